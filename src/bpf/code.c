@@ -110,7 +110,9 @@ static void print_call(const struct bpf_code *c, uint32_t i, struct strbuf *out)
 	const struct bpf_insn *in = &c->insns.data[i];
 	const struct bpf_reloc *r = reloc_at(c, i);
 
-	if (!r)
+	if (in->src_reg == BPF_PSEUDO_KFUNC_CALL)
+		strbuf_addf(out, "call kernel function %d", in->imm);
+	else if (!r)
 		strbuf_addf(out, "call helper %d", in->imm);
 	else if (r->kind == RELOC_RT)
 		strbuf_addf(out, "call %s", r->name);

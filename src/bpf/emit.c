@@ -237,6 +237,11 @@ void em_helper(struct emitter *e, int id)
 	em_insn(e, INSN_CALL(id));
 }
 
+void em_kernel_func(struct emitter *e, uint32_t btf_id)
+{
+	em_insn(e, INSN_CALL_KERNEL(btf_id));
+}
+
 static void em_reloc(struct emitter *e, enum reloc_kind kind, uint32_t ref, uint32_t off,
 		     const char *name)
 {

@@ -66,6 +66,8 @@ void em_xchg32(struct emitter *e, int base, int16_t off, int src);
 void em_cmpxchg32(struct emitter *e, int base, int16_t off, int src);
 
 void em_helper(struct emitter *e, int id);
+/* Calls a function of the kernel, which has the id in its BTF. */
+void em_kernel_func(struct emitter *e, uint32_t btf_id);
 void em_call_rt(struct emitter *e, const char *name);
 void em_call_func(struct emitter *e, uint32_t func);
 /* dst = the run-time function "rtcb_...", for a helper that calls it back */

@@ -216,15 +216,31 @@ static void branch_emit(struct gen *g, const struct dif_at *at, int op, uint32_t
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
+/*
+ * Memory of the kernel is read by one instruction where bpf_rdonly_cast() makes the address one
+ * from which a program may read: the kernel's loader leaves a call of that function out of the
+ * code. A read that fails is 0. What is 0 is therefore read once more by the helper, which says
+ * whether it has failed; the verifier follows this way first, and finds it covers the other one.
+ */
 static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
 	struct emitter *e = &g->e;
 	const struct ra_loc *d = &at->writes[0];
 	uint32_t size = (uint32_t)op->arg;
 	int dst = ra_loc_dst(d, R0);
+	bool is_direct = !op->is_user && d->kind != RA_UNUSED && feat_read_cast() != 0;
+	uint32_t loaded = 0;
 
 	if (!op->is_user)
 		at_check_readable(g, at, &at->reads[0], size);
+	if (is_direct) {
+		loaded = em_label(e);
+		ra_loc_load(g, R1, &at->reads[0]);
+		em_imm(e, R2, 0);
+		em_kernel_func(e, feat_read_cast());
+		em_load(e, size, dst, R0, 0);
+		em_jmp_imm(e, BPF_JNE, dst, 0, loaded);
+	}
 	ra_loc_load(g, R3, &at->reads[0]);
 	em_imm(e, R2, size);
 	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
@@ -233,6 +249,8 @@ static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen
 	if (d->kind == RA_UNUSED)
 		return;
 	em_load(e, size, dst, R10, FRAME_TMP);
+	if (is_direct)
+		em_here(e, loaded);
 	if (op->is_signed)
 		em_extend(e, dst, size, true);
 	ra_loc_put(g, d, dst);

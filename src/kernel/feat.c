@@ -238,6 +238,33 @@ static int probe_fentry(void)
 	return fd < 0 ? errno : 0;
 }
 
+/* the BTF id of bpf_rdonly_cast(), as long as the kernel has FEAT_READ_CAST */
+static uint32_t read_cast_id;
+
+/*
+ * Reads an odd address through the function. Linux v6.17 ("bpf: allow void* cast using
+ * bpf_rdonly_cast()"); before, the function wants the id of a type, of whose members it reads.
+ */
+static int probe_read_cast(void)
+{
+	struct btf_file *f = NULL;
+	CLEANUP(fd) int fd = -1;
+	uint32_t id = 0;
+	struct err *e =
+		btf_file_open_for(BTF_KERNEL, 1u << BTF_KIND_FUNC, "bpf_rdonly_cast", &f, &id);
+	struct bpf_insn insns[] = {
+		INSN_LOAD(BPF_DW, R1, R1, 0), INSN_MOV_IMM(R2, 0), INSN_CALL_KERNEL(id),
+		INSN_LOAD(BPF_DW, R0, R0, 1), INSNS_RETURN(0),
+	};
+
+	err_destroy(e);
+	btf_file_close(f);
+	if (!id)
+		return ENOENT;
+	read_cast_id = id;
+	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
+}
+
 static int probe_test_run(void)
 {
 	struct bpf_insn insns[] = {INSNS_RETURN(0)};
@@ -268,6 +295,7 @@ static const struct {
 	[FEAT_KPROBE]	    = {"KPROBE",       probe_kprobe},
 	[FEAT_KPROBE_MULTI] = {"KPROBE_MULTI", probe_kprobe_multi},
 	[FEAT_FENTRY]	    = {"FENTRY",       probe_fentry},
+	[FEAT_READ_CAST]    = {"READ_CAST",    probe_read_cast},
 	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
 };
 /* clang-format on */
@@ -321,6 +349,11 @@ static int feat_ask(enum feature f)
 bool feat_has(enum feature f)
 {
 	return feat_ask(f) == 0;
+}
+
+uint32_t feat_read_cast(void)
+{
+	return feat_has(FEAT_READ_CAST) ? read_cast_id : 0;
 }
 
 const char *feat_what(enum feature f)

@@ -64,6 +64,7 @@
 #define INSN_JMP_IMM(op, dst, imm, off)	INSN(BPF_JMP | BPF_K | (op), dst, 0, off, imm)
 #define INSN_JMP32_IMM(op, dst, imm, off) INSN(BPF_JMP32 | BPF_K | (op), dst, 0, off, imm)
 #define INSN_CALL(helper)		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define INSN_CALL_KERNEL(btf_id)	INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, btf_id)
 #define INSN_CALL_FUNC(rel)		INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, rel)
 #define INSN_EXIT			INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 #define INSNS_RETURN(imm)		INSN_MOV_IMM(R0, imm), INSN_EXIT

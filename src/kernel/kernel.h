@@ -22,6 +22,8 @@ enum feature {
 };
 bool feat_has(enum feature f);
 const char *feat_what(enum feature f);
+/* The BTF id of the kernel's function bpf_rdonly_cast(); 0 without FEAT_READ_CAST. */
+uint32_t feat_read_cast(void);
 /*
  * Explains the result e of an operation that needs f: when it is an error and the kernel lacks f,
  * the new error says so; else it is e.

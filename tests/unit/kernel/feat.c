@@ -99,7 +99,7 @@ static bool is_optional(enum feature f)
 {
 	return f == FEAT_WRITE_USER || f == FEAT_UPROBE_MULTI || f == FEAT_UPROBE_TGID ||
 	       f == FEAT_UPROBE_NOP5 || f == FEAT_KPROBE || f == FEAT_KPROBE_MULTI ||
-	       f == FEAT_FENTRY;
+	       f == FEAT_FENTRY || f == FEAT_READ_CAST;
 }
 
 int main(void)
