@@ -308,8 +308,7 @@ static void mach_reset(struct entry *en)
 	for (uint32_t k = 0; k < 10; k++)
 		if (unfilled >> k & 1)
 			em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
-	if (g->l->this_size)
-		gen_mach_zero(g, g->l->this_off, g->l->this_size);
+	gen_this_reset(g);
 }
 
 /* ---- clauses -------------------------------------------------------------------------------- */
@@ -817,6 +816,7 @@ static struct err *unit_try(const struct unit *u, const struct gen_env *env, boo
 	vec_deinit(&g.late);
 	vec_deinit(&g.parts);
 	free(g.nlookups);
+	free(g.uses_var);
 	arena_destroy(g.tmp);
 	if (g.err) {
 		bpf_code_deinit(&code);

@@ -130,6 +130,28 @@ void gen_key_pad(struct gen *g, uint32_t from, uint32_t to)
 	}
 }
 
+void gen_this_reset(struct gen *g)
+{
+	uint32_t from = 0, to = 0;
+
+	/* the variables lie one behind the other in the order of the layout */
+	for (uint32_t i = 0; i < g->l->nvars; i++) {
+		const struct var_layout *vl = &g->l->vars[i];
+		uint32_t begin = vl->off & ~7u;
+
+		if (vl->var->scope != DIF_SCOPE_LOCAL || vl->is_elem || !g->uses_var[i])
+			continue;
+		if (dif_type_is_byref(&vl->var->type))
+			begin -= 8;
+		if (begin > to) {
+			gen_mach_zero(g, g->l->this_off + from, to - from);
+			from = begin;
+		}
+		to = MAX(to, ROUND_UP(vl->off + vl->size, 8u));
+	}
+	gen_mach_zero(g, g->l->this_off + from, to - from);
+}
+
 void gen_mach_zero(struct gen *g, uint32_t off, uint32_t size)
 {
 	if (size <= 128) {

@@ -111,6 +111,7 @@ struct gen {
 	struct needs needs;	/* of all clauses of the unit */
 	struct flags_use flags; /* gen_scmp.c */
 	uint32_t *nlookups;	/* by map of aggregations, then of arrays: number of lookups */
+	bool *uses_var;		/* by layout.vars: a clause of the unit reads or writes it */
 	/* functions behind those of the clauses, in order; the index of the first one */
 	VEC(struct late_func) late;
 	uint32_t first_late;
@@ -156,6 +157,8 @@ void gen_pid_tgid(struct gen *g);
 void gen_key_pad(struct gen *g, uint32_t from, uint32_t to);
 /* Zeroes size bytes at r9 + off; destroys r0-r5 */
 void gen_mach_zero(struct gen *g, uint32_t off, uint32_t size);
+/* Zeroes the clause-local variables that clauses of the unit use. */
+void gen_this_reset(struct gen *g);
 
 /* location.c: values in their locations */
 void ra_loc_load(struct gen *g, int reg, const struct ra_loc *p);

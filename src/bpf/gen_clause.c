@@ -264,8 +264,8 @@ static void gen_identity(struct gen *g, const struct unit_clause *uc,
 			em_store_imm(&g->e, 4, R9,
 				     (int32_t)(offsetof(struct rt_mach, names) + 4 * k),
 				     (int32_t)as->names[k]);
-	if (g->l->this_size && (before || !is_always))
-		gen_mach_zero(g, g->l->this_off, g->l->this_size);
+	if (before || !is_always)
+		gen_this_reset(g);
 	em_here(&g->e, same);
 }
 

@@ -251,6 +251,22 @@ static void elem_remove(struct gen *g, const struct var_layout *vl)
 	em_helper(&g->e, BPF_FUNC_map_delete_elem);
 }
 
+/*
+ * Inserts an element with the number in r0, and jumps to done; goes on when another CPU has
+ * inserted the element meanwhile, or when there is no room.
+ */
+static void elem_insert_number(struct gen *g, const struct var_layout *vl, uint32_t done)
+{
+	struct emitter *e = &g->e;
+
+	em_store(e, 8, R10, FRAME_TMP, R0);
+	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
+	em_addr(e, R3, R10, (uint32_t)FRAME_TMP);
+	em_imm(e, R4, BPF_NOEXIST);
+	em_helper(e, BPF_FUNC_map_update_elem);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+}
+
 /* Stores reads[0] to the element whose key has been built; zero removes the element. */
 static void elem_store(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
@@ -272,6 +288,11 @@ static void elem_store(struct gen *g, const struct dif_at *at, const struct var_
 		source_check(g, at, vl);
 	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	if (!is_byref(vl) && g->l->arr_maps[vl->map].val_size == 8) {
+		ra_loc_load(g, R0, v);
+		em_extend(e, R0, size, false);
+		elem_insert_number(g, vl, done);
+	}
 	elem_insert_zeroed(g, vl, done);
 	em_here(e, have);
 	if (is_byref(vl)) {
@@ -418,6 +439,13 @@ void gen_lda(struct gen *g, const struct dif_at *at)
 	}
 	if (id != DIF_VAR_ARGS) {
 		at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
+		return;
+	}
+	if (at->reads[0].kind == RA_CONST &&
+	    at->reads[0].value < ARRAY_LEN(((struct rt_mach *)0)->arg)) {
+		gen_mach_load(g, 8, R0,
+			      offsetof(struct rt_mach, arg) + 8 * (uint32_t)at->reads[0].value);
+		ra_loc_put(g, &at->writes[0], R0);
 		return;
 	}
 	ra_loc_load(g, R0, &at->reads[0]);

@@ -25,10 +25,12 @@ static void difo_count(struct gen *g, const struct difo *d)
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
 		const struct var_layout *vl;
 
-		if (op != DIF_OP_LDTS && op != DIF_OP_STTS &&
-		    (op < DIF_OP_LDGAA || op > DIF_OP_STTAA))
+		if (op != DIF_OP_LDTS && op != DIF_OP_STTS && op != DIF_OP_LDLS &&
+		    op != DIF_OP_STLS && (op < DIF_OP_LDGAA || op > DIF_OP_STTAA))
 			continue;
 		vl = layout_var(g->l, (enum dif_scope)dif_op_scope(op), DIF_INSN_INDEX(d->code[i]));
+		if (vl)
+			g->uses_var[vl - g->l->vars] = true;
 		if (vl && vl->is_elem)
 			++*lookup_counter(g, MAP_REF(MAP_ARR, vl->map));
 	}
@@ -51,6 +53,7 @@ static void clause_count(struct gen *g, const struct prog_clause *c)
 void lookups_count(struct gen *g)
 {
 	g->nlookups = xcalloc(g->l->nagg_maps + g->l->narr_maps + 1, sizeof(*g->nlookups));
+	g->uses_var = xcalloc(g->l->nvars + 1, sizeof(*g->uses_var));
 	for (uint32_t i = 0; i < g->u->nclauses; i++)
 		clause_count(g, g->u->clauses[i].layout->clause);
 	for (uint32_t i = 0; i < g->u->nerror_clauses; i++)
