@@ -1,5 +1,6 @@
 /* Access to parts and properties of values: members, subscripts, casts, sizes. */
 #include "d/check_impl.h"
+#include "d/foreign.h"
 
 #define MEMBERS_SHOWN 40u /* names in a hint */
 
@@ -24,9 +25,13 @@ static void names_add(struct check *c, type_id sou, name_list *names)
 
 void hint_member(struct check *c, type_id sou, const char *name)
 {
-	const char *nearest, *all = "";
+	const char *nearest, *all = "", *foreign = foreign_hint(FOREIGN_MEMBER, name);
 	name_list names = {0};
 
+	if (foreign) {
+		diag_hint(c->diags, "%s", foreign);
+		return;
+	}
 	names_add(c, sou, &names);
 	nearest = diag_nearest(name, names.data, names.len);
 	for (uint32_t i = 0; i < MIN(names.len, MEMBERS_SHOWN); i++)

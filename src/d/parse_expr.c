@@ -1,4 +1,5 @@
 /* Parses expressions by precedence climbing (d-language.md 2.2). */
+#include "d/foreign.h"
 #include "d/parse_impl.h"
 
 static struct expr *parse_unary(struct parser *p);
@@ -325,13 +326,18 @@ static void fail_unknown_cast(struct parser *p)
 	const struct parse_env *env = p->in->env;
 	const char *name = p->tok.text;
 	const char *word = hashmap_finds(p->tags, name), *near = NULL;
+	const char *foreign = foreign_hint(FOREIGN_TYPE, name);
 
-	if (word)
+	if (foreign)
+		near = NULL;
+	else if (word)
 		near = arena_printf(p->arena, "%s %s", word, name);
 	else if (env && env->near_type)
 		near = env->near_type(env->ctx, name);
 	parser_error(p, D_SYNTAX, p->tok.span, "unknown type \"%s\" in a cast", name);
-	if (near)
+	if (foreign)
+		diag_hint(p->in->diags, "%s", foreign);
+	else if (near)
 		diag_hint(p->in->diags, "did you mean '%s'?", near);
 	else
 		parser_hint(p, "declare it before its use, or name its module: module`type");

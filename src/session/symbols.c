@@ -1,4 +1,5 @@
 /* Finds addresses of kernel symbols for the compiler, and keeps each that was found. */
+#include "d/foreign.h"
 #include "session/compiler.h"
 #include "sym/kallsyms.h"
 
@@ -8,7 +9,10 @@ static struct err *symbol_look_up(const char *module, const char *name, bool *re
 	bool has_data;
 	struct err *e = kallsyms_find(KALLSYMS_PATH, module, name, ret_found, ret, &has_data);
 
-	if (!e && !*ret_found && !has_data)
+	if (!e && !*ret_found && foreign_hint(FOREIGN_SYMBOL, name))
+		e = err_hint(err_new("Unknown symbol name"), "%s",
+			     foreign_hint(FOREIGN_SYMBOL, name));
+	else if (!e && !*ret_found && !has_data)
 		e = err_hint(
 			err_new("Unknown symbol name"),
 			"this kernel lists functions only: variables need CONFIG_KALLSYMS_ALL");
