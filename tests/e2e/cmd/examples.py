@@ -30,6 +30,24 @@ except ConnectionRefusedError: pass
 """)
 NET = f"cat >$tmp/net.py <<'EOF'{NET[1]}EOF\n{NET[0]}"
 
+# a name server in a network of its own that answers three of four questions, one of them late
+DNS = ("export tmp; unshare -n sh -c 'ip link set lo up; /usr/bin/python3 $tmp/dns.py'", """
+import socket, threading, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 53))
+def serve():
+    for i in range(3):
+        question, peer = s.recvfrom(500)
+        time.sleep(0.02 if b"slow" in question else 0)
+        s.sendto(question, peer)
+threading.Thread(target=serve, daemon=True).start()
+c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.settimeout(60)
+def ask(name, wait=True):
+    c.sendto(bytes(12) + b"".join(bytes([len(p)]) + p.encode() for p in name.split(".")) + bytes([0, 0, 1, 0, 1]), ("127.0.0.1", 53))
+    if wait: c.recv(500)
+ask("www.example.org"); ask("slow.a.very.deep.test"); ask("localhost"); ask("nobody.test", False)
+""")
+DNS = f"cat >$tmp/dns.py <<'EOF'{DNS[1]}EOF\n{DNS[0]}"
+
 # a program that waits a tenth of a second for a file system that is frozen
 FROZEN = ("truncate -s 16M $tmp/i; d=$(losetup -f --show $tmp/i); mkfs.ext4 -q $d; mkdir $tmp/m; mount $d $tmp/m; fsfreeze -f $tmp/m; "
           "touch $tmp/m/x & until grep -q '^State:.D' /proc/$!/status; do :; done; sleep 0.1; fsfreeze -u $tmp/m; wait; umount $tmp/m; losetup -d $d")
@@ -112,6 +130,8 @@ ROWS = {
     "connlat.d":      ("", NET, [r"python3: 127\.0\.0\.1 port 4722 refused the connection after \d+ us\n",
                        r"python3 to 127\.0\.0\.1 port 4721, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
     "connections.d":  ("", "work connect 2", [r"(work +connect +111 127\.0\.0\.1 port 9\n[^$]*){2}"]),
+    "dnslatency.d":   ("", DNS, [r"python3\S* asked 127\.0\.0\.1 for slow\.a\.very\.deep\.test: ([2-9]\d{4}|\d{6,}) us\n", r"for www\.example\.org: \d+ us\n",
+                       r"answers of 127\.0\.0\.1, us *\n +value.*\n(.*\n)*? +\d+ \|@", r"for nobody\.test: 1 not answered\n", r"for localhost: 0 not answered\n"]),
     "errorcore.d":    (f"close EBADF calls {TMP}", "calls badclose 100", [r"calls\[\d+\]: close\(\) has failed, errno 9\n *\d+ \S+/core\.\d+\n"]),
     "errors.d":       ("work", "work connect 3", [r"work +connect +ECONNREFUSED +3\n"]),
     "execs.d":        ("", "/bin/true one; sh -c /no/such", [r"sh +/bin/true one\n", r"sh +/no/such \(failed\)\n"]),
@@ -123,6 +143,9 @@ ROWS = {
     "firstlook.d":    ("60", "work spin 300; calls badclose 100000", [r"(?s)Who was on a CPU.*milliseconds\?\n\n +\S+ +(own code|kernel) +\d+\n",
                        r"which error, how often\?\n\n(.*\n)*? +calls +close +EBADF +100000\n"]),
     "forks.d":        ("", "work fork 7; held", [r"work +\d+ clone\w* +7\n"]),
+    "fslatency.d":    ("", "dd if=/dev/zero of=/dev/shm/fslatency.$$ bs=4k count=100 conv=fsync status=none; cat /dev/shm/fslatency.$$ >/dev/null; rm /dev/shm/fslatency.$$",
+                       [r"tmpfs write, us *\n +value.*\n(.*\n)*? +\d+ \|@", r"tmpfs read, us *\n", r"tmpfs synchronize, us *\n", r"tmpfs open, us *\n",
+                        r"ON +LONGEST +MICROSECONDS FILE\n(\S+ +\w+ +\d+ \S.*\n)+"]),
     "funccounts.d":   (SELF + " a.out", "chain 50", [r"chain +inner +50\n", r"chain +middle +50\n"]),
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
     "hotlocks.d":     (SELF, "locks", [r"locks`plain +\w+ +109 +4 +\d{5,} +\d{4,}\n", r"locks`rw +\w+ +18 +3 +\d+ +\d+\n", r"\nlocks`(locker|writer|reader)\S*\n(\S+\n)*\d+ us waited\n"]),
