@@ -1,8 +1,11 @@
 /*
- * The least that a uprobe costs here: an empty BPF program on an instruction of a file, until
- * standard input ends.
+ * The least that uprobes cost here: an empty BPF program on instructions of a file, in all
+ * processes that map it, until standard input ends.
  *
- *     floor FILE FUNCTION|OFFSET    prints READY when it is in place
+ *     floor FILE FUNCTION|OFFSET[@COUNTER]...
+ *
+ * COUNTER is the offset of the probe's counter in the file. Prints READY when the program is in
+ * place; at its end, the milliseconds that placing and removing took, and those of CPU time.
  */
 #include <bpf/bpf.h>
 #include <ctype.h>
@@ -12,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#define SITES_MAX 256
 
 /* File offset of a function; 0: none. */
 static unsigned long offset_of(const char *path, const char *name)
@@ -36,6 +42,25 @@ static unsigned long offset_of(const char *path, const char *name)
 	return 0;
 }
 
+struct cost {
+	double wall, cpu; /* milliseconds */
+};
+
+static double ms_of(clockid_t clock)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(clock, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+/* Adds the time now (sign 1), or takes it off (-1): what is between the two calls remains. */
+static void cost_add(struct cost *sum, int sign)
+{
+	sum->wall += sign * ms_of(CLOCK_MONOTONIC);
+	sum->cpu += sign * ms_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 int main(int argc, char **argv)
 {
 	const struct bpf_insn code[] = {
@@ -48,21 +73,31 @@ int main(int argc, char **argv)
 		__u32 prog_fd, target_fd, attach_type, flags;
 		__u64 path, offsets, ref_ctr_offsets, cookies;
 		__u32 cnt, multi_flags, pid, pad;
-	} link = {.attach_type = 48, .cnt = 1};
-	unsigned long off;
+	} link = {.attach_type = 48};
+	unsigned long offs[SITES_MAX], counters[SITES_MAX] = {0};
+	struct cost cost = {0};
 	char c;
 	int fd;
 
-	if (argc < 3)
+	if (argc < 3 || argc > SITES_MAX + 2)
 		return 2;
-	off = isdigit((unsigned char)*argv[2]) ? strtoul(argv[2], NULL, 0)
-					       : offset_of(argv[1], argv[2]);
-	if (!off)
-		return 2;
+	link.cnt = (__u32)argc - 2;
+	for (int i = 2; i < argc; i++) {
+		offs[i - 2] = isdigit((unsigned char)*argv[i]) ? strtoul(argv[i], NULL, 0)
+							       : offset_of(argv[1], argv[i]);
+		if (!offs[i - 2])
+			return 2;
+		if (strchr(argv[i], '@')) {
+			counters[i - 2] = strtoul(strchr(argv[i], '@') + 1, NULL, 0);
+			link.ref_ctr_offsets = (__u64)(unsigned long)counters;
+		}
+	}
 	link.path = (__u64)(unsigned long)argv[1];
-	link.offsets = (__u64)(unsigned long)&off;
+	link.offsets = (__u64)(unsigned long)offs;
 	link.prog_fd = (__u32)bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", code, 2, &load);
+	cost_add(&cost, -1);
 	fd = (int)syscall(321 /* bpf() */, BPF_LINK_CREATE, &link, sizeof(link));
+	cost_add(&cost, 1);
 	if (fd < 0) {
 		perror("floor");
 		return 1;
@@ -71,5 +106,9 @@ int main(int argc, char **argv)
 	(void)fflush(stdout);
 	while (read(0, &c, 1) > 0)
 		;
+	cost_add(&cost, -1);
+	(void)close(fd);
+	cost_add(&cost, 1);
+	printf("%.3f %.3f\n", cost.wall, cost.cpu);
 	return 0;
 }

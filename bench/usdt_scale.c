@@ -1,11 +1,14 @@
 /*
  * Many processes with 51 probes of their own, for bench/usdt_scale.py.
  *
- *     usdt_scale stay N        starts N processes that wait, prints a line; all end with its input
- *     usdt_scale start N RATE  starts N processes, RATE a second, and prints for each of them how
- *                              many microseconds after the call its main() began
- *     usdt_scale born NUMBER   one of these: fires the probe with its number, and writes the time
- *                              to descriptor 3
+ *     usdt_scale stay N    starts N processes that wait, prints a line; all end with its input
+ *     usdt_scale start N RATE FILE...
+ *                          starts N processes, RATE a second, of these files in turn; prints for
+ *                          each of them its number, and three times in microseconds: from the call
+ *                          to its main(), on a CPU until then, waiting for a CPU until then
+ *     usdt_scale born NUMBER
+ *                          one of these: fires the probe with its number, and writes its times to
+ *                          descriptor 3
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -33,18 +36,46 @@ static uint64_t now_ns(void)
 }
 
 struct birth {
-	uint64_t number, at;
+	uint64_t number, at, on_cpu, waiting;
 };
 
+static uint64_t on_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* more exact than schedstat */
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The second number of /proc/PID/schedstat: nanoseconds of waiting for a CPU. */
+static uint64_t waiting_ns(void)
+{
+	unsigned long long on_cpu, waiting = 0;
+	char text[128] = "";
+	int fd = open("/proc/self/schedstat", O_RDONLY);
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		sscanf(text, "%llu %llu", &on_cpu, &waiting);
+	close(fd);
+	return waiting;
+}
+
+/* The times belong together only if the process was not interrupted between them. */
 static int born(const char *number)
 {
-	struct birth b = {strtoull(number, NULL, 10), now_ns()};
+	struct birth b = {strtoull(number, NULL, 10), now_ns(), on_cpu_ns(), waiting_ns()};
+	uint64_t again = waiting_ns();
 
+	while (again != b.waiting) {
+		b.at = now_ns();
+		b.waiting = again;
+		again = waiting_ns();
+	}
 	BENCH_SCALE_BORN(b.number);
 	return write(3, &b, sizeof(b)) != sizeof(b);
 }
 
-static int start(const char *exe, long n, long rate)
+static int start(long n, long rate, char **files, int nfiles)
 {
 	uint64_t *at = calloc((size_t)n, sizeof(*at)), begin = now_ns();
 	posix_spawn_file_actions_t fa;
@@ -58,14 +89,14 @@ static int start(const char *exe, long n, long rate)
 	for (long i = 0; i < n; i++) {
 		uint64_t due = begin + (uint64_t)i * 1000000000u / (uint64_t)rate;
 		char number[32];
-		char *argv[] = {(char *)exe, "born", number, NULL};
+		char *argv[] = {files[i % nfiles], "born", number, NULL};
 		pid_t pid;
 
 		snprintf(number, sizeof(number), "%ld", i);
 		while (now_ns() < due)
 			usleep(50);
 		at[i] = now_ns();
-		if (posix_spawn(&pid, exe, &fa, NULL, argv, environ))
+		if (posix_spawn(&pid, argv[0], &fa, NULL, argv, environ))
 			return 1;
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
@@ -74,7 +105,8 @@ static int start(const char *exe, long n, long rate)
 		;
 	close(out[1]);
 	while (read(out[0], &b, sizeof(b)) == sizeof(b))
-		printf("%.1f\n", (double)(b.at - at[b.number]) / 1000);
+		printf("%lu %.1f %.1f %.1f\n", b.number, (double)(b.at - at[b.number]) / 1000,
+		       (double)b.on_cpu / 1000, (double)b.waiting / 1000);
 	return 0;
 }
 
@@ -111,7 +143,7 @@ int main(int argc, char **argv)
 		return born(argv[2]);
 	if (argc > 2 && !strcmp(argv[1], "stay"))
 		return stay(atol(argv[2]));
-	if (argc > 3 && !strcmp(argv[1], "start"))
-		return start(argv[0], atol(argv[2]), atol(argv[3]));
+	if (argc > 4 && !strcmp(argv[1], "start"))
+		return start(atol(argv[2]), atol(argv[3]), argv + 4, argc - 4);
 	return 2;
 }

@@ -4,11 +4,13 @@
     sudo bench/usdt_scale.py [--build build] [--runs 3] [--json bench/usdt_scale.json]
 
 Enable and disable: a dtrace that traces the 50 probes of a program in all processes, from its start to its end, with 1 and with
-1,000 processes of the program; beside it a dtrace that ends at once.
-Starting: processes that start and end at 500 a second, without dtrace, with one that traces all 51 probes of theirs, and without
-again, in turn: microseconds from the call that starts a process to its main(), and how many have told dtrace their number.
+1,000 processes of the program; the milliseconds of CPU time of all processes of that dtrace. Beside it the kernel's part: an empty
+program at the same instructions, with the same counters, of the same processes (bench/floor.c). What is above it is ours.
+Starting: processes of two equal files that start in turn, 500 a second in all, while dtrace traces all 51 probes of one of them:
+what each process needs until its main(), how long it waits for a CPU not counted, because that is what other programs of the
+machine do to it; and how many have told dtrace their number.
 """
-import argparse, json, os, platform, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, platform, re, shutil, statistics, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
@@ -25,13 +27,44 @@ def build(dt, folder):
     run("gcc", "-O2", "-I.", "-c", f"{ROOT}/bench/usdt_scale.c", "-o", "scale.o")
     run(dt, "-G", "-s", "bench_scale.d", "scale.o")
     run("gcc", "-o", "usdt_scale", "scale.o", "bench_scale.o")
+    run("gcc", "-O2", "-o", "floor", f"{ROOT}/bench/floor.c", "-lbpf", "-lelf")
     return f"{folder}/usdt_scale"
 
 
-def took(argv):
-    begin = time.monotonic()
-    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    return (time.monotonic() - begin) * 1000
+class Group:
+    """A cgroup: what all processes in it have used of the CPUs."""
+
+    def __init__(self):
+        v1 = "/sys/fs/cgroup/cpuacct"
+        self.folder = f"{v1 if os.path.isdir(v1) else '/sys/fs/cgroup'}/bench_usdt_scale"
+        os.makedirs(self.folder, exist_ok=True)
+
+    def used(self):
+        """Milliseconds."""
+        if os.path.exists(f"{self.folder}/cpuacct.usage"):
+            return int(open(f"{self.folder}/cpuacct.usage").read()) / 1e6
+        return int(re.search(r"usage_usec (\d+)", open(f"{self.folder}/cpu.stat").read())[1]) / 1e3
+
+    def run(self, argv):
+        """Milliseconds on CPUs of the command and all that it starts, until the last of them has ended; its output."""
+        before = self.used()
+        enter = lambda: open(f"{self.folder}/cgroup.procs", "w").write(str(os.getpid()))
+        out = subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, preexec_fn=enter).stdout
+        while open(f"{self.folder}/cgroup.procs").read():
+            time.sleep(0.01)
+        return self.used() - before, out
+
+
+def sites(exe):
+    """OFFSET@COUNTER of the probes, as bench/floor.c wants them, without the one that the starting processes fire."""
+    sections = subprocess.check_output(["readelf", "-SW", exe], text=True)
+    notes = subprocess.check_output(["readelf", "-nW", exe], text=True)
+    delta = {}
+    for name in (".text", ".probes"):
+        addr, off = re.search(rf"{re.escape(name)}\s+PROGBITS\s+(\w+)\s+(\w+)", sections).groups()
+        delta[name] = int(addr, 16) - int(off, 16)
+    return [f"{int(pc, 16) - delta['.text']}@{int(sem, 16) - delta['.probes']}"
+            for name, pc, sem in re.findall(r"Name: (\w+)\s+Location: (\w+), Base: \w+, Semaphore: (\w+)", notes) if name != "born"]
 
 
 def staying(exe, n, func):
@@ -45,28 +78,30 @@ def staying(exe, n, func):
     return result
 
 
-def births(exe):
-    """Microseconds until main() of each process."""
-    out = subprocess.run([exe, "start", str(BIRTHS), str(RATE)], check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [float(w) for w in out.split()]
-
-
-def births_traced(dt, exe):
+def births(dt, folder):
     """
-    The same while all probes are traced, and how many numbers dtrace has seen once. One process of the program is there before: the
-    first one ever, if it lives for a millisecond, has ended when dtrace has read its file.
+    Processes of two files in turn, one of which is traced: for both, the microseconds until main() without the time of waiting for
+    a CPU, and those on a CPU; how many numbers dtrace has seen once. One process of the file is there before: the first one ever, if
+    it lives for a millisecond, has ended when dtrace has read its file (which dtrace says).
     """
-    p = subprocess.Popen([dt, "-qZn", 'BEGIN { printf("up\\n"); } bench_scale*:::p* { @others = count(); } '
-                          'bench_scale*:::born { @[arg0] = count(); } END { printa("%d %@d\\n", @); }', "-x", "aggsize=32m"],
+    p = subprocess.Popen([dt, "-qZn", 'BEGIN { printf("up\\n"); } bench_scale*:traced::p* { @others = count(); } '
+                          'bench_scale*:traced::born { @[arg0] = count(); } END { printa("%d %@d\\n", @); }', "-x", "aggsize=32m"],
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     p.stdout.readline()
     time.sleep(0.3)
-    result = births(exe)
+    out = subprocess.run([f"{folder}/usdt_scale", "start", str(2 * BIRTHS), str(RATE), f"{folder}/untraced", f"{folder}/traced"], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
     p.send_signal(2)
-    out, err = p.communicate()
+    seen, err = p.communicate()
     if err:
-        sys.exit(f"dtrace: {err}")
-    return result, sum(1 for l in out.split("\n") if l.endswith(" 1"))
+        print(err, end="", file=sys.stderr) # such as another program's file system that does not answer
+    result = {"untraced": {"path": [], "cpu": []}, "traced": {"path": [], "cpu": []}}
+    for l in out.splitlines():
+        number, wall, cpu, waiting = l.split()
+        r = result["traced" if int(number) % 2 else "untraced"]
+        r["path"].append(float(wall) - float(waiting))
+        r["cpu"].append(float(cpu))
+    return result, sum(1 for l in seen.split("\n") if l.endswith(" 1"))
 
 
 def quantiles(values):
@@ -83,25 +118,37 @@ def main():
     dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
     raw = {}
     with tempfile.TemporaryDirectory() as tmp:
-        exe = build(dt, tmp)
+        exe, group = build(dt, tmp), Group()
         print(f"kernel {platform.release()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {opts.runs} runs, medians")
-        nothing = lambda: took([dt, "-qn", "BEGIN { exit(0); }"])
-        enable = lambda: took([dt, "-qn", "BEGIN { up = 1; } bench_scale*:::p* { @ = count(); } tick-1ms /up/ { exit(0); }"])
-        for name, n, func in (("a dtrace that ends at once", 0, nothing), ("50 probes, 1 process: enable and disable", 0, enable),
-                              (f"50 probes, {PROCESSES} processes: enable and disable", PROCESSES - 1, enable)):
-            raw[name] = staying(exe, n, lambda: [func() for _ in range(opts.runs)])
-            print(f"{name:<54} {statistics.median(raw[name]):9.1f} ms", flush=True)
-        plain, traced, seen = [], [], []
+        enable = [dt, "-qn", "BEGIN { up = 1; } bench_scale*:::p* { @ = count(); } tick-1ms /up/ { exit(0); }"]
+        floor = [f"{tmp}/floor", exe] + sites(exe)
+        raw["nothing"] = [group.run([dt, "-qn", "BEGIN { exit(0); }"])[0] for _ in range(opts.runs)]
+        print(f"a dtrace that ends at once: {statistics.median(raw['nothing']):.1f} ms of CPU time")
+        print(f"{'50 probes, enable and disable: ms of CPU time':<46} {'dtrace':>9} {'kernel':>9} {'ours':>9}")
+        for n in (1, 100, PROCESSES):
+            pair = lambda: (group.run(enable)[0], float(group.run(floor)[1].split()[-1]))
+            pairs = staying(exe, n - 1, lambda: [pair() for _ in range(opts.runs)])
+            raw[f"{n} processes"] = pairs
+            print(f"  {f'{n} processes':<44} " + "".join(f"{statistics.median(v):10.1f}" for v in
+                  ([p[0] for p in pairs], [p[1] for p in pairs], [p[0] - p[1] for p in pairs])), flush=True)
+        for name in ("traced", "untraced"):
+            shutil.copy(exe, f"{tmp}/{name}")
+        starts = {name: {"path": [], "cpu": []} for name in ("untraced", "traced")}
+        seen = []
         for _ in range(opts.runs):
-            plain += births(exe)
-            values, n = staying(exe, 0, lambda: births_traced(dt, exe))
-            traced += values
+            values, n = staying(f"{tmp}/traced", 0, lambda: births(dt, tmp))
+            for name in starts:
+                for kind in ("path", "cpu"):
+                    starts[name][kind] += values[name][kind]
             seen.append(n)
-        raw["starts"] = {"plain": plain, "traced": traced, "seen": seen}
-        print(f"{RATE} starts a second: microseconds until main()  " + "".join(f"{k:>9}" for k in quantiles(plain)))
-        for name, values in (("not traced", plain), ("51 probes traced", traced)):
-            print(f"  {name:<48} " + "".join(f"{v:9.0f}" for v in quantiles(values).values()))
-        print(f"  {sum(seen)} of {BIRTHS * opts.runs} have told their number once")
+        raw["starts"] = {**starts, "seen": seen}
+        for kind, title in (("path", "until main(), waits for a CPU taken off"), ("cpu", "of these on a CPU")):
+            q = {name: quantiles(v[kind]) for name, v in starts.items()}
+            print(f"{f'microseconds {title}':<54}" + "".join(f"{k:>9}" for k in q["traced"]))
+            for name in starts:
+                print(f"  {name:<52}" + "".join(f"{v:9.0f}" for v in q[name].values()))
+            print(f"  {'difference':<52}" + "".join(f"{q['traced'][k] - q['untraced'][k]:9.0f}" for k in q["traced"]))
+        print(f"{RATE} starts a second: {sum(seen)} of {BIRTHS * opts.runs} have told their number once")
     with open(opts.json, "w") as f:
         json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "runs": opts.runs, "raw": raw}, f)
     return sum(seen) != BIRTHS * opts.runs
