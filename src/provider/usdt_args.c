@@ -157,6 +157,7 @@ struct probe_kind {
 struct usdt_kinds {
 	struct hashmap *all; /* provider, ':', name -> struct probe_kind */
 	struct dof_index *dof;
+	bool says_damage; /* the user was told that the description is damaged */
 };
 
 static const char *operand_type(uint32_t size, bool is_signed, bool is_float)
@@ -215,7 +216,7 @@ static void kind_add(struct usdt_kinds *kinds, struct arena *a, struct usdt_grou
 	}
 }
 
-static const struct usdt_kinds *kinds_of(struct arena *a, struct usdt_object *o)
+static struct usdt_kinds *kinds_of(struct arena *a, struct usdt_object *o)
 {
 	if (o->kinds)
 		return o->kinds;
@@ -292,14 +293,31 @@ static void element_guess(struct probes *ps, const struct probe_kind *k, uint32_
 	ret->has_die = true;
 }
 
-static struct usdt_elements *elements_make(struct probes *ps, const struct usdt_kinds *kinds,
+/* Returns true if the object describes the probe; tells the user if the description is damaged. */
+static bool kind_describe(struct probes *ps, struct usdt_kinds *kinds, const struct probe_kind *k,
+			  struct dof_probe_info *ret)
+{
+	bool is_found =
+		dof_index_find(kinds->dof, k->note->provider, k->note->name, probes_arena(ps), ret);
+
+	if (!kinds->says_damage && dof_index_is_damaged(kinds->dof)) {
+		kinds->says_damage = true;
+		probes_notice(ps,
+			      "the description of the probes in '%s' (DOF) is damaged: types of "
+			      "arguments that cannot be read are taken from elsewhere",
+			      k->groups->object->file->file.name);
+	}
+	return is_found;
+}
+
+static struct usdt_elements *elements_make(struct probes *ps, struct usdt_kinds *kinds,
 					   const struct probe_kind *k)
 {
 	struct arena *a = probes_arena(ps);
 	struct usdt_elements *all = ARENA_NEW(a, struct usdt_elements);
 	struct dof_probe_info info = {0};
 
-	all->has_attrs = dof_index_find(kinds->dof, k->note->provider, k->note->name, a, &info);
+	all->has_attrs = kind_describe(ps, kinds, k, &info);
 	all->n = all->has_attrs ? info.nxargs : k->n;
 	all->list = ARENA_NEW_N(a, struct element, all->n + 1);
 	all->texts = ARENA_NEW_N(a, const char *, all->n + 1);
@@ -321,7 +339,7 @@ static const struct usdt_elements *elements_of(struct probes *ps, const struct p
 {
 	struct usdt_probe_data *d = usdt_probe(pr);
 	struct arena *a = probes_arena(ps);
-	const struct usdt_kinds *kinds;
+	struct usdt_kinds *kinds;
 	struct probe_kind *k;
 
 	if (d->elements)

@@ -45,5 +45,7 @@ struct dof_index;
 struct dof_index *dof_index_create(const uint8_t *bytes, size_t size);
 void dof_index_destroy(struct dof_index *ix); /* NULL is allowed */
 /* Finds a probe; false if no image describes it, or the description is damaged. */
-bool dof_index_find(const struct dof_index *ix, const char *provider, const char *probe,
-		    struct arena *a, struct dof_probe_info *ret);
+bool dof_index_find(struct dof_index *ix, const char *provider, const char *probe, struct arena *a,
+		    struct dof_probe_info *ret);
+/* True if something was left out because it is damaged, until now. */
+bool dof_index_is_damaged(const struct dof_index *ix);

@@ -98,6 +98,7 @@ struct dof_entry {
 struct dof_index {
 	struct arena *arena;
 	struct hashmap *entries; /* provider, ':', probe -> struct dof_entry */
+	bool is_damaged;
 };
 
 static bool entry_read(const struct dof_entry *en, struct arena *a, struct dof_probe_info *ret)
@@ -137,41 +138,56 @@ static void provider_add(struct dof_index *ix, const struct dof_bytes *im, const
 
 	memcpy(&en.pv, desc, sizeof(en.pv));
 	if (!dof_section_get(im, en.pv.strtab, DOF_STRTAB, &en.strings, &en.nstrings) ||
-	    !dof_section_get(im, en.pv.probes, DOF_PROBES, &probes, &size))
+	    !dof_section_get(im, en.pv.probes, DOF_PROBES, &probes, &size)) {
+		ix->is_damaged = true;
 		return;
+	}
 	provider = dof_text_at(en.strings, en.nstrings, en.pv.name, TEXT_MAX);
+	ix->is_damaged |= !provider;
 	for (uint64_t at = 0; provider && size - at >= sizeof(en.p); at += sizeof(en.p)) {
 		const char *probe, *key;
 
 		memcpy(&en.p, probes + at, sizeof(en.p));
 		probe = dof_text_at(en.strings, en.nstrings, en.p.name, TEXT_MAX);
-		if (!probe || hashmap_count(ix->entries) >= PROBES_MAX)
+		if (!probe || hashmap_count(ix->entries) >= PROBES_MAX) {
+			ix->is_damaged = true;
 			continue;
+		}
 		key = entry_key(ix->arena, provider, probe);
 		if (!hashmap_finds(ix->entries, key))
 			hashmap_sets(ix->entries, key, arena_memdup(ix->arena, &en, sizeof(en)));
 	}
 }
 
+static void section_add(struct dof_index *ix, const struct dof_bytes *im, uint32_t i)
+{
+	struct dof_section s;
+	const uint8_t *desc;
+	uint64_t n;
+
+	if (!dof_section_head(im, i, &s))
+		ix->is_damaged = true;
+	else if (dof_section_get(im, i, DOF_PROVIDER, &desc, &n) &&
+		 n >= sizeof(struct dof_provider))
+		provider_add(ix, im, desc);
+	else
+		ix->is_damaged |= s.type == DOF_PROVIDER;
+}
+
 struct dof_index *dof_index_create(const uint8_t *bytes, size_t size)
 {
 	struct dof_index *ix = xcalloc(1, sizeof(*ix));
 	struct dof_bytes im;
+	bool has_more = size;
 
 	ix->arena = arena_create();
 	ix->entries = hashmap_create();
-	while (dof_image_open(bytes, size, &im)) {
-		for (uint32_t i = 0; i < im.h.secnum; i++) {
-			const uint8_t *desc;
-			uint64_t n;
-
-			if (dof_section_get(&im, i, DOF_PROVIDER, &desc, &n) &&
-			    n >= sizeof(struct dof_provider))
-				provider_add(ix, &im, desc);
-		}
-		if (!dof_image_next(&im, &bytes, &size))
-			break;
+	while (has_more && dof_image_open(bytes, size, &im)) {
+		for (uint32_t i = 0; i < im.h.secnum; i++)
+			section_add(ix, &im, i);
+		has_more = dof_image_next(&im, &bytes, &size);
 	}
+	ix->is_damaged |= has_more;
 	return ix;
 }
 
@@ -184,10 +200,17 @@ void dof_index_destroy(struct dof_index *ix)
 	free(ix);
 }
 
-bool dof_index_find(const struct dof_index *ix, const char *provider, const char *probe,
-		    struct arena *a, struct dof_probe_info *ret)
+bool dof_index_find(struct dof_index *ix, const char *provider, const char *probe, struct arena *a,
+		    struct dof_probe_info *ret)
 {
 	const struct dof_entry *en = hashmap_finds(ix->entries, entry_key(a, provider, probe));
+	bool is_whole = en && entry_read(en, a, ret);
 
-	return en && entry_read(en, a, ret);
+	ix->is_damaged |= en && !is_whole;
+	return is_whole;
+}
+
+bool dof_index_is_damaged(const struct dof_index *ix)
+{
+	return ix->is_damaged;
 }

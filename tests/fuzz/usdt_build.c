@@ -122,7 +122,7 @@ static void object_replace_check(const uint8_t *data, size_t size)
 /* ---- definitions ----------------------------------------------------------------------------- */
 
 static void description_check(const struct usdt_provider *pv, const struct usdt_probe *p,
-			      const struct dof_index *ix)
+			      struct dof_index *ix)
 {
 	struct arena *a = arena_create();
 	struct dof_probe_info info;
@@ -160,6 +160,8 @@ static void providers_check(struct dsession *s)
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t k = 0; k < pvs[i].nprobes; k++)
 			description_check(&pvs[i], &pvs[i].probes[k], ix);
+	if (dof_index_is_damaged(ix))
+		BUG("the description of %u providers counts as damaged", n);
 	dof_index_destroy(ix);
 	dof_image_deinit(&dof);
 	strbuf_deinit(&header);

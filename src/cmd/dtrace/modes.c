@@ -82,6 +82,24 @@ static void output_check(struct cmd *c)
 		cmd_fatal_sys(c, sys, "failed to write to %s", out_name(c));
 }
 
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* What was traced or listed comes before what is said of it. */
+static int message_print(struct cmd *c, const char *msg)
+{
+	progress_clear();
+	if (!c->held)
+		fflush(c->out);
+	fprintf(c->held ? c->held : stderr, "dtrace: %s", msg);
+	return DTRACE_HANDLE_OK;
+}
+
+static int notice_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
+{
+	(void)dtp;
+	return message_print(arg, msg);
+}
+
 /* ---- -l -------------------------------------------------------------------------------------- */
 
 int64_t cmd_output_form(const struct cmd *c)
@@ -148,6 +166,8 @@ int cmd_list(struct cmd *c)
 {
 	struct list l = {.c = c, .form = cmd_output_form(c)};
 
+	if (dtrace_handle_notice(c->dtp, notice_print, c) != 0)
+		cmd_fatal(c, "failed to establish notice handler");
 	if (l.form != FORM_JSON && l.form != FORM_JSONL)
 		fprintf(c->out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION",
 			"NAME");
@@ -194,16 +214,6 @@ static void signals_catch(const struct cmd *c)
 			sigaction(signals[i], &act, NULL);
 }
 
-/* What was traced comes before what is said of it. */
-static int message_print(struct cmd *c, const char *msg)
-{
-	progress_clear();
-	if (!c->held)
-		fflush(c->out);
-	fprintf(c->held ? c->held : stderr, "dtrace: %s", msg);
-	return DTRACE_HANDLE_OK;
-}
-
 static int fault_print(const dtrace_errdata_t *fault, void *arg)
 {
 	return message_print(arg, fault->dteda_msg);
@@ -221,12 +231,6 @@ static int proc_print(dtrace_hdl_t *dtp, pid_t pid, const char *msg, void *arg)
 	(void)pid;
 	if (dtrace_getopt(dtp, "quiet", &quiet) == 0 && quiet > 0)
 		return DTRACE_HANDLE_OK;
-	return message_print(arg, msg);
-}
-
-static int notice_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
-{
-	(void)dtp;
 	return message_print(arg, msg);
 }
 
@@ -262,7 +266,7 @@ static void handlers_set(struct cmd *c)
 	if (dtrace_handle_proc(c->dtp, proc_print, c) != 0)
 		cmd_fatal(c, "failed to establish proc handler");
 	if (dtrace_handle_notice(c->dtp, notice_print, c) != 0)
-		cmd_fatal(c, "failed to establish setopt handler");
+		cmd_fatal(c, "failed to establish notice handler");
 }
 
 /* Ends the document that the library writes, for whatever reason the run ends. */

@@ -24,12 +24,15 @@ static const struct usdt_provider providers[] = {
 	{.name = "second", .attrs = {5, 6, 7, 8, 9}, .probes = probes, .nprobes = 2},
 };
 
+static bool is_damaged; /* what the last index said */
+
 static bool found_in(const uint8_t *bytes, size_t size, const char *provider, const char *probe,
 		     struct arena *a, struct dof_probe_info *ret)
 {
 	struct dof_index *ix = dof_index_create(bytes, size);
 	bool is_found = dof_index_find(ix, provider, probe, a, ret);
 
+	is_damaged = dof_index_is_damaged(ix);
 	dof_index_destroy(ix);
 	return is_found;
 }
@@ -53,7 +56,8 @@ static void test_round(struct arena *a)
 	   "a probe without arguments");
 	ok(!found_in(d.bytes.data, d.bytes.len, "first", "request-start", a, &p),
 	   "not another provider's probe");
-	ok(!found_in(NULL, 0, "first", "idle", a, &p), "nothing");
+	ok(!is_damaged, "a probe that is not described is no damage");
+	ok(!found_in(NULL, 0, "first", "idle", a, &p) && !is_damaged, "nothing");
 	dof_image_deinit(&d);
 }
 
@@ -62,7 +66,7 @@ static void test_damage(struct arena *a)
 {
 	struct dof_image d = {0};
 	struct dof_probe_info p;
-	uint32_t found = 0;
+	uint32_t found = 0, silent = 0;
 
 	dof_write(providers, 2, true, &d);
 	for (uint32_t i = 0; i < d.bytes.len; i++) {
@@ -70,9 +74,11 @@ static void test_damage(struct arena *a)
 
 		memcpy(cut, d.bytes.data, i);
 		found += found_in(cut, i, "second", "request-start", a, &p);
+		silent += i > 0 && !is_damaged;
 		free(cut);
 	}
 	is_int(found, 0, "what is cut off is refused");
+	is_int(silent, 0, "what is cut off counts as damaged");
 	for (uint32_t i = 0; i < d.bytes.len; i++)
 		for (uint32_t bit = 0; bit < 8; bit++) {
 			d.bytes.data[i] ^= (uint8_t)(1u << bit);
