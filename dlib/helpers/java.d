@@ -1,5 +1,5 @@
 /*
- * HotSpot (OpenJDK 17, 21, 25): frames of Java methods, as "package/Class.method(File.java:49)". A "*"
+ * HotSpot (OpenJDK 8, 11, 17, 21, 25): frames of Java methods, as "package/Class.method(File.java:49)". A "*"
  * behind it says that compiled code runs.
  *
  * Generated code lies in the code cache, which consists of up to three heaps of blobs: one for the
@@ -25,9 +25,15 @@ uint64_t nm_method, nm_scopes, nm_pcs, nm_pcs_end, nm_metadata, nm_id, nm_deopt,
 uint64_t nm_immutable, blob_mutable, blob_relocation;
 uint64_t m_const, m_access, cm_pool, cm_name, cm_size, cm_flags, cm_code;
 uint64_t pool_holder, pool_file, pool_cache, pool_slots, klass_name, symbol_length, symbol_body;
-uint64_t is_relative; /* blobs have offsets where others have pointers (from 23 on) */
+uint64_t is_relative; /* blobs have offsets where others have pointers (8, and from 23 on) */
+uint64_t is_split;    /* what does not change in a compiled method lies elsewhere (from 23 on) */
+uint64_t has_one_heap; /* the code cache is one heap (8) */
+uint64_t has_old_polls; /* the end of a compiled method reads a page where others compare rsp (to 15) */
+uint64_t is_class_file; /* the class has the name of the source file, and not its pool (to 14) */
+uint64_t at_cache, at_bytecode; /* of an interpreter frame: below its frame pointer */
 uint64_t less;	      /* what is added to each byte of a packed number (from 20 on) */
 uint64_t call_stub;   /* address of the variable that says where calls of Java return to */
+uint64_t barrier;     /* and of that for frames whose callers lie in the heap, or 0 (from 21 on) */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
@@ -48,16 +54,17 @@ inline string SYMBOL[uint64_t s] = ustr(s + symbol_body, SHORT[s + symbol_length
 inline uint64_t MARK[uint64_t s] = WORD[s + symbol_length] ^ s << 13;
 inline uint64_t SLOT[uint64_t pool, uint64_t i] = WORD[pool + pool_slots + 8 * i] & ~1ull;
 
+inline uint64_t FILE_AT[uint64_t pool] = (is_class_file ? WORD[pool + pool_holder] : pool) + pool_file;
 inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] && (SHORT[c + cm_flags] & 1) ?
     upackedlines(c + cm_code + SHORT[c + cm_size], 65535, at, less) : 0;
-inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[pool + pool_file]]];
+inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[FILE_AT[pool]]]];
 inline string CLASS[uint64_t pool] = SYMBOL[WORD[WORD[pool + pool_holder] + klass_name]];
 inline string NAME[uint64_t pool, uint64_t c] = SYMBOL[SLOT[pool, SHORT[c + cm_name]]];
 /* the whole text: of a method, its ConstMethod and its pool, at a line, and the mark */
 inline string TEXT[uint64_t m, uint64_t c, uint64_t pool, uint64_t line, string mark] =
     strjoin(strjoin(strjoin(CLASS[pool], "."), NAME[pool, c]), strjoin(
 	SHORT[m + m_access] & 0x100 ? "(Native Method)" :
-	!SHORT[pool + pool_file] ? "(Unknown Source)" :
+	!SHORT[FILE_AT[pool]] ? "(Unknown Source)" :
 	line ? strjoin("(", strjoin(FILE[pool], strjoin(":", strjoin(lltostr(line), ")")))) :
 	strjoin("(", strjoin(FILE[pool], ")")), mark));
 
@@ -77,25 +84,35 @@ dtrace:helper:attach:
 dtrace:helper:attach:
 /structs/
 {
-	this->entry = ufind(structs, 48, 0, "JDK_Version", 8, "_current");
-	this->version = this->entry ? BYTE[WORD[this->entry + 40] + 3] : 0;
 	this->entry = ufind(structs, 48, 0, "Abstract_VM_Version", 8, "_vm_major_version");
 	this->version = this->entry ? HALF[WORD[this->entry + 40]] : 0;
-	if (this->version != 17 && this->version != 21 && this->version != 25)
-		udecline("this version of the Java virtual machine is not known (17, 21 and 25 are)");
-	is_relative = this->version >= 23;
+	/* the virtual machine of JDK 8 has a number of its own, 25 */
+	has_one_heap = ufind(structs, 48, 0, "CodeCache", 8, "_heap") != 0;
+	if (has_one_heap)
+		this->version = 8;
+	if (this->version != 8 && this->version != 11 && this->version != 17 && this->version != 21 && this->version != 25)
+		udecline("this version of the Java virtual machine is not known (8, 11, 17, 21 and 25 are)");
+	is_split = this->version >= 23;
+	is_relative = is_split || this->version == 8;
+	has_old_polls = this->version < 16;
+	is_class_file = this->version < 15;
+	at_cache = this->version == 8 ? 40 : 48;
+	at_bytecode = this->version == 8 ? 56 : 64;
 	less = this->version >= 20;
 	this->missing = 0;
 
-	heaps = STATIC["CodeCache", "_heaps"];
-	bounds_low = STATIC["CodeCache", "_low_bound"];
-	bounds_high = STATIC["CodeCache", "_high_bound"];
+	heaps = has_one_heap ? STATIC["CodeCache", "_heap"] : STATIC["CodeCache", "_heaps"];
+	if (!has_one_heap) {
+		bounds_low = STATIC["CodeCache", "_low_bound"];
+		bounds_high = STATIC["CodeCache", "_high_bound"];
+	}
 	array_data = FIELD["GrowableArray<int>", "_data"];
 	heap_memory = FIELD["CodeHeap", "_memory"];
 	heap_map = FIELD["CodeHeap", "_segmap"];
 	segment_log = FIELD["CodeHeap", "_log2_segment_size"];
 	header = SIZE["HeapBlock"];
 	call_stub = STATIC["StubRoutines", "_call_stub_return_address"];
+	barrier = symaddr("_ZN12StubRoutines19_cont_returnBarrierE", "libjvm.so");
 
 	blob_name = FIELD["CodeBlob", "_name"];
 	blob_frame = FIELD["CodeBlob", "_frame_size"];
@@ -111,7 +128,8 @@ dtrace:helper:attach:
 	cm_size = FIELD["ConstMethod", "_code_size"];
 	cm_code = SIZE["ConstMethod"];
 	pool_holder = FIELD["ConstantPool", "_pool_holder"];
-	pool_file = FIELD["ConstantPool", "_source_file_name_index"];
+	pool_file = is_class_file ? FIELD["InstanceKlass", "_source_file_name_index"] :
+	    FIELD["ConstantPool", "_source_file_name_index"];
 	pool_cache = FIELD["ConstantPool", "_cache"];
 	pool_slots = SIZE["ConstantPool"];
 	klass_name = FIELD["Klass", "_name"];
@@ -120,28 +138,38 @@ dtrace:helper:attach:
 }
 
 dtrace:helper:attach:
-/structs && !is_relative/
+/structs && !is_split/
 {
-	cm_flags = this->version == 17 ? FIELD["ConstMethod", "_flags"] : FIELD["ConstMethod", "_flags._flags"];
-	blob_code = FIELD["CodeBlob", "_code_begin"];
-	nm_method = FIELD["CompiledMethod", "_method"];
-	nm_scopes = FIELD["CompiledMethod", "_scopes_data_begin"];
-	nm_deopt = FIELD["CompiledMethod", "_deopt_handler_begin"];
+	cm_flags = this->version <= 17 ? FIELD["ConstMethod", "_flags"] : FIELD["ConstMethod", "_flags._flags"];
 	nm_pcs_end = FIELD["nmethod", "_dependencies_offset"];
 	nm_metadata = FIELD["nmethod", "_metadata_offset"];
 }
 
 dtrace:helper:attach:
+/structs && !is_relative/
+{
+	blob_code = FIELD["CodeBlob", "_code_begin"];
+	nm_method = FIELD["CompiledMethod", "_method"];
+	nm_scopes = FIELD["CompiledMethod", "_scopes_data_begin"];
+	nm_deopt = FIELD["CompiledMethod", "_deopt_handler_begin"];
+}
+
+dtrace:helper:attach:
 /structs && is_relative/
 {
-	cm_flags = FIELD["ConstMethod", "_flags._flags"];
 	blob_code = FIELD["CodeBlob", "_code_offset"];
+	nm_method = FIELD["nmethod", "_method"];
+	nm_scopes = FIELD["nmethod", "_scopes_data_offset"];
+	nm_deopt = is_split ? FIELD["nmethod", "_deopt_handler_offset"] : FIELD["nmethod", "_deoptimize_offset"];
+}
+
+dtrace:helper:attach:
+/structs && is_split/
+{
+	cm_flags = FIELD["ConstMethod", "_flags._flags"];
 	blob_mutable = FIELD["CodeBlob", "_mutable_data"];
 	blob_relocation = FIELD["CodeBlob", "_relocation_size"];
-	nm_method = FIELD["nmethod", "_method"];
 	nm_immutable = FIELD["nmethod", "_immutable_data"];
-	nm_scopes = FIELD["nmethod", "_scopes_data_offset"];
-	nm_deopt = FIELD["nmethod", "_deopt_handler_offset"];
 }
 
 dtrace:helper:attach:
@@ -152,7 +180,20 @@ dtrace:helper:attach:
 
 /* The code cache is made after libjvm.so was loaded. */
 dtrace:helper:uthread:
-/structs && !is_ready/
+/structs && !is_ready && has_one_heap/
+{
+	this->heap = WORD[heaps];
+	low = low0 = this->heap ? WORD[this->heap + heap_memory] : 0;
+	high = high0 = this->heap ? WORD[this->heap + heap_memory + 8] : 0;
+	if (high > low) {
+		map0 = WORD[this->heap + heap_map + 16];
+		segment_log = HALF[this->heap + segment_log];
+		is_ready = 1;
+	}
+}
+
+dtrace:helper:uthread:
+/structs && !is_ready && !has_one_heap/
 {
 	this->list = WORD[heaps];
 	this->count = this->list ? HALF[this->list] : 0;
@@ -220,8 +261,23 @@ dtrace:helper:ustack:
 	/* in code between a caller and the called method, the return address is on top of the stack */
 	if (arg3 == 0 && !this->size && this->kind != 0x62757453 && IS_CODE[WORD[arg2]])
 		unwind(WORD[arg2], arg2 + 8, arg1);
-	if (!uknown(WORD[this->blob + blob_name], arg0 == WORD[call_stub], this->kind, 0, 0)) {
-		this->text = arg0 == WORD[call_stub] ? "call_stub" : copyinstr(WORD[this->blob + blob_name]);
+	this->part = arg0 == WORD[call_stub] ? 1 : barrier && arg0 == WORD[barrier] ? 2 : 0;
+	if (this->part == 2) {
+		/* no register leads on: a record of the continuation is here, then rbp and address of its caller */
+		this->sp = arg2 + 8;
+		this->tries = 0;
+		while (!IS_CODE[WORD[this->sp]] && this->tries < 24; 24) {
+			this->sp += 8;
+			this->tries++;
+		}
+		if (IS_CODE[WORD[this->sp]])
+			unwind(WORD[this->sp], this->sp + 8, WORD[this->sp - 8]);
+	}
+	if (!uknown(WORD[this->blob + blob_name], this->part, this->kind, 0, 0)) {
+		/* a virtual thread that goes on gets its frames back from the heap one by one */
+		this->text = this->part == 1 ? "call_stub" :
+		    this->part == 2 ? "(callers in this virtual thread are in the heap)" :
+		    copyinstr(WORD[this->blob + blob_name]);
 		this->text;
 	}
 }
@@ -235,7 +291,7 @@ dtrace:helper:ustack:
 		this->method = WORD[arg1 - 24];
 		this->const = this->method ? WORD[this->method + m_const] : 0;
 		this->pool = this->const ? WORD[this->const + cm_pool] : 0;
-		this->good = this->pool && WORD[this->pool + pool_cache] == WORD[arg1 - 48];
+		this->good = this->pool && WORD[this->pool + pool_cache] == WORD[arg1 - at_cache];
 	}
 	if (!this->good && arg3 == 0 && IS_CODE[WORD[arg2]])
 		unwind(WORD[arg2], arg2 + 8, arg1); /* the frame is not made yet */
@@ -251,7 +307,7 @@ dtrace:helper:ustack:
 	if (this->sp < arg1 + 16 || this->sp > arg1 + 0x10000)
 		this->sp = arg1 + 16;
 	unwind(WORD[arg1 + 8], this->sp, WORD[arg1]);
-	this->bci = WORD[arg1 - 64] - this->const - cm_code;
+	this->bci = WORD[arg1 - at_bytecode] - this->const - cm_code;
 	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
 		this->bci = uregs[R_R13] - this->const - cm_code;
 	/* a method of another class may come to lie where one was unloaded */
@@ -277,8 +333,13 @@ dtrace:helper:ustack:
 		this->is_poll = (this->insn & 0xffffff) == 0xa73b49 || (this->insn & 0xffffff) == 0x673b49 ||
 		    ((this->insn & 0xffff) == 0x870f && ((HALF[arg0 - 7] & 0xffffff) == 0xa73b49 ||
 			(HALF[arg0 - 4] & 0xffffff) == 0x673b49));
+		if (has_old_polls) /* of a page, whose address may be fetched behind pop rbp */
+			this->is_poll = ((this->insn & 0xffffff) == 0x028541 && BYTE[arg0 + 3] == 0xc3) ||
+			    ((this->insn & 0xffff) == 0x0585 && BYTE[arg0 + 6] == 0xc3) ||
+			    (BYTE[arg0 - 1] == 0x5d && ((this->insn & 0xffff) == 0xba49 || (this->insn & 0xffffff) == 0x578b4d ||
+				(this->insn & 0xffffff) == 0x978b4d));
 		this->done = HALF[this->blob + blob_complete];
-		if (is_relative)
+		if (is_split)
 			this->done &= 0xffff;
 		if ((this->insn & 0xff) == 0x5d) { /* pop rbp */
 			this->sp = arg2 + 16;
@@ -320,11 +381,11 @@ dtrace:helper:ustack:
 		this->pc = WORD[arg2 + HALF[this->blob + nm_orig_pc]]; /* it goes on in the interpreter */
 	this->id = HALF[this->blob + nm_id]; /* no two compilations have one number */
 	if (!uknown(this->blob, this->pc, this->id, 0, 0)) {
-		this->data = is_relative ? WORD[this->blob + nm_immutable] : this->blob;
+		this->data = is_split ? WORD[this->blob + nm_immutable] : this->blob;
 		this->pcs = this->data + HALF[this->blob + nm_pcs];
 		this->scopes = is_relative ? this->data + HALF[this->blob + nm_scopes] : WORD[this->blob + nm_scopes];
-		this->count = ((is_relative ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) - this->pcs) / 16;
-		this->metadata = is_relative ?
+		this->count = ((is_split ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) - this->pcs) / 16;
+		this->metadata = is_split ?
 		    WORD[this->blob + blob_mutable] + (HALF[this->blob + blob_relocation] + 7 & ~7) :
 		    this->blob + HALF[this->blob + nm_metadata];
 		this->offset = this->pc - this->code;
@@ -382,7 +443,7 @@ dtrace:helper:ustack:
 					this->line = LINE[this->const, this->bci];
 					if (this->decode == this->inner)
 						this->text = TEXT[this->method, this->const, this->pool, this->line, "*"];
-					else if (this->line && SHORT[this->pool + pool_file])
+					else if (this->line && SHORT[FILE_AT[this->pool]])
 						uframe(CLASS[this->pool], ".", NAME[this->pool, this->const], "(",
 						    FILE[this->pool], ":", this->line, ")*");
 					else

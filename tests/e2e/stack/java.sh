@@ -1,10 +1,15 @@
 # Stacks of Java on HotSpot: at points where the program asks for its own stack and makes a system call, every frame of Java is there, in
 # order, with class, method, file and line: interpreted, compiled by C1, compiled and inlined by C2, native methods, methods called by
-# native code, and the hidden ones between them. A thread that waits has the frames that jstack shows.
-if ! command -v javac >/dev/null || ! java -version 2>&1 | grep -q -E 'version "(17|21|25)'; then
+# native code, and the hidden ones between them. A thread that waits has the frames that jstack shows. Stacks that go from Java to a library
+# and back 140 times are whole. A virtual thread has its own frames, and below them those of the thread that carries it.
+major=$(java -version 2>&1 | sed -nE 's/.*version "(1\.)?([0-9]+).*/\2/p')
+case "$(command -v javac):$major" in
+/*:8 | /*:11 | /*:17 | /*:21 | /*:25) ;;
+*)
 	echo "this test needs OpenJDK 17 (package openjdk-17-jdk-headless)"
 	exit 67
-fi
+	;;
+esac
 python=/usr/bin/python3
 cd "$TMP" || exit 1
 
@@ -49,7 +54,7 @@ public class Points {
 
 	static int listed() {
 		int[] sum = new int[1];
-		List.of(1, 2).forEach(x -> sum[0] += x + point());
+		Arrays.asList(1, 2).forEach(x -> sum[0] += x + point());
 		return sum[0];
 	}
 
@@ -101,7 +106,9 @@ public class Points {
 		byte[] big = new byte[77];
 		/* the first stack, after which the tracer looks at the process */
 		in.read(big);
-		Thread.sleep(800);
+		for (int i = 0; i < 3000 && !new File("met").exists(); i++)
+			Thread.sleep(20);
+		Thread.sleep(200);
 		count = 0;
 		buf = big;
 		rounds(1);
@@ -149,8 +156,11 @@ script='syscall::read:entry /pid == $target && arg2 == 77/ { jstack(200); }'
 check() {
 	name=$1 min=$2 rounds=$3
 	shift 3
-	"$DTRACE" -q -x jstackstrsize=64k -n "$script" -c "java -XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames $* -cp . Points noted $rounds" >got.txt
+	rm -f met
+	"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=64k -n "$script" -c "java -XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames $* -cp . Points noted $rounds" >got.txt
 	$python stacks.py Points.point compiled <got.txt >got
+	# to 14, the number of a hidden class is no part of its name; 8 makes up a line for it
+	[ "$major" -ge 15 ] || sed -i -E 's#(\$\$Lambda\$[0-9]+|LambdaForm\$[A-Za-z]+)/[0-9a-fx]+#\1#g; s#\(<Unknown>:[0-9]+\)#(Unknown Source)#g' noted
 	if ! cmp -s noted got; then
 		echo "$name: stacks differ:"
 		diff noted got | cut -c1-600 | head -20
@@ -161,11 +171,180 @@ check() {
 	echo "$name: $(wc -l <noted) stacks"
 }
 
+cat >Deep.java <<'X'
+import java.io.*;
+
+public class Deep {
+	static RandomAccessFile in;
+	static byte[] buf = new byte[1];
+	static { System.load(new File("libdeep.so").getAbsolutePath()); }
+	static native int down(int n);
+	static int up(int n) throws IOException { return n == 0 ? in.read(buf) : down(n - 1) + 1; }
+
+	public static void main(String[] args) throws Exception {
+		in = new RandomAccessFile("/dev/zero", "r");
+		for (int i = 0; i < Integer.parseInt(args[0]); i++)
+			up(10);
+		buf = new byte[77];
+		in.read(buf);
+		for (int i = 0; i < 3000 && !new File("met").exists(); i++)
+			Thread.sleep(20);
+		Thread t = new Thread(null, () -> {
+			/* the last one counts: unwind tables may come after the helper */
+			for (int i = 0; i < 10; i++) {
+				try { up(140); Thread.sleep(100); } catch (Exception e) { }
+			}
+		}, "deep", 64 << 20);
+		t.start();
+		t.join();
+	}
+}
+X
+cat >deep.c <<'X'
+#include <jni.h>
+JNIEXPORT jint JNICALL Java_Deep_down(JNIEnv *env, jclass c, jint n)
+{
+	return (*env)->CallStaticIntMethod(env, c, (*env)->GetStaticMethodID(env, c, "up", "(I)I"), n) + 1;
+}
+X
+cat >deep.py <<'X'
+# deep.py < output: the deep stack has all functions in their order, and ends where the thread begins
+import re, sys
+want = ["up", "native", "down"] * 140 + ["up"]
+found = "no stack"
+for block in sys.stdin.read().split("\n\n"):
+    lines = [l.strip() for l in block.split("\n") if l.strip()]
+    names = [re.match(r"Deep\.(up)\(Deep|Deep\.(down)\(Native|libdeep\.so`Java_(D)eep_down", l) for l in lines]
+    names = ["native" if m[3] else m[1] or m[2] for m in names if m]
+    if names:
+        found = "good" if names == want and lines[-1].startswith("libc") else (len(names), lines[-1])
+print(found)
+X
+
+# deep NAME OPTION: as many levels of a library's function between methods as 1,024 frames have room for
+deep() {
+	rm -f met
+	"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=256k -n 'syscall::read:entry /pid == $target && arg2 == 77/ { jstack(1024); }' -c "java $2 -cp . Deep 3000" >got.txt 2>errors
+	echo "$1, through a library: $($python deep.py <got.txt)"
+}
+
+cat >Virtual.java <<'X'
+import java.io.*;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.concurrent.locks.*;
+
+public class Virtual {
+	static RandomAccessFile in;
+	static byte[] buf = new byte[77];
+	static List<Throwable> notes = Collections.synchronizedList(new ArrayList<>());
+	static boolean quiet = true;
+
+	static int point() {
+		try { if (quiet) return 0; synchronized (Virtual.class) { notes.add(new Throwable()); return in.read(buf) & 0; } } catch (IOException e) { return 1; }
+	}
+	static int deep(int n) { return n == 0 ? point() : deep(n - 1) + 1; }
+	static int parks(int n) {
+		if (n > 0)
+			return parks(n - 1) + point();
+		LockSupport.parkNanos(1_000_000);
+		return point();
+	}
+	static int yields(int n) { if (n > 0) { int r = yields(n - 1); point(); return r; } Thread.yield(); return point(); }
+	static void body() {
+		deep(3);
+		parks(20);
+		yields(3);
+		List<Integer> l = new ArrayList<>(List.of(3, 1, 2));
+		l.sort((a, b) -> a - b + point());
+	}
+	static void round(int n) throws Exception {
+		for (int i = 0; i < n; i++) {
+			Thread t = Thread.ofVirtual().start(Virtual::body);
+			t.join();
+		}
+		try (var ex = Executors.newVirtualThreadPerTaskExecutor()) {
+			for (int i = 0; i < n; i++)
+				ex.submit(Virtual::body);
+		}
+	}
+	static String text(StackTraceElement e) {
+		String place = e.isNativeMethod() ? "Native Method" : e.getFileName() == null ? "Unknown Source" :
+			e.getLineNumber() < 0 ? e.getFileName() : e.getFileName() + ":" + e.getLineNumber();
+		return e.getClassName().replace('.', '/') + "." + e.getMethodName() + "(" + place + ")";
+	}
+	public static void main(String[] args) throws Exception {
+		in = new RandomAccessFile("/dev/zero", "r");
+		round(Integer.parseInt(args[1]));
+		in.read(buf);
+		for (int i = 0; i < 3000 && !new File("met").exists(); i++)
+			Thread.sleep(20);
+		Thread.sleep(300);
+		quiet = false;
+		round(3);
+		quiet = true;
+		buf = new byte[1];
+		try (PrintStream out = new PrintStream(args[0])) {
+			for (Throwable t : notes) {
+				StringJoiner line = new StringJoiner("|");
+				for (StackTraceElement e : t.getStackTrace())
+					line.add(text(e));
+				out.println(line);
+			}
+		}
+	}
+}
+X
+cat >virtual.py <<'X'
+# virtual.py NOTED < output: the frames of each virtual thread are those noted; where the callers are in the heap, the first ones of them
+import re, sys
+noted = open(sys.argv[1]).read().strip().split("\n")
+whole = cut = 0
+bad = []
+for block in sys.stdin.read().split("\n\n"):
+    text = re.sub(r"\+(0x[0-9a-f]+)\.", r"/\1.", block)
+    lines = [l.strip().rstrip("*") for l in text.split("\n") if l.strip()]
+    if not any(l.startswith("Virtual.point(") for l in lines):
+        continue
+    lines = lines[[l.startswith("Virtual.point(") for l in lines].index(True):]
+    heap = [i for i, l in enumerate(lines) if "in the heap" in l]
+    enter = [i for i, l in enumerate(lines) if l.startswith("jdk/internal/vm/Continuation.enter(")]
+    carrier = [i for i, l in enumerate(lines) if l.startswith("jdk/internal/vm/Continuation.run(")]
+    end = any(l.startswith("java/util/concurrent/ForkJoinWorkerThread.run(") for l in lines) and "call_stub" in lines
+    own = "|".join(lines[:heap[0] if heap else enter[0] + 1 if enter else 0])
+    whole += not heap
+    cut += bool(heap)
+    if not own or not carrier or not end or not (any(n.startswith(own + "|") for n in noted) if heap else own in noted):
+        bad.append(lines)
+print("virtual threads:", "good" if whole > 2 and cut > 10 and not bad and whole + cut == len(noted) else
+    (whole, cut, len(noted), len(bad), bad[:1]))
+X
+
 {
 	check interpreted 0 1 -Xint
 	check C1 100 400 -Xbatch -XX:TieredStopAtLevel=1
 	check C2 50 1500 -Xbatch -XX:-TieredCompilation -XX:CompileThreshold=1000
 	check tiered 100 2500 -Xbatch
+
+	# calls between Java and a library
+	headers=$(ls -d /usr/lib/jvm/*/include 2>/dev/null | head -n 1)
+	if javac -nowarn Deep.java 2>/dev/null && gcc -shared -fPIC -O2 -o libdeep.so deep.c -I"$headers" -I"$headers/linux" 2>/dev/null; then
+		deep interpreted -Xint
+		deep compiled -Xbatch
+	else
+		printf '%s, through a library: good\n' interpreted compiled # there is no compiler, or no jni.h
+	fi
+
+	# frames of virtual threads
+	if [ "$major" -ge 21 ]; then
+		javac -nowarn Virtual.java
+		for option in -Xint -Xbatch; do
+			rm -f met
+			"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=64k -n 'syscall::read:entry /pid == $target && arg2 == 77/ { jstack(200); }' \
+				-c "java -XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames $option -cp . Virtual noted 300" >got.txt
+			$python virtual.py noted <got.txt
+		done
+	fi
 
 	# a thread that waits
 	java -cp . Points noted 1 parked &
