@@ -372,6 +372,13 @@ dtrace:helper:ustack:
 		unwind(0, 0, 0);
 }
 
+/* What MethodHandle calls methods with has no frame: the return address is on top of the stack. */
+dtrace:helper:ustack:
+/this->blob && !this->size && arg3 == 0 && this->kind == 0x6974616e && IS_CODE[WORD[arg2]]/
+{
+	unwind(WORD[arg2], arg2 + 8, arg1);
+}
+
 /* A compiled method ("nmet") and one that calls native code ("nati"): where in its scopes it is. */
 dtrace:helper:ustack:
 /this->blob && (this->kind == 0x74656d6e || this->kind == 0x6974616e)/
