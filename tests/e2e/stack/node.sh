@@ -197,6 +197,65 @@ script='syscall::umask:entry /pid == $target/ { jstack(200); }'
 	$node compare.js want got | head -20
 	echo "$(wc -l <got) stacks of one that does not"
 
+	# as many changes between JavaScript and V8's builtins as 1,024 frames have room for, in each way alone and in turns
+	cat >deep.js <<'X'
+'use strict';
+const fs = require('fs');
+Error.stackTraceLimit = Infinity;
+const ways = {
+	map: (n) => [n].map((x) => go(x - 1))[0],
+	each: (n) => { let r; [n].forEach((x) => { r = go(x - 1); }); return r; },
+	parse: (n) => JSON.parse('1', () => go(n - 1)),
+	getter: (n) => ({ get x() { return go(n - 1); } }).x,
+	sort: (n) => { let r; [2, 1].sort((a, b) => { if (r === undefined) r = go(n - 1); return 0; }); return r; },
+	replace: (n) => { let r; 'x'.replace(/x/, () => { r = go(n - 1); return ''; }); return r; },
+	apply: (n) => Reflect.apply(go, null, [n - 1]),
+	bound: (n) => go.bind(null, n - 1)(),
+	proxy: (n) => new Proxy({}, { get: () => go(n - 1) }).x,
+};
+const names = Object.keys(ways), noted = [];
+let loud = false, only;
+function leaf() {
+	if (!loud)
+		return 0;
+	const was = Error.prepareStackTrace;
+	Error.prepareStackTrace = (e, s) => s;
+	const s = new Error().stack;
+	Error.prepareStackTrace = was;
+	noted.push(s.filter((f) => f.getFileName() === __filename)
+		.map((f) => `${f.getFunctionName() || '(anon)'} at ${__filename} line ${f.getLineNumber()}`).slice(1).join('|'));
+	process.umask(18);
+	return 0;
+}
+function go(n) { return n <= 0 ? leaf() : ways[only || names[n % names.length]](n); }
+go(30);
+process.umask(18);
+const wait = setInterval(() => {
+	if (!fs.existsSync('met'))
+		return;
+	clearInterval(wait);
+	setTimeout(() => {
+		loud = true;
+		for (only of [...names, undefined])
+			go(65);
+		fs.writeFileSync('noted', noted.join('\n') + '\n');
+	}, 300);
+}, 20);
+X
+	cat >deep_stacks.js <<'X'
+for (const block of require('fs').readFileSync(0, 'utf8').split('\n\n')) {
+	const lines = block.split('\n').map((l) => l.trim()).filter((l) => l);
+	const f = lines.filter((l) => / at \S*deep.js line \d+$/.test(l)).map((l) => l.replace(/^\(anon\) as .* at /, '(anon) at '));
+	if (f.length && f[0].startsWith('leaf at '))
+		console.log(f.slice(1).join('|') + (/_start/.test(lines.slice(-2)) ? '' : '|cut'));
+}
+X
+	rm -f met
+	LC_ALL=C.UTF-8 "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=256k -n 'syscall::umask:entry /pid == $target/ { jstack(1024); }' -c "$node deep.js" >got.txt
+	$node deep_stacks.js <got.txt >got
+	$node compare.js noted got | head -20
+	echo "$(wc -l <got) deep stacks"
+
 	# samples at any instruction, while objects move and code is replaced
 	cat >busy.js <<'X'
 'use strict';
