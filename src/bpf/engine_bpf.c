@@ -244,7 +244,10 @@ static struct err *bpf_attach(struct engine_run *r, struct loaded *l,
 	if (run_of(r)->opts.debug)
 		run_of(r)->opts.debug(run_of(r)->opts.ctx, err_text(e));
 	err_destroy(e);
-	attachments_close_from(ret, had);
+	if (opts->group)
+		attachments_close_group(ret, opts->group);
+	else
+		attachments_close_from(ret, had);
 	return attach_plainly(run_of(r), l, opts, ret);
 }
 
@@ -285,6 +288,28 @@ static uint32_t bpf_nplaces(struct engine_run *r, const struct attachments *a, p
 static struct err *bpf_sweep(struct engine_run *r, struct attachments *a, pid_t pid)
 {
 	return attachments_sweep(a, pid, run_of(r)->code_prog);
+}
+
+static uint64_t bpf_missed(struct engine_run *r, const struct loaded *l)
+{
+	uint64_t n = 0;
+
+	(void)r;
+	for (uint32_t i = 0; i < l->nprogs; i++)
+		n += prog_missed(l->progs[i]);
+	return n;
+}
+
+static uint64_t bpf_links_missed(struct engine_run *r, const struct attachments *a)
+{
+	uint64_t n = 0;
+
+	(void)r;
+	for (uint32_t i = 0; i < a->nfds; i++)
+		n += link_missed(a->fds[i]);
+	for (uint32_t i = 0; i < a->group_fds.len; i++)
+		n += link_missed(a->group_fds.data[i].fd);
+	return n;
 }
 
 /* ---- firing ---------------------------------------------------------------------------------- */
@@ -371,6 +396,8 @@ const struct engine engine_bpf = {
 	.fire = bpf_fire,
 	.drop_process = bpf_drop_process,
 	.detach = bpf_detach,
+	.missed = bpf_missed,
+	.links_missed = bpf_links_missed,
 	.add_child = bpf_add_child,
 	.forget_child = bpf_forget_child,
 	.nplaces = bpf_nplaces,

@@ -104,6 +104,30 @@ int btf_object_open(const char *mod);
 /* Links a program to the function it was loaded for, at its entry or its return; -1 and errno. */
 int attach_function(int prog_fd, bool is_return, uint64_t cookie);
 
+/* ---- modules that come and go (modules.c) ---------------------------------------------------- */
+
+enum module_event_kind {
+	MODULE_COME, /* its functions are there; it has not begun */
+	MODULE_GONE,
+	MODULE_LOST, /* some reports were lost */
+};
+struct module_event {
+	enum module_event_kind kind;
+	char name[64];
+};
+/* A descriptor that is readable when there are reports; -1: the kernel refuses. */
+int modules_listen(void);
+/* Reads the next report; false: there is none. */
+bool modules_next(int fd, struct module_event *ret);
+
+/*
+ * How often the kernel has not run a program, because one of the kind was running on the CPU, since
+ * it was loaded; 0 if the kernel does not count that for its type.
+ */
+uint64_t prog_missed(int prog_fd);
+/* How often probes of a link to functions were not seen for other reasons (Linux 6.7). */
+uint64_t link_missed(int link_fd);
+
 /* ---- uprobes, programs ----------------------------------------------------------------------- */
 
 /*

@@ -197,17 +197,22 @@ int attach_kprobe(int prog_fd, uint64_t addr, uint64_t cookie, bool is_return, i
 	return 0;
 }
 
+static bool object_info(int fd, void *info, uint32_t size)
+{
+	union bpf_attr attr = {.info.bpf_fd = (uint32_t)fd,
+			       .info.info_len = size,
+			       .info.info = (uint64_t)(uintptr_t)info};
+
+	return !sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+}
+
 /* Whether the object of type information is that of the module. */
 static bool btf_object_is(int fd, const char *mod)
 {
 	char name[64] = "";
 	struct bpf_btf_info info = {.name = (uint64_t)(uintptr_t)name, .name_len = sizeof(name)};
-	union bpf_attr attr = {.info.bpf_fd = (uint32_t)fd,
-			       .info.info_len = sizeof(info),
-			       .info.info = (uint64_t)(uintptr_t)&info};
 
-	return !sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) && info.kernel_btf &&
-	       strcmp(name, mod) == 0;
+	return object_info(fd, &info, sizeof(info)) && info.kernel_btf && strcmp(name, mod) == 0;
 }
 
 int btf_object_open(const char *mod)
@@ -240,6 +245,48 @@ int attach_function(int prog_fd, bool is_return, uint64_t cookie)
 	};
 
 	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+uint64_t prog_missed(int prog_fd)
+{
+	struct bpf_prog_info info = {0};
+
+	return object_info(prog_fd, &info, sizeof(info)) ? info.recursion_misses : 0;
+}
+
+/* The part that is needed of struct bpf_link_info of Linux 6.9: older headers lack it. */
+struct link_info {
+	uint32_t type, id, prog_id;
+	union {
+		struct {
+			uint64_t addrs;
+			uint32_t count, flags;
+			uint64_t missed;
+		} multi __attribute__((aligned(8)));
+		struct {
+			uint32_t type;
+			uint64_t name;
+			uint32_t name_len, offset;
+			uint64_t addr, missed;
+		} event;
+	};
+	uint64_t rest[8];
+};
+#define EVENT_KPROBE	3 /* enum bpf_perf_event_type */
+#define EVENT_KRETPROBE 4
+
+uint64_t link_missed(int link_fd)
+{
+	struct link_info info = {0};
+
+	if (!object_info(link_fd, &info, sizeof(info)))
+		return 0; /* it is no link */
+	if (info.type == BPF_LINK_TYPE_KPROBE_MULTI)
+		return info.multi.missed;
+	if (info.type == BPF_LINK_TYPE_PERF_EVENT &&
+	    (info.event.type == EVENT_KPROBE || info.event.type == EVENT_KRETPROBE))
+		return info.event.missed;
+	return 0;
 }
 
 int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)

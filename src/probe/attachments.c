@@ -19,6 +19,26 @@ void attachments_close_from(struct attachments *a, uint32_t from)
 	a->nfds = MIN(a->nfds, from);
 }
 
+void attachments_add_to(struct attachments *a, int fd, uint32_t group)
+{
+	if (group)
+		vec_push(&a->group_fds, (struct group_fd){fd, group});
+	else
+		attachments_add(a, fd);
+}
+
+void attachments_close_group(struct attachments *a, uint32_t group)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->group_fds.len; i++)
+		if (a->group_fds.data[i].group == group)
+			(void)close(a->group_fds.data[i].fd);
+		else
+			a->group_fds.data[n++] = a->group_fds.data[i];
+	a->group_fds.len = n;
+}
+
 void attachments_prepare(struct attachments *a)
 {
 	if (!a->keeper)
@@ -38,6 +58,9 @@ struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
 void attachments_close_fast(struct attachments *a)
 {
 	attachments_close_from(a, 0);
+	for (uint32_t i = 0; i < a->group_fds.len; i++)
+		(void)close(a->group_fds.data[i].fd);
+	a->group_fds.len = 0;
 }
 
 void attachments_close(struct attachments *a)
@@ -47,5 +70,6 @@ void attachments_close(struct attachments *a)
 	if (a->own)
 		a->own_destroy(a->own);
 	free(a->fds);
+	vec_deinit(&a->group_fds);
 	*a = (struct attachments){0};
 }

@@ -6,11 +6,18 @@
  */
 #pragma once
 
+#include "base/vec.h"
 #include "keeper/keeper.h"
+
+struct group_fd {
+	int fd;
+	uint32_t group;
+};
 
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
+	VEC(struct group_fd) group_fds; /* those that are closed with their group */
 	struct keeper
 		*keeper;  /* holds uprobes, and events if they are many; NULL = there are none */
 	uint32_t nevents; /* events of tracefs */
@@ -20,6 +27,9 @@ struct attachments {
 };
 
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
+/* The same for one that attachments_close_group() closes, too. Group 0: only the end does. */
+void attachments_add_to(struct attachments *a, int fd, uint32_t group);
+void attachments_close_group(struct attachments *a, uint32_t group);
 /* Closes the descriptors from number `from` on, which are the last that were added. */
 void attachments_close_from(struct attachments *a, uint32_t from);
 /* Makes the keeper early, when it is known that some probe will need it. */

@@ -180,6 +180,12 @@ struct engine {
 	/* Attaches a unit; adds to ret what must be closed to detach the unit. */
 	struct err *(*attach)(struct engine_run *r, struct loaded *l,
 			      const struct attach_opts *opts, struct attachments *ret);
+	/*
+	 * How often places of the unit were reached and no clause ran, because something else ran
+	 * that may not be interrupted by it. a: what attach() has added, not closed yet.
+	 */
+	uint64_t (*missed)(struct engine_run *r, const struct loaded *l);
+	uint64_t (*links_missed)(struct engine_run *r, const struct attachments *a);
 	/* Fires a probe that only the session itself fires (BEGIN, END). */
 	struct err *(*fire)(struct engine_run *r, struct loaded *l, uint32_t key);
 	/* Disables the unit's probes in a process, wherever they are attached. */

@@ -86,11 +86,23 @@ struct provider_come {
 	 * opened. *ret_name: its name if probes of it are placed, else NULL.
 	 */
 	bool (*file_state)(struct probes *ps, uint64_t dev, uint64_t ino, const char **ret_name);
+
+	/*
+	 * The next two serve descriptions of what modules of the kernel have. A provider with them
+	 * has match_new() and free(), too, and nothing that is about processes. wants_modules()
+	 * says whether a module that comes can have probes that the description means.
+	 */
+	bool (*wants_modules)(struct probes *ps, const struct probe_desc *desc);
+	/*
+	 * Begins batch number i, counted from 0, of those that a module makes which has come; 0:
+	 * there are fewer.
+	 */
+	uint32_t (*module_came)(struct probes *ps, const char *mod, uint32_t i);
 };
 
 /* The providers that add probes later, NULL-terminated (list.c). */
 extern const struct provider_come *const provider_comes[];
-extern const struct provider_come pid_come, usdt_come;
+extern const struct provider_come pid_come, usdt_come, fbt_come, sdt_come;
 
 /* Calls of children will fire the probes of their parents. Call this before probes are attached. */
 void pid_have_children(struct probes *ps);

@@ -12,6 +12,7 @@
  * module comes or goes.
  */
 #include "d/diag.h"
+#include "provider/come.h"
 #include "provider/kfuncs.h"
 #include "provider/providers.h"
 #include "bpf/rt/abi.h"
@@ -28,19 +29,32 @@ struct fbt_types {
 	uint32_t nlookups;
 };
 
+/* The functions of a module that has come while the session runs. */
+struct fbt_batch {
+	uint32_t number;
+	char *mod;
+	struct kfuncs funcs;
+	struct probe *
+		*made; /* of function i: at its entry 2 * i, at its return 2 * i + 1; or NULL */
+};
+
 struct fbt_state {
 	bool is_read;
 	struct err *trouble; /* why there are no functions; NULL: there are */
 	struct kfuncs funcs;
 	VEC(struct fbt_types) types; /* [0]: the kernel's */
+	VEC(struct fbt_batch *) batches;
+	uint32_t nbatches; /* all that there were */
 };
 
 static struct fbt_state *state_get(struct probes *ps, const struct provider *pv)
 {
 	struct fbt_state *st = probes_state(ps, pv, sizeof(*st));
 
-	if (!st->is_read)
+	if (!st->is_read) {
+		st->funcs.owner = st;
 		st->trouble = kfuncs_read(&st->funcs);
+	}
 	st->is_read = true;
 	return st;
 }
@@ -321,9 +335,7 @@ static uint32_t fbt_points(const struct probe *pr, struct probe_point *ret)
 	kfuncs_locate(f->all);
 	if (kfunc_is_single(f) && !f->place.btf_id)
 		f->place.btf_id =
-			function_id(types_of_module(CONTAINER_OF(f->all, struct fbt_state, funcs),
-						    f->place.mod),
-				    f->place.name);
+			function_id(types_of_module(f->all->owner, f->place.mod), f->place.name);
 	ret[0] = (struct probe_point){
 		.place = {.kind = PLACE_KFUNC},
 		.key = f->keys[is_return] - 1,
@@ -332,6 +344,123 @@ static uint32_t fbt_points(const struct probe *pr, struct probe_point *ret)
 	};
 	return 1;
 }
+
+/* ---- modules that come ----------------------------------------------------------------------- */
+
+static void batch_destroy(struct fbt_batch *b)
+{
+	kfuncs_deinit(&b->funcs);
+	free(b->made);
+	free(b->mod);
+	free(b);
+}
+
+static bool fbt_wants_modules(struct probes *ps, const struct probe_desc *desc)
+{
+	return !desc->id && fbt_concerns(&provider_fbt, desc) &&
+	       strcmp(desc->mod, KFUNC_KERNEL) != 0;
+}
+
+/* The types of a module that was there before may have been others. */
+static void types_forget(struct fbt_state *st, const char *mod)
+{
+	uint32_t n = 1;
+
+	for (uint32_t i = 1; i < st->types.len; i++) {
+		if (strcmp(st->types.data[i].mod, mod) != 0) {
+			st->types.data[n++] = st->types.data[i];
+			continue;
+		}
+		hashmap_destroy(st->types.data[i].funcs);
+		btf_file_close(st->types.data[i].btf);
+	}
+	st->types.len = MIN(st->types.len, n);
+}
+
+static uint32_t fbt_module_came(struct probes *ps, const char *mod, uint32_t i)
+{
+	struct fbt_state *st = state_get(ps, &provider_fbt);
+	struct fbt_batch *b;
+	struct err *e;
+
+	if (i || st->trouble)
+		return 0;
+	b = xcalloc(1, sizeof(*b));
+	b->mod = xstrdup(mod);
+	b->funcs.owner = st;
+	b->funcs.only = b->mod;
+	e = kfuncs_read(&b->funcs);
+	err_destroy(e); /* the list could be read before: the module has none */
+	if (e || !b->funcs.list.len) {
+		batch_destroy(b);
+		return 0;
+	}
+	types_forget(st, mod);
+	b->made = xcalloc(2 * (size_t)b->funcs.list.len, sizeof(struct probe *));
+	b->number = ++st->nbatches;
+	vec_push(&st->batches, b);
+	probes_reset_code_keys(ps);
+	return b->number;
+}
+
+static struct probe *late_make(struct probes *ps, struct fbt_batch *b, uint32_t i, bool is_return)
+{
+	struct kfunc *f = &b->funcs.list.data[i];
+	struct probe **made = &b->made[2 * i + is_return];
+
+	if (*made)
+		return *made;
+	kfunc_mark(f);
+	f->keys[is_return] = 1 + probes_code_key(ps);
+	*made = probes_add_private(ps, &provider_fbt, provider_fbt.name, f->place.mod,
+				   f->place.name, is_return ? "return" : "entry", (uintptr_t)f);
+	return *made;
+}
+
+static struct err *fbt_match_new(struct probes *ps, const struct probe_desc *desc,
+				 struct probe_list *out)
+{
+	struct fbt_state *st = state_get(ps, &provider_fbt);
+	struct fbt_batch *b = *vec_last(&st->batches);
+
+	for (uint32_t i = 0; i < b->funcs.list.len; i++)
+		for (int is_return = 0; is_return < 2; is_return++)
+			if (glob_match(desc->func, b->funcs.list.data[i].place.name) &&
+			    glob_match(desc->mod, b->mod) &&
+			    glob_match(desc->name, is_return ? "return" : "entry"))
+				probe_list_add(out, late_make(ps, b, i, is_return));
+	return NULL;
+}
+
+static void fbt_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+{
+	struct fbt_state *st = state_get(ps, &provider_fbt);
+	struct probe_list gone = {0};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < st->batches.len; i++) {
+		struct fbt_batch *b = st->batches.data[i];
+
+		if (b->number != batch || keeps_names) {
+			st->batches.data[n++] = b;
+			continue;
+		}
+		for (uint32_t k = 0; k < 2 * b->funcs.list.len; k++)
+			if (b->made[k])
+				probe_list_add(&gone, b->made[k]);
+		probes_remove(ps, &gone);
+		vec_deinit(&gone.probes);
+		batch_destroy(b);
+	}
+	st->batches.len = n;
+}
+
+const struct provider_come fbt_come = {
+	.match_new = fbt_match_new,
+	.free = fbt_batch_free,
+	.wants_modules = fbt_wants_modules,
+	.module_came = fbt_module_came,
+};
 
 static void fbt_close(void *state)
 {
@@ -344,6 +473,9 @@ static void fbt_close(void *state)
 		btf_file_close(st->types.data[i].btf);
 	}
 	vec_deinit(&st->types);
+	for (uint32_t i = 0; i < st->batches.len; i++)
+		batch_destroy(st->batches.data[i]);
+	vec_deinit(&st->batches);
 }
 
 const struct provider provider_fbt = {

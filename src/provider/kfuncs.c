@@ -84,12 +84,21 @@ bool kfunc_is_ours(const char *name)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
+/* mod: " [MODULE]" of a line, which is len bytes; NULL: it is a function of the kernel itself. */
+static bool is_meant(const struct kfuncs *fs, const char *mod, size_t len)
+{
+	size_t only = fs->only ? strlen(fs->only) : 0;
+
+	return !fs->only || (mod && len == only + 3 && memcmp(mod + 2, fs->only, only) == 0);
+}
+
 static void line_add(struct kfuncs *fs, char *line, size_t len)
 {
 	char *mod = memchr(line, ' ', len);
 	struct kfunc f = {0};
 
-	if (has_prefix(line, none_prefixes, ARRAY_LEN(none_prefixes)) ||
+	if (!is_meant(fs, mod, len - (size_t)(mod ? mod - line : 0)) ||
+	    has_prefix(line, none_prefixes, ARRAY_LEN(none_prefixes)) ||
 	    hashmap_find(fs->by_line, line, len))
 		return;
 	hashmap_set(fs->by_line, line, len, (void *)(uintptr_t)(fs->list.len + 1));

@@ -30,6 +30,8 @@ struct kfunc {
 };
 
 struct kfuncs {
+	void *owner;	    /* the provider's */
+	const char *only;   /* the module of all functions; NULL: of any */
 	struct strbuf text; /* names and modules lie in it */
 	VEC(struct kfunc) list;
 	/*
@@ -45,6 +47,7 @@ struct kfuncs {
 /* Up to so many functions with probes: for each, others of the same name are looked for. */
 #define KFUNC_FEW 64
 
+/* ret->owner and ret->only are set before. */
 MUST_CHECK struct err *kfuncs_read(struct kfuncs *ret);
 void kfuncs_deinit(struct kfuncs *fs);
 /* Notes that the function has probes. */

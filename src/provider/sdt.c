@@ -19,20 +19,27 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "d/diag.h"
+#include "provider/come.h"
 #include "provider/providers.h"
 
 struct sdt_event {
 	const char *group, *name;
 	struct arena *arena; /* of the registry */
+	struct probe *late;  /* of an event that has come while the session runs, if it is used */
 	bool is_read;
 	const char *types[PLACE_MAX_FIELDS];
 	struct place_event record;
 };
 
+typedef VEC(struct sdt_event) sdt_event_vec;
+
 struct sdt_state {
 	bool is_read;
 	struct strbuf events; /* the text to which groups and names of list point */
-	VEC(struct sdt_event) list;
+	sdt_event_vec list;
+	VEC(struct sdt_event *) late; /* what modules have brought that have come since */
+	uint32_t late_from;	      /* the first one of the last module */
+	uint32_t present;	      /* the one whose batch was begun */
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -74,25 +81,25 @@ static bool is_listed(const struct hashmap *users, const char *group)
 	       !hashmap_finds(users, group);
 }
 
-static void events_read(struct arena *arena, struct sdt_state *st)
+/* Appends the events of tracefs to list; their names lie in text. */
+static void events_read(struct arena *arena, struct strbuf *text, sdt_event_vec *list)
 {
 	CLEANUP(fd) int dir = tracefs_open_dir(".");
 	struct hashmap *users = users_groups(dir);
 	char *save = NULL;
 
-	st->is_read = true;
-	if (file_read(dir, "available_events", &st->events) && st->events.len)
-		for (char *line = strtok_r(st->events.data, "\n", &save); line;
+	if (file_read(dir, "available_events", text) && text->len)
+		for (char *line = strtok_r(text->data, "\n", &save); line;
 		     line = strtok_r(NULL, "\n", &save)) {
 			struct sdt_event ev = {.group = line, .arena = arena};
 			char *colon = strchr(line, ':');
 
-			if (!colon || st->list.len == SDT_ID_COUNT)
+			if (!colon || list->len == SDT_ID_COUNT)
 				continue;
 			*colon = '\0';
 			ev.name = colon + 1;
 			if (is_listed(users, ev.group))
-				vec_push(&st->list, ev);
+				vec_push(list, ev);
 		}
 	hashmap_destroy(users);
 }
@@ -102,7 +109,8 @@ static struct sdt_state *state_get(struct probes *ps, const struct provider *pv)
 	struct sdt_state *st = probes_state(ps, pv, sizeof(*st));
 
 	if (!st->is_read)
-		events_read(probes_arena(ps), st);
+		events_read(probes_arena(ps), &st->events, &st->list);
+	st->is_read = true;
 	return st;
 }
 
@@ -326,6 +334,88 @@ static uint32_t sdt_points(const struct probe *pr, struct probe_point *ret)
 	};
 	return 1;
 }
+
+/* ---- modules that come ----------------------------------------------------------------------- */
+
+static bool sdt_wants_modules(struct probes *ps, const struct probe_desc *desc)
+{
+	return !desc->id && *desc->prov && sdt_concerns(&provider_sdt, desc);
+}
+
+static bool event_is_known(const struct sdt_state *st, const struct sdt_event *ev)
+{
+	for (uint32_t i = 0; i < st->list.len; i++)
+		if (strcmp(st->list.data[i].name, ev->name) == 0 &&
+		    strcmp(st->list.data[i].group, ev->group) == 0)
+			return true;
+	for (uint32_t i = 0; i < st->late.len; i++)
+		if (strcmp(st->late.data[i]->name, ev->name) == 0 &&
+		    strcmp(st->late.data[i]->group, ev->group) == 0)
+			return true;
+	return false;
+}
+
+/* Events with a probe keep their module, so those that are known stay what they are. */
+static void late_read(struct probes *ps, struct sdt_state *st)
+{
+	struct arena *a = probes_arena(ps);
+	struct strbuf text = {0};
+	sdt_event_vec all = {0};
+
+	events_read(a, &text, &all);
+	st->late_from = st->late.len;
+	for (uint32_t i = 0; i < all.len; i++) {
+		struct sdt_event *ev;
+
+		if (event_is_known(st, &all.data[i]))
+			continue;
+		ev = ARENA_NEW(a, struct sdt_event);
+		*ev = (struct sdt_event){.group = arena_strdup(a, all.data[i].group),
+					 .name = arena_strdup(a, all.data[i].name),
+					 .arena = a};
+		vec_push(&st->late, ev);
+	}
+	vec_deinit(&all);
+	strbuf_deinit(&text);
+}
+
+/* Each event is a batch, because each is a place. */
+static uint32_t sdt_module_came(struct probes *ps, const char *mod, uint32_t i)
+{
+	struct sdt_state *st = state_get(ps, &provider_sdt);
+
+	if (i == 0)
+		late_read(ps, st);
+	st->present = st->late_from + i;
+	return st->present < st->late.len ? st->present + 1 : 0;
+}
+
+static struct err *sdt_match_new(struct probes *ps, const struct probe_desc *desc,
+				 struct probe_list *out)
+{
+	struct sdt_state *st = state_get(ps, &provider_sdt);
+	struct sdt_event *ev = st->late.data[st->present];
+
+	if (!glob_match(desc->name, ev->name) || !glob_match(desc->mod, ev->group))
+		return NULL;
+	if (!ev->late)
+		ev->late = probes_add_private(ps, &provider_sdt, provider_sdt.name, ev->group, "",
+					      ev->name, (uintptr_t)ev);
+	probe_list_add(out, ev->late);
+	return NULL;
+}
+
+/* What an event needs stays until the end: a module that comes again has the same ones. */
+static void sdt_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+{
+}
+
+const struct provider_come sdt_come = {
+	.match_new = sdt_match_new,
+	.free = sdt_batch_free,
+	.wants_modules = sdt_wants_modules,
+	.module_came = sdt_module_came,
+};
 
 static void sdt_close(void *state)
 {

@@ -326,6 +326,13 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 			e = records_consume(c, fp, ENGINE_EVERYTHING);
 	}
 	consumer_debug_kept(c);
+	if (c->run->nmissed)
+		report_adjusted(
+			c->run->report,
+			"%llu times a probe was reached while the kernel ran a program of this "
+			"or another tracer on its CPU, or had no room for a return: no clause ran",
+			(unsigned long long)c->run->nmissed);
+	c->run->nmissed = 0;
 	return e ? e : consumer_report_drops(c);
 }
 

@@ -575,6 +575,23 @@ struct err *run_start(struct run *run)
 	return NULL;
 }
 
+/* To be called before links are closed: they have counters, too. */
+static void missed_count(struct run *run)
+{
+	const struct engine *engine = run->engine->engine;
+	bool has_yielding = false;
+
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		const struct session_unit *u = run->units.data[i];
+
+		has_yielding |= u->traits->yields;
+		if (u->loaded)
+			run->nmissed += engine->missed(run->engine, u->loaded);
+	}
+	if (has_yielding)
+		run->nmissed += engine->links_missed(run->engine, &run->attachments);
+}
+
 void run_stop(struct run *run)
 {
 	if (!run->is_active || run->is_stopped)
@@ -583,6 +600,7 @@ void run_stop(struct run *run)
 	run->is_stopped = true;
 	set_state(run, RT_STATE_OFF);
 	watch_stop(run->watch);
+	missed_count(run);
 	attachments_close_fast(&run->attachments);
 	attachments_close(&run->cpu_watch.timers);
 }

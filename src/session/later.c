@@ -24,6 +24,7 @@ struct later_batch {
 	const struct provider_come *come;
 	uint32_t number;	   /* the provider's number */
 	struct session_unit *unit; /* NULL: no clause matches */
+	char mod[64];		   /* the module of the kernel that has brought them; "": none */
 	uint64_t retired_at;	   /* ns; 0: it is attached */
 };
 
@@ -31,6 +32,7 @@ struct later {
 	VEC(const struct proc_id *) ids; /* processes that clauses name; the provider owns them */
 	bool wants_libraries, wants_patterns, wants_children;
 	bool wants_all;	       /* some clause means all processes */
+	int modules_fd;	       /* reports of modules that come and go; 0: no clause means them */
 	bool has_arrived;      /* processes have mapped code of unknown files */
 	uint64_t waits_since;  /* ns; the process of -c has mapped some; 0: it has not */
 	bool has_lost;	       /* the kernel has lost records of what processes map */
@@ -66,6 +68,18 @@ static struct later *later_get(struct run *run)
 	return run->later;
 }
 
+/* A description without any pattern that has its probe means that probe. */
+static bool clause_wants_modules(const struct run *run, const struct provider_come *come,
+				 const struct session_clause *sc)
+{
+	const struct probe_desc *desc = &sc->clause->desc;
+	bool is_literal = glob_is_literal(desc->func) && glob_is_literal(desc->name) && *desc->name;
+
+	return come->wants_modules && !sc->clause->derived &&
+	       (!sc->n || !is_literal || (*desc->mod && !glob_is_literal(desc->mod))) &&
+	       come->wants_modules(run->probes, desc);
+}
+
 /* Finds out of which processes a clause may get more probes of a provider. */
 static void plan_clause(struct run *run, const struct provider_come *come,
 			struct session_clause *sc)
@@ -74,12 +88,19 @@ static void plan_clause(struct run *run, const struct provider_come *come,
 	const struct proc_id *id;
 	struct later *l;
 
-	for (uint32_t i = 0; (id = come->described(run->probes, desc, i)); i++) {
+	for (uint32_t i = 0; come->described && (id = come->described(run->probes, desc, i)); i++) {
 		l = later_get(run);
 		sc->is_open = true;
 		l->wants_libraries |= come->waits_for_library(run->probes, desc, id);
 		l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 		id_add(l, id);
+	}
+	if (clause_wants_modules(run, come, sc)) {
+		l = later_get(run);
+		sc->is_open = true;
+		l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
+		if (!l->modules_fd)
+			l->modules_fd = modules_listen();
 	}
 	if (come->wants_all && come->wants_all(run->probes, desc)) {
 		l = later_get(run);
@@ -218,6 +239,8 @@ static bool clause_is_meant(const struct run *run, const struct provider_come *c
 
 	if (!sc->is_open || sc->clause->derived)
 		return false;
+	if (come->wants_modules)
+		return !p && clause_wants_modules(run, come, sc);
 	return p ? come->is_described(run->probes, desc, watch_root(p))
 		 : come->wants_all && come->wants_all(run->probes, desc);
 }
@@ -347,6 +370,8 @@ static void proc_look(struct run *run, const struct watch_proc *p)
 		const struct provider_come *come = provider_comes[i];
 		uint32_t batch;
 
+		if (!come->look_again)
+			continue;
 		e = come->look_again(run->probes, root, id, run->later->is_other, &batch);
 		if (!e && batch)
 			e = batch_add(run, come, batch, p);
@@ -374,7 +399,8 @@ static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
 	for (uint32_t i = 0; i < l->batches.len; i++) {
 		struct later_batch *b = &l->batches.data[i];
 
-		if (b->retired_at || !b->come->is_unused(run->probes, b->number, &since))
+		if (b->retired_at || !b->come->is_unused ||
+		    !b->come->is_unused(run->probes, b->number, &since))
 			continue;
 		++*ret_nunused;
 		if (since < least) {
@@ -399,7 +425,8 @@ static struct err *batch_retire(struct run *run, struct later_batch *b)
 		return e;
 	if (u)
 		run_unload_unit(run, u);
-	b->come->retire(run->probes, b->number);
+	if (b->come->retire)
+		b->come->retire(run->probes, b->number);
 	return NULL;
 }
 
@@ -529,7 +556,9 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 
 	run->engine->engine->forget_child(run->engine, &run->attachments, watch_id(s->proc)->pid);
 	for (uint32_t i = 0; provider_comes[i]; i++)
-		provider_comes[i]->ended(run->probes, watch_root(s->proc), watch_id(s->proc));
+		if (provider_comes[i]->ended)
+			provider_comes[i]->ended(run->probes, watch_root(s->proc),
+						 watch_id(s->proc));
 	run->later->has_gone = true;
 	batches_retire(run);
 }
@@ -684,12 +713,71 @@ static void missed_report(struct run *run, bool is_end)
 	missed_settle(l->missed, now, is_end, run->report);
 }
 
+/* ---- modules of the kernel ------------------------------------------------------------------- */
+
+static void module_came(struct run *run, const char *mod)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; provider_comes[i] && !e; i++) {
+		const struct provider_come *come = provider_comes[i];
+		uint32_t batch;
+
+		for (uint32_t k = 0;
+		     come->module_came && !e && (batch = come->module_came(run->probes, mod, k));
+		     k++) {
+			e = batch_add(run, come, batch, NULL);
+			(void)snprintf(vec_last(&run->later->batches)->mod,
+				       sizeof(run->later->batches.data[0].mod), "%s", mod);
+		}
+	}
+	if (e)
+		report_adjusted(run->report, "the module '%s' has come and is not probed: %s", mod,
+				err_text(e));
+	else
+		report_debug(run->report, "the module '%s' has come", mod);
+	err_destroy(e);
+}
+
+/* Only probes that do not keep their module can go with it. */
+static void module_gone(struct run *run, const char *mod)
+{
+	struct later *l = run->later;
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < l->batches.len && !e; i++)
+		if (!l->batches.data[i].retired_at && strcmp(l->batches.data[i].mod, mod) == 0)
+			e = batch_retire(run, &l->batches.data[i]);
+	if (e)
+		report_adjusted(run->report, "the module '%s' has gone: %s", mod, err_text(e));
+	err_destroy(e);
+	report_debug(run->report, "the module '%s' has gone", mod);
+}
+
+static void modules_look(struct run *run)
+{
+	struct module_event ev;
+
+	while (modules_next(run->later->modules_fd, &ev))
+		switch (ev.kind) {
+		case MODULE_COME: module_came(run, ev.name); break;
+		case MODULE_GONE: module_gone(run, ev.name); break;
+		case MODULE_LOST:
+			report_adjusted(run->report,
+					"the kernel has lost reports of modules: some that have "
+					"come may not be probed");
+			break;
+		}
+}
+
 void later_work(struct run *run)
 {
 	struct later *l = run->later;
 	uint64_t placed_at = now_ns();
 	bool is_scan;
 
+	if (l && l->modules_fd > 0 && !run->is_stopped && run_state(run) == RT_STATE_ON)
+		modules_look(run);
 	if (!l || !l->wants_all || run->is_stopped)
 		return;
 	missed_report(run, false);
@@ -759,6 +847,15 @@ void later_start(struct run *run)
 
 	if (l && l->wants_all)
 		all_start(run);
+	if (l && l->modules_fd) {
+		e = l->modules_fd < 0 ? err_new("the kernel does not report them")
+				      : waiter_listen(run->waiter, l->modules_fd);
+		if (e)
+			report_adjusted(run->report,
+					"modules that come from now on are not probed: %s",
+					err_text(e));
+		err_destroy(e);
+	}
 	if (!l || !l->ids.len)
 		return;
 	w = run_watch(run);
@@ -784,6 +881,8 @@ void later_destroy(struct run *run)
 	if (run->later) {
 		vec_deinit(&run->later->ids);
 		vec_deinit(&run->later->batches);
+		if (run->later->modules_fd > 0)
+			(void)close(run->later->modules_fd);
 		missed_destroy(run->later->missed);
 	}
 	free(run->later);

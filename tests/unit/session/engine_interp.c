@@ -576,6 +576,18 @@ static struct err *interp_attach(struct engine_run *r, struct loaded *l,
 	return NULL;
 }
 
+static uint64_t interp_missed(struct engine_run *r, const struct loaded *l)
+{
+	(void)r, (void)l;
+	return 0;
+}
+
+static uint64_t interp_links_missed(struct engine_run *r, const struct attachments *a)
+{
+	(void)r, (void)a;
+	return 0;
+}
+
 static struct err *interp_fire_key(struct engine_run *r, struct loaded *l, uint32_t key)
 {
 	static const uint64_t none[10];
@@ -660,6 +672,8 @@ const struct engine engine_interp = {
 	.ready = interp_ready,
 	.unload = interp_unload,
 	.attach = interp_attach,
+	.missed = interp_missed,
+	.links_missed = interp_links_missed,
 	.fire = interp_fire_key,
 	.drain = interp_drain,
 	.unwind_maps = interp_unwind_maps,
