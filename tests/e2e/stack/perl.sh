@@ -47,7 +47,8 @@ syscall(110);
 wait_for $ARGV[2];
 
 sub deep { my $n = shift; $n ? deep($n - 1) : point(); 1 }
-sub back_and_forth { my $n = shift; if ($n) { my @s = sort { back_and_forth($n - 1); 0 } 1, 2 } else { point() } 1 }
+package Deep { use overload '+' => sub { main::back_and_forth($_[0][0] - 1); 1 } }
+sub back_and_forth { my $n = shift; if (!$n) { point() } elsif ($n % 3) { my @s = sort { back_and_forth($n - 1); 0 } 1, 2 } else { my $x = bless([$n], 'Deep') + 1 } 1 }
 sub compare { point(); 0 }
 sub größe { point() }
 sub callbacks {
@@ -74,6 +75,7 @@ sub all {
     deep(5);
     deep(900);
     back_and_forth(60);
+    back_and_forth(180);
     callbacks();
     eval { point(); 1 };
     eval "point();\n\npoint()";
@@ -100,7 +102,7 @@ while (<>) {
     print join("|", @f), "\n" if @f
 }
 X
-script='syscall::getppid:entry /pid == $target/ { jstack(2000); }'
+script='syscall::getppid:entry /pid == $target/ { jstack(1024); }'
 command="$perl points.pl" stacks="$perl stacks.pl"
 
 . "$SRC/tests/e2e/stack/compare.inc"

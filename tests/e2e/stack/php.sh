@@ -74,8 +74,11 @@ function deep($n) {
 }
 
 function back_and_forth($n) {
+    if ($n % 3 == 1)
+        return usort_by([$n - 1, $n - 1], function ($a, $b) { return back_and_forth($a) ?: 0; });
     if ($n)
-        return array_map('App\back_and_forth', [$n - 1]);
+        return $n % 3 ? array_map('App\back_and_forth', [$n - 1]) :
+            array_filter([$n - 1], fn($x) => back_and_forth($x));
     point();
 }
 
@@ -155,6 +158,7 @@ function main() {
     deep(5);
     deep(900);
     back_and_forth(60);
+    back_and_forth(100);
     foreach (numbers() as $n)
         ;
     iterator_to_array(numbers());

@@ -9,7 +9,7 @@ fi
 cd "$TMP" || exit 1
 
 cat >points.py <<'X'
-import asyncio, os, sys, threading, time
+import asyncio, functools, os, sys, threading, time
 
 out = open(sys.argv[1], "w", encoding="utf-8")
 
@@ -45,9 +45,15 @@ def deep(n):
     point()
 
 def back_and_forth(n):
-    if n:
+    if not n:
+        return point()
+    if n % 4 == 0:
         return list(map(back_and_forth, [n - 1]))
-    point()
+    if n % 4 == 1:
+        return sorted([n - 1], key=back_and_forth)
+    if n % 4 == 2:
+        return functools.reduce(lambda a, b: back_and_forth(b), [0, n - 1])
+    return max((back_and_forth(x) or 0 for x in [n - 1]), default=0) and None
 
 async def leaf():
     await asyncio.sleep(0)
@@ -105,6 +111,7 @@ def main():
     deep(5)
     deep(900 if sys.version_info >= (3, 11) else 250)
     back_and_forth(60)
+    back_and_forth(100)
     asyncio.run(root())
     without_line()
     long_function()

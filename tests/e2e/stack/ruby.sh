@@ -50,7 +50,12 @@ def deep(n)
 end
 
 def back_and_forth(n)
-  return [n - 1].each { |i| back_and_forth(i) } if n > 0
+  case n > 0 && n % 4
+  when 0 then return [n - 1].each { |i| back_and_forth(i) }
+  when 1 then return [n - 1, 0].sort_by { |i| i == n - 1 && n != 1 ? back_and_forth(i) && 1 : 0 } if n > 1
+  when 2 then return [n - 1].map { |i| back_and_forth(i) }
+  when 3 then return { n - 1 => 0 }.each_pair { |i, _| back_and_forth(i) }
+  end
   point
 end
 
@@ -95,6 +100,7 @@ def main
   deep(5)
   deep(900)
   back_and_forth(60)
+  back_and_forth(80)
   exceptions
   [20, 60, 300, 1500].each { |n| eval(long_text(n), TOPLEVEL_BINDING, "long.rb", 7); send("long_#{n}") }
   eval("point\n\npoint")
@@ -134,7 +140,7 @@ $stdin.read.split("\n\n").each do |block|
   puts found.drop(1).join("|") if found[0]&.end_with?(" (ppid)")
 end
 X
-script='syscall::getppid:entry /pid == $target/ { jstack(2000); }'
+script='syscall::getppid:entry /pid == $target/ { jstack(1024); }'
 command="$ruby points.rb" stacks="$ruby stacks.rb"
 
 . "$SRC/tests/e2e/stack/compare.inc"
@@ -157,7 +163,7 @@ end
 X
 
 	# as a key: one for each place, with a sum that is the number of calls and of the one before the helper was there
-	traced 'syscall::getppid:entry /pid == $target/ { @[jstack(2000)] = count(); }' >got.txt
+	traced 'syscall::getppid:entry /pid == $target/ { @[jstack(1024)] = count(); }' >got.txt
 	$ruby - <<'X'
 noted = File.readlines("noted")
 counts = File.read("got.txt").scan(/^ +(\d+)$/).flatten.map(&:to_i)
