@@ -134,9 +134,20 @@ inline struct page *__bio_page[struct bio *B] =
 inline struct page *__page_head[struct page *P] =
 	(this->__page = P, this->__page != NULL && this->__page->compound_head & 1 ?
 	 (struct page *)(this->__page->compound_head - 1) : this->__page);
-inline uintptr_t __bio_mapping[struct bio *B] =
+inline uintptr_t __bio_page_mapping[struct bio *B] =
 	(this->__page = __page_head[__bio_page[B]],
 	 this->__page == NULL ? 0 : (uintptr_t)this->__page->mapping);
+/*
+ * The file, or the device, of which a page is. Pages of a file system without a device, as shared memory is one, are a
+ * program's buffer for a direct transfer, and no pages of a file that is read or written.
+ */
+inline uintptr_t __device_mapping[uintptr_t M] =
+	(this->__mapping = M,
+	 this->__mapping == 0 || this->__mapping & 3 ? this->__mapping :
+	 (this->__host = ((struct address_space *)this->__mapping)->host,
+	  this->__host == NULL || (this->__host->i_mode & 0170000) == 0060000 || this->__host->i_sb->s_bdev != NULL ?
+	  this->__mapping : 0));
+inline uintptr_t __bio_mapping[struct bio *B] = __device_mapping[__bio_page_mapping[B]];
 
 /* odd numbers of operations write: include/linux/blk_types.h. A mapping with bit 0 is of no file. */
 inline int __transfer_flags[uint32_t F, struct bio *B] =

@@ -15,7 +15,7 @@ inline uint64_t __page_flags[struct page *P] = P == NULL ? 0 : __either(P->flags
 /* memory of processes that is read from swap has no mapping yet; what is written is marked */
 inline int __bio_is_anon[struct bio *B] =
 	__bio_writes[B] ? (B->bi_opf & 1 << __REQ_SWAP) != 0 :
-	__bio_mapping[B] == 0 && __page_flags[__page_head[__bio_page[B]]] & 1 << PG_swapbacked;
+	__bio_page_mapping[B] == 0 && __page_flags[__page_head[__bio_page[B]]] & 1 << PG_swapbacked;
 inline int __bio_is_file[struct bio *B] = (this->__mapping = __bio_mapping[B], this->__mapping != 0 && !(this->__mapping & 3));
 inline int __bio_is_paged[struct bio *B] = __bio_is_file[B] || __bio_is_anon[B];
 /* pages of a file that may be executed */
