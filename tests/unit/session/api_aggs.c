@@ -443,7 +443,7 @@ static int on_helped(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec
 
 	if (!rec || dtrace_recdata(data, rec, &d) != 0 || d.dtd_kind != DTRACE_DATUM_USTACK)
 		return DTRACE_CONSUME_NEXT;
-	s->nframes = d.dtd_nframes;
+	*s = (struct helped){.nframes = d.dtd_nframes};
 	for (uint32_t i = 0; i < d.dtd_nframes; i++) {
 		dtrace_frame_t f = d.dtd_frames[i];
 
@@ -468,6 +468,12 @@ static void test_helper(void)
 	(void)api_go(h, "syscall::getppid:entry /pid == $pid/ { jstack(3); }");
 	(void)unlink(path);
 	(void)close(fd);
+	/* a walk may find no unwind tables of this program yet, and asks for them */
+	stack_walked();
+	for (int i = 0; i < 3; i++) {
+		(void)dtrace_work(h, NULL, NULL, on_helped, &s);
+		dtrace_sleep(h);
+	}
 	stack_walked();
 	(void)dtrace_stop(h);
 	is_int(api_work(h, NULL, NULL, on_helped, &s), DTRACE_WORKSTATUS_DONE, "helped stacks");
