@@ -2,6 +2,7 @@
 # Frames that are recorded from a cache are those of the function that is there now: functions are dropped and collected, and others, whose
 # names and lines differ, come to lie where they were.
 cd "$TMP" || exit 1
+. "$SRC/tests/e2e/stack/met.inc"
 python=/usr/bin/python3.11
 [ -x $python ] || { echo "this test needs Python 3.11 (package python3)"; exit 67; }
 cat >again.py <<'X1'
@@ -15,9 +16,8 @@ def turn(i):
     f()
     del f, space
     gc.collect()
-time.sleep(0.3)
 os.getppid()
-time.sleep(0.5)
+for i in range(6000): os.path.exists("met") or time.sleep(0.02)
 for i in range(400):
     turn(i)
 print(len(where) < 200)
@@ -41,10 +41,8 @@ cat >again.js <<'X1'
 'use strict';
 const vm = require('vm');
 process.ppid;
-const until = (ms) => { const t = Date.now() + ms; while (Date.now() < t); };
-until(500);
 process.ppid;
-until(3000);
+for (const t = Date.now() + 120000; !require('fs').existsSync('met') && Date.now() < t;);
 for (let i = 0; i < 300; i++) {
 	const n = String(i).padStart(3, '0');
 	const text = `${'\n'.repeat(i % 50)}(function name${n}() { return process.ppid; })()${'\n'.repeat(50 - i % 50)}`;
@@ -53,6 +51,7 @@ for (let i = 0; i < 300; i++) {
 		gc();
 }
 X1
+rm -f met
 "$DTRACE" -x jstackframes=100 -qn 'syscall::getppid:entry /pid == $target/ { printf("\nstack"); jstack(); }' \
 	-c "$node --expose-gc again.js" >out 2>err2
 grep -o 'name[0-9]* at /srv/app/file[0-9]*.js line [0-9]*' out >have

@@ -1,6 +1,7 @@
 # Stacks that go back and forth between a language and native code 60 to 100 times: whole and in order, with native frames between any two functions of
 # the language that a function in C lies between. A program of one's own that embeds CPython and Perl, of which the one calls the other.
 cd "$TMP" || exit 1
+. "$SRC/tests/e2e/stack/met.inc"
 
 cat >check.py <<'X'
 # check.py NAME LEVELS FUNCTION... < output: each stack that has the functions has them LEVELS times, in order, with native frames between
@@ -33,7 +34,8 @@ run() {
 		echo "$name: good" # it is not there
 		return
 	fi
-	LC_ALL=C.UTF-8 timeout 60 "$DTRACE" -q -x jstackstrsize=64k -n "syscall::$call:entry /pid == \$target/ { jstack(1024); }" -c "$command" \
+	rm -f met
+	LC_ALL=C.UTF-8 timeout 120 "$DTRACE" -q -x jstackstrsize=64k -n "syscall::$call:entry /pid == \$target/ { jstack(1024); }" -c "$command" \
 		2>said | python3 check.py "$name" "$levels" "$@"
 	cat said
 }
@@ -46,29 +48,32 @@ def by_sub(n):
     return re.sub("x", lambda m: by_sub(n - 1), "x") if n > 1 else str(os.getppid())
 def by_key(n):
     return sorted([1], key=lambda x: by_key(n - 1))[0] if n > 1 else os.getppid()
-os.getppid(); time.sleep(0.7)
+os.getppid()
+for i in range(6000): os.path.exists("met") or time.sleep(0.02)
 {"reduce": by_reduce, "sub": by_sub, "key": by_key}[os.environ["HOW"]](90)
 X
 cat >w.js <<'X'
 function byReplace(n) { return n > 1 ? 'x'.replace(/x/, () => byReplace(n - 1)) : String(process.umask(18)); }
 process.umask(18);
-setTimeout(() => byReplace(60), 900);
+let left = 6000;
+const go = () => require('fs').existsSync('met') || !left-- ? byReplace(60) : setTimeout(go, 20);
+go();
 X
 cat >w.rb <<'X'
 def by_sort(n) = n > 1 ? [1, 2].sort { |a, b| by_sort(n - 1); 0 } : Process.ppid
-Process.ppid; sleep 0.7
+Process.ppid; 6000.times { sleep 0.02 unless File.exist?("met") }
 by_sort(70)
 X
 cat >w.php <<'X'
 <?php
 function by_map($n) { return $n > 1 ? array_map(function ($x) use ($n) { return by_map($n - 1); }, [1]) : posix_getppid(); }
-posix_getppid(); usleep(700000);
+posix_getppid(); for ($i = 0; $i < 6000 && !file_exists("met"); $i++) usleep(20000);
 by_map(100);
 X
 cat >w.pl <<'X'
 package Sum { use overload '+' => \&add; sub add { my $n = ${$_[0]}; $n > 1 ? bless(\($n - 1)) + 1 : syscall(110) } }
 no warnings 'recursion';
-syscall(110); select undef, undef, undef, 0.7;
+syscall(110); for (1 .. 6000) { select undef, undef, undef, 0.02 unless -e "met" }
 my $x = bless(\(my $n = 100), 'Sum') + 1;
 X
 cat >own.c <<'X'
@@ -97,7 +102,8 @@ int main(int argc, char **argv, char **env)
 	perl_run(my_perl);
 	PyImport_AppendInittab("own", init);
 	Py_Initialize();
-	PyRun_SimpleString("import own, time\ndef caller(): own.to_perl()\ncaller()\ntime.sleep(0.7)\ncaller()\n");
+	PyRun_SimpleString("import os, own, time\ndef caller(): own.to_perl()\ncaller()\n"
+			   "for i in range(6000): os.path.exists('met') or time.sleep(0.02)\ncaller()\n");
 	return 0;
 }
 X
@@ -115,7 +121,8 @@ X
 	# shellcheck disable=SC2046
 	if [ -e /usr/include/python3.11/Python.h ] && perl -MExtUtils::Embed -e 1 2>/dev/null && gcc -w -o own own.c -I/usr/include/python3.11 \
 		$(perl -MExtUtils::Embed -e ccopts) $(perl -MExtUtils::Embed -e ldopts) -lpython3.11 2>/dev/null; then
-		timeout 60 "$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c ./own 2>&1 | python3 -c '
+		rm -f met
+		timeout 120 "$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c ./own 2>&1 | python3 -c '
 import sys
 blocks = [b for b in sys.stdin.read().split("\n\n") if "(main::inner) ]" in b]
 at = [blocks[0].find(t) if blocks else -1 for t in ("libperl", "(main::inner) ]", "(main::outer) ]", "own`to_perl", "(caller) ]", "(<module>) ]", "own`main")]

@@ -3,11 +3,13 @@
 # by -G and read by -x helper; and DOF as the -G of another system makes it. Then what is around: sizes, JSON, %k, execargs, one helper twice.
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
+. "$SRC/tests/e2e/stack/met.inc"
 cat >old.c <<'X'
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "met.h"
 struct code {
 	const char *file, *name;
 	uint32_t first, pad;
@@ -45,7 +47,8 @@ int main(void)
 
 	for (int i = 0; i < 3; i++) {
 		run(all, 1);
-		usleep(400000);
+		if (!i)
+			met_wait();
 	}
 	return 0;
 }
@@ -134,13 +137,13 @@ same() {
 names() {
 	grep '^\[ .* \]$\|^dtrace' | tr '\n' ' '
 }
-cc -O1 -fno-optimize-sibling-calls -o old old.c || exit 1
+cc -O1 -fno-optimize-sibling-calls $met_flags -o old old.c || exit 1
 # the frame of a function without a frame pointer has that of its caller
 all='[ <4712>leaf ] [ <4712>leaf ] [ b.toy:204 work ] [ a.toy:11 main ] '
 
 {
 	run -C -x helper=old.d -n "$script" -c ./old | sed '/^dtrace/,$d' | names | same 'a file' "$all"
-	"$DTRACE" -C -G -s old.d -o old_h.o && cc -O1 -fno-optimize-sibling-calls -o carrier old.c old_h.o || echo '-G'
+	"$DTRACE" -C -G -s old.d -o old_h.o && cc -O1 -fno-optimize-sibling-calls $met_flags -o carrier old.c old_h.o || echo '-G'
 	run -n "$script" -c ./carrier | sed '/^dtrace/,$d' | names | same carried "$all"
 
 	# DOF as other systems make it: strings without a size, at most 8 registers, no lines
@@ -219,8 +222,10 @@ X
 	names <k | same 'printf("%k", jstack())' "$all"
 	run -n 'syscall::getppid:entry /pid == $target/ { printf("%k\n", ustack(5, 512)); }' -c ./carrier | sed '/^dtrace/,$d' | names |
 		same 'printf("%k", ustack(5, 512))' "$all"
+	export MET_NEVER=y
 	run -n 'syscall::getppid:entry /pid == $target/ { ustack(5); }' -c ./carrier | grep -c '\[' | same 'ustack(5)' 0
 	run -n 'syscall::getppid:entry /pid == $target/ { jstack(5, 0); }' -c ./carrier | grep -c '\[' | same 'jstack(5, 0)' 0
+	unset MET_NEVER
 	run -x jstackframes=2 -n 'syscall::getppid:entry /pid == $target/ { jstack(); }' -c ./carrier | grep -c 'run\|syscall\|\[' | same 'jstackframes' 4
 	run -x jstackstrsize=16 -n 'syscall::getppid:entry /pid == $target/ { jstack(); }' -c ./carrier | sed '/^dtrace/,$d' | names | same 'jstackstrsize' '[ <4712>leaf ] '
 	"$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { @[ustack(3, 200)] = count(); }' -c ./carrier 2>&1 | grep -c '\[ <4712>leaf \]' | same 'a key' 2

@@ -3,6 +3,7 @@
 # and its other output are unharmed. A helper that a program carries cannot hold up the machine either.
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
+. "$SRC/tests/e2e/stack/met.inc"
 cat >hostile.c <<'X'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -14,6 +15,8 @@ cat >hostile.c <<'X'
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "met.h"
 
 #define ARENA 262144
 static uint64_t *arena, seed = 88172645463325252ull;
@@ -98,7 +101,8 @@ int main(int argc, char **argv)
 	memcpy(_PyRuntime + 0x254, &key, sizeof(key));
 	current = (uint64_t)(arena + 8);
 	_PyEval_EvalFrameDefault(3);
-	usleep(700000);
+	if (argc == 2)
+		met_wait();
 	worst = 0;
 	pthread_create(&thread, NULL, scribble, NULL);
 	for (int i = 0; i < n; i++) {
@@ -152,13 +156,13 @@ dtrace:helper:ustack:
 }
 X
 sed 's/unwind(WORD.*/"x";/' careless.d >follows.d
-cc -O1 -fno-optimize-sibling-calls -rdynamic -pthread -o python3.11 hostile.c || exit 1
+cc -O1 -fno-optimize-sibling-calls -rdynamic -pthread $met_flags -o python3.11 hostile.c || exit 1
 script='syscall::getppid:entry /pid == $target/ { jstack(); n++; } END { printf("%d stacks\n", n); }'
 # walk NAME OPTIONS...: every stack has its native frames; $strict: in order, down to the first
 walk() {
 	name=$1
 	shift
-	timeout 60 "$DTRACE" -q "$@" -n "$script" -c "./python3.11 60" >out 2>err || { echo "$name: exit status $?"; cat err; }
+	timeout 120 "$DTRACE" -q "$@" -n "$script" -c "./python3.11 60" >out 2>err || { echo "$name: exit status $?"; cat err; }
 	grep -qx '61 stacks' out || { echo "$name: stacks"; tail -3 out; }
 	[ "$strict" != y ] || [ "$(grep -c '`_PyEval_EvalFrameDefault' out)" = 244 ] && [ "$(grep -c '`getppid\|`syscall+' out)" -ge 61 ] || echo "$name: native frames"
 	[ "$strict" != y ] || [ "$(grep -c '`main+' out)" -ge 60 ] || echo "$name: main()"
@@ -172,15 +176,15 @@ walk() {
 	walk careless -x helper=careless.d
 	walk follows -x helper=follows.d -x jstackframes=1000
 	# the same memory in the tracer
-	./python3.11 40 2>/dev/null &
+	./python3.11 4000000 alone 2>/dev/null &
 	pid=$!
-	sleep 1
 	for i in 1 2 3; do
 		timeout 30 "$DTRACE" -x helper=follows.d -x helpertrace=$pid >trace 2>&1
 		status=$?
 		[ $status = 0 ] || grep -q 'there is no process' trace || { echo "helpertrace: exit status $status"; tail -3 trace; }
 	done
-	wait $pid
+	kill $pid
+	wait $pid 2>/dev/null
 	# a program that carries a helper which only wants to be slow
 	cat >slow.d <<'X'
 dtrace:helper:ustack:
@@ -195,7 +199,7 @@ dtrace:helper:ustack:
 	}
 }
 X
-	"$DTRACE" -G -s slow.d -o slow.o && cc -O1 -fno-optimize-sibling-calls -rdynamic -pthread -o python3.11 hostile.c slow.o || echo '-G'
+	"$DTRACE" -G -s slow.d -o slow.o && cc -O1 -fno-optimize-sibling-calls -rdynamic -pthread $met_flags -o python3.11 hostile.c slow.o || echo '-G'
 	strict=y
 	walk slow
 } >wrong 2>&1

@@ -3,6 +3,7 @@
 # structures lead anywhere ends the frame and not the trace.
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
+. "$SRC/tests/e2e/stack/met.inc"
 cat >toy.c <<'X'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +14,8 @@ cat >toy.c <<'X'
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "met.h"
 
 struct frame {
 	struct frame *outer;
@@ -52,15 +55,10 @@ __attribute__((noinline)) void other(void)
 }
 
 #ifndef LIBRARY
-static void pause_a_moment(void)
-{
-	usleep(SLOW * 1000000);
-}
-
 static void twice(void (*f)(void))
 {
 	f();
-	pause_a_moment();
+	met_wait();
 	f();
 }
 
@@ -91,7 +89,17 @@ int main(int argc, char **argv)
 		wait(NULL);
 	} else if (strcmp(mode, "exec") == 0) {
 		twice(toy_run);
-		execl(argv[0], argv[0], "plain", NULL);
+		execl(argv[0], argv[0], "again", NULL);
+	} else if (strcmp(mode, "again") == 0) {
+		/* what dtrace knows is forgotten when it hears of the execution, which may be late */
+		for (int i = 0; i < 6000 && !met_is_there(); i++) {
+			toy_run();
+			usleep(20000);
+		}
+		for (int i = 0; i < 10; i++) {
+			toy_run();
+			usleep(100000);
+		}
 	} else if (strcmp(mode, "other") == 0) {
 		twice(other);
 	} else if (strcmp(mode, "bad") == 0) {
@@ -100,7 +108,8 @@ int main(int argc, char **argv)
 		twice(toy_run);
 		run(bad_names, 1);
 	} else {
-		pause_a_moment();
+		for (int i = 0; i < 6000 && strcmp(mode, "runs") == 0 && access("began", F_OK) != 0; i++)
+			usleep(20000);
 		twice(toy_run);
 	}
 	return 0;
@@ -113,25 +122,28 @@ cat >late.c <<'X'
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "met.h"
+
 int main(void)
 {
 	void (*f)(void);
 	void *lib;
 
 	syscall(SYS_getppid); /* the process is known before it has the runtime */
-	usleep(SLOW * 1000000);
+	met_wait();
 	lib = dlopen("./libtoy.so", RTLD_NOW);
 	f = (void (*)(void))dlsym(lib, "toy_run");
-	usleep(SLOW * 1000000);
-	f();
-	usleep(SLOW * 1000000);
+	/* the stack is asked about again when dtrace has heard of the library */
+	for (int i = 0; i < 6000 && !met_is_there(); i++) {
+		f();
+		usleep(20000);
+	}
 	f();
 	return 0;
 }
 X
-# with sanitizers everything takes longer than the pauses of the toy
-slow="-DSLOW=$((PATIENCE * (${SANITIZED:+2} + 1)))"
-cc -O1 -fno-optimize-sibling-calls -rdynamic $slow -o toy toy.c -ldl && cc -O1 -fno-optimize-sibling-calls -shared -fPIC $slow -DLIBRARY -o libtoy.so toy.c && cc -O1 $slow -o late late.c -ldl || exit 1
+cc -O1 -fno-optimize-sibling-calls -rdynamic $met_flags -o toy toy.c -ldl && cc -O1 -fno-optimize-sibling-calls -shared -fPIC $met_flags -DLIBRARY -o libtoy.so toy.c &&
+	cc -O1 $met_flags -o late late.c -ldl || exit 1
 # the helper as the guide shows it
 mkdir -p lib/helpers
 awk '/^```d helper/ { on = 1; text = ""; next } /^```/ { if (on && text ~ /"toy"/) printf "%s", text; on = 0 } on { text = text $0 "\n" }' \
@@ -157,25 +169,27 @@ script='syscall::getppid:entry /pid == $target || ppid == $target/ { jstack(200)
 # languages COMMAND: for each stack its frames of the language, in one line
 languages() {
 	# another test may have file systems that do not answer
-	"$DTRACE" -q -L lib -n "$script" -c "$1" 2>&1 | grep -v 'does not answer' | awk '
+	"$DTRACE" -q -L lib -n "$script" -c "$1" 2>said | awk '
 		function end() { if (seen) print line == "" ? "native" : line; line = ""; seen = 0 }
 		/^$/ { end(); next }
-		/ line [0-9]+$/ || /\[ .* \]/ || /^dtrace:/ { sub(/^ */, ""); line = line (line == "" ? "" : ", ") $0 }
+		/ line [0-9]+$/ || /\[ .* \]/ { sub(/^ */, ""); line = line (line == "" ? "" : ", ") $0 }
 		{ seen = 1 }
 		END { end() }'
+	grep -v 'does not answer\|^hint:' said
 }
 {
-	for mode in plain fork exec other; do
+	for mode in plain fork other; do
 		echo "$mode:"
 		languages "./toy $mode"
 	done
+	echo 'exec:'
+	languages './toy exec' | uniq | sed -n '1,3p; $p'
 	echo 'late:'
-	languages ./late
+	languages ./late | uniq
 	echo 'a process that runs already:'
-	./toy plain &
+	./toy runs &
 	pid=$!
-	sleep 0.2
-	"$DTRACE" -q -L lib -n "$script" -p $pid | grep -c ' line '
+	"$DTRACE" -qw -L lib -n 'BEGIN { system("touch began"); }' -n "$script" -p $pid | grep -c ' line '
 	wait $pid
 	echo 'bad structures:'
 	languages './toy bad'

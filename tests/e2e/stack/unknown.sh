@@ -1,6 +1,7 @@
 # A runtime whose version no helper knows has native frames, and is told of once; none of its frames has a name that is guessed. The programs are
 # copies of those of Debian in which the version is another one.
 cd "$TMP" || exit 1
+. "$SRC/tests/e2e/stack/met.inc"
 cat >patch.py <<'X'
 # patch.py FILE SYMBOL OFFSET BYTE COPY
 import re, shutil, subprocess, sys
@@ -20,7 +21,8 @@ X
 check() {
 	title=$1
 	shift
-	timeout 60 "$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { jstack(100); n++; } END { printf("%d calls\n", n); }' -c "$*" >got 2>said
+	rm -f unmet
+	timeout 180 "$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { jstack(100); n++; } END { printf("%d calls\n", n); }' -c "$*" >got 2>said
 	echo "$title: $(grep calls got), $(grep -c '\[ ' got) frames of the language, $(grep -c '__libc_start_call_main' got) whole stacks"
 	sed -nE "s/^dtrace: ustack helper '.*\/(\w+\.d)': process [0-9]+ has native frames only: (.*)$/  \1: \2/p" said
 	grep -v 'ustack helper' said || :
@@ -29,11 +31,13 @@ check() {
 cat >w.py <<'X'
 import os, time
 def f(): os.getppid()
-f(); time.sleep(0.5); f(); time.sleep(0.3); f()
+f()
+for i in range(6000): os.path.exists("unmet") or time.sleep(0.02)
+f(); time.sleep(0.3); f()
 X
 cat >w.pl <<'X'
 sub f { syscall(110) }
-f(); select(undef, undef, undef, 0.5); f(); select(undef, undef, undef, 0.3); f();
+f(); for (1 .. 6000) { select undef, undef, undef, 0.02 unless -e "unmet" } f(); select(undef, undef, undef, 0.3); f();
 X
 {
 	if [ -x /usr/bin/python3.11 ]; then

@@ -5,8 +5,8 @@
  * the machine. When dtrace says in its lines of the option debug that it knows the helpers of
  * process PID, the files met.PID and met are made in the folder $MET, or in the current one:
  * unmet.PID and unmet if no helper applies to the process. A traced program makes its first stack,
- * waits until its file is there, and goes on. What dtrace says besides is passed on. Exit status:
- * that of dtrace.
+ * waits until its file is there, and goes on. What dtrace says besides is passed on, with its other
+ * lines of the option debug if that is among the arguments. Exit status: that of dtrace.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ static void file_make(const char *name)
 	close(fd);
 }
 
-/* Returns whether it is a line of the option debug. */
-static int line_heed(const char *line)
+/* Returns whether the line is there because of this program only. */
+static int line_heed(const char *line, int debugs)
 {
 	const char *said = strstr(line, "ustack helpers of process ");
 	char name[32];
@@ -39,7 +39,7 @@ static int line_heed(const char *line)
 	if (strncmp(line, "libdtrace DEBUG ", 16) != 0)
 		return 0;
 	if (!said || sscanf(said, "ustack helpers of process %d:", &pid) != 1)
-		return 1;
+		return !debugs;
 	if (strstr(said, ": none"))
 		made = "unmet";
 	(void)snprintf(name, sizeof(name), "%s.%d", made, pid);
@@ -50,7 +50,7 @@ static int line_heed(const char *line)
 
 int main(int argc, char **argv)
 {
-	int ends[2], status = 0;
+	int ends[2], status = 0, debugs = 0;
 	char *line = NULL;
 	size_t size = 0;
 	FILE *said;
@@ -60,6 +60,8 @@ int main(int argc, char **argv)
 		folder = open(getenv("MET"), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (argc < 2 || pipe2(ends, O_CLOEXEC) != 0)
 		return 99;
+	for (int i = 2; i < argc; i++)
+		debugs |= strcmp(argv[i], "debug") == 0;
 	pid = fork();
 	if (pid == 0) {
 		(void)dup2(ends[1], STDERR_FILENO);
@@ -71,7 +73,7 @@ int main(int argc, char **argv)
 	close(ends[1]);
 	said = fdopen(ends[0], "re");
 	while (said && getline(&line, &size, said) >= 0)
-		if (!line_heed(line))
+		if (!line_heed(line, debugs))
 			(void)fputs(line, stderr);
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
