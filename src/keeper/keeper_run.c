@@ -269,11 +269,17 @@ static bool request_receive(int sock, int ret_fds[2])
 
 /*
  * Ends the keeper before its links are closed: a clone gets copies of all links and closes them, so
- * the tracer, which waits for the keeper's end, does not wait for the kernel.
+ * the tracer, which waits for the keeper's end, does not wait for the kernel. The clone waits until
+ * the keeper has ended: the kernel detaches with the last copy, which must not be the keeper's.
  */
 static NORETURN void end_late(void)
 {
-	(void)apart_clone(); /* if this fails, the end takes longer */
+	int self = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
+	struct pollfd end = {.fd = self, .events = POLLIN};
+
+	if (apart_clone() == 0 && self >= 0) /* without a clone, the end takes longer */
+		while (poll(&end, 1, -1) < 0 && errno == EINTR)
+			;
 	_exit(0);
 }
 
