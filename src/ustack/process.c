@@ -2,6 +2,7 @@
 #include "ustack/process_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <sys/uio.h>
@@ -452,6 +453,19 @@ bool process_is_loading(const struct process *p)
 			      fnmatch("ld-[0-9]*.so", name, 0) == 0;
 	}
 	return has_linker;
+}
+
+bool process_is_starting(const struct process *p)
+{
+	CLEANUP(fd) int fd = -1;
+	uint64_t type = 1;
+	char path[64];
+
+	if (p->core)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, &type, sizeof(type)) == sizeof(type) && type == 0;
 }
 
 bool process_is_there(const struct process *p)

@@ -32,6 +32,11 @@ const struct proc_maps *process_maps(const struct process *p);
 /* Whether the process maps a file to which the helper applies. */
 bool process_has(const struct process *p, const struct helper *h);
 /*
+ * Whether the kernel is still mapping the program that the process executes, and its dynamic
+ * linker: it writes down the auxiliary vector after that.
+ */
+bool process_is_starting(const struct process *p);
+/*
  * Whether the dynamic linker has not mapped the C library yet. Nothing of a runtime has run then,
  * and what its helper looks for in the C library is not there.
  */

@@ -407,6 +407,10 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	uint64_t set = set_find(u, proc, pid);
 	struct err *e;
 
+	if (set != u->always && process_is_starting(proc)) {
+		ustacks_forget(u, (uint64_t)pid); /* the next walk asks again */
+		return NULL;
+	}
 	if (set != u->always && process_is_loading(proc))
 		return NULL; /* ustacks_mapped() hears of the C library */
 	if (set != u->always)

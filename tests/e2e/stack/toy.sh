@@ -7,10 +7,12 @@ cd "$TMP" || exit 1
 cat >toy.c <<'X'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +64,45 @@ static void twice(void (*f)(void))
 	f();
 }
 
+/* Gives this process another auxiliary vector; the rest of what the kernel has written down stays (fields of proc_pid_stat(5)). */
+static void auxv_set(void *auxv, int n)
+{
+	unsigned long v[53] = {0};
+	char text[1024] = "", *at;
+	struct prctl_mm_map m;
+	int fd = open("/proc/self/stat", O_RDONLY);
+
+	(void)!read(fd, text, sizeof(text) - 1);
+	at = strrchr(text, ')') + 3;
+	for (int i = 4; i < 53; i++)
+		v[i] = strtoul(at + strcspn(at, " "), &at, 10);
+	m = (struct prctl_mm_map){.start_code = v[26], .end_code = v[27], .start_stack = v[28],
+				  .start_data = v[45], .end_data = v[46], .start_brk = v[47], .brk = (unsigned long)sbrk(0),
+				  .arg_start = v[48], .arg_end = v[49], .env_start = v[50], .env_end = v[51],
+				  .auxv = auxv, .auxv_size = n, .exe_fd = -1};
+	if (prctl(PR_SET_MM, PR_SET_MM_MAP, &m, sizeof(m), 0))
+		perror("the auxiliary vector stays");
+}
+
+/* A process without an auxiliary vector, as the kernel leaves it until all is mapped at its execution. */
+static void starts(void)
+{
+	static char none[256], all[512];
+	int n = (int)read(open("/proc/self/auxv", O_RDONLY), all, sizeof(all));
+
+	auxv_set(none, sizeof(none));
+	toy_run();
+	if (fork() == 0) { /* when this one is known, dtrace has looked at the first */
+		auxv_set(all, n);
+		toy_run();
+		met_wait();
+		_exit(0);
+	}
+	wait(NULL);
+	auxv_set(all, n);
+	twice(toy_run);
+}
+
 /* Random tables for the subroutines, at a fixed address. */
 static void tables_make(void)
 {
@@ -100,6 +141,8 @@ int main(int argc, char **argv)
 			toy_run();
 			usleep(100000);
 		}
+	} else if (strcmp(mode, "starts") == 0) {
+		starts();
 	} else if (strcmp(mode, "other") == 0) {
 		twice(other);
 	} else if (strcmp(mode, "bad") == 0) {
@@ -178,7 +221,7 @@ languages() {
 	grep -v 'does not answer\|^hint:' said
 }
 {
-	for mode in plain fork other; do
+	for mode in plain fork other starts; do
 		echo "$mode:"
 		languages "./toy $mode"
 	done
