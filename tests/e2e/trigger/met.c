@@ -5,9 +5,12 @@
  * the machine. When dtrace says in its lines of the option debug that it knows the helpers of
  * process PID, the files met.PID and met are made in the folder $MET, or in the current one:
  * unmet.PID and unmet if no helper applies to the process. A traced program makes its first stack,
- * waits until its file is there, and goes on. What dtrace says besides is passed on, with its other
- * lines of the option debug if that is among the arguments. Exit status: that of dtrace.
+ * waits until its file is there, and goes on. The files are made when dtrace sleeps for a while:
+ * until then, it may be loading unwind tables of what the process has mapped. What dtrace says
+ * besides is passed on, with its other lines of the option debug if that is among the arguments.
+ * Exit status: that of dtrace.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +31,46 @@ static void file_make(const char *name)
 	close(fd);
 }
 
+/* Do all threads of the process sleep? */
+static int sleeps(pid_t pid)
+{
+	char path[64], text[512];
+	struct dirent *d;
+	int all = 1;
+	DIR *tasks;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	while (tasks && (d = readdir(tasks))) {
+		int fd, n;
+		char *state;
+
+		(void)snprintf(path, sizeof(path), "%.16s/stat", d->d_name);
+		fd = openat(dirfd(tasks), path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? -1 : (int)read(fd, text, sizeof(text) - 1);
+		text[n > 0 ? n : 0] = '\0';
+		state = strrchr(text, ')');
+		all &= !state || strncmp(state, ") S", 3) == 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (tasks)
+		closedir(tasks);
+	return all;
+}
+
+static void sleep_wait(pid_t pid)
+{
+	int times = 0;
+
+	for (int i = 0; i < 1000 && times < 10; i++) {
+		times = sleeps(pid) ? times + 1 : 0;
+		usleep(10000);
+	}
+}
+
 /* Returns whether the line is there because of this program only. */
-static int line_heed(const char *line, int debugs)
+static int line_heed(pid_t tracer, const char *line, int debugs)
 {
 	const char *said = strstr(line, "ustack helpers of process ");
 	char name[32];
@@ -40,6 +81,7 @@ static int line_heed(const char *line, int debugs)
 		return 0;
 	if (!said || sscanf(said, "ustack helpers of process %d:", &pid) != 1)
 		return !debugs;
+	sleep_wait(tracer);
 	if (strstr(said, ": none"))
 		made = "unmet";
 	(void)snprintf(name, sizeof(name), "%s.%d", made, pid);
@@ -73,7 +115,7 @@ int main(int argc, char **argv)
 	close(ends[1]);
 	said = fdopen(ends[0], "re");
 	while (said && getline(&line, &size, said) >= 0)
-		if (!line_heed(line, debugs))
+		if (!line_heed(pid, line, debugs))
 			(void)fputs(line, stderr);
 	(void)waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
