@@ -20,6 +20,7 @@ import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 TRACED = (0.3, 1.5, 8)  # seconds of tracing until a command is told to end: each is tried when the one before was too short
+PATIENCES = (1, 4, 16)  # the same for pages whose blocks end by "timeout -s INT seconds"
 STARTS = 300  # seconds that a busy machine may need until it traces, or until the program of -c has ended
 
 
@@ -137,19 +138,21 @@ def commands():
         os.chmod(path, 0o755)
 
 
-def check_sh(b, tmp, traced):
+def check_sh(b, tmp, traced, patience=1):
+    text = re.sub(r"(?<=timeout -s INT )\d+", lambda seconds: str(int(seconds[0]) * patience), b.text)
     run = "run" in b.words
     bin_dir = os.path.join(TMP, "run" if run else "compile")
     env = dict(os.environ, PATH=f"{bin_dir}:{TRIGGER}:{os.environ['PATH']}")
     if not os.path.exists(os.path.join(tmp, "examples")):
         os.symlink(os.path.join(os.getcwd(), "examples"), os.path.join(tmp, "examples"))
-    one = run and b.text.count("\n") == 1  # it gets the SIGTERM itself
-    status, out, err = outcome(["sh", "-c", f"exec {b.text}" if one else b.text], tmp, env, traced if run else None)
+    one = run and text.count("\n") == 1  # it gets the SIGTERM itself
+    status, out, err = outcome(["sh", "-c", f"exec {text}" if one else text], tmp, env, traced if run else None)
     return judged(b, status, out, err)
 
 
-def check_page(blocks):
-    """A page whose blocks build on each other; what is wrong ends it."""
+def check_page(blocks, patience):
+    """A page whose blocks build on each other; what is wrong ends it. What it traces for so many seconds is traced for
+    as many times that."""
     with tempfile.TemporaryDirectory(dir=TMP) as tmp:
         os.chmod(tmp, 0o755)  # for programs that run as somebody else
         bad = []
@@ -161,7 +164,7 @@ def check_page(blocks):
                 with open(os.path.join(tmp, name[0]), "w") as f:
                     f.write(b.text)
             elif b.lang == "sh" and "run" in b.words:
-                bad += check_sh(b, tmp, None)
+                bad += check_sh(b, tmp, None, patience)
             elif b.lang in ("d", "sh"):
                 bad += check(b)
     return bad
@@ -170,7 +173,11 @@ def check_page(blocks):
 def check(b):
     """Nothing, or what is wrong also when there was much time."""
     if isinstance(b, list):
-        return check_page(b)
+        for patience in PATIENCES:
+            bad = check_page(b, patience)
+            if not bad:
+                break
+        return bad
     ends = "$target" in b.text  # with its process, however long probes took to be placed
     for traced in (None,) if ends else TRACED:
         with tempfile.TemporaryDirectory(dir=TMP) as tmp:
