@@ -44,6 +44,12 @@ MUST_CHECK struct err *tracefs_path(const char **ret_path);
  */
 uint32_t cpus_online(uint32_t **ret_cpus);
 
+/*
+ * Asks the kernel whether it, or a module, has a symbol of the name: 0, ENOENT, or another errno
+ * value if it does not tell.
+ */
+int ksym_ask(const char *name);
+
 /* ---- kernel types (kfield.c): reads /sys/kernel/btf/vmlinux only when called ----------------- */
 
 /* Offsets in kernel structures for generated code; UINT32_MAX when not needed or unknown. */

@@ -1,5 +1,8 @@
 /* Finds addresses of kernel symbols for the compiler, and keeps each that was found. */
+#include <errno.h>
+
 #include "d/foreign.h"
+#include "kernel/kernel.h"
 #include "session/compiler.h"
 #include "sym/kallsyms.h"
 
@@ -7,8 +10,13 @@ static struct err *symbol_look_up(const char *module, const char *name, bool *re
 				  struct kallsym *ret)
 {
 	bool has_data;
-	struct err *e = kallsyms_find(KALLSYMS_PATH, module, name, ret_found, ret, &has_data);
+	struct err *e = NULL;
 
+	*ret_found = false;
+	if (ksym_ask(name) == ENOENT)
+		has_data = ksym_ask("init_task") == 0; /* a variable of every kernel */
+	else
+		e = kallsyms_find(KALLSYMS_PATH, module, name, ret_found, ret, &has_data);
 	if (!e && !*ret_found && foreign_hint(FOREIGN_SYMBOL, name))
 		e = err_hint(err_new("Unknown symbol name"), "%s",
 			     foreign_hint(FOREIGN_SYMBOL, name));
