@@ -272,6 +272,12 @@ void em_rt_addr(struct emitter *e, int dst, const char *name)
 	em_ld_imm64(e, dst, BPF_PSEUDO_FUNC, 0, 0);
 }
 
+void em_func_addr(struct emitter *e, int dst, uint32_t func)
+{
+	em_reloc(e, RELOC_FUNC, func, 0, NULL);
+	em_ld_imm64(e, dst, BPF_PSEUDO_FUNC, 0, 0);
+}
+
 void em_map(struct emitter *e, int dst, uint32_t map_ref)
 {
 	em_reloc(e, RELOC_MAP, map_ref, 0, NULL);

@@ -72,6 +72,8 @@ void em_call_rt(struct emitter *e, const char *name);
 void em_call_func(struct emitter *e, uint32_t func);
 /* dst = the run-time function "rtcb_...", for a helper that calls it back */
 void em_rt_addr(struct emitter *e, int dst, const char *name);
+/* dst = a function of this code, for a helper that calls it back */
+void em_func_addr(struct emitter *e, int dst, uint32_t func);
 void em_map(struct emitter *e, int dst, uint32_t map_ref);
 void em_map_value(struct emitter *e, int dst, uint32_t map_ref, uint32_t off);
 void em_exit(struct emitter *e);

@@ -21,6 +21,13 @@ struct ring {
 	int fd;
 };
 
+/* Compiled ustack helpers that programs of one type can call (helper_code.h). */
+struct helper_array {
+	uint32_t prog_type, attach_type;
+	int fd;
+};
+#define HELPER_ARRAYS 16u
+
 struct kmaps {
 	int fd[MAP_NCLASSES];	/* of classes with one map; -1 = not needed */
 	int *agg_fds, *arr_fds; /* by index in layout.agg_maps, layout.arr_maps */
@@ -34,7 +41,9 @@ struct kmaps {
 	char *strtab; /* MAP_STRTAB, shared with the kernel, if it has room to grow; else NULL */
 	size_t strtab_size, strtab_len; /* with the room; used so far */
 	uint64_t *hcode; /* MAP_HCODE, shared with the kernel; NULL: no helpers run */
-	uint64_t *spec;	 /* words of MAP_SPEC, shared with the kernel; NULL when there are none */
+	struct helper_array helper_arrays[HELPER_ARRAYS];
+	uint32_t nhelper_arrays;
+	uint64_t *spec; /* words of MAP_SPEC, shared with the kernel; NULL when there are none */
 	size_t spec_size;
 };
 
@@ -60,6 +69,9 @@ struct kmaps_opts {
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 				    struct kmaps **ret_maps);
 void kmaps_destroy(struct kmaps *m); /* NULL is allowed */
+/* The array of compiled helpers for programs of the type; makes it if there is none. */
+MUST_CHECK struct err *kmaps_helper_array(struct kmaps *m, uint32_t prog_type, uint32_t attach_type,
+					  int *ret_fd);
 /* Copies strings that were added to the session's string table; false: there is no room. */
 bool kmaps_add_strings(struct kmaps *m, const struct strtab *t);
 /* To be called before probes fire in interrupts: warm.c says why. */

@@ -128,6 +128,7 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 		.ncpus = b->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
 		.unwinds = b->opts.ukernel != NULL,
+		.calls_helpers = b->opts.layout->opts.has_helpers && feat_has(FEAT_TAIL_CALL),
 		.only_cpu = (uint32_t)(b->opts.cpu + 1),
 		.stops_when_full = b->opts.stops_when_full,
 	};

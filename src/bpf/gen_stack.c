@@ -42,6 +42,44 @@ static void at_load(struct gen *g, int dst, const struct stack_at *at)
 #define WALK_ENV (FRAME_SPILL - 8) /* struct helper_env of rt/helper.c: two words */
 
 /*
+ * helper(ctx, m, index): a tail call of the compiled helper. If there is one, it returns to the
+ * caller of this function, with 0 when it has walked the stack. Otherwise this function returns a
+ * number that the verifier does not know, and that is not 0.
+ */
+static void emit_helper_call(struct gen *g, uint32_t unused)
+{
+	struct emitter *e = &g->e;
+
+	em_map(e, R2, MAP_REF(MAP_HPROGS, 0));
+	em_helper(e, BPF_FUNC_tail_call);
+	em_helper(e, BPF_FUNC_get_current_task);
+	em_exit(e);
+}
+
+/*
+ * Runs the compiled helper, if there is one and this function can call it: the kernel allows 256
+ * bytes of stack above a function with a tail call, and none from programs that belong to one
+ * function of its own (fentry). r0 = the result of rt_walk_begin().
+ */
+static void call_compiled(struct gen *g, uint32_t walked)
+{
+	struct emitter *e = &g->e;
+	uint32_t machine = em_label(e);
+
+	if (!g->env->calls_helpers || g->is_cut || g->is_error_clause ||
+	    place_table[g->u->place.kind].target)
+		return;
+	em_jmp_imm(e, BPF_JEQ, R0, 1, machine);
+	em_load(e, 8, R1, R10, FRAME_CTX);
+	em_mov(e, R2, R9);
+	em_mov(e, R3, R0);
+	em_alu_imm(e, BPF_ADD, R3, -2);
+	em_call_func(e, gen_func(g, "helper", emit_helper_call, 0));
+	em_jmp_imm(e, BPF_JEQ, R0, 0, walked);
+	em_here(e, machine);
+}
+
+/*
  * r0 = bytes of at most `frames` frames of the user stack and of their names, written to the offset
  * in r2 of the machine state's entry. If the process has ustack helpers, the helper machine
  * (rt/helper.h) walks the stack; it is called here, and not by a run-time function, because the
@@ -56,6 +94,7 @@ static void helped_walk(struct gen *g, uint32_t frames, uint32_t strsize)
 	em_imm(e, R4, strsize);
 	gen_rt(g, "rt_walk_begin");
 	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	call_compiled(g, done);
 	if (!g->is_error_clause) {
 		gen_rt(g, "rt_helper_run");
 		em_here(e, done);

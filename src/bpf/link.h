@@ -54,9 +54,12 @@ struct linked {
 	int btf_fd;
 };
 
-/* dispatch_fd: the map for MAP_DISPATCH. ret is overwritten; after an error it needs no deinit. */
+/*
+ * dispatch_fd, helpers_fd: the maps for MAP_DISPATCH and MAP_HPROGS, or -1. ret is overwritten;
+ * after an error it needs no deinit.
+ */
 MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
-				 int dispatch_fd, struct linked *ret);
+				 int dispatch_fd, int helpers_fd, struct linked *ret);
 /* Links a program of the library; fds: descriptors of its maps, by map class. */
 MUST_CHECK struct err *link_program(const char *name, const int fds[MAP_NCLASSES],
 				    struct linked *ret);

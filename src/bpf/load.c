@@ -352,6 +352,16 @@ static struct err *progs_load(const struct unit *u, const struct bpf_code *code,
 	return e;
 }
 
+/* Whether the code calls compiled ustack helpers. */
+static bool code_calls_helpers(const struct bpf_code *code)
+{
+	for (uint32_t i = 0; i < code->relocs.len; i++)
+		if (code->relocs.data[i].kind == RELOC_MAP &&
+		    code->relocs.data[i].ref == MAP_REF(MAP_HPROGS, 0))
+			return true;
+	return false;
+}
+
 struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
 		      const struct layout *layout, FILE *log, struct loaded *ret_loaded,
 		      uint32_t *ret_span)
@@ -361,10 +371,14 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 	struct linked l;
 	struct err *e = dispatch_create(u, &dispatch);
 	uint32_t insn = 0;
+	int helpers = -1;
 
 	*ret_span = 0;
+	if (!e && code_calls_helpers(code))
+		e = kmaps_helper_array(m, place_prog_type(u->place.kind),
+				       place_attach_type(u->place.kind), &helpers);
 	if (!e)
-		e = link_unit(code, m, dispatch, &l);
+		e = link_unit(code, m, dispatch, helpers, &l);
 	if (e)
 		return e;
 	e = budget_check(&l, code, &ret_loaded->budget, &insn);

@@ -302,6 +302,30 @@ static struct err *helpers_create(struct kmaps *m, const struct layout *l)
 	return NULL;
 }
 
+struct err *kmaps_helper_array(struct kmaps *m, uint32_t prog_type, uint32_t attach_type,
+			       int *ret_fd)
+{
+	struct map_spec s = {BPF_MAP_TYPE_PROG_ARRAY, "hprogs",	 4, 4,
+			     RT_HELPER_PROGRAMS,      .flags = 0};
+	struct helper_array *a = m->helper_arrays;
+	struct err *e;
+
+	for (; a < m->helper_arrays + m->nhelper_arrays; a++) {
+		if (a->prog_type == prog_type && a->attach_type == attach_type) {
+			*ret_fd = a->fd;
+			return NULL;
+		}
+	}
+	assert(m->nhelper_arrays < HELPER_ARRAYS); /* there are fewer types of programs */
+	*a = (struct helper_array){prog_type, attach_type, -1};
+	e = map_create(&s, &a->fd);
+	if (e)
+		return e;
+	m->nhelper_arrays++;
+	*ret_fd = a->fd;
+	return NULL;
+}
+
 /* Sets in cfg where the parts of a MAP_SCRATCH value are, in this order; returns its size. */
 static uint32_t scratch_lay_out(struct rt_cfg *cfg, const struct layout *l, bool has_walks)
 {
@@ -522,6 +546,8 @@ void kmaps_destroy(struct kmaps *m)
 	fds_close(m->arr_fds, m->narrs);
 	fds_close(m->ring_fds, m->ncpus);
 	fds_close(&m->spare_fd, 1);
+	for (uint32_t i = 0; i < m->nhelper_arrays; i++)
+		close(m->helper_arrays[i].fd);
 	free(m->agg_fds);
 	free(m->arr_fds);
 	free(m->ring_fds);

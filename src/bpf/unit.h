@@ -33,6 +33,7 @@ struct gen_env {
 	struct rt_pidns pidns;
 	uint32_t ncpus;
 	bool unwinds;	      /* user stacks are walked by rt_ustack() */
+	bool calls_helpers;   /* tail calls of compiled ustack helpers work here */
 	bool use_task_btf;    /* bpf_get_current_task_btf() works here */
 	uint32_t only_cpu;    /* 1 + the CPU on which probes fire, except BEGIN and END; 0 = all */
 	bool stops_when_full; /* a record that finds no room ends the run */

@@ -275,6 +275,54 @@ static int probe_test_run(void)
 	return sys ? sys : prog_ask(prog, 0, &value);
 }
 
+/*
+ * A tail call from a function, of which the kernel wants to know the type: the kernel needs a
+ * compiler for this processor that can do it.
+ */
+static int probe_tail_call(void)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_PROG_ARRAY,
+			       .key_size = 4,
+			       .value_size = 4,
+			       .max_entries = 1};
+	CLEANUP(fd) int map = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	CLEANUP(fd) int types = -1;
+	CLEANUP(fd) int fd = -1;
+	struct bpf_insn insns[] = {
+		INSN_CALL_FUNC(2),  INSNS_RETURN(0),	 INSN_IMM64_LOW(R2, BPF_PSEUDO_MAP_FD, map),
+		INSN_IMM64_HIGH(0), INSN_MOV_IMM(R3, 0), INSN_CALL(BPF_FUNC_tail_call),
+		INSNS_RETURN(0),
+	};
+	struct bpf_func_info funcs[2] = {{.insn_off = 0}, {.insn_off = 3}};
+	struct btf_blob b = {0};
+	uint32_t proto;
+	struct err *e;
+
+	if (map < 0)
+		return errno;
+	proto = btf_blob_proto(&b, btf_blob_int(&b, "u64", 8, false), NULL, 0);
+	funcs[0].type_id = btf_blob_func(&b, "entry", proto, true);
+	funcs[1].type_id = btf_blob_func(&b, "jump", proto, false);
+	e = btf_blob_load(&b, &types);
+	btf_blob_deinit(&b);
+	if (e) {
+		int sys = err_get_sys(e);
+
+		err_destroy(e);
+		return sys;
+	}
+	attr = (union bpf_attr){.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+				.insns = (uint64_t)(uintptr_t)insns,
+				.insn_cnt = ARRAY_LEN(insns),
+				.license = (uint64_t)(uintptr_t) "GPL",
+				.prog_btf_fd = (uint32_t)types,
+				.func_info = (uint64_t)(uintptr_t)funcs,
+				.func_info_rec_size = sizeof(funcs[0]),
+				.func_info_cnt = ARRAY_LEN(funcs)};
+	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	return fd < 0 ? errno : 0;
+}
+
 /* ---- the table -------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -297,6 +345,7 @@ static const struct {
 	[FEAT_FENTRY]	    = {"FENTRY",       probe_fentry},
 	[FEAT_READ_CAST]    = {"READ_CAST",    probe_read_cast},
 	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
+	[FEAT_TAIL_CALL]    = {"TAIL_CALL",    probe_tail_call},
 };
 /* clang-format on */
 

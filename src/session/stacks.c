@@ -7,6 +7,7 @@
 #include "proc/maps.h"
 #include "consume/wait.h"
 #include "unwind/unwind.h"
+#include "ustack/ustack.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 
@@ -201,6 +202,7 @@ void run_sleep(struct run *run, uint64_t due)
 	for (uint64_t now = now_ns(); now < due; now = now_ns()) {
 		bool more = unwinds_work(run->unwinds, MIN(due, now + UNWIND_SLICE_NS));
 
+		ustacks_work(run->ustacks);
 		now = now_ns();
 		if (waiter_wait(run->waiter, more || now >= due ? 0 : due - now))
 			return;

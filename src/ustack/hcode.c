@@ -288,6 +288,7 @@ struct err *hcode_make(struct helper *const *helpers, uint32_t n, uint32_t base,
 	t.names_frames = false;
 	put_clauses(&t, helpers, n, HELPER_USTACK);
 	hcode_jump(&t, hcode_put(&t, HOP_JMP, 0, 0, 0, 0), frames + 1);
+	ret->ninsns = hcode_here(&t);
 	put_texts(&t);
 	vec_deinit(&t.texts);
 	vec_deinit(&t.locals);

@@ -32,6 +32,7 @@ struct hcode_place {
 struct hcode {
 	VEC(struct hcode_place) places; /* ascending */
 	VEC(uint64_t) words; /* the first is the entry; jumps are relative, texts are not */
+	uint32_t ninsns;     /* words before the texts */
 	uint32_t frames;     /* index of HOP_FRAMES */
 	VEC(struct hcode_global) globals;
 };

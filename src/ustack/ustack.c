@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "bpf/engine.h"
+#include "bpf/helper_code.h"
 #include "bpf/rt/helper.h"
 #include "proc/maps.h"
 #include "sym/sym.h"
@@ -31,6 +32,7 @@ struct program {
 	uint64_t set; /* bits: numbers of helpers */
 	uint32_t base;
 	struct hcode code; /* without its words */
+	struct helper_code compiled;
 };
 
 /* The address spaces of a process id. */
@@ -222,6 +224,11 @@ static struct err *program_make(struct ustacks *u, uint64_t set, struct program 
 		free(p);
 		return e;
 	}
+	p->compiled = (struct helper_code){.words = u->maps->hcode + p->base,
+					   .nwords = p->code.ninsns,
+					   .base = p->base,
+					   .frames = p->code.frames,
+					   .index = u->programs.len};
 	vec_push(&u->programs, p);
 	*ret = p;
 	return NULL;
@@ -263,6 +270,15 @@ static void map_remove(struct ustacks *u, uint64_t key)
 			       .key = (uint64_t)(uintptr_t)&key};
 
 	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it may not exist */
+}
+
+/* Fills what a walk of a process needs to run the program. */
+static void program_fill(const struct program *p, struct rt_hproc *hp)
+{
+	hp->entry = (uint16_t)p->base;
+	hp->frames = (uint16_t)(p->base + p->code.frames);
+	if (p->compiled.index < RT_HELPER_PROGRAMS)
+		hp->program = p->compiled.index + 1;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -423,8 +439,7 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	if (e)
 		return e;
 	hp = xcalloc(1, sizeof(*hp));
-	hp->entry = p->base;
-	hp->frames = p->base + p->code.frames;
+	program_fill(p, hp);
 	e = values_fill(u, proc, p, hp);
 	if (!e)
 		e = map_put(u, key, hp);
@@ -508,6 +523,27 @@ void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m)
 		ustacks_forget(u, pid);
 }
 
+/* Tells who debugs how the compilation of a program has ended. */
+static void compiled_tell(struct ustacks *u, struct err *e)
+{
+	if (u->opts.debug)
+		u->opts.debug(u->opts.ctx, e ? err_text(e) : "ustack helpers were compiled");
+	err_destroy(e);
+}
+
+void ustacks_work(struct ustacks *u)
+{
+	for (uint32_t i = 0; u && i < u->programs.len && i < RT_HELPER_PROGRAMS; i++) {
+		struct err *e;
+
+		switch (helper_code_work(&u->programs.data[i]->compiled, u->maps, &e)) {
+		case HELPER_CODE_IDLE: break;
+		case HELPER_CODE_LOADING: return; /* one after the other */
+		case HELPER_CODE_LOADED: compiled_tell(u, e); break;
+		}
+	}
+}
+
 bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
 {
 	uint64_t fault = u && u->maps && u->maps->control ? u->maps->control->helper_fault : 0;
@@ -585,8 +621,7 @@ struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps)
 	if (e)
 		return e;
 	hp = xcalloc(1, sizeof(*hp));
-	hp->entry = p->base;
-	hp->frames = p->base + p->code.frames;
+	program_fill(p, hp);
 	e = map_put(u, RT_HELPER_ALWAYS, hp);
 	free(hp);
 	return e;
@@ -603,6 +638,7 @@ void ustacks_destroy(struct ustacks *u)
 		helper_close(u->helpers.data[i]);
 	vec_deinit(&u->helpers);
 	for (uint32_t i = 0; i < u->programs.len; i++) {
+		helper_code_end(&u->programs.data[i]->compiled);
 		hcode_deinit(&u->programs.data[i]->code);
 		free(u->programs.data[i]);
 	}

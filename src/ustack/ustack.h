@@ -57,6 +57,11 @@ const struct file_opts *ustacks_files(const struct ustacks *u);
 MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps);
 /* Writes the place of the last fault of a helper in the kernel; false: there was none. */
 bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
+/*
+ * Compiles what walks run, in a thread; until a program is compiled, and if the kernel refuses it,
+ * the helper machine runs it. To be called now and then.
+ */
+void ustacks_work(struct ustacks *u);
 /* A walk has met the process. */
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid);
 /* The process has mapped a file: if a helper applies to that file, the next walk asks again. */

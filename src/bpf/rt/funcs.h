@@ -56,18 +56,26 @@ RT_FUNC(rt_stackdepth, 1, 0) /* bytes in the last slot's words: number of frames
 RT_FUNC(rt_ustack, 2, 0)
 /*
  * The next ones walk a user stack and run ustack helpers between the frames (bpf/rt/helper.c).
- * rt_walk_begin(): offset, number of frames wanted, bytes for names: 1 if helpers are to run, which
- * walk the stack then; 0: the walk is over.
+ * rt_walk_begin(): offset, number of frames wanted, bytes for names: 0: the walk is over; otherwise
+ * helpers are to run, which walk the stack then, and the result is 1 + the number of their compiled
+ * program (bpf/helper_code.h); 1: they have none.
  */
 RT_FUNC(rt_walk_begin, 3, 0)
-RT_FUNC(rt_walk_first, 0, 0)	/* adds the first frame: 0 if no frame is wanted any more */
-RT_FUNC(rt_walk_next, 0, 0)	/* 0: there is no further frame */
-RT_FUNC(rt_walk_name, 1, 1)	/* string: the frame's name */
-RT_FUNC(rt_walk_add, 1, 0)	/* word: adds a frame of the language; 0: no more is wanted */
-RT_FUNC(rt_walk_text, 1, 1)	/* string: the word of such a frame, or 0 */
-RT_FUNC(rt_walk_again, 0, 0)	/* adds the words in rt_hwork.again */
-RT_FUNC(rt_walk_end, 0, 0)	/* bytes written */
-RT_FUNC(rt_helper_run, 0, 0)	/* the helper machine: walks the stack */
+RT_FUNC(rt_walk_first, 0, 0) /* adds the first frame: 0 if no frame is wanted any more */
+RT_FUNC(rt_walk_next, 0, 0)  /* 0: there is no further frame */
+RT_FUNC(rt_walk_name, 1, 1)  /* string: the frame's name */
+RT_FUNC(rt_walk_add, 1, 0)   /* word: adds a frame of the language; 0: no more is wanted */
+RT_FUNC(rt_walk_text, 1, 1)  /* string: the word of such a frame, or 0 */
+RT_FUNC(rt_walk_again, 0, 0) /* adds the words in rt_hwork.again */
+RT_FUNC(rt_walk_end, 0, 0)   /* bytes written */
+RT_FUNC(rt_helper_run, 0, 0) /* the helper machine: walks the stack */
+/* steps of compiled helpers */
+RT_FUNC(rt_helper_load, 2, 1) /* address, operand c of HOP_LOAD: the word */
+RT_FUNC(rt_helper_rare, 2, 1) /* instruction, its operand b: the result */
+RT_FUNC(rt_helper_cost, 1, 0) /* subroutine of D: counts the instructions that it takes */
+RT_FUNC(rt_helper_popcount, 1, 0)
+RT_FUNC(rt_helper_fault, 0, 0)	/* ends the clauses of the frame */
+RT_FUNC(rt_helper_spent, 0, 0)	/* the same: the walk has used up its instructions */
 RT_FUNC(rt_helper_text, 3, 1)	/* user address, characters, bytes of each: the string */
 RT_FUNC(rt_helper_scan, 1, 1)	/* subroutine that decodes a table: its value */
 RT_FUNC(rt_helper_search, 0, 1) /* ubsearch() */

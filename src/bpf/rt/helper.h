@@ -17,6 +17,9 @@
  * HOP_FRAMES and HOP_STEP, of the clauses that run at each frame (dtrace:helper:ustack:), and of a
  * jump back to HOP_STEP. Word 0 of the map is not used.
  *
+ * The consumer compiles programs, too (bpf/helper_code.h); a compiled program works on the same
+ * state.
+ *
  * An instruction is a word:   op | a << 8 | b << 16 | c << 24 | imm << 32
  * a, b, c are registers unless the list says something else. Register 0 is always 0, the next ones
  * hold values of expressions, the others the variables and arguments: enum helper_reg.
@@ -84,9 +87,10 @@ enum helper_reg {
 	HREG_ARGS = HREG_GLOBALS + RT_HELPER_GLOBALS,
 	RT_HELPER_NREGS = 256, /* the rest is not used */
 };
-#define RT_HCODE	32768u /* words of MAP_HCODE */
-#define RT_HELPER_PROCS 8192
-#define RT_HMEMO	16384u
+#define RT_HCODE	   32768u /* words of MAP_HCODE */
+#define RT_HELPER_PROCS	   8192
+#define RT_HELPER_PROGRAMS 128u /* in an array of compiled programs */
+#define RT_HMEMO	   16384u
 /* The key in MAP_HPROCS of what runs in processes without an entry of their own. */
 #define RT_HELPER_ALWAYS 0ull
 /* Instructions that a walk may execute: some, and more for each frame that was asked for. */
@@ -95,8 +99,9 @@ enum helper_reg {
 
 /* The process with this key: what identifies its address space. */
 struct rt_hproc {
-	u32 entry;  /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
-	u32 frames; /* the word of HOP_FRAMES */
+	u16 entry;   /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
+	u16 frames;  /* the word of HOP_FRAMES */
+	u32 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
 	u64 globals[RT_HELPER_GLOBALS];
 };
 
@@ -111,8 +116,9 @@ struct rt_hmemo {
 };
 
 /* Memory of the process is read by lines, which are kept during the walk. */
-#define RT_HELPER_LINE	128u
-#define RT_HELPER_LINES 64u
+#define RT_HELPER_LINE_SHIFT 7
+#define RT_HELPER_LINE	     (1u << RT_HELPER_LINE_SHIFT)
+#define RT_HELPER_LINES	     64u
 
 /* The state of the machine, in the scratch memory of a firing. */
 struct rt_hwork {
@@ -129,8 +135,10 @@ struct rt_hwork {
 	u64 nwords;   /* what it has added so far */
 	u64 words[RT_HMEMO_WORDS + 1];
 	u64 again[RT_HMEMO_WORDS + 1]; /* what is recorded again; ends with 0 */
-	u64 is_spent;		       /* the instructions of the walk are used up */
-	u64 next[3];		       /* pc, sp, fp of the next frame; is_steered says whether */
+	/* the task whose walk a compiled program is to take over; 0: none is */
+	u64 entering;
+	u64 is_spent; /* the instructions of the walk are used up */
+	u64 next[3];  /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
 	u64 regs[RT_HELPER_NREGS];
 	u64 push[RT_HELPER_PUSHES];
@@ -139,7 +147,7 @@ struct rt_hwork {
 	u64 t[9];
 	char text[2 * RT_HELPER_STRSIZE];
 	char strings[RT_HELPER_STRINGS + 1][RT_HELPER_STRSIZE];
-	u64 tags[RT_HELPER_LINES]; /* number of the line | 1 << 63; 0: there is none */
+	u64 tags[RT_HELPER_LINES]; /* 1 + number of the line; 0: there is none */
 	char lines[RT_HELPER_LINES * RT_HELPER_LINE + 8];
 };
-#define RT_HWORK_SIZE 14592
+#define RT_HWORK_SIZE 14656

@@ -609,7 +609,7 @@ INLINE void helper_ask(struct rt_mach *m, struct unwind_work *w, struct rt_hwork
 		bpf_map_delete_elem(&map_hprocs, &h->key);
 }
 
-/* Fills h for a walk of the process; false if it has no helper. */
+/* Fills h for a walk of the process; 0 if it has no helper, else 1 + rt_hproc.program. */
 INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
 {
 	struct rt_hproc *p;
@@ -626,6 +626,7 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)p))
 		return 0;
 	h->code = (u64)val_hcode;
+	h->entering = p->program ? w->task : 0;
 	h->pc = h->entry = p->entry;
 	h->on_fault = p->frames;
 	h->is_steered = 0;
@@ -637,7 +638,7 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 	bpf_probe_read_kernel(&h->regs[HREG_LOCALS], 8 * RT_HELPER_LOCALS, 0);
 	bpf_probe_read_kernel(h->strings, sizeof(h->strings), 0);
 	bpf_probe_read_kernel(h->tags, sizeof(h->tags), 0);
-	return 1;
+	return 1 + (u64)p->program;
 }
 
 u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
@@ -645,6 +646,7 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 	struct frame_env env;
 	struct unwind_work *w = walk_begin(&env, m, at, n);
 	struct rt_hwork *h;
+	u64 how;
 
 	if (!w)
 		return 0;
@@ -652,12 +654,13 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 	w->text_left = strsize;
 	w->top = *(u64 *)&m->scratch_top;
 	walk_first_rule(&env, w);
-	if (!helper_enter(m, w, h)) {
+	how = helper_enter(m, w, h);
+	if (!how) {
 		walk_all(&env, w);
 		return 0;
 	}
 	helper_prepare(&env, w);
-	return 1;
+	return how;
 }
 
 u64 rt_walk_first(struct rt_mach *m)

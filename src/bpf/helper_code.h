@@ -1,0 +1,51 @@
+/*
+ * Compiles programs of the helper machine (rt/helper.h) to BPF programs.
+ *
+ * A compiled program does what the machine would do with the same instructions, five times as fast.
+ * It works on the same state, so either of them can run a walk; only the decision is made when a
+ * walk begins. The program of the probe reaches the compiled one by a tail call from a function of
+ * its own (gen_stack.c), to which the kernel returns when the compiled program ends. A tail call
+ * needs a program of the caller's type, so each type has an array of compiled programs (struct
+ * helper_array).
+ *
+ * The kernel follows each path through the code once: the registers of the machine stay in memory,
+ * of which the verifier knows nothing, so all paths to an instruction look alike to it. Jumps back
+ * leave the function, a callback of bpf_loop(), and the next iteration goes on at their target.
+ *
+ * The verifier takes some 20 ms, during which the consumer has other things to do: so a thread
+ * loads the program.
+ *
+ * Owns     a load that has begun, which helper_code_end() waits for; the kernel's array keeps the
+ *          programs.
+ * Errors   struct err *: the kernel refused the program. The machine runs its instructions then.
+ * Threads  the consumer's, and one a load, which ends by itself.
+ */
+#pragma once
+
+#include "bpf/engine.h"
+
+struct helper_load;
+
+struct helper_code {
+	const uint64_t *words; /* instructions; texts may follow */
+	uint32_t nwords;
+	uint32_t base;	 /* the word of MAP_HCODE where the first one is */
+	uint32_t frames; /* index of HOP_FRAMES */
+	uint32_t index;	 /* in the arrays of compiled programs */
+	uint32_t loaded; /* bit n: array n has it, or the kernel has refused it */
+	struct helper_load *load;
+};
+
+enum helper_code_state {
+	HELPER_CODE_IDLE,    /* there is nothing to do */
+	HELPER_CODE_LOADING, /* it is being loaded */
+	HELPER_CODE_LOADED,  /* a load has ended: *ret_err says how */
+};
+
+/*
+ * Begins to put the program into the arrays that lack it, or looks how far that is. An array is
+ * tried once.
+ */
+enum helper_code_state helper_code_work(struct helper_code *c, const struct kmaps *m,
+					struct err **ret_err);
+void helper_code_end(struct helper_code *c);

@@ -1,0 +1,527 @@
+/* Compiles instructions of the helper machine, each to the code that does the same. */
+#include "bpf/helper_code_impl.h"
+
+#include "dif/dif.h"
+
+static int32_t reg_off(uint32_t reg)
+{
+	return STATE(regs) + 8 * (int32_t)reg;
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+void count_due(struct compiler *k)
+{
+	if (k->due)
+		em_alu_imm(&k->e, BPF_ADD, R8, (int32_t)k->due);
+	k->due = 0;
+}
+
+/* The register that has the value: r7, or dst. */
+static int reg_use(struct compiler *k, uint32_t reg, int dst)
+{
+	if (reg == HREG_ZERO) {
+		em_imm(&k->e, dst, 0);
+		return dst;
+	}
+	if (reg == k->cached)
+		return R7;
+	em_load(&k->e, 8, dst, R6, reg_off(reg));
+	return dst;
+}
+
+static void reg_load(struct compiler *k, int dst, uint32_t reg)
+{
+	em_mov(&k->e, dst, reg_use(k, reg, dst));
+}
+
+/* The value in r7 becomes that of a register. */
+static void reg_set(struct compiler *k, uint32_t reg)
+{
+	k->cached = reg == HREG_ZERO ? NO_REG : reg;
+	if (reg != HREG_ZERO)
+		em_store(&k->e, 8, R6, reg_off(reg), R7);
+}
+
+void call_rt(struct compiler *k, const char *name)
+{
+	em_mov(&k->e, R1, R9);
+	em_call_rt(&k->e, name);
+}
+
+static uint32_t late_add(struct compiler *k, uint32_t back, uint32_t after)
+{
+	uint32_t entry = em_label(&k->e);
+
+	vec_push(&k->late, (struct late){entry, back, k->word, after});
+	return entry;
+}
+
+/* To be called behind a function that may have faulted: such an instruction has no result. */
+static void fault_check(struct compiler *k)
+{
+	em_load(&k->e, 4, R1, R9, FAULT_KIND);
+	em_jmp_imm(&k->e, BPF_JNE, R1, 0, late_add(k, NO_LABEL, k->word + 1));
+}
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+/*
+ * From a line that was read before (line_load() of rt/helper_memory.h); what is in none, the late
+ * code reads. r5 = the address.
+ */
+static void put_load(struct compiler *k, uint64_t in)
+{
+	struct emitter *e = &k->e;
+	uint32_t size = insn_c(in) & 15, back = em_label(e), slow = late_add(k, back, k->word + 1);
+
+	if (size != 1 && size != 2 && size != 4 && size != 8) {
+		k->is_strange = true;
+		size = 8;
+	}
+	reg_load(k, R5, insn_b(in));
+	if (insn_imm(in))
+		em_alu_imm(e, BPF_ADD, R5, insn_imm(in));
+	em_mov(e, R2, R5);
+	em_alu_imm(e, BPF_RSH, R2, RT_HELPER_LINE_SHIFT);
+	em_mov(e, R4, R2);
+	em_alu_imm(e, BPF_AND, R4, RT_HELPER_LINES - 1);
+	em_mov(e, R3, R4);
+	em_alu_imm(e, BPF_LSH, R3, 3);
+	em_alu_reg(e, BPF_ADD, R3, R6);
+	em_load(e, 8, R3, R3, STATE(tags));
+	em_alu_imm(e, BPF_ADD, R2, 1);
+	em_jmp_reg(e, BPF_JNE, R3, R2, slow);
+	em_mov(e, R1, R5);
+	em_alu_imm(e, BPF_AND, R1, RT_HELPER_LINE - 1);
+	em_jmp_imm(e, BPF_JGT, R1, (int32_t)(RT_HELPER_LINE - size), slow);
+	em_alu_imm(e, BPF_LSH, R4, RT_HELPER_LINE_SHIFT);
+	em_alu_reg(e, BPF_ADD, R4, R1);
+	em_alu_reg(e, BPF_ADD, R4, R6);
+	em_load(e, size, R7, R4, STATE(lines));
+	if (insn_c(in) & HELPER_SIGNED)
+		em_extend(e, R7, size, true);
+	em_here(e, back);
+	reg_set(k, insn_a(in));
+}
+
+/* ---- computations and jumps ------------------------------------------------------------------ */
+
+static void put_compute(struct compiler *k, uint64_t in)
+{
+	static const uint8_t ops[] = {
+		[HOP_ADD] = BPF_ADD,  [HOP_SUB] = BPF_SUB,  [HOP_AND] = BPF_AND,
+		[HOP_OR] = BPF_OR,    [HOP_XOR] = BPF_XOR,  [HOP_SHL] = BPF_LSH,
+		[HOP_SHR] = BPF_RSH,  [HOP_SAR] = BPF_ARSH, [HOP_MUL] = BPF_MUL,
+		[HOP_UDIV] = BPF_DIV, [HOP_UREM] = BPF_MOD,
+	};
+	struct emitter *e = &k->e;
+	uint32_t op = insn_op(in);
+	bool is_shift = op >= HOP_SHL && op <= HOP_SAR;
+
+	if (in & HOP_IMMEDIATE) {
+		reg_load(k, R7, insn_b(in));
+		em_alu_imm(e, ops[op], R7, is_shift ? insn_imm(in) & 63 : insn_imm(in));
+		reg_set(k, insn_a(in));
+		return;
+	}
+	reg_load(k, R1, insn_c(in));
+	reg_load(k, R7, insn_b(in));
+	if (is_shift)
+		em_alu_imm(e, BPF_AND, R1, 63);
+	em_alu_reg(e, ops[op], R7, R1);
+	reg_set(k, insn_a(in));
+}
+
+static void put_divide(struct compiler *k, uint64_t in)
+{
+	struct emitter *e = &k->e;
+	uint32_t op = insn_op(in), good = em_label(e);
+
+	if (in & HOP_IMMEDIATE)
+		em_imm(e, R3, (uint64_t)(int64_t)insn_imm(in));
+	else
+		reg_load(k, R3, insn_c(in));
+	reg_load(k, R2, insn_b(in));
+	em_jmp_imm(e, BPF_JNE, R3, 0, good);
+	em_store_imm(e, 8, R9, FAULT_VALUE, 0);
+	em_store_imm(e, 4, R9, FAULT_KIND, DIF_FAULT_DIVZERO);
+	em_ja(e, late_add(k, NO_LABEL, k->word + 1));
+	em_here(e, good);
+	if (op == HOP_UDIV || op == HOP_UREM) {
+		em_alu_reg(e, op == HOP_UDIV ? BPF_DIV : BPF_MOD, R2, R3);
+		em_mov(e, R7, R2);
+	} else {
+		call_rt(k, op == HOP_SDIV ? "rt_sdiv" : "rt_srem");
+		em_mov(e, R7, R0);
+	}
+	reg_set(k, insn_a(in));
+}
+
+/* Ends the iteration; the next one goes on at the instruction. */
+static void put_back(struct compiler *k, uint32_t target)
+{
+	em_store_imm(&k->e, 4, R6, STATE(pc), (int32_t)(k->c->base + target));
+	em_ja(&k->e, k->again);
+}
+
+static void put_jump(struct compiler *k, uint64_t in)
+{
+	static const uint8_t ops[] = {
+		[HOP_JEQ] = BPF_JEQ, [HOP_JNE] = BPF_JNE,   [HOP_JLT] = BPF_JLT,
+		[HOP_JLE] = BPF_JLE, [HOP_JSLT] = BPF_JSLT, [HOP_JSLE] = BPF_JSLE,
+	};
+	struct emitter *e = &k->e;
+	uint32_t op = insn_op(in), target = k->word + 1 + (uint32_t)insn_imm(in);
+	uint32_t to = k->labels[target];
+	bool is_back = target <= k->word;
+	int b, c;
+
+	count_due(k);
+	if (op == HOP_JMP && is_back) {
+		put_back(k, target);
+	} else if (op == HOP_JMP) {
+		em_ja(e, to);
+	} else if (is_back) {
+		k->is_strange = true;
+	} else if (in & HOP_IMMEDIATE) {
+		b = reg_use(k, insn_b(in), R1);
+		em_jmp_imm(e, ops[op], b, (int8_t)insn_a(in), to);
+	} else {
+		b = reg_use(k, insn_b(in), R1);
+		c = reg_use(k, insn_c(in), R2);
+		em_jmp_reg(e, ops[op], b, c, to);
+	}
+}
+
+static void put_again(struct compiler *k, uint64_t in)
+{
+	struct emitter *e = &k->e;
+	int32_t left = STATE(loops) + 8 * (int32_t)(insn_c(in) & (RT_HELPER_LOOPS - 1));
+	uint32_t over = em_label(e), target = k->word + 1 + (uint32_t)insn_imm(in);
+
+	count_due(k);
+	em_load(e, 8, R1, R6, left);
+	em_jmp_imm(e, BPF_JEQ, R1, 0, over);
+	em_alu_imm(e, BPF_ADD, R1, -1);
+	em_store(e, 8, R6, left, R1);
+	put_back(k, target);
+	em_here(e, over);
+}
+
+/* ---- subroutines ----------------------------------------------------------------------------- */
+
+/* Subroutines of helpers: the function, its arguments that were pushed, and one more. */
+static const struct own_subr {
+	uint32_t subr;
+	const char *rt;
+	uint32_t npushed;
+	int32_t last; /* the argument behind them; -1: there is none */
+} own_subrs[] = {
+	{DIF_SUBR_USTR, "rt_helper_text", 2, 0},
+	{DIF_SUBR_ULATIN1, "rt_helper_text", 2, 1},
+	{DIF_SUBR_UTF16, "rt_helper_text", 2, 2},
+	{DIF_SUBR_UTF32, "rt_helper_text", 2, 4},
+	{DIF_SUBR_UBSEARCH, "rt_helper_search", 0, -1},
+	{DIF_SUBR_UCACHED, "rt_helper_memo", 0, 0},
+	{DIF_SUBR_UKNOWN, "rt_helper_memo", 0, 1},
+	{DIF_SUBR_UHASH, "rt_helper_hash", 0, -1},
+	{DIF_SUBR_UPOPCOUNT, "rt_helper_popcount", 1, -1},
+	{DIF_SUBR_UVLQPAIRS, "rt_helper_scan", 0, DIF_SUBR_UVLQPAIRS},
+	{DIF_SUBR_UVLQINDEX, "rt_helper_scan", 0, DIF_SUBR_UVLQINDEX},
+	{DIF_SUBR_ULOCATIONS, "rt_helper_scan", 0, DIF_SUBR_ULOCATIONS},
+	{DIF_SUBR_ULNOTAB, "rt_helper_scan", 0, DIF_SUBR_ULNOTAB},
+	{DIF_SUBR_ULINETAB, "rt_helper_scan", 0, DIF_SUBR_ULINETAB},
+	{DIF_SUBR_UPACKEDLINES, "rt_helper_scan", 0, DIF_SUBR_UPACKEDLINES},
+	{DIF_SUBR_UCOUNTNL, "rt_helper_scan", 0, DIF_SUBR_UCOUNTNL},
+};
+
+/* Subroutines of D: those that call_other() of rt/helper.c calls. */
+static const struct other_subr {
+	uint32_t subr;
+	const char *rt; /* NULL: the order of bytes is reversed, of so many bits */
+	int bits;
+} other_subrs[] = {
+#define OTHER(id, name) {DIF_SUBR_##id, "rt_sub_" #name, 0},
+#include "bpf/rt/helper_calls.def"
+#undef OTHER
+	{DIF_SUBR_HTONL, NULL, 32}, {DIF_SUBR_NTOHL, NULL, 32},	 {DIF_SUBR_HTONS, NULL, 16},
+	{DIF_SUBR_NTOHS, NULL, 16}, {DIF_SUBR_HTONLL, NULL, 64}, {DIF_SUBR_NTOHLL, NULL, 64},
+};
+
+static void pushed_load(struct compiler *k, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		em_load(&k->e, 8, R2 + (int)i, R6, STATE(push) + 8 * (int32_t)i);
+}
+
+static bool put_own(struct compiler *k, uint32_t subr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(own_subrs); i++) {
+		const struct own_subr *s = &own_subrs[i];
+
+		if (s->subr != subr)
+			continue;
+		pushed_load(k, s->npushed);
+		if (s->last >= 0)
+			em_imm(&k->e, R2 + (int)s->npushed, (uint64_t)s->last);
+		call_rt(k, s->rt);
+		return true;
+	}
+	return false;
+}
+
+static bool put_other(struct compiler *k, uint32_t subr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(other_subrs); i++) {
+		const struct other_subr *s = &other_subrs[i];
+
+		if (s->subr != subr)
+			continue;
+		if (!s->rt) {
+			em_load(&k->e, 8, R0, R6, STATE(push));
+			em_to_be(&k->e, R0, s->bits);
+			return true;
+		}
+		em_imm(&k->e, R2, subr);
+		call_rt(k, "rt_helper_cost");
+		pushed_load(k, dif_subr_row(subr)->nmax);
+		call_rt(k, s->rt);
+		return true;
+	}
+	return false;
+}
+
+static void put_call(struct compiler *k, uint64_t in)
+{
+	uint32_t subr = (uint32_t)insn_imm(in);
+
+	if (!put_own(k, subr) && !put_other(k, subr)) {
+		k->is_strange = true;
+		return;
+	}
+	em_mov(&k->e, R7, R0);
+	fault_check(k);
+	reg_set(k, insn_a(in));
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static void state_zero(struct compiler *k, const int32_t *fields, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		em_store_imm(&k->e, 8, R6, fields[i], 0);
+}
+
+/* The first frame; goes on behind HOP_STEP, which is the next word. */
+static void put_frames(struct compiler *k)
+{
+	static const int32_t fields[] = {STATE(result), STATE(text_len), STATE(memo), STATE(known)};
+	struct emitter *e = &k->e;
+
+	em_store_imm(e, 4, R6, STATE(on_fault), (int32_t)(k->c->base + k->word + 1));
+	state_zero(k, fields, ARRAY_LEN(fields));
+	call_rt(k, "rt_walk_first");
+	em_jmp_imm(e, BPF_JEQ, R0, 0, k->stop);
+	em_ja(e, k->labels[k->word + 2]);
+}
+
+/* Names the frame and goes to the next one. A walk without fuel has native frames only. */
+static void put_step(struct compiler *k)
+{
+	static const int32_t fields[] = {STATE(result), STATE(text_len), STATE(memo)};
+	struct emitter *e = &k->e;
+	uint32_t unnamed = em_label(e), next = em_label(e);
+
+	em_load(e, 8, R2, R6, STATE(result));
+	state_zero(k, fields, ARRAY_LEN(fields));
+	em_jmp_imm(e, BPF_JEQ, R2, 0, unnamed);
+	call_rt(k, "rt_walk_name");
+	em_here(e, unnamed);
+	em_load(e, 8, R1, R6, STATE(known));
+	em_jmp_imm(e, BPF_JEQ, R1, 0, next);
+	call_rt(k, "rt_helper_keep");
+	em_here(e, next);
+	fault_check(k);
+	call_rt(k, "rt_walk_next");
+	em_jmp_imm(e, BPF_JEQ, R0, 0, k->stop);
+	em_load(e, 8, R1, R6, STATE(fuel));
+	em_alu_reg(e, BPF_SUB, R1, R8);
+	em_jmp_imm(e, BPF_JSLT, R1, 0, k->spent);
+}
+
+/* ---- the other instructions ------------------------------------------------------------------ */
+
+static void put_text(struct compiler *k, uint64_t in)
+{
+	struct emitter *e = &k->e;
+
+	reg_load(k, R7, insn_b(in));
+	if (insn_b(in) != HREG_ZERO)
+		em_alu_imm(e, BPF_LSH, R7, 3);
+	em_load(e, 8, R1, R6, STATE(code));
+	em_alu_reg(e, BPF_ADD, R7, R1);
+	if (insn_imm(in))
+		em_alu_imm(e, BPF_ADD, R7, 8 * insn_imm(in));
+	reg_set(k, insn_a(in));
+}
+
+static void put_push(struct compiler *k, uint64_t in)
+{
+	int32_t to = STATE(push) + 8 * (int32_t)(insn_c(in) & (RT_HELPER_PUSHES - 1));
+
+	if (in & HOP_IMMEDIATE)
+		em_store_imm(&k->e, 8, R6, to, insn_imm(in));
+	else
+		em_store(&k->e, 8, R6, to, reg_use(k, insn_b(in), R1));
+}
+
+/* A number of 64 bits, which is the next word. */
+static void put_wide(struct compiler *k, uint64_t in)
+{
+	em_imm(&k->e, R7, k->c->words[k->word + 1]);
+	reg_set(k, insn_a(in));
+}
+
+static void put_unwind(struct compiler *k)
+{
+	for (int32_t i = 0; i < 3; i++) {
+		em_load(&k->e, 8, R1, R6, STATE(push) + 8 * i);
+		em_store(&k->e, 8, R6, STATE(next) + 8 * i, R1);
+	}
+	em_store_imm(&k->e, 8, R6, STATE(is_steered), 1);
+}
+
+/* An instruction that a function of rt/helper.c executes. */
+static void put_rare(struct compiler *k, uint64_t in)
+{
+	reg_load(k, R3, insn_b(in));
+	em_imm(&k->e, R2, in);
+	call_rt(k, "rt_helper_rare");
+	em_mov(&k->e, R7, R0);
+	fault_check(k);
+	k->cached = NO_REG;
+	if (insn_op(in) == HOP_UREG || insn_op(in) == HOP_VAR)
+		reg_set(k, insn_a(in));
+}
+
+/* Appends a string or a number to the text of a frame. */
+static void put_add(struct compiler *k, uint64_t in)
+{
+	if (in & HOP_IMMEDIATE)
+		em_imm(&k->e, R2, (uint64_t)(int64_t)insn_imm(in));
+	else
+		reg_load(k, R2, insn_b(in));
+	em_imm(&k->e, R3, insn_op(in) == HOP_ADDS);
+	call_rt(k, "rt_helper_add");
+	fault_check(k);
+}
+
+static void put_other_insn(struct compiler *k, uint64_t in)
+{
+	struct emitter *e = &k->e;
+
+	switch (insn_op(in)) {
+	case HOP_STORE:
+		reg_load(k, R2, insn_a(in));
+		reg_load(k, R3, insn_b(in));
+		em_imm(e, R4, insn_c(in));
+		call_rt(k, "rt_store");
+		fault_check(k);
+		return;
+	case HOP_SAVE:
+		em_imm(e, R2, (uint64_t)insn_imm(in));
+		reg_load(k, R3, insn_b(in));
+		call_rt(k, "rt_helper_put");
+		return;
+	case HOP_SCMP:
+		reg_load(k, R2, insn_b(in));
+		reg_load(k, R3, insn_c(in));
+		call_rt(k, "rt_strcmp");
+		em_mov(e, R7, R0);
+		fault_check(k);
+		reg_set(k, insn_a(in));
+		return;
+	case HOP_LOOP:
+		em_store_imm(e, 8, R6,
+			     STATE(loops) + 8 * (int32_t)(insn_c(in) & (RT_HELPER_LOOPS - 1)),
+			     insn_imm(in));
+		return;
+	case HOP_RESULT: em_store(e, 8, R6, STATE(result), reg_use(k, insn_b(in), R1)); return;
+	case HOP_NONE: em_store_imm(e, 8, R6, STATE(result), 0); return;
+	case HOP_FRAME:
+		call_rt(k, "rt_helper_frame");
+		fault_check(k);
+		return;
+	default: k->is_strange = true; return;
+	}
+}
+
+void insn_compile(struct compiler *k, uint64_t in)
+{
+	uint32_t op = insn_op(in);
+
+	if (op <= HOP_MUL) {
+		put_compute(k, in);
+		return;
+	}
+	if (op <= HOP_SREM) {
+		put_divide(k, in);
+		return;
+	}
+	if (op <= HOP_JMP) {
+		put_jump(k, in);
+		return;
+	}
+	switch (op) {
+	case HOP_IMM:
+		em_imm(&k->e, R7, (uint64_t)(int64_t)insn_imm(in));
+		reg_set(k, insn_a(in));
+		return;
+	case HOP_WIDE: put_wide(k, in); return;
+	case HOP_LOAD: put_load(k, in); return;
+	case HOP_EXTEND:
+		reg_load(k, R7, insn_b(in));
+		em_extend(&k->e, R7, insn_c(in) & 15, insn_c(in) & HELPER_SIGNED);
+		reg_set(k, insn_a(in));
+		return;
+	case HOP_PUSH: put_push(k, in); return;
+	case HOP_CALL: put_call(k, in); return;
+	case HOP_TEXT: put_text(k, in); return;
+	case HOP_AGAIN: put_again(k, in); return;
+	case HOP_ADDS:
+	case HOP_ADDN: put_add(k, in); return;
+	case HOP_UNWIND: put_unwind(k); return;
+	case HOP_FRAMES: put_frames(k); return;
+	case HOP_STEP: put_step(k); return;
+	case HOP_PUTS:
+	case HOP_UREG:
+	case HOP_VAR:
+	case HOP_OWN: put_rare(k, in); return;
+	default: put_other_insn(k, in); return;
+	}
+}
+
+void late_compile(struct compiler *k)
+{
+	struct emitter *e = &k->e;
+
+	for (uint32_t i = 0; i < k->late.len; i++) {
+		struct late l = k->late.data[i];
+
+		em_here(e, l.entry);
+		if (l.back == NO_LABEL) {
+			em_imm(e, R1, k->c->base + l.after);
+			em_ja(e, k->fault);
+			continue;
+		}
+		em_mov(e, R2, R5);
+		em_imm(e, R3, insn_c(k->c->words[l.word]));
+		call_rt(k, "rt_helper_load");
+		em_mov(e, R7, R0);
+		em_load(e, 4, R1, R9, FAULT_KIND);
+		em_jmp_imm(e, BPF_JEQ, R1, 0, l.back);
+		em_imm(e, R1, k->c->base + l.after);
+		em_ja(e, k->fault);
+	}
+}
