@@ -13,7 +13,7 @@ cat >points.rb <<'X'
 $out = File.open(ARGV[0], "w")
 
 # the first stack, after which the tracer looks at the process
-def wait(file) = 6000.times { sleep 0.02 unless File.exist?(file) }
+def wait(file); 6000.times { sleep 0.02 unless File.exist?(file) }; end
 wait ARGV[1]
 Process.ppid
 wait ARGV[2]
