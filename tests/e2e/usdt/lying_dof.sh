@@ -121,17 +121,18 @@ trace() {
 	[ -n "$SANITIZED" ] || [ "$rss" -le 200000 ] || fail "$name: $rss kB"
 }
 damaged="the description of the probes in 'FILE' (DOF) is damaged: types of arguments that cannot be read are taken from elsewhere"
+# Messages about files of other programs, whose notes are read for the pattern, too, are theirs.
 said() { # name file message
-	[ "$(grep -cF "$(echo "$3" | sed "s/FILE/$2/")" err)" = 1 ] && [ "$(grep -c '^dtrace: ' err)" = 1 ] || fail "$1: not this one message: $(echo "$3" | sed "s/FILE/$2/")"
+	[ "$(grep -cF "$(echo "$3" | sed "s/FILE/$2/")" err)" = 1 ] && [ "$(grep -c "^dtrace: .*'$2'" err)" = 1 ] || fail "$1: not this one message: $(echo "$3" | sed "s/FILE/$2/")"
 }
 types() { sed -n 's/.*args\[[0-9]\]: //p' out | paste -sd,; }
 
 # The honest one has the types of its definition; so have lies that are not about types.
 run ./honest
 timeout 60 "$DTRACE" -lvn "$prov$app:::step" >out 2>err || fail "the listing"
-[ ! -s err ] && [ "$(types)" = "int8_t,string" ] || fail "the types of the definition: $(types)"
+! grep -q "'honest'" err && [ "$(types)" = "int8_t,string" ] || fail "the types of the definition: $(types)"
 trace honest "$prov*:::"
-[ ! -s err ] || fail "a message"
+! grep -q "'honest'" err || fail "a message"
 
 for name in $cases; do
 	objcopy --update-section .SUNW_dof=$name.dof honest $name || fail "objcopy $name"
@@ -156,7 +157,7 @@ done
 # The same in an object in memory, as programs make them that have probes at run time.
 run ./honest secnum
 timeout 60 "$DTRACE" -lvn "$prov$app::*:step" >out 2>err || fail "an object in memory: the listing"
-grep -q "^dtrace: the description of the probes in '.*object.*' (DOF) is damaged" err && [ "$(grep -c '^dtrace: ' err)" = 1 ] || fail "an object in memory: no message"
+grep -q "^dtrace: the description of the probes in '.*object.*' (DOF) is damaged" err && [ "$(grep -c "^dtrace: .*'.*object.*'" err)" = 1 ] || fail "an object in memory: no message"
 echo >&5; exec 5>&-
 wait $app || fail "an object in memory: the program was harmed"
 :
