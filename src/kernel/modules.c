@@ -29,12 +29,15 @@ static bool report_read(const char *text, struct module_event *ret)
 	static const char came[] = "add@/module/", gone[] = "remove@/module/";
 	bool has_come = strncmp(text, came, strlen(came)) == 0;
 	const char *name = text + (has_come ? strlen(came) : strlen(gone));
+	size_t size;
 
-	if ((!has_come && strncmp(text, gone, strlen(gone)) != 0) || strchr(name, '/') ||
-	    strlen(name) >= sizeof(ret->name))
+	if ((!has_come && strncmp(text, gone, strlen(gone)) != 0) || strchr(name, '/'))
+		return false;
+	size = strlen(name) + 1;
+	if (size > sizeof(ret->name))
 		return false;
 	ret->kind = has_come ? MODULE_COME : MODULE_GONE;
-	(void)snprintf(ret->name, sizeof(ret->name), "%s", name);
+	memcpy(ret->name, name, size);
 	return true;
 }
 
