@@ -232,7 +232,8 @@ languages() {
 	echo 'a process that runs already:'
 	./toy runs &
 	pid=$!
-	"$DTRACE" -qw -L lib -n 'BEGIN { system("touch began"); }' -n "$script" -p $pid | grep -c ' line '
+	"$DTRACE" -qw -L lib -n 'BEGIN { system("touch began"); }' -n "$script" -p $pid 2>said | grep -c ' line '
+	grep -v 'does not answer\|^hint:' said
 	wait $pid
 	echo 'bad structures:'
 	languages './toy bad'
