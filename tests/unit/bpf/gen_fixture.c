@@ -49,6 +49,7 @@ void gx_destroy(struct gx *x)
 		close(x->loaded.data[i].prog_fd);
 		if (x->loaded.data[i].dispatch_fd >= 0)
 			close(x->loaded.data[i].dispatch_fd);
+		free(x->loaded.data[i].progs);
 	}
 	for (uint32_t i = x->next; i < x->records.len; i++)
 		free(x->records.data[i]);

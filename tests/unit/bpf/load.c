@@ -246,6 +246,7 @@ static void test_load(struct session *s, struct kmaps *m)
 	err_destroy(e);
 	close(l.prog_fd);
 	close(l.dispatch_fd);
+	free(l.progs);
 	bpf_code_deinit(&c);
 }
 
@@ -273,6 +274,7 @@ static void test_cpu_clock(struct session *s, struct kmaps *m)
 	err_destroy(e);
 	close(l.prog_fd);
 	close(l.dispatch_fd);
+	free(l.progs);
 	bpf_code_deinit(&c);
 }
 
@@ -382,6 +384,7 @@ static bool everything(struct session *s)
 		close(l.prog_fd);
 	if (l.dispatch_fd >= 0)
 		close(l.dispatch_fd);
+	free(l.progs);
 	kmaps_destroy(m);
 	bpf_code_deinit(&c);
 	if (!e)
@@ -442,6 +445,7 @@ static void test_speed(struct session *s)
 	err_destroy(e);
 	close(l.prog_fd);
 	close(l.dispatch_fd);
+	free(l.progs);
 	kmaps_destroy(m);
 	bpf_code_deinit(&c);
 }
