@@ -86,7 +86,7 @@ grep -q "^$prov$last app1 0 main" out && grep -q "^$prov$last lib1.so -1 begin" 
 # a new file at the path of one that is known
 rm app1; cp app app1
 run app1 ./app1
-[ ! -s err ] || fail "messages"
+[ -z "$(grep -v "ended before a file" err)" ] || fail "messages" # other processes may end early
 kill -TERM $tracer; wait $tracer || fail "the tracer's end"; tracer=
 # a file that is overwritten where it is
 : >out

@@ -107,7 +107,7 @@ for flags in -O2 -O0 '-O2 -flto' '-Os -fno-pie -no-pie'; do
 		*) diff got want; fail "$flags: other arguments";;
 		esac
 	fi
-	[ ! -s err ] || fail "$flags: messages"
+	[ -z "$(grep -v "ended before a file" err)" ] || fail "$flags: messages" # other processes may end early
 done
 build -O2
 

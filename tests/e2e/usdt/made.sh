@@ -148,7 +148,7 @@ shop*:::none { printf("none %s %s\n", probemod, probefunc); }
 BEGIN { system("echo >&3"); }' || fail "tracing"
 	wait $app
 	sed '/^$/d' out | cmp -s - want || { sed '/^$/d' out | diff - want; fail "other records"; }
-	[ ! -s err ] || fail "messages"
+	[ -z "$(grep -v "ended before a file" err)" ] || fail "messages" # other processes may end early
 }
 records
 # The same in a program of 32 bits, where the C library is installed for them.

@@ -55,7 +55,7 @@ floats='app$target:::rd, app$target:::rs, app$target:::rp { printf("D %s %.3f\n"
 check() { # flags, script: each probe has the value that the program prints
 	$cc $1 -I"$SRC/include" app.c -o app 2>err || fail "$cc $1: it does not compile"
 	timeout 60 "$DTRACE" -q -n "$2" -c ./app >out 2>err || fail "$cc $1"
-	[ ! -s err ] || fail "$cc $1: messages"
+	[ -z "$(grep -v "ended before a file" err)" ] || fail "$cc $1: messages" # other processes may end early
 	sed -n 's/^D //p' out | LC_ALL=C sort >got
 	sed '/^$/d; /^D /d' out | LC_ALL=C sort >want
 	cmp -s got want && [ "$(wc -l <want)" = "$3" ] || { diff got want; readelf -n app | grep -A2 "Name:"; fail "$cc $1: other values"; }

@@ -69,7 +69,7 @@ for p in a b c; do
 done
 [ "$(grep -cE "^$prov$d twin d [01]$" out)" = 2 ] || fail "the other file"
 grep -qE '^ +b +2$' out && grep -qE '^ +long +8$' out || fail "comparisons"
-[ ! -s err ] || fail "messages"
+[ -z "$(grep -v "ended before a file" err)" ] || fail "messages" # other processes may end early
 timeout 60 "$DTRACE" -n "$prov*:::order-start { } BEGIN { exit(0); }" >out 2>err
 grep -q "matched 3 probes" err || fail "not one probe a file" # and BEGIN
 
