@@ -63,7 +63,7 @@ uint32_t sys_args_used(const struct entry *en);
 /* Takes the task in r7; leaves in r7 its registers at the boundary to user mode. */
 void sys_load_regs(struct entry *en);
 
-/* Of functions, so many arguments are filled. */
+/* The number of arguments of a function that a probe can read: arg0 to arg9. */
 #define NFUNC_ARGS 10
 /* The first n arguments are in registers, the others on the stack above the return address. */
 void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n);

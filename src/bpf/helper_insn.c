@@ -57,7 +57,10 @@ static uint32_t late_add(struct compiler *k, uint32_t back, uint32_t after)
 	return entry;
 }
 
-/* To be called behind a function that may have faulted: such an instruction has no result. */
+/*
+ * Emits a jump to the next instruction if the function that was called last has faulted: the result
+ * of the present instruction is then left out.
+ */
 static void fault_check(struct compiler *k)
 {
 	em_load(&k->e, 4, R1, R9, FAULT_KIND);

@@ -45,7 +45,7 @@ enum bpf_prog_type place_prog_type(enum place_kind kind);
 uint32_t place_attach_type(enum place_kind kind);
 /* The kind to try first for a unit: its own, or a faster one that means the same. */
 enum place_kind place_preferred(const struct unit *u);
-/* What the kernel has to know when a program is loaded that is for one of its functions. */
+/* The kernel function for which a program of type tracing is loaded (fentry, fexit). */
 struct prog_target {
 	uint32_t attach_type, btf_id;
 	int btf_fd; /* the module's types, which the caller closes; 0: the kernel's */

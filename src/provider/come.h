@@ -82,8 +82,8 @@ struct provider_come {
 	 */
 	uint32_t (*look_all)(struct probes *ps, bool is_scan);
 	/*
-	 * What look_all() has found out about a file that was remembered: false if it could not be
-	 * opened. *ret_name: its name if probes of it are placed, else NULL.
+	 * Tells about a file that look_all() has looked at: returns false if the file could not be
+	 * opened; *ret_name is the file's name if probes of it are placed, else NULL.
 	 */
 	bool (*file_state)(struct probes *ps, uint64_t dev, uint64_t ino, const char **ret_name);
 

@@ -84,7 +84,7 @@ static void output_check(struct cmd *c)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* What was traced or listed comes before what is said of it. */
+/* Writes buffered output first: a message stands behind the records or probes it is about. */
 static int message_print(struct cmd *c, const char *msg)
 {
 	progress_clear();
