@@ -8,9 +8,9 @@ before. The transfers are those of a zram disk of 16 MB that is made for it, bec
 probe. First table: the wall time of a whole command that enables every probe of a provider (sdt: of its subsystem sched) and ends in BEGIN,
 less that of a program without any. List: 'dtrace -l' of everything.
 """
-import argparse, json, os, platform, subprocess, sys, tempfile
+import subprocess, sys, tempfile
 
-from run import ROOT, Tracer, build_load, median, wall_and_rss
+from pairs import Bench, added, build_c, wall_and_rss
 
 SWITCHES, READS, MESSAGES = 400_000, 200_000, 40_000
 READY = 'BEGIN { printf("READY\\n"); } '
@@ -60,41 +60,14 @@ class Zram:
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--build", default=os.path.join(ROOT, "build"))
-    ap.add_argument("--runs", type=int, default=3)
-    ap.add_argument("--only", default="")
-    ap.add_argument("--json", default=os.path.join(ROOT, "bench/kernel.json"))
-    opts = ap.parse_args()
-    dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
-    raw, tmp = {}, tempfile.mkdtemp()
-    load, exe = build_load(tmp), os.path.join(tmp, "kernel")
-    subprocess.run(["gcc", "-O2", "-o", exe, os.path.join(ROOT, "bench/kernel.c"), "-lpthread"], check=True)
-
-    def row(name, ours, theirs, unit, target):
-        """Runs both alternately."""
-        if opts.only not in name:
-            return
-        a, b = [], []
-        for _ in range(opts.runs):
-            a.append(ours())
-            if theirs:
-                b.append(theirs())
-        raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
-        ma, mb = median(a), median(b)
-        ratio = f"{ma / mb:8.3f}" if b else "       -"
-        print(f"{name:<44} {ma:12.3f} {mb:12.3f} {unit:>5} {ratio}   {target}", flush=True)
+    bench = Bench("kernel", width=44, unit_width=5, alone="-")
+    dt, row = bench.dtrace, bench.row
+    tmp = tempfile.mkdtemp()
+    load, exe = build_c(tmp, "load"), build_c(tmp, "kernel", "-lpthread")
 
     def cost(work, argv):
         """Nanoseconds that the tracer adds to one turn of the work."""
-        once = lambda: float(subprocess.run([exe] + work, check=True, capture_output=True, text=True).stdout)
-        base = once()
-        tracer = Tracer(argv)
-        try:
-            once()  # warm up: first elements exist
-            return once() - base
-        finally:
-            tracer.stop()
+        return added(lambda: float(subprocess.run([exe] + work, check=True, capture_output=True, text=True).stdout), argv)
 
     def both(name, work, d, b, target):
         row(name, lambda: cost(work, [dt, "-qn", READY + d]),
@@ -106,11 +79,10 @@ def main():
         trivial = min(wall("BEGIN { exit(0); }") for _ in range(5))
         return min(wall(text + " { @[probename] = count(); } BEGIN { exit(0); }") for _ in range(5)) - trivial
 
-    print(f"kernel {platform.release()}, {opts.runs} runs, medians; ratio = fathom / bpftrace")
-    print(f"{'what':<44} {'fathom':>12} {'bpftrace':>12} {'unit':>5} {'ratio':>8}   target")
+    bench.heading(load=False)
     both("switch: time on the CPU by program", ["switch", str(SWITCHES)], SWITCH_D, SWITCH_B, "<= 0.5")
     both("tcp: bytes by address", ["tcp", str(MESSAGES)], TCP_D, TCP_B, "<= 0.6")
-    if opts.only in "io: latency by device":
+    if bench.wants("io: latency by device"):
         with Zram() as disk:
             if disk:
                 both("io: latency by device", ["read", disk, str(READS)], IO_D, IO_B, "<= 0.6")
@@ -119,9 +91,8 @@ def main():
     everything = lambda: wall_and_rss(load, [dt, "-l"])
     row("dtrace -l: wall", lambda: everything()[0], None, "ms", "<= 500 ms")
     row("dtrace -l: peak memory", lambda: everything()[1] / 1024, None, "MiB", "<= 60 MiB")
-    with open(opts.json, "w") as f:
-        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "runs": opts.runs, "raw": raw}, f, indent=1)
-    print(f"raw numbers: {opts.json}")
+    bench.save()
+    print(f"raw numbers: {bench.opts.json}")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ Snooping: 'bunyan -p' runs the dtrace command of the row; records of 1 kB. What 
 """
 import argparse, json, os, platform, shutil, statistics, subprocess, sys, tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
+from pairs import ROOT
+
 CALLS, HITS, RECORDS, RATE = 2_000_000, 300_000, 200_000, 50_000
 SNOOP = 'bunyan%d:::log-*{printf("%%s", copyinstr(arg0))}'
 

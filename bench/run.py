@@ -9,23 +9,11 @@ better). Costs per call are the traced time less the untraced time of the same l
 before. All raw numbers are kept in the JSON file. --quick leaves out bpftrace on all system calls, which
 takes minutes to detach.
 """
-import argparse, json, os, platform, signal, statistics, subprocess, sys, tempfile, time
+import os, signal, subprocess, sys, tempfile, time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from pairs import Bench, added, build_c, wall_and_rss
+
 CALLS = 1_000_000
-os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
-
-
-def build_load(folder):
-    exe = os.path.join(folder, "load")
-    subprocess.run(["gcc", "-O2", "-o", exe, os.path.join(ROOT, "bench/load.c")], check=True)
-    return exe
-
-
-def wall_and_rss(load, argv):
-    """Wall milliseconds and peak memory in KiB of one command."""
-    out = subprocess.run([load, "run"] + argv, check=True, capture_output=True, text=True).stdout.split()
-    return float(out[0]), int(out[1])
 
 
 def first_line(argv, wanted, limit):
@@ -57,41 +45,13 @@ def keys(load, argv, n, folder):
         return end - start, end - int(f.read()) / 1e9, rss
 
 
-class Tracer:
-    """A tracer that has printed READY (its probes are in place), until stopped by SIGINT."""
-
-    def __init__(self, argv):
-        self.err = tempfile.TemporaryFile("w+")
-        self.proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, text=True)
-        for line in self.proc.stdout:
-            if "READY" in line:
-                break
-        else:
-            self.err.seek(0)
-            raise RuntimeError(f"{argv}: {self.err.read()}")
-
-    def stop(self):
-        self.proc.send_signal(signal.SIGINT)
-        out = self.proc.stdout.read()
-        self.proc.wait()
-        self.err.seek(0)
-        return out, self.err.read()
-
-
 def ns_per_call(load, mode):
     return float(subprocess.run([load, mode, str(CALLS)], check=True, capture_output=True, text=True).stdout)
 
 
 def cost(load, mode, argv):
     """Added nanoseconds a call while the tracer runs."""
-    base = ns_per_call(load, mode)
-    tracer = Tracer(argv)
-    try:
-        ns_per_call(load, mode)  # warm up: first elements exist
-        traced = ns_per_call(load, mode)
-    finally:
-        tracer.stop()
-    return traced - base
+    return added(lambda: ns_per_call(load, mode), argv)
 
 
 def kept(argv, load, rate, is_rec, piped):
@@ -136,36 +96,11 @@ def big_script(path):
         f.write("\n".join(lines) + "\n")
 
 
-def median(values):
-    return statistics.median(values) if values else float("nan")
-
-
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--build", default=os.path.join(ROOT, "build"))
-    ap.add_argument("--runs", type=int, default=5)
-    ap.add_argument("--only", default="")
-    ap.add_argument("--quick", action="store_true")
-    ap.add_argument("--json", default=os.path.join(ROOT, "bench/results.json"))
-    opts = ap.parse_args()
-    dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
-    raw, rows = {}, []
+    bench = Bench("results", runs=5, flags=["--quick"], width=44, unit_width=8, alone="-")
+    opts, dt, row = bench.opts, bench.dtrace, bench.row
     tmp = tempfile.mkdtemp()
-    load = build_load(tmp)
-
-    def row(name, ours, theirs, unit, target, runs=None, higher=False):
-        if opts.only not in name:
-            return
-        a, b = [], []
-        for _ in range(runs or opts.runs):
-            a.append(ours())
-            if theirs:
-                b.append(theirs())
-        raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
-        ma, mb = median(a), median(b)
-        ratio = f"{ma / mb:8.3f}" if b and mb else "       -"
-        rows.append(f"{name:<44} {ma:12.3f} {mb:12.3f} {unit:>8} {ratio}   {target}")
-        print(rows[-1], flush=True)
+    load = build_c(tmp, "load")
 
     def bt(text):
         return ["bpftrace", "-B", "line", "-e", text]
@@ -178,8 +113,7 @@ def main():
     def btq(text):
         return bt(ready_b + " " + text)
 
-    print(f"kernel {platform.release()}, {opts.runs} runs, medians; ratio = fathom / bpftrace")
-    print(f"{'what':<44} {'fathom':>12} {'bpftrace':>12} {'unit':>8} {'ratio':>8}   target")
+    bench.heading(load=False)
     trivial_d, trivial_b = [dt, "-qn", "BEGIN { exit(0); }"], bt("BEGIN { exit(); }")
     row("trivial program: wall", lambda: wall_and_rss(load, trivial_d)[0], lambda: wall_and_rss(load, trivial_b)[0], "ms", "<= 0.1")
     row("trivial program: peak memory", lambda: wall_and_rss(load, trivial_d)[1] / 1024, lambda: wall_and_rss(load, trivial_b)[1] / 1024, "MiB", "<= 0.125")
@@ -228,8 +162,7 @@ def main():
     script = os.path.join(tmp, "big.d")
     big_script(script)
     row("compile of a 1,000-line script", lambda: wall_and_rss(load, [dt, "-qe", "-s", script])[0], None, "ms", "<= 50 ms")
-    with open(opts.json, "w") as f:
-        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "runs": opts.runs, "raw": raw}, f, indent=1)
+    bench.save()
     print(f"raw numbers: {opts.json}")
 
 

@@ -8,10 +8,9 @@ the same probe with count() alone. bpftrace walks frame pointers: without them i
 profile-997 that have all 40 functions, of a program that is new on this machine and starts while we look, without being named. Names: share of
 addresses that have a name when their processes, 200 that live for a millisecond, have ended.
 """
-import argparse, json, os, platform, re, shutil, signal, statistics, subprocess, sys, tempfile
+import os, re, shutil, subprocess, sys, tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from funcs import ROOT, cost
+from pairs import ROOT, Bench, Tracer, added_to_loop
 
 CALLS = 20_000
 FRAMES = 40
@@ -19,15 +18,9 @@ FRAMES = 40
 
 def share(argv, work, count):
     """count(output) of a tracer that runs while work() does."""
-    t = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    while "READY" not in t.stdout.readline():
-        if t.poll() is not None:
-            raise RuntimeError(f"{argv} ended")
+    t = Tracer(argv)
     work()
-    t.send_signal(signal.SIGINT)
-    out = t.stdout.read()
-    t.wait()
-    return count(out)
+    return count(t.stop()[0])
 
 
 def stacks(out):
@@ -61,14 +54,8 @@ def named(out):
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--build", default=os.path.join(ROOT, "build"))
-    ap.add_argument("--runs", type=int, default=3)
-    ap.add_argument("--only", default="")
-    ap.add_argument("--json", default=os.path.join(ROOT, "bench/stacks.json"))
-    opts = ap.parse_args()
-    dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
-    raw = {}
+    bench = Bench("stacks", width=52, digits=2)
+    dt, row = bench.dtrace, bench.row
     with tempfile.TemporaryDirectory() as tmp:
         exes = {}
         for how in ("", "no"):
@@ -76,26 +63,16 @@ def main():
             subprocess.run(["gcc", "-O2", f"-f{'no-' if not how else ''}omit-frame-pointer", "-fno-optimize-sibling-calls", "-o", exes[how],
                             os.path.join(ROOT, "bench/stacks.c")], check=True)
 
-        def row(name, ours, theirs, unit, target):
-            if opts.only not in name:
-                return
-            a, b = [], []
-            for _ in range(opts.runs):
-                a.append(ours())
-                if theirs:
-                    b.append(theirs())
-            raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
-            ma, mb = statistics.median(a), statistics.median(b) if b else float("nan")
-            ratio = ma / mb if mb else float("nan")
-            print(f"{name:<52} {ma:12.2f} {mb:12.2f} {unit:>4} {ratio:8.3f}   {target}", flush=True)
+        def cost(exe, argv):
+            return added_to_loop([exe, "calls", str(CALLS)], argv)
 
         def dtq(exe, key):
-            return cost(exe, "calls", [dt, "-qn", f'pid$target:a.out:probed:entry {{ @{key} = count(); }} tick-50ms {{ printf("READY\\n"); }}',
-                                       "-p", "PID"], CALLS)
+            return cost(exe, [dt, "-qn", f'pid$target:a.out:probed:entry {{ @{key} = count(); }} tick-50ms {{ printf("READY\\n"); }}',
+                                       "-p", "PID"])
 
         def btq(exe, key):
-            return cost(exe, "calls", ["bpftrace", "-B", "line", "-p", "PID", "-e",
-                                       f'uprobe:{exe}:probed {{ @{key} = count(); }} interval:ms:50 {{ printf("READY\\n"); }}'], CALLS)
+            return cost(exe, ["bpftrace", "-B", "line", "-p", "PID", "-e",
+                                       f'uprobe:{exe}:probed {{ @{key} = count(); }} interval:ms:50 {{ printf("READY\\n"); }}'])
 
         def fresh(how, new=[0]):
             new[0] += 1
@@ -107,8 +84,7 @@ def main():
             for _ in range(200):
                 subprocess.run([exes["no"], "once"], check=True)
 
-        print(f"kernel {platform.release()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {opts.runs} runs, medians; ratio = fathom / bpftrace")
-        print(f"{'what':<52} {'fathom':>12} {'bpftrace':>12} {'unit':>4} {'ratio':>8}   target")
+        bench.heading()
         row("40-frame ustack() key, with frame pointers", lambda: dtq(exes[""], "[ustack(100)]") - dtq(exes[""], ""),
             lambda: btq(exes[""], "[ustack(100)]") - btq(exes[""], ""), "ns", "<= 2000 ns")
         row("40-frame ustack() key, without frame pointers", lambda: dtq(exes["no"], "[ustack(100)]") - dtq(exes["no"], ""), None, "ns", "<= 20000 ns")
@@ -122,8 +98,7 @@ def main():
                            'BEGIN { printf("READY\\n"); } END { printa("%k%@d\\n", @); }'], short, named),
             lambda: share(["bpftrace", "-B", "line", "-e", 'BEGIN { printf("READY\\n"); } tracepoint:syscalls:sys_enter_getppid /comm == "stacksno"/ '
                            '{ @[ustack(100)] = count(); }'], short, named), "%", "all")
-    with open(opts.json, "w") as f:
-        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "load": os.getloadavg(), "runs": opts.runs, "raw": raw}, f, indent=1)
+    bench.save()
 
 
 if __name__ == "__main__":

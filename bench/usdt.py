@@ -9,12 +9,10 @@ Disabled: what a probe, and the test whether it is enabled, add to a loop of rea
 probe, compiled twice: the noise. PostgreSQL: from the start of dtrace to its first line, with all probes of a server of 100
 backends (left out where Debian's postgresql-15 is not installed).
 """
-import argparse, json, os, platform, re, shutil, statistics, subprocess, sys, tempfile, time
+import os, re, shutil, subprocess, sys, tempfile, time
 
-import funcs
+from pairs import ROOT, Bench, added_to_loop, build_floor
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
 HITS, TURNS, BACKENDS = 200_000, 20_000, 100
 PG = "/usr/lib/postgresql/15/bin"
 AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
@@ -30,8 +28,7 @@ def build(dt, folder):
     run("gcc", "-O2", "-I.", "-c", f"{ROOT}/bench/usdt.c", "-o", "usdt.o")
     run(dt, "-G", "-s", "bench_usdt.d", "usdt.o")
     run("gcc", "-o", "usdt", "usdt.o", "bench_usdt.o")
-    run("gcc", "-O2", "-o", "floor", f"{ROOT}/bench/floor.c", "-lbpf", "-lelf")
-    return f"{folder}/usdt", f"{folder}/floor"
+    return f"{folder}/usdt", build_floor(folder)
 
 
 def site_in(exe, func):
@@ -96,33 +93,12 @@ class Postgres:
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--build", default=os.path.join(ROOT, "build"))
-    ap.add_argument("--runs", type=int, default=3)
-    ap.add_argument("--only", default="")
-    ap.add_argument("--json", default=os.path.join(ROOT, "bench/usdt.json"))
-    opts = ap.parse_args()
-    dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
-    raw = {}
-
-    def row(name, ours, theirs, unit, target):
-        """Runs both alternately."""
-        if opts.only not in name:
-            return
-        a, b = [], []
-        for _ in range(opts.runs):
-            a.append(ours())
-            if theirs:
-                b.append(theirs())
-        raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
-        ma, mb = statistics.median(a), statistics.median(b) if b else float("nan")
-        print(f"{name:<50} {ma:12.3f} {mb:12.3f} {unit:>4} {ma / mb:8.3f}   {target}", flush=True)
-
+    bench = Bench("usdt", width=50)
+    opts, dt, row = bench.opts, bench.dtrace, bench.row
     with tempfile.TemporaryDirectory() as tmp:
         exe, floor = build(dt, tmp)
-        hit = lambda argv: funcs.cost(exe, "hits", argv, HITS)
-        print(f"kernel {platform.release()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {opts.runs} runs, medians; ratio = fathom / bpftrace")
-        print(f"{'what':<50} {'fathom':>12} {'bpftrace':>12} {'unit':>4} {'ratio':>8}   target")
+        hit = lambda argv: added_to_loop([exe, "hits", str(HITS)], argv)
+        bench.heading()
 
         def dtq(clause):
             return [dt, "-qn", f'bench$target:::hit {clause} tick-50ms {{ printf("READY\\n"); }}', "-p", "PID"]
@@ -150,8 +126,7 @@ def main():
             pg = Postgres(tmp)
             row(name, lambda: first_line([dt, "-qn", 'postgresql*::: { printf("%s\\n", probename); }']), None, "ms", "<= 50 ms")
             pg.end()
-    with open(opts.json, "w") as f:
-        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "runs": opts.runs, "raw": raw}, f, indent=1)
+    bench.save()
 
 
 if __name__ == "__main__":

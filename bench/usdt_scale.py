@@ -12,8 +12,8 @@ machine do to it; and how many have told dtrace their number.
 """
 import argparse, json, os, platform, re, shutil, statistics, subprocess, sys, tempfile, time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
+from pairs import ROOT, build_floor
+
 PROCESSES, RATE, BIRTHS = 1000, 500, 2500
 PROVIDER = "provider bench_scale {\n\tprobe born(uint64_t number);\n" + \
     "".join(f"\tprobe p{a}{b}(int n);\n" for a in range(10) for b in range(5)) + "};\n"
@@ -27,7 +27,7 @@ def build(dt, folder):
     run("gcc", "-O2", "-I.", "-c", f"{ROOT}/bench/usdt_scale.c", "-o", "scale.o")
     run(dt, "-G", "-s", "bench_scale.d", "scale.o")
     run("gcc", "-o", "usdt_scale", "scale.o", "bench_scale.o")
-    run("gcc", "-O2", "-o", "floor", f"{ROOT}/bench/floor.c", "-lbpf", "-lelf")
+    build_floor(folder)
     return f"{folder}/usdt_scale"
 
 

@@ -8,12 +8,10 @@ no stack has had before. `repeated`: the same stack again. Beside it bpftrace wi
 Busy: processor time that a program needs for its work while profile-97 records all stacks, beside without. First stack: from the first firing in a process that
 is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
 """
-import argparse, json, os, platform, re, signal, statistics, subprocess, sys, tempfile, time
+import os, re, statistics, subprocess, sys, tempfile, time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from funcs import ROOT
+from pairs import ROOT, Bench, Tracer
 
-os.environ["DTRACE_OPT_SYSLIBDIR"] = os.path.join(ROOT, "dlib")  # helpers of this tree
 REPEATS, CHAINS, ROUNDS = 4_000, 60, 12
 LOADS = os.path.join(ROOT, "bench/runtimes")
 CALL = {"python": "getppid", "node": "getppid", "java": "read"}
@@ -33,21 +31,6 @@ class Program:
         self.p.wait()
 
 
-class Tracer:
-    """A tracer that prints READY again and again."""
-
-    def __init__(self, argv):
-        self.t = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while "READY" not in (line := self.t.stdout.readline()):
-            if not line and self.t.poll() is not None:
-                raise RuntimeError(f"{argv} ended: {self.t.stderr.read()}")
-
-    def end(self):
-        self.t.send_signal(signal.SIGINT)
-        out, err = self.t.communicate()
-        return out
-
-
 def make_java(folder):
     """Load, and classes with 24 methods each of which calls the next."""
     for k in range(CHAINS * (ROUNDS + 2)):
@@ -59,31 +42,16 @@ def make_java(folder):
 
 
 def main():
-    ap = argparse.ArgumentParser()
-    ap.add_argument("--build", default=os.path.join(ROOT, "build"))
-    ap.add_argument("--runs", type=int, default=3)
-    ap.add_argument("--only", default="")
-    ap.add_argument("--json", default=os.path.join(ROOT, "bench/ustack.json"))
-    opts = ap.parse_args()
-    dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
-    raw = {}
+    bench = Bench("ustack", width=58, digits=2, alone=None, match=re.search)
+    dt = bench.dtrace
     with tempfile.TemporaryDirectory() as tmp:
         run = {"python": ["/usr/bin/python3.11", os.path.join(LOADS, "load.py")], "node": ["/usr/bin/node", os.path.join(LOADS, "load.js")],
                "java": ["java", "-Xshare:auto", "-cp", tmp, "Load"]}
 
         def row(name, unit, target, ours, theirs=None):
-            if not re.search(opts.only, name):
-                return
-            if name.startswith("Java") and not os.path.exists(os.path.join(tmp, "Load.class")):
+            if name.startswith("Java") and bench.wants(name) and not os.path.exists(os.path.join(tmp, "Load.class")):
                 make_java(tmp)
-            a, b = [], []
-            for _ in range(opts.runs):
-                a.append(ours())
-                if theirs:
-                    b.append(theirs())
-            raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
-            peer = f"{statistics.median(b):12.2f}" if b else f"{'':>12}"
-            print(f"{name:<58} {statistics.median(a):12.2f} {peer} {unit:>4}   {target}", flush=True)
+            bench.row(name, ours, theirs, unit, target)
 
         def added(lang, how, tracer, argv=None):
             """Microseconds that a call takes with the tracer's stack, less without."""
@@ -96,7 +64,7 @@ def main():
                     p.ns("repeat 1000")  # the process is met, and its code warm
                     time.sleep(0.1)
                 times.append(statistics.median(p.ns(work) for _ in range(3)))
-                t.end()
+                t.stop()
             p.end()
             return (times[1] - times[0]) / 1000
 
@@ -108,8 +76,7 @@ def main():
             return lambda pid, key: ["bpftrace", "-B", "line", "-e", "tracepoint:syscalls:sys_enter_%s /pid == %d/ { @%s = count(); } interval:ms:50 { printf(\"READY\\n\"); }" % (
                 CALL[lang], pid, "[ustack(100)]" if key else "")]
 
-        print(f"kernel {platform.release()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {opts.runs} runs, medians")
-        print(f"{'what':<58} {'fathom':>12} {'bpftrace':>12} {'unit':>4}   target")
+        bench.heading()
         for lang, name, most in (("python", "Python, 16 language frames", 15), ("node", "Node.js, 35 mixed frames", 60), ("java", "Java, 30 frames", 40)):
             map_argv = ["/usr/bin/node", "--perf-basic-prof"] + run["node"][1:] if lang == "node" else None
             row(f"{name}: first", "us", f"<= {most}", lambda: added(lang, "first", ours(lang)))
@@ -127,7 +94,7 @@ def main():
                 t = Tracer([dt, "-x", "jstackstrsize=16k", "-qn", "profile-97 /arg1/ { @[jstack(100)] = count(); } tick-50ms { printf(\"READY\\n\"); }"])
                 p.ns(f"busy {n // 8}")
                 traced = p.ns(f"busy {n}")
-                t.end()
+                t.stop()
                 ratios.append(200 * traced / (base + p.ns(f"busy {n}")))
             p.end()
             return 10000 / statistics.median(ratios)
@@ -170,8 +137,7 @@ def main():
 
         row("start with one jstack()", "ms", "", lambda: wall("syscall::getppid:entry { jstack(); } BEGIN { exit(0); }"))
         row("start with 600 jstack()", "ms", "", lambda: wall("syscall::getppid:entry { jstack(); }\n" * 600 + "BEGIN { exit(0); }"))
-    with open(opts.json, "w") as f:
-        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "load": os.getloadavg(), "runs": opts.runs, "raw": raw}, f, indent=1)
+    bench.save()
 
 
 if __name__ == "__main__":
