@@ -86,7 +86,7 @@ dtrace:helper:ustack:
 		    (*(uint8_t *)this->context & 15) != 11 || WORD[this->context + 48] != 0;
 	}
 	this->seen = 0;
-	while (this->info && !this->is_last; 8192) {
+	while (this->info && !this->is_last; 65536) {
 		this->kind = 0;
 		this->flags = 0;
 		this->next_cop = this->cop;

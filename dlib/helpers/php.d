@@ -60,7 +60,7 @@ dtrace:helper:ustack:
 /this->frame && arg0 >= run && arg0 <= run_end/
 {
 	this->is_last = 0;
-	while (this->frame && !this->is_last; 8192) {
+	while (this->frame && !this->is_last; 65536) {
 		this->self = this->frame;
 		this->func = WORD[this->self + 24];
 		this->opline = WORD[this->self];

@@ -115,7 +115,7 @@ dtrace:helper:ustack:
 /this->frame && (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
 {
 	this->is_last = 0;
-	while (this->frame && !this->is_last; 8192) {
+	while (this->frame && !this->is_last; 65536) {
 		this->owner = *(uint8_t *)(this->frame + f_owner);
 		this->is_last = minor < 11 ? 1 : minor == 11 ? this->owner : this->owner >= 3;
 		this->code = minor > 11 && this->is_last ? 0 : WORD[this->frame + f_code];

@@ -135,7 +135,7 @@ dtrace:helper:ustack:
 /this->frame < this->bottom && arg0 >= exec && arg0 <= exec_end/
 {
 	this->is_last = (uint64_t)0;
-	while (this->frame < this->bottom && !this->is_last; 8192) {
+	while (this->frame < this->bottom && !this->is_last; 65536) {
 		this->env = WORD[this->frame + 32];
 		this->flags = WORD[this->env];
 		this->is_last = this->flags & 0x20;

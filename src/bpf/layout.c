@@ -114,7 +114,8 @@ static enum known_text known_text(const struct difo *d, const struct layout_opts
 
 struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: result strings in scratch memory */
-	bool has_caller, has_depth; /* reads caller, stackdepth or their user counterparts */
+	bool has_caller;		       /* reads caller or ucaller */
+	bool has_depth, has_udepth;	       /* reads stackdepth, ustackdepth */
 	bool speculates, has_token, has_flags; /* calls speculate(), strtok(), strflags() */
 	bool has_names[NNAMES], has_blocks;
 	uint64_t bytes; /* of scratch memory with a constant size: alloca(), copyin() */
@@ -181,7 +182,8 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, bool has_pids
 
 			f->nstrings += var == DIF_VAR_PROBEPROV && has_pids;
 			f->has_caller |= var == DIF_VAR_CALLER || var == DIF_VAR_UCALLER;
-			f->has_depth |= var == DIF_VAR_STACKDEPTH || var == DIF_VAR_USTACKDEPTH;
+			f->has_depth |= var == DIF_VAR_STACKDEPTH;
+			f->has_udepth |= var == DIF_VAR_USTACKDEPTH;
 		}
 		if (op == DIF_OP_PUSHTR || op == DIF_OP_PUSHTV)
 			depth++;
@@ -637,17 +639,19 @@ static uint32_t key_words(const struct layout *l)
 
 static void stacks_size(struct layout *l, const struct difo_facts *f)
 {
-	uint32_t words = key_words(l), all = layout_max_frames(&l->opts, false);
+	uint32_t words = key_words(l);
 
 	for (uint32_t i = 0; i < l->naggs; i++)
 		l->stack_nslots = MAX(l->stack_nslots, stack_keys(&l->aggs[i]));
 	l->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(words);
-	if (f->has_caller || f->has_depth) {
+	if (f->has_caller || f->has_depth || f->has_udepth) {
 		l->stack_nslots++;
 		words = MAX(words, 2u); /* the second frame is the caller */
 	}
 	if (f->has_depth)
-		words = MAX(words, MAX(all, layout_max_frames(&l->opts, true)));
+		words = MAX(words, layout_max_frames(&l->opts, false));
+	if (f->has_udepth)
+		words = MAX(words, layout_max_frames(&l->opts, true));
 	if (l->stack_nslots)
 		l->stack_stride = ROUND_UP((uint32_t)sizeof(struct rt_stack) + stack_bytes(words) +
 						   RT_STACK_BLOCK,
@@ -719,6 +723,7 @@ static void facts_add(struct layout *l, struct difo_facts *all, struct difo_fact
 	l->has_blocks |= f.has_blocks;
 	all->has_caller |= f.has_caller;
 	all->has_depth |= f.has_depth;
+	all->has_udepth |= f.has_udepth;
 	all->has_flags |= f.has_flags;
 	for (uint32_t k = 0; k < NNAMES; k++)
 		all->has_names[k] |= f.has_names[k];

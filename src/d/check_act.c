@@ -1,4 +1,6 @@
 /* Actions without format strings: checks their arguments and makes their DIF expressions. */
+#include <inttypes.h>
+
 #include "d/check_impl.h"
 
 void act_arg(struct check *c, struct prog_act *act, struct expr *e, enum datum_kind kind)
@@ -309,9 +311,20 @@ bool act_check_sym(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-/* Argument i, a constant not below min; deflt when it is not given. False after reporting. */
-static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t min, uint32_t deflt,
-			enum dtag tag, const char *what, int64_t *ret)
+/* What an argument of stack(), ustack() and jstack() may be: a constant from min to max. */
+struct stack_param {
+	int64_t min, max;
+	enum dtag tag;
+	const char *what;
+};
+
+static const struct stack_param stack_size = {1, PROG_FRAMES_MAX, D_STACK_SIZE, "size"},
+				ustack_frames = {1, PROG_FRAMES_MAX, D_USTACK_FRAMES, "frames"},
+				ustack_strsize = {0, INT32_MAX, D_USTACK_STRSIZE, "string size"};
+
+/* Reads argument i, deflt when it is not given. Returns false after reporting. */
+static bool stack_param(struct check *c, struct expr *call, uint32_t i, const struct stack_param *p,
+			uint32_t deflt, int64_t *ret)
 {
 	struct expr *e;
 
@@ -321,9 +334,15 @@ static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t 
 	e = call_arg_check(c, call, i);
 	if (expr_is_bad(e))
 		return false;
-	if (!expr_is_const(c, e) || (int64_t)e->ival.val < min || e->ival.val > INT32_MAX) {
-		check_error(c, tag, e->span, "%s( ) %s must be a %s integer constant",
-			    call_subr(c, call)->name, what, min ? "positive" : "non-negative");
+	if (!expr_is_const(c, e) || (int64_t)e->ival.val < p->min) {
+		check_error(c, p->tag, e->span, "%s( ) %s must be a %s integer constant",
+			    call_subr(c, call)->name, p->what,
+			    p->min ? "positive" : "non-negative");
+		return false;
+	}
+	if ((int64_t)e->ival.val > p->max) {
+		check_error(c, p->tag, e->span, "%s( ) %s must be at most %" PRId64,
+			    call_subr(c, call)->name, p->what, p->max);
 		return false;
 	}
 	*ret = (int64_t)e->ival.val;
@@ -349,11 +368,13 @@ bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 			    "stack( ) prototype mismatch: too many arguments");
 		return false;
 	}
-	if (!stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size", &frames))
+	if (!stack_param(c, call, 0, &stack_size, c->opts->stackframes, &frames))
 		return false;
 	stack_arg_add(c, call, act, frames, 0, DATUM_STACK);
 	return true;
 }
+
+#define JSTACK_FRAMES 50 /* default of the option jstackframes */
 
 static bool check_user_stack(struct check *c, struct expr *call, struct prog_act *act,
 			     uint32_t default_frames, uint32_t default_strsize)
@@ -366,8 +387,14 @@ static bool check_user_stack(struct check *c, struct expr *call, struct prog_act
 			    call_subr(c, call)->name);
 		return false;
 	}
-	if (!stack_param(c, call, 0, 1, default_frames, D_USTACK_FRAMES, "frames", &frames) ||
-	    !stack_param(c, call, 1, 0, default_strsize, D_USTACK_STRSIZE, "string size", &strsize))
+	if (!stack_param(c, call, 0, &ustack_frames, default_frames, &frames))
+		return false;
+	/* The option is the room for the names of fifty frames; deeper stacks have more. */
+	if (frames > JSTACK_FRAMES)
+		default_strsize =
+			(uint32_t)MIN((uint64_t)default_strsize * (uint64_t)frames / JSTACK_FRAMES,
+				      (uint64_t)INT32_MAX);
+	if (!stack_param(c, call, 1, &ustack_strsize, default_strsize, &strsize))
 		return false;
 	stack_arg_add(c, call, act, frames, strsize, DATUM_USTACK);
 	return true;

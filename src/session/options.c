@@ -49,9 +49,9 @@ static const struct {
 	{OPT_iregs, 1, 8},
 	{OPT_printsize, 1, 1 << 20},
 	{OPT_pcapsize, 1, 1 << 20},
-	{OPT_stackframes, 1, 1024},
-	{OPT_ustackframes, 1, 1024},
-	{OPT_jstackframes, 1, 1024},
+	{OPT_stackframes, 1, PROG_FRAMES_MAX},
+	{OPT_ustackframes, 1, PROG_FRAMES_MAX},
+	{OPT_jstackframes, 1, PROG_FRAMES_MAX},
 	{OPT_jstackstrsize, 0, 1 << 20},
 	{OPT_stackindent, 0, 1024},
 };

@@ -11,9 +11,6 @@
 #include "sym/sym.h"
 #include "watch/watch.h"
 
-/* The most frames that our own walker walks: the limit of the option ustackframes. */
-#define UFRAMES_MAX 1024
-
 /* Returns the most frames that the kernel walks. */
 static uint32_t kernel_max_frames(void)
 {
@@ -69,7 +66,7 @@ uint32_t run_max_uframes(const struct run *run)
 
 	if (!run->unwinds_here)
 		return 0;
-	return opt > 0 ? (uint32_t)MIN(opt, UFRAMES_MAX) : UFRAMES_MAX;
+	return opt > 0 ? (uint32_t)MIN(opt, PROG_FRAMES_MAX) : PROG_FRAMES_MAX;
 }
 
 uint32_t run_max_frames(struct run *run)

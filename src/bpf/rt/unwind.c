@@ -550,10 +550,15 @@ INLINE void walk_all(struct frame_env *env, struct unwind_work *w)
 		bpf_loop(w->max - 1, walk_step, env, 0);
 }
 
-/* Adds the word RT_USTACK_CUT if the stack has more frames, or may have. */
+/*
+ * Adds the word RT_USTACK_CUT if the stack has more frames, or may have. The walk is still on if
+ * the loop of the helper machine has ended before it.
+ */
 INLINE void walk_mark(struct frame_env *env, struct unwind_work *w)
 {
-	if (w->is_unmarked || w->nframes >= w->max || (w->end != WALK_CUT && !w->f.is_doubtful))
+	if (w->is_unmarked || w->nframes >= w->max)
+		return;
+	if (w->end == WALK_COMPLETE && !w->f.is_doubtful)
 		return;
 	word_put(env, w, RT_USTACK_CUT);
 }

@@ -31,7 +31,7 @@ static void file_make(const char *name)
 	close(fd);
 }
 
-/* Do all threads of the process sleep? */
+/* Do all threads of the process sleep, or has it ended? */
 static int sleeps(pid_t pid)
 {
 	char path[64], text[512];
@@ -50,7 +50,7 @@ static int sleeps(pid_t pid)
 		n = fd < 0 ? -1 : (int)read(fd, text, sizeof(text) - 1);
 		text[n > 0 ? n : 0] = '\0';
 		state = strrchr(text, ')');
-		all &= !state || strncmp(state, ") S", 3) == 0;
+		all &= !state || strncmp(state, ") S", 3) == 0 || strncmp(state, ") Z", 3) == 0;
 		if (fd >= 0)
 			close(fd);
 	}

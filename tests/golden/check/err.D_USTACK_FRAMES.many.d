@@ -1,0 +1,1 @@
+BEGIN { ustack(16384); ustack(16385); ustack(1 << 40); }
