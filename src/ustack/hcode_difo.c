@@ -688,17 +688,15 @@ static void return_value(struct translator *t, uint32_t r)
 }
 
 /*
- * Translates instruction i, and says whether the next one follows it. *ret_n: how many instructions
- * were translated.
+ * Translates instruction i, and says whether the next one follows it. One that does not follow is
+ * translated only if something else branches to it.
  */
-static bool insn_translate(struct translator *t, uint32_t i, bool has_one_return, uint32_t *ret_n)
+static bool insn_translate(struct translator *t, uint32_t i, bool has_one_return)
 {
 	const struct difo *d = t->d;
 	bool truth;
 
-	*ret_n = 1;
 	if (t->on_false && returns_const(t, i, &truth)) {
-		*ret_n = 2;
 		jump_note(t, hcode_put(t, HOP_JMP, 0, 0, 0, 0), truth ? d->code_len : ON_FALSE);
 		return false;
 	}
@@ -732,7 +730,7 @@ static struct value difo_translate(struct translator *t, const struct difo *d)
 	CLEANUP(free) uint32_t *at = xcalloc(d->code_len + 1, sizeof(*at));
 	CLEANUP(free) bool *is_target = xcalloc(d->code_len + 2, sizeof(*is_target));
 	struct value result = {VALUE_SUM, REG_VALUE, 0};
-	uint32_t nreturns = 0, n;
+	uint32_t nreturns = 0;
 	bool follows = true;
 
 	regs_check(t, d);
@@ -748,7 +746,7 @@ static struct value difo_translate(struct translator *t, const struct difo *d)
 	t->npushed = 0;
 	t->has_flags = false;
 	values_forget(t);
-	for (t->i = 0; t->i < d->code_len && !t->err; t->i += n) {
+	for (t->i = 0; t->i < d->code_len && !t->err; t->i++) {
 		if (is_target[t->i]) {
 			if (follows)
 				values_flush(t, t->i);
@@ -757,13 +755,12 @@ static struct value difo_translate(struct translator *t, const struct difo *d)
 			follows = true;
 		}
 		at[t->i] = hcode_here(t);
-		n = 1;
 		if (!follows)
 			continue;
 		if (nreturns == 1 && !t->on_false && DIF_INSN_OP(d->code[t->i]) == DIF_OP_RET)
 			result = value_of(t, DIF_INSN_RD(d->code[t->i]));
 		else
-			follows = insn_translate(t, t->i, nreturns == 1, &n);
+			follows = insn_translate(t, t->i, nreturns == 1);
 	}
 	last_jump_drop(t);
 	at[d->code_len] = hcode_here(t);

@@ -1,0 +1,46 @@
+# Expressions of ustack helpers, chosen at random, have the values that they have in C: in dtrace:helper:attach:, in the interpreter of DIF
+# (helpertrace), in the kernel's interpreter and in compiled helpers. Among them are conditional expressions in all operands of others,
+# in predicates, in conditions of if and while, and of strings. SEED=N repeats what a report names; ROUNDS=N tries more.
+# @@timeout: 300
+command -v cc >/dev/null || exit 67
+cd "$TMP" || exit 1
+seed=${SEED:-$(($(date +%s) * 100 + $$ % 100))}
+pid=
+trap 'kill $pid 2>/dev/null' EXIT
+fail() { echo "SEED=$seed: $1"; cat err; exit 1; }
+
+# of all stacks only those with frames of the helper: the frames, each stack once
+frames() { grep -v '`' | sed 's/^ *//' | grep -E '^(global|clause|value|yes|no|loop) [0-9]' >"$1"; }
+recorded() {
+	timeout $((60 * PATIENCE)) "$DTRACE" -x helper=random.d -x debug -q -n 'syscall::write:entry /pid == $1 && arg2 == 7/ { @[jstack(1000)] = count(); }
+		tick-1s /!cleared++/ { trunc(@); } tick-1s /++seconds == $2/ { exit(0); }' \
+		$pid "$((2 + PATIENCE))" >out 2>err || fail "status"
+	frames "$1"<out
+	grep -q 'errors* in ustack helpers' err && fail "$1: faults"
+	cmp -s expected "$1" || fail "$1: $(diff expected "$1" | head -20)"
+}
+round() {
+	/usr/bin/python3 "$SRC/tests/e2e/stack/random_helper.py" "$seed" || fail "cannot be made"
+	cc -O0 -fwrapv -w -fno-omit-frame-pointer -rdynamic -o randomhelper random.c || fail "cannot be compiled"
+	./randomhelper >expected 2>/dev/null &
+	pid=$!
+	recorded compiled
+	grep -q 'ustack helpers were compiled' err || fail "not compiled"
+	FATHOM_NO_FEATURE=TAIL_CALL recorded interpreted
+	kill $pid
+	mkfifo gate
+	./randomhelper waits <gate >waits.out &
+	pid=$!
+	exec 9>gate
+	until [ -s waits.out ] && grep -q ' S ' /proc/$pid/stat; do sleep 0.02; done
+	timeout $((60 * PATIENCE)) "$DTRACE" -x helper=random.d -x jstackframes=1000 -x helpertrace=$pid >out 2>err || fail "helpertrace: status"
+	kill $pid
+	exec 9>&-
+	rm gate
+	sed '1,/^the stack:/d' out | frames traced
+	cmp -s expected traced || fail "helpertrace: $(diff expected traced | head -20)"
+}
+for i in $(seq "${ROUNDS:-2}"); do
+	round
+	seed=$((seed + 1))
+done
