@@ -8,18 +8,21 @@
 this struct iphdr *__ip;
 this struct sock *__sk;
 this int __is_in;
-this int __at, __len, __acked, __unsent;
+this struct tcphdr *__seg;
+this int __at, __len, __acked;
 
 inline int __tcp_payload =
 	(this->__ip->version == 4 ? ntohs(this->__ip->tot_len) - this->__ip->ihl * 4 : ntohs(__ip6_header->payload_len)) -
 	__tcp_header->doff * 4;
 
-/* where a segment stands from what is expected next, its bytes, what it acknowledges; always 1 */
-inline int __seg_note[struct sock *S, struct sk_buff *P] =
-	(this->__at = (int)(ntohl(((struct tcphdr *)P->data)->seq) - __tcp[S]->rcv_nxt),
-	 this->__len = (int)P->len - ((struct tcphdr *)P->data)->doff * 4,
-	 this->__acked = (int)(ntohl(((struct tcphdr *)P->data)->ack_seq) - __tcp[S]->snd_una),
-	 this->__unsent = (int)(ntohl(((struct tcphdr *)P->data)->ack_seq) - __tcp[S]->snd_nxt), 1);
+/* the bytes of a segment; where it stands from what is expected next; what it acknowledges */
+inline struct tcphdr *__seg_header[struct sk_buff *P] = (this->__seg = (struct tcphdr *)P->data, this->__seg);
+inline int __seg_len[struct sk_buff *P] = (this->__len = (int)P->len - __seg_header[P]->doff * 4, this->__len);
+inline int __seg_at[struct sock *S] =
+	(this->__at = (int)(ntohl(this->__seg->seq) - __tcp[S]->rcv_nxt), this->__at);
+inline int __seg_acked[struct sock *S, struct sk_buff *P] =
+	(this->__acked = (int)(ntohl(__seg_header[P]->ack_seq) - __tcp[S]->snd_una), this->__acked);
+inline int __seg_unsent[struct sock *S] = (int)(ntohl(this->__seg->ack_seq) - __tcp[S]->snd_nxt);
 
 inline int __drop_proto[struct sk_buff *P] =
 	(this->__ip = (struct iphdr *)((uintptr_t)P->head + P->network_header),
@@ -65,29 +68,29 @@ provider mib {
 	probe tcpInSegs(int n)
 		= rawtp:::netif_receive_skb /__is_tcp_received[args[0]]/ (1);
 	probe tcpInDataInorderSegs(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at == 0 && this->__len > 0/ (1);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] == 0/ (1);
 	probe tcpInDataInorderBytes(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at == 0 && this->__len > 0/ (this->__len);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] == 0/ (this->__len);
 	probe tcpInDataUnorderSegs(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at > 0 && this->__len > 0/ (1);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] > 0/ (1);
 	probe tcpInDataUnorderBytes(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at > 0 && this->__len > 0/ (this->__len);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] > 0/ (this->__len);
 	probe tcpInDataDupSegs(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__len > 0 && this->__at + this->__len <= 0/ (1);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] + this->__len <= 0/ (1);
 	probe tcpInDataDupBytes(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__len > 0 && this->__at + this->__len <= 0/ (this->__len);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] + this->__len <= 0/ (this->__len);
 	probe tcpInDataPartDupSegs(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at < 0 && this->__at + this->__len > 0/ (1);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] < 0 && this->__at + this->__len > 0/ (1);
 	probe tcpInDataPartDupBytes(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at < 0 && this->__at + this->__len > 0/ (-this->__at);
+		= rawtp:::tcp_probe /__seg_len[args[1]] > 0 && __seg_at[args[0]] < 0 && this->__at + this->__len > 0/ (-this->__at);
 	probe tcpInAckSegs(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__acked > 0 && this->__unsent <= 0/ (1);
+		= rawtp:::tcp_probe /__seg_acked[args[0], args[1]] > 0 && __seg_unsent[args[0]] <= 0/ (1);
 	probe tcpInAckBytes(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__acked > 0 && this->__unsent <= 0/ (this->__acked);
+		= rawtp:::tcp_probe /__seg_acked[args[0], args[1]] > 0 && __seg_unsent[args[0]] <= 0/ (this->__acked);
 	probe tcpInDupAck(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__acked == 0 && this->__len == 0/ (1);
+		= rawtp:::tcp_probe /__seg_len[args[1]] == 0 && __seg_acked[args[0], args[1]] == 0/ (1);
 	probe tcpInAckUnsent(int n)
-		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__unsent > 0/ (1);
+		= rawtp:::tcp_probe /__seg_header[args[1]] != NULL && __seg_unsent[args[0]] > 0/ (1);
 	probe tcpInErrs(int n)
 		= rawtp:::tcp_bad_csum (1);
 

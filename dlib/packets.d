@@ -14,39 +14,51 @@ this struct iphdr *__ip;
 this struct sock *__sk;
 this int __is_in;
 
-inline int __is_ip4_packet[struct sk_buff *P] = P->protocol == htons(0x800);
-inline int __is_ip_packet[struct sk_buff *P] = P->protocol == htons(0x800) || P->protocol == htons(0x86dd);
+/* A guard is in a program once for each probe, so what it needs several times is read once, into variables. */
+this struct net_device *__netdev;
+this struct in_device *__in4;
+this struct in_ifaddr *__ifa;
+this uint32_t __daddr;
+this uint16_t __packet_proto;
+this int __packet_type;
+this int __family;
+
+inline int __is_ip_packet[struct sk_buff *P] =
+	(this->__packet_proto = P->protocol, this->__packet_proto == htons(0x800) || this->__packet_proto == htons(0x86dd));
 inline struct ipv6hdr *__ip6_header = (struct ipv6hdr *)this->__ip;
 
-inline int __is_inet_family[int F] = F == AF_INET || F == AF_INET6;
+inline int __is_inet_family[int F] = (this->__family = F, this->__family == AF_INET || this->__family == AF_INET6);
 
 /*
  * sent by this machine, so that no device has brought it, on a device that is no part of another one, and without the tag of
  * a virtual network; not made as a whole by a program (AF_PACKET). What answers for no socket may have none.
  */
 inline int __is_sent[struct sk_buff *P] =
-	__is_ip_packet[P] && P->skb_iif == 0 && (P->sk == NULL || __is_inet_family[P->sk->__sk_common.skc_family]) &&
+	__is_ip_packet[P] && P->skb_iif == 0 &&
+	(this->__sk = P->sk, this->__sk == NULL || __is_inet_family[this->__sk->__sk_common.skc_family]) &&
 	P->dev->rx_handler == NULL && P->vlan_tci == 0 &&
-	(this->__is_in = 0, this->__sk = P->sk, this->__ip = (struct iphdr *)((uintptr_t)P->head + P->network_header), 1);
+	(this->__is_in = 0, this->__ip = (struct iphdr *)((uintptr_t)P->head + P->network_header), 1);
 
 /*
  * Whether this machine forwards packets of a device, and which addresses the device has: what is for others comes
  * this way, too, when it does. Three addresses are looked at.
  */
-inline struct in_ifaddr *__ifa4_next[struct in_ifaddr *I] = I == NULL ? NULL : I->ifa_next;
-inline int __is_ifa4[struct in_ifaddr *I, uint32_t A] = I != NULL && I->ifa_local == A;
+inline int __is_ifa4 = this->__ifa->ifa_local == this->__daddr;
+inline int __has_ifa4_next = (this->__ifa = this->__ifa->ifa_next, this->__ifa != NULL);
 inline int __is_local4[struct net_device *D, uint32_t A] =
-	D->ip_ptr == NULL || D->ip_ptr->cnf.data[0] == 0 || __is_ifa4[D->ip_ptr->ifa_list, A] ||
-	__is_ifa4[__ifa4_next[D->ip_ptr->ifa_list], A] ||
-	__is_ifa4[__ifa4_next[__ifa4_next[D->ip_ptr->ifa_list]], A];
+	(this->__in4 = D->ip_ptr, this->__in4 == NULL || this->__in4->cnf.data[0] == 0 ||
+	 (this->__daddr = A, this->__ifa = this->__in4->ifa_list,
+	  this->__ifa != NULL &&
+	  (__is_ifa4 || __has_ifa4_next && (__is_ifa4 || __has_ifa4_next && __is_ifa4))));
 inline int __is_local6[struct net_device *D] = D->ip6_ptr == NULL || D->ip6_ptr->cnf.forwarding == 0;
 
 /* received for this machine (PACKET_HOST, PACKET_BROADCAST, PACKET_MULTICAST) */
 inline int __is_received[struct sk_buff *P] =
-	__is_ip_packet[P] && P->pkt_type < 3 && P->dev->rx_handler == NULL &&
+	__is_ip_packet[P] && (this->__packet_type = P->pkt_type, this->__packet_type < 3) &&
+	(this->__netdev = P->dev, this->__netdev->rx_handler == NULL) &&
 	(this->__is_in = 1, this->__sk = (struct sock *)NULL, this->__ip = (struct iphdr *)P->data,
-	 (P->dev->flags & 8) != 0 || P->pkt_type != 0 ||
-	 (__is_ip4_packet[P] ? __is_local4[P->dev, this->__ip->daddr] : __is_local6[P->dev]));
+	 (this->__netdev->flags & 8) != 0 || this->__packet_type != 0 ||
+	 (this->__packet_proto == htons(0x800) ? __is_local4[this->__netdev, this->__ip->daddr] : __is_local6[this->__netdev]));
 
 /* the protocol above IP, where its header is there: -1 for all but the first fragment */
 inline int __ip_above =

@@ -17,9 +17,9 @@ provider sysinfo {
 	probe lwrite(uint64_t n, uint64_t *counter, struct rq *cpu)
 		= rawtp:::block_dirty_buffer (1, NULL, NULL);
 	probe phread(uint64_t n, uint64_t *counter, struct rq *cpu)
-		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && !__bio_is_paged[args[0]]/ (1, NULL, NULL);
+		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && !__bio_reads_pages[args[0]]/ (1, NULL, NULL);
 	probe phwrite(uint64_t n, uint64_t *counter, struct rq *cpu)
-		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && !__bio_is_paged[args[0]]/ (1, NULL, NULL);
+		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && !__bio_writes_pages[args[0]]/ (1, NULL, NULL);
 
 	probe idlethread(uint64_t n, uint64_t *counter, struct rq *cpu)
 		= rawtp:::cpu_idle /args[0] != 0xffffffff/ (1, NULL, NULL);

@@ -12,15 +12,28 @@ inline int __bio_is_first[struct bio *B] = !(B->bi_flags & 1 << BIO_CLONED);
 inline int __bio_writes[struct bio *B] = B->bi_opf & 1;
 inline uint64_t __bio_pages[struct bio *B] = B->bi_iter.bi_size / __page_size;
 inline uint64_t __page_flags[struct page *P] = P == NULL ? 0 : __either(P->flags.f, P->flags);
-/* memory of processes that is read from swap has no mapping yet; what is written is marked */
-inline int __bio_is_anon[struct bio *B] =
-	__bio_writes[B] ? (B->bi_opf & 1 << __REQ_SWAP) != 0 :
-	__bio_page_mapping[B] == 0 && __page_flags[__page_head[__bio_page[B]]] & 1 << PG_swapbacked;
-inline int __bio_is_file[struct bio *B] = (this->__mapping = __bio_mapping[B], this->__mapping != 0 && !(this->__mapping & 3));
-inline int __bio_is_paged[struct bio *B] = __bio_is_file[B] || __bio_is_anon[B];
-/* pages of a file that may be executed */
-inline int __bio_is_exec[struct bio *B] =
-	(this->__inode = __bio_is_file[B] ? __bio_inode[B] : NULL, this->__inode != NULL && this->__inode->i_mode & 0111);
+/*
+ * Each of these follows the way from a request to its file, which is long, once: this->__mapping, this->__page and this->__host
+ * are what is found on it.
+ */
+inline int __mapping_is_file[uintptr_t M] = (this->__mapping = M, this->__mapping != 0 && !(this->__mapping & 3));
+/* of a file that __mapping_is_file[] has found: whether it may be executed; devices are not files here */
+inline int __host_is_exec =
+	(this->__host = ((struct address_space *)this->__mapping)->host,
+	 (this->__host->i_mode & 0170000) != 0060000 && this->__host->i_mode & 0111);
+inline int __bio_is_file[struct bio *B] = __mapping_is_file[__bio_mapping[B]];
+/* pages of a file that may be executed, and of one that may not */
+inline int __bio_is_exec[struct bio *B] = __bio_is_file[B] && __host_is_exec;
+inline int __bio_is_plain[struct bio *B] = __bio_is_file[B] && !__host_is_exec;
+/* what is written to swap is marked; memory of processes that is read from there has no mapping yet */
+inline int __bio_to_swap[struct bio *B] = (B->bi_opf & 1 << __REQ_SWAP) != 0;
+inline int __page_is_new_anon = (__page_flags[this->__page] & 1 << PG_swapbacked) != 0;
+inline int __bio_from_swap[struct bio *B] = __bio_page_mapping[B] == 0 && __page_is_new_anon;
+/* pages of files and of swap */
+inline int __bio_reads_pages[struct bio *B] =
+	(this->__mapping = __bio_page_mapping[B],
+	 this->__mapping == 0 ? __page_is_new_anon : __mapping_is_file[__device_mapping[this->__mapping]]);
+inline int __bio_writes_pages[struct bio *B] = __bio_to_swap[B] || __bio_is_file[B];
 
 provider vminfo {
 	probe as_fault(uint64_t n, uint64_t *counter)
@@ -45,29 +58,29 @@ provider vminfo {
 		|| "no tracepoint says that a page was in memory (Linux 6.12 does): cpc:::minor_faults-all-1 counts all faults that waited for nothing";
 
 	probe pgin(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_paged[args[0]]/ (1, NULL);
+		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_reads_pages[args[0]]/ (1, NULL);
 	probe pgpgin(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_paged[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_reads_pages[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe fspgin(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_file[args[0]] && !__bio_is_exec[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_plain[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe execpgin(uint64_t n, uint64_t *counter)
 		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_exec[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe anonpgin(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_anon[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_from_swap[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe pgswapin(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_anon[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_from_swap[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe pgout(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_paged[args[0]]/ (1, NULL);
+		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_writes_pages[args[0]]/ (1, NULL);
 	probe pgpgout(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_paged[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_writes_pages[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe fspgout(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_file[args[0]] && !__bio_is_exec[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_plain[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe execpgout(uint64_t n, uint64_t *counter)
 		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_exec[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe anonpgout(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_anon[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_to_swap[args[0]]/ (__bio_pages[args[0]], NULL);
 	probe pgswapout(uint64_t n, uint64_t *counter)
-		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_anon[args[0]]/ (__bio_pages[args[0]], NULL);
+		= rawtp:::block_bio_queue /__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_to_swap[args[0]]/ (__bio_pages[args[0]], NULL);
 
 	probe dfree(uint64_t n, uint64_t *counter) = rawtp:::mm_vmscan_lru_shrink_inactive /args[2] > 0/ (args[2], NULL);
 	probe anonfree(uint64_t n, uint64_t *counter) = rawtp:::mm_vmscan_lru_shrink_inactive /args[2] > 0 && args[5] == 0/ (args[2], NULL);
