@@ -71,10 +71,14 @@ inline string TEXT[uint64_t m, uint64_t c, uint64_t pool, uint64_t line, string 
 dtrace:helper:attach:
 {
 	this->table = symaddr("gHotSpotVMStructs", "libjvm.so");
+	if (!this->table)
+		udecline("this Java virtual machine does not describe itself");
 	structs = this->table ? WORD[this->table] : 0;
 	/* before libjvm.so is relocated, its pointers are no addresses */
 	if (structs && (structs > this->table ? structs - this->table : this->table - structs) > 0x10000000)
 		structs = 0;
+	if (!structs && strlen(objname("libjava.so")))
+		udecline("the tables of this Java virtual machine are not known");
 	types = structs ? WORD[symaddr("gHotSpotVMTypes", "libjvm.so")] : 0;
 	if (structs && (WORD[symaddr("gHotSpotVMStructEntryArrayStride", "libjvm.so")] != 48 ||
 	    WORD[symaddr("gHotSpotVMTypeEntryArrayStride", "libjvm.so")] != 40))
