@@ -139,25 +139,36 @@ provider lockstat {
 	probe spin__release(struct raw_spinlock *lock)
 		= fbt:vmlinux:_raw_spin_unlock*:entry ((struct raw_spinlock *)arg0)
 		|| "a lock that is free is taken without a tracepoint: lockstat:::spin-spin fires where a CPU had to wait";
-	probe rw__acquire(struct rw_semaphore *lock, int how)
-		= fbt:vmlinux:down_read:entry /__rwsem_note[arg0]/ (NULL, 0),
-		  fbt:vmlinux:down_read_interruptible:entry /__rwsem_note[arg0]/ (NULL, 0),
-		  fbt:vmlinux:down_read_killable:entry /__rwsem_note[arg0]/ (NULL, 0),
-		  fbt:vmlinux:down_read_trylock:entry /__rwsem_note[arg0]/ (NULL, 0),
-		  fbt:vmlinux:down_write:entry /__rwsem_note[arg0]/ (NULL, 0),
-		  fbt:vmlinux:down_write_killable:entry /__rwsem_note[arg0]/ (NULL, 0),
-		  fbt:vmlinux:down_write_trylock:entry /__rwsem_note[arg0]/ (NULL, 0),
-		  fbt:vmlinux:down_read:return /self->__rwsem != 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
-		  fbt:vmlinux:down_read_interruptible:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
-		  fbt:vmlinux:down_read_killable:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
-		  fbt:vmlinux:down_read_trylock:return /self->__rwsem != 0 && (int)arg1 == 1/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
-		  fbt:vmlinux:down_write:return /self->__rwsem != 0/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER),
-		  fbt:vmlinux:down_write_killable:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER),
-		  fbt:vmlinux:down_write_trylock:return /self->__rwsem != 0 && (int)arg1 == 1/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER)
+	/* of both kinds: locks that threads sleep for (struct rw_semaphore), and those that they spin for (rwlock_t): args[2] is 1 */
+	probe rw__acquire(struct rw_semaphore *lock, int how, int spins)
+		= fbt:vmlinux:down_read:entry /__rwsem_note[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:down_read_interruptible:entry /__rwsem_note[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:down_read_killable:entry /__rwsem_note[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:down_read_trylock:entry /__rwsem_note[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:down_write:entry /__rwsem_note[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:down_write_killable:entry /__rwsem_note[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:down_write_trylock:entry /__rwsem_note[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:down_read:return /self->__rwsem != 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER, 0),
+		  fbt:vmlinux:down_read_interruptible:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER, 0),
+		  fbt:vmlinux:down_read_killable:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER, 0),
+		  fbt:vmlinux:down_read_trylock:return /self->__rwsem != 0 && (int)arg1 == 1/ ((struct rw_semaphore *)self->__rwsem, RW_READER, 0),
+		  fbt:vmlinux:down_write:return /self->__rwsem != 0/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER, 0),
+		  fbt:vmlinux:down_write_killable:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER, 0),
+		  fbt:vmlinux:down_write_trylock:return /self->__rwsem != 0 && (int)arg1 == 1/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER, 0),
+		  fbt:vmlinux:_raw_read_lock*:entry /__spins_push[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:_raw_read_trylock*:entry /__spins_push[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:_raw_read_lock*:return /__spins_pop/ ((struct rw_semaphore *)__spins_popped, RW_READER, 1),
+		  fbt:vmlinux:_raw_read_trylock*:return /__spins_pop && (int)arg1 == 1/ ((struct rw_semaphore *)__spins_popped, RW_READER, 1),
+		  fbt:vmlinux:_raw_write_lock*:entry /__spins_push[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:_raw_write_trylock*:entry /__spins_push[arg0]/ (NULL, 0, 0),
+		  fbt:vmlinux:_raw_write_lock*:return /__spins_pop/ ((struct rw_semaphore *)__spins_popped, RW_WRITER, 1),
+		  fbt:vmlinux:_raw_write_trylock*:return /__spins_pop && (int)arg1 == 1/ ((struct rw_semaphore *)__spins_popped, RW_WRITER, 1)
 		|| "a lock that is free is taken without a tracepoint: lockstat:::rw-block and rw-spin fire where a thread had to wait";
-	probe rw__release(struct rw_semaphore *lock, int how)
-		= fbt:vmlinux:up_read:entry ((struct rw_semaphore *)arg0, RW_READER),
-		  fbt:vmlinux:up_write:entry ((struct rw_semaphore *)arg0, RW_WRITER)
+	probe rw__release(struct rw_semaphore *lock, int how, int spins)
+		= fbt:vmlinux:up_read:entry ((struct rw_semaphore *)arg0, RW_READER, 0),
+		  fbt:vmlinux:up_write:entry ((struct rw_semaphore *)arg0, RW_WRITER, 0),
+		  fbt:vmlinux:_raw_read_unlock*:entry ((struct rw_semaphore *)arg0, RW_READER, 1),
+		  fbt:vmlinux:_raw_write_unlock*:entry ((struct rw_semaphore *)arg0, RW_WRITER, 1)
 		|| "a lock that is free is taken without a tracepoint: lockstat:::rw-block and rw-spin fire where a thread had to wait";
 	probe rw__downgrade(struct rw_semaphore *lock)
 		= fbt:vmlinux:downgrade_write:entry ((struct rw_semaphore *)arg0)

@@ -145,6 +145,18 @@ static int probe_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg
 	return 0;
 }
 
+/* Says why nothing matches: the message that refuses a program of it ends with the hint. */
+static void lack_explain(dtrace_hdl_t *dtp, const char *text)
+{
+	const char *hint;
+
+	if (dtrace_program_strcompile(dtp, text, DTRACE_PROBESPEC_NAME, 0, 0, NULL))
+		return;
+	hint = strstr(dtrace_errmsg(dtp, dtrace_errno(dtp)), "hint: ");
+	if (hint)
+		fprintf(stderr, "%s\n", hint);
+}
+
 static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
 {
 	struct list *l = arg;
@@ -158,6 +170,7 @@ static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 		fprintf(stderr, "dtrace: failed to match %s: %s\n",
 			dtrace_desc2str(desc, text, sizeof(text)),
 			dtrace_errmsg(NULL, EDT_NOPROBE));
+		lack_explain(dtp, text);
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-# Providers ip, tcp and udp: packets, connections and bytes are those of the program, on the loopback device and through a bridge and a router.
+# Providers ip, tcp, udp, udplite and sctp: packets, connections and bytes are those of the program, on the loopback device and through a bridge and a router.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
 has() { grep -qxF "$1" "$TMP/out" || fail "this line is missing: $1"; }
 unshare -n true 2>/dev/null && command -v ip >/dev/null || { echo "no network namespace, or no ip (package iproute2)"; exit 67; }
@@ -25,11 +25,15 @@ ip:::send, ip:::receive /args[2]->ip_ver == 4 && args[4]->ipv4_protocol == IPPRO
 	@u[probeprov, strjoin(strjoin(probename, " "), args[3]->if_name), 4, args[4]->ipv4_length] = count(); }
 ip:::send, ip:::receive /args[2]->ip_ver == 6 && args[5]->ipv6_nexthdr == IPPROTO_UDP && args[2]->ip_plength == 108/ {
 	@u[probeprov, strjoin(strjoin(probename, " "), args[3]->if_name), 6, args[5]->ipv6_plen] = count(); }
-END { printa("%s v%d: %@d\n", @); printa("bytes %s v%d: %@d\n", @bytes); printa("ends %s: %@d\n", @ends);
+udplite:::send, udplite:::receive /TEST(args[4]->udplite_dport) && args[3]->udplites_raddr == (probename == "send" ? args[2]->ip_daddr : args[2]->ip_saddr)/ {
+	@l[probename, args[2]->ip_ver, args[4]->udplite_coverage, args[3]->udplites_lport == args[4]->udplite_dport] = count(); }
+sctp:::send, sctp:::receive /TEST(args[4]->sctp_dport) && args[4]->sctp_sport == 4718 && args[3]->sctps_laddr == args[2]->ip_daddr/ {
+	@x[probename, args[2]->ip_ver, args[4]->sctp_verify, args[4]->sctp_checksum, args[3]->sctps_lport] = count(); }
+END { printa("udplite %s v%d %d %d: %@d\n", @l); printa("sctp %s v%d %d %d %d: %@d\n", @x); printa("%s v%d: %@d\n", @); printa("bytes %s v%d: %@d\n", @bytes); printa("ends %s: %@d\n", @ends);
       printa("state %s -> %s: %@d\n", @states); printa("%s %s v%d %d: %@d\n", @u); }
 END
 cat >"$TMP/work.py" <<'END'
-import socket, sys, threading
+import socket, struct, sys, threading
 def tcp(f, a):
     s = socket.create_server((a, 4711), family=f)
     for i in range(3):
@@ -42,8 +46,16 @@ def tcp(f, a):
 def udp(f, a):
     s = socket.socket(f, socket.SOCK_DGRAM); s.bind((a, 4713)); c = socket.socket(f, socket.SOCK_DGRAM)
     for i in range(7): c.sendto(b"x" * 100, (a, 4713)); s.recv(200)
+def lite(f, a):
+    try: s = socket.socket(f, socket.SOCK_DGRAM, 136); c = socket.socket(f, socket.SOCK_DGRAM, 136)
+    except OSError: print("no udplite", flush=True); return
+    s.bind((a, 4716)); c.setsockopt(136, 10, 20) # UDPLITE_SEND_CSCOV
+    for i in range(6): c.sendto(b"x" * 100, (a, 4716)); s.recv(200)
+def sctp(f, a): # packets of an association that nobody has
+    s = socket.socket(f, socket.SOCK_RAW, 132)
+    for i in range(4): s.sendto(struct.pack("!HHII", 4718, 4719, 77, 88) + b"\3\0\0\x10" + b"\0" * 12, (a, 0))
 families = [(socket.AF_INET, "127.0.0.1")] + ([(socket.AF_INET6, "::1")] if len(sys.argv) > 1 else [])
-for f, a in families: tcp(f, a); udp(f, a)
+for f, a in families: tcp(f, a); udp(f, a); lite(f, a); sctp(f, a)
 END
 run() { timeout 60 "$DTRACE" -Cqs "$TMP/n.d" -c "$1" >"$TMP/out" 2>"$TMP/err" || fail "failed"; }
 six=; [ -d /proc/sys/net/ipv6 ] && six=6
@@ -58,6 +70,8 @@ for v in 4 ${six:+6}; do
 	has "connect-request v$v: 4"; has "connect-established v$v: 3"; has "accept-established v$v: 3"; has "connect-refused v$v: 1"; has "accept-refused v$v: 1"
 	has "bytes send v$v: 15000"; has "bytes receive v$v: 15000"
 	n=$(sed -n "s/^send v$v: //p" "$TMP/out"); has "receive v$v: $n"; [ "$n" -ge 37 ] || fail "$n segments"
+	grep -q 'no udplite' "$TMP/out" || { has "udplite send v$v 20 0: 6"; has "udplite receive v$v 20 1: 6"; }
+	has "sctp send v$v 77 88 4718: 4"; has "sctp receive v$v 77 88 4719: 4"
 	has "udp send v$v 108: 7"; has "udp receive v$v 108: 7"; has "ip send lo v$v $([ $v = 4 ] && echo 128 || echo 108): 7"; has "ip receive lo v$v $([ $v = 4 ] && echo 128 || echo 108): 7"
 done
 both=${six:+2}; both=${both:-1}

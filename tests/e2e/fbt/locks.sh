@@ -13,6 +13,13 @@ for i in range(200):
     os.write(w, b"x" * 77)
     os.read(r, 77)
     libc.mprotect(ctypes.c_void_p(addr), 4095, 1 + 2 * (i & 1))
+pid = os.fork()
+if not pid: # the lock of all processes: a rwlock_t
+    os.kill(os.getpid(), 0)
+    for i in range(30): os.getpriority(os.PRIO_PGRP, 0)
+    for i in range(20): os.setpgid(0, 0)
+    os._exit(0)
+os.waitpid(pid, 0)
 for i in range(50): os.access("/no/such/path/77", 0)
 END
 cat >"$TMP/s.d" <<'END'
@@ -27,6 +34,10 @@ syscall::mprotect:entry /pid == $target && arg1 == 4095/ { self->m = (uintptr_t)
 lockstat:::rw-acquire /self->m && arg0 == self->m && args[1] == RW_WRITER/ { @["writer"] = count(); }
 lockstat:::rw-release /self->m && arg0 == self->m && arg1 == RW_WRITER/ { @["writer done"] = count(); }
 syscall::mprotect:return /self->m/ { self->m = 0; }
+syscall::getpriority:entry, syscall::setpgid:entry /ppid == $target/ { self->p = (uintptr_t)&`tasklist_lock; }
+lockstat:::rw-acquire /self->p && arg0 == self->p && args[2] == 1/ { @[args[1] == RW_READER ? "rwlock reader" : "rwlock writer"] = count(); self->in++; }
+lockstat:::rw-release /self->p && arg0 == self->p && args[2] == 1 && self->in == 1/ { @[args[1] == RW_READER ? "rwlock reader done" : "rwlock writer done"] = count(); self->in--; }
+syscall::getpriority:return, syscall::setpgid:return /self->p/ { self->p = 0; }
 syscall::access:entry, syscall::faccessat:entry, syscall::faccessat2:entry /pid == $target/ { self->a = 1; }
 sysinfo:::namei /self->a/ { @["namei"] = count(); }
 syscall::access:return, syscall::faccessat:return, syscall::faccessat2:return { self->a = 0; }
@@ -34,6 +45,7 @@ END { printa("%s %@d\n", @); trunc(@s, 3); printa("left %p %@d\n", @s); }
 END
 run -s "$TMP/s.d" -c "/usr/bin/python3 $TMP/work.py"
 has "acquire 200"; has "owner 200"; has "release 200"; has "writer 200"; has "writer done 200"
+has "rwlock reader 30"; has "rwlock reader done 30"; has "rwlock writer 20"; has "rwlock writer done 20"
 [ "$(sed -n 's/^namei //p' "$TMP/out")" -ge 50 ] || fail "namei"
 # interrupts take locks, too; whoever takes one releases it
 a=$(sed -n 's/^spins \([0-9]*\)$/\1/p' "$TMP/out") r=$(sed -n 's/^spins released //p' "$TMP/out")
