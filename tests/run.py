@@ -380,6 +380,10 @@ def tree_strangers():
     return set(p.stdout.splitlines())
 
 
+def test_left(name, left, opts):
+    return Result(name, "fail" if left else "pass", "".join(f"  {f}\n" for f in left))
+
+
 def names_done(path):
     """Of a record: the names of the tests that have ended."""
     lines = (l.split(" ", 5) for l in read(path).replace("\r", "").split("\n"))
@@ -411,7 +415,11 @@ def main():
 
     def note(line):
         if opts.record:
-            print(line, file=opts.record, flush=True)
+            opts.record.write(line + "\n")  # at once: tests run in several threads
+            opts.record.flush()
+
+    def counts(r):
+        return r.count if any(r.count) else tuple(int(r.status == s) for s in ("pass", "fail", "skip"))
 
     def one(test):
         name, func, args = test
@@ -422,15 +430,14 @@ def main():
         except Exception as e:  # a broken test is a failure, not the end of the run
             r = Result(name, "fail", f"  {type(e).__name__}: {e}\n")
         r.seconds = time.monotonic() - start
+        note(" ".join(map(str, (r.status, *counts(r), f"{r.seconds:.1f}", r.name))))
         return r
 
     def is_exclusive(test):
         return test[1] is test_e2e and "@@exclusive" in read(test[2][0])[:400]
 
     def report(r):
-        count = r.count if any(r.count) else tuple(int(r.status == s) for s in ("pass", "fail", "skip"))
-        total[:] = [a + b for a, b in zip(total, count)]
-        note(" ".join(map(str, (r.status, *count, f"{r.seconds:.1f}", r.name))))
+        total[:] = [a + b for a, b in zip(total, counts(r))]
         if opts.verbose or r.status != "pass" or r.seconds > 5:
             print(f"{r.status:4} {r.seconds:6.2f}s {r.name}", flush=True)
         if r.detail:
@@ -445,7 +452,7 @@ def main():
         report(one(t))
     if not opts.only:
         left = sorted(tree_strangers() - before)
-        report(Result("tests leave nothing in the tree", "fail" if left else "pass", "".join(f"  {f}\n" for f in left)))
+        report(one(("tests leave nothing in the tree", test_left, (left,))))
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] or not total[0] else 0
 

@@ -64,6 +64,7 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe
 			      struct attachments *ret)
 {
 	const struct place_counter *c = pr->timer->counter;
+	uint32_t group = pr->timer->is_single ? TIMERS_SINGLE : TIMERS_OF(cpu);
 	int event_fd, link_fd;
 	struct err *e;
 
@@ -73,8 +74,8 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe
 				 &link_fd);
 	if (e)
 		return err_wrap(e, "cannot enable '%s' on CPU %" PRIu32, pr->timer->name, cpu);
-	attachments_add(ret, link_fd);
-	attachments_add(ret, event_fd);
+	attachments_add_to(ret, link_fd, group);
+	attachments_add_to(ret, event_fd, group);
 	return NULL;
 }
 
@@ -105,19 +106,32 @@ static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncp
 	return e;
 }
 
+/* The CPUs on which timers of the wanted group can be; for TIMERS_OF() the one CPU. */
+static uint32_t timer_cpus(const struct attach_opts *opts, uint32_t **ret_cpus)
+{
+	bool is_of_cpu = opts->timers > TIMERS_SINGLE;
+	uint32_t n = opts->cpu < 0 && !is_of_cpu ? cpus_online(ret_cpus) : 0;
+
+	if (n)
+		return n;
+	*ret_cpus = xrealloc(*ret_cpus, sizeof(**ret_cpus));
+	if (is_of_cpu)
+		**ret_cpus = opts->timers - TIMERS_OF(0);
+	else
+		**ret_cpus = opts->cpu < 0 ? 0 : (uint32_t)opts->cpu;
+	return 1;
+}
+
 struct err *attach_timers(const struct unit *u, const int *progs, const struct attach_opts *opts,
 			  struct attachments *ret)
 {
 	CLEANUP(free) uint32_t *cpus = NULL;
-	uint32_t ncpus = cpus_online(&cpus);
+	uint32_t ncpus = timer_cpus(opts, &cpus);
 	struct err *e = NULL;
 
-	if (!ncpus) {
-		cpus = xcalloc(1, sizeof(*cpus)); /* CPU 0 alone */
-		ncpus = 1;
-	}
 	for (uint32_t i = 0; i < u->nprobes && !e; i++)
-		e = opts->cpu >= 0 ? attach_one(progs[0], (uint32_t)opts->cpu, &u->probes[i], ret)
-				   : attach_online(progs[0], cpus, ncpus, &u->probes[i], ret);
+		if (!opts->timers ||
+		    u->probes[i].timer->is_single == (opts->timers == TIMERS_SINGLE))
+			e = attach_online(progs[0], cpus, ncpus, &u->probes[i], ret);
 	return e;
 }

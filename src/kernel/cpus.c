@@ -1,6 +1,12 @@
-/* Which CPUs are online. */
+/* Which CPUs are online, and which come and go. */
+#include <linux/filter.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "base/vec.h"
 #include "kernel/kernel.h"
+#include "kernel/uevents.h"
 
 uint32_t cpus_online(uint32_t **ret_cpus)
 {
@@ -20,4 +26,37 @@ uint32_t cpus_online(uint32_t **ret_cpus)
 	}
 	*ret_cpus = cpus;
 	return n;
+}
+
+/* Reports of other objects do not wake the reader: only "onli..." and "offl..." arrive. */
+static struct sock_filter about_cpus[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x6f6e6c69, 1, 0),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x6f66666c, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+	BPF_STMT(BPF_RET | BPF_K, 0),
+};
+
+int cpus_listen(void)
+{
+	struct sock_fprog filter = {ARRAY_LEN(about_cpus), about_cpus};
+	CLEANUP(fd) int fd = uevents_listen();
+
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+	return fd_take(&fd);
+}
+
+bool cpus_next(int fd, struct cpu_event *ret)
+{
+	char text[4096], more;
+	enum uevent got;
+
+	*ret = (struct cpu_event){0};
+	while ((got = uevents_next(fd, text, sizeof(text))) == UEVENT_READ)
+		if (sscanf(text, "online@/devices/system/cpu/cpu%u%c", &ret->cpu, &more) == 1 ||
+		    sscanf(text, "offline@/devices/system/cpu/cpu%u%c", &ret->cpu, &more) == 1)
+			return true;
+	ret->is_lost = true;
+	return got == UEVENT_LOST;
 }

@@ -44,6 +44,16 @@ MUST_CHECK struct err *tracefs_path(const char **ret_path);
  */
 uint32_t cpus_online(uint32_t **ret_cpus);
 
+/* A CPU has come or gone. is_lost: the kernel had no room for some of its reports. */
+struct cpu_event {
+	bool is_lost;
+	uint32_t cpu;
+};
+
+/* Returns a descriptor that is readable when a CPU has come or gone; -1: there is none. */
+int cpus_listen(void);
+bool cpus_next(int fd, struct cpu_event *ret); /* false: there is no other report */
+
 /*
  * Asks the kernel whether it, or a module, has a symbol of the name: 0, ENOENT, or another errno
  * value if it does not tell.

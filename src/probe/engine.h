@@ -80,11 +80,16 @@ struct engine_run {
 	void *aggs;	      /* argument ctx of the functions of engine->aggs */
 };
 
+/* Groups of attached timers: those that fire on one CPU, whichever it is; and those of each CPU. */
+#define TIMERS_SINGLE  1
+#define TIMERS_OF(cpu) ((cpu) + 2)
+
 struct attach_opts {
 	int cpu;	     /* probes fire on this CPU only; -1 = on all */
 	uint32_t max_places; /* how many instructions may be probed at once */
 	bool has_children;   /* children are attached as well: add_child() */
 	uint32_t group;	     /* detach() detaches a group together; 0: attached until the end */
+	uint32_t timers;     /* of a unit of timers: attaches this group only; 0: all of them */
 	/* Set by a signal: attaching may stop, and leave the rest. */
 	const volatile sig_atomic_t *is_interrupted;
 	/* Receives messages for the user, without newline; may be NULL. */

@@ -302,9 +302,9 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 		e = printer_tick(c->printer);
 	later_tend(run, now - HORIZON_NS);
 	c->work_at = now_ns();
+	run_follow_cpus(run, now >= c->status_at);
 	if (!e && now >= c->status_at) {
 		c->status_at = now + (uint64_t)run->opts->val[OPT_statusrate];
-		run_follow_cpus(run);
 		consumer_debug_kept(c);
 		e = consumer_report_drops(c);
 		if (!e)

@@ -1,14 +1,21 @@
 /*
  * Keeps the timers of profile and tick probes on all CPUs, while CPUs come and go.
  *
- * A timer dies with its CPU, and does not come back when the CPU does: after a machine has slept,
- * all CPUs but the first have gone and come. So when the list of CPUs that are online is another
- * one, or time has passed that CLOCK_MONOTONIC does not count, all timers are set anew.
+ * A timer dies with its CPU, and does not come back when the CPU does; nor do the kernel's records
+ * of what processes do there (watch/records.h). The kernel reports which CPU comes and goes, and
+ * the timers of that CPU are set anew. Where it reports nothing, the list of CPUs that are online
+ * is compared now and then. After a machine has slept, all CPUs but the first have gone and come
+ * without a report: then time has passed that CLOCK_MONOTONIC does not count, and all timers are
+ * set anew.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "consume/wait.h"
 #include "session/run.h"
+#include "watch/watch.h"
 
 bool unit_has_timers(const struct session_unit *u)
 {
@@ -28,15 +35,6 @@ static void slept_ns(uint64_t *ret_min, uint64_t *ret_max)
 	boot = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	*ret_min = boot - now_ns();
 	*ret_max = boot - before;
-}
-
-static void online_read(struct cpu_watch *w)
-{
-	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	size_t n = f ? fread(w->online, 1, sizeof(w->online) - 1, f) : 0;
-
-	w->online[n] = 0;
-	w->online[strcspn(w->online, "\n")] = 0;
 }
 
 /*
@@ -69,60 +67,178 @@ static void check_rates(struct run *run, const struct session_unit *u)
 	}
 }
 
-static struct err *timers_attach(struct run *run)
+/* Attaches a group of the timers of all units; 0 = all groups. */
+static struct err *timers_attach(struct run *run, uint32_t group)
 {
-	for (uint32_t i = 0; i < run->units.len; i++) {
-		struct session_unit *u = run->units.data[i];
-		struct err *e =
-			unit_has_timers(u) ? run_attach_unit(run, u, &run->cpu_watch.timers) : NULL;
+	struct attach_opts opts = run_attach_opts(run);
+	struct err *e = NULL;
 
-		if (e)
-			return e;
+	opts.timers = group;
+	for (uint32_t i = 0; i < run->units.len && !e; i++) {
+		struct session_unit *u = run->units.data[i];
+
+		if (unit_has_timers(u))
+			e = run->engine->engine->attach(run->engine, u->loaded, &opts,
+							&run->cpu_watch.timers);
 	}
-	return NULL;
+	return e;
 }
 
 struct err *run_start_timers(struct run *run)
 {
+	struct cpu_watch *w = &run->cpu_watch;
 	uint64_t least;
+	const int *fds;
+	struct err *e;
 
+	w->events_fd = -1;
 	for (uint32_t i = 0; i < run->units.len; i++) {
 		if (!unit_has_timers(run->units.data[i]))
 			continue;
-		run->cpu_watch.is_needed = true;
+		w->has_timers = true;
 		check_rates(run, run->units.data[i]);
 	}
-	if (!run->cpu_watch.is_needed)
+	w->is_needed = w->has_timers || (run->watch && watch_fds(run->watch, &fds));
+	if (!w->is_needed)
 		return NULL;
-	slept_ns(&least, &run->cpu_watch.slept_ns);
-	online_read(&run->cpu_watch);
-	return timers_attach(run);
+	w->events_fd = cpus_listen();
+	e = w->events_fd >= 0 ? waiter_watch(run->waiter, w->events_fd) : NULL;
+	if (e)
+		return e;
+	slept_ns(&least, &w->slept_ns);
+	w->nonline = cpus_online(&w->online);
+	w->single_on = w->nonline ? w->online[0] : 0;
+	return timers_attach(run, 0);
 }
 
-void run_follow_cpus(struct run *run)
+void run_end_timers(struct run *run)
 {
-	struct cpu_watch *w = &run->cpu_watch, now = {.is_needed = true};
-	uint64_t least;
-	bool has_slept, is_other;
+	struct cpu_watch *w = &run->cpu_watch;
+
+	attachments_close(&w->timers);
+	if (w->is_needed && w->events_fd >= 0)
+		(void)close(w->events_fd);
+	free(w->online);
+	*w = (struct cpu_watch){0};
+}
+
+/* ---- CPUs that come and go ------------------------------------------------------------------- */
+
+static bool is_online(const struct cpu_watch *w, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < w->nonline; i++)
+		if (w->online[i] == cpu)
+			return true;
+	return false;
+}
+
+/* Marks the CPUs about which the kernel has reported; true if there is one. */
+static bool changes_hear(const struct run *run, bool *changed)
+{
+	struct cpu_event ev;
+	bool any = false;
+
+	while (run->cpu_watch.events_fd >= 0 && cpus_next(run->cpu_watch.events_fd, &ev)) {
+		for (uint32_t cpu = 0; cpu < run->engine->ncpus; cpu++)
+			changed[cpu] |= ev.is_lost || ev.cpu == cpu;
+		any = true;
+	}
+	return any;
+}
+
+/* Reads the list of CPUs again, and marks those that are new or not there any more. */
+static bool changes_compare(const struct run *run, struct cpu_watch *w, bool *changed)
+{
+	const struct cpu_watch before = *w;
+	bool any = false;
+
+	w->online = NULL;
+	w->nonline = cpus_online(&w->online);
+	if (!w->nonline) { /* the list cannot be read: nothing is known */
+		free(w->online);
+		*w = before;
+		return false;
+	}
+	for (uint32_t cpu = 0; cpu < run->engine->ncpus; cpu++) {
+		bool is_other = is_online(&before, cpu) != is_online(w, cpu);
+
+		changed[cpu] |= is_other;
+		any |= is_other;
+	}
+	free(before.online);
+	return any;
+}
+
+/* Sets the timers of a CPU anew, and the watch of what processes do there. */
+static struct err *cpu_renew(struct run *run, uint32_t cpu)
+{
+	int only = run_cpu(run), fd;
+	const int *fds;
+	struct err *e = NULL;
+
+	attachments_close_group(&run->cpu_watch.timers, TIMERS_OF(cpu));
+	if (!is_online(&run->cpu_watch, cpu))
+		return NULL;
+	if (run->watch && watch_fds(run->watch, &fds)) {
+		e = watch_cpu(run->watch, cpu, &fd);
+		if (!e)
+			e = waiter_listen(run->waiter, fd);
+	}
+	if (!e && (only < 0 || only == (int)cpu))
+		e = timers_attach(run, TIMERS_OF(cpu));
+	if (e && err_get_sys(e) == ENODEV) { /* it has gone again, and the kernel reports that */
+		err_destroy(e);
+		e = NULL;
+	}
+	return e;
+}
+
+static struct err *cpus_renew(struct run *run, const bool *changed)
+{
+	struct cpu_watch *w = &run->cpu_watch;
+	struct err *e = NULL;
+
+	if (w->nonline && changed[w->single_on]) {
+		attachments_close_group(&w->timers, TIMERS_SINGLE);
+		w->single_on = w->online[0];
+		e = timers_attach(run, TIMERS_SINGLE);
+	}
+	for (uint32_t cpu = 0; cpu < run->engine->ncpus && !e; cpu++)
+		if (changed[cpu])
+			e = cpu_renew(run, cpu);
+	return e;
+}
+
+void run_follow_cpus(struct run *run, bool is_check_due)
+{
+	struct cpu_watch *w = &run->cpu_watch;
+	CLEANUP(free) bool *changed = NULL;
+	bool has_slept = false, is_other;
+	uint64_t least, most;
 	struct err *e;
 
 	if (!w->is_needed)
 		return;
+	changed = xcalloc(run->engine->ncpus, sizeof(*changed));
+	is_other = changes_hear(run, changed);
+	if (!is_other && !is_check_due)
+		return;
 	for (uint32_t i = 0; i < run->units.len; i++)
 		if (unit_has_timers(run->units.data[i]))
 			check_rates(run, run->units.data[i]);
-	slept_ns(&least, &now.slept_ns);
-	online_read(&now);
+	slept_ns(&least, &most);
 	has_slept = (int64_t)(least - w->slept_ns) > 0;
-	is_other = strcmp(now.online, w->online) != 0;
+	is_other |= changes_compare(run, w, changed);
 	if (!has_slept && !is_other)
 		return;
-	w->slept_ns = now.slept_ns;
-	memcpy(w->online, now.online, sizeof(w->online));
-	attachments_close(&w->timers);
-	e = timers_attach(run);
-	report_adjusted(run->report, "%s: timers of profile and tick probes %s%s",
-			is_other ? "CPUs have come or gone" : "the machine slept",
-			e ? "cannot be set anew: " : "are set anew", e ? err_text(e) : "");
+	if (has_slept) {
+		w->slept_ns = most;
+		memset(changed, true, run->engine->ncpus * sizeof(*changed));
+	}
+	e = cpus_renew(run, changed);
+	if (w->has_timers || e)
+		report_adjusted(run->report, "%s: timers of profile and tick probes %s%s",
+				is_other ? "CPUs have come or gone" : "the machine slept",
+				e ? "cannot be set anew: " : "are set anew", e ? err_text(e) : "");
 	err_destroy(e);
 }

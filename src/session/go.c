@@ -602,7 +602,7 @@ void run_stop(struct run *run)
 	watch_stop(run->watch);
 	missed_count(run);
 	attachments_close_fast(&run->attachments);
-	attachments_close(&run->cpu_watch.timers);
+	run_end_timers(run);
 }
 
 /* ---- while it runs -------------------------------------------------------------------------- */
@@ -647,7 +647,7 @@ void run_undo(struct run *run)
 	run->watch = NULL;
 	early_end(run);
 	attachments_close(&run->attachments);
-	attachments_close(&run->cpu_watch.timers);
+	run_end_timers(run);
 	for (uint32_t i = 0; i < run->units.len; i++)
 		run_destroy_unit(run, run->units.data[i]);
 	vec_deinit(&run->units);

@@ -81,10 +81,13 @@ struct late_clause {
 
 /* The attached timers, and which CPUs were online when they were attached (cpus.c). */
 struct cpu_watch {
-	struct attachments timers;
-	bool is_needed, is_rate_told;
+	struct attachments timers; /* in groups of CPUs: TIMERS_OF() */
+	bool is_needed, has_timers, is_rate_told;
+	int events_fd;	   /* the kernel's reports about CPUs; -1 = it makes none */
 	uint64_t slept_ns; /* how long the machine was suspended, at most */
-	char online[256];  /* list of online CPUs; only the beginning of a longer list is kept */
+	uint32_t *online;  /* numbers of the CPUs */
+	uint32_t nonline;
+	uint32_t single_on; /* the CPU of the timers of TIMERS_SINGLE */
 };
 
 struct run {
@@ -217,11 +220,13 @@ MUST_CHECK struct err *run_attach_unit(struct run *run, struct session_unit *u,
 int run_cpu(const struct run *run);
 bool unit_has_timers(const struct session_unit *u);
 /*
- * run_start_timers() attaches the units that have timers. run_follow_cpus(), called now and then,
- * attaches them again when CPUs have come or gone.
+ * run_start_timers() attaches the units that have timers. run_follow_cpus() attaches those of CPUs
+ * that have come, or come back, again. It is called often, and is_check_due now and then: a change
+ * that the kernel has not reported is found then. run_end_timers() detaches them.
  */
 MUST_CHECK struct err *run_start_timers(struct run *run);
-void run_follow_cpus(struct run *run);
+void run_follow_cpus(struct run *run, bool is_check_due);
+void run_end_timers(struct run *run);
 /*
  * Before probes fire: starts the watch. It watches all processes when clauses record addresses of
  * processes, and follows the processes that clauses name (later.h).

@@ -25,6 +25,7 @@
 #define ROUNDS	      4	    /* reads of all buffers in one drain, so that a drain ends */
 
 struct cpu_events {
+	uint32_t cpu;
 	int fd;
 	struct perf_event_mmap_page *page; /* data follows it; NULL = not mapped */
 	size_t data_size;
@@ -39,7 +40,7 @@ struct records {
 	const struct subscribers *subs;
 	struct cpu_events *cpus;
 	int *fds;
-	uint32_t n;
+	uint32_t n, cap;
 	size_t page_size;
 	VEC(struct event) events; /* read, not yet applied */
 	VEC(uint8_t) bytes;	  /* the records of events, each 8-aligned */
@@ -277,7 +278,7 @@ static struct err *refused_err(int sys, const char *what)
 	return e;
 }
 
-static struct err *cpu_open(struct records *w, uint32_t cpu)
+static struct err *cpu_open(const struct records *w, uint32_t cpu, struct cpu_events *ret)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -295,23 +296,35 @@ static struct err *cpu_open(struct records *w, uint32_t cpu)
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};
-	struct cpu_events *c = &w->cpus[w->n];
+	CLEANUP(fd) int fd = sys_perf_event_open(&attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	size_t data_size = 0;
 	void *p = MAP_FAILED;
 
-	*c = (struct cpu_events){
-		.fd = sys_perf_event_open(&attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC)};
-	if (c->fd < 0)
+	if (fd < 0)
 		return refused_err(errno, "open");
-	w->fds[w->n++] = c->fd;
 	for (size_t size = DATA_SIZE; p == MAP_FAILED && size >= DATA_SIZE_MIN; size /= 2) {
-		p = sys_mmap(NULL, w->page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd,
-			     0);
-		c->data_size = size;
+		p = sys_mmap(NULL, w->page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		data_size = size;
 	}
 	if (p == MAP_FAILED)
 		return refused_err(errno, "map");
-	c->page = p;
+	*ret = (struct cpu_events){cpu, fd_take(&fd), p, data_size};
 	return NULL;
+}
+
+static void cpu_close(const struct records *w, const struct cpu_events *c)
+{
+	if (c->page)
+		(void)munmap(c->page, w->page_size + c->data_size);
+	if (c->fd >= 0)
+		(void)close(c->fd);
+}
+
+static void cpu_put(struct records *w, uint32_t at, const struct cpu_events *c)
+{
+	w->cpus[at] = *c;
+	w->fds[at] = c->fd;
+	w->n = MAX(w->n, at + 1);
 }
 
 struct err *records_create(const struct subscribers *subs, const int *cpus, uint32_t ncpus,
@@ -322,18 +335,48 @@ struct err *records_create(const struct subscribers *subs, const int *cpus, uint
 
 	*w = (struct records){
 		.subs = subs,
+		.cap = ncpus,
 		.cpus = xcalloc(ncpus, sizeof(*w->cpus)),
 		.fds = xcalloc(ncpus, sizeof(*w->fds)),
 		.page_size = (size_t)sysconf(_SC_PAGESIZE),
 	};
-	for (uint32_t cpu = 0; cpu < ncpus && !e; cpu++)
-		if (cpus[cpu] >= 0)
-			e = cpu_open(w, cpu);
+	for (uint32_t cpu = 0; cpu < ncpus && !e; cpu++) {
+		struct cpu_events c;
+
+		if (cpus[cpu] < 0)
+			continue;
+		e = cpu_open(w, cpu, &c);
+		if (!e)
+			cpu_put(w, w->n, &c);
+	}
 	if (e) {
 		records_destroy(w);
 		return e;
 	}
 	*ret = w;
+	return NULL;
+}
+
+struct err *records_renew(struct records *w, uint32_t cpu, int *ret_fd)
+{
+	struct cpu_events c;
+	uint32_t at = 0;
+	struct err *e;
+
+	while (at < w->n && w->cpus[at].cpu != cpu)
+		at++;
+	if (at == w->cap)
+		return err_new("CPU %u was not there when the watch began", cpu);
+	e = cpu_open(w, cpu, &c);
+	if (e)
+		return e;
+	if (at < w->n) {
+		cpu_read(w, &w->cpus[at]);
+		cpu_close(w, &w->cpus[at]);
+	}
+	cpu_put(w, at, &c);
+	*ret_fd = c.fd;
+	SUBSCRIBERS_TELL(w->subs, WATCH_ALL, lost);
 	return NULL;
 }
 
@@ -356,12 +399,8 @@ void records_destroy(struct records *w)
 {
 	if (!w)
 		return;
-	for (uint32_t i = 0; i < w->n; i++) {
-		if (w->cpus[i].page)
-			(void)munmap(w->cpus[i].page, w->page_size + w->cpus[i].data_size);
-		if (w->cpus[i].fd >= 0)
-			(void)close(w->cpus[i].fd);
-	}
+	for (uint32_t i = 0; i < w->n; i++)
+		cpu_close(w, &w->cpus[i]);
 	vec_deinit(&w->events);
 	vec_deinit(&w->bytes);
 	free(w->cpus);

@@ -22,6 +22,11 @@ struct subscribers;
 MUST_CHECK struct err *records_create(const struct subscribers *subs, const int *cpus,
 				      uint32_t ncpus, struct records **ret);
 /*
+ * A CPU has come online: its event, which died when the CPU went, is opened again. Subscribers are
+ * told that records may have been lost. *ret_fd replaces a descriptor of records_fds().
+ */
+MUST_CHECK struct err *records_renew(struct records *w, uint32_t cpu, int *ret_fd);
+/*
  * For tests: makes records of one CPU from a buffer that the test has filled. The buffer comes
  * from mmap(): a page, then size bytes, a power of two. The result owns it.
  */

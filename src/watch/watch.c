@@ -39,6 +39,11 @@ struct err *watch_all(struct watch *w, const int *cpus, uint32_t ncpus)
 	return records_create(&w->subs, cpus, ncpus, &w->records);
 }
 
+struct err *watch_cpu(struct watch *w, uint32_t cpu, int *ret_fd)
+{
+	return records_renew(w->records, cpu, ret_fd);
+}
+
 void watch_drain(struct watch *w)
 {
 	if (w)

@@ -129,6 +129,11 @@ void watch_subscribe(struct watch *w, const struct watch_subscriber *sub, void *
 
 /* Records what all processes do from now on. cpus[ncpus]: numbers of the CPUs, -1 = offline. */
 MUST_CHECK struct err *watch_all(struct watch *w, const int *cpus, uint32_t ncpus);
+/*
+ * After watch_all(), when a CPU has come online: what it does is recorded from now on, and
+ * subscribers are told that records may have been lost. *ret_fd: as those of watch_fds().
+ */
+MUST_CHECK struct err *watch_cpu(struct watch *w, uint32_t cpu, int *ret_fd);
 /* Reports what was recorded until now to the subscribers. w: NULL is allowed. */
 void watch_drain(struct watch *w);
 /*
