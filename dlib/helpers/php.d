@@ -15,10 +15,22 @@ uint64_t filename;     /* offset in op_array */
 uint64_t opcodes, last; /* the same */
 uint64_t frame, parent; /* offsets in zend_generator */
 uint64_t thrower;       /* the address of the instruction that threw */
+uint64_t script, script_end; /* php_execute_script(), which runs the whole program */
+/* where a PHP frame is the current one, and its execute_ex() has not begun: in zend_init_func_execute_data(),
+ * zend_call_function() and zend_generator_resume() */
+uint64_t set, set_end, called, called_end, resumed, resumed_end;
+/* functions without unwind tables that make and switch stacks of fibers: what jump_fcontext() takes from the
+ * stack pointer, and where it has another stack, and where its return address is in r8 */
+uint64_t make, make_end, jump, jump_end, jump_size, switched, popped;
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
 inline string TEXT[uint64_t s] = ustr(s + 24, WORD[s + 16]);
+/* in attach clauses: behind the first instruction of a function that stores to an offset from a register */
+inline uint64_t STORE[uint64_t f, uint64_t size, string offset] =
+    ubytes(f, size, strjoin("89 ?? ", offset)) ? ubytes(f, size, strjoin("89 ?? ", offset)) + 6 :
+    ubytes(f, size, strjoin("89 ?? 24 ", offset)) ? ubytes(f, size, strjoin("89 ?? 24 ", offset)) + 7 : 0;
 
 dtrace:helper:attach:
 {
@@ -48,6 +60,37 @@ dtrace:helper:attach:
 	last = opcodes - (this->version == 82 || this->version > 83 ? 8 : 4);
 	frame = this->version == 74 ? 64 : 56;
 	parent = frame + 96;
+	script = symaddr("php_execute_script");
+	script_end = script + symsize("php_execute_script");
+
+	this->init = symaddr("zend_init_func_execute_data");
+	set = this->init ? STORE[this->init, symsize("zend_init_func_execute_data"),
+	    this->version == 85 ? "00 02 00 00" : "e8 01 00 00"] : 0;
+	set_end = set ? ubytes(set, 64, "c3") : 0;
+	this->at = symaddr("zend_call_function");
+	this->end = this->at + symsize("zend_call_function");
+	called = 0;
+	while (this->at && !called; 256) {
+		this->at = ubytes(this->at, this->end - this->at, "e8");
+		this->at = this->at ? this->at + 1 : 0;
+		called = this->at && this->at + 4 + *(int *)this->at == this->init ? this->at + 4 : 0;
+	}
+	called_end = called ? ubytes(called, 64, "ff 10") : 0;
+	this->at = symaddr("zend_generator_resume");
+	resumed = this->at ? STORE[this->at, symsize("zend_generator_resume"),
+	    this->version == 85 ? "00 02 00 00" : "e8 01 00 00"] : 0;
+	resumed_end = resumed ? ubytes(resumed, 256, "ff 10") : 0;
+
+	/* "lea -N(%rsp),%rsp"; "mov %rdi,%rsp"; "lea M(%rsp),%rsp" */
+	make = symaddr("make_fcontext");
+	make_end = make ? ubytes(make, 96, "f4") : 0;
+	jump = symaddr("jump_fcontext");
+	if (make && (!make_end || !jump || HALF[jump] != 0x24648d48))
+		make = jump = 0;
+	jump_size = jump ? -(int64_t)*(int8_t *)(jump + 4) : 0;
+	switched = jump ? ubytes(jump, 96, "48 89 fc") + 3 : 0;
+	popped = jump ? ubytes(switched, 96, "48 8d 64 24") + 5 : 0;
+	jump_end = jump ? ubytes(popped, 32, "41 ff e0") : 0;
 }
 
 dtrace:helper:uthread:
@@ -56,10 +99,53 @@ dtrace:helper:uthread:
 	this->leaf = (uint64_t)0;
 }
 
+/*
+ * Which PHP frames follow: those that this execute_ex() runs, or one that will be run by the next one.
+ * All that are left follow what runs the whole program, and code that has no unwind table, as that
+ * of regular expressions: of the native frames behind it none may be found.
+ */
 dtrace:helper:ustack:
-/this->frame && arg0 >= run && arg0 <= run_end/
 {
-	this->is_last = 0;
+	this->is_last = (uint64_t)!(arg0 >= run && arg0 <= run_end);
+	if (arg3 == 0 && (arg0 >= set && arg0 <= set_end || arg0 >= called && arg0 <= called_end ||
+	    arg0 >= resumed && arg0 <= resumed_end))
+		this->is_last = (uint64_t)0;
+	this->is_all = (uint64_t)0;
+	this->is_bare = (uint64_t)arg5;
+}
+
+/* What begins the stack of a fiber is the end of it. */
+dtrace:helper:ustack:
+/make && arg0 >= make && arg0 <= make_end/
+{
+	this->is_bare = (uint64_t)(arg3 > 0);
+	if (arg3 == 0 && arg0 < make_end - 11)
+		unwind(WORD[arg2], arg2 + 8, arg1);
+	else
+		unwind(0, 0, 0);
+}
+
+dtrace:helper:ustack:
+/arg3 == 0 && jump && arg0 >= jump && arg0 <= jump_end/
+{
+	this->is_bare = (uint64_t)0;
+	this->sp = arg2 + (arg0 == jump || arg0 >= popped ? 0 : jump_size);
+	if (arg0 >= popped)
+		unwind(uregs[R_R8], this->sp, arg1);
+	else
+		unwind(WORD[this->sp], this->sp + 8, arg0 >= switched ? WORD[this->sp - 8] : arg1);
+}
+
+dtrace:helper:ustack:
+/this->frame && (this->is_bare || arg0 > script && arg0 <= script_end)/
+{
+	this->is_last = (uint64_t)0;
+	this->is_all = (uint64_t)1;
+}
+
+dtrace:helper:ustack:
+/this->frame && !this->is_last/
+{
 	while (this->frame && !this->is_last; 65536) {
 		this->self = this->frame;
 		this->func = WORD[this->self + 24];
@@ -98,8 +184,8 @@ dtrace:helper:ustack:
 				/* the end of a fiber's stack is marked by a function without a name: the
 				 * one that resumed it follows, its native frames are on another stack */
 				this->outer = this->frame ? WORD[this->frame + 24] : 0;
-				this->is_last = !(this->outer && *(uint8_t *)this->outer == 1 &&
-					!WORD[this->outer + 8]);
+				this->is_last = (uint64_t)!(this->is_all || this->outer &&
+					*(uint8_t *)this->outer == 1 && !WORD[this->outer + 8]);
 				/* A generator that yields from another one is called by a frame without
 				 * function, which has the outermost generator. Those that lie between are
 				 * known by their parents only: from the one that runs to the outermost
@@ -122,7 +208,7 @@ dtrace:helper:ustack:
 						this->above = WORD[this->above + parent];
 					this->below = this->above;
 					this->frame = WORD[this->above + frame];
-					this->is_last = 0;
+					this->is_last = (uint64_t)0;
 				}
 			}
 

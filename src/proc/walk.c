@@ -145,14 +145,15 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 	struct frame_env env = {.space = space};
 	enum walk_end end = WALK_ON;
 	struct frame f = {0};
-	bool is_exact = true;
+	bool is_exact = true, is_bare;
 
 	memcpy(f.regs, regs, sizeof(f.regs));
 	frame_begin(&f);
 	if (f.regs[FRAME_CS] != FRAME_CS_64)
 		return true;
 	f.rule = env_rule(&env, &f);
-	if (RULE_KIND(f.rule) == RULE_NO_TABLE)
+	is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
+	if (is_bare)
 		f.rule = frame_first_rule(&env, &f, false);
 	while (end == WALK_ON) {
 		struct walk_choice c = {0};
@@ -161,7 +162,8 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 		      &(struct walk_frame){.pc = f.pc,
 					   .sp = f.sp,
 					   .bp = f.bp,
-					   .is_exact = is_exact},
+					   .is_exact = is_exact,
+					   .is_bare = is_bare},
 		      f.is_first, &c);
 		if (c.is_over)
 			return false;
@@ -169,6 +171,7 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 			return true;
 		end = c.is_steered ? frame_steer(&env, &f, &c) : frame_step(&env, &f);
 		is_exact = frame_is_exact(&f);
+		is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
 	}
 	return end == WALK_CUT;
 }

@@ -45,6 +45,7 @@ struct walk_frame {
 	 * address behind a call, which may already belong to another function.
 	 */
 	bool is_exact;
+	bool is_bare; /* no unwind table covers pc */
 };
 
 #define WALK_NREGS 21

@@ -179,6 +179,7 @@ static void args_set(struct walk *w, const struct walk_frame *f, bool is_first)
 	w->frame.args[1] = f->bp;
 	w->frame.args[2] = f->sp;
 	w->frame.args[3] = w->nframes ? w->nframes - 1 : 0;
+	w->frame.args[5] = f->is_bare;
 	w->frame.regs = is_first ? w->r->regs : NULL;
 }
 

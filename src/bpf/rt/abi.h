@@ -112,6 +112,7 @@ enum rt_helper_arg {
 	RT_HELPER_SP,
 	RT_HELPER_FRAME,
 	RT_HELPER_THREAD, /* the thread pointer */
+	RT_HELPER_BARE,	  /* 1: no unwind table covers the address */
 	RT_HELPER_NARGS = 10
 };
 

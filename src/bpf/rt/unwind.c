@@ -529,6 +529,7 @@ INLINE void walk_first_rule(struct frame_env *env, struct unwind_work *w)
 		return;
 	}
 	w->f.rule = env_rule(env, &w->f);
+	w->is_bare = RULE_KIND(w->f.rule) == RULE_NO_TABLE;
 	if (RULE_KIND(w->f.rule) == RULE_PENDING || RULE_KIND(w->f.rule) == RULE_NO_TABLE)
 		w->f.rule = rt_unwind_first(env->m);
 }
@@ -591,6 +592,7 @@ INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 	h->regs[HREG_ARGS + RT_HELPER_FP] = w->f.bp;
 	h->regs[HREG_ARGS + RT_HELPER_SP] = w->f.sp;
 	h->regs[HREG_ARGS + RT_HELPER_FRAME] = w->nframes ? w->nframes - 1 : 0;
+	h->regs[HREG_ARGS + RT_HELPER_BARE] = w->is_bare;
 	*(u64 *)&env->m->scratch_top = w->top;
 }
 
@@ -722,6 +724,7 @@ u64 rt_walk_next(struct rt_mach *m)
 		(void)walk32_go(&env, w);
 	else if (w->end == WALK_ON)
 		(void)walk_go(&env, w);
+	w->is_bare = RULE_KIND(w->f.rule) == RULE_NO_TABLE;
 	helper_prepare(&env, w);
 	return w->nframes > n;
 }

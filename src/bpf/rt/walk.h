@@ -21,6 +21,7 @@ struct unwind_work {
 	u64 text_left; /* bytes that are left for the names of frames */
 	u64 top;       /* rt_mach.scratch_top and rt_mach.block as the clause has left them */
 	u64 task;      /* address of the task */
+	u64 is_bare;   /* no unwind table covers the frame's address */
 	/* key: of the address space; tag: the same with the epoch, in keys of MAP_UCACHE */
 	u64 mm, key, tag;
 	/* the mapping found last: */

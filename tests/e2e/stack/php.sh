@@ -239,7 +239,9 @@ command="$php points.php" stacks="$php stacks.php"
 	    break;
 	}'
 
-	# at arbitrary instructions, functions have lines of their own: one that has just begun has no position yet
+	# at arbitrary instructions, functions have lines of their own: one that has just begun has no position yet. Each is called by
+	# what calls it in the program, and the outermost is {main}, also where the native frames end: in what begins the stack of a fiber,
+	# and in code of regular expressions, which has no unwind table.
 	cat >busy.php <<'X'
 <?php
 function one($n) { return $n < 2 ? $n : one($n - 1) + one($n - 2); }
@@ -250,22 +252,48 @@ function four() { $k = new K; $f = $k->m(3); return $f(4); }
 function gen($n) { for ($i = 0; $i < $n; $i++) yield $i => [$i]; }
 function five() { foreach (gen(5) as $v) $w = $v; return $w; }
 function six($n) { try { if ($n) throw new Exception("x"); } catch (Exception $e) { return [$e]; } }
-function all() { one(4); two(3); three(2); four(); five(); six(1); }
+function all() { one(4); two(3); three(2); four(); five(); six(1); seven(); eight(); PHP_VERSION_ID < 80100 or nine(); }
 while (!file_exists("met")) all(); $end = getrusage()["ru_utime.tv_sec"] + 3; while (getrusage()["ru_utime.tv_sec"] < $end) all();
+function seven() { $a = [3, 1, 2, 9, 7]; usort($a, function ($x, $y) { return $x <=> $y; }); return $a; }
+function eight() { return preg_replace_callback('/o(.)*?l/', function ($m) { return $m[0]; }, str_repeat('hello world', 30)); }
+function nine() { $f = new Fiber('within'); $f->start(); while (!$f->isTerminated()) $f->resume(); }
+function within() { for ($i = 0; $i < 3; $i++) Fiber::suspend(one(4)); }
 X
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'profile-4999 /pid == $target/ { @[jstack(30)] = count(); }' -c "$php busy.php" >got.txt 2>errors
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getrusage:entry /pid == $target/ { begun = 1; }
+	    profile-4999 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
+	    profile-4999 /pid == $target && begun/ { @[jstack(100)] = count(); }' -c "$php busy.php" >got.txt 2>errors
 	$php -r '
-	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "K::{closure:K::m():5}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10];
+	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "K::{closure:K::m():5}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10,
+	    "seven" => 12, "{closure:seven():12}" => 12, "eight" => 13, "{closure:eight():13}" => 13, "nine" => 14, "within" => 15, "{closure}" => [12, 13]];
+	$callers = ["one" => ["one", "all", "within"], "two" => ["all"], "three" => ["all"], "four" => ["all"], "five" => ["all"], "six" => ["all"],
+	    "seven" => ["all"], "eight" => ["all"], "nine" => ["all"], "K->m" => ["four"], "K::{closure}" => ["four"],
+	    "K::{closure:K::m():5}" => ["four"], "gen" => ["five"], "usort" => ["seven"], "preg_replace_callback" => ["eight"],
+	    "{closure}" => ["usort", "preg_replace_callback"], "{closure:seven():12}" => ["usort"], "{closure:eight():13}" => ["preg_replace_callback"],
+	    "within" => ["Fiber->start", "Fiber->resume"], "Fiber->start" => ["nine"], "Fiber->resume" => ["nine"], "Fiber::suspend" => ["within"],
+	    "all" => ["{main}"]];
 	preg_match_all("/busy\\.php:(-?\\d+) \\((.*)\\) \\]/", file_get_contents("got.txt"), $found, PREG_SET_ORDER);
 	$seen = $wrong = [];
 	foreach ($found as [, $line, $name]) {
 	    $seen[$name] = 1;
 	    /* the end of the file returns */
-	    if ($name == "{main}" ? $line != 11 && $line != 12 : $line != ($lines[$name] ?? 0))
+	    if ($name == "{main}" ? $line != 11 && $line != 16 : !in_array($line, (array)($lines[$name] ?? 0)))
 	        $wrong[] = "$name:$line";
 	}
-	echo "profile: ", !$wrong && count($seen) == 11 ? "good" : json_encode([$wrong, $seen]), "\n";'
+	$all = $whole = 0;
+	foreach (explode("\n\n", file_get_contents("got.txt")) as $block) {
+	    if (!preg_match("/ ([0-9]+)\n*\$/", $block, $count))
+	        continue;
+	    preg_match_all("/\[ .*? \((.*)\) \]/", $block, $found);
+	    $all += $count[1];
+	    # while it is switched, a fiber has no caller
+	    $whole += in_array(end($found[1]), ["{main}", "within"]) * $count[1];
+	    foreach ($found[1] as $i => $name)
+	        if (isset($found[1][$i + 1], $callers[$name]) && !in_array($found[1][$i + 1], $callers[$name]))
+	            $wrong[] = $name . " called by " . $found[1][$i + 1];
+	}
+	echo "profile: ", !$wrong && count($seen) == (PHP_VERSION_ID < 80100 ? 14 : (PHP_VERSION_ID < 80400 ? 16 : 17)) && $all > 1000 && $whole >= 0.99 * $all ?
+	    "good" : json_encode([$wrong, $seen, $all, $whole]), "\n";'
 
 	# a version that is not known has native frames, and the user is told
 	mkdir unknown
