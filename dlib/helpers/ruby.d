@@ -13,6 +13,7 @@
 #pragma D helper exec "ruby*|libruby*"
 
 uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
+uint64_t main, main_end;   /* ruby_run_node(), which runs the whole program */
 uint64_t module, variable; /* ruby_current_ec; module 0: the address of a global variable */
 uint64_t size;		   /* of a control frame */
 uint64_t lines, nlines;	   /* offsets in the body of an instruction sequence: line entries, their number */
@@ -24,6 +25,8 @@ uint64_t last_operator;	   /* the last id that is an operator and has no kind in
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+/* whether code is an entry of a procedure linkage table (an indirect jump) that leads to rb_vm_exec() */
+inline int LEADS[uint64_t a] = *(uint16_t *)a == 0x25ff && WORD[a + 6 + *(int *)(a + 2)] == exec;
 
 /* objects: the type is in the low 5 bits of the flags */
 inline int ISTYPE[uint64_t o, int type] = o > 0x20 && !(o & 7) && (WORD[o] & 31) == type;
@@ -94,6 +97,9 @@ dtrace:helper:attach:
 	if (!exec || (!module && (this->minor > 27 || !variable)))
 		udecline("a symbol is missing");
 
+	main = symaddr("ruby_run_node");
+	main_end = main + symsize("ruby_run_node");
+
 	/* rb_id2str() has the last operator's id and ends with a jump to a function. One of both compares
 	   the id with the last one of the table, behind which lies the table's array. */
 	symbols = 0;
@@ -131,14 +137,44 @@ dtrace:helper:uthread:
 	}
 }
 
+/* All frames that are left are those of what runs the whole program. */
 dtrace:helper:ustack:
-/this->frame < this->bottom && arg0 >= exec && arg0 <= exec_end/
 {
-	this->is_last = (uint64_t)0;
+	this->is_all = (uint64_t)(main && arg0 > main && arg0 <= main_end);
+	this->is_last = (uint64_t)!(this->is_all || arg0 >= exec && arg0 <= exec_end);
+}
+
+/*
+ * A frame of Ruby that was just made has no native frame of its own yet: it belongs to the function that
+ * is about to call rb_vm_exec(). Those that do follow rb_vm_exec() in memory.
+ */
+dtrace:helper:ustack:
+/arg3 == 0 && this->frame < this->bottom && (arg0 - exec_end < 0x10000 || arg5)/
+{
+	this->env = WORD[this->frame + 32];
+	this->iseq = WORD[this->frame + 16];
+	if (WORD[this->env] & 0x20 && ISIMEMO[this->iseq, 7] &&
+	    WORD[this->frame] - WORD[WORD[this->iseq + 16] + 8] <= 128) {
+		this->code = (uint64_t)arg0;
+		this->is_last = (uint64_t)!LEADS[this->code];
+		while (this->is_last && this->code - arg0 < 128; 128) {
+			if ((*(uint8_t *)this->code & 0xfe) == 0xe8) {
+				this->target = this->code + 5 + *(int *)(this->code + 1);
+				this->is_last = (uint64_t)!(this->target == exec ||
+					this->target - exec + 0x1000000 < 0x2000000 && LEADS[this->target]);
+			}
+			this->code++;
+		}
+	}
+}
+
+dtrace:helper:ustack:
+/this->frame < this->bottom && !this->is_last/
+{
 	while (this->frame < this->bottom && !this->is_last; 65536) {
 		this->env = WORD[this->frame + 32];
 		this->flags = WORD[this->env];
-		this->is_last = this->flags & 0x20;
+		this->is_last = this->is_all ? 0 : this->flags & 0x20;
 		this->label = (uint64_t)0;
 		this->pc = WORD[this->frame];
 		this->iseq = WORD[this->frame + 16];
@@ -220,6 +256,9 @@ dtrace:helper:ustack:
 				this->line = this->index && this->index <= this->count ?
 				    *(int *)(WORD[this->body + lines] + entry * (this->index - 1)) :
 				    this->first;
+				/* before 3.1, instructions that do nothing have line 0 */
+				if (!this->line && this->index > 1)
+					this->line = *(int *)(WORD[this->body + lines] + entry * (this->index - 2));
 				if (ISSTRING[this->path] && ISSTRING[this->label])
 					uframe("@", RSTRING[this->path], ":", this->line, " (", RSTRING[this->label], ")");
 			}

@@ -167,6 +167,49 @@ X
 	$ruby - <<'X'
 noted = File.readlines("noted")
 counts = File.read("got.txt").scan(/^ +(\d+)$/).flatten.map(&:to_i)
-puts "keys: #{counts.size > noted.uniq.size && counts.sum == noted.size + 1 ? 'good' : counts}"
+puts "keys: #{counts.size > noted.uniq.size && counts.sum == noted.size + 1 ? 'good' : [counts.sum, noted.size, noted.uniq.size, counts]}"
+X
+
+	# at arbitrary instructions: each frame is called by what calls it in the program, also one that has just been made and that no
+	# native frame runs yet, and the outermost is <main>, or what a fiber begins with
+	cat >busy.rb <<'X'
+def one(n) n < 2 ? n : one(n - 1) + one(n - 2) end
+def two; [3, 1, 2, 9, 7].sort { |x, y| x <=> y } end
+def three; [3, 1, 2, 9, 7].each_slice(2).map { |x| x } end
+class K; attr_reader :v; def initialize(v) @v = v end; def <=>(other) v <=> other.v end; include Comparable end
+def four; [K.new(1), K.new(3), K.new(2)].sort end
+def five; Fiber.new { one(3) }.resume end
+def six; "hello world".gsub(/o/) { |m| m } end
+def all; one(5); two; three; four; five; six end
+until File.exist?("met"); end; Process.getpgid(0); stop = Process.clock_gettime(2) + 3; while Process.clock_gettime(2) < stop; all end
+X
+	rm -f met
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; }
+	    profile-4999 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
+	    profile-4999 /pid == $target && begun/ { @[jstack(100)] = count(); }' -c "$ruby busy.rb" >got.txt 2>errors
+	$ruby - <<'X'
+callers = { "one" => ["one", "all", "block in five"], "two" => ["all"], "three" => ["all"], "four" => ["all"], "five" => ["all"],
+            "six" => ["all"], "all" => ["<main>"], "sort" => ["two", "four"], "block in two" => ["sort"], "block in three" => ["each", "each_slice"],
+            "each_slice" => ["each", "three"], "<=>" => ["sort", "<=>", "block in two"], "initialize" => ["new"],
+            "new" => ["four", "five"], "gsub" => ["six"], "block in six" => ["gsub"], "resume" => ["five"] }
+lines = { "one" => 1, "two" => 2, "block in two" => 2, "three" => 3, "block in three" => 3, "four" => 5, "five" => 6, "block in five" => 6,
+          "six" => 7, "block in six" => 7, "all" => 8, "<main>" => 9 }
+all = whole = 0
+wrong = []
+seen = {}
+File.read("got.txt").split("\n\n").each do |block|
+  count = block[/^ +(\d+)\s*\z/, 1].to_i
+  found = block.scan(/\[ busy\.rb:(\d+) \((.*)\) \]/)
+  # where a fiber begins and ends, it has no frame of Ruby
+  all += count unless found.empty? && !block.match?(/_start\+|\[cut\]/)
+  whole += count if ["<main>", "block in five"].include?(found.last&.last)
+  found.each_with_index do |(line, name), i|
+    seen[name] = 1
+    wrong << "#{name}:#{line}" if lines[name] && lines[name] != line.to_i
+    wrong << "#{name} called by #{found[i + 1][1]}" if found[i + 1] && callers[name] && !callers[name].include?(found[i + 1][1])
+  end
+end
+good = wrong.empty? && (callers.keys - seen.keys).size < 3 && all > 1000 && whole >= 0.998 * all
+puts "profile: #{good ? 'good' : [wrong.uniq.first(9), callers.keys - seen.keys, all, whole]}"
 X
 } 2>&1
