@@ -15,6 +15,9 @@ void gen_timestamp(struct gen *g)
 
 void gen_comm(struct gen *g, uint32_t off)
 {
+	/* Linux 6.1 leaves the bytes after the name as they were. */
+	em_store_imm(&g->e, 8, R9, (int32_t)off, 0);
+	em_store_imm(&g->e, 8, R9, (int32_t)off + 8, 0);
 	em_addr(&g->e, R1, R9, off);
 	em_imm(&g->e, R2, 16);
 	em_helper(&g->e, BPF_FUNC_get_current_comm);
