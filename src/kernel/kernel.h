@@ -55,10 +55,10 @@ int cpus_listen(void);
 bool cpus_next(int fd, struct cpu_event *ret); /* false: there is no other report */
 
 /*
- * Asks the kernel whether it, or a module, has a symbol of the name: 0, ENOENT, or another errno
- * value if it does not tell.
+ * Asks the kernel for the address of a symbol of its own or, if there is none, of a module: 0,
+ * ENOENT, or another errno value if it does not tell.
  */
-int ksym_ask(const char *name);
+int ksym_ask(const char *name, uint64_t *ret_addr);
 
 /* ---- kernel types (kfield.c): reads /sys/kernel/btf/vmlinux only when called ----------------- */
 

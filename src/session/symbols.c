@@ -6,16 +6,35 @@
 #include "session/compiler.h"
 #include "sym/kallsyms.h"
 
+/* Whether addr, of the first symbol of a name, is in the kernel's code; *ret is that symbol then. */
+static bool is_function_of_kernel(const char *module, uint64_t addr, struct kallsym *ret)
+{
+	uint64_t start, end;
+
+	if (module && *module && strcmp(module, "vmlinux") != 0)
+		return false;
+	if (ksym_ask("_stext", &start) || ksym_ask("_etext", &end))
+		return false;
+	*ret = (struct kallsym){.addr = addr, .type = 't'};
+	return addr >= start && addr < end;
+}
+
+/*
+ * The kernel is asked first, because all lines of /proc/kallsyms up to that of the symbol take some
+ * milliseconds to read. The file says more of modules' symbols and of variables.
+ */
 static struct err *symbol_look_up(const char *module, const char *name, bool *ret_found,
 				  struct kallsym *ret)
 {
-	bool has_data;
+	bool has_data = true;
 	struct err *e = NULL;
+	uint64_t addr;
+	int sys = ksym_ask(name, &addr);
 
-	*ret_found = false;
-	if (ksym_ask(name) == ENOENT)
-		has_data = ksym_ask("init_task") == 0; /* a variable of every kernel */
-	else
+	*ret_found = !sys && is_function_of_kernel(module, addr, ret);
+	if (sys == ENOENT)
+		has_data = ksym_ask("init_task", &addr) == 0; /* a variable of every kernel */
+	else if (!*ret_found)
 		e = kallsyms_find(KALLSYMS_PATH, module, name, ret_found, ret, &has_data);
 	if (!e && !*ret_found && foreign_hint(FOREIGN_SYMBOL, name))
 		e = err_hint(err_new("Unknown symbol name"), "%s",
