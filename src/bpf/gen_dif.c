@@ -221,36 +221,50 @@ static void branch_emit(struct gen *g, const struct dif_at *at, int op, uint32_t
  * from which a program may read: the kernel's loader leaves a call of that function out of the
  * code. A read that fails is 0. What is 0 is therefore read once more by the helper, which says
  * whether it has failed; the verifier follows this way first, and finds it covers the other one.
+ * Guards of the library are trusted to read what is there (struct difo).
  */
+static void load_directly(struct gen *g, const struct dif_at *at, uint32_t size, int dst)
+{
+	ra_loc_load(g, R1, &at->reads[0]);
+	em_imm(&g->e, R2, 0);
+	em_kernel_func(&g->e, feat_read_cast());
+	em_load(&g->e, size, dst, R0, 0);
+}
+
+/* dst = the value that the helper reads, unless nobody wants it; or a fault */
+static void load_by_helper(struct gen *g, const struct dif_at *at, const struct op_gen *op, int dst)
+{
+	struct emitter *e = &g->e;
+
+	ra_loc_load(g, R3, &at->reads[0]);
+	em_imm(e, R2, (uint64_t)op->arg);
+	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
+	em_helper(e, op->is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
+	em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
+	if (at->writes[0].kind != RA_UNUSED)
+		em_load(e, (uint32_t)op->arg, dst, R10, FRAME_TMP);
+}
+
 static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
 	struct emitter *e = &g->e;
 	const struct ra_loc *d = &at->writes[0];
-	uint32_t size = (uint32_t)op->arg;
+	uint32_t size = (uint32_t)op->arg, loaded = em_label(e);
 	int dst = ra_loc_dst(d, R0);
 	bool is_direct = !op->is_user && d->kind != RA_UNUSED && feat_read_cast() != 0;
-	uint32_t loaded = 0;
+	bool is_trusted = is_direct && at->i < at->d->trusted_len;
 
 	if (!op->is_user)
 		at_check_readable(g, at, &at->reads[0], size);
-	if (is_direct) {
-		loaded = em_label(e);
-		ra_loc_load(g, R1, &at->reads[0]);
-		em_imm(e, R2, 0);
-		em_kernel_func(e, feat_read_cast());
-		em_load(e, size, dst, R0, 0);
+	if (is_direct)
+		load_directly(g, at, size, dst);
+	if (is_direct && !is_trusted)
 		em_jmp_imm(e, BPF_JNE, dst, 0, loaded);
-	}
-	ra_loc_load(g, R3, &at->reads[0]);
-	em_imm(e, R2, size);
-	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
-	em_helper(e, op->is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
-	em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
+	if (!is_trusted)
+		load_by_helper(g, at, op, dst);
 	if (d->kind == RA_UNUSED)
 		return;
-	em_load(e, size, dst, R10, FRAME_TMP);
-	if (is_direct)
-		em_here(e, loaded);
+	em_here(e, loaded);
 	if (op->is_signed)
 		em_extend(e, dst, size, true);
 	ra_loc_put(g, d, dst);

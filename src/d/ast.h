@@ -68,6 +68,7 @@ struct expr {
 	type_id type;	/* check: TYPE_NONE before, never after */
 	bool is_lvalue; /* check */
 	bool parens;	/* was written in parentheses */
+	bool is_trusted; /* check: a guard of the system's library (dif.h, trusted_len) */
 	uint16_t height; /* of the subtree; the parser limits it, so that passes may recurse */
 	union {
 		/* EXPR_INT */

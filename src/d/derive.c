@@ -178,9 +178,22 @@ static struct expr *derived_guard(struct check *c, const struct derivation *dv)
 	return expr_is_bad(guard) ? guard : expr_and(c, inner, guard);
 }
 
+/* Whether all guards along a derivation were written by the system's library. */
+static bool guards_are_trusted(const struct derivation *dv)
+{
+	for (; dv; dv = dv->base)
+		if (dv->probe->layer != LAYER_SYSTEM)
+			return false;
+	return true;
+}
+
 struct expr *derived_pred(struct check *c)
 {
-	return c->derived ? derived_guard(c, c->derived) : NULL;
+	struct expr *guard = c->derived ? derived_guard(c, c->derived) : NULL;
+
+	if (guard)
+		guard->is_trusted = guards_are_trusted(c->derived);
+	return guard;
 }
 
 /* ---- walking from a declared probe to placed probes ------------------------------------------ */

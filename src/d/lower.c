@@ -326,6 +326,8 @@ uint32_t lower_value(struct lower *l, struct expr *e)
 		return 0;
 	outer = span_enter(l, e->span);
 	r = lower_node(l, e);
+	if (e->is_trusted)
+		dif_trust(l->b);
 	span_leave(l, outer);
 	return r;
 }

@@ -66,6 +66,8 @@ void lower_branch(struct lower *l, struct expr *e, uint32_t label, bool when)
 	struct span outer = span_enter(l, e->span);
 
 	branch_node(l, e, label, when);
+	if (e->is_trusted)
+		dif_trust(l->b);
 	span_leave(l, outer);
 }
 

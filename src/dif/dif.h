@@ -228,6 +228,12 @@ struct difo {
 	uint32_t vars_len;
 	struct dif_type ret;
 	uint32_t *spans; /* source offset of each instruction (d/source.h), or NULL */
+	/*
+	 * Instructions before this one are the guard of a probe that the system's library
+	 * declares. It reads only what the kernel has given to the probe: what cannot be read
+	 * need not be told from 0, which takes half of the code of a read.
+	 */
+	uint32_t trusted_len;
 };
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -240,6 +246,8 @@ uint32_t dif_emit(struct dif_builder *b, dif_insn insn); /* returns its index */
 void dif_set_span(struct dif_builder *b, uint32_t source_off);
 uint32_t dif_int(struct dif_builder *b, uint64_t value); /* index in the integer table, shared */
 uint32_t dif_str(struct dif_builder *b, const char *s);	 /* offset in the string table, shared */
+/* Makes all instructions so far trusted ones. */
+void dif_trust(struct dif_builder *b);
 /* Notes a use of a variable; uses of one variable are merged into one entry. */
 void dif_note_var(struct dif_builder *b, const struct dif_var *var);
 uint32_t dif_label_create(struct dif_builder *b);

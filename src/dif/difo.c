@@ -210,6 +210,7 @@ struct dif_builder {
 	struct hashmap *int_index; /* value -> &ints[i] as index + 1 */
 	struct strtab *strs;
 	uint32_t span;
+	uint32_t trusted_len;
 	bool has_spans;
 };
 
@@ -234,6 +235,11 @@ void dif_set_span(struct dif_builder *b, uint32_t source_off)
 {
 	b->span = source_off;
 	b->has_spans = true;
+}
+
+void dif_trust(struct dif_builder *b)
+{
+	b->trusted_len = b->code.len;
 }
 
 /*
@@ -344,6 +350,7 @@ struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret)
 	if (b->has_spans)
 		d->spans = to_arena(a, b->spans.data, b->spans.len, sizeof(*b->spans.data));
 	d->ret = ret;
+	d->trusted_len = b->trusted_len;
 	builder_destroy(b);
 	return d;
 }

@@ -1,11 +1,11 @@
 /*
- * Asks the kernel for a symbol, by a program that runs once. Reading /proc/kallsyms to its end takes
- * some 50 ms.
+ * Asks the kernel for a symbol, by a program that runs once. Reading /proc/kallsyms to its end
+ * takes some 50 ms.
  *
  * Facts    Linux v5.16 ("bpf: Add bpf_kallsyms_lookup_name helper"): for programs of type syscall.
- *          The helper knows the symbols of the kernel and of its modules, as /proc/kallsyms does, and
- *          looks at those of the kernel first. What such a program writes to its context is copied
- *          back to attr.test.ctx_in.
+ *          The helper knows the symbols of the kernel and of its modules, as /proc/kallsyms does,
+ *          and looks at those of the kernel first. What such a program writes to its context is
+ *          copied back to attr.test.ctx_in.
  */
 #include "kernel/kernel.h"
 

@@ -6,7 +6,7 @@
 #include "session/compiler.h"
 #include "sym/kallsyms.h"
 
-/* Whether addr, of the first symbol of a name, is in the kernel's code; *ret is that symbol then. */
+/* Whether the first symbol of a name, at addr, is in the code of the kernel: *ret is that one. */
 static bool is_function_of_kernel(const char *module, uint64_t addr, struct kallsym *ret)
 {
 	uint64_t start, end;
