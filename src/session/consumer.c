@@ -8,6 +8,7 @@
 #include "keeper/keeper.h"
 #include "provider/providers.h"
 #include "session/later.h"
+#include "unwind/unwind.h"
 #include "watch/watch.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
@@ -205,11 +206,19 @@ void consumer_undo(struct consumer *c)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/*
+ * While there are many records to print, stacks of processes that no walk has met before, and
+ * frames in files that are new, do not wait for their end.
+ */
+#define RECORDS_A_SERVICE 32
+
 static struct err *record_print(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
 				const struct rt_rec *next)
 {
 	struct consumer *c = ctx;
 
+	if (++c->printed % RECORDS_A_SERVICE == 0)
+		unwinds_serve(c->run->unwinds);
 	if (rec->clause == RT_REC_FAULT)
 		return consumer_report_fault(c, (const struct rt_rec_fault *)rec, cpu);
 	return print_record(c->printer, c->fp, rec, len, cpu, next);
@@ -219,7 +228,8 @@ static struct err *records_consume(struct consumer *c, FILE *fp, uint64_t horizo
 {
 	struct err *e;
 
-	watch_drain(c->run->watch); /* before the records of these processes are read */
+	watch_drain(c->run->watch);	/* before the records of these processes are read */
+	unwinds_serve(c->run->unwinds); /* the symbols of a large file take long to read */
 	c->fp = fp;
 	c->is_snapped = false;
 	e = stream_drain(c->stream, horizon, c->is_ended, record_print, c);

@@ -30,6 +30,7 @@ struct consumer {
 	bool is_ended;			 /* END has fired */
 	FILE *fp;			 /* the output of the dtrace_work() that runs */
 	uint64_t work_at, work_interval; /* last dtrace_work(), and how soon the next is due */
+	uint32_t printed;		 /* records, for RECORDS_A_SERVICE */
 	uint64_t status_at;		 /* when lost records are counted next */
 	uint64_t kept_at;		 /* when the option debug next says what is kept */
 	uint64_t snap_at;		 /* when aggregations may be read again */

@@ -455,6 +455,15 @@ static void pause_run(void *ctx)
 	u->between_at = now_ns() + BETWEEN_NS;
 }
 
+void unwinds_serve(struct unwinds *u)
+{
+	if (!u || u->is_serving)
+		return;
+	u->is_serving = true;
+	(void)ring_buffer__consume(u->ring); /* fails only if on_request() does */
+	u->is_serving = false;
+}
+
 bool unwinds_work(struct unwinds *u, uint64_t deadline)
 {
 	uint64_t now;
@@ -462,9 +471,7 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 	if (!u)
 		return false;
 	for (;;) {
-		u->is_serving = true;
-		(void)ring_buffer__consume(u->ring); /* fails only if on_request() does */
-		u->is_serving = false;
+		unwinds_serve(u);
 		now = now_ns();
 		if (now >= deadline)
 			break;

@@ -52,6 +52,11 @@ void unwinds_scan(struct unwinds *u);
  */
 void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m);
 /*
+ * Serves the requests of the kernel's side that are there, and does nothing else. May be called
+ * while records are consumed. u may be NULL.
+ */
+void unwinds_serve(struct unwinds *u);
+/*
  * Serves requests of the kernel's side, all of them, then files that were queued, until deadline
  * (ns, CLOCK_MONOTONIC). Returns true if some are left. u may be NULL.
  */

@@ -13,27 +13,29 @@ struct segment {
 	uint64_t off, addr, size;
 };
 
-/* A symbol of the table of dynamic symbols, or of the other one. */
+/*
+ * A symbol of the table of dynamic symbols, or of the other one. Large programs have some 200,000
+ * of them with 13 MB of names, and a process is waiting for its helper: so a name is its hash. That
+ * two of 64 bits are the same does not happen unless somebody has made such a file, who could have
+ * chosen the name itself.
+ */
 struct symbol {
-	uint64_t addr, size;
-	uint32_t name; /* offset in the names */
+	uint64_t addr, size, hash;
 	bool is_tls;
 };
 
-/*
- * Large programs have some 200,000 symbols, and a process is waiting for its helper: so names stay
- * where they were read, and a table of hashes finds them.
- */
+/* The table that finds symbols: index of one, plus one; 0: the slot is free. */
 struct slot {
-	uint32_t hash, index; /* index of the symbol, plus one; 0: the slot is free */
+	uint64_t hash;
+	uint32_t index;
 };
+
+#define AHEAD 16 /* memory is asked for so many symbols before it is needed */
 
 struct object {
 	struct arena *arena;
 	struct hashmap *sections; /* name -> struct object_symbol */
 	VEC(struct symbol) symbols;
-	char *names; /* the tables of names, each with a NUL behind it */
-	size_t names_len;
 	struct slot *slots;
 	uint32_t mask; /* number of slots, a power of two, less one */
 	VEC(struct segment) segments;
@@ -41,83 +43,85 @@ struct object {
 	const char *build_id;
 };
 
-static uint32_t name_hash(const char *name)
+/* Eight bytes at a time: mangled names have a hundred and more. */
+static uint64_t name_hash(const char *name, size_t left)
 {
-	uint32_t h = 2166136261u;
+	uint64_t h = 0x9e3779b97f4a7c15ull, word;
 
-	for (; *name; name++)
-		h = (h ^ (uint8_t)*name) * 16777619u;
-	return h;
+	for (; left >= 8; left -= 8, name += 8) {
+		memcpy(&word, name, 8);
+		h = (h ^ word) * 0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+	}
+	word = left;
+	memcpy((char *)&word + 1, name, left);
+	h = (h ^ word) * 0xff51afd7ed558ccdull;
+	return h ^ h >> 29;
 }
 
-/* The slot of the name, or the one where it is to be. */
-static struct slot *slot_find(const struct object *o, const char *name, uint32_t hash)
+/* Returns the slot of a name with this hash, or the one where it is to be. */
+static struct slot *slot_find(const struct object *o, uint64_t hash)
 {
-	for (uint32_t i = hash & o->mask;; i = (i + 1) & o->mask) {
+	for (uint32_t i = (uint32_t)hash & o->mask;; i = (i + 1) & o->mask) {
 		struct slot *s = &o->slots[i];
 
-		if (!s->index || (s->hash == hash &&
-				  strcmp(o->names + o->symbols.data[s->index - 1].name, name) == 0))
+		if (!s->index || s->hash == hash)
 			return s;
 	}
 }
 
-static void symbol_add(struct object *o, const GElf_Sym *sym, size_t base, size_t len)
+/* names: a table of names, which has len bytes. */
+static void symbol_add(struct object *o, const GElf_Sym *sym, const char *names, size_t len)
 {
-	struct symbol new = {sym->st_value, sym->st_size, (uint32_t)(base + sym->st_name),
-			     GELF_ST_TYPE(sym->st_info) == STT_TLS};
 	unsigned type = GELF_ST_TYPE(sym->st_info);
+	struct symbol new = {sym->st_value, sym->st_size, 0, type == STT_TLS};
+	const char *name;
 
-	if (sym->st_shndx == SHN_UNDEF || sym->st_name >= len || !o->names[new.name] ||
-	    type == STT_SECTION || type == STT_FILE || o->symbols.len >= SYMBOLS_MAX)
+	if (sym->st_shndx == SHN_UNDEF || sym->st_name >= len || type == STT_SECTION ||
+	    type == STT_FILE || o->symbols.len >= SYMBOLS_MAX)
 		return;
+	name = names + sym->st_name;
+	if (!*name)
+		return;
+	new.hash = name_hash(name, strnlen(name, len - sym->st_name));
 	vec_push(&o->symbols, new);
-}
-
-/* Copies the table of names to o->names; returns how many bytes it has. */
-static size_t names_read(struct object *o, struct gate_elf *g, uint32_t section)
-{
-	Elf_Scn *scn = elf_getscn(g->elf, section);
-	Elf_Data *data = scn ? gate_data(g, scn) : NULL;
-	size_t len = data && data->d_buf ? data->d_size : 0;
-
-	if (!len || len > UINT32_MAX - o->names_len - 1)
-		return 0;
-	o->names = xrealloc(o->names, o->names_len + len + 1);
-	memcpy(o->names + o->names_len, data->d_buf, len);
-	o->names[o->names_len + len] = '\0';
-	o->names_len += len + 1;
-	return len;
 }
 
 static void symbols_read(struct object *o, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *data = gate_data(g, scn);
-	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0, base = o->names_len;
-	size_t len = n ? names_read(o, g, sh->sh_link) : 0;
+	Elf_Data *data = gate_data(g, scn), *names;
+	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0, len;
+	Elf_Scn *strings = n ? elf_getscn(g->elf, sh->sh_link) : NULL;
 	GElf_Sym sym;
 
+	names = strings ? gate_data(g, strings) : NULL;
+	len = names && names->d_buf ? names->d_size : 0;
 	for (size_t i = 0; i < n && i <= INT32_MAX && len; i++) {
+		if (i + AHEAD < n && gelf_getsym(data, (int)(i + AHEAD), &sym) && sym.st_name < len)
+			__builtin_prefetch((const char *)names->d_buf + sym.st_name);
 		if (!gelf_getsym(data, (int)i, &sym))
 			return;
-		symbol_add(o, &sym, base, len);
+		symbol_add(o, &sym, names->d_buf, len);
 	}
 }
 
-/* Makes the table of hashes. The first symbol of a name counts. */
+/* Makes the table. The first symbol of a name counts. */
 static void symbols_index(struct object *o)
 {
+	uint32_t n = (uint32_t)o->symbols.len;
+
 	o->mask = 15;
-	while (o->mask < 2 * o->symbols.len)
+	while (o->mask < 2 * n)
 		o->mask = 2 * o->mask + 1;
 	o->slots = xcalloc(o->mask + 1, sizeof(*o->slots));
-	for (uint32_t i = 0; i < o->symbols.len; i++) {
-		const char *name = o->names + o->symbols.data[i].name;
-		uint32_t hash = name_hash(name);
-		struct slot *s = slot_find(o, name, hash);
+	for (uint32_t i = 0; i < n; i++) {
+		struct slot *s = slot_find(o, o->symbols.data[i].hash);
 
+		if (i + AHEAD < n)
+			__builtin_prefetch(
+				&o->slots[(uint32_t)o->symbols.data[i + AHEAD].hash & o->mask]);
 		if (!s->index)
-			*s = (struct slot){hash, i + 1};
+			*s = (struct slot){o->symbols.data[i].hash, i + 1};
 	}
 }
 
@@ -219,7 +223,6 @@ void object_destroy(struct object *o)
 	if (!o)
 		return;
 	vec_deinit(&o->symbols);
-	free(o->names);
 	free(o->slots);
 	hashmap_destroy(o->sections);
 	vec_deinit(&o->segments);
@@ -229,7 +232,7 @@ void object_destroy(struct object *o)
 
 bool object_symbol(const struct object *o, const char *name, struct object_symbol *ret)
 {
-	const struct slot *slot = slot_find(o, name, name_hash(name));
+	const struct slot *slot = slot_find(o, name_hash(name, strlen(name)));
 	const struct symbol *s = slot->index ? &o->symbols.data[slot->index - 1] : NULL;
 
 	if (s)
