@@ -11,8 +11,9 @@
 #include "bpf/rt/helper.h"
 #include "kernel/btf_blob.h"
 
-#define HELPER_STRINGS 65536	  /* most names of frames that helpers give */
-#define STRINGS_MAX    (1u << 23) /* most entries for each key field that is a string hash */
+#define HELPER_STRINGS 65536	   /* most names of frames that helpers give */
+#define NAMES_READY    (32u << 20) /* bytes that names may take before the first of them is made */
+#define STRINGS_MAX    (1u << 23)  /* most entries for each key field that is a string hash */
 
 #define UFILES_MAX  16384u
 #define UBLOCKS_MAX (1u << 20)
@@ -173,6 +174,10 @@ static uint32_t keys_strings(const struct key_field *keys, uint32_t nkeys)
 /*
  * The strings of aggregation keys, and names that helpers give to frames. Keys of associative
  * arrays are never read back.
+ *
+ * The memory of names is allocated when the session starts: a new stack in the language of a
+ * program has a dozen new names at once, for each of which the kernel would otherwise fetch memory
+ * in an interrupt of its own, which takes longer than all else that a name needs.
  */
 static struct err *strings_create(struct kmaps *m, const struct layout *l)
 {
@@ -189,6 +194,8 @@ static struct err *strings_create(struct kmaps *m, const struct layout *l)
 		return NULL;
 	s.max_entries = (uint32_t)MIN(n, STRINGS_MAX);
 	s.value_size = (uint32_t)(sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4));
+	if (l->opts.has_helpers && (uint64_t)s.max_entries * s.value_size <= NAMES_READY)
+		s.flags = 0;
 	return map_create(&s, &m->fd[MAP_STRINGS]);
 }
 
