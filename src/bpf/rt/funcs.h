@@ -65,7 +65,7 @@ RT_FUNC(rt_walk_first, 0, 0) /* adds the first frame: 0 if no frame is wanted an
 RT_FUNC(rt_walk_next, 0, 0)  /* 0: there is no further frame */
 RT_FUNC(rt_walk_name, 1, 1)  /* string: the frame's name */
 RT_FUNC(rt_walk_add, 1, 0)   /* word: adds a frame of the language; 0: no more is wanted */
-RT_FUNC(rt_walk_text, 1, 1)  /* string: the word of such a frame, or 0 */
+RT_FUNC(rt_walk_text, 0, 1)  /* the word of such a frame with the machine's text, or 0 */
 RT_FUNC(rt_walk_again, 0, 0) /* adds the words in rt_hwork.again */
 RT_FUNC(rt_walk_end, 0, 0)   /* bytes written */
 RT_FUNC(rt_helper_run, 0, 0) /* the helper machine: walks the stack */
@@ -74,10 +74,13 @@ RT_FUNC(rt_helper_load, 2, 1) /* address, operand c of HOP_LOAD: the word */
 RT_FUNC(rt_helper_rare, 2, 1) /* instruction, its operand b: the result */
 RT_FUNC(rt_helper_cost, 1, 0) /* subroutine of D: counts the instructions that it takes */
 RT_FUNC(rt_helper_popcount, 1, 0)
-RT_FUNC(rt_helper_fault, 0, 0)	/* ends the clauses of the frame */
-RT_FUNC(rt_helper_spent, 0, 0)	/* the same: the walk has used up its instructions */
-RT_FUNC(rt_helper_text, 3, 1)	/* user address, characters, bytes of each: the string */
-RT_FUNC(rt_helper_scan, 1, 1)	/* subroutine that decodes a table: its value */
+RT_FUNC(rt_helper_fault, 0, 0) /* ends the clauses of the frame */
+RT_FUNC(rt_helper_spent, 0, 0) /* the same: the walk has used up its instructions */
+RT_FUNC(rt_helper_text, 3, 1)  /* user address, characters, bytes of each: the string */
+RT_FUNC(rt_helper_bytes, 3, 0) /* offset in scratch value, user address, bytes: 1: reads them */
+RT_FUNC(rt_helper_ascii, 2, 0) /* offset in scratch value, bytes: 1 if they are ASCII without NUL */
+RT_FUNC(rt_helper_copy, 2, 0)  /* offset in scratch value, string: 1 + its length; 0: not copied */
+RT_FUNC(rt_helper_scan, 1, 1)  /* subroutine that decodes a table: its value */
 RT_FUNC(rt_helper_search, 0, 1) /* ubsearch() */
 RT_FUNC(rt_helper_put, 2, 0)	/* number of a global variable, its value */
 RT_FUNC(rt_helper_memo, 1, 0)	/* 0: ucached(), 1: uknown() */

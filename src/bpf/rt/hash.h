@@ -74,3 +74,20 @@ INLINE u64 text_hash(char *p, u64 n)
 	loop_run((n + BLOCK - 1) / BLOCK, hash_text_step, p);
 	return hash_end(w->h, n);
 }
+
+/*
+ * The same for a text of at most 255 bytes elsewhere, which has room for BLOCK bytes behind it.
+ */
+INLINE u64 text_hash_short(char *text, u64 n)
+{
+	u64 *end = (u64 *)(text + n), h = cfg.hash_seed;
+
+	end[0] = end[1] = end[2] = end[3] = 0;
+#pragma clang loop unroll(disable)
+	for (u32 at = 0; at < 256; at += BLOCK) {
+		h = hash_block(h, (u64 *)(text + at));
+		if (at + BLOCK >= n)
+			break;
+	}
+	return hash_end(h, n);
+}

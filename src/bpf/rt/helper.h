@@ -116,7 +116,7 @@ struct rt_hmemo {
 };
 
 /* Memory of the process is read by lines, which are kept during the walk. */
-#define RT_HELPER_LINE_SHIFT 7
+#define RT_HELPER_LINE_SHIFT 8
 #define RT_HELPER_LINE	     (1u << RT_HELPER_LINE_SHIFT)
 #define RT_HELPER_LINES	     64u
 
@@ -144,10 +144,12 @@ struct rt_hwork {
 	u64 push[RT_HELPER_PUSHES];
 	u64 loops[RT_HELPER_LOOPS];
 	/* state of table and string subroutines */
-	u64 t[9];
+	u64 t[10];
+	u32 unused;
+	u32 name_len; /* with text: a struct rt_keystr */
 	char text[2 * RT_HELPER_STRSIZE];
 	char strings[RT_HELPER_STRINGS + 1][RT_HELPER_STRSIZE];
 	u64 tags[RT_HELPER_LINES]; /* 1 + number of the line; 0: there is none */
-	char lines[RT_HELPER_LINES * RT_HELPER_LINE + 8];
+	char lines[(RT_HELPER_LINES + 1) * RT_HELPER_LINE + 8]; /* one more for the verifier */
 };
-#define RT_HWORK_SIZE 14656
+#define RT_HWORK_SIZE 23168

@@ -46,15 +46,14 @@ INLINE u64 word_load(struct rt_mach *m, struct rt_hwork *h, u64 addr, u32 size)
 }
 
 /*
- * Loads up to 8 bytes of the process from the line that they lie in, which is read if it was not
- * read before in this walk. False: they must be read otherwise.
+ * Finds the line that the address of the process lies in, which is read if it was not read before
+ * in this walk. *ret_at becomes the offset of the address in h->lines, at most that of the last
+ * line's end. False: there is no such memory.
  */
-INLINE u64 line_load(struct rt_hwork *h, u64 addr, u32 size, u64 *ret)
+INLINE u64 line_find(struct rt_hwork *h, u64 addr, u64 *ret_at)
 {
 	u64 slot = addr / RT_HELPER_LINE, tag = slot + 1, at = addr % RT_HELPER_LINE;
 
-	if (!IS_USER(addr) || at + size > RT_HELPER_LINE)
-		return 0;
 	slot &= RT_HELPER_LINES - 1;
 	OPAQUE(slot);
 	slot &= RT_HELPER_LINES - 1;
@@ -67,7 +66,18 @@ INLINE u64 line_load(struct rt_hwork *h, u64 addr, u32 size, u64 *ret)
 	/* clang makes a | of the sum if it knows the bits; Linux 6.1 forgets the bounds of that */
 	slot *= RT_HELPER_LINE;
 	OPAQUE(slot);
-	at += slot;
+	*ret_at = at + slot;
+	return 1;
+}
+
+/* Loads up to 8 bytes of the process from their line. False: they must be read otherwise. */
+INLINE u64 line_load(struct rt_hwork *h, u64 addr, u32 size, u64 *ret)
+{
+	u64 at;
+
+	if (!IS_USER(addr) || addr % RT_HELPER_LINE + size > RT_HELPER_LINE ||
+	    !line_find(h, addr, &at))
+		return 0;
 	*ret = *(u64 *)(h->lines + at);
 	return 1;
 }

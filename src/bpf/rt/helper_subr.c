@@ -7,9 +7,9 @@
 #include "bpf/rt/helper_memory.h"
 
 /* Words of rt_hwork.t while a table is searched or decoded. */
-enum { T_KIND, T_POS, T_LEN, T_FIRST, T_SECOND, T_PART, T_ACC, T_SHIFT, T_LINE };
+enum { T_KIND, T_POS, T_LEN, T_FIRST, T_SECOND, T_PART, T_ACC, T_SHIFT, T_LINE, T_CHUNK };
 
-#define CHUNK	  128			/* bytes of a table that are read at once */
+#define CHUNK	  128			/* bytes of a text that are read at once */
 #define TABLE_MAX 65536			/* bytes of a table at most */
 #define NO_LINE	  0xffffffff80000000ull /* the code has no line */
 
@@ -211,28 +211,24 @@ static long newlines_step(u64 i, void *ctx)
 	return h->t[T_POS] >= h->t[T_LEN];
 }
 
+/* T_CHUNK: the offset in h->lines of the byte at T_POS. */
 static long table_step(u64 i, void *ctx)
 {
 	struct rt_hwork *h = HELPER(((struct loop *)ctx)->p);
-	u64 pos = h->t[T_POS], left = h->t[T_LEN] - pos;
-	u8 *chunk = (u8 *)h->strings[RT_HELPER_STRINGS];
+	u64 pos = h->t[T_POS], addr = h->push[0] + pos, at = h->t[T_CHUNK];
 
 	if (pos >= h->t[T_LEN])
 		return 1;
-	if (pos % CHUNK == 0 && !READ_USER(chunk, CHUNK, h->push[0] + pos)) {
-		left = left > CHUNK ? CHUNK : left;
-		OPAQUE(left);
-		left = (left - 1) & (CHUNK - 1);
-		if (!READ_USER(chunk, left + 1, h->push[0] + pos)) {
-			h->t[T_KIND] = 0;
-			return 1;
-		}
+	if ((!pos || addr % RT_HELPER_LINE == 0) && (!IS_USER(addr) || !line_find(h, addr, &at))) {
+		h->t[T_KIND] = 0;
+		return 1;
 	}
 	h->t[T_POS] = pos + 1;
-	pos &= CHUNK - 1;
-	OPAQUE(pos);
-	pos &= CHUNK - 1;
-	return table_byte(h, chunk[pos]) != 0;
+	h->t[T_CHUNK] = at + 1;
+	OPAQUE(at);
+	if (at >= sizeof(h->lines))
+		return 1;
+	return table_byte(h, ((u8 *)h->lines)[at]) != 0;
 }
 
 NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
@@ -311,30 +307,117 @@ NOINLINE u64 rt_helper_search(struct rt_mach *m)
 	return h->t[2] ? fault(m, FAULT_BADADDR, h->t[3]) : h->t[0] - 1;
 }
 
+/*
+ * Reads n bytes of the process, at most RT_HELPER_STRSIZE, to an offset of the firing's scratch
+ * value; some behind them may be written, too. 0: there is no such memory.
+ */
+NOINLINE u64 rt_helper_bytes(struct rt_mach *m, u64 to, u64 addr, u64 n)
+{
+	char *p = m ? slot_of(m) : NULL;
+	u64 at;
+
+	OPAQUE(to);
+	OPAQUE(n);
+	if (!p || to > cfg.scratch_stride - RT_HELPER_STRSIZE - 8 || n > RT_HELPER_STRSIZE)
+		return 0;
+	if (!IS_USER(addr) || addr % RT_HELPER_LINE + n > RT_HELPER_LINE ||
+	    !line_find(HELPER(p), addr, &at))
+		return READ_USER(p + to, n, addr);
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HELPER_STRSIZE; i += 8) {
+		if (i >= n)
+			break;
+		*(u64 *)(p + to + i) = *(u64 *)(HELPER(p)->lines + at + i);
+	}
+	return 1;
+}
+
+/* True if n bytes in the scratch value are characters of ASCII, and none of them is NUL. */
+NOINLINE u64 rt_helper_ascii(struct rt_mach *m, u64 at, u64 n)
+{
+	char *p = m ? slot_of(m) : NULL;
+	u64 bad = 0, x = 0;
+
+	OPAQUE(at);
+	if (!p || at > cfg.scratch_stride - RT_HELPER_STRSIZE)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HELPER_STRSIZE; i += 8) {
+		if (i >= n)
+			break;
+		bad |= x;
+		x = *(u64 *)(p + at + i);
+		x = (x | (x - BYTES(1))) & BYTES(0x80);
+	}
+	if (n & 7)
+		x &= (1ull << 8 * (n & 7)) - 1;
+	return !(bad | x);
+}
+
+/* Copies a string in words, at most RT_HELPER_STRSIZE - 1 bytes of it; returns 1 + its length. */
+INLINE u64 words_copy(char *to, const char *from)
+{
+	u64 x;
+
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HELPER_STRSIZE; i += 8) {
+		x = *(const u64 *)(from + i);
+		*(u64 *)(to + i) = x;
+		x = zero_bytes(x);
+		if (x)
+			return 1 + i + zero_first(x);
+	}
+	to[RT_HELPER_STRSIZE - 1] = 0;
+	return RT_HELPER_STRSIZE;
+}
+
+/*
+ * Copies a string of the program or of scratch memory to an offset of the firing's scratch value;
+ * some behind it are written, too. Returns 1 + its length; 0: it is elsewhere.
+ */
+NOINLINE u64 rt_helper_copy(struct rt_mach *m, u64 to, u64 from)
+{
+	char *p = m ? slot_of(m) : NULL;
+	u64 at, word;
+
+	OPAQUE(to);
+	if (!p || to > cfg.scratch_stride - RT_HELPER_STRSIZE - 8)
+		return 0;
+	at = from - m->scratch;
+	word = (from - HELPER(p)->code) / 8;
+	OPAQUE(at);
+	if (at <= cfg.scratch_stride - RT_HELPER_STRSIZE - 8)
+		return words_copy(p + to, p + at);
+	OPAQUE(word);
+	if (word >= RT_HCODE - RT_HELPER_STRSIZE / 8 || (from & 7))
+		return 0;
+	return words_copy(p + to, (const char *)&val_hcode[word]);
+}
+
 /* uhash(): a hash of the bytes, in words of which the last is filled with zeros. */
 NOINLINE u64 rt_helper_hash(struct rt_mach *m)
 {
-	char *p = m ? slot_of(m) : NULL;
-	struct rt_hwork *h;
-	u64 len, sum, *words;
+	struct rt_hwork *h = helper_of(m);
+	u64 len, sum, left, *words;
 
-	if (!p)
+	if (!h)
 		return 0;
-	h = HELPER(p);
 	words = (u64 *)h->strings[RT_HELPER_STRINGS];
 	len = h->push[1];
 	if (len > RT_HELPER_STRSIZE)
 		len = RT_HELPER_STRSIZE;
-	OPAQUE(len);
-	if (!len || len > RT_HELPER_STRSIZE)
+	if (!len)
 		return 0;
-	if (len & 7) /* a read that fails zeroes what it was to fill */
-		(void)READ_USER(words, RT_HELPER_STRSIZE, 1ull << 63);
-	OPAQUE(len);
-	if (len > RT_HELPER_STRSIZE)
-		return 0;
-	if (!READ_USER(words, len, h->push[0]))
+	if (!rt_helper_bytes(m,
+			     cfg.helper_off + offsetof(struct rt_hwork, strings) +
+				     RT_HELPER_STRINGS * RT_HELPER_STRSIZE,
+			     h->push[0], len))
 		return fault(m, FAULT_BADADDR, h->push[0]);
+	if (len & 7) {
+		left = len / 8 & (RT_HELPER_STRSIZE / 8 - 1);
+		OPAQUE(left);
+		words[left & (RT_HELPER_STRSIZE / 8 - 1)] &= (1ull << 8 * (len & 7)) - 1;
+	}
 	sum = len;
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < RT_HELPER_STRSIZE / 8; i++) {
@@ -420,38 +503,51 @@ static long char_step(u64 i, void *ctx)
 	return char_put(p, h, c);
 }
 
+/* Writes n characters of the process as UTF-8 to the top of scratch memory; returns the length. */
+INLINE s64 chars_read(struct rt_hwork *h, char *p, u64 top, u64 addr, u64 n, u64 width)
+{
+	h->t[0] = width;
+	h->t[1] = h->t[2] = h->t[4] = h->t[7] = 0;
+	h->t[3] = top;
+	h->t[5] = addr;
+	h->t[6] = n;
+	loop_run(n, char_step, p);
+	h->fuel -= n / 2;
+	return h->t[7] ? -1 : (s64)h->t[2];
+}
+
 NOINLINE u64 rt_helper_text(struct rt_mach *m, u64 addr, u64 len, u64 width)
 {
 	char *p = m ? slot_of(m) : NULL;
 	struct rt_hwork *h;
-	u64 top, n;
+	u64 top, n, is_whole = 0;
 
 	if (!p || !scratch_top(m, &top))
 		return 0;
 	h = HELPER(p);
-	n = len < cfg.strsize - 1 ? len : cfg.strsize - 1;
-	if (width == 0) { /* the bytes as they are */
-		OPAQUE(n);
-		if (n > cfg.strsize - 1)
-			return 0;
-		if (!READ_USER(p + top, n, addr))
-			return fault(m, FAULT_BADADDR, addr);
-		p[top + n] = 0;
-	} else {
-		h->t[0] = width;
-		h->t[1] = h->t[2] = h->t[4] = h->t[7] = 0;
-		h->t[3] = top;
-		h->t[5] = addr;
-		h->t[6] = n;
-		loop_run(n, char_step, p);
-		h->fuel -= n / 2;
-		if (h->t[7])
-			return fault(m, FAULT_BADADDR, addr);
-		n = h->t[2];
-		if (n > cfg.strsize - 1)
-			return 0;
-		p[top + n] = 0;
+	n = MIN(len, (u64)cfg.strsize - 1);
+	OPAQUE(n);
+	if (n > cfg.strsize - 1)
+		return 0;
+	if (width <= 1 && n <= RT_HELPER_STRSIZE) {
+		is_whole = rt_helper_bytes(m, top, addr, n) &&
+			   (width == 0 || rt_helper_ascii(m, top, n));
+	} else if (width == 0) {
+		is_whole = READ_USER(p + top, n, addr);
 	}
+	if (!is_whole) {
+		s64 got = width ? chars_read(h, p, top, addr, n, width) : -1;
+
+		n = got;
+		if (got < 0)
+			return fault(m, FAULT_BADADDR, addr);
+	} else if (width) {
+		h->fuel -= n / 2;
+	}
+	OPAQUE(n);
+	if (n > cfg.strsize - 1)
+		return 0;
+	p[top + n] = 0;
 	return string_take(m, top) ? m->scratch + top : 0;
 }
 
@@ -459,7 +555,7 @@ NOINLINE u64 rt_helper_add(struct rt_mach *m, u64 v, u64 is_string)
 {
 	char *p = m ? slot_of(m) : NULL;
 	struct rt_hwork *h;
-	u64 len;
+	u64 len, done;
 	long n;
 
 	if (!p)
@@ -470,6 +566,11 @@ NOINLINE u64 rt_helper_add(struct rt_mach *m, u64 v, u64 is_string)
 	len = h->text_len;
 	if (m->fault.kind || len > RT_HELPER_STRSIZE - 1)
 		return 0;
+	done = rt_helper_copy(m, cfg.helper_off + offsetof(struct rt_hwork, text) + len, v);
+	if (done) {
+		h->text_len = len + done - 1;
+		return 0;
+	}
 	n = IS_USER(v) ? bpf_probe_read_user_str(h->text + len, RT_HELPER_STRSIZE, v)
 		       : bpf_probe_read_kernel_str(h->text + len, RT_HELPER_STRSIZE, v);
 	if (n < 1)
@@ -501,8 +602,9 @@ NOINLINE u64 rt_helper_frame(struct rt_mach *m)
 		return 0;
 	h = HELPER(p);
 	h->text[RT_HELPER_STRSIZE - 1] = 0;
+	h->text_len = MIN(h->text_len, RT_HELPER_STRSIZE - 1);
+	word = rt_walk_text(m);
 	h->text_len = 0;
-	word = rt_walk_text(m, m->scratch + cfg.helper_off + offsetof(struct rt_hwork, text));
 	*(u64 *)&m->scratch_top = WALK(p)->top; /* frees the strings of which the text was made */
 	word |= word ? RT_USTACK_LANG : 0;
 	if (word && h->memo) {

@@ -245,3 +245,10 @@ INLINE u64 zero_bytes(u64 w)
 {
 	return (w - BYTES(1)) & ~w & BYTES(0x80);
 }
+
+/* The number of the first zero byte of a word, of which zero_bytes() has said x; not 0. */
+INLINE u64 zero_first(u64 x)
+{
+	x = ((x & -x) >> 7) - 1;
+	return (x & BYTES(1)) * BYTES(1) >> 56;
+}

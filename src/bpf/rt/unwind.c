@@ -729,9 +729,18 @@ u64 rt_walk_next(struct rt_mach *m)
 	return w->nframes > n;
 }
 
+/* Stores the text in MAP_STRINGS, as the strings of keys are; 0 if there is no room. */
+INLINE u64 name_add(u64 word, const struct rt_keystr *ks)
+{
+	if (bpf_map_update_elem(&map_strings, &word, ks, BPF_NOEXIST) == 0)
+		return word;
+	/* BPF_NOEXIST fails if another CPU has added the string since it was looked up. */
+	return bpf_map_lookup_elem(&map_strings, &word) ? word : 0;
+}
+
 /*
- * Stores the text once in MAP_STRINGS, as the strings of keys are, under a hash of its content; the
- * hash is the word.
+ * Stores the text once in MAP_STRINGS under a hash of its content; the hash is the word. The text
+ * is also in cfg.text_a.
  */
 INLINE u64 name_word(char *scratch, u64 text, u64 n)
 {
@@ -743,10 +752,7 @@ INLINE u64 name_word(char *scratch, u64 text, u64 n)
 	if (bpf_probe_read_kernel_str(ks->data, cfg.strsize, text) < 1)
 		return 0;
 	ks->len = n;
-	if (bpf_map_update_elem(&map_strings, &word, ks, BPF_NOEXIST) == 0)
-		return word;
-	/* BPF_NOEXIST fails if another CPU has added the string since the lookup above. */
-	return bpf_map_lookup_elem(&map_strings, &word) ? word : 0;
+	return name_add(word, ks);
 }
 
 /* Counts a name that found no room. */
@@ -831,19 +837,37 @@ u64 rt_walk_add(struct rt_mach *m, u64 word)
 	return w->nframes < w->max && word_add(&env, w, word | RT_USTACK_LANG);
 }
 
-/* Returns the word of a frame of the language with this text; 0: it found no room. */
-u64 rt_walk_text(struct rt_mach *m, u64 text)
+/*
+ * Returns the word of a frame of the language with the text of the helper machine, which has less
+ * than RT_HELPER_STRSIZE bytes; 0: it is empty, or found no room.
+ */
+u64 rt_walk_text(struct rt_mach *m)
 {
 	struct frame_env env;
-	u64 word;
-	s64 n;
+	struct rt_hwork *h;
+	u64 word, n;
 
 	if (!env_fill(&env, m))
 		return 0;
-	n = text_read(m, env.scratch + cfg.text_a, text);
-	if (n <= 0)
+	h = HELPER(env.scratch);
+	if (cfg.strsize > RT_HELPER_STRSIZE) { /* an entry of the map is longer than this text */
+		u64 text = m->scratch + cfg.helper_off + __builtin_offsetof(struct rt_hwork, text);
+		s64 len = text_read(m, env.scratch + cfg.text_a, text);
+
+		if (len <= 0)
+			return 0;
+		word = name_word(env.scratch, text, len);
+		return word ? word : name_drop(m);
+	}
+	n = MIN(h->text_len, (u64)cfg.strsize - 1);
+	OPAQUE(n);
+	if (!n || n > RT_HELPER_STRSIZE - 1)
 		return 0;
-	word = name_word(env.scratch, text, n);
+	word = text_hash_short(h->text, n) >> 3 | RT_USTACK_NAME;
+	if (bpf_map_lookup_elem(&map_strings, &word))
+		return word;
+	h->name_len = n;
+	word = name_add(word, (const struct rt_keystr *)&h->name_len);
 	return word ? word : name_drop(m);
 }
 
