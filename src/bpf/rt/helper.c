@@ -182,6 +182,9 @@ INLINE u64 call_other(struct rt_mach *m, struct rt_hwork *h, u32 subr)
 	}
 }
 
+/* Where a string of h->strings is in the firing's scratch value. */
+#define STRING_OFF(k) (cfg.helper_off + offsetof(struct rt_hwork, strings) + (k)*RT_HELPER_STRSIZE)
+
 /* Copies a string to the place of a clause-local variable. */
 INLINE void local_put_string(struct rt_mach *m, struct rt_hwork *h, u32 slot, u64 from)
 {
@@ -194,7 +197,9 @@ INLINE void local_put_string(struct rt_mach *m, struct rt_hwork *h, u32 slot, u6
 	h->regs[HREG_LOCALS + k] = 0;
 	if (!from)
 		return;
-	if (bpf_probe_read_kernel_str(to, RT_HELPER_STRSIZE, from) < 0)
+	if (rt_helper_copy(m, STRING_OFF(k), from))
+		h->regs[HREG_LOCALS + k] = (u64)to;
+	else if (bpf_probe_read_kernel_str(to, RT_HELPER_STRSIZE, from) < 0)
 		fault(m, FAULT_BADADDR, from);
 	else
 		h->regs[HREG_LOCALS + k] = (u64)to;

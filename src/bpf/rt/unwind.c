@@ -765,28 +765,56 @@ INLINE u64 name_drop(struct rt_mach *m)
 	return 0;
 }
 
+/* The same of a text of n bytes in h->text, which cfg.strsize has room for. */
+INLINE u64 name_word_made(struct rt_hwork *h, u64 n)
+{
+	u64 word = text_hash_short(h->text, n) >> 3 | RT_USTACK_NAME;
+
+	if (bpf_map_lookup_elem(&map_strings, &word))
+		return word;
+	h->name_len = n;
+	return name_add(word, (const struct rt_keystr *)&h->name_len);
+}
+
+/* Records the word of the present frame's name, which has n bytes. */
+INLINE u64 name_put(struct frame_env *env, struct unwind_work *w, u64 word, u64 n)
+{
+	if (!word || !word_put(env, w, word))
+		return 0;
+	w->text_left -= n + 1;
+	words_note(HELPER(env->scratch), word);
+	return 1;
+}
+
 /* Records the name of the present frame; an empty name is not recorded. */
 u64 rt_walk_name(struct rt_mach *m, u64 text)
 {
+	u64 to = cfg.helper_off + __builtin_offsetof(struct rt_hwork, text), word = 0;
 	struct frame_env env;
 	struct unwind_work *w;
-	s64 n;
+	s64 n = 0;
 
 	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
-	n = text_read(m, env.scratch + cfg.text_a, text);
-	if (n <= 0)
-		return 0;
-	if ((u64)n < w->text_left) {
-		u64 word = name_word(env.scratch, text, n);
-
-		if (word && word_put(&env, w, word)) {
-			w->text_left -= n + 1;
-			words_note(HELPER(env.scratch), word);
-			return 1;
-		}
+	if (cfg.strsize == RT_HELPER_STRSIZE)
+		n = rt_helper_copy(m, to, text);
+	if (n > 0 && n <= RT_HELPER_STRSIZE) {
+		n--;
+		OPAQUE(n);
+		if (!n)
+			return 0;
+		if ((u64)n < w->text_left)
+			word = name_word_made(HELPER(env.scratch), n & (RT_HELPER_STRSIZE - 1));
+	} else {
+		n = text_read(m, env.scratch + cfg.text_a, text);
+		if (n <= 0)
+			return 0;
+		if ((u64)n < w->text_left)
+			word = name_word(env.scratch, text, n);
 	}
+	if (name_put(&env, w, word, n))
+		return 1;
 	HELPER(env.scratch)->known = 0;
 	return name_drop(m);
 }
@@ -863,11 +891,7 @@ u64 rt_walk_text(struct rt_mach *m)
 	OPAQUE(n);
 	if (!n || n > RT_HELPER_STRSIZE - 1)
 		return 0;
-	word = text_hash_short(h->text, n) >> 3 | RT_USTACK_NAME;
-	if (bpf_map_lookup_elem(&map_strings, &word))
-		return word;
-	h->name_len = n;
-	word = name_add(word, (const struct rt_keystr *)&h->name_len);
+	word = name_word_made(h, n);
 	return word ? word : name_drop(m);
 }
 
