@@ -128,7 +128,10 @@ for (let i = 0; i < 30000; i++) {
 	rounds(i % 5);
 }
 process.umask(18); // the first stack, after which the tracer looks at the process
-setTimeout(() => {
+const wait = setInterval(() => {
+	if (!fs.existsSync('met'))
+		return;
+	clearInterval(wait);
 	quiet = false;
 	all();
 	quiet = true;
@@ -137,7 +140,7 @@ setTimeout(() => {
 	quiet = false;
 	all();
 	setTimeout(() => fs.writeFileSync(process.argv[2], lines.join('\n') + '\n'), 10);
-}, 3000);
+}, 20);
 X
 
 cat >module.mjs <<'X'
@@ -185,13 +188,15 @@ X
 script='syscall::umask:entry /pid == $target/ { jstack(200); }'
 
 {
-	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js noted" >got.txt
+	rm -f met
+	LC_ALL=C.UTF-8 "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js noted" >got.txt
 	$node stacks.js <got.txt >got
 	$node compare.js noted got | head -20
 	echo "$(wc -l <noted) stacks of a program that knows its lines"
 
 	# V8 has not counted the lines of any file; those of large files are shown as positions
-	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js other silent" >got.txt
+	rm -f met
+	LC_ALL=C.UTF-8 "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js other silent" >got.txt
 	$node stacks.js <got.txt | sed 's/node:\([^ |]*\) [^|]*/node:\1/g' >got
 	sed 's/node:\([^ |]*\) [^|]*/node:\1/g' noted >want
 	$node compare.js want got | head -20
@@ -234,12 +239,10 @@ const wait = setInterval(() => {
 	if (!fs.existsSync('met'))
 		return;
 	clearInterval(wait);
-	setTimeout(() => {
-		loud = true;
-		for (only of [...names, undefined])
-			go(65);
-		fs.writeFileSync('noted', noted.join('\n') + '\n');
-	}, 300);
+	loud = true;
+	for (only of [...names, undefined])
+		go(65);
+	fs.writeFileSync('noted', noted.join('\n') + '\n');
 }, 20);
 X
 	cat >deep_stacks.js <<'X'
