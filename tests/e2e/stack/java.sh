@@ -13,6 +13,35 @@ esac
 python=/usr/bin/python3
 cd "$TMP" || exit 1
 
+cat >Notes.java <<'X'
+import java.io.*;
+import java.util.*;
+
+/* What the programs below share: waiting for a file, and stacks as lines of text. */
+public class Notes {
+	static void await(String file) throws Exception {
+		for (int i = 0; i < 6000 && !new File(file).exists(); i++)
+			Thread.sleep(20);
+	}
+
+	static String text(StackTraceElement e) {
+		String place = e.isNativeMethod() ? "Native Method" : e.getFileName() == null ? "Unknown Source" :
+			e.getLineNumber() < 0 ? e.getFileName() : e.getFileName() + ":" + e.getLineNumber();
+		return e.getClassName().replace('.', '/') + "." + e.getMethodName() + "(" + place + ")";
+	}
+
+	static void write(String file, Collection<Throwable> notes) throws Exception {
+		try (PrintStream out = new PrintStream(file)) {
+			for (Throwable t : notes) {
+				StringJoiner line = new StringJoiner("|");
+				for (StackTraceElement e : t.getStackTrace())
+					line.add(text(e));
+				out.println(line);
+			}
+		}
+	}
+}
+X
 cat >Points.java <<'X'
 import java.io.*;
 import java.util.*;
@@ -94,21 +123,13 @@ public class Points {
 			LockSupport.parkNanos(700_000_000L);
 	}
 
-	static String text(StackTraceElement e) {
-		String place = e.isNativeMethod() ? "Native Method" : e.getFileName() == null ? "Unknown Source" :
-			e.getLineNumber() < 0 ? e.getFileName() : e.getFileName() + ":" + e.getLineNumber();
-		return e.getClassName().replace('.', '/') + "." + e.getMethodName() + "(" + place + ")";
-	}
-
 	public static void main(String[] args) throws Exception {
 		in = new RandomAccessFile("/dev/zero", "r");
 		rounds(Integer.parseInt(args[1]));
 		byte[] big = new byte[77];
 		/* the first stack, after which the tracer looks at the process */
 		in.read(big);
-		for (int i = 0; i < 3000 && !new File("met").exists(); i++)
-			Thread.sleep(20);
-		Thread.sleep(200);
+		Notes.await("met");
 		count = 0;
 		buf = big;
 		rounds(1);
@@ -116,19 +137,12 @@ public class Points {
 		t.start();
 		t.join();
 		buf = new byte[1];
-		try (PrintStream out = new PrintStream(args[0])) {
-			for (int i = 0; i < count; i++) {
-				StringJoiner line = new StringJoiner("|");
-				for (StackTraceElement e : notes[i].getStackTrace())
-					line.add(text(e));
-				out.println(line);
-			}
-		}
+		Notes.write(args[0], Arrays.asList(notes).subList(0, count));
 		if (args.length > 2) {
 			Thread p = new Thread(Points::parked, "parked");
 			p.setDaemon(true);
 			p.start();
-			Thread.sleep(6000);
+			Notes.await("seen");
 		}
 	}
 }
@@ -187,13 +201,9 @@ public class Deep {
 			up(10);
 		buf = new byte[77];
 		in.read(buf);
-		for (int i = 0; i < 3000 && !new File("met").exists(); i++)
-			Thread.sleep(20);
+		Notes.await("met");
 		Thread t = new Thread(null, () -> {
-			/* the last one counts: unwind tables may come after the helper */
-			for (int i = 0; i < 10; i++) {
-				try { up(140); Thread.sleep(100); } catch (Exception e) { }
-			}
+			try { up(140); } catch (Exception e) { }
 		}, "deep", 64 << 20);
 		t.start();
 		t.join();
@@ -268,30 +278,16 @@ public class Virtual {
 				ex.submit(Virtual::body);
 		}
 	}
-	static String text(StackTraceElement e) {
-		String place = e.isNativeMethod() ? "Native Method" : e.getFileName() == null ? "Unknown Source" :
-			e.getLineNumber() < 0 ? e.getFileName() : e.getFileName() + ":" + e.getLineNumber();
-		return e.getClassName().replace('.', '/') + "." + e.getMethodName() + "(" + place + ")";
-	}
 	public static void main(String[] args) throws Exception {
 		in = new RandomAccessFile("/dev/zero", "r");
 		round(Integer.parseInt(args[1]));
 		in.read(buf);
-		for (int i = 0; i < 3000 && !new File("met").exists(); i++)
-			Thread.sleep(20);
-		Thread.sleep(300);
+		Notes.await("met");
 		quiet = false;
 		round(3);
 		quiet = true;
 		buf = new byte[1];
-		try (PrintStream out = new PrintStream(args[0])) {
-			for (Throwable t : notes) {
-				StringJoiner line = new StringJoiner("|");
-				for (StackTraceElement e : t.getStackTrace())
-					line.add(text(e));
-				out.println(line);
-			}
-		}
+		Notes.write(args[0], notes);
 	}
 }
 X
@@ -347,13 +343,17 @@ X
 	fi
 
 	# a thread that waits
+	rm -f met seen
+	touch met # for Points, which another dtrace is not to look at
 	java -cp . Points noted 1 parked &
 	pid=$!
-	sleep 1
-	"$DTRACE" -q -x jstackstrsize=64k -n 'syscall::futex:entry /pid == $target && execname == "parked"/ { jstack(); }' -p $pid >got.txt &
+	until grep -q parked /proc/$pid/task/*/comm 2>/dev/null || ! kill -0 $pid; do sleep 0.02; done
+	rm met
+	"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=64k -n 'syscall::futex:entry /pid == $target && execname == "parked"/ { jstack(); }' -p $pid >got.txt &
 	tracer=$!
-	sleep 3
+	until { [ -e met ] && grep -q 'Points.parked' got.txt; } || ! kill -0 $pid; do sleep 0.05; done
 	jstack $pid >jstack.txt
+	touch seen
 	wait $pid
 	wait $tracer
 	$python stacks.py jdk/internal/misc/Unsafe.park compiled <got.txt | sort -u | tr '|' '\n' | grep -v Lambda | paste -s -d '|' >got
