@@ -31,7 +31,7 @@ int main(void)
 {
 	static const char *const names[] = {"main", "work", "leaf", NULL};
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 4000; i++) {
 		run(names, 1);
 		usleep(200000);
 	}
@@ -48,20 +48,20 @@ class Kind:
         return self.last(lambda: os.write(2, b"x" * 777))
     def last(self, f):
         return [f() for _ in (1,)][0]
-for i in range(40):
+for i in range(4000):
     Kind().deep(3)
     time.sleep(0.2)
 X
 cat >p.pl <<'X'
 package Kind; sub deep { my ($n) = @_; return $n ? deep($n - 1) : (sort { last_one(); 0 } (1, 2))[0] } sub last_one { syswrite(STDERR, "x" x 777) if !$done++ }
-for (1 .. 40) { $done = 0; eval { deep(3) }; select(undef, undef, undef, 0.2) }
+for (1 .. 4000) { $done = 0; eval { deep(3) }; select(undef, undef, undef, 0.2) }
 X
 cat >p.rb <<'X'
 class Kind
   def deep(n) = n > 0 ? [n - 1].map { |m| deep(m) }.first : last { $stderr.syswrite("x" * 777) }
   def last = yield
 end
-40.times { Kind.new.deep(3); sleep 0.2 }
+4000.times { Kind.new.deep(3); sleep 0.2 }
 X
 cat >p.php <<'X'
 <?php
@@ -69,7 +69,7 @@ class Kind {
     function deep($n) { return $n ? array_map(fn($m) => $this->deep($m), [$n - 1]) : self::last(); }
     static function last() { return fwrite(STDERR, str_repeat("x", 777)); }
 }
-for ($i = 0; $i < 40; $i++) { (new Kind)->deep(3); usleep(200000); }
+for ($i = 0; $i < 4000; $i++) { (new Kind)->deep(3); usleep(200000); }
 X
 cat >p.js <<'X'
 const fs = require('fs'), buf = Buffer.alloc(777);
@@ -78,7 +78,7 @@ class Kind {
 	deep(n) { return n ? [n - 1].map((m) => this.deep(m))[0] : this.last() }
 	last() { try { return fs.writeSync(2, buf) } catch (e) { } }
 }
-for (let i = 0; i < 40; i++) { new Kind().deep(3); wait(200) }
+for (let i = 0; i < 4000; i++) { new Kind().deep(3); wait(200) }
 X
 cat >P.java <<'X'
 import java.io.*;
@@ -87,11 +87,9 @@ class P {
 	static byte[] buf = new byte[777];
 	static void deep(int n) throws Exception { if (n > 0) List.of(n - 1).forEach(m -> { try { deep(m); } catch (Exception e) { } }); else last(); }
 	static void last() throws Exception { try (FileOutputStream f = new FileOutputStream("/dev/null")) { f.write(buf, 0, 777); } }
-	public static void main(String[] a) throws Exception { for (int i = 0; i < 60; i++) { deep(3); Thread.sleep(200); } }
+	public static void main(String[] a) throws Exception { for (int i = 0; i < 4000; i++) { deep(3); Thread.sleep(200); } }
 }
 X
-# the call that stops the process: its helper is there by then; with sanitizers everything takes longer
-calls=$((3 * PATIENCE * (${SANITIZED:+4} + 1)))
 frames='-x jstackframes=150 -x jstackstrsize=8k'
 # compare NAME LEAST OPTIONS -- COMMAND...: both stacks, and that at least so many frames are of the language
 compare() {
@@ -99,13 +97,20 @@ compare() {
 	shift 3
 	"$@" 2>/dev/null >/dev/null &
 	pid=$!
-	timeout 40 "$DTRACE" -w -q $frames $more -n 'syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777/ { n++; }
-		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && n < $2/ { jstack(); }
-		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && n >= $2/ { printf("THREAD %d %d\n", pid, tid); jstack(); stop(); exit(0); }' $pid $calls >in_kernel.out 2>err.$name
+	rm -f met
+	# when the helper is there, somebody opens a file, and the next call stops the process
+	timeout $((40 * PATIENCE)) "$TRIGGER/met" "$DTRACE" -w -q $frames $more -n 'syscall::openat:entry /copyinstr(arg1) == $$2/ { go = 1; }
+		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && !go/ { jstack(); }
+		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && go/ { printf("THREAD %d %d\n", pid, tid); jstack(); stop(); exit(0); }' \
+		$pid "go.$pid" >in_kernel.out 2>err.$name &
+	tracer=$!
+	until [ -e met ] || ! kill -0 $tracer 2>/dev/null; do sleep 0.02; done
+	cat "go.$pid" 2>/dev/null
+	wait $tracer
 	tid=$(awk '/^THREAD/ { print $3 }' in_kernel.out)
-	for i in 1 2 3 4 5 6 7 8 9 10; do
+	for i in $(seq 500); do
 		grep -q '^State:.T' "/proc/${tid:-0}/status" 2>/dev/null && break
-		sleep 0.1
+		sleep 0.02
 	done
 	timeout 40 "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
 	rm -f core.*
