@@ -90,6 +90,8 @@ provider vminfo {
 
 	probe execfree(uint64_t n, uint64_t *counter)
 		= "Linux does not say which freed pages belonged to programs: they are among vminfo:::fsfree";
+	probe hat_fault(uint64_t n, uint64_t *counter)
+		= "Linux resolves all faults in one place: vminfo:::as_fault counts them";
 	probe rev(uint64_t n, uint64_t *counter)
 		= "Linux has no clock hand: vminfo:::scan counts the pages it looks at";
 	probe pgfrec(uint64_t n, uint64_t *counter)

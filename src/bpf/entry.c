@@ -305,6 +305,9 @@ static void mach_reset(struct entry *en)
 		mach_set(g, offsetof(struct rt_mach, exits), 0);
 	if (g->needs.token)
 		token_reset(g);
+	if (g->l->has_blocks)
+		em_store_imm(&g->e, 8, R9, offsetof(struct rt_mach, scratch_top),
+			     0); /* and block */
 	for (uint32_t k = 0; k < 10; k++)
 		if (unfilled >> k & 1)
 			em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(k), 0);

@@ -212,7 +212,7 @@ void gen_clause_tail(struct gen *g, uint32_t first_cold)
 	gen_fault_tail(g);
 }
 
-/* Saves the text that strtok() of an earlier clause has left in scratch memory, which ends now. */
+/* Saves the text that strtok() of an earlier clause has left in scratch memory, which is freed. */
 static void gen_keep_token(struct gen *g)
 {
 	uint32_t none = em_label(&g->e);
@@ -232,7 +232,10 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 	if (n->scratch || g->l->has_blocks) {
 		if (g->needs.token)
 			gen_keep_token(g);
-		em_store_imm(e, 8, R9, offsetof(struct rt_mach, scratch_top), 0); /* and block */
+		if (g->l->has_blocks)
+			gen_rt(g, "rt_block_keep");
+		else
+			em_store_imm(e, 4, R9, offsetof(struct rt_mach, scratch_top), 0);
 	}
 	if (n->epid) {
 		gen_epid(g, g->uc);

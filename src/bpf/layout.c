@@ -666,7 +666,8 @@ static uint32_t scratch_size(const struct layout *l, const struct difo_facts *f)
 	uint64_t max = 16 * string <= SCRATCH_MAX ? SCRATCH_MAX : (f->nstrings + 2) * string;
 
 	max = MAX(max, SCRATCH_MAX);
-	return (uint32_t)MAX(MIN(need, max), ROUND_UP(l->opts.scratchsize, 8u));
+	return (uint32_t)MAX(MIN(need, max), ROUND_UP(l->opts.scratchsize, 8u)) +
+	       (l->has_blocks ? RT_SCRATCH_KEPT : 0);
 }
 
 static void mach_place(struct layout *l, const struct difo_facts *f)

@@ -84,12 +84,16 @@ void dif_machine_begin_firing(struct dif_machine *m, uint64_t thread)
 	m->thread = thread;
 	m->tok_rest = 0;
 	vars_forget_locals(m);
-	dif_machine_begin_clause(m);
+	m->scratch_top = 0;
+	m->blocks.len = 0;
 }
 
+/* Bytes of blocks that later clauses of a firing still see, as RT_SCRATCH_KEPT in the kernel. */
+#define SCRATCH_KEPT 1024u
+
 /*
- * Scratch memory ends with its clause, but the next clause may go on with strtok(): the text that
- * is left is copied out of scratch memory.
+ * Strings in scratch memory end with their clause, but the next clause may go on with strtok(): the
+ * text that is left is copied out of scratch memory.
  */
 static void tok_keep(struct dif_machine *m)
 {
@@ -104,9 +108,15 @@ static void tok_keep(struct dif_machine *m)
 
 void dif_machine_begin_clause(struct dif_machine *m)
 {
+	uint32_t end;
+
 	tok_keep(m);
-	m->scratch_top = 0;
-	m->blocks.len = 0;
+	end = m->blocks.len ? ROUND_UP(m->blocks.data[m->blocks.len - 1].end, 8u) : 0;
+	if (end > MIN(SCRATCH_KEPT, m->scratch_size / 8))
+		end = 0;
+	if (!end)
+		m->blocks.len = 0;
+	m->scratch_top = end;
 }
 
 uint64_t dif_machine_string(struct dif_machine *m, const char *text)

@@ -25,12 +25,12 @@
  *            characters, and a NUL. Never NULL. Scratch is taken after the arguments were read and
  *            found good; if there is none: NOSCRATCH(0).
  * scratch    taken upwards in 8-byte aligned pieces; a result string takes round_up(S, 8) bytes
- *            whatever its length. Released at the end of the clause. How much there is is up to the
- *            executor.
+ *            whatever its length. Released at the end of the clause; the first blocks of a firing
+ *            (1 KiB) at the end of the firing. How much there is is up to the executor.
  * block      alloca(), copyin(), memref() take 8 bytes more, in front of what they give: a block.
  *            What lies between two blocks belongs to nobody.
- * in scratch [d, d + size) lies in the part of scratch memory that has been handed out in this
- *            clause, and inside one block, or outside all of them with those 8 bytes and the
+ * in scratch [d, d + size) lies in the part of scratch memory that has been handed out and not
+ *            released, and inside one block, or outside all of them with those 8 bytes and the
  *            padding. The same is asked of what is read: of strings the first byte, of everything
  *            else all of it. (The kernel asks in sessions that have blocks.)
  * arguments  omitted optional arguments are not pushed and have the default given in [ ]. Fewer

@@ -572,6 +572,27 @@ static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *o
 	return NULL;
 }
 
+bool probes_is_kernel_elsewhere(const char *mod)
+{
+	static const char *const names[] = {"genunix", "unix", "kernel", "mach_kernel"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(mod, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static void derived_collect(const struct probes *ps, const struct probe_desc *desc,
+			    struct probe_list *out)
+{
+	struct probe_desc d = {desc->prov, "", desc->func, desc->name, 0};
+	const struct probe_list *l = probes_candidates(ps, &d);
+
+	for (uint32_t i = 0; l && i < l->probes.len; i++)
+		if (l->probes.data[i]->provider->is_derived && probe_matches(l->probes.data[i], &d))
+			vec_push(&out->probes, l->probes.data[i]);
+}
+
 /* *ret_plain: how many probes matched by their own names, before provider.expand. */
 static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 			      struct probe_list *out, uint32_t *ret_plain)
@@ -581,6 +602,8 @@ static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 	if (e)
 		return e;
 	candidates_collect(ps, desc, out);
+	if (!out->probes.len && *desc->prov && probes_is_kernel_elsewhere(desc->mod))
+		derived_collect(ps, desc, out);
 	*ret_plain = out->probes.len;
 	e = matches_expand(ps, desc, out);
 	if (e || out->probes.len || *desc->prov ||

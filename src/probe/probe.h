@@ -197,6 +197,12 @@ void probes_remove(struct probes *ps, const struct probe_list *gone);
  * registry. size is the same in every call.
  */
 void *probes_state(struct probes *ps, const struct provider *pv, size_t size);
+/*
+ * Whether other systems have their kernel's own probes in a module of this name. Declared probes
+ * have no module here; scripts say io:genunix::start.
+ */
+bool probes_is_kernel_elsewhere(const char *mod);
+
 /* Tells the user something, through the function given to probes_on_notice(). */
 PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
 

@@ -10,7 +10,8 @@
 /* Declared probes have no module and no function; names of processes are no matter here. */
 static bool declared_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
-	return glob_match(desc->mod, "") && glob_match(desc->func, "");
+	return (glob_match(desc->mod, "") || probes_is_kernel_elsewhere(desc->mod)) &&
+	       glob_match(desc->func, "");
 }
 
 static struct err *declared_collect(struct probes *ps, const struct provider *pv,

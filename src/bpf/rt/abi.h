@@ -60,8 +60,11 @@ static inline int uprobe_is_return(enum uprobe_place place)
 /*
  * alloca(), copyin() and memref() return a block of scratch memory: this head, then the bytes. A D
  * program may read and write inside one block, and inside scratch memory that belongs to no block
- * (result strings); what crosses the border of a block is a fault (bpf/rt/mem.c).
+ * (result strings); what crosses the border of a block is a fault (bpf/rt/mem.c). Blocks in the
+ * first RT_SCRATCH_KEPT bytes last until the firing ends, so that clauses can use a pointer that an
+ * earlier one has copied in (this->sock, for instance); all else ends with its clause.
  */
+#define RT_SCRATCH_KEPT 1024u /* bytes of blocks that later clauses of the firing still see */
 struct rt_block {
 	u32 older; /* offset of the bytes of the block allocated before this one, 0 = none */
 	u32 end;   /* offset of the first byte behind the block */

@@ -18,7 +18,8 @@
 #ifndef RT_FUNC
 #error "define RT_FUNC before including"
 #endif
-RT_FUNC(rt_tok_keep, 0, 0) /* at the end of a clause: saves the rest of strtok()'s text */
+RT_FUNC(rt_block_keep, 0, 0) /* at the start of a clause: frees scratch memory but kept blocks */
+RT_FUNC(rt_tok_keep, 0, 0)   /* at the end of a clause: saves the rest of strtok()'s text */
 /* FLAG_ROWS(), flags; offset in the string table and rows of flag_names[] */
 RT_FUNC(rt_strflags, 4, 1)
 /* kernel objects */

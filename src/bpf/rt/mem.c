@@ -48,6 +48,26 @@ INLINE s64 block_take(struct rt_mach *m, u64 n)
 	return top + head;
 }
 
+u64 rt_block_keep(struct rt_mach *m)
+{
+	u64 at, end = 0, head = sizeof(struct rt_block);
+	char *p;
+
+	if (!m)
+		return 0;
+	p = slot_of(m);
+	at = m->block;
+	OPAQUE(at);
+	if (p && at >= head && at <= RT_SCRATCH_KEPT)
+		end = ROUND_UP((u64)((struct rt_block *)(p + at - head))->end, 8);
+	if (end > RT_SCRATCH_KEPT)
+		end = 0;
+	if (!end)
+		m->block = 0;
+	m->scratch_top = end;
+	return 0;
+}
+
 struct block_work {
 	u64 off, end; /* the bytes that the program wants to access */
 	u64 at;	      /* offset of the bytes of the block to examine next */

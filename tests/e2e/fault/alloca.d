@@ -26,7 +26,10 @@ BEGIN { p = (char *)alloca(10); printf("%d\n", strlen(p + 11)); }
 BEGIN { p = (char *)alloca(2); printf("%s\n", inet_ntoa((uint32_t *)p)); }
 BEGIN { p = (char *)alloca(8); p[0] = 'x'; }
 BEGIN { printf("%c\n", p[0]); }
-BEGIN { p[0] = 'y'; }
+BEGIN { p[0] = 'y'; printf("%c\n", p[0]); }
+BEGIN { q = (char *)alloca(2000); q[0] = 'z'; }
+BEGIN { printf("%c\n", q[0]); }
+BEGIN { printf("%c\n", p[0]); }
 BEGIN { this->x = strjoin("ab", "cd"); p = (char *)alloca(8); printf("%s\n", strjoin(this->x, "ef")); }
 BEGIN { exit(0); }
 ERROR { printf("fault %d in action %d\n", arg4, arg2); }

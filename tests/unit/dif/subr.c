@@ -118,7 +118,7 @@ static void fill_world(struct world *w)
 	memcpy(w->umem + UMEM_SIZE - 3, "de", 3);
 }
 
-/* Every row in a clause of its own. */
+/* Every row in a firing of its own. */
 static void run_rows(const struct row *rows, size_t n, uint32_t strsize)
 {
 	struct dif_machine_opts opts = {.strsize = strsize};
@@ -127,7 +127,7 @@ static void run_rows(const struct row *rows, size_t n, uint32_t strsize)
 	world_init(&w, &opts);
 	fill_world(&w);
 	for (size_t i = 0; i < n; i++) {
-		dif_machine_begin_clause(w.m);
+		dif_machine_begin_firing(w.m, 1);
 		run_row(&w, &rows[i]);
 	}
 	world_deinit(&w);
@@ -801,6 +801,37 @@ static void test_copies(void)
 	world_deinit(&w);
 }
 
+/* Small blocks are there until the firing ends, a large one until its clause ends. */
+static void test_blocks_kept(void)
+{
+	static const struct {
+		uint64_t size;
+		bool is_kept;
+	} rows[] = {{16, true}, {1000, true}, {1017, false}, {4000, false}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[200], read[100];
+		struct world w;
+		uint64_t base;
+
+		world_init(&w, NULL);
+		snprintf(text, sizeof(text),
+			 "setx %d, %%r1\npushtv 0, %%r1\ncall alloca, %%r2\nret %%r2\n",
+			 (int)rows[i].size);
+		base = world_run(&w, text).value;
+		snprintf(read, sizeof(read), "setx 0x%llx, %%r1\nldub [%%r1], %%r2\nret %%r2\n",
+			 (unsigned long long)base);
+		ok(!world_run(&w, read).fault, "%d bytes in their clause", (int)rows[i].size);
+		dif_machine_begin_clause(w.m);
+		ok(!world_run(&w, read).fault == rows[i].is_kept, "%d bytes in the next clause",
+		   (int)rows[i].size);
+		dif_machine_begin_firing(w.m, 1);
+		ok(world_run(&w, read).fault == DIF_FAULT_BADADDR, "%d bytes in the next firing",
+		   (int)rows[i].size);
+		world_deinit(&w);
+	}
+}
+
 /* A row for every subroutine that is interpreted. */
 static void test_all_covered(void)
 {
@@ -836,6 +867,7 @@ int main(void)
 	test_tokens();
 	test_scratch();
 	test_copies();
+	test_blocks_kept();
 	test_all_covered();
 	return tap_done();
 }
