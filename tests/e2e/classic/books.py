@@ -274,7 +274,7 @@ END
 	printf("%d transfers\n", transfers);
 }
 """)
-case("seek distance", "disk", "", [r"16 \|@.*", r"64 \|@.*"], r"""
+case("seek distance", "disk", "", [r"128 \|@+ +6", r"64 \|@+ +3"], r"""
 #!/usr/sbin/dtrace -s
 #pragma D option quiet
 
