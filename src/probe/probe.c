@@ -37,10 +37,11 @@ struct probes {
 	struct probe_list all;
 	VEC(struct probe *) spare;	/* of those that were removed */
 	struct hashmap *index[NFIELDS]; /* name -> struct name_list */
-	struct hashmap *by_id;
-	struct hashmap *matches;      /* description -> struct match */
-	struct hashmap *states;	      /* provider -> struct pv_state */
-	VEC(struct probe_desc) named; /* descriptions with literal functions; text in the arena */
+	struct hashmap *by_id;		/* all but those of unindexed */
+	VEC(struct probe *) unindexed;	/* not in by_id yet */
+	struct hashmap *matches;	/* description -> struct match */
+	struct hashmap *states;		/* provider -> struct pv_state */
+	VEC(struct probe_desc) named;	/* descriptions with literal functions; text in the arena */
 	bool is_classic;
 	bool is_listing; /* matches are for a listing */
 	uint32_t ncode_keys;
@@ -117,6 +118,7 @@ void probes_destroy(struct probes *ps)
 	vec_deinit(&ps->processes);
 	for (int i = 0; i < NFIELDS; i++)
 		index_destroy(ps->index[i]);
+	vec_deinit(&ps->unindexed);
 	hashmap_destroy(ps->by_id);
 	hashmap_destroy(ps->matches);
 	hashmap_destroy(ps->states);
@@ -260,6 +262,17 @@ static uint32_t id_next(struct probes *ps)
 	return ps->next_id++;
 }
 
+/* Most programs and listings of many probes look up few of them by id, or none. */
+static void ids_index(struct probes *ps)
+{
+	for (uint32_t i = 0; i < ps->unindexed.len; i++) {
+		struct probe *pr = ps->unindexed.data[i];
+
+		hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
+	}
+	vec_clear(&ps->unindexed);
+}
+
 static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, uint32_t id,
 				  const char *prov, const char *mod, const char *func,
 				  const char *name, uint64_t data)
@@ -275,7 +288,7 @@ static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, 
 	pr->func = index_add(ps, FIELD_FUNC, func, pr);
 	pr->name = index_add(ps, FIELD_NAME, name, pr);
 	vec_push(&ps->all.probes, pr);
-	hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
+	vec_push(&ps->unindexed, pr);
 	return pr;
 }
 
@@ -322,6 +335,7 @@ void probes_remove(struct probes *ps, const struct probe_list *gone)
 	if (!gone->probes.len)
 		return;
 	ps->nremovals++;
+	ids_index(ps);
 	for (uint32_t i = 0; i < gone->probes.len; i++) {
 		struct probe *pr = gone->probes.data[i];
 
@@ -394,7 +408,7 @@ struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, co
 			     .name = arena_strdup(ps->arena, name),
 			     .provider = pv,
 			     .data = data};
-	hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
+	vec_push(&ps->unindexed, pr);
 	return pr;
 }
 
@@ -411,12 +425,13 @@ struct probe *probes_add_private(struct probes *ps, const struct provider *pv, c
 			     .name = name,
 			     .provider = pv,
 			     .data = data};
-	hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
+	vec_push(&ps->unindexed, pr);
 	return pr;
 }
 
 struct probe *probes_find(struct probes *ps, uint32_t id)
 {
+	ids_index(ps);
 	return hashmap_find(ps->by_id, &id, sizeof(id));
 }
 

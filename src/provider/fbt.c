@@ -118,7 +118,8 @@ static struct err *fbt_collect(struct probes *ps, const struct provider *pv,
 	for (uint32_t i = 0; i < st->funcs.list.len; i++) {
 		struct kfunc *f = &st->funcs.list.data[i];
 
-		if (!glob_match(desc->func, f->place.name) ||
+		if ((is_exact ? strcmp(desc->func, f->place.name) != 0
+			      : !glob_match(desc->func, f->place.name)) ||
 		    !glob_match(desc->mod, f->place.mod) ||
 		    (!is_exact && kfunc_is_ours(f->place.name)))
 			continue;
