@@ -94,6 +94,9 @@ MUST_CHECK struct err *attach_counter(int prog_fd, int cpu, uint32_t type, uint6
 				      uint64_t cookie, int *ret_event_fd, int *ret_link_fd);
 /* Whether the kernel can count such events: 0, or errno. */
 int counter_try(uint32_t type, uint64_t config, bool no_user, bool no_kernel);
+
+/* What lets a user open events, for whom the kernel has refused one. */
+const char *events_need(void);
 /* Opens the event of tracefs with this number; name is for messages. */
 MUST_CHECK struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name,
 					  int *ret_event_fd, int *ret_link_fd);

@@ -26,12 +26,24 @@ struct err *attach_raw_tracepoint(int prog_fd, const char *name, int *ret_fd)
 	return err_sys(errno, "cannot attach to the tracepoint '%s'", name);
 }
 
+/* Debian's kernels know one level of the sysctl more, with which CAP_PERFMON does not suffice. */
+const char *events_need(void)
+{
+	CLEANUP(file) FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level;
+
+	if (f && fscanf(f, "%d", &level) == 1 && level > 2)
+		return "events need CAP_SYS_ADMIN where the sysctl kernel.perf_event_paranoid is "
+		       "above 2: set it to 2 and have CAP_PERFMON, or try sudo";
+	return "tracing needs CAP_PERFMON; try sudo";
+}
+
 static struct err *event_refused(int sys, int cpu)
 {
 	struct err *e = err_sys(sys, "cannot open the event on CPU %d", cpu);
 
 	if (sys == EACCES || sys == EPERM)
-		return err_hint(e, "tracing needs CAP_PERFMON; try sudo");
+		return err_hint(e, "%s", events_need());
 	return e;
 }
 

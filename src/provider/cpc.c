@@ -210,7 +210,7 @@ static const char *cpc_hint(struct probes *ps, const struct provider *pv,
 		return "this machine does not count that: guests of hypervisors often have no such events; "
 		       "dtrace -lP cpc lists those that are there";
 	case EACCES:
-	case EPERM: return "counting needs CAP_PERFMON; try sudo";
+	case EPERM: return events_need();
 	default: return "the kernel refuses this event";
 	}
 }
