@@ -8,13 +8,23 @@ no stack has had before. `repeated`: the same stack again. Beside it bpftrace wi
 Busy: processor time that a program needs for its work while profile-97 records all stacks, beside without. First stack: from the first firing in a process that
 is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
 """
-import os, re, statistics, subprocess, sys, tempfile, time
+import os, re, shutil, statistics, subprocess, sys, tempfile, time
 
 from pairs import ROOT, Bench, Tracer
 
 REPEATS, CHAINS, ROUNDS = 4_000, 60, 12
 LOADS = os.path.join(ROOT, "bench/runtimes")
 CALL = {"python": "getppid", "node": "getppid", "java": "read"}
+
+
+# a loop in each of the other languages: the command, its system call, what its frames have
+LOOPS = {
+    "Ruby": (["ruby", "-e", "def f() Process.ppid end\nloop { f; sleep 0.0002 }"], "getppid", "-e:1 .*f"),
+    "PHP": (["php", "-r", "function f() { posix_getppid(); } while (1) { f(); usleep(200); }"], "getppid", r"\(f\)"),
+    "Perl": (["/usr/bin/perl", "-e", "sub f { getppid } while (1) { f(); select undef, undef, undef, 0.0002 }"], "getppid", "-e:1"),
+    "Lua": (["lua5.4", "-e", "local function f() os.remove('/nonexistent') end while true do f() end"], "unlink", r"\(f\)"),
+    "Erlang": (["erl", "-noshell", "-eval", "F = fun F() -> file:delete(\"/nonexistent\"), F() end, F()."], "unlink", "prim_file:"),
+}
 
 
 class Program:
@@ -129,6 +139,31 @@ def main():
 
         for lang, name in (("python", "Python"), ("node", "Node.js"), ("java", "Java")):
             row(f"{name}, new process: first stack with its frames", "ms", "<= 50", lambda: met(lang))
+
+        def loop_met(name):
+            """The same for a program that makes the system call all the time, and is running when the tracer begins."""
+            argv, call, frame = LOOPS[name]
+            p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(1)
+            t = subprocess.Popen([dt, "-x", "jstackstrsize=16k", "-x", "switchrate=10ms", "-qn",
+                                  "syscall::%s:entry /pid == %d/ { printf(\"\\nat %%d\", timestamp); jstack(100); }" % (call, p.pid)],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            first = last = None
+            for line in t.stdout:
+                if line.startswith("at "):
+                    last = int(line.split()[1])
+                    first = first or last
+                if re.search(frame, line) or (last or 0) - (first or 0) > 10e9:
+                    break
+            for q in (t, p):
+                q.terminate()
+                q.stdout and q.stdout.close()
+                q.wait()
+            return (last - first) / 1e6
+
+        for name in LOOPS:
+            if shutil.which(LOOPS[name][0][0]):
+                row(f"{name}, running process: first stack with its frames", "ms", "<= 50", lambda: loop_met(name))
 
         def wall(script):
             start = time.monotonic()
