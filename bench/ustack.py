@@ -3,16 +3,18 @@
 
     bench/ustack.py [--build build] [--runs 3] [--only NAME] [--json bench/ustack.json]
 
-Added to a probe: what jstack() as a key of an aggregation adds to a system call, above the same probe with count() alone. `first`: each stack consists of functions that
-no stack has had before. `repeated`: the same stack again. Beside it bpftrace with the perf map of `node --perf-basic-prof`, which has names but no lines.
+Added to a probe: what jstack() as a key of an aggregation adds to a system call, above the same probe with count() alone. `new functions`: no stack has had any of the
+functions before, as when a program starts. `new stack`: all of them have been in other stacks, but not in this order, as in a program that has been running. `repeated`: the
+same stack again. `native frames`: a new stack with ustack() in place of jstack(), which is a part of the others. Beside it bpftrace with the perf map of
+`node --perf-basic-prof`, which has names but no lines. Without a helper: the same stack of a C program, with and without room for names.
 Busy: processor time that a program needs for its work while profile-97 records all stacks, beside without. First stack: from the first firing in a process that
 is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
 """
 import os, re, shutil, statistics, subprocess, sys, tempfile, time
 
-from pairs import ROOT, Bench, Tracer
+from pairs import ROOT, Bench, Tracer, added_to_loop, build_c
 
-REPEATS, CHAINS, ROUNDS = 4_000, 60, 12
+REPEATS, KNOWN, CHAINS, ROUNDS = 4_000, 500, 60, 12
 LOADS = os.path.join(ROOT, "bench/runtimes")
 CALL = {"python": "getppid", "node": "getppid", "java": "read"}
 
@@ -66,21 +68,22 @@ def main():
         def added(lang, how, tracer, argv=None):
             """Microseconds that a call takes with the tracer's stack, less without."""
             p = Program(argv or run[lang], tmp)
-            work = f"repeat {REPEATS}" if how == "repeat" else f"first {CHAINS}"
+            work = {"repeat": f"repeat {REPEATS}", "known": f"known {KNOWN}", "first": f"first {CHAINS}"}[how]
             times = []
             for key in (False, True):
                 t = Tracer(tracer(p.p.pid, key))
                 for _ in range(3):
                     p.ns("repeat 1000")  # the process is met, and its code warm
+                    p.ns(f"known {KNOWN}")
                     time.sleep(0.1)
                 times.append(statistics.median(p.ns(work) for _ in range(3)))
                 t.stop()
             p.end()
             return (times[1] - times[0]) / 1000
 
-        def ours(lang):
+        def ours(lang, stack="jstack(100)"):
             return lambda pid, key: [dt, "-x", "jstackstrsize=16k", "-qn", "syscall::%s:entry /pid == %d/ { @%s = count(); } tick-50ms { printf(\"READY\\n\"); }" % (
-                CALL[lang], pid, "[jstack(100)]" if key else "")]
+                CALL[lang], pid, f"[{stack}]" if key else "")]
 
         def theirs(lang):
             return lambda pid, key: ["bpftrace", "-B", "line", "-e", "tracepoint:syscalls:sys_enter_%s /pid == %d/ { @%s = count(); } interval:ms:50 { printf(\"READY\\n\"); }" % (
@@ -89,9 +92,21 @@ def main():
         bench.heading()
         for lang, name, most in (("python", "Python, 16 language frames", 15), ("node", "Node.js, 35 mixed frames", 60), ("java", "Java, 30 frames", 40)):
             map_argv = ["/usr/bin/node", "--perf-basic-prof"] + run["node"][1:] if lang == "node" else None
-            row(f"{name}: first", "us", f"<= {most}", lambda: added(lang, "first", ours(lang)))
+            row(f"{name}: new functions", "us", "", lambda: added(lang, "first", ours(lang)))
+            row(f"{name}: new stack", "us", f"<= {most}", lambda: added(lang, "known", ours(lang)))
+            row(f"{name}: native frames", "us", "", lambda: added(lang, "known", ours(lang, "ustack(100)")))
             row(f"{name}: repeated", "us", f"<= {most / 3:.0f}", lambda: added(lang, "repeat", ours(lang)),
                 (lambda: added(lang, "repeat", theirs(lang), map_argv)) if lang == "node" else None)
+
+        def plain(stack):
+            """Microseconds that the stack of a C program adds to a call of its function."""
+            script = f'pidPID:stacks:probed:entry {{ @[{stack}] = count(); }} tick-50ms {{ printf("READY\\n"); }}'
+            return added_to_loop([os.path.join(tmp, "stacks"), "calls", "100000"], [dt, "-qn", script]) / 1000
+
+        if bench.wants("without a helper"):
+            build_c(tmp, "stacks", "-fno-omit-frame-pointer")
+        row("C, 40 frames, without a helper: ustack()", "us", "", lambda: plain("ustack(60)"))
+        row("C, 40 frames, without a helper: jstack()", "us", "", lambda: plain("jstack(60)"))
 
         def speed(lang, n):
             """Percent of the untraced speed that a program has under profile-97, by its processor time."""

@@ -1,4 +1,4 @@
-// Makes a system call below frames of Java: a line "repeat N" or "first N" on stdin is answered with the nanoseconds that a call takes,
+// Makes a system call below frames of Java: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes,
 // "busy N" with the processor time of a request of a server that answers N of them.
 // The first stacks are those of methods of classes of their own, which bench/ustack.py writes: Fresh0, Fresh1 and so on.
 import java.io.*;
@@ -26,6 +26,42 @@ public class Load {
 		long start = System.nanoTime();
 		in.read(buf);
 		return System.nanoTime() - start;
+	}
+
+	/** Functions that were called before, in an order that has not been there. */
+	interface Step {
+		long go(Step[] path, int at) throws IOException;
+	}
+	static long known0(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known1(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known2(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known3(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known4(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known5(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known6(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known7(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known8(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known9(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known10(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known11(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known12(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known13(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known14(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static long known15(Step[] path, int at) throws IOException { return path[at].go(path, at + 1); }
+	static final Step[] steps = {Load::known0, Load::known1, Load::known2, Load::known3, Load::known4, Load::known5, Load::known6, Load::known7, Load::known8, Load::known9, Load::known10, Load::known11, Load::known12, Load::known13, Load::known14, Load::known15};
+	static final Random rest = new Random(1);
+	static long known(int n) throws IOException {
+		long[] took = new long[n];
+		Step last = (path, at) -> leaf();
+		for (int i = 0; i < n; i++) {
+			Step[] path = new Step[12];
+			for (int k = 0; k < 11; k++)
+				path[k] = steps[rest.nextInt(steps.length)];
+			path[11] = last;
+			took[i] = path[0].go(path, 1);
+		}
+		Arrays.sort(took);
+		return took[n / 2];
 	}
 
 	static String item(int k, int total) {
@@ -60,6 +96,10 @@ public class Load {
 			int n = Integer.parseInt(w[1]);
 			if (w[0].equals("repeat")) {
 				System.out.println(down(24, n));
+				continue;
+			}
+			if (w[0].equals("known")) {
+				System.out.println(known(n));
 				continue;
 			}
 			if (w[0].equals("busy")) {

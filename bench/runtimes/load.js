@@ -1,4 +1,4 @@
-// Makes a system call below JavaScript frames: a line "repeat N" or "first N" on stdin is answered with the nanoseconds that a call takes,
+// Makes a system call below JavaScript frames: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes,
 // "busy N" with the processor time of a request of a server that answers N of them.
 'use strict';
 const vm = require('vm');
@@ -29,6 +29,32 @@ function fresh(number) {
 	return new vm.Script(text, { filename: `/srv/app/page${number}.js` }).runInContext(space);
 }
 
+// functions that were called before, in an order that has not been there
+let seed = 1;
+const below = (n) => (seed = seed * 48271 % 2147483647) % n;
+function known(n, steps) {
+	const took = [];
+	for (let i = 0; i < n; i++) {
+		const path = [];
+		for (let k = 1; k < FRAMES; k++)
+			path.push(steps[below(steps.length)]);
+		path.push(steps.last);
+		took.push(path[0](path, 1));
+	}
+	return took.sort((a, b) => a - b)[n >> 1];
+}
+function pool() {
+	const steps = [];
+	for (let i = 0; i < 40; i++)
+		steps.push(new vm.Script(`(function known_${i}(path, at) {\n\treturn path[at](path, at + 1);\n})`, { filename: `/srv/app/known${i}.js` }).runInContext(space));
+	steps.last = function last() {
+		const start = now();
+		process.ppid;
+		return now() - start;
+	};
+	return steps;
+}
+
 const item = (k, total) => `<li>item ${k}: ${k * k % total} of ${total}, ${JSON.stringify({ key: k, list: Array.from({ length: k % 7 }, (x, i) => i) })}</li>`;
 function render(depth, k) {
 	return depth ? render(depth - 1, k) : Array.from({ length: 12 }, (x, i) => item(i, k + 9)).sort((a, b) => a < b ? -1 : 1).join('');
@@ -43,10 +69,15 @@ function busy(n) {
 
 const space = vm.createContext({ process, now });
 let number = 0;
+let steps;
 readline.createInterface({ input: process.stdin }).on('line', (line) => {
 	const [how, n] = line.split(' ');
 	if (how === 'repeat') {
 		console.log(down(FRAMES, +n));
+		return;
+	}
+	if (how === 'known') {
+		console.log(known(+n, steps ??= pool()));
 		return;
 	}
 	if (how === 'busy') {
