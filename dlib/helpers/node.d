@@ -475,20 +475,29 @@ dtrace:helper:ustack:
 				this->line += SMI[this->script + 24];
 			this->offset++;
 		}
-		if (this->anon && strlen(this->name))
-			this->name = strjoin("(anon) as ", this->name);
-		if (strlen(this->name) == 0)
+		this->has_name = strlen(this->name) != 0;
+		if (!this->has_name)
 			this->name = "(anon)";
-		this->name = strjoin(this->name, " at ");
-		this->name = strjoin(this->name, strlen(this->file) ? this->file : "<anonymous>");
-		if (this->line)
-			this->name = strjoin(this->name, strjoin(" line ", lltostr(this->line)));
-		else if (this->offset)
-			this->name = strjoin(this->name, strjoin(" file position ", lltostr(this->offset - 1)));
-		if (this->sfi && this->script && this->n == 0 && !this->in_blob)
-			this->own = this->name;
-		else if (this->sfi && this->script)
-			uframe(this->name);
+		if (strlen(this->file) == 0)
+			this->file = "<anonymous>";
+		this->k = this->sfi && this->script;
+		if (this->k && this->n == 0 && !this->in_blob) {
+			if (this->anon && this->has_name)
+				this->name = strjoin("(anon) as ", this->name);
+			this->own = strjoin(strjoin(this->name, " at "), this->file);
+			if (this->line)
+				this->own = strjoin(this->own, strjoin(" line ", lltostr(this->line)));
+			else if (this->offset)
+				this->own = strjoin(this->own, strjoin(" file position ", lltostr(this->offset - 1)));
+		} else if (this->k) {
+			this->text = this->anon && this->has_name ? "(anon) as " : "";
+			if (this->line)
+				uframe(this->text, this->name, " at ", this->file, " line ", this->line);
+			else if (this->offset)
+				uframe(this->text, this->name, " at ", this->file, " file position ", this->offset - 1);
+			else
+				uframe(this->text, this->name, " at ", this->file);
+		}
 		this->n++;
 		this->position = this->next;
 	}
