@@ -106,6 +106,36 @@ static type_id member_base(struct check *c, const struct expr *e, const struct e
 	return check_complete(c, e->span, sou) ? sou : TYPE_NONE;
 }
 
+/*
+ * Where a structure lacks the member, but the table of other systems' names leads to it: makes of
+ * 'p->p_ppid' the access 'p->real_parent->tgid', of which all but the last step becomes the base.
+ * Returns the structure in which the last step is looked up.
+ */
+static type_id member_translate(struct check *c, struct expr *e, type_id sou)
+{
+	const struct type_info *info = type_get(c->types, type_resolve(c->types, sou));
+	const char *path = info->name ? foreign_path(info->name, e->member.name) : NULL;
+	struct expr *base;
+	uint32_t bit_off;
+
+	if (!path || type_find_member(c->types, sou, e->member.name, &bit_off))
+		return sou;
+	for (const char *end; (end = strchr(path, '>')); path = end + 1) {
+		base = expr_new(c, EXPR_MEMBER, e->span, TYPE_NONE);
+		base->member.base = e->member.base;
+		base->member.arrow = e->member.arrow;
+		base->member.name = arena_strndup(c->arena, path, (size_t)(end - path));
+		base = check_value(c, check_member(c, base));
+		e->member.base = base;
+		if (expr_is_bad(base))
+			return TYPE_NONE;
+		e->member.arrow = type_is_pointer(c->types, base->type);
+		sou = e->member.arrow ? type_deref(c->types, base->type) : base->type;
+	}
+	e->member.name = path;
+	return check_complete(c, e->span, sou) ? sou : TYPE_NONE;
+}
+
 struct expr *check_member(struct check *c, struct expr *e)
 {
 	struct expr *base = e->member.base = check_any(c, e->member.base);
@@ -120,6 +150,9 @@ struct expr *check_member(struct check *c, struct expr *e)
 	if (expr_is_bad(base))
 		return base;
 	sou = member_base(c, e, base);
+	if (sou != TYPE_NONE)
+		sou = member_translate(c, e, sou);
+	base = e->member.base;
 	m = sou == TYPE_NONE ? NULL : member_find(c, e->span, sou, e->member.name);
 	if (!m)
 		return expr_bad(c, e->span);

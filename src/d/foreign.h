@@ -8,3 +8,8 @@ enum foreign_kind { FOREIGN_TYPE, FOREIGN_MEMBER, FOREIGN_SYMBOL };
  * of illumos, FreeBSD or macOS; NULL if the table (foreign.def) does not have the name.
  */
 const char *foreign_hint(enum foreign_kind kind, const char *name);
+/*
+ * Returns the members, separated by '>', that lead from a structure of Linux to what other systems
+ * have as its member of that name; NULL if the table does not have the name.
+ */
+const char *foreign_path(const char *sou, const char *name);

@@ -546,7 +546,7 @@ proc:::exec-success
 /ppid == $target/
 {
 	printf("uid %d gid %d zone %s cwd %s\n", uid, gid, zonename, cwd);
-	printf("%s %s %d %d %d\n", curpsinfo->pr_fname, curthread->real_parent->comm, curpsinfo->pr_uid, curpsinfo->pr_euid, curpsinfo->pr_ppid == $target);
+	printf("%s %s %d %d %d\n", curpsinfo->pr_fname, stringof(curthread->t_procp->p_parent->p_comm), curpsinfo->pr_uid, curpsinfo->pr_euid, curpsinfo->pr_ppid == $target);
 }
 """)
 case("threads of a process", "threads", "", [r"created 2", r"exited 2"], r"""
