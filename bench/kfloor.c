@@ -1,0 +1,62 @@
+/*
+ * The least that a probe of a kernel function costs here: an empty BPF program, until standard
+ * input ends.
+ *
+ *     kfloor fentry|fexit|multi|multi-return FUNCTION
+ *
+ * fentry, fexit: called from the function's first instruction, and at its return. multi,
+ * multi-return: one link to many functions (kprobe_multi), here to one. Prints READY when the
+ * program is in place.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static int refused(const char *what)
+{
+	perror(what);
+	return 1;
+}
+
+static int attach_one(const char *way, const char *func)
+{
+	const struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	bool is_multi = strncmp(way, "multi", 5) == 0;
+	enum bpf_attach_type at = is_multi		      ? BPF_TRACE_KPROBE_MULTI
+				  : strcmp(way, "fexit") == 0 ? BPF_TRACE_FEXIT
+							      : BPF_TRACE_FENTRY;
+	int id = is_multi ? 0 : libbpf_find_vmlinux_btf_id(func, at), prog;
+	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = at,
+		    .attach_btf_id = id > 0 ? (__u32)id : 0);
+	LIBBPF_OPTS(bpf_link_create_opts, link);
+
+	prog = bpf_prog_load(is_multi ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_TRACING, "floor",
+			     "GPL", code, sizeof(code) / sizeof(code[0]), &load);
+	if (prog < 0)
+		return -1;
+	if (!is_multi)
+		return bpf_raw_tracepoint_open(NULL, prog);
+	link.kprobe_multi.cnt = 1;
+	link.kprobe_multi.syms = &func;
+	link.kprobe_multi.flags = strcmp(way, "multi-return") == 0 ? BPF_F_KPROBE_MULTI_RETURN : 0;
+	return bpf_link_create(prog, 0, at, &link);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	if (attach_one(argv[1], argv[2]) < 0)
+		return refused(argv[1]);
+	puts("READY");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	return 0;
+}
