@@ -18,6 +18,9 @@ refused '((proc_t *)arg0)->p_user' 'hint: Linux: execname'
 refused '`hp_avenrun[0]' 'hint: Linux: /proc/loadavg'
 refused '((vnode_t *)arg0)->v_path' 'hint: Linux: a file is a'
 refused '((dsl_pool_t *)arg0)->dp_spa' 'unknown type "dsl_pool_t" in a cast'
+refused '((znode_t *)arg0)->z_id' "hint: Linux: 'struct inode *'"
+refused '((struct sk_buff *)arg0)->b_wptr' "hint: Linux: the member 'tail'"
+refused '`panicstr' 'hint: Linux: pstore'
 refused '((mblk_t *)arg0)->b_rptr' "hint: Linux: 'struct sk_buff *'"
 timeout 60 "$DTRACE" -n 'syscall::$1:entry { exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "a missing argument is accepted"
 grep -q 'takes 1 argument, 0 given: $1 stands for the function' "$TMP/err" || fail "which argument is missing"
