@@ -790,6 +790,7 @@ INLINE u64 name_put(struct frame_env *env, struct unwind_work *w, u64 word, u64 
 u64 rt_walk_name(struct rt_mach *m, u64 text)
 {
 	u64 to = cfg.helper_off + __builtin_offsetof(struct rt_hwork, text), word = 0;
+	u64 is_dropped = 0; /* and counted */
 	struct frame_env env;
 	struct unwind_work *w;
 	s64 n = 0;
@@ -799,13 +800,16 @@ u64 rt_walk_name(struct rt_mach *m, u64 text)
 	w = WALK(env.scratch);
 	if (cfg.strsize == RT_HELPER_STRSIZE)
 		n = rt_helper_copy(m, to, text);
-	if (n > 0 && n <= RT_HELPER_STRSIZE) {
+	if (n > 0) {
 		n--;
-		OPAQUE(n);
 		if (!n)
 			return 0;
-		if ((u64)n < w->text_left)
-			word = name_word_made(HELPER(env.scratch), n & (RT_HELPER_STRSIZE - 1));
+		if ((u64)n < w->text_left) {
+			HELPER(env.scratch)->text_len = n;
+			word = rt_walk_text(m);
+			HELPER(env.scratch)->text_len = 0;
+			is_dropped = !word;
+		}
 	} else {
 		n = text_read(m, env.scratch + cfg.text_a, text);
 		if (n <= 0)
@@ -816,7 +820,7 @@ u64 rt_walk_name(struct rt_mach *m, u64 text)
 	if (name_put(&env, w, word, n))
 		return 1;
 	HELPER(env.scratch)->known = 0;
-	return name_drop(m);
+	return is_dropped ? 0 : name_drop(m);
 }
 
 /* Records once more what uknown() has found: names, and frames of the language. */
