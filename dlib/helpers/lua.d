@@ -12,6 +12,7 @@
  * Offsets: lstate.h, lobject.h; instructions: lopcodes.h; names: ldebug.c of Lua 5.4.
  */
 #pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*"
+#pragma D helper symbol "lua_callk"
 
 uint64_t run, run_end; /* luaV_execute(), from where on rbp is the call */
 uint64_t positioned;   /* the end of what loads the position of the call in rbp */

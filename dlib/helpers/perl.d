@@ -11,6 +11,7 @@
  * Offsets: intrpvar.h, cop.h, cv.h, gv.h, hv.h of Perl.
  */
 #pragma D helper exec "perl|perl5*|libperl*"
+#pragma D helper symbol "Perl_runops_standard"
 
 uint64_t runops, runops_end;
 uint64_t outer, outer_end;     /* perl_run(), below which nothing is left */

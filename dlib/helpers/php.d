@@ -8,6 +8,7 @@
  * Offsets: Zend/zend_globals.h, Zend/zend_compile.h, Zend/zend_types.h, Zend/zend.h.
  */
 #pragma D helper exec "php|php7*|php8*|php-fpm*|php-cgi*|libphp*.so*"
+#pragma D helper symbol "execute_ex"
 
 uint64_t run, run_end; /* execute_ex() */
 uint64_t current;      /* the address of the innermost frame's address */

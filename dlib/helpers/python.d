@@ -11,6 +11,7 @@
  * Objects/{locations.md,lnotab_notes.txt}.
  */
 #pragma D helper exec "python3*|libpython3*"
+#pragma D helper symbol "_PyEval_EvalFrameDefault"
 
 uint64_t eval, eval_end; /* the interpreter loop */
 uint64_t cold, cold_end; /* the part of it that the compiler has put elsewhere */
@@ -46,13 +47,16 @@ dtrace:helper:attach:
 		minor = 0;
 	if (minor < 8 || minor > 13 || (minor < 11 && this->version) || (minor > 10 && !this->version))
 		udecline("this version of CPython is not known (3.8 to 3.13 are)");
-	this->files = symaddr("_PyEval_EvalFrameDefault", "libpython3*") ? "libpython3*" : "python3*";
+	this->files = symaddr("_PyEval_EvalFrameDefault", "libpython3*") ? "libpython3*" :
+	    symaddr("_PyEval_EvalFrameDefault", "python3*") ? "python3*" : "*";
 	eval = symaddr("_PyEval_EvalFrameDefault", this->files);
 	eval_end = eval + symsize("_PyEval_EvalFrameDefault", this->files);
 	this->runtime = symaddr("_PyRuntime", this->files);
 	this->layout = symaddr("_thread_db_pthread_specific", "libc.so*");
 	if (!this->layout)
 		this->layout = symaddr("_thread_db_pthread_specific", "libpthread*.so*");
+	if (!this->layout) /* the C library is part of the program */
+		this->layout = symaddr("_thread_db_pthread_specific", "*");
 	if (!eval || !this->layout || !this->runtime)
 		udecline("a symbol is missing");
 	/* the values of the first 32 keys are part of struct pthread, the pointers to all follow them */

@@ -11,6 +11,7 @@
  * Offsets: vm_core.h, method.h, iseq.h, symbol.h, internal/imemo.h of Ruby.
  */
 #pragma D helper exec "ruby*|libruby*"
+#pragma D helper symbol "ruby_api_version"
 
 uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
 uint64_t main, main_end;   /* ruby_run_node(), which runs the whole program */

@@ -36,16 +36,15 @@ static struct err *file_read(const char *path, struct strbuf *out)
 	return ferror(f) ? err_sys(errno, "cannot read the ustack helper '%s'", path) : NULL;
 }
 
-/* The patterns of the line `#pragma D helper exec "PATTERNS"`, or NULL. */
-static char *patterns_find(const char *text)
+/* The text in quotes of the line that begins with these words, as #pragma D helper exec, or NULL. */
+static char *pragma_find(const char *text, const char *words)
 {
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		int at = 0;
+	size_t n = strlen(words);
 
+	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		(void)sscanf(line, "#pragma D helper exec \"%n", &at);
-		if (at) {
-			char *found = xstrdup(line + at);
+		if (strncmp(line, words, n) == 0 && strncmp(line + n, " \"", 2) == 0) {
+			char *found = xstrdup(line + n + 2);
 
 			found[strcspn(found, "\"\n")] = '\0';
 			return found;
@@ -66,7 +65,10 @@ struct err *helper_open(const char *path, struct helper **ret)
 		h = xcalloc(1, sizeof(*h));
 		h->path = xstrdup(path);
 		h->text = xstrdup(strbuf_text(&text));
-		h->patterns = patterns_find(h->text);
+		h->patterns = pragma_find(h->text, "#pragma D helper exec");
+		h->symbols = pragma_find(h->text, "#pragma D helper symbol");
+		if (h->symbols && !h->patterns)
+			h->patterns = xstrdup(""); /* files of no name */
 		*ret = h;
 	}
 	strbuf_deinit(&text);
@@ -81,6 +83,7 @@ void helper_close(struct helper *h)
 	arena_destroy(h->arena);
 	err_destroy(h->err);
 	free(h->patterns);
+	free(h->symbols);
 	free(h->text);
 	free(h->path);
 	free(h);

@@ -2,6 +2,8 @@
  * Ustack helpers: files of D that know a runtime, and name the frames of its stacks.
  *
  *     #pragma D helper exec "python3*|libpython3*"      mapped files whose processes it applies to
+ *     #pragma D helper symbol "_PyEval_EvalFrameDefault"  programs to whose processes it applies,
+ *                                       whatever their names: those that have one of the symbols
  *     dtrace:helper:attach:   { ... }   runs here, once when a process is met: its global variables
  *                                       have the values then that they have in the process's walks
  *     dtrace:helper:uthread:  { ... }   runs in the kernel when a walk begins
@@ -31,6 +33,7 @@ struct helper {
 	char *text;	/* of the file; NULL: a program has carried it */
 	bool is_named;	/* by the option helper: the options of the command are for it, too */
 	char *patterns; /* "a|b": names of mapped files; NULL: all processes */
+	char *symbols;	/* "a|b": of programs; NULL: none */
 	struct dsession *dsession;    /* NULL: the helper was carried by a program */
 	const struct prog *prog;      /* NULL: not compiled yet */
 	const struct prog_vars *vars; /* what the clauses use, and maybe more */

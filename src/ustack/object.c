@@ -218,6 +218,45 @@ struct object *object_read(struct gate_file *file, uint64_t limit)
 	return o;
 }
 
+/* Whether one of the names "a|b" is in a table of names. */
+static bool names_have(const Elf_Data *data, const char *symbols)
+{
+	CLEANUP(free) char *copy = xstrdup(symbols);
+	char *save = NULL;
+
+	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save)) {
+		size_t n = strlen(p) + 1; /* with its NUL, and one before it */
+		const char *at = data->d_buf, *end = at + data->d_size;
+
+		while ((at = memmem(at, (size_t)(end - at), p, n))) {
+			if (at > (const char *)data->d_buf && at[-1] == '\0')
+				return true;
+			at++;
+		}
+	}
+	return false;
+}
+
+bool object_names(struct gate_file *file, uint64_t limit, const char *symbols)
+{
+	Elf_Scn *scn = NULL;
+	struct gate_elf g;
+	bool has = false;
+	GElf_Shdr sh;
+
+	gate_elf_open(file, limit, &g);
+	while (g.elf && !has && (scn = elf_nextscn(g.elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB)
+			continue;
+		data = gate_data(&g, scn);
+		has = data && data->d_buf && data->d_size && names_have(data, symbols);
+	}
+	gate_elf_close(&g);
+	return has;
+}
+
 void object_destroy(struct object *o)
 {
 	if (!o)

@@ -18,6 +18,8 @@ struct object_symbol {
 };
 
 struct object *object_read(struct gate_file *file, uint64_t limit);
+/* Whether the file defines one of the symbols "a|b", or uses it: its names are searched only. */
+bool object_names(struct gate_file *file, uint64_t limit, const char *symbols);
 void object_destroy(struct object *o); /* NULL is allowed */
 bool object_symbol(const struct object *o, const char *name, struct object_symbol *ret);
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret);

@@ -24,9 +24,10 @@
 struct objects {
 	const struct file_opts *files;
 	struct hashmap *known; /* "dev inode size mtime" -> struct object */
+	struct hashmap *named; /* the same and symbols -> &yes or &no: whether it has one of them */
 };
 
-static char unreadable;
+static char unreadable, yes, no;
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -36,6 +37,7 @@ struct objects *objects_create(const struct file_opts *files)
 
 	o->files = files;
 	o->known = hashmap_create();
+	o->named = hashmap_create();
 	return o;
 }
 
@@ -56,6 +58,7 @@ void objects_destroy(struct objects *o)
 		return;
 	objects_forget(o);
 	hashmap_destroy(o->known);
+	hashmap_destroy(o->named);
 	free(o);
 }
 
@@ -66,19 +69,25 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static void file_identify(struct gate_file *f, char *buf, size_t size)
+{
+	const struct stat *st = gate_file_stat(f);
+
+	(void)snprintf(buf, size, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		       (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+		       (uint64_t)st->st_mtim.tv_sec);
+}
+
 static const struct object *object_of(struct process *p, const struct proc_map *m)
 {
 	CLEANUP(gate_file)
 	struct gate_file *f = proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m);
-	const struct stat *st = f ? gate_file_stat(f) : NULL;
 	struct object *o;
 	char key[128];
 
 	if (!f)
 		return NULL;
-	(void)snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
-		       (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-		       (uint64_t)st->st_mtim.tv_sec);
+	file_identify(f, key, sizeof(key));
 	o = hashmap_finds(p->objects->known, key);
 	if (o)
 		return o;
@@ -89,6 +98,49 @@ static const struct object *object_of(struct process *p, const struct proc_map *
 	return o;
 }
 
+/* The mapping of the program that the process executes, or NULL. */
+static const struct proc_map *program_map(const struct process *p)
+{
+	char link[64], path[4096];
+	ssize_t n;
+
+	if (p->core)
+		return p->maps->maps.len ? &p->maps->maps.data[0] : NULL;
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	for (uint32_t i = 0; i < p->maps->maps.len; i++)
+		if (strcmp(p->maps->maps.data[i].path, path) == 0)
+			return &p->maps->maps.data[i];
+	return NULL;
+}
+
+/* Each file is read once. */
+const struct proc_map *process_program(const struct process *p, const struct helper *h)
+{
+	const struct proc_map *m = h->symbols ? program_map(p) : NULL;
+	CLEANUP(gate_file)
+	struct gate_file *f =
+		m ? proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m) : NULL;
+	struct strbuf key = {0};
+	const char *has;
+	char file[128];
+
+	if (!f)
+		return NULL;
+	file_identify(f, file, sizeof(file));
+	strbuf_addf(&key, "%s %s", file, h->symbols);
+	has = hashmap_finds(p->objects->named, strbuf_text(&key));
+	if (!has) {
+		has = object_names(f, p->objects->files->limit, h->symbols) ? &yes : &no;
+		hashmap_sets(p->objects->named, strbuf_text(&key), (void *)has);
+	}
+	strbuf_deinit(&key);
+	return has == &yes ? m : NULL;
+}
+
 /* Whether the file of a mapping is one of those that a subroutine asks for. */
 static bool map_is_wanted(const struct process *p, const struct proc_map *m, const char *pattern)
 {
@@ -96,7 +148,10 @@ static bool map_is_wanted(const struct process *p, const struct proc_map *m, con
 
 	if (m->path[0] != '/')
 		return false;
-	return pattern ? fnmatch(pattern, name, 0) == 0 : helper_matches(p->helper, name);
+	if (pattern)
+		return fnmatch(pattern, name, 0) == 0;
+	return helper_matches(p->helper, name) ||
+	       (p->program && strcmp(m->path, p->program->path) == 0);
 }
 
 /* Calls func for each mapped file that is wanted, once, until it returns true. */
@@ -505,5 +560,5 @@ bool process_has(const struct process *p, const struct helper *h)
 		if (m->is_exec && m->path[0] == '/' && helper_matches(h, name_of(m->path)))
 			return true;
 	}
-	return false;
+	return process_program(p, h);
 }

@@ -15,6 +15,8 @@ struct process {
 	const struct proc_maps *maps;
 	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
 	const struct helper *helper;
+	const struct proc_map
+		*program; /* if the helper is for it; NULL: for files by their names */
 	struct dif_machine *machine;
 	char *declined;			   /* the text of udecline() */
 	struct arena *arena;		   /* of objects that the machine has run */
@@ -23,6 +25,8 @@ struct process {
 	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */
 };
 
+/* The mapping of the program if it has one of the symbols that the helper is for, or NULL. */
+const struct proc_map *process_program(const struct process *p, const struct helper *h);
 bool process_is_late(const struct process *p);
 /* Reads memory; callbacks of the machine, whose ctx is the process. */
 bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size);

@@ -151,6 +151,7 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 	bool good = true;
 
 	p->helper = h;
+	p->program = process_program(p, h);
 	p->deadline = h->is_foreign ? now_ns() + FOREIGN_NS : 0;
 	*ret_why = NULL;
 	free(p->declined);

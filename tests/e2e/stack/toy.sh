@@ -299,6 +299,8 @@ dtrace:helper:ustack: { uframe(); }|uframe
 dtrace:helper:ustack: { unwind(1); }|unwind
 string s; dtrace:helper:ustack: { s = "a"; }|may not use global strings, structures and arrays outside dtrace:helper:attach:
 #pragma D helper exec toy|malformed #pragma D helper
+#pragma D helper symbol run|malformed #pragma D helper
+#pragma D helper file "toy"|malformed #pragma D helper
 dtrace:helper:nosuch: { "a"; }|a helper has clauses on dtrace:helper:ustack: only
 X
 	"$DTRACE" -q -n 'BEGIN { while (1; 2) trace(1); }' 2>&1 | grep -q 'D has no loops' || echo 'a loop in a script'
