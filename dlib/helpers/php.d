@@ -20,13 +20,19 @@ uint64_t script, script_end; /* php_execute_script(), which runs the whole progr
 /* where a PHP frame is the current one, and its execute_ex() has not begun: in zend_init_func_execute_data(),
  * zend_call_function() and zend_generator_resume() */
 uint64_t set, set_end, called, called_end, resumed, resumed_end;
-/* functions without unwind tables that make and switch stacks of fibers: what jump_fcontext() takes from the
- * stack pointer, and where it has another stack, and where its return address is in r8 */
-uint64_t make, make_end, jump, jump_end, jump_size, switched, popped;
+/* functions without unwind tables that make and switch stacks of fibers: where the first has made one; what
+ * jump_fcontext() takes from the stack pointer, where it has another stack, and where its return address is in r8 */
+/* the frame of execute_ex(): bytes from its stack pointer to the end, or 0; where it keeps a copy of the thread's
+ * random number, from its stack pointer or (is_framed) its frame pointer */
+uint64_t body, canary, is_framed;
+uint64_t back1, back2, back3, back4; /* the return addresses of execute_ex() */
+uint64_t make, made, make_end, jump, jump_end, jump_size, switched, popped;
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
 inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
+/* whether it returns from execute_ex() */
+inline int ISBACK[uint64_t a] = a == back1 || a == back2 || a == back3 || a == back4;
 inline string TEXT[uint64_t s] = ustr(s + 24, WORD[s + 16]);
 /* in attach clauses: behind the first instruction of a function that stores to an offset from a register */
 inline uint64_t STORE[uint64_t f, uint64_t size, string offset] =
@@ -82,11 +88,29 @@ dtrace:helper:attach:
 	    this->version == 85 ? "00 02 00 00" : "e8 01 00 00"] : 0;
 	resumed_end = resumed ? ubytes(resumed, 256, "ff 10") : 0;
 
+	back1 = called_end ? called_end + 2 : 0;
+	back2 = resumed_end ? resumed_end + 2 : 0;
+	back3 = back2 ? ubytes(back2, 256, "ff 10") + 2 : 0;
+	back4 = symaddr("zend_execute") ? ubytes(symaddr("zend_execute"), symsize("zend_execute"), "ff 10") + 2 : 0;
+	/* code of the JIT runs in the frame of execute_ex(): "push" four times, "sub $N,%rsp", or "push %rbp;
+	   mov %rsp,%rbp"; "mov %rax,N(%rsp)", "mov %rax,-N(%rbp)" */
+	this->at = ubytes(run, 16, "41 55 41 54 55 53 48 83 ec");
+	this->store = this->at ? ubytes(this->at, 48, "48 89 44 24") : 0;
+	body = this->store ? BYTE[this->at + 9] + 40 : 0;
+	canary = this->store ? BYTE[this->store + 4] : 0;
+	this->at = body ? 0 : ubytes(run, 16, "55 48 89 e5");
+	this->store = this->at ? ubytes(this->at, 48, "48 89 45") : 0;
+	is_framed = (uint64_t)(this->store != 0);
+	if (is_framed)
+		canary = (int64_t)*(int8_t *)(this->store + 3);
+
 	/* "lea -N(%rsp),%rsp"; "mov %rdi,%rsp"; "lea M(%rsp),%rsp" */
 	make = symaddr("make_fcontext");
 	make_end = make ? ubytes(make, 96, "f4") : 0;
+	made = make ? ubytes(make, 96, "c3") : 0;
 	jump = symaddr("jump_fcontext");
-	if (make && (!make_end || !jump || HALF[jump] != 0x24648d48))
+	jump += jump && HALF[jump] == 0xfa1e0ff3 ? 4 : 0; /* "endbr64" */
+	if (make && (!make_end || !made || !jump || HALF[jump] != 0x24648d48))
 		make = jump = 0;
 	jump_size = jump ? -(int64_t)*(int8_t *)(jump + 4) : 0;
 	switched = jump ? ubytes(jump, 96, "48 89 fc") + 3 : 0;
@@ -120,7 +144,7 @@ dtrace:helper:ustack:
 /make && arg0 >= make && arg0 <= make_end/
 {
 	this->is_bare = (uint64_t)(arg3 > 0);
-	if (arg3 == 0 && arg0 < make_end - 11)
+	if (arg3 == 0 && arg0 <= made)
 		unwind(WORD[arg2], arg2 + 8, arg1);
 	else
 		unwind(0, 0, 0);
@@ -135,6 +159,30 @@ dtrace:helper:ustack:
 		unwind(uregs[R_R8], this->sp, arg1);
 	else
 		unwind(WORD[this->sp], this->sp + 8, arg0 >= switched ? WORD[this->sp - 8] : arg1);
+}
+
+/*
+ * Code of the JIT runs in the frame of an execute_ex(), some words below it: found by the random number, and by
+ * the return address.
+ */
+dtrace:helper:ustack:
+/this->is_bare && (body || is_framed)/
+{
+	this->random = WORD[arg4 + 40];
+	this->sp = (uint64_t)arg2;
+	this->end = (uint64_t)0;
+	if (is_framed && arg1 - arg2 < 4096 && WORD[arg1 + canary] == this->random && ISBACK[WORD[arg1 + 8]])
+		this->end = (uint64_t)arg1 + 16;
+	while (body && !this->end && this->sp - arg2 < 128; 16) {
+		if (WORD[this->sp + canary] == this->random && ISBACK[WORD[this->sp + body - 8]])
+			this->end = this->sp + body;
+		this->sp += 8;
+	}
+	if (this->end) {
+		this->is_bare = (uint64_t)0;
+		this->is_last = (uint64_t)0;
+		unwind(WORD[this->end - 8], this->end, WORD[this->end - (is_framed ? 16 : 32)]);
+	}
 }
 
 dtrace:helper:ustack:
