@@ -36,7 +36,7 @@ static struct err *file_read(const char *path, struct strbuf *out)
 	return ferror(f) ? err_sys(errno, "cannot read the ustack helper '%s'", path) : NULL;
 }
 
-/* The text in quotes of the line that begins with these words, as #pragma D helper exec, or NULL. */
+/* The text in quotes of the line that begins with these words, or NULL. */
 static char *pragma_find(const char *text, const char *words)
 {
 	size_t n = strlen(words);
