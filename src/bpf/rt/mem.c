@@ -56,10 +56,10 @@ u64 rt_block_keep(struct rt_mach *m)
 	if (!m)
 		return 0;
 	p = slot_of(m);
-	at = m->block;
+	at = m->block - head; /* of the block's head; without a block it is far outside */
 	OPAQUE(at);
-	if (p && at >= head && at <= RT_SCRATCH_KEPT)
-		end = ROUND_UP((u64)((struct rt_block *)(p + at - head))->end, 8);
+	if (p && at <= RT_SCRATCH_KEPT - head)
+		end = ROUND_UP((u64)((struct rt_block *)(p + at))->end, 8);
 	if (end > RT_SCRATCH_KEPT)
 		end = 0;
 	if (!end)

@@ -717,7 +717,7 @@ static void test_verification(uint32_t strsize)
 			if (strcmp(big->progs[j].name, functions[i]) == 0)
 				ok(big->progs[j].nverified < (helps   ? 60000
 							      : walks ? 25000
-								      : 2500),
+								      : 3000),
 				   "%s: %u instructions verified", functions[i],
 				   big->progs[j].nverified);
 	}
