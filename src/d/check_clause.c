@@ -419,7 +419,7 @@ static const char *desc_text(struct check *c, const struct probe_desc *d)
 
 static struct probe_desc desc_of(const struct pspec *spec)
 {
-	return (struct probe_desc){spec->prov, spec->mod, spec->func, spec->name, spec->id};
+	return (struct probe_desc){spec->prov, spec->mod, spec->func, spec->name, spec->id, false};
 }
 
 void check_specs_named(struct check *c, const struct decl *d)
@@ -495,7 +495,7 @@ struct clause_target {
 
 static struct probe_desc derived_desc(const struct derived_info *info)
 {
-	return (struct probe_desc){info->prov, "", "", info->name, 0};
+	return (struct probe_desc){info->prov, "", "", info->name, 0, false};
 }
 
 static void check_for_target(struct check *c, const struct clause_target *to)

@@ -342,7 +342,7 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 		     const struct compile_env *env, struct derived_info *info)
 {
 	struct declared_probe *p = derived_probe(info);
-	struct probe_desc desc = {info->prov, "", "", info->name, 0};
+	struct probe_desc desc = {info->prov, "", "", info->name, 0, false};
 	struct check c = {0};
 
 	if (p->info.is_in_processes || !is_live(s, p))
@@ -374,7 +374,8 @@ static bool source_declare(struct check *c, const struct probe_decl *pd,
 		return false;
 	}
 	*src = (struct declared_source){
-		.desc = {sd->spec.prov, sd->spec.mod, sd->spec.func, sd->spec.name, sd->spec.id},
+		.desc = {sd->spec.prov, sd->spec.mod, sd->spec.func, sd->spec.name, sd->spec.id,
+			 true},
 		.text = sd->spec.text,
 		.guard = sd->guard,
 		.args = sd->args,

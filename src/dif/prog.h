@@ -217,7 +217,8 @@ bool act_is_recording(enum act_kind kind);
 /* Four fields as written; "" matches anything. Made by the front end, matched by probe/. */
 struct probe_desc {
 	const char *prov, *mod, *func, *name; /* never NULL */
-	uint32_t id; /* != 0: the probe with this id; the text fields are then "" */
+	uint32_t id;	/* != 0: the probe with this id; the text fields are then "" */
+	bool is_source; /* a declared probe is made of it: the user has not written it */
 };
 
 struct prog_clause {

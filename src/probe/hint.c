@@ -71,7 +71,7 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 		if (!*provider_list[i]->name)
 			continue;
 		if (provider_concerns(provider_list[i],
-				      &(struct probe_desc){desc->prov, "", "", "", 0}))
+				      &(struct probe_desc){desc->prov, "", "", "", 0, false}))
 			return NULL;
 		names[n++] = provider_list[i]->name;
 		all = arena_printf(a, "%s%s%s", all, i ? ", " : "", provider_list[i]->name);
@@ -157,7 +157,7 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
  */
 static const char *hint_shifted(struct probes *ps, const struct probe_desc *desc)
 {
-	struct probe_desc moved = {desc->mod, desc->func, desc->name, "", 0};
+	struct probe_desc moved = {desc->mod, desc->func, desc->name, "", 0, false};
 	const char *text = probe_desc_text(probes_arena(ps), &moved);
 	struct probe **probes;
 	struct err *e;

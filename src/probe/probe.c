@@ -600,7 +600,7 @@ bool probes_is_kernel_elsewhere(const char *mod)
 static void derived_collect(const struct probes *ps, const struct probe_desc *desc,
 			    struct probe_list *out)
 {
-	struct probe_desc d = {desc->prov, "", desc->func, desc->name, 0};
+	struct probe_desc d = {desc->prov, "", desc->func, desc->name, 0, desc->is_source};
 	const struct probe_list *l = probes_candidates(ps, &d);
 
 	for (uint32_t i = 0; l && i < l->probes.len; i++)
@@ -626,7 +626,8 @@ static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 		return e;
 	/* A name without a provider may be that of a probe that is costly to find. */
 	return match_text(ps,
-			  &(struct probe_desc){"*", desc->mod, desc->func, desc->name, desc->id},
+			  &(struct probe_desc){"*", desc->mod, desc->func, desc->name, desc->id,
+					       desc->is_source},
 			  out, ret_plain);
 }
 
@@ -644,8 +645,9 @@ static bool has_other_names(const struct probe_desc *desc, const struct probe_li
 
 static void desc_key(const struct probes *ps, const struct probe_desc *desc, struct strbuf *out)
 {
-	strbuf_addf(out, "%c%u:%s:%s:%s:%s", ps->is_listing ? 'l' : 'm', desc->id, desc->prov,
-		    desc->mod, desc->func, desc->name);
+	strbuf_addf(out, "%c%c%u:%s:%s:%s:%s", ps->is_listing ? 'l' : 'm',
+		    desc->is_source ? 's' : 'u', desc->id, desc->prov, desc->mod, desc->func,
+		    desc->name);
 }
 
 struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
@@ -754,7 +756,8 @@ void probes_name(struct probes *ps, const struct probe_desc *desc)
 		return;
 	vec_push(&ps->named,
 		 (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),
-				     arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0});
+				     arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0,
+				     desc->is_source});
 	matches_forget(ps);
 }
 

@@ -203,7 +203,7 @@ static struct err *code_unreadable_err(const struct request *r, const struct pid
 static const char *list_command(const struct request *r, const char *mod, const char *func,
 				const char *name)
 {
-	const struct probe_desc desc = {r->target->prov, mod, func, name, 0};
+	const struct probe_desc desc = {r->target->prov, mod, func, name, 0, false};
 
 	return probes_list_command(r->ps, &desc);
 }

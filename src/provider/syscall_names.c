@@ -112,14 +112,17 @@ static void targets_add(struct expansion *x, const char *targets)
 	}
 }
 
-/* Tells the user, once for each name, for which calls it stands, unless it is a call itself. */
+/*
+ * Tells the user, once for each name that the user has written, for which calls it stands, unless
+ * it is a call itself.
+ */
 static void expansion_notify(struct expansion *x)
 {
 	struct strbuf calls = {0};
 
 	for (uint32_t i = 0; i < x->calls.len; i++)
 		strbuf_addf(&calls, "%s%s", i ? ", " : "", x->calls.data[i]->name);
-	if (calls.len && strcmp(strbuf_text(&calls), x->desc->func) != 0 &&
+	if (!x->text->is_source && calls.len && strcmp(strbuf_text(&calls), x->desc->func) != 0 &&
 	    syscall_note(x->ps, x->pv, x->desc->func))
 		probes_notice(x->ps, "system call '%s' of '%s' stands for %s", x->desc->func,
 			      probe_desc_text(probes_arena(x->ps), x->text), strbuf_text(&calls));

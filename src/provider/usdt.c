@@ -137,8 +137,12 @@ bool usdt_object_is_wanted(const struct usdt_state *st, const struct usdt_object
 
 static struct probe_desc desc_copy(struct arena *a, const struct probe_desc *desc)
 {
-	return (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),
-				   arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0};
+	return (struct probe_desc){arena_strdup(a, desc->prov),
+				   arena_strdup(a, desc->mod),
+				   arena_strdup(a, desc->func),
+				   arena_strdup(a, desc->name),
+				   0,
+				   desc->is_source};
 }
 
 /* Remembers the patterns. Literal descriptions that were matched before may match other probes. */

@@ -69,15 +69,18 @@ static const char *or_empty(const char *s)
 int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func,
 		      void *arg)
 {
-	struct probe_desc desc = {"", "", "", "", 0};
+	struct probe_desc desc = {"", "", "", "", 0, false};
 	struct probe **probes;
 	uint32_t n;
 	struct err *e;
 
 	if (pdp)
-		desc = (struct probe_desc){or_empty(pdp->dtpd_provider), or_empty(pdp->dtpd_mod),
-					   or_empty(pdp->dtpd_func), or_empty(pdp->dtpd_name),
-					   pdp->dtpd_id};
+		desc = (struct probe_desc){or_empty(pdp->dtpd_provider),
+					   or_empty(pdp->dtpd_mod),
+					   or_empty(pdp->dtpd_func),
+					   or_empty(pdp->dtpd_name),
+					   pdp->dtpd_id,
+					   false};
 	e = probes_match_listed(dtp->probes, &desc, &probes, &n);
 	if (e)
 		return report_fail(&dtp->report, e);

@@ -7,6 +7,11 @@ dtrace: system call 'exece' of 'syscall::exece:entry' stands for execve, execvea
 END
 "$DTRACE" -qn 'syscall::open:entry {} BEGIN { exit(0); }' 2> "$TMP/err" > /dev/null || exit 1
 grep stands "$TMP/err" && exit 1
+# nor is a name that only a declared probe is made of
+"$DTRACE" -n 'fsinfo:::open, fsinfo:::readdir {} BEGIN { exit(0); }' 2> "$TMP/err" > /dev/null || exit 1
+grep stands "$TMP/err" && exit 1
+"$DTRACE" -n 'fsinfo:::open, syscall::open:return {} BEGIN { exit(0); }' 2> "$TMP/err" > /dev/null || exit 1
+[ "$(grep -c stands "$TMP/err")" = 1 ] || { cat "$TMP/err"; exit 1; }
 "$DTRACE" -n 'syscall::kevent:entry {}' 2> "$TMP/err" && exit 1
 grep -q 'hint: programs on Linux call epoll_wait' "$TMP/err" || { cat "$TMP/err"; exit 1; }
 # the listing has each call once, under the name of Linux

@@ -31,14 +31,14 @@ static uint32_t count(struct probes *ps, const char *prov, const char *mod, cons
 {
 	uint32_t n;
 
-	(void)match(ps, (struct probe_desc){prov, mod, func, name, 0}, &n);
+	(void)match(ps, (struct probe_desc){prov, mod, func, name, 0, false}, &n);
 	return n;
 }
 
 static uint32_t first_id(struct probes *ps, const char *func, const char *name)
 {
 	uint32_t n;
-	struct probe **p = match(ps, (struct probe_desc){"", "", func, name, 0}, &n);
+	struct probe **p = match(ps, (struct probe_desc){"", "", func, name, 0, false}, &n);
 
 	return n ? p[0]->id : 0;
 }
@@ -58,15 +58,15 @@ static void test_ids(void)
 	(void)count(full, "", "", "", "");
 	is_int(first_id(full, "read", "return"), read_id,
 	       "a probe has one id, however it was found");
-	p = match(full, (struct probe_desc){"", "", "", "", read_id}, &n);
+	p = match(full, (struct probe_desc){"", "", "", "", read_id, false}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "read") == 0 && strcmp(p[0]->name, "return") == 0,
 	   "an id finds its probe");
-	p = match(lazy, (struct probe_desc){"", "", "", "", read_id + 1}, &n);
+	p = match(lazy, (struct probe_desc){"", "", "", "", read_id + 1, false}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "write") == 0,
 	   "an id of a probe nobody asked for yet, too");
-	(void)match(full, (struct probe_desc){"", "", "", "", 999999}, &n);
+	(void)match(full, (struct probe_desc){"", "", "", "", 999999, false}, &n);
 	is_int(n, 0, "an unknown id matches nothing");
-	p = match(full, (struct probe_desc){"", "", "", "", 0}, &n);
+	p = match(full, (struct probe_desc){"", "", "", "", 0, false}, &n);
 	for (uint32_t i = 1; i < n; i++)
 		if (p[i]->id <= p[i - 1]->id)
 			ok(false, "ids ascend at %u", p[i]->id);
@@ -122,9 +122,9 @@ static void test_removing(void)
 		   probes_add(ps, &pv, "m0", "f0", "entry", 7) == kept &&
 		   strcmp(kept->func, "f0") == 0 && strcmp(kept->name, "entry") == 0,
 	   "a probe that shares names with them stays");
-	ok(!probes_has(ps, &(struct probe_desc){"made", "m1", "", "", 0}),
+	ok(!probes_has(ps, &(struct probe_desc){"made", "m1", "", "", 0, false}),
 	   "a name without probes matches nothing");
-	ok(probes_has(ps, &(struct probe_desc){"made", "", "", "entry", 0}),
+	ok(probes_has(ps, &(struct probe_desc){"made", "", "", "entry", 0, false}),
 	   "one with a probe does");
 	probes_destroy(ps);
 }
@@ -168,7 +168,8 @@ static void test_profile(void)
 static bool has(struct probes *ps, const char *func, const char *want, bool is_view)
 {
 	uint32_t n;
-	struct probe **p = match(ps, (struct probe_desc){"syscall", "", func, "entry", 0}, &n);
+	struct probe **p =
+		match(ps, (struct probe_desc){"syscall", "", func, "entry", 0, false}, &n);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (strcmp(p[i]->func, want) == 0 && !syscall_of_probe(p[i]) == is_view)
@@ -179,7 +180,7 @@ static bool has(struct probes *ps, const char *func, const char *want, bool is_v
 static void test_aliases(void)
 {
 	struct probes *ps = probes_create();
-	const struct probe_desc kevent = {"syscall", "", "kevent", "entry", 0};
+	const struct probe_desc kevent = {"syscall", "", "kevent", "entry", 0, false};
 
 	notices = 0;
 	probes_on_notice(ps, on_notice, NULL);
@@ -210,7 +211,7 @@ static void test_aliases(void)
 static void test_named(void)
 {
 	struct probes *ps = probes_create();
-	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0};
+	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0, false};
 
 	is_int(count(ps, "syscall", "", "open", "entry"), 4, "open is four calls");
 	probes_name(ps, &openat);
@@ -262,14 +263,14 @@ static void test_points(void)
 	struct probe **p;
 	uint32_t n;
 
-	p = match(ps, (struct probe_desc){"", "", "write", "entry", 0}, &n);
+	p = match(ps, (struct probe_desc){"", "", "write", "entry", 0, false}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "write hangs on two numbers");
 	is_int(pts[0].place.kind, PLACE_SYS_ENTER, "of sys_enter");
 	is_int(pts[0].key, 1, "1 on x86-64");
 	is_int(pts[1].key, RT_SYS_COMPAT + 4, "4 on i386");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 3, "write has three arguments");
 	is_str(types[1], "userland const char *", "the second is text");
-	p = match(ps, (struct probe_desc){"", "", "write", "return", 0}, &n);
+	p = match(ps, (struct probe_desc){"", "", "write", "return", 0, false}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "return, too");
 	is_int(pts[0].place.kind, PLACE_SYS_EXIT, "of sys_exit");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 2, "args[0] and args[1] at return");
@@ -293,7 +294,7 @@ static void test_speed(void)
 	}
 	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct probe_desc desc = {"dtrace", "", func, "call", 0};
+		struct probe_desc desc = {"dtrace", "", func, "call", 0, false};
 		struct probe **probes;
 		struct err *e;
 
