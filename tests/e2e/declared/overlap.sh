@@ -40,14 +40,17 @@ timeout 100 "$DTRACE" -q -n 'proc:::create /pid == $target/ { created++; }
 	syscall::write:entry /ppid == $target && arg2 == 5/ { @texts[copyinstr(arg1, 5)] = count(); }
 	sched:::off-cpu /ppid == $target/ { self->off = timestamp; @names[stringof(curpsinfo->pr_fname)] = count(); }
 	sched:::on-cpu /self->off/ { self->off = 0; }
-	proc:::exit /ppid == $target/ { @exits[args[0]] = count(); @text[copyinstr(curthread->mm ? curthread->mm->arg_start : 0)] = count(); ended++; }
+	proc:::exit /ppid == $target/ { @exits[args[0]] = count(); ended++; }
+	proc:::exit /ppid == $target && curthread->mm/ { @args[copyinstr(curthread->mm->arg_start)] = count(); }
 	proc:::signal-send /pid == $target && args[2] == SIGKILL/ { killed++; }
 	proc:::signal-handle /ppid == $target && args[0] == SIGKILL/ { handled++; }
-	END { printf("created %d ended %d killed %d\n", created, ended, killed); printa("exit %d %@d\n", @exits); printa("text %s %@d\n", @texts); printa("args %s %@d\n", @text); }' \
+	END { printf("created %d ended %d killed %d\n", created, ended, killed); printa("exit %d %@d\n", @exits); printa("text %s %@d\n", @texts); printa("args %s %@d\n", @args); }' \
 	-c "/usr/bin/python3 $TMP/die.py" >"$TMP/out" 2>"$TMP/err" || fail "processes that die"
 grep -qx 'created 200 ended 200 killed 100' "$TMP/out" || fail "ends"
 grep -qx 'exit 1 100' "$TMP/out" && grep -qx 'exit 2 100' "$TMP/out" || fail "reasons"
 grep -v '^text dying ' "$TMP/out" | grep -q '^text ' && fail "another text"
-grep -q 'python3 200$' "$TMP/out" || fail "the address space is there at proc:::exit"
+# before Linux 6.16 the probe fires behind the place where a process gives up its address space
+if [ "$(printf '6.16\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.16 ]; then want=1; else want=0; fi
+[ "$(grep -c '^args .*python3 200$' "$TMP/out")" = "$want" ] || fail "the address space at proc:::exit"
 [ ! -s "$TMP/err" ] || fail "errors"
 exit 0
