@@ -18,7 +18,7 @@
 
 int ksym_ask(const char *name, uint64_t *ret_addr)
 {
-	struct bpf_insn insns[NAME_MAX_SIZE / 4 + 12];
+	struct bpf_insn insns[NAME_MAX_SIZE / 4 + 13];
 	char text[NAME_MAX_SIZE] = "";
 	uint64_t addr = 0;
 	uint32_t n = 0, size = (uint32_t)strlen(name) + 1;
