@@ -1,9 +1,11 @@
 # Option follow=fork: calls of children fire the probes, from their first instruction on; none is left stopped.
 exec python3 - <<'END'
-import os, signal, subprocess, sys, time
+import os, shutil, signal, subprocess, sys, time
 
-DTRACE, TRIGGER = os.environ["DTRACE"], os.environ["TRIGGER"]
-LATE = f"{TRIGGER}/late"
+DTRACE, TRIGGER, TMP = os.environ["DTRACE"], os.environ["TRIGGER"], os.environ["TMP"]
+LATE = f"{TMP}/late"  # a copy, whose processes are all of this test
+for name in ("late", "liblate.so"):
+    shutil.copy(f"{TRIGGER}/{name}", TMP)
 SUM = '{ @[pid == $target ? "root" : "child", probefunc] = count(); } END { printa("%s %s %@d\\n", @); }'
 OTHER = {"child first_f": 1, "child text_f": 1, "child other_f": 3}
 bad = []
