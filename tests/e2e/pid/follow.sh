@@ -4,7 +4,7 @@ import os, shutil, signal, subprocess, sys, time
 
 DTRACE, TRIGGER, TMP = os.environ["DTRACE"], os.environ["TRIGGER"], os.environ["TMP"]
 LATE = f"{TMP}/late"  # a copy, whose processes are all of this test
-for name in ("late", "liblate.so"):
+for name in ("late", "late_other", "liblate.so"):
     shutil.copy(f"{TRIGGER}/{name}", TMP)
 SUM = '{ @[pid == $target ? "root" : "child", probefunc] = count(); } END { printa("%s %s %@d\\n", @); }'
 OTHER = {"child first_f": 1, "child text_f": 1, "child other_f": 3}
