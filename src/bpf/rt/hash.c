@@ -1,16 +1,46 @@
 /* Run-time library: hashes of keys, the one copy of each key string. */
 #include "bpf/rt/hash.h"
 
+/*
+ * Returns 1 and the hash of a text of fewer than BLOCK bytes that lies in scratch memory, as what
+ * subroutines return does; 0 for others. To copy such a text takes longer than to hash it.
+ */
+INLINE int short_hash(struct rt_mach *m, const char *p, u64 s, u64 *ret_hash)
+{
+	u64 h = cfg.hash_seed, off = s - m->scratch, end = 0, n = 0;
+
+	if (cfg.strsize < BLOCK || off > cfg.scratch_size)
+		return 0;
+#pragma clang loop unroll(full)
+	for (u32 k = 0; k < BLOCK / 8; k++) {
+		u64 w = end ? 0 : *(const u64 *)(p + off + 8 * k);
+
+		if (!end) {
+			end = zero_bytes(w);
+			if (end) {
+				w &= ((end & -end) >> 7) - 1;
+				n = 8 * k + zero_first(end);
+			}
+		}
+		h = hash_word(h, w);
+	}
+	*ret_hash = hash_end(h, n);
+	return end != 0;
+}
+
 u64 rt_strhash(struct rt_mach *m, u64 s)
 {
 	char *p;
 	s64 n = 0;
+	u64 hash;
 
 	if (!m)
 		return 0;
 	p = slot_of(m);
 	if (!p)
 		return 0;
+	if (s && short_hash(m, p, s, &hash))
+		return hash;
 	if (s) {
 		n = text_read(m, p + cfg.text_a, s);
 		if (n < 0)

@@ -335,6 +335,13 @@ static void test_hash(void)
 		seen += hashes[i] != call("rt_strhash", rt_fx_gvar(fx, 0), 0, 0);
 	}
 	is_int(seen, 0, "lengths differ, garbage does not matter");
+	for (uint32_t i = STRSIZE; i-- > 0;) { /* what stood there before is longer each time */
+		memset(fx->gvars, 'q', i);
+		memset(fx->gvars + i, 0, STRSIZE);
+		a = call("rt_sub_strjoin", rt_fx_gvar(fx, 0), text(512, ""), 0);
+		seen += hashes[i] != again("rt_strhash", a, 0, 0);
+	}
+	is_int(seen, 0, "a text that a subroutine has returned has the same hash");
 	is_int(call("rt_strhash", 0, 0, 0), hashes[0], "NULL hashes as the empty string");
 	(void)call("rt_strhash", 4, 0, 0);
 	is_fault(DIF_FAULT_BADADDR, 4, "hash of a bad address");
@@ -348,6 +355,27 @@ static void test_hash(void)
 	is_int(fx->mach->fault.kind, 0, "no bytes are no fault");
 	(void)call("rt_byteshash", 8, 40, 0);
 	is_fault(DIF_FAULT_BADADDR, 8, "bytes at a bad address");
+}
+
+static void test_addresses(void)
+{
+	uint64_t wrong = 0;
+	uint8_t b[16] = {0};
+	char want[16];
+
+	for (uint32_t i = 0; i < 1024; i++) {
+		b[12] = (uint8_t)i, b[13] = (uint8_t)(i / 4), b[14] = (uint8_t)(i * 7);
+		b[15] = (uint8_t)(99 + (i & 1));
+		memcpy(fx->gvars, b, sizeof(b));
+		(void)snprintf(want, sizeof(want), "%u.%u.%u.%u", b[12], b[13], b[14], b[15]);
+		wrong += strcmp(rt_fx_at(fx, call("rt_sub_inet_ntoa", rt_fx_gvar(fx, 12), 0, 0)),
+				want) != 0;
+		wrong += fx->mach->scratch_top != STRSIZE;
+	}
+	is_int(wrong, 0, "IPv4 addresses as text");
+	memcpy(fx->gvars, "\0\0\0\0\0\0\0\0\0\0\xff\xff\xc8\x0a\0\x63", 16);
+	is_text(call("rt_sub_inet_ntop", 10, rt_fx_gvar(fx, 0), 0), "::ffff:200.10.0.99",
+		"an IPv4 address in an IPv6 address");
 }
 
 static void test_keystr(void)
@@ -738,6 +766,7 @@ int main(void)
 	test_copys();
 	test_strcmp();
 	test_hash();
+	test_addresses();
 	test_keystr();
 	test_stack_hash();
 	test_stack_keys();
