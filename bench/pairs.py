@@ -6,6 +6,8 @@ import argparse, json, os, platform, signal, statistics, subprocess, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
+# A shell that runs a script in the background has it ignore SIGINT, and every tracer that the script starts would do the same and never end.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def median(values):
