@@ -15,6 +15,7 @@
 
 uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
 uint64_t main, main_end;   /* ruby_run_node(), which runs the whole program */
+uint64_t text, text_end;   /* the code of the interpreter, which calls that of YJIT; 0 before 3.1 */
 uint64_t module, variable; /* ruby_current_ec; module 0: the address of a global variable */
 uint64_t size;		   /* of a control frame */
 uint64_t lines, nlines;	   /* offsets in the body of an instruction sequence: line entries, their number */
@@ -26,6 +27,10 @@ uint64_t last_operator;	   /* the last id that is an operator and has no kind in
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
+/* whether a call through a register or a pointer precedes an address, as that of compiled code does */
+inline int IS_BACK[uint64_t a] = (BYTE[a - 2] == 0xff && (BYTE[a - 1] & 0xf8) == 0xd0) ||
+    (BYTE[a - 3] == 0xff && (BYTE[a - 2] & 0x38) == 0x10) || (BYTE[a - 6] == 0xff && (BYTE[a - 5] & 0x38) == 0x10);
 /* whether code is an entry of a procedure linkage table (an indirect jump) that leads to rb_vm_exec() */
 inline int LEADS[uint64_t a] = *(uint16_t *)a == 0x25ff && WORD[a + 6 + *(int *)(a + 2)] == exec;
 
@@ -98,6 +103,18 @@ dtrace:helper:attach:
 	if (!exec || (!module && (this->minor > 27 || !variable)))
 		udecline("a symbol is missing");
 
+	this->files = "libruby*";
+	text = this->minor < 31 ? 0 : secaddr(".text", this->files);
+	if (this->minor >= 31 && (!text || exec - text >= secsize(".text", this->files))) {
+		this->files = "ruby*";
+		text = secaddr(".text", this->files);
+	}
+	text_end = text + secsize(".text", this->files);
+	if (text && exec - text >= text_end - text) {
+		text = secaddr(".text");
+		text_end = text + secsize(".text");
+	}
+
 	main = symaddr("ruby_run_node");
 	main_end = main + symsize("ruby_run_node");
 
@@ -135,6 +152,46 @@ dtrace:helper:uthread:
 		this->bottom = WORD[this->context] + 8 * WORD[this->context + 8] - size;
 		if (this->frame < WORD[this->context] || this->frame & 7)
 			this->frame = this->bottom;
+	}
+}
+
+/*
+ * Code of YJIT has no unwind table. It is called by the interpreter, and calls of Ruby methods in it are
+ * jumps: the address that it returns to lies behind the registers that its entry has saved and what
+ * the present call of C has pushed. From 3.2 on, the last of these registers is rbp.
+ */
+dtrace:helper:ustack:
+/arg5 && text && this->context/
+{
+	this->sp = (uint64_t)arg2;
+	this->back = (uint64_t)0;
+	while (!this->back && this->sp - arg2 < 128; 16) {
+		this->word = WORD[this->sp];
+		this->back = this->word >= text && this->word < text_end && IS_BACK[this->word] ? this->word : 0;
+		this->sp += 8;
+	}
+	if (this->back)
+		unwind(this->back, this->sp, arg1 == this->sp - 16 ? WORD[arg1] : arg1);
+}
+
+/*
+ * In 3.1, code of YJIT makes a frame the current one and fills it then: such a frame is left out. What makes it the
+ * current one is "mov %r13,16(%r12)" or "subq $64,16(%r12)"; "mov %rax,16(%r13)" is the last store that counts in a
+ * frame of a Ruby method, and "mov %rax,32(%rcx)" in one of a C method.
+ */
+dtrace:helper:ustack:
+/arg3 == 0 && arg5 && text && size == 64 && this->frame < this->bottom/
+{
+	this->code = (uint64_t)arg0;
+	this->word = (uint64_t)0;
+	while (!this->word && this->code - arg0 < 64; 64) {
+		this->word = (uint64_t)((WORD[this->code] & 0xffffffffff) == 0x10246c894d ||
+			(WORD[this->code] & 0xffffffffffff) == 0x4010246c8349);
+		if (HALF[this->code] == 0x10458949 || HALF[this->code] == 0x20418948) {
+			this->frame += size;
+			this->word = 1;
+		}
+		this->code++;
 	}
 }
 

