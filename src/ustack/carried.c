@@ -139,7 +139,8 @@ static struct list *map_find(struct carried *c, pid_t pid, const struct proc_map
 	struct list *l;
 	char key[128];
 
-	f = m->path[0] == '/' ? proc_map_open(c->opts.files->gate, pid, m) : NULL;
+	/* the kernel calls memory without a file "//anon" in its records */
+	f = m->ino && m->path[0] == '/' ? proc_map_open(c->opts.files->gate, pid, m) : NULL;
 	if (!f)
 		return &nothing;
 	st = gate_file_stat(f);
