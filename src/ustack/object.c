@@ -6,22 +6,25 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "sym/gate.h"
+#include "ustack/gnuhash.h"
 
-#define SYMBOLS_MAX 2000000u
+#define SYMBOLS_MAX  2000000u
+#define SEARCHES_MAX 4
+#define FOUND_MAX    4096 /* names of symbols whose answers are kept */
 
 struct segment {
 	uint64_t off, addr, size;
 };
 
 /*
- * A symbol of the table of dynamic symbols, or of the other one. Large programs have some 200,000
- * of them with 13 MB of names, and a process is waiting for its helper: so a name is its hash. That
- * two of 64 bits are the same does not happen unless somebody has made such a file, who could have
- * chosen the name itself.
+ * A symbol of the tables that have no hashes of their own. Large programs have some 100,000 of them
+ * with 8 MB of names, and a process is waiting for its helper: so a name is its hash. That two of
+ * 64 bits are the same does not happen unless somebody has made such a file, who could have chosen
+ * the name itself.
  */
 struct symbol {
-	uint64_t addr, size, hash;
-	bool is_tls;
+	struct object_symbol s;
+	uint64_t hash;
 };
 
 /* The table that finds symbols: index of one, plus one; 0: the slot is free. */
@@ -35,13 +38,26 @@ struct slot {
 struct object {
 	struct arena *arena;
 	struct hashmap *sections; /* name -> struct object_symbol */
-	VEC(struct symbol) symbols;
-	struct slot *slots;
-	uint32_t mask; /* number of slots, a power of two, less one */
+	struct hashmap *found;	  /* the same of the symbols that were looked up, or &absent */
+	struct hashmap *has;	  /* "a|b" -> &yes or &no: what object_has() has answered */
 	VEC(struct segment) segments;
 	uint64_t tls_size, tls_align;
 	const char *build_id;
+	uint64_t limit;
+
+	/* What lasts until object_rest(). */
+	struct gate_file *file;
+	bool is_open; /* the file, as one of ELF */
+	struct gate_elf elf;
+	struct gnuhash hashes;
+	VEC(struct symbol) symbols;
+	struct slot *slots; /* NULL: the symbols were not read */
+	uint32_t nsearches; /* symbols that were looked up in tables without hashes */
+	uint32_t mask;	    /* number of slots, a power of two, less one */
 };
+
+static struct object_symbol absent;
+static char yes, no;
 
 /* Eight bytes at a time: mangled names have a hundred and more. */
 static uint64_t name_hash(const char *name, size_t left)
@@ -70,39 +86,85 @@ static struct slot *slot_find(const struct object *o, uint64_t hash)
 	}
 }
 
-/* names: a table of names, which has len bytes. */
-static void symbol_add(struct object *o, const GElf_Sym *sym, const char *names, size_t len)
+static struct object_symbol symbol_of(const GElf_Sym *sym)
 {
-	unsigned type = GELF_ST_TYPE(sym->st_info);
-	struct symbol new = {sym->st_value, sym->st_size, 0, type == STT_TLS};
-	const char *name;
-
-	if (sym->st_shndx == SHN_UNDEF || sym->st_name >= len || type == STT_SECTION ||
-	    type == STT_FILE || o->symbols.len >= SYMBOLS_MAX)
-		return;
-	name = names + sym->st_name;
-	if (!*name)
-		return;
-	new.hash = name_hash(name, strnlen(name, len - sym->st_name));
-	vec_push(&o->symbols, new);
+	return (struct object_symbol){sym->st_value, sym->st_size,
+				      GELF_ST_TYPE(sym->st_info) == STT_TLS};
 }
 
-static void symbols_read(struct object *o, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
+static bool symbol_is_defined(const GElf_Sym *sym)
 {
-	Elf_Data *data = gate_data(g, scn), *names;
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF && type != STT_SECTION && type != STT_FILE;
+}
+
+/* Is called for each defined symbol; its name has at most len bytes. True ends the walk. */
+typedef bool symbol_visit(void *ctx, const GElf_Sym *sym, const char *name, size_t len);
+
+static bool table_walk(struct object *o, Elf_Scn *scn, const GElf_Shdr *sh, symbol_visit *visit,
+		       void *ctx)
+{
+	Elf_Data *data = gate_data(&o->elf, scn), *names;
 	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0, len;
-	Elf_Scn *strings = n ? elf_getscn(g->elf, sh->sh_link) : NULL;
+	Elf_Scn *strings = n ? elf_getscn(o->elf.elf, sh->sh_link) : NULL;
 	GElf_Sym sym;
 
-	names = strings ? gate_data(g, strings) : NULL;
+	names = strings ? gate_data(&o->elf, strings) : NULL;
 	len = names && names->d_buf ? names->d_size : 0;
 	for (size_t i = 0; i < n && i <= INT32_MAX && len; i++) {
 		if (i + AHEAD < n && gelf_getsym(data, (int)(i + AHEAD), &sym) && sym.st_name < len)
 			__builtin_prefetch((const char *)names->d_buf + sym.st_name);
 		if (!gelf_getsym(data, (int)i, &sym))
-			return;
-		symbol_add(o, &sym, names->d_buf, len);
+			return false;
+		if (symbol_is_defined(&sym) && sym.st_name < len &&
+		    visit(ctx, &sym, (const char *)names->d_buf + sym.st_name, len - sym.st_name))
+			return true;
 	}
+	return false;
+}
+
+/* Walks all tables whose symbols .gnu.hash does not find. */
+static bool tables_walk(struct object *o, symbol_visit *visit, void *ctx)
+{
+	const uint32_t types[] = {SHT_DYNSYM, SHT_SYMTAB};
+
+	for (size_t i = o->hashes.file ? 1 : 0; i < ARRAY_LEN(types); i++) {
+		Elf_Scn *scn = NULL;
+		GElf_Shdr sh;
+
+		while (o->elf.elf && (scn = elf_nextscn(o->elf.elf, scn)))
+			if (gelf_getshdr(scn, &sh) && sh.sh_type == types[i] &&
+			    table_walk(o, scn, &sh, visit, ctx))
+				return true;
+	}
+	return false;
+}
+
+struct search {
+	const char *name;
+	size_t size; /* of the name and its NUL */
+	struct object_symbol found;
+};
+
+static bool symbol_compare(void *ctx, const GElf_Sym *sym, const char *name, size_t len)
+{
+	struct search *s = ctx;
+
+	if (len < s->size || memcmp(name, s->name, s->size) != 0)
+		return false;
+	s->found = symbol_of(sym);
+	return true;
+}
+
+static bool symbol_add(void *ctx, const GElf_Sym *sym, const char *name, size_t len)
+{
+	struct object *o = ctx;
+
+	if (!*name)
+		return false;
+	vec_push(&o->symbols, (struct symbol){symbol_of(sym), name_hash(name, strnlen(name, len))});
+	return o->symbols.len >= SYMBOLS_MAX;
 }
 
 /* Makes the table. The first symbol of a name counts. */
@@ -125,25 +187,50 @@ static void symbols_index(struct object *o)
 	}
 }
 
-/* Reads a table of symbols, and what the sections are named; of the types, one of a call. */
-static void sections_read(struct object *o, struct gate_elf *g, uint32_t type)
+/*
+ * Finds a symbol in the tables. The names of all symbols are hashed only when several are looked
+ * up: that takes as long as it takes to compare them with some names.
+ */
+static bool symbol_find(struct object *o, const char *name, struct object_symbol *ret)
+{
+	struct search s = {.name = name, .size = strlen(name) + 1};
+	const struct slot *slot;
+
+	if (o->nsearches++ < SEARCHES_MAX) {
+		if (!tables_walk(o, symbol_compare, &s))
+			return false;
+		*ret = s.found;
+		return true;
+	}
+	if (!o->slots) {
+		(void)tables_walk(o, symbol_add, o);
+		symbols_index(o);
+	}
+	slot = slot_find(o, name_hash(name, s.size - 1));
+	if (slot->index)
+		*ret = o->symbols.data[slot->index - 1].s;
+	return slot->index;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Reads what the sections are named. */
+static void sections_read(struct object *o)
 {
 	size_t names = 0;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	if (elf_getshdrstrndx(g->elf, &names))
+	if (elf_getshdrstrndx(o->elf.elf, &names))
 		return;
-	while ((scn = elf_nextscn(g->elf, scn))) {
+	while ((scn = elf_nextscn(o->elf.elf, scn))) {
 		const char *name;
 		struct object_symbol *s;
 
 		if (!gelf_getshdr(scn, &sh))
 			continue;
-		if (sh.sh_type == type)
-			symbols_read(o, g, scn, &sh);
-		name = gate_text(g, names, sh.sh_name);
-		if (type != SHT_DYNSYM || !name || !sh.sh_addr)
+		name = gate_text(&o->elf, names, sh.sh_name);
+		if (!name || !sh.sh_addr)
 			continue;
 		s = ARENA_NEW(o->arena, struct object_symbol);
 		*s = (struct object_symbol){sh.sh_addr, sh.sh_size, false};
@@ -151,15 +238,15 @@ static void sections_read(struct object *o, struct gate_elf *g, uint32_t type)
 	}
 }
 
-static void segments_read(struct object *o, struct gate_elf *g)
+static void segments_read(struct object *o)
 {
 	size_t n = 0;
 	GElf_Phdr ph;
 
-	if (elf_getphdrnum(g->elf, &n))
+	if (elf_getphdrnum(o->elf.elf, &n))
 		return;
 	for (size_t i = 0; i < MIN(n, (size_t)1024); i++) {
-		if (!gelf_getphdr(g->elf, (int)i, &ph))
+		if (!gelf_getphdr(o->elf.elf, (int)i, &ph))
 			continue;
 		if (ph.p_type == PT_LOAD)
 			vec_push(&o->segments,
@@ -172,20 +259,20 @@ static void segments_read(struct object *o, struct gate_elf *g)
 }
 
 /* Reads the build-id from the section .note.gnu.build-id. */
-static void build_id_read(struct object *o, struct gate_elf *g)
+static void build_id_read(struct object *o)
 {
 	struct strbuf text = {0};
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	while (o->build_id[0] == '\0' && (scn = elf_nextscn(g->elf, scn))) {
+	while (o->build_id[0] == '\0' && (scn = elf_nextscn(o->elf.elf, scn))) {
 		size_t off = 0, name, desc;
 		GElf_Nhdr nh;
 		Elf_Data *d;
 
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE)
 			continue;
-		d = gate_data(g, scn);
+		d = gate_data(&o->elf, scn);
 		while (d && (off = gelf_getnote(d, off, &nh, &name, &desc)) > 0) {
 			if (nh.n_type != NT_GNU_BUILD_ID || nh.n_descsz > 64)
 				continue;
@@ -198,24 +285,113 @@ static void build_id_read(struct object *o, struct gate_elf *g)
 	strbuf_deinit(&text);
 }
 
+/* Opens the file if it is closed; false if it cannot be read. */
+static bool object_open(struct object *o)
+{
+	if (!o->is_open && o->file) {
+		o->is_open = true;
+		gate_elf_open(o->file, o->limit, &o->elf);
+		gnuhash_open(&o->elf, o->file, &o->hashes);
+	}
+	return o->elf.elf;
+}
+
 struct object *object_read(struct gate_file *file, uint64_t limit)
 {
 	struct object *o = xcalloc(1, sizeof(*o));
-	struct gate_elf g;
 
 	o->arena = arena_create();
 	o->sections = hashmap_create();
+	o->found = hashmap_create();
+	o->has = hashmap_create();
 	o->build_id = "";
-	gate_elf_open(file, limit, &g);
-	if (g.elf) {
-		segments_read(o, &g);
-		sections_read(o, &g, SHT_DYNSYM);
-		sections_read(o, &g, SHT_SYMTAB);
-		build_id_read(o, &g);
+	o->limit = limit;
+	object_wake(o, file);
+	if (object_open(o)) {
+		segments_read(o);
+		sections_read(o);
+		build_id_read(o);
 	}
-	gate_elf_close(&g);
-	symbols_index(o);
 	return o;
+}
+
+void object_wake(struct object *o, struct gate_file *file)
+{
+	if (!o->file)
+		o->file = gate_file_share(file);
+}
+
+void object_rest(struct object *o)
+{
+	vec_deinit(&o->symbols);
+	free(o->slots);
+	o->slots = NULL;
+	o->nsearches = 0;
+	o->hashes = (struct gnuhash){0};
+	if (o->is_open)
+		gate_elf_close(&o->elf);
+	gate_file_close(o->file);
+	o->file = NULL;
+	o->is_open = false;
+}
+
+void object_destroy(struct object *o)
+{
+	if (!o)
+		return;
+	object_rest(o);
+	hashmap_destroy(o->sections);
+	hashmap_destroy(o->found);
+	hashmap_destroy(o->has);
+	vec_deinit(&o->segments);
+	arena_destroy(o->arena);
+	free(o);
+}
+
+/* Finds a symbol in the file; NULL: it has none of this name. */
+static struct object_symbol *file_symbol(struct object *o, const char *name)
+{
+	struct object_symbol found, *ret;
+	GElf_Sym sym;
+
+	if (!object_open(o))
+		return NULL;
+	if (gnuhash_find(&o->hashes, name, &sym) && symbol_is_defined(&sym))
+		found = symbol_of(&sym);
+	else if (!symbol_find(o, name, &found))
+		return NULL;
+	ret = ARENA_NEW(o->arena, struct object_symbol);
+	*ret = found;
+	return ret;
+}
+
+bool object_symbol(struct object *o, const char *name, struct object_symbol *ret)
+{
+	struct object_symbol *s = hashmap_finds(o->found, name);
+
+	if (!s) {
+		s = file_symbol(o, name);
+		if (!s)
+			s = &absent;
+		if (hashmap_count(o->found) < FOUND_MAX)
+			hashmap_sets(o->found, name, s);
+	}
+	if (s != &absent)
+		*ret = *s;
+	return s != &absent;
+}
+
+/* Whether one of the names "a|b" is that of a symbol for the dynamic linker. */
+static bool hashes_have(const struct gnuhash *g, const char *symbols)
+{
+	CLEANUP(free) char *copy = xstrdup(symbols);
+	char *save = NULL;
+	GElf_Sym sym;
+
+	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
+		if (gnuhash_find(g, p, &sym))
+			return true;
+	return false;
 }
 
 /* Whether one of the names "a|b" is in a table of names. */
@@ -237,46 +413,34 @@ static bool names_have(const Elf_Data *data, const char *symbols)
 	return false;
 }
 
-bool object_names(struct gate_file *file, uint64_t limit, const char *symbols)
+/* Searches the file: what the dynamic linker does not know is in other tables of names. */
+static bool file_has(struct object *o, const char *symbols)
 {
 	Elf_Scn *scn = NULL;
-	struct gate_elf g;
-	bool has = false;
+	bool has = hashes_have(&o->hashes, symbols);
 	GElf_Shdr sh;
 
-	gate_elf_open(file, limit, &g);
-	while (g.elf && !has && (scn = elf_nextscn(g.elf, scn))) {
+	while (!has && (scn = elf_nextscn(o->elf.elf, scn))) {
 		Elf_Data *data;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB)
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB ||
+		    (sh.sh_flags & SHF_ALLOC && o->hashes.file))
 			continue;
-		data = gate_data(&g, scn);
+		data = gate_data(&o->elf, scn);
 		has = data && data->d_buf && data->d_size && names_have(data, symbols);
 	}
-	gate_elf_close(&g);
 	return has;
 }
 
-void object_destroy(struct object *o)
+bool object_has(struct object *o, const char *symbols)
 {
-	if (!o)
-		return;
-	vec_deinit(&o->symbols);
-	free(o->slots);
-	hashmap_destroy(o->sections);
-	vec_deinit(&o->segments);
-	arena_destroy(o->arena);
-	free(o);
-}
+	char *has = hashmap_finds(o->has, symbols);
 
-bool object_symbol(const struct object *o, const char *name, struct object_symbol *ret)
-{
-	const struct slot *slot = slot_find(o, name_hash(name, strlen(name)));
-	const struct symbol *s = slot->index ? &o->symbols.data[slot->index - 1] : NULL;
-
-	if (s)
-		*ret = (struct object_symbol){s->addr, s->size, s->is_tls};
-	return s;
+	if (!has) {
+		has = object_open(o) && file_has(o, symbols) ? &yes : &no;
+		hashmap_sets(o->has, symbols, has); /* there are as many as helpers */
+	}
+	return has == &yes;
 }
 
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret)

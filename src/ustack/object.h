@@ -1,7 +1,12 @@
 /*
  * The symbols and sections of an ELF file that a process has mapped, by name.
  *
- * Owns     its table; nothing of the file stays open.
+ * A process waits for its helper while its files are searched, so no more of them is read than the
+ * helper asks for: what the dynamic linker knows is found by its hashes; the other symbols, of
+ * which a large program has 100,000, are read when a name is not among those.
+ *
+ * Owns     its table, and the file until object_rest(). What was looked up before is found without
+ *          the file.
  * Errors   none: of a file that is damaged, what could be read is there.
  * Units    virtual addresses as in the file.
  */
@@ -18,10 +23,14 @@ struct object_symbol {
 };
 
 struct object *object_read(struct gate_file *file, uint64_t limit);
-/* Whether the file defines one of the symbols "a|b", or uses it: its names are searched only. */
-bool object_names(struct gate_file *file, uint64_t limit, const char *symbols);
+/* Gives the file, which stays the caller's, to an object that rests. */
+void object_wake(struct object *o, struct gate_file *file);
+/* Closes the file, and frees what was read of it for symbols that others may look up. */
+void object_rest(struct object *o);
+/* Whether the file defines one of the symbols "a|b". */
+bool object_has(struct object *o, const char *symbols);
 void object_destroy(struct object *o); /* NULL is allowed */
-bool object_symbol(const struct object *o, const char *name, struct object_symbol *ret);
+bool object_symbol(struct object *o, const char *name, struct object_symbol *ret);
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret);
 /* The address of the byte at a file offset; false if no segment holds it. */
 bool object_addr(const struct object *o, uint64_t off, uint64_t *ret);

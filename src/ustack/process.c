@@ -17,17 +17,16 @@
 
 #define PAGE_BYTES  4096u
 #define PAGES_MAX   4096    /* of a process that are kept while its clauses run */
-#define OBJECTS_MAX 64	    /* files whose symbols are kept */
+#define OBJECTS_MAX 1000    /* files of which is kept what was looked up */
 #define FIND_MAX    100000u /* elements that ufind() looks at */
 #define BYTES_MAX   (1u << 20)
 
 struct objects {
 	const struct file_opts *files;
 	struct hashmap *known; /* "dev inode size mtime" -> struct object */
-	struct hashmap *named; /* the same and symbols -> &yes or &no: whether it has one of them */
 };
 
-static char unreadable, yes, no;
+static char unreadable;
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -37,7 +36,6 @@ struct objects *objects_create(const struct file_opts *files)
 
 	o->files = files;
 	o->known = hashmap_create();
-	o->named = hashmap_create();
 	return o;
 }
 
@@ -52,13 +50,22 @@ static void objects_forget(struct objects *o)
 	o->known = hashmap_create();
 }
 
+/* The files of a process that is closed are closed. */
+static void objects_rest(struct objects *o)
+{
+	struct object *obj;
+	size_t pos = 0;
+
+	while ((obj = hashmap_next(o->known, &pos, NULL, NULL)))
+		object_rest(obj);
+}
+
 void objects_destroy(struct objects *o)
 {
 	if (!o)
 		return;
 	objects_forget(o);
 	hashmap_destroy(o->known);
-	hashmap_destroy(o->named);
 	free(o);
 }
 
@@ -78,7 +85,7 @@ static void file_identify(struct gate_file *f, char *buf, size_t size)
 		       (uint64_t)st->st_mtim.tv_sec);
 }
 
-static const struct object *object_of(struct process *p, const struct proc_map *m)
+static struct object *object_of(const struct process *p, const struct proc_map *m)
 {
 	CLEANUP(gate_file)
 	struct gate_file *f = proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m);
@@ -89,8 +96,10 @@ static const struct object *object_of(struct process *p, const struct proc_map *
 		return NULL;
 	file_identify(f, key, sizeof(key));
 	o = hashmap_finds(p->objects->known, key);
-	if (o)
+	if (o) {
+		object_wake(o, f);
 		return o;
+	}
 	if (hashmap_count(p->objects->known) >= OBJECTS_MAX)
 		objects_forget(p->objects);
 	o = object_read(f, p->objects->files->limit);
@@ -117,28 +126,13 @@ static const struct proc_map *program_map(const struct process *p)
 	return NULL;
 }
 
-/* Each file is read once. */
+/* Each file is searched once. */
 const struct proc_map *process_program(const struct process *p, const struct helper *h)
 {
 	const struct proc_map *m = h->symbols ? program_map(p) : NULL;
-	CLEANUP(gate_file)
-	struct gate_file *f =
-		m ? proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m) : NULL;
-	struct strbuf key = {0};
-	const char *has;
-	char file[128];
+	struct object *o = m ? object_of(p, m) : NULL;
 
-	if (!f)
-		return NULL;
-	file_identify(f, file, sizeof(file));
-	strbuf_addf(&key, "%s %s", file, h->symbols);
-	has = hashmap_finds(p->objects->named, strbuf_text(&key));
-	if (!has) {
-		has = object_names(f, p->objects->files->limit, h->symbols) ? &yes : &no;
-		hashmap_sets(p->objects->named, strbuf_text(&key), (void *)has);
-	}
-	strbuf_deinit(&key);
-	return has == &yes ? m : NULL;
+	return o && object_has(o, h->symbols) ? m : NULL;
 }
 
 /* Whether the file of a mapping is one of those that a subroutine asks for. */
@@ -156,13 +150,13 @@ static bool map_is_wanted(const struct process *p, const struct proc_map *m, con
 
 /* Calls func for each mapped file that is wanted, once, until it returns true. */
 static bool each_object(struct process *p, const char *pattern,
-			bool (*func)(void *ctx, const struct object *o, const struct proc_map *m,
+			bool (*func)(void *ctx, struct object *o, const struct proc_map *m,
 				     uint64_t bias),
 			void *ctx)
 {
 	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
 		const struct proc_map *m = &p->maps->maps.data[i];
-		const struct object *o;
+		struct object *o;
 		uint64_t addr;
 
 		if (!map_is_wanted(p, m, pattern) ||
@@ -183,7 +177,7 @@ struct symbol_search {
 	const struct object *object;
 };
 
-static bool symbol_match(void *ctx, const struct object *o, const struct proc_map *m, uint64_t bias)
+static bool symbol_match(void *ctx, struct object *o, const struct proc_map *m, uint64_t bias)
 {
 	struct symbol_search *s = ctx;
 
@@ -201,7 +195,7 @@ struct name_search {
 	const char *name, *build_id;
 };
 
-static bool name_match(void *ctx, const struct object *o, const struct proc_map *m, uint64_t bias)
+static bool name_match(void *ctx, struct object *o, const struct proc_map *m, uint64_t bias)
 {
 	struct name_search *s = ctx;
 
@@ -483,6 +477,7 @@ void process_close(struct process *p)
 
 	if (!p)
 		return;
+	objects_rest(p->objects);
 	dif_machine_destroy(p->machine);
 	while ((page = hashmap_next(p->pages, &pos, NULL, NULL)))
 		if (page != &unreadable)
@@ -548,7 +543,7 @@ bool process_is_libc(const char *name)
 	return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so", name, 0) == 0;
 }
 
-bool process_has(const struct process *p, const struct helper *h)
+bool process_has_file(const struct process *p, const struct helper *h)
 {
 	if (h->is_foreign)
 		return false; /* it comes with the files that carry it */
@@ -560,5 +555,10 @@ bool process_has(const struct process *p, const struct helper *h)
 		if (m->is_exec && m->path[0] == '/' && helper_matches(h, name_of(m->path)))
 			return true;
 	}
-	return process_program(p, h);
+	return false;
+}
+
+bool process_has_symbols(const struct process *p, const struct helper *h)
+{
+	return !h->is_foreign && process_program(p, h);
 }

@@ -29,8 +29,10 @@ MUST_CHECK struct err *process_open(pid_t pid, struct objects *objects, struct p
 struct process *process_open_core(struct core *core, struct objects *objects);
 void process_close(struct process *p); /* NULL is allowed */
 const struct proc_maps *process_maps(const struct process *p);
-/* Whether the process maps a file to which the helper applies. */
-bool process_has(const struct process *p, const struct helper *h);
+/* Whether the process maps a file to which the helper applies by the file's name. */
+bool process_has_file(const struct process *p, const struct helper *h);
+/* Whether the program that the process executes has one of the helper's symbols. */
+bool process_has_symbols(const struct process *p, const struct helper *h);
 /*
  * Whether the kernel is still mapping the program that the process executes, and its dynamic
  * linker: it writes down the auxiliary vector after that.

@@ -343,14 +343,26 @@ static void set_add(void *ctx, struct helper *h)
 	*(uint64_t *)ctx |= 1ull << h->number;
 }
 
-static uint64_t set_find(struct ustacks *u, const struct process *proc, pid_t pid)
+/* Finds the helpers for the files that the process maps, by their names. */
+static uint64_t set_of_files(struct ustacks *u, const struct process *proc, pid_t pid)
 {
 	uint64_t set = 0;
 
 	for (uint32_t i = 0; i < u->helpers.len; i++)
-		if (process_has(proc, u->helpers.data[i]) && helper_ready(u, u->helpers.data[i]))
+		if (process_has_file(proc, u->helpers.data[i]) &&
+		    helper_ready(u, u->helpers.data[i]))
 			set |= 1ull << i;
 	carried_each(u->carried, pid, process_maps(proc), set_add, &set);
+	return set;
+}
+
+/* Adds the helpers for the symbols of the program that the process executes. */
+static uint64_t set_of_symbols(struct ustacks *u, const struct process *proc, uint64_t set)
+{
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (!(set >> i & 1) && process_has_symbols(proc, u->helpers.data[i]) &&
+		    helper_ready(u, u->helpers.data[i]))
+			set |= 1ull << i;
 	return set;
 }
 
@@ -376,7 +388,7 @@ struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
 	*ret_n = 0;
 	if (e)
 		return e;
-	set = set_find(u, proc, core ? 0 : pid);
+	set = set_of_symbols(u, proc, set_of_files(u, proc, core ? 0 : pid));
 	for (uint32_t i = 0; i < u->helpers.len; i++)
 		if (set >> i & 1)
 			list[(*ret_n)++] = u->helpers.data[i];
@@ -416,11 +428,11 @@ static void set_debug(const struct ustacks *u, pid_t pid, uint64_t set)
 	strbuf_deinit(&text);
 }
 
-static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc)
+static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc,
+				   uint64_t set)
 {
 	struct rt_hproc *hp;
 	struct program *p;
-	uint64_t set = set_find(u, proc, pid);
 	struct err *e;
 
 	if (set != u->always && process_is_starting(proc)) {
@@ -468,6 +480,7 @@ static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
 {
 	struct process *proc = NULL;
+	uint64_t set, all;
 	struct err *e;
 
 	if (!u || !u->maps)
@@ -478,7 +491,12 @@ void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
 		err_destroy(e);
 		return;
 	}
-	e = process_publish(u, key, pid, proc);
+	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
+	set = set_of_files(u, proc, pid);
+	e = set == u->always ? NULL : process_publish(u, key, pid, proc, set);
+	all = e ? set : set_of_symbols(u, proc, set);
+	if (all != set || (!e && set == u->always))
+		e = process_publish(u, key, pid, proc, all);
 	if (e)
 		tell_once(u, err_text(e));
 	err_destroy(e);

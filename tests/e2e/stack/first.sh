@@ -1,0 +1,77 @@
+# The first stacks of a process: each firing is one record, the first of them with native frames until the helper is attached, the others with frames
+# of the language. The second process of a runtime finds the helper compiled, and what was read of the runtime's files.
+cd "$TMP" || exit 1
+slow=$PATIENCE
+[ -z "$SANITIZED" ] || slow=$((5 * slow))
+seconds=$((1 + slow))
+cat >first.py <<X
+import os, time
+def asks():
+    os.getppid()
+n, end = 0, time.monotonic() + $seconds
+while time.monotonic() < end:
+    asks()
+    n += 1
+    time.sleep(0.0002)
+print("calls", os.getpid(), n)
+X
+cat >first.js <<X
+function asks() { return process.ppid; }
+let n = 0;
+const end = Date.now() + 1000 * $seconds;
+(function turn() {
+	for (let i = 0; i < 20; i++, n++)
+		asks();
+	if (Date.now() < end)
+		setTimeout(turn, 2);
+	else
+		console.log('calls', process.pid, n);
+})();
+X
+# twice NAME PROGRAM FILE: nothing, or what is wrong
+twice() {
+	name=$1
+	command -v "$2" >/dev/null || return
+	printf '%s %s\n%s %s\n' "$2" "$3" "$2" "$3" >"$name.sh"
+	timeout 120 "$DTRACE" -q -x bufsize=16m -x switchrate=20ms -x jstackstrsize=4k -o "$name.out" -n '
+		syscall::getppid:entry /progenyof($target) && execname != "sh"/ { printf("\nat %d %d", pid, timestamp); jstack(30); }' \
+		-c "sh $name.sh" >"$name.calls" 2>"$name.err"
+	awk -v name="$name" -v file="$3" -v most=$((1000 * slow)) '
+		function finish() {
+			if (!pid)
+				return
+			records[pid]++
+			if (!frames)
+				empty[pid]++
+			if (is_named && !(pid in named))
+				named[pid] = at - first[pid]
+			if (!is_named && pid in named)
+				later[pid]++
+		}
+		FNR == NR { calls[$2] = $3; order[++n] = $2; next }
+		/^at / { finish(); pid = $2; at = $3 / 1e6; frames = is_named = 0; if (!(pid in first)) first[pid] = at; next }
+		NF { frames++; if (index($0, file)) is_named = 1 }
+		END {
+			finish()
+			if (n != 2)
+				print name ": " n " processes"
+			for (i = 1; i <= n; i++) {
+				p = order[i]
+				if (records[p] != calls[p])
+					print name " " i ": " records[p] " records of " calls[p] " calls"
+				if (!(p in named) || named[p] > most)
+					print name " " i ": frames of the language after " (p in named ? named[p] " ms" : "no time")
+				if (empty[p])
+					print name " " i ": " empty[p] " stacks are empty"
+				if (later[p])
+					print name " " i ": " later[p] " stacks have no such frames later"
+			}
+		}' "$name.calls" "$name.out"
+	sed "s/^/$name: /" "$name.err"
+}
+{
+	twice python /usr/bin/python3.11 first.py
+	twice node node first.js
+} >wrong 2>&1
+cat wrong
+[ ! -s wrong ]
