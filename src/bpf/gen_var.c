@@ -252,13 +252,16 @@ static void elem_remove(struct gen *g, const struct var_layout *vl)
 }
 
 /*
- * Inserts an element with the number in r0, and jumps to done; goes on when another CPU has
- * inserted the element meanwhile, or when there is no room.
+ * Inserts an element with the number v, and jumps to done; goes on when there is an element, which
+ * another CPU may have inserted meanwhile, or when there is no room.
  */
-static void elem_insert_number(struct gen *g, const struct var_layout *vl, uint32_t done)
+static void elem_insert_number(struct gen *g, const struct var_layout *vl, const struct ra_loc *v,
+			       uint32_t done)
 {
 	struct emitter *e = &g->e;
 
+	ra_loc_load(g, R0, v);
+	em_extend(e, R0, vl->var->type.size, false);
 	em_store(e, 8, R10, FRAME_TMP, R0);
 	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
 	em_addr(e, R3, R10, (uint32_t)FRAME_TMP);
@@ -274,6 +277,7 @@ static void elem_store(struct gen *g, const struct dif_at *at, const struct var_
 	const struct ra_loc *v = &at->reads[0];
 	uint32_t done = em_label(e), remove = em_label(e), have = em_label(e);
 	uint32_t size = is_byref(vl) ? 8 : vl->var->type.size;
+	bool inserts_number = !is_byref(vl) && g->l->arr_maps[vl->map].val_size == 8;
 
 	if (is_zero(v)) {
 		elem_remove(g, vl);
@@ -286,13 +290,12 @@ static void elem_store(struct gen *g, const struct dif_at *at, const struct var_
 	}
 	if (is_byref(vl))
 		source_check(g, at, vl);
+	if (inserts_number && vl->is_removed)
+		elem_insert_number(g, vl, v, done);
 	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_jmp_imm(e, BPF_JNE, R0, 0, have);
-	if (!is_byref(vl) && g->l->arr_maps[vl->map].val_size == 8) {
-		ra_loc_load(g, R0, v);
-		em_extend(e, R0, size, false);
-		elem_insert_number(g, vl, done);
-	}
+	if (inserts_number && !vl->is_removed)
+		elem_insert_number(g, vl, v, done);
 	elem_insert_zeroed(g, vl, done);
 	em_here(e, have);
 	if (is_byref(vl)) {

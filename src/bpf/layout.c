@@ -584,6 +584,28 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 	l->this_size = ROUND_UP(l->this_size, 8u);
 }
 
+static void difo_note_removals(struct layout *l, const struct difo *d)
+{
+	for (uint32_t i = 0; d && i < d->code_len; i++) {
+		enum dif_op op = DIF_INSN_OP(d->code[i]);
+		enum dif_scope scope = op == DIF_OP_STTAA ? DIF_SCOPE_THREAD : DIF_SCOPE_GLOBAL;
+
+		if ((op != DIF_OP_STGAA && op != DIF_OP_STTAA) || DIF_INSN_RS(d->code[i]) != 0)
+			continue;
+		for (uint32_t k = 0; k < l->nvars; k++)
+			l->vars[k].is_removed |= l->vars[k].var->scope == scope &&
+						 l->vars[k].var->id == DIF_INSN_INDEX(d->code[i]);
+	}
+}
+
+static void removals_note(struct layout *l, const struct prog_clause *c)
+{
+	difo_note_removals(l, c->pred);
+	for (uint32_t i = 0; i < c->nacts; i++)
+		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
+			difo_note_removals(l, c->acts[i].args[k]);
+}
+
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id)
 {
 	for (uint32_t i = 0; i < l->nvars; i++)
@@ -757,6 +779,8 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		agg_place(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
 	names_place(l, &all);
 	vars_place(a, l, vars);
+	for (uint32_t i = 0; i < nclauses; i++)
+		removals_note(l, clauses[i]);
 	share_maps(a, l);
 	mach_place(l, &all);
 	return l;

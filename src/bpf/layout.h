@@ -122,6 +122,8 @@ struct var_layout {
 	 * shared as those of aggregations are.
 	 */
 	bool is_elem;
+	/* A clause stores 0 to an element, which removes it: the next store will find none. */
+	bool is_removed;
 	/*
 	 * strings are KEY_STRHASH, without a copy; a thread-local's keys begin with a u64 thread id
 	 */

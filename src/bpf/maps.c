@@ -12,6 +12,7 @@
 #include "kernel/btf_blob.h"
 
 #define HELPER_STRINGS 65536	   /* most names of frames that helpers give */
+#define ELEMS_READY    (1u << 20)  /* bytes that the elements of an array may take at once */
 #define NAMES_READY    (32u << 20) /* bytes that names may take before the first of them is made */
 #define STRINGS_MAX    (1u << 23)  /* most entries for each key field that is a string hash */
 
@@ -266,17 +267,22 @@ static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 	return e;
 }
 
+/*
+ * The memory of small arrays is allocated when the session starts: a script that measures latency
+ * adds and removes an element each time, for which the kernel would otherwise fetch and return
+ * memory in interrupts of its own.
+ */
 static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 {
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < l->narr_maps && !e; i++) {
 		const struct elem_map *v = &l->arr_maps[i];
-		struct map_spec s = {BPF_MAP_TYPE_HASH,	    "array",
-				     v->key_size,	    v->val_size,
-				     v->max_entries,	    .flags = BPF_F_NO_PREALLOC,
-				     .option = "dynvarsize"};
+		struct map_spec s = {BPF_MAP_TYPE_HASH, "array",	v->key_size,
+				     v->val_size,	v->max_entries, .option = "dynvarsize"};
 
+		if ((uint64_t)v->max_entries * (v->key_size + v->val_size) > ELEMS_READY)
+			s.flags = BPF_F_NO_PREALLOC;
 		e = map_create(&s, &m->arr_fds[i]);
 	}
 	return e;
