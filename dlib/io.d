@@ -71,7 +71,7 @@ inline string __name_tail[string S] =
 	(this->__tail = substr(S, strlen(S) - 1), this->__tail >= "0" && this->__tail <= "9" ? "p" : "");
 inline string __device_name[struct block_device *D] =
 	(this->__dev = D, this->__dev == NULL ? "<none>" :
-	 __part_number[this->__dev] == 0 ? stringof(this->__dev->bd_disk->disk_name) :
+	 this->__dev == this->__dev->bd_disk->part0 ? stringof(this->__dev->bd_disk->disk_name) :
 	 strjoin(strjoin(__disk_name[this->__dev], __name_tail[this->__name]),
 		 lltostr(__part_number[this->__dev])));
 inline dev_t __device_number[struct block_device *D] =

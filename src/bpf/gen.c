@@ -134,9 +134,13 @@ void gen_this_reset(struct gen *g)
 {
 	uint32_t from = 0, to = 0;
 
-	/* the variables lie one behind the other in the order of the layout */
+	/*
+	 * The variables lie one behind the other in the order of the layout. A string of which the
+	 * first byte is 0 is empty, whatever stands behind.
+	 */
 	for (uint32_t i = 0; i < g->l->nvars; i++) {
 		const struct var_layout *vl = &g->l->vars[i];
+		bool is_string = vl->var->type.kind == DIF_KIND_STRING;
 		uint32_t begin = vl->off & ~7u;
 
 		if (vl->var->scope != DIF_SCOPE_LOCAL || vl->is_elem || !g->uses_var[i])
@@ -147,7 +151,7 @@ void gen_this_reset(struct gen *g)
 			gen_mach_zero(g, g->l->this_off + from, to - from);
 			from = begin;
 		}
-		to = MAX(to, ROUND_UP(vl->off + vl->size, 8u));
+		to = MAX(to, ROUND_UP(vl->off + (is_string ? 1 : vl->size), 8u));
 	}
 	gen_mach_zero(g, g->l->this_off + from, to - from);
 }
