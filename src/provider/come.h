@@ -102,7 +102,7 @@ struct provider_come {
 
 /* The providers that add probes later, NULL-terminated (list.c). */
 extern const struct provider_come *const provider_comes[];
-extern const struct provider_come pid_come, usdt_come, fbt_come, sdt_come;
+extern const struct provider_come pid_come, usdt_come, fbt_come, sdt_come, rawtp_come;
 
 /* Calls of children will fire the probes of their parents. Call this before probes are attached. */
 void pid_have_children(struct probes *ps);

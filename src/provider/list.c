@@ -17,5 +17,5 @@ const struct provider *const provider_list[] = {
 	NULL,
 };
 
-const struct provider_come *const provider_comes[] = {&pid_come, &usdt_come, &fbt_come, &sdt_come,
-						      NULL};
+const struct provider_come *const provider_comes[] = {&pid_come, &usdt_come,  &fbt_come,
+						      &sdt_come, &rawtp_come, NULL};

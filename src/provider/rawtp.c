@@ -1,42 +1,62 @@
 /*
- * Provider rawtp: the kernel's tracepoints, with the parameters with which the kernel calls them
- * (providers.md, 7.2).
+ * Provider rawtp: the tracepoints of the kernel and of its modules, with the parameters with which
+ * they are called (providers.md, 7.2).
  *
- * The kernel's BTF has a typedef btf_trace_NAME for each tracepoint. Its first parameter is the
- * tracer's own; the others are those of the probe. The group comes from tracefs; a tracepoint
- * without an event there ("bare") is in group vmlinux. Nothing is read before a description could
- * match such a probe. The id of a probe is the number of its typedef, so that it is the same in a
- * listing and in every session.
+ * The kernel's BTF has a typedef btf_trace_NAME for each tracepoint, and a module's BTF has those
+ * of the module. Its first parameter is the tracer's own; the others are those of the probe. The
+ * group comes from tracefs; a tracepoint without an event there ("bare") is in the group vmlinux, or in
+ * one that is named as its module. Nothing is read before a description could match such a probe,
+ * and nothing of modules where the description names a tracepoint of the kernel itself. The id of a
+ * probe is the number of its typedef, so that it is the same in a listing and in every session
+ * until a module comes or goes.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "d/diag.h"
+#include "provider/come.h"
 #include "provider/providers.h"
 #include "sym/btf.h"
 
-#define PREFIX	 "btf_trace_"
-#define NO_GROUP "vmlinux"
+#define PREFIX "btf_trace_"
+
+/* The BTF file of the kernel, or of a module. */
+struct origin {
+	const char *mod; /* NULL: the kernel */
+	struct btf_file *btf;
+};
 
 struct tracepoint {
 	const char *name;
+	const struct origin *origin;
 	uint32_t proto; /* BTF id of its function type */
 	uint32_t nargs;
 	const char *const *types; /* of the parameters; NULL until needed */
+	struct probe *late;	  /* of a module that has come while the session runs, if used */
 };
+
+typedef VEC(struct tracepoint) tracepoint_vec;
 
 struct rawtp_state {
-	bool is_read;
+	struct arena *arena; /* the registry's; NULL: nothing was read yet */
 	struct err *trouble; /* why the tracepoints cannot be read; NULL: they can */
-	struct btf_file *btf;
-	VEC(struct tracepoint) list; /* in the order of ids */
-	struct hashmap *groups;	     /* event -> its group; NULL until a probe is made */
-	struct strbuf events;	     /* the text to which keys and values of groups point */
+	struct origin kernel;
+	tracepoint_vec own; /* of the kernel itself */
+	bool has_modules;   /* modules was read */
+	tracepoint_vec modules;
+	VEC(struct btf_file *) files;  /* of modules */
+	VEC(struct tracepoint *) late; /* of modules that have come since */
+	uint32_t late_from;	       /* the first one of the last module */
+	uint32_t present;	       /* the one whose batch was begun */
+	struct hashmap *groups;	       /* event -> its group; NULL until a probe is made */
+	struct strbuf events;	       /* the text to which keys and values of groups point */
 };
 
-/* ---- tracepoints of the kernel --------------------------------------------------------------- */
+/* ---- tracepoints of one BTF file ------------------------------------------------------------- */
 
 /* The function type of a typedef btf_trace_NAME; 0 when it is something else. */
 static uint32_t tracepoint_proto(const struct btf_file *f, const struct btf_type *t)
@@ -52,28 +72,71 @@ static uint32_t tracepoint_proto(const struct btf_file *f, const struct btf_type
 		       : 0;
 }
 
-static void tracepoints_read(struct rawtp_state *st)
+static void tracepoints_read(const struct origin *o, tracepoint_vec *ret)
 {
 	const struct btf_type *t = NULL;
 
-	st->is_read = true;
-	st->trouble = btf_file_open(BTF_KERNEL, NULL, &st->btf);
-	while (!st->trouble && (t = btf_file_next(st->btf, t))) {
-		struct tracepoint tp = {0};
+	while ((t = btf_file_next(o->btf, t))) {
+		struct tracepoint tp = {.origin = o};
 
 		if (BTF_INFO_KIND(t->info) != BTF_KIND_TYPEDEF)
 			continue;
-		tp.name = btf_file_str(st->btf, t->name_off);
+		tp.name = btf_file_str(o->btf, t->name_off);
 		if (strncmp(tp.name, PREFIX, sizeof(PREFIX) - 1) != 0)
 			continue;
 		tp.name += sizeof(PREFIX) - 1;
-		tp.proto = tracepoint_proto(st->btf, t);
-		if (!tp.proto || st->list.len == RAWTP_ID_COUNT)
+		tp.proto = tracepoint_proto(o->btf, t);
+		if (!tp.proto)
 			continue;
-		tp.nargs = BTF_INFO_VLEN(btf_file_type(st->btf, tp.proto)->info) - 1;
-		vec_push(&st->list, tp);
+		tp.nargs = BTF_INFO_VLEN(btf_file_type(o->btf, tp.proto)->info) - 1;
+		vec_push(ret, tp);
 	}
 }
+
+/* Appends the tracepoints of a module; one without BTF has none that are known. */
+static void module_read(struct rawtp_state *st, const char *mod, tracepoint_vec *ret)
+{
+	struct arena *a = st->arena;
+	struct origin *o = ARENA_NEW(a, struct origin);
+	struct err *e;
+
+	*o = (struct origin){.mod = arena_strdup(a, mod)};
+	e = btf_file_open(arena_printf(a, BTF_DIR "/%s", mod), st->kernel.btf, &o->btf);
+	err_destroy(e);
+	if (e)
+		return;
+	vec_push(&st->files, o->btf);
+	tracepoints_read(o, ret);
+}
+
+static int text_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Reads the tracepoints of all modules, in the order of the modules' names. */
+static void modules_read(struct rawtp_state *st)
+{
+	DIR *dir = st->kernel.btf ? opendir(BTF_DIR) : NULL;
+	VEC(char *) names = {0};
+	struct dirent *d;
+
+	st->has_modules = true;
+	while (dir && (d = readdir(dir)))
+		if (d->d_name[0] != '.' && strcmp(d->d_name, KERNEL_MODULE) != 0)
+			vec_push(&names, xstrdup(d->d_name));
+	if (dir)
+		(void)closedir(dir); /* nothing was written */
+	if (names.len)
+		qsort(names.data, names.len, sizeof(names.data[0]), text_compare);
+	for (uint32_t i = 0; i < names.len; i++) {
+		module_read(st, names.data[i], &st->modules);
+		free(names.data[i]);
+	}
+	vec_deinit(&names);
+}
+
+/* ---- tracepoints that there are -------------------------------------------------------------- */
 
 /* Reads the lines "GROUP:NAME" of tracefs; without them, all tracepoints are in one group. */
 static void groups_read(struct rawtp_state *st)
@@ -98,9 +161,38 @@ static struct rawtp_state *state_get(struct probes *ps, const struct provider *p
 {
 	struct rawtp_state *st = probes_state(ps, pv, sizeof(*st));
 
-	if (!st->is_read)
-		tracepoints_read(st);
+	if (!st->arena) {
+		st->arena = probes_arena(ps);
+		st->trouble = btf_file_open(BTF_KERNEL, NULL, &st->kernel.btf);
+		if (!st->trouble)
+			tracepoints_read(&st->kernel, &st->own);
+	}
 	return st;
+}
+
+static bool kernel_has(const struct rawtp_state *st, const char *name)
+{
+	for (uint32_t i = 0; i < st->own.len; i++)
+		if (strcmp(st->own.data[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Whether tracepoints of modules may have the name: the kernel takes its own first. */
+static bool name_may_be_of_module(const struct rawtp_state *st, const char *name)
+{
+	return !*name || !glob_is_literal(name) || !kernel_has(st, name);
+}
+
+static uint32_t tracepoint_count(const struct rawtp_state *st)
+{
+	return st->own.len + st->modules.len;
+}
+
+/* The pointer stays valid: both lists are complete when they have been read. */
+static struct tracepoint *tracepoint_at(struct rawtp_state *st, uint32_t i)
+{
+	return i < st->own.len ? &st->own.data[i] : &st->modules.data[i - st->own.len];
 }
 
 static const char *tracepoint_group(struct rawtp_state *st, const struct tracepoint *tp)
@@ -110,7 +202,7 @@ static const char *tracepoint_group(struct rawtp_state *st, const struct tracepo
 	if (!st->groups)
 		groups_read(st);
 	group = hashmap_finds(st->groups, tp->name);
-	return group ? group : NO_GROUP;
+	return group ? group : tp->origin->mod ? tp->origin->mod : KERNEL_MODULE;
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
@@ -121,12 +213,15 @@ static bool rawtp_concerns(const struct provider *pv, const struct probe_desc *d
 	       is_tracepoint_name(desc->name);
 }
 
+/* Where there are more tracepoints than ids for them, the last ones get dynamic ids. */
 static struct probe *tracepoint_add(struct probes *ps, const struct provider *pv,
 				    struct rawtp_state *st, uint32_t i)
 {
-	struct tracepoint *tp = &st->list.data[i]; /* stays valid: the list is complete */
+	struct tracepoint *tp = tracepoint_at(st, i);
+	const char *group = tracepoint_group(st, tp);
 
-	return probes_add_at(ps, pv, i, tracepoint_group(st, tp), "", tp->name, (uintptr_t)tp);
+	return i < RAWTP_ID_COUNT ? probes_add_at(ps, pv, i, group, "", tp->name, (uintptr_t)tp)
+				  : probes_add(ps, pv, group, "", tp->name, (uintptr_t)tp);
 }
 
 static struct err *tracepoints_lack(struct rawtp_state *st, const struct probe_desc *desc)
@@ -143,11 +238,15 @@ static struct err *rawtp_collect(struct probes *ps, const struct provider *pv,
 {
 	struct rawtp_state *st = state_get(ps, pv);
 
-	for (uint32_t i = 0; i < st->list.len; i++)
-		if (glob_match(desc->name, st->list.data[i].name) &&
-		    glob_match(desc->mod,
-			       *desc->mod ? tracepoint_group(st, &st->list.data[i]) : ""))
+	if (!st->has_modules && name_may_be_of_module(st, desc->name))
+		modules_read(st);
+	for (uint32_t i = 0; i < tracepoint_count(st); i++) {
+		struct tracepoint *tp = tracepoint_at(st, i);
+
+		if (glob_match(desc->name, tp->name) &&
+		    glob_match(desc->mod, *desc->mod ? tracepoint_group(st, tp) : ""))
 			probe_list_add(out, tracepoint_add(ps, pv, st, i));
+	}
 	return tracepoints_lack(st, desc);
 }
 
@@ -155,7 +254,9 @@ static struct err *rawtp_provide(struct probes *ps, const struct provider *pv)
 {
 	struct rawtp_state *st = state_get(ps, pv);
 
-	for (uint32_t i = 0; i < st->list.len; i++)
+	if (!st->has_modules)
+		modules_read(st);
+	for (uint32_t i = 0; i < tracepoint_count(st); i++)
 		(void)tracepoint_add(ps, pv, st, i);
 	return NULL;
 }
@@ -170,8 +271,8 @@ static const char *rawtp_hint(struct probes *ps, const struct provider *pv,
 	if (strcmp(desc->prov, pv->name) != 0)
 		return NULL;
 	st = state_get(ps, pv);
-	for (uint32_t i = 0; i < st->list.len; i++)
-		vec_push(&names, st->list.data[i].name);
+	for (uint32_t i = 0; i < tracepoint_count(st); i++)
+		vec_push(&names, tracepoint_at(st, i)->name);
 	near = *desc->name && glob_is_literal(desc->name)
 		       ? diag_nearest(desc->name, names.data, names.len)
 		       : NULL;
@@ -193,17 +294,17 @@ static struct tracepoint *tracepoint_of(const struct probe *pr)
 static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr,
 				const char *const **ret_types)
 {
-	struct rawtp_state *st = state_get(ps, pr->provider);
 	struct tracepoint *tp = tracepoint_of(pr);
+	const struct origin *o = tp->origin;
 
 	if (!tp->types) {
-		const struct btf_type *proto = btf_file_type(st->btf, tp->proto);
+		const struct btf_type *proto = btf_file_type(o->btf, tp->proto);
 		const struct btf_param *params = (const struct btf_param *)(proto + 1);
 		const char **types = ARENA_NEW_N(probes_arena(ps), const char *, tp->nargs + 1);
 
 		for (uint32_t i = 0; i < tp->nargs; i++)
 			types[i] =
-				btf_type_text(probes_arena(ps), st->btf, params[i + 1].type, NULL);
+				btf_type_text(probes_arena(ps), o->btf, params[i + 1].type, o->mod);
 		tp->types = types;
 	}
 	*ret_types = tp->types;
@@ -218,13 +319,108 @@ static uint32_t rawtp_points(const struct probe *pr, struct probe_point *ret)
 	return 1;
 }
 
+/* ---- modules that come ----------------------------------------------------------------------- */
+
+static bool rawtp_wants_modules(struct probes *ps, const struct probe_desc *desc)
+{
+	return !desc->id && *desc->prov && rawtp_concerns(&provider_rawtp, desc) &&
+	       name_may_be_of_module(state_get(ps, &provider_rawtp), desc->name);
+}
+
+static bool is_same(const struct tracepoint *a, const struct tracepoint *b)
+{
+	return strcmp(a->name, b->name) == 0 && a->origin->mod && b->origin->mod &&
+	       strcmp(a->origin->mod, b->origin->mod) == 0;
+}
+
+/* A probe keeps the module of its tracepoint, so tracepoints that are known stay what they are. */
+static bool tracepoint_is_known(const struct rawtp_state *st, const struct tracepoint *tp)
+{
+	for (uint32_t i = 0; i < st->modules.len; i++)
+		if (is_same(&st->modules.data[i], tp))
+			return true;
+	for (uint32_t i = 0; i < st->late.len; i++)
+		if (is_same(st->late.data[i], tp))
+			return true;
+	return false;
+}
+
+/* The module may have brought groups, too: they are read again when one is asked for. */
+static void late_read(struct rawtp_state *st, const char *mod)
+{
+	tracepoint_vec all = {0};
+
+	module_read(st, mod, &all);
+	st->late_from = st->late.len;
+	for (uint32_t i = 0; i < all.len; i++) {
+		struct tracepoint *tp;
+
+		if (tracepoint_is_known(st, &all.data[i]))
+			continue;
+		tp = ARENA_NEW(st->arena, struct tracepoint);
+		*tp = all.data[i];
+		vec_push(&st->late, tp);
+	}
+	vec_deinit(&all);
+	hashmap_destroy(st->groups);
+	st->groups = NULL;
+	strbuf_clear(&st->events);
+}
+
+/* Each tracepoint is a batch, because each is a place. */
+static uint32_t rawtp_module_came(struct probes *ps, const char *mod, uint32_t i)
+{
+	struct rawtp_state *st = state_get(ps, &provider_rawtp);
+
+	if (!st->kernel.btf)
+		return 0;
+	if (i == 0)
+		late_read(st, mod);
+	st->present = st->late_from + i;
+	return st->present < st->late.len ? st->present + 1 : 0;
+}
+
+static struct err *rawtp_match_new(struct probes *ps, const struct probe_desc *desc,
+				   struct probe_list *out)
+{
+	struct rawtp_state *st = state_get(ps, &provider_rawtp);
+	struct tracepoint *tp = st->late.data[st->present];
+	const char *group = tracepoint_group(st, tp);
+
+	if (!glob_match(desc->name, tp->name) || !glob_match(desc->mod, group))
+		return NULL;
+	if (!tp->late)
+		tp->late = probes_add_private(ps, &provider_rawtp, provider_rawtp.name,
+					      arena_strdup(st->arena, group), "", tp->name,
+					      (uintptr_t)tp);
+	probe_list_add(out, tp->late);
+	return NULL;
+}
+
+/* What a tracepoint needs stays until the end: a module that comes again has the same ones. */
+static void rawtp_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+{
+}
+
+const struct provider_come rawtp_come = {
+	.match_new = rawtp_match_new,
+	.free = rawtp_batch_free,
+	.wants_modules = rawtp_wants_modules,
+	.module_came = rawtp_module_came,
+};
+
 static void rawtp_close(void *state)
 {
 	struct rawtp_state *st = state;
 
-	btf_file_close(st->btf);
+	for (uint32_t i = 0; i < st->files.len; i++)
+		btf_file_close(st->files.data[i]);
+	vec_deinit(&st->files);
+	btf_file_close(st->kernel.btf);
 	err_destroy(st->trouble);
-	vec_deinit(&st->list);
+	vec_deinit(&st->own);
+	vec_deinit(&st->modules);
+	vec_deinit(&st->late);
 	hashmap_destroy(st->groups);
 	strbuf_deinit(&st->events);
 }

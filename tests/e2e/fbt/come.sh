@@ -30,6 +30,8 @@ fbt:null_blk:null_queue_rq:entry /self->writes/ { @["requests"] = count(); @[pro
 fbt:null_blk:null_queue_r[q]:return /self->writes/ { @["returns"] = count(); self->writes = 0; }
 fbt:null_blk::entry { self->seen = 1; }
 sdt:vsock::virtio_transport_alloc_pkt /arg4 == 77/ { @["packets"] = count(); }
+rawtp:vsock::virtio_transport_alloc_pkt /arg4 == 77/ { @["raw packets"] = count(); }
+rawtp:::virtio_transport_alloc_pk[t] /arg4 == 77/ { @["raw packets of a pattern"] = count(); }
 END { printa("%s %@d\n", @); printa("bytes %@d\n", @b); }
 END2
 timeout 500 "$DTRACE" -Zqxdebug -o session -s come.d >out 2>err & session=$!
@@ -53,7 +55,7 @@ else
 	plain; grep -q "'null_blk' has gone" err && fail "it is there and has gone"
 fi
 kill -INT $session; wait $session || fail "the session"
-for line in "writes 300" "requests $want" "null_blk $want" "returns $want" "bytes $((want * 4096))" "packets 9"; do grep -qx "$line" session || fail "no '$line'"; done
+for line in "writes 300" "requests $want" "null_blk $want" "returns $want" "bytes $((want * 4096))" "packets 9" "raw packets 9" "raw packets of a pattern 9"; do grep -qx "$line" session || fail "no '$line'"; done
 grep -v DEBUG err | grep . && fail "messages"
 rmmod null_blk || fail "the module is held after the session"
 modprobe -r vsock_loopback 2>/dev/null
