@@ -56,11 +56,19 @@ static const struct base_type *base_type_of(const struct types *t, type_id id)
 	}
 }
 
+/* The name of a type for tracers. C makes an integer of an enumeration, which may have no name. */
+static const char *arg_text(const struct types *t, struct arena *a, type_id id)
+{
+	const struct type_info *info = type_get(t, id);
+
+	return type_name(t, info->kind == TK_ENUM && !*info->name ? TYPE_INT : id, a);
+}
+
 static bool arg_fill(struct types *t, struct arena *a, type_id id, struct usdt_arg *ret)
 {
 	const struct base_type *b = base_type_of(t, id);
 
-	*ret = (struct usdt_arg){.text = type_name(t, id, a)};
+	*ret = (struct usdt_arg){.text = arg_text(t, a, id)};
 	if (b) {
 		ret->ctype = b->ctype;
 		ret->size = b->size;
@@ -171,7 +179,7 @@ static struct err *probe_fill(struct types *t, struct arena *a, const char *prov
 					i, provider, p->name, args[i].text),
 				"integers, floating-point numbers and pointers can be passed");
 	for (uint32_t i = 0; i < p->nxargs; i++)
-		xargs[i] = type_name(t, p->xargs[i], a);
+		xargs[i] = arg_text(t, a, p->xargs[i]);
 	*ret = (struct usdt_probe){
 		.name = arena_strdup(a, p->name),
 		.cname = cname_of(a, p->name),

@@ -12,7 +12,7 @@ provider shop {
 	probe start(struct conn *c, int n) : (shopinfo_t *c, int n);
 	probe swap(int a, int b, string s) : (int b, string s);
 	probe plain(conn_t *c, enum color k, double d, float f, const char *text, uint8_t small);
-	probe one(int);
+	probe one(enum { OFF, ON } is_on);
 	probe many(int, int, int, int, int, int, int, int, int, int, int, int);
 };
 #pragma D attributes Stable/Evolving/Common provider shop provider
@@ -67,6 +67,9 @@ plain='shop$target:::plain { printf("%d %d %s %d %s %d %.2f %.2f %s %d\n", args[
 	stringof(args[0]->next->name), args[1], args[2], args[3], stringof(args[4]), args[5]); }'
 trace -n "$plain" -c ./app && same "structs from debug information"
 trace -n 'shop$target:::plain { print(args[1]); print(*args[0]); }' -c ./app && grep -q 'GREEN' out && grep -q 'int port = 0x50' out || fail "print()"
+cp want plain.want
+trace -n 'shop$target:::one { printf("%d %d\n", args[0], arg0); }' -c ./app && echo '1 1' >want && same "an enumeration without a name"
+cp plain.want want
 if command -v clang >/dev/null; then
 	clang -g -O2 app.c probes.o -o app_clang || fail "building with clang"
 	trace -n "$plain" -c ./app_clang && same "structs from clang's debug information"
