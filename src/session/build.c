@@ -95,6 +95,33 @@ static struct err *helpers_write(dtrace_hdl_t *h, struct object_kind kind, struc
 	return e;
 }
 
+/*
+ * Says which clauses are not in the object. This is no error: CPython's configure asks with
+ * "BEGIN{}" whether this dtrace has -G.
+ */
+static void clauses_left_out(dtrace_hdl_t *h)
+{
+	const struct prog_clause *first = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < h->compiler.progs.len; i++) {
+		const struct prog *p = h->compiler.progs.data[i]->prog;
+
+		for (uint32_t k = 0; k < p->nclauses; k++) {
+			if (helper_is_clause(p->clauses[k]))
+				continue;
+			first = first ? first : p->clauses[k];
+			n++;
+		}
+	}
+	if (n)
+		report_notice(
+			&h->report,
+			"%u clause%s left out of the object (the first one: %s:%u): it carries "
+			"only those of dtrace:helper:ustack: and dtrace:helper:attach:",
+			n, n == 1 ? " is" : "s are", file_of(h, first), line_of(h, first->span));
+}
+
 /* ---- headers and objects --------------------------------------------------------------------- */
 
 int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source)
@@ -131,10 +158,7 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 	struct err *e;
 	uint32_t n;
 
-	/*
-	 * A program without a provider makes an object that adds nothing: CPython's configure asks
-	 * with "BEGIN{}" whether this dtrace has -G.
-	 */
+	/* A program without a provider makes an object that adds nothing. */
 	e = providers_get(dtp, a, &providers, &n);
 	if (!e)
 		e = object_kind_of(objs, nobjs, &kind);
@@ -146,6 +170,8 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 		e = object_write(providers, n, &helpers, kind, fd);
 	if (!e && classic.has_any)
 		e = classic_define(fd, "the probe object", providers, n, &classic);
+	if (!e)
+		clauses_left_out(dtp);
 	dof_image_deinit(&helpers);
 	classic_deinit(&classic);
 	arena_destroy(a);

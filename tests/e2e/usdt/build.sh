@@ -160,6 +160,18 @@ gcc -Wall -Wextra -Werror -x c -c ruby.h -o /dev/null 2>err || fail "ruby.h"
 printf 'provider libvirt {\n\t# file: src/a.c\n        # prefix: object\n\tprobe object_new(void *obj, int errfd, pid_t pid);\n};\n' >libvirt.d
 "$DTRACE" -h -s libvirt.d 2>err && [ ! -s err ] && grep -q '^#define LIBVIRT_OBJECT_NEW(' libvirt.h || fail "libvirt.d"
 
+# Where output goes: through a symbolic link, into a pipe or a device, which stay what they are; -G of a text makes d.out.
+touch aim.h && ln -s aim.h link.h && "$DTRACE" -h -s probes.d -o link.h && [ -L link.h ] && grep -q MYAPP_IDLE aim.h || fail "-o and a symbolic link"
+mkfifo pipe.h && { cat pipe.h >read.h & } && "$DTRACE" -h -s probes.d -o pipe.h && wait $! && [ -p pipe.h ] || fail "-o and a pipe"
+sed 's/_PIPE_H/_PROBES_H/' read.h | cmp - probes.h || fail "what came through the pipe"
+"$DTRACE" -G -s probes.d -o /dev/fd/1 app.o 2>err | cmp - probes.o || fail "-o and the standard output"
+if [ "$(id -u)" = 0 ] && mknod nothing c 1 3; then
+	"$DTRACE" -h -s probes.d -o nothing && "$DTRACE" -G -s probes.d -o nothing app.o && [ -c nothing ] || fail "-o and a device"
+fi
+"$DTRACE" -G -n 'dtrace:helper:ustack: { copyinstr(arg0) }' && readelf -h d.out | grep -q REL || fail "-G of a text"
+echo 'provider two { probe x(enum { A, B } e); };' >two.d
+"$DTRACE" -h -s libvirt.d -s two.d -o both.h 2>err && grep -q LIBVIRT_OBJECT_NEW both.h && grep -q TWO_X both.h || fail "two definitions"
+
 # What is wrong is said, and no output is left.
 refused() { # text, then arguments
 	text=$1; shift
@@ -177,14 +189,17 @@ for text in '' '/* nothing */' '# nothing\n'; do
 	"$DTRACE" -G -s empty.d -o empty.o 2>err && [ ! -s err ] && gcc empty.o app.o two.o probes.o -o app 2>err && ./app || fail "-G with '$text'"
 done
 # CPython's configure script asks in this way whether programs need the object of -G.
-"$DTRACE" -G -s none.d -o none.o 2>err && [ ! -s err ] && gcc none.o app.o two.o probes.o -o app 2>err && ./app ||
+"$DTRACE" -G -s none.d -o none.o 2>err && grep -q '^dtrace: 1 clause is left out of the object (the first one: none.d:1)' err && gcc none.o app.o two.o probes.o -o app 2>err && ./app ||
 	fail "-G without a provider"
 # Helpers get into the object beside the providers (e2e/stack/carried).
 echo 'dtrace:helper:ustack: { copyinstr(arg0) }' | cat probes.d - >helped.d
 "$DTRACE" -G -s helped.d -o helped.o app.o two.o 2>err && [ ! -s err ] && gcc helped.o app.o two.o -o app 2>err && ./app ||
 	fail "-G with a helper"
 refused 'needs a file with a provider definition' -h
-refused 'needs a file with a provider definition' -G -n BEGIN
+refused 'needs a file with a provider definition' -G
+refused 'takes no operand beside the provider definition' -h -s probes.d libvirt.d
+"$DTRACE" -h -n 'dtrace:helper:ustack: { 1 }' 2>err && fail "a header without a name"
+grep -q 'hint: name it with -o' err || fail "a header without a name: the message"
 refused "'libapp.a' is an archive" -G -s probes.d libapp.a
 refused "'app' is a program or a library" -G -s probes.d app
 refused "'app.c' is no object file" -G -s probes.d app.o app.c
