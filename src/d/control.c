@@ -326,18 +326,22 @@ static const struct directive {
 
 static void directive_unknown(struct lexer *lx, uint32_t where, const struct word *name)
 {
+	bool is_for_cpp;
+
 	if (where == AT_PRAGMA)
 		return; /* a pragma of another compiler */
 	if (where == AT_PRAGMA_D) {
 		control_error(lx, D_PRAGMA_INVAL, name->span, "invalid D pragma: %s", name->text);
 		return;
 	}
+	is_for_cpp = strcmp(name->text, "include") == 0 || strcmp(name->text, "define") == 0 ||
+		     strncmp(name->text, "if", 2) == 0;
+	lx->needs_cpp |= is_for_cpp;
 	if (lx->in->has_hash_comments)
 		return;
 	control_error(lx, D_PRAGCTL_INVAL, name->span, "invalid control directive: #%s",
 		      name->text);
-	if (strcmp(name->text, "include") == 0 || strcmp(name->text, "define") == 0 ||
-	    strncmp(name->text, "if", 2) == 0)
+	if (is_for_cpp)
 		diag_hint(lx->in->diags, "-C runs the C preprocessor over the script");
 }
 

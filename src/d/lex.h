@@ -52,6 +52,7 @@ struct lexer {
 	bool quiet;	     /* the parser skips text after an error: report nothing */
 	bool fatal;	     /* '#error' was read: the text ends here */
 	bool last_arg_used;
+	bool needs_cpp;			/* a line for the C preprocessor was skipped as a comment */
 	bool arg_missed, target_missed; /* reported: $n was not given; $target, there is none */
 	uint32_t include_depth;
 	struct token pending; /* the number behind a minus sign, both from one $n */

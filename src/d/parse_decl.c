@@ -401,7 +401,10 @@ static void fail_unknown_type(struct parser *p, struct decl_specs *s)
 	if (word_follows(p))
 		fail_old_style(p, p->tok.span, name);
 	else
-		parser_syntax(p, "'%s' is not a known type", name);
+		parser_syntax(p, "'%s' is not a known type%s", name,
+			      p->lx.needs_cpp ? "; -C runs the C preprocessor, without which lines "
+						"such as #include and #define are comments here"
+					      : "");
 	if (!next || (*next != '*' && !is_letter(*next)))
 		return;
 	parser_go_on(p);
