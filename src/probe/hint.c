@@ -73,8 +73,10 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 		if (provider_concerns(provider_list[i],
 				      &(struct probe_desc){desc->prov, "", "", "", 0, false}))
 			return NULL;
+		if (strcmp(provider_list[i]->name, "usdt") == 0)
+			continue; /* programs' own probes, whose providers have other names */
 		names[n++] = provider_list[i]->name;
-		all = arena_printf(a, "%s%s%s", all, i ? ", " : "", provider_list[i]->name);
+		all = arena_printf(a, "%s%s%s", all, *all ? ", " : "", provider_list[i]->name);
 	}
 	for (uint32_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
 		if (glob_match(missing[i].name, desc->prov))
@@ -88,8 +90,9 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 	return near ? near
 		    : arena_printf(
 			      a,
-			      "there are the providers %s, and those of the D library (proc, sched, io, ...): dtrace -l",
-			      all);
+			      "there are the providers %s, and those of the D library (proc, sched, io, ...): dtrace -l; "
+			      "a program's own has a process id or a star behind its name: '%s$target', '%s*'",
+			      all, desc->prov, desc->prov);
 }
 
 /* The offset of a field in struct probe and in struct probe_desc. */

@@ -404,6 +404,12 @@ static const char *usdt_hint(struct probes *ps, const struct provider *pv,
 		if (why)
 			return why;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(desc->name, names[i]) == 0)
+			return arena_printf(
+				probes_arena(ps),
+				"dtrace -ln '%s:::%s' lists the modules and functions that have it",
+				desc->prov, desc->name);
 	near = n && *desc->name ? diag_nearest(desc->name, names, n) : NULL;
 	if (near)
 		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);

@@ -15,7 +15,7 @@ nfsv3:::op-read-start { exit(0); }	provider 'nfsv3' is not available in this ver
 syscall::$1:entry { exit(0); }	1 argument, 0 given: $1 stands for the function
 nosuchname { exit(0); }	dtrace -l lists what there is
 pid:libc:malloc:entry { exit(0); }	pid$target with -c or -p
-zork:::entry { exit(0); }	there are the providers dtrace, profile, syscall, rawtp, sdt, fbt, cpc, pid, usdt, and those of the D library
+zork:::entry { exit(0); }	there are the providers dtrace, profile, syscall, rawtp, sdt, fbt, cpc, pid, and those of the D library
 tick-5q { exit(0); }	a rate is a number with
 BEGIN { pritnf("x"); }	did you mean 'printf'?
 BEGIN { trace(execnam); }	did you mean 'execname'?

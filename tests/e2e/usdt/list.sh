@@ -43,6 +43,14 @@ list -ln 'listed$target:::two' -c ./listedapp && rows 1 'two$'
 list -l -n 'listed*:::one-first' -m listedapp && rows 20 'one-first$'
 # what is enabled by a module alone is what is listed
 timeout 60 "$DTRACE" -qm 'listedapp { printf("%s;", probename); }' -c ./listedapp >out 2>err && grep -q 'one-first;two;' out || fail "a module without a provider"
+# why there is none: the number is missing, or the module and the function are others
+none() { # text, then the description
+	timeout 60 "$DTRACE" -ln "$2" -c ./listedapp >out 2>err
+	grep -qF "$1" err || fail "$2: no '$1'"
+}
+none "a program's own has a process id or a star behind its name: 'listed\$target', 'listed*'" listed:::two
+none "dtrace -ln 'listed*:::two' lists the modules and functions that have it" 'listed*:listedapp:inner:two'
+none "did you mean 'two'?" 'listed*:::twoo'
 # the cost: the system's probes are named without a look at processes
 list -ln syscall::read:entry && rows 1 'read'
 ! command -v strace >/dev/null || strace -f -e trace=openat -o calls "$DTRACE" -ln syscall::read:entry >/dev/null 2>&1 && grep -q '"/proc/[0-9]*/maps"' calls && fail "processes are read for a listing of system calls"
