@@ -302,7 +302,7 @@ struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_pl
 	struct elf_syms *s;
 
 	if (!d) {
-		s = elf_syms_read(file, place->limit);
+		s = elf_syms_read_identity(file, place->limit);
 		w.want = s;
 		w.limit = place->limit;
 		(void)debug_file_find(s, place, use_debug_file, &w);
