@@ -1,12 +1,11 @@
 /* Which processes have mapped files with notes about probes. */
 #include "provider/usdt.h"
 
-#include <dirent.h>
+#include "proc/search.h"
 
 struct scan {
 	struct probes *ps;
 	struct usdt_state *st;
-	pid_t pid;
 };
 
 static void use_add(struct usdt_state *st, pid_t pid, struct usdt_object *o)
@@ -19,23 +18,29 @@ static void use_add(struct usdt_state *st, pid_t pid, struct usdt_object *o)
 	vec_push(&st->uses, (struct usdt_use){.pid = pid, .batch = st->pids.batch, .object = o});
 }
 
-static void use_scan(void *ctx, const struct proc_map *m)
+static void use_scan(void *ctx, pid_t pid, const struct proc_map *m)
 {
 	const struct scan *s = ctx;
-	struct usdt_object *o = usdt_object_find(s->ps, s->st, s->pid, 0, m);
+	struct usdt_object *o = usdt_object_find(s->ps, s->st, pid, 0, m);
 
-	if (o)
-		use_add(s->st, s->pid, o);
+	if (!o)
+		return;
+	use_add(s->st, pid, o);
+	if (o->has_groups)
+		return;
+	usdt_code_add(s->ps, o);
+	if (usdt_object_is_wanted(s->st, o))
+		usdt_object_group(s->ps, s->st, o); /* while other processes are searched */
 }
 
-static void file_scan(void *ctx, const struct proc_map *m)
+static void file_scan(void *ctx, pid_t pid, const struct proc_map *m)
 {
 	const struct scan *s = ctx;
 
-	(void)usdt_object_find(s->ps, s->st, s->pid, 0, m);
+	(void)usdt_object_find(s->ps, s->st, pid, 0, m);
 }
 
-static void mapping_survey(void *ctx, const struct proc_map *m)
+static void mapping_survey(void *ctx, pid_t pid, const struct proc_map *m)
 {
 	const struct scan *s = ctx;
 	struct usdt_object *o;
@@ -45,26 +50,21 @@ static void mapping_survey(void *ctx, const struct proc_map *m)
 		o->survey = s->st->nsurveys;
 }
 
-struct err *usdt_scan_process(struct probes *ps, struct usdt_state *st, pid_t pid)
+struct scan_one {
+	struct scan scan;
+	pid_t pid;
+};
+
+static void use_scan_one(void *ctx, const struct proc_map *m)
 {
-	return proc_code_each(pid, use_scan, &(struct scan){ps, st, pid});
+	struct scan_one *one = ctx;
+
+	use_scan(&one->scan, one->pid, m);
 }
 
-/* Calls func for the code of all processes. */
-static void processes_scan(struct probes *ps, struct usdt_state *st,
-			   void (*func)(void *ctx, const struct proc_map *m))
+struct err *usdt_scan_process(struct probes *ps, struct usdt_state *st, pid_t pid)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *d;
-
-	while (dir && (d = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
-
-		if (pid > 0 && pid != getpid())
-			err_destroy(proc_code_each(pid, func, &(struct scan){ps, st, pid}));
-	}
-	if (dir)
-		(void)closedir(dir); /* the directory was only read */
+	return proc_code_each(pid, use_scan_one, &(struct scan_one){{ps, st}, pid});
 }
 
 void usdt_scan_all(struct probes *ps, struct usdt_state *st)
@@ -73,18 +73,18 @@ void usdt_scan_all(struct probes *ps, struct usdt_state *st)
 	vec_clear(&st->uses);
 	hashmap_destroy(st->used);
 	st->used = hashmap_create();
-	processes_scan(ps, st, use_scan);
+	proc_search(use_scan, &(struct scan){ps, st});
 	st->scanned_at = now_ns();
 	st->ncodes_scanned = usdt_code_count(ps, st);
 }
 
 void usdt_scan_files(struct probes *ps, struct usdt_state *st)
 {
-	processes_scan(ps, st, file_scan);
+	proc_search(file_scan, &(struct scan){ps, st});
 }
 
 void usdt_survey(struct probes *ps, struct usdt_state *st)
 {
 	st->nsurveys++;
-	processes_scan(ps, st, mapping_survey);
+	proc_search(mapping_survey, &(struct scan){ps, st});
 }

@@ -1,12 +1,16 @@
 /* Lines of /proc/PID/maps, our own mappings. */
 #include "proc/maps.h"
+#include "proc/search.h"
 #include "sym/gate.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 static bool parse(struct arena *a, const char *text, struct proc_map *ret)
 {
@@ -57,6 +61,85 @@ static void test_self(void)
 	err_destroy(e);
 }
 
+/* ---- all processes -------------------------------------------------------------------------- */
+
+#define CHILDREN 40 /* enough for several threads */
+
+struct seen {
+	pid_t pids[CHILDREN], last;
+	uint32_t nmaps[CHILDREN]; /* of each child */
+	uint32_t nback;		  /* how often a child was reported after a later one */
+};
+
+static void map_count(void *ctx, pid_t pid, const struct proc_map *m)
+{
+	struct seen *s = ctx;
+
+	for (uint32_t i = 0; i < CHILDREN; i++)
+		if (s->pids[i] == pid && proc_map_is_code(m)) {
+			s->nmaps[i]++;
+			s->nback += pid < s->last;
+			s->last = pid;
+		}
+}
+
+static void own_count(void *ctx, const struct proc_map *m)
+{
+	(*(uint32_t *)ctx) += m->path[0] == '/';
+}
+
+/* Children have what we have mapped. */
+static bool search_is_exact(struct seen *s, uint32_t n)
+{
+	bool is_exact = true;
+
+	memset(s->nmaps, 0, sizeof(s->nmaps));
+	s->last = 0;
+	s->nback = 0;
+	proc_search(map_count, s);
+	for (uint32_t i = 0; i < CHILDREN; i++)
+		is_exact &= s->nmaps[i] == n;
+	return is_exact;
+}
+
+static void test_search(void)
+{
+	struct seen s = {.last = 0};
+	cpu_set_t before, one;
+	uint32_t n = 0;
+	struct err *e;
+
+	for (uint32_t i = 0; i < CHILDREN; i++) {
+		s.pids[i] = fork();
+		if (s.pids[i] == 0) {
+			(void)pause();
+			_exit(0);
+		}
+	}
+	e = proc_code_each(s.pids[0], own_count, &n);
+	ok(!e && n > 1, "a child has our code");
+	err_destroy(e);
+	ok(search_is_exact(&s, n), "all code of all children is found");
+	ok(s.nback == 0, "in the order of processes");
+	(void)sched_getaffinity(0, sizeof(before), &before);
+	CPU_ZERO(&one);
+	for (int cpu = 0; !CPU_COUNT(&one); cpu++)
+		if (CPU_ISSET(cpu, &before))
+			CPU_SET(cpu, &one);
+	(void)sched_setaffinity(0, sizeof(one), &one);
+	ok(search_is_exact(&s, n), "the same on one CPU, without threads");
+	(void)sched_setaffinity(0, sizeof(before), &before);
+	(void)kill(s.pids[7], SIGKILL);
+	(void)waitpid(s.pids[7], NULL, 0);
+	ok(!search_is_exact(&s, n) && s.nmaps[7] == 0 && s.nmaps[8] == n,
+	   "a process that has ended is skipped");
+	for (uint32_t i = 0; i < CHILDREN; i++)
+		if (i != 7) {
+			(void)kill(s.pids[i], SIGKILL);
+			(void)waitpid(s.pids[i], NULL, 0);
+		}
+}
+
 /* A file that has no name any more. */
 static void test_memfd(void)
 {
@@ -87,6 +170,7 @@ int main(void)
 {
 	test_lines();
 	test_self();
+	test_search();
 	test_memfd();
 	return tap_done();
 }
