@@ -8,6 +8,7 @@
 this struct iphdr *__ip;
 this struct sock *__sk;
 this int __is_in;
+this uint16_t __packet_proto;
 this struct tcphdr *__seg;
 this int __at, __len, __acked;
 
@@ -52,8 +53,10 @@ provider mib {
 		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & (TH_SYN | TH_FIN | TH_RST)/ (1);
 	probe tcpOutUrg(int n)
 		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & TH_URG/ (1);
+	/* since Linux 6.10, which added the reason, the tracepoint has resets for which there is no socket, too */
 	probe tcpOutRsts(int n)
-		= rawtp:::tcp_send_reset (1);
+		= rawtp:::tcp_send_reset /(int)args[2] >= 0/ (1)
+		|| rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & TH_RST/ (1);
 	probe tcpRetransSegs(int n)
 		= rawtp:::tcp_retransmit_skb (1);
 	probe tcpRetransBytes(int n)
@@ -111,12 +114,13 @@ provider mib {
 		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_NO_SOCKET && __drop_proto[args[0]] == 6/ (1);
 
 	/* ---- packets ---- */
+	/* those whose headers turn out to be wrong are among them: what the device says of the packet decides */
 	probe ipInReceives(int n)
-		= rawtp:::netif_receive_skb /__is_received[args[0]] && this->__ip->version == 4/ (1);
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && this->__packet_proto == htons(0x800)/ (1);
 	probe ipOutRequests(int n)
 		= rawtp:::net_dev_queue /__is_sent[args[0]] && this->__ip->version == 4/ (1);
 	probe ipv6InReceives(int n)
-		= rawtp:::netif_receive_skb /__is_received[args[0]] && this->__ip->version == 6/ (1);
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && this->__packet_proto == htons(0x86dd)/ (1);
 	probe ipv6OutRequests(int n)
 		= rawtp:::net_dev_queue /__is_sent[args[0]] && this->__ip->version == 6/ (1);
 	probe ipInHdrErrors(int n)
