@@ -36,7 +36,8 @@ provider sched {
 	/* Linux 6.15; before, the function by which a thread that gets the CPU ends the switch */
 	probe on__cpu() = rawtp:::sched_exit_tp /args[0]/
 		|| fbt:vmlinux:finish_task_switch*:entry ();
-	probe remain__cpu() = rawtp:::sched_exit_tp /!args[0]/;
+	probe remain__cpu() = rawtp:::sched_exit_tp /!args[0]/
+		|| "before Linux 6.15, no tracepoint says that the scheduler lets a thread go on: sched:::off-cpu and sched:::on-cpu fire when it does not";
 
 	probe wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = rawtp:::sched_waking (args[0]);
 
@@ -46,7 +47,8 @@ provider sched {
 		|| rawtp:::hrtimer_expire_entry /args[0]->function == (void *)&`tick_nohz_handler/ (curthread);
 
 	probe surrender(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
-		= rawtp:::sched_set_need_resched_tp /args[1] != cpu/ (args[0]);
+		= rawtp:::sched_set_need_resched_tp /args[1] != cpu/ (args[0])
+		|| "before Linux 6.15, no tracepoint says that a thread is asked to give up its CPU: sched:::preempt fires when it has to";
 
 	/* a lock's priority that is lent, and what a thread asks for itself */
 	probe change__pri(struct task_struct *t, pri_t pri) : (lwpsinfo_t *t, psinfo_t *t, pri_t pri)
