@@ -1,6 +1,7 @@
 # Provider sdt: events of tracefs, with the fields of their records; each fires as often as the tracepoint, on every CPU.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
-run() { timeout 60 "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
+limit=$((60 * ${PATIENCE:-1}))
+run() { timeout $limit "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
 has() { grep -qxF "$1" "$TMP/out" || fail "this line is missing: $1"; }
 cat >"$TMP/work.py" <<'END'
 import os, socket
@@ -37,7 +38,7 @@ run -lvn sdt:sock::inet_sock_set_state
 i=$(sed -n 's/.*args\[\([0-9]*\)\]: uint8_t \* daddr$/\1/p' "$TMP/out"); [ -n "$i" ] || fail "the list has no address"
 family=$(sed -n 's/.*args\[\([0-9]*\)\]: uint16_t family$/\1/p' "$TMP/out")
 sed -i "s/args\[8\]/args[$i]/g; s/args\[5\]/args[$family]/; s/args\[6\]/args[$((family + 1))]/" "$TMP/s.d"
-id=$(timeout 60 "$DTRACE" -ln sdt:sched::sched_process_fork | awk 'END { print $1 }')
+id=$(timeout $limit "$DTRACE" -ln sdt:sched::sched_process_fork | awk 'END { print $1 }')
 run -s "$TMP/s.d" -n "sdt:sched::sched_process_fork /pid == \$target/ { @i[id] = count(); } END { printa(\"id %d\\n\", @i); }" -c "/usr/bin/python3 $TMP/work.py"
 n=$(sed -n 's/^forks \([0-9]*\)$/\1/p' "$TMP/out" | head -1)
 [ "$(grep -c "^forks $n\$" "$TMP/out")" = 2 ] || fail "forks"
@@ -57,9 +58,9 @@ grep -q ' interrupt-start$' "$TMP/out" || fail "names of other systems are not l
 [ "$(grep -c ' sdt ' "$TMP/out")" -gt 300 ] || fail "the list is short"
 # tracefs need not be mounted
 unshare -m sh -c 'for m in /sys/kernel/debug/tracing /sys/kernel/tracing /sys/kernel/debug; do umount "$m" 2>/dev/null; done
-	[ ! -e /sys/kernel/tracing/events ] || exit 67; exec timeout 60 "$0" -lP sdt' "$DTRACE" >"$TMP/out" 2>"$TMP/err"
+	[ ! -e /sys/kernel/tracing/events ] || exit 67; exec timeout "$1" "$0" -lP sdt' "$DTRACE" $limit >"$TMP/out" 2>"$TMP/err"
 [ $? = 67 ] || [ "$(grep -c ' sdt ' "$TMP/out")" -gt 300 ] || fail "the list is short without a tracefs that is mounted"
-timeout 60 "$DTRACE" -n sdt:::sched_swich 2>"$TMP/err" && fail "a name with a typo"
+timeout $limit "$DTRACE" -n sdt:::sched_swich 2>"$TMP/err" && fail "a name with a typo"
 grep -q "did you mean 'sdt:::sched_switch'" "$TMP/err" || fail "no hint"
 # names of other systems
 run -n 'sdt:::callout-start { @["timers"] = count(); last = arg0; } sdt:::callout-end /arg0 == last/ { @["pairs"] = count(); }
