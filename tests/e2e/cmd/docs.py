@@ -20,7 +20,7 @@ import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 TRACED = (0.3, 1.5, 8)  # seconds of tracing until a command is told to end: each is tried when the one before was too short
-PATIENCES = (1, 4, 16)  # the same for pages whose blocks end by "timeout -s INT seconds"
+PATIENCES = (1, 4, 16)  # the same for what ends by "timeout -s INT seconds" or "tick-seconds"
 STARTS = 300  # seconds that a busy machine may need until it traces, or until the program of -c has ended
 
 
@@ -139,7 +139,7 @@ def commands():
 
 
 def check_sh(b, tmp, traced, patience=1):
-    text = re.sub(r"(?<=timeout -s INT )\d+", lambda seconds: str(int(seconds[0]) * patience), b.text)
+    text = re.sub(r"(?<=timeout -s INT )\d+|(?<=tick-)\d+(?=s \{[^}]*exit\(0\))", lambda seconds: str(int(seconds[0]) * patience), b.text)
     run = "run" in b.words
     bin_dir = os.path.join(TMP, "run" if run else "compile")
     env = dict(os.environ, PATH=f"{bin_dir}:{TRIGGER}:{os.environ['PATH']}")
@@ -179,9 +179,9 @@ def check(b):
                 break
         return bad
     ends = "$target" in b.text  # with its process, however long probes took to be placed
-    for traced in (None,) if ends else TRACED:
+    for traced, patience in ((None, 1),) if ends else zip(TRACED, PATIENCES):
         with tempfile.TemporaryDirectory(dir=TMP) as tmp:
-            bad = {"d": check_d, "sh": check_sh}[b.lang](b, tmp, traced)
+            bad = check_d(b, tmp, traced) if b.lang == "d" else check_sh(b, tmp, traced, patience)
         if not bad or "run" not in b.words:
             break
     return bad
@@ -223,7 +223,8 @@ def links():
 def workload(stop):
     while not stop:
         subprocess.run(f"{TRIGGER}/calls read 500; {TRIGGER}/calls badclose 20; {TRIGGER}/strings /etc/passwd;"
-                       f"{TRIGGER}/work map 5; sleep 0.2", shell=True, stdout=subprocess.DEVNULL)
+                       f"{TRIGGER}/work map 5; dd if=/dev/zero of={TMP}/disk bs=64k count=4 conv=fsync; sleep 0.2",
+                       shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def main():
