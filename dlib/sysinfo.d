@@ -28,8 +28,9 @@ provider sysinfo {
 	/* a thread that could go on has to leave; the idle thread always could */
 	probe inv_swtch(uint64_t n, uint64_t *counter, struct rq *cpu)
 		= rawtp:::sched_switch /(args[0] || args[3] == 0) && args[1]->pid != 0/ (1, NULL, NULL);
+	/* a thread of the kernel (PF_KTHREAD) with the name that those of interrupts have */
 	probe intrblk(uint64_t n, uint64_t *counter, struct rq *cpu)
-		= rawtp:::sched_switch /!args[0] && args[3] != 0 && substr(args[1]->comm, 0, 4) == "irq/"/ (1, NULL, NULL);
+		= rawtp:::sched_switch /!args[0] && args[3] != 0 && args[1]->flags & 0x200000 && substr(args[1]->comm, 0, 4) == "irq/"/ (1, NULL, NULL);
 	probe xcalls(uint64_t n, uint64_t *counter, struct rq *cpu)
 		= rawtp:::ipi_send_cpu (1, NULL, NULL), rawtp:::ipi_send_cpumask (1, NULL, NULL)
 		|| rawtp:::call_function_entry (1, NULL, NULL), rawtp:::call_function_single_entry (1, NULL, NULL), rawtp:::reschedule_entry (1, NULL, NULL);
