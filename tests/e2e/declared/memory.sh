@@ -1,0 +1,76 @@
+# Lack of memory: pages of a program go to swap and come back; a control group that gets less memory loses as many pages of a file as are gone from the page cache.
+fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
+has() { grep -qx "$1" out || fail "this line is missing: $1"; }
+cd "$TMP" || exit 1
+: >out; : >err; ran=
+file=$(mktemp /var/tmp/fathom_memory.XXXXXX) zram= swap= group=
+leave() {
+	[ -z "$swap" ] || swapoff "/dev/zram$zram"
+	for i in 1 2 3 4 5 6 7 8 9; do [ -z "$zram" ] || { echo "$zram" >/sys/class/zram-control/hot_remove; } 2>/dev/null || { sleep 0.3; continue; }; break; done
+	[ -z "$group" ] || rmdir "$group"
+	rm -f "$file"
+}
+trap leave EXIT
+cat >memory.d <<'END'
+int phase;
+syscall::kill:entry /pid == $target && arg1 == 0/ { phase++; }
+vminfo:::pgswapout, vminfo:::pgswapin, vminfo:::anonpgout, vminfo:::anonpgin, vminfo:::pgpgout, vminfo:::pgpgin, vminfo:::dfree, vminfo:::fsfree, vminfo:::anonfree
+/pid == $target && phase/ { @[phase, probename] = sum(arg0); }
+END { printa("%d %s %@d\n", @); }
+END
+cat >swap.py <<'END'
+import mmap, os
+PAGE, n = mmap.PAGESIZE, 60
+def phase(): os.kill(os.getpid(), 0)
+m = mmap.mmap(-1, n * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); m.madvise(mmap.MADV_NOHUGEPAGE)
+for i in range(n): m[i * PAGE:(i + 1) * PAGE] = os.urandom(PAGE)
+phase() # 1
+m.madvise(21) # MADV_PAGEOUT
+phase() # 2
+for i in range(n): m[i * PAGE]
+END
+zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null) && echo 16M >"/sys/block/zram$zram/disksize" && mkswap "/dev/zram$zram" >out 2>err && swapon "/dev/zram$zram" 2>err && swap=1
+if [ -n "$swap" ]; then
+	timeout 60 "$DTRACE" -qs memory.d -c "/usr/bin/python3 swap.py" >out 2>err || fail "swap"
+	for line in '1 pgswapout 60' '1 anonpgout 60' '1 pgpgout 60' '2 pgswapin 60' '2 anonpgin 60' '2 pgpgin 60'; do has "$line"; done
+	grep -q '^1 .*pg.*in \|^2 .*out ' out && fail "pages go the other way"
+	ran=1
+fi
+cat >group.py <<'END'
+import ctypes, mmap, os, sys
+group, path = sys.argv[1:3]
+libc = ctypes.CDLL(None)
+PAGE, n = mmap.PAGESIZE, 3000
+def phase(): os.kill(os.getpid(), 0)
+def limit(text): open(group + "/" + ("memory.max" if os.path.exists(group + "/memory.max") else "memory.limit_in_bytes"), "w").write(text)
+f = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+os.ftruncate(f, n * PAGE); os.posix_fadvise(f, 0, 0, os.POSIX_FADV_RANDOM)
+m = mmap.mmap(f, n * PAGE)
+def resident():
+    at, vec = ctypes.addressof(ctypes.c_char.from_buffer(m)), (ctypes.c_ubyte * n)()
+    assert libc.mincore(ctypes.c_void_p(at), ctypes.c_size_t(n * PAGE), vec) == 0
+    return sum(v & 1 for v in vec)
+open(group + "/cgroup.procs", "w").write("0")
+for i in range(n): os.pwrite(f, b"x" * PAGE, i * PAGE)
+os.fsync(f)
+before = resident()
+phase()
+limit(str(4 << 20))
+phase()
+print("freed", before - resident(), before, flush=True)
+END
+for dir in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+	[ -z "$group" ] && mkdir "$dir/fathom_$$" 2>/dev/null || continue
+	group=$dir/fathom_$$
+	[ -w "$group/memory.max" ] || [ -w "$group/memory.limit_in_bytes" ] || { rmdir "$group"; group=; }
+done
+if [ -n "$group" ]; then
+	timeout 60 "$DTRACE" -qs memory.d -c "/usr/bin/python3 group.py $group $file" >out 2>err || fail "control group"
+	freed=$(sed -n 's/^freed \([0-9]*\) 3000$/\1/p' out)
+	[ "${freed:-0}" -ge 1500 ] || fail "the kernel has freed too little"
+	has "1 dfree $freed"; has "1 fsfree $freed"
+	grep -q anonfree out && fail "pages of a program without swap"
+	ran=1
+fi
+[ -n "$ran" ] || { echo "neither swap in compressed memory (zram) nor a control group with a limit of memory can be made here"; exit 67; }
+exit 0
