@@ -1,7 +1,6 @@
 # Programs that begin, and libraries that are opened, while a pattern is traced: found without being stopped; -c waits for them.
-tracer=
-fail() { echo "$1"; [ -z "$tracer" ] || kill $tracer; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
-cd "$TMP" || exit 1
+. "$SRC/tests/e2e/usdt/traced_common"
+WATCH_STEP=0.01
 prov=arr$$x
 up=$(echo $prov | tr a-z A-Z)
 cat >probes.d <<END
@@ -68,15 +67,8 @@ run() { # module program args: runs it until a line of its module was traced; th
 	wait $last || fail "it was harmed: $*"
 	grep -q "^$prov$last $module 1" out || fail "never traced: $*"
 }
-watch() { # program: traces in the background
-	: >out
-	"$DTRACE" -Z -q -x switchrate=5ms "$@" >out 2>err &
-	tracer=$!
-	until grep -q '^on$' out; do kill -0 $tracer || fail "the tracer ends"; sleep 0.01; done
-}
-
 # Nothing is there when tracing starts. A new file is found while its process runs; the next process of it is traced from its begin.
-watch -n "$prov*:::step { printf(\"%s %s %d %s\n\", probeprov, probemod, arg0, probefunc); } tick-10ms { printf(\"on\n\"); }"
+watch -Z -x switchrate=5ms -n "$prov*:::step { printf(\"%s %s %d %s\n\", probeprov, probemod, arg0, probefunc); } tick-10ms { printf(\"on\n\"); }"
 run app1 ./app1
 run app1 ./app1; grep -q "^$prov$last app1 0 main" out || fail "the second process was not traced from its begin"
 run app2 ./app2
@@ -87,7 +79,7 @@ grep -q "^$prov$last app1 0 main" out && grep -q "^$prov$last lib1.so -1 begin" 
 rm app1; cp app app1
 run app1 ./app1
 [ -z "$(grep -v "ended before a file" err)" ] || fail "messages" # other processes may end early
-kill -TERM $tracer; wait $tracer || fail "the tracer's end"; tracer=
+end
 # a file that is overwritten where it is
 : >out
 "$DTRACE" -Z -x switchrate=5ms -n "$prov*:::step { printf(\"%s %s %d\n\", probeprov, probemod, arg0); } tick-10ms { printf(\"on\n\"); }" >out 2>err &
@@ -104,7 +96,7 @@ kill -TERM $tracer; wait $tracer; tracer=
 mkdir root; cp app4 root/app4 2>/dev/null
 mkdir -p root/lib64 root/lib
 for f in $(ldd app4 | grep -o '/[^ )]*'); do mkdir -p root$(dirname $f); cp -L $f root$f; done
-watch -n "$prov*:::step { printf(\"%s %d %s\n\", probemod, arg0, execname); @[pid] = count(); } tick-10ms { printf(\"on\n\"); }"
+watch -Z -x switchrate=5ms -n "$prov*:::step { printf(\"%s %d %s\n\", probemod, arg0, execname); @[pid] = count(); } tick-10ms { printf(\"on\n\"); }"
 rm -f in; mkfifo in
 unshare -m -p -f chroot root /app4 <in >prog.out &
 last=$!
@@ -119,7 +111,7 @@ done
 exec 5>&-
 wait $last
 grep -q "^app4 $n app4" out || fail "a container's program"
-kill -TERM $tracer; wait $tracer || fail "the tracer's end"; tracer=
+end
 
 # -c: everything from the first instruction, and from the first constructor of a library, by a pattern and by the process.
 cat >runs.sh <<'END'

@@ -1,7 +1,5 @@
 # The first processes of a file that nobody has mapped before, if they end at once: each has fired its probe, or is counted and said.
-tracer=
-fail() { echo "$1"; [ -z "$tracer" ] || kill $tracer; tail -n 20 "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
-cd "$TMP" || exit 1
+. "$SRC/tests/e2e/usdt/traced_common"
 prov=mis$$x
 up=$(echo $prov | tr a-z A-Z)
 cat >probes.d <<END
@@ -22,47 +20,15 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-cat >many.c <<'END'
-#include <spawn.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-extern char **environ;
-/* many FILE N: N processes of the file, one every 2 ms */
-int main(int argc, char **argv)
-{
-	char *args[] = {argv[1], NULL};
-	pid_t pid;
-
-	for (int n = atoi(argv[2]); n > 0; n--) {
-		if (posix_spawn(&pid, args[0], NULL, NULL, args, environ))
-			return 1;
-		usleep(2000);
-	}
-	while (wait(NULL) > 0)
-		;
-	return 0;
-}
-END
-gcc -O2 -static -c app.c && "$DTRACE" -G -s probes.d -o appprobes.o app.o && gcc -static app.o appprobes.o -o app && gcc -O1 many.c -o many || fail "building"
-watch() { # program: traces in the background until it is told to end
-	: >out
-	"$DTRACE" -qZ -n "$1 tick-20ms { printf(\"on\n\"); }" >out 2>err &
-	tracer=$!
-	until grep -q '^on$' out; do kill -0 $tracer || fail "the tracer ends"; sleep 0.05; done
-}
-end() {
-	kill -TERM $tracer
-	wait $tracer || fail "the tracer's end"
-	tracer=
-}
+gcc -O2 -static -c app.c && "$DTRACE" -G -s probes.d -o appprobes.o app.o && gcc -static app.o appprobes.o -o app && many_build || fail "building"
+watch_for() { watch -Z -n "$1 tick-20ms { printf(\"on\n\"); }"; } # program
 # said FILE: how many processes of the file were missed, as dtrace says
 said() { sed -n "s/^dtrace: \([0-9]*\) process.* ended before the probes of '$1' were placed: no process had mapped this file before$/\1/p" err | awk '{ n += $1 } END { print n + 0 }'; }
 fired() { awk -v f="$1" '$1 == "fired" && $2 == f { n = $3 } END { print n + 0 }' out; }
 lines() { grep -vc '^$' err; }
 
 # One after the other, files that are new: none is lost in silence; some are missed, or this test shows nothing.
-watch "$prov*:::step { @[probemod] = count(); } END { printa(\"fired %s %@d\n\", @); }"
+watch_for "$prov*:::step { @[probemod] = count(); } END { printa(\"fired %s %@d\n\", @); }"
 for i in 1 2 3 4 5 6 7 8; do cp app one$i; ./one$i || fail "one$i"; done
 sleep $PATIENCE
 end
@@ -75,9 +41,9 @@ done
 [ $missed -gt 0 ] || fail "nothing was missed: the processes live too long for this test"
 
 # 300 processes of a new file at 500 a second: the first ones are counted, all others have fired.
-watch "$prov*:::step { @[probemod] = count(); } END { printa(\"fired %s %@d\n\", @); }"
+watch_for "$prov*:::step { @[probemod] = count(); } END { printa(\"fired %s %@d\n\", @); }"
 cp app burst
-./many ./burst 300 || fail "the burst"
+./many 2000 300 ./burst >harm.out || fail "the burst"
 sleep $PATIENCE
 n=$(fired burst) m=$(said burst)
 end
@@ -90,23 +56,23 @@ n=$(fired burst) m=$(said burst)
 cp app known; cp app lives; cp app unmeant; cp many plain
 ./known 5000 &
 stays=$!
-watch "$prov*:::step { @[probemod] = count(); } END { printa(\"fired %s %@d\n\", @); }"
-./many ./known 50
+watch_for "$prov*:::step { @[probemod] = count(); } END { printa(\"fired %s %@d\n\", @); }"
+./many 2000 50 ./known >harm.out
 ./lives $((PATIENCE * 1000))
 ./plain ./known 0
 sleep $PATIENCE
 end
 [ -z "$(grep -v "ended before a file" err)" ] && [ "$(fired known)" = 50 ] && [ "$(fired lives)" = 1 ] || fail "known files"
 wait $stays
-watch "$prov*:::nosuch { @[probemod] = count(); }"
+watch_for "$prov*:::nosuch { @[probemod] = count(); }"
 ./unmeant && ./unmeant && sleep $PATIENCE
 end
 [ -z "$(grep -v "ended before a file" err)" ] || fail "a file whose probes are not meant"
 
 # In a mount namespace of its own, where our path leads to nothing: each has fired, is said to be missed, or to be unknown.
-watch "$prov*:::step { @ = count(); } END { printa(\"fired all %@d\n\", @); }"
+watch_for "$prov*:::step { @ = count(); } END { printa(\"fired all %@d\n\", @); }"
 cp app inner
-unshare -m sh -c 'mount -t tmpfs none "$1" && cp inner many "$1" && cd "$1" && rm "$OLDPWD/inner" && exec ./many ./inner 200' sh "$(mkdir -p mnt && echo "$PWD/mnt")" || fail "the namespace"
+unshare -m sh -c 'mount -t tmpfs none "$1" && cp inner many "$1" && cd "$1" && rm "$OLDPWD/inner" && exec ./many 2000 200 ./inner' sh "$(mkdir -p mnt && echo "$PWD/mnt")" >harm.out || fail "the namespace"
 sleep $PATIENCE
 end
 unread=$(sed -n 's/^dtrace: \([0-9]*\) process.* ended before a file that .* had mapped could be opened: whether it has probes is not known$/\1/p' err | awk '{ n += $1 } END { print n + 0 }')

@@ -1,8 +1,6 @@
 # Many processes, many probes, many beginnings and ends: one probe and one link a file, everything counted, nobody harmed.
 # @@timeout: 300
-tracer=
-fail() { echo "$1"; [ -z "$tracer" ] || kill $tracer; tail -n 30 "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
-cd "$TMP" || exit 1
+. "$SRC/tests/e2e/usdt/traced_common"
 prov=sca$$x
 # An assembler file with many probes of one function: notes as <sys/sdt.h> writes them. fire() passes all of them.
 notes() { # number of probes, semaphores (0: none)
@@ -59,51 +57,12 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-cat >many.c <<'END'
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-extern char **environ;
-/* many N: N processes, one every 2 ms, each of which lives as long as it needs */
-int main(int argc, char **argv)
-{
-	char *args[] = {"./app50", "0", NULL};
-	int n = atoi(argv[1]), bad = 0, status;
-	pid_t pid;
-
-	for (int i = 0; i < n; i++) {
-		if (posix_spawn(&pid, args[0], NULL, NULL, args, environ))
-			bad++;
-		usleep(1500);
-		while (waitpid(-1, &status, WNOHANG) > 0)
-			bad += status != 0;
-	}
-	while (wait(&status) > 0)
-		bad += status != 0;
-	printf("harmed %d\n", bad);
-	return 0;
-}
-END
-notes 50 7 >p50.s && gcc -O1 app.c p50.s -o app50 && gcc -O1 many.c -o many || fail "building"
+notes 50 7 >p50.s && gcc -O1 app.c p50.s -o app50 && many_build || fail "building"
 notes 10000 0 >p10000.s && gcc -O1 app.c p10000.s -o app10000 || fail "building 10000"
 rss() { awk '/^VmRSS/ { print $2 }' /proc/$1/status; }
 fds() { ls /proc/$1/fd | wc -l; }
 # The tracer, and the keeper, which holds the links.
 family() { echo $1 $(cat /proc/$1/task/$1/children); }
-watch() { # program: traces in the background until it is told to end
-	: >out
-	"$DTRACE" -q "$@" >out 2>err &
-	tracer=$!
-	until grep -q '^on$' out; do kill -0 $tracer || fail "the tracer ends"; sleep 0.05; done
-}
-end() {
-	kill -TERM $tracer
-	wait $tracer || fail "the tracer's end"
-	tracer=
-}
 
 # 300 processes of one file: 50 probes, and no more descriptors than for one.
 count=300
@@ -142,9 +101,9 @@ stays=$!
 exec 6>in4
 until grep -q ready stays.out; do sleep 0.01; done
 watch -n "$prov*::: { @ = count(); } $prov*:::p9 { @n = count(); } tick-50ms { printf(\"on\n\"); } END { printa(\"all %@d\n\", @); printa(\"processes %@d\n\", @n); }"
-./many 300 >harm.out && grep -q 'harmed 0' harm.out || fail "short processes were harmed"
+./many 1500 300 ./app50 0 >harm.out && grep -q 'harmed 0' harm.out || fail "short processes were harmed"
 rss1=$(rss $tracer); fds1=0; for p in $(family $tracer); do fds1=$((fds1 + $(fds $p))); done
-./many 1000 >harm.out && grep -q 'harmed 0' harm.out || fail "short processes were harmed"
+./many 1500 1000 ./app50 0 >harm.out && grep -q 'harmed 0' harm.out || fail "short processes were harmed"
 rss2=$(rss $tracer); fds2=0; for p in $(family $tracer); do fds2=$((fds2 + $(fds $p))); done
 end
 grep -q '^all 65000$' out && grep -q '^processes 1300$' out || fail "firings of short processes are missing"
