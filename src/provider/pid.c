@@ -174,7 +174,7 @@ static struct probe *add_probe(struct request *r, const struct pid_object *o, co
 	else
 		is_new = false;
 	if (is_new && r->st->batch)
-		vec_push(&pid_batch_now(r->st)->probes, pr);
+		vec_push(&batches_last(&r->st->batches)->probes, pr);
 	pid_probe(pr)->code.is_exact |= r->is_exact;
 	return pr;
 }
@@ -940,9 +940,7 @@ static void pid_close(void *state)
 		free(st->probes.data[i]);
 	}
 	vec_deinit(&st->probes);
-	while (st->batches.len)
-		pid_batch_destroy(st, *vec_last(&st->batches));
-	vec_deinit(&st->batches);
+	batches_deinit(&st->batches);
 	for (uint32_t i = 0; i < st->targets.len; i++)
 		pid_target_destroy(st->targets.data[i]);
 	vec_deinit(&st->targets);

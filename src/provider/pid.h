@@ -15,6 +15,7 @@
 #include "proc/ident.h"
 #include "proc/maps.h"
 #include "proc/text.h"
+#include "provider/batch.h"
 #include "provider/providers.h"
 
 /* A file whose code a process has mapped. */
@@ -65,21 +66,12 @@ struct pid_probe {
 	struct place_code code;
 };
 
-/*
- * The files that one reading of a process's mappings found for the first time, and the probes in
- * them. The target owns the files.
- */
-struct pid_batch {
-	uint32_t number;
-	VEC(struct probe *) probes;
-};
-
 struct pid_state {
 	VEC(struct pid_target *) targets;
 	VEC(struct pid_probe *) probes;
 	uint32_t batch; /* 0: the files that are mapped at the start; each later reading adds 1 */
-	VEC(struct pid_batch *) batches; /* the later batches that have files */
-	uint32_t nlooks;		 /* how often mappings were read */
+	struct batches batches;	    /* the later batches that have files */
+	uint32_t nlooks;	    /* how often mappings were read */
 	bool has_children;	    /* children of targets are probed like them: option follow */
 	struct dwarf_import *types; /* NULL until a type is asked for */
 };
@@ -151,10 +143,7 @@ enum uprobe_place pid_return_place(const struct pid_object *o, const struct func
 bool pid_entry_find(struct pid_object *o, const struct func *fn, uint32_t *ret_skip);
 /* True if no probe may be placed on the instruction at code: INSN_NOP5, on kernels that do that. */
 bool pid_is_harmful_nop(const struct pid_object *o, const uint8_t *code, size_t size);
-/* Returns the batch that is being filled, which is not the one of the start. */
-struct pid_batch *pid_batch_now(const struct pid_state *st);
 void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp);
-void pid_batch_destroy(struct pid_state *st, struct pid_batch *b);
 /* Adds to out the probes that desc matches in the files of the present batch. */
 MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
 				       struct probe_list *out);

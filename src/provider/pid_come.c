@@ -89,11 +89,6 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 	}
 }
 
-struct pid_batch *pid_batch_now(const struct pid_state *st)
-{
-	return *vec_last(&st->batches);
-}
-
 static bool has_files(const struct pid_target *t, uint32_t batch)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++)
@@ -107,7 +102,6 @@ static struct err *process_look(struct probes *ps, const struct proc_id *id,
 {
 	struct pid_state *st = state_of(ps);
 	struct pid_target *t = target_find(ps, id);
-	struct pid_batch *b;
 	struct err *e;
 
 	*ret_batch = 0;
@@ -124,9 +118,8 @@ static struct err *process_look(struct probes *ps, const struct proc_id *id,
 	renew_objects(st, t);
 	if (!has_files(t, st->batch))
 		return NULL;
-	b = xcalloc(1, sizeof(*b));
-	b->number = *ret_batch = st->batch;
-	vec_push(&st->batches, b);
+	*ret_batch = st->batch;
+	batches_begin(&st->batches, st->batch);
 	return NULL;
 }
 
@@ -142,19 +135,11 @@ static void process_end(struct probes *ps, const struct proc_id *id, const struc
 		pid_object_leave(st, t->objects.data[i], at->pid);
 }
 
-static struct pid_batch *batch_find(const struct pid_state *st, uint32_t number)
-{
-	for (uint32_t i = 0; i < st->batches.len; i++)
-		if (st->batches.data[i]->number == number)
-			return st->batches.data[i];
-	return NULL;
-}
-
 /*
  * True if clauses take the types of arguments from this batch: they take them from a probe that
  * existed at the start.
  */
-static bool has_types(const struct pid_batch *b)
+static bool has_types(const struct batch *b)
 {
 	for (uint32_t i = 0; i < b->probes.len; i++) {
 		const struct pid_probe *pp = pid_probe(b->probes.data[i]);
@@ -168,7 +153,7 @@ static bool has_types(const struct pid_batch *b)
 static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
 {
 	const struct pid_state *st = state_of(ps);
-	const struct pid_batch *b = batch_find(st, batch);
+	const struct batch *b = batches_find(&st->batches, batch);
 
 	*ret_since = 0;
 	for (uint32_t i = 0; i < st->targets.len; i++) {
@@ -187,7 +172,7 @@ static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_sin
 	return b && !has_types(b);
 }
 
-static void sites_forget(const struct pid_batch *b)
+static void sites_forget(const struct batch *b)
 {
 	for (uint32_t i = 0; i < b->probes.len; i++) {
 		struct pid_probe *pp = pid_probe(b->probes.data[i]);
@@ -203,7 +188,7 @@ static void sites_forget(const struct pid_batch *b)
 static void batch_retire(struct probes *ps, uint32_t batch)
 {
 	const struct pid_state *st = state_of(ps);
-	const struct pid_batch *b = batch_find(st, batch);
+	const struct batch *b = batches_find(&st->batches, batch);
 
 	if (b)
 		sites_forget(b);
@@ -223,38 +208,20 @@ static void batch_retire(struct probes *ps, uint32_t batch)
 	}
 }
 
-void pid_batch_destroy(struct pid_state *st, struct pid_batch *b)
+static bool probe_leave(struct probes *ps, struct probe *pr, bool keeps_names)
 {
-	uint32_t n = 0;
+	struct pid_probe *pp = pid_probe(pr);
 
-	for (uint32_t i = 0; i < st->batches.len; i++)
-		if (st->batches.data[i] != b)
-			st->batches.data[n++] = st->batches.data[i];
-	st->batches.len = n;
-	vec_deinit(&b->probes);
-	free(b);
+	if (--pp->nbatches || keeps_names)
+		return false;
+	pid_probe_destroy(state_of(ps), pp);
+	pr->data = 0;
+	return true;
 }
 
 static void batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
 {
-	struct pid_state *st = state_of(ps);
-	struct pid_batch *b = batch_find(st, batch);
-	struct probe_list gone = {0};
-
-	for (uint32_t i = 0; b && i < b->probes.len; i++) {
-		struct probe *pr = b->probes.data[i];
-		struct pid_probe *pp = pid_probe(pr);
-
-		if (--pp->nbatches || keeps_names)
-			continue;
-		pid_probe_destroy(st, pp);
-		pr->data = 0;
-		probe_list_add(&gone, pr);
-	}
-	probes_remove(ps, &gone);
-	vec_deinit(&gone.probes);
-	if (b)
-		pid_batch_destroy(st, b);
+	batches_free(&state_of(ps)->batches, ps, batch, keeps_names, probe_leave);
 }
 
 /* ---- what came ------------------------------------------------------------------------------- */

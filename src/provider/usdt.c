@@ -216,7 +216,7 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 		return pr;
 	if (pr) {
 		data_renew(ps, st, usdt_probe(pr));
-		vec_push(&usdt_batch_now(st)->probes, pr);
+		vec_push(&batches_last(&st->batches)->probes, pr);
 		return pr;
 	}
 	if (pid)
@@ -227,7 +227,7 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 	pr->source = grp->source;
 	hashmap_set(st->probes, key, sizeof(key), pr);
 	if (st->is_late)
-		vec_push(&usdt_batch_now(st)->probes, pr);
+		vec_push(&batches_last(&st->batches)->probes, pr);
 	return pr;
 }
 
@@ -440,9 +440,7 @@ static void usdt_close(void *state)
 {
 	struct usdt_state *st = state;
 
-	while (st->batches.len)
-		usdt_batch_destroy(st, *vec_last(&st->batches));
-	vec_deinit(&st->batches);
+	batches_deinit(&st->batches);
 	usdt_arrivals_clear(st);
 	vec_deinit(&st->arrivals);
 	for (uint32_t i = 0; i < st->data.len; i++)

@@ -101,12 +101,6 @@ struct usdt_use {
 	struct usdt_object *object;
 };
 
-/* The probes that are attached together. */
-struct usdt_batch {
-	uint32_t number;
-	VEC(struct probe *) probes;
-};
-
 /* Code that a process has mapped, of a file that is not known yet. */
 struct usdt_arrival {
 	pid_t pid, parent;   /* parent 0: not known */
@@ -130,7 +124,7 @@ struct usdt_state {
 	struct hashmap *used;	/* process id and object -> a value that is not NULL, for uses */
 	struct hashmap *probes; /* group and process id -> struct probe */
 	VEC(struct usdt_probe_data *) data;
-	VEC(struct usdt_batch *) batches; /* the later ones */
+	struct batches batches; /* the later ones */
 	VEC(struct usdt_arrival) arrivals;
 	struct usdt_births births;
 	bool is_late;	 /* descriptions are matched against the present batch only */
@@ -223,9 +217,6 @@ void usdt_probe_destroy(struct usdt_state *st, struct probe *pr);
 
 /* ---- usdt_come.c ----------------------------------------------------------------------------- */
 
-/* Returns the batch that is being filled, which is not the one of the start. */
-struct usdt_batch *usdt_batch_now(struct usdt_state *st);
-void usdt_batch_destroy(struct usdt_state *st, struct usdt_batch *b);
 void usdt_arrivals_clear(struct usdt_state *st);
 
 /* ---- usdt_args.c ----------------------------------------------------------------------------- */

@@ -68,37 +68,9 @@ static bool library_is_awaited(struct probes *ps, const struct probe_desc *desc,
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-struct usdt_batch *usdt_batch_now(struct usdt_state *st)
-{
-	return *vec_last(&st->batches);
-}
-
-static struct usdt_batch *batch_find(const struct usdt_state *st, uint32_t number)
-{
-	for (uint32_t i = 0; i < st->batches.len; i++)
-		if (st->batches.data[i]->number == number)
-			return st->batches.data[i];
-	return NULL;
-}
-
-void usdt_batch_destroy(struct usdt_state *st, struct usdt_batch *b)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < st->batches.len; i++)
-		if (st->batches.data[i] != b)
-			st->batches.data[n++] = st->batches.data[i];
-	st->batches.len = n;
-	vec_deinit(&b->probes);
-	free(b);
-}
-
 static void batch_begin(struct probes *ps, struct usdt_state *st)
 {
-	struct usdt_batch *b = xcalloc(1, sizeof(*b));
-
-	b->number = ++st->pids.batch;
-	vec_push(&st->batches, b);
+	batches_begin(&st->batches, ++st->pids.batch);
 	probes_reset_code_keys(ps);
 }
 
@@ -113,7 +85,7 @@ static uint32_t batch_end(struct usdt_state *st)
 	for (uint32_t i = st->uses.len; i-- > 0;)
 		if (st->uses.data[i].batch == number)
 			return number;
-	usdt_batch_destroy(st, usdt_batch_now(st));
+	batches_drop(&st->batches, number);
 	return 0;
 }
 
@@ -288,7 +260,7 @@ static void objects_survey(struct probes *ps)
  * True if clauses take the types of arguments from this batch: they take them from a probe that
  * existed at the start.
  */
-static bool has_types(const struct usdt_batch *b)
+static bool has_types(const struct batch *b)
 {
 	for (uint32_t i = 0; i < b->probes.len; i++)
 		if (usdt_probe(b->probes.data[i])->is_of_start)
@@ -299,7 +271,7 @@ static bool has_types(const struct usdt_batch *b)
 static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
 {
 	const struct usdt_state *st = usdt_state(ps);
-	const struct usdt_batch *b = batch_find(st, batch);
+	const struct batch *b = batches_find(&st->batches, batch);
 
 	*ret_since = 0;
 	for (uint32_t i = 0; i < st->objects.len; i++) {
@@ -333,27 +305,22 @@ static void batch_retire(struct probes *ps, uint32_t batch)
 	uses_drop(st, use_is_of_batch, batch);
 }
 
+static bool probe_leave(struct probes *ps, struct probe *pr, bool keeps_names)
+{
+	if (--usdt_probe(pr)->nbatches || keeps_names)
+		return false;
+	usdt_probe_destroy(usdt_state(ps), pr);
+	return true;
+}
+
 static void batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
 {
 	struct usdt_state *st = usdt_state(ps);
-	struct usdt_batch *b = batch_find(st, batch);
-	struct probe_list gone = {0};
 
-	for (uint32_t i = 0; b && i < b->probes.len; i++) {
-		struct probe *pr = b->probes.data[i];
-
-		if (--usdt_probe(pr)->nbatches || keeps_names)
-			continue;
-		usdt_probe_destroy(st, pr);
-		probe_list_add(&gone, pr);
-	}
-	probes_remove(ps, &gone);
-	vec_deinit(&gone.probes);
+	batches_free(&st->batches, ps, batch, keeps_names, probe_leave);
 	for (uint32_t i = st->objects.len; i-- > 0;)
 		if (st->objects.data[i]->is_gone && !st->objects.data[i]->nprobes)
 			usdt_object_destroy(st, st->objects.data[i]);
-	if (b)
-		usdt_batch_destroy(st, b);
 }
 
 const struct provider_come usdt_come = {
