@@ -279,20 +279,22 @@ uint32_t elfedit_comdat_add(struct elfedit *e, const char *name, GElf_Shdr sh, c
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+void elfedit_symbols_narrow(const Elf64_Sym *from, uint32_t n, Elf32_Sym *to)
+{
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = (Elf32_Sym){.st_name = from[i].st_name,
+				    .st_info = from[i].st_info,
+				    .st_other = from[i].st_other,
+				    .st_shndx = from[i].st_shndx,
+				    .st_value = (Elf32_Addr)from[i].st_value,
+				    .st_size = (Elf32_Word)from[i].st_size};
+}
+
 static void *symbols_32(struct elfedit *e)
 {
 	Elf32_Sym *to = ARENA_NEW_N(e->arena, Elf32_Sym, e->symbols.len);
 
-	for (uint32_t i = 0; i < e->symbols.len; i++) {
-		const GElf_Sym *s = &e->symbols.data[i];
-
-		to[i] = (Elf32_Sym){.st_name = s->st_name,
-				    .st_info = s->st_info,
-				    .st_other = s->st_other,
-				    .st_shndx = s->st_shndx,
-				    .st_value = (Elf32_Addr)s->st_value,
-				    .st_size = (Elf32_Word)s->st_size};
-	}
+	elfedit_symbols_narrow(e->symbols.data, e->symbols.len, to);
 	return to;
 }
 

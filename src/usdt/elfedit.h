@@ -84,3 +84,5 @@ uint32_t elfedit_comdat_add(struct elfedit *e, const char *name, GElf_Shdr sh, c
 			    size_t size, const char *symbol);
 
 MUST_CHECK struct err *elfedit_finish(struct elfedit *e, const char *path);
+/* Fills the table of n symbols of a 32-bit object; their values and sizes are below 4 GiB. */
+void elfedit_symbols_narrow(const Elf64_Sym *from, uint32_t n, Elf32_Sym *to);

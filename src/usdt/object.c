@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "usdt/dof.h"
+#include "usdt/elfedit.h"
 
 /* ---- objects of the program ------------------------------------------------------------------ */
 
@@ -98,7 +99,7 @@ struct writer {
 	struct dof_image dof;
 	char *counters;
 	VEC(Elf64_Sym) symbols;
-	void *symbols_32;
+	Elf32_Sym *symbols_32;
 };
 
 /* Adds a section with one piece of data and returns its number; 0 if libelf has failed. */
@@ -155,19 +156,8 @@ static size_t counters_add(struct writer *w, const struct usdt_provider *pvs, ui
 
 static void symbols_narrow(struct writer *w)
 {
-	Elf32_Sym *to = xcalloc(w->symbols.len, sizeof(*to));
-
-	for (uint32_t i = 0; i < w->symbols.len; i++) {
-		const Elf64_Sym *s = &w->symbols.data[i];
-
-		to[i] = (Elf32_Sym){.st_name = s->st_name,
-				    .st_info = s->st_info,
-				    .st_other = s->st_other,
-				    .st_shndx = s->st_shndx,
-				    .st_value = (Elf32_Addr)s->st_value,
-				    .st_size = (Elf32_Word)s->st_size};
-	}
-	w->symbols_32 = to;
+	w->symbols_32 = xcalloc(w->symbols.len, sizeof(*w->symbols_32));
+	elfedit_symbols_narrow(w->symbols.data, w->symbols.len, w->symbols_32);
 }
 
 static bool symbols_add(struct writer *w)
@@ -185,7 +175,8 @@ static bool symbols_add(struct writer *w)
 				       .sh_entsize = gelf_fsize(w->elf, ELF_T_SYM, 1, EV_CURRENT),
 				       .sh_link = (Elf64_Word)strings,
 				       .sh_info = 1},
-			   ELF_T_SYM, w->kind.is_32bit ? w->symbols_32 : w->symbols.data, size);
+			   ELF_T_SYM, w->kind.is_32bit ? (void *)w->symbols_32 : w->symbols.data,
+			   size);
 }
 
 static bool notes_add(struct writer *w)
