@@ -416,8 +416,11 @@ static void omitted_report(struct probes *ps, const struct usdt_object *o,
 {
 	if (omitted->nbad)
 		probes_notice(ps,
-			      "%" PRIu32 " notes in '%s' are left out: they are about addresses "
-			      "outside of its code",
+			      omitted->nbad == 1
+				      ? "%" PRIu32 " note in '%s' is left out: it is about an "
+					"address outside of its code"
+				      : "%" PRIu32 " notes in '%s' are left out: they are about "
+					"addresses outside of its code",
 			      omitted->nbad, o->file->file.name);
 	if (omitted->nnops)
 		probes_notice(ps,
@@ -460,8 +463,13 @@ void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_obj
 	omitted_report(ps, o, &omitted);
 	if (nfixed)
 		probes_notice(ps,
-			      "%" PRIu32 " probes in '%s' have counters in memory that cannot be "
-			      "written: the program does not know when they are traced",
+			      nfixed == 1
+				      ? "%" PRIu32
+					" probe in '%s' has its counter in memory that cannot be "
+					"written: the program does not know when it is traced"
+				      : "%" PRIu32
+					" probes in '%s' have counters in memory that cannot be "
+					"written: the program does not know when they are traced",
 			      nfixed, o->file->file.name);
 }
 

@@ -65,6 +65,8 @@ for size in 0xffffffff 0xfffffff0 0x80000000 0 25; do
 	note there 0 size $size | build size
 	check size 'true 7,' "some notes about probes in 'size' cannot be read"
 done
+note there fixed readonly | build single
+check single 'readonly 7,true 7,' "1 probe in 'single' has its counter in memory that cannot be written: the program does not know when it is traced"
 { note there fixed readonly; note there 0xfffffffffffffff0 far; } | build counter
 check counter 'far 7,readonly 7,true 7,' "2 probes in 'counter' have counters in memory that cannot be written"
 { printf '.rept 200000\n'; note there 0 many; printf '.endr\n'; } | sed 's/99\([1234]\)\([fb]\)/99\1\2/g' | build many
