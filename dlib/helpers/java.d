@@ -34,6 +34,10 @@ uint64_t at_cache, at_bytecode; /* of an interpreter frame: below its frame poin
 uint64_t less;	      /* what is added to each byte of a packed number (from 20 on) */
 uint64_t call_stub;   /* address of the variable that says where calls of Java return to */
 uint64_t barrier;     /* and of that for frames whose callers lie in the heap, or 0 (from 21 on) */
+/* Addresses of variables of the virtual machine, from 21 on: where enterSpecial() continues, and its code; offsets
+ * of the fields of a continuation and its chunks of stack; how a reference is packed, by which collector */
+uint64_t entered, enter_code, co_tail, ch_parent, ch_sp, ch_pc, ch_bottom, ch_stack;
+uint64_t is_narrow, narrow_base, narrow_shift, is_z, z_shift, z_bad;
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
@@ -53,6 +57,12 @@ inline int IS_CODE[uint64_t a] = a >= low && a < high;
 inline string SYMBOL[uint64_t s] = ustr(s + symbol_body, SHORT[s + symbol_length]);
 inline uint64_t MARK[uint64_t s] = WORD[s + symbol_length] ^ s << 13;
 inline uint64_t SLOT[uint64_t pool, uint64_t i] = WORD[pool + pool_slots + 8 * i] & ~1ull;
+
+/* the object that a field refers to, 0 where the collector may have moved it */
+inline uint64_t OBJECT[uint64_t a] = is_z ? (WORD[a] & WORD[z_bad] ? 0 : z_shift ? WORD[a] >> WORD[z_shift] : WORD[a]) :
+    !is_narrow ? WORD[a] : HALF[a] ? WORD[narrow_base] + ((uint64_t)HALF[a] << HALF[narrow_shift]) : 0;
+/* where a collector that works meanwhile has copied an object to */
+inline uint64_t COPY[uint64_t o] = o && (WORD[o] & 3) == 3 ? WORD[o] & ~7ull : o;
 
 inline uint64_t FILE_AT[uint64_t pool] = (is_class_file ? WORD[pool + pool_holder] : pool) + pool_file;
 inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] && (SHORT[c + cm_flags] & 1) ?
@@ -182,6 +192,33 @@ dtrace:helper:attach:
 	udecline("this Java virtual machine lacks a field that stacks are made of");
 }
 
+dtrace:helper:attach:
+/structs && barrier/
+{
+	entered = symaddr("_ZN17ContinuationEntry10_return_pcE", "libjvm.so");
+	enter_code = symaddr("_ZN17ContinuationEntry14_enter_specialE", "libjvm.so");
+	co_tail = symaddr("_ZN28jdk_internal_vm_Continuation12_tail_offsetE", "libjvm.so");
+	ch_parent = symaddr("_ZN26jdk_internal_vm_StackChunk14_parent_offsetE", "libjvm.so");
+	ch_sp = symaddr("_ZN26jdk_internal_vm_StackChunk10_sp_offsetE", "libjvm.so");
+	ch_pc = symaddr("_ZN26jdk_internal_vm_StackChunk10_pc_offsetE", "libjvm.so");
+	ch_bottom = symaddr("_ZN26jdk_internal_vm_StackChunk14_bottom_offsetE", "libjvm.so");
+	ch_stack = symaddr("_ZN23InstanceStackChunkKlass16_offset_of_stackE", "libjvm.so");
+	this->narrow = symaddr("UseCompressedOops", "libjvm.so");
+	this->z = symaddr("UseZGC", "libjvm.so");
+	this->old_z = this->z && symaddr("ZGenerational", "libjvm.so") ? !BYTE[symaddr("ZGenerational", "libjvm.so")] : 0;
+	is_narrow = this->narrow ? BYTE[this->narrow] : 0;
+	is_z = this->z ? BYTE[this->z] : 0;
+	z_shift = this->old_z ? 0 : symaddr("ZPointerLoadShift", "libjvm.so");
+	z_bad = this->old_z ? symaddr("XAddressBadMask", "libjvm.so") : symaddr("ZPointerLoadBadMask", "libjvm.so");
+	narrow_base = symaddr("_ZN14CompressedOops11_narrow_oopE", "libjvm.so");
+	narrow_shift = narrow_base ? narrow_base + 8 : symaddr("_ZN14CompressedOops6_shiftE", "libjvm.so");
+	narrow_base = narrow_base ? narrow_base : symaddr("_ZN14CompressedOops5_baseE", "libjvm.so");
+	if (!entered || !enter_code || !co_tail || !ch_parent || !ch_sp || !ch_pc || !ch_bottom || !ch_stack ||
+	    !this->narrow || (is_narrow && (!narrow_base || !narrow_shift)) ||
+	    (is_z && (!z_bad || (!z_shift && !this->old_z))))
+		entered = 0;
+}
+
 /* The code cache is made after libjvm.so was loaded. */
 dtrace:helper:uthread:
 /structs && !is_ready && has_one_heap/
@@ -226,10 +263,18 @@ dtrace:helper:uthread:
 	}
 }
 
+/* the end of the chunk of stack in the heap that the frame lies in, or 0 */
+dtrace:helper:uthread:
+{
+	this->end = 0ull;
+}
+
 /* The blob: a byte of the map says how many segments before it the blob begins; 255: it is free. */
 dtrace:helper:ustack:
 {
 	this->blob = 0ull;
+	this->next = 0ull;
+	this->stepped = 0;
 	this->kind = 0;
 	if (is_ready && IS_CODE[arg0]) {
 		if (arg0 >= low0 && arg0 < high0) {
@@ -307,20 +352,14 @@ dtrace:helper:ustack:
 /this->blob && this->kind == 0x65746e49 && this->good/
 {
 	/* what the caller's stack pointer was before arguments were put there for the interpreter */
-	this->sp = WORD[arg1 - 8];
+	this->sp = this->end ? arg1 + 8 * WORD[arg1 - 8] : WORD[arg1 - 8];
 	if (this->sp < arg1 + 16 || this->sp > arg1 + 0x10000)
 		this->sp = arg1 + 16;
-	unwind(WORD[arg1 + 8], this->sp, WORD[arg1]);
-	this->bci = WORD[arg1 - at_bytecode] - this->const - cm_code;
-	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
-		this->bci = uregs[R_R13] - this->const - cm_code;
-	/* a method of another class may come to lie where one was unloaded */
-	if (!uknown(this->method, this->const, this->bci,
-	    MARK[WORD[WORD[this->pool + pool_holder] + klass_name]],
-	    MARK[SLOT[this->pool, SHORT[this->const + cm_name]]] ^ SHORT[this->const + cm_size])) {
-		this->text = TEXT[this->method, this->const, this->pool, LINE[this->const, this->bci], ""];
-		this->text;
-	}
+	this->next = WORD[arg1 + 8];
+	this->fp = WORD[arg1];
+	this->slot = (uint64_t)arg1;
+	this->stepped = 1;
+	unwind(this->next, this->sp, this->fp);
 }
 
 /*
@@ -370,10 +409,93 @@ dtrace:helper:ustack:
 		this->sp += 8;
 		this->pc = WORD[this->sp - 8];
 	}
-	if (IS_CODE[this->pc])
-		unwind(this->pc, this->sp, this->saved ? WORD[this->sp - 16] : arg1);
+	this->slot = this->sp - 16;
+	this->stepped = 1;
+	this->fp = this->saved ? WORD[this->slot] : arg1;
+	this->next = IS_CODE[this->pc] ? this->pc : 0;
+	if (this->next)
+		unwind(this->next, this->sp, this->fp);
 	else
 		unwind(0, 0, 0);
+}
+
+/*
+ * A virtual thread that goes on gets the innermost of its frames back; the others stay in the heap, in chunks of stack of
+ * its continuation, and come back one by one when the barrier is returned to. They lie there as on a stack; what leads
+ * from an interpreted frame to others is relative. Behind the last one comes enterSpecial(), whose frame
+ * has a record; the continuation is six words below the frame pointer that it has saved.
+ */
+dtrace:helper:ustack:
+/this->next && entered && !this->end && this->next == WORD[barrier]/
+{
+	this->special = 8 * (uint64_t)HALF[WORD[enter_code] + blob_frame];
+	this->entry = this->sp;
+	this->tries = 0;
+	while (!IS_CODE[WORD[this->entry]] && this->tries < 24; 24) {
+		this->entry += 8;
+		this->tries++;
+	}
+	this->record = this->entry - 56;
+	this->entry += 8 - this->special;
+	this->chunk = this->special && this->tries < 24 ? COPY[WORD[this->record]] : 0;
+	this->chunk = this->chunk ? OBJECT[this->chunk + HALF[co_tail]] : 0;
+	this->is_bottom = (uint64_t)1;
+}
+
+dtrace:helper:ustack:
+/this->stepped && this->end/
+{
+	if (this->fp < 0x100000)
+		this->fp = this->slot + 8 * this->fp;
+	this->is_bottom = (uint64_t)(this->sp >= this->end);
+	if (this->is_bottom)
+		this->chunk = OBJECT[this->chunk + HALF[ch_parent]];
+	else if (this->next)
+		unwind(this->next, this->sp, this->fp);
+}
+
+dtrace:helper:ustack:
+/this->stepped && this->is_bottom/
+{
+	this->is_bottom = (uint64_t)0;
+	this->was = this->end;
+	this->end = (uint64_t)0;
+	this->tries = 0;
+	while (this->chunk && !this->end && this->tries < 16; 16) {
+		this->chunk = COPY[this->chunk];
+		this->sp = this->chunk + HALF[ch_stack];
+		this->end = this->sp + 8 * (uint64_t)HALF[this->chunk + HALF[ch_bottom]];
+		this->sp += 8 * (uint64_t)HALF[this->chunk + HALF[ch_sp]];
+		this->next = WORD[this->chunk + HALF[ch_pc]];
+		if (this->sp >= this->end) { /* it is empty */
+			this->chunk = OBJECT[this->chunk + HALF[ch_parent]];
+			this->end = (uint64_t)0;
+		}
+		this->tries++;
+	}
+	if (this->end && IS_CODE[this->next] && WORD[this->sp - 8] == this->next) {
+		this->fp = WORD[this->sp - 16];
+		if (this->fp < 0x100000)
+			this->fp = this->sp - 16 + 8 * this->fp;
+		unwind(this->next, this->sp, this->fp);
+	} else if (this->was && !this->end) {
+		unwind(WORD[entered], this->entry, WORD[this->entry + this->special - 16]);
+	}
+}
+
+dtrace:helper:ustack:
+/this->blob && this->kind == 0x65746e49 && this->good/
+{
+	this->bci = WORD[arg1 - at_bytecode] - this->const - cm_code;
+	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
+		this->bci = uregs[R_R13] - this->const - cm_code;
+	/* a method of another class may come to lie where one was unloaded */
+	if (!uknown(this->method, this->const, this->bci,
+	    MARK[WORD[WORD[this->pool + pool_holder] + klass_name]],
+	    MARK[SLOT[this->pool, SHORT[this->const + cm_name]]] ^ SHORT[this->const + cm_size])) {
+		this->text = TEXT[this->method, this->const, this->pool, LINE[this->const, this->bci], ""];
+		this->text;
+	}
 }
 
 /* What MethodHandle calls methods with has no frame: the return address is on top of the stack. */

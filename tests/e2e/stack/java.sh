@@ -1,7 +1,8 @@
 # Stacks of Java on HotSpot: at points where the program asks for its own stack and makes a system call, every frame of Java is there, in
 # order, with class, method, file and line: interpreted, compiled by C1, compiled and inlined by C2, native methods, methods called by
 # native code, and the hidden ones between them. A thread that waits has the frames that jstack shows. Stacks that go from Java to a library
-# and back 140 times are whole. A virtual thread has its own frames, and below them those of the thread that carries it.
+# and back 140 times are whole. A virtual thread has its own frames, on the stack and in the heap, and below them those of the thread that
+# carries it.
 major=$(java -version 2>&1 | sed -nE 's/.*version "(1\.)?([0-9]+).*/\2/p')
 case "$(command -v javac):$major" in
 /*:8 | /*:11 | /*:17 | /*:21 | /*:25) ;;
@@ -292,10 +293,11 @@ public class Virtual {
 }
 X
 cat >virtual.py <<'X'
-# virtual.py NOTED < output: the frames of each virtual thread are those noted; where the callers are in the heap, the first ones of them
+# virtual.py NOTED < output: the frames of each virtual thread are those noted, also where only the first ones of them are on the stack and
+# the others in the heap; below them are those of the thread that carries it
 import re, sys
 noted = open(sys.argv[1]).read().strip().split("\n")
-whole = cut = 0
+whole = 0
 bad = []
 for block in sys.stdin.read().split("\n\n"):
     text = re.sub(r"\+(0x[0-9a-f]+)\.", r"/\1.", block)
@@ -303,17 +305,13 @@ for block in sys.stdin.read().split("\n\n"):
     if not any(l.startswith("Virtual.point(") for l in lines):
         continue
     lines = lines[[l.startswith("Virtual.point(") for l in lines].index(True):]
-    heap = [i for i, l in enumerate(lines) if "in the heap" in l]
     enter = [i for i, l in enumerate(lines) if l.startswith("jdk/internal/vm/Continuation.enter(")]
     carrier = [i for i, l in enumerate(lines) if l.startswith("jdk/internal/vm/Continuation.run(")]
     end = any(l.startswith("java/util/concurrent/ForkJoinWorkerThread.run(") for l in lines) and "call_stub" in lines
-    own = "|".join(lines[:heap[0] if heap else enter[0] + 1 if enter else 0])
-    whole += not heap
-    cut += bool(heap)
-    if not own or not carrier or not end or not (any(n.startswith(own + "|") for n in noted) if heap else own in noted):
+    whole += 1
+    if not enter or not carrier or not end or "|".join(lines[:enter[0] + 1]) not in noted:
         bad.append(lines)
-print("virtual threads:", "good" if whole > 2 and cut > 10 and not bad and whole + cut == len(noted) else
-    (whole, cut, len(noted), len(bad), bad[:1]))
+print("virtual threads:", "good" if len(noted) > 150 and not bad and whole == len(noted) else (whole, len(noted), len(bad), bad[:1]))
 X
 
 {
@@ -334,7 +332,7 @@ X
 	# frames of virtual threads
 	if [ "$major" -ge 21 ]; then
 		javac -nowarn Virtual.java
-		for option in -Xint -Xbatch; do
+		for option in -Xint -Xbatch '-Xbatch -XX:-UseCompressedOops' '-Xbatch -XX:+UseZGC'; do
 			rm -f met
 			"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=64k -n 'syscall::read:entry /pid == $target && arg2 == 77/ { jstack(200); }' \
 				-c "java -XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames $option -cp . Virtual noted 300" >got.txt
