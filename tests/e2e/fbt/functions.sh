@@ -1,21 +1,10 @@
 # Provider fbt: functions of the kernel fire exactly as often as they are called, with typed arguments and results; patterns, modules, refusals.
-fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
+. "$SRC/tests/e2e/fbt/lib.inc"
 run() { timeout 300 "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
 has() { grep -qxF "$1" "$TMP/out" || fail "this line is missing: $1"; }
 refused() { ! timeout 300 "$DTRACE" -qn "$1" >"$TMP/out" 2>"$TMP/err" || fail "accepted: $1"; grep -qF "$2" "$TMP/err" || fail "$1: the message lacks '$2'"; }
-if ! timeout 300 "$DTRACE" -ln fbt::vfs_write:entry >"$TMP/out" 2>"$TMP/err"; then
-	grep -q 'functions of this kernel cannot be traced' "$TMP/err" || fail "no reason"
-	echo "this kernel has no kprobes"; exit 67
-fi
-cat >"$TMP/work.py" <<'END'
-import os
-r, w = os.pipe()
-for i in range(300):
-    os.write(w, b"x" * 77)
-    os.read(r, 77)
-try: os.write(r, b"y" * 78)
-except OSError: pass
-END
+needs_functions
+make_writer 300
 cat >"$TMP/s.d" <<'END'
 fbt:vmlinux:vfs_write:entry /pid == $target && args[2] == 77/
 {
@@ -30,17 +19,17 @@ fbt::vfs_writ[e]:entry, fbt::vfs_rea?:entry /pid == $target && arg2 == 77/ { @[p
 fbt::vfs_write:entry /pid == $target && arg2 == 77/ { @c[func(caller)] = count(); @d[stackdepth > 3] = count(); }
 END { printa("%s %@d\n", @); printa("caller %s %@d\n", @c); printa("depth %d %@d\n", @d); }
 END
-run -s "$TMP/s.d" -c "/usr/bin/python3 $TMP/work.py"
+run -s "$TMP/s.d" -c "/usr/bin/python3 $TMP/writer.py"
 for line in "entry 300" "pipe 300" "text 300" "return 300" "vfs_write 300" "vfs_read 300" "error -9" "caller vmlinux\`ksys_write 300" "depth 1 300"; do has "$line"; done
 # types of the kernel's own description
 run -lvn fbt:vmlinux:vfs_write:
 grep -q 'args\[0\]: struct file \*$' "$TMP/out" && grep -q 'args\[3\]: loff_t \*$' "$TMP/out" && grep -q 'args\[1\]: ssize_t$' "$TMP/out" || fail "types"
 # ids are the same in a listing and in a session
 id=$(timeout 300 "$DTRACE" -ln fbt::vfs_write:entry | awk 'END { print $1 }')
-run -n "$id /arg2 == 77/ { @[probefunc, probename, id] = count(); } END { printa(\"%s %s %d %@d\n\", @); }" -c "/usr/bin/python3 $TMP/work.py"
+run -n "$id /arg2 == 77/ { @[probefunc, probename, id] = count(); } END { printa(\"%s %s %d %@d\n\", @); }" -c "/usr/bin/python3 $TMP/writer.py"
 has "vfs_write entry $id 300"
 # without a provider a name means functions if nothing else has it
-run -n 'vfs_write:entry /pid == $target && arg2 == 77/ { @[probeprov, probemod] = count(); } END { printa("%s %s %@d\n", @); }' -c "/usr/bin/python3 $TMP/work.py"
+run -n 'vfs_write:entry /pid == $target && arg2 == 77/ { @[probeprov, probemod] = count(); } END { printa("%s %s %@d\n", @); }' -c "/usr/bin/python3 $TMP/writer.py"
 has "fbt vmlinux 300"
 # a process that ends inside of a function
 echo 'exit 3' >"$TMP/end.sh"

@@ -1,16 +1,7 @@
 # The three ways to stop at a function of the kernel (a program for each, one link for all, kprobes) give the same counts, arguments, results and stacks.
-fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
-cd "$TMP" || exit 1
-timeout 300 "$DTRACE" -ln fbt::vfs_write:entry >"$TMP/out" 2>"$TMP/err" || { echo "this kernel has no kprobes"; exit 67; }
-cat >ways.py <<'END2'
-import os
-r, w = os.pipe()
-for i in range(200):
-    os.write(w, b"x" * 77)
-    os.read(r, 77)
-try: os.write(r, b"y" * 78)
-except OSError: pass
-END2
+. "$SRC/tests/e2e/fbt/lib.inc"
+needs_functions
+make_writer 200
 cat >ways.d <<'END2'
 fbt::vfs_write:entry /pid == $target && arg2 == 77/
 {
@@ -24,7 +15,7 @@ ERROR { printf("fault %d\n", arg4); }
 END { printa("%s %a %d %d %@d\n", @); printa("text %s %d %@d\n", @t); printa("return %a %d %@d\n", @r); }
 END2
 run() { # WAY FEATURES: the features that the kernel is to lack
-	FATHOM_NO_FEATURE=$2 timeout 300 "$DTRACE" -qxdebug -s ways.d -c "/usr/bin/python3 ways.py" >"$TMP/out" 2>"$TMP/err" || fail "$1 failed"
+	FATHOM_NO_FEATURE=$2 timeout 300 "$DTRACE" -qxdebug -s ways.d -c "/usr/bin/python3 writer.py" >"$TMP/out" 2>"$TMP/err" || fail "$1 failed"
 	grep -q "BPF program '$1'" "$TMP/err" || fail "not as $1"
 	sed 's/+0x.*//' out | sort >"$3"
 }
@@ -43,10 +34,10 @@ for other in many single; do
 done
 # entries and returns of several functions in one unit
 timeout 300 "$DTRACE" -qxdebug -n 'fbt::vfs_read:entry, fbt::vfs_write:return /pid == $target/ { @b[probefunc] = count(); }' \
-	-c "/usr/bin/python3 ways.py" >"$TMP/out" 2>"$TMP/err" || fail "entries and returns together"
+	-c "/usr/bin/python3 writer.py" >"$TMP/out" 2>"$TMP/err" || fail "entries and returns together"
 grep -q "vfs_write *201$" "$TMP/out" || fail "201 returns"
 # many functions: one program for all
-timeout 500 "$DTRACE" -qxdebug -n 'fbt::vfs_*:entry /pid == $target && arg2 == 77 && probefunc == "vfs_write"/ { @ = count(); }' -c "/usr/bin/python3 ways.py" >"$TMP/out" 2>"$TMP/err" || fail "a pattern"
+timeout 500 "$DTRACE" -qxdebug -n 'fbt::vfs_*:entry /pid == $target && arg2 == 77 && probefunc == "vfs_write"/ { @ = count(); }' -c "/usr/bin/python3 writer.py" >"$TMP/out" 2>"$TMP/err" || fail "a pattern"
 grep -q "BPF program 'fathom_kfunc'" "$TMP/err" || fail "a pattern is not one program"
 grep -qx ' *200' "$TMP/out" || fail "200 by a pattern"
 exit 0
