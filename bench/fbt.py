@@ -32,7 +32,10 @@ def programs():
 
 
 class All:
-    """One run of a tracer on all functions: attach and detach in seconds, megabytes, and what programs take meanwhile."""
+    """
+    One run of a tracer on all functions: attach and detach in seconds, megabytes, and what programs take meanwhile. The empty program
+    (bench/kfloor.c) does nothing but make the link: what it takes is the kernel's share.
+    """
 
     def __init__(self, argv):
         before, usual = available(), programs()
@@ -75,6 +78,10 @@ def main():
     if any(bench.wants(f"all functions: {what}") for what in ("attach", "detach", "process", "machine", "programs")):
         one = lambda argv: [All(argv) for _ in range(bench.opts.runs)]
         a, b = one([bench.dtrace, "-qn", ALL_D]), one(["bpftrace", "-B", "line", "-e", ALL_B])
+        if os.path.exists("/sys/kernel/tracing/available_filter_functions_addrs"):  # Linux 6.5
+            empty = one([kfloor, "all", func])
+            bench.row("all functions: attach an empty program", iter([r.attach for r in empty]).__next__, None, "s", "")
+            bench.row("all functions: detach an empty program", iter([r.detach for r in empty]).__next__, None, "s", "")
         for what, unit, target in (("attach", "s", "<= 0.05"), ("detach", "s", ""), ("peak", "MiB", "bounded"), ("machine", "MiB", "bounded"),
                                    ("programs", "times", "usable")):
             values = [iter(getattr(r, what) for r in runs) for runs in (a, b)]

@@ -2,10 +2,11 @@
  * The least that a probe of a kernel function costs here: an empty BPF program, until standard
  * input ends.
  *
- *     kfloor fentry|fexit|multi|multi-return FUNCTION
+ *     kfloor fentry|fexit|multi|multi-return|all FUNCTION
  *
  * fentry, fexit: called from the function's first instruction, and at its return. multi,
- * multi-return: one link to many functions (kprobe_multi), here to one. Prints READY when the
+ * multi-return: one link to many functions (kprobe_multi), here to one; all: to each function of
+ * the kernel and its modules (FUNCTION is ignored), which needs Linux 6.5. Prints READY when the
  * program is in place.
  */
 #include <bpf/bpf.h>
@@ -21,13 +22,32 @@ static int refused(const char *what)
 	return 1;
 }
 
+#define FUNCTIONS     "/sys/kernel/tracing/available_filter_functions_addrs"
+#define MAX_FUNCTIONS 200000
+
+/* Reads the addresses of all functions; their number. */
+static __u32 functions_read(unsigned long *addrs)
+{
+	FILE *f = fopen(FUNCTIONS, "re");
+	char line[512], name[256];
+	__u32 n = 0;
+
+	while (f && n < MAX_FUNCTIONS && fgets(line, sizeof(line), f))
+		n += sscanf(line, "%lx %255s", &addrs[n], name) == 2 &&
+		     strncmp(name, "__ftrace_invalid_address__", 26) != 0;
+	if (f)
+		fclose(f);
+	return n;
+}
+
 static int attach_one(const char *way, const char *func)
 {
 	const struct bpf_insn code[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	bool is_multi = strncmp(way, "multi", 5) == 0;
+	static unsigned long addrs[MAX_FUNCTIONS];
+	bool is_all = strcmp(way, "all") == 0, is_multi = is_all || strncmp(way, "multi", 5) == 0;
 	enum bpf_attach_type at = is_multi		      ? BPF_TRACE_KPROBE_MULTI
 				  : strcmp(way, "fexit") == 0 ? BPF_TRACE_FEXIT
 							      : BPF_TRACE_FENTRY;
@@ -42,8 +62,11 @@ static int attach_one(const char *way, const char *func)
 		return -1;
 	if (!is_multi)
 		return bpf_raw_tracepoint_open(NULL, prog);
-	link.kprobe_multi.cnt = 1;
-	link.kprobe_multi.syms = &func;
+	link.kprobe_multi.cnt = is_all ? functions_read(addrs) : 1;
+	if (is_all)
+		link.kprobe_multi.addrs = addrs;
+	else
+		link.kprobe_multi.syms = &func;
 	link.kprobe_multi.flags = strcmp(way, "multi-return") == 0 ? BPF_F_KPROBE_MULTI_RETURN : 0;
 	return bpf_link_create(prog, 0, at, &link);
 }
