@@ -122,8 +122,11 @@ static struct err *refusals_report(struct attempt *at)
 		e = err_hint(err_sys(at->why, "the kernel refuses a probe at the %s of '%s'",
 				     at->is_return ? "return" : "entry",
 				     at->exact ? at->exact->name : strbuf_text(&at->names)),
-			     "a tracer must not stop there: probe a function that calls it, or one "
-			     "that it calls");
+			     "%s",
+			     at->why == EACCES || at->why == EPERM
+				     ? events_need()
+				     : "a tracer must not stop there: probe a function that calls "
+				       "it, or one that it calls");
 	if (e || !at->nrefused || !at->opts->notice)
 		return e;
 	strbuf_addf(&text, "the kernel refuses probes at %" PRIu32 " functions: %s%s", at->nrefused,

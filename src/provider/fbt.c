@@ -139,6 +139,21 @@ static struct err *fbt_provide(struct probes *ps, const struct provider *pv)
 	return NULL;
 }
 
+struct alias_search {
+	const struct fbt_state *st;
+	const char *found; /* a function that can be traced */
+};
+
+static bool alias_check(void *ctx, const char *name)
+{
+	struct alias_search *search = ctx;
+
+	for (uint32_t i = 0; i < search->st->funcs.list.len && !search->found; i++)
+		if (strcmp(search->st->funcs.list.data[i].place.name, name) == 0)
+			search->found = search->st->funcs.list.data[i].place.name;
+	return search->found != NULL;
+}
+
 /* Why there is no function of that name among those that can be traced, or NULL. */
 static const char *function_hint(struct probes *ps, struct fbt_state *st, const char *name)
 {
@@ -146,6 +161,7 @@ static const char *function_hint(struct probes *ps, struct fbt_state *st, const 
 	size_t len = strlen(name);
 	struct kallsym sym;
 	bool is_found = false, has_data;
+	struct alias_search alias = {.st = st};
 	struct err *e;
 
 	for (uint32_t i = 0; i < st->funcs.list.len; i++) {
@@ -158,12 +174,17 @@ static const char *function_hint(struct probes *ps, struct fbt_state *st, const 
 	}
 	e = kallsyms_find(KALLSYMS_PATH, NULL, name, &is_found, &sym, &has_data);
 	err_destroy(e); /* then the hint is another one */
-	return is_found && kallsym_is_function(&sym)
-		       ? arena_printf(a,
-				      "the kernel has the function '%s', but tracers must not "
-				      "stop there (notrace)",
-				      name)
-		       : NULL;
+	if (!is_found || !kallsym_is_function(&sym))
+		return NULL;
+	kallsyms_names(KALLSYMS_PATH, sym.addr, alias_check, &alias);
+	return alias.found ? arena_printf(a,
+					  "'%s' is another name of the function '%s', by which "
+					  "the kernel lists it: use that one",
+					  name, alias.found)
+			   : arena_printf(a,
+					  "the kernel has the function '%s', but tracers must not "
+					  "stop there (notrace)",
+					  name);
 }
 
 static const char *fbt_hint(struct probes *ps, const struct provider *pv,

@@ -116,3 +116,21 @@ struct err *kallsyms_find(const char *path, const char *module, const char *name
 	*ret_found = *ret_has_data = false;
 	return *name ? symbol_find(path, &q, ret_found, ret_has_data) : NULL;
 }
+
+void kallsyms_names(const char *path, taddr addr, bool (*func)(void *ctx, const char *name),
+		    void *ctx)
+{
+	CLEANUP(file) FILE *f = fopen(path, "re");
+	CLEANUP(free) char *line = NULL;
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		char *end;
+
+		if (strtoull(line, &end, 16) != addr || end == line || strlen(end) < 4)
+			continue;
+		end[3 + strcspn(end + 3, "\t\n")] = '\0';
+		if (func(ctx, end + 3))
+			return;
+	}
+}

@@ -27,6 +27,13 @@ struct kallsym {
 MUST_CHECK struct err *kallsyms_find(const char *path, const char *module, const char *name,
 				     bool *ret_found, struct kallsym *ret, bool *ret_has_data);
 
+/*
+ * Calls func with the name of each symbol at the address, until it returns true. A file that cannot
+ * be read has none.
+ */
+void kallsyms_names(const char *path, taddr addr, bool (*func)(void *ctx, const char *name),
+		    void *ctx);
+
 static inline bool kallsym_is_function(const struct kallsym *s)
 {
 	return strchr("tTwW", s->type) != NULL;

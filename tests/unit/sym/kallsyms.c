@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "base/str.h"
 #include "sym/kallsyms.h"
 
 static char path[] = "/tmp/kallsyms_test.XXXXXX";
@@ -50,6 +51,31 @@ static void test_lines(void)
 	ok(!find(NULL, "nosuch") && !has_data, "no static variables");
 }
 
+static bool name_join(void *ctx, const char *name)
+{
+	struct strbuf *all = ctx;
+
+	strbuf_addf(all, "%s ", name);
+	return strcmp(name, "last") == 0;
+}
+
+static void test_names(void)
+{
+	struct strbuf all = {0};
+
+	file_write(
+		"0000000000001000 T foo\n0000000000002000 t bar\nffffffffa0000010 t baz\t[m]\n"
+		"0000000000001000 t alias\nffffffffa0000010 t last\t[m]\nffffffffa0000010 t more\n"
+		"0000000000001000 t end");
+	kallsyms_names(path, 0x1000, name_join, &all);
+	is_str(strbuf_text(&all), "foo alias end ", "the names of an address");
+	strbuf_deinit(&all);
+	all = (struct strbuf){0};
+	kallsyms_names(path, 0xffffffffa0000010, name_join, &all);
+	is_str(strbuf_text(&all), "baz last ", "until the function says that it is enough");
+	strbuf_deinit(&all);
+}
+
 /* Lines across the pieces that are read. */
 static void test_long(void)
 {
@@ -91,6 +117,7 @@ int main(void)
 
 	(void)close(fd);
 	test_lines();
+	test_names();
 	test_long();
 	(void)unlink(path);
 	test_kernel();
