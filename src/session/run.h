@@ -127,7 +127,8 @@ struct run {
 	struct watch *watch; /* NULL: there are no subscribers */
 	struct watch *early; /* from the match of a pattern until watch has begun (early.h) */
 	bool is_active, is_stopped;
-	uint64_t nmissed; /* firings that the kernel left out; known when it is stopped */
+	uint64_t nmissed;	/* firings that the kernel left out; known when it is stopped */
+	uint64_t nmissed_early; /* before the state was ON: they are no loss */
 
 	/* These are set at the end. */
 	volatile sig_atomic_t is_interrupted; /* calls of dtrace_interrupt() */
