@@ -19,7 +19,8 @@ Other blocks (console, text, c, ...) are not looked at. Further checks are at th
 import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
-TRACED = (0.3, 1.5, 8)  # seconds of tracing until a command is told to end: each is tried when the one before was too short
+SLOW = int(os.environ.get("PATIENCE", "1"))  # how many times slower this machine is
+TRACED = [SLOW * seconds for seconds in (0.3, 1.5, 8)]  # of tracing until a command is told to end: each is tried when the one before was too short
 PATIENCES = (1, 4, 16)  # the same for what ends by "timeout -s INT seconds" or "tick-seconds"
 STARTS = 300  # seconds that a busy machine may need until it traces, or until the program of -c has ended
 
