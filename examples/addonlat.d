@@ -5,18 +5,19 @@
  *
  * For each place in JavaScript, a histogram of the microseconds from the entry of the add-on's function
  * until it returns. The function is the one in C or C++ that the add-on has made known to Node.js; an
- * add-on without symbols has no functions to name.
+ * add-on without symbols has no functions to name. Where FUNCTION is several functions that call each
+ * other, or JavaScript that calls the add-on again, each call has its own time.
  */
 pid$target:$1:$2:entry
 {
-	self->start = timestamp;
+	self->start[++self->depth] = timestamp;
 }
 
 pid$target:$1:$2:return
-/self->start/
+/self->depth/
 {
-	@[probefunc, jstack(20)] = quantize((timestamp - self->start) / 1000);
-	self->start = 0;
+	@[probefunc, jstack(20)] = quantize((timestamp - self->start[self->depth]) / 1000);
+	self->start[self->depth--] = 0;
 }
 
 END

@@ -77,7 +77,8 @@ exec /usr/bin/python3.11 $tmp/w.py """
 NODE = """cat >$tmp/a.c <<'EOF'
 #include <node_api.h>
 #include <unistd.h>
-static napi_value slow(napi_env env, napi_callback_info info) { usleep(2000); return NULL; }
+__attribute__((noinline)) void slow_part(void) { usleep(1200); __asm__ volatile(""); }
+static napi_value slow(napi_env env, napi_callback_info info) { usleep(1200); slow_part(); return NULL; }
 NAPI_MODULE_INIT() { napi_value f; napi_create_function(env, "slow", 4, slow, NULL, &f); return f; }
 EOF
 cat >$tmp/a.js <<'EOF'
@@ -119,7 +120,7 @@ cp /usr/bin/php8.2 $tmp/php8.2web
 export tmp; unshare -n sh -c 'ip link set lo up; $tmp/php8.2web -q -S 127.0.0.1:4751 -t $tmp 2>/dev/null & /usr/bin/python3 $tmp/ask.py; kill $!'"""
 
 ROWS = {
-    "addonlat.d":     ("a.node slow", NODE, [r"slow, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n(node`.*\n)*later at \S*/a\.js line 3\n(.*\n)*?\n +value(.*\n)*? +2048 \|@"]),
+    "addonlat.d":     ("a.node slow*", NODE, [r"slow_part, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n", r"slow, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n(node`.*\n)*later at \S*/a\.js line 3\n(.*\n)*?\n +value(.*\n)*? +2048 \|@"]),
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
                        r"20\d\d \w+ +\d+ [\d:]+ +[1-9]\d{3,} +\d+ +[1-9]\d{4,}\n"]),
