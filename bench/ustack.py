@@ -7,14 +7,15 @@ Added to a probe: what jstack() as a key of an aggregation adds to a system call
 functions before, as when a program starts. `new stack`: all of them have been in other stacks, but not in this order, as in a program that has been running. `repeated`: the
 same stack again. `native frames`: a new stack with ustack() in place of jstack(), which is a part of the others. Beside it bpftrace with the perf map of
 `node --perf-basic-prof`, which has names but no lines. Without a helper: the same stack of a C program, with and without room for names.
-Busy: processor time that a program needs for its work while profile-97 records all stacks, beside without. First stack: from the first firing in a process that
+Without a helper, program: how long the BPF program of a probe runs for such a stack where helpers are installed (first column), and where none is (second column).
+Busy: processor time that a program needs for its work while profile-97 records its stacks, beside without. First stack: from the first firing in a process that
 is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
 """
-import os, re, shutil, statistics, subprocess, sys, tempfile, time
+import contextlib, os, re, shutil, statistics, subprocess, sys, tempfile, time
 
-from pairs import ROOT, Bench, Tracer, added_to_loop, build_c
+from pairs import ROOT, Bench, Loop, Tracer, added_to_loop, build_c
 
-REPEATS, KNOWN, CHAINS, ROUNDS = 4_000, 500, 60, 12
+REPEATS, KNOWN, CHAINS, ROUNDS, PAIRS = 4_000, 500, 60, 12, 30
 LOADS = os.path.join(ROOT, "bench/runtimes")
 CALL = {"python": "getppid", "node": "getppid", "java": "read"}
 
@@ -43,6 +44,47 @@ class Program:
         self.p.wait()
 
 
+@contextlib.contextmanager
+def counted():
+    """Meanwhile the kernel counts how long programs run."""
+    path = "/proc/sys/kernel/bpf_stats_enabled"
+    with open(path) as f:
+        before = f.read()
+    with open(path, "w") as f:
+        f.write("1")
+    yield
+    with open(path, "w") as f:
+        f.write(before)
+
+
+PERF_EVENT, KPROBE = "7", "2"  # BPF_PROG_TYPE_*
+
+
+def cpu_and_bpf(pid, kind=PERF_EVENT):
+    """Seconds of processor time of a process, and nanoseconds and runs of its programs of a kind, in counted()."""
+    with open(f"/proc/{pid}/stat") as f:
+        stat = f.read().rsplit(")", 1)[1].split()
+    ns = runs = 0
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}") as f:
+                info = dict(line.split(None, 1) for line in f if line.startswith(("prog_type", "run_")))
+        except OSError:
+            continue
+        if info.get("prog_type:", "").strip() == kind:
+            ns, runs = ns + int(info.get("run_time_ns:", 0)), runs + int(info.get("run_cnt:", 0))
+    return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK"), ns, runs
+
+
+def settle(pid):
+    """Waits until the tracer has read the tables of all programs that run: some tenths of a second of processor time, once a session."""
+    for _ in range(10):
+        before = cpu_and_bpf(pid)[0]
+        time.sleep(0.5)
+        if cpu_and_bpf(pid)[0] - before <= 0.01:
+            return
+
+
 def make_java(folder):
     """Load, and classes with 24 methods each of which calls the next."""
     for k in range(CHAINS * (ROUNDS + 2)):
@@ -60,10 +102,10 @@ def main():
         run = {"python": ["/usr/bin/python3.11", os.path.join(LOADS, "load.py")], "node": ["/usr/bin/node", os.path.join(LOADS, "load.js")],
                "java": ["java", "-Xshare:auto", "-cp", tmp, "Load"]}
 
-        def row(name, unit, target, ours, theirs=None):
+        def row(name, unit, target, ours, theirs=None, once=False):
             if name.startswith("Java") and bench.wants(name) and not os.path.exists(os.path.join(tmp, "Load.class")):
                 make_java(tmp)
-            bench.row(name, ours, theirs, unit, target)
+            bench.row(name, ours, theirs, unit, target, runs=1 if once else None)
 
         def added(lang, how, tracer, argv=None):
             """Microseconds that a call takes with the tracer's stack, less without."""
@@ -98,34 +140,84 @@ def main():
             row(f"{name}: repeated", "us", f"<= {most / 3:.0f}", lambda: added(lang, "repeat", ours(lang)),
                 (lambda: added(lang, "repeat", theirs(lang), map_argv)) if lang == "node" else None)
 
+        def stacks():
+            """The C program."""
+            if not os.path.exists(os.path.join(tmp, "stacks")):
+                build_c(tmp, "stacks", "-fno-omit-frame-pointer")
+            return [os.path.join(tmp, "stacks"), "calls", "100000"]
+
         def plain(stack):
             """Microseconds that the stack of a C program adds to a call of its function."""
             script = f'pidPID:stacks:probed:entry {{ @[{stack}] = count(); }} tick-50ms {{ printf("READY\\n"); }}'
-            return added_to_loop([os.path.join(tmp, "stacks"), "calls", "100000"], [dt, "-qn", script]) / 1000
+            return added_to_loop(stacks(), [dt, "-qn", script]) / 1000
 
-        if bench.wants("without a helper"):
-            build_c(tmp, "stacks", "-fno-omit-frame-pointer")
+        def installed(with_helpers):
+            """A D library, with and without the folder of helpers."""
+            lib = os.path.join(tmp, "dlib" if with_helpers else "dlib-without")
+            if not os.path.exists(lib):
+                shutil.copytree(os.path.join(ROOT, "dlib"), lib, ignore=None if with_helpers else shutil.ignore_patterns("helpers"))
+            return lib
+
+        def program_ns(stack, with_helpers):
+            """Nanoseconds that the program of a probe runs, by the kernel's own count: what neighbours do to the rest of the machine is not in it."""
+            script = f'pidPID:stacks:probed:entry {{ @[{stack}] = count(); }} BEGIN {{ printf("READY\\n"); }}'
+            loop = Loop(stacks())
+            t = Tracer([dt, "-x", f"syslibdir={installed(with_helpers)}", "-qn", script.replace("PID", str(loop.p.pid))])
+            loop.ns()
+            with counted():
+                before = cpu_and_bpf(t.proc.pid, KPROBE)
+                loop.ns()
+                after = cpu_and_bpf(t.proc.pid, KPROBE)
+            t.stop()
+            loop.end()
+            return (after[1] - before[1]) / max(1, after[2] - before[2])
+
+        def least(stack, with_helpers):
+            return min(program_ns(stack, with_helpers) for _ in range(3))
+
         row("C, 40 frames, without a helper: ustack()", "us", "", lambda: plain("ustack(60)"))
         row("C, 40 frames, without a helper: jstack()", "us", "", lambda: plain("jstack(60)"))
+        for stack in ("ustack(60)", "jstack(60)"):
+            row(f"C, without a helper: program, {stack}; none installed", "ns", "the same", lambda: least(stack, True), lambda: least(stack, False))
 
         def speed(lang, n):
-            """Percent of the untraced speed that a program has under profile-97, by its processor time."""
+            """
+            Percent of the untraced speed that a program has under profile-97, by its processor time. Each phase with the tracer has one without it beside it,
+            in turns before and after; what the neighbours of a busy machine add is in both, and the median of the pairs' ratios has an interval of confidence.
+            """
             p = Program(run[lang], tmp)
             for _ in range(4):
                 p.ns(f"busy {n}")
-            ratios = []
-            for _ in range(8):
-                base = p.ns(f"busy {n}")
-                t = Tracer([dt, "-x", "jstackstrsize=16k", "-qn", "profile-97 /arg1/ { @[jstack(100)] = count(); } tick-50ms { printf(\"READY\\n\"); }"])
+            ratios, tracer, firing = [], [], []
+
+            def traced():
+                t = Tracer([dt, "-x", "jstackstrsize=16k", "-qn", "profile-97 /pid == %d && arg1/ { @[jstack(100)] = count(); } "
+                            "BEGIN { printf(\"READY\\n\"); }" % p.p.pid])
                 p.ns(f"busy {n // 8}")
-                traced = p.ns(f"busy {n}")
+                settle(t.proc.pid)
+                with counted():
+                    before, began = cpu_and_bpf(t.proc.pid), time.monotonic()
+                    ns = p.ns(f"busy {n}")
+                    after, took = cpu_and_bpf(t.proc.pid), time.monotonic() - began
                 t.stop()
-                ratios.append(200 * traced / (base + p.ns(f"busy {n}")))
+                tracer.append(100 * (after[0] - before[0]) / took)
+                if after[2] > before[2]:
+                    firing.append((after[1] - before[1]) / (after[2] - before[2]) / 1000)
+                return ns
+
+            for k in range(PAIRS):
+                phases = [traced, lambda: p.ns(f"busy {n}")]
+                took = [phase() for phase in (phases if k % 2 else phases[::-1])]
+                ratios.append(100 * (took[1] / took[0] if k % 2 else took[0] / took[1]))
             p.end()
-            return 10000 / statistics.median(ratios)
+            ratios.sort()
+            low = max(0, int(PAIRS / 2 - 0.98 * PAIRS ** 0.5))  # the sign test at 95 %
+            print(f"    {PAIRS} pairs, median between {ratios[low]:.2f} and {ratios[-1 - low]:.2f} (95 %); dtrace itself {statistics.median(tracer):.2f} % of a CPU; "
+                  f"a firing {statistics.median(firing) if firing else 0:.1f} us, x 97 = {0.0097 * statistics.median(firing) if firing else 0:.2f} %", flush=True)
+            return statistics.median(ratios)
 
         for lang, name, n in (("python", "Python", 7000), ("node", "Node.js", 50000), ("java", "Java", 40000)):
-            row(f"{name} busy, profile-97: speed of the untraced", "%", ">= 99", lambda: speed(lang, n))
+            row(f"{name} busy, profile-97: speed of the untraced", "%", ">= 99", lambda: speed(lang, n), once=True)
 
         def met(lang):
             """Milliseconds from the first firing in a new process to the first record with frames of the language."""
