@@ -1,6 +1,7 @@
 /* Reads processes for the clauses of helpers: files, symbols, memory. */
 #include "ustack/process_impl.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -505,17 +506,45 @@ bool process_is_loading(const struct process *p)
 	return has_linker;
 }
 
-bool process_is_starting(const struct process *p)
+/* Fills the auxiliary vector, and returns the number of its elements; 0: it cannot be read. */
+static uint32_t auxv_read(const struct process *p, Elf64_auxv_t *auxv, uint32_t max)
 {
 	CLEANUP(fd) int fd = -1;
-	uint64_t type = 1;
 	char path[64];
+	ssize_t n;
 
-	if (p->core)
-		return false;
 	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)p->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && read(fd, &type, sizeof(type)) == sizeof(type) && type == 0;
+	n = fd >= 0 ? read(fd, auxv, max * sizeof(*auxv)) : 0;
+	return n > 0 ? (uint32_t)((size_t)n / sizeof(*auxv)) : 0;
+}
+
+/*
+ * The kernel maps the program, its dynamic linker and the vDSO in this order, and then writes down
+ * the auxiliary vector. Where the vector has a vDSO that was not among the mappings, they were read
+ * before all of them were there.
+ */
+bool process_is_starting(const struct process *p)
+{
+	struct proc_maps now = {0};
+	Elf64_auxv_t auxv[64];
+	uint32_t n = p->core ? 0 : auxv_read(p, auxv, ARRAY_LEN(auxv));
+	uint64_t vdso = 0;
+	bool is_starting;
+	struct err *e;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (auxv[i].a_type == AT_SYSINFO_EHDR)
+			vdso = auxv[i].a_un.a_val;
+	if (n && auxv[0].a_type == AT_NULL)
+		return true;
+	if (!vdso || proc_maps_find(p->maps, vdso))
+		return false;
+	e = proc_maps_read(p->pid, &now);
+	is_starting = !e && proc_maps_find(&now, vdso); /* a process may also have unmapped it */
+	err_destroy(e);
+	proc_maps_deinit(&now);
+	return is_starting;
 }
 
 bool process_is_there(const struct process *p)
