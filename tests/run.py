@@ -408,6 +408,7 @@ def main():
     opts.sanitized = sanitizers(opts.build)
     # Ignored in what a shell starts in the background: tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, lambda *_: None)  # programs of tests do not ignore it, although this one may run under nohup
     signal.signal(signal.SIGTERM, end_tests)
     done = names_done(opts.done) if opts.done else set()
     tests = [t for t in find_tests(opts) if t[0] not in done]

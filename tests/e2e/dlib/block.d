@@ -8,10 +8,12 @@ BEGIN
 	bcopy("nvme0n1", this->disk->disk_name, 8);
 	this->part = __either(this->dev->bd_partno = 0, this->dev->__bd_flags.counter = 0);
 	this->dev->bd_disk = this->disk;
+	this->disk->part0 = this->dev;
 	this->dev->bd_dev = 259 << 20 | 3;
 	this->d = xlate<devinfo_t *>(this->dev);
 	printf("%d %d %d %s %s %s\n", this->d->dev_major, this->d->dev_minor, this->d->dev_instance, this->d->dev_name,
 	    this->d->dev_statname, this->d->dev_pathname);
+	this->disk->part0 = NULL;
 	this->part = __either(this->dev->bd_partno = 2, this->dev->__bd_flags.counter = 2);
 	printf("%s %s\n", this->d->dev_statname, this->d->dev_pathname);
 	this->bio = (struct bio *)alloca(sizeof(struct bio));
