@@ -22,6 +22,7 @@ uint64_t t_frame, c_frame;	 /* offsets: the thread's current frame, or 0 and tha
 uint64_t f_code, f_back, f_last, f_owner;
 uint64_t c_first, c_file, c_name, c_lines, c_start;
 uint64_t ascii, compact; /* where the text of a str object is */
+uint64_t entered, current; /* in 3.11: the thread has its new _PyCFrame, which has no frame yet */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
@@ -78,6 +79,16 @@ dtrace:helper:attach:
 	compact = minor < 12 ? 72 : 56;
 }
 
+/*
+ * 3.11: tstate->cframe = &cframe, and a few instructions later cframe.current_frame = frame, together with the
+ * field that follows. In between, current_frame is what was on the stack before.
+ */
+dtrace:helper:attach:
+{
+	entered = minor == 11 ? ubytes(eval, 512, "48 89 ?? 38") : 0;
+	current = entered ? ubytes(entered, 64, "0f 11 ?? 24") : 0;
+}
+
 /* The cold part: where two conditional jumps out of the function lead to, not to its beginning. */
 dtrace:helper:attach:
 {
@@ -110,7 +121,7 @@ dtrace:helper:uthread:
 	this->thread = this->number < 32 ? WORD[WORD[arg4 + 16] + specific + 16 * this->number] : 0;
 	this->frame = this->thread ? WORD[this->thread + t_frame] : 0;
 	if (this->frame && t_frame == 56)
-		this->frame = WORD[this->frame + c_frame];
+		this->frame = arg0 > entered && arg0 <= current ? 0 : WORD[this->frame + c_frame];
 	this->hashed = (uint64_t)0;
 	this->hash = (uint64_t)0;
 }
