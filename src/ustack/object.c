@@ -10,7 +10,6 @@
 
 #define SYMBOLS_MAX  2000000u
 #define SEARCHES_MAX 4
-#define FOUND_MAX    4096 /* names of symbols whose answers are kept */
 
 struct segment {
 	uint64_t off, addr, size;
@@ -373,7 +372,7 @@ bool object_symbol(struct object *o, const char *name, struct object_symbol *ret
 		s = file_symbol(o, name);
 		if (!s)
 			s = &absent;
-		if (hashmap_count(o->found) < FOUND_MAX)
+		if (hashmap_count(o->found) < OBJECT_KEPT)
 			hashmap_sets(o->found, name, s);
 	}
 	if (s != &absent)

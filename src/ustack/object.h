@@ -17,6 +17,8 @@
 struct gate_file;
 struct object;
 
+#define OBJECT_KEPT 4096 /* symbols that were looked up and are found without the file */
+
 struct object_symbol {
 	uint64_t addr, size; /* of a thread-local one: its offset in the module */
 	bool is_tls;
