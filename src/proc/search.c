@@ -11,7 +11,7 @@
 #define THREADS_MAX 4
 #define SHARE	    16 /* processes: for fewer, another thread costs more than it saves */
 
-/* What is known of a process. The threads fill in all but the id. */
+/* A process whose id is known. A thread fills in the rest. */
 struct searched {
 	pid_t pid;
 	bool is_done;
@@ -28,7 +28,7 @@ struct search {
 struct searcher {
 	struct search *search;
 	pthread_t thread;
-	struct hashmap *paths; /* device and inode -> path, which is kept once for each file */
+	struct hashmap *paths; /* path -> its copy, which all mappings of this path share */
 	struct arena *arena;
 	struct searched *proc; /* the one that is searched */
 };
@@ -54,13 +54,12 @@ static void processes_list(struct search *s)
 static void map_add(void *ctx, const struct proc_map *m)
 {
 	struct searcher *w = ctx;
-	const uint64_t file[2] = {m->dev, m->ino};
 	struct proc_map copy = *m;
 
-	copy.path = hashmap_find(w->paths, file, sizeof(file));
+	copy.path = hashmap_finds(w->paths, m->path);
 	if (!copy.path) {
 		copy.path = arena_strdup(w->arena, m->path);
-		hashmap_set(w->paths, file, sizeof(file), (char *)(uintptr_t)copy.path);
+		hashmap_sets(w->paths, m->path, (char *)(uintptr_t)copy.path);
 	}
 	vec_push(&w->proc->maps, copy);
 }

@@ -63,7 +63,8 @@ struct provider_come {
 	void (*retire)(struct probes *ps, uint32_t batch);
 	/*
 	 * Forgets a batch after retire(), with the probes that are in no other batch. keeps_names
-	 * says that the names of these probes are still needed.
+	 * says that the names of these probes are still needed. NULL: the provider keeps what its
+	 * probes need until the end, because a module that is loaded again brings the same ones.
 	 */
 	void (*free)(struct probes *ps, uint32_t batch, bool keeps_names);
 

@@ -397,14 +397,8 @@ static struct err *rawtp_match_new(struct probes *ps, const struct probe_desc *d
 	return NULL;
 }
 
-/* What a tracepoint needs stays until the end: a module that comes again has the same ones. */
-static void rawtp_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
-{
-}
-
 const struct provider_come rawtp_come = {
 	.match_new = rawtp_match_new,
-	.free = rawtp_batch_free,
 	.wants_modules = rawtp_wants_modules,
 	.module_came = rawtp_module_came,
 };

@@ -405,14 +405,8 @@ static struct err *sdt_match_new(struct probes *ps, const struct probe_desc *des
 	return NULL;
 }
 
-/* What an event needs stays until the end: a module that comes again has the same ones. */
-static void sdt_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
-{
-}
-
 const struct provider_come sdt_come = {
 	.match_new = sdt_match_new,
-	.free = sdt_batch_free,
 	.wants_modules = sdt_wants_modules,
 	.module_came = sdt_module_came,
 };

@@ -559,8 +559,9 @@ static uint64_t missed_sum(const struct run *run)
 }
 
 /*
- * What probes of functions miss until all are attached, when no clause would have run, is no loss:
- * to attach all functions takes the kernel seconds, in which it calls tens of thousands.
+ * Returns how many firings of kernel functions were missed before all probes were attached. No
+ * clause would have run for them, so they are not reported as lost. The kernel needs seconds to
+ * attach all functions, and calls tens of thousands of them meanwhile.
  */
 static uint64_t missed_early(const struct run *run)
 {

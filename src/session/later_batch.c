@@ -320,7 +320,8 @@ void later_tend(struct run *run, uint64_t consumed_at)
 		}
 		if (b->unit)
 			run_drop_unit(run, b->unit);
-		b->come->free(run->probes, b->number, keeps_names(run));
+		if (b->come->free)
+			b->come->free(run->probes, b->number, keeps_names(run));
 	}
 	if (l)
 		l->batches.len = n;

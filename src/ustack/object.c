@@ -44,7 +44,7 @@ struct object {
 	const char *build_id;
 	uint64_t limit;
 
-	/* What lasts until object_rest(). */
+	/* The file and what was read of it for lookups: object_rest() closes and frees these. */
 	struct gate_file *file;
 	bool is_open; /* the file, as one of ELF */
 	struct gate_elf elf;

@@ -69,6 +69,8 @@ struct seen {
 	pid_t pids[CHILDREN], last;
 	uint32_t nmaps[CHILDREN]; /* of each child */
 	uint32_t nback;		  /* how often a child was reported after a later one */
+	const char *names[2];	  /* of one file: what children of even and of odd number map */
+	uint32_t nnamed;	  /* children whose mapping of it has the name that they use */
 };
 
 static void map_count(void *ctx, pid_t pid, const struct proc_map *m)
@@ -78,6 +80,7 @@ static void map_count(void *ctx, pid_t pid, const struct proc_map *m)
 	for (uint32_t i = 0; i < CHILDREN; i++)
 		if (s->pids[i] == pid && proc_map_is_code(m)) {
 			s->nmaps[i]++;
+			s->nnamed += strcmp(m->path, s->names[i % 2]) == 0;
 			s->nback += pid < s->last;
 			s->last = pid;
 		}
@@ -88,7 +91,7 @@ static void own_count(void *ctx, const struct proc_map *m)
 	(*(uint32_t *)ctx) += m->path[0] == '/';
 }
 
-/* Children have what we have mapped. */
+/* Children have what we have mapped, and one file more. */
 static bool search_is_exact(struct seen *s, uint32_t n)
 {
 	bool is_exact = true;
@@ -96,31 +99,55 @@ static bool search_is_exact(struct seen *s, uint32_t n)
 	memset(s->nmaps, 0, sizeof(s->nmaps));
 	s->last = 0;
 	s->nback = 0;
+	s->nnamed = 0;
 	proc_search(map_count, s);
 	for (uint32_t i = 0; i < CHILDREN; i++)
 		is_exact &= s->nmaps[i] == n;
 	return is_exact;
 }
 
+/* Maps a page of the file as code. */
+static void code_map(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		_exit(1);
+	(void)close(fd);
+}
+
 static void test_search(void)
 {
-	struct seen s = {.last = 0};
+	char name[] = "/tmp/unit_maps.XXXXXX", other[sizeof(name) + 1];
+	struct seen s = {.names = {name, other}};
 	cpu_set_t before, one;
 	uint32_t n = 0;
+	int ready[2];
 	struct err *e;
 
+	(void)close(mkstemp(name));
+	(void)snprintf(other, sizeof(other), "%s2", name);
+	ok(!truncate(name, 4096) && !link(name, other), "a file of two names");
+	ok(!pipe2(ready, O_CLOEXEC), "a pipe");
 	for (uint32_t i = 0; i < CHILDREN; i++) {
 		s.pids[i] = fork();
 		if (s.pids[i] == 0) {
+			code_map(s.names[i % 2]);
+			(void)!write(ready[1], "", 1);
 			(void)pause();
 			_exit(0);
 		}
 	}
+	for (uint32_t i = 0; i < CHILDREN; i++)
+		(void)!read(ready[0], &(char){0}, 1);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
 	e = proc_code_each(s.pids[0], own_count, &n);
 	ok(!e && n > 1, "a child has our code");
 	err_destroy(e);
 	ok(search_is_exact(&s, n), "all code of all children is found");
 	ok(s.nback == 0, "in the order of processes");
+	is_int(s.nnamed, CHILDREN, "each with the name that the process uses");
 	(void)sched_getaffinity(0, sizeof(before), &before);
 	CPU_ZERO(&one);
 	for (int cpu = 0; !CPU_COUNT(&one); cpu++)
@@ -133,6 +160,8 @@ static void test_search(void)
 	(void)waitpid(s.pids[7], NULL, 0);
 	ok(!search_is_exact(&s, n) && s.nmaps[7] == 0 && s.nmaps[8] == n,
 	   "a process that has ended is skipped");
+	(void)unlink(name);
+	(void)unlink(other);
 	for (uint32_t i = 0; i < CHILDREN; i++)
 		if (i != 7) {
 			(void)kill(s.pids[i], SIGKILL);
