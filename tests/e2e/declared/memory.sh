@@ -53,6 +53,7 @@ def resident():
 open(group + "/cgroup.procs", "w").write("0")
 for i in range(n): os.pwrite(f, b"x" * PAGE, i * PAGE)
 os.fsync(f)
+for i in range(n): m[i * PAGE] # pages that are mapped are left alone by DAMON, which frees others on its own account where a machine is set up so
 before = resident()
 phase()
 limit(str(4 << 20))
