@@ -60,12 +60,12 @@ run() { # module program args: runs it until a line of its module was traced; th
 	for n in $(seq 1 500); do
 		echo $((1000 + n)) >&5
 		until grep -q "done $((1000 + n))\$" prog.out; do sleep 0.001; done
-		grep -q "^$prov$last $module 1...[^0-9]" out && break
+		grep -q "^$prov$last $module 1[0-9][0-9][0-9] " out && break
 		sleep 0.01
 	done
 	exec 5>&-
 	wait $last || fail "it was harmed: $*"
-	grep -q "^$prov$last $module 1" out || fail "never traced: $*"
+	grep -q "^$prov$last $module 1[0-9][0-9][0-9] " out || fail "never traced: $*"
 }
 # Nothing is there when tracing starts. A new file is found while its process runs; the next process of it is traced from its begin.
 watch -Z -x switchrate=5ms -n "$prov*:::step { printf(\"%s %s %d %s\n\", probeprov, probemod, arg0, probefunc); } tick-10ms { printf(\"on\n\"); }"
