@@ -170,6 +170,12 @@ void ra_loc_put(struct gen *g, const struct ra_loc *p, int reg);
 /* Loads values into r2, r3, ... at once; n <= 4; destroys r0 */
 void ra_loc_args(struct gen *g, const struct ra_loc *places, uint32_t n);
 bool ra_loc_same(const struct ra_loc *a, const struct ra_loc *b);
+bool ra_loc_is_zero(const struct ra_loc *v);
+/*
+ * Whether v is a constant whose low size bytes are not all zero: then no test is emitted, which the
+ * kernel would only remove again.
+ */
+bool ra_loc_is_nonzero(const struct ra_loc *v, uint32_t size);
 
 /* gen_dif.c: expressions. The result is in r0; all but r9 and the frame is destroyed. */
 void gen_difo(struct gen *g, const struct difo *d, uint32_t action);
@@ -200,16 +206,38 @@ void at_fault_always(struct gen *g, const struct dif_at *at, uint32_t kind, uint
 /* To be called after a run-time function that can fault. */
 void at_check_rt(struct gen *g, const struct dif_at *at);
 
-/* gen_var.c: variables. Tuple entries are the reads, from reads[ntuple_from] on. */
+/* gen_var.c: variables */
 void gen_ldv(struct gen *g, const struct dif_at *at);
 void gen_stv(struct gen *g, const struct dif_at *at);
 void gen_lda(struct gen *g, const struct dif_at *at);
-void gen_ldaa(struct gen *g, const struct dif_at *at);
-void gen_staa(struct gen *g, const struct dif_at *at);
 /* FRAME_TLS = the task's thread-local block */
 void gen_tls_lookup(struct gen *g);
 /* r0 = that block, which is made if it does not exist, or NULL */
 void gen_tls_create(struct gen *g);
+
+/* The variable that the instruction loads or stores; NULL, and an error, when it has no storage. */
+const struct var_layout *gen_var_of(struct gen *g, const struct dif_at *at);
+static inline bool var_is_byref(const struct var_layout *vl)
+{
+	return dif_type_is_byref(&vl->var->type);
+}
+/* dst = the pointer in src, as a number for the verifier */
+void gen_pointer_to_number(struct gen *g, int dst, int src);
+/* dst = the value of a scalar at base + off */
+void gen_value_load(struct gen *g, const struct var_layout *vl, int dst, int base, int32_t off);
+/* Faults if what gen_ref_copy_in() will read is in scratch memory that was not allocated. */
+void gen_source_check(struct gen *g, const struct dif_at *at, const struct var_layout *vl);
+/* Copies the memory to which the value points to the map pointer in r1. */
+void gen_ref_copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl);
+
+/* gen_array.c: elements of arrays. Tuple entries are reads, the first of a store is its value. */
+void gen_ldaa(struct gen *g, const struct dif_at *at);
+void gen_staa(struct gen *g, const struct dif_at *at);
+/* tuple: the values of the keys; NULL where there are none */
+void gen_elem_load(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
+		   const struct ra_loc *tuple);
+void gen_elem_store(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
+		    const struct ra_loc *tuple);
 
 /* gen_vtime.c: r0 = vtimestamp; FRAME_TLS must be filled */
 void gen_vtimestamp(struct gen *g);

@@ -1,9 +1,9 @@
 /*
- * D variables: global, thread-local and clause-local scalars, associative arrays.
+ * D variables: global, thread-local and clause-local scalars.
  *
  * Clause-locals are in the machine state, globals in a map with one element, thread-locals in a
- * block of task storage (looked up once a clause: FRAME_TLS), arrays in hash maps, with the key
- * built in the machine state. A by-reference variable reads as the kernel address of its storage:
+ * block of task storage (looked up once a clause: FRAME_TLS); elements of arrays are in
+ * gen_array.c. A by-reference variable reads as the kernel address of its storage:
  * its map pointer is stored to the machine state and loaded back, which makes it a number for the
  * verifier.
  */
@@ -13,7 +13,7 @@
 #define TLS_INPLACE_MAX 16 /* most clauses in a unit whose lookups are in place */
 #define TMP_ADDR	((uint32_t)offsetof(struct rt_mach, tmp) + 7 * 8)
 
-static const struct var_layout *var_of(struct gen *g, const struct dif_at *at)
+const struct var_layout *gen_var_of(struct gen *g, const struct dif_at *at)
 {
 	uint32_t id = DIF_INSN_INDEX(at->insn);
 	const struct var_layout *vl =
@@ -24,19 +24,13 @@ static const struct var_layout *var_of(struct gen *g, const struct dif_at *at)
 	return vl;
 }
 
-static bool is_byref(const struct var_layout *vl)
-{
-	return dif_type_is_byref(&vl->var->type);
-}
-
-/* dst = the pointer in src, as a number for the verifier */
-static void pointer_to_number(struct gen *g, int dst, int src)
+void gen_pointer_to_number(struct gen *g, int dst, int src)
 {
 	gen_mach_store(g, 8, TMP_ADDR, src);
 	gen_mach_load(g, 8, dst, TMP_ADDR);
 }
 
-static void value_load(struct gen *g, const struct var_layout *vl, int dst, int base, int32_t off)
+void gen_value_load(struct gen *g, const struct var_layout *vl, int dst, int base, int32_t off)
 {
 	em_load(&g->e, vl->var->type.size, dst, base, off);
 	if (vl->var->type.is_signed)
@@ -103,10 +97,7 @@ static void tls_get(struct gen *g, uint32_t done)
 	em_here(&g->e, have);
 }
 
-/*
- * Faults if the value, which ref_copy_in() will read, is in scratch memory that was not allocated.
- */
-static void source_check(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+void gen_source_check(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	const struct dif_type *t = &vl->var->type;
 
@@ -114,8 +105,7 @@ static void source_check(struct gen *g, const struct dif_at *at, const struct va
 		at_check_readable(g, at, &at->reads[0], t->kind == DIF_KIND_STRING ? 1 : vl->size);
 }
 
-/* Copies the memory to which the value points to the map pointer in r1. */
-static void ref_copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+void gen_ref_copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	const struct dif_type *t = &vl->var->type;
 	bool is_user = t->flags & DIF_TF_BYUREF, is_string = t->kind == DIF_KIND_STRING;
@@ -127,189 +117,6 @@ static void ref_copy_in(struct gen *g, const struct dif_at *at, const struct var
 	em_imm(&g->e, R2, vl->size);
 	em_helper(&g->e, helper);
 	em_jmp_imm(&g->e, BPF_JSLT, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
-}
-
-/* ---- elements of hash maps ------------------------------------------------------------------ */
-
-/* r0 = identity of the thread: its id; for an idle thread a number for each CPU */
-static void thread_id_load(struct gen *g)
-{
-	struct emitter *e = &g->e;
-	uint32_t done = em_label(e);
-
-	em_helper(e, BPF_FUNC_get_current_pid_tgid);
-	em_mov32(e, R0, R0);
-	em_jmp_imm(e, BPF_JNE, R0, 0, done);
-	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, cpu));
-	em_alu_imm(e, BPF_ADD, R0, 1);
-	em_alu_imm(e, BPF_LSH, R0, 32);
-	em_here(e, done);
-}
-
-static void key_part(struct gen *g, const struct dif_at *at, const struct key_field *f,
-		     const struct ra_loc *v)
-{
-	struct emitter *e = &g->e;
-	uint32_t off = g->l->arr_key_off + f->off;
-
-	if (f->repr == KEY_BYTES) {
-		at_check_readable(g, at, v, f->size);
-		em_addr(e, R1, R9, off);
-		em_imm(e, R2, f->size);
-		ra_loc_load(g, R3, v);
-		em_helper(e, BPF_FUNC_probe_read_kernel);
-		em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, *v));
-	} else if (f->repr == KEY_STRHASH) {
-		at_check_readable(g, at, v, 1);
-		ra_loc_load(g, R2, v);
-		gen_rt(g, "rt_strhash");
-		at_check_rt(g, at);
-		gen_mach_store(g, 8, off, R0);
-	} else {
-		gen_mach_store(g, f->size, off, ra_loc_use(g, v, R0));
-	}
-}
-
-/* Builds the key of which v[] are the tuple entries. */
-static void key_build(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
-		      const struct ra_loc *v)
-{
-	uint32_t key_off = g->l->arr_key_off, pos = 0;
-
-	if (vl->owner) {
-		em_store_imm(&g->e, 8, R9, (int32_t)key_off, (int32_t)vl->owner);
-		pos = 8;
-	}
-	if (vl->var->scope == DIF_SCOPE_THREAD) {
-		thread_id_load(g);
-		gen_mach_store(g, 8, key_off + pos, R0);
-		pos += 8;
-	}
-	for (uint32_t k = 0; k < vl->var->nkeys; k++) {
-		const struct key_field *f = &vl->keys[k];
-
-		gen_key_pad(g, key_off + pos, key_off + f->off);
-		key_part(g, at, f, &v[k]);
-		pos = f->off + f->size;
-	}
-	gen_key_pad(g, key_off + pos, key_off + g->l->arr_maps[vl->map].key_size);
-}
-
-/* Loads the value of the element whose key has been built. */
-static void elem_load(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
-{
-	struct emitter *e = &g->e;
-	const struct ra_loc *d = &at->writes[0];
-	uint32_t unset = em_label(e);
-	int dst = ra_loc_dst(d, R1);
-
-	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
-	em_imm(e, dst, 0);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, unset);
-	if (is_byref(vl))
-		pointer_to_number(g, dst, R0);
-	else
-		value_load(g, vl, dst, R0, 0);
-	em_here(e, unset);
-	ra_loc_put(g, d, dst);
-}
-
-/* r0 = the element, after inserting a zeroed one; jumps to done when there is no room */
-static void elem_insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t done)
-{
-	struct emitter *e = &g->e;
-	uint32_t have = em_label(e);
-
-	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
-	em_addr(e, R3, R9, g->l->zero_off);
-	em_imm(e, R4, BPF_NOEXIST);
-	em_helper(e, BPF_FUNC_map_update_elem);
-	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
-	em_jmp_imm(e, BPF_JNE, R0, 0, have);
-	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
-	em_ja(e, done);
-	em_here(e, have);
-}
-
-static bool is_zero(const struct ra_loc *v)
-{
-	return v->kind == RA_CONST && v->value == 0;
-}
-
-/*
- * Whether v is a constant whose low size bytes are not all zero: then no test is emitted, which the
- * kernel would only remove again.
- */
-static bool is_nonzero(const struct ra_loc *v, uint32_t size)
-{
-	return v->kind == RA_CONST && v->value << (64 - 8 * size);
-}
-
-static void elem_remove(struct gen *g, const struct var_layout *vl)
-{
-	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
-	em_helper(&g->e, BPF_FUNC_map_delete_elem);
-}
-
-/*
- * Inserts an element with the number v, and jumps to done; goes on when there is an element, which
- * another CPU may have inserted meanwhile, or when there is no room.
- */
-static void elem_insert_number(struct gen *g, const struct var_layout *vl, const struct ra_loc *v,
-			       uint32_t done)
-{
-	struct emitter *e = &g->e;
-
-	ra_loc_load(g, R0, v);
-	em_extend(e, R0, vl->var->type.size, false);
-	em_store(e, 8, R10, FRAME_TMP, R0);
-	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
-	em_addr(e, R3, R10, (uint32_t)FRAME_TMP);
-	em_imm(e, R4, BPF_NOEXIST);
-	em_helper(e, BPF_FUNC_map_update_elem);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
-}
-
-/* Stores reads[0] to the element whose key has been built; zero removes the element. */
-static void elem_store(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
-{
-	struct emitter *e = &g->e;
-	const struct ra_loc *v = &at->reads[0];
-	uint32_t done = em_label(e), remove = em_label(e), have = em_label(e);
-	uint32_t size = is_byref(vl) ? 8 : vl->var->type.size;
-	bool inserts_number = !is_byref(vl) && g->l->arr_maps[vl->map].val_size == 8;
-
-	if (is_zero(v)) {
-		elem_remove(g, vl);
-		return;
-	}
-	if (!is_nonzero(v, size)) {
-		ra_loc_load(g, R0, v);
-		em_extend(e, R0, size, false);
-		em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
-	}
-	if (is_byref(vl))
-		source_check(g, at, vl);
-	if (inserts_number && vl->is_removed)
-		elem_insert_number(g, vl, v, done);
-	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
-	em_jmp_imm(e, BPF_JNE, R0, 0, have);
-	if (inserts_number && !vl->is_removed)
-		elem_insert_number(g, vl, v, done);
-	elem_insert_zeroed(g, vl, done);
-	em_here(e, have);
-	if (is_byref(vl)) {
-		em_mov(e, R1, R0);
-		ref_copy_in(g, at, vl);
-	} else {
-		em_store(e, size, R0, 0, ra_loc_use(g, v, R1));
-	}
-	if (!is_nonzero(v, size)) {
-		em_ja(e, done);
-		em_here(e, remove);
-		elem_remove(g, vl);
-	}
-	em_here(e, done);
 }
 
 /* ---- loads of scalars ----------------------------------------------------------------------- */
@@ -327,13 +134,13 @@ static void tls_load(struct gen *g, const struct var_layout *vl, int dst)
 	 */
 	gen_mach_load(g, 4, dst, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
 	em_jmp_imm(e, BPF_JEQ, R1, 0, unset);
-	if (is_byref(vl)) {
+	if (var_is_byref(vl)) {
 		em_load(e, 8, R2, R1, (int32_t)vl->off - 8);
 		em_jmp_imm(e, BPF_JEQ, R2, 0, unset);
 		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
-		pointer_to_number(g, dst, R1);
+		gen_pointer_to_number(g, dst, R1);
 	} else {
-		value_load(g, vl, dst, R1, (int32_t)vl->off);
+		gen_value_load(g, vl, dst, R1, (int32_t)vl->off);
 	}
 	em_here(e, unset);
 }
@@ -381,18 +188,18 @@ static void scalar_load(struct gen *g, const struct var_layout *vl, int dst)
 	switch ((enum dif_scope)vl->var->scope) {
 	case DIF_SCOPE_THREAD: tls_load(g, vl, dst); break;
 	case DIF_SCOPE_GLOBAL:
-		if (is_byref(vl)) {
+		if (var_is_byref(vl)) {
 			addr_load(g, dst, offsetof(struct rt_mach, gvars), vl->off);
 		} else {
 			em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
-			value_load(g, vl, dst, R1, 0);
+			gen_value_load(g, vl, dst, R1, 0);
 		}
 		break;
 	case DIF_SCOPE_LOCAL:
-		if (is_byref(vl))
+		if (var_is_byref(vl))
 			addr_load(g, dst, offsetof(struct rt_mach, self), g->l->this_off + vl->off);
 		else
-			value_load(g, vl, dst, R9, (int32_t)(g->l->this_off + vl->off));
+			gen_value_load(g, vl, dst, R9, (int32_t)(g->l->this_off + vl->off));
 		break;
 	}
 }
@@ -419,12 +226,11 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 		ra_loc_put(g, d, R0);
 		return;
 	}
-	vl = var_of(g, at);
+	vl = gen_var_of(g, at);
 	if (!vl || d->kind == RA_UNUSED)
 		return;
 	if (vl->is_elem) {
-		key_build(g, at, vl, NULL);
-		elem_load(g, at, vl);
+		gen_elem_load(g, at, vl, NULL);
 		return;
 	}
 	scalar_load(g, vl, dst);
@@ -482,14 +288,14 @@ static void tls_store_value(struct gen *g, const struct dif_at *at, const struct
 	uint32_t size = vl->var->type.size, create;
 
 	em_load(e, 8, R1, R10, FRAME_TLS);
-	if (is_zero(v)) {
+	if (ra_loc_is_zero(v)) {
 		em_jmp_imm(e, BPF_JEQ, R1, 0, done);
 		em_store_imm(e, size, R1, (int32_t)vl->off, 0);
 		em_here(e, done);
 		return;
 	}
 	em_jmp_imm(e, BPF_JNE, R1, 0, have);
-	if (!is_nonzero(v, size)) { /* storing a zero needs no block */
+	if (!ra_loc_is_nonzero(v, size)) { /* storing a zero needs no block */
 		ra_loc_load(g, R0, v);
 		em_extend(e, R0, size, false);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
@@ -507,18 +313,18 @@ static void tls_store_ref(struct gen *g, const struct dif_at *at, const struct v
 	const struct ra_loc *v = &at->reads[0];
 	uint32_t done = em_label(e), clear = em_label(e);
 
-	if (!is_zero(v)) {
+	if (!ra_loc_is_zero(v)) {
 		jump_if_zero(g, v, clear);
-		source_check(g, at, vl);
+		gen_source_check(g, at, vl);
 		tls_get(g, done);
 		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
-		ref_copy_in(g, at, vl);
+		gen_ref_copy_in(g, at, vl);
 		em_load(e, 8, R1, R10, FRAME_TLS);
 		em_jmp_imm(e, BPF_JEQ, R1, 0, done);
 		em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 1);
 	}
 	if (can_be_zero(v)) {
-		if (!is_zero(v))
+		if (!ra_loc_is_zero(v))
 			em_ja(e, done);
 		em_here(e, clear);
 		em_load(e, 8, R1, R10, FRAME_TLS);
@@ -552,15 +358,15 @@ static void static_store_ref(struct gen *g, const struct dif_at *at, const struc
 	const struct ra_loc *v = &at->reads[0];
 	uint32_t done = em_label(e), clear = em_label(e);
 
-	if (!is_zero(v)) {
+	if (!ra_loc_is_zero(v)) {
 		jump_if_zero(g, v, clear);
-		source_check(g, at, vl);
+		gen_source_check(g, at, vl);
 		static_pointer_load(g, vl);
-		ref_copy_in(g, at, vl);
+		gen_ref_copy_in(g, at, vl);
 		is_null_store(g, vl, 0);
 	}
 	if (can_be_zero(v)) {
-		if (!is_zero(v))
+		if (!ra_loc_is_zero(v))
 			em_ja(e, done);
 		em_here(e, clear);
 		static_pointer_load(g, vl);
@@ -588,49 +394,14 @@ static void static_store_value(struct gen *g, const struct dif_at *at, const str
 
 void gen_stv(struct gen *g, const struct dif_at *at)
 {
-	const struct var_layout *vl = var_of(g, at);
+	const struct var_layout *vl = gen_var_of(g, at);
 
 	if (!vl)
 		return;
 	if (vl->is_elem) {
-		key_build(g, at, vl, NULL);
-		elem_store(g, at, vl);
+		gen_elem_store(g, at, vl, NULL);
 	} else if (vl->var->scope == DIF_SCOPE_THREAD)
-		(is_byref(vl) ? tls_store_ref : tls_store_value)(g, at, vl);
+		(var_is_byref(vl) ? tls_store_ref : tls_store_value)(g, at, vl);
 	else
-		(is_byref(vl) ? static_store_ref : static_store_value)(g, at, vl);
-}
-
-/* ---- associative arrays --------------------------------------------------------------------- */
-
-/* The array whose key the tuple is; NULL when the tuple does not fit the array. */
-static const struct var_layout *array_of(struct gen *g, const struct dif_at *at)
-{
-	const struct var_layout *vl = var_of(g, at);
-
-	if (vl && at->depth != vl->var->nkeys) {
-		gen_fail(g, "'%s' has %u keys, not %u", vl->var->name, vl->var->nkeys, at->depth);
-		return NULL;
-	}
-	return vl;
-}
-
-void gen_ldaa(struct gen *g, const struct dif_at *at)
-{
-	const struct var_layout *vl = array_of(g, at);
-
-	if (vl) {
-		key_build(g, at, vl, at->reads);
-		elem_load(g, at, vl);
-	}
-}
-
-void gen_staa(struct gen *g, const struct dif_at *at)
-{
-	const struct var_layout *vl = array_of(g, at);
-
-	if (vl) {
-		key_build(g, at, vl, at->reads + 1);
-		elem_store(g, at, vl);
-	}
+		(var_is_byref(vl) ? static_store_ref : static_store_value)(g, at, vl);
 }

@@ -52,6 +52,16 @@ bool ra_loc_same(const struct ra_loc *a, const struct ra_loc *b)
 	return a->kind == b->kind && a->n == b->n && a->value == b->value;
 }
 
+bool ra_loc_is_zero(const struct ra_loc *v)
+{
+	return v->kind == RA_CONST && v->value == 0;
+}
+
+bool ra_loc_is_nonzero(const struct ra_loc *v, uint32_t size)
+{
+	return v->kind == RA_CONST && v->value << (64 - 8 * size);
+}
+
 /* A parallel move: every source is read before its location is overwritten. r0 breaks cycles. */
 void ra_loc_args(struct gen *g, const struct ra_loc *locs, uint32_t n)
 {
