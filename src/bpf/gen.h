@@ -319,6 +319,8 @@ void gen_stack_var(struct gen *g, uint32_t var);
 
 /* lookup.c: elements of MAP_AGG and MAP_ARR */
 void lookups_count(struct gen *g);
+/* Whether what looks up an element in the map is done in place, not by a call. */
+bool lookup_is_inplace(struct gen *g, uint32_t map_ref);
 /* r0 = the element with the key in the machine state, or with an array's index; NULL: none */
 void gen_lookup(struct gen *g, uint32_t map_ref);
 void gen_lookup_index(struct gen *g, uint32_t map_ref, uint32_t index);

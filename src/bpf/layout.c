@@ -13,9 +13,11 @@
 #define SAVE_SIZE	128
 #define SCRATCH_MIN	8192
 #define SCRATCH_MAX	(1u << 20)
-#define HELPER_STRINGS	16   /* that a ustack helper may make for one frame */
-#define SPARSE_ABOVE	4096 /* bytes of one histogram */
-#define ELEM_OVERHEAD	64   /* a hash element's header, for aggsize and dynvarsize */
+#define HELPER_STRINGS	16		     /* that a ustack helper may make for one frame */
+#define SPARSE_ABOVE	4096		     /* bytes of one histogram */
+#define SLOTTED_MAX	16		     /* most arrays with slots */
+#define SLOTTED_MIN	(4u << RT_SLOT_BITS) /* elements of the smallest array with slots */
+#define ELEM_OVERHEAD	64 /* a hash element's header, for aggsize and dynvarsize */
 #define MAX_ENTRIES	(1u << 23)
 /*
  * Linux include/linux/bpf_local_storage.h, BPF_LOCAL_STORAGE_MAX_VALUE_SIZE: 64 KiB less a header
@@ -598,6 +600,34 @@ static void difo_note_removals(struct layout *l, const struct difo *d)
 	}
 }
 
+/*
+ * Which arrays have slots: those of numbers with short keys of which elements are removed. Where
+ * nothing is removed, elements soon fill any number of slots. A small array has none, so that the
+ * number of its elements is what dynvarsize says.
+ */
+static bool var_is_slotted(const struct layout *l, const struct var_layout *vl)
+{
+	uint32_t key_size = vl->key_size - (vl->owner ? 8 : 0);
+
+	return vl->is_removed && !var_is_byref(vl->var) && vl->var->nkeys > 0 && key_size <= 16 &&
+	       l->arr_maps[vl->map].val_size == 8 && vl->max_entries >= SLOTTED_MIN;
+}
+
+static void slots_place(struct layout *l)
+{
+	uint32_t n = 0, pos = MAX(RT_GVARS_VALUE(l), 1u);
+
+	for (uint32_t i = 0; i < l->nvars && n < SLOTTED_MAX; i++) {
+		struct var_layout *vl = &l->vars[i];
+
+		if (!vl->is_elem || !var_is_slotted(l, vl))
+			continue;
+		vl->slots_off = ROUND_UP(pos, 64u);
+		pos = l->slots_end = vl->slots_off + RT_SLOTS_SIZE;
+		n++;
+	}
+}
+
 static void removals_note(struct layout *l, const struct prog_clause *c)
 {
 	difo_note_removals(l, c->pred);
@@ -782,6 +812,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	for (uint32_t i = 0; i < nclauses; i++)
 		removals_note(l, clauses[i]);
 	share_maps(a, l);
+	slots_place(l);
 	mach_place(l, &all);
 	return l;
 }

@@ -134,6 +134,8 @@ struct var_layout {
 	uint32_t max_entries;
 	uint32_t map;	/* in layout.arr_maps */
 	uint32_t owner; /* as agg_layout.owner */
+	/* offset of the array's slots (struct rt_slot) in the value of MAP_GVARS; 0: it has none */
+	uint32_t slots_off;
 };
 
 /* ---- maps of elements (share.c) ------------------------------------------------------------- */
@@ -199,6 +201,7 @@ struct layout {
 	struct elem_map *agg_maps, *arr_maps;
 	uint32_t nagg_maps, narr_maps;
 	uint32_t gvars_size, tls_size; /* 0 = none */
+	uint32_t slots_end;	       /* of the last slots in the value of MAP_GVARS; 0 = none */
 	/* areas of a MAP_MACH entry after struct rt_mach */
 	uint32_t this_off, this_size;
 	uint32_t rec_off, rec_size;

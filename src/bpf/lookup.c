@@ -84,9 +84,14 @@ static void emit_find_index(struct gen *g, uint32_t ref)
 	em_exit(&g->e);
 }
 
+bool lookup_is_inplace(struct gen *g, uint32_t ref)
+{
+	return *lookup_counter(g, ref) <= INPLACE_MAX;
+}
+
 void gen_lookup(struct gen *g, uint32_t ref)
 {
-	if (*lookup_counter(g, ref) > INPLACE_MAX) {
+	if (!lookup_is_inplace(g, ref)) {
 		em_mov(&g->e, R1, R9);
 		em_call_func(&g->e, gen_func(g, "find", emit_find, ref));
 		return;
@@ -97,7 +102,7 @@ void gen_lookup(struct gen *g, uint32_t ref)
 
 void gen_lookup_index(struct gen *g, uint32_t ref, uint32_t index)
 {
-	if (*lookup_counter(g, ref) > INPLACE_MAX) {
+	if (!lookup_is_inplace(g, ref)) {
 		em_imm(&g->e, R1, index);
 		em_call_func(&g->e, gen_func(g, "find", emit_find_index, ref));
 		return;

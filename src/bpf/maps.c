@@ -448,8 +448,12 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 				.flags = 0};
 	struct map_spec scratch = {BPF_MAP_TYPE_ARRAY, "scratch", 4,
 				   scratch_value,      slots,	  .option = "strsize"};
-	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY,   "gvars", 4,
-				 RT_GVARS_VALUE(&cfg), 1,	.flags = 0};
+	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY,
+				 "gvars",
+				 4,
+				 MAX(RT_GVARS_VALUE(&cfg), l->slots_end),
+				 1,
+				 .flags = 0};
 	struct err *e;
 
 	cfg.scratch_stride = ROUND_UP(scratch_value, 8u); /* Linux kernel/bpf/arraymap.c */
@@ -461,7 +465,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		e = map_create(&mach, &m->fd[MAP_MACH]);
 	if (!e)
 		e = map_create(&scratch, &m->fd[MAP_SCRATCH]);
-	if (!e && l->gvars_size)
+	if (!e && gvars.value_size)
 		e = map_create(&gvars, &m->fd[MAP_GVARS]);
 	if (!e && opts->strtab_room)
 		e = strtab_create_open(m, l->strtab, opts->strtab_room);

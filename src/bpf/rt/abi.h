@@ -119,6 +119,19 @@ enum rt_helper_arg {
 	RT_HELPER_NARGS = 10
 };
 
+/*
+ * An element of an array that is not in the array's hash map but in its slot (bpf/gen_array.c). The
+ * table of an array is in the value of MAP_GVARS, behind the variables.
+ */
+struct rt_slot {
+	u64 tag;    /* of the key */
+	u64 key;    /* the second eight bytes of the key, plus 1; 0 if it has none */
+	u64 value;  /* the number */
+	u64 others; /* how many elements in the hash map have this slot */
+};
+#define RT_SLOT_BITS  10 /* of the number of a slot */
+#define RT_SLOTS_SIZE ((u32)sizeof(struct rt_slot) << RT_SLOT_BITS)
+
 /* State of the session, in the mmapped map MAP_CONTROL. */
 enum rt_state { RT_STATE_OFF, RT_STATE_ON, RT_STATE_EXITING };
 

@@ -248,6 +248,53 @@ static void test_vars(void)
 	gx_destroy(x);
 }
 
+/* Removes an element of the array: stgaa, or sttaa, of the constant 0. */
+static void removes(struct gx *x, const struct prog_var *v)
+{
+	struct dif_builder *b = dif_builder_create(x->arena);
+	enum dif_op op = v->scope == DIF_SCOPE_THREAD ? DIF_OP_STTAA : DIF_OP_STGAA;
+
+	for (uint32_t k = 0; k < v->nkeys; k++)
+		dif_emit(b, dif_rrr(DIF_OP_PUSHTV, 0, 0, 0));
+	dif_emit(b, dif_idx(op, v->id, 0));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 0));
+	gx_note(b, v);
+	(void)gx_act(x, gx_clause(x, 1), ACT_EXPR, dif_builder_finish(b, gx_s64), DATUM_INT);
+}
+
+/* Slots are for arrays of numbers with short keys of which elements are removed. */
+static void test_slots(void)
+{
+	struct gx *x = gx_create();
+	const struct dif_type keys[] = {gx_s64, gx_s64, gx_s64};
+	struct prog_var *kept = gx_array(x, "kept", DIF_SCOPE_GLOBAL, gx_s64, 1, keys);
+	struct prog_var *one = gx_array(x, "one", DIF_SCOPE_GLOBAL, gx_s32, 1, keys);
+	struct prog_var *two = gx_array(x, "two", DIF_SCOPE_GLOBAL, gx_s64, 2, keys);
+	struct prog_var *three = gx_array(x, "three", DIF_SCOPE_GLOBAL, gx_s64, 3, keys);
+	struct prog_var *own = gx_array(x, "own", DIF_SCOPE_THREAD, gx_s64, 1, keys);
+	struct prog_var *text = gx_array(x, "text", DIF_SCOPE_GLOBAL, gx_string, 1, keys);
+	struct layout *l;
+
+	removes(x, one);
+	removes(x, two);
+	removes(x, three);
+	removes(x, own);
+	removes(x, text);
+	l = make(x);
+	ok(!layout_var(l, DIF_SCOPE_GLOBAL, kept->id)->slots_off, "no element is removed");
+	ok(!layout_var(l, DIF_SCOPE_GLOBAL, three->id)->slots_off, "long keys");
+	ok(!layout_var(l, DIF_SCOPE_GLOBAL, text->id)->slots_off, "strings");
+	is_int(layout_var(l, DIF_SCOPE_GLOBAL, one->id)->slots_off, 64, "a number as key");
+	is_int(layout_var(l, DIF_SCOPE_GLOBAL, two->id)->slots_off, 64 + RT_SLOTS_SIZE, "two");
+	is_int(layout_var(l, DIF_SCOPE_THREAD, own->id)->slots_off, 64 + 2 * RT_SLOTS_SIZE,
+	       "a thread and a number");
+	is_int(l->slots_end, 64 + 3 * RT_SLOTS_SIZE, "their end");
+	x->opts.dynvarsize = 1 << 16;
+	l = make(x);
+	is_int(l->slots_end, 0, "small arrays");
+	gx_destroy(x);
+}
+
 /* Elements of one value size are in one array, whatever else there is. */
 static void test_keyless(void)
 {
@@ -365,6 +412,7 @@ int main(void)
 	test_aggs();
 	test_vars();
 	test_keyless();
+	test_slots();
 	test_shared(20, 10, false);
 	test_shared(100, 0, true);
 	test_shared(0, 100, true);
