@@ -55,6 +55,8 @@ struct arch_unwind {
 	int32_t ra_off;	      /* distance from the CFA to the return address that a call stores */
 	const uint8_t *words; /* [nregs]: index of the register's word in struct pt_regs */
 	uint32_t signal_sp;   /* bytes from the stack pointer in a signal frame to the saved one */
+	/* [nregs]: 1 + index of a callee-saved register in rules (sym/rule.h); 0: it is none */
+	const uint8_t *saved;
 	/*
 	 * True for the expression that linkers write for the procedure linkage table: CFA = sp + 8,
 	 * or + 16 from byte *ret_n of an entry on. NULL: they write none.

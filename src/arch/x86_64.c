@@ -49,6 +49,10 @@ static const uint32_t property_32[] = {4, 12, 5, 0x00554e47, 0xc0000002, 4, 3};
 /* Maps a DWARF register number to a word of struct pt_regs; the last is the return address. */
 static const uint8_t dwarf_words[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
 
+/* Callee-saved registers but rbp, in the order of sym/rule.h: r15 r14 r13 r12 rbx. */
+static const uint8_t saved_index[ARRAY_LEN(dwarf_words)] =
+	{[3] = 5, [12] = 4, [13] = 3, [14] = 2, [15] = 1};
+
 /* Maps a DWARF register number to the index of an argument: rdi rsi rdx rcx r8 r9. */
 static const int8_t arg_index[] = {-1, 2, 3, -1, 1, 0, -1, -1, 4, 5};
 
@@ -183,6 +187,7 @@ const struct arch arch = {
 		.words = dwarf_words,
 		.signal_sp = 160, /* rsp in ucontext_t: arch/x86/include/uapi/asm/sigcontext.h */
 		.is_plt_expr = is_plt_expr,
+		.saved = saved_index,
 	},
 	.register_find = register_find,
 	.is_vector = is_vector,

@@ -294,17 +294,20 @@ static void depends_on_run(struct lexer *lx, struct control *c)
 /* ---- the line -------------------------------------------------------------------------------- */
 
 /*
- * '#pragma D helper exec "PATTERN|PATTERN"', '#pragma D helper symbol "NAME|NAME"': whoever loads
- * the helper has read them (ustack/helper.c).
+ * '#pragma D helper exec "PATTERN|PATTERN"', '#pragma D helper symbol "NAME|NAME"',
+ * '#pragma D helper registers': whoever loads the helper has read them (ustack/helper.c).
  */
 static void helper_run(struct lexer *lx, struct control *c)
 {
 	if (!lx->in->has_loops)
 		control_error(lx, D_PRAGMA_INVAL, c->span,
 			      "#pragma D helper stands in files of ustack helpers only");
+	else if (args_len(c) == 1 && strcmp(arg(c, 0)->text, "registers") == 0)
+		return;
 	else if (args_len(c) != 2 || !arg(c, 1)->is_str ||
 		 (strcmp(arg(c, 0)->text, "exec") != 0 && strcmp(arg(c, 0)->text, "symbol") != 0))
-		fail_malformed(lx, c, "exec \"PATTERN|PATTERN\", or symbol \"NAME|NAME\"");
+		fail_malformed(lx, c,
+			       "exec \"PATTERN|PATTERN\", symbol \"NAME|NAME\", or registers");
 }
 
 static const struct directive {

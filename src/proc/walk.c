@@ -54,7 +54,7 @@ static u64 row_rule(const struct walk_code *c)
 FRAME_FUNC u64 env_rule(struct frame_env *env, struct frame *f)
 {
 	struct walk_code code;
-	bool is_code = env->space->code(env->space->ctx, f->insn, &code);
+	bool is_code = env->space->code(env->space->ctx, f->insn, WALK_ROWS, &code);
 
 	return frame_rule(env, f, is_code ? row_rule(&code) : RULE_NO_CODE);
 }
@@ -133,13 +133,27 @@ static enum walk_end frame_steer(struct frame_env *env, struct frame *f,
 	f->bp = c->bp;
 	f->insn = f->pc - 1;
 	f->is_first = 0;
+	f->known = 0;
 	if (!f->pc)
 		return WALK_COMPLETE;
 	f->rule = env_rule(env, f);
 	return f->rule == RULE_NO_CODE ? WALK_CUT : WALK_ON;
 }
 
-bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
+/* The step of a walk that restores callee-saved registers. */
+static enum walk_end frame_step_saving(struct frame_env *env, struct frame *f)
+{
+	struct walk_code code;
+	bool is_code = env->space->code(env->space->ctx, f->insn, WALK_SAVED, &code);
+	enum walk_end end;
+
+	frame_keep(f, is_code ? row_rule(&code) : RULE_NO_CODE);
+	end = frame_step(env, f);
+	frame_restore(env, f);
+	return end;
+}
+
+bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS], bool saves,
 		     walk_frame_fn *frame, void *ctx)
 {
 	struct frame_env env = {.space = space};
@@ -163,13 +177,17 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 					   .sp = f.sp,
 					   .bp = f.bp,
 					   .is_exact = is_exact,
-					   .is_bare = is_bare},
+					   .is_bare = is_bare,
+					   .regs = f.regs,
+					   .known = saves || f.is_first ? f.known : 0},
 		      f.is_first, &c);
 		if (c.is_over)
 			return false;
 		if (f.rule == RULE_NO_CODE)
 			return true;
-		end = c.is_steered ? frame_steer(&env, &f, &c) : frame_step(&env, &f);
+		end = c.is_steered ? frame_steer(&env, &f, &c)
+		      : saves	   ? frame_step_saving(&env, &f)
+				   : frame_step(&env, &f);
 		is_exact = frame_is_exact(&f);
 		is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
 	}
@@ -181,6 +199,7 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 /* The rows of a mapped file. Several mappings may share them. */
 struct mapped {
 	uint64_t dev, ino;
+	enum walk_rows which;
 	struct unwind_rows rows;
 };
 
@@ -208,40 +227,50 @@ static bool is_vdso(const struct proc_map *m)
 	return strcmp(m->path, "[vdso]") == 0;
 }
 
-static void vdso_read(const struct walk_proc *p, const struct proc_map *m, struct unwind_rows *ret)
+static void vdso_read(const struct walk_proc *p, const struct proc_map *m, enum walk_rows which,
+		      struct unwind_rows *ret)
 {
 	size_t size = MIN(m->end - m->start, VDSO_MAX);
 	CLEANUP(free) char *image = xmalloc(size);
 
-	if (proc_read((void *)(uintptr_t)p, m->start, image, size))
+	if (!proc_read((void *)(uintptr_t)p, m->start, image, size))
+		return;
+	if (which == WALK_SAVED)
+		unwind_saved_read_memory(image, size, ret);
+	else
 		unwind_rows_read_memory(image, size, ret);
 }
 
 /* Returns the rows of the file that is mapped, reading them when they are asked for first. */
-static const struct unwind_rows *rows_of(struct walk_proc *p, const struct proc_map *m)
+static const struct unwind_rows *rows_of(struct walk_proc *p, const struct proc_map *m,
+					 enum walk_rows which)
 {
 	struct mapped *f;
 
 	for (uint32_t i = 0; i < p->files.len; i++)
-		if (p->files.data[i]->dev == m->dev && p->files.data[i]->ino == m->ino)
+		if (p->files.data[i]->dev == m->dev && p->files.data[i]->ino == m->ino &&
+		    p->files.data[i]->which == which)
 			return &p->files.data[i]->rows;
 	f = xcalloc(1, sizeof(*f));
 	f->dev = m->dev;
 	f->ino = m->ino;
+	f->which = which;
 	if (is_vdso(m)) {
-		vdso_read(p, m, &f->rows);
+		vdso_read(p, m, which, &f->rows);
 	} else {
 		CLEANUP(gate_file)
 		struct gate_file *file = proc_map_open(p->opts->gate, p->pid, m);
 
-		if (file)
+		if (file && which == WALK_SAVED)
+			unwind_saved_read(file, p->opts->limit, NULL, &f->rows);
+		else if (file)
 			unwind_rows_read(file, p->opts->limit, NULL, &f->rows);
 	}
 	vec_push(&p->files, f);
 	return &f->rows;
 }
 
-static bool proc_code(void *ctx, taddr addr, struct walk_code *ret)
+static bool proc_code(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret)
 {
 	struct walk_proc *p = ctx;
 	const struct proc_map *m = proc_maps_find(p->mapped, addr);
@@ -250,7 +279,7 @@ static bool proc_code(void *ctx, taddr addr, struct walk_code *ret)
 		return false;
 	*ret = (struct walk_code){.off = addr - m->start + m->off};
 	if (m->ino || is_vdso(m))
-		ret->rows = rows_of(p, m);
+		ret->rows = rows_of(p, m, which);
 	return true;
 }
 

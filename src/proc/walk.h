@@ -28,12 +28,13 @@ struct walk_code {
 	const struct unwind_rows *rows; /* of its file; NULL: it has none */
 	uint64_t off;			/* of the address in that file */
 };
+enum walk_rows { WALK_ROWS, WALK_SAVED }; /* WALK_SAVED: rows of UNWIND_SAVED */
 
 struct walk_space {
 	/* Reads memory; false if not all of it is there. */
 	bool (*read)(void *ctx, taddr addr, void *dst, size_t size);
 	/* Finds code; false if no executable memory is there. */
-	bool (*code)(void *ctx, taddr addr, struct walk_code *ret);
+	bool (*code)(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret);
 	void *ctx;
 };
 
@@ -46,6 +47,9 @@ struct walk_frame {
 	 */
 	bool is_exact;
 	bool is_bare; /* no unwind table covers pc */
+	/* In stack_walk_each(): the registers of the frame, and bits of those that are known. */
+	const uint64_t *regs;
+	uint64_t known;
 };
 
 #define WALK_NREGS 21
@@ -70,11 +74,14 @@ struct walk_choice {
 	bool is_steered;  /* the next frame is this one, whatever the rules say: */
 	taddr pc, sp, bp; /* pc 0: the walk ends */
 };
-/* Called for each frame; is_first: the registers are this frame's. */
+/* Called for each frame; is_first: it was interrupted. */
 typedef void walk_frame_fn(void *ctx, const struct walk_frame *f, bool is_first,
 			   struct walk_choice *ret);
-/* Walks as stack_walk() does, without a limit, and keeps no frames; true if the stack is cut. */
-bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
+/*
+ * Walks as stack_walk() does, without a limit, and keeps no frames; true if the stack is cut.
+ * saves: frames other than the first have their callee-saved registers, too.
+ */
+bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS], bool saves,
 		     walk_frame_fn *frame, void *ctx);
 
 /*

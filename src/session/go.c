@@ -179,6 +179,11 @@ static const char *const *helper_dirs(struct run *run)
 	return dirs;
 }
 
+static void saves_process(void *ctx, pid_t pid)
+{
+	unwinds_load_saved(((struct run *)ctx)->unwinds, pid);
+}
+
 void run_ustack_opts(struct run *run, struct ustack_opts *ret)
 {
 	*ret = (struct ustack_opts){
@@ -190,6 +195,7 @@ void run_ustack_opts(struct run *run, struct ustack_opts *ret)
 		.files = &run->names->file_opts,
 		.ctx = run,
 		.notice = notice_unwind,
+		.saves = saves_process,
 		.debug = report_is_debugging(run->report) ? debug_helpers : NULL,
 	};
 }

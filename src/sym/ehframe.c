@@ -17,9 +17,8 @@
  *       DW_CFA_def_cfa: rsp+8                                1150  rsp+8   at cfa-16
  *
  * These programs are run here, once a file, and only what a walk needs is kept: the CFA, and rbp,
- * on which the CFAs of callers depend. rbx and r12-r15, which a language's helper may want in outer
- * frames, would take one byte each in a row (their rules are "same" or "at CFA - 8n"). To add them,
- * extend struct unwind_row here and the walker's state in bpf/rt/unwind.c.
+ * on which the CFAs of callers depend. rbx and r12-r15, which the helpers of some languages want in
+ * outer frames, are in rows of their own (unwind_saved_read()).
  *
  * The return address is at CFA - 8 in all code that was called; a rule that says otherwise makes
  * the row UNWIND_NONE.
@@ -162,6 +161,7 @@ struct reader {
 	uint64_t limit;	  /* largest size in bytes of the list of FDEs, and of the rows */
 	uint64_t work;	  /* bytes of instructions that may still be run */
 	uint32_t end_off; /* file offset behind the code of the last FDE */
+	bool is_saved;	  /* rows of UNWIND_SAVED are wanted */
 };
 
 /*
@@ -358,7 +358,8 @@ enum rule { CFI_SAME, CFI_OFFSET, CFI_AT_RBP, CFI_REGISTER, CFI_UNDEFINED, CFI_O
 
 struct saved {
 	enum rule rule;
-	int64_t off; /* CFI_OFFSET: from the CFA; CFI_REGISTER: number of the register */
+	/* CFI_OFFSET: from the CFA; CFI_AT_RBP: from rbp; CFI_REGISTER: number of the register */
+	int64_t off;
 };
 
 struct state {
@@ -366,6 +367,7 @@ struct state {
 	int64_t off;
 	struct bytes expr; /* the CFA when p is not NULL */
 	struct saved rbp, ra;
+	uint32_t regs; /* other callee-saved registers, as the member cfa of UNWIND_SAVED */
 };
 
 struct machine {
@@ -487,8 +489,10 @@ static void row_emit(struct machine *m)
 {
 	struct unwind_row row = state_row(m);
 
-	row.off = (uint32_t)(m->pc + m->off);
 	m->r->out->nodd += row.kind == UNWIND_NONE;
+	if (m->r->is_saved && row.kind != UNWIND_NONE)
+		row = (struct unwind_row){.kind = UNWIND_SAVED, .cfa = (int32_t)m->s.regs};
+	row.off = (uint32_t)(m->pc + m->off);
 	row_add(m->r, row);
 }
 
@@ -506,14 +510,53 @@ static void pc_advance(struct machine *m, uint64_t delta, uint64_t end)
 	m->is_bad |= m->pc == end; /* further instructions would describe no code */
 }
 
+/* How a rule (sym/rule.h) says where a callee-saved register is. */
+static uint32_t saved_bits(enum rule rule, int64_t off)
+{
+	int64_t words = -(off / 8);
+
+	if (rule == CFI_SAME)
+		return 0;
+	if (rule == CFI_OFFSET && off % 8 == 0 && words >= 1 && words <= RULE_SAVED_FAR)
+		return (uint32_t)words;
+	if (rule == CFI_AT_RBP && off % 8 == 0 && words >= 1 &&
+	    words < RULE_SAVED_LOST - RULE_SAVED_FAR)
+		return RULE_SAVED_FAR + (uint32_t)words;
+	return RULE_SAVED_LOST;
+}
+
+/* The bits of a callee-saved register in state.regs; 0: it is none. */
+static uint32_t saved_mask(uint64_t reg, uint32_t *ret_shift)
+{
+	uint32_t i = reg < arch.unwind.nregs ? arch.unwind.saved[reg] : 0;
+
+	*ret_shift = i ? 5 * (i - 1) : 0;
+	return i ? 31u << *ret_shift : 0;
+}
+
 static void rule_set(struct machine *m, uint64_t reg, enum rule rule, int64_t off)
 {
 	struct saved s = {rule, off};
+	uint32_t shift, mask;
 
-	if (reg == arch.unwind.fp)
-		m->s.rbp = s;
-	else if (reg == arch.unwind.ra)
+	if (reg == arch.unwind.fp) {
+		m->s.rbp = rule == CFI_AT_RBP && off ? (struct saved){CFI_ODD, 0} : s;
+		return;
+	}
+	if (reg == arch.unwind.ra) {
 		m->s.ra = s;
+		return;
+	}
+	mask = saved_mask(reg, &shift);
+	if (mask)
+		m->s.regs = (m->s.regs & ~mask) | saved_bits(rule, off) << shift;
+}
+
+static void saved_restore(struct machine *m, uint64_t reg)
+{
+	uint32_t shift, mask = saved_mask(reg, &shift);
+
+	m->s.regs = (m->s.regs & ~mask) | (m->initial.regs & mask);
 }
 
 static void rule_restore(struct machine *m, uint64_t reg)
@@ -522,6 +565,8 @@ static void rule_restore(struct machine *m, uint64_t reg)
 		m->s.rbp = m->initial.rbp;
 	else if (reg == arch.unwind.ra)
 		m->s.ra = m->initial.ra;
+	else
+		saved_restore(m, reg);
 }
 
 static void rule_expr(struct machine *m, struct bytes *b)
@@ -530,8 +575,8 @@ static void rule_expr(struct machine *m, struct bytes *b)
 	struct bytes expr = get_block(b, get_uleb(b));
 	int64_t off;
 
-	if (is_breg(expr, arch.unwind.fp, &off, NULL, 0) && off == 0)
-		rule_set(m, reg, CFI_AT_RBP, 0);
+	if (is_breg(expr, arch.unwind.fp, &off, NULL, 0))
+		rule_set(m, reg, CFI_AT_RBP, off);
 	else
 		rule_set(m, reg, CFI_ODD, 0);
 }
@@ -748,10 +793,11 @@ static void sections_read(struct reader *r, struct gate_elf *g)
 	}
 }
 
-static void read_frames(struct gate_elf *g, const struct unwind_pause *pause,
+static void read_frames(struct gate_elf *g, bool is_saved, const struct unwind_pause *pause,
 			struct unwind_rows *out)
 {
 	struct reader r = {.pause = pause,
+			   .is_saved = is_saved,
 			   .cie = {.off = UINT64_MAX},
 			   .out = out,
 			   .limit = g->limit};
@@ -776,11 +822,12 @@ static bool is_our_kind(Elf *elf)
 }
 
 /* Reads the rows of an ELF file and closes g. */
-static void read_elf(struct gate_elf *g, const struct unwind_pause *pause, struct unwind_rows *out)
+static void read_elf(struct gate_elf *g, bool is_saved, const struct unwind_pause *pause,
+		     struct unwind_rows *out)
 {
 	*out = (struct unwind_rows){0};
 	if (is_our_kind(g->elf))
-		read_frames(g, pause, out);
+		read_frames(g, is_saved, pause, out);
 	out->is_cut |= g->is_cut;
 	gate_elf_close(g);
 }
@@ -791,17 +838,36 @@ void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwin
 	struct gate_elf g;
 
 	gate_elf_open(file, limit, &g);
-	read_elf(&g, pause, ret);
+	read_elf(&g, false, pause, ret);
 }
 
-void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret)
+void unwind_saved_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+		       struct unwind_rows *ret)
+{
+	struct gate_elf g;
+
+	gate_elf_open(file, limit, &g);
+	read_elf(&g, true, pause, ret);
+}
+
+static void read_memory(const void *image, size_t size, bool is_saved, struct unwind_rows *ret)
 {
 	CLEANUP(free) char *copy = xmalloc(size); /* libelf writes to the image */
 	struct gate_elf g;
 
 	memcpy(copy, image, size);
 	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
-	read_elf(&g, NULL, ret);
+	read_elf(&g, is_saved, NULL, ret);
+}
+
+void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret)
+{
+	read_memory(image, size, false, ret);
+}
+
+void unwind_saved_read_memory(const void *image, size_t size, struct unwind_rows *ret)
+{
+	read_memory(image, size, true, ret);
 }
 
 void unwind_rows_deinit(struct unwind_rows *r)

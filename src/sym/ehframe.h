@@ -25,7 +25,7 @@ struct unwind_row {
 	uint8_t kind; /* enum unwind_cfa */
 	uint8_t reg;  /* DWARF number, of UNWIND_REG and UNWIND_IN_REG */
 	int16_t rbp;
-	int32_t cfa;
+	int32_t cfa; /* of UNWIND_SAVED: the five registers, as in a rule, without the kind */
 };
 
 struct gate_file;
@@ -53,6 +53,13 @@ void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwin
 		      struct unwind_rows *ret);
 /* The same for a file in memory: the vDSO. */
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
+/*
+ * The same two functions for rows of the kind UNWIND_SAVED: where the callee-saved registers of the
+ * caller are. Few walks need them, so they are rows of their own. UNWIND_NONE: not known.
+ */
+void unwind_saved_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+		       struct unwind_rows *ret);
+void unwind_saved_read_memory(const void *image, size_t size, struct unwind_rows *ret);
 void unwind_rows_deinit(struct unwind_rows *r);
 /* Returns the row that holds at the file offset off; NULL if off is before the first row. */
 const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off);

@@ -33,10 +33,28 @@
 /* ---- frames --------------------------------------------------------------------------------- */
 
 /* Words of struct pt_regs. */
-enum { FRAME_BP = 4, FRAME_IP = 16, FRAME_CS = 17, FRAME_SP = 19, FRAME_NREGS = 21 };
-#define FRAME_CS_64 0x33 /* __USER_CS: the task executes 64-bit code */
+enum {
+	FRAME_BP = 4,
+	FRAME_BX = 5,
+	FRAME_IP = 16,
+	FRAME_CS = 17,
+	FRAME_SP = 19,
+	FRAME_NREGS = 21,
+};
+/* The word of a callee-saved register; i counts as in sym/rule.h. */
+#define FRAME_SAVED_WORD(i) ((i) + ((i) >> 2))
+#define FRAME_SAVED_WORDS   0x2full /* bits: these words */
+#define FRAME_OWN_WORDS	    (1ull << FRAME_BP | 1ull << FRAME_SP | 1ull << FRAME_IP)
+#define FRAME_ALL_WORDS	    ((1ull << FRAME_NREGS) - 1)
+#define FRAME_CS_64	    0x33 /* __USER_CS: the task executes 64-bit code */
 /* Byte offsets of rbp, rsp and rip in ucontext_t. */
-enum { UCONTEXT_BP = 120, UCONTEXT_SP = 160, UCONTEXT_IP = 168 };
+enum {
+	UCONTEXT_R12 = 72,
+	UCONTEXT_BP = 120,
+	UCONTEXT_BX = 128,
+	UCONTEXT_SP = 160,
+	UCONTEXT_IP = 168
+};
 
 enum walk_end {
 	WALK_ON,       /* the frame is known */
@@ -57,6 +75,11 @@ struct frame {
 	u64 is_doubtful; /* some frame may be missing: rules were guessed */
 	u64 pair[2];	 /* what was read last */
 	u64 regs[FRAME_NREGS];
+	/*
+	 * In walks that restore registers (frame_restore()): bits of the words of regs that are
+	 * this frame's, and what the step that follows has to know of this frame.
+	 */
+	u64 known, saved, left_kind, left_sp, left_bp;
 };
 
 #define FRAME_FUNC static inline __attribute__((always_inline, unused))
@@ -215,6 +238,77 @@ FRAME_FUNC u64 frame_is_exact(const struct frame *f)
 	return f->insn == f->pc || RULE_KIND(f->rule) == UNWIND_SIGNAL;
 }
 
+/* ---- callee-saved registers ------------------------------------------------------------------
+ *
+ * Ustack helpers of runtimes that keep their state in a callee-saved register want the registers
+ * of outer frames. A walk for such a helper calls frame_keep() before each step, with the rule of
+ * kind UNWIND_SAVED at f->insn, and frame_restore() behind the step: then f->regs has the
+ * callee-saved registers of the caller, rsp and rip. f->known says which ones are known: code
+ * without rows leads to a caller whose callee-saved registers are not.
+ */
+FRAME_FUNC void frame_keep(struct frame *f, u64 saved)
+{
+	f->saved = saved;
+	f->left_kind = RULE_KIND(f->rule);
+	f->left_sp = f->sp;
+	f->left_bp = f->bp;
+}
+
+/* Restores the registers that a signal has interrupted. */
+FRAME_FUNC void frame_restore_signal(struct frame_env *env, struct frame *f)
+{
+	u64 uc = f->left_sp;
+
+	f->known = FRAME_OWN_WORDS;
+	if (!env_read(env, f->pair, uc + UCONTEXT_R12, 16))
+		return;
+	f->regs[3] = f->pair[0];
+	f->regs[2] = f->pair[1];
+	if (!env_read(env, f->pair, uc + UCONTEXT_R12 + 16, 16))
+		return;
+	f->regs[1] = f->pair[0];
+	f->regs[0] = f->pair[1];
+	if (env_read(env, &f->regs[FRAME_BX], uc + UCONTEXT_BX, 8))
+		f->known |= FRAME_SAVED_WORDS;
+}
+
+/* Restores register i of the rule; the step has left the CFA in f->sp. */
+FRAME_FUNC void frame_restore_saved(struct frame_env *env, struct frame *f, u32 i)
+{
+	u64 n = RULE_SAVED(f->saved, i), word = FRAME_SAVED_WORD(i);
+	u64 at = n > RULE_SAVED_FAR ? f->left_bp - 8 * (n - RULE_SAVED_FAR) : f->sp - 8 * n;
+
+	if (!n)
+		return;
+	f->known &= ~(1ull << word);
+	if (n == RULE_SAVED_LOST || !env_read_pair(env, f, at))
+		return;
+	f->regs[word] = f->pair[0];
+	f->known |= 1ull << word;
+}
+
+FRAME_FUNC void frame_restore(struct frame_env *env, struct frame *f)
+{
+	f->regs[FRAME_BP] = f->bp;
+	f->regs[FRAME_SP] = f->sp;
+	f->regs[FRAME_IP] = f->pc;
+	f->known = (f->known & FRAME_SAVED_WORDS) | FRAME_OWN_WORDS;
+	if (f->left_kind == UNWIND_SIGNAL) {
+		frame_restore_signal(env, f);
+		return;
+	}
+	if (f->left_kind >= RULE_PENDING || RULE_KIND(f->saved) != UNWIND_SAVED) {
+		f->known = FRAME_OWN_WORDS;
+		return;
+	}
+	/* Linux 6.1 refuses the loop that clang makes of these five calls. */
+	frame_restore_saved(env, f, 0);
+	frame_restore_saved(env, f, 1);
+	frame_restore_saved(env, f, 2);
+	frame_restore_saved(env, f, 3);
+	frame_restore_saved(env, f, 4);
+}
+
 /* Makes f the frame whose registers are f->regs; its rule is not known then. */
 FRAME_FUNC void frame_begin(struct frame *f)
 {
@@ -223,6 +317,7 @@ FRAME_FUNC void frame_begin(struct frame *f)
 	f->bp = f->regs[FRAME_BP];
 	f->is_first = 1;
 	f->is_doubtful = 0;
+	f->known = FRAME_ALL_WORDS;
 }
 
 /* ---- the first frame of code without rows --------------------------------------------------- */

@@ -18,6 +18,8 @@ uint32_t unwind_row_rule(const struct unwind_row *row)
 		return UNWIND_PLT | (uint32_t)row->cfa << 12;
 	if (row->kind == UNWIND_SIGNAL || row->kind == UNWIND_END || row->kind == UNWIND_NONE)
 		return row->kind;
+	if (row->kind == UNWIND_SAVED)
+		return UNWIND_SAVED | (uint32_t)row->cfa << 4;
 	if (row->cfa % 8 || (row->rbp > 0 && (row->rbp % 8 || rbp >= RULE_AT_RBP)))
 		return UNWIND_NONE;
 	if (row->kind != UNWIND_REG && row->kind != UNWIND_IN_REG)

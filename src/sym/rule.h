@@ -24,6 +24,7 @@ enum unwind_cfa {
 	 * frame has: vfork() of the C library on x86-64, leaf functions elsewhere
 	 */
 	UNWIND_IN_REG,
+	UNWIND_SAVED, /* no rule of a frame: where the callee-saved registers are (below) */
 	UNWIND_NKINDS,
 	/* These are no kinds of rows: an address has them when the rows of its file are missing. */
 	RULE_PENDING = 13, /* the rows are not there yet: as RULE_NO_TABLE, but doubtful */
@@ -44,3 +45,16 @@ enum unwind_cfa {
 #define RULE_AT_RBP	   255u
 #define RULE_REG(rule)	   ((rule) >> 12 & 31)
 #define RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
+
+/*
+ * Where the callee-saved registers of the caller are, other than rbp: r15, r14, r13, r12 and rbx
+ * have 5 bits each, behind the kind UNWIND_SAVED:
+ *     0           unchanged
+ *     1 to 24     saved at CFA - 8n
+ *     25 to 30    saved at rbp - 8(n - 24), where rbp is the frame's own, before it is left
+ *     31          not known
+ */
+#define RULE_NSAVED	    5
+#define RULE_SAVED(rule, i) ((rule) >> (4 + 5 * (i)) & 31)
+#define RULE_SAVED_FAR	    24
+#define RULE_SAVED_LOST	    31

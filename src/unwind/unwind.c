@@ -55,6 +55,7 @@ struct unwinds {
 	struct hashmap *seen; /* "dev inode generation" of mapped files that could be opened */
 	uint64_t elfsize;     /* bytes of a section or table of a file, at most */
 	uint32_t ncut_told;   /* files of which some rows are missing */
+	bool has_vdso_saved;  /* vdso_saved_load() has run */
 	bool is_target;	      /* a target has mapped the files that are being loaded */
 	uint64_t epoch_at;
 	uint64_t between_at;
@@ -99,6 +100,7 @@ static uint64_t kernel_dev(dev_t dev)
 
 static uint64_t user_dev(uint64_t dev)
 {
+	dev &= ~RT_UFILE_SAVED;
 	return makedev(dev >> 20, dev & 0xfffff);
 }
 
@@ -114,20 +116,25 @@ static struct rt_ufile_key key_of(const struct gate_file *f)
 
 /*
  * Returns the file, and reads its rows if it is not known yet. Returns NULL when the file could not
- * be read to its end, or when no walk has requested it and there is no room.
+ * be read to its end, or when no walk has requested it and there is no room. saved: RT_UFILE_SAVED,
+ * or 0.
  */
 static struct wfile *file_load(struct unwinds *u, struct gate_file *file, const char *path,
-			       bool is_asked)
+			       uint64_t saved, bool is_asked)
 {
 	struct rt_ufile_key key = key_of(file);
 	struct unwind_rows rows;
 	struct wfile *f;
 
+	key.dev |= saved;
 	f = utrees_find(&u->trees, &key);
 	if (f)
 		return f;
 	f = utrees_begin(&u->trees, &key);
-	unwind_rows_read(file, u->elfsize, &u->pause, &rows);
+	if (saved)
+		unwind_saved_read(file, u->elfsize, &u->pause, &rows);
+	else
+		unwind_rows_read(file, u->elfsize, &u->pause, &rows);
 	if (gate_file_is_stuck(file)) {
 		utrees_abandon(&u->trees, f); /* rows are missing: a later attempt may get all */
 		unwind_rows_deinit(&rows);
@@ -152,6 +159,26 @@ static void vdso_load(struct unwinds *u)
 	if (!image)
 		return;
 	unwind_rows_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE), &rows);
+	utrees_add_fixed(&u->trees, &key, &rows, "[vdso]");
+	unwind_rows_deinit(&rows);
+}
+
+static bool is_vdso_saved(const struct rt_ufile_key *key)
+{
+	return key->ino == RT_UFILE_VDSO && key->dev == RT_UFILE_SAVED && !key->size && !key->mtime;
+}
+
+/* The vDSO's rows of callee-saved registers, once. */
+static void vdso_saved_load(struct unwinds *u)
+{
+	static const struct rt_ufile_key key = {.ino = RT_UFILE_VDSO, .dev = RT_UFILE_SAVED};
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	struct unwind_rows rows;
+
+	if (!image || u->has_vdso_saved)
+		return;
+	u->has_vdso_saved = true;
+	unwind_saved_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE), &rows);
 	utrees_add_fixed(&u->trees, &key, &rows, "[vdso]");
 	unwind_rows_deinit(&rows);
 }
@@ -198,34 +225,46 @@ static void wanted_load(struct unwinds *u, const struct wanted *m)
 	CLEANUP(gate_file) struct gate_file *f = mapping_open(u->gate, m);
 
 	if (f)
-		(void)file_load(u, f, m->path, false);
+		(void)file_load(u, f, m->path, 0, false);
 }
 
-/* Queues the file of a line of /proc/PID/maps: "START-END PERMS OFFSET DEV INODE      PATH". */
-static void line_note(struct unwinds *u, pid_t pid, bool is_running, const char *line)
+/*
+ * Parses a line of /proc/PID/maps, "START-END PERMS OFFSET DEV INODE      PATH", whose newline is
+ * removed; false unless it is code of a file.
+ */
+static bool line_parse(char *line, struct wanted *ret)
 {
-	char perms[8], key[64];
 	unsigned int dev_major, dev_minor;
-	taddr start, end;
-	struct wanted *m;
 	unsigned long inode;
-	int at = 0, len;
+	char perms[8];
+	int at = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %lu %n", &start, &end, perms,
-		   &dev_major, &dev_minor, &inode, &at) < 6 ||
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %lu %n", &ret->start, &ret->end,
+		   perms, &dev_major, &dev_minor, &inode, &at) < 6 ||
 	    !at || perms[2] != 'x' || line[at] != '/')
+		return false;
+	ret->ino = inode;
+	ret->dev = makedev(dev_major, dev_minor);
+	ret->path = line + at;
+	return true;
+}
+
+/* Queues the file of a line of /proc/PID/maps. */
+static void line_note(struct unwinds *u, pid_t pid, bool is_running, char *line)
+{
+	struct wanted at = {.pid = pid}, *m;
+	char key[64];
+	int len;
+
+	if (!line_parse(line, &at))
 		return;
-	len = snprintf(key, sizeof(key), "%x:%x %lu", dev_major, dev_minor, inode);
+	len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64, at.dev, at.ino);
 	m = hashmap_find(u->noted, key, (size_t)len);
 	if (!m) {
 		m = xcalloc(1, sizeof(*m));
-		*m = (struct wanted){.pid = pid,
-				     .start = start,
-				     .end = end,
-				     .ino = inode,
-				     .dev = makedev(dev_major, dev_minor)};
-		m->path = xstrdup(line + at);
-		m->path[strcspn(m->path, "\n")] = '\0';
+		*m = at;
+		m->path = xstrdup(at.path);
 		hashmap_set(u->noted, key, (size_t)len, m);
 		vec_push(&u->queue, m);
 	}
@@ -317,6 +356,30 @@ static void queue_next(struct unwinds *u)
 	u->noted = hashmap_create();
 }
 
+void unwinds_load_saved(struct unwinds *u, pid_t pid)
+{
+	CLEANUP(file) FILE *maps = NULL;
+	CLEANUP(free) char *line = NULL;
+	struct wanted m = {.pid = pid};
+	size_t cap = 0;
+	char path[64];
+
+	if (!u)
+		return;
+	vdso_saved_load(u);
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps && getline(&line, &cap, maps) > 0) {
+		CLEANUP(gate_file) struct gate_file *f = NULL;
+
+		if (!line_parse(line, &m))
+			continue;
+		f = mapping_open(u->gate, &m);
+		if (f)
+			(void)file_load(u, f, m.path, RT_UFILE_SAVED, false);
+	}
+}
+
 void unwinds_load_process(struct unwinds *u, pid_t pid)
 {
 	process_note(u, pid, true);
@@ -370,7 +433,7 @@ static void fresh_next(struct unwinds *u)
 
 	u->fresh.len--;
 	memmove(u->fresh.data, u->fresh.data + 1, u->fresh.len * sizeof(f));
-	(void)file_load(u, f.file, f.path, false);
+	(void)file_load(u, f.file, f.path, 0, false);
 	gate_file_close(f.file);
 	free(f.path);
 }
@@ -405,13 +468,18 @@ static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
  */
 static void request_serve(struct unwinds *u, const struct rt_ureq *req)
 {
-	CLEANUP(gate_file) struct gate_file *file = request_open(u->gate, req);
+	CLEANUP(gate_file)
+	struct gate_file *file = is_vdso_saved(&req->key) ? NULL : request_open(u->gate, req);
 	bool is_denied = !file && (errno == EACCES || errno == EPERM);
 	struct wfile *f;
 
+	if (is_vdso_saved(&req->key)) {
+		vdso_saved_load(u);
+		return;
+	}
 	if (is_denied)
 		u->hooks.denied(u->hooks.ctx, req->pid);
-	f = file ? file_load(u, file, "a mapped file", true) : NULL;
+	f = file ? file_load(u, file, "a mapped file", req->key.dev & RT_UFILE_SAVED, true) : NULL;
 	if (!f)
 		utrees_failed(&u->trees, &req->key);
 	else if (f->is_loading)

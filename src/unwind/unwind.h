@@ -44,6 +44,11 @@ int unwinds_fd(const struct unwinds *u);
 
 /* Loads the tables of all files that the process has mapped, before it returns. */
 void unwinds_load_process(struct unwinds *u, pid_t pid);
+/*
+ * Loads where callee-saved registers are saved (UNWIND_SAVED) for all files that the process has
+ * mapped: a ustack helper of that process wants them. u may be NULL.
+ */
+void unwinds_load_saved(struct unwinds *u, pid_t pid);
 /* Queues the files that all processes have mapped, for unwinds_work(). */
 void unwinds_scan(struct unwinds *u);
 /*

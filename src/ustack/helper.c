@@ -55,6 +55,21 @@ static char *pragma_find(const char *text, const char *words)
 	return NULL;
 }
 
+/* Whether the text has this line. */
+static bool line_find(const char *text, const char *words)
+{
+	size_t n = strlen(words);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, words, n) == 0 && (line[n] == '\n' || !line[n]))
+			return true;
+		if (!*line)
+			break;
+	}
+	return false;
+}
+
 struct err *helper_open(const char *path, struct helper **ret)
 {
 	struct strbuf text = {0};
@@ -67,6 +82,7 @@ struct err *helper_open(const char *path, struct helper **ret)
 		h->text = xstrdup(strbuf_text(&text));
 		h->patterns = pragma_find(h->text, "#pragma D helper exec");
 		h->symbols = pragma_find(h->text, "#pragma D helper symbol");
+		h->saves = line_find(h->text, "#pragma D helper registers");
 		if (h->symbols && !h->patterns)
 			h->patterns = xstrdup(""); /* files of no name */
 		*ret = h;

@@ -63,7 +63,8 @@ struct dif_machine *process_machine(struct process *p);
 /* What clauses can know of a frame of a walk. */
 struct process_frame {
 	uint64_t args[6];     /* arg0 to arg5 */
-	const uint64_t *regs; /* words of struct pt_regs; NULL: the frame was not interrupted */
+	const uint64_t *regs; /* words of struct pt_regs */
+	uint64_t known;	      /* bits: the words that are this frame's */
 	pid_t tid, ppid;
 	uint32_t uid, gid;
 	const char *execname, *execargs;

@@ -13,7 +13,7 @@ static enum dif_fault ureg_read(const struct process *p, uint64_t index, uint64_
 {
 	uint32_t word = index < 36 ? arch.uregs[index / 12] >> (5 * (index % 12)) & 31 : 31;
 
-	if (word == 31 || !p->frame || !p->frame->regs)
+	if (word == 31 || !p->frame || !(p->frame->known >> word & 1))
 		return DIF_FAULT_ILLOP;
 	*ret = p->frame->regs[word];
 	return DIF_FAULT_NONE;

@@ -173,14 +173,15 @@ static void clauses_run(struct walk *w, enum helper_probe probe)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static void args_set(struct walk *w, const struct walk_frame *f, bool is_first)
+static void args_set(struct walk *w, const struct walk_frame *f)
 {
 	w->frame.args[0] = f->pc;
 	w->frame.args[1] = f->bp;
 	w->frame.args[2] = f->sp;
 	w->frame.args[3] = w->nframes ? w->nframes - 1 : 0;
 	w->frame.args[5] = f->is_bare;
-	w->frame.regs = is_first ? w->r->regs : NULL;
+	w->frame.regs = f->regs;
+	w->frame.known = f->known;
 }
 
 static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struct walk_choice *ret)
@@ -188,7 +189,7 @@ static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struc
 	struct walk *w = ctx;
 
 	if (is_first) {
-		args_set(w, f, true);
+		args_set(w, f);
 		clauses_run(w, HELPER_UTHREAD);
 	}
 	if (w->nframes >= w->r->max_frames) {
@@ -198,7 +199,7 @@ static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struc
 	if (w->r->frame)
 		w->r->frame(w->r->ctx, w->nframes, f);
 	frame_note(w, REPLAY_NATIVE, f, NULL);
-	args_set(w, f, is_first);
+	args_set(w, f);
 	w->choice = ret;
 	clauses_run(w, HELPER_USTACK);
 	w->choice = NULL;
@@ -236,14 +237,17 @@ static struct err *parts_open(struct walk *w)
 struct err *replay_run(struct replay *r)
 {
 	struct walk w = {.r = r, .frame = r->thread, .text_left = r->strsize, .left = ACTIONS_MAX};
+	bool saves = false;
 	struct err *e;
 
 	r->walk = &w;
 	w.hooks = (struct process_hooks){&w, on_begin, on_read, on_value, on_done};
 	w.parts = xcalloc(r->nhelpers + 1, sizeof(*w.parts));
 	e = parts_open(&w);
+	for (uint32_t i = 0; i < r->nhelpers; i++)
+		saves |= r->helpers[i]->saves && w.parts[i].is_attached;
 	if (!e)
-		r->is_cut = stack_walk_each(&r->space, r->regs, on_frame, &w);
+		r->is_cut = stack_walk_each(&r->space, r->regs, saves, on_frame, &w);
 	for (uint32_t i = 0; i < r->nhelpers; i++)
 		process_close(w.parts[i].proc);
 	strbuf_deinit(&w.text);

@@ -31,6 +31,7 @@
 struct program {
 	uint64_t set; /* bits: numbers of helpers */
 	uint32_t base;
+	bool saves;	   /* one of the helpers wants callee-saved registers */
 	struct hcode code; /* without its words */
 	struct helper_code compiled;
 };
@@ -210,10 +211,13 @@ static struct err *program_make(struct ustacks *u, uint64_t set, struct program 
 			return NULL;
 		}
 	}
-	for (uint32_t i = 0; i < u->helpers.len; i++)
-		if (set >> i & 1)
-			list[n++] = u->helpers.data[i];
 	p = xcalloc(1, sizeof(*p));
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		if (!(set >> i & 1))
+			continue;
+		list[n++] = u->helpers.data[i];
+		p->saves |= u->helpers.data[i]->saves;
+	}
 	p->set = set;
 	p->base = u->top;
 	e = hcode_make(list, n, p->base, &p->code);
@@ -278,7 +282,8 @@ static void program_fill(const struct program *p, struct rt_hproc *hp)
 	hp->entry = (uint16_t)p->base;
 	hp->frames = (uint16_t)(p->base + p->code.frames);
 	if (p->compiled.index < RT_HELPER_PROGRAMS)
-		hp->program = p->compiled.index + 1;
+		hp->program = (uint16_t)(p->compiled.index + 1);
+	hp->saves = p->saves;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -453,6 +458,8 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	hp = xcalloc(1, sizeof(*hp));
 	program_fill(p, hp);
 	e = values_fill(u, proc, p, hp);
+	if (!e && p->saves && u->opts.saves)
+		u->opts.saves(u->opts.ctx, pid);
 	if (!e)
 		e = map_put(u, key, hp);
 	free(hp);

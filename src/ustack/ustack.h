@@ -39,6 +39,8 @@ struct ustack_opts {
 	const struct file_opts *files;
 	void *ctx;
 	void (*notice)(void *ctx, const char *msg);
+	/* Walks of the process are going to restore callee-saved registers. */
+	void (*saves)(void *ctx, pid_t pid);
 	void (*debug)(void *ctx, const char *msg); /* option debug; NULL: it is not set */
 };
 

@@ -46,7 +46,7 @@ static bool arena_read(void *ctx, taddr addr, void *dst, size_t size)
 }
 
 /* All of the arena is executable, and has no unwind information. */
-static bool arena_code(void *ctx, taddr addr, struct walk_code *ret)
+static bool arena_code(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret)
 {
 	(void)ctx;
 	*ret = (struct walk_code){0};

@@ -305,6 +305,8 @@ struct rt_ufile_key {
 	u64 dev;	      /* as in the kernel: major << 20 | minor */
 };
 #define RT_UFILE_VDSO 1 /* the vDSO has this ino, and 0 in the other members of the key */
+/* Bit of dev: the tree of the file's rows of UNWIND_SAVED, for helpers that want registers. */
+#define RT_UFILE_SAVED (1ull << 63)
 
 struct rt_ufile {
 	u32 tree;
@@ -408,7 +410,7 @@ struct rt_cfg {
 	struct rt_pidns pidns;
 };
 #define RT_WORK_SIZE  256
-#define RT_WALK_SIZE  1856
+#define RT_WALK_SIZE  1920
 #define RT_BLOCK_WORK 64
 #define RT_TEXT_PAD   64
 

@@ -62,14 +62,15 @@ RT_FUNC(rt_ustack, 2, 0)
  * program (bpf/helper_code.h); 1: they have none.
  */
 RT_FUNC(rt_walk_begin, 3, 0)
-RT_FUNC(rt_walk_first, 0, 0) /* adds the first frame: 0 if no frame is wanted any more */
-RT_FUNC(rt_walk_next, 0, 0)  /* 0: there is no further frame */
-RT_FUNC(rt_walk_name, 1, 1)  /* string: the frame's name */
-RT_FUNC(rt_walk_add, 1, 0)   /* word: adds a frame of the language; 0: no more is wanted */
-RT_FUNC(rt_walk_text, 0, 1)  /* the word of such a frame with the machine's text, or 0 */
-RT_FUNC(rt_walk_again, 0, 0) /* adds the words in rt_hwork.again */
-RT_FUNC(rt_walk_end, 0, 0)   /* bytes written */
-RT_FUNC(rt_helper_run, 0, 0) /* the helper machine: walks the stack */
+RT_FUNC(rt_walk_first, 0, 0)   /* adds the first frame: 0 if no frame is wanted any more */
+RT_FUNC(rt_walk_next, 0, 0)    /* 0: there is no further frame */
+RT_FUNC(rt_walk_restore, 0, 0) /* behind a step: the callee-saved registers of the new frame */
+RT_FUNC(rt_walk_name, 1, 1)    /* string: the frame's name */
+RT_FUNC(rt_walk_add, 1, 0)     /* word: adds a frame of the language; 0: no more is wanted */
+RT_FUNC(rt_walk_text, 0, 1)    /* the word of such a frame with the machine's text, or 0 */
+RT_FUNC(rt_walk_again, 0, 0)   /* adds the words in rt_hwork.again */
+RT_FUNC(rt_walk_end, 0, 0)     /* bytes written */
+RT_FUNC(rt_helper_run, 0, 0)   /* the helper machine: walks the stack */
 /* steps of compiled helpers */
 RT_FUNC(rt_helper_load, 2, 1) /* address, operand c of HOP_LOAD: the word */
 RT_FUNC(rt_helper_rare, 2, 1) /* instruction, its operand b: the result */

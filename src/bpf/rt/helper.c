@@ -209,7 +209,8 @@ INLINE u64 user_register(struct rt_mach *m, u32 word)
 {
 	struct unwind_work *w = work_of(m);
 
-	if (!w || !w->f.is_first || word >= FRAME_NREGS)
+	if (!w || word >= FRAME_NREGS || !(w->f.is_first || w->saves) ||
+	    !(w->f.known >> (word & 31) & 1))
 		return fault(m, FAULT_ILLOP, word);
 	return w->f.regs[word];
 }
@@ -282,12 +283,14 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 /* The fault of the instruction ends the clauses of the frame. */
 INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 {
+	struct unwind_work *w = work_of(m);
 	u32 cpu = m->cpu;
 
 	val_control.helper_fault = h->pc;
 	val_control.helper_addr = m->fault.value;
 	m->fault.kind = 0;
-	if (cpu < cfg.ncpus)
+	/* Registers were not known because a table is still being read: that is no error. */
+	if (cpu < cfg.ncpus && w && !w->is_late)
 		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
 	h->result = h->text_len = h->memo = h->known = 0;
 	h->pc = h->on_fault;

@@ -44,7 +44,7 @@
 	X(STORE)  /* at address a: b; c: its size */                                              \
 	X(PUTS)	  /* register imm, a clause-local variable = the string b */                      \
 	X(SAVE)	  /* keeps global variable imm for later walks */                                 \
-	X(UREG)	  /* a = word imm of the interrupted frame's struct pt_regs */                    \
+	X(UREG)	  /* a = word imm of the frame's struct pt_regs, if it is known */                \
 	X(VAR)	  /* a = built-in variable imm; b: what execargs needs to know of the kernel */    \
 	X(SCMP)	  /* a = how the strings b and c compare */                                       \
 	X(LOOP)	  /* counter c = imm */                                                           \
@@ -101,7 +101,8 @@ enum helper_reg {
 struct rt_hproc {
 	u16 entry;   /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
 	u16 frames;  /* the word of HOP_FRAMES */
-	u32 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
+	u16 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
+	u16 saves;   /* walks restore callee-saved registers (sym/frame.h) */
 	u64 globals[RT_HELPER_GLOBALS];
 };
 

@@ -199,13 +199,14 @@ INLINE u64 file_key(struct unwind_work *w, u64 vma)
 	key->ino = key->size = key->mtime = key->dev = 0;
 	if (!file) {
 		key->ino = RT_UFILE_VDSO;
+		key->dev = w->is_saved;
 		return read_word(w->mm + K.mm_vdso) == w->map_start;
 	}
 	inode = read_word(file + K.file_inode);
 	key->ino = read_word(inode + K.inode_ino);
 	key->size = read_word(inode + K.inode_size);
 	key->mtime = read_word(inode + K.inode_mtime);
-	key->dev = read_half(read_word(inode + K.inode_sb) + K.sb_dev);
+	key->dev = read_half(read_word(inode + K.inode_sb) + K.sb_dev) | w->is_saved;
 	return inode != 0;
 }
 
@@ -261,7 +262,7 @@ INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 	f->used = val_control.epoch;
 	if (f->nlevels == 0)
 		return;
-	if (w->req.key.ino == RT_UFILE_VDSO && !w->req.key.dev)
+	if (w->req.key.ino == RT_UFILE_VDSO && w->req.key.dev == w->is_saved)
 		w->map_off = 0;
 	w->map_rule = 0;
 	w->tree = f->tree;
@@ -321,6 +322,8 @@ u64 rt_unwind_rule(struct rt_mach *m)
 
 	if (!w)
 		return RULE_NO_CODE;
+	if (w->is_saved)
+		w->map_start = w->map_end = 0;
 	if (w->f.insn < w->map_start || w->f.insn >= w->map_end)
 		mapping_load(m, w);
 	rule = w->map_rule;
@@ -328,13 +331,17 @@ u64 rt_unwind_rule(struct rt_mach *m)
 		off = w->f.insn - w->map_start + w->map_off;
 		rule = off >> 32 ? RULE_NO_TABLE : tree_rule(w, off);
 	}
+	if (w->is_saved) {
+		w->map_start = w->map_end = 0; /* the mapping has the other tree */
+		return rule;
+	}
 	return frame_rule(NULL, &w->f, rule);
 }
 
 /* Returns the rule at f->insn, from the cache if it is there. */
-INLINE u64 env_rule(struct frame_env *env, struct frame *f)
+INLINE u64 rule_cached(struct frame_env *env, struct frame *f, u64 tag)
 {
-	u64 key = (f->insn ^ frame_work(f)->tag) * 0x9e3779b97f4a7c15ull, rule;
+	u64 key = (f->insn ^ tag) * 0x9e3779b97f4a7c15ull, rule;
 	struct rt_urule *e;
 	u32 slot;
 
@@ -352,6 +359,11 @@ INLINE u64 env_rule(struct frame_env *env, struct frame *f)
 		e->check = key ^ rule;
 	}
 	return rule;
+}
+
+INLINE u64 env_rule(struct frame_env *env, struct frame *f)
+{
+	return rule_cached(env, f, frame_work(f)->tag);
 }
 
 /* ---- user memory -------------------------------------------------------------------------- */
@@ -516,6 +528,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = w->f.regs[FRAME_CS] != FRAME_CS_64;
+	w->saves = w->is_saved = w->is_late = 0;
 	return w;
 }
 
@@ -641,6 +654,7 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 	h->fuel = RT_HELPER_FUEL(w->max);
 	h->regs[0] = 0;
 	h->regs[HREG_ARGS + RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
+	w->saves = p->saves && !w->is_32 ? RT_UFILE_SAVED : 0;
 	/* A read that fails zeroes its destination: Linux kernel/trace/bpf_trace.c. */
 	bpf_probe_read_kernel(&h->regs[HREG_LOCALS], 8 * RT_HELPER_LOCALS, 0);
 	bpf_probe_read_kernel(h->strings, sizeof(h->strings), 0);
@@ -697,11 +711,36 @@ INLINE void walk_steer(struct frame_env *env, struct unwind_work *w, struct rt_h
 	f->bp = h->next[2];
 	f->insn = f->pc - 1;
 	f->is_first = 0;
+	f->known = 0;
 	w->end = WALK_COMPLETE;
 	if (!f->pc)
 		return;
 	f->rule = env_rule(env, f);
 	w->end = f->rule == RULE_NO_CODE ? WALK_CUT : frame_add(env, f, f->pc);
+}
+
+/* Learns before a step where this frame has saved the registers of its caller. */
+INLINE void walk_keep(struct frame_env *env, struct unwind_work *w)
+{
+	u64 saved;
+
+	w->is_saved = w->saves;
+	saved = rule_cached(env, &w->f, ~w->tag);
+	w->is_saved = 0;
+	w->is_late |= RULE_KIND(saved) == RULE_PENDING;
+	frame_keep(&w->f, saved);
+}
+
+u64 rt_walk_restore(struct rt_mach *m)
+{
+	struct frame_env env;
+	struct unwind_work *w;
+
+	if (!env_fill(&env, m))
+		return 0;
+	w = WALK(env.scratch);
+	frame_restore(&env, &w->f);
+	return 0;
 }
 
 u64 rt_walk_next(struct rt_mach *m)
@@ -722,8 +761,13 @@ u64 rt_walk_next(struct rt_mach *m)
 		walk_steer(&env, w, h);
 	else if (w->end == WALK_ON && w->is_32)
 		(void)walk32_go(&env, w);
-	else if (w->end == WALK_ON)
+	else if (w->end == WALK_ON) {
+		if (w->saves)
+			walk_keep(&env, w);
 		(void)walk_go(&env, w);
+		if (w->saves)
+			rt_walk_restore(m);
+	}
 	w->is_bare = RULE_KIND(w->f.rule) == RULE_NO_TABLE;
 	helper_prepare(&env, w);
 	return w->nframes > n;

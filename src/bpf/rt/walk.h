@@ -22,6 +22,9 @@ struct unwind_work {
 	u64 top;       /* rt_mach.scratch_top and rt_mach.block as the clause has left them */
 	u64 task;      /* address of the task */
 	u64 is_bare;   /* no unwind table covers the frame's address */
+	u64 saves;     /* RT_UFILE_SAVED: callee-saved registers are restored; else 0 */
+	u64 is_saved;  /* saves, while rt_unwind_rule() is to find the rule of UNWIND_SAVED */
+	u64 is_late;   /* such a rule was not there yet */
 	/* key: of the address space; tag: the same with the epoch, in keys of MAP_UCACHE */
 	u64 mm, key, tag;
 	/* the mapping found last: */

@@ -170,6 +170,75 @@ static uint32_t compare(const struct file *f, uint32_t *ret_n)
 	return bad;
 }
 
+/*
+ * Where libdw says that a callee-saved register is, as 5 bits of a rule (sym/rule.h). dwarf: r15,
+ * r14, r13, r12, rbx.
+ */
+static uint32_t saved_bits_of(Dwarf_Frame *fr, uint32_t i)
+{
+	static const int dwarf[RULE_NSAVED] = {15, 14, 13, 12, 3};
+	Dwarf_Op mem[3], *ops;
+	int64_t off;
+	size_t n;
+
+	if (dwarf_frame_register(fr, dwarf[i], mem, &ops, &n))
+		return RULE_SAVED_LOST;
+	if (n == 0) /* undefined; same. libdw has rbx as undefined where no rule names it. */
+		return ops == mem && i < RULE_NSAVED - 1 ? RULE_SAVED_LOST : 0;
+	if (n == 1 && ops[0].atom == DW_OP_breg6) {
+		off = -(int64_t)ops[0].number / 8;
+		return off >= 1 && off < RULE_SAVED_LOST - RULE_SAVED_FAR
+			       ? RULE_SAVED_FAR + (uint32_t)off
+			       : RULE_SAVED_LOST;
+	}
+	if (n != 2 || ops[0].atom != DW_OP_call_frame_cfa || ops[1].atom != DW_OP_plus_uconst)
+		return RULE_SAVED_LOST;
+	off = -(int64_t)ops[1].number / 8;
+	return off >= 1 && off <= RULE_SAVED_FAR ? (uint32_t)off : RULE_SAVED_LOST;
+}
+
+/* Rows of callee-saved registers: compares each row's first address; counts registers in memory. */
+static void test_saved(const char *path)
+{
+	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
+	uint32_t bad = 0, in_memory = 0;
+	struct file f = {0};
+
+	if (fd < 0) {
+		ok(true, "%s: not here # SKIP", path);
+		return;
+	}
+	unwind_saved_read(file, GATE_LIMIT_DEFAULT, NULL, &f.rows);
+	f.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	f.cfi = dwarf_getcfi_elf(f.elf);
+	for (uint32_t i = 0; i + 1 < f.rows.rows.len && bad < SHOWN;
+	     i += 1 + f.rows.rows.len / 20000) {
+		const struct unwind_row *row = &f.rows.rows.data[i];
+		uint64_t addr = addr_of(&f, row->off);
+		Dwarf_Frame *fr = NULL;
+
+		if (row->kind != UNWIND_SAVED || !addr || dwarf_cfi_addrframe(f.cfi, addr, &fr))
+			continue;
+		for (uint32_t k = 0; k < RULE_NSAVED; k++) {
+			uint32_t ours = RULE_SAVED(unwind_row_rule(row), k);
+			uint32_t theirs = saved_bits_of(fr, k);
+
+			in_memory += ours && ours != RULE_SAVED_LOST;
+			if (ours == theirs)
+				continue;
+			bad++;
+			printf("# %#lx: register %u: ours %u, libdw %u\n", (long)addr, k, ours,
+			       theirs);
+		}
+		free(fr);
+	}
+	ok(in_memory > 100 && !bad, "%s: %u saved registers as libdw has them", path, in_memory);
+	dwarf_cfi_end(f.cfi);
+	elf_end(f.elf);
+	unwind_rows_deinit(&f.rows);
+}
+
 static void test_file(const char *path, bool is_there)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -265,5 +334,10 @@ int main(void)
 	test_file("/bin/bash", false);
 	test_file("/usr/bin/perl", false);
 	test_file("/usr/bin/gdb", false);
+	test_saved("/proc/self/exe");
+	test_saved("/lib/x86_64-linux-gnu/libc.so.6");
+	test_saved("/lib/x86_64-linux-gnu/libcrypto.so.3");
+	test_saved("/lib/x86_64-linux-gnu/libstdc++.so.6");
+	test_saved("/usr/bin/gdb");
 	return tap_done();
 }
