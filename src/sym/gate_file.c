@@ -437,17 +437,46 @@ static bool root_is_ready(struct gate *g)
 	return g->root_fd >= 0;
 }
 
+static bool is_fd_harmless(struct gate *g, int fd)
+{
+	const struct mount *m = mounts_of_fd(&g->mounts, fd);
+
+	return m && m->is_harmless;
+}
+
+/*
+ * Opens a name in a folder that the kernel finds in its cache, if the folder lies on a harmless
+ * file system. A tmpfs is asked for each name that does not exist in it, because the kernel's cache
+ * keeps no such name for it. Names of symbolic links and of mounts are left to the reader.
+ */
+static int open_in_cached(struct gate *g, int root, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	CLEANUP(free) char *folder = xstrdup(name > path ? path : ".");
+	CLEANUP(fd) int dir = -1;
+	int fd;
+
+	if (name > path)
+		folder[name - path] = '\0';
+	dir = open_beneath(root, folder, O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_CACHED);
+	if (dir >= 0 && is_fd_harmless(g, dir)) {
+		fd = open_beneath(dir, name, OPEN_FLAGS | O_NOFOLLOW, RESOLVE_NO_XDEV);
+		if (fd >= 0 || (errno != ELOOP && errno != EXDEV))
+			return fd;
+	}
+	errno = EAGAIN;
+	return -1;
+}
+
 /* Opens a path that the kernel finds in its cache, if the file lies on a harmless file system. */
 static int open_cached(struct gate *g, int root, const char *path)
 {
 	CLEANUP(fd) int fd = open_beneath(root, path, O_PATH | O_CLOEXEC, RESOLVE_CACHED);
-	const struct mount *m;
 	char self[64];
 
 	if (fd < 0)
-		return -1;
-	m = mounts_of_fd(&g->mounts, fd);
-	if (!m || !m->is_harmless) {
+		return errno == EAGAIN ? open_in_cached(g, root, path) : -1;
+	if (!is_fd_harmless(g, fd)) {
 		errno = EAGAIN;
 		return -1;
 	}
@@ -462,10 +491,9 @@ static int open_cached(struct gate *g, int root, const char *path)
  */
 static int open_here(struct gate *g, int root, const char *path)
 {
-	const struct mount *m = mounts_of_fd(&g->mounts, root);
 	int fd;
 
-	if (!m || !m->is_harmless) {
+	if (!is_fd_harmless(g, root)) {
 		errno = EAGAIN;
 		return -1;
 	}

@@ -230,6 +230,44 @@ static void test_paths(struct gate *g)
 	(void)unlink(name);
 }
 
+/*
+ * Names in a tmpfs, where the kernel's cache keeps none that does not exist: absent files, those
+ * that were never looked up, symbolic links out of it.
+ */
+static void test_memory(void)
+{
+	struct gate *g = gate_create();
+	char name[] = "/dev/shm/fathom-gate-XXXXXX", other[64];
+	CLEANUP(fd) int shm = open("/dev/shm", O_PATH | O_CLOEXEC);
+	CLEANUP(fd) int fd = mkstemp(name);
+	CLEANUP(gate_file) struct gate_file *f = NULL, *link = NULL;
+	const struct mount *m;
+	struct mounts all;
+
+	mounts_init(&all);
+	m = mounts_of_fd(&all, shm);
+	if (fd < 0 || !m || strcmp(m->point, "/dev/shm") != 0) {
+		ok(true, "/dev/shm # SKIP no file system is mounted there");
+		goto out;
+	}
+	f = gate_open_path(g, -1, name);
+	ok(f != NULL, "a file of a tmpfs");
+	(void)snprintf(other, sizeof(other), "%s.absent", name);
+	ok(!gate_open_path(g, -1, other) && errno == ENOENT, "one that does not exist");
+	ok(mkfifo(other, 0600) == 0 && !gate_open_path(g, -1, other) && errno == EINVAL, "a fifo");
+	is_int(reader_pid(), 0, "a tmpfs needs no reader");
+	(void)unlink(other);
+	ok(symlink("/proc/version", other) == 0, "a symbolic link into another file system");
+	link = gate_open_path(g, -1, other);
+	ok(link != NULL, "leads to where it points");
+	(void)unlink(other);
+out:
+	(void)unlink(name);
+	mounts_deinit(&all);
+	gate_destroy(g);
+	ok(reader_ends(), "no reader is left");
+}
+
 static void test_mounts(void)
 {
 	CLEANUP(fd) int root = open("/proc", O_PATH | O_CLOEXEC);
@@ -261,6 +299,7 @@ int main(void)
 	gate_on_notice(g, on_notice, NULL);
 	test_mounts();
 	test_paths(g);
+	test_memory();
 	here = self_open(g, true);
 	is_int(reader_pid(), 0, "harmless files need no reader");
 	there = self_open(g, false);
