@@ -51,6 +51,8 @@ ATTACH(buildid, BUILDID, 1)
 ATTACH(ufind, UFIND, 1 << 3 | 1 << 5)
 ATTACH(ubytes, UBYTES, 1 << 2)
 ATTACH(udecline, UDECLINE, 1)
+ATTACH(pieceaddr, PIECEADDR, 1 | 1 << 2)
+ATTACH(piecesize, PIECESIZE, 1 | 1 << 2)
 
 /* ---- strings --------------------------------------------------------------------------------- */
 

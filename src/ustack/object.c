@@ -6,10 +6,12 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "sym/gate.h"
+#include "ustack/clone.h"
 #include "ustack/gnuhash.h"
 
 #define SYMBOLS_MAX  2000000u
 #define SEARCHES_MAX 4
+#define CLONES_MAX   256u /* symbols of one name; of more, none is known */
 
 struct segment {
 	uint64_t off, addr, size;
@@ -17,16 +19,17 @@ struct segment {
 
 /*
  * A symbol of the tables that have no hashes of their own. Large programs have some 100,000 of them
- * with 8 MB of names, and a process is waiting for its helper: so a name is its hash. That two of
- * 64 bits are the same does not happen unless somebody has made such a file, who could have chosen
- * the name itself.
+ * with 8 MB of names, and a process is waiting for its helper: so a name, without what compilers
+ * add to it, is its hash. That two of 64 bits are the same does not happen unless somebody has made
+ * such a file, who could have chosen the name itself.
  */
 struct symbol {
-	struct object_symbol s;
+	struct clone c;
+	uint32_t next; /* index of the next one of this name, plus one; 0: none */
 	uint64_t hash;
 };
 
-/* The table that finds symbols: index of one, plus one; 0: the slot is free. */
+/* The table that finds symbols: index of a name's first one, plus one; 0: the slot is free. */
 struct slot {
 	uint64_t hash;
 	uint32_t index;
@@ -38,6 +41,7 @@ struct object {
 	struct arena *arena;
 	struct hashmap *sections; /* name -> struct object_symbol */
 	struct hashmap *found;	  /* the same of the symbols that were looked up, or &absent */
+	struct hashmap *pieces;	  /* name -> struct object_pieces */
 	struct hashmap *has;	  /* "a|b" -> &yes or &no: what object_has() has answered */
 	VEC(struct segment) segments;
 	uint64_t tls_size, tls_align;
@@ -87,8 +91,18 @@ static struct slot *slot_find(const struct object *o, uint64_t hash)
 
 static struct object_symbol symbol_of(const GElf_Sym *sym)
 {
-	return (struct object_symbol){sym->st_value, sym->st_size,
-				      GELF_ST_TYPE(sym->st_info) == STT_TLS};
+	return (struct object_symbol){.addr = sym->st_value,
+				      .size = sym->st_size,
+				      .is_tls = GELF_ST_TYPE(sym->st_info) == STT_TLS};
+}
+
+/* Fills what is known of a clone but by its name. */
+static void clone_fill(const GElf_Sym *sym, uint32_t file, struct clone *ret)
+{
+	ret->sym = symbol_of(sym);
+	ret->file = file;
+	ret->is_global = GELF_ST_BIND(sym->st_info) != STB_LOCAL;
+	ret->is_func = GELF_ST_TYPE(sym->st_info) == STT_FUNC;
 }
 
 static bool symbol_is_defined(const GElf_Sym *sym)
@@ -98,8 +112,12 @@ static bool symbol_is_defined(const GElf_Sym *sym)
 	return sym->st_shndx != SHN_UNDEF && type != STT_SECTION && type != STT_FILE;
 }
 
-/* Is called for each defined symbol; its name has at most len bytes. True ends the walk. */
-typedef bool symbol_visit(void *ctx, const GElf_Sym *sym, const char *name, size_t len);
+/*
+ * Is called for each defined symbol; its name has at most len bytes, and file is the number of its
+ * source file, 0 if none is known. True ends the walk.
+ */
+typedef bool symbol_visit(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
+			  size_t len);
 
 static bool table_walk(struct object *o, Elf_Scn *scn, const GElf_Shdr *sh, symbol_visit *visit,
 		       void *ctx)
@@ -107,6 +125,8 @@ static bool table_walk(struct object *o, Elf_Scn *scn, const GElf_Shdr *sh, symb
 	Elf_Data *data = gate_data(&o->elf, scn), *names;
 	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0, len;
 	Elf_Scn *strings = n ? elf_getscn(o->elf.elf, sh->sh_link) : NULL;
+	const char *name;
+	uint32_t file = 0;
 	GElf_Sym sym;
 
 	names = strings ? gate_data(&o->elf, strings) : NULL;
@@ -116,8 +136,15 @@ static bool table_walk(struct object *o, Elf_Scn *scn, const GElf_Shdr *sh, symb
 			__builtin_prefetch((const char *)names->d_buf + sym.st_name);
 		if (!gelf_getsym(data, (int)i, &sym))
 			return false;
-		if (symbol_is_defined(&sym) && sym.st_name < len &&
-		    visit(ctx, &sym, (const char *)names->d_buf + sym.st_name, len - sym.st_name))
+		if (sym.st_name >= len)
+			continue;
+		name = (const char *)names->d_buf + sym.st_name;
+		/* local symbols behind that of a source file are of this file */
+		if (GELF_ST_TYPE(sym.st_info) == STT_FILE)
+			file = *name ? (uint32_t)i + 1 : 0;
+		if (symbol_is_defined(&sym) &&
+		    visit(ctx, &sym, GELF_ST_BIND(sym.st_info) == STB_LOCAL ? file : 0, name,
+			  len - sym.st_name))
 			return true;
 	}
 	return false;
@@ -140,33 +167,59 @@ static bool tables_walk(struct object *o, symbol_visit *visit, void *ctx)
 	return false;
 }
 
+/* What a name is looked up with: it gets the symbols that have the name. */
 struct search {
 	const char *name;
-	size_t size; /* of the name and its NUL */
-	struct object_symbol found;
+	size_t len;
+	struct clone as; /* the suffixes that the name itself has: then only this symbol is meant */
+	size_t stem;	 /* how long it is without these */
+	bool is_first;	 /* the one that other files see is enough */
+	VEC(struct clone) found;
 };
 
-static bool symbol_compare(void *ctx, const GElf_Sym *sym, const char *name, size_t len)
+/* Adds one; true: no more of them are wanted. */
+static bool search_add(struct search *s, const struct clone *c)
 {
-	struct search *s = ctx;
-
-	if (len < s->size || memcmp(name, s->name, s->size) != 0)
-		return false;
-	s->found = symbol_of(sym);
-	return true;
+	vec_push(&s->found, *c);
+	return s->found.len > CLONES_MAX || (s->is_first && c->is_global && !c->suffix);
 }
 
-static bool symbol_add(void *ctx, const GElf_Sym *sym, const char *name, size_t len)
+static bool symbol_compare(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
+			   size_t len)
+{
+	struct search *s = ctx;
+	struct clone c = {0};
+	size_t rest;
+
+	if (!s->len || len <= s->len || memcmp(name, s->name, s->len) != 0)
+		return false;
+	name += s->len;
+	if (*name && (s->as.suffix || *name != '.'))
+		return false;
+	/* a name and its suffixes, and not that of another one with a dot in it */
+	rest = strnlen(name, len - s->len);
+	if (rest && clone_parse(name - 1, rest + 1, &c) != 1)
+		return false;
+	clone_fill(sym, file, &c);
+	return search_add(s, &c);
+}
+
+static bool symbol_add(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name, size_t len)
 {
 	struct object *o = ctx;
+	struct symbol s = {0};
+	size_t stem;
 
 	if (!*name)
 		return false;
-	vec_push(&o->symbols, (struct symbol){symbol_of(sym), name_hash(name, strnlen(name, len))});
+	stem = clone_parse(name, strnlen(name, len), &s.c);
+	clone_fill(sym, file, &s.c);
+	s.hash = name_hash(name, stem);
+	vec_push(&o->symbols, s);
 	return o->symbols.len >= SYMBOLS_MAX;
 }
 
-/* Makes the table. The first symbol of a name counts. */
+/* Makes the table, from the end on, so that the symbols of a name have the order of the file. */
 static void symbols_index(struct object *o)
 {
 	uint32_t n = (uint32_t)o->symbols.len;
@@ -175,40 +228,60 @@ static void symbols_index(struct object *o)
 	while (o->mask < 2 * n)
 		o->mask = 2 * o->mask + 1;
 	o->slots = xcalloc(o->mask + 1, sizeof(*o->slots));
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = n; i--;) {
 		struct slot *s = slot_find(o, o->symbols.data[i].hash);
 
-		if (i + AHEAD < n)
+		if (i >= AHEAD)
 			__builtin_prefetch(
-				&o->slots[(uint32_t)o->symbols.data[i + AHEAD].hash & o->mask]);
-		if (!s->index)
-			*s = (struct slot){o->symbols.data[i].hash, i + 1};
+				&o->slots[(uint32_t)o->symbols.data[i - AHEAD].hash & o->mask]);
+		o->symbols.data[i].next = s->index;
+		*s = (struct slot){o->symbols.data[i].hash, i + 1};
 	}
 }
 
 /*
- * Finds a symbol in the tables. The names of all symbols are hashed only when several are looked
- * up: that takes as long as it takes to compare them with some names.
+ * Finds the symbols of a name in the tables. The names of all symbols are hashed only when several
+ * are looked up: that takes as long as it takes to compare them with some names.
  */
-static bool symbol_find(struct object *o, const char *name, struct object_symbol *ret)
+static void symbols_find(struct object *o, struct search *s)
 {
-	struct search s = {.name = name, .size = strlen(name) + 1};
-	const struct slot *slot;
-
 	if (o->nsearches++ < SEARCHES_MAX) {
-		if (!tables_walk(o, symbol_compare, &s))
-			return false;
-		*ret = s.found;
-		return true;
+		(void)tables_walk(o, symbol_compare, s);
+		return;
 	}
 	if (!o->slots) {
 		(void)tables_walk(o, symbol_add, o);
 		symbols_index(o);
 	}
-	slot = slot_find(o, name_hash(name, s.size - 1));
-	if (slot->index)
-		*ret = o->symbols.data[slot->index - 1].s;
-	return slot->index;
+	for (uint32_t i = slot_find(o, name_hash(s->name, s->stem))->index; i;) {
+		const struct symbol *sym = &o->symbols.data[i - 1];
+		struct clone c = sym->c;
+
+		i = sym->next;
+		if (s->as.suffix && c.suffix != s->as.suffix)
+			continue;
+		if (s->as.suffix)
+			c = (struct clone){.sym = c.sym,
+					   .file = c.file,
+					   .is_global = c.is_global,
+					   .is_func = c.is_func};
+		if (search_add(s, &c))
+			return;
+	}
+}
+
+/* Begins with what the dynamic linker knows; its symbols are found by their own hashes. */
+static bool search_begin(struct object *o, struct search *s, const char *name)
+{
+	struct clone c = {0};
+	GElf_Sym sym;
+
+	*s = (struct search){.name = name, .len = strlen(name), .is_first = s->is_first};
+	s->stem = clone_parse(name, s->len, &s->as);
+	if (!gnuhash_find(&o->hashes, name, &sym) || !symbol_is_defined(&sym))
+		return false;
+	clone_fill(&sym, 0, &c);
+	return search_add(s, &c);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -232,7 +305,7 @@ static void sections_read(struct object *o)
 		if (!name || !sh.sh_addr)
 			continue;
 		s = ARENA_NEW(o->arena, struct object_symbol);
-		*s = (struct object_symbol){sh.sh_addr, sh.sh_size, false};
+		*s = (struct object_symbol){.addr = sh.sh_addr, .size = sh.sh_size};
 		hashmap_sets(o->sections, name, s);
 	}
 }
@@ -302,6 +375,7 @@ struct object *object_read(struct gate_file *file, uint64_t limit)
 	o->arena = arena_create();
 	o->sections = hashmap_create();
 	o->found = hashmap_create();
+	o->pieces = hashmap_create();
 	o->has = hashmap_create();
 	o->build_id = "";
 	o->limit = limit;
@@ -341,6 +415,7 @@ void object_destroy(struct object *o)
 	object_rest(o);
 	hashmap_destroy(o->sections);
 	hashmap_destroy(o->found);
+	hashmap_destroy(o->pieces);
 	hashmap_destroy(o->has);
 	vec_deinit(&o->segments);
 	arena_destroy(o->arena);
@@ -350,17 +425,18 @@ void object_destroy(struct object *o)
 /* Finds a symbol in the file; NULL: it has none of this name. */
 static struct object_symbol *file_symbol(struct object *o, const char *name)
 {
-	struct object_symbol found, *ret;
-	GElf_Sym sym;
+	struct search s = {.is_first = true};
+	struct object_symbol found, *ret = NULL;
 
 	if (!object_open(o))
 		return NULL;
-	if (gnuhash_find(&o->hashes, name, &sym) && symbol_is_defined(&sym))
-		found = symbol_of(&sym);
-	else if (!symbol_find(o, name, &found))
-		return NULL;
-	ret = ARENA_NEW(o->arena, struct object_symbol);
-	*ret = found;
+	if (!search_begin(o, &s, name))
+		symbols_find(o, &s);
+	if (clone_choose(s.found.data, (uint32_t)s.found.len, &found)) {
+		ret = ARENA_NEW(o->arena, struct object_symbol);
+		*ret = found;
+	}
+	vec_deinit(&s.found);
 	return ret;
 }
 
@@ -378,6 +454,44 @@ bool object_symbol(struct object *o, const char *name, struct object_symbol *ret
 	if (s != &absent)
 		*ret = *s;
 	return s != &absent;
+}
+
+static struct object_pieces *file_pieces(struct object *o, const char *name)
+{
+	struct object_pieces *ret = ARENA_NEW(o->arena, struct object_pieces);
+	struct object_symbol *list;
+	struct search s = {0};
+	uint32_t n;
+
+	*ret = (struct object_pieces){0};
+	if (!object_open(o))
+		return ret;
+	(void)search_begin(o, &s, name);
+	symbols_find(o, &s);
+	n = s.found.len > CLONES_MAX ? UINT32_MAX
+				     : clone_pieces(s.found.data, (uint32_t)s.found.len);
+	ret->is_ambiguous = n == UINT32_MAX;
+	if (!ret->is_ambiguous && n) {
+		list = ARENA_NEW_N(o->arena, struct object_symbol, n);
+		for (uint32_t i = 0; i < n; i++)
+			list[i] = s.found.data[i].sym;
+		ret->list = list;
+		ret->n = n;
+	}
+	vec_deinit(&s.found);
+	return ret;
+}
+
+const struct object_pieces *object_pieces(struct object *o, const char *name)
+{
+	struct object_pieces *p = hashmap_finds(o->pieces, name);
+
+	if (!p) {
+		p = file_pieces(o, name);
+		if (hashmap_count(o->pieces) < OBJECT_KEPT)
+			hashmap_sets(o->pieces, name, p);
+	}
+	return p;
 }
 
 /* Whether one of the names "a|b" is that of a symbol for the dynamic linker. */

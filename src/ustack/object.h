@@ -22,6 +22,14 @@ struct object;
 struct object_symbol {
 	uint64_t addr, size; /* of a thread-local one: its offset in the module */
 	bool is_tls;
+	bool is_ambiguous; /* the file has several of this name: the others are 0 */
+};
+
+/* The code of a function: itself, and the copies and parts that the compiler has made of it. */
+struct object_pieces {
+	const struct object_symbol *list;
+	uint32_t n;
+	bool is_ambiguous; /* the file has several functions of this name: n is 0 */
 };
 
 struct object *object_read(struct gate_file *file, uint64_t limit);
@@ -32,7 +40,10 @@ void object_rest(struct object *o);
 /* Whether the file defines one of the symbols "a|b". */
 bool object_has(struct object *o, const char *symbols);
 void object_destroy(struct object *o); /* NULL is allowed */
+/* Finds a symbol of this name, or the only one that a compiler has made of it (ustack/clone.h). */
 bool object_symbol(struct object *o, const char *name, struct object_symbol *ret);
+/* Never NULL; stays the object's. */
+const struct object_pieces *object_pieces(struct object *o, const char *name);
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret);
 /* The address of the byte at a file offset; false if no segment holds it. */
 bool object_addr(const struct object *o, uint64_t off, uint64_t *ret);

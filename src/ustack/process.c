@@ -172,11 +172,23 @@ static bool each_object(struct process *p, const char *pattern,
 
 struct symbol_search {
 	const char *name;
-	bool is_tls, is_section;
+	bool is_tls, is_section, is_piece;
+	uint64_t number; /* of the piece */
 	struct object_symbol sym;
 	uint64_t addr, bias;
 	const struct object *object;
+	bool is_found;
 };
+
+/* Takes the piece with the wanted number; behind the last one, there is none in any file. */
+static bool piece_match(struct symbol_search *s, const struct object_pieces *p)
+{
+	if (s->number < p->n)
+		s->sym = p->list[s->number];
+	else
+		s->sym = (struct object_symbol){.is_ambiguous = true};
+	return p->n || p->is_ambiguous;
+}
 
 static bool symbol_match(void *ctx, struct object *o, const struct proc_map *m, uint64_t bias)
 {
@@ -184,8 +196,13 @@ static bool symbol_match(void *ctx, struct object *o, const struct proc_map *m, 
 
 	(void)m;
 	if (s->is_section ? !object_section(o, s->name, &s->sym)
-			  : !object_symbol(o, s->name, &s->sym) || s->sym.is_tls != s->is_tls)
+	    : s->is_piece ? !piece_match(s, object_pieces(o, s->name))
+			  : !object_symbol(o, s->name, &s->sym) ||
+				    (s->sym.is_tls != s->is_tls && !s->sym.is_ambiguous))
 		return false;
+	s->is_found = !s->sym.is_ambiguous;
+	if (!s->is_found)
+		return true; /* another file's may be another one */
 	s->addr = s->sym.addr + bias;
 	s->bias = bias;
 	s->object = o;
@@ -354,8 +371,8 @@ static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 	uint32_t off = 0;
 	uint64_t map = 0, bias, id;
 
-	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) ||
-	    !each_object(p, "libc.so*", symbol_match, &field) ||
+	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) || !debug.is_found ||
+	    !each_object(p, "libc.so*", symbol_match, &field) || !field.is_found ||
 	    !process_read(p, field.addr + 8, &off, 4) || !process_read(p, debug.addr + 8, &map, 8))
 		return 0;
 	for (int i = 0; map && i < 4096; i++) {
@@ -386,15 +403,21 @@ enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const c
 		/* fall through */
 	case DIF_SUBR_SYMADDR:
 	case DIF_SUBR_SYMSIZE:
-		if (each_object(p, texts[1], symbol_match, &s))
-			*ret = subr == DIF_SUBR_SYMADDR || subr == DIF_SUBR_SECADDR ? s.addr
-										    : s.sym.size;
+		(void)each_object(p, texts[1], symbol_match, &s);
+		*ret = subr == DIF_SUBR_SYMADDR || subr == DIF_SUBR_SECADDR ? s.addr : s.sym.size;
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_PIECEADDR:
+	case DIF_SUBR_PIECESIZE:
+		s.is_piece = true;
+		s.number = v[1];
+		(void)each_object(p, texts[2], symbol_match, &s);
+		*ret = subr == DIF_SUBR_PIECEADDR ? s.addr : s.sym.size;
 		return DIF_FAULT_NONE;
 	case DIF_SUBR_TPOFF:
 	case DIF_SUBR_TLSMOD:
 	case DIF_SUBR_TLSOFF:
 		s.is_tls = true;
-		if (!each_object(p, NULL, symbol_match, &s))
+		if (!each_object(p, NULL, symbol_match, &s) || !s.is_found)
 			return DIF_FAULT_NONE;
 		*ret = subr == DIF_SUBR_TPOFF	 ? tls_distance(&s)
 		       : subr == DIF_SUBR_TLSOFF ? s.sym.addr

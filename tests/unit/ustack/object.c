@@ -1,6 +1,7 @@
 /*
  * Symbols of files, found by .gnu.hash and in tables without hashes: the same as a walk over all
- * symbols finds, whatever .gnu.hash says.
+ * symbols finds, whatever .gnu.hash says. Of several symbols of a name, it is the first one that
+ * other files see; where none is, the name is ambiguous.
  */
 #include "ustack/object.h"
 
@@ -15,10 +16,32 @@
 #define LIMIT (64u << 20)
 
 struct all {
-	struct hashmap *first; /* name -> the first defined symbol of this name */
-	struct object_symbol *list;
+	struct hashmap *first; /* name -> what it stands for */
+	struct known {
+		struct object_symbol sym;
+		bool is_global;
+	} * list;
 	uint32_t n, max;
 };
+
+static void known_add(struct all *all, const char *name, const GElf_Sym *s)
+{
+	struct known *k = hashmap_finds(all->first, name);
+	struct known now = {{.addr = s->st_value,
+			     .size = s->st_size,
+			     .is_tls = GELF_ST_TYPE(s->st_info) == STT_TLS},
+			    GELF_ST_BIND(s->st_info) != STB_LOCAL};
+
+	if (!k) {
+		k = &all->list[all->n++];
+		*k = now;
+		hashmap_sets(all->first, name, k);
+	} else if (!k->is_global && now.is_global) {
+		*k = now;
+	} else if (!k->is_global && !k->sym.is_ambiguous && k->sym.addr != now.sym.addr) {
+		k->sym = (struct object_symbol){.is_ambiguous = true};
+	}
+}
 
 static void table_walk(Elf *elf, uint32_t type, struct all *all)
 {
@@ -36,12 +59,9 @@ static void table_walk(Elf *elf, uint32_t type, struct all *all)
 			const char *name = elf_strptr(elf, sh.sh_link, s.st_name);
 			unsigned kind = GELF_ST_TYPE(s.st_info);
 
-			if (!name || !*name || s.st_shndx == SHN_UNDEF || kind == STT_SECTION ||
-			    kind == STT_FILE || hashmap_finds(all->first, name))
-				continue;
-			all->list[all->n] =
-				(struct object_symbol){s.st_value, s.st_size, kind == STT_TLS};
-			hashmap_sets(all->first, name, &all->list[all->n++]);
+			if (name && *name && s.st_shndx != SHN_UNDEF && kind != STT_SECTION &&
+			    kind != STT_FILE)
+				known_add(all, name, &s);
 		}
 	}
 }
@@ -70,17 +90,19 @@ static struct object *object_make(const char *path, struct gate_file **ret)
 /* Counts the names for which the object has another answer. */
 static int others_count(struct object *o, const struct all *all)
 {
-	const struct object_symbol *want;
+	const struct known *known;
 	const void *name;
 	size_t pos = 0, len;
 	int n = 0;
 
-	while ((want = hashmap_next(all->first, &pos, &name, &len))) {
+	while ((known = hashmap_next(all->first, &pos, &name, &len))) {
 		CLEANUP(free) char *text = strndup(name, len);
+		const struct object_symbol *want = &known->sym;
 		struct object_symbol got;
 
 		if (!object_symbol(o, text, &got) || got.addr != want->addr ||
-		    got.size != want->size || got.is_tls != want->is_tls) {
+		    got.size != want->size || got.is_tls != want->is_tls ||
+		    got.is_ambiguous != want->is_ambiguous) {
 			printf("# %s\n", text);
 			n++;
 		}
