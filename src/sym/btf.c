@@ -26,7 +26,8 @@ struct btf_file {
 	uint32_t strs_first, strs_len;
 	const char *types;
 	uint32_t types_len;
-	uint32_t first, n;  /* id of the first type of this file; how many it has */
+	uint32_t first, n;  /* id of the first type of this file; how many the index covers */
+	uint32_t indexed;   /* bytes of types that the index covers */
 	VEC(uint32_t) offs; /* offset in types of the type with the id first + i * INDEX_STEP */
 	/*
 	 * Hash table: ids of named types at the hash of their name, 0 = free slot; nslots is a
@@ -186,23 +187,49 @@ static bool is_wanted(const struct wanted *w, const struct btf_type *t)
 	return t->name_off == w->name_off && w->kinds & 1u << BTF_INFO_KIND(t->info);
 }
 
+/* Adds the next type to the index; NULL: it is damaged. */
+static const struct btf_type *type_index(struct btf_file *f)
+{
+	const struct btf_type *t = (const struct btf_type *)(f->types + f->indexed);
+	uint64_t left = f->types_len - f->indexed;
+
+	if (left < sizeof(*t) || !layouts[BTF_INFO_KIND(t->info)].is_known || type_size(t) > left)
+		return NULL;
+	if (f->n % INDEX_STEP == 0)
+		vec_push(&f->offs, f->indexed);
+	f->indexed += (uint32_t)type_size(t);
+	f->n++;
+	return t;
+}
+
+/* Makes the index of all types, or of those up to the one that is wanted. */
 static struct err *types_index(struct btf_file *f, const char *path, struct wanted *w)
 {
-	vec_reserve(&f->offs, f->types_len / 24 / INDEX_STEP); /* a type has some 24 bytes */
-	for (uint64_t off = 0; off < f->types_len; f->n++) {
-		const struct btf_type *t = (const struct btf_type *)(f->types + off);
-		uint64_t left = f->types_len - off;
+	if (!w->kinds)
+		vec_reserve(&f->offs,
+			    f->types_len / 24 / INDEX_STEP); /* a type has some 24 bytes */
+	while (f->indexed < f->types_len && !w->id) {
+		const struct btf_type *t = type_index(f);
 
-		if (left < sizeof(*t) || !layouts[BTF_INFO_KIND(t->info)].is_known ||
-		    type_size(t) > left)
+		if (!t)
 			return damage_err(path, "a type of an unknown kind, or cut off");
-		if (f->n % INDEX_STEP == 0)
-			vec_push(&f->offs, (uint32_t)off);
-		if (is_wanted(w, t) && !w->id)
-			w->id = f->first + f->n;
-		off += type_size(t);
+		if (is_wanted(w, t))
+			w->id = f->first + f->n - 1;
 	}
 	return NULL;
+}
+
+/*
+ * Continues the index of a file that was opened for one type. No other thread has such a file
+ * (btf.h), and who has it sees no change, which is why the file may be constant there.
+ */
+static void index_extend(const struct btf_file *file, uint32_t id)
+{
+	struct btf_file *f = (struct btf_file *)(uintptr_t)file;
+
+	while (f->indexed < f->types_len && id - f->first >= f->n)
+		if (!type_index(f))
+			return;
 }
 
 /* Opens a BTF file; name is the name of the type that is wanted, or NULL. */
@@ -281,6 +308,8 @@ const struct btf_type *btf_file_type(const struct btf_file *f, uint32_t id)
 
 	while (f && id < f->first)
 		f = f->base;
+	if (f && id - f->first >= f->n && f->indexed < f->types_len)
+		index_extend(f, id);
 	if (!f || id - f->first >= f->n)
 		return NULL;
 	at = id - f->first;

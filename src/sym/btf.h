@@ -40,8 +40,10 @@ MUST_CHECK struct err *btf_file_open(const char *path, const struct btf_file *ba
 				     struct btf_file **ret_file);
 /*
  * Opens the kernel's own file to find one type, which has the name and one of the kinds
- * (BTF_FIND_*). The pass over the file finds the type, so no names are hashed. *ret_id is 0 if
- * there is no such type.
+ * (BTF_FIND_*). The pass over the file finds the type, so no names are hashed, and ends there:
+ * what is behind the type is read when btf_file_type() asks for it. The file belongs to one thread,
+ * is no base of another one, and is not walked through (btf_file_next(), btf_file_end()). *ret_id
+ * is 0 if there is no such type.
  */
 MUST_CHECK struct err *btf_file_open_for(const char *path, uint32_t kinds, const char *name,
 					 struct btf_file **ret_file, uint32_t *ret_id);

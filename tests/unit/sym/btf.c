@@ -79,6 +79,11 @@ static void test_walk(const char *path, struct btf_file *f)
 	e = btf_file_open_for(path, BTF_FIND_STRUCT, "task_struct", &g, &found);
 	ok(!e, "opened for a struct");
 	is_int(found, btf_file_find(f, BTF_FIND_STRUCT, "task_struct", 11), "its id");
+	id = btf_file_end(f) - 1;
+	ok(btf_file_type(g, id) &&
+		   memcmp(btf_file_type(g, id), btf_file_type(f, id), sizeof(*t)) == 0,
+	   "the last type, behind what opening has read");
+	ok(!btf_file_type(g, id + 1), "there are no more");
 	btf_file_close(g);
 	e = btf_file_open_for(path, BTF_FIND_STRUCT, "no such struct", &g, &found);
 	ok(!e && !found, "there is none");
