@@ -132,8 +132,15 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 		.only_cpu = (uint32_t)(b->opts.cpu + 1),
 		.stops_when_full = b->opts.stops_when_full,
 	};
+	const struct kfields_needs needs = {
+		.parent = b->opts.reads_parent,
+		.compat = traits->is_syscall,
+		/* not worth reading the kernel's types for what fires seldom */
+		.comm = b->opts.reads_execname && !traits->is_begin_end && !traits->is_timer &&
+			env.use_task_btf,
+	};
 	struct bpf_code code = {0};
-	struct err *e = kfields_fill(&kfields, b->opts.reads_parent, traits->is_syscall);
+	struct err *e = kfields_fill(&kfields, &needs);
 
 	if (!e)
 		e = bpf_gen_unit(u, &env, &code);

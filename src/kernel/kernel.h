@@ -66,12 +66,18 @@ int ksym_ask(const char *name, uint64_t *ret_addr);
 struct kfields {
 	uint32_t task_real_parent, task_tgid, task_pid;
 	uint32_t task_thread_info_status; /* x86: TS_COMPAT */
+	uint32_t task_comm;		  /* char[16] */
 };
 
 /* The byte offset of a member ("se.sum_exec_runtime") in a struct. Errors name what is missing. */
 MUST_CHECK struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off);
-/* need_compat: for units on system calls, which distinguish 32-bit tasks. */
-MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat);
+/* What a unit reads of tasks. */
+struct kfields_needs {
+	bool parent;
+	bool compat; /* for units on system calls, which distinguish 32-bit tasks */
+	bool comm;
+};
+MUST_CHECK struct err *kfields_fill(struct kfields *kf, const struct kfields_needs *needs);
 
 /* Fills in the kernel's offsets that a walk of user stacks reads. */
 MUST_CHECK struct err *kfields_walk(struct rt_ukernel *ret);

@@ -198,7 +198,7 @@ struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off
 }
 
 /* What needs a field; architectures may lack the optional ones. */
-enum need { NEED_PARENT, NEED_COMPAT };
+enum need { NEED_PARENT, NEED_COMPAT, NEED_COMM };
 
 /* clang-format off */
 static const struct {
@@ -211,12 +211,15 @@ static const struct {
 	{offsetof(struct kfields, task_tgid),		    "tgid",		   NEED_PARENT,	 false},
 	{offsetof(struct kfields, task_pid),		    "pid",		   NEED_PARENT,	 false},
 	{offsetof(struct kfields, task_thread_info_status), "thread_info.status",  NEED_COMPAT,	 true},
+	{offsetof(struct kfields, task_comm),		    "comm",		   NEED_COMM,	 true},
 };
 /* clang-format on */
 
-struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
+struct err *kfields_fill(struct kfields *kf, const struct kfields_needs *needs)
 {
-	const bool needed[] = {[NEED_PARENT] = need_parent, [NEED_COMPAT] = need_compat};
+	const bool needed[] = {[NEED_PARENT] = needs->parent,
+			       [NEED_COMPAT] = needs->compat,
+			       [NEED_COMM] = needs->comm};
 	struct lookup l = {0};
 	struct err *e = NULL;
 

@@ -46,6 +46,7 @@ struct engine_opts {
 	int cpu; /* probes other than BEGIN and END fire on this CPU only; -1 = on all */
 	bool stops_when_full; /* a record that finds no room ends the run */
 	bool reads_parent;    /* a clause reads the id of the parent process */
+	bool reads_execname;  /* a clause reads the name of the thread */
 	struct rt_pidns pidns;
 	/*
 	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending; caller and

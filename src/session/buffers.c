@@ -90,6 +90,7 @@ static struct err *engine_try(struct run *run, const struct engine *engine, uint
 		.cpu = run_cpu(run),
 		.stops_when_full = run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL,
 		.reads_parent = run_reads(run, DIF_VAR_PPID),
+		.reads_execname = run_reads(run, DIF_VAR_EXECNAME),
 		.pidns = run->pidns,
 		.dump = dumps_code(run) ? dump : NULL,
 		.log = !opt_flag(run->opts, OPT_bpflog) ? NULL

@@ -39,7 +39,7 @@ struct gx *gx_create(void)
 				       .aggsize = 4 << 20,
 				       .dynvarsize = 1 << 20,
 				       .ncpus = (uint32_t)libbpf_num_possible_cpus()};
-	x->kfields = (struct kfields){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+	memset(&x->kfields, 0xff, sizeof(x->kfields));
 	return x;
 }
 

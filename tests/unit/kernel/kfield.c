@@ -61,25 +61,27 @@ static long peak_kb(void)
 	return ru.ru_maxrss;
 }
 
+static const struct kfields_needs all = {.parent = true, .compat = true, .comm = true}, none;
+
 static void test_cost(void)
 {
 	struct kfields kf;
 	long before = peak_kb();
 	uint64_t start = cpu_ns();
-	struct err *e = kfields_fill(&kf, true, true);
+	struct err *e = kfields_fill(&kf, &all);
 	uint64_t first = cpu_ns() - start, again;
 
 	ok(!e, "kfields_fill");
 	err_destroy(e);
 	start = cpu_ns();
-	e = kfields_fill(&kf, true, true);
+	e = kfields_fill(&kf, &all);
 	again = cpu_ns() - start;
 	err_destroy(e);
 	printf("# first %.2f ms, again %.3f ms, %ld KB more\n", (double)first / 1e6,
 	       (double)again / 1e6, peak_kb() - before);
 	ok(again < first / 2, "the second time is remembered");
 	ok(peak_kb() - before < 8192, "memory");
-	e = kfields_fill(&kf, false, false);
+	e = kfields_fill(&kf, &none);
 	ok(!e && kf.task_real_parent == UINT32_MAX && kf.task_thread_info_status == UINT32_MAX,
 	   "what is not needed is unknown");
 }
@@ -90,13 +92,14 @@ static void test_btf(void)
 					   "mm",	  "signal", "files"};
 	struct btf *btf = btf__load_vmlinux_btf();
 	struct kfields kf;
-	struct err *e = kfields_fill(&kf, true, true);
+	struct err *e = kfields_fill(&kf, &all);
 
 	ok(btf && !e, "libbpf reads it");
 	for (size_t i = 0; i < ARRAY_LEN(task); i++)
 		is_int(offset("task_struct", task[i]), btf_offset(btf, "task_struct", task[i]),
 		       task[i]);
 	is_int(kf.task_tgid, btf_offset(btf, "task_struct", "tgid"), "kfields.tgid");
+	is_int(kf.task_comm, btf_offset(btf, "task_struct", "comm"), "kfields.comm");
 	is_int(kf.task_real_parent, btf_offset(btf, "task_struct", "real_parent"),
 	       "kfields.real_parent");
 	is_int(offset("task_struct", "se.sum_exec_runtime"),
