@@ -203,7 +203,7 @@ strjoin("@read ", (string)(char *)curthread == "a" ? "a" : "b");
 X
 	"$DTRACE" -G -s bad.d -o bad.o && cc -rdynamic -o bad toy.o bad.o && "$DTRACE" -q -x debug -n "$script" -c ./bad >out 2>&1
 	if grep -q '\[ ' out || ! grep -q 'dtrace: 10 errors in ustack helpers' out ||
-		! grep -q 'the last error in ustack helpers is at bad.d in .*/bad:10 (value 0xffff' out; then
+		! grep -q 'the last error in ustack helpers is at bad.d in .*/bad:10 (value 0xff' out; then
 		echo 'memory of the kernel'
 		cat out
 	fi

@@ -248,17 +248,19 @@ local function sorted() local t = {} for i = 1, 200 do t[i] = i * 7919 % 211 end
 local function text() local s = ("abc"):rep(30):gsub("%w", function(c) return c:upper() .. #c end) return s end
 local function resumed() local co = coroutine.wrap(function() for i = 1, 50 do coroutine.yield(fib(4)) end end) for i = 1, 50 do co() end end
 local function all() fib(15) sorted() text() resumed() end
-while not os.rename("met", "met") do all() end local stop = os.clock() + 2
-while os.clock() < stop do all() end
+while not os.rename("met", "met") do all() end os.remove("/begins") local stop = os.clock() + 2
+while os.clock() < stop do all() end os.remove("/ends")
 X
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'profile-997 /pid == $target/ { @[jstack(100)] = count(); }' -c "$lua busy.lua" >got.txt
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'int on; syscall::unlink:entry /pid == $target/ { on = !on; }
+	    profile-997 /pid == $target && !on/ { @before[jstack(1)] = count(); } END { trunc(@before); }
+	    profile-997 /pid == $target && on/ { @[jstack(100)] = count(); }' -c "$lua busy.lua" >got.txt
 	python3 - <<'X'
 import re
 calls = {"fib": {"fib", "all", "function <busy.lua:4>"}, "sorted": {"all"}, "text": {"all"}, "resumed": {"all"},
          "function <busy.lua:2>": {"sort"}, "sort": {"sorted"}, "function <busy.lua:3>": {"gsub"}, "gsub": {"text"},
          "function <busy.lua:4>": {"co"}, "co": {"resumed"}, "wrap": {"resumed"}, "upper": {"function <busy.lua:3>"},
-         "rep": {"text"}, "yield": {"function <busy.lua:4>"}, "all": {"main chunk"}, "clock": {"main chunk"}, "rename": {"main chunk"}}
+         "rep": {"text"}, "yield": {"function <busy.lua:4>"}, "all": {"main chunk"}, "clock": {"main chunk"}, "remove": {"main chunk"}}
 lines_of = {"fib": {1}, "sorted": {2}, "function <busy.lua:2>": {2}, "text": {3}, "function <busy.lua:3>": {3}, "resumed": {4},
             "function <busy.lua:4>": {4}, "all": {5}, "main chunk": {6, 7}}
 total = whole = 0

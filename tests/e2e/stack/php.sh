@@ -267,7 +267,7 @@ function gen($n) { for ($i = 0; $i < $n; $i++) yield $i => [$i]; }
 function five() { foreach (gen(5) as $v) $w = $v; return $w; }
 function six($n) { try { if ($n) throw new Exception("x"); } catch (Exception $e) { return [$e]; } }
 function all() { one(4); two(3); three(2); four(); five(); six(1); seven(); eight(); PHP_VERSION_ID < 80100 or nine(); }
-while (!file_exists("met")) all(); $end = getrusage()["ru_utime.tv_sec"] + 2; while (getrusage()["ru_utime.tv_sec"] < $end) all();
+while (!file_exists("met")) all(); $end = getrusage()["ru_utime.tv_sec"] + 2; while (getrusage()["ru_utime.tv_sec"] < $end) all(); @unlink("/ends");
 function seven() { $a = [3, 1, 2, 9, 7]; usort($a, function ($x, $y) { return $x <=> $y; }); return $a; }
 function eight() { return preg_replace_callback('/o(.)*?l/', function ($m) { return $m[0]; }, str_repeat('hello world', 30)); }
 function nine() { $f = new Fiber('within'); $f->start(); while (!$f->isTerminated()) $f->resume(); }
@@ -275,9 +275,9 @@ function within() { for ($i = 0; $i < 3; $i++) Fiber::suspend(one(4)); }
 X
 	for options in "-d opcache.enable_cli=0" "$jit"; do
 		rm -f met
-		timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getrusage:entry /pid == $target/ { begun = 1; }
+		timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getrusage:entry /pid == $target/ { begun = 1; } syscall::unlink:entry /pid == $target && begun/ { over = 1; }
 	    profile-4999 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
-	    profile-4999 /pid == $target && begun/ { @[jstack(100)] = count(); }' -c "$php $options busy.php" >got.txt 2>errors
+	    profile-4999 /pid == $target && begun && !over/ { @[jstack(100)] = count(); }' -c "$php $options busy.php" >got.txt 2>errors
 		$php -r '
 	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "K::{closure:K::m():5}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10,
 	    "seven" => 12, "{closure:seven():12}" => 12, "eight" => 13, "{closure:eight():13}" => 13, "nine" => 14, "within" => 15, "{closure}" => [12, 13]];

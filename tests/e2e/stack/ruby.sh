@@ -183,12 +183,12 @@ def four; [K.new(1), K.new(3), K.new(2)].sort end
 def five; Fiber.new { one(3) }.resume end
 def six; "hello world".gsub(/o/) { |m| m } end
 def all; one(5); two; three; four; five; six end
-until File.exist?("met"); end; Process.getpgid(0); stop = Process.clock_gettime(2) + 3; while Process.clock_gettime(2) < stop; all end
+until File.exist?("met"); end; Process.getpgid(0); stop = Process.clock_gettime(2) + 3; while Process.clock_gettime(2) < stop; all end; Process.getsid
 X
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; }
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; } syscall::getsid:entry /pid == $target/ { over = 1; }
 	    profile-4999 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
-	    profile-4999 /pid == $target && begun/ { @[jstack(100)] = count(); }' -c "$ruby $1 busy.rb" >got.txt 2>errors
+	    profile-4999 /pid == $target && begun && !over/ { @[jstack(100)] = count(); }' -c "$ruby $1 busy.rb" >got.txt 2>errors
 	$ruby - <<'X'
 callers = { "one" => ["one", "all", "block in five"], "two" => ["all"], "three" => ["all"], "four" => ["all"], "five" => ["all"],
             "six" => ["all"], "all" => ["<main>"], "sort" => ["two", "four"], "block in two" => ["sort"], "block in three" => ["each", "each_slice"],

@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 {
 	puts("up");
 	fclose(stdout);
-	for (int i = 0; i < 40000; i++) {
+	for (int i = 0; i < 40000 * PATIENCE; i++) {
 		${up}_STEP(argc);
 		usleep(1000);
 	}
@@ -26,14 +26,14 @@ cat >driver.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-/* driver PATTERN COMMAND: compiles, runs the command, then traces until a probe of the pattern fires. */
+/* driver PATTERN COMMAND PATIENCE: compiles, runs the command, then traces until a probe of the pattern fires. */
 int main(int argc, char **argv)
 {
 	char text[200];
 	int err, status = 2;
 	dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &err);
 	dtrace_prog_t *p;
-	time_t until = time(NULL) + 30;
+	time_t until = time(NULL) + 30 * strtol(argv[3], NULL, 10);
 
 	snprintf(text, sizeof(text), "%s { exit(arg0); }", argv[1]);
 	p = h ? dtrace_program_strcompile(h, text, DTRACE_PROBESPEC_NAME, DTRACE_C_ZDEFS, 0, NULL) : NULL;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 }
 END
 "$DTRACE" -h -s p.d || fail "-h"
-cc -O1 -I. -c app.c && "$DTRACE" -G -s p.d app.o && cc -o app app.o p.o || fail "the program"
+cc -O1 -DPATIENCE="$PATIENCE" -I. -c app.c && "$DTRACE" -G -s p.d app.o && cc -o app app.o p.o || fail "the program"
 lib=$BUILD/src/cmd/dtrace
 cc -o driver -I "$SRC/include" driver.c -L "$lib" -ldtrace -Wl,-rpath,"$lib" -Wl,--unresolved-symbols=ignore-in-shared-libs || fail "the driver"
 cat >begin.sh <<'END'
@@ -69,6 +69,6 @@ while [ $i -lt ${1:-0} ]; do /bin/true; i=$((i + 1)); done
 END
 trap 'kill "$(cat pid 2>/dev/null)" 2>/dev/null' EXIT
 for noise in 0 1500; do
-	timeout 60 ./driver "$prov*:::step" "sh begin.sh $noise" >out 2>err || fail "a program that began meanwhile, and $noise others: status $?"
+	timeout $((60 * PATIENCE)) ./driver "$prov*:::step" "sh begin.sh $noise" "$PATIENCE" >out 2>err || fail "a program that began meanwhile, and $noise others: status $?"
 	kill "$(cat pid)"
 done

@@ -6,9 +6,9 @@ cat >app.c <<'END'
 #include "probes.h"
 #include <unistd.h>
 __attribute__((noinline)) static void inner(int i) { LISTED_ONE_FIRST(i); }
-int main(int argc, char **argv) { inner(argc); LISTED_TWO(argc); return argc > 1 ? (int)sleep(60) : 0; }
+int main(int argc, char **argv) { inner(argc); LISTED_TWO(argc); return argc > 1 ? (int)sleep(60 * PATIENCE) : 0; }
 END
-"$DTRACE" -h -s probes.d && gcc -O2 app.c -o listedapp || fail "building"
+"$DTRACE" -h -s probes.d && gcc -O2 -DPATIENCE="$PATIENCE" app.c -o listedapp || fail "building"
 list() { timeout 60 "$DTRACE" "$@" >out 2>err || fail "$*"; }
 rows() { # number of rows of the listing that match
 	[ "$(grep -cE "$2" out)" = "$1" ] || fail "not $1 rows of $2"
