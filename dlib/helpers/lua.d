@@ -6,29 +6,43 @@
  *
  * A call of one Lua function by another does not recurse in C, so one native frame of
  * luaV_execute() stands for several of them: those up to and including the first one that is marked
- * as called from C. luaV_execute() keeps its innermost call in rbp, so no state has to be found, and
- * coroutines follow one another as their native frames do.
+ * as called from C. luaV_execute() keeps its innermost call in a register that the functions it calls
+ * preserve, so no state has to be found, and coroutines follow one another as their native frames do.
+ * The compiler has chosen the register: rbp, r13 or r14 in the builds of Debian and Ubuntu.
  *
  * Offsets: lstate.h, lobject.h; instructions: lopcodes.h; names: ldebug.c of Lua 5.4.
  */
 #pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*"
 #pragma D helper symbol "lua_callk"
+#pragma D helper registers
 
-uint64_t run, run_end; /* luaV_execute(), from where on rbp is the call */
-uint64_t positioned;   /* the end of what loads the position of the call in rbp */
+uint64_t todo[int];    /* in attach clauses: functions */
+int known[uint64_t];
+uint64_t run, run_end; /* luaV_execute(), from where on the call is in its register */
+uint64_t positioned;   /* the end of what loads the position of that call */
 uint64_t base;	       /* offset of the outermost call in the state */
+uint64_t is_old;       /* before 5.4.3 */
+int call_in, at_in;    /* numbers of the registers of the call, and of the position of its next instruction */
 
 this uint64_t rest; /* the call that the next native frame of the interpreter begins with; 0: of another state */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
 inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
+/* a register that functions preserve, by the number that instructions have for it */
+inline uint64_t KEPT[int n] = n == 5 ? uregs[R_RBP] : n == 13 ? uregs[R_R13] : n == 14 ? uregs[R_R14] :
+    n == 15 ? uregs[R_R15] : n == 12 ? uregs[R_R12] : uregs[R_RBX];
+inline int IS_KEPT[int n] = n == 3 || n == 5 || n >= 12;
+/* in attach clauses: the registers of an instruction with REX prefix: of its memory operand, and the other one */
+inline int BASE[uint64_t a] = (BYTE[a] & 1) << 3 | BYTE[a + 2] & 7;
+inline int OTHER[uint64_t a] = (BYTE[a] & 4) << 1 | BYTE[a + 2] >> 3 & 7;
 /* instructions: the code, the first operand, whether the code sets the register that it names */
 inline uint32_t OP[uint32_t i] = i & 127;
 inline uint64_t SETS[uint32_t op] = op < 64 ? 0x3e3ffffff87bff >> op & 1 : 0x3a608 >> op - 64 & 1;
 inline int A[uint32_t i] = (int)(i >> 7 & 255);
 inline int B[uint32_t i] = (int)(i >> 16 & 255);
 inline int C[uint32_t i] = (int)(i >> 24);
+inline int IS_POINTER[uint64_t a] = a >= 65536 && !(a & 7) && a < 1ull << 47;
 /* the text of a string object, and of the n-th constant of a function */
 inline string TEXT[uint64_t s] = ustr(s + 24, BYTE[s + 8] == 0x14 ? WORD[s + 16] : BYTE[s + 11]);
 inline string CONSTANT[uint64_t p, int n] = (BYTE[WORD[p + 56] + 16 * n + 8] & 15) == 4 ?
@@ -54,73 +68,101 @@ dtrace:helper:attach:
 	this->ident = ubytes(this->ident, 32, "4c 75 61 20 35 2e 34 2e"); /* "Lua 5.4." */
 	if (!this->ident)
 		udecline("this version of Lua is not known (5.4 is)");
-	base = BYTE[this->ident + 8] < '3' ? 88 : 96;
+	is_old = BYTE[this->ident + 8] < '3';
+	base = is_old ? 88 : 96;
 
-	/* the interpreter is what luaD_callnoyield() calls last, and that what lua_callk() calls first */
+	/* the interpreter is the only large function that lua_callk() calls, itself or in what it calls */
 	this->hdr = secaddr(".eh_frame_hdr");
-	this->call = symaddr("lua_callk");
-	if (!this->hdr || !this->call || HALF[this->hdr] != 0x3b031b01)
+	if (!this->hdr || !symaddr("lua_callk") || HALF[this->hdr] != 0x3b031b01)
 		udecline("what finds the interpreter's function is missing");
-	this->call = ubytes(this->call, symsize("lua_callk"), "48 89 df e8");
-	this->call = this->call ? this->call + 8 + *(int *)(this->call + 4) : 0;
-	this->entry = this->call ? UNWIND[this->hdr, this->call] : 0;
+	todo[0] = symaddr("lua_callk");
+	this->seen = 0;
+	this->left = 1;
 	run = 0;
-	if (this->call && START[this->entry] == this->call) {
-		this->end = this->call + HALF[this->entry + 12];
-		while (this->call; 32) {
-			this->call = ubytes(this->call, this->end - this->call, "e8");
-			if (this->call) {
-				this->target = this->call + 5 + *(int *)(this->call + 1);
-				this->call++;
+	while (this->seen < this->left && !run; 48) {
+		this->end = UNWIND[this->hdr, todo[this->seen]];
+		this->end = START[this->end] + HALF[this->end + 12];
+		this->look = 0;
+		this->from = todo[this->seen];
+		while (this->look < 2 && !run; 512) {
+			this->from = ubytes(this->from, this->end - this->from, this->look ? "e9" : "e8");
+			if (!this->from) {
+				this->look++;
+				this->from = todo[this->seen];
+			} else {
+				this->target = this->from + 5 + *(int *)(this->from + 1);
+				this->from++;
 				this->entry = UNWIND[this->hdr, this->target];
 				if (START[this->entry] == this->target && HALF[this->entry + 12] > 8000) {
 					run = this->target;
 					run_end = run + HALF[this->entry + 12];
+				} else if (START[this->entry] == this->target && !known[this->target] && this->left < 48) {
+					known[this->target] = 1;
+					todo[this->left] = this->target;
+					this->left++;
 				}
 			}
 		}
+		this->seen++;
 	}
-	/* "mov 0x20(%rbp),%rbx" loads the position of the call in rbp */
-	this->load = run ? ubytes(run, 96, "48 8b 5d 20") : 0;
-	if (!this->load)
+	/* "mov 0x20(%rbp),%rbx" loads the position of the call in rbp, "lea 0x4(%rbx),%r13" makes the next one of it */
+	this->load = 0ull;
+	this->from = run;
+	while (run && !this->load && this->from < run + 200; 200) {
+		if ((BYTE[this->from] & 0xfa) == 0x48 && BYTE[this->from + 1] == 0x8b && BYTE[this->from + 2] >> 6 == 1 &&
+		    BYTE[this->from + 3] == 0x20 && IS_KEPT[BASE[this->from]] && IS_KEPT[OTHER[this->from]])
+			this->load = this->from;
+		this->from++;
+	}
+	positioned = 0;
+	while (this->load && !positioned && this->from < this->load + 128; 128) {
+		if ((BYTE[this->from] & 0xfa) == 0x48 && BYTE[this->from + 1] == 0x8d && BYTE[this->from + 2] >> 6 == 1 &&
+		    BYTE[this->from + 3] == 4 && BASE[this->from] == OTHER[this->load] && IS_KEPT[OTHER[this->from]])
+			positioned = this->from;
+		this->from++;
+	}
+	if (!this->load || !positioned)
 		udecline("this Lua was compiled in a way that is not known");
 	run = this->load;
-	/* "lea 0x4(%rbx),%r13": from there on r13 has the position of this call, not of one that has ended */
-	positioned = ubytes(run, 96, "4c 8d 6b 04");
+	call_in = BASE[this->load];
+	at_in = OTHER[positioned];
 }
 
 dtrace:helper:ustack:
-/arg0 >= run && arg0 <= run_end/
+/arg0 >= run && (arg0 < run_end || arg0 == run_end && arg3)/
 {
 	this->call = this->rest;
 	this->is_known = (uint64_t)0;
 	this->is_reached = (uint64_t)0;
 	this->is_first = (uint64_t)0;
-	this->mine = (uint64_t)arg1;
-	/* at the end of the interpreter's function, rbp is the caller's */
-	this->is_last = (uint64_t)(arg3 == 0 && (BYTE[arg0] == 0xc3 || (HALF[arg0] & 0xfcff) == 0x5c41));
-	/* while the variables of a new closure are set, rbp is an offset */
-	this->is_last |= arg1 < 4096;
+	this->own = (uint64_t)KEPT[call_in];
+	this->mine = this->own;
+	/* at the end of the interpreter's function, the register is the caller's */
+	this->is_last = (uint64_t)(arg3 == 0 && (BYTE[arg0] == 0xc3 || BYTE[arg0] == 0x5b || BYTE[arg0] == 0x5d ||
+	    (HALF[arg0] & 0xfcff) == 0x5c41));
+	/* in places, as while the variables of a new closure are set, it is something else: a call is in a list */
+	this->outer = IS_POINTER[this->own] ? WORD[this->own + 16] : 0;
+	this->is_last |= !IS_POINTER[this->outer] || WORD[this->outer + 24] != this->own;
 	while (!this->is_last; 65536) {
 		if (!this->call && !this->is_known) {
 			/* the first native frame of a state; functions in C can be called at the moment */
 			this->is_known = 1;
 			this->is_first = 1;
-			this->outer = arg1;
+			this->outer = this->own;
 			while (WORD[this->outer + 16]; 65536)
 				this->outer = WORD[this->outer + 16];
 			this->state = this->outer - base;
 			if (BYTE[this->state + 8] == 8 && WORD[this->state + 48] == WORD[this->outer])
 				this->call = WORD[this->state + 32];
-			/* a call that has just ended is still in rbp */
+			/* a call that has just ended is still in the register */
 			this->outer = this->call;
-			while (this->outer && this->outer != arg1; 65536)
+			while (this->outer && this->outer != this->own; 65536)
 				this->outer = WORD[this->outer + 16];
-			if (!this->outer && *(uint16_t *)(arg1 + 62) & 4) {
+			if (!this->outer && *(uint16_t *)(this->own + 62) & 4) {
 				this->rest = this->call;
 				this->is_last = 1;
 			} else if (!this->outer)
-				this->mine = WORD[arg1 + 16];
+				this->mine = WORD[this->own + 16];
 		}
 		if (!this->is_last) {
 			this->self = this->call;
@@ -140,9 +182,9 @@ dtrace:helper:ustack:
 				this->at = WORD[this->self + 32];
 				this->is_shown = this->proto != 0;
 				/* the interrupted one has the position of the next instruction in a register */
-				if (this->proto && arg3 == 0 && this->self == arg1 &&
-				    (arg0 < run || arg0 > positioned) && IS_IN[this->proto, uregs[R_R13]])
-					this->at = uregs[R_R13];
+				if (this->proto && arg3 == 0 && this->self == this->own &&
+				    (arg0 < run || arg0 > positioned) && IS_IN[this->proto, KEPT[at_in]])
+					this->at = KEPT[at_in];
 				/*
 				 * A call that is just being made has no position yet, but what an earlier
 				 * one has left there; a tail call has that of its caller. Both are at their
@@ -161,10 +203,12 @@ dtrace:helper:ustack:
 			/* what called it: a function of Lua that is still there, a hook, a finalizer */
 			this->from = 0ull;
 			this->from_at = 0ull;
-			this->kind = this->status & 0x20 ? 1 : 0;
+			this->kind = this->status & 0x20 && !(is_old && this->status & 0x80) ? 1 : 0;
 			if (this->outer && !this->kind) {
+				this->fin = is_old ? this->status : *(uint16_t *)(this->outer + 62);
 				this->status = *(uint16_t *)(this->outer + 62);
-				this->kind = this->status & 8 ? 2 : this->status & 0x80 ? 3 : this->status & 2 ? 1 : 0;
+				this->kind = this->status & 8 && !is_old ? 2 : this->fin & 0x80 ? 3 : this->status & 2 ? 1 :
+				    this->status & 8 ? 2 : 0;
 				if (!this->kind) {
 					this->from = LUA[WORD[this->outer]];
 					this->from_at = WORD[this->outer + 32];
@@ -192,6 +236,8 @@ dtrace:helper:ustack:
 						    this->op == 49 ? "unm" : this->op == 50 ? "bnot" :
 						    this->op == 52 ? "len" : this->op == 53 ? "concat" :
 						    this->op == 57 ? "eq" :
+						    is_old && this->op >= 58 && this->op <= 63 && this->op / 2 != 30 ? "order" :
+						    is_old && this->op >= 64 && this->op <= 65 ? "" :
 						    this->op == 58 || this->op == 62 || this->op == 64 ? "lt" :
 						    this->op == 59 || this->op == 63 || this->op == 65 ? "le" :
 						    this->op == 54 || this->op == 70 ? "close" : "";
