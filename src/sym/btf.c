@@ -31,10 +31,13 @@ struct btf_file {
 	VEC(uint32_t) offs; /* offset in types of the type with the id first + i * INDEX_STEP */
 	/*
 	 * Hash table: ids of named types at the hash of their name, 0 = free slot; nslots is a
-	 * power of two.
+	 * power of two. It has the types up to last_named: most that are asked for stand in the
+	 * first third of the kernel's file.
 	 */
 	uint32_t *slots;
 	uint32_t nslots;
+	const struct btf_type *last_named; /* NULL: none yet */
+	uint32_t last_named_id;
 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -359,55 +362,66 @@ static bool is_hashed(const struct btf_type *t)
 	return t->name_off && HASHED_KINDS & 1u << BTF_INFO_KIND(t->info);
 }
 
-static void names_index(struct btf_file *f)
+/* Makes the table, with room for all names, which it need not have yet. */
+static void names_init(struct btf_file *f)
 {
-	const struct btf_type *t = NULL;
-	uint32_t n = 0, id = f->first;
-
-	while ((t = btf_file_next(f, t)))
-		n += is_hashed(t);
-	for (f->nslots = 16; f->nslots < n * 2; f->nslots *= 2)
+	f->last_named_id = f->first - 1;
+	for (f->nslots = 16; f->nslots <= f->n; f->nslots *= 2)
 		;
 	f->slots = xcalloc(f->nslots, sizeof(*f->slots));
-	for (; (t = btf_file_next(f, t)); id++) {
-		const char *name = btf_file_str(f, t->name_off);
-		uint32_t at;
-
-		if (!is_hashed(t))
-			continue;
-		/*
-		 * Types are inserted in the order of their ids, so a lookup finds the first of one
-		 * name first.
-		 */
-		at = name_hash(name, strlen(name)) & (f->nslots - 1);
-		while (f->slots[at])
-			at = (at + 1) & (f->nslots - 1);
-		f->slots[at] = id;
-	}
 }
 
-static bool name_is(const char *name, const char *want, size_t len)
+/* The slot of the first type of one of the kinds, or a free one. */
+static uint32_t name_slot(const struct btf_file *f, uint32_t kinds, const char *name, size_t len)
 {
-	return strncmp(name, want, len) == 0 && !name[len];
+	uint32_t at = name_hash(name, len) & (f->nslots - 1);
+
+	for (; f->slots[at]; at = (at + 1) & (f->nslots - 1)) {
+		const struct btf_type *t = btf_file_type(f, f->slots[at]);
+		const char *has = btf_file_str(f, t->name_off);
+
+		if (kinds & 1u << BTF_INFO_KIND(t->info) && strncmp(has, name, len) == 0 &&
+		    !has[len])
+			break;
+	}
+	return at;
+}
+
+/*
+ * Continues the table up to the type that is wanted. Types are added in the order of their ids, so
+ * a lookup finds the first of one name first.
+ */
+static uint32_t names_extend(struct btf_file *f, const struct wanted *w)
+{
+	const struct btf_type *t = f->last_named;
+
+	while ((t = btf_file_next(f, t))) {
+		const char *name = btf_file_str(f, t->name_off);
+
+		f->last_named = t;
+		f->last_named_id++;
+		if (is_hashed(t))
+			f->slots[name_slot(f, 0, name, strlen(name))] = f->last_named_id;
+		if (is_wanted(w, t))
+			return f->last_named_id;
+	}
+	return 0;
 }
 
 uint32_t btf_file_find(struct btf_file *f, uint32_t kinds, const char *name, size_t len)
 {
-	uint32_t at;
+	struct wanted w = {.kinds = kinds};
+	uint32_t id;
 
 	if (!len)
 		return 0;
 	if (!f->slots)
-		names_index(f);
-	at = name_hash(name, len) & (f->nslots - 1);
-	for (; f->slots[at]; at = (at + 1) & (f->nslots - 1)) {
-		const struct btf_type *t = btf_file_type(f, f->slots[at]);
-
-		if (kinds & 1u << BTF_INFO_KIND(t->info) &&
-		    name_is(btf_file_str(f, t->name_off), name, len))
-			return f->slots[at];
-	}
-	return 0;
+		names_init(f);
+	id = f->slots[name_slot(f, kinds, name, len)];
+	if (id || f->last_named_id == btf_file_end(f) - 1)
+		return id;
+	w.name_off = string_find(f, name, len);
+	return w.name_off ? names_extend(f, &w) : 0;
 }
 
 uint32_t btf_file_find_symbol(const struct btf_file *f, const char *name, size_t len)
