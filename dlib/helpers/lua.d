@@ -14,7 +14,7 @@
  */
 #pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*"
 #pragma D helper symbol "lua_callk"
-#pragma D helper registers
+#pragma D helper registers "in_other"
 
 uint64_t todo[int];    /* in attach clauses: functions */
 int known[uint64_t];
@@ -23,6 +23,7 @@ uint64_t positioned;   /* the end of what loads the position of that call */
 uint64_t base;	       /* offset of the outermost call in the state */
 uint64_t is_old;       /* before 5.4.3 */
 int call_in, at_in;    /* numbers of the registers of the call, and of the position of its next instruction */
+int in_other;	       /* the call is in another register than rbp, which walks restore anyway */
 
 this uint64_t rest; /* the call that the next native frame of the interpreter begins with; 0: of another state */
 
@@ -30,7 +31,7 @@ inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
 inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
 /* a register that functions preserve, by the number that instructions have for it */
-inline uint64_t KEPT[int n] = n == 5 ? uregs[R_RBP] : n == 13 ? uregs[R_R13] : n == 14 ? uregs[R_R14] :
+inline uint64_t KEPT[int n] = n == 5 ? arg1 : n == 13 ? uregs[R_R13] : n == 14 ? uregs[R_R14] :
     n == 15 ? uregs[R_R15] : n == 12 ? uregs[R_R12] : uregs[R_RBX];
 inline int IS_KEPT[int n] = n == 3 || n == 5 || n >= 12;
 /* in attach clauses: the registers of an instruction with REX prefix: of its memory operand, and the other one */
@@ -125,6 +126,7 @@ dtrace:helper:attach:
 		udecline("this Lua was compiled in a way that is not known");
 	run = this->load;
 	call_in = BASE[this->load];
+	in_other = call_in != 5;
 	at_in = OTHER[positioned];
 }
 

@@ -295,7 +295,8 @@ static void depends_on_run(struct lexer *lx, struct control *c)
 
 /*
  * '#pragma D helper exec "PATTERN|PATTERN"', '#pragma D helper symbol "NAME|NAME"',
- * '#pragma D helper registers': whoever loads the helper has read them (ustack/helper.c).
+ * '#pragma D helper registers', '#pragma D helper registers "VARIABLE"': whoever loads the helper
+ * has read them (ustack/helper.c).
  */
 static void helper_run(struct lexer *lx, struct control *c)
 {
@@ -305,9 +306,11 @@ static void helper_run(struct lexer *lx, struct control *c)
 	else if (args_len(c) == 1 && strcmp(arg(c, 0)->text, "registers") == 0)
 		return;
 	else if (args_len(c) != 2 || !arg(c, 1)->is_str ||
-		 (strcmp(arg(c, 0)->text, "exec") != 0 && strcmp(arg(c, 0)->text, "symbol") != 0))
+		 (strcmp(arg(c, 0)->text, "exec") != 0 && strcmp(arg(c, 0)->text, "symbol") != 0 &&
+		  strcmp(arg(c, 0)->text, "registers") != 0))
 		fail_malformed(lx, c,
-			       "exec \"PATTERN|PATTERN\", symbol \"NAME|NAME\", or registers");
+			       "exec \"PATTERN|PATTERN\", symbol \"NAME|NAME\", registers, or "
+			       "registers \"VARIABLE\"");
 }
 
 static const struct directive {

@@ -82,7 +82,8 @@ struct err *helper_open(const char *path, struct helper **ret)
 		h->text = xstrdup(strbuf_text(&text));
 		h->patterns = pragma_find(h->text, "#pragma D helper exec");
 		h->symbols = pragma_find(h->text, "#pragma D helper symbol");
-		h->saves = line_find(h->text, "#pragma D helper registers");
+		h->saves_if = pragma_find(h->text, "#pragma D helper registers");
+		h->saves = h->saves_if || line_find(h->text, "#pragma D helper registers");
 		if (h->symbols && !h->patterns)
 			h->patterns = xstrdup(""); /* files of no name */
 		*ret = h;
@@ -100,6 +101,7 @@ void helper_close(struct helper *h)
 	err_destroy(h->err);
 	free(h->patterns);
 	free(h->symbols);
+	free(h->saves_if);
 	free(h->text);
 	free(h->path);
 	free(h);

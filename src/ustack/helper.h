@@ -5,6 +5,7 @@
  *     #pragma D helper symbol "_PyEval_EvalFrameDefault"  programs to whose processes it applies,
  *                                       whatever their names: those that have one of the symbols
  *     #pragma D helper registers        uregs[] of outer frames has the callee-saved registers
+ *     #pragma D helper registers "x"    the same in processes where global variable x is not 0
  *     dtrace:helper:attach:   { ... }   runs here, once when a process is met: its global variables
  *                                       have the values then that they have in the process's walks
  *     dtrace:helper:uthread:  { ... }   runs in the kernel when a walk begins
@@ -40,7 +41,8 @@ struct helper {
 	const struct prog_vars *vars; /* what the clauses use, and maybe more */
 	struct err *err;	      /* why it cannot be compiled */
 	bool has_attach;
-	bool saves; /* the pragma "registers": walks restore callee-saved registers */
+	bool saves;	/* the pragma "registers": walks restore callee-saved registers, */
+	char *saves_if; /* if this global variable is not 0 in a process; NULL: in all */
 	/*
 	 * A program has carried it (ustack/carried.h): nothing in it is trusted. Spans are lines.
 	 */

@@ -234,6 +234,28 @@ static struct err *parts_open(struct walk *w)
 	return e;
 }
 
+/* Whether the helper wants callee-saved registers in this process (struct helper.saves). */
+static bool part_saves(const struct part *part)
+{
+	const struct prog_vars *vars = part->h->vars;
+	uint64_t value;
+
+	if (!part->is_attached || !part->h->saves_if)
+		return part->is_attached && part->h->saves;
+	for (uint32_t i = 0; i < vars->len; i++) {
+		const struct prog_var *v = vars->vars[i];
+		struct strbuf text = {0};
+		bool is_set;
+
+		if (v->scope != DIF_SCOPE_GLOBAL || strcmp(v->name, part->h->saves_if) != 0)
+			continue;
+		is_set = process_global(part->proc, v, &value, &text) && value;
+		strbuf_deinit(&text);
+		return is_set;
+	}
+	return false;
+}
+
 struct err *replay_run(struct replay *r)
 {
 	struct walk w = {.r = r, .frame = r->thread, .text_left = r->strsize, .left = ACTIONS_MAX};
@@ -244,8 +266,8 @@ struct err *replay_run(struct replay *r)
 	w.hooks = (struct process_hooks){&w, on_begin, on_read, on_value, on_done};
 	w.parts = xcalloc(r->nhelpers + 1, sizeof(*w.parts));
 	e = parts_open(&w);
-	for (uint32_t i = 0; i < r->nhelpers; i++)
-		saves |= r->helpers[i]->saves && w.parts[i].is_attached;
+	for (uint32_t i = 0; i < r->nhelpers && !e; i++)
+		saves |= part_saves(&w.parts[i]);
 	if (!e)
 		r->is_cut = stack_walk_each(&r->space, r->regs, saves, on_frame, &w);
 	for (uint32_t i = 0; i < r->nhelpers; i++)

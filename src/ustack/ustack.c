@@ -31,7 +31,6 @@
 struct program {
 	uint64_t set; /* bits: numbers of helpers */
 	uint32_t base;
-	bool saves;	   /* one of the helpers wants callee-saved registers */
 	struct hcode code; /* without its words */
 	struct helper_code compiled;
 };
@@ -211,13 +210,10 @@ static struct err *program_make(struct ustacks *u, uint64_t set, struct program 
 			return NULL;
 		}
 	}
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (set >> i & 1)
+			list[n++] = u->helpers.data[i];
 	p = xcalloc(1, sizeof(*p));
-	for (uint32_t i = 0; i < u->helpers.len; i++) {
-		if (!(set >> i & 1))
-			continue;
-		list[n++] = u->helpers.data[i];
-		p->saves |= u->helpers.data[i]->saves;
-	}
 	p->set = set;
 	p->base = u->top;
 	e = hcode_make(list, n, p->base, &p->code);
@@ -283,7 +279,23 @@ static void program_fill(const struct program *p, struct rt_hproc *hp)
 	hp->frames = (uint16_t)(p->base + p->code.frames);
 	if (p->compiled.index < RT_HELPER_PROGRAMS)
 		hp->program = (uint16_t)(p->compiled.index + 1);
-	hp->saves = p->saves;
+}
+
+/* Whether walks of a process with these values restore callee-saved registers. */
+static bool program_saves(const struct ustacks *u, const struct program *p,
+			  const struct rt_hproc *hp)
+{
+	for (uint32_t i = 0; i < p->code.globals.len; i++) {
+		const struct hcode_global *g = &p->code.globals.data[i];
+
+		if (g->helper->saves_if && strcmp(g->helper->saves_if, g->var->name) == 0 &&
+		    hp->globals[g->slot])
+			return true;
+	}
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if ((p->set >> i & 1) && u->helpers.data[i]->saves && !u->helpers.data[i]->saves_if)
+			return true;
+	return false;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -458,7 +470,8 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	hp = xcalloc(1, sizeof(*hp));
 	program_fill(p, hp);
 	e = values_fill(u, proc, p, hp);
-	if (!e && p->saves && u->opts.saves)
+	hp->saves = !e && program_saves(u, p, hp);
+	if (hp->saves && u->opts.saves)
 		u->opts.saves(u->opts.ctx, pid);
 	if (!e)
 		e = map_put(u, key, hp);
@@ -647,6 +660,7 @@ struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps)
 		return e;
 	hp = xcalloc(1, sizeof(*hp));
 	program_fill(p, hp);
+	hp->saves = program_saves(u, p, hp);
 	e = map_put(u, RT_HELPER_ALWAYS, hp);
 	free(hp);
 	return e;

@@ -150,6 +150,25 @@ rm -f met
 timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -x helper=without.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
 grep -cE '(rbx|r15): ' out
 grep -h -c 'errors* in ustack helpers' err
-# the pragma has no arguments
+# with a variable: as without the pragma where it is 0, as with it where it is not
+for value in 0 1; do
+	{
+		sed 's/helper registers/helper registers "wanted"/; s/^uint64_t rbx/uint64_t wanted, rbx/' kept.d
+		echo "dtrace:helper:attach: { wanted = $value; }"
+	} >wanted.d
+	rm -f met
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -x helper=wanted.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
+	echo "$value: $(grep -cE '(rbx|r15): ' out) $(grep -h -c 'errors* in ustack helpers' err)"
+	./kept s >/dev/null &
+	pid=$!
+	stopped
+	"$DTRACE" -x helper=wanted.d -x jstackframes=200 -x helpertrace=$pid 2>&1 | sed -n '/^the stack/,$p' | grep -cE '(rbx|r15): '
+	kill -CONT $pid
+	sleep 0.2
+	stopped
+	kill -CONT $pid
+	wait $pid
+done
+# what the pragma cannot say
 sed 's/helper registers/helper registers all/' kept.d >bad.d
 "$DTRACE" -q -x helper=bad.d -n 'BEGIN { jstack(); exit(0); }' 2>&1 | head -n 1
