@@ -22,6 +22,7 @@ uint64_t t_frame, c_frame;	 /* offsets: the thread's current frame, or 0 and tha
 uint64_t f_code, f_back, f_last, f_owner;
 uint64_t c_first, c_file, c_name, c_lines, c_start;
 uint64_t ascii, compact; /* where the text of a str object is */
+uint64_t heads;		   /* in 3.11: where the runtime has its list of interpreters */
 uint64_t entered, current; /* in 3.11: the thread has its new _PyCFrame, which has no frame yet */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
@@ -64,6 +65,7 @@ dtrace:helper:attach:
 	specific = *(uint32_t *)(this->layout + 8) - 512 + 8;
 	key = this->runtime + (minor == 8 ? 1396 : minor < 11 ? 588 : minor == 11 ? 596 :
 	    minor == 12 ? 1548 : 2164);
+	heads = minor == 11 ? this->runtime + 40 : 0;
 	t_frame = minor < 11 ? 24 : minor < 13 ? 56 : 72;
 	c_frame = minor == 11 ? 8 : 0;
 	f_code = minor < 12 ? 32 : 0;
@@ -122,8 +124,39 @@ dtrace:helper:uthread:
 	this->frame = this->thread ? WORD[this->thread + t_frame] : 0;
 	if (this->frame && t_frame == 56)
 		this->frame = arg0 > entered && arg0 <= current ? 0 : WORD[this->frame + c_frame];
+	/* several interpreters: see below */
+	this->many = heads && !(arg0 > entered && arg0 <= current) ? *(int64_t *)(heads + 16) > 1 : 0;
+	this->lowest = (uint64_t)0;
+	if (this->many)
+		this->frame = (uint64_t)0;
 	this->hashed = (uint64_t)0;
 	this->hash = (uint64_t)0;
+}
+
+/*
+ * 3.11, and there is, or was, more than one interpreter (each application of mod_wsgi has its own): the thread's specific
+ * value is the first state that the thread has had. It has one for each interpreter that it has been in. The frames of
+ * that whose _PyCFrame lies lowest in the stack are the innermost ones, and so on.
+ */
+dtrace:helper:ustack:
+/this->many && !this->frame && (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
+{
+	this->interpreter = WORD[heads];
+	this->next = (uint64_t)0;
+	while (this->interpreter; 32) {
+		this->thread = WORD[this->interpreter + 16];
+		while (this->thread; 256) {
+			this->at = WORD[this->thread + 152] == arg4 ? WORD[this->thread + 56] : 0;
+			if (this->at > this->lowest && (!this->next || this->at < this->next) && WORD[this->at + 8]) {
+				this->next = this->at;
+				this->frame = WORD[this->at + 8];
+			}
+			this->thread = WORD[this->thread + 8];
+		}
+		this->interpreter = WORD[this->interpreter];
+	}
+	this->lowest = this->next;
+	this->many = this->next != 0;
 }
 
 dtrace:helper:ustack:

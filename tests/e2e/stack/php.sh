@@ -6,6 +6,7 @@ if [ ! -x $php ] || ! $php -r 'exit(function_exists("posix_getppid") ? 0 : 1);';
 	exit 67
 fi
 cd "$TMP" || exit 1
+cp "$SRC/tests/e2e/stack/note.php" .
 
 cat >points.php <<'X'
 <?php
@@ -13,22 +14,7 @@ namespace App;
 
 $out = fopen($argv[1], 'w');
 
-# a frame of the backtrace has the place it was called from, that is the position of the next one
-function note(array $trace) {
-    global $out;
-    $frames = [];
-    foreach ($trace as $i => $call) {
-        if (!$i)
-            continue;
-        # PHP shows the name of a class without a name up to its NUL
-        $name = strtok($call['class'] ?? '', "\0") . ($call['type'] ?? '') . $call['function'];
-        $place = isset($trace[$i - 1]['file']) ? $trace[$i - 1]['file'] . ':' . $trace[$i - 1]['line'] : '[internal function]';
-        $frames[] = "$place ($name)";
-    }
-    $end = end($trace);
-    $frames[] = $end['file'] . ':' . $end['line'] . ' ({main})';
-    fwrite($out, implode('|', $frames) . "\n");
-}
+require __DIR__ . '/note.php';
 
 function point() {
     note(debug_backtrace(DEBUG_BACKTRACE_IGNORE_ARGS));

@@ -1,26 +1,14 @@
 # PHP in other programs: in a web server (mod_php of Apache), and in a program that embeds its library. At points where the page, or the
 # program, writes down its own debug_backtrace(), every frame of PHP is there, and behind the last one are the functions of the program.
 cd "$TMP" || exit 1
+cp "$SRC/tests/e2e/stack/note.php" .
 
 cat >points.php <<'X'
 <?php
 $out = fopen($argv[1] ?? $_GET['out'], 'w');
 
-# a frame of the backtrace has the place it was called from, that is the position of the next one
-function note(array $trace) {
-    global $out;
-    $frames = [];
-    foreach ($trace as $i => $call) {
-        if (!$i)
-            continue;
-        $place = isset($trace[$i - 1]['file']) ? $trace[$i - 1]['file'] . ':' . $trace[$i - 1]['line'] : '[internal function]';
-        $frames[] = "$place (" . ($call['class'] ?? '') . ($call['type'] ?? '') . "$call[function])";
-    }
-    $end = end($trace);
-    $frames[] = "$end[file]:$end[line] ({main})";
-    fwrite($out, implode('|', $frames) . "\n");
-    fflush($out);
-}
+require __DIR__ . '/note.php';
+
 function point() {
     note(debug_backtrace(DEBUG_BACKTRACE_IGNORE_ARGS));
     @unlink('/nonexistent');
@@ -83,7 +71,7 @@ script='syscall::unlink:entry /pid == $target/ { jstack(400); }'
 
 mod_php() {
 	port=$((20000 + $$ % 20000))
-	mkdir www && mv first.php www && cp points.php www && chmod 755 . www && chmod 644 www/*.php
+	mkdir www && mv first.php www && cp points.php note.php www && chmod 755 . www && chmod 644 www/*.php
 	cat >httpd.conf <<END
 ServerRoot $TMP
 Listen 127.0.0.1:$port
