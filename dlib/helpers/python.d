@@ -42,12 +42,32 @@ dtrace:helper:attach:
 {
 	this->version = symaddr("Py_Version");
 	/* up to 3.10, the name of the file has the version */
-	this->text = strstr(objname("*python3.*"), "python3.");
+	this->program = objname("*python3.*");
+	this->dot = index(this->program, "python3.");
 	minor = this->version ? *(uint32_t *)this->version >> 16 & 0xff :
-	    strlen(this->text) > 8 ? strtoll(substr(this->text, 8)) : 0;
+	    this->dot >= 0 ? strtoll(substr(this->program, this->dot + 8)) : 0;
 	if (this->version && *(uint32_t *)this->version >> 24 != 3)
 		minor = 0;
-	if (minor < 8 || minor > 13 || (minor < 11 && this->version) || (minor > 10 && !this->version))
+	/* a linker that has the whole program before it (-flto) leaves the variable out, but not the text, such as "3.11.2" */
+	this->searched = !this->version && !minor;
+	this->at = this->searched ? secaddr(".rodata") : 0;
+	this->end = this->at + secsize(".rodata");
+	this->texts = 0;
+	while (this->at && this->at < this->end; 32) {
+		this->bytes = this->end - this->at < 0x100000 ? this->end - this->at : 0x100000;
+		this->found = (ubytes(this->at, this->bytes, "33 2e 31 31 2e ?? 00") ||
+		    ubytes(this->at, this->bytes, "33 2e 31 31 2e ?? ?? 00") ? 2 : 0) |
+		    (ubytes(this->at, this->bytes, "33 2e 31 32 2e ?? 00") ||
+		    ubytes(this->at, this->bytes, "33 2e 31 32 2e ?? ?? 00") ? 4 : 0) |
+		    (ubytes(this->at, this->bytes, "33 2e 31 33 2e ?? 00") ||
+		    ubytes(this->at, this->bytes, "33 2e 31 33 2e ?? ?? 00") ? 8 : 0);
+		this->texts |= this->found;
+		this->at += this->bytes < 0x100000 ? this->bytes : 0x100000 - 16;
+	}
+	/* of two, one is that of something else */
+	if (this->searched)
+		minor = this->texts == 2 ? 11 : this->texts == 4 ? 12 : this->texts == 8 ? 13 : 0;
+	if (minor < 8 || minor > 13 || (minor < 11 && this->version) || (minor > 10 && !this->version && !this->searched))
 		udecline("this version of CPython is not known (3.8 to 3.13 are)");
 	this->files = symaddr("_PyEval_EvalFrameDefault", "libpython3*") ? "libpython3*" :
 	    symaddr("_PyEval_EvalFrameDefault", "python3*") ? "python3*" : "*";

@@ -92,6 +92,11 @@ made() {
 		cat warnings
 		return
 	}
+	compared
+}
+
+# compared: compares the stacks of $made_name
+compared() {
 	command="./$made_name -S points.py"
 	traced "$script" >got.txt
 	check "$made_name"
@@ -99,6 +104,9 @@ made() {
 
 {
 	made with_archive $archive -lexpat -lz -lm
+	# as -flto does: a variable that only this program would read is a constant in its code
+	made_name=no_version
+	strip -N Py_Version -o $made_name with_archive && compared
 	made exported $archive -lexpat -lz -lm -Wl,-E -s
 	made static -static $archive -lexpat -lz -lm
 	made with_library -lpython3.11
