@@ -31,7 +31,11 @@
 #define SLOT_BUSY   1
 #define SLOT_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: its multiples are far apart */
 #define SLOT(field) ((int16_t)offsetof(struct rt_slot, field))
-#define ELEM_EXISTS (-17) /* EEXIST of BPF_NOEXIST */
+/*
+ * EEXIST of BPF_NOEXIST. The helper returned an int until Linux d7ba4cc900bf ("bpf: return long
+ * from bpf_map_ops funcs"), v6.4, so only 32 bits of it are compared.
+ */
+#define ELEM_EXISTS (-17)
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
@@ -219,7 +223,7 @@ static void other_store(struct gen *g, const struct var_layout *vl, const struct
 	slot_find(g, vl);
 	slot_others_add(g, -1);
 	em_load(e, 8, R0, R10, FRAME_TMP);
-	em_jmp_imm(e, BPF_JEQ, R0, ELEM_EXISTS, exists);
+	em_jmp32_imm(e, BPF_JEQ, R0, ELEM_EXISTS, exists);
 	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
 	em_ja(e, done);
 	em_here(e, exists);
