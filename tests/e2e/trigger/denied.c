@@ -1,8 +1,8 @@
 /*
  * denied CALL ERRNO COMMAND [ARGUMENT]...
  *
- * Runs a command for which the system call with the number CALL fails with the error ERRNO, as under
- * the policy of a container: a seccomp filter answers in the kernel's place.
+ * Runs a command for which the system call with the number CALL fails with the error ERRNO, as
+ * under the policy of a container: a seccomp filter answers in the kernel's place.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
