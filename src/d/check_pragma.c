@@ -78,15 +78,29 @@ static bool provider_exists(struct check *c, const struct probe_desc *desc)
 	return count > 0;
 }
 
+/*
+ * Whether the kernel has the module. Only providers of its parts are asked: the D library would
+ * look for the probes of the very file that asks.
+ */
+static bool module_exists(struct check *c, const char *name)
+{
+	static const char *const provs[] = {"rawtp", "sdt", "fbt"};
+
+	if (strcmp(name, "vmlinux") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(provs); i++)
+		if (provider_exists(c, &(struct probe_desc){provs[i], name, "", "", 0, false}))
+			return true;
+	return false;
+}
+
 static bool dependency_is_met(struct check *c, enum pragma_dependency on, const char *name)
 {
 	struct probe_desc desc = {.prov = "", .mod = "", .func = "", .name = ""};
 
 	switch (on) {
 	case DEPENDS_ON_LIBRARY: return true; /* whoever loads libraries has put them in order */
-	case DEPENDS_ON_MODULE:
-		desc.mod = name;
-		return strcmp(name, "vmlinux") == 0 || provider_exists(c, &desc);
+	case DEPENDS_ON_MODULE: return module_exists(c, name);
 	case DEPENDS_ON_PROVIDER:
 		desc.prov = name;
 		return hashmap_finds(c->session->providers, name) || provider_exists(c, &desc);

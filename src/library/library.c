@@ -28,6 +28,8 @@ struct lib_file {
 	const char *name; /* last component of path */
 	struct strbuf text;
 	VEC(char *) deps;
+	char *module;	  /* of the kernel, that the file depends on; NULL: of none */
+	const char *lack; /* why the file is left out */
 	enum lib_state state;
 	bool is_lazy;
 	enum d_layer layer;
@@ -94,6 +96,7 @@ void library_destroy(struct library *lib)
 			free(l->deps.data[k]);
 		vec_deinit(&l->deps);
 		strbuf_deinit(&l->text);
+		free(l->module);
 		free(l->path);
 		free(l);
 	}
@@ -133,6 +136,16 @@ static void dep_note(void *ctx, const char *name, size_t len)
 	if (!dep)
 		oom();
 	vec_push(&l->deps, dep);
+}
+
+static void module_note(void *ctx, const char *name, size_t len)
+{
+	struct lib_file *l = ctx;
+
+	free(l->module);
+	l->module = strndup(name, len);
+	if (!l->module)
+		oom();
 }
 
 struct noter {
@@ -184,7 +197,8 @@ static struct err *file_add(struct library *lib, const char *dir, const char *na
 	e = text_read(l->path, &l->text);
 	if (e)
 		return e;
-	libscan_deps(strbuf_text(&l->text), l->text.len, dep_note, l);
+	libscan_deps(strbuf_text(&l->text), l->text.len, "library", dep_note, l);
+	libscan_deps(strbuf_text(&l->text), l->text.len, "module", module_note, l);
 	n.file = l;
 	l->is_lazy = is_system && libscan_names(strbuf_text(&l->text), l->text.len, name_note, &n);
 	return NULL;
@@ -253,9 +267,34 @@ static struct err *lib_load_deps(struct library *lib, struct lib_file *l)
 		e = lib_load(lib, dep);
 		if (e)
 			return e;
-		if (dep->state == LIB_LEFT_OUT)
+		if (dep->state == LIB_LEFT_OUT) {
 			l->state = LIB_LEFT_OUT;
+			l->lack = dep->lack;
+		}
 	}
+	return NULL;
+}
+
+/* Why a file is left out whose compile has failed with e; NULL: it is not. */
+static const char *lack_text(const struct library *lib, const struct lib_file *l,
+			     const struct err *e)
+{
+	const char *text = err_text(e);
+
+	if (err_get_code(e) == EDT_NOMOD && !l->module)
+		return arena_printf(lib->arena, "%s of the D library is left out: %.*s", l->name,
+				    (int)strcspn(text, "\n"), text);
+	if (err_get_code(e) == EDT_NOMOD)
+		return arena_printf(lib->arena,
+				    "it is about the kernel's module '%s', which is not loaded: "
+				    "modprobe %s",
+				    l->module, l->module);
+	/* modules change: what is told of one must not take the rest of the library away */
+	if (l->module && l->layer == LAYER_SYSTEM && !lib->trouble)
+		return arena_printf(lib->arena,
+				    "the kernel's module '%s' has no type information "
+				    "(/sys/kernel/btf/%s), or other types than %s expects: %.*s",
+				    l->module, l->module, l->name, (int)strcspn(text, "\n"), text);
 	return NULL;
 }
 
@@ -267,7 +306,8 @@ static struct err *lib_compile(struct library *lib, struct lib_file *l)
 		l->made->make(&l->text);
 	e = lib->hooks.compile(lib->hooks.ctx, l->layer, l->path, strbuf_text(&l->text),
 			       l->text.len);
-	if (e && err_get_code(e) == EDT_NOMOD) { /* a dependency does not exist here */
+	l->lack = e ? lack_text(lib, l, e) : NULL;
+	if (l->lack) {
 		err_destroy(e);
 		l->state = LIB_LEFT_OUT;
 		return NULL;
@@ -448,6 +488,17 @@ void library_define_providers(struct library *lib, const struct probe_desc *desc
 	for (uint32_t i = 0; i < keys.len; i++)
 		(void)library_define(lib, keys.data[i], strlen(keys.data[i])); /* keeps its error */
 	vec_deinit(&keys);
+}
+
+const char *library_lack(struct library *lib, const char *prov)
+{
+	const char *key = arena_printf(lib->arena, LIBSCAN_PROVIDER "%s", prov);
+	const struct definers *d = hashmap_finds(lib->defines, key);
+
+	for (uint32_t i = 0; d && i < d->list.len; i++)
+		if (d->list.data[i]->state == LIB_LEFT_OUT)
+			return d->list.data[i]->lack;
+	return NULL;
 }
 
 /* Names with two underscores are for the library alone; keys with a blank are of providers. */

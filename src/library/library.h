@@ -4,7 +4,9 @@
  * The library consists of every file NAME.d in the -L folders and in the system folder; of files
  * with equal names the first one is used. The '#pragma D depends_on library' lines of a file are
  * read beforehand and determine the order. A file that depends on a module or provider that this
- * system lacks is left out, and so are the files that depend on it.
+ * system lacks is left out, and so are the files that depend on it. A file of the system folder
+ * that depends on a module of the kernel is also left out when the module's types are not those
+ * that it expects.
  *
  * Declarations of a file are in a layer below the program's (d/layer.h), because old scripts define
  * constants that the library has, too.
@@ -52,6 +54,8 @@ MUST_CHECK struct err *library_load(struct library *l);
 bool library_define(struct library *l, const char *name, size_t len);
 /* Compiles the files of the system folder that declare providers or probes of the description. */
 void library_define_providers(struct library *l, const struct probe_desc *desc);
+/* Why the file of the system folder that declares the provider is left out; NULL: it is not. */
+const char *library_lack(struct library *l, const char *prov);
 /* The error of these two functions, or NULL; to be called once after each compile. */
 MUST_CHECK struct err *library_trouble(struct library *l);
 /* The name most like this one that the system folder defines, or NULL. */

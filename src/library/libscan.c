@@ -295,9 +295,9 @@ static bool word_next(const char **p, const char *end, const char **ret_word, si
 	return *ret_len > 0;
 }
 
-void libscan_deps(const char *text, size_t size, libscan_fn *fn, void *ctx)
+void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn, void *ctx)
 {
-	static const char *const want[] = {"#pragma", "D", "depends_on", "library"};
+	const char *const want[] = {"#pragma", "D", "depends_on", on};
 	const char *line = text, *end = text + size;
 
 	while (line < end) {

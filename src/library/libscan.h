@@ -18,5 +18,5 @@
 typedef void libscan_fn(void *ctx, const char *name, size_t len);
 /* Calls fn for each name. False: only a compile can tell which names the file defines. */
 bool libscan_names(const char *text, size_t size, libscan_fn *fn, void *ctx);
-/* Calls fn for the NAME of each line '#pragma D depends_on library NAME'. */
-void libscan_deps(const char *text, size_t size, libscan_fn *fn, void *ctx);
+/* Calls fn for the NAME of each line '#pragma D depends_on ON NAME'; on: "library", "module". */
+void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn, void *ctx);

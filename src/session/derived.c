@@ -118,6 +118,10 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 		if (!text && info->lack && glob_match(desc->name, info->name))
 			text = lack_text(c, info);
 	}
+	/* a file that was left out may have declared probes before its compile failed */
+	near = text ? NULL : library_lack(c->library, desc->prov);
+	if (near)
+		text = arena_printf(c->arena, "provider '%s' is not here: %s", desc->prov, near);
 	near = !text && *desc->name ? diag_nearest(desc->name, names.data, names.len) : NULL;
 	if (near)
 		text = arena_printf(c->arena, "did you mean '%s'?", near);

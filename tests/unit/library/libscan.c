@@ -28,7 +28,7 @@ static void deps(const char *text, const char *want)
 {
 	struct strbuf got = {0};
 
-	libscan_deps(text, strlen(text), add_name, &got);
+	libscan_deps(text, strlen(text), "library", add_name, &got);
 	is_str(strbuf_text(&got), want, "what a text depends on");
 	strbuf_deinit(&got);
 }
