@@ -26,7 +26,8 @@ static bool check_provider_name(struct check *c, const struct decl *d)
 
 	if (!check_probe_name(c, d->provider.name_span, "provider", name))
 		return false;
-	if (len && name[len - 1] >= '0' && name[len - 1] <= '9') {
+	/* nfsv3 of the system's library is none of process 3: probes_is_foreign() */
+	if (len && name[len - 1] >= '0' && name[len - 1] <= '9' && c->opts->layer != LAYER_SYSTEM) {
 		check_error(c, D_PROV_BADNAME, d->provider.name_span,
 			    "provider name may not end with a digit: %s", name);
 		return false;

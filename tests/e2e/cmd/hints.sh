@@ -11,8 +11,7 @@ syscall::opn:entry { exit(0); }	did you mean 'open'?
 syscall:::enty { exit(0); }	did you mean 'entry'?
 syscall:vmlinu::entry { exit(0); }	did you mean 'vmlinux'?
 syscall::getppid:exit { exit(0); }	dtrace -ln 'syscall::getppid:' lists what there is
-nfsv3:::op-read-start { exit(0); }	provider 'nfsv3' is not available in this version; rawtp:nfsd::: (or sdt:nfsd:::)
-nfsv4:::op-read-start { exit(0); }	provider 'nfsv4' is not available in this version; rawtp:nfsd:::
+nfs:::op-read-start { exit(0); }	nfsv3 and nfsv4 have the calls of Linux's NFS server
 syscall::$1:entry { exit(0); }	1 argument, 0 given: $1 stands for the function
 nosuchname { exit(0); }	dtrace -l lists what there is
 pid:libc:malloc:entry { exit(0); }	pid$target with -c or -p

@@ -39,7 +39,7 @@ for p in 'mkdir syscall::mkdir:entry' 'getpage vminfo:::as_fault'; do
 	grep -q "fsinfo:::$1 cannot fire here: .*$2" "$TMP/err" || fail "what is used instead of $1"
 done
 # a list without probes says as much as a program does
-for p in 'nfsv3 sdt:nfsd:::' 'nfs sdt:nfs:::' 'smb2 Samba' 'icmp mib:::icmp' 'fpuinfo simulates' 'vfs fsinfo:::'; do
+for p in 'nfs sdt:nfs:::' 'smb2 Samba' 'icmp mib:::icmp' 'fpuinfo simulates' 'vfs fsinfo:::'; do
 	set -- $p
 	timeout 60 "$DTRACE" -l -P "$1" >"$TMP/out" 2>"$TMP/err"
 	grep -q "^hint: provider '$1' is not available in this version; .*$2" "$TMP/err" || fail "no hint for $1"

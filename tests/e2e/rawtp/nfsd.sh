@@ -6,76 +6,24 @@ modprobe nfsd >out 2>&1 && [ -e /sys/kernel/btf/nfsd ] && [ -e /sys/kernel/btf/s
 unshare -nm true 2>/dev/null && command -v ip >/dev/null || { echo "no network namespace, or no ip (package iproute2)"; exit 67; }
 dir=$(mktemp -d /var/tmp/rawtp_nfsd.XXXXXX) || exit 1
 trap 'rm -rf "$dir"' EXIT
-cat >server.py <<'END'
-import os, socket, struct, sys, threading
-
-def portmapper():
-    """Says yes to whoever registers: the kernel wants to tell a portmapper about its services."""
-    server = socket.create_server(("127.0.0.1", 111))
-    def serve(c):
-        while (head := c.recv(4, socket.MSG_WAITALL)):
-            call = c.recv(struct.unpack(">I", head)[0] & 0x7fffffff, socket.MSG_WAITALL)
-            answer = call[:4] + struct.pack(">IIIIII", 1, 0, 0, 0, 0, 1)
-            c.sendall(struct.pack(">I", 0x80000000 | len(answer)) + answer)
-    def accept():
-        while True: threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
-    threading.Thread(target=accept, daemon=True).start()
-
-def write(path, text):
-    fd = os.open(path, os.O_WRONLY)
-    os.write(fd, text.encode())
-    os.close(fd)
-
-def start(folder):
-    portmapper()
-    rpc, nfsd, never = "/proc/net/rpc/", "/proc/fs/nfsd/", 0x7fffffff
-    write(rpc + "auth.unix.ip/channel", f"nfsd 127.0.0.1 {never} dom\n")
-    write(rpc + "nfsd.fh/channel", f"dom 1 \\x00000000 {never} {folder}\n")
-    write(rpc + "nfsd.export/channel", f"dom {folder} {never} {0x2412} 65534 65534 0\n")
-    write(nfsd + "portlist", "tcp 2049\n")
-    write(nfsd + "threads", "1\n")
-    try: write(nfsd + "v4_end_grace", "Y\n")
-    except OSError: pass
-    fd = os.open(nfsd + "filehandle", os.O_RDWR)
-    os.write(fd, f"dom {folder} 64\n".encode())
-    text = os.read(fd, 200).decode().strip()
-    os.close(fd)
-    return bytes.fromhex(text.replace("\\x", ""))
-
-class Client:
-    def __init__(self):
-        self.sock = socket.create_connection(("127.0.0.1", 2049))
-        self.xid = 1000
-    def call(self, vers, proc, args=b""):
-        self.xid += 1
-        cred = struct.pack(">II4sIII", 0, 4, b"me\0\0", 0, 0, 0)
-        call = struct.pack(">IIIIII", self.xid, 0, 2, 100003, vers, proc) + struct.pack(">II", 1, len(cred)) + cred + struct.pack(">II", 0, 0) + args
-        self.sock.sendall(struct.pack(">I", 0x80000000 | len(call)) + call)
-        size = struct.unpack(">I", self.sock.recv(4, socket.MSG_WAITALL))[0] & 0x7fffffff
-        answer = self.sock.recv(size, socket.MSG_WAITALL)
-        xid, kind, state, _, verf, accepted = struct.unpack(">IIIIII", answer[:24])
-        assert (xid, kind, state, accepted) == (self.xid, 1, 0, 0), (xid, kind, state, accepted)
-        return answer[24:]
-
-def opaque(data): return struct.pack(">I", len(data)) + data + bytes(-len(data) % 4)
+cat >client.py <<'END'
+import struct, sys
+from nfs_server import *
 
 folder = sys.argv[1]
 with open(folder + "/file", "wb") as f: f.write(b"x" * 10000)
 root = start(folder)
 c = Client()
-def good(a, at=0): assert struct.unpack_from(">I", a, at)[0] == 0, a; return a
 c.call(3, 0) # NULL
 a = good(c.call(3, 3, opaque(root) + opaque(b"file"))) # LOOKUP
 file = opaque(a[8:8 + struct.unpack_from(">I", a, 4)[0]])
 for i in range(5): good(c.call(3, 6, file + struct.pack(">QI", 2500 * i, 3000))) # READ
 for i in range(3): good(c.call(3, 7, file + struct.pack(">QII", 100 * i, 777, 0) + opaque(b"y" * 777))) # WRITE
 good(c.call(3, 21, file + struct.pack(">QI", 0, 0))) # COMMIT
-def op(n, args=b""): return struct.pack(">I", n) + args
-def compound(*ops): return c.call(4, 1, opaque(b"") + struct.pack(">II", 0, len(ops)) + b"".join(ops))
 for i in range(4): # PUTROOTFH, LOOKUP, READ, GETATTR
-    good(compound(op(24), op(15, opaque(b"file")), op(25, b"\xff" * 16 + struct.pack(">QI", 100 * i, 500)), op(9, struct.pack(">II", 1, 8))))
-compound(op(24), op(15, opaque(b"none")), op(9, struct.pack(">II", 1, 8))) # the second operation fails, the third is not tried
-write("/proc/fs/nfsd/threads", "0\n")
+    good(compound(c, op(24), op(15, opaque(b"file")), op(25, b"\xff" * 16 + struct.pack(">QI", 100 * i, 500)), op(9, struct.pack(">II", 1, 8))))
+compound(c, op(24), op(15, opaque(b"none")), op(9, struct.pack(">II", 1, 8))) # the second operation fails, the third is not tried
+end()
 END
 cat >nfsd.d <<'END'
 /* __be32: the number's bytes are turned; a thread of the server has one call at a time */
@@ -92,9 +40,10 @@ END {
 	printa("read %d %@d\n", @read); printa("written %d %d %@d\n", @written); printa("last but one %d %@d\n", @ops); printa("%s %d %@d\n", @status);
 }
 END
+export PYTHONPATH="$SRC/tests/e2e/data" PYTHONDONTWRITEBYTECODE=1
 cat >in.sh <<'END'
 ip link set lo up && mount -t nfsd nfsd /proc/fs/nfsd || exit 1
-timeout $((100 * ${PATIENCE:-1})) "$DTRACE" -qs nfsd.d -c "/usr/bin/python3 server.py $1"
+timeout $((100 * ${PATIENCE:-1})) "$DTRACE" -qs nfsd.d -c "/usr/bin/python3 client.py $1"
 END
 unshare -nm sh in.sh "$dir" >out 2>err || fail "the server, or the session"
 while read -r line; do grep -qx "$line" out || fail "no '$line'"; done <<'END'
