@@ -66,21 +66,24 @@ dtrace:helper:attach:
 	this->ident = symaddr("lua_ident");
 	if (!this->ident)
 		udecline("this Lua has no symbols");
-	this->other = ubytes(this->ident, 32, "4c 75 61 20 35 2e 33 2e"); /* "Lua 5.3.": lua53.d knows it */
+	/* "Lua 5.3.", "Lua 5.2.": lua53.d and lua52.d know them */
+	this->other = ubytes(this->ident, 32, "4c 75 61 20 35 2e 33 2e") || ubytes(this->ident, 32, "4c 75 61 20 35 2e 32 2e");
 	this->ident = ubytes(this->ident, 32, "4c 75 61 20 35 2e 34 2e"); /* "Lua 5.4." */
-	if (!this->ident && !this->other)
-		udecline("this version of Lua is not known (5.3 and 5.4 are)");
-	is_old = this->ident && BYTE[this->ident + 8] < '3';
+	if (!this->ident && this->other)
+		udecline("");
+	if (!this->ident)
+		udecline("this version of Lua is not known (5.2 to 5.4 are)");
+	is_old = BYTE[this->ident + 8] < '3';
 	base = is_old ? 88 : 96;
 
 	/* the interpreter is the only large function that lua_callk() calls, itself or in what it calls */
 	this->hdr = secaddr(".eh_frame_hdr");
-	if (this->ident && (!this->hdr || !symaddr("lua_callk") || HALF[this->hdr] != 0x3b031b01))
+	if (!this->hdr || !symaddr("lua_callk") || HALF[this->hdr] != 0x3b031b01)
 		udecline("what finds the interpreter's function is missing");
 	todo[0] = symaddr("lua_callk");
 	this->seen = 0;
-	this->left = this->ident ? 1 : 0;
-	run = run_end = 0;
+	this->left = 1;
+	run = 0;
 	while (this->seen < this->left && !run; 48) {
 		this->end = UNWIND[this->hdr, todo[this->seen]];
 		this->end = START[this->end] + HALF[this->end + 12];
@@ -123,16 +126,16 @@ dtrace:helper:attach:
 			positioned = this->from;
 		this->from++;
 	}
-	if (this->ident && (!this->load || !positioned))
+	if (!this->load || !positioned)
 		udecline("this Lua was compiled in a way that is not known");
 	run = this->load;
-	call_in = this->load ? BASE[this->load] : 5;
+	call_in = BASE[this->load];
 	in_other = call_in != 5;
-	at_in = this->load ? OTHER[positioned] : 13;
+	at_in = OTHER[positioned];
 }
 
 dtrace:helper:ustack:
-/run && arg0 >= run && (arg0 < run_end || arg0 == run_end && arg3)/
+/arg0 >= run && (arg0 < run_end || arg0 == run_end && arg3)/
 {
 	this->call = this->rest;
 	this->is_known = (uint64_t)0;

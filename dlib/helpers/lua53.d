@@ -52,19 +52,18 @@ inline uint64_t START[uint64_t e] = e + 8 + *(int *)(e + 8);
 
 dtrace:helper:attach:
 {
-	run = run_end = 0;
-	in_other = 0;
-	/* lua.d says what is wrong with other versions */
 	this->ident = symaddr("lua_ident");
-	this->ident = this->ident ? ubytes(this->ident, 32, "4c 75 61 20 35 2e 33 2e") : 0; /* "Lua 5.3." */
+	if (!this->ident || !ubytes(this->ident, 32, "4c 75 61 20 35 2e 33 2e")) /* "Lua 5.3." */
+		udecline(""); /* lua.d says what is wrong */
 
 	/* the interpreter is the only large function that lua_callk() calls, itself or in what it calls */
 	this->hdr = secaddr(".eh_frame_hdr");
-	if (this->ident && (!this->hdr || !symaddr("lua_callk") || HALF[this->hdr] != 0x3b031b01))
+	if (!this->hdr || !symaddr("lua_callk") || HALF[this->hdr] != 0x3b031b01)
 		udecline("what finds the interpreter's function is missing");
 	todo[0] = symaddr("lua_callk");
 	this->seen = 0;
-	this->left = this->ident ? 1 : 0;
+	this->left = 1;
+	run = 0;
 	while (this->seen < this->left && !run; 48) {
 		this->end = UNWIND[this->hdr, todo[this->seen]];
 		this->end = START[this->end] + HALF[this->end + 12];
@@ -100,15 +99,15 @@ dtrace:helper:attach:
 			this->load = this->from;
 		this->from++;
 	}
-	if (this->ident && !this->load)
+	if (!this->load)
 		udecline("this Lua was compiled in a way that is not known");
 	run = this->load;
-	call_in = this->load ? BASE[this->load] : 5;
+	call_in = BASE[this->load];
 	in_other = call_in != 5;
 }
 
 dtrace:helper:ustack:
-/run && arg0 >= run && (arg0 < run_end || arg0 == run_end && arg3)/
+/arg0 >= run && (arg0 < run_end || arg0 == run_end && arg3)/
 {
 	this->call = this->rest;
 	this->is_known = (uint64_t)0;

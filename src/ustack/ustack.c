@@ -328,7 +328,8 @@ static uint64_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, u
 			continue;
 		set &= ~(1ull << i);
 		/* a process that ends meanwhile lacks everything */
-		if (process_is_there(proc))
+		/* an empty text: another helper knows this version */
+		if (process_is_there(proc) && !(why && !*why))
 			tellf(u, "ustack helper '%s': process %d has native frames only: %s",
 			      h->path, (int)pid, why ? why : "its memory cannot be read");
 		free(why);

@@ -65,8 +65,11 @@ local function main()
   leaf(900)
   back_and_forth(1)
   local a, b, x = setmetatable({}, meta), setmetatable({}, meta)
-  x = a + b; x = a - 1; x = a * 2; x = a % b; x = a ^ 2; x = a / b; x = a // b; x = 2 // b
-  x = a & b; x = a | 1; x = a ~ b; x = a << 1; x = a >> b; x = a .. "s"; x = -a; x = ~a; x = #a
+  x = a + b; x = a - 1; x = a * 2; x = a % b; x = a ^ 2; x = a / b
+  if _VERSION ~= "Lua 5.2" then
+    load("local a, b = ... local x = a // b; x = 2 // b x = a & b; x = a | 1; x = a ~ b; x = a << 1; x = a >> b; x = ~a")(a, b)
+  end
+  x = a .. "s"; x = -a; x = #a
   x = a == b; x = a < b; x = a <= b; x = a > 1; x = a >= b; x = 1 < a
   x = a.field; a.field = 1; x = a[1]; a[x] = 2; x = a[{}]
   x = a(5)
