@@ -9,8 +9,10 @@
 
 #include "proc/ident.h"
 
-#define LINES_MAX  100000 /* lines read of one process's maps, which may be of any length */
-#define BEFORE_MAX 8	  /* processes that are kept of those that had one process id before */
+#define LINES_MAX    100000 /* lines read of one process's maps, which may be of any length */
+#define BEFORE_MAX   8	    /* processes that are kept of those that had one process id before */
+#define CLOCK_TRIES  8
+#define CLOCK_GAP_NS 1000000 /* clocks that are read within it are read together */
 
 /* ---- /proc/PID ------------------------------------------------------------------------------- */
 
@@ -31,17 +33,38 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /*
- * The result is at most what the kernel's own clock said: /proc rounds down to ticks, and the age
- * counts the time that the machine was suspended.
+ * Returns how far CLOCK_BOOTTIME is ahead of uprocs_now(): it also counts the time that the machine
+ * was suspended. The two clocks are read again when this thread had no CPU in between.
+ */
+static int64_t boot_ahead(const struct uprocs *u)
+{
+	int64_t least = INT64_MAX;
+
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		uint64_t now = uprocs_now(u);
+		int64_t ahead = (int64_t)(clock_ns(CLOCK_BOOTTIME) - now);
+
+		least = MIN(least, ahead);
+		if (uprocs_now(u) - now < CLOCK_GAP_NS)
+			break;
+	}
+	return least;
+}
+
+/*
+ * The result is at most what the kernel's own clock said, as /proc rounds down to ticks. The clocks
+ * are read after /proc: reading it may take long on a busy machine, and a process whose start seems
+ * to have changed would be taken for another one.
  */
 uint64_t upid_born(const struct uprocs *u, uint64_t pid)
 {
-	uint64_t ticks, now = uprocs_now(u), age;
+	uint64_t ticks;
+	int64_t born;
 
 	if (pid > INT32_MAX || !proc_started((pid_t)pid, &ticks))
 		return 0;
-	age = clock_ns(CLOCK_BOOTTIME) - ticks * PROC_TICK_NS;
-	return now > age ? now - age : 1;
+	born = (int64_t)(ticks * PROC_TICK_NS) - boot_ahead(u);
+	return born > 0 ? (uint64_t)born : 1;
 }
 
 uint64_t uprocs_now(const struct uprocs *u)

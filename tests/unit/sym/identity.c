@@ -9,10 +9,12 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "proc/ident.h"
+#include "sym/uproc.h"
 #include "sym/usym.h"
 #include "tap.h"
 
@@ -149,6 +151,45 @@ static void test_unseen(const char *libc)
 	usyms_deinit(&u);
 }
 
+/* ---- a busy machine -------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t was_held;
+
+static void on_alarm(int sig)
+{
+	const struct timespec ts = {.tv_nsec = 2 * PROC_TICK_NS};
+
+	(void)sig;
+	(void)nanosleep(&ts, NULL);
+	was_held = 1;
+}
+
+/* The start of a process stays the same although this thread is held up while it asks for it. */
+static void test_held(void)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	struct usyms u;
+
+	usyms_init(&u);
+	(void)signal(SIGALRM, on_alarm);
+	for (int i = 0; i < 50; i++) {
+		const struct itimerval it = {.it_value = {.tv_usec = 50 + i * 13}};
+
+		was_held = 0;
+		(void)setitimer(ITIMER_REAL, &it, NULL);
+		while (!was_held) {
+			uint64_t born = upid_born(&u.procs, (uint64_t)getpid());
+
+			least = MIN(least, born);
+			most = MAX(most, born);
+		}
+	}
+	(void)signal(SIGALRM, SIG_DFL);
+	ok(most - least < PROC_TICK_NS, "a process begins once: within %llu ns",
+	   (unsigned long long)(most - least));
+	usyms_deinit(&u);
+}
+
 /* ---- containers ------------------------------------------------------------------------------ */
 
 static uint32_t descriptors_count(void)
@@ -250,6 +291,7 @@ int main(void)
 		test_two(libc, TOLD_ALL);
 		test_unseen(libc);
 	}
+	test_held();
 	test_containers();
 	return tap_done();
 }
