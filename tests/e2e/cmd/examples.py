@@ -197,7 +197,7 @@ ROWS = {
                        r"calls +getppid +\d+ +\d+ +\d+\n"]),
     "writetext.d":    (SELF, "work print 2", [r"fd 1, 7 bytes: line\\t1\\n\n(line\t0\n)?fd 1, 7 bytes: line\\t0\\n\n"]),
 }
-ELSEWHERE = {"pgslow.d"}  # scripts that a walk-through of doc/ runs, with the server that they need
+ELSEWHERE = {"pgslow.d", "nfsops.d"}  # scripts that a walk-through of doc/ runs, or declared/nfs.sh, with the server that they need
 MEETS = {"addonlat.d", "langcalls.d", "langmalloc.d", "langoffcpu.d", "langprofile.d", "phpfiles.d"}
 NEEDS = {**dict.fromkeys(("langcalls.d", "langmalloc.d", "langoffcpu.d", "pyflow.d"), "/usr/bin/python3.11"), "langprofile.d": "/usr/bin/ruby",
          "addonlat.d": "/usr/include/node/node_api.h", "phpfiles.d": "/usr/bin/php8.2"}  # a script's row needs this file

@@ -26,6 +26,11 @@ if step == "start":
 portmapper()
 with open("root", "rb") as f: root = f.read()
 c = Client()
+if step == "few": # for the example: reads of version 3, the last one of a file that is not there
+    a = good(c.call(3, 3, opaque(root) + opaque(b"file")))
+    for i in range(3): good(c.call(3, 6, a[4:8 + struct.unpack_from(">I", a, 4)[0]] + struct.pack(">QI", 4000 * i, 3000)))
+    c.call(3, 3, opaque(root) + opaque(b"none"))
+    sys.exit(0)
 u32 = lambda *n: struct.pack(f">{len(n)}I", *n)
 u64 = lambda *n: struct.pack(f">{len(n)}Q", *n)
 name = lambda text: opaque(text.encode())
@@ -136,10 +141,13 @@ export PYTHONPATH="$SRC/tests/e2e/data" PYTHONDONTWRITEBYTECODE=1
 cat >in.sh <<'END'
 ip link set lo up && mount -t nfsd nfsd /proc/fs/nfsd || exit 1
 timeout $((100 * ${PATIENCE:-1})) /usr/bin/python3 client.py start "$1" || exit 1
+timeout $((100 * ${PATIENCE:-1})) "$DTRACE" -qs "$SRC/examples/nfsops.d" -c "/usr/bin/python3 client.py few $1" >example || exit 1
 timeout $((100 * ${PATIENCE:-1})) "$DTRACE" -qs nfs.d -c "/usr/bin/python3 client.py run $1"
 END
 unshare -nm sh in.sh "$dir" >out 2>err || fail "the server, or the session"
 sed -i "s|$dir|DIR|" out
+grep -qE '^127\.0\.0\.1 +nfsv3  op-read-done +3 +0 +[0-9]+ +[0-9]+$' example && grep -qE '^127\.0\.0\.1 +nfsv3  op-lookup-done +2 +1 ' example && grep -qE "^127\.0\.0\.1 +read +$dir/file: 8000$" example || {
+	cat example; fail "the example"; }
 grep -q '^wrong' out && fail "a probe without its other half"
 cat >want <<'END'
 3 op-null-start 1
