@@ -55,16 +55,17 @@ n=$(fired burst) m=$(said burst)
 
 # A file that is known, a process that lives long enough, a file whose probes no clause means, one without probes: nothing to say.
 cp app known; cp app lives; cp app unmeant; cp many plain
-./known 5000 &
+./known 600000 &
 stays=$!
 watch_for "$prov*:::step { @[probemod] = count(); } END { printa(\"fired %s %@d\n\", @); }"
 ./many 2000 50 ./known >harm.out
 ./lives $((PATIENCE * 1000))
 ./plain ./known 0
 sleep $PATIENCE
+kill $stays
+wait $stays
 end
 [ -z "$(grep -v "ended before a file" err)" ] && [ "$(fired known)" = 50 ] && [ "$(fired lives)" = 1 ] || fail "known files"
-wait $stays
 watch_for "$prov*:::nosuch { @[probemod] = count(); }"
 ./unmeant && ./unmeant && sleep $PATIENCE
 end
