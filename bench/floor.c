@@ -1,8 +1,9 @@
 /*
- * The least that uprobes cost here: an empty BPF program on instructions of a file, in all
- * processes that map it, until standard input ends.
+ * The least that probes cost here: an empty BPF program on instructions of a file, in all processes
+ * that map it, or on a timer of each CPU, until standard input ends.
  *
  *     floor FILE FUNCTION|OFFSET[@COUNTER]...
+ *     floor -t HZ
  *
  * COUNTER is the offset of the probe's counter in the file. Prints READY when the program is in
  * place; at its end, the milliseconds that placing and removing took, and those of CPU time.
@@ -12,9 +13,12 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,12 +65,47 @@ static void cost_add(struct cost *sum, int sign)
 	sum->cpu += sign * ms_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+static const struct bpf_insn code[] = {
+	{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+	{.code = BPF_JMP | BPF_EXIT},
+};
+
+/* Says that the program is in place, and waits until standard input ends. */
+static void input_wait(void)
+{
+	char c;
+
+	printf("READY\n");
+	(void)fflush(stdout);
+	while (read(0, &c, 1) > 0)
+		;
+}
+
+/* Each CPU that is online has a timer of its own; the end of the process closes them. */
+static int timers_run(unsigned long hz)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .size = sizeof(attr),
+				       .sample_period = 1000000000 / hz};
+	int prog = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, NULL, "GPL", code, 2, NULL);
+
+	for (int cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); cpu++) {
+		int fd =
+			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+		if (fd >= 0 && (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog) != 0 ||
+				ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0)) {
+			perror("floor");
+			return 1;
+		}
+	}
+	input_wait();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	const struct bpf_insn code[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
 	LIBBPF_OPTS(bpf_prog_load_opts, load,
 		    .expected_attach_type = 48 /* BPF_TRACE_UPROBE_MULTI */);
 	struct { /* union bpf_attr, link_create of uprobe_multi: younger than Debian's headers */
@@ -76,9 +115,10 @@ int main(int argc, char **argv)
 	} link = {.attach_type = 48};
 	unsigned long offs[SITES_MAX], counters[SITES_MAX] = {0};
 	struct cost cost = {0};
-	char c;
 	int fd;
 
+	if (argc == 3 && strcmp(argv[1], "-t") == 0)
+		return timers_run(strtoul(argv[2], NULL, 10));
 	if (argc < 3 || argc > SITES_MAX + 2)
 		return 2;
 	link.cnt = (__u32)argc - 2;
@@ -102,10 +142,7 @@ int main(int argc, char **argv)
 		perror("floor");
 		return 1;
 	}
-	printf("READY\n");
-	(void)fflush(stdout);
-	while (read(0, &c, 1) > 0)
-		;
+	input_wait();
 	cost_add(&cost, -1);
 	(void)close(fd);
 	cost_add(&cost, 1);

@@ -8,12 +8,13 @@ functions before, as when a program starts. `new stack`: all of them have been i
 same stack again. `native frames`: a new stack with ustack() in place of jstack(), which is a part of the others. Beside it bpftrace with the perf map of
 `node --perf-basic-prof`, which has names but no lines. Without a helper: the same stack of a C program, with and without room for names.
 Without a helper, program: how long the BPF program of a probe runs for such a stack where helpers are installed (first column), and where none is (second column).
-Busy: processor time that a program needs for its work while profile-97 records its stacks, beside without. First stack: from the first firing in a process that
+Busy: processor time that a program needs for its work while profile-97 records its stacks (first column), and while an empty BPF program runs at the
+same timer (second column), each beside without. First stack: from the first firing in a process that
 is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
 """
 import contextlib, os, re, shutil, statistics, subprocess, sys, tempfile, time
 
-from pairs import ROOT, Bench, Loop, Tracer, added_to_loop, build_c
+from pairs import ROOT, Bench, Loop, Tracer, added_to_loop, build_c, build_floor, median
 
 REPEATS, KNOWN, CHAINS, ROUNDS, PAIRS = 4_000, 500, 60, 12, 30
 LOADS = os.path.join(ROOT, "bench/runtimes")
@@ -182,42 +183,54 @@ def main():
 
         def speed(lang, n):
             """
-            Percent of the untraced speed that a program has under profile-97, by its processor time. Each phase with the tracer has one without it beside it,
-            in turns before and after; what the neighbours of a busy machine add is in both, and the median of the pairs' ratios has an interval of confidence.
+            Percent of the untraced speed that a program has under profile-97, by its processor time, and under the same timer with an empty BPF program, in the second column.
+            Each phase with a tracer has one without it beside it, in turns before and after; what the neighbours of a busy machine add is in both, and the median of
+            the pairs' ratios has an interval of confidence.
             """
             p = Program(run[lang], tmp)
             for _ in range(4):
                 p.ns(f"busy {n}")
-            ratios, tracer, firing = [], [], []
+            ours, floor, tracer, firing = [], [], [], []
+            script = ("profile-97 /pid == %d && arg1/ { @[jstack(100)] = count(); } BEGIN { printf(\"READY\\n\"); }" % p.p.pid)
 
-            def traced():
-                t = Tracer([dt, "-x", "jstackstrsize=16k", "-qn", "profile-97 /pid == %d && arg1/ { @[jstack(100)] = count(); } "
-                            "BEGIN { printf(\"READY\\n\"); }" % p.p.pid])
-                p.ns(f"busy {n // 8}")
-                settle(t.proc.pid)
-                with counted():
-                    before, began = cpu_and_bpf(t.proc.pid), time.monotonic()
-                    ns = p.ns(f"busy {n}")
-                    after, took = cpu_and_bpf(t.proc.pid), time.monotonic() - began
-                t.stop()
-                tracer.append(100 * (after[0] - before[0]) / took)
-                if after[2] > before[2]:
-                    firing.append((after[1] - before[1]) / (after[2] - before[2]) / 1000)
+            def phase(argv):
+                """Nanoseconds of processor time of a request, while a tracer runs (None: without). Before that, all phases wait as long and warm up as much."""
+                t = Tracer(argv) if argv else None
+                time.sleep(0.5)
+                if argv and argv[0] == dt:
+                    settle(t.proc.pid)
+                p.ns(f"busy {n // 4}")
+                before, began = cpu_and_bpf(t.proc.pid)[0] if t else 0, time.monotonic()
+                ns = p.ns(f"busy {n}")
+                if argv and argv[0] == dt:
+                    tracer.append(100 * (cpu_and_bpf(t.proc.pid)[0] - before) / (time.monotonic() - began))
+                    with counted():  # counting itself costs something, so it has a time of its own
+                        before = cpu_and_bpf(t.proc.pid)
+                        p.ns(f"busy {n // 4}")
+                        after = cpu_and_bpf(t.proc.pid)
+                    if after[2] > before[2]:
+                        firing.append((after[1] - before[1]) / (after[2] - before[2]) / 1000)
+                if t:
+                    t.stop()
                 return ns
 
+            empty = [build_floor(tmp), "-t", "97"]
             for k in range(PAIRS):
-                phases = [traced, lambda: p.ns(f"busy {n}")]
-                took = [phase() for phase in (phases if k % 2 else phases[::-1])]
-                ratios.append(100 * (took[1] / took[0] if k % 2 else took[0] / took[1]))
+                for argv, ratios in (([dt, "-x", "jstackstrsize=16k", "-qn", script], ours), (empty, floor)):
+                    took = [phase(each) for each in ([argv, None] if k % 2 else [None, argv])]
+                    ratios.append(100 * (took[1] / took[0] if k % 2 else took[0] / took[1]))
             p.end()
-            ratios.sort()
             low = max(0, int(PAIRS / 2 - 0.98 * PAIRS ** 0.5))  # the sign test at 95 %
-            print(f"    {PAIRS} pairs, median between {ratios[low]:.2f} and {ratios[-1 - low]:.2f} (95 %); dtrace itself {statistics.median(tracer):.2f} % of a CPU; "
-                  f"a firing {statistics.median(firing) if firing else 0:.1f} us, x 97 = {0.0097 * statistics.median(firing) if firing else 0:.2f} %", flush=True)
-            return statistics.median(ratios)
+            for what, ratios in (("traced", ours), ("an empty program at the same timer", floor)):
+                ratios.sort()
+                print(f"    {what}: {PAIRS} pairs, median between {ratios[low]:.2f} and {ratios[-1 - low]:.2f} (95 %)", flush=True)
+            print(f"    dtrace itself {statistics.median(tracer):.2f} % of a CPU; a firing {median(firing):.1f} us, x 97 = {0.0097 * median(firing):.2f} %", flush=True)
+            return statistics.median(ours), statistics.median(floor)
 
         for lang, name, n in (("python", "Python", 7000), ("node", "Node.js", 50000), ("java", "Java", 40000)):
-            row(f"{name} busy, profile-97: speed of the untraced", "%", ">= 99", lambda: speed(lang, n), once=True)
+            if bench.wants(f"{name} busy"):
+                both = speed(lang, n)
+                row(f"{name} busy, profile-97: speed of the untraced", "%", ">= 99", lambda: both[0], lambda: both[1], once=True)
 
         def met(lang):
             """Milliseconds from the first firing in a new process to the first record with frames of the language."""
