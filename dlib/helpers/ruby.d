@@ -16,6 +16,7 @@
 uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
 uint64_t main, main_end;   /* ruby_run_node(), which runs the whole program */
 uint64_t text, text_end;   /* the code of the interpreter, which calls that of YJIT; 0 before 3.1 */
+uint64_t early, early_end; /* code that makes a frame the current one before the frame is filled; 0 but in 2.7 */
 uint64_t module, variable; /* ruby_current_ec; module 0: the address of a global variable */
 uint64_t size;		   /* of a control frame */
 uint64_t lines, nlines;	   /* offsets in the body of an instruction sequence: line entries, their number */
@@ -31,6 +32,9 @@ inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
 /* whether a call through a register or a pointer precedes an address, as that of compiled code does */
 inline int IS_BACK[uint64_t a] = (BYTE[a - 2] == 0xff && (BYTE[a - 1] & 0xf8) == 0xd0) ||
     (BYTE[a - 3] == 0xff && (BYTE[a - 2] & 0x38) == 0x10) || (BYTE[a - 6] == 0xff && (BYTE[a - 5] & 0x38) == 0x10);
+/* "mov %register,disp8(%register)" with 64 bits */
+inline int IS_STORE[uint64_t a, uint8_t disp] = (HALF[a] & 0xc0fff8) == 0x408948 &&
+    ((BYTE[a + 2] & 7) != 4 ? BYTE[a + 3] == disp : BYTE[a + 3] == 0x24 && BYTE[a + 4] == disp);
 /* whether code is an entry of a procedure linkage table (an indirect jump) that leads to rb_vm_exec() */
 inline int LEADS[uint64_t a] = *(uint16_t *)a == 0x25ff && WORD[a + 6 + *(int *)(a + 2)] == exec;
 
@@ -110,6 +114,12 @@ dtrace:helper:attach:
 		text = secaddr(".text", this->files);
 	}
 	text_end = text + secsize(".text", this->files);
+	early = this->minor > 27 ? 0 : secaddr(".text", this->files);
+	if (early && exec - early >= secsize(".text", this->files)) {
+		this->files = "ruby*";
+		early = secaddr(".text", this->files);
+	}
+	early_end = early ? early + secsize(".text", this->files) : 0;
 	if (text && exec - text >= text_end - text) {
 		text = secaddr(".text");
 		text_end = text + secsize(".text");
@@ -192,6 +202,31 @@ dtrace:helper:ustack:
 			this->word = 1;
 		}
 		this->code++;
+	}
+}
+
+/*
+ * In 2.7, the interpreter itself does so, in all copies of vm_push_frame(): "lea -56(%old),%new", "mov %new,16(%context)", then the members,
+ * of which "mov %env,-24(%old)" is the last one that counts. The latter is found first, then what precedes it.
+ */
+dtrace:helper:ustack:
+/arg3 == 0 && arg0 >= early && arg0 < early_end && this->frame < this->bottom/
+{
+	this->code = (uint64_t)arg0;
+	while (this->code - arg0 < 104 && !IS_STORE[this->code, 0xe8]; 104)
+		this->code++;
+	if (this->code - arg0 < 104) {
+		this->word = this->code - 104;
+		while (this->word < this->code && !IS_STORE[this->word, 16]; 104)
+			this->word++;
+		this->code = this->word - 96;
+		if (this->word < arg0) {
+			while (this->code < this->word && ((*(uint16_t *)this->code & 0xfff8) != 0x8d48 ||
+			    BYTE[this->code + 3] != 0xc8 && *(uint16_t *)(this->code + 3) != 0xc824); 96)
+				this->code++;
+			if (this->code < this->word)
+				this->frame += size;
+		}
 	}
 }
 
