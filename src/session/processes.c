@@ -52,12 +52,12 @@ static void tables_mapped(void *ctx, const struct watch_subject *s, const struct
 
 static void helpers_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
 {
-	ustacks_mapped(ctx, s->pid, m);
+	ustacks_mapped(ctx, s->pid, m, s->time);
 }
 
 static void helpers_gone(void *ctx, const struct watch_subject *s)
 {
-	ustacks_forget(ctx, s->pid);
+	ustacks_gone(ctx, s->pid, s->time);
 }
 
 /* A runtime may be a library that a process opens late. */

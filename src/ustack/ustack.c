@@ -24,8 +24,9 @@
 /* What helpers that programs carry may use of MAP_HCODE: one of them, and all together. */
 #define FOREIGN_WORDS 8192u
 #define FOREIGN_ALL   (RT_HCODE / 2)
-#define NOTICES_MAX   64 /* hostile processes could cause any number of them */
-#define PROCS_PER_PID 4	 /* address spaces of a process id that are known at once */
+#define NOTICES_MAX   64	/* hostile processes could cause any number of them */
+#define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
+#define PROCS_PER_PID 4		/* address spaces of a process id that are known at once */
 
 /* The program of several helpers. */
 struct program {
@@ -37,8 +38,11 @@ struct program {
 
 /* The address spaces of a process id. */
 struct known {
-	uint64_t keys[PROCS_PER_PID];
-	uint32_t nkeys;
+	struct space {
+		uint64_t key;
+		uint64_t met; /* ns of CLOCK_MONOTONIC, before its mappings were read */
+	} spaces[PROCS_PER_PID];
+	uint32_t nspaces;
 };
 
 struct ustacks {
@@ -446,6 +450,27 @@ static void set_debug(const struct ustacks *u, pid_t pid, uint64_t set)
 	strbuf_deinit(&text);
 }
 
+/* Forgets the address spaces of a process that were met at a time or earlier. */
+static void spaces_forget(struct ustacks *u, uint64_t pid, uint64_t time)
+{
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+	uint32_t n = 0;
+
+	if (!k)
+		return;
+	for (uint32_t i = 0; i < k->nspaces; i++) {
+		if (k->spaces[i].met <= time)
+			map_remove(u, k->spaces[i].key);
+		else
+			k->spaces[n++] = k->spaces[i];
+	}
+	k->nspaces = n;
+	if (n)
+		return;
+	hashmap_remove(u->known, &pid, sizeof(pid));
+	free(k);
+}
+
 static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc,
 				   uint64_t set)
 {
@@ -454,7 +479,7 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	struct err *e;
 
 	if (set != u->always && process_is_starting(proc)) {
-		ustacks_forget(u, (uint64_t)pid); /* the next walk asks again */
+		spaces_forget(u, (uint64_t)pid, UINT64_MAX); /* the next walk asks again */
 		return NULL;
 	}
 	if (set != u->always && process_is_loading(proc))
@@ -490,12 +515,12 @@ static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
 		k = xcalloc(1, sizeof(*k));
 		hashmap_set(u->known, &pid, sizeof(pid), k);
 	}
-	if (k->nkeys == PROCS_PER_PID) {
-		map_remove(u, k->keys[0]);
-		memmove(k->keys, k->keys + 1, (PROCS_PER_PID - 1) * sizeof(k->keys[0]));
-		k->nkeys--;
+	if (k->nspaces == PROCS_PER_PID) {
+		map_remove(u, k->spaces[0].key);
+		memmove(k->spaces, k->spaces + 1, (PROCS_PER_PID - 1) * sizeof(k->spaces[0]));
+		k->nspaces--;
 	}
-	k->keys[k->nkeys++] = key;
+	k->spaces[k->nspaces++] = (struct space){key, now_ns()};
 }
 
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
@@ -524,19 +549,14 @@ void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
 	process_close(proc);
 }
 
-void ustacks_forget(struct ustacks *u, uint64_t pid)
+void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time)
 {
-	struct known *k = u ? hashmap_find(u->known, &pid, sizeof(pid)) : NULL;
-
-	if (!k)
-		return;
-	for (uint32_t i = 0; i < k->nkeys; i++)
-		map_remove(u, k->keys[i]);
-	hashmap_remove(u->known, &pid, sizeof(pid));
-	free(k);
+	if (u)
+		spaces_forget(u, pid, time);
 }
 
-void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m)
+/* Does a helper depend on whether a process has mapped the file? */
+static bool file_matters(const struct ustacks *u, uint64_t pid, const struct sym_map *m)
 {
 	const char *slash = m->path ? strrchr(m->path, '/') : NULL;
 	struct proc_map at = {.start = m->start,
@@ -546,20 +566,20 @@ void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m)
 			      .ino = m->ino,
 			      .path = m->path};
 
-	if (!u || !slash || !hashmap_find(u->known, &pid, sizeof(pid)))
-		return;
-	if (process_is_libc(slash + 1)) {
-		ustacks_forget(u, pid);
-		return;
-	}
-	for (uint32_t i = 0; i < u->helpers.len; i++) {
-		if (u->helpers.data[i]->patterns && helper_matches(u->helpers.data[i], slash + 1)) {
-			ustacks_forget(u, pid);
-			return;
-		}
-	}
-	if (m->is_exec && carried_has(u->carried, (pid_t)pid, &at))
-		ustacks_forget(u, pid);
+	if (!slash)
+		return false;
+	if (process_is_libc(slash + 1))
+		return true;
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (u->helpers.data[i]->patterns && helper_matches(u->helpers.data[i], slash + 1))
+			return true;
+	return m->is_exec && carried_has(u->carried, (pid_t)pid, &at);
+}
+
+void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, uint64_t time)
+{
+	if (u && hashmap_find(u->known, &pid, sizeof(pid)) && file_matters(u, pid, m))
+		spaces_forget(u, pid, time + LINKED_NS);
 }
 
 /* Tells who debugs how the compilation of a program has ended. */

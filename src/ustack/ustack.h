@@ -66,7 +66,10 @@ bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
 void ustacks_work(struct ustacks *u);
 /* A walk has met the process. */
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid);
-/* The process has mapped a file: if a helper applies to that file, the next walk asks again. */
-void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m);
-/* The process has ended, or executes another program. */
-void ustacks_forget(struct ustacks *u, uint64_t pid);
+/*
+ * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
+ * file, the next walk asks again, unless the process was met long enough after that time.
+ */
+void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, uint64_t time);
+/* At that time, the process has ended, or has executed another program. */
+void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time);
