@@ -388,16 +388,41 @@ static uint64_t set_of_symbols(struct ustacks *u, const struct process *proc, ui
 	return set;
 }
 
-/* Makes the program of the set; without what the process carries if the whole does not fit. */
-static struct err *set_program(struct ustacks *u, uint64_t set, struct program **ret)
+/* The error becomes a notice. */
+static void error_tell(struct ustacks *u, struct err *e)
 {
-	struct err *e = program_make(u, set, ret);
-
-	if (!e || !(set & u->foreign) || !(set & ~u->foreign))
-		return e;
 	tell_once(u, err_text(e));
 	err_destroy(e);
-	return program_make(u, set & ~u->foreign, ret);
+}
+
+/*
+ * Makes the program of the set. If the whole does not fit, it is made without what the process
+ * carries, or else without the first helper that is one too many.
+ */
+static struct err *set_program(struct ustacks *u, uint64_t set, struct program **ret)
+{
+	struct err *e = program_make(u, set, ret), *without;
+
+	if (!e || !(set & (set - 1)))
+		return e;
+	if ((set & u->foreign) && (set & ~u->foreign)) {
+		error_tell(u, e);
+		return program_make(u, set & ~u->foreign, ret);
+	}
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		if (!(set >> i & 1))
+			continue;
+		without = program_make(u, set & ~(1ull << i), ret);
+		if (!without) {
+			tellf(u,
+			      "ustack helper '%s' is left out in processes with so many others: %s",
+			      u->helpers.data[i]->path, err_text(e));
+			err_destroy(e);
+			return NULL;
+		}
+		err_destroy(without);
+	}
+	return e;
 }
 
 struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
