@@ -31,7 +31,7 @@ X
 "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { printf("stack\n"); jstack(200); }' \
 	-c "$vim -u NONE -es -S points.vim" >got.txt 2>said </dev/null
 # its Lua is 5.2, whose helper finds no room beside three others
-sed "s,[^ ']*/,,g" said
+sed "s,[^ ']*/,,g; s,\.d:[0-9]*:,.d:N:," said
 # the first one was before helpers were known
 python3 - <<'X'
 import re
