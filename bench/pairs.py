@@ -2,12 +2,14 @@
 
 A script makes one Bench, prints what the columns are with heading(), has row() measure and print, and ends with save().
 """
-import argparse, json, os, platform, signal, statistics, subprocess, tempfile
+import argparse, json, os, platform, signal, statistics, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
 # A shell that runs a script in the background has it ignore SIGINT, and every tracer that the script starts would do the same and never end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# A script that is ended by a signal leaves no setting of the kernel, disk or folder behind.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def median(values):

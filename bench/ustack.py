@@ -53,9 +53,11 @@ def counted():
         before = f.read()
     with open(path, "w") as f:
         f.write("1")
-    yield
-    with open(path, "w") as f:
-        f.write(before)
+    try:
+        yield
+    finally:
+        with open(path, "w") as f:
+            f.write(before)
 
 
 PERF_EVENT, KPROBE = "7", "2"  # BPF_PROG_TYPE_*
