@@ -73,7 +73,7 @@ assert lo["major"] <= g("major_faults-all-1") <= hi["major"] and g("maj_fault") 
 assert abs(g("tens") - g("minor_faults-all-1") // 10) <= 3 and g("tens") > 5, "every tenth"
 assert N <= g("zfod") <= N + 60, "zfod"
 assert g("as_fault") == g("one") >= N + g("maj_fault"), "as_fault"
-assert g("pgpgin") >= g("fspgin") >= 1 and g("pgin") >= 1 if lo["major"] else True, "pages in"
+assert g("pgpgin") >= g("fspgin") >= 1 and g("pgin") >= 1 if lo["major"] >= N else True, "pages in"
 assert lo["major"] < N or g("fspgin") >= N, "pages of the file"
 assert N <= g("child's cow_fault") and g("child's prot_fault") == 1, "cow, prot"
 assert g("readch") == 5030 and g("writech") == 5000, "bytes"
