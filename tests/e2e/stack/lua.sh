@@ -252,11 +252,13 @@ local function sorted() local t = {} for i = 1, 200 do t[i] = i * 7919 % 211 end
 local function text() local s = ("abc"):rep(30):gsub("%w", function(c) return c:upper() .. #c end) return s end
 local function resumed() local co = coroutine.wrap(function() for i = 1, 50 do coroutine.yield(fib(4)) end end) for i = 1, 50 do co() end end
 local function all() fib(15) sorted() text() resumed() end
-while not os.rename("met", "met") do all() end local stop = os.clock() + 2
+while not os.rename("met", "met") do all() end os.rename("begun", "begun") local stop = os.clock() + 2
 while os.clock() < stop do all() end
 X
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'profile-997 /pid == $target/ { @[jstack(100)] = count(); }' -c "$lua busy.lua" >got.txt
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::rename*:entry /pid == $target && copyinstr(arg0) == "begun"/ { begun = 1; }
+	    profile-997 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
+	    profile-997 /pid == $target && begun/ { @[jstack(100)] = count(); }' -c "$lua busy.lua" >got.txt
 	python3 - <<'X'
 import re
 calls = {"fib": {"fib", "all", "function <busy.lua:4>"}, "sorted": {"all"}, "text": {"all"}, "resumed": {"all"},
