@@ -71,11 +71,11 @@ struct kfields {
 
 /* The byte offset of a member ("se.sum_exec_runtime") in a struct. Errors name what is missing. */
 MUST_CHECK struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off);
-/* What a unit reads of tasks. */
+/* The members of struct task_struct whose offsets the generated code of a BPF program needs. */
 struct kfields_needs {
-	bool parent;
-	bool compat; /* for units on system calls, which distinguish 32-bit tasks */
-	bool comm;
+	bool parent; /* the id of the parent process */
+	bool compat; /* probes on system calls distinguish 32-bit tasks */
+	bool comm;   /* execname */
 };
 MUST_CHECK struct err *kfields_fill(struct kfields *kf, const struct kfields_needs *needs);
 

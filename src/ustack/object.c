@@ -167,7 +167,7 @@ static bool tables_walk(struct object *o, symbol_visit *visit, void *ctx)
 	return false;
 }
 
-/* What a name is looked up with: it gets the symbols that have the name. */
+/* A search for a name in the tables of symbols, with the symbols of that name found so far. */
 struct search {
 	const char *name;
 	size_t len;

@@ -119,6 +119,7 @@ print("registers:", "good" if blocks == want else (blocks, want))
 X
 
 # the interpreter, over the stopped process and its core file: the same frames
+# SIGCONT makes a process runnable before kill returns, so a process that stops twice is not seen in its first stop again.
 stopped() {
 	tries=0
 	until grep -q '^State:.*T' /proc/$pid/status || [ $tries = $((400 * patience)) ]; do tries=$((tries + 1)); sleep 0.02; done
@@ -132,7 +133,6 @@ pid=$!
 stopped
 replayed $pid
 kill -CONT $pid
-sleep 0.2
 stopped
 replayed $pid
 if command -v gcore >/dev/null; then
@@ -164,7 +164,6 @@ for value in 0 1; do
 	stopped
 	"$DTRACE" -x helper=wanted.d -x jstackframes=200 -x helpertrace=$pid 2>&1 | sed -n '/^the stack/,$p' | grep -cE '(rbx|r15): '
 	kill -CONT $pid
-	sleep 0.2
 	stopped
 	kill -CONT $pid
 	wait $pid

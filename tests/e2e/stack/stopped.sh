@@ -26,7 +26,7 @@ echo >&3; exec 3>&-
 until [ -e first ]; do kill -0 $traced || fail "the program ends"; sleep 0.02; done
 kill -CONT $dtrace
 wait $traced || fail "the program's status is $?"
-sleep 0.1
+until [ "$(grep -c '^stack' out)" = 2 ] && tail -n 1 out | grep -q '^on'; do kill -0 $tracer || fail "the tracer ends"; sleep 0.02; done
 kill -TERM $dtrace
 wait $tracer || fail "the tracer's status is $?"
 [ "$(grep -c '^stack' out)" = 2 ] || fail "not two stacks"
