@@ -8,15 +8,15 @@ functions before, as when a program starts. `new stack`: all of them have been i
 same stack again. `native frames`: a new stack with ustack() in place of jstack(), which is a part of the others. Beside it bpftrace with the perf map of
 `node --perf-basic-prof`, which has names but no lines. Without a helper: the same stack of a C program, with and without room for names.
 Without a helper, program: how long the BPF program of a probe runs for such a stack where helpers are installed (first column), and where none is (second column).
-Busy: processor time that a program needs for its work while profile-97 records its stacks (first column), and while an empty BPF program runs at the
-same timer (second column), each beside without. First stack: from the first firing in a process that
+Busy: processor time that a program needs for a request in the windows of 100 ms in which profile-97 records its stacks, beside the windows between them, in which its
+predicate is false (first column); and the same windows without a tracer (second column). First stack: from the first firing in a process that
 is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
 """
-import contextlib, os, re, shutil, statistics, subprocess, sys, tempfile, time
+import contextlib, os, random, re, shutil, statistics, subprocess, sys, tempfile, time
 
 from pairs import ROOT, Bench, Loop, Tracer, added_to_loop, build_c, build_floor, median
 
-REPEATS, KNOWN, CHAINS, ROUNDS, PAIRS = 4_000, 500, 60, 12, 30
+REPEATS, KNOWN, CHAINS, ROUNDS, SECONDS = 4_000, 500, 60, 12, 60
 LOADS = os.path.join(ROOT, "bench/runtimes")
 CALL = {"python": "getppid", "node": "getppid", "java": "read"}
 
@@ -35,10 +35,13 @@ class Program:
     def __init__(self, argv, cwd):
         self.p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd)
 
-    def ns(self, what):
+    def answer(self, what):
         self.p.stdin.write(what + "\n")
         self.p.stdin.flush()
-        return float(self.p.stdout.readline())
+        return self.p.stdout.readline()
+
+    def ns(self, what):
+        return float(self.answer(what))
 
     def end(self):
         self.p.stdin.close()
@@ -105,14 +108,17 @@ def main():
         run = {"python": ["/usr/bin/python3.11", os.path.join(LOADS, "load.py")], "node": ["/usr/bin/node", os.path.join(LOADS, "load.js")],
                "java": ["java", "-Xshare:auto", "-cp", tmp, "Load"]}
 
-        def row(name, unit, target, ours, theirs=None, once=False):
-            if name.startswith("Java") and bench.wants(name) and not os.path.exists(os.path.join(tmp, "Load.class")):
+        def started(lang, argv=None):
+            if lang == "java" and not os.path.exists(os.path.join(tmp, "Load.class")):
                 make_java(tmp)
+            return Program(argv or run[lang], tmp)
+
+        def row(name, unit, target, ours, theirs=None, once=False):
             bench.row(name, ours, theirs, unit, target, runs=1 if once else None)
 
         def added(lang, how, tracer, argv=None):
             """Microseconds that a call takes with the tracer's stack, less without."""
-            p = Program(argv or run[lang], tmp)
+            p = started(lang, argv)
             work = {"repeat": f"repeat {REPEATS}", "known": f"known {KNOWN}", "first": f"first {CHAINS}"}[how]
             times = []
             for key in (False, True):
@@ -183,60 +189,58 @@ def main():
         for stack in ("ustack(60)", "jstack(60)"):
             row(f"C, without a helper: program, {stack}; none installed", "ns", "the same", lambda: least(stack, True), lambda: least(stack, False))
 
-        def speed(lang, n):
+        def windows(p, argv):
             """
-            Percent of the untraced speed that a program has under profile-97, by its processor time, and under the same timer with an empty BPF program, in the second column.
-            Each phase with a tracer has one without it beside it, in turns before and after; what the neighbours of a busy machine add is in both, and the median of
-            the pairs' ratios has an interval of confidence.
+            Requests and their processor time of every second window and of those between, beside a tracer (None: without). The percentage of the speed, and where
+            95 % of the percentages are that resampled pairs of neighbouring windows have. With a tracer: percent of a CPU that it uses itself, microseconds of a firing.
             """
-            p = Program(run[lang], tmp)
-            for _ in range(4):
-                p.ns(f"busy {n}")
-            ours, floor, tracer, firing = [], [], [], []
-            script = ("profile-97 /pid == %d && arg1/ { @[jstack(100)] = count(); } BEGIN { printf(\"READY\\n\"); }" % p.p.pid)
+            t = Tracer(argv) if argv else None
+            time.sleep(0.5)
+            if t:
+                settle(t.proc.pid)
+            before, began = cpu_and_bpf(t.proc.pid)[0] if t else 0, time.monotonic()
+            found = {}
+            for each in p.answer(f"busy {10 * SECONDS}").split():
+                window, requests, ns = map(int, each.split(":"))
+                if requests:
+                    found[window] = ns / requests
+            more = []
+            if t:
+                more.append(100 * (cpu_and_bpf(t.proc.pid)[0] - before) / (time.monotonic() - began))
+                with counted():  # counting itself costs something, so it has a time of its own
+                    before = cpu_and_bpf(t.proc.pid)
+                    p.answer("busy 40")
+                    after = cpu_and_bpf(t.proc.pid)
+                more.append((after[1] - before[1]) / max(1, after[2] - before[2]) / 1000)
+                t.stop()
+            pairs = [(found[w], found[w + 1]) for w in found if w % 2 == 0 and w + 1 in found]
+            # what a neighbour of the machine did to one of the two is no property of the tracer: a tenth at each end is left out
+            pairs.sort(key=lambda pair: pair[0] / pair[1])
+            pairs = pairs[len(pairs) // 10:len(pairs) - len(pairs) // 10]
+            speed = lambda some: 100 * sum(even for even, _ in some) / sum(odd for _, odd in some)
+            again = sorted(speed(random.choices(pairs, k=len(pairs))) for _ in range(1000))
+            return speed(pairs), again[25], again[-26], more
 
-            def phase(argv):
-                """Nanoseconds of processor time of a request, while a tracer runs (None: without). Before that, all phases wait as long and warm up as much."""
-                t = Tracer(argv) if argv else None
-                time.sleep(0.5)
-                if argv and argv[0] == dt:
-                    settle(t.proc.pid)
-                p.ns(f"busy {n // 4}")
-                before, began = cpu_and_bpf(t.proc.pid)[0] if t else 0, time.monotonic()
-                ns = p.ns(f"busy {n}")
-                if argv and argv[0] == dt:
-                    tracer.append(100 * (cpu_and_bpf(t.proc.pid)[0] - before) / (time.monotonic() - began))
-                    with counted():  # counting itself costs something, so it has a time of its own
-                        before = cpu_and_bpf(t.proc.pid)
-                        p.ns(f"busy {n // 4}")
-                        after = cpu_and_bpf(t.proc.pid)
-                    if after[2] > before[2]:
-                        firing.append((after[1] - before[1]) / (after[2] - before[2]) / 1000)
-                if t:
-                    t.stop()
-                return ns
-
-            empty = [build_floor(tmp), "-t", "97"]
-            for k in range(PAIRS):
-                for argv, ratios in (([dt, "-x", "jstackstrsize=16k", "-qn", script], ours), (empty, floor)):
-                    took = [phase(each) for each in ([argv, None] if k % 2 else [None, argv])]
-                    ratios.append(100 * (took[1] / took[0] if k % 2 else took[0] / took[1]))
+        def speed(lang):
+            """Percent of the untraced speed that a program has under profile-97, and what the same windows differ without a tracer."""
+            p = started(lang)
+            p.answer("busy 50")
+            script = ("profile-97 /pid == %d && arg1 && timestamp / 100000000 %% 2 == 1/ { @[jstack(100)] = count(); } BEGIN { printf(\"READY\\n\"); }" % p.p.pid)
+            untraced, low, high, _ = windows(p, None)
+            print(f"    without a tracer: {untraced:.2f} ({low:.2f} to {high:.2f})", flush=True)
+            traced, low, high, (tracer, firing) = windows(p, [dt, "-x", "jstackstrsize=16k", "-qn", script])
+            print(f"    traced: {traced:.2f} ({low:.2f} to {high:.2f}); dtrace itself {tracer:.2f} % of a CPU; a firing {firing:.1f} us on average, half of them with a stack", flush=True)
             p.end()
-            low = max(0, int(PAIRS / 2 - 0.98 * PAIRS ** 0.5))  # the sign test at 95 %
-            for what, ratios in (("traced", ours), ("an empty program at the same timer", floor)):
-                ratios.sort()
-                print(f"    {what}: {PAIRS} pairs, median between {ratios[low]:.2f} and {ratios[-1 - low]:.2f} (95 %)", flush=True)
-            print(f"    dtrace itself {statistics.median(tracer):.2f} % of a CPU; a firing {median(firing):.1f} us, x 97 = {0.0097 * median(firing):.2f} %", flush=True)
-            return statistics.median(ours), statistics.median(floor)
+            return traced, untraced
 
-        for lang, name, n in (("python", "Python", 7000), ("node", "Node.js", 50000), ("java", "Java", 40000)):
+        for lang, name in (("python", "Python"), ("node", "Node.js"), ("java", "Java")):
             if bench.wants(f"{name} busy"):
-                both = speed(lang, n)
+                both = speed(lang)
                 row(f"{name} busy, profile-97: speed of the untraced", "%", ">= 99", lambda: both[0], lambda: both[1], once=True)
 
         def met(lang):
             """Milliseconds from the first firing in a new process to the first record with frames of the language."""
-            p = Program(run[lang], tmp)
+            p = started(lang)
             p.ns("repeat 2000")
             t = subprocess.Popen([dt, "-x", "jstackstrsize=16k", "-x", "switchrate=10ms", "-x", "bufsize=64m", "-qn",
                                   "BEGIN { printf(\"READY\\n\"); } syscall::%s:entry /pid == %d/ { printf(\"\\nat %%d\", timestamp); jstack(100); }" % (CALL[lang], p.p.pid)],

@@ -1,5 +1,5 @@
 // Makes a system call below frames of Java: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes,
-// "busy N" with the processor time of a request of a server that answers N of them.
+// "busy N" with the numbers of N windows of 100 ms: requests that a server answered in it, and the processor time they took.
 // The first stacks are those of methods of classes of their own, which bench/ustack.py writes: Fresh0, Fresh1 and so on.
 import java.io.*;
 import java.util.*;
@@ -79,13 +79,30 @@ public class Load {
 		all.sort(Comparator.reverseOrder());
 		return String.join("", all);
 	}
-	static double busy(int n) {
-		com.sun.management.OperatingSystemMXBean os =
-			(com.sun.management.OperatingSystemMXBean)java.lang.management.ManagementFactory.getOperatingSystemMXBean();
-		long start = os.getProcessCpuTime(), sum = 0;
-		for (int k = 0; k < n; k++)
-			sum += render(k % 14, k % 10000).split("<").length;
-		return (os.getProcessCpuTime() - start) / (double)n + (sum == 0 ? 1 : 0);
+	static final long WINDOW = 100_000_000; // of CLOCK_MONOTONIC, as a D program's timestamp
+	static final int GROUP = 14;
+
+	/** Whole groups of requests of each window, and nanoseconds of this thread's processor time for them: "window:requests:ns ...". */
+	static String busy(int n) {
+		java.lang.management.ThreadMXBean threads = java.lang.management.ManagementFactory.getThreadMXBean();
+		StringBuilder all = new StringBuilder();
+		long at = System.nanoTime() / WINDOW, last = at + n, used = threads.getCurrentThreadCpuTime(), requests = 0, took = 0;
+		while (at < last) {
+			int length = 0;
+			for (int k = 0; k < GROUP; k++)
+				length += render(k, k).split("<").length;
+			long was = at, then = used;
+			at = System.nanoTime() / WINDOW;
+			used = threads.getCurrentThreadCpuTime();
+			if (at == was && length > 0) {
+				requests += GROUP;
+				took += used - then;
+			} else {
+				all.append(was).append(':').append(requests).append(':').append(took).append(' ');
+				requests = took = 0;
+			}
+		}
+		return all.toString().trim();
 	}
 
 	public static void main(String[] args) throws Exception {

@@ -1,5 +1,5 @@
 // Makes a system call below JavaScript frames: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes,
-// "busy N" with the processor time of a request of a server that answers N of them.
+// "busy N" with the numbers of N windows of 100 ms: requests that a server answered in it, and the processor time they took.
 'use strict';
 const vm = require('vm');
 const readline = require('readline');
@@ -59,12 +59,29 @@ const item = (k, total) => `<li>item ${k}: ${k * k % total} of ${total}, ${JSON.
 function render(depth, k) {
 	return depth ? render(depth - 1, k) : Array.from({ length: 12 }, (x, i) => item(i, k + 9)).sort((a, b) => a < b ? -1 : 1).join('');
 }
+// Whole groups of requests of each window, and nanoseconds of processor time for them, as text: "window:requests:ns ...".
+const WINDOW = 100000000n; // of CLOCK_MONOTONIC, as a D program's timestamp
+const GROUP = 14;
+const used = () => {
+	const { user, system } = process.cpuUsage();
+	return (user + system) * 1000;
+};
 function busy(n) {
-	const start = process.cpuUsage();
-	for (let k = 0; k < n; k++)
-		JSON.parse(JSON.stringify({ page: render(k % 14, k), k }));
-	const used = process.cpuUsage(start);
-	return (used.user + used.system) * 1000 / n;
+	const windows = new Map();
+	let at = process.hrtime.bigint() / WINDOW, now = used();
+	for (const last = at + BigInt(n); at < last;) {
+		for (let k = 0; k < GROUP; k++)
+			JSON.parse(JSON.stringify({ page: render(k, k), k }));
+		const was = at, then = now;
+		at = process.hrtime.bigint() / WINDOW;
+		now = used();
+		if (at !== was)
+			continue;
+		const one = windows.get(at) ?? windows.set(at, [0, 0]).get(at);
+		one[0] += GROUP;
+		one[1] += now - then;
+	}
+	return Array.from(windows, ([w, [requests, ns]]) => `${w}:${requests}:${ns}`).join(' ');
 }
 
 const space = vm.createContext({ process, now });

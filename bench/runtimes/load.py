@@ -1,5 +1,5 @@
-"""Makes a system call below Python frames: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes, "busy N" with the processor
-time of a request of a server that answers N of them."""
+"""Makes a system call below Python frames: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes, "busy N" with the
+numbers of N windows of 100 ms: requests that a server answered in it, and the processor time they took."""
 import json, os, random, statistics, string, sys, time
 
 FRAMES = 16
@@ -66,11 +66,22 @@ def render(depth, k):
     return render(depth - 1, k) if depth else "".join(item(i, k + 9) for i in range(12))
 
 
+WINDOW = 100_000_000  # of CLOCK_MONOTONIC, as a D program's timestamp
+
+
 def busy(n):
-    start = time.process_time_ns()
-    for k in range(n):
+    """Whole requests of each window, and nanoseconds of processor time for them, as text: "window:requests:ns ..."."""
+    windows, k, at = {}, 0, time.monotonic_ns() // WINDOW
+    last, used = at + n, time.process_time_ns()
+    while at < last:
         json.loads(json.dumps({"page": render(k % 14, k), "k": k}))
-    return (time.process_time_ns() - start) / n
+        k += 1
+        was, then, at, used = at, used, time.monotonic_ns() // WINDOW, time.process_time_ns()
+        if at == was:
+            one = windows.setdefault(at, [0, 0])
+            one[0] += 1
+            one[1] += used - then
+    return " ".join("%d:%d:%d" % (w, *windows[w]) for w in windows)
 
 
 def main():
