@@ -86,7 +86,10 @@ provider vminfo {
 	probe anonfree(uint64_t n, uint64_t *counter) = rawtp:::mm_vmscan_lru_shrink_inactive /args[2] > 0 && args[5] == 0/ (args[2], NULL);
 	probe fsfree(uint64_t n, uint64_t *counter) = rawtp:::mm_vmscan_lru_shrink_inactive /args[2] > 0 && args[5] != 0/ (args[2], NULL);
 	probe scan(uint64_t n, uint64_t *counter) = rawtp:::mm_vmscan_lru_isolate /args[3] > 0/ (args[3], NULL);
-	probe pgrrun(uint64_t n, uint64_t *counter) = rawtp:::mm_vmscan_kswapd_wake (1, NULL), rawtp:::mm_vmscan_direct_reclaim_begin (1, NULL);
+	/* for the whole machine by kswapd, by a thread that finds no free page, and in a control group that has reached its limit */
+	probe pgrrun(uint64_t n, uint64_t *counter)
+		= rawtp:::mm_vmscan_kswapd_wake (1, NULL), rawtp:::mm_vmscan_direct_reclaim_begin (1, NULL), rawtp:::mm_vmscan_memcg_reclaim_begin (1, NULL)
+		|| rawtp:::mm_vmscan_kswapd_wake (1, NULL), rawtp:::mm_vmscan_direct_reclaim_begin (1, NULL);
 
 	probe execfree(uint64_t n, uint64_t *counter)
 		= "Linux does not say which freed pages belonged to programs: they are among vminfo:::fsfree";
