@@ -70,7 +70,7 @@ int main(void)
 END
 gcc -O1 -pthread call.c -o call 2>err || fail "compiling"
 # Older kernels have no tracepoint where a CPU is called, only where one is that was called, at any time.
-if "$DTRACE" -ln rawtp:::ipi_send_cpumask 2>err | grep -q " ipi_send_cpumask\$" && [ "$(nproc --all)" -gt 1 ] && timeout 20 ./call 2>err; then
+if "$DTRACE" -ln rawtp:::ipi_send_cpumask 2>err | grep -q " ipi_send_cpumask\$" && [ "$(nproc --all)" -gt 1 ] && timeout $((20 * ${PATIENCE:-1})) ./call 2>err; then
 	timeout 60 "$DTRACE" -qn 'syscall::membarrier:entry /pid == $target/ { self->in = 1; } syscall::membarrier:return { self->in = 0; }
 		sysinfo:::xcalls /self->in/ { @ = sum(arg0); } END { printa("xcalls %@d\n", @); }' -c ./call >out 2>err || fail "calls"
 	grep -qx 'xcalls 100' out || fail "100 calls of the other CPU"

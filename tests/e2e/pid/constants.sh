@@ -16,7 +16,7 @@ int main(void)
 }
 EOF
 cc -O1 -o prog prog.c || exit 1
-timeout 30 "$DTRACE" -qn 'pid$target:prog:use:entry { n++; printf("%s\n", copyinstr(arg0)); }
+timeout $((30 * ${PATIENCE:-1})) "$DTRACE" -qn 'pid$target:prog:use:entry { n++; printf("%s\n", copyinstr(arg0)); }
 	pid$target:prog:use_pair:entry { printf("%d\n", *(userland long *)(arg0 + 8)); }
 	syscall::open*:entry /pid == $target && n/ { printf("%s\n", copyinstr(probefunc == "open" ? arg0 : arg1)); }' -c ./prog >out 2>err
 sed '/^$/d' out >got

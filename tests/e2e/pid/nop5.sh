@@ -34,19 +34,19 @@ int main(void)
 }
 EOF
 cc -O1 -o prog prog.c || exit 1
-timeout 30 "$DTRACE" -qn 'pid$target:prog:bare:entry, pid$target:prog:marked:entry, pid$target:prog:prefixed:entry,
+timeout $((30 * ${PATIENCE:-1})) "$DTRACE" -qn 'pid$target:prog:bare:entry, pid$target:prog:marked:entry, pid$target:prog:prefixed:entry,
 	pid$target:prog:displaced:entry, pid$target:prog:looping:entry { @[probefunc] = count(); }' -c ./prog >out 2>err || fail "the entries of functions"
 sed '/^$/d; s/  */ /g' out | sort >got
 printf ' bare 1\n displaced 1\n looping 1\n marked 1\n prefixed 1\n' | cmp -s - got || fail "not one entry a function, or harmed children"
 
 # All instructions: those that can be probed fire, and nobody is harmed.
-timeout 30 "$DTRACE" -qn 'pid$target:prog:bare:,pid$target:prog:prefixed:,pid$target:prog:looping: { @[probefunc] = count(); }' -c ./prog >out 2>err || fail "all instructions"
+timeout $((30 * ${PATIENCE:-1})) "$DTRACE" -qn 'pid$target:prog:bare:,pid$target:prog:prefixed:,pid$target:prog:looping: { @[probefunc] = count(); }' -c ./prog >out 2>err || fail "all instructions"
 grep -q 'ended with' out && fail "harmed children"
 grep -q 'looping' out || fail "no instructions"
 
 # Where the kernel does that, what cannot be probed is said.
 case $(uname -r) in [1-5].*|6.[0-9].*|6.1[0-7].*) exit 0;; esac
-refused() { timeout 30 "$DTRACE" -qn "pid\$target:prog:$1 { }" -c ./prog >out 2>err && fail "$1 is not refused"; grep -q "$2" err || fail "$1: not '$2'"; }
+refused() { timeout $((30 * ${PATIENCE:-1})) "$DTRACE" -qn "pid\$target:prog:$1 { }" -c ./prog >out 2>err && fail "$1 is not refused"; grep -q "$2" err || fail "$1: not '$2'"; }
 refused entered:entry "the kernel places no probe on the instruction at 'entered'+0"
 refused looping:7 "is a 5-byte nop: this kernel would turn it into a call, which may end the process"
 refused bare:0 "is a 5-byte nop"

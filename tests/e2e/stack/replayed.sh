@@ -112,7 +112,7 @@ compare() {
 		grep -q '^State:.T' "/proc/${tid:-0}/status" 2>/dev/null && break
 		sleep 0.02
 	done
-	timeout 40 "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
+	timeout $((40 * PATIENCE)) "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
 	rm -f core.*
 	case $name in
 	node | java) ;; # too large
@@ -126,7 +126,7 @@ compare() {
 	awk '/^the stack:/ { on = 1; next } on' trace.$name >two
 	for core in core.*; do # of a core file, the symbols are not known: addresses have no names
 		[ -e "$core" ] || continue
-		timeout 40 "$DTRACE" $frames $more -x helpertrace="$core" | awk '/^the stack:/ { on = 1; next } on' | sed 's/`.*//' >three
+		timeout $((40 * PATIENCE)) "$DTRACE" $frames $more -x helpertrace="$core" | awk '/^the stack:/ { on = 1; next } on' | sed 's/`.*//' >three
 		sed 's/`.*//' two | cmp -s - three || { echo "$name: the core file"; sed 's/`.*//' two | diff - three; }
 		ncores=$((ncores + 1))
 	done
