@@ -7,6 +7,7 @@ inline int B_FALSE = 0;
 inline int B_TRUE = 1;
 
 typedef long long hrtime_t; /* nanoseconds, as timestamp is */
+typedef long time_t;        /* seconds */
 typedef long long longlong_t;
 typedef long long offset_t;
 typedef unsigned long long u_offset_t;
@@ -29,3 +30,6 @@ typedef struct task_struct proc_t;
 typedef struct cred cred_t;
 typedef struct mutex kmutex_t;
 typedef struct rw_semaphore krwlock_t;
+
+/* the process of the current thread: its first thread */
+inline struct task_struct *curproc = curthread->group_leader;

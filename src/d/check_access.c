@@ -46,16 +46,19 @@ void hint_member(struct check *c, type_id sou, const char *name)
 
 static bool check_complete(struct check *c, struct span at, type_id sou)
 {
+	const char *foreign;
+
 	if (type_complete(c->types, sou))
 		return true;
 	if (type_is_poisoned(c, type_text(c, type_resolve(c->types, sou))))
 		return false;
 	check_error(c, D_OP_INCOMPLETE, at,
 		    "cannot look into \"%s\": it is declared but not defined", type_text(c, sou));
+	foreign = foreign_hint(FOREIGN_TYPE, type_text(c, type_resolve(c->types, sou)));
 	diag_hint(c->diags, "%s",
-		  types_import_trouble(c->types)
-			  ? types_import_trouble(c->types)
-			  : "define it before this: the kernel has no type of that name either");
+		  types_import_trouble(c->types) ? types_import_trouble(c->types)
+		  : foreign			 ? foreign
+			    : "define it before this: the kernel has no type of that name either");
 	return false;
 }
 
@@ -136,9 +139,37 @@ static type_id member_translate(struct check *c, struct expr *e, type_id sou)
 	return check_complete(c, e->span, sou) ? sou : TYPE_NONE;
 }
 
+/*
+ * Where a structure lacks the member, but the table of other systems' names has an inline for it:
+ * returns '__proc_user[p]' for 'p->p_user', to be checked; else NULL, as where there is no library.
+ */
+static struct expr *member_computed(struct check *c, const struct expr *e, type_id sou)
+{
+	const struct type_info *info = type_get(c->types, type_resolve(c->types, sou));
+	const char *name = info->name ? foreign_inline(info->name, e->member.name) : NULL;
+	struct expr *call, *at = e->member.base;
+	uint32_t bit_off;
+
+	if (!name || type_find_member(c->types, sou, e->member.name, &bit_off) ||
+	    !ident_find(c, SCOPE_GLOBAL, name))
+		return NULL;
+	if (!e->member.arrow) {
+		at = expr_new(c, EXPR_UNARY, e->span, TYPE_NONE);
+		at->unary.op = OP_ADDROF;
+		at->unary.e = e->member.base;
+	}
+	call = expr_new(c, EXPR_INDEX, e->span, TYPE_NONE);
+	call->index.base = expr_new(c, EXPR_IDENT, e->span, TYPE_NONE);
+	call->index.base->ident.name = name;
+	call->index.subs = ARENA_NEW(c->arena, struct expr *);
+	call->index.subs[0] = at;
+	call->index.nsubs = 1;
+	return call;
+}
+
 struct expr *check_member(struct check *c, struct expr *e)
 {
-	struct expr *base = e->member.base = check_any(c, e->member.base);
+	struct expr *base = e->member.base = check_any(c, e->member.base), *computed;
 	struct type_member *m;
 	type_id sou;
 
@@ -150,6 +181,9 @@ struct expr *check_member(struct check *c, struct expr *e)
 	if (expr_is_bad(base))
 		return base;
 	sou = member_base(c, e, base);
+	computed = sou == TYPE_NONE ? NULL : member_computed(c, e, sou);
+	if (computed)
+		return check_any(c, computed);
 	if (sou != TYPE_NONE)
 		sou = member_translate(c, e, sou);
 	base = e->member.base;

@@ -8,28 +8,50 @@ static const struct {
 	const char *name, *text;
 } rows[] = {
 #define D_ALIAS(STRUCT, NAME, PATH)
+#define D_COMPUTED(STRUCT, NAME, INLINE)
 #define D_FOREIGN(KIND, NAME, TEXT) {FOREIGN_##KIND, NAME, TEXT},
 #include "d/foreign.def"
 #undef D_FOREIGN
+#undef D_COMPUTED
 #undef D_ALIAS
 };
 
+/* What a member of other systems stands for: a path of members, or an inline. */
 static const struct {
-	const char *sou, *name, *path;
-} aliases[] = {
-#define D_ALIAS(STRUCT, NAME, PATH) {STRUCT, NAME, PATH},
+	const char *sou, *name, *path, *inl;
+} members[] = {
+#define D_ALIAS(STRUCT, NAME, PATH)	 {STRUCT, NAME, PATH, NULL},
+#define D_COMPUTED(STRUCT, NAME, INLINE) {STRUCT, NAME, NULL, INLINE},
 #define D_FOREIGN(KIND, NAME, TEXT)
 #include "d/foreign.def"
 #undef D_FOREIGN
+#undef D_COMPUTED
 #undef D_ALIAS
 };
 
+/* Returns the row of a member; ARRAY_LEN(members) if there is none. */
+static size_t member_row(const char *sou, const char *name)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(members) &&
+	       (strcmp(members[i].sou, sou) != 0 || strcmp(members[i].name, name) != 0))
+		i++;
+	return i;
+}
+
 const char *foreign_path(const char *sou, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
-		if (strcmp(aliases[i].sou, sou) == 0 && strcmp(aliases[i].name, name) == 0)
-			return aliases[i].path;
-	return NULL;
+	size_t i = member_row(sou, name);
+
+	return i < ARRAY_LEN(members) ? members[i].path : NULL;
+}
+
+const char *foreign_inline(const char *sou, const char *name)
+{
+	size_t i = member_row(sou, name);
+
+	return i < ARRAY_LEN(members) ? members[i].inl : NULL;
 }
 
 const char *foreign_hint(enum foreign_kind kind, const char *name)

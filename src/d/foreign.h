@@ -13,3 +13,8 @@ const char *foreign_hint(enum foreign_kind kind, const char *name);
  * have as its member of that name; NULL if the table does not have the name.
  */
 const char *foreign_path(const char *sou, const char *name);
+/*
+ * Returns the name of the inline of the D library that computes, from the address of a structure of
+ * Linux, what other systems have as its member of that name; NULL if the table does not have it.
+ */
+const char *foreign_inline(const char *sou, const char *name);

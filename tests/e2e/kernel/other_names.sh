@@ -1,6 +1,6 @@
 # Variables of other systems' kernels have the numbers of this machine; the program's own names are not taken.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
-awk '$1 == "MemFree:" { print int($2 * 1024 / 4096) }' /proc/meminfo >"$TMP/free"
+awk '$1 == "nr_free_pages" { print $2 }' /proc/vmstat >"$TMP/free" # MemFree may have pages that the kernel has not yet prepared
 timeout 60 "$DTRACE" -qn 'BEGIN { physmem = 7; printf("%d %d %d %d %d %d\n", `physmem, `_pagesize, `ncpus, `hz * `usec_per_tick, `freemem, physmem); began = `lbolt; at = timestamp; }
 	tick-300ms { printf("%d\n", (`lbolt - began) * `nsec_per_tick / ((timestamp - at) / 100)); exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "failed"
 read -r physmem pagesize ncpus second free own <"$TMP/out"
@@ -13,8 +13,14 @@ percent=$(sed -n 2p "$TMP/out")
 # what Linux has under another name is refused with that name; a name that Linux has is not
 refused() { timeout 60 "$DTRACE" -qn "BEGIN { trace($1); exit(0); }" >"$TMP/out" 2>"$TMP/err" && fail "$1 is accepted"; grep -qF "$2" "$TMP/err" || fail "'$2' is not said of $1"; }
 refused 'curthread->mm->t_procp' 'hint: Linux: curpsinfo describes the process'
-refused 'curthread->t_cpu->cpu_id' 'hint: Linux: curcpu describes the CPU'
-refused '((proc_t *)arg0)->p_user' 'hint: Linux: execname'
+refused 'curthread->mm->t_cpu->cpu_id' 'hint: Linux: curcpu describes the CPU'
+refused 'curthread->mm->p_user' 'hint: Linux: execname'
+refused '((proc_t *)arg0)->p_user.u_finfo' 'hint: Linux: fds[n].fi_pathname'
+refused 'curthread->t_procp->p_nice' 'hint: Linux: curlwpsinfo->pr_nice'
+refused '((struct proc *)arg0)->p_pid' "hint: Linux: 'struct task_struct *'"
+refused '((thread_t)arg0)->t_tid' "hint: Linux: 'struct task_struct *'"
+timeout 60 "$DTRACE" -x nolibs -qn 'BEGIN { trace(curthread->p_user.u_comm); exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "p_user without the library"
+grep -q "no member 'p_user'" "$TMP/err" && grep -q 'hint: Linux: execname' "$TMP/err" || fail "what is said of p_user without the library"
 refused '`hp_avenrun[0]' 'hint: Linux: /proc/loadavg'
 refused '((vnode_t *)arg0)->v_path' 'hint: Linux: a file is a'
 refused '((dsl_pool_t *)arg0)->dp_spa' 'unknown type "dsl_pool_t" in a cast'
@@ -42,4 +48,36 @@ out=$("$DTRACE" -qn 'syscall::exit_group:entry /pid == $target/ { this->p = curt
 	printf("%d%d%d%d %s %d%d %d", this->p->p_pid == pid, curthread->t_tid == tid, this->p->p_ppid == ppid, this->p->p_parent->p_pid == ppid, stringof(this->p->p_comm),
 	    curthread->t_cred->cr_ruid == uid, curthread->td_proc->p_ucred->cr_rgid == gid, this->p->p_lwpcnt); }' -c /bin/true)
 [ "$out" = "1111 true 11 1" ] || { echo "members of other systems: $out"; exit 1; }
+# members that are computed: each row of the table leads to an inline, and what they say of a program is so
+sed -n 's/^D_COMPUTED("\(.*\)", "\(.*\)", ".*/\1 \2/p' "$SRC/src/d/foreign.def" >"$TMP/computed"
+[ "$(grep -c . "$TMP/computed")" -gt 10 ] || { echo "the table of computed members is short"; exit 1; }
+while read -r sou name; do echo "BEGIN { this->x = sizeof(((struct $sou *)0)->$name); }"; done <"$TMP/computed" >"$TMP/computed.d"
+"$DTRACE" -qs "$TMP/computed.d" -n 'BEGIN { exit(0); }' || { echo "a computed member is not there"; exit 1; }
+cat >"$TMP/computed.d" <<'END'
+#pragma D option quiet
+syscall::exit_group:entry /pid == $target/
+{
+	this->p = curthread->t_procp;
+	this->u = this->p->p_parent;
+	printf("%s|%s|%d|%s\n", this->p->p_user.u_comm, curproc->p_user.u_psargs, this->p->p_user.u_argc, copyinstr(*(uintptr_t *)copyin(this->p->p_user.u_argv + 8, 8)));
+	printf("%s %s %s %s\n", this->p->p_exec->v_path, this->p->p_textvp->v_path, this->p->p_user.u_cdir->v_path, this->p->p_user.u_rdir->v_path);
+	printf("%d %d %d %d %d\n", this->p->p_pidp->pid_id == pid, this->u->p_pidp->pid_id == ppid, this->p->p_pgidp->pid_id, this->p->p_pgrp->pg_id, this->p->p_sessp->s_sidp->pid_id == this->p->p_session->s_sid);
+	printf("%d %d %d\n", this->p->p_session->s_sid, this->p->p_user.u_start.tv_sec, curthread->t_start);
+	printf("%d %d %d\n", curthread->t_cpu->cpu_id == cpu, curthread->td_oncpu == cpu && curthread->td_lastcpu == cpu, this->p->p_stat == SONPROC);
+	printf("%s %d %s %s\n", this->p->p_zone->zone_name, this->p->p_zone->zone_id == curpsinfo->pr_zoneid, (*this->p).p_user.u_comm, this->p->p_name);
+}
+END
+cp /bin/sleep "$TMP/computed_sleep"
+cd "$TMP" && setsid "$DTRACE" -s computed.d -c './computed_sleep 0.01 0.02' >out 2>err || fail "computed members"
+sed -n 1p out | grep -qxF 'computed_sleep|./computed_sleep 0.01 0.02|3|0.01' && sed -n 2p out | grep -qx "$TMP/computed_sleep $TMP/computed_sleep $TMP /" || fail "p_user, p_exec"
+read -r own parent group same session <<END
+$(sed -n 3p out)
+END
+read -r sid start began <<END
+$(sed -n 4p out)
+END
+[ "$own$parent$session" = 111 ] && [ "$group" = "$same" ] && [ "$group" -gt 0 ] && [ "$sid" -gt 0 ] || fail "numbers of processes"
+now=$(date +%s)
+[ "$start" = "$began" ] && [ "$start" -le "$now" ] && [ "$start" -gt $((now - 60 * ${PATIENCE:-1})) ] || fail "the program began at $start, $began; now it is $now"
+sed -n 5p out | grep -qx '1 1 1' && sed -n 6p out | grep -qE '^[^ ]+ 1 computed_sleep computed_sleep$' || fail "the CPU, the state, the zone"
 exit 0
