@@ -3,6 +3,9 @@
 
 #include "dtrace.h"
 
+#define FIRST_NUMBER (HREG_LOCALS + RT_HELPER_STRINGS)
+#define NUMBERS_MAX  (RT_HELPER_LOCALS - RT_HELPER_STRINGS)
+
 /* ---- helpers of the translation -------------------------------------------------------------- */
 
 void hcode_refuse(struct translator *t, const char *fmt, ...)
@@ -103,16 +106,55 @@ uint32_t hcode_local(struct translator *t, const struct dif_var *v)
 			return t->locals.data[i].slot;
 	if (!is_string && dif_type_is_byref(&v->type))
 		hcode_refuse(t, "variables that are structures or arrays");
-	if (is_string ? t->nstrings == RT_HELPER_STRINGS
-		      : t->nnumbers == RT_HELPER_LOCALS - RT_HELPER_STRINGS)
+	if (is_string ? t->nstrings == RT_HELPER_STRINGS : t->nkept + t->nscratch == NUMBERS_MAX)
 		hcode_refuse(t, "more than %u clause-local %s",
-			     is_string ? RT_HELPER_STRINGS : RT_HELPER_LOCALS - RT_HELPER_STRINGS,
+			     is_string ? RT_HELPER_STRINGS : NUMBERS_MAX,
 			     is_string ? "strings" : "variables");
 	else
-		l.slot = HREG_LOCALS +
-			 (is_string ? t->nstrings++ : RT_HELPER_STRINGS + t->nnumbers++);
+		l.slot = is_string ? HREG_LOCALS + t->nstrings++
+				   : FIRST_NUMBER + t->nkept + t->nscratch++;
 	vec_push(&t->locals, l);
 	return l.slot;
+}
+
+/* The clauses of a helper follow: its variables go on where those of its other probes have ended. */
+static void helper_begin(struct translator *t, const struct helper *h)
+{
+	t->h = h;
+	t->nscratch = 0;
+	for (uint32_t i = 0; i < t->locals.len; i++)
+		t->nscratch += t->locals.data[i].helper == h &&
+			       t->locals.data[i].slot >= FIRST_NUMBER + t->nkept;
+}
+
+/*
+ * Gives the variables of a helper that keep a value from frame to frame registers that no other
+ * helper uses. `alone` is the program of this helper alone, and of its variables.
+ */
+static void locals_keep(struct translator *t, const struct translator *alone)
+{
+	const struct hcode *h = alone->out;
+	struct reg_set live = {0};
+
+	hcode_live(h, 0, h->frames, &live);
+	hcode_live(h, h->frames + 2, h->ninsns - 1, &live);
+	for (uint32_t i = 0; i < alone->locals.len; i++) {
+		struct local l = alone->locals.data[i];
+
+		if (l.slot < FIRST_NUMBER || !hcode_has_local(&live, l.slot))
+			continue;
+		if (t->nkept == NUMBERS_MAX) {
+			t->h = l.helper;
+			t->span = l.helper->prog->clauses[0]->span;
+			hcode_refuse(t,
+				     "more than %u clause-local variables that keep their values "
+				     "from frame to frame, together with the others of a process",
+				     NUMBERS_MAX);
+			return;
+		}
+		l.slot = FIRST_NUMBER + t->nkept++;
+		vec_push(&t->locals, l);
+	}
 }
 
 /* ---- clauses --------------------------------------------------------------------------------- */
@@ -248,7 +290,7 @@ static void put_clauses(struct translator *t, struct helper *const *helpers, uin
 			enum helper_probe probe)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		t->h = helpers[i];
+		helper_begin(t, helpers[i]);
 		for (uint32_t k = 0; k < t->h->prog->nclauses && !t->err; k++)
 			if (helper_clause_probe(t->h->prog->clauses[k]) == probe)
 				put_clause(t, t->h->prog->clauses[k]);
@@ -274,27 +316,57 @@ static void globals_number(struct translator *t, const struct helper *h)
 	}
 }
 
+/* Translates the helpers; t->locals may have some of their variables. */
+static void program_put(struct translator *t, struct helper *const *helpers, uint32_t n)
+{
+	struct hcode *out = t->out;
+
+	for (uint32_t i = 0; i < n && !t->err; i++)
+		globals_number(t, helpers[i]);
+	put_clauses(t, helpers, n, HELPER_UTHREAD);
+	out->frames = hcode_put(t, HOP_FRAMES, 0, 0, 0, 0);
+	hcode_put(t, HOP_STEP, 0, 0, 0, 0);
+	t->names_frames = false;
+	put_clauses(t, helpers, n, HELPER_USTACK);
+	hcode_jump(t, hcode_put(t, HOP_JMP, 0, 0, 0, 0), out->frames + 1);
+	out->ninsns = hcode_here(t);
+	put_texts(t);
+}
+
+static void translator_deinit(struct translator *t)
+{
+	vec_deinit(&t->texts);
+	vec_deinit(&t->locals);
+	vec_deinit(&t->jumps.all);
+	if (t->err)
+		hcode_deinit(t->out);
+}
+
+/* Finds the variables that other helpers must not share. */
+static void helper_keep(struct translator *t, struct helper *h)
+{
+	struct hcode code = {0};
+	struct translator alone = {.out = &code};
+
+	program_put(&alone, &h, 1);
+	if (!alone.err)
+		locals_keep(t, &alone);
+	t->err = t->err ? t->err : alone.err;
+	translator_deinit(&alone);
+	if (!alone.err)
+		hcode_deinit(&code);
+}
+
 struct err *hcode_make(struct helper *const *helpers, uint32_t n, uint32_t base, struct hcode *ret)
 {
 	struct translator t = {.out = ret, .base = base};
-	uint32_t frames;
 
 	*ret = (struct hcode){0};
-	for (uint32_t i = 0; i < n && !t.err; i++)
-		globals_number(&t, helpers[i]);
-	put_clauses(&t, helpers, n, HELPER_UTHREAD);
-	ret->frames = frames = hcode_put(&t, HOP_FRAMES, 0, 0, 0, 0);
-	hcode_put(&t, HOP_STEP, 0, 0, 0, 0);
-	t.names_frames = false;
-	put_clauses(&t, helpers, n, HELPER_USTACK);
-	hcode_jump(&t, hcode_put(&t, HOP_JMP, 0, 0, 0, 0), frames + 1);
-	ret->ninsns = hcode_here(&t);
-	put_texts(&t);
-	vec_deinit(&t.texts);
-	vec_deinit(&t.locals);
-	vec_deinit(&t.jumps.all);
-	if (t.err)
-		hcode_deinit(ret);
+	for (uint32_t i = 0; n > 1 && i < n && !t.err; i++)
+		helper_keep(&t, helpers[i]);
+	if (!t.err)
+		program_put(&t, helpers, n);
+	translator_deinit(&t);
 	return t.err;
 }
 

@@ -3,7 +3,9 @@
  * (bpf/rt/helper.h).
  *
  * All helpers of a process make one program. Their variables are numbered together: variables of
- * the same name in two helpers are two variables.
+ * the same name in two helpers are two variables. Clause-local numbers of two helpers may have the
+ * same register if none of them keeps a value from one frame to the next (hcode_live.c): the
+ * machine's instructions have room for 95 (bpf/rt/helper.h).
  *
  * Owns     a struct hcode its words; texts lie in the words, too.
  * Errors   what the machine cannot do, with the place in the helper's text.

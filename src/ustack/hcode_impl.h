@@ -50,10 +50,12 @@ struct translator {
 	const struct helper *h;
 	VEC(struct local) locals;
 	VEC(struct text_use) texts;
-	uint32_t nstrings, nnumbers; /* of locals */
-	struct err *err;	     /* the first */
-	uint32_t span;		     /* of the statement */
-	bool names_frames;	     /* some statement so far had a string as its value */
+	uint32_t nstrings; /* of locals */
+	uint32_t nkept;	   /* numbers that keep their value from frame to frame, of all helpers */
+	uint32_t nscratch; /* the other numbers of the present helper, which follow those */
+	struct err *err;   /* the first */
+	uint32_t span;	   /* of the statement */
+	bool names_frames; /* some statement so far had a string as its value */
 	/* the DIF object that is translated */
 	const struct difo *d;
 	uint32_t i;   /* instruction */
@@ -89,6 +91,17 @@ void hcode_text(struct translator *t, uint32_t word, const char *text);
 /* The registers of variables. */
 uint32_t hcode_global(struct translator *t, uint32_t id);
 uint32_t hcode_local(struct translator *t, const struct dif_var *v);
+
+/* ---- hcode_live.c ---------------------------------------------------------------------------- */
+
+/* Registers of clause-local variables: bit n stands for HREG_LOCALS + n. */
+struct reg_set {
+	uint64_t bits[(RT_HELPER_LOCALS + 63) / 64];
+};
+
+bool hcode_has_local(const struct reg_set *s, uint32_t reg);
+/* Adds to *ret what the words from..to-1 may read before they have written it. */
+void hcode_live(const struct hcode *h, uint32_t from, uint32_t to, struct reg_set *ret);
 
 /* ---- hcode_difo.c ---------------------------------------------------------------------------- */
 

@@ -72,7 +72,7 @@ enum helper_op {
 #define HELPER_INSN(op, a, b, c, imm)                                                              \
 	((u64)(op) | (u64)(a) << 8 | (u64)(b) << 16 | (u64)(c) << 24 | (u64)(u32)(imm) << 32)
 
-#define RT_HELPER_LOCALS  103 /* clause-local variables of all helpers of a process */
+#define RT_HELPER_LOCALS  103 /* clause-local variables of the helpers of a process */
 #define RT_HELPER_STRINGS 8   /* those of them that may be strings: the first ones */
 #define RT_HELPER_STRSIZE 256
 #define RT_HELPER_GLOBALS 96 /* global variables of all helpers of a process */
