@@ -1,5 +1,5 @@
 /*
- * PHP 7.4 and 8.1 to 8.5: frames of PHP functions, as "file.php:49 (Class->method)".
+ * PHP 7.4 to 8.5: frames of PHP functions, as "file.php:49 (Class->method)".
  *
  * One native frame of execute_ex() stands for several PHP frames: those up to and including the
  * first function of PHP code that is marked as called from C. Functions of extensions ("internal"
@@ -56,13 +56,13 @@ dtrace:helper:attach:
 	this->dot = *(uint8_t *)(this->text + 19) == '.' && *(uint8_t *)(this->text + 21) == '.';
 	this->version = this->dot ? (*(uint8_t *)(this->text + 18) - '0') * 10 +
 		*(uint8_t *)(this->text + 20) - '0' : 0;
-	if (this->version < 74 || this->version > 85 || (this->version > 74 && this->version < 81))
-		udecline("this version of PHP is not known (7.4 and 8.1 to 8.5 are)");
+	if (this->version < 74 || this->version > 85 || (this->version > 74 && this->version < 80))
+		udecline("this version of PHP is not known (7.4 to 8.5 are)");
 	current = this->globals + (this->version == 85 ? 512 : 488);
 	thrower = this->globals + (this->version < 84 ? 880 : this->version == 84 ? 952 : 976);
 	filename = this->version == 74 ? 136 : this->version >= 84 ? 168 :
 	    this->version == 82 ? 152 : 144;
-	opcodes = this->version == 74 ? 64 : this->version == 81 ? 72 : this->version == 82 ? 88 :
+	opcodes = this->version == 74 ? 64 : this->version < 82 ? 72 : this->version == 82 ? 88 :
 	    this->version == 83 ? 80 : 104;
 	last = opcodes - (this->version == 82 || this->version > 83 ? 8 : 4);
 	frame = this->version == 74 ? 64 : 56;
@@ -92,11 +92,11 @@ dtrace:helper:attach:
 	back2 = resumed_end ? resumed_end + 2 : 0;
 	back3 = back2 ? ubytes(back2, 256, "ff 10") + 2 : 0;
 	back4 = symaddr("zend_execute") ? ubytes(symaddr("zend_execute"), symsize("zend_execute"), "ff 10") + 2 : 0;
-	/* code of the JIT runs in the frame of execute_ex(): "push" four times, "sub $N,%rsp", or "push %rbp;
-	   mov %rsp,%rbp"; "mov %rax,N(%rsp)", "mov %rax,-N(%rbp)" */
-	this->at = ubytes(run, 16, "41 55 41 54 55 53 48 83 ec");
+	/* code of the JIT runs in the frame of execute_ex(): "push" four times, among which another instruction
+	   may stand, "sub $N,%rsp", or "push %rbp; mov %rsp,%rbp"; "mov %rax,N(%rsp)", "mov %rax,-N(%rbp)" */
+	this->at = ubytes(run, 8, "41 55") ? ubytes(run, 24, "41 54 55 53 48 83 ec") : 0;
 	this->store = this->at ? ubytes(this->at, 48, "48 89 44 24") : 0;
-	body = this->store ? BYTE[this->at + 9] + 40 : 0;
+	body = this->store ? BYTE[this->at + 7] + 40 : 0;
 	canary = this->store ? BYTE[this->store + 4] : 0;
 	this->at = body ? 0 : ubytes(run, 16, "55 48 89 e5");
 	this->store = this->at ? ubytes(this->at, 48, "48 89 45") : 0;

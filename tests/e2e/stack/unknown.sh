@@ -149,7 +149,7 @@ skipped() {
 		python3 patch.py /usr/bin/php8.2 php/php8.2 text 'X-Powered-By: PHP/8.2' 'X-Powered-By: PHP/9.9'
 		check php '\[ ' ./php/php8.2 w.php
 	else
-		skipped php 'php.d: this version of PHP is not known (7.4 and 8.1 to 8.5 are)'
+		skipped php 'php.d: this version of PHP is not known (7.4 to 8.5 are)'
 	fi
 
 	# code that these generate is unwound by frame pointers only. V8 of another version, and one that does not describe itself
