@@ -33,6 +33,7 @@ extern u64 val_hcode[];
 
 #define PF_KTHREAD 0x200000 /* Linux include/linux/sched.h, "I am a kernel thread" */
 #define VM_EXEC	   4	    /* Linux include/linux/mm.h */
+#define VM_SHARED  8	    /* the same: a shared mapping of a file that is open for writing */
 #define PAGE_SHIFT 12	    /* Linux arch/x86/include/asm/page_types.h */
 #define PAGE_MASK  (~((1ull << PAGE_SHIFT) - 1))
 
@@ -233,10 +234,15 @@ INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
 	return 1;
 }
 
-/* Fills w->map_* with the mapping that contains w->f.insn. */
+/*
+ * Fills w->map_* with the mapping that contains w->f.insn. What a program maps in order to write to
+ * it and to share it is memory for code that it makes: programs and libraries are mapped privately.
+ * Such a file is not asked for: its time, which is part of the key, changes whenever the program
+ * writes to a page for the first time.
+ */
 INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 {
-	u64 vma = vma_find(w);
+	u64 vma = vma_find(w), flags;
 	struct rt_ufile *f;
 
 	w->map_rule = RULE_NO_CODE;
@@ -246,11 +252,12 @@ INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 		return;
 	w->map_start = w->f.pair[0];
 	w->map_end = w->f.pair[1];
-	if (!(read_word(vma + K.vma_flags) & VM_EXEC))
+	flags = read_word(vma + K.vma_flags);
+	if (!(flags & VM_EXEC))
 		return;
 	w->map_off = read_word(vma + K.vma_pgoff) << PAGE_SHIFT;
 	w->map_rule = RULE_NO_TABLE;
-	if (!file_key(w, vma))
+	if ((flags & VM_SHARED) || !file_key(w, vma))
 		return;
 	f = bpf_map_lookup_elem(&map_ufiles, &w->req.key);
 	if (!f && !file_ask(m, w))
