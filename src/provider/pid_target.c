@@ -266,14 +266,16 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 
 static struct err *open_failed(const struct pid_target *t, const struct pid_object *o, int sys)
 {
+	const char *why;
+
 	if (sys != ETIMEDOUT)
 		return err_sys(sys, "cannot open '%s' of process %d", o->file.path, (int)t->at);
 	/* A pattern skips files that cannot be probed, so the user would not see the error. */
-	probes_notice(t->ps,
-		      "the file system of '%s' does not answer: its functions are not probed",
-		      o->file.name);
+	why = gate_late_text(probes_files(t->ps)->gate);
+	probes_notice(t->ps, "cannot read '%s': %s; its functions are not probed", o->file.name,
+		      why);
 	return err_hint(
-		err_new("its file system does not answer"),
+		err_new("%s", why),
 		"try again when its server runs; -x filewait=TIME waits longer, 'umount -f' "
 		"ends a mount whose server is gone");
 }

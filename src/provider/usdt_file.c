@@ -295,8 +295,9 @@ struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, p
 		return NULL; /* the process has ended, or we have no right to open it */
 	o = f ? object_of(ps, st, pid, m, f) : NULL;
 	if (!f)
-		probes_notice(ps, "the file system of '%s' does not answer: its probes are unknown",
-			      text_clean(arena_strdup(probes_arena(ps), m->path)));
+		probes_notice(ps, "cannot read '%s': %s; its probes are unknown",
+			      text_clean(arena_strdup(probes_arena(ps), m->path)),
+			      gate_late_text(probes_files(ps)->gate));
 	seen_set(st, &key, o);
 	return o;
 }

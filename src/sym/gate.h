@@ -23,12 +23,15 @@
  * needed. An answer is waited for at most as long as the option filewait says; while probes fire,
  * all waits together take at most a tenth of the time. After a file system has not answered, no
  * request is sent to it for five seconds, then for ten, and so on up to five minutes. Meanwhile,
- * reading one of its files fails at once, and the user is notified.
+ * reading one of its files fails at once, and the user is notified. When waits have taken their
+ * tenth of the time, although all file systems answer, the user reads that, and no file system is
+ * said to be silent.
  *
  * Owns     struct gate owns the reader; struct gate_elf its libelf handle. Files are counted.
  * Units    limits in bytes, of one section as it is in memory (decompressed).
- * Errors   errno, where a function says so; ETIMEDOUT: the file system does not answer. A file that
- *          is no ELF file, or whose headers contradict each other, has no sections.
+ * Errors   errno, where a function says so; ETIMEDOUT: the file system does not answer, or was not
+ *          asked; gate_late_text() says which. A file that is no ELF file, or whose headers
+ *          contradict each other, has no sections.
  * Facts    ELF: gABI 4.1, "Sections" (extended section numbering). openat2(): Linux fddae2de7ba5,
  *          v5.6; RESOLVE_CACHED: Linux 99668f618062, v5.12.
  */
@@ -70,8 +73,10 @@ void gate_set_wait(struct gate *g, uint64_t ns);
  * patient.
  */
 void gate_set_patient(struct gate *g, bool is_patient);
-/* Sets the function that tells the user of a file system that does not answer. */
+/* Sets the function that tells the user of a file that cannot be read for now. */
 void gate_on_notice(struct gate *g, void (*notice)(void *ctx, const char *msg), void *ctx);
+/* Why the last function that failed with ETIMEDOUT has failed, or a file is stuck. */
+const char *gate_late_text(const struct gate *g);
 
 /*
  * Opens a path as a process with this root directory sees it (-1 = our own root). Symbolic links,
@@ -123,8 +128,8 @@ bool gate_file_refresh(struct gate_file *f);
  */
 ssize_t gate_file_read(struct gate_file *f, void *to, size_t size, uint64_t off);
 /*
- * True if parts of the file could not be read because its file system does not answer. They may be
- * readable later.
+ * True if parts of the file could not be read because its file system does not answer, or was not
+ * asked. They may be readable later.
  */
 bool gate_file_is_stuck(const struct gate_file *f);
 /*

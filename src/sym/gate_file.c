@@ -33,7 +33,23 @@ struct zone {
 	uint64_t until;	   /* the server is not asked before this time */
 	uint64_t pause_ns; /* 0: the server has always answered */
 	bool is_slow;	   /* the server has once taken longer than others */
-	bool is_told;
+	uint32_t told;	   /* bits: reasons (enum late) that the user knows */
+};
+
+/* Why a request got no answer. */
+enum late {
+	LATE_SILENT, /* the file system does not answer */
+	LATE_SLOW,   /* it was not asked: waits have taken their share of the time */
+	LATE_MANY,   /* it was not asked: all readers wait for others that do not answer */
+	LATE_ALONE,  /* it was not asked: no reader can be made */
+};
+
+static const char *const late_texts[] = {
+	[LATE_SILENT] = "its file system does not answer",
+	[LATE_SLOW] = "file systems answer too slowly, and no more than a tenth of the time is "
+		      "spent on waiting for them",
+	[LATE_MANY] = "too many other file systems do not answer",
+	[LATE_ALONE] = "the process that reads such files cannot be made",
 };
 
 struct gate {
@@ -50,6 +66,7 @@ struct gate {
 	uint64_t left_ns, left_at; /* how long waits could still take at time left_at */
 	bool is_patient;
 	bool is_closed; /* no reader is started any more */
+	enum late why;	/* of the last request without an answer */
 	uint32_t ntold;
 	void (*notice)(void *ctx, const char *msg);
 	void *ctx;
@@ -199,26 +216,34 @@ static struct zone *zone_of_path(struct gate *g, int root, const char *path)
 }
 
 /*
- * Notifies the user of a file system that does not answer. A hostile user can mount any number of
- * them, so only the first few are reported.
+ * Notifies the user of a file that cannot be read for the reason g->why. A hostile user can mount
+ * any number of file systems, so only the first few are reported.
  */
 static void zone_tell(struct gate *g, struct zone *z, const char *path)
 {
 	struct strbuf text = {0};
 	char *name;
 
-	if (!z->is_slow || z->is_told || g->is_patient || !g->notice || g->ntold >= TOLD_MAX)
+	if (!z->is_slow || z->told & 1u << g->why || g->is_patient || !g->notice ||
+	    g->ntold >= TOLD_MAX)
 		return;
-	z->is_told = true;
+	z->told |= 1u << g->why;
 	g->ntold++;
 	name = text_clean(xstrdup(path ? path : "a mapped file"));
 	strbuf_addf(&text,
-		    "cannot read '%s': its file system does not answer. Addresses in files there "
-		    "have no names, and stacks through them may be cut, until it does%s",
-		    name, g->ntold == TOLD_MAX ? "; further ones are not reported" : "");
+		    "cannot read '%s': %s. Addresses in files there have no names, and stacks "
+		    "through them may be cut, until %s%s",
+		    name, late_texts[g->why],
+		    g->why == LATE_SILENT ? "it does" : "they are asked again",
+		    g->ntold == TOLD_MAX ? "; further ones are not reported" : "");
 	g->notice(g->ctx, strbuf_text(&text));
 	free(name);
 	strbuf_deinit(&text);
+}
+
+const char *gate_late_text(const struct gate *g)
+{
+	return late_texts[g->why];
 }
 
 static void zone_pause(struct zone *z)
@@ -333,6 +358,10 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 	int sys;
 
 	if (!allowed || !reader_is_ready(g)) {
+		g->why = q->zone->pause_ns	? LATE_SILENT
+			 : !allowed		? LATE_SLOW
+			 : g->nlate == LATE_MAX ? LATE_MANY
+						: LATE_ALONE;
 		zone_tell(g, q->zone, q->path);
 		return ETIMEDOUT;
 	}
@@ -349,6 +378,7 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 		}
 		reader_give_up(g);
 		zone_pause(late);
+		g->why = LATE_SILENT;
 		zone_tell(g, late, late == q->zone ? q->path : NULL);
 	} else if (sys == EPIPE) {
 		reader_give_up(g);
@@ -501,11 +531,24 @@ static int open_here(struct gate *g, int root, const char *path)
 	return fd < 0 && errno == EXDEV ? open_cached(g, root, path) : fd;
 }
 
+/*
+ * The kernel names files of memfd_create() "/memfd:NAME" in its lists of mappings; such a file is
+ * in no folder.
+ */
+static bool is_memory_name(const char *path)
+{
+	return strncmp(path, "/memfd:", 7) == 0;
+}
+
 struct gate_file *gate_open_path(struct gate *g, int root, const char *path)
 {
 	struct request q = {.send = path_ask, .path = path, .root = root};
 	int fd;
 
+	if (is_memory_name(path)) {
+		errno = ENOENT;
+		return NULL;
+	}
 	if (root < 0 && !root_is_ready(g))
 		return NULL;
 	fd = open_here(g, root < 0 ? g->root_fd : root, path);

@@ -202,7 +202,7 @@ MEETS = {"addonlat.d", "langcalls.d", "langmalloc.d", "langoffcpu.d", "langprofi
 NEEDS = {**dict.fromkeys(("langcalls.d", "langmalloc.d", "langoffcpu.d", "pyflow.d"), "/usr/bin/python3.11"), "langprofile.d": "/usr/bin/ruby",
          "addonlat.d": "/usr/include/node/node_api.h", "phpfiles.d": "/usr/bin/php8.2"}  # a script's row needs this file
 # What a busy machine causes is no fault of a script: strings not in memory yet, drops, files of other processes that take long to be read.
-EXCUSED = r"dtrace: script .* matched|dtrace: cannot read .*: its file system does not answer|dtrace: pid \d+ (has exited|exited with status \d)|dtrace: error on enabled .* invalid address|" \
+EXCUSED = r"dtrace: script .* matched|dtrace: cannot read .*: (its file system does not answer|file systems answer too slowly)|dtrace: pid \d+ (has exited|exited with status \d)|dtrace: error on enabled .* invalid address|" \
           r"dtrace: \d+ (more errors|.*drops)|dtrace: \d+ times a probe was reached while the kernel ran a program|hint: "
 
 

@@ -118,7 +118,7 @@ languages() {
 		/ line [0-9]+$/ || /\[ .* \]/ { sub(/^ */, ""); line = line (line == "" ? "" : ", ") $0 }
 		{ seen = 1 }
 		END { end() }'
-	grep -v 'does not answer\|^hint:' said
+	grep -v 'does not answer\|answer too slowly\|^hint:' said
 }
 cp -r "$DTRACE_OPT_SYSLIBDIR" lib && rm -rf lib/helpers && export DTRACE_OPT_SYSLIBDIR="$TMP/lib"
 same() {

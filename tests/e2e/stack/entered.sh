@@ -29,7 +29,7 @@ for at; do
 	at=$(printf %x $((0x$at - 0x$start)))
 	"$DTRACE" -x bufsize=4m -x switchrate=100hz -q -n "pid\$target:python3.11:_PyEval_EvalFrameDefault:$at { @[jstack(40)] = count(); n++; }
 		END { printf(\"%s\", n > 5000 ? \"traced\\n\" : \"too few\\n\"); }" -c "$python entered.py" >out 2>err
-	grep -v 'does not answer' err
+	grep -v 'does not answer\|answer too slowly' err
 	grep -m 1 -E 'traced|too few' out
 	grep -c 'entered.py' out | sed 's/^[1-9].*/names/; s/^0/no names/'
 done

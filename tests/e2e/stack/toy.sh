@@ -218,7 +218,7 @@ languages() {
 		/ line [0-9]+$/ || /\[ .* \]/ { sub(/^ */, ""); line = line (line == "" ? "" : ", ") $0 }
 		{ seen = 1 }
 		END { end() }'
-	grep -v 'does not answer\|^hint:' said
+	grep -v 'does not answer\|answer too slowly\|^hint:' said
 }
 {
 	for mode in plain fork other starts; do
@@ -233,7 +233,7 @@ languages() {
 	./toy runs &
 	pid=$!
 	"$DTRACE" -qw -L lib -n 'BEGIN { system("touch began"); }' -n "$script" -p $pid 2>said | grep -c ' line '
-	grep -v 'does not answer\|^hint:' said
+	grep -v 'does not answer\|answer too slowly\|^hint:' said
 	wait $pid
 	echo 'bad structures:'
 	languages './toy bad'

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
@@ -15,12 +16,13 @@
 #include "tap.h"
 
 static uint32_t ntold;
+static const char *wanted = "its file system does not answer";
 
 static void on_notice(void *ctx, const char *msg)
 {
 	(void)ctx;
 	ntold++;
-	ok(strstr(msg, "does not answer") != NULL, "%s", msg);
+	ok(strstr(msg, wanted) != NULL, "%s", msg);
 }
 
 /* The process that reads for us; 0: there is none. */
@@ -190,6 +192,62 @@ static void test_busy(struct gate *g, struct gate_file *there)
 	test_killed(there); /* the next reader is as others */
 }
 
+/* A file of memory is in no folder: its name is not looked up, whoever would have to be asked. */
+static void test_memory_name(struct gate *g)
+{
+	/* a tree that is mounted nowhere: nothing is known of its file systems */
+	CLEANUP(fd) int root = (int)syscall(SYS_open_tree, AT_FDCWD, "/", 1 /* OPEN_TREE_CLONE */);
+
+	if (root < 0) {
+		ok(true, "a name of a memory file # SKIP needs open_tree()");
+		return;
+	}
+	ok(!gate_open_path(g, root, "/nowhere/at/all") && errno == ETIMEDOUT,
+	   "a path is not looked up for now");
+	ok(!gate_open_path(g, root, "/memfd:code (deleted)") && errno == ENOENT,
+	   "the name of a memory file never is");
+}
+
+#define SLOW_WAIT_NS 3000000000
+#define SLOW_STOP_US 2000000
+
+/*
+ * A file system that answers within the time that an answer may take, but so slowly that waits have
+ * their share of the time: it is not said to be silent.
+ */
+static void test_slow(struct gate *g, struct gate_file *there)
+{
+	pid_t reader = reader_pid(), child;
+	uint32_t nread = 0;
+	char byte;
+
+	wanted = "file systems answer too slowly";
+	gate_set_wait(g, SLOW_WAIT_NS);
+	gate_set_patient(g, false);
+	ok(reader > 0 && kill(reader, SIGSTOP) == 0, "the reader answers late");
+	child = fork();
+	if (!child) {
+		(void)usleep(SLOW_STOP_US);
+		(void)kill(reader, SIGCONT);
+		_exit(0);
+	}
+	ok(gate_file_read(there, &byte, 1, 0) == 1, "but in time");
+	(void)waitpid(child, NULL, 0);
+	is_int(ntold, 0, "nothing is wrong with it");
+	for (int i = 0; i < 10; i++)
+		nread += gate_file_read(there, &byte, 1, 0) >= 0;
+	ok(!nread && errno == ETIMEDOUT, "then nobody waits for it for some time");
+	ok(gate_file_is_stuck(there), "the file says so");
+	ok(strstr(gate_late_text(g), wanted) != NULL, "the gate says why");
+	is_int(ntold, 1, "the user is told once");
+	ok(reader_pid() == reader, "the reader goes on");
+	test_memory_name(g);
+	gate_set_patient(g, true);
+	ok(gate_file_read(there, &byte, 1, 0) == 1, "later it reads again");
+	wanted = "its file system does not answer";
+	ntold = 0;
+}
+
 static void test_stopped(struct gate *g, struct gate_file *there)
 {
 	uint32_t nread = 0;
@@ -310,6 +368,7 @@ int main(void)
 		test_rights();
 		test_killed(there);
 		test_busy(g, there);
+		test_slow(g, there);
 		test_stopped(g, there);
 	}
 	gate_destroy(g);
