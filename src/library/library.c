@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/hashmap.h"
@@ -275,6 +276,60 @@ static struct err *lib_load_deps(struct library *lib, struct lib_file *l)
 	return NULL;
 }
 
+/* Whether a file lists a module: a line of modules.builtin ends with '/NAME.ko', where '-' is '_'. */
+static bool module_is_listed(const char *path, const char *name)
+{
+	CLEANUP(file) FILE *f = fopen(path, "re");
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *base = strrchr(line, '/'), *end = base ? strstr(base, ".ko") : NULL;
+
+		if (!end)
+			continue;
+		*end = '\0';
+		for (char *c = ++base; *c; c++)
+			*c = *c == '-' ? '_' : *c;
+		if (strcmp(base, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Why nothing of a module is there. /sys/module has a folder for each module that is loaded, with
+ * its state, and for those of the kernel's own that have parameters; modules.builtin has the latter
+ * all, where the kernel's package is installed.
+ */
+static const char *module_lack(const struct library *lib, const char *name)
+{
+	char folder[128], state[160], list[128];
+	struct utsname uts;
+
+	(void)snprintf(folder, sizeof(folder), "/sys/module/%s", name);
+	(void)snprintf(state, sizeof(state), "%s/initstate", folder);
+	if (access(state, F_OK) == 0)
+		return arena_printf(
+			lib->arena,
+			"it is about the kernel's module '%s', which is loaded, but has "
+			"neither type information (/sys/kernel/btf/%s) nor events in "
+			"tracefs",
+			name, name);
+	(void)uname(&uts);
+	(void)snprintf(list, sizeof(list), "/lib/modules/%s/modules.builtin", uts.release);
+	if (access(folder, F_OK) == 0 || module_is_listed(list, name))
+		return arena_printf(
+			lib->arena,
+			"it is about the kernel's module '%s', which is built into this "
+			"kernel, but has no events in tracefs (/sys/kernel/tracing), "
+			"where those of such modules are told apart",
+			name);
+	return arena_printf(lib->arena,
+			    "it is about the kernel's module '%s', which is not loaded: modprobe "
+			    "%s",
+			    name, name);
+}
+
 /* Why a file is left out whose compile has failed with e; NULL: it is not. */
 static const char *lack_text(const struct library *lib, const struct lib_file *l,
 			     const struct err *e)
@@ -285,10 +340,7 @@ static const char *lack_text(const struct library *lib, const struct lib_file *l
 		return arena_printf(lib->arena, "%s of the D library is left out: %.*s", l->name,
 				    (int)strcspn(text, "\n"), text);
 	if (err_get_code(e) == EDT_NOMOD)
-		return arena_printf(lib->arena,
-				    "it is about the kernel's module '%s', which is not loaded: "
-				    "modprobe %s",
-				    l->module, l->module);
+		return module_lack(lib, l->module);
 	/* modules change: what is told of one must not take the rest of the library away */
 	if (l->module && l->layer == LAYER_SYSTEM && !lib->trouble)
 		return arena_printf(lib->arena,
