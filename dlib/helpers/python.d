@@ -22,7 +22,8 @@ uint64_t t_frame, c_frame;	 /* offsets: the thread's current frame, or 0 and tha
 uint64_t f_code, f_back, f_last, f_owner;
 uint64_t c_first, c_file, c_name, c_lines, c_start;
 uint64_t ascii, compact; /* where the text of a str object is */
-uint64_t heads;		   /* in 3.11: where the runtime has its list of interpreters */
+uint64_t heads;		   /* where the runtime has its list of interpreters */
+uint64_t i_next, i_threads, t_id; /* offsets: the next interpreter, its first thread; a thread's pthread_self() */
 uint64_t entered, current; /* in 3.11: the thread has its new _PyCFrame, which has no frame yet */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
@@ -85,7 +86,11 @@ dtrace:helper:attach:
 	specific = *(uint32_t *)(this->layout + 8) - 512 + 8;
 	key = this->runtime + (minor == 8 ? 1396 : minor < 11 ? 588 : minor == 11 ? 596 :
 	    minor == 12 ? 1548 : 2164);
-	heads = minor == 11 ? this->runtime + 40 : 0;
+	/* 3.13 describes itself */
+	heads = this->runtime + (minor < 11 ? 32 : minor < 13 ? 40 : WORD[this->runtime + 40]);
+	i_next = minor < 13 ? 0 : WORD[this->runtime + 64];
+	i_threads = minor < 11 ? 8 : minor == 11 ? 16 : minor == 12 ? 72 : WORD[this->runtime + 72];
+	t_id = minor < 11 ? 176 : minor == 11 ? 152 : minor == 12 ? 136 : WORD[this->runtime + 192];
 	t_frame = minor < 11 ? 24 : minor < 13 ? 56 : 72;
 	c_frame = minor == 11 ? 8 : 0;
 	f_code = minor < 12 ? 32 : 0;
@@ -145,7 +150,7 @@ dtrace:helper:uthread:
 	if (this->frame && t_frame == 56)
 		this->frame = arg0 > entered && arg0 <= current ? 0 : WORD[this->frame + c_frame];
 	/* several interpreters: see below */
-	this->many = heads && !(arg0 > entered && arg0 <= current) ? *(int64_t *)(heads + 16) > 1 : 0;
+	this->many = !(arg0 > entered && arg0 <= current) ? *(int64_t *)(heads + 16) > 1 : 0;
 	this->lowest = (uint64_t)0;
 	if (this->many)
 		this->frame = (uint64_t)0;
@@ -154,9 +159,11 @@ dtrace:helper:uthread:
 }
 
 /*
- * 3.11, and there is, or was, more than one interpreter (each application of mod_wsgi has its own): the thread's specific
- * value is the first state that the thread has had. It has one for each interpreter that it has been in. The frames of
- * that whose _PyCFrame lies lowest in the stack are the innermost ones, and so on.
+ * There is, or was, more than one interpreter (each application of mod_wsgi has its own). The thread has a state for each
+ * interpreter that it has been in; the specific value is only one of them. The frames of that which has entered the
+ * interpreter loop lowest in the stack are the innermost ones, and so on. Where that was, is known by something of each
+ * state that lies in the stack: in 3.11 and 3.12 its _PyCFrame, in 3.13 the frame that belongs to C. Before, it is the
+ * pointer to its innermost frame, which the loop's caller keeps because it releases the frame.
  */
 dtrace:helper:ustack:
 /this->many && !this->frame && (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
@@ -164,16 +171,27 @@ dtrace:helper:ustack:
 	this->interpreter = WORD[heads];
 	this->next = (uint64_t)0;
 	while (this->interpreter; 32) {
-		this->thread = WORD[this->interpreter + 16];
+		this->thread = WORD[this->interpreter + i_threads];
 		while (this->thread; 256) {
-			this->at = WORD[this->thread + 152] == arg4 ? WORD[this->thread + 56] : 0;
-			if (this->at > this->lowest && (!this->next || this->at < this->next) && WORD[this->at + 8]) {
+			this->top = WORD[this->thread + t_id] == arg4 ? WORD[this->thread + t_frame] : 0;
+			this->at = this->top;
+			if (this->top && t_frame == 56)
+				this->top = WORD[this->at + c_frame];
+			while (this->at && minor == 13 && *(uint8_t *)(this->at + f_owner) < 3; 1024)
+				this->at = WORD[this->at + f_back];
+			if (this->top && minor < 11) {
+				this->at = (uint64_t)arg2;
+				while (WORD[this->at] != this->top && this->at - arg2 < 2048; 256)
+					this->at += 8;
+				this->at = WORD[this->at] == this->top ? this->at : 0;
+			}
+			if (this->top && this->at > this->lowest && (!this->next || this->at < this->next)) {
 				this->next = this->at;
-				this->frame = WORD[this->at + 8];
+				this->frame = this->top;
 			}
 			this->thread = WORD[this->thread + 8];
 		}
-		this->interpreter = WORD[this->interpreter];
+		this->interpreter = WORD[this->interpreter + i_next];
 	}
 	this->lowest = this->next;
 	this->many = this->next != 0;

@@ -1,11 +1,13 @@
 # Several interpreters of Python in one process, one within the other: each native frame has the functions of its own interpreter.
-python=/usr/bin/python3.11
-if ! $python -c 'import _xxsubinterpreters' 2>/dev/null; then
+python=${PYTHON:-/usr/bin/python3.11}
+module=_xxsubinterpreters # _interpreters from 3.13 on
+$python -c "import $module" 2>/dev/null || module=_interpreters
+if ! $python -c "import $module" 2>/dev/null; then
 	echo "this test needs CPython 3.11 (package python3)"
 	exit 67
 fi
 cd "$TMP" || exit 1
-cat >main.py <<'X'
+sed "s/_xxsubinterpreters/$module/" >main.py <<'X'
 import os, time
 import _xxsubinterpreters as interpreters
 
@@ -44,7 +46,7 @@ outer(1)
 os.getppid()
 X
 "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { printf("stack\n"); jstack(200); }' -c "$python -S main.py" 2>&1 |
-	awk '/^stack/ { if (n++ > 1) print line; line = "" }
+	awk '/^stack/ { if (line != "") print line; line = "" }
 		/^ *\[ / { sub(/^ *\[ /, ""); sub(/ \]$/, ""); line = line (line == "" ? "" : ", ") $0 }
 		/^dtrace/
 		END { print line }' | sed "s,$TMP/,,g"
