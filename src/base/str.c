@@ -93,13 +93,19 @@ static void sip_word(struct sip *s, uint64_t word)
  */
 uint64_t hash_bytes(const void *p, size_t len)
 {
-	const void *random = (const void *)getauxval(AT_RANDOM);
+	static const uint64_t no_key[2];
+	static const void *_Atomic random; /* looking it up takes as long as hashing a word */
+	const void *secret = random;
 	const unsigned char *at = p, *end = at + len - len % 8;
-	uint64_t key[2] = {0}, word;
+	uint64_t key[2], word;
 	struct sip s;
 
-	if (random)
-		memcpy(key, random, sizeof(key));
+	if (!secret) {
+		secret = (const void *)getauxval(AT_RANDOM);
+		secret = secret ? secret : no_key;
+		random = secret;
+	}
+	memcpy(key, secret, sizeof(key));
 	s = (struct sip){key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
 			 key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573};
 	for (; at < end; at += 8) {

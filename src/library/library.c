@@ -512,31 +512,41 @@ bool library_define(struct library *lib, const char *name, size_t len)
 	return any && !lib->trouble;
 }
 
-/* The part of a key behind prefix; NULL when the key does not begin with prefix. */
-static const char *key_name(const char *key, const char *prefix)
-{
-	size_t len = strlen(prefix);
+typedef VEC(const char *) key_vec;
 
-	return strncmp(key, prefix, len) == 0 ? key + len : NULL;
+/* Adds the keys of the names that match the pattern, which have this prefix. */
+static void keys_find(struct library *lib, const char *prefix, const char *pattern, key_vec *ret)
+{
+	size_t prefix_len = strlen(prefix), pos = 0, len;
+	const void *key;
+
+	if (*pattern && glob_is_literal(pattern)) { /* "" matches all */
+		vec_push(ret, arena_printf(lib->arena, "%s%s", prefix, pattern));
+		return;
+	}
+	while (hashmap_next(lib->defines, &pos, &key, &len)) {
+		const char *text;
+
+		if (len < prefix_len || memcmp(key, prefix, prefix_len) != 0)
+			continue;
+		text = arena_strndup(lib->arena, key, len);
+		if (glob_match(pattern, text + prefix_len))
+			vec_push(ret, text);
+	}
 }
 
 void library_define_providers(struct library *lib, const struct probe_desc *desc)
 {
-	VEC(const char *) keys = {0};
-	const void *key;
-	size_t pos = 0, len;
+	key_vec keys = {0};
 
 	if (lib->opts.is_off)
 		return;
 	if (!lib->trouble)
 		lib->trouble = system_read(lib);
-	while (!lib->trouble && hashmap_next(lib->defines, &pos, &key, &len)) {
-		const char *text = arena_strndup(lib->arena, key, len);
-		const char *name = key_name(text, *desc->prov ? LIBSCAN_PROVIDER : LIBSCAN_PROBE);
-
-		if (name && glob_match(*desc->prov ? desc->prov : desc->name, name))
-			vec_push(&keys, text);
-	}
+	if (!lib->trouble && *desc->prov)
+		keys_find(lib, LIBSCAN_PROVIDER, desc->prov, &keys);
+	else if (!lib->trouble)
+		keys_find(lib, LIBSCAN_PROBE, desc->name, &keys);
 	for (uint32_t i = 0; i < keys.len; i++)
 		(void)library_define(lib, keys.data[i], strlen(keys.data[i])); /* keeps its error */
 	vec_deinit(&keys);

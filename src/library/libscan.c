@@ -1,8 +1,6 @@
 /* Scans D library files for the names that they define and the files on which they depend. */
 #include "library/libscan.h"
 
-#include <ctype.h>
-
 /* ---- tokens ----------------------------------------------------------------------------- */
 
 enum lib_tok { LIBTOK_END, LIBTOK_WORD, LIBTOK_PUNCT };
@@ -16,9 +14,23 @@ struct scan {
 	void *ctx;
 };
 
-static bool is_word(char c)
+/*
+ * Sessions that use the library read all of it, character by character, so a table is worth it.
+ * CHAR_OPAQUE: a string, comment or control line may begin here.
+ */
+enum { CHAR_OTHER, CHAR_WORD, CHAR_SPACE, CHAR_OPAQUE };
+static const uint8_t char_class[256] = {
+	/* clang-format off */
+	['0' ... '9'] = CHAR_WORD, ['A' ... 'Z'] = CHAR_WORD, ['a' ... 'z'] = CHAR_WORD,
+	['_'] = CHAR_WORD, ['`'] = CHAR_WORD,
+	[' '] = CHAR_SPACE, ['\t' ... '\r'] = CHAR_SPACE,
+	['"'] = CHAR_OPAQUE, ['\''] = CHAR_OPAQUE, ['/'] = CHAR_OPAQUE, ['#'] = CHAR_OPAQUE,
+	/* clang-format on */
+};
+
+static uint8_t class_at(const char *p)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '`';
+	return char_class[(unsigned char)*p];
 }
 
 /* The end of the string, comment or control line at p; NULL when none begins there. */
@@ -44,20 +56,23 @@ static const char *opaque_end(const struct scan *s, const char *p)
 
 static void scan_next(struct scan *s)
 {
-	const char *skip;
+	const char *p = s->p;
 
-	while (s->p < s->end) {
-		skip = opaque_end(s, s->p);
-		if (!skip && !isspace((unsigned char)*s->p))
+	while (p < s->end) {
+		uint8_t class = class_at(p);
+		const char *skip = class == CHAR_OPAQUE ? opaque_end(s, p) : NULL;
+
+		if (!skip && class != CHAR_SPACE)
 			break;
-		s->p = skip ? skip : s->p + 1;
+		p = skip ? skip : p + 1;
 	}
-	s->text = s->p;
-	s->tok = s->p == s->end ? LIBTOK_END : is_word(*s->p) ? LIBTOK_WORD : LIBTOK_PUNCT;
-	do
-		s->p += s->p < s->end;
-	while (s->tok == LIBTOK_WORD && s->p < s->end && is_word(*s->p));
-	s->len = (size_t)(s->p - s->text);
+	s->text = p;
+	s->tok = p == s->end ? LIBTOK_END : class_at(p) == CHAR_WORD ? LIBTOK_WORD : LIBTOK_PUNCT;
+	p += p < s->end;
+	while (s->tok == LIBTOK_WORD && p < s->end && class_at(p) == CHAR_WORD)
+		p++;
+	s->p = p;
+	s->len = (size_t)(p - s->text);
 }
 
 static bool scan_at_word(const struct scan *s, const char *word)
@@ -305,8 +320,11 @@ void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn,
 		size_t len, i = 0;
 
 		eol = eol ? eol : end;
-		while (i < ARRAY_LEN(want) && word_next(&p, eol, &word, &len) &&
-		       len == strlen(want[i]) && memcmp(word, want[i], len) == 0)
+		while (p < eol && class_at(p) == CHAR_SPACE)
+			p++;
+		while ((i || (p < eol && *p == '#')) && i < ARRAY_LEN(want) &&
+		       word_next(&p, eol, &word, &len) && len == strlen(want[i]) &&
+		       memcmp(word, want[i], len) == 0)
 			i++;
 		if (i == ARRAY_LEN(want) && word_next(&p, eol, &word, &len))
 			fn(ctx, word, len);

@@ -51,14 +51,13 @@ static void drop_doubles(struct run *run, const struct prog *prog, uint32_t clau
 {
 	const struct prog_clause *cl = prog->clauses[clause];
 	struct session_clause *sc = &run->clauses.data[cl->index];
-	bool is_expanded = probes_is_expanded(run->probes, &cl->desc);
 
 	for (uint32_t i = clause; i-- > 0 && prog->clauses[i]->text_clause == cl->text_clause;) {
 		const struct session_clause *other = &run->clauses.data[prog->clauses[i]->index];
 		struct probe **all = sc->probes;
 		uint32_t n = sc->n;
 
-		if (!is_expanded && !probes_is_expanded(run->probes, &prog->clauses[i]->desc))
+		if (!sc->is_expanded && !other->is_expanded)
 			continue;
 		sc->probes = ARENA_NEW_N(run->arena, struct probe *, MAX(n, 1u));
 		sc->n = 0;
@@ -113,6 +112,7 @@ static struct err *match_program(struct run *run, const struct dtrace_prog *p)
 			e = match_sources(run, cl, sc);
 		if (e)
 			return e;
+		sc->is_expanded = probes_is_expanded(run->probes, &cl->desc);
 		drop_doubles(run, p->prog, i);
 	}
 	return NULL;

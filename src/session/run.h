@@ -63,7 +63,8 @@ struct session_clause {
 	uint32_t n;
 	struct probe **sources; /* of a derived clause: the probes on whose places it runs */
 	uint32_t nsources;
-	bool is_open;			/* probes may be added while the session runs (later.h) */
+	bool is_expanded; /* its description also means views of calls by other names */
+	bool is_open;	  /* probes may be added while the session runs (later.h) */
 	VEC(struct late_enabling) late; /* the probes that were added */
 };
 

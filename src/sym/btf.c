@@ -43,39 +43,44 @@ struct btf_file {
 /* ---- opening -------------------------------------------------------------------------------- */
 
 /*
- * For each kind: the bytes that follow struct btf_type, and the bytes for each of its vlen parts.
+ * For each kind: the bytes of a type, 0 if the kind is unknown, and those of each of the vlen parts
+ * that follow.
  */
+#define TYPE(more, each)                                                                           \
+	{                                                                                          \
+		sizeof(struct btf_type) + (more), each                                             \
+	}
 static const struct {
-	uint8_t is_known, fixed, each;
+	uint8_t fixed, each;
 } layouts[32] = {
-	[BTF_KIND_INT] = {1, sizeof(uint32_t), 0},
-	[BTF_KIND_VAR] = {1, sizeof(struct btf_var), 0},
-	[BTF_KIND_DECL_TAG] = {1, sizeof(struct btf_decl_tag), 0},
-	[BTF_KIND_ARRAY] = {1, sizeof(struct btf_array), 0},
-	[BTF_KIND_STRUCT] = {1, 0, sizeof(struct btf_member)},
-	[BTF_KIND_UNION] = {1, 0, sizeof(struct btf_member)},
-	[BTF_KIND_DATASEC] = {1, 0, sizeof(struct btf_var_secinfo)},
-	[BTF_KIND_ENUM] = {1, 0, sizeof(struct btf_enum)},
-	[BTF_KIND_ENUM64] = {1, 0, sizeof(struct btf_enum64)},
-	[BTF_KIND_FUNC_PROTO] = {1, 0, sizeof(struct btf_param)},
-	[BTF_KIND_PTR] = {1, 0, 0},
-	[BTF_KIND_FWD] = {1, 0, 0},
-	[BTF_KIND_TYPEDEF] = {1, 0, 0},
-	[BTF_KIND_VOLATILE] = {1, 0, 0},
-	[BTF_KIND_CONST] = {1, 0, 0},
-	[BTF_KIND_RESTRICT] = {1, 0, 0},
-	[BTF_KIND_FUNC] = {1, 0, 0},
-	[BTF_KIND_FLOAT] = {1, 0, 0},
-	[BTF_KIND_TYPE_TAG] = {1, 0, 0},
+	[BTF_KIND_INT] = TYPE(sizeof(uint32_t), 0),
+	[BTF_KIND_VAR] = TYPE(sizeof(struct btf_var), 0),
+	[BTF_KIND_DECL_TAG] = TYPE(sizeof(struct btf_decl_tag), 0),
+	[BTF_KIND_ARRAY] = TYPE(sizeof(struct btf_array), 0),
+	[BTF_KIND_STRUCT] = TYPE(0, sizeof(struct btf_member)),
+	[BTF_KIND_UNION] = TYPE(0, sizeof(struct btf_member)),
+	[BTF_KIND_DATASEC] = TYPE(0, sizeof(struct btf_var_secinfo)),
+	[BTF_KIND_ENUM] = TYPE(0, sizeof(struct btf_enum)),
+	[BTF_KIND_ENUM64] = TYPE(0, sizeof(struct btf_enum64)),
+	[BTF_KIND_FUNC_PROTO] = TYPE(0, sizeof(struct btf_param)),
+	[BTF_KIND_PTR] = TYPE(0, 0),
+	[BTF_KIND_FWD] = TYPE(0, 0),
+	[BTF_KIND_TYPEDEF] = TYPE(0, 0),
+	[BTF_KIND_VOLATILE] = TYPE(0, 0),
+	[BTF_KIND_CONST] = TYPE(0, 0),
+	[BTF_KIND_RESTRICT] = TYPE(0, 0),
+	[BTF_KIND_FUNC] = TYPE(0, 0),
+	[BTF_KIND_FLOAT] = TYPE(0, 0),
+	[BTF_KIND_TYPE_TAG] = TYPE(0, 0),
 };
+#undef TYPE
 
-/* The bytes of a type of a known kind, with what follows it. */
-static uint64_t type_size(const struct btf_type *t)
+/* The bytes of a type with what follows it; a vlen has 16 bits. */
+static uint32_t type_size(const struct btf_type *t)
 {
 	uint32_t kind = BTF_INFO_KIND(t->info);
-	uint64_t vlen = BTF_INFO_VLEN(t->info);
 
-	return sizeof(*t) + layouts[kind].fixed + layouts[kind].each * vlen;
+	return layouts[kind].fixed + layouts[kind].each * (uint32_t)BTF_INFO_VLEN(t->info);
 }
 
 static const struct btf_type *type_after(const struct btf_type *t)
@@ -190,19 +195,33 @@ static bool is_wanted(const struct wanted *w, const struct btf_type *t)
 	return t->name_off == w->name_off && w->kinds & 1u << BTF_INFO_KIND(t->info);
 }
 
-/* Adds the next type to the index; NULL: it is damaged. */
-static const struct btf_type *type_index(struct btf_file *f)
+/*
+ * Adds types to the index until it has `most`, or has the one that is wanted; false: a type is
+ * damaged. The kernel has 150,000 types, so this counts instructions.
+ */
+static bool types_walk(struct btf_file *f, uint32_t most, struct wanted *w)
 {
-	const struct btf_type *t = (const struct btf_type *)(f->types + f->indexed);
-	uint64_t left = f->types_len - f->indexed;
+	uint32_t at = f->indexed, n = f->n, end = f->types_len, kinds = w->kinds;
+	const char *types = f->types;
+	bool good = true;
 
-	if (left < sizeof(*t) || !layouts[BTF_INFO_KIND(t->info)].is_known || type_size(t) > left)
-		return NULL;
-	if (f->n % INDEX_STEP == 0)
-		vec_push(&f->offs, f->indexed);
-	f->indexed += (uint32_t)type_size(t);
-	f->n++;
-	return t;
+	while (at < end && n < most && !w->id) {
+		const struct btf_type *t = (const struct btf_type *)(types + at);
+		uint32_t left = end - at, size = left < sizeof(*t) ? 0 : type_size(t);
+
+		good = size && size <= left; /* an unknown kind has no size */
+		if (!good)
+			break;
+		if (n % INDEX_STEP == 0)
+			vec_push(&f->offs, at);
+		at += size;
+		n++;
+		if (kinds && is_wanted(w, t))
+			w->id = f->first + n - 1;
+	}
+	f->indexed = at;
+	f->n = n;
+	return good;
 }
 
 /* Makes the index of all types, or of those up to the one that is wanted. */
@@ -211,14 +230,8 @@ static struct err *types_index(struct btf_file *f, const char *path, struct want
 	if (!w->kinds)
 		vec_reserve(&f->offs,
 			    f->types_len / 24 / INDEX_STEP); /* a type has some 24 bytes */
-	while (f->indexed < f->types_len && !w->id) {
-		const struct btf_type *t = type_index(f);
-
-		if (!t)
-			return damage_err(path, "a type of an unknown kind, or cut off");
-		if (is_wanted(w, t))
-			w->id = f->first + f->n - 1;
-	}
+	if (!types_walk(f, UINT32_MAX, w))
+		return damage_err(path, "a type of an unknown kind, or cut off");
 	return NULL;
 }
 
@@ -228,11 +241,10 @@ static struct err *types_index(struct btf_file *f, const char *path, struct want
  */
 static void index_extend(const struct btf_file *file, uint32_t id)
 {
-	struct btf_file *f = (struct btf_file *)(uintptr_t)file;
+	struct wanted nothing = {0};
 
-	while (f->indexed < f->types_len && id - f->first >= f->n)
-		if (!type_index(f))
-			return;
+	/* a type that is damaged ends the index */
+	(void)types_walk((struct btf_file *)(uintptr_t)file, id - file->first + 1, &nothing);
 }
 
 /* Opens a BTF file; name is the name of the type that is wanted, or NULL. */
