@@ -8,20 +8,22 @@
 #pragma D depends_on library io.d
 
 self struct file *__fs_file;
+this struct file *__fs_seen;
 
 inline int __is_fs_file[struct file *F] = F != NULL && (F->f_inode->i_sb->s_flags & 0x80000000) == 0;
 
 /* always 0 */
 inline int __fs_skip = (self->__fs_file = NULL, 0);
-inline int __fs_note[int FD] = (self->__fs_file = __is_fs_file[getf(FD)] ? getf(FD) : NULL, 0);
+inline int __fs_note[int FD] =
+	(this->__fs_seen = getf(FD), self->__fs_file = __is_fs_file[this->__fs_seen] ? this->__fs_seen : NULL, 0);
 
 provider fsinfo {
 	probe open(struct file *f, int n) : (fileinfo_t *f, int n)
-		= syscall::open:return /(int)arg0 >= 0 && __is_fs_file[getf((int)arg0)]/ (getf((int)arg0), 0);
+		= syscall::open:return /(int)arg0 >= 0 && (this->__fs_seen = getf((int)arg0), __is_fs_file[this->__fs_seen])/ (this->__fs_seen, 0);
 
 	/* before the descriptor is gone; a process that ends closes the others without a call */
 	probe close(struct file *f, int n) : (fileinfo_t *f, int n)
-		= syscall::close:entry /__is_fs_file[getf((int)arg0)]/ (getf((int)arg0), 0);
+		= syscall::close:entry /this->__fs_seen = getf((int)arg0), __is_fs_file[this->__fs_seen]/ (this->__fs_seen, 0);
 
 	/* bytes */
 	probe read(struct file *f, int n) : (fileinfo_t *f, int n)

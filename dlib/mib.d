@@ -12,9 +12,13 @@ this uint16_t __packet_proto;
 this struct tcphdr *__seg;
 this int __at, __len, __acked;
 
+this int __payload, __bits;
 inline int __tcp_payload =
-	(this->__ip->version == 4 ? ntohs(this->__ip->tot_len) - this->__ip->ihl * 4 : ntohs(__ip6_header->payload_len)) -
-	__tcp_header->doff * 4;
+	(this->__payload =
+		(this->__ip->version == 4 ? ntohs(this->__ip->tot_len) - this->__ip->ihl * 4 : ntohs(__ip6_header->payload_len)) -
+		__tcp_header->doff * 4,
+	 this->__payload);
+inline int __seg_bits = (this->__bits = __tcp_bits, this->__bits);
 
 /* the bytes of a segment; where it stands from what is expected next; what it acknowledges */
 inline struct tcphdr *__seg_header[struct sk_buff *P] = (this->__seg = (struct tcphdr *)P->data, this->__seg);
@@ -46,17 +50,17 @@ provider mib {
 	probe tcpOutDataSegs(int n)
 		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload > 0/ (1);
 	probe tcpOutDataBytes(int n)
-		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload > 0/ (__tcp_payload);
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload > 0/ (this->__payload);
 	probe tcpOutAck(int n)
-		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload == 0 && (__tcp_bits & (TH_SYN | TH_FIN | TH_RST | TH_ACK)) == TH_ACK/ (1);
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload == 0 && (__seg_bits & (TH_SYN | TH_FIN | TH_RST | TH_ACK)) == TH_ACK/ (1);
 	probe tcpOutControl(int n)
-		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & (TH_SYN | TH_FIN | TH_RST)/ (1);
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __seg_bits & (TH_SYN | TH_FIN | TH_RST)/ (1);
 	probe tcpOutUrg(int n)
-		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & TH_URG/ (1);
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __seg_bits & TH_URG/ (1);
 	/* since Linux 6.10, which added the reason, the tracepoint has resets for which there is no socket, too */
 	probe tcpOutRsts(int n)
 		= rawtp:::tcp_send_reset /(int)args[2] >= 0/ (1)
-		|| rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & TH_RST/ (1);
+		|| rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __seg_bits & TH_RST/ (1);
 	probe tcpRetransSegs(int n)
 		= rawtp:::tcp_retransmit_skb (1);
 	probe tcpRetransBytes(int n)

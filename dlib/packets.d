@@ -14,7 +14,10 @@ this struct iphdr *__ip;
 this struct sock *__sk;
 this int __is_in;
 
-/* A guard is in a program once for each probe, so what it needs several times is read once, into variables. */
+/*
+ * What a guard needs several times is read once, into variables. Neighbours that begin alike share what they begin with, up to
+ * where no value is on its way to another instruction: a variable in front of a comparison makes all before the comparison shared.
+ */
 this struct net_device *__netdev;
 this struct in_device *__in4;
 this struct in_ifaddr *__ifa;
@@ -22,6 +25,7 @@ this uint32_t __daddr;
 this uint16_t __packet_proto;
 this int __packet_type;
 this int __family;
+this int __above;
 
 inline int __is_ip_packet[struct sk_buff *P] =
 	(this->__packet_proto = P->protocol, this->__packet_proto == htons(0x800) || this->__packet_proto == htons(0x86dd));
@@ -62,8 +66,10 @@ inline int __is_received[struct sk_buff *P] =
 
 /* the protocol above IP, where its header is there: -1 for all but the first fragment */
 inline int __ip_above =
-	this->__ip->version == 4 ? ((ntohs(this->__ip->frag_off) & 0x1fff) == 0 ? this->__ip->protocol : -1) :
-	__ip6_header->nexthdr;
+	(this->__above =
+		this->__ip->version == 4 ? ((ntohs(this->__ip->frag_off) & 0x1fff) == 0 ? this->__ip->protocol : -1) :
+		__ip6_header->nexthdr,
+	 this->__above);
 inline uintptr_t __above_ip =
 	(uintptr_t)this->__ip + (this->__ip->version == 4 ? this->__ip->ihl * 4 : sizeof(struct ipv6hdr));
 

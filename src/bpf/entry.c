@@ -311,7 +311,7 @@ static void mach_reset(struct entry *en)
 	for (uint32_t k = 0; k < 10; k++)
 		if (unfilled >> k & 1)
 			em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
-	gen_this_reset(g);
+	gen_this_reset(g, NULL, NULL);
 }
 
 /* ---- clauses -------------------------------------------------------------------------------- */
@@ -723,13 +723,15 @@ static void groups_plan(struct entry *en)
 		uint32_t end = i + 1, most = MIN(ROUND_UP(i + 1, MASK_BITS), n);
 
 		if (!g->is_large)
-			end = MIN(i + per_group, most);
+			end = MAX(MIN(i + per_group, most), guards_reach(g, i, most));
 		else
 			while (end < most && group_has_room(g, i, end))
 				end++;
 		vec_push(&en->group_ends, end);
 		i = end;
 	}
+	if (!g->is_large && en->group_ends.len == 1)
+		vec_clear(&en->group_ends);
 	g->first_late = 1 + en->group_ends.len;
 }
 
@@ -781,6 +783,7 @@ static void gen_unit(struct gen *g)
 	en.always = xcalloc(g->u->nwords + 1, sizeof(*en.always));
 	probes_analyze(&en);
 	g->has_fixed_order = are_always(&en, 0, g->u->nclauses);
+	guards_find(g);
 	groups_plan(&en);
 	en.quit = em_label(&g->e);
 	en.selected = em_label(&g->e);
@@ -820,6 +823,7 @@ static struct err *unit_try(const struct unit *u, const struct gen_env *env, boo
 	vec_deinit(&g.parts);
 	free(g.nlookups);
 	free(g.uses_var);
+	free(g.shared);
 	arena_destroy(g.tmp);
 	if (g.err) {
 		bpf_code_deinit(&code);

@@ -8,8 +8,6 @@
 
 #include "bpf/gen.h"
 
-#define ARG_OFF(n) ((uint32_t)offsetof(struct rt_mach, arg) + 8 * (n))
-
 struct entry;
 
 struct attachments;

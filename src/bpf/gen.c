@@ -130,7 +130,16 @@ void gen_key_pad(struct gen *g, uint32_t from, uint32_t to)
 	}
 }
 
-void gen_this_reset(struct gen *g)
+/* Whether one of the variables lies in the word at off. */
+static bool word_has_var(const struct layout *l, const bool *vars, uint32_t off)
+{
+	for (uint32_t i = 0; vars && i < l->nvars; i++)
+		if (vars[i] && l->vars[i].off / 8 == off / 8)
+			return true;
+	return false;
+}
+
+void gen_this_reset(struct gen *g, const bool *only, const bool *kept)
 {
 	uint32_t from = 0, to = 0;
 
@@ -143,8 +152,14 @@ void gen_this_reset(struct gen *g)
 		bool is_string = vl->var->type.kind == DIF_KIND_STRING;
 		uint32_t begin = vl->off & ~7u;
 
-		if (vl->var->scope != DIF_SCOPE_LOCAL || vl->is_elem || !g->uses_var[i])
+		if (vl->var->scope != DIF_SCOPE_LOCAL || vl->is_elem || !g->uses_var[i] ||
+		    (only && !only[i]) || (kept && kept[i]))
 			continue;
+		/* an integer, which may share its word with one that is not to be reset */
+		if (only || word_has_var(g->l, kept, vl->off)) {
+			em_store_imm(&g->e, vl->size, R9, (int32_t)(g->l->this_off + vl->off), 0);
+			continue;
+		}
 		if (dif_type_is_byref(&vl->var->type))
 			begin -= 8;
 		if (begin > to) {

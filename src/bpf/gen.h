@@ -40,6 +40,9 @@
 #define FRAME_SPILL  (-56)
 #define FRAME_NSPILL 10
 
+/* Offset of an argument of the probe in the machine state. */
+#define ARG_OFF(n) ((uint32_t)offsetof(struct rt_mach, arg) + 8 * (n))
+
 /* Linux include/uapi/linux/bpf.h, enum bpf_func_id: helpers that older headers do not have. */
 enum {
 	HELPER_TASK_STORAGE_GET = 156,
@@ -112,6 +115,8 @@ struct gen {
 	struct flags_use flags; /* gen_scmp.c */
 	uint32_t *nlookups;	/* by map of aggregations, then of arrays: number of lookups */
 	bool *uses_var;		/* by layout.vars: a clause of the unit reads or writes it */
+	/* by clause of the unit: instructions of its predicate that the clause before has, too */
+	uint32_t *shared;
 	/* functions behind those of the clauses, in order; the index of the first one */
 	VEC(struct late_func) late;
 	uint32_t first_late;
@@ -128,6 +133,10 @@ struct gen {
 void needs_of_clause(struct needs *n, const struct layout *l,
 		     const struct clause_layout *cl); /* adds to n */
 void needs_of_difo(struct needs *n, const struct layout *l, const struct difo *d);
+/* Whether the instruction reads memory of the kernel, and cannot fault: struct difo. */
+bool difo_is_trusted_load(const struct difo *d, uint32_t i);
+/* Whether the instruction reads args[*ret_arg], one of those that machine states have. */
+bool difo_arg_index(const struct difo *d, uint32_t i, uint32_t *ret_arg);
 bool clause_reads_tls_early(const struct layout *l, const struct prog_clause *c);
 
 /* gen.c: small helpers */
@@ -157,8 +166,11 @@ void gen_pid_tgid(struct gen *g);
 void gen_key_pad(struct gen *g, uint32_t from, uint32_t to);
 /* Zeroes size bytes at r9 + off; destroys r0-r5 */
 void gen_mach_zero(struct gen *g, uint32_t off, uint32_t size);
-/* Zeroes the clause-local variables that clauses of the unit use. */
-void gen_this_reset(struct gen *g);
+/*
+ * Zeroes the clause-local variables that clauses of the unit use, by layout.vars: those of `only`
+ * (NULL: all), which are integers, without those of `kept` (NULL: none).
+ */
+void gen_this_reset(struct gen *g, const bool *only, const bool *kept);
 
 /* location.c: values in their locations */
 void ra_loc_load(struct gen *g, int reg, const struct ra_loc *p);
@@ -179,6 +191,23 @@ bool ra_loc_is_nonzero(const struct ra_loc *v, uint32_t size);
 
 /* gen_dif.c: expressions. The result is in r0; all but r9 and the frame is destroyed. */
 void gen_difo(struct gen *g, const struct difo *d, uint32_t action);
+/*
+ * An object whose result is 1 at the end of these instructions, and 0 where a branch leads to the
+ * instruction is_false.
+ */
+struct difo_test {
+	uint32_t end, is_false;
+};
+bool difo_test_find(const struct difo *d, struct difo_test *ret);
+/*
+ * Jumps to out when the result of d is 0; the instructions before `from` have been executed.
+ * Returns false if it always is.
+ */
+bool gen_difo_test(struct gen *g, const struct difo *d, uint32_t action, uint32_t from,
+		   uint32_t out);
+/* The same for the instructions [from, to) only, which use no values of others. */
+bool gen_difo_part(struct gen *g, const struct difo *d, uint32_t action,
+		   const struct difo_test *test, uint32_t from, uint32_t to, uint32_t out);
 /*
  * Whether d is `... copyinstr(x)'. If so, generates the code of x instead; *ret_offset is the DIF
  * offset of the call.
@@ -329,6 +358,29 @@ void gen_map_and_key(struct gen *g, uint32_t map_ref);
 
 /* gen_agg.c: aggregations */
 void gen_agg(struct gen *g, const struct prog_act *act);
+
+/* guard.c: guards with which neighbouring clauses begin, executed once for all of them */
+struct guards;
+/* Of the clauses [from, to); NULL for ERROR clauses, which have none. */
+struct guards *guards_create(struct gen *g, const struct unit_clause *ucs, uint32_t from,
+			     uint32_t to);
+/* Finds out what the unit's clauses share. */
+void guards_find(struct gen *g);
+/* The end of the clauses from `from` on, up to `to`, that share guards. */
+uint32_t guards_reach(const struct gen *g, uint32_t from, uint32_t to);
+/*
+ * Before clause i: ends the guards that it does not share. Returns whether some have ended, whose
+ * jumps past the clause before lead here.
+ */
+bool guards_close(struct gen *g, struct guards *gs, uint32_t i);
+/* Emits the guards that clause i shares with those behind it. */
+void guards_open(struct gen *g, struct guards *gs, uint32_t i);
+/* How many instructions of the clause's predicate the open guards are. */
+uint32_t guards_decided(const struct guards *gs);
+/* The variables that the open guards use, by layout.vars. */
+const bool *guards_kept(const struct guards *gs);
+/* Ends all guards. */
+void guards_destroy(struct gen *g, struct guards *gs);
 
 /* gen_clause.c: clauses */
 /* The clauses [from, to) in order, except those that FRAME_MASK excludes. */

@@ -120,10 +120,6 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	switch (act->kind) {
 	case ACT_EXPR: gen_difo(g, act->args[0], act->number); return;
 	case ACT_AGG: gen_agg(g, act); return;
-	case ACT_BRZ:
-		gen_difo(g, act->args[0], act->number);
-		em_jmp_imm(&g->e, BPF_JEQ, R0, 0, labels[act->target]);
-		return;
 	case ACT_JMP: em_ja(&g->e, labels[act->target]); return;
 	case ACT_RAISE: act_raise(g, act); return;
 	case ACT_STOP:
@@ -138,6 +134,7 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 #include "dif/acts.def"
 		gen_record_act(g, i);
 		return;
+	case ACT_BRZ:  /* gen_acts() */
 	case ACT_LOOP: /* of ustack helpers only (ustack/hcode.c) */
 	case ACT_AGAIN:
 	case ACT_UFRAME:
@@ -152,17 +149,21 @@ static void gen_acts(struct gen *g, struct acts *a, uint32_t first_cold)
 
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		const struct prog_act *act = &c->acts[i];
+		bool goes_on = act->kind != ACT_JMP;
 
 		em_here(&g->e, a->labels[i]);
 		if (!a->reached[i])
 			continue;
 		if (act->kind == ACT_BRZ || act->kind == ACT_JMP)
 			a->reached[act->target] = a->targets[act->target] = true;
-		if (act->kind != ACT_JMP)
-			a->reached[i + 1] = true;
 		g->e.span = act->span ? act->span : c->span;
 		gen_record_mark(g, i);
-		act_gen(g, i, a->labels);
+		if (act->kind == ACT_BRZ)
+			goes_on = gen_difo_test(g, act->args[0], act->number, 0,
+						a->labels[act->target]);
+		else
+			act_gen(g, i, a->labels);
+		a->reached[i + 1] |= goes_on;
 		acts_cut(g, a, i + 1, first_cold);
 	}
 	em_here(&g->e, a->labels[c->nacts]);
@@ -245,18 +246,20 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 
 /*
  * Sets the identity of a declared probe that is made of the unit's: it has names of its own, and
- * its clause-local variables begin at zero. Where clauses of the unit do not run for all of its
- * probes, only the firing knows which clause ran before.
+ * its clause-local variables begin at zero, except those that its guard has set already. Where
+ * clauses of the unit do not run for all of its probes, or a guard that they share has led past the
+ * clause before, only the firing knows which clause ran before.
  */
 static void gen_identity(struct gen *g, const struct unit_clause *uc,
-			 const struct unit_clause *before, bool is_always)
+			 const struct unit_clause *before, bool is_before_known, const bool *kept)
 {
 	const struct unit_identity *as = uc->as;
+	bool is_same = before && as && before->as && before->as->probe == as->probe;
 	uint32_t same = em_label(&g->e);
 
-	if (!as || (is_always && before && before->as && before->as->probe == as->probe))
+	if (!as || (is_before_known && is_same))
 		return;
-	if (!is_always) {
+	if (!g->has_fixed_order || is_same) {
 		gen_mach_load(g, 4, R0, offsetof(struct rt_mach, probe));
 		em_jmp_imm(&g->e, BPF_JEQ, R0, (int32_t)as->probe, same);
 	}
@@ -267,12 +270,13 @@ static void gen_identity(struct gen *g, const struct unit_clause *uc,
 			em_store_imm(&g->e, 4, R9,
 				     (int32_t)(offsetof(struct rt_mach, names) + 4 * k),
 				     (int32_t)as->names[k]);
-	if (before || !is_always)
-		gen_this_reset(g);
+	if (before || !g->has_fixed_order)
+		gen_this_reset(g, NULL, kept);
 	em_here(&g->e, same);
 }
 
-static void gen_clause(struct gen *g, const struct unit_clause *uc)
+/* decided: how many instructions of the predicate have been executed before. */
+static void gen_clause(struct gen *g, const struct unit_clause *uc, uint32_t decided)
 {
 	const struct prog_clause *c = uc->layout->clause;
 	bool tls_early = g->l->tls_size && clause_reads_tls_early(g->l, c);
@@ -288,9 +292,10 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 	gen_prologue(g, &n);
 	if (tls_early)
 		gen_tls_lookup(g);
-	if (c->pred) {
-		gen_difo(g, c->pred, 0);
-		em_jmp_imm(&g->e, BPF_JEQ, R0, 0, g->out);
+	if (c->pred && !gen_difo_test(g, c->pred, 0, decided, g->out)) {
+		/* the guards of some sources only note what they see, and are never true */
+		gen_clause_tail(g, first_cold);
+		return;
 	}
 	if (n.tls && g->l->tls_size && !tls_early)
 		gen_tls_lookup(g);
@@ -356,21 +361,26 @@ void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, ui
 		 const uint64_t *always)
 {
 	uint32_t done = em_label(&g->e);
+	struct guards *guards = guards_create(g, ucs, from, to);
 
 	for (uint32_t i = from; i < to && !g->err; i++) {
+		bool is_closed = guards_close(g, guards, i);
 		uint32_t insns = g->e.code->insns.len, branches = g->e.nbranches;
 
 		g->out = em_label(&g->e);
 		if (always && !(always[i / 64] >> (i % 64) & 1))
 			mask_test(g, i % 64, g->out);
 		gen_process(g, &ucs[i]);
-		gen_identity(g, &ucs[i], i ? &ucs[i - 1] : NULL, g->has_fixed_order);
-		gen_clause(g, &ucs[i]);
+		guards_open(g, guards, i);
+		gen_identity(g, &ucs[i], i ? &ucs[i - 1] : NULL, g->has_fixed_order && !is_closed,
+			     guards_kept(guards));
+		gen_clause(g, &ucs[i], guards_decided(guards));
 		em_here(&g->e, g->out);
 		if (i + 1 < to && clauses_may_exit(g, ucs, i, i + 1))
 			gen_jump_if_exited(g, done);
 		*clause_cost(g, ucs, i) = (struct clause_cost){g->e.code->insns.len - insns,
 							       g->e.nbranches - branches};
 	}
+	guards_destroy(g, guards);
 	em_here(&g->e, done);
 }

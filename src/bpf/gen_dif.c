@@ -221,7 +221,7 @@ static void branch_emit(struct gen *g, const struct dif_at *at, int op, uint32_t
  * from which a program may read: the kernel's loader leaves a call of that function out of the
  * code. A read that fails is 0. What is 0 is therefore read once more by the helper, which says
  * whether it has failed; the verifier follows this way first, and finds it covers the other one.
- * Guards of the library are trusted to read what is there (struct difo).
+ * Guards of the library are trusted to read what is there (struct difo): neither way reports a fault.
  */
 static void load_directly(struct gen *g, const struct dif_at *at, uint32_t size, int dst)
 {
@@ -231,7 +231,10 @@ static void load_directly(struct gen *g, const struct dif_at *at, uint32_t size,
 	em_load(&g->e, size, dst, R0, 0);
 }
 
-/* dst = the value that the helper reads, unless nobody wants it; or a fault */
+/*
+ * dst = the value that the helper reads, unless nobody wants it; or a fault. The helper makes what
+ * it cannot read 0.
+ */
 static void load_by_helper(struct gen *g, const struct dif_at *at, const struct op_gen *op, int dst)
 {
 	struct emitter *e = &g->e;
@@ -240,7 +243,8 @@ static void load_by_helper(struct gen *g, const struct dif_at *at, const struct 
 	em_imm(e, R2, (uint64_t)op->arg);
 	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
 	em_helper(e, op->is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
-	em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
+	if (!difo_is_trusted_load(at->d, at->i))
+		em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
 	if (at->writes[0].kind != RA_UNUSED)
 		em_load(e, (uint32_t)op->arg, dst, R10, FRAME_TMP);
 }
@@ -252,15 +256,17 @@ static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen
 	uint32_t size = (uint32_t)op->arg, loaded = em_label(e);
 	int dst = ra_loc_dst(d, R0);
 	bool is_direct = !op->is_user && d->kind != RA_UNUSED && feat_read_cast() != 0;
-	bool is_trusted = is_direct && at->i < at->d->trusted_len;
+	bool is_trusted = difo_is_trusted_load(at->d, at->i);
 
-	if (!op->is_user)
+	if (is_trusted && d->kind == RA_UNUSED)
+		return;
+	if (!op->is_user && !is_trusted)
 		at_check_readable(g, at, &at->reads[0], size);
 	if (is_direct)
 		load_directly(g, at, size, dst);
 	if (is_direct && !is_trusted)
 		em_jmp_imm(e, BPF_JNE, dst, 0, loaded);
-	if (!is_trusted)
+	if (!is_direct || !is_trusted)
 		load_by_helper(g, at, op, dst);
 	if (d->kind == RA_UNUSED)
 		return;
@@ -446,9 +452,12 @@ struct difo_gen {
 	struct gen *g;
 	const struct difo *d;
 	uint32_t action;
-	uint32_t n; /* number of instructions to translate */
+	/* the instructions to translate; arrays are indexed by instructions of the whole object */
+	uint32_t from, to;
 	/* the instruction at which the object ends, with tuple entry 0 as its result; or RA_NONE */
 	uint32_t tuple_result;
+	const struct difo_test *test; /* NULL: the result is wanted, in r0 */
+	uint32_t out;		      /* label: where the test fails */
 	struct ra_insn *ri;
 	uint8_t *depth; /* of the tuple stack before each instruction; DEPTH_NONE: not reached */
 	uint8_t is_string[DIF_MAX_TUPLE];
@@ -559,16 +568,20 @@ static void compare_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn i
 
 static void branch_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
 {
-	ri->target = DIF_INSN_LABEL(insn);
+	uint32_t target = DIF_INSN_LABEL(insn);
+
+	/* what a branch leads to behind the instructions does not read their values */
+	ri->target = MIN(target, dg->to) - dg->from;
 	ri->ends = DIF_INSN_OP(insn) == DIF_OP_BA;
 	if (!ri->ends)
 		reads_add(dg, ri, (uint32_t[]){V_FLAG_A, V_FLAG_B}, 2);
 }
 
 /* Notes the value of constants, and of arguments of the probe, which are in the machine state. */
-static void home_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+static void home_describe(struct difo_gen *dg, struct ra_insn *ri, uint32_t i)
 {
-	uint32_t id = DIF_INSN_INDEX(insn);
+	dif_insn insn = dg->d->code[i];
+	uint32_t id = DIF_INSN_INDEX(insn), arg;
 	enum dif_op op = DIF_INSN_OP(insn);
 
 	if (op == DIF_OP_SETX)
@@ -576,9 +589,10 @@ static void home_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn
 	else if (op == DIF_OP_SETS)
 		ri->home = string_loc(dg->g, dg->d, insn);
 	else if (op == DIF_OP_LDGS && id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9)
-		ri->home = (struct ra_loc){.kind = RA_MACH,
-					   .n = (uint32_t)offsetof(struct rt_mach, arg) +
-						8 * (id - DIF_VAR_ARG0)};
+		ri->home =
+			(struct ra_loc){.kind = RA_MACH, .n = (uint32_t)ARG_OFF(id - DIF_VAR_ARG0)};
+	else if (op == DIF_OP_LDGA && difo_arg_index(dg->d, i, &arg))
+		ri->home = (struct ra_loc){.kind = RA_MACH, .n = (uint32_t)ARG_OFF(arg)};
 	else if (op == DIF_OP_MOV && DIF_INSN_R1(insn) == 0)
 		ri->home = (struct ra_loc){.kind = RA_CONST};
 }
@@ -643,7 +657,7 @@ static void insn_describe(struct difo_gen *dg, uint32_t i, uint8_t *depth)
 			write_add(dg, ri, DIF_INSN_RD(insn));
 		ri->copies = op == DIF_OP_MOV;
 		ri->ends = op == DIF_OP_RET;
-		home_describe(dg, ri, insn);
+		home_describe(dg, ri, i);
 	}
 	if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
 		*depth = 0;
@@ -656,13 +670,13 @@ static void insns_describe(struct difo_gen *dg)
 {
 	struct arena *a = dg->g->tmp;
 
-	dg->ri = ARENA_NEW_N(a, struct ra_insn, dg->n);
-	dg->depth = ARENA_NEW_N(a, uint8_t, dg->n + 1);
-	dg->labels = ARENA_NEW_N(a, uint32_t, dg->n + 1);
-	dg->strings = arena_alloc(a, sizeof(*dg->strings) * dg->n);
-	memset(dg->depth, DEPTH_NONE, dg->n + 1);
-	dg->depth[0] = 0;
-	for (uint32_t i = 0; i < dg->n; i++) {
+	dg->ri = ARENA_NEW_N(a, struct ra_insn, dg->to);
+	dg->depth = ARENA_NEW_N(a, uint8_t, dg->d->code_len + 1);
+	dg->labels = ARENA_NEW_N(a, uint32_t, dg->d->code_len + 1);
+	dg->strings = arena_alloc(a, sizeof(*dg->strings) * dg->to);
+	memset(dg->depth, DEPTH_NONE, dg->d->code_len + 1);
+	dg->depth[dg->from] = 0;
+	for (uint32_t i = dg->from; i < dg->to; i++) {
 		struct ra_insn *ri = &dg->ri[i];
 		uint8_t depth = dg->depth[i];
 
@@ -678,9 +692,13 @@ static void insns_describe(struct difo_gen *dg)
 		}
 		insn_describe(dg, i, &depth);
 		if (ri->target != RA_NONE) {
-			depth_join(&dg->depth[ri->target], depth);
-			if (!dg->labels[ri->target])
-				dg->labels[ri->target] = em_label(&dg->g->e) + 1;
+			uint32_t target = DIF_INSN_LABEL(dg->d->code[i]);
+
+			depth_join(&dg->depth[target], depth);
+			if (dg->test && target == dg->test->is_false)
+				dg->labels[target] = dg->out + 1;
+			else if (!dg->labels[target])
+				dg->labels[target] = em_label(&dg->g->e) + 1;
 		}
 		if (!ri->ends)
 			depth_join(&dg->depth[i + 1], depth);
@@ -698,8 +716,8 @@ static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
 			    .i = i,
 			    .insn = insn,
 			    .action = dg->action,
-			    .reads = dg->ra->reads[i],
-			    .writes = dg->ra->writes[i],
+			    .reads = dg->ra->reads[i - dg->from],
+			    .writes = dg->ra->writes[i - dg->from],
 			    .nreads = dg->ri[i].nreads,
 			    .nwrites = dg->ri[i].nwrites,
 			    .depth = dg->depth[i],
@@ -707,7 +725,7 @@ static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
 
 	if (i == dg->tuple_result || op == DIF_OP_RET) {
 		ra_loc_load(g, R0, &at.reads[0]);
-		if (i + 1 < dg->n)
+		if (i + 1 < dg->to)
 			em_ja(&g->e, end);
 	} else if (op == DIF_OP_BA) {
 		em_ja(&g->e, dg->labels[DIF_INSN_LABEL(insn)] - 1);
@@ -728,7 +746,7 @@ static void insns_emit(struct difo_gen *dg)
 		em_imm(&g->e, R0, 0);
 		ra_loc_put(g, &dg->ra->zeros[k], R0);
 	}
-	for (uint32_t i = 0; i < dg->n; i++) {
+	for (uint32_t i = dg->from; i < dg->to; i++) {
 		if (dg->labels[i])
 			em_here(&g->e, dg->labels[i] - 1);
 		if (dg->depth[i] == DEPTH_NONE)
@@ -737,12 +755,17 @@ static void insns_emit(struct difo_gen *dg)
 			g->e.span = dg->d->spans[i];
 		emit_insn(dg, i, end);
 	}
+	if (dg->test && dg->labels[dg->to])
+		em_here(&g->e, dg->labels[dg->to] - 1);
 	em_here(&g->e, end);
 	g->e.span = span;
 }
 
-static void gen_code(struct gen *g, const struct difo *d, uint32_t n, uint32_t tuple_result,
-		     uint32_t action)
+/*
+ * what: the members d, action, from, to, tuple_result, test and out. Returns whether control can
+ * reach what is behind the instructions.
+ */
+static bool gen_code(struct gen *g, const struct difo_gen *what)
 {
 	struct difo_gen *dg;
 	struct ra_opts opts = {.nstack = FRAME_NSPILL,
@@ -752,27 +775,71 @@ static void gen_code(struct gen *g, const struct difo *d, uint32_t n, uint32_t t
 
 	arena_reset(g->tmp);
 	dg = ARENA_NEW(g->tmp, struct difo_gen);
+	*dg = *what;
 	dg->g = g;
-	dg->d = d;
-	dg->n = n;
-	dg->action = action;
-	dg->tuple_result = tuple_result;
 	insns_describe(dg);
 	if (g->err)
-		return;
+		return true;
 	if (opts.seed)
 		opts.seed += g->e.code->insns.len;
-	dg->ra = regalloc_run(g->tmp, dg->ri, n, dg->nvregs, &opts);
+	dg->ra = regalloc_run(g->tmp, dg->ri + dg->from, dg->to - dg->from, dg->nvregs, &opts);
 	if (!dg->ra) {
 		gen_fail(g, "the expression needs more than %u values at once", opts.mach_nslots);
-		return;
+		return true;
 	}
 	insns_emit(dg);
+	return dg->depth[dg->to] != DEPTH_NONE;
 }
 
 void gen_difo(struct gen *g, const struct difo *d, uint32_t action)
 {
-	gen_code(g, d, d->code_len, RA_NONE, action);
+	struct difo_gen what = {.d = d,
+				.action = action,
+				.to = d->code_len,
+				.tuple_result = RA_NONE};
+
+	(void)gen_code(g, &what);
+}
+
+bool gen_difo_part(struct gen *g, const struct difo *d, uint32_t action,
+		   const struct difo_test *test, uint32_t from, uint32_t to, uint32_t out)
+{
+	struct difo_gen what = {.d = d,
+				.action = action,
+				.from = from,
+				.to = to,
+				.tuple_result = RA_NONE,
+				.test = test,
+				.out = out};
+
+	return from == to || gen_code(g, &what);
+}
+
+/* Whether d calculates something, and then returns 0 on all ways. */
+static bool difo_is_zero(const struct difo *d)
+{
+	for (uint32_t i = 0; i + 1 < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_RET)
+			return false;
+	return d->code[d->code_len - 1] == dif_rrr(DIF_OP_RET, 0, 0, 0);
+}
+
+bool gen_difo_test(struct gen *g, const struct difo *d, uint32_t action, uint32_t from,
+		   uint32_t out)
+{
+	struct difo_test test;
+
+	if (difo_test_find(d, &test))
+		return gen_difo_part(g, d, action, &test, from, test.end, out);
+	if (difo_is_zero(d)) {
+		test = (struct difo_test){d->code_len - 1, RA_NONE};
+		(void)gen_difo_part(g, d, action, &test, from, test.end, out);
+		em_ja(&g->e, out);
+		return false;
+	}
+	gen_difo(g, d, action);
+	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, out);
+	return true;
 }
 
 bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, uint32_t *ret_offset)
@@ -797,6 +864,9 @@ bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, ui
 			return false;
 	}
 	*ret_offset = call * (uint32_t)sizeof(dif_insn);
-	gen_code(g, d, n - 1, call, action);
+	(void)gen_code(g, &(struct difo_gen){.d = d,
+					     .action = action,
+					     .to = n - 1,
+					     .tuple_result = call});
 	return true;
 }

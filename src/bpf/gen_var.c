@@ -240,7 +240,7 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 void gen_lda(struct gen *g, const struct dif_at *at)
 {
 	struct emitter *e = &g->e;
-	uint32_t id = DIF_INSN_R1(at->insn);
+	uint32_t id = DIF_INSN_R1(at->insn), arg;
 
 	if (id == DIF_VAR_UREGS) {
 		gen_uregs(g, at);
@@ -250,10 +250,8 @@ void gen_lda(struct gen *g, const struct dif_at *at)
 		at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
 		return;
 	}
-	if (at->reads[0].kind == RA_CONST &&
-	    at->reads[0].value < ARRAY_LEN(((struct rt_mach *)0)->arg)) {
-		gen_mach_load(g, 8, R0,
-			      offsetof(struct rt_mach, arg) + 8 * (uint32_t)at->reads[0].value);
+	if (difo_arg_index(at->d, at->i, &arg)) {
+		gen_mach_load(g, 8, R0, ARG_OFF(arg));
 		ra_loc_put(g, &at->writes[0], R0);
 		return;
 	}

@@ -6,6 +6,39 @@ static bool is_load(enum dif_op op)
 	return dif_op_form(op) == DIF_FORM_LOAD;
 }
 
+bool difo_is_trusted_load(const struct difo *d, uint32_t i)
+{
+	enum dif_op op = DIF_INSN_OP(d->code[i]);
+
+	return i < d->trusted_len && is_load(op) && (op < DIF_OP_ULDSB || op > DIF_OP_ULDX);
+}
+
+static bool is_branch_target(const struct difo *d, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (dif_op_form(DIF_INSN_OP(d->code[k])) == DIF_FORM_LABEL &&
+		    DIF_INSN_LABEL(d->code[k]) == i)
+			return true;
+	return false;
+}
+
+bool difo_arg_index(const struct difo *d, uint32_t i, uint32_t *ret_arg)
+{
+	dif_insn insn = d->code[i], before = i ? d->code[i - 1] : 0;
+	uint64_t index = 0;
+
+	if (DIF_INSN_OP(insn) != DIF_OP_LDGA || DIF_INSN_R1(insn) != DIF_VAR_ARGS)
+		return false;
+	if (DIF_INSN_R2(insn)) {
+		if (!i || DIF_INSN_OP(before) != DIF_OP_SETX ||
+		    DIF_INSN_RD(before) != DIF_INSN_R2(insn) || is_branch_target(d, i))
+			return false;
+		index = d->ints[DIF_INSN_INDEX(before)];
+	}
+	*ret_arg = (uint32_t)index;
+	return index < ARRAY_LEN(((struct rt_mach *)0)->arg);
+}
+
 static bool op_divides(enum dif_op op)
 {
 	return op == DIF_OP_SDIV || op == DIF_OP_UDIV || op == DIF_OP_SREM || op == DIF_OP_UREM;
@@ -17,10 +50,15 @@ static bool is_thread_scalar(enum dif_op op)
 }
 
 /* Whether a store or a key by reference, which reads memory, may fault. */
-static bool op_can_fault(enum dif_op op)
+static bool insn_can_fault(const struct layout *l, dif_insn insn)
 {
-	return op == DIF_OP_STGS || op == DIF_OP_STTS || op == DIF_OP_STLS ||
-	       (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA);
+	enum dif_op op = DIF_INSN_OP(insn);
+	const struct var_layout *vl;
+
+	if (op != DIF_OP_STGS && op != DIF_OP_STTS && op != DIF_OP_STLS)
+		return op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA;
+	vl = layout_var(l, (enum dif_scope)dif_op_scope(op), DIF_INSN_INDEX(insn));
+	return !vl || vl->is_elem || var_is_byref(vl);
 }
 
 static void need_builtin(struct needs *n, const struct layout *l, uint32_t id)
@@ -38,11 +76,14 @@ void needs_of_difo(struct needs *n, const struct layout *l, const struct difo *d
 	for (uint32_t i = 0; i < d->code_len; i++) {
 		dif_insn insn = d->code[i];
 		enum dif_op op = DIF_INSN_OP(insn);
-		uint32_t id = DIF_INSN_INDEX(insn);
+		uint32_t id = DIF_INSN_INDEX(insn), arg;
+		bool has_arg = difo_arg_index(d, i, &arg);
 
 		if (op == DIF_OP_LDGS && id < DIF_VAR_USER)
 			need_builtin(n, l, id);
-		if (op == DIF_OP_LDGA && DIF_INSN_R1(insn) == DIF_VAR_ARGS)
+		if (has_arg)
+			n->args |= 1u << arg;
+		else if (op == DIF_OP_LDGA && DIF_INSN_R1(insn) == DIF_VAR_ARGS)
 			n->args |= 0x3ff;
 		if (is_thread_scalar(op))
 			n->tls = true;
@@ -52,10 +93,11 @@ void needs_of_difo(struct needs *n, const struct layout *l, const struct difo *d
 			n->faults |= dif_subr_row(id)->fx & FX_FAULTS;
 		}
 		n->scratch |= op == DIF_OP_ALLOCS;
-		n->faults |= is_load(op) || op_divides(op) || op_can_fault(op) ||
-			     dif_op_form(op) == DIF_FORM_STORE || op == DIF_OP_SCMP ||
-			     op == DIF_OP_ALLOCS || op == DIF_OP_COPYS || op == DIF_OP_LDGA ||
-			     op == DIF_OP_LDTA || op == DIF_OP_XLATE || op == DIF_OP_XLARG;
+		n->faults |= (is_load(op) && !difo_is_trusted_load(d, i)) || op_divides(op) ||
+			     insn_can_fault(l, insn) || dif_op_form(op) == DIF_FORM_STORE ||
+			     op == DIF_OP_SCMP || op == DIF_OP_ALLOCS || op == DIF_OP_COPYS ||
+			     (op == DIF_OP_LDGA && !has_arg) || op == DIF_OP_LDTA ||
+			     op == DIF_OP_XLATE || op == DIF_OP_XLARG;
 	}
 }
 

@@ -77,7 +77,7 @@ struct regalloc {
 };
 
 /*
- * requires: branches go forward, to instructions at most n - 1. An unreachable instruction has
+ * requires: branches go forward, to instructions at most n, which is behind the last one. An unreachable instruction has
  * `ends`, and no reads, writes and target. nvregs <= RA_MAX_VREGS. NULL when there are too few
  * slots in the machine state.
  */

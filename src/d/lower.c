@@ -174,6 +174,14 @@ static bool is_widening(const struct lower *l, type_id from, type_id to)
 	return to_signed && from_size < to_size;
 }
 
+bool cast_keeps_value(const struct lower *l, const struct expr *e)
+{
+	const struct expr *from = e->cast.e;
+
+	return !type_is_void(l->t, e->type) && !type_is_string(l->t, e->type) &&
+	       is_canonical(l, from) && is_widening(l, from->type, e->type);
+}
+
 static uint32_t lower_cast(struct lower *l, struct expr *e)
 {
 	struct expr *from = e->cast.e;
@@ -185,7 +193,7 @@ static uint32_t lower_cast(struct lower *l, struct expr *e)
 	if (type_is_string(l->t, e->type))
 		return lower_string(l, from);
 	/* a cast converts the 64 bits of an arithmetic result, not first the bits of its type */
-	if (is_canonical(l, from) && is_widening(l, from->type, e->type))
+	if (cast_keeps_value(l, e))
 		return lower_value(l, from);
 	return emit_cut_type(l, lower_value(l, from), e->type);
 }
@@ -268,7 +276,7 @@ uint32_t lower_canonical(struct lower *l, struct expr *e)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static uint64_t int_canonical(const struct lower *l, const struct expr *e)
+uint64_t int_canonical(const struct lower *l, const struct expr *e)
 {
 	uint32_t shift = 64 - MIN(type_size(l->t, e->type), 8u) * 8;
 

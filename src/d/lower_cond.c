@@ -39,10 +39,41 @@ static void branch_logical(struct lower *l, struct expr *e, uint32_t label, bool
 	dif_label_here(l->b, skip);
 }
 
+/* A branch for c ? t : f. */
+static void branch_cond(struct lower *l, struct expr *e, uint32_t label, bool when)
+{
+	uint32_t on_false = dif_label_create(l->b), end = dif_label_create(l->b);
+
+	lower_branch(l, e->cond.c, on_false, false);
+	lower_branch(l, e->cond.t, label, when);
+	dif_emit_branch(l->b, DIF_OP_BA, end);
+	dif_label_here(l->b, on_false);
+	lower_branch(l, e->cond.f, label, when);
+	dif_label_here(l->b, end);
+}
+
 static void branch_node(struct lower *l, struct expr *e, uint32_t label, bool when)
 {
 	uint32_t r;
 
+	if (e->kind == EXPR_INT) {
+		if (!int_canonical(l, e) != when)
+			dif_emit_branch(l->b, DIF_OP_BA, label);
+		return;
+	}
+	if (e->kind == EXPR_CAST && cast_keeps_value(l, e)) {
+		lower_branch(l, e->cast.e, label, when);
+		return;
+	}
+	if (e->kind == EXPR_COMMA) {
+		lower_discard(l, e->binary.l);
+		lower_branch(l, e->binary.r, label, when);
+		return;
+	}
+	if (e->kind == EXPR_COND) {
+		branch_cond(l, e, label, when);
+		return;
+	}
 	if (e->kind == EXPR_UNARY && e->unary.op == OP_NOT) {
 		lower_branch(l, e->unary.e, label, !when);
 		return;
