@@ -46,8 +46,8 @@ enum late {
 
 static const char *const late_texts[] = {
 	[LATE_SILENT] = "its file system does not answer",
-	[LATE_SLOW] = "file systems answer too slowly, and no more than a tenth of the time is "
-		      "spent on waiting for them",
+	[LATE_SLOW] = ("file systems answer too slowly, and no more than a tenth of the time is "
+		       "spent on waiting for them"),
 	[LATE_MANY] = "too many other file systems do not answer",
 	[LATE_ALONE] = "the process that reads such files cannot be made",
 };
