@@ -297,6 +297,26 @@ static void put_clauses(struct translator *t, struct helper *const *helpers, uin
 	}
 }
 
+/* Whether clauses that run in walks use the global variable; attach clauses have it elsewhere. */
+static bool global_is_used(const struct helper *h, const struct prog_var *v)
+{
+	if (h->saves_if && strcmp(h->saves_if, v->name) == 0)
+		return true;
+	for (uint32_t i = 0; i < h->prog->nclauses; i++) {
+		const struct prog_clause *cl = h->prog->clauses[i];
+
+		if (helper_clause_probe(cl) == HELPER_ATTACH)
+			continue;
+		if (cl->pred && difo_find_var(cl->pred, DIF_SCOPE_GLOBAL, v->id))
+			return true;
+		for (uint32_t k = 0; k < cl->nacts; k++)
+			for (uint32_t j = 0; j < cl->acts[k].nargs; j++)
+				if (difo_find_var(cl->acts[k].args[j], DIF_SCOPE_GLOBAL, v->id))
+					return true;
+	}
+	return false;
+}
+
 static void globals_number(struct translator *t, const struct helper *h)
 {
 	const struct prog_vars *vars = h->vars;
@@ -306,7 +326,8 @@ static void globals_number(struct translator *t, const struct helper *h)
 		const struct prog_var *v = vars->vars[i];
 		struct hcode_global g = {h, v, t->out->globals.len};
 
-		if (v->scope != DIF_SCOPE_GLOBAL || v->kind != DIF_VAR_SCALAR)
+		if (v->scope != DIF_SCOPE_GLOBAL || v->kind != DIF_VAR_SCALAR ||
+		    !global_is_used(h, v))
 			continue;
 		if (g.slot == RT_HELPER_GLOBALS) {
 			hcode_refuse(t, "more than %u global variables", RT_HELPER_GLOBALS);

@@ -75,8 +75,8 @@ enum helper_op {
 #define RT_HELPER_LOCALS  103 /* clause-local variables of the helpers of a process */
 #define RT_HELPER_STRINGS 8   /* those of them that may be strings: the first ones */
 #define RT_HELPER_STRSIZE 256
-#define RT_HELPER_GLOBALS 96 /* global variables of all helpers of a process */
-#define RT_HELPER_LOOPS	  8  /* loops that stand in one another */
+#define RT_HELPER_GLOBALS 110 /* global variables of all helpers of a process */
+#define RT_HELPER_LOOPS	  8   /* loops that stand in one another */
 #define RT_HELPER_PUSHES  8
 enum helper_reg {
 	HREG_ZERO,
@@ -85,8 +85,9 @@ enum helper_reg {
 	HREG_PROC = HREG_LOCALS + RT_HELPER_LOCALS, /* struct rt_hproc, which ends with: */
 	HREG_GLOBALS,
 	HREG_ARGS = HREG_GLOBALS + RT_HELPER_GLOBALS,
-	RT_HELPER_NREGS = 256, /* the rest is not used */
+	RT_HELPER_NREGS = 256,
 };
+_Static_assert(HREG_ARGS + 10 <= RT_HELPER_NREGS, "an instruction has 8 bits for a register");
 #define RT_HCODE	   32768u /* words of MAP_HCODE */
 #define RT_HELPER_PROCS	   8192
 #define RT_HELPER_PROGRAMS 128u /* in an array of compiled programs */

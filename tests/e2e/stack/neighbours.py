@@ -64,8 +64,10 @@ for _ in range(3):
             lines.append("\tthis->v%d = %s;" % (i, rnd.choice(["arg0 - main", "arg3", "arg3 * %d" % rnd.randrange(1000)])))
     statements(2, "\t")
     lines.append("}")
+others = ["g%d" % i for i in range(40)]  # of attach clauses only
 with open(sys.argv[2] + ".d", "w") as f:
-    print('#pragma D helper exec "neighbours"\nuint64_t main, main_end;', file=f)
-    print('dtrace:helper:attach:\n{\n\tmain = symaddr("main");\n\tmain_end = main + symsize("main");\n}', file=f)
+    print('#pragma D helper exec "neighbours"\nuint64_t main, main_end, %s;' % ", ".join(others), file=f)
+    print('dtrace:helper:attach:\n{\n\tmain = symaddr("main");\n\tmain_end = main + symsize("main");', file=f)
+    print("".join("\t%s = main;\n" % o for o in others) + "}", file=f)
     print("\n".join(lines), file=f)
     print('dtrace:helper:ustack:\n/arg0 > main && arg0 <= main_end/\n{\n\tuframe("%s ", this->sum);\n}' % sys.argv[2], file=f)
