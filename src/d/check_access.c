@@ -25,16 +25,19 @@ static void names_add(struct check *c, type_id sou, name_list *names)
 
 void hint_member(struct check *c, type_id sou, const char *name)
 {
-	const char *nearest, *all = "", *foreign = foreign_hint(FOREIGN_MEMBER, name);
+	const char *nearest, *all = "", *foreign;
 	name_list names = {0};
 
+	if (diags_are_dropped(c->diags))
+		return;
+	foreign = foreign_hint(FOREIGN_MEMBER, name);
 	if (foreign) {
 		diag_hint(c->diags, "%s", foreign);
 		return;
 	}
 	names_add(c, sou, &names);
 	nearest = diag_nearest(name, names.data, names.len);
-	for (uint32_t i = 0; i < MIN(names.len, MEMBERS_SHOWN); i++)
+	for (uint32_t i = 0; i < MIN(names.len, MEMBERS_SHOWN) && !nearest; i++)
 		all = arena_printf(c->arena, "%s%s%s", all, i ? ", " : "", names.data[i]);
 	if (nearest)
 		diag_hint(c->diags, "did you mean '%s'?", nearest);

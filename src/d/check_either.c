@@ -24,8 +24,10 @@ bool check_is_either(const struct expr *e)
 static struct expr *either_try(struct check *c, const struct expr *e)
 {
 	struct attempt attempt = attempt_begin(c);
+	bool were_dropped = diags_drop(c->diags, true);
 	struct expr *v = check_any(c, expr_clone(c->arena, e));
 
+	diags_drop(c->diags, were_dropped);
 	if (!expr_is_bad(v))
 		return v;
 	attempt_undo(c, &attempt);

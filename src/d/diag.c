@@ -20,6 +20,7 @@ struct diags {
 	uint32_t len;
 	bool has_more;	  /* more than DIAG_MAX errors were reported */
 	bool latest_kept; /* the latest report is list[len - 1] */
+	bool are_dropped;
 	struct diag list[DIAG_MAX];
 };
 
@@ -95,6 +96,19 @@ void diag_hint(struct diags *d, const char *fmt, ...)
 	va_start(ap, fmt);
 	d->list[d->len - 1].hint = arena_vprintf(d->arena, fmt, ap);
 	va_end(ap);
+}
+
+bool diags_drop(struct diags *d, bool are_dropped)
+{
+	bool before = d->are_dropped;
+
+	d->are_dropped = are_dropped;
+	return before;
+}
+
+bool diags_are_dropped(const struct diags *d)
+{
+	return d->are_dropped;
 }
 
 void diags_add_remedies(struct diags *d)

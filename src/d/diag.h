@@ -52,6 +52,12 @@ uint32_t diags_count(const struct diags *d);
 enum dtag diags_first_tag(const struct diags *d); /* only when diags_count() > 0 */
 /* Keeps the first n errors: what was tried after them has been given up. */
 void diags_truncate(struct diags *d, uint32_t n);
+/*
+ * Notes whether nobody will see the reports that follow, whose hints, which take long to find, are
+ * not wanted then; returns what was noted before.
+ */
+bool diags_drop(struct diags *d, bool are_dropped);
+bool diags_are_dropped(const struct diags *d);
 /* The message of the first error behind n others, without location; "" if there is none. */
 const char *diags_first_text(const struct diags *d, uint32_t n);
 /* All errors, in the order in which they were reported; no trailing newline. */

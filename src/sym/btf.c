@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -17,9 +18,15 @@
  */
 #define INDEX_STEP 16
 
+/* What tells a file from others, without padding. */
+struct file_id {
+	uint64_t dev, ino, size;
+};
+
 struct btf_file {
 	char *data;
 	size_t size;
+	struct file_id id;
 	bool is_mapped;
 	const struct btf_file *base;
 	const char *strs; /* starts and ends with a NUL */
@@ -134,6 +141,7 @@ static struct err *file_load(struct btf_file *f, const char *path)
 		return err_new("'%s' is no BTF file: it has %lld bytes", path,
 			       (long long)st.st_size);
 	f->size = (size_t)st.st_size;
+	f->id = (struct file_id){st.st_dev, st.st_ino, f->size};
 	if (file_map(f, fd))
 		return NULL;
 	f->data = xmalloc(f->size);
@@ -224,14 +232,61 @@ static bool types_walk(struct btf_file *f, uint32_t most, struct wanted *w)
 	return good;
 }
 
+/*
+ * A session opens the kernel's file several times. Its index is made once: a file of sysfs is what
+ * it is until the kernel ends.
+ */
+static struct {
+	pthread_mutex_t lock;
+	struct file_id id;
+	uint32_t *offs; /* NULL: there is none yet */
+	uint32_t noffs, n;
+} kernel_index = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Takes the index over that was made before; false when there is none of this file. */
+static bool index_take(struct btf_file *f)
+{
+	bool has;
+
+	pthread_mutex_lock(&kernel_index.lock);
+	has = kernel_index.offs && memcmp(&kernel_index.id, &f->id, sizeof(f->id)) == 0;
+	for (uint32_t i = 0; has && i < kernel_index.noffs; i++)
+		vec_push(&f->offs, kernel_index.offs[i]);
+	if (has) {
+		f->n = kernel_index.n;
+		f->indexed = f->types_len;
+	}
+	pthread_mutex_unlock(&kernel_index.lock);
+	return has;
+}
+
+static void index_keep(const struct btf_file *f)
+{
+	pthread_mutex_lock(&kernel_index.lock);
+	if (!kernel_index.offs && f->offs.len) {
+		kernel_index.offs = xmalloc(f->offs.len * sizeof(*kernel_index.offs));
+		memcpy(kernel_index.offs, f->offs.data, f->offs.len * sizeof(*kernel_index.offs));
+		kernel_index.noffs = f->offs.len;
+		kernel_index.n = f->n;
+		kernel_index.id = f->id;
+	}
+	pthread_mutex_unlock(&kernel_index.lock);
+}
+
 /* Makes the index of all types, or of those up to the one that is wanted. */
 static struct err *types_index(struct btf_file *f, const char *path, struct wanted *w)
 {
+	bool is_kernel = f->is_mapped && !f->base && !w->kinds;
+
 	if (!w->kinds)
 		vec_reserve(&f->offs,
 			    f->types_len / 24 / INDEX_STEP); /* a type has some 24 bytes */
+	if (is_kernel && index_take(f))
+		return NULL;
 	if (!types_walk(f, UINT32_MAX, w))
 		return damage_err(path, "a type of an unknown kind, or cut off");
+	if (is_kernel)
+		index_keep(f);
 	return NULL;
 }
 
