@@ -11,6 +11,7 @@
 #pragma D helper symbol "execute_ex"
 
 uint64_t run, run_end; /* execute_ex() */
+uint64_t cold, cold_end; /* the part of it that the compiler has put elsewhere */
 uint64_t current;      /* the address of the innermost frame's address */
 uint64_t filename;     /* offset in op_array */
 uint64_t opcodes, last; /* the same */
@@ -34,6 +35,10 @@ inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
 /* whether it returns from execute_ex() */
 inline int ISBACK[uint64_t a] = a == back1 || a == back2 || a == back3 || a == back4;
 inline string TEXT[uint64_t s] = ustr(s + 24, WORD[s + 16]);
+/* in attach clauses: the entry of the table of functions that has an address, its start and end */
+inline uint64_t UNWIND[uint64_t h, uint64_t a] =
+    h + *(int *)(h + 16 + 8 * ubsearch(h + 12, HALF[h + 8], 8, 4, (uint32_t)(a - h)));
+inline uint64_t START[uint64_t e] = e + 8 + *(int *)(e + 8);
 /* in attach clauses: behind the first instruction of a function that stores to an offset from a register */
 inline uint64_t STORE[uint64_t f, uint64_t size, string offset] =
     ubytes(f, size, strjoin("89 ?? ", offset)) ? ubytes(f, size, strjoin("89 ?? ", offset)) + 6 :
@@ -118,6 +123,33 @@ dtrace:helper:attach:
 	jump_end = jump ? ubytes(popped, 32, "41 ff e0") : 0;
 }
 
+/* The part that is seldom executed: by its symbol, or where two conditional jumps out of the function lead to, not to its beginning. */
+dtrace:helper:attach:
+{
+	cold = pieceaddr("execute_ex", 1);
+	cold_end = cold + piecesize("execute_ex", 1);
+	this->hdr = secaddr(".eh_frame_hdr");
+	this->at = !cold && this->hdr && HALF[this->hdr] == 0x3b031b01 ? run : 0;
+	this->seen = (uint64_t)0;
+	while (this->at && !cold; 4096) {
+		this->at = ubytes(this->at, run_end - this->at, "0f 84");
+		this->to = this->at ? this->at + 6 + *(int *)(this->at + 2) : 0;
+		this->at = this->at ? this->at + 1 : 0;
+		if (this->to && (this->to < run || this->to >= run_end) && this->to > run - 0x1000000 &&
+		    this->to < run + 0x1000000) {
+			this->entry = UNWIND[this->hdr, this->to];
+			this->start = START[this->entry];
+			if (this->to >= this->start && this->to < this->start + HALF[this->entry + 12]) {
+				if (this->start == this->seen) {
+					cold = this->start;
+					cold_end = cold + HALF[this->entry + 12];
+				}
+				this->seen = this->start;
+			}
+		}
+	}
+}
+
 dtrace:helper:uthread:
 {
 	this->frame = WORD[current];
@@ -131,7 +163,7 @@ dtrace:helper:uthread:
  */
 dtrace:helper:ustack:
 {
-	this->is_last = (uint64_t)!(arg0 >= run && arg0 <= run_end);
+	this->is_last = (uint64_t)!(arg0 >= run && arg0 <= run_end || arg0 > cold && arg0 <= cold_end);
 	if (arg3 == 0 && (arg0 >= set && arg0 <= set_end || arg0 >= called && arg0 <= called_end ||
 	    arg0 >= resumed && arg0 <= resumed_end))
 		this->is_last = (uint64_t)0;
