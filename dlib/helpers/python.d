@@ -116,13 +116,14 @@ dtrace:helper:attach:
 	current = entered ? ubytes(entered, 64, "0f 11 ?? 24") : 0;
 }
 
-/* The cold part: where two conditional jumps out of the function lead to, not to its beginning. */
+/* The cold part: by its symbol, or where two conditional jumps out of the function lead to, not to its beginning. */
 dtrace:helper:attach:
 {
 	this->hdr = secaddr(".eh_frame_hdr", this->files);
-	this->at = this->hdr && HALF[this->hdr] == 0x3b031b01 ? eval : 0;
+	cold = pieceaddr("_PyEval_EvalFrameDefault", 1, this->files);
+	cold_end = cold + piecesize("_PyEval_EvalFrameDefault", 1, this->files);
+	this->at = !cold && this->hdr && HALF[this->hdr] == 0x3b031b01 ? eval : 0;
 	this->seen = (uint64_t)0;
-	cold = 0;
 	while (this->at && !cold; 4096) {
 		this->at = ubytes(this->at, eval_end - this->at, "0f 84");
 		this->to = this->at ? this->at + 6 + *(int *)(this->at + 2) : 0;
