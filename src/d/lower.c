@@ -276,7 +276,7 @@ uint32_t lower_canonical(struct lower *l, struct expr *e)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-uint64_t int_canonical(const struct lower *l, const struct expr *e)
+static uint64_t int_canonical(const struct lower *l, const struct expr *e)
 {
 	uint32_t shift = 64 - MIN(type_size(l->t, e->type), 8u) * 8;
 

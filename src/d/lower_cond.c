@@ -56,11 +56,6 @@ static void branch_node(struct lower *l, struct expr *e, uint32_t label, bool wh
 {
 	uint32_t r;
 
-	if (e->kind == EXPR_INT) {
-		if (!int_canonical(l, e) != when)
-			dif_emit_branch(l->b, DIF_OP_BA, label);
-		return;
-	}
 	if (e->kind == EXPR_CAST && cast_keeps_value(l, e)) {
 		lower_branch(l, e->cast.e, label, when);
 		return;

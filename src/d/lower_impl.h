@@ -44,8 +44,6 @@ void lower_pair(struct lower *l, lower_fn *fn, struct expr *a, struct expr *b, u
 bool is_canonical(const struct lower *l, const struct expr *e);
 /* Whether the cast e leaves the value of its operand as it is. */
 bool cast_keeps_value(const struct lower *l, const struct expr *e);
-/* The value of a constant, cut to its type. */
-uint64_t int_canonical(const struct lower *l, const struct expr *e);
 
 /* ---- lower_reg.c: registers, and the order of evaluation ------------------------------------- */
 
