@@ -23,18 +23,19 @@
 
 uint64_t todo[int];    /* in attach clauses: functions */
 int known[uint64_t];
-uint64_t run, run_end; /* luaV_execute(), from where on the call is in its register */
+uint64_t run, run_end; /* luaV_execute(), from where on the call is in a register, */
+uint64_t begun;	       /* and from where on it is in the one that it stays in */
 uint64_t positioned;   /* 5.4: the end of what loads the position of that call */
-int call_in, at_in;    /* numbers of the registers of the call, and of the position of its next instruction; -1: in none */
+int call_in, entry_in; /* numbers of the registers of the call, and of the call that is about to begin */
+int at_in;	       /* that of the position of its next instruction; -1: none */
 int in_other;	       /* the call is in another register than rbp, which walks restore anyway */
 
 /* what depends on the version */
 uint64_t minor;
 uint64_t p_code, p_ncode, p_source; /* offsets in a function's prototype: its instructions, their number, the name of the file */
-uint64_t proto_tag;
 uint64_t c_at, c_status; /* offsets in a call: its position, its status */
 uint64_t flip; /* bits of the status that say the opposite in this version */
-uint64_t is_lua, is_fresh, is_tail; /* bits of the status: a function of Lua; called from C (all of these bits); a tail call */
+uint64_t is_lua, is_fresh; /* bits of the status: a function of Lua; called from C (all of these bits) */
 uint64_t layout, bits; /* bytes and words: see below */
 uint64_t ops, more_ops; /* bytes: numbers of instructions */
 uint64_t op_mask, a_shift; /* where an instruction has its code, and its first operand */
@@ -61,10 +62,12 @@ inline uint64_t P_LINES = layout >> 32 & 255;
 inline uint64_t P_FIRST = layout >> 40 & 255;
 inline uint64_t S_BASE = layout >> 48 & 255; /* the outermost call */
 inline uint64_t S_STACK = layout >> 56;
-/* bits of the status: a call of a finalizer, or the call that has called one; what a hook has called */
+/* bits of the status: a call of a finalizer, or the call that has called one; what a hook has called; a tail call */
 inline uint64_t IS_FINALIZER = bits & 0xffff;
 inline uint64_t HAS_FINALIZER = bits >> 16 & 0xffff;
-inline uint64_t IS_HOOKED = bits >> 32;
+inline uint64_t IS_HOOKED = bits >> 32 & 0xffff;
+inline uint64_t IS_TAIL = bits >> 48 & 255;
+inline uint64_t PROTO_TAG = bits >> 56;
 inline uint64_t STATUS[uint64_t call] = *(uint16_t *)(call + c_status) ^ flip;
 /* instructions by their numbers; those for arithmetic are between SELF and UNM */
 inline uint64_t LOADK = ops & 255;
@@ -98,7 +101,7 @@ inline string CONSTANT[uint64_t p, int n] = (BYTE[WORD[p + P_CONSTANTS] + 16 * n
 inline int IS_IN[uint64_t p, uint64_t at] = at > WORD[p + p_code] &&
     at <= WORD[p + p_code] + 4 * (uint64_t)HALF[p + p_ncode];
 /* the prototype of the function of a call; 0: a result has replaced the function in its slot */
-inline uint64_t LUA[uint64_t slot] = (BYTE[slot + 8] & 63) == 6 && BYTE[WORD[WORD[slot] + 24] + 8] == proto_tag ?
+inline uint64_t LUA[uint64_t slot] = (BYTE[slot + 8] & 63) == 6 && BYTE[WORD[WORD[slot] + 24] + 8] == PROTO_TAG ?
     WORD[WORD[slot] + 24] : 0;
 /* what an arithmetic operation looks for; before 5.4, its instruction says so, in 5.2 in another order */
 inline uint64_t ARITHMETIC[uint64_t op, int c] = minor == 4 ? (uint64_t)c - 6 :
@@ -122,28 +125,28 @@ dtrace:helper:attach:
 	if (minor == 4) {
 		this->ident = ubytes(this->ident, 32, "4c 75 61 20 35 2e 34 2e");
 		this->is_old = BYTE[this->ident + 8] < '3'; /* before 5.4.3 */
-		p_code = 64, p_ncode = 24, p_source = 112, proto_tag = 10;
-		c_at = 32, c_status = 62, flip = 2, is_lua = 2, is_fresh = 4, is_tail = 0x20;
+		p_code = 64, p_ncode = 24, p_source = 112;
+		c_at = 32, c_status = 62, flip = 2, is_lua = 2, is_fresh = 4;
 		layout = 56 | 104 << 8 | 36 << 16 | 80ull << 24 | 88ull << 32 | 44ull << 40 | (this->is_old ? 88ull : 96ull) << 48 |
 		    48ull << 56;
-		bits = (this->is_old ? 0x80 : 0x80ull << 16) | 8ull << 32;
+		bits = (this->is_old ? 0x80 : 0x80ull << 16) | 8ull << 32 | 0x20ull << 48 | 10ull << 56;
 		ops = 3 | 8 << 8 | 9 << 16 | 11ull << 24 | 15ull << 32 | 18ull << 40 | 20ull << 48 | 49ull << 56;
 		more_ops = 52 | 57 << 8 | 56 << 16 | 68ull << 24 | 76ull << 32;
 		op_mask = 127, a_shift = 7, sets = 0x3e3ffffff87bff;
 	} else if (minor == 3) {
-		p_code = 56, p_ncode = 24, p_source = 104, proto_tag = 9;
-		c_at = 40, c_status = 66, flip = 0, is_lua = 2, is_fresh = 8, is_tail = 0x20;
+		p_code = 56, p_ncode = 24, p_source = 104;
+		c_at = 40, c_status = 66, flip = 0, is_lua = 2, is_fresh = 8;
 		layout = 48 | 80 << 8 | 36 << 16 | 88ull << 24 | 72ull << 32 | 40ull << 40 | 96ull << 48 | 56ull << 56;
-		bits = 0x100 | 4ull << 32;
+		bits = 0x100 | 4ull << 32 | 0x20ull << 48 | 9ull << 56;
 		ops = 1 | 4 << 8 | 5 << 16 | 6ull << 24 | 8ull << 32 | 10ull << 40 | 12ull << 48 | 25ull << 56;
 		more_ops = 28 | 31 << 8 | 30 << 16 | 36ull << 24 | 41ull << 32;
 		op_mask = 63, a_shift = 6, sets = 0x35b83ffff8ff;
 	} else {
 		/* a call that another call has made in the same luaV_execute() is marked, not one from C */
-		p_code = 24, p_ncode = 88, p_source = 72, proto_tag = 9;
-		c_at = 56, c_status = 34, flip = 4, is_lua = 1, is_fresh = 5, is_tail = 0x40;
+		p_code = 24, p_ncode = 88, p_source = 72;
+		c_at = 56, c_status = 34, flip = 4, is_lua = 1, is_fresh = 5;
 		layout = 16 | 48 << 8 | 100 << 16 | 56ull << 24 | 40ull << 32 | 104ull << 40 | 128ull << 48 | 56ull << 56;
-		bits = 0;
+		bits = 0x40ull << 48 | 9ull << 56;
 		ops = 1 | 4 << 8 | 5 << 16 | 6ull << 24 | 8ull << 32 | 10ull << 40 | 12ull << 48 | 19ull << 56;
 		more_ops = 21 | 24 << 8 | 23 << 16 | 29ull << 24 | 34ull << 32;
 		op_mask = 63, a_shift = 6, sets = 0x6b707ff8ff;
@@ -190,6 +193,7 @@ dtrace:helper:attach:
 	 * 5.3: "mov 0x20(%rbp),%r9" loads the base of the call in rbp; 5.2: "mov 0x30(%r13),%r14"
 	 */
 	this->load = 0ull;
+	this->start = run;
 	this->from = run;
 	while (run && !this->load && this->from < run + 200; 200) {
 		if ((BYTE[this->from] & 0xfa) == 0x48 && BYTE[this->from + 1] == 0x8b && BYTE[this->from + 2] >> 6 == 1 &&
@@ -207,8 +211,26 @@ dtrace:helper:attach:
 	}
 	if (!this->load || minor == 4 && !positioned)
 		udecline("this Lua was compiled in a way that is not known");
-	run = this->load;
 	call_in = BASE[this->load];
+	entry_in = call_in;
+	run = this->load;
+	begun = this->load;
+	/* 5.4: "mov %rsi,%r13" at the function's beginning, "mov %r13,%rbp" where calls begin; or "mov %rsi,%rbp" at once */
+	this->entered = 0ull;
+	this->from = this->start;
+	while (minor == 4 && this->from < this->load; 200) {
+		if ((BYTE[this->from] & 0xfa) == 0x48 && BYTE[this->from + 1] == 0x89 && BYTE[this->from + 2] >> 6 == 3) {
+			if (!this->entered && OTHER[this->from] == 6 && IS_KEPT[BASE[this->from]]) {
+				this->entered = this->from + 3;
+				entry_in = BASE[this->from];
+			}
+			if (this->entered && BASE[this->from] == call_in && (OTHER[this->from] == entry_in || entry_in == call_in)) {
+				run = this->entered;
+				begun = this->from + 3;
+			}
+		}
+		this->from++;
+	}
 	in_other = call_in != 5;
 	at_in = positioned ? OTHER[positioned] : -1;
 }
@@ -220,7 +242,8 @@ dtrace:helper:ustack:
 	this->is_known = (uint64_t)0;
 	this->is_reached = (uint64_t)0;
 	this->is_first = (uint64_t)0;
-	this->own = (uint64_t)KEPT[call_in];
+	/* where a call begins, in its native frame or in that of its caller */
+	this->own = (uint64_t)(arg0 < begun ? KEPT[entry_in] : KEPT[call_in]);
 	this->mine = this->own;
 	/* at the end of the interpreter's function, the register is the caller's */
 	this->is_last = (uint64_t)(arg3 == 0 && (BYTE[arg0] == 0xc3 || BYTE[arg0] == 0x5b || BYTE[arg0] == 0x5d ||
@@ -268,7 +291,7 @@ dtrace:helper:ustack:
 				this->is_shown = this->proto != 0;
 				/* the interrupted one has the position of the next instruction in a register */
 				if (positioned && this->proto && arg3 == 0 && this->self == this->own &&
-				    (arg0 < run || arg0 > positioned) && IS_IN[this->proto, KEPT[at_in]])
+				    arg0 > positioned && IS_IN[this->proto, KEPT[at_in]])
 					this->at = KEPT[at_in];
 				/*
 				 * A call that is just being made has no position yet, but what an earlier
@@ -280,7 +303,7 @@ dtrace:helper:ustack:
 					this->at = this->code;
 				} else if (this->proto && this->at != this->code && !IS_IN[this->proto, this->at]) {
 					this->is_shown = this->is_first && OP[HALF[this->at - 4]] == CALL + 1;
-					this->status |= is_tail;
+					this->status |= IS_TAIL;
 					this->at = this->code;
 				}
 			}
@@ -288,7 +311,7 @@ dtrace:helper:ustack:
 			/* what called it: a function of Lua that is still there, a hook, a finalizer */
 			this->from = 0ull;
 			this->from_at = 0ull;
-			this->kind = this->status & IS_FINALIZER ? 3 : this->status & is_tail ? 1 : 0;
+			this->kind = this->status & IS_FINALIZER ? 3 : this->status & IS_TAIL ? 1 : 0;
 			if (this->outer && !this->kind) {
 				this->status = STATUS[this->outer];
 				this->kind = this->status & IS_HOOKED && (HAS_FINALIZER || this->status & is_lua) ? 2 :
