@@ -180,9 +180,11 @@ for block in open("got.txt").read().split("\n\n"):
 X
 
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -x aggsize=64m -n 'profile-997 /pid == $target/ { @[jstack(400)] = count(); }' -c 'erl -noinput -noshell -run busy main' >got.txt
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -x aggsize=64m -n 'profile-997 /pid == $target/ { @[jstack(400)] = count(); }' -c 'erl -noinput -noshell -run busy main' >got.txt 2>errors
+	# memory of the runtime that nobody has read or written yet is no memory for a helper: such a frame has no name, and is counted
+	grep -vE '^dtrace: [0-9]+ errors? in ustack helpers$|^hint: the helper has the error: its frames have no names$' errors
 	python3 - <<'X'
-import re
+import os, re
 calls = {"busy:fib/1": {"busy:fib/1", "busy:loop/1"}, "busy:loop/1": {"init:start_em/1", "init:start_it/1"}, "busy:text/0": {"busy:loop/1"}, "busy:sorted/0": {"busy:loop/1"},
          "busy:-text/0-lc$^0/1-0-/1": {"busy:-text/0-lc$^0/1-0-/1", "busy:text/0"}, "init:start_it/1": {"init:start_em/1"}, "init:start_em/1": {"init:do_boot/3"}}
 calls["busy:large/1"] = {"busy:numbers/1"}
@@ -215,6 +217,6 @@ for block in open("got.txt").read().split("\n\n"):
         if f.startswith("busy:-sorted") and not caller.startswith(("lists:", "busy:-sorted", "busy:sorted")):
             wrong.append((f, caller))
     wrong += [l for l in lines for m in [re.match(r"busy:fib/1 \(busy.erl:(\d+)\)", l)] if m and m[1] not in ("3", "4")]
-print("profile:", "good" if total > 300 and large > 20 and whole >= 0.98 * total and not wrong else (total, whole, large, len(wrong), wrong[:9]))
+print("profile:", "good" if total > 300 / int(os.environ["slow"]) and large > 20 / int(os.environ["slow"]) and whole >= 0.98 * total and not wrong else (total, whole, large, len(wrong), wrong[:9]))
 X
 } 2>&1
