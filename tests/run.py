@@ -111,7 +111,7 @@ def compare(path, got, bless):
 
 
 def test_tap(name, exe, opts):
-    code, out, err = run([exe], 300, cwd=ROOT)
+    code, out, err = run([exe], 300, cwd=ROOT, env=dict(os.environ, PATIENCE=str(PATIENCE)))
     passed = len(re.findall(r"^ok \d+(?!.*# SKIP)", out, re.M))
     skipped = len(re.findall(r"^ok \d+.*# SKIP", out, re.M))
     failed = len(re.findall(r"^not ok \d+", out, re.M))

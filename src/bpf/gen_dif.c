@@ -221,7 +221,8 @@ static void branch_emit(struct gen *g, const struct dif_at *at, int op, uint32_t
  * from which a program may read: the kernel's loader leaves a call of that function out of the
  * code. A read that fails is 0. What is 0 is therefore read once more by the helper, which says
  * whether it has failed; the verifier follows this way first, and finds it covers the other one.
- * Guards of the library are trusted to read what is there (struct difo): neither way reports a fault.
+ * Guards of the library are trusted to read what is there (struct difo): neither way reports
+ * a fault.
  */
 static void load_directly(struct gen *g, const struct dif_at *at, uint32_t size, int dst)
 {

@@ -19,15 +19,16 @@
  *     ... actions of clause 2
  *  3:
  *
- * What begins alike is found in the DIF of the predicates: instruction for instruction, up to a cut,
- * an instruction before which no value is in a register and over which no branch leads but those
- * that end the predicate as false. All that crosses a cut is in clause-local variables.
+ * What begins alike is found in the DIF of the predicates, instruction for instruction, up to a
+ * cut: an instruction before which no value is in a register, and over which no branch leads but
+ * those that end the predicate as false. Values that are used on both sides of a cut are in
+ * clause-local variables.
  *
- * A clause must not see the difference. The instructions are those of trusted guards (struct difo),
- * cannot fault, and read only what stays the same for a firing: arguments, memory of the kernel, and
- * clause-local integers. They are not shared over a clause that writes one of these integers outside
- * of them. The integers are zeroed before the shared instructions, and kept when the clause-local
- * variables of the next declared probe begin at zero.
+ * A clause must not see the difference. The instructions are those of trusted guards (struct
+ * difo), cannot fault, and read only what stays the same for a firing: arguments, memory of the
+ * kernel, and clause-local integers. They are not shared over a clause that writes one of these
+ * integers outside of them. The integers are zeroed before the shared instructions, and kept when
+ * the clause-local variables of the next declared probe begin at zero.
  */
 #include "bpf/gen.h"
 #include "dif/asm.h"

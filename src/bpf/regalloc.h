@@ -77,9 +77,9 @@ struct regalloc {
 };
 
 /*
- * requires: branches go forward, to instructions at most n, which is behind the last one. An unreachable instruction has
- * `ends`, and no reads, writes and target. nvregs <= RA_MAX_VREGS. NULL when there are too few
- * slots in the machine state.
+ * requires: branches go forward, to instructions at most n, which is behind the last one. An
+ * unreachable instruction has `ends`, and no reads, writes and target. nvregs <= RA_MAX_VREGS.
+ * NULL when there are too few slots in the machine state.
  */
 struct regalloc *regalloc_run(struct arena *a, const struct ra_insn *insns, uint32_t n,
 			      uint32_t nvregs, const struct ra_opts *opts);

@@ -276,7 +276,7 @@ static struct err *lib_load_deps(struct library *lib, struct lib_file *l)
 	return NULL;
 }
 
-/* Whether a file lists a module: a line of modules.builtin ends with '/NAME.ko', where '-' is '_'. */
+/* Whether a file lists a module: lines of modules.builtin end with '/NAME.ko', '-' for '_'. */
 static bool module_is_listed(const char *path, const char *name)
 {
 	CLEANUP(file) FILE *f = fopen(path, "re");

@@ -117,7 +117,7 @@ uint32_t hcode_local(struct translator *t, const struct dif_var *v)
 	return l.slot;
 }
 
-/* The clauses of a helper follow: its variables go on where those of its other probes have ended. */
+/* The clauses of a helper follow: its variables go on where those of its other probes ended. */
 static void helper_begin(struct translator *t, const struct helper *h)
 {
 	t->h = h;

@@ -51,7 +51,7 @@ ROWS = {
     "mountsnoop": ("", MOUNT, [r" mount +mount +- +none at \S+/m\n", r" umount +umount +- +\S+/m\n"]),
     "offcputime": ("-n work", "work nap 20", [r"^work\n( +\S+\n)+ +\S*nanosleep\S*\n( *\S*\n)+\d+ ms"]),
     "opensnoop": ("-n cat", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"^ *\d+ cat +3 - +/etc/hostname\n", r" cat +-1 ENOENT +/no/such\n"]),
-    "pfstat": ("-n work", "work map 50", [r" work +[1-9]\d+ +[1-9]\d+ +\d+ +\d+\n"]),
+    "pfstat": ("-n work", "work map 50", [r" work +[1-9]\d+ +[1-9]\d* +\d+ +\d+\n"]),
     "pidpersec": ("1 1", "work fork 7; sleep 3", [r"20\d\d .* +[1-9]\d* +\d+\n"]),
     "procsystime": ("-n calls", "calls getppid 500", [r"^calls +getppid +500 +[1-9]\d*\n"]),
     "runqlat": ("-s", "work nap 50", [r"^work, us" + HIST]),

@@ -121,7 +121,7 @@ static void texts_age(struct fake *f)
 	size_t pos = 0;
 
 	while ((kt = hashmap_next(f->aggs->texts.known[AGG_SIDE_STRINGS], &pos, NULL, NULL)))
-		kt->deleted_at -= kt->deleted_at ? 60000000000 : 0;
+		kt->deleted_at = kt->deleted_at ? 1 : 0; /* when the machine started */
 }
 
 /*
