@@ -96,6 +96,13 @@ for ($i = 0; $i < 6000 && !file_exists("unmet") && !file_exists("met"); $i++) { 
 f();
 f();
 X
+cat >w.lua <<'X'
+local function f() os.remove("/no/such") end
+f()
+while os.clock() < 100 and not io.open("unmet") and not io.open("met") do end
+f()
+f()
+X
 cat >w.js <<'X'
 const fs = require("fs");
 function f() { return process.ppid; }
@@ -151,6 +158,19 @@ skipped() {
 	else
 		skipped php 'php.d: this version of PHP is not known (7.4 to 8.5 are)'
 	fi
+
+	# Lua has no call that waits
+	probe='syscall::unlink:entry /pid == $target/'
+	for lua in luajit lua5.1; do
+		said='this version of Lua is not known (5.2 to 5.4 are)'
+		[ $lua = lua5.1 ] || said='LuaJIT is not known (Lua 5.2 to 5.4 are)'
+		if [ -x "$(command -v $lua)" ]; then
+			check $lua '\[ ' $lua w.lua
+		else
+			skipped $lua "lua.d: $said"
+		fi
+	done
+	probe='syscall::getppid:entry /pid == $target/'
 
 	# code that these generate is unwound by frame pointers only. V8 of another version, and one that does not describe itself
 	whole=
