@@ -20,7 +20,7 @@ MOUNT = "mkdir $tmp/m; unshare -m sh -c \"mount -t tmpfs none $tmp/m; umount $tm
 THREADS = "/usr/bin/python3 -c 'import threading; t = threading.Thread(target=print); t.start(); t.join()'"
 BUSY = """/usr/bin/python3 -c 'import os, time
 def busy():
-    while time.process_time() < end: pass
+    while time.process_time() < end: sum(range(20000))
 while not os.path.exists(os.environ["MET"] + "/met"): pass
 end = time.process_time() + 0.5
 busy()'"""
