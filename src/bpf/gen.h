@@ -361,7 +361,11 @@ void gen_agg(struct gen *g, const struct prog_act *act);
 
 /* guard.c: guards with which neighbouring clauses begin, executed once for all of them */
 struct guards;
-/* Of the clauses [from, to); NULL for ERROR clauses, which have none. */
+/*
+ * What guards_open() and guards_close() keep while the code of the clauses from `from` on, up to
+ * but without `to`, is generated; to be freed by guards_destroy(). NULL for ERROR clauses, which
+ * share no guards; the functions below take it, too.
+ */
 struct guards *guards_create(struct gen *g, const struct unit_clause *ucs, uint32_t from,
 			     uint32_t to);
 /* Finds out what the unit's clauses share. */

@@ -19,10 +19,10 @@
  *     ... actions of clause 2
  *  3:
  *
- * What begins alike is found in the DIF of the predicates, instruction for instruction, up to a
- * cut: an instruction before which no value is in a register, and over which no branch leads but
- * those that end the predicate as false. Values that are used on both sides of a cut are in
- * clause-local variables.
+ * The predicates of two neighbours are compared in DIF, from their first instruction on. They share
+ * the instructions that are equal, up to a cut: an instruction before which no value is in a
+ * register, and over which no branch leads but those that end the predicate as false. Values that
+ * are used on both sides of a cut are in clause-local variables.
  *
  * A clause must not see the difference. The instructions are those of trusted guards (struct
  * difo), cannot fault, and read only what stays the same for a firing: arguments, memory of the
@@ -255,7 +255,7 @@ static bool clause_disturbs(struct gen *g, const struct prog_clause *c, uint32_t
 
 /* ---- neighbours ----------------------------------------------------------------------------- */
 
-/* What is known of the predicate of a clause. */
+/* The predicate of a clause, and how many of its first instructions neighbours may share. */
 struct guard {
 	const struct difo *d; /* NULL: it shares nothing */
 	struct difo_test test;

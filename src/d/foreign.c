@@ -16,7 +16,10 @@ static const struct {
 #undef D_ALIAS
 };
 
-/* What a member of other systems stands for: a path of members, or an inline. */
+/*
+ * Members that structures have on other systems: the structure of Linux, the name there, and either
+ * the path of Linux's members that has the value, or the inline of the D library that computes it.
+ */
 static const struct {
 	const char *sou, *name, *path, *inl;
 } members[] = {

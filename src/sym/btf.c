@@ -18,7 +18,7 @@
  */
 #define INDEX_STEP 16
 
-/* What tells a file from others, without padding. */
+/* Identity of a file. Compared with memcmp(), so it must have no padding. */
 struct file_id {
 	uint64_t dev, ino, size;
 };

@@ -51,7 +51,7 @@ struct translator {
 	VEC(struct local) locals;
 	VEC(struct text_use) texts;
 	uint32_t nstrings; /* of locals */
-	uint32_t nkept;	   /* numbers that keep their value from frame to frame, of all helpers */
+	uint32_t nkept;	   /* numbers that keep their value between frames, of all helpers */
 	uint32_t nscratch; /* the other numbers of the present helper, which follow those */
 	struct err *err;   /* the first */
 	uint32_t span;	   /* of the statement */

@@ -237,8 +237,9 @@ INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
 /*
  * Fills w->map_* with the mapping that contains w->f.insn. What a program maps in order to write to
  * it and to share it is memory for code that it makes: programs and libraries are mapped privately.
- * Such a file is not asked for: its time, which is part of the key, changes whenever the program
- * writes to a page for the first time.
+ * The consumer is not asked for the unwind table of such a file: it has none, and the file's time
+ * of modification, which is part of the key under which an answer is kept, changes whenever the
+ * program writes to one of its pages for the first time.
  */
 INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 {
