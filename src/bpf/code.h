@@ -70,6 +70,8 @@ struct bpf_func { /* funcs[0] is the entry; all others are subprograms taking (c
 	uint32_t clause; /* prog_clause.index; UINT32_MAX for the entry */
 	uint32_t id;	 /* calls refer to it by this id until bpf_code_resolve() */
 	bool is_global;	 /* the kernel verifies it by itself */
+	/* a global function that takes so many numbers instead; 0: (ctx, mach, number) */
+	uint32_t nnumbers;
 };
 
 struct bpf_code {

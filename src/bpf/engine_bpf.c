@@ -312,7 +312,8 @@ static uint64_t bpf_links_missed(struct engine_run *r, const struct attachments 
 {
 	uint64_t n = 0;
 
-	(void)r;
+	for (uint32_t i = 0; i < r->ncpus; i++)
+		n += __atomic_load_n(&r->control->cpu[i].yields, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < a->nfds; i++)
 		n += link_missed(a->fds[i]);
 	for (uint32_t i = 0; i < a->group_fds.len; i++)

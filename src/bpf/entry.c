@@ -29,10 +29,11 @@ static void probe_find(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
-	if (en->keeps_key)
-		em_store(e, 8, R10, FRAME_VAL, R8);
-	if (en->has_one_probe)
+	if (en->has_one_probe) {
+		if (en->keeps_key)
+			em_store(e, 8, R10, FRAME_VAL, R8);
 		return;
+	}
 	em_store(e, 4, R10, FRAME_KEY, R8);
 	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
 	em_map(e, R1, MAP_REF(MAP_DISPATCH, 0));
@@ -41,6 +42,18 @@ static void probe_find(struct entry *en)
 	em_mov(e, R8, R0);
 	em_load(e, 4, R0, R8, offsetof(struct rt_dispatch, probe));
 	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+}
+
+/*
+ * dst = the key of a system call. It comes from the dispatch element, where it is just a number to
+ * the verifier of the kernel, which otherwise follows the program once for each key that it knows.
+ */
+void entry_key_load(struct entry *en, int dst)
+{
+	if (en->has_one_probe)
+		em_load(&en->g->e, 8, dst, R10, FRAME_VAL);
+	else
+		em_load(&en->g->e, 4, dst, R8, offsetof(struct rt_dispatch, key));
 }
 
 /*
@@ -104,13 +117,26 @@ static void owner_load(struct entry *en)
 	em_alu_imm(e, BPF_OR, R7, OWNER_BIT);
 }
 
-/* Leaves if the state is this thread's, or if that is not known; r1 = its busy word, not 0. */
-static void owner_yield(struct entry *en)
+/* Jumps if the state is this thread's, or if that is not known; r1 = its busy word, not 0. */
+static void owner_yield(struct entry *en, uint32_t yield)
 {
 	struct emitter *e = &en->g->e;
 
-	em_jmp_reg(e, BPF_JEQ, R1, R7, en->quit);
-	em_jmp_imm(e, BPF_JLT, R1, OWNER_BIT, en->quit);
+	em_jmp_reg(e, BPF_JEQ, R1, R7, yield);
+	em_jmp_imm(e, BPF_JLT, R1, OWNER_BIT, yield);
+}
+
+/* Counts a firing that leaves the interrupted one alone. */
+static void yield_count(struct entry *en)
+{
+	gen_count(en->g, offsetof(struct rt_cpu, yields));
+	em_ja(&en->g->e, en->quit);
+}
+
+static void emit_yield(struct gen *g, const struct cold *c)
+{
+	(void)g;
+	yield_count((struct entry *)(uintptr_t)c->arg);
 }
 
 /* r9 = machine state of the slot at FRAME_KEY, r1 = its busy word */
@@ -140,10 +166,11 @@ static void emit_next_levels(struct gen *g, const struct cold *c)
 {
 	struct entry *en = (struct entry *)(uintptr_t)c->arg;
 	struct emitter *e = &g->e;
+	uint32_t yield = em_label(e);
 
 	for (uint32_t level = 1; level < RT_LEVELS; level++) {
 		if (has_owner(en))
-			owner_yield(en);
+			owner_yield(en, yield);
 		em_load(e, 4, R1, R10, FRAME_KEY);
 		em_alu_imm(e, BPF_ADD, R1, 1);
 		em_store(e, 4, R10, FRAME_KEY, R1);
@@ -152,6 +179,10 @@ static void emit_next_levels(struct gen *g, const struct cold *c)
 	}
 	gen_count(g, offsetof(struct rt_cpu, nest_drops));
 	em_ja(e, en->quit);
+	if (has_owner(en)) {
+		em_here(e, yield);
+		yield_count(en);
+	}
 }
 
 /* Sets up a slot that is used for the first time. Storing a map pointer makes it a number. */
@@ -203,7 +234,8 @@ static void mach_claim(struct entry *en)
 	owner_load(en);
 	mach_load(en);
 	if (en->ops->traits.yields && !has_owner(en))
-		em_jmp_imm(e, BPF_JNE, R1, 0, en->quit);
+		em_jmp_imm(e, BPF_JNE, R1, 0,
+			   gen_cold(en->g, (struct cold){.emit = emit_yield, .arg = en}));
 	else
 		em_jmp_imm(e, BPF_JNE, R1, 0,
 			   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
@@ -822,6 +854,7 @@ static struct err *unit_try(const struct unit *u, const struct gen_env *env, boo
 	vec_deinit(&g.late);
 	vec_deinit(&g.parts);
 	free(g.nlookups);
+	free(g.nupdates);
 	free(g.uses_var);
 	free(g.shared);
 	arena_destroy(g.tmp);

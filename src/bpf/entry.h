@@ -28,7 +28,7 @@ struct place_ops {
 	/* programs that one link attaches to many instructions have this type of attachment */
 	uint32_t multi_type;
 	enum feature multi_feature; /* what the kernel must have for such links */
-	bool has_key_late;	    /* args() needs the key, at FRAME_VAL */
+	bool has_key_late;	    /* args() needs the key: entry_key_load() */
 	/* the program is called by a piece of code of the kernel, which is a frame of its stack */
 	bool has_trampoline;
 	/* This kind is tried first for a unit that it suits(); PLACE_TEST_RUN: there is none. */
@@ -48,13 +48,16 @@ struct entry {
 	uint32_t selected;  /* label: r8 is one of the keys of a unit with few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */
 	bool has_compat;
-	bool keeps_key; /* the key stays at FRAME_VAL until the arguments are filled */
+	bool keeps_key; /* entry_key_load() is called until the arguments are filled */
 	uint32_t claimed, ready;
 	uint64_t *always;	  /* clauses that are enabled on every probe of the unit */
 	VEC(uint32_t) group_ends; /* clause indexes; empty: the clauses are part of the entry */
 };
 
 extern const struct place_ops place_table[PLACE_NKINDS];
+
+/* entry.c: loads the key of the system call, if en->keeps_key; r8 is the dispatch element. */
+void entry_key_load(struct entry *en, int dst);
 
 /* places.c: the mask of arguments that a clause reads and the kind fills. */
 uint32_t sys_args_used(const struct entry *en);
@@ -77,5 +80,5 @@ MUST_CHECK struct err *kfunc_few_target(const struct unit *u, uint32_t i, struct
 bool sys_has_variants(const struct unit_probe *p);
 /* Adds to the key in r8, of a call, the number of its variant. */
 void sys_add_variant(struct entry *en);
-/* Fills the arguments of a view; its key is at FRAME_VAL. */
+/* Fills the arguments of a view. */
 void sys_view_args(struct entry *en);

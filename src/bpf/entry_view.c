@@ -89,18 +89,33 @@ static bool is_call_seen(const struct unit *u, uint32_t i)
 	return false;
 }
 
+/*
+ * The key is compared in a copy that differs by a bit. If the verifier of the kernel knew from the
+ * comparison which key r8 has, it would follow the rest of the program once for each variant.
+ */
+#define COPY_CHANGE 1
+
 void sys_add_variant(struct entry *en)
 {
 	const struct unit *u = en->g->u;
 	struct emitter *e = &en->g->e;
 	uint32_t back = em_label(e);
+	bool has_copy = false;
 
-	for (uint32_t i = 0; i < u->nprobes; i++)
-		if (sys_has_variants(&u->probes[i]) && !is_call_seen(u, i))
-			em_jmp_imm(e, BPF_JEQ, R8, (int32_t)(u->probes[i].key % RT_SYS_VARIANT),
-				   gen_cold(en->g, (struct cold){.emit = emit_variant,
-								 .arg = &u->probes[i],
-								 .back = back}));
+	for (uint32_t i = 0; i < u->nprobes; i++) {
+		if (!sys_has_variants(&u->probes[i]) || is_call_seen(u, i))
+			continue;
+		if (!has_copy) {
+			em_mov(e, R1, R8);
+			em_alu_imm(e, BPF_XOR, R1, COPY_CHANGE);
+			has_copy = true;
+		}
+		em_jmp_imm(e, BPF_JEQ, R1,
+			   (int32_t)(u->probes[i].key % RT_SYS_VARIANT) ^ COPY_CHANGE,
+			   gen_cold(en->g, (struct cold){.emit = emit_variant,
+							 .arg = &u->probes[i],
+							 .back = back}));
+	}
 	em_here(e, back);
 }
 
@@ -175,13 +190,34 @@ static void view_fill(struct entry *en, const struct sys_view *v, struct regs_at
 	}
 }
 
-/* The first probe whose arguments are filled like those of the i-th one. */
-static uint32_t first_alike(const struct unit *u, uint32_t i)
+static const struct sys_view *view_of(const struct unit_probe *p)
 {
+	return p->view ? p->view : &own_view;
+}
+
+/* Whether the arguments that are used come from the same registers or memory. */
+static bool is_filled_alike(const struct entry *en, const struct unit_probe *p,
+			    const struct unit_probe *q)
+{
+	if ((p->key ^ q->key) & RT_SYS_COMPAT)
+		return false;
+	for (uint32_t k = 0; k < ARRAY_LEN(own_view.args); k++) {
+		const struct sys_arg *a = &view_of(p)->args[k], *b = &view_of(q)->args[k];
+
+		if ((sys_args_used(en) >> k & 1) &&
+		    (a->kind != b->kind || a->arg != b->arg || a->value != b->value))
+			return false;
+	}
+	return true;
+}
+
+/* The first probe whose arguments are filled like those of the i-th one. */
+static uint32_t first_alike(const struct entry *en, uint32_t i)
+{
+	const struct unit_probe *p = en->g->u->probes;
 	uint32_t k = 0;
 
-	while (u->probes[k].view != u->probes[i].view ||
-	       (u->probes[k].key ^ u->probes[i].key) & RT_SYS_COMPAT)
+	while (!is_filled_alike(en, &p[k], &p[i]))
 		k++;
 	return k;
 }
@@ -198,22 +234,19 @@ void sys_view_args(struct entry *en)
 		return;
 	at = regs_find(en);
 	labels = xcalloc(u->nprobes, sizeof(*labels));
-	em_load(e, 8, R1, R10, FRAME_VAL);
+	entry_key_load(en, R1);
 	for (uint32_t i = 0; i < u->nprobes; i++) {
-		uint32_t k = first_alike(u, i);
+		uint32_t k = first_alike(en, i);
 
 		labels[i] = !i ? first : k < i ? labels[k] : em_label(e);
 		if (k) /* the first one is for keys that compare equal to none */
 			em_jmp_imm(e, BPF_JEQ, R1, (int32_t)u->probes[i].key, labels[i]);
 	}
 	for (uint32_t i = 0; i < u->nprobes; i++) {
-		const struct sys_view *v;
-
-		if (first_alike(u, i) < i)
+		if (first_alike(en, i) < i)
 			continue;
 		em_here(e, labels[i]);
-		v = u->probes[i].view;
-		view_fill(en, v ? v : &own_view, at, u->probes[i].key & RT_SYS_COMPAT);
+		view_fill(en, view_of(&u->probes[i]), at, u->probes[i].key & RT_SYS_COMPAT);
 		em_ja(e, done);
 	}
 	em_here(e, done);

@@ -114,6 +114,7 @@ struct gen {
 	struct needs needs;	/* of all clauses of the unit */
 	struct flags_use flags; /* gen_scmp.c */
 	uint32_t *nlookups;	/* by map of aggregations, then of arrays: number of lookups */
+	uint32_t *nupdates;	/* by layout.aggs: number of actions */
 	bool *uses_var;		/* by layout.vars: a clause of the unit reads or writes it */
 	/* by clause of the unit: instructions of its predicate that the clause before has, too */
 	uint32_t *shared;
@@ -358,6 +359,8 @@ void gen_map_and_key(struct gen *g, uint32_t map_ref);
 
 /* gen_agg.c: aggregations */
 void gen_agg(struct gen *g, const struct prog_act *act);
+/* Whether a function of the unit updates the aggregation. */
+bool agg_has_function(const struct gen *g, const struct agg_layout *al);
 
 /* guard.c: guards with which neighbouring clauses begin, executed once for all of them */
 struct guards;

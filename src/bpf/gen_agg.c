@@ -380,28 +380,124 @@ static bool args_evaluate(struct gen *g, const struct prog_act *act)
 	return true;
 }
 
+/* r0-r8: as at the top; jumps to done when there is no room. */
+static void agg_update(struct gen *g, const struct prog_act *act, bool has_incr, uint32_t done)
+{
+	const struct agg_layout *al = agg_layout_of(g, act);
+	const struct agg_gen *ag = &agg_gens[act->agg->func];
+
+	agg_lookup(g, al, act, done);
+	if (!al->key_size)
+		em_store_imm(&g->e, 8, R0, (int32_t)al->touched_off, 1);
+	ag->update(g, al);
+	if (!aggfunc_words(act->agg->func))
+		value_add(g, (struct update){.reg = has_incr ? R8 : 0, .imm = 1});
+}
+
+/* ---- in a function -------------------------------------------------------------------------- */
+
+/*
+ * The update of a keyed aggregation takes some 40 instructions, half of which are for keys that are
+ * new. When several clauses of a unit update it, a global function does, which the kernel verifies
+ * once:
+ *
+ *     u64 update(slot, value, increment)      the key is in the machine state of the slot
+ *
+ * The function has no machine state that the kernel would take as the key of a map (entry.c), so it
+ * looks it up again, in 2 ns.
+ */
+#define FUNCTION_MIN 3 /* least number of updates in a unit */
+
+bool agg_has_function(const struct gen *g, const struct agg_layout *al)
+{
+	if (!al->key_size || g->nupdates[al - g->l->aggs] < FUNCTION_MIN)
+		return false;
+	for (uint32_t k = 0; k < al->nkeys; k++) /* new ones of these may fault */
+		if (al->keys[k].repr == KEY_STRHASH || al->keys[k].repr == KEY_STACK)
+			return false;
+	return true;
+}
+
+/* The first action of a clause that updates the aggregation; NULL: none does. */
+static const struct prog_act *act_find(const struct unit_clause *ucs, uint32_t n, uint32_t agg_id)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct prog_clause *c = ucs[i].layout->clause;
+
+		for (uint32_t k = 0; k < c->nacts; k++)
+			if (c->acts[k].kind == ACT_AGG && c->acts[k].agg->id == agg_id)
+				return &c->acts[k];
+	}
+	return NULL;
+}
+
+#define UPDATE_OF(id, has_incr) ((id) << 1 | (has_incr))
+
+static void emit_update(struct gen *g, uint32_t which)
+{
+	const struct prog_act *act = act_find(g->u->clauses, g->u->nclauses, which >> 1);
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+	const struct agg_layout *al;
+
+	if (!act)
+		act = act_find(g->u->error_clauses, g->u->nerror_clauses, which >> 1);
+	al = agg_layout_of(g, act);
+	vec_last(&e->code->funcs)->is_global = true;
+	vec_last(&e->code->funcs)->nnumbers = 3;
+	em_mov(e, R6, R2);
+	em_mov(e, R8, R3);
+	em_store(e, 4, R10, FRAME_KEY, R1);
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(e, R1, MAP_REF(MAP_MACH, 0));
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	em_mov(e, R9, R0);
+	if (!aggfunc_words(act->agg->func) && !al->is_sparse)
+		em_jmp_imm(e, BPF_JGE, R6, (int32_t)al->nbuckets, done);
+	agg_update(g, act, which & 1, done);
+	em_here(e, done);
+	em_imm(e, R0, 0);
+	em_exit(e);
+	gen_flush_cold(g, 0);
+}
+
+static void update_call(struct gen *g, const struct prog_act *act, bool has_value, bool has_incr)
+{
+	struct emitter *e = &g->e;
+
+	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, slot));
+	if (has_value)
+		em_mov(e, R2, R6);
+	else
+		em_imm(e, R2, 0);
+	if (has_incr)
+		em_mov(e, R3, R8);
+	else
+		em_imm(e, R3, 0);
+	em_call_func(e, gen_func(g, "update", emit_update, UPDATE_OF(act->agg->id, has_incr)));
+}
+
 void gen_agg(struct gen *g, const struct prog_act *act)
 {
 	const struct agg_layout *al = agg_layout_of(g, act);
 	const struct agg_gen *ag = &agg_gens[act->agg->func];
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
-	bool has_incr = false, is_histogram = !aggfunc_words(act->agg->func);
+	bool has_incr = false, has_value = act->nargs > act->agg->nkeys; /* count() has none */
 
 	key_build(g, al, act);
-	if (act->nargs > act->agg->nkeys) /* count() has no value */
+	if (has_value)
 		has_incr = args_evaluate(g, act);
-	if (is_histogram) {
+	if (!aggfunc_words(act->agg->func)) {
 		ag->bucket(g, act->agg);
 		em_jmp_imm(e, BPF_JGE, R6, (int32_t)al->nbuckets, done);
 		if (al->is_sparse)
 			gen_mach_store(g, 4, g->l->key_off + al->key_size - 4, R6);
 	}
-	agg_lookup(g, al, act, done);
-	if (!al->key_size)
-		em_store_imm(e, 8, R0, (int32_t)al->touched_off, 1);
-	ag->update(g, al);
-	if (is_histogram)
-		value_add(g, (struct update){.reg = has_incr ? R8 : 0, .imm = 1});
+	if (agg_has_function(g, al))
+		update_call(g, act, has_value, has_incr);
+	else
+		agg_update(g, act, has_incr, done);
 	em_here(e, done);
 }

@@ -816,15 +816,6 @@ bool gen_difo_part(struct gen *g, const struct difo *d, uint32_t action,
 	return from == to || gen_code(g, &what);
 }
 
-/* Whether d calculates something, and then returns 0 on all ways. */
-static bool difo_is_zero(const struct difo *d)
-{
-	for (uint32_t i = 0; i + 1 < d->code_len; i++)
-		if (DIF_INSN_OP(d->code[i]) == DIF_OP_RET)
-			return false;
-	return d->code[d->code_len - 1] == dif_rrr(DIF_OP_RET, 0, 0, 0);
-}
-
 bool gen_difo_test(struct gen *g, const struct difo *d, uint32_t action, uint32_t from,
 		   uint32_t out)
 {

@@ -345,17 +345,21 @@ static struct err *btf_make(struct linker *ld)
 	uint32_t mach = btf_blob_struct(&b, "rt_mach", sizeof(struct rt_mach));
 	uint32_t args[1 + MAX_RT_ARGS] = {btf_blob_ptr(&b, mach)};
 	uint32_t static_proto = btf_blob_proto(&b, u64_type, NULL, 0);
-	uint32_t protos[1 + MAX_RT_ARGS], clause_proto;
+	uint32_t protos[1 + MAX_RT_ARGS], number_protos[1 + MAX_RT_ARGS], clause_proto;
 	struct err *e;
 
 	for (uint32_t i = 0; i < MAX_RT_ARGS; i++)
 		args[1 + i] = u64_type;
-	for (uint32_t i = 0; i <= MAX_RT_ARGS; i++)
+	for (uint32_t i = 0; i <= MAX_RT_ARGS; i++) {
 		protos[i] = btf_blob_proto(&b, u64_type, args, 1 + i);
+		number_protos[i] = btf_blob_proto(&b, u64_type, args + 1, i);
+	}
 	clause_proto = global_proto(&b, ld->code, args[0], u64_type);
 	for (uint32_t i = 0; i < ld->code->funcs.len; i++) {
 		const struct bpf_func *f = &ld->code->funcs.data[i];
-		uint32_t proto = f->is_global ? clause_proto : static_proto;
+		uint32_t proto = !f->is_global ? static_proto
+				 : f->nnumbers ? number_protos[f->nnumbers]
+					       : clause_proto;
 
 		vec_push(&out->funcs,
 			 (struct bpf_func_info){.insn_off = f->start,

@@ -46,8 +46,11 @@ static struct err *dispatch_fill(const struct unit *u, int fd)
 		*d = (struct rt_dispatch){.probe = pr->probe,
 					  .probe_idx = pr->probe_idx,
 					  .names = {pr->prov, pr->mod, pr->func, pr->name},
-					  .tgid = pr->tgid,
-					  .spot = pr->spot};
+					  .tgid = pr->tgid};
+		if (place_traits(u->place.kind)->is_syscall)
+			d->key = pr->key;
+		else
+			d->spot = pr->spot;
 		memcpy(d->mask, pr->mask, u->nwords * sizeof(uint64_t));
 	}
 	return dispatch_set(u, fd, keys, values, u->nprobes);

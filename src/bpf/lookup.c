@@ -44,7 +44,7 @@ static void clause_count(struct gen *g, const struct prog_clause *c)
 		const struct prog_act *act = &c->acts[i];
 
 		if (act->kind == ACT_AGG)
-			++*lookup_counter(g, MAP_REF(MAP_AGG, g->l->aggs[act->agg->id - 1].map));
+			g->nupdates[act->agg->id - 1]++;
 		for (uint32_t k = 0; k < act->nargs; k++)
 			difo_count(g, act->args[k]);
 	}
@@ -53,11 +53,15 @@ static void clause_count(struct gen *g, const struct prog_clause *c)
 void lookups_count(struct gen *g)
 {
 	g->nlookups = xcalloc(g->l->nagg_maps + g->l->narr_maps + 1, sizeof(*g->nlookups));
+	g->nupdates = xcalloc(g->l->naggs + 1, sizeof(*g->nupdates));
 	g->uses_var = xcalloc(g->l->nvars + 1, sizeof(*g->uses_var));
 	for (uint32_t i = 0; i < g->u->nclauses; i++)
 		clause_count(g, g->u->clauses[i].layout->clause);
 	for (uint32_t i = 0; i < g->u->nerror_clauses; i++)
 		clause_count(g, g->u->error_clauses[i].layout->clause);
+	for (uint32_t i = 0; i < g->l->naggs; i++)
+		*lookup_counter(g, MAP_REF(MAP_AGG, g->l->aggs[i].map)) +=
+			agg_has_function(g, &g->l->aggs[i]) ? 1 : g->nupdates[i];
 }
 
 /* ---- code ----------------------------------------------------------------------------------- */

@@ -196,7 +196,6 @@ static void args_fill_from(struct entry *en, const uint32_t *offs, uint32_t size
 		args_read(en, offs, size);
 }
 
-/* FRAME_VAL has the key if 32-bit calls are among the probes. */
 static void sys_enter_args(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
@@ -207,7 +206,7 @@ static void sys_enter_args(struct entry *en)
 	if (en->g->env->use_task_btf)
 		sys_load_regs(en);
 	if (en->has_compat) {
-		em_load(e, 8, R1, R10, FRAME_VAL);
+		entry_key_load(en, R1);
 		em_jmp_imm(e, BPF_JGE, R1, RT_SYS_COMPAT, compat);
 	}
 	args_fill_from(en, arch.sys_args, 8);
@@ -257,7 +256,7 @@ static void result_fill(struct entry *en, bool is_raw)
 		return;
 	em_load(e, 8, R1, R6, 8);
 	if (en->has_compat) {
-		em_load(e, 8, R2, R10, FRAME_VAL);
+		entry_key_load(en, R2);
 		em_alu_imm(e, BPF_AND, R2, RT_SYS_COMPAT);
 		em_jmp_imm(e, BPF_JEQ, R2, 0, native);
 		em_extend(e, R1, 4, true);

@@ -23,8 +23,11 @@ struct rt_dispatch {
 	u32 probe, probe_idx;
 	u32 names[4]; /* string table offsets of the probe's names */
 	u32 tgid;     /* the process in which it fires, 0 = all */
-	u32 spot;     /* enum uprobe_place */
-	u64 mask[];   /* bit i: clause i of the unit runs; unit.nwords words */
+	union {
+		u32 spot; /* enum uprobe_place */
+		u32 key;  /* of a system call */
+	};
+	u64 mask[]; /* bit i: clause i of the unit runs; unit.nwords words */
 };
 
 struct gen_env {

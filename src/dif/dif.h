@@ -256,6 +256,9 @@ void dif_emit_branch(struct dif_builder *b, enum dif_op op, uint32_t label);
 /* Resolves labels and moves everything into the arena. Frees the builder. */
 struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret);
 
+/* Whether the object calculates something, and then returns 0 on all ways. */
+bool difo_is_zero(const struct difo *d);
+
 /* ---- tables, text, verification -------------------------------------------------------------- */
 
 const char *dif_op_name(enum dif_op op); /* NULL when op is not an instruction */

@@ -354,3 +354,11 @@ struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret)
 	builder_destroy(b);
 	return d;
 }
+
+bool difo_is_zero(const struct difo *d)
+{
+	for (uint32_t i = 0; i + 1 < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_RET)
+			return false;
+	return d->code[d->code_len - 1] == dif_rrr(DIF_OP_RET, 0, 0, 0);
+}

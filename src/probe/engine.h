@@ -188,7 +188,8 @@ struct engine {
 			      const struct attach_opts *opts, struct attachments *ret);
 	/*
 	 * How often places of the unit were reached and no clause ran, because something else ran
-	 * that may not be interrupted by it. a: what attach() has added, not closed yet.
+	 * that may not be interrupted by it. a: what attach() has added, not closed yet; of all
+	 * units together, with the firings that left a clause of this session alone.
 	 */
 	uint64_t (*missed)(struct engine_run *r, const struct loaded *l);
 	uint64_t (*links_missed)(struct engine_run *r, const struct attachments *a);

@@ -8,6 +8,7 @@
  *              they run inside it after a fault.
  */
 #include "provider/providers.h"
+#include "session/join.h"
 #include "session/run.h"
 
 /* ---- matching ------------------------------------------------------------------------------- */
@@ -562,8 +563,10 @@ void run_make_units(struct run *run)
 		if (!run->clauses.data[i].clause->derived)
 			enable_clause(run, i);
 	enable_derived(run);
-	for (uint32_t i = 0; i < run->units.len; i++)
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		unit_join_clauses(run->units.data[i]);
 		unit_finish(run, run->units.data[i]);
+	}
 	for (uint32_t i = 0; i < run->units.len; i++)
 		run->units.data[i]->unit.can_nest = can_nest(run, run->units.data[i]);
 }

@@ -116,6 +116,7 @@ enum rt_helper_arg {
 	RT_HELPER_FRAME,
 	RT_HELPER_THREAD, /* the thread pointer */
 	RT_HELPER_BARE,	  /* 1: no unwind table covers the address */
+	RT_HELPER_DATA,	  /* 1: the address is in memory of RULE_DATA (sym/rule.h) */
 	RT_HELPER_NARGS = 10
 };
 
@@ -146,7 +147,8 @@ struct rt_cpu {			     /* counters: one writer a CPU */
 	u64 spec_drops;		     /* speculate() of a full speculation */
 	u64 helper_drops;	     /* names of frames that found no room */
 	u64 helper_faults;	     /* frames whose helper faulted */
-	u64 pad[4];
+	u64 yields;		     /* firings inside a clause that left it alone */
+	u64 pad[3];
 };
 
 struct rt_control {

@@ -32,9 +32,12 @@ run() {
 	grep -qx "faults $1" out || fail "not $1 faults"
 }
 missed="times a probe was reached while the kernel ran a program"
+# Older kernels (6.1) make a second fault, as they try what is left of the copy again.
+each=1
 for n in 1 250; do
 	run $n 'copyin(0, 1);'
-	[ "$(grep -c "$missed" err)" = 1 ] && grep -q "^dtrace: $n $missed" err || fail "$n faults by the clause, of which no clause ran"
+	[ $n != 1 ] || ! grep -q "^dtrace: 2 $missed" err || each=2
+	[ "$(grep -c "$missed" err)" = 1 ] && grep -q "^dtrace: $((n * each)) $missed" err || fail "$n faults by the clause, of which no clause ran"
 done
 run 250 ''
 grep -q "$missed" err && fail "nothing was missed"

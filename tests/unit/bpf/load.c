@@ -422,7 +422,6 @@ static void test_speed(struct session *s)
 	struct bpf_code c;
 	uint32_t span;
 	uint64_t t[4];
-	const char *patience = getenv("PATIENCE"); /* an emulated machine takes ten times as long */
 	struct err *e;
 
 	s->opts.bufsize = 4 << 20;
@@ -442,8 +441,7 @@ static void test_speed(struct session *s)
 	printf("# maps %.2f ms, linking %.2f ms, linking and loading %.2f ms; peak %ld KB\n",
 	       (double)(t[1] - t[0]) / 1e6, (double)(t[2] - t[1]) / 1e6,
 	       (double)(t[3] - t[2]) / 1e6, ru.ru_maxrss);
-	ok(!e && t[3] - t[0] < 100000000 * (patience ? strtoull(patience, NULL, 10) : 1),
-	   "all of it in little time on CPU");
+	ok(!e && t[3] - t[0] < 100000000 * tap_patience(), "all of it in little time on CPU");
 	err_destroy(e);
 	close(l.prog_fd);
 	close(l.dispatch_fd);

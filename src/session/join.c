@@ -1,0 +1,216 @@
+/*
+ * Joins clauses of a unit that do the same.
+ *
+ * A probe that is declared in D is made of sources, and a clause on it becomes one clause for each
+ * of them. Those of system calls differ by the call only:
+ *
+ *     clause 0   read:return    self->file != NULL    @[probename] = count()     fsinfo:::read
+ *     clause 1   readv:return   self->file != NULL    @[probename] = count()     fsinfo:::read
+ *     clause 2   lseek:return   self->file != NULL    @[probename] = count()     fsinfo:::seek
+ *
+ * A call fires clause 0 or clause 1, so clause 0 is enough, if it runs for both calls: the verifier
+ * of the kernel takes some 40 microseconds for each clause. Joined are
+ *
+ * - clauses of one declared probe whose DIF is the same;
+ * - clauses of which only the guard is executed, because it notes something and is never true: also
+ *   those of several declared probes, as no name of a probe can be seen there.
+ *
+ * A firing must do the same as before, in the same order. So clause B is not joined to an earlier
+ * clause A if a probe of B also fires A (it would run once instead of twice), or a clause between
+ * the two (B would run before it). Clause-local variables begin at
+ * zero where the declared probe changes (gen_identity() in bpf/gen_clause.c). So when clauses of
+ * two declared probes are joined, no clause of these may follow in the same firing.
+ */
+#include "session/join.h"
+
+/* A clause is compared with those before it; programs of so many clauses need not be fast. */
+#define MAX_CLAUSES 256
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static bool is_same_memory(const void *a, const void *b, uint32_t n, size_t size)
+{
+	return !n || memcmp(a, b, n * size) == 0;
+}
+
+static bool is_same_type(const struct dif_type *a, const struct dif_type *b)
+{
+	return a->kind == b->kind && a->flags == b->flags && a->is_signed == b->is_signed &&
+	       a->size == b->size;
+}
+
+static bool is_same_difo(const struct difo *a, const struct difo *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (a->code_len != b->code_len || a->ints_len != b->ints_len ||
+	    a->strs_size != b->strs_size || a->vars_len != b->vars_len ||
+	    a->trusted_len != b->trusted_len || !is_same_type(&a->ret, &b->ret))
+		return false;
+	for (uint32_t i = 0; i < a->vars_len; i++)
+		if (a->vars[i].id != b->vars[i].id || a->vars[i].kind != b->vars[i].kind ||
+		    a->vars[i].scope != b->vars[i].scope ||
+		    !is_same_type(&a->vars[i].type, &b->vars[i].type))
+			return false;
+	return is_same_memory(a->code, b->code, a->code_len, sizeof(*a->code)) &&
+	       is_same_memory(a->ints, b->ints, a->ints_len, sizeof(*a->ints)) &&
+	       is_same_memory(a->strs, b->strs, a->strs_size, 1);
+}
+
+/* Two actions of the same text; their formats are the same if their arguments are. */
+static bool is_same_act(const struct prog_act *a, const struct prog_act *b)
+{
+	if (a->kind != b->kind || a->nargs != b->nargs || a->number != b->number)
+		return false;
+	for (uint32_t i = 0; i < a->nargs; i++)
+		if (a->arg_kinds[i] != b->arg_kinds[i] || !is_same_difo(a->args[i], b->args[i]))
+			return false;
+	switch (act_holds(a->kind)) {
+	case HOLDS_NOTHING:
+	case HOLDS_FORMAT: return true;
+	case HOLDS_AGG: return a->agg == b->agg;
+	case HOLDS_TARGET: return a->target == b->target;
+	case HOLDS_MEMORY:
+		return a->memory.size == b->memory.size && a->memory.len_arg == b->memory.len_arg;
+	case HOLDS_SHAPE: return a->shape == b->shape;
+	case HOLDS_LOOP: return false; /* of ustack helpers only */
+	}
+	BUG("an action holds %d", (int)act_holds(a->kind));
+}
+
+/* Two clauses with the same predicate that were one in the text. */
+static bool are_same_acts(const struct prog_clause *a, const struct prog_clause *b)
+{
+	if (a->text_clause != b->text_clause || a->nacts != b->nacts || a->records != b->records ||
+	    a->is_default != b->is_default)
+		return false;
+	for (uint32_t i = 0; i < a->nacts; i++)
+		if (!is_same_act(&a->acts[i], &b->acts[i]))
+			return false;
+	return true;
+}
+
+/* Whether the predicate is never true and cannot fault, so that nobody sees whose it is. */
+static bool is_silent(const struct difo *pred)
+{
+	return pred && pred->trusted_len + 1 >= pred->code_len && difo_is_zero(pred);
+}
+
+/* ---- joining -------------------------------------------------------------------------------- */
+
+struct joiner {
+	struct session_unit *u;
+	bool *gone; /* by clause */
+};
+
+static bool mask_has(const struct unit_probe *p, uint32_t i)
+{
+	return p->mask[i / 64] >> (i % 64) & 1;
+}
+
+/* Whether no probe of clause `to` has clause `from` or a clause between the two. */
+static bool is_order_kept(const struct joiner *j, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < j->u->points.len; i++) {
+		const struct unit_probe *p = &j->u->points.data[i];
+
+		if (!mask_has(p, to))
+			continue;
+		for (uint32_t k = from; k < to; k++)
+			if (!j->gone[k] && mask_has(p, k))
+				return false;
+	}
+	return true;
+}
+
+/* Whether a clause that fires with clause `to`, and after it, belongs to one of the two probes. */
+static bool is_identity_used(const struct joiner *j, uint32_t from, uint32_t to)
+{
+	const struct unit_clause *cs = j->u->clauses.data;
+
+	for (uint32_t i = 0; i < j->u->points.len; i++) {
+		const struct unit_probe *p = &j->u->points.data[i];
+
+		for (uint32_t k = to + 1; mask_has(p, to) && k < j->u->clauses.len; k++)
+			if (!j->gone[k] && mask_has(p, k) && cs[k].as &&
+			    (cs[k].as->probe == cs[from].as->probe ||
+			     cs[k].as->probe == cs[to].as->probe))
+				return true;
+	}
+	return false;
+}
+
+static bool can_join(const struct joiner *j, uint32_t from, uint32_t to, bool is_across)
+{
+	const struct unit_clause *a = &j->u->clauses.data[from], *b = &j->u->clauses.data[to];
+	const struct prog_clause *ac = a->layout->clause, *bc = b->layout->clause;
+
+	if (j->gone[from] || !a->as || a->tgid != b->tgid ||
+	    is_across == (a->as->probe == b->as->probe) || !is_same_difo(ac->pred, bc->pred))
+		return false;
+	if (is_across && (!is_silent(ac->pred) || is_identity_used(j, from, to)))
+		return false;
+	return (is_silent(ac->pred) || are_same_acts(ac, bc)) && is_order_kept(j, from, to);
+}
+
+/* Has clause `from` run for all probes of clause `to`. */
+static void clause_join(struct joiner *j, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < j->u->points.len; i++) {
+		uint64_t *mask = j->u->points.data[i].mask;
+
+		if (!mask_has(&j->u->points.data[i], to))
+			continue;
+		mask[to / 64] &= ~((uint64_t)1 << (to % 64));
+		mask[from / 64] |= (uint64_t)1 << (from % 64);
+	}
+	j->gone[to] = true;
+}
+
+static void clauses_join(struct joiner *j, bool is_across)
+{
+	for (uint32_t to = 1; to < j->u->clauses.len; to++) {
+		uint32_t from = 0;
+
+		if (j->gone[to] || !j->u->clauses.data[to].as)
+			continue;
+		while (from < to && !can_join(j, from, to, is_across))
+			from++;
+		if (from < to)
+			clause_join(j, from, to);
+	}
+}
+
+/* Removes the clauses that are gone, and their bits. */
+static void clauses_pack(struct joiner *j)
+{
+	struct session_unit *u = j->u;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->clauses.len; i++) {
+		if (j->gone[i])
+			continue;
+		u->clauses.data[n] = u->clauses.data[i];
+		for (uint32_t k = 0; k < u->points.len && n < i; k++) {
+			uint64_t *mask = u->points.data[k].mask;
+
+			mask[n / 64] |= (mask[i / 64] >> (i % 64) & 1) << (n % 64);
+			mask[i / 64] &= ~((uint64_t)1 << (i % 64));
+		}
+		n++;
+	}
+	u->clauses.len = n;
+}
+
+void unit_join_clauses(struct session_unit *u)
+{
+	struct joiner j = {.u = u};
+
+	if (u->clauses.len < 2 || u->clauses.len > MAX_CLAUSES)
+		return;
+	j.gone = xcalloc(u->clauses.len, sizeof(*j.gone));
+	clauses_join(&j, false);
+	clauses_join(&j, true);
+	clauses_pack(&j);
+	free(j.gone);
+}
