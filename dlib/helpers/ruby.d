@@ -32,6 +32,10 @@ inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
 /* whether a call through a register or a pointer precedes an address, as that of compiled code does */
 inline int IS_BACK[uint64_t a] = (BYTE[a - 2] == 0xff && (BYTE[a - 1] & 0xf8) == 0xd0) ||
     (BYTE[a - 3] == 0xff && (BYTE[a - 2] & 0x38) == 0x10) || (BYTE[a - 6] == 0xff && (BYTE[a - 5] & 0x38) == 0x10);
+inline int IN_TEXT[uint64_t a] = a >= text && a < text_end;
+/* whether a call as YJIT makes them precedes an address: "call N" into the interpreter, or "mov $N,%rax; call *%rax" */
+inline int IS_CALL[uint64_t a] = BYTE[a - 5] == 0xe8 && IN_TEXT[a + *(int *)(a - 4)] ||
+    *(uint16_t *)(a - 2) == 0xd0ff && *(uint16_t *)(a - 12) == 0xb848;
 /* "mov %register,disp8(%register)" with 64 bits */
 inline int IS_STORE[uint64_t a, uint8_t disp] = (HALF[a] & 0xc0fff8) == 0x408948 &&
     ((BYTE[a + 2] & 7) != 4 ? BYTE[a + 3] == disp : BYTE[a + 3] == 0x24 && BYTE[a + 4] == disp);
@@ -168,16 +172,17 @@ dtrace:helper:uthread:
 /*
  * Code of YJIT has no unwind table. It is called by the interpreter, and calls of Ruby methods in it are
  * jumps: the address that it returns to lies behind the registers that its entry has saved and what
- * the present call of C has pushed. From 3.2 on, the last of these registers is rbp.
+ * the present call of C has pushed. From 3.2 on, the last of these registers is rbp. While YJIT writes
+ * code, all its code is memory that cannot be executed: what returns there must follow a call.
  */
 dtrace:helper:ustack:
-/arg5 && text && this->context/
+/text && this->context && (arg5 || arg6 && IS_CALL[arg0])/
 {
 	this->sp = (uint64_t)arg2;
 	this->back = (uint64_t)0;
 	while (!this->back && this->sp - arg2 < 128; 16) {
 		this->word = WORD[this->sp];
-		this->back = this->word >= text && this->word < text_end && IS_BACK[this->word] ? this->word : 0;
+		this->back = IN_TEXT[this->word] && IS_BACK[this->word] ? this->word : 0;
 		this->sp += 8;
 	}
 	if (this->back)

@@ -105,6 +105,7 @@ static void map_fill(struct core *c, const uint64_t *range, uint64_t page, const
 		m->path = arena_strdup(c->maps.arena, path);
 		m->off = range[2] * page + (m->start - range[0]);
 		m->ino = number;
+		m->is_shared = strcmp(path, "/dev/zero (deleted)") == 0;
 	}
 }
 

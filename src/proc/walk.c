@@ -30,6 +30,7 @@ struct frame_env {
 	const struct walk_space *space;
 	struct walk_stack *out;
 	uint32_t max;
+	bool asks; /* a helper is asked about frames of RULE_DATA */
 };
 
 FRAME_FUNC u64 env_read(struct frame_env *env, u64 *dst, u64 addr, u32 size)
@@ -54,9 +55,12 @@ static u64 row_rule(const struct walk_code *c)
 FRAME_FUNC u64 env_rule(struct frame_env *env, struct frame *f)
 {
 	struct walk_code code;
-	bool is_code = env->space->code(env->space->ctx, f->insn, WALK_ROWS, &code);
+	u64 rule = RULE_NO_CODE;
 
-	return frame_rule(env, f, is_code ? row_rule(&code) : RULE_NO_CODE);
+	if (env->space->code(env->space->ctx, f->insn, WALK_ROWS, &code))
+		rule = code.is_data ? RULE_DATA : row_rule(&code);
+	rule = frame_rule(env, f, rule);
+	return RULE_KIND(rule) == RULE_DATA && !env->asks ? RULE_NO_CODE : rule;
 }
 
 FRAME_FUNC u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
@@ -147,7 +151,7 @@ static enum walk_end frame_step_saving(struct frame_env *env, struct frame *f)
 	bool is_code = env->space->code(env->space->ctx, f->insn, WALK_SAVED, &code);
 	enum walk_end end;
 
-	frame_keep(f, is_code ? row_rule(&code) : RULE_NO_CODE);
+	frame_keep(f, is_code && !code.is_data ? row_rule(&code) : RULE_NO_CODE);
 	end = frame_step(env, f);
 	frame_restore(env, f);
 	return end;
@@ -169,6 +173,7 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 	is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
 	if (is_bare)
 		f.rule = frame_first_rule(&env, &f, false);
+	env.asks = true;
 	while (end == WALK_ON) {
 		struct walk_choice c = {0};
 
@@ -178,6 +183,7 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 					   .bp = f.bp,
 					   .is_exact = is_exact,
 					   .is_bare = is_bare,
+					   .is_data = RULE_KIND(f.rule) == RULE_DATA,
 					   .regs = f.regs,
 					   .known = saves || f.is_first ? f.known : 0},
 		      f.is_first, &c);
@@ -275,10 +281,10 @@ static bool proc_code(void *ctx, taddr addr, enum walk_rows which, struct walk_c
 	struct walk_proc *p = ctx;
 	const struct proc_map *m = proc_maps_find(p->mapped, addr);
 
-	if (!m || !m->is_exec)
+	if (!m || !(m->is_exec || m->is_shared || !m->ino))
 		return false;
-	*ret = (struct walk_code){.off = addr - m->start + m->off};
-	if (m->ino || is_vdso(m))
+	*ret = (struct walk_code){.off = addr - m->start + m->off, .is_data = !m->is_exec};
+	if (m->is_exec && (m->ino || is_vdso(m)))
 		ret->rows = rows_of(p, m, which);
 	return true;
 }

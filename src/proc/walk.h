@@ -27,13 +27,15 @@ struct unwind_rows;
 struct walk_code {
 	const struct unwind_rows *rows; /* of its file; NULL: it has none */
 	uint64_t off;			/* of the address in that file */
+	/* The memory is not executable now; a helper may know that it is code (RULE_DATA). */
+	bool is_data;
 };
 enum walk_rows { WALK_ROWS, WALK_SAVED }; /* WALK_SAVED: rows of UNWIND_SAVED */
 
 struct walk_space {
 	/* Reads memory; false if not all of it is there. */
 	bool (*read)(void *ctx, taddr addr, void *dst, size_t size);
-	/* Finds code; false if no executable memory is there. */
+	/* Finds code; false if no memory is there that is or may be executable. */
 	bool (*code)(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret);
 	void *ctx;
 };
@@ -47,6 +49,11 @@ struct walk_frame {
 	 */
 	bool is_exact;
 	bool is_bare; /* no unwind table covers pc */
+	/*
+	 * In stack_walk_each(): the memory is not executable now. It is a frame only if the
+	 * callback steers the walk on; then the walk goes on.
+	 */
+	bool is_data;
 	/* In stack_walk_each(): the registers of the frame, and bits of those that are known. */
 	const uint64_t *regs;
 	uint64_t known;

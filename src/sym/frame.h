@@ -206,6 +206,8 @@ FRAME_FUNC enum walk_end frame_step(struct frame_env *env, struct frame *f)
 
 	if (kind == UNWIND_END)
 		return WALK_COMPLETE;
+	if (kind == RULE_DATA)
+		return WALK_CUT;
 	if (kind == UNWIND_SIGNAL) {
 		if (!frame_leave_signal(env, f))
 			return WALK_CUT;

@@ -27,6 +27,11 @@ enum unwind_cfa {
 	UNWIND_SAVED, /* no rule of a frame: where the callee-saved registers are (below) */
 	UNWIND_NKINDS,
 	/* These are no kinds of rows: an address has them when the rows of its file are missing. */
+	/*
+	 * Memory that is not executable now, and may be a JIT compiler's that writes to it: a frame
+	 * if a helper says so (bpf/rt/unwind.c), else as RULE_NO_CODE.
+	 */
+	RULE_DATA = 12,
 	RULE_PENDING = 13, /* the rows are not there yet: as RULE_NO_TABLE, but doubtful */
 	RULE_NO_TABLE,	   /* code without rows: try the frame pointer */
 	RULE_NO_CODE,	   /* memory that is not executable, or none */

@@ -62,7 +62,7 @@ struct dif_machine *process_machine(struct process *p);
 
 /* What clauses can know of a frame of a walk. */
 struct process_frame {
-	uint64_t args[6];     /* arg0 to arg5 */
+	uint64_t args[7];     /* arg0 to arg6 */
 	const uint64_t *regs; /* words of struct pt_regs */
 	uint64_t known;	      /* bits: the words that are this frame's */
 	pid_t tid, ppid;

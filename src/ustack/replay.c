@@ -180,13 +180,23 @@ static void args_set(struct walk *w, const struct walk_frame *f)
 	w->frame.args[2] = f->sp;
 	w->frame.args[3] = w->nframes ? w->nframes - 1 : 0;
 	w->frame.args[5] = f->is_bare;
+	w->frame.args[6] = f->is_data;
 	w->frame.regs = f->regs;
 	w->frame.known = f->known;
+}
+
+/* Forgets the frame, and what the helpers have added to it. */
+static void frame_take_back(struct walk *w, uint32_t len, uint32_t nframes)
+{
+	while (w->r->frames.len > len)
+		free(w->r->frames.data[--w->r->frames.len].text);
+	w->nframes = nframes;
 }
 
 static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struct walk_choice *ret)
 {
 	struct walk *w = ctx;
+	uint32_t len = w->r->frames.len, nframes = w->nframes;
 
 	if (is_first) {
 		args_set(w, f);
@@ -204,6 +214,10 @@ static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struc
 	clauses_run(w, HELPER_USTACK);
 	w->choice = NULL;
 	name_note(w);
+	if (f->is_data && !ret->is_steered) {
+		frame_take_back(w, len, nframes);
+		return;
+	}
 	ret->is_over = w->nframes >= w->r->max_frames;
 }
 

@@ -289,8 +289,11 @@ INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 	val_control.helper_fault = h->pc;
 	val_control.helper_addr = m->fault.value;
 	m->fault.kind = 0;
-	/* Registers were not known because a table is still being read: that is no error. */
-	if (cpu < cfg.ncpus && w && !w->is_late)
+	/*
+	 * Registers were not known because a table is still being read: that is no error. Nor is a
+	 * frame that is none, or lies in memory whose protection the kernel is changing.
+	 */
+	if (cpu < cfg.ncpus && w && !w->is_late && RULE_KIND(w->f.rule) != RULE_DATA)
 		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
 	h->result = h->text_len = h->memo = h->known = 0;
 	h->pc = h->on_fault;

@@ -18,6 +18,13 @@
  * wrong after an unmapping: the consumer counts rt_control.epoch up now and then, which makes all
  * entries void.
  *
+ * Code that a JIT compiler has made may be no code at the moment: some make their memory writable
+ * instead of executable while they write to it, and the frames that called the compiler return to
+ * that memory. But most words that look like return addresses into such memory are none: it is the
+ * heap, too. So a frame there is recorded only if a helper knows it, and says so with unwind(): the
+ * frame is added, its clauses run, and it is taken back if they have not (frame_take_back()). The
+ * rule is not remembered in MAP_UCACHE, because the memory is executable again soon.
+ *
  * Not done: uretprobes, of other tracers and of sources `returned' (provider/usdt_code.c), replace
  * return addresses, and a walk from inside of such a call ends there. The probes themselves fire
  * before the address is replaced, and after it was brought back.
@@ -239,23 +246,30 @@ INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
  * it and to share it is memory for code that it makes: programs and libraries are mapped privately.
  * The consumer is not asked for the unwind table of such a file: it has none, and the file's time
  * of modification, which is part of the key under which an answer is kept, changes whenever the
- * program writes to one of its pages for the first time.
+ * program writes to one of its pages for the first time. Such memory, and memory of no file, may be
+ * made executable later; while the kernel does so, the tree and the mapping contradict each other
+ * for a moment.
  */
 INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 {
-	u64 vma = vma_find(w), flags;
+	u64 vma = vma_find(w), flags, is_known;
 	struct rt_ufile *f;
 
 	w->map_rule = RULE_NO_CODE;
 	w->map_start = w->map_end = 0;
-	if (!vma || bpf_probe_read_kernel(w->f.pair, 16, vma + K.vma_start) ||
-	    w->f.insn < w->f.pair[0] || w->f.insn >= w->f.pair[1])
+	if (!vma || bpf_probe_read_kernel(w->f.pair, 16, vma + K.vma_start))
 		return;
-	w->map_start = w->f.pair[0];
-	w->map_end = w->f.pair[1];
+	is_known = w->f.insn >= w->f.pair[0] && w->f.insn < w->f.pair[1];
+	if (is_known) {
+		w->map_start = w->f.pair[0];
+		w->map_end = w->f.pair[1];
+	}
 	flags = read_word(vma + K.vma_flags);
-	if (!(flags & VM_EXEC))
+	if (!is_known || !(flags & VM_EXEC)) {
+		if ((flags & VM_SHARED) || !read_word(vma + K.vma_file))
+			w->map_rule = RULE_DATA;
 		return;
+	}
 	w->map_off = read_word(vma + K.vma_pgoff) << PAGE_SHIFT;
 	w->map_rule = RULE_NO_TABLE;
 	if ((flags & VM_SHARED) || !file_key(w, vma))
@@ -362,6 +376,8 @@ INLINE u64 rule_cached(struct frame_env *env, struct frame *f, u64 tag)
 	if ((e->check ^ rule) == key && rule)
 		return rule;
 	rule = rt_unwind_rule(env->m);
+	if (RULE_KIND(rule) == RULE_DATA)
+		return WALK(env->scratch)->asks ? RULE_DATA : RULE_NO_CODE;
 	if (RULE_KIND(rule) != RULE_PENDING) {
 		e->rule = rule;
 		e->check = key ^ rule;
@@ -536,7 +552,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = w->f.regs[FRAME_CS] != FRAME_CS_64;
-	w->saves = w->is_saved = w->is_late = 0;
+	w->saves = w->is_saved = w->is_late = w->asks = 0;
 	return w;
 }
 
@@ -614,6 +630,7 @@ INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 	h->regs[HREG_ARGS + RT_HELPER_SP] = w->f.sp;
 	h->regs[HREG_ARGS + RT_HELPER_FRAME] = w->nframes ? w->nframes - 1 : 0;
 	h->regs[HREG_ARGS + RT_HELPER_BARE] = w->is_bare;
+	h->regs[HREG_ARGS + RT_HELPER_DATA] = RULE_KIND(w->f.rule) == RULE_DATA;
 	*(u64 *)&env->m->scratch_top = w->top;
 }
 
@@ -688,6 +705,7 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 		walk_all(&env, w);
 		return 0;
 	}
+	w->asks = 1;
 	helper_prepare(&env, w);
 	return how;
 }
@@ -751,6 +769,21 @@ u64 rt_walk_restore(struct rt_mach *m)
 	return 0;
 }
 
+/*
+ * Takes the present frame back, and what the helper has added to it, if it lies in memory that is
+ * not executable, and the helper does not know where its caller is.
+ */
+INLINE u64 frame_take_back(struct unwind_work *w, const struct rt_hwork *h)
+{
+	if (RULE_KIND(w->f.rule) != RULE_DATA || h->is_steered)
+		return 0;
+	w->f.rule = RULE_NO_CODE;
+	w->at = w->old_at;
+	w->nframes = w->old_nframes;
+	w->end = WALK_CUT;
+	return 1;
+}
+
 u64 rt_walk_next(struct rt_mach *m)
 {
 	struct frame_env env;
@@ -762,7 +795,11 @@ u64 rt_walk_next(struct rt_mach *m)
 		return 0;
 	w = WALK(env.scratch);
 	h = HELPER(env.scratch);
+	if (frame_take_back(w, h))
+		return 0;
 	n = w->nframes;
+	w->old_at = w->at;
+	w->old_nframes = n;
 	if (w->nframes >= w->max)
 		w->end = WALK_COMPLETE;
 	if (w->end == WALK_ON && h->is_steered)
@@ -961,6 +998,7 @@ u64 rt_walk_end(struct rt_mach *m)
 	w = WALK(env.scratch);
 	if (!w->nframes)
 		return 0;
+	(void)frame_take_back(w, HELPER(env.scratch));
 	*(u64 *)&m->scratch_top = w->top;
 	walk_mark(&env, w);
 	return w->at - w->from;

@@ -25,6 +25,9 @@ struct unwind_work {
 	u64 saves;     /* RT_UFILE_SAVED: callee-saved registers are restored; else 0 */
 	u64 is_saved;  /* saves, while rt_unwind_rule() is to find the rule of UNWIND_SAVED */
 	u64 is_late;   /* such a rule was not there yet */
+	u64 asks;      /* helpers are asked about frames of RULE_DATA */
+	u64 old_at;    /* at and nframes before the present frame was added */
+	u64 old_nframes;
 	/* key: of the address space; tag: the same with the epoch, in keys of MAP_UCACHE */
 	u64 mm, key, tag;
 	/* the mapping found last: */
