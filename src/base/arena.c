@@ -63,14 +63,15 @@ void arena_reset(struct arena *a)
 	a->head = keep;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* Returns memory whose size is rounded up to *size; its bytes are not zero. */
+static void *room_take(struct arena *a, size_t *size)
 {
 	struct block *b = a->head;
 	void *p;
 
-	size = ROUND_UP(size ? size : 1, (size_t)16);
-	if (!b || b->cap - b->used < size) {
-		size_t cap = MAX(a->next_cap, size);
+	*size = ROUND_UP(*size ? *size : 1, (size_t)16);
+	if (!b || b->cap - b->used < *size) {
+		size_t cap = MAX(a->next_cap, *size);
 
 		b = xmalloc(sizeof(*b) + cap);
 		b->cap = cap;
@@ -80,13 +81,21 @@ void *arena_alloc(struct arena *a, size_t size)
 		a->next_cap = MIN(a->next_cap * 2, (size_t)BLOCK_MAX);
 	}
 	p = b->data + b->used;
-	b->used += size;
+	b->used += *size;
+	return p;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	void *p = room_take(a, &size);
+
 	return memset(p, 0, size);
 }
 
 void *arena_memdup(struct arena *a, const void *p, size_t size)
 {
-	void *copy = arena_alloc(a, size);
+	size_t room = size;
+	void *copy = room_take(a, &room);
 
 	return size ? memcpy(copy, p, size) : copy;
 }

@@ -47,18 +47,22 @@ void expr_each_child(struct expr *e, expr_child_f *f, void *arg)
 	BUG("expression kind %d", (int)e->kind);
 }
 
+static struct expr **list_clone(struct arena *a, struct expr **list, uint32_t n)
+{
+	return n ? arena_memdup(a, list, n * sizeof(struct expr *)) : NULL;
+}
+
 /* Gives the copied node n its own copies of the lists that it points to. */
 static void lists_clone(struct arena *a, struct expr *n)
 {
 	if (n->kind == EXPR_AGG)
-		n->agg.keys = arena_memdup(a, n->agg.keys, n->agg.nkeys * sizeof(*n->agg.keys));
+		n->agg.keys = list_clone(a, n->agg.keys, n->agg.nkeys);
 	else if (n->kind == EXPR_CALL)
-		n->call.args = arena_memdup(a, n->call.args, n->call.nargs * sizeof(*n->call.args));
+		n->call.args = list_clone(a, n->call.args, n->call.nargs);
 	else if (n->kind == EXPR_INDEX)
-		n->index.subs =
-			arena_memdup(a, n->index.subs, n->index.nsubs * sizeof(*n->index.subs));
+		n->index.subs = list_clone(a, n->index.subs, n->index.nsubs);
 	else if (n->kind == EXPR_VAR)
-		n->var.keys = arena_memdup(a, n->var.keys, n->var.nkeys * sizeof(*n->var.keys));
+		n->var.keys = list_clone(a, n->var.keys, n->var.nkeys);
 }
 
 static void child_clone(struct expr **child, void *arg)

@@ -37,8 +37,10 @@ static size_t member_row(const char *sou, const char *name)
 {
 	size_t i = 0;
 
+	/* Every access to a member comes here; most rows differ from it in a first letter. */
 	while (i < ARRAY_LEN(members) &&
-	       (strcmp(members[i].sou, sou) != 0 || strcmp(members[i].name, name) != 0))
+	       (members[i].name[0] != name[0] || members[i].sou[0] != sou[0] ||
+		strcmp(members[i].name, name) != 0 || strcmp(members[i].sou, sou) != 0))
 		i++;
 	return i;
 }

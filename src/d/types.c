@@ -807,7 +807,7 @@ const struct type_member *type_find_member(const struct types *t, type_id sou, c
 		uint32_t inner = 0;
 
 		if (*m->name) {
-			if (strcmp(m->name, name) != 0)
+			if (*m->name != *name || strcmp(m->name, name) != 0)
 				continue;
 			*ret_bit_off = m->bit_off;
 			return m;

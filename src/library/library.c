@@ -37,8 +37,10 @@ struct lib_file {
 	const struct libmachine *made; /* the text is made when needed; NULL: it was read */
 };
 
-struct definers {
-	VEC(struct lib_file *) list;
+/* A lazy file that defines a name; the files that do are linked in the order of their scans. */
+struct definer {
+	struct lib_file *file;
+	struct definer *next;
 };
 
 struct library {
@@ -47,7 +49,7 @@ struct library {
 	struct library_opts opts;
 	VEC(struct lib_file *) list;
 	struct hashmap *by_name; /* file name -> struct lib_file */
-	struct hashmap *defines; /* name -> struct definers: the lazy files that define it */
+	struct hashmap *defines; /* name -> the first struct definer, in the arena */
 	/* files to compile after the current one, which defines what they add to: translators */
 	/* to be compiled after the file under way, which defines what they add to: translators */
 	VEC(struct lib_file *) waiting;
@@ -74,18 +76,6 @@ void library_set_opts(struct library *lib, const struct library_opts *opts)
 	lib->opts = *opts;
 }
 
-static void definers_destroy(struct hashmap *defines)
-{
-	struct definers *d;
-	size_t pos = 0;
-
-	while ((d = hashmap_next(defines, &pos, NULL, NULL))) {
-		vec_deinit(&d->list);
-		free(d);
-	}
-	hashmap_destroy(defines);
-}
-
 void library_destroy(struct library *lib)
 {
 	if (!lib)
@@ -104,7 +94,7 @@ void library_destroy(struct library *lib)
 	vec_deinit(&lib->list);
 	vec_deinit(&lib->waiting);
 	hashmap_destroy(lib->by_name);
-	definers_destroy(lib->defines);
+	hashmap_destroy(lib->defines);
 	err_destroy(lib->trouble);
 	free(lib);
 }
@@ -157,14 +147,18 @@ struct noter {
 static void name_note(void *ctx, const char *name, size_t len)
 {
 	struct noter *n = ctx;
-	struct definers *d = hashmap_find(n->lib->defines, name, len);
+	struct definer *d = hashmap_find(n->lib->defines, name, len), *add;
 
-	if (!d) {
-		d = xcalloc(1, sizeof(*d));
-		hashmap_set(n->lib->defines, name, len, d);
-	}
-	if (!d->list.len || d->list.data[d->list.len - 1] != n->file)
-		vec_push(&d->list, n->file);
+	while (d && d->next)
+		d = d->next;
+	if (d && d->file == n->file)
+		return;
+	add = ARENA_NEW(n->lib->arena, struct definer);
+	add->file = n->file;
+	if (d)
+		d->next = add;
+	else
+		hashmap_set(n->lib->defines, name, len, add);
 }
 
 /*
@@ -463,21 +457,21 @@ struct err *library_load(struct library *lib)
 	return library_trouble(lib);
 }
 
-static bool is_visited(const struct definers *d)
+static bool is_visited(const struct definer *d)
 {
-	for (uint32_t i = 0; i < d->list.len; i++)
-		if (d->list.data[i]->state == LIB_VISITING)
+	for (; d; d = d->next)
+		if (d->file->state == LIB_VISITING)
 			return true;
 	return false;
 }
 
 /* Compiles the files that are not compiled yet; *ret_any: whether there were any. */
-static struct err *definers_load(struct library *lib, const struct definers *d, bool *ret_any)
+static struct err *definers_load(struct library *lib, const struct definer *d, bool *ret_any)
 {
 	bool is_early = is_visited(d);
 
-	for (uint32_t i = 0; i < d->list.len; i++) {
-		struct lib_file *l = d->list.data[i];
+	for (; d; d = d->next) {
+		struct lib_file *l = d->file;
 		bool is_new = l->state == LIB_WAITING;
 		struct err *e;
 
@@ -495,7 +489,7 @@ static struct err *definers_load(struct library *lib, const struct definers *d, 
 
 bool library_define(struct library *lib, const char *name, size_t len)
 {
-	struct definers *d;
+	const struct definer *d;
 	bool any = false;
 	struct err *e;
 
@@ -555,11 +549,11 @@ void library_define_providers(struct library *lib, const struct probe_desc *desc
 const char *library_lack(struct library *lib, const char *prov)
 {
 	const char *key = arena_printf(lib->arena, LIBSCAN_PROVIDER "%s", prov);
-	const struct definers *d = hashmap_finds(lib->defines, key);
+	const struct definer *d = hashmap_finds(lib->defines, key);
 
-	for (uint32_t i = 0; d && i < d->list.len; i++)
-		if (d->list.data[i]->state == LIB_LEFT_OUT)
-			return d->list.data[i]->lack;
+	for (; d; d = d->next)
+		if (d->file->state == LIB_LEFT_OUT)
+			return d->file->lack;
 	return NULL;
 }
 

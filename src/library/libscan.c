@@ -100,17 +100,44 @@ static int depth_change(const struct scan *s)
 	return scan_at(s, '}') || scan_at(s, ')') || scan_at(s, ']') ? -1 : 0;
 }
 
-/* Skips the rest of a declaration with its ';'; false when the text ends before. */
+/*
+ * What a character may do to scan_skip_decl(): open or close a bracket, end the declaration, or
+ * begin a string, a comment or a directive, in which brackets do not count. 0: it is passed over.
+ */
+enum { SKIP_OPEN = 1, SKIP_CLOSE, SKIP_END, SKIP_OPAQUE };
+static const uint8_t skip_class[256] = {
+	/* clang-format off */
+	['{'] = SKIP_OPEN, ['('] = SKIP_OPEN, ['['] = SKIP_OPEN,
+	['}'] = SKIP_CLOSE, [')'] = SKIP_CLOSE, [']'] = SKIP_CLOSE,
+	[';'] = SKIP_END,
+	['"'] = SKIP_OPAQUE, ['\''] = SKIP_OPAQUE, ['/'] = SKIP_OPAQUE, ['#'] = SKIP_OPAQUE,
+	/* clang-format on */
+};
+
+/*
+ * Skips the rest of a declaration with its ';'; false when the text ends before. Most of the
+ * library is bodies that are skipped here, so they are not divided into tokens.
+ */
 static bool scan_skip_decl(struct scan *s)
 {
-	for (int depth = 0; s->tok != LIBTOK_END; scan_next(s)) {
-		depth += depth_change(s);
-		if (!depth && scan_at(s, ';')) {
-			scan_next(s);
-			return true;
-		}
+	const char *p = s->text, *stop;
+	int depth = 0;
+
+	for (; p < s->end; p++) {
+		uint8_t class = skip_class[(unsigned char)*p];
+
+		if (!class)
+			continue;
+		depth += (class == SKIP_OPEN) - (class == SKIP_CLOSE);
+		stop = class == SKIP_OPAQUE ? opaque_end(s, p) : NULL;
+		if (stop)
+			p = stop - 1;
+		if (class == SKIP_END && !depth)
+			break;
 	}
-	return false;
+	s->p = p < s->end ? p + 1 : s->end;
+	scan_next(s);
+	return p < s->end;
 }
 
 /* "inline" type NAME ["[" params "]"] "=" ... ";" */
@@ -246,17 +273,21 @@ static void scan_probe_name(struct scan *s)
 /* Finds the probes in the rest of a provider. */
 static bool scan_probes(struct scan *s)
 {
-	bool is_name = false;
-
-	for (int depth = 0; s->tok != LIBTOK_END; scan_next(s)) {
-		if (is_name && s->tok == LIBTOK_WORD)
-			scan_probe_name(s);
-		is_name = depth == 1 && scan_at_word(s, "probe");
+	for (int depth = 0; s->tok != LIBTOK_END;) {
+		if (depth == 1 && scan_at_word(s, "probe")) {
+			scan_next(s);
+			if (s->tok == LIBTOK_WORD)
+				scan_probe_name(s);
+			if (!scan_skip_decl(s))
+				return false;
+			continue;
+		}
 		depth += depth_change(s);
 		if (!depth && scan_at(s, ';')) {
 			scan_next(s);
 			return true;
 		}
+		scan_next(s);
 	}
 	return false;
 }
@@ -313,10 +344,12 @@ static bool word_next(const char **p, const char *end, const char **ret_word, si
 void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn, void *ctx)
 {
 	const char *const want[] = {"#pragma", "D", "depends_on", on};
-	const char *line = text, *end = text + size;
+	const char *line = text, *end = text + size, *at;
 
-	while (line < end) {
-		const char *eol = memchr(line, '\n', (size_t)(end - line)), *p = line, *word;
+	while (line < end && (at = memmem(line, (size_t)(end - line), want[2], strlen(want[2])))) {
+		const char *before = memrchr(line, '\n', (size_t)(at - line));
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		const char *p = before ? before + 1 : line, *word;
 		size_t len, i = 0;
 
 		eol = eol ? eol : end;

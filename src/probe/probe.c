@@ -645,9 +645,16 @@ static bool has_other_names(const struct probe_desc *desc, const struct probe_li
 
 static void desc_key(const struct probes *ps, const struct probe_desc *desc, struct strbuf *out)
 {
-	strbuf_addf(out, "%c%c%u:%s:%s:%s:%s", ps->is_listing ? 'l' : 'm',
-		    desc->is_source ? 's' : 'u', desc->id, desc->prov, desc->mod, desc->func,
-		    desc->name);
+	const char *const fields[] = {desc->prov, desc->mod, desc->func, desc->name};
+
+	strbuf_addc(out, ps->is_listing ? 'l' : 'm');
+	strbuf_addc(out, desc->is_source ? 's' : 'u');
+	if (desc->id)
+		strbuf_addf(out, "%u", desc->id);
+	for (uint32_t i = 0; i < ARRAY_LEN(fields); i++) {
+		strbuf_addc(out, ':');
+		strbuf_adds(out, fields[i]);
+	}
 }
 
 struct err *probes_match(struct probes *ps, const struct probe_desc *desc,

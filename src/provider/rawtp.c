@@ -74,14 +74,12 @@ static uint32_t tracepoint_proto(const struct btf_file *f, const struct btf_type
 
 static void tracepoints_read(const struct origin *o, tracepoint_vec *ret)
 {
-	const struct btf_type *t = NULL;
+	struct btf_walk w = {.file = o->btf, .kinds = BTF_FIND_TYPEDEF};
+	const struct btf_type *t;
 
-	while ((t = btf_file_next(o->btf, t))) {
-		struct tracepoint tp = {.origin = o};
+	while ((t = btf_walk_next(&w))) {
+		struct tracepoint tp = {.origin = o, .name = btf_file_str(o->btf, t->name_off)};
 
-		if (BTF_INFO_KIND(t->info) != BTF_KIND_TYPEDEF)
-			continue;
-		tp.name = btf_file_str(o->btf, t->name_off);
 		if (strncmp(tp.name, PREFIX, sizeof(PREFIX) - 1) != 0)
 			continue;
 		tp.name += sizeof(PREFIX) - 1;

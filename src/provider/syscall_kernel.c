@@ -41,12 +41,13 @@ static struct hashmap *names_from_btf(void)
 	struct btf_file *f = NULL;
 	struct err *e = btf_file_open(BTF_KERNEL, NULL, &f);
 	struct hashmap *names = e ? NULL : hashmap_create();
-	size_t size = 0, prefix_len = strlen(arch.sys_prefix);
-	const char *s = e ? NULL : btf_file_strs(f, &size);
+	size_t size = 0, len;
+	const char *s = e ? NULL : btf_file_strs(f, &size), *end = s + size;
+	char prefix[32] = ""; /* begins with the NUL of the string before */
 
-	for (size_t at = 0; at < size; at += strlen(s + at) + 1)
-		if (strncmp(s + at, arch.sys_prefix, prefix_len) == 0)
-			hashmap_sets(names, s + at + prefix_len, &present);
+	len = 1 + (size_t)snprintf(prefix + 1, sizeof(prefix) - 1, "%s", arch.sys_prefix);
+	for (; s && (s = memmem(s, (size_t)(end - s), prefix, len)); s += len)
+		hashmap_sets(names, s + len, &present);
 	btf_file_close(f);
 	err_destroy(e); /* without BTF every call of the table is listed */
 	return names;

@@ -28,23 +28,27 @@ struct btf_file {
 	size_t size;
 	struct file_id id;
 	bool is_mapped;
+	bool is_sysfs, is_shared; /* data is that of kernel_data */
 	const struct btf_file *base;
 	const char *strs; /* starts and ends with a NUL */
 	uint32_t strs_first, strs_len;
 	const char *types;
 	uint32_t types_len;
-	uint32_t first, n;  /* id of the first type of this file; how many the index covers */
-	uint32_t indexed;   /* bytes of types that the index covers */
-	VEC(uint32_t) offs; /* offset in types of the type with the id first + i * INDEX_STEP */
+	uint32_t first, n;   /* id of the first type of this file; how many the index covers */
+	uint32_t indexed;    /* bytes of types that the index covers */
+	VEC(uint32_t) offs;  /* offset in types of the type with the id first + i * INDEX_STEP */
+	VEC(uint32_t) kinds; /* 1 << BTF_KIND_* of the INDEX_STEP types from there on */
 	/*
-	 * Hash table: ids of named types at the hash of their name, 0 = free slot; nslots is a
-	 * power of two. It has the types up to last_named: most that are asked for stand in the
+	 * Hash table: ids of named types at the hash of their name, 0: a free slot; nslots is a
+	 * power of two. It has the types up to named.id: most that are asked for stand in the
 	 * first third of the kernel's file.
 	 */
-	uint32_t *slots;
-	uint32_t nslots;
-	const struct btf_type *last_named; /* NULL: none yet */
-	uint32_t last_named_id;
+	struct name {
+		uint32_t id, hash;
+	} * slots;
+	uint32_t nslots, nnamed;
+	struct btf_walk named;
+	bool is_all_named;
 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -116,10 +120,9 @@ static struct err *read_all(int fd, const char *path, char *data, size_t size)
  */
 static bool file_map(struct btf_file *f, int fd)
 {
-	struct statfs fs;
 	void *p;
 
-	if (fstatfs(fd, &fs) != 0 || fs.f_type != SYSFS_MAGIC)
+	if (!f->is_sysfs)
 		return false;
 	/* Linux a539e2a6d51d ("btf: Allow mmap of vmlinux btf"), v6.16 */
 	p = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -130,9 +133,69 @@ static bool file_map(struct btf_file *f, int fd)
 	return true;
 }
 
+/*
+ * The bytes of the kernel's own file, which a session opens several times: shared while it is open
+ * somewhere, because this file of sysfs is what it is until the kernel ends.
+ */
+static struct {
+	pthread_mutex_t lock;
+	struct file_id id;
+	char *data; /* NULL: it is not open */
+	bool is_mapped;
+	uint32_t users;
+} kernel_data = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Takes the bytes over if the kernel's file is open already. */
+static bool data_take(struct btf_file *f)
+{
+	pthread_mutex_lock(&kernel_data.lock);
+	f->is_shared = kernel_data.data && memcmp(&kernel_data.id, &f->id, sizeof(f->id)) == 0;
+	if (f->is_shared) {
+		f->data = kernel_data.data;
+		f->is_mapped = kernel_data.is_mapped;
+		kernel_data.users++;
+	}
+	pthread_mutex_unlock(&kernel_data.lock);
+	return f->is_shared;
+}
+
+static void data_share(struct btf_file *f)
+{
+	pthread_mutex_lock(&kernel_data.lock);
+	if (!kernel_data.data) {
+		kernel_data.id = f->id;
+		kernel_data.data = f->data;
+		kernel_data.is_mapped = f->is_mapped;
+		kernel_data.users = 1;
+		f->is_shared = true;
+	}
+	pthread_mutex_unlock(&kernel_data.lock);
+}
+
+static void data_drop(struct btf_file *f)
+{
+	bool is_last = true;
+
+	if (f->is_shared) {
+		pthread_mutex_lock(&kernel_data.lock);
+		is_last = --kernel_data.users == 0;
+		if (is_last)
+			kernel_data.data = NULL;
+		pthread_mutex_unlock(&kernel_data.lock);
+	}
+	if (!is_last)
+		return;
+	if (f->is_mapped)
+		(void)munmap(f->data, f->size); /* nothing was written that could be lost */
+	else
+		free(f->data);
+}
+
 static struct err *file_load(struct btf_file *f, const char *path)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct err *e = NULL;
+	struct statfs fs;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) != 0)
@@ -142,10 +205,16 @@ static struct err *file_load(struct btf_file *f, const char *path)
 			       (long long)st.st_size);
 	f->size = (size_t)st.st_size;
 	f->id = (struct file_id){st.st_dev, st.st_ino, f->size};
-	if (file_map(f, fd))
+	f->is_sysfs = fstatfs(fd, &fs) == 0 && fs.f_type == SYSFS_MAGIC;
+	if (f->is_sysfs && !f->base && data_take(f))
 		return NULL;
-	f->data = xmalloc(f->size);
-	return read_all(fd, path, f->data, f->size);
+	if (!file_map(f, fd)) {
+		f->data = xmalloc(f->size);
+		e = read_all(fd, path, f->data, f->size);
+	}
+	if (!e && f->is_sysfs && !f->base)
+		data_share(f);
+	return e;
 }
 
 static struct err *damage_err(const char *path, const char *what)
@@ -203,32 +272,70 @@ static bool is_wanted(const struct wanted *w, const struct btf_type *t)
 	return t->name_off == w->name_off && w->kinds & 1u << BTF_INFO_KIND(t->info);
 }
 
+/* A part of the index: from the first of INDEX_STEP types, of which some may be there already. */
+struct block {
+	uint32_t at, n; /* the offset of the next type, the number of types */
+	uint32_t kinds;
+};
+
+/*
+ * Adds types to the block until it has `most`; false: a type is damaged. The kernel has 150,000
+ * types, so this counts instructions.
+ */
+static bool block_fill(struct block *b, const char *types, uint32_t end, uint32_t most)
+{
+	uint32_t at = b->at, n = b->n, kinds = b->kinds, size = 1;
+
+	for (; n < most && end - at >= sizeof(struct btf_type); n++) {
+		const struct btf_type *t = (const struct btf_type *)(types + at);
+
+		size = type_size(t); /* an unknown kind has no size */
+		if (!size || size > end - at)
+			break;
+		kinds |= 1u << BTF_INFO_KIND(t->info);
+		at += size;
+	}
+	*b = (struct block){at, n, kinds};
+	return n == most || at == end;
+}
+
+/* The type of a block that is wanted; UINT32_MAX: none is. */
+static uint32_t block_find(const struct btf_file *f, uint32_t at, uint32_t n,
+			   const struct wanted *w)
+{
+	const struct btf_type *t = (const struct btf_type *)(f->types + at);
+
+	for (uint32_t i = 0; i < n; i++, t = type_after(t))
+		if (is_wanted(w, t))
+			return i;
+	return UINT32_MAX;
+}
+
 /*
  * Adds types to the index until it has `most`, or has the one that is wanted; false: a type is
- * damaged. The kernel has 150,000 types, so this counts instructions.
+ * damaged.
  */
 static bool types_walk(struct btf_file *f, uint32_t most, struct wanted *w)
 {
-	uint32_t at = f->indexed, n = f->n, end = f->types_len, kinds = w->kinds;
-	const char *types = f->types;
 	bool good = true;
 
-	while (at < end && n < most && !w->id) {
-		const struct btf_type *t = (const struct btf_type *)(types + at);
-		uint32_t left = end - at, size = left < sizeof(*t) ? 0 : type_size(t);
+	while (good && f->indexed < f->types_len && f->n < most && !w->id) {
+		uint32_t first = f->n - f->n % INDEX_STEP, i = first / INDEX_STEP, found;
+		struct block b = {.at = f->indexed, .n = f->n - first};
 
-		good = size && size <= left; /* an unknown kind has no size */
-		if (!good)
-			break;
-		if (n % INDEX_STEP == 0)
-			vec_push(&f->offs, at);
-		at += size;
-		n++;
-		if (kinds && is_wanted(w, t))
-			w->id = f->first + n - 1;
+		if (f->offs.len == i) {
+			vec_push(&f->offs, f->indexed);
+			vec_push(&f->kinds, 0);
+		}
+		b.kinds = f->kinds.data[i];
+		good = block_fill(&b, f->types, f->types_len, MIN(most - first, INDEX_STEP));
+		f->kinds.data[i] = b.kinds;
+		f->indexed = b.at;
+		f->n = first + b.n;
+		found = w->kinds & b.kinds ? block_find(f, f->offs.data[i], b.n, w) : UINT32_MAX;
+		if (found != UINT32_MAX)
+			w->id = f->first + first + found;
 	}
-	f->indexed = at;
-	f->n = n;
 	return good;
 }
 
@@ -239,8 +346,8 @@ static bool types_walk(struct btf_file *f, uint32_t most, struct wanted *w)
 static struct {
 	pthread_mutex_t lock;
 	struct file_id id;
-	uint32_t *offs; /* NULL: there is none yet */
-	uint32_t noffs, n;
+	uint32_t *offs, *kinds; /* NULL: there is none yet */
+	uint32_t len, n;
 } kernel_index = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Takes the index over that was made before; false when there is none of this file. */
@@ -250,9 +357,12 @@ static bool index_take(struct btf_file *f)
 
 	pthread_mutex_lock(&kernel_index.lock);
 	has = kernel_index.offs && memcmp(&kernel_index.id, &f->id, sizeof(f->id)) == 0;
-	for (uint32_t i = 0; has && i < kernel_index.noffs; i++)
-		vec_push(&f->offs, kernel_index.offs[i]);
 	if (has) {
+		vec_reserve(&f->offs, kernel_index.len);
+		vec_reserve(&f->kinds, kernel_index.len);
+		f->offs.len = f->kinds.len = kernel_index.len;
+		memcpy(f->offs.data, kernel_index.offs, kernel_index.len * sizeof(uint32_t));
+		memcpy(f->kinds.data, kernel_index.kinds, kernel_index.len * sizeof(uint32_t));
 		f->n = kernel_index.n;
 		f->indexed = f->types_len;
 	}
@@ -264,9 +374,11 @@ static void index_keep(const struct btf_file *f)
 {
 	pthread_mutex_lock(&kernel_index.lock);
 	if (!kernel_index.offs && f->offs.len) {
-		kernel_index.offs = xmalloc(f->offs.len * sizeof(*kernel_index.offs));
-		memcpy(kernel_index.offs, f->offs.data, f->offs.len * sizeof(*kernel_index.offs));
-		kernel_index.noffs = f->offs.len;
+		kernel_index.offs = xmalloc(f->offs.len * sizeof(uint32_t));
+		kernel_index.kinds = xmalloc(f->offs.len * sizeof(uint32_t));
+		memcpy(kernel_index.offs, f->offs.data, f->offs.len * sizeof(uint32_t));
+		memcpy(kernel_index.kinds, f->kinds.data, f->offs.len * sizeof(uint32_t));
+		kernel_index.len = f->offs.len;
 		kernel_index.n = f->n;
 		kernel_index.id = f->id;
 	}
@@ -276,16 +388,14 @@ static void index_keep(const struct btf_file *f)
 /* Makes the index of all types, or of those up to the one that is wanted. */
 static struct err *types_index(struct btf_file *f, const char *path, struct wanted *w)
 {
-	bool is_kernel = f->is_mapped && !f->base && !w->kinds;
+	bool is_kernel = f->is_sysfs && !f->base;
 
 	if (!w->kinds)
 		vec_reserve(&f->offs,
 			    f->types_len / 24 / INDEX_STEP); /* a type has some 24 bytes */
-	if (is_kernel && index_take(f))
-		return NULL;
 	if (!types_walk(f, UINT32_MAX, w))
 		return damage_err(path, "a type of an unknown kind, or cut off");
-	if (is_kernel)
+	if (is_kernel && !w->kinds)
 		index_keep(f);
 	return NULL;
 }
@@ -302,24 +412,39 @@ static void index_extend(const struct btf_file *file, uint32_t id)
 	(void)types_walk((struct btf_file *)(uintptr_t)file, id - file->first + 1, &nothing);
 }
 
+/* Finds the type that is wanted in a file of which all types are in the index. */
+static void wanted_find(const struct btf_file *f, const char *name, struct wanted *w)
+{
+	struct btf_walk walk = {.file = f, .kinds = w->kinds};
+	const struct btf_type *t;
+
+	while (w->kinds && !w->id && (t = btf_walk_next(&walk)))
+		if (strcmp(btf_file_str(f, t->name_off), name) == 0)
+			w->id = walk.id;
+}
+
 /* Opens a BTF file; name is the name of the type that is wanted, or NULL. */
 static struct err *file_open(const char *path, const struct btf_file *base, const char *name,
 			     struct wanted *w, struct btf_file **ret_file)
 {
 	struct btf_file *f = xcalloc(1, sizeof(*f));
-	struct err *e = file_load(f, path);
+	struct err *e;
 
 	f->base = base;
+	e = file_load(f, path);
 	f->first = base ? btf_file_end(base) : 1;
 	f->strs_first = base ? base->strs_first + base->strs_len : 0;
 	if (!e)
 		e = sections_find(f, path);
-	if (!e && name)
-		w->name_off = string_find(f, name, strlen(name));
-	if (!w->name_off)
-		w->kinds = 0; /* no type has the name */
-	if (!e)
+	if (!e && f->is_sysfs && !base && index_take(f)) {
+		wanted_find(f, name, w);
+	} else if (!e) {
+		if (name)
+			w->name_off = string_find(f, name, strlen(name));
+		if (!w->name_off)
+			w->kinds = 0; /* no type has the name */
 		e = types_index(f, path, w);
+	}
 	if (e) {
 		btf_file_close(f);
 		return e;
@@ -350,11 +475,9 @@ void btf_file_close(struct btf_file *f)
 {
 	if (!f)
 		return;
-	if (f->is_mapped)
-		(void)munmap(f->data, f->size); /* nothing was written that could be lost */
-	else
-		free(f->data);
+	data_drop(f);
 	vec_deinit(&f->offs);
+	vec_deinit(&f->kinds);
 	free(f->slots);
 	free(f);
 }
@@ -389,11 +512,27 @@ const struct btf_type *btf_file_type(const struct btf_file *f, uint32_t id)
 	return t;
 }
 
-const struct btf_type *btf_file_next(const struct btf_file *f, const struct btf_type *t)
+const struct btf_type *btf_walk_next(struct btf_walk *w)
 {
-	const char *next = t ? (const char *)type_after(t) : f->types;
+	const struct btf_file *f = w->file;
+	uint32_t i = w->type ? w->id + 1 - f->first : 0;
+	const struct btf_type *t = w->type ? type_after(w->type) : NULL;
 
-	return next < f->types + f->types_len ? (const struct btf_type *)next : NULL;
+	for (; i < f->n; i++, t = type_after(t)) {
+		if (i % INDEX_STEP == 0) {
+			while (i < f->n && !(f->kinds.data[i / INDEX_STEP] & w->kinds))
+				i += INDEX_STEP;
+			if (i >= f->n)
+				break;
+			t = (const struct btf_type *)(f->types + f->offs.data[i / INDEX_STEP]);
+		}
+		if (w->kinds & 1u << BTF_INFO_KIND(t->info)) {
+			w->id = f->first + i;
+			w->type = t;
+			return t;
+		}
+	}
+	return NULL;
 }
 
 const char *btf_file_str(const struct btf_file *f, uint32_t off)
@@ -424,84 +563,105 @@ static uint32_t name_hash(const char *name, size_t len)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static bool is_hashed(const struct btf_type *t)
-{
-	return t->name_off && HASHED_KINDS & 1u << BTF_INFO_KIND(t->info);
-}
-
-/* Makes the table, with room for all names, which it need not have yet. */
-static void names_init(struct btf_file *f)
-{
-	f->last_named_id = f->first - 1;
-	for (f->nslots = 16; f->nslots <= f->n; f->nslots *= 2)
-		;
-	f->slots = xcalloc(f->nslots, sizeof(*f->slots));
-}
-
 /* The slot of the first type of one of the kinds, or a free one. */
-static uint32_t name_slot(const struct btf_file *f, uint32_t kinds, const char *name, size_t len)
+static struct name *name_slot(const struct btf_file *f, uint32_t kinds, uint32_t hash,
+			      const char *name, size_t len)
 {
-	uint32_t at = name_hash(name, len) & (f->nslots - 1);
+	struct name *s = &f->slots[hash & (f->nslots - 1)];
 
-	for (; f->slots[at]; at = (at + 1) & (f->nslots - 1)) {
-		const struct btf_type *t = btf_file_type(f, f->slots[at]);
-		const char *has = btf_file_str(f, t->name_off);
+	for (; s->id; s = s + 1 < f->slots + f->nslots ? s + 1 : f->slots) {
+		const struct btf_type *t =
+			s->hash == hash && kinds ? btf_file_type(f, s->id) : NULL;
+		const char *has = t ? btf_file_str(f, t->name_off) : NULL;
 
-		if (kinds & 1u << BTF_INFO_KIND(t->info) && strncmp(has, name, len) == 0 &&
+		if (t && kinds & 1u << BTF_INFO_KIND(t->info) && strncmp(has, name, len) == 0 &&
 		    !has[len])
 			break;
 	}
-	return at;
+	return s;
+}
+
+static void names_init(struct btf_file *f)
+{
+	f->named = (struct btf_walk){.file = f, .kinds = HASHED_KINDS};
+	f->nslots = 4096;
+	f->slots = xcalloc(f->nslots, sizeof(*f->slots));
 }
 
 /*
- * Continues the table up to the type that is wanted. Types are added in the order of their ids, so
- * a lookup finds the first of one name first.
+ * Makes room for one more name. The table grows with the names, because they are anywhere in it and
+ * the first touch of each page takes long. Types of one name keep their order: it is that of their
+ * slots behind a free one.
  */
-static uint32_t names_extend(struct btf_file *f, const struct wanted *w)
+static void names_grow(struct btf_file *f)
 {
-	const struct btf_type *t = f->last_named;
+	struct name *old = f->slots;
+	uint32_t n = f->nslots, free_at = 0;
 
-	while ((t = btf_file_next(f, t))) {
-		const char *name = btf_file_str(f, t->name_off);
+	if (++f->nnamed <= n / 2)
+		return;
+	while (old[free_at].id)
+		free_at++;
+	f->nslots *= 2;
+	f->slots = xcalloc(f->nslots, sizeof(*f->slots));
+	for (uint32_t i = 1; i < n; i++) {
+		const struct name *s = &old[(free_at + i) & (n - 1)];
 
-		f->last_named = t;
-		f->last_named_id++;
-		if (is_hashed(t))
-			f->slots[name_slot(f, 0, name, strlen(name))] = f->last_named_id;
-		if (is_wanted(w, t))
-			return f->last_named_id;
+		if (s->id)
+			*name_slot(f, 0, s->hash, NULL, 0) = *s;
 	}
+	free(old);
+}
+
+/*
+ * Continues the table up to the first type of one of the kinds that has the name. Types are added
+ * in the order of their ids, so a lookup finds the first of one name first.
+ */
+static uint32_t names_extend(struct btf_file *f, uint32_t kinds, const char *name, size_t len)
+{
+	const struct btf_type *t;
+
+	while ((t = btf_walk_next(&f->named))) {
+		const char *has = btf_file_str(f, t->name_off);
+		size_t has_len = strlen(has);
+
+		if (has_len) {
+			uint32_t hash = name_hash(has, has_len);
+
+			names_grow(f);
+			*name_slot(f, 0, hash, NULL, 0) = (struct name){f->named.id, hash};
+		}
+		if (has_len == len && kinds & 1u << BTF_INFO_KIND(t->info) &&
+		    memcmp(has, name, len) == 0)
+			return f->named.id;
+	}
+	f->is_all_named = true;
 	return 0;
 }
 
 uint32_t btf_file_find(struct btf_file *f, uint32_t kinds, const char *name, size_t len)
 {
-	struct wanted w = {.kinds = kinds};
 	uint32_t id;
 
+	assert(!(kinds & ~HASHED_KINDS));
 	if (!len)
 		return 0;
 	if (!f->slots)
 		names_init(f);
-	id = f->slots[name_slot(f, kinds, name, len)];
-	if (id || f->last_named_id == btf_file_end(f) - 1)
-		return id;
-	w.name_off = string_find(f, name, len);
-	return w.name_off ? names_extend(f, &w) : 0;
+	id = name_slot(f, kinds, name_hash(name, len), name, len)->id;
+	return id || f->is_all_named ? id : names_extend(f, kinds, name, len);
 }
 
 uint32_t btf_file_find_symbol(const struct btf_file *f, const char *name, size_t len)
 {
-	const struct wanted w = {.kinds = 1u << BTF_KIND_FUNC | 1u << BTF_KIND_VAR,
-				 .name_off = string_find(f, name, len)};
-	const struct btf_type *t = NULL;
+	const struct wanted wanted = {.kinds = 1u << BTF_KIND_FUNC | 1u << BTF_KIND_VAR,
+				      .name_off = string_find(f, name, len)};
+	struct btf_walk w = {.file = f, .kinds = wanted.kinds};
+	const struct btf_type *t;
 
-	if (!w.name_off)
-		return 0;
-	for (uint32_t id = f->first; (t = btf_file_next(f, t)); id++)
-		if (is_wanted(&w, t))
-			return id;
+	while (wanted.name_off && (t = btf_walk_next(&w)))
+		if (is_wanted(&wanted, t))
+			return w.id;
 	return 0;
 }
 
@@ -533,16 +693,12 @@ uint32_t btf_file_find_enumerator(const struct btf_file *f, const char *name, si
 				  int64_t *ret_val)
 {
 	uint32_t name_off = string_find(f, name, len);
-	const struct btf_type *t = NULL;
+	struct btf_walk w = {.file = f, .kinds = BTF_FIND_ENUM};
+	const struct btf_type *t;
 
-	if (!name_off)
-		return 0;
-	for (uint32_t id = f->first; (t = btf_file_next(f, t)); id++) {
-		uint32_t kind = BTF_INFO_KIND(t->info);
-
-		if ((kind == BTF_KIND_ENUM && enum_find(t, name_off, ret_val)) ||
-		    (kind == BTF_KIND_ENUM64 && enum64_find(t, name_off, ret_val)))
-			return id;
-	}
+	while (name_off && (t = btf_walk_next(&w)))
+		if (BTF_INFO_KIND(t->info) == BTF_KIND_ENUM ? enum_find(t, name_off, ret_val)
+							    : enum64_find(t, name_off, ret_val))
+			return w.id;
 	return 0;
 }

@@ -17,7 +17,7 @@
  * Units    ids start at 1; id 0 is void. String offsets are those of struct btf_type.
  * Errors   struct err *. btf_file_open() refuses a damaged file; a reference out of range gives
  *          NULL or "".
- * Threads  one file belongs to one thread.
+ * Threads  one file belongs to one thread. Its bytes may be those of another open file.
  * Facts    Linux include/uapi/linux/btf.h. The file is not trusted: every offset is checked.
  */
 #pragma once
@@ -42,7 +42,7 @@ MUST_CHECK struct err *btf_file_open(const char *path, const struct btf_file *ba
  * Opens the kernel's own file to find one type, which has the name and one of the kinds
  * (BTF_FIND_*). The pass over the file finds the type, so no names are hashed, and ends there:
  * what is behind the type is read when btf_file_type() asks for it. The file belongs to one thread,
- * is no base of another one, and is not walked through (btf_file_next(), btf_file_end()). *ret_id
+ * is no base of another one, and is not walked through (btf_walk_next(), btf_file_end()). *ret_id
  * is 0 if there is no such type.
  */
 MUST_CHECK struct err *btf_file_open_for(const char *path, uint32_t kinds, const char *name,
@@ -58,8 +58,16 @@ uint32_t btf_file_first(const struct btf_file *f);
  * id.
  */
 const struct btf_type *btf_file_type(const struct btf_file *f, uint32_t id);
-/* Returns the type after t, or the first of this file if t is NULL; NULL: there are no more. */
-const struct btf_type *btf_file_next(const struct btf_file *f, const struct btf_type *t);
+/* A walk through the types of a file itself that have some kinds. */
+struct btf_walk {
+	const struct btf_file *file;
+	uint32_t kinds;		     /* a set of 1 << BTF_KIND_* */
+	const struct btf_type *type; /* the last one; NULL: the walk begins */
+	uint32_t id;		     /* of type */
+};
+
+/* Returns the next type; NULL: there are no more. */
+const struct btf_type *btf_walk_next(struct btf_walk *w);
 const char *btf_file_str(const struct btf_file *f, uint32_t off);
 
 /* Returns all strings of this file, one behind the other, each with its NUL. */

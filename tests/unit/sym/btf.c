@@ -67,21 +67,29 @@ static void test_kernel(const struct btf *want, struct btf_file *f)
 /* The types one after the other, and one that is met while the file is opened. */
 static void test_walk(const char *path, struct btf_file *f)
 {
-	const struct btf_type *t = NULL;
+	struct btf_walk all = {.file = f, .kinds = UINT32_MAX}, w = {.file = f};
 	struct btf_file *g = NULL;
-	uint32_t id = 1, bad = 0, found = 0;
+	uint32_t id = 1, bad = 0, found = 0, missed = 0;
+	const struct btf_type *t;
 	struct err *e;
 
-	for (; (t = btf_file_next(f, t)); id++)
-		bad += t != btf_file_type(f, id);
+	for (; (t = btf_walk_next(&all)); id++)
+		bad += t != btf_file_type(f, id) || all.id != id;
 	is_int(bad, 0, "a walk meets the types that their ids give");
 	is_int(id, btf_file_end(f), "... and all of them");
+	w.kinds = BTF_FIND_ENUM | 1u << BTF_KIND_FUNC_PROTO;
+	all = (struct btf_walk){.file = f, .kinds = UINT32_MAX};
+	while ((t = btf_walk_next(&all)))
+		if (w.kinds >> BTF_INFO_KIND(t->info) & 1)
+			missed += btf_walk_next(&w) != t || w.id != all.id;
+	is_int(missed, 0, "a walk through some kinds meets all types of these kinds");
+	ok(!btf_walk_next(&w), "... and no others");
 	e = btf_file_open_for(path, BTF_FIND_STRUCT, "task_struct", &g, &found);
 	ok(!e, "opened for a struct");
 	is_int(found, btf_file_find(f, BTF_FIND_STRUCT, "task_struct", 11), "its id");
 	id = btf_file_end(f) - 1;
 	ok(btf_file_type(g, id) &&
-		   memcmp(btf_file_type(g, id), btf_file_type(f, id), sizeof(*t)) == 0,
+		   memcmp(btf_file_type(g, id), btf_file_type(f, id), sizeof(struct btf_type)) == 0,
 	   "the last type, behind what opening has read");
 	ok(!btf_file_type(g, id + 1), "there are no more");
 	btf_file_close(g);
