@@ -38,6 +38,7 @@ struct check {
 	const struct compile_opts *opts;
 	const struct compile_env *env;
 	struct hashmap *locals;	       /* this-> variables of this program: name -> struct ident */
+	struct hashmap *written;       /* what the program assigns, by variable (check_wide.c) */
 	struct hashmap *macros;	       /* macros of probes of programs: name -> provider:probe */
 	const struct probe_desc *desc; /* of the clause that is checked; NULL outside a clause */
 	/*

@@ -15,7 +15,7 @@ static struct expr *assign_new(struct check *c, struct expr *e)
 		r = r->xlate.e;
 	}
 	r = check_value(c, r);
-	type = expr_is_bad(r) ? TYPE_ERROR : type_of_variable(c, r->type);
+	type = expr_is_bad(r) ? TYPE_ERROR : type_of_first(c, e, r, type_of_variable(c, r->type));
 	if (type_is_void(c->types, type) || type_kind(c->types, type) == TK_FUNC) {
 		check_error(c, D_OP_INCOMPAT, e->span, "cannot assign a value of type \"%s\"",
 			    type_text(c, type));
@@ -78,15 +78,31 @@ static struct expr *assign_plain(struct check *c, struct expr *e)
 	return e;
 }
 
+/* The argument of a probe with several sources may be made of several types. */
+static struct expr *fail_made_of(struct check *c, struct span at, type_id xlate_type, type_id was,
+				 type_id is)
+{
+	struct expr *bad =
+		expr_fail(c, D_OP_INCOMPAT, at,
+			  "a variable with a \"%s\" that is made of \"%s\" cannot hold one "
+			  "that is made of \"%s\", as this probe also has it",
+			  type_text(c, xlate_type), type_text(c, was), type_text(c, is));
+
+	diag_hint(c->diags, "assign the members that are needed: this->x = args[0]->member");
+	return bad;
+}
+
 /* An assignment to a variable that holds a translated value. */
 static struct expr *assign_translated(struct check *c, struct expr *e, struct expr *l)
 {
 	struct expr *r = e->binary.r;
 	struct expr *var = l->xlate.e;
 
-	if (r->kind == EXPR_XLATE && type_same(c->types, l->type, r->type))
+	if (r->kind == EXPR_XLATE && type_same(c->types, l->type, r->type)) {
 		r = r->xlate.e;
-	else if (!is_deletion(c, var, r))
+		if (!expr_is_bad(r) && !check_convert(c, &r, var->type))
+			return fail_made_of(c, e->span, l->type, var->type, r->type);
+	} else if (!is_deletion(c, var, r))
 		return fail_incompat(c, e->span, "=", l, r);
 	e->binary.l = var;
 	e->binary.r = r;

@@ -117,7 +117,8 @@ static void declare_object(struct check *c, struct type_name *tn)
 	if (is_extern)
 		declare_extern(c, tn, &obj);
 	else
-		var_create(c, tn->name_span, scope, tn->name, obj.type, obj.is_assoc, obj.keys,
+		var_create(c, tn->name_span, scope, tn->name,
+			   type_of_declared(c, scope, tn->name, obj.type), obj.is_assoc, obj.keys,
 			   obj.nkeys)
 			->is_declared = true;
 }

@@ -319,6 +319,15 @@ struct expr *check_sizeof(struct check *c, struct expr *e);
 struct expr *check_offsetof(struct check *c, struct expr *e);
 struct expr *check_stringof(struct check *c, struct expr *e);
 
+/* ---- check_wide.c: variables that get more than an int ----------------------------------- */
+
+/* Notes what the program assigns to which variable; before anything is checked. */
+void check_note_written(struct check *c, const struct ast *ast);
+/* The type of the variable that the assignment e defines by r, its right side, of this type. */
+type_id type_of_first(struct check *c, const struct expr *e, const struct expr *r, type_id type);
+/* The type of a variable that is declared with this type: of an int that gets a time, int64_t. */
+type_id type_of_declared(struct check *c, enum ident_scope scope, const char *name, type_id type);
+
 /* ---- check_var.c: what names mean ------------------------------------------------------- */
 
 struct expr *check_ident(struct check *c, struct expr *e);

@@ -427,6 +427,7 @@ static struct prog *compile_passes(struct check *c)
 	types_set_strsize(c->types, c->opts->strsize);
 	for (uint32_t i = 0; i < ast->ndecls; i++)
 		check_specs_named(c, ast->decls[i]);
+	check_note_written(c, ast);
 	for (uint32_t i = 0; i < ast->ndecls && diags_count(c->diags) < DIAG_MAX; i++)
 		check_decl(c, ast->decls[i]);
 	if (diags_count(c->diags))
@@ -476,6 +477,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 	c->opts = opts;
 	c->env = env;
 	c->locals = hashmap_create();
+	c->written = hashmap_create();
 	c->macros = hashmap_create();
 	c->poisoned_types = hashmap_create();
 	c->parse_env = (struct parse_env){
@@ -504,6 +506,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 void check_deinit(struct check *c)
 {
 	hashmap_destroy(c->locals);
+	hashmap_destroy(c->written);
 	hashmap_destroy(c->macros);
 	hashmap_destroy(c->poisoned_types);
 	vec_deinit(&c->clauses);

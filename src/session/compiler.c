@@ -128,7 +128,9 @@ static void env_named(void *ctx, const struct probe_desc *desc)
 
 static const char *env_hint(void *ctx, const struct probe_desc *desc)
 {
-	return probes_hint(((struct compiler *)ctx)->probes, desc);
+	const char *hint = derived_hint_module(ctx, desc);
+
+	return hint ? hint : probes_hint(((struct compiler *)ctx)->probes, desc);
 }
 
 static bool same_types(const char *const *a, const char *const *b, uint32_t n)

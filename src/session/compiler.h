@@ -74,6 +74,8 @@ void compiler_dump_types(const struct compiler *c);
 
 /* derived.c: makes the compiler the source of the probes that are declared in D. */
 void derived_init(struct compiler *c);
+/* derived.c: the hint when a declared probe has no such module or function. */
+const char *derived_hint_module(struct compiler *c, const struct probe_desc *desc);
 /* derived.c: finds probes that are declared in D, for compile_env.derived; ctx: the compiler. */
 const struct derived_info *derived_find(void *ctx, const struct probe_desc *desc, uint32_t i,
 					uint32_t *ret_nplain);

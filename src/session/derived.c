@@ -131,6 +131,30 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 	return text;
 }
 
+/* For io:nfs::start: the probe is here, but has no module. */
+const char *derived_hint_module(struct compiler *c, const struct probe_desc *desc)
+{
+	const struct probe_desc open = {desc->prov, "", "", desc->name, 0, false};
+	struct probe **probes;
+	struct err *e;
+	uint32_t n;
+
+	if (!*desc->prov || (!*desc->mod && !*desc->func))
+		return NULL;
+	e = probes_match(c->probes, &open, &probes, &n);
+	if (e || !n || !probes[0]->provider->is_derived) {
+		err_destroy(e); /* the message of the description follows with another hint */
+		return NULL;
+	}
+	return arena_printf(
+		c->arena, "probes of provider '%s' have no module and no function: %s:::%s%s",
+		desc->prov, desc->prov, desc->name,
+		strncmp(desc->mod, "nfs", 3) == 0
+			? "; the events of the NFS client are sdt:nfs::: and sdt:nfs4:::, "
+			  "where its module is loaded"
+			: "");
+}
+
 /* ---- probes in code of processes ------------------------------------------------------------- */
 
 /*

@@ -1,4 +1,5 @@
 /* Reports of lost records and of faults (d-language.md 7.1, 7.2). */
+#include <fcntl.h>
 #include <inttypes.h>
 
 #include "consume/drops.h"
@@ -23,6 +24,7 @@ enum remedy {
 	REMEDY_STKSTR,
 	REMEDY_HELPER,
 	REMEDY_NULL,
+	REMEDY_DIRFD,
 	REMEDY_USER,
 	REMEDY_SCRATCH,
 	REMEDY_KERNEL,
@@ -55,6 +57,8 @@ static const struct {
 				 "-x jstackstrsize=", 2048 },
 	[REMEDY_HELPER]      = { "HELPERERROR", "the helper has the error: its frames have no names", OPT_COUNT, NULL, 0 },
 	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
+	[REMEDY_DIRFD]       = { NULL, "this is AT_FDCWD: openat() and other calls whose name ends in 'at' have a directory "
+				       "in arg0, and the path in arg1", OPT_COUNT, NULL, 0 },
 	[REMEDY_USER]        = { NULL, "addresses of a process are read by copyin() and copyinstr(); what it has "
 				       "not touched yet can be read when the call returns", OPT_COUNT, NULL, 0 },
 	[REMEDY_SCRATCH]     = { NULL, "this is memory of alloca() or copyin(), beyond the bytes that were asked for, or "
@@ -232,11 +236,18 @@ static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uin
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
 
+/* Programs pass the number as an int, with the upper half of the register as it may be. */
+static bool is_dirfd(uint64_t value)
+{
+	return value == (uint32_t)AT_FDCWD || value == (uint64_t)AT_FDCWD;
+}
+
 static enum remedy fault_remedy(const struct rt_rec_fault *f)
 {
 	switch ((enum dif_fault)f->fault.kind) {
 	case DIF_FAULT_BADADDR:
 		return f->in_scratch		   ? REMEDY_SCRATCH
+		       : is_dirfd(f->fault.value)  ? REMEDY_DIRFD
 		       : f->fault.value < 4096	   ? REMEDY_NULL
 		       : f->fault.value >> 47 == 0 ? REMEDY_USER
 						   : REMEDY_KERNEL;

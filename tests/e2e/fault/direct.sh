@@ -32,6 +32,6 @@ cp "$TMP/out" "$TMP/helper"
 run FATHOM_NO_FEATURE=
 cmp "$TMP/helper" "$TMP/out" || fail "a direct read is different"
 # which of the two is in the code
-timeout 60 "$DTRACE" -xdump=bpf -qn 'BEGIN { trace(curthread->pid); exit(0); }' 2>&1 | grep -q 'call kernel function' || echo "this kernel reads by the helper only"
-FATHOM_NO_FEATURE=READ_CAST timeout 60 "$DTRACE" -xdump=bpf -qn 'BEGIN { trace(curthread->pid); exit(0); }' 2>&1 | grep -q 'call kernel function' && fail "the feature is used although it is absent"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -xdump=bpf -qn 'BEGIN { trace(curthread->pid); exit(0); }' 2>&1 | grep -q 'call kernel function' || echo "this kernel reads by the helper only"
+FATHOM_NO_FEATURE=READ_CAST timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -xdump=bpf -qn 'BEGIN { trace(curthread->pid); exit(0); }' 2>&1 | grep -q 'call kernel function' && fail "the feature is used although it is absent"
 exit 0

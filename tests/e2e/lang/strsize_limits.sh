@@ -20,7 +20,7 @@ BEGIN { printf("[%s]\n", strtok(NULL, " ")); exit(strlen(strjoin("ab", "cd"))); 
 END { printa("%s %s %s %s %@d\n", @); printa("%s %@d\n", @s); }
 EOF
 for size in 1 2 3 4 5 7 8 9 64 65536 65537 131072 1m; do
-	timeout 60 "$DTRACE" -q -b 32m -x dynvarsize=64m -x aggsize=64m -x strsize=$size -s "$TMP/all.d" >"$TMP/out" 2>"$TMP/err"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -b 32m -x dynvarsize=64m -x aggsize=64m -x strsize=$size -s "$TMP/all.d" >"$TMP/out" 2>"$TMP/err"
 	status=$?
 	[ -s "$TMP/err" ] && { echo "strsize $size"; cat "$TMP/err"; exit 1; }
 	case $size in 1) want=0 ;; 2) want=1 ;; 3) want=2 ;; 4) want=3 ;; *) want=4 ;; esac
