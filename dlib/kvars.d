@@ -5,6 +5,7 @@
 
 /* memory, in pages */
 inline uint64_t __ksym_physmem = __phys_pages;
+inline uint64_t __ksym_physinstalled = __phys_pages;
 inline uint64_t __ksym__pagesize = __page_size;
 inline int __ksym__pageshift = __page_size == 4096 ? 12 : __page_size == 16384 ? 14 : 16;
 

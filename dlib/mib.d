@@ -101,9 +101,19 @@ provider mib {
 	probe tcpInErrs(int n)
 		= rawtp:::tcp_bad_csum (1);
 
+	/* of a full queue, Linux reports nothing when it drops a SYN */
+	probe tcpListenDrop(int n)
+		= "no tracepoint of Linux says that a queue of connections is full: nstat counts them, TcpExtListenOverflows";
+	probe tcpListenDropQ0(int n)
+		= "no tracepoint of Linux says that a queue of connections is full: nstat counts them, TcpExtListenDrops";
+	probe tcpHalfOpenDrop(int n)
+		= "no tracepoint of Linux says that a queue of connections is full: nstat counts them, TcpExtListenDrops";
+
 	/* ---- datagrams ---- */
 	probe udpOutDatagrams(int n)
 		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 17/ (1);
+	probe udpOutErrors(int n)
+		= "no tracepoint of Linux says that a datagram could not be sent: syscall::send*:return with errno";
 	probe udpInDatagrams(int n)
 		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 17/ (1);
 	probe udpNoPorts(int n)

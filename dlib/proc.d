@@ -56,6 +56,9 @@ inline int __exit_status[struct task_struct *T] =
 inline int __exit_code[int status] =
 	(status & 0x7f) == 0 ? CLD_EXITED : status & 0x80 ? CLD_DUMPED : CLD_KILLED;
 
+self uintptr_t __late_path;
+inline int __path_is_there[uintptr_t A] = copyinint(A, 0) != 0 ? (self->__late_path = 0, 1) : (self->__late_path = A, 0);
+
 provider proc {
 	probe lwp__create(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = rawtp:::sched_process_fork (args[1]);
 	probe create(struct task_struct *t) : (psinfo_t *t)
@@ -65,13 +68,23 @@ provider proc {
 	probe start() = syscall::fork:return /arg0 == 0/;
 	probe lwp__start() = syscall::fork:return /arg0 == 0/, syscall::lwp_create:return /arg0 == 0/;
 
+	/*
+	 * At the entry, the page of the path may not be in memory: a child after fork() has not touched it. The probe then fires
+	 * when the kernel has read the path, and the old program is still there: before the new one is loaded, or where that fails.
+	 */
 	probe exec(userland char *path) : (string path)
-		= syscall::execve:entry ((userland char *)arg0), syscall::execveat:entry ((userland char *)arg1);
+		= syscall::execve:entry /__path_is_there[arg0]/ ((userland char *)arg0),
+		  syscall::execveat:entry /__path_is_there[arg1]/ ((userland char *)arg1),
+		  rawtp:::sched_prepare_exec /self->__late_path != 0/ ((userland char *)self->__late_path),
+		  syscall::execve:return /errno != 0 && self->__late_path != 0/ ((userland char *)self->__late_path),
+		  syscall::execveat:return /errno != 0 && self->__late_path != 0/ ((userland char *)self->__late_path)
+		|| syscall::execve:entry ((userland char *)arg0), syscall::execveat:entry ((userland char *)arg1);
 	probe exec__failure(int err)
 		= syscall::execve:return /errno != 0/ (errno), syscall::execveat:return /errno != 0/ (errno);
 	probe exec__success() = rawtp:::sched_process_exec;
 
 	/* the last thread says it, or (before Linux 6.16) that none is left does */
+	/* an older kernel does not say which thread was the last: of two that end at the same moment, both may look so */
 	probe exit(int code)
 		= rawtp:::sched_process_exit /args[1]/ (__exit_code[__exit_status[args[0]]])
 		|| rawtp:::sched_process_exit /args[0]->signal->live.counter == 0/ (__exit_code[__exit_status[args[0]]]);

@@ -18,10 +18,13 @@ provider sched {
 	probe preempt() = rawtp:::sched_entry_tp /args[0]/
 		|| rawtp:::sched_switch /args[0] && args[3] == 0/;
 
-	/* who is made to wait goes back to the front of the queue */
+	/*
+	 * Who is made to wait goes back to the front of the queue. A thread that is woken while it still runs, on its way to sleep,
+	 * goes on: it comes to no queue.
+	 */
 	probe enqueue(struct task_struct *t, processorid_t c, int front)
 		: (lwpsinfo_t *t, psinfo_t *t, cpuinfo_t *c, int front)
-		= rawtp:::sched_wakeup (args[0], args[0]->thread_info.cpu, 0),
+		= rawtp:::sched_wakeup /!args[0]->on_cpu/ (args[0], args[0]->thread_info.cpu, 0),
 		  rawtp:::sched_wakeup_new (args[0], args[0]->thread_info.cpu, 0),
 		  rawtp:::sched_switch /args[1]->pid != 0 && (args[0] || args[3] == 0)/ (args[1], cpu, args[0]),
 		  rawtp:::sched_migrate_task /args[0]->on_rq/ (args[0], args[1], 0);

@@ -4,6 +4,8 @@
  *     machine.d   __boot_time, __page_size, __tick      wall clock at boot, bytes, ns
  *                 __phys_pages                          pages of memory
  *     cpus.d      __cpu_chip[cpu], __cpu_node[cpu]      package and NUMA node of a CPU
+ *                 __cpu_type, __cpu_mhz                 name of the processor, MHz
+ *                 __cpu_type_word[I]                    its name, as words of memory
  *                 __ncpus, __ncpus_online               number of CPUs that there may be, are
  *     pidns.d     __task_tgid[T], __task_pid[T]         number of a task's process, of the task
  *                 __pid_number[P]                       number of a struct pid
@@ -16,6 +18,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +29,7 @@
 #define CPU_DIR	 "/sys/devices/system/cpu"
 #define NODE_DIR "/sys/devices/system/node"
 #define DEVICES	 "/proc/devices"
+#define CPUINFO	 "/proc/cpuinfo"
 
 /* ---- machine.d -------------------------------------------------------------------------- */
 
@@ -140,9 +144,30 @@ static void table_add(struct strbuf *out, const char *name, const int_vec *v)
 	strbuf_addf(out, "%d;\n", last);
 }
 
+/*
+ * The clock rate of the first CPU, from its line "cpu MHz" of /proc/cpuinfo; 0 where there is no
+ * such line: only x86 has it.
+ */
+static int cpu_mhz(void)
+{
+	FILE *fp = fopen(CPUINFO, "re");
+	char line[256];
+	int mhz = 0;
+
+	while (fp && !mhz && fgets(line, sizeof(line), fp))
+		if (strncmp(line, "cpu MHz", 7) == 0 && strchr(line, ':'))
+			mhz = (int)strtol(strchr(line, ':') + 1, NULL, 10);
+	if (fp)
+		(void)fclose(fp); /* nothing was written */
+	return mhz;
+}
+
 static void cpus_make(struct strbuf *out)
 {
 	int_vec chips = {0}, nodes = {0};
+	struct utsname u;
+	char type[16] = "";
+	uint32_t words[4];
 
 	numbered_each(CPU_DIR, "cpu", "topology/physical_package_id", chip_note, &chips);
 	numbered_each(NODE_DIR, "node", "cpulist", node_note, &nodes);
@@ -150,6 +175,15 @@ static void cpus_make(struct strbuf *out)
 	table_add(out, "__cpu_node", &nodes);
 	strbuf_addf(out, "inline int __ncpus = %d;\n", MAX(libbpf_num_possible_cpus(), 1));
 	strbuf_addf(out, "inline int __ncpus_online = %ld;\n", sysconf(_SC_NPROCESSORS_ONLN));
+	(void)uname(&u); /* cannot fail */
+	strbuf_addf(out, "inline string __cpu_type = \"%.15s\";\n", u.machine);
+	(void)snprintf(type, sizeof(type), "%.15s", u.machine);
+	memcpy(words, type, sizeof(words));
+	strbuf_addf(
+		out,
+		"inline uint32_t __cpu_type_word[int I] = I == 0 ? 0x%x : I == 1 ? 0x%x : I == 2 ? 0x%x : 0x%x;\n",
+		words[0], words[1], words[2], words[3]);
+	strbuf_addf(out, "inline int __cpu_mhz = %d;\n", cpu_mhz());
 	vec_deinit(&chips);
 	vec_deinit(&nodes);
 }
@@ -210,7 +244,7 @@ static void drivers_make(struct strbuf *out)
 /* clang-format off */
 const struct libmachine libmachine_files[] = {
 	{ "machine.d", { "__boot_time", "__page_size", "__phys_pages", "__tick" }, machine_make },
-	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus", "__ncpus_online" },  cpus_make },
+	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus", "__ncpus_online", "__cpu_type", "__cpu_type_word", "__cpu_mhz" },  cpus_make },
 	{ "pidns.d",   { "__task_tgid", "__task_pid", "__pid_number" }, pidns_make },
 	{ "drivers.d", { "__block_driver" },                       drivers_make },
 	{ NULL, { NULL }, NULL },

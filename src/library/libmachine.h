@@ -8,7 +8,7 @@
 struct libmachine {
 	/* name of the file, for depends_on; a real file of that name takes its place */
 	const char *name;
-	const char *defines[5]; /* names, NULL-terminated */
+	const char *defines[8]; /* names, NULL-terminated */
 	void (*make)(struct strbuf *out);
 };
 

@@ -19,7 +19,7 @@ for i in range(25): os.getxattr(name, "user.long")
 phase()
 END
 if [ -n "$zram" ] && mkfs.ext4 -q -O ^has_journal -E lazy_itable_init=0 "/dev/zram$zram" 2>err && mkdir mnt && mount -o noatime "/dev/zram$zram" mnt; then
-	timeout 60 "$DTRACE" -qn 'int phase; syscall::kill:entry /pid == $target && arg1 == 0/ { phase++; } syscall::getxattr:entry /pid == $target && phase == 2/ { @calls = count(); }
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'int phase; syscall::kill:entry /pid == $target && arg1 == 0/ { phase++; } syscall::getxattr:entry /pid == $target && phase == 2/ { @calls = count(); }
 		sysinfo:::lread, sysinfo:::lwrite /pid == $target && phase && phase < 3/ { @[phase, probename] = sum(arg0); }
 		END { printa("%d %s %@d\n", @); printa("calls %@d\n", @calls); }' -c "/usr/bin/python3 buffers.py /dev/zram$zram mnt" >out 2>err || fail "buffers"
 	calls=$(sed -n 's/^calls //p' out)
@@ -71,7 +71,7 @@ END
 gcc -O1 -pthread call.c -o call 2>err || fail "compiling"
 # Older kernels have no tracepoint where a CPU is called, only where one is that was called, at any time.
 if "$DTRACE" -ln rawtp:::ipi_send_cpumask 2>err | grep -q " ipi_send_cpumask\$" && [ "$(nproc --all)" -gt 1 ] && timeout $((20 * ${PATIENCE:-1})) ./call 2>err; then
-	timeout 60 "$DTRACE" -qn 'syscall::membarrier:entry /pid == $target/ { self->in = 1; } syscall::membarrier:return { self->in = 0; }
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'syscall::membarrier:entry /pid == $target/ { self->in = 1; } syscall::membarrier:return { self->in = 0; }
 		sysinfo:::xcalls /self->in/ { @ = sum(arg0); } END { printa("xcalls %@d\n", @); }' -c ./call >out 2>err || fail "calls"
 	grep -qx 'xcalls 100' out || fail "100 calls of the other CPU"
 	ran=1

@@ -59,7 +59,7 @@ c = usage(); os.kill(os.getpid(), 0); d = usage()
 for i, name in enumerate(("minor", "major", "inv")): print(f"{name}={c[i] - b[i]}..{d[i] - a[i]}", flush=True)
 END
 dir=$TMP; case $(stat -f -c %T "$dir") in tmpfs|overlay*) [ ! -d /var/tmp ] || dir=/var/tmp ;; esac
-timeout 60 "$DTRACE" -qs "$TMP/c.d" -c "/usr/bin/python3 $TMP/work.py $dir/counters.$$" >"$TMP/out" 2>"$TMP/err" || { rm -f "$dir/counters.$$"; fail "failed"; }
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qs "$TMP/c.d" -c "/usr/bin/python3 $TMP/work.py $dir/counters.$$" >"$TMP/out" 2>"$TMP/err" || { rm -f "$dir/counters.$$"; fail "failed"; }
 rm -f "$dir/counters.$$"
 python3 - "$TMP/out" <<'END' || fail "the numbers do not agree"
 import sys
@@ -86,18 +86,18 @@ END
 # what cannot be said what is used instead of
 for p in 'vminfo:::swapin vminfo:::anonpgin' 'vminfo:::rev vminfo:::scan'; do
 	set -- $p
-	timeout 60 "$DTRACE" -n "$1" 2>"$TMP/err" && fail "$1 is there"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "$1" 2>"$TMP/err" && fail "$1 is there"
 	grep -q "$1 cannot fire here: .*$2" "$TMP/err" || fail "what is used instead of $1"
 done
-refused() { timeout 60 "$DTRACE" -n "$1" 2>"$TMP/err" && fail "$1 is accepted"; grep -q "$2" "$TMP/err" || fail "'$2' is not said of $1"; }
+refused() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "$1" 2>"$TMP/err" && fail "$1 is accepted"; grep -q "$2" "$TMP/err" || fail "'$2' is not said of $1"; }
 refused cpc:::no_event-all-5000 'there is no such event'
 refused cpc:::cpu_cycles-all-1 'at most every 5000'
 refused cpc:::page_faults-some-1 'MODE is user, kernel or all'
 refused cpc:::page_faults 'EVENT-MODE-COUNT'
 refused cpc:::page_faults-all-1x 'COUNT is a number'
-timeout 60 "$DTRACE" -lP cpc >"$TMP/out" 2>"$TMP/err"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lP cpc >"$TMP/out" 2>"$TMP/err"
 grep -q ' page_faults-all-1$' "$TMP/out" || fail "the list of cpc"
-if timeout 60 "$DTRACE" -n 'cpc:::PAPI_tot_cyc-all-1000000 { exit(0); }' >"$TMP/out" 2>"$TMP/err"; then
+if timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n 'cpc:::PAPI_tot_cyc-all-1000000 { exit(0); }' >"$TMP/out" 2>"$TMP/err"; then
 	grep -q 1000000 "$TMP/out" || fail "cycles"
 else
 	grep -q 'this machine does not count that' "$TMP/err" || fail "no counters"

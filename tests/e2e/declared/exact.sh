@@ -69,7 +69,7 @@ args=
 if [ -n "$zram" ] && mkfs.ext4 -q -O ^has_journal -E lazy_itable_init=0 "/dev/zram$zram" 2>"$TMP/err" && mkdir "$TMP/mnt" && mount -o noatime "/dev/zram$zram" "$TMP/mnt"; then
 	args="/dev/zram$zram $TMP/mnt"
 fi
-timeout 60 "$DTRACE" -qs "$TMP/e.d" -c "/usr/bin/python3 $TMP/work.py $args" >"$TMP/out" 2>"$TMP/err" || fail "failed"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qs "$TMP/e.d" -c "/usr/bin/python3 $TMP/work.py $args" >"$TMP/out" 2>"$TMP/err" || fail "failed"
 has 'signal-discard 10: 6'; has 'signal-clear 12: 4'; has 'procovf 1: 3'
 has 'as_fault 1: 50'
 if [ -n "$args" ]; then

@@ -23,7 +23,7 @@ f = os.open(path, os.O_RDWR); m = mmap.mmap(f, 4096); n = mmap.mmap(-1, 4096)
 f = os.open(dir, os.O_RDONLY); os.listdir(f)
 END2
 mkdir "$TMP/fsinfo-dir"
-timeout 60 "$DTRACE" -qn 'fsinfo::: /pid == $target && args[0]->fi_name == "fsinfo-data"/ { @[probename] = count(); @bytes[probename] = sum(args[1]); }
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'fsinfo::: /pid == $target && args[0]->fi_name == "fsinfo-data"/ { @[probename] = count(); @bytes[probename] = sum(args[1]); }
 	fsinfo::: /pid == $target && args[0]->fi_name == "fsinfo-data" && args[0]->fi_pathname == $$1/ { @["path"] = count(); }
 	fsinfo:::readdir /pid == $target && args[0]->fi_name == "fsinfo-dir" && args[1] > 20/ { @["directories"] = count(); }
 	fsinfo:::read, fsinfo:::write /pid == $target && args[1] == 3/ { @["pipes"] = count(); }
@@ -35,13 +35,13 @@ grep -q '^pipes' "$TMP/out" && fail "a pipe is no file"
 [ "$(sed -n 's/^path //p' "$TMP/out")" -ge 70 ] || fail "the path"
 for p in 'mkdir syscall::mkdir:entry' 'getpage vminfo:::as_fault'; do
 	set -- $p
-	timeout 60 "$DTRACE" -n "fsinfo:::$1" 2>"$TMP/err" && fail "$1 is there"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "fsinfo:::$1" 2>"$TMP/err" && fail "$1 is there"
 	grep -q "fsinfo:::$1 cannot fire here: .*$2" "$TMP/err" || fail "what is used instead of $1"
 done
 # a list without probes says as much as a program does
 for p in 'nfs sdt:nfs:::' 'smb2 Samba' 'icmp mib:::icmp' 'fpuinfo simulates' 'vfs fsinfo:::'; do
 	set -- $p
-	timeout 60 "$DTRACE" -l -P "$1" >"$TMP/out" 2>"$TMP/err"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -l -P "$1" >"$TMP/out" 2>"$TMP/err"
 	grep -q "^hint: provider '$1' is not available in this version; .*$2" "$TMP/err" || fail "no hint for $1"
 done
 exit 0

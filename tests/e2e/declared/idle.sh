@@ -13,11 +13,12 @@ for i in range(300): time.sleep(0.003)
 phase(); after = usage()
 print("kernel", after - before if files else "none", flush=True)
 END
-timeout 60 "$DTRACE" -qn 'int phase; syscall::kill:entry /pid == $target && arg1 == 0/ { phase++; } sysinfo:::idlethread /phase == 1/ { @idle = sum(arg0); }
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'int phase; syscall::kill:entry /pid == $target && arg1 == 0/ { phase++; } sysinfo:::idlethread /phase == 1/ { @idle = sum(arg0); }
 	sysinfo:::intrblk /pid == $target/ { @named = count(); } sched:::off-cpu /pid == $target && curthread->__state/ { @sleeps = count(); }
 	END { printa("idle %@d\n", @idle); printa("named %@d\n", @named); printa("sleeps %@d\n", @sleeps); }' -c "/usr/bin/python3 idle.py" >out 2>err || fail "failed"
 get() { sed -n "s/^$1 \([0-9]*\)$/\1/p" out; }
-[ "$(get sleeps)" -ge 300 ] || fail "the program did not sleep"
+# On a slow machine the time of a sleep may be over before the program has left its CPU.
+[ "$(get sleeps)" -ge 100 ] || fail "the program did not sleep"
 [ -z "$(get named)" ] || fail "a program was taken for a thread of an interrupt"
 kernel=$(get kernel) idle=$(get idle)
 [ -n "$kernel" ] || exit 0 # this kernel does not count

@@ -33,7 +33,7 @@ buf = mmap.mmap(-1, 8192, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 for i in range(n): os.pwritev(fd, [buf], 65536 * i)
 for i in range(n - 2): os.preadv(fd, [memoryview(buf)[:4096]], 1 << 20)
 END2
-run() { timeout 60 "$DTRACE" -qs "$TMP/io.d" "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
+run() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qs "$TMP/io.d" "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
 run -c "/usr/bin/python3 $TMP/work.py $dev 5" "$name" python3
 for i in 0 1 2 3 4; do for what in start done; do has "$what write 8192 at $((i * 128)) <none>: 1"; done; done
 has "start read 4096 at 2048 <none>: 3"; has "done read 4096 at 2048 <none>: 3"
@@ -50,7 +50,7 @@ fd = os.open(sys.argv[1], os.O_WRONLY | os.O_DIRECT)
 try: os.pwritev(fd, [mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)], 1 << 20); sys.exit(1)
 except OSError: pass
 END2
-timeout 60 "$DTRACE" -qn 'io:::done /args[1]->dev_statname == $$1 && args[0]->b_blkno == 2048/ {
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'io:::done /args[1]->dev_statname == $$1 && args[0]->b_blkno == 2048/ {
 	printf("%d %d %d\n", args[0]->b_flags & (B_DONE | B_ERROR), args[0]->b_error == 5 || args[0]->b_error == 28, args[0]->b_resid); }' \
 	-c "/usr/bin/python3 $TMP/write.py $dev" "$name" >"$TMP/out" 2>"$TMP/err" && has "6 1 4096"
 losetup -d "$dev"; umount "$TMP/full"; losetup "$dev" "$TMP/image" || fail "losetup"
@@ -58,7 +58,7 @@ losetup -d "$dev"; umount "$TMP/full"; losetup "$dev" "$TMP/image" || fail "lose
 truncate -s 16M "$TMP/image"
 # blocks that are given up are no bytes that are written
 if command -v blkdiscard >/dev/null; then
-	timeout 60 "$DTRACE" -qn 'rawtp:::block_bio_queue /args[0]->bi_bdev->bd_disk->disk_name == $$1 && (args[0]->bi_opf & 0xff) == 3/ { @["given up"] = sum(args[0]->bi_iter.bi_size); }
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'rawtp:::block_bio_queue /args[0]->bi_bdev->bd_disk->disk_name == $$1 && (args[0]->bi_opf & 0xff) == 3/ { @["given up"] = sum(args[0]->bi_iter.bi_size); }
 		io:::start, io:::done /args[1]->dev_statname == $$1/ { @[probename, args[0]->b_flags & B_READ ? "reads" : "writes"] = sum(args[0]->b_bcount); }' -c "blkdiscard $dev" "$name" >"$TMP/out" 2>"$TMP/err"
 	sed -i '/^$/d; s/  */ /g; s/^ //' "$TMP/out"
 	grep -q writes "$TMP/out" && fail "blocks that are given up are transfers"
@@ -79,8 +79,8 @@ if zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null) && echo 16M >"/sys/bl
 	has "device zram 1: 6"; has "end good 2: 6"; has "pair  2: 6"
 fi
 # what cannot be had says what to use instead
-FATHOM_NO_FEATURE=KPROBE,KPROBE_MULTI timeout 60 "$DTRACE" -n io:::wait-start 2>"$TMP/err" && fail "wait-start is there"
+FATHOM_NO_FEATURE=KPROBE,KPROBE_MULTI timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n io:::wait-start 2>"$TMP/err" && fail "wait-start is there"
 grep -q 'what io:::wait-start is made of is not here: .*cannot be traced.*sched:::sleep' "$TMP/err" || fail "what to use instead of wait-start"
-timeout 60 "$DTRACE" -lvP io >"$TMP/out" 2>"$TMP/err"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvP io >"$TMP/out" 2>"$TMP/err"
 for arg in 'args\[0\]: bufinfo_t' 'args\[1\]: devinfo_t' 'args\[2\]: fileinfo_t' 'Evolving' 'ISA'; do grep -q "$arg" "$TMP/out" || fail "the list lacks $arg"; done
 exit 0

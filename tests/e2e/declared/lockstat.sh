@@ -1,18 +1,18 @@
 # Provider lockstat: a frozen file system makes one thread wait for its lock, and another one for the mutex of the open file that the first one holds.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
-timeout 60 "$DTRACE" -lP lockstat >"$TMP/out" 2>"$TMP/err" || true
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lP lockstat >"$TMP/out" 2>"$TMP/err" || true
 grep -q ' adaptive-block$' "$TMP/out" || {
-	timeout 60 "$DTRACE" -n lockstat:::adaptive-block 2>"$TMP/err"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n lockstat:::adaptive-block 2>"$TMP/err"
 	grep -q 'locks have tracepoints since Linux 5.19' "$TMP/err" || fail "why there is none"
 	echo "this kernel's locks have no tracepoints"; exit 67; }
 for p in rw-upgrade thread-spin; do
 	grep -q " $p\$" "$TMP/out" && fail "$p cannot fire, and is listed"
-	timeout 60 "$DTRACE" -n "lockstat:::$p" 2>"$TMP/err" && fail "$p is there"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "lockstat:::$p" 2>"$TMP/err" && fail "$p is there"
 	grep -q "lockstat:::$p cannot fire here: " "$TMP/err" || fail "why there is no $p"
 done
 export FATHOM_NO_FEATURE=KPROBE,KPROBE_MULTI # tests/e2e/fbt has the probes that are functions of the kernel
 for p in adaptive-acquire rw-release spin-acquire; do
-	timeout 60 "$DTRACE" -n "lockstat:::$p" 2>"$TMP/err" && fail "$p is there"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "lockstat:::$p" 2>"$TMP/err" && fail "$p is there"
 	grep -q "what lockstat:::$p is made of is not here: .*functions of this kernel cannot be traced.*fire" "$TMP/err" || fail "why there is no $p"
 done
 truncate -s 16M "$TMP/image"
@@ -56,12 +56,12 @@ syscall::write:entry /pid == $target/ { self->began = timestamp; }
 lockstat:::adaptive-block /self->began && arg1 > 50000000 && arg1 <= timestamp - self->began/ { @["shorter than the call"] = count(); }
 END { printa("%s %@d\n", @); }
 END
-timeout 60 "$DTRACE" -qs "$TMP/l.d" -c "/usr/bin/python3 $TMP/work.py $TMP/mnt 3" >"$TMP/out" 2>"$TMP/err" || fail "failed"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qs "$TMP/l.d" -c "/usr/bin/python3 $TMP/work.py $TMP/mnt 3" >"$TMP/out" 2>"$TMP/err" || fail "failed"
 has() { grep -qxF "$1" "$TMP/out" || fail "this line is missing: $1"; }
 has "block 3"; has "block, again 3"; has "rw-block 3"; has "shorter than the call 3"
 grep -q '^writers' "$TMP/out" && fail "nobody wrote to the lock"
 # a CPU that waits for a spin lock: all that is said is that it is no sleep
-timeout 60 "$DTRACE" -qn 'lockstat:::spin-spin /arg1 >= 0 && arg1 < 1000000000/ { @ = count(); } lockstat:::spin-spin { @all = count(); }
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'lockstat:::spin-spin /arg1 >= 0 && arg1 < 1000000000/ { @ = count(); } lockstat:::spin-spin { @all = count(); }
 	END { printa("%@d\n", @); printa("%@d\n", @all); }' -c "$TRIGGER/work fork 200" >"$TMP/out" 2>"$TMP/err" || fail "spin-spin"
 [ "$(sort -u "$TMP/out" | grep -c .)" -le 1 ] || fail "a spin of a second"
 exit 0

@@ -57,7 +57,7 @@ def sctp(f, a): # packets of an association that nobody has
 families = [(socket.AF_INET, "127.0.0.1")] + ([(socket.AF_INET6, "::1")] if len(sys.argv) > 1 else [])
 for f, a in families: tcp(f, a); udp(f, a); lite(f, a); sctp(f, a)
 END
-run() { timeout 60 "$DTRACE" -Cqs "$TMP/n.d" -c "$1" >"$TMP/out" 2>"$TMP/err" || fail "failed"; }
+run() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -Cqs "$TMP/n.d" -c "$1" >"$TMP/out" 2>"$TMP/err" || fail "failed"; }
 six=; [ -d /proc/sys/net/ipv6 ] && six=6
 cat >"$TMP/run" <<END
 #!/bin/sh

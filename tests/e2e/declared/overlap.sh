@@ -11,16 +11,16 @@ END2
 N=20000
 # every record is either shown or counted as lost
 for how in "-x bufsize=4k -x switchrate=10s" "-x bufsize=16k -x bufpolicy=switch"; do
-	timeout 60 "$DTRACE" -q $how -n 'sysinfo:::writech /pid == $target && arg0 == 8/ { printf("w %d\n", arg0); @n = count(); } END { printa("counted %@d\n", @n); }' \
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q $how -n 'sysinfo:::writech /pid == $target && arg0 == 8/ { printf("w %d\n", arg0); @n = count(); } END { printa("counted %@d\n", @n); }' \
 		-c "/usr/bin/python3 $TMP/storm.py $N" >"$TMP/out" 2>"$TMP/err" || fail "failed: $how"
 	kept=$(grep -c '^w 8$' "$TMP/out"); lost=$(sed -n 's/.* \([0-9]*\) drops\{0,1\} on CPU.*/\1/p' "$TMP/err" | awk '{ n += $1 } END { print n + 0 }')
 	grep -qx "counted $N" "$TMP/out" || fail "the aggregation has lost something: $how"
 	[ "$lost" -gt 0 ] && [ "$((kept + lost))" = "$N" ] || fail "$how: $kept kept and $lost lost of $N"
 done
 # fill: the first records stay; ring: the last ones
-timeout 60 "$DTRACE" -q -x bufpolicy=fill -x bufsize=4k -n 'sysinfo:::writech /pid == $target && arg0 == 8/ { printf("n %d\n", ++n); }' -c "/usr/bin/python3 $TMP/storm.py 3000" >"$TMP/out" 2>"$TMP/err" || fail "fill"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -x bufpolicy=fill -x bufsize=4k -n 'sysinfo:::writech /pid == $target && arg0 == 8/ { printf("n %d\n", ++n); }' -c "/usr/bin/python3 $TMP/storm.py 3000" >"$TMP/out" 2>"$TMP/err" || fail "fill"
 [ "$(head -n 1 "$TMP/out")" = "n 1" ] && [ "$(grep -c '^n ' "$TMP/out")" -lt 3000 ] || fail "fill keeps the first"
-timeout 60 "$DTRACE" -q -x bufpolicy=ring -x bufsize=4k -n 'sysinfo:::writech /pid == $target && arg0 == 8/ { printf("n %d\n", ++n); }' -c "/usr/bin/python3 $TMP/storm.py 3000" >"$TMP/out" 2>"$TMP/err" || fail "ring"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -x bufpolicy=ring -x bufsize=4k -n 'sysinfo:::writech /pid == $target && arg0 == 8/ { printf("n %d\n", ++n); }' -c "/usr/bin/python3 $TMP/storm.py 3000" >"$TMP/out" 2>"$TMP/err" || fail "ring"
 grep -qx "n 3000" "$TMP/out" && ! grep -qx "n 1" "$TMP/out" || fail "ring keeps the last"
 # 200 processes: half call exit(), half are killed while they write; each ends once, whatever it did, and its name can be read
 cat >"$TMP/die.py" <<'END2'

@@ -1,6 +1,6 @@
 # Probes that a script makes of others: sources, guards, arguments, choices, names, order, what is said when they are not to be had.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
-run() { timeout 60 "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
+run() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
 has() { grep -qxF "$1" "$TMP/out" || fail "this line is missing: $1"; }
 cat >"$TMP/own.d" <<'END'
 provider own {
@@ -43,7 +43,7 @@ run -L "$TMP/lib" -lP own
 run -L "$TMP/lib" -lvn own:::forked
 grep -q 'args\[0\]: int$' "$TMP/out" && grep -q 'args\[1\]: struct task_struct \*' "$TMP/out" || fail "the arguments"
 refused() { # text that the message has, program
-	timeout 60 "$DTRACE" -q -n "$2" >"$TMP/out" 2>"$TMP/err" && fail "$2 is accepted"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n "$2" >"$TMP/out" 2>"$TMP/err" && fail "$2 is accepted"
 	grep -qF "$1" "$TMP/err" || fail "'$1' is not said of $2"
 }
 # an open argument is of the type that each source gives; a reason is the last choice

@@ -11,7 +11,7 @@ plockstat$target:::mutex-acquire /self->began/ { @waited = min(timestamp - self-
 plockstat$target:libc.so.6:pthread_mutex_lock:mutex-block { @who[ustack(3)] = count(); }
 END { printa("all %s %p %@d\n", @); printa("two %s %p %d %@d\n", @two); printa("three %s %p %d %d %@d\n", @three); printa("waited %@d\n", @waited); printa("%k%@d at this stack\n", @who); }
 EOF
-timeout 60 "$DTRACE" -qs "$TMP/l.d" -c "$TRIGGER/locks" >"$TMP/out" 2>"$TMP/err" || fail "failed"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qs "$TMP/l.d" -c "$TRIGGER/locks" >"$TMP/out" 2>"$TMP/err" || fail "failed"
 [ -s "$TMP/err" ] && fail "a message"
 set -- $(grep -m1 '^0x' "$TMP/out")
 plain=${1#0x} recursive=${2#0x} strict=${3#0x} inheriting=${4#0x} rw=${5#0x}
@@ -29,9 +29,9 @@ done
 grep -q 'locks`locker' "$TMP/out" || fail "the stack of a thread that waits"
 # other processes: those that exist, and those that come
 printf '%s\n' "$TRIGGER/locks" "$TRIGGER/locks" >"$TMP/two"
-timeout 60 "$DTRACE" -qn 'plockstat*:::mutex-acquire /execname == "locks"/ { @[args[1]] = count(); } END { printa("%d %@d\n", @); }' -c "sh $TMP/two" >"$TMP/out" 2>"$TMP/err" || fail "all processes"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'plockstat*:::mutex-acquire /execname == "locks"/ { @[args[1]] = count(); } END { printa("%d %@d\n", @); }' -c "sh $TMP/two" >"$TMP/out" 2>"$TMP/err" || fail "all processes"
 grep -qx '1 8' "$TMP/out" || fail "two processes"
 # what cannot be seen from outside
-timeout 60 "$DTRACE" -qn 'plockstat$target:::mutex-spin' -c "$TRIGGER/locks" >"$TMP/out" 2>"$TMP/err" && fail "mutex-spin is there"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'plockstat$target:::mutex-spin' -c "$TRIGGER/locks" >"$TMP/out" 2>"$TMP/err" && fail "mutex-spin is there"
 grep -q 'the C library spins in the middle of pthread_mutex_lock()' "$TMP/err" || fail "why there is no mutex-spin"
 exit 0

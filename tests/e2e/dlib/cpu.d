@@ -11,6 +11,8 @@ BEGIN
 	    declared->cpu_chip == chip && self->x->cpu_lgrp == lgrp && (*curcpu).cpu_id == cpu);
 	@[curcpu == NULL ? 1 : 0, curcpu == p] = count();
 	trace((uint64_t)curcpu == n); print(*curcpu);
+	printf("%d %s|%d %s\n", curcpu->cpu_info.pi_state == P_ONLINE, (string)curcpu->cpu_info.pi_fputypes, curcpu->cpu_info.pi_clock == declared->cpu_info.pi_clock,
+	    curcpu->cpu_info.pi_processor_type == stringof(declared->cpu_info.pi_processor_type) && strlen((string)curcpu->cpu_info.pi_processor_type) > 3 ? "typed" : "not");
 	printf("%d %d %d\n", pset, chip >= 0 && chip < 4096, lgrp >= 0 && lgrp < 4096);
 	exit(0);
 }

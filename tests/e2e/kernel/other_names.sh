@@ -1,7 +1,7 @@
 # Variables of other systems' kernels have the numbers of this machine; the program's own names are not taken.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
 awk '$1 == "nr_free_pages" { print $2 }' /proc/vmstat >"$TMP/free" # MemFree may have pages that the kernel has not yet prepared
-timeout 60 "$DTRACE" -qn 'BEGIN { physmem = 7; printf("%d %d %d %d %d %d\n", `physmem, `_pagesize, `ncpus, `hz * `usec_per_tick, `freemem, physmem); began = `lbolt; at = timestamp; }
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'BEGIN { physmem = 7; printf("%d %d %d %d %d %d\n", `physmem, `_pagesize, `ncpus, `hz * `usec_per_tick, `freemem, physmem); began = `lbolt; at = timestamp; }
 	tick-300ms { printf("%d\n", (`lbolt - began) * `nsec_per_tick / ((timestamp - at) / 100)); exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "failed"
 read -r physmem pagesize ncpus second free own <"$TMP/out"
 [ "$physmem" = "$(getconf _PHYS_PAGES)" ] && [ "$pagesize" = "$(getconf PAGESIZE)" ] && [ "$ncpus" = "$(getconf _NPROCESSORS_ONLN)" ] && [ "$own" = 7 ] || fail "constants"
@@ -11,7 +11,7 @@ read -r before <"$TMP/free"
 percent=$(sed -n 2p "$TMP/out")
 [ "$percent" -ge 90 ] && [ "$percent" -le 110 ] || fail "the ticks of a time"
 # what Linux has under another name is refused with that name; a name that Linux has is not
-refused() { timeout 60 "$DTRACE" -qn "BEGIN { trace($1); exit(0); }" >"$TMP/out" 2>"$TMP/err" && fail "$1 is accepted"; grep -qF "$2" "$TMP/err" || fail "'$2' is not said of $1"; }
+refused() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn "BEGIN { trace($1); exit(0); }" >"$TMP/out" 2>"$TMP/err" && fail "$1 is accepted"; grep -qF "$2" "$TMP/err" || fail "'$2' is not said of $1"; }
 refused 'curthread->mm->t_procp' 'hint: Linux: curpsinfo describes the process'
 refused 'curthread->mm->t_cpu->cpu_id' 'hint: Linux: curcpu describes the CPU'
 refused 'curthread->mm->p_user' 'hint: Linux: execname'
@@ -19,21 +19,28 @@ refused '((proc_t *)arg0)->p_user.u_finfo' 'hint: Linux: fds[n].fi_pathname'
 refused 'curthread->t_procp->p_nice' 'hint: Linux: curlwpsinfo->pr_nice'
 refused '((struct proc *)arg0)->p_pid' "hint: Linux: 'struct task_struct *'"
 refused '((thread_t)arg0)->t_tid' "hint: Linux: 'struct task_struct *'"
-timeout 60 "$DTRACE" -x nolibs -qn 'BEGIN { trace(curthread->p_user.u_comm); exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "p_user without the library"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -x nolibs -qn 'BEGIN { trace(curthread->p_user.u_comm); exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "p_user without the library"
 grep -q "no member 'p_user'" "$TMP/err" && grep -q 'hint: Linux: execname' "$TMP/err" || fail "what is said of p_user without the library"
+refused '`availrmem' 'hint: Linux: `freemem'
+refused 'curthread->t_cpu->cpu_disp->disp_nrunnable' 'hint: Linux: sched:::enqueue'
+refused '((struct dev_info *)arg0)->devi_node_name' 'hint: Linux: sdt:::interrupt-start'
 refused '`hp_avenrun[0]' 'hint: Linux: /proc/loadavg'
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n 'io:nfs::start { exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "a module of io's"
+grep -q "hint: probes of provider 'io' have no module and no function: io:::start; .*NFS client" "$TMP/err" || fail "that io has no modules"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n 'mib:::udpOutErrors,mib:::tcpListenDrop { exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "counters that Linux has not"
+grep -q 'syscall::send\*:return with errno' "$TMP/err" || fail "what to use instead of udpOutErrors"
 refused '((vnode_t *)arg0)->v_path' 'hint: Linux: a file is a'
 refused '((dsl_pool_t *)arg0)->dp_spa' 'unknown type "dsl_pool_t" in a cast'
 refused '((znode_t *)arg0)->z_id' "hint: Linux: 'struct inode *'"
 refused '((struct sk_buff *)arg0)->b_wptr' "hint: Linux: the member 'tail'"
 refused '`panicstr' 'hint: Linux: pstore'
 refused '((mblk_t *)arg0)->b_rptr' "hint: Linux: 'struct sk_buff *'"
-timeout 60 "$DTRACE" -n 'syscall::$1:entry { exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "a missing argument is accepted"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n 'syscall::$1:entry { exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "a missing argument is accepted"
 grep -q 'takes 1 argument, 0 given: $1 stands for the function' "$TMP/err" || fail "which argument is missing"
-timeout 60 "$DTRACE" -qn 'struct x { int t_cpu; int p_pid; }; BEGIN { this->t = (struct x *)alloca(8); this->t->t_cpu = 3; printf("%d %d\n", this->t->t_cpu, this->t->p_pid); exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "names of a program's own structure"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'struct x { int t_cpu; int p_pid; }; BEGIN { this->t = (struct x *)alloca(8); this->t->t_cpu = 3; printf("%d %d\n", this->t->t_cpu, this->t->p_pid); exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "names of a program's own structure"
 grep -qx '3 0' "$TMP/out" || fail "members of a program's own structure"
 # the Linux names that the hints give exist
-timeout 60 "$DTRACE" -qn 'BEGIN { printf("%d\n", curthread->group_leader != NULL && curthread->thread_info.cpu < `ncpus && curthread->prio >= 0 && curthread->policy >= 0 && curthread->cred != NULL &&
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'BEGIN { printf("%d\n", curthread->group_leader != NULL && curthread->thread_info.cpu < `ncpus && curthread->prio >= 0 && curthread->policy >= 0 && curthread->cred != NULL &&
 	curthread->cpus_ptr != NULL && curthread->start_time > 0 && curthread->real_parent->tgid == ppid && curthread->nsproxy != NULL && curthread->signal->nr_threads > 0 && curthread->cgroups != NULL &&
 	curthread->mm->exe_file != NULL && curthread->fs->root.dentry != NULL && curthread->nsproxy->uts_ns != NULL && curlwpsinfo->pr_pri >= 0 && curlwpsinfo->pr_clname != NULL && `physmem > 0);
 	this->a = (struct bio *)0; this->b = (struct request *)0; this->c = (struct sk_buff *)0; this->d = (struct tcp_sock *)0; this->e = (struct net_device *)0; this->f = (struct rq *)0;
