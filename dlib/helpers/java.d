@@ -310,6 +310,12 @@ dtrace:helper:ustack:
 	/* in code between a caller and the called method, the return address is on top of the stack */
 	if (arg3 == 0 && !this->size && this->kind != 0x62757453 && IS_CODE[WORD[arg2]])
 		unwind(WORD[arg2], arg2 + 8, arg1);
+	/* what compiled methods call before their first instruction, while a collector works: -1 lies below the return address */
+	else if (this->kind == 0x62757453 && arg0 != WORD[call_stub]) {
+		this->sp = arg1 > arg2 && arg1 - arg2 < 0x1000 ? (uint64_t)arg1 : arg2 - 8;
+		if (WORD[this->sp + 8] == -1ull && IS_CODE[WORD[this->sp + 16]])
+			unwind(WORD[this->sp + 16], this->sp + 24, this->sp == arg1 ? WORD[arg1] : arg1);
+	}
 	this->part = arg0 == WORD[call_stub] ? 1 : barrier && arg0 == WORD[barrier] ? 2 : 0;
 	if (this->part == 2) {
 		/* no register leads on: a record of the continuation is here, then rbp and address of its caller */
@@ -336,14 +342,20 @@ dtrace:helper:ustack:
 /this->blob && this->kind == 0x65746e49/
 {
 	this->good = 0;
-	if (arg1 > arg2 && arg1 - arg2 < 0x100000 && !(arg1 & 7)) {
+	if (arg1 > arg2 && arg1 - arg2 < 0x100000 && !(arg1 & 7) && (arg3 || arg1 - arg2 >= 64)) {
 		this->method = WORD[arg1 - 24];
 		this->const = this->method ? WORD[this->method + m_const] : 0;
 		this->pool = this->const ? WORD[this->const + cm_pool] : 0;
 		this->good = this->pool && WORD[this->pool + pool_cache] == WORD[arg1 - at_cache];
 	}
+	/* the frame is not made yet, or a part of it: first comes rbp, then the caller's stack pointer */
 	if (!this->good && arg3 == 0 && IS_CODE[WORD[arg2]])
-		unwind(WORD[arg2], arg2 + 8, arg1); /* the frame is not made yet */
+		unwind(WORD[arg2], arg2 + 8, arg1);
+	else if (!this->good && arg3 == 0 && arg1 - arg2 <= 64 && IS_CODE[WORD[arg1 + 8]])
+		unwind(WORD[arg1 + 8], arg1 - arg2 >= 8 && WORD[arg1 - 8] - arg1 - 16 < 0x10000 ? WORD[arg1 - 8] : arg1 + 16,
+		    WORD[arg1]);
+	else if (!this->good && arg3 == 0 && WORD[arg2] == arg1 && IS_CODE[WORD[arg2 + 8]])
+		unwind(WORD[arg2 + 8], arg2 + 16, arg1);
 	else if (!this->good)
 		unwind(0, 0, 0);
 }
@@ -369,9 +381,11 @@ dtrace:helper:ustack:
 dtrace:helper:ustack:
 /this->blob && this->kind != 0x65746e49 && this->size/
 {
-	this->sp = arg2 + this->size;
-	this->saved = this->size >= 16;
-	if (arg3 == 0) {
+	/* some stubs do not say how large their frames are: -1 */
+	this->is_open = this->size == 8 * 0xffffffffull;
+	this->sp = arg2 + (this->is_open ? 8 : this->size);
+	this->saved = !this->is_open && this->size >= 16;
+	if (arg3 == 0 && !this->is_open) {
 		this->insn = HALF[arg0];
 		this->is_poll = (this->insn & 0xffffff) == 0xa73b49 || (this->insn & 0xffffff) == 0x673b49 ||
 		    ((this->insn & 0xffff) == 0x870f && ((HALF[arg0 - 7] & 0xffffff) == 0xa73b49 ||
@@ -404,14 +418,14 @@ dtrace:helper:ustack:
 	}
 	this->pc = WORD[this->sp - 8];
 	this->tries = 0;
-	while (!IS_CODE[this->pc] && this->tries < 6; 6) {
+	while (!IS_CODE[this->pc] && this->tries < (this->is_open ? 12 : 6); 12) {
 		this->tries++;
 		this->sp += 8;
 		this->pc = WORD[this->sp - 8];
 	}
 	this->slot = this->sp - 16;
 	this->stepped = 1;
-	this->fp = this->saved ? WORD[this->slot] : arg1;
+	this->fp = this->saved || (this->is_open && this->slot == arg1) ? WORD[this->slot] : arg1;
 	this->next = IS_CODE[this->pc] ? this->pc : 0;
 	if (this->next)
 		unwind(this->next, this->sp, this->fp);

@@ -256,7 +256,8 @@ dtrace:helper:ustack:
 	this->bytecode = WORD[arg1 - 32] - 1;
 	if (!this->tier) {
 		/* slots that are not yet made have those of an earlier call */
-		if (arg1 - arg2 >= 40 && (WORD[arg1 - 40] & 0xffffffff) == 0 && TYPE[this->bytecode + 1] == t_bytecode) {
+		if (arg1 - arg2 >= 40 && (WORD[arg1 - 40] & 0xffffffff) == 0 && this->bytecode + 1 > 4096 &&
+		    TYPE[this->bytecode + 1] == t_bytecode) {
 			this->s = this->pc & ~0x3ffff;
 			if (!this->in_blob && WORD[this->s] == b0) {
 				copy = this->s;
@@ -322,6 +323,8 @@ dtrace:helper:ustack:
 			this->at += *(uint8_t *)(sizes + this->rep * nsizes + this->j);
 			this->k--;
 		}
+		if (this->k > 0) /* a large function */
+			this->at = -1;
 		this->table = WORD[this->bytecode + o_positions];
 	}
 	this->table = MOVED[this->table];
@@ -422,7 +425,7 @@ dtrace:helper:ustack:
 			this->offset--;
 			this->s = MOVED[WORD[this->script + o_lines]];
 			if (TYPE[this->s] == t_array)
-				this->line = 2 + ubsearch(this->s + 15, SMI[this->s + 7], 8, 8,
+				this->line = !this->offset ? 1 : 2 + ubsearch(this->s + 15, SMI[this->s + 7], 8, 8,
 				    ((uint64_t)this->offset << 32) - 1);
 			if (!this->line || (this->is_maglev && this->tier == 3)) {
 				this->s = MOVED[WORD[this->script + 8]];

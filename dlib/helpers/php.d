@@ -135,8 +135,8 @@ dtrace:helper:attach:
 		this->at = ubytes(this->at, run_end - this->at, "0f 84");
 		this->to = this->at ? this->at + 6 + *(int *)(this->at + 2) : 0;
 		this->at = this->at ? this->at + 1 : 0;
-		if (this->to && (this->to < run || this->to >= run_end) && this->to > run - 0x1000000 &&
-		    this->to < run + 0x1000000) {
+		if (this->to && (this->to < run || this->to >= run_end) &&
+		    this->to - run + 0x1000000 < 0x2000000) {
 			this->entry = UNWIND[this->hdr, this->to];
 			this->start = START[this->entry];
 			if (this->to >= this->start && this->to < this->start + HALF[this->entry + 12]) {
@@ -198,7 +198,7 @@ dtrace:helper:ustack:
  * the return address.
  */
 dtrace:helper:ustack:
-/this->is_bare && (body || is_framed)/
+/this->is_bare && (body || is_framed) && (arg0 < make || arg0 > make_end)/
 {
 	this->random = WORD[arg4 + 40];
 	this->sp = (uint64_t)arg2;

@@ -128,8 +128,8 @@ dtrace:helper:attach:
 		this->at = ubytes(this->at, eval_end - this->at, "0f 84");
 		this->to = this->at ? this->at + 6 + *(int *)(this->at + 2) : 0;
 		this->at = this->at ? this->at + 1 : 0;
-		if (this->to && (this->to < eval || this->to >= eval_end) && this->to > eval - 0x1000000 &&
-		    this->to < eval + 0x1000000) {
+		if (this->to && (this->to < eval || this->to >= eval_end) &&
+		    this->to - eval + 0x1000000 < 0x2000000) {
 			this->entry = UNWIND[this->hdr, this->to];
 			this->start = START[this->entry];
 			if (this->to >= this->start && this->to < this->start + HALF[this->entry + 12]) {

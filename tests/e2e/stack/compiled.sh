@@ -112,7 +112,7 @@ pid=$!
 trap 'kill $pid 2>/dev/null' EXIT
 # record NAME: stacks of some seconds, without those of the first one
 record() {
-	timeout 60 "$DTRACE" -x helper=all.d -x debug -x jstackstrsize=16k -q -n 'syscall::write:entry /pid == $1 && arg2 == 778/ { @[jstack(60)] = count(); }
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -x helper=all.d -x debug -x jstackstrsize=16k -q -n 'syscall::write:entry /pid == $1 && arg2 == 778/ { @[jstack(60)] = count(); }
 		tick-1s /!cleared++/ { trunc(@); } tick-1s /++seconds == $2/ { exit(0); }' \
 		$pid "$((2 + 2 * PATIENCE))" >"$1.out" 2>"$1.err"
 	grep -v '^ *[0-9]*$' "$1.out" | sed 's/`.*//' >"$1.stacks"

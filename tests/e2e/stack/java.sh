@@ -239,6 +239,65 @@ deep() {
 	echo "$1, through a library: $($python deep.py <got.txt)"
 }
 
+cat >Called.java <<'X'
+public class Called {
+	Called next;
+	int n = 1;
+	int value() { return n; }
+	int add(int a) { return a + value(); }
+	static int depth(Called c, int a) { return c == null ? a : depth(c.next, c.add(a)); }
+	public static void main(String[] args) {
+		Called first = null;
+		for (int i = 0; i < 20; i++) {
+			Called c = new Called();
+			c.next = first;
+			first = c;
+		}
+		long end = System.nanoTime() + 4_000_000_000L;
+		int sum = 0;
+		while (System.nanoTime() < end)
+			for (int i = 0; i < 1000; i++)
+				sum += depth(first, i);
+		System.exit(sum & 0);
+	}
+}
+X
+
+cat >Checked.java <<'X'
+public class Checked {
+	interface A { }
+	interface B { }
+	interface C extends A, B { }
+	static class D implements C, Runnable, Cloneable { public void run() { } }
+	static class E implements Cloneable, C { }
+	static int check(Object o) { return (o instanceof A ? 1 : 0) + (o instanceof B ? 1 : 0) + (o instanceof C ? 1 : 0) + (o instanceof Cloneable ? 1 : 0); }
+	public static void main(String[] args) {
+		Object[] all = { new D(), new E(), "x" };
+		long end = System.nanoTime() + 3_000_000_000L;
+		int sum = 0;
+		while (System.nanoTime() < end)
+			for (int i = 0; i < 3000; i++)
+				sum += check(all[i % 3]);
+		System.exit(sum & 0);
+	}
+}
+X
+
+cat >Entered.java <<'X'
+public class Entered {
+	static long step(int i) { return Long.toString(i).hashCode(); }
+	static long steps(int n) { long s = 0; for (int i = 0; i < n; i++) s += step(i); return s; }
+	public static void main(String[] args) {
+		long s = 0;
+		for (int i = 0; i < Integer.parseInt(args[0]); i++) {
+			s += steps(2000);
+			System.gc();
+		}
+		System.exit((int)s & 0);
+	}
+}
+X
+
 cat >Virtual.java <<'X'
 import java.io.*;
 import java.util.*;
@@ -320,6 +379,8 @@ X
 	check C2 50 1500 -Xbatch -XX:-TieredCompilation -XX:CompileThreshold=1000
 	check tiered 100 2500 -Xbatch
 
+	javac -nowarn Entered.java Called.java Checked.java
+
 	# calls between Java and a library
 	headers=$(ls -d /usr/lib/jvm/*/include 2>/dev/null | head -n 1)
 	if javac -nowarn Deep.java 2>/dev/null && gcc -shared -fPIC -O2 -o libdeep.so deep.c -I"$headers" -I"$headers/linux" 2>/dev/null; then
@@ -328,6 +389,29 @@ X
 	else
 		printf '%s, through a library: good\n' interpreted compiled # there is no compiler, or no jni.h
 	fi
+
+	# what compiled methods call before their first instruction, after a collection
+	if [ "$major" -ge 17 ]; then
+		rounds=$((40 * PATIENCE)) # its helper has to be known before it ends
+		[ -z "$SANITIZED" ] || rounds=$((10 * rounds))
+		"$DTRACE" -Zq -x jstackstrsize=64k -n 'pid$target:libjvm.so:_ZN17BarrierSetNMethod26nmethod_stub_entry_barrierEPPh:entry
+			{ @[jstack(200)] = count(); }' -c 'java -Xbatch -XX:+UseZGC -cp . Entered '"$rounds" >got.txt
+		awk 'BEGIN { RS = "" } /Entered\.(step|main)/ { all += $NF; if (/Entered\.main\(/ && /call_stub\n/ && !/\[cut\]/) whole += $NF }
+			END { print "entered after a collection:", (all > 20 && whole == all ? "good" : whole " of " all) }' got.txt
+	else
+		echo 'entered after a collection: good' # no method calls anything then
+	fi
+
+	# at arbitrary instructions of the interpreter, also those that make the frame of a method
+	"$DTRACE" -q -x jstackstrsize=64k -n 'profile-997 /pid == $target/ { @[jstack(200)] = count(); }' -c 'java -Xint -cp . Called' >got.txt 2>error
+	awk 'BEGIN { RS = "" } /Called\.main\(/ && /call_stub\n/ { whole += $NF } /^ *0x[0-9a-f]+\n *[0-9]+$/ || /^ *[A-Za-z0-9._]*[^`\n]*\n *[0-9]+$/ { alone += $NF }
+		END { print "whole when interpreted:", (whole > 100 && alone * 100 <= whole ? "good" : whole ", alone " alone) }' got.txt
+
+	# in a stub of C1 that does not say how large its frame is
+	"$DTRACE" -q -x jstackstrsize=64k -n 'profile-997 /pid == $target/ { @[jstack(200)] = count(); }' \
+		-c 'java -XX:TieredStopAtLevel=1 -cp . Checked' >got.txt 2>error
+	awk 'BEGIN { RS = "" } /^ *0x[0-9a-f]+\n/ { all += $NF; if (/Checked\.main\(/) whole += $NF }
+		END { print "in stubs of C1:", (whole * 10 >= all * 8 ? "good" : whole " of " all) }' got.txt
 
 	# frames of virtual threads
 	if [ "$major" -ge 21 ]; then

@@ -119,9 +119,16 @@ function all() {
 	Reflect.apply(point, null, [1]);
 	point.bind(null, 2)();
 	void leaf();
+	require('vm').compileFunction('point(2);\n\n\n', [], { filename: '/some/first.js' })(); // its first character is that of the call
+	large(1);
 	eval('1'); require('vm').runInThisContext('(function inContext(f) {\n\n f(); })', { filename: '/some/script.js', lineOffset: 10 })(point);
 }
 let esm;
+globalThis.point = point;
+// baseline code with more bytecodes than the helper counts: no line
+const large = require('vm').runInThisContext(`(function large(a) {\n${'a++\n'.repeat(12000)}point(a);\n})`, { filename: '/some/large.js' });
+for (let i = 0; i < 300; i++)
+	large(i);
 import('./module.mjs').then((m) => { esm = m; });
 for (let i = 0; i < 30000; i++) {
 	hot(i);

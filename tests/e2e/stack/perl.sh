@@ -51,6 +51,38 @@ package Deep { use overload '+' => sub { main::back_and_forth($_[0][0] - 1); 1 }
 sub back_and_forth { my $n = shift; if (!$n) { point() } elsif ($n % 3) { my @s = sort { back_and_forth($n - 1); 0 } 1, 2 } else { my $x = bless([$n], 'Deep') + 1 } 1 }
 sub compare { point(); 0 }
 sub größe { point() }
+# blocks whose beginning is no operation that is executed: the line is that of the closest statement, as caller() has it
+sub chosen {
+    my $n = shift;
+    if ($n == 1) {
+        return point();
+    }
+    elsif ($n == 2) {
+        return point();
+    }
+    elsif (point() && $n == 3) {
+        return point()
+            + 1;
+    }
+    unless ($n == 4) {
+        point();
+    }
+    else {
+        foreach (1) {
+            return first {
+                return point();
+            } 1;
+        }
+    }
+    my @list = (
+        point(),
+        map({
+            point();
+        } 1));
+    return { x => do {
+        point();
+    } };
+}
 sub callbacks {
     my @x = sort { point(); $a <=> $b } 2, 1;
     @x = sort compare 2, 1;
@@ -77,6 +109,7 @@ sub all {
     back_and_forth(60);
     back_and_forth(180);
     callbacks();
+    chosen($_) for 1 .. 5;
     eval { point(); 1 };
     eval "point();\n\npoint()";
     eval "package Other; sub in_text {\n main::point() }\nin_text()";
@@ -115,4 +148,13 @@ command="$perl points.pl" stacks="$perl stacks.pl"
 	$perl -00 -ne 'next unless /main::compare/;
 		print "mixed: ", m{getppid|syscall.*\n(.*\n)*?.*runops.*\n.*main::point.*\n.*main::compare.*\n( +perl[^`]*`.*\n)+ +perl[^`]*`Perl_runops_standard.*\n.*main::callbacks.*\n.*main::all.*\n.*\(main\) \]\n +perl[^`]*`perl_run(.*\n)*.*`_start} ? "good\n" : $_;
 		exit' got.txt
+
+	# the line is searched in statements of some hundred operations; in larger ones it may be left out, and is none of another statement
+	perl -e 'print "sub point { syscall(110) }\n"; for (200, 20) { print "sub f$_ {\n    my \$n = shift;\n    if (\$n == -1) {\n        return point();\n    }\n";
+		print "    elsif (\$n == -$_) {\n        return point(\$n, 1);\n    }\n" for 2 .. $_; print "    elsif (\$n) {\n        return ", $_ == 20 ? "f200" : "point", "(1);\n    }\n}\n" }
+		print "f20(1) for 1 .. 8;\nsleep 1 until -e qq(met);\nf20(1) for 1 .. 8;\n"' >large.pl
+	rm -f met
+	"$TRIGGER/met" "$DTRACE" -qn "$script" -c "$perl large.pl" >got.txt
+	grep -o 'large.pl.* (main::f200)' got.txt | sort -u | sed 's/^/larger: /'
+	grep -o 'large.pl.* (main::f20)' got.txt | tail -n 1 | sed 's/^/large: /'
 } 2>&1

@@ -165,6 +165,34 @@ for block in open("got.txt").read().split("\n\n"):
     break
 X
 
+	# where the interpreter calls something in the part of its loop that the compiler has put elsewhere, as a probe of its own does
+	if [ $python = /usr/bin/python3.11 ]; then
+		cat >entered.py <<'X'
+import os, time
+def marked():
+    os.getppid()
+marked()
+for i in range(6000):
+    if not os.path.exists("met"):
+        time.sleep(0.02)
+for i in range(20):
+    marked()
+X
+		rm -f met
+		"$TRIGGER/met" "$DTRACE" -q -n 'python$target:::function-entry /copyinstr(arg1) == "marked"/ { @[jstack()] = count(); }' -c "$python entered.py" >got.txt
+		$python - <<'X'
+found = 0
+for block in open("got.txt").read().split("\n\n"):
+    lines = [l.strip() for l in block.strip().split("\n")]
+    at = [i for i, l in enumerate(lines) if l.endswith("(marked) ]")]
+    if at and lines[at[0] + 1].endswith("(<module>) ]") and "`PyEval_EvalCode+" in lines[at[0] + 2] and "`_start+" in lines[-2]:
+        found += int(lines[-1])
+print("elsewhere:", "good" if found == 20 else open("got.txt").read())
+X
+	else
+		echo 'elsewhere: good' # without such probes
+	fi
+
 	# as a key: one for each place, with a sum that is the number of calls
 	traced 'syscall::getppid:entry /pid == $target/ { @[jstack(1024)] = count(); }' >got.txt
 	# the stack before the helper was there makes a key of its own

@@ -14,7 +14,7 @@ frames() { grep -v '`' | sed 's/^ *//' | grep -E '^(global|clause|value|yes|no|l
 recorded() {
 	timeout $((60 * PATIENCE)) "$DTRACE" -x helper=random.d -x debug -q -n 'syscall::write:entry /pid == $1 && arg2 == 7/ { @[jstack(1000)] = count(); }
 		tick-1s /!cleared++/ { trunc(@); } tick-1s /++seconds == $2/ { exit(0); }' \
-		$pid "$((2 + PATIENCE))" >out 2>err || fail "status"
+		$pid "$((1 + 2 * PATIENCE))" >out 2>err || fail "status"
 	frames "$1"<out
 	grep -q 'errors* in ustack helpers' err && fail "$1: faults"
 	cmp -s expected "$1" || fail "$1: $(diff expected "$1" | head -20)"
@@ -25,7 +25,8 @@ round() {
 	./randomhelper >expected 2>/dev/null &
 	pid=$!
 	recorded compiled
-	grep -q 'ustack helpers were compiled' err || fail "not compiled"
+	# The verifier of Linux 6.1 gives up on some of these programs, which are longer than anybody's: the helper then runs in its machine.
+	grep -q 'ustack helpers were compiled' err || { case $(uname -r) in 6.1.*) true ;; *) false ;; esac && grep -q 'refused a compiled ustack helper: Argument list too long' err; } || fail "not compiled"
 	FATHOM_NO_FEATURE=TAIL_CALL recorded interpreted
 	kill $pid
 	mkfifo gate

@@ -78,6 +78,7 @@ class Kind {
 	deep(n) { return n ? [n - 1].map((m) => this.deep(m))[0] : this.last() }
 	last() { try { return fs.writeSync(2, buf) } catch (e) { } }
 }
+new Error().stack // V8 knows where lines end now: else the text has to be read, of which the kernel may find a page not in memory
 for (let i = 0; i < 4000; i++) { new Kind().deep(3); wait(200) }
 X
 cat >P.java <<'X'
@@ -91,6 +92,14 @@ class P {
 }
 X
 frames='-x jstackframes=150 -x jstackstrsize=8k'
+# is_stopped: whether the thread is, or is so soon
+is_stopped() {
+	for i in $(seq 500); do
+		grep -q '^State:.T' "/proc/${tid:-0}/status" 2>/dev/null && return
+		sleep 0.02
+	done
+	return 1
+}
 # compare NAME LEAST OPTIONS -- COMMAND...: both stacks, and that at least so many frames are of the language
 compare() {
 	name=$1 least=$2 more=$3
@@ -108,18 +117,15 @@ compare() {
 	cat "go.$pid" 2>/dev/null
 	wait $tracer
 	tid=$(awk '/^THREAD/ { print $3 }' in_kernel.out)
-	for i in $(seq 500); do
-		grep -q '^State:.T' "/proc/${tid:-0}/status" 2>/dev/null && break
-		sleep 0.02
-	done
+	is_stopped
 	timeout $((40 * PATIENCE)) "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
 	rm -f core.*
 	case $name in
 	node | java) ;; # too large
 	*) command -v gcore >/dev/null && timeout 60 gcore -o core "${tid:-0}" >/dev/null 2>&1 ;;
 	esac
-	# it was stopped, and is so again
-	grep -q '^State:.T' "/proc/${tid:-0}/status" || echo "$name: not stopped any more"
+	# it was stopped, and is so again: a thread stops by itself when nobody traces it any more, as soon as it has a CPU
+	is_stopped || echo "$name: not stopped any more"
 	kill -9 $pid
 	wait $pid 2>/dev/null
 	awk '/^THREAD/ { on = 1; next } on && NF' in_kernel.out >one
