@@ -52,7 +52,10 @@ class All:
 
 def main():
     bench = Bench("fbt", width=44, unit_width=5, alone="-")
-    names = [l.split()[0] for l in open("/sys/kernel/tracing/available_filter_functions")]
+    try:
+        names = [l.split()[0] for l in open("/sys/kernel/tracing/available_filter_functions")]
+    except OSError as e:
+        sys.exit(f"functions of this kernel cannot be traced: {e}")
     func = next(n for n in names if re.fullmatch(r"(__do|__x64|__se)_sys_getppid", n))
     tmp = tempfile.mkdtemp()
     load, kfloor = build_c(tmp, "load"), build_c(tmp, "kfloor", "-lbpf")
@@ -75,7 +78,8 @@ def main():
         row(f"{name}: an empty program", lambda: hit([kfloor, way, func]), None, "ns", "")
         row(name, lambda: hit(ours), lambda: hit(theirs), "ns", "<= empty program + 60 ns")
 
-    if any(bench.wants(f"all functions: {what}") for what in ("attach", "detach", "process", "machine", "programs")):
+    all_rows = ("attach", "detach", "attach an empty program", "detach an empty program", "peak", "machine", "programs")
+    if any(bench.wants(f"all functions: {what}") for what in all_rows):
         one = lambda argv: [All(argv) for _ in range(bench.opts.runs)]
         a, b = one([bench.dtrace, "-qn", ALL_D]), one(["bpftrace", "-B", "line", "-e", ALL_B])
         if os.path.exists("/sys/kernel/tracing/available_filter_functions_addrs"):  # Linux 6.5
