@@ -46,6 +46,14 @@ PRINTF_LIKE(4, 5) static bool tap_ok(bool pass, const char *file, int line, cons
 	} while (0)
 /* clang-format on */
 
+/* How many times as slow as a real machine this one may be: an emulated one is (tests/run.py). */
+__attribute__((unused)) static uint64_t tap_patience(void)
+{
+	const char *patience = getenv("PATIENCE");
+
+	return patience ? MAX(strtoull(patience, NULL, 10), 1) : 1;
+}
+
 __attribute__((unused)) static int tap_done(void)
 {
 	printf("1..%d\n", tap_count);

@@ -2,7 +2,7 @@
 bad=0
 run() { # status, output without empty lines, arguments of dtrace
 	want=$1; text=$2; shift 2
-	timeout 60 "$DTRACE" -q "$@" >"$TMP/o" 2>"$TMP/e"; got=$?
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >"$TMP/o" 2>"$TMP/e"; got=$?
 	[ $got = "$want" ] || { echo "$*: status $got, expected $want"; cat "$TMP/e"; bad=1; }
 	[ "$(grep . "$TMP/o" | paste -sd ' ')" = "$text" ] || { echo "$*: printed"; cat "$TMP/o"; bad=1; }
 }

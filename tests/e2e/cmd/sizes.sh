@@ -1,10 +1,10 @@
 # Sizes: buffers that there is no memory for, hints that suggest more than was set, options that can grow.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
-run() { timeout 60 "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err"; }
+run() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err"; }
 
 # On a machine with 200 MB to spare 2g is lowered to half of that for all CPUs, or refused.
 printf 'MemTotal: 4000000 kB\nMemAvailable:   200000 kB\n' >"$TMP/meminfo"
-small() { unshare -m sh -c 'mount --bind "$1" /proc/meminfo && shift && exec timeout 60 "$@"' sh "$TMP/meminfo" "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err"; }
+small() { unshare -m sh -c 'mount --bind "$1" /proc/meminfo && shift && exec timeout $((60 * ${PATIENCE:-1})) "$@"' sh "$TMP/meminfo" "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err"; }
 if unshare -m mount --bind "$TMP/meminfo" /proc/meminfo 2>/dev/null; then
 	small -b 2g -n 'BEGIN { printf("traced\n"); exit(0); }' || fail "-b 2g"
 	grep -qE '^dtrace: buffer size lowered to [0-9]+[mk]$' "$TMP/err" && grep -qx traced "$TMP/out" || fail "-b 2g is not lowered"

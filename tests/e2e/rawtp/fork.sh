@@ -1,6 +1,6 @@
 # A tracepoint fires once for each event, its arguments are the kernel's own and have the kernel's types.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
-run() { timeout 60 "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
+run() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || fail "$* failed"; }
 [ -r /sys/kernel/btf/vmlinux ] || { echo "this kernel does not describe its types"; exit 67; }
 run -n 'rawtp:::sched_process_fork /args[0]->pid == $target/ { @["forks", args[0] == curthread, args[1]->tgid != pid,
 	args[1]->real_parent->tgid == pid] = count(); @n[probeprov, probemod, probefunc, probename] = count(); }
@@ -23,8 +23,8 @@ run -l -i "$id"
 grep -q " rawtp .* sched_switch\$" "$TMP/out" || fail "probe $id is not the one that was listed"
 run -lvn 'rawtp:::sched_process_fork'
 grep -q 'args\[1\]: struct task_struct \*' "$TMP/out" || fail "the types of arguments"
-timeout 60 "$DTRACE" -n 'rawtp:::sched_process_frok' 2>"$TMP/err" && fail "it does not exist"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n 'rawtp:::sched_process_frok' 2>"$TMP/err" && fail "it does not exist"
 grep -q "did you mean 'rawtp:::sched_process_fork'?" "$TMP/err" || fail "the hint"
-timeout 60 "$DTRACE" -n 'rawtp:::sched_process_fork { trace(args[3]); }' 2>"$TMP/err" && fail "it has two arguments"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n 'rawtp:::sched_process_fork { trace(args[3]); }' 2>"$TMP/err" && fail "it has two arguments"
 grep -q 'out of range' "$TMP/err" || fail "args[] beyond the last"
 exit 0

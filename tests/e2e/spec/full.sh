@@ -2,7 +2,7 @@
 bad=0
 run() { # what is printed, what goes to stderr, arguments
 	text=$1; err=$2; shift 2
-	timeout 60 "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || { echo "$*: status"; bad=1; }
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >"$TMP/out" 2>"$TMP/err" || { echo "$*: status"; bad=1; }
 	[ "$(grep . "$TMP/out" | paste -sd ' ')" = "$text" ] || { echo "$*: printed"; cat "$TMP/out"; bad=1; }
 	[ "$(grep -v ^hint: "$TMP/err" | paste -sd ' ')" = "$err" ] || { echo "$*: said"; cat "$TMP/err"; bad=1; }
 }

@@ -119,7 +119,7 @@ cat >runs.sh <<'END'
 exec ./app3 ./lib3.so </dev/null
 END
 chmod +x runs.sh
-timeout 60 "$DTRACE" -Z -q -n "$prov*:::step { printf(\"all %s %d\n\", probemod, arg0); } $prov\$target:::step { printf(\"one %s %d\n\", probemod, arg0); }" \
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -Z -q -n "$prov*:::step { printf(\"all %s %d\n\", probemod, arg0); } $prov\$target:::step { printf(\"one %s %d\n\", probemod, arg0); }" \
 	-c ./runs.sh >out 2>err || fail "-c"
 cat >want <<'END'
 all app3 0

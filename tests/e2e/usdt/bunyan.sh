@@ -95,7 +95,7 @@ grep -q "shop/$restify .*done (url=/second)" snoop || fail "a server that starts
 # The program of the guide.
 sed -n "s/^# dtrace -x strsize=4k -qn '\(bunyan.*\)'\$/\1/p" "$guide" >page.d
 [ -s page.d ] || fail "the guide has no program"
-timeout 60 "$DTRACE" -x strsize=4k -qs page.d >out 2>err &
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -x strsize=4k -qs page.d >out 2>err &
 tracer=$!
 for _ in $(seq 100); do
 	node get.js "$port" /slow /other
@@ -116,7 +116,7 @@ END2
 node --no-deprecation restify.js >restify.out 2>&1 &
 restify=$!
 until [ -s restify.out ]; do kill -0 $restify 2>/dev/null || fail "restify"; sleep 0.05; done
-timeout 60 "$DTRACE" -wqn '
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -wqn '
 restify'$restify':::route-start { printf("start %s %s %s %s\n", copyinstr(arg0), copyinstr(arg1), copyinstr(arg3), copyinstr(arg4)); }
 restify'$restify':::handler-start { printf("handler %s\n", copyinstr(arg2)); }
 restify'$restify':::route-done { printf("done %d\n", arg3); exit(0); }

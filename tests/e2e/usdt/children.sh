@@ -51,13 +51,13 @@ int main(void)
 }
 END
 "$DTRACE" -h -s p.d && gcc -O2 -c app.c && "$DTRACE" -G -s p.d app.o && gcc app.o p.o -o app || fail "building"
-timeout 60 "$DTRACE" -q -n 'p$target:::hit { @[arg0 / 10] = count(); }' -c ./app >out 2>err || fail "tracing"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n 'p$target:::hit { @[arg0 / 10] = count(); }' -c ./app >out 2>err || fail "tracing"
 ! grep -q 'has died' out || fail "a child"
 [ "$(grep -cE '^ +[02] +3$' out)" = 2 ] || fail "the parent's hits"
 [ "$(uname -m)" = x86_64 ] || exit 0
-timeout 60 "$DTRACE" -q -n 'pid$target:app:nops:entry { @[arg0 / 10] = count(); }' -c ./app >out 2>err || fail "tracing a function"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n 'pid$target:app:nops:entry { @[arg0 / 10] = count(); }' -c ./app >out 2>err || fail "tracing a function"
 ! grep -q 'has died' out || fail "a child of a traced function"
 [ "$(grep -cE '^ +[02] +3$' out)" = 2 ] || fail "the function's calls"
-timeout 60 "$DTRACE" -Z -n 'foreign$target:::onnop { @[arg0 / 10] = count(); } p$target:::hit /0/ { }' -c ./app >out 2>err || fail "tracing a foreign probe"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -Z -n 'foreign$target:::onnop { @[arg0 / 10] = count(); } p$target:::hit /0/ { }' -c ./app >out 2>err || fail "tracing a foreign probe"
 ! grep -q 'has died' out || fail "a child of a traced foreign probe"
 grep -q 'left out' err || [ "$(grep -cE '^ +[02] +3$' out)" = 2 ] || fail "neither said nor counted"

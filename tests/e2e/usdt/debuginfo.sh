@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	return v < 0;
 }
 END
-list() { timeout 60 "$DTRACE" -lvn "web\$target:::$1" -c ./app >out 2>err && sed -n 's/^\t\targs/args/p' out >got && printf "$2" | cmp -s - got || { cat got; fail "$cc $flags: types of $1"; }; }
+list() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn "web\$target:::$1" -c ./app >out 2>err && sed -n 's/^\t\targs/args/p' out >got && printf "$2" | cmp -s - got || { cat got; fail "$cc $flags: types of $1"; }; }
 for cc in gcc clang; do
 	command -v $cc >/dev/null || continue
 	long=long
@@ -46,7 +46,7 @@ for cc in gcc clang; do
 		$cc -g $flags -I"$SRC/include" app.c -o app 2>err || fail "$cc $flags: building"
 		list request-start "args[0]: userland conn_t *\nargs[1]: userland const char *\nargs[2]: enum color\nargs[3]: double\nargs[4]: $long\nargs[5]: unsigned int\n"
 		list other 'args[0]: int\nargs[1]: userland struct conn *\nargs[2]: int\n'
-		timeout 60 "$DTRACE" -qn 'web$target:::request-start { printf("%d %s %d %s %d %.2f %d %u\n", args[0]->port, args[0]->next->name, args[0]->next->fd,
+		timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'web$target:::request-start { printf("%d %s %d %s %d %.2f %d %u\n", args[0]->port, args[0]->next->name, args[0]->next->fd,
 			stringof(args[1]), args[2], args[3], args[4], args[5]); } web$target:::other { printf("%d %d %d\n", args[0], args[1]->port, args[2]); }' -c ./app >out 2>err || fail "$cc $flags"
 		grep -q '^80 tls 8 text 1 1.50 -5000000000 2147483648$' out && grep -q '^14 443 5$' out || fail "$cc $flags: values"
 	done
@@ -55,6 +55,6 @@ done
 cc=gcc
 bare='args[0]: uint64_t\nargs[1]: uint64_t\nargs[2]: uint32_t\nargs[3]: double\nargs[4]: int64_t\nargs[5]: uint32_t\n'
 gcc -O2 -I"$SRC/include" app.c -o app && list request-start "$bare"
-gcc -g -O2 -DTWO -I"$SRC/include" app.c -o app && timeout 60 "$DTRACE" -lvn 'web$target:::request-start' -c ./app >out 2>err || fail "two functions"
+gcc -g -O2 -DTWO -I"$SRC/include" app.c -o app && timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn 'web$target:::request-start' -c ./app >out 2>err || fail "two functions"
 [ "$(grep -c 'args\[0\]: uint64_t$' out)" = 2 ] && [ "$(grep -c 'args\[1\]: userland const char \*$' out)" = 2 ] || fail "types of two functions"
 :

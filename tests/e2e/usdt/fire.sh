@@ -68,7 +68,7 @@ build() { # flags
 	gcc $1 -fPIC -shared lib.c -o libdepot.so && gcc $1 -c app.c -o app.o && "$DTRACE" -G -s probes.d app.o &&
 		gcc $1 app.o probes.o -L. -ldepot -Wl,-rpath,"$TMP" -o app || fail "building $1"
 }
-trace() { timeout 60 "$DTRACE" -q "$@" >out 2>err; }
+trace() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >out 2>err; }
 cat >want <<'END'
 done -1 -300 4000000000 -5000000000 251
 done -2 -600 4000000000 -10000000000 252

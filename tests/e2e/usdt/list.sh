@@ -9,7 +9,7 @@ __attribute__((noinline)) static void inner(int i) { LISTED_ONE_FIRST(i); }
 int main(int argc, char **argv) { inner(argc); LISTED_TWO(argc); return argc > 1 ? (int)sleep(60 * PATIENCE) : 0; }
 END
 "$DTRACE" -h -s probes.d && gcc -O2 -DPATIENCE="$PATIENCE" app.c -o listedapp || fail "building"
-list() { timeout 60 "$DTRACE" "$@" >out 2>err || fail "$*"; }
+list() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" "$@" >out 2>err || fail "$*"; }
 rows() { # number of rows of the listing that match
 	[ "$(grep -cE "$2" out)" = "$1" ] || fail "not $1 rows of $2"
 }
@@ -22,7 +22,7 @@ end() { kill $pids; wait $pids 2>/dev/null; }
 trap end EXIT
 set -- $pids
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-	timeout 60 "$DTRACE" -lP 'listed*' >out 2>err
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lP 'listed*' >out 2>err
 	[ "$(grep -c two out)" = 10 ] && break
 done
 # without a description, also with the program of -c, which has not started
@@ -42,10 +42,10 @@ list -ln "listed$1:listedapp::t*" && rows 1 'two$'
 list -ln 'listed$target:::two' -c ./listedapp && rows 1 'two$'
 list -l -n 'listed*:::one-first' -m listedapp && rows 20 'one-first$'
 # what is enabled by a module alone is what is listed
-timeout 60 "$DTRACE" -qm 'listedapp { printf("%s;", probename); }' -c ./listedapp >out 2>err && grep -q 'one-first;two;' out || fail "a module without a provider"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qm 'listedapp { printf("%s;", probename); }' -c ./listedapp >out 2>err && grep -q 'one-first;two;' out || fail "a module without a provider"
 # why there is none: the number is missing, or the module and the function are others
 none() { # text, then the description
-	timeout 60 "$DTRACE" -ln "$2" -c ./listedapp >out 2>err
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -ln "$2" -c ./listedapp >out 2>err
 	grep -qF "$1" err || fail "$2: no '$1'"
 }
 none "a program's own has a process id or a star behind its name: 'listed\$target', 'listed*'" listed:::two

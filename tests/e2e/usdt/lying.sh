@@ -41,7 +41,7 @@ check() { # name probes message-or-empty: traces it while it runs
 	exec 5>in
 	until grep -q ready app.out; do kill -0 $app || fail "$1: it does not start"; sleep 0.01; done
 	: >out
-	timeout 60 "$DTRACE" -n "$prov*::: { printf(\"%s %d\n\", probename, arg0); } tick-20ms { printf(\"on\n\"); }" >out 2>err &
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "$prov*::: { printf(\"%s %d\n\", probename, arg0); } tick-20ms { printf(\"on\n\"); }" >out 2>err &
 	tracer=$!
 	until grep -q ' on$' out; do kill -0 $tracer || fail "$1: the tracer ends"; sleep 0.02; done
 	rss=$(awk '/^VmRSS/ { print $2 }' /proc/$(cat /proc/$tracer/task/$tracer/children | cut -d' ' -f1)/status)
@@ -97,7 +97,7 @@ rm -f in; mkfifo in
 app=$!
 exec 5>in
 until grep -q ready app.out; do kill -0 $app || fail "it does not start"; sleep 0.01; done
-timeout 60 "$DTRACE" -n "$prov*::: { } BEGIN { exit(0); }" >out 2>err && fail "another machine's probes"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "$prov*::: { } BEGIN { exit(0); }" >out 2>err && fail "another machine's probes"
 grep -q 'does not match any probes' err || fail "another machine: no message"
 exec 5>&-
 wait $app || fail "it was harmed"

@@ -109,7 +109,7 @@ trace() {
 	name=$1 desc=$2
 	shift 2
 	: >out
-	timeout 60 "$DTRACE" -q "$@" -n "$desc { printf(\"%s %d\n\", probename, arg0); } tick-20ms { printf(\"on\n\"); }" >out 2>err &
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" -n "$desc { printf(\"%s %d\n\", probename, arg0); } tick-20ms { printf(\"on\n\"); }" >out 2>err &
 	tracer=$!
 	until grep -q '^on$' out; do kill -0 $tracer || fail "$name: the tracer ends"; sleep 0.02; done
 	rss=$(awk '/^VmHWM/ { print $2 }' /proc/$(cat /proc/$tracer/task/$tracer/children | cut -d' ' -f1)/status)
@@ -130,7 +130,7 @@ types() { sed -n 's/.*args\[[0-9]\]: //p' out | paste -sd,; }
 
 # The honest one has the types of its definition; so have lies that are not about types.
 run ./honest
-timeout 60 "$DTRACE" -lvn "$prov$app:::step" >out 2>err || fail "the listing"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn "$prov$app:::step" >out 2>err || fail "the listing"
 ! grep -q "'honest'" err && [ "$(types)" = "int8_t,string" ] || fail "the types of the definition: $(types)"
 trace honest "$prov*:::"
 ! grep -q "'honest'" err || fail "a message"
@@ -141,14 +141,14 @@ for name in $cases; do
 	case $name in *million) want="some notes about probes in 'FILE' cannot be read" ;; esac
 	run ./$name
 	before=$(date +%s)
-	timeout 60 "$DTRACE" -lvn "$prov*:::step" >out 2>err || fail "$name: the listing of the pattern"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn "$prov*:::step" >out 2>err || fail "$name: the listing of the pattern"
 	said $name $name "$want"
 	case $(types) in
 	int8_t,string) fail "$name: a damaged description is taken for right" ;;
 	int8_t,uint64_t | int,uint64_t | char,*) ;;
 	*) fail "$name: types $(types)" ;;
 	esac
-	timeout 60 "$DTRACE" -lvn "$prov\$target:::" -p $app >out 2>err || fail "$name: the listing of -p"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn "$prov\$target:::" -p $app >out 2>err || fail "$name: the listing of -p"
 	said $name $name "$want"
 	[ $(($(date +%s) - before)) -le $((10 * PATIENCE)) ] || fail "$name: it takes too long"
 	# half of them traced by a pattern, half as -p
@@ -157,7 +157,7 @@ done
 
 # The same in an object in memory, as programs make them that have probes at run time.
 run ./honest secnum
-timeout 60 "$DTRACE" -lvn "$prov$app::*:step" >out 2>err || fail "an object in memory: the listing"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn "$prov$app::*:step" >out 2>err || fail "an object in memory: the listing"
 grep -q "^dtrace: the description of the probes in '.*object.*' (DOF) is damaged" err && [ "$(grep -c "^dtrace: .*'.*object.*'" err)" = 1 ] || fail "an object in memory: no message"
 echo >&5; exec 5>&-
 wait $app || fail "an object in memory: the program was harmed"

@@ -107,7 +107,7 @@ begin() { # arguments: the program waits; its number is in $app
 	exec 3>go
 	until grep -q ready app.out; do kill -0 $app 2>/dev/null || fail "it does not start: $(cat app.out)"; done
 }
-trace() { timeout 60 "$DTRACE" -q "$@" >out 2>err; }
+trace() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >out 2>err; }
 
 begin
 trace -ln "shop$app:::" || fail "-l"
@@ -181,7 +181,7 @@ wait $app
 grep -q 'status' app.out && fail "the child: $(cat app.out)"
 [ "$(tail -1 app.out)" = 0 ] || fail "a provider that was disabled is not traced"
 begin fork
-timeout 60 "$DTRACE" -wqn "shop*:::sale-done { printf(\"%s %s\n\", pid == $app ? \"parent\" : \"child\", copyinstr(arg0)); }
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -wqn "shop*:::sale-done { printf(\"%s %s\n\", pid == $app ? \"parent\" : \"child\", copyinstr(arg0)); }
 shop*:::sale-done /copyinstr(arg0) == \"item 4\"/ { exit(0); } BEGIN { system(\"echo >&3\"); }" >out 2>err || fail "all processes"
 wait $app
 [ "$(grep -c parent out)" = 3 ] && grep -qx 'child item 4' out || fail "the child's probes"

@@ -46,7 +46,7 @@ begin() {
 	exec 3>go
 	until grep -q ready app.out; do kill -0 $app 2>/dev/null || fail "it does not start: $(cat app.out)"; sleep 0.02; done
 }
-trace() { timeout 60 "$DTRACE" -q "$@" >out 2>err; }
+trace() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >out 2>err; }
 begin app.js server
 trace -ln "nodeapp$app:::" && grep -qE "nodeapp$app +server +probe-2 probe-2\$" out || fail "the listing"
 trace -w -p $app -x strsize=16k -n '

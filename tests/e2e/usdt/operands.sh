@@ -54,7 +54,7 @@ floats='app$target:::rd, app$target:::rs, app$target:::rp { printf("D %s %.3f\n"
 	app$target:::rf { printf("D %s %.3f\n", probename, args[0]); }'
 check() { # flags, script: each probe has the value that the program prints
 	$cc $1 -I"$SRC/include" app.c -o app 2>err || fail "$cc $1: it does not compile"
-	timeout 60 "$DTRACE" -q -n "$2" -c ./app >out 2>err || fail "$cc $1"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n "$2" -c ./app >out 2>err || fail "$cc $1"
 	[ -z "$(grep -v "ended before a file" err)" ] || fail "$cc $1: messages" # other processes may end early
 	sed -n 's/^D //p' out | LC_ALL=C sort >got
 	sed '/^$/d; /^D /d' out | LC_ALL=C sort >want
@@ -70,17 +70,17 @@ for cc in gcc clang; do
 		check "-DANY $flags" "$integers" 25
 	done
 	[ $cc = gcc ] || continue # clang takes others if it can
-	timeout 60 "$DTRACE" -q -n 'app$target:::rd { trace(arg0); }' -c ./app >out 2>err && fail "$cc: a vector register"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n 'app$target:::rd { trace(arg0); }' -c ./app >out 2>err && fail "$cc: a vector register"
 	grep -q 'the program keeps it in a vector register, of which the kernel shows a probe none: "-8@%xmm[0-9]*"' err || fail "$cc: what it says of a vector register"
-	timeout 60 "$DTRACE" -lvn 'app$target:::rd' -c ./app >out 2>err && grep -q 'args\[0\]: int64_t (cannot be read)$' out || fail "$cc: what -lv says of a vector register"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn 'app$target:::rd' -c ./app >out 2>err && grep -q 'args\[0\]: int64_t (cannot be read)$' out || fail "$cc: what -lv says of a vector register"
 done
 # In a program without symbols, the address of a thread-local or static variable is not known; other arguments are.
 gcc -DANY -O2 -fno-pie -no-pie app.c -o app && strip app || fail "stripping"
-timeout 60 "$DTRACE" -q -n 'app$target:::tlsg { trace(arg0); }' -c ./app >out 2>err && fail "a symbol that was stripped"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n 'app$target:::tlsg { trace(arg0); }' -c ./app >out 2>err && fail "a symbol that was stripped"
 grep -q 'a symbol that the file does not have' err || fail "what it says of a symbol that was stripped"
 for text in 'app$target:::tlsg { trace(args[0]); }' 'provider app { probe tlsg(long); }; app$target:::tlsg { trace(args[0]); }'; do
-	timeout 60 "$DTRACE" -q -n "$text" -c ./app >out 2>err && fail "args[0] at a symbol that was stripped"
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n "$text" -c ./app >out 2>err && fail "args[0] at a symbol that was stripped"
 	grep -q 'a symbol that the file does not have' err || fail "what it says of args[0]"
 done
-timeout 60 "$DTRACE" -q -n 'app$target:::jx { printf("= %d\n", arg0); }' -c ./app >out 2>err && grep -q '^= 3000000021$' out || fail "a register of a stripped program"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -n 'app$target:::jx { printf("= %d\n", arg0); }' -c ./app >out 2>err && grep -q '^= 3000000021$' out || fail "a register of a stripped program"
 :

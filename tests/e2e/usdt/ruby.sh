@@ -58,7 +58,7 @@ ruby block.rb <go >app.out 2>&1 &
 app=$!
 exec 3>go
 until grep -q ready app.out; do kill -0 $app 2>/dev/null || fail "the block does not start"; sleep 0.02; done
-timeout 60 "$DTRACE" -q -w -p $app -n 'rubyprog$target:rubyprog:f:foo { printf("%s %d\n", copyinstr(arg0), arg1); } BEGIN { system("echo >&3"); }' >out 2>err ||
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -w -p $app -n 'rubyprog$target:rubyprog:f:foo { printf("%s %d\n", copyinstr(arg0), arg1); } BEGIN { system("echo >&3"); }' >out 2>err ||
 	fail "the block"
 wait $app
 exec 3>&-

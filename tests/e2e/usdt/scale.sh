@@ -71,7 +71,7 @@ mkfifo in
 one=$!
 exec 5>in
 until grep -q ready one.out; do sleep 0.01; done
-timeout 60 "$DTRACE" -n "$prov*::: { } BEGIN { exit(0); }" >out 2>err
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "$prov*::: { } BEGIN { exit(0); }" >out 2>err
 grep -q "matched 51 probes" err || fail "one process: not 50 probes"
 watch -n "$prov*::: { @ = count(); @s = sum(arg0); @p[pid] = count(); } tick-50ms { printf(\"on\n\"); } END { printa(\"all %@d\n\", @); printa(\"sum %@d\n\", @s); }"
 before=0; for p in $(family $tracer); do before=$((before + $(fds $p))); done
@@ -83,9 +83,9 @@ mkfifo in2
 app=$!
 exec 5>in2
 until grep -q ready many.out; do kill -0 $app || fail "no processes"; sleep 0.05; done
-timeout 60 "$DTRACE" -n "$prov*::: { } BEGIN { exit(0); }" >out 2>err
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "$prov*::: { } BEGIN { exit(0); }" >out 2>err
 grep -q "matched 51 probes" err || fail "$count processes: not 50 probes"
-timeout 60 "$DTRACE" -ln "$prov*:::p7" >out 2>err && [ "$(grep -c ' p7$' out)" = $((count + 1)) ] || fail "$count processes: the listing"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -ln "$prov*:::p7" >out 2>err && [ "$(grep -c ' p7$' out)" = $((count + 1)) ] || fail "$count processes: the listing"
 watch -n "$prov*::: { @ = count(); @s = sum(arg0); @p[pid] = count(); } tick-50ms { printf(\"on\n\"); } END { printa(\"all %@d\n\", @); printa(\"sum %@d\n\", @s); }"
 after=0; for p in $(family $tracer); do after=$((after + $(fds $p))); done
 [ $after -le $((before + 5)) ] || fail "$count processes: $after descriptors, $before for one"

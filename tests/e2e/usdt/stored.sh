@@ -37,7 +37,7 @@ for cc in gcc clang; do
 	command -v $cc >/dev/null || continue
 	for flags in -O0 -O1 -O2 -O3 '-O2 -flto'; do
 		$cc -g $flags -I"$SRC/include" app.c -o app 2>err || fail "$cc $flags: building"
-		timeout 60 "$DTRACE" -qn 'stored$target:::text, stored$target:::sdt { printf("%s %s, ", probename, copyinstr(arg0)); }
+		timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'stored$target:::text, stored$target:::sdt { printf("%s %s, ", probename, copyinstr(arg0)); }
 			stored$target:::req { printf("%d %d, ", args[0]->id, args[0]->code); }' -c ./app >out 2>err || fail "$cc $flags"
 		sed '/^$/d' out | cmp -s - want || fail "$cc $flags: other memory"
 	done

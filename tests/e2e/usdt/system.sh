@@ -41,7 +41,7 @@ start a app; start b app; start c app; start d twin
 exec 4>a.in 5>b.in 6>c.in 7>d.in
 for p in a b c d; do until grep -q ready $p.out; do sleep 0.01; done; done
 fire() { echo "echo $1 >&4; echo $1 >&5; echo $1 >&6; echo $1 >&7"; }
-trace() { timeout 60 "$DTRACE" -q "$@" >out 2>err; }
+trace() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >out 2>err; }
 # Asks all four whether they are traced; prints how many say this.
 asked() { # word
 	before=$(cat ?.out | grep -c traced)
@@ -70,7 +70,7 @@ done
 [ "$(grep -cE "^$prov$d twin d [01]$" out)" = 2 ] || fail "the other file"
 grep -qE '^ +b +2$' out && grep -qE '^ +long +8$' out || fail "comparisons"
 [ -z "$(grep -v "ended before a file" err)" ] || fail "messages" # other processes may end early
-timeout 60 "$DTRACE" -n "$prov*:::order-start { } BEGIN { exit(0); }" >out 2>err
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n "$prov*:::order-start { } BEGIN { exit(0); }" >out 2>err
 grep -q "matched 3 probes" err || fail "not one probe a file" # and BEGIN
 
 # A pattern and a description of one process: each clause once, in their order. -p does not restrict a pattern.
@@ -85,7 +85,7 @@ trace -w -p $a -n "$prov*:::order-start { self->n++; printf(\"first %s %d\n\", e
 [ "$(grep '^fourth' out)" = "fourth $b" ] || fail "the clause of one process"
 
 # JSON and messages name the process.
-timeout 60 "$DTRACE" -q -w -x oformat=jsonl -n "$prov*:::order-start { trace(arg0); }
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -w -x oformat=jsonl -n "$prov*:::order-start { trace(arg0); }
 	BEGIN { system(\"$(fire 1)\"); } tick-10ms /++n == 60/ { exit(0); }" >out 2>err || fail "JSON"
 for p in $a $b $c $d; do grep -q "\"provider\": \"$prov$p\"" out || fail "JSON: process $p"; done
 trace -w -n "$prov*:::order-start /pid == $c/ { trace(*(int *)0); } ERROR { printf(\"%s\n\", probeprov); }

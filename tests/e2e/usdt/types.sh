@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 }
 END
 "$DTRACE" -h -s probes.d && "$DTRACE" -G -s probes.d || fail "-h, -G"
-trace() { timeout 60 "$DTRACE" -q "$@" >out 2>err; }
+trace() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >out 2>err; }
 same() { sed '/^$/d' out | cmp -s - want || { diff out want; fail "$1"; }; }
 refused() { # text, then arguments
 	text=$1; shift
@@ -138,7 +138,7 @@ refused 'index 12 is out of range' -n 'shop$target:::many { trace(args[12]); }' 
 
 # Listings.
 list() { # probe, program, what follows the row
-	timeout 60 "$DTRACE" -lvn "shop\$target:::$1" -c "$2" >out 2>err && sed 1,2d out >got && printf "$3" | cmp - got || { cat got; fail "-lv of $1"; }
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -lvn "shop\$target:::$1" -c "$2" >out 2>err && sed 1,2d out >got && printf "$3" | cmp - got || { cat got; fail "-lv of $1"; }
 }
 attrs='\n\tProbe Description Attributes\n\t\tIdentifier Names: Private\n\t\tData Semantics:   Private\n\t\tDependency Class: Unknown\n'
 attrs="$attrs"'\n\tArgument Attributes\n\t\tIdentifier Names: Evolving\n\t\tData Semantics:   Stable\n\t\tDependency Class: Group\n\n\tArgument Types\n'
@@ -158,7 +158,7 @@ done
 end() { kill $pids; wait $pids 2>/dev/null; }
 trap end EXIT
 for i in 1 2 3 4 5 6 7 8 9 10; do
-	[ "$(timeout 60 "$DTRACE" -ln 'shop*:::many' 2>/dev/null | grep -c many)" -ge 3 ] && break
+	[ "$(timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -ln 'shop*:::many' 2>/dev/null | grep -c many)" -ge 3 ] && break
 	kill -0 $pids || fail "they do not start"
 done
 set -- $pids
@@ -172,10 +172,10 @@ trap - EXIT
 pids=$!
 trap end EXIT
 for i in 1 2 3 4 5 6 7 8 9 10; do
-	timeout 60 "$DTRACE" -ln 'shop*:::many' 2>/dev/null | grep -q many && break
+	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -ln 'shop*:::many' 2>/dev/null | grep -q many && break
 done
 echo './other a b & ./app2 a b; wait' >both
-timeout 60 "$DTRACE" -qn 'shop*:::plain { printf("%s %d\n", execname, args[0]->port); }' -c "sh both" >out 2>err || fail "programs that come later"
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'shop*:::plain { printf("%s %d\n", execname, args[0]->port); }' -c "sh both" >out 2>err || fail "programs that come later"
 echo 'app2 80' >want
 same "programs that come later"
 grep -q "of 'other' that have come to 'shop\*:::plain' are not probed: their args\[\] are of other types" err || fail "it does not say what is not probed"
