@@ -46,8 +46,8 @@ static void block_merge(const struct agg_layout *l, int64_t *to, const int64_t *
 /* ---- one key's base ------------------------------------------------------------------------ */
 
 struct base {
-	bool is_hidden;
-	int64_t state[]; /* the merged state, then those of the CPUs if they are kept */
+	uint64_t hidden_at; /* now_ns(); 0: the element is shown */
+	int64_t state[];    /* the merged state, then those of the CPUs if they are kept */
 };
 
 static struct base *base_find(const struct agg_slot *slot, const struct agg_elem *e,
@@ -93,7 +93,7 @@ void agg_base_add(struct agg_slot *slot, struct agg_elem *e)
 void agg_base_hide(struct agg_slot *slot, struct agg_elem *e)
 {
 	agg_base_add(slot, e);
-	base_get(slot, e)->is_hidden = true;
+	base_get(slot, e)->hidden_at = now_ns();
 }
 
 void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *state, uint32_t bucket)
@@ -145,22 +145,22 @@ static void elem_more(const struct agg_layout *l, struct agg_elem *e, const stru
 	e->touched |= base->state[0] != agg_neutral(l);
 }
 
-bool agg_base_apply(struct agg_slot *slot, struct agg_elem *e)
+uint64_t agg_base_apply(struct agg_slot *slot, struct agg_elem *e)
 {
 	const struct agg_layout *l = slot->view.layout;
 	struct strbuf canon = {0};
 	struct base *base = base_find(slot, e, &canon);
-	bool is_hidden = false;
+	uint64_t hidden_at;
 
 	if (base && agg_is_additive(l->agg))
 		elem_less(l, e, base);
 	else if (base)
 		elem_more(l, e, base);
 	if (base && e->touched)
-		base->is_hidden = false;
-	is_hidden = base && base->is_hidden;
+		base->hidden_at = 0;
+	hidden_at = base ? base->hidden_at : 0;
 	strbuf_deinit(&canon);
-	return !is_hidden;
+	return hidden_at;
 }
 
 void agg_base_deinit(struct agg_slot *slot)

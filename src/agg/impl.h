@@ -93,6 +93,7 @@ struct aggs {
 	struct texts texts;		/* strings and stacks of keys */
 	struct frame_texts frame_texts; /* texts of frames */
 	uint32_t *map_elems;		/* by map: how many elements the snapshot found */
+	uint64_t idle_ns;		/* aggs_set_idle() */
 	bool keeps_percpu;
 	bool is_quiet;		      /* no probe fires any more */
 	bool is_final;		      /* a snapshot has been taken since is_quiet was set */
@@ -140,9 +141,17 @@ void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *stat
  * again.
  */
 void agg_base_remove(struct agg_slot *slot, struct agg_elem *e);
-/* Turns the state in the kernel into the state that counts; false if the element is hidden. */
-bool agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
+/*
+ * Turns the state in the kernel into the state that counts. Returns when the element was hidden
+ * (now_ns()), if nothing was added to it since; else 0.
+ */
+uint64_t agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
 void agg_base_deinit(struct agg_slot *slot);
+
+/* ---- control.c ------------------------------------------------------------------------------ */
+
+/* Whether hidden elements may stay in the map: they occupy it until a snapshot deletes them. */
+bool agg_has_room(const struct aggs *a, uint32_t map);
 
 /* ---- take.c -------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@ struct aggs *aggs_create(const struct layout *l, const struct agg_io *io, void *
 	a->io = io;
 	a->ctx = ctx;
 	a->nslots = l->naggs;
+	a->idle_ns = 1000000000;
 	a->slots = xcalloc(l->naggs, sizeof(*a->slots));
 	for (uint32_t i = 0; i < l->naggs; i++)
 		a->slots[i].view = (struct agg_view){.agg = l->aggs[i].agg,
@@ -43,6 +44,11 @@ void aggs_destroy(struct aggs *a)
 	frame_texts_deinit(&a->frame_texts);
 	arena_destroy(a->arena);
 	free(a);
+}
+
+void aggs_set_idle(struct aggs *a, uint64_t ns)
+{
+	a->idle_ns = ns;
 }
 
 void aggs_set_syms(struct aggs *a, struct syms *syms)
@@ -351,8 +357,17 @@ static struct err *map_snap(struct aggs *a, uint32_t map)
 /* ---- all maps ------------------------------------------------------------------------------ */
 
 /*
- * Deletes from the kernel an element that trunc() has hidden and to which nothing was added since.
+ * Whether an element that trunc() has hidden may be deleted from the kernel. A probe that has found
+ * the element in the map adds to it some nanoseconds later; but if its CPU is interrupted in
+ * between, or belongs to a virtual machine that has to wait, that takes milliseconds, and what it
+ * then adds to a deleted element is lost.
  */
+static bool is_idle(const struct aggs *a, const struct agg_slot *slot, uint64_t hidden_at)
+{
+	return !agg_has_room(a, slot->view.layout->map) || now_ns() - hidden_at >= a->idle_ns;
+}
+
+/* Deletes from the kernel an element that trunc() has hidden. */
 static struct err *elem_drop(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
 	struct err *err;
@@ -371,10 +386,12 @@ static struct err *slot_finish(struct aggs *a, struct agg_slot *slot, struct err
 
 	for (uint32_t i = 0; i < slot->elems.len; i++) {
 		struct agg_elem *e = slot->elems.data[i];
+		uint64_t hidden_at =
+			slot->view.layout->key_size && slot->base ? agg_base_apply(slot, e) : 0;
 
-		if (!slot->view.layout->key_size || !slot->base || agg_base_apply(slot, e))
+		if (!hidden_at)
 			slot->elems.data[nshown++] = e;
-		else if (!err)
+		else if (!err && is_idle(a, slot, hidden_at))
 			err = elem_drop(a, slot, e);
 	}
 	slot->elems.len = nshown;

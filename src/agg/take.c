@@ -7,8 +7,9 @@
  * beyond the snapshot is put back. If a probe has created the element again in between, that
  * remainder is kept here and added to every later snapshot (base.c).
  *
- * An increment can still be lost in the instant of the deletion, at most one on each CPU. So
- * elements in use are not deleted where their use can be known (control.c). Of min() and max(), a
+ * An increment can still be lost in the instant of the deletion, at most one on each CPU: a probe
+ * has found the element and not yet added to it. So elements that were in use a moment ago are not
+ * deleted where their use can be known (control.c, snap.c). Of min() and max(), a
  * value since the snapshot counts if it is a new extreme; others cannot be told from values before
  * the snapshot.
  */

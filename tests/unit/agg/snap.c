@@ -448,7 +448,11 @@ static void test_trunc_hides(void)
 	v = fake_snap(&f, id);
 	is_int(v->nelems, 1, "one element has come since");
 	is_int(v->elems[0]->state[0], 5, "with what was added");
-	is_int(f.ntake, 1, "the other is deleted");
+	is_int(f.ntake, 0, "the other may still be in use");
+	aggs_set_idle(f.aggs, 0);
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "and stays hidden");
+	is_int(f.ntake, 1, "until it was idle long enough");
 	ok(!aggs_clear(f.aggs, id), "clear");
 	v = fake_snap(&f, id);
 	is_int(v->nelems, 1, "its key stays after clear");
