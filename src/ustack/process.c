@@ -570,21 +570,32 @@ bool process_is_starting(const struct process *p)
 	return is_starting;
 }
 
+/* The first file that is mapped, which is the program; NULL: there is none. */
+static const struct proc_map *first_file(const struct proc_maps *maps)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++)
+		if (maps->maps.data[i].ino)
+			return &maps->maps.data[i];
+	return NULL;
+}
+
 bool process_is_there(const struct process *p)
 {
+	const struct proc_map *was = first_file(p->maps), *is = NULL;
 	struct proc_maps now = {0};
-	bool is_there = p->core != NULL;
-	struct err *e = is_there ? NULL : proc_maps_read(p->pid, &now);
+	bool is_there;
+	struct err *e;
 
+	if (p->core)
+		return true;
 	/*
-	 * A zombie maps nothing, and what another program maps begins elsewhere or is another
-	 * file.
+	 * A zombie maps nothing, and what another program maps begins elsewhere or is another file.
+	 * This one may have mapped memory below its file since: LuaJIT does.
 	 */
-	if (!is_there && !e && now.maps.len && p->maps->maps.len) {
-		const struct proc_map *a = &now.maps.data[0], *b = &p->maps->maps.data[0];
-
-		is_there = a->start == b->start && a->dev == b->dev && a->ino == b->ino;
-	}
+	e = proc_maps_read(p->pid, &now);
+	if (!e && was)
+		is = proc_maps_find(&now, was->start);
+	is_there = is && is->start == was->start && is->dev == was->dev && is->ino == was->ino;
 	err_destroy(e);
 	proc_maps_deinit(&now);
 	return is_there;
