@@ -25,6 +25,14 @@ public class Notes {
 			Thread.sleep(20);
 	}
 
+	/* Waits until stacks have frames of Java, and then reads 77 bytes. */
+	static void begin() throws Exception {
+		await("met");
+		try (InputStream in = new FileInputStream("/dev/zero")) {
+			in.read(new byte[77]);
+		}
+	}
+
 	static String text(StackTraceElement e) {
 		String place = e.isNativeMethod() ? "Native Method" : e.getFileName() == null ? "Unknown Source" :
 			e.getLineNumber() < 0 ? e.getFileName() : e.getFileName() + ":" + e.getLineNumber();
@@ -246,13 +254,14 @@ public class Called {
 	int value() { return n; }
 	int add(int a) { return a + value(); }
 	static int depth(Called c, int a) { return c == null ? a : depth(c.next, c.add(a)); }
-	public static void main(String[] args) {
+	public static void main(String[] args) throws Exception {
 		Called first = null;
 		for (int i = 0; i < 20; i++) {
 			Called c = new Called();
 			c.next = first;
 			first = c;
 		}
+		Notes.begin();
 		long end = System.nanoTime() + 4_000_000_000L;
 		int sum = 0;
 		while (System.nanoTime() < end)
@@ -271,7 +280,8 @@ public class Checked {
 	static class D implements C, Runnable, Cloneable { public void run() { } }
 	static class E implements Cloneable, C { }
 	static int check(Object o) { return (o instanceof A ? 1 : 0) + (o instanceof B ? 1 : 0) + (o instanceof C ? 1 : 0) + (o instanceof Cloneable ? 1 : 0); }
-	public static void main(String[] args) {
+	public static void main(String[] args) throws Exception {
+		Notes.begin();
 		Object[] all = { new D(), new E(), "x" };
 		long end = System.nanoTime() + 3_000_000_000L;
 		int sum = 0;
@@ -402,16 +412,23 @@ X
 		echo 'entered after a collection: good' # no method calls anything then
 	fi
 
+	# profile OPTION CLASS: stacks of a program from Notes.begin() on
+	profile() {
+		rm -f met
+		"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=64k -n 'syscall::read:entry /pid == $target && arg2 == 77/ { begun = 1; }
+			profile-997 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
+			profile-997 /pid == $target && begun/ { @[jstack(200)] = count(); }' -c "java $1 -cp . $2" >got.txt 2>error
+	}
+
 	# at arbitrary instructions of the interpreter, also those that make the frame of a method
-	"$DTRACE" -q -x jstackstrsize=64k -n 'profile-997 /pid == $target/ { @[jstack(200)] = count(); }' -c 'java -Xint -cp . Called' >got.txt 2>error
+	profile -Xint Called
 	awk 'BEGIN { RS = "" } /Called\.main\(/ && /call_stub\n/ { whole += $NF } /^ *0x[0-9a-f]+\n *[0-9]+$/ || /^ *[A-Za-z0-9._]*[^`\n]*\n *[0-9]+$/ { alone += $NF }
 		END { print "whole when interpreted:", (whole > 100 && alone * 100 <= whole ? "good" : whole ", alone " alone) }' got.txt
 
 	# in a stub of C1 that does not say how large its frame is
-	"$DTRACE" -q -x jstackstrsize=64k -n 'profile-997 /pid == $target/ { @[jstack(200)] = count(); }' \
-		-c 'java -XX:TieredStopAtLevel=1 -cp . Checked' >got.txt 2>error
+	profile -XX:TieredStopAtLevel=1 Checked
 	awk 'BEGIN { RS = "" } /^ *0x[0-9a-f]+\n/ { all += $NF; if (/Checked\.main\(/) whole += $NF }
-		END { print "in stubs of C1:", (whole * 10 >= all * 8 ? "good" : whole " of " all) }' got.txt
+		END { print "in stubs of C1:", (all > 0 && whole * 10 >= all * 8 ? "good" : whole " of " all) }' got.txt
 
 	# frames of virtual threads
 	if [ "$major" -ge 21 ]; then
