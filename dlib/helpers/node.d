@@ -69,6 +69,7 @@ this int64_t id;
 this int64_t k;
 this int64_t line;
 this string file;
+this string head; /* the first pieces of a name */
 this string name;
 this string own;
 
@@ -300,7 +301,13 @@ dtrace:helper:ustack:
 		this->table = WORD[this->bytecode + o_positions];
 	}
 	if (this->tier == 3) {
-		this->at = this->pc - START[this->code];
+		/*
+		 * A frame of code that V8 has given up returns to where the code is left, by a call through r13
+		 * behind all others. What called is not known then, nor whether it was inlined.
+		 */
+		this->k = *(uint32_t *)arg0 & 0xffffff;
+		if (this->k != 0x95ff41 && this->k != 0x55ff41)
+			this->at = this->pc - START[this->code];
 		this->table = WORD[this->code + o_table];
 	}
 	if (this->tier == 2 && TYPE[this->bytecode + 1] == t_bytecode) {
@@ -382,6 +389,17 @@ dtrace:helper:ustack:
 				this->s = WORD[this->chars + 8 + 8 * (this->j + ((this->from >> 12 & 3) ? 2 : 0))];
 				this->anon = 1;
 			}
+		}
+		/* a name that V8 has made up may not be joined yet: "Readable" and what follows it */
+		this->head = "";
+		this->j = 0;
+		while (this->anon && this->j < 12 && TYPE[this->s] < t_string && (TYPE[this->s] & 7) == 1 &&
+		    *(uint32_t *)(WORD[this->s + 23] + 11) != 0; 12) {
+			this->chars = MOVED[WORD[this->s + 15]];
+			this->s = (TYPE[this->chars] & 15) == 8 && TYPE[this->chars] < t_string ? MOVED[WORD[this->s + 23]] : 0;
+			if (this->s)
+				this->head = strjoin(this->head, ulatin1(this->chars + 15, *(uint32_t *)(this->chars + 11)));
+			this->j++;
 		}
 		/* both strings: the name and the file */
 		this->name = "";
@@ -479,6 +497,8 @@ dtrace:helper:ustack:
 			this->offset++;
 		}
 		this->has_name = strlen(this->name) != 0;
+		if (this->has_name && strlen(this->head) != 0)
+			this->name = strjoin(this->head, this->name);
 		if (!this->has_name)
 			this->name = "(anon)";
 		if (strlen(this->file) == 0)

@@ -266,6 +266,42 @@ X
 	$node compare.js noted got | head -20
 	echo "$(wc -l <got) deep stacks"
 
+	# a function whose code V8 gives up while it calls, and names that V8 has made up and not joined yet
+	cat >given_up.js <<'X'
+'use strict';
+const fs = require('fs'), some = { where: { deep: {} } };
+function inlined(x) { return x * 2; }
+function caller(n, f) {
+	const a = inlined(f(n));
+	return inlined(a) + inlined(n);
+}
+some.where.anonymous = function () { process.umask(18); return 1; };
+some.where.deep.anonymous = function () { return caller(1, () => { %DeoptimizeFunction(caller); process.umask(18); return 1; }); };
+function warm() {
+	%PrepareFunctionForOptimization(caller);
+	for (let i = 0; i < 1000; i++)
+		caller(i, inlined);
+	%OptimizeFunctionOnNextCall(caller);
+	caller(1, inlined);
+	return (%GetOptimizationStatus(caller) & 16) !== 0;
+}
+process.umask(18);
+const wait = setInterval(() => {
+	if (!fs.existsSync('met'))
+		return;
+	clearInterval(wait);
+	for (let i = 0; i < 3; i++) {
+		if (!warm())
+			console.log('caller() is not optimised');
+		some.where.deep.anonymous();
+	}
+	some.where.anonymous();
+}, 20);
+X
+	rm -f met
+	LC_ALL=C.UTF-8 "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=32k -n "$script" -c "$node --allow-natives-syntax given_up.js" >got.txt
+	grep -v '^ *$' got.txt | sed -n 's/^ *\([^`]*\) at [^ ]*given_up.js\( line [0-9]*\)\{0,1\}$/\1\2/p' | sed '/^caller/s/ line 5$//' | sort | uniq -c
+
 	# samples at any instruction, while objects move and code is replaced
 	cat >busy.js <<'X'
 'use strict';
