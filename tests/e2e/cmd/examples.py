@@ -9,7 +9,7 @@ The workload is the -c process: a script ends with it, unless it ends by itself.
 import concurrent.futures, os, re, subprocess, sys, tempfile, threading
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
-HELD = 120  # seconds: who waits longer goes on, and what the script has printed is wrong
+HELD = 120 * min(int(os.environ.get("PATIENCE", "1")), 5)  # seconds: who waits longer goes on, and what the script has printed is wrong
 SECONDS = os.environ.get("PATIENCE", "1")  # of a script that ends by itself: more on a slow machine
 SELF = "-c $TARGET"  # a script about $target gets the program itself, not a shell around it
 
