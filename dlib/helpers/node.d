@@ -26,6 +26,7 @@ uint64_t t_baseline; /* what lies between a function and its baseline code, or 0
 uint64_t t_module; /* the kind of scopes that count their variables, too */
 uint64_t is_raw; /* flags of a scope are no small integer */
 uint64_t has_receiver; /* a scope says where its receiver is */
+uint64_t has_calls; /* code has a table of its calls behind it */
 uint64_t libc, libc_end;
 uint64_t t_string, t_function, t_function_last, t_shared, t_scope, t_script, t_code, t_bytecode;
 uint64_t t_array, t_bytes, t_bytes2; /* arrays of values, and two kinds of arrays of bytes */
@@ -97,6 +98,7 @@ dtrace:helper:attach:
 	version = *(int *)major * 100 + *(int *)minor;
 	if (version != 904 && version != 1002 && version != 1103 && version != 1204 && version != 1306 && version != 1406)
 		udecline("this version of V8 is not known");
+	has_calls = version >= 1002;
 	text = secaddr(".text");
 	text_end = text + secsize(".text");
 	libc = secaddr(".text", "libc.so*");
@@ -303,11 +305,28 @@ dtrace:helper:ustack:
 	if (this->tier == 3) {
 		/*
 		 * A frame of code that V8 has given up returns to where the code is left, by a call through r13
-		 * behind all others. What called is not known then, nor whether it was inlined.
+		 * behind all others. V8's table of calls, behind the code, says where it was called from.
 		 */
+		this->at = this->pc - START[this->code];
 		this->k = *(uint32_t *)arg0 & 0xffffff;
-		if (this->k != 0x95ff41 && this->k != 0x55ff41)
-			this->at = this->pc - START[this->code];
+		if (this->k == 0x95ff41 || this->k == 0x55ff41) {
+			this->s = START[this->code] + *(uint32_t *)(this->code + o_size);
+			this->rep = *(uint32_t *)(this->s + 4);
+			this->wide = this->rep >> 4 & 7; /* the size of an address */
+			this->from = this->wide + (this->rep >> 7 & 7);
+			this->len = !has_calls || this->is_maglev || !(this->rep & 1) || !this->wide || this->wide > 4 ? 0 :
+			    *(uint32_t *)this->s;
+			this->k = (1ull << 8 * this->wide) - 1;
+			this->next = this->at + 2; /* 0 stands for none */
+			this->at = -1;
+			this->s += 8;
+			while (this->len && this->at < 0; 2048) {
+				if ((*(uint32_t *)(this->s + this->from) & this->k) == this->next)
+					this->at = (*(uint32_t *)this->s & this->k) - 1;
+				this->s += this->from + this->wide + (this->rep >> 1 & 7);
+				this->len--;
+			}
+		}
 		this->table = WORD[this->code + o_table];
 	}
 	if (this->tier == 2 && TYPE[this->bytecode + 1] == t_bytecode) {
