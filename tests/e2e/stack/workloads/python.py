@@ -33,7 +33,7 @@ def server():
         threading.Thread(target=served.serve_forever).start()
         url = f"http://127.0.0.1:{served.server_address[1]}/"
         def load():
-            for i in range(60): urllib.request.urlopen(url + ("noted" if i % 2 else "")).read()
+            for i in range(60): urllib.request.urlopen(url + ("met" if i % 2 else "")).read()
         clients = [threading.Thread(target=load) for i in range(4)]
         for c in clients: c.start()
         for c in clients: c.join()
