@@ -29,7 +29,9 @@ def server():
     import http.server
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *unused): pass
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+    class Server(http.server.ThreadingHTTPServer):
+        request_queue_size = 64
+    with Server(("127.0.0.1", 0), Handler) as served:
         threading.Thread(target=served.serve_forever).start()
         url = f"http://127.0.0.1:{served.server_address[1]}/"
         def load():
