@@ -46,12 +46,6 @@ struct err *aggs_clear(struct aggs *a, uint32_t agg_id)
 	return err;
 }
 
-/* Whether every increment changes the state, so that an unchanged element had none. */
-static bool is_counted(const struct prog_agg *agg)
-{
-	return agg_is_additive(agg) && agg->func != AGGFUNC_SUM;
-}
-
 bool agg_has_room(const struct aggs *a, uint32_t map)
 {
 	return a->map_elems[map] <= a->layout->agg_maps[map].max_entries / 8;
@@ -61,7 +55,8 @@ bool agg_has_room(const struct aggs *a, uint32_t map)
  * Removes an element; the single element of an array can only be cleared. Increments that arrive in
  * the instant in which the kernel deletes an element would be lost. So an element in use stays in
  * the kernel, hidden, with its present state as its base. It is deleted when a snapshot finds that
- * nothing was added for a while (snap.c).
+ * nothing was added for a while (snap.c). A sum() to which only zeros are added looks as if nothing
+ * was: it is hidden until then.
  */
 static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
@@ -73,7 +68,7 @@ static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg
 		return elem_clear(a, slot, e);
 	if (a->is_final)
 		return NULL;
-	if (is_counted(slot->view.agg) && agg_has_room(a, slot->view.layout->map)) {
+	if (agg_is_additive(slot->view.agg) && agg_has_room(a, slot->view.layout->map)) {
 		agg_base_hide(slot, e);
 		return NULL;
 	}
