@@ -512,6 +512,7 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	if (set != u->always)
 		set = set_attach(u, proc, pid, set);
 	if (!set || set == u->always) { /* the program for all processes is there */
+		map_remove(u, key);
 		set_debug(u, pid, set);
 		return NULL;
 	}
@@ -548,15 +549,13 @@ static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
 	k->spaces[k->nspaces++] = (struct space){key, now_ns()};
 }
 
-void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
+/* Looks at the mappings of a process, and publishes the helpers that apply. */
+static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
 {
 	struct process *proc = NULL;
 	uint64_t set, all;
 	struct err *e;
 
-	if (!u || !u->maps)
-		return;
-	key_note(u, key, (uint64_t)pid);
 	e = process_open(pid, u->objects, &proc);
 	if (e) { /* it has ended, or we may not look at it */
 		err_destroy(e);
@@ -572,6 +571,14 @@ void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
 		tell_once(u, err_text(e));
 	err_destroy(e);
 	process_close(proc);
+}
+
+void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
+{
+	if (!u || !u->maps)
+		return;
+	key_note(u, key, (uint64_t)pid);
+	space_meet(u, key, pid);
 }
 
 void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time)
@@ -601,10 +608,28 @@ static bool file_matters(const struct ustacks *u, uint64_t pid, const struct sym
 	return m->is_exec && carried_has(u->carried, (pid_t)pid, &at);
 }
 
+/*
+ * News of a mapping may come late, when the process was met long ago, with the mapping, but before
+ * the dynamic linker had prepared it. Such a process is looked at again here, so that what was
+ * published serves until then; else the next walk asks.
+ */
+static void space_meet_again(struct ustacks *u, uint64_t pid, uint64_t time)
+{
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+	struct space *s = k->nspaces == 1 ? &k->spaces[0] : NULL;
+
+	if (!s || s->met <= time || s->met > time + LINKED_NS || now_ns() <= time + LINKED_NS) {
+		spaces_forget(u, pid, time + LINKED_NS);
+		return;
+	}
+	s->met = now_ns();
+	space_meet(u, s->key, (pid_t)pid);
+}
+
 void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, uint64_t time)
 {
 	if (u && hashmap_find(u->known, &pid, sizeof(pid)) && file_matters(u, pid, m))
-		spaces_forget(u, pid, time + LINKED_NS);
+		space_meet_again(u, pid, time);
 }
 
 /* Tells who debugs how the compilation of a program has ended. */
