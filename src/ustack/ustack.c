@@ -511,10 +511,12 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 		return NULL; /* ustacks_mapped() hears of the C library */
 	if (set != u->always)
 		set = set_attach(u, proc, pid, set);
-	if (!set || set == u->always) { /* the program for all processes is there */
-		map_remove(u, key);
+	if (!set || set == u->always) {	      /* the program for all processes is there */
+		hp = xcalloc(1, sizeof(*hp)); /* what was published before is void */
+		e = map_put(u, key, hp);
+		free(hp);
 		set_debug(u, pid, set);
-		return NULL;
+		return e;
 	}
 	e = set_program(u, set, &p);
 	if (e)
