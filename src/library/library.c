@@ -50,7 +50,6 @@ struct library {
 	VEC(struct lib_file *) list;
 	struct hashmap *by_name; /* file name -> struct lib_file */
 	struct hashmap *defines; /* name -> the first struct definer, in the arena */
-	/* files to compile after the current one, which defines what they add to: translators */
 	/* to be compiled after the file under way, which defines what they add to: translators */
 	VEC(struct lib_file *) waiting;
 	uint32_t depth;	     /* number of files whose compiles are under way, one inside another */
