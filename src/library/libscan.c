@@ -101,8 +101,9 @@ static int depth_change(const struct scan *s)
 }
 
 /*
- * The characters at which scan_skip_decl() has to stop: brackets, ';', which ends a declaration, and
- * what begins a string, a comment or a directive, in which brackets do not count. All others are 0.
+ * The characters at which scan_skip_decl() has to stop: brackets, ';', which ends a declaration,
+ * and what begins a string, a comment or a directive, in which brackets do not count. All others
+ * are 0.
  */
 enum { SKIP_OPEN = 1, SKIP_CLOSE, SKIP_END, SKIP_OPAQUE };
 static const uint8_t skip_class[256] = {
