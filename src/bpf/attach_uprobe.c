@@ -537,7 +537,7 @@ struct err *attachments_drop(struct attachments *a, uint32_t group)
 	}
 	l->files.len = n;
 	attachments_close_group(a, group);
-	return a->keeper ? keeper_drop_group(a->keeper, group) : NULL;
+	return a->keeper ? keeper_drop_group(a->keeper, group, false) : NULL;
 }
 
 /* ---- children -------------------------------------------------------------------------------- */

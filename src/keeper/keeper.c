@@ -260,9 +260,9 @@ void keeper_set_group(struct keeper *k, uint32_t group)
 	k->group = group;
 }
 
-struct err *keeper_drop_group(struct keeper *k, uint32_t group)
+struct err *keeper_drop_group(struct keeper *k, uint32_t group, bool waits)
 {
-	return links_drop(k, 0, group, false);
+	return links_drop(k, 0, group, waits);
 }
 
 struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,

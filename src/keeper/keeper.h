@@ -90,8 +90,8 @@ MUST_CHECK struct err *keeper_herd(struct keeper *k, int procs_fd);
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
 /* Puts the links that are made from now on into this group; 0: into none. */
 void keeper_set_group(struct keeper *k, uint32_t group);
-/* Closes the links of the group, some time after the return. */
-MUST_CHECK struct err *keeper_drop_group(struct keeper *k, uint32_t group);
+/* Closes the links of the group. waits: as above. */
+MUST_CHECK struct err *keeper_drop_group(struct keeper *k, uint32_t group, bool waits);
 /*
  * Removes breakpoints at the offsets that belong to no link: children inherit them with their
  * parent's memory. Whenever a link is closed, the kernel examines all processes that have mapped

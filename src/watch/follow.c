@@ -13,6 +13,8 @@
 #include "kernel/kernel.h"
 
 #define RING_SIZE 65536u
+/* The keeper's group of the links to a process's dynamic linker; those of batches count from 1. */
+#define LINKER_GROUP(pid) (0x80000000u | (uint32_t)(pid))
 
 struct follow {
 	int fds[MAP_NCLASSES];			  /* the maps of the watch; -1 = not used here */
@@ -123,10 +125,19 @@ struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_
 		e = program_load("prog_watch_linker", PROGRAM_CODE, f->fds, &f->linker_fd);
 	if (e)
 		return e;
+	keeper_set_group(k, LINKER_GROUP(id->pid));
 	if (!feat_has(FEAT_UPROBE_MULTI))
-		return keeper_uprobe(k, f->linker_fd, file_fd, id->pid, off, cookie, 0, false);
-	return keeper_uprobe_multi(k, f->linker_fd, file_fd,
-				   feat_has(FEAT_UPROBE_TGID) ? id->pid : 0, &site);
+		e = keeper_uprobe(k, f->linker_fd, file_fd, id->pid, off, cookie, 0, false);
+	else
+		e = keeper_uprobe_multi(k, f->linker_fd, file_fd,
+					feat_has(FEAT_UPROBE_TGID) ? id->pid : 0, &site);
+	keeper_set_group(k, 0);
+	return e;
+}
+
+struct err *follow_linker_drop(struct keeper *k, const struct proc_id *id)
+{
+	return keeper_drop_group(k, LINKER_GROUP(id->pid), true);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -154,15 +165,33 @@ uint64_t follow_lost(struct follow *f)
 	return n - before;
 }
 
+static void ring_read(struct follow *f)
+{
+	(void)ring_buffer__consume(f->ring); /* fails only if event_add() does */
+}
+
 bool follow_read(struct follow *f, struct rt_watch_event *ret)
 {
 	if (!f->events.len)
-		(void)ring_buffer__consume(f->ring); /* fails only if event_add() does */
+		ring_read(f);
 	if (!f->events.len)
 		return false;
 	*ret = f->events.data[0];
 	memmove(f->events.data, f->events.data + 1, --f->events.len * sizeof(*f->events.data));
 	return true;
+}
+
+bool follow_has_more(struct follow *f, const struct rt_watch_event *ev)
+{
+	ring_read(f);
+	for (uint32_t i = 0; i < f->events.len; i++) {
+		const struct rt_watch_event *other = &f->events.data[i];
+
+		if (other->pid == ev->pid && other->start == ev->start &&
+		    other->kind != RT_WATCH_FULL)
+			return true;
+	}
+	return false;
 }
 
 int follow_procs(const struct follow *f)

@@ -53,9 +53,13 @@ int follow_procs(const struct follow *f);
  */
 MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_id *id,
 				     int file_fd, uint64_t off, int64_t state);
+/* Closes the links of follow_linker() for the process, and waits until they are closed. */
+MUST_CHECK struct err *follow_linker_drop(struct keeper *k, const struct proc_id *id);
 /* A descriptor that is readable when there are events. */
 int follow_fd(const struct follow *f);
 /* How many events were lost since the last call, because the buffer was full. */
 uint64_t follow_lost(struct follow *f);
 /* Reads the next event; false: there is none. */
 bool follow_read(struct follow *f, struct rt_watch_event *ret);
+/* True if there is another event about something that the process of this one has done. */
+bool follow_has_more(struct follow *f, const struct rt_watch_event *ev);

@@ -338,15 +338,32 @@ static void act_exec(struct procs *ps, struct watch_proc *p)
 }
 
 /*
+ * Takes off the link in the dynamic linker. An event that is reported twice would let the process
+ * run on twice, the second time perhaps in the middle of what comes next.
+ */
+static void linker_drop(struct procs *ps, const struct watch_proc *p)
+{
+	struct keeper *k;
+	struct err *e = keeper_of(ps, &k);
+
+	if (!e)
+		e = follow_linker_drop(k, &p->id);
+	if (e)
+		procs_failed(ps, p, "functions of libraries that it opens may be missed", e);
+}
+
+/*
  * When the process has become another task, the kernel makes no breakpoints for its old links, but
  * the old links still fire at breakpoints that new links make (Linux 6.18
- * kernel/trace/bpf_trace.c, uprobe_multi_link_filter()). If children have links of their own, the
- * old links of the process are taken off here; otherwise the subscribers take care of them.
+ * kernel/trace/bpf_trace.c, uprobe_multi_link_filter()). If children have links of their own, all
+ * old links of the process are taken off here; otherwise the subscribers take care of theirs.
  */
 static void act_renew(struct procs *ps, struct watch_proc *p)
 {
 	if (ps->opts.has_children)
 		links_drop(ps, p, true);
+	else if (p->has_linker)
+		linker_drop(ps, p);
 	exec_tell(ps, p, true);
 }
 
@@ -502,7 +519,9 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 		p = &unknown;
 	}
 	proc_step(ps, p, event_kind(ev));
-	proc_step(ps, p, WATCH_EV_TOLD);
+	/* It waits for the last of its events: after the next one it would run on once more. */
+	if (!follow_has_more(ps->follow, ev))
+		proc_step(ps, p, WATCH_EV_TOLD);
 	end_check(ps, p);
 }
 

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -147,9 +148,21 @@ struct target {
 	int in, out;
 };
 
+/* Executes this program again, by a thread that is not the first; it answers for itself. */
+static void *execute(void *fds)
+{
+	const int *fd = fds;
+
+	(void)dup2(fd[0], 0);
+	(void)dup2(fd[1], 1);
+	(void)execl("/proc/self/exe", "watch", "live", NULL);
+	return NULL;
+}
+
 /* Reads a byte, does what it says, answers with a byte. */
 static void target_live(int in, int out)
 {
+	pthread_t thread;
 	void *lib = NULL;
 	char c;
 	pid_t child;
@@ -165,6 +178,8 @@ static void target_live(int in, int out)
 		}
 		if (c == 'x')
 			(void)execl("/bin/true", "true", NULL);
+		if (c == 't' && pthread_create(&thread, NULL, execute, (int[]){in, out}) == 0)
+			(void)pthread_join(thread, NULL);
 		if (c == 'f') {
 			child = fork();
 			if (child == 0)
@@ -278,6 +293,25 @@ static void test_events(uint32_t flags)
 	watch_destroy(w);
 }
 
+/* The links of the old task fire on, but each event is told once: it runs on once. */
+static void test_other_thread(void)
+{
+	struct target t;
+	struct watch *w;
+	int fd = -1;
+
+	target_start(&t);
+	w = watch_begin(&t, WATCH_STOPS, false, &fd);
+	expect(w, fd, &t, 't',
+	       feat_has(FEAT_UPROBE_TGID) || !feat_has(FEAT_UPROBE_MULTI)
+		       ? "executes by another thread; settled; settled; "
+		       : "executes; settled; settled; ");
+	expect(w, fd, &t, 'o', "mapped; settled; ");
+	expect(w, fd, &t, 'c', "unmapped; settled; ");
+	target_end(&t);
+	watch_destroy(w);
+}
+
 static void test_children(void)
 {
 	struct target t;
@@ -365,11 +399,16 @@ static void test_left(void)
 	target_end(&t);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1) { /* of execute() */
+		(void)!write(1, "t", 1);
+		target_live(0, 1);
+	}
 	hooks.gate = gate_create();
 	test_events(0);
 	test_events(WATCH_STOPS);
+	test_other_thread();
 	test_children();
 	test_over();
 	test_identity();
