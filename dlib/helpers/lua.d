@@ -17,7 +17,7 @@
  *
  * Offsets: lstate.h, lobject.h; instructions: lopcodes.h; names: ldebug.c of Lua.
  */
-#pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*|luajit*|libluajit*.so*"
+#pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*"
 #pragma D helper symbol "lua_callk"
 #pragma D helper registers "in_other"
 
@@ -115,8 +115,6 @@ inline uint64_t START[uint64_t e] = e + 8 + *(int *)(e + 8);
 
 dtrace:helper:attach:
 {
-	if (symaddr("luaJIT_setmode"))
-		udecline("LuaJIT is not known (Lua 5.2 to 5.4 are)");
 	this->ident = symaddr("lua_ident");
 	if (!this->ident)
 		udecline("this Lua has no symbols");

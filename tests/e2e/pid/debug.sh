@@ -1,4 +1,8 @@
 # Option debug tells what followed processes do.
+if "$DTRACE" -qn 'pid$target::main:entry { }' -x follow=fork -c true 2>&1 | grep -q 'option follow: this kernel lacks'; then
+	echo "this kernel has no -x follow=fork"
+	exit 67
+fi
 words="open call=1 close child=open,call=1 wait exec=open"
 out=$( (sleep "${PATIENCE:-1}"; echo) | "$DTRACE" -qn 'pid$target::late_f:entry { }' -Z -x debug -x follow=fork -c "$TRIGGER/late $words" 2>&1) || exit 1
 bad=0

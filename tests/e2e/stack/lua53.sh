@@ -1,6 +1,6 @@
 # Stacks of Lua 5.3, in a program with its library: what lua.inc says.
 . "$SRC/tests/e2e/stack/lua.inc"
-lua_with_library 5.3 'long long' long
+lua_with_library liblua5.3-0 liblua5.3.so.0 'long long' long
 
 {
 	check_points

@@ -1,10 +1,10 @@
-# Languages as plug-ins of servers: Python, Perl, Ruby and PHP in uWSGI, Python and Perl in Apache, Perl in nginx. A page writes down its own
+# Languages as plug-ins of servers: Python, Perl, Ruby and PHP in uWSGI, Python and Perl in Apache, Perl and Lua in nginx. A page writes down its own
 # stack and makes a system call at the same point: every frame that the language has is there, and behind the last one are the functions
 # of the server.
 cd "$TMP" || exit 1
 patience=$((${PATIENCE:-1} * (${SANITIZED:+2} + 1)))
 [ -x /usr/bin/uwsgi ] || [ -x /usr/sbin/apache2 ] || [ -x /usr/sbin/nginx ] || {
-	echo "this test needs a server with languages as plug-ins (packages uwsgi-plugin-python3, uwsgi-plugin-psgi, uwsgi-plugin-rack-ruby3.1 and ruby-rack, uwsgi-plugin-php; libapache2-mod-wsgi-py3, libapache2-mod-perl2; libnginx-mod-http-perl)"
+	echo "this test needs a server with languages as plug-ins (packages uwsgi-plugin-python3, uwsgi-plugin-psgi, uwsgi-plugin-rack-ruby3.1 and ruby-rack, uwsgi-plugin-php; libapache2-mod-wsgi-py3, libapache2-mod-perl2; libnginx-mod-http-perl, libnginx-mod-http-lua)"
 	exit 67
 }
 chmod 755 .
@@ -129,7 +129,7 @@ for block in sys.stdin.read().split("\n\n"):
     lines = [l.strip() for l in block.split("\n") if l.strip()]
     found = [l[2:-2] for l in lines if l.startswith("[ ")]
     # what makes the system call, and point(), are left out
-    while found and re.search(r"\((ppid|posix_getppid)\)$", found[0]):
+    while found and re.search(r"\((ppid|posix_getppid|getppid)\)$", found[0]):
         found.pop(0)
     if found and re.search(r"\b(Points::)?point\)$", found[0]):
         last = max(i for i, l in enumerate(lines) if l.startswith("[ "))
@@ -219,13 +219,18 @@ X
 	served "$name" "$behind" /first / /usr/sbin/apache2 -f "$TMP/httpd.conf" -X
 }
 
-nginx() {
-	if [ ! -e /usr/lib/nginx/modules/ngx_http_perl_module.so ]; then
-		echo "nginx, perl: $none stacks"
-		return
-	fi
-	cat >nginx.conf <<X
-load_module /usr/lib/nginx/modules/ngx_http_perl_module.so;
+nginx() { # NAME MODULES LINES-OF-HTTP FIRST SECOND: what makes the pages
+	for module in $2; do
+		if [ ! -e "/usr/lib/nginx/modules/$module.so" ]; then
+			echo "$1: $none stacks"
+			return
+		fi
+	done
+	{
+		for module in $2; do
+			echo "load_module /usr/lib/nginx/modules/$module.so;"
+		done
+		cat <<X
 daemon off;
 master_process off;
 pid $TMP/nginx.pid;
@@ -234,20 +239,55 @@ events {}
 http {
 	access_log off;
 	client_body_temp_path $TMP/nginx; proxy_temp_path $TMP/nginx; fastcgi_temp_path $TMP/nginx; uwsgi_temp_path $TMP/nginx; scgi_temp_path $TMP/nginx;
-	perl_modules $TMP;
-	perl_require Points.pm;
-	perl_require Pages.pm;
+	$3
 	server {
 		listen 127.0.0.1:$((port + 1));
-		location /first { perl Pages::first; }
-		location / { perl Pages::all; }
+		location /first { $4; }
+		location / { $5; }
 	}
 }
 X
-	served 'nginx, perl' 'nginx`main' /first / /usr/sbin/nginx -c "$TMP/nginx.conf" -p "$TMP"
+	} >nginx.conf
+	served "$1" 'nginx`main' /first / /usr/sbin/nginx -c "$TMP/nginx.conf" -p "$TMP"
 }
 
-sed -i "s,NOTED_HERE,$TMP/noted," app.py Points.pm
+cat >page.lua <<'X'
+local ffi = require "ffi"
+pcall(ffi.cdef, "int getppid(void);")
+
+local function point()
+  local frames, level = {}, 2
+  local i = debug.getinfo(level, "nSl")
+  while i do
+    local file = i.source:sub(2)
+    local name = i.name or i.what == "main" and "main chunk" or i.what == "C" and "?" or "function <" .. file .. ":" .. i.linedefined .. ">"
+    frames[#frames + 1] = i.what == "C" and "[C] (" .. name .. ")" or file .. ":" .. i.currentline .. " (" .. name .. ")"
+    level = level + 1
+    i = debug.getinfo(level, "nSl")
+  end
+  local out = io.open("NOTED_HERE", "a")
+  out:write(table.concat(frames, "|"), "\n")
+  out:close()
+  local parent = ffi.C.getppid()
+  return parent
+end
+
+if ngx.var.uri == "/first" then
+  local parent = ffi.C.getppid()
+  ngx.print("first")
+  return
+end
+local function deep(n) if n > 0 then return (deep(n - 1)) end point() return n end
+point()
+deep(5)
+table.sort({2, 1}, function(a, b) point() return a < b end)
+local co = coroutine.wrap(function() ngx.sleep(0.001) point() end) -- of the module: it is nginx that resumes it
+co()
+ngx.sleep(0.001)
+pcall(deep, 1)
+ngx.print("done")
+X
+sed -i "s,NOTED_HERE,$TMP/noted," app.py Points.pm page.lua
 sed -i "s,FOLDER,$TMP," app.psgi
 cat >Pages.pm <<'X'
 package Pages;
@@ -269,6 +309,7 @@ sed -i "s,FOLDER,$TMP," Pages.pm
 	apache 'apache, python' mod_wsgi 'apache2`main' "WSGIScriptAlias / $TMP/app.py" '<Directory />' 'Require all granted' '</Directory>'
 	apache 'apache, perl' mod_perl 'apache2`main' "PerlSwitches -I$TMP" 'PerlModule Apache2::RequestRec' 'PerlModule Apache2::RequestIO' 'PerlModule Points' 'PerlModule Pages' '<Location />' 'SetHandler modperl' \
 		'PerlResponseHandler Pages' '</Location>'
-	nginx
+	nginx 'nginx, perl' ngx_http_perl_module "perl_modules $TMP; perl_require Points.pm; perl_require Pages.pm;" 'perl Pages::first' 'perl Pages::all'
+	nginx 'nginx, lua' 'ndk_http_module ngx_http_lua_module' 'lua_package_path ";;";' "content_by_lua_file $TMP/page.lua" "content_by_lua_file $TMP/page.lua"
 } >out 2>&1
 cat out
