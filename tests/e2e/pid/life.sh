@@ -74,7 +74,7 @@ a.idle()
 with open(f"/proc/{a.pid}/maps") as f:
     start = next(int(l.split("-")[0], 16) for l in f if "r-xp" in l and "funcs" in l)
 with open(f"/proc/{a.pid}/mem", "rb", buffering=0) as mem, open(f"{TRIGGER}/funcs", "rb") as exe:
-    for _ in range(200):  # the kernel takes its time after the end of a tracer
+    for _ in range(200 * int(os.environ.get("PATIENCE", 1))):  # the kernel takes its time after the end of a tracer
         mem.seek(start), exe.seek(off)
         same = mem.read(size) == exe.read(size)
         if same:
