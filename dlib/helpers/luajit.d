@@ -29,6 +29,8 @@ uint64_t calls, calls_end; /* where it begins a call from C */
 uint64_t to_running, to_thread, to_traces, to_base;
 
 this uint64_t shared; /* what r14 is, once it is known */
+this int moves;    /* the next native frame was chosen here, and */
+this int is_blind; /* so it is not known what registers it has kept */
 this uint64_t thread; /* that of the last native frame, and */
 this uint64_t rest;   /* the frame with which the next native one of that thread begins; 0: it has none, 1: that is not known */
 
@@ -100,6 +102,8 @@ dtrace:helper:ustack:
 /to_running && (arg0 >= vm && arg0 <= vm_end || arg5 || arg6)/
 {
 	this->sp = arg5 || arg6 ? 0 : arg2;
+	this->is_blind |= this->moves;
+	this->moves = 0;
 	this->in_trace = (uint64_t)0;
 	/*
 	 * Of the interrupted frame, the unwind table says the same everywhere. But it may be not yet complete ("push %rbp; push %rbx; push %r15; push %r14;
@@ -116,12 +120,15 @@ dtrace:helper:ustack:
 		this->current = this->size == 80 && (arg0 < calls || arg0 > calls_end) && IS_POINTER[this->state] ? WORD[this->state + to_thread] : 0;
 		while (this->current && this->size < 104 && WORD[arg2 + this->size - 64] != this->current; 3)
 			this->size += 8;
+		if (this->size == 104)
+			this->size = 80; /* a coroutine has just come to its end: the present thread is still that */
 		this->sp = this->size < 80 || this->size > 96 ? 0 : arg2 + this->size - 80;
-		if (this->size != 80 && this->size <= 96)
+		this->moves = this->size != 80 && this->size <= 96;
+		if (this->moves)
 			unwind(WORD[arg2 + this->size - 8], arg2 + this->size, this->size == 8 ? arg1 : WORD[arg2 + this->size - 16]);
 	}
 	if (arg5 || arg6) {
-		this->state = this->shared ? this->shared : uregs[R_R14];
+		this->state = this->shared ? this->shared : this->is_blind ? 0 : uregs[R_R14];
 		this->current = IS_POINTER[this->state] ? WORD[this->state + to_thread] : 0;
 		this->running = this->current ? HALF[this->state + to_running] : 0;
 		this->look = 2;
@@ -148,8 +155,10 @@ dtrace:helper:ustack:
 	this->own = this->sp ? WORD[this->sp + 16] : 0;
 	if (!IS_THREAD[this->own])
 		this->own = 0;
-	else if (this->in_trace)
+	else if (this->in_trace) {
+		this->moves = 1;
 		unwind(WORD[this->sp + 72], this->sp + 80, WORD[this->sp + 64]);
+	}
 
 	/* the innermost frame of Lua in this native frame, and its position, which is that of the next instruction */
 	this->frame = (uint64_t)1;
@@ -165,6 +174,15 @@ dtrace:helper:ustack:
 		} else if (arg3) {
 			this->frame = WORD[this->own + 32] - 8;
 			this->at = WORD[this->sp + 24];
+			/* for what is soon done, nothing is written down: rbx is still the next instruction, and the base is kept in rbp */
+			if (!this->is_blind && uregs[R_RBX] > 65535 && uregs[R_RBX] < 1ull << 47) {
+				this->up = uregs[R_RBP] - 8;
+				if (this->up > this->bottom && this->up < WORD[this->own + 48] && IS_IN[PROTO[REFERENCE[this->up - 8]], uregs[R_RBX]]) {
+					this->frame = this->up;
+					this->at = uregs[R_RBX];
+				} else if (IS_IN[PROTO[REFERENCE[this->frame - 8]], uregs[R_RBX]])
+					this->at = uregs[R_RBX];
+			}
 		} else if (arg0 < calls || arg0 > calls_end) {
 			this->thread = this->own;
 			this->rest = 1; /* unless something is found */
@@ -183,7 +201,7 @@ dtrace:helper:ustack:
 				this->below = (this->at >> 63 ? -this->at : this->at) - 8;
 				/* earlier, the distance to it */
 			} else if ((this->at ^ WORD[this->frame]) < 8 && (this->at & ~7ull) && this->at < this->frame - this->bottom) {
-				this->below = this->frame - (this->at & ~7ull);
+				this->below = (WORD[this->frame] & 3) == 1 ? this->frame - (this->at & ~7ull) : 1;
 			} else if (this->at >= 1ull << 47 || this->at & 3 || !IS_IN[PROTO[REFERENCE[this->frame - 8]], this->at]) {
 				this->look = this->at > 65535 && this->at < 1ull << 47 && !(this->at & 3);
 				this->up = this->look ? BELOW[this->frame, this->at] : 0;
@@ -199,7 +217,7 @@ dtrace:helper:ustack:
 					this->frame = 1;
 			}
 			if (this->below) {
-				this->rest = this->below > this->bottom ? this->below : 0;
+				this->rest = this->below > this->bottom ? this->below : this->below & 1;
 				this->frame = 0;
 			}
 		} else {

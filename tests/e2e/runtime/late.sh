@@ -5,7 +5,7 @@ cd "$TMP" || exit 1
 [ -x /usr/bin/perl ] && /usr/bin/perl -MConfig -e 'exit !($Config{useithreads} && $] >= 5.036)' || { echo "no /usr/bin/perl with threads from 5.36 on (package perl)"; exit 67; }
 cat >t.pl <<'END'
 sub first { 1 } sub then_second { 2 }
-select(undef, undef, undef, 0.5); # the tracer has some milliseconds to find the program
+select(undef, undef, undef, 0.5 * ($ENV{PATIENCE} || 1)); # the tracer has some milliseconds to find the program
 first() for 1 .. 3; then_second();
 END
 "$DTRACE" -qwZ -n "BEGIN { system(\"touch began\"); }
