@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
-    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING] [--no-kernel] [--patience N] [--record FILE] [--done FILE]
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--no-kernel] [--patience N] [--record FILE] [--done FILE]
 
 Kinds of test, all found by looking at the tree:
   unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
@@ -368,7 +368,7 @@ def find_tests(opts):
             if f.endswith((".d", ".sh")) and "trigger" not in folder:
                 path = os.path.join(folder, f)
                 tests.append((os.path.splitext(os.path.relpath(path, os.path.join(ROOT, "tests")))[0], test_e2e, (path,)))
-    return [t for t in tests if opts.only in t[0]]
+    return [t for t in tests if not opts.only or any(part in t[0] for part in opts.only)]
 
 
 def tree_strangers():
@@ -395,7 +395,7 @@ def main():
     ap.add_argument("build")
     ap.add_argument("--bless", action="store_true")
     ap.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
-    ap.add_argument("--only", default="")
+    ap.add_argument("--only", action="append")
     ap.add_argument("--no-kernel", action="store_true")
     ap.add_argument("--patience", type=int, default=1)
     ap.add_argument("--record", type=argparse.FileType("a"), default=None)

@@ -76,10 +76,20 @@ void cleanup_file(FILE **f)
 		fclose(*f);
 }
 
-uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* it cannot fail */
+	(void)clock_gettime(clock, &ts); /* it cannot fail */
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t worked_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }

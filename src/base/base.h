@@ -47,6 +47,8 @@ char *xstrdup(const char *s);
 
 /* Returns CLOCK_MONOTONIC in nanoseconds. */
 uint64_t now_ns(void);
+/* Returns for how many nanoseconds the calling thread has been on a CPU. */
+uint64_t worked_ns(void);
 
 /*
  * CLEANUP(fd) int fd = -1;      closes at the end of the scope

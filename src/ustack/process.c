@@ -264,7 +264,7 @@ static bool pages_read(struct process *p, uint64_t addr, void *buf, uint32_t siz
 
 bool process_is_late(const struct process *p)
 {
-	return p->deadline && now_ns() > p->deadline;
+	return p->deadline && worked_ns() > p->deadline;
 }
 
 bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)

@@ -18,9 +18,9 @@ struct process {
 	const struct proc_map
 		*program; /* if the helper is for it; NULL: for files by their names */
 	struct dif_machine *machine;
-	char *declined;			   /* the text of udecline() */
-	struct arena *arena;		   /* of objects that the machine has run */
-	uint64_t deadline;		   /* of the clauses that run; no memory is read later */
+	char *declined;	     /* the text of udecline() */
+	struct arena *arena; /* of objects that the machine has run */
+	uint64_t deadline;   /* of worked_ns(), for the clauses that run: no memory is read later */
 	const struct process_hooks *hooks; /* NULL: nobody wants to know */
 	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */
 };

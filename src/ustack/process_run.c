@@ -5,7 +5,7 @@
 #include "ustack/process_impl.h"
 
 #define STEPS_MAX  2000000u   /* actions of clauses that run one after the other */
-#define FOREIGN_NS 100000000u /* time for the clauses of a helper that is not trusted */
+#define FOREIGN_NS 100000000u /* time on a CPU for the clauses of a helper that is not trusted */
 
 /* ---- built-in variables ---------------------------------------------------------------------- */
 
@@ -152,7 +152,7 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 
 	p->helper = h;
 	p->program = process_program(p, h);
-	p->deadline = h->is_foreign ? now_ns() + FOREIGN_NS : 0;
+	p->deadline = h->is_foreign ? worked_ns() + FOREIGN_NS : 0;
 	*ret_why = NULL;
 	free(p->declined);
 	p->declined = NULL;
