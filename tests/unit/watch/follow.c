@@ -91,7 +91,8 @@ static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool sto
 	return e;
 }
 
-static void expect(struct follow *f, pid_t pid, enum rt_watch_kind kind, const char *what)
+static struct rt_watch_event expect(struct follow *f, pid_t pid, enum rt_watch_kind kind,
+				    const char *what)
 {
 	struct rt_watch_event ev = {0};
 	bool told = next_event(f, &ev);
@@ -99,6 +100,15 @@ static void expect(struct follow *f, pid_t pid, enum rt_watch_kind kind, const c
 	ok(told && ev.pid == (uint32_t)pid && ev.kind == kind, "%s is told", what);
 	if (told && kind == RT_WATCH_EXEC)
 		is_int(ev.is_other, 0, "by its first thread");
+	return ev;
+}
+
+static void ends(pid_t pid)
+{
+	int status = 0;
+
+	ok(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	   "it ends as it should");
 }
 
 static void test_order(bool stops)
@@ -129,12 +139,18 @@ static void test_order(bool stops)
 		(void)kill(pid, SIGCONT);
 	}
 	ok(read(a[1], &c, 1) == 1 && c == 'y', "it has the library");
-	expect(f, pid, RT_WATCH_EXEC, "a program");
-	(void)kill(pid, SIGCONT);
-	expect(f, pid, RT_WATCH_MAPPED, "the program's libraries");
-	(void)kill(pid, SIGCONT);
-	ok(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
-	   "it ends as it should");
+	if (!stops)
+		ends(pid);
+	ev = expect(f, pid, RT_WATCH_EXEC, "a program");
+	ok(follow_has_more(f, &ev) == !stops, "%s", stops ? "it waits" : "it has done more");
+	if (stops)
+		(void)kill(pid, SIGCONT);
+	ev = expect(f, pid, RT_WATCH_MAPPED, "the program's libraries");
+	ok(!follow_has_more(f, &ev), "and nothing else");
+	if (stops) {
+		(void)kill(pid, SIGCONT);
+		ends(pid);
+	}
 	ok(!follow_read(f, &ev), "that was all");
 	follow_destroy(f);
 	keeper_destroy(k);
