@@ -1,5 +1,5 @@
 # Option debug tells what followed processes do.
-if "$DTRACE" -qn 'pid$target::main:entry { }' -x follow=fork -c true 2>&1 | grep -q 'option follow: this kernel lacks'; then
+if "$DTRACE" -qn 'pid$target:a.out:main:entry { }' -x follow=fork -c "$TRIGGER/late" 2>&1 | grep -q 'option follow: this kernel lacks'; then
 	echo "this kernel has no -x follow=fork"
 	exit 67
 fi
