@@ -1,5 +1,7 @@
 # The first processes of a file that nobody has mapped before, if they end at once: each has fired its probe, or is counted and said.
 . "$SRC/tests/e2e/usdt/traced_common"
+# what file systems are waited for altogether, in a machine that is slow
+export DTRACE_OPT_FILEWAIT=$((200 * ${PATIENCE:-1}))ms
 prov=mis$$x
 up=$(echo $prov | tr a-z A-Z)
 cat >probes.d <<END
