@@ -49,7 +49,7 @@ inline int IS_IN[uint64_t p, uint64_t at] = p && at >= p + 104 && at <= p + 104 
 inline string TEXT[uint64_t s] = ustr(s + 24, HALF[s + 20]);
 /* the frame below one that Lua has called: the first operand of the call says how far down it is */
 inline uint64_t BELOW[uint64_t frame, uint64_t at] = frame - 8 * (2 + (uint64_t)BYTE[at - 3]);
-/* whether an instruction sets the register that it names; all from that one on */
+/* whether an instruction sets the register that it names, or all registers from that one on */
 inline int SETS[uint64_t op] = op < 64 ? 0xf782ffffffc3000ull >> op & 1 : 0;
 inline int SETS_ALL[uint64_t op] = op < 64 ? op == 44 || op == 63 : 0x1fe3fe >> op - 64 & 1;
 inline string EVENT[uint64_t op] = op < 2 ? "__lt" : op < 4 ? "__le" : op < 12 ? "__eq" : op == 20 ? "__unm" : op == 21 ? "__len" :
@@ -67,7 +67,7 @@ dtrace:helper:attach:
 	this->text = secaddr(".text");
 	if (!this->gettop || !this->hdr || !this->text || HALF[this->hdr] != 0x3b031b01)
 		udecline("what finds the interpreter of this LuaJIT is missing");
-	/* its top less its base, divided by eight */
+	/* the stack's top less its base, which are at these places where references have 64 bits */
 	if (!ubytes(this->gettop, 24, "48 8b 47 28 48 2b 47 20"))
 		udecline("LuaJIT with references of 32 bits is not known");
 	/* where the interpreter enters a trace: "sub $0x10,%rsp; mov %r12,0x10(%rsp); mov %r13,0x8(%rsp); jmp *%rax", and before that */
@@ -91,7 +91,7 @@ dtrace:helper:attach:
 	if (!calls_end)
 		udecline("this LuaJIT was compiled in a way that is not known");
 	calls_end += 3;
-	/* a protected call, which comes before that */
+	/* the code of a protected call stands before it, and goes on in it */
 	if (ubytes(calls - 22, 22, "55 53 41 57 41 56 48 83 ec 28 bb 05 00 00 00"))
 		calls -= 22;
 	to_thread = (uint64_t)*(int *)(this->save + 3);

@@ -61,5 +61,5 @@ int follow_fd(const struct follow *f);
 uint64_t follow_lost(struct follow *f);
 /* Reads the next event; false: there is none. */
 bool follow_read(struct follow *f, struct rt_watch_event *ret);
-/* True if there is another event about something that the process of this one has done. */
+/* True if events of the same process have come after this one, and are not read yet. */
 bool follow_has_more(struct follow *f, const struct rt_watch_event *ev);

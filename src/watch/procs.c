@@ -338,8 +338,9 @@ static void act_exec(struct procs *ps, struct watch_proc *p)
 }
 
 /*
- * Takes off the link in the dynamic linker. An event that is reported twice would let the process
- * run on twice, the second time perhaps in the middle of what comes next.
+ * Takes off the old link in the dynamic linker. Beside the new one it would report each event a
+ * second time, and the process would be resumed a second time: perhaps when it has gone on to open
+ * another library, and waits for the probes of that.
  */
 static void linker_drop(struct procs *ps, const struct watch_proc *p)
 {
@@ -519,7 +520,10 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 		p = &unknown;
 	}
 	proc_step(ps, p, event_kind(ev));
-	/* It waits for the last of its events: after the next one it would run on once more. */
+	/*
+	 * If another of its events is there already, it is resumed after that one: each event that
+	 * is attended to resumes it, whatever it has begun to wait for meanwhile.
+	 */
 	if (!follow_has_more(ps->follow, ev))
 		proc_step(ps, p, WATCH_EV_TOLD);
 	end_check(ps, p);
