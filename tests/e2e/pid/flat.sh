@@ -40,6 +40,18 @@ def look(pid):
             "links": sum(files(keeper_of(pid)).values()), "memory": memory(pid)}
 
 
+def steady(pid):
+    """What there is when nothing has gone for longer than the second for which the tracer keeps what was closed last."""
+    before = None
+    for _ in range(50 * PATIENCE):
+        now = look(pid)
+        if now["maps"] == before:
+            break
+        before = now["maps"]
+        time.sleep(1.5)
+    return now
+
+
 # by how much each may be more after as many libraries again, which took thousands before
 # (libraries: of up to 1,024 that were mapped, names are kept; which of them are opened in time depends on the machine)
 GROWTH = {"maps": 2, "programs": 2, "files": 5, "libraries": 200, "links": 2, "memory": 6000}
@@ -54,13 +66,12 @@ def check(word, first, more, *flags):
     looks = []
     for _ in range(3):
         d.stdout.readline()
-        time.sleep(2.5 * PATIENCE)  # what was closed last is kept for a second
         if d.poll() is not None or not keeper_of(d.pid):
             said = d.communicate("\n")
             if not (flags and "this kernel lacks" in said[1]):  # 6.1 has no -x follow
                 bad.append(f"{word} {flags}: no keeper; status {d.returncode}, {said}")
             return
-        looks.append(look(d.pid))
+        looks.append(steady(d.pid))
         d.stdin.write("\n"), d.stdin.flush()
     out, err = d.communicate()
     got = dict(l.rsplit(" ", 1) for l in out.split("\n") if " " in l)
