@@ -38,9 +38,9 @@ def naps():
 
 def wait_until(done, seconds=10):
     limit = time.monotonic() + seconds
-    while not done() and time.monotonic() < limit:
+    while not (is_done := done()) and time.monotonic() < limit:
         time.sleep(0.05)
-    return done()
+    return is_done
 
 
 seed = int(os.environ.get("SEED", time.time()))
@@ -59,7 +59,8 @@ for i in range(20 if os.environ["SANITIZED"] else 50):
     run.wait()
 if not wait_until(lambda: not programs(), 30):
     bad += f"left behind: {programs()} programs\n"
-if not wait_until(lambda: status(victim.pid, "State") in ("S", "R") and status(victim.pid, "TracerPid") == "0", 2):
+# The shell is in state D until its vfork() has returned.
+if not wait_until(lambda: status(victim.pid, "State") in ("S", "R", "D") and status(victim.pid, "TracerPid") == "0", 2):
     bad += f"the target of -p is in state '{status(victim.pid, 'State')}', traced by {status(victim.pid, 'TracerPid')}\n"
 for pid in list(naps()):
     if not wait_until(lambda: status(pid, "State") not in ("T", "t"), 2):

@@ -56,7 +56,7 @@ def leaks():
 
 
 def keepers():
-    """Of our runs: other sessions on this machine have their own."""
+    """Of our runs: other runs on this machine have their own."""
     found = []
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
@@ -72,9 +72,9 @@ def keepers():
 
 def wait_until(done, seconds=20):
     limit = time.monotonic() + seconds
-    while not done() and time.monotonic() < limit:
+    while not (is_done := done()) and time.monotonic() < limit:
         time.sleep(0.002)
-    return done()
+    return is_done
 
 
 def shrinks_to_zero(count, seconds=20):
