@@ -11,6 +11,7 @@ import concurrent.futures, os, re, subprocess, sys, tempfile, threading
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 HELD = 120 * min(int(os.environ.get("PATIENCE", "1")), 5)  # seconds: who waits longer goes on, and what the script has printed is wrong
 SECONDS = os.environ.get("PATIENCE", "1")  # of a script that ends by itself: more on a slow machine
+LONG = "3600"  # seconds of a script that is to end with its workload, however long that takes
 SELF = "-c $TARGET"  # a script about $target gets the program itself, not a shell around it
 
 # 20 transfers of 64 KB to a device of our own
@@ -125,7 +126,7 @@ ROWS = {
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
                        r"20\d\d \w+ +\d+ [\d:]+ +[1-9]\d{3,} +\d+ +[1-9]\d{4,}\n"]),
-    "cgroups.d":      (SECONDS, LOOP + "; " + NET + "; work spin 600; held", [r"\S+ +\d+ +\d{7,} +\d{4,}\n"]),
+    "cgroups.d":      (LONG, LOOP + "; " + NET + "; work spin 600", [r"\S+ +\d+ +\d{7,} +\d{4,}\n"]),
     "changes.d":      ("", "touch $tmp/a; chmod 600 $tmp/a; mv $tmp/a $tmp/b; rm $tmp/b; rmdir $tmp/nope",
                        [r"chmod +fchmodat\d? +0 \S*/a\n", r"mv +rename\w* +0 \S*/a -> \S*/b\n",
                         r"rm +unlinkat +0 \S*/b\n", r"rmdir +rmdir +2 \S*/nope\n"]),
@@ -151,7 +152,7 @@ ROWS = {
     "funccounts.d":   (SELF + " a.out", "chain 50", [r"chain +inner +50\n", r"chain +middle +50\n"]),
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
     "hotlocks.d":     (SELF, "locks", [r"locks`plain +\w+ +109 +4 +\d{5,} +\d{4,}\n", r"locks`rw +\w+ +18 +3 +\d+ +\d+\n", r"\nlocks`(locker|writer|reader)\S*\n(\S+\n)*\d+ us waited\n"]),
-    "interrupts.d":   (SECONDS, LOOP + "; held", [r"softirq +block devices +\d+\n", r"softirq +(timers|RCU|scheduler) +[1-9]\d*\n"]),
+    "interrupts.d":   (LONG, LOOP, [r"softirq +block devices +\d+\n", r"softirq +(timers|RCU|scheduler) +[1-9]\d*\n"]),
     "iolatency.d":    ("", LOOP + "; held", [r"loop\d+ +write, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
     "iotop.d":        ("", LOOP, [r"dd +loop\d+ +W +1310720 <none>\n"]),
     "kernellocks.d":  ("", FROZEN, [r"touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
@@ -168,9 +169,9 @@ ROWS = {
     "memgrow.d":      ("", "work map 20", [r"work +\d+ +\d+ +(1[3-9]\d\d|[2-9]\d\d\d) +(6[4-9]\d|[7-9]\d\d)\n"]),
     "mmapstacks.d":   (SELF + " work", "work map 20", [r"^work\n( +\S+\n)+1280 KiB in 20 [c]alls"]),
     "offcpu.d":       ("work", "work nap 20", [r"^work\n( +\S+\n)+ +\S*nanosleep\S*\n( *\S*\n)+[1-9]\d* ms"]),
-    "cpuflame.d":     ("2", "work spin 600", [r"<svg [\s\S]*@cpu[\s\S]*\"r(?:work)\"[\s\S]*n(?:work)`[\s\S]*</svg>"]),
+    "cpuflame.d":     (LONG, "work spin 600", [r"<svg [\s\S]*@cpu[\s\S]*\"r(?:work)\"[\s\S]*n(?:work)`[\s\S]*</svg>"]),
     "latencymap.d":   ("read 2", "work nap 20", [r"<svg [\s\S]*@latency_ns\[[\s\S]*\"unit\":\"ns\"[\s\S]*</svg>"]),
-    "oncpu.d":        (SECONDS, "work spin 300; held", [r"PROGRAM +IN +SAMPLES\n", r"work +user +\d{2,}\n"]),
+    "oncpu.d":        (LONG, "work spin 300", [r"PROGRAM +IN +SAMPLES\n", r"work +user +\d{2,}\n"]),
     "openfail.d":     ("", "calls open 5000", [r"calls +missing +5000 /no/such/file\n"]),
     "opens.d":        ("", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"cat +3 +0 /etc/hostname\n", r"cat +-1 +2 /no/such\n"]),
     "outliers.d":     ("poll 1", "work poll 3", [r"work\[\d+\] poll\(0x0, 0x0, 0x1\)\n( +\S+\n)*took \d{4,} us, returned 0, errno 0\n"]),
