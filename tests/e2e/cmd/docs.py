@@ -139,6 +139,22 @@ def commands():
         with open(path, "w") as f:
             f.write(f'#!/bin/sh\nexec {DTRACE} "$@"{more}\n')
         os.chmod(path, 0o755)
+    path = os.path.join(TMP, "run", "timeout")
+    with open(path, "w") as f:
+        f.write(f'#!/bin/sh\nexec {sys.executable} {os.path.abspath(__file__)} timeout "$@"\n')
+    os.chmod(path, 0o755)
+
+
+def timeout(_option, signame, seconds, *argv):
+    """'timeout -s SIGNAL SECONDS dtrace ...' of the pages: the seconds begin when it traces, which may take long here."""
+    p = subprocess.Popen(argv)
+    wait_for_tracing(p)
+    try:
+        return p.wait(int(seconds))
+    except subprocess.TimeoutExpired:
+        p.send_signal(getattr(signal, "SIG" + signame))
+        p.wait()
+        return 124
 
 
 def check_sh(b, tmp, traced, patience=1):
@@ -256,4 +272,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(timeout(*sys.argv[2:]) if sys.argv[1:2] == ["timeout"] else main())
