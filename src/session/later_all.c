@@ -150,10 +150,29 @@ void later_work(struct run *run)
 	missed_look(l->missed, placed_at, file_ask, run);
 }
 
+/* Reads the files that have come and were not looked at. Their probes are not placed any more. */
+static void files_read_last(struct run *run)
+{
+	struct later *l = run->later;
+
+	watch_drain(run->watch);
+	if (!missed_is_open(l->missed))
+		return;
+	for (uint32_t i = 0; provider_comes[i]; i++) {
+		const struct provider_come *come = provider_comes[i];
+
+		if (come->look_all && come->look_all(run->probes, false))
+			later_batch_match(run, come);
+	}
+	missed_look(l->missed, now_ns(), file_ask, run);
+}
+
 void later_stop(struct run *run)
 {
-	if (run->later && run->later->wants_all)
-		missed_report(run, true);
+	if (!run->later || !run->later->wants_all)
+		return;
+	files_read_last(run);
+	missed_report(run, true);
 }
 
 /* What processes have mapped after the clauses were matched, and before the watch began. */

@@ -163,6 +163,13 @@ static struct err *batch_place(struct run *run, const struct provider_come *come
 	return e;
 }
 
+static void late_free(struct late_clause *late, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		vec_deinit(&late[i].list.probes);
+	free(late);
+}
+
 struct err *later_batch_add(struct run *run, const struct provider_come *come, uint32_t batch,
 			    const struct watch_proc *p)
 {
@@ -170,10 +177,15 @@ struct err *later_batch_add(struct run *run, const struct provider_come *come, u
 	uint32_t n = match_clauses(run, come, p, late);
 	struct err *e = batch_place(run, come, batch, late, n);
 
-	for (uint32_t i = 0; i < n; i++)
-		vec_deinit(&late[i].list.probes);
-	free(late);
+	late_free(late, n);
 	return e;
+}
+
+void later_batch_match(struct run *run, const struct provider_come *come)
+{
+	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
+
+	late_free(late, match_clauses(run, come, NULL, late));
 }
 
 void later_drop_probes(struct run *run, const struct watch_proc *p)

@@ -42,6 +42,11 @@ struct later {
 /* Adds the probes of a provider's new batch; p: the process that has its code, or NULL. */
 MUST_CHECK struct err *later_batch_add(struct run *run, const struct provider_come *come,
 				       uint32_t batch, const struct watch_proc *p);
+/*
+ * Makes the probes of the provider's new batch that clauses mean, and places none: when tracing
+ * stops, the provider knows by them which files were meant.
+ */
+void later_batch_match(struct run *run, const struct provider_come *come);
 /* Detaches the unit of a batch. The unit is freed later: records of its probes may be unread. */
 MUST_CHECK struct err *later_batch_retire(struct run *run, struct later_batch *b);
 /*

@@ -4,11 +4,13 @@ fail() { echo "$1"; [ -z "$tracer" ] || kill $tracer; cat "$TMP/out" "$TMP/err" 
 cd "$TMP" || exit 1
 [ -x /usr/bin/perl ] && /usr/bin/perl -MConfig -e 'exit !($Config{useithreads} && $] >= 5.036)' || { echo "no /usr/bin/perl with threads from 5.36 on (package perl)"; exit 67; }
 cat >t.pl <<'END'
-sub first { 1 } sub then_second { 2 }
-select(undef, undef, undef, 0.5 * ($ENV{PATIENCE} || 1)); # the tracer has some milliseconds to find the program
+sub first { 1 } sub then_second { 2 } sub is_there { 3 }
+for (1 .. 6000) { last if -e "entered.$$" && -e "returned.$$"; is_there(); select(undef, undef, undef, 0.02); } # until the tracer has found it
 first() for 1 .. 3; then_second();
 END
 "$DTRACE" -qwZ -n "BEGIN { system(\"touch began\"); }
+	perl*:::sub-entry /copyinstr(arg0) == \"is_there\" && !entered[pid]/ { entered[pid] = 1; system(\"touch entered.%d\", pid); }
+	perl*:::sub-return /copyinstr(arg0) == \"is_there\" && !returned[pid]/ { returned[pid] = 1; system(\"touch returned.%d\", pid); }
 	perl*:::sub-entry /stringof(copyinstr(arg0)) == \"first\" || copyinstr(arg0) == \"then_second\"/ { @[probeprov, copyinstr(arg0)] = count(); }
 	perl*:::sub-return /copyinstr(arg0) == \"first\"/ { @[probeprov, \"return\"] = count(); }
 	END { printa(\"%s %s %@d\\n\", @); }" >out 2>err & tracer=$!

@@ -91,7 +91,8 @@ END
 trap 'kill $one $two 2>/dev/null' EXIT
 while [ ! -s one ] || [ ! -s two ]; do sleep 0.01; done
 "$DTRACE" -qn "perl*:::sub-entry /pid == $one || pid == $two/ { @[probeprov, copyinstr(arg0)] = count(); }
-	tick-500ms { printa(\"%s %s\\n\", @); exit(0); }" >out 2>err || fail "the pattern failed"
+	perl*:::sub-entry /pid == $one/ { one = 1; } perl*:::sub-entry /pid == $two/ { two = 1; }
+	tick-50ms /one && two/ { printa(\"%s %s\\n\", @); exit(0); }" >out 2>err || fail "the pattern failed"
 printf 'perl%d work\nperl%d work\n' $one $two | sort >want
 grep . out | sort | diff want - || fail "not both processes"
 

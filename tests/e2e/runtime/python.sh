@@ -56,7 +56,7 @@ trap 'kill $loop 2>/dev/null' EXIT
 while [ ! -s ready ]; do sleep 0.01; done
 "$DTRACE" -qn 'python$target:::function-entry { @["entry", stringof(args[1])] = count(); }
 	python$target:::function-return { @["return", copyinstr(arg1)] = count(); }
-	tick-500ms { exit(0); } END { printa("%s %s %@d\n", @); }' -p $loop >out 2>err || fail "a process that runs"
+	python$target:::function-return /copyinstr(arg1) == "inner" && ++n == 30/ { exit(0); } END { printa("%s %s %@d\n", @); }' -p $loop >out 2>err || fail "a process that runs"
 for f in work inner; do
 	a=$(awk -v f=$f '$1 == "entry" && $2 == f { print $3 }' out) b=$(awk -v f=$f '$1 == "return" && $2 == f { print $3 }' out)
 	[ "$a" ] && [ "$b" ] && [ "$a" -gt 20 ] && [ $((a - b)) -ge -2 ] && [ $((a - b)) -le 2 ] || fail "entries and returns of $f: $a $b"

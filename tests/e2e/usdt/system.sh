@@ -40,12 +40,21 @@ start() { # name program
 start a app; start b app; start c app; start d twin
 exec 4>a.in 5>b.in 6>c.in 7>d.in
 for p in a b c d; do until grep -q ready $p.out; do sleep 0.01; done; done
-fire() { echo "echo $1 >&4; echo $1 >&5; echo $1 >&6; echo $1 >&7"; }
+cat >fire <<'END'
+for fd in 4 5 6 7; do eval "echo $1 >&$fd"; done
+END
+# As an action of BEGIN: all four fire so often, and the tracer is told to end when they have done so.
+cat >fire_and_end <<'END'
+before=$(cat ?.out | grep -c traced)
+sh ./fire "$1"
+until [ "$(cat ?.out | grep -c traced)" -ge $((before + 4)) ]; do sleep 0.01; done
+kill -TERM "$2"
+END
 trace() { timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q "$@" >out 2>err; }
 # Asks all four whether they are traced; prints how many say this.
 asked() { # word
 	before=$(cat ?.out | grep -c traced)
-	eval "$(fire 0)"
+	sh ./fire 0
 	until [ "$(cat ?.out | grep -c traced)" -ge $((before + 4)) ]; do sleep 0.01; done
 	for p in a b c d; do tail -n 1 $p.out; done | grep -c "$1"
 }
@@ -61,7 +70,7 @@ trace -w -n "$prov*:::order-start { @[probeprov] = count(); printf(\"%s %s %s %d
 	$prov*:::order-start /probeprov == \"$prov$b\"/ { @only[\"b\"] = count(); }
 	$prov*:::order-start /strlen(probeprov) > 3/ { @len[\"long\"] = count(); }
 	$prov*:::order-start { last[pid] = probeprov; @last[last[pid]] = count(); }
-	BEGIN { system(\"$(fire 2)\"); } tick-10ms /++n == 100/ { exit(0); }" || fail "a pattern"
+	BEGIN { system(\"sh ./fire_and_end 2 %d\", \$pid); }" || fail "a pattern"
 for p in a b c; do
 	eval "pid=\$$p"
 	[ "$(grep -cE "^$prov$pid app $p [01]$" out)" = 2 ] || fail "$p: its firings"
@@ -78,7 +87,7 @@ trace -w -p $a -n "$prov*:::order-start { self->n++; printf(\"first %s %d\n\", e
 	$prov\$target:::order-start { printf(\"second %d %d\n\", pid, self->n); }
 	$prov*:::order-start { printf(\"third %d %d\n\", pid, self->n); self->n = 0; }
 	$prov$b:::order-start { printf(\"fourth %d\n\", pid); }
-	BEGIN { system(\"$(fire 1)\"); } tick-10ms /++n == 60/ { exit(0); }" || fail "a pattern and a process"
+	BEGIN { system(\"sh ./fire_and_end 1 %d\", \$pid); }" || fail "a pattern and a process"
 [ "$(grep -c '^first app 1$' out)" = 3 ] && [ "$(grep -c '^first twin 1$' out)" = 1 ] || fail "the pattern's first clause"
 [ "$(grep -c '^third [0-9]* 1$' out)" = 4 ] || fail "the pattern's second clause"
 [ "$(grep '^second' out)" = "second $a 1" ] || fail "the clause of -p"
@@ -86,10 +95,10 @@ trace -w -p $a -n "$prov*:::order-start { self->n++; printf(\"first %s %d\n\", e
 
 # JSON and messages name the process.
 timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -w -x oformat=jsonl -n "$prov*:::order-start { trace(arg0); }
-	BEGIN { system(\"$(fire 1)\"); } tick-10ms /++n == 60/ { exit(0); }" >out 2>err || fail "JSON"
+	BEGIN { system(\"sh ./fire_and_end 1 %d\", \$pid); }" >out 2>err || fail "JSON"
 for p in $a $b $c $d; do grep -q "\"provider\": \"$prov$p\"" out || fail "JSON: process $p"; done
 trace -w -n "$prov*:::order-start /pid == $c/ { trace(*(int *)0); } ERROR { printf(\"%s\n\", probeprov); }
-	BEGIN { system(\"$(fire 1)\"); } tick-10ms /++n == 60/ { exit(0); }"
+	BEGIN { system(\"sh ./fire_and_end 1 %d\", \$pid); }"
 grep -q "ID [0-9]*: $prov$c:app:main:order-start): invalid address" err || fail "the message of a fault"
 grep -q '^dtrace$' out || fail "ERROR has a provider of its own"
 
@@ -101,7 +110,7 @@ until grep -q on out; do sleep 0.01; done
 [ "$(asked 'traced 1')" = 4 ] || fail "a counter is not up"
 kill -9 $tracer
 wait $tracer 2>/dev/null
-for i in 1 2 3 4 5 6 7 8 9 10; do # the keeper goes, and the kernel takes the links down
+for i in $(seq 200); do # the keeper goes, and the kernel takes the links down
 	down=$(asked 'traced 0')
 	[ "$down" = 4 ] && break
 	sleep 0.1
