@@ -5,7 +5,7 @@ refused() { # text pid, then a command to run dtrace with
 	"$@" "$DTRACE" -n 'pid$target:::entry { @ = count(); }' -p "$pid" >"$TMP/out" 2>"$TMP/err"
 	[ $? = 1 ] && grep -q "^dtrace: .*$want" "$TMP/err" || { echo "pid $pid: not '$want'"; cat "$TMP/err"; exit 1; }
 }
-"$TRIGGER/work" nap $((3000 * ${PATIENCE:-1})) & held=$!
+"$TRIGGER/work" nap 600000 & held=$!
 trap 'kill $held; rm -f "$TMP/fifo" "$TMP/zombie"' EXIT
 
 refused 'failed to grab process 2: it is a kernel thread or is ending' 2

@@ -22,6 +22,8 @@ for i in $(seq 100); do [ -s pid ] && break; sleep 0.05; done
 [ -s pid ] || { cat server.out; fail "the server does not start"; }
 cat >t.d <<'END'
 #pragma D option quiet
+ap$1:::process-request-return /++returned == 4/ { system("touch returned"); }
+ap$1:::log_transaction-return /++logged == 4/ { system("touch logged"); }
 ap$1:::process-request-entry { @[probename, copyinstr(arg1), "", 0] = count(); }
 ap$1:::process-request-return { @[probename, copyinstr(arg1), "", arg2] = count(); }
 ap$1:::internal-redirect { @[probename, copyinstr(arg0), copyinstr(arg1), 0] = count(); }
@@ -39,14 +41,13 @@ END { printa("%s %s %s %d %@d\n", @); printa("host %s %@d\n", @host); }
 END
 "$DTRACE" -w -s t.d $server >out 2>err & tracer=$!
 for i in $(seq 200); do [ -f began ] && break; sleep 0.05; done
-sleep 0.3
 cat >ask.py <<'END'
 import http.client, sys
 for method, path in (("GET", "/a.html"), ("GET", "/a.html"), ("GET", "/nothere.html"), ("HEAD", "/a.html")):
     c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1])); c.request(method, path); c.getresponse().read(); c.close()
 END
 /usr/bin/python3 ask.py $port || fail "asking"
-sleep 0.5
+for i in $(seq 400); do [ -f returned ] && [ -f logged ] && break; sleep 0.05; done
 kill -TERM $tracer; wait $tracer || fail "the script failed"
 grep . out | sort >got
 sort >want <<'END'

@@ -15,7 +15,8 @@ main() ->
 	[begin W ! {x, I}, receive {y, I} -> ok end end || I <- lists:seq(1, 7)],
 	V = spawn(t, worker, [self()]), V ! stop, W ! stop,
 	io:format("spawned ~p~n", [V]),
-	timer:sleep(300), halt().
+	gone(V), gone(W), halt().
+gone(P) -> case lists:member(P, processes()) of true -> timer:sleep(10), gone(P); false -> ok end.
 wait() -> case filelib:is_file("go") of true -> ok; false -> timer:sleep(10), wait() end.
 END
 erlc t.erl || fail "erlc"

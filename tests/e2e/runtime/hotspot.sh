@@ -81,7 +81,6 @@ run() { # FLAG...: the program under a tracer that comes when it runs
 	for i in $(seq 200); do grep -q ready java.out && break; sleep 0.05; done
 	"$DTRACE" -w -s t.d $java >out 2>err & tracer=$!
 	for i in $(seq 200); do [ -f began ] && break; sleep 0.05; done
-	sleep 0.5
 	echo go >&9
 	exec 9>&-
 	wait $java

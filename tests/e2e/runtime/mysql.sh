@@ -12,7 +12,7 @@ for i in $(seq 200); do [ -S s ] && [ -s pid ] && break; sleep 0.1; done
 cat >t.d <<'END'
 #pragma D option quiet
 mysql$1:::connection-start { self->id = arg0; printf("connect %s@%s\n", copyinstr(arg1), copyinstr(arg2)); }
-mysql$1:::connection-done { printf("gone %d %d\n", arg0, arg1 == self->id); }
+mysql$1:::connection-done { system("touch gone"); printf("gone %d %d\n", arg0, arg1 == self->id); }
 mysql$1:::command-start { @["command-start", arg1] = count(); }
 mysql$1:::command-done { @["command-done", arg0] = count(); }
 mysql$1:::query-start
@@ -30,9 +30,8 @@ END { printa("%s %d %@d\n", @); }
 END
 "$DTRACE" -w -s t.d $server >out 2>err & tracer=$!
 for i in $(seq 200); do [ -f began ] && break; sleep 0.05; done
-sleep 0.3
 printf 'select 1;\nselect nosuch;\nsellect 3;\n' | mariadb --no-defaults -S s -uroot --force --skip-auto-rehash mysql >client 2>&1
-sleep 0.5
+for i in $(seq 400); do [ -f gone ] && break; sleep 0.05; done
 kill -TERM $tracer; wait $tracer || { grep -q 'there is none' err && { echo "another MariaDB than 10.11"; exit 67; }; fail "the script failed"; }
 grep . out >got
 cat >want <<'END'

@@ -3,6 +3,7 @@
 python=/usr/bin/python3.11
 [ -x "$python" ] && command -v objdump >/dev/null || { echo "this test needs $python and objdump (packages python3.11 and binutils)"; exit 67; }
 cd "$TMP" || exit 1
+. "$SRC/tests/e2e/stack/met.inc"
 start=$(nm -D "$python" | sed -n 's/^\([0-9a-f]*\) T _PyEval_EvalFrameDefault.*/\1/p')
 # the first instruction that stores to tstate->cframe, the next one, and the one behind the store of both fields
 set -- $(objdump -d --no-show-raw-insn --start-address=0x"$start" --stop-address=$((0x$start + 512)) "$python" | awk '
@@ -20,13 +21,18 @@ def outer():
     return list(map(inner, range(20))), sorted(range(5), key=inner)
 def other(a, b):
     return inner(a + b)
-import functools
+import functools, os, time
+for i in range(6000):
+    if os.path.exists("met"): break
+    outer()
+    time.sleep(0.02)
 for i in range(200):
     outer()
     functools.reduce(other, range(6))
 X
 for at; do
 	at=$(printf %x $((0x$at - 0x$start)))
+	rm -f met
 	"$DTRACE" -x bufsize=4m -x switchrate=100hz -q -n "pid\$target:python3.11:_PyEval_EvalFrameDefault:$at { @[jstack(40)] = count(); n++; }
 		END { printf(\"%s\", n > 5000 ? \"traced\\n\" : \"too few\\n\"); }" -c "$python entered.py" >out 2>err
 	grep -v 'does not answer\|answer too slowly' err

@@ -299,9 +299,11 @@ public class Entered {
 	static long steps(int n) { long s = 0; for (int i = 0; i < n; i++) s += step(i); return s; }
 	public static void main(String[] args) {
 		long s = 0;
-		for (int i = 0; i < Integer.parseInt(args[0]); i++) {
+		for (int i = 0, waited = 0; i < 40;) {
 			s += steps(2000);
 			System.gc();
+			if (i > 0 || ++waited > 20000 || new java.io.File("met").exists())
+				i++;
 		}
 		System.exit((int)s & 0);
 	}
@@ -402,10 +404,9 @@ X
 
 	# what compiled methods call before their first instruction, after a collection
 	if [ "$major" -ge 17 ]; then
-		rounds=$((40 * PATIENCE)) # its helper has to be known before it ends
-		[ -z "$SANITIZED" ] || rounds=$((10 * rounds))
-		"$DTRACE" -Zq -x jstackstrsize=64k -n 'pid$target:libjvm.so:_ZN17BarrierSetNMethod26nmethod_stub_entry_barrierEPPh:entry
-			{ @[jstack(200)] = count(); }' -c 'java -Xbatch -XX:+UseZGC -cp . Entered '"$rounds" >got.txt
+		rm -f met
+		"$TRIGGER/met" "$DTRACE" -Zq -x jstackstrsize=64k -n 'pid$target:libjvm.so:_ZN17BarrierSetNMethod26nmethod_stub_entry_barrierEPPh:entry
+			{ @[jstack(200)] = count(); }' -c 'java -Xbatch -XX:+UseZGC -cp . Entered' >got.txt
 		awk 'BEGIN { RS = "" } /Entered\.(step|main)/ { all += $NF; if (/Entered\.main\(/ && /call_stub\n/ && !/\[cut\]/) whole += $NF }
 			END { print "entered after a collection:", (all > 20 && whole == all ? "good" : whole " of " all) }' got.txt
 	else

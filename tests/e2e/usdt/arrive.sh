@@ -85,11 +85,13 @@ end
 "$DTRACE" -Z -x switchrate=5ms -n "$prov*:::step { printf(\"%s %s %d\n\", probeprov, probemod, arg0); } tick-10ms { printf(\"on\n\"); }" >out 2>err &
 tracer=$!
 until grep -q ' on$' out; do kill -0 $tracer || fail "the tracer ends"; sleep 0.01; done
-./app2 </dev/null >prog.out
-sleep 1.2
-cp app app2
-./app2 </dev/null >prog.out || fail "an overwritten program was harmed"
-until grep -q "'app2' was overwritten while it is traced" err; do kill -0 $tracer || fail "no message"; sleep 0.01; done
+until grep -q ' app2 0$' out; do ./app2 </dev/null >prog.out || fail "app2"; kill -0 $tracer || fail "the tracer ends"; sleep 0.01; done
+until cp app app2 2>/dev/null; do sleep 0.01; done # it is busy while its last process is being looked at
+until grep -q "'app2' was overwritten while it is traced" err; do
+	./app2 </dev/null >prog.out || fail "an overwritten program was harmed"
+	kill -0 $tracer || fail "no message"
+	sleep 0.1
+done
 kill -TERM $tracer; wait $tracer; tracer=
 
 # In other mount and PID namespaces, where no path is ours.

@@ -23,6 +23,7 @@ provider shop {
 END
 cat >app.c <<'END'
 #include "probes.h"
+#include <sys/mman.h>
 #include <unistd.h>
 #ifdef OTHER
 struct conn { struct conn *next; char *name; int port; int fd; };
@@ -37,8 +38,12 @@ int main(int argc, char **argv)
 {
 	char web[] = "web", tls[] = "tls", text[] = "text", constant[] = "const"; /* what was never touched cannot be read */
 	conn_t second = {.fd = 8, .port = 443, .name = tls}, c = {.fd = 7, .port = 80, .name = web, .next = &second};
-	if (argc > 2)
-		usleep(700000); /* until it is probed */
+	if (argc > 2) {
+		while (!SHOP_PLAIN_ENABLED())
+			usleep(1000);
+		/* The counter goes up a moment before the breakpoint is there, under a lock that this waits for. */
+		munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	}
 	head = &c;
 	last = GREEN;
 	SHOP_START(&c, 3);
@@ -47,7 +52,7 @@ int main(int argc, char **argv)
 	SHOP_MANY(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
 	SHOP_ONE(last);
 	if (argc == 2)
-		sleep(60);
+		pause();
 	return 0;
 }
 END
@@ -174,7 +179,7 @@ trap end EXIT
 for i in 1 2 3 4 5 6 7 8 9 10; do
 	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -ln 'shop*:::many' 2>/dev/null | grep -q many && break
 done
-echo './other a b & ./app2 a b; wait' >both
+echo './other a b & other=$!; ./app2 a b; until grep -q "of .other. that have come" err; do sleep 0.02; done; kill $other' >both
 timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'shop*:::plain { printf("%s %d\n", execname, args[0]->port); }' -c "sh both" >out 2>err || fail "programs that come later"
 echo 'app2 80' >want
 same "programs that come later"
