@@ -144,7 +144,7 @@ def fuzz_files():
 
 
 def test_fuzz(name, exe, opts):
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
         subprocess.run([os.path.join(ROOT, "tests/fuzz/make_seeds"), os.path.basename(name), made], check=True)
         seeds = sorted(os.path.join(made, f) for f in os.listdir(made))
         code, out, err = run([exe] + list(fuzz_files()) + seeds, 300, cwd=ROOT)
@@ -182,7 +182,7 @@ def test_e2e(name, script, opts):
     is_err = os.path.basename(script).startswith("err.")
     want_code = int(d.get("exit", "1" if is_err else "0"))
     base = os.path.splitext(script)[0]
-    with tempfile.TemporaryDirectory() as tmp:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as tmp:
         env = env_for(opts, tmp)
         if script.endswith(".sh"):
             argv = ["sh", script]

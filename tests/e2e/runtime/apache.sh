@@ -2,7 +2,7 @@
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" "$TMP/error.log" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 [ -x /usr/sbin/apache2 ] && [ -f /usr/lib/apache2/modules/mod_mpm_event.so ] || { echo "no /usr/sbin/apache2 (package apache2-bin)"; exit 67; }
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000)) # below those that connections get
 mkdir www && echo hello >www/a.html && echo none >www/gone.html
 chmod 755 . www
 cat >httpd.conf <<END

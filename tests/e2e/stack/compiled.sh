@@ -15,15 +15,17 @@ _Alignas(4096) struct {
 	char lines[64];
 } data = {{-5, 1000003, -(1ll << 40), 0x8000000000000001, 77, 0, -1, 3}, "Gr\374n & co, second/third", {0x47, 0xfc, 0xd83d, 0xde00, 0x65}, {1, 5, 9, 12, 40, 41, 99, 1000},
 	  {2, 4, 6, 8, 10, 12, 14, 16}, "one\ntwo\nthree\nfour\n"};
-char buf[778];
-volatile int touched;
-__attribute__((noinline)) void leaf(void) { touched += (int)write(2, buf, 778); }
+char buf[779];
+volatile int touched, size;
+__attribute__((noinline)) void leaf(void) { touched += (int)write(2, buf, size); }
 __attribute__((noinline)) void three(void) { leaf(); touched++; }
 __attribute__((noinline)) void two(void) { three(); touched++; }
 __attribute__((noinline)) void one(void) { two(); touched++; }
+__attribute__((noinline)) void choose_size(void) { size = access("go", F_OK) ? 779 : 778; }
 int main(void)
 {
 	for (;;) {
+		choose_size();
 		one();
 		usleep(5000);
 	}
@@ -110,17 +112,22 @@ cc -O1 -fno-optimize-sibling-calls -fno-omit-frame-pointer -rdynamic -o allinsns
 ./allinsns 2>/dev/null &
 pid=$!
 trap 'kill $pid 2>/dev/null' EXIT
-# record NAME: stacks of some seconds, without those of the first one
+# record NAME SAID: 100 stacks from when dtrace has said that, knows the process, and has the tables of all frames
 record() {
-	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -x helper=all.d -x debug -x jstackstrsize=16k -q -n 'syscall::write:entry /pid == $1 && arg2 == 778/ { @[jstack(60)] = count(); }
-		tick-1s /!cleared++/ { trunc(@); } tick-1s /++seconds == $2/ { exit(0); }' \
-		$pid "$((2 + 2 * PATIENCE))" >"$1.out" 2>"$1.err"
+	rm -f go met
+	timeout $((60 * ${PATIENCE:-1})) "$TRIGGER/met" "$DTRACE" -x helper=all.d -x debug -x jstackstrsize=16k -q -n 'syscall::write:entry /pid == $1 && arg2 == 779/ { @before[jstack(60)] = count(); }
+		syscall::write:entry /pid == $1 && arg2 == 778/ { @[jstack(60)] = count(); n++; } syscall::write:entry /n == 100/ { exit(0); } END { trunc(@before); }' \
+		$pid >"$1.out" 2>"$1.err" &
+	tracer=$!
+	until [ -e met ] && grep -q "$2" "$1.err" || ! grep -q '^State:.[^Z]' /proc/$tracer/status; do sleep 0.02; done
+	touch go
+	wait $tracer || echo "$1: status $?"
 	grep -v '^ *[0-9]*$' "$1.out" | sed 's/`.*//' >"$1.stacks"
 }
 {
-	record both
+	record both 'ustack helpers were compiled'
 	grep -q 'ustack helpers were compiled' both.err || { echo 'not compiled:'; cat both.err; }
-	FATHOM_NO_FEATURE=TAIL_CALL record machine
+	FATHOM_NO_FEATURE=TAIL_CALL record machine .
 	grep -q 'ustack helpers were compiled' machine.err && echo 'compiled all the same'
 	n=$(grep -c 'add ' both.stacks)
 	[ "$n" = 1 ] || { echo "$n different stacks"; cat both.out; }

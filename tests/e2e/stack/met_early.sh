@@ -3,6 +3,8 @@
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 cat >metearly.c <<'X'
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,10 +23,15 @@ static void wait_us(long us)
 int main(int argc, char **argv)
 {
 	if (argc > 1) {
-		/* the last one lives until its helper is attached */
-		for (int i = 0; i < (argc > 2 ? 300 : 2); i++) {
+		int more = argc > 2 ? 50 : 2;
+
+		if (argc > 2)
+			dprintf(open("last", O_WRONLY | O_CREAT, 0666), "%d\n", getpid());
+		/* the last one goes on until its helper is attached */
+		for (int i = 0; i < 6000 && more; i++) {
 			syscall(SYS_getppid);
 			usleep(4000);
+			more -= argc == 2 || access("known", F_OK) == 0;
 		}
 		return 0;
 	}
@@ -62,8 +69,16 @@ for i in 1 2; do
 	while :; do :; done &
 	busy="$busy $!"
 done
-"$DTRACE" -q -x switchrate=1000hz -x helper=metearly.d -n 'syscall::getppid:entry /execname == "metearly"/ { @[jstack(2)] = count(); }' -c ./metearly >out 2>err
+: >err
+DTRACE_DEBUG=1 "$DTRACE" -q -x switchrate=1000hz -x helper=metearly.d -n 'syscall::getppid:entry /execname == "metearly"/ { @[jstack(2)] = count(); }' -c ./metearly >out 2>err &
+tracer=$!
+goes_on() { grep -q '^State:.[^Z]' /proc/$tracer/status; }
+until [ -s last ] || ! goes_on; do sleep 0.02; done
+from=$(wc -l <err) # it had the same id before it executed the program
+until tail -n +$((from + 1)) err | grep -q "ustack helpers of process $(cat last): '" || ! goes_on; do sleep 0.02; done
+: >known
+wait $tracer
 # shellcheck disable=SC2086
 kill $busy
-grep -v 'does not answer\|answer too slowly' err
+grep -v '^libdtrace DEBUG\|does not answer\|answer too slowly' err
 grep -o 'the C library is there' out | sort -u

@@ -305,7 +305,7 @@ X
 	# samples at any instruction, while objects move and code is replaced
 	cat >busy.js <<'X'
 'use strict';
-let garbage = [];
+let garbage = [], fs = require('fs');
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 function churn(n) { for (let i = 0; i < n; i++) garbage.push({ i, s: 'x' + i }); if (garbage.length > 200000) garbage = []; }
 function build(n) { return (0, eval)(`(function made(a) { let s = ${n}; for (let i = 0; i < 2000; i++) s += a * i; return s; })`); }
@@ -315,12 +315,13 @@ function round(n) {
 	garbage.slice(0, 2000).sort(compare);
 	JSON.parse(JSON.stringify(garbage.slice(0, 2000)), function revive(k, v) { return v; });
 }
-const end = Date.now() + 9000;
+for (const late = Date.now() + 60000; !fs.existsSync('met') && Date.now() < late;); const end = Date.now() + 9000;
 process.umask(18);
 for (let n = 0; Date.now() < end; n++)
 	round(n);
 X
-	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=8k -n 'profile-997 /pid == $target/ { @[jstack(60)] = count(); }' -c "$node busy.js" >got.txt 2>errors
+	rm -f met
+	LC_ALL=C.UTF-8 "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=8k -n 'profile-997 /pid == $target/ { @[jstack(60)] = count(); }' -c "$node busy.js" >got.txt 2>errors
 	# the functions that have frames of this program, each with a line that it has
 	sed -nE 's/^ +([^`]*) at [^ ]*busy.js( line)?/\1/p' got.txt | sort -u >seen
 	cat >ranges.js <<'X'
@@ -352,7 +353,7 @@ X
 'use strict';
 const { Script } = require('vm');
 let garbage = [];
-process.umask(18);
+for (const late = Date.now() + 60000; !require('fs').existsSync('met') && Date.now() < late;);
 const end = Date.now() + 4000;
 for (let n = 0; Date.now() < end; n++) {
 	const moved = new Script(`// ${n}\n(function moved(to) { for (let i = 0; i < 20000; i++) to.push({ i, s: 'x' + i }); })`,
@@ -362,7 +363,8 @@ for (let n = 0; Date.now() < end; n++) {
 		garbage = [];
 }
 X
-	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=8k -n 'profile-997 /pid == $target/ { @[jstack(60)] = count(); }' -c "$node young.js" >got.txt 2>errors
+	rm -f met
+	LC_ALL=C.UTF-8 "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=8k -n 'profile-997 /pid == $target/ { @[jstack(60)] = count(); }' -c "$node young.js" >got.txt 2>errors
 	# a frame whose position is not known has no line; one with a position has its line. (anon): the text outside the function
 	grep -oE '[^ `]+ at text.js.*' got.txt | sort -u | grep -vxE 'moved at text.js|\(anon\) at text.js( line 2[12])?'
 } 2>&1

@@ -70,7 +70,7 @@ script='syscall::unlink:entry /pid == $target/ { jstack(400); }'
 . "$SRC/tests/e2e/stack/compare.inc"
 
 mod_php() {
-	port=$((20000 + $$ % 20000))
+	port=$((20000 + $$ % 12000)) # below those that connections get
 	mkdir www && mv first.php www && cp points.php note.php www && chmod 755 . www && chmod 644 www/*.php
 	cat >httpd.conf <<END
 ServerRoot $TMP

@@ -7,7 +7,7 @@ mkdir "$TMP/$n" && cd "$TMP/$n" || exit 1
 cp "$TRIGGER/deep" deep_p
 cat >run.sh <<'X'
 cp deep_p gone; cp deep_p moved; ./gone slow $n & gone=$!; ./moved slow $n & moved=$!
-until [ "$(cat /proc/$gone/comm /proc/$moved/comm | tr '\n' ' ')" = "gone moved " ]; do :; done
+until [ "$(cat /proc/$gone/comm /proc/$moved/comm 2>/dev/null | tr '\n' ' ')" = "gone moved " ] || ! kill -0 $gone 2>/dev/null || ! kill -0 $moved 2>/dev/null; do :; done
 rm gone; cp /bin/true new; mv new moved
 mkdir -p lower upper work merged; cp deep_p lower/layered
 unshare -m sh -c 'mount -t overlay o -o lowerdir=lower,upperdir=upper,workdir=work merged && cp lower/layered merged/copied &&

@@ -159,7 +159,7 @@ static const char *joined(const char *a, const char *b)
 }
 volatile int touched;
 char byte;
-__attribute__((noinline, aligned(256))) void leaf(int waits) { touched += waits ? read(0, &byte, 1) : write(2, &data, 7); }
+__attribute__((noinline, aligned(256))) void leaf(int waits) { touched += waits ? read(0, &byte, 1) : write(2, &data, access("go", F_OK) ? 8 : 7); }
 __attribute__((aligned(256))) int main(int argc, char **argv)
 {
 	int64_t n = 0;

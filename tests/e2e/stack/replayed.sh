@@ -187,6 +187,7 @@ dtrace:helper:ustack:
 X
 	./toy 2>/dev/null &
 	pid=$!
+	until grep -qx toy "/proc/$pid/comm"; do sleep 0.02; done
 	"$DTRACE" -x helper=bad.d -x helpertrace=$pid >out 2>&1
 	for line in '  bad.d:4: this->here = 0x' '  bad.d:5: value "a name"' '  bad.d:6: reads 4 bytes at 0x8: not there' '  fault: bad.d:6: no memory at 0x8'; do
 		grep -qF -- "$line" out || echo "no line '$line'"
@@ -201,7 +202,8 @@ X
 	"$DTRACE" -x helpertrace=999999999 2>&1 | grep -q 'there is no process or thread 999999999' || echo 'no such process'
 	"$DTRACE" -x helpertrace=x 2>&1 | grep -q "option helpertrace: 'x' is no process or thread id, and no core file" || echo 'no id'
 	"$DTRACE" -x helpertrace=1 -n BEGIN 2>&1 | grep -q 'runs no program' || echo 'a program'
-	sleep 5 &
+	sleep 600 &
+	until grep -qx sleep "/proc/$!/comm"; do sleep 0.02; done
 	DTRACE_OPT_SYSLIBDIR=/nonexistent "$DTRACE" -x helpertrace=$! 2>&1 | grep -q "no helper applies to process $! (sleep)" || echo 'no helper'
 	kill $!
 } >wrong 2>&1

@@ -159,7 +159,7 @@ if got != "done":
     print("the page says", got)
 X
 script='syscall::getppid:entry /pid == $target/ { jstack(400); }'
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000)) # below those that connections get
 
 # served NAME BEHIND FIRST SECOND COMMAND...: the server's stacks while it makes two pages
 served() {
