@@ -14,11 +14,12 @@ sysinfo:::readch, sysinfo:::writech, sysinfo:::sysread, sysinfo:::syswrite, sysi
 sysinfo:::sema, sysinfo:::msg /on && pid == $target/ { @[probename] = sum(arg0); }
 sysinfo:::sysexec /mine[pid]/ { @[probename] = sum(arg0); }
 cpc:::minor_faults-all-1, cpc:::major_faults-all-1 /on && pid == $target/ { @[probename] = sum(1); }
-cpc:::minor_faults-user-10 /on && pid == $target && arg0 == 0 && arg1 != 0/ { @["tens"] = sum(1); }
+cpc:::minor_faults-user-10 /on && arg0 == 0 && arg1 != 0/ { @tens[cpu] = count(); }
+cpc:::minor_faults-user-1 /on/ { @user[cpu] = count(); }
 sysinfo:::pswitch { @["all pswitch"] = sum(arg0); }
 sched:::off-cpu { @["all off-cpu"] = sum(1); }
 sysinfo:::inv_swtch /on && tid == $target/ { @[probename] = sum(arg0); }
-END { printa("%s=%@d\n", @); printa("%s=%@d\n", @ones); }
+END { printa("%s=%@d\n", @); printa("%s=%@d\n", @ones); printa("tens %d=%@d\n", @tens); printa("user %d=%@d\n", @user); }
 END
 cat >"$TMP/work.py" <<'END'
 import ctypes, mmap, os, resource, sys, threading
@@ -70,7 +71,8 @@ g = lambda k: got.get(k, 0)
 N = 64
 assert lo["minor"] <= g("minor_faults-all-1") <= hi["minor"], "minor faults"
 assert lo["major"] <= g("major_faults-all-1") <= hi["major"] and g("maj_fault") == g("major_faults-all-1"), "major faults"
-assert abs(g("tens") - g("minor_faults-all-1") // 10) <= 3 and g("tens") > 5, "every tenth"
+cpus = [k.split()[1] for k in got if k.startswith("user ")] # each counts the faults of all programs
+assert all(abs(g("tens " + c) - g("user " + c) // 10) <= 1 for c in cpus) and sum(g("tens " + c) for c in cpus) > 5, "every tenth"
 assert N <= g("zfod") <= N + 60, "zfod"
 assert g("as_fault") == g("one") >= N + g("maj_fault"), "as_fault"
 assert g("pgpgin") >= g("fspgin") >= 1 and g("pgin") >= 1 if lo["major"] >= N else True, "pages in"

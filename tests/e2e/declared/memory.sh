@@ -32,6 +32,7 @@ cat >swap.py <<'END'
 import mmap, os
 PAGE, n = mmap.PAGESIZE, 60
 def phase(): os.kill(os.getpid(), 0)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}) # madvise() takes no pages that are on their way to the lists of another CPU
 m = mmap.mmap(-1, n * PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); m.madvise(mmap.MADV_NOHUGEPAGE)
 for i in range(n): m[i * PAGE:(i + 1) * PAGE] = os.urandom(PAGE)
 m[0] # a program whose own pages were taken reads them here, and not in a phase

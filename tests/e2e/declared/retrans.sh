@@ -7,6 +7,8 @@ import fcntl, os, socket, struct, subprocess, sys
 tun = os.open("/dev/net/tun", os.O_RDWR)
 fcntl.ioctl(tun, 0x400454ca, struct.pack("16sH14x", b"peer", 0x1001)) # TUNSETIFF: IFF_TUN, IFF_NO_PI
 subprocess.run("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv4.tcp_fastopen=0; ip addr add 10.9.9.1/24 dev peer && ip link set peer up mtu 1500", shell=True, check=True)
+try: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50)) # the kernel's timers do not wait for a busy machine
+except OSError: pass
 me, peer = socket.inet_aton("10.9.9.1"), socket.inet_aton("10.9.9.2")
 def csum(b):
     b += b"\0" * (len(b) & 1); s = sum(struct.unpack(f"!{len(b) // 2}H", b)); s = (s >> 16) + (s & 0xffff); return ~(s + (s >> 16)) & 0xffff

@@ -6,7 +6,8 @@ cat >"$TMP/v.d" <<'END'
 extern unsigned int nr_cpu_ids;
 BEGIN
 {
-	printf("%d %d %d\n", `jiffies == `jiffies_64, `jiffies > 0, `init_task.pid);
+	this->before = `jiffies;
+	printf("%d %d %d\n", `jiffies_64 - this->before < 1000, this->before > 0, `init_task.pid);
 	printf("%s|%s\n", `init_task.comm, `init_uts_ns.name.nodename);
 	printf("%d %d %s\n", `nr_cpu_ids == nr_cpu_ids, `avenrun[0] >= 0, substr(`linux_banner, 0, 13));
 	jiffies = 1;            /* the library takes no names of scripts */

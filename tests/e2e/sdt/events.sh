@@ -63,8 +63,8 @@ unshare -m sh -c 'for m in /sys/kernel/debug/tracing /sys/kernel/tracing /sys/ke
 timeout $limit "$DTRACE" -n sdt:::sched_swich 2>"$TMP/err" && fail "a name with a typo"
 grep -q "did you mean 'sdt:::sched_switch'" "$TMP/err" || fail "no hint"
 # names of other systems
-run -n 'sdt:::callout-start { @["timers"] = count(); last = arg0; } sdt:::callout-end /arg0 == last/ { @["pairs"] = count(); }
-	sdt:::taskq-exec-start { work = arg1; } sdt:::taskq-exec-end /arg1 == work/ { done = 1; } tick-300ms { exit(0); }
+run -n 'sdt:::callout-start { @["timers"] = count(); last = arg0; } sdt:::callout-end /arg0 == last/ { @["pairs"] = count(); seen = 1; }
+	sdt:::taskq-exec-start { work = arg1; } sdt:::taskq-exec-end /arg1 == work/ { done = 1; } tick-100ms /seen || ++n == 300/ { exit(0); }
 	END { printa("%s %@d\n", @); }'
 grep -qE '^timers [1-9]' "$TMP/out" && grep -qE '^pairs [1-9]' "$TMP/out" || fail "timers"
 exit 0

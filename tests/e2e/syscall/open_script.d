@@ -9,7 +9,7 @@ syscall::openat:return /pid == $target && ts[tid, "open"] && path[tid] == "/no/s
 	if ((int)arg0 >= 0) { @files[basename(path[tid])] = count(); }
 	else if (errno == ENOENT) { missing++; last = path[tid]; }
 	else other++;
-	@slow[this->delta > 1000000000 ? "slow" : "fast"] = count();
+	@slow[this->delta > 60000000000 ? "slow" : "fast"] = count();
 	ts[tid, "open"] = 0; path[tid] = 0;
 }
 END { printf("%d %d %s\n", missing, other, last); printa("%s %@d\n", @files); printa("%s %@d\n", @slow); }

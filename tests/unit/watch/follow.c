@@ -52,7 +52,7 @@ static bool next_event(struct follow *f, struct rt_watch_event *ret)
 {
 	struct pollfd fd = {.fd = follow_fd(f), .events = POLLIN};
 
-	for (int i = 0; i < 100; i++) {
+	for (uint64_t until = now_ns() + 20000000000; now_ns() < until;) {
 		if (follow_read(f, ret))
 			return true;
 		(void)poll(&fd, 1, 100);
