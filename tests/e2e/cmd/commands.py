@@ -6,7 +6,7 @@ process of dtrace, so the command ends with it; commands about one program get t
 import concurrent.futures, json, os, re, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from examples import DTRACE, EXCUSED, FROZEN, LOOP, NET, NOBODY, TMP, TRIGGER, output, renamed, write_work  # noqa: E402
+from examples import DTRACE, EXCUSED, FROZEN, LONG, LOOP, NET, NOBODY, TMP, TRIGGER, output, renamed, write_work  # noqa: E402
 
 HIST = r" *\n +value +-+ Distribution -+ count *\n(.*\n)*? +-?\d+ \|@"
 UDP = r"""cat >$tmp/u.py <<'EOF'
@@ -27,7 +27,7 @@ busy()'"""
 
 ROWS = {
     "biolatency": ("", LOOP, [r"loop\d+ write, us" + HIST]),
-    "bitesize": ("-n dd", LOOP, [r"^\d+ dd, bytes" + HIST, r" +65536 \|@+ +2\d *\n"]),
+    "bitesize": ("-n calls", LOOP, [r"^\d+ calls, bytes" + HIST, r" +65536 \|@+ +2\d *\n"]),
     "cpudist": ("-n work", "work spin 300; work nap 20", [r"^all, us" + HIST]),
     "cswstat": ("1 1", "work nap 3000", [r"TIME +SWITCHES +PREEMPTED\n", r"20\d\d .* +[1-9]\d{2,} +\d+\n"]),
     "dtruss": ("-f openat", "/bin/cat /etc/hostname", [r'^openat\(.*"/etc/hostname"\) = 3\n']),
@@ -36,15 +36,15 @@ ROWS = {
     "exitsnoop": ("-n sh", "sh -c 'sleep 0.2; exit 3'; sh -c 'kill -9 $$'", [r" sh +(0\.[2-9]|[1-9]\d*\.\d)\d\d exit 3\n", r" sh +\d+\.\d{3} signal 9\n"]),
     "fileslower": ("-m 20", "mkfifo $tmp/f; work spin 10; dd if=/dev/zero of=$tmp/big bs=256M count=1 status=none; rm $tmp/big",
                    [r" dd +W +\d+ +\d{5,} \S+/big\n"]),
-    "filetop": ("", "cat /etc/services >/dev/null", [r"^cat +R +\d+ +\d{4,} /etc/services\n"]),
+    "filetop": (LONG, "cat /etc/services >/dev/null", [r"^cat +R +\d+ +\d{4,} /etc/services\n"]),
     "funccount": ("m*", "chain 50", [r" middle +50\n"]),
     "funclatency": ("-l a.out middle", "chain 20", [r"^chain`middle, ns" + HIST]),
     "hotkernel": ("-n dd", "dd if=/dev/zero of=/dev/null bs=1M count=4000 status=none", [r"^vmlinux`\S+ +\d{2,}\n"]),
     "hotstacks": ("-n python3", BUSY, [r"^python3\S*\n(.*\n)*?.*\(busy\) \]\n(.*\n)*?\d+ samples"]),
     "hotuser": ("-n work", "work spin 500", [r"^work +work +work`\w+ +\d{2,}\n"]),
     "intrtime": ("", LOOP, [r"KIND +OF +TIMES +TOTAL US\n", r"^softirq +\S.* +\d+ +\d+\n"]),
-    "iosnoop": ("-n dd", LOOP, [r"(.* dd +loop\d+ +W +\d+ +65536 +\d+ \S+\n){20}"]),
-    "iotop-dtrace": ("", LOOP, [r" dd +loop\d+ +W +20 +1310720\n"]),
+    "iosnoop": ("-n calls", LOOP, [r"(.* calls +loop\d+ +W +\d+ +65536 +\d+ \S+\n){20}"]),
+    "iotop-dtrace": (LONG, LOOP, [r" calls +loop\d+ +W +20 +1310720\n"]),
     "killsnoop": ("-s 10", "sleep 60 & kill -10 $!; wait", [r" sh +10 +\d+ s\w+\n"]),
     "lockcontention": ("-n touch", FROZEN, [r"^touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
     "mallocstacks": ("", "work sync 3", [r"^    .*\n(    .*\n)*\d+ bytes\n", "bytes" + HIST]),
@@ -56,19 +56,19 @@ ROWS = {
     "procsystime": ("-n calls", "calls getppid 500", [r"^calls +getppid +500 +[1-9]\d*\n"]),
     "runqlat": ("-s", "work nap 50", [r"^work, us" + HIST]),
     "rwsnoop": ("-n cat", "cat /etc/hostname >/dev/null", [r" cat +R +\d+ /etc/hostname\n", r" cat +W +\d+ /dev/null\n"]),
-    "rwtop": ("", "calls write 100", [r" calls +1\d\d +\d+ +1000\n"]),
+    "rwtop": (LONG, "calls write 100", [r" calls +1\d\d +\d+ +1000\n"]),
     "setuids": ("", "setpriv --reuid 65534 --clear-groups true", [r" setpriv +0 setresuid +65534 -\n"]),
     "sigdist": ("", "sleep 60 & kill -10 $!; wait", [r"^sh +10 s\w+ +[1-9]\d*\n"]),
     "stackcount": ("-l a.out inner", "chain 20", [r"^inner\n +\S*inner\S*\n +\S*middle\S*\n( +\S+\n)*20\n"]),
     "statsnoop": ("-x -n stat", "stat /no/such 2>/dev/null", [r" stat +ENOENT +/no/such\n"]),
     "syncsnoop": ("-n work", "work sync 4", [r"(.* work +fsync +\d+ \S.*\n){4}"]),
     "syscount": ("-c -n calls", "calls getppid 500", [r"^getppid +500\n"]),
-    "tcpaccept": ("", NET, [r"(127\.0\.0\.1 +4721 127\.0\.0\.1 +\d+\n){3}"]),
-    "tcpconnect": ("", NET, [r"( \S+ +127\.0\.0\.1 +4721 +\d+ established\n.*){3}", r" \S+ +127\.0\.0\.1 +4722 +\d+ refused\n"]),
+    "tcpaccept": ("", NET, [r"(?s)(127\.0\.0\.1 +4721 127\.0\.0\.1 +\d+\n.*?){3}"]),
+    "tcpconnect": ("", NET, [r"(?s)( \S+ +127\.0\.0\.1 +4721 +\d+ established\n.*?){3}", r" \S+ +127\.0\.0\.1 +4722 +\d+ refused\n"]),
     "tcplife": ("", NET, [r"127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +2000 +\d+ +\d+\n"]),
     "tcpretrans": ("", NOBODY, [r"10\.79\.9\.2 +4741 syn-sent +0\n"]),
     "tcpsnoop": ("-P 4721", NET, [r"^out +127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +0 SYN", r"^in +127\.0\.0\.1 +4721 127\.0\.0\.1 +\d+ +2000 .*ACK\n"]),
-    "tcptop": ("", NET, [r"127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +2000 +0\n"]),
+    "tcptop": (LONG, NET, [r"127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +2000 +0\n"]),
     "threadsnoop": ("", THREADS, [r" python3\S* +\d+\n( +\S+\n)+"]),
     "udpsnoop": ("-P 4753", UDP, [r"(^(out|in) +127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4753 +100\n){6}"]),
     "whowakes": ("-n work", "work lock 20", [r"^work +wakes work +\d+\n"]),

@@ -10,7 +10,12 @@ timeout 60 "$topsys" -i 0.2 -n 100 "$TRIGGER/calls getppid 1234" >"$TMP/out" 2>"
 grep -qE '^getppid +[0-9]+ +[0-9]+ +[0-9]+ (ns|us|ms) +[0-9]+ (ns|us|ms) +\|.{24}\|$' "$TMP/out" || fail "the row"
 
 # All processes, until ^C: a last table, and a proper end.
-timeout -s INT $((3 * ${PATIENCE:-1})) "$topsys" -i 100 >"$TMP/out" 2>"$TMP/err"
+"$topsys" -i 100 >"$TMP/out" 2>"$TMP/err" & p=$!
+catches_int() { [ $(($(sed -n 's/^SigCgt:[[:space:]]*/0x/p' /proc/$p/status) & 2)) != 0 ]; }
+until catches_int; do kill -0 $p 2>/dev/null || fail "topsys has ended"; sleep 0.05; done # it traces then
+"$TRIGGER/calls" getppid 10
+kill -INT $p
+wait $p || fail "status $? after ^C"
 [ "$(grep -c '^CALL ' "$TMP/out")" = 1 ] || fail "not one table at the end"
 grep -qE '^all +[1-9][0-9]* ' "$TMP/out" || fail "no calls at all"
 

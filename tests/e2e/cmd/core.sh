@@ -55,16 +55,11 @@ cc -g -O1 -pthread -o server server.c || exit 1
 mkfifo requests
 ./server <requests >replies 2>report & server=$!
 exec 3>requests
-"$DTRACE" -qws "$SRC/examples/errorcore.d" write EBADF server "$TMP" >out 2>err & dt=$!
-# one request after the other, until dtrace has seen one fail
+"$DTRACE" -qws "$SRC/examples/errorcore.d" -x argref -n 'BEGIN { printf("up\n"); }' write EBADF server "$TMP" >out 2>err & dt=$!
+until grep -qx up out; do kill -0 $dt 2>/dev/null || { cat out err; exit 1; }; sleep 0.02; done
 i=0
-while kill -0 $dt 2>/dev/null && [ $i -lt 150 ]; do
-	printf x >&3
-	i=$((i + 1))
-	sleep 0.02
-done
+while [ $i -lt 50 ]; do printf x; i=$((i + 1)); done >&3 # the last one fails
 wait $dt || { echo "status $?"; cat err; exit 1; }
-[ $i -lt 150 ] || { echo "ended by itself"; cat out err; exit 1; }
 while [ $i -lt 200 ]; do printf x; i=$((i + 1)); done >&3
 exec 3>&-
 wait $server || { echo "the server has status $?"; exit 1; }

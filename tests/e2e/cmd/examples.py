@@ -14,9 +14,9 @@ SECONDS = os.environ.get("PATIENCE", "1")  # of a script that ends by itself: mo
 LONG = "3600"  # seconds of a script that is to end with its workload, however long that takes
 SELF = "-c $TARGET"  # a script about $target gets the program itself, not a shell around it
 
-# 20 transfers of 64 KB to a device of our own
-LOOP = ("truncate -s 8M $tmp/i; d=$(losetup -f --show $tmp/i) && dd if=/dev/zero of=$d bs=64k count=20 oflag=direct status=none; "
-        "losetup -d $d")
+# 20 transfers of 64 KB to a device of our own, by a dd with a name of its own: other tests have the device before and after
+LOOP = ("(cd $tmp && cp /bin/dd calls); truncate -s 8M $tmp/i; d=$(losetup -f --show $tmp/i) && "
+        "calls if=/dev/zero of=$d bs=64k count=20 oflag=direct status=none; losetup -d $d")
 
 # three connections in a network of their own, which carry 2000 bytes each, and one that is refused
 NET = ("export tmp; unshare -n sh -c 'ip link set lo up; /usr/bin/python3 $tmp/net.py'", """
@@ -124,7 +124,7 @@ export tmp; unshare -n sh -c 'ip link set lo up; $tmp/php8.2web -q -S 127.0.0.1:
 ROWS = {
     "addonlat.d":     ("a.node slow*", NODE, [r"slow_part, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n", r"slow, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n(node`.*\n)*later at \S*/a\.js line 3\n(.*\n)*?\n +value(.*\n)*? +2048 \|@"]),
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
-    "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
+    "callrate.d":     ("", "while :; do calls write 1000; sleep 0.1; done & held; kill $!", [r"TIME +CALLS +ERRORS +WRITTEN\n",
                        r"20\d\d \w+ +\d+ [\d:]+ +[1-9]\d{3,} +\d+ +[1-9]\d{4,}\n"]),
     "cgroups.d":      (LONG, LOOP + "; " + NET + "; work spin 600", [r"\S+ +\d+ +\d{7,} +\d{4,}\n"]),
     "changes.d":      ("", "touch $tmp/a; chmod 600 $tmp/a; mv $tmp/a $tmp/b; rm $tmp/b; rmdir $tmp/nope",
@@ -145,7 +145,7 @@ ROWS = {
     "firsterror.d":   ("EBADF calls", "calls badclose 1", [r"calls\[\d+\] close\(0xffffffff, 0x\w+\): errno 9\n( +\S+\n)+"]),
     "firstlook.d":    ("60", "work spin 300; calls badclose 100000", [r"(?s)Who was on a CPU.*milliseconds\?\n\n +\S+ +(own code|kernel) +\d+\n",
                        r"which error, how often\?\n\n(.*\n)*? +calls +close +EBADF +100000\n"]),
-    "forks.d":        ("", "work fork 7; held", [r"work +\d+ clone\w* +7\n"]),
+    "forks.d":        ("", "while :; do work fork 7; sleep 0.1; done & held; kill $!", [r"work +\d+ clone\w* +7\n"]),
     "fslatency.d":    ("", "dd if=/dev/zero of=/dev/shm/fslatency.$$ bs=4k count=100 conv=fsync status=none; cat /dev/shm/fslatency.$$ >/dev/null; rm /dev/shm/fslatency.$$",
                        [r"tmpfs write, us *\n +value.*\n(.*\n)*? +\d+ \|@", r"tmpfs read, us *\n", r"tmpfs synchronize, us *\n", r"tmpfs open, us *\n",
                         r"ON +LONGEST +MICROSECONDS FILE\n(\S+ +\w+ +\d+ \S.*\n)+"]),
@@ -153,8 +153,8 @@ ROWS = {
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
     "hotlocks.d":     (SELF, "locks", [r"locks`plain +\w+ +109 +4 +\d{5,} +\d{4,}\n", r"locks`rw +\w+ +18 +3 +\d+ +\d+\n", r"\nlocks`(locker|writer|reader)\S*\n(\S+\n)*\d+ us waited\n"]),
     "interrupts.d":   (LONG, LOOP, [r"softirq +block devices +\d+\n", r"softirq +(timers|RCU|scheduler) +[1-9]\d*\n"]),
-    "iolatency.d":    ("", LOOP + "; held", [r"loop\d+ +write, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
-    "iotop.d":        ("", LOOP, [r"dd +loop\d+ +W +1310720 <none>\n"]),
+    "iolatency.d":    (LONG, LOOP, [r"loop\d+ +write, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
+    "iotop.d":        ("", LOOP, [r"calls +loop\d+ +W +1310720 <none>\n"]),
     "kernellocks.d":  ("", FROZEN, [r"touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
     "kernelstacks.d": ("", "dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null", [r"^dd\n( +vmlinux`\S+\n)+ +\S*entry_SYSCALL\S*\n\d+ samples"]),
     "langcalls.d":    ("write", PYTHON + "run 25", [r"^libc\.so\.6`write\S*\n(python3\.11`\S+\n)+  \[ \S*w\.py:2 \(emit\) \]\n(python3\.11`\S+\n)+  \[ \S*w\.py:4 \(run\) \]\n"
@@ -205,7 +205,7 @@ NEEDS = {**dict.fromkeys(("langcalls.d", "langmalloc.d", "langoffcpu.d", "pyflow
          "addonlat.d": "/usr/include/node/node_api.h", "phpfiles.d": "/usr/bin/php8.2"}  # a script's row needs this file
 # What a busy machine causes is no fault of a script: strings not in memory yet, drops, files of other processes that take long to be read.
 EXCUSED = r"dtrace: script .* matched|dtrace: cannot read .*: (its file system does not answer|file systems answer too slowly)|dtrace: pid \d+ (has exited|exited with status \d)|dtrace: error on enabled .* invalid address|" \
-          r"dtrace: \d+ (more errors|.*drops)|dtrace: \d+ times a probe was reached while the kernel ran a program|hint: "
+          r"dtrace: \d+ (more error|.*drop)|dtrace: \d+ times a probe was reached while the kernel ran a program|hint: "
 
 
 def output(argv, tmp, wanted, env=None):

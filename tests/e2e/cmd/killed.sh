@@ -65,7 +65,10 @@ if not wait_until(lambda: status(victim.pid, "State") in ("S", "R", "D") and sta
 for pid in list(naps()):
     if not wait_until(lambda: status(pid, "State") not in ("T", "t"), 2):
         bad += "a process that -c started is stopped for ever\n"
-    os.kill(int(pid), signal.SIGKILL)
+    try:
+        os.kill(int(pid), signal.SIGKILL)
+    except ProcessLookupError:  # it has ended since it was listed
+        pass
 victim.kill()
 victim.wait()
 if bad:

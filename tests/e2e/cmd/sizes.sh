@@ -38,11 +38,9 @@ scratch='BEGIN { n = 300000; x = alloca(n); x = alloca(n); x = alloca(n); x = al
 hint '-x scratchsize=256k' -n "$scratch"
 hint '-x scratchsize=2m' -x scratchsize=400k -n "$scratch"
 run -x scratchsize=2m -n "$scratch" && [ ! -s "$TMP/err" ] || fail "scratchsize=2m"
-# 8,000 system calls: more than a second on an emulated machine, and less than the ten until buffers are switched
-most=$((${PATIENCE:-1} < 6 ? ${PATIENCE:-1} : 6))
-flood='BEGIN { n = 1000; } syscall:::entry { tracemem(curthread, 2048); } tick-'$most's { exit(0); }'
+flood='syscall:::entry { tracemem(curthread, 2048); }'
 hint '-b 16m' -b 16k -x switchrate=10s -n "$flood" -c 'dd if=/dev/zero of=/dev/null bs=1 count=20000'
-hint '-b 64m' -b 16m -x bufpolicy=switch -x switchrate=10s -n "$flood" -c 'dd if=/dev/zero of=/dev/null bs=1 count=200000'
+hint '-b 64m' -b 16m -x bufpolicy=switch -x switchrate=10s -n "$flood" -c 'dd if=/dev/zero of=/dev/null bs=1 count=20000'
 
 # print(): what a later program or setopt() says counts for all clauses
 big='struct big { char a[6000]; char b[6000]; }; struct big v; BEGIN { v.b[5999] = 33; print(v); }'

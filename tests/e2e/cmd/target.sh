@@ -11,7 +11,7 @@ mkfifo "$TMP/out" "$TMP/out2"
 exec 3<"$TMP/out"
 read -r _ <&3
 kill -KILL $dt; wait $dt 2>/dev/null
-case $(sed 's/.*) //; s/ .*//' "/proc/$victim/stat") in S) ;; *) echo "target was left stopped or dead"; exit 1 ;; esac
+case $(sed 's/.*) //; s/ .*//' "/proc/$victim/stat") in S | R | D) ;; *) echo "target was left stopped or dead"; exit 1 ;; esac
 "$DTRACE" -qn 'BEGIN { printf("%d\n", $target); }' -p $victim >"$TMP/out2" 2>&1 & dt=$!
 exec 4<"$TMP/out2"
 read -r _ <&4

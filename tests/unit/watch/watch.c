@@ -224,7 +224,7 @@ static void target_end(struct target *t)
 	proc_id_close(&t->id);
 }
 
-/* Attends to events until what is wanted was told and the target has answered, or the time is up. */
+/* Attends to events until the target has answered and that was told, or the time is up. */
 static void attend(struct watch *w, int fd, const struct target *t, const char *want, uint64_t ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
