@@ -4,7 +4,8 @@
  *
  * A line for each connection that ends while the script runs, seen from this machine: of a connection within the
  * machine, one for each end. MS is "-" when the connection was older than the script. TX and RX are bytes; that the
- * other end has nothing more to send counts as a byte received. Ends with ^C.
+ * other end has nothing more to send counts as a byte received, if the kernel has not put the connection away before
+ * that. Ends with ^C.
  */
 BEGIN
 {

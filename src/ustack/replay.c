@@ -37,11 +37,11 @@ static void frame_note(struct walk *w, enum replay_frame_kind kind, const struct
 	struct replay_frame f = {kind, at ? at->pc : 0, at && !at->is_exact,
 				 text ? xstrdup(text) : NULL};
 
-	if (kind != REPLAY_NAME && w->nframes >= w->r->max_frames) {
+	if (w->nframes >= w->r->max_frames) {
 		free(f.text);
 		return;
 	}
-	w->nframes += kind != REPLAY_NAME;
+	w->nframes++;
 	vec_push(&w->r->frames, f);
 }
 
@@ -56,8 +56,8 @@ static char *text_read(const struct part *part, uint64_t addr)
 	return buf;
 }
 
-/* The value of the clauses is the name of the frame, if it is not empty and finds room. */
-static void name_note(struct walk *w)
+/* The value of the clauses is the name of the native frame, if it is not empty and finds room. */
+static void name_note(struct walk *w, struct replay_frame *native)
 {
 	CLEANUP(free) char *text = w->result_of ? text_read(w->result_of, w->result) : NULL;
 	size_t n = text ? strlen(text) : 0;
@@ -66,7 +66,7 @@ static void name_note(struct walk *w)
 	if (!n || n >= w->text_left)
 		return;
 	w->text_left -= (uint32_t)n + 1;
-	frame_note(w, REPLAY_NAME, NULL, text);
+	native->text = xstrdup(text);
 }
 
 static void scratch_free(struct walk *w)
@@ -213,7 +213,7 @@ static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struc
 	w->choice = ret;
 	clauses_run(w, HELPER_USTACK);
 	w->choice = NULL;
-	name_note(w);
+	name_note(w, &w->r->frames.data[len]);
 	if (f->is_data && !ret->is_steered) {
 		frame_take_back(w, len, nframes);
 		return;

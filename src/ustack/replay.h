@@ -22,14 +22,13 @@ struct walk; /* of replay.c */
 enum replay_frame_kind {
 	REPLAY_NATIVE,	 /* an address */
 	REPLAY_LANGUAGE, /* what uframe() has added */
-	REPLAY_NAME,	 /* of the native frame before it */
 };
 
 struct replay_frame {
 	enum replay_frame_kind kind;
 	taddr pc;
 	bool is_return; /* pc is behind a call */
-	char *text;	/* of the other kinds */
+	char *text;	/* REPLAY_NATIVE: the name that clauses give it, or NULL */
 };
 
 struct replay {

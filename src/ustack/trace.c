@@ -264,16 +264,13 @@ static void stack_add(struct report *t, const struct replay *r)
 	strbuf_adds(t->out, "the stack:\n");
 	for (uint32_t i = 0; i < r->frames.len; i++) {
 		const struct replay_frame *f = &r->frames.data[i];
-		const char *name =
-			i + 1 < r->frames.len && f[1].kind == REPLAY_NAME ? f[1].text : NULL;
+		const char *name = f->text;
 		struct strbuf text = {0};
 
 		if (f->kind == REPLAY_LANGUAGE) {
-			frame_text_add(t->out, f->text);
+			frame_text_add(t->out, name);
 			continue;
 		}
-		if (f->kind == REPLAY_NAME)
-			continue;
 		if (!name_add(t, f->pc, f->is_return, &text) && name && *name != '@') {
 			frame_text_add(t->out, name);
 		} else {

@@ -121,7 +121,7 @@ compare() {
 	timeout $((40 * PATIENCE)) "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
 	rm -f core.*
 	case $name in
-	node | java) ;; # too large
+	node | java*) ;; # too large
 	*) command -v gcore >/dev/null && timeout 60 gcore -o core "${tid:-0}" >/dev/null 2>&1 ;;
 	esac
 	# it was stopped, and is so again: a thread stops by itself when nobody traces it any more, as soon as it has a CPU
@@ -152,6 +152,8 @@ compare() {
 	command -v php >/dev/null && compare php 6 '' php p.php
 	command -v node >/dev/null && compare node 8 '' node p.js
 	command -v javac >/dev/null && javac P.java && compare java 8 '' java -cp . P
+	# names of native frames with more frames behind them: what was inlined
+	[ -e P.class ] && compare java-compiled 8 '' java -Xcomp -XX:TieredStopAtLevel=1 -cp . P && ! grep -q 'deep.*)\*$' one && echo 'nothing was compiled'
 
 	command -v gcore >/dev/null && [ "${ncores:-0}" -lt 1 ] && echo 'no core file was compared'
 	: >none
