@@ -262,7 +262,7 @@ public class Called {
 			first = c;
 		}
 		Notes.begin();
-		long end = System.nanoTime() + 4_000_000_000L * Integer.parseInt(System.getenv("PATIENCE"));
+		long end = System.nanoTime() + 4_000_000_000L;
 		int sum = 0;
 		while (System.nanoTime() < end)
 			for (int i = 0; i < 1000; i++)
@@ -413,11 +413,11 @@ X
 		echo 'entered after a collection: good' # no method calls anything then
 	fi
 
-	# profile OPTION CLASS: stacks of a program from Notes.begin() on
+	# profile OPTION CLASS: stacks of a program from Notes.begin() on. Those before it, which may be many, are not to fill the table.
 	profile() {
 		rm -f met
-		"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=64k -n 'syscall::read:entry /pid == $target && arg2 == 77/ { begun = 1; }
-			profile-997 /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
+		"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=64k -x aggsize=64m -n 'syscall::read:entry /pid == $target && arg2 == 77/ { begun = 1; }
+			profile-997 /pid == $target && !begun/ { @before[jstack(1)] = count(); } tick-1s { trunc(@before); } END { trunc(@before); }
 			profile-997 /pid == $target && begun/ { @[jstack(200)] = count(); }' -c "java $1 -cp . $2" >got.txt 2>error
 	}
 
