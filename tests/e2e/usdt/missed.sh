@@ -44,6 +44,7 @@ until_seen() { # NAME [sh ARGUMENT...]
 }
 # said FILE: how many processes of the file were missed, as dtrace says
 said() { sed -n "s/^dtrace: \([0-9]*\) process.* ended before the probes of '$1' were placed: no process had mapped this file before$/\1/p" err | awk '{ n += $1 } END { print n + 0 }'; }
+unread() { sed -n 's/^dtrace: \([0-9]*\) process.* ended before a file that .* had mapped could be opened: whether it has probes is not known$/\1/p' err | awk '{ n += $1 } END { print n + 0 }'; }
 fired() { awk -v f="$1" '$1 == "fired" && $2 == f { n = $3 } END { print n + 0 }' out; }
 # what dtrace says, besides the files of other programs that have ended already
 lines() { grep -v 'ended before a file' err | grep -vc '^$'; }
@@ -52,9 +53,11 @@ lines() { grep -v 'ended before a file' err | grep -vc '^$'; }
 watch_for "$steps"
 for i in 1 2 3 4 5 6 7 8; do cp app one$i; ./one$i || fail "one$i"; done
 end
-missed=0
+missed=0 unknown=$(unread)
 for i in 1 2 3 4 5 6 7 8; do
-	[ $(($(fired one$i) + $(said one$i))) -ge 1 ] || fail "one$i is neither traced nor said"
+	# on a slow machine a file may be read too late: then it is said that nothing is known of it
+	[ $(($(fired one$i) + $(said one$i))) -ge 1 ] || unknown=$((unknown - 1))
+	[ $unknown -ge 0 ] || fail "one$i is neither traced nor said"
 	[ $(said one$i) -le 1 ] || fail "one$i is said more than once"
 	missed=$((missed + $(said one$i)))
 done
@@ -96,7 +99,6 @@ mkdir -p mnt
 until_seen inner unshare -m sh -c 'mount -t tmpfs none "$1/mnt" && cp inner many "$1/mnt" && cd "$1/mnt" && rm "$1/inner" && ./many 2000 200 ./inner && exec ./inner until "$1/stop"' \
 	sh "$PWD"
 end
-unread=$(sed -n 's/^dtrace: \([0-9]*\) process.* ended before a file that .* had mapped could be opened: whether it has probes is not known$/\1/p' err | awk '{ n += $1 } END { print n + 0 }')
 n=$(fired inner) m=$(said inner)
-[ $((n + m + unread)) -ge 201 ] && [ $n -ge 1 ] || fail "in a namespace $n have fired, $m are said, of $unread nothing is known"
+[ $((n + m + $(unread))) -ge 201 ] && [ $n -ge 1 ] || fail "in a namespace $n have fired, $m are said, of $(unread) nothing is known"
 :
