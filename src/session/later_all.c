@@ -145,6 +145,8 @@ void later_work(struct run *run)
 	l->has_arrived = l->has_lost = false;
 	l->waits_since = 0;
 	all_look(run, is_scan);
+	if (run->is_interrupted)
+		return; /* some probes are not placed: later_stop() looks again */
 	if (run->attachments.keeper)
 		placed_at = MAX(placed_at, keeper_placed_at(run->attachments.keeper));
 	missed_look(l->missed, placed_at, file_ask, run);
