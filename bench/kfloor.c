@@ -2,12 +2,13 @@
  * The least that a probe of a kernel function costs here: an empty BPF program, until standard
  * input ends.
  *
- *     kfloor fentry|fexit|multi|multi-return|all FUNCTION
+ *     kfloor fentry|fexit FUNCTION
+ *     kfloor multi|multi-return FUNCTION...
+ *     kfloor all
  *
  * fentry, fexit: called from the function's first instruction, and at its return. multi,
- * multi-return: one link to many functions (kprobe_multi), here to one; all: to each function of
- * the kernel and its modules (FUNCTION is ignored), which needs Linux 6.5. Prints READY when the
- * program is in place.
+ * multi-return: one link to the functions (kprobe_multi); all: to each function of the kernel and
+ * its modules, which needs Linux 6.5. Prints READY when the program is in place.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -40,7 +41,7 @@ static __u32 functions_read(unsigned long *addrs)
 	return n;
 }
 
-static int attach_one(const char *way, const char *func)
+static int attach_all(const char *way, const char **funcs, int n)
 {
 	const struct bpf_insn code[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
@@ -51,7 +52,7 @@ static int attach_one(const char *way, const char *func)
 	enum bpf_attach_type at = is_multi		      ? BPF_TRACE_KPROBE_MULTI
 				  : strcmp(way, "fexit") == 0 ? BPF_TRACE_FEXIT
 							      : BPF_TRACE_FENTRY;
-	int id = is_multi ? 0 : libbpf_find_vmlinux_btf_id(func, at), prog;
+	int id = is_multi ? 0 : libbpf_find_vmlinux_btf_id(funcs[0], at), prog;
 	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = at,
 		    .attach_btf_id = id > 0 ? (__u32)id : 0);
 	LIBBPF_OPTS(bpf_link_create_opts, link);
@@ -62,20 +63,20 @@ static int attach_one(const char *way, const char *func)
 		return -1;
 	if (!is_multi)
 		return bpf_raw_tracepoint_open(NULL, prog);
-	link.kprobe_multi.cnt = is_all ? functions_read(addrs) : 1;
+	link.kprobe_multi.cnt = is_all ? functions_read(addrs) : (__u32)n;
 	if (is_all)
 		link.kprobe_multi.addrs = addrs;
 	else
-		link.kprobe_multi.syms = &func;
+		link.kprobe_multi.syms = funcs;
 	link.kprobe_multi.flags = strcmp(way, "multi-return") == 0 ? BPF_F_KPROBE_MULTI_RETURN : 0;
 	return bpf_link_create(prog, 0, at, &link);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 3)
+	if (argc < 2 || (argc == 2) != (strcmp(argv[1], "all") == 0))
 		return 2;
-	if (attach_one(argv[1], argv[2]) < 0)
+	if (attach_all(argv[1], (const char **)argv + 2, argc - 2) < 0)
 		return refused(argv[1]);
 	puts("READY");
 	fflush(stdout);
