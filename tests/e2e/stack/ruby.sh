@@ -173,7 +173,8 @@ puts "keys: #{counts.size > noted.uniq.size && counts.sum == noted.size + 1 ? 'g
 X
 
 	# at arbitrary instructions: each frame is called by what calls it in the program, also one that has just been made and that no
-	# native frame runs yet, and the outermost is <main>, or what a fiber begins with
+	# native frame runs yet, and the outermost is <main>, or what a fiber begins with. While one fiber switches to another, which
+	# emulated machines interrupt more often, the machine stack is the one's, and the control frames are the other's already.
 	cat >busy.rb <<'X'
 def one(n) n < 2 ? n : one(n - 1) + one(n - 2) end
 def two; [3, 1, 2, 9, 7].sort { |x, y| x <=> y } end
@@ -211,7 +212,7 @@ File.read("got.txt").split("\n\n").each do |block|
     wrong << "#{name} called by #{found[i + 1][1]}" if found[i + 1] && callers[name] && !callers[name].include?(found[i + 1][1])
   end
 end
-good = wrong.empty? && (callers.keys - seen.keys).size < 3 && all > 1000 / ENV['slow'].to_i && whole >= 0.998 * all
+good = wrong.empty? && (callers.keys - seen.keys).size < 3 && all > 1000 / ENV['slow'].to_i && whole >= (ENV['slow'] == '1' ? 0.998 : 0.99) * all
 puts "profile: #{good ? 'good' : [wrong.uniq.first(9), callers.keys - seen.keys, all, whole]}"
 X
 }
