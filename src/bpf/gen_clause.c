@@ -7,7 +7,7 @@
 
 /* ---- enabled-probe id ----------------------------------------------------------------------- */
 
-/* The probe indexes from, from + step, ... (n of them) have the ranks from base on. */
+/* The probe indexes from, from + step, ... (n of them) have the ranks base, base + 1, ... */
 struct run {
 	uint32_t from, step, n, base;
 };
@@ -15,11 +15,12 @@ struct run {
 static struct run run_at(const struct unit_clause *uc, uint32_t i)
 {
 	const uint32_t *p = uc->probe_idxs;
-	struct run r = {.from = p[i], .step = 1, .n = 1, .base = i};
+	struct run r = {.from = p[i], .step = 1, .n = 1, .base = unit_clause_rank(uc, i)};
 
 	if (i + 1 < uc->nprobes)
 		r.step = p[i + 1] - p[i];
-	while (i + r.n < uc->nprobes && p[i + r.n] == r.from + r.n * r.step)
+	while (i + r.n < uc->nprobes && p[i + r.n] == r.from + r.n * r.step &&
+	       unit_clause_rank(uc, i + r.n) == r.base + r.n)
 		r.n++;
 	return r;
 }

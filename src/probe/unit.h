@@ -27,7 +27,15 @@ struct unit_clause {
 	 */
 	const struct unit_identity *as;
 	uint32_t tgid; /* the clause runs in this process only, whatever its probes say; 0 = all */
+	/* The rank of each probe, where the clause also runs for others (session/join.c); or NULL. */
+	const uint32_t *ranks;
 };
+
+/* The rank of the clause's probe i. */
+static inline uint32_t unit_clause_rank(const struct unit_clause *uc, uint32_t i)
+{
+	return uc->ranks ? uc->ranks[i] : i;
+}
 
 struct unit_probe {
 	uint32_t key;

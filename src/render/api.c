@@ -180,18 +180,20 @@ struct err *api_record(struct printer *p, const struct probe_text *pt, uint32_t 
 	const struct rt_rec *rec = p->rec;
 	struct api *a = &p->api;
 	struct err *e = record_values(p);
+	uint32_t clause = rec->clause, epid = 0;
 	int answer;
 
 	*ret_is_taken = true;
 	if (e)
 		return e;
+	if (p->hooks.epid)
+		epid = p->hooks.epid(p->hooks.ctx, &clause, rec->probe);
 	a->pdesc = (dtrace_probedesc_t){rec->probe, printer_provider(p, pt->probe, a->prov),
 					pt->probe->mod, pt->func, pt->probe->name};
 	a->edesc = (dtrace_eprobedesc_t){
-		.dtepd_epid =
-			p->hooks.epid ? p->hooks.epid(p->hooks.ctx, rec->clause, rec->probe) : 0,
+		.dtepd_epid = epid,
 		.dtepd_probeid = rec->probe,
-		.dtepd_uarg = rec->clause,
+		.dtepd_uarg = clause,
 		.dtepd_size = (uint32_t)a->bytes.len,
 		.dtepd_nrecs = (int)a->recs.len,
 		.dtepd_rec = a->recs.data,

@@ -101,8 +101,11 @@ struct print_hooks {
 	struct err *(*snap)(void *ctx);
 	/* Tells the user a sentence about the output; may be NULL. */
 	void (*notice)(void *ctx, const char *msg);
-	/* The enabled-probe id; may be NULL: 0 is shown. */
-	uint32_t (*epid)(void *ctx, uint32_t clause, uint32_t probe);
+	/*
+	 * The enabled-probe id; may be NULL: 0 is shown. *clause is that of the record, and becomes
+	 * the one that the user knows.
+	 */
+	uint32_t (*epid)(void *ctx, uint32_t *clause, uint32_t probe);
 	/* Counts the signals that asked to end (dtrace_interrupt()); may be NULL. */
 	const volatile sig_atomic_t *interrupts;
 };

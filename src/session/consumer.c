@@ -110,9 +110,12 @@ static struct err *hook_setopt(void *ctx, const char *name, const char *value)
 	return err_code(err_new("the handler of setopt() has ended consuming"), EDT_DIRABORT);
 }
 
-static uint32_t hook_epid(void *ctx, uint32_t clause, uint32_t probe)
+static uint32_t hook_epid(void *ctx, uint32_t *clause, uint32_t probe)
 {
-	return run_epid(((const struct consumer *)ctx)->run, clause, probe);
+	const struct run *run = ((const struct consumer *)ctx)->run;
+
+	*clause = run_clause_for(run, *clause, probe);
+	return run_epid(run, *clause, probe);
 }
 
 static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)

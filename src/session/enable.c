@@ -337,6 +337,7 @@ static struct unit_clause unit_clause_of(struct run *run, uint32_t clause)
 		NULL,
 		cl->derived ? clause_process(cl, sc->sources, sc->nsources)
 			    : clause_process(cl, sc->probes, sc->n),
+		NULL,
 	};
 
 	if (sc->clause->derived && sc->n) {
@@ -564,7 +565,7 @@ void run_make_units(struct run *run)
 			enable_clause(run, i);
 	enable_derived(run);
 	for (uint32_t i = 0; i < run->units.len; i++) {
-		unit_join_clauses(run->units.data[i]);
+		unit_join_clauses(run, run->units.data[i]);
 		unit_finish(run, run->units.data[i]);
 	}
 	for (uint32_t i = 0; i < run->units.len; i++)
@@ -625,7 +626,8 @@ static void late_enable(struct run *run, struct session_unit *u, const struct la
 
 	vec_push(&u->clauses,
 		 (struct unit_clause){late_layout(run, u, late->clause, numbers->epid), idxs, n,
-				      NULL, clause_process(sc->clause, late->list.probes.data, n)});
+				      NULL, clause_process(sc->clause, late->list.probes.data, n),
+				      NULL});
 	for (uint32_t i = 0; i < n; i++) {
 		struct probe *pr = late->list.probes.data[i];
 		uint32_t npoints = pr->provider->points(pr, pts);
@@ -689,7 +691,7 @@ static uint32_t probe_index(const struct session_clause *sc, uint32_t probe)
 	return low < sc->n && sc->probes[low]->id == probe ? low : sc->n;
 }
 
-uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe)
+static uint32_t own_epid(const struct run *run, uint32_t clause, uint32_t probe)
 {
 	const struct session_clause *sc = &run->clauses.data[clause];
 	uint32_t i = probe_index(sc, probe);
@@ -702,10 +704,27 @@ uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe)
 	return 0;
 }
 
+uint32_t run_clause_for(const struct run *run, uint32_t clause, uint32_t probe)
+{
+	const struct session_clause *sc = &run->clauses.data[clause];
+
+	if (own_epid(run, clause, probe))
+		return clause;
+	for (uint32_t i = 0; i < sc->joined.len; i++)
+		if (own_epid(run, sc->joined.data[i], probe))
+			return sc->joined.data[i];
+	return clause;
+}
+
+uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe)
+{
+	return own_epid(run, run_clause_for(run, clause, probe), probe);
+}
+
 uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe)
 {
 	for (uint32_t i = 0; i < run->clauses.len; i++)
-		if (run_epid(run, i, probe) == epid)
+		if (own_epid(run, i, probe) == epid)
 			return i;
 	return 0;
 }

@@ -664,8 +664,10 @@ void run_init(struct run *run, const struct run *parts)
 
 void run_deinit(struct run *run)
 {
-	for (uint32_t i = 0; i < run->clauses.len; i++)
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
 		vec_deinit(&run->clauses.data[i].late);
+		vec_deinit(&run->clauses.data[i].joined);
+	}
 	vec_deinit(&run->clauses);
 }
 

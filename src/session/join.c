@@ -1,17 +1,20 @@
 /*
  * Joins clauses of a unit that do the same.
  *
- * A probe that is declared in D is made of sources, and a clause on it becomes one clause for each
- * of them. Those of system calls differ by the call only:
+ * A clause with several descriptions becomes a clause for each of them: "syscall::read:entry,
+ * syscall::write:entry { ... }" is two. A probe that is declared in D is made of sources, and a
+ * clause on it becomes one clause for each of them. Those of system calls differ by the call only:
  *
  *     clause 0   read:return    self->file != NULL    @[probename] = count()     fsinfo:::read
  *     clause 1   readv:return   self->file != NULL    @[probename] = count()     fsinfo:::read
  *     clause 2   lseek:return   self->file != NULL    @[probename] = count()     fsinfo:::seek
  *
  * A call fires clause 0 or clause 1, so clause 0 is enough, if it runs for both calls: the verifier
- * of the kernel takes some 40 microseconds for each clause. Joined are
+ * of the kernel takes some 40 microseconds for each clause, and a firing asks for each of a unit's
+ * clauses whether it is meant. Joined are
  *
  * - clauses of one declared probe whose DIF is the same;
+ * - clauses that were one in the text, on probes that are not declared in D;
  * - clauses of which only the guard is executed, because it notes something and is never true: also
  *   those of several declared probes, as no name of a probe can be seen there.
  *
@@ -23,8 +26,12 @@
  */
 #include "session/join.h"
 
-/* A clause is compared with those before it; programs of so many clauses need not be fast. */
+/*
+ * A clause is compared with those before it, at all probes; programs of so many clauses need not be
+ * fast.
+ */
 #define MAX_CLAUSES 256
+#define MAX_STEPS   (1u << 26)
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
@@ -99,6 +106,7 @@ static bool is_silent(const struct difo *pred)
 /* ---- joining -------------------------------------------------------------------------------- */
 
 struct joiner {
+	struct run *run;
 	struct session_unit *u;
 	bool *gone; /* by clause */
 };
@@ -140,22 +148,69 @@ static bool is_identity_used(const struct joiner *j, uint32_t from, uint32_t to)
 	return false;
 }
 
+/* Whether both see the same declared probe as their own, or both the probe that fires. */
+static bool is_same_identity(const struct unit_clause *a, const struct unit_clause *b)
+{
+	return a->as && b->as ? a->as->probe == b->as->probe : a->as == b->as;
+}
+
 static bool can_join(const struct joiner *j, uint32_t from, uint32_t to, bool is_across)
 {
 	const struct unit_clause *a = &j->u->clauses.data[from], *b = &j->u->clauses.data[to];
 	const struct prog_clause *ac = a->layout->clause, *bc = b->layout->clause;
 
-	if (j->gone[from] || !a->as || a->tgid != b->tgid ||
-	    is_across == (a->as->probe == b->as->probe) || !is_same_difo(ac->pred, bc->pred))
+	if (j->gone[from] || !a->as != !b->as || a->tgid != b->tgid ||
+	    is_across == is_same_identity(a, b) || !is_same_difo(ac->pred, bc->pred))
+		return false;
+	if (!a->as && ac->text_clause != bc->text_clause)
 		return false;
 	if (is_across && (!is_silent(ac->pred) || is_identity_used(j, from, to)))
 		return false;
 	return (is_silent(ac->pred) || are_same_acts(ac, bc)) && is_order_kept(j, from, to);
 }
 
+/* Adds the probes of clause b to those of clause a, with the ranks that make their EPIDs. */
+static void epids_add(struct joiner *j, struct unit_clause *a, const struct unit_clause *b)
+{
+	uint32_t room = a->nprobes + b->nprobes, distance, i = 0, k = 0, n = 0;
+	uint32_t *idxs = ARENA_NEW_N(j->u->arena, uint32_t, MAX(room, 1u));
+	uint32_t *ranks = ARENA_NEW_N(j->u->arena, uint32_t, MAX(room, 1u));
+
+	distance = b->layout->first_epid - a->layout->first_epid;
+	for (; i < a->nprobes || k < b->nprobes; n++) {
+		bool is_a =
+			k == b->nprobes || (i < a->nprobes && a->probe_idxs[i] <= b->probe_idxs[k]);
+
+		idxs[n] = is_a ? a->probe_idxs[i] : b->probe_idxs[k];
+		ranks[n] = is_a ? unit_clause_rank(a, i) : distance + k;
+		k += k < b->nprobes && b->probe_idxs[k] == idxs[n];
+		i += is_a;
+	}
+	a->probe_idxs = idxs;
+	a->ranks = ranks;
+	a->nprobes = n;
+}
+
+/* Notes that records of clause a may be those of clause b. */
+static void joined_note(struct run *run, uint32_t a, uint32_t b)
+{
+	struct session_clause *sc = &run->clauses.data[a];
+
+	for (uint32_t i = 0; i < sc->joined.len; i++)
+		if (sc->joined.data[i] == b)
+			return; /* in another unit, too */
+	vec_push(&sc->joined, b);
+}
+
 /* Has clause `from` run for all probes of clause `to`. */
 static void clause_join(struct joiner *j, uint32_t from, uint32_t to)
 {
+	struct unit_clause *a = &j->u->clauses.data[from], *b = &j->u->clauses.data[to];
+
+	if (!a->as) {
+		epids_add(j, a, b);
+		joined_note(j->run, a->layout->clause->index, b->layout->clause->index);
+	}
 	for (uint32_t i = 0; i < j->u->points.len; i++) {
 		uint64_t *mask = j->u->points.data[i].mask;
 
@@ -172,7 +227,7 @@ static void clauses_join(struct joiner *j, bool is_across)
 	for (uint32_t to = 1; to < j->u->clauses.len; to++) {
 		uint32_t from = 0;
 
-		if (j->gone[to] || !j->u->clauses.data[to].as)
+		if (j->gone[to])
 			continue;
 		while (from < to && !can_join(j, from, to, is_across))
 			from++;
@@ -202,11 +257,12 @@ static void clauses_pack(struct joiner *j)
 	u->clauses.len = n;
 }
 
-void unit_join_clauses(struct session_unit *u)
+void unit_join_clauses(struct run *run, struct session_unit *u)
 {
-	struct joiner j = {.u = u};
+	struct joiner j = {.run = run, .u = u};
+	uint64_t n = u->clauses.len;
 
-	if (u->clauses.len < 2 || u->clauses.len > MAX_CLAUSES)
+	if (n < 2 || n > MAX_CLAUSES || n * n * u->points.len > MAX_STEPS)
 		return;
 	j.gone = xcalloc(u->clauses.len, sizeof(*j.gone));
 	clauses_join(&j, false);

@@ -66,6 +66,7 @@ struct session_clause {
 	bool is_expanded; /* its description also means views of calls by other names */
 	bool is_open;	  /* probes may be added while the session runs (later.h) */
 	VEC(struct late_enabling) late; /* the probes that were added */
+	VEC(uint32_t) joined;		/* clauses for whose probes it runs, too (join.h) */
 };
 
 /* Returns true if the clause has probes, or may get some later. */
@@ -167,7 +168,12 @@ void run_undo(struct run *run);
 MUST_CHECK struct err *run_match_clauses(struct run *run);
 void run_make_units(struct run *run);
 void run_number_epids(struct run *run);
-/* Returns the EPID of a clause on a probe; 0: the clause is not enabled there. */
+/*
+ * Returns the clause that has run at a probe, where a record has `clause`: itself, or one that was
+ * joined to it.
+ */
+uint32_t run_clause_for(const struct run *run, uint32_t clause, uint32_t probe);
+/* Returns the EPID of that clause on the probe; 0: it is not enabled there. */
 uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe);
 /* Returns the clause of an EPID on a probe. */
 uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe);

@@ -507,8 +507,8 @@ static void test_error_clauses(void)
 	gx_finish(x);
 	x->layout->clauses[0].first_epid = 40;
 	u = gx_unit(x, PLACE_TEST_RUN, 0, 2);
-	u.error_clauses = (struct unit_clause[]){{&x->layout->clauses[2], NULL, 0, NULL, 0},
-						 {&x->layout->clauses[3], NULL, 0, NULL, 0}};
+	u.error_clauses = (struct unit_clause[]){{&x->layout->clauses[2], NULL, 0, NULL, 0, NULL},
+						 {&x->layout->clauses[3], NULL, 0, NULL, 0, NULL}};
 	u.nerror_clauses = 2;
 	u.error_probe = 3;
 	gx_probe(x, &u, 2);

@@ -201,7 +201,7 @@ struct unit gx_unit(struct gx *x, enum place_kind kind, uint32_t from, uint32_t 
 	u.probes = ARENA_NEW_N(x->arena, struct unit_probe, 512);
 	for (uint32_t i = from; i < to; i++)
 		u.clauses[i - from] =
-			(struct unit_clause){&x->layout->clauses[i], idxs, 512, NULL, 0};
+			(struct unit_clause){&x->layout->clauses[i], idxs, 512, NULL, 0, NULL};
 	return u;
 }
 

@@ -158,6 +158,42 @@ static void test_refused(void)
 	free(o.text);
 }
 
+#define ENTRY(call) "syscall::" #call ":entry"
+
+/* How many clauses the programs of a session have, whose script is a list of clauses. */
+static void test_joined(void)
+{
+	static const struct {
+		const char *what, *script;
+		uint32_t nclauses;
+	} scripts[] = {
+		{"one list", ENTRY(getppid) "," ENTRY(getuid) "," ENTRY(getgid) " { trace(epid); }",
+		 1},
+		{"the same body twice in the text",
+		 ENTRY(getppid) " { trace(1); } " ENTRY(getuid) " { trace(1); }", 2},
+		{"a probe that is there twice",
+		 ENTRY(getppid) "," ENTRY(getuid) "," ENTRY(getppid) " { trace(1); }", 2},
+		{"a clause between",
+		 "syscall::getppid:entry,syscall::getuid:entry { trace(1); }"
+		 "syscall::getuid:entry,syscall::getppid:entry { trace(2); }",
+		 2},
+		{"lists in two programs",
+		 ENTRY(getppid) "," ENTRY(getuid) ",syscall::getuid:return { trace(1); }", 2},
+	};
+	int error;
+
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &error);
+		uint32_t n = 0;
+
+		ok(go(h, scripts[i].script, stdout), "%s: it runs", scripts[i].what);
+		for (uint32_t k = 0; k < h->run.units.len; k++)
+			n += h->run.units.data[k]->clauses.len;
+		is_int(n, scripts[i].nclauses, scripts[i].what);
+		dtrace_close(h);
+	}
+}
+
 int main(void)
 {
 	int error;
@@ -170,5 +206,6 @@ int main(void)
 	dtrace_close(h);
 	test_same();
 	test_refused();
+	test_joined();
 	return tap_done();
 }

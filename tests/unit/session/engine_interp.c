@@ -81,7 +81,7 @@ static uint32_t epid(const struct interp_run *r)
 
 	while (rank < uc->nprobes && uc->probe_idxs[rank] != r->f.probe->probe_idx)
 		rank++;
-	return uc->layout->first_epid + rank;
+	return uc->layout->first_epid + unit_clause_rank(uc, rank);
 }
 
 static enum dif_fault builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *ret)
