@@ -118,6 +118,12 @@ mkfifo in3
 app=$!
 exec 5>in3
 until grep -q ready big.out; do kill -0 $app || fail "no processes"; sleep 0.05; done
+# a kernel older than 6.6 refuses so many
+if "$DTRACE" -qn "$prov*::: { } BEGIN { exit(0); }" 2>&1 | grep -q 'lacks BPF links to many uprobes at once (Linux 6.6): at most 512'; then
+	echo >&5; exec 5>&-
+	wait $app
+	exit
+fi
 watch -n "$prov*::: { @ = count(); @s = sum(arg0); } $prov*:::p9999 { printf(\"last %d\n\", arg0); } tick-50ms { printf(\"on\n\"); } END { printa(\"all %@d\n\", @); printa(\"sum %@d\n\", @s); }"
 echo >&5; exec 5>&-
 wait $app && grep -q 'harmed 0' big.out || fail "10,000 probes: a process was harmed"

@@ -9,9 +9,9 @@ $out = File.open("noted", "a")
 $out.sync = true
 $calls = $points = 0
 def workload_point
-  $points += 1
+  number = ($points += 1) # its own: other threads may come in between
   text = caller_locations(1).map { |l| "#{"#{l.path}:#{l.lineno} " if l.path}(#{l.label})" }.join("|")
-  $out.syswrite(format("POINT:%06d %s\n", $points, text))
+  $out.syswrite(format("POINT:%06d %s\n", number, text))
 end
 $out.syswrite("POINT:000000 \n")
 6000.times { sleep 0.02 unless File.exist?("met") }
