@@ -71,8 +71,9 @@ static const char *const our_prefixes[] = {
 
 static bool has_prefix(const char *name, const char *const *list, uint32_t n)
 {
+	/* tens of thousands of functions are compared: few begin with the same byte */
 	for (uint32_t i = 0; i < n; i++)
-		if (strncmp(name, list[i], strlen(list[i])) == 0)
+		if (*name == *list[i] && strncmp(name, list[i], strlen(list[i])) == 0)
 			return true;
 	return false;
 }
