@@ -41,7 +41,7 @@ static const char *const map_names[MAP_NCLASSES] = {
 	[MAP_STRINGS] = "strings",   [MAP_AGG] = "agg",	      [MAP_ARR] = "arr",
 	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata", [MAP_SPEC] = "spec",
 	[MAP_RINGS] = "rings",	     [MAP_HPROCS] = "hprocs", [MAP_HCODE] = "hcode",
-	[MAP_HMEMO] = "hmemo",	     [MAP_HPROGS] = "hprogs",
+	[MAP_HMEMO] = "hmemo",	     [MAP_HPROGS] = "hprogs", [MAP_KFUNCS] = "kfuncs",
 };
 
 static const char *const alu_ops[16] = {

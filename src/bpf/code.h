@@ -22,6 +22,7 @@ enum map_class {
 	MAP_AGG,      /* index in layout.agg_maps */
 	MAP_ARR,      /* index in layout.arr_maps */
 	MAP_DISPATCH, /* the unit's own: key -> struct rt_dispatch */
+	MAP_KFUNCS,   /* the unit's own: struct kfunc_bucket (kfunc_table.h) */
 	MAP_RODATA,   /* struct rt_cfg, frozen */
 	MAP_UFILES,   /* struct rt_ufile_key -> struct rt_ufile */
 	MAP_UBLOCKS,  /* RT_UBLOCK_KEY() -> struct rt_ublock */

@@ -70,7 +70,11 @@ void sys_load_regs(struct entry *en);
 void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n);
 void args_zero(struct entry *en, uint32_t used);
 
+/* places.c: the key is the cookie of the link. */
+void cookie_key(struct entry *en);
+
 /* places_kfunc.c: for functions of the kernel, and for few of them. */
+void kfunc_key(struct entry *en);
 void kfunc_args(struct entry *en);
 void kfunc_few_args(struct entry *en);
 bool kfunc_few_suits(const struct unit *u);

@@ -295,7 +295,7 @@ static struct err *code_begin(struct helper_code *c, const struct kmaps *m, uint
 
 	*l = (struct helper_load){.maps = m, .missing = missing, .index = c->index};
 	if (!e)
-		e = link_unit(&code, m, -1, -1, &l->linked);
+		e = link_unit(&code, m, NULL, &l->linked);
 	bpf_code_deinit(&code);
 	if (e) {
 		free(l);

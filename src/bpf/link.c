@@ -13,7 +13,7 @@ struct linker {
 	const struct bpf_code *code;
 	const int *fds;		  /* of maps, by class */
 	const struct kmaps *maps; /* of the session; NULL for a program without a unit */
-	int dispatch_fd, helpers_fd;
+	struct own_maps own;
 	struct linked *out;
 	uint32_t *placed;     /* by rt_image function: index in out->rt_funcs */
 	VEC(uint32_t) starts; /* first instructions of out->rt_funcs */
@@ -42,8 +42,9 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	uint32_t class = ref >> 16, index = ref & 0xffff;
 
 	switch ((enum map_class) class) {
-	case MAP_DISPATCH: return ld->dispatch_fd;
-	case MAP_HPROGS: return ld->helpers_fd;
+	case MAP_DISPATCH: return ld->own.dispatch;
+	case MAP_KFUNCS: return ld->own.kfuncs;
+	case MAP_HPROGS: return ld->own.helpers;
 	case MAP_AGG: return index < ld->maps->naggs ? ld->maps->agg_fds[index] : -1;
 	case MAP_ARR: return index < ld->maps->narrs ? ld->maps->arr_fds[index] : -1;
 	case MAP_CONTROL:
@@ -394,14 +395,15 @@ static void linker_deinit(struct linker *ld)
 	free(ld->placed);
 }
 
-struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int dispatch_fd,
-		      int helpers_fd, struct linked *ret)
+static const struct own_maps no_maps = {-1, -1, -1};
+
+struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
+		      const struct own_maps *own, struct linked *ret)
 {
 	struct linker ld = {.code = code,
 			    .fds = m->fd,
 			    .maps = m,
-			    .dispatch_fd = dispatch_fd,
-			    .helpers_fd = helpers_fd,
+			    .own = own ? *own : no_maps,
 			    .out = ret};
 	struct err *e;
 
@@ -425,11 +427,7 @@ struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int di
 struct err *link_program(const char *name, const int fds[MAP_NCLASSES], struct linked *ret)
 {
 	static const struct bpf_code none;
-	struct linker ld = {.code = &none,
-			    .fds = fds,
-			    .dispatch_fd = -1,
-			    .helpers_fd = -1,
-			    .out = ret};
+	struct linker ld = {.code = &none, .fds = fds, .own = no_maps, .out = ret};
 	struct err *e = NULL;
 
 	linker_init(&ld);

@@ -54,12 +54,14 @@ struct linked {
 	int btf_fd;
 };
 
-/*
- * dispatch_fd, helpers_fd: the maps for MAP_DISPATCH and MAP_HPROGS, or -1. ret is overwritten;
- * after an error it needs no deinit.
- */
+/* Maps that the session does not have: MAP_DISPATCH, MAP_HPROGS, MAP_KFUNCS; or -1. */
+struct own_maps {
+	int dispatch, helpers, kfuncs;
+};
+
+/* own: NULL if there are none. ret is overwritten; after an error it needs no deinit. */
 MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
-				 int dispatch_fd, int helpers_fd, struct linked *ret);
+				 const struct own_maps *own, struct linked *ret);
 /* Links a program of the library; fds: descriptors of its maps, by map class. */
 MUST_CHECK struct err *link_program(const char *name, const int fds[MAP_NCLASSES],
 				    struct linked *ret);

@@ -2,6 +2,7 @@
  * Loads a unit: its dispatch map and its program; explains a refusal by the verifier.
  */
 #include "bpf/budget.h"
+#include "bpf/kfunc_table.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -17,8 +18,7 @@ static size_t dispatch_size(const struct unit *u)
 	return sizeof(struct rt_dispatch) + u->nwords * sizeof(uint64_t);
 }
 
-static struct err *dispatch_set(const struct unit *u, int fd, uint32_t *keys, void *values,
-				uint32_t n)
+static struct err *table_set(const struct unit *u, int fd, uint32_t *keys, void *values, uint32_t n)
 {
 	union bpf_attr attr = {
 		.batch.keys = (uint64_t)(uintptr_t)keys,
@@ -53,7 +53,7 @@ static struct err *dispatch_fill(const struct unit *u, int fd)
 			d->spot = pr->spot;
 		memcpy(d->mask, pr->mask, u->nwords * sizeof(uint64_t));
 	}
-	return dispatch_set(u, fd, keys, values, u->nprobes);
+	return table_set(u, fd, keys, values, u->nprobes);
 }
 
 /* is_all: of whatever process. */
@@ -67,7 +67,7 @@ static struct err *dispatch_clear(const struct unit *u, const struct loaded *l, 
 	for (uint32_t i = 0; i < u->nprobes; i++)
 		if (is_all || u->probes[i].tgid == tgid)
 			keys[n++] = u->probes[i].key;
-	return dispatch_set(u, l->dispatch_fd, keys, nothing, n);
+	return table_set(u, l->dispatch_fd, keys, nothing, n);
 }
 
 struct err *unit_drop_process(const struct unit *u, const struct loaded *l, uint32_t tgid)
@@ -80,27 +80,58 @@ struct err *unit_silence(const struct unit *u, const struct loaded *l)
 	return dispatch_clear(u, l, 0, true);
 }
 
-static struct err *dispatch_create(const struct unit *u, int *ret_fd)
+static struct err *table_create(const struct unit *u, const char *name, uint32_t n, size_t size,
+				int *ret_fd)
 {
-	size_t value_size = dispatch_size(u);
 	union bpf_attr attr = {
 		.map_type = BPF_MAP_TYPE_ARRAY,
-		.map_name = "dispatch",
 		.key_size = 4,
-		.value_size = (uint32_t)value_size,
-		.max_entries = 1,
+		.value_size = (uint32_t)size,
+		.max_entries = n,
 	};
+
+	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", name);
+	*ret_fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (*ret_fd < 0)
+		return err_sys(errno,
+			       "cannot create the probe table of '%s' (%u entries of %zu bytes)",
+			       u->name, n, size);
+	return NULL;
+}
+
+static struct err *dispatch_create(const struct unit *u, int *ret_fd)
+{
 	CLEANUP(fd) int fd = -1;
+	uint32_t n = 1;
 	struct err *e;
 
 	for (uint32_t i = 0; i < u->nprobes; i++)
-		attr.max_entries = MAX(attr.max_entries, u->probes[i].key + 1);
-	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-	if (fd < 0)
-		return err_sys(errno,
-			       "cannot create the probe table of '%s' (%u entries of %zu bytes)",
-			       u->name, attr.max_entries, value_size);
-	e = dispatch_fill(u, fd);
+		n = MAX(n, u->probes[i].key + 1);
+	e = table_create(u, "dispatch", n, dispatch_size(u), &fd);
+	if (!e)
+		e = dispatch_fill(u, fd);
+	if (!e)
+		*ret_fd = fd_take(&fd);
+	return e;
+}
+
+/* The table of kfunc_table.h, as the code of the unit expects it. */
+static struct err *kfuncs_create(const struct unit *u, int *ret_fd)
+{
+	CLEANUP(free) uint32_t *keys = NULL;
+	CLEANUP(fd) int fd = -1;
+	struct kfunc_table t;
+	struct err *e;
+
+	if (!kfunc_table_make(u, &t))
+		BUG("the code of '%s' has a table that cannot be made", u->name);
+	e = table_create(u, "kfuncs", 1u << t.bits, sizeof(*t.buckets), &fd);
+	keys = xcalloc((size_t)1 << t.bits, sizeof(*keys));
+	for (uint32_t i = 0; i < 1u << t.bits; i++)
+		keys[i] = i;
+	if (!e)
+		e = table_set(u, fd, keys, t.buckets, 1u << t.bits);
+	kfunc_table_deinit(&t);
 	if (!e)
 		*ret_fd = fd_take(&fd);
 	return e;
@@ -355,12 +386,11 @@ static struct err *progs_load(const struct unit *u, const struct bpf_code *code,
 	return e;
 }
 
-/* Whether the code calls compiled ustack helpers. */
-static bool code_calls_helpers(const struct bpf_code *code)
+static bool code_uses(const struct bpf_code *code, enum map_class map)
 {
 	for (uint32_t i = 0; i < code->relocs.len; i++)
 		if (code->relocs.data[i].kind == RELOC_MAP &&
-		    code->relocs.data[i].ref == MAP_REF(MAP_HPROGS, 0))
+		    code->relocs.data[i].ref == MAP_REF(map, 0))
 			return true;
 	return false;
 }
@@ -371,17 +401,20 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 {
 	CLEANUP(free) int *progs = xcalloc(place_nprogs(u), sizeof(*progs));
 	CLEANUP(fd) int dispatch = -1;
+	CLEANUP(fd) int kfuncs = -1;
 	struct linked l;
 	struct err *e = dispatch_create(u, &dispatch);
 	uint32_t insn = 0;
 	int helpers = -1;
 
 	*ret_span = 0;
-	if (!e && code_calls_helpers(code))
+	if (!e && code_uses(code, MAP_HPROGS))
 		e = kmaps_helper_array(m, place_prog_type(u->place.kind),
 				       place_attach_type(u->place.kind), &helpers);
+	if (!e && code_uses(code, MAP_KFUNCS))
+		e = kfuncs_create(u, &kfuncs);
 	if (!e)
-		e = link_unit(code, m, dispatch, helpers, &l);
+		e = link_unit(code, m, &(struct own_maps){dispatch, helpers, kfuncs}, &l);
 	if (e)
 		return e;
 	e = budget_check(&l, code, &ret_loaded->budget, &insn);

@@ -291,7 +291,7 @@ static void test_run_key(struct entry *en)
 		keys_compare(en);
 }
 
-static void perf_key(struct entry *en)
+void cookie_key(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
@@ -748,7 +748,7 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 	[PLACE_TIMER] = {
 		.traits = {.name = "fathom_perf", .is_timer = true, .interrupts = true, .wider = PLACE_TIMER},
 		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
-		.key = perf_key,
+		.key = cookie_key,
 		.args = perf_args,
 		.args_filled = ARGS_RESULT,
 		.attach = attach_timers,
@@ -757,7 +757,7 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.traits = {.name = "fathom_count", .is_timer = true, .interrupts = true,
 			   .is_interruptible = true, .wider = PLACE_COUNTER},
 		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
-		.key = perf_key,
+		.key = cookie_key,
 		.args = perf_args,
 		.args_filled = ARGS_RESULT,
 		.attach = attach_timers,
@@ -810,7 +810,7 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.traits = {.name = "fathom_kfunc", .interrupts = true, .is_interruptible = true,
 			   .yields = true, .wider = PLACE_KFUNC},
 		.prog_type = BPF_PROG_TYPE_KPROBE,
-		.key = perf_key,
+		.key = kfunc_key,
 		.args = kfunc_args,
 		.args_filled = ARGS_ALL,
 		.multi_type = ATTACH_KPROBE_MULTI,
@@ -822,7 +822,7 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.traits = {.name = "fathom_fentry", .is_preemptible = true, .interrupts = true,
 			   .is_interruptible = true, .yields = true, .wider = PLACE_KFUNC_FEW},
 		.prog_type = BPF_PROG_TYPE_TRACING,
-		.key = perf_key,
+		.key = cookie_key,
 		.args = kfunc_few_args,
 		.args_filled = ARGS_ALL,
 		.is_on_stack = true,

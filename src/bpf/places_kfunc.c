@@ -6,6 +6,58 @@
 
 #include "arch/arch.h"
 #include "bpf/entry.h"
+#include "bpf/kfunc_table.h"
+
+/* ---- the probe ------------------------------------------------------------------------------- */
+
+/* The offset of a member of slot i in a bucket. */
+#define SLOT_OFF(i, member)                                                                        \
+	(int32_t)((i) * sizeof(struct kfunc_slot) + offsetof(struct kfunc_slot, member))
+
+/* r8 = the key of the function's probe, which is in the table */
+static void table_key(struct entry *en, const struct kfunc_table *t)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t found[KFUNC_BUCKET_SLOTS], done = em_label(e);
+
+	em_mov(e, R1, R6);
+	em_helper(e, BPF_FUNC_get_func_ip);
+	em_mov32(e, R8, R0);
+	em_mov(e, R1, R8);
+	em_alu_imm(e, BPF_MUL, R1, (int32_t)t->multiplier);
+	em_mov32(e, R1, R1);
+	em_alu_imm(e, BPF_RSH, R1, (int32_t)(32 - t->bits));
+	em_store(e, 4, R10, FRAME_KEY, R1);
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(e, R1, MAP_REF(MAP_KFUNCS, 0));
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+	for (uint32_t i = 0; i < KFUNC_BUCKET_SLOTS; i++) {
+		found[i] = em_label(e);
+		em_load(e, 4, R1, R0, SLOT_OFF(i, addr));
+		em_jmp_reg(e, BPF_JEQ, R1, R8, found[i]);
+	}
+	em_ja(e, en->quit);
+	for (uint32_t i = 0; i < KFUNC_BUCKET_SLOTS; i++) {
+		em_here(e, found[i]);
+		em_load(e, 4, R8, R0, SLOT_OFF(i, key));
+		if (i + 1 < KFUNC_BUCKET_SLOTS)
+			em_ja(e, done);
+	}
+	em_here(e, done);
+}
+
+void kfunc_key(struct entry *en)
+{
+	struct kfunc_table t;
+
+	if (en->has_one_probe || !kfunc_table_suits(en->g->u, &t)) {
+		cookie_key(en);
+		return;
+	}
+	table_key(en, &t);
+	kfunc_table_deinit(&t);
+}
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -60,7 +112,7 @@ static void kfunc_few_return_args(struct entry *en, uint32_t used)
 
 typedef void args_fill_f(struct entry *en, uint32_t used);
 
-/* A unit may have probes at entries and at returns. */
+/* A unit of added probes may have some at entries and some at returns. */
 static void function_args(struct entry *en, args_fill_f *of_entry, args_fill_f *of_return)
 {
 	struct emitter *e = &en->g->e;

@@ -42,11 +42,15 @@ enum place_kind {
 	PLACE_NKINDS
 };
 
+/* The target of functions of the kernel that are probed where they return: a place of their own. */
+#define PLACE_RETURNS "returns"
+
 /* Equal kinds and targets are one place. */
 struct place {
 	enum place_kind kind;
-	const char *target; /* name of a tracepoint; NULL: the kind has one place only */
-	uint32_t nargs;	    /* PLACE_RAWTP: number of the tracepoint's parameters */
+	/* Name of a tracepoint, or PLACE_RETURNS; NULL: the kind has one place only. */
+	const char *target;
+	uint32_t nargs; /* PLACE_RAWTP: number of the tracepoint's parameters */
 };
 
 /* Properties of a kind that matter outside the engine. */

@@ -27,7 +27,7 @@ struct unit_clause {
 	 */
 	const struct unit_identity *as;
 	uint32_t tgid; /* the clause runs in this process only, whatever its probes say; 0 = all */
-	/* The rank of each probe, where the clause also runs for others (session/join.c); or NULL. */
+	/* NULL, or the rank of each probe: it runs for others, too (session/join.h). */
 	const uint32_t *ranks;
 };
 

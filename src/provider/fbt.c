@@ -359,7 +359,7 @@ static uint32_t fbt_points(const struct probe *pr, struct probe_point *ret)
 		f->place.btf_id =
 			function_id(types_of_module(f->all->owner, f->place.mod), f->place.name);
 	ret[0] = (struct probe_point){
-		.place = {.kind = PLACE_KFUNC},
+		.place = {.kind = PLACE_KFUNC, .target = is_return ? PLACE_RETURNS : NULL},
 		.key = f->keys[is_return] - 1,
 		.spot = is_return ? UPROBE_RETURN : UPROBE_ENTRY,
 		.kfunc = &f->place,

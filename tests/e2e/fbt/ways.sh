@@ -40,4 +40,11 @@ grep -q "vfs_write *201$" "$TMP/out" || fail "201 returns"
 timeout 500 "$DTRACE" -qxdebug -n 'fbt::vfs_*:entry /pid == $target && arg2 == 77 && probefunc == "vfs_write"/ { @ = count(); }' -c "/usr/bin/python3 writer.py" >"$TMP/out" 2>"$TMP/err" || fail "a pattern"
 grep -q "BPF program 'fathom_kfunc'" "$TMP/err" || fail "a pattern is not one program"
 grep -qx ' *200' "$TMP/out" || fail "200 by a pattern"
+timeout 500 "$DTRACE" -qn 'fbt::vfs_*:return /pid == $target && arg1 == 77 && probefunc == "vfs_write"/ { @ = count(); }' -c "/usr/bin/python3 writer.py" >"$TMP/out" 2>"$TMP/err" || fail "returns by a pattern"
+grep -qx ' *200' "$TMP/out" || fail "200 returns by a pattern"
+# each firing has the name of the function in which the stack begins
+timeout 500 "$DTRACE" -qxdebug -n 'fbt::vfs_*:entry, fbt::do_sys_*:entry, fbt::kmem_cache_*:entry, fbt::security_file_*:entry /pid == $target/ { @[probefunc, stack(1)] = count(); }
+	END { printa("name %s%k", @); }' -c "/usr/bin/python3 writer.py" >"$TMP/out" 2>"$TMP/err" || fail "names by patterns"
+grep -q "BPF program 'fathom_kfunc'" "$TMP/err" || fail "patterns are not one program"
+awk '/^name / { name = $2 } /`/ { n++; sub(/.*`/, ""); sub(/\+.*/, ""); if ($1 != name) { print name ": the stack begins in " $1; bad = 1 } } END { exit bad || n < 10 }' "$TMP/out" || fail "names and stacks"
 exit 0

@@ -302,7 +302,7 @@ static void test_rt_budget(struct kmaps *m)
 						       .name = rt_image.funcs[i].name});
 		vec_push(&c.insns, INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0));
 		vec_push(&c.insns, EXIT);
-		e = link_unit(&c, m, -1, -1, &linked);
+		e = link_unit(&c, m, NULL, &linked);
 		if (!e)
 			e = budget_check(&linked, &c, &b, &insn);
 		if (strcmp(rt_image.funcs[i].name, "rt_helper_run") == 0)
@@ -430,7 +430,7 @@ static void test_speed(struct session *s)
 	e = kmaps_create(&s->layout, &s->opts, &m);
 	t[1] = cpu_ns();
 	if (!e)
-		e = link_unit(&c, m, -1, -1, &linked);
+		e = link_unit(&c, m, NULL, &linked);
 	t[2] = cpu_ns();
 	if (!e)
 		linked_deinit(&linked);
