@@ -6,8 +6,8 @@
  * (bpf_get_func_ip()), and a program finds the key of the probe with one access to this table: each
  * address is in the bucket that its hash says. The table is made so that each bucket has room.
  *
- * Errors   a unit for which no table can be made keeps the cookies: one with entries and returns, or
- *          with two functions at one address.
+ * Errors   a unit for which no table can be made keeps the cookies: one with entries and returns,
+ *          or with two functions at one address.
  */
 #pragma once
 
