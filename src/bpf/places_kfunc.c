@@ -14,7 +14,7 @@
 #define SLOT_OFF(i, member)                                                                        \
 	(int32_t)((i) * sizeof(struct kfunc_slot) + offsetof(struct kfunc_slot, member))
 
-/* r8 = the key of the function's probe, which is in the table */
+/* r8 = the key of the function's probe, from the table */
 static void table_key(struct entry *en, const struct kfunc_table *t)
 {
 	struct emitter *e = &en->g->e;
@@ -37,7 +37,8 @@ static void table_key(struct entry *en, const struct kfunc_table *t)
 		em_load(e, 4, R1, R0, SLOT_OFF(i, addr));
 		em_jmp_reg(e, BPF_JEQ, R1, R8, found[i]);
 	}
-	em_ja(e, en->quit);
+	cookie_key(en); /* a kernel whose addresses are others here than in the link */
+	em_ja(e, done);
 	for (uint32_t i = 0; i < KFUNC_BUCKET_SLOTS; i++) {
 		em_here(e, found[i]);
 		em_load(e, 4, R8, R0, SLOT_OFF(i, key));
