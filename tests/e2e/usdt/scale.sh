@@ -119,7 +119,7 @@ app=$!
 exec 5>in3
 until grep -q ready big.out; do kill -0 $app || fail "no processes"; sleep 0.05; done
 # a kernel older than 6.6 refuses so many
-if "$DTRACE" -qn "$prov*::: { } BEGIN { exit(0); }" 2>&1 | grep -q 'lacks BPF links to many uprobes at once (Linux 6.6): at most 512'; then
+if "$DTRACE" -qn "$prov*::: { }" -c true 2>&1 | grep -q 'lacks BPF links to many uprobes at once (Linux 6.6): at most 512'; then
 	echo >&5; exec 5>&-
 	wait $app
 	exit
