@@ -32,7 +32,7 @@ for other in many single; do
 	diff few.entries $other.entries || fail "few and $other differ"
 	grep -q '^return .* 200$' $other || fail "returns of $other"
 done
-# entries and returns of several functions in one unit
+# entries and returns of several functions in one script
 timeout 300 "$DTRACE" -qxdebug -n 'fbt::vfs_read:entry, fbt::vfs_write:return /pid == $target/ { @b[probefunc] = count(); }' \
 	-c "/usr/bin/python3 writer.py" >"$TMP/out" 2>"$TMP/err" || fail "entries and returns together"
 grep -q "vfs_write *201$" "$TMP/out" || fail "201 returns"

@@ -480,6 +480,33 @@ static void test_fault(void)
 	dtrace_close(h);
 }
 
+static int on_enabling(const dtrace_probedata_t *data, void *arg)
+{
+	const dtrace_eprobedesc_t *e = data->dtpda_edesc;
+
+	strbuf_addf(arg, "%u:%llu:%s ", e->dtepd_epid, (unsigned long long)e->dtepd_uarg,
+		    data->dtpda_pdesc->dtpd_func);
+	return DTRACE_CONSUME_NEXT;
+}
+
+/* Clauses of one text are joined in the program (session/join.h), and are two for the user. */
+static void test_enablings(void)
+{
+	dtrace_hdl_t *h = api_open();
+	struct strbuf got = {0};
+
+	(void)api_go(h, "BEGIN { n = 0; } syscall::getpgid:entry, syscall::getppid:entry "
+			"/pid == $pid/ { trace(n++); }");
+	api_call(1);
+	(void)syscall(SYS_getpgid, 0);
+	(void)dtrace_stop(h);
+	(void)api_work(h, NULL, on_enabling, NULL, &got);
+	is_str(strbuf_text(&got), "3:2:getppid 2:1:getpgid ",
+	       "the enabling of each record, and its clause");
+	strbuf_deinit(&got);
+	dtrace_close(h);
+}
+
 struct drops {
 	uint64_t n, total;
 	int bad;
@@ -708,6 +735,7 @@ int main(void)
 	test_buffered("jsonl", false);
 	test_buffered_abort();
 	test_fault();
+	test_enablings();
 	test_drops();
 	test_setopt();
 	test_speculation();
