@@ -91,6 +91,5 @@ void kfunc_table_deinit(struct kfunc_table *t)
 
 bool kfunc_table_suits(const struct unit *u, struct kfunc_table *ret)
 {
-	return u->place.kind == PLACE_KFUNC && feat_has(FEAT_KPROBE_MULTI) &&
-	       kfunc_table_make(u, ret);
+	return feat_has(FEAT_KPROBE_MULTI) && kfunc_table_make(u, ret);
 }

@@ -34,5 +34,5 @@ struct kfunc_table {
 /* The same unit gets the same table each time. False: none can be made; ret needs no deinit. */
 bool kfunc_table_make(const struct unit *u, struct kfunc_table *ret);
 void kfunc_table_deinit(struct kfunc_table *t);
-/* Whether programs of the unit find their probes in the table; ret: as above. */
+/* Whether programs of such a unit find their probes in the table; ret: as above. */
 bool kfunc_table_suits(const struct unit *u, struct kfunc_table *ret);

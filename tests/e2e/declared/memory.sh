@@ -42,7 +42,9 @@ phase() # 2
 for i in range(n): m[i * PAGE]
 phase() # 3: the end of the program may read pages of its own
 END
-zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null) && echo 16M >"/sys/block/zram$zram/disksize" && mkswap "/dev/zram$zram" >out 2>err && swapon "/dev/zram$zram" 2>err && swap=1
+# before Linux 6.3, pages are handed to zram without a transfer: no probe sees them
+case $(uname -r) in [1-5].* | 6.[0-2].*) false ;; esac &&
+	zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null) && echo 16M >"/sys/block/zram$zram/disksize" && mkswap "/dev/zram$zram" >out 2>err && swapon "/dev/zram$zram" 2>err && swap=1
 if [ -n "$swap" ]; then
 	timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qs memory.d -c "/usr/bin/python3 swap.py" >out 2>err || fail "swap"
 	for line in '1 pgswapout 60' '1 anonpgout 60' '1 pgpgout 60' '2 pgswapin 60' '2 anonpgin 60' '2 pgpgin 60'; do has "$line"; done
