@@ -14,14 +14,13 @@ struct run {
 
 static struct run run_at(const struct unit_clause *uc, uint32_t i)
 {
-	const uint32_t *p = uc->probe_idxs;
-	struct run r = {.from = p[i], .step = 1, .n = 1, .base = unit_clause_rank(uc, i)};
+	struct run r = {.from = uc->probe_idxs[i],
+			.step = 1,
+			.n = unit_clause_run(uc, i),
+			.base = unit_clause_rank(uc, i)};
 
-	if (i + 1 < uc->nprobes)
-		r.step = p[i + 1] - p[i];
-	while (i + r.n < uc->nprobes && p[i + r.n] == r.from + r.n * r.step &&
-	       unit_clause_rank(uc, i + r.n) == r.base + r.n)
-		r.n++;
+	if (r.n > 1)
+		r.step = uc->probe_idxs[i + 1] - r.from;
 	return r;
 }
 

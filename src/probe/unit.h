@@ -37,6 +37,21 @@ static inline uint32_t unit_clause_rank(const struct unit_clause *uc, uint32_t i
 	return uc->ranks ? uc->ranks[i] : i;
 }
 
+/*
+ * How many of the clause's probes from i on are in arithmetic progression, with ranks that follow
+ * one another.
+ */
+static inline uint32_t unit_clause_run(const struct unit_clause *uc, uint32_t i)
+{
+	const uint32_t *p = uc->probe_idxs + i;
+	uint32_t n = 1;
+
+	while (i + n < uc->nprobes && p[n] - p[n - 1] == p[1] - p[0] &&
+	       unit_clause_rank(uc, i + n) == unit_clause_rank(uc, i) + n)
+		n++;
+	return n;
+}
+
 struct unit_probe {
 	uint32_t key;
 	const struct sys_view *view; /* for the VIEW kinds; NULL = the call in its own form */

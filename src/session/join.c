@@ -14,7 +14,8 @@
  * clauses whether it is meant. Joined are
  *
  * - clauses of one declared probe whose DIF is the same;
- * - clauses that were one in the text, on probes that are not declared in D;
+ * - clauses that were one in the text, on probes that are not declared in D, where the EPID stays
+ *   easy to find;
  * - clauses of which only the guard is executed, because it notes something and is never true: also
  *   those of several declared probes, as no name of a probe can be seen there.
  *
@@ -148,6 +149,52 @@ static bool is_identity_used(const struct joiner *j, uint32_t from, uint32_t to)
 	return false;
 }
 
+/*
+ * Makes the list of the probes of both clauses, and of the ranks that make their EPIDs; the arrays
+ * have room for all. Returns their number.
+ */
+static uint32_t epids_merge(const struct unit_clause *a, const struct unit_clause *b,
+			    uint32_t *idxs, uint32_t *ranks)
+{
+	uint32_t distance = b->layout->first_epid - a->layout->first_epid, i = 0, k = 0, n = 0;
+
+	for (; i < a->nprobes || k < b->nprobes; n++) {
+		bool is_a =
+			k == b->nprobes || (i < a->nprobes && a->probe_idxs[i] <= b->probe_idxs[k]);
+
+		idxs[n] = is_a ? a->probe_idxs[i] : b->probe_idxs[k];
+		ranks[n] = is_a ? unit_clause_rank(a, i) : distance + k;
+		k += k < b->nprobes && b->probe_idxs[k] == idxs[n];
+		i += is_a;
+	}
+	return n;
+}
+
+static uint32_t runs_count(const struct unit_clause *uc)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < uc->nprobes; i += unit_clause_run(uc, i))
+		n++;
+	return n;
+}
+
+/*
+ * Whether the EPID is as easy to find as in two clauses. The code for it has a branch for each run
+ * of probes: where the entries and returns of thousands of functions are joined, each is one.
+ */
+static bool are_epids_easy(const struct unit_clause *a, const struct unit_clause *b)
+{
+	uint32_t room = a->nprobes + b->nprobes + 1;
+	CLEANUP(free) uint32_t *idxs = xcalloc(room, sizeof(*idxs));
+	CLEANUP(free) uint32_t *ranks = xcalloc(room, sizeof(*ranks));
+	struct unit_clause both = {.probe_idxs = idxs, .ranks = ranks};
+
+	both.nprobes = epids_merge(a, b, idxs, ranks);
+	/* one probe in the middle of a run cuts it in two */
+	return runs_count(&both) <= runs_count(a) + runs_count(b) + 1;
+}
+
 /* Whether both see the same declared probe as their own, or both the probe that fires. */
 static bool is_same_identity(const struct unit_clause *a, const struct unit_clause *b)
 {
@@ -166,29 +213,21 @@ static bool can_join(const struct joiner *j, uint32_t from, uint32_t to, bool is
 		return false;
 	if (is_across && (!is_silent(ac->pred) || is_identity_used(j, from, to)))
 		return false;
-	return (is_silent(ac->pred) || are_same_acts(ac, bc)) && is_order_kept(j, from, to);
+	if (!is_silent(ac->pred) && !are_same_acts(ac, bc))
+		return false;
+	return is_order_kept(j, from, to) && (a->as || are_epids_easy(a, b));
 }
 
-/* Adds the probes of clause b to those of clause a, with the ranks that make their EPIDs. */
+/* Adds the probes of clause b to those of clause a. */
 static void epids_add(struct joiner *j, struct unit_clause *a, const struct unit_clause *b)
 {
-	uint32_t room = a->nprobes + b->nprobes, distance, i = 0, k = 0, n = 0;
-	uint32_t *idxs = ARENA_NEW_N(j->u->arena, uint32_t, MAX(room, 1u));
-	uint32_t *ranks = ARENA_NEW_N(j->u->arena, uint32_t, MAX(room, 1u));
+	uint32_t room = a->nprobes + b->nprobes + 1;
+	uint32_t *idxs = ARENA_NEW_N(j->u->arena, uint32_t, room);
+	uint32_t *ranks = ARENA_NEW_N(j->u->arena, uint32_t, room);
 
-	distance = b->layout->first_epid - a->layout->first_epid;
-	for (; i < a->nprobes || k < b->nprobes; n++) {
-		bool is_a =
-			k == b->nprobes || (i < a->nprobes && a->probe_idxs[i] <= b->probe_idxs[k]);
-
-		idxs[n] = is_a ? a->probe_idxs[i] : b->probe_idxs[k];
-		ranks[n] = is_a ? unit_clause_rank(a, i) : distance + k;
-		k += k < b->nprobes && b->probe_idxs[k] == idxs[n];
-		i += is_a;
-	}
+	a->nprobes = epids_merge(a, b, idxs, ranks);
 	a->probe_idxs = idxs;
 	a->ranks = ranks;
-	a->nprobes = n;
 }
 
 /* Notes that records of clause a may be those of clause b. */

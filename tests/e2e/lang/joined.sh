@@ -38,6 +38,8 @@ LISTS = {  # each: clauses of descriptions, predicate and body
     "aggregations": [([A, B, C], "1", "@[epid, probefunc] = sum(arg0)"), ([C, B], "arg1", "@b[epid] = lquantize(arg0, 0, 5, 1)")],
     "speculations": [([A, B], "1", "self->s = speculation(); speculate(self->s); " + SAY), ([B, A], "1", "speculate(self->s); " + SAY),
                      ([A, B], "arg1 == 2", "commit(self->s); self->s = 0"), ([A, B], "self->s", "discard(self->s); self->s = 0")],
+    "probes that take turns": [(["syscall::*[a-h]:entry", "syscall::*[!a-h]:entry"], 'probefunc == "getppid" || probefunc == "getuid" || probefunc == "getegid"', SAY)],
+    "a probe within a glob": [(["syscall::getg*id:entry", "syscall::gete*:entry", C, "syscall::getu*:entry", A], "1", SAY)],
     "many": [([A, B, C, D] * 40, "1", SAY)],
 }
 

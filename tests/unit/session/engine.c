@@ -177,6 +177,8 @@ static void test_joined(void)
 		 "syscall::getppid:entry,syscall::getuid:entry { trace(1); }"
 		 "syscall::getuid:entry,syscall::getppid:entry { trace(2); }",
 		 2},
+		{"probes that take turns",
+		 "syscall::*[a-m]:entry, syscall::*[!a-m]:entry { trace(epid); }", 2},
 		{"lists in two programs",
 		 ENTRY(getppid) "," ENTRY(getuid) ",syscall::getuid:return { trace(1); }", 2},
 	};
