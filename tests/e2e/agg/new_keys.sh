@@ -35,6 +35,6 @@ p.wait()
 print("keys", len(seen), "double", double, "stacks", stacks, "lost", lost)
 sys.exit(len(seen) != rounds * each or double or lost or stacks != processes * rounds)
 END
-timeout 120 python3 "$TMP/drive.py" "$DTRACE" "$TRIGGER/calls" >"$TMP/out" 2>"$TMP/err" && ! grep -q drop "$TMP/err" && exit 0
+timeout $((120 * ${PATIENCE:-1})) python3 "$TMP/drive.py" "$DTRACE" "$TRIGGER/calls" >"$TMP/out" 2>"$TMP/err" && ! grep -q drop "$TMP/err" && exit 0
 cat "$TMP/out" "$TMP/err"
 exit 1
