@@ -7,6 +7,11 @@
 #include "session/report.h"
 
 #define GUESTS_MAX 16384 /* processes that are remembered; more of them are not counted */
+/*
+ * A process that ends in this time after its probes were placed may have passed them before: it
+ * counts.
+ */
+#define JUST_NS 1000000
 
 struct missed_new {
 	uint64_t dev, ino;
@@ -107,7 +112,8 @@ void missed_gone(struct missed *m, uint64_t pid, uint64_t time, bool is_end)
 
 		if (g.pid != pid)
 			m->guests.data[n++] = g;
-		else if ((is_end || !g.is_child) && (!f->placed_at || time < f->placed_at))
+		else if ((is_end || !g.is_child) &&
+			 (!f->placed_at || time < f->placed_at + JUST_NS))
 			f->ngone++;
 	}
 	m->guests.len = n;
@@ -183,7 +189,7 @@ void missed_settle(struct missed *m, uint64_t drained_at, bool is_end, struct re
 	for (uint32_t i = m->files.len; i-- > 0;) {
 		const struct missed_new *f = &m->files.data[i];
 
-		if (!f->placed_at || f->placed_at > drained_at)
+		if (!f->placed_at || f->placed_at + (is_end ? 0 : JUST_NS) > drained_at)
 			continue;
 		file_say(m, f, r);
 		file_drop(m, i);

@@ -4,8 +4,8 @@
  * The probes of a file are placed when a process maps the file for the first time: the file is
  * read, and a unit loaded, while the process runs. A process that ends meanwhile, or executes
  * another program, is not traced, and the user is told how many of them there were. Processes that
- * map the file later are traced from their first instruction. A process that passes a probe just
- * before it is placed, and ends just after it, is not counted: it is not known what it has passed.
+ * map the file later are traced from their first instruction. A process that ends just after the
+ * probes are placed is counted, too: it is not known what it has passed before.
  *
  *     missed_mapped()   a process has mapped a file that may be new
  *     missed_forked()   it has a child
