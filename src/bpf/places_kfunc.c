@@ -48,6 +48,7 @@ static void table_key(struct entry *en, const struct kfunc_table *t)
 	em_here(e, done);
 }
 
+/* A few keys of one probe are compared, which the cookies of few functions are soon enough for. */
 void kfunc_key(struct entry *en)
 {
 	struct kfunc_table t;

@@ -27,7 +27,7 @@ struct unit_clause {
 	 */
 	const struct unit_identity *as;
 	uint32_t tgid; /* the clause runs in this process only, whatever its probes say; 0 = all */
-	/* NULL, or the rank of each probe: it runs for others, too (session/join.h). */
+	/* NULL, or each probe's rank: the clause also runs for others (session/join.h). */
 	const uint32_t *ranks;
 };
 
