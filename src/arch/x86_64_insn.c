@@ -63,6 +63,10 @@ static bool is_relative(const uint8_t *code)
  * and takes the opcode for that of another instruction, which it emulates: 7x for a conditional
  * jump, 5x for a push, e8 for a call; only 6e and 6f it refuses. (Measured on 6.18: strchrnul(),
  * which begins with vpbroadcastb, found nothing any more in a probed process.)
+ *
+ * cpuid is refused by us, too. In a virtual machine the hypervisor executes it, and some
+ * hypervisors lose the trap of the single step with which the kernel runs it for a uprobe: the
+ * process would go on behind the copy of the instruction, in what is no code.
  */
 static bool is_refused(const uint8_t *code, size_t size)
 {
@@ -84,6 +88,8 @@ static bool is_refused(const uint8_t *code, size_t size)
 		code++; /* REX */
 	if (is_16bit && size > 1 && is_relative(code))
 		return true;
+	if (size > 1 && code[0] == 0x0f && code[1] == 0xa2)
+		return true; /* cpuid */
 	return memchr(opcodes, code[0], sizeof(opcodes));
 }
 

@@ -143,6 +143,9 @@ static void test_refused(void)
 	ok(!arch.insns->is_refused(CODE(0x48, 0x89, 0xf8)), "mov is fine");
 	ok(!arch.insns->is_refused(CODE(0x0f, 0x0b)), "two-byte opcodes are");
 	ok(!arch.insns->is_refused(CODE(0x55)), "push is fine");
+	ok(arch.insns->is_refused(CODE(0x0f, 0xa2)), "cpuid: its trap may be lost");
+	ok(arch.insns->is_refused(CODE(0x66, 0x0f, 0xa2)), "cpuid with a prefix");
+	ok(!arch.insns->is_refused(CODE(0x0f, 0xa3, 0xc8)), "bt is fine");
 }
 
 int main(void)
