@@ -19,10 +19,12 @@ An e2e script states its needs in comments of its first lines:
   /* @@runtest-opts: -q -w */       flags, before -s
   /* @@trigger: open_loop 100 */    runs it with -c (programs of tests/e2e/trigger)
   /* @@args: one two */             script arguments
-  /* @@needs: kernel */             skipped when this machine lacks it
+  /* @@needs: programs32, int80 */  skipped, with the reason, when this machine lacks it: BUILD/tests/e2e/trigger/has WORD
+                                    tries it; "kernel" is what --no-kernel leaves out
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
   /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times
   /* @@exclusive */                 runs alone, after the others
+A shell script that leaves out a part prints 'skip: REASON' (as 'has' does); the part counts as skipped.
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
 A test that fails has failed: none is tried a second time. Tests wait for events, count what was lost, and measure time on CPU,
@@ -174,11 +176,37 @@ def env_for(opts, tmp):
     return env
 
 
+LACKS = {}  # a word of @@needs -> what 'has' said of it: (status, text)
+
+
+def lack_of(words, opts):
+    """Whether this machine has what the words of @@needs name: None, or a status of a result and the reason."""
+    for word in filter(None, re.split(r"[ ,]+", words)):
+        if word == "kernel":
+            if opts.no_kernel:
+                return "skip", "--no-kernel"
+            continue
+        if word not in LACKS:
+            code, out, err = run([os.path.join(opts.build, "tests/e2e/trigger/has"), word], 60)
+            LACKS[word] = (code, (out + err).strip())
+        code, text = LACKS[word]
+        if code == 1:
+            return "skip", text.removeprefix("skip: ")
+        if code != 0:
+            return "fail", f"@@needs names '{word}': {text}"
+    return None
+
+
+def skips_of(out):
+    """The reasons for which a script has left out parts."""
+    return re.findall(r"^skip: (.*)", out, re.M)
+
+
 def test_e2e(name, script, opts):
     d = directives(read(script))
-    for need in re.split(r"[ ,]+", d.get("needs", "")):
-        if need == "kernel" and opts.no_kernel:
-            return Result(name, "skip", count=(0, 0, 1))
+    lack = lack_of(d.get("needs", ""), opts)
+    if lack:
+        return Result(name, lack[0], f"  {lack[1]}\n")
     is_err = os.path.basename(script).startswith("err.")
     want_code = int(d.get("exit", "1" if is_err else "0"))
     base = os.path.splitext(script)[0]
@@ -207,7 +235,10 @@ def test_e2e(name, script, opts):
     tag = re.match(r"err\.(D_\w+)\.", os.path.basename(script))
     if tag and f"[{tag.group(1)}]" not in err:
         detail += f"  no [{tag.group(1)}] in the message\n{err}"
-    return Result(name, "fail" if detail else "pass", detail)
+    if detail:
+        return Result(name, "fail", detail)
+    skips = skips_of(out) if script.endswith(".sh") else []
+    return Result(name, "pass", "".join(f"  left out: {s}\n" for s in skips), count=(1, 0, len(skips)))
 
 
 ROOMS = [["base"], ["reader"], ["arch"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["unwind"], ["ustack"], ["watch"], ["provider"], ["agg"],

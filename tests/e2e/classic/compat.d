@@ -1,4 +1,5 @@
 /* The same for 32-bit calls, whose arguments are in other registers. */
+/* @@needs: int80 */
 /* @@trigger: forms compat */
 #pragma D option quiet
 syscall::open:entry, syscall::stat:entry, syscall::lstat:entry

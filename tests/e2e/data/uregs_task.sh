@@ -53,7 +53,8 @@ _start:	mov $64, %eax		# getppid
 	xor %ebx, %ebx
 	int $0x80
 X
-as --32 -o p32.o p32.s && ld -m elf_i386 -o p32 p32.o && ./p32 || exit 0 # a kernel without 32-bit programs
+"$TRIGGER/has" programs32 || exit 0
+as --32 -o p32.o p32.s && ld -m elf_i386 -o p32 p32.o && ./p32
 "$DTRACE" -q -c ./p32 -n 'syscall::getppid:return /pid == $target/ {
 	printf("%x %x %x %x %x %x ", uregs[R_EBX], uregs[R_ECX], uregs[R_EDX], uregs[R_ESI], uregs[R_EDI], uregs[R_EBP]);
 	printf("%x %d %d %d %d\n", uregs[R_CS], uregs[R_EAX] == ppid, uregs[R_EIP] == uregs[R_PC],

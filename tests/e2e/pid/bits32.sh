@@ -1,4 +1,6 @@
 # A 32-bit process: functions, their arguments (which lie on the stack), names, stacks by frame pointer, which are marked.
+# @@foreign
+# @@needs: programs32
 command -v as >/dev/null || exit 67
 set -e
 cd "$TMP"
@@ -34,7 +36,7 @@ _start:	xor %ebp, %ebp
 	.size _start, . - _start
 X
 as --32 -o p32.o p32.s && ld -m elf_i386 -o p32 p32.o || exit 67
-./p32 || exit 67 # a kernel without 32-bit programs
+./p32
 cat >script.d <<'X'
 pid$target:a.out:inner:entry { printf("%d %d\n", (int)arg0, (int)arg1); ustack(); }
 syscall::getppid:entry /pid == $target/ { ustack(2); printf("%A %d\n", ucaller, ustackdepth); }
