@@ -27,8 +27,10 @@ An e2e script states its needs in comments of its first lines:
 A shell script that leaves out a part prints 'skip: REASON' (as 'has' does); the part counts as skipped.
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
-A test that fails has failed: none is tried a second time. Tests wait for events, count what was lost, and measure time on CPU,
-so that they pass on a machine that has other work.
+A test that fails is run once more, alone, after the others. If it passes then, it is named at the end ('unsteady: NAME'), and
+more than three of these fail the run: a test that fails now and then is a defect, of it or of the product. When more than
+twenty have failed, none is run again. Tests wait for events, count what was lost, and measure time on CPU, so that they pass
+on a machine that has other work.
 Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'. A record (--record) has two lines a test: 'begin NAME',
 then 'pass|fail|skip PASSED FAILED SKIPPED SECONDS NAME'; tests that have the second one in another run's record (--done) are left out.
 """
@@ -80,20 +82,21 @@ def read(path):
 def matches(want, got):
     """Compares line by line; '~' lines are regular expressions, '~*' any number of lines."""
     w, g = want.split("\n"), got.split("\n")
-
-    def at(i, j):
-        while i < len(w):
-            if w[i] == "~*":
-                return any(at(i + 1, k) for k in range(j, len(g) + 1))
-            if j >= len(g):
-                return False
-            ok = re.fullmatch(w[i][1:], g[j]) if w[i].startswith("~") else w[i] == g[j]
-            if not ok:
-                return False
-            i, j = i + 1, j + 1
-        return j == len(g)
-
-    return at(0, 0)
+    i = j = 0
+    star = None  # the last '~*', and the first line that it has not taken yet
+    while j < len(g):
+        if i < len(w) and w[i] == "~*":
+            i += 1
+            star = (i, j)
+        elif i < len(w) and (re.fullmatch(w[i][1:], g[j]) if w[i].startswith("~") else w[i] == g[j]):
+            i += 1
+            j += 1
+        elif star:  # what earlier '~*' have taken needs no change: this one can take any line
+            star = (star[0], star[1] + 1)
+            i, j = star
+        else:
+            return False
+    return all(l == "~*" for l in w[i:])
 
 
 def show(want, got):
@@ -402,6 +405,14 @@ def find_tests(opts):
     return [t for t in tests if not opts.only or any(part in t[0] for part in opts.only)]
 
 
+def is_exclusive(test):
+    return test[1] is test_e2e and "exclusive" in directives(read(test[2][0]))
+
+
+UNSTEADY_MAX = 3
+RETRY_MAX = 20  # so many failures are no matter of luck
+
+
 def tree_strangers():
     """The files of the tree that git does not know and does not ignore; none where there is no git."""
     try:
@@ -465,15 +476,34 @@ def main():
         note(" ".join(map(str, (r.status, *counts(r), f"{r.seconds:.1f}", r.name))))
         return r
 
-    def is_exclusive(test):
-        return test[1] is test_e2e and "@@exclusive" in read(test[2][0])[:400]
+    failed = []  # the first results of those that have failed
 
-    def report(r):
-        total[:] = [a + b for a, b in zip(total, counts(r))]
+    def report(r, is_last=False):
+        if r.status == "fail" and not is_last:
+            failed.append(r)
+        else:
+            total[:] = [a + b for a, b in zip(total, counts(r))]
         if opts.verbose or r.status != "pass" or r.seconds > 5:
             print(f"{r.status:4} {r.seconds:6.2f}s {r.name}", flush=True)
         if r.detail:
             print(r.detail, end="" if r.detail.endswith("\n") else "\n", flush=True)
+
+    def unsteady_find():
+        """Runs again what has failed, one after the other; returns the names of those that pass now."""
+        by_name = {t[0]: t for t in tests}
+        unsteady = []
+        if failed and len(failed) <= RETRY_MAX and not opts.bless:
+            print(f"== {len(failed)} failed: once more, each alone", flush=True)
+        for first in failed:
+            again = first
+            if len(failed) <= RETRY_MAX and not opts.bless:
+                again = one(by_name[first.name])
+                report(again, is_last=True)
+            else:
+                total[:] = [a + b for a, b in zip(total, counts(first))]
+            if again.status == "pass":
+                unsteady.append(first.name)
+        return unsteady
 
     before = tree_strangers()
     alone = [t for t in tests if is_exclusive(t)]
@@ -482,9 +512,15 @@ def main():
             report(r)
     for t in alone:
         report(one(t))
+    unsteady = unsteady_find()
     if not opts.only:
         left = sorted(tree_strangers() - before)
-        report(one(("tests leave nothing in the tree", test_left, (left,))))
+        report(one(("tests leave nothing in the tree", test_left, (left,))), is_last=True)
+    for name in unsteady:
+        print(f"unsteady: {name}")
+    if len(unsteady) > UNSTEADY_MAX:
+        print(f"more than {UNSTEADY_MAX} tests are unsteady: the run has failed")
+        total[1] += 1
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] or not total[0] else 0
 

@@ -1,0 +1,61 @@
+# What tests/run.py makes of tests that fail always, now and then, need what the machine lacks, or leave out a part.
+set -e
+cd "$TMP"
+mkdir -p tree/tests/e2e/t
+cp "$SRC/tests/run.py" tree/tests
+fail() { echo "$*"; cat got; exit 1; }
+lacking= # what the machine lacks
+at=@@  # directives of this text would be its own
+suite() { FATHOM_LACKS=$lacking python3 tree/tests/run.py "$BUILD" --only e2e/t >got 2>&1 && status=0 || status=$?; }
+t() { cat >"tree/tests/e2e/t/$1.sh"; }
+unsteady() { # fails in its first run
+	echo "[ -f '$TMP/$1' ] || { touch '$TMP/$1'; echo 'at first'; exit 1; }" | t "$1"
+}
+
+echo 'exit 0' | t good
+unsteady u1
+suite
+[ $status = 0 ] && grep -qx 'unsteady: e2e/t/u1' got && tail -n 1 got | grep -qx '2 passed, 0 failed, 0 skipped' || fail "one unsteady test"
+grep -q '!at first' got || fail "the first failure is not shown"
+
+for i in 1 2 3 4; do rm -f u$i; unsteady u$i; done
+suite
+[ $status = 1 ] && [ "$(grep -c '^unsteady: ' got)" = 4 ] && tail -n 1 got | grep -qx '5 passed, 1 failed, 0 skipped' || fail "four unsteady tests"
+
+rm tree/tests/e2e/t/u*.sh
+echo 'echo always; exit 1' | t bad
+suite
+[ $status = 1 ] && ! grep -q '^unsteady' got && tail -n 1 got | grep -qx '1 passed, 1 failed, 0 skipped' || fail "a test that fails"
+for i in $(seq 21); do echo "echo x >>'$TMP/bad.$i'; exit 1" | t "bad.$i"; done
+suite
+tail -n 1 got | grep -qx '1 passed, 22 failed, 0 skipped' && [ "$(cat bad.[0-9]* | wc -l)" = 21 ] || fail "many failures are no bad luck"
+
+rm tree/tests/e2e/t/bad*.sh
+echo "# ${at}needs: int80" | t lacks
+lacking=int80
+suite
+lacking=
+[ $status = 0 ] && tail -n 1 got | grep -qx '1 passed, 0 failed, 1 skipped' && grep -q 'int80' got || fail "a need"
+echo "# ${at}needs: teapot" | t lacks
+suite
+[ $status = 1 ] && grep -q "${at}needs names 'teapot'" got || fail "an unknown need"
+rm tree/tests/e2e/t/lacks.sh
+
+printf '"$TRIGGER/has" int80 || exit 0\nexit 1\n' | t part
+lacking=programs32,int80
+suite
+lacking=
+[ $status = 0 ] && tail -n 1 got | grep -qx '2 passed, 0 failed, 1 skipped' && grep -q 'left out: int80' got || fail "a part that is left out"
+
+# '~*' stands for any lines: as many of them as there are, in a time that does not grow exponentially.
+python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "matches()"
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+from run import matches
+lines = "\n".join("line %d" % i for i in range(200))
+assert matches("~*\nline 3\n~*\nline 7\n~*", lines) and matches("~*", "") and matches(lines, lines)
+assert matches("~line .\n~*\n~.* 199", lines) and not matches("~line ..\n~*", lines)
+assert not matches("\n".join(["~*", "~line .*"] * 20 + ["end"]), lines)
+assert not matches("line 0\nline 2", "line 0\nline 1\nline 2") and not matches("a\n~*\na", "a")
+X
