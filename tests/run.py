@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
-    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--no-kernel] [--patience N] [--record FILE] [--done FILE]
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--no-kernel] [--patience N] [--record FILE] [--done FILE]
 
 Kinds of test, all found by looking at the tree:
   unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
@@ -21,6 +21,8 @@ An e2e script states its needs in comments of its first lines:
   /* @@args: one two */             script arguments
   /* @@needs: programs32, int80 */  skipped, with the reason, when this machine lacks it: BUILD/tests/e2e/trigger/has WORD
                                     tries it; "kernel" is what --no-kernel leaves out
+  /* @@foreign */                   it reads what others have made (programs, debug information, cores, maps): --foreign,
+                                    the run of a build with sanitizers, has these beside units, properties, golden and fuzz tests
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
   /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times
   /* @@exclusive */                 runs alone, after the others
@@ -402,7 +404,12 @@ def find_tests(opts):
             if f.endswith((".d", ".sh")) and "trigger" not in folder:
                 path = os.path.join(folder, f)
                 tests.append((os.path.splitext(os.path.relpath(path, os.path.join(ROOT, "tests")))[0], test_e2e, (path,)))
+    tests = [t for t in tests if not opts.foreign or t[1] is not test_e2e or is_foreign(t)]
     return [t for t in tests if not opts.only or any(part in t[0] for part in opts.only)]
+
+
+def is_foreign(test):
+    return "foreign" in directives(read(test[2][0]))
 
 
 def is_exclusive(test):
@@ -438,6 +445,7 @@ def main():
     ap.add_argument("--bless", action="store_true")
     ap.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     ap.add_argument("--only", action="append")
+    ap.add_argument("--foreign", action="store_true")
     ap.add_argument("--no-kernel", action="store_true")
     ap.add_argument("--patience", type=int, default=1)
     ap.add_argument("--record", type=argparse.FileType("a"), default=None)

@@ -1,5 +1,6 @@
 # A live server, stopped at the instant a system call of it fails, saved by gcore, and continued: the core file has the failing
 # frame with its values, in each of its threads' stacks what belongs there; the server goes on and loses nothing.
+# @@foreign
 command -v cc >/dev/null && command -v gcore >/dev/null || exit 67
 cd "$TMP" || exit 1
 cat >server.c <<'C'

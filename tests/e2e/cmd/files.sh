@@ -1,4 +1,5 @@
 # freopen(), ftruncate(), system(), setopt(): formats, errors, and what they leave (d-language.md 5.2).
+# @@foreign
 cd "$TMP" || exit 1
 fail() { echo "$1"; exit 1; }
 $DTRACE -wqn 'BEGIN { printf("one\n"); freopen("%s.%d", "f", 7); printf("two\n"); freopen(""); printf("three\n"); }

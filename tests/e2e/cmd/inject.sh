@@ -1,6 +1,7 @@
 # Each bpf(), mmap(), perf_event_open() and ioctl() of a run fails once, with several errors: the run ends with status 1
 # and one message that names what failed, or goes on without what it does not need. Nothing is left in the kernel.
 # The errors are tried side by side; with sanitizers, which look for leaks on these ways, and on an emulated machine, one is enough.
+# @@foreign
 uid=$((1000000000 + $$)) # a user of its own: other runs on this machine do not count
 script='
 BEGIN { printf("begin\n"); }

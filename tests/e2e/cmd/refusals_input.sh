@@ -1,4 +1,5 @@
 # Scripts and libraries that are none: one message that names them, status 1, no crash.
+# @@foreign
 refused() { # pattern of the message, then the command's arguments
 	want=$1
 	shift

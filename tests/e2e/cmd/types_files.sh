@@ -1,4 +1,5 @@
 # Options ctypes and dtypes: the types a program declared, and those of the kernel it looked into, with their layout.
+# @@foreign
 cd "$TMP" || exit 1
 cat >p.d <<'END'
 typedef unsigned int mine_t;

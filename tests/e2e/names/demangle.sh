@@ -1,4 +1,5 @@
 # Names of C++ and Rust, as written and as linked.
+# @@foreign
 . "$SRC/tests/e2e/names/lib.inc"
 build "$TMP/n" -DSTATIC -static
 names_of n "$TMP/n mangled" | tail -n 3 | expect \

@@ -1,4 +1,5 @@
 # Files and processes that are out of reach when names are printed.
+# @@foreign
 . "$SRC/tests/e2e/names/lib.inc"
 code='n`show+0x1 n`exported n`a_table+0x8 n`zeroes+0x10 n`label+0x1'
 build "$TMP/program" -static-pie -DSTATIC

@@ -1,4 +1,5 @@
 # Code made by a compiler in the process: names from perf-PID.map, also in namespaces of its own.
+# @@foreign
 . "$SRC/tests/e2e/names/lib.inc"
 build "$TMP/program"
 launch="$TRIGGER/launch $TMP/program"

@@ -1,4 +1,5 @@
 # Source lines of addresses (option lines): of stacks, keys and single addresses, from every form of debug information; none without it.
+# @@foreign
 command -v cc >/dev/null || exit 67
 set -e
 cp "$SRC/tests/e2e/names/lines.c" "$TMP/lines.c"

@@ -1,4 +1,5 @@
 # Hundreds of processes that live for a millisecond: every address has its name when they have ended.
+# @@foreign
 . "$SRC/tests/e2e/names/lib.inc"
 build "$TMP/n"
 names_of n "i=0; while [ \$i -lt 200 ]; do $TMP/n; i=\$((i + 1)); done" | sort | uniq -c | sed 's/^ *//' | expect \

@@ -1,4 +1,5 @@
 # Where names come from: symbol tables, the PLT, the vDSO, compressed tables, separate debug files by link and build-id.
+# @@foreign
 . "$SRC/tests/e2e/names/lib.inc"
 all='n`show+0x1 n`exported n`a_table+0x8 n`zeroes+0x10 n`label+0x1 n`getpid@plt libc.so.6`getenv [vdso]`gettimeofday'
 

@@ -1,4 +1,5 @@
 # Clauses read constants that the program of -c has not used yet, wherever they stand in its file: none is an invalid address.
+# @@foreign
 cd "$TMP" || exit 1
 fail() { echo "$1"; cat out err; exit 1; }
 cat >prog.c <<'EOF'

@@ -1,4 +1,5 @@
 # Return probes on all functions of a C++ program and those that throw with threads, exceptions and longjmp: it must not notice.
+# @@foreign
 [ -x "$TRIGGER/throws" ] || { echo 'no C++ compiler'; exit 67; }
 want=$("$TRIGGER/throws" 200)
 "$DTRACE" -qn 'pid$target:throws::entry, pid$target:throws::return, pid$target:libstdc*:__cxa*:return,

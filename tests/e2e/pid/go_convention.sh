@@ -1,4 +1,5 @@
 # Arguments and results of functions of Go come from where Go's compiler puts them; without a Go compiler (golike.S).
+# @@foreign
 set -e
 cd "$TMP"
 bad=0

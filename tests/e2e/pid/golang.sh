@@ -1,4 +1,5 @@
 # Arguments, results, entries and stacks of what a real Go compiler makes; go_convention.sh has the rest.
+# @@foreign
 command -v go >/dev/null || exit 67
 case $(go version) in *"go1.1"[0-6]*) exit 67 ;; esac
 set -e

@@ -1,4 +1,5 @@
 # An indirect function stands for the implementation that was chosen (providers.md 19.3).
+# @@foreign
 bad=0
 "$DTRACE" -ln 'pid$target:libc:strlen:entry' -c "$TRIGGER/funcs 4" >"$TMP/list" 2>&1 || { cat "$TMP/list"; exit 1; }
 awk 'NR > 1 { print $3, $4, $5 }' "$TMP/list" | grep -qx 'libc.so.6 strlen entry' || { cat "$TMP/list"; bad=1; }

@@ -1,4 +1,5 @@
 # A description of a function that the compiler has inlined: the hint says so, and names a function that its code is in.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 cat >inl.c <<'X'

@@ -1,4 +1,5 @@
 # Programs whose symbols are truncated, larger than memory or lie: a message or fewer probes, soon; never a crash.
+# @@foreign
 exec python3 - <<'END'
 import os, random, struct, subprocess, sys, time
 

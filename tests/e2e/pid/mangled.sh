@@ -1,4 +1,5 @@
 # Functions of C++ and Rust: patterns match what programmers write, listings and probefunc show it, an option shows what is linked.
+# @@foreign
 command -v g++ >/dev/null || exit 67
 set -e
 cd "$TMP"

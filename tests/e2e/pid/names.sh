@@ -1,4 +1,5 @@
 # Which probes a description means: patterns in every field, other names of modules, addresses (providers.md 19.1, 19.3).
+# @@foreign
 bad=0
 list() { # description -> "module function name" lines
 	"$DTRACE" -ln "$1" -c "$TRIGGER/funcs 1" 2>"$TMP/err" | awk 'NR > 1 { print $3, $4, $5 }'

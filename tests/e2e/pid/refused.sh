@@ -1,4 +1,5 @@
 # Processes that cannot be looked into: what they are is said. A process that a debugger holds can be, and is let be.
+# @@foreign
 refused() { # text pid, then a command to run dtrace with
 	want=$1 pid=$2
 	shift 2

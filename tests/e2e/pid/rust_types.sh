@@ -1,4 +1,5 @@
 # args[] of functions of Rust have the types that the debug information says; without a Rust compiler (rustlike.S).
+# @@foreign
 cd "$TMP" || exit 1
 bad=0
 cat >script.d <<'X2'

@@ -1,5 +1,6 @@
 # Functions of stock programs, entry and return: their output is what it is without probes. Each place of libc costs
 # the kernel a walk over all processes, during which nothing forks: so these are a part of its functions.
+# @@foreign
 bad=0
 probes='pid$target:a.out::entry, pid$target:a.out::return, pid$target:libc:mem*:entry, pid$target:libc:str*:entry, pid$target:libc:*alloc*:entry, pid$target:libc:*read*:return, pid$target:libc:*write*:return, pid$target:libc:*printf*:entry'
 check() { # command

@@ -1,4 +1,5 @@
 # args[] of pid probes have the types that the debug information says, whichever form that has.
+# @@foreign
 command -v cc >/dev/null || exit 67
 set -e
 cd "$TMP"

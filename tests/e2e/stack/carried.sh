@@ -1,6 +1,7 @@
 # Helpers that programs carry: dtrace -G compiles them into an object of the program or of a library, with or without a provider; the
 # tracer finds them in what a process maps. Programs are not trusted: a helper reads the memory of its process only, its time is bounded,
 # and what is damaged is refused with a sentence.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 . "$SRC/tests/e2e/stack/met.inc"

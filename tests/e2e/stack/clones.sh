@@ -1,5 +1,6 @@
 # A helper for an interpreter whose functions the compiler has renamed, copied and split (-flto): it names its function, has all of its code,
 # and shows every frame. What could be one of two functions or variables of a name is none.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 . "$SRC/tests/e2e/stack/met.inc"

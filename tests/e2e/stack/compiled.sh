@@ -1,5 +1,6 @@
 # Ustack helpers are compiled: each kind of instruction does what the helper machine does, before and after. A stack that both recorded is one key of an
 # aggregation, so a difference would be a second key; the machine alone, and the interpreter of DIF, have the same stack.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 cat >allinsns.c <<'X2'

@@ -1,5 +1,6 @@
 # Ustack helpers name frames while the stack is walked: in records, keys, text and JSON. The names of generated code come from the
 # traced process; the third function's cannot be read.
+# @@foreign
 cd "$TMP" || exit 1
 
 cat >jit.d <<'X'

@@ -1,6 +1,7 @@
 # @@exclusive: other sessions would tell of these files, too
 # A program of somebody else whose sparse file claims 6 GiB of unwind information, of symbol names, of segments: the
 # tracer stays small, says what it left out, and ends at its own exit().
+# @@foreign
 exec python3 - <<'END'
 import os, resource, struct, subprocess, sys
 

@@ -1,5 +1,6 @@
 # A frame whose return address is in a register and not on the stack: vfork() of the C library pops it before it calls the
 # kernel, because the child would overwrite it. Its callers are in the stack all the same.
+# @@foreign
 cat >"$TMP/t.c" <<'END'
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 # Stacks of Lua 5.4: what lua.inc says.
+# @@foreign
 lua=${LUA:-/usr/bin/lua5.4}
 if [ ! -x $lua ]; then
 	echo "this test needs Lua 5.4 of Debian (package lua5.4)"

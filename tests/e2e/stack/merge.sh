@@ -1,5 +1,6 @@
 # Option stackmerge: stacks of one name are one key, over places in a function and over processes, for printing, for
 # trunc() and for sorting.
+# @@foreign
 me=mrg$$ # other tests run calls, too
 cp "$TRIGGER/calls" "$TMP/$me"
 fail() { echo "$1"; cat "$TMP/out"; exit 1; }

@@ -1,6 +1,7 @@
 # Helpers in the style in which they have been written for DTrace: state in this-> variables, copyin(), copyinto(), a buffer of
 # alloca() that is filled by macros, a chain of clauses whose predicates say who is left, the value of the last one as the name. Compiled
 # by -G and read by -x helper; and DOF as the -G of another system makes it. Then what is around: sizes, JSON, %k, execargs, one helper twice.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 . "$SRC/tests/e2e/stack/met.inc"

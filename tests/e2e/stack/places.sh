@@ -1,5 +1,6 @@
 # Stacks of programs whose files are not where they seem to be: deleted, replaced, in a file system of layers, in one that is gone, below
 # another root. They are complete, though the processes are not targets, once the tables are there, which takes a moment on a busy machine.
+# @@foreign
 unshare -m true 2>/dev/null || exit 67
 for n in 400 4000; do # the more for a machine that is very busy
 export n

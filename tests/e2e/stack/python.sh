@@ -1,6 +1,7 @@
 # Stacks of CPython: at points where the program writes down its own stack, every Python frame is there, in order, with file, line and
 # function; native frames stand where they belong. The program runs before and while it is traced, in threads, generators, coroutines,
 # callbacks of C functions, deep recursion; it needs no flag.
+# @@foreign
 python=${PYTHON:-/usr/bin/python3.11}
 if [ ! -x $python ]; then
 	echo "this test needs CPython 3.11 of Debian (package python3.11)"

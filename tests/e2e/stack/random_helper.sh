@@ -1,6 +1,7 @@
 # Expressions of ustack helpers, chosen at random, have the values that they have in C: in dtrace:helper:attach:, in the interpreter of DIF
 # (helpertrace), in the kernel's interpreter and in compiled helpers. Among them are conditional expressions in all operands of others,
 # in predicates, in conditions of if and while, and of strings. SEED=N repeats what a report names; ROUNDS=N tries more.
+# @@foreign
 # @@timeout: 300
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1

@@ -1,5 +1,6 @@
 # The same helpers over the same stack, in the kernel and in the interpreter of DIF: a process of each runtime stops where jstack() was
 # recorded, and the stack of -x helpertrace is the same, frame for frame. What the trace says of each clause; the process goes on as before.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 cat >toy.c <<'X'

@@ -1,6 +1,7 @@
 # Processes whose memory has anything in it where helpers look: pointers into nothing, into the kernel, to each other in circles, lengths
 # without a bound, texts without an end, while another thread writes over it. All native frames are there, walks end soon, and the tracer
 # and its other output are unharmed. A helper that a program carries cannot hold up the machine either.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 . "$SRC/tests/e2e/stack/met.inc"

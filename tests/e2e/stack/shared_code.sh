@@ -1,5 +1,6 @@
 # Code that a program makes in memory that it shares, as the JIT of PHP does: no unwind tables are looked for there, also after the time of
 # that memory has changed, so the stack is whole at once.
+# @@foreign
 cd "$TMP" || exit 1
 cat >shared.c <<'Y'
 #include <string.h>

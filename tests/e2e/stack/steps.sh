@@ -1,5 +1,6 @@
 # Stacks at every instruction of functions with every kind of frame, from every compiler: the callers are all there.
 # Code that has frame pointers and no unwind information: at entry and at return.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 funcs="leaf saves variable large aligned early variadic many library jumps"

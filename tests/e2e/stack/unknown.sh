@@ -1,6 +1,7 @@
 # A runtime whose version or layout no helper knows has native frames, and is told of once; none of its frames has a name that is guessed.
 # The programs are copies of those of Debian in which the version is another one, or what describes the layout to debuggers is not there.
 # Each program is first traced as it is: then there are such frames.
+# @@foreign
 cd "$TMP" || exit 1
 . "$SRC/tests/e2e/stack/met.inc"
 cat >patch.py <<'X'

@@ -1,6 +1,7 @@
 # Code that cannot be executed at the moment, because the JIT compiler that made it writes to it: it is a frame if a helper says where its
 # caller is; words that lead into other memory are none, whatever a helper adds there. The interpreter of DIF finds the same in a stopped
 # process and in a core file. Such memory is asked about again when it is executable.
+# @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 . "$SRC/tests/e2e/stack/met.inc"

@@ -47,6 +47,10 @@ suite
 lacking=
 [ $status = 0 ] && tail -n 1 got | grep -qx '2 passed, 0 failed, 1 skipped' && grep -q 'left out: int80' got || fail "a part that is left out"
 
+echo "# ${at}foreign" | t reads
+python3 tree/tests/run.py "$BUILD" --only e2e/t --foreign >got 2>&1 || fail "--foreign"
+tail -n 1 got | grep -qx '1 passed, 0 failed, 0 skipped' || fail "--foreign: only what reads foreign bytes"
+
 # '~*' stands for any lines: as many of them as there are, in a time that does not grow exponentially.
 python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "matches()"
 import sys

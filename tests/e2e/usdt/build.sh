@@ -1,5 +1,6 @@
 # dtrace -h and -G: the header compiles everywhere without a warning, programs link with and without the probe object, and
 # the notes say where arguments are.
+# @@foreign
 fail() { echo "$1"; cat "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 cat >probes.d <<'END'

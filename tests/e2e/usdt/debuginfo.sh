@@ -1,5 +1,6 @@
 # A program whose notes come without a description: its debug information knows which variable is where the note says that an
 # argument is, and so its type.
+# @@foreign
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 cat >app.c <<'END'

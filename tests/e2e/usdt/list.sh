@@ -1,4 +1,5 @@
 # Listings show programs' own probes: of running processes, of the program of -c, by each field, quickly.
+# @@foreign
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 echo 'provider listed { probe one__first(int); probe two(int); };' >probes.d

@@ -1,4 +1,5 @@
 # Notes that lie: clear messages, the probes that are right fire, nobody is harmed, time and memory are bounded.
+# @@foreign
 # @@exclusive: other tests with a pattern would be told of these files, too
 tracer=
 fail() { echo "$1"; [ -z "$tracer" ] || kill $tracer; tail -n 30 "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }

@@ -1,4 +1,5 @@
 # Descriptions of probes (DOF) that lie, in files of an unprivileged process: one message, types from the notes, the probes fire, nobody is harmed.
+# @@foreign
 # @@exclusive: other tests with a pattern would be told of these files, too
 # @@timeout: 300
 tracer=

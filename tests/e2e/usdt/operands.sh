@@ -1,5 +1,6 @@
 # Arguments wherever compilers put them: registers and their parts, the stack, arrays, static, thread-local and constant ones,
 # symbols' addresses. The program prints each value before its probe fires with it.
+# @@foreign
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 cat >app.c <<'END'

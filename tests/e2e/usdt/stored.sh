@@ -1,5 +1,6 @@
 # What a pointer argument leads to has been stored when the probe fires, also in variables that nobody else looks at, and not yet
 # what the program stores afterwards.
+# @@foreign
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 cat >probes.d <<'END'

@@ -1,5 +1,6 @@
 # What a provider definition says of arguments and stability comes back out: types, translated types, structs from debug
 # information or from the script, and what is said when a type is not known.
+# @@foreign
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 cat >probes.d <<'END'
