@@ -12,13 +12,10 @@
 #include "base/vec.h"
 #include "d/diag.h"
 #include "dtrace.h"
+#include "library/libdir.h"
 #include "library/libmachine.h"
 #include "library/libscan.h"
 #include "probe/probe.h"
-
-#ifndef FATHOM_LIBDIR
-#define FATHOM_LIBDIR "/usr/lib/dtrace"
-#endif
 
 #define LIBRARY_MAX_SIZE (16u << 20) /* bytes of one file */
 
@@ -388,9 +385,14 @@ static const char *asked_dir(const struct library *lib)
 	return lib->opts.system_dir && *lib->opts.system_dir ? lib->opts.system_dir : NULL;
 }
 
+const char *library_system_dir(const char *asked)
+{
+	return asked && *asked ? asked : FATHOM_LIBDIR;
+}
+
 static const char *system_dir(const struct library *lib)
 {
-	return asked_dir(lib) ? asked_dir(lib) : FATHOM_LIBDIR;
+	return library_system_dir(lib->opts.system_dir);
 }
 
 static struct err *system_read(struct library *lib)

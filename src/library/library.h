@@ -43,6 +43,9 @@ struct library_hooks {
 			       size_t len);
 };
 
+/* The system folder, when the option syslibdir is asked (NULL or "": the installation's). */
+const char *library_system_dir(const char *asked);
+
 /* The arena must live longer than the library. */
 struct library *library_create(struct arena *a, const struct library_hooks *hooks);
 void library_destroy(struct library *l); /* NULL is allowed */

@@ -169,13 +169,11 @@ static void debug_helpers(void *ctx, const char *msg)
 /* The folders of ustack helpers: below those of libraries. */
 static const char *const *helper_dirs(struct run *run)
 {
-	const char **dirs = ARENA_NEW_N(run->arena, const char *, run->opts->libdirs.len + 1);
+	const char **dirs = ARENA_NEW_N(run->arena, const char *, run->opts->libdirs.len);
 
 	for (uint32_t i = 0; i < run->opts->libdirs.len; i++)
 		dirs[i] = arena_printf(run->arena, "%s/helpers",
 				       (const char *)run->opts->libdirs.data[i]);
-	dirs[run->opts->libdirs.len] =
-		arena_printf(run->arena, "%s/helpers", run->opts->str[OPT_syslibdir]);
 	return dirs;
 }
 
@@ -186,11 +184,14 @@ static void saves_process(void *ctx, pid_t pid)
 
 void run_ustack_opts(struct run *run, struct ustack_opts *ret)
 {
+	const char *library = library_system_dir(run->opts->str[OPT_syslibdir]);
+
 	*ret = (struct ustack_opts){
 		.file = run->opts->str[OPT_helper],
-		.prelude = arena_printf(run->arena, "%s/regs.d", run->opts->str[OPT_syslibdir]),
+		.prelude = arena_printf(run->arena, "%s/regs.d", library),
 		.dirs = helper_dirs(run),
-		.ndirs = run->opts->libdirs.len + 1,
+		.ndirs = run->opts->libdirs.len,
+		.system_dir = arena_printf(run->arena, "%s/helpers", library),
 		.compile = &run->compiler->compile_opts,
 		.files = &run->names->file_opts,
 		.ctx = run,

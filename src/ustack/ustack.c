@@ -156,11 +156,14 @@ static int is_helper_file(const struct dirent *d)
 	return d->d_name[0] != '.' && n > 2 && strcmp(d->d_name + n - 2, ".d") == 0;
 }
 
-static void dir_add(struct ustacks *u, const char *dir)
+/* Adds the helpers of the folder; returns 0, or the errno of the failure to read it. */
+static int dir_add(struct ustacks *u, const char *dir)
 {
 	struct dirent **list = NULL;
 	int n = scandir(dir, &list, is_helper_file, by_name);
 
+	if (n < 0)
+		return errno;
 	for (int i = 0; i < n; i++) {
 		struct strbuf path = {0};
 		struct err *e;
@@ -174,6 +177,19 @@ static void dir_add(struct ustacks *u, const char *dir)
 		free(list[i]);
 	}
 	free(list);
+	return 0;
+}
+
+/* Adds the helpers of the installation, which must be there. */
+static void system_dir_add(struct ustacks *u, const char *dir)
+{
+	int err = dir_add(u, dir);
+
+	if (err)
+		tellf(u,
+		      "stacks have no frames of Python, Node.js, Java and other languages: cannot "
+		      "read the folder '%s' of ustack helpers: %s",
+		      dir, strerror(err));
 }
 
 static bool helper_ready(struct ustacks *u, struct helper *h)
@@ -708,7 +724,9 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 			u->always = 1;
 	}
 	for (uint32_t i = 0; i < opts->ndirs && !e; i++)
-		dir_add(u, opts->dirs[i]);
+		(void)dir_add(u, opts->dirs[i]); /* a folder of libraries may have no helpers */
+	if (!e)
+		system_dir_add(u, opts->system_dir);
 	if (e) {
 		ustacks_destroy(u);
 		u = NULL;
