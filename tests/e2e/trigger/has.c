@@ -133,7 +133,7 @@ static const char *try_hwbreak(void)
 	return NULL;
 }
 
-/* Some hypervisors lose the trap of a single step over an instruction that they execute themselves. */
+/* Some hypervisors lose the trap of a single step over what they execute themselves. */
 static const char *try_cpuid_step(void)
 {
 	extern const char cpuid_begins[], cpuid_ends[];
