@@ -67,3 +67,10 @@ uint64_t reader_delay(struct reader *r);
  * was open before.
  */
 bool reader_is_closing(const struct reader *r);
+
+/*
+ * Opens the file of a descriptor of O_PATH to read it, without waiting for a fifo or a lease. The
+ * caller makes sure that it is a regular file: opening a device or a fifo has effects. Returns -1
+ * with errno. Async-signal-safe.
+ */
+int reader_fd_open(int fd);

@@ -20,8 +20,6 @@
 
 #include "base/apart.h"
 
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
 struct state {
 	struct reader_area *area;
 	int fd; /* the file that is open; -1 = none */
@@ -40,41 +38,41 @@ static void file_close(struct state *s)
 	s->fd = -1;
 }
 
-/* Makes fd the file that is open, and stats it. Returns errno. */
-static int file_take(struct state *s, int fd)
+int reader_fd_open(int fd)
 {
-	if (fd < 0)
-		return errno;
-	s->fd = fd;
-	if (fstat(fd, &s->area->st) != 0)
-		return errno;
-	return S_ISREG(s->area->st.st_mode) ? 0 : EINVAL;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-static int path_open(const struct reader_area *a, int root)
+/* Opens the file that a descriptor of O_PATH has found, if it is a regular one. Returns errno. */
+static int file_take(struct state *s, int found)
 {
-	struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
+	if (found < 0 || fstat(found, &s->area->st) != 0)
+		return errno;
+	if (!S_ISREG(s->area->st.st_mode))
+		return EINVAL;
+	s->fd = reader_fd_open(found);
+	return s->fd < 0 ? errno : 0;
+}
+
+static int path_find(const struct reader_area *a, int root)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
 
 	if (root < 0)
-		return open(a->path, OPEN_FLAGS);
+		return open(a->path, O_PATH | O_CLOEXEC);
 	return (int)syscall(SYS_openat2, root, a->path, &how, sizeof(how));
 }
 
-static int mapping_open(const struct reader_area *a)
+static int mapping_find(const struct reader_area *a)
 {
 	char path[96];
 
 	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64,
 		       a->pid, a->start, a->end);
-	return open(path, OPEN_FLAGS);
-}
-
-static int self_open(int fd, int flags)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, flags);
+	return open(path, O_PATH | O_CLOEXEC);
 }
 
 static int file_read(struct state *s)
@@ -98,22 +96,20 @@ static int file_read(struct state *s)
 static int request_do(struct state *s, int with, int *ret_fd)
 {
 	struct reader_area *a = s->area;
-	int sys;
+	int sys, found;
 
 	switch (a->op) {
 	case READER_OPEN_PATH:
 	case READER_OPEN_MAPPING:
 		file_close(s);
-		sys = file_take(s,
-				a->op == READER_OPEN_PATH ? path_open(a, with) : mapping_open(a));
-		if (!sys) {
-			*ret_fd = self_open(s->fd, O_PATH | O_CLOEXEC);
-			sys = *ret_fd < 0 ? errno : 0;
-		}
+		found = a->op == READER_OPEN_PATH ? path_find(a, with) : mapping_find(a);
+		sys = file_take(s, found);
+		if (!sys)
+			*ret_fd = found;
+		else if (found >= 0)
+			(void)close(found);
 		return sys;
-	case READER_REOPEN:
-		file_close(s);
-		return file_take(s, with < 0 ? with : self_open(with, OPEN_FLAGS));
+	case READER_REOPEN: file_close(s); return file_take(s, with);
 	case READER_STAT: return fstat(s->fd, &a->st) == 0 ? 0 : errno;
 	case READER_READ: return file_read(s);
 	}

@@ -6,8 +6,9 @@
  * code that reads a foreign file opens it here, and trusts none of its contents. The gate
  * guarantees five things:
  *
- *     - the file is a regular one, below the root directory of the process that uses it, and
- *       opening it does not wait, as opening a fifo would;
+ *     - the file is a regular one, below the root directory of the process that uses it. It is
+ *       found before it is opened (O_PATH), because opening a fifo or a device has effects, and
+ *       because the owner may have put another file in its place meanwhile;
  *     - it is read, never mapped: its owner could truncate it, and reading the mapping would then
  *       be a SIGBUS;
  *     - no table of headers, no section and no string exceeds the limit that the caller gives,

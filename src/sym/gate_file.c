@@ -15,8 +15,6 @@
 #include "reader/reader.h"
 #include "sym/mounts.h"
 
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
 #define BLOCK	       65536u		   /* the least number of bytes that are fetched at once */
 #define IMAGE_MAX      ((uint64_t)1 << 36) /* largest file that the reader reads */
 #define PATIENT_FACTOR 10		   /* multiplies waits before anything is traced */
@@ -215,6 +213,19 @@ static struct zone *zone_of_path(struct gate *g, int root, const char *path)
 	return zone_get(g, key);
 }
 
+/* Returns the zone of the mount that a descriptor belongs to. */
+static struct zone *zone_of_fd(struct gate *g, int fd)
+{
+	uint64_t id;
+	char key[32];
+
+	if (mounts_id_of_fd(fd, &id))
+		(void)snprintf(key, sizeof(key), "m%" PRIu64, id);
+	else
+		(void)snprintf(key, sizeof(key), "m");
+	return zone_get(g, key);
+}
+
 /*
  * Notifies the user of a file that cannot be read for the reason g->why. A hostile user can mount
  * any number of file systems, so only the first few are reported.
@@ -311,6 +322,14 @@ static int mapping_ask(struct gate *g, struct request *q, uint64_t deadline)
 	return reader_open_mapping(g->reader, m->pid, m->start, m->end, deadline, &q->fd, &q->st);
 }
 
+/* q->fd is the descriptor that the reader opens again, and stays the file's. */
+static int found_ask(struct gate *g, struct request *q, uint64_t deadline)
+{
+	int sys = reader_reopen(g->reader, q->fd, deadline);
+
+	return sys ? sys : reader_stat(g->reader, deadline, &q->st);
+}
+
 /* Makes the reader open the file of the request, unless it has it open: it opens one at a time. */
 static int file_make_current(struct gate *g, struct request *q, uint64_t deadline)
 {
@@ -365,7 +384,7 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 		zone_tell(g, q->zone, q->path);
 		return ETIMEDOUT;
 	}
-	if (q->send == path_ask || q->send == mapping_ask)
+	if (!q->file) /* another file is to be opened */
 		g->current = NULL;
 	if (!g->is_patient)
 		(void)reader_delay(g->reader); /* wait_charge() counts from here */
@@ -413,20 +432,28 @@ static struct gate_file *file_create(int fd)
 	return f;
 }
 
-/* Takes over the descriptor of a file that this process reads. */
-static struct gate_file *file_here(int opened)
+/*
+ * Takes over a descriptor of O_PATH, and opens its file to read it in this process. Only regular
+ * files are opened, because opening has effects on others: a device does what its driver does then,
+ * and whoever waits in a fifo goes on.
+ */
+static struct gate_file *file_here(int found)
 {
-	CLEANUP(fd) int fd = opened;
+	CLEANUP(fd) int path_fd = found;
 	struct gate_file *f;
 	struct stat st;
+	int fd;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (path_fd < 0 || fstat(path_fd, &st) != 0)
 		return NULL;
 	if (!S_ISREG(st.st_mode)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	f = file_create(fd_take(&fd));
+	fd = reader_fd_open(path_fd);
+	if (fd < 0)
+		return NULL;
+	f = file_create(fd);
 	f->st = st;
 	return f;
 }
@@ -437,7 +464,6 @@ static struct gate_file *file_there(struct gate *g, struct request *q)
 	struct gate_file *f;
 	int sys;
 
-	q->fd = -1;
 	sys = request_do(g, q);
 	if (sys) {
 		errno = sys;
@@ -467,68 +493,60 @@ static bool root_is_ready(struct gate *g)
 	return g->root_fd >= 0;
 }
 
-static bool is_fd_harmless(struct gate *g, int fd)
-{
-	const struct mount *m = mounts_of_fd(&g->mounts, fd);
-
-	return m && m->is_harmless;
-}
-
 /*
- * Opens a name in a folder that the kernel finds in its cache, if the folder lies on a harmless
+ * Finds a name in a folder that the kernel finds in its cache, if the folder lies on a harmless
  * file system. A tmpfs is asked for each name that does not exist in it, because the kernel's cache
  * keeps no such name for it. Names of symbolic links and of mounts are left to the reader.
  */
-static int open_in_cached(struct gate *g, int root, const char *path)
+static int find_in_cached(struct gate *g, int root, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	CLEANUP(free) char *folder = xstrdup(name > path ? path : ".");
-	CLEANUP(fd) int dir = -1;
-	int fd;
+	CLEANUP(fd) int dir = -1, fd = -1;
+	struct stat st;
 
 	if (name > path)
 		folder[name - path] = '\0';
 	dir = open_beneath(root, folder, O_PATH | O_DIRECTORY | O_CLOEXEC, RESOLVE_CACHED);
-	if (dir >= 0 && is_fd_harmless(g, dir)) {
-		fd = open_beneath(dir, name, OPEN_FLAGS | O_NOFOLLOW, RESOLVE_NO_XDEV);
-		if (fd >= 0 || (errno != ELOOP && errno != EXDEV))
-			return fd;
+	if (dir >= 0 && mounts_is_fd_harmless(&g->mounts, dir, 0)) {
+		fd = open_beneath(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW, RESOLVE_NO_XDEV);
+		if (fd < 0 ? errno != ELOOP && errno != EXDEV
+			   : fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
+			return fd_take(&fd);
 	}
 	errno = EAGAIN;
 	return -1;
 }
 
-/* Opens a path that the kernel finds in its cache, if the file lies on a harmless file system. */
-static int open_cached(struct gate *g, int root, const char *path)
+/* Finds a path that the kernel finds in its cache, if the file lies on a harmless file system. */
+static int find_cached(struct gate *g, int root, const char *path)
 {
 	CLEANUP(fd) int fd = open_beneath(root, path, O_PATH | O_CLOEXEC, RESOLVE_CACHED);
-	char self[64];
 
 	if (fd < 0)
-		return errno == EAGAIN ? open_in_cached(g, root, path) : -1;
-	if (!is_fd_harmless(g, fd)) {
+		return errno == EAGAIN ? find_in_cached(g, root, path) : -1;
+	if (!mounts_is_fd_harmless(&g->mounts, fd, 0)) {
 		errno = EAGAIN;
 		return -1;
 	}
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return open(self, OPEN_FLAGS);
+	return fd_take(&fd);
 }
 
 /*
- * Opens a path whose lookup asks only harmless file systems: the one of the root directory, or
- * those whose answers the kernel has cached. Returns -1 with errno EAGAIN if it is not known which
- * file systems would be asked.
+ * Finds a path (O_PATH) whose lookup asks only harmless file systems: the one of the root
+ * directory, or those whose answers the kernel has cached. Returns -1 with errno EAGAIN if it is
+ * not known which file systems would be asked.
  */
-static int open_here(struct gate *g, int root, const char *path)
+static int find_here(struct gate *g, int root, const char *path)
 {
 	int fd;
 
-	if (!is_fd_harmless(g, root)) {
+	if (!mounts_is_fd_harmless(&g->mounts, root, 0)) {
 		errno = EAGAIN;
 		return -1;
 	}
-	fd = open_beneath(root, path, OPEN_FLAGS, RESOLVE_NO_XDEV);
-	return fd < 0 && errno == EXDEV ? open_cached(g, root, path) : fd;
+	fd = open_beneath(root, path, O_PATH | O_CLOEXEC, RESOLVE_NO_XDEV);
+	return fd < 0 && errno == EXDEV ? find_cached(g, root, path) : fd;
 }
 
 /*
@@ -542,7 +560,7 @@ static bool is_memory_name(const char *path)
 
 struct gate_file *gate_open_path(struct gate *g, int root, const char *path)
 {
-	struct request q = {.send = path_ask, .path = path, .root = root};
+	struct request q = {.send = path_ask, .path = path, .root = root, .fd = -1};
 	int fd;
 
 	if (is_memory_name(path)) {
@@ -551,16 +569,25 @@ struct gate_file *gate_open_path(struct gate *g, int root, const char *path)
 	}
 	if (root < 0 && !root_is_ready(g))
 		return NULL;
-	fd = open_here(g, root < 0 ? g->root_fd : root, path);
+	fd = find_here(g, root < 0 ? g->root_fd : root, path);
 	if (fd >= 0 || errno != EAGAIN)
 		return file_here(fd);
 	q.zone = zone_of_path(g, root, path);
 	return file_there(g, &q);
 }
 
+/*
+ * The device of the mapping is what somebody has read before: meanwhile the process may have mapped
+ * another file there, of a server of its own, whose opening never ends. So the file is found first
+ * (O_PATH), which asks no server that a process can choose, and what was found decides who opens
+ * it. A file system that is asked even then (NFS, 9p) has a device that is not harmless, and the
+ * reader finds its files.
+ */
 struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m)
 {
-	struct request q = {.send = mapping_ask, .path = m->path, .mapping = m};
+	struct request q = {.send = mapping_ask, .path = m->path, .mapping = m, .fd = -1};
+	CLEANUP(fd) int fd = -1;
+	struct gate_file *f;
 	char path[96];
 
 	if (!mounts_is_dev_harmless(&g->mounts, m->dev)) {
@@ -569,7 +596,18 @@ struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64,
 		       m->pid, m->start, m->end);
-	return file_here(open(path, OPEN_FLAGS));
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (mounts_is_fd_harmless(&g->mounts, fd, m->pid))
+		return file_here(fd_take(&fd));
+	q.send = found_ask;
+	q.fd = fd;
+	q.zone = zone_of_fd(g, fd);
+	f = file_there(g, &q);
+	if (f)
+		(void)fd_take(&fd); /* it is the file's now */
+	return f;
 }
 
 bool gate_is_dev_harmless(struct gate *g, uint64_t dev)

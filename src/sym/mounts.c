@@ -10,7 +10,8 @@
 
 #include "base/str.h"
 
-#define SIZE_MAX_READ (64u << 20) /* bytes of mountinfo that are read at most */
+#define SIZE_MAX_READ	 (64u << 20) /* bytes of our own mountinfo that are read at most */
+#define SIZE_MAX_FOREIGN (1u << 20)  /* bytes of the mountinfo of another process */
 
 /*
  * Types of file systems that answer without a server. The layered ones are in the list because only
@@ -72,20 +73,29 @@ static bool is_type_harmless(const char *type)
 	return false;
 }
 
+/* Fills id and dev from a line of mountinfo. Returns where the mount point begins; 0: nowhere. */
+static int head_parse(const char *line, struct mount *ret)
+{
+	unsigned int dev_major, dev_minor;
+	int at = 0;
+
+	if (sscanf(line, "%" SCNu64 " %*u %u:%u %*s %n", &ret->id, &dev_major, &dev_minor, &at) < 3)
+		return 0;
+	ret->dev = makedev(dev_major, dev_minor);
+	return at;
+}
+
 /*
  * Parses a line of mountinfo and adds its mount:
  * "36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=continue".
  */
 static void line_parse(struct mounts *m, char *line)
 {
-	unsigned int dev_major, dev_minor;
 	char *type = strstr(line, " - "), *point;
 	struct mount e;
-	int at = 0;
+	int at = head_parse(line, &e);
 
-	if (!type ||
-	    sscanf(line, "%" SCNu64 " %*u %u:%u %*s %n", &e.id, &dev_major, &dev_minor, &at) < 3 ||
-	    !at)
+	if (!type || !at)
 		return;
 	type += 3;
 	type[strcspn(type, " ")] = '\0';
@@ -93,8 +103,7 @@ static void line_parse(struct mounts *m, char *line)
 	point[strcspn(point, " ")] = '\0';
 	octal_decode(point);
 	e.point = xstrdup(point);
-	e.dev = makedev(dev_major, dev_minor);
-	e.is_harmless = is_type_harmless(type) || (dev_major && strcmp(type, "fuseblk") != 0);
+	e.is_harmless = is_type_harmless(type) || (major(e.dev) && strcmp(type, "fuseblk") != 0);
 	vec_push(&m->list, e);
 }
 
@@ -135,26 +144,28 @@ static void table_refresh(struct mounts *m)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* The device of memfd_create(), whose file system is mounted nowhere; 0: it cannot be told. */
-static uint64_t memory_dev(struct mounts *m)
+static void memory_learn(struct mounts *m)
 {
 	CLEANUP(fd) int fd = -1;
 	struct stat st;
 
-	if (m->has_memory_dev)
-		return m->memory_dev;
-	m->has_memory_dev = true;
+	if (m->has_memory)
+		return;
+	m->has_memory = true;
 	fd = memfd_create("dev", MFD_CLOEXEC);
-	if (fd >= 0 && fstat(fd, &st) == 0)
-		m->memory_dev = st.st_dev;
-	return m->memory_dev;
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return;
+	m->memory_dev = st.st_dev;
+	if (!mounts_id_of_fd(fd, &m->memory_id))
+		m->memory_id = 0;
 }
 
 bool mounts_is_dev_harmless(struct mounts *m, uint64_t dev)
 {
 	bool is_mounted = false;
 
-	if (dev && dev == memory_dev(m))
+	memory_learn(m);
+	if (dev && dev == m->memory_dev)
 		return true;
 	table_refresh(m);
 	for (uint32_t i = 0; i < m->list.len; i++)
@@ -187,17 +198,62 @@ bool mounts_id_of_fd(int fd, uint64_t *ret)
 	return at && sscanf(at, "mnt_id: %" SCNu64, ret) == 1;
 }
 
-const struct mount *mounts_of_fd(struct mounts *m, int fd)
+static const struct mount *mount_of_id(struct mounts *m, uint64_t id)
 {
-	uint64_t id;
-
 	table_refresh(m);
-	if (!mounts_id_of_fd(fd, &id))
-		return NULL;
 	for (uint32_t i = 0; i < m->list.len; i++)
 		if (m->list.data[i].id == id)
 			return &m->list.data[i];
 	return NULL;
+}
+
+const struct mount *mounts_of_fd(struct mounts *m, int fd)
+{
+	uint64_t id;
+
+	return mounts_id_of_fd(fd, &id) ? mount_of_id(m, id) : NULL;
+}
+
+/*
+ * Finds the device of a mount in the namespace of a process. The kernel writes mountinfo without
+ * asking a file system. A process may have made any number of mounts, so only the first ones are
+ * read; the others are unknown.
+ */
+static bool foreign_dev(uint64_t pid, uint64_t id, uint64_t *ret)
+{
+	CLEANUP(file) FILE *f = NULL;
+	CLEANUP(free) char *line = NULL;
+	struct mount e = {0};
+	size_t cap = 0, done = 0;
+	char path[64];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/mountinfo", pid);
+	f = fopen(path, "re");
+	while (f && done < SIZE_MAX_FOREIGN && (n = getline(&line, &cap, f)) > 0) {
+		done += (size_t)n;
+		if (head_parse(line, &e) && e.id == id) {
+			*ret = e.dev;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool mounts_is_fd_harmless(struct mounts *m, int fd, uint64_t pid)
+{
+	const struct mount *e;
+	uint64_t id, dev;
+
+	if (!mounts_id_of_fd(fd, &id))
+		return false;
+	memory_learn(m);
+	if (id == m->memory_id)
+		return true;
+	e = mount_of_id(m, id);
+	if (e)
+		return e->is_harmless;
+	return pid && foreign_dev(pid, id, &dev) && mounts_is_dev_harmless(m, dev);
 }
 
 const struct mount *mounts_of_path(struct mounts *m, const char *path)

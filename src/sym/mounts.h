@@ -25,8 +25,9 @@ struct mount {
 struct mounts {
 	int fd; /* of mountinfo; -1 until the first question, or unreadable */
 	VEC(struct mount) list;
-	uint64_t memory_dev; /* of files of memfd_create(); 0: not known */
-	bool has_memory_dev; /* it was asked for */
+	/* Of files of memfd_create(), whose file system is mounted nowhere; 0: not known. */
+	uint64_t memory_dev, memory_id;
+	bool has_memory; /* the two members above were asked for */
 };
 
 void mounts_init(struct mounts *m);
@@ -40,5 +41,10 @@ bool mounts_id_of_fd(int fd, uint64_t *ret);
  * our namespace. The result is valid until the next call.
  */
 const struct mount *mounts_of_fd(struct mounts *m, int fd);
+/*
+ * True if an open descriptor, which may be one of O_PATH, belongs to a harmless file system. pid: a
+ * process that uses the file; its mount may be in the namespace of that process only.
+ */
+bool mounts_is_fd_harmless(struct mounts *m, int fd, uint64_t pid);
 /* Returns the mount that contains a path, if it has no symbolic links; NULL if none is known. */
 const struct mount *mounts_of_path(struct mounts *m, const char *path);
