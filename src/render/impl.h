@@ -139,7 +139,7 @@ enum addr_form {
 	ADDR_MOD,  /* mod, umod: the object */
 	ADDR_FULL, /* %a of an address, uaddr, stack frames: the symbol with offset */
 	/* frames of merged stacks, without anything that differs from process to process */
-	ADDR_FUNC, /* the function; for code without a name its offset in the object */
+	ADDR_FUNC, /* the function; for code without a name its offset in the file */
 	ADDR_LINE, /* the function and its source line; the offset when the line is unknown */
 };
 enum addr_form addr_form_of(enum datum_kind kind);

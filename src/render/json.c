@@ -1,7 +1,7 @@
 /*
  * The renderer of JSON: one document (option oformat=json), or an object a line (oformat=jsonl).
  *
- *     {"dtrace": {"schema": 1, "session": {...}, "probes": [
+ *     {"dtrace": {"schema": 2, "session": {...}, "probes": [
  *     {"timestamp": 1, "cpu": 0, "id": 3, "provider": "p", ..., "name": "n", "output": [...]}
  *     ], "aggregations": [
  *     {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a"}

@@ -30,6 +30,8 @@ static void name_members(struct printer *p, struct strbuf *o, const struct posit
 		json_member(o, "name", n.name);
 	if (n.name && has_offset)
 		strbuf_addf(o, ", \"offset\": \"0x%" PRIx64 "\"", n.off);
+	if (n.has_file_addr && (!n.name || has_offset))
+		strbuf_addf(o, ", \"file-address\": \"0x%" PRIx64 "\"", n.file_addr);
 	if (at->pid && p->opts->lines &&
 	    syms_line(p->syms, at->pid, at->addr - at->is_return, &line)) {
 		json_member(o, "file", line.file);

@@ -69,8 +69,9 @@ enum print_unit {
 
 struct print_opts { /* read at every use: options may change during the run */
 	bool quiet, flowindent, rawbytes;
-	bool noresolve;			/* user addresses are printed as object:0xoffset */
-	bool lines;			/* user addresses are printed with their source lines */
+	bool noresolve; /* user addresses are printed as object:0xoffset */
+	bool absaddr;	/* user addresses without a name are printed as they are in the process */
+	bool lines;	/* user addresses are printed with their source lines */
 	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
 	enum print_encoding encoding;
 	enum print_oformat oformat;  /* does not change while running */

@@ -89,7 +89,7 @@ extern const struct renderer render_text, render_json, render_flame, render_fold
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-#define JSON_SCHEMA 1 /* the version of doc/json-schema.json to which the output conforms */
+#define JSON_SCHEMA 2 /* the version of doc/json-schema.json to which the output conforms */
 
 /* Adds a string of JSON, with its quotes (json_text.c). */
 void json_string(struct strbuf *o, const char *text, size_t len);

@@ -52,8 +52,31 @@ static void offset_text(struct strbuf *o, const struct sym_name *n)
 	}
 }
 
-static void name_text(struct strbuf *o, const struct position *at, const struct sym_name *n,
-		      enum addr_form form)
+/* Whether the text must not depend on the process. */
+static bool is_merged(enum addr_form form)
+{
+	return form == ADDR_FUNC || form == ADDR_LINE;
+}
+
+/*
+ * Adds the address of code or data that has no name. The address in the file is the same in all
+ * processes, so that stacks of a stripped program read the same, and addr2line, objdump and nm know
+ * it. Of generated code, and of files that could not be read, only the address in the process is
+ * known.
+ */
+static void unnamed_text(struct printer *p, struct strbuf *o, const struct position *at,
+			 const struct sym_name *n, enum addr_form form)
+{
+	if (n->has_file_addr && (!p->opts->absaddr || is_merged(form))) {
+		strbuf_addc(o, '+');
+		out_hex(o, n->file_addr);
+	} else {
+		out_hex(o, at->addr);
+	}
+}
+
+static void name_text(struct printer *p, struct strbuf *o, const struct position *at,
+		      const struct sym_name *n, enum addr_form form)
 {
 	strbuf_adds(o, n->object);
 	if (form == ADDR_MOD)
@@ -64,17 +87,12 @@ static void name_text(struct strbuf *o, const struct position *at, const struct 
 		return;
 	}
 	if (!n->name) {
-		out_hex(o, at->addr);
+		unnamed_text(p, o, at, n, form);
 		return;
 	}
 	strbuf_adds(o, n->name);
 	if (form == ADDR_FULL)
 		offset_text(o, n);
-}
-
-static bool is_merged(enum addr_form form)
-{
-	return form == ADDR_FUNC || form == ADDR_LINE;
 }
 
 void position_text(struct printer *p, struct strbuf *o, const struct position *at,
@@ -98,11 +116,11 @@ void position_text(struct printer *p, struct strbuf *o, const struct position *a
 		return;
 	}
 	if ((at->pid && p->opts->noresolve && form != ADDR_MOD) ||
-	    (is_merged(form) && !n.name && !at->is_handler_call)) {
+	    (is_merged(form) && !n.name && !n.has_file_addr && !at->is_handler_call)) {
 		raw_text(p, o, at->pid, at->addr, n.object);
 		return;
 	}
-	name_text(o, at, &n, form);
+	name_text(p, o, at, &n, form);
 	if (form == ADDR_FULL && p->opts->lines)
 		(void)line_text(p, o, at);
 	if (form == ADDR_LINE && !line_text(p, o, at))

@@ -46,6 +46,7 @@ void consumer_refresh(struct consumer *c)
 		.quiet = opt_flag(o, OPT_quiet),
 		.flowindent = opt_flag(o, OPT_flowindent),
 		.rawbytes = opt_flag(o, OPT_rawbytes),
+		.absaddr = opt_flag(o, OPT_absaddr),
 		.noresolve = opt_flag(o, OPT_noresolve),
 		.lines = opt_flag(o, OPT_lines),
 		.agghist = opt_flag(o, OPT_agghist),

@@ -106,6 +106,7 @@ bool syms_find_caller(struct syms *s, uint64_t pid, taddr addr, struct sym_name 
 	if (!addr || !syms_find(s, pid, addr - 1, ret) || !ret->name)
 		return syms_find(s, pid, addr, ret);
 	ret->off++;
+	ret->file_addr++;
 	return true;
 }
 

@@ -41,6 +41,13 @@ struct sym_name {
 	const char *object; /* module, or base name of the mapped file; NULL = unknown */
 	const char *name;   /* function; NULL = unknown */
 	uint64_t off;	    /* from the function's start; 0 without one */
+	/*
+	 * The address as the ELF file of the object has it, before the file is loaded somewhere,
+	 * which is also what nm, objdump and addr2line call it. It is the same in all processes
+	 * that map the file.
+	 */
+	uint64_t file_addr;
+	bool has_file_addr; /* false: no ELF file could be read, or the address is the kernel's */
 };
 
 /*

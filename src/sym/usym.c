@@ -17,6 +17,7 @@ struct place {
 	struct ufile *file; /* NULL: none */
 	struct uplace at;   /* how the file can be opened */
 	uint64_t file_addr; /* the address as a virtual address of the file */
+	bool has_file_addr;
 };
 
 /* ---- code and data of files ------------------------------------------------------------------ */
@@ -100,6 +101,7 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 	ret->file = m->file;
 	ret->at = place_of(p, s, m);
 	ret->file_addr = addr - bias;
+	ret->has_file_addr = true;
 	find_symbol(u, syms, bias, addr, ret);
 }
 
@@ -122,7 +124,10 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 	elf_syms_span(syms, &first, &end);
 	if (addr - bias < first || addr - bias >= end)
 		return false;
-	*ret = (struct place){.object = m->file->object, .object_start = bias + first};
+	*ret = (struct place){.object = m->file->object,
+			      .object_start = bias + first,
+			      .file_addr = addr - bias,
+			      .has_file_addr = true};
 	find_symbol(u, syms, bias, addr, ret);
 	return true;
 }
@@ -241,6 +246,8 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 	ret->object = at.object;
 	ret->name = at.name;
 	ret->off = at.name ? addr - at.start : 0;
+	ret->file_addr = at.file_addr;
+	ret->has_file_addr = at.has_file_addr;
 	return true;
 }
 

@@ -23,7 +23,7 @@ p`main at lines.c:30
 X
 lines() { # OPTION...
 	"$DTRACE" -q -x lines "$@" -c ./p -s script.d 2>&1 |
-		sed -n 's/^ *//; s/+0x[0-9a-f]*//; s/(int)//; s/()//; s/lines\.cc/lines.c/; s/^\(libc[^ ]*\) at .*/\1/; /`_start/d; /`__libc_start/d; /^libc[^ ]*`0x/d; /`/p'
+		sed -n 's/^ *//; s/+0x[0-9a-f]*//; s/(int)//; s/()//; s/lines\.cc/lines.c/; s/^\(libc[^ ]*\) at .*/\1/; /`_start/d; /`__libc_start/d; /^libc[^ ]*`+0x/d; /`/p'
 }
 check() { # WHAT [OPTION...]
 	what=$1

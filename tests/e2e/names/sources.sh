@@ -24,7 +24,7 @@ names_of n "$TMP/n" | expect 'n`show+0x1' 'n`exported' 'n`a_table+0x8' 'n`zeroes
 build "$TMP/full" -rdynamic
 strip -s -o "$TMP/n" "$TMP/full"
 
-names_of n "$TMP/n" | sed '1s/label+0x[0-9a-f]*/?/; s/`0x[0-9a-f]*/`?/' | expect 'n`?' 'n`exported' 'n`a_table+0x8' 'n`?' 'n`label+0x1' 'n`getpid@plt' \
+names_of n "$TMP/n" | sed '1s/label+0x[0-9a-f]*/?/; s/`+0x[0-9a-f]*/`?/' | expect 'n`?' 'n`exported' 'n`a_table+0x8' 'n`?' 'n`label+0x1' 'n`getpid@plt' \
 	'libc.so.6`getenv' '[vdso]`gettimeofday'
 
 # a separate file: beside the program, in .debug, below a folder, by build-id

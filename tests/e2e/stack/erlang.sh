@@ -174,7 +174,7 @@ for block in open("got.txt").read().split("\n\n"):
         continue
     at = [i for i, l in enumerate(lines) if "[ prim_file:read_info_nif/2 ]" in l]
     good = at and lines[at[0] - 1].startswith("beam.smp`erts_dirty_process_main") and lines[at[0] + 1] == "prim_file:read_info_1/3"
-    good = good and lines[-1].startswith(("libc.so.6`clone3", "libc.so.6`0x")) and "init:do_boot/3" in lines
+    good = good and lines[-1].startswith(("libc.so.6`clone3", "libc.so.6`+0x")) and "init:do_boot/3" in lines
     print("mixed:", "good" if good else lines)
     break
 X
@@ -209,7 +209,7 @@ for block in open("got.txt").read().split("\n\n"):
         large += n
         if found[0] == "busy:numbers/1":
             wrong.append((lines[0], found[0]))
-    whole += n if lines[-1].startswith(("libc.so.6`clone3", "libc.so.6`0x")) and found[-1] == "init:do_boot/3" else 0
+    whole += n if lines[-1].startswith(("libc.so.6`clone3", "libc.so.6`+0x")) and found[-1] == "init:do_boot/3" else 0
     for f, caller in zip(found, found[1:]):
         if f.startswith("busy:") and f in calls and caller not in calls[f] or f.startswith("init:start_em") and caller != "init:do_boot/3":
             wrong.append((f, caller))

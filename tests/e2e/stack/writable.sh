@@ -84,7 +84,7 @@ X
 cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -rdynamic $met_flags -o writable writable.c || exit 1
 # the program's frames
 plain() {
-	sed -E "s/^ *//; s/^libc[^\`]*\`.*/libc/; s/^writable\`0x.*/in the program/; s/^0x.*/address/; s/\+0x[0-9a-f]+//" | uniq
+	sed -E "s/^ *//; s/^libc[^\`]*\`.*/libc/; s/^writable\`\+0x.*/in the program/; s/^0x.*/address/; s/\+0x[0-9a-f]+//" | uniq
 }
 {
 	"$DTRACE" -q -x helper=writable.d -n 'syscall::getpgid:entry /pid == $target && arg0/ { printf("case %d:\n", arg0); }
