@@ -20,8 +20,9 @@
  *          dtrace_errno() is an EDT_* code or an errno value, dtrace_errmsg() its text.
  * Threads  one handle belongs to one thread; several handles in one process are independent.
  * Calls    a callback or handler may ask (dtrace_recdata(), dtrace_addr2str() and the like) and
- *          call dtrace_interrupt(), dtrace_stop(), dtrace_setopt(). It must not close the handle;
- *          dtrace_work() and what takes or prints a snapshot fail with EDT_ACTIVE there.
+ *          call dtrace_interrupt(), dtrace_stop(), dtrace_setopt(). dtrace_close(), dtrace_go(),
+ *          dtrace_work() and what takes or prints a snapshot fail with EDT_ACTIVE there: the call
+ *          that led to the callback still needs what they would change.
  * Output   only through the FILE * given to dtrace_work() and dtrace_aggregate_print(), and through
  *          handlers. The library never writes to stdout or stderr by itself and never exits.
  * Facts    names and behaviour follow the DTrace library of other systems where they exist there.
@@ -53,7 +54,11 @@ typedef uint32_t dtrace_epid_t;
 /* On failure NULL and *errp; dtrace_open_errmsg() has the reason and the remedy. */
 dtrace_hdl_t *dtrace_open(int version, int flags, int *errp);
 const char *dtrace_open_errmsg(void); /* of this thread's last failed dtrace_open() */
-void dtrace_close(dtrace_hdl_t *dtp); /* NULL is allowed */
+/*
+ * Releases the handle and ends its probes. NULL is allowed. In a callback or handler it returns -1
+ * with EDT_ACTIVE, and the handle stays as it is: close it when the call that led there returns.
+ */
+int dtrace_close(dtrace_hdl_t *dtp);
 
 int dtrace_errno(dtrace_hdl_t *dtp);
 const char *dtrace_errmsg(dtrace_hdl_t *dtp, int error); /* dtp may be NULL */

@@ -23,7 +23,8 @@ int dtrace_aggregate_snap(dtrace_hdl_t *dtp)
 
 	if (!dtp->consumer.printer)
 		return 0;
-	e = consumer_check_idle(&dtp->consumer, "dtrace_aggregate_snap()");
+	e = session_check_idle(dtp, "dtrace_aggregate_snap()");
+	SESSION_CALL(dtp);
 	return session_result(dtp, e ? e : consumer_snap(&dtp->consumer));
 }
 
@@ -33,7 +34,7 @@ int dtrace_aggregate_clear(dtrace_hdl_t *dtp)
 
 	if (!dtp->consumer.printer)
 		return 0;
-	e = consumer_check_idle(&dtp->consumer, "dtrace_aggregate_clear()");
+	e = session_check_idle(dtp, "dtrace_aggregate_clear()");
 	for (uint32_t id = 1; id <= dtp->run.layout->naggs && !e; id++)
 		e = aggs_clear(dtp->consumer.aggs, id);
 	return session_result(dtp, e);
@@ -41,6 +42,8 @@ int dtrace_aggregate_clear(dtrace_hdl_t *dtp)
 
 static int walk_in(dtrace_hdl_t *dtp, enum walk_order order, dtrace_aggregate_f *func, void *arg)
 {
+	SESSION_CALL(dtp);
+
 	if (!dtp->consumer.printer)
 		return 0;
 	if (!printer_in_callback(dtp->consumer.printer))
@@ -66,6 +69,8 @@ WALK(_keyvarrevsorted, WALK_KEY_ID_REV)
 int dtrace_aggregate_walk_joined(dtrace_hdl_t *dtp, const dtrace_aggid_t *varids, int naggs,
 				 dtrace_aggregate_walk_joined_f *func, void *arg)
 {
+	SESSION_CALL(dtp);
+
 	if (!dtp->consumer.printer || naggs <= 0)
 		return 0;
 	if (!printer_in_callback(dtp->consumer.printer))
@@ -93,14 +98,16 @@ int dtrace_aggvalue(const dtrace_aggdata_t *agg, int cpu, dtrace_aggvalue_t *ret
 
 int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp, dtrace_aggregate_walk_f *walk)
 {
-	struct err *e = consumer_check_idle(&dtp->consumer, "dtrace_aggregate_print()");
+	struct err *e = session_check_idle(dtp, "dtrace_aggregate_print()");
+	SESSION_CALL(dtp);
 
 	return session_result(dtp, e ? e : consumer_print_aggs(&dtp->consumer, fp, walk));
 }
 
 int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
 {
-	struct err *e = consumer_check_idle(&dtp->consumer, "dtrace_output_end()");
+	struct err *e = session_check_idle(dtp, "dtrace_output_end()");
+	SESSION_CALL(dtp);
 
 	return session_result(dtp, e ? e : consumer_end_output(&dtp->consumer, fp));
 }
@@ -110,6 +117,7 @@ int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
 int dtrace_frame_lookup(dtrace_hdl_t *dtp, const dtrace_frame_t *frame, dtrace_syminfo_t *ret_info)
 {
 	struct sym_name name;
+	SESSION_CALL(dtp);
 
 	if (!print_frame_find(names_syms(&dtp->names), &dtp->consumer.print_opts, frame, &name) ||
 	    !name.object)
@@ -136,6 +144,7 @@ int dtrace_frame2str(dtrace_hdl_t *dtp, const dtrace_frame_t *frame, char *buf, 
 {
 	struct strbuf text = {0};
 	int whole;
+	SESSION_CALL(dtp);
 
 	print_frame_text(names_syms(&dtp->names), &dtp->consumer.print_opts, frame, &text);
 	whole = (int)text.len;

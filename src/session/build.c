@@ -157,6 +157,7 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 	struct classic classic = {0};
 	struct err *e;
 	uint32_t n;
+	SESSION_CALL(dtp);
 
 	/* A program without a provider makes an object that adds nothing. */
 	e = providers_get(dtp, a, &providers, &n);

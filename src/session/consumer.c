@@ -366,13 +366,6 @@ void consumer_set_callbacks(struct consumer *c, dtrace_consume_probe_f *probe,
 							.text_arg = r->on.buffered.arg});
 }
 
-struct err *consumer_check_idle(const struct consumer *c, const char *name)
-{
-	if (!c->printer || !printer_in_callback(c->printer))
-		return NULL;
-	return err_code(err_new("%s was called by a callback", name), EDT_ACTIVE);
-}
-
 /* ---- aggregations --------------------------------------------------------------------------- */
 
 struct err *consumer_print_aggs(struct consumer *c, FILE *fp, dtrace_aggregate_walk_f *walk)

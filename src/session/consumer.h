@@ -56,11 +56,6 @@ MUST_CHECK struct err *consumer_finish(struct consumer *c, FILE *fp);
 /* Hands records to these callbacks from now on, beside the handlers of the report. */
 void consumer_set_callbacks(struct consumer *c, dtrace_consume_probe_f *probe,
 			    dtrace_consume_rec_f *rec, void *arg);
-/*
- * Returns EDT_ACTIVE if a callback runs, because the data that it was given must not change. name:
- * the public function that was called.
- */
-MUST_CHECK struct err *consumer_check_idle(const struct consumer *c, const char *name);
 /* Takes a snapshot of the aggregations. */
 MUST_CHECK struct err *consumer_snap(struct consumer *c);
 /*

@@ -59,6 +59,8 @@ int dtrace_handle_buffered(dtrace_hdl_t *dtp, dtrace_handle_buffered_f *func, vo
 
 int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_notice_f *func, void *arg)
 {
+	SESSION_CALL(dtp);
+
 	report_on_notice(&dtp->report, func, arg);
 	return 0;
 }
@@ -67,6 +69,7 @@ int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_notice_f *func, void *
 
 int dtrace_setopt(dtrace_hdl_t *dtp, const char *opt, const char *val)
 {
+	SESSION_CALL(dtp);
 	struct err *e = options_set(&dtp->opts, opt, val, false);
 
 	return e ? report_fail(&dtp->report, e) : 0;
@@ -86,6 +89,8 @@ int dtrace_getopt(dtrace_hdl_t *dtp, const char *opt, int64_t *ret_val)
 
 int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 {
+	SESSION_CALL(dtp);
+
 	for (int id = 0; id < OPT_COUNT; id++) {
 		const struct opt_desc *d = &opt_descs[id];
 		dtrace_optdesc_t desc = {d->name, opt_kind_name(d->kind), d->deflt, d->what,
@@ -108,8 +113,8 @@ static const char *const subr_kinds[] = {
 int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg)
 {
 	int rv = 0;
+	SESSION_CALL(dtp);
 
-	(void)dtp;
 	for (uint32_t i = 0; i < nbuiltin_vars && !rv; i++) {
 		const struct builtin_var *v = &builtin_vars[i];
 		dtrace_builtin_t b = {"variable", v->name, v->type, v->what};

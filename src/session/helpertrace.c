@@ -55,6 +55,7 @@ int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp)
 	struct ustack_opts how;
 	struct err *e =
 		target_parse(opts->str[OPT_helpertrace] ? opts->str[OPT_helpertrace] : "", &trace);
+	SESSION_CALL(dtp);
 
 	compiler_refresh(&dtp->compiler);
 	run_ustack_opts(&dtp->run, &how);

@@ -90,13 +90,20 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 	if (!e)
 		return h;
 	open_fail(e, errp);
-	dtrace_close(h);
+	(void)dtrace_close(h);
 	return NULL;
 }
 
 const char *dtrace_open_errmsg(void)
 {
 	return open_errmsg;
+}
+
+struct err *session_check_idle(const dtrace_hdl_t *h, const char *name)
+{
+	if (!h->ncalls)
+		return NULL;
+	return err_code(err_new("%s was called by a callback", name), EDT_ACTIVE);
 }
 
 /* ---- what takes long ------------------------------------------------------------------------- */
@@ -128,6 +135,7 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, const struct program_text *text)
 {
 	struct err *e = active_check(h);
 	dtrace_prog_t *p = NULL;
+	SESSION_CALL(h);
 
 	if (!e) {
 		report_begin(&h->report, "finding probes", 0);
@@ -201,6 +209,7 @@ dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *
 int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
 {
 	struct err *e = active_check(dtp);
+	SESSION_CALL(dtp);
 
 	if (!e)
 		e = program_describe(dtp, pgp);
@@ -241,8 +250,11 @@ int dtrace_go(dtrace_hdl_t *dtp)
 {
 	struct err *e = active_check(dtp);
 
+	if (!e)
+		e = session_check_idle(dtp, "dtrace_go()");
 	if (e)
 		return report_fail(&dtp->report, e);
+	SESSION_CALL(dtp);
 	compiler_need_dsession(&dtp->compiler);
 	e = session_go(dtp);
 	if (e)
@@ -255,6 +267,7 @@ int dtrace_go(dtrace_hdl_t *dtp)
 void dtrace_sleep(dtrace_hdl_t *dtp)
 {
 	const struct run *run = &dtp->run;
+	SESSION_CALL(dtp);
 
 	if (run->is_active && !run->is_stopped && !run->exit_seen &&
 	    run_state(run) != RT_STATE_EXITING)
@@ -288,7 +301,8 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_prob
 
 	if (!dtp->run.is_active)
 		return DTRACE_WORKSTATUS_DONE;
-	e = consumer_check_idle(&dtp->consumer, "dtrace_work()");
+	e = session_check_idle(dtp, "dtrace_work()");
+	SESSION_CALL(dtp);
 	if (!e) {
 		consumer_set_callbacks(&dtp->consumer, pfunc, rfunc, arg);
 		e = work(dtp, fp, &is_over);
@@ -310,6 +324,8 @@ void dtrace_interrupt(dtrace_hdl_t *dtp)
 
 int dtrace_stop(dtrace_hdl_t *dtp)
 {
+	SESSION_CALL(dtp);
+
 	run_stop(&dtp->run);
 	return 0;
 }
@@ -321,10 +337,15 @@ int dtrace_exit_status(dtrace_hdl_t *dtp)
 
 /* ---- close ---------------------------------------------------------------------------------- */
 
-void dtrace_close(dtrace_hdl_t *dtp)
+int dtrace_close(dtrace_hdl_t *dtp)
 {
+	struct err *e = dtp ? session_check_idle(dtp, "dtrace_close()") : NULL;
+
+	if (e)
+		return report_fail(&dtp->report, e);
 	if (!dtp)
-		return;
+		return 0;
+	dtp->ncalls++; /* a handler that is called meanwhile must not close it again */
 	undo(dtp);
 	compiler_dump_types(&dtp->compiler);
 	targets_deinit(&dtp->targets);
@@ -336,4 +357,5 @@ void dtrace_close(dtrace_hdl_t *dtp)
 	report_deinit(&dtp->report);
 	arena_destroy(dtp->arena);
 	free(dtp);
+	return 0;
 }

@@ -36,6 +36,7 @@ struct err *program_describe(dtrace_hdl_t *h, struct dtrace_prog *p)
 
 void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
 {
+	SESSION_CALL(dtp);
 	struct err *e = program_describe(dtp, pgp);
 
 	if (e)
@@ -51,6 +52,8 @@ static dtrace_probedesc_t public_desc(const struct probe_desc *d)
 
 int dtrace_desc_iter(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_desc_f *func, void *arg)
 {
+	SESSION_CALL(dtp);
+
 	for (uint32_t i = 0; i < pgp->prog->nclauses; i++) {
 		dtrace_probedesc_t pd = public_desc(&pgp->prog->clauses[i]->desc);
 		int rv = pgp->prog->clauses[i]->is_again ? 0 : func(dtp, &pd, arg);
@@ -73,6 +76,7 @@ int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_p
 	struct probe **probes;
 	uint32_t n;
 	struct err *e;
+	SESSION_CALL(dtp);
 
 	if (pdp)
 		desc = (struct probe_desc){or_empty(pdp->dtpd_provider),
@@ -111,15 +115,21 @@ char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len)
 
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
 {
+	SESSION_CALL(dtp);
+
 	return session_result(dtp, targets_create(&dtp->targets, cmd));
 }
 
 int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid)
 {
+	SESSION_CALL(dtp);
+
 	return session_result(dtp, targets_grab(&dtp->targets, pid));
 }
 
 int dtrace_proc_continue(dtrace_hdl_t *dtp)
 {
+	SESSION_CALL(dtp);
+
 	return session_result(dtp, targets_continue(&dtp->targets));
 }

@@ -18,6 +18,8 @@
 #include "session/targets.h"
 
 struct dtrace_hdl {
+	uint32_t ncalls; /* public calls that have not returned, one inside another */
+
 	/* open */
 	struct arena *arena; /* of the handle */
 	struct options opts;
@@ -35,6 +37,30 @@ static inline int session_result(dtrace_hdl_t *h, struct err *e)
 {
 	return e ? report_fail(&h->report, e) : 0;
 }
+
+static inline dtrace_hdl_t *session_enter(dtrace_hdl_t *h)
+{
+	h->ncalls++;
+	return h;
+}
+
+static inline void session_leave(dtrace_hdl_t **h)
+{
+	(*h)->ncalls--;
+}
+
+/*
+ * Stands first in each public function that may call a callback or handler of the program: until
+ * the function returns, what would take data away from it is refused (session_check_idle()).
+ */
+#define SESSION_CALL(h)                                                                            \
+	__attribute__((cleanup(session_leave), unused)) dtrace_hdl_t *session_call_ =              \
+		session_enter(h)
+/*
+ * Returns EDT_ACTIVE if a callback or handler runs, because the data that it was given must not
+ * change. name: the public function that was called.
+ */
+MUST_CHECK struct err *session_check_idle(const dtrace_hdl_t *h, const char *name);
 
 /* program.c: fills in p->info. */
 MUST_CHECK struct err *program_describe(dtrace_hdl_t *h, struct dtrace_prog *p);

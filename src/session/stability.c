@@ -136,6 +136,7 @@ int dtrace_program_report(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, const char *kin
 {
 	struct attr desc, stmt;
 	struct err *e = NULL;
+	SESSION_CALL(dtp);
 
 	prog_attr(dtp, pgp->prog, &desc, &stmt);
 	(void)fprintf(fp, "\nStability attributes for %s %s:\n\n", kind, name);
@@ -152,6 +153,7 @@ int dtrace_program_report(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, const char *kin
 int dtrace_probe_report(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, FILE *fp)
 {
 	struct probe *pr = probes_find(dtp->probes, pdp->dtpd_id);
+	SESSION_CALL(dtp);
 
 	if (!pr)
 		return report_fail(&dtp->report,
