@@ -5,6 +5,10 @@
  * so do the callbacks of the library, inside those calls. An exception that a function of the
  * program throws stays pending; the callback then ends the library's call, and the exception is
  * what the program sees.
+ *
+ * A function of the program may call the module again. Each call therefore has its state on the C
+ * stack (struct call), and the session knows the innermost one. What the library refuses in a
+ * callback, for example to close the session, throws there, and the outer call goes on.
  */
 #include <dtrace.h>
 #include <stdbool.h>
@@ -14,13 +18,20 @@
 #define NAPI_VERSION 6
 #include <node_api.h>
 
+/* A call of the module that has not returned. */
+struct call {
+	struct session *s;
+	struct call *outer; /* NULL: it was not called by a callback */
+	napi_value func;    /* the program's function that it calls */
+	int walk_result;    /* what its walk answers for each row */
+	bool is_failed;	    /* a function of the program has thrown */
+};
+
 struct session {
 	dtrace_hdl_t *hdl;
 	napi_env env;
-	napi_value func; /* the function of the call that runs */
-	napi_ref told;	 /* the function for texts: told(kind, text) */
-	int walk_result; /* of the walk that runs */
-	bool is_failed;	 /* a function has thrown */
+	napi_ref told;	   /* the function for texts: told(kind, text) */
+	struct call *call; /* the innermost one; NULL: none runs */
 };
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -148,18 +159,14 @@ static napi_value datum_get(struct session *s, const dtrace_datum_t *d)
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-static void session_close(struct session *s)
-{
-	dtrace_close(s->hdl);
-	s->hdl = NULL;
-}
-
+/* JavaScript cannot be called here, so text_tell() drops what the library says. */
 static void session_finalize(napi_env env, void *data, void *hint)
 {
 	struct session *s = data;
 
 	(void)hint;
-	session_close(s);
+	if (dtrace_close(s->hdl) != 0)
+		return; /* the process exits in a callback: the library still uses the session */
 	if (s->told)
 		(void)napi_delete_reference(env, s->told);
 	free(s);
@@ -169,14 +176,19 @@ static void session_finalize(napi_env env, void *data, void *hint)
 static bool text_tell(struct session *s, const char *kind, const char *text, size_t len)
 {
 	napi_value func = NULL, self, args[2];
+	napi_handle_scope scope;
 
+	if (!s->call)
+		return true;
+	(void)napi_open_handle_scope(s->env, &scope);
 	(void)napi_get_reference_value(s->env, s->told, &func);
 	(void)napi_get_undefined(s->env, &self);
 	args[0] = value_text(s->env, kind, NAPI_AUTO_LENGTH);
 	args[1] = value_text(s->env, text, len);
 	if (napi_call_function(s->env, self, func, 2, args, NULL) != napi_ok)
-		s->is_failed = true;
-	return !s->is_failed;
+		s->call->is_failed = true;
+	(void)napi_close_handle_scope(s->env, scope);
+	return !s->call->is_failed;
 }
 
 static int text_handle(const dtrace_bufdata_t *buf, void *arg)
@@ -242,8 +254,12 @@ static napi_value js_open(napi_env env, napi_callback_info info)
 
 #define ARGS_MAX 4
 
-/* The session of a call, and its arguments; NULL: an exception is pending. */
-static struct session *call_get(napi_env env, napi_callback_info info, napi_value *args)
+/*
+ * Begins a call: finds its session and its arguments. Returns NULL if there is none; then an
+ * exception is pending. Else call_end() is to follow.
+ */
+static struct session *call_begin(napi_env env, napi_callback_info info, struct call *call,
+				  napi_value *args)
 {
 	size_t argc = ARGS_MAX;
 	void *data = NULL;
@@ -260,14 +276,18 @@ static struct session *call_get(napi_env env, napi_callback_info info, napi_valu
 		return NULL;
 	}
 	s->env = env;
-	s->is_failed = false;
+	*call = (struct call){.s = s, .outer = s->call};
+	s->call = call;
 	return s;
 }
 
-/* The result of a call of the library: undefined, or an exception. */
-static napi_value call_end(struct session *s, int result)
+/* Ends a call. Its result is undefined, or an exception if the library's result is not 0. */
+static napi_value call_end(struct call *call, int result)
 {
-	if (s->is_failed)
+	struct session *s = call->s;
+
+	s->call = call->outer;
+	if (call->is_failed)
 		return NULL; /* the exception of the program's function is pending */
 	if (result != 0)
 		return error_throw(s->env, s->hdl);
@@ -291,18 +311,27 @@ static char *text_get(napi_env env, napi_value value)
 static napi_value js_close(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
+	dtrace_hdl_t *hdl;
+	int result;
 
-	if (s)
-		session_close(s);
-	return NULL;
+	if (!s)
+		return NULL;
+	hdl = s->hdl;
+	s->hdl = NULL; /* a function that is called while it closes finds it closed */
+	result = dtrace_close(hdl);
+	if (result != 0)
+		s->hdl = hdl;
+	return call_end(&call, result);
 }
 
 /* setopt(handle, name, value or null) */
 static napi_value js_setopt(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	char *name, *value;
 	int result;
 
@@ -313,14 +342,15 @@ static napi_value js_setopt(napi_env env, napi_callback_info info)
 	result = dtrace_setopt(s->hdl, name ? name : "", value);
 	free(name);
 	free(value);
-	return call_end(s, result);
+	return call_end(&call, result);
 }
 
 /* strcompile(handle, text, arguments): the number of probes that match. */
 static napi_value js_strcompile(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX], item;
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	dtrace_proginfo_t found = {0};
 	dtrace_prog_t *prog;
 	uint32_t n = 0;
@@ -344,14 +374,15 @@ static napi_value js_strcompile(napi_env env, napi_callback_info info)
 		free(argv[i]);
 	free(argv);
 	free(text);
-	(void)call_end(s, result);
+	(void)call_end(&call, result);
 	return result ? NULL : value_int(env, found.dpi_matches, false);
 }
 
 static napi_value js_create(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	char *command;
 	int result;
 
@@ -360,25 +391,27 @@ static napi_value js_create(napi_env env, napi_callback_info info)
 	command = text_get(env, args[1]);
 	result = dtrace_proc_create(s->hdl, command ? command : "");
 	free(command);
-	return call_end(s, result);
+	return call_end(&call, result);
 }
 
 static napi_value js_grab(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	int32_t pid = -1;
 
 	if (!s)
 		return NULL;
 	(void)napi_get_value_int32(env, args[1], &pid);
-	return call_end(s, dtrace_proc_grab(s->hdl, pid));
+	return call_end(&call, dtrace_proc_grab(s->hdl, pid));
 }
 
 static napi_value js_go(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	int result;
 
 	if (!s)
@@ -386,15 +419,21 @@ static napi_value js_go(napi_env env, napi_callback_info info)
 	result = dtrace_go(s->hdl);
 	if (result == 0)
 		result = dtrace_proc_continue(s->hdl);
-	return call_end(s, result);
+	return call_end(&call, result);
 }
 
+/* stop(handle): true if a callback of another call has called it. */
 static napi_value js_stop(napi_env env, napi_callback_info info)
 {
-	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	napi_value args[ARGS_MAX], is_nested = NULL;
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 
-	return s ? call_end(s, dtrace_stop(s->hdl)) : NULL;
+	if (!s)
+		return NULL;
+	(void)call_end(&call, dtrace_stop(s->hdl));
+	(void)napi_get_boolean(env, call.outer != NULL, &is_nested);
+	return is_nested;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -451,7 +490,8 @@ static int probe_visit(const dtrace_probedata_t *data, void *arg)
 
 static int record_visit(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, void *arg)
 {
-	struct session *s = arg;
+	struct call *call = arg;
+	struct session *s = call->s;
 	napi_handle_scope scope;
 	napi_value self, args[2];
 	bool is_good = false;
@@ -463,8 +503,8 @@ static int record_visit(const dtrace_probedata_t *data, const dtrace_recdesc_t *
 	args[0] = probe_get(s, data->dtpda_pdesc);
 	args[1] = rec ? record_get(s, data, rec) : self;
 	if (args[1])
-		is_good = napi_call_function(s->env, self, s->func, 2, args, NULL) == napi_ok;
-	s->is_failed |= args[1] && !is_good;
+		is_good = napi_call_function(s->env, self, call->func, 2, args, NULL) == napi_ok;
+	call->is_failed |= args[1] && !is_good;
 	(void)napi_close_handle_scope(s->env, scope);
 	return !is_good ? DTRACE_CONSUME_ERROR : rec ? DTRACE_CONSUME_NEXT : DTRACE_CONSUME_THIS;
 }
@@ -473,15 +513,17 @@ static int record_visit(const dtrace_probedata_t *data, const dtrace_recdesc_t *
 static napi_value js_consume(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX], goes_on = NULL;
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	dtrace_workstatus_t status;
 
 	if (!s)
 		return NULL;
-	s->func = args[1];
-	status = dtrace_work(s->hdl, NULL, probe_visit, record_visit, s);
-	if (s->is_failed || status == DTRACE_WORKSTATUS_ERROR)
-		return call_end(s, -1);
+	call.func = args[1];
+	status = dtrace_work(s->hdl, NULL, probe_visit, record_visit, &call);
+	(void)call_end(&call, status == DTRACE_WORKSTATUS_ERROR ? -1 : 0);
+	if (call.is_failed || status == DTRACE_WORKSTATUS_ERROR)
+		return NULL;
 	(void)napi_get_boolean(env, status == DTRACE_WORKSTATUS_OKAY, &goes_on);
 	return goes_on;
 }
@@ -514,7 +556,8 @@ static napi_value buckets_get(napi_env env, const dtrace_aggvalue_t *v)
 
 static int row_visit(const dtrace_aggdata_t *agg, void *arg)
 {
-	struct session *s = arg;
+	struct call *call = arg;
+	struct session *s = call->s;
 	napi_env env = s->env;
 	napi_handle_scope scope;
 	napi_value self, args[4];
@@ -534,35 +577,37 @@ static int row_visit(const dtrace_aggdata_t *agg, void *arg)
 			  ? buckets_get(env, &v)
 			  : value_int(env, (uint64_t)v.dtav_value, true);
 	args[3] = value_text(env, agg->dtada_desc->dtagd_name, NAPI_AUTO_LENGTH);
-	s->is_failed = napi_call_function(env, self, s->func, 4, args, NULL) != napi_ok;
+	call->is_failed |= napi_call_function(env, self, call->func, 4, args, NULL) != napi_ok;
 	(void)napi_close_handle_scope(env, scope);
-	return s->is_failed ? DTRACE_AGGWALK_ERROR : s->walk_result;
+	return call->is_failed ? DTRACE_AGGWALK_ERROR : call->walk_result;
 }
 
 /* aggwalk(handle, function, keep): func(varid, keys, value, name); rows are taken out unless keep. */
 static napi_value js_aggwalk(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	bool keep = false;
 	int result;
 
 	if (!s)
 		return NULL;
 	(void)napi_get_value_bool(env, args[2], &keep);
-	s->func = args[1];
-	s->walk_result = keep ? DTRACE_AGGWALK_NEXT : DTRACE_AGGWALK_REMOVE;
+	call.func = args[1];
+	call.walk_result = keep ? DTRACE_AGGWALK_NEXT : DTRACE_AGGWALK_REMOVE;
 	result = dtrace_aggregate_snap(s->hdl);
 	if (result == 0)
-		result = dtrace_aggregate_walk(s->hdl, row_visit, s);
-	return call_end(s, result);
+		result = dtrace_aggregate_walk(s->hdl, row_visit, &call);
+	return call_end(&call, result);
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
 static int probe_list(dtrace_hdl_t *hdl, const dtrace_probedesc_t *pd, void *arg)
 {
-	struct session *s = arg;
+	struct call *call = arg;
+	struct session *s = call->s;
 	napi_handle_scope scope;
 	napi_value self, probe;
 
@@ -571,16 +616,17 @@ static int probe_list(dtrace_hdl_t *hdl, const dtrace_probedesc_t *pd, void *arg
 	(void)napi_get_undefined(s->env, &self);
 	probe = probe_get(s, pd);
 	member_set(s->env, probe, "id", value_int(s->env, pd->dtpd_id, false));
-	s->is_failed = napi_call_function(s->env, self, s->func, 1, &probe, NULL) != napi_ok;
+	call->is_failed |= napi_call_function(s->env, self, call->func, 1, &probe, NULL) != napi_ok;
 	(void)napi_close_handle_scope(s->env, scope);
-	return s->is_failed;
+	return call->is_failed;
 }
 
 /* probes(handle, [provider, module, function, name], function) */
 static napi_value js_probes(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX], item;
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	char *parts[4] = {0};
 	dtrace_probedesc_t pd = {0};
 	int result;
@@ -594,19 +640,22 @@ static napi_value js_probes(napi_env env, napi_callback_info info)
 	pd.dtpd_mod = parts[1] ? parts[1] : "";
 	pd.dtpd_func = parts[2] ? parts[2] : "";
 	pd.dtpd_name = parts[3] ? parts[3] : "";
-	s->func = args[2];
-	result = dtrace_probe_iter(s->hdl, &pd, probe_list, s);
+	call.func = args[2];
+	result = dtrace_probe_iter(s->hdl, &pd, probe_list, &call);
 	for (uint32_t i = 0; i < 4; i++)
 		free(parts[i]);
-	return call_end(s, result < 0 ? -1 : 0);
+	return call_end(&call, result < 0 ? -1 : 0);
 }
 
 static napi_value js_exit_status(napi_env env, napi_callback_info info)
 {
 	napi_value args[ARGS_MAX];
-	struct session *s = call_get(env, info, args);
+	struct call call;
+	struct session *s = call_begin(env, info, &call, args);
 	int status = s ? dtrace_exit_status(s->hdl) : -1;
 
+	if (s)
+		(void)call_end(&call, 0);
 	return status < 0 ? value_null(env) : value_int(env, (uint64_t)status, true);
 }
 

@@ -62,9 +62,10 @@ class Consumer extends EventEmitter {
     native.aggwalk(this.#handle, func, true);
   }
 
-  // Ends tracing; END fires, and its records come to func.
+  // Ends tracing; END fires, and its records come to func. In a function that a call of this consumer has called, it only
+  // ends tracing: the rest comes with the calls of consume() that follow.
   stop(func = () => {}) {
-    native.stop(this.#handle);
+    if (native.stop(this.#handle)) return;
     while (native.consume(this.#handle, func));
   }
 

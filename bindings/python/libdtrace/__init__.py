@@ -9,10 +9,17 @@
             print(row.keys, row.value)
 
 The methods are those that consumers have in other languages: setopt(), strcompile(), go(), consume(), aggwalk(), stop(). They run on
-the library of the dtrace command (libdtrace.so); the program needs the same privileges. A consumer belongs to the thread that made it.
+the library of the dtrace command (libdtrace.so); the program needs the same privileges.
+
+A consumer belongs to one thread at a time: a call raises Error while another thread is in one. interrupt() alone may be called by any
+thread and by signal handlers. A callback may ask, stop(), setopt() and interrupt(); close(), go(), consume() and what reads
+aggregations raise Error there. After a fork the session is the parent's: in the child close() does nothing, other calls raise Error.
 """
 import collections
+import contextlib
 import ctypes
+import functools
+import os
 import signal
 import threading
 import time
@@ -86,6 +93,15 @@ def _probe(desc):
     return Probe(_text(d.dtpd_provider), _text(d.dtpd_mod), _text(d.dtpd_func), _text(d.dtpd_name), d.dtpd_id)
 
 
+def _call(method):
+    """A method that calls the library: by one thread at a time, and only while the consumer is open."""
+    @functools.wraps(method)
+    def wrapper(self, *args, **kwargs):
+        with self._used():
+            return method(self, *args, **kwargs)
+    return wrapper
+
+
 class Consumer:
     """One session: setopt(), strcompile(), go(), then consume() and aggwalk() again and again, then stop()."""
 
@@ -96,6 +112,10 @@ class Consumer:
         if not self._h:
             text, _, hint = _text(self._dt.dtrace_open_errmsg()).partition("\nhint: ")
             raise Error(text, err.value, hint or None)
+        self._pid = os.getpid()
+        self._user = threading.RLock()  # the thread that is in a call; its callbacks may call again
+        self._life = threading.RLock()  # close() and interrupt() exclude each other
+        self._depth, self._interrupted = 0, False  # calls that have not returned, one inside another
         self._keep, self._raised = [], None  # callbacks that the library has; an exception of one of them
         self._probes = {}
         self.on_drop = self.on_error = self.on_notice = self.on_text = None
@@ -112,7 +132,8 @@ class Consumer:
         self.close()
 
     def __del__(self):
-        self.close()
+        if getattr(self, "_life", None):
+            self.close()
 
     # ---- calls -------------------------------------------------------------------------------------
 
@@ -123,24 +144,36 @@ class Consumer:
     def _check(self, result):
         """Raises what a callback has raised, else the error of a call that returned -1."""
         raised, self._raised = self._raised, None
-        if raised:
+        if raised is not None:
             raise raised
         if result == -1:
             errno = self._dt.dtrace_errno(self._h)
             raise Error(_text(self._dt.dtrace_errmsg(self._h, errno)), errno, _text(self._dt.dtrace_errhint(self._h)))
         return result
 
-    def _open(self):
-        if not self._h:
-            raise Error("the consumer is closed")
-        return self._h
+    @contextlib.contextmanager
+    def _used(self):
+        if os.getpid() != self._pid:
+            raise Error(f"the consumer belongs to process {self._pid}, of which this one is a fork")
+        if not self._user.acquire(blocking=False):
+            raise Error("another thread is in a call of the consumer", hint="interrupt() ends its sleep() or run()")
+        try:
+            if not self._h:
+                raise Error("the consumer is closed")
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+        finally:
+            self._user.release()
 
     def _guard(self, failed, func, *args):
         """Calls a function of the program from inside the library: its exception is raised when the library has returned."""
         try:
             return func(*args)
         except BaseException as e:  # also KeyboardInterrupt: nothing may unwind through the library
-            self._raised = e
+            self._raised = e if self._raised is None else self._raised
             return failed
 
     def _told(self, func, msg):
@@ -152,23 +185,26 @@ class Consumer:
         b = buf.contents
         if self.on_text:
             self._guard(None, self.on_text, ctypes.string_at(b.dtbda_buffered, b.dtbda_len).decode("utf-8", "replace"))
-        return -1 if self._raised else 0
+        return 0 if self._raised is None else -1
 
     # ---- before tracing ----------------------------------------------------------------------------
 
+    @_call
     def setopt(self, name, value=None):
         """Sets an option, with the names and values of dtrace -x: setopt('bufsize', '4m'), setopt('quiet')."""
-        self._check(self._dt.dtrace_setopt(self._open(), name.encode(), None if value is None else str(value).encode()))
+        self._check(self._dt.dtrace_setopt(self._h, name.encode(), None if value is None else str(value).encode()))
 
+    @_call
     def getopt(self, name):
         value = ctypes.c_int64()
-        self._check(self._dt.dtrace_getopt(self._open(), name.encode(), ctypes.byref(value)))
+        self._check(self._dt.dtrace_getopt(self._h, name.encode(), ctypes.byref(value)))
         return value.value
 
+    @_call
     def strcompile(self, text, *args, zdefs=False):
         """Compiles a program and enables its probes; args are $1 and so on. Returns how many probes it matches."""
         argv = (ctypes.c_char_p * (len(args) + 2))(b"python", *(str(a).encode() for a in args))
-        prog = self._dt.dtrace_program_strcompile(self._open(), text.encode(), abi.PROBESPEC_NAME,
+        prog = self._dt.dtrace_program_strcompile(self._h, text.encode(), abi.PROBESPEC_NAME,
                                                   abi.C_ZDEFS if zdefs else 0, len(args) + 1, argv)
         if not prog:
             self._check(-1)
@@ -176,17 +212,20 @@ class Consumer:
         self._check(self._dt.dtrace_program_exec(self._h, prog, ctypes.byref(info)))
         return info.dpi_matches
 
+    @_call
     def create(self, command):
         """As -c: starts the command, which waits for go(). To be called before strcompile(): it is $target."""
-        self._check(self._dt.dtrace_proc_create(self._open(), command.encode()))
+        self._check(self._dt.dtrace_proc_create(self._h, command.encode()))
 
+    @_call
     def grab(self, pid):
         """As -p; before strcompile()."""
-        self._check(self._dt.dtrace_proc_grab(self._open(), pid))
+        self._check(self._dt.dtrace_proc_grab(self._h, pid))
 
+    @_call
     def go(self):
         """Begins to trace."""
-        self._check(self._dt.dtrace_go(self._open()))
+        self._check(self._dt.dtrace_go(self._h))
         self._check(self._dt.dtrace_proc_continue(self._h))
 
     # ---- values ------------------------------------------------------------------------------------
@@ -232,56 +271,54 @@ class Consumer:
 
     # ---- while tracing -----------------------------------------------------------------------------
 
+    @_call
     def consume(self, func=None):
         """Takes what was recorded since the last call: func(probe, record) for each action that shows something, and func(probe, None)
         at the end of each firing. Does not wait. Returns False when tracing has ended. What printa() shows comes to on_text."""
-        def on_probe(data, arg):
-            return abi.CONSUME_THIS
-
-        def on_record(data, rec, arg):
+        def on_record(data, rec):
             desc = data.contents.dtpda_pdesc
             pid = desc.contents.dtpd_id
             probe = self._probes.get(pid)
             if probe is None or not pid:
                 probe = self._probes[pid] = _probe(desc)
             if not rec:
-                return abi.CONSUME_ERROR if self._guard(-1, func, probe, None) == -1 and self._raised else abi.CONSUME_THIS
+                func(probe, None)
+                return abi.CONSUME_THIS
             action = rec.contents.dtrd_action
             if action in (abi.ACT_EXIT, abi.ACT_PRINTA) or abi.ACT_CLEAR <= action < abi.AGG_COUNT:
                 return abi.CONSUME_THIS
-            self._guard(None, lambda: func(probe, self._record(data, rec)))
-            return abi.CONSUME_ERROR if self._raised else abi.CONSUME_NEXT
+            func(probe, self._record(data, rec))
+            return abi.CONSUME_NEXT
 
-        if func:
-            probe_cb, rec_cb = abi.probe_f(on_probe), abi.rec_f(on_record)
-        else:
-            probe_cb, rec_cb = abi.probe_f(), abi.rec_f()
-        status = self._dt.dtrace_work(self._open(), None, probe_cb, rec_cb, None)
+        callback = abi.rec_f(lambda data, rec, arg: self._guard(abi.CONSUME_ERROR, on_record, data, rec)) if func else abi.rec_f()
+        status = self._dt.dtrace_work(self._h, None, abi.probe_f(), callback, None)
         self._check(-1 if status == abi.WORK_ERROR else 0)
         return status == abi.WORK_OKAY
 
+    @_call
     def sleep(self):
         """Waits until there may be something to consume, or a signal has come."""
-        self._dt.dtrace_sleep(self._open())
+        self._dt.dtrace_sleep(self._h)
 
     def run(self, func=None, seconds=None):
-        """Consumes until tracing ends, ^C, or for so many seconds. Returns self."""
+        """Consumes until tracing ends, ^C, interrupt(), or for so many seconds. Returns self."""
         end = None if seconds is None else time.monotonic() + seconds
-        interrupted = []
         old = None
         if threading.current_thread() is threading.main_thread():
-            old = signal.signal(signal.SIGINT, lambda *a: (interrupted.append(1), self.interrupt()))
+            old = signal.signal(signal.SIGINT, lambda *a: self.interrupt())
         try:
-            while self.consume(func) and not interrupted and (end is None or time.monotonic() < end):
+            while self.consume(func) and not self._interrupted and (end is None or time.monotonic() < end):
                 if end is None:
                     self.sleep()
                 else:
                     time.sleep(max(0, min(0.05, end - time.monotonic())))
         finally:
+            self._interrupted = False
             if old is not None:
                 signal.signal(signal.SIGINT, old)
         return self
 
+    @_call
     def _rows(self, walk, action, func):
         def on_row(row, arg):
             agg = row.contents
@@ -300,7 +337,7 @@ class Consumer:
             func(Row(_text(desc.dtagd_name), abi.FUNCTIONS[desc.dtagd_action - abi.AGG_COUNT], keys, value, desc.dtagd_varid))
             return action
 
-        self._check(self._dt.dtrace_aggregate_snap(self._open()))
+        self._check(self._dt.dtrace_aggregate_snap(self._h))
         callback = abi.agg_f(lambda row, arg: self._guard(abi.AGGWALK_ERROR, on_row, row, arg))
         self._check(walk(self._h, callback, None))
 
@@ -321,35 +358,53 @@ class Consumer:
         return rows
 
     def interrupt(self):
-        """For signal handlers: ends sleep(), and a go() that takes long."""
-        if self._h:
-            self._dt.dtrace_interrupt(self._h)
+        """For signal handlers and other threads: ends sleep() and run(), and a go() that takes long."""
+        if os.getpid() != self._pid:
+            return
+        with self._life:
+            self._interrupted = True
+            if self._h:
+                self._dt.dtrace_interrupt(self._h)
 
+    @_call
     def stop(self, func=None):
-        """Ends tracing; END fires, and its records come to func. Aggregations can be read afterwards."""
-        self._check(self._dt.dtrace_stop(self._open()))
+        """Ends tracing; END fires, and its records come to func. Aggregations can be read afterwards. In a callback it only ends
+        tracing: the rest comes with the calls of consume() that follow."""
+        self._check(self._dt.dtrace_stop(self._h))
+        if self._depth > 1:
+            return
         while self.consume(func):
             pass
 
     @property
+    @_call
     def exit_status(self):
         """The value of exit(), or None."""
-        status = self._dt.dtrace_exit_status(self._open())
+        status = self._dt.dtrace_exit_status(self._h)
         return None if status < 0 else status
 
     def close(self):
-        if getattr(self, "_h", None):
-            self._dt.dtrace_close(self._h)
-            self._h = None
+        """Ends tracing and frees everything; may be called again. Raises Error in a callback, and while another thread is in a call."""
+        if self._h and os.getpid() == self._pid:
+            self._close()
+
+    @_call
+    def _close(self):
+        with self._life:
+            handle, self._h = self._h, None  # a callback that is called while it closes finds it closed
+            if self._dt.dtrace_close(handle) == -1:
+                self._h = handle
+                self._check(-1)
 
     # ---- listing -----------------------------------------------------------------------------------
 
+    @_call
     def probes(self, provider="", module="", function="", name=""):
         """The probes that a description matches."""
         found = []
         desc = abi.ProbeDesc(0, provider.encode(), module.encode(), function.encode(), name.encode())
         callback = abi.list_f(lambda h, d, arg: found.append(_probe(d)) or 0)
-        self._check(self._dt.dtrace_probe_iter(self._open(), ctypes.byref(desc), callback, None))
+        self._check(self._dt.dtrace_probe_iter(self._h, ctypes.byref(desc), callback, None))
         return found
 
 

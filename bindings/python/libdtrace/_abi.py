@@ -118,7 +118,7 @@ proc_f = CFUNCTYPE(c_int, c_void_p, c_int, c_char_p, c_void_p)
 FUNCS = {  # name: result, arguments
     "dtrace_open": (c_void_p, c_int, c_int, POINTER(c_int)),
     "dtrace_open_errmsg": (c_char_p,),
-    "dtrace_close": (None, c_void_p),
+    "dtrace_close": (c_int, c_void_p),
     "dtrace_errno": (c_int, c_void_p),
     "dtrace_errmsg": (c_char_p, c_void_p, c_int),
     "dtrace_errhint": (c_char_p, c_void_p),

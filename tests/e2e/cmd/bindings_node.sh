@@ -102,6 +102,8 @@ console.log('good');
 END
 timeout 120 node script.js >out 2>err || fail "status $?"
 [ "$(cat out)" = good ] && [ ! -s err ] || fail "wrong values"
+NODE_PATH=$TMP/node_modules timeout 60 node "$SRC/tests/e2e/cmd/reentry.js" >out 2>err || fail "calls from callbacks: status $?"
+[ "$(cat out)" = good ] && [ ! -s err ] || fail "calls from callbacks"
 
 # The heat map: calls of 20 ms are in the cells of their latency; a page that comes later gets the columns before it.
 cat >page.js <<'END'
