@@ -214,27 +214,43 @@ static void close_links(const struct wards *w, int self)
 	(void)close_range((unsigned int)low, ~0u, 0);
 }
 
-/*
- * Resumes the processes that the programs of a dead tracer have stopped. The programs must be
- * detached before, or they would stop the processes again. So a clone that has no links waits until
- * the keeper has ended, which closes the links, and then resumes the processes.
- */
-static void wards_release(const struct wards *w)
+static void wards_resume(const struct wards *w)
 {
-	bool any = w->n || w->herd >= 0;
-	int self = any ? (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0) : -1;
-	struct pollfd end = {.fd = self, .events = POLLIN};
-
-	if (!any || apart_clone() != 0)
-		return;
-	close_links(w, self);
-	while (poll(&end, 1, -1) < 0 && errno == EINTR)
-		;
 	if (w->herd >= 0)
 		herd_release(w->herd);
 	for (uint32_t i = 0; i < w->n; i++)
 		/* fails if the process has ended */
 		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0);
+}
+
+/*
+ * Resumes the processes that the programs of a dead tracer have stopped. The programs must be
+ * detached before, or they would stop the processes again. So a clone that has no links waits until
+ * the keeper has ended, which closes the links, and then resumes the processes.
+ *
+ * Where no clone can be made, the keeper itself closes the links first. This is worse only if
+ * somebody kills the keeper meanwhile (keeper.h).
+ */
+static void wards_release(const struct wards *w)
+{
+	struct pollfd end = {.fd = -1, .events = POLLIN};
+	pid_t clone = -1;
+
+	if (!w->n && w->herd < 0)
+		return;
+	end.fd = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
+	if (end.fd >= 0)
+		clone = apart_clone();
+	if (clone > 0)
+		return;
+	close_links(w, end.fd);
+	if (clone == 0)
+		while (poll(&end, 1, -1) < 0 && errno == EINTR)
+			;
+	else /* clones that close links still have copies of all (do_drop()) */
+		while (syscall(SYS_wait4, -1, NULL, __WCLONE, NULL) > 0)
+			;
+	wards_resume(w);
 	_exit(0);
 }
 

@@ -10,7 +10,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -276,6 +278,136 @@ static void test_wards(void)
 	(void)waitpid(ward, &status, 0);
 }
 
+/* Limits how many descriptors the keeper has, and gives it as many as it takes. */
+static void keeper_fill(struct keeper *k, rlim_t limit)
+{
+	const struct rlimit rl = {limit, limit};
+	struct err *e = NULL;
+
+	(void)prlimit(keeper_wait(getpid()), RLIMIT_NOFILE, &rl, NULL);
+	while (!e)
+		e = keeper_hold(k, STDIN_FILENO, STDIN_FILENO);
+	err_destroy(e);
+}
+
+/*
+ * A tracer that has a ward, and waits to be killed. limit: its keeper has no more descriptors, and
+ * all are in use; 0: as many as it likes. *ret_keeper: the keeper.
+ */
+static pid_t waiting_tracer(pid_t ward, rlim_t limit, pid_t *ret_keeper)
+{
+	int up[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(up))
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		struct keeper *k = NULL;
+		struct err *e = keeper_create(false, &k);
+
+		if (!e)
+			e = keeper_ward(k, (int)syscall(SYS_pidfd_open, ward, 0));
+		if (!e && limit)
+			keeper_fill(k, limit);
+		if (!e)
+			(void)!write(up[1], "", 1);
+		for (;;)
+			(void)pause();
+	}
+	(void)!read(up[0], &byte, 1);
+	(void)close(up[0]);
+	(void)close(up[1]);
+	*ret_keeper = keeper_wait(pid);
+	return pid;
+}
+
+static void write_number(const char *folder, const char *file, pid_t n)
+{
+	char path[128];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	(void)fprintf(f, "%d\n", (int)n);
+	(void)fclose(f);
+}
+
+/* Puts a process into a new control group, where it can make no other one. */
+static bool forks_forbid(pid_t pid, char *folder, size_t size)
+{
+	static const char *const roots[] = {"/sys/fs/cgroup/pids", "/sys/fs/cgroup"};
+	char path[128];
+
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+		(void)snprintf(folder, size, "%s/fathom-keeper-%d", roots[i], (int)getpid());
+		(void)snprintf(path, sizeof(path), "%s/pids.max", folder);
+		if (mkdir(folder, 0700) != 0)
+			continue;
+		write_number(folder, "cgroup.procs", pid);
+		write_number(folder, "pids.max", 1);
+		if (access(path, W_OK) == 0)
+			return true;
+		(void)rmdir(folder);
+	}
+	return false;
+}
+
+static bool ward_goes_on(pid_t ward)
+{
+	uint64_t until = now_ns() + 20000000000;
+	int status = 0;
+
+	while (waitpid(ward, &status, WCONTINUED | WNOHANG) != ward && now_ns() < until)
+		(void)usleep(1000);
+	return WIFCONTINUED(status);
+}
+
+/* The keeper of a killed tracer can get no descriptor any more: its ward runs on. */
+static void test_full(void)
+{
+	/* Requests bring two descriptors, so one of these limits leaves room for one more. */
+	for (rlim_t limit = 31; limit <= 32; limit++) {
+		pid_t ward = stopped_child(), keeper = 0;
+		pid_t dead = waiting_tracer(ward, limit, &keeper);
+		int n = nfiles(keeper);
+
+		ok(n == (int)limit || n == (int)limit - 1, "a keeper has %d descriptors", n);
+		(void)kill(dead, SIGKILL);
+		(void)waitpid(dead, NULL, 0);
+		ok(ward_goes_on(ward), "its ward runs on");
+		(void)kill(ward, SIGKILL);
+		(void)waitpid(ward, NULL, 0);
+	}
+}
+
+/* The keeper of a killed tracer can make no process: its ward runs on. */
+static void test_no_clone(void)
+{
+	pid_t ward = stopped_child(), keeper = 0, dead = waiting_tracer(ward, 0, &keeper);
+	int pidfd = (int)syscall(SYS_pidfd_open, keeper, 0);
+	bool is_forbidden;
+	char folder[96];
+
+	is_forbidden = forks_forbid(keeper, folder, sizeof(folder));
+	(void)kill(dead, SIGKILL);
+	(void)waitpid(dead, NULL, 0);
+	if (!is_forbidden) {
+		ok(true, "a keeper that can make no process # SKIP needs control groups of pids");
+	} else {
+		ok(ward_goes_on(ward), "the ward of a keeper that can make no process runs on");
+		ok(ends(pidfd), "the keeper has ended");
+		while (rmdir(folder) != 0 && errno == EBUSY)
+			(void)usleep(1000); /* until the keeper has left it */
+	}
+	(void)close(pidfd);
+	(void)kill(ward, SIGKILL);
+	(void)waitpid(ward, NULL, 0);
+}
+
 int main(void)
 {
 	test_life();
@@ -285,5 +417,7 @@ int main(void)
 	test_orphan();
 	test_refusals();
 	test_wards();
+	test_full();
+	test_no_clone();
 	return tap_done();
 }
