@@ -155,8 +155,18 @@ dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
 		[DTRACE_PROBESPEC_FUNC] = SPEC_CTX_FUNCTION,
 		[DTRACE_PROBESPEC_NAME] = SPEC_CTX_NAME,
 	};
-	enum spec_context ctx = spec == DTRACE_PROBESPEC_NONE ? SPEC_CTX_NAME : contexts[spec];
+	enum spec_context ctx = SPEC_CTX_NAME;
+	struct err *e;
 
+	if (spec != DTRACE_PROBESPEC_NONE) {
+		if ((unsigned int)spec >= ARRAY_LEN(contexts)) {
+			e = err_new("%s: there is no form number %d",
+				    report_code_text(EDT_BADPROBE), (int)spec);
+			(void)session_result(dtp, err_code(e, EDT_BADPROBE));
+			return NULL;
+		}
+		ctx = contexts[spec];
+	}
 	return compile(dtp, &(struct program_text){.kind = SOURCE_STRING,
 						   .name = "",
 						   .text = text,

@@ -159,6 +159,23 @@ static void test_order(void)
 }
 
 /* A signal may come between the last look at what it has set and the sleep. */
+/* A form of probe descriptions that the enum does not have: an error, and the handle goes on. */
+static void test_spec(void)
+{
+	static const int wrong[] = {-2, DTRACE_PROBESPEC_NAME + 1, 1 << 30};
+	int error;
+	dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &error);
+
+	for (size_t i = 0; h && i < ARRAY_LEN(wrong); i++) {
+		ok(!dtrace_program_strcompile(h, "BEGIN", (dtrace_probespec_t)wrong[i], 0, 0, NULL),
+		   "form %d of probe descriptions is refused", wrong[i]);
+		is_int(dtrace_errno(h), EDT_BADPROBE, "with its code");
+	}
+	ok(h && dtrace_program_strcompile(h, "BEGIN", DTRACE_PROBESPEC_NONE, 0, 0, NULL),
+	   "the handle goes on");
+	dtrace_close(h);
+}
+
 static void test_interrupt(void)
 {
 	struct timespec before, after;
@@ -332,6 +349,7 @@ int main(void)
 		return 0;
 	}
 	dtrace_close(h);
+	test_spec();
 	test_interrupt();
 	test_exit_in_begin();
 	test_order();
