@@ -18,7 +18,8 @@
  * Units    times in ns of CLOCK_MONOTONIC, as the variable timestamp; sizes in bytes.
  * Errors   functions that return int give 0 or -1, those that return pointers NULL; then
  *          dtrace_errno() is an EDT_* code or an errno value, dtrace_errmsg() its text.
- * Threads  one handle belongs to one thread; several handles in one process are independent.
+ * Threads  one handle belongs to one thread; several handles in one process are independent. Other
+ *          threads may call dtrace_interrupt() and dtrace_activity() while the handle is open.
  * Calls    a callback or handler may ask (dtrace_recdata(), dtrace_addr2str() and the like) and
  *          call dtrace_interrupt(), dtrace_stop(), dtrace_setopt(). dtrace_close(), dtrace_go(),
  *          dtrace_work() and what takes or prints a snapshot fail with EDT_ACTIVE there: the call
@@ -190,9 +191,8 @@ typedef struct dtrace_activity {
 	uint64_t dac_ns;	      /* for how long, in nanoseconds */
 } dtrace_activity_t;
 /*
- * Tells what a call of another function, which has not returned yet, is doing. This is the
- * only function that another thread than the handle's may call meanwhile, to show it to a user who
- * waits. Returns 0 when the library does nothing that may take long.
+ * Tells what a call of another function, which has not returned yet, is doing: another thread
+ * shows it to a user who waits. Returns 0 when the library does nothing that may take long.
  */
 int dtrace_activity(dtrace_hdl_t *dtp, dtrace_activity_t *ret);
 
@@ -212,8 +212,9 @@ int dtrace_proc_continue(dtrace_hdl_t *dtp);
 int dtrace_go(dtrace_hdl_t *dtp);
 int dtrace_stop(dtrace_hdl_t *dtp); /* END fires in the dtrace_work() that must follow */
 /*
- * For signal handlers: makes a dtrace_go() that is still attaching return soon, with success; the
- * run is then stopped.
+ * For signal handlers and other threads: makes a dtrace_go() that is still attaching return soon,
+ * with success; the run is then stopped. Ends a dtrace_sleep(). Must not be called once
+ * dtrace_close() was.
  */
 void dtrace_interrupt(dtrace_hdl_t *dtp);
 /* Waits for data, for the next time of a rate option, for the end of a target, or for a signal. */

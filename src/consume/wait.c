@@ -3,12 +3,11 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 
 #include "probe/engine.h"
 
 struct waiter {
-	int epoll_fd, wake_fd;
+	int epoll_fd;
 };
 
 /*
@@ -36,14 +35,6 @@ struct err *waiter_listen(struct waiter *w, int fd)
 	return epoll_add(w, fd, WAIT_INTERRUPTED);
 }
 
-void waiter_wake(const struct waiter *w)
-{
-	static const uint64_t one = 1;
-
-	/* what fails is a counter that is full: it wakes, too */
-	(void)!write(w->wake_fd, &one, sizeof(one));
-}
-
 bool waiter_wait(struct waiter *w, uint64_t timeout_ns)
 {
 	struct epoll_event ev[16];
@@ -57,17 +48,16 @@ bool waiter_wait(struct waiter *w, uint64_t timeout_ns)
 	return n <= 0;
 }
 
-struct err *waiter_create(const struct engine_run *run, struct waiter **ret)
+struct err *waiter_create(const struct engine_run *run, int wake_fd, struct waiter **ret)
 {
 	struct waiter *w = xcalloc(1, sizeof(*w));
 	struct err *e;
 
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (w->epoll_fd < 0 || w->wake_fd < 0)
+	if (w->epoll_fd < 0)
 		e = err_sys(errno, "cannot wait for buffers");
 	else
-		e = epoll_add(w, w->wake_fd, WAIT_ENDS);
+		e = epoll_add(w, wake_fd, WAIT_ENDS);
 	for (uint32_t cpu = 0; cpu < run->ncpus && !e; cpu++)
 		if (run->wake_fds[cpu] >= 0)
 			e = epoll_add(w, run->wake_fds[cpu], WAIT_ENDS);
@@ -87,7 +77,5 @@ void waiter_destroy(struct waiter *w)
 		return;
 	if (w->epoll_fd >= 0)
 		(void)close(w->epoll_fd);
-	if (w->wake_fd >= 0)
-		(void)close(w->wake_fd);
 	free(w);
 }

@@ -2,7 +2,7 @@
  * Waiting until something is to be consumed.
  *
  * Owns     its descriptors; those that are added stay the caller's.
- * Threads  one waits; any, and signal handlers, may wake it.
+ * Threads  one.
  */
 #pragma once
 
@@ -11,15 +11,13 @@
 struct engine_run;
 struct waiter;
 
-/* Waits for the records of the engine. */
-MUST_CHECK struct err *waiter_create(const struct engine_run *r, struct waiter **ret);
+/* Waits for the records of the engine, and until somebody writes to wake_fd (an eventfd). */
+MUST_CHECK struct err *waiter_create(const struct engine_run *r, int wake_fd, struct waiter **ret);
 void waiter_destroy(struct waiter *w); /* NULL is allowed */
 /* Adds a descriptor whose readability ends waiter_wait(). */
 MUST_CHECK struct err *waiter_watch(struct waiter *w, int fd);
 /* The same for one that only interrupts it. */
 MUST_CHECK struct err *waiter_listen(struct waiter *w, int fd);
-/* Ends waiter_wait(), the next one if there is none now. Signal handlers may call it. */
-void waiter_wake(const struct waiter *w);
 /*
  * Until a program forces a wake-up, a watched descriptor is readable, a signal comes or time is up.
  * False: none of these, but a descriptor of waiter_listen() is readable.

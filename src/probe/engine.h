@@ -25,7 +25,7 @@
  */
 #pragma once
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -92,7 +92,7 @@ struct attach_opts {
 	uint32_t group;	     /* detach() detaches a group together; 0: attached until the end */
 	uint32_t timers;     /* of a unit of timers: attaches this group only; 0: all of them */
 	/* Set by a signal: attaching may stop, and leave the rest. */
-	const volatile sig_atomic_t *is_interrupted;
+	const atomic_int *is_interrupted;
 	/* Receives messages for the user, without newline; may be NULL. */
 	void (*notice)(void *ctx, const char *msg);
 	void *notice_ctx;

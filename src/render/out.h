@@ -1,7 +1,7 @@
 /* Adds text and integers to a buffer, padded to fields. */
 #pragma once
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -35,4 +35,4 @@ size_t text_fit(const char *text, size_t len, size_t max, size_t *ret_columns);
  * the signals that ask to end; at the second one a write that blocks is given up. NULL: it never
  * is.
  */
-int sink_write(FILE *fp, const char *data, size_t len, const volatile sig_atomic_t *interrupts);
+int sink_write(FILE *fp, const char *data, size_t len, const atomic_int *interrupts);

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "agg/agg.h"
@@ -108,7 +108,7 @@ struct print_hooks {
 	 */
 	uint32_t (*epid)(void *ctx, uint32_t *clause, uint32_t probe);
 	/* Counts the signals that asked to end (dtrace_interrupt()); may be NULL. */
-	const volatile sig_atomic_t *interrupts;
+	const atomic_int *interrupts;
 };
 
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,

@@ -9,13 +9,13 @@
  * The first signal that ends the run may come while a write waits for a reader such as a pager: the
  * data and the aggregations are still to be written. The second signal means to end at once.
  */
-static bool is_given_up(const volatile sig_atomic_t *interrupts)
+static bool is_given_up(const atomic_int *interrupts)
 {
 	return interrupts && *interrupts > 1;
 }
 
 /* Returns 0 or errno. It does not use stdio, which loses data when a signal ends a write. */
-static int write_all(int fd, const char *data, size_t len, const volatile sig_atomic_t *interrupts)
+static int write_all(int fd, const char *data, size_t len, const atomic_int *interrupts)
 {
 	while (len) {
 		ssize_t n = write(fd, data, len);
@@ -37,7 +37,7 @@ static int write_all(int fd, const char *data, size_t len, const volatile sig_at
 	return 0;
 }
 
-int sink_write(FILE *fp, const char *data, size_t len, const volatile sig_atomic_t *interrupts)
+int sink_write(FILE *fp, const char *data, size_t len, const atomic_int *interrupts)
 {
 	int sys;
 

@@ -2,6 +2,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <time.h>
 
 #include "provider/providers.h"
@@ -423,7 +424,8 @@ static struct err *make_unwinds(struct run *run)
 
 static struct err *make_waiter(struct run *run)
 {
-	struct err *e = waiter_create(run->engine, &run->waiter);
+	struct err *e = run->wake_fd < 0 ? err_sys(EMFILE, "cannot wait for buffers")
+					 : waiter_create(run->engine, run->wake_fd, &run->waiter);
 
 	for (uint32_t i = 0; i < run->targets->procs.len && !e; i++)
 		e = waiter_watch(run->waiter, proc_fd(run->targets->procs.data[i]));
@@ -661,10 +663,25 @@ bool run_is_over(const struct run *run)
 void run_init(struct run *run, const struct run *parts)
 {
 	*run = *parts;
+	atomic_init(&run->is_interrupted, 0);
+	run->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void run_interrupt(struct run *run)
+{
+	static const uint64_t one = 1;
+	int saved = errno;
+
+	atomic_fetch_add(&run->is_interrupted, 1);
+	/* what fails is a counter that is full: it wakes, too */
+	(void)!write(run->wake_fd, &one, sizeof(one));
+	errno = saved;
 }
 
 void run_deinit(struct run *run)
 {
+	if (run->wake_fd >= 0)
+		(void)close(run->wake_fd);
 	for (uint32_t i = 0; i < run->clauses.len; i++) {
 		vec_deinit(&run->clauses.data[i].late);
 		vec_deinit(&run->clauses.data[i].joined);

@@ -324,12 +324,9 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_prob
 
 /* ---- stop ----------------------------------------------------------------------------------- */
 
-/* A signal handler or another thread may call this one. */
 void dtrace_interrupt(dtrace_hdl_t *dtp)
 {
-	dtp->run.is_interrupted++;
-	if (dtp->run.waiter)
-		waiter_wake(dtp->run.waiter);
+	run_interrupt(&dtp->run);
 }
 
 int dtrace_stop(dtrace_hdl_t *dtp)

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include <signal.h>
+#include <stdatomic.h>
 
 #include "base/hashmap.h"
 #include "bpf/layout.h"
@@ -133,12 +133,20 @@ struct run {
 	uint64_t nmissed_early; /* before the state was ON: they are no loss */
 
 	/* These are set at the end. */
-	volatile sig_atomic_t is_interrupted; /* calls of dtrace_interrupt() */
-	bool exit_seen;			      /* the record of exit() was consumed */
+	bool exit_seen; /* the record of exit() was consumed */
 	int exit_status;
+
+	/*
+	 * These two live as long as the run: a signal handler or another thread may use them at any
+	 * time (run_interrupt()).
+	 */
+	atomic_int is_interrupted; /* calls of dtrace_interrupt() */
+	int wake_fd;		   /* an eventfd, which ends the waits; -1: it could not be made */
 };
 
 void run_init(struct run *run, const struct run *parts); /* parts: has the handle's members set */
+/* dtrace_interrupt(): any thread and signal handlers may call it between init and deinit. */
+void run_interrupt(struct run *run);
 void run_deinit(struct run *run);
 
 /* ---- the phases, in order ------------------------------------------------------------------- */

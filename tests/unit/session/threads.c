@@ -4,9 +4,11 @@
  * every unlocked access.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 
 #include "dtrace.h"
+#include "kernel/sys.h"
 #include "tap.h"
 
 #define THREADS 3
@@ -116,6 +118,51 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* ---- a thread that interrupts ----------------------------------------------------------------- */
+
+static atomic_bool is_over;
+
+static void *interrupt_all_the_time(void *h)
+{
+	while (!atomic_load(&is_over)) {
+		dtrace_interrupt(h);
+		(void)usleep(100);
+	}
+	return NULL;
+}
+
+/* What is interrupted, at any moment of its life, ends as it should. fails: dtrace_go() does. */
+static void test_interrupt(const char *script, bool fails)
+{
+	int error;
+	dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &error);
+	pthread_t thread;
+	dtrace_prog_t *p;
+	bool is_good;
+
+	atomic_store(&is_over, false);
+	if (!h || pthread_create(&thread, NULL, interrupt_all_the_time, h) != 0) {
+		ok(false, "cannot begin");
+		return;
+	}
+	p = dtrace_program_strcompile(h, script, DTRACE_PROBESPEC_NAME, 0, 0, NULL);
+	is_good = p && dtrace_program_exec(h, p, NULL) == 0;
+	if (fails) {
+		sys_fail_set(8); /* a call of dtrace_go() */
+		ok(is_good && dtrace_go(h) != 0, "a start that fails while it is interrupted");
+		sys_fail_set(0);
+	} else {
+		is_good = is_good && dtrace_go(h) == 0;
+		dtrace_sleep(h);
+		ok(is_good && dtrace_stop(h) == 0 &&
+			   dtrace_work(h, stdout, NULL, NULL, NULL) == DTRACE_WORKSTATUS_DONE,
+		   "a run that is interrupted");
+	}
+	atomic_store(&is_over, true);
+	(void)pthread_join(thread, NULL);
+	dtrace_close(h);
+}
+
 int main(void)
 {
 	struct worker workers[THREADS] = {0};
@@ -128,5 +175,7 @@ int main(void)
 		is_int(workers[i].good, ROUNDS,
 		       *workers[i].why ? workers[i].why : "each run of a thread is right");
 	}
+	test_interrupt("syscall::getppid:entry { @ = count(); }", false);
+	test_interrupt("syscall::getppid:entry { @ = count(); }", true);
 	return tap_done();
 }
