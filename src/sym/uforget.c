@@ -1,8 +1,9 @@
 /*
  * Forgets processes and files, so that a session may last for months without growing.
  *
- *     processes that have ended    when there are too many, or the lists of their mappings take too
- *                                  much memory, those that ended first are forgotten
+ *     processes that have ended,   when there are too many, or the lists of their mappings take too
+ *     address spaces that were     much memory, those that ended first are forgotten
+ *     given up by an exec
  *     processes that we take to    when there are many, /proc is asked which of them are there
  *       live                       still: the end of a process may have been lost, or nothing
  *                                  reports ends
@@ -18,6 +19,7 @@
 #include "sym/uproc.h"
 
 #define ENDS_MAX       65536	  /* processes that are kept after their end */
+#define EXECS_MAX      262144	  /* ends of processes and of address spaces */
 #define ENDS_MAPS_MAX  (1u << 20) /* what they have mapped: some 50 MB */
 #define FILES_FEW      1024	  /* so many files are kept, mapped or not */
 #define FILES_MAX      16384 /* beyond, processes that have ended are forgotten for their files */
@@ -53,12 +55,38 @@ void uproc_forget_before(struct uprocs *u, struct uproc *p)
 	}
 }
 
+/*
+ * Forgets the address space whose end has this number, unless its process was forgotten earlier.
+ * What a process has given up is forgotten in this order, too, so the space is the first one.
+ */
+static void past_forget(struct uprocs *u, const struct uend *end)
+{
+	struct uproc *p = proc_find(u, end->pid);
+
+	while (p && !(p->past.len && p->past.data[0].end_number == end->number))
+		p = p->before;
+	if (!p)
+		return;
+	u->nforgotten++;
+	u->forgotten_until = MAX(u->forgotten_until,
+				 p->past.len > 1 ? p->past.data[1].space->since : p->space->since);
+	p->is_past_cut = true;
+	uspace_put(p->past.data[0].space);
+	p->past.len--;
+	memmove(p->past.data, p->past.data + 1, p->past.len * sizeof(*p->past.data));
+}
+
 /* Forgets the process whose end has this number, and the processes that had its id before. */
 static void end_forget(struct uprocs *u, const struct uend *end)
 {
 	struct uproc *p = proc_find(u, end->pid), *next = NULL;
 
 	u->ended_maps -= end->nmaps;
+	u->nended -= !end->is_exec;
+	if (end->is_exec) {
+		past_forget(u, end);
+		return;
+	}
 	for (; p && p->end_number != end->number; p = p->before)
 		next = p;
 	if (!p)
@@ -72,7 +100,7 @@ static void end_forget(struct uprocs *u, const struct uend *end)
 	proc_forget(u, p);
 }
 
-/* Forgets the n processes that ended first. */
+/* Forgets the n processes and address spaces that ended first. */
 static void ends_forget(struct uprocs *u, uint32_t n)
 {
 	n = MIN(n, u->ends.len - u->first_end);
@@ -111,29 +139,43 @@ static void ended_jits_bound(struct uprocs *u)
 	u->nended_maps = kept;
 }
 
-static uint32_t space_count(const struct uspace *s)
+/* Returns the mappings that are kept for one of the processes that share the address space. */
+static uint32_t space_share_count(const struct uspace *s)
 {
-	uint32_t n = 1;
+	return 1 + (s ? s->maps.len / s->refs : 0);
+}
 
-	for (; s; s = s->older)
-		n += s->maps.len;
-	return n;
+/* Adds an end, and forgets the first ones if there are too many. */
+static void end_add(struct uprocs *u, const struct uend *end)
+{
+	u->ended_maps += end->nmaps;
+	u->nended += !end->is_exec;
+	vec_push(&u->ends, *end);
+	while (u->nended > ENDS_MAX || u->ends.len - u->first_end > EXECS_MAX ||
+	       (u->ended_maps > ENDS_MAPS_MAX && u->ends.len - u->first_end > 1))
+		ends_forget(u, 1);
+}
+
+void uproc_gave_up(struct uprocs *u, struct uproc *p, struct uspace *s)
+{
+	struct uend end = {p->pid, u->nends + 1, space_share_count(s), true};
+
+	if (!s)
+		return;
+	vec_push(&p->past, (struct upast){s, ++u->nends});
+	end_add(u, &end);
 }
 
 void uproc_end(struct uprocs *u, struct uproc *p, uint64_t time)
 {
-	struct uend end = {p->pid, u->nends + 1, space_count(p->space)};
+	struct uend end = {p->pid, u->nends + 1, space_share_count(p->space), false};
 
 	if (p->ended || !time)
 		return;
 	p->ended = time;
 	p->end_number = ++u->nends;
 	u->nended_maps += uproc_perfmap(u, p) != NULL;
-	u->ended_maps += end.nmaps;
-	vec_push(&u->ends, end);
-	while (u->ends.len - u->first_end > ENDS_MAX ||
-	       (u->ended_maps > ENDS_MAPS_MAX && u->ends.len - u->first_end > 1))
-		ends_forget(u, 1);
+	end_add(u, &end);
 	ended_jits_bound(u);
 }
 
@@ -141,7 +183,7 @@ bool uproc_is_forgotten(const struct uprocs *u, const struct uproc *p, uint64_t 
 {
 	if (!u->nforgotten || (time != UINT64_MAX && time > u->forgotten_until))
 		return false;
-	return !p || !p->space;
+	return !p || !uproc_space(p, time);
 }
 
 /* ---- processes whose end nobody reported ----------------------------------------------------- */
@@ -168,12 +210,19 @@ void uprocs_bound(struct uprocs *u)
 
 static void space_mark(struct uprocs *u, struct uspace *s)
 {
-	for (; s && s->swept != u->sweep; s = s->older) {
-		s->swept = u->sweep;
-		for (uint32_t i = 0; i < s->maps.len; i++)
-			if (s->maps.data[i].file)
-				s->maps.data[i].file->swept = u->sweep;
-	}
+	if (!s || s->swept == u->sweep)
+		return;
+	s->swept = u->sweep;
+	for (uint32_t i = 0; i < s->maps.len; i++)
+		if (s->maps.data[i].file)
+			s->maps.data[i].file->swept = u->sweep;
+}
+
+static void proc_mark(struct uprocs *u, struct uproc *p)
+{
+	space_mark(u, p->space);
+	for (uint32_t i = 0; i < p->past.len; i++)
+		space_mark(u, p->past.data[i].space);
 }
 
 static uint32_t files_sweep(struct uprocs *u)
@@ -184,7 +233,7 @@ static uint32_t files_sweep(struct uprocs *u)
 	u->sweep++;
 	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
 		for (; p; p = p->before)
-			space_mark(u, p->space);
+			proc_mark(u, p);
 	ufiles_sweep(&u->files, u->sweep);
 	return (uint32_t)hashmap_count(u->files.files);
 }

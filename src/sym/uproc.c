@@ -188,6 +188,9 @@ static struct uproc *proc_succeed(struct uprocs *u, struct uproc *p, uint64_t bo
 
 void uproc_destroy(struct uproc *p)
 {
+	for (uint32_t i = 0; i < p->past.len; i++)
+		uspace_put(p->past.data[i].space);
+	vec_deinit(&p->past);
 	uspace_put(p->space);
 	ujit_destroy(p->jit);
 	free(p);
@@ -219,6 +222,18 @@ static int maps_read(struct uprocs *u, const struct uproc *p, umap_vec *ret, uin
 	return sys;
 }
 
+/* Opens the files of code that p maps, so that they can be read when they have been deleted. */
+static void space_keep(struct uprocs *u, const struct uproc *p)
+{
+	for (uint32_t i = 0; i < p->space->maps.len; i++) {
+		const struct umap *m = &p->space->maps.data[i];
+		struct uplace at = place_of(p, m, p->space);
+
+		if (m->is_exec && m->file)
+			ufile_keep(&u->files, m->file, &at);
+	}
+}
+
 /* Reads /proc. Returns the process that has the id: if it is not p, p has ended. */
 static struct uproc *proc_read(struct uprocs *u, struct uproc *p)
 {
@@ -243,18 +258,36 @@ static struct uproc *proc_read(struct uprocs *u, struct uproc *p)
 	if (p->space)
 		p->space = uspace_own(p->space);
 	else
-		p->space = uspace_create(0, uroot_of(&u->roots, p->pid, NULL), NULL);
+		p->space = uspace_create(0, uroot_of(&u->roots, p->pid, NULL));
 	uspace_update(p->space, &maps);
 	nspid_see(p);
-	for (uint32_t i = 0; i < p->space->maps.len; i++) {
-		const struct umap *m = &p->space->maps.data[i];
-		struct uplace at = place_of(p, m, p->space);
-
-		if (m->is_exec && m->file)
-			ufile_keep(&u->files, m->file, &at);
-	}
+	space_keep(u, p);
 	ujit_see(u, p);
 	return p;
+}
+
+/*
+ * Adds what /proc shows of p to what events have reported. If another process has the id by now,
+ * events will say so.
+ */
+static void proc_complete(struct uprocs *u, struct uproc *p)
+{
+	umap_vec maps = {0};
+	uint64_t born, now = uprocs_now(u);
+	int sys = maps_read(u, p, &maps, &born);
+
+	p->is_denied = sys == EACCES || sys == EPERM;
+	p->tick = u->tick;
+	if (sys == ENOENT)
+		uproc_end(u, p, now);
+	if (!maps.len || !born || uproc_is_other(p, born)) {
+		vec_deinit(&maps);
+		return;
+	}
+	p->space = uspace_own(p->space);
+	uspace_complete(p->space, &maps);
+	space_keep(u, p);
+	ujit_see(u, p);
 }
 
 struct uproc *uproc_get(struct uprocs *u, uint64_t pid)
@@ -272,7 +305,10 @@ bool uproc_again(struct uprocs *u, struct uproc *p)
 {
 	if (p->ended || p->tick == u->tick)
 		return false;
-	(void)proc_read(u, p);
+	if (u->is_told && p->space)
+		proc_complete(u, p);
+	else
+		(void)proc_read(u, p);
 	return true;
 }
 
@@ -327,9 +363,9 @@ const struct uspace *uproc_space(const struct uproc *p, uint64_t time)
 {
 	const struct uspace *s = p->space;
 
-	while (s && s->since > time && s->older)
-		s = s->older;
-	return s;
+	for (uint32_t i = p->past.len; s && s->since > time && i > 0; i--)
+		s = p->past.data[i - 1].space;
+	return s && s->since > time && p->is_past_cut ? NULL : s;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -374,6 +410,7 @@ void uprocs_forked(struct uprocs *u, uint64_t pid, uint64_t parent, uint64_t tim
 void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time)
 {
 	struct uproc *p = proc_find(u, pid);
+	struct uspace *before;
 	struct uroot *root;
 
 	if (!p)
@@ -382,7 +419,9 @@ void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time)
 	if (p->read_at >= time)
 		return;
 	root = uroot_of(&u->roots, pid, p->space ? p->space->root : NULL);
-	p->space = uspace_create(time, root, p->space);
+	before = p->space;
+	p->space = uspace_create(time, root);
+	uproc_gave_up(u, p, before);
 	nspid_see(p);
 	ujit_destroy(p->jit);
 	p->jit = NULL;
@@ -405,7 +444,7 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint
 	if (p->space)
 		p->space = uspace_own(p->space);
 	else
-		p->space = uspace_create(0, uroot_of(&u->roots, pid, NULL), NULL);
+		p->space = uspace_create(0, uroot_of(&u->roots, pid, NULL));
 	uspace_add(p->space, &m);
 	at = place_of(p, &m, p->space);
 	if (m.file && m.is_exec)

@@ -3,8 +3,9 @@
  *
  * The mappings of a process are read from /proc when the process is first looked up; from then on
  * the kernel's events (uprocs_forked() and so on) keep them up to date. From fork to exec a process
- * shares the address space of its parent; each exec begins a new one. Older address spaces and
- * ended processes are kept, because the addresses that are printed may have been recorded long ago.
+ * shares the address space of its parent; each exec begins a new one. The address spaces that a
+ * process gave up and ended processes are kept, because the addresses that are printed may have
+ * been recorded long ago.
  *
  * A process id identifies a process only together with a time: processes that had an id in turn
  * form a list, the present one first (struct uproc, before). Each knows when it began, from the
@@ -35,12 +36,17 @@ typedef VEC(struct umap) umap_vec;
 
 struct uspace {
 	uint32_t refs;
-	uint64_t since;	      /* when it began; 0 = before we read it */
-	umap_vec maps;	      /* ascending; do not overlap */
-	bool has_jit;	      /* executable memory without a file */
-	struct uroot *root;   /* NULL = ours; counted */
-	struct uspace *older; /* the address space before this one; NULL = unknown */
-	uint64_t swept;	      /* the last sweep that has seen it */
+	uint64_t since;	    /* when it began; 0 = before we read it */
+	umap_vec maps;	    /* ascending; do not overlap */
+	bool has_jit;	    /* executable memory without a file */
+	struct uroot *root; /* NULL = ours; counted */
+	uint64_t swept;	    /* the last sweep that has seen it */
+};
+
+/* An address space that a process has given up by an exec. */
+struct upast {
+	struct uspace *space; /* counted */
+	uint64_t end_number;  /* which end that was: struct uend */
 };
 
 struct uproc {
@@ -53,8 +59,10 @@ struct uproc {
 	bool is_denied;	     /* we have no right to read what it has mapped */
 	uint64_t nspid;	     /* its id in the innermost PID namespace; 0 = not read yet */
 	struct uspace *space;
-	struct ujit *jit;     /* NULL: it has no generated code */
-	struct uproc *before; /* the process that had the id before this one; NULL = unknown */
+	VEC(struct upast) past; /* the address spaces before that one, since it began; ascending */
+	bool is_past_cut;	/* the first of them were forgotten */
+	struct ujit *jit;	/* NULL: it has no generated code */
+	struct uproc *before;	/* the process that had the id before this one; NULL = unknown */
 };
 
 struct ujit {
@@ -66,9 +74,11 @@ struct ujit {
 	char object[32];	 /* "perf-7.map" */
 };
 
+/* The end of a process, or of one of its address spaces. */
 struct uend {
 	uint64_t pid, number;
 	uint32_t nmaps; /* mappings that are kept for it */
+	bool is_exec;	/* of an address space: the process has executed another program */
 };
 
 struct uprocs {
@@ -79,8 +89,9 @@ struct uprocs {
 	int64_t clock_offset; /* what our CLOCK_MONOTONIC is ahead of the kernel's */
 	bool is_beginning;    /* the session begins: no address was recorded before */
 	bool is_told; /* events report all changes, so /proc is not read again at each tick */
-	VEC(struct uend) ends; /* processes that have ended, in this order, from first_end on */
+	VEC(struct uend) ends; /* what has ended, in this order, from first_end on */
 	uint32_t first_end;
+	uint32_t nended;     /* of these: processes */
 	uint64_t nends;	     /* ends that were ever numbered */
 	uint64_t ended_maps; /* mappings of all that are kept */
 	uint32_t check_at;   /* processes: when there are so many, it is checked which still live */
@@ -108,7 +119,9 @@ void uprocs_tick(struct uprocs *u);
 struct uproc *uproc_get(struct uprocs *u, uint64_t pid);
 /*
  * Reads /proc again and returns true, unless the process has ended or was read since the last tick.
- * Afterwards another process may have the id: uproc_get().
+ * Afterwards another process may have the id: uproc_get(). Where events report all changes, /proc
+ * only adds the mappings that they do not report, those of data: events that were not applied yet
+ * stay to be applied.
  */
 bool uproc_again(struct uprocs *u, struct uproc *p);
 /*
@@ -128,8 +141,8 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *m, uint
 void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time);
 
 /*
- * Returns the address space that the process had at that time, or the oldest one known; NULL: none
- * is known.
+ * Returns the address space that the process had at that time. Of a time before the oldest one that
+ * was ever known, it returns that one. NULL: none is known, or it was forgotten.
  */
 const struct uspace *uproc_space(const struct uproc *p, uint64_t time);
 /* Returns the perf-PID.map of a process with generated code; NULL if there is none. */
@@ -139,6 +152,8 @@ struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p);
 
 /* Notes that the process ended at that time; may forget processes that ended long ago. */
 void uproc_end(struct uprocs *u, struct uproc *p, uint64_t time);
+/* p has executed another program: s, which it had before (NULL is allowed), is of the past. */
+void uproc_gave_up(struct uprocs *u, struct uproc *p, struct uspace *s);
 /* Forgets the process before p, and all before that one. */
 void uproc_forget_before(struct uprocs *u, struct uproc *p);
 void uproc_destroy(struct uproc *p); /* only p: not those before it */
@@ -174,8 +189,8 @@ uint64_t upid_innermost(uint64_t pid);
 
 /* ---- address spaces (uspace.c): counted, shared until one of the processes maps something else */
 
-/* Creates an empty address space; takes over the caller's references to root and older. */
-struct uspace *uspace_create(uint64_t since, struct uroot *root, struct uspace *older);
+/* Creates an empty address space; takes over the caller's reference to root. */
+struct uspace *uspace_create(uint64_t since, struct uroot *root);
 struct uspace *uspace_share(struct uspace *s); /* NULL is allowed */
 void uspace_put(struct uspace *s);	       /* NULL is allowed */
 /*
@@ -190,6 +205,12 @@ void uspace_add(struct uspace *s, const struct umap *m);
  * they overlap none of the list: addresses in them may have been recorded earlier.
  */
 void uspace_update(struct uspace *s, umap_vec *now);
+/*
+ * The same where events have reported the executable mappings of s. Some of these events may be
+ * newer than s, and the list newer than these events, or even of the next program. So what overlaps
+ * an executable mapping of s is left out. Frees the list.
+ */
+void uspace_complete(struct uspace *s, umap_vec *now);
 /*
  * Returns the mapping that contains addr; if there is none, *ret_below and *ret_above are the
  * nearest ones, or NULL.

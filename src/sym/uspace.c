@@ -1,18 +1,11 @@
 /* Address spaces: a process's mappings between two of its execs. */
 #include "sym/uproc.h"
 
-#define OLDER_MAX 8 /* older address spaces of a process that are kept */
-
-struct uspace *uspace_create(uint64_t since, struct uroot *root, struct uspace *older)
+struct uspace *uspace_create(uint64_t since, struct uroot *root)
 {
-	struct uspace *s = xcalloc(1, sizeof(*s)), *last = s;
+	struct uspace *s = xcalloc(1, sizeof(*s));
 
-	*s = (struct uspace){.refs = 1, .since = since, .root = root, .older = older};
-	for (int i = 0; i < OLDER_MAX && last->older; i++)
-		last = last->older;
-	/* The list is cut behind that space, also for other processes that share the space. */
-	uspace_put(last->older);
-	last->older = NULL;
+	*s = (struct uspace){.refs = 1, .since = since, .root = root};
 	return s;
 }
 
@@ -25,14 +18,11 @@ struct uspace *uspace_share(struct uspace *s)
 
 void uspace_put(struct uspace *s)
 {
-	while (s && --s->refs == 0) {
-		struct uspace *older = s->older;
-
-		vec_deinit(&s->maps);
-		uroot_put(s->root);
-		free(s);
-		s = older;
-	}
+	if (!s || --s->refs)
+		return;
+	vec_deinit(&s->maps);
+	uroot_put(s->root);
+	free(s);
 }
 
 struct uspace *uspace_own(struct uspace *s)
@@ -41,7 +31,7 @@ struct uspace *uspace_own(struct uspace *s)
 
 	if (s->refs == 1)
 		return s;
-	own = uspace_create(s->since, uroot_share(s->root), uspace_share(s->older));
+	own = uspace_create(s->since, uroot_share(s->root));
 	own->has_jit = s->has_jit;
 	vec_reserve(&own->maps, s->maps.len + 1);
 	for (uint32_t i = 0; i < s->maps.len; i++)
@@ -141,6 +131,21 @@ void uspace_update(struct uspace *s, umap_vec *now)
 	vec_deinit(&s->maps);
 	s->maps = *now;
 	*now = (umap_vec){0};
+}
+
+void uspace_complete(struct uspace *s, umap_vec *now)
+{
+	umap_vec execs = {0}, rest = {0};
+
+	for (uint32_t i = 0; i < s->maps.len; i++)
+		if (s->maps.data[i].is_exec)
+			vec_push(&execs, s->maps.data[i]);
+	for (uint32_t i = 0; i < now->len; i++)
+		if (!maps_overlap(&execs, &now->data[i]))
+			vec_push(&rest, now->data[i]);
+	uspace_update(s, &rest);
+	vec_deinit(&execs);
+	vec_deinit(now);
 }
 
 int uspace_root(const struct uspace *s)

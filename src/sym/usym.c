@@ -168,55 +168,59 @@ static bool find_in_space(struct usyms *u, struct uproc *p, const struct uspace 
 	return ret->object != NULL;
 }
 
-/*
- * Finds an address in the address space that the process had when the address was recorded; if the
- * time is not known, in older address spaces, too: those since its begin.
- */
-static bool find_in_life(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
-{
-	const struct uspace *s = uproc_space(p, u->time);
-
-	if (s && find_in_space(u, p, s, addr, ret))
-		return true;
-	for (; s && u->time == UINT64_MAX && s->since > p->born; s = s->older)
-		if (s->older && find_in_space(u, p, s->older, addr, ret))
-			return true;
-	return false;
-}
-
 static bool is_same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* What was found in one address space after the other. */
+struct finds {
+	bool found, differ; /* differ: two address spaces have different names for the address */
+	struct place first;
+};
+
+static void space_try(struct usyms *u, struct uproc *p, const struct uspace *s, taddr addr,
+		      struct finds *f)
+{
+	struct place at;
+
+	if (!s || !find_in_space(u, p, s, addr, &at))
+		return;
+	if (!f->found)
+		f->first = at;
+	else
+		f->differ |= !is_same_text(at.object, f->first.object) ||
+			     !is_same_text(at.name, f->first.name);
+	f->found = true;
+}
+
 /*
- * Finds an address of a process of which only the id is known: if several had the id, and two of
- * them have different names for the address, none of these can be trusted.
+ * Finds an address of a process of which only the id is known. Several processes may have had the
+ * id, and each may have executed several programs. If two of these have different names for the
+ * address, none of the names can be trusted.
  */
 static bool find_in_any(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
 {
-	bool found = false;
+	struct finds f = {0};
 
-	for (; p; p = p->before) {
-		struct place at;
-
-		if (!find_in_life(u, p, addr, &at))
-			continue;
-		if (!found)
-			*ret = at;
-		else if (!is_same_text(at.object, ret->object) || !is_same_text(at.name, ret->name))
-			return false;
-		found = true;
+	for (; p && !f.differ; p = p->before) {
+		space_try(u, p, p->space, addr, &f);
+		for (uint32_t i = p->past.len; i > 0 && !f.differ; i--)
+			space_try(u, p, p->past.data[i - 1].space, addr, &f);
 	}
-	return found;
+	*ret = f.first;
+	return f.found && !f.differ;
 }
 
 static bool find_known(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
 {
+	const struct uspace *s;
+
 	if (u->time == UINT64_MAX)
 		return find_in_any(u, p, addr, ret);
 	p = uproc_at(p, u->time);
-	return p && find_in_life(u, p, addr, ret);
+	s = p ? uproc_space(p, u->time) : NULL;
+	return s && find_in_space(u, p, s, addr, ret);
 }
 
 /* If nothing is mapped at the address, /proc is read again. */
