@@ -30,6 +30,7 @@ struct agg_key {
 	uint64_t ival;	   /* DATUM_INT, extended by is_signed */
 	const char *bytes; /* all other kinds; strings are NUL-terminated */
 	const char *name;  /* stacks with this name are one key (aggs_merge_stacks()); else NULL */
+	uint64_t time;	   /* stacks: when one of them was first recorded; 0: unknown */
 };
 
 struct agg_elem {
@@ -72,11 +73,11 @@ void aggs_destroy(struct aggs *a); /* NULL is allowed */
  */
 void aggs_set_syms(struct aggs *a, struct syms *syms);
 /*
- * Makes stacks with the same name one key; f writes the name. To be called before the first
- * snapshot.
+ * Makes stacks with the same name one key; f writes the name. time is when the stack was first
+ * recorded. To be called before the first snapshot.
  */
 typedef void agg_stack_name_f(void *arg, enum datum_kind kind, const char *bytes, uint32_t size,
-			      struct strbuf *out);
+			      uint64_t time, struct strbuf *out);
 void aggs_merge_stacks(struct aggs *a, agg_stack_name_f *f, void *arg);
 /*
  * How long an element that trunc() has removed stays in the kernel, hidden, while nothing is added

@@ -40,6 +40,7 @@ struct key_text {
 	uint64_t deleted_at; /* when it was deleted from the kernel's table; 0 = not */
 	bool is_raw;	     /* a stack as it was recorded: struct rt_stack */
 	const char *name;    /* of a stack, if stacks of one name are one key, else NULL */
+	uint64_t time;	     /* of a stack: when it was first recorded */
 	uint32_t size;
 	char bytes[]; /* and a NUL */
 };

@@ -153,6 +153,7 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 		st = text_of_stack(a, f->datum, int_at(raw, 8, false));
 		key_set_text(k, st->bytes, st->size);
 		k->name = st->name;
+		k->time = st->time;
 		return;
 	case KEY_BYTES:
 		key_bytes(a, f, raw, k);

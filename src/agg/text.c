@@ -99,10 +99,11 @@ static struct key_text *stack_decode(struct aggs *a, enum datum_kind datum, uint
 		n = MIN(n, raw->frames & ~RT_STACK_TRACED);
 	if (a->stack_name)
 		a->stack_name(a->stack_name_arg, datum, words, n * (uint32_t)sizeof(uint64_t),
-			      &name);
+			      raw->time, &name);
 	kt = text_add(&a->texts, AGG_SIDE_STACKS, hash, words, n * sizeof(uint64_t),
 		      a->stack_name ? strbuf_text(&name) : NULL);
 	kt->seen = a->texts.snap;
+	kt->time = raw->time;
 	strbuf_deinit(&name);
 	return kt;
 }

@@ -156,8 +156,10 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 {
 	uint32_t n = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;
 	const char *pcs = d->bytes;
-	uint64_t pid = 0;
+	uint64_t pid = 0, time = p->syms ? syms_time(p->syms) : 0;
 
+	if (p->syms && d->time)
+		syms_at(p->syms, d->time);
 	if (d->kind == DATUM_USTACK && n) {
 		pid = word_at(pcs, 0);
 		pcs += sizeof(pid);
@@ -179,4 +181,6 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 				 : kframe_position(p, pcs, i, d->is_traced);
 		f(ctx, is_cut(pid, word_at(pcs, i)) ? NULL : &at);
 	}
+	if (p->syms && d->time)
+		syms_at(p->syms, time);
 }

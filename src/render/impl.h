@@ -22,6 +22,7 @@ struct datum {
 	uint64_t ival;
 	const char *bytes;
 	uint32_t frames; /* DATUM_STACK: number of frames to print, 0 = all */
+	uint64_t time;	 /* a stack of a key: when it was recorded; 0: as the record, or unknown */
 	bool is_traced;	 /* DATUM_STACK: RT_STACK_TRACED */
 	bool is_merged;	 /* a stack that stands for all stacks of its name: option stackmerge */
 };

@@ -118,10 +118,10 @@ void printer_destroy(struct printer *p);
 void printer_set_syms(struct printer *p, struct syms *syms);
 /*
  * The text by which stacks are merged (option stackmerge): stacks with equal texts are one key.
- * kind is DATUM_STACK or DATUM_USTACK.
+ * kind is DATUM_STACK or DATUM_USTACK. time: when the stack was first recorded; 0: unknown.
  */
 void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
-			struct strbuf *out);
+			uint64_t time, struct strbuf *out);
 /* Tells the printer a program of the session, for reports; it copies the texts. */
 void printer_add_program(struct printer *p, const char *name, const char *text);
 /* Reads the files that options of pictures name. */

@@ -183,9 +183,13 @@ void print_stack(struct printer *p, struct strbuf *o, const struct datum *d, uin
 
 /* The printed text is the name: stacks that read the same are the same. */
 void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
-			struct strbuf *out)
+			uint64_t time, struct strbuf *out)
 {
-	const struct datum d = {.kind = kind, .size = size, .bytes = bytes, .is_merged = true};
+	const struct datum d = {.kind = kind,
+				.size = size,
+				.bytes = bytes,
+				.time = time,
+				.is_merged = true};
 	struct strbuf text = {0};
 
 	print_stack(p, &text, &d, 0);

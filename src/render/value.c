@@ -117,6 +117,7 @@ struct datum datum_of_key(const struct agg_key *k)
 			      .size = k->size,
 			      .ival = k->ival,
 			      .bytes = k->bytes,
+			      .time = k->time,
 			      .is_merged = k->name != NULL};
 }
 

@@ -148,12 +148,12 @@ static struct err *hook_snap(void *ctx)
 
 /* Names are cached, so syms must know first what the process had mapped at that time. */
 static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint32_t size,
-		       struct strbuf *out)
+		       uint64_t time, struct strbuf *out)
 {
 	const struct consumer *c = ctx;
 
 	watch_drain(c->run->watch);
-	printer_stack_name(c->printer, kind, bytes, size, out);
+	printer_stack_name(c->printer, kind, bytes, size, time, out);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------- */

@@ -144,6 +144,11 @@ void syms_at(struct syms *s, uint64_t time)
 	s->users.time = time;
 }
 
+uint64_t syms_time(const struct syms *s)
+{
+	return s->users.time;
+}
+
 void syms_lost(struct syms *s)
 {
 	uprocs_lost(&s->users.procs);
@@ -208,7 +213,7 @@ void syms_describe(const struct syms *s, struct strbuf *out)
 		    "%zu process ids, %" PRIu32 " processes that have ended (%" PRIu64
 		    " were forgotten); %zu files, %" PRIu32
 		    " of them open; %zu root directories of containers (%" PRIu64 " were closed)",
-		    hashmap_count(p->procs), p->ends.len - p->first_end, p->nforgotten,
+		    hashmap_count(p->procs), p->nended, p->nforgotten,
 		    hashmap_count(p->files.files), p->files.nopen, hashmap_count(p->roots.open),
 		    p->roots.nclosed);
 }

@@ -114,6 +114,7 @@ void syms_ended(struct syms *s, uint64_t pid, uint64_t time);
  */
 #define SYMS_ANY_TIME UINT64_MAX
 void syms_at(struct syms *s, uint64_t time);
+uint64_t syms_time(const struct syms *s); /* what was set last */
 /* Some events were lost: what is known of living processes may be out of date. */
 void syms_lost(struct syms *s);
 

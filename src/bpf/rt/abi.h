@@ -261,6 +261,7 @@ struct rt_keystr {
 struct rt_stack {
 	u32 len; /* bytes of words */
 	u32 frames;
+	u64 time; /* when it was first recorded; while it is hashed, 0 */
 	u64 words[];
 };
 #define RT_STACK_EXTRA	4u

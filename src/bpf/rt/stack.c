@@ -68,6 +68,7 @@ u64 rt_stackhash(struct rt_mach *m, u64 k)
 	len = st->len;
 	if (len > cfg.stack_size - sizeof(*st))
 		return 0;
+	st->time = 0;
 	/* Whole blocks are hashed, so the bytes behind the stack must be the same each time. */
 	end = (u64 *)((char *)st->words + (len & ~7ull));
 #pragma unroll
@@ -90,6 +91,11 @@ u64 rt_keystack(struct rt_mach *m, u64 k, u64 hash)
 	st = slot_stack(m, k);
 	if (!st)
 		return 0;
+	/*
+	 * A process that executes several programs may map different files at one address: the time
+	 * says which of them the stack is in.
+	 */
+	st->time = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&map_stacks, &key, st, BPF_NOEXIST) == 0)
 		return 1;
 	/* BPF_NOEXIST fails if another CPU has added the stack since the lookup above. */

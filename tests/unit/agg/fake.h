@@ -136,7 +136,7 @@ static inline bool fake_string(void *ctx, uint64_t hash, struct strbuf *out)
 /* Hash 7: a kernel stack of which three frames were asked for, five recorded. */
 static inline bool fake_stack(void *ctx, uint64_t hash, struct strbuf *out)
 {
-	static const struct rt_stack head = {40, 3};
+	static const struct rt_stack head = {.len = 40, .frames = 3};
 	static const uint64_t words[] = {0x1000, 0x2000, 0x3000, 0x4000, 0x5000};
 
 	if (hash == 7) {
