@@ -85,10 +85,7 @@ rm "$TMP/user/t.d" "$TMP/user/v.d"
 printf 'int seen; BEGIN, tick-1ms { seen++; @lib[seen] = count(); printf("%%d", seen); }\n' >"$TMP/user/x.d"
 dt -L "$TMP/user" -qn 'BEGIN { printf("%d %d", seen, MET); exit(0); }' || fail "clauses of a library"
 [ "$(head -1 "$TMP/out")" = "0 3" ] || fail "clauses of a library: values"
-# every file of ours is installed, and compiles
-for f in "$SRC"/dlib/*.d; do
-	[ ! -f "$SRC/meson.build" ] || grep -q "'$(basename "$f" .d)'" "$SRC/meson.build" || { echo "$f is not installed"; exit 1; }
-done
+# every file of ours compiles
 "$DTRACE" -L "$SRC/dlib" -qn 'BEGIN { exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "dlib"
 [ -s "$TMP/err" ] && fail "dlib: messages"
 exit 0
