@@ -228,17 +228,30 @@ struct err *proc_grab(pid_t pid, struct proc **ret_proc)
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
+static void signal_add(struct strbuf *s, int sig)
+{
+	const char *name = sigabbrev_np(sig);
+
+	if (name)
+		strbuf_addf(s, "SIG%s", name);
+	else if (sig >= SIGRTMIN && sig <= SIGRTMAX)
+		strbuf_addf(s, sig > SIGRTMIN ? "SIGRTMIN+%d" : "SIGRTMIN", sig - SIGRTMIN);
+	else
+		strbuf_addf(s, "signal %d", sig);
+}
+
 static char *describe_status(pid_t pid, int status)
 {
 	struct strbuf s = {0};
 
-	if (WIFSIGNALED(status))
-		strbuf_addf(&s, "pid %d terminated by SIG%s", (int)pid,
-			    sigabbrev_np(WTERMSIG(status)));
-	else if (WEXITSTATUS(status))
+	if (WIFSIGNALED(status)) {
+		strbuf_addf(&s, "pid %d terminated by ", (int)pid);
+		signal_add(&s, WTERMSIG(status));
+	} else if (WEXITSTATUS(status)) {
 		strbuf_addf(&s, "pid %d exited with status %d", (int)pid, WEXITSTATUS(status));
-	else
+	} else {
 		strbuf_addf(&s, "pid %d has exited", (int)pid);
+	}
 	return s.data;
 }
 

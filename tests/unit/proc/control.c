@@ -115,6 +115,9 @@ int main(void)
 	run_to_end("  false\t", NULL, 0, "pid %d exited with status 1");
 	run_to_end("sh -c exit${IFS}${CODE-9}${HOME+8}", envs, 2, "pid %d exited with status 3");
 	run_to_end("sh -c kill${IFS}-9${IFS}$$", NULL, 0, "pid %d terminated by SIGKILL");
+	run_to_end("sh -c kill${IFS}-34${IFS}$$", NULL, 0, "pid %d terminated by SIGRTMIN");
+	run_to_end("sh -c kill${IFS}-40${IFS}$$", NULL, 0, "pid %d terminated by SIGRTMIN+6");
+	run_to_end("sh -c kill${IFS}-33${IFS}$$", NULL, 0, "pid %d terminated by signal 33");
 	test_errors();
 	test_destroy();
 	test_grab();
