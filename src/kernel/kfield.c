@@ -269,6 +269,9 @@ static const struct {
 					       "mm->exe_file->f_inode->__i_mtime.tv_sec",
 					       "mm->exe_file->f_inode->i_mtime.tv_sec"),
 	UFIELD(sb_dev,	     "task_struct",    "mm->exe_file->f_inode->i_sb->s_dev"),
+	UFIELD(task_utask,   "task_struct",    "utask"),
+	UFIELD(utask_vaddr,  "task_struct",    "utask->vaddr"),
+	UFIELD(utask_xol,    "task_struct",    "utask->xol_vaddr"),
 	UFIELD(vma_start,    "vm_area_struct", "vm_start"),
 	UFIELD(vma_end,	     "vm_area_struct", "vm_end"),
 	UFIELD(vma_pgoff,    "vm_area_struct", "vm_pgoff"),
@@ -314,6 +317,11 @@ struct err *kfields_walk(struct rt_ukernel *ret)
 		if (i && strcmp(walk_fields[i].strct, walk_fields[i - 1].strct) != 0)
 			lookup_close(&l);
 		e = walk_field_find(&l, i, &off);
+		if (e && strncmp(walk_fields[i].paths[0], "utask", strlen("utask")) == 0) {
+			err_destroy(e); /* a kernel without CONFIG_UPROBES */
+			e = NULL;
+			off = 0;
+		}
 		memcpy((char *)&k + walk_fields[i].field, &off, sizeof(off));
 	}
 	(void)pthread_mutex_unlock(&answers_lock);

@@ -354,6 +354,7 @@ struct rt_ukernel {
 	u32 sb_dev;
 	/* nodes of a maple tree; pivots follow a word */
 	u32 range_slot, range_meta, arange_slot, arange_meta;
+	u32 task_utask, utask_vaddr, utask_xol; /* task_utask 0: the kernel has no uprobes */
 };
 
 /*

@@ -292,6 +292,24 @@ static long walk32_step(u64 i, void *ctx)
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
+#define XOL_SLOT 128 /* Linux include/linux/uprobes.h, UPROBE_XOL_SLOT_BYTES */
+
+/*
+ * A thread that was interrupted while it steps over an instruction with a uprobe executes a copy of
+ * it, in a page of the kernel's that no file and no unwind table has. The walk begins at the
+ * instruction itself.
+ */
+INLINE void walk_leave_copy(struct unwind_work *w)
+{
+	u64 utask = K.task_utask ? read_word(w->task + K.task_utask) : 0, at;
+
+	if (!utask)
+		return;
+	at = w->f.regs[FRAME_IP] - read_word(utask + K.utask_xol);
+	if (at < XOL_SLOT)
+		w->f.regs[FRAME_IP] = read_word(utask + K.utask_vaddr) + at;
+}
+
 /* Fills w->f; false when the task has no user registers. */
 u64 rt_unwind_start(struct rt_mach *m)
 {
@@ -311,6 +329,7 @@ u64 rt_unwind_start(struct rt_mach *m)
 	 */
 	w->key = w->mm ^ read_word(w->mm + K.mm_arg_start) << 20;
 	w->tag = w->key ^ (u64)val_control.epoch << 44;
+	walk_leave_copy(w);
 	frame_begin(&w->f);
 	w->map_start = w->map_end = 0;
 	w->window_at = FAR_AWAY;
