@@ -166,10 +166,14 @@ static bool is_meant(const struct derived_info *info, const struct probe_desc *d
 	const char *digits = desc->prov + strcspn(desc->prov, "0123456789");
 	int len = (int)strspn(digits, "0123456789");
 	const char *tails[] = {digits, "1", "12345"};
+	size_t own = strlen(info->prov);
 	char prov[256];
 
 	if (*desc->name && !glob_match(desc->name, info->name))
 		return false;
+	if (glob_is_literal(desc->prov)) /* the provider's own name may have digits, too */
+		return strncmp(desc->prov, info->prov, own) == 0 && desc->prov[own] &&
+		       strspn(desc->prov + own, "0123456789") == strlen(desc->prov + own);
 	for (uint32_t i = 0; i < ARRAY_LEN(tails); i++) {
 		(void)snprintf(prov, sizeof(prov), "%s%.*s", info->prov, i ? 5 : len, tails[i]);
 		if (strcmp(prov, info->prov) != 0 && glob_match(desc->prov, prov))

@@ -102,6 +102,10 @@ END { printa("%@d ", @t); printa("%@d\n", @s); }
 END
 "$DTRACE" -s run2.d -c ./shop-notes >out 2>err || fail "other names"
 [ "$(grep . out)" = "20 4" ] || fail "other names: counts"
+# a provider whose own name has digits
+sed 's/depot/depot24h/' run2.d >digits.d
+"$DTRACE" -s digits.d -c ./shop-notes >out 2>err || fail "digits in the name of a provider"
+[ "$(grep . out)" = "20 4" ] || fail "digits in the name of a provider: counts"
 { cat other2.d; echo 'depot$target:::other {}'; } >run3.d
 "$DTRACE" -s run3.d -c ./shop-plain >out 2>err && fail "other code was accepted"
 grep -q 'and there is none' err || fail "no reason for other code"
