@@ -22,12 +22,19 @@ static inline void *mem_check(void *p)
 	return p;
 }
 
+/* Makes room for len bytes in all. */
+static inline void buf_reserve(struct buf *b, size_t len)
+{
+	if (b->cap >= len)
+		return;
+	b->cap = len;
+	b->data = mem_check(realloc(b->data, b->cap));
+}
+
 static inline void buf_add(struct buf *b, const void *data, size_t len)
 {
-	if (b->cap - b->len <= len) {
-		b->cap = (b->len + len + 1) * 2;
-		b->data = mem_check(realloc(b->data, b->cap));
-	}
+	if (b->cap - b->len <= len)
+		buf_reserve(b, (b->len + len + 1) * 2);
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
 	b->data[b->len] = '\0';
@@ -64,6 +71,11 @@ static inline __attribute__((format(printf, 2, 3))) void buf_addf(struct buf *b,
 	va_end(ap);
 	buf_add(b, big, (size_t)len);
 	free(big);
+}
+
+static inline void buf_add_int(struct buf *b, int64_t v)
+{
+	buf_addf(b, "%lld", (long long)v);
 }
 
 /* Adds a number so that it can be read back exactly. */

@@ -5,13 +5,21 @@
  * Facts    XDR: RFC 4506. Messages: lib/gm_protocol.x of Ganglia 3.7: gmetadata_full is 128,
  *          gmetric_string 133; a slope of 1 only rises, 3 goes both ways.
  *
+ *          gmond takes messages of at most 1472 bytes, max_udp_msg_len; it writes names into XML as
+ *          they are, and gmetad makes files of them.
+ *
  * libganglia could send them, but only with a configuration of gmond that it reads from a file, and
  * with APR; the format is the few lines below.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "metrics.h"
+
+/* A message has the name twice, the help, and the names of the host and of the script. */
+#define NAME_MAX_LEN 288
+#define HELP_MAX_LEN 256
 
 enum { GMETADATA_FULL = 128, GMETRIC_STRING = 133, SLOPE_POSITIVE = 1, SLOPE_BOTH = 3 };
 
@@ -21,13 +29,18 @@ static void xdr_int(struct buf *b, uint32_t v)
 	buf_add(b, &v, sizeof(v));
 }
 
-static void xdr_text(struct buf *b, const char *text)
+static void xdr_text_cut(struct buf *b, const char *text, size_t max)
 {
-	size_t len = strlen(text);
+	size_t len = strnlen(text, max);
 
 	xdr_int(b, (uint32_t)len);
 	buf_add(b, text, len);
 	buf_add(b, "\0\0\0", (4 - len % 4) % 4);
+}
+
+static void xdr_text(struct buf *b, const char *text)
+{
+	xdr_text_cut(b, text, strlen(text));
 }
 
 struct push {
@@ -35,19 +48,20 @@ struct push {
 	const char *host;
 	uint32_t interval_s;
 	int fd;
-	bool is_good;
 };
 
 static void datagram_send(struct push *p, const struct buf *b)
 {
-	if (send(p->fd, b->data, b->len, MSG_DONTWAIT) >= 0)
-		return;
-	p->x->npush_errors++;
-	p->is_good = false;
+	bool is_sent = send(p->fd, b->data, b->len, MSG_DONTWAIT) >= 0;
+
+	if (!is_sent && errno == ECONNREFUSED) /* reported of an earlier datagram */
+		is_sent = send(p->fd, b->data, b->len, MSG_DONTWAIT) >= 0;
+	if (!is_sent)
+		p->x->npush_errors++;
 }
 
 static void value_send(struct push *p, const struct script *script, const struct metric *m,
-		       const char *name, double value, bool rises)
+		       const char *name, int64_t value, bool rises)
 {
 	static struct buf b;
 	struct buf text = {0};
@@ -67,11 +81,11 @@ static void value_send(struct push *p, const struct script *script, const struct
 	xdr_text(&b, "GROUP");
 	xdr_text(&b, script->name);
 	xdr_text(&b, "DESC");
-	xdr_text(&b, m->help);
+	xdr_text_cut(&b, m->help, HELP_MAX_LEN);
 	datagram_send(p, &b);
 
 	buf_clear(&b);
-	buf_add_number(&text, value);
+	buf_add_int(&text, value);
 	xdr_int(&b, GMETRIC_STRING);
 	xdr_text(&b, p->host);
 	xdr_text(&b, name);
@@ -95,18 +109,36 @@ static void bound_send(int64_t bound, uint64_t count, void *arg)
 	struct buf name = {0};
 
 	buf_addf(&name, "%s.le_%lld", t->name, (long long)bound);
-	value_send(t->p, t->script, t->m, name.data, (double)count, true);
+	value_send(t->p, t->script, t->m, name.data, (int64_t)count, true);
 	buf_free(&name);
 }
 
 /* A name with a suffix. */
-static void part_send(const struct bounds *t, const char *suffix, double value)
+static void part_send(const struct bounds *t, const char *suffix, int64_t value)
 {
 	struct buf name = {0};
 
 	buf_addf(&name, "%s%s", t->name, suffix);
 	value_send(t->p, t->script, t->m, name.data, value, true);
 	buf_free(&name);
+}
+
+/* Whether a character would be markup in gmond's XML, or a part of a path in gmetad's files. */
+static bool is_special(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f || strchr("/\\\"'<>&", c);
+}
+
+static void name_make(const struct metric *m, const struct series *s, struct buf *name)
+{
+	buf_clear(name);
+	buf_addf(name, "%s%s", m->name, s->is_overflow ? ".overflow" : "");
+	for (uint32_t i = 0; i < m->nlabels && !s->is_overflow; i++) {
+		buf_addc(name, '.');
+		for (const char *c = s->values[i]; *c; c++)
+			buf_addc(name, is_special(*c) ? '_' : *c);
+	}
+	name_cut(name, NAME_MAX_LEN, s);
 }
 
 static void metric_push(struct exporter *x, const struct script *script, struct metric *m,
@@ -119,33 +151,28 @@ static void metric_push(struct exporter *x, const struct script *script, struct 
 	for (struct series *s = series_next(m, NULL); s; s = series_next(m, s)) {
 		struct bounds t = {p, script, m, NULL};
 
-		buf_clear(&name);
-		buf_addf(&name, "%s%s", m->name, s->is_overflow ? ".overflow" : "");
-		for (uint32_t i = 0; i < m->nlabels && !s->is_overflow; i++)
-			buf_addf(&name, ".%s", s->values[i]);
+		name_make(m, s, &name);
 		t.name = name.data;
 		switch (m->type) {
-		case METRIC_COUNTER:
-			part_send(&t, "",
-				  m->action == DTRACEAGG_COUNT ? series_count(s) : series_sum(s));
+		case METRIC_COUNTER: part_send(&t, "", series_value(m, s)); break;
+		case METRIC_GAUGE:
+			value_send(p, script, m, name.data, series_value(m, s), false);
 			break;
-		case METRIC_GAUGE: value_send(p, script, m, name.data, s->value, false); break;
 		case METRIC_SUMMARY:
-			part_send(&t, ".sum", series_sum(s));
-			part_send(&t, ".count", series_count(s));
+			part_send(&t, ".sum", series_sum(m, s));
+			part_send(&t, ".count", (int64_t)series_count(m, s));
 			break;
 		case METRIC_HISTOGRAM:
-			part_send(&t, ".count", (double)histogram_visit(m, s, bound_send, &t));
+			part_send(&t, ".count", (int64_t)histogram_visit(m, s, bound_send, &t));
 			break;
 		}
 	}
 	buf_free(&name);
 }
 
-bool ganglia_push(struct exporter *x, int fd, const char *host, uint32_t interval_s)
+void ganglia_push(struct exporter *x, int fd, const char *host, uint32_t interval_s)
 {
-	struct push p = {x, host, interval_s ? interval_s : 1, fd, true};
+	struct push p = {x, host, interval_s ? interval_s : 1, fd};
 
 	metrics_visit(x, metric_push, &p);
-	return p.is_good;
 }

@@ -4,9 +4,10 @@
  * libmicrohttpd speaks HTTP: it is small, is in Debian, and can be driven from a loop of ours, so
  * that a scrape needs no thread and no lock.
  */
-#include <arpa/inet.h>
+#include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@
 #define TIMEOUT_S	30
 
 struct server {
-	struct MHD_Daemon *daemon;
+	struct MHD_Daemon *daemons[DAEMONS_MAX]; /* one for each address */
+	uint32_t n;
 	struct exporter *x;
 	struct buf body;
 };
@@ -89,84 +91,134 @@ static enum MHD_Result request_answer(void *cls, struct MHD_Connection *c, const
 	return response_send(c, MHD_HTTP_NOT_FOUND, "text/plain", not_found, strlen(not_found));
 }
 
-/* A socket that listens; -1: it cannot, which was said. */
-static int listen_on(const char *address)
+/* Opens a socket that listens at an address; -1: errno has the reason. */
+static int socket_listen(const struct addrinfo *a, bool is_v6_only)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-	const char *colon = strrchr(address, ':');
-	char host[256];
-	int fd = -1, on = 1, bad;
+	int on = 1, error, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	(void)snprintf(host, sizeof(host), "%.*s", colon ? (int)(colon - address) : 0, address);
-	if (*host == '[' && host[strlen(host) - 1] == ']') { /* IPv6 */
-		host[strlen(host) - 1] = '\0';
-		memmove(host, host + 1, strlen(host));
-	}
-	bad = getaddrinfo(*host ? host : NULL, colon ? colon + 1 : address, &hints, &found);
-	if (bad) {
-		say("cannot listen on '%s': %s", address, gai_strerror(bad));
-		return -1;
-	}
-	for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
-		fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		if (fd < 0)
-			continue;
-		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, CONNECTIONS_MAX) == 0)
-			break;
-		close(fd);
-		fd = -1;
-	}
-	freeaddrinfo(found);
 	if (fd < 0)
-		say("cannot listen on '%s': %m", address);
-	return fd;
+		return -1;
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (is_v6_only && a->ai_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, CONNECTIONS_MAX) == 0)
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static bool daemon_start(struct server *s, int fd)
+{
+	struct MHD_Daemon *d =
+		MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, request_answer, s,
+				 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+				 CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
+				 MHD_OPTION_END);
+
+	if (!d) {
+		close(fd);
+		return false;
+	}
+	s->daemons[s->n++] = d;
+	return true;
+}
+
+static bool is_listed_before(const struct addrinfo *first, const struct addrinfo *a)
+{
+	for (; first != a; first = first->ai_next)
+		if (first->ai_addrlen == a->ai_addrlen &&
+		    memcmp(first->ai_addr, a->ai_addr, a->ai_addrlen) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Listens at each address of the host: "localhost" is one of IPv4 and one of IPv6, and a scraper
+ * may know either. An address that this machine does not have is left out if there is another one;
+ * a port that is in use is not, because what is scraped there would be another program's.
+ */
+static bool addresses_listen(struct server *s, const struct addrinfo *found, const char *address)
+{
+	int error = EADDRNOTAVAIL;
+
+	for (const struct addrinfo *a = found; a && s->n < DAEMONS_MAX; a = a->ai_next) {
+		int fd;
+
+		if (is_listed_before(found, a))
+			continue;
+		fd = socket_listen(a, found->ai_next != NULL);
+		if (fd >= 0 && !daemon_start(s, fd)) {
+			say("cannot serve '%s': libmicrohttpd does not start", address);
+			return false;
+		}
+		if (fd >= 0 || errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL)
+			continue;
+		error = errno;
+		say("cannot listen on '%s': %s", address, strerror(error));
+		return false;
+	}
+	if (!s->n)
+		say("cannot listen on '%s': %s", address, strerror(error));
+	return s->n > 0;
 }
 
 struct server *server_start(struct exporter *x, const char *address)
 {
+	struct addrinfo *found = address_find(address, NULL, SOCK_STREAM, "listen on");
 	struct server *s = mem_check(calloc(1, sizeof(*s)));
-	int fd = listen_on(address);
+	bool is_good;
 
 	s->x = x;
-	if (fd >= 0)
-		s->daemon =
-			MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, request_answer, s,
-					 MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-					 CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
-					 MHD_OPTION_END);
-	if (s->daemon)
+	is_good = found && addresses_listen(s, found, address);
+	if (found)
+		freeaddrinfo(found);
+	if (is_good)
 		return s;
-	if (fd >= 0)
-		say("cannot serve '%s': libmicrohttpd does not start", address);
-	free(s);
+	server_stop(s);
 	return NULL;
 }
 
-int server_fd(const struct server *s)
+uint32_t server_fds(const struct server *s, int *ret_fds)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	for (uint32_t i = 0; i < s->n; i++) {
+		const union MHD_DaemonInfo *info =
+			MHD_get_daemon_info(s->daemons[i], MHD_DAEMON_INFO_EPOLL_FD);
 
-	return info ? info->epoll_fd : -1;
+		ret_fds[i] = info ? info->epoll_fd : -1;
+	}
+	return s->n;
 }
 
-int server_wait_ms(const struct server *s)
+uint64_t server_due_ns(const struct server *s)
 {
-	MHD_UNSIGNED_LONG_LONG ms;
+	uint64_t least = 0;
 
-	return MHD_get_timeout(s->daemon, &ms) == MHD_YES ? (int)(ms < 60000 ? ms : 60000) : -1;
+	for (uint32_t i = 0; i < s->n; i++) {
+		MHD_UNSIGNED_LONG_LONG ms;
+		uint64_t at;
+
+		if (MHD_get_timeout(s->daemons[i], &ms) != MHD_YES)
+			continue;
+		at = clock_ns() + (ms < 60000 ? ms : 60000) * 1000000ull;
+		least = !least || at < least ? at : least;
+	}
+	return least;
 }
 
 void server_run(struct server *s)
 {
-	(void)MHD_run(s->daemon);
+	for (uint32_t i = 0; i < s->n; i++)
+		(void)MHD_run(s->daemons[i]);
 }
 
 void server_stop(struct server *s)
 {
 	if (!s)
 		return;
-	MHD_stop_daemon(s->daemon);
+	for (uint32_t i = 0; i < s->n; i++)
+		MHD_stop_daemon(s->daemons[i]);
 	buf_free(&s->body);
 	free(s);
 }

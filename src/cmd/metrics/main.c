@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #define DEFAULT_DIR    "/etc/fathom/metrics.d"
 #define DEFAULT_LISTEN "localhost:9476"
 #define WORK_NS	       1000000000 /* how often records are consumed */
+#define LAST_NS	       1000000000 /* how long the last push waits for a receiver */
 
 static const char usage[] =
 	"usage: fathom-metrics [-d DIR] [-l HOST:PORT | -L] [options] [SCRIPT...]\n"
@@ -36,17 +38,27 @@ struct run {
 	double interval_s, once_s;
 	struct server *server;
 	struct otlp *otlp;
-	int statsd_fd, ganglia_fd;
+	struct statsd *statsd;
+	int ganglia_fd;
 	char host[256];
 };
 
 static volatile sig_atomic_t is_ending;
+static int end_fd; /* becomes readable with it */
 
 uint64_t clock_ns(void)
 {
 	struct timespec ts;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_real_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
@@ -75,7 +87,7 @@ static double number_of(const char *flag, const char *text, double least)
 	double v = strtod(text, &end);
 
 	if (*end || end == text || !(v >= least) || v > 1e9) {
-		say("%s: '%s' is no number from %g on", flag, text, least);
+		say("%s: expected a number >= %g, not '%s'", flag, least, text);
 		exit(2);
 	}
 	return v;
@@ -175,28 +187,65 @@ static bool is_any_up(const struct exporter *x)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-static void push_all(struct run *r)
+static bool has_receiver(const struct run *r)
 {
-	struct exporter *x = &r->x;
-
-	if (r->statsd_fd < 0 && r->ganglia_fd < 0 && !r->otlp)
-		return;
-	exporter_read(x);
-	if (r->statsd_fd >= 0)
-		(void)statsd_push(x, r->statsd_fd); /* what failed was counted */
-	if (r->ganglia_fd >= 0)
-		(void)ganglia_push(x, r->ganglia_fd, r->host, (uint32_t)r->interval_s);
-	if (r->otlp)
-		(void)otlp_push(x, r->otlp);
+	return r->statsd || r->ganglia_fd >= 0 || r->otlp;
 }
 
-static int wait_ms(const struct run *r, uint64_t until)
+/* is_last: there will be no other one, so it waits a little for the answer. */
+static void push_all(struct run *r, bool is_last)
 {
-	uint64_t now = clock_ns();
-	int server_ms = r->server ? server_wait_ms(r->server) : -1;
-	int ms = until > now ? (int)((until - now + 999999) / 1000000) : 0;
+	if (!has_receiver(r))
+		return;
+	exporter_read(&r->x);
+	if (r->statsd)
+		statsd_push(r->statsd);
+	if (r->ganglia_fd >= 0)
+		ganglia_push(&r->x, r->ganglia_fd, r->host, (uint32_t)r->interval_s);
+	if (r->otlp && is_last)
+		otlp_push_last(r->otlp, clock_ns() + LAST_NS);
+	else if (r->otlp)
+		otlp_push(r->otlp);
+}
 
-	return server_ms >= 0 && server_ms < ms ? server_ms : ms;
+/* The earlier one of two times, of which 0 is none. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/* Waits until then, the end, or something to do for scrapes and requests; does that. */
+static void serve_until(struct run *r, uint64_t until)
+{
+	struct pollfd p[DAEMONS_MAX + 2];
+	int fds[DAEMONS_MAX];
+	uint32_t n = r->server ? server_fds(r->server, fds) : 0, i;
+	uint64_t now;
+
+	for (i = 0; i < n; i++)
+		p[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+	p[i++] = (struct pollfd){.fd = end_fd, .events = POLLIN};
+	p[i++] = (struct pollfd){.fd = r->otlp ? otlp_fd(r->otlp) : -1, .events = POLLIN};
+	if (r->server)
+		until = earlier(until, server_due_ns(r->server));
+	if (r->otlp)
+		until = earlier(until, otlp_due_ns(r->otlp));
+	if (r->statsd)
+		until = earlier(until, statsd_due_ns(r->statsd));
+	now = clock_ns();
+	(void)poll(p, i, until > now ? (int)((until - now + 999999) / 1000000) : 0);
+	if (r->server)
+		server_run(r->server);
+	if (r->otlp)
+		otlp_run(r->otlp);
+	if (r->statsd)
+		statsd_run(r->statsd);
+}
+
+static void scripts_work(struct run *r)
+{
+	for (uint32_t i = 0; i < r->x.nscripts; i++)
+		script_work(&r->x, r->x.scripts[i]);
 }
 
 static void scripts_consume(struct run *r)
@@ -205,25 +254,20 @@ static void scripts_consume(struct run *r)
 	uint64_t work_at = clock_ns(), push_at = work_at + interval, now;
 
 	while (!is_ending) {
-		struct pollfd fd = {.fd = r->server ? server_fd(r->server) : -1, .events = POLLIN};
-
-		(void)poll(&fd, 1, wait_ms(r, work_at < push_at ? work_at : push_at));
-		if (r->server)
-			server_run(r->server);
+		serve_until(r, has_receiver(r) ? earlier(work_at, push_at) : work_at);
 		now = clock_ns();
 		if (now >= work_at) {
-			for (uint32_t i = 0; i < r->x.nscripts; i++)
-				script_work(&r->x, r->x.scripts[i]);
+			scripts_work(r);
 			work_at = now + WORK_NS;
 		}
-		if (now >= push_at) {
-			push_all(r);
+		if (has_receiver(r) && now >= push_at) {
+			push_all(r, false);
 			push_at += interval;
-			if (push_at <= clock_ns()) /* sending took too long: some are left out */
+			if (push_at <= clock_ns()) /* reading took too long: some are left out */
 				push_at = clock_ns() + interval;
 		}
 	}
-	push_all(r);
+	push_all(r, true);
 }
 
 static void metrics_print(struct run *r)
@@ -232,9 +276,8 @@ static void metrics_print(struct run *r)
 	struct buf text = {0};
 
 	while (!is_ending && clock_ns() < end) {
-		(void)poll(NULL, 0, wait_ms(r, end) < 100 ? wait_ms(r, end) : 100);
-		for (uint32_t i = 0; i < r->x.nscripts; i++)
-			script_work(&r->x, r->x.scripts[i]);
+		serve_until(r, earlier(end, clock_ns() + 100000000));
+		scripts_work(r);
 	}
 	exporter_read(&r->x);
 	prometheus_text(&r->x, &text);
@@ -244,19 +287,29 @@ static void metrics_print(struct run *r)
 
 static void end_note(int sig)
 {
+	uint64_t one = 1;
+	int error = errno;
+
 	(void)sig;
 	is_ending = 1;
+	if (write(end_fd, &one, sizeof(one)) < 0) {
+		/* its counter is at the maximum, so it is readable */
+	}
+	errno = error;
 }
 
 static void outputs_open(struct run *r)
 {
+	int family;
+
 	if (r->listen && !(r->server = server_start(&r->x, r->listen)))
 		exit(1);
-	if (r->statsd_address && (r->statsd_fd = udp_open(r->statsd_address, "8125")) < 0)
+	if (r->statsd_address && !(r->statsd = statsd_open(&r->x, r->statsd_address)))
 		exit(1);
-	if (r->ganglia_address && (r->ganglia_fd = udp_open(r->ganglia_address, "8649")) < 0)
+	if (r->ganglia_address &&
+	    (r->ganglia_fd = udp_open(r->ganglia_address, "8649", &family)) < 0)
 		exit(1);
-	if (r->otlp_url && !(r->otlp = otlp_open(r->otlp_url)))
+	if (r->otlp_url && !(r->otlp = otlp_open(&r->x, r->otlp_url)))
 		exit(1);
 	(void)gethostname(r->host, sizeof(r->host) - 1);
 }
@@ -268,18 +321,16 @@ int main(int argc, char **argv)
 			.listen = DEFAULT_LISTEN,
 			.interval_s = 10,
 			.once_s = -1,
-			.statsd_fd = -1,
 			.ganglia_fd = -1};
 	struct sigaction end = {.sa_handler = end_note};
-	struct timespec now;
 	bool is_up;
 
 	flags_read(&r, argc, argv);
+	end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	(void)sigaction(SIGINT, &end, NULL);
 	(void)sigaction(SIGTERM, &end, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	r.x.started_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	r.x.started_ns = clock_real_ns();
 	if (r.once_s < 0)
 		outputs_open(&r);
 	if (optind < argc)
@@ -296,6 +347,7 @@ int main(int argc, char **argv)
 		scripts_consume(&r);
 	server_stop(r.server);
 	otlp_close(r.otlp);
+	statsd_close(r.statsd); /* it points to series */
 	for (uint32_t i = 0; i < r.x.nscripts; i++)
 		script_close(r.x.scripts[i]);
 	free(r.x.scripts);

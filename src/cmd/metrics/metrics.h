@@ -8,9 +8,20 @@
  *
  * A counter never falls, whatever the script does: clear() and trunc() of a script are not
  * executed. Instead the rows are taken out of the kernel, exactly once, and what they counted stays
- * in the series (struct series: base).
+ * in the series. normalize() is not executed either: the series hold what was counted, and are
+ * divided when they are shown.
  *
- * Threads  one. The server's connections are handled between two readings.
+ * Several rows may be one series: the key of a ustack() names the process, and its text does not;
+ * two strings may differ in bytes that no label can have. The rows of a series are added up:
+ *
+ *     what the series shows = base + now      base: rows that were taken out of the kernel
+ *                                             now: rows that the last reading has left there
+ *
+ * A row is read either into now, which begins at zero in each reading, or, when it is taken out,
+ * into base. So it counts once, whatever becomes of the other rows of its series.
+ *
+ * Threads  one. Scrapes are answered and requests are sent between two readings; nothing waits for
+ *          a receiver.
  */
 #pragma once
 
@@ -26,29 +37,41 @@ enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_SUMMARY, METRIC_HISTOGRA
 
 struct bucket {
 	int64_t min, max; /* INT64_MIN, INT64_MAX: no bound */
-	int64_t base, now;
+	uint64_t base, now;
+	int64_t sent; /* as series.sent */
 };
 
 /*
- * A row. What it counts is base + now: now is what the kernel has, base what was taken out of the
- * kernel. A gauge has only value.
+ * What rows have counted, without the factor of normalize(). A part that the aggregating function
+ * does not have is 0. Integers wrap, as those of the kernel do.
  */
+struct parts {
+	uint64_t nrows; /* 0: there is no value */
+	uint64_t count; /* of a histogram: all counts */
+	uint64_t sum;
+	unsigned __int128 sumsq;
+	int64_t least, greatest;
+};
+
+enum { SENT_VALUE, SENT_SUM = SENT_VALUE, SENT_COUNT, SENT_PARTS };
+
 struct series {
 	char *labels; /* key0="a",key1="b", escaped as Prometheus wants it; "" if there are no keys */
 	char **values; /* texts of the keys, metric.nlabels of them */
 	uint64_t hash;
 	struct series *next; /* of the same slot */
 	bool is_overflow;
-	double value;
-	int64_t sum_base, sum_now;
-	uint64_t count_base, count_now;
+	struct parts base, now;
 	struct bucket *buckets; /* ascending */
 	uint32_t nbuckets;
-	double sent[2]; /* what StatsD was told: of a counter its value, of a summary both parts */
-	double *buckets_sent; /* by bucket of the metric */
-	uint32_t nbuckets_sent;
-	uint64_t changed_ns,
-		seen; /* when its value last changed; the reading that has seen it last */
+	bool begins_anew;	  /* the script has cleared a gauge: the next row is its value */
+	struct parts last;	  /* base + now after the last reading */
+	int64_t last_value;	  /* and the value of a counter */
+	int64_t sent[SENT_PARTS]; /* what StatsD has received: SENT_* */
+	uint32_t npinned;	  /* datagrams on their way that point to it: it is not freed */
+	uint64_t seen;		  /* the reading that has seen it last */
+	uint64_t changed_ns;	  /* when its value last changed */
+	uint64_t start_ns;	  /* since 1970: it was zero then */
 };
 
 struct metric {
@@ -62,7 +85,8 @@ struct metric {
 	uint32_t nslots, nseries;
 	struct series *overflow; /* NULL: not needed yet */
 	uint64_t noverflowed;	 /* rows that went there */
-	bool has_fallen;	 /* a counter has, which was said */
+	bool has_fallen;	 /* a counter has decreased; the warning was printed */
+	uint64_t normal;	 /* the factor of normalize(); 1: none */
 	struct bucket *bounds;	 /* all buckets that any series has, ascending; counts unused */
 	uint32_t nbounds;
 };
@@ -75,13 +99,21 @@ struct directive {
 	struct directive *next;
 };
 
+struct script_agg {
+	struct metric *metric; /* NULL: no row has been read */
+	bool is_due;	       /* its rows are to be taken out: clear(), trunc() */
+	bool is_refused;       /* it has too many keys; the warning was printed */
+	uint64_t normal;       /* the factor of normalize() */
+};
+
 struct script {
 	char *path, *name; /* name: of the file without ".d", as part of a metric's name */
 	dtrace_hdl_t *hdl; /* NULL: it has failed or ended */
 	struct directive *directives;
-	struct metric **metrics; /* by identifier of the aggregation, from 1 */
-	bool *is_due;		 /* rows of the aggregation are to be taken out: clear(), trunc() */
-	uint32_t nmetrics;
+	struct script_agg *aggs; /* by identifier of the aggregation, from 1 */
+	uint32_t naggs;
+	uint64_t nreadings;
+	uint64_t read_ns; /* since 1970: its last reading, or the start */
 	uint64_t ndrops, nerrors;
 	bool is_up;
 };
@@ -97,13 +129,13 @@ struct exporter {
 	struct config config;
 	struct script **scripts;
 	uint32_t nscripts;
-	uint64_t nreadings;
 	uint64_t started_ns; /* since 1970 */
 	uint64_t nscrapes, npush_errors;
 	double reading_seconds; /* of the last reading */
 };
 
-uint64_t clock_ns(void);
+uint64_t clock_ns(void);      /* CLOCK_MONOTONIC */
+uint64_t clock_real_ns(void); /* since 1970 */
 /* Writes "fathom-metrics: ..." to standard error. */
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 
@@ -123,6 +155,8 @@ void directives_free(struct directive *d);
 const struct directive *directive_find(const struct directive *d, const char *agg);
 /* A copy in which all characters that a name cannot have are '_'. */
 char *name_clean(const char *text);
+/* Shortens a name to max bytes; a number at its end tells the series from others. */
+void name_cut(struct buf *name, size_t max, const struct series *s);
 /* Adds a text as Prometheus wants values of labels; is_help: as it wants help texts. */
 void label_escape(struct buf *b, const char *text, bool is_help);
 
@@ -130,17 +164,30 @@ void label_escape(struct buf *b, const char *text, bool is_help);
 struct metric *metric_create(const struct exporter *x, const struct script *s,
 			     const dtrace_aggdesc_t *desc, uint32_t nkeys);
 void metric_destroy(struct metric *m);
+/* A reading of all aggregations of a script. */
+struct reading {
+	struct exporter *x;
+	uint64_t number;   /* of the script's readings, from 1 */
+	uint64_t now_ns;   /* its time; the same for all rows */
+	uint64_t since_ns; /* since 1970: the reading before it, or the start */
+};
+
 /*
- * Takes a row over; is_due: it is to be taken out. Returns what the walk has to do with it
+ * Adds a row to its series; is_due: it is to be taken out. Returns what the walk has to do with it
  * (DTRACE_AGGWALK_*).
  */
-int metric_row(struct exporter *x, struct metric *m, const dtrace_aggdata_t *row, bool is_due);
-/* Forgets series that the last readings have not seen and that expired. */
-void metric_expire(struct exporter *x, struct metric *m);
+int metric_row(const struct reading *r, struct metric *m, const dtrace_aggdata_t *row, bool is_due);
+/* Follows the last row of a reading: forgets the series that have not changed for too long. */
+void metric_read(const struct reading *r, struct metric *m);
 /* The next series: NULL begins, NULL ends. The overflow comes last. */
 struct series *series_next(const struct metric *m, const struct series *s);
-double series_count(const struct series *s);
-double series_sum(const struct series *s);
+/* The value of a counter or gauge. */
+int64_t series_value(const struct metric *m, const struct series *s);
+/* The parts of a summary. */
+uint64_t series_count(const struct metric *m, const struct series *s);
+int64_t series_sum(const struct metric *m, const struct series *s);
+/* The series' bucket that begins with min, or NULL. */
+struct bucket *series_bucket_find(const struct series *s, int64_t min);
 /* The count of the metric's bucket i in the series. */
 int64_t series_bucket(const struct metric *m, const struct series *s, uint32_t i);
 /*
@@ -169,24 +216,54 @@ void own_visit(struct exporter *x, own_func *func, void *arg);
 void prometheus_text(struct exporter *x, struct buf *out);
 void prometheus_protobuf(struct exporter *x, struct buf *out);
 
+/* address.c */
+/*
+ * Resolves an address of a flag. default_port NULL: there has to be one, and a port alone means all
+ * addresses of the machine. Returns NULL after printing why it is impossible to do purpose.
+ */
+struct addrinfo *address_find(const char *text, const char *default_port, int socktype,
+			      const char *purpose);
+/* Returns a connected socket, or -1 after printing the reason. */
+int udp_open(const char *address, const char *default_port, int *ret_family);
+
+/*
+ * What runs beside the readings of scripts, without waiting: X_run() is called when one of its
+ * descriptors is readable, and at the time that X_due_ns() returns (CLOCK_MONOTONIC; 0: none).
+ */
+
 /* http.c */
+#define DAEMONS_MAX 4
 struct server;
-/* address: "HOST:PORT". NULL: it cannot listen, which was said. */
+/* Returns NULL after printing the reason. */
 struct server *server_start(struct exporter *x, const char *address);
-int server_fd(const struct server *s);	    /* becomes readable when server_run() has work */
-int server_wait_ms(const struct server *s); /* until it has work anyway; -1: never */
+uint32_t server_fds(const struct server *s, int *ret_fds); /* at most DAEMONS_MAX */
+uint64_t server_due_ns(const struct server *s);
 void server_run(struct server *s);
 void server_stop(struct server *s);
 
-/* statsd.c: a connected socket for "HOST:PORT"; -1: there is none, which was said. */
-int udp_open(const char *address, const char *default_port);
+/*
+ * statsd.c, ganglia.c, otlp.c: send what the last reading has found. What could not be sent is
+ * counted in npush_errors, and comes with a later push.
+ */
+struct statsd;
+/* Returns NULL after printing the reason. */
+struct statsd *statsd_open(struct exporter *x, const char *address);
+void statsd_push(struct statsd *st);
+uint64_t statsd_due_ns(const struct statsd *st);
+void statsd_run(struct statsd *st);
+void statsd_close(struct statsd *st);
 
-/* statsd.c, ganglia.c, otlp.c: send what there is; false: something could not be sent. */
-bool statsd_push(struct exporter *x, int fd);
-bool ganglia_push(struct exporter *x, int fd, const char *host, uint32_t interval_s);
+void ganglia_push(struct exporter *x, int fd, const char *host, uint32_t interval_s);
+
 struct otlp;
-struct otlp *otlp_open(const char *url);
-bool otlp_push(struct exporter *x, struct otlp *o);
+/* Returns NULL after printing the reason. */
+struct otlp *otlp_open(struct exporter *x, const char *url);
+void otlp_push(struct otlp *o); /* does nothing while a request is on its way */
+/* Sends for the last time, and waits for the answer. */
+void otlp_push_last(struct otlp *o, uint64_t until_ns);
+int otlp_fd(const struct otlp *o);
+uint64_t otlp_due_ns(const struct otlp *o);
+void otlp_run(struct otlp *o);
 void otlp_close(struct otlp *o);
 /* The request of OTLP/HTTP in JSON. */
 void otlp_request(struct exporter *x, struct buf *out);

@@ -60,6 +60,7 @@ struct metric *metric_create(const struct exporter *x, const struct script *s,
 		 functions[m->action - DTRACEAGG_COUNT]);
 	m->help = d && d->help ? mem_check(strdup(d->help)) : mem_check(strdup(help.data));
 	buf_free(&help);
+	m->normal = 1;
 	m->nlabels = nkeys;
 	for (uint32_t i = 0; i < nkeys; i++) {
 		char key[16];
@@ -79,7 +80,6 @@ static void series_free(struct series *s, uint32_t nlabels)
 	free(s->values);
 	free(s->labels);
 	free(s->buckets);
-	free(s->buckets_sent);
 	free(s);
 }
 
@@ -105,6 +105,113 @@ void metric_destroy(struct metric *m)
 	free(m);
 }
 
+/* ---- what rows have counted ------------------------------------------------------------------ */
+
+static void parts_add(struct parts *p, const struct parts *more)
+{
+	bool is_first = !p->nrows;
+
+	if (!more->nrows)
+		return;
+	p->nrows += more->nrows;
+	p->count += more->count;
+	p->sum += more->sum;
+	p->sumsq += more->sumsq;
+	p->least = is_first || more->least < p->least ? more->least : p->least;
+	p->greatest = is_first || more->greatest > p->greatest ? more->greatest : p->greatest;
+}
+
+static bool parts_differ(const struct parts *a, const struct parts *b)
+{
+	return a->count != b->count || a->sum != b->sum || a->sumsq != b->sumsq ||
+	       a->least != b->least || a->greatest != b->greatest;
+}
+
+/* The parts of a row. normalize() is not executed (script.c), so its value is what was recorded. */
+static struct parts parts_of(const dtrace_aggvalue_t *v)
+{
+	return (struct parts){
+		.nrows = 1,
+		.count = v->dtav_count,
+		.sum = (uint64_t)v->dtav_sum,
+		.sumsq = (unsigned __int128)v->dtav_sumsq[1] << 64 | v->dtav_sumsq[0],
+		.least = v->dtav_value,
+		.greatest = v->dtav_value,
+	};
+}
+
+static struct parts parts_all(const struct series *s)
+{
+	struct parts all = s->base;
+
+	parts_add(&all, &s->now);
+	return all;
+}
+
+/* As D divides: towards zero, and by a factor beyond INT64_MAX to 0. */
+static int64_t value_divide(int64_t v, uint64_t normal)
+{
+	return normal > INT64_MAX ? 0 : v / (int64_t)normal;
+}
+
+static uint64_t root_of(unsigned __int128 v)
+{
+	unsigned __int128 root = 0, bit = (unsigned __int128)1 << 126;
+
+	for (; bit; bit >>= 2) {
+		if (v >= root + bit) {
+			v -= root + bit;
+			root = (root >> 1) + bit;
+		} else {
+			root >>= 1;
+		}
+	}
+	return (uint64_t)root;
+}
+
+/* The deviation of all values of all rows, with the divisions that D makes of one row. */
+static int64_t deviation_of(const struct parts *p, uint64_t normal)
+{
+	__int128 mean;
+	unsigned __int128 squares, square;
+
+	if (!p->count)
+		return 0;
+	mean = (__int128)(int64_t)p->sum / (__int128)normal / (__int128)p->count;
+	square = (unsigned __int128)(mean * mean);
+	squares = p->sumsq / normal / normal / p->count;
+	return squares > square ? (int64_t)root_of(squares - square) : 0;
+}
+
+static int64_t parts_value(const struct metric *m, const struct parts *p)
+{
+	switch ((int)m->action) {
+	case DTRACEAGG_COUNT: return (int64_t)(p->count / m->normal);
+	case DTRACEAGG_MIN: return value_divide(p->least, m->normal);
+	case DTRACEAGG_MAX: return value_divide(p->greatest, m->normal);
+	case DTRACEAGG_STDDEV: return deviation_of(p, m->normal);
+	default: return value_divide((int64_t)p->sum, m->normal);
+	}
+}
+
+int64_t series_value(const struct metric *m, const struct series *s)
+{
+	struct parts all = parts_all(s);
+
+	return parts_value(m, &all);
+}
+
+uint64_t series_count(const struct metric *m, const struct series *s)
+{
+	(void)m; /* normalize() changes the values of avg(), not how many there are */
+	return s->base.count + s->now.count;
+}
+
+int64_t series_sum(const struct metric *m, const struct series *s)
+{
+	return value_divide((int64_t)(s->base.sum + s->now.sum), m->normal);
+}
+
 /* ---- series ---------------------------------------------------------------------------------- */
 
 struct series *series_next(const struct metric *m, const struct series *s)
@@ -120,19 +227,8 @@ struct series *series_next(const struct metric *m, const struct series *s)
 	return i < m->nslots ? m->slots[i] : m->overflow;
 }
 
-double series_count(const struct series *s)
+struct bucket *series_bucket_find(const struct series *s, int64_t min)
 {
-	return (double)(s->count_base + s->count_now);
-}
-
-double series_sum(const struct series *s)
-{
-	return (double)(s->sum_base + s->sum_now);
-}
-
-int64_t series_bucket(const struct metric *m, const struct series *s, uint32_t i)
-{
-	int64_t min = m->bounds[i].min;
 	uint32_t low = 0, high = s->nbuckets;
 
 	while (low < high) {
@@ -143,9 +239,14 @@ int64_t series_bucket(const struct metric *m, const struct series *s, uint32_t i
 		else
 			high = mid;
 	}
-	return low < s->nbuckets && s->buckets[low].min == min
-		       ? s->buckets[low].base + s->buckets[low].now
-		       : 0;
+	return low < s->nbuckets && s->buckets[low].min == min ? &s->buckets[low] : NULL;
+}
+
+int64_t series_bucket(const struct metric *m, const struct series *s, uint32_t i)
+{
+	const struct bucket *b = series_bucket_find(s, m->bounds[i].min);
+
+	return b ? (int64_t)((b->base + b->now) / m->normal) : 0;
 }
 
 uint64_t histogram_visit(const struct metric *m, const struct series *s, bound_func *func,
@@ -183,10 +284,36 @@ static void slots_grow(struct metric *m)
 	m->nslots = n;
 }
 
+static void frame_add(dtrace_hdl_t *hdl, const dtrace_frame_t *f, struct buf *out)
+{
+	static struct buf text; /* a name of C++ may have thousands of characters */
+	int len = dtrace_frame2str(hdl, f, text.data, (int)text.cap);
+
+	if (len >= (int)text.cap) {
+		buf_reserve(&text, (size_t)len + 1);
+		(void)dtrace_frame2str(hdl, f, text.data, (int)text.cap);
+	}
+	buf_adds(out, text.data);
+}
+
+/* The name of an address, of mod() that of its module alone. */
+static void address_add(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *out)
+{
+	const dtrace_frame_t frame = {.dtf_addr = d->dtd_addr, .dtf_pid = d->dtd_pid};
+	size_t begin = out->len;
+	char *end;
+
+	frame_add(hdl, &frame, out);
+	end = strchr(out->data + begin, '`');
+	if (!end || (d->dtd_kind != DTRACE_DATUM_MOD && d->dtd_kind != DTRACE_DATUM_UMOD))
+		return;
+	*end = '\0';
+	out->len = (size_t)(end - out->data);
+}
+
 /* The text of a key as a label's value. */
 static void key_text(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *out)
 {
-	char text[1024];
 
 	switch (d->dtd_kind) {
 	case DTRACE_DATUM_INT:
@@ -200,22 +327,16 @@ static void key_text(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *out
 	case DTRACE_DATUM_STACK:
 	case DTRACE_DATUM_USTACK: /* as flame graphs want it: the outermost frame first */
 		for (uint32_t i = d->dtd_nframes; i-- > 0;) {
-			(void)dtrace_frame2str(hdl, &d->dtd_frames[i], text, sizeof(text));
-			buf_addf(out, "%s%s", text, i ? ";" : "");
+			frame_add(hdl, &d->dtd_frames[i], out);
+			if (i)
+				buf_addc(out, ';');
 		}
 		return;
 	case DTRACE_DATUM_SYM:
 	case DTRACE_DATUM_MOD:
 	case DTRACE_DATUM_USYM:
 	case DTRACE_DATUM_UMOD:
-	case DTRACE_DATUM_UADDR:
-		(void)(d->dtd_pid
-			       ? dtrace_uaddr2str(hdl, d->dtd_pid, d->dtd_addr, text, sizeof(text))
-			       : dtrace_addr2str(hdl, d->dtd_addr, text, sizeof(text)));
-		if (d->dtd_kind == DTRACE_DATUM_MOD || d->dtd_kind == DTRACE_DATUM_UMOD)
-			text[strcspn(text, "`")] = '\0';
-		buf_adds(out, text);
-		return;
+	case DTRACE_DATUM_UADDR: address_add(hdl, d, out); return;
 	}
 }
 
@@ -269,10 +390,12 @@ static void labels_make(const struct metric *m, char *const *texts, struct buf *
 	}
 }
 
-static struct series *series_create(const struct metric *m, char *const *texts, const char *labels)
+static struct series *series_create(const struct reading *r, const struct metric *m,
+				    char *const *texts, const char *labels)
 {
 	struct series *s = mem_check(calloc(1, sizeof(*s)));
 
+	s->start_ns = r->since_ns;
 	s->labels = mem_check(strdup(labels));
 	s->values = mem_check(calloc(m->nlabels + 1, sizeof(char *)));
 	for (uint32_t i = 0; i < m->nlabels; i++)
@@ -280,17 +403,18 @@ static struct series *series_create(const struct metric *m, char *const *texts, 
 	return s;
 }
 
-static struct series *overflow_get(struct metric *m)
+static struct series *overflow_get(const struct reading *r, struct metric *m)
 {
 	if (!m->overflow) {
-		m->overflow = series_create(m, NULL, "otel_metric_overflow=\"true\"");
+		m->overflow = series_create(r, m, NULL, "otel_metric_overflow=\"true\"");
 		m->overflow->is_overflow = true;
 	}
 	return m->overflow;
 }
 
 /* The series of a row; NULL: it is new, and there are too many. */
-static struct series *series_get(struct exporter *x, struct metric *m, const dtrace_aggdata_t *row)
+static struct series *series_get(const struct reading *r, struct metric *m,
+				 const dtrace_aggdata_t *row)
 {
 	static struct buf key, parts[KEYS_MAX];
 	char *texts[KEYS_MAX];
@@ -309,11 +433,11 @@ static struct series *series_get(struct exporter *x, struct metric *m, const dtr
 	for (s = m->slots[hash & (m->nslots - 1)]; s; s = s->next)
 		if (s->hash == hash && strcmp(s->labels, key.data) == 0)
 			return s;
-	if (m->nseries >= x->config.limit)
+	if (m->nseries >= r->x->config.limit)
 		return NULL;
 	if (m->nseries >= m->nslots)
 		slots_grow(m);
-	s = series_create(m, texts, key.data);
+	s = series_create(r, m, texts, key.data);
 	s->hash = hash;
 	s->next = m->slots[hash & (m->nslots - 1)];
 	m->slots[hash & (m->nslots - 1)] = s;
@@ -339,143 +463,102 @@ static struct bucket *bucket_get(struct bucket **list, uint32_t *n, int64_t min,
 	return &(*list)[i];
 }
 
-/* A new bound moves those behind it: what StatsD was told of them moves, too. */
-static void bound_add(struct metric *m, int64_t min, int64_t max)
+/* Adds the buckets of a row; is_base: to those that were taken out. */
+static void buckets_add(struct metric *m, struct series *s, const dtrace_aggvalue_t *v,
+			bool is_base)
 {
-	uint32_t n = m->nbounds, at;
+	for (uint32_t i = 0; i < v->dtav_nbuckets; i++) {
+		const dtrace_bucket_t *from = &v->dtav_buckets[i];
+		struct bucket *b;
 
-	at = (uint32_t)(bucket_get(&m->bounds, &m->nbounds, min, max) - m->bounds);
-	if (m->nbounds == n)
-		return;
-	for (struct series *s = series_next(m, NULL); s; s = series_next(m, s)) {
-		if (!s->buckets_sent || at > s->nbuckets_sent)
+		if (from->dtb_count <= 0)
 			continue;
-		s->buckets_sent = mem_check(
-			realloc(s->buckets_sent, (s->nbuckets_sent + 1) * sizeof(double)));
-		memmove(&s->buckets_sent[at + 1], &s->buckets_sent[at],
-			(s->nbuckets_sent - at) * sizeof(double));
-		s->buckets_sent[at] = 0;
-		s->nbuckets_sent++;
+		(void)bucket_get(&m->bounds, &m->nbounds, from->dtb_min, from->dtb_max);
+		b = bucket_get(&s->buckets, &s->nbuckets, from->dtb_min, from->dtb_max);
+		*(is_base ? &b->base : &b->now) += (uint64_t)from->dtb_count;
 	}
 }
 
-static void histogram_take(struct metric *m, struct series *s, const dtrace_aggvalue_t *v)
+/* Prepares a series for the first of its rows in a reading. */
+static void series_begin(const struct reading *r, struct series *s)
 {
+	if (s->seen == r->number)
+		return;
+	s->seen = r->number;
+	s->now = (struct parts){0};
 	for (uint32_t i = 0; i < s->nbuckets; i++)
 		s->buckets[i].now = 0;
-	for (uint32_t i = 0; i < v->dtav_nbuckets; i++) {
-		const dtrace_bucket_t *b = &v->dtav_buckets[i];
-
-		if (b->dtb_count <= 0)
-			continue;
-		bound_add(m, b->dtb_min, b->dtb_max);
-		bucket_get(&s->buckets, &s->nbuckets, b->dtb_min, b->dtb_max)->now = b->dtb_count;
-	}
+	if (s->begins_anew)
+		s->base = (struct parts){0};
+	s->begins_anew = false;
 }
 
-/* Adds what the kernel has counted for the row to its base, before the row is cleared there. */
-static void series_settle(struct series *s)
+static bool is_expired(const struct reading *r, const struct series *s)
 {
-	s->sum_base += s->sum_now;
-	s->count_base += s->count_now;
-	s->sum_now = 0;
-	s->count_now = 0;
-	for (uint32_t i = 0; i < s->nbuckets; i++) {
-		s->buckets[i].base += s->buckets[i].now;
-		s->buckets[i].now = 0;
-	}
+	uint64_t limit = r->x->config.expire_ns;
+
+	return limit && s->changed_ns && r->now_ns - s->changed_ns > limit;
 }
 
-static void gauge_take(const struct metric *m, struct series *s, const dtrace_aggvalue_t *v,
-		       bool is_first)
+int metric_row(const struct reading *r, struct metric *m, const dtrace_aggdata_t *row, bool is_due)
 {
-	double value = (double)v->dtav_value;
-
-	if (s->is_overflow && !is_first) /* of all rows there the least, the greatest, the sum */
-		value = m->action == DTRACEAGG_MIN	? (value < s->value ? value : s->value)
-			: m->action == DTRACEAGG_MAX	? (value > s->value ? value : s->value)
-			: m->action == DTRACEAGG_STDDEV ? value
-							: value + s->value;
-	s->value = value;
-}
-
-static void value_take(struct metric *m, struct series *s, const dtrace_aggvalue_t *v,
-		       uint64_t normal, bool is_first)
-{
-	int64_t divisor = normal ? (int64_t)normal : 1;
-
-	switch (m->type) {
-	case METRIC_GAUGE: gauge_take(m, s, v, is_first); break;
-	case METRIC_HISTOGRAM: histogram_take(m, s, v); break;
-	case METRIC_COUNTER:
-	case METRIC_SUMMARY:
-		s->sum_now = v->dtav_sum / divisor;
-		s->count_now = m->type == METRIC_COUNTER ? v->dtav_count / (uint64_t)divisor
-							 : v->dtav_count;
-		break;
-	}
-}
-
-/* Whether the row differs from what was read last. A sum that falls is no counter: said once. */
-static bool row_changes(struct metric *m, const struct series *s, const dtrace_aggvalue_t *v)
-{
-	if (m->type == METRIC_GAUGE)
-		return s->value != (double)v->dtav_value;
-	if (m->type == METRIC_HISTOGRAM) {
-		int64_t now = 0;
-
-		for (uint32_t i = 0; i < s->nbuckets; i++)
-			now += s->buckets[i].now;
-		return now != (int64_t)v->dtav_count;
-	}
-	if (m->action == DTRACEAGG_SUM && v->dtav_sum < s->sum_now && !m->has_fallen) {
-		m->has_fallen = true;
-		say("%s has fallen: it is no counter; say 'type=gauge' in its '@metric' comment",
-		    m->name);
-	}
-	return s->sum_now != v->dtav_sum || s->count_now != v->dtav_count;
-}
-
-int metric_row(struct exporter *x, struct metric *m, const dtrace_aggdata_t *row, bool is_due)
-{
-	struct series *s = series_get(x, m, row);
-	bool is_overflow = !s;
+	bool is_gauge = m->type == METRIC_GAUGE, is_removed, is_base;
 	dtrace_aggvalue_t v;
-	uint64_t now = clock_ns();
+	struct parts parts;
+	struct series *s;
 
-	if (is_overflow) {
-		s = overflow_get(m);
-		m->noverflowed++;
-	}
-	s->seen = x->nreadings;
 	if (dtrace_aggvalue(row, DTRACE_CPUALL, &v) != 0)
 		return DTRACE_AGGWALK_ERROR;
 	if (v.dtav_is_empty)
 		return is_due ? DTRACE_AGGWALK_REMOVE : DTRACE_AGGWALK_NEXT;
-	if (!s->changed_ns || row_changes(m, s, &v))
-		s->changed_ns = now;
-	else if (!is_overflow && x->config.expire_ns && now - s->changed_ns > x->config.expire_ns) {
-		s->seen = 0; /* metric_expire() forgets it */
-		return DTRACE_AGGWALK_REMOVE;
+	s = series_get(r, m, row);
+	if (!s) {
+		s = overflow_get(r, m);
+		m->noverflowed++;
 	}
-	value_take(m, s, &v, row->dtada_normal, is_overflow && m->noverflowed == 1);
-	if (!is_due && !is_overflow)
-		return DTRACE_AGGWALK_NEXT;
-	series_settle(s);
-	return DTRACE_AGGWALK_REMOVE;
+	series_begin(r, s);
+	/*
+	 * Rows of a series that expires are taken out, and metric_read() forgets the series, unless
+	 * one of them has changed after all: then base has what they had counted. A gauge that the
+	 * script clears keeps its value until there is another one.
+	 */
+	is_removed = is_due || s->is_overflow || is_expired(r, s);
+	is_base = is_removed && (s->is_overflow || !is_due || !is_gauge);
+	parts = parts_of(&v);
+	parts_add(is_base ? &s->base : &s->now, &parts);
+	if (m->type == METRIC_HISTOGRAM)
+		buckets_add(m, s, &v, is_base);
+	s->begins_anew |= is_due && is_gauge && !s->is_overflow;
+	return is_removed ? DTRACE_AGGWALK_REMOVE : DTRACE_AGGWALK_NEXT;
 }
 
-void metric_expire(struct exporter *x, struct metric *m)
+/* Notes whether the series has changed. A counter that falls is none: that is said once. */
+static void series_compare(const struct reading *r, struct metric *m, struct series *s)
 {
-	uint64_t now = clock_ns();
+	struct parts all = parts_all(s);
+	int64_t value = parts_value(m, &all);
 
-	if (!x->config.expire_ns)
-		return;
+	if (!s->changed_ns || parts_differ(&all, &s->last))
+		s->changed_ns = r->now_ns;
+	if (m->type == METRIC_COUNTER && value < s->last_value && !m->has_fallen) {
+		m->has_fallen = true;
+		say("%s has fallen: it is no counter; say 'type=gauge' in its '@metric' comment",
+		    m->name);
+	}
+	s->last = all;
+	s->last_value = value;
+}
+
+void metric_read(const struct reading *r, struct metric *m)
+{
+	if (m->overflow)
+		series_compare(r, m, m->overflow);
 	for (uint32_t i = 0; i < m->nslots; i++)
 		for (struct series **at = &m->slots[i]; *at;) {
 			struct series *s = *at;
 
-			if (s->seen == x->nreadings || now - s->changed_ns <= x->config.expire_ns) {
+			series_compare(r, m, s);
+			if (!is_expired(r, s) || s->npinned) {
 				at = &s->next;
 				continue;
 			}

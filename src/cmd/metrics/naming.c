@@ -23,6 +23,18 @@ char *name_clean(const char *text)
 	return name;
 }
 
+void name_cut(struct buf *name, size_t max, const struct series *s)
+{
+	size_t len = max - 17;
+
+	if (name->len <= max)
+		return;
+	while (len && ((unsigned char)name->data[len] & 0xc0) == 0x80)
+		len--; /* a character is not cut */
+	name->len = len;
+	buf_addf(name, "~%016llx", (unsigned long long)s->hash);
+}
+
 void label_escape(struct buf *b, const char *text, bool is_help)
 {
 	for (const char *p = text; *p; p++) {

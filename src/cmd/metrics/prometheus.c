@@ -22,7 +22,7 @@ static void head_add(struct buf *o, const char *name, const char *suffix, const 
 }
 
 static void sample_add(struct buf *o, const struct metric *m, const char *suffix,
-		       const char *labels, const char *more, double value)
+		       const char *labels, const char *more, int64_t value)
 {
 	buf_adds(o, m->name);
 	buf_adds(o, suffix);
@@ -35,7 +35,7 @@ static void sample_add(struct buf *o, const struct metric *m, const char *suffix
 		buf_addc(o, '}');
 	}
 	buf_addc(o, ' ');
-	buf_add_number(o, value);
+	buf_add_int(o, value);
 	buf_addc(o, '\n');
 }
 
@@ -51,13 +51,13 @@ static void bucket_text(int64_t bound, uint64_t count, void *arg)
 	char le[48];
 
 	(void)snprintf(le, sizeof(le), "le=\"%lld\"", (long long)bound);
-	sample_add(t->o, t->m, "_bucket", t->s->labels, le, (double)count);
+	sample_add(t->o, t->m, "_bucket", t->s->labels, le, (int64_t)count);
 }
 
 static void histogram_add(struct buf *o, const struct metric *m, const struct series *s)
 {
 	struct bucket_text t = {o, m, s};
-	double count = (double)histogram_visit(m, s, bucket_text, &t);
+	int64_t count = (int64_t)histogram_visit(m, s, bucket_text, &t);
 
 	sample_add(o, m, "_bucket", s->labels, "le=\"+Inf\"", count);
 	sample_add(o, m, "_count", s->labels, "", count);
@@ -76,13 +76,12 @@ static void metric_text(struct exporter *x, const struct script *script, struct 
 	for (struct series *s = series_next(m, NULL); s; s = series_next(m, s)) {
 		switch (m->type) {
 		case METRIC_COUNTER:
-			sample_add(o, m, "_total", s->labels, "",
-				   m->action == DTRACEAGG_COUNT ? series_count(s) : series_sum(s));
+			sample_add(o, m, "_total", s->labels, "", series_value(m, s));
 			break;
-		case METRIC_GAUGE: sample_add(o, m, "", s->labels, "", s->value); break;
+		case METRIC_GAUGE: sample_add(o, m, "", s->labels, "", series_value(m, s)); break;
 		case METRIC_SUMMARY:
-			sample_add(o, m, "_sum", s->labels, "", series_sum(s));
-			sample_add(o, m, "_count", s->labels, "", series_count(s));
+			sample_add(o, m, "_sum", s->labels, "", series_sum(m, s));
+			sample_add(o, m, "_count", s->labels, "", (int64_t)series_count(m, s));
 			break;
 		case METRIC_HISTOGRAM: histogram_add(o, m, s); break;
 		}
@@ -252,17 +251,16 @@ static void value_message(struct buf *o, const struct metric *m, const struct se
 
 	switch (m->type) {
 	case METRIC_COUNTER:
-		double_add(&value, 1,
-			   m->action == DTRACEAGG_COUNT ? series_count(s) : series_sum(s));
+		double_add(&value, 1, (double)series_value(m, s));
 		message_add(o, 3, &value);
 		break;
 	case METRIC_GAUGE:
-		double_add(&value, 1, s->value);
+		double_add(&value, 1, (double)series_value(m, s));
 		message_add(o, 2, &value);
 		break;
 	case METRIC_SUMMARY:
-		uint_add(&value, 1, (uint64_t)series_count(s));
-		double_add(&value, 2, series_sum(s));
+		uint_add(&value, 1, series_count(m, s));
+		double_add(&value, 2, (double)series_sum(m, s));
 		message_add(o, 4, &value);
 		break;
 	case METRIC_HISTOGRAM:

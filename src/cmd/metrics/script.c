@@ -25,6 +25,18 @@ static int drop_note(const dtrace_dropdata_t *drop, void *arg)
 	return DTRACE_HANDLE_OK;
 }
 
+static int notice_note(dtrace_hdl_t *hdl, const char *msg, void *arg)
+{
+	const struct script *s = arg;
+	const char *hint = strchr(msg, '\n');
+
+	(void)hdl;
+	say("%s: %.*s", s->path, (int)strcspn(msg, "\n"), msg);
+	if (hint && hint[1])
+		say("%.*s", (int)strcspn(hint + 1, "\n"), hint + 1);
+	return DTRACE_HANDLE_OK;
+}
+
 static int fault_note(const dtrace_errdata_t *fault, void *arg)
 {
 	struct script *s = arg;
@@ -95,7 +107,7 @@ struct script *script_open(struct exporter *x, const char *path)
 	char *text = file_read(path);
 	int error;
 
-	(void)x;
+	s->read_ns = x->started_ns;
 	s->path = mem_check(strdup(path));
 	s->name = script_name(path);
 	if (text)
@@ -108,6 +120,7 @@ struct script *script_open(struct exporter *x, const char *path)
 	}
 	/* what the script prints is data alone; its own options come later, and win */
 	(void)dtrace_setopt(s->hdl, "quiet", NULL);
+	(void)dtrace_handle_notice(s->hdl, notice_note, s);
 	s->is_up = script_start(s);
 	if (!s->is_up) {
 		dtrace_close(s->hdl);
@@ -119,11 +132,10 @@ struct script *script_open(struct exporter *x, const char *path)
 void script_close(struct script *s)
 {
 	dtrace_close(s->hdl);
-	for (uint32_t i = 0; i < s->nmetrics; i++)
-		metric_destroy(s->metrics[i]);
+	for (uint32_t i = 0; i < s->naggs; i++)
+		metric_destroy(s->aggs[i].metric);
 	directives_free(s->directives);
-	free(s->metrics);
-	free(s->is_due);
+	free(s->aggs);
 	free(s->path);
 	free(s->name);
 	free(s);
@@ -131,16 +143,14 @@ void script_close(struct script *s)
 
 /* ---- consuming ------------------------------------------------------------------------------- */
 
-static void metrics_reserve(struct script *s, uint32_t id)
+static struct script_agg *agg_get(struct script *s, uint32_t id)
 {
-	if (id < s->nmetrics)
-		return;
-	s->metrics = mem_check(realloc(s->metrics, (id + 1) * sizeof(*s->metrics)));
-	s->is_due = mem_check(realloc(s->is_due, id + 1));
-	for (; s->nmetrics <= id; s->nmetrics++) {
-		s->metrics[s->nmetrics] = NULL;
-		s->is_due[s->nmetrics] = false;
+	if (id >= s->naggs) {
+		s->aggs = mem_check(realloc(s->aggs, (id + 1) * sizeof(*s->aggs)));
+		while (s->naggs <= id)
+			s->aggs[s->naggs++] = (struct script_agg){.normal = 1};
 	}
+	return &s->aggs[id];
 }
 
 static int probe_pass(const dtrace_probedata_t *data, void *arg)
@@ -150,26 +160,38 @@ static int probe_pass(const dtrace_probedata_t *data, void *arg)
 	return DTRACE_CONSUME_THIS;
 }
 
+/* normalize() by 0 is left to the library, which reports it. */
+static int factor_take(struct script *s, const dtrace_probedata_t *data,
+		       const dtrace_recdesc_t *rec)
+{
+	dtrace_datum_t factor = {.dtd_value = 1};
+
+	if (rec->dtrd_action == DTRACEACT_NORMALIZE && dtrace_recdata(data, rec, &factor) != 0)
+		return DTRACE_CONSUME_ERROR;
+	for (uint32_t i = 0; i < rec->dtrd_naggs; i++)
+		agg_get(s, rec->dtrd_aggs[i])->normal = factor.dtd_value ? factor.dtd_value : 1;
+	return factor.dtd_value ? DTRACE_CONSUME_NEXT : DTRACE_CONSUME_THIS;
+}
+
 /*
  * Aggregations are metrics: printa() shows nothing, and clear() and trunc() are only noted, because
- * the rows have to be read before they go.
+ * the rows have to be read before they go. normalize() is noted, too: series hold what was counted.
  */
 static int action_take(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, void *arg)
 {
 	struct script *s = arg;
 
-	(void)data;
-	if (!rec)
-		return DTRACE_CONSUME_THIS;
-	if (rec->dtrd_action == DTRACEACT_PRINTA)
+	switch (rec ? (int)rec->dtrd_action : DTRACEACT_NONE) {
+	case DTRACEACT_PRINTA: return DTRACE_CONSUME_NEXT;
+	case DTRACEACT_NORMALIZE:
+	case DTRACEACT_DENORMALIZE: return factor_take(s, data, rec);
+	case DTRACEACT_CLEAR:
+	case DTRACEACT_TRUNC:
+		for (uint32_t i = 0; i < rec->dtrd_naggs; i++)
+			agg_get(s, rec->dtrd_aggs[i])->is_due = true;
 		return DTRACE_CONSUME_NEXT;
-	if (rec->dtrd_action != DTRACEACT_CLEAR && rec->dtrd_action != DTRACEACT_TRUNC)
-		return DTRACE_CONSUME_THIS;
-	for (uint32_t i = 0; i < rec->dtrd_naggs; i++) {
-		metrics_reserve(s, rec->dtrd_aggs[i]);
-		s->is_due[rec->dtrd_aggs[i]] = true;
+	default: return DTRACE_CONSUME_THIS;
 	}
-	return DTRACE_CONSUME_NEXT;
 }
 
 static void script_end(struct script *s)
@@ -181,8 +203,8 @@ static void script_end(struct script *s)
 
 static bool has_due(const struct script *s)
 {
-	for (uint32_t i = 0; i < s->nmetrics; i++)
-		if (s->is_due[i])
+	for (uint32_t i = 0; i < s->naggs; i++)
+		if (s->aggs[i].is_due)
 			return true;
 	return false;
 }
@@ -201,7 +223,7 @@ void script_work(struct exporter *x, struct script *s)
 		return;
 	}
 	if (status == DTRACE_WORKSTATUS_ERROR)
-		library_say(s, "cannot go on");
+		library_say(s, "cannot continue tracing");
 	else
 		say("%s: has ended; its metrics stay as they are", s->path);
 	script_read(x, s);
@@ -212,16 +234,16 @@ void script_work(struct exporter *x, struct script *s)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 struct walk {
-	struct exporter *x;
+	struct reading reading;
 	struct script *s;
 };
 
-/* Whether another metric has the name already; then it is said. */
+/* Whether another metric has the name already; prints a warning then. */
 static bool name_is_taken(struct exporter *x, const struct script *s, const struct metric *m)
 {
 	for (uint32_t i = 0; i < x->nscripts; i++)
-		for (uint32_t k = 0; k < x->scripts[i]->nmetrics; k++) {
-			const struct metric *other = x->scripts[i]->metrics[k];
+		for (uint32_t k = 0; k < x->scripts[i]->naggs; k++) {
+			const struct metric *other = x->scripts[i]->aggs[k].metric;
 
 			if (!other || strcmp(other->name, m->name) != 0)
 				continue;
@@ -232,19 +254,24 @@ static bool name_is_taken(struct exporter *x, const struct script *s, const stru
 	return false;
 }
 
+/* NULL: the aggregation is refused; the warning was printed. */
 static struct metric *metric_get(struct walk *w, const dtrace_aggdata_t *row)
 {
 	uint32_t id = row->dtada_desc->dtagd_varid;
 	struct script *s = w->s;
+	struct script_agg *agg = agg_get(s, id);
 	struct metric *m;
 
-	metrics_reserve(s, id);
-	if (s->metrics[id])
-		return s->metrics[id];
-	if (row->dtada_nkeys > KEYS_MAX)
+	if (agg->metric || agg->is_refused)
+		return agg->metric;
+	if (row->dtada_nkeys > KEYS_MAX) {
+		say("%s: '@%s' is no metric: it has %u keys, and %u are the most", s->path,
+		    row->dtada_desc->dtagd_name, row->dtada_nkeys, KEYS_MAX);
+		agg->is_refused = true;
 		return NULL;
-	m = metric_create(w->x, s, row->dtada_desc, row->dtada_nkeys);
-	if (name_is_taken(w->x, s, m)) {
+	}
+	m = metric_create(w->reading.x, s, row->dtada_desc, row->dtada_nkeys);
+	if (name_is_taken(w->reading.x, s, m)) {
 		char *unique = NULL;
 
 		if (asprintf(&unique, "%s_%s_%u", m->name, s->name, id) < 0)
@@ -253,7 +280,7 @@ static struct metric *metric_get(struct walk *w, const dtrace_aggdata_t *row)
 		m->name = name_clean(unique);
 		free(unique);
 	}
-	s->metrics[id] = m;
+	agg->metric = m;
 	return m;
 }
 
@@ -261,28 +288,32 @@ static int row_take(const dtrace_aggdata_t *row, void *arg)
 {
 	struct walk *w = arg;
 	struct metric *m = metric_get(w, row);
+	const struct script_agg *agg = &w->s->aggs[row->dtada_desc->dtagd_varid];
 
 	if (!m)
-		return DTRACE_AGGWALK_NEXT;
-	return metric_row(w->x, m, row, w->s->is_due[row->dtada_desc->dtagd_varid]);
+		return agg->is_due ? DTRACE_AGGWALK_REMOVE : DTRACE_AGGWALK_NEXT;
+	m->normal = agg->normal;
+	return metric_row(&w->reading, m, row, agg->is_due);
 }
 
 void script_read(struct exporter *x, struct script *s)
 {
-	struct walk w = {x, s};
+	struct walk w = {.s = s};
 
 	if (!s->hdl)
 		return;
+	w.reading = (struct reading){x, ++s->nreadings, clock_ns(), s->read_ns};
 	if (dtrace_aggregate_snap(s->hdl) != 0 ||
 	    dtrace_aggregate_walk(s->hdl, row_take, &w) != 0) {
 		library_say(s, "cannot read aggregations");
 		script_end(s);
 		return;
 	}
-	for (uint32_t i = 0; i < s->nmetrics; i++) {
-		s->is_due[i] = false;
-		if (s->metrics[i])
-			metric_expire(x, s->metrics[i]);
+	s->read_ns = clock_real_ns();
+	for (uint32_t i = 0; i < s->naggs; i++) {
+		s->aggs[i].is_due = false;
+		if (s->aggs[i].metric)
+			metric_read(&w.reading, s->aggs[i].metric);
 	}
 }
 
@@ -290,7 +321,6 @@ void exporter_read(struct exporter *x)
 {
 	uint64_t start = clock_ns();
 
-	x->nreadings++;
 	for (uint32_t i = 0; i < x->nscripts; i++) {
 		script_work(x, x->scripts[i]);
 		script_read(x, x->scripts[i]);
@@ -301,9 +331,9 @@ void exporter_read(struct exporter *x)
 void metrics_visit(struct exporter *x, metric_func *func, void *arg)
 {
 	for (uint32_t i = 0; i < x->nscripts; i++)
-		for (uint32_t k = 0; k < x->scripts[i]->nmetrics; k++)
-			if (x->scripts[i]->metrics[k])
-				func(x, x->scripts[i], x->scripts[i]->metrics[k], arg);
+		for (uint32_t k = 0; k < x->scripts[i]->naggs; k++)
+			if (x->scripts[i]->aggs[k].metric)
+				func(x, x->scripts[i], x->scripts[i]->aggs[k].metric, arg);
 }
 
 void own_visit(struct exporter *x, own_func *func, void *arg)
@@ -327,8 +357,8 @@ void own_visit(struct exporter *x, own_func *func, void *arg)
 	for (uint32_t i = 0; i < x->nscripts; i++)
 		func(&errors, x->scripts[i]->name, (double)x->scripts[i]->nerrors, arg);
 	for (uint32_t i = 0; i < x->nscripts; i++)
-		for (uint32_t k = 0; k < x->scripts[i]->nmetrics; k++) {
-			const struct metric *m = x->scripts[i]->metrics[k];
+		for (uint32_t k = 0; k < x->scripts[i]->naggs; k++) {
+			const struct metric *m = x->scripts[i]->aggs[k].metric;
 
 			if (!m)
 				continue;

@@ -335,7 +335,7 @@ def otlp():
     server.shutdown()
     server.server_close()
     calls(300)
-    until("it says that the collector is away", lambda: log_count("takes no metrics"), 2)
+    until("it says that the collector is away", lambda: log_count("/v1/metrics' takes no metrics"), 2)
     server = begin()
     until("after the collector's start", total, [1500])
     calls(50)
@@ -344,8 +344,8 @@ def otlp():
     server.shutdown()
     check("requests", wrong, [])
     otlp_npm()
-    check("it says each once", log_count("takes no metrics"), 2)
-    check("without a status where there was no answer", re.findall(r"takes no metrics: [^;]*\d;", open("exporter.log").read()), ["takes no metrics: HTTP status 503;"])
+    check("it says each once", log_count("/v1/metrics' takes no metrics"), 2)
+    check("without a status where there was no answer", re.findall(r"/v1/metrics' takes no metrics: [^;]*\d;", open("exporter.log").read()), ["/v1/metrics' takes no metrics: HTTP status 503;"])
 
 try:
     for part in (prometheus, ganglia, statsd, statsd_npm, otlp):
