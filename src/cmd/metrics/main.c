@@ -185,6 +185,14 @@ static bool is_any_up(const struct exporter *x)
 	return false;
 }
 
+static bool is_any_refused(const struct exporter *x)
+{
+	for (uint32_t i = 0; i < x->nscripts; i++)
+		if (x->scripts[i]->is_refused)
+			return true;
+	return false;
+}
+
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 static bool has_receiver(const struct run *r)
@@ -323,7 +331,7 @@ int main(int argc, char **argv)
 			.once_s = -1,
 			.ganglia_fd = -1};
 	struct sigaction end = {.sa_handler = end_note};
-	bool is_up;
+	bool is_up, is_refused;
 
 	flags_read(&r, argc, argv);
 	end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -339,6 +347,7 @@ int main(int argc, char **argv)
 	else
 		dir_add(&r);
 	is_up = is_any_up(&r.x);
+	is_refused = is_any_refused(&r.x);
 	if (!is_up)
 		say("no script traces");
 	else if (r.once_s >= 0)
@@ -351,5 +360,5 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < r.x.nscripts; i++)
 		script_close(r.x.scripts[i]);
 	free(r.x.scripts);
-	return is_up ? 0 : 1;
+	return is_up && (r.once_s < 0 || !is_refused) ? 0 : 1;
 }

@@ -96,6 +96,8 @@ struct directive {
 	char *agg, *name, *help, *type;
 	char *labels[KEYS_MAX];
 	uint32_t nlabels;
+	int line;
+	bool is_checked; /* against the first row of the aggregation */
 	struct directive *next;
 };
 
@@ -116,6 +118,7 @@ struct script {
 	uint64_t read_ns; /* since 1970: its last reading, or the start */
 	uint64_t ndrops, nerrors;
 	bool is_up;
+	bool is_refused; /* it has never traced; a message was printed */
 };
 
 struct config {
@@ -150,9 +153,11 @@ void script_read(struct exporter *x, struct script *s);
 void exporter_read(struct exporter *x);
 
 /* naming.c */
-struct directive *directives_parse(const char *path, const char *text);
+/* Both return false after printing what is wrong: the text, or an aggregation that is not there. */
+bool directives_parse(const char *path, const char *text, struct directive **ret);
+bool directives_check(const char *path, const struct directive *d, dtrace_hdl_t *hdl);
 void directives_free(struct directive *d);
-const struct directive *directive_find(const struct directive *d, const char *agg);
+struct directive *directive_find(struct directive *d, const char *agg);
 /* A copy in which all characters that a name cannot have are '_'. */
 char *name_clean(const char *text);
 /* Shortens a name to max bytes; a number at its end tells the series from others. */

@@ -18,6 +18,48 @@ static enum metric_type type_of(dtrace_actkind_t action, const struct directive 
 	}
 }
 
+/* Says which parts of an annotation have no effect, which its aggregation shows. */
+static void directive_compare(const struct script *s, struct directive *d, enum metric_type type,
+			      uint32_t nkeys)
+{
+	static const char *const types[] = {"counter", "gauge", "summary", "histogram"};
+
+	if (d->is_checked)
+		return;
+	d->is_checked = true;
+	if (d->type && strcmp(d->type, types[type]) != 0)
+		say("%s:%d: 'type=%s' has no effect: '@%s' is a %s", s->path, d->line, d->type,
+		    d->agg, types[type]);
+	if (d->nlabels > nkeys)
+		say("%s:%d: '@%s' has %u key%s: 'labels=' names %u", s->path, d->line, d->agg,
+		    nkeys, nkeys == 1 ? "" : "s", d->nlabels);
+}
+
+static bool has_label(const struct metric *m, uint32_t n, const char *name)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(m->labels[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The labels that the annotation names, then key1 and so on; each name once. */
+static void labels_name(struct metric *m, const struct directive *d, uint32_t nkeys)
+{
+	m->nlabels = nkeys;
+	for (uint32_t i = 0; i < nkeys; i++) {
+		struct buf name = {0};
+
+		if (d && i < d->nlabels)
+			buf_adds(&name, d->labels[i]);
+		else
+			buf_addf(&name, "key%u", i);
+		while (has_label(m, i, name.data))
+			buf_addc(&name, '_');
+		m->labels[i] = name.data;
+	}
+}
+
 static char *metric_name(const struct exporter *x, const struct script *s, const char *agg)
 {
 	bool is_anonymous = strcmp(agg, "_") == 0;
@@ -47,7 +89,7 @@ struct metric *metric_create(const struct exporter *x, const struct script *s,
 	static const char *const functions[] = {"count",    "sum",	 "min",
 						"max",	    "avg",	 "stddev",
 						"quantize", "lquantize", "llquantize"};
-	const struct directive *d = directive_find(s->directives, desc->dtagd_name);
+	struct directive *d = directive_find(s->directives, desc->dtagd_name);
 	struct metric *m = mem_check(calloc(1, sizeof(*m)));
 	struct buf help = {0};
 
@@ -61,13 +103,9 @@ struct metric *metric_create(const struct exporter *x, const struct script *s,
 	m->help = d && d->help ? mem_check(strdup(d->help)) : mem_check(strdup(help.data));
 	buf_free(&help);
 	m->normal = 1;
-	m->nlabels = nkeys;
-	for (uint32_t i = 0; i < nkeys; i++) {
-		char key[16];
-
-		(void)snprintf(key, sizeof(key), "key%u", i);
-		m->labels[i] = mem_check(strdup(d && i < d->nlabels ? d->labels[i] : key));
-	}
+	labels_name(m, d, nkeys);
+	if (d)
+		directive_compare(s, d, m->type, nkeys);
 	m->nslots = 64;
 	m->slots = mem_check(calloc(m->nslots, sizeof(struct series *)));
 	return m;

@@ -98,21 +98,24 @@ static bool script_start(struct script *s)
 		library_say(s, "cannot trace");
 		return false;
 	}
-	return true;
+	return directives_check(s->path, s->directives, s->hdl);
 }
 
 struct script *script_open(struct exporter *x, const char *path)
 {
 	struct script *s = mem_check(calloc(1, sizeof(*s)));
 	char *text = file_read(path);
+	bool is_good;
 	int error;
 
 	s->read_ns = x->started_ns;
 	s->path = mem_check(strdup(path));
 	s->name = script_name(path);
-	if (text)
-		s->directives = directives_parse(path, text);
+	s->is_refused = true;
+	is_good = !text || directives_parse(path, text, &s->directives);
 	free(text);
+	if (!is_good)
+		return s;
 	s->hdl = dtrace_open(DTRACE_VERSION, 0, &error);
 	if (!s->hdl) {
 		say("%s: %s", path, dtrace_open_errmsg());
@@ -122,7 +125,8 @@ struct script *script_open(struct exporter *x, const char *path)
 	(void)dtrace_setopt(s->hdl, "quiet", NULL);
 	(void)dtrace_handle_notice(s->hdl, notice_note, s);
 	s->is_up = script_start(s);
-	if (!s->is_up) {
+	s->is_refused = !s->is_up;
+	if (s->is_refused) {
 		dtrace_close(s->hdl);
 		s->hdl = NULL;
 	}

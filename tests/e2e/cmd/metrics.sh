@@ -174,7 +174,8 @@ open("dir/good.d", "w").write('BEGIN { @c = count(); @["x"] = sum(2); }')
 open("dir/wrong.d", "w").write("nonesuch:::x { }")
 open("dir/ends.d", "w").write("BEGIN { @n = count(); exit(0); } END { @n = count(); }")
 open("dir/9-odd name.d", "w").write("/* @metric n name=dtrace_good_c */\nBEGIN { @n = count(); }")
-open("dir/faults.d", "w").write("BEGIN { n = 0; @n = sum(1 / n); } /* @metric n colour=red */")
+open("dir/faults.d", "w").write("BEGIN { n = 0; @n = sum(1 / n); }")
+open("dir/named.d", "w").write("BEGIN { @n = count(); } /* @metric n colour=red */")
 open("dir/not-a-script.txt", "w").write("x")
 x = Exporter("-d", "dir", "--prefix", "my_")
 time.sleep(1.5)
@@ -183,10 +184,10 @@ check("good", [s.get(("my_good_c_total", ())), s.get(("my_good_total", (("key0",
 check("ended", s.get(("my_ends_n_total", ())), 2.0)
 check("a name of its own", s.get(("dtrace_good_c_total", ())), 1.0)
 check("up", {dict(k[1])["script"]: v for k, v in s.items() if k[0] == "fathom_script_up"},
-      {"good": 1.0, "wrong": 0.0, "ends": 0.0, "9-odd name": 1.0, "faults": 1.0})
+      {"good": 1.0, "wrong": 0.0, "ends": 0.0, "9-odd name": 1.0, "faults": 1.0, "named": 0.0})
 check("faults", s.get(("fathom_script_errors_total", (("script", "faults"),))), 1.0)
 check("status", x.stop(), 0)
-for text in ("dir/wrong.d: cannot compile: ", "dir/ends.d: has ended", "divide-by-zero", "dir/faults.d:1: 'colour=red' is no part"):
+for text in ("dir/wrong.d: cannot compile: ", "dir/ends.d: has ended", "divide-by-zero", "dir/named.d:1: unknown item 'colour=red' in '@metric'"):
     check(f"says '{text}'", text in x.said, True)
 
 # the scripts that come with it
