@@ -222,7 +222,7 @@ static void out_time(struct strbuf *o, const struct spec *s, const struct datum 
 static void conv_rfc822(struct printer *p, struct strbuf *o, const struct conv *c,
 			const struct spec *s, const struct datum *d)
 {
-	out_time(o, s, d, "%a, %d %b %G %T %Z");
+	out_time(o, s, d, "%a, %d %b %Y %T %Z");
 }
 
 static void conv_year(struct printer *p, struct strbuf *o, const struct conv *c,

@@ -114,6 +114,8 @@ static const struct {
 	{"%Y", 8, false, 0, "1970 Jan  1 00:00:00"},
 	{"%Y", 8, true, 123787200ll * 1000000000, "1973 Dec  3 17:20:00"},
 	{"%T", 8, false, 0, "Thu, 01 Jan 1970 00:00:00 UTC"},
+	/* its ISO week belongs to 2026 */
+	{"%T", 8, false, 1798761600ll * 1000000000, "Fri, 01 Jan 2027 00:00:00 UTC"},
 	{"%24Y", 8, false, 0, "    1970 Jan  1 00:00:00"},
 	/* addresses without symbols, ports */
 	{"%a", 8, false, 0xffffffff81000010, "0xffffffff81000010"},
