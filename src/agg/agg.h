@@ -27,6 +27,7 @@ struct agg_key {
 	 */
 	uint32_t size;
 	bool is_signed;
+	bool is_own;	   /* the text is the program's own (dif/own.h) */
 	uint64_t ival;	   /* DATUM_INT, extended by is_signed */
 	const char *bytes; /* all other kinds; strings are NUL-terminated */
 	const char *name;  /* stacks with this name are one key (aggs_merge_stacks()); else NULL */

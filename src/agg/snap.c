@@ -135,6 +135,7 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 
 	k->datum = f->datum;
 	k->is_signed = f->is_signed;
+	k->is_own = f->is_own;
 	switch (f->repr) {
 	case KEY_INT:
 		k->size = f->size;

@@ -33,9 +33,29 @@ size_t utf8_get(const char *s, size_t len, uint32_t *ret_ch)
 
 /* ---- terminals ------------------------------------------------------------------------------ */
 
-static bool is_control(uint32_t ch)
+bool char_is_unsafe(uint32_t ch)
 {
-	return ch < ' ' || (ch >= 0x7f && ch < 0xa0);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+		{0x00, 0x1f},	    /* C0 */
+		{0x7f, 0x9f},	    /* DEL, C1 */
+		{0x61c, 0x61c},	    /* a mark of direction */
+		{0x200b, 0x200b},   /* a space without width */
+		{0x200e, 0x200f},   /* marks of direction */
+		{0x2028, 0x202e},   /* ends of lines and paragraphs; embeddings and overrides */
+		{0x2060, 0x206f},   /* joiners that are not seen, isolates */
+		{0xfeff, 0xfeff},   /* a byte order mark: no width */
+		{0xfff9, 0xfffb},   /* annotations */
+		{0xe0000, 0xe007f}, /* tags, which are not seen */
+	};
+
+	if (ch >= ' ' && ch < 0x7f)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+		if (ch >= ranges[i].first && ch <= ranges[i].last)
+			return true;
+	return false;
 }
 
 void text_clean_bytes(char *text, size_t len, const char *kept, char with)
@@ -44,7 +64,7 @@ void text_clean_bytes(char *text, size_t len, const char *kept, char with)
 		uint32_t ch = 0;
 		size_t n = utf8_get(p, (size_t)(end - p), &ch);
 
-		if (!n || (is_control(ch) && !(*p && strchr(kept, *p))))
+		if (!n || (char_is_unsafe(ch) && !(*p && strchr(kept, *p))))
 			memset(p, with, MAX(n, 1u));
 		p += MAX(n, 1u);
 	}
@@ -90,22 +110,78 @@ static bool is_plain(const struct escapes *how, char c)
 	return c >= ' ' && c <= '~' && !letter_of(how, c);
 }
 
+static void char_escape(struct strbuf *out, uint32_t ch, const struct escapes *how)
+{
+	if (ch >= 0x10000) {
+		strbuf_addf(out, how->unit, 0xd800 + ((ch - 0x10000) >> 10));
+		ch = 0xdc00 + (ch & 0x3ff);
+	}
+	strbuf_addf(out, how->unit, ch);
+}
+
 void escape_add(struct strbuf *out, const char *s, size_t len, const struct escapes *how)
 {
 	for (size_t i = 0, n; i < len; i += n) {
+		uint32_t ch = 0;
+
 		for (n = 0; i + n < len && is_plain(how, s[i + n]); n++)
 			;
 		strbuf_add(out, s + i, n);
 		if (n)
 			continue;
-		n = how->broken ? utf8_get(s + i, len - i, NULL) : 1;
-		if (n > 1)
+		n = how->broken ? utf8_get(s + i, len - i, &ch) : 1;
+		if (n > 1 && how->unit && char_is_unsafe(ch))
+			char_escape(out, ch, how);
+		else if (n > 1)
 			strbuf_add(out, s + i, n);
 		else if (n == 1)
 			byte_escape(out, s[i], how);
 		else
 			strbuf_adds(out, how->broken);
 		n = MAX(n, (size_t)1);
+	}
+}
+
+size_t text_safe_len(const char *s, size_t len)
+{
+	size_t i = 0, n;
+	uint32_t ch;
+
+	while (i < len) {
+		if (s[i] >= ' ' && s[i] <= '~') {
+			i++;
+			continue;
+		}
+		n = utf8_get(s + i, len - i, &ch);
+		if (!n || char_is_unsafe(ch))
+			break;
+		i += n;
+	}
+	return i;
+}
+
+size_t text_escape_next(struct strbuf *out, const char *s, size_t len)
+{
+	/* a backslash and quotes stay: this text is to be looked at, not to be read back */
+	static const struct escapes how = {.letters = "\aa\bb\ff\nn\rr\tt\vv", .other = "\\%03o"};
+	size_t n = MAX(utf8_get(s, len, NULL), (size_t)1);
+
+	for (size_t i = 0; i < n; i++)
+		byte_escape(out, s[i], &how);
+	return n;
+}
+
+void text_escape(struct strbuf *out, const char *s, size_t len)
+{
+	while (len) {
+		size_t n = text_safe_len(s, len);
+
+		if (n)
+			strbuf_add(out, s, n);
+		else
+			n = text_escape_next(out, s, len);
+		s += n;
+		len -= n;
 	}
 }
 

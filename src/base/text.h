@@ -17,8 +17,16 @@ struct strbuf;
 size_t utf8_get(const char *s, size_t len, uint32_t *ret_ch);
 
 /*
- * Makes a foreign text safe to print on a terminal, in place: control characters, those of Unicode
- * included, and bytes that are not valid UTF-8 become '?'. Returns text.
+ * Whether a character of a foreign text must not reach a terminal, because it controls the
+ * terminal, ends a line, or changes how the text beside it is read without being seen itself: marks
+ * and overrides of the direction of writing, characters without width. The joiners U+200C and
+ * U+200D are safe: languages and emoji need them.
+ */
+bool char_is_unsafe(uint32_t ch);
+
+/*
+ * Makes a foreign text safe to print on a terminal, in place: unsafe characters, and bytes that are
+ * not valid UTF-8, become '?'. Returns text.
  */
 char *text_clean(char *text);
 /*
@@ -27,14 +35,31 @@ char *text_clean(char *text);
  */
 void text_clean_bytes(char *text, size_t len, const char *kept, char with);
 
+/*
+ * Adds a foreign text with escapes of D for unsafe characters, and bytes that are not valid UTF-8:
+ * "\n", "\033". All other characters, backslashes among them, stay.
+ */
+void text_escape(struct strbuf *out, const char *s, size_t len);
+/* The number of bytes at the begin of a text that text_escape() would not change. */
+size_t text_safe_len(const char *s, size_t len);
+/*
+ * Adds the escapes of the character or byte at the begin of s, which is unsafe; returns its length.
+ */
+size_t text_escape_next(struct strbuf *out, const char *s, size_t len);
+
 /* The escape sequences of one language. */
 struct escapes {
 	/* pairs: a character, and the letter that stands for it behind a backslash */
 	const char *letters;
 	const char *nul;   /* the sequence for NUL; NULL: NUL is written as other says */
 	const char *other; /* printf() format of a byte that is not printable ASCII */
-	/* format of a byte that is no valid UTF-8, which itself stays unchanged; or NULL */
+	/* what stands for a byte that is no valid UTF-8, which itself stays unchanged; or NULL */
 	const char *broken;
+	/*
+	 * with broken: printf() format of a UTF-16 unit of a character beyond ASCII that is unsafe;
+	 * NULL: it stays, too
+	 */
+	const char *unit;
 };
 extern const struct escapes escapes_c; /* in C, between double quotes */
 

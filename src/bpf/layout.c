@@ -7,6 +7,7 @@
  *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record | stacks
  */
 #include "bpf/share.h"
+#include "dif/own.h"
 
 #define MAX_KEY_STRINGS 64
 #define SPILL_SPARE	64
@@ -782,6 +783,42 @@ static void facts_add(struct layout *l, struct difo_facts *all, struct difo_fact
 		all->has_names[k] |= f.has_names[k];
 }
 
+/* ---- whose text it is ------------------------------------------------------------------------ */
+
+static void fields_note_own(const struct own_texts *own, const struct prog_act *act,
+			    struct act_layout *al)
+{
+	for (uint32_t k = 0; k < al->nfields; k++)
+		if (al->fields[k].datum == DATUM_STRING || al->fields[k].datum == DATUM_INT)
+			al->fields[k].is_own = own_texts_has(own, act->args[k]);
+}
+
+static void keys_note_own(const struct own_texts *own, const struct prog_act *act,
+			  struct agg_layout *al)
+{
+	for (uint32_t k = 0; k < al->nkeys && k < act->nargs; k++)
+		if (al->keys[k].is_own && !own_texts_has(own, act->args[k]))
+			al->keys[k].is_own = false;
+}
+
+static void own_texts_note(struct layout *l, struct prog_clause *const *clauses)
+{
+	struct own_texts *own = own_texts_create(clauses, l->nclauses);
+
+	for (uint32_t i = 0; i < l->naggs; i++)
+		for (uint32_t k = 0; k < l->aggs[i].nkeys; k++)
+			l->aggs[i].keys[k].is_own = l->aggs[i].keys[k].datum == DATUM_STRING;
+	for (uint32_t i = 0; i < l->nclauses; i++)
+		for (uint32_t j = 0; j < clauses[i]->nacts; j++) {
+			const struct prog_act *act = &clauses[i]->acts[j];
+
+			fields_note_own(own, act, &l->clauses[i].acts[j]);
+			if (act->kind == ACT_AGG)
+				keys_note_own(own, act, &l->aggs[act->agg->id - 1]);
+		}
+	own_texts_destroy(own);
+}
+
 struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
 			     const struct prog_vars *vars, const struct prog_aggs *aggs,
 			     struct strtab *strtab, const struct layout_opts *opts)
@@ -807,6 +844,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)
 		agg_place(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
+	own_texts_note(l, clauses);
 	names_place(l, &all);
 	vars_place(a, l, vars);
 	for (uint32_t i = 0; i < nclauses; i++)

@@ -44,6 +44,7 @@ struct rec_field {
 	uint32_t frames;    /* REC_STACK: the most frames */
 	uint32_t strsize;   /* REC_STACK: bytes for the names of helpers; 0: none run */
 	bool is_signed;
+	bool is_own; /* a text or number of the program itself (dif/own.h) */
 };
 
 struct act_layout {
@@ -78,6 +79,8 @@ struct key_field {
 	enum datum_kind datum;
 	uint32_t off, size;
 	bool is_signed;
+	/* of an aggregation: a text of the program itself in all clauses (dif/own.h) */
+	bool is_own;
 };
 
 struct agg_layout {

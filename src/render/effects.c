@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "render/impl.h"
 
 extern char **environ;
@@ -45,6 +46,20 @@ static struct err *act_string(struct printer *p, const struct act_layout *al, ui
 	return NULL;
 }
 
+/*
+ * A text that others may have written, for a message of one line; it lives as long as the record.
+ */
+static const char *shown(struct printer *p, const char *text)
+{
+	struct strbuf safe = {0};
+	const char *copy;
+
+	text_escape(&safe, text, strlen(text));
+	copy = arena_strdup(p->scratch, strbuf_text(&safe));
+	strbuf_deinit(&safe);
+	return copy;
+}
+
 /* ---- the session --------------------------------------------------------------------------- */
 
 struct err *act_exit(struct printer *p, const struct prog_act *act, const struct act_layout *al,
@@ -74,7 +89,8 @@ struct err *act_setopt(struct printer *p, const struct prog_act *act, const stru
 	if (e && err_get_code(e) == EDT_DIRABORT)
 		return e;
 	if (e)
-		printer_fault(p, err_wrap(e, "couldn't set option \"%s\" to \"%s\"", name, value));
+		printer_fault(p, err_wrap(e, "couldn't set option \"%s\" to \"%s\"", shown(p, name),
+					  shown(p, value)));
 	return NULL;
 }
 
@@ -179,7 +195,7 @@ static void shell_run(struct printer *p, const char *command, int to, int *ret_s
 
 	*ret_status = -1;
 	if (sys) {
-		printer_fault(p, err_sys(sys, "couldn't run system() \"%s\"", command));
+		printer_fault(p, err_sys(sys, "couldn't run system() \"%s\"", shown(p, command)));
 		return;
 	}
 	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
@@ -194,7 +210,7 @@ static void shell_show(struct printer *p, const char *command)
 	int status;
 
 	if (fd < 0) {
-		printer_fault(p, err_sys(errno, "couldn't run system() \"%s\"", command));
+		printer_fault(p, err_sys(errno, "couldn't run system() \"%s\"", shown(p, command)));
 		return;
 	}
 	shell_run(p, command, fd, &status);
@@ -241,7 +257,8 @@ struct err *act_freopen(struct printer *p, const struct prog_act *act, const str
 	if (*name) {
 		file = fopen(name, "ae");
 		if (!file) {
-			printer_fault(p, err_sys(errno, "couldn't freopen() \"%s\"", name));
+			printer_fault(p,
+				      err_sys(errno, "couldn't freopen() \"%s\"", shown(p, name)));
 			return NULL;
 		}
 	}
@@ -252,6 +269,7 @@ struct err *act_freopen(struct printer *p, const struct prog_act *act, const str
 	if (p->redirect && fclose(p->redirect) != 0 && !e)
 		e = err_sys(errno, "failed to write to freopen() file");
 	p->redirect = file;
+	p->asked.fp = NULL;
 	p->is_capture = false;
 	return e;
 }

@@ -11,17 +11,6 @@ static bool is_stack(enum datum_kind kind)
 	return kind == DATUM_STACK || kind == DATUM_USTACK;
 }
 
-/* Adds len bytes without characters that a terminal obeys. */
-static void clean_add(struct strbuf *o, const char *text, size_t len)
-{
-	size_t at = o->len;
-
-	if (!len)
-		return;
-	strbuf_add(o, text, len);
-	text_clean_bytes(o->data + at, len, "", '?');
-}
-
 static void label_bytes(struct strbuf *o, const struct datum *d)
 {
 	strbuf_adds(o, "0x");
@@ -43,7 +32,7 @@ void key_label(struct printer *p, struct strbuf *o, const struct agg_key *k)
 		addr_of_datum(&d, &pid, &addr);
 		addr_text(p, o, pid, addr, addr_form_of(d.kind));
 		return;
-	case DATUM_STRING: clean_add(o, d.bytes, d.size); return;
+	case DATUM_STRING: text_escape(o, d.bytes, d.size); return;
 	case DATUM_INT:
 	case DATUM_STRUCT:
 	case DATUM_BYTES:
@@ -52,7 +41,7 @@ void key_label(struct printer *p, struct strbuf *o, const struct agg_key *k)
 	case DATUM_USTACK: BUG("a stack has no label");
 	}
 	if (d.bytes && datum_is_text(&d))
-		clean_add(o, d.bytes, strnlen(d.bytes, d.size));
+		text_escape(o, d.bytes, strnlen(d.bytes, d.size));
 	else if (!d.bytes || datum_is_int(&d))
 		out_int(o, -1, datum_int(&d), d.is_signed || d.kind == DATUM_STRUCT);
 	else
@@ -142,9 +131,10 @@ static uint32_t name_of_address(struct frames *f, const struct position *at)
 
 static uint32_t name_of_helper(struct frames *f, const char *text)
 {
+	CLEANUP(free) char *clean = text_clean(xstrdup(text + (*text == '@')));
+
 	f->text.len = 0;
-	text += *text == '@';
-	clean_add(&f->text, text, strlen(text));
+	strbuf_adds(&f->text, clean);
 	return name_of_text(f, FRAME_LANGUAGE);
 }
 

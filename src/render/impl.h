@@ -18,6 +18,7 @@
 struct datum {
 	enum datum_kind kind;
 	bool is_signed;
+	bool is_own; /* a constant text or number of the program itself (dif/own.h) */
 	uint32_t size;
 	uint64_t ival;
 	const char *bytes;
@@ -83,6 +84,12 @@ bool datum_is_text(const struct datum *d);
 
 /* ---- values as text (text_value.c) ----------------------------------------------------------- */
 
+/*
+ * Adds a text of a record or key to a field. What others have written is escaped where p->escapes
+ * says so; d tells whose it is.
+ */
+void datum_text_add(struct printer *p, struct strbuf *o, const struct spec *s,
+		    const struct datum *d, const char *text, size_t len);
 /* trace(): d-language.md 6.2. */
 void print_trace(struct printer *p, struct strbuf *o, const struct datum *d);
 /* A key of a printa() without format: 6.4.1. */
@@ -285,7 +292,14 @@ struct printer {
 	VEC(struct probe_text) probe_texts; /* by id */
 	VEC(struct flow_cpu) flow;
 	struct flow_step flow_step; /* of the current record, with option flowindent */
-	bool has_columns;	    /* records are printed with CPU and probe columns */
+	bool is_screen;		    /* text goes to the live view's screen */
+	/* whether text of others is escaped: while text.c shows something */
+	bool escapes;
+	struct {
+		FILE *fp; /* NULL: not asked yet */
+		bool is_terminal;
+	} asked;	  /* of the file to which text has gone last */
+	bool has_columns; /* records are printed with CPU and probe columns */
 	struct api api;
 	bool header_done;
 	FILE *redirect; /* freopen() */

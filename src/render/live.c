@@ -71,6 +71,7 @@ static void live_open(struct printer *p)
 	f->began = now_ns();
 	f->is_dirty = true;
 	p->form = f;
+	p->is_screen = true;
 }
 
 static void rows_clear(struct live_table *t)
@@ -546,6 +547,7 @@ static void live_leave_screen(struct printer *p)
 		return;
 	screen_close(f->screen);
 	f->screen = NULL;
+	p->is_screen = false;
 	for (uint64_t i = f->nlog - MIN(f->nlog, (uint64_t)LOG_LINES); i < f->nlog; i++)
 		strbuf_addf(&text, "%s\n", f->log[i % LOG_LINES]);
 	for (uint32_t i = 0; i < f->tables.len; i++) {

@@ -3,6 +3,7 @@
 
 #include <locale.h>
 
+#include "base/text.h"
 #include "dif/prog.h"
 
 #define MAX_WIDTH (1 << 20) /* what a '*' asks for beyond this is a mistake, not layout */
@@ -28,6 +29,46 @@ void out_text(struct strbuf *o, const struct spec *s, const char *text, size_t l
 	strbuf_add(o, text, len);
 	if (pad && (s->flags & CONV_LEFT))
 		strbuf_pad(o, ' ', pad);
+}
+
+/* Escapes a text; an escape that does not fit into max columns ends it. */
+static void escape_fit(struct strbuf *o, const char *text, size_t len, size_t max)
+{
+	size_t left = max;
+
+	while (len) {
+		size_t n = text_safe_len(text, len), at = o->len, columns;
+
+		if (n) {
+			strbuf_add(o, text, text_fit(text, n, left, &columns));
+			if (o->len - at < n)
+				return;
+		} else {
+			n = text_escape_next(o, text, len);
+			columns = o->len - at;
+			if (columns > left) {
+				o->len = at;
+				return;
+			}
+		}
+		left -= columns;
+		text += n;
+		len -= n;
+	}
+}
+
+void out_foreign(struct strbuf *o, const struct spec *s, const char *text, size_t len)
+{
+	const struct spec whole = {s->flags, s->width, -1};
+	struct strbuf safe = {0};
+
+	if (text_safe_len(text, len) == len) {
+		out_text(o, s, text, len);
+		return;
+	}
+	escape_fit(&safe, text, len, s->prec >= 0 ? (size_t)s->prec : SIZE_MAX);
+	out_text(o, &whole, strbuf_text(&safe), safe.len);
+	strbuf_deinit(&safe);
 }
 
 /* ---- integers ------------------------------------------------------------------------------ */

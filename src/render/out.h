@@ -14,6 +14,8 @@ struct spec {
 
 /* Adds a text. Width and precision are columns of a terminal, which for ASCII are bytes. */
 void out_text(struct strbuf *o, const struct spec *s, const char *text, size_t len);
+/* The same for a text that others have written: unsafe characters are escaped (base/text.h). */
+void out_foreign(struct strbuf *o, const struct spec *s, const char *text, size_t len);
 /*
  * Adds a decimal number, by the flags CONV_LEFT, SIGN, SPACE, ZERO, GROUP; prec is the least number
  * of digits.

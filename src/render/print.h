@@ -32,6 +32,16 @@ enum print_encoding {
 	PRINT_ENCODING_UTF8,
 };
 
+/*
+ * Values of option escape: where text of others is escaped, so that it can neither control a
+ * terminal nor look like a line of output. The program's own text (dif/own.h) never is.
+ */
+enum print_escape {
+	PRINT_ESCAPE_AUTO, /* where it goes to a terminal, or is text in a page */
+	PRINT_ESCAPE_ALWAYS,
+	PRINT_ESCAPE_NEVER,
+};
+
 /* Values of option stackmerge: which key stacks are merged. */
 enum print_merge {
 	PRINT_MERGE_OFF,
@@ -74,6 +84,7 @@ struct print_opts { /* read at every use: options may change during the run */
 	bool lines;	/* user addresses are printed with their source lines */
 	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
 	enum print_encoding encoding;
+	enum print_escape escape;
 	enum print_oformat oformat;  /* does not change while running */
 	enum print_merge stackmerge; /* does not change while running */
 	/* of pictures; these do not change while running */

@@ -116,6 +116,8 @@ struct err *printer_flush(struct printer *p, FILE *fp)
 	size_t len = p->out.len;
 	int sys;
 
+	p->asked.fp =
+		NULL; /* before the next text, the file may be closed and another one opened */
 	if (!to)
 		return api_handler_text(p);
 	p->out.len = 0;

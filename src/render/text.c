@@ -2,7 +2,41 @@
  * Renders text as d-language.md, chapter 6, describes it: header, CPU and probe columns (6.1, 6.8),
  * rows of aggregations (6.4).
  */
+#include <unistd.h>
+
 #include "render/impl.h"
+
+/* ---- text of others -------------------------------------------------------------------------- */
+
+/* Asks once for each file between two flushes: a record takes less time than the question. */
+static bool goes_to_terminal(struct printer *p)
+{
+	FILE *fp = printer_fp(p, p->fp);
+
+	if (fp && p->asked.fp != fp) {
+		p->asked.fp = fp;
+		p->asked.is_terminal = isatty(fileno(fp));
+	}
+	return fp && p->asked.is_terminal;
+}
+
+/* Whether text of others is escaped where text goes now. */
+static bool is_escaping(struct printer *p)
+{
+	enum print_oformat form = p->opts->oformat;
+	bool is_here = !printer_redirect(p);
+
+	if (form == PRINT_JSON || form == PRINT_JSONL)
+		return false; /* the text becomes a string of JSON */
+	if (p->is_screen && is_here)
+		return true;
+	switch (p->opts->escape) {
+	case PRINT_ESCAPE_ALWAYS: return true;
+	case PRINT_ESCAPE_NEVER: return false;
+	case PRINT_ESCAPE_AUTO: break;
+	}
+	return (form == PRINT_HTML && is_here) || goes_to_terminal(p);
+}
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
@@ -70,7 +104,9 @@ static void text_record_end(struct printer *p, bool is_quiet)
 
 static void text_value(struct printer *p, const struct datum *d)
 {
+	p->escapes = is_escaping(p);
 	print_trace(p, &p->out, d);
+	p->escapes = false;
 }
 
 static void text_memory(struct printer *p, const char *action, const struct datum *d)
@@ -86,7 +122,12 @@ static void text_typed(struct printer *p, const struct shape *shape, const struc
 static struct err *text_message(struct printer *p, const struct act_layout *al,
 				const struct fmt *fmt)
 {
-	return act_format(p, &p->out, al, fmt);
+	struct err *e;
+
+	p->escapes = is_escaping(p);
+	e = act_format(p, &p->out, al, fmt);
+	p->escapes = false;
+	return e;
 }
 
 /* ---- rows without format --------------------------------------------------------------------- */
@@ -204,15 +245,22 @@ static void text_printa_begin(struct printer *p, const struct agg_table *t)
 
 static bool text_table_begin(struct printer *p, const struct agg_table *t)
 {
-	return t->nviews == 1 && !t->fmt && print_view_packed(p, &p->out, t->views[0]);
+	bool is_done;
+
+	p->escapes = is_escaping(p);
+	is_done = t->nviews == 1 && !t->fmt && print_view_packed(p, &p->out, t->views[0]);
+	p->escapes = false;
+	return is_done;
 }
 
 static void text_row(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems)
 {
+	p->escapes = is_escaping(p);
 	if (t->fmt)
 		print_row_fmt(p, t, elems);
 	else
 		print_row(p, t, elems);
+	p->escapes = false;
 }
 
 static void text_table_end(struct printer *p, const struct agg_table *t)

@@ -38,7 +38,8 @@ static size_t utf8_put(char *buf, uint32_t ch)
 	return 1;
 }
 
-static void wide_string(struct strbuf *o, const struct spec *s, const struct datum *d)
+static void wide_string(struct printer *p, struct strbuf *o, const struct spec *s,
+			const struct datum *d)
 {
 	struct strbuf text = {0};
 
@@ -53,7 +54,7 @@ static void wide_string(struct strbuf *o, const struct spec *s, const struct dat
 		len = utf8_put(buf, ch);
 		strbuf_add(&text, buf, len);
 	}
-	out_text(o, s, text.data, text.len);
+	datum_text_add(p, o, s, d, strbuf_text(&text), text.len);
 	strbuf_deinit(&text);
 }
 
@@ -91,9 +92,9 @@ static void conv_string(struct printer *p, struct strbuf *o, const struct conv *
 	if (!is_text(d))
 		conv_other(p, o, s, d);
 	else if (c->is_long)
-		wide_string(o, s, d);
+		wide_string(p, o, s, d);
 	else
-		out_text(o, s, d->bytes, strnlen(d->bytes, d->size));
+		datum_text_add(p, o, s, d, d->bytes, strnlen(d->bytes, d->size));
 }
 
 static void conv_escaped(struct printer *p, struct strbuf *o, const struct conv *c,
@@ -117,7 +118,7 @@ static void conv_char(struct printer *p, struct strbuf *o, const struct conv *c,
 	buf[0] = (char)datum_int(d);
 	if (c->is_long)
 		len = utf8_put(buf, (uint32_t)datum_int(d));
-	out_text(o, &whole, buf, len);
+	datum_text_add(p, o, &whole, d, buf, len);
 }
 
 static void conv_escaped_char(struct printer *p, struct strbuf *o, const struct conv *c,
@@ -250,13 +251,14 @@ static bool host_name(const char *text, char *host, size_t size)
 static void conv_host(struct printer *p, struct strbuf *o, const struct conv *c,
 		      const struct spec *s, const struct datum *d)
 {
+	static const struct datum name = {0}; /* whoever owns the address has chosen its name */
 	char text[INET6_ADDRSTRLEN] = "", host[256];
 	size_t len = is_text(d) ? strnlen(d->bytes, d->size) : 0;
 
 	if (len < sizeof(text) && len)
 		memcpy(text, d->bytes, len);
 	if (text[0] && host_name(text, host, sizeof(host)))
-		out_text(o, s, host, strlen(host));
+		datum_text_add(p, o, s, &name, host, strlen(host));
 	else
 		conv_string(p, o, c, s, d);
 }

@@ -26,7 +26,7 @@ static void packed_text(struct printer *p, struct strbuf *o, const struct datum 
 	if (d->kind == DATUM_STRUCT && datum_is_int(d)) {
 		out_int(o, 16, datum_int(d), true);
 	} else if (d->kind == DATUM_STRING || d->kind == DATUM_BYTES || d->kind == DATUM_STRUCT) {
-		out_text(o, &s, d->bytes, strnlen(d->bytes, d->size));
+		datum_text_add(p, o, &s, d, d->bytes, strnlen(d->bytes, d->size));
 	} else if (d->kind == DATUM_STACK || d->kind == DATUM_USTACK) {
 		print_stack(p, o, d, p->opts->stackindent);
 	} else {

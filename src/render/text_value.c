@@ -39,12 +39,24 @@ void print_raw(struct strbuf *o, const char *bytes, uint32_t size)
 
 /* ---- bytes --------------------------------------------------------------------------------- */
 
-static void print_string(struct strbuf *o, int width, const char *text, size_t len)
+void datum_text_add(struct printer *p, struct strbuf *o, const struct spec *s,
+		    const struct datum *d, const char *text, size_t len)
+{
+	if (p->escapes && !d->is_own)
+		out_foreign(o, s, text, len);
+	else
+		out_text(o, s, text, len);
+}
+
+/* Prints a text behind two spaces; width < 0: without spaces and padding. */
+static void print_string(struct printer *p, struct strbuf *o, int width, const struct datum *d,
+			 const char *text, size_t len)
 {
 	struct spec s = {CONV_LEFT, width, -1};
 
-	strbuf_adds(o, "  ");
-	out_text(o, &s, text, len);
+	if (width >= 0)
+		strbuf_adds(o, "  ");
+	datum_text_add(p, o, &s, d, text, len);
 }
 
 /* Prints bytes as text or as a raw dump; width < 0: without padding. */
@@ -54,10 +66,8 @@ static void print_bytes(struct printer *p, struct strbuf *o, int width, const st
 
 	if (p->opts->rawbytes || !datum_is_text(d))
 		print_raw(o, d->bytes, d->size);
-	else if (width < 0)
-		strbuf_add(o, d->bytes, len);
 	else
-		print_string(o, width, d->bytes, len);
+		print_string(p, o, width, d, d->bytes, len);
 }
 
 int int_width(uint32_t size)
@@ -107,7 +117,7 @@ static void print_addr(struct printer *p, struct strbuf *o, const struct datum *
 
 	addr_of_datum(d, &pid, &addr);
 	addr_text(p, &text, pid, addr, addr_form_of(d->kind));
-	print_string(o, 50, text.data, text.len);
+	print_string(p, o, 50, d, strbuf_text(&text), text.len);
 	strbuf_deinit(&text);
 }
 
@@ -125,10 +135,8 @@ static void print_datum(struct printer *p, struct strbuf *o, int str_width, cons
 	case DATUM_STRING:
 		if (p->opts->rawbytes)
 			print_raw_string(o, d);
-		else if (str_width < 0)
-			strbuf_add(o, d->bytes, d->size);
 		else
-			print_string(o, str_width, d->bytes, d->size);
+			print_string(p, o, str_width, d, d->bytes, d->size);
 		return;
 	case DATUM_BYTES:
 	case DATUM_MEMORY: print_bytes(p, o, str_width, d); return;

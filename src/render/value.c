@@ -88,7 +88,10 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 
 	if (f->off > len || field_size(f) > len - f->off)
 		return false;
-	*d = (struct datum){.kind = f->datum, .is_signed = f->is_signed, .size = f->size};
+	*d = (struct datum){.kind = f->datum,
+			    .is_signed = f->is_signed,
+			    .is_own = f->is_own,
+			    .size = f->size};
 	switch (f->kind) {
 	case REC_INT:
 		if (!is_int_size(f->size))
@@ -114,6 +117,7 @@ struct datum datum_of_key(const struct agg_key *k)
 {
 	return (struct datum){.kind = k->datum,
 			      .is_signed = k->is_signed,
+			      .is_own = k->is_own,
 			      .size = k->size,
 			      .ival = k->ival,
 			      .bytes = k->bytes,

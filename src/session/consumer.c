@@ -53,6 +53,7 @@ void consumer_refresh(struct consumer *c)
 		.aggpack = opt_flag(o, OPT_aggpack),
 		.aggzoom = opt_flag(o, OPT_aggzoom),
 		.encoding = encoding_of(o),
+		.escape = (enum print_escape)o->val[OPT_escape],
 		.oformat = (enum print_oformat)o->val[OPT_oformat],
 		.stackmerge = (enum print_merge)o->val[OPT_stackmerge],
 		.picture = o->val[OPT_picture] == OPT_UNSET

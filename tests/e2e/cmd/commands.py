@@ -179,6 +179,21 @@ def json_check():
     return bad
 
 
+def spoof_check():
+    """The name of a file makes no line of its own, also in a pipe; the environment's DTRACE_OPT_ESCAPE has it as it is."""
+    bad = []
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+        with open(os.path.join(tmp, "w"), "w") as f:
+            f.write("cat '/no\033/nope\n  0  1 root  /etc/shadow' 2>/dev/null; true\n")
+        for name, escape, want in (("opensnoop", {}, r"/no\033/nope\n  0  1 root  /etc/shadow"),
+                                   ("opensnoop", {"DTRACE_OPT_ESCAPE": "never"}, "/no\033/nope\n  0  1 root  /etc/shadow"),
+                                   ("execsnoop", {}, r" cat /no\033/nope\n  0  1 root  /etc/shadow")):
+            code, out, err = run_command(["commands/command", f"commands/{name}"], {"DTRACE": WITH_WORK, "WORK": f"{tmp}/w", **escape})
+            if code or want not in out or ("\n  0  1 root" in out or "\033" in out) != bool(escape):
+                bad.append(f"{name}, a hostile path, {escape}: {out}{err}")
+    return bad
+
+
 def main():
     wrappers_write()
     names = sorted(f for f in os.listdir("commands") if f not in ("command", "page.py", "meson.build"))
@@ -190,6 +205,7 @@ def main():
         for bad in pool.map(options, chosen):
             wrong += bad
     wrong += json_check()
+    wrong += spoof_check()
     with open("doc/guide/commands.md") as f:
         guide = f.read()
     for name in names:

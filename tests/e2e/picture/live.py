@@ -106,6 +106,19 @@ os.kill(t.process.pid, signal.SIGINT)
 rest, err = t.end()
 check("<2 8>" in rest, f"the last tables are there: {rest}")
 
+# ---- names of others are escaped, in tables and in text, whatever the option says of the text behind them
+victim = subprocess.Popen(["sh", "-c", r"printf 'e\033[2J\nf' >/proc/$$/comm; while :; do kill -0 $$; sleep 0.1; done"])
+try:
+    t = Terminal(f"syscall::kill:entry /pid == {victim.pid}/ " '{ @n[execname] = count(); printf("<%s>\\n", execname); @p[execname] = count(); printa("[%s]\\n", @p); }',
+                 flags=("-x", "escape=never"))
+    t.wait("a hostile name", lambda s: all(any(w in l for l in s) for w in (r"  e\033[2J\nf ", r"<e\033[2J\nf>", r"[e\033[2J\nf]")))
+    t.key("q")
+    rest, err = t.end()
+    check("\x1b[2J" not in t.text().split("\x1b[?1049l")[0], "no name controls the screen")
+finally:
+    victim.kill()
+    victim.wait()
+
 # ---- messages wait for the end, and stand in the head meanwhile
 t = Terminal("tick-100ms { trace(*(int *)8); }")
 t.wait("errors", lambda s: any("lost or wrong" in l and "invalid addr" in l for l in s))

@@ -147,6 +147,31 @@ static void test_clean(void)
 	is_str(text_clean(bad), "a?[2J???b???", "controls, broken characters");
 }
 
+static void test_text_escape(void)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"", ""},
+		{"plain \\ 'text' \"", "plain \\ 'text' \""},
+		{"a\n\t\r\a\b\f\v\x1b\x7f", "a\\n\\t\\r\\a\\b\\f\\v\\033\\177"},
+		{"\u00e4\u6f22\U0001f600\u200d\u200c", "\u00e4\u6f22\U0001f600\u200d\u200c"},
+		/* C1, overrides and isolates, separators, what is not seen */
+		{"\xc2\x9b\u202e\u2066\u2028\ufeff\U000e0041",
+		 "\\302\\233\\342\\200\\256\\342\\201\\246\\342\\200\\250\\357\\273\\277"
+		 "\\363\\240\\201\\201"},
+		{"x\xff\xe6\xbcy\xc0\x80", "x\\377\\346\\274y\\300\\200"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct strbuf b = {0};
+
+		text_escape(&b, rows[i].text, strlen(rows[i].text));
+		is_str(strbuf_text(&b), rows[i].want, rows[i].want);
+		strbuf_deinit(&b);
+	}
+}
+
 static void is_escaped(const char *text, size_t len, const struct escapes *how, const char *want)
 {
 	struct strbuf b = {0};
@@ -160,8 +185,15 @@ static void test_escapes(void)
 {
 	static const struct escapes json = {.letters = "\nn\"\"\\\\",
 					    .other = "\\u%04x",
-					    .broken = "\\ufffd"};
+					    .broken = "\\ufffd"},
+				    safe = {.letters = "\"\"",
+					    .other = "\\u%04x",
+					    .broken = "\\ufffd",
+					    .unit = "\\u%04x"};
 	uint32_t ch = 0;
+
+	is_escaped("\xc3\xa4\xc2\x9b\xe2\x80\xae\xf3\xa0\x81\x81", 11, &safe,
+		   "\"\xc3\xa4\\u009b\\u202e\\udb40\\udc41\"");
 
 	is_escaped("a\"\\\n\001\0\377 ", 8, &escapes_c, "\"a\\\"\\\\\\n\\001\\0\\377 \"");
 	is_escaped("\x01\xc3\xa4\xff\xed\xa0\x80", 7, &json,
@@ -184,6 +216,7 @@ static void test_clean_bytes(void)
 int main(void)
 {
 	test_clean();
+	test_text_escape();
 	test_arena();
 	test_vec();
 	test_strtab();

@@ -321,6 +321,45 @@ static void test_floats(void)
 	       "floating point");
 }
 
+/* Fields of text that is escaped: what is cut is cut between two escapes. */
+static void test_foreign(void)
+{
+	static const struct {
+		const char *fmt, *text, *raw, *safe;
+	} cases[] = {
+		{"[%s]", "a\nb", "[a\nb]", "[a\\nb]"},
+		{"[%6s]", "a\nb", "[   a\nb]", "[  a\\nb]"},
+		{"[%-6s]", "a\x1b", "[a\x1b    ]", "[a\\033 ]"},
+		{"[%.4s]", "a\x1b[x", "[a\x1b[x]", "[a]"},
+		{"[%.5s]", "a\x1b[x", "[a\x1b[x]", "[a\\033]"},
+		{"[%-5.2s]", "\n\n", "[\n\n   ]", "[\\n   ]"},
+		{"[%.3s]", "\u6f22\n", "[\u6f22\n]", "[\u6f22]"},
+		{"[%4.1s]", "\n", "[   \n]", "[    ]"},
+		{"[%S]", "\n", "[\\n]", "[\\n]"},
+	};
+
+	for (int escapes = 0; escapes < 2; escapes++) {
+		f.opts.escape = escapes ? PRINT_ESCAPE_ALWAYS : PRINT_ESCAPE_AUTO;
+		for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+			fix_act(&f, ACT_PRINTF, cases[i].fmt);
+			fix_str(&f, REC_STR, cases[i].text);
+			is_str(fix_fire(&f), escapes ? cases[i].safe : cases[i].raw, cases[i].fmt);
+		}
+		fix_act(&f, ACT_PRINTF, "%c%c");
+		fix_int(&f, 1, true, '\n');
+		fix_field(&f, REC_INT, DATUM_INT, 1, "\a")->is_own = true;
+		is_str(fix_fire(&f), escapes ? "\\n\a" : "\n\a", "a foreign character, an own one");
+		fix_act(&f, ACT_PRINTF, "\t%s");
+		fix_field(&f, REC_COMM, DATUM_STRING, 16, "own\n\0\0\0\0\0\0\0\0\0\0\0")->is_own =
+			true;
+		is_str(fix_fire(&f), "\town\n", "an own text");
+		fix_act(&f, ACT_TRACE, NULL);
+		fix_str(&f, REC_COMM, "a\r");
+		is_str(fix_fire(&f), escapes ? "a\\r" : "a\r", "trace()");
+	}
+	f.opts.escape = PRINT_ESCAPE_AUTO;
+}
+
 /* The table of d-language.md 6.3, row by row. */
 static void test_table(void)
 {
@@ -541,6 +580,7 @@ int main(void)
 	test_columns();
 	test_args();
 	test_floats();
+	test_foreign();
 	test_table();
 	test_trace();
 	test_bytes();

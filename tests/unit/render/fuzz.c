@@ -149,6 +149,7 @@ int main(void)
 		f.opts.quiet = rnd(2);
 		f.opts.flowindent = rnd(4) == 0;
 		f.opts.rawbytes = rnd(4) == 0;
+		f.opts.escape = (enum print_escape)rnd(3);
 		fix_printer(&f);
 		for (int i = 0; i < 30; i++, total++) {
 			f.len = len;
