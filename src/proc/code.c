@@ -32,11 +32,26 @@ static int open_proc(pid_t pid, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/*
+ * True if a debugger traces the process. We trace it, too, while a process of -c is held, and have
+ * no breakpoint in it then.
+ */
+static bool is_debugged(pid_t pid)
+{
+	long tracer = proc_status_field(pid, "TracerPid");
+	char path[64];
+
+	if (tracer <= 0)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%ld", tracer);
+	return access(path, F_OK) != 0;
+}
+
 void code_check_init(struct code_check *c, pid_t pid)
 {
 	c->mem_fd = open_proc(pid, "mem");
 	c->pagemap_fd = open_proc(pid, "pagemap");
-	c->is_traced = proc_status_field(pid, "TracerPid") > 0;
+	c->is_traced = is_debugged(pid);
 	c->first = 0;
 	c->nbits = 0;
 }
@@ -80,7 +95,7 @@ enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *c
 		return CODE_SAME;
 	switch (arch.insns->patch(code, mem, len)) {
 	case INSN_PATCH_BREAKPOINT:
-		return c->is_traced ? CODE_BREAKPOINT : CODE_SAME; /* another tracer's probe */
+		return c->is_traced ? CODE_BREAKPOINT : CODE_SAME; /* another tracer's uprobe */
 	case INSN_PATCH_OPTIMIZED: return CODE_SAME;		   /* such a probe, too */
 	case INSN_PATCH_OTHER: break;
 	}
