@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
+#include "proc/code.h"
 #include "proc/control.h"
 
 /* How long a command may take to begin, and after what time a signal ends the wait for it. */
@@ -63,21 +65,32 @@ static void child_environment(char *const *envs, uint32_t nenvs)
 	}
 }
 
-/* Becomes the command; the errno of a failure goes through report_fd. */
+/* What the child reports when it could not become the command. */
+struct exec_report {
+	int sys;
+	bool is_traced; /* it failed to let us trace it */
+	pid_t tracer;	/* who traces it already */
+};
+
+/* Becomes the command; what fails is reported through report_fd. */
 static NORETURN void child_exec(char *const *argv, char *const *envs, uint32_t nenvs, pid_t parent,
 				int report_fd)
 {
+	struct exec_report r = {0};
 	sigset_t none;
-	int sys;
 
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	child_environment(envs, nenvs);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
-	    ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
-		(void)execvp(argv[0], argv);
-	sys = errno;
-	(void)!write(report_fd, &sys, sizeof(sys)); /* the parent sees the end of file instead */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent) {
+		r.is_traced = ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0;
+		if (!r.is_traced)
+			(void)execvp(argv[0], argv);
+	}
+	r.sys = errno;
+	if (r.is_traced)
+		r.tracer = (pid_t)proc_status_field(getpid(), "TracerPid");
+	(void)!write(report_fd, &r, sizeof(r)); /* the parent sees the end of file instead */
 	_exit(127);
 }
 
@@ -113,10 +126,30 @@ static bool exec_is_over(int report_fd)
 	return false;
 }
 
+/* Another tracer follows the children of this process, so the child cannot be held. */
+static struct err *traced_err(pid_t tracer)
+{
+	char path[64], name[32] = "";
+	CLEANUP(file) FILE *f = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)tracer);
+	f = fopen(path, "re");
+	if (f && fgets(name, sizeof(name), f))
+		name[strcspn(name, "\n")] = '\0';
+	(void)text_clean(name);
+	return err_hint(err_new("dtrace itself is being traced: process %d ('%s') follows its "
+				"children, so they cannot be held",
+				(int)tracer, name),
+			"start the command apart and use -p, or let '%s' not follow children "
+			"(strace without -f, gdb with 'set follow-fork-mode parent')",
+			name);
+}
+
 /* Waits until the child is stopped at the first instruction of the new program, or has ended. */
 static struct err *wait_for_exec(pid_t pid, int report_fd)
 {
-	int status, sys = 0;
+	struct exec_report r;
+	int status;
 
 	if (!exec_is_over(report_fd)) {
 		/* It may not even be possible to kill it, so nobody waits for its end. */
@@ -134,9 +167,11 @@ static struct err *wait_for_exec(pid_t pid, int report_fd)
 		(void)wait_child(pid, &status);
 		return err_new("process %d stopped before it ran", (int)pid);
 	}
-	if (read(report_fd, &sys, sizeof(sys)) != sizeof(sys))
+	if (read(report_fd, &r, sizeof(r)) != sizeof(r))
 		return err_new("process %d ended before it ran", (int)pid);
-	return err_sys(sys, "exec");
+	if (r.is_traced && r.tracer > 0)
+		return traced_err(r.tracer);
+	return err_sys(r.sys, r.is_traced ? "ptrace" : "exec");
 }
 
 struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, struct proc **ret_proc)
