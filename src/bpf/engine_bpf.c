@@ -125,6 +125,8 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 		.layout = b->opts.layout,
 		.kfields = &kfields,
 		.pidns = b->opts.pidns,
+		.signals_own = b->opts.signals_own,
+		.uid = b->opts.uid,
 		.ncpus = b->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
 		.unwinds = b->opts.ukernel != NULL,

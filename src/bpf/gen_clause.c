@@ -84,6 +84,21 @@ void gen_epid(struct gen *g, const struct unit_clause *uc)
 
 /* ---- actions -------------------------------------------------------------------------------- */
 
+/*
+ * Makes the action fail in a process of another user, where kill(2) would fail, too: the kernel's
+ * helper sends signals to any process. A process counts as its real user's.
+ */
+static void signal_guard(struct gen *g, uint32_t action)
+{
+	struct ra_loc none = {.kind = RA_CONST};
+
+	if (!g->env->signals_own)
+		return;
+	em_helper(&g->e, BPF_FUNC_get_current_uid_gid);
+	em_jmp32_imm(&g->e, BPF_JNE, R0, (int32_t)g->env->uid,
+		     gen_fault(g, DIF_FAULT_UPRIV, action, UINT32_MAX, none));
+}
+
 /* Sends the signal whose number is in r1 to the current process. */
 static void signal_send(struct gen *g)
 {
@@ -94,6 +109,7 @@ static void act_raise(struct gen *g, const struct prog_act *act)
 {
 	struct ra_loc none = {.kind = RA_CONST};
 
+	signal_guard(g, act->number);
 	gen_difo(g, act->args[0], act->number);
 	em_jmp_imm(&g->e, BPF_JGT, R0, SIGNAL_MAX,
 		   gen_fault(g, DIF_FAULT_ILLOP, act->number, UINT32_MAX, none));
@@ -123,6 +139,7 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	case ACT_JMP: em_ja(&g->e, labels[act->target]); return;
 	case ACT_RAISE: act_raise(g, act); return;
 	case ACT_STOP:
+		signal_guard(g, act->number);
 		em_imm(&g->e, R1, SIGNAL_STOP);
 		signal_send(g);
 		return;

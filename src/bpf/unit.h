@@ -34,6 +34,8 @@ struct gen_env {
 	const struct layout *layout;
 	const struct kfields *kfields;
 	struct rt_pidns pidns;
+	bool signals_own; /* stop() and raise() reach processes of the user uid only */
+	uint32_t uid;
 	uint32_t ncpus;
 	bool unwinds;	      /* user stacks are walked by rt_ustack() */
 	bool calls_helpers;   /* tail calls of compiled ustack helpers work here */

@@ -437,7 +437,7 @@ void feat_force_absent(enum feature f, bool absent)
 
 /* ---- kernel_check ----------------------------------------------------------------------- */
 
-static bool caps_have(unsigned int cap)
+bool kernel_has_cap(unsigned int cap)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {{0}};
@@ -477,12 +477,12 @@ static struct err *bpf_refused(int sys)
 
 static struct err *caps_check(void)
 {
-	bool is_admin = caps_have(CAP_SYS_ADMIN);
+	bool is_admin = kernel_has_cap(CAP_SYS_ADMIN);
 	const char *missing = NULL;
 
-	if (!is_admin && !caps_have(CAP_BPF))
-		missing = caps_have(CAP_PERFMON) ? "CAP_BPF" : "CAP_BPF and CAP_PERFMON";
-	else if (!is_admin && !caps_have(CAP_PERFMON))
+	if (!is_admin && !kernel_has_cap(CAP_BPF))
+		missing = kernel_has_cap(CAP_PERFMON) ? "CAP_BPF" : "CAP_BPF and CAP_PERFMON";
+	else if (!is_admin && !kernel_has_cap(CAP_PERFMON))
 		missing = "CAP_PERFMON";
 	if (!missing)
 		return NULL;

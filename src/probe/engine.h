@@ -48,6 +48,8 @@ struct engine_opts {
 	bool reads_parent;    /* a clause reads the id of the parent process */
 	bool reads_execname;  /* a clause reads the name of the thread */
 	struct rt_pidns pidns;
+	bool signals_own; /* stop() and raise() reach processes of the user uid only */
+	uint32_t uid;
 	/*
 	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending; caller and
 	 * stackdepth skip these. NULL = none.

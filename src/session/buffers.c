@@ -1,5 +1,7 @@
 /* Chooses the size of the principal buffers (option bufsize), and opens the engine with them. */
 #include <errno.h>
+#include <linux/capability.h>
+#include <unistd.h>
 
 #include "session/later.h"
 #include "session/run.h"
@@ -92,6 +94,8 @@ static struct err *engine_try(struct run *run, const struct engine *engine, uint
 		.reads_parent = run_reads(run, DIF_VAR_PPID),
 		.reads_execname = run_reads(run, DIF_VAR_EXECNAME),
 		.pidns = run->pidns,
+		.signals_own = !kernel_has_cap(CAP_KILL),
+		.uid = geteuid(),
 		.dump = dumps_code(run) ? dump : NULL,
 		.log = !opt_flag(run->opts, OPT_bpflog) ? NULL
 		       : dump				? dump

@@ -31,6 +31,7 @@ enum remedy {
 	REMEDY_DIVZERO,
 	REMEDY_NOSCRATCH,
 	REMEDY_ILLOP,
+	REMEDY_UPRIV,
 	REMEDY_NONE,
 };
 
@@ -68,6 +69,7 @@ static const struct {
 	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate", OPT_COUNT, NULL, 0 },
 	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time", OPT_scratchsize, "-x scratchsize=", 256 << 10 },
 	[REMEDY_ILLOP]       = { NULL, "an argument is out of its range", OPT_COUNT, NULL, 0 },
+	[REMEDY_UPRIV]       = { NULL, "stop() and raise() in processes of other users need CAP_KILL", OPT_COUNT, NULL, 0 },
 	/* clang-format on */
 };
 
@@ -254,10 +256,10 @@ static enum remedy fault_remedy(const struct rt_rec_fault *f)
 	case DIF_FAULT_DIVZERO: return REMEDY_DIVZERO;
 	case DIF_FAULT_NOSCRATCH: return REMEDY_NOSCRATCH;
 	case DIF_FAULT_ILLOP: return REMEDY_ILLOP;
+	case DIF_FAULT_UPRIV: return REMEDY_UPRIV;
 	case DIF_FAULT_NONE:
 	case DIF_FAULT_BADALIGN:
 	case DIF_FAULT_KPRIV:
-	case DIF_FAULT_UPRIV:
 	case DIF_FAULT_TUPOFLOW:
 	case DIF_FAULT_BADSTACK:
 	case DIF_FAULT_BADSIZE:

@@ -118,7 +118,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* ---- a thread that interrupts ----------------------------------------------------------------- */
+/* ---- a thread that interrupts ----------------------------------------------------------------*/
 
 static atomic_bool is_over;
 
