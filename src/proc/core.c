@@ -220,11 +220,15 @@ static struct err *headers_read(struct core *c, const char *path)
 	for (uint32_t i = 0; i < eh.e_phnum; i++)
 		if (ph[i].p_type == PT_NOTE)
 			notes_read(c, ph[i].p_offset, ph[i].p_filesz);
+	if (!c->segments.len)
+		return err_new("the core file '%s' has no memory", path);
 	qsort(c->segments.data, c->segments.len, sizeof(*c->segments.data), by_start);
 	qsort(c->maps.maps.data, c->maps.maps.len, sizeof(*c->maps.maps.data), map_by_start);
 	return c->has_thread ? NULL
 			     : err_new("the core file '%s' has no registers of a thread", path);
 }
+
+static void stale_mark(struct core *c);
 
 struct err *core_open(const char *path, struct gate *gate, struct core **ret)
 {
@@ -240,6 +244,7 @@ struct err *core_open(const char *path, struct gate *gate, struct core **ret)
 		core_close(c);
 		return e;
 	}
+	stale_mark(c);
 	*ret = c;
 	return NULL;
 }
@@ -268,11 +273,105 @@ const struct core_thread *core_thread(const struct core *c)
 	return &c->thread;
 }
 
+/* ---- files that have changed ----------------------------------------------------------------- */
+
+#define ID_MAX	     64	  /* bytes of a build id that are compared */
+#define ID_NOTES_MAX 4096 /* bytes of notes that are searched for it */
+#define ID_PHDRS_MAX 128
+
+/* The start of an ELF file: of segment i of the core file, or, if file is set, of that file. */
+struct start {
+	const struct core *c;
+	uint32_t i;
+	struct gate_file *file;
+};
+
+static bool start_read(const struct start *s, uint64_t off, void *to, size_t size)
+{
+	const struct segment *seg = &s->c->segments.data[s->i];
+
+	if (s->file)
+		return gate_file_read(s->file, to, size, off) == (ssize_t)size;
+	return size <= seg->in_file && off <= seg->in_file - size &&
+	       bytes_read(s->c->fd, to, size, seg->off + off);
+}
+
+/* Finds the build id in notes; returns its size, 0 = there is none. */
+static size_t id_find(const uint8_t *notes, size_t size, uint8_t ret[ID_MAX])
+{
+	size_t at = 0;
+
+	while (size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr n;
+		uint64_t name = at + sizeof(n), desc;
+
+		memcpy(&n, notes + at, sizeof(n));
+		desc = name + ((n.n_namesz + 3ull) & ~3ull);
+		if (desc > size || n.n_descsz > size - desc)
+			return 0;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    memcmp(notes + name, ELF_NOTE_GNU, n.n_namesz) == 0 && n.n_descsz <= ID_MAX) {
+			memcpy(ret, notes + desc, n.n_descsz);
+			return n.n_descsz;
+		}
+		at = MIN(desc + ((n.n_descsz + 3ull) & ~3ull), size);
+	}
+	return 0;
+}
+
+/* Returns the size of the build id of the ELF file that begins there; 0 = it is not known. */
+static size_t id_read(const struct start *s, uint8_t ret[ID_MAX])
+{
+	uint8_t notes[ID_NOTES_MAX];
+	Elf64_Ehdr eh;
+	size_t size = 0;
+
+	if (!start_read(s, 0, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(Elf64_Phdr))
+		return 0;
+	for (uint32_t i = 0; i < MIN((uint32_t)eh.e_phnum, ID_PHDRS_MAX) && !size; i++) {
+		Elf64_Phdr ph;
+
+		if (!start_read(s, eh.e_phoff + i * sizeof(ph), &ph, sizeof(ph)))
+			return 0;
+		if (ph.p_type == PT_NOTE && ph.p_filesz <= sizeof(notes) &&
+		    start_read(s, ph.p_offset, notes, ph.p_filesz))
+			size = id_find(notes, ph.p_filesz, ret);
+	}
+	return size;
+}
+
+static struct gate_file *file_of(struct core *c, const struct proc_map *m);
+
+/*
+ * Marks the mappings of files that have another build id than the core file says. The start of an
+ * ELF file is in core files as a rule, because of the build id. Files are compared by the mapping
+ * of their start, which comes before their other ones.
+ */
+static void stale_mark(struct core *c)
+{
+	for (uint32_t i = 0; i < c->maps.maps.len; i++) {
+		const struct proc_map *m = &c->maps.maps.data[i];
+		struct start then = {.c = c, .i = i}, now = {.c = c};
+		uint8_t a[ID_MAX], b[ID_MAX];
+		size_t size;
+
+		if (m->off || !m->ino || m->is_stale || m->path[0] != '/')
+			continue;
+		size = id_read(&then, a);
+		now.file = size ? file_of(c, m) : NULL;
+		if (!now.file || (id_read(&now, b) == size && memcmp(a, b, size) == 0))
+			continue;
+		for (uint32_t k = 0; k < c->maps.maps.len; k++)
+			c->maps.maps.data[k].is_stale |= c->maps.maps.data[k].ino == m->ino;
+	}
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static struct gate_file *file_of(struct core *c, const struct proc_map *m)
 {
-	if (!m->ino || m->ino > OPEN_MAX)
+	if (!m->ino || m->ino > OPEN_MAX || m->is_stale)
 		return NULL;
 	while (c->files.len < m->ino)
 		vec_push(&c->files, NULL);

@@ -2,8 +2,9 @@
  * A core file of a 64-bit process: what it had mapped, its memory, and the registers of the thread
  * that the kernel, or gcore, has written first.
  *
- * Memory that is not in the core file, because a file has it, is read from that file; whether this
- * is still the file of then is not known.
+ * Memory that is not in the core file, because a file has it, is read from that file, unless the
+ * build id that the core file has of it is another one: such a file is stale, and is not opened.
+ * Where the core file has no build id, it is not known whether the file is still the one of then.
  *
  * Owns     the descriptor and the maps.
  * Errors   struct err *: it cannot be read, is no core file, or is damaged. Nothing in it is

@@ -201,8 +201,10 @@ struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map
 	const struct gate_mapping at = {(uint64_t)pid, m->start, m->end, m->dev, m->path};
 	struct gate_file *f;
 
+	if (m->is_stale)
+		errno = ESTALE;
 	if (!pid) /* of a core file: there is only the name */
-		return m->path[0] == '/' ? gate_open_path(g, -1, m->path) : NULL;
+		return m->path[0] == '/' && !m->is_stale ? gate_open_path(g, -1, m->path) : NULL;
 	f = gate_open_mapping(g, &at);
 
 	return f || errno == ETIMEDOUT || m->path[0] != '/' ? f : open_named(g, pid, m);

@@ -21,6 +21,7 @@ struct proc_map {
 	uint64_t dev, ino;
 	const char *path; /* without " (deleted)"; "" for memory without a file */
 	bool is_exec, is_write, is_shared;
+	bool is_stale; /* of a core file: the path leads to another version of the file now */
 };
 
 struct proc_maps {
@@ -44,7 +45,7 @@ void proc_maps_deinit(struct proc_maps *m);
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
 /*
  * Opens the very file that is mapped, even if it was renamed or deleted; NULL and errno if that
- * fails. pid 0: the file that has the name now.
+ * fails. pid 0: the file that has the name now, unless the mapping is stale (ESTALE).
  */
 struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m);
 /* Returns the executable mapping that contains offset off of the file; NULL if there is none. */

@@ -355,13 +355,36 @@ static struct err *thread_prepare(pid_t tid, struct replay *r, char *name, struc
 	return halt_process(r->pid, halt);
 }
 
-static struct err *core_prepare(const char *path, const struct file_opts *files, struct replay *r)
+/* Names each file once of which the core file has another version. */
+static void stale_tell(const struct proc_maps *maps, struct strbuf *out)
+{
+	uint64_t last = 0; /* the mappings of a file are mostly neighbours */
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		char *name;
+
+		if (!m->is_stale || m->off || m->ino == last)
+			continue;
+		last = m->ino;
+		name = text_clean(xstrdup(m->path));
+		strbuf_addf(out,
+			    "'%s' is not the file that the process had: its build id is another "
+			    "one. Frames in it have no names, and the stack may be cut there\n",
+			    name);
+		free(name);
+	}
+}
+
+static struct err *core_prepare(const char *path, const struct file_opts *files, struct replay *r,
+				struct strbuf *out)
 {
 	struct err *e = core_open(path, files->gate, &r->core);
 	const struct core_thread *t = e ? NULL : core_thread(r->core);
 
 	if (e)
 		return e;
+	stale_tell(core_maps(r->core), out);
 	r->pid = t->pid;
 	r->thread.tid = t->tid;
 	r->thread.ppid = t->ppid;
@@ -390,7 +413,7 @@ struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, stru
 	struct err *e = NULL;
 
 	if (opts->core)
-		e = core_prepare(opts->core, ustacks_files(u), &r);
+		e = core_prepare(opts->core, ustacks_files(u), &r, out);
 	else
 		e = thread_prepare(opts->tid, &r, name, &args, &halt);
 	t.pid = r.core ? 0 : r.pid;
