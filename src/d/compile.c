@@ -284,6 +284,14 @@ static const char *env_near_type(void *ctx, const char *name)
 	return types_nearest(c->types, name, c->arena);
 }
 
+static void env_harmful(void *ctx, const struct harm *row)
+{
+	struct check *c = ctx;
+
+	if (c->env->harmful)
+		c->env->harmful(c->env->ctx, row);
+}
+
 static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 {
 	struct check *c = ctx;
@@ -487,6 +495,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 		.is_ident = env_is_ident,
 		.near_type = env_near_type,
 		.set_option = env_set_option,
+		.harmful = env_harmful,
 		.macro = env_macro,
 	};
 	c->input = (struct parse_input){

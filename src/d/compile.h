@@ -22,6 +22,7 @@
 
 struct attr; /* d/attr.h */
 struct dsession;
+struct harm;	/* d/harm.h */
 struct types;	/* d/types.h; a type_id is an uint32_t */
 struct kallsym; /* sym/kallsyms.h */
 
@@ -99,6 +100,8 @@ struct compile_env {
 	void (*declared)(void *ctx);
 	/* Sets an option from a pragma; the text of an error is used for D_PRAGMA_OPTSET. */
 	struct err *(*set_option)(void *ctx, const char *name, const char *value);
+	/* Adds a row to the table of probes that harm; it points to the text. May be NULL. */
+	void (*harmful)(void *ctx, const struct harm *row);
 	/* The value of a named macro variable; false: undefined. */
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
 	/* Address of a kernel symbol. module: NULL = any. May be NULL. */

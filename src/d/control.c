@@ -3,6 +3,7 @@
  * 11.3).
  */
 #include "d/attr.h"
+#include "d/harm.h"
 #include "d/lex.h"
 
 struct word {
@@ -313,6 +314,44 @@ static void helper_run(struct lexer *lx, struct control *c)
 			       "registers \"VARIABLE\"");
 }
 
+/* Adds the word FACT=PATTERN to the conditions of the row; false: it is none. */
+static bool condition_add(struct lexer *lx, struct harm *row, const struct word *w)
+{
+	const char *equals = w->is_str ? NULL : strchr(w->text, '=');
+
+	if (!equals || equals == w->text || !equals[1] || row->nconditions == HARM_MAX_CONDITIONS)
+		return false;
+	row->conditions[row->nconditions++] =
+		(struct harm_condition){arena_strndup(lx->in->arena, w->text,
+						      (size_t)(equals - w->text)),
+					equals + 1};
+	return true;
+}
+
+/* '#pragma D harmful PROVIDER:PROBE FACT=PATTERN... "REASON"': a row of the table (d/harm.h). */
+static void harmful_run(struct lexer *lx, struct control *c)
+{
+	const struct parse_env *env = lx->in->env;
+	uint32_t n = args_len(c);
+	const char *probe = n > 2 && !arg(c, 0)->is_str ? arg(c, 0)->text : "";
+	const char *colon = strchr(probe, ':');
+	struct harm row = {0};
+	bool good =
+		colon && colon > probe && colon[1] && arg(c, n - 1)->is_str && *arg(c, n - 1)->text;
+
+	for (uint32_t i = 1; good && i < n - 1; i++)
+		good = condition_add(lx, &row, arg(c, i));
+	if (!good) {
+		fail_malformed(lx, c, "PROVIDER:PROBE FACT=PATTERN... \"REASON\"");
+		return;
+	}
+	row.prov = arena_strndup(lx->in->arena, probe, (size_t)(colon - probe));
+	row.name = colon + 1;
+	row.reason = arg(c, n - 1)->text;
+	if (env && env->harmful)
+		env->harmful(env->ctx, &row);
+}
+
 static const struct directive {
 	const char *name;
 	uint32_t where;
@@ -327,6 +366,7 @@ static const struct directive {
 	{"binding",    AT_PRAGMA_D, binding_run},
 	{"depends_on", AT_PRAGMA_D, depends_on_run},
 	{"helper",     AT_PRAGMA_D, helper_run},
+	{"harmful",    AT_PRAGMA_D, harmful_run},
 	/* clang-format on */
 };
 

@@ -13,6 +13,8 @@
 #include "d/ast.h"
 #include "d/diag.h"
 
+struct harm; /* d/harm.h */
+
 struct parse_env {
 	void *ctx;
 	/* Whether name is a typedef name or mod`type. */
@@ -28,6 +30,8 @@ struct parse_env {
 	const char *(*near_type)(void *ctx, const char *name);
 	/* Applies '#pragma D option name=value' at once; false after reporting. */
 	bool (*set_option)(void *ctx, struct span at, const char *name, const char *value);
+	/* Obeys '#pragma D harmful'. May be NULL. */
+	void (*harmful)(void *ctx, const struct harm *row);
 	/* The value of a macro variable, named without '$': "pid", "target"; false: undefined. */
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
 };

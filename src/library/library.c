@@ -18,6 +18,7 @@
 #include "probe/probe.h"
 
 #define LIBRARY_MAX_SIZE (16u << 20) /* bytes of one file */
+#define TABLE_NAME	 "harmful.d"
 
 enum lib_state { LIB_WAITING, LIB_VISITING, LIB_LOADED, LIB_LEFT_OUT };
 
@@ -191,7 +192,9 @@ static struct err *file_add(struct library *lib, const char *dir, const char *na
 	libscan_deps(strbuf_text(&l->text), l->text.len, "library", dep_note, l);
 	libscan_deps(strbuf_text(&l->text), l->text.len, "module", module_note, l);
 	n.file = l;
-	l->is_lazy = is_system && libscan_names(strbuf_text(&l->text), l->text.len, name_note, &n);
+	l->is_lazy = is_system &&
+		     libscan_names(strbuf_text(&l->text), l->text.len, name_note, &n) &&
+		     !libscan_has_harms(strbuf_text(&l->text), l->text.len);
 	return NULL;
 }
 
@@ -395,6 +398,21 @@ static const char *system_dir(const struct library *lib)
 	return library_system_dir(lib->opts.system_dir);
 }
 
+/*
+ * Option nolibs leaves the library out, but not its table of probes that harm (d/harm.h): those
+ * must not be enabled unawares.
+ */
+static struct err *table_load(struct library *lib)
+{
+	const char *path = arena_printf(lib->arena, "%s/%s", system_dir(lib), TABLE_NAME);
+	struct err *e;
+
+	if (hashmap_finds(lib->by_name, TABLE_NAME) || access(path, R_OK) != 0)
+		return NULL;
+	e = file_add(lib, system_dir(lib), TABLE_NAME, true);
+	return e ? e : lib_load(lib, hashmap_finds(lib->by_name, TABLE_NAME));
+}
+
 static struct err *system_read(struct library *lib)
 {
 	struct err *e = NULL;
@@ -534,10 +552,10 @@ void library_define_providers(struct library *lib, const struct probe_desc *desc
 {
 	key_vec keys = {0};
 
+	if (!lib->trouble)
+		lib->trouble = lib->opts.is_off ? table_load(lib) : system_read(lib);
 	if (lib->opts.is_off)
 		return;
-	if (!lib->trouble)
-		lib->trouble = system_read(lib);
 	if (!lib->trouble && *desc->prov)
 		keys_find(lib, LIBSCAN_PROVIDER, desc->prov, &keys);
 	else if (!lib->trouble)

@@ -13,7 +13,8 @@
  *
  * Files of -L folders are compiled before the first program. Files of the system folder are
  * compiled when a program mentions a name that they define (libscan.h), so that unused files cost
- * no time.
+ * no time. Those with rows of the table of probes that harm (d/harm.h) are compiled when the folder
+ * is read; that table, harmful.d, also with option nolibs.
  *
  * Facts    d-language.md, 10.2.
  * Owns     the texts of the files, and their lists of names; the compiler owns their declarations.

@@ -342,9 +342,10 @@ static bool word_next(const char **p, const char *end, const char **ret_word, si
 	return *ret_len > 0;
 }
 
-void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn, void *ctx)
+/* Calls fn for the word behind each line's first n words, if these are the wanted ones. */
+static void pragmas_find(const char *text, size_t size, const char *const *want, size_t n,
+			 libscan_fn *fn, void *ctx)
 {
-	const char *const want[] = {"#pragma", "D", "depends_on", on};
 	const char *line = text, *end = text + size, *at;
 
 	while (line < end && (at = memmem(line, (size_t)(end - line), want[2], strlen(want[2])))) {
@@ -356,12 +357,33 @@ void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn,
 		eol = eol ? eol : end;
 		while (p < eol && class_at(p) == CHAR_SPACE)
 			p++;
-		while ((i || (p < eol && *p == '#')) && i < ARRAY_LEN(want) &&
-		       word_next(&p, eol, &word, &len) && len == strlen(want[i]) &&
-		       memcmp(word, want[i], len) == 0)
+		while ((i || (p < eol && *p == '#')) && i < n && word_next(&p, eol, &word, &len) &&
+		       len == strlen(want[i]) && memcmp(word, want[i], len) == 0)
 			i++;
-		if (i == ARRAY_LEN(want) && word_next(&p, eol, &word, &len))
+		if (i == n && word_next(&p, eol, &word, &len))
 			fn(ctx, word, len);
 		line = eol + 1;
 	}
+}
+
+void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn, void *ctx)
+{
+	const char *const want[] = {"#pragma", "D", "depends_on", on};
+
+	pragmas_find(text, size, want, ARRAY_LEN(want), fn, ctx);
+}
+
+static void harm_note(void *ctx, const char *word, size_t len)
+{
+	(void)word, (void)len;
+	*(bool *)ctx = true;
+}
+
+bool libscan_has_harms(const char *text, size_t size)
+{
+	static const char *const want[] = {"#pragma", "D", "harmful"};
+	bool has = false;
+
+	pragmas_find(text, size, want, ARRAY_LEN(want), harm_note, &has);
+	return has;
 }

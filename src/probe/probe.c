@@ -43,7 +43,9 @@ struct probes {
 	struct hashmap *states;		/* provider -> struct pv_state */
 	VEC(struct probe_desc) named;	/* descriptions with literal functions; text in the arena */
 	bool is_classic;
-	bool is_listing; /* matches are for a listing */
+	bool is_harmful;
+	VEC(const struct harm *) harms; /* in the arena */
+	bool is_listing;		/* matches are for a listing */
 	uint32_t ncode_keys;
 	const struct file_opts *files;
 	bool is_raw;
@@ -51,6 +53,8 @@ struct probes {
 	uint32_t next_id, nremovals;
 	void (*on_notice)(void *ctx, const char *msg);
 	void *notice_ctx;
+	void (*on_adjusted)(void *ctx, const char *msg);
+	void *adjusted_ctx;
 	struct declared_source_fns declared;
 	struct err *(*on_process)(void *ctx, pid_t pid);
 	void *process_ctx;
@@ -115,6 +119,7 @@ void probes_destroy(struct probes *ps)
 	vec_deinit(&ps->spare);
 	vec_deinit(&ps->all.probes);
 	vec_deinit(&ps->named);
+	vec_deinit(&ps->harms);
 	vec_deinit(&ps->processes);
 	for (int i = 0; i < NFIELDS; i++)
 		index_destroy(ps->index[i]);
@@ -166,6 +171,23 @@ void probes_notice(struct probes *ps, const char *fmt, ...)
 		return;
 	va_start(ap, fmt);
 	ps->on_notice(ps->notice_ctx, arena_vprintf(ps->arena, fmt, ap));
+	va_end(ap);
+}
+
+void probes_on_adjusted(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx)
+{
+	ps->on_adjusted = func;
+	ps->adjusted_ctx = ctx;
+}
+
+void probes_adjusted(struct probes *ps, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!ps->on_adjusted)
+		return;
+	va_start(ap, fmt);
+	ps->on_adjusted(ps->adjusted_ctx, arena_vprintf(ps->arena, fmt, ap));
 	va_end(ap);
 }
 
@@ -783,6 +805,39 @@ void probes_set_classic(struct probes *ps, bool is_classic)
 	if (ps->is_classic != is_classic)
 		matches_forget(ps);
 	ps->is_classic = is_classic;
+}
+
+void probes_set_harmful(struct probes *ps, bool is_harmful)
+{
+	if (ps->is_harmful != is_harmful)
+		matches_forget(ps);
+	ps->is_harmful = is_harmful;
+}
+
+bool probes_is_harmful(const struct probes *ps)
+{
+	return ps->is_harmful;
+}
+
+void probes_harm_add(struct probes *ps, const struct harm *row)
+{
+	struct harm *copy = ARENA_NEW(ps->arena, struct harm);
+
+	copy->prov = arena_strdup(ps->arena, row->prov);
+	copy->name = arena_strdup(ps->arena, row->name);
+	copy->reason = arena_strdup(ps->arena, row->reason);
+	copy->nconditions = row->nconditions;
+	for (uint32_t i = 0; i < row->nconditions; i++)
+		copy->conditions[i] =
+			(struct harm_condition){arena_strdup(ps->arena, row->conditions[i].fact),
+						arena_strdup(ps->arena,
+							     row->conditions[i].pattern)};
+	vec_push(&ps->harms, copy);
+}
+
+const struct harm *probes_harm(const struct probes *ps, uint32_t i)
+{
+	return i < ps->harms.len ? ps->harms.data[i] : NULL;
 }
 
 void probes_set_raw(struct probes *ps, bool is_raw)

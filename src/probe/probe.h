@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "d/argtext.h"
+#include "d/harm.h"
 #include "d/ident.h" /* struct attr */
 #include "d/types.h"
 #include "dif/prog.h"
@@ -205,6 +206,8 @@ bool probes_is_kernel_elsewhere(const char *mod);
 
 /* Tells the user something, through the function given to probes_on_notice(). */
 PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
+/* The same for an adjustment of what the user asked for (probes_on_adjusted()). */
+PRINTF_LIKE(2, 3) void probes_adjusted(struct probes *ps, const char *fmt, ...);
 
 /*
  * func is called before a provider reads the mappings of a process: the session may have to run a
@@ -229,6 +232,7 @@ pid_t probes_created(const struct probes *ps);
 
 /* msg has no newline. A registry gives the notices about a description once. */
 void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
+void probes_on_adjusted(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
 /*
  * Notes a description of a program before any is matched: a probe that programs of the session name
  * is not added to the matches of another name, too (providers.md 4.4).
@@ -244,6 +248,13 @@ void probes_reset_code_keys(struct probes *ps);
 /* Whether globs match system calls as views of older calls, too (option syscallview). */
 void probes_set_classic(struct probes *ps, bool is_classic);
 bool probes_is_classic(const struct probes *ps);
+/* Adds a copy of a row to the table of probes that harm (d/harm.h). */
+void probes_harm_add(struct probes *ps, const struct harm *row);
+/* Row number i, counted from 0; NULL behind the last. */
+const struct harm *probes_harm(const struct probes *ps, uint32_t i);
+/* Whether the user insists on such probes: option harmful. */
+void probes_set_harmful(struct probes *ps, bool is_harmful);
+bool probes_is_harmful(const struct probes *ps);
 /*
  * How files of programs are read (sym/debugfile.h); the struct must live as long as the registry.
  */

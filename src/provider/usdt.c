@@ -249,7 +249,8 @@ static void collect_for_all(const struct request *r, struct usdt_object *o)
 	for (uint32_t i = 0; i < o->groups.len; i++) {
 		struct usdt_group *grp = o->groups.data[i];
 
-		if (pattern_is_for_all(r->desc->prov, grp->prov) && group_matches(r->desc, grp))
+		if (pattern_is_for_all(r->desc->prov, grp->prov) && group_matches(r->desc, grp) &&
+		    !usdt_harm_leaves_out(r->ps, grp))
 			probe_list_add(r->out, probe_get(r->ps, r->st, grp, 0));
 	}
 }
@@ -267,7 +268,8 @@ static void collect_in(const struct request *r, struct usdt_object *o, pid_t pid
 
 		if (!name_matches(r->desc->prov, prov, pid) || !group_matches(r->desc, grp) ||
 		    (is_listing && grp->is_again) ||
-		    (!is_listing && !r->pid && pattern_is_for_all(r->desc->prov, prov)))
+		    (!is_listing && !r->pid && pattern_is_for_all(r->desc->prov, prov)) ||
+		    usdt_harm_leaves_out(r->ps, grp))
 			continue;
 		probe_list_add(r->out, probe_get(r->ps, r->st, grp, is_for_all ? 0 : pid));
 	}
@@ -391,6 +393,14 @@ static const char *usdt_hint(struct probes *ps, const struct provider *pv,
 
 	if (!usdt_concerns(pv, desc))
 		return NULL;
+	for (uint32_t i = 0; i < st->uses.len && !probes_is_harmful(ps); i++) {
+		const struct usdt_object *o = st->uses.data[i].object;
+
+		for (uint32_t k = 0; k < o->groups.len; k++)
+			if (o->groups.data[k]->harm && group_matches(desc, o->groups.data[k]) &&
+			    name_matches(desc->prov, o->groups.data[k]->prov, st->uses.data[i].pid))
+				return usdt_harm_hint(ps, o->groups.data[k]);
+	}
 	for (uint32_t i = 0; i < st->uses.len; i++) {
 		const struct usdt_object *o = st->uses.data[i].object;
 

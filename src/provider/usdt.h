@@ -8,6 +8,7 @@
  *     usdt_args.c  finds where arguments are, and their types
  *     usdt_debug.c finds types of arguments in debug information
  *     usdt_code.c  adds the probes that are declared in D over functions of programs
+ *     usdt_harm.c  finds the probes that are known to harm the program, which are left out
  *
  * Objects   a file with notes, found by its identity (device, inode, size, time of change). Files
  *           without notes are remembered, too, so that they are not opened again.
@@ -53,8 +54,15 @@ struct usdt_probe_data {
 	const struct usdt_elements *elements; /* of args[]; NULL until asked for */
 };
 
+/* A row of the table of probes that harm, whose conditions a file meets. */
+struct usdt_harm {
+	const struct harm *row;
+	bool is_said; /* the user was told that the probes are left out */
+};
+
 struct usdt_group {
 	struct usdt_object *object;
+	struct usdt_harm *harm; /* NULL: the probe is not known to harm */
 	const char *prov, *func, *name;
 	const struct derived_info *declared; /* as in struct usdt_probe_data */
 	uint32_t source;		     /* of a declared probe: struct code_source.number */
@@ -89,8 +97,10 @@ struct usdt_object {
 	uint32_t request;
 	bool is_for_all, is_for_each;
 	VEC(struct usdt_group *) groups; /* empty until has_groups */
-	struct usdt_kinds *kinds;	 /* for the types of arguments; NULL until asked for */
-	struct unwind_rows *rows;	 /* the same */
+	VEC(struct usdt_harm) harms;	 /* empty until has_harms */
+	bool has_harms;
+	struct usdt_kinds *kinds; /* for the types of arguments; NULL until asked for */
+	struct unwind_rows *rows; /* the same */
 };
 
 /* A process that has mapped an object. */
@@ -188,6 +198,19 @@ uint32_t usdt_code_count(struct probes *ps, struct usdt_state *st);
 bool usdt_code_names(struct probes *ps, uint32_t from, const char *file);
 /* Adds the groups of the sources that the object was not searched for yet. */
 void usdt_code_add(struct probes *ps, struct usdt_object *o);
+
+/* ---- usdt_harm.c ----------------------------------------------------------------------------- */
+
+/* Finds the row of the table of probes that harm for a probe of the object's notes, or NULL. */
+struct usdt_harm *usdt_harm_find(struct probes *ps, struct usdt_object *o, const char *prov,
+				 const char *name);
+/*
+ * True if the group is left out, because it is known to harm and the user does not insist; tells
+ * the user, once for each row and file.
+ */
+bool usdt_harm_leaves_out(struct probes *ps, struct usdt_group *grp);
+/* What to answer to a description that means a group that is left out. */
+const char *usdt_harm_hint(struct probes *ps, const struct usdt_group *grp);
 
 /* ---- usdt_scan.c ----------------------------------------------------------------------------- */
 

@@ -18,14 +18,19 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static bool has_note(const struct usdt_object *o, const struct derived_info *declared)
+/*
+ * Whether the file has the declared probe itself. A probe of its own that is left out, because it
+ * is known to harm, does not count: the function is probed instead.
+ */
+static bool has_note(struct probes *ps, struct usdt_object *o, const struct derived_info *declared)
 {
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
 		const struct usdt_note *note = &o->notes.list.data[i];
 
 		if (strcmp(note->name, declared->name) == 0 &&
 		    strcmp(note->provider, declared->prov) == 0)
-			return true;
+			return probes_is_harmful(ps) ||
+			       !usdt_harm_find(ps, o, note->provider, note->name);
 	}
 	return false;
 }
@@ -85,7 +90,7 @@ static struct usdt_group *group_make(struct usdt_object *o, const struct code_so
 	for (uint32_t i = 0; i < o->groups.len; i++) {
 		grp = o->groups.data[i];
 		if (strcmp(grp->func, func) != 0 || strcmp(grp->name, name) != 0 ||
-		    strcmp(grp->prov, prov) != 0)
+		    strcmp(grp->prov, prov) != 0 || (grp->harm && !grp->source))
 			continue;
 		if (!grp->source || grp->kind == source->kind)
 			return NULL;
@@ -167,6 +172,7 @@ static void note_add(struct usdt_object *o, const struct code_source *source,
 	grp->note = own->note;
 	grp->operands = own->operands;
 	grp->spot = own->spot;
+	grp->harm = own->harm;
 	for (uint32_t i = 0; i < own->code.sites.len; i++)
 		vec_push(&grp->code.sites, own->code.sites.data[i]);
 	if (source->is_counter)
@@ -260,7 +266,7 @@ static void code_add(struct probes *ps, struct usdt_object *o, const struct code
 
 	bool is_own = is_about_own(source) || source->is_counter;
 
-	if ((!is_own && has_note(o, source->probe)) || pid_object_open(o->target, o->file) ||
+	if ((!is_own && has_note(ps, o, source->probe)) || pid_object_open(o->target, o->file) ||
 	    !has_functions(source, o->file))
 		return;
 	usdt_prov_add(o, source->probe->prov);

@@ -352,8 +352,9 @@ struct usdt_group *usdt_group_add(struct usdt_object *o, const char *prov, const
 	return grp;
 }
 
-static struct usdt_group *group_get(struct usdt_object *o, struct hashmap *by_name,
-				    const struct usdt_note *note, const char *func)
+static struct usdt_group *group_get(struct probes *ps, struct usdt_object *o,
+				    struct hashmap *by_name, const struct usdt_note *note,
+				    const char *func)
 {
 	struct usdt_group *grp;
 	struct strbuf key = {0};
@@ -364,6 +365,7 @@ static struct usdt_group *group_get(struct usdt_object *o, struct hashmap *by_na
 		grp = usdt_group_add(o, note->provider, func, note->name);
 		grp->note = note;
 		grp->spot = UPROBE_USDT;
+		grp->harm = usdt_harm_find(ps, o, note->provider, note->name);
 		hashmap_sets(by_name, strbuf_text(&key), grp);
 	}
 	strbuf_deinit(&key);
@@ -378,8 +380,9 @@ struct omitted {
 };
 
 /* Adds the instruction of a note to its group. */
-static void site_add(struct usdt_state *st, struct usdt_object *o, struct hashmap *by_name,
-		     const struct usdt_note *note, struct gate_elf *g, struct omitted *omitted)
+static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
+		     struct hashmap *by_name, const struct usdt_note *note, struct gate_elf *g,
+		     struct omitted *omitted)
 {
 	const struct func *fn = funcs_at(o->file->funcs, note->pc);
 	const struct usdt_operands *ops;
@@ -400,7 +403,7 @@ static void site_add(struct usdt_state *st, struct usdt_object *o, struct hashma
 	}
 	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
 	ops = operands_number(st, &operands, &number);
-	grp = group_get(o, by_name, note, fn ? fn->name : "");
+	grp = group_get(ps, o, by_name, note, fn ? fn->name : "");
 	if (!grp->operands)
 		grp->operands = ops;
 	if (grp->code.sites.len && vec_last(&grp->code.sites)->off == off)
@@ -456,7 +459,7 @@ void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_obj
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
 		const struct usdt_note *note = &o->notes.list.data[i];
 
-		site_add(st, o, by_name, note, &g, &omitted);
+		site_add(ps, st, o, by_name, note, &g, &omitted);
 		nfixed += note->counter && !note->counter_off;
 	}
 	hashmap_destroy(by_name);
@@ -484,6 +487,7 @@ static void object_destroy(struct usdt_object *o)
 	}
 	vec_deinit(&o->groups);
 	vec_deinit(&o->provs);
+	vec_deinit(&o->harms);
 	usdt_types_deinit(o);
 	usdt_notes_deinit(&o->notes);
 	pid_object_destroy(o->file);

@@ -251,6 +251,11 @@ static struct err *env_set_option(void *ctx, const char *name, const char *value
 	return options_set(((struct compiler *)ctx)->opts, name, value, true);
 }
 
+static void env_harmful(void *ctx, const struct harm *row)
+{
+	probes_harm_add(((struct compiler *)ctx)->probes, row);
+}
+
 static int64_t macro_target(const struct compiler *c)
 {
 	return targets_first(c->targets);
@@ -359,6 +364,7 @@ void compiler_init(struct compiler *c, struct arena *a, struct options *opts, st
 			.derived = derived_find,
 			.declared = env_declared,
 			.set_option = env_set_option,
+			.harmful = env_harmful,
 			.macro = env_macro,
 			.symbol = symbol_find,
 			.define = env_define,

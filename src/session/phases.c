@@ -28,6 +28,11 @@ static void notice_give(void *ctx, const char *msg)
 	report_notice(ctx, "%s", msg);
 }
 
+static void adjusted_give(void *ctx, const char *msg)
+{
+	report_adjusted(ctx, "%s", msg);
+}
+
 /* Lets each part take over the options that it uses. */
 static void options_changed(void *ctx)
 {
@@ -36,6 +41,7 @@ static void options_changed(void *ctx)
 	compiler_refresh(&h->compiler);
 	names_refresh(&h->names);
 	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
+	probes_set_harmful(h->probes, opt_flag(&h->opts, OPT_harmful));
 	probes_set_files(h->probes, &h->names.file_opts);
 	probes_set_raw(h->probes, !opt_flag(&h->opts, OPT_demangle));
 	consumer_refresh(&h->consumer);
@@ -50,6 +56,7 @@ static dtrace_hdl_t *handle_create(void)
 	report_init(&h->report, h, &h->opts);
 	h->probes = probes_create();
 	probes_on_notice(h->probes, notice_give, &h->report);
+	probes_on_adjusted(h->probes, adjusted_give, &h->report);
 	names_init(&h->names, &h->opts, &h->report);
 	targets_init(&h->targets, &h->opts, &h->report, h->probes);
 	compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);

@@ -7,4 +7,10 @@
 #pragma D depends_on library
 #line
 #line x
+#pragma D harmful
+#pragma D harmful ruby "reason"
+#pragma D harmful ruby:cmethod-* "reason"
+#pragma D harmful ruby:cmethod-* file=*
+#pragma D harmful ruby:cmethod-* libruby "reason"
+#pragma D harmful :x file=* "reason"
 BEGIN { }

@@ -1,0 +1,154 @@
+/*
+ * Probes of programs that are known to end or to spoil these, whoever traces them (d/harm.h).
+ *
+ * A row of the table is about files: all its conditions are facts of the file that has the probe.
+ * So it makes no difference when a process comes, in which container it runs, and whether the
+ * runtime is a library or a part of the program. Such probes are neither listed nor enabled, unless
+ * option harmful is set. Where D declares the same probe over a function, that one takes the place
+ * of the file's own (usdt_code.c).
+ */
+#include "provider/usdt.h"
+#include "sym/debugfile.h"
+#include "sym/elfsym.h"
+
+#define FACT_ROOM 128 /* bytes of a variable that are compared */
+
+/* ---- facts of a file ------------------------------------------------------------------------- */
+
+/* Reads the text at an address of the file; false if the file does not have it. */
+static bool text_read(const struct usdt_object *o, Elf *elf, uint64_t addr, char ret[FACT_ROOM])
+{
+	struct gate_file *f = o->file->file.opened;
+	ssize_t n = 0;
+	GElf_Phdr ph;
+	size_t nphdrs;
+
+	if (elf_getphdrnum(elf, &nphdrs) != 0)
+		return false;
+	for (size_t i = 0; i < nphdrs && n <= 0; i++) {
+		uint64_t room;
+
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || addr < ph.p_vaddr ||
+		    addr - ph.p_vaddr >= ph.p_filesz)
+			continue;
+		room = ph.p_filesz - (addr - ph.p_vaddr);
+		n = gate_file_read(f, ret, room < FACT_ROOM - 1 ? room : FACT_ROOM - 1,
+				   ph.p_offset + (addr - ph.p_vaddr));
+	}
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	return true;
+}
+
+/* Reads the text in the variable of this name: the first one in the file's tables of symbols. */
+static bool variable_read(const struct usdt_object *o, struct gate_elf *g, const char *name,
+			  char ret[FACT_ROOM])
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+
+	while (g->elf && (scn = elf_nextscn(g->elf, scn))) {
+		bool is_table = gelf_getshdr(scn, &sh) &&
+				(sh.sh_type == SHT_DYNSYM || sh.sh_type == SHT_SYMTAB);
+		Elf_Data *data = is_table ? gate_data(g, scn) : NULL;
+
+		for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+			const char *text =
+				GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_shndx != SHN_UNDEF
+					? gate_text(g, sh.sh_link, sym.st_name)
+					: NULL;
+
+			if (text && strcmp(text, name) == 0)
+				return text_read(o, g->elf, sym.st_value, ret);
+		}
+	}
+	return false;
+}
+
+static bool build_id_matches(struct probes *ps, const struct usdt_object *o, const char *pattern)
+{
+	struct elf_syms *s = elf_syms_read_identity(o->file->file.opened, probes_files(ps)->limit);
+	char hex[2 * ELF_BUILD_ID_MAX + 1] = "";
+
+	for (uint32_t i = 0; i < s->build_id_len; i++)
+		(void)snprintf(hex + 2 * (size_t)i, 3, "%02x", s->build_id[i]);
+	elf_syms_destroy(s);
+	return glob_match(pattern, hex);
+}
+
+static bool condition_holds(struct probes *ps, const struct usdt_object *o,
+			    const struct harm_condition *c)
+{
+	struct gate_elf g;
+	char text[FACT_ROOM];
+	bool holds;
+
+	if (strcmp(c->fact, "file") == 0)
+		return glob_match(c->pattern, o->file->file.name);
+	if (strcmp(c->fact, "build-id") == 0)
+		return build_id_matches(ps, o, c->pattern);
+	gate_elf_open(o->file->file.opened, probes_files(ps)->limit, &g);
+	holds = variable_read(o, &g, c->fact, text) && glob_match(c->pattern, text);
+	gate_elf_close(&g);
+	return holds;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool row_concerns(struct probes *ps, const struct usdt_object *o, const struct harm *row)
+{
+	bool holds = false;
+
+	for (uint32_t i = 0; i < o->notes.list.len && !holds; i++)
+		holds = glob_match(row->prov, o->notes.list.data[i].provider);
+	for (uint32_t i = 0; i < row->nconditions && holds; i++)
+		holds = condition_holds(ps, o, &row->conditions[i]);
+	return holds;
+}
+
+/* Finds the rows whose conditions the file meets, once. */
+static void rows_find(struct probes *ps, struct usdt_object *o)
+{
+	const struct harm *row;
+
+	if (o->has_harms)
+		return;
+	o->has_harms = true;
+	for (uint32_t i = 0; (row = probes_harm(ps, i)); i++)
+		if (row_concerns(ps, o, row))
+			vec_push(&o->harms, (struct usdt_harm){.row = row});
+}
+
+struct usdt_harm *usdt_harm_find(struct probes *ps, struct usdt_object *o, const char *prov,
+				 const char *name)
+{
+	rows_find(ps, o);
+	for (uint32_t i = 0; i < o->harms.len; i++)
+		if (glob_match(o->harms.data[i].row->prov, prov) &&
+		    glob_match(o->harms.data[i].row->name, name))
+			return &o->harms.data[i];
+	return NULL;
+}
+
+bool usdt_harm_leaves_out(struct probes *ps, struct usdt_group *grp)
+{
+	if (!grp->harm || probes_is_harmful(ps))
+		return false;
+	if (!grp->harm->is_said)
+		probes_adjusted(ps,
+				"the probes %s*:::%s of '%s' are left out: %s; "
+				"-x harmful enables them",
+				grp->harm->row->prov, grp->harm->row->name,
+				grp->object->file->file.name, grp->harm->row->reason);
+	grp->harm->is_said = true;
+	return true;
+}
+
+const char *usdt_harm_hint(struct probes *ps, const struct usdt_group *grp)
+{
+	return arena_printf(probes_arena(ps),
+			    "it is left out for '%s': %s; -x harmful enables it all the same",
+			    grp->object->file->file.name, grp->harm->row->reason);
+}
