@@ -76,6 +76,19 @@ char *text_clean(char *text)
 	return text;
 }
 
+/* ---- shells --------------------------------------------------------------------------------- */
+
+void shell_quote(struct strbuf *out, const char *s, size_t len)
+{
+	strbuf_addc(out, '\'');
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '\'')
+			strbuf_adds(out, "'\\'");
+		strbuf_addc(out, s[i]);
+	}
+	strbuf_addc(out, '\'');
+}
+
 /* ---- escapes -------------------------------------------------------------------------------- */
 
 const struct escapes escapes_c = {.letters = "\aa\bb\ff\nn\rr\tt\vv\"\"\\\\",

@@ -47,6 +47,12 @@ size_t text_safe_len(const char *s, size_t len);
  */
 size_t text_escape_next(struct strbuf *out, const char *s, size_t len);
 
+/*
+ * Adds a text as one word of a POSIX shell, in single quotes, whatever it contains. It has quotes
+ * also where it needs none, so that a text can be neither an assignment nor a keyword.
+ */
+void shell_quote(struct strbuf *out, const char *s, size_t len);
+
 /* The escape sequences of one language. */
 struct escapes {
 	/* pairs: a character, and the letter that stands for it behind a backslash */

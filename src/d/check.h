@@ -27,7 +27,18 @@
 #include "d/builtin.h"
 #include "d/compile.h"
 #include "d/diag.h"
+#include "d/list.h"
 #include "d/parse.h"
+
+/* A value in a call of system() or freopen(), until it is known whose text it is. */
+struct shell_arg {
+	uint32_t call, arg; /* prog_act.span of the call; index of the argument of its action */
+	const struct prog_conv *conv;
+	struct span at;
+	bool is_path;	   /* in a call of freopen() */
+	bool is_name;	   /* basename() has made it */
+	bool is_in_quotes; /* %q stands between quotes of the command */
+};
 
 /* The state of one compile. */
 struct check {
@@ -71,7 +82,8 @@ struct check {
 	const struct expr *unquoted;
 	/* keys: "struct tag" or typedef name whose declaration has failed */
 	struct hashmap *poisoned_types;
-	uint32_t first_off; /* global offset of this program's text */
+	uint32_t first_off;		   /* global offset of this program's text */
+	LIST(struct shell_arg) shell_args; /* arguments of system() and freopen() (check_shell.c) */
 	struct parse_env parse_env;
 	struct parse_input input;
 };

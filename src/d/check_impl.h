@@ -378,6 +378,14 @@ struct attr builtin_attr(struct check *c, const struct ident *id);
 void attr_use(struct check *c, struct span at, const char *name, struct attr a);
 struct hashmap *session_map(struct dsession *s); /* a new hash map, freed with the session */
 
+/* ---- check_shell.c: texts of others in commands and paths ----------------------------------- */
+
+/* Notes argument act->nargs, which act_arg() adds next; `at` is its span as the program has it. */
+void shell_arg_note(struct check *c, const struct expr *call, const struct prog_act *act,
+		    uint32_t conv, const struct expr *arg, struct span at);
+/* Warns of the arguments that were noted. */
+void check_shell_args(struct check *c, const struct prog *prog);
+
 /* ---- check_text.c: strings written without double quotes ---------------------------------- */
 
 /* Whether e, unchecked, begins with an undefined name: bash, systemd-journald. */

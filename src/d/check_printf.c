@@ -29,8 +29,10 @@ struct fmt_args {
 	struct prog_act *act;
 	struct expr **args; /* after the format */
 	uint32_t nargs, next;
-	uint32_t conv; /* number of the conversion, from 1 */
+	uint32_t conv;	/* number of the conversion, from 1 */
+	uint32_t index; /* of the conversion in the format, which counts literals, too */
 	struct span at;
+	const struct expr *call;
 };
 
 static bool arg_take_dynamic(struct check *c, struct fmt_args *f, const char *what)
@@ -93,6 +95,7 @@ static bool arg_take_value(struct check *c, struct fmt_args *f, const struct pro
 {
 	enum datum_kind kind;
 	struct expr *e, *key;
+	struct span at;
 
 	if (f->next == f->nargs) {
 		check_error(c, D_PRINTF_ARG_PROTO, f->at,
@@ -102,6 +105,7 @@ static bool arg_take_value(struct check *c, struct fmt_args *f, const struct pro
 		return false;
 	}
 	e = f->args[f->next++];
+	at = e->span;
 	key = check_key_call(c, e, &kind);
 	e = key ? key : xlate_address(c, check_any(c, e));
 	if (expr_is_dynamic(e)) {
@@ -128,6 +132,7 @@ static bool arg_take_value(struct check *c, struct fmt_args *f, const struct pro
 	 */
 	if (conv->conv == 'A' && kind == DATUM_INT)
 		kind = DATUM_UADDR;
+	shell_arg_note(c, f->call, f->act, f->index, e, at);
 	act_arg(c, f->act, e, kind);
 	return true;
 }
@@ -152,9 +157,9 @@ static bool args_take(struct check *c, struct fmt_args *f, const struct prog_fmt
 {
 	bool good = true;
 
-	for (uint32_t i = 0; i < fmt->nconvs; i++)
-		if (!(fmt->convs[i].flags & CONV_NOARG))
-			good = arg_take(c, f, &fmt->convs[i]) && good;
+	for (f->index = 0; f->index < fmt->nconvs; f->index++)
+		if (!(fmt->convs[f->index].flags & CONV_NOARG))
+			good = arg_take(c, f, &fmt->convs[f->index]) && good;
 	if (good && f->next < f->nargs) {
 		check_error(c, D_PRINTF_ARG_EXTRA, f->args[f->next]->span,
 			    "%s( ) prototype mismatch: only %u argument%s required by this format "
@@ -168,7 +173,7 @@ static bool args_take(struct check *c, struct fmt_args *f, const struct prog_fmt
 static bool check_formatted(struct check *c, struct expr *call, struct prog_act *act, bool empty_ok)
 {
 	const struct subr *subr = call_subr(c, call);
-	struct fmt_args f = {.func = subr->name, .act = act, .at = call->span};
+	struct fmt_args f = {.func = subr->name, .act = act, .at = call->span, .call = call};
 
 	if (!check_arg_count(c, subr, call))
 		return false;

@@ -420,6 +420,7 @@ static struct prog *prog_create(struct check *c)
  *       lower_expr     checked expressions -> DIF       lower*.c
  *       difo_verify    our own verifier, in lower_expr  dif/verify.c
  *     prog_create      clauses -> program
+ *     check_shell_args warnings that need the whole program
  *
  * NULL after an error was reported.
  */
@@ -444,6 +445,7 @@ static struct prog *compile_passes(struct check *c)
 	if (diags_count(c->diags))
 		return NULL;
 	prog = prog_create(c);
+	check_shell_args(c, prog);
 	dif_dump(c, prog);
 	return prog;
 }
@@ -537,6 +539,18 @@ static struct err *diags_to_err(struct check *c)
 	return e;
 }
 
+static void warnings_give(struct check *c)
+{
+	struct strbuf text = {0};
+
+	for (uint32_t i = 0; diags_format_warning(c->diags, i, c->opts->errtags, &text); i++) {
+		if (c->env->warn)
+			c->env->warn(c->env->ctx, text.data);
+		text.len = 0;
+	}
+	strbuf_deinit(&text);
+}
+
 struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts,
 			     const struct compile_env *env, enum source_kind kind, const char *name,
 			     const char *text, size_t len, enum spec_context ctx, int argc,
@@ -568,6 +582,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	if (prog && opts->layer != LAYER_PROGRAM)
 		s->nclauses = mark.nclauses; /* clauses of a library are never enabled */
 	if (prog) {
+		warnings_give(&c);
 		session_keep(s, &mark, types);
 		vec_push(&s->arenas, c.arena);
 		*ret_prog = prog;

@@ -113,6 +113,11 @@ struct compile_env {
 	 * COMPILE_DEFINE_PROVIDER or COMPILE_DEFINE_PROBE and a name. May be NULL.
 	 */
 	bool (*define)(void *ctx, const char *name, size_t len);
+	/*
+	 * Called with each warning about a program that has compiled: several lines, without a
+	 * newline at the end (diag.h). May be NULL.
+	 */
+	void (*warn)(void *ctx, const char *text);
 	/* The name most like the given one that define() could define, or NULL. May be NULL. */
 	const char *(*nearest)(void *ctx, const char *name);
 };

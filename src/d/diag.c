@@ -22,6 +22,9 @@ struct diags {
 	bool latest_kept; /* the latest report is list[len - 1] */
 	bool are_dropped;
 	struct diag list[DIAG_MAX];
+	struct diag warnings[DIAG_MAX];
+	uint32_t nwarnings;
+	bool has_more_warnings;
 };
 
 static const char *const tag_names[] = {
@@ -59,11 +62,12 @@ struct diags *diags_create(struct arena *a, struct source_map *map)
  * Whether the same error was reported before: the checker visits a clause once for each of its
  * descriptions.
  */
-static bool diag_is_known(const struct diags *d, enum dtag tag, struct span at, const char *text)
+static bool diag_is_known(const struct diag *list, uint32_t n, enum dtag tag, struct span at,
+			  const char *text)
 {
-	for (uint32_t i = 0; i < d->len; i++)
-		if (d->list[i].tag == tag && d->list[i].at.off == at.off &&
-		    strcmp(d->list[i].text, text) == 0)
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].tag == tag && list[i].at.off == at.off &&
+		    strcmp(list[i].text, text) == 0)
 			return true;
 	return false;
 }
@@ -77,7 +81,7 @@ void diag_error(struct diags *d, enum dtag tag, struct span at, const char *fmt,
 	text = arena_vprintf(d->arena, fmt, ap);
 	va_end(ap);
 	d->latest_kept = false;
-	if (diag_is_known(d, tag, at, text))
+	if (diag_is_known(d->list, d->len, tag, at, text))
 		return;
 	if (d->len == DIAG_MAX) {
 		d->has_more = true;
@@ -85,6 +89,27 @@ void diag_error(struct diags *d, enum dtag tag, struct span at, const char *fmt,
 	}
 	d->list[d->len++] = (struct diag){.tag = tag, .where = d->where, .at = at, .text = text};
 	d->latest_kept = true;
+}
+
+void diag_warn(struct diags *d, enum dtag tag, struct span at, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(d->arena, fmt, ap);
+	va_end(ap);
+	if (diag_is_known(d->warnings, d->nwarnings, tag, at, text))
+		return;
+	if (d->nwarnings == DIAG_MAX) {
+		d->has_more_warnings = true;
+		return;
+	}
+	d->warnings[d->nwarnings++] = (struct diag){.tag = tag,
+						    .where = d->where,
+						    .at = at,
+						    .text = text,
+						    .hint = dtag_remedy(tag)};
 }
 
 void diag_hint(struct diags *d, const char *fmt, ...)
@@ -255,6 +280,17 @@ void diags_format(const struct diags *d, bool errtags, struct strbuf *out)
 	}
 	if (d->has_more)
 		strbuf_adds(out, "\nmore errors are not shown");
+}
+
+bool diags_format_warning(const struct diags *d, uint32_t i, bool errtags, struct strbuf *out)
+{
+	if (i >= d->nwarnings)
+		return false;
+	strbuf_adds(out, "warning: ");
+	diag_add(d, &d->warnings[i], errtags, out);
+	if (i + 1 == DIAG_MAX && d->has_more_warnings)
+		strbuf_adds(out, "\nmore warnings are not shown");
+	return true;
 }
 
 /* Optimal string alignment distance: insert, delete, replace, swap neighbours. */

@@ -12,7 +12,8 @@
  *       hint: did you mean 'fob'?
  *
  * The first line is what other DTraces print (d-language.md 3.7); with option errtags it starts
- * with "[D_IDENT_UNDEF] ".
+ * with "[D_IDENT_UNDEF] ". A warning has the same form, begins with "warning: ", and is shown only if
+ * the program has compiled; it changes nothing.
  */
 #pragma once
 
@@ -43,6 +44,11 @@ struct diags;
 struct diags *diags_create(struct arena *a, struct source_map *map);
 PRINTF_LIKE(4, 5)
 void diag_error(struct diags *d, enum dtag tag, struct span at, const char *fmt, ...);
+/* Reports what is allowed and probably wrong; its hint is the remedy of its tag. */
+PRINTF_LIKE(4, 5)
+void diag_warn(struct diags *d, enum dtag tag, struct span at, const char *fmt, ...);
+/* The i-th warning, as diags_format() writes an error; false: there are no more. */
+bool diags_format_warning(const struct diags *d, uint32_t i, bool errtags, struct strbuf *out);
 /* Adds a hint to the latest error, if there is one. */
 PRINTF_LIKE(2, 3) void diag_hint(struct diags *d, const char *fmt, ...);
 /* Gives each error without a hint the remedy of its tag. */

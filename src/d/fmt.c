@@ -130,7 +130,7 @@ static const struct conv_row {
 	{ "eEfgG",   "",   accept_float,        W_FLOAT },
 	{ "eEfgG",   "L",  accept_float,        "long double" },
 	{ "p",       "",   accept_pointer,      W_ADDR },
-	{ "sS",      "",   accept_string,       W_STRING },
+	{ "sSq",     "",   accept_string,       W_STRING },
 	{ "s",       "l",  accept_wide_string,  W_WIDE },
 	{ "s",       "w",  accept_wide_string,  W_WIDE },
 	{ "a",       "",   accept_symbol,       W_ADDR },
@@ -194,7 +194,7 @@ static bool fmt_fail(struct fmt_parser *f, const char *what)
 	check_error(f->c, D_SYNTAX, f->at, "format conversion #%u %s", f->number, what);
 	diag_hint(
 		f->c->diags,
-		"conversions are those of printf(3), and %%a %%k %%Y %%T of D; %%%% prints a percent sign");
+		"conversions are those of printf(3), and %%a %%k %%q %%Y %%T of D; %%%% prints a percent sign");
 	return false;
 }
 

@@ -115,7 +115,7 @@ enum conv_flag {
 struct prog_conv {
 	const char *literal; /* text before the conversion */
 	uint32_t literal_len;
-	char conv;    /* d i u o x X c C e E f g G p s S a A k T Y I P; 0 = literal only */
+	char conv;    /* d i u o x X c C e E f g G p s S q a A k T Y I P; 0 = literal only */
 	char size[3]; /* "", "h", "l", "ll", "L", "w" as written */
 	uint32_t flags;
 	int width, prec; /* -1 = not given */

@@ -18,14 +18,13 @@ extern char **environ;
 
 /* Formats the text of an action; it lives as long as the record. */
 static struct err *act_text(struct printer *p, const struct act_layout *al, const struct fmt *fmt,
-			    size_t max, char **ret_text)
+			    char **ret_text)
 {
 	struct strbuf text = {0};
 	struct err *e = act_format(p, &text, al, fmt);
 
 	if (!e)
-		*ret_text =
-			arena_strndup(p->scratch, text.data ? text.data : "", MIN(text.len, max));
+		*ret_text = arena_strndup(p->scratch, strbuf_text(&text), text.len);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -223,6 +222,26 @@ static void shell_show(struct printer *p, const char *command)
 	strbuf_deinit(&text);
 }
 
+/*
+ * Cuts a command to the size of strings, as D wants it. One with quoted words is not run then: what
+ * is left of it could end in another word than the one that was meant.
+ */
+static bool command_cut(struct printer *p, const struct fmt *fmt, char *command)
+{
+	size_t max = p->layout->strsize ? p->layout->strsize - 1 : 0, len = strlen(command);
+
+	if (len <= max)
+		return true;
+	if (fmt && fmt_quotes(fmt)) {
+		printer_fault(p, err_new("a command of system() with %%q has %zu bytes, more than "
+					 "strsize allows; it was not run",
+					 len));
+		return false;
+	}
+	command[max] = '\0';
+	return true;
+}
+
 struct err *act_system(struct printer *p, const struct prog_act *act, const struct act_layout *al,
 		       const struct fmt *fmt)
 {
@@ -230,10 +249,10 @@ struct err *act_system(struct printer *p, const struct prog_act *act, const stru
 	char *command;
 	int status;
 
-	e = act_text(p, al, fmt, p->layout->strsize ? p->layout->strsize - 1 : 0, &command);
+	e = act_text(p, al, fmt, &command);
 	if (!e)
 		e = printer_flush(p, p->fp);
-	if (e)
+	if (e || !command_cut(p, fmt, command))
 		return e;
 	if (p->render->command)
 		shell_show(p, command);
@@ -249,7 +268,7 @@ struct err *act_freopen(struct printer *p, const struct prog_act *act, const str
 	struct err *e;
 	char *name;
 
-	e = act_text(p, al, fmt, SIZE_MAX, &name);
+	e = act_text(p, al, fmt, &name);
 	if (!e)
 		e = printer_flush(p, p->fp);
 	if (e)

@@ -53,6 +53,8 @@ struct fmt {
 const struct fmt *fmt_prepare(struct arena *a, const struct prog_fmt *src);
 /* True when every conversion of the language has a row in the table; for the table's test. */
 bool fmt_has_conv(char conv, const char *size);
+/* Whether the format quotes a value for the shell. */
+bool fmt_quotes(const struct fmt *f);
 
 /* The source of a format's arguments. */
 struct fmt_args {

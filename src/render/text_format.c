@@ -108,6 +108,23 @@ static void conv_escaped(struct printer *p, struct strbuf *o, const struct conv 
 	strbuf_deinit(&text);
 }
 
+/* A word of a shell. What is cut off by the precision is cut off before it is quoted. */
+static void conv_quoted(struct printer *p, struct strbuf *o, const struct conv *c,
+			const struct spec *s, const struct datum *d)
+{
+	const struct spec cut = {0, -1, s->prec}, field = {s->flags, s->width, -1};
+	struct strbuf text = {0}, word = {0};
+
+	if (is_text(d))
+		out_text(&text, &cut, d->bytes, strnlen(d->bytes, d->size));
+	else
+		conv_other(p, &text, &cut, d);
+	shell_quote(&word, strbuf_text(&text), text.len);
+	datum_text_add(p, o, &field, d, word.data, word.len);
+	strbuf_deinit(&text);
+	strbuf_deinit(&word);
+}
+
 static void conv_char(struct printer *p, struct strbuf *o, const struct conv *c,
 		      const struct spec *s, const struct datum *d)
 {
@@ -326,6 +343,7 @@ static const struct conv_desc {
 	{ 'G', "L",       conv_float },
 	{ 's', "l w",     conv_string },
 	{ 'S', "",        conv_escaped },
+	{ 'q', "",        conv_quoted },
 	{ 'a', "",        conv_addr },
 	{ 'A', "",        conv_addr },
 	{ 'k', "",        conv_stack },
@@ -377,6 +395,14 @@ static struct conv conv_prepare(const struct prog_conv *src)
 	/* A precision of 0 has no effect. */
 	c.spec = (struct spec){src->flags, src->width, src->prec > 0 ? src->prec : -1};
 	return c;
+}
+
+bool fmt_quotes(const struct fmt *f)
+{
+	for (uint32_t i = 0; i < f->nconvs; i++)
+		if (f->convs[i].conv == 'q')
+			return true;
+	return false;
 }
 
 const struct fmt *fmt_prepare(struct arena *a, const struct prog_fmt *src)

@@ -308,6 +308,11 @@ static bool env_define(void *ctx, const char *name, size_t len)
 	return library_define(((struct compiler *)ctx)->library, name, len);
 }
 
+static void env_warn(void *ctx, const char *text)
+{
+	report_adjusted(((struct compiler *)ctx)->report, "%s", text);
+}
+
 static const char *env_nearest(void *ctx, const char *name)
 {
 	return library_nearest(((struct compiler *)ctx)->library, name);
@@ -368,6 +373,7 @@ void compiler_init(struct compiler *c, struct arena *a, struct options *opts, st
 			.macro = env_macro,
 			.symbol = symbol_find,
 			.define = env_define,
+			.warn = env_warn,
 			.nearest = env_nearest},
 	};
 	derived_init(c);

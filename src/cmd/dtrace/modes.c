@@ -341,8 +341,10 @@ int cmd_run(struct cmd *c)
 	uint32_t matches = programs_enable(c);
 	int status;
 
-	if (c->only_compile)
+	if (c->only_compile) {
+		handlers_set(c); /* shows the warnings of the compiler */
 		return E_SUCCESS;
+	}
 	if (matches == 0 && !c->zdefs)
 		cmd_fatal(c, c->nprogs ? "no probes matched\n" : "no probes specified\n");
 	handlers_set(c);

@@ -3,12 +3,13 @@
   ```d             a program: has to compile (dtrace -e)
   ```d run         ... and is run: ends by itself or after a while, with status 0 and some output
   ```d refused     has to be refused
+  ```d warned      compiles with a warning
   ```d kprobes     compiles where functions of the kernel can be traced
   ```d helper      a ustack helper: has to be one
   ```sh            lines with 'dtrace ...': have to compile
   ```sh run        ... and are run, with a workload beside them; several lines have to end by themselves
   ```sh run rare   ... and may print nothing on a machine that is emulated (its CPUs take turns)
-  ```output        what the block before it prints (a refused one: on stderr); a line '...' stands for any number of
+  ```output        what the block before it prints (a refused or warned one: on stderr); a line '...' stands for any number of
                    lines, '...' in a line for any text. Blanks at the ends of lines do not count.
 More words: args=A,B arguments of the script, flags=-w,... flags of dtrace.
   file=NAME        the block is a file: on this page the blocks of 'sh run' run one after the other in one folder, which has
@@ -125,6 +126,9 @@ def check_d(b, tmp, traced):
     if "run" in b.words:
         return judged(b, *outcome(argv, tmp, traced=traced))
     status, out, err = outcome(argv + ["-e"], tmp)
+    if "warned" in b.words:
+        good = status == 0 and "dtrace: warning: " in err and b.output and same(b.output, err)
+        return [] if good else [f"{b.where}: status {status}, warns otherwise\n{err}"]
     if "kprobes" in b.words and "functions of this kernel cannot be traced" in err:
         return []
     return [f"{b.where}: does not compile\n{err}"] if status else []

@@ -1,5 +1,5 @@
 """A process with a hostile name opens a file with a hostile name. What dtrace prints of both on a terminal (a pseudo terminal), into a pipe,
-with each value of the option escape, and in JSON and HTML."""
+with each value of the option escape, in JSON and HTML, and what the shell of system() makes of it."""
 import json, os, pty, re, subprocess, sys
 
 DTRACE, TMP = os.environ["DTRACE"], os.environ["TMP"]
@@ -55,6 +55,7 @@ parts = (
     (r'printf("%-9.6s|%8.3s|%.2s|%s", execname, execname, execname, "x");', rb"a\033[   |       a|a|x"),
     (r"trace(execname); trace(PATH);", NAME_SAFE + PATH_SAFE),
     (r'printf("%c%c", ((char *)this->bytes)[5], ((char *)this->bytes)[1]);', rb"\nn"),
+    (r'printf("%q %-8.3q", execname, "it\'s");', b"'" + NAME_SAFE + rb"' 'it'\'''"),
     (r'freopen("/proc/self/fd/1"); printf("%s", execname); freopen("");', NAME_SAFE),
     (r'@a[execname] = count(); printa("%s %@d", @a);', NAME_SAFE + b" 1"),
     # the program's own text stays as it is: literals, constants, choices between them, variables that get nothing else
@@ -93,6 +94,13 @@ check("HTML, escaped", page.count(r"/nope\n  0  1 root"), 2)
 # messages of one line
 p = subprocess.run([DTRACE, "-qwn", r'BEGIN { freopen("/no/such\n%s", "x"); exit(0); }'], capture_output=True, timeout=600)
 check("messages", [l for l in p.stderr.decode().splitlines() if l.startswith("x")], [])
+
+# a shell: a text is one word, whatever is in it
+got = run("", r'{ system("printf \"<%%s>\" %q %q", execname, PATH); }')
+check("system", (got, os.path.exists("pwn")), (b"<" + NAME + b"><" + PATH + b">\n", False))
+p = subprocess.run([DTRACE, "-qw", "-x", "strsize=24", "-n", 'BEGIN { system("echo %q", $$1); system("echo %s", "unquoted and too long to be whole"); exit(0); }',
+                    "it's a b c d e f g"], capture_output=True, timeout=600)
+check("a command that is too long", (p.stdout, "of system() with %q has 28 bytes" in p.stderr.decode()), (b"unquoted and too l\n\n", True))
 
 print("\n".join(failed))
 sys.exit(bool(failed))

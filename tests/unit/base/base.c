@@ -150,17 +150,18 @@ static void test_clean(void)
 static void test_text_escape(void)
 {
 	static const struct {
-		const char *text, *want;
+		const char *text, *want, *shell;
 	} rows[] = {
-		{"", ""},
-		{"plain \\ 'text' \"", "plain \\ 'text' \""},
-		{"a\n\t\r\a\b\f\v\x1b\x7f", "a\\n\\t\\r\\a\\b\\f\\v\\033\\177"},
-		{"\u00e4\u6f22\U0001f600\u200d\u200c", "\u00e4\u6f22\U0001f600\u200d\u200c"},
+		{"", "", "''"},
+		{"plain \\ 'text' \"", "plain \\ 'text' \"", "'plain \\ '\\''text'\\'' \"'"},
+		{"a\n\t\r\a\b\f\v\x1b\x7f", "a\\n\\t\\r\\a\\b\\f\\v\\033\\177", NULL},
+		{"\u00e4\u6f22\U0001f600\u200d\u200c", "\u00e4\u6f22\U0001f600\u200d\u200c", NULL},
 		/* C1, overrides and isolates, separators, what is not seen */
 		{"\xc2\x9b\u202e\u2066\u2028\ufeff\U000e0041",
 		 "\\302\\233\\342\\200\\256\\342\\201\\246\\342\\200\\250\\357\\273\\277"
-		 "\\363\\240\\201\\201"},
-		{"x\xff\xe6\xbcy\xc0\x80", "x\\377\\346\\274y\\300\\200"},
+		 "\\363\\240\\201\\201",
+		 NULL},
+		{"x\xff\xe6\xbcy\xc0\x80", "x\\377\\346\\274y\\300\\200", NULL},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -168,6 +169,10 @@ static void test_text_escape(void)
 
 		text_escape(&b, rows[i].text, strlen(rows[i].text));
 		is_str(strbuf_text(&b), rows[i].want, rows[i].want);
+		strbuf_clear(&b);
+		shell_quote(&b, rows[i].text, strlen(rows[i].text));
+		if (rows[i].shell)
+			is_str(strbuf_text(&b), rows[i].shell, "a word of a shell");
 		strbuf_deinit(&b);
 	}
 }

@@ -336,6 +336,9 @@ static void test_foreign(void)
 		{"[%.3s]", "\u6f22\n", "[\u6f22\n]", "[\u6f22]"},
 		{"[%4.1s]", "\n", "[   \n]", "[    ]"},
 		{"[%S]", "\n", "[\\n]", "[\\n]"},
+		{"[%q]", "it's\n", "['it'\\''s\n']", "['it'\\''s\\n']"},
+		{"[%8.2q]", "a'b", "[ 'a'\\''']", "[ 'a'\\''']"},
+		{"[%-4q]", "", "[''  ]", "[''  ]"},
 	};
 
 	for (int escapes = 0; escapes < 2; escapes++) {
@@ -370,7 +373,7 @@ static void test_table(void)
 		{"c", {"l", "w"}},
 		{"eEfgG", {"L"}},
 		{"s", {"l", "w"}},
-		{"pCSaAkTYIP", {NULL}},
+		{"pCSqaAkTYIP", {NULL}},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

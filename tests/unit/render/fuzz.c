@@ -14,7 +14,7 @@ static uint32_t rnd(uint32_t n)
 
 /* clang-format off */
 static const char *const formats[] = {
-	"%d %s\n", "%S|%C|%c", "%*d %-*.*s", "%x %X %o %p %u %i", "%k %a %A", "%e %Lf %g", "%ls %wc",
+	"%d %s\n", "%S|%C|%c|%q", "%*d %-*.*s", "%x %X %o %p %u %i", "%k %a %A", "%e %Lf %g", "%ls %wc",
 	"%Y %T", "%'d %+d % d %#x %#o", "%20.10s", "%s%s%s%s%s%s%s%s",
 };
 /* clang-format on */
