@@ -2,7 +2,7 @@
 # is made.
 command -v meson >/dev/null || { echo "this test needs meson"; exit 67; }
 cd "$TMP" || exit 1
-mkdir copy && (cd "$SRC" && cp -r meson.build meson_options.txt commands completion dlib doc examples include lib src systemd tools "$TMP/copy") || exit 1
+mkdir copy && (cd "$SRC" && cp -r README.md meson.build meson_options.txt commands completion dlib doc examples include lib src systemd tools "$TMP/copy") || exit 1
 fail() { echo "$1"; cat log; exit 1; }
 configure() { env -u CC -u CXX -u CFLAGS meson setup build copy -Dtests=false "$@" >log 2>&1 || fail "the copy is not configured"; }
 check() { ninja -C build installed.stamp >log 2>&1; }
@@ -14,7 +14,7 @@ for file in dlib/zz.d dlib/helpers/zz.d examples/zz.d examples/heatmap/zz.js doc
 meson install -C build --no-rebuild --tags library,doc --destdir "$TMP/root" >log 2>&1 || fail "nothing is installed"
 diff -r copy/dlib root/usr/lib/dtrace >log || fail "/usr/lib/dtrace is not dlib"
 diff -r copy/examples root/usr/share/doc/fathom/examples >log || fail "the examples are not all there"
-diff -r copy/doc root/usr/share/doc/fathom | grep "^Only in copy" |
+diff -r copy/doc root/usr/share/doc/fathom/doc | grep "^Only in copy" |
 	grep -v ": \(architecture.md\|dtrace.8\|fathom-metrics.8\|meson.build\|page.py\|testing.md\)$" >log && fail "pages are not installed"
 
 # folders whose files are listed when the build folder is configured
