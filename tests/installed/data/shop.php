@@ -1,0 +1,5 @@
+<?php
+$provider = new Usdt\Provider('shop', 'server');
+$sale = $provider->probe('sell', 'sale', 'char *', 'int');
+$provider->enable();
+$sale->fire('tea', 4);

@@ -1,0 +1,5 @@
+require 'usdt'
+provider = USDT::Provider.create(:shop, :server)
+sale = provider.probe(:sell, :sale, :string, :integer)
+provider.enable
+sale.fire('tea', 4)

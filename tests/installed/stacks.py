@@ -1,0 +1,36 @@
+"""Stacks of each runtime: a program calls known_here() from known_outer() until a stack of it has both names, in the right order.
+
+The programs (data/) end when there is a file 'seen' in their folder. No helper is named, and no option given: jstack() is all that a user types.
+"""
+import functools, shutil
+
+from suite import DATA, dtrace_until, folder, need, run, test
+
+
+# package, program, file of data/, command, probe, the frames from the inner to the outer one
+ROWS = {
+    "python": ("python3", "python3", "known.py", "{exe} known.py", "syscall::getppid:entry", r"known\.py:\d+ \(known_here\)", r"known\.py:\d+ \(known_outer\)"),
+    "node": ("nodejs", "node", "known.js", "{exe} known.js", "syscall::umask:entry", r"known_here at \S*known\.js line \d+", r"known_outer at \S*known\.js line \d+"),
+    "ruby": ("ruby", "ruby", "known.rb", "{exe} known.rb", "syscall::getppid:entry", r"known\.rb:\d+ \(known_here\)", r"known\.rb:\d+ \(known_outer\)"),
+    "php": ("php-cli", "php", "known.php", "{exe} known.php", "syscall::getrusage:entry", r"known\.php:\d+ \(known_here\)", r"known\.php:\d+ \(known_outer\)"),
+    "perl": ("perl", "perl", "known.pl", "{exe} known.pl", "syscall::getppid:entry", r"known\.pl:\d+ \(main::known_here\)", r"known\.pl:\d+ \(main::known_outer\)"),
+    "lua": ("lua5.4", "lua5.4", "known.lua", "{exe} known.lua", "syscall::unlink:entry", r"known\.lua:\d+ \(.*known_here.*\)", r"known\.lua:\d+ \(.*known_outer.*\)"),
+    "luajit": ("luajit", "luajit", "known.lua", "{exe} known.lua", "syscall::unlink:entry", r"known\.lua:\d+ \(.*known_here.*\)", r"known\.lua:\d+ \(.*known_outer.*\)"),
+    "erlang": ("erlang-base", "erl", "known.erl", "{exe} -noshell -run known main", "syscall::*stat*:entry", r"known:known_here/1", r"known:known_outer/1"),
+    "java": ("default-jre-headless", "java", "known_java.sh", "sh known_java.sh", "syscall::openat:entry",
+             r"sun/security/tools/keytool/Main\.doCommands\(", r"sun/security/tools/keytool/Main\.main\("),
+}
+
+
+def stack(package, program, source, command, probe, inner, outer):
+    exe = need(program, package)
+    with folder() as tmp:
+        shutil.copy(f"{DATA}/{source}", tmp)
+        if program == "erl":
+            run([need("erlc", "erlang-base"), source], cwd=tmp)
+        dtrace_until(["-q", "-x", "switchrate=20hz", "-n", f"{probe} /progenyof($target)/ {{ jstack(); }}", "-c", command.format(exe=exe)],
+                     rf"{inner}.*\n(.*\n)*?.*{outer}", tmp)  # "[ ]" is around frames that are interpreted
+
+
+for name, row in ROWS.items():
+    test(f"stacks/{name}")(functools.partial(stack, *row))
