@@ -29,9 +29,10 @@ void names_deinit(struct names *n)
 	gate_destroy(n->file_opts.gate);
 }
 
+/* The same holds for names that the kernel hides, or that were forgotten. */
 static void notice_give(void *ctx, const char *msg)
 {
-	report_notice(((struct names *)ctx)->report, "%s", msg);
+	report_adjusted(((struct names *)ctx)->report, "%s", msg);
 }
 
 /* The reason is the same for the stacks of all processes of other users, so it is said once. */

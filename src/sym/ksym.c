@@ -160,10 +160,9 @@ struct err *ksyms_read(struct ksyms *ret)
 	if (ret->syms.len)
 		return NULL;
 	ksyms_deinit(ret);
-	return err_hint(
-		err_new("kernel addresses have no names: '%s' hides them", path),
-		"set kernel.kptr_restrict to 0 or 1, and kernel.perf_event_paranoid to 1 or less, "
-		"or run as root");
+	return err_hint(err_new("kernel addresses have no names: '%s' hides them", path),
+			"run as root with CAP_SYSLOG; or set kernel.kptr_restrict to 0, and "
+			"kernel.perf_event_paranoid to 1 or less");
 }
 
 void ksyms_deinit(struct ksyms *k)
