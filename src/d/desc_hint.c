@@ -43,7 +43,7 @@ static const char *hint_kernel(struct arena *a, const struct words *f, const cha
 		point, point);
 }
 
-/* For tracepoint:syscalls:sys_enter_openat. */
+/* For tracepoint:syscalls:sys_enter_openat, and tracepoint:sched:sched_switch. */
 static const char *hint_tracepoint(struct arena *a, const struct words *f, const char *point)
 {
 	const char *cat = f->w[1], *name = f->w[2];
@@ -60,8 +60,16 @@ static const char *hint_tracepoint(struct arena *a, const struct words *f, const
 		if ((enters || exits) && *call == '_' && call[1])
 			return arena_printf(a, "in D: syscall::%s:%s", call + 1, point);
 	}
-	return "this version has no provider for tracepoints of the kernel but syscall, for system calls: "
-	       "syscall::NAME:entry";
+	return arena_printf(
+		a, "in D: sdt:%s::%s, with the fields of its record as args[0], args[1]...",
+		*cat ? cat : "GROUP", *name ? name : "NAME");
+}
+
+/* For rawtracepoint:sched_switch; newer versions of the other tracer put the module before it. */
+static const char *hint_raw(struct arena *a, const struct words *f, const char *point)
+{
+	(void)point;
+	return arena_printf(a, "in D: rawtp:::%s", *f->w[f->n - 1] ? f->w[f->n - 1] : "NAME");
 }
 
 /* For perf's spelling, syscalls:sys_enter_openat. */
@@ -92,12 +100,32 @@ static const char *hint_user(struct arena *a, const struct words *f, const char 
 			    point);
 }
 
+/* The name of a probe as D writes it: '-' for the "__" of its C name. */
+static const char *usdt_name(struct arena *a, const char *text)
+{
+	char *out = arena_strndup(a, text, strlen(text)), *w = out;
+
+	for (const char *r = text; *r; r++) {
+		bool is_dash = r[0] == '_' && r[1] == '_';
+
+		*w++ = is_dash ? '-' : *r;
+		r += is_dash;
+	}
+	*w = '\0';
+	return out;
+}
+
+/* For usdt:/usr/bin/python3:python:function__entry; the provider may be left out. */
 static const char *hint_usdt(struct arena *a, const struct words *f, const char *point)
 {
+	const char *prov = f->n > 3 && *f->w[2] ? f->w[2] : "PROVIDER";
+	const char *name = f->n > 2 && *f->w[f->n - 1] ? usdt_name(a, f->w[f->n - 1]) : "NAME";
+
 	(void)point;
-	return arena_printf(
-		a, "in D: PROVIDER$target:::%s; this version has no probes that programs define",
-		f->n > 1 ? f->w[f->n - 1] : "NAME");
+	return arena_printf(a,
+			    "in D: %s$target:::%s, with -p PID or -c COMMAND; %s*:::%s is that of "
+			    "all processes",
+			    prov, name, prov, name);
 }
 
 /* "99hz" for "hz:99"; NULL when the words are no rate. */
@@ -147,7 +175,8 @@ static const struct foreign {
 	{ "k",         "entry",  hint_kernel },     { "kfunc",     "entry",  hint_kernel },
 	{ "kprobe",    "entry",  hint_kernel },     { "kr",        "return", hint_kernel },
 	{ "kretfunc",  "return", hint_kernel },     { "kretprobe", "return", hint_kernel },
-	{ "profile",   "",       hint_profile },    { "syscalls",  "",       hint_syscalls },
+	{ "profile",   "",       hint_profile },    { "rawtracepoint", "",   hint_raw },
+	{ "rt",        "",       hint_raw },        { "syscalls",  "",       hint_syscalls },
 	{ "t",         "",       hint_tracepoint }, { "tracepoint", "",      hint_tracepoint },
 	{ "u",         "entry",  hint_user },       { "uprobe",    "entry",  hint_user },
 	{ "ur",        "return", hint_user },       { "uretprobe", "return", hint_user },

@@ -55,17 +55,37 @@ kprobe:vfs_read { exit(0); }	fbt::vfs_read:entry, and system calls
 kretprobe:vfs_read { exit(0); }	fbt::vfs_read:return
 tracepoint:syscalls:sys_enter_openat { exit(0); }	in D: syscall::openat:entry
 tracepoint:raw_syscalls:sys_exit { exit(0); }	in D: syscall:::return
-tracepoint:sched:sched_switch { exit(0); }	no provider for tracepoints
+tracepoint:sched:sched_switch { exit(0); }	in D: sdt:sched::sched_switch, with
+t:sched:sched_switch { exit(0); }	in D: sdt:sched::sched_switch, with
+rawtracepoint:sched_switch { exit(0); }	in D: rawtp:::sched_switch
+rt:vmlinux:sched_switch { exit(0); }	in D: rawtp:::sched_switch
 syscalls:sys_exit_read { exit(0); }	in D: syscall::read:return
 uprobe:/bin/bash:readline { exit(0); }	in D: pid$target:bash:readline:entry
 uretprobe:/lib/libc.so.6:malloc { exit(0); }	in D: pid$target:libc.so.6:malloc:return
 uprobe:main { exit(0); }	in D: pid$target:a.out:main:entry
-usdt:/bin/x:prov:name { exit(0); }	in D: PROVIDER$target:::name
+usdt:/bin/x:prov:name { exit(0); }	in D: prov$target:::name, with
+usdt:/bin/x:prov:a__b__c_d { exit(0); }	in D: prov$target:::a-b-c_d, with
+usdt:/bin/x:name { exit(0); }	in D: PROVIDER$target:::name, with
 interval:s:1 { exit(0); }	in D: tick-1s
 profile:hz:99 { exit(0); }	in D: profile-99hz
 pid1:shop:shop::Order::price:entry { exit(0); }	write pid1:shop:shop*Order*price:entry
 syscall::no such:entry { exit(0); }	write '?' in its place: syscall::no?such:entry
 EOF
+# What the hints name instead is there, and means the same: the tracepoint's probes, and those of a program.
+hinted() { # DESCRIPTION-OF-ANOTHER-TRACER FLAGS...: what the hint proposes matches probes
+	other=$1
+	shift
+	in_d=$("$DTRACE" "$@" -n "$other { exit(0); }" 2>&1 | sed -n 's/^ *hint: in D: \([^ ,;]*\).*/\1/p')
+	[ "$("$DTRACE" "$@" -ln "$in_d" 2>"$TMP/out" | wc -l)" -gt 1 ] || { echo "$other: '$in_d' matches nothing"; cat "$TMP/out"; bad=1; }
+}
+hinted tracepoint:sched:sched_switch
+hinted tracepoint:syscalls:sys_enter_openat
+hinted rawtracepoint:sched_switch
+if [ "$("$DTRACE" -c '/usr/bin/python3 -c pass' -ln 'python$target:::function-entry' 2>/dev/null | wc -l)" -gt 1 ]; then
+	hinted usdt:/usr/bin/python3:python:function__entry -c '/usr/bin/python3 -c pass'
+else
+	echo "/usr/bin/python3 has no probes: its hint is not tried"
+fi
 printf '#include <sys/types.h>\nBEGIN { exit(0); }\n' >"$TMP/inc.d"
 "$DTRACE" -s "$TMP/inc.d" 2>&1 | grep -q 'hint: .*-C' || { echo "no hint at -C"; bad=1; }
 "$DTRACE" -x strsiz=1 -n BEGIN 2>&1 | grep -q "hint: did you mean 'strsize'?" || { echo "no hint at an option's name"; bad=1; }
