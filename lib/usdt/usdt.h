@@ -102,7 +102,7 @@ int usdt_is_enabled(usdt_probe_t *probe);
 
 /*
  * The last error of the provider; with NULL, the last error of this thread that concerned no
- * provider, such as that of a create function.
+ * provider, such as that of a create function. Never NULL.
  */
 char *usdt_errstr(usdt_provider_t *provider);
 

@@ -56,9 +56,7 @@ static inline struct probe *probe_self(lua_State *L)
 
 static int error_raise(lua_State *L, usdt_provider_t *pv)
 {
-	const char *said = usdt_errstr(pv);
-
-	return luaL_error(L, "%s", said ? said : "unknown error");
+	return luaL_error(L, "%s", usdt_errstr(pv));
 }
 
 /* Creates an object with that metatable, and leaves it on the stack. */

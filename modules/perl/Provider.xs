@@ -19,9 +19,7 @@ struct probe {
 
 static void error_raise(pTHX_ usdt_provider_t *pv)
 {
-	const char *said = usdt_errstr(pv);
-
-	croak("%s", said ? said : "unknown error");
+	croak("%s", usdt_errstr(pv));
 }
 
 /* Returns the pointer in an object of that class. */

@@ -33,9 +33,7 @@ static zend_object_handlers provider_handlers, probe_handlers;
 
 static void error_throw(usdt_provider_t *pv)
 {
-	const char *said = usdt_errstr(pv);
-
-	zend_throw_exception(error_class, said ? said : "unknown error", 0);
+	zend_throw_exception(error_class, usdt_errstr(pv), 0);
 }
 
 static zend_object *provider_create(zend_class_entry *class)

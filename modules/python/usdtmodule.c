@@ -29,12 +29,10 @@ struct provider {
 	PyObject_HEAD usdt_provider_t *provider;
 };
 
-/* Raises usdt.Error with the library's text, or the text if the library says nothing. */
-static PyObject *error_raise(usdt_provider_t *pv, const char *text)
+/* Raises usdt.Error with the library's text. */
+static PyObject *error_raise(usdt_provider_t *pv)
 {
-	const char *said = usdt_errstr(pv);
-
-	PyErr_SetString(usdt_error, said ? said : text);
+	PyErr_SetString(usdt_error, usdt_errstr(pv));
 	return NULL;
 }
 
@@ -83,7 +81,7 @@ static int probe_define(struct probe *p, const char *func, const char *name, PyO
 	}
 	p->def = usdt_create_probe(func, name, (size_t)n, texts);
 	if (!p->def) {
-		(void)error_raise(NULL, "the probe cannot be made");
+		(void)error_raise(NULL);
 		return -1;
 	}
 	return 0;
@@ -252,7 +250,7 @@ static int provider_init(PyObject *self, PyObject *args, PyObject *kwargs)
 	}
 	pv->provider = usdt_create_provider(name, module);
 	if (!pv->provider) {
-		(void)error_raise(NULL, "the provider cannot be made");
+		(void)error_raise(NULL);
 		return -1;
 	}
 	return 0;
@@ -277,7 +275,7 @@ static PyObject *provider_change(PyObject *self, PyObject *probe,
 		return NULL;
 	}
 	if (change(pv, ((struct probe *)probe)->def))
-		return error_raise(pv, "the provider cannot be changed");
+		return error_raise(pv);
 	Py_RETURN_NONE;
 }
 
@@ -297,7 +295,7 @@ static PyObject *provider_enable(PyObject *self, PyObject *ignored)
 
 	(void)ignored;
 	if (usdt_provider_enable(pv))
-		return error_raise(pv, "the provider cannot be enabled");
+		return error_raise(pv);
 	Py_RETURN_NONE;
 }
 
@@ -307,7 +305,7 @@ static PyObject *provider_disable(PyObject *self, PyObject *ignored)
 
 	(void)ignored;
 	if (usdt_provider_disable(pv))
-		return error_raise(pv, "the provider cannot be disabled");
+		return error_raise(pv);
 	Py_RETURN_NONE;
 }
 

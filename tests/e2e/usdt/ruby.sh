@@ -63,3 +63,48 @@ timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -w -p $app -n 'rubyprog$target:rub
 wait $app
 exec 3>&-
 grep -q '^fired! 2$' out && [ "$(tail -1 app.out)" = 1 ] || fail "the block's record"
+# What is wrong in a conversion is not raised, and a rescue keeps its error; what ends or leaves it goes on. Only conversions of traced probes run.
+cat >odd.rb <<'END'
+require 'usdt'
+provider = USDT::Provider.create(:rubyodd, :odd)
+probe = provider.probe(:f, :odd, :string)
+GC.stress = true
+probes = [provider.probe(:none, :none), provider.probe(:stress, :stress, *%w[int string].map { |t| "#{t} ".strip.to_sym })]
+GC.stress = false
+provider.enable
+Odd = Class.new { def initialize(&b) = @b = b
+                  def to_s = @b.call }
+def deep = deep
+puts 'ready'
+$stdout.flush
+gets
+[-> { raise 'mine' }, -> { raise NotImplementedError }, -> { deep }].each do |b|
+  begin
+    raise 'first'
+  rescue => e
+    probe.fire(Odd.new(&b))
+    puts "the error is #{$!.inspect}" unless $!.equal?(e)
+  end
+end
+puts 'throw is lost' unless catch(:out) { probe.fire(Odd.new { throw :out, 7 }) } == 7
+thread = Thread.new { probe.fire(Odd.new { Thread.current.kill; sleep }); puts 'the thread lives on' }
+thread.join
+[Interrupt, SystemExit].each do |c|
+  probe.fire(Odd.new { raise c, 'x' })
+  puts "#{c} is lost"
+rescue Interrupt, SystemExit
+end
+probe.fire('last')
+puts probes.map { |p| p.arguments.length }.inspect
+END
+: >app.out
+ruby odd.rb <go >app.out 2>&1 &
+app=$!
+exec 3>go
+until grep -q ready app.out; do kill -0 $app 2>/dev/null || fail "the program with odd conversions does not start"; sleep 0.02; done
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -q -w -p $app -n 'rubyodd$target:::odd { printf("[%s]", copyinstr(arg0)); } BEGIN { system("echo >&3"); }' >out 2>err ||
+	fail "odd conversions"
+wait $app || fail "the status of odd conversions is $?"
+exec 3>&-
+[ "$(tr -d '\n' <out)" = '[][][][last]' ] && [ "$(cat app.out)" = "ready
+[0, 2]" ] || fail "odd conversions"

@@ -7,7 +7,8 @@
  *     sale.fire('tea', 4)
  *
  * A probe must not change what the program does. Therefore fire() raises nothing: what cannot be
- * converted to the argument's type is 0, or an empty string.
+ * converted to the argument's type is 0, or an empty string. What ends a method from outside, or
+ * jumps out of it, is not lost in fire(): Thread#kill, a signal, exit, throw.
  */
 #include <math.h>
 #include <ruby.h>
@@ -57,9 +58,7 @@ static const rb_data_type_t probe_type = {
 
 __attribute__((noreturn)) static void error_raise(usdt_provider_t *pv)
 {
-	const char *said = usdt_errstr(pv);
-
-	rb_raise(error_class, "%s", said ? said : "unknown error");
+	rb_raise(error_class, "%s", usdt_errstr(pv));
 }
 
 /* Returns the text of a symbol or a string. */
@@ -81,15 +80,17 @@ static bool is_string(const char *type)
 static VALUE probe_create(VALUE func, VALUE name, int n, VALUE *types)
 {
 	const char *texts[USDT_ARG_MAX], *func_text = name_of(&func), *name_text = name_of(&name);
-	VALUE kept[USDT_ARG_MAX]; /* for the garbage collector */
+	VALUE kept = rb_ary_new(); /* has the strings of texts */
 	struct probe *p;
 	VALUE self = TypedData_Make_Struct(probe_class, struct probe, &probe_type, p);
 
 	if (n > USDT_ARG_MAX)
 		rb_raise(rb_eArgError, "a probe has at most %d arguments", USDT_ARG_MAX);
 	for (int i = 0; i < n; i++) {
-		kept[i] = types[i];
-		texts[i] = name_of(&kept[i]);
+		VALUE type = types[i];
+
+		texts[i] = name_of(&type);
+		rb_ary_push(kept, type);
 		if (is_string(texts[i])) {
 			texts[i] = "char *";
 			p->strings |= 1u << i;
@@ -100,7 +101,7 @@ static VALUE probe_create(VALUE func, VALUE name, int n, VALUE *types)
 	p->def = usdt_create_probe(func_text, name_text, (size_t)n, texts);
 	RB_GC_GUARD(func);
 	RB_GC_GUARD(name);
-	RB_GC_GUARD(kept[0]);
+	RB_GC_GUARD(kept);
 	if (!p->def)
 		error_raise(NULL);
 	rb_ivar_set(self, id_arguments, rb_ary_new_from_values(n, types));
@@ -122,8 +123,27 @@ static void *integer_of(VALUE value)
 	return (void *)(uintptr_t)n;
 }
 
-/* Copies the text of a value; NULL if there is no memory. The caller frees it. */
-static char *text_of(VALUE value)
+/*
+ * Whether a conversion has failed by itself. Otherwise it was left by throw or Thread#kill, whose
+ * "error" is no exception, or by an exception that means the thread or the program.
+ */
+static bool is_failure(VALUE error)
+{
+	VALUE classes[] = {rb_eStandardError, rb_eScriptError, rb_eNoMemError, rb_eSysStackError};
+
+	if (SPECIAL_CONST_P(error) || RB_BUILTIN_TYPE(error) == T_IMEMO)
+		return false;
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (rb_obj_is_kind_of(error, classes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Copies the text of a value; NULL if there is no memory. The caller frees it. *ret_jump: what
+ * rb_jump_tag() is to go on with; 0: nothing.
+ */
+static char *text_of(VALUE value, int *ret_jump)
 {
 	size_t len = 0;
 	char *text;
@@ -131,6 +151,10 @@ static char *text_of(VALUE value)
 
 	if (!NIL_P(value) && !RB_TYPE_P(value, T_STRING))
 		value = rb_protect(rb_obj_as_string, value, &failed);
+	if (failed && !is_failure(rb_errinfo())) {
+		*ret_jump = failed;
+		return NULL;
+	}
 	if (failed)
 		rb_set_errinfo(Qnil);
 	if (!failed && !NIL_P(value))
@@ -152,16 +176,21 @@ static __attribute__((noinline)) void args_fire(struct probe *p, size_t argc, VA
 	void *argv[USDT_ARG_MAX];
 	size_t n = p->def->argc;
 	VALUE pending = rb_errinfo(); /* the caller may be handling an exception */
+	int jump = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !jump; i++)
 		if (p->strings & 1u << i)
-			argv[i] = texts[i] = text_of(i < argc ? args[i] : Qnil);
+			argv[i] = texts[i] = text_of(i < argc ? args[i] : Qnil, &jump);
 		else
 			argv[i] = i < argc ? integer_of(args[i]) : NULL;
-	rb_set_errinfo(pending);
-	usdt_fire_probe(p->def->probe, n, argv);
+	if (!jump) {
+		rb_set_errinfo(pending);
+		usdt_fire_probe(p->def->probe, n, argv);
+	}
 	for (size_t i = 0; i < n; i++)
 		free(texts[i]);
+	if (jump)
+		rb_jump_tag(jump);
 }
 
 /* Returns the probe that self is, without further tests: the class makes all of its objects. */
