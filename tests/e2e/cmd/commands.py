@@ -156,6 +156,29 @@ def options(name):
     return bad
 
 
+def numbers_check():
+    """Numbers are decimal, however they are written, and reach the script as that; a duration of 0 is refused."""
+    bad = []
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+        with open(f"{tmp}/shows", "w") as f:
+            f.write('#!/bin/sh\nprintf "[%s]" "$@"\n')
+        os.chmod(f"{tmp}/shows", 0o755)
+        for args, wanted in (("fileslower -m 08", "[8]"), ("fileslower -m 010", "[10]"), ("fileslower -m 000", "[0]"), ("fileslower -p 0099", "[99]"),
+                             ("syscount -d 08", "[tick-8s { exit(0); }]"), ("bitesize 09 08", "[tick-9s /++reports_printed == 8/ { exit(0); }]")):
+            name, *rest = args.split()
+            code, out, err = run_command(["commands/command", f"commands/{name}", *rest], {"DTRACE": f"{tmp}/shows"})
+            if code or err or wanted not in out:
+                bad.append(f"{args}: {code} {out}{err}, want {wanted}")
+        for args, why in (("syscount -d 0", "-d needs a number of seconds from 1, not '0'"), ("syscount -d 00", "-d needs a number of seconds from 1"),
+                          ("bitesize 0", "'0' is no number of seconds"), ("bitesize 1 00", "'00' is no number of reports"), ("fileslower -m 0x10", "-m needs a number, not '0x10'"),
+                          ("fileslower -m 1234567890", "-m needs a number"), ("fileslower x", "unexpected argument 'x'"), ("stackcount", "missing ")):
+            name, *rest = args.split()
+            code, out, err = run_command(["commands/command", f"commands/{name}", *rest], {"DTRACE": f"{tmp}/shows"})
+            if code != 2 or out or why not in err:
+                bad.append(f"{args}: {code} {out}{err}, want {why}")
+    return bad
+
+
 def json_check():
     """--json: an object a line, without the titles; -p, -t, operands and letters that stand together."""
     bad = []
@@ -206,6 +229,7 @@ def main():
             wrong += bad
     wrong += json_check()
     wrong += spoof_check()
+    wrong += numbers_check()
     with open("doc/guide/commands.md") as f:
         guide = f.read()
     for name in names:
