@@ -160,6 +160,8 @@ void directives_free(struct directive *d);
 struct directive *directive_find(struct directive *d, const char *agg);
 /* A copy in which all characters that a name cannot have are '_'. */
 char *name_clean(const char *text);
+/* Replaces bytes that are no UTF-8 by '?': receivers refuse all of a text that has them. */
+void utf8_clean(char *text);
 /* Shortens a name to max bytes; a number at its end tells the series from others. */
 void name_cut(struct buf *name, size_t max, const struct series *s);
 /* Adds a text as Prometheus wants values of labels; is_help: as it wants help texts. */

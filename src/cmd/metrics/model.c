@@ -101,6 +101,7 @@ struct metric *metric_create(const struct exporter *x, const struct script *s,
 	buf_addf(&help, "@%s of %s: %s()", desc->dtagd_name, s->path,
 		 functions[m->action - DTRACEAGG_COUNT]);
 	m->help = d && d->help ? mem_check(strdup(d->help)) : mem_check(strdup(help.data));
+	utf8_clean(m->help);
 	buf_free(&help);
 	m->normal = 1;
 	labels_name(m, d, nkeys);
@@ -375,34 +376,6 @@ static void key_text(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *out
 	case DTRACE_DATUM_USYM:
 	case DTRACE_DATUM_UMOD:
 	case DTRACE_DATUM_UADDR: address_add(hdl, d, out); return;
-	}
-}
-
-/* Bytes that are no UTF-8 become '?': all receivers refuse them. */
-static void utf8_clean(char *text)
-{
-	unsigned char *p = (unsigned char *)text;
-
-	while (*p) {
-		int n = *p < 0x80		  ? 0
-			: *p >= 0xc2 && *p < 0xe0 ? 1
-			: *p >= 0xe0 && *p < 0xf0 ? 2
-			: *p >= 0xf0 && *p < 0xf5 ? 3
-						  : -1;
-		bool is_good = n >= 0;
-
-		for (int i = 1; i <= n && is_good; i++)
-			is_good = (p[i] & 0xc0) == 0x80;
-		if (is_good &&
-		    n >= 2) /* no overlong forms, surrogates, or numbers beyond U+10FFFF */
-			is_good =
-				!((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
-				  (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90));
-		if (!is_good) {
-			*p++ = '?';
-			continue;
-		}
-		p += n + 1;
 	}
 }
 

@@ -24,6 +24,33 @@ char *name_clean(const char *text)
 	return name;
 }
 
+void utf8_clean(char *text)
+{
+	unsigned char *p = (unsigned char *)text;
+
+	while (*p) {
+		int n = *p < 0x80		  ? 0
+			: *p >= 0xc2 && *p < 0xe0 ? 1
+			: *p >= 0xe0 && *p < 0xf0 ? 2
+			: *p >= 0xf0 && *p < 0xf5 ? 3
+						  : -1;
+		bool is_good = n >= 0;
+
+		for (int i = 1; i <= n && is_good; i++)
+			is_good = (p[i] & 0xc0) == 0x80;
+		if (is_good &&
+		    n >= 2) /* no overlong forms, surrogates, or numbers beyond U+10FFFF */
+			is_good =
+				!((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
+				  (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90));
+		if (!is_good) {
+			*p++ = '?';
+			continue;
+		}
+		p += n + 1;
+	}
+}
+
 void name_cut(struct buf *name, size_t max, const struct series *s)
 {
 	size_t len = max - 17;

@@ -72,6 +72,7 @@ static char *script_name(const char *path)
 	if (len > 2 && strcmp(base + len - 2, ".d") == 0)
 		base[len - 2] = '\0';
 	name = mem_check(strdup(base));
+	utf8_clean(name);
 	free(copy);
 	return name;
 }

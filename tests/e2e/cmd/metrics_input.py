@@ -67,6 +67,16 @@ def keys():
     check("status", (x.stop(), x.said()), (0, ""))
 
 
+def encodings():
+    """A script whose name and annotation are no UTF-8: what is served is."""
+    name = b"k\xe4se.d"
+    with open(name, "wb") as f:
+        f.write(b"/* @metric n help=K\xe4se, gez\xe4hlt */ BEGIN { @n = count(); @m = sum(2); }")
+    p = subprocess.run([EXPORTER, "--once", "0.05", name], capture_output=True)
+    check("its text", (p.returncode, b"# HELP dtrace_k_se_n_total K?se, gez?hlt\n" in p.stdout, b'fathom_script_up{script="k?se"} 1\n' in p.stdout), (0, True, True))
+    check("all of it is UTF-8", p.stdout.decode("utf-8", "replace").count("\ufffd"), 0)
+
+
 def addresses():
     """A port in use, IPv6, and names that have several addresses."""
     script("good.d", "BEGIN { @c = count(); }")
@@ -105,6 +115,6 @@ def addresses():
 
 
 begin()
-for test in (annotations, keys, addresses):
+for test in (annotations, keys, encodings, addresses):
     test()
 end()
