@@ -130,7 +130,7 @@ def ours(dtrace, comm, pids, env):
             pcs.append({start + int(m[2], 16) for start in starts.get(m[1], [0])})
         elif line.startswith('0x'):
             pcs.append({int(line, 16)})
-        elif line == '[cut]':
+        elif line in ('[cut]', '[no unwind table yet]'):
             pcs.append(set())
     return pid, tid, pcs
 

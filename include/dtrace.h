@@ -250,6 +250,7 @@ typedef enum dtrace_datumkind {
 #define DTRACE_FRAME_MERGED 0x8 /* the frame stands for all of its name: option stackmerge */
 /* a frame of the program's language: dtf_helper is its text, and there is no address */
 #define DTRACE_FRAME_LANGUAGE 0x10
+#define DTRACE_FRAME_LATE     0x20 /* CUT, because an unwind table was not loaded yet */
 
 typedef struct dtrace_frame {
 	uint64_t dtf_addr;

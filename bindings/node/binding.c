@@ -112,10 +112,9 @@ static napi_value frames_get(struct session *s, const dtrace_datum_t *d)
 	napi_value list = array_create(s->env, d->dtd_nframes);
 
 	for (uint32_t i = 0; i < d->dtd_nframes; i++) {
-		char text[1024] = "[cut]";
+		char text[1024] = "";
 
-		if (!(d->dtd_frames[i].dtf_flags & DTRACE_FRAME_CUT))
-			(void)dtrace_frame2str(s->hdl, &d->dtd_frames[i], text, sizeof(text));
+		(void)dtrace_frame2str(s->hdl, &d->dtd_frames[i], text, sizeof(text));
 		(void)napi_set_element(s->env, list, i, value_text(s->env, text, NAPI_AUTO_LENGTH));
 	}
 	return list;

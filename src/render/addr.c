@@ -47,10 +47,17 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-/* Whether a word of a user stack is no frame, but says that the walk could not go on. */
-static bool is_cut(uint64_t pid, uint64_t word)
+/* A word of a user stack that is no frame, but says that the walk could not go on, and why. */
+static enum stack_cut cut_of(uint64_t pid, uint64_t word)
 {
-	return pid && word == RT_USTACK_CUT;
+	if (!pid)
+		return CUT_NOT;
+	return word == RT_USTACK_CUT ? CUT_LOST : word == RT_USTACK_LATE ? CUT_LATE : CUT_NOT;
+}
+
+const char *cut_text(enum stack_cut cut)
+{
+	return cut == CUT_LATE ? "[no unwind table yet]" : "[cut]";
 }
 
 /*
@@ -170,8 +177,13 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 		n = d->frames ? MIN(n, d->frames) : n;
 	}
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
+		enum stack_cut cut = cut_of(pid, word_at(pcs, i));
 		struct position at;
 
+		if (cut) {
+			f(ctx, &(struct position){.pid = pid, .cut = cut});
+			continue;
+		}
 		if (pid && is_name(word_at(pcs, i)))
 			continue;
 		if (pid && is_language(word_at(pcs, i)))
@@ -179,7 +191,7 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 		else
 			at = pid ? uframe_position(p, pid, pcs, i, n)
 				 : kframe_position(p, pcs, i, d->is_traced);
-		f(ctx, is_cut(pid, word_at(pcs, i)) ? NULL : &at);
+		f(ctx, &at);
 	}
 	if (p->syms && d->time)
 		syms_at(p->syms, time);

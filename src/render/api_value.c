@@ -70,8 +70,8 @@ static void frame_add(void *ctx, const struct position *at)
 	struct frame_list *l = ctx;
 	dtrace_frame_t f = {.dtf_pid = l->pid, .dtf_flags = l->flags};
 
-	if (!at) {
-		f.dtf_flags |= DTRACE_FRAME_CUT;
+	if (at->cut) {
+		f.dtf_flags |= DTRACE_FRAME_CUT | (at->cut == CUT_LATE ? DTRACE_FRAME_LATE : 0);
 	} else {
 		f.dtf_addr = at->addr;
 		f.dtf_flags |= (at->is_return ? DTRACE_FRAME_RETURN : 0) |
@@ -412,7 +412,8 @@ void print_frame_text(struct syms *syms, const struct print_opts *opts, const dt
 	struct strbuf text = {0};
 
 	if (f->dtf_flags & DTRACE_FRAME_CUT)
-		strbuf_adds(&text, "[cut]");
+		strbuf_adds(&text,
+			    cut_text(f->dtf_flags & DTRACE_FRAME_LATE ? CUT_LATE : CUT_LOST));
 	else
 		position_text(&p, &text, &at, stack_form(&p, &stack));
 	strbuf_add(out, text.data, text.len);

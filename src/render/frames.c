@@ -58,7 +58,7 @@ static void first_frame_add(void *ctx, const struct position *at)
 {
 	struct first_frame *f = ctx;
 
-	if (f->n++ == 0 && at)
+	if (f->n++ == 0 && !at->cut)
 		position_text(f->p, f->o, at, ADDR_FUNC);
 }
 
@@ -142,8 +142,10 @@ static void frame_push(void *ctx, const struct position *at)
 {
 	struct frames *f = ctx;
 
-	if (!at) {
-		vec_push(&f->stack, flame_name(f->page, FRAME_CUT, "[cut]", 5));
+	if (at->cut) {
+		const char *text = cut_text(at->cut);
+
+		vec_push(&f->stack, flame_name(f->page, FRAME_CUT, text, strlen(text)));
 		return;
 	}
 	if (at->is_language) {

@@ -131,8 +131,8 @@ static void json_frame(void *ctx, const struct position *at)
 
 	if (f->n++)
 		strbuf_adds(f->o, ", ");
-	if (!at) {
-		strbuf_adds(f->o, "{\"symbol\": \"[cut]\", \"kind\": \"cut\"}");
+	if (at->cut) {
+		strbuf_addf(f->o, "{\"symbol\": \"%s\", \"kind\": \"cut\"}", cut_text(at->cut));
 		return;
 	}
 	position_text(f->p, &text, at, f->form);

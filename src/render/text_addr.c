@@ -158,16 +158,16 @@ static void frame_line(void *ctx, const struct position *at)
 	struct frame_lines *f = ctx;
 
 	strbuf_pad(f->o, ' ', f->indent);
-	if (at && at->is_language && *at->helper == '@') {
+	if (at->is_language && *at->helper == '@') {
 		annotation_add(f->o, at->helper + 1);
 		return;
 	}
-	if (at)
-		position_text(f->p, f->o, at, f->form);
+	if (at->cut)
+		strbuf_adds(f->o, cut_text(at->cut));
 	else
-		strbuf_adds(f->o, "[cut]");
+		position_text(f->p, f->o, at, f->form);
 	strbuf_addc(f->o, '\n');
-	if (at && at->helper && !at->is_language && *at->helper == '@') {
+	if (at->helper && !at->is_language && *at->helper == '@') {
 		strbuf_pad(f->o, ' ', f->indent);
 		annotation_add(f->o, at->helper + 1);
 	}

@@ -328,6 +328,22 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 	return e;
 }
 
+/* Says how many stacks were cut because the unwind tables of their files were not there yet. */
+static void late_stacks_report(struct consumer *c)
+{
+	const struct rt_control *control = c->run->engine->control;
+	uint64_t n = 0;
+
+	for (uint32_t cpu = 0; cpu < c->run->engine->ncpus; cpu++)
+		n += __atomic_load_n(&control->cpu[cpu].late_stacks, __ATOMIC_RELAXED);
+	if (n > c->late_stacks)
+		report_notice(c->run->report,
+			      "%llu user stacks end with '%s': the file's unwind table was not "
+			      "loaded yet",
+			      (unsigned long long)(n - c->late_stacks), "[no unwind table yet]");
+	c->late_stacks = n;
+}
+
 /* END fires after the buffers were emptied: its record must not be lost to a full buffer. */
 struct err *consumer_finish(struct consumer *c, FILE *fp)
 {
@@ -348,6 +364,7 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 			"or another tracer on its CPU, or had no room for a return: no clause ran",
 			(unsigned long long)c->run->nmissed);
 	c->run->nmissed = 0;
+	late_stacks_report(c);
 	return e ? e : consumer_report_drops(c);
 }
 

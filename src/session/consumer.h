@@ -36,6 +36,7 @@ struct consumer {
 	uint64_t snap_at;		 /* when aggregations may be read again */
 	bool is_snapped;		 /* this dtrace_work() has read the aggregations */
 	uint32_t remedies_given;	 /* bits of messages.c */
+	uint64_t late_stacks;		 /* of which the user knows */
 	uint32_t faults, faults_held;	 /* reported and held back since the last status_at */
 };
 

@@ -18,7 +18,10 @@
 #include "sym/sym.h"
 #include "watch/watch.h"
 
-#define UNWIND_LOAD_NS 100000000 /* time at the start that unwind tables may take */
+/* CPU time at the start that unwind tables may take, and time of the clock on a busy machine. */
+#define UNWIND_LOAD_NS	100000000
+#define UNWIND_WAIT_NS	400000000
+#define UNWIND_SLICE_NS 5000000
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -399,11 +402,13 @@ static void met_process(void *ctx, uint64_t key, uint64_t pid)
 }
 
 /*
- * Loads the tables of all targets, and those of other processes until UNWIND_LOAD_NS is used up.
+ * Loads the tables of all targets, and those of other processes, first those that run, until
+ * UNWIND_LOAD_NS is used up.
  */
 static struct err *make_unwinds(struct run *run)
 {
 	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, met_process,
+	uint64_t from, until;
 					   between_unwinds};
 	struct err *e = unwinds_create(run->engine->engine->unwind_maps(run->engine),
 				       (uint64_t)run->opts->val[OPT_unwindsize],
@@ -418,7 +423,11 @@ static struct err *make_unwinds(struct run *run)
 	for (uint32_t i = 0; i < run->targets->procs.len; i++)
 		unwinds_load_process(run->unwinds, proc_pid(run->targets->procs.data[i]));
 	unwinds_scan(run->unwinds);
-	(void)unwinds_work(run->unwinds, now_ns() + UNWIND_LOAD_NS);
+	until = now_ns() + UNWIND_WAIT_NS;
+	from = worked_ns();
+	while (!run->is_interrupted && worked_ns() - from < UNWIND_LOAD_NS && now_ns() < until)
+		if (!unwinds_work(run->unwinds, now_ns() + UNWIND_SLICE_NS))
+			break;
 	return NULL;
 }
 

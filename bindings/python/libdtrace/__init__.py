@@ -233,7 +233,7 @@ class Consumer:
     def _stack(self, d):
         frames = []
         for f in d.dtd_frames[:d.dtd_nframes]:
-            text = "[cut]" if f.dtf_flags & abi.FRAME_CUT else _name(self._dt.dtrace_frame2str, self._h, ctypes.byref(f))
+            text = _name(self._dt.dtrace_frame2str, self._h, ctypes.byref(f))
             has_addr = not f.dtf_flags & (abi.FRAME_CUT | abi.FRAME_LANGUAGE)
             frames.append(Frame(text, f.dtf_addr if has_addr else None, f.dtf_pid, _text(f.dtf_helper)))
         return frames

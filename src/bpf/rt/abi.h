@@ -148,7 +148,8 @@ struct rt_cpu {			     /* counters: one writer a CPU */
 	u64 helper_drops;	     /* names of frames that found no room */
 	u64 helper_faults;	     /* frames whose helper faulted */
 	u64 yields;		     /* firings inside a clause that left it alone */
-	u64 pad[3];
+	u64 late_stacks;	     /* user stacks that end with RT_USTACK_LATE */
+	u64 pad[2];
 };
 
 struct rt_control {
@@ -269,6 +270,8 @@ struct rt_stack {
 #define RT_STACK_BLOCK	128u /* bytes hashed at a time; a slot has as many behind its words */
 
 #define RT_USTACK_CUT 1u /* this word ends a user stack whose further frames could not be found */
+/* The same, because the unwind table of a file was not loaded yet: the next stacks are whole. */
+#define RT_USTACK_LATE 2u
 /*
  * This bit in a word of a user stack says that the address is that of the next instruction, and not
  * one to which a call will return.

@@ -388,17 +388,31 @@ INLINE void walk_all(struct frame_env *env, struct unwind_work *w)
 		bpf_loop(w->max - 1, walk_step, env, 0);
 }
 
+/* Counts a stack that is cut because a table was not there yet, and returns its last word. */
+INLINE u64 late_word(struct frame_env *env)
+{
+	u32 cpu = env->m->cpu;
+
+	if (cpu < cfg.ncpus)
+		__sync_fetch_and_add(&val_control.cpu[cpu].late_stacks, 1);
+	return RT_USTACK_LATE;
+}
+
 /*
  * Adds the word RT_USTACK_CUT if the stack has more frames, or may have. The walk is still on if
  * the loop of the helper machine has ended before it.
  */
 INLINE void walk_mark(struct frame_env *env, struct unwind_work *w)
 {
+	u64 is_late;
+
 	if (w->is_unmarked || w->nframes >= w->max)
 		return;
 	if (w->end == WALK_COMPLETE && !w->f.is_doubtful)
 		return;
-	word_put(env, w, RT_USTACK_CUT);
+	/* stacks of 32-bit tasks, which have no tables here, are always doubtful */
+	is_late = w->is_late || (w->f.is_doubtful && !w->is_32);
+	word_put(env, w, is_late ? late_word(env) : RT_USTACK_CUT);
 }
 
 u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)

@@ -94,7 +94,7 @@ def same(want, got):
     return re.fullmatch("".join(parts), trim(got) + "\n") is not None
 
 
-COMPLAINT = r"(?!.*(matched \d+ probe|has exited|exited with status|invalid address|(its file system does not answer|file systems answer too slowly)|ended before a file that|drops? on CPU|more errors? on|times a probe was reached|stands for|error on enabled))dtrace: "
+COMPLAINT = r"(?!.*(matched \d+ probe|has exited|exited with status|invalid address|(its file system does not answer|file systems answer too slowly)|ended before a file that|drops? on CPU|more errors? on|times a probe was reached|no unwind table yet|stands for|error on enabled))dtrace: "
 
 
 def judged(b, status, out, err, want_status=0):

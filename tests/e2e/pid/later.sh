@@ -81,7 +81,7 @@ check("names", names, names.stdout, names.stderr, {"late`first_f": 1, "late_othe
 d = subprocess.run([DTRACE, "-Zqn", "pid$target:liblate.so:late_init:entry { ustack(20); }", "-c", f"{LATE} exec=open"],
                    capture_output=True, text=True)
 frames = [l.strip().split("+")[0] for l in d.stdout.split("\n") if "`" in l]
-if frames[:2] != ["liblate.so`late_init", "liblate.so`late_constructor"] or frames[-1] == "[cut]" or "libc.so.6`dlopen" not in \
+if frames[:2] != ["liblate.so`late_init", "liblate.so`late_constructor"] or frames[-1][0] == "[" or "libc.so.6`dlopen" not in \
         " ".join(frames):
     bad.append(f"a stack: {frames} {d.stderr}")
 

@@ -9,7 +9,7 @@ check() {
 		awk -F'|' -v name="$1" -v first="$2" '
 			{ all += $1; n = split($0, part, /deep[a-z_]*.f[0-9]+[+]0x[0-9a-f]+[|]/) - 1
 			  if (n == 40 && part[1] ~ first && part[41] ~ /main[+].*_start[+]0x[0-9a-f]+[|]$/) ok += $1
-			  else if (/\[cut\]/) cut += $1; else wrong = $0 }
+			  else if (/\[cut\]|\[no unwind/) cut += $1; else wrong = $0 }
 			END { if (all < 300 || ok * 2 < all || wrong != "")
 				print name ": of " all + 0 " stacks " ok + 0 " are complete, " cut + 0 " cut; " wrong }'
 }

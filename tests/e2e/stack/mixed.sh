@@ -18,7 +18,7 @@ for block in sys.stdin.read().split("\n\n"):
     # the innermost function comes first; between a round and the next one there is native code
     want = functions * int(levels)
     turns = [a for (a, _), (b, _) in zip(found, found[1:]) if any("`" in l for l in lines[a + 1:b])]
-    whole = any("libc_start_main" in l for l in lines[-2:]) and "[cut]" not in lines
+    whole = any("libc_start_main" in l for l in lines[-2:]) and not {"[cut]", "[no unwind table yet]"} & set(lines)
     if [f for _, f in found] == want and len(turns) >= int(levels) - 1 and whole:
         good += 1
     else:

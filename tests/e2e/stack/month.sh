@@ -24,7 +24,7 @@ done
 kill -TERM $dtrace # the shell has made it ignore SIGINT
 wait $dtrace $reader
 # how many programs have at least one complete stack: 40 functions, and what is above
-complete=$(awk '/^deep[0-9]+$/ { name = $1; frames = 0; next } /\[cut\]/ { frames = -100 } /`f[0-9]+[+]/ { frames++ }
+complete=$(awk '/^deep[0-9]+$/ { name = $1; frames = 0; next } /\[cut\]|\[no unwind/ { frames = -100 } /`f[0-9]+[+]/ { frames++ }
 	NF == 0 && name { if (frames == 40) ok[name] = 1; if (frames) name = "" }
 	END { for (k in ok) c++; print c + 0 }' "$TMP/out")
 [ "$complete" -ge $((n * 9 / 10)) ] && exit 0
