@@ -27,6 +27,7 @@ static const char *const enum_values[OPT_COUNT][12] = {
 	[OPT_linktype] = {"elf", "dof"},
 	[OPT_oformat] = {"text", "json", "jsonl", "flame", "folded", "heatmap", "html", "live"}, /* as enum print_oformat */
 	[OPT_escape] = {"auto", "always", "never"},   /* as enum print_escape */
+	[OPT_sched] = {"inherit", "realtime"},
 	[OPT_picture] = {"svg", "html"},	      /* as enum print_picture */
 	[OPT_unit] = {"auto", "none", "ns", "us", "ms", "bytes"}, /* as enum print_unit */
 	[OPT_stackmerge] = {"off", "function", "line"}, /* as enum print_merge */

@@ -32,6 +32,7 @@ enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 
 /* Values of option follow. */
 enum follow_opt { FOLLOW_OPT_NONE, FOLLOW_OPT_FORK };
+enum sched_opt { SCHED_OPT_INHERIT, SCHED_OPT_REALTIME };
 /* Values of option bufpolicy. */
 enum bufpolicy { BUFPOLICY_SWITCH, BUFPOLICY_FILL, BUFPOLICY_RING };
 /* Values of option syscallview. */

@@ -33,11 +33,27 @@ static void adjusted_give(void *ctx, const char *msg)
 	report_adjusted(ctx, "%s", msg);
 }
 
+/* The option sched belongs to the thread that sets it. */
+static void class_refresh(dtrace_hdl_t *h)
+{
+	bool wants = h->opts.val[OPT_sched] == SCHED_OPT_REALTIME;
+
+	if (wants && !h->realtime) {
+		h->realtime = realtime_begin();
+	} else if (!wants && h->realtime) {
+		struct realtime *r = h->realtime;
+
+		h->realtime = NULL; /* a signal handler may use it */
+		realtime_end(r);
+	}
+}
+
 /* Lets each part take over the options that it uses. */
 static void options_changed(void *ctx)
 {
 	dtrace_hdl_t *h = ctx;
 
+	class_refresh(h);
 	compiler_refresh(&h->compiler);
 	names_refresh(&h->names);
 	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
@@ -303,6 +319,7 @@ static struct err *work(dtrace_hdl_t *h, FILE *fp, bool *ret_is_over)
 		is_over = !e && run_is_over(&h->run);
 	}
 	if (is_over) {
+		realtime_hurry(h->realtime);
 		run_stop(&h->run);
 		e = consumer_finish(&h->consumer, fp);
 	}
@@ -334,6 +351,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_prob
 void dtrace_interrupt(dtrace_hdl_t *dtp)
 {
 	run_interrupt(&dtp->run);
+	realtime_hurry(dtp->realtime);
 }
 
 int dtrace_stop(dtrace_hdl_t *dtp)
@@ -370,6 +388,7 @@ int dtrace_close(dtrace_hdl_t *dtp)
 	options_deinit(&dtp->opts);
 	report_deinit(&dtp->report);
 	arena_destroy(dtp->arena);
+	realtime_end(dtp->realtime);
 	free(dtp);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "dtrace.h"
+#include "base/realtime.h"
 #include "session/compiler.h"
 #include "session/consumer.h"
 #include "session/names.h"
@@ -25,6 +26,7 @@ struct dtrace_hdl {
 	struct options opts;
 	struct report report;
 	struct probes *probes;
+	struct realtime *realtime; /* NULL: the thread keeps the class that it has */
 	struct names names;
 	struct targets targets;
 	struct compiler compiler; /* compile */
