@@ -20,7 +20,7 @@
  * instruction takes 2 to 50 us, which depends on how many processes have mapped the file.
  */
 #define PIECE_NS    100000000
-#define PIECE_FIRST 4096
+#define PIECE_FIRST 1024
 #define PIECE_MIN   512
 #define PIECE_MAX   KEEPER_SITES_MAX
 #define REFUSED_MAX 8
@@ -284,6 +284,10 @@ static struct err *attach_link(struct attempt *at, struct uprobe *p, uint32_t n)
 		mark_placed(p, n);
 		return NULL;
 	}
+	if (err_get_sys(e) == EINTR && is_interrupted(at)) {
+		err_destroy(e); /* the keeper is not waited for any more */
+		return NULL;
+	}
 	if (!is_about_insn(e) || (n == 1 && p->is_exact) || at->nrefused >= REFUSED_MAX)
 		return attach_failed(p, n, e);
 	err_destroy(e); /* the refusal of the single instruction is reported */
@@ -321,6 +325,10 @@ static struct err *attach_singly(struct attempt *at, struct uprobe *p, uint32_t 
 
 		if (e && err_get_sys(e) == ESRCH) {
 			err_destroy(e); /* the process has ended */
+			return NULL;
+		}
+		if (e && err_get_sys(e) == EINTR && is_interrupted(at)) {
+			err_destroy(e); /* as in attach_link() */
 			return NULL;
 		}
 		if (e && is_about_insn(e) && !p[i].is_exact) {

@@ -12,21 +12,27 @@
 
 #include "base/apart.h"
 #include "kernel/kernel.h"
+#include "base/realtime.h"
 
 #define RESUME_MS 500
+#define ENDING_MS 100 /* so long the keeper is waited for after a signal that ends the session */
 /*
  * keeper_destroy() waits for at most so many links to be closed: each of them takes a grace period
- * of the kernel (providers.md 1.2).
+ * of the kernel (providers.md 1.2), and each instruction takes 2 to 50 us.
  */
-#define WAIT_MAX 8
+#define WAIT_MAX       8
+#define WAIT_SITES_MAX 4096
 
 struct keeper {
 	pid_t pid;
 	int pidfd;
 	int sock;
 	uint32_t nlinks;
-	uint32_t group;		  /* the group of the links that are made now */
-	struct keeper_area *area; /* memory that is shared with the keeper */
+	uint64_t nsites;		  /* instructions that they probe */
+	uint32_t group;			  /* the group of the links that are made now */
+	struct keeper_area *area;	  /* memory that is shared with the keeper */
+	const atomic_int *is_interrupted; /* may be NULL */
+	bool is_given_up;		  /* it serves a request whose answer nobody waits for */
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -133,6 +139,9 @@ static struct err *fail_on_purpose(enum uprobe_step first, enum uprobe_step last
 
 static struct err *keeper_gone_err(const struct keeper *k)
 {
+	if (k->is_given_up)
+		return err_sys(EINTR, "process %d, which keeps the probes, is not waited for",
+			       (int)k->pid);
 	return err_new("process %d, which keeps the probes, was killed", (int)k->pid);
 }
 
@@ -158,36 +167,54 @@ static bool request_send(const struct keeper *k, const int *fds)
 
 /*
  * Waits until fd is readable. SIGSTOP is the one signal that the keeper cannot block. A tracer that
- * waits for a stopped keeper would hang, so SIGCONT is sent to the keeper during the wait.
+ * waits for a stopped keeper would hang, so SIGCONT is sent to the keeper during the wait. Returns
+ * false if a signal has ended the wait.
  */
-static void wait_for(const struct keeper *k, int fd)
+static bool wait_for(const struct keeper *k, int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int ms = k->is_interrupted && *k->is_interrupted ? ENDING_MS : RESUME_MS;
+	bool was_interrupted = ms == ENDING_MS;
 
-	while (poll(&p, 1, RESUME_MS) <= 0)
+	while (poll(&p, 1, ms) <= 0) {
+		if (was_interrupted)
+			return false;
+		was_interrupted = k->is_interrupted && *k->is_interrupted;
+		ms = was_interrupted ? ENDING_MS : RESUME_MS;
 		if (k->pidfd >= 0)
 			(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGCONT, NULL, 0);
+	}
+	return true;
 }
 
-static bool answer_wait(const struct keeper *k)
+/* Sends the request and waits for the answer; false: the keeper is gone. */
+static bool request_do(struct keeper *k, const int *fds)
 {
 	char byte;
-	ssize_t n;
+	ssize_t n = -1;
 
-	do {
-		wait_for(k, k->sock);
-		n = recv(k->sock, &byte, 1, 0);
-	} while (n < 0 && errno == EINTR);
+	realtime_lend(k->pid);
+	if (request_send(k, fds)) {
+		do {
+			k->is_given_up = !wait_for(k, k->sock);
+			n = k->is_given_up ? -1 : recv(k->sock, &byte, 1, 0);
+		} while (n < 0 && errno == EINTR && !k->is_given_up);
+	}
+	realtime_take_back(k->pid);
 	return n == 1;
 }
 
 static struct err *request_make(struct keeper *k, enum keeper_op op, int prog_fd, int file_fd)
 {
+	if (k->is_given_up)
+		return keeper_gone_err(k);
 	k->area->op = op;
-	if (!request_send(k, (int[]){prog_fd, file_fd}) || !answer_wait(k))
+	if (!request_do(k, (int[]){prog_fd, file_fd}))
 		return keeper_gone_err(k);
 	if (k->area->sys)
 		return step_refused_err(k->area->step, k->area->sys);
+	if (op == KEEPER_MULTI || op == KEEPER_SINGLE)
+		k->nsites += k->area->n;
 	k->nlinks += op == KEEPER_MULTI || op == KEEPER_SINGLE ? 1 : op == KEEPER_HOLD ? 2 : 0;
 	return NULL;
 }
@@ -241,18 +268,48 @@ struct err *keeper_herd(struct keeper *k, int procs_fd)
 	return request_make(k, KEEPER_HERD, procs_fd, procs_fd);
 }
 
-static struct err *links_drop(struct keeper *k, pid_t pid, uint32_t group, bool waits)
+/* The processes are in the area, unless it is about a group. */
+static struct err *links_drop(struct keeper *k, uint32_t npids, uint32_t group, bool waits)
 {
+	if (k->is_given_up)
+		return keeper_gone_err(k);
 	k->area->op = KEEPER_DROP;
-	k->area->pid = pid;
+	k->area->n = npids;
 	k->area->group = group;
 	k->area->waits = waits;
-	return request_send(k, NULL) && answer_wait(k) ? NULL : keeper_gone_err(k);
+	return request_do(k, NULL) ? NULL : keeper_gone_err(k);
 }
 
 struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits)
 {
-	return links_drop(k, pid, 0, waits);
+	k->area->offsets[0] = (uint64_t)pid;
+	return links_drop(k, 1, 0, waits);
+}
+
+static int by_pid(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+struct err *keeper_drop_all(struct keeper *k, const pid_t *pids, uint32_t n)
+{
+	struct err *e = NULL;
+
+	for (uint32_t from = 0, some; from < n && !e; from += some) {
+		some = MIN(n - from, (uint32_t)KEEPER_SITES_MAX);
+		for (uint32_t i = 0; i < some; i++)
+			k->area->offsets[i] = (uint64_t)pids[from + i];
+		qsort(k->area->offsets, some, sizeof(*k->area->offsets), by_pid);
+		e = links_drop(k, some, 0, false);
+	}
+	return e;
+}
+
+void keeper_set_interrupted(struct keeper *k, const atomic_int *is_interrupted)
+{
+	k->is_interrupted = is_interrupted;
 }
 
 void keeper_set_group(struct keeper *k, uint32_t group)
@@ -293,21 +350,38 @@ struct err *keeper_check(const struct keeper *k)
 	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLHUP) ? keeper_gone_err(k) : NULL;
 }
 
+/*
+ * Waits for the end of the keeper, but not for long: on a busy machine, the kernel's own threads
+ * wait for a CPU before they let it detach anything. Then init reaps the keeper.
+ */
+static void end_wait(const struct keeper *k)
+{
+	struct pollfd p = {.fd = k->pidfd, .events = POLLIN};
+	uint64_t until = now_ns() + RESUME_MS * 1000000ull;
+
+	/* SIGCONT: as in wait_for() */
+	while (k->pidfd >= 0 && poll(&p, 1, ENDING_MS) <= 0 && now_ns() < until)
+		(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGCONT, NULL, 0);
+	while (waitpid(k->pid, NULL, __WCLONE | (k->pidfd >= 0 ? WNOHANG : 0)) < 0 &&
+	       errno == EINTR)
+		;
+}
+
 void keeper_destroy(struct keeper *k)
 {
 	if (!k)
 		return;
 	k->area->is_done = true;
-	if (k->nlinks > WAIT_MAX) {
+	if (!k->is_given_up && (k->nlinks > WAIT_MAX || k->nsites > WAIT_SITES_MAX)) {
 		k->area->op = KEEPER_LATE;
 		(void)request_send(k, NULL); /* fails if the keeper was killed */
 	}
+	realtime_lend(k->pid);
 	(void)shutdown(k->sock, SHUT_RDWR); /* a forked process may hold the socket, too */
 	(void)close(k->sock);
-	if (k->pidfd >= 0)
-		wait_for(k, k->pidfd);
-	while (waitpid(k->pid, NULL, __WCLONE) < 0 && errno == EINTR)
-		;
+	if (!k->is_given_up)
+		end_wait(k);
+	realtime_take_back(k->pid);
 	if (k->pidfd >= 0)
 		(void)close(k->pidfd);
 	(void)munmap(k->area, sizeof(*k->area));

@@ -28,6 +28,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -51,7 +52,8 @@ struct keeper;
 /* is_early: requests will come in some milliseconds, and are to be served fast then (warm.h). */
 MUST_CHECK struct err *keeper_create(bool is_early, struct keeper **ret);
 /*
- * Detaches all uprobes, and waits until they are detached if they are few; NULL is allowed.
+ * Detaches all uprobes, and waits until they are detached if they are few, for half a second at
+ * most; NULL is allowed.
  */
 void keeper_destroy(struct keeper *k);
 /*
@@ -88,6 +90,15 @@ MUST_CHECK struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd);
 MUST_CHECK struct err *keeper_herd(struct keeper *k, int procs_fd);
 /* Closes the links that were made for the process. waits: returns only when they are closed. */
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
+/* Closes those of n processes, some time after the return. */
+MUST_CHECK struct err *keeper_drop_all(struct keeper *k, const pid_t *pids, uint32_t n);
+/*
+ * When *is_interrupted becomes true, a request is not waited for any more: one request may place
+ * thousands of uprobes, and the kernel cannot be stopped in the middle. That request, and all later
+ * ones, end with EINTR. The keeper detaches everything when it has done what it does. NULL is
+ * allowed.
+ */
+void keeper_set_interrupted(struct keeper *k, const atomic_int *is_interrupted);
 /* Puts the links that are made from now on into this group; 0: into none. */
 void keeper_set_group(struct keeper *k, uint32_t group);
 /* Closes the links of the group. waits: as above. */

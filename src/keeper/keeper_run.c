@@ -55,6 +55,7 @@ static struct {
 	pid_t pid;
 	uint32_t group;
 } links[65536];
+static int nlinks; /* descriptors of links are below this number */
 
 static void link_note(int fd, const struct keeper_area *a, pid_t pid)
 {
@@ -62,6 +63,26 @@ static void link_note(int fd, const struct keeper_area *a, pid_t pid)
 		return;
 	links[fd].pid = pid;
 	links[fd].group = a->group;
+	nlinks = MAX(nlinks, fd + 1);
+}
+
+/* Returns true if the request is about the link: a group, or processes in ascending order. */
+static bool link_is_meant(const struct keeper_area *a, int fd)
+{
+	uint32_t low = 0, high = a->n, mid;
+
+	if (a->group)
+		return links[fd].group == a->group;
+	if (!links[fd].pid)
+		return false;
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (a->offsets[mid] < (uint64_t)links[fd].pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < a->n && a->offsets[low] == (uint64_t)links[fd].pid;
 }
 
 static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
@@ -152,9 +173,9 @@ static void do_drop(const struct keeper_area *a)
 		(void)!read(gate[0], &byte, 1); /* returns when the keeper has closed its copies */
 		_exit(0);
 	}
-	for (size_t fd = 0; fd < ARRAY_LEN(links); fd++)
-		if (a->group ? links[fd].group == a->group : a->pid && links[fd].pid == a->pid) {
-			(void)close((int)fd);
+	for (int fd = 0; fd < nlinks; fd++)
+		if (link_is_meant(a, fd)) {
+			(void)close(fd);
 			links[fd].pid = 0;
 			links[fd].group = 0;
 		}

@@ -43,6 +43,8 @@ void attachments_prepare(struct attachments *a)
 {
 	if (!a->keeper)
 		err_destroy(keeper_create(true, &a->keeper)); /* attachments_keeper() tells */
+	if (a->keeper)
+		keeper_set_interrupted(a->keeper, a->is_interrupted);
 }
 
 struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
@@ -51,6 +53,7 @@ struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
 
 	if (e)
 		return e;
+	keeper_set_interrupted(a->keeper, a->is_interrupted);
 	*ret = a->keeper;
 	return NULL;
 }
@@ -71,5 +74,5 @@ void attachments_close(struct attachments *a)
 		a->own_destroy(a->own);
 	free(a->fds);
 	vec_deinit(&a->group_fds);
-	*a = (struct attachments){0};
+	*a = (struct attachments){.is_interrupted = a->is_interrupted};
 }

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/vec.h"
 #include "keeper/keeper.h"
 
@@ -21,6 +23,8 @@ struct attachments {
 	struct keeper
 		*keeper;  /* holds uprobes, and events if they are many; NULL = there are none */
 	uint32_t nevents; /* events of tracefs */
+	/* As in struct attach_opts: the keeper is not waited for any more. NULL: it always is. */
+	const atomic_int *is_interrupted;
 	/* The engine's own data about these units, and the function that releases it. */
 	void *own;
 	void (*own_destroy)(void *own);

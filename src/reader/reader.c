@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/apart.h"
+#include "base/realtime.h"
 
 /* time beyond the deadline for a reader that waits for a CPU */
 #define MORE_NS	 20000000
@@ -207,6 +208,7 @@ static bool answer_wait(const struct reader *r, uint64_t deadline)
 
 static int request_send(struct reader *r, enum reader_op op, int fd, uint64_t deadline, int *ret_fd)
 {
+	bool is_answered;
 	int got = -1;
 
 	if (r->is_late)
@@ -215,7 +217,10 @@ static int request_send(struct reader *r, enum reader_op op, int fd, uint64_t de
 	r->is_late = true;
 	if (!reader_send(r->sock, fd))
 		return EPIPE;
-	if (!answer_wait(r, deadline))
+	realtime_lend(r->pid);
+	is_answered = answer_wait(r, deadline);
+	realtime_take_back(r->pid);
+	if (!is_answered)
 		return ETIMEDOUT;
 	if (!reader_receive(r->sock, &got))
 		return EPIPE;

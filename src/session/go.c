@@ -309,7 +309,8 @@ static struct err *load_units(struct run *run)
 	report_begin(run->report, "loading programs", run->units.len);
 	for (uint32_t i = 0; i < run->units.len && !e; i++) {
 		report_progress(run->report, i);
-		e = run_load_unit(run, run->units.data[i]);
+		e = run->is_interrupted ? err_sys(EINTR, "a signal came before tracing began")
+					: run_load_unit(run, run->units.data[i]);
 	}
 	report_end(run->report);
 	return e;
@@ -407,8 +408,8 @@ static void met_process(void *ctx, uint64_t key, uint64_t pid)
  */
 static struct err *make_unwinds(struct run *run)
 {
-	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, met_process,
 	uint64_t from, until;
+	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, met_process,
 					   between_unwinds};
 	struct err *e = unwinds_create(run->engine->engine->unwind_maps(run->engine),
 				       (uint64_t)run->opts->val[OPT_unwindsize],
@@ -673,6 +674,7 @@ void run_init(struct run *run, const struct run *parts)
 {
 	*run = *parts;
 	atomic_init(&run->is_interrupted, 0);
+	run->attachments.is_interrupted = &run->is_interrupted;
 	run->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 

@@ -30,7 +30,8 @@ static bool is_over(void *ctx)
 {
 	const struct run *run = ctx;
 
-	return run->is_stopped || run->exit_seen || run_state(run) != RT_STATE_ON;
+	return run->is_stopped || run->is_interrupted || run->exit_seen ||
+	       run_state(run) != RT_STATE_ON;
 }
 
 struct watch *run_watch(struct run *run)

@@ -49,6 +49,7 @@ struct procs {
 	struct follow *follow;
 	VEC(struct watch_proc *) list;
 	VEC(struct proc_id) roots; /* processes of watch_follow(); ended ones stay here */
+	VEC(pid_t) ended;	   /* processes whose links are to be taken off: ended_flush() */
 	bool is_over, is_full_told, is_lost_told;
 	char *told; /* the last message of procs_failed() */
 	uint64_t tend_at;
@@ -124,14 +125,18 @@ static bool has_memory(const struct watch_proc *p)
 	return any && watch_proc_lives(p);
 }
 
-/* There is no notice for a process that ends: its part of the run ends with it. */
+/*
+ * There is no notice for a process that ends: its part of the run ends with it; nor after a signal
+ * that ends the session.
+ */
 void procs_failed(struct procs *ps, const struct watch_proc *p, const char *what, struct err *e)
 {
 	struct strbuf text = {0};
 
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)p->id.pid, what,
 		    err_text(e));
-	if ((!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) && has_memory(p)) {
+	if (err_get_sys(e) != EINTR && (!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) &&
+	    has_memory(p)) {
 		ps->hooks->notice(ps->hooks->ctx, strbuf_text(&text));
 		free(ps->told);
 		ps->told = xstrdup(strbuf_text(&text));
@@ -261,6 +266,31 @@ static void links_drop(struct procs *ps, const struct watch_proc *p, bool waits)
 		procs_failed(ps, p, "functions may be counted twice", e);
 }
 
+/*
+ * Takes off the links of all processes that have ended: a fork of the keeper does it, and one for
+ * each process would take longer than all else.
+ */
+static void ended_flush(struct procs *ps)
+{
+	struct keeper *k;
+	struct err *e = ps->ended.len ? keeper_of(ps, &k) : NULL;
+
+	if (ps->ended.len && !e)
+		e = keeper_drop_all(k, ps->ended.data, ps->ended.len);
+	vec_clear(&ps->ended);
+	err_destroy(e); /* the keeper is gone, which keeper_check() reports; or the session ends */
+}
+
+/* The links that are made next for this process id are those of another process. */
+static void ended_flush_pid(struct procs *ps, pid_t pid)
+{
+	for (uint32_t i = 0; i < ps->ended.len; i++)
+		if (ps->ended.data[i] == pid) {
+			ended_flush(ps);
+			return;
+		}
+}
+
 static struct err *linker_link(struct procs *ps, const struct watch_proc *p, const struct rtld *r)
 {
 	struct keeper *k;
@@ -385,7 +415,7 @@ static void act_bury(struct procs *ps, struct watch_proc *p)
 	struct watch_subject s = subject_of(p);
 
 	follow_leave(ps->follow, &p->id);
-	links_drop(ps, p, false);
+	vec_push(&ps->ended, p->id.pid);
 	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, ended, &s);
 }
 
@@ -472,6 +502,7 @@ static struct watch_proc *child_create(struct procs *ps, const struct rt_watch_e
 		if (ps->list.data[i]->id.pid == id.pid)
 			proc_step(ps, ps->list.data[i], WATCH_EV_END);
 	list_clean(ps);
+	ended_flush_pid(ps, id.pid);
 	p = proc_create(&id, root, WATCH_STOPS | WATCH_OUTLIVES);
 	vec_push(&ps->list, p);
 	return p;
@@ -587,6 +618,7 @@ static void procs_tend(struct procs *ps)
 		if (!watch_proc_lives(ps->list.data[i]))
 			proc_step(ps, ps->list.data[i], WATCH_EV_END);
 	list_clean(ps);
+	ended_flush(ps);
 	/*
 	 * If children are followed, all their breakpoints are wanted. On kernels without
 	 * FEAT_UPROBE_TGID the first hit takes a breakpoint out of a child.
@@ -597,15 +629,23 @@ static void procs_tend(struct procs *ps)
 		children_tend(ps, ps->list.data[i], now);
 }
 
+/* When tracing is over, or about to be, lets everything run on. */
+static void end_see(struct procs *ps)
+{
+	if (!ps->is_over && ps->hooks->is_over(ps->hooks->ctx))
+		procs_stop(ps);
+}
+
 void procs_work(struct procs *ps)
 {
 	struct rt_watch_event ev;
 	bool any = false;
 
-	if (!ps->is_over && ps->hooks->is_over(ps->hooks->ctx))
-		procs_stop(ps);
-	for (; follow_read(ps->follow, &ev); any = true)
+	end_see(ps);
+	for (; follow_read(ps->follow, &ev); any = true) {
 		event_attend(ps, &ev);
+		end_see(ps); /* children may come as fast as they are attended to */
+	}
 	if (any)
 		lost_attend(ps);
 	procs_tend(ps);
@@ -645,6 +685,7 @@ struct err *procs_follow(struct procs *ps, const struct proc_id *id, uint32_t fl
 	e = proc_id_copy(id, &copy);
 	if (e)
 		return e;
+	ended_flush_pid(ps, id->pid);
 	p = proc_create(&copy, &copy, flags);
 	e = flags_apply(ps, p);
 	if (e) {
@@ -709,6 +750,7 @@ void procs_destroy(struct procs *ps)
 	}
 	vec_deinit(&ps->list);
 	vec_deinit(&ps->roots);
+	vec_deinit(&ps->ended);
 	free(ps->told);
 	free(ps);
 }
