@@ -123,14 +123,25 @@ struct arch {
 		const char *field; /* NULL ends the list */
 	} task_regs[8];
 
-	/* ---- processes that the caller traces with ptrace(2) */
+	/* ---- threads that the caller traces with ptrace(2), and that are stopped */
 	/*
-	 * Makes the thread stop before the instruction at addr; 0 removes the breakpoint. False
-	 * with errno.
+	 * What makes a thread stop before an instruction when its first byte is replaced. The first
+	 * one is preferred: it is not what uprobes are made of, so the kernel leaves it alone.
 	 */
-	bool (*stop_set)(pid_t tid, taddr addr);
-	/* True if the breakpoint has stopped the thread; to be called once for each stop. */
-	bool (*stop_hit)(pid_t tid);
+	struct arch_trap {
+		uint8_t code;
+		uint8_t signal; /* which the kernel sends to the thread */
+		uint8_t past;	/* bytes of the trap that the thread has then executed */
+	} traps[2];
+	/* Reads and writes the register at a byte offset in struct pt_regs; false with errno. */
+	bool (*reg_read)(pid_t tid, uint32_t off, uint64_t *ret);
+	bool (*reg_write)(pid_t tid, uint32_t off, uint64_t value);
+	/*
+	 * At the first instruction of a function: read its return address, and its first argument
+	 * if that is an address. False with errno.
+	 */
+	bool (*call_return)(pid_t tid, bool is_32bit, taddr *ret);
+	bool (*call_argument)(pid_t tid, bool is_32bit, taddr *ret);
 
 	/* ---- the kernel's code */
 	/* prefix of the functions at which an interrupt enters the kernel */

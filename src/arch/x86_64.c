@@ -10,12 +10,9 @@
 
 #include <dwarf.h>
 #include <elf.h>
-#include <stddef.h>
+#include <errno.h>
+#include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/user.h>
-
-#define DEBUGREG(n) ((void *)(offsetof(struct user, u_debugreg) + (n) * sizeof(long)))
-#define DR7_EXEC_0  1ul /* breakpoint 0, local, on execution: Intel SDM vol. 3, 18.2.4 */
 
 enum {
 	AX = 80,
@@ -146,20 +143,48 @@ static bool is_vector(const char *name, size_t len)
 	return false;
 }
 
-/* Sets a breakpoint in a debug register of the processor, which leaves the code unchanged. */
-static bool stop_set(pid_t tid, taddr addr)
+static bool reg_read(pid_t tid, uint32_t off, uint64_t *ret)
 {
-	return (!addr || ptrace(PTRACE_POKEUSER, tid, DEBUGREG(0), addr) == 0) &&
-	       ptrace(PTRACE_POKEUSER, tid, DEBUGREG(7), addr ? DR7_EXEC_0 : 0) == 0;
+	long value;
+
+	errno = 0;
+	value = ptrace(PTRACE_PEEKUSER, tid, (void *)(uintptr_t)off, NULL);
+	if (errno)
+		return false;
+	*ret = (uint64_t)value;
+	return true;
 }
 
-static bool stop_hit(pid_t tid)
+static bool reg_write(pid_t tid, uint32_t off, uint64_t value)
 {
-	long dr6 = ptrace(PTRACE_PEEKUSER, tid, DEBUGREG(6), NULL);
+	return ptrace(PTRACE_POKEUSER, tid, (void *)(uintptr_t)off, (void *)value) == 0;
+}
 
-	/* This clears the status for the next stop. */
-	(void)ptrace(PTRACE_POKEUSER, tid, DEBUGREG(6), NULL);
-	return dr6 & 1;
+/* Reads the word of the stack with that number, from the stack pointer on. */
+static bool stack_word(pid_t tid, bool is_32bit, uint32_t n, uint64_t *ret)
+{
+	uint64_t sp;
+	long word;
+
+	if (!reg_read(tid, SP, &sp))
+		return false;
+	errno = 0;
+	word = ptrace(PTRACE_PEEKDATA, tid, (void *)(sp + n * (is_32bit ? 4 : 8)), NULL);
+	if (errno)
+		return false;
+	*ret = is_32bit ? (uint32_t)word : (uint64_t)word;
+	return true;
+}
+
+static bool call_return(pid_t tid, bool is_32bit, taddr *ret)
+{
+	return stack_word(tid, is_32bit, 0, ret);
+}
+
+/* SysV ABI for i386, 2.2.3: arguments are on the stack, above the return address. */
+static bool call_argument(pid_t tid, bool is_32bit, taddr *ret)
+{
+	return is_32bit ? stack_word(tid, true, 1, ret) : reg_read(tid, DI, ret);
 }
 
 /* clang-format off */
@@ -230,8 +255,12 @@ const struct arch arch = {
 	.narg_index = ARRAY_LEN(arg_index),
 	.nint_args = 6,
 	.nfloat_args = 8,
-	.stop_set = stop_set,
-	.stop_hit = stop_hit,
+	/* hlt, which only the kernel may execute: a fault; int3: a trap. Intel SDM vol. 3, 6.15 */
+	.traps = {{.code = 0xf4, .signal = SIGSEGV}, {.code = 0xcc, .signal = SIGTRAP, .past = 1}},
+	.reg_read = reg_read,
+	.reg_write = reg_write,
+	.call_return = call_return,
+	.call_argument = call_argument,
 	.interrupt_prefix = "asm_", /* arch/x86/include/asm/idtentry.h */
 };
 /* clang-format on */

@@ -323,6 +323,15 @@ static int probe_tail_call(void)
 	return fd < 0 ? errno : 0;
 }
 
+/*
+ * Each held process tries hlt itself (proc/evaltime.c), which costs less than a process made for
+ * that; it is a feature here so that tests can force it absent.
+ */
+static int probe_hlt(void)
+{
+	return 0;
+}
+
 /* ---- the table -------------------------------------------------------------------------- */
 
 /* clang-format off */
@@ -346,6 +355,7 @@ static const struct {
 	[FEAT_READ_CAST]    = {"READ_CAST",    probe_read_cast},
 	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
 	[FEAT_TAIL_CALL]    = {"TAIL_CALL",    probe_tail_call},
+	[FEAT_HLT]	    = {"HLT",	       probe_hlt},
 };
 /* clang-format on */
 

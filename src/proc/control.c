@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "proc/code.h"
 #include "proc/control.h"
+#include "proc/tracees.h"
 
 /* How long a command may take to begin, and after what time a signal ends the wait for it. */
 #define EXEC_WAIT_NS ((uint64_t)30000000000)
@@ -24,12 +25,42 @@ struct proc {
 	bool is_created, is_held, is_advanced, is_ended;
 	bool is_reaped; /* it ended during proc_advance(), which has waited for it */
 	int status;
+	struct tracees threads; /* while it is held */
 	char *msg;
 };
 
 static int pidfd_open(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* ---- how processes end ---------------------------------------------------------------------- */
+
+static void signal_add(struct strbuf *s, int sig)
+{
+	const char *name = sigabbrev_np(sig);
+
+	if (name)
+		strbuf_addf(s, "SIG%s", name);
+	else if (sig >= SIGRTMIN && sig <= SIGRTMAX)
+		strbuf_addf(s, sig > SIGRTMIN ? "SIGRTMIN+%d" : "SIGRTMIN", sig - SIGRTMIN);
+	else
+		strbuf_addf(s, "signal %d", sig);
+}
+
+static char *describe_status(pid_t pid, int status)
+{
+	struct strbuf s = {0};
+
+	if (WIFSIGNALED(status)) {
+		strbuf_addf(&s, "pid %d terminated by ", (int)pid);
+		signal_add(&s, WTERMSIG(status));
+	} else if (WEXITSTATUS(status)) {
+		strbuf_addf(&s, "pid %d exited with status %d", (int)pid, WEXITSTATUS(status));
+	} else {
+		strbuf_addf(&s, "pid %d has exited", (int)pid);
+	}
+	return s.data;
 }
 
 /* ---- -c ------------------------------------------------------------------------------------- */
@@ -208,8 +239,9 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 			   .pidfd = pidfd_open(pid),
 			   .is_created = true,
 			   .is_held = true};
-	if (p->pidfd < 0) {
-		e = err_sys(errno, "cannot watch process %d", (int)pid);
+	e = p->pidfd < 0 ? err_sys(errno, "cannot watch process %d", (int)pid)
+			 : tracees_init(&p->threads, pid);
+	if (e) {
 		proc_destroy(p);
 		return e;
 	}
@@ -217,25 +249,48 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 	return NULL;
 }
 
-struct err *proc_advance(struct proc *p, struct gate *g, enum proc_when when)
+/* Where the option evaltime has a process held. */
+static const char *const places[] = {
+	[PROC_EXEC] = "it had executed anything",
+	[PROC_PREINIT] = "its libraries were loaded",
+	[PROC_POSTINIT] = "its libraries were initialised",
+	[PROC_MAIN] = "it called main()",
+};
+
+/* The process has ended before the probes could be placed. */
+static struct err *ended_err(const struct proc *p, enum proc_when when)
+{
+	CLEANUP(free) char *how = describe_status(p->pid, p->status);
+	struct err *e = err_new("%s before %s: nothing was traced", how, places[when]);
+
+	return when == PROC_PREINIT ? e
+				    : err_hint(e, "hold it earlier: -x evaltime=preinit or exec");
+}
+
+struct err *proc_advance(struct proc *p, const struct proc_advance *how, struct evaltime *ret)
 {
 	struct err *e;
 
-	if (!p->is_held || p->is_advanced || when == PROC_EXEC)
+	*ret = (struct evaltime){0};
+	if (p->is_reaped)
+		return ended_err(p, how->when);
+	if (!p->is_held || p->is_advanced || how->when == PROC_EXEC)
 		return NULL;
 	p->is_advanced = true;
-	e = evaltime_run(g, p->pid, when, &p->is_reaped, &p->status);
-	if (p->is_reaped)
-		p->is_held = false;
-	return e;
+	p->threads.interrupts = how->interrupts;
+	e = evaltime_run(&p->threads, how->gate, how->when, how->is_int3, ret);
+	if (!p->threads.has_ended)
+		return e;
+	p->is_reaped = true;
+	p->is_held = false;
+	p->status = p->threads.status;
+	return e ? e : ended_err(p, how->when);
 }
 
 struct err *proc_continue(struct proc *p)
 {
-	if (!p->is_held)
-		return NULL;
-	if (ptrace(PTRACE_DETACH, p->pid, NULL, NULL) != 0 && errno != ESRCH)
-		return err_sys(errno, "cannot let process %d run", (int)p->pid);
+	if (p->is_held)
+		tracees_release(&p->threads);
 	p->is_held = false;
 	return NULL;
 }
@@ -263,33 +318,6 @@ struct err *proc_grab(pid_t pid, struct proc **ret_proc)
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
-static void signal_add(struct strbuf *s, int sig)
-{
-	const char *name = sigabbrev_np(sig);
-
-	if (name)
-		strbuf_addf(s, "SIG%s", name);
-	else if (sig >= SIGRTMIN && sig <= SIGRTMAX)
-		strbuf_addf(s, sig > SIGRTMIN ? "SIGRTMIN+%d" : "SIGRTMIN", sig - SIGRTMIN);
-	else
-		strbuf_addf(s, "signal %d", sig);
-}
-
-static char *describe_status(pid_t pid, int status)
-{
-	struct strbuf s = {0};
-
-	if (WIFSIGNALED(status)) {
-		strbuf_addf(&s, "pid %d terminated by ", (int)pid);
-		signal_add(&s, WTERMSIG(status));
-	} else if (WEXITSTATUS(status)) {
-		strbuf_addf(&s, "pid %d exited with status %d", (int)pid, WEXITSTATUS(status));
-	} else {
-		strbuf_addf(&s, "pid %d has exited", (int)pid);
-	}
-	return s.data;
-}
-
 bool proc_has_ended(struct proc *p, const char **ret_msg)
 {
 	struct pollfd pfd = {.fd = p->pidfd, .events = POLLIN};
@@ -298,6 +326,8 @@ bool proc_has_ended(struct proc *p, const char **ret_msg)
 	*ret_msg = NULL;
 	if (p->is_ended)
 		return true;
+	if (p->is_held)
+		tracees_reap(&p->threads, false);
 	if (p->is_reaped)
 		status = p->status;
 	else if (poll(&pfd, 1, 0) != 1)
@@ -333,10 +363,12 @@ void proc_destroy(struct proc *p)
 		return;
 	if (p->is_created && !p->is_ended && !p->is_reaped) {
 		(void)kill(p->pid, SIGKILL); /* fails if the process has just ended */
+		tracees_reap(&p->threads, true);
 		(void)wait_child(p->pid, &status);
 	}
 	if (p->pidfd >= 0)
 		(void)close(p->pidfd);
+	tracees_deinit(&p->threads);
 	free(p->msg);
 	free(p);
 }

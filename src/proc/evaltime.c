@@ -1,89 +1,91 @@
 /* Runs a held process on to the moment at which probes are to be placed. */
 #include "proc/evaltime.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 
 #include "arch/arch.h"
+#include "proc/breakpoint.h"
 #include "proc/maps.h"
 #include "proc/rtld.h"
+#include "proc/tracees.h"
 
 struct target {
 	struct gate *gate;
+	struct tracees *threads;
 	pid_t pid;
-	bool has_ended;
-	int status;
+	struct aux aux;
+	const struct arch_trap *trap; /* what breakpoints are made of */
+	bool is_main_unknown;
 };
-
-/* ---- breakpoints ----------------------------------------------------------------------------- */
 
 static struct err *ptrace_failed(const struct target *t, const char *what)
 {
 	return err_sys(errno, "cannot %s process %d", what, (int)t->pid);
 }
 
-static struct err *breakpoint_set(const struct target *t, taddr addr)
+static struct breakpoint breakpoint_make(const struct target *t, const struct arch_trap *trap)
 {
-	return arch.stop_set(t->pid, addr) ? NULL : ptrace_failed(t, "set a breakpoint in");
+	return (struct breakpoint){.pid = t->pid, .gate = t->gate, .trap = trap};
 }
 
-static void breakpoint_clear(const struct target *t)
-{
-	if (!t->has_ended)
-		(void)arch.stop_set(t->pid, 0); /* only setting a breakpoint can fail */
-}
-
-/* Continues the process to its next stop, and passes on the signals that it receives. */
-static struct err *run_to_stop(struct target *t)
-{
-	int sig = 0;
-
-	for (;;) {
-		int got;
-
-		if (ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)sig) != 0)
-			return ptrace_failed(t, "continue");
-		do
-			got = waitpid(t->pid, &t->status, 0);
-		while (got < 0 && errno == EINTR);
-		if (got < 0)
-			return ptrace_failed(t, "wait for");
-		t->has_ended = !WIFSTOPPED(t->status);
-		if (t->has_ended)
-			return NULL;
-		sig = WSTOPSIG(t->status);
-		if (sig == SIGTRAP)
-			return NULL;
-		if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
-			/* signals that would stop the process are dropped until it is started */
-			sig = 0;
-	}
-}
-
-/* Runs the process until it reaches addr or ends. */
+/* Runs the process until it reaches addr, executes or ends. */
 static struct err *run_to(struct target *t, taddr addr)
 {
-	struct err *e = breakpoint_set(t, addr);
+	struct breakpoint b = breakpoint_make(t, t->trap);
+	struct err *e = breakpoint_set(&b, t->threads->hit ? t->threads->hit : t->pid, addr);
 
-	while (!e && !t->has_ended) {
-		e = run_to_stop(t);
-		if (!e && !t->has_ended && arch.stop_hit(t->pid))
-			break;
+	return e ? e : tracees_run(t->threads, &b, 1);
+}
+
+/* False if the process has executed another program, or has ended, before it came to the place. */
+static bool is_there(const struct target *t)
+{
+	return t->threads->hit != 0;
+}
+
+/* ---- the trap -------------------------------------------------------------------------------- */
+
+/*
+ * Tries whether the first kind of trap stops this process, before it has executed anything: the
+ * second kind stands behind it.
+ */
+static struct err *trap_choose(struct target *t)
+{
+	struct breakpoint two[2] = {breakpoint_make(t, &arch.traps[0]),
+				    breakpoint_make(t, &arch.traps[1])};
+	struct err *e;
+	uint64_t pc;
+
+	t->trap = &arch.traps[0];
+	if (!arch.reg_read(t->pid, arch.pc, &pc))
+		return ptrace_failed(t, "read the registers of");
+	e = breakpoint_set(&two[0], t->pid, pc);
+	if (e)
+		return e;
+	e = breakpoint_set(&two[1], t->pid, pc + 1);
+	if (e) {
+		err_destroy(breakpoint_clear(&two[0], t->pid)); /* the first error is reported */
+		return e;
 	}
-	breakpoint_clear(t);
-	return e;
+	e = tracees_run(t->threads, two, 2);
+	if (e || !is_there(t) || t->threads->hit_at == 0)
+		return e;
+	t->trap = &arch.traps[1];
+	return arch.reg_write(t->pid, arch.pc, pc) ? NULL
+						   : ptrace_failed(t, "set the registers of");
 }
 
 /* ---- the places ------------------------------------------------------------------------------ */
 
-/* Runs until every object is mapped and relocated, and no initialiser has run. */
-static struct err *run_to_preinit(struct target *t, const struct aux *aux)
+/*
+ * Runs until every object is mapped and relocated, and no initialiser has run. The dynamic linker
+ * calls the hook several times: each time, the process runs out of it before the breakpoint is set
+ * once more, so no instruction has to be stepped over.
+ */
+static struct err *run_to_preinit(struct target *t)
 {
+	const struct aux *aux = &t->aux;
 	uint64_t entry, hook = proc_symbol(t->gate, t->pid, aux->base, "_dl_debug_state", &entry);
 	uint64_t debug = proc_symbol(t->gate, t->pid, aux->base, "_r_debug", &entry);
 	uint64_t state_at =
@@ -91,18 +93,23 @@ static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 
 	if (!hook)
 		return run_to(t, aux->entry);
-	while (!t->has_ended) {
+	for (;;) {
 		struct err *e = run_to(t, aux->base + hook);
+		taddr back;
 		long state;
 
-		if (e || t->has_ended)
+		if (e || !is_there(t))
 			return e;
 		errno = 0;
-		state = debug ? ptrace(PTRACE_PEEKDATA, t->pid, state_at, NULL) : 0;
+		state = debug ? ptrace(PTRACE_PEEKDATA, t->threads->hit, state_at, NULL) : 0;
 		if (errno || (int)state == 0)
 			return NULL;
+		if (!arch.call_return(t->threads->hit, aux->is_narrow, &back))
+			return ptrace_failed(t, "read the stack of");
+		e = run_to(t, back);
+		if (e || !is_there(t))
+			return e;
 	}
-	return NULL;
 }
 
 /* Returns where the object whose file name begins with prefix is mapped; 0 if none is. */
@@ -131,52 +138,74 @@ static taddr object_base(pid_t pid, const char *prefix)
  */
 static struct err *run_to_given_main(struct target *t)
 {
-	uint64_t entry, start;
-	struct user_regs_struct regs;
-	struct iovec iov = {&regs, sizeof(regs)};
-	taddr main_addr;
-	taddr libc = object_base(t->pid, "libc.so");
+	taddr libc = object_base(t->pid, "libc.so"), main_addr;
+	uint64_t entry, start = 0;
 	struct err *e;
 
-	start = libc ? proc_symbol(t->gate, t->pid, libc, "__libc_start_main", &entry) : 0;
-	if (!start)
+	if (libc)
+		start = proc_symbol(t->gate, t->pid, libc, "__libc_start_main", &entry);
+	if (!start) {
+		t->is_main_unknown = true;
 		return NULL;
+	}
 	e = run_to(t, libc + start);
-	if (e || t->has_ended)
+	if (e || !is_there(t))
 		return e;
-	if (ptrace(PTRACE_GETREGSET, t->pid, NT_PRSTATUS, &iov) != 0)
+	if (!arch.call_argument(t->threads->hit, t->aux.is_narrow, &main_addr))
 		return ptrace_failed(t, "read the registers of");
-	memcpy(&main_addr, (const char *)&regs + arch.func_args[0], sizeof(main_addr));
 	return run_to(t, main_addr);
 }
 
-static struct err *run_to_main(struct target *t, const struct aux *aux)
+static struct err *run_to_main(struct target *t)
 {
+	const struct aux *aux = &t->aux;
 	uint64_t entry, value = proc_symbol(t->gate, t->pid, aux->entry, "main", &entry);
 	struct err *e = aux->base ? run_to(t, aux->entry) : NULL;
 
-	if (e || t->has_ended)
+	if (e || !is_there(t))
 		return e;
 	if (value)
 		return run_to(t, aux->entry - entry + value);
 	return run_to_given_main(t);
 }
 
-struct err *evaltime_run(struct gate *g, pid_t pid, enum proc_when when, bool *ret_ended,
-			 int *ret_status)
+/* Runs the program that the process has just executed to the place. */
+static struct err *run_to_place(struct target *t, enum proc_when when)
 {
-	struct target t = {.pid = pid, .gate = g};
-	struct aux aux;
-	struct err *e = when == PROC_EXEC ? NULL : proc_aux_read(pid, &aux);
+	struct err *e = proc_aux_read(t->pid, &t->aux);
 
-	if (!e)
-		switch (when) {
-		case PROC_EXEC: break;
-		case PROC_PREINIT: e = aux.base ? run_to_preinit(&t, &aux) : NULL; break;
-		case PROC_POSTINIT: e = aux.base ? run_to(&t, aux.entry) : NULL; break;
-		case PROC_MAIN: e = run_to_main(&t, &aux); break;
-		}
-	*ret_ended = t.has_ended;
-	*ret_status = t.status;
+	/* A program without a dynamic linker has no initialisers of shared objects. */
+	if (e || when == PROC_EXEC || (when != PROC_MAIN && !t->aux.base))
+		return e;
+	if (!t->trap)
+		e = trap_choose(t);
+	else
+		t->threads->hit = t->pid;
+	if (e || !is_there(t))
+		return e;
+	switch (when) {
+	case PROC_EXEC: return NULL;
+	case PROC_PREINIT: return run_to_preinit(t);
+	case PROC_POSTINIT: return run_to(t, t->aux.entry);
+	case PROC_MAIN: return run_to_main(t);
+	}
+	BUG("evaltime %d", (int)when);
+}
+
+struct err *evaltime_run(struct tracees *threads, struct gate *g, enum proc_when when, bool is_int3,
+			 struct evaltime *ret)
+{
+	struct target t = {.pid = threads->pid, .gate = g, .threads = threads};
+	struct err *e;
+
+	t.trap = is_int3 ? &arch.traps[1] : NULL;
+	*ret = (struct evaltime){0};
+	do {
+		threads->hit = 0;
+		threads->has_executed = false;
+		e = run_to_place(&t, when);
+		ret->nexecs += threads->has_executed;
+	} while (!e && threads->has_executed);
+	ret->is_main_unknown = t.is_main_unknown;
 	return e;
 }

@@ -74,7 +74,7 @@ static dtrace_hdl_t *handle_create(void)
 	probes_on_notice(h->probes, notice_give, &h->report);
 	probes_on_adjusted(h->probes, adjusted_give, &h->report);
 	names_init(&h->names, &h->opts, &h->report);
-	targets_init(&h->targets, &h->opts, &h->report, h->probes);
+	targets_init(&h->targets, &h->opts, &h->report, h->probes, &h->run.is_interrupted);
 	compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);
 	run_init(&h->run, &(struct run){.arena = h->arena,
 					.opts = &h->opts,

@@ -2,16 +2,40 @@
 #include "session/targets.h"
 
 #include "base/str.h"
+#include "kernel/kernel.h"
 #include "probe/probe.h"
 #include "proc/control.h"
 #include "session/options.h"
 #include "session/report.h"
 #include "sym/debugfile.h"
 
+static void target_tell(const struct targets *t, pid_t pid, const struct evaltime *how)
+{
+	if (how->nexecs)
+		report_notice(t->report,
+			      "process %d has executed another program before it came to the "
+			      "place that the option evaltime names; it is held there in the "
+			      "other program",
+			      (int)pid);
+	if (how->is_main_unknown)
+		report_notice(t->report,
+			      "cannot find main() of process %d, whose file has no symbol table: "
+			      "it is held at its entry point",
+			      (int)pid);
+}
+
 static struct err *target_advance(const struct targets *t, struct proc *p)
 {
-	return proc_advance(p, probes_files(t->probes)->gate,
-			    (enum proc_when)t->opts->val[OPT_evaltime]);
+	struct proc_advance how = {.gate = probes_files(t->probes)->gate,
+				   .when = (enum proc_when)t->opts->val[OPT_evaltime],
+				   .is_int3 = !feat_has(FEAT_HLT),
+				   .interrupts = t->interrupts};
+	struct evaltime result;
+	struct err *e = proc_advance(p, &how, &result);
+
+	if (!e)
+		target_tell(t, proc_pid(p), &result);
+	return e;
 }
 
 /* Called before a provider reads the code of a process, which may be a target that is held. */
@@ -26,9 +50,12 @@ static struct err *target_prepare(void *ctx, pid_t pid)
 }
 
 void targets_init(struct targets *t, const struct options *opts, struct report *report,
-		  struct probes *probes)
+		  struct probes *probes, const atomic_int *interrupts)
 {
-	*t = (struct targets){.opts = opts, .report = report, .probes = probes};
+	*t = (struct targets){.opts = opts,
+			      .report = report,
+			      .probes = probes,
+			      .interrupts = interrupts};
 	probes_on_process(probes, target_prepare, t);
 }
 

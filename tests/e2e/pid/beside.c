@@ -1,5 +1,6 @@
 /*
- * Calls work() as often as each line of its input says, which fires the probe beside:::hit, too, and
+ * With WAIT in the environment, an initialiser first prints a line and waits for one. Then it calls
+ * work() as often as each line of its input says, which fires the probe beside:::hit, too, and
  * answers each line. At the end it says whether its code is that of its file.
  */
 #include <dtrace/sdt.h>
@@ -25,14 +26,25 @@ static int text_differs(void)
 	while (f && fgets(line, sizeof(line), f)) {
 		char *file;
 
-		if (sscanf(line, "%lx-%lx %7s %lx", &start, &end, perms, &off) != 4 || perms[2] != 'x' || !strstr(line, "/beside"))
+		if (sscanf(line, "%lx-%lx %7s %lx", &start, &end, perms, &off) != 4 ||
+		    perms[2] != 'x' || !strstr(line, "/beside"))
 			continue;
 		file = calloc(1, end - start);
-		bad |= pread(fd, file, end - start, (off_t)off) <= 0 || memcmp(file, (void *)start, end - start);
+		bad |= pread(fd, file, end - start, (off_t)off) <= 0 ||
+		       memcmp(file, (void *)start, end - start);
 		free(file);
 	}
 	fclose(f);
 	return bad;
+}
+
+__attribute__((constructor)) static void wait_for_line(void)
+{
+	char c;
+
+	if (getenv("WAIT") && write(1, "0\n", 2) == 2)
+		while (read(0, &c, 1) == 1 && c != '\n')
+			;
 }
 
 int main(void)

@@ -14,14 +14,20 @@ bad = []
 class Target:
     """The traced process: the child of this one, or the command of a dtrace."""
 
-    def __init__(self, argv=(FILE,)):
+    def __init__(self, argv=(FILE,), is_waiting=False):
         self.p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.pid = self.p.pid
-        self.call(3)
+        if is_waiting:
+            self.answered()
+        else:
+            self.call(3)
 
     def call(self, n):
         self.p.stdin.write(f"{n}\n")
         self.p.stdin.flush()
+        self.answered()
+
+    def answered(self):
         if not self.p.stdout.readline().strip().isdigit():
             raise ValueError(f"the process does not answer: {self.p.stderr.read()}")
 
@@ -107,12 +113,12 @@ TABLE = [
     ("usdt: dtrace, bpftrace", USDT, B_USDT, "1"),
     ("usdt: bpftrace, dtrace", B_USDT, USDT, "2"),
 ]
-# dtrace -c, of a file on which another tracer has a probe, or gets one: what dtrace is told, the other one
+# dtrace -c, of a file on which another tracer has a probe, or gets one: what dtrace is told, the other one, and what that counts if it has come first
 COMMANDS = [
-    ("pid", "pid$target:a.out:work:entry", B_ALL, ()),
-    ("pid, main", "pid$target:a.out:work:entry", bpftrace("uprobe:FILE:main, uprobe:FILE:work"), ("-x", "evaltime=main")),
-    ("pid, dtrace", "pid$target:a.out:work:entry", PID, ()),
-    ("usdt", "beside$target:::hit", bpftrace("usdt:FILE:beside:hit"), ()),
+    ("pid", "pid$target:a.out:work:entry", B_ALL, 21, ()),
+    ("pid, main", "pid$target:a.out:work:entry", bpftrace("uprobe:FILE:main, uprobe:FILE:work"), 22, ("-x", "evaltime=main")),
+    ("pid, dtrace", "pid$target:a.out:work:entry", PID, 11, ()),
+    ("usdt", "beside$target:::hit", bpftrace("usdt:FILE:beside:hit"), 21, ()),
 ]
 
 
@@ -137,7 +143,7 @@ def pair(what, first, second, ends):
     check(f"{what}: the process", t.end(), (0, "same", ""))
 
 
-def command(what, probe, other, flags):
+def command(what, probe, other, counted, flags):
     """The process that the other tracer is there for ends behind the command, and one of the two has come first."""
     argv = [DTRACE, "-qn", probe + '{ @ = count(); } END { printa("%@d\\n", @); }', "-o", f"{TMP}/counted", *flags, "-c", FILE]
     for order in ("before", "behind"):
@@ -151,8 +157,7 @@ def command(what, probe, other, flags):
         check(f"-c {what}, {order}: the command", t.end()[::2], (0, ""))
         check(f"-c {what}, {order}", open(f"{TMP}/counted").read().split(), ["10"])
         idle.call(11)
-        # bpftrace counts in all processes; main() adds one
-        check(f"-c {what}, {order}: the other", o.end() in ((11,) if other is PID else (18, 21, 22)), True)
+        check(f"-c {what}, {order}: the other", o.end(), counted if order == "before" else 11 if other is PID else 18)
         check(f"-c {what}, {order}: the idle process", idle.end(), (0, "same", ""))
 
 
@@ -171,6 +176,29 @@ def elsewhere():
     others[0].end()  # it has counted nothing, and shows nothing
     check("bpftrace beside", others[1].end(), 3)
     check("elsewhere: the process", idle.end(), (0, "same", ""))
+
+
+def meanwhile():
+    """A probe of another tracer at the breakpoint of dtrace goes, or comes, while the process runs to it."""
+    argv = ["env", "WAIT=1", DTRACE, "-qn", 'pid$target:a.out:work:entry { @ = count(); } END { printa("%@d\\n", @); }', "-o", f"{TMP}/counted",
+            "-x", "evaltime=main", "-c", FILE]
+    start = bpftrace("uprobe:FILE:main")
+    for what in ("goes", "comes"):
+        os.unlink(f"{TMP}/counted")
+        other = start(0) if what == "goes" else None
+        t = Target(argv, is_waiting=True)
+        if other:
+            other.end()
+            t.p.stdin.write("go\n")
+            t.call(7)
+            code, _, err = t.end()
+            check("a probe goes", (code, err, open(f"{TMP}/counted").read().split()), (0, "", ["7"]))
+        else:  # it replaces the breakpoint
+            other = start(0)
+            t.p.wait()
+            code, _, err = t.end()
+            check("a probe comes", (code, "another tracer has placed a probe at the instruction" in err), (1, True))
+            other.end()
 
 
 def is_there(kind):
@@ -201,9 +229,10 @@ for what, first, second, ends in TABLE:
     if not out_of_reach & {first, second}:
         for one in ends:
             pair(what, first, second, one)
-for what, probe, other, flags in COMMANDS:
+for what, probe, other, counted, flags in COMMANDS:
     if other is PID or B_ALL not in out_of_reach:
-        command(what, probe, other, flags)
+        command(what, probe, other, counted, flags)
 if B_ALL not in out_of_reach:
     elsewhere()
+    meanwhile()
 sys.exit("\n".join(bad) if bad else 0)
