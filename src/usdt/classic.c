@@ -330,6 +330,20 @@ static void notes_write(struct object *o, const struct providers *ps)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* False with errno. A full disk takes a part first, and fails with the next write. */
+static bool write_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0)
+			return false;
+		data += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
 static struct err *file_copy(const char *path, int to)
 {
 	CLEANUP(fd) int from = open(path, O_RDONLY | O_CLOEXEC);
@@ -340,7 +354,7 @@ static struct err *file_copy(const char *path, int to)
 	if (from < 0 || fstat(from, &st) != 0 || fchmod(to, st.st_mode & 07777) != 0)
 		return err_sys(errno, "cannot read the object file '%s'", path);
 	while ((n = read(from, buf, sizeof(buf))) > 0)
-		if (write(to, buf, (size_t)n) != n)
+		if (!write_all(to, buf, (size_t)n))
 			break;
 	return n ? err_sys(errno, "cannot copy the object file '%s'", path) : NULL;
 }
@@ -376,14 +390,17 @@ static struct err *object_change(int fd, const char *path, const struct provider
 	return e;
 }
 
+/* Replaces the file that the path leads to: symbolic links stay. */
 static struct err *object_replace(const char *path, const struct providers *ps, struct classic *c)
 {
-	CLEANUP(free) char *temp = NULL;
+	CLEANUP(free) char *real = realpath(path, NULL), *temp = NULL;
 	bool has_sites = false;
 	struct err *e;
 	int fd;
 
-	if (asprintf(&temp, "%s.XXXXXX", path) < 0)
+	if (!real)
+		return err_sys(errno, "cannot open the object file '%s'", path);
+	if (asprintf(&temp, "%s.XXXXXX", real) < 0)
 		oom();
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
@@ -393,7 +410,7 @@ static struct err *object_replace(const char *path, const struct providers *ps, 
 	if (!e)
 		e = object_change(fd, path, ps, c, &has_sites);
 	(void)close(fd);
-	if (!e && has_sites && rename(temp, path) != 0)
+	if (!e && has_sites && rename(temp, real) != 0)
 		e = err_sys(errno, "cannot replace the object file '%s'", path);
 	if (e || !has_sites)
 		(void)unlink(temp);

@@ -71,6 +71,18 @@ cp app.o before.o && cp probes.o first.o && chmod 640 app.o
 [ "$(stat -c %a app.o)" = 640 ] || fail "the mode of the object"
 gcc app.o probes.o -o app && fires "a second run"
 
+# A symbolic link to an object stays one. A disk that is full in the middle of the copy is named, and nothing is left behind.
+mkdir linked && gcc -O2 -c app.c -o linked/real.o && cp linked/real.o linked/before.o && ln -s linked/real.o link.o
+"$DTRACE" -G -s probes.d -o linked/probes.o link.o 2>err || fail "a link to an object"
+[ -L link.o ] && ! cmp -s linked/real.o linked/before.o || fail "the link was replaced and not its object"
+gcc linked/real.o linked/probes.o -o app && fires "a link to an object"
+cp linked/before.o linked/real.o
+(trap '' XFSZ; ulimit -f 2; exec "$DTRACE" -G -s probes.d -o linked/probes.o linked/real.o 2>err) && fail "an object that cannot be copied"
+grep -q "cannot copy the object file 'linked/real.o': File too large" err || fail "why it cannot be copied"
+[ "$(ls linked)" = "before.o
+probes.o
+real.o" ] && cmp linked/real.o linked/before.o || fail "what is left behind"
+
 # Objects that were changed go into archives and libraries, through other tools, and are linked in any way.
 gcc -O2 -fPIC -Dmain=app_main -c app.c -o lib.o && printf 'int app_main(int, char **); int main(int c, char **v) { return app_main(c, v); }\n' >main.c
 "$DTRACE" -G -s probes.d lib.o 2>err || fail "-fPIC"
