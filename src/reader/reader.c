@@ -293,6 +293,23 @@ int reader_read(struct reader *r, uint64_t off, void *to, size_t size, uint64_t 
 	return 0;
 }
 
+int reader_memory(struct reader *r, uint64_t pid, taddr addr, void *to, size_t size,
+		  uint64_t deadline, size_t *ret_n)
+{
+	int sys;
+
+	assert(size <= READER_CHUNK);
+	r->area->pid = pid;
+	r->area->start = addr;
+	r->area->size = size;
+	sys = request_send(r, READER_MEMORY, -1, deadline, NULL);
+	if (sys)
+		return sys;
+	*ret_n = MIN(r->area->n, size);
+	memcpy(to, r->area->data, *ret_n);
+	return 0;
+}
+
 bool reader_is_closing(const struct reader *r)
 {
 	return __atomic_load_n(&r->area->is_closing, __ATOMIC_ACQUIRE);

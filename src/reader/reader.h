@@ -1,5 +1,6 @@
 /*
- * The reader: a process of ours that opens and reads files which may never answer.
+ * The reader: a process of ours that opens and reads files which may never answer, and memory of
+ * processes, which may be pages of such files.
  *
  * A file system may be served by a program (FUSE) or by another machine (NFS). When the server
  * stops, a process that opens, reads, stats or even closes one of its files waits in the kernel,
@@ -57,6 +58,12 @@ MUST_CHECK int reader_stat(struct reader *r, uint64_t deadline, struct stat *ret
 /* Reads at most READER_CHUNK bytes; *ret_n is less than size only at the end of the file. */
 MUST_CHECK int reader_read(struct reader *r, uint64_t off, void *to, size_t size, uint64_t deadline,
 			   size_t *ret_n);
+/*
+ * Reads memory of a process, as process_vm_readv() does, at most READER_CHUNK bytes; the file that
+ * is open stays open.
+ */
+MUST_CHECK int reader_memory(struct reader *r, uint64_t pid, taddr addr, void *to, size_t size,
+			     uint64_t deadline, size_t *ret_n);
 /*
  * How long the reader and the calling thread have waited for a CPU since the last call, in ns: time
  * that no file system is to blame for. 0 where the kernel does not count it.

@@ -14,6 +14,7 @@ enum reader_op {
 	READER_REOPEN, /* has the file's descriptor */
 	READER_STAT,
 	READER_READ,
+	READER_MEMORY, /* of process pid at start */
 };
 
 #define READER_PATH_SIZE 4200

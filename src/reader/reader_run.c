@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "base/apart.h"
 
@@ -92,6 +93,16 @@ static int file_read(struct state *s)
 	return 0;
 }
 
+static int memory_read(struct reader_area *a)
+{
+	size_t size = MIN(a->size, sizeof(a->data));
+	struct iovec to = {a->data, size}, from = {(void *)(uintptr_t)a->start, size};
+	ssize_t n = syscall(SYS_process_vm_readv, (pid_t)a->pid, &to, 1, &from, 1, 0);
+
+	a->n = n > 0 ? (size_t)n : 0;
+	return n < 0 ? errno : 0;
+}
+
 /* Returns errno. with: the request's descriptor; *ret_fd: the descriptor to send back. */
 static int request_do(struct state *s, int with, int *ret_fd)
 {
@@ -112,6 +123,7 @@ static int request_do(struct state *s, int with, int *ret_fd)
 	case READER_REOPEN: file_close(s); return file_take(s, with);
 	case READER_STAT: return fstat(s->fd, &a->st) == 0 ? 0 : errno;
 	case READER_READ: return file_read(s);
+	case READER_MEMORY: return memory_read(a);
 	}
 	return EINVAL;
 }
@@ -176,6 +188,7 @@ static void calls_limit(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		IF_CALL(SYS_pread64),
+		IF_CALL(SYS_process_vm_readv),
 		IF_CALL(SYS_recvmsg),
 		IF_CALL(SYS_sendmsg),
 		IF_CALL(SYS_openat),

@@ -15,7 +15,8 @@
  *       although a sparse file of a few kilobytes may claim tables of terabytes;
  *     - what was left out because of the limit is remembered in is_cut, so that the caller can
  *       report it;
- *     - the tracer never hangs because the server of a file system has stopped.
+ *     - the tracer never hangs because the server of a file system has stopped, not even when it
+ *       reads memory that a process has mapped from there.
  *
  * The last guarantee needs another process. Files on a file system that answers by itself
  * (mounts.h) are opened and read in this process. All other files are opened and read by the reader
@@ -97,6 +98,11 @@ struct gate_mapping {
  * (/proc/PID/map_files).
  */
 struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m);
+/*
+ * Reads memory of a process; false if some of it cannot be read. A page may belong to a file whose
+ * server does not answer, so the reader reads it: at most READER_CHUNK bytes (reader/reader.h).
+ */
+bool gate_memory_read(struct gate *g, uint64_t pid, taddr addr, void *to, size_t size);
 /*
  * Finds which file a link in /proc leads to, such as /proc/PID/exe, without asking its file system:
  * fills st_dev and st_ino of *ret. False with errno.

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 
 #include "base/hashmap.h"
 #include "base/str.h"
@@ -330,6 +331,14 @@ static int found_ask(struct gate *g, struct request *q, uint64_t deadline)
 	return sys ? sys : reader_stat(g->reader, deadline, &q->st);
 }
 
+/* The memory is at the start of the mapping. */
+static int memory_ask(struct gate *g, struct request *q, uint64_t deadline)
+{
+	const struct gate_mapping *m = q->mapping;
+
+	return reader_memory(g->reader, m->pid, m->start, q->to, q->size, deadline, &q->n);
+}
+
 /* Makes the reader open the file of the request, unless it has it open: it opens one at a time. */
 static int file_make_current(struct gate *g, struct request *q, uint64_t deadline)
 {
@@ -384,7 +393,7 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 		zone_tell(g, q->zone, q->path);
 		return ETIMEDOUT;
 	}
-	if (!q->file) /* another file is to be opened */
+	if (!q->file && q->send != memory_ask) /* another file is to be opened */
 		g->current = NULL;
 	if (!g->is_patient)
 		(void)reader_delay(g->reader); /* wait_charge() counts from here */
@@ -404,7 +413,8 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 		*ret_again = true;
 	} else {
 		q->zone->pause_ns = 0;
-		g->open_zone = q->zone;
+		if (q->send != memory_ask)
+			g->open_zone = q->zone;
 	}
 	return sys;
 }
@@ -608,6 +618,29 @@ struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m
 	if (f)
 		(void)fd_take(&fd); /* it is the file's now */
 	return f;
+}
+
+bool gate_memory_read(struct gate *g, uint64_t pid, taddr addr, void *to, size_t size)
+{
+	const struct gate_mapping at = {.pid = pid, .start = addr, .end = addr + size};
+	struct iovec here = {to, size}, there = {(void *)(uintptr_t)addr, size};
+	struct request q = {.send = memory_ask, .mapping = &at, .to = to, .size = size};
+	char name[64], key[32];
+	int sys;
+
+	assert(size <= READER_CHUNK);
+	(void)snprintf(name, sizeof(name), "memory of process %" PRIu64, pid);
+	(void)snprintf(key, sizeof(key), "p%" PRIu64, pid);
+	q.path = name;
+	q.zone = zone_get(g, key);
+	sys = request_do(g, &q);
+	/*
+	 * A process that we may trace only because we have started it is refused to the reader
+	 * (ptrace_scope of Yama). It belongs to our own user.
+	 */
+	if (sys == EPERM)
+		return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+	return !sys && q.n == size;
 }
 
 bool gate_is_dev_harmless(struct gate *g, uint64_t dev)

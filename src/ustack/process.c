@@ -228,17 +228,15 @@ static bool name_match(void *ctx, struct object *o, const struct proc_map *m, ui
 static const char *page_read(struct process *p, uint64_t number)
 {
 	char *page = hashmap_find(p->pages, &number, sizeof(number));
-	struct iovec to, from;
 
 	if (page)
 		return page == &unreadable ? NULL : page;
 	if (hashmap_count(p->pages) >= PAGES_MAX)
 		return NULL;
 	page = xmalloc(PAGE_BYTES);
-	to = (struct iovec){page, PAGE_BYTES};
-	from = (struct iovec){(void *)(uintptr_t)(number * PAGE_BYTES), PAGE_BYTES};
 	if (p->core ? !core_read(p->core, number * PAGE_BYTES, page, PAGE_BYTES)
-		    : process_vm_readv(p->pid, &to, 1, &from, 1, 0) != PAGE_BYTES) {
+		    : !gate_memory_read(p->objects->files->gate, (uint64_t)p->pid,
+					number * PAGE_BYTES, page, PAGE_BYTES)) {
 		free(page);
 		page = &unreadable;
 	}

@@ -4,7 +4,7 @@
 # ends the session within a second, nothing of dtrace is left once the server is gone.
 [ -c /dev/fuse ] || { echo "there is no /dev/fuse"; exit 67; }
 exec python3 - <<'EOF'
-import os, re, signal, struct, subprocess, sys, threading, time
+import os, re, shutil, signal, struct, subprocess, sys, threading, time
 
 DTRACE, TRIGGER, TMP, PATIENCE = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP", "PATIENCE"))
 SLOW = (10 if os.environ.get("SANITIZED") else 1) * int(PATIENCE)
@@ -251,6 +251,33 @@ def killed():
     s.end()
 
 
+def memory():
+    """What looks like an interpreter has a page of a file that does not answer where its helper reads the version."""
+    s = Server("memory", spins=False)
+    exe = f"{TMP}/python3.11"
+    shutil.copy(f"{TRIGGER}/hungpage", exe)
+    p = subprocess.Popen([exe, s.exe], stdout=subprocess.PIPE)
+    if p.stdout.readline() != b"up\n":
+        fail("memory", "the page cannot be mapped")
+    s.obey("hang read")
+    d = Session("-qn", """profile-97 /pid == $target/ { @[jstack(5)] = count(); } tick-50ms { printf("tick\\n"); }
+        tick-2s { exit(3); }""", "-p", str(p.pid))
+    try:
+        d.p.wait(20 * SLOW)
+    except subprocess.TimeoutExpired:
+        fail("memory", "the tracer waits for ever")
+        d.p.kill()
+        s.obey("go")
+    code = d.end()
+    if code != 3 or "_PyEval_EvalFrameDefault" not in d.text:
+        fail("memory", f"exit status {code}", d.text)
+    if f"memory of process {p.pid}': {NOTICE}" not in d.text and "no memory at" not in d.text:
+        fail("memory", "is not told", d.text)
+    p.kill()
+    p.wait()
+    s.end()
+
+
 def many():
     """Twelve file systems that hang take no more of the tracer's time than one."""
     all = [Server(f"many{i}") for i in range(12)]
@@ -274,6 +301,7 @@ later()
 functions()
 command()
 killed()
+memory()
 many()
 print("\n".join(bad))
 sys.exit(bool(bad))

@@ -128,6 +128,22 @@ static void test_rights(void)
 	ok(no_new == 1 && seccomp != 0, "it gets nothing back");
 }
 
+/* Memory of a process: the reader reads it, and has the file that it had before. */
+static void test_process_memory(struct gate *g, struct gate_file *there)
+{
+	static const char text[] = "memory of a process";
+	char copy[sizeof(text)] = "", byte = 0;
+	pid_t reader = reader_pid();
+
+	ok(gate_memory_read(g, (uint64_t)getpid(), (taddr)(uintptr_t)text, copy, sizeof(copy)) &&
+		   strcmp(copy, text) == 0,
+	   "it reads memory");
+	ok(!gate_memory_read(g, (uint64_t)getpid(), 8, copy, sizeof(copy)), "there is none");
+	ok(!gate_memory_read(g, INT32_MAX, 8, copy, sizeof(copy)), "there is no such process");
+	ok(gate_file_read(there, &byte, 1, 0) == 1 && byte == 0x7f && reader_pid() == reader,
+	   "the file is still open");
+}
+
 static void test_killed(struct gate_file *there)
 {
 	pid_t pid = reader_pid();
@@ -365,6 +381,7 @@ int main(void)
 	} else {
 		test_same(here, there);
 		test_rights();
+		test_process_memory(g, there);
 		test_killed(there);
 		test_busy(g, there);
 		test_slow(g, there);
