@@ -41,6 +41,15 @@ void arena_destroy(struct arena *a)
 	free(a);
 }
 
+size_t arena_size(const struct arena *a)
+{
+	size_t size = sizeof(*a);
+
+	for (const struct block *b = a->head; b; b = b->next)
+		size += sizeof(*b) + b->cap;
+	return size;
+}
+
 void arena_reset(struct arena *a)
 {
 	struct block *keep = NULL;

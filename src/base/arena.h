@@ -13,7 +13,8 @@
 struct arena;
 
 struct arena *arena_create(void);
-void arena_destroy(struct arena *a); /* NULL is allowed */
+void arena_destroy(struct arena *a);	  /* NULL is allowed */
+size_t arena_size(const struct arena *a); /* bytes of memory that it has taken */
 /* Releases every allocation, and keeps the largest block for reuse. */
 void arena_reset(struct arena *a);
 

@@ -56,6 +56,7 @@ void names_refresh(struct names *n)
 {
 	const struct sym_opts opts = {
 		.is_raw = !opt_flag(n->opts, OPT_demangle),
+		.max_bytes = (uint64_t)n->opts->val[OPT_namesize],
 		.files = &n->file_opts,
 	};
 	const char *dirs = n->opts->str[OPT_debugdir];

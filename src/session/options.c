@@ -48,6 +48,7 @@ static const struct {
 	{OPT_scratchsize, 0, 1 << 24},
 	{OPT_maxplaces, 1, 1 << 24},
 	{OPT_filewait, 1000000, 60000000000},
+	{OPT_namesize, 4096, (int64_t)1 << 40},
 	{OPT_iregs, 1, 8},
 	{OPT_printsize, 1, 1 << 20},
 	{OPT_pcapsize, 1, 1 << 20},

@@ -314,6 +314,14 @@ struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_pl
 	return d;
 }
 
+uint64_t dwarf_file_size(const struct dwarf_file *d)
+{
+	uint64_t size = sizeof(*d);
+
+	size += d->opened ? (uint64_t)gate_file_stat(d->opened)->st_size : 0;
+	return size + (d->alt_opened ? (uint64_t)gate_file_stat(d->alt_opened)->st_size : 0);
+}
+
 /* ---- units ---------------------------------------------------------------------------------- */
 
 static int range_compare(const void *pa, const void *pb)

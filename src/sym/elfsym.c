@@ -10,6 +10,9 @@
 /* A lookup tries so many symbols below an address, because functions may contain others. */
 #define LOOK_BACK 16
 
+#define NAMES_MIN 512 /* blocks of names, in bytes */
+#define NAMES_MAX 65536
+
 /* ---- one symbol ----------------------------------------------------------------------------- */
 
 /*
@@ -46,6 +49,23 @@ static bool has_room(struct elf_syms *s, const char *name)
 	return true;
 }
 
+/* Names are packed: they are half of what a table takes. */
+static char *name_copy(struct elf_syms *s, const char *name)
+{
+	size_t size = strlen(name) + 1;
+	char *copy;
+
+	if (size > s->names_left) {
+		s->names_block = MAX(MIN(2 * s->names_block, (size_t)NAMES_MAX), (size_t)NAMES_MIN);
+		s->names_left = MAX(s->names_block, size);
+		s->names_at = arena_alloc(s->names, s->names_left);
+	}
+	copy = memcpy(s->names_at, name, size);
+	s->names_at += size;
+	s->names_left -= size;
+	return copy;
+}
+
 void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, uint64_t addr,
 		   uint64_t size, uint64_t end, const char *name)
 {
@@ -53,7 +73,7 @@ void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, ui
 
 	if (!has_room(s, name))
 		return;
-	copy = text_clean(arena_strdup(s->arena, name));
+	copy = text_clean(name_copy(s, name));
 	vec_push(&s->syms, (struct elf_sym){
 				   .addr = addr,
 				   .size = size,
@@ -288,12 +308,24 @@ void elf_syms_sort(struct elf_syms *s)
 	s->syms.len = n;
 }
 
+/* Gives back what the table has grown to while it was read. */
+static void syms_fit(struct elf_syms *s)
+{
+	uint32_t n = s->syms.len;
+
+	if (n == s->syms.cap)
+		return;
+	s->syms.data = xrealloc(s->syms.data, MAX(n, 1u) * sizeof(*s->syms.data));
+	s->syms.cap = MAX(n, 1u);
+}
+
 /* Reads the symbols of an ELF file and closes g. */
 static struct elf_syms *read_elf(struct gate_elf *g, bool has_tables)
 {
 	struct elf_syms *s = xcalloc(1, sizeof(*s));
 
 	s->arena = arena_create();
+	s->names = arena_create();
 	s->room = g->limit;
 	if (g->elf) {
 		read_segments(s, g->elf);
@@ -305,6 +337,7 @@ static struct elf_syms *read_elf(struct gate_elf *g, bool has_tables)
 		elf_syms_sort(s);
 		elf_plt_read(s, g); /* needs the sorted table for names of resolvers */
 		elf_syms_sort(s);
+		syms_fit(s);
 	}
 	s->is_cut |= g->is_cut;
 	gate_elf_close(g);
@@ -352,13 +385,14 @@ bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit)
 	for (uint32_t i = 0; good && i < d->syms.len; i++) {
 		struct elf_sym sym = d->syms.data[i];
 
-		sym.name = arena_strdup(s->arena, sym.name);
+		sym.name = name_copy(s, sym.name);
 		vec_push(&s->syms, sym);
 	}
 	if (good) {
 		s->is_cut |= d->is_cut;
 		s->has_symtab = true;
 		elf_syms_sort(s);
+		syms_fit(s);
 	}
 	elf_syms_destroy(d);
 	return good;
@@ -368,10 +402,24 @@ void elf_syms_destroy(struct elf_syms *s)
 {
 	if (!s)
 		return;
-	vec_deinit(&s->syms);
+	elf_syms_shed(s);
 	vec_deinit(&s->segments);
 	arena_destroy(s->arena);
 	free(s);
+}
+
+uint64_t elf_syms_size(const struct elf_syms *s)
+{
+	return s->is_shed ? 0 : s->syms.cap * sizeof(*s->syms.data) + arena_size(s->names);
+}
+
+void elf_syms_shed(struct elf_syms *s)
+{
+	vec_deinit(&s->syms);
+	arena_destroy(s->names);
+	s->names = NULL;
+	s->names_left = 0;
+	s->is_shed = true;
 }
 
 /* ---- searching ------------------------------------------------------------------------------ */
@@ -422,7 +470,19 @@ void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_
 	}
 }
 
-struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr)
+/*
+ * Returns the end of a symbol's code or data. A symbol without a size ends where the next one
+ * begins, so that it is empty unless is_next says that the address lies before the next one.
+ */
+static uint64_t sym_end(const struct elf_sym *sym, bool is_next)
+{
+	if (!sym->size)
+		return is_next ? sym->end : sym->addr;
+	return sym->size <= UINT64_MAX - sym->addr ? sym->addr + sym->size : UINT64_MAX;
+}
+
+const struct elf_sym *elf_syms_find_range(const struct elf_syms *s, uint64_t addr,
+					  struct elf_range *ret)
 {
 	uint32_t lo = 0, hi = s->syms.len, first;
 
@@ -434,13 +494,25 @@ struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr)
 		else
 			hi = mid;
 	}
+	ret->start = lo ? s->syms.data[lo - 1].addr : 0;
+	ret->end = lo < s->syms.len ? s->syms.data[lo].addr : UINT64_MAX;
 	first = lo > LOOK_BACK ? lo - LOOK_BACK : 0;
 	for (uint32_t i = lo; i > first; i--) {
-		struct elf_sym *sym = &s->syms.data[i - 1];
+		const struct elf_sym *sym = &s->syms.data[i - 1];
+		uint64_t end = sym_end(sym, i == lo);
 
-		/* A symbol without a size ends where the next one begins. */
-		if (sym->size ? addr - sym->addr < sym->size : i == lo && addr < sym->end)
+		if (addr < end) {
+			ret->end = MIN(ret->end, end);
 			return sym;
+		}
+		ret->start = MAX(ret->start, end);
 	}
 	return NULL;
+}
+
+const struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr)
+{
+	struct elf_range range;
+
+	return elf_syms_find_range(s, addr, &range);
 }

@@ -4,7 +4,8 @@
  * Sources: .symtab, .dynsym, the compressed table in .gnu_debugdata, the stubs of the procedure
  * linkage table, and the separate debug files that elf_syms_add() is given.
  *
- * Owns     its table; names are copies.
+ * Owns     its table; names are copies. The table, which may be large, can be shed; what is small,
+ *          the segments and the build-id, stays.
  * Errors   none: of a file that is damaged or no ELF file, the symbols that could be read are
  *          returned, maybe none.
  * Units    virtual addresses as in the file (before it is mapped anywhere).
@@ -28,7 +29,6 @@ struct elf_sym {
 	uint64_t size; /* 0: unknown */
 	uint64_t end;  /* addr + size if the size is known, else the end of the symbol's section */
 	const char *name;
-	const char *shown; /* the name demangled; NULL until it is first shown (usym.c) */
 	enum elf_sym_kind kind;
 	uint32_t rank; /* of several symbols of one address, the one with the least rank is kept */
 };
@@ -45,6 +45,7 @@ struct elf_syms {
 	VEC(struct elf_sym) syms; /* ascending; one for each address */
 	VEC(struct elf_segment) segments;
 	bool has_symtab;
+	bool is_shed;  /* there are no symbols: elf_syms_shed() */
 	bool is_cut;   /* some symbols are missing, because they exceed the limit */
 	uint64_t room; /* bytes that further symbols may take */
 	/* What identifies the separate debug file (debugfile.h): */
@@ -53,6 +54,9 @@ struct elf_syms {
 	const char *debug_link; /* NULL = none */
 	uint32_t debug_crc;
 	struct arena *arena;
+	struct arena *names; /* of the symbols, packed */
+	char *names_at;	     /* in a block of it: the next name, and how many bytes are left */
+	size_t names_left, names_block;
 };
 
 struct gate_file;
@@ -86,7 +90,19 @@ bool elf_syms_bias(const struct elf_syms *s, taddr start, uint64_t off, bool is_
  */
 void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_end);
 /* Returns the symbol whose code or data contains addr, or NULL. */
-struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr);
+const struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr);
+
+struct elf_range {
+	uint64_t start, end;
+};
+/* The same; for all addresses in *ret, of which addr is one, the result is the same. */
+const struct elf_sym *elf_syms_find_range(const struct elf_syms *s, uint64_t addr,
+					  struct elf_range *ret);
+
+/* Returns the bytes of memory that elf_syms_shed() gives back. */
+uint64_t elf_syms_size(const struct elf_syms *s);
+/* Frees the symbols: from now on none is found. */
+void elf_syms_shed(struct elf_syms *s);
 
 /*
  * These functions are for readers of symbols: they add symbols with elf_syms_push(), and then

@@ -26,6 +26,7 @@ struct perfmap {
 	uint32_t nlines;
 	VEC(struct entry) entries; /* ascending; of one start, the oldest comes first */
 	struct strbuf text;	   /* NUL-terminated names */
+	uint64_t used;
 };
 
 static ssize_t stream_read(void *cookie, char *to, size_t size)
@@ -157,6 +158,7 @@ const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start)
 	const struct entry *best = NULL;
 	uint32_t lo = 0, hi, first;
 
+	m->used = now_ns();
 	lines_read(m);
 	hi = m->entries.len;
 	while (lo < hi) {
@@ -178,4 +180,22 @@ const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start)
 		return NULL;
 	*ret_start = best->start;
 	return m->text.data + best->name;
+}
+
+uint64_t perfmap_size(const struct perfmap *m)
+{
+	return m->entries.cap * sizeof(*m->entries.data) + m->text.cap;
+}
+
+uint64_t perfmap_used(const struct perfmap *m)
+{
+	return m->used;
+}
+
+void perfmap_shed(struct perfmap *m)
+{
+	entries_clear(m);
+	m->nlines = 0;
+	vec_deinit(&m->entries);
+	strbuf_deinit(&m->text);
 }

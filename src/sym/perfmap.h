@@ -19,3 +19,9 @@ void perfmap_destroy(struct perfmap *m); /* NULL is allowed */
  * until the next call.
  */
 const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start);
+
+/* Returns the bytes of memory that perfmap_shed() gives back. */
+uint64_t perfmap_size(const struct perfmap *m);
+uint64_t perfmap_used(const struct perfmap *m); /* when a name was last searched for */
+/* Frees what was read: the file is read again at the next lookup. */
+void perfmap_shed(struct perfmap *m);

@@ -18,7 +18,7 @@ struct syms {
 	void (*notice)(void *ctx, const char *msg);
 	void (*denied)(void *ctx, uint64_t pid);
 	void *ctx;
-	bool is_forgetting_told;
+	bool is_forgetting_told, is_shedding_told;
 };
 
 struct syms *syms_create(void)
@@ -87,6 +87,23 @@ static void forgotten_tell(struct syms *s)
 	strbuf_deinit(&text);
 }
 
+/* The same for files whose names were shed, and that cannot be read again. */
+static void given_up_tell(struct syms *s)
+{
+	struct strbuf text = {0};
+
+	if (s->is_shedding_told || !s->notice)
+		return;
+	s->is_shedding_told = true;
+	strbuf_addf(&text,
+		    "addresses have no names: those of %" PRIu32
+		    " programs or libraries were forgotten to save memory, and the files are gone\n"
+		    "hint: -x namesize=%" PRIu64 "m keeps more of them",
+		    s->users.procs.files.ngiven_up, s->users.procs.files.max_bytes >> 19);
+	s->notice(s->ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
 bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
 {
 	bool found;
@@ -98,6 +115,8 @@ bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
 		s->denied(s->ctx, pid);
 	if (s->users.is_forgotten)
 		forgotten_tell(s);
+	if (s->users.is_given_up)
+		given_up_tell(s);
 	return found;
 }
 
@@ -123,8 +142,13 @@ taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object)
 
 void syms_set_opts(struct syms *s, const struct sym_opts *opts)
 {
+	struct ufiles *files = &s->users.procs.files;
+
+	if (s->users.is_raw != opts->is_raw)
+		ufiles_forget_found(files);
 	s->users.is_raw = opts->is_raw;
-	s->users.procs.files.opts = *opts->files;
+	files->opts = *opts->files;
+	files->max_bytes = opts->max_bytes ? opts->max_bytes : UFILES_MEMORY_DEFAULT;
 }
 
 /* ---- processes ------------------------------------------------------------------------------ */
@@ -211,9 +235,11 @@ void syms_describe(const struct syms *s, struct strbuf *out)
 
 	strbuf_addf(out,
 		    "%zu process ids, %" PRIu32 " processes that have ended (%" PRIu64
-		    " were forgotten); %zu files, %" PRIu32
-		    " of them open; %zu root directories of containers (%" PRIu64 " were closed)",
+		    " were forgotten); %zu files, %" PRIu32 " of them open, %" PRIu64
+		    " KiB of names (those of %" PRIu32 " files were freed, of %" PRIu32
+		    " given up); %zu root directories of containers (%" PRIu64 " were closed)",
 		    hashmap_count(p->procs), p->nended, p->nforgotten,
-		    hashmap_count(p->files.files), p->files.nopen, hashmap_count(p->roots.open),
+		    hashmap_count(p->files.files), p->files.nopen, p->files.bytes / 1024,
+		    p->files.nshed, p->files.ngiven_up, hashmap_count(p->roots.open),
 		    p->roots.nclosed);
 }

@@ -16,7 +16,7 @@
  * Nothing is read before the first address is looked up, because the kernel takes some 30 ms to
  * print its table of symbols.
  *
- * Owns     all texts it returns; they live as long as the handle.
+ * Owns     all texts it returns; those of names live until the next syms_tick().
  * Errors   none: an address without a name is no error. What the user should know (hidden kernel
  *          symbols) is reported once, by the notice function.
  */
@@ -37,7 +37,7 @@ void syms_destroy(struct syms *s); /* NULL is allowed */
 void syms_on_notice(struct syms *s, void (*notice)(void *ctx, const char *msg),
 		    void (*denied)(void *ctx, uint64_t pid), void *ctx);
 
-struct sym_name {
+struct sym_name {	    /* the texts are valid until the next syms_tick() */
 	const char *object; /* module, or base name of the mapped file; NULL = unknown */
 	const char *name;   /* function; NULL = unknown */
 	uint64_t off;	    /* from the function's start; 0 without one */
@@ -123,6 +123,7 @@ void syms_describe(const struct syms *s, struct strbuf *out);
 
 struct sym_opts {
 	bool is_raw;		       /* names of C++ and Rust stay mangled */
+	uint64_t max_bytes;	       /* memory for names of programs; 0: the default */
 	const struct file_opts *files; /* what it points to lives as long as the handle */
 };
 void syms_set_opts(struct syms *s, const struct sym_opts *opts);

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "sym/debugfile.h"
+#include "sym/demangle.h"
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"
 #include "sym/gate.h"
@@ -28,17 +29,20 @@ void ufiles_init(struct ufiles *u)
 		.files = hashmap_create(),
 		.nodes = hashmap_create(),
 		.max_open = OPEN_MIN,
+		.max_bytes = UFILES_MEMORY_DEFAULT,
 		.own = gate_create(),
+		.tmp = arena_create(),
 	};
 	u->opts = (struct file_opts){DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, u->own};
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur / 2 > OPEN_MIN)
 		u->max_open = (uint32_t)MIN(rl.rlim_cur / 2, (rlim_t)65536);
 }
 
-static void node_close(struct ufiles *u, struct unode *n)
+void unode_close(struct ufiles *u, struct unode *n)
 {
 	if (!n->opened)
 		return;
+	u->open_bytes -= (uint64_t)gate_file_stat(n->opened)->st_size;
 	gate_file_close(n->opened);
 	n->opened = NULL;
 	u->nopen--;
@@ -55,7 +59,9 @@ static void node_destroy(struct ufiles *u, struct unode *n)
 {
 	elf_syms_destroy(n->syms);
 	dwarf_file_close(n->dwarf);
-	node_close(u, n);
+	unode_close(u, n);
+	unode_forget_found(n);
+	unode_uncharge(u, n);
 	free(n);
 }
 
@@ -96,6 +102,7 @@ void ufiles_deinit(struct ufiles *u)
 	hashmap_destroy(u->files);
 	hashmap_destroy(u->nodes);
 	gate_destroy(u->own);
+	arena_destroy(u->tmp);
 }
 
 /* ---- identity ------------------------------------------------------------------------------- */
@@ -103,6 +110,17 @@ void ufiles_deinit(struct ufiles *u)
 static bool is_vdso(const struct ufile *f)
 {
 	return strcmp(f->path, "[vdso]") == 0;
+}
+
+/*
+ * The time to which times of files are compared. time() would be that of the last tick: since Linux
+ * 6.13, the times of a file that was made just now may be newer.
+ */
+static int64_t wall_now(void)
+{
+	struct timespec ts;
+
+	return clock_gettime(CLOCK_REALTIME, &ts) ? time(NULL) : ts.tv_sec;
 }
 
 /*
@@ -122,7 +140,7 @@ static struct unode *node_get(struct ufiles *u, uint64_t dev, uint64_t ino, cons
 	if (n)
 		return n;
 	n = xcalloc(1, sizeof(*n));
-	*n = (struct unode){.dev = dev, .ino = ino, .wall_seen = time(NULL)};
+	*n = (struct unode){.dev = dev, .ino = ino, .wall_seen = wall_now()};
 	hashmap_set(u->nodes, key, (size_t)len, n);
 	return n;
 }
@@ -204,8 +222,11 @@ static void close_oldest(struct ufiles *u)
 	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
 		if (n->opened && (!oldest || n->used < oldest->used))
 			oldest = n;
-	if (oldest)
-		node_close(u, oldest);
+	if (!oldest)
+		return;
+	unode_close(u, oldest);
+	oldest->is_closed_early = true;
+	u->nclosed++;
 }
 
 static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at)
@@ -220,13 +241,16 @@ static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at
 		n->opened = open_named(u->opts.gate, f, at);
 	n->is_stuck |= !n->opened && errno == ETIMEDOUT;
 	n->is_denied = !n->opened && (errno == EACCES || errno == EPERM);
-	u->nopen += n->opened != NULL;
+	if (!n->opened)
+		return;
+	u->nopen++;
+	u->open_bytes += (uint64_t)gate_file_stat(n->opened)->st_size;
 }
 
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
 	f->node->used = ++u->clock;
-	if (!f->node->opened && f->node->ino && !f->node->is_read)
+	if (!f->node->opened && f->node->ino && !f->node->is_read && !f->node->is_retired)
 		file_open(u, f, at);
 }
 
@@ -259,35 +283,125 @@ static struct debug_place debug_place_of(const struct ufiles *u, const struct uf
 				    u->opts.gate, f->node->dev, f->node->ino};
 }
 
-struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)
+/* Reads the symbols of a node into n->syms; false: another attempt may succeed. */
+static bool syms_read(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
-	struct unode *n = f->node;
 	struct debug_place place = debug_place_of(u, f, at);
+	struct unode *n = f->node;
 
-	if (n->nfailed < TRIES_MAX)
-		ufile_keep(u, f, at);
-	if (n->is_read)
-		return n->syms;
 	n->nfailed += !n->is_stuck;
 	if (is_vdso(f))
 		n->syms = read_vdso();
 	else if (n->opened)
 		n->syms = elf_syms_read(n->opened, u->opts.limit);
 	else
-		return NULL; /* a later attempt, by way of another process, may succeed */
+		return false; /* a later attempt, by way of another process, may succeed */
 	if (n->opened && gate_file_is_stuck(n->opened)) {
 		elf_syms_destroy(n->syms); /* they are not all: the file may answer later */
 		n->syms = NULL;
 		n->nfailed--;
-		return NULL;
+		return false;
 	}
 	n->is_read = true;
+	n->nfailed = 0;
 	if (n->syms && !n->syms->has_symtab) {
 		struct debug_use use = {n->syms, u->opts.limit};
 
 		(void)debug_file_find(n->syms, &place, use_debug_file, &use);
 	}
+	unode_charge(u, n);
+	/* what it took to read them was more than the result */
+	ufiles_freed(u, n->syms ? elf_syms_size(n->syms) : 0);
+	return true;
+}
+
+/* The names of a node are needed, and were given up. */
+static void node_give_up(struct ufiles *u, struct unode *n)
+{
+	if (!n->is_given_up)
+		u->ngiven_up++;
+	n->is_given_up = true;
+}
+
+struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)
+{
+	struct unode *n = f->node;
+
+	if (n->nfailed < TRIES_MAX)
+		ufile_keep(u, f, at);
+	if (n->is_read)
+		return n->syms;
+	if (!syms_read(u, f, at)) {
+		if (n->is_closed_early)
+			node_give_up(u, n);
+		return NULL;
+	}
+	if (n->opened) {
+		n->mtime = gate_file_stat(n->opened)->st_mtim.tv_sec;
+		n->size = gate_file_stat(n->opened)->st_size;
+	}
 	return n->syms;
+}
+
+/* The file is the one whose symbols were shed, and its contents are the same. */
+static bool is_unchanged(struct unode *n, const struct elf_syms *before)
+{
+	const struct stat *st = gate_file_stat(n->opened);
+
+	return st->st_mtim.tv_sec == n->mtime && st->st_size == n->size &&
+	       n->syms->build_id_len == before->build_id_len &&
+	       memcmp(n->syms->build_id, before->build_id, before->build_id_len) == 0;
+}
+
+/* Reads symbols that were shed; false: they are given up. */
+static bool syms_read_again(struct ufiles *u, struct ufile *f, const struct uplace *at)
+{
+	struct unode *n = f->node;
+	struct elf_syms *before = n->syms;
+
+	if (n->is_given_up && n->nfailed >= TRIES_MAX)
+		return false;
+	if (!n->opened && n->ino && !n->is_retired)
+		file_open(u, f, at);
+	if (n->opened)
+		(void)gate_file_refresh(n->opened);
+	n->syms = NULL;
+	if (syms_read(u, f, at) && n->syms && (is_vdso(f) || is_unchanged(n, before))) {
+		elf_syms_destroy(before);
+		return true;
+	}
+	elf_syms_destroy(n->syms);
+	n->syms = before;
+	n->nfailed++;
+	n->is_read = true;
+	unode_charge(u, n);
+	node_give_up(u, n);
+	return false;
+}
+
+const char *ufile_find(struct ufiles *u, struct ufile *f, const struct uplace *at, uint64_t addr,
+		       bool is_raw, uint64_t *ret_sym)
+{
+	struct unode *n = f->node;
+	const struct ufound *known = unode_found(n, addr);
+	const struct elf_sym *sym;
+	struct elf_range range;
+	char *name = NULL;
+
+	n->used = ++u->clock;
+	if (!known) {
+		if (!ufile_syms(u, f, at) || (n->syms->is_shed && !syms_read_again(u, f, at)))
+			return NULL;
+		sym = elf_syms_find_range(n->syms, addr, &range);
+		if (sym)
+			name = xstrdup(is_raw ? sym->name : demangle(u->tmp, sym->name));
+		arena_reset(u->tmp);
+		known = unode_find_add(n, &(struct ufound){range.start, range.end,
+							   sym ? sym->addr : 0, name});
+		unode_charge(u, n);
+	}
+	*ret_sym = known->sym;
+	return known->name;
 }
 
 /* ---- debug information ---------------------------------------------------------------------- */
@@ -301,9 +415,10 @@ struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct u
 		return n->dwarf;
 	n->is_dwarf_read = true;
 	n->used = ++u->clock;
-	if (!n->opened)
+	if (!n->opened && !n->is_retired)
 		file_open(u, f, at);
 	if (n->opened)
 		n->dwarf = dwarf_file_open(n->opened, &place);
+	unode_charge(u, n);
 	return n->dwarf;
 }

@@ -7,32 +7,52 @@
  * replaced or out of reach, and while the node is open, no other file can get its inode number. The
  * symbols of a node are read at the first lookup of an address in it.
  *
+ * What this takes is bounded in bytes (ubudget.c). A table of symbols that was not used lately is
+ * shed, and read again when it is needed. The names that were found stay longer, so that an address
+ * that is shown again and again needs no table.
+ *
  * Owns     files, nodes, descriptors, symbols.
  * Errors   none: a file that cannot be read has no symbols.
  */
 #pragma once
 
+#include "base/arena.h"
 #include "base/hashmap.h"
+#include "base/vec.h"
 #include "sym/debugfile.h"
 #include "sym/sym.h"
 
 struct dwarf_file;
 struct elf_syms;
 
+/* What was found for the virtual addresses [start, end) of the file. */
+struct ufound {
+	uint64_t start, end;
+	uint64_t sym; /* address of the symbol */
+	char *name;   /* as it is shown; NULL: there is no symbol */
+};
+
 struct unode {
 	uint64_t dev, ino;	  /* ino 0: no file of a file system (the vDSO) */
 	struct gate_file *opened; /* NULL: not open */
 	bool is_denied;		  /* the last attempt to open it failed for want of privilege */
 	bool is_stuck;		  /* ... because its file system does not answer */
-	uint64_t used;	  /* clock of the last use: the oldest is closed when too many are open */
-	uint32_t nfailed; /* attempts to read its symbols */
+	uint64_t used; /* clock of the last use: the oldest is closed when too many are open */
+	bool is_closed_early; /* it was closed because too much was open */
+	bool is_retired;      /* ... and was deleted: it is not found by its inode any more */
+	uint32_t nfailed;     /* attempts to read its symbols since the last success */
 	/* when it was first seen: a file that changed later may be another one */
 	int64_t wall_seen;
 	bool is_read;
 	struct elf_syms *syms; /* NULL: none could be read */
 	bool is_dwarf_read;
 	struct dwarf_file *dwarf; /* NULL: no debug information */
-	uint64_t swept;		  /* the last sweep in which one of its files was in use */
+	int64_t mtime, size;	  /* of the file when its symbols were read */
+	bool is_given_up; /* its names were shed, or it was closed, and it cannot be read again */
+	VEC(struct ufound) found; /* ascending; do not overlap */
+	uint64_t found_bytes;
+	uint64_t bytes; /* memory that was charged for it */
+	uint64_t swept; /* the last sweep in which one of its files was in use */
 };
 
 struct ufile {
@@ -43,10 +63,18 @@ struct ufile {
 };
 
 struct ufiles {
-	struct hashmap *files; /* "dev inode path" -> struct ufile */
-	struct hashmap *nodes; /* "dev inode" -> struct unode */
+	struct hashmap *files; /* "dev inode path" -> struct ufile; retired ones: "gone N" */
+	struct hashmap *nodes; /* "dev inode" -> struct unode; retired ones: "gone N" */
 	uint32_t nopen, max_open;
+	uint64_t open_bytes; /* sizes of the files that are open */
 	uint64_t clock;
+	uint64_t bytes, max_bytes; /* memory for names */
+	uint64_t jit_bytes; /* memory for names of generated code, which counts, too (ujit.c) */
+	uint64_t untrimmed; /* bytes that were freed and may not be the system's yet */
+	uint64_t check_at;  /* time of the next search for deleted files */
+	uint64_t nretired;  /* keys of files and nodes whose inode is another file's */
+	uint32_t nshed, ngiven_up, nclosed;
+	struct arena *tmp;
 	struct file_opts opts;
 	struct gate *own; /* the gate that opts has at first */
 };
@@ -73,7 +101,47 @@ void ufiles_sweep(struct ufiles *u, uint64_t sweep);
 struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char *path);
 /* Opens the file now, unless it is open, so that it can be read when it has been deleted. */
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at);
-/* Returns the symbols, read at the first call; NULL if the file cannot be read. */
+/*
+ * Returns what is known of the file, read at the first call; NULL if the file cannot be read. The
+ * symbols may have been shed: ufile_find() finds them.
+ */
 struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at);
+/*
+ * Returns the name of the symbol that contains a virtual address of the file, and *ret_sym, where
+ * the symbol begins; NULL: none is known. Demangled unless is_raw. The name is valid until the next
+ * ufiles_bound_memory().
+ */
+const char *ufile_find(struct ufiles *u, struct ufile *f, const struct uplace *at, uint64_t addr,
+		       bool is_raw, uint64_t *ret_sym);
 /* Returns the debug information, opened at the first call; NULL if there is none. */
 struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct uplace *at);
+
+/* ---- memory (ubudget.c) -------------------------------------------------------------------- */
+
+/* The default of max_bytes: the option namesize. */
+#define UFILES_MEMORY_DEFAULT ((uint64_t)256 << 20)
+
+/* Counts what a node takes by now, and sheds what others take if that is too much. */
+void unode_charge(struct ufiles *u, struct unode *n);
+/* The same for what a destroyed node has taken. */
+void unode_uncharge(struct ufiles *u, struct unode *n);
+/* Returns what was found for the address, or NULL. */
+const struct ufound *unode_found(const struct unode *n, uint64_t addr);
+/* Remembers what was found for [start, end); takes the name over. */
+const struct ufound *unode_find_add(struct unode *n, const struct ufound *f);
+void unode_forget_found(struct unode *n);
+/* Forgets what was found in all files, because names are shown in another form from now on. */
+void ufiles_forget_found(struct ufiles *u);
+/* To be called now and then, when no name is in use: bounds what was found, too. */
+void ufiles_bound_memory(struct ufiles *u);
+/*
+ * Closes files that were deleted, if they are large, except those that were in use in that sweep.
+ * The search for them takes time: it is due when the first function says so, and the second one is
+ * called after it.
+ */
+void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep);
+bool ufiles_check_is_due(struct ufiles *u, uint64_t now);
+void ufiles_checked(struct ufiles *u, uint64_t since, uint64_t now);
+/* Notes that so many bytes were freed: much of it is given back to the system. */
+void ufiles_freed(struct ufiles *u, uint64_t bytes);
+void unode_close(struct ufiles *u, struct unode *n);

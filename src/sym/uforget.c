@@ -9,6 +9,7 @@
  *                                  reports ends
  *     files                        when there are twice as many as after the last sweep, those that
  *                                  no process is known to map or to have mapped are forgotten
+ *     memory for names             ubudget.c
  *     tables of generated code     when too many processes that have ended have one, the oldest
  *                                  tables are closed, because each needs a descriptor
  *
@@ -238,9 +239,35 @@ static uint32_t files_sweep(struct uprocs *u)
 	return (uint32_t)hashmap_count(u->files.files);
 }
 
+/* Marks what living processes map. */
+static void living_mark(struct uprocs *u)
+{
+	struct uproc *p;
+	size_t pos = 0;
+
+	u->sweep++;
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
+		if (!p->ended)
+			space_mark(u, p->space);
+}
+
+static void deleted_bound(struct uprocs *u)
+{
+	uint64_t now = now_ns();
+
+	if (!ufiles_check_is_due(&u->files, now))
+		return;
+	living_mark(u);
+	ufiles_bound_deleted(&u->files, u->sweep);
+	ufiles_checked(&u->files, now, now_ns());
+}
+
 void ufiles_bound(struct uprocs *u)
 {
 	uint32_t n;
+
+	ufiles_bound_memory(&u->files);
+	deleted_bound(u);
 
 	if (hashmap_count(u->files.files) < MAX(u->sweep_at, FILES_FEW))
 		return;

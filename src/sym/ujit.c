@@ -11,6 +11,8 @@
 #include "sym/perfmap.h"
 #include "sym/uproc.h"
 
+#define BOUND_PAUSE_NS 1000000000
+
 /* Returns the effective user id in our own user namespace; -1 if the process has ended. */
 static uid_t user_of(uint64_t pid)
 {
@@ -76,6 +78,40 @@ void ujit_destroy(struct ujit *j)
 	free(j);
 }
 
+static int used_compare(const void *pa, const void *pb)
+{
+	const struct perfmap *const *a = pa, *const *b = pb;
+
+	return perfmap_used(*a) < perfmap_used(*b) ? -1 : perfmap_used(*a) > perfmap_used(*b);
+}
+
+void ujits_bound(struct uprocs *u)
+{
+	VEC(struct perfmap *) maps = {0};
+	uint64_t bytes = 0, now = now_ns();
+	struct uproc *p;
+	size_t pos = 0;
+
+	if (!u->has_perfmaps || now < u->jits_at)
+		return;
+	u->jits_at = now + BOUND_PAUSE_NS;
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
+		for (; p; p = p->before)
+			if (p->jit && p->jit->perfmap && perfmap_size(p->jit->perfmap)) {
+				vec_push(&maps, p->jit->perfmap);
+				bytes += perfmap_size(p->jit->perfmap);
+			}
+	if (maps.len)
+		qsort(maps.data, maps.len, sizeof(*maps.data), used_compare);
+	for (uint32_t i = 0; i < maps.len && bytes > u->files.max_bytes / 2; i++) {
+		bytes -= perfmap_size(maps.data[i]);
+		ufiles_freed(&u->files, perfmap_size(maps.data[i]));
+		perfmap_shed(maps.data[i]);
+	}
+	u->files.jit_bytes = bytes;
+	vec_deinit(&maps);
+}
+
 void ujits_tick(struct uprocs *u)
 {
 	uint32_t n = 0;
@@ -98,5 +134,6 @@ struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p)
 		return j ? j->perfmap : NULL;
 	j->tick = u->tick;
 	j->perfmap = perfmap_open(u->files.opts.gate, p->space, j);
+	u->has_perfmaps |= j->perfmap != NULL;
 	return j->perfmap;
 }

@@ -466,6 +466,7 @@ void uprocs_tick(struct uprocs *u)
 {
 	u->tick++;
 	uprocs_bound(u);
+	ujits_bound(u);
 	ufiles_bound(u);
 	ujits_tick(u);
 }

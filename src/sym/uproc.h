@@ -101,6 +101,8 @@ struct uprocs {
 	uint32_t nended_maps;
 	uint64_t sweep;	      /* number of the last sweep for files that nothing maps any more */
 	uint32_t sweep_at;    /* files: the next sweep is due */
+	bool has_perfmaps;    /* at least one table of generated code was opened */
+	uint64_t jits_at;     /* time of the next look at what they take */
 	VEC(uint64_t) makers; /* processes with generated code that have no perf-PID.map yet */
 };
 
@@ -159,7 +161,7 @@ void uproc_forget_before(struct uprocs *u, struct uproc *p);
 void uproc_destroy(struct uproc *p); /* only p: not those before it */
 /* If many processes are taken to live, ends those that /proc does not show any more. */
 void uprocs_bound(struct uprocs *u);
-/* Forgets files that no process maps any more, when there are many. */
+/* Forgets files that no process maps any more, when there are many, and bounds what files take. */
 void ufiles_bound(struct uprocs *u);
 
 /* ---- generated code (ujit.c) ------------------------------------------------------------ */
@@ -175,6 +177,8 @@ void ujit_destroy(struct ujit *j); /* NULL is allowed */
  * process has ended.
  */
 void ujits_tick(struct uprocs *u);
+/* To be called now and then, when no name is in use: frees tables, if they take too much memory. */
+void ujits_bound(struct uprocs *u);
 
 /* ---- /proc/PID -------------------------------------------------------------------------- */
 

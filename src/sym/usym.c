@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "sym/demangle.h"
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"
 #include "sym/perfmap.h"
@@ -18,6 +17,7 @@ struct place {
 	struct uplace at;   /* how the file can be opened */
 	uint64_t file_addr; /* the address as a virtual address of the file */
 	bool has_file_addr;
+	bool is_given_up; /* it has no name because memory is bounded */
 };
 
 /* ---- code and data of files ------------------------------------------------------------------ */
@@ -64,26 +64,15 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 	return elf_syms_bias(syms, m->start, m->off, false, ret_bias);
 }
 
-/* Returns the name to show: the demangled one, unless the user wants raw names. */
-static const char *sym_shown(const struct usyms *u, const struct elf_syms *syms,
-			     struct elf_sym *sym)
+/* Finds the symbol of an address in the file of m. What ufile_syms() returned is invalid then. */
+static void find_symbol(struct usyms *u, const struct uproc *p, const struct uspace *s,
+			const struct umap *m, uint64_t bias, taddr addr, struct place *ret)
 {
-	if (u->is_raw)
-		return sym->name;
-	if (!sym->shown)
-		sym->shown = demangle(syms->arena, sym->name);
-	return sym->shown;
-}
+	struct uplace at = place_of(p, s, m);
+	uint64_t start;
 
-static void find_symbol(struct usyms *u, const struct elf_syms *syms, uint64_t bias, taddr addr,
-			struct place *ret)
-{
-	struct elf_sym *sym = elf_syms_find(syms, addr - bias);
-
-	if (!sym)
-		return;
-	ret->name = sym_shown(u, syms, sym);
-	ret->start = sym->addr + bias;
+	ret->name = ufile_find(&u->procs.files, m->file, &at, addr - bias, u->is_raw, &start);
+	ret->start = ret->name ? start + bias : 0;
 }
 
 /* Finds the symbol of an address that lies in m, a mapping of a file. */
@@ -94,6 +83,7 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 	uint64_t bias, first, end;
 
 	*ret = (struct place){.object = m->file->object, .object_start = m->start};
+	ret->is_given_up = !syms && m->file->node->is_given_up;
 	if (!syms || !bias_of(s, syms, m, &bias))
 		return;
 	elf_syms_span(syms, &first, &end);
@@ -102,7 +92,8 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 	ret->at = place_of(p, s, m);
 	ret->file_addr = addr - bias;
 	ret->has_file_addr = true;
-	find_symbol(u, syms, bias, addr, ret);
+	find_symbol(u, p, s, m, bias, addr, ret);
+	ret->is_given_up = !ret->name && m->file->node->is_given_up;
 }
 
 /*
@@ -128,7 +119,7 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 			      .object_start = bias + first,
 			      .file_addr = addr - bias,
 			      .has_file_addr = true};
-	find_symbol(u, syms, bias, addr, ret);
+	find_symbol(u, p, s, m, bias, addr, ret);
 	return true;
 }
 
@@ -238,7 +229,7 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 	struct place at;
 
 	*ret = (struct sym_name){0};
-	u->is_denied = u->is_forgotten = false;
+	u->is_denied = u->is_forgotten = u->is_given_up = false;
 	if (!find_in_process(u, pid, addr, &at)) {
 		struct uproc *p = uproc_get(&u->procs, pid);
 
@@ -247,6 +238,7 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 		return false;
 	}
 	u->is_denied = !at.name && at.file && at.file->node->is_denied;
+	u->is_given_up = !at.name && at.is_given_up;
 	ret->object = at.object;
 	ret->name = at.name;
 	ret->off = at.name ? addr - at.start : 0;

@@ -16,6 +16,7 @@ struct usyms {
 	bool is_denied; /* the last lookup failed because we may not read the process or its file */
 	/* the last lookup failed because what is known of processes is bounded */
 	bool is_forgotten;
+	bool is_given_up; /* the last lookup has no name because the names of the file were shed */
 };
 
 void usyms_init(struct usyms *u);

@@ -1,6 +1,7 @@
 /*
- * IMAGE PROGRAM ARGUMENT... calls getppid() from a function of its own, then executes PROGRAM. It is
- * built twice, without PIE: the functions of the two programs have different names and one address.
+ * IMAGE PROGRAM ARGUMENT... calls getppid() from a function of its own, then executes PROGRAM. It
+ * is built twice, without PIE: the functions of the two programs have different names and one
+ * address.
  */
 #include <stdio.h>
 #include <sys/syscall.h>

@@ -1,0 +1,307 @@
+/*
+ * Bounds the memory for names: the option namesize says how many bytes it may take.
+ *
+ *     tables of symbols,        counted when they are read. If all is too much, those of the files
+ *     debug information         that were used least recently are freed at once, except those of
+ *                               the file in which an address is looked up: a file is read whatever
+ *                               its size, which the option elfsize bounds. They are read again when
+ *                               they are needed.
+ *     names that were found     are returned to callers. So they are freed by ufiles_bound_memory()
+ *                               only, and after everything else: they are little, and save reading
+ *                               tables again.
+ *     tables of generated code  may take half of the memory (ujit.c), and are read again, too.
+ *     files that were deleted   take room on their file system as long as they are open here. Of
+ *                               those that no living process maps, as many bytes are kept as of
+ *                               names. Once such a file is closed, another one may get its inode
+ *                               number. Therefore file and node get keys by which nobody finds them
+ *                               any more; the mappings that were recorded still point to them.
+ *
+ * The memory of large tables goes back to the system. malloc() keeps what lies between other blocks
+ * until malloc_trim() is called, which takes some milliseconds, so it is called for many bytes.
+ */
+#include <inttypes.h>
+#include <malloc.h>
+#include <sys/stat.h>
+
+#include "sym/dwarf.h"
+#include "sym/elfsym.h"
+#include "sym/gate.h"
+#include "sym/uproc.h"
+
+#define TRIM_BYTES     ((uint64_t)16 << 20)
+#define CHECK_PAUSE_NS 1000000000 /* least time between two searches for deleted files */
+#define CHECK_SHARE    100	  /* ... which take one part in so many of the time */
+
+typedef VEC(struct unode *) unode_vec;
+
+/* ---- names that were found ------------------------------------------------------------------- */
+
+static uint32_t found_index(const struct unode *n, uint64_t addr)
+{
+	uint32_t lo = 0, hi = n->found.len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (n->found.data[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+const struct ufound *unode_found(const struct unode *n, uint64_t addr)
+{
+	uint32_t i = found_index(n, addr);
+
+	return i < n->found.len && n->found.data[i].start <= addr ? &n->found.data[i] : NULL;
+}
+
+const struct ufound *unode_find_add(struct unode *n, const struct ufound *f)
+{
+	uint32_t i = found_index(n, f->start);
+
+	vec_push(&n->found, *f);
+	memmove(n->found.data + i + 1, n->found.data + i,
+		(n->found.len - 1 - i) * sizeof(*n->found.data));
+	n->found.data[i] = *f;
+	n->found_bytes += 2 * sizeof(*f) + (f->name ? strlen(f->name) + 16 : 0);
+	return &n->found.data[i];
+}
+
+void unode_forget_found(struct unode *n)
+{
+	for (uint32_t i = 0; i < n->found.len; i++)
+		free(n->found.data[i].name);
+	vec_deinit(&n->found);
+	n->found_bytes = 0;
+}
+
+/* ---- what may be read again ------------------------------------------------------------------ */
+
+static uint64_t tables_size(const struct unode *n)
+{
+	return (n->syms ? elf_syms_size(n->syms) : 0) + (n->dwarf ? dwarf_file_size(n->dwarf) : 0);
+}
+
+static bool is_above(const struct ufiles *u, uint64_t bytes)
+{
+	return u->bytes + u->jit_bytes > bytes;
+}
+
+static int used_compare(const void *pa, const void *pb)
+{
+	const struct unode *const *a = pa, *const *b = pb;
+
+	return (*a)->used < (*b)->used ? -1 : (*a)->used > (*b)->used;
+}
+
+static void sort_by_use(unode_vec *nodes)
+{
+	if (nodes->len)
+		qsort(nodes->data, nodes->len, sizeof(*nodes->data), used_compare);
+}
+
+void ufiles_freed(struct ufiles *u, uint64_t bytes)
+{
+	u->untrimmed += bytes;
+	if (u->untrimmed < TRIM_BYTES)
+		return;
+	u->untrimmed = 0;
+	(void)malloc_trim(0);
+}
+
+static void node_shed(struct ufiles *u, struct unode *n)
+{
+	uint64_t size = tables_size(n);
+
+	if (n->syms)
+		elf_syms_shed(n->syms);
+	dwarf_file_close(n->dwarf);
+	n->is_dwarf_read &= !n->dwarf; /* that there is none stays known */
+	n->dwarf = NULL;
+	n->bytes -= size;
+	u->bytes -= size;
+	u->nshed++;
+	ufiles_freed(u, size);
+}
+
+/*
+ * Sheds the tables that were used least recently, except those of `keep`. An eighth is freed beyond
+ * what must be, because each time all nodes are sorted.
+ */
+static void tables_shed(struct ufiles *u, const struct unode *keep)
+{
+	unode_vec nodes = {0};
+	struct unode *n;
+	size_t pos = 0;
+
+	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
+		if (n != keep && tables_size(n))
+			vec_push(&nodes, n);
+	sort_by_use(&nodes);
+	for (uint32_t i = 0; i < nodes.len && is_above(u, u->max_bytes - u->max_bytes / 8); i++)
+		node_shed(u, nodes.data[i]);
+	vec_deinit(&nodes);
+}
+
+void unode_charge(struct ufiles *u, struct unode *n)
+{
+	uint64_t bytes = tables_size(n) + n->found_bytes;
+
+	u->bytes += bytes - n->bytes;
+	n->bytes = bytes;
+	if (is_above(u, u->max_bytes))
+		tables_shed(u, n);
+}
+
+void unode_uncharge(struct ufiles *u, struct unode *n)
+{
+	u->bytes -= n->bytes;
+	n->bytes = 0;
+}
+
+/* Forgets the names that were used least recently. */
+static void found_shed(struct ufiles *u)
+{
+	unode_vec nodes = {0};
+	struct unode *n;
+	size_t pos = 0;
+
+	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
+		if (n->found_bytes)
+			vec_push(&nodes, n);
+	sort_by_use(&nodes);
+	for (uint32_t i = 0; i < nodes.len && is_above(u, u->max_bytes - u->max_bytes / 8); i++) {
+		unode_forget_found(nodes.data[i]);
+		unode_charge(u, nodes.data[i]);
+	}
+	vec_deinit(&nodes);
+}
+
+void ufiles_forget_found(struct ufiles *u)
+{
+	struct unode *n;
+	size_t pos = 0;
+
+	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL))) {
+		unode_forget_found(n);
+		unode_charge(u, n);
+	}
+}
+
+void ufiles_bound_memory(struct ufiles *u)
+{
+	if (!is_above(u, u->max_bytes))
+		return;
+	tables_shed(u, NULL);
+	if (is_above(u, u->max_bytes))
+		found_shed(u);
+}
+
+/* ---- files that were deleted ----------------------------------------------------------------- */
+
+/* Returns the bytes on disk that are free when the file is closed; 0: it was not deleted. */
+static uint64_t held_bytes(const struct ufiles *u, const struct unode *n)
+{
+	struct stat st;
+
+	if (!n->opened || !gate_is_dev_harmless(u->opts.gate, n->dev) ||
+	    fstat(gate_file_fd(n->opened), &st) != 0 || st.st_nlink)
+		return 0;
+	return (uint64_t)st.st_blocks * 512;
+}
+
+struct old_key {
+	void *value;
+	size_t len;
+	char *bytes;
+};
+typedef VEC(struct old_key) old_key_vec;
+
+static void old_key_add(old_key_vec *keys, void *value, const void *key, size_t len)
+{
+	struct old_key k = {value, len, xmalloc(len)};
+
+	memcpy(k.bytes, key, len);
+	vec_push(keys, k);
+}
+
+/* Gives the values keys that nobody looks for: others begin with a hexadecimal number. */
+static void keys_retire(struct ufiles *u, struct hashmap *m, old_key_vec *keys)
+{
+	for (uint32_t i = 0; i < keys->len; i++) {
+		struct old_key *k = &keys->data[i];
+		char key[32];
+		int len = snprintf(key, sizeof(key), "gone %" PRIu64, ++u->nretired);
+
+		hashmap_remove(m, k->bytes, k->len);
+		hashmap_set(m, key, (size_t)len, k->value);
+		free(k->bytes);
+	}
+	vec_deinit(keys);
+}
+
+/* Makes it impossible to find the nodes that are marked as retired, and their files, by inode. */
+static void nodes_retire(struct ufiles *u)
+{
+	old_key_vec files = {0}, nodes = {0};
+	const void *key;
+	struct ufile *f;
+	struct unode *n;
+	size_t pos = 0, len;
+
+	while ((f = hashmap_next(u->files, &pos, &key, &len)))
+		if (f->node->is_retired && *(const char *)key != 'g')
+			old_key_add(&files, f, key, len);
+	pos = 0;
+	while ((n = hashmap_next(u->nodes, &pos, &key, &len)))
+		if (n->is_retired && *(const char *)key != 'g')
+			old_key_add(&nodes, n, key, len);
+	keys_retire(u, u->files, &files);
+	keys_retire(u, u->nodes, &nodes);
+}
+
+void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep)
+{
+	unode_vec nodes = {0};
+	bool is_any = false;
+	uint64_t held = 0;
+	struct ufile *f;
+	struct unode *n;
+	size_t pos = 0;
+
+	while ((f = hashmap_next(u->files, &pos, NULL, NULL)))
+		if (f->swept == sweep)
+			f->node->swept = sweep;
+	pos = 0;
+	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL))) {
+		uint64_t bytes = n->swept == sweep ? 0 : held_bytes(u, n);
+
+		held += bytes;
+		if (bytes)
+			vec_push(&nodes, n);
+	}
+	sort_by_use(&nodes);
+	for (uint32_t i = 0; i < nodes.len && held > u->max_bytes; i++) {
+		held -= held_bytes(u, nodes.data[i]);
+		unode_close(u, nodes.data[i]);
+		nodes.data[i]->is_closed_early = nodes.data[i]->is_retired = true;
+		u->nclosed++;
+		is_any = true;
+	}
+	vec_deinit(&nodes);
+	if (is_any)
+		nodes_retire(u);
+}
+
+bool ufiles_check_is_due(struct ufiles *u, uint64_t now)
+{
+	return u->open_bytes > u->max_bytes && now >= u->check_at;
+}
+
+void ufiles_checked(struct ufiles *u, uint64_t since, uint64_t now)
+{
+	u->check_at = now + MAX((now - since) * CHECK_SHARE, (uint64_t)CHECK_PAUSE_NS);
+}
