@@ -2,11 +2,12 @@
 
     inside.py [--only SUBSTRING]... [--jobs N] [--patience N] [--missing PACKAGES] [--verbose]
 """
-import argparse, concurrent.futures, os, re, subprocess, sys, time
+import argparse, concurrent.futures, os, re, signal, subprocess, sys, time
 
 import suite
 from suite import ENV, PACKAGES, Failed, Skip, test
 
+RETRY_MAX, UNSTEADY_MAX = 20, 3  # as in tests/run.py
 CORE = ("libdtrace1", "libusdt0", "fathom", "fathom-metrics", "libdtrace-dev", "libusdt-dev")
 
 
@@ -98,6 +99,7 @@ def main():
     ap.add_argument("--verbose", action="store_true")
     opts = ap.parse_args()
     suite.PATIENCE = opts.patience
+    signal.signal(signal.SIGTERM, suite.end_tests)
     suite.MISSING += opts.missing.split()
     old_files_remove()
     before = files_of_packages()
@@ -106,7 +108,7 @@ def main():
     declare_installation(result)
     import files, stacks, probes, outputs, programs, metrics, ready  # noqa: E401,F401  they declare their tests
     tests = [t for t in suite.TESTS if not opts.only or any(o in t[0] for o in opts.only)]
-    total, number = [0, 0, 0], 0
+    total, number, failed = [0, 0, 0], 0, []
 
     def count(name, seconds, failure, skipped):
         nonlocal number
@@ -115,10 +117,24 @@ def main():
         suite.report(number, name, seconds, failure, skipped, opts.verbose)
 
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
-        for r in pool.map(one, tests):
-            count(*r)
+        for test_, r in zip(tests, pool.map(one, tests)):
+            if r[2] and len(failed) < RETRY_MAX:
+                print(f"# {r[0]} fails, and is run once more, alone\n" + re.sub("^", "#   ", r[2], flags=re.M), flush=True)
+                failed.append(test_)
+            else:
+                count(*r)
+    unsteady = []
+    for test_ in failed:
+        again = one(test_)
+        count(*again)
+        unsteady += [again[0]] * (not again[2])
     if not opts.only:
         count(*one(removal(before, [n for n in result if result[n] is None])))
+    for name in unsteady:
+        print(f"unsteady: {name}")
+    if len(unsteady) > UNSTEADY_MAX:
+        print(f"more than {UNSTEADY_MAX} tests are unsteady: the run has failed")
+        total[1] += 1
     print(f"1..{number}\n{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] or not total[0] else 0
 

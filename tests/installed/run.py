@@ -7,7 +7,7 @@ The packages are built from a copy of the files of the tree, in build-deb, witho
 system with the packages on top, in a mount namespace: every interpreter and compiler of the machine is there, neither the tree nor a build folder is, and the
 environment has PATH alone. Nothing of it stays. Needs root.
 
-Prints a line a test, as TAP does, and last 'N passed, N failed, N skipped'. A runtime that this machine lacks is a test that is skipped, with the package's name.
+Prints a line a test, as TAP does, and last 'N passed, N failed, N skipped'. What fails is run once more, alone, as in tests/run.py. A runtime that this machine lacks is a test that is skipped, with the package's name.
 
 build.py     the packages
 root.py      the root
@@ -21,7 +21,7 @@ inside.py    installs the packages there and runs the tests; suite.py has what t
     ready.py     the commands
 data/        programs that are traced
 """
-import argparse, os, subprocess, sys, tempfile
+import argparse, os, signal, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build  # noqa: E402
@@ -59,9 +59,11 @@ def main():
             print(f"not ok 1 the packages are built\n{why}\n0 passed, 1 failed, 0 skipped")
             return 1
     with tempfile.TemporaryDirectory(prefix="fathom-installed.", dir="/var/tmp") as base:
-        return subprocess.run(["unshare", "--mount", "--propagation", "private", "/usr/bin/python3", f"{HERE}/root.py", TREE, packages, base,
-                               "--jobs", str(opts.jobs), "--patience", str(opts.patience), "--missing", " ".join(missing)]
-                              + ["--verbose"] * opts.verbose + [a for o in opts.only for a in ("--only", o)], stdin=subprocess.DEVNULL, check=False).returncode
+        p = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "/usr/bin/python3", f"{HERE}/root.py", TREE, packages, base,
+                              "--jobs", str(opts.jobs), "--patience", str(opts.patience), "--missing", " ".join(missing)]
+                             + ["--verbose"] * opts.verbose + [a for o in opts.only for a in ("--only", o)], stdin=subprocess.DEVNULL)
+        signal.signal(signal.SIGTERM, lambda *_: p.terminate())
+        return p.wait()
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ DATA, PACKAGES, WANTED, SHARED = (f"{SUITE}/{n}" for n in ("data", "packages", "
 DTRACE = "/usr/sbin/dtrace"
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 PATIENCE = 1  # times are multiplied by this on an emulated machine
-LIMIT = 120  # seconds: whoever has to wait longer for what must come has failed
+LIMIT = 300  # seconds: whoever has to wait longer for what must come has failed
 MISSING = []  # packages that modules and bindings are built with, and that this machine lacks
 
+RUNNING = set()  # process groups of tests
 TESTS = []  # (name, function), in the order in which they are run
 # What a busy machine causes, or what is said about other processes, is no fault of the test.
 EXCUSED = r"dtrace: (script|description) .* matched|dtrace: cannot read .*: (its file system does not answer|file systems answer too slowly)|" \
@@ -51,12 +52,15 @@ def run(argv, cwd="/tmp", env=None, check=True, text=None):
     """Returns exit status, stdout and stderr; status other than 0 is a failure unless told otherwise."""
     p = subprocess.Popen(argv, cwd=cwd, env=ENV | (env or {}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                          errors="replace", start_new_session=True)
+    RUNNING.add(p.pid)
     try:
         out, err = p.communicate(text, timeout=limit())
     except subprocess.TimeoutExpired:
         os.killpg(p.pid, 9)
         out, err = p.communicate()
         raise Failed(f"{shown(argv)} does not end\n{out[-2000:]}{err[-2000:]}") from None
+    finally:
+        RUNNING.discard(p.pid)
     if check and p.returncode:
         raise Failed(f"{shown(argv)}: status {p.returncode}\n{out[-2000:]}{err[-2000:]}")
     return p.returncode, out, err
@@ -93,6 +97,7 @@ def dtrace_until(args, wanted, cwd, env=None):
     """
     p = subprocess.Popen([DTRACE, *args], cwd=cwd, env=ENV | (env or {}), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                          errors="replace", start_new_session=True)
+    RUNNING.add(p.pid)
     found, last, lines, said = None, "", [], []
     reader = threading.Thread(target=lambda: said.append(p.stderr.read()))
     reader.start()
@@ -109,6 +114,7 @@ def dtrace_until(args, wanted, cwd, env=None):
             with open(os.path.join(cwd, "seen"), "w", encoding="utf-8"):
                 pass
     p.wait()
+    RUNNING.discard(p.pid)
     timer.cancel()
     reader.join()
     if not found:
@@ -116,6 +122,13 @@ def dtrace_until(args, wanted, cwd, env=None):
     if p.returncode or complaints(said[0]):
         raise Failed(f"{shown(args)}: status {p.returncode}\n{said[0][:2000]}")
     return found
+
+
+def end_tests(number, frame):
+    """SIGTERM: whoever ends a run wants its tests to end, too."""
+    for group in list(RUNNING):
+        os.killpg(group, 9)
+    os._exit(128 + number)
 
 
 def report(number, name, seconds, failure, skipped, verbose):
