@@ -107,31 +107,56 @@ static napi_value error_throw(napi_env env, dtrace_hdl_t *hdl)
 	return NULL;
 }
 
+/* The text of a frame, however long; NULL if there is no memory. The caller frees it. */
+static char *frame_text(struct session *s, const dtrace_frame_t *f)
+{
+	int len = dtrace_frame2str(s->hdl, f, NULL, 0);
+	char *text = malloc((size_t)len + 1);
+
+	if (text)
+		(void)dtrace_frame2str(s->hdl, f, text, len + 1);
+	return text;
+}
+
 static napi_value frames_get(struct session *s, const dtrace_datum_t *d)
 {
 	napi_value list = array_create(s->env, d->dtd_nframes);
 
 	for (uint32_t i = 0; i < d->dtd_nframes; i++) {
-		char text[1024] = "";
+		char *text = frame_text(s, &d->dtd_frames[i]);
 
-		(void)dtrace_frame2str(s->hdl, &d->dtd_frames[i], text, sizeof(text));
 		(void)napi_set_element(s->env, list, i, value_text(s->env, text, NAPI_AUTO_LENGTH));
+		free(text);
 	}
 	return list;
+}
+
+/* The offset at the end of a name, "+0x1f", or NULL. C++ has functions with a '+' in their name. */
+static char *offset_find(char *text)
+{
+	char *at = strrchr(text, '+');
+
+	if (!at || strncmp(at, "+0x", 3) != 0 || at[3 + strspn(at + 3, "0123456789abcdef")])
+		return NULL;
+	return at;
 }
 
 /* The text of an address as the action that recorded it shows it. */
 static napi_value address_get(struct session *s, const dtrace_datum_t *d)
 {
-	char text[1024], *end;
+	const dtrace_frame_t frame = {.dtf_addr = d->dtd_addr, .dtf_pid = d->dtd_pid};
+	char *text = frame_text(s, &frame), *end;
+	napi_value value;
 
-	(void)(d->dtd_pid ? dtrace_uaddr2str(s->hdl, d->dtd_pid, d->dtd_addr, text, sizeof(text))
-			  : dtrace_addr2str(s->hdl, d->dtd_addr, text, sizeof(text)));
+	if (!text)
+		return value_null(s->env);
 	end = d->dtd_kind == DTRACE_DATUM_MOD || d->dtd_kind == DTRACE_DATUM_UMOD
 		      ? strchr(text, '`')
 	      : d->dtd_kind == DTRACE_DATUM_UADDR ? NULL
-						  : strrchr(text, '+');
-	return value_text(s->env, text, end ? (size_t)(end - text) : NAPI_AUTO_LENGTH);
+						  : offset_find(text);
+	value = value_text(s->env, text, end ? (size_t)(end - text) : NAPI_AUTO_LENGTH);
+	free(text);
+	return value;
 }
 
 static napi_value datum_get(struct session *s, const dtrace_datum_t *d)

@@ -20,6 +20,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import re
 import signal
 import threading
 import time
@@ -254,7 +255,7 @@ class Consumer:
         if d.dtd_kind in (abi.MOD, abi.UMOD):
             name = name.partition("`")[0]
         elif d.dtd_kind in (abi.SYM, abi.USYM):
-            name = name.partition("+")[0]
+            name = re.sub(r"\+0x[0-9a-f]+$", "", name)  # the offset; C++ has functions with a '+' in their name
         return Address(d.dtd_addr, name, d.dtd_pid)
 
     def _record(self, data, rec):

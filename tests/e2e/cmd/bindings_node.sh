@@ -98,8 +98,20 @@ assert.throws(() => dtp.strcompile('nonesuch:::x { }'), (e) => e.errno >= 1000 &
 assert.throws(() => dtp.setopt('nonesuch', 1), (e) => e.errno >= 1000);
 assert.deepEqual(dtp.probes('syscall::openat:').map((p) => p.name), ['entry', 'return']);
 dtp.close();
+if (process.env.PLUS) {
+	dtp = new Consumer();
+	dtp.create(process.env.PLUS);
+	dtp.strcompile('syscall::getpgid:entry /pid == $target/ { usym(ucaller); umod(ucaller); ustack(3); }');
+	dtp.go();
+	const names = [];
+	for (let more = true; more;) more = dtp.consume((probe, rec) => rec && names.push(rec.data));
+	dtp.close();
+	assert.ok(names[2].some((f) => f.length > 1100 && /\+0x[0-9a-f]+$/.test(f)), 'a long name is whole');
+	assert.deepEqual(names.slice(3, 5), ['plus`operator+(S const&, S const&)', 'plus']);
+}
 console.log('good');
 END
+! command -v g++ >/dev/null || { g++ -O1 -o plus "$SRC/tests/e2e/cmd/plus.cc" && export PLUS=$TMP/plus; } || fail "compiling"
 timeout 120 node script.js >out 2>err || fail "status $?"
 [ "$(cat out)" = good ] && [ ! -s err ] || fail "wrong values"
 NODE_PATH=$TMP/node_modules timeout 60 node "$SRC/tests/e2e/cmd/reentry.js" >out 2>err || fail "calls from callbacks: status $?"

@@ -98,6 +98,17 @@ with libdtrace.Consumer() as d:
     d.aggwalk(lambda varid, keys, value: pairs.update({varid: value}))
     check("ranges", [p for p in pairs[2] if p[1]], [((10, None), 1)])
 
+# names of C++ functions
+if "PLUS" in os.environ:
+    names = []
+    with libdtrace.Consumer() as d:
+        d.create(os.environ["PLUS"])
+        d.strcompile('syscall::getpgid:entry /pid == $target/ { usym(ucaller); umod(ucaller); ustack(3); }')
+        d.go()
+        d.run(lambda probe, rec: rec and names.append(rec.data))
+    check("a long name is whole", any(len(f.text) > 1100 and "+0x" in f.text[-8:] for f in names[2]), True)
+    check("a function with a '+'", [str(n) for n in names[3:5]], ["plus`operator+(S const&, S const&)", "plus"])
+
 # text, faults, exceptions, errors
 texts, faults = [], []
 with libdtrace.Consumer() as d:
@@ -138,5 +149,6 @@ libdtrace.DTraceConsumer(out.append, lambda *a: walked.append(a), lambda *a: che
 check("chewed", [c[1:] for c in chewed], [("dtrace:::BEGIN", 5)])
 check("walked", walked, [(1, (), 1)])
 END
+! command -v g++ >/dev/null || { g++ -O1 -o plus "$SRC/tests/e2e/cmd/plus.cc" && export PLUS=$TMP/plus; } || fail "compiling"
 timeout 120 $python script.py >out 2>err || fail "status $?"
 [ ! -s out ] && [ ! -s err ] || fail "wrong values"
