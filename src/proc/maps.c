@@ -22,6 +22,7 @@ bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret)
 	int at = 0;
 	size_t len;
 
+	*ret = (struct proc_map){0};
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n",
 		   &ret->start, &ret->end, perms, &ret->off, &maj, &min, &ret->ino, &at) < 7 ||
 	    !at || strlen(perms) < 4 || ret->end <= ret->start)

@@ -28,6 +28,9 @@ static void test_lines(void)
 	is_int(m.off, 0x1000, "its offset");
 	is_int(m.ino, 42, "its inode");
 	ok(m.is_exec && !m.is_write && !m.is_shared, "its rights");
+	memset(&m, 1, sizeof(m));
+	ok(parse(a, "7f00-7fff r-xp 00001000 fe:01 42 /x\n", &m) && !m.is_stale,
+	   "of a process, a path leads to no other version of the file");
 	ok(parse(a, "7f00-7fff rw-s 00000000 00:05 7 /dev/zero\n", &m) && m.is_shared && m.is_write,
 	   "a shared one");
 	ok(parse(a, "7f00-7fff rw-p 00000000 00:00 0 \n", &m) && !*m.path, "memory without a file");
