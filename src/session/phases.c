@@ -281,10 +281,10 @@ static void undo(dtrace_hdl_t *h)
 
 int dtrace_go(dtrace_hdl_t *dtp)
 {
-	struct err *e = active_check(dtp);
+	struct err *e = session_check_idle(dtp, "dtrace_go()");
 
 	if (!e)
-		e = session_check_idle(dtp, "dtrace_go()");
+		e = active_check(dtp);
 	if (e)
 		return report_fail(&dtp->report, e);
 	SESSION_CALL(dtp);
