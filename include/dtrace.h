@@ -617,7 +617,10 @@ int dtrace_handle_setopt(dtrace_hdl_t *dtp, dtrace_handle_setopt_f *func, void *
 typedef int dtrace_handle_proc_f(dtrace_hdl_t *dtp, pid_t pid, const char *msg, void *arg);
 int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_proc_f *func, void *arg);
 
-/* Adjustments and hints, also those from before the call. msg: complete text with newline. */
+/*
+ * Adjustments, hints, and warnings about programs, also those from before the call. msg: complete
+ * text with newline.
+ */
 typedef int dtrace_handle_notice_f(dtrace_hdl_t *dtp, const char *msg, void *arg);
 int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_notice_f *func, void *arg);
 
