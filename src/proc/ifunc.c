@@ -20,19 +20,6 @@ bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint
 	return false;
 }
 
-static taddr read_word(pid_t pid, taddr addr)
-{
-	char path[64];
-	uint64_t value = 0;
-	CLEANUP(fd) int fd = -1;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || pread(fd, &value, sizeof(value), (off_t)addr) != sizeof(value))
-		return 0;
-	return value;
-}
-
 /* True if the symbol of the relocation has this name, its version aside. */
 static bool is_about(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, const char *name)
 {
@@ -86,16 +73,17 @@ static uint64_t find_slot(struct gate_file *file, const struct func *fn, bool is
 	return slot;
 }
 
-taddr ifunc_chosen(pid_t pid, const struct proc_maps *maps, const struct ifunc_object *object,
-		   const struct func *fn, const struct ifunc_object *user)
+taddr ifunc_chosen(struct gate *gate, pid_t pid, const struct proc_maps *maps,
+		   const struct ifunc_object *object, const struct func *fn,
+		   const struct ifunc_object *user)
 {
 	uint64_t bias, slot = find_slot(user->file, fn, user->file == object->file);
 	const struct proc_map *m;
 	taddr chosen;
 
-	if (!slot || !ifunc_bias(maps, user, &bias))
+	if (!slot || !ifunc_bias(maps, user, &bias) ||
+	    !gate_memory_read(gate, (uint64_t)pid, bias + slot, &chosen, sizeof(chosen)))
 		return 0;
-	chosen = read_word(pid, bias + slot);
 	m = proc_maps_find(maps, chosen);
 	/* Before the first call of the function, the word leads back into the importing file. */
 	if (!m || !m->is_exec || m->dev != object->dev || m->ino != object->ino)

@@ -29,8 +29,9 @@ struct ifunc_object {
  * 0 = not known. The relocations of object are searched first, then those of user, a file that may
  * import the name.
  */
-taddr ifunc_chosen(pid_t pid, const struct proc_maps *maps, const struct ifunc_object *object,
-		   const struct func *fn, const struct ifunc_object *user);
+taddr ifunc_chosen(struct gate *gate, pid_t pid, const struct proc_maps *maps,
+		   const struct ifunc_object *object, const struct func *fn,
+		   const struct ifunc_object *user);
 /*
  * Returns what to add to addresses of the file to get addresses in the process; false if its code
  * is not mapped.

@@ -318,7 +318,7 @@ static struct ifunc_object ifunc_object(const struct pid_object *o)
 static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const struct func *fn)
 {
 	struct ifunc_object own = ifunc_object(o);
-	taddr chosen = ifunc_chosen(t->at, &t->maps, &own, fn, &own);
+	taddr chosen = ifunc_chosen(probes_files(t->ps)->gate, t->at, &t->maps, &own, fn, &own);
 
 	for (uint32_t i = 0; i < t->objects.len && !chosen; i++) {
 		struct pid_object *user = t->objects.data[i];
@@ -327,7 +327,8 @@ static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const str
 		if (user == o || pid_object_open(t, user))
 			continue;
 		importing = ifunc_object(user);
-		chosen = ifunc_chosen(t->at, &t->maps, &own, fn, &importing);
+		chosen = ifunc_chosen(probes_files(t->ps)->gate, t->at, &t->maps, &own, fn,
+				      &importing);
 	}
 	return chosen;
 }

@@ -273,6 +273,15 @@ def memory():
         fail("memory", f"exit status {code}", d.text)
     if f"memory of process {p.pid}': {NOTICE}" not in d.text and "no memory at" not in d.text:
         fail("memory", "is not told", d.text)
+    d = Session("-qn", "pid$target:a.out:hung_ifunc:entry { } tick-10ms { exit(0); }", "-p", str(p.pid), "-x", "filewait=50ms")
+    try:
+        d.p.wait(20 * SLOW)
+    except subprocess.TimeoutExpired:
+        fail("an indirect function", "the tracer waits for ever")
+        d.p.kill()
+        s.obey("go")
+    if d.end() != 1 or "hung_ifunc" not in d.text:
+        fail("an indirect function", "is not refused", d.text)
     p.kill()
     p.wait()
     s.end()
