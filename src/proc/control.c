@@ -366,6 +366,8 @@ void proc_destroy(struct proc *p)
 		tracees_reap(&p->threads, true);
 		(void)wait_child(p->pid, &status);
 	}
+	if (p->is_reaped)
+		tracees_reap(&p->threads, true);
 	if (p->pidfd >= 0)
 		(void)close(p->pidfd);
 	tracees_deinit(&p->threads);

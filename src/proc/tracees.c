@@ -25,6 +25,7 @@ struct tracee {
 	bool is_new;   /* the SIGSTOP with which the kernel begins to trace it has not come */
 	bool is_asked; /* a SIGSTOP was sent to it and has not come */
 	bool is_stopped;
+	bool is_apart;	 /* it has executed a program, and with that has memory of its own */
 	bool is_sharing; /* a new one: it was probably made with the memory of its parent */
 	int sig;	 /* the signal that it gets when it goes on */
 };
@@ -127,9 +128,10 @@ static struct err *event_handle(struct tracees *t, uint32_t i, int event)
 						   .is_sharing = event != PTRACE_EVENT_FORK});
 		return NULL;
 	case PTRACE_EVENT_EXEC:
-		if (t->list.data[i].tid == t->pid)
+		t->list.data[i].is_apart = t->list.data[i].tid != t->pid;
+		if (!t->list.data[i].is_apart)
 			executed(t, i, (pid_t)msg);
-		else
+		else if (!t->list.data[i].is_asked) /* else the SIGSTOP would stop it later */
 			tracee_release(t, i);
 		return NULL;
 	default: return NULL;
@@ -157,6 +159,8 @@ static struct err *signal_handle(struct tracees *t, uint32_t i, int sig)
 	}
 	if (sig == SIGSTOP && p->is_asked) {
 		p->is_asked = false;
+		if (p->is_apart)
+			tracee_release(t, i);
 		return NULL;
 	}
 	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
@@ -378,9 +382,12 @@ static struct err *tracees_go(struct tracees *t)
 /* Returns a thread that has stopped and has the memory of the process; 0 = there is none. */
 static pid_t stopped_find(const struct tracees *t)
 {
-	for (uint32_t i = 0; i < t->list.len; i++)
-		if (t->list.data[i].is_stopped && t->list.data[i].tgid == t->pid)
-			return t->list.data[i].tid;
+	for (uint32_t i = 0; i < t->list.len; i++) {
+		const struct tracee *p = &t->list.data[i];
+
+		if (p->is_stopped && !p->is_new && !p->is_apart)
+			return p->tid;
+	}
 	return 0;
 }
 
@@ -450,6 +457,8 @@ void tracees_reap(struct tracees *t, bool is_waiting)
 
 		if (tid == t->pid)
 			continue;
+		if (is_waiting && t->list.data[i].tgid != t->pid)
+			(void)kill(tid, SIGKILL); /* it may meet a breakpoint in their memory */
 		do
 			got = waitpid(tid, &status, __WALL | (is_waiting ? 0 : WNOHANG));
 		while (got < 0 && errno == EINTR);

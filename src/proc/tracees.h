@@ -54,6 +54,9 @@ MUST_CHECK struct err *tracees_init(struct tracees *t, pid_t pid);
 MUST_CHECK struct err *tracees_run(struct tracees *t, struct breakpoint *breaks, uint32_t nbreaks);
 /* Lets all threads run untraced. */
 void tracees_release(struct tracees *t);
-/* Waits for the ends of threads that were killed while they were traced, but for the first one. */
+/*
+ * Waits for the ends of threads that were killed while they were traced, but for the first one, and
+ * kills children that still have their memory. Without is_waiting it only looks which have ended.
+ */
 void tracees_reap(struct tracees *t, bool is_waiting);
 void tracees_deinit(struct tracees *t);

@@ -67,6 +67,9 @@ def initialisers(path):
     for kind in KINDS:
         for do in ("fork", "spawn", "spawn-thread", "threads", "handlers", "timer", "stop", "seccomp")[: 8 if kind == "hlt" else 5]:
             expect(f"{do}, {kind}", dtrace([*OUTSIDE, "-x", "evaltime=main"], path, do, kind), 0, ["1", f"well {do}"])
+    for _ in range(10):  # children and threads are made while the process is stopped
+        for do in ("fork", "spawn-thread", "threads"):
+            expect(f"{do}, again", dtrace([*OUTSIDE, "-x", "evaltime=main"], path, do), 0, ["1", f"well {do}"])
     expect("exec", dtrace([*INSIDE, "-x", "evaltime=main"], path, "exec"), 0, ["main 1"])
     for kind in KINDS:
         expect(f"exec in a thread, {kind}", dtrace([*NOISY, "-x", "evaltime=main"], path, "exec-thread", kind), 0, None,
