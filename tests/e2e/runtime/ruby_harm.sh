@@ -1,4 +1,4 @@
-# Ruby 3.0 and 3.1 read freed memory while cmethod-* are enabled: these are left out, and the row of the table that says so is right.
+# Ruby 3.0, 3.1 and 3.3 read freed memory while cmethod-* are enabled: these are left out, and the row of the table that says so is right.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 ruby=/usr/bin/ruby3.1
