@@ -2,9 +2,9 @@
 
 The programs (data/) end when there is a file 'seen' in their folder. No helper is named, and no option given: jstack() is all that a user types.
 """
-import functools, shutil
+import functools, re, shutil
 
-from suite import DATA, dtrace_until, folder, need, run, test
+from suite import DATA, Skip, dtrace_until, folder, need, run, test
 
 
 # package, program, file of data/, command, probe, the frames from the inner to the outer one
@@ -22,8 +22,20 @@ ROWS = {
 }
 
 
+def node_check(exe):
+    """Debian's Node.js is a library without a symbol table, which its helper needs; dtrace says that."""
+    out = run(["ldd", exe], check=False)[1]
+    library = re.search(r"(libnode\.so\S*) => (\S+)", out)
+    if library:
+        with open(library[2], "rb") as f:
+            if b"v8_Default_embedded_blob_code_" not in f.read():
+                raise Skip(f"{library[1]} has no symbol table: stacks of this Node.js have native frames only")
+
+
 def stack(package, program, source, command, probe, inner, outer):
     exe = need(program, package)
+    if program == "node":
+        node_check(exe)
     with folder() as tmp:
         shutil.copy(f"{DATA}/{source}", tmp)
         if program == "erl":

@@ -36,7 +36,7 @@ ROWS = {
     "exitsnoop": ("-n sh", "sh -c 'sleep 0.2; exit 3'; sh -c 'kill -9 $$'", [r" sh +(0\.[2-9]|[1-9]\d*\.\d)\d\d exit 3\n", r" sh +\d+\.\d{3} signal 9\n"]),
     "fileslower": ("-m 20", "mkfifo $tmp/f; work spin 10; dd if=/dev/zero of=$tmp/big bs=256M count=1 status=none; rm $tmp/big",
                    [r" dd +W +\d+ +\d{5,} \S+/big\n"]),
-    "filetop": (LONG, "cat /etc/services >/dev/null", [r"^cat +R +\d+ +\d{4,} /etc/services\n"]),
+    "filetop": (LONG, "truncate -s 64M $tmp/big; cat $tmp/big >/dev/null", [r"^cat +R +\d+ +67108864 \S+/big\n"]),
     "funccount": ("m*", "chain 50", [r" middle +50\n"]),
     "funclatency": ("-l a.out middle", "chain 20", [r"^chain`middle, ns" + HIST]),
     "hotkernel": ("-n dd", "dd if=/dev/zero of=/dev/null bs=1M count=4000 status=none", [r"^vmlinux`\S+ +\d{2,}\n"]),
