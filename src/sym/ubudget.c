@@ -296,12 +296,12 @@ void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep)
 		nodes_retire(u);
 }
 
-bool ufiles_check_is_due(struct ufiles *u, uint64_t now)
+bool ufiles_check_is_due(const struct ufiles *u)
 {
-	return u->open_bytes > u->max_bytes && now >= u->check_at;
+	return u->open_bytes > u->max_bytes && now_ns() >= u->check_at;
 }
 
-void ufiles_checked(struct ufiles *u, uint64_t since, uint64_t now)
+void ufiles_checked(struct ufiles *u, uint64_t took_ns)
 {
-	u->check_at = now + MAX((now - since) * CHECK_SHARE, (uint64_t)CHECK_PAUSE_NS);
+	u->check_at = now_ns() + MAX(took_ns * CHECK_SHARE, (uint64_t)CHECK_PAUSE_NS);
 }

@@ -140,8 +140,8 @@ void ufiles_bound_memory(struct ufiles *u);
  * called after it.
  */
 void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep);
-bool ufiles_check_is_due(struct ufiles *u, uint64_t now);
-void ufiles_checked(struct ufiles *u, uint64_t since, uint64_t now);
+bool ufiles_check_is_due(const struct ufiles *u);
+void ufiles_checked(struct ufiles *u, uint64_t took_ns); /* on the CPU */
 /* Notes that so many bytes were freed: much of it is given back to the system. */
 void ufiles_freed(struct ufiles *u, uint64_t bytes);
 void unode_close(struct ufiles *u, struct unode *n);

@@ -16,6 +16,8 @@
  * An address that is looked up in a process that was forgotten has no name; uproc_is_forgotten()
  * says that this is the reason.
  */
+#include <time.h>
+
 #include "proc/ident.h"
 #include "sym/uproc.h"
 
@@ -251,15 +253,24 @@ static void living_mark(struct uprocs *u)
 			space_mark(u, p->space);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts = {0};
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 static void deleted_bound(struct uprocs *u)
 {
-	uint64_t now = now_ns();
+	uint64_t since;
 
-	if (!ufiles_check_is_due(&u->files, now))
+	if (!ufiles_check_is_due(&u->files))
 		return;
+	since = cpu_ns();
 	living_mark(u);
 	ufiles_bound_deleted(&u->files, u->sweep);
-	ufiles_checked(&u->files, now, now_ns());
+	ufiles_checked(&u->files, cpu_ns() - since);
 }
 
 void ufiles_bound(struct uprocs *u)
