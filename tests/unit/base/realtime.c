@@ -1,4 +1,4 @@
-/* A thread's share of real time: its bounds hold, whoever has chosen a class keeps it, no child gets it. */
+/* A share of real time: its bounds hold, a class that was chosen stays, no child gets it. */
 #include "tap.h"
 
 #include <sched.h>

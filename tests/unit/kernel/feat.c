@@ -83,7 +83,7 @@ static bool all_fail_cleanly(void)
 
 	close(before);
 	for (int f = 0; f < FEAT_NFEATURES; f++) {
-		if (f == FEAT_BTF || f == FEAT_UPROBE_NOP5 || f == FEAT_KPROBE)
+		if (f == FEAT_BTF || f == FEAT_UPROBE_NOP5 || f == FEAT_KPROBE || f == FEAT_HLT)
 			continue; /* no system call of ours */
 		sys_fail_set(1);
 		if (feat_has((enum feature)f))
