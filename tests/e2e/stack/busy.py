@@ -11,6 +11,7 @@ bad = []
 
 def may_be_realtime():
     try:
+        os.setpriority(os.PRIO_PROCESS, 0, 0)  # whoever runs the suite may be nice
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except OSError:
         return False
