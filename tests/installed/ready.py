@@ -25,6 +25,6 @@ def command(name):
         raise Failed("\n".join(bad))
 
 
-test("commands/dtrace that they call")(commands.wrappers_write)
+commands.wrappers_write()  # before there are threads
 for name in NAMES:
     test(f"commands/{name}")(functools.partial(command, name))
