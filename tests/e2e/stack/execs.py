@@ -29,13 +29,14 @@ if bare or named < 100 * CHAINS:
     failed.append(f"{len(bare)} frames have no name, {named} have one")
 for image in ("image_a", "image_b"):
     count = 0
-    # a stack is cut where the tables of a file that nobody has met before are still being loaded
-    for frames, n in re.findall(rf"^image {image}\n((?:(?:\S+`.*|\[cut\])\n)+)(\d+)$", p.stdout, re.M):
+    # a stack ends with a line in brackets where the tables of a file that nobody has met before are still being loaded
+    for frames, n in re.findall(rf"^image {image}\n((?:(?:\S+`.*|\[.*\])\n)+)(\d+)$", p.stdout, re.M):
         if f"`in_{image}+" in frames:
             count += int(n)
         else:
             failed.append(f"a stack of {image} is\n{frames}")
     if count != 2 * CHAINS:
-        failed.append(f"{count} stacks of {image}, not {2 * CHAINS}")
+        rows = p.stdout[p.stdout.index("\nimage "):] if "\nimage " in p.stdout else ""
+        failed.append(f"{count} stacks of {image}, not {2 * CHAINS}:{rows}")
 if failed:
     sys.exit("\n".join(failed[:10]) + "\n" + p.stderr)
