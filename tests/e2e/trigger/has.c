@@ -23,6 +23,18 @@
 
 #define TRY_STATUS 7
 
+/* A child that could not be made has no status: kill(-1) would be for all processes. */
+static pid_t child_make(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0) {
+		perror("has: fork");
+		exit(2);
+	}
+	return pid;
+}
+
 static int status_of(pid_t pid)
 {
 	int status;
@@ -69,7 +81,7 @@ static const char *try_programs32(void)
 	memcpy(file.code, code, sizeof(code));
 	if (fd < 0 || write(fd, &file, sizeof(file)) != (ssize_t)sizeof(file))
 		return "a program of 32 bits cannot be made";
-	pid = fork();
+	pid = child_make();
 	if (pid == 0) {
 		char *none[] = {NULL};
 
@@ -86,7 +98,7 @@ static const char *try_programs32(void)
 /* A system call of 32 bits in a program of 64. */
 static const char *try_int80(void)
 {
-	pid_t pid = fork();
+	pid_t pid = child_make();
 	int status;
 
 	if (pid == 0) {
@@ -109,7 +121,7 @@ static __attribute__((noinline)) void breakpoint_here(void)
 /* On some virtual machines the debug registers take values, and the breakpoint never fires. */
 static const char *try_hwbreak(void)
 {
-	pid_t pid = fork();
+	pid_t pid = child_make();
 	int status;
 
 	if (pid == 0) {
@@ -138,7 +150,7 @@ static const char *try_cpuid_step(void)
 {
 	extern const char cpuid_begins[], cpuid_ends[];
 	struct user_regs_struct regs = {0};
-	pid_t pid = fork();
+	pid_t pid = child_make();
 	bool is_right;
 
 	if (pid == 0) {
