@@ -212,9 +212,9 @@ int dtrace_proc_continue(dtrace_hdl_t *dtp);
 int dtrace_go(dtrace_hdl_t *dtp);
 int dtrace_stop(dtrace_hdl_t *dtp); /* END fires in the dtrace_work() that must follow */
 /*
- * For signal handlers and other threads: makes a dtrace_go() that is still attaching return soon,
- * with success; the run is then stopped. Ends a dtrace_sleep(). Must not be called once
- * dtrace_close() was.
+ * For signal handlers and other threads: makes a dtrace_go() return soon. One that is still loading
+ * fails with EINTR; one that is attaching succeeds, and the run is then stopped. Ends a
+ * dtrace_sleep(). Must not be called once dtrace_close() was.
  */
 void dtrace_interrupt(dtrace_hdl_t *dtp);
 /* Waits for data, for the next time of a rate option, for the end of a target, or for a signal. */

@@ -8,9 +8,10 @@
 #include "kernel/kernel.h"
 #include "kernel/uevents.h"
 
-uint32_t cpus_online(uint32_t **ret_cpus)
+/* Reads a list such as "0-3,8". Returns how many there are; 0 with errno if there is no list. */
+static uint32_t list_read(const char *path, uint32_t **ret_cpus)
 {
-	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	CLEANUP(file) FILE *f = fopen(path, "re");
 	uint32_t *cpus = NULL, n = 0, cap = 0;
 	unsigned int lo, hi;
 
@@ -26,6 +27,18 @@ uint32_t cpus_online(uint32_t **ret_cpus)
 	}
 	*ret_cpus = cpus;
 	return n;
+}
+
+uint32_t cpus_online(uint32_t **ret_cpus)
+{
+	return list_read("/sys/devices/system/cpu/online", ret_cpus);
+}
+
+uint32_t cpus_possible(void)
+{
+	CLEANUP(free) uint32_t *cpus = NULL;
+
+	return list_read("/sys/devices/system/cpu/possible", &cpus);
 }
 
 /* Reports of other objects do not wake the reader: only "onli..." and "offl..." arrive. */

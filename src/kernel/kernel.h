@@ -45,6 +45,11 @@ MUST_CHECK struct err *tracefs_path(const char **ret_path);
  * be read.
  */
 uint32_t cpus_online(uint32_t **ret_cpus);
+/*
+ * Returns how many CPUs there may ever be; 0 with errno if the kernel does not say. libbpf's
+ * function of this kind prints to stderr when it fails.
+ */
+uint32_t cpus_possible(void);
 
 /* A CPU has come or gone. is_lost: the kernel had no room for some of its reports. */
 struct cpu_event {

@@ -14,7 +14,6 @@
  *
  * The other files of the library use them. Each is made when a program needs it.
  */
-#include <bpf/libbpf.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "kernel/kernel.h"
 #include "kernel/pidns.h"
 #include "library/libmachine.h"
 
@@ -173,7 +173,7 @@ static void cpus_make(struct strbuf *out)
 	numbered_each(NODE_DIR, "node", "cpulist", node_note, &nodes);
 	table_add(out, "__cpu_chip", &chips);
 	table_add(out, "__cpu_node", &nodes);
-	strbuf_addf(out, "inline int __ncpus = %d;\n", MAX(libbpf_num_possible_cpus(), 1));
+	strbuf_addf(out, "inline int __ncpus = %" PRIu32 ";\n", MAX(cpus_possible(), 1u));
 	strbuf_addf(out, "inline int __ncpus_online = %ld;\n", sysconf(_SC_NPROCESSORS_ONLN));
 	(void)uname(&u); /* cannot fail */
 	strbuf_addf(out, "inline string __cpu_type = \"%.15s\";\n", u.machine);

@@ -1,5 +1,4 @@
 /* Takes a run from compiled programs to firing probes, and back (run.h). */
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -515,16 +514,16 @@ static struct err *load_engine(struct run *run)
 
 struct err *run_load(struct run *run)
 {
-	int ncpus = libbpf_num_possible_cpus();
+	uint32_t ncpus = cpus_possible();
 	struct err *e;
 
-	if (ncpus < 1)
-		return err_sys(-ncpus, "cannot count the CPUs");
+	if (!ncpus)
+		return err_sys(errno, "cannot count the CPUs");
 	run_plan_walks(run);
 	e = make_helpers(run);
 	if (e)
 		return e;
-	make_layout(run, (uint32_t)ncpus);
+	make_layout(run, ncpus);
 	run_number_epids(run);
 	run_make_units(run);
 	e = load_engine(run);

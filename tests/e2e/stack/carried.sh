@@ -121,7 +121,7 @@ languages() {
 		END { end() }'
 	grep -v 'does not answer\|answer too slowly\|^hint:' said
 }
-cp -r "$DTRACE_OPT_SYSLIBDIR" lib && rm -rf lib/helpers && export DTRACE_OPT_SYSLIBDIR="$TMP/lib"
+cp -r "$DTRACE_OPT_SYSLIBDIR" lib && rm -rf lib/helpers/* && export DTRACE_OPT_SYSLIBDIR="$TMP/lib"
 same() {
 	cat >got
 	[ "$(cat got)" = "$2" ] || printf '%s: wanted:\n%s\ngot:\n%s\n' "$1" "$2" "$(cat got)"
