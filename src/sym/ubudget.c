@@ -243,8 +243,7 @@ static void keys_retire(struct ufiles *u, struct hashmap *m, old_key_vec *keys)
 	vec_deinit(keys);
 }
 
-/* Makes it impossible to find the nodes that are marked as retired, and their files, by inode. */
-static void nodes_retire(struct ufiles *u)
+void unodes_retire(struct ufiles *u)
 {
 	old_key_vec files = {0}, nodes = {0};
 	const void *key;
@@ -293,7 +292,7 @@ void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep)
 	}
 	vec_deinit(&nodes);
 	if (is_any)
-		nodes_retire(u);
+		unodes_retire(u);
 }
 
 bool ufiles_check_is_due(const struct ufiles *u)

@@ -181,6 +181,20 @@ struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char
 	return f;
 }
 
+void ufiles_see_inode(struct ufiles *u, uint64_t dev, uint64_t ino, uint64_t gen)
+{
+	struct unode *n = ino && gen ? node_get(u, dev, ino, "") : NULL;
+
+	if (!n)
+		return;
+	if (n->gen && n->gen != gen) {
+		n->is_retired = true;
+		unodes_retire(u);
+		n = node_get(u, dev, ino, "");
+	}
+	n->gen = gen;
+}
+
 /* ---- opening -------------------------------------------------------------------------------- */
 
 /*

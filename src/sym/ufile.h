@@ -34,6 +34,7 @@ struct ufound {
 
 struct unode {
 	uint64_t dev, ino;	  /* ino 0: no file of a file system (the vDSO) */
+	uint64_t gen;		  /* tells apart files that had the inode in turn; 0: unknown */
 	struct gate_file *opened; /* NULL: not open */
 	bool is_denied;		  /* the last attempt to open it failed for want of privilege */
 	bool is_stuck;		  /* ... because its file system does not answer */
@@ -99,6 +100,11 @@ void ufiles_sweep(struct ufiles *u, uint64_t sweep);
  * included.
  */
 struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char *path);
+/*
+ * A process maps that inode in that generation (0: unknown). If another file had the inode before,
+ * that one is not found by it any more.
+ */
+void ufiles_see_inode(struct ufiles *u, uint64_t dev, uint64_t ino, uint64_t gen);
 /* Opens the file now, unless it is open, so that it can be read when it has been deleted. */
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at);
 /*
@@ -145,3 +151,5 @@ void ufiles_checked(struct ufiles *u, uint64_t took_ns); /* on the CPU */
 /* Notes that so many bytes were freed: much of it is given back to the system. */
 void ufiles_freed(struct ufiles *u, uint64_t bytes);
 void unode_close(struct ufiles *u, struct unode *n);
+/* Makes it impossible to find the nodes that are marked as retired, and their files, by inode. */
+void unodes_retire(struct ufiles *u);

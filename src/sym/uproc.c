@@ -437,8 +437,10 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint
 
 	if (p->read_at >= time || m.end <= m.start)
 		return;
-	if (!is_anonymous(e->path))
+	if (!is_anonymous(e->path)) {
+		ufiles_see_inode(&u->files, e->dev, e->ino, e->gen);
 		m.file = ufile_get(&u->files, e->dev, e->ino, e->path);
+	}
 	if (!m.file && !m.is_exec)
 		return;
 	if (p->space)

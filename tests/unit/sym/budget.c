@@ -219,6 +219,39 @@ static void test_given_up(void)
 	usyms_deinit(&u);
 }
 
+/* A file that nobody could open is gone, and another one has got its inode. */
+static void test_inode_again(void)
+{
+	struct sym_map first = {.start = BASE + TEXT,
+				.len = NSYMS * 16,
+				.off = TEXT,
+				.gen = 1,
+				.path = "/nowhere/gone",
+				.is_exec = true};
+	struct sym_map second = first;
+	struct sym_name name;
+	struct usyms u;
+	struct stat st;
+	char path[64];
+
+	usyms_open(&u);
+	build_write(1, path);
+	if (stat(path, &st) != 0)
+		exit(1);
+	first.dev = second.dev = st.st_dev;
+	first.ino = second.ino = st.st_ino;
+	second.gen = 2;
+	second.path = path;
+	uprocs_mapped(&u.procs, PID, &first, 1000);
+	uprocs_mapped(&u.procs, PID + 1, &second, 1001);
+	u.time = 2000;
+	ok(is_named(&u, 1, 1), "a file that has got the inode of another one");
+	ok(usyms_find(&u, PID, BASE + TEXT + 3, &name) && !name.name, "that one has no names");
+	is_str(name.object, "gone", "its object");
+	(void)unlink(path);
+	usyms_deinit(&u);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -226,6 +259,7 @@ int main(void)
 	test_month();
 	test_again();
 	test_given_up();
+	test_inode_again();
 	(void)rmdir(dir);
 	return tap_done();
 }
