@@ -16,6 +16,7 @@
  */
 #include <ctype.h>
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <time.h>

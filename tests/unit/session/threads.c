@@ -158,10 +158,9 @@ static void test_interrupt(const char *script, bool fails)
 		/* What is interrupted before BEGIN has run has no end to be worked off. */
 		is_good = is_good && (has_begun || dtrace_errno(h) == EINTR);
 		dtrace_sleep(h);
-		ok(is_good &&
-			   (!has_begun || (dtrace_stop(h) == 0 &&
-					   dtrace_work(h, stdout, NULL, NULL, NULL) ==
-						   DTRACE_WORKSTATUS_DONE)),
+		ok(is_good && (!has_begun ||
+			       (dtrace_stop(h) == 0 && dtrace_work(h, stdout, NULL, NULL, NULL) ==
+							       DTRACE_WORKSTATUS_DONE)),
 		   "a run that is interrupted");
 	}
 	atomic_store(&is_over, true);
