@@ -34,7 +34,7 @@ static int hung_implementation(void)
 	return 1;
 }
 
-static int (*hung_resolver(void))(void)
+__attribute__((used)) static int (*hung_resolver(void))(void)
 {
 	return hung_implementation;
 }
