@@ -25,8 +25,11 @@ int main(int argc, char **argv)
 	if (argc > 1) {
 		int more = argc > 2 ? 50 : 2;
 
-		if (argc > 2)
+		if (argc > 2) {
 			dprintf(open("last", O_WRONLY | O_CREAT, 0666), "%d\n", getpid());
+			for (int i = 0; i < 6000 && access("go", F_OK); i++)
+				usleep(4000);
+		}
 		/* the last one goes on until its helper is attached */
 		for (int i = 0; i < 6000 && more; i++) {
 			syscall(SYS_getppid);
@@ -74,7 +77,8 @@ DTRACE_DEBUG=1 "$DTRACE" -q -x switchrate=1000hz -x helper=metearly.d -n 'syscal
 tracer=$!
 goes_on() { grep -q '^State:.[^Z]' /proc/$tracer/status; }
 until [ -s last ] || ! goes_on; do sleep 0.02; done
-from=$(wc -l <err) # it had the same id before it executed the program
+from=$(wc -l <err) # it had the same id before it executed the program, and is met again after this
+: >go
 until tail -n +$((from + 1)) err | grep -q "ustack helpers of process $(cat last): '" || ! goes_on; do sleep 0.02; done
 : >known
 wait $tracer
