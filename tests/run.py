@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
-    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--no-kernel] [--patience N] [--record FILE] [--done FILE]
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--full] [--no-kernel] [--patience N] [--record FILE] [--done FILE]
 
 Kinds of test, all found by looking at the tree:
   unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
@@ -25,6 +25,7 @@ An e2e script states its needs in comments of its first lines:
                                     the run of a build with sanitizers, has these beside units, properties, golden and fuzz tests
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
   /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times
+  /* @@full */                      it takes long for what it finds: only --full, the run of 'tools/test full', has it
   /* @@exclusive */                 runs alone, after the others
 A shell script that leaves out a part prints 'skip: REASON' (as 'has' does); the part counts as skipped.
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
@@ -210,6 +211,8 @@ def skips_of(out):
 def test_e2e(name, script, opts):
     d = directives(read(script))
     lack = lack_of(d.get("needs", ""), opts)
+    if "full" in d and not (opts.full or opts.only):
+        lack = "skip", "'tools/test full' runs it"
     if lack:
         return Result(name, lack[0], f"  {lack[1]}\n")
     is_err = os.path.basename(script).startswith("err.")
@@ -446,6 +449,7 @@ def main():
     ap.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     ap.add_argument("--only", action="append")
     ap.add_argument("--foreign", action="store_true")
+    ap.add_argument("--full", action="store_true")
     ap.add_argument("--no-kernel", action="store_true")
     ap.add_argument("--patience", type=int, default=1)
     ap.add_argument("--record", type=argparse.FileType("a"), default=None)

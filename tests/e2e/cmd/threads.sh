@@ -1,6 +1,7 @@
 # Handles in several threads: ThreadSanitizer sees no access to memory that two of them share without a lock.
 # The library is built a second time for that, when it is first needed.
 # @@timeout: 1800
+# @@full
 [ -n "$SANITIZED" ] && exit 67 # one sanitizer excludes the other
 log=$TMP/threads.log
 if ! ninja -C "$BUILD" tests/unit/threads_tsan >"$log" 2>&1; then

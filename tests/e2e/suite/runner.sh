@@ -51,6 +51,22 @@ echo "# ${at}foreign" | t reads
 python3 tree/tests/run.py "$BUILD" --only e2e/t --foreign >got 2>&1 || fail "--foreign"
 tail -n 1 got | grep -qx '1 passed, 0 failed, 0 skipped' || fail "--foreign: only what reads foreign bytes"
 
+# What takes long is in the full run alone; --only is for whoever names it.
+rm tree/tests/e2e/t/*.sh
+echo "# ${at}full" | t long
+suite
+tail -n 1 got | grep -qx '1 passed, 0 failed, 0 skipped' || fail "--only names it"
+python3 - "$SRC/tests" "$BUILD" "$TMP/tree/tests/e2e/t/long.sh" <<'X' >got 2>&1 || fail "full"
+import sys, types
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import run
+opts = types.SimpleNamespace(build=sys.argv[2], only=None, full=False, no_kernel=False, sanitized="", bless=False)
+assert run.test_e2e("long", sys.argv[3], opts).status == "skip"
+opts.full = True
+assert run.test_e2e("long", sys.argv[3], opts).status == "pass"
+X
+
 # '~*' stands for any lines: as many of them as there are, in a time that does not grow exponentially.
 python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "matches()"
 import sys
