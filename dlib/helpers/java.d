@@ -87,6 +87,10 @@ dtrace:helper:attach:
 	/* before libjvm.so is relocated, its pointers are no addresses */
 	if (structs && (structs > this->table ? structs - this->table : this->table - structs) > 0x10000000)
 		structs = 0;
+	/* The sizes of rows, and some rows, are zeros until the initialisers of libjvm.so have run. */
+	if (structs && (!WORD[symaddr("gHotSpotVMStructEntryArrayStride", "libjvm.so")] ||
+	    !WORD[symaddr("gHotSpotVMTypeEntryArrayStride", "libjvm.so")]))
+		structs = 0;
 	if (!structs && strlen(objname("libjava.so")))
 		udecline("the tables of this Java virtual machine are not known");
 	types = structs ? WORD[symaddr("gHotSpotVMTypes", "libjvm.so")] : 0;
