@@ -130,7 +130,7 @@ static uint8_t setx_result(const struct difo *d, dif_insn insn)
 /*
  * A calculation with constants is one; the address of a constant text, moved, is no text of ours.
  */
-static uint8_t calculated(uint8_t origins)
+static uint8_t origins_calculated(uint8_t origins)
 {
 	return origins & ~OF_NUMBER ? OF_OTHERS : OF_NUMBER;
 }
@@ -147,12 +147,15 @@ static void insn_step(struct own_texts *t, struct flow *f, dif_insn insn)
 	uint8_t *r = f->regs.of, *rd = &r[DIF_INSN_RD(insn)];
 
 	switch (dif_op_form(op)) {
-	case DIF_FORM_RRR: *rd = calculated(r[DIF_INSN_R1(insn)] | r[DIF_INSN_R2(insn)]); break;
+	case DIF_FORM_RRR:
+		*rd = origins_calculated(r[DIF_INSN_R1(insn)] | r[DIF_INSN_R2(insn)]);
+		break;
 	case DIF_FORM_RR:
 		if (op == DIF_OP_MOV)
 			*rd = r[DIF_INSN_R1(insn)];
 		else
-			*rd = op == DIF_OP_NOT ? calculated(r[DIF_INSN_R1(insn)]) : OF_OTHERS;
+			*rd = op == DIF_OP_NOT ? origins_calculated(r[DIF_INSN_R1(insn)])
+					       : OF_OTHERS;
 		break;
 	case DIF_FORM_LABEL:
 		flow_branch(f, DIF_INSN_LABEL(insn));

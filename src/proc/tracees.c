@@ -100,7 +100,7 @@ static struct err *tracee_begin(struct tracees *t, uint32_t i)
  * The process executes another program: only the thread that does so is left of it, and is the
  * first one from now on. Its number was former; a SIGSTOP that was sent to it is still to come.
  */
-static void executed(struct tracees *t, uint32_t first, pid_t former)
+static void tracee_executed(struct tracees *t, uint32_t first, pid_t former)
 {
 	t->has_executed = true;
 	t->hit = 0;
@@ -130,7 +130,7 @@ static struct err *event_handle(struct tracees *t, uint32_t i, int event)
 	case PTRACE_EVENT_EXEC:
 		t->list.data[i].is_apart = t->list.data[i].tid != t->pid;
 		if (!t->list.data[i].is_apart)
-			executed(t, i, (pid_t)msg);
+			tracee_executed(t, i, (pid_t)msg);
 		else if (!t->list.data[i].is_asked) /* else the SIGSTOP would stop it later */
 			tracee_release(t, i);
 		return NULL;
@@ -226,7 +226,7 @@ static struct err *tracees_look(struct tracees *t, bool *ret_any)
 	return NULL;
 }
 
-static void nap(long *ns)
+static void wait_nap(long *ns)
 {
 	struct timespec ts = {.tv_nsec = *ns};
 
@@ -295,7 +295,7 @@ static struct err *tracees_stop(struct tracees *t)
 		if (!e && now_ns() - begin > STOP_MAX_NS)
 			e = err_new("the threads of process %d do not stop", (int)t->pid);
 		if (!e && !is_any)
-			nap(&ns);
+			wait_nap(&ns);
 	}
 	return e;
 }
@@ -374,7 +374,7 @@ static struct err *tracees_go(struct tracees *t)
 		}
 		e = patience_check(t, &check);
 		if (!e)
-			nap(&ns);
+			wait_nap(&ns);
 	}
 	return e;
 }

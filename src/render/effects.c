@@ -48,7 +48,7 @@ static struct err *act_string(struct printer *p, const struct act_layout *al, ui
 /*
  * A text that others may have written, for a message of one line; it lives as long as the record.
  */
-static const char *shown(struct printer *p, const char *text)
+static const char *text_shown(struct printer *p, const char *text)
 {
 	struct strbuf safe = {0};
 	const char *copy;
@@ -88,8 +88,8 @@ struct err *act_setopt(struct printer *p, const struct prog_act *act, const stru
 	if (e && err_get_code(e) == EDT_DIRABORT)
 		return e;
 	if (e)
-		printer_fault(p, err_wrap(e, "couldn't set option \"%s\" to \"%s\"", shown(p, name),
-					  shown(p, value)));
+		printer_fault(p, err_wrap(e, "couldn't set option \"%s\" to \"%s\"",
+					  text_shown(p, name), text_shown(p, value)));
 	return NULL;
 }
 
@@ -194,7 +194,8 @@ static void shell_run(struct printer *p, const char *command, int to, int *ret_s
 
 	*ret_status = -1;
 	if (sys) {
-		printer_fault(p, err_sys(sys, "couldn't run system() \"%s\"", shown(p, command)));
+		printer_fault(p,
+			      err_sys(sys, "couldn't run system() \"%s\"", text_shown(p, command)));
 		return;
 	}
 	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
@@ -209,7 +210,8 @@ static void shell_show(struct printer *p, const char *command)
 	int status;
 
 	if (fd < 0) {
-		printer_fault(p, err_sys(errno, "couldn't run system() \"%s\"", shown(p, command)));
+		printer_fault(p, err_sys(errno, "couldn't run system() \"%s\"",
+					 text_shown(p, command)));
 		return;
 	}
 	shell_run(p, command, fd, &status);
@@ -276,8 +278,8 @@ struct err *act_freopen(struct printer *p, const struct prog_act *act, const str
 	if (*name) {
 		file = fopen(name, "ae");
 		if (!file) {
-			printer_fault(p,
-				      err_sys(errno, "couldn't freopen() \"%s\"", shown(p, name)));
+			printer_fault(p, err_sys(errno, "couldn't freopen() \"%s\"",
+						 text_shown(p, name)));
 			return NULL;
 		}
 	}

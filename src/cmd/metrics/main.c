@@ -217,7 +217,7 @@ static void push_all(struct run *r, bool is_last)
 }
 
 /* The earlier one of two times, of which 0 is none. */
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t time_earlier(uint64_t a, uint64_t b)
 {
 	return !a || (b && b < a) ? b : a;
 }
@@ -235,11 +235,11 @@ static void serve_until(struct run *r, uint64_t until)
 	p[i++] = (struct pollfd){.fd = end_fd, .events = POLLIN};
 	p[i++] = (struct pollfd){.fd = r->otlp ? otlp_fd(r->otlp) : -1, .events = POLLIN};
 	if (r->server)
-		until = earlier(until, server_due_ns(r->server));
+		until = time_earlier(until, server_due_ns(r->server));
 	if (r->otlp)
-		until = earlier(until, otlp_due_ns(r->otlp));
+		until = time_earlier(until, otlp_due_ns(r->otlp));
 	if (r->statsd)
-		until = earlier(until, statsd_due_ns(r->statsd));
+		until = time_earlier(until, statsd_due_ns(r->statsd));
 	now = clock_ns();
 	(void)poll(p, i, until > now ? (int)((until - now + 999999) / 1000000) : 0);
 	if (r->server)
@@ -262,7 +262,7 @@ static void scripts_consume(struct run *r)
 	uint64_t work_at = clock_ns(), push_at = work_at + interval, now;
 
 	while (!is_ending) {
-		serve_until(r, has_receiver(r) ? earlier(work_at, push_at) : work_at);
+		serve_until(r, has_receiver(r) ? time_earlier(work_at, push_at) : work_at);
 		now = clock_ns();
 		if (now >= work_at) {
 			scripts_work(r);
@@ -284,7 +284,7 @@ static void metrics_print(struct run *r)
 	struct buf text = {0};
 
 	while (!is_ending && clock_ns() < end) {
-		serve_until(r, earlier(end, clock_ns() + 100000000));
+		serve_until(r, time_earlier(end, clock_ns() + 100000000));
 		scripts_work(r);
 	}
 	exporter_read(&r->x);
