@@ -125,8 +125,9 @@ struct arch {
 
 	/* ---- threads that the caller traces with ptrace(2), and that are stopped */
 	/*
-	 * What makes a thread stop before an instruction when its first byte is replaced. The first
-	 * one is preferred: it is not what uprobes are made of, so the kernel leaves it alone.
+	 * Instructions of one byte that raise a signal: written over the first byte of another
+	 * instruction, they stop a thread there. The first of them is preferred, because uprobes
+	 * are not made of it, and so the kernel leaves it alone.
 	 */
 	struct arch_trap {
 		uint8_t code;

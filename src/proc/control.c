@@ -96,7 +96,7 @@ static void child_environment(char *const *envs, uint32_t nenvs)
 	}
 }
 
-/* What the child reports when it could not become the command. */
+/* The child writes this to its parent when it could not execute the command. */
 struct exec_report {
 	int sys;
 	bool is_traced; /* it failed to let us trace it */

@@ -209,7 +209,7 @@ struct usdt_harm *usdt_harm_find(struct probes *ps, struct usdt_object *o, const
  * the user, once for each row and file.
  */
 bool usdt_harm_leaves_out(struct probes *ps, struct usdt_group *grp);
-/* What to answer to a description that means a group that is left out. */
+/* Returns the hint for a description that matches only a group of probes that is left out. */
 const char *usdt_harm_hint(struct probes *ps, const struct usdt_group *grp);
 
 /* ---- usdt_scan.c ----------------------------------------------------------------------------- */

@@ -42,8 +42,8 @@ struct bucket {
 };
 
 /*
- * What rows have counted, without the factor of normalize(). A part that the aggregating function
- * does not have is 0. Integers wrap, as those of the kernel do.
+ * The counters of one or more rows, before normalize() divides them. A counter that the aggregating
+ * function does not use is 0. Integers wrap, as those of the kernel do.
  */
 struct parts {
 	uint64_t nrows; /* 0: there is no value */
@@ -234,8 +234,9 @@ struct addrinfo *address_find(const char *text, const char *default_port, int so
 int udp_open(const char *address, const char *default_port, int *ret_family);
 
 /*
- * What runs beside the readings of scripts, without waiting: X_run() is called when one of its
- * descriptors is readable, and at the time that X_due_ns() returns (CLOCK_MONOTONIC; 0: none).
+ * Servers and receivers run in the loop that reads scripts, and never wait: X_run() is called when
+ * one of its descriptors is readable, and at the time that X_due_ns() returns (CLOCK_MONOTONIC;
+ * 0: none).
  */
 
 /* http.c */

@@ -190,7 +190,7 @@ static void item_parse(struct parse *p, struct directive *d, const char *from, c
 		       from);
 }
 
-/* What stands behind "@metric" in a line of a comment. */
+/* Parses the items that follow "@metric" in one line of a comment. */
 static void directive_parse(struct parse *p, const char *at, const char *end)
 {
 	struct directive *d = mem_check(calloc(1, sizeof(*d)));
