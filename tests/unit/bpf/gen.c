@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #define BAD_ADDR 0x10
@@ -601,6 +602,19 @@ static void compat_getpid(uint32_t a, uint32_t b)
 #endif
 }
 
+/* Some hypervisors refuse 32-bit system calls of 64-bit programs: the caller gets SIGSEGV. */
+static bool has_compat_calls(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		compat_getpid(0, 0);
+		_exit(0);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 static void trace_own(struct gx *x, struct prog_clause *c, const uint32_t *ids, uint32_t n)
 {
 	struct dif_builder *b = dif_builder_create(x->arena);
@@ -637,6 +651,7 @@ static void test_sys_enter(bool use_btf, uint32_t nkeys)
 	static const uint32_t ids[] = {DIF_VAR_ARG0,	 DIF_VAR_ARG0 + 1, DIF_VAR_ARG0 + 2,
 				       DIF_VAR_ARG0 + 3, DIF_VAR_ARG0 + 4, DIF_VAR_ARG0 + 5,
 				       DIF_VAR_ARG0 + 6};
+	bool compat_calls = has_compat_calls();
 	struct gx *x = gx_create();
 	struct unit u;
 	int fd;
@@ -656,13 +671,17 @@ static void test_sys_enter(bool use_btf, uint32_t nkeys)
 	/* number 20 is writev for 64-bit tasks: neither must be taken for the other */
 	(void)syscall(SYS_writev, -1, NULL, 0);
 	ok(!gx_record(x, NULL), "another system call");
-	compat_getpid(7, 0x80000001u);
-	if (nkeys > 1) {
-		const struct rt_rec *rec = gx_record(x, NULL);
+	if (!compat_calls) {
+		ok(true, "a 32-bit system call # SKIP this machine refuses them");
+	} else if (nkeys > 1) {
+		const struct rt_rec *rec;
 
+		compat_getpid(7, 0x80000001u);
+		rec = gx_record(x, NULL);
 		ok(rec && field_int(x, rec, 0, 0) == 7 && field_int(x, rec, 1, 0) == 0x80000001ll,
 		   "a 32-bit system call");
 	} else {
+		compat_getpid(7, 0x80000001u);
 		ok(!gx_record(x, NULL), "a 32-bit system call is not selected");
 	}
 	close(fd);
