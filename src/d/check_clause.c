@@ -16,7 +16,7 @@
 
 /* What the current run of statements without 'if' contains so far. */
 struct block_rules {
-	bool commits, records;
+	bool commits, records, exits;
 };
 
 /*
@@ -33,6 +33,7 @@ struct clause_build {
 	struct check *c;
 	struct act_build *first, **tail;
 	uint32_t nacts;
+	LIST(struct act_build *) ends; /* jumps to the end of the clause */
 	struct block_rules seen;
 	struct path_rules path;
 	bool has_if;
@@ -69,6 +70,7 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 	} else if (subr->code == ACT_EXIT) {
 		rule_check(c, may_speculate, D_EXIT_SPEC, at,
 			   "exit( ) may not follow speculate( )");
+		seen->exits = true;
 	} else if (subr->flags & SUBR_DESTRUCTIVE) {
 		rule_check(c, path->speculates, D_ACT_SPEC, at,
 			   "destructive actions may not follow speculate( )");
@@ -194,6 +196,24 @@ static struct act_build *act_jump(struct clause_build *b, enum act_kind kind, st
 }
 
 /*
+ * exit() lets the statements that follow it run, up to the next 'if' or the end of the block: on
+ * systems that make clauses of the parts between, no later clause of a firing runs after exit().
+ */
+static void leave_if_exited(struct clause_build *b, struct span at)
+{
+	if (b->seen.exits)
+		list_push(b->c->arena, &b->ends, act_jump(b, ACT_JMP, at));
+}
+
+/* Checks the statements of a block: one operand of an 'if'. */
+static void check_block(struct clause_build *b, struct stmt **stmts, uint32_t n, struct span at)
+{
+	b->seen = (struct block_rules){0};
+	check_stmts(b, stmts, n);
+	leave_if_exited(b, at);
+}
+
+/*
  *     BRZ condition -> else        BRZ condition -> end
  *     then statements              then statements
  *     JMP -> end               end:
@@ -204,24 +224,24 @@ static struct act_build *act_jump(struct clause_build *b, enum act_kind kind, st
 static void check_if(struct clause_build *b, struct stmt *s)
 {
 	struct expr *cond = check_expr_or(b->c, s->e, D_OP_SCALAR);
-	struct act_build *brz = act_jump(b, ACT_BRZ, cond->span), *jmp;
 	struct path_rules before = b->path, then;
+	struct act_build *brz, *jmp;
 
+	leave_if_exited(b, s->span);
+	brz = act_jump(b, ACT_BRZ, cond->span);
 	b->has_if = true;
 	if (!expr_is_bad(cond) && !type_is_scalar(b->c->types, cond->type))
 		check_error(b->c, D_OP_SCALAR, cond->span,
 			    "condition of if must be of scalar type, not \"%s\"",
 			    type_text(b->c, cond->type));
 	act_arg(b->c, &brz->act, cond, DATUM_INT);
-	b->seen = (struct block_rules){0};
-	check_stmts(b, s->then_body, s->nthen);
+	check_block(b, s->then_body, s->nthen, s->span);
 	then = b->path;
 	b->path = before;
 	if (s->nelse) {
 		jmp = act_jump(b, ACT_JMP, s->span);
 		brz->act.target = b->nacts;
-		b->seen = (struct block_rules){0};
-		check_stmts(b, s->else_body, s->nelse);
+		check_block(b, s->else_body, s->nelse, s->span);
 		jmp->act.target = b->nacts;
 	} else {
 		brz->act.target = b->nacts;
@@ -380,6 +400,8 @@ static void check_body(struct clause_build *b, struct clause_trees *t)
 {
 	diag_set_where(b->c->diags, DIAG_IN_ACTIONS);
 	check_stmts(b, t->body, t->nbody);
+	for (uint32_t i = 0; i < b->ends.len; i++)
+		b->ends.data[i]->act.target = b->nacts;
 }
 
 /*
