@@ -49,7 +49,10 @@ struct check {
 	const struct compile_opts *opts;
 	const struct compile_env *env;
 	struct hashmap *locals;	       /* this-> variables of this program: name -> struct ident */
-	struct hashmap *written;       /* what the program assigns, by variable (check_wide.c) */
+	struct hashmap *assigned;      /* the variables that the program assigns (check_wide.c) */
+	struct hashmap *wide;	       /* those with 64 bits; NULL: not of a program */
+	bool has_widened;	       /* this compile has added to wide: there will be another */
+	bool is_repeated;	       /* this is not the first compile of the text */
 	struct hashmap *macros;	       /* macros of probes of programs: name -> provider:probe */
 	const struct probe_desc *desc; /* of the clause that is checked; NULL outside a clause */
 	/*

@@ -384,8 +384,10 @@ static bool agg_bind(struct check *c, struct expr *e, const struct subr *subr,
 		return false; /* poison: the clause that defines the aggregation has failed */
 	if (!kinds || (id && !check_params_match(c, id->agg, e->span, params)))
 		return false;
-	if (!id)
+	if (!id) {
+		wide_agg_keys(c, l->agg.name, l->agg.keys, l->agg.nkeys);
 		id = agg_create(c, l, (enum aggfunc)subr->code, params, kinds);
+	}
 	if (!check_signature(c, id, what, l->span, l->agg.keys, l->agg.nkeys) ||
 	    !check_kinds(c, id->agg, kinds, l))
 		return false;

@@ -15,7 +15,7 @@ static struct expr *assign_new(struct check *c, struct expr *e)
 		r = r->xlate.e;
 	}
 	r = check_value(c, r);
-	type = expr_is_bad(r) ? TYPE_ERROR : type_of_first(c, e, r, type_of_variable(c, r->type));
+	type = expr_is_bad(r) ? TYPE_ERROR : type_of_variable(c, r->type);
 	if (type_is_void(c->types, type) || type_kind(c->types, type) == TK_FUNC) {
 		check_error(c, D_OP_INCOMPAT, e->span, "cannot assign a value of type \"%s\"",
 			    type_text(c, type));
@@ -26,6 +26,8 @@ static struct expr *assign_new(struct check *c, struct expr *e)
 		type = TYPE_ERROR;
 	}
 	l = check_create_var(c, e->binary.l, type);
+	if (!expr_is_bad(l))
+		type = l->type;
 	if (expr_is_bad(l) || expr_is_bad(r) || !check_convert(c, &r, type))
 		return expr_bad(c, e->span);
 	l->var.ident->xlate_type = xlate_type;
@@ -65,14 +67,30 @@ static bool is_deletion(struct check *c, const struct expr *l, const struct expr
 	       (l->var.ident->kind == IDENT_ARRAY || l->var.ident->scope == SCOPE_SELF);
 }
 
+static struct expr *fail_assigned(struct check *c, const struct expr *e, const struct expr *l,
+				  const struct expr *r)
+{
+	const struct ident *id = l->kind == EXPR_VAR ? l->var.ident : NULL;
+	struct expr *bad = fail_incompat(c, e->span, "=", l, r);
+
+	if (id && id->is_implied)
+		diag_hint(c->diags,
+			  "line %u applies an operator to %s before anything is assigned to it, "
+			  "which makes it an int64_t; declare it before that line",
+			  source_locate(c->session->sources, id->span.off).line,
+			  var_text(c, id->scope, id->name));
+	return bad;
+}
+
 static struct expr *assign_plain(struct check *c, struct expr *e)
 {
 	struct expr *l = e->binary.l, *r = e->binary.r;
 
+	wide_note_value(c, l, r);
 	if (is_deletion(c, l, r))
 		r = expr_int(c, r->span, 0, l->type);
 	else if (!check_convert(c, &r, l->type))
-		return fail_incompat(c, e->span, "=", l, r);
+		return fail_assigned(c, e, l, r);
 	e->binary.r = r;
 	e->type = l->type;
 	return e;
@@ -126,6 +144,8 @@ static struct expr *assign_compound(struct check *c, struct expr *e)
 		return fail_incompat(c, e->span, a.op, l, e->binary.r);
 	if (!check_divisor(c, e->binary.op, a.r))
 		return expr_bad(c, e->span);
+	if (op_rows[e->binary.op].rule != OPR_SHIFT)
+		wide_note_value(c, l, e->binary.r);
 	e->binary.is_signed = a.is_signed;
 	e->type = l->type;
 	return e;

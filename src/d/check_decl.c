@@ -98,6 +98,8 @@ static void declare_object(struct check *c, struct type_name *tn)
 			ident_poison(c, scope, tn->name, tn->name_span);
 		return;
 	}
+	obj.type = wide_var_type(c, scope, tn->name, obj.type);
+	wide_key_types(c, scope, tn->name, obj.keys, obj.nkeys);
 	is_extern = tn->specs->sc == SC_EXTERN || type_kind(c->types, obj.type) == TK_FUNC;
 	if (is_extern && is_passed_over(c, tn, &obj))
 		return;
@@ -117,8 +119,7 @@ static void declare_object(struct check *c, struct type_name *tn)
 	if (is_extern)
 		declare_extern(c, tn, &obj);
 	else
-		var_create(c, tn->name_span, scope, tn->name,
-			   type_of_declared(c, scope, tn->name, obj.type), obj.is_assoc, obj.keys,
+		var_create(c, tn->name_span, scope, tn->name, obj.type, obj.is_assoc, obj.keys,
 			   obj.nkeys)
 			->is_declared = true;
 }

@@ -128,7 +128,7 @@ struct dsession {
 	 * things: these survive when the outer compile fails. (A translator says so by is_kept.)
 	 */
 	struct session_kept {
-		uint32_t vars, aggs, nclauses, next_var[3];
+		uint32_t vars, aggs, next_var[3];
 	} kept;
 	VEC(struct arena *) arenas; /* of the programs that were compiled */
 	VEC(struct hashmap *) maps; /* hash maps inside idents, translators, providers */
@@ -319,14 +319,23 @@ struct expr *check_sizeof(struct check *c, struct expr *e);
 struct expr *check_offsetof(struct check *c, struct expr *e);
 struct expr *check_stringof(struct check *c, struct expr *e);
 
-/* ---- check_wide.c: variables that get more than an int ----------------------------------- */
+/* ---- check_wide.c: what is known of variables before they are assigned ------------------- */
 
-/* Notes what the program assigns to which variable; before anything is checked. */
-void check_note_written(struct check *c, const struct ast *ast);
-/* The type of the variable that the assignment e defines by r, its right side, of this type. */
-type_id type_of_first(struct check *c, const struct expr *e, const struct expr *r, type_id type);
-/* The type of a variable that is declared with this type: of an int that gets a time, int64_t. */
-type_id type_of_declared(struct check *c, enum ident_scope scope, const char *name, type_id type);
+/* Notes which variables the program assigns; before anything is checked. */
+void check_note_assigned(struct check *c, const struct ast *ast);
+/* Whether the program assigns the unchecked 'name' or 'name[...]' somewhere. */
+bool var_is_assigned_later(struct check *c, const struct expr *e);
+/* Notes that the variable l, or key index of id, needs 64 bits if the value does not fit. */
+void wide_note_value(struct check *c, const struct expr *l, const struct expr *r);
+void wide_note_key(struct check *c, const struct ident *id, uint32_t index, const struct expr *key);
+/* The type of a new variable: a 64-bit type where one was noted, else the given type. */
+type_id wide_var_type(struct check *c, enum ident_scope scope, const char *name, type_id type);
+/* The same for the keys of a declared array, and for those with which a first use defines them. */
+void wide_key_types(struct check *c, enum ident_scope scope, const char *name, type_id *keys,
+		    uint32_t nkeys);
+void wide_array_keys(struct check *c, enum ident_scope scope, const char *name, struct expr **keys,
+		     uint32_t nkeys);
+void wide_agg_keys(struct check *c, const char *name, struct expr **keys, uint32_t nkeys);
 
 /* ---- check_var.c: what names mean ------------------------------------------------------- */
 

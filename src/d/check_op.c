@@ -78,10 +78,26 @@ static struct expr *unary_value(struct check *c, struct expr *e, type_id type)
 	return e;
 }
 
+/*
+ * The operand, checked, of an operator that reads it. As on other systems, a variable that only
+ * later text assigns is an int64_t then: "/!pending[x]/" may stand before the clause with
+ * "pending[x]++". A name that is assigned nowhere is an error, because it is mostly misspelled.
+ */
+static struct expr *check_unary_operand(struct check *c, struct expr *o, enum dtag not_value)
+{
+	if (!check_is_new_var(c, o) || !var_is_assigned_later(c, o))
+		return check_expr_or(c, o, not_value);
+	o = check_create_var(c, o, TYPE_INT64);
+	if (!expr_is_bad(o))
+		o->var.ident->is_implied = true;
+	return o;
+}
+
 static struct expr *check_arith_unary(struct check *c, struct expr *e)
 {
 	struct expr *o = e->unary.e =
-		check_expr_or(c, e->unary.e, e->unary.op == OP_BITNOT ? D_OP_INT : D_OP_ARITH);
+		check_unary_operand(c, e->unary.e,
+				    e->unary.op == OP_BITNOT ? D_OP_INT : D_OP_ARITH);
 	const char *op = op_text(e->unary.op);
 
 	if (expr_is_bad(o))
@@ -97,7 +113,7 @@ static struct expr *check_arith_unary(struct check *c, struct expr *e)
 
 static struct expr *check_not(struct check *c, struct expr *e)
 {
-	struct expr *o = e->unary.e = check_expr_or(c, e->unary.e, D_OP_SCALAR);
+	struct expr *o = e->unary.e = check_unary_operand(c, e->unary.e, D_OP_SCALAR);
 
 	if (expr_is_bad(o))
 		return o;

@@ -375,6 +375,7 @@ static struct expr *create_array(struct check *c, struct expr *e, type_id type)
 		name_silence(c, name);
 		return expr_bad(c, e->span);
 	}
+	wide_array_keys(c, name->ident.scope, name->ident.name, e->index.subs, n);
 	for (uint32_t i = 0; i < n; i++)
 		keys[i] = e->index.subs[i]->type;
 	id = var_create(c, e->span, name->ident.scope, name->ident.name, type, true, keys, n);
@@ -384,8 +385,10 @@ static struct expr *create_array(struct check *c, struct expr *e, type_id type)
 
 struct expr *check_create_var(struct check *c, struct expr *e, type_id type)
 {
+	const struct expr *name = name_of_expr(e);
 	struct ident *id;
 
+	type = wide_var_type(c, name->ident.scope, name->ident.name, type);
 	if (e->kind == EXPR_INDEX)
 		return create_array(c, e, type);
 	id = var_create(c, e->span, e->ident.scope, e->ident.name, type, false, NULL, 0);
@@ -441,6 +444,7 @@ static bool convert_keys(struct check *c, struct ident *id, const char *what, st
 	bool good = true;
 
 	for (uint32_t i = 0; i < id->nkeys; i++) {
+		wide_note_key(c, id, i, keys[i]);
 		if (check_convert(c, &keys[i], id->keys[i]))
 			continue;
 		check_error(c, D_PROTO_ARG, keys[i]->span,

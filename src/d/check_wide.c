@@ -1,23 +1,53 @@
 /*
- * Variables that get more than an int. The first assignment of the text decides on a variable's
- * type, and in many scripts that is "last = 0" in BEGIN, before "last = timestamp". Such a variable
- * holds 64 bits. What a program assigns is looked at before its first clause is checked.
+ * What is known of a variable before the text that assigns it: that it is assigned at all, and how
+ * many bits it needs (d-language.md 3.5).
+ *
+ * The first assignment of the text gives a variable its type, but must not cut what later ones
+ * assign: "self->p = *(uint32_t *)copyin(arg1, 4)" in a clause for 32-bit programs may stand before
+ * the same with uint64_t, and "last = 0" before "last = timestamp". Other DTraces keep 64 bits of
+ * every integer variable and of every key of an associative array. Here a variable has 64 bits if
+ * the program assigns it an integer that its first type cannot hold. Whether it does is known when
+ * the whole program has been checked, so such a program is compiled again (dsession_compile()):
+ *
+ *     1st compile   x = (uint32_t)1;  x is a uint32_t    x = arg0;  does not fit: x is noted
+ *     2nd compile   x = (uint32_t)1;  x is an int64_t    x = arg0;  fits
+ *
+ * Each compile notes more variables than the one before, or is the last one. The wide type is
+ * uint64_t when everything that is assigned is unsigned, else int64_t, which has room for smaller
+ * unsigned types. Keys of arrays and aggregations are treated in the same way. Declared variables
+ * keep their types, with one exception: "int last[int];" is seen in old scripts with
+ * "last[x] = timestamp".
  */
 #include "d/check_impl.h"
 
-/* Assignments to a variable of what may need more than an int. */
-struct written {
-	uint32_t n;
-	struct span first;
-	bool has_time; /* one of them is of nanoseconds */
+/* A variable or key with 64 bits. */
+struct wide {
+	bool is_signed;
 };
 
-static const char *key_of(struct arena *a, const struct expr *name)
+static char prefix_of_scope(enum ident_scope scope)
 {
-	return arena_printf(a, "%d%s", (int)name->ident.scope, name->ident.name);
+	return scope == SCOPE_SELF ? 's' : scope == SCOPE_THIS ? 't' : 'g';
 }
 
-/* The name to which e assigns; NULL: e is none, and no element of an array. */
+static char prefix_of_ident(const struct ident *id)
+{
+	return id->kind == IDENT_AGG ? '@' : prefix_of_scope(id->scope);
+}
+
+static const char *value_text(struct check *c, char prefix, const char *name)
+{
+	return arena_printf(c->arena, "%c%s", prefix, name);
+}
+
+static const char *key_text(struct check *c, char prefix, const char *name, uint32_t index)
+{
+	return arena_printf(c->arena, "%c%s#%u", prefix, name, index); /* no name has a '#' */
+}
+
+/* ---- what is assigned somewhere ---------------------------------------------------------- */
+
+/* The name in an unchecked 'name' or 'name[...]'; NULL when e is something else. */
 static const struct expr *name_of(const struct expr *e)
 {
 	if (e->kind == EXPR_INDEX)
@@ -25,89 +55,24 @@ static const struct expr *name_of(const struct expr *e)
 	return e->kind == EXPR_IDENT ? e : NULL;
 }
 
-static bool is_one_of(const char *const *names, const char *name)
+static const char *name_text(struct check *c, const struct expr *name)
 {
-	for (; *names; names++)
-		if (strcmp(*names, name) == 0)
-			return true;
-	return false;
-}
-
-static bool is_time(const struct expr *e)
-{
-	static const char *const times[] = {"timestamp", "vtimestamp", "walltimestamp", NULL};
-
-	return e->kind == EXPR_IDENT && e->ident.scope == SCOPE_GLOBAL &&
-	       is_one_of(times, e->ident.name);
-}
-
-/*
- * Whether every value of e fits into an int, as far as the text alone shows it;
- * the variable itself, target, does not count.
- */
-static bool is_int(const struct expr *e, const struct expr *target)
-{
-	static const char *const ints[] = {"pid", "ppid", "tid", "uid",	  "gid", "cpu",
-					   "id",  "epid", "ipl", "errno", NULL};
-
-	switch (e->kind) {
-	case EXPR_INT: return e->ival.lit_type == TYPE_INT || e->ival.is_char;
-	case EXPR_STR: return true; /* no number */
-	case EXPR_IDENT:
-		if (e->ident.scope == target->ident.scope &&
-		    strcmp(e->ident.name, target->ident.name) == 0)
-			return true;
-		return e->ident.scope == SCOPE_GLOBAL && is_one_of(ints, e->ident.name);
-	case EXPR_INDEX: return name_of(e) && is_int(e->index.base, target);
-	case EXPR_UNARY:
-		return e->unary.op == OP_NOT ||
-		       (e->unary.op != OP_DEREF && e->unary.op != OP_ADDROF &&
-			is_int(e->unary.e, target));
-	case EXPR_BINARY:
-		if ((e->binary.op >= OP_LT && e->binary.op <= OP_NE) ||
-		    (e->binary.op >= OP_LAND && e->binary.op <= OP_LOR))
-			return true;
-		return is_int(e->binary.l, target) && is_int(e->binary.r, target);
-	case EXPR_ASSIGN:
-	case EXPR_COMMA: return is_int(e->binary.r, target);
-	case EXPR_COND: return is_int(e->cond.t, target) && is_int(e->cond.f, target);
-	case EXPR_CAST:
-		return !e->cast.to->nderivs &&
-		       (e->cast.to->specs->flags & (SPEC_CHAR | SPEC_SHORT | SPEC_INT)) &&
-		       !(e->cast.to->specs->flags & (SPEC_LONG | SPEC_LONGLONG));
-	case EXPR_BAD:
-	case EXPR_AGG:
-	case EXPR_CALL:
-	case EXPR_MEMBER:
-	case EXPR_SIZEOF_TYPE:
-	case EXPR_SIZEOF:
-	case EXPR_OFFSETOF:
-	case EXPR_STRINGOF:
-	case EXPR_XLATE:
-	case EXPR_VAR: return false;
-	}
-	BUG("expression kind %d", (int)e->kind);
+	return value_text(c, prefix_of_scope(name->ident.scope), name->ident.name);
 }
 
 static void note_expr(struct expr **child, void *arg)
 {
 	struct check *c = arg;
 	struct expr *e = *child;
-	const struct expr *name = e->kind == EXPR_ASSIGN ? name_of(e->binary.l) : NULL;
+	const struct expr *name = NULL;
 
 	expr_each_child(e, note_expr, c);
-	if (name && !is_int(e->binary.r, name)) {
-		const char *key = key_of(c->arena, name);
-		struct written *w = hashmap_finds(c->written, key);
-
-		if (!w) {
-			w = ARENA_NEW(c->arena, struct written);
-			w->first = e->span;
-			hashmap_sets(c->written, key, w);
-		}
-		w->n++;
-		w->has_time |= is_time(e->binary.r);
-	}
+	if (e->kind == EXPR_ASSIGN)
+		name = name_of(e->binary.l);
+	else if (e->kind == EXPR_UNARY && op_is_incdec(e->unary.op))
+		name = name_of(e->unary.e);
+	if (name)
+		hashmap_sets(c->assigned, name_text(c, name), c);
 }
 
 static void note_stmts(struct check *c, struct stmt *const *stmts, uint32_t n)
@@ -120,7 +85,7 @@ static void note_stmts(struct check *c, struct stmt *const *stmts, uint32_t n)
 	}
 }
 
-void check_note_written(struct check *c, const struct ast *ast)
+void check_note_assigned(struct check *c, const struct ast *ast)
 {
 	for (uint32_t i = 0; i < ast->ndecls; i++) {
 		struct decl *d = ast->decls[i];
@@ -133,24 +98,150 @@ void check_note_written(struct check *c, const struct ast *ast)
 	}
 }
 
-type_id type_of_first(struct check *c, const struct expr *e, const struct expr *r, type_id type)
+bool var_is_assigned_later(struct check *c, const struct expr *e)
 {
-	const struct expr *name = name_of(e->binary.l);
-	const struct written *w;
+	const struct expr *name = name_of(e);
 
-	if (r->kind != EXPR_INT || type != TYPE_INT || !name)
-		return type;
-	w = hashmap_finds(c->written, key_of(c->arena, name));
-	/* what e assigns has turned out to be a small number */
-	if (!w || (w->n == 1 && w->first.off == e->span.off && w->first.len == e->span.len))
-		return type;
-	return TYPE_INT64;
+	return name && hashmap_finds(c->assigned, name_text(c, name));
 }
 
-type_id type_of_declared(struct check *c, enum ident_scope scope, const char *name, type_id type)
-{
-	const struct written *w =
-		hashmap_finds(c->written, arena_printf(c->arena, "%d%s", (int)scope, name));
+/* ---- which values need 64 bits ----------------------------------------------------------- */
 
-	return type == TYPE_INT && w && w->has_time ? TYPE_INT64 : type;
+static bool type_holds(const struct types *t, type_id type, type_id other)
+{
+	uint32_t size = type_size(t, type), needed = type_size(t, other);
+
+	if (type_is_signed(t, type) == type_is_signed(t, other))
+		return needed <= size;
+	return type_is_signed(t, type) && needed < size;
+}
+
+/*
+ * Whether each value of e is a value of the integer type, as far as the tree shows it. The result
+ * of arithmetic counts as fitting when its operands fit, so that "n = n * 2 + 1" widens nothing.
+ */
+static bool value_fits(struct check *c, type_id type, const struct expr *e)
+{
+	if (expr_is_const(c, e))
+		return int_convert(c->types, e->ival.val, type) == e->ival.val;
+	if (!type_is_integer(c->types, e->type) || type_holds(c->types, type, e->type))
+		return true;
+	switch ((int)e->kind) {
+	case EXPR_CAST: return e->cast.implicit && value_fits(c, type, e->cast.e);
+	case EXPR_COND: return value_fits(c, type, e->cond.t) && value_fits(c, type, e->cond.f);
+	case EXPR_ASSIGN: return false;
+	case EXPR_COMMA: return value_fits(c, type, e->binary.r);
+	case EXPR_UNARY:
+		return e->unary.op == OP_NOT || ((e->unary.op == OP_NEG || e->unary.op == OP_PLUS ||
+						  e->unary.op == OP_BITNOT) &&
+						 value_fits(c, type, e->unary.e));
+	case EXPR_BINARY:
+		if (op_is_compare(e->binary.op) || op_rows[e->binary.op].rule == OPR_LOGIC)
+			return true;
+		return value_fits(c, type, e->binary.l) && value_fits(c, type, e->binary.r);
+	default: return false;
+	}
+}
+
+static void wide_note(struct check *c, const char *text, bool is_signed)
+{
+	struct wide *w = hashmap_finds(c->wide, text);
+
+	if (w && (w->is_signed || !is_signed))
+		return;
+	if (!w) {
+		w = ARENA_NEW(c->session->arena, struct wide);
+		hashmap_sets(c->wide, arena_strdup(c->session->arena, text), w);
+	}
+	w->is_signed |= is_signed;
+	c->has_widened = true;
+}
+
+/* Whether another compile of the program can give the identifier another type. */
+static bool is_of_program(const struct check *c, const struct ident *id)
+{
+	return c->wide && c->opts->layer == LAYER_PROGRAM && !id->is_builtin &&
+	       (id->scope == SCOPE_THIS || id->span.off >= c->first_off);
+}
+
+static bool is_narrow(struct check *c, type_id type)
+{
+	return type_is_integer(c->types, type) && type_size(c->types, type) < sizeof(uint64_t);
+}
+
+static bool is_time(const struct expr *e)
+{
+	return e->kind == EXPR_VAR && e->var.ident->builtin &&
+	       (e->var.ident->id == DIF_VAR_TIMESTAMP || e->var.ident->id == DIF_VAR_VTIMESTAMP ||
+		e->var.ident->id == DIF_VAR_WALLTIMESTAMP);
+}
+
+void wide_note_value(struct check *c, const struct expr *l, const struct expr *r)
+{
+	const struct ident *id = l->kind == EXPR_VAR ? l->var.ident : NULL;
+
+	if (!id || id->xlate_type != TYPE_NONE || !is_of_program(c, id) || !is_narrow(c, id->type))
+		return;
+	if (id->is_declared) {
+		if (type_resolve(c->types, id->type) == type_resolve(c->types, TYPE_INT) &&
+		    is_time(r))
+			wide_note(c, value_text(c, prefix_of_ident(id), id->name), true);
+	} else if (!value_fits(c, id->type, r)) {
+		wide_note(c, value_text(c, prefix_of_ident(id), id->name),
+			  type_is_signed(c->types, id->type) || type_is_signed(c->types, r->type));
+	}
+}
+
+void wide_note_key(struct check *c, const struct ident *id, uint32_t index, const struct expr *key)
+{
+	type_id type = id->keys[index];
+
+	if (is_of_program(c, id) && is_narrow(c, type) && !value_fits(c, type, key))
+		wide_note(c, key_text(c, prefix_of_ident(id), id->name, index),
+			  type_is_signed(c->types, type) || type_is_signed(c->types, key->type));
+}
+
+/* ---- what an earlier compile of the program has noted ------------------------------------ */
+
+static type_id wide_or(struct check *c, const char *text, type_id type)
+{
+	const struct wide *w = c->wide && is_narrow(c, type) ? hashmap_finds(c->wide, text) : NULL;
+
+	if (!w)
+		return type;
+	return w->is_signed ? TYPE_INT64 : TYPE_UINT64;
+}
+
+type_id wide_var_type(struct check *c, enum ident_scope scope, const char *name, type_id type)
+{
+	return wide_or(c, value_text(c, prefix_of_scope(scope), name), type);
+}
+
+void wide_key_types(struct check *c, enum ident_scope scope, const char *name, type_id *keys,
+		    uint32_t nkeys)
+{
+	for (uint32_t i = 0; i < nkeys; i++)
+		keys[i] = wide_or(c, key_text(c, prefix_of_scope(scope), name, i), keys[i]);
+}
+
+static void keys_convert(struct check *c, char prefix, const char *name, struct expr **keys,
+			 uint32_t nkeys)
+{
+	for (uint32_t i = 0; i < nkeys; i++) {
+		type_id type = wide_or(c, key_text(c, prefix, name, i), keys[i]->type);
+
+		if (type != keys[i]->type)
+			keys[i] = expr_cast(c, keys[i], type);
+	}
+}
+
+void wide_array_keys(struct check *c, enum ident_scope scope, const char *name, struct expr **keys,
+		     uint32_t nkeys)
+{
+	keys_convert(c, prefix_of_scope(scope), name, keys, nkeys);
+}
+
+void wide_agg_keys(struct check *c, const char *name, struct expr **keys, uint32_t nkeys)
+{
+	keys_convert(c, '@', name, keys, nkeys);
 }

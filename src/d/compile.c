@@ -166,7 +166,7 @@ void session_rollback(struct dsession *s, const struct session_mark *m)
 	}
 	s->vars.len = s->vars_view.len = MAX(m->vars, s->kept.vars);
 	s->aggs.len = s->aggs_view.len = MAX(m->aggs, s->kept.aggs);
-	s->nclauses = MAX(m->nclauses, s->kept.nclauses);
+	s->nclauses = m->nclauses; /* a library has no clauses */
 	for (uint32_t i = 0; i < ARRAY_LEN(s->next_var); i++)
 		s->next_var[i] = MAX(m->next_var[i], s->kept.next_var[i]);
 	xlators_rollback(s, m->xlators);
@@ -199,9 +199,7 @@ static void session_keep(struct dsession *s, const struct session_mark *m, uint3
 {
 	s->journal.len = m->journal;
 	types_keep(s->types, types);
-	s->kept = (struct session_kept){.vars = s->vars.len,
-					.aggs = s->aggs.len,
-					.nclauses = s->nclauses};
+	s->kept = (struct session_kept){.vars = s->vars.len, .aggs = s->aggs.len};
 	memcpy(s->kept.next_var, s->next_var, sizeof(s->next_var));
 	for (uint32_t i = m->xlators; i < s->xlators.len; i++)
 		s->xlators.data[i]->is_kept = true;
@@ -357,7 +355,7 @@ static void ast_dump(struct check *c, const struct ast *ast)
 {
 	struct strbuf out = {0};
 
-	if (!c->opts->dump || !c->opts->dump_ast)
+	if (!c->opts->dump || !c->opts->dump_ast || c->is_repeated)
 		return;
 	ast_print(ast, &out);
 	/* errors of writing a listing are not reported: its reader sees that it ends early */
@@ -422,7 +420,7 @@ static struct prog *prog_create(struct check *c)
  *     prog_create      clauses -> program
  *     check_shell_args warnings that need the whole program
  *
- * NULL after an error was reported.
+ * NULL after an error was reported, and when the text must be compiled again (has_widened).
  */
 /* clang-format on */
 static struct prog *compile_passes(struct check *c)
@@ -436,13 +434,13 @@ static struct prog *compile_passes(struct check *c)
 	types_set_strsize(c->types, c->opts->strsize);
 	for (uint32_t i = 0; i < ast->ndecls; i++)
 		check_specs_named(c, ast->decls[i]);
-	check_note_written(c, ast);
+	check_note_assigned(c, ast);
 	for (uint32_t i = 0; i < ast->ndecls && diags_count(c->diags) < DIAG_MAX; i++)
 		check_decl(c, ast->decls[i]);
 	if (diags_count(c->diags))
 		return NULL;
 	check_pragmas_unused(c);
-	if (diags_count(c->diags))
+	if (diags_count(c->diags) || c->has_widened)
 		return NULL;
 	prog = prog_create(c);
 	check_shell_args(c, prog);
@@ -487,7 +485,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 	c->opts = opts;
 	c->env = env;
 	c->locals = hashmap_create();
-	c->written = hashmap_create();
+	c->assigned = hashmap_create();
 	c->macros = hashmap_create();
 	c->poisoned_types = hashmap_create();
 	c->parse_env = (struct parse_env){
@@ -517,7 +515,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 void check_deinit(struct check *c)
 {
 	hashmap_destroy(c->locals);
-	hashmap_destroy(c->written);
+	hashmap_destroy(c->assigned);
 	hashmap_destroy(c->macros);
 	hashmap_destroy(c->poisoned_types);
 	vec_deinit(&c->clauses);
@@ -551,6 +549,43 @@ static void warnings_give(struct check *c)
 	strbuf_deinit(&text);
 }
 
+/*
+ * Compiles the text in->src once. Without an error, *ret_prog is set unless c->has_widened. mark,
+ * types: the session before; what the compile has made is taken back when it yields no program.
+ */
+static struct err *compile_text(struct check *c, const struct parse_input *in,
+				const struct session_mark *mark, uint32_t types,
+				struct prog **ret_prog)
+{
+	struct dsession *s = c->session;
+	struct err *e = NULL;
+	struct prog *prog;
+
+	c->input.src = in->src;
+	c->input.context = in->context;
+	c->input.pspec |= source_words_are_probes(in->src->kind);
+	c->input.argc = in->argc;
+	c->input.argv = in->argv;
+	c->first_off = in->src->base;
+	prog = compile_passes(c);
+	if (prog && c->opts->layer != LAYER_PROGRAM)
+		s->nclauses = mark->nclauses; /* clauses of a library are never enabled */
+	if (prog) {
+		warnings_give(c);
+		session_keep(s, mark, types);
+		vec_push(&s->arenas, c->arena);
+		*ret_prog = prog;
+	} else {
+		if (diags_count(c->diags) || !c->has_widened)
+			e = diags_to_err(c);
+		session_rollback(s, mark);
+		types_rollback(s->types, types);
+		arena_destroy(c->arena);
+	}
+	check_deinit(c);
+	return e;
+}
+
 struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts,
 			     const struct compile_env *env, enum source_kind kind, const char *name,
 			     const char *text, size_t len, enum spec_context ctx, int argc,
@@ -558,10 +593,10 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 {
 	struct session_mark mark = session_mark(s);
 	uint32_t types = types_mark(s->types);
+	struct hashmap *wide;
 	struct check c = {0};
 	struct strbuf source = {0};
 	enum d_layer outer;
-	struct prog *prog;
 	struct err *e = source_preprocess(opts, kind, name, text, len, &source);
 
 	if (e) {
@@ -569,30 +604,18 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		return e;
 	}
 	outer = session_set_layer(s, opts->layer);
-	check_init(&c, s, opts, env);
-	c.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
-				 opts->layer != LAYER_PROGRAM);
-	c.input.context = ctx;
-	c.input.pspec |= source_words_are_probes(kind);
-	c.input.argc = argc;
-	c.input.argv = argv;
-	c.first_off = c.input.src->base;
+	wide = hashmap_create();
+	do {
+		struct parse_input in = {.context = ctx, .argc = argc, .argv = argv};
+
+		in.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
+				    opts->layer != LAYER_PROGRAM);
+		c = (struct check){.wide = wide, .is_repeated = c.has_widened};
+		check_init(&c, s, opts, env);
+		e = compile_text(&c, &in, &mark, types, ret_prog);
+	} while (c.has_widened && !e);
 	strbuf_deinit(&source);
-	prog = compile_passes(&c);
-	if (prog && opts->layer != LAYER_PROGRAM)
-		s->nclauses = mark.nclauses; /* clauses of a library are never enabled */
-	if (prog) {
-		warnings_give(&c);
-		session_keep(s, &mark, types);
-		vec_push(&s->arenas, c.arena);
-		*ret_prog = prog;
-	} else {
-		e = diags_to_err(&c);
-		session_rollback(s, &mark);
-		types_rollback(s->types, types);
-		arena_destroy(c.arena);
-	}
+	hashmap_destroy(wide);
 	session_set_layer(s, outer);
-	check_deinit(&c);
 	return e;
 }

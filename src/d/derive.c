@@ -437,6 +437,31 @@ static const char *code_source_wrong(const struct declared_probe *p, uint32_t i)
 	return NULL;
 }
 
+/*
+ * Gives source number `index` of the probe its number in the session. When a program is compiled
+ * again, its sources get the numbers that they had, because probes in processes that were found for
+ * the first compile are known by them.
+ */
+static void code_source_add(struct check *c, const struct declared_probe *p, uint32_t index,
+			    struct code_source *code)
+{
+	struct dsession *s = c->session;
+	uint32_t nth = 0;
+
+	for (uint32_t i = 0; c->is_repeated && i < s->code_sources.len; i++) {
+		const struct derived_info *old = s->code_sources.data[i]->probe;
+
+		if (strcmp(old->prov, p->info.prov) != 0 || strcmp(old->name, p->info.name) != 0 ||
+		    nth++ != index)
+			continue;
+		code->number = i + 1;
+		s->code_sources.data[i] = code;
+		return;
+	}
+	code->number = s->code_sources.len + 1;
+	vec_push(&s->code_sources, code);
+}
+
 static bool code_sources_declare(struct check *c, const struct probe_decl *pd,
 				 struct declared_probe *p)
 {
@@ -457,13 +482,12 @@ static bool code_sources_declare(struct check *c, const struct probe_decl *pd,
 			.mod = src->desc.mod,
 			.func = src->desc.func,
 			.name = src->desc.name,
-			.number = c->session->code_sources.len + 1,
 		};
 		(void)code_kind_of(&src->desc, &code->kind);
 		code->is_counter = code->kind == CODE_NOTE && src->guard &&
 				   src->guard->kind == EXPR_INT && !src->guard->ival.val;
 		src->code = code;
-		vec_push(&c->session->code_sources, code);
+		code_source_add(c, p, i, code);
 	}
 	p->info.is_in_processes = true;
 	p->end = p->nsources;

@@ -30,6 +30,7 @@ struct ident {
 	uint32_t id;	    /* DIF variable id */
 	type_id type;	    /* TYPE_NONE until the first assignment fixes it */
 	bool is_declared, is_builtin;
+	bool is_implied;    /* its first use is the operand of -, ~, !: that has made it an int64_t */
 	enum d_layer layer; /* the layer of the text that defines it */
 	struct attr attr;
 	uint32_t version;   /* D version that introduced it (attr.h); 0 = always there */

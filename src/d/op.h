@@ -45,6 +45,11 @@ static inline bool op_is_compare(enum expr_op op)
 	return op_rows[op].rule == OPR_COMPARE;
 }
 
+static inline bool op_is_incdec(enum expr_op op)
+{
+	return op == OP_PREINC || op == OP_PREDEC || op == OP_POSTINC || op == OP_POSTDEC;
+}
+
 static inline bool op_is_postfix(enum expr_op op)
 {
 	return op_rows[op].rule == OPR_POSTFIX;

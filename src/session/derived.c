@@ -63,6 +63,19 @@ static struct err *library_search(struct compiler *c, const struct probe_desc *d
 
 /* ---- probes that run on the places of other probes ------------------------------------------- */
 
+/*
+ * Registers a declared probe. A compile that was undone, or is repeated, may have declared it
+ * before: from then on its name means the new declaration.
+ */
+static struct probe *derived_add(struct compiler *c, struct derived_info *info)
+{
+	struct probe *pr = probes_add_as(c->probes, provider_of(c, info), info->prov, "", "",
+					 info->name, (uintptr_t)info);
+
+	pr->data = (uintptr_t)info;
+	return pr;
+}
+
 /* Registers matching probes. Their order of declaration decides what runs first at one place. */
 static struct err *derived_collect(void *ctx, const struct probe_desc *desc, struct probe_list *out)
 {
@@ -80,9 +93,7 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 		if (!info->is_in_processes && glob_match(desc->prov, info->prov) &&
 		    glob_match(desc->name, info->name) &&
 		    dsession_derive(c->dsession, &c->compile_opts, &c->env, info))
-			probe_list_add(out,
-				       probes_add_as(c->probes, provider_of(c, info), info->prov,
-						     "", "", info->name, (uintptr_t)info));
+			probe_list_add(out, derived_add(c, info));
 	return e;
 }
 

@@ -1,4 +1,4 @@
-/* Tuples of one to ten keys of all types; a different key in any place is another element. */
+/* Tuples of one to ten keys of all types; a different key in any place is another element, also one that differs beyond the first key's type. */
 #pragma D option quiet
 
 BEGIN

@@ -7,7 +7,7 @@ BEGIN
 	@q = quantize(arg0); @q2 = quantize(arg0, arg1);
 	@l = lquantize(arg0, -10, 10); @l2 = lquantize(arg0, 0, 100, 7, -1);
 	@ll = llquantize(arg0, 10, 0, 3, 20); @ll2 = llquantize(arg0, 2, 1, 4, 2, 5);
-	/* later keys are converted to the first ones */
+	/* later keys are converted to the first ones, which have 64 bits where a later one needs more than the first (300 and a char) */
 	@s[5l] = sum(1); @mi["y", 300] = min(1);
 }
 END

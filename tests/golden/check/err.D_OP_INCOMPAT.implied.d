@@ -1,0 +1,2 @@
+BEGIN /!self->name/ { exit(0); }
+BEGIN { self->name = execname; }
