@@ -36,11 +36,12 @@ struct agg_slot { /* one aggregation */
 
 /* A key string, or a key stack as it is printed. */
 struct key_text {
-	uint64_t seen;	     /* number of the last snapshot that had it in a key */
-	uint64_t deleted_at; /* when it was deleted from the kernel's table; 0 = not */
-	bool is_raw;	     /* a stack as it was recorded: struct rt_stack */
-	const char *name;    /* of a stack, if stacks of one name are one key, else NULL */
-	uint64_t time;	     /* of a stack: when it was first recorded */
+	uint64_t seen;	       /* number of the last snapshot that had it in a key */
+	uint64_t deleted_at;   /* when it was deleted from the kernel's table; 0 = not */
+	bool is_raw;	       /* a stack as it was recorded: struct rt_stack */
+	const char *name;      /* of a stack, if stacks of one name are one key, else NULL */
+	uint64_t time;	       /* of a stack: when it was first recorded */
+	enum datum_kind datum; /* of a stack: DATUM_STACK or DATUM_USTACK */
 	uint32_t size;
 	char bytes[]; /* and a NUL */
 };
@@ -66,8 +67,8 @@ void texts_begin(struct texts *t);
 void texts_bound(struct aggs *a);
 /* The text of a string's hash, valid until the next snapshot. */
 const char *text_of_string(struct aggs *a, uint64_t hash);
-/* A stack by its hash, valid until the next snapshot; never NULL. */
-const struct key_text *text_of_stack(struct aggs *a, enum datum_kind datum, uint64_t hash);
+/* A stack by its hash, valid until the next snapshot; NULL: it is lost. */
+const struct key_text *text_of_stack(struct aggs *a, uint64_t hash);
 
 /* ---- frame_texts.c --------------------------------------------------------------------------- */
 

@@ -41,6 +41,13 @@ static const char *key_text(const struct agg_key *k, size_t *ret_len)
 	return k->name ? k->name : k->bytes;
 }
 
+/* Whether one stack is of the kernel and the other one of a process. */
+static bool are_unlike_stacks(const struct agg_key *a, const struct agg_key *b)
+{
+	return (a->datum == DATUM_STACK && b->datum == DATUM_USTACK) ||
+	       (a->datum == DATUM_USTACK && b->datum == DATUM_STACK);
+}
+
 static bool is_user_addr(const struct agg_key *k)
 {
 	return k->size == 16 &&
@@ -61,6 +68,8 @@ static int key_cmp(const struct agg_key *a, const struct agg_key *b)
 		return is_number(a) ? -1 : 1;
 	if (is_user_addr(a) && is_user_addr(b))
 		return user_addr_cmp(a, b);
+	if (are_unlike_stacks(a, b))
+		return a->datum == DATUM_STACK ? -1 : 1;
 	ta = key_text(a, &na);
 	tb = key_text(b, &nb);
 	c = memcmp(ta, tb, MIN(na, nb));
@@ -83,6 +92,8 @@ static int keys_cmp(const struct agg_elem *a, const struct agg_elem *b, uint32_t
 	return 0;
 }
 
+#define CANON_USER ((uint64_t)1 << 63) /* in the length of a stack of a process */
+
 void agg_keys_canon(const struct agg_elem *e, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < e->nkeys; i++) {
@@ -94,7 +105,7 @@ void agg_keys_canon(const struct agg_elem *e, struct strbuf *out)
 		if (!is_number(k))
 			text = key_text(k, &len);
 		if (text)
-			word = len;
+			word = len | (k->datum == DATUM_USTACK ? CANON_USER : 0);
 		strbuf_add(out, (const char *)&word, sizeof(word));
 		strbuf_add(out, text, len);
 	}

@@ -151,8 +151,11 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 	case KEY_STRID: k->bytes = strid_text(a, raw); break;
 	case KEY_STRHASH: k->bytes = text_of_string(a, int_at(raw, 8, false)); break;
 	case KEY_STACK:
-		st = text_of_stack(a, f->datum, int_at(raw, 8, false));
-		key_set_text(k, st->bytes, st->size);
+		st = text_of_stack(a, int_at(raw, 8, false));
+		key_set_text(k, st ? st->bytes : "", st ? st->size : 0);
+		if (!st)
+			return;
+		k->datum = st->datum;
 		k->name = st->name;
 		k->time = st->time;
 		return;

@@ -85,9 +85,10 @@ const char *text_of_string(struct aggs *a, uint64_t hash)
 }
 
 /* Names the frames of a stack that the kernel recorded, and remembers the text. */
-static struct key_text *stack_decode(struct aggs *a, enum datum_kind datum, uint64_t hash,
-				     const struct rt_stack *raw, size_t len)
+static struct key_text *stack_decode(struct aggs *a, uint64_t hash, const struct rt_stack *raw,
+				     size_t len)
 {
+	enum datum_kind datum = raw->frames & RT_STACK_USER ? DATUM_USTACK : DATUM_STACK;
 	const char *words = (const char *)raw->words;
 	uint32_t n = (uint32_t)(MIN((size_t)raw->len, len - sizeof(*raw)) / sizeof(uint64_t));
 	struct strbuf name = {0};
@@ -104,6 +105,7 @@ static struct key_text *stack_decode(struct aggs *a, enum datum_kind datum, uint
 		      a->stack_name ? strbuf_text(&name) : NULL);
 	kt->seen = a->texts.snap;
 	kt->time = raw->time;
+	kt->datum = datum;
 	strbuf_deinit(&name);
 	return kt;
 }
@@ -112,9 +114,8 @@ static struct key_text *stack_decode(struct aggs *a, enum datum_kind datum, uint
  * A stack is named once, when it is first seen: later its process may have ended, and its frames
  * have no names any more.
  */
-const struct key_text *text_of_stack(struct aggs *a, enum datum_kind datum, uint64_t hash)
+const struct key_text *text_of_stack(struct aggs *a, uint64_t hash)
 {
-	static const struct key_text lost;
 	struct key_text *kt = text_find(&a->texts, AGG_SIDE_STACKS, hash);
 	struct strbuf buf = {0};
 
@@ -125,10 +126,10 @@ const struct key_text *text_of_stack(struct aggs *a, enum datum_kind datum, uint
 	else if (a->io->stack)
 		(void)a->io->stack(a->ctx, hash, &buf);
 	if (buf.len >= sizeof(struct rt_stack))
-		kt = stack_decode(a, datum, hash, (const struct rt_stack *)(const void *)buf.data,
+		kt = stack_decode(a, hash, (const struct rt_stack *)(const void *)buf.data,
 				  buf.len);
 	strbuf_deinit(&buf);
-	return kt ? kt : &lost;
+	return kt;
 }
 
 /* ---- forgetting ------------------------------------------------------------------------------ */

@@ -57,7 +57,7 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 	case KEY_STRID: gen_strid(g, off, d); break;
 	case KEY_STRHASH: key_strhash(g, off, k, d, action); break;
 	case KEY_STACK:
-		gen_key_stack(g, d, f->datum, stack_slot(al, k));
+		gen_key_stack(g, d, act->arg_kinds[k], stack_slot(al, k));
 		gen_mach_store(g, 8, off, R0);
 		break;
 	case KEY_INT:

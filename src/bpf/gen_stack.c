@@ -156,6 +156,12 @@ static uint32_t traced_flag(const struct gen *g, bool is_user)
 	return is_traced(g) && !is_user ? RT_STACK_TRACED : 0;
 }
 
+/* The flags in struct rt_stack.frames. */
+static uint32_t stack_flags(const struct gen *g, bool is_user)
+{
+	return is_user ? RT_STACK_USER : traced_flag(g, false);
+}
+
 /* r0 = process id */
 static void get_pid(struct gen *g)
 {
@@ -213,7 +219,7 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 	}
 	gen_mach_store(g, 4, at + (uint32_t)offsetof(struct rt_stack, len), R0);
 	em_store_imm(e, 4, R9, (int32_t)(at + offsetof(struct rt_stack, frames)),
-		     (int32_t)(frames | traced_flag(g, is_user)));
+		     (int32_t)(frames | stack_flags(g, is_user)));
 	em_imm(e, R2, slot);
 	gen_rt(g, "rt_stackhash");
 }

@@ -685,7 +685,7 @@ static uint32_t key_words(const struct layout *l)
 			for (uint32_t k = 0; al && k < al->nkeys; k++)
 				if (al->keys[k].repr == KEY_STACK)
 					max = MAX(max, key_stack_words(l, act->args[k],
-								       al->keys[k].datum));
+								       act->arg_kinds[k]));
 		}
 	return max;
 }

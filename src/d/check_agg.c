@@ -231,13 +231,23 @@ static enum datum_kind *check_agg_keys(struct check *c, const char *what, struct
 	return kinds;
 }
 
+static bool is_stack_kind(enum datum_kind kind)
+{
+	return kind == DATUM_STACK || kind == DATUM_USTACK;
+}
+
+bool key_kinds_match(enum datum_kind a, enum datum_kind b)
+{
+	return a == b || (is_stack_kind(a) && is_stack_kind(b));
+}
+
 static bool check_kinds(struct check *c, const struct prog_agg *agg, const enum datum_kind *kinds,
 			const struct expr *l)
 {
 	for (uint32_t i = 0; i < agg->nkeys; i++) {
 		bool plain = kinds[i] < DATUM_STACK && agg->key_kinds[i] < DATUM_STACK;
 
-		if (plain || kinds[i] == agg->key_kinds[i])
+		if (plain || key_kinds_match(kinds[i], agg->key_kinds[i]))
 			continue;
 		check_error(c, D_PROTO_ARG, l->agg.keys[i]->span,
 			    "@%s[ ] key #%u is incompatible with prototype: it was a different "
@@ -394,7 +404,8 @@ static bool agg_bind(struct check *c, struct expr *e, const struct subr *subr,
 	act->kind = ACT_AGG;
 	act->agg = id->agg;
 	for (uint32_t i = 0; i < l->agg.nkeys; i++)
-		act_arg(c, act, l->agg.keys[i], id->agg->key_kinds[i]);
+		act_arg(c, act, l->agg.keys[i],
+			is_stack_kind(kinds[i]) ? kinds[i] : id->agg->key_kinds[i]);
 	return true;
 }
 

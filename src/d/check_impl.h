@@ -505,6 +505,11 @@ const struct shape *type_shape(struct check *c, type_id type);
 #define ACT_ALIAS ACT_RECORD
 #include "dif/acts.def"
 
+/*
+ * Whether keys of the two kinds are those of one aggregation: stacks of the kernel and of processes
+ * are, because each says what it is.
+ */
+bool key_kinds_match(enum datum_kind a, enum datum_kind b);
 /* Makes an action of '@x[keys] = func(args)'; false after reporting. */
 bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act);
 /* The aggregation that is argument argno of func; NULL after reporting one of the two tags. */

@@ -281,7 +281,7 @@ static bool check_same_keys(struct check *c, const struct ident *a, const struct
 		return false;
 	}
 	for (uint32_t i = 0; i < a->nkeys; i++) {
-		if (a->agg->key_kinds[i] == b->agg->key_kinds[i] &&
+		if (key_kinds_match(a->agg->key_kinds[i], b->agg->key_kinds[i]) &&
 		    type_same(c->types, a->keys[i], b->keys[i]))
 			continue;
 		check_error(

@@ -257,7 +257,8 @@ struct rt_keystr {
  *
  * The flag RT_STACK_TRACED says that a kernel stack may begin with up to RT_STACK_EXTRA frames of
  * the kernel's tracing code, which do not count as frames of the stack. The flag is set in frames
- * here, and for a stack in a record in the len of its struct rt_str.
+ * here, and for a stack in a record in the len of its struct rt_str. The flag RT_STACK_USER in
+ * frames says that the stack is one of a process: an aggregation may have keys of both kinds.
  */
 struct rt_stack {
 	u32 len; /* bytes of words */
@@ -267,6 +268,7 @@ struct rt_stack {
 };
 #define RT_STACK_EXTRA	4u
 #define RT_STACK_TRACED 0x80000000u
+#define RT_STACK_USER	0x40000000u
 #define RT_STACK_BLOCK	128u /* bytes hashed at a time; a slot has as many behind its words */
 
 #define RT_USTACK_CUT 1u /* this word ends a user stack whose further frames could not be found */

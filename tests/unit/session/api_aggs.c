@@ -390,20 +390,21 @@ __attribute__((noinline)) static void stack_walked(void)
 static int on_stack_key(const dtrace_aggdata_t *row, void *arg)
 {
 	const dtrace_datum_t *k = &row->dtada_keys[0];
-	uint32_t *nframes = arg;
+	uint32_t *nframes = arg; /* of the kernel, and of the process */
 
-	*nframes = k->dtd_kind == DTRACE_DATUM_USTACK ? k->dtd_nframes : 0;
+	nframes[k->dtd_kind == DTRACE_DATUM_USTACK] = k->dtd_nframes;
 	return DTRACE_AGGWALK_NEXT;
 }
 
 static void test_stacks(void)
 {
 	dtrace_hdl_t *h = api_start("syscall::getppid:entry /pid == $pid/ { ustack(); stack(5);"
-				    " sym(caller); uaddr(arg0); @[ustack()] = count(); }");
+				    " sym(caller); uaddr(arg0); @[ustack()] = count();"
+				    " @[stack(2)] = count(); }");
 	struct stacks s = {0};
 	dtrace_syminfo_t info;
 	char small[4];
-	uint32_t n = 0;
+	uint32_t n[2] = {0};
 
 	stack_walked();
 	(void)dtrace_stop(h);
@@ -425,8 +426,9 @@ static void test_stacks(void)
 	is_int(dtrace_addr2str(h, 0x10, small, sizeof(small)), 4, "its text is a number");
 	is_str(small, "0x1", "as much of it as there is room for");
 	(void)dtrace_aggregate_snap(h);
-	(void)dtrace_aggregate_walk(h, on_stack_key, &n);
-	is_int(n, s.nframes[1], "a stack that is a key has as many frames");
+	(void)dtrace_aggregate_walk(h, on_stack_key, n);
+	is_int(n[1], s.nframes[1], "a stack that is a key has as many frames");
+	is_int(n[0], 2, "one of the kernel in the same aggregation is one of the kernel");
 	dtrace_close(h);
 }
 
