@@ -17,6 +17,7 @@ struct region {
 struct block {
 	uint32_t start, end;
 };
+#define TOK_DONE   1u /* no address: strtok() has nothing left */
 #define BLOCK_HEAD 8u /* bytes before a block that no one may use: the kernel's struct rt_block */
 
 struct tuple_elem {
@@ -43,8 +44,9 @@ struct dif_machine {
 	struct strbuf key;	/* scratch for building keys */
 	uint64_t dyn_used, dyn_max, drops;
 	/*
-	 * strtok() of this firing: the address of the text that is left; and a copy of that text,
-	 * if it was in the scratch memory of a clause that has ended
+	 * strtok() of this firing: the address of the text that is left, 0 when no text was given,
+	 * or TOK_DONE; and a copy of that text, if it was in the scratch memory of a clause that
+	 * has ended
 	 */
 	uint64_t tok_rest;
 	char *tok_text; /* scratch_size + 1 bytes */

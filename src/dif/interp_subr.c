@@ -70,18 +70,19 @@
  * strchr(s, c)         c & 0xff. The address s + p of its first occurrence in str(s), 0 when
  * strrchr(s, c)        absent. Not a copy. strrchr: the last one. c = 0: s + n, the end, for both.
  *
- * strtok(s, t)         One state per firing: an address, 0 (nothing left) when its first clause
- *                      begins to run. When a clause ends and the state lies in its scratch memory,
- *                      the state moves to a copy of [state, end of what was handed out), with a NUL
- *                      behind it.
- *                      1. If s != 0: rest = s, else rest = state. If rest is 0, the result is 0; t
- *                         is not looked at.
- *                      2. state = 0. Text r = str(rest), then delimiters d = str(t).
+ * strtok(s, t)         One state per firing: an address, 0 (no text was given) when its first clause
+ *                      begins to run, or TOK_DONE (nothing is left of the text). When a clause
+ *                      ends and the state lies in its scratch memory, the state moves to a copy of
+ *                      [state, end of what was handed out), with a NUL behind it.
+ *                      1. If s != 0: rest = s, else rest = state. If rest is the state 0:
+ *                         BADADDR(0); if it is the state TOK_DONE, the result is 0; t is not
+ *                         looked at in both cases.
+ *                      2. state = TOK_DONE. Text r = str(rest), then delimiters d = str(t).
  *                      3. b = first position of r with a character not in d; none: the result is 0.
  *                      4. e = first position > b with a character in d, or the length of r.
  *                      5. Result string r[b..e). If e is not the length of r: state = rest + e + 1.
  *                      With empty d the whole r is one token (r empty: 0). Faults in 2 leave state
- *                      0.
+ *                      TOK_DONE.
  *
  * basename(s)          string. str(s) empty: ".". Trailing '/'s are removed; if nothing is left:
  *                      "/". Otherwise what follows the last '/' left, or all of it if there is

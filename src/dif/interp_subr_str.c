@@ -142,8 +142,10 @@ uint64_t subr_strtok(struct dif_machine *m, const uint64_t *v)
 	uint32_t n, ndelims, begin, end;
 
 	if (!rest)
+		return dif_fault(m, DIF_FAULT_BADADDR, 0);
+	if (!v[0] && rest == TOK_DONE)
 		return 0;
-	m->tok_rest = 0;
+	m->tok_rest = TOK_DONE;
 	if (!subr_text(m, rest, 0, &n) || !subr_text(m, v[1], 1, &ndelims))
 		return 0;
 	begin = (uint32_t)strspn(m->text[0], m->text[1]);

@@ -71,6 +71,7 @@ struct rt_block {
 };
 
 #define RT_NAME_PID 0x80000000u
+#define RT_TOK_DONE 1 /* no address: strtok() has nothing left */
 
 struct rt_mach {
 	u32 busy;  /* 1 while a firing has claimed this machine state */
@@ -93,7 +94,11 @@ struct rt_mach {
 	/* offset of the newest block of scratch memory (struct rt_block), 0 = none */
 	u32 block;
 	char comm[16]; /* NUL-padded */
-	u64 tok_rest;  /* strtok() of this firing: address of the text not yet split, 0 = none */
+	/*
+	 * strtok() of this firing: address of the text not yet split; 0: no text was given,
+	 * RT_TOK_DONE: nothing is left of it
+	 */
+	u64 tok_rest;
 	/*
 	 * probeprov, mod, func, name: string table offsets; filled when a clause asks. The process
 	 * id is to be appended to a probeprov with RT_NAME_PID.

@@ -335,9 +335,11 @@ u64 rt_sub_strtok(struct rt_mach *m, u64 s, u64 delims)
 		return 0;
 	rest = s ? s : m->tok_rest;
 	p = slot_of(m);
-	if (!p || rest == 0)
+	if (!p || (!s && rest == RT_TOK_DONE))
 		return 0;
-	m->tok_rest = 0;
+	if (rest == 0)
+		return fault(m, FAULT_BADADDR, 0);
+	m->tok_rest = RT_TOK_DONE;
 	n = text_read(m, p + cfg.text_a, rest);
 	if (n < 0)
 		return 0;

@@ -15,7 +15,9 @@ BEGIN /strtok(NULL, " ") == "two"/ { this->x = strjoin("made", "here"); printf("
 BEGIN { trace(*(int *)0); }
 ERROR { printf(" %d", strlen(strjoin("error", "text"))); }
 BEGIN { this->x = strjoin("made", "here"); printf(" %s %d\n", strtok(NULL, " "), strtok(NULL, " ") == NULL); }
+/* Another firing: no text was given yet, which is an error; once one was, NULL says that nothing is left of it. */
 END { printf("%d\n", strtok(NULL, " ") == NULL); }
+END { printf(" %s", strtok("last", " ")); printf(" %d %d\n", strtok(NULL, " ") == NULL, strtok(NULL, " ") == NULL); }
 BEGIN { this->f = strtok("left for END", " "); }
 BEGIN
 {

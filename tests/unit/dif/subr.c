@@ -656,12 +656,12 @@ static void test_ip6(void)
 		NULL, "firing"                                                                     \
 	}
 static const struct row tokens[] = {
-	{"strtok(0, \",\")", "NULL"},
-	{"strtok(0, 5)", "NULL"}, /* nothing left: delimiters are not looked at */
+	{"strtok(0, \",\")", "BADADDR 0"}, /* there is no text to go on with */
+	{"strtok(0, 5)", "BADADDR 0"},
 	{"strtok(\",a,,bc,\", \",\")", "\"a\""},
 	{"strtok(0, \",\")", "\"bc\""},
 	{"strtok(0, \",\")", "NULL"},
-	{"strtok(0, \",\")", "NULL"},
+	{"strtok(0, 5)", "NULL"}, /* nothing left: delimiters are not looked at */
 	{"strtok(\"a b;c\", \" \")", "\"a\""},
 	{"strtok(0, \";\")", "\"b\""},
 	{"strtok(0, \"\")", "\"c\""},
@@ -672,7 +672,7 @@ static const struct row tokens[] = {
 	{"strtok(\",,,\", \",\")", "NULL"},
 	{"strtok(\"x=y\", \"=\")", "\"x\""},
 	NEXT_FIRING,
-	{"strtok(0, \"=\")", "NULL"},
+	{"strtok(0, \"=\")", "BADADDR 0"},
 	{"strtok(\"x=y=z\", \"=\")", "\"x\""},
 	NEXT_CLAUSE,
 	{"strtok(0, \"=\")", "\"y\""},
