@@ -70,10 +70,10 @@
  * strchr(s, c)         c & 0xff. The address s + p of its first occurrence in str(s), 0 when
  * strrchr(s, c)        absent. Not a copy. strrchr: the last one. c = 0: s + n, the end, for both.
  *
- * strtok(s, t)         One state per firing: an address, 0 (no text was given) when its first clause
- *                      begins to run, or TOK_DONE (nothing is left of the text). When a clause
- *                      ends and the state lies in its scratch memory, the state moves to a copy of
- *                      [state, end of what was handed out), with a NUL behind it.
+ * strtok(s, t)         One state per firing: an address, 0 (no text was given) when its first
+ *                      clause begins to run, or TOK_DONE (nothing is left of the text). When a
+ *                      clause ends and the state lies in its scratch memory, the state moves to a
+ *                      copy of [state, end of what was handed out), with a NUL behind it.
  *                      1. If s != 0: rest = s, else rest = state. If rest is the state 0:
  *                         BADADDR(0); if it is the state TOK_DONE, the result is 0; t is not
  *                         looked at in both cases.
@@ -132,8 +132,11 @@
  *                        it);
  *                      - '{' or '[' up to the bracket that brings the depth back to 0 ('{' '[' add
  *                        one, '}' ']' take one, those inside strings do not count);
- *                      - a word: the longest non-empty run without white space and , : ] } [ { "
- *                      anything else, or the end of the text inside one, is malformed: 0.
+ *                      - a word: a number as JSON has it, true, false or null; what ends it is
+ *                        white space, ',', '}' or ']'.
+ *                      anything else, or the end of the text inside one, is malformed: 0. So a word
+ *                      at the end of the text is: the text may have been cut within it. Brackets
+ *                      are closed by their own kind, and at most 64 are open at a time.
  *                      A step applied to a value that begins with '{': members  ws "key" ws : value
  *                      ws , one after another; the first whose key bytes equal the step (escapes
  *                      are not interpreted) is it. '}' in the place of a key: missing.
@@ -141,9 +144,11 @@
  *                      separated by ws , ws; the one with that index, from 0. ']' after white space
  *                      in the place of a value: missing. (So "a," before '}' or ']' is tolerated.)
  *                      What does not follow this form, before the value sought is reached:
- *                      malformed. What comes after the value sought is not looked at. Applied to
- *                      anything else: missing. Result: the value's text; without the quotes if a
- *                      string, escapes left as they are.
+ *                      malformed. Behind the value sought stands ',', the bracket that closes what
+ *                      it is in, or (a string or a bracket is whole) the end of the text; what
+ *                      comes after that is not looked at. A step applied to anything else: missing.
+ *                      Result: the value's text; without the quotes if a string, escapes left as
+ *                      they are.
  *
  * memstr(a, c, n)      n = 0: 0. n > 4096: ILLOP(0). The first min(n, S) bytes at kernel address a,
  *                      unreadable: BADADDR(a). A string of them in which every NUL is the character

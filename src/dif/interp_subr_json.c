@@ -8,8 +8,10 @@
 #include "dif/interp_impl.h"
 
 #define SPACE	  " \t\n\r"
-#define WORD_END  SPACE ",:]}[{\""
+#define WORD_END  SPACE ",]}"
 #define STEP_SEPS ".[]"
+#define DIGITS	  "0123456789"
+#define DEPTH_MAX 64u /* open brackets */
 
 /* The end of the string at s, which is at its opening quote; NULL when it has no end. */
 static const char *string_end(const char *s)
@@ -23,6 +25,7 @@ static const char *string_end(const char *s)
 /* The end of the object or array at s; NULL when it has no end. */
 static const char *brackets_end(const char *s)
 {
+	char closing[DEPTH_MAX];
 	uint32_t depth = 0;
 
 	while (*s) {
@@ -32,10 +35,16 @@ static const char *brackets_end(const char *s)
 				return NULL;
 			continue;
 		}
-		if (*s == '{' || *s == '[')
-			depth++;
-		else if ((*s == '}' || *s == ']') && --depth == 0)
-			return s + 1;
+		if (*s == '{' || *s == '[') {
+			if (depth == DEPTH_MAX)
+				return NULL;
+			closing[depth++] = *s == '{' ? '}' : ']';
+		} else if (*s == '}' || *s == ']') {
+			if (*s != closing[--depth])
+				return NULL;
+			if (!depth)
+				return s + 1;
+		}
 		s++;
 	}
 	return NULL;
@@ -46,17 +55,50 @@ static const char *space_end(const char *s)
 	return s + strspn(s, SPACE);
 }
 
+/* The end of the digits at s, of which there is at least one; NULL: there is none. */
+static const char *digits_end(const char *s)
+{
+	size_t n = strspn(s, DIGITS);
+
+	return n ? s + n : NULL;
+}
+
+/* number = [ "-" ] ( "0" | digits ) [ "." digits ] [ ( "e" | "E" ) [ "+" | "-" ] digits ] */
+static const char *number_end(const char *s)
+{
+	s += *s == '-';
+	s = *s == '0' ? s + 1 : digits_end(s);
+	if (s && *s == '.')
+		s = digits_end(s + 1);
+	if (s && (*s == 'e' || *s == 'E')) {
+		s++;
+		s = digits_end(s + (*s == '+' || *s == '-'));
+	}
+	return s;
+}
+
+/* The end of the number, true, false or null at s; NULL: it is none of them, or may be cut. */
+static const char *word_end(const char *s)
+{
+	static const char *const words[] = {"true", "false", "null"};
+	const char *end = NULL;
+
+	for (size_t i = 0; !end && i < ARRAY_LEN(words); i++)
+		if (strncmp(s, words[i], strlen(words[i])) == 0)
+			end = s + strlen(words[i]);
+	if (!end)
+		end = number_end(s);
+	return end && *end && strchr(WORD_END, *end) ? end : NULL;
+}
+
 /* The end of the value at s, before which there is no space; NULL: malformed. */
 static const char *value_end(const char *s)
 {
-	size_t len;
-
 	if (*s == '"')
 		return string_end(s);
 	if (*s == '{' || *s == '[')
 		return brackets_end(s);
-	len = strcspn(s, WORD_END);
-	return len ? s + len : NULL;
+	return word_end(s);
 }
 
 /* Skips the value at s and the comma behind it; NULL: malformed, or it was the last one. */
@@ -106,8 +148,11 @@ static const char *element_find(const char *s, const char *step, size_t len)
 	return s;
 }
 
-/* The value to which the path leads from s; NULL: malformed, missing, or an empty path. */
-static const char *value_find(const char *s, const char *path)
+/*
+ * The value to which the path leads from s; NULL: malformed, missing, or an empty path.
+ * ret_closing: the bracket that closes what the value is in.
+ */
+static const char *value_find(const char *s, const char *path, char *ret_closing)
 {
 	bool any = false;
 
@@ -118,6 +163,7 @@ static const char *value_find(const char *s, const char *path)
 		if (!*path)
 			return any ? s : NULL;
 		len = strcspn(path, STEP_SEPS);
+		*ret_closing = *s == '{' ? '}' : ']';
 		s = *s == '{'	? member_find(s, path, len)
 		    : *s == '[' ? element_find(s, path, len)
 				: NULL;
@@ -129,14 +175,16 @@ static const char *value_find(const char *s, const char *path)
 
 uint64_t subr_json(struct dif_machine *m, const uint64_t *v)
 {
-	const char *s, *end;
+	const char *s, *end, *next;
+	char closing = '\0';
 	uint32_t n;
 
 	if (!subr_text(m, v[0], 0, &n) || !subr_text(m, v[1], 1, &n))
 		return 0;
-	s = value_find(space_end(m->text[0]), m->text[1]);
+	s = value_find(space_end(m->text[0]), m->text[1], &closing);
 	end = s ? value_end(s) : NULL;
-	if (!end)
+	next = end ? space_end(end) : NULL;
+	if (!next || (*next && *next != ',' && *next != closing))
 		return 0;
 	return *s == '"' ? subr_result(m, s + 1, (size_t)(end - s - 2))
 			 : subr_result(m, s, (size_t)(end - s));

@@ -20,15 +20,26 @@ enum state {
 	ELEMENT, /* before an element, or ']' */
 	COMMA,	 /* behind a value that is not sought */
 	SKIP,	 /* at the first character of a value that is to be skipped */
-	WORD,	 /* in a number, true, false or null */
+	LITERAL, /* in true, false or null */
+	SIGN,	 /* in a number: behind '-' */
+	ZERO,	 /* behind a 0 that begins a number */
+	INT,
+	POINT,
+	FRACTION,
+	EXP, /* behind 'e' */
+	EXP_SIGN,
+	EXP_INT,
 	STRING,
 	ESCAPE,
 	BRACKETS,
 	INNER_STRING,
 	INNER_ESCAPE,
-	FOUND, /* behind the value sought */
+	BEHIND, /* behind the value sought: does what follows go with it? */
+	FOUND,
 	MISSING,
 };
+
+#define DEPTH_MAX 64 /* open brackets: the bits of json_work.kinds */
 
 struct json_work {
 	u64 top;	 /* offset of the text in scratch memory */
@@ -37,7 +48,9 @@ struct json_work {
 	u64 key;	 /* position in the path up to which the key agrees with the step */
 	u64 index;	 /* elements of the array that are still to be skipped */
 	u64 depth;	 /* number of open brackets in a value that is skipped */
-	u64 begin;	 /* position of the value sought */
+	u64 kinds;	 /* of these brackets, the innermost one in bit 0: 1 is a brace */
+	u64 literal;	 /* the characters of true, false or null that are still to come */
+	u64 begin, stop; /* begin and end of the value sought */
 	u32 state, skip; /* skip: the state that follows when a value has been skipped */
 	u32 is_object, is_equal, has_steps;
 };
@@ -47,10 +60,15 @@ INLINE int is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* The end of the text does not: it may have been cut in the middle of a number. */
 INLINE int ends_word(char c)
 {
-	return c == 0 || is_space(c) || c == ',' || c == ':' || c == ']' || c == '}' || c == '[' ||
-	       c == '{' || c == '"';
+	return is_space(c) || c == ',' || c == ']' || c == '}';
+}
+
+INLINE int is_digit(char c)
+{
+	return c >= '0' && c <= '9';
 }
 
 INLINE int ends_step(char c)
@@ -72,7 +90,7 @@ INLINE u32 step_next(struct json_work *w, char in_path)
 	if (!w->has_steps)
 		return MISSING;
 	w->begin = w->i;
-	w->skip = FOUND;
+	w->skip = BEHIND;
 	return SKIP;
 }
 
@@ -106,18 +124,57 @@ INLINE u32 key_char(struct json_work *w, char c, char in_path)
 	return KEY;
 }
 
+#define CHARS3(a, b, c) ((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16)
+
 INLINE u32 skip_begin(struct json_work *w, char c)
 {
-	if (c == '{' || c == '[') {
+	w->i++;
+	switch (c) {
+	case '{':
+	case '[':
 		w->depth = 1;
-		w->i++;
+		w->kinds = c == '{';
 		return BRACKETS;
+	case '"': return STRING;
+	case '-': return SIGN;
+	case '0': return ZERO;
+	case 't': w->literal = CHARS3('r', 'u', 'e'); return LITERAL;
+	case 'f': w->literal = CHARS3('a', 'l', 's') | (u64)'e' << 24; return LITERAL;
+	case 'n': w->literal = CHARS3('u', 'l', 'l'); return LITERAL;
 	}
-	if (c == '"') {
-		w->i++;
-		return STRING;
+	return is_digit(c) ? INT : MISSING;
+}
+
+/* The state that follows one in a word, the character c of which is examined. */
+INLINE u32 in_word(struct json_work *w, u32 state, char c)
+{
+	int can_end = state == LITERAL ? w->literal == 0
+				       : state == ZERO || state == INT || state == FRACTION ||
+						 state == EXP_INT;
+
+	if (can_end && ends_word(c))
+		return w->skip;
+	w->i++;
+	if (state == LITERAL) {
+		if (c == 0 || (char)w->literal != c)
+			return MISSING;
+		w->literal >>= 8;
+		return LITERAL;
 	}
-	return ends_word(c) ? MISSING : WORD;
+	if (is_digit(c)) {
+		if (state == ZERO)
+			return MISSING;
+		if (state == SIGN)
+			return c == '0' ? ZERO : INT;
+		return state == POINT			   ? FRACTION
+		       : state == EXP || state == EXP_SIGN ? EXP_INT
+							   : state;
+	}
+	if (c == '.' && (state == ZERO || state == INT))
+		return POINT;
+	if ((c == 'e' || c == 'E') && (state == ZERO || state == INT || state == FRACTION))
+		return EXP;
+	return (c == '+' || c == '-') && state == EXP ? EXP_SIGN : MISSING;
 }
 
 INLINE u32 in_brackets(struct json_work *w, char c)
@@ -127,11 +184,29 @@ INLINE u32 in_brackets(struct json_work *w, char c)
 	w->i++;
 	if (c == '"')
 		return INNER_STRING;
-	if (c == '{' || c == '[')
-		w->depth++;
-	if ((c == '}' || c == ']') && --w->depth == 0)
-		return w->skip;
+	if (c == '{' || c == '[') {
+		w->kinds = w->kinds << 1 | (c == '{');
+		return ++w->depth > DEPTH_MAX ? MISSING : BRACKETS;
+	}
+	if (c == '}' || c == ']') {
+		if ((w->kinds & 1) != (c == '}'))
+			return MISSING;
+		w->kinds >>= 1;
+		if (--w->depth == 0)
+			return w->skip;
+	}
 	return BRACKETS;
+}
+
+/* A value is the one sought only if what follows it may stand there; see ends_word(), too. */
+INLINE u32 behind_value(struct json_work *w, char c)
+{
+	if (!w->stop)
+		w->stop = w->i;
+	w->i++;
+	if (is_space(c))
+		return BEHIND;
+	return c == 0 || c == ',' || c == (w->is_object ? '}' : ']') ? FOUND : MISSING;
 }
 
 /*
@@ -200,11 +275,16 @@ INLINE u32 next_state(struct json_work *w, char c, char at_step, char at_end, ch
 		return VALUE;
 	case COMMA: w->i++; return c != ',' ? MISSING : w->is_object ? KEY_BEGIN : ELEMENT;
 	case SKIP: return skip_begin(w, c);
-	case WORD:
-		if (ends_word(c))
-			return w->skip;
-		w->i++;
-		return WORD;
+	case LITERAL:
+	case SIGN:
+	case ZERO:
+	case INT:
+	case POINT:
+	case FRACTION:
+	case EXP:
+	case EXP_SIGN:
+	case EXP_INT: return in_word(w, state, c);
+	case BEHIND: return behind_value(w, c);
 	case BRACKETS: return in_brackets(w, c);
 	case STRING:
 	case INNER_STRING:
@@ -281,7 +361,7 @@ u64 rt_sub_json(struct rt_mach *m, u64 s, u64 path)
 	*w = (struct json_work){.top = top, .state = ELEMENT};
 	loop_run(4 * (n + k) + 16, json_step, p);
 	begin = w->begin;
-	end = w->i;
+	end = w->stop;
 	if (w->state != FOUND || !string_take(m, top))
 		return 0;
 	if (char_at(p, top, begin) == '"') {

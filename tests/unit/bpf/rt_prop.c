@@ -114,10 +114,13 @@ static void text_make(char *p, uint32_t len, const char *alphabet)
 
 static const char *json_word(void)
 {
-	static const char *const words[] = {"\"a\"", "1",  "null",   "\"b\\\"c\"",
-					    "{}",    "[]", "-2.5e7", "\"\""};
+	static const char *const words[] = {"\"a\"", "1",     "null",	 "\"b\\\"c\"",
+					    "{}",    "[]",    "-2.5e7",	 "\"\"",
+					    "true",  "false", "0.5E-10", "1 "};
+	static const char *const wrong[] = {"tru", "nulls", "01", "1.", "-", "2e", "2e+", "1.5.5",
+					    "'a'", "1 2",   "[}", "{]", "a", ".5", "+1",  "0x1"};
 
-	return words[below(ARRAY_LEN(words))];
+	return below(40) ? words[below(ARRAY_LEN(words))] : wrong[below(ARRAY_LEN(wrong))];
 }
 
 /* Nearly always JSON: values by depth, cut at len. */
