@@ -1,4 +1,7 @@
-/* Chooses the size of the principal buffers (option bufsize), and opens the engine with them. */
+/*
+ * Chooses the sizes of the principal buffers and of the maps (options bufsize, aggsize,
+ * dynvarsize), and opens the engine with the buffers.
+ */
 #include <errno.h>
 #include <linux/capability.h>
 #include <unistd.h>
@@ -132,12 +135,31 @@ static uint64_t memory_available(void)
 }
 
 /*
- * Returns the largest buffer of each CPU: all CPUs together get half of the available memory. The
- * kernel would give more, and would have no memory for other processes then.
+ * Returns the share of each CPU in half of the available memory. The kernel would give more, and
+ * would have no memory for other processes then.
  */
+static uint64_t memory_share(void)
+{
+	return memory_available() / 2 / (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+}
+
+uint64_t run_map_size(struct run *run, enum opt_id id, const char *what)
+{
+	uint64_t asked = (uint64_t)MAX(run->opts->val[id], 0), size = asked, max = memory_share();
+
+	if (run->opts->val[OPT_bufresize] != 0)
+		return asked;
+	while (size > MAX(max, BUFSIZE_LEAST))
+		size /= 2;
+	if (size < asked)
+		tell_size(run, what, size);
+	return size;
+}
+
+/* Returns the largest buffer of each CPU. */
 static uint64_t bufsize_max(void)
 {
-	uint64_t share = memory_available() / 2 / (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	uint64_t share = memory_share();
 	uint64_t max = BUFSIZE_LEAST;
 
 	while (2 * max <= MIN(share, RING_MAX))

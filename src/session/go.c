@@ -230,10 +230,12 @@ static bool has_pids(const struct run *run)
 static void make_layout(struct run *run, uint32_t ncpus)
 {
 	const struct prog_vars *vars = dsession_vars(run->compiler->dsession);
+	const struct prog_aggs *aggs = dsession_aggs(run->compiler->dsession);
 	struct layout_opts opts = {
 		.strsize = (uint32_t)run->opts->val[OPT_strsize],
-		.aggsize = (uint64_t)run->opts->val[OPT_aggsize],
-		.dynvarsize = (uint64_t)run->opts->val[OPT_dynvarsize],
+		.aggsize = aggs->len ? run_map_size(run, OPT_aggsize, "aggregation size") : 0,
+		.dynvarsize =
+			vars->len ? run_map_size(run, OPT_dynvarsize, "dynamic variable size") : 0,
 		.ncpus = ncpus,
 		.max_frames = run_max_frames(run),
 		.max_uframes = run_max_uframes(run),
@@ -250,8 +252,8 @@ static void make_layout(struct run *run, uint32_t ncpus)
 	for (uint32_t i = 0; i < run->clauses.len; i++)
 		list[i] = run->clauses.data[i].clause;
 	opts.has_helpers = run->ustacks;
-	run->layout = layout_create(run->arena, list, run->clauses.len, vars,
-				    dsession_aggs(run->compiler->dsession), run->strtab, &opts);
+	run->layout =
+		layout_create(run->arena, list, run->clauses.len, vars, aggs, run->strtab, &opts);
 }
 
 static int64_t wall_offset(void)

@@ -78,7 +78,9 @@ static uint64_t room_now(const struct run *run, enum opt_id id)
 {
 	uint64_t now = (uint64_t)MAX(run->opts->val[id], 0);
 
-	if (id == OPT_bufsize && run->bufsize < now)
+	if ((id == OPT_bufsize && run->bufsize < now) ||
+	    (id == OPT_aggsize && run->layout->opts.aggsize < now) ||
+	    (id == OPT_dynvarsize && run->layout->opts.dynvarsize < now))
 		return 0; /* it was lowered for want of memory */
 	if (id == OPT_scratchsize)
 		now = MAX(now, run->layout->scratch_size);

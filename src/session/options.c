@@ -36,13 +36,15 @@ static const char *const enum_values[OPT_COUNT][12] = {
 };
 /* clang-format on */
 
+#define LOWERED_MAX ((int64_t)1 << 50) /* sizes that are lowered to what there is memory for */
+
 static const struct {
 	enum opt_id id;
 	int64_t min, max;
 } limits[] = {
-	{OPT_bufsize, 8, (int64_t)1 << 34},
-	{OPT_aggsize, 0, (int64_t)1 << 34},
-	{OPT_dynvarsize, 0, (int64_t)1 << 34},
+	{OPT_bufsize, 8, LOWERED_MAX},
+	{OPT_aggsize, 0, LOWERED_MAX},
+	{OPT_dynvarsize, 0, LOWERED_MAX},
 	{OPT_strsize, 1, DIF_MAX_STRING},
 	{OPT_nspec, 0, 1 << 20},
 	{OPT_scratchsize, 0, 1 << 24},
@@ -104,21 +106,22 @@ const char *opt_kind_name(enum opt_kind kind)
 
 /* ---- text to value: false when the text is not valid ---------------------------------------- */
 
-/* Parses leading digits in a base of C. */
-static bool parse_digits(const char *text, const char **ret_end, int64_t *ret_val)
+/* Parses leading digits in a base of C. ERANGE: INT64_MAX stands for a larger number. */
+static int parse_large(const char *text, const char **ret_end, int64_t *ret_val)
 {
 	char *end;
-	long long v;
 
 	if (*text < '0' || *text > '9')
-		return false;
+		return EINVAL;
 	errno = 0;
-	v = strtoll(text, &end, 0);
-	if (errno || end == text)
-		return false;
+	*ret_val = strtoll(text, &end, 0);
 	*ret_end = end;
-	*ret_val = v;
-	return true;
+	return errno;
+}
+
+static bool parse_digits(const char *text, const char **ret_end, int64_t *ret_val)
+{
+	return parse_large(text, ret_end, ret_val) == 0;
 }
 
 static bool parse_number(const char *text, int64_t *ret_val)
@@ -140,13 +143,14 @@ static bool parse_number(const char *text, int64_t *ret_val)
 	return parse_digits(text, &end, ret_val) && !*end;
 }
 
+/* A size that 64 bits do not hold is INT64_MAX: a size, which is too large. */
 static bool parse_size(const char *text, int64_t *ret_val)
 {
 	static const char suffixes[] = "kmgt";
 	const char *end, *s;
 	int64_t v, unit = 1;
 
-	if (!parse_digits(text, &end, &v))
+	if (parse_large(text, &end, &v) == EINVAL)
 		return false;
 	if (*end) {
 		s = strchr(suffixes, *end | 0x20);
@@ -154,7 +158,9 @@ static bool parse_size(const char *text, int64_t *ret_val)
 			return false;
 		unit = (int64_t)1 << (10 * (s - suffixes + 1));
 	}
-	return !__builtin_mul_overflow(v, unit, ret_val);
+	if (__builtin_mul_overflow(v, unit, ret_val))
+		*ret_val = INT64_MAX;
+	return true;
 }
 
 /* clang-format off */

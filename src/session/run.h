@@ -204,6 +204,11 @@ extern const struct engine *const engine_list[];
 
 /* Returns true if any program reads this built-in variable. */
 bool run_reads(const struct run *run, uint32_t var);
+/*
+ * Returns the bytes of option id, which is aggsize or dynvarsize, or, with bufresize=auto, what
+ * there is memory for, and tells of it; what: the word of the message.
+ */
+uint64_t run_map_size(struct run *run, enum opt_id id, const char *what);
 /* Opens the engine, with principal buffers of the size of option bufsize, or smaller ones. */
 MUST_CHECK struct err *run_open_engine(struct run *run);
 /* Loads a unit into the engine. */

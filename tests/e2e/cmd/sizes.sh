@@ -12,11 +12,19 @@ if unshare -m mount --bind "$TMP/meminfo" /proc/meminfo 2>/dev/null; then
 	small -b 8g -x quietresize -n 'BEGIN { exit(0); }' && [ ! -s "$TMP/err" ] || fail "-b 8g with quietresize"
 	small -b 2g -x bufresize=manual -n 'BEGIN { exit(0); }' && fail "-b 2g is made"
 	grep -q 'no memory for buffers of this size' "$TMP/err" && grep -qE '^hint: .*there is room for -b [0-9]+[mk]$' "$TMP/err" || fail "-b 2g with manual"
+	small -b 1t -n 'BEGIN { exit(0); }' && grep -qE '^dtrace: buffer size lowered to [0-9]+[mk]$' "$TMP/err" || fail "-b 1t is not lowered"
+	small -x aggsize=1t -x dynvarsize=8g -n 'BEGIN { @[1] = count(); x[1] = 1; exit(0); }' || fail "aggsize=1t"
+	grep -qE '^dtrace: aggregation size lowered to [0-9]+[mk]$' "$TMP/err" && grep -qE '^dtrace: dynamic variable size lowered to [0-9]+[mk]$' "$TMP/err" &&
+		[ "$(wc -l <"$TMP/err")" = 2 ] || fail "aggsize=1t, dynvarsize=8g are not lowered"
+	small -x aggsize=1t -n 'BEGIN { exit(0); }' && [ ! -s "$TMP/err" ] || fail "aggsize=1t without an aggregation"
+	small -x bufresize=manual -x aggsize=1t -x dynvarsize=1t -n 'BEGIN { @[1] = count(); x[1] = 1; exit(0); }' && [ ! -s "$TMP/err" ] || fail "aggsize=1t with manual"
 	# what has been lowered cannot be raised: no hint to do so
 	small -b 2g -n 'syscall:::entry { n++; } BEGIN { exit(0); }' || fail "lowered"
 fi
-run -b 17g -n 'BEGIN { exit(0); }' && fail "-b 17g is accepted"
-grep -q "'bufsize' lies between" "$TMP/err" || fail "-b 17g"
+for size in 1025t 99999999999t 99999999999999999999; do
+	run -b $size -n 'BEGIN { exit(0); }' && fail "-b $size is accepted"
+	grep -q "'bufsize' lies between" "$TMP/err" || fail "-b $size"
+done
 
 # More room than there is now, at least four times as much.
 hint() { # what the hint has to say, arguments
