@@ -103,8 +103,12 @@ bool check_const(struct check *c, struct expr *e, int64_t *ret_val);
 struct expr *expr_int(struct check *c, struct span at, uint64_t val, type_id type);
 struct expr *expr_bad(struct check *c, struct span at);
 
-/* Called by decl.c: makes name a constant of type int; reports D_DECL_IDRED when it is taken. */
-bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val);
+struct ident;
+/*
+ * Called by decl.c: makes name a constant of type int. NULL after reporting D_DECL_IDRED, when the
+ * name is taken.
+ */
+struct ident *check_enumerator(struct check *c, struct span at, const char *name, int64_t val);
 
 /*
  * Notes that the declaration of a type ("struct tag" or the name of a typedef) was refused, so that

@@ -31,18 +31,18 @@ bool check_name_is_free(struct check *c, struct span at, const char *name)
 	return false;
 }
 
-bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val)
+struct ident *check_enumerator(struct check *c, struct span at, const char *name, int64_t val)
 {
 	struct ident *id;
 
 	if (!check_name_is_free(c, at, name))
-		return false;
+		return NULL;
 	id = ident_create(c, IDENT_ENUMERATOR, name, at,
 			  val == (int32_t)val ? TYPE_INT : TYPE_LONG); /* C headers have 1u << 31 */
 	id->ival = val;
 	ident_apply_pending(c, id);
 	session_bind_global(c->session, id->name, id);
-	return true;
+	return id;
 }
 
 /* Whether a declaration repeats an earlier one of the same name and type. */

@@ -40,12 +40,32 @@ static bool pointer_follow(struct check *c, struct expr **e)
 	return true;
 }
 
+/*
+ * Gives e the type of its enumeration if the source has the name of an enumerator, which is an int
+ * everywhere else: print() shows that name.
+ */
+static void enumerator_type(struct check *c, const struct expr *source, struct expr *e)
+{
+	const struct ident *id;
+
+	if (!source || source->kind != EXPR_IDENT || e->kind != EXPR_INT)
+		return;
+	id = ident_find(c, source->ident.scope, source->ident.name);
+	if (id && id->kind == IDENT_ENUMERATOR && id->enum_type != TYPE_NONE &&
+	    type_size(c->types, id->enum_type) == type_size(c->types, e->type))
+		e->type = id->enum_type;
+}
+
 bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 {
 	static const struct value_tags tags = {D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG};
+	const struct expr *source = call->call.nargs ? call->call.args[0] : NULL;
 	struct expr *e = check_recorded(c, call, &tags);
 
-	if (!e || !pointer_follow(c, &e))
+	if (!e)
+		return false;
+	enumerator_type(c, source, e);
+	if (!pointer_follow(c, &e))
 		return false;
 	act->shape = type_shape(c, e->type);
 	act_arg(c, act, e, datum_kind_of(c, e->type));

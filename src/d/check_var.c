@@ -575,6 +575,7 @@ static struct ident *enumerator_import(struct check *c, const struct expr *e)
 	id->name = arena_strdup(c->session->arena, name);
 	id->type = type_size(c->types, type) > 4 ? TYPE_LONG : TYPE_INT;
 	id->ival = val;
+	id->enum_type = type;
 	id->attr = (struct attr){STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN};
 	id->layer = c->session->layer;
 	session_bind_global(c->session, id->name, id);

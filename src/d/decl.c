@@ -340,7 +340,9 @@ static type_id sou_define(struct check *c, struct decl_specs *s)
 static type_id enum_define(struct check *c, struct decl_specs *s)
 {
 	struct type_enumerator *items = ARENA_NEW_N(c->arena, struct type_enumerator, s->nitems);
+	struct ident **ids = ARENA_NEW_N(c->arena, struct ident *, s->nitems + 1);
 	int64_t next = 0;
+	type_id type;
 
 	for (uint32_t i = 0; i < s->nitems; i++) {
 		struct enum_item *item = &s->items[i];
@@ -354,10 +356,14 @@ static type_id enum_define(struct check *c, struct decl_specs *s)
 				   "enumerator %s value overflow", item->name);
 			next = 0;
 		}
-		(void)check_enumerator(c, item->span, item->name, next); /* it reports */
+		ids[i] = check_enumerator(c, item->span, item->name, next);
 		items[i] = (struct type_enumerator){.name = item->name, .val = next++};
 	}
-	return type_define_enum(c->types, s->tag_name, items, s->nitems);
+	type = type_define_enum(c->types, s->tag_name, items, s->nitems);
+	for (uint32_t i = 0; i < s->nitems; i++)
+		if (ids[i])
+			ids[i]->enum_type = type;
+	return type;
 }
 
 /*

@@ -46,6 +46,7 @@ struct ident {
 	 */
 	type_id xlate_type;
 	int64_t ival;
+	type_id enum_type;  /* IDENT_ENUMERATOR: of which enumeration it is; TYPE_NONE: of none */
 	struct { struct expr *e; const char **params; type_id *param_types; uint32_t nparams;
 		 bool has_params; } inl;
 	struct span span;   /* where it was defined */
