@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Programs of busy.py: "busy" computes for ever; "forks N" forks N children, of which at most 100 live at once, each of
  * which calls child_f() and ends, and prints how many milliseconds that took.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """What dtrace does in time on a machine that is busy: each row once beside nothing, once beside N processes that compute (--load).
 
 usage: bench/busy.py [--build DIR] [--load 30] [--runs 3] [--only TEXT]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Functions of the kernel: Fathom and bpftrace side by side, medians and ratios.
 
     sudo bench/fbt.py [--build build] [--runs 3] [--only NAME] [--json bench/fbt.json]

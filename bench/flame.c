@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program with many stacks: N calls of getppid() from below DEPTH calls of one of two functions
  * each; which one is the bits of a number below KINDS.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A flame graph of many stacks: time from ^C to the file, memory, size of the file; medians.
 
     bench/flame.py [--build build] [--runs 5]

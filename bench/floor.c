@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The least that probes cost here: an empty BPF program on instructions of a file, in all processes
  * that map it, or on a timer of each CPU, until standard input ends.

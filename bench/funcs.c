@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions that begin as compilers make them, for probes: waits for a line, then prints
  * nanoseconds a call.

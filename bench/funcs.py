@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Probes on functions of processes: Fathom and bpftrace side by side, medians and ratios.
 
     bench/funcs.py [--build build] [--runs 3] [--only NAME] [--json bench/funcs.json] [--many]

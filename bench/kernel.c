@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Workloads for bench/kernel.py, all on one CPU: context switches, block transfers, TCP segments.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The kernel's providers: Fathom and bpftrace side by side, medians and ratios.
 
     sudo bench/kernel.py [--build build] [--runs 3] [--only NAME] [--json bench/kernel.json]

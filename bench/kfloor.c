@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The least that a probe of a kernel function costs here: an empty BPF program, until standard
  * input ends.

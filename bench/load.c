@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Workloads for the benchmarks: known system calls at full speed or at a given rate.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program that makes its probes at run time, for bench/made.py.
  *

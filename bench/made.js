@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // A Node.js program that makes its probes at run time, for bench/made.py.
 //

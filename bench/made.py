@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Probes that programs make at run time: what they cost while nobody traces them, and how fast a log is snooped.
 
     sudo bench/made.py [--build build] [--runs 3] [--only NAME] [--json bench/made.json]

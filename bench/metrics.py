@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """How long Prometheus waits for fathom-metrics: a scrape of 10,000 series, counters and histograms.
 
     bench/metrics.py [--build build] [--runs 20]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the scripts of this folder share: their options, rows in which two tools run alternately, the cost that a tracer adds.
 
 A script makes one Bench, prints what the columns are with heading(), has row() measure and print, and ends with save().

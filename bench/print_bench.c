@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How many printf records a second one core formats.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Fathom and bpftrace side by side, in one run on one machine: medians and ratios.
 
     bench/run.py [--build build] [--runs 5] [--only NAME] [--quick] [--json bench/results.json]

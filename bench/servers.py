@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """PostgreSQL and nginx from Debian under load, every function of them traced: what is lost, what is wrong, what it costs.
 
     sudo bench/servers.py [--build DIR] [--seconds 60] [nginx] [pgbench-select] [pgbench-tpcb]

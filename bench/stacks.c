@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A chain of 40 functions, main -> f40 -> ... -> f1 -> work; compiled with and without frame
  * pointers by bench/stacks.py.

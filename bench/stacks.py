@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """User stacks and names: Fathom and bpftrace side by side, medians and ratios.
 
     bench/stacks.py [--build build] [--runs 3] [--only NAME] [--json bench/stacks.json]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Compares user stacks with gdb's, on stock programs stopped where the stack was taken.
 
     bench/stacks_gdb.py BUILD [PROGRAM...] [-n SAMPLES] [--names]

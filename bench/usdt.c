@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program with a probe of its own, for bench/usdt.py.
  *

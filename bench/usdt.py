@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Probes that programs bring along (USDT): Fathom and bpftrace side by side, medians and ratios.
 
     sudo bench/usdt.py [--build build] [--runs 3] [--only NAME] [--json bench/usdt.json]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Many processes with 51 probes of their own, for bench/usdt_scale.py.
  *

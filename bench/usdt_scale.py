@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Many processes with probes of their own: what it costs to trace them, and what it costs them.
 
     sudo bench/usdt_scale.py [--build build] [--runs 3] [--json bench/usdt_scale.json]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Stacks of Python, Node.js and Java with ustack helpers: what they cost, medians.
 
     bench/ustack.py [--build build] [--runs 3] [--only NAME] [--json bench/ustack.json]

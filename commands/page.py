@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes the manual pages of the commands in this folder, from the comments at their beginnings.
 
 usage: page.py COMMAND PAGE [COMMAND PAGE...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Completion of dtrace for fish: flags, probes of the running system, options of -x, names of the language within a
 # program, processes, files.
 

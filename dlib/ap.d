@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Providers ap, http and apache for an Apache httpd 2.4 that was built without probes. The offsets
  * are those of request_rec, conn_rec and server_rec in httpd.h, which are the same in all of 2.4

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Types that scripts of other systems take for granted, each with the nearest thing that Linux has. Structures have Linux's
  * members: what a thread is, for instance, is told by struct task_struct.

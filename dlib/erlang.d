@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider erlang over functions of beam.smp of Erlang/OTP 25 for x86-64. The term of a local
  * process has 4 bits of tag, 15 of its number and 13 of its serial number; a struct process begins

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Error numbers of Linux, as D constants: errno == EBADF. Source: asm-generic/errno.h. */
 inline int EPERM = 1;
 inline int ENOENT = 2;

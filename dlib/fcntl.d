@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files: flags of open(), commands of fcntl(), modes of stat(). Linux on x86-64: asm-generic/fcntl.h. */
 
 inline int O_RDONLY = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider fsinfo: what programs do with open files of file systems. args[0] is the file, args[1] the number of bytes
  * or 0. A system call tells it; what fails fires no probe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* futex(): linux/futex.h. */
 
 inline int FUTEX_WAIT = 0;

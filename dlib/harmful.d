@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of programs that are known to end or to spoil these while they are enabled, whoever
  * enables them. They are left out, and dtrace says so, unless -x harmful insists. A row is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Files and block devices: fileinfo_t, fds[], bufinfo_t, devinfo_t.
  *

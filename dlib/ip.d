@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* IP: ipinfo_t, ipv4info_t, ipv6info_t, from headers of packets. Numbers in host order but src and dst. */
 #pragma D depends_on library net.d
 

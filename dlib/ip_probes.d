@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider ip: packets that this machine sends and receives; those that it forwards are not among them. */
 #pragma D depends_on library packets.d
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System V messages, semaphores, shared memory: <sys/ipc.h>, <sys/msg.h>, <sys/sem.h>, <sys/shm.h>. */
 
 inline int IPC_CREAT = 512;

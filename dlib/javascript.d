@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider javascript of SpiderMonkey, which has had no probes since they were removed from its source. */
 provider javascript {
 	probe function__entry()

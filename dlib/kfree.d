@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Free memory in pages, as `freemem of other systems. */
 
 /*

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Structures of the kernel that are there from the start: ksym.d has the rest. */
 extern struct task_struct __ksym_init_task;
 extern struct mm_struct __ksym_init_mm;

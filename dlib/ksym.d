@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Types of variables of the kernel, of which BTF knows only those that every CPU has: `jiffies is read as what
  * __ksym_jiffies is declared to be. Linux include/linux/jiffies.h, sched/loadavg.h, mm.h, swap.h, panic.h, init.h.

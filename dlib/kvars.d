@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Variables of other systems' kernels, where Linux has the number: a script's `freemem is the inline __ksym_freemem. A
  * variable of that name in the kernel itself would stay hidden; Linux has none of these.

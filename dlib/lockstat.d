@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Locks: how a readers-writer lock is asked for. */
 inline int RW_WRITER = 0;
 inline int RW_READER = 1;

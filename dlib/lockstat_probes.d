@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider lockstat: threads wait for locks of the kernel. args[1] are nanoseconds.
  *

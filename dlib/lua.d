@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider lua: an interpreter of Lua has no function that runs once for each call of a Lua function. */
 provider lua {
 	probe function__entry(userland char *name, userland char *file, int line)

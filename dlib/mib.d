@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider mib: counters of the network, as they grow; args[0] is by how much. Linux adds them up where nobody can look:
  * those are here for which a tracepoint tells the same. Packets that are dropped are dropped for reasons, whose numbers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory: flags of mmap(), advice of madvise(). Linux on x86-64: asm-generic/mman.h. */
 
 inline int PROT_NONE = 0;

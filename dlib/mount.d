@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mount(), umount2(): <sys/mount.h>. */
 
 inline int MS_RDONLY = 1;

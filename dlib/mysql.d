@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider mysql of a MariaDB server, which was built without probes. Where a THD keeps what the
  * probes tell is in the code of the functions that return it: the bytes in the names of the files

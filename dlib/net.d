@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What network probes have in common: pktinfo_t, csinfo_t, conninfo_t, ifinfo_t, addresses as text. */
 #pragma D depends_on library socket.d
 

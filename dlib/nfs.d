@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls of the NFS server: what their arguments and results are for scripts. nfs_args.d makes these structures from those
  * of the kernel's module nfsd. A member is missing where the kernel keeps nothing of it: handles of files are told by paths.

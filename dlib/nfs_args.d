@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls of the NFS server, from the structures of the modules nfsd and sunrpc. This file is left out while nfsd is not loaded.
  *

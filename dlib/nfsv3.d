@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider nfsv3: calls of version 3 that this machine's NFS server carries out (modules nfsd and sunrpc).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider nfsv4: compounds, and the operations in them, that this machine's NFS server carries out (modules nfsd and sunrpc).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider node of a Node.js without probes of its own: functions of V8. */
 provider node {
 	/* kinds of collections: 1 scavenge, 2 minor mark-compact, 4 mark-compact, 8 incremental marking, 16 weak callbacks */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Packets where the network stack hands them to devices and gets them from there (net_dev_queue, netif_receive_skb), for the
  * probes of ip, tcp and udp.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Paths of directory entries: d_path() wants a struct path, which is made here from its two parts. */
 
 inline string __entry_path[struct dentry *D, struct vfsmount *M] =

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kinds of links, as pcap() numbers them. */
 inline int PCAP_NULL = 0;
 inline int PCAP_ETHER = 1;

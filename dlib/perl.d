@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider perl of programs whose build has no probes of its own: Debian's /usr/bin/perl and other
  * builds with threads, from 5.36 on. The offsets are those of the structures in perl's headers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider plockstat: locks of programs, which are mutexes and readers-writer locks of the GNU C library from 2.34 on. Its
  * probes fire in each process that uses libc.so.6: plockstat$target:::mutex-block, plockstat*:::mutex-block for all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* poll(), epoll, inotify, eventfd. <poll.h>, <sys/epoll.h>, <sys/inotify.h>, <sys/eventfd.h>. */
 
 inline int POLLIN = 1;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider proc: processes and threads begin, execute, get signals and end. Probes at one place fire in the order in which
  * they stand here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Processes: clone(), scheduling policies, limits, wait(). linux/sched.h, asm-generic/resource.h. */
 
 inline int CLONE_ARGS_SIZE_VER0 = 64;

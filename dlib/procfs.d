@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Processes and threads: psinfo_t, lwpsinfo_t, curpsinfo, curlwpsinfo.
  *

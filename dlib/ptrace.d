@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ptrace(), prctl(): <sys/ptrace.h>, linux/ptrace.h, <sys/prctl.h>. */
 
 inline int PTRACE_TRACEME = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider python of a CPython that was built without its probes (--with-dtrace). Debian's have them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Indices of uregs[]: the numbering of Solaris on x86-64, by which scripts know them. */
 inline int R_R15 = 0;
 inline int R_R14 = 1;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider ruby: names that old scripts know (of the patched Ruby 1.8), made of the probes that
  * libruby has itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CPUs: cpuinfo_t, curcpu, and what older scripts call its parts. */
 #pragma D depends_on library cpus.d
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider sched: threads get and leave CPUs. Probes at one place fire in the order in which they stand here.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider sctp: packets of SCTP that this machine sends and receives, whether the kernel's module or a program with a raw
  * socket makes them.

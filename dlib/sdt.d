@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider sdt: names that scripts of other systems use, where Linux has a tracepoint for the same thing. */
 
 provider sdt {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signal numbers of Linux on x86-64. Source: asm/signal.h. */
 inline int SIGHUP = 1;
 inline int SIGINT = 2;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sockets: address families, types, options, protocols, kinds of links. linux/socket.h, linux/in.h, linux/if_arp.h. */
 
 inline int AF_UNSPEC = 0;

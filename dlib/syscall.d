@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Numbers of system calls: Linux on x86-64, asm/unistd_64.h. */
 
 inline int SYS_read = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider sysinfo: what the system counts. args[0] is what the counter of that name grows by; Linux keeps these counters
  * elsewhere, and args[1] and args[2] are NULL.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* TCP: tcpinfo_t of a header, tcpsinfo_t of a connection, states. */
 #pragma D depends_on library net.d
 #pragma D depends_on library machine.d

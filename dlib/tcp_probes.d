@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider tcp: segments that this machine sends and receives, and what becomes of its connections.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clocks and timers: clock_gettime(), setitimer(), timerfd. <time.h>, <sys/time.h>, <sys/timerfd.h>. */
 
 inline int CLOCK_REALTIME = 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* UDP: udpinfo_t of a header, udpsinfo_t of a socket. */
 #pragma D depends_on library net.d
 

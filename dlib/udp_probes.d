@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider udp: datagrams that this machine sends and receives. */
 #pragma D depends_on library packets.d
 #pragma D depends_on library udp.d

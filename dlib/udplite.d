@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider udplite: datagrams of UDP-Lite (RFC 3828) that this machine sends and receives. Where UDP has a length, they say how much the checksum covers. */
 #pragma D depends_on library packets.d
 

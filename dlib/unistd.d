@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kinds of faults (arg4 of dtrace:::ERROR). */
 inline int DTRACEFLT_UNKNOWN = 0;
 inline int DTRACEFLT_BADADDR = 1;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider vminfo: memory is asked for, filled, read from devices and written to them, and taken back. args[0] is what the
  * counter of that name grows by; Linux keeps these counters elsewhere, and args[1] is NULL.

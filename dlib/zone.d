@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Zones of illumos and jails of FreeBSD: on Linux, a PID namespace with its host name, as containers have.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes a manual page of a page of the guide: guide/variables.md becomes dtrace-variables(7), by lowdown(1).
 
 usage: page.py LOWDOWN PAGE.md OUTPUT NAME

@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qZs
+/* SPDX-License-Identifier: MIT */
 /*
  * How long do calls of a Node.js add-on take, and which JavaScript makes them?
  * addonlat.d ADDON FUNCTION -p PID, for example addonlat.d bcrypt.node '*Hash*' -p PID; or -c COMMAND

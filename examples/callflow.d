@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -s
+/* SPDX-License-Identifier: MIT */
 /*
  * What does a command do, call by call? callflow.d -c 'ls /tmp'
  *

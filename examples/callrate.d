@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * How busy is the machine? System calls, errors and bytes written, every second.
  *

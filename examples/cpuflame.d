@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Where do programs and the kernel spend CPU time? A flame graph for the browser.
  * cpuflame.d [SECONDS] >cpu.svg, or dtrace -qs cpuflame.d -o cpu.svg

@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qws
+/* SPDX-License-Identifier: MIT */
 /*
  * Where in the program does it fail, and with what in its variables? errorcore.d write EBADF nginx [FOLDER]
  *

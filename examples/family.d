@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * What do a process and all its descendants do? family.d -c 'make -j4', or family.d -p PID
  *

@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which process moves how many bytes through which descriptor?
  *

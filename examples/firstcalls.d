@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * What are the first N calls that a program makes from now on? firstcalls.d 20 sshd
  *

@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Who gets this error, and from where? firsterror.d EACCES, or firsterror.d 13 nginx
  *

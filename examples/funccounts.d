@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which functions of a program or library are called most? funccounts.d a.out -c COMMAND
  *

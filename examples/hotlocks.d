@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which locks of a program are hot: how often are they taken, how often does a thread have to wait, and how long?
  *

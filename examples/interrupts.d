@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * How much time do interrupts take?
  *

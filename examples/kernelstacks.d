@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * What does the kernel do, and for whom? The kernel stacks that are on CPU most often, for ten
  * seconds or until ^C.

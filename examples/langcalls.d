@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which code of a program in Python, Node.js, Java, Ruby, PHP, Perl, Erlang or Lua makes a system call?
  * langcalls.d CALL -p PID, for example langcalls.d write -p PID; or -c COMMAND

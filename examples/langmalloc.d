@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which code of a program in Python, Node.js, Java, Ruby, PHP, Perl or Lua asks for the most memory of the C library?
  * langmalloc.d -p PID, or -c COMMAND

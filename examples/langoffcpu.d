@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * For what does a program in Python, Node.js, Java, Ruby, PHP, Perl, Erlang or Lua wait, and which of its code?
  * langoffcpu.d -p PID, or -c COMMAND

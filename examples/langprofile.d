@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Where does a program in Python, Node.js, Java, Ruby, PHP, Perl, Erlang or Lua spend its time on the processor?
  * langprofile.d -p PID, or -c COMMAND

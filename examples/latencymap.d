@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * How does the latency of a system call change over time? A heat map for the browser.
  * latencymap.d CALL [SECONDS] >read.svg, for example latencymap.d read 60 >read.svg

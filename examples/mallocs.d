@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * How large are the pieces of memory that a program asks for, and which code asks for the most?
  * mallocs.d -c COMMAND, or mallocs.d -p PID

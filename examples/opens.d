@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which files are opened, by whom, and did it work?
  *

@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * What did a slow call do? outliers.d CALL MILLISECONDS, for example outliers.d read 20
  *

@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which statements of PostgreSQL take longer than so many milliseconds, and what do they wait for?
  * pgslow.d MILLISECONDS, for example pgslow.d 20

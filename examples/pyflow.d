@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * What happens below a Python function: which functions and system calls, when, from which line?
  * pyflow.d FUNCTION FILE -p PID, for example pyflow.d charge shop.py -p PID; or -c COMMAND

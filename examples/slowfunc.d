@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * How long do calls of a function take, and what does it return?
  * slowfunc.d MODULE FUNCTION -p PID, for example slowfunc.d libc getaddrinfo -p PID

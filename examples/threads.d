@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which threads of a process are busy, and which do nothing? threads.d -p PID
  *

@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * Which user code is busy? The user stacks that are on CPU most often, for ten seconds or until
  * ^C.

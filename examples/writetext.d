@@ -1,4 +1,5 @@
 #!/usr/sbin/dtrace -qs
+/* SPDX-License-Identifier: MIT */
 /*
  * What does a process write? writetext.d -p PID, or -c COMMAND; a descriptor as the argument,
  * otherwise all of them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libdtrace: compile D programs, enable them on the running system, consume what they record.
  *

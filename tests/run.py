@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
     tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--full] [--no-kernel] [--patience N] [--record FILE] [--done FILE]
@@ -14,6 +15,7 @@ Kinds of test, all found by looking at the tree:
   tags         every error tag is shown by a test, or tests/tags_never says why it cannot arise
   arch         code for one architecture stands in src/arch and src/bpf/rt only
   format       clang-format agrees with every C file, and no line is wider than 100 columns
+  lint         rules about the tree as a whole (tests/lints.py), each a test
 
 An e2e script states its needs in comments of its first lines:
   /* @@runtest-opts: -q -w */       flags, before -s
@@ -38,6 +40,8 @@ Prints one line a test, details of failures, and last 'N passed, N failed, N ski
 then 'pass|fail|skip PASSED FAILED SKIPPED SECONDS NAME'; tests that have the second one in another run's record (--done) are left out.
 """
 import argparse, concurrent.futures, json, os, re, signal, subprocess, sys, tempfile, time
+
+import lints
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # stage folder -> (dump program, suffix of the expected text of good programs)
@@ -383,9 +387,18 @@ def test_format(name, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
+def test_lint(name, check, opts):
+    try:
+        faults = check(ROOT)
+    except lints.Skip as why:
+        return Result(name, "skip", f"  {why}\n")
+    return Result(name, "fail" if faults else "pass", "".join(f"  {fault}\n" for fault in faults))
+
+
 def find_tests(opts):
     tests = [("rooms", test_rooms, ()), ("tags", test_tags, ()), ("arch", test_arch, ()),
              ("format", test_format, ())]
+    tests += [(f"lint/{name}", test_lint, (check,)) for name, check in (lints.LINTS.items())]
     for kind in ("unit", "prop"):
         folder = os.path.join(opts.build, "tests", kind)
         for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:

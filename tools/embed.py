@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Turns the BPF objects of the run-time library into C tables (struct rt_image, src/bpf/link.h).
 
     embed.py funcs.h subrs.def a.o b.o ... > rt_image.c

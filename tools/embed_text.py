@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Makes C of the scripts and styles of pictures: for each FILE a struct picture_file (picture/page.h).
 
     embed_text.py FILE...

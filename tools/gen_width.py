@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writes src/render/width.def: characters that take no column, or two, of a terminal.
 
     tools/gen_width.py >src/render/width.def
@@ -22,6 +23,7 @@ def columns(c):
 
 
 first = None
+print("/* SPDX-License-Identifier: MIT */")
 print(f"/* Made by tools/gen_width.py from Unicode {unicodedata.unidata_version}: first and last character, columns. */")
 for c in range(0x80, sys.maxunicode + 2):
     w = columns(c) if c <= sys.maxunicode else 1

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Keeps the lists of what is installed equal to the tree.
 
     installed.py names FOLDER [NAME...]                      prints the files of the folder but for those named, a line each

@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: MIT
 // ns of an empty method call, of fire() and of isEnabled() while nobody traces the probe: for bench/made.py.
 $provider = new Usdt\Provider('bench');
 $probe = $provider->probe('f', 'n', 'char *', 'int');

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # ns of an empty method call, of fire and of is_enabled while nobody traces the probe: for bench/made.py.
 use strict;
 use warnings;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # ns of an empty function call, of fire() and of is_enabled() while nobody traces the probe: for bench/made.py.
 import sys
 import time

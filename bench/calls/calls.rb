@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # ns of an empty method call, of fire and of enabled? while nobody traces the probe: for bench/made.py.
 require 'usdt'
 

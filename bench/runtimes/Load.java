@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Makes a system call below frames of Java: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes,
 // "busy N" with the numbers of N windows of 100 ms: requests that a server answered in it, and the processor time they took.
 // The first stacks are those of methods of classes of their own, which bench/ustack.py writes: Fresh0, Fresh1 and so on.

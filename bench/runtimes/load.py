@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Makes a system call below Python frames: a line "repeat N", "known N" or "first N" on stdin is answered with the nanoseconds that a call takes, "busy N" with the
 numbers of N windows of 100 ms: requests that a server answered in it, and the processor time they took."""
 import json, os, random, statistics, string, sys, time

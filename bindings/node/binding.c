@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The native part of the module: libdtrace for JavaScript (N-API). libdtrace.js has the interface.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // Consumers of DTrace in Node.js: D programs in, values out.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Erlang/OTP 24, 25 and 27 with the JIT: frames of Erlang functions, as "lists:map/2 (lists.erl:1559)" in place of
  * the address of the generated code.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * HotSpot (OpenJDK 8, 11, 17, 21, 25): frames of Java methods, as "package/Class.method(File.java:49)". A "*"
  * behind it says that compiled code runs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lua 5.2, 5.3 and 5.4: frames of Lua functions, as "file.lua:49 (name)", and of functions in C, as "[C] (name)".
  * Functions have no names of their own: as in Lua's tracebacks, the name is that under which the

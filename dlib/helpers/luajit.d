@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * LuaJIT 2.1 with references of 64 bits (GC64): frames of Lua functions, as "file.lua:49 (name)", and of functions in C, as "[C] (name)".
  * As in LuaJIT's tracebacks, the name is that under which the calling instruction has got the function;

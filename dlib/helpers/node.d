@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Node.js 16, 18, 20, 22, 24 and 26 (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Perl 5.32 to 5.42 (with threads, as Debian has it): frames of subroutines and evals, as
  * "file.pl:49 (Package::function)". The names are those of caller(); the outermost frame is "main".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PHP 7.4 to 8.5: frames of PHP functions, as "file.php:49 (Class->method)".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CPython 3.8 to 3.13: frames of Python functions, as "file.py:49 (function)".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ruby 2.7 to 3.3: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in function)". The
  * name is the label that Ruby's own backtraces have; a C method stands at the line that called it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // A live heat map of the latency of system calls, in a browser.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which programs are started, and how often processes end by a signal.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls, failed ones by error, and how long the slow kinds take.
  *

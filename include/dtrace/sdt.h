@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes for programs without a provider definition: the macros of <sys/sdt.h>.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes that grow, for the writers of the file. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The DOF section: the types of arguments, for which notes have no room (d-language.md 12.2).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ELF file that describes the probes of a region. */
 #include <link.h>
 #include <stdlib.h>

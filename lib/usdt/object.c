@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Objects: the file of a region is made, mapped, and withdrawn. */
 #include <elf.h>
 #include <errno.h>

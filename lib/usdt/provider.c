@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Providers and definitions of probes: what the functions of usdt.h do before memory is mapped. */
 #include <ctype.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions: the memory of counters, and the slots in it that probes have. Firing reads regions. */
 #include <stdlib.h>
 #include <string.h>

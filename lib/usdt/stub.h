@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Stubs, for each processor: their instructions, how they are called, and where their arguments
  * are then, as a note says it.

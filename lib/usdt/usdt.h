@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes that a program makes while it runs (libusdt).
  *

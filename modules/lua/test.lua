@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What can be tested without a tracer: make test
 local usdt = require "usdt"
 local unpack = table.unpack or unpack

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 rockspec_format = "3.0"
 package = "usdt"
 version = "0.2-1"

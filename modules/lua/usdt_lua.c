@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of Lua programs, made at run time: libusdt for Lua 5.1 to 5.4.
  *

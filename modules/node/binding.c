@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The native part of the module: libusdt for JavaScript (N-API).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // Builds the native part with the machine's C compiler; nothing is downloaded.
 //

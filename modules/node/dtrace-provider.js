@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // DTrace providers of a Node.js program, made while it runs.
 //

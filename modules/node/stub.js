@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // The interface without probes, where the native part cannot be built: nothing is ever traced.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of Perl programs, made at run time: libusdt for Perl.
  *

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: MIT
 PHP_ARG_ENABLE([usdt], [whether to enable usdt], [AS_HELP_STRING([--enable-usdt], [DTrace probes made at run time])], [yes])
 
 if test "$PHP_USDT" != "no"; then

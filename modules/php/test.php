@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: MIT
 // What can be tested without a tracer: php -d extension=./modules/usdt.so test.php
 function fails(string $error, callable $f): void {
     try {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of PHP programs, made at run time: libusdt for PHP 8.
  *

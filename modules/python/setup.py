@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Builds the extension with libusdt in it: from the tree, or from the copy that a source distribution has."""
 import glob
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What can be tested without a tracer: python3 -m unittest test_usdt"""
 import gc
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of Python programs, made at run time: libusdt for Python.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libusdt is compiled into the extension: from the copy that a gem has, which is made of the tree's when the gem is built.
 require 'fileutils'
 

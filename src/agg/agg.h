@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Aggregations as the consumer sees them: snapshots merged over CPUs, decoded keys, sorting,
  * clear, trunc, normalize.

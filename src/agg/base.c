@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The base of an element: the part of its state in the kernel that clear() or trunc() has
  * discarded.

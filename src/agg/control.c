@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Actions on aggregations while records are consumed: clear, trunc, normalize. */
 #include "agg/impl.h"
 

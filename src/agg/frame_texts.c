@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Texts that ustack helpers give to frames, which records and the stacks of keys have as hashes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The handle struct aggs, which only the files of agg/ look into. */
 #pragma once
 

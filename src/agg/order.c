@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order of elements: sorting (d-language.md 6.4.3) and joint printing (6.4.4). */
 #include "agg/impl.h"
 

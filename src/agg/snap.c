@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes a snapshot: decodes kernel elements and merges them over CPUs and equal keys. */
 #include "agg/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Takes elements out of the kernel's maps without losing increments since the snapshot.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Strings and stacks of keys, which the kernel's keys have as hashes only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state of an element: merges it, computes the printed value and the weight in sorting. */
 #include "agg/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The processor: registers, calling conventions, stack frames, ELF files, system calls and
  * instructions.

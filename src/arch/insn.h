@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The properties of instructions that a tracer needs: their lengths, which of them leave a
  * function, and on which the kernel accepts a probe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The registers, calling conventions and file formats of x86-64.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Declarations that the files of x86-64 share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How functions of the Go compiler begin on x86-64. */
 #include "arch/x86_64.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls of probes in objects for x86-64 and i386. */
 #include <elf.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cloning the tracer into a process that shares nothing with it. */
 #include "base/apart.h"
 

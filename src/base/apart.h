@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Helper processes that are cloned from the tracer and keep nothing of it: no descriptors, no heap.
  *

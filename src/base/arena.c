@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arena: a chain of growing blocks, bump-allocated. */
 #include "base/arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Arena: memory with one lifetime, released all at once.
  *

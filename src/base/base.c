@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fatal endings, checked allocation and scope cleanup. */
 #include "base/base.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The vocabulary every file uses: attributes, assertions, small arithmetic, cleanup scopes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors that come from outside: text, hint, errno, library code. */
 #include "base/err.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Errors that come from outside (kernel, file, permission, corrupt input): a message, a remedy, a
  * cause.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hash map: open addressing over an insertion-ordered entry array. */
 #include "base/hashmap.h"
 #include "base/str.h"

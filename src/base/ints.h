@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Integer types by their short names, for headers that clang compiles for BPF as well. */
 #pragma once
 

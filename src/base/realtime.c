@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moves a thread between the ordinary class and real time (realtime.h). */
 #include "base/realtime.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A bounded share of real-time scheduling for the thread that serves probes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text buffer and interning string table. */
 #include "base/str.h"
 

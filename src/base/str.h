@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Strings: the growing buffer of text (strbuf) and an interning string table (strtab).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cleans and escapes text from traced programs and foreign files. */
 #include "base/text.h"
 

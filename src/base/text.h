@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Text from traced programs and foreign files: how its characters are found, which of them must not
  * reach a terminal, and how the text is escaped so that it can be read back.

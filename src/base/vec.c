@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Enlarges the arrays of vec.h. */
 #include "base/vec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Attaches probes of kernel functions. Few functions have a program each, which the kernel calls
  * from the function's first instruction and at its return. Many have one program: with one link for

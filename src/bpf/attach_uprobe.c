@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Attaches the probes of code, with few links for all instructions of one file.
  *

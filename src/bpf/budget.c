@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Computes the longest chains of calls of a linked program. */
 #include "bpf/budget.h"
 

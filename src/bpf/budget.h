@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The budget of calls: how long a program's longest chain of calls is, and how much of the kernel's
  * stack it uses.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* BPF code before linking: releases it, resolves its calls, prints it. */
 #include "bpf/code.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * BPF code before linking: instructions, their relocations, and the source text of each.
  *

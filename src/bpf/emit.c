@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Emits eBPF instructions. */
 #include "bpf/emit.h"
 

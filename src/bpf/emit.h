@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Emitter: appends eBPF instructions to a struct bpf_code, with labels and relocations.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The engine in the kernel: maps, linking with the run-time library, loading. A session uses it
  * as any engine (probe/engine.h); the functions below are what it is made of.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The engine in the kernel: units become BPF programs, which record into BPF maps. */
 #include <errno.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Units: makes the entry function, the functions that contain its clauses, and the fault handler.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Entry functions: what entry.c and the kinds of places (places.c) share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls in the form of others: finds the variant of a call, and the arguments of its view.
  *

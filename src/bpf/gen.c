@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code generation: small helpers that all of its files use. */
 #include "bpf/gen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Code generation: declarations shared by its files. bpf_gen_unit() (unit.h, entry.c) is the entry.
  *

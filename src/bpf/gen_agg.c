@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Aggregations: builds the key, looks the element up, updates it in place (layout.h).
  *

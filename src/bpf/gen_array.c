@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Elements of associative arrays, and thread-local scalars that found no room in the thread's block
  * (layout.h): each is an element of a hash map, with the key built in the machine state.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Built-in variables: a table with one row each. */
 #include "bpf/gen.h"
 

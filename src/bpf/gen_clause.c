@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clauses: predicate, actions, and the code that follows a fault. */
 #include "bpf/gen.h"
 

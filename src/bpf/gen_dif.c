@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Translates one DIF object to eBPF.
  *

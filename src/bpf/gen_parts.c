@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Parts: cuts a clause that is too large for one function.
  *

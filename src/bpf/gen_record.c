@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Records: builds the data of recording actions in the machine state, and sends them to the ring.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Generates code that writes a stack into a record or a key's slot, or computes a built-in variable
  * from a stack. bpf_get_stack() walks kernel stacks, our own walker (rt/unwind.c) user stacks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Subroutine calls: a table with one row each. */
 #include "bpf/gen.h"
 #include "bpf/engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Properties of the current process that are read through structures of the kernel: files, paths,
  * arguments, registers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * D variables: global, thread-local and clause-local scalars.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vtimestamp: the time a thread has run, without the time that its probes took (d-language.md,
  * 4.2).

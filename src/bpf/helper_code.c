@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Compiles programs of the helper machine to BPF programs, one function of BPF each:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Compiles programs of the helper machine (rt/helper.h) to BPF programs.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The compiler's own declarations, shared by helper_code.c and helper_insn.c only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles instructions of the helper machine, each to the code that does the same. */
 #include "bpf/helper_code_impl.h"
 

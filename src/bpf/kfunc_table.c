@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A hash table of the addresses of a unit's functions. */
 #include "bpf/kfunc_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which function of the kernel has fired: a hash table of addresses, for links to many functions.
  *

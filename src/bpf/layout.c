@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Computes the layout of a session: offsets and sizes of records, keys, values and variables.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The layout of a session's data: records, variables, keys and values of aggregations, strings.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Links a unit's code with the run-time functions that it calls.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Linking: makes one loadable program of a unit's code and the run-time functions that it calls.
  *

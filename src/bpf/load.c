@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Loads a unit: its dispatch map and its program; explains a refusal by the verifier.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values in the locations that register allocation chose: loads, stores and passes them. */
 #include "bpf/gen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lookups of elements of aggregations and arrays: in place, or by a function when a unit has many
  * lookups in a map.

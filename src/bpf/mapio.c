@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Aggregations in kernel maps: reads elements in batches, takes them out and puts them back. */
 #include "bpf/mapio.h"
 

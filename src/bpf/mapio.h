@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads and changes aggregations in kernel maps: struct agg_io for the kernel's engine.
  *

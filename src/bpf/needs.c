@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds out which data clauses need, so that the entry function supplies just those. */
 #include "bpf/gen.h"
 

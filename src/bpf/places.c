@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kinds of places, in the table at the end: how a program finds the key of its probe, where the
  * arguments are, how the program is attached, and what may interrupt it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions of the kernel, for the table in places.c: where their arguments are, and which program
  * is for which function where each has one of its own.

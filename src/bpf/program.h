@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Loads whole programs of the run-time library (bpf/rt), which need no unit.
  *

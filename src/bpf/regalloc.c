@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Register allocation over forward-only code: liveness, webs, linear scan.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Register allocation: chooses the machine location of each value of one DIF object.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The consumer's side of the per-CPU ring buffers: drains them, and merges their records by time.
  *

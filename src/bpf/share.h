@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sharing of maps by aggregations and associative arrays, because a program may use 64 maps at
  * most.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A unit as a BPF program.
  *

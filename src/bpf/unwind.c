@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Puts unwind rows into the kernel, as trees of blocks. */
 #include "bpf/unwind.h"
 

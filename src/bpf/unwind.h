@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Unwind tables in the kernel: the rows of a file (sym/ehframe.h) as a tree of blocks, which
  * rt/unwind.c searches.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fills the caches from which hash maps take elements in interrupts.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reports the counters of lost records (drops.h). */
 #include "consume/drops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reports lost records: the growth of the kernel's counters since they were last read.
  *

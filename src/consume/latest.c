@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keeps the latest records of each CPU. */
 #include "consume/latest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Policy ring: keeps the latest bytes of each CPU's records, to be printed at the end.
  *

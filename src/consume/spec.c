@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keeps the records of speculations until their commit. */
 
 #include "base/hashmap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Consumer side of speculations: keeps their records until commit() comes, or until none can come.
  *

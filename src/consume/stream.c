@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes records from an engine through speculations and the policy ring (stream.h). */
 #include "consume/stream.h"
 

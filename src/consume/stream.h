@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The stream of records from the engine to the renderer, in the order of time: records of a
  * speculation are held back until its commit, and with the policy ring all records until the end.

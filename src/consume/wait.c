@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting until something is to be consumed. */
 #include "consume/wait.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses the text with which a provider describes an argument. */
 #include "d/argtext.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The syntax tree of D, as the parser leaves it and as the checker completes it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prints syntax trees as S-expressions, which golden tests compare.
  *

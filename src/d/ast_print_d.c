@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints syntax trees as D text that parses to the same tree. */
 #include "d/ast_text.h"
 

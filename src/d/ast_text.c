@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spellings of literals and specifiers in D. */
 #include "d/ast_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spellings shared by the two printers of syntax trees. */
 #pragma once
 

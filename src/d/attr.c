@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stability attributes and D versions: converts between text and value. */
 #include "d/attr.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Stability attributes of names: parses, prints and compares them.
  *

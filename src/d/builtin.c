@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of names that D has built in. */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The checker: gives every node of a tree its meaning and type, reports errors, and hands clauses
  * to the lowering.

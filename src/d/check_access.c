@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Access to parts and properties of values: members, subscripts, casts, sizes. */
 #include "d/check_impl.h"
 #include "d/foreign.h"

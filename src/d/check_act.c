@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Actions without format strings: checks their arguments and makes their DIF expressions. */
 #include <inttypes.h>
 

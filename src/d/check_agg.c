@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Aggregations: '@name[keys] = function(arguments)' and references from actions. */
 #include "d/check_impl.h"
 

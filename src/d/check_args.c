@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* args[]: the typed, perhaps translated, arguments of the probe a clause describes. */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Assignments: existing and new targets, deletion, compound operators (d-language.md 2.3, 3.5). */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls: finds the subroutine and checks arguments against its prototype (d-language.md 3.6). */
 #include <ctype.h>
 

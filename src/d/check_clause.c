@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Clauses: checks probe descriptions, predicates and statements, and lowers the result.
  *

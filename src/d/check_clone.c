@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Copies of trees: a body is checked once for each description, an inline once for each use. */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Declarations of variables and typedefs; refuses names that are taken (d-language.md 2.7). */
 #include "d/check_impl.h"
 

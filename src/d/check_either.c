@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * __either(e, ...): the first of several expressions that this kernel's types allow.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Expressions: checks each node by its kind; constants, conversions. */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Arithmetic on constants: 64 bits wide as DIF computes at run time, without truncation before a
  * conversion (d-language.md 2.3).

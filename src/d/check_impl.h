@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The checker's and the session's own declarations, shared by check*.c, builtin.c, fmt.c, derive.c
  * and compile.c.

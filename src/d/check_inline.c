@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Inlines: names for expressions, with or without parameters (d-language.md 2.8). */
 #include "d/check_impl.h"
 

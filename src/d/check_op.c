@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Operators: checks operands, determines the type of the result, folds constants
  * (d-language.md 2.3, 3.3).

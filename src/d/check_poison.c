@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names that are undefined only because their declaration or their clause had an error.
  *

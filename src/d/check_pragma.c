@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pragmas about names: attributes, binding, depends_on (d-language.md 1.6, 11.3). */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print() and printm(): actions that record values and memory as they are. */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Actions with format strings: printf(), printa(), system(), freopen(). */
 #include "d/check_impl.h"
 #include "d/fmt.h"

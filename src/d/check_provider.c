@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Declarations of providers: their probes' native and translated arguments (d-language.md 2.9). */
 #include "d/check_impl.h"
 

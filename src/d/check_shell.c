@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Warns of commands and paths that others write: system() runs its text in a shell, with the rights
  * of the tracer, and freopen() opens a file of any name. A program that is named "s;id>x" would have

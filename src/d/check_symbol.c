@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Kernel symbols: `sym, module`sym, extern declarations (d-language.md 1.8).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hints at text that was written without double quotes: /execname == bash/, == 'bash'. */
 #include "d/check_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names: finds the meaning of an identifier; creates variables by assignment; checks keys. */
 #include "d/check_impl.h"
 

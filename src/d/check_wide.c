@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What is known of a variable before the text that assigns it: that it is assigned at all, and how
  * many bits it needs (d-language.md 3.5).

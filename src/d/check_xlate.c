@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Translators: structs whose members are expressions over a value of another type
  * (d-language.md 10.1).

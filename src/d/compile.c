@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * From D text to a compiled program: the session, the passes, and the undoing of failed compiles.
  */

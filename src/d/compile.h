@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * From D text to a compiled program: runs the passes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Control lines: '#', '#line', '#error', '#ident', '#pragma', '#pragma D' (d-language.md 1.6,
  * 11.3).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs the C preprocessor over a script (-C), as d-language.md 1.10 says.
  *

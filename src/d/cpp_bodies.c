@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Takes the function definitions of included C headers out of preprocessed text.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Resolves types as written: the specifiers, then the derivations from the inside out. */
 #include "d/decl.h"
 #include "base/vec.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Declarations: turns types as written (struct type_name) into type ids, with the checks of
  * d-language.md 2.7 and 2.9.

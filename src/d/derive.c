@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes declared in D that are made of other probes (d-language.md 2.9,
  * doc/guide/own-provider.md).

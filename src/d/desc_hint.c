@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hints at probe descriptions of another tracer, and at wrong separators. */
 #include "d/desc_hint.h"
 

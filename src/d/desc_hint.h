@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hints for probe descriptions that mean something else in D than their writer thought.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Diagnostics of a D program: kept in the order of the reports, shown in the order of the text. */
 #include "d/diag.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Diagnostics: what is wrong with a D program, where, and what to type instead.
  *

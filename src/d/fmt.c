@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Format strings of printf(): the table of conversions, and the parser. */
 #include "d/fmt.h"
 

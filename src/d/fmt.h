@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Format strings of printf() and printa(): parses them and says which types a conversion takes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of other systems' kernels in scripts: which name of Linux means the nearest thing. */
 #include "d/foreign.h"
 

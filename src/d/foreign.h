@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of other systems' kernels that Linux lacks (foreign.def). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The table of probes that are known to end or to spoil the programs that have them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Identifiers: the meaning of a name that is not a type.
  *

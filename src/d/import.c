@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Imports kernel types from BTF.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Imports types of the running kernel into the type table, one by one, from BTF.
  *

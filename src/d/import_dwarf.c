@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Imports types of traced programs from DWARF. */
 #include "d/import_dwarf.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Imports types of traced programs into the type table, one by one, from DWARF.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Layers of declarations: a program's names hide those of the D library.
  *

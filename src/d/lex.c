@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scanner: blanks, comments, names and operators. */
 #include "d/lex.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lexer: D text to tokens, one at a time, as the parser asks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Literals: integers with their types, strings and character constants (d-language.md 1.4, 1.5). */
 #include "d/lex.h"
 

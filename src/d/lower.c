@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of expressions: chooses by the kind of a node; arithmetic, assignment, casts. */
 #include "d/lower_impl.h"
 #include "dtrace.h"

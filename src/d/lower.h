@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lowering: turns a checked expression into a DIF object (calling conventions: dif/prog.h).
  *

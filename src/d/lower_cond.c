@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of conditions: comparisons and logic as branches, and as values. */
 #include "d/lower_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The lowering's own declarations, shared by the lower*.c files only.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of lvalues: variables, elements of associative arrays, memory, bit-fields. */
 #include "d/lower_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Registers of the lowering: allocation, small instruction sequences, order of evaluation. */
 #include "d/lower_impl.h"
 

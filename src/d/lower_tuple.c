@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lowering of keys and calls: everything that is pushed on DIF's tuple stack. */
 #include "d/lower_impl.h"
 

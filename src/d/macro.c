@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replaces macro variables and script arguments: $pid, $$pid, $1, $$1 (d-language.md 1.7, 1.9). */
 #include "d/lex.h"
 #include "d/usage.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of operators, and the operator that a token stands for. */
 #include "d/op.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operators of D: reads the table in ops.def. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parser's entry points, and its handling of tokens. */
 #include "d/parse_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The parser: makes a syntax tree of D text. It knows the grammar and no meanings.
  *

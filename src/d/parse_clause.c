@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probe clauses: descriptions, predicate, statements (d-language.md 1.7, 2.1, 2.6). */
 #include "d/desc_hint.h"
 #include "d/parse_impl.h"

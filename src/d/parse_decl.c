@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses types as written: specifiers, bodies, declarators (d-language.md 1.3, 2.1, 2.7). */
 #include "d/parse_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Syntax errors: reports them and skips to where parsing can go on. */
 #include "d/parse_impl.h"
 

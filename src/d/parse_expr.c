@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses expressions by precedence climbing (d-language.md 2.2). */
 #include "d/foreign.h"
 #include "d/parse_impl.h"

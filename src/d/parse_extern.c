@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses inlines, translators and providers (d-language.md 2.8, 2.9, 10.1). */
 #include "d/parse_impl.h"
 

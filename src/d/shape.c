@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes shapes, which describe types to print() (dif/shape.h), of rows of the type table. */
 #include "d/check_impl.h"
 

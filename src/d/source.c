@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Source texts in one range of global offsets, with the marks of '#line'. */
 #include "d/source.h"
 

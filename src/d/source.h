@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Source texts of a session, and where in them something stands.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The type table: makes, interns and finds types. */
 #include "d/types_impl.h"
 

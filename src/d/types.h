@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The type table: types with the kinds of BTF, and the rules of C and D about them.
  *

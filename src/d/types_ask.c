@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Questions about types: properties, compatibility, arithmetic conversion. */
 #include "d/diag.h"
 #include "d/types_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints the type table as declarations in C, for the options ctypes and dtypes. */
 #include "d/types_impl.h"
 

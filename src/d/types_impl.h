@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The type table's own declarations, shared by the types*.c files only.
  *

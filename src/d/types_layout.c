@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Layout of structs and unions by the System V AMD64 ABI.
  *

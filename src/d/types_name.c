@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Spells types as text, in C. */
 #include "d/types_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compares the layouts of types that come from different programs. */
 #include "d/types.h"
 

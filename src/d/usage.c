@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds out how many arguments a script takes, and what its header comment says of them. */
 #include "d/usage.h"
 

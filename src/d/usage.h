@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds out which arguments a script takes, for the message when they are missing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Providers of programs that a D program declares, as plain data for headers and probe objects. */
 #include <ctype.h>
 

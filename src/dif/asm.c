@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * DIF as text that can be read back, for tests, fuzzing and dumps.
  *

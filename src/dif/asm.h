@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The syntax of operands, which the disassembler, the assembler and the verifier share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * DIF, the D intermediate format: the instruction set, and the object (DIFO) that holds one
  * expression.

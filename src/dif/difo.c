@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Builds DIF objects; tables of instructions, subroutines and built-in variables by number. */
 #include "dif/asm.h"
 

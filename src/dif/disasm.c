@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prints DIF as a listing for people: dtrace -S.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The DIF interpreter: the machine and its instruction loop. Semantics: interp.h. */
 #include "dif/interp_impl.h"
 

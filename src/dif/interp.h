@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The DIF interpreter: a machine with variables and scratch memory that runs verified DIF objects.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Subroutines of ustack helpers in the DIF interpreter: what bpf/rt/helper_subr.c computes during a
  * walk, and what is asked of the environment when a process is met.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's own declarations, shared by interp*.c only. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter's memory: its own regions at host addresses; the environment has all others. */
 #include "dif/interp_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Subroutines of the DIF interpreter: the table, and those that are not about text.
  *

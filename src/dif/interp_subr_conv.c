@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Subroutines that convert: numbers, network addresses. Semantics: top of interp_subr.c. */
 #include "dif/interp_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Subroutine json(): selects one element of JSON text. Semantics: top of interp_subr.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Subroutines that name numbers: errors, signals, flags. Semantics: top of interp_subr.c. */
 #include "dif/interp_impl.h"
 #include "dif/names.h"

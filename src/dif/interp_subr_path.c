@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Path subroutines of the interpreter. Semantics: top of interp_subr.c. */
 #include "dif/interp_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The interpreter's variables: globals, thread-locals, clause-locals and associative arrays.
  *

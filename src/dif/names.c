@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of the names of errors, signals and flags. */
 #include <errno.h>
 #include <fcntl.h>

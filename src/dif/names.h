@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names of numbers that system calls use: errors, signals, flags.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Follows constants through the DIF of a program (own.h). */
 #include "dif/own.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Whose text a string is: the program's own, or that of others.
  *

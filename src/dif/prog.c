@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Properties of a compiled program that need no back end: kinds of actions, and a dump. */
 #include "dif/prog.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The compiled program: what the front end (d/) hands to the back end (bpf/) and to the consumer
  * (render/, agg/, session/). All of it lives in the arena of the compile that made it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The shape of a value: what print() has to know of a type to show a value of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The verifier: checks a DIF object before anything executes or translates it.
  *

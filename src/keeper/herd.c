@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Releasing the processes that the tracer's programs may stop. */
 #include "keeper/herd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The map of the processes that the tracer's BPF programs may stop.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracer's side of the keeper (keeper.h): starts it, sends it requests, ends it. */
 #include "keeper/keeper_impl.h"
 

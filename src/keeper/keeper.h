@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The keeper: a process of ours that makes and holds the uprobes of a session.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The requests that the tracer (keeper.c) sends to the keeper process (keeper_run.c). */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Uprobes that save the first request of the keeper a grace period of the kernel.
  *

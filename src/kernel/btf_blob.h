@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes minimal BTF: just enough types to load functions and task storage.
  *

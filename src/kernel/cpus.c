@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which CPUs are online, and which come and go. */
 #include <linux/filter.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds out what this kernel can do and what this process may do.
  *

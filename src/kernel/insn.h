@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The assembler of eBPF: the encodings of all instructions, as constants.
  *

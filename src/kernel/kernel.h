@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Access to the running kernel: its features, members of its structs, single links and perf events.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds offsets of members of kernel structures in the kernel's BTF.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Asks the kernel for a symbol, by a program that runs once. Reading /proc/kallsyms to its end
  * takes some 50 ms.

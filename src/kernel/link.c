@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Links and perf events, one at a time, and test runs of programs. */
 #include "kernel/kernel.h"
 

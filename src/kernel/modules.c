@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says which modules of the kernel come and go: the kernel reports that to whoever listens. */
 #include "kernel/kernel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PID namespaces: which one is ours.
  *

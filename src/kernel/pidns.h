@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The PID namespace of dtrace itself, whose process numbers a session shows, accepts and compares.
  *

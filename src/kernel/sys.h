@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls that can fail, in one place, so that tests can make the n-th one fail.
  *

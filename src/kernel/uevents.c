@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Listens to what the kernel reports about its objects. */
 #include "kernel/uevents.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel reports about its objects (modules, CPUs) to whoever listens.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * D library files that no folder has: facts of the machine, as constants and inlines of D.
  *

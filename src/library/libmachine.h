@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * D library files that are made from facts of the machine instead of being read (libmachine.c).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds, orders and compiles the files of the D library (library.h). */
 #include "library/library.h"
 

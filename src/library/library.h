@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The D library: files of constants, types, translators and providers that programs may use.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scans D library files for the names that they define and the files on which they depend. */
 #include "library/libscan.h"
 

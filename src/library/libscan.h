@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds the names that a D library file defines, without compiling it.
  *

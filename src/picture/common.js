@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the scripts of pictures share: numbers as text, elements, buttons, the box at the pointer. */
 (function (root) {
 	"use strict";

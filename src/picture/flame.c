@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Merges stacks to trees of frames (flame.h). */
 #include "picture/flame_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Flame graphs: stacks with values are merged to trees of frames, and written as a picture.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Draws flame graphs into an svg element: zoom, search, the frame under the pointer, the order of
  * rows, and the choice among several graphs. picture/flame.c writes the data.

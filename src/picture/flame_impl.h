@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the files of flame graphs: the tree of a set, and names. */
 #pragma once
 

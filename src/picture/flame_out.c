@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Writes flame graphs: the frames of a set in preorder for flame.js, which has the format, and a
  * static drawing of the first set.

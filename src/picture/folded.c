@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads and writes folded stacks (folded.h). */
 #include "picture/folded.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Folded stacks: a line for each stack, frames from the outermost on, separated by semicolons, and
  * behind a blank the value. Other tools write and read them, too.

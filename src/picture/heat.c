@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Collects and writes heat maps (heat.h). */
 #include "picture/heat.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Heat maps: how many values fell into which range in which interval.
  *

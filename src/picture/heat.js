@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Draws heat maps into an svg element: time to the right, values upwards, a cell for each interval
  * and range of values, its colour by the logarithm of how many there were. picture/heat.c writes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The frame of pictures, and text that is safe in them (page.h). */
 #include "picture/page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What all pictures share: text that is safe in a page, the facts that a page tells, the begin and
  * the end of a file.

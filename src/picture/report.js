@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reports: tables that sort by a click on a column's head, and long tables that open. */
 (function (root) {
 	"use strict";

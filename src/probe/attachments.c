@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Holds the links of attached units, and detaches the units. */
 #include "probe/attachments.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Engines: attach clauses to the places of their probes, run them there, and record.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hints for a probe description that matches nothing: what to type instead.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Places: where the kernel or a program can be stopped for a moment.
  *

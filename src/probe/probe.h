@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes: names, globbing, ids, and the provider interface.
  *

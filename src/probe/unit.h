@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A unit: the clauses of all probes on one place, as an engine gets them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A breakpoint in the memory of a held process (breakpoint.h). */
 #include "proc/breakpoint.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A breakpoint in the memory of a process that ptrace(2) holds.
  *

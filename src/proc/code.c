@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Checks whether the code in the memory of a process is the code of its file. */
 #include "proc/code.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The check that the code in a process's memory is the code of its file.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Starting, watching and ending target processes. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Target processes of -c and -p.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads core files. */
 #include "proc/core.h"
 

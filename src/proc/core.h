@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A core file of a 64-bit process: what it had mapped, its memory, and the registers of the thread
  * that the kernel, or gcore, has written first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs a held process on to the moment at which probes are to be placed. */
 #include "proc/evaltime.h"
 

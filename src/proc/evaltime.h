@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The option evaltime: runs a held process on to the moment at which probes are to be placed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the instructions at which a function is left. */
 #include "proc/exits.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The instructions at which a function is left: its returns, and its jumps to other functions.
  *

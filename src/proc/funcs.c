@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions of an ELF file as probes see them. */
 #include "proc/funcs.h"
 

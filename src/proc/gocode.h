@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Code of the Go compiler in an ELF file: where it lies, how its functions receive arguments.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Identifies processes by process id and start time, and by pidfds. */
 #include "proc/ident.h"
 

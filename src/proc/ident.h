@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The identity of a process. A process id alone is none: when the process has ended, another one
  * may get the id.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds which implementation of an indirect function a process uses. */
 #include "proc/ifunc.h"
 

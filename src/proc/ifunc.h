@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds which implementation of an indirect function (STT_GNU_IFUNC) a process uses.
  *

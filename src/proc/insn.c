@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The instructions of a function: what the processor's decoder says, put together. */
 #include "proc/insn.h"
 

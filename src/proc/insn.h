@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The instructions of a function: where each begins, and which of them leave the function.
  *

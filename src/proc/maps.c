@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads what a process has mapped. */
 #include "proc/maps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The mappings of a process, read once from /proc/PID/maps.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The dynamic linker of a process. */
 #include "proc/rtld.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The dynamic linker of a process, and the function in which it informs debuggers that it has
  * mapped or unmapped objects.

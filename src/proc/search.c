@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the code that processes have mapped. */
 #include "proc/search.h"
 

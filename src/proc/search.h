@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * From which files all processes execute code.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the bytes of a file's code piece by piece. */
 #include "proc/text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads a byte here and there in the constants of a process. */
 #include "proc/touch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes the constants of a program readable before the program itself reads them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs the traced threads of a process to a breakpoint (tracees.h). */
 #include "proc/tracees.h"
 

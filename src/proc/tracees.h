@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The threads that are traced with ptrace(2) while a process of -c runs to a breakpoint.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The walk of a user stack on the host. */
 #include "proc/walk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The walk of a user stack on the host: of a thread that is stopped, or was when a core file was
  * made.

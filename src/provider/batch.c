@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which probes the batches of a provider have. */
 #include "provider/batch.h"
 

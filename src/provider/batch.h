@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The batches of a provider whose probes are in files that processes map while they are traced
  * (provider/come.h): which probes each of them has.

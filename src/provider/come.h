@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes in files that processes map while they are traced: what a provider does for them
  * (session/later.h calls it).

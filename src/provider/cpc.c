@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider cpc: events that processors and the kernel count, one firing every COUNT of them
  * (providers.md, 18.2).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Providers that are declared in D, in a script or in a file of the D library (d/derive.c,
  * session/derived.c).

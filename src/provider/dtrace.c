@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider dtrace: BEGIN, END and ERROR (providers.md, 3). */
 #include "provider/providers.h"
 

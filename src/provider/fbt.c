@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider fbt: entry and return of the functions of the kernel and of its modules (providers.md,
  * 6).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads the list of the kernel's functions that can be traced, and their addresses.
  *

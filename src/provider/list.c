@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The providers, in the order in which they are asked and listed. */
 #include "provider/come.h"
 #include "provider/providers.h"

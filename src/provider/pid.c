@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Provider pid: functions and instructions of processes (providers.md, 19). */
 #include "provider/pid.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probes in files that processes map while they are traced. */
 #include "provider/come.h"
 

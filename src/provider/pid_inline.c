@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions that a description names and that have no code, because the compiler has inlined them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The processes of the pid provider, and the files that they have mapped. */
 #include "provider/pid.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types of the arguments of pid probes, from the debug information of the file that is probed. */
 #include "provider/pid.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider profile: profile-N on every CPU, tick-N on one (providers.md, 5).
  *

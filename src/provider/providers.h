@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The providers, their blocks of probe ids, and stability triples, shared by the provider files.
  *

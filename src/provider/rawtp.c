@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider rawtp: the tracepoints of the kernel and of its modules, with the parameters with which
  * they are called (providers.md, 7.2).

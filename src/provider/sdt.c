@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider sdt: the kernel's tracepoints that have an event in tracefs, with the fields of the
  * event's record as arguments (providers.md, 7.2).

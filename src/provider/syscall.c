@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Provider syscall: entry and return of every system call (providers.md, 4).
  *

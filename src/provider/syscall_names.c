@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls under the names that scripts of other systems use (providers.md 4.4).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names, numbers and aliases of system calls. */
 #include "probe/probe.h" /* glob_match() */
 #include "provider/syscalls.h"

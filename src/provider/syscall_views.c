@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Views: system calls that do the work of others, with the arguments of those (providers.md 4.4).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What tracefs has: its directories, the names of its events.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The provider of the probes that programs define themselves (USDT; providers.md, 20): finds the
  * probes that a description matches.

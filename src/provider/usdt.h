@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The provider of programs' own probes (USDT): the data and functions that its files share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arguments of programs' own probes: the operands of notes, and the types that D sees. */
 #include "provider/usdt.h"
 

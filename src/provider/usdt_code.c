@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes that are declared in D over functions of programs (d/derive.c), for programs whose build
  * has no notes:

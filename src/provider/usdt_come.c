@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs' own probes in files that processes map while they are traced. */
 #include "provider/come.h"
 #include "provider/usdt.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types of arguments of programs' own probes from debug information. */
 #include "provider/usdt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The files with notes about probes. */
 #include "provider/usdt.h"
 

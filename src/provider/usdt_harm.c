@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of programs that are known to end or to spoil these, whoever traces them (d/harm.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which processes have mapped files with notes about probes. */
 #include "provider/usdt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tracer's side of the reader (reader.h): starts it, sends requests, and gives it up. */
 #include "reader/reader_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The reader: a process of ours that opens and reads files which may never answer, and memory of
  * processes, which may be pages of such files.

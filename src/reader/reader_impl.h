@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The requests and answers that the two sides of the reader (reader.h) exchange. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Addresses and stacks: decodes recorded ones, and finds the name of each frame. */
 #include "render/impl.h"
 

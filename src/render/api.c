@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes records to callbacks, and text to the handler of buffered output. */
 #include "render/api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Records, aggregations and stacks as values of the public interface (include/dtrace.h), and the
  * callbacks of a program that uses the library.

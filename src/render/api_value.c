@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Converts values of records and aggregations to the structures of dtrace.h. */
 #include "render/api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walks over aggregations for the callbacks of a program (dtrace_aggregate_walk() and its kin). */
 #include "render/api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Walks over the actions of a record, in their order, and passes data that is to be shown to the
  * renderer (d-language.md 5.2).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Actions that take effect when a record is consumed, and show nothing: exit(), setopt(), clear(),
  * system(), freopen() and others (d-language.md 5.2).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The renderers of flame graphs (option oformat=flame) and of folded stacks (oformat=folded).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flow indent (d-language.md 6.8): how deep the functions of a CPU have called one another. */
 #include "render/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Rows of aggregations as stacks of frames (frames.h). */
 #include "render/frames.h"
 

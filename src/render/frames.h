@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Rows of aggregations as stacks of frames, for the forms of output that draw or list stacks.
  *

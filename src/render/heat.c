@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The renderer of heat maps (option oformat=heatmap): histograms over time.
  *

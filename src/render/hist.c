@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Histograms as data: decides which rows are shown, and counts the values of each. */
 #include "render/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The renderer of reports (option oformat=html): everything that a program prints, as one page.
  *

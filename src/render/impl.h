@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of render/: the printer, values, prepared formats.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The renderer of JSON: one document (option oformat=json), or an object a line (oformat=jsonl).
  *

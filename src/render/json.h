@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the renderer of JSON: json.c (documents, records), json_value.c (values
  * and addresses), json_shape.c (structures), json_agg.c (aggregations).

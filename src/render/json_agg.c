@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON of aggregations. */
 #include <inttypes.h>
 

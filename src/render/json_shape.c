@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON of print(): structures, unions, arrays and their members. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Strings of JSON: any bytes become valid text, which a terminal may show, too. */
 #include "base/text.h"
 #include "render/impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* JSON of values: numbers, text, bytes, addresses, stacks. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The renderer of the live view (option oformat=live): aggregations as tables that are redrawn in
  * the terminal, as top does, with what the program prints as text in the last lines.

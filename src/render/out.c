@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Padded text and integers. */
 #include "render/out.h"
 

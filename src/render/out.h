@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Adds text and integers to a buffer, padded to fields. */
 #pragma once
 

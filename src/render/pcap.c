@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Packets of pcap(): writes them to a capture file if freopen() has named one, else dumps them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What pictures do with everything that they do not show (picture.h). */
 #include "render/picture.h"
 

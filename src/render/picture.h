@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the renderers of pictures share: a picture shows some aggregations, and no text. What the
  * program prints besides is counted in struct picture_rest; into a file of freopen(), it is printed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The printer: shows records and aggregations; as text exactly as d-language.md, chapter 6, says.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walks over aggregations, for printa() and at the end of the run (d-language.md 6.4). */
 #include "render/impl.h"
 #include "sym/sym.h"

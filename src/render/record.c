@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The printer: makes and ends it, writes its output, and walks over records. */
 #include <errno.h>
 

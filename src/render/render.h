@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Renderers: the interface between walkers and forms of output.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Draws on a terminal, and restores it (screen.h). */
 #include "render/screen.h"
 

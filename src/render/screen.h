@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A terminal whose whole screen is drawn again and again.
  *

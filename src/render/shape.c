@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walks over a value by the shape of its type: members, elements, scalars. */
 #include "render/impl.h"
 

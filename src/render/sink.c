@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes text to a file: all of it, whatever signals come, or an error. */
 #include <errno.h>
 #include <poll.h>

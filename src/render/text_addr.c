@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text of addresses and stacks (d-language.md 6.6, 6.7). */
 #include "render/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Texts of run-time faults (d-language.md 7.1). */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The conversions of printf (d-language.md 6.3). */
 #include <netdb.h>
 #include <arpa/inet.h>

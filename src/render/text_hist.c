@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Histograms as text: labels and bars (d-language.md 6.4.2). */
 #include "render/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints each element on one line: options agghist and aggpack (d-language.md 6.4.2). */
 #include "render/impl.h"
 

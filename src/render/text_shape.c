@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shows values for print() as text: initializers with types and names (d-language.md 6.5). */
 #include "base/text.h"
 #include "render/impl.h"

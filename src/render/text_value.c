@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints values without format: trace(), keys, raw dumps (d-language.md 6.2, 6.4.1). */
 #include "render/impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values: reads fields of records and keys of aggregations. */
 #include "render/impl.h"
 

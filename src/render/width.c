@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Columns of UTF-8 text on a terminal. The locale does not matter: scripts that run under LC_ALL=C
  * print UTF-8, too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The public calls that a program makes while it consumes: values of records, walks over
  * aggregations, names of addresses. render/ does the work.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Chooses the sizes of the principal buffers and of the maps (options bufsize, aggsize,
  * dynvarsize), and opens the engine with the buffers.

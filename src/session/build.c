@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes headers and probe objects for programs with probes of their own. */
 #include <errno.h>
 #include <string.h>

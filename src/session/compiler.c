@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The compile phase of a session: turns D text into clauses, with the D library, the types of the
  * kernel, and the probes that are declared in D.

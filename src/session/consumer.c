@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads and prints what a run records, until its end (consumer.h). */
 #include "session/consumer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The work phase of a session: turns what a run records and counts into output.
  *

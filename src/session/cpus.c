@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Keeps the timers of profile and tick probes on all CPUs, while CPUs come and go.
  *

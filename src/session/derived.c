@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes that are declared in D, for the registry: loads the library's files that declare them,
  * finds out which of them are possible here (d/derive.c), and registers these, under a provider for

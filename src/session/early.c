@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What processes map between the match of a pattern and the start of tracing.
  *

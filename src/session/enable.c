@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Turns compiled clauses into units: decides which probes fire which clauses, and numbers them.
  *

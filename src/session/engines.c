@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The engines there are, by preference: the first one that has code for all places of a session
  * runs it.

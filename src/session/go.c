@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Takes a run from compiled programs to firing probes, and back (run.h). */
 #include <errno.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The public calls about errors, handlers, options and built-in names. */
 
 #include "d/builtin.h"

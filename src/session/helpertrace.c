@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shows what ustack helpers do for one stack (option helpertrace). */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Joins clauses of a unit that do the same.
  *

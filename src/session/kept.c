@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lists what a session keeps in memory, for the option debug: once a minute and at the end.
  *

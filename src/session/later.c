@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Adds and removes probes while a session runs: which clauses may get some, and the subscriber of
  * the watch for the processes that clauses name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes that are added while a session runs: functions of libraries that processes load, and of
  * programs that they execute, and the probes that programs define themselves.

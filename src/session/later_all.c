@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probes of files that are new in any process: a subscriber of the watch of all processes. */
 #include "session/later_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes that are added while a session runs come and go in batches: those of one provider that one
  * event has brought. A batch has a unit of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files of later.h share. */
 #pragma once
 

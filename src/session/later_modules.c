@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probes of the kernel's modules that come while a session runs. */
 #include "session/later_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Probes as objects of JSON: -l with option oformat. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reports of lost records and of faults (d-language.md 7.1, 7.2). */
 #include <fcntl.h>
 #include <inttypes.h>

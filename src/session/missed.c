@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counts processes that end before the probes of a new file are placed. */
 #include "session/missed.h"
 

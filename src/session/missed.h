@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counts the processes that end before the probes of a file that they have mapped are placed.
  *

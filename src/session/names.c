@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Makes the symbols of a session, and applies options to them (names.h). */
 #include "session/names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names of addresses in a session: symbols of the kernel and of processes. They are made when the
  * first name is needed.

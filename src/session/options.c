@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parses option values, and checks their limits (d-language.md 8.1). */
 #include <errno.h>
 #include <strings.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The option table of -x and #pragma D option (d-language.md chapter 8): one row an option.
  *

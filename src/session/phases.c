@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The phases of a session, in order: open, compile, match, load, go, work, stop, close. The work of
  * each phase is in the file of its part (session.h).

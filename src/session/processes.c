@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The watch of a session: its hooks, and the subscribers that do not depend on clauses. */
 #include <inttypes.h>
 

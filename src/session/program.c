@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The public calls about programs, probes and processes, which run nothing. */
 #include "session/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keeps the last error, and passes events to the handlers (report.h). */
 #include "session/report.h"
 

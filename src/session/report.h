@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a session reports to the program that uses the library: why a call failed, notices, lost
  * records, faults of clauses, processes that ended, options that were set.

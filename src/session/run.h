@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A run of a session: takes the enabled clauses through the phases match, load and go, until the
  * run is stopped.

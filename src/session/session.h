@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A tracing session: the inside of a dtrace_hdl_t. Implements include/dtrace.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stability reports: -v of a program, -lv of a probe (d-language.md 9.4, 9.5, 11.2). */
 #include "d/argtext.h"
 #include "d/attr.h"

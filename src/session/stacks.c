@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Decides how deep a session's stacks may be, and which walker walks them. */
 #include <inttypes.h>
 #include <time.h>

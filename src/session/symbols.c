@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds addresses of kernel symbols for the compiler, and keeps each that was found. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Creates, holds and continues the processes of -c and -p (targets.h). */
 #include "session/targets.h"
 

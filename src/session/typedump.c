@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Options ctypes and dtypes: writes the type table as text when the handle is closed. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads BTF files and finds types in them by id and by name. */
 #include "sym/btf.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One BTF file: the types with which the kernel, or a module, describes itself.
  *

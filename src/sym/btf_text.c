@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types of a BTF file as D text. */
 #include "sym/btf.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tries the names that a separate debug file may have. */
 #include "sym/debugfile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The search for separate debug files, which have the symbols and types of stripped files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Demangling by libiberty, the library that binutils and gdb use: it knows C++ and both of Rust's
  * schemes, and bounds its recursion.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Demangling: turns symbols of C++ and Rust into the names that their programmers wrote. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Debug information of a file: finds the file that has it, and the function and source line of an
  * address.

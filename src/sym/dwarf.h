@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Debug information of one file: its functions, their parameters, source lines.
  *

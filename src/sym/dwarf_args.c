@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Parameters of functions: names, types, and where the calling convention puts them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions that the readers of parameters share: dwarf_args.c for C and C++, dwarf_rust.c for
  * Rust.

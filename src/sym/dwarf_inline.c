@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds functions that the compiler has inlined into their callers: they have no code, and no
  * symbol, of their own.

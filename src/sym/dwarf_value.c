@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds the variable that has its value in a register or a word of the stack while the program is
  * at an instruction, and with it the type of the value.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Unwind rows from .eh_frame, or .debug_frame for code that has only that (Go; C that is compiled
  * without exceptions in mind).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The unwind rows of one ELF file: how to find the caller's frame at each instruction of its code.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names the stubs of the procedure linkage table after the functions to which they jump.
  *

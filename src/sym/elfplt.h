@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names of the stubs in the procedure linkage table, which no symbol table lists.
  *

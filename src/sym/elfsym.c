@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The symbols of an ELF file, read with libelf. */
 #include "sym/elfsym.h"
 

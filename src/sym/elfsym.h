@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The symbols of one ELF file, for looking up addresses.
  *

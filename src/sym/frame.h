@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The frame step: how the frame of a user stack leads to the frame of its caller, on x86-64.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads no more of foreign ELF files than the limit allows. */
 #include "sym/gate_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The gate to files that others have made: programs, libraries, debug files, perf maps of any
  * process.

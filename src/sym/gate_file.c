@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens foreign files, in this process or in the reader, and waits for no server too long. */
 #include "sym/gate_impl.h"
 

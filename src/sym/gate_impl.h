@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions with which gate_file.c gives gate.c the image of a file that the reader reads. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looks up kernel symbols in /proc/kallsyms. */
 #include "sym/kallsyms.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Addresses of kernel symbols, from /proc/kallsyms.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the kernel's symbol table, and finds addresses in it. */
 #include "sym/ksym.h"
 

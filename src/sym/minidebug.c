@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Decompresses .gnu_debugdata with liblzma. */
 #include "sym/minidebug.h"
 

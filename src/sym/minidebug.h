@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The small symbol table that some distributions keep in stripped files: an ELF file, compressed
  * with xz, in the section .gnu_debugdata.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads /proc/self/mountinfo, and says which file systems need no server. */
 #include "sym/mounts.h"
 

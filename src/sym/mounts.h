@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The table of the file systems that answer by themselves, without a server that may stop.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads what a process has appended to its perf-PID.map, and finds the names of addresses. */
 #include "sym/perfmap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names of code that a just-in-time compiler has generated in its process: the file perf-PID.map.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unwind rows in the 32 bits of a rule. */
 #include "sym/rule.h"
 

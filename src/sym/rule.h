@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Rules of the stack walk: a row of unwind information (sym/ehframe.h) in 32 bits.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The handle: passes lookups on to the table of the kernel, which is read at the first lookup, and
  * to the tables of processes.

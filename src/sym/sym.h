@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Addresses to names: the interface through which other rooms look up names.
  *

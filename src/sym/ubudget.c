@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Bounds the memory for names: the option namesize says how many bytes it may take.
  *

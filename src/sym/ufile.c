@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens the files that processes have mapped, keeps them open, and reads their symbols. */
 #include "sym/ufile.h"
 

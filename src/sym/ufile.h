@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Files that processes have mapped: their identity, their symbols, their debug information.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Forgets processes and files, so that a session may last for months without growing.
  *

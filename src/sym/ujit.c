@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Processes with generated code, and the file /tmp/perf-PID.map, in which the compilers in these
  * processes list the names of that code.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keeps track of processes and what they have mapped, from /proc and from the kernel's events. */
 #include "sym/uproc.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Processes: what each has mapped now, and had mapped before.
  *

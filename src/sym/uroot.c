@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the root directories of processes, shares them, and closes them when too many are open. */
 #include "sym/uroot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Root directories: what "/" is for the processes of a container.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Address spaces: a process's mappings between two of its execs. */
 #include "sym/uproc.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the mapping, file and symbol of an address in a process. */
 #include "sym/usym.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names in processes: from an address to its mapping, its file, its symbol.
  *

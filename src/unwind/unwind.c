@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Queues the files that processes map, reads their unwind tables, and serves requests. */
 #include "unwind/unwind.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Decides which files' unwind tables are in the kernel, and when they are loaded.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keeps the unwind tables in the kernel, and removes unused ones when room runs out. */
 #include "unwind/utrees.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The unwind tables that are in the kernel: the files, the keys by which the kernel's side knows
  * the files, and the blocks with their rows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replaces the calls of probes in objects by probes. */
 #include "usdt/classic.h"
 

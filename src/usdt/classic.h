@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Objects of programs whose headers come from another system's dtrace -h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions that calls of probes refer to where they cannot be replaced. */
 #include "usdt/classic.h"
 

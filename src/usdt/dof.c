@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes descriptions of providers as DOF. */
 #include "usdt/dof_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * DOF, the format in which an object carries what notes have no room for: the C and D types of
  * probe arguments, and the stability of a provider.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The structures of DOF, for its writer and its reader. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ustack helpers as DOF: what programs carry that were linked with an object of dtrace -G.
  *

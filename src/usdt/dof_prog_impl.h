@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the writer and the reader of helpers in DOF agree on. */
 #pragma once
 

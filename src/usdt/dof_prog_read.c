@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads ustack helpers from DOF, which a hostile program may have made. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes ustack helpers as DOF. */
 #include "usdt/dof_prog_impl.h"
 

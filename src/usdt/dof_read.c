@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looks probes up in DOF, which a hostile program may have made. */
 #include "usdt/dof.h"
 

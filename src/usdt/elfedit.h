@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Changes an object file: adds symbols and sections, keeps everything else.
  *

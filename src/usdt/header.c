@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the C header of a provider definition. */
 #include "usdt/header.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The C header of a provider definition (dtrace -h): a macro for each probe, and a macro that tests
  * whether the probe is enabled.

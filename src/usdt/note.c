@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reader of notes about probes in ELF files. */
 #include "usdt/note.h"
 

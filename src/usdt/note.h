@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Notes about probes in an ELF file (the format stapsdt).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writes the notes of probes into an object file. */
 #include "usdt/note_write.h"
 

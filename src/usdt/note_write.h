@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Writes the notes of probes (format stapsdt, see header.c) into an object file.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the kind of objects, and writes probe objects. */
 #include "usdt/object.h"
 

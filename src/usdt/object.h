@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probe objects (dtrace -G): the object file that is linked into a program with USDT probes.
  *

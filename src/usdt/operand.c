@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The parser of the operands in notes. */
 #include "usdt/operand.h"
 

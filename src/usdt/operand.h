@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Operands of notes: where an argument of a probe is when the program is at the probe.
  *

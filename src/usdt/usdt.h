@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Providers of programs (USDT): the contents of a provider definition as plain data.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the ustack helpers that programs carry. */
 #include "ustack/carried.h"
 

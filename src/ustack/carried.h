@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ustack helpers that programs carry: clauses that dtrace -G has compiled into an object of the
  * program, or of a library that it maps (usdt/dof_prog.h).

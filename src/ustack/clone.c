@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tells what compilers have made of functions and variables by the names of symbols. */
 #include "ustack/clone.h"
 

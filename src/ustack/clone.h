@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Clones: symbols that a compiler has made of a function or variable of the program.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Looks symbols up in .gnu.hash. */
 #include "ustack/gnuhash.h"
 

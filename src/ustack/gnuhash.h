@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finds symbols of an ELF file as the dynamic linker does: by its table of hashes, .gnu.hash. Of a
  * file with 75,000 symbols a few hundred bytes are read for a name.

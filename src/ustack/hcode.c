@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Translates DIF to the instructions of the helper machine: one instruction for each, or few. */
 #include "ustack/hcode_impl.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Translates the clauses of ustack helpers to the instructions of the helper machine
  * (bpf/rt/helper.h).

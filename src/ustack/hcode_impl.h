@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The translator's own declarations, shared by hcode*.c only. */
 #pragma once
 

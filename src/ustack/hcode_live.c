@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which clause-local variables of a helper keep a value from one frame to the next.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads, compiles and checks the files of ustack helpers. */
 #include "ustack/helper.h"
 

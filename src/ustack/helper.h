@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ustack helpers: files of D that know a runtime, and name the frames of its stacks.
  *

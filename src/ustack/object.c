@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads the symbols and sections of ELF files. */
 #include "ustack/object.h"
 

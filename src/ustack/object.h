@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The symbols and sections of an ELF file that a process has mapped, by name.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reads processes for the clauses of helpers: files, symbols, memory. */
 #include "ustack/process_impl.h"
 

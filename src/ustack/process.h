@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A process that a walk has met, while its helpers' dtrace:helper:attach: clauses run: its mapped
  * files, symbols and memory.

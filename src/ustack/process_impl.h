@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the files process*.c share. */
 #pragma once
 

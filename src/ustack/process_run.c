@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs the clauses of helpers in the interpreter of DIF, over the memory of a process. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs ustack helpers over a thread that is stopped. */
 #include "ustack/replay.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs ustack helpers over a thread that is stopped: the same walk and the same clauses as in the
  * kernel (bpf/rt/unwind.c, bpf/rt/helper.c), with the frame step on the host (proc/walk.h) and the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tells what ustack helpers do for one stack. */
 #include "ustack/trace.h"
 

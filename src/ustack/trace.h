@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The report of the option helpertrace: what each clause of each helper reads and answers for one
  * stack, frame by frame, with the places in the text of the helpers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Attaches ustack helpers to the processes that walks meet. */
 #include "ustack/ustack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ustack helpers of a session: which there are, and to which processes they are attached.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds children that have inherited breakpoints of a probed process. */
 #include "watch/children.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Children of processes that are probed: they inherit breakpoints, which cost them time and fire
  * no probe.

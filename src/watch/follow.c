@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loads the BPF programs that report what followed processes do, and reads their events. */
 #include "watch/follow.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * BPF programs that report when a followed process executes another program, when its dynamic
  * linker maps or unmaps a library, and when it forks a child (bpf/rt/watch.c).

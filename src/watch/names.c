@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes events of the watch to the symbols of processes (sym/sym.h). */
 #include "watch/names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The subscriber of the watch that remembers what processes had mapped, so that addresses of a
  * process can be printed with names after it has ended or executed another program.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Followed processes: reads the events of the BPF programs, takes the steps of states.c, and calls
  * the subscribers.

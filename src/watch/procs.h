@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Followed processes: the part of the watch (watch.h) behind watch_follow() and watch_work(). */
 #pragma once
 

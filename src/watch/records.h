@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's records of what all processes map, fork and execute, and of their ends.
  *

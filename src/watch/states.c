@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The state table of a followed process: an action and the next state for each event. */
 #include "watch/states.h"
 

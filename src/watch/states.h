@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The states of a followed process, and what happens in each of them (watch.h has the picture).
  *

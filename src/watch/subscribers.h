@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The list of subscribers, and the macro that calls all of them; for the files of src/watch. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Passes the calls of watch.h to the two sources of events, and keeps the subscribers. */
 #include "watch/watch.h"
 

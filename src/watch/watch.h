@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The watch: observes what processes map, execute and fork, and reports it to its subscribers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: script text through the whole front end, on a system with a few made-up probes. What
  * compiles must verify (the compiler does that) and run in the interpreter without reaching a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: script text, as a file or a command-line text, with script arguments. The last byte
  * chooses among these, so that scripts are seeds as they are (a newline: a file with arguments).

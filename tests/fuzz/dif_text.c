@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: DIF text is parsed, verified, printed, parsed again and executed without any memory.
  */
 #include "dif/interp.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fuzz target: an ELF file's unwind rows, and the rules that the kernel's side gets of them. */
 #include "bpf/unwind.h"
 #include "elf_check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: ELF files of a grammar (elf_make.h), through all who read files of others: symbols,
  * stubs, functions of probes, unwind rows, debug information with its types, Go's version, separate

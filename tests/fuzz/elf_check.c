@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Questions to the readers of ELF files, for fuzz targets. */
 #include "elf_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the fuzz targets of ELF files ask of their readers, and what must hold of the answers
  * whatever a file says. What does not is a BUG().

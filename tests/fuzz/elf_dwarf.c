@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Debug information of the grammar: units, a tree of DIEs, the types and functions that they are,
  * their places.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Call frame information of the grammar: CIEs, FDEs, their programs. */
 #include <dwarf.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ELF files of the grammar: headers, symbols, stubs, notes, links. */
 #include <elf.h>
 #include <lzma.h>

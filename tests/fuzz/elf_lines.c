@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Debug information of the grammar: lines, and the tables of DWARF 5. */
 #include <dwarf.h>
 

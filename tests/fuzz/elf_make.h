@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A grammar of ELF files for fuzzing: bytes become a file whose headers, sections and links are
  * those of a real one, and which lies only where the bytes say so. What a mutator changes is then

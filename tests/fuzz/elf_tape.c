@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tape of choices, and the bytes that it is made into. */
 #include "elf_make.h"
 

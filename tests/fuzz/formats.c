@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: formats of printf(), printa(), system(), freopen(). The input is the format; what
  * compiles is printed with values of its arguments' types.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: ustack helpers over hostile memory. The input is memory in which helpers follow
  * pointers, walk circles, read tables and texts, in the interpreter of DIF: whatever it is, each

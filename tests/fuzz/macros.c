@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: macro arguments. The lines of the input are the arguments of a script that uses them
  * in every place where a macro may stand; the first byte chooses among the options that change

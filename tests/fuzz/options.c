@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: options and control lines. Each line of the input is set as an option (name, or
  * name=value), outside and inside a program, and stands behind "#pragma D " and behind "#" in a

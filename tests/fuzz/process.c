@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: what the kernel tells of processes. The first byte chooses: lines of /proc/PID/maps,
  * the records of what processes map (perf events).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs a fuzz target once on each file named: how the suite replays what fuzzing has found, in any
  * build.

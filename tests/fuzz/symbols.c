@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: files that names come from. The first byte chooses the reader: an ELF file's
  * symbols, its debug information, a perf map, or a perf map that grows, made of a tape.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: what programs say of their own probes. The first byte chooses the reader: an ELF
  * file's notes and their operands, DOF, the text of operands, helpers in DOF.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target: what dtrace -h and -G read. The first byte chooses: an object file in which calls of
  * probes are replaced, or the text of a provider definition, of which a header and a probe object

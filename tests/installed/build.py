@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Builds the Debian packages from a copy of the tree that has its files only, and nothing that a build has left."""
 import hashlib, os, re, shutil, subprocess
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is installed: the library, examples, pages, completion; and the first minutes of a new user."""
 import filecmp, glob, gzip, os, re, subprocess
 

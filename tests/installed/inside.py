@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """In the root that root.py has made: installs the packages, runs the tests, removes the packages.
 
     inside.py [--only SUBSTRING]... [--jobs N] [--patience N] [--missing PACKAGES] [--verbose]

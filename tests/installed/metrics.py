@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """fathom-metrics, as its systemd unit starts it: with the capabilities that the unit leaves, and no others."""
 import glob, os, re, shutil, socket, subprocess, time, urllib.request
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Pictures and JSON, of programs in a language: the frames that a user looks for are in them."""
 import json, shutil, xml.etree.ElementTree
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Each family of providers fires for what a known program does."""
 import functools, shutil
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Programs with probes of their own, made with what the packages bring; and programs that use the library."""
 import functools, shutil
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Each ready-made command: started by its name, on a workload that is known, it prints what its comment promises (tests/e2e/cmd/commands.py has the table)."""
 import functools, glob, os
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes the root in which packages are tested, and runs inside.py there. In a mount namespace of its own, which ends with the tests.
 
     root.py TREE PACKAGES BASE ARGUMENTS...

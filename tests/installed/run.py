@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Builds the Debian packages, installs them in a root of their own, and does there what users do.
 
     tests/installed/run.py [--packages DIR] [--only SUBSTRING]... [--jobs N] [--patience N] [--verbose]

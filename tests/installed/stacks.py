@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Stacks of each runtime: a program calls known_here() from known_outer() until a stack of it has both names, in the right order.
 
 The programs (data/) end when there is a file 'seen' in their folder. No helper is named, and no option given: jstack() is all that a user types.

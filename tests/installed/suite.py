@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests share: how one is declared, how dtrace is run, how to wait for what it prints."""
 import os, re, subprocess, sys, tempfile, threading
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The workloads of tests/e2e/cmd/examples.py and commands.py, which know what each example and command prints about them; and the programs that these call."""
 import functools, os, subprocess, sys, threading
 

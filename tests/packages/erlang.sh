@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Erlang/OTP 25, with the two definitions of its emulator and of user programs (950 probes): its own suite dyntrace_SUITE, the
 # scripts that come with it, and the arguments. The interpreter is built, because the JIT compiler of 25 has no process-scheduled,
 # which the suite wants. Applications that the emulator and the suite do not need are left out.

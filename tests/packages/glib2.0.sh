@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # GLib: two providers, in two libraries, through generators of meson.
 needs gcc meson ninja-build pkg-config libpcre2-dev libffi-dev zlib1g-dev python3
 source_of glib2.0

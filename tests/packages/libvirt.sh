@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # libvirt 9: its library, virsh and two of its tests are configured with -Ddtrace=enabled and built; the probes are those of the
 # library. The tests that use its event loop and its sockets pass while these are traced. Drivers and documents are left out.
 needs gcc meson ninja-build pkg-config libglib2.0-dev libgnutls28-dev libxml2-dev libxml2-utils libtirpc-dev rpcsvc-proto xsltproc python3

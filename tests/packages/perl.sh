@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Perl 5.36: its own tests of DTrace probes.
 needs gcc make
 source_of perl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # PHP 8.2: it has no tests of its probes.
 needs gcc make autoconf pkg-config
 source_of php8.2

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # PostgreSQL 15: its macros come from the header of -h through sed, its object of -G is made from all objects of the server.
 needs gcc make perl
 source_of postgresql-15

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # CPython 3.11: its own test_dtrace, and what it cannot see.
 needs gcc make pkg-config
 source_of python3.11

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # QEMU's trace backend: its generator writes a definition for each of 88 folders, all of provider qemu, some of them empty.
 # (The programs themselves are not built.)
 needs python3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Ruby 3.1: its own tests of DTrace probes.
 needs gcc make
 source_of ruby3.1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Property: for random expressions, the kernel and the DIF interpreter give the same value, or the
  * same fault at the same place.

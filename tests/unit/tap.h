@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * TAP for unit tests: ok(), is_int(), is_str(), done_testing().
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Consumers of DTrace in Python: D programs in, values out.
 
     import libdtrace

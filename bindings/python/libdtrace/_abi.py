@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What <dtrace.h> declares, for ctypes: structures, constants, functions. tests/e2e/cmd/bindings_python.sh compares the structures with the header."""
 import ctypes
 import ctypes.util

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // Unit tests of the module. There is no tracer: a test counts a consumer itself, as the kernel does.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 use strict;
 use warnings;
 use Test::More;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What can be tested without a tracer: ruby -Ilib test/test_usdt.rb
 require 'usdt'
 require 'dtrace/provider'

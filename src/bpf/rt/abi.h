@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The structures and constants that the code of a session and the run-time library in the kernel
  * share.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: the conversions between numbers and text, lltostr and strtoll.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: routines that run in the kernel because they are too long to inline.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Run-time library: hashes of keys, the one copy of each key string. */
 #include "bpf/rt/hash.h"
 

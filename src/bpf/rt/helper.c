@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: the helper machine (bpf/rt/helper.h), which executes ustack helpers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The helper machine: what runs ustack helpers during the walk of a user stack.
  *

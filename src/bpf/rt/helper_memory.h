@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: what the helper machine (bpf/rt/helper.h) and its subroutines share: the memory
  * of the process.

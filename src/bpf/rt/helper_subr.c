@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: the subroutines of ustack helpers, which read tables and texts of a process,
  * and what is remembered of frames (bpf/rt/helper.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: subroutines that read kernel objects (processes, locks), and chill().
  */

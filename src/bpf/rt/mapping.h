@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: which file is mapped at an address of the current task, and whether the walk of
  * a user stack (unwind.c) has its unwind table.

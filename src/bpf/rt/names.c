@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: flags as text, by the table flag_names[] of dif/names.h in the string table.
  */

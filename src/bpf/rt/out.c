@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: writing to user memory. This unit is linked only if the kernel has the helper.
  */

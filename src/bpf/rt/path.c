@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: subroutines that cut a string at separators, those for paths and strtok.
  */

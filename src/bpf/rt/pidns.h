@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The numbers of processes and threads in dtrace's own PID namespace, for a dtrace that is not in
  * the first one. 0: the task has no number in that namespace. Linux include/linux/pid.h.

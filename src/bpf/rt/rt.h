@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Declarations and functions that every file of the run-time library uses: kernel helpers, the
  * session's maps, string arguments.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: the searches index, rindex, strstr, strchr and strrchr.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: stacks that are part of keys, and those from which caller and stackdepth are
  * computed.

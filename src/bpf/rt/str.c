@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: string subroutines that need no search: they compute lengths, compare, take
  * substrings, join strings and change case.

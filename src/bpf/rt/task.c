@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: files, paths, arguments and registers of the current process.
  *

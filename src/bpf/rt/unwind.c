@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: the walk of a user stack, with or without frame pointers.
  *

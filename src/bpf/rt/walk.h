@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: the state of a walk of a user stack, which the walk itself (unwind.c) and the
  * machine that runs ustack helpers (helper.c) share.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The programs that report when a followed process changes its code, and when it has a child
  * (watch/follow.h).

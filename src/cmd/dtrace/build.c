@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Building programs with probes of their own: -h and -G. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The dtrace command: turns flags into calls of libdtrace, and results into an exit status.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prints the candidates for completion that a shell offers at Tab (completion/), one a line.
  *

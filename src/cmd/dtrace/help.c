@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* --help: a screen of flags and examples; lists of options and of the language's names. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Entry point of the dtrace command: reads the flags, opens the library, chooses the mode. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Messages of the command on stderr, and its exit. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The modes of the command: compile, list, run, version. */
 #include <errno.h>
 #include <signal.h>

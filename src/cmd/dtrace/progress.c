@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Progress on a terminal: when the library takes more than a second to find, load or place probes,
  * one line on standard error says what it does, how many of how many, and for how long. The line is

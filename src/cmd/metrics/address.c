@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Addresses in flags: HOST:PORT, [IPV6]:PORT. Where there is a default port, HOST, IPV6 and [IPV6]
  * stand alone as well; where there is none, PORT does, and means all addresses of the machine.

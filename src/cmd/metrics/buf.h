@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A buffer of bytes that grows. The program ends if there is no memory. */
 #pragma once
 

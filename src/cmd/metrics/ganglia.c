@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ganglia: two datagrams a value, as its command gmetric sends them: what the metric is, and its
  * value as a text. gmond forgets what a metric is when it starts again, so both come each time.

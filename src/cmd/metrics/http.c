@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The scrape endpoint: /metrics, and /-/healthy for those who ask whether the exporter runs.
  *

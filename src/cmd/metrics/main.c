@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Entry point of fathom-metrics: flags, the scripts of a directory, the loop. */
 #include <dirent.h>
 #include <errno.h>

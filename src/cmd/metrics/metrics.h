@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fathom-metrics: aggregations of D scripts as metrics.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model: metrics and their series, and how a row of an aggregation changes them. */
 #include "metrics.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names: of metrics and labels, from the names of scripts and aggregations, or from comments of the
  * script:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * OpenTelemetry: an ExportMetricsServiceRequest in JSON, sent with libcurl to URL/v1/metrics.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prometheus: its text format, and its protocol buffers, in which histograms are native as well.
  *

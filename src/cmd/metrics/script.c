@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A script: a session whose aggregations are metrics. */
 #include <errno.h>
 #include <libgen.h>

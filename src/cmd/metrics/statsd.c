@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * StatsD: increments since the last push, a line each, as many lines in a datagram as fit.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Scripts as the literature about DTrace writes them: one-liners and longer ones, with the types, members and idioms of other systems. Each
 compiles, runs and prints something right about a workload that is known.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs every command of commands/ on a workload and checks what it prints; checks the options that all have.
 
 A row: arguments; the workload, as in examples.py; regular expressions for parts of the output. The workload is the -c
@@ -150,7 +151,7 @@ def options(name):
         if code or err:
             bad.append(f"{name}: {err}")
     text = open(f"commands/{name}").read()
-    if not re.match(rf"#!/usr/lib/fathom/command\n/\*\n \* {name} - \S", text) or "\n * example: " not in text or \
+    if not re.match(rf"#!/usr/lib/fathom/command\n/\* SPDX[^\n]*\n/\*\n \* {name} - \S", text) or "\n * example: " not in text or \
             not os.access(f"commands/{name}", os.X_OK):
         bad.append(f"{name}: its comment has no title or no example, or it cannot be executed")
     return bad

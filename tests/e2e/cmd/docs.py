@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs what the documentation shows: every fenced block of README.md and doc/ that is a D program or a command.
 
   ```d             a program: has to compile (dtrace -e)

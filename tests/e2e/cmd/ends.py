@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # SIGTERM while children are followed, while thousands of probes are placed, and at moments of the start: the session ends, with its output, and
 # nothing stays stopped. The promise is a second; what is checked is 5 s, on machines with other work. SEED=N repeats what a report names.
 import os, random, shutil, signal, subprocess, sys, tempfile, threading, time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs every script of examples/ on a workload and checks that its output makes sense.
 
 A row: script arguments; the workload (a line of sh: 'work' and 'calls' are the programs of tests/e2e/trigger under names of their
@@ -275,7 +276,7 @@ def run(name):
 def documented(name):
     """The first lines: the interpreter line, then a comment whose first paragraph is a question or an answer."""
     text = open(f"examples/{name}").read()
-    good = re.match(r"#!/usr/sbin/dtrace -q?w?Z?s\n/\*\n \* .*\?", text) and len(text.split(" */")[0]) > 150
+    good = re.match(r"#!/usr/sbin/dtrace -q?w?Z?s\n/\* SPDX.*\n/\*\n \* .*\?", text) and len(text.split("\n */")[0]) > 150
     return [] if good and os.access(f"examples/{name}", os.X_OK) else [f"{name}: no question in its comment, or not executable"]
 
 

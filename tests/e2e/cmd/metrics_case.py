@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests of fathom-metrics share (metrics_exact.py, metrics_push.py, metrics_input.py): an exporter and its samples."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """fathom-metrics counts exactly: rows that are one series, normalised rows, series that expire, sums above 2^53 (metrics_exact.sh)."""
 import subprocess
 import time

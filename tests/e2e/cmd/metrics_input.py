@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """fathom-metrics and what it is given: annotations, addresses, keys (metrics_input.sh)."""
 import socket
 import subprocess

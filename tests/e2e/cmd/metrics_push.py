@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """fathom-metrics and receivers that fail (metrics_push.sh)."""
 import http.server
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // A function of C++ with a '+' in its name, and one whose name is long, make a system call (bindings_node.sh, bindings_python.sh).
 #include <sys/syscall.h>
 #include <unistd.h>

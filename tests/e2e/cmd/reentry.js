@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 'use strict';
 // Calls of the Node.js package from callbacks (bindings_node.sh builds the package and runs this): what is refused throws where it
 // was called, the outer call goes on, and nothing is lost.

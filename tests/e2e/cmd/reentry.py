@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Calls of the Python package from callbacks, from other threads, and in the child of a fork (reentry_python.sh)."""
 import os
 import signal

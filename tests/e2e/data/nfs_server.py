@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The kernel's NFS server, started by hand for one exported folder, and a client that calls it: neither needs a package."""
 import os, socket, struct, threading, time
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Places with known lines, shown by getppid(ADDRESS). */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -13,7 +14,7 @@ static volatile int sink;
 
 NOINLINE static void show(void)
 {
-	syscall(SYS_getppid, (void *)show); /* line 16 */
+	syscall(SYS_getppid, (void *)show); /* line 17 */
 	sink++;
 }
 
@@ -24,10 +25,10 @@ NOINLINE static void middle(int n)
 		show(); /* other.h:103 */
 	sink++;
 }
-#line 27 "lines.c"
+#line 28 "lines.c"
 
 int main(void)
 {
-	middle(1); /* line 30 */
+	middle(1); /* line 31 */
 	return sink > 9;
 }

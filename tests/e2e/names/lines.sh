@@ -14,12 +14,12 @@ syscall::getppid:entry /pid == $target/
 }
 X
 cat >want <<'X'
-p`show at lines.c:15
+p`show at lines.c:16
 p`show
 libc.so.6`syscall
-p`show at lines.c:16
+p`show at lines.c:17
 p`middle at other.h:103
-p`main at lines.c:30
+p`main at lines.c:31
 X
 lines() { # OPTION...
 	"$DTRACE" -q -x lines "$@" -c ./p -s script.d 2>&1 |
@@ -50,7 +50,7 @@ mkdir -p src
 cp lines.c src/lines.c
 sed -i 's/"other.h"/"other.h"/; s/"lines.c"/"src\/lines.c"/' src/lines.c
 cc -O1 -fno-optimize-sibling-calls -g -Wl,--build-id=sha1 -o p src/lines.c
-lines | sed -n 4p | grep -qx 'p`show at src/lines.c:16' || { lines; exit 1; }
+lines | sed -n 4p | grep -qx 'p`show at src/lines.c:17' || { lines; exit 1; }
 
 # a separate file; the program has ended, and both are gone by name when it is printed
 cc -O1 -fno-optimize-sibling-calls -g -Wl,--build-id=sha1 -o p lines.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes one getppid system call for each address that it wants to see named: the address is the
  * first argument, which that call does not have.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A stripped program in three processes, at three places: what is printed for its code and data is what nm says of the file that was not
 stripped. Generated code has no file, and keeps its address."""
 import json, os, re, shutil, subprocess, sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A process with a hostile name opens a file with a hostile name. What dtrace prints of both on a terminal (a pseudo terminal), into a pipe,
 with each value of the option escape, in JSON and HTML, and what the shell of system() makes of it."""
 import json, os, pty, re, subprocess, sys

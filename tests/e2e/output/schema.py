@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Validates the output of dtrace against doc/json-schema.json, with Python's jsonschema."""
 import copy, functools, json, os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A headless Chromium for the tests of pictures, driven over WebDriver with the standard library alone.
 
     from browser import Browser

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Flame graphs without a browser: what is in the file."""
 import os, shutil, subprocess
 from page import *

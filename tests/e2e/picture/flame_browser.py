@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Flame graphs in Chromium."""
 import random
 from browser import Browser

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Heat maps without a browser: what is in the file."""
 import shutil
 from page import *

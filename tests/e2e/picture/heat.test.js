@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions of heat.js that draw nothing. */
 "use strict";
 const assert = require("assert"), path = require("path");

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Heat maps in Chromium."""
 from browser import Browser
 from page import *

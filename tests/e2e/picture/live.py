@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The live view, seen by a small terminal: the parts of ECMA-48 that dtrace writes."""
 import fcntl, pty, select, signal, struct, termios, time
 from page import *

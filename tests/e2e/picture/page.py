@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests of pictures share: runs of dtrace, and pages taken apart without a browser."""
 import base64, hashlib, html.parser, json, os, re, subprocess, sys
 import xml.etree.ElementTree as ET

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reports without a browser: what is in the page."""
 import html, shutil
 from page import *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reports in Chromium."""
 import time
 

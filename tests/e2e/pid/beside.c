@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * With WAIT in the environment, an initialiser first prints a line and waits for one. Then it calls
  * work() as often as each line of its input says, which fires the probe beside:::hit, too, and

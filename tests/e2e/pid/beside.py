@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Two tracers side by side: uprobes of dtrace, bpftrace and perf at the same instruction of the same process.
 
 TABLE has the pairs. The process calls the function 3 times before the first tracer comes, 5 times before the second one does, 7 times with both,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What golang.sh traces: values that take one register, several, or none.
 package main
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program whose initialiser does what the environment variable DO says, before main(): held.py
  * has it held by dtrace meanwhile. It prints what it finds wrong, or one line that all is well.

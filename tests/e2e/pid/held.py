@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Commands that are held at the place which the option evaltime names (proc/evaltime.h).
 
 The same holds with breakpoints of hlt and, forced by FATHOM_NO_FEATURE=HLT, of int3. The program is

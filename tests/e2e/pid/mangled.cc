@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names of C++ that mangled.sh looks for; beside them, as labels, names of Rust and hostile ones. */
 #include <string>
 

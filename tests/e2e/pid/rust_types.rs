@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // What rust_types.sh traces. Arguments come from black_box(), and results go there: the optimizer knows nothing of them.
 use std::hint::black_box;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions whose parameters are passed in every way, for typed args[]. All are used: a compiler
  * does not pass what is not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Methods, references, base classes, objects that are passed by address: typed args[] in C++. */
 #include <string>
 

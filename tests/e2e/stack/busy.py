@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A busy machine: 30 processes compute, each in a session of its own, so that groups of processes (autogroup) do not shield the tracer.
 # The promise is a second; what is checked is 5 s, which a tracer that waits for its turn like all others misses (it takes 8 to 20 s).
 import os, re, signal, subprocess, sys, time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Chains of programs, each of which lives a few milliseconds and executes the next one. In between, each starts children that do the
 same. Whatever program a stack is of, its frames have names, also when another program had its code at the same addresses."""
 import os, re, subprocess, sys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For programs that tests trace with trigger/met. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A user builds, runs and deletes a large program again and again, while root profiles. The memory for names stays within the option
 namesize, also after names that were freed were read again, and deleted files are not kept open without end. Each program has its
 names, and what could not be kept is said."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Makes a ustack helper with random clauses: neighbours.py SEED NAME writes NAME.d. Most of its clause-local variables are set before they
 # are used; the first ones, and a few others by chance, are set and used on random paths, so they keep values from frame to frame. What they
 # were goes into a sum, which the helper writes down at the frame of main().

@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: MIT
 # For tests of PHP's stacks: writes a debug_backtrace() to the file $out, in one line, as jstack() shows these frames. A frame of the
 # backtrace has the position that it was called from, which is in the frame that called it: so each is shown with the one before it.
 function note(array $trace) {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Makes a random ustack helper and a C program that computes the same values: random_helper.py SEED writes random.d, and random.c, which
 # defines data for the helper to read and prints in main() the lines that the helper's frames have to be.
 import random

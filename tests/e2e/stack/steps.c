@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions with every kind of frame, called once each by call_NAME(): a stack at any of their
  * instructions is NAME, call_NAME, main, ...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stacks that a program made itself (makecontext), and what is left of one after longjmp(). */
 #include <setjmp.h>
 #include <stdlib.h>

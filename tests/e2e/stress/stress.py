@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Generated scripts of unusual size: each prints what it must, within its time.
 
     python3 stress.py CASE...      DTRACE, TRIGGER, TMP are set by tests/run.py

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * bpfcount UID: prints how many BPF programs named fathom_* are loaded that this user has loaded
  * (asuser.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes a known number of a known system call: calls NAME N.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A known chain of calls that keeps frame pointers: chain N makes N getppid() calls by
  * main -> outer -> middle -> inner.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A chain of 40 functions without frame pointers: main -> f40 -> ... -> f1 -> leaf.
  *

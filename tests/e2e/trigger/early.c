@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Runs code before main(), in a library's constructor; main() opens one file. */
 #include <fcntl.h>
 #include <unistd.h>

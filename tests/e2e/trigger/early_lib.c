@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A library for `early': its constructor asks for the parent's id. */
 #include <unistd.h>
 

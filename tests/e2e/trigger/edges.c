@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Stacks at the edges of functions: before() ends with a call that does not return, so the address
  * behind it is where idle() begins; a timer interrupts idle() at its first instruction; the handler

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes system calls in all their forms, with arguments that tell which: forms
  * open|stat|paths|fork|exit|net|misc|compat.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions with known arguments, values and ends: funcs [N [wait]]. With wait it goes on with each
  * line of input.

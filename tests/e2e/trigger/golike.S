@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions that receive arguments as those of Go do, and say so as Go's compiler does: so that the convention is
  * tested where no Go compiler is installed.

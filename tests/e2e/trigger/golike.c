@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls functions that receive arguments as those of Go do (golike.S). */
 #include <stdint.h>
 

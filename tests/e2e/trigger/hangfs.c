@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A file system that hangs on demand, over /dev/fuse without any library.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * has WORD: says whether this machine has what a test needs, which is found by trying it.
  *

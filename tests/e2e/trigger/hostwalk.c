@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Walks user stacks with the host's walker (src/proc/walk.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * hungpage FILE: a process whose memory may not answer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * IMAGE PROGRAM ARGUMENT... calls getppid() from a function of its own, then executes PROGRAM. It
  * is built twice, without PIE: the functions of the two programs have different names and one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Code that no symbol knows, as just-in-time compilers make it: four functions at a fixed address,
  * one of which calls the next; the last one calls leaf(), which calls getppid() of the C library.

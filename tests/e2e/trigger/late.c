@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Code that comes later. The words of the command line are done one after the other:
  *

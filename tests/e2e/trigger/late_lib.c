@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A library for `late': a constructor that calls late_init(), late_f() that calls late_g(). */
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))

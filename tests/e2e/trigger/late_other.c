@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `late' executes: own functions with names of their own, then the same words. */
 #define main late_main
 #include "late.c"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Starts a program that may go on only when a tracer has looked at its file: launch FROM FILE
  * COMMAND...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Uses locks of the C library an exact number of times: e2e/declared/plockstat.sh has the numbers.
  * With a number, it acquires and releases one mutex so often, and prints the nanoseconds of a pair.

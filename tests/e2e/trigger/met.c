@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs dtrace for tests of ustack helpers: met DTRACE ARGUMENTS...
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A month of a busy machine in short: month N DIR STEP makes N processes, one after the other;
  * after each STEP of them it prints how many, and reads a line. Most processes share our memory and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program that changes its own code: prints what p_two() and p_one() return, before and after,
  * for each line of input.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A library for `deep plug': plug() -> plug_inner() -> getppid(), without frame pointers. */
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions of Rust by their debug information: what rustc writes, so that types of arguments are tested where no
  * Rust compiler is installed.

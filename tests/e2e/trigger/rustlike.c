@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls functions whose debug information is Rust's (rustlike.S). */
 #include <stdint.h>
 

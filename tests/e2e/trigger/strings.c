@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens each argument as a file, so that a script sees known strings in a system call. */
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Exceptions through several frames, coroutine-like jumps, many threads: throws N. Prints what it counted.
 #include <csetjmp>
 #include <cstdio>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Makes one system call each with a string, a structure, an array of structures, and arrays of
  * strings.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Writes down what it is, in lines "name=value", as /proc and the socket interface have it, then
  * calls getppid() once: whoami FILE. What a script sees at that call can be compared with the file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the scripts of examples/ look for, N times: work NAME N.
  *

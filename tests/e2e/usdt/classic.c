@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "classic.h"
 #include <stdio.h>
 void (*volatile pointer)(int) = __dtrace_my_app___tail;

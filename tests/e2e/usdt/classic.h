@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* as other systems' dtrace -h makes it */
 #ifdef __cplusplus
 extern "C" {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Probes that are known to harm: a program that dies when one of its probes is enabled, and rows of the table that say so.
 
 The program aborts while the counter of its probe "fatal" is not 0. It passes the probe "safe" once for each line that it reads.

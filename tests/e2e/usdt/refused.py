@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Provider definitions that are refused: dtrace -h and -G say where, why, and what to write instead.
 
 definitions.err has the definitions and what is said of them. BLESS=1 in the environment writes it anew; read the diff.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifdef COUNTERS
 #define _SDT_HAS_SEMAPHORES 1
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // A consumer: counts its own system calls.
 const { Consumer } = require('libdtrace');
 const dtp = new Consumer();

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A consumer: counts its own system calls, and shows its own stack."""
 import os
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * @metric kernel name=kernel_samples_total labels=program,stack help=Samples of the kernel.
  * @metric parents name=parents_total labels=program help=Calls of getppid(2).

@@ -1,3 +1,4 @@
+%% SPDX-License-Identifier: MIT
 -module(known).
 -export([main/0, known_here/1, known_outer/1]).
 

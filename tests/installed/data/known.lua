@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 local function known_here()
   local removed = os.remove("/nonexistent/known")
   return removed

@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: MIT
 function known_here()
 {
     getrusage();

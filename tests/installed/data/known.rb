@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 def known_here
   Process.ppid
 end

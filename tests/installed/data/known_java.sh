@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A program of the Java runtime itself, which needs no compiler: it makes a key and writes it into a file.
 until [ -e seen ]; do
 	rm -f keys

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 provider shop {
 	probe sale(char *, int);
 };

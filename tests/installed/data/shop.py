@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 import usdt
 provider = usdt.Provider("shop", "server")
 sale = usdt.Probe("sell", "sale", "char *", "int")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 require 'usdt'
 provider = USDT::Provider.create(:shop, :server)
 sale = provider.probe(:sell, :sale, :string, :integer)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Aggregations without a kernel: layouts made by hand, maps that are arrays in memory.
  *

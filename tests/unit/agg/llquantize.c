@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Buckets of llquantize: labels and numbers agree, over all orders. */
 #include "agg/impl.h"
 #include "bpf/llquantize.h"

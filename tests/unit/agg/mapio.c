@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Aggregations in real kernel maps: batches, zeroing, deleting, strings. Needs bpf(2). */
 #include <bpf/bpf.h>
 #include <errno.h>

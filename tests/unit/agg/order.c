@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sorting by every option (d-language.md 6.4.3), histogram weights, joining (6.4.4). */
 #include "agg/fake.h"
 #include "tap.h"

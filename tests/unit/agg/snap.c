@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Snapshots over maps in memory: decoding, merging, values, clear, trunc, normalize. */
 #include "agg/fake.h"
 #include "dtrace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unit tests of the base room: arena, vectors, strings, hash map, errors. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A share of real time: its bounds hold, a class that was chosen stays, no child gets it. */
 #include "tap.h"
 

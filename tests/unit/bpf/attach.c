@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of code: instructions of this very program, attached by the engine. For one process and
  * for all, with one link for several instructions and with a perf event for each.

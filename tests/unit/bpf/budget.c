@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The budget of calls and stack: chains of functions made by hand. */
 #include "bpf/budget.h"
 #include "tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Code generation in the kernel: aggregations, records, control flow, faults, entries. What
  * expressions give is the business of tests/prop/kernel_vs_interp.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fixture: clauses made by hand, in the kernel. */
 #include "gen_fixture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fixture: clauses made by hand, loaded into the kernel and run with BPF_PROG_TEST_RUN.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The table of functions of a link: each address is where a program looks for it. */
 #include "bpf/kfunc_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Layout: records, keys, variables and areas of the machine state. */
 #include "../tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Maps, linking and loading: what is made, what is refused and how that is said, and that every
  * system call may fail without anything staying open.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Register allocation: random code is executed on virtual registers and on the places chosen, along
  * every way that random branches take; whatever is read must be what was written.

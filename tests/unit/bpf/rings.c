@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The ring consumer against real BPF ring buffers, filled by a small program through test runs. */
 #include <errno.h>
 #include <linux/bpf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library: memory, hashes, arithmetic, buckets, fault records, each checked against what C
  * says.

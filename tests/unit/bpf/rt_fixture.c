@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fixture: the run-time library in the kernel, one function at a time.
  */

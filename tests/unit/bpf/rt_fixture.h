@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fixture: calls functions of the run-time library in the kernel, one at a time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run-time library against the interpreter: random arguments, same value and same fault, for
  * several values of strsize.

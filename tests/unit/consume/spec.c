@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Speculations in the consumer: what is kept, printed, dropped, and when it is forgotten. */
 #include "consume/spec.h"
 

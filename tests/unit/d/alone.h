@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A compile environment with nothing around the compiler: every description matches one probe, and
  * there are no types, symbols or libraries.

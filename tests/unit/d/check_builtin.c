@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The tables of what is built in: well formed, and every row that works has a golden test. */
 #include "check_env.h"
 #include "d/builtin.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A compile environment with a handful of probes, for unit tests, the golden dump program and the
  * fuzz target.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs compiled code in the DIF interpreter: the first clause of a script, up to its last trace().
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Formats: what each conversion takes (d-language.md 6.3, B.9), how a format is taken apart. */
 #include "check_env.h"
 #include "tap.h"

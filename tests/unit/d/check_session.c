@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sessions: what programs share, what a failed compile leaves, what a program says about itself. */
 #include "check_env.h"
 #include "tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Types and values of expressions: d-language.md 2.3, 3.3, 3.5; folded and computed alike. */
 #include "check_eval.h"
 #include "tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Preprocessor: definitions, line marks, large texts, failures. */
 #include "../tap.h"
 

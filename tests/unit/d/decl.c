@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Declarations: each refusal of d-language.md 2.7 and 2.9 by its tag, and what good ones declare.
  */
 #include "alone.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Diagnostics: places, excerpts, order, suggestions. */
 #include "../tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernel types in the type table, against libbpf's view of the same BTF and against the C
  * compiler's. */
 #include "tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lexer: tokens of each context, literals, macro arguments. */
 #include "../tap.h"
 #include "parse_env.h"

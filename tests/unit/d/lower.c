@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lowering, seen from outside: D text is compiled, its DIF runs in the interpreter, the value
  * counts.

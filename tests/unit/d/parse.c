@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parser: what golden trees do not show: flags, spans, entry points, limits, speed. */
 #include "../tap.h"
 #include "parse_env.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A parse environment in place of the compiler: D's own type names, a few global names, and the
  * options that concern the parser. For unit tests, the golden dump program and the fuzz target.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Property: the D text printed from a tree parses to the same tree, for every script we have. */
 #include "../tap.h"
 #include "parse_env.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Type table: layout against the C compiler's, names, promotion, compatibility, forwards, rollback.
  */
 #include "d/types.h"

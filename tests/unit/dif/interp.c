@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interpreter: arithmetic, branches, memory, variables, tuples, faults. Subroutines: subr.c. */
 #include "machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An environment for DIF programs in tests: some kernel memory, some user memory, some built-ins.
  *

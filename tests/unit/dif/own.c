@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whose text the value of an object is, in programs of DIF. */
 #include "tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The dump of a program, and which actions record. */
 #include "tap.h"
 

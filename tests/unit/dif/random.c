@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Properties of random DIF: a valid object survives printing and parsing, and executes to an end; a
  * damaged one is refused or executes to an end.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Subroutines: calls written as in D, and what they give.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Listing, assembler: what they print, what they refuse, the builder that feeds them. */
 #include "tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The verifier: what it refuses, and with which reason. Random objects: random.c. */
 #include "tap.h"
 

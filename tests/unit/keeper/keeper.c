@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The keeper: nobody's child, nothing open, deaf to signals, gone with its tracer; a killed one is
  * noticed.

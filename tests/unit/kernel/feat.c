@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Features: each present as this kernel has it, each absent when forced; refusals name reason and
  * remedy.

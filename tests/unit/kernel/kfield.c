@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Kernel structure offsets against facts: the C library's own layouts of structs that are ABI, and
  * libbpf's reading of the same BTF.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel says whether it has a symbol. */
 #include "tap.h"
 

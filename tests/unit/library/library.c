@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The loader of the D library by itself: what it has compiled, in which order, and what not. */
 #include "library/library.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The scan of library files: names of every kind of declaration, dependencies, what it cannot read.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Unit tests of libusdt: providers, probes, the object that a tracer finds, and wrong use.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures: what goes in comes out, whatever has to be merged or left out for its size. */
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts of the provider tables: rates of profile, numbers of system calls. */
 #include <sys/syscall.h>
 

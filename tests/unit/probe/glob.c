@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Globbing: d-language.md 1.7. */
 #include "probe/probe.h"
 #include "tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The registry with the real providers: ids, laziness, aliases, speed. */
 #include <time.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Targets: held before they run, watched, killed or left alone. */
 #include <errno.h>
 #include <poll.h>

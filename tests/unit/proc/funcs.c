@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions of this very program, and files that are none. */
 #include <fcntl.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Where the entry probe of a function of Go goes, and how functions receive arguments. */
 #include "proc/gocode.h"
 #include "arch/arch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instruction boundaries, ends of functions, where an entry probe goes. */
 #include "proc/insn.h"
 #include "arch/arch.h"

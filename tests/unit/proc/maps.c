@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Lines of /proc/PID/maps, our own mappings. */
 #include "proc/maps.h"
 #include "proc/search.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Records without a kernel: makes a record of one clause from actions and data that a test lists,
  * and returns its text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conversions of printf and default formats (d-language.md 6.2, 6.3, B.1, B.8, B.9). */
 #include <arpa/inet.h>
 #include <netdb.h>

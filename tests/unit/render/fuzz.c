@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records that lie: random bytes and lengths never crash, whatever a clause's layout is. */
 #include "render/fix.h"
 #include "tap.h"

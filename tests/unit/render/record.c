@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records as lines: columns, header, flow indent, if/else, actions that act, bad records. */
 #include "dtrace.h"
 #include "render/fix.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sessions for the tests of the typed interface: compiles, enables and starts a program, and
  * compares what its callbacks saw.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Aggregations and stacks as values: walks, what their callbacks return, names of addresses. */
 #include "base/str.h"
 

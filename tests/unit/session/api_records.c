@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Records as values: the callbacks of dtrace_work(), buffered output, handlers. */
 #include "dif/prog.h"
 #include "render/api.h"

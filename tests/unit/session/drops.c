@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Every drop message of d-language.md 7.2, singular and plural, with and without its tag: counters
  * are raised where the kernel would raise them. DYNRINSE, DYNDIRTY and STKSTROVERFLOW have no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The interface between a session and an engine (probe/engine.h): the same scripts through the
  * public functions, once in the kernel and once in the interpreter of DIF, with the same output.

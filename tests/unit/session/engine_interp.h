@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An engine over the interpreter of DIF: clauses run in the test's own process.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many handles in one process, two of them at once: each gives everything back. */
 #include <dirent.h>
 #include <malloc.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Options: every kind, limit and refusal of d-language.md chapter 8. */
 #include "dtrace.h"
 #include "session/options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a callback or handler must not do: close its handle, begin, consume or read again. Each is
  * refused with EDT_ACTIVE from each kind of callback, and the session goes on as if nothing had

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole runs through the public interface, on this kernel: what the session adds to its rooms. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Several handles, each in a thread of its own, from open to close at the same time. The suite runs
  * this program as it is, and built with ThreadSanitizer (tests/e2e/cmd/threads.sh), which tells of

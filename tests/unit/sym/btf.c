@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* BTF files against libbpf's reading of them: the kernel's, a made-up module's, damaged ones. */
 #include "tap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Memory for names: a month of large builds, each of which is a new file, in a few MB. Names that
  * were freed are read again; of files that are gone, they are missing, which is known.

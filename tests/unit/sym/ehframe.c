@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unwind rows of stock binaries: at each place what libdw finds there. */
 #include "sym/ehframe.h"
 #include "sym/gate.h"

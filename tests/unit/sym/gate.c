@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The gate: the reader reads what stands in a file, and is given up when it does not answer. */
 #include <dirent.h>
 #include <errno.h>

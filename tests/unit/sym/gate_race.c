@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The gate against processes that change what it is about to open: another file is mapped where one
  * was, a path leads to a device or a fifo.

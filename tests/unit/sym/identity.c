@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Processes that have one process id in turn, and containers: an address gets the names of the
  * process that had the id when the address was recorded, or none.

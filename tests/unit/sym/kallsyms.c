@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Symbols of made-up files, and of this kernel. */
 #include "tap.h"
 

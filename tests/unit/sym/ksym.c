@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel's symbol table: made-up ones, and this kernel's own. */
 #include "sym/ksym.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A month in short: processes that come and go, and files that are replaced every day. What is
  * remembered stops growing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Names in processes: this one, one that ends, files that are no ELF. */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* DOF that describes providers: what is written can be read, what is damaged is refused. */
 #include "usdt/dof.h"
 #include "tap.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ustack helpers in DOF: what is written is what is read; whatever byte of it is changed, nothing
  * that the reader accepts does harm when it is translated.

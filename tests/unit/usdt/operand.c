@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operands of notes: every form, and text that is none. */
 #include "usdt/operand.h"
 #include "arch/arch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names of clones: where their suffixes begin, which symbol a name stands for among all that have
  * it, and which of them are the code of one function.

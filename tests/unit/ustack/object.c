@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Symbols of files, found by .gnu.hash and in tables without hashes: the same as a walk over all
  * symbols finds, whatever .gnu.hash says. Of several symbols of a name, it is the first one that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What processes do with their code is told, in order and only of those that were added: a library,
  * a program, its libraries; and a process that stops has not run on when it is told.

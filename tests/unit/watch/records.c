@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Subscribers are told what the kernel has recorded: in the order of the times, of processes and
  * not of threads, and each only of what it wants.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What followed processes do is told to subscribers, in order; who waits, waits until all are told;
  * an event about a process that has ended is never taken for one about another process.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 require 'mkmf'
 
 lib = [File.expand_path('libusdt', __dir__), File.expand_path('../../../../lib/usdt', __dir__)].find { |d| File.exist?("#{d}/usdt.h") }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Probes of Ruby programs, made at run time: libusdt for Ruby.
  *

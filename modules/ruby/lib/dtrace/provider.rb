@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The interface of ruby-dtrace for providers: probes that take a block, which runs only while somebody traces them.
 #
 #     DTrace::Provider.create :shop do |p|

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Workload server|compiler EVERY MOST: a workload that writes down its own stack at each EVERY-th call of some methods.
 import com.sun.net.httpserver.*;
 import java.io.*;

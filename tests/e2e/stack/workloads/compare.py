@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # compare.py LANGUAGE NOTED < output: at each point of a workload, the frames that the program has noted are those that were recorded: the same
 # functions, files and lines, in order, and no others. Stacks before the helper is known have no frames of the language.
 import difflib, re, sys

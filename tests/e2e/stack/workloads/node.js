@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // node.js server|compiler|tests EVERY MOST: a workload that writes down its own stack at each EVERY-th call of some functions.
 'use strict';
 const fs = require('fs'), http = require('http'), events = require('events');

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # perl.pl server|compiler|tests EVERY MOST: a workload that writes down its own stack at each EVERY-th call of an operator.
 use strict;
 use warnings;

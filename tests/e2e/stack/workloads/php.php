@@ -1,4 +1,5 @@
 <?php
+// SPDX-License-Identifier: MIT
 # php.php: the router of php -S, a small blog made of templates; it writes down its own stack at each EVERY-th tick.
 declare(ticks=1);
 namespace Blog;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # python.py server|compiler|tests EVERY MOST: a workload that writes down its own stack at each EVERY-th call of a function.
 import itertools, os, sys, threading, time, urllib.request
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # ruby.rb server|compiler|tests EVERY MOST: a workload that writes down its own stack at each EVERY-th call of a method.
 what, every, most = ARGV[0], ARGV[1].to_i, ARGV[2].to_i
 require "socket"

@@ -1,3 +1,4 @@
+%% SPDX-License-Identifier: MIT
 %% workload:main(["server" | "compiler", EVERY, MOST]): a workload that writes down the stack of its processes at each EVERY-th call of workload_point().
 -module(workload).
 -export([main/1, workload_point/0, parse_transform/2]).

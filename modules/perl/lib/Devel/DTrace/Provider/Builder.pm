@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 package Devel::DTrace::Provider::Builder;
 
 use strict;
