@@ -150,7 +150,7 @@ inline uintptr_t __device_mapping[uintptr_t M] =
 	  this->__mapping : 0));
 inline uintptr_t __bio_mapping[struct bio *B] = __device_mapping[__bio_page_mapping[B]];
 
-/* odd numbers of operations write: include/linux/blk_types.h. A mapping with bit 0 is of no file. */
+/* odd numbers of operations write: Linux include/linux/blk_types.h. A mapping with bit 0 is of no file. */
 inline int __transfer_flags[uint32_t F, struct bio *B] =
 	(this->__mapping = __bio_mapping[B],
 	 (F & 1 ? B_WRITE : B_READ) |

@@ -88,7 +88,7 @@ typedef struct lwpsinfo {
 	int pr_lgrp;            /* NUMA node of pr_onpro */
 } lwpsinfo_t;
 
-/* __TASK_STOPPED, __TASK_TRACED, EXIT_DEAD, ...: include/linux/sched.h */
+/* __TASK_STOPPED, __TASK_TRACED, EXIT_DEAD, ...: Linux include/linux/sched.h */
 inline int __task_stopped[struct task_struct *T] = (T->__state & 0xc) != 0;
 inline int __task_asleep[struct task_struct *T] = (T->__state & 0x3) != 0;
 
@@ -119,7 +119,7 @@ inline uintptr_t __task_lock[struct task_struct *T] =
 	__either(T->pi_blocked_on ? (uintptr_t)T->pi_blocked_on : (uintptr_t)T->blocked_on,
 		 (uintptr_t)T->pi_blocked_on, (uintptr_t)0);
 
-/* SCHED_NORMAL, FIFO, RR, BATCH, -, IDLE, DEADLINE, EXT: include/uapi/linux/sched.h */
+/* SCHED_NORMAL, FIFO, RR, BATCH, -, IDLE, DEADLINE, EXT: Linux include/uapi/linux/sched.h */
 inline string __task_class[struct task_struct *T] =
 	T->pid == 0 ? "SYS" :
 	T->policy == 1 || T->policy == 2 ? "RT" :
@@ -129,7 +129,7 @@ inline string __task_class[struct task_struct *T] =
 
 /*
  * The registers a system call was made with lie at the top of the thread's stack:
- * arch/x86/include/asm/processor.h, task_pt_regs(); below them is room for FRED, if the kernel knows it.
+ * Linux arch/x86/include/asm/processor.h, task_pt_regs(); below them is room for FRED, if the kernel knows it.
  * orig_ax is -1 where the kernel was not entered by a system call.
  */
 inline long __cur_syscall[struct task_struct *T] =

@@ -625,7 +625,7 @@ int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_proc_f *func, void *arg)
 typedef int dtrace_handle_notice_f(dtrace_hdl_t *dtp, const char *msg, void *arg);
 int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_notice_f *func, void *arg);
 
-/* ---- errors (d-language.md, appendix A) ------------------------------------------------------ */
+/* ---- errors (d-language.md appendix A) ------------------------------------------------------- */
 
 #define EDT_BASE 1000
 enum {

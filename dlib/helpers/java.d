@@ -10,7 +10,7 @@
  *
  * Where the fields are is read from the tables that libjvm.so exports for debuggers. What the tables
  * lack is the layout of interpreter frames and how numbers and lines are packed:
- * src/hotspot/cpu/x86/frame_x86.hpp, src/hotspot/share/code/{pcDesc,compressedStream}.hpp.
+ * OpenJDK src/hotspot/cpu/x86/frame_x86.hpp, src/hotspot/share/code/{pcDesc,compressedStream}.hpp.
  *
  * libjava.so is mapped when libjvm.so has been relocated: then the attach clauses run again.
  */

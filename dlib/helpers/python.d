@@ -8,7 +8,7 @@
  * each stands for one. The thread state is found as the interpreter finds it, in a thread-specific
  * value of the C library.
  *
- * Offsets: Include/internal/pycore_{frame,runtime}.h, Include/cpython/{pystate,code,unicodeobject}.h,
+ * Offsets: CPython Include/internal/pycore_{frame,runtime}.h, Include/cpython/{pystate,code,unicodeobject}.h,
  * Objects/{locations.md,lnotab_notes.txt}.
  */
 #pragma D helper exec "python3*|libpython3*"

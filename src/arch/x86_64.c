@@ -211,7 +211,7 @@ const struct arch arch = {
 		.ra = 16,
 		.ra_off = -8,
 		.words = dwarf_words,
-		.signal_sp = 160, /* rsp in ucontext_t: arch/x86/include/uapi/asm/sigcontext.h */
+		.signal_sp = 160, /* rsp in ucontext_t: Linux arch/x86/include/uapi/asm/sigcontext.h */
 		.is_plt_expr = is_plt_expr,
 		.saved = saved_index,
 	},
@@ -232,7 +232,7 @@ const struct arch arch = {
 	.pc = 128,
 	.mode = 136,		  /* cs */
 	.user_mode = 3,		  /* its privilege level */
-	.compat_status = 2,	  /* TS_COMPAT: arch/x86/include/asm/thread_info.h */
+	.compat_status = 2,	  /* TS_COMPAT: Linux arch/x86/include/asm/thread_info.h */
 	/*
 	 * in the order of dlib/regs.d: r15 to r12, r11 to r8, rdi rsi rbp rbx, rdx rcx rax, trapno
 	 * err, rip cs rfl rsp ss, segments and their bases; err is orig_ax
@@ -250,7 +250,7 @@ const struct arch arch = {
 		      {27, 8, "thread.gsbase"}},
 	.nr_abi_bit = 0x40000000, /* __X32_SYSCALL_BIT */
 	.sys_prefix = "__x64_sys_",
-	.compat_knob = "/proc/sys/abi/vsyscall32", /* arch/x86/entry/vdso/vdso32-setup.c */
+	.compat_knob = "/proc/sys/abi/vsyscall32", /* Linux arch/x86/entry/vdso/vdso32-setup.c */
 	.nr_uprobe = 336, /* Linux 56101b69c919, v6.18: arch/x86/entry/syscalls/syscall_64.tbl */
 	.arg_index = arg_index,
 	.narg_index = ARRAY_LEN(arg_index),
@@ -262,6 +262,6 @@ const struct arch arch = {
 	.reg_write = reg_write,
 	.call_return = call_return,
 	.call_argument = call_argument,
-	.interrupt_prefix = "asm_", /* arch/x86/include/asm/idtentry.h */
+	.interrupt_prefix = "asm_", /* Linux arch/x86/include/asm/idtentry.h */
 };
 /* clang-format on */

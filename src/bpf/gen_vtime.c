@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vtimestamp: the time a thread has run, without the time that its probes took (d-language.md,
+ * vtimestamp: the time a thread has run, without the time that its probes took (d-language.md
  * 4.2).
  *
  * The kernel keeps the time of a task up to the last update of its run queue, and the time of that

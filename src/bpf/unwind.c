@@ -13,7 +13,7 @@ _Static_assert(1u << LEVEL_SHIFT == RT_UBLOCK, "LEVEL_SHIFT");
 
 /*
  * Sets an element, trying several times: the kernel takes elements from a small cache of this CPU,
- * which an interrupt refills, sometimes a moment too late (kernel/bpf/memalloc.c).
+ * which an interrupt refills, sometimes a moment too late (Linux kernel/bpf/memalloc.c).
  */
 static int map_set(int fd, const void *key, const void *value)
 {

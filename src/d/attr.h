@@ -6,7 +6,7 @@
  * least is taken component by component. The attributes of a provider stand with the provider
  * (struct provider, or pragmas behind its declaration in D).
  *
- * Facts    d-language.md, chapter 11.
+ * Facts    d-language.md 11.
  */
 #pragma once
 

@@ -246,7 +246,7 @@ static type_id import_tag(const struct job *j, const struct btf_type *bt, int de
 {
 	type_id of = type_import(j, bt->type, depth);
 
-	/* include/linux/compiler_types.h: __user is btf_type_tag("user") */
+	/* Linux include/linux/compiler_types.h: __user is btf_type_tag("user") */
 	if (strcmp(btf_file_str(j->file, bt->name_off), "user") == 0)
 		return type_qualified(j->t, TK_USERLAND, of);
 	return of; /* tags such as rcu and percpu do not change the type */

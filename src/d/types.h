@@ -9,7 +9,7 @@
  *
  * Owns     the table owns every type; ids are stable for the life of the session.
  * Units    sizes in bytes, member offsets and bit-field sizes in bits.
- * Facts    d-language.md chapter 3; Linux Documentation/bpf/btf.rst for kinds.
+ * Facts    d-language.md 3; Linux Documentation/bpf/btf.rst for kinds.
  */
 #pragma once
 

@@ -20,7 +20,7 @@
  *          memory are kernel memory, too. 0 is the NULL string: it prints as "" and equals "" and
  *          itself.
  * Owns     a DIFO lives in the arena in which it was built.
- * Facts    d-language.md, chapter 13. Opcodes, variables and subroutines have the numbers of the
+ * Facts    d-language.md 13. Opcodes, variables and subroutines have the numbers of the
  *          original DTrace, so that DOF sections of existing binaries can be read.
  */
 #pragma once

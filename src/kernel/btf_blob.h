@@ -5,7 +5,7 @@
  * libbpf could make it, too; this is smaller, and its system call goes through sys_bpf(), where
  * tests can make it fail. Type ids count from 1 in the order of creation.
  *
- * Facts    include/uapi/linux/btf.h.
+ * Facts    Linux include/uapi/linux/btf.h.
  */
 #pragma once
 

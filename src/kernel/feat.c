@@ -3,7 +3,7 @@
  * Finds out what this kernel can do and what this process may do.
  *
  * To add a feature: 1. a line in features.def; 2. a probing function and its row in `probes` below;
- * 3. a test in tests/unit/bpf/feat.c, with the feature present and forced absent.
+ * 3. a test in tests/unit/kernel/feat.c, with the feature present and forced absent.
  *
  * Facts    numbers of helpers and commands: Linux include/uapi/linux/bpf.h.
  *          CAP_BPF and CAP_PERFMON: Linux v5.8 ("bpf, capability: Introduce CAP_BPF").

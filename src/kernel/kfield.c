@@ -6,7 +6,7 @@
  * members of it. So no names are hashed, and the struct is found in the pass over the file that
  * opening it takes anyway.
  *
- * Facts    include/uapi/linux/btf.h.
+ * Facts    Linux include/uapi/linux/btf.h.
  */
 #include "kernel/kernel.h"
 

@@ -186,7 +186,7 @@ int attach_kprobe(int prog_fd, uint64_t addr, uint64_t cookie, bool is_return, i
 	struct perf_event_attr ev = {
 		.type = kprobe_pmu_type(),
 		.size = sizeof(ev),
-		.config = is_return, /* PERF_PROBE_CONFIG_IS_RETPROBE: kernel/events/core.c */
+		.config = is_return, /* PERF_PROBE_CONFIG_IS_RETPROBE: Linux kernel/events/core.c */
 		.kprobe_addr = addr,
 	};
 	union bpf_attr attr = {0};

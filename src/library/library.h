@@ -17,7 +17,7 @@
  * no time. Those with rows of the table of probes that harm (d/harm.h) are compiled when the folder
  * is read; that table, harmful.d, also with option nolibs.
  *
- * Facts    d-language.md, 10.2.
+ * Facts    d-language.md 10.2.
  * Owns     the texts of the files, and their lists of names; the compiler owns their declarations.
  * Errors   in a file that a name needs are kept until library_trouble() is called, because the
  *          compile that needs the name goes on to its end.

@@ -22,7 +22,7 @@
  * debugger (force_sig()).
  *
  * Facts    Linux kernel/events/uprobes.c: handle_swbp(), verify_opcode() (the kernel takes a uprobe
- *          out only where int3 is). arch/x86/kernel/traps.c: exc_general_protection() sends
+ *          out only where int3 is). Linux arch/x86/kernel/traps.c: exc_general_protection() sends
  *          SIGSEGV with SI_KERNEL; it logs nothing where the process is traced
  *          (unhandled_signal()).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Provider cpc: events that processors and the kernel count, one firing every COUNT of them
- * (providers.md, 18.2).
+ * (providers.md 18.2).
  *
  *     cpc:::EVENT-MODE-COUNT    cpc:::llc_load_misses-user-10000
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Provider dtrace: BEGIN, END and ERROR (providers.md, 3). */
+/* Provider dtrace: BEGIN, END and ERROR (providers.md 3). */
 #include "provider/providers.h"
 
 static const char *const probe_names[] = {

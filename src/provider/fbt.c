@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Provider fbt: entry and return of the functions of the kernel and of its modules (providers.md,
+ * Provider fbt: entry and return of the functions of the kernel and of its modules (providers.md
  * 6).
  *
  *     fbt:MODULE:FUNCTION:entry     arg0... = the function's parameters

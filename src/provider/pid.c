@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Provider pid: functions and instructions of processes (providers.md, 19). */
+/* Provider pid: functions and instructions of processes (providers.md 19). */
 #include "provider/pid.h"
 
 #include <errno.h>

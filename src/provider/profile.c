@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Provider profile: profile-N on every CPU, tick-N on one (providers.md, 5).
+ * Provider profile: profile-N on every CPU, tick-N on one (providers.md 5).
  *
  * Each probe is a cpu-clock perf event with a fixed period in ns; with a frequency the kernel would
  * vary the period. The key of a probe is its number among the profile probes of the registry.

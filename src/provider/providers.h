@@ -2,7 +2,7 @@
 /*
  * The providers, their blocks of probe ids, and stability triples, shared by the provider files.
  *
- * Facts    stability triples: providers.md, section 0.
+ * Facts    stability triples: providers.md 0.
  */
 #pragma once
 

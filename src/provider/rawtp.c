@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Provider rawtp: the tracepoints of the kernel and of its modules, with the parameters with which
- * they are called (providers.md, 7.2).
+ * they are called (providers.md 7.2).
  *
  * The kernel's BTF has a typedef btf_trace_NAME for each tracepoint, and a module's BTF has those
  * of the module. Its first parameter is the tracer's own; the others are those of the probe. The

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Provider sdt: the kernel's tracepoints that have an event in tracefs, with the fields of the
- * event's record as arguments (providers.md, 7.2).
+ * event's record as arguments (providers.md 7.2).
  *
  * Groups and names come from tracefs. What a record holds stands in the event's file "format",
  * which is read when the probe is used:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Provider syscall: entry and return of every system call (providers.md, 4).
+ * Provider syscall: entry and return of every system call (providers.md 4).
  *
  * Two raw tracepoints serve all of them: a program finds the probe by the number of the call, in
  * one table for native and one for 32-bit tasks. A call named literally is registered alone,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The provider of the probes that programs define themselves (USDT; providers.md, 20): finds the
+ * The provider of the probes that programs define themselves (USDT; providers.md 20): finds the
  * probes that a description matches.
  *
  * The notes in a program or library give the instruction of each probe, its provider, and where its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The printer: shows records and aggregations; as text exactly as d-language.md, chapter 6, says.
+ * The printer: shows records and aggregations; as text exactly as d-language.md 6 says.
  *
  * It also executes the actions that take effect when a record is consumed (printa, clear, trunc,
  * normalize, freopen, ftruncate, system, setopt, exit), in the order of the record. Those that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renders text as d-language.md, chapter 6, describes it: header, CPU and probe columns (6.1, 6.8),
+ * Renders text as d-language.md 6 describes it: header, CPU and probe columns (6.1, 6.8),
  * rows of aggregations (6.4).
  */
 #include <unistd.h>

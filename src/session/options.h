@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The option table of -x and #pragma D option (d-language.md chapter 8): one row an option.
+ * The option table of -x and #pragma D option (d-language.md 8): one row an option.
  *
  * Errors   EDT_BADOPTNAME, EDT_BADOPTVAL, EDT_BADOPTCTX, EDT_ACTIVE through err_code(), with a hint
  *          ("did you mean").

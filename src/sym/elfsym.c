@@ -18,7 +18,7 @@
 
 /*
  * Returns the rank of a name among those of one address, by the rules for the canonical name
- * (providers.md, 19.3); the last rules, size and alphabet, are in sym_compare(). glibc puts "__GI_"
+ * (providers.md 19.3); the last rules, size and alphabet, are in sym_compare(). glibc puts "__GI_"
  * before names for its internal use.
  */
 static uint32_t rank_of(enum elf_sym_kind kind, bool is_local, const char *name)

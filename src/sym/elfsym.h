@@ -10,7 +10,7 @@
  * Errors   none: of a file that is damaged or no ELF file, the symbols that could be read are
  *          returned, maybe none.
  * Units    virtual addresses as in the file (before it is mapped anywhere).
- * Facts    of several names of one address the canonical one counts: providers.md, 19.3.
+ * Facts    of several names of one address the canonical one counts: providers.md 19.3.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * Ganglia: two datagrams a value, as its command gmetric sends them: what the metric is, and its
  * value as a text. gmond forgets what a metric is when it starts again, so both come each time.
  *
- * Facts    XDR: RFC 4506. Messages: lib/gm_protocol.x of Ganglia 3.7: gmetadata_full is 128,
+ * Facts    XDR: RFC 4506. Messages: Ganglia 3.7 lib/gm_protocol.x: gmetadata_full is 128,
  *          gmetric_string 133; a slope of 1 only rises, 3 goes both ways.
  *
  *          gmond takes messages of at most 1472 bytes, max_udp_msg_len; it writes names into XML as

@@ -1,4 +1,4 @@
-/* Kernel symbols: the kernel's own BTF begins with 0xeb9f (include/uapi/linux/btf.h); functions are addresses */
+/* Kernel symbols: the kernel's own BTF begins with 0xeb9f (Linux include/uapi/linux/btf.h); functions are addresses */
 #pragma D option quiet
 extern uint16_t __start_BTF;
 BEGIN

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options: every kind, limit and refusal of d-language.md chapter 8. */
+/* Options: every kind, limit and refusal of d-language.md 8. */
 #include "dtrace.h"
 #include "session/options.h"
 #include "tap.h"
