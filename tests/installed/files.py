@@ -50,7 +50,7 @@ def documentation():
 @test("files/links between pages")
 def links():
     bad, n = [], 0
-    for page in names(f"{DOC}/*.md", f"{DOC}/doc/*.md", f"{DOC}/doc/guide/*.md"):
+    for page in names(f"{DOC}/*.md", f"{DOC}/doc/*.md", f"{DOC}/doc/guide/*.md", f"{DOC}/doc/reference/*.md"):
         with open(page, encoding="utf-8") as f:
             text = re.sub(r"^```.*?^```", "", f.read(), flags=re.M | re.S)
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
