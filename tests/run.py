@@ -11,7 +11,8 @@ Kinds of test, all found by looking at the tree:
   e2e          tests/e2e/**/NAME.d run by the dtrace command on this kernel, NAME.sh run by sh
   fuzz         every script and every file of tests/fuzz/crashers through each fuzz target
                (BUILD/tests/fuzz/replay_TARGET)
-  rooms        includes point one way only (design.md, section 2)
+  rooms        includes point one way only (doc/architecture.md)
+  citations    pages, sections, files and headings that comments and pages cite are there (tests/citations.py)
   tags         every error tag is shown by a test, or tests/tags_never says why it cannot arise
   arch         code for one architecture stands in src/arch and src/bpf/rt only
   format       clang-format agrees with every C file, and no line is wider than 100 columns
@@ -307,6 +308,14 @@ def test_rooms(name, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
+def test_citations(name, opts):
+    """What a reader looks up is there, and where the citation says."""
+    import citations  # here, so that the runner works without it
+
+    detail = "".join(f"  {line}\n" for line in citations.wrong(ROOT))
+    return Result(name, "fail" if detail else "pass", detail)
+
+
 def shown_tags():
     """Error tags that some test wants to see: in expected messages, and by name in unit tests."""
     found = set()
@@ -343,7 +352,7 @@ def test_tags(name, opts):
 
 
 def test_arch(name, opts):
-    """style.md section 9: a port to another processor adds files there, and changes none of the others."""
+    """A port to another processor adds files there, and changes none of the others."""
     known = re.compile(r"\b(EM_X86_64|EM_386|R_X86_64_\w+|R_386_\w+|Zydis\w*|__x86_64__|__i386__|u_debugreg)\b")
     detail = ""
     for f in sorted(c_files()):
@@ -376,7 +385,7 @@ def wide_lines(path):
 
 
 def test_format(name, opts):
-    """style.md section 12. 'clang-format -i FILE' mends what the first half finds."""
+    """Comments and code have one form. 'clang-format -i FILE' mends what the first half finds."""
     files = sorted(c_files())
     code, _, err = run(["clang-format", "--dry-run", "-Werror", "--ferror-limit=1", *files], 120, cwd=ROOT)
     unformatted = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", err, re.M)))
@@ -396,7 +405,7 @@ def test_lint(name, check, opts):
 
 
 def find_tests(opts):
-    tests = [("rooms", test_rooms, ()), ("tags", test_tags, ()), ("arch", test_arch, ()),
+    tests = [("rooms", test_rooms, ()), ("citations", test_citations, ()), ("tags", test_tags, ()), ("arch", test_arch, ()),
              ("format", test_format, ())]
     tests += [(f"lint/{name}", test_lint, (check,)) for name, check in (lints.LINTS.items())]
     for kind in ("unit", "prop"):
