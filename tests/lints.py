@@ -4,6 +4,7 @@
 
     tests/lints.py [--root DIR] [NAME...]    checks all, or these; status 1 and a line for each fault
     tests/lints.py spdx --mend               adds the lines that are missing
+    tests/lints.py commits --message FILE    checks the text of a commit that is not made yet (tools/hooks/commit-msg)
 
 A lint is a function that returns its faults, a line each; one that cannot be checked here raises Skip with the reason. To add one: the
 function, and a row in LINTS.
@@ -104,15 +105,98 @@ def lint_spdx(root):
     return faults + (["'tests/lints.py spdx --mend' adds these lines"] if faults else [])
 
 
-LINTS = {"spdx": lint_spdx}
+# ---- commits ----------------------------------------------------------------------------------------------------
+
+# The rules hold since the last tag, and as long as there is none, since this commit: it is the last one before they were written
+# down. Of the 1,071 up to it, hundreds have longer subjects, or no body.
+COMMITS_SINCE = "2177aa8fa26e"
+SUBJECT_MAX = 72
+FIXES = re.compile(r'Fixes: ([0-9a-f]{7,40}) \("(.*)"\)')
+
+
+def message_faults(text, subject_of):
+    """What is wrong with the text of a commit. subject_of() knows the subject of an earlier commit, None if there is none, and "" where
+    that cannot be known."""
+    lines = text.strip("\n").split("\n")
+    if not lines[0].strip():
+        yield "the subject is empty"
+    if len(lines[0]) > SUBJECT_MAX:
+        yield f"the subject has {len(lines[0])} characters, {SUBJECT_MAX} are allowed"
+    if len(lines) > 1 and lines[1].strip():
+        yield "the line below the subject is not empty"
+    paragraphs = [p.split("\n") for p in re.split(r"\n\s*\n", "\n".join(lines[1:]).strip("\n")) if p.strip()]
+    has_trailers = bool(paragraphs) and all(re.match(r"[A-Z][\w-]+: \S", line) for line in paragraphs[-1])
+    if len(paragraphs) - has_trailers < 1:
+        yield "there is no body, which says what was seen, why it was so, and what changes"
+    for at, paragraph in enumerate(paragraphs):
+        for line in paragraph:
+            if not re.match(r"fixes\b(:|\s+[0-9a-f]{7,40}\b)", line, re.I):
+                continue
+            good = FIXES.fullmatch(line)
+            if not good:
+                yield f"'{line}' is not of the form: Fixes: 0123456789ab (\"subject\")"
+            elif at < len(paragraphs) - 1 or not has_trailers:
+                yield f"'{line}' does not stand in a last paragraph of trailers"
+            else:
+                subject = subject_of(good[1])
+                if subject is None:
+                    yield f"there is no earlier commit {good[1]}"
+                elif subject and subject != good[2]:
+                    yield f"{good[1]} is \"{subject}\""
+
+
+def earlier_subject(root, commit, before):
+    """The subject of a commit from which another one has been made; see message_faults()."""
+    if git_output(root, "merge-base", "--is-ancestor", commit, before) is not None:
+        return git_output(root, "log", "-1", "--format=%s", commit).rstrip("\n")
+    return "" if git_output(root, "rev-parse", "--is-shallow-repository").strip() == "true" else None
+
+
+def commits_since(root):
+    tag = git_output(root, "describe", "--tags", "--abbrev=0", "--match=v[0-9]*")
+    return tag.strip() if tag else COMMITS_SINCE
+
+
+def lint_commits(root):
+    """CONTRIBUTING.md, "What a commit looks like"."""
+    if not has_repository(root):
+        raise Skip("this is no git repository")
+    since = commits_since(root)
+    if git_output(root, "merge-base", "--is-ancestor", since, "HEAD") is None:
+        shallow = git_output(root, "rev-parse", "--is-shallow-repository").strip() == "true"
+        raise Skip(f"the history {'of this shallow clone ends before' if shallow else 'does not have'} {since}")
+    faults = []
+    for commit in git_output(root, "rev-list", "--reverse", "--no-merges", f"{since}..HEAD").split():
+        text = git_output(root, "log", "-1", "--format=%B", commit)
+        faults += [f"{commit[:12]} ({text.split(chr(10))[0][:40]}...): {fault}"
+                   for fault in message_faults(text, lambda earlier, commit=commit: earlier_subject(root, earlier, commit + "^"))]
+    return faults
+
+
+def message_check(root, path):
+    """Faults of a text that an editor has left for git: without comments, and without what stands below the scissors."""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        text = f.read().split("# ------------------------ >8 ------------------------\n")[0]
+    text = "".join(line for line in text.splitlines(True) if not line.startswith("#"))
+    if not text.strip() or re.match(r"(fixup|squash|amend)! |Merge ", text):  # git refuses an empty one; others are no commit yet
+        return []
+    return list(message_faults(text, lambda commit: earlier_subject(root, commit, "HEAD")))
+
+
+LINTS = {"spdx": lint_spdx, "commits": lint_commits}
 
 
 def main():
-    ap = argparse.ArgumentParser(usage="tests/lints.py [--root DIR] [--mend] [NAME...]")
+    ap = argparse.ArgumentParser(usage="tests/lints.py [--root DIR] [--mend] [--message FILE] [NAME...]")
     ap.add_argument("--root", default=ROOT)
     ap.add_argument("--mend", action="store_true")
+    ap.add_argument("--message")
     ap.add_argument("names", nargs="*", choices=[*LINTS, []])
     opts = ap.parse_args()
+    if opts.message:
+        faults = message_check(opts.root, opts.message)
+        print("".join(f"commit: {fault}\n" for fault in faults), end="", file=sys.stderr)
+        return int(bool(faults))
     bad = False
     for name in opts.names or LINTS:
         if opts.mend and name == "spdx":

@@ -24,3 +24,87 @@ lints spdx --mend
 [ $status = 0 ] && [ ! -s "$TMP/got" ] || fail "mended"
 printf '/* %s */\nint x;\n' "$line" | cmp - src/bad.c && printf '#!/bin/sh\n# %s\ntrue\n' "$line" | cmp - src/bad || fail "the lines"
 [ "$(sed -n 2p commands/snoop)" = "/* $line */" ] && [ "$(cat build-dev/made.c)" = 'int x;' ] || fail "a command, or what a build has made"
+
+# Commits: rules hold since the last tag.
+lints commits
+[ $status = 0 ] && grep -q '^skip: commits: this is no git repository' "$TMP/got" || fail "an exported tree"
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org GIT_CONFIG_GLOBAL=/dev/null
+commit() { git commit -q --allow-empty -m "$1"; } # TEXT
+git init -q .
+printf 'build*/\n' >.gitignore
+git add -A
+commit "no body, which was allowed"
+lints commits
+[ $status = 0 ] && grep -q "^skip: commits: the history does not have [0-9a-f]*\$" "$TMP/got" || fail "the history of another tree"
+git tag v0.9
+first=$(git log -1 --format=%h)
+commit "d: one fault is one message
+
+It was two."
+second=$(git log -1 --format='%h ("%s")')
+commit "d: the hint stands below it
+
+It stood above.
+
+Fixes: $second
+Reported-by: A User <user@example.org>"
+lints commits
+[ $status = 0 ] && [ ! -s "$TMP/got" ] || fail "commits as they should be"
+faults() { # TEXT, and what is said of it
+	commit "$1"
+	printf '%s\n' "$1" >"$TMP/message"
+	lints commits
+	[ $status = 1 ] && [ "$(wc -l <"$TMP/got")" = 1 ] && grep -q "): $2" "$TMP/got" || fail "'$1'"
+	lints commits --message "$TMP/message"
+	[ $status = 1 ] && grep -q "^commit: $2" "$TMP/got" || fail "'$1', before it is made"
+	git reset -q --hard HEAD^
+}
+faults "d: one fault" 'there is no body'
+faults "d: one fault
+
+Fixes: $second" 'there is no body'
+faults "d: a subject that does not end before it has reached its seventy-third letter
+
+Body." 'the subject has 77 characters'
+faults "d: a subject
+and more
+
+Body." 'the line below the subject is not empty'
+faults "d: a subject
+
+Body.
+
+Fixes: $first" "'Fixes: $first' is not of the form"
+faults "d: a subject
+
+Body.
+
+fixes $second" "'fixes .*' is not of the form"
+faults "d: a subject
+
+Fixes: $second
+
+Body." "'Fixes: .*' does not stand in a last paragraph"
+faults "d: a subject
+
+Body.
+
+Fixes: 0123456789ab (\"d: a subject\")" 'there is no earlier commit 0123456789ab'
+faults "d: a subject
+
+Body.
+
+Fixes: $first (\"d: a subject\")" "$first is \"no body, which was allowed\""
+printf 'fixup! d: a subject\n\n# a comment\n' >"$TMP/message"
+lints commits --message "$TMP/message"
+[ $status = 0 ] || fail "a commit that will be part of another one"
+# The hook refuses, and says why.
+mkdir -p tests && cp "$SRC/tests/lints.py" tests
+git -c core.hooksPath="$SRC/tools/hooks" commit -q --allow-empty -m "d: no body" 2>"$TMP/got" && fail "the hook"
+grep -q '^commit: there is no body' "$TMP/got" || fail "what the hook says"
+git -c core.hooksPath="$SRC/tools/hooks" commit -q --allow-empty -m "d: a body" -m "Here." || fail "the hook refuses a good one"
+# A shallow clone checks what it has.
+git clone -q --depth 1 "file://$PWD" "$TMP/shallow" 2>/dev/null
+cd "$TMP/shallow"
+lints commits
+[ $status = 0 ] && grep -q '^skip: commits: the history of this shallow clone ends before' "$TMP/got" || fail "a shallow clone"
