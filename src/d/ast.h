@@ -73,8 +73,9 @@ struct expr {
 	uint16_t height; /* of the subtree; the parser limits it, so that passes may recurse */
 	union {
 		/* EXPR_INT */
-		struct { uint64_t val; type_id lit_type; bool is_char, is_macro; } ival;
-		struct { const char *p; uint32_t len; } str;			  /* EXPR_STR */
+		struct { uint64_t val; type_id lit_type; bool is_char, is_macro, lacks_target; } ival;
+		/* EXPR_STR; lacks_target (also of ival): $target, and there is no such process */
+		struct { const char *p; uint32_t len; bool lacks_target; } str;
 		struct { const char *name; enum ident_scope scope; } ident;	  /* EXPR_IDENT */
 		struct { const char *name; struct expr **keys; uint32_t nkeys; bool has_keys;
 			 struct ident *ident; } agg;				  /* EXPR_AGG */

@@ -84,6 +84,9 @@ struct check {
 	uint32_t ntrouble; /* reports and poison nodes so far; unchanged: nothing went wrong */
 	/* the operand where a string is expected, while the name that it begins with is checked */
 	const struct expr *unquoted;
+	bool lacks_target;  /* the program has a $target, and there is no such process */
+	bool target_missed; /* reported */
+	uint32_t nuntaken;  /* > 0: what is checked is never executed, a constant says so */
 	/* keys: "struct tag" or typedef name whose declaration has failed */
 	struct hashmap *poisoned_types;
 	uint32_t first_off;		   /* global offset of this program's text */

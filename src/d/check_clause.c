@@ -207,10 +207,13 @@ static void leave_if_exited(struct clause_build *b, struct span at)
 }
 
 /* Checks the statements of a block: one operand of an 'if'. */
-static void check_block(struct clause_build *b, struct stmt **stmts, uint32_t n, struct span at)
+static void check_block(struct clause_build *b, struct stmt **stmts, uint32_t n, struct span at,
+			bool is_untaken)
 {
 	b->seen = (struct block_rules){0};
+	b->c->nuntaken += is_untaken;
 	check_stmts(b, stmts, n);
+	b->c->nuntaken -= is_untaken;
 	leave_if_exited(b, at);
 }
 
@@ -236,13 +239,14 @@ static void check_if(struct clause_build *b, struct stmt *s)
 			    "condition of if must be of scalar type, not \"%s\"",
 			    type_text(b->c, cond->type));
 	act_arg(b->c, &brz->act, cond, DATUM_INT);
-	check_block(b, s->then_body, s->nthen, s->span);
+	check_block(b, s->then_body, s->nthen, s->span, expr_is_zero(b->c, cond));
 	then = b->path;
 	b->path = before;
 	if (s->nelse) {
 		jmp = act_jump(b, ACT_JMP, s->span);
 		brz->act.target = b->nacts;
-		check_block(b, s->else_body, s->nelse, s->span);
+		check_block(b, s->else_body, s->nelse, s->span,
+			    expr_is_const(b->c, cond) && cond->ival.val);
 		jmp->act.target = b->nacts;
 	} else {
 		brz->act.target = b->nacts;
@@ -399,8 +403,15 @@ static void check_pred(struct check *c, struct clause_trees *t, struct expr *gua
 
 static void check_body(struct clause_build *b, struct clause_trees *t)
 {
-	diag_set_where(b->c->diags, DIAG_IN_ACTIONS);
+	struct check *c = b->c;
+	int64_t val;
+	/* only $target without such a process makes a difference there */
+	bool is_untaken = c->lacks_target && t->pred && check_const(c, t->pred, &val) && !val;
+
+	diag_set_where(c->diags, DIAG_IN_ACTIONS);
+	c->nuntaken += is_untaken;
 	check_stmts(b, t->body, t->nbody);
+	c->nuntaken -= is_untaken;
 	for (uint32_t i = 0; i < b->ends.len; i++)
 		b->ends.data[i]->act.target = b->nacts;
 }

@@ -206,10 +206,33 @@ bool expr_is_writable(struct check *c, const struct expr *e)
 
 /* ---- checking a node -------------------------------------------------------------------- */
 
+/*
+ * $target without -p and -c: 0 where a constant keeps the code from being executed, as in
+ * "OPT_command && pid == $target" of scripts that use it with one of their options. Elsewhere it
+ * is an error, because nothing fires for process 0, and the reason is hard to find.
+ */
+static struct expr *check_target(struct check *c, struct expr *e, bool lacks_target)
+{
+	if (!lacks_target || c->nuntaken)
+		return e;
+	if (!c->target_missed) {
+		c->target_missed = true;
+		check_note_tag(c, D_MACRO_UNDEF);
+		macro_report_target(&c->input, e->span, e->kind == EXPR_STR);
+	}
+	return expr_bad(c, e->span);
+}
+
 static struct expr *check_int(struct check *c, struct expr *e)
 {
 	e->type = e->ival.lit_type != TYPE_NONE ? e->ival.lit_type : TYPE_INT;
-	return e;
+	return check_target(c, e, e->ival.lacks_target);
+}
+
+static struct expr *check_str(struct check *c, struct expr *e)
+{
+	e->type = TYPE_STRING;
+	return check_target(c, e, e->str.lacks_target);
 }
 
 static struct expr *check_agg_ref(struct check *c, struct expr *e)
@@ -223,7 +246,7 @@ static struct expr *check_node(struct check *c, struct expr *e)
 	switch (e->kind) {
 	case EXPR_BAD: e->type = TYPE_ERROR; return e;
 	case EXPR_INT: return check_int(c, e);
-	case EXPR_STR: e->type = TYPE_STRING; return e;
+	case EXPR_STR: return check_str(c, e);
 	case EXPR_IDENT: return check_ident(c, e);
 	case EXPR_AGG: return check_agg_ref(c, e);
 	case EXPR_UNARY: return check_unary(c, e);

@@ -463,12 +463,48 @@ static void check_compared(struct check *c, struct expr *e)
 	*r = check_value_or(c, check_any_as(c, *r, (*l)->type), D_OP_INCOMPAT);
 }
 
+static bool is_deciding(struct check *c, enum expr_op op, const struct expr *e)
+{
+	return expr_is_const(c, e) && (op == OP_LAND ? !e->ival.val : e->ival.val != 0);
+}
+
+/* Whether e, unchecked, is a name, a number, or an operator on one, and decides an && or ||. */
+static bool is_plain_deciding(struct check *c, enum expr_op op, struct expr *e)
+{
+	const struct expr *plain = e;
+	int64_t val;
+
+	while (plain->kind == EXPR_UNARY)
+		plain = plain->unary.e;
+	return (plain->kind == EXPR_IDENT || plain->kind == EXPR_INT) && check_const(c, e, &val) &&
+	       (op == OP_LAND ? !val : val != 0);
+}
+
+/*
+ * Checks the operands of && or || in a program with a $target that there is not: an operand makes
+ * no difference when a constant on the other side decides, before or behind it.
+ */
+static void check_decided(struct check *c, struct expr *e, enum dtag tag)
+{
+	bool is_untaken = is_plain_deciding(c, e->binary.op, e->binary.r);
+
+	c->nuntaken += is_untaken;
+	e->binary.l = check_expr_or(c, e->binary.l, tag);
+	c->nuntaken -= is_untaken;
+	is_untaken = is_deciding(c, e->binary.op, e->binary.l);
+	c->nuntaken += is_untaken;
+	e->binary.r = check_expr_or(c, e->binary.r, tag);
+	c->nuntaken -= is_untaken;
+}
+
 struct expr *check_binary(struct check *c, struct expr *e)
 {
 	enum dtag tag = operand_tag(e->binary.op);
 
 	if (op_is_compare(e->binary.op)) {
 		check_compared(c, e);
+	} else if (c->lacks_target && (e->binary.op == OP_LAND || e->binary.op == OP_LOR)) {
+		check_decided(c, e, tag);
 	} else {
 		e->binary.l = check_expr_or(c, e->binary.l, tag);
 		e->binary.r = check_expr_or(c, e->binary.r, tag);
@@ -539,13 +575,21 @@ struct expr *check_cond_const(struct check *c, struct expr *e)
 	return e->cond.c->ival.val ? e->cond.t : e->cond.f;
 }
 
+static struct expr *check_arm(struct check *c, struct expr *e, bool is_untaken)
+{
+	c->nuntaken += is_untaken;
+	e = check_operand(c, "?:", e);
+	c->nuntaken -= is_untaken;
+	return e;
+}
+
 struct expr *check_cond(struct check *c, struct expr *e)
 {
 	struct expr *t, *f;
 
 	e->cond.c = check_expr_or(c, e->cond.c, D_OP_SCALAR);
-	e->cond.t = t = check_operand(c, "?:", e->cond.t);
-	e->cond.f = f = check_operand(c, "?:", e->cond.f);
+	e->cond.t = t = check_arm(c, e->cond.t, expr_is_zero(c, e->cond.c));
+	e->cond.f = f = check_arm(c, e->cond.f, expr_is_const(c, e->cond.c) && e->cond.c->ival.val);
 	if (expr_is_bad(e->cond.c) || expr_is_bad(t) || expr_is_bad(f))
 		return expr_bad(c, e->span);
 	if (!type_is_scalar(c->types, e->cond.c->type))

@@ -182,6 +182,7 @@ struct attempt attempt_begin(const struct check *c)
 		.ntrouble = c->ntrouble,
 		.attr = c->attr,
 		.destructive = c->destructive,
+		.target_missed = c->target_missed,
 	};
 }
 
@@ -193,6 +194,7 @@ void attempt_undo(struct check *c, const struct attempt *a)
 	c->ntrouble = a->ntrouble;
 	c->attr = a->attr;
 	c->destructive = a->destructive;
+	c->target_missed = a->target_missed;
 }
 
 /* Protects what was added since the mark from the rollback of a compile around this one. */
@@ -295,7 +297,10 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 {
 	struct check *c = ctx;
 
-	return c->env->macro && c->env->macro(c->env->ctx, name, ret_value);
+	if (c->env->macro && c->env->macro(c->env->ctx, name, ret_value))
+		return true;
+	c->lacks_target |= strcmp(name, "target") == 0;
+	return false;
 }
 
 /* With -n and its kin each word outside clauses is a probe description. */

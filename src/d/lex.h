@@ -39,7 +39,8 @@ struct token {
 	uint64_t ival;	  /* INT */
 	type_id lit_type; /* INT */
 	bool is_char, is_macro;
-	bool is_bad; /* INT: an error in the literal has been reported */
+	bool is_bad;	   /* INT: an error in the literal has been reported */
+	bool lacks_target; /* INT, STR: $target or $$target, and there is no such process */
 };
 
 struct lexer {
@@ -106,6 +107,8 @@ struct token lex_char(struct lexer *lx);
 /* ---- macro variables (macro.c) --------------------------------------------------------------- */
 
 struct token lex_macro(struct lexer *lx);
+/* Reports that $target ($$target: is_text) is used, and there is no such process. */
+void macro_report_target(const struct parse_input *in, struct span at, bool is_text);
 /* Replaces $name and $n in one field of a description; NULL after reporting at `at`. */
 const char *macro_expand_field(struct lexer *lx, struct span at, const char *field,
 			       const char *part);

@@ -76,12 +76,24 @@ static struct token token_str(struct lexer *lx, struct span at, const char *s, s
 }
 
 /* The usage line of the script as the end of a hint; "" when it has none. */
-static const char *header_text(const struct lexer *lx)
+static const char *header_text(const struct parse_input *in)
 {
-	const struct parse_input *in = lx->in;
 	const char *header = in->src->kind == SOURCE_FILE ? usage_header(in->arena, in->src) : NULL;
 
 	return header ? arena_printf(in->arena, "; its header says: %s", header) : "";
+}
+
+static void hint_target(const struct parse_input *in)
+{
+	diag_hint(in->diags, "it is the process of -p PID or -c COMMAND: give one of them%s",
+		  header_text(in));
+}
+
+void macro_report_target(const struct parse_input *in, struct span at, bool is_text)
+{
+	diag_error(in->diags, D_MACRO_UNDEF, at, "macro variable $%starget is not defined",
+		   is_text ? "$" : "");
+	hint_target(in);
 }
 
 /* Adds a hint how to give a named macro variable a value. */
@@ -90,9 +102,7 @@ static void hint_named(struct lexer *lx, bool is_target)
 	if (lx->quiet)
 		return;
 	if (is_target)
-		diag_hint(lx->in->diags,
-			  "it is the process of -p PID or -c COMMAND: give one of them%s",
-			  header_text(lx));
+		hint_target(lx->in);
 	else
 		diag_hint(lx->in->diags,
 			  "there are $target, $pid, $ppid, $uid, $gid and others, and the "
@@ -107,7 +117,7 @@ static void hint_args(struct lexer *lx, const struct macro *m, const char *part)
 {
 	const struct parse_input *in = lx->in;
 	uint32_t want = usage_args_taken(in->src), given = (uint32_t)MAX(in->argc - 1, 0);
-	const char *end = header_text(lx);
+	const char *end = header_text(in);
 
 	if (lx->quiet)
 		return;
@@ -143,18 +153,23 @@ static struct token token_named(struct lexer *lx, const struct macro *m, struct 
 	int64_t val;
 
 	if (!macro_value(lx, m, &val)) {
-		if (!lack_was_reported(lx, m)) {
+		if (!is_target(m)) {
 			lex_error(lx, D_MACRO_UNDEF, at, "macro variable %.*s is not defined",
 				  (int)at.len, m->from);
-			hint_named(lx, is_target(m));
+			hint_named(lx, false);
+			t.is_bad = true;
+			return t;
 		}
-		t.is_bad = true;
-		return t;
+		val = 0; /* in code that is never executed; elsewhere the checker reports it */
+		t.lacks_target = true;
 	}
 	if (m->is_text) {
 		const char *s = arena_printf(lx->in->arena, "%lld", (long long)val);
+		bool lacks_target = t.lacks_target;
 
-		return token_str(lx, at, s, strlen(s));
+		t = token_str(lx, at, s, strlen(s));
+		t.lacks_target = lacks_target;
+		return t;
 	}
 	t.ival = (uint64_t)val;
 	t.lit_type = val >= INT32_MIN && val <= INT32_MAX ? TYPE_INT : TYPE_LONG;

@@ -97,6 +97,7 @@ static struct expr *parse_int(struct parser *p)
 		e->ival.lit_type = t->lit_type;
 		e->ival.is_char = t->is_char;
 		e->ival.is_macro = t->is_macro;
+		e->ival.lacks_target = t->lacks_target;
 	}
 	parser_advance(p);
 	return e;
@@ -108,6 +109,7 @@ static struct expr *parse_str(struct parser *p)
 
 	e->str.p = p->tok.text;
 	e->str.len = p->tok.len;
+	e->str.lacks_target = p->tok.lacks_target;
 	parser_advance(p);
 	if (p->tok.kind == TOK_STR)
 		parser_syntax(p, "adjacent strings are not joined");
