@@ -88,6 +88,17 @@ struct expr *check_recorded(struct check *c, struct expr *call, const struct val
 	return e;
 }
 
+/* Warns of trace("a" + 1): a string counts as an address there, which trace() shows. */
+static void sum_warn(struct check *c, const struct expr *e)
+{
+	if (e->kind != EXPR_BINARY || e->binary.op != OP_ADD ||
+	    (!type_is_string(c->types, e->binary.l->type) &&
+	     !type_is_string(c->types, e->binary.r->type)))
+		return;
+	diag_warn(c->diags, D_TRACE_SUM, e->span,
+		  "trace( ) prints the address that \"+\" makes of a string and a number");
+}
+
 bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act)
 {
 	static const struct value_tags tags = {D_TRACE_VOID, D_TRACE_DYN, D_TRACE_AGG};
@@ -95,6 +106,7 @@ bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act)
 
 	if (!e)
 		return false;
+	sum_warn(c, e);
 	act_arg(c, act, e, datum_kind_of(c, e->type));
 	return true;
 }

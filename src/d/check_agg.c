@@ -335,9 +335,14 @@ static const struct subr *agg_func_of(struct check *c, const char *name, struct 
 	}
 	if (nameless_call_find(r))
 		(void)check_call(c, nameless_call_find(r));
-	else if (r->kind != EXPR_BAD)
+	else if (r->kind != EXPR_BAD) {
+		const struct subr *bare = r->kind == EXPR_IDENT ? subr_find(r->ident.name) : NULL;
+
 		check_error(c, D_AGG_FUNC, r->span,
 			    "%s must be assigned the result of an aggregating function", name);
+		if (bare && bare->class == SUBR_AGGFUNC)
+			diag_hint(c->diags, "a call has parentheses: %s", call_simplest(c, bare));
+	}
 	return NULL;
 }
 

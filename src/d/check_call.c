@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 #include "d/check_impl.h"
+#include "d/foreign.h"
 #include "dif/names.h"
 
 /* ---- prototypes ------------------------------------------------------------------------- */
@@ -122,16 +123,55 @@ static const char *call_example(struct check *c, const struct subr *subr)
 			    any + 1);
 }
 
+/* Adds an argument that the type of a parameter, "const char *" for example, takes. */
+static void example_add(struct strbuf *o, const char *type, size_t len)
+{
+	static const char text[] = "const char *";
+
+	strbuf_adds(o, o->data[o->len - 1] == '(' ? "" : ", ");
+	if (len >= sizeof(text) - 1 && strncmp(type, text, sizeof(text) - 1) == 0)
+		strbuf_adds(o, "\"text\"");
+	else if (memchr(type, '*', len))
+		strbuf_adds(o, "curthread");
+	else
+		strbuf_addc(o, *type == '@' ? '1' : '0');
+}
+
+const char *call_simplest(struct check *c, const struct subr *subr)
+{
+	const char *p = strchr(subr->proto, '(') + 1, *text;
+	struct strbuf o = {0};
+
+	strbuf_addf(&o, "%s(", subr->name);
+	while (*p && *p != ')' && *p != '[' && *p != '.') {
+		size_t len = strcspn(p, ",)");
+
+		example_add(&o, p, len);
+		p += len;
+		p += strspn(p, ", ");
+	}
+	strbuf_addc(&o, ')');
+	text = arena_strdup(c->arena, strbuf_text(&o));
+	strbuf_deinit(&o);
+	return text;
+}
+
 bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call)
 {
 	const struct proto *p = proto_get(c, subr);
 	uint32_t n = call->call.nargs, nmax = p->varargs ? UINT32_MAX : p->nargs;
+	const char *form, *simplest;
 
 	if (n >= p->nmin && n <= nmax)
 		return true;
 	check_error_len(c, call->span, arena_printf(c->arena, "%s( )", subr->name), "arg", n,
 			p->nmin, nmax);
-	diag_hint(c->diags, "it is called as %s", call_example(c, subr));
+	form = call_example(c, subr);
+	simplest = call_simplest(c, subr);
+	if (strcmp(form, simplest) == 0)
+		diag_hint(c->diags, "it is called as %s", form);
+	else
+		diag_hint(c->diags, "it is called as %s; for example %s", form, simplest);
 	return false;
 }
 
@@ -226,11 +266,16 @@ const struct subr *call_subr(struct check *c, const struct expr *e)
 static void hint_function(struct check *c, const char *name)
 {
 	const char **names = ARENA_NEW_N(c->arena, const char *, nsubrs), *nearest;
+	const char *foreign = foreign_hint(FOREIGN_FUNCTION, name);
 	const struct subr *hidden = subr_find(name);
 
 	if (hidden) {
 		diag_hint(c->diags, "'%s' needs D version %s (option version)", name,
 			  hidden->since);
+		return;
+	}
+	if (foreign) {
+		diag_hint(c->diags, "%s", foreign);
 		return;
 	}
 	for (uint32_t i = 0; i < nsubrs; i++)
@@ -351,12 +396,14 @@ struct expr *check_call(struct check *c, struct expr *e)
 	subr = call_subr(c, e);
 	if (!subr)
 		return fail_callee(c, e);
-	if (subr->class == SUBR_AGGFUNC)
-		return expr_fail(
-			c, D_CG_EXPR, e->span,
-			"%s( ) may not be called from a D expression (it is assigned to an "
-			"aggregation: @name = %s(...))",
-			subr->name, subr->name);
+	if (subr->class == SUBR_AGGFUNC) {
+		check_error(c, D_CG_EXPR, e->span,
+			    "%s( ) may not be called from a D expression (it is assigned to an "
+			    "aggregation: @name = %s(...))",
+			    subr->name, subr->name);
+		diag_hint(c->diags, "assign it to an aggregation: @a = %s", call_simplest(c, subr));
+		return expr_bad(c, e->span);
+	}
 	if (subr->class == SUBR_ACTION)
 		return expr_fail(
 			c, D_CG_EXPR, e->span,

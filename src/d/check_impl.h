@@ -246,6 +246,8 @@ struct expr *check_value(struct check *c, struct expr *e);
 /* The same, under the tag with which the caller refuses an operand of a wrong type. */
 struct expr *check_value_or(struct check *c, struct expr *e, enum dtag not_value);
 struct expr *check_expr_or(struct check *c, struct expr *e, enum dtag not_value);
+/* A call of the function that can be typed as it stands: "exit(0)", "strlen(\"text\")". */
+const char *call_simplest(struct check *c, const struct subr *subr);
 /* Adds a hint what to write instead of a value for which expr_is_dynamic() holds. */
 void hint_dynamic(struct check *c, const struct expr *e);
 /* Wraps e into an implicit conversion to a type; folds constants. */

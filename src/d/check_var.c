@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names: finds the meaning of an identifier; creates variables by assignment; checks keys. */
 #include "d/check_impl.h"
+#include "d/foreign.h"
 
 #define VAR_ID_MAX 0xffff /* 16 bits in an instruction */
 
@@ -141,8 +142,15 @@ static void hint_nearest(struct check *c, const struct expr *name, bool is_array
 	size_t cap = hashmap_count(m) + hashmap_count(c->session->builtins);
 	const char **names = ARENA_NEW_N(c->arena, const char *, cap + 1), *nearest;
 	const char *unquoted = unquoted_hint(c, name);
+	const char *foreign = scope == SCOPE_GLOBAL && !unquoted
+				      ? foreign_hint(FOREIGN_VARIABLE, name->ident.name)
+				      : NULL;
 	uint32_t n = 0;
 
+	if (foreign) {
+		diag_hint(c->diags, "%s", foreign);
+		return;
+	}
 	names_add(m, &names, &n, (uint32_t)cap);
 	if (scope == SCOPE_GLOBAL)
 		names_add(c->session->builtins, &names, &n, (uint32_t)cap);
@@ -530,6 +538,35 @@ bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 	return true;
 }
 
+/* A hint what to write for an array without a subscript. */
+static void hint_subscript(struct check *c, const struct ident *id)
+{
+	const struct probe_desc *d = c->source ? c->source : c->desc;
+	uint32_t n = id->kind == IDENT_INLINE ? id->inl.nparams : id->keys_known ? id->nkeys : 1;
+	const char *key = strcmp(id->name, "uregs") == 0	    ? "R_PC"
+			  : id->builtin || id->kind == IDENT_INLINE ? "0"
+								    : "KEY";
+	const char *keys = key;
+
+	for (uint32_t i = 1; i < n; i++)
+		keys = arena_printf(c->arena, "%s, %s", keys, key);
+	if (strcmp(id->name, "args") != 0 || !d)
+		diag_hint(c->diags, "name an element: %s[%s]", var_text(c, id->scope, id->name),
+			  keys);
+	else
+		diag_hint(c->diags,
+			  "arguments have numbers: args[0]; dtrace -lvn '%s:%s:%s:%s' shows them",
+			  d->prov, d->mod, d->func, d->name);
+}
+
+/* Reports the name of a function that stands alone. */
+static struct expr *fail_function(struct check *c, const struct ident *id, struct span at)
+{
+	(void)fail_badref(c, id, at, "is a function, not a variable");
+	diag_hint(c->diags, "a call has parentheses: %s", call_simplest(c, id->subr));
+	return expr_bad(c, at);
+}
+
 static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 {
 	if (id->type == TYPE_ERROR)
@@ -544,14 +581,19 @@ static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 		attr_use(c, e->span, id->name, id->attr);
 		return expr_int(c, e->span, (uint64_t)id->ival, id->type);
 	case IDENT_INLINE:
-		if (id->inl.has_params)
-			return fail_badref(c, id, e->span,
-					   "is an inline with parameters: use it with [ ]");
+		if (id->inl.has_params) {
+			(void)fail_badref(c, id, e->span,
+					  "is an inline with parameters: use it with [ ]");
+			hint_subscript(c, id);
+			return expr_bad(c, e->span);
+		}
 		return inline_expand(c, id, e, NULL, 0);
 	case IDENT_ARRAY:
 	case IDENT_BUILTIN_ARRAY:
-		return fail_badref(c, id, e->span, "is an associative array: use it with [ ]");
-	case IDENT_SUBR: return fail_badref(c, id, e->span, "is a function, not a variable");
+		(void)fail_badref(c, id, e->span, "is an associative array: use it with [ ]");
+		hint_subscript(c, id);
+		return expr_bad(c, e->span);
+	case IDENT_SUBR: return fail_function(c, id, e->span);
 	case IDENT_EXTERN: return symbol_extern(c, id, e);
 	case IDENT_AGG: break; /* not among the identifiers: agg_idents */
 	}

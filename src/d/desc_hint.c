@@ -31,7 +31,7 @@ static struct words words_split(struct arena *a, const char *text)
 
 /*
  * Makes the hint of a row: the description in D, or NULL when D has nothing like it. point: "entry"
- * or "return", as the row says.
+ * or "return", or the row's other word.
  */
 typedef const char *hint_f(struct arena *a, const struct words *f, const char *point);
 
@@ -129,7 +129,7 @@ static const char *hint_usdt(struct arena *a, const struct words *f, const char 
 			    prov, name, prov, name);
 }
 
-/* "99hz" for "hz:99"; NULL when the words are no rate. */
+/* "99hz" for "hz:99" and "99hz"; NULL when the words are no rate. */
 static const char *rate_text(struct arena *a, const struct words *f)
 {
 	static const char *const units[] = {"hz", "s", "ms", "us"};
@@ -137,7 +137,7 @@ static const char *rate_text(struct arena *a, const struct words *f)
 	for (size_t i = 0; f->n == 3 && *f->w[2] && i < ARRAY_LEN(units); i++)
 		if (strcmp(f->w[1], units[i]) == 0)
 			return arena_printf(a, "%s%s", f->w[2], units[i]);
-	return NULL;
+	return f->n == 2 && *f->w[1] >= '1' && *f->w[1] <= '9' ? f->w[1] : NULL;
 }
 
 static const char *hint_interval(struct arena *a, const struct words *f, const char *point)
@@ -156,6 +156,40 @@ static const char *hint_profile(struct arena *a, const struct words *f, const ch
 	return rate ? arena_printf(a, "in D: profile-%s", rate) : NULL;
 }
 
+/* The events of provider cpc that have another name there. */
+static const char *event_name(struct arena *a, const char *text)
+{
+	static const char *const others[][2] = {
+		{"branch-instructions", "branches"},
+		{"cs", "context_switches"},
+		{"cycles", "cpu_cycles"},
+		{"faults", "page_faults"},
+		{"frontend-stalls", "stalled_cycles_frontend"},
+		{"backend-stalls", "stalled_cycles_backend"},
+	};
+	char *out;
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(others[i][0], text) == 0)
+			return others[i][1];
+	out = arena_strndup(a, text, strlen(text));
+	for (char *p = out; *p; p++)
+		*p = *p == '-' ? '_' : *p;
+	return out;
+}
+
+/*
+ * For hardware:cache-misses:1000000 and software:page-faults:100. count: the period when none is
+ * given.
+ */
+static const char *hint_event(struct arena *a, const struct words *f, const char *count)
+{
+	return arena_printf(
+		a, "in D: cpc:::%s-all-%s, where dtrace -lP cpc lists what the machine has",
+		*f->w[1] ? event_name(a, f->w[1]) : "EVENT",
+		f->n > 2 && *f->w[2] ? f->w[2] : count);
+}
+
 /* "dtrace:helper:ustack:" in a script. */
 static const char *hint_helper(struct arena *a, const struct words *f, const char *point)
 {
@@ -172,12 +206,14 @@ static const struct foreign {
 } foreigns[] = {
 	{ "dtrace",    "",       hint_helper },
 	{ "fentry",    "entry",  hint_kernel },     { "fexit",     "return", hint_kernel },
+	{ "h",         "1000000", hint_event },     { "hardware",  "1000000", hint_event },
 	{ "interval",  "",       hint_interval },   { "i",         "",       hint_interval },
 	{ "k",         "entry",  hint_kernel },     { "kfunc",     "entry",  hint_kernel },
 	{ "kprobe",    "entry",  hint_kernel },     { "kr",        "return", hint_kernel },
 	{ "kretfunc",  "return", hint_kernel },     { "kretprobe", "return", hint_kernel },
 	{ "profile",   "",       hint_profile },    { "rawtracepoint", "",   hint_raw },
 	{ "rt",        "",       hint_raw },        { "syscalls",  "",       hint_syscalls },
+	{ "s",         "100",    hint_event },      { "software",  "100",    hint_event },
 	{ "t",         "",       hint_tracepoint }, { "tracepoint", "",      hint_tracepoint },
 	{ "u",         "entry",  hint_user },       { "uprobe",    "entry",  hint_user },
 	{ "ur",        "return", hint_user },       { "uretprobe", "return", hint_user },

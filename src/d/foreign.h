@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of other systems' kernels that Linux lacks (foreign.def). */
+/* Names of other systems' kernels that Linux lacks, and of other languages (foreign.def). */
 #pragma once
 
-enum foreign_kind { FOREIGN_TYPE, FOREIGN_MEMBER, FOREIGN_SYMBOL };
+enum foreign_kind {
+	FOREIGN_TYPE,
+	FOREIGN_MEMBER,
+	FOREIGN_SYMBOL,
+	FOREIGN_VARIABLE,
+	FOREIGN_FUNCTION,
+};
 
 /*
  * Returns the text of a hint that says what Linux has in place of a type, member or kernel variable
- * of illumos, FreeBSD or macOS; NULL if the table (foreign.def) does not have the name.
+ * of illumos, FreeBSD or macOS, or what D has in place of a variable or function of bpftrace,
+ * SystemTap or C; NULL if the table (foreign.def) does not have the name.
  */
 const char *foreign_hint(enum foreign_kind kind, const char *name);
 /*
