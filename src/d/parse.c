@@ -2,6 +2,8 @@
 /* The parser's entry points, and its handling of tokens. */
 #include "d/parse_impl.h"
 
+#include "base/text.h"
+
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
 void parser_advance(struct parser *p)
@@ -202,15 +204,47 @@ static void pragmas_merge(struct parser *p, const decl_list *decls, struct ast *
 	}
 }
 
+/*
+ * The program and its arguments as one word of the shell, when the shell has split it: dtrace -n
+ * BEGIN { trace }. NULL: the arguments are arguments.
+ */
+static const char *program_joined(struct parser *p)
+{
+	struct strbuf text = {0}, word = {0};
+	bool is_split = false;
+	const char *joined;
+
+	if (p->in->src->kind == SOURCE_FILE)
+		return NULL;
+	strbuf_add(&text, p->in->src->text, p->in->src->len);
+	for (int i = 1; i < p->in->argc; i++) {
+		const char *arg = p->in->argv[i];
+
+		is_split |= *arg == '{' || *arg == '/' || strcmp(arg, "}") == 0;
+		strbuf_addf(&text, " %s", arg);
+	}
+	shell_quote(&word, strbuf_text(&text), text.len);
+	joined = is_split ? arena_strdup(p->arena, strbuf_text(&word)) : NULL;
+	strbuf_deinit(&text);
+	strbuf_deinit(&word);
+	return joined;
+}
+
 static void check_last_arg(struct parser *p)
 {
 	int last = p->in->argc - 1;
+	const char *joined;
 
 	if (last < 1 || p->lx.last_arg_used || p->in->argref)
 		return;
+	joined = program_joined(p);
 	diag_error(p->in->diags, D_MACRO_UNUSED, (struct span){SOURCE_NOWHERE, 0},
 		   "extraneous argument '%s' ($%d is not referenced)", p->in->argv[last], last);
-	diag_hint(p->in->diags, "-x argref lets arguments be unused");
+	if (joined)
+		diag_hint(p->in->diags,
+			  "the shell has split the program; quotes hold it together: %s", joined);
+	else
+		diag_hint(p->in->diags, "-x argref lets arguments be unused");
 }
 
 /* ---- entry points ---------------------------------------------------------------------------- */

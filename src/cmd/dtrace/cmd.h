@@ -66,6 +66,9 @@ void cmd_show_held(struct cmd *c);
 void cmd_usage(FILE *fp);
 int cmd_help(struct cmd *c);
 
+/* main.c: whether a word of the command line is the text of a program, and no name of a file. */
+bool cmd_is_program(const char *text);
+
 /* build.c */
 int cmd_build(struct cmd *c);
 

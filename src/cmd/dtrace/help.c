@@ -49,7 +49,7 @@ static void help_builtins(struct cmd *c, const char *kind, const char *title)
 /* The first screen: 80 columns and 24 lines with the prompt. */
 static const char screen[] =
 	"Usage: dtrace [flags] -n 'PROBE [/PREDICATE/] [{ ACTIONS }]' [arguments]\n"
-	"       dtrace [flags] -s SCRIPT [arguments]\n"
+	"       dtrace [flags] [-s] SCRIPT [arguments]\n"
 	"PROBE is [[[provider:]module:]function:]name; each field may be a pattern.\n"
 	"\n"
 	"  -n NAME, -f FUNC, -m MOD, -P PROV, -i ID   probes, with predicate and actions\n"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -225,8 +226,15 @@ static void targets_start(struct cmd *c)
 		char *end;
 		long pid = strtol(c->cmds[i], &end, 10);
 
-		if (*end || end == c->cmds[i] || pid <= 0 || pid > INT32_MAX)
-			cmd_fatal(c, "invalid pid: %s\n", c->cmds[i]);
+		if (*end || end == c->cmds[i] || pid <= 0 || pid > INT32_MAX) {
+			cmd_error(c, "invalid pid: %s\n", c->cmds[i]);
+			if (end == c->cmds[i])
+				fprintf(stderr,
+					"hint: -p takes a number; pgrep -n finds the newest process of "
+					"a name: -p $(pgrep -n %s)\n",
+					c->cmds[i]);
+			cmd_exit(c, E_ERROR);
+		}
 		if (dtrace_proc_grab(c->dtp, (pid_t)pid) != 0)
 			cmd_fatal(c, "failed to grab pid %ld", pid);
 	}
@@ -242,6 +250,96 @@ static void streams_open(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)!open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/* Takes the first operand out of the script's arguments. */
+static const char *operand_take(struct cmd *c)
+{
+	const char *text = c->argv[1];
+
+	memmove(&c->argv[1], &c->argv[2], (size_t)(c->argc - 1) * sizeof(*c->argv));
+	c->argc--;
+	return text;
+}
+
+bool cmd_is_program(const char *text)
+{
+	return strpbrk(text, ":{") || strcmp(text, "BEGIN") == 0 || strcmp(text, "END") == 0 ||
+	       strncmp(text, "tick-", 5) == 0 || strncmp(text, "profile-", 8) == 0;
+}
+
+/* Whether the file is a program of the machine, which -c traces. Nothing is read of a pipe. */
+static bool is_executable(const char *path)
+{
+	char magic[4] = "";
+	struct stat st;
+	FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
+	size_t n = f ? fread(magic, 1, sizeof(magic), f) : 0;
+
+	if (f)
+		fclose(f);
+	return n == sizeof(magic) && memcmp(magic, "\177ELF", sizeof(magic)) == 0;
+}
+
+/* Prints the operands as one word of the shell, in single quotes. */
+static void operands_print(const struct cmd *c)
+{
+	fputc('\'', stderr);
+	for (int i = 1; i < c->argc; i++) {
+		fputs(i > 1 ? " " : "", stderr);
+		for (const char *p = c->argv[i]; *p; p++)
+			if (*p == '\'')
+				fputs("'\\''", stderr);
+			else
+				fputc(*p, stderr);
+	}
+	fputs("'\n", stderr);
+}
+
+/* Refuses to trace without a program, and says what the operands may have meant. */
+static __attribute__((noreturn)) void program_miss(struct cmd *c)
+{
+	const char *text = c->argc > 1 ? c->argv[1] : NULL;
+
+	fputs("dtrace: no probes specified\n", stderr);
+	if (!text) {
+		fputs("hint: a program follows -n: dtrace -n 'BEGIN { trace(\"hello\"); }'; a script, "
+		      "-s\n",
+		      stderr);
+	} else if (cmd_is_program(text)) {
+		fputs("hint: a program follows -n, as one word: dtrace -n ", stderr);
+		operands_print(c);
+	} else if (access(text, F_OK) != 0) {
+		fprintf(stderr,
+			"hint: there is no script '%s'; a program follows -n, a command to trace -c: "
+			"-c ",
+			text);
+		operands_print(c);
+	} else if (is_executable(text)) {
+		fputs("hint: a command to trace follows -c, beside a program: -c ", stderr);
+		operands_print(c);
+	} else {
+		fprintf(stderr, "hint: '%s' is no file with a script\n", text);
+	}
+	cmd_exit(c, E_ERROR);
+}
+
+/*
+ * Without a program, the first operand is a script: "dtrace FILE 5" means "dtrace -s FILE 5". It is
+ * an error if it is none.
+ */
+static void script_take(struct cmd *c)
+{
+	struct stat st;
+
+	if (c->nprogs || c->traces_helpers)
+		return;
+	if (c->argc < 2 && (c->mode == MODE_LIST || c->only_compile || c->zdefs))
+		return;
+	if (c->argc < 2 || stat(c->argv[1], &st) != 0 || S_ISDIR(st.st_mode) ||
+	    is_executable(c->argv[1]))
+		program_miss(c);
+	program_queue(c, 's', operand_take(c));
 }
 
 static bool has_ending(const char *path, const char *ending)
@@ -301,16 +399,14 @@ int main(int argc, char **argv)
 	flags_apply(&c, argc, argv);
 	c.cflags = c.mode == MODE_LIST ? DTRACE_C_ZDEFS : 0;
 	if (mode_builds(c.mode)) {
-		if (!c.nprogs && c.argc > 1) { /* the definition may be an operand */
-			program_queue(&c, 's', c.argv[1]);
-			memmove(&c.argv[1], &c.argv[2], (size_t)(c.argc - 1) * sizeof(*c.argv));
-			c.argc--;
-		}
+		if (!c.nprogs && c.argc > 1) /* the definition may be an operand */
+			program_queue(&c, 's', operand_take(&c));
 		cmd_exit(&c, cmd_build(&c));
 	}
 	if (c.traces_helpers && (c.nprogs || c.ncmds || c.mode != MODE_EXEC))
 		flag_refuse("-x helpertrace shows a stack of a thread, and runs no program",
 			    "dtrace -x helpertrace=PID [-x helper=FILE]");
+	script_take(&c);
 	targets_start(&c);
 	progress_begin(&c);
 	cmd_compile(&c);

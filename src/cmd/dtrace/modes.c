@@ -19,8 +19,12 @@ static void file_compile(struct cmd *c, struct cmd_prog *p)
 {
 	FILE *fp = fopen(p->text, "re");
 
-	if (!fp)
-		cmd_fatal_sys(c, errno, "failed to open %s", p->text);
+	if (!fp) {
+		cmd_error(c, "failed to open %s: %s\n", p->text, strerror(errno));
+		if (cmd_is_program(p->text))
+			fputs("hint: -s takes a file; a program follows -n\n", stderr);
+		cmd_exit(c, E_ERROR);
+	}
 	c->argv[0] = (char *)p->text;
 	p->prog = dtrace_program_fcompile(c->dtp, fp, p->text, c->cflags, c->argc, c->argv);
 	fclose(fp);
@@ -31,8 +35,13 @@ static void file_compile(struct cmd *c, struct cmd_prog *p)
 static void string_compile(struct cmd *c, struct cmd_prog *p)
 {
 	p->prog = dtrace_program_strcompile(c->dtp, p->text, p->spec, c->cflags, c->argc, c->argv);
-	if (!p->prog)
+	if (p->prog)
+		return;
+	if (access(p->text, F_OK) != 0)
 		cmd_fatal(c, "invalid probe specifier %s", p->text);
+	cmd_error(c, "invalid probe specifier %s", p->text);
+	fprintf(stderr, "hint: a file with a script follows -s: dtrace -s %s\n", p->text);
+	cmd_exit(c, E_ERROR);
 }
 
 void cmd_compile(struct cmd *c)
