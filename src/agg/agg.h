@@ -61,6 +61,7 @@ struct agg_view { /* one aggregation */
 
 struct agg_sort {
 	bool key, rev;	      /* aggsortkey, aggsortrev */
+	bool greatest_first;  /* values fall, keys of equal values rise; then neither of the two */
 	uint32_t keypos, pos; /* aggsortkeypos, aggsortpos */
 };
 

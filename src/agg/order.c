@@ -171,6 +171,8 @@ static int row_cmp(const struct sort_row *a, const struct sort_row *b, const str
 
 	if (!ctx->how->key)
 		by_value = values_cmp(a, b, ctx);
+	if (ctx->how->greatest_first)
+		by_value = -by_value;
 	c = by_value ? by_value : keys_cmp(a->keyed, b->keyed, ctx->how->keypos);
 	if (!c && ctx->how->key)
 		c = values_cmp(a, b, ctx);
@@ -186,7 +188,7 @@ static int item_cmp(const void *pa, const void *pb, void *arg)
 	int c = 0;
 
 	if (!ctx->how->key && a->val != b->val)
-		c = a->val < b->val ? -1 : 1;
+		c = (a->val < b->val) != ctx->how->greatest_first ? -1 : 1;
 	else if (ctx->by_prefix)
 		c = cmp_u64(a->prefix, b->prefix);
 	if (!c)

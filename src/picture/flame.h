@@ -60,5 +60,5 @@ struct page_notes *flame_notes(struct flame_page *f);
 struct page_notes *flame_page_notes(struct flame_page *f);
 void flame_set_end(struct flame_page *f);
 uint32_t flame_nsets(const struct flame_page *f);
-/* Writes the page. */
-void flame_write(struct flame_page *f, struct strbuf *out);
+/* Writes the page, of which a window's title says name; a part of a page has no title. */
+void flame_write(struct flame_page *f, const char *name, struct strbuf *out);

@@ -462,9 +462,10 @@ static void empty_still(struct flame_page *f)
 	}
 }
 
-void flame_write(struct flame_page *f, struct strbuf *out)
+void flame_write(struct flame_page *f, const char *name, struct strbuf *out)
 {
 	uint32_t height = HEAD + f->still_rows * ROW + 40 + f->notes.list.len * 16;
+	struct strbuf title = {0};
 
 	if (!f->nsets)
 		empty_still(f);
@@ -480,8 +481,10 @@ void flame_write(struct flame_page *f, struct strbuf *out)
 		strbuf_adds(out, "</script>\n");
 		return;
 	}
-	page_begin(out, f->opts.as_html, "Flame graph", &picture_flame_css, &picture_flame_js,
-		   WIDTH, height);
+	strbuf_addf(&title, "%s: flame graph", name);
+	page_begin(out, f->opts.as_html, title.data, &picture_flame_css, &picture_flame_js, WIDTH,
+		   height);
+	strbuf_deinit(&title);
 	strbuf_add(out, strbuf_text(&f->still), f->still.len);
 	page_data_begin(out, f->opts.as_html, "flame");
 	data_write(f, out);

@@ -423,9 +423,9 @@ static void facts_note(struct heat_page *h)
 			  "tick-1s { printa(@a); } prints it more often.");
 }
 
-void heat_write(struct heat_page *h, struct strbuf *out)
+void heat_write(struct heat_page *h, const char *name, struct strbuf *out)
 {
-	struct strbuf still = {0};
+	struct strbuf still = {0}, title = {0};
 	uint32_t height = 0;
 
 	facts_note(h);
@@ -436,11 +436,13 @@ void heat_write(struct heat_page *h, struct strbuf *out)
 		page_texts(&still, h->notes.list.data[i].text);
 		strbuf_adds(&still, "</text>\n");
 	}
-	page_begin(out, h->as_html, "Heat map", &picture_heat_css, &picture_heat_js, WIDTH,
+	strbuf_addf(&title, "%s: heat map", name);
+	page_begin(out, h->as_html, title.data, &picture_heat_css, &picture_heat_js, WIDTH,
 		   HEAD + height + 60);
 	strbuf_add(out, strbuf_text(&still), still.len);
 	page_data_begin(out, h->as_html, "heat");
 	data_write(h, out);
 	page_end(out, h->as_html, &picture_heat_js);
+	strbuf_deinit(&title);
 	strbuf_deinit(&still);
 }

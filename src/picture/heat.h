@@ -41,4 +41,5 @@ void heat_add(struct heat_page *h, uint32_t track, const char *title, const int6
 void heat_restart(struct heat_page *h, uint32_t track);
 void heat_keep(struct heat_page *h, uint32_t track, const char *title);
 void heat_restart_others(struct heat_page *h, uint32_t track);
-void heat_write(struct heat_page *h, struct strbuf *out);
+/* Writes the page, of which a window's title says name. */
+void heat_write(struct heat_page *h, const char *name, struct strbuf *out);

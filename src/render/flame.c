@@ -167,6 +167,7 @@ static void flame_table_end(struct printer *p, const struct agg_table *t)
 static void flame_finish(struct printer *p)
 {
 	struct flame_form *f = form_of(p);
+	struct strbuf name = {0};
 
 	if (printer_redirect(p))
 		return; /* text of freopen() */
@@ -175,7 +176,9 @@ static void flame_finish(struct printer *p)
 			  "There is no picture: no aggregation has a stack among its keys, as in "
 			  "@[ustack()] = count(), or none was printed.");
 	picture_rest_note(p, &f->rest, flame_page_notes(f->page));
-	flame_write(f->page, &p->out);
+	picture_title(p, &name);
+	flame_write(f->page, name.data, &p->out);
+	strbuf_deinit(&name);
 }
 
 const struct renderer render_flame = {

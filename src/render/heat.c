@@ -156,6 +156,7 @@ static void heat_taken_off(struct printer *p, const struct agg_view *v, bool is_
 static void heat_finish(struct printer *p)
 {
 	struct heat_form *f = form_of(p);
+	struct strbuf name = {0};
 
 	if (printer_redirect(p))
 		return; /* text of freopen() */
@@ -164,7 +165,9 @@ static void heat_finish(struct printer *p)
 			heat_notes(f->page), true,
 			"There is no picture: no histogram was printed, as of @ = quantize(...).");
 	picture_rest_note(p, &f->rest, heat_notes(f->page));
-	heat_write(f->page, &p->out);
+	picture_title(p, &name);
+	heat_write(f->page, name.data, &p->out);
+	strbuf_deinit(&name);
 }
 
 const struct renderer render_heat = {

@@ -79,14 +79,17 @@ static void page_open(struct printer *p)
 	const struct picture_file *const styles[] = {&picture_report_css, &picture_flame_css};
 	const struct picture_file *const scripts[] = {&picture_report_js, &picture_flame_js};
 	struct html_form *f = form_of(p);
+	struct strbuf title = {0};
 
 	if (f->is_begun)
 		return;
 	f->is_begun = true;
-	page_html_begin(&p->out, "dtrace report", styles, ARRAY_LEN(styles), scripts,
+	picture_title(p, &title);
+	page_html_begin(&p->out, title.data, styles, ARRAY_LEN(styles), scripts,
 			ARRAY_LEN(scripts));
 	strbuf_adds(&p->out, "<main>\n<header><h1>");
-	page_texts(&p->out, p->programs ? p->programs->name : "dtrace");
+	page_texts(&p->out, title.data);
+	strbuf_deinit(&title);
 	strbuf_adds(&p->out, "</h1>\n<p class=\"facts\">");
 	page_texts(&p->out, f->facts.host);
 	strbuf_adds(&p->out, ", Linux ");
@@ -279,9 +282,14 @@ static void heading_write(struct printer *p, const struct agg_table *t)
 	strbuf_adds(&p->out, "</small></h2>\n");
 }
 
-static void head_cell(struct strbuf *o, bool is_number, const char *text, const char *unit)
+/* sorted: NULL, or the word of ARIA for the order in which the column's values are. */
+static void head_cell(struct strbuf *o, bool is_number, const char *text, const char *unit,
+		      const char *sorted)
 {
-	strbuf_adds(o, is_number ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">");
+	strbuf_adds(o, is_number ? "<th scope=\"col\" class=\"n\"" : "<th scope=\"col\"");
+	if (sorted)
+		strbuf_addf(o, " aria-sort=\"%s\"", sorted);
+	strbuf_addc(o, '>');
 	page_texts(o, text);
 	if (*unit)
 		strbuf_addf(o, " (%s)", unit);
@@ -294,9 +302,20 @@ static bool key_is_number(const struct agg_view *v, uint32_t i)
 	return v->nelems && v->elems[0]->keys[i].datum == DATUM_INT && !v->elems[0]->keys[i].bytes;
 }
 
+/* Whether column i, of n keys or of n values, is the one by which the table is sorted. */
+static const char *sorted_word(const struct agg_sort *how, bool is_key, uint32_t i, uint32_t n)
+{
+	uint32_t pos = is_key ? how->keypos : how->pos;
+
+	if (is_key != how->key || i != (pos < n ? pos : 0))
+		return NULL;
+	return how->rev || how->greatest_first ? "descending" : "ascending";
+}
+
 static void head_write(struct printer *p, const struct agg_table *t)
 {
 	const struct prog_agg *agg = t->views[0]->agg;
+	const struct agg_sort how = table_order(p);
 	struct strbuf name = {0};
 
 	strbuf_adds(&p->out, "<div class=\"scroll\"><table class=\"sort\"><thead><tr>");
@@ -305,7 +324,8 @@ static void head_write(struct printer *p, const struct agg_table *t)
 		strbuf_adds(&name, "key");
 		if (agg->nkeys > 1)
 			strbuf_addf(&name, " %u", i + 1);
-		head_cell(&p->out, key_is_number(t->views[0], i), name.data, "");
+		head_cell(&p->out, key_is_number(t->views[0], i), name.data, "",
+			  sorted_word(&how, true, i, agg->nkeys));
 	}
 	for (uint32_t i = 0; i < t->nviews; i++) {
 		const struct prog_agg *a = t->views[i]->agg;
@@ -320,7 +340,8 @@ static void head_write(struct printer *p, const struct agg_table *t)
 			strbuf_addf(&p->out, "<th scope=\"col\" class=\"nosort\">%s%s%s%s</th>",
 				    name.data, *unit ? " (" : "", unit, *unit ? ")" : "");
 		else
-			head_cell(&p->out, true, name.data, unit);
+			head_cell(&p->out, true, name.data, unit,
+				  sorted_word(&how, false, i, t->nviews));
 	}
 	strbuf_adds(&p->out, "</tr></thead><tbody>\n");
 	strbuf_deinit(&name);
@@ -504,7 +525,7 @@ static void html_table_end(struct printer *p, const struct agg_table *t)
 		page_note(flame_notes(f->flame), true,
 			  "%" PRIu64 " rows with values below 0 are not drawn.", f->nnegative);
 	flame_set_end(f->flame);
-	flame_write(f->flame, &p->out);
+	flame_write(f->flame, "", &p->out);
 	strbuf_adds(&p->out, "</section>\n");
 	frames_deinit(&f->frames);
 	flame_destroy(f->flame);
@@ -572,6 +593,7 @@ const struct renderer render_html = {
 	.typed = html_typed,
 	.message = html_message,
 	.joins = true,
+	.greatest_first = true,
 	.aggs_begin = html_aggs_begin,
 	.aggs_end = html_aggs_end,
 	.printa_begin = html_printa_begin,

@@ -233,6 +233,8 @@ bool print_view_packed(struct printer *p, struct strbuf *o, const struct agg_vie
 void flow_advance(struct printer *p, uint32_t cpu, const struct probe *pr,
 		  const struct rt_rec *next);
 
+/* The order of the rows of tables, as the options and the form of output have it. */
+struct agg_sort table_order(const struct printer *p);
 /* Sorts and shows the elements of one aggregation, without a format. */
 void walk_view(struct printer *p, struct agg_view *v);
 /* Shows the rows of one aggregation in their present order. */
@@ -277,6 +279,7 @@ struct flow_step { /* the flow indent of a record */
 struct print_program {
 	struct print_program *next;
 	const char *name, *text;
+	bool is_script;
 };
 
 struct printer {
@@ -289,7 +292,7 @@ struct printer {
 	struct json json;
 	void *form; /* of opened->open() */
 	const struct renderer *opened;
-	struct print_program *programs; /* of the session, for reports */
+	struct print_program *programs; /* of the session, for reports and titles */
 	struct folded *base;		/* option flamebase */
 	bool is_ended;
 	struct syms *syms;    /* NULL = addresses have no names */

@@ -4,6 +4,10 @@
 
 #include <inttypes.h>
 
+#include "base/text.h"
+
+#define TITLE_MAX 72 /* columns of a title that is the text of a program */
+
 #define PLURAL(n) ((n) == 1 ? "" : "s")
 
 /* Whether text goes to a file of freopen(), beside the picture. */
@@ -68,6 +72,50 @@ void picture_command(struct printer *p, const char *command, const struct strbuf
 void picture_notice(struct printer *p, const struct print_notice *n)
 {
 	page_note(p->render->notes(p), true, "%s", n->msg);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Adds a text as one line, cut where it is long. */
+static void line_add(struct strbuf *o, const char *text)
+{
+	uint32_t ncolumns = 0;
+
+	while (is_blank(*text))
+		text++;
+	for (size_t n; *text; text += n, ncolumns++) {
+		n = MAX(utf8_get(text, strlen(text), NULL), 1);
+		if (is_blank(*text) && (is_blank(text[1]) || !text[1]))
+			continue;
+		if (ncolumns == TITLE_MAX) {
+			strbuf_adds(o, "\xe2\x80\xa6");
+			return;
+		}
+		if (is_blank(*text))
+			strbuf_addc(o, ' ');
+		else
+			strbuf_add(o, text, n);
+	}
+}
+
+void picture_title(const struct printer *p, struct strbuf *o)
+{
+	const struct print_program *prog = p->programs;
+	const char *slash;
+
+	while (prog && !prog->is_script)
+		prog = prog->next;
+	if (prog) {
+		slash = strrchr(prog->name, '/');
+		strbuf_adds(o, slash && slash[1] ? slash + 1 : prog->name);
+	} else if (p->programs) {
+		line_add(o, p->programs->text);
+	}
+	if (!o->len)
+		strbuf_adds(o, "dtrace");
 }
 
 static void rest_text(struct strbuf *o, const struct picture_rest *rest)

@@ -25,6 +25,12 @@ MUST_CHECK struct err *picture_message(struct printer *p, const struct act_layou
 void picture_command(struct printer *p, const char *command, const struct strbuf *text, int status);
 void picture_notice(struct printer *p, const struct print_notice *n);
 
+/*
+ * Adds what a picture is called: the name of the script's file, else the begin of the program's
+ * text.
+ */
+void picture_title(const struct printer *p, struct strbuf *o);
+
 /* The members of a struct renderer that all pictures have. */
 #define PICTURE_CALLS                                                                              \
 	.record_begin = picture_record_begin, .record_end = picture_record_end,                    \

@@ -134,8 +134,11 @@ void printer_set_syms(struct printer *p, struct syms *syms);
  */
 void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
 			uint64_t time, struct strbuf *out);
-/* Tells the printer a program of the session, for reports; it copies the texts. */
-void printer_add_program(struct printer *p, const char *name, const char *text);
+/*
+ * Tells the printer a program of the session, for reports and titles; it copies the texts.
+ * is_script: name is that of the file which has the program.
+ */
+void printer_add_program(struct printer *p, const char *name, const char *text, bool is_script);
 /* Reads the files that options of pictures name. */
 MUST_CHECK struct err *printer_open_base(struct printer *p);
 /* Sets the offset from the clock of records to ns since 1970, for pcap(). */

@@ -28,18 +28,32 @@ void table_show(struct printer *p, const struct agg_table *t)
 	p->render->table_end(p, t);
 }
 
+struct agg_sort table_order(const struct printer *p)
+{
+	struct agg_sort how = p->opts->sort;
+
+	if (p->render->greatest_first && !how.key) {
+		how.greatest_first = true;
+		how.rev = false;
+	}
+	return how;
+}
+
 static void walk_single(struct printer *p, const struct agg_table *t)
 {
-	agg_view_sort(t->views[0], &p->opts->sort);
+	const struct agg_sort how = table_order(p);
+
+	agg_view_sort(t->views[0], &how);
 	table_show(p, t);
 }
 
 static void walk_joined(struct printer *p, const struct agg_table *t)
 {
+	const struct agg_sort how = table_order(p);
 	struct agg_row *rows;
 	uint32_t nrows;
 
-	agg_join(t->views, t->nviews, &p->opts->sort, p->scratch, &rows, &nrows);
+	agg_join(t->views, t->nviews, &how, p->scratch, &rows, &nrows);
 	if (p->render->table_begin(p, t))
 		return;
 	for (uint32_t i = 0; i < nrows; i++)

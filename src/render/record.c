@@ -49,13 +49,13 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	return p;
 }
 
-void printer_add_program(struct printer *p, const char *name, const char *text)
+void printer_add_program(struct printer *p, const char *name, const char *text, bool is_script)
 {
 	struct print_program *prog = ARENA_NEW(p->arena, struct print_program);
 	struct print_program **at = &p->programs;
 
 	*prog = (struct print_program){NULL, arena_strdup(p->arena, name),
-				       arena_strdup(p->arena, text)};
+				       arena_strdup(p->arena, text), is_script};
 	while (*at)
 		at = &(*at)->next;
 	*at = prog;

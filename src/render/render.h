@@ -65,6 +65,8 @@ struct renderer {
 	 * Whether the aggregations of a printa() are one table; else each is a table, unformatted.
 	 */
 	bool joins;
+	/* Whether tables that are sorted by value begin with the greatest; else with the least. */
+	bool greatest_first;
 	/* Begins a table; true: it has been shown completely. */
 	bool (*table_begin)(struct printer *p, const struct agg_table *t);
 	void (*row)(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems);

@@ -2,7 +2,6 @@
 /* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 
-#include "render/print.h"
 
 #include "d/attr.h"
 #include "provider/providers.h"
@@ -404,16 +403,22 @@ static const char *crop_name(const char *text, size_t *ret_len)
 	return text;
 }
 
+static char *text_copy(const char *text, size_t len)
+{
+	char *copy = strndup(text, len);
+
+	if (!copy)
+		oom();
+	return copy;
+}
+
 /* Returns the name of the program in messages: its file, or the beginning of its text. */
 static char *program_name(const struct program_text *t)
 {
 	size_t len = strlen(t->name);
 	const char *text = t->kind == SOURCE_STRING ? crop_name(t->text, &len) : t->name;
-	char *name = strndup(text, len);
 
-	if (!name)
-		oom();
-	return name;
+	return text_copy(text, len);
 }
 
 struct err *compiler_compile(struct compiler *c, const struct program_text *t,
@@ -442,8 +447,8 @@ struct err *compiler_compile(struct compiler *c, const struct program_text *t,
 	p = xcalloc(1, sizeof(*p));
 	p->prog = prog;
 	p->name = program_name(t);
-	if (c->opts->val[OPT_oformat] == PRINT_HTML)
-		p->text = strndup(t->text, t->len);
+	p->text = text_copy(t->text, t->len);
+	p->is_script = t->kind == SOURCE_FILE;
 	vec_push(&c->progs, p);
 	*ret = p;
 	return NULL;

@@ -268,9 +268,9 @@ static struct err *session_go(dtrace_hdl_t *h)
 	if (!e)
 		e = consumer_start(&h->consumer);
 	for (uint32_t i = 0; i < h->compiler.progs.len && !e; i++)
-		if (h->compiler.progs.data[i]->text)
-			printer_add_program(h->consumer.printer, h->compiler.progs.data[i]->name,
-					    h->compiler.progs.data[i]->text);
+		printer_add_program(h->consumer.printer, h->compiler.progs.data[i]->name,
+				    h->compiler.progs.data[i]->text,
+				    h->compiler.progs.data[i]->is_script);
 	return e ? e : run_start(&h->run);
 }
 

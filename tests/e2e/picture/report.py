@@ -59,6 +59,34 @@ _, err, text = dtrace("BEGIN { printf(\"x\"); } " + " ".join(f"BEGIN {{ @[{i}] =
                       "-x", "oformat=html", "-x", "aggpercpu", out=page)
 check(text.count('<tr class="more">') == 50 and text.count("CPU 0: ") == 250, "rows behind a button; values of CPUs")
 
+# ---- tables begin with the greatest, equal ones in the order of keys; what is sorted by key stays so; text is as it is in text
+rows = ("BEGIN { @a[3] = sum(5); @a[1] = sum(50); @a[4] = sum(7); @a[2] = sum(7); @q[1] = quantize(1); @q[2] = quantize(1); @q[2] = quantize(2); "
+        "@b[9] = max(8); @b[1] = max(2); @c[9] = max(1); @c[3] = max(4); printa(@b, @c); printa(\"%d,\", @a); printa(@a); exit(0); }")
+_, err, text = dtrace(rows, "-x", "oformat=html", out=page)
+check([r[0] for r in table(text, "a")] == ["1", "2", "4", "3"], f"the greatest is first: {table(text, 'a')}")
+check(table(text, "b, @c") == [["9", "8", "1"], ["1", "2", "0"], ["3", "0", "4"]], f"the first of several decides: {table(text, 'b, @c')}")
+check(re.search(r'<th scope="col" class="n" aria-sort="descending">sum', text), "the head says so")
+keys = re.findall(r'<td class="n">(\d)</td><td><table class="hist">', text)
+check(keys == ["2", "1"], f"the key with most values is first: {keys}")
+check("<pre>\n3,2,4,1," in text, "rows with a format are text, in its order")
+_, err, text = dtrace(rows, "-x", "oformat=html", "-x", "aggsortrev", out=page)
+check([r[0] for r in table(text, "a")] == ["1", "2", "4", "3"], "the greatest is first for those who ask for it, too")
+_, err, text = dtrace(rows, "-x", "oformat=html", "-x", "aggsortkey", out=page)
+check([r[0] for r in table(text, "a")] == ["1", "2", "3", "4"], f"sorted by key: {table(text, 'a')}")
+check(re.search(r'<th scope="col" class="n" aria-sort="ascending">key', text), "the head says so")
+
+# ---- the title: the script's name, or the begin of the program
+with open(TMP + "/slow & hot.d", "w") as f:
+    f.write("BEGIN { @[stack(1)] = count(); @h = quantize(1); printa(@h); exit(0); }")
+for form, says in (("html", ""), ("flame", ": flame graph"), ("heatmap", ": heat map")):
+    r = subprocess.run([DTRACE, "-q", "-x", "oformat=" + form, "-o", page, "-n", "tick-1h { }", "-s", TMP + "/slow & hot.d"], capture_output=True, text=True)
+    check(r.returncode == 0 and f"<title>slow &amp; hot.d{says}</title>" in open(page).read(), f"the title of {form}: {r.stderr}")
+check("<h1>slow &amp; hot.d</h1>" in dtrace("BEGIN { exit(0); }", "-s", TMP + "/slow & hot.d", "-x", "oformat=html", out=page)[2], "the head")
+_, err, text = dtrace("BEGIN\n{\n\texit(0);  /* \u00fc */\n}\n", "-x", "oformat=html", out=page)
+check("<title>BEGIN { exit(0); /* \u00fc */ }</title>" in text and "<h1>BEGIN { exit(0); /* \u00fc */ }</h1>" in text, f"the program: {text[:600]}")
+_, err, text = dtrace("BEGIN { exit(0); } /* " + "\u00fc" * 100 + "*/", "-x", "oformat=html", out=page)
+check("<title>BEGIN { exit(0); } /* " + "\u00fc" * 50 + "\u2026</title>" in text, f"a long one is cut: {re.findall('<title>.*', text)}")
+
 # ---- a run that ended early is readable
 check(dtrace("BEGIN { printf(\"early\"); exit(3); }", "-x", "oformat=html", out=page, status=3)[2].endswith("</html>\n"), "the page is whole")
 if shutil.which("node"):

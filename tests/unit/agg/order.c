@@ -41,6 +41,8 @@ static void test_values(void)
 	sorted(v, (struct agg_sort){0}, "z abc a b \xc3\xa9 y ", "by value, ties by key");
 	sorted(v, (struct agg_sort){.rev = true}, "y \xc3\xa9 b a abc z ",
 	       "the whole order reversed");
+	sorted(v, (struct agg_sort){.greatest_first = true}, "y \xc3\xa9 a b abc z ",
+	       "the greatest first, ties by key");
 	sorted(v, (struct agg_sort){.key = true}, "a abc b y z \xc3\xa9 ",
 	       "by key, bytes unsigned");
 	sorted(v, (struct agg_sort){.key = true, .rev = true}, "\xc3\xa9 z y b abc a ", "reversed");

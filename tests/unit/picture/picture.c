@@ -101,12 +101,12 @@ static void test_flame(void)
 	int64_t sum;
 	struct flame_page *f = flame_of(3000, 0, &sum);
 
-	flame_write(f, &all);
+	flame_write(f, "a<b", &all);
 	is_int(sum_of(all.data, "\"tree\":[", 3, 2, &nall), sum, "values of all stacks");
 	ok(!strstr(all.data, "left out"), "nothing is left out");
 	flame_destroy(f);
 	f = flame_of(3000, 60000, &sum);
-	flame_write(f, &part);
+	flame_write(f, "a<b", &part);
 	is_int(sum_of(part.data, "\"tree\":[", 3, 2, &npart), sum,
 	       "frames that are left out leave their values to those below them");
 	ok(npart < nall / 4 && strstr(part.data, "left out, to keep the file small"),
@@ -209,7 +209,7 @@ static void test_heat(void)
 		heat_add(h, 1, "@x", counts, 1);
 		heat_interval_end(h, 1, (1000 + t) * 1000000);
 	}
-	heat_write(h, &page);
+	heat_write(h, "a<b", &page);
 	is_int(sum_of(page.data, "\"cells\":[", 3, 2, &n), total,
 	       "each value once, whatever was cleared and merged");
 	ok(n <= HEAT_CELLS && n > HEAT_CELLS / 4, "cells are merged: %u", n);
@@ -233,7 +233,7 @@ static void test_heat_keys(void)
 	heat_interval_end(h, 3, 3);
 	heat_add(h, 3, "@x[1]", (const int64_t[]){1, 6}, 1); /* less than before */
 	heat_interval_end(h, 3, 4);
-	heat_write(h, &page);
+	heat_write(h, "a<b", &page);
 	is_int(sum_of(page.data, "\"cells\":[", 3, 2, &n), 7 + 8 + 7, "keys that went and came");
 	for (int i = 0; i < (int)HEAT_SERIES + 10; i++) {
 		char title[20];
@@ -242,7 +242,7 @@ static void test_heat_keys(void)
 		heat_add(h, 3, title, (const int64_t[]){1, 1}, 1);
 	}
 	page.len = 0;
-	heat_write(h, &page);
+	heat_write(h, "a<b", &page);
 	ok(strstr(page.data, "there were 11 histograms of them"), "keys beyond the limit are told");
 	heat_destroy(h);
 	strbuf_deinit(&page);
