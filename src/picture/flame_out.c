@@ -285,10 +285,13 @@ static void still_label(struct strbuf *o, const char *text, size_t len, double w
 {
 	size_t room = width > 7 ? (size_t)((width - 7) / CHAR_WIDTH) : 0, at = 0, n = 0;
 	const char *tick = memchr(text, '`', len);
+	const char *place = len && text[len - 1] == ')' ? memrchr(text, '(', len) : NULL;
 
 	if (tick && room < len) {
 		len -= (size_t)(tick + 1 - text);
 		text = tick + 1;
+	} else if (place > text && place[-1] == ' ' && room < len) {
+		len = (size_t)(place - 1 - text);
 	}
 	if (room < 3)
 		return;

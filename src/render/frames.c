@@ -130,12 +130,59 @@ static uint32_t name_of_address(struct frames *f, const struct position *at)
 	return name;
 }
 
+/* Whether a text reads like a place in a source: "file.py:49", "file.py", "[C]". */
+static bool is_place(const char *text, size_t len)
+{
+	size_t digits = len;
+
+	while (digits > 0 && text[digits - 1] >= '0' && text[digits - 1] <= '9')
+		digits--;
+	return (digits < len && digits > 1 && text[digits - 1] == ':') ||
+	       (len > 2 && text[0] == '[' && text[len - 1] == ']') || !memchr(text, ' ', len);
+}
+
+/* Where " (NAME)" begins at the end of a text, with its parentheses in pairs; 0: there is none. */
+static size_t name_begin(const char *text, size_t len)
+{
+	size_t at = len, nopen = 0;
+
+	do {
+		if (at == 0)
+			return 0;
+		at--;
+		nopen += text[at] == ')';
+		nopen -= text[at] == '(' && nopen;
+	} while (nopen);
+	return text[at] == '(' && at > 1 && text[at - 1] == ' ' ? at - 1 : 0;
+}
+
+/*
+ * Annotations of helpers put the place first, "file.py:49 (function)". In a picture the function
+ * does, because a narrow frame shows the begin of its name.
+ */
+static void annotation_turn(struct strbuf *o, const char *text)
+{
+	size_t len = strlen(text), at = name_begin(text, len);
+
+	if (!at || at + 4 > len || !is_place(text, at)) {
+		strbuf_adds(o, text);
+		return;
+	}
+	strbuf_add(o, text + at + 2, len - at - 3);
+	strbuf_adds(o, " (");
+	strbuf_add(o, text, at);
+	strbuf_addc(o, ')');
+}
+
 static uint32_t name_of_helper(struct frames *f, const char *text)
 {
 	CLEANUP(free) char *clean = text_clean(xstrdup(text + (*text == '@')));
 
 	f->text.len = 0;
-	strbuf_adds(&f->text, clean);
+	if (*text == '@')
+		annotation_turn(&f->text, clean);
+	else
+		strbuf_adds(&f->text, clean);
 	return name_of_text(f, FRAME_LANGUAGE);
 }
 

@@ -4,7 +4,8 @@
  *
  * Keys that are no stacks are the outermost frames, in their order. User frames follow them, and
  * kernel frames those, whichever of the two keys is first. A frame has the name of its function,
- * without an offset; an annotation of a ustack helper is a frame above the one that it belongs to.
+ * without an offset; an annotation of a ustack helper is a frame above the one that it belongs to,
+ * with the function before the place in the source.
  */
 #pragma once
 
