@@ -16,20 +16,21 @@
 		return (i === 0 ? grouped(q) : q.toPrecision(q >= 100 ? 4 : 3)) + " " + steps[i][1];
 	}
 
-	/* A value with its unit: exact, and where it is large also scaled. */
-	function valueText(v, unit) {
+	/* A value in few characters: scaled where it has a unit. */
+	function shortText(v, unit) {
 		const times = {ns: 1, us: 1e3, ms: 1e6};
 		const time = [[1, "ns"], [1e3, "\u00b5s"], [1e6, "ms"], [1e9, "s"], [6e10, "min"],
 			[3.6e12, "h"]];
 		const size = [[1, "bytes"], [1024, "KiB"], [1048576, "MiB"], [1073741824, "GiB"],
 			[1099511627776, "TiB"]];
-		const exact = grouped(v) + (unit ? " " + unit : "");
-		let short;
-		if (times[unit])
-			short = scaled(v * times[unit], time);
-		else if (unit === "bytes")
-			short = scaled(v, size);
-		return !short || short === exact ? exact : short + " (" + exact + ")";
+		return times[unit] ? scaled(v * times[unit], time) :
+			unit === "bytes" ? scaled(v, size) : grouped(v) + (unit ? " " + unit : "");
+	}
+
+	/* A value with its unit: exact, and where it is large also scaled. */
+	function valueText(v, unit) {
+		const exact = grouped(v) + (unit ? " " + unit : ""), short = shortText(v, unit);
+		return short === exact ? exact : short + " (" + exact + ")";
 	}
 
 	function percent(part, all) {
@@ -118,7 +119,7 @@
 		g.setAttribute("transform", "translate(" + x + "," + y + ")");
 	}
 
-	const common = {grouped, scaled, valueText, percent, columns, cut, lines, make, button, tip};
+	const common = {grouped, scaled, shortText, valueText, percent, columns, cut, lines, make, button, tip};
 
 	if (typeof module !== "undefined" && module.exports)
 		module.exports = common;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Draws flame graphs into an svg element: zoom, search, the frame under the pointer, the order of
- * rows, and the choice among several graphs. picture/flame.c writes the data.
+ * rows, the choice among several graphs, and beside a table of functions the callers and callees
+ * of one. picture/flame.c writes the data.
  *
  * Data     {names, sets}. A name begins with the letter of its kind. A set has the frames of one
  *          aggregation in preorder: rows of `width` numbers [up, name, self] or, when it is
@@ -9,25 +10,30 @@
  *          parent is above the previous frame; self excludes the frame's children.
  * Safety   text of the data only ever becomes the content of text nodes.
  * @@needs common.js
+ * @@needs functions.js
  */
 (function (root) {
 	"use strict";
 	const in_node = typeof module !== "undefined" && module.exports;
 	const common = in_node ? require("./common.js") : root.pictureCommon;
-	const {grouped, valueText, percent, columns, cut, lines, make} = common;
+	const functions = in_node ? require("./functions.js") : root.pictureFunctions;
+	const {grouped, shortText, valueText, percent, columns, cut, lines, make} = common;
 	const XHTML = "http://www.w3.org/1999/xhtml";
-	const ROW = 19, PAD = 12, HEAD = 70, FONT = 12, MIN_WIDTH = 0.7;
+	const ROW = 19, PAD = 12, HEAD = 70, LINE = 28, FOOT = 44, FONT = 12, MIN_WIDTH = 0.7;
+	/* Of the callers and callees; WIDE: a width at which the table stands beside them. */
+	const CAPTION = 46, GUTTER = 62, WIDE = 900;
 	const KINDS = {r: "key", n: "native code", l: "language", k: "kernel", x: "cut"};
 
 	/* ---- pure functions ------------------------------------------------------------------ */
 
-	/* Decodes a set to arrays: depth, name, parent, end (of the subtree), total, before. */
+	/* Decodes a set to arrays: depth, name, parent, end (of the subtree), total, self, before. */
 	function decode(set) {
 		const t = set.tree, w = set.width, n = t.length / w;
 		const d = {n, depth: new Int32Array(n), name: new Int32Array(n),
 			parent: new Int32Array(n), end: new Int32Array(n),
 			self: new Float64Array(n), total: new Float64Array(n),
-			before: w > 3 ? new Float64Array(n) : null, deepest: 0};
+			before: w > 3 ? new Float64Array(n) : null,
+			selfBefore: w > 3 ? new Float64Array(n) : null, deepest: 0};
 		const open = [];
 		for (let i = 0; i < n; i++) {
 			for (let up = t[i * w]; up > 0 && open.length; up--)
@@ -38,7 +44,7 @@
 			d.name[i] = t[i * w + 1];
 			d.self[i] = d.total[i] = t[i * w + 2];
 			if (d.before)
-				d.before[i] = t[i * w + 3];
+				d.selfBefore[i] = d.before[i] = t[i * w + 3];
 			open.push(i);
 		}
 		while (open.length)
@@ -92,14 +98,23 @@
 		return {hit, sum, frames};
 	}
 
-	/* The most of a frame's name that fits: all, without its module, or its begin. */
+	/*
+	 * The most of a frame's name that fits: all; without the folders of its file; without its
+	 * module or file; the begin of that.
+	 */
 	function label(name, room) {
 		if (room < 3)
 			return "";
 		if (columns(name) <= room)
 			return name;
+		const placed = /^(.*) \((.*)\)$/.exec(name);
+		if (placed) {
+			const short = placed[1] + " (" + placed[2].replace(/^.*\//, "") + ")";
+			if (columns(short) <= room)
+				return short;
+		}
 		const tick = name.indexOf("`");
-		const short = tick > 0 ? name.slice(tick + 1) : name;
+		const short = tick > 0 ? name.slice(tick + 1) : placed ? placed[1] : name;
 		return columns(short) <= room ? short : cut(short, room);
 	}
 
@@ -133,68 +148,266 @@
 
 	function mount(svg, data) {
 		const state = {set: 0, zoom: 0, inverted: data.icicle, byBefore: false, re: null,
-			text: ""};
-		const head = make("g", {class: "head"}), frames = make("g", {class: "frames"});
-		const foot = make("g", {class: "foot"}), tip = make("g", {class: "tip"});
+			text: "", view: "graph", focus: -1, past: []};
+		const head = make("g", {class: "head"}), foot = make("g", {class: "foot"});
+		const frames = make("g", {class: "frames", tabindex: 0, role: "tree", "aria-label":
+			"Frames. Arrow keys go from one to the next, Enter zooms, c shows callers and callees."});
+		const tip = make("g", {class: "tip"}), told = make("foreignObject", {width: 1, height: 1});
+		const status = document.createElementNS(XHTML, "div"); /* for those who hear the page */
+		const cursorMark = make("rect", {class: "cursor", rx: 2});
 		const back = make("rect", {class: "bg", width: "100%", height: "100%"});
-		let decoded = [], d, set, weight, shown = [], width = 0, rows = 0, found = null;
-		let charWidth = FONT * 0.602, input;
+		const caption = make("g"); /* of the callers and callees */
+		const place = make("foreignObject", {class: "fnplace"});
+		let decoded = [], d, set, weight, shown = [], width = 0, found = null, cursor = null;
+		let charWidth = FONT * 0.602, input, fns, table, merged = {};
+		let headEnd = HEAD, end = HEAD; /* where the controls end, and what is drawn */
+		let tableAt = null, focusY = 0;
 
 		function select(i) {
 			state.set = (i + data.sets.length) % data.sets.length;
 			state.zoom = 0;
 			set = data.sets[state.set];
 			d = decoded[state.set] = decoded[state.set] || decode(set);
-			weight = state.byBefore && d.before ? d.before : d.total;
+			weight = weightOf(d);
+		}
+
+		function weightOf(tree) {
+			return state.byBefore && tree.before ? tree.before : tree.total;
 		}
 
 		function find() {
-			found = state.re ? search(d, data.names, weight, state.re) : null;
+			const isGraph = state.view === "graph";
+			found = state.re && isGraph ? search(d, data.names, weight, state.re) : null;
+			if (state.re && !isGraph)
+				found = {hit: functionsOf().names.map((n) => (state.re.test(n.slice(1)) ? 1 : 0))};
 		}
 
-		function classOf(i) {
-			const name = data.names[d.name[i]];
-			if (found && found.hit[d.name[i]])
+		/* ---- frames ---- */
+
+		/* A tree that is drawn: d, the texts of its names, and the function of a name. */
+		const graph = () => ({d, names: data.names, of: (name) => functionsOf().of[name]});
+
+		function classOf(tree, i) {
+			const name = tree.names[tree.d.name[i]];
+			if (found && found.hit[tree.d.name[i]])
 				return "hit";
 			if (d.before && name[0] !== "x")
-				return change(d.total[i], d.total[0], d.before[i], d.before[0]);
+				return change(tree.d.total[i], d.total[0], tree.d.before[i], d.before[0]);
 			return name[0] + shade(name);
 		}
 
-		function drawFrames() {
-			const part = document.createDocumentFragment();
-			shown = visible(d, weight, state.zoom, width - 2 * PAD, MIN_WIDTH);
-			rows = 1;
-			for (const f of shown)
+		function drawFrame(part, tree, i, x, y, w, dim) {
+			const hit = found && found.hit[tree.d.name[i]];
+			const rect = make("rect", {class: "f " + classOf(tree, i) +
+				(dim || (found && !hit && !tree.side) ? " dim" : ""), x: x.toFixed(2), y,
+				width: Math.max(w - 0.6, 0.3).toFixed(2), height: ROW - 1, rx: w > 8 ? 2 : 0});
+			rect.at = {tree, i, x, y, w, rect};
+			shown.push(rect.at);
+			part.appendChild(rect);
+			const text = label(tree.names[tree.d.name[i]].slice(1), Math.floor((w - 7) / charWidth));
+			if (text)
+				part.appendChild(make("text", {class: "t" + (hit ? " on" : ""),
+					x: (x + 4).toFixed(2), y: y + 13}, text));
+		}
+
+		function drawGraph(part) {
+			const list = visible(d, weight, state.zoom, width - 2 * PAD, MIN_WIDTH), tree = graph();
+			let rows = 1;
+			for (const f of list)
 				rows = Math.max(rows, d.depth[f.i] + 1);
-			for (const f of shown) {
+			for (const f of list) {
 				const level = state.inverted ? d.depth[f.i] : rows - 1 - d.depth[f.i];
-				const x = PAD + f.x, y = HEAD + level * ROW;
-				const dim = f.above || (found && !found.hit[d.name[f.i]]);
-				const rect = make("rect", {class: "f " + classOf(f.i) + (dim ? " dim" : ""),
-					x: x.toFixed(2), y, width: Math.max(f.w - 0.6, 0.3).toFixed(2),
-					height: ROW - 1, rx: f.w > 8 ? 2 : 0});
-				rect.frame = f.i;
-				part.appendChild(rect);
-				const text = label(data.names[d.name[f.i]].slice(1),
-					Math.floor((f.w - 7) / charWidth));
-				if (text)
-					part.appendChild(make("text", {class: "t" +
-						(found && found.hit[d.name[f.i]] ? " on" : ""),
-						x: (x + 4).toFixed(2), y: y + 13}, text));
+				drawFrame(part, tree, f.i, PAD + f.x, headEnd + level * ROW, f.w, f.above);
 			}
-			frames.replaceChildren(part);
+			end = headEnd + rows * ROW;
 		}
 
-		function button(x, text, title, on, act) {
-			return common.button(head, x, text, title, on, act);
+		/* ---- functions ---- */
+
+		function functionsOf() {
+			return fns = fns || functions.index(data.names);
 		}
 
-		function drawInput(x) {
-			const room = Math.max(150, Math.min(300, width - x - 250));
+		function totalsOf() {
+			return d.totals = d.totals || functions.totals(d, functionsOf());
+		}
+
+		function model() {
+			return {fns: functionsOf(), totals: totalsOf(), byBefore: state.byBefore, unit: set.unit,
+				re: state.re, all: {now: d.total[0], before: d.before ? d.before[0] : 0}};
+		}
+
+		/* The callers and callees of the function that is looked at. */
+		function mergedTrees() {
+			if (merged.set !== state.set || merged.focus !== state.focus)
+				merged = {set: state.set, focus: state.focus,
+					up: decode(functions.merged(d, fns, state.focus, true)),
+					down: decode(functions.merged(d, fns, state.focus, false))};
+			return merged;
+		}
+
+		/* Places the table; returns where there is room for the callers and callees. */
+		function placeTable() {
+			const isWide = width >= WIDE, high = root.innerHeight;
+			const foot = FOOT + 16 * noteLines().length;
+			const w = isWide ? Math.round(Math.max(400, Math.min(620, width * 0.42))) :
+				width - 2 * PAD;
+			const h = isWide ? Math.max(240, data.only ? high - headEnd - foot : 440) :
+				Math.round(Math.max(170, Math.min(330, high * 0.38)));
+			tableAt = {isWide, y: headEnd, h};
+			for (const [k, v] of [["x", PAD], ["y", headEnd], ["width", w], ["height", h]])
+				place.setAttribute(k, v);
+			table.box.style.height = h + "px";
+			table.box.classList.toggle("slim", w < (d.before ? 520 : 480));
+			return isWide ? {x: PAD + w + 22, y: headEnd, w: width - 2 * PAD - w - 22} :
+				{x: PAD, y: headEnd + h + 14, w};
+		}
+
+		/* How many rows of frames lie beside the function that is looked at. */
+		function reach(list, tree) {
+			return list.reduce((n, f) => Math.max(n, tree.depth[f.i]), 0);
+		}
+
+		function drawMerged(part, at) {
+			const fn = state.focus, t = functions.valuesOf(model());
+			const amount = (v) => shortText(v, set.unit) + " (" + percent(v, t.all) + ")";
+			const room = (w) => Math.max(8, Math.floor(w / charWidth));
+			const two = mergedTrees(), left = at.x + GUTTER, wide = at.w - GUTTER;
+			const lists = [two.up, two.down].map((m) => visible(m, weightOf(m), 0, wide, MIN_WIDTH));
+			const ups = reach(lists[0], two.up), downs = reach(lists[1], two.down);
+			caption.append(make("rect", {class: "bg", x: at.x, y: at.y - 6, width: at.w + PAD,
+				height: CAPTION}),
+			make("text", {class: "t fnname", x: at.x, y: at.y + 15},
+				label(fns.names[fn].slice(1), room(at.w))),
+			make("text", {class: "sub", x: at.x, y: at.y + 34}, "total " + amount(t.total[fn]) +
+				", self " + amount(t.self[fn])));
+			focusY = at.y + CAPTION + ups * ROW;
+			[two.up, two.down].forEach((m, n) => {
+				const tree = {d: m, names: fns.names, of: (name) => name, side: n ? "down" : "up"};
+				for (const f of lists[n])
+					if (n || f.i)
+						drawFrame(part, tree, f.i, left + f.x, focusY + (n ? 1 : -1) *
+							m.depth[f.i] * ROW, f.w, false);
+			});
+			const mark = (y, text) => part.append(make("text", {class: "sub", x: at.x, y}, text));
+			if (ups)
+				mark(focusY - ROW + 13, "callers");
+			if (downs)
+				mark(focusY + ROW + 13, "callees");
+			part.append(make("rect", {class: "focus", x: left - 1, y: focusY - 1, width: wide + 1.4,
+				height: ROW + 1, rx: 3}));
+			end = focusY + (downs + 1) * ROW;
+		}
+
+		function drawFunctions(part) {
+			const at = placeTable();
+			table.draw();
+			if (state.focus < 0 || !totalsOf().there[state.focus])
+				state.focus = table.first();
+			table.mark(state.focus);
+			end = at.y;
+			if (state.focus >= 0)
+				drawMerged(part, at);
+			end = Math.max(end, tableAt.y + tableAt.h);
+		}
+
+		function choose(f) {
+			if (f === state.focus && state.view === "functions")
+				return;
+			if (state.focus >= 0 && state.view === "functions")
+				state.past.push(state.focus);
+			state.focus = f;
+			if (state.view === "graph")
+				view("functions");
+			else
+				draw();
+			reveal();
+		}
+
+		/* Scrolls to the function that is looked at, if it cannot be seen. */
+		function reveal() {
+			const y = svg.getBoundingClientRect().top + focusY;
+			if (state.focus >= 0 && (y < headEnd + CAPTION || y > root.innerHeight - 2 * ROW))
+				root.scrollBy(0, y - root.innerHeight / 2);
+		}
+
+		function goBack() {
+			state.focus = state.past.pop();
+			draw();
+			reveal();
+		}
+
+		function view(which) {
+			if (which === state.view)
+				return;
+			if (which === "functions" && !table) {
+				table = functions.table(model, choose);
+				place.appendChild(table.box);
+			}
+			if (which === "functions" && state.zoom > 0)
+				state.focus = functionsOf().of[d.name[state.zoom]];
+			state.view = which;
+			state.past = [];
+			if (data.only)
+				root.scrollTo(0, 0);
+			draw();
+			if (which === "graph")
+				showRoot();
+			else if (tableAt.isWide)
+				reveal();
+		}
+
+		function showRoot() {
+			if (data.only && !state.inverted && end - headEnd > root.innerHeight)
+				root.scrollTo(0, end - root.innerHeight + 60);
+		}
+
+		/* ---- controls ---- */
+
+		/* Adds controls from left to right; those that do not fit begin another line. */
+		function pen() {
+			let x = PAD, line = 0;
+			const shift = (g) => g.setAttribute("transform", "translate(0," + line * LINE + ")");
+			function next() {
+				x = PAD;
+				line++;
+			}
+			return {
+				button(text, title, on, act) {
+					const g = make("g");
+					head.appendChild(g);
+					let after = common.button(g, x, text, title, on, act);
+					if (after - 6 > width - PAD && x > PAD) {
+						next();
+						g.replaceChildren();
+						after = common.button(g, x, text, title, on, act);
+					}
+					shift(g);
+					x = after;
+				},
+				input() {
+					if (width - PAD - x < 160)
+						next();
+					const w = Math.min(300, width - PAD - x);
+					placeInput(x, line, w);
+					x += w + 10;
+				},
+				text(e) {
+					head.appendChild(e);
+					if (x + e.getComputedTextLength() > width - PAD && x > PAD)
+						next();
+					e.setAttribute("x", x);
+					e.setAttribute("y", 52);
+					shift(e);
+				},
+				end: () => HEAD + line * LINE,
+			};
+		}
+
+		function placeInput(x, line, w) {
 			let box = svg.querySelector(".search");
 			if (!box) {
-				box = make("foreignObject", {class: "search", y: 36, height: 24});
+				box = make("foreignObject", {class: "search", height: 24});
 				input = document.createElementNS(XHTML, "input");
 				input.setAttribute("type", "search");
 				input.setAttribute("placeholder", "Search: a regular expression");
@@ -203,24 +416,17 @@
 				box.appendChild(input);
 			}
 			box.setAttribute("x", x);
-			box.setAttribute("width", room);
+			box.setAttribute("y", 36 + line * LINE);
+			box.setAttribute("width", w);
 			if (box.parentNode !== head)
 				head.appendChild(box);
-			return x + room + 10;
 		}
 
 		function title() {
 			return set.title + (set.when ? "  at " + set.when : "");
 		}
 
-		function drawHead() {
-			const keep = head.querySelector(".search");
-			let x = PAD;
-			for (const e of Array.from(head.childNodes))
-				if (e !== keep)
-					e.remove();
-			const cover = make("rect", {class: "bg", width, height: HEAD - 6});
-			head.insertBefore(cover, head.firstChild);
+		function drawTitle() {
 			const name = make("text", {class: "title", x: PAD, y: 24}, title());
 			head.appendChild(name);
 			const after = PAD + name.getComputedTextLength() + 14;
@@ -231,26 +437,57 @@
 			head.appendChild(facts);
 			if (after + sub.getComputedTextLength() + facts.getComputedTextLength() + 30 > width - PAD)
 				facts.remove();
+		}
+
+		function foundText() {
+			if (!state.re)
+				return "This is no regular expression.";
+			if (state.view === "graph")
+				return "Matched: " + percent(found.sum, weight[0]) + " in " +
+					grouped(found.frames) + (found.frames === 1 ? " frame" : " frames");
+			const n = functions.rows(model(), {column: "self"}).length;
+			return "Matched: " + grouped(n) + (n === 1 ? " function" : " functions");
+		}
+
+		function drawHead() {
+			const keep = head.querySelector(".search"), had = document.activeElement;
+			const focused = had !== input && head.contains(had) && had.getAttribute("aria-label");
+			for (const e of Array.from(head.childNodes))
+				if (e !== keep)
+					e.remove();
+			const cover = make("rect", {class: "bg", width}), isGraph = state.view === "graph";
+			head.insertBefore(cover, head.firstChild);
+			drawTitle();
+			const p = pen();
 			if (data.sets.length > 1) {
-				x = button(x, "\u2039", "Previous graph", false, () => go(state.set - 1));
-				x = button(x, (state.set + 1) + " of " + data.sets.length,
-					"Next graph", false, () => go(state.set + 1));
-				x = button(x, "\u203a", "Next graph", false, () => go(state.set + 1));
+				p.button("\u2039", "Previous graph", false, () => go(state.set - 1));
+				p.button((state.set + 1) + " of " + data.sets.length, "Next graph, of all", false,
+					() => go(state.set + 1));
+				p.button("\u203a", "Next graph", false, () => go(state.set + 1));
 			}
-			x = button(x, "Reset", "Show everything (Escape)", false, reset);
-			x = button(x, state.inverted ? "Flame" : "Icicle",
-				"Turn the graph upside down (i)", false, turn);
+			p.button("Graph", "The graph of all stacks", isGraph, () => view("graph"));
+			p.button("Functions", "A table of functions, callers and callees (c)", !isGraph,
+				() => view("functions"));
+			p.button("Reset", "Show everything (Escape)", false, reset);
+			if (isGraph)
+				p.button(state.inverted ? "Flame" : "Icicle",
+					"Turn the graph upside down (i)", false, turn);
 			if (d.before)
-				x = button(x, state.byBefore ? "Widths: before" : "Widths: now",
+				p.button(state.byBefore ? "Widths: before" : "Widths: now",
 					"Widths of this run, or of the run before", state.byBefore, swap);
-			x = drawInput(x);
-			if (state.text) {
-				const bad = !state.re;
-				head.appendChild(make("text", {class: bad ? "sub bad" : "sub found",
-					x, y: 52}, bad ? "This is no regular expression." :
-					"Matched: " + percent(found.sum, weight[0]) + " in " +
-					grouped(found.frames) + (found.frames === 1 ? " frame" : " frames")));
-			}
+			if (!isGraph && state.past.length)
+				p.button("Back", "The function before (b)", false, goBack);
+			p.input();
+			status.textContent = state.text ? foundText() : "";
+			if (state.text)
+				p.text(make("text", {class: state.re ? "sub found" : "sub bad"},
+					status.textContent));
+			headEnd = p.end();
+			cover.setAttribute("height", headEnd - 6);
+			const again = focused && Array.from(head.querySelectorAll(".button")).find((e) =>
+				e.getAttribute("aria-label") === focused);
+			if (again)
+				again.focus();
 		}
 
 		function legend() {
@@ -263,8 +500,17 @@
 			return Object.keys(KINDS).filter((k) => kinds.has(k)).map((k) => [k + "2", KINDS[k]]);
 		}
 
+		/* Pairs of class and text: what the page has to say, in lines that fit. */
+		function noteLines() {
+			const out = [], room = Math.max(40, Math.floor((width - 24) / 6.2));
+			for (const note of data.notes.concat(set.notes))
+				for (const line of lines(note.text, room))
+					out.push([note.bad ? "sub bad" : "sub", line]);
+			return out;
+		}
+
 		function drawFoot() {
-			let x = PAD, y = HEAD + rows * ROW + 12;
+			let x = PAD, y = end + 12;
 			foot.replaceChildren();
 			for (const [cls, text] of legend()) {
 				foot.appendChild(make("rect", {class: cls, x, y, width: 12, height: 12, rx: 2}));
@@ -273,10 +519,8 @@
 				x += (text ? t.getComputedTextLength() + 17 : 0) + 16;
 			}
 			y += 16;
-			for (const note of data.notes.concat(set.notes))
-				for (const line of lines(note.text, Math.max(40, Math.floor((width - 24) / 6.2))))
-					foot.appendChild(make("text", {class: note.bad ? "sub bad" : "sub", x: PAD,
-						y: y += 16}, line));
+			for (const [cls, text] of noteLines())
+				foot.appendChild(make("text", {class: cls, x: PAD, y: y += 16}, text));
 			const least = svg === document.documentElement ? root.innerHeight : 0;
 			const height = Math.max(y + 14, least);
 			svg.setAttribute("height", height);
@@ -284,20 +528,35 @@
 		}
 
 		function draw() {
+			const part = document.createDocumentFragment(), isGraph = state.view === "graph";
 			width = Math.max(320, svg.getBoundingClientRect().width || 1200);
 			find();
-			drawFrames();
 			drawHead();
+			shown = [];
+			caption.replaceChildren();
+			place.style.display = isGraph ? "none" : "";
+			if (isGraph)
+				drawGraph(part);
+			else
+				drawFunctions(part);
+			frames.replaceChildren(part);
 			drawFoot();
 			follow();
 			hide();
+			point(null);
 		}
 
-		/* Keeps the controls in view while the page scrolls. */
+		/* Keeps the controls and the table in view while the page scrolls. */
 		function follow() {
-			const top = svg.getBoundingClientRect().top, most = Math.max(0, rows * ROW - HEAD);
-			const y = Math.min(Math.max(0, -top), most);
+			const gone = Math.max(0, -svg.getBoundingClientRect().top);
+			const y = Math.min(gone, Math.max(0, end - 2 * HEAD));
 			head.setAttribute("transform", "translate(0," + y + ")");
+			if (state.view === "functions") {
+				const by = !tableAt.isWide ? 0 :
+					Math.min(gone, Math.max(0, end - tableAt.y - tableAt.h));
+				place.setAttribute("y", tableAt.y + by);
+				caption.setAttribute("transform", "translate(0," + by + ")");
+			}
 		}
 
 		function go(i) {
@@ -331,75 +590,173 @@
 			} catch (e) {
 				/* drawHead() says that it is none */
 			}
+			if (table)
+				table.restart();
 			draw();
 		}
 
-		/* ---- the frame under the pointer ---- */
+		/* ---- the frame under the pointer, or that of the keyboard ---- */
 
-		function tipLines(i) {
-			const name = data.names[d.name[i]], all = weight[0];
+		function tipLines(at) {
+			const t = at.tree.d, i = at.i, name = at.tree.names[t.name[i]], w = weightOf(t);
 			const room = Math.max(24, Math.floor((Math.min(width, 900) - 40) / charWidth));
 			const out = lines(name.slice(1), room).map((text) => ["tipname", text]);
-			out.push(["tipline", valueText(weight[i], set.unit) + "  \u00b7  " +
-				percent(weight[i], all) + " of all" + (state.zoom ? "  \u00b7  " +
-				percent(weight[i], weight[state.zoom]) + " of the frame at the root" : "")]);
+			const inner = at.tree.side ? i : state.zoom;
+			out.push(["tipline", valueText(w[i], set.unit) + "  \u00b7  " +
+				percent(w[i], weight[0]) + " of all" + (inner ? "  \u00b7  " +
+				percent(w[i], w[at.tree.side ? 0 : state.zoom]) + (at.tree.side ?
+				" of the function" : " of the frame at the root") : "")]);
 			if (d.before)
-				out.push(["tipline", "before " + percent(d.before[i], d.before[0]) + " (" +
-					valueText(d.before[i], set.unit) + "), now " +
-					percent(d.total[i], d.total[0]) + " (" +
-					valueText(d.total[i], set.unit) + ")"]);
-			else if (d.self[i] > 0 && d.end[i] > i + 1)
-				out.push(["tipline", "itself " + valueText(d.self[i], set.unit)]);
+				out.push(["tipline", "before " + percent(t.before[i], d.before[0]) + " (" +
+					valueText(t.before[i], set.unit) + "), now " +
+					percent(t.total[i], d.total[0]) + " (" +
+					valueText(t.total[i], set.unit) + ")"]);
+			else if (at.tree.side !== "up" && t.self[i] > 0 && t.end[i] > i + 1)
+				out.push(["tipline", "itself " + valueText(t.self[i], set.unit)]);
 			if (KINDS[name[0]])
 				out.push(["tipline", KINDS[name[0]]]);
 			return out;
 		}
 
-		function show(i, px, py) {
-			common.tip(svg, tip, tipLines(i), px, py, width);
+		function show(at, px, py) {
+			common.tip(svg, tip, tipLines(at), px, py, width);
 		}
 
 		function hide() {
 			tip.style.display = "none";
 		}
 
+		/* Moves the cursor of the keyboard to a frame; null: to none. */
+		function point(at) {
+			for (const name of cursor ? ["id", "role", "aria-label"] : [])
+				cursor.rect.removeAttribute(name);
+			cursor = at;
+			cursorMark.style.display = at ? "" : "none";
+			frames.removeAttribute("aria-activedescendant");
+			if (!at)
+				return;
+			for (const [k, v] of [["x", at.x - 1], ["y", at.y - 1], ["width", Math.max(at.w, 2) + 1.4],
+				["height", ROW + 1]])
+				cursorMark.setAttribute(k, v);
+			const id = "frame-at-" + Array.from(document.querySelectorAll("svg")).indexOf(svg);
+			for (const [k, v] of [["id", id], ["role", "treeitem"],
+				["aria-label", tipLines(at).map((l) => l[1]).join(", ")]])
+				at.rect.setAttribute(k, v);
+			frames.setAttribute("aria-activedescendant", id);
+			const top = svg.getBoundingClientRect().top + at.y;
+			if (top < headEnd || top > root.innerHeight - 2 * ROW)
+				root.scrollBy(0, top - root.innerHeight / 2);
+			show(at, at.x, at.y + ROW - 14);
+		}
+
+		/* The frame beside another one: in its row, or in the next row what is nearest. */
+		function neighbour(at, dx, dy) {
+			const middle = at.x + at.w / 2, y = at.y + dy * ROW;
+			let best = null, least = Infinity;
+			for (const f of shown) {
+				if (f.y !== y || (dx && (f.x - at.x) * dx <= 0))
+					continue;
+				const far = dx ? Math.abs(f.x - at.x) : Math.max(f.x - middle, middle - f.x - f.w, 0);
+				if (far < least) {
+					least = far;
+					best = f;
+				}
+			}
+			return best;
+		}
+
+		function cursorBegin() {
+			const first = state.view === "graph" ? shown.find((f) => f.i === state.zoom) :
+				shown.find((f) => f.tree.side === "down");
+			point(first || shown[0] || null);
+		}
+
+		function activate(at, is_function) {
+			if (state.view === "graph" && !is_function) {
+				state.zoom = at.i;
+				draw();
+			} else if (state.view === "graph" && at.i === 0) {
+				view("functions");
+			} else {
+				choose(at.tree.of(at.tree.d.name[at.i]));
+			}
+		}
+
+		function cursorKey(e) {
+			const steps = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
+			if (!cursor || e.ctrlKey || e.metaKey || e.altKey)
+				return false;
+			if (e.key === "Enter" || e.key === " " || e.key === "c") {
+				activate(cursor, e.shiftKey || e.key === "c");
+				cursorBegin();
+			} else if (steps[e.key]) {
+				point(neighbour(cursor, ...steps[e.key]) || cursor);
+			} else {
+				return false;
+			}
+			e.preventDefault();
+			return true;
+		}
+
 		frames.addEventListener("mousemove", (e) => {
-			const at = svg.getBoundingClientRect();
-			if (e.target.frame === undefined)
+			const box = svg.getBoundingClientRect();
+			if (e.target.at === undefined)
 				hide();
 			else
-				show(e.target.frame, e.clientX - at.left, e.clientY - at.top);
+				show(e.target.at, e.clientX - box.left, e.clientY - box.top);
 		});
 		frames.addEventListener("mouseleave", hide);
+		frames.addEventListener("mousedown", (e) => {
+			e.preventDefault(); /* the cursor is for the keyboard */
+			if (document.activeElement)
+				document.activeElement.blur();
+		});
 		frames.addEventListener("click", (e) => {
-			if (e.target.frame === undefined)
-				return;
-			state.zoom = e.target.frame;
-			draw();
+			if (e.target.at !== undefined)
+				activate(e.target.at, e.shiftKey);
+		});
+		frames.addEventListener("focus", cursorBegin);
+		frames.addEventListener("blur", () => {
+			point(null);
+			hide();
 		});
 		root.addEventListener("resize", draw);
 		root.addEventListener("scroll", follow);
-		document.addEventListener("keydown", (e) => {
+
+		function key(e) {
+			if (document.activeElement === frames && cursorKey(e))
+				return;
 			if (e.key === "Escape") {
-				reset();
+				if (state.view === "functions" && !state.text)
+					view("graph");
+				else
+					reset();
 			} else if (e.target === input || e.ctrlKey || e.metaKey || e.altKey ||
-				   !data.only) {
+				   !(data.only || svg.contains(document.activeElement))) {
 				return;
 			} else if (e.key === "/") {
 				e.preventDefault();
 				input.focus();
-			} else if (e.key === "i") {
+			} else if (e.key === "c") {
+				view("functions");
+			} else if (e.key === "b" && state.past.length) {
+				goBack();
+			} else if (e.key === "i" && state.view === "graph") {
 				turn();
 			} else if (data.sets.length > 1 && (e.key === "n" || e.key === "p")) {
 				go(state.set + (e.key === "n" ? 1 : -1));
 			}
-		});
+		}
+		document.addEventListener("keydown", key);
 
 		svg.replaceChildren(...Array.from(svg.childNodes).filter((e) =>
 			e.nodeName === "style" || e.nodeName === "script" || e.nodeName === "title"));
 		svg.removeAttribute("viewBox");
 		svg.setAttribute("width", "100%");
-		svg.append(back, frames, foot, head, tip);
+		status.setAttribute("role", "status");
+		status.setAttribute("class", "told");
+		told.appendChild(status);
+		svg.append(back, frames, cursorMark, caption, place, foot, head, told, tip);
 		if (!data.sets.length) {
 			width = svg.getBoundingClientRect().width;
 			data.notes.forEach((note, n) => foot.appendChild(make("text",
@@ -413,9 +770,8 @@
 		probe.remove();
 		select(0);
 		draw();
-		if (data.only && !state.inverted && rows * ROW > root.innerHeight)
-			root.scrollTo(0, HEAD + rows * ROW - root.innerHeight + 60);
-		return {state, draw, seek, go, zoomTo: (i) => { state.zoom = i; draw(); }};
+		showRoot();
+		return {state, draw, seek, go, view, choose, zoomTo: (i) => { state.zoom = i; draw(); }};
 	}
 
 	/* Data stands in elements of the type application/json, behind or in the svg element. */

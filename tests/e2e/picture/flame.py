@@ -94,6 +94,7 @@ for path in (svg, htm):
     check("<img" not in text and text.count("</script>") == 2, "no name becomes markup")
 
 # ---- the script's functions
-if shutil.which("node"):
-    r = subprocess.run(["node", SRC + "/tests/e2e/picture/flame.test.js"], capture_output=True, text=True)
-    check(r.returncode == 0, r.stdout + r.stderr)
+for test in ("flame", "functions"):
+    if shutil.which("node"):
+        r = subprocess.run(["node", f"{SRC}/tests/e2e/picture/{test}.test.js"], capture_output=True, text=True)
+        check(r.returncode == 0, r.stdout + r.stderr)

@@ -51,3 +51,10 @@ assert.strictEqual(F.label("libc.so.6`malloc", 2), "");
 assert.strictEqual(F.label("\u6f22\u5b57\u6f22\u5b57", 5), "\u6f22\u5b57\u2026");
 for (let i = 0; i < 1000; i++)
 	assert.ok([0, 1, 2, 3, 4].includes(F.shade("nlib`name" + i)));
+
+/* the name of a language's frame: without folders, then without the file */
+assert.strictEqual(F.label("charge (/srv/app/shop.py:12)", 40), "charge (/srv/app/shop.py:12)");
+assert.strictEqual(F.label("charge (/srv/app/shop.py:12)", 20), "charge (shop.py:12)");
+assert.strictEqual(F.label("charge (/srv/app/shop.py:12)", 10), "charge");
+assert.strictEqual(F.label("charge (/srv/app/shop.py:12)", 5), "char\u2026");
+assert.strictEqual(F.label("block (2 levels) in f (/a/b.rb:3)", 24), "block (2 levels) in f");
