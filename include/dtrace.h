@@ -27,6 +27,18 @@
  *          that led to the callback still needs what they would change.
  * Output   only through the FILE * given to dtrace_work() and dtrace_aggregate_print(), and through
  *          handlers. The library never writes to stdout or stderr by itself and never exits.
+ * Growth   a program that was compiled with an older header works with a newer library: functions,
+ *          constants and members are added, and never changed or removed (tests/interface.py). A
+ *          structure grows at its end, and how depends on whose memory it is in:
+ *          - the caller's, filled by the library: inline functions below say to dtrace_*_sized()
+ *            how large it is. Not more is written, and members that the library does not know are
+ *            0. Who calls from another language gives the size that he has declared; the names
+ *            without _sized are symbols, too, for the first version of the structure.
+ *          - the library's, one at a time (all that callbacks and handlers get): it just grows. A
+ *            program makes none of these, and no arrays of them.
+ *          - elements of arrays (dtrace_recdesc_t, dtrace_datum_t, dtrace_frame_t,
+ *            dtrace_bucket_t), and what a caller hands in (dtrace_probedesc_t), never grow:
+ *            functions will say what is new about them.
  * Facts    names and behaviour follow the DTrace library of other systems where they exist there.
  */
 #ifndef _DTRACE_H
@@ -41,6 +53,20 @@
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
+
+/*
+ * A function that fills a structure of the caller's: it passes the structure's size to the function
+ * name_sized() of the library (Growth). With DTRACE_NO_INLINE it is the symbol of that name.
+ */
+#ifdef DTRACE_NO_INLINE
+#define DTRACE_SIZED(name, params, args) int name params;
+#else
+#define DTRACE_SIZED(name, params, args)                                                           \
+	static __inline__ int name params                                                          \
+	{                                                                                          \
+		return name##_sized args;                                                          \
+	}
+#endif
 
 #define DTRACE_VERSION 4 /* of this interface; give it to dtrace_open(), which takes no other */
 
@@ -123,8 +149,22 @@ typedef struct dtrace_proginfo {
 	uint32_t dpi_recgens, dpi_aggregates;
 } dtrace_proginfo_t;
 
-int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info);
+/* info may be NULL. */
+int dtrace_program_exec_sized(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info,
+			      size_t size);
+DTRACE_SIZED(dtrace_program_exec, (dtrace_hdl_t * dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info),
+	     (dtp, pgp, info, sizeof(*info)))
+void dtrace_program_info_sized(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info,
+			       size_t size);
+#ifdef DTRACE_NO_INLINE
 void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info);
+#else
+static __inline__ void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp,
+					   dtrace_proginfo_t *info)
+{
+	dtrace_program_info_sized(dtp, pgp, info, sizeof(*info));
+}
+#endif
 /* Writes the stability report of -v, with verbose also the other blocks of -v -e. */
 int dtrace_program_report(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, const char *kind, const char *name,
 			  int verbose, FILE *fp);
@@ -195,7 +235,9 @@ typedef struct dtrace_activity {
  * Tells what a call of another function, which has not returned yet, is doing: another thread
  * shows it to a user who waits. Returns 0 when the library does nothing that may take long.
  */
-int dtrace_activity(dtrace_hdl_t *dtp, dtrace_activity_t *ret);
+int dtrace_activity_sized(dtrace_hdl_t *dtp, dtrace_activity_t *ret, size_t size);
+DTRACE_SIZED(dtrace_activity, (dtrace_hdl_t * dtp, dtrace_activity_t *ret),
+	     (dtp, ret, sizeof(*ret)))
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
@@ -436,7 +478,10 @@ typedef struct dtrace_aggvalue {
  * The value of a row, or of one CPU's part of it (below dtada_ncpus). Its buckets live as long as
  * agg.
  */
-int dtrace_aggvalue(const dtrace_aggdata_t *agg, int cpu, dtrace_aggvalue_t *ret_value);
+int dtrace_aggvalue_sized(const dtrace_aggdata_t *agg, int cpu, dtrace_aggvalue_t *ret_value,
+			  size_t size);
+DTRACE_SIZED(dtrace_aggvalue, (const dtrace_aggdata_t *agg, int cpu, dtrace_aggvalue_t *ret_value),
+	     (agg, cpu, ret_value, sizeof(*ret_value)))
 
 /* A callback of an aggregation walk returns one of these. */
 #define DTRACE_AGGWALK_ERROR	   (-1) /* the walk fails with EDT_DIRABORT */
@@ -498,13 +543,30 @@ typedef struct dtrace_syminfo {
 	const char *dts_object;
 	const char *dts_name; /* function; NULL: only the object is known */
 	uint64_t dts_offset;  /* of the address from the beginning of the function */
+	/*
+	 * The address as the file of the object has it (nm, objdump, addr2line), the same in all
+	 * processes. Not known, and 0: of the kernel, and where no file could be read.
+	 */
+	uint64_t dts_file_addr;
+	int dts_has_file_addr;
 } dtrace_syminfo_t;
 
 /* -1 and EDT_NOSYMADDR: the address has no name. */
-int dtrace_lookup_by_addr(dtrace_hdl_t *dtp, uint64_t addr, dtrace_syminfo_t *ret_info);
-int dtrace_ulookup_by_addr(dtrace_hdl_t *dtp, pid_t pid, uint64_t addr, dtrace_syminfo_t *ret_info);
+int dtrace_lookup_by_addr_sized(dtrace_hdl_t *dtp, uint64_t addr, dtrace_syminfo_t *ret_info,
+				size_t size);
+DTRACE_SIZED(dtrace_lookup_by_addr, (dtrace_hdl_t * dtp, uint64_t addr, dtrace_syminfo_t *ret_info),
+	     (dtp, addr, ret_info, sizeof(*ret_info)))
+int dtrace_ulookup_by_addr_sized(dtrace_hdl_t *dtp, pid_t pid, uint64_t addr,
+				 dtrace_syminfo_t *ret_info, size_t size);
+DTRACE_SIZED(dtrace_ulookup_by_addr,
+	     (dtrace_hdl_t * dtp, pid_t pid, uint64_t addr, dtrace_syminfo_t *ret_info),
+	     (dtp, pid, addr, ret_info, sizeof(*ret_info)))
 /* The name of an instruction in a stack is that of the call before it. */
-int dtrace_frame_lookup(dtrace_hdl_t *dtp, const dtrace_frame_t *frame, dtrace_syminfo_t *ret_info);
+int dtrace_frame_lookup_sized(dtrace_hdl_t *dtp, const dtrace_frame_t *frame,
+			      dtrace_syminfo_t *ret_info, size_t size);
+DTRACE_SIZED(dtrace_frame_lookup,
+	     (dtrace_hdl_t * dtp, const dtrace_frame_t *frame, dtrace_syminfo_t *ret_info),
+	     (dtp, frame, ret_info, sizeof(*ret_info)))
 /*
  * The text that D programs show of a kernel address (%a), of one of a process (uaddr()), of a
  * frame: "module`function+0x1f", or the number. At most len bytes, NUL included; returns the length

@@ -4,6 +4,7 @@
  * aggregations, names of addresses. render/ does the work.
  */
 #include "session/session.h"
+#include "session/sized.h"
 #include "sym/sym.h"
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -92,9 +93,15 @@ dtrace_aggid_t dtrace_aggregate_lookup(dtrace_hdl_t *dtp, const char *name)
 	return 0;
 }
 
-int dtrace_aggvalue(const dtrace_aggdata_t *agg, int cpu, dtrace_aggvalue_t *ret_value)
+int dtrace_aggvalue_sized(const dtrace_aggdata_t *agg, int cpu, dtrace_aggvalue_t *ret_value,
+			  size_t size)
 {
-	return session_result(agg->dtada_handle, printer_aggvalue(agg, cpu, ret_value));
+	dtrace_aggvalue_t value;
+	struct err *e = printer_aggvalue(agg, cpu, &value);
+
+	if (!e)
+		sized_copy(ret_value, size, &value, sizeof(value));
+	return session_result(agg->dtada_handle, e);
 }
 
 int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp, dtrace_aggregate_walk_f *walk)
@@ -115,8 +122,10 @@ int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
 
 /* ---- names of addresses --------------------------------------------------------------------- */
 
-int dtrace_frame_lookup(dtrace_hdl_t *dtp, const dtrace_frame_t *frame, dtrace_syminfo_t *ret_info)
+int dtrace_frame_lookup_sized(dtrace_hdl_t *dtp, const dtrace_frame_t *frame,
+			      dtrace_syminfo_t *ret_info, size_t size)
 {
+	dtrace_syminfo_t info;
 	struct sym_name name;
 	SESSION_CALL(dtp);
 
@@ -126,19 +135,28 @@ int dtrace_frame_lookup(dtrace_hdl_t *dtp, const dtrace_frame_t *frame, dtrace_s
 				      err_code(err_new("no symbol corresponds to address 0x%llx",
 						       (unsigned long long)frame->dtf_addr),
 					       EDT_NOSYMADDR));
-	*ret_info = (dtrace_syminfo_t){name.object, name.name, name.name ? name.off : 0};
+	info = (dtrace_syminfo_t){
+		.dts_object = name.object,
+		.dts_name = name.name,
+		.dts_offset = name.name ? name.off : 0,
+		.dts_file_addr = name.has_file_addr ? name.file_addr : 0,
+		.dts_has_file_addr = name.has_file_addr,
+	};
+	sized_copy(ret_info, size, &info, sizeof(info));
 	return 0;
 }
 
-int dtrace_lookup_by_addr(dtrace_hdl_t *dtp, uint64_t addr, dtrace_syminfo_t *ret_info)
+int dtrace_lookup_by_addr_sized(dtrace_hdl_t *dtp, uint64_t addr, dtrace_syminfo_t *ret_info,
+				size_t size)
 {
-	return dtrace_frame_lookup(dtp, &(dtrace_frame_t){.dtf_addr = addr}, ret_info);
+	return dtrace_frame_lookup_sized(dtp, &(dtrace_frame_t){.dtf_addr = addr}, ret_info, size);
 }
 
-int dtrace_ulookup_by_addr(dtrace_hdl_t *dtp, pid_t pid, uint64_t addr, dtrace_syminfo_t *ret_info)
+int dtrace_ulookup_by_addr_sized(dtrace_hdl_t *dtp, pid_t pid, uint64_t addr,
+				 dtrace_syminfo_t *ret_info, size_t size)
 {
-	return dtrace_frame_lookup(dtp, &(dtrace_frame_t){.dtf_addr = addr, .dtf_pid = pid},
-				   ret_info);
+	return dtrace_frame_lookup_sized(dtp, &(dtrace_frame_t){.dtf_addr = addr, .dtf_pid = pid},
+					 ret_info, size);
 }
 
 int dtrace_frame2str(dtrace_hdl_t *dtp, const dtrace_frame_t *frame, char *buf, int len)

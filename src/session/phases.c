@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 #include "session/early.h"
 #include "session/session.h"
+#include "session/sized.h"
 
 static _Thread_local char open_errmsg[1024];
 
@@ -132,18 +133,20 @@ struct err *session_check_idle(const dtrace_hdl_t *h, const char *name)
 
 /* ---- what takes long ------------------------------------------------------------------------- */
 
-int dtrace_activity(dtrace_hdl_t *dtp, dtrace_activity_t *ret)
+int dtrace_activity_sized(dtrace_hdl_t *dtp, dtrace_activity_t *ret, size_t size)
 {
 	struct activity *a = &dtp->report.activity;
 	uint64_t now = now_ns(), since = atomic_load(&a->since);
 
-	*ret = (dtrace_activity_t){
+	dtrace_activity_t made = {
 		.dac_what = atomic_load(&a->what),
 		.dac_done = atomic_load(&a->done),
 		.dac_total = atomic_load(&a->total),
 		.dac_ns = now > since ? now - since : 0,
 	};
-	return ret->dac_what != NULL;
+
+	sized_copy(ret, size, &made, sizeof(made));
+	return made.dac_what != NULL;
 }
 
 /* ---- compile -------------------------------------------------------------------------------- */
@@ -240,7 +243,8 @@ dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *
 	return p;
 }
 
-int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
+int dtrace_program_exec_sized(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info,
+			      size_t size)
 {
 	struct err *e = active_check(dtp);
 	SESSION_CALL(dtp);
@@ -251,7 +255,7 @@ int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t
 		return report_fail(&dtp->report, e);
 	pgp->is_enabled = true;
 	if (info)
-		*info = pgp->info;
+		sized_copy(info, size, &pgp->info, sizeof(pgp->info));
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public calls about programs, probes and processes, which run nothing. */
 #include "session/session.h"
+#include "session/sized.h"
 
 /* ---- information ---------------------------------------------------------------------------- */
 
@@ -35,7 +36,8 @@ struct err *program_describe(dtrace_hdl_t *h, struct dtrace_prog *p)
 	return NULL;
 }
 
-void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
+void dtrace_program_info_sized(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info,
+			       size_t size)
 {
 	SESSION_CALL(dtp);
 	struct err *e = program_describe(dtp, pgp);
@@ -43,7 +45,7 @@ void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_
 	if (e)
 		report_fail(&dtp->report, e);
 	if (info)
-		*info = pgp->info;
+		sized_copy(info, size, &pgp->info, sizeof(pgp->info));
 }
 
 static dtrace_probedesc_t public_desc(const struct probe_desc *d)
