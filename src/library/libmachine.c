@@ -8,6 +8,8 @@
  *                 __cpu_type, __cpu_mhz                 name of the processor, MHz
  *                 __cpu_type_word[I]                    its name, as words of memory
  *                 __ncpus, __ncpus_online               number of CPUs that there may be, are
+ *     uts.d       __uts_sysname, __uts_nodename         what uname(2) says
+ *                 __uts_release, __uts_version
  *     pidns.d     __task_tgid[T], __task_pid[T]         number of a task's process, of the task
  *                 __pid_number[P]                       number of a struct pid
  *                                                       (all in dtrace's own PID namespace)
@@ -23,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/vec.h"
 #include "kernel/kernel.h"
 #include "kernel/pidns.h"
@@ -190,6 +193,26 @@ static void cpus_make(struct strbuf *out)
 	vec_deinit(&nodes);
 }
 
+/* ---- uts.d ------------------------------------------------------------------------------ */
+
+static void uts_add(struct strbuf *out, const char *name, const char *text)
+{
+	strbuf_addf(out, "inline string __uts_%s = ", name);
+	escape_quote(out, text, strlen(text), &escapes_c);
+	strbuf_adds(out, ";\n");
+}
+
+static void uts_make(struct strbuf *out)
+{
+	struct utsname u;
+
+	(void)uname(&u); /* cannot fail */
+	uts_add(out, "sysname", u.sysname);
+	uts_add(out, "nodename", u.nodename);
+	uts_add(out, "release", u.release);
+	uts_add(out, "version", u.version);
+}
+
 /* ---- pidns.d ---------------------------------------------------------------------------- */
 
 /*
@@ -247,6 +270,7 @@ static void drivers_make(struct strbuf *out)
 const struct libmachine libmachine_files[] = {
 	{ "machine.d", { "__boot_time", "__page_size", "__phys_pages", "__tick" }, machine_make },
 	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus", "__ncpus_online", "__cpu_type", "__cpu_type_word", "__cpu_mhz" },  cpus_make },
+	{ "uts.d",     { "__uts_sysname", "__uts_nodename", "__uts_release", "__uts_version" }, uts_make },
 	{ "pidns.d",   { "__task_tgid", "__task_pid", "__pid_number" }, pidns_make },
 	{ "drivers.d", { "__block_driver" },                       drivers_make },
 	{ NULL, { NULL }, NULL },
