@@ -246,7 +246,9 @@ static bool env_is_kernel_type(void *ctx, const char *name, size_t len)
 	struct check *c = ctx;
 
 	if (len > 2 && (*name == 'C' || *name == 'D') && name[1] == '`') /* the D containers */
-		return types_find_declared(c->types, name + 2, len - 2) != TYPE_NONE;
+		return types_find_declared(c->types, name + 2, len - 2) != TYPE_NONE ||
+		       (check_define(c, name + 2, len - 2) &&
+			types_find_declared(c->types, name + 2, len - 2) != TYPE_NONE);
 	return types_find(c->types, name, len) != TYPE_NONE;
 }
 

@@ -393,6 +393,7 @@ static type_id fail_unknown(struct check *c, const struct decl_specs *s, const c
 static type_id tag_resolve(struct check *c, struct decl_specs *s)
 {
 	const char *name;
+	bool is_declared;
 	type_id id;
 
 	if (s->has_body) {
@@ -403,12 +404,13 @@ static type_id tag_resolve(struct check *c, struct decl_specs *s)
 	if (!s->tag_name)
 		return TYPE_ERROR; /* the parser has reported the syntax error */
 	name = s->tag_name;
+	is_declared = in_declared_container(&name);
 	if (type_is_poisoned(c, tag_text(c, s)))
 		return TYPE_ERROR;
 	if (!types_find_tag_known(c->types, tag_kind(s), name))
 		(void)check_define(c, name,
 				   strlen(name)); /* if not, it is a kernel type or a forward */
-	if (in_declared_container(&name))
+	if (is_declared)
 		id = types_find_tag_declared(c->types, tag_kind(s), name);
 	else
 		id = types_find_tag(c->types, tag_kind(s), name);
