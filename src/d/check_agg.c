@@ -428,6 +428,8 @@ bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 	}
 	if (e->binary.op != OP_NONE) {
 		check_error(c, D_AGG_FUNC, e->span, "@%s can only be assigned with =", l->agg.name);
+		if (e->binary.op == OP_ADD)
+			diag_hint(c->diags, "@name = sum(value) adds a value");
 		return false;
 	}
 	subr = agg_func_of(c, arena_printf(c->arena, "@%s", l->agg.name), call);

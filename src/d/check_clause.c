@@ -196,6 +196,15 @@ static struct act_build *act_jump(struct clause_build *b, enum act_kind kind, st
 	return act;
 }
 
+/* Warns of a condition such as /x = 5/. */
+static void assign_warn(struct check *c, const struct expr *e)
+{
+	if (e->kind == EXPR_ASSIGN && e->binary.op == OP_NONE &&
+	    (e->binary.r->kind == EXPR_INT || e->binary.r->kind == EXPR_STR))
+		diag_warn(c->diags, D_PRED_ASSIGN, e->span,
+			  "'=' assigns a constant, so this condition is always the same");
+}
+
 /*
  * exit() lets the statements that follow it run, up to the next 'if' or the end of the block: on
  * systems that make clauses of the parts between, no later clause of a firing runs after exit().
@@ -227,10 +236,12 @@ static void check_block(struct clause_build *b, struct stmt **stmts, uint32_t n,
  */
 static void check_if(struct clause_build *b, struct stmt *s)
 {
-	struct expr *cond = check_expr_or(b->c, s->e, D_OP_SCALAR);
 	struct path_rules before = b->path, then;
 	struct act_build *brz, *jmp;
+	struct expr *cond;
 
+	assign_warn(b->c, s->e);
+	cond = check_expr_or(b->c, s->e, D_OP_SCALAR);
 	leave_if_exited(b, s->span);
 	brz = act_jump(b, ACT_BRZ, cond->span);
 	b->has_if = true;
@@ -391,6 +402,7 @@ static void check_pred(struct check *c, struct clause_trees *t, struct expr *gua
 	diag_set_where(c->diags, DIAG_IN_PREDICATE);
 	c->speculates = false; /* check_body() may have run before and set it */
 	c->in_predicate = true;
+	assign_warn(c, t->pred);
 	t->pred = check_expr_or(c, t->pred, D_PRED_SCALAR);
 	if (!expr_is_bad(t->pred) && !type_is_scalar(c->types, t->pred->type))
 		check_error(c, D_PRED_SCALAR, t->pred->span,

@@ -214,6 +214,7 @@ static const struct foreign {
 	{ "profile",   "",       hint_profile },    { "rawtracepoint", "",   hint_raw },
 	{ "rt",        "",       hint_raw },        { "syscalls",  "",       hint_syscalls },
 	{ "s",         "100",    hint_event },      { "software",  "100",    hint_event },
+	{ "tick",      "",       hint_interval },   { "timer",     "",       hint_interval },
 	{ "t",         "",       hint_tracepoint }, { "tracepoint", "",      hint_tracepoint },
 	{ "u",         "entry",  hint_user },       { "uprobe",    "entry",  hint_user },
 	{ "ur",        "return", hint_user },       { "uretprobe", "return", hint_user },
@@ -226,6 +227,8 @@ const char *desc_foreign_hint(struct arena *a, const char *text)
 	struct words f;
 
 	text += strspn(text, ":");
+	if (strncmp(text, "sys_enter_", 10) == 0 || strncmp(text, "sys_exit_", 9) == 0)
+		return hint_syscalls(a, &(struct words){{"syscalls", text, "", ""}, 2}, "");
 	f = words_split(a, text);
 	for (size_t i = 0; f.n > 1 && i < ARRAY_LEN(foreigns); i++)
 		if (strcmp(foreigns[i].word, f.w[0]) == 0)

@@ -208,12 +208,15 @@ static struct token quote_missing(struct lexer *lx, const char *from, const char
 	bool is_str = quote == '"';
 
 	lx->p = to;
-	if (to == lx->end)
+	if (to == lx->end) {
 		lex_error(lx, D_SYNTAX, t.span, "end-of-file encountered before matching %c",
 			  quote);
-	else
+		if (!lx->quiet)
+			diag_hint(lx->in->diags, "close it with another %c", quote);
+	} else {
 		lex_error(lx, is_str ? D_STR_NL : D_CHR_NL, t.span,
 			  "newline encountered in %s constant", is_str ? "string" : "character");
+	}
 	return t;
 }
 

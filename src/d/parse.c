@@ -141,6 +141,8 @@ static void head_error(struct parser *p)
 		parser_fail(p);
 	else if (p->tok.kind == TOK_SEMI)
 		parser_syntax(p, "no ';' follows the '}' of a clause");
+	else if (p->tok.kind == TOK_RBRACE)
+		parser_syntax(p, "there is no '{' for this '}': remove it");
 	else
 		parser_syntax(p, "a probe description or a declaration is expected here");
 }

@@ -34,6 +34,65 @@ void parser_go_on(struct parser *p)
 	p->failed = false;
 }
 
+static bool is_word_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static const char *space_begin(const char *text, const char *at)
+{
+	while (at > text && (at[-1] == ' ' || at[-1] == '\t' || at[-1] == '\n'))
+		at--;
+	return at;
+}
+
+/* A hint at a word of other languages at `at`, or before it: D takes it for a name. */
+static const char *word_hint(const char *text, const char *at, const char *end)
+{
+	static const struct {
+		const char *word;
+		bool is_before; /* the word stands before the token that is refused */
+		const char *hint;
+	} words[] = {
+		/* clang-format off */
+		{"and",    false, "'&&' means and"},
+		{"or",     false, "'||' means or"},
+		{"eq",     false, "'==' compares, also texts"},
+		{"is",     false, "'==' compares, also texts"},
+		{"ne",     false, "'!=' compares, also texts"},
+		{"not",    true,  "'!' means not"},
+		{"then",   true,  "no 'then' follows the condition: if (condition) statement"},
+		{"elif",   true,  "write: else if (condition) statement"},
+		{"elsif",  true,  "write: else if (condition) statement"},
+		{"elseif", true,  "write: else if (condition) statement"},
+		{"unless", true,  "write: if (!(condition)) statement"},
+		{"var",    true,  "an assignment makes a variable: this->name = value"},
+		{"let",    true,  "an assignment makes a variable: this->name = value"},
+		{"local",  true,  "an assignment makes a variable: this->name = value"},
+		/* clang-format on */
+	};
+	const char *to = space_begin(text, at), *from;
+
+	if (to > text && to[-1] == ')') { /* elif (...) */
+		while (to > text && *to != '(')
+			to--;
+		to = space_begin(text, to);
+	}
+	for (from = to; from > text && is_word_char(from[-1]);)
+		from--;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		size_t len = strlen(words[i].word);
+		const char *p = words[i].is_before ? from : at;
+		const char *stop = words[i].is_before ? to : end;
+
+		if ((size_t)(stop - p) >= len && strncmp(p, words[i].word, len) == 0 &&
+		    (p + len == stop || !is_word_char(p[len])))
+			return words[i].hint;
+	}
+	return NULL;
+}
+
 /* A hint what D has in place of something that C has. */
 static const char *token_hint(const struct parser *p)
 {
@@ -54,10 +113,13 @@ static const char *token_hint(const struct parser *p)
 		/* clang-format on */
 	};
 	const char *at = lex_text(&p->lx, p->tok.span);
+	const char *word = word_hint(p->in->src->text, at, p->lx.end);
 
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
 		if (hints[i].kind == p->tok.kind)
 			return hints[i].hint;
+	if (word)
+		return word;
 	if ((p->tok.kind == TOK_DIV || p->tok.kind == TOK_EPRED) &&
 	    ((p->lx.end - at > 1 && at[1] == '/') || (at > p->in->src->text && at[-1] == '/')))
 		return "D has no // comments, only /* ... */";

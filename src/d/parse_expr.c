@@ -267,10 +267,15 @@ static struct expr *parse_member(struct parser *p, struct expr *base)
 	e->member.arrow = p->tok.kind == TOK_ARROW;
 	expr_grow(p, e, base);
 	parser_advance(p);
-	if (p->tok.kind != TOK_IDENT && !tok_is_keyword(p->tok.kind))
+	if (p->tok.kind != TOK_IDENT && !tok_is_keyword(p->tok.kind)) {
+		bool is_text = p->tok.kind == TOK_STR && !p->failed;
+
 		parser_error(p, D_OP_IDENT, p->tok.span,
 			     "operator %s requires the name of a member",
 			     e->member.arrow ? "->" : ".");
+		if (is_text)
+			parser_hint(p, "strjoin(text, text) joins texts");
+	}
 	e->member.name = parser_name(p, true);
 	e->span = span_since(p, base);
 	return e;

@@ -46,18 +46,43 @@ static bool is_set(const char *field)
 	return *field && glob_is_literal(field);
 }
 
-static const char *name_nearest(const char *name, const char *const *names, uint32_t n)
+/* What other tracers, and programmers, call the names of probes. */
+static const char *const synonyms[][2] = {
+	{"begin", "entry"}, {"call", "entry"},	 {"enter", "entry"}, {"exit", "return"},
+	{"fork", "create"}, {"leave", "return"}, {"ret", "return"},  {"switch", "on-cpu"},
+};
+
+static const char *name_find(const char *name, const char *const *names, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; name && i < n; i++)
 		if (strcasecmp(name, names[i]) == 0)
 			return names[i];
-	return diag_nearest(name, names, n);
+	return NULL;
+}
+
+const char *probe_name_nearest(const char *name, const char *const *names, uint32_t n)
+{
+	const char *call = strstr(name, "sys_"); /* of sys_read, __x64_sys_read, ksys_read */
+	const char *near = name_find(name, names, n);
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]) && !near; i++)
+		if (strcmp(name, synonyms[i][0]) == 0)
+			near = name_find(synonyms[i][1], names, n);
+	if (!near && call)
+		near = name_find(call + strlen("sys_"), names, n);
+	if (!near)
+		near = diag_nearest(name, names, n);
+	for (uint32_t i = 0; i < n && !near && len > 3; i++)
+		if (strncmp(names[i], name, len) == 0 && names[i][len] == '-')
+			near = names[i];
+	return near;
 }
 
 static const char *hint_did_you_mean(struct probes *ps, const char *name, const char *const *names,
 				     uint32_t n)
 {
-	const char *near = name_nearest(name, names, n);
+	const char *near = probe_name_nearest(name, names, n);
 
 	return near ? arena_printf(probes_arena(ps), "did you mean '%s'?", near) : NULL;
 }
@@ -180,10 +205,40 @@ static const char *hint_shifted(struct probes *ps, const struct probe_desc *desc
 			    "the last field is the probe's name: '%s' matches any", text);
 }
 
+/*
+ * 'syscall:read:entry' and 'io:start' lack empty fields behind the provider. Suggests the
+ * description with them, if that matches.
+ */
+static const char *hint_widened(struct probes *ps, const struct probe_desc *desc)
+{
+	bool has_three = *desc->mod;
+	struct probe_desc wide = {has_three ? desc->mod : desc->func,
+				  "",
+				  has_three ? desc->func : "",
+				  desc->name,
+				  0,
+				  false};
+	struct probe **probes;
+	struct err *e;
+	uint32_t n;
+
+	if (*desc->prov || !is_set(wide.prov) || !*desc->name)
+		return NULL;
+	e = probes_match(ps, &wide, &probes, &n);
+	if (e || !n) {
+		err_destroy(e); /* as in hint_field(): no hint */
+		return NULL;
+	}
+	return arena_printf(probes_arena(ps), "a description has four fields: did you mean '%s'?",
+			    probe_desc_text(probes_arena(ps), &wide));
+}
+
 const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
 {
 	const char *hint = hint_shifted(ps, desc);
 
+	if (!hint)
+		hint = hint_widened(ps, desc);
 	for (uint32_t i = 0; provider_list[i] && !hint; i++)
 		if (provider_list[i]->hint && provider_concerns(provider_list[i], desc))
 			hint = provider_list[i]->hint(ps, provider_list[i], desc);

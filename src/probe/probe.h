@@ -323,6 +323,8 @@ bool glob_is_literal(const char *pattern);
  * could be one of a process: nfsv3.
  */
 bool probes_is_foreign(const char *prov);
+/* The name that was probably meant by one that none of the names is; NULL: none is near. */
+const char *probe_name_nearest(const char *name, const char *const *names, uint32_t n);
 /* The command that lists the probes that desc describes. */
 const char *probes_list_command(struct probes *ps, const struct probe_desc *desc);
 /* The description as messages show it: "P:M:F:N". */

@@ -134,7 +134,7 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 	near = text ? NULL : library_lack(c->library, desc->prov);
 	if (near)
 		text = arena_printf(c->arena, "provider '%s' is not here: %s", desc->prov, near);
-	near = !text && *desc->name ? diag_nearest(desc->name, names.data, names.len) : NULL;
+	near = !text && *desc->name ? probe_name_nearest(desc->name, names.data, names.len) : NULL;
 	if (near)
 		text = arena_printf(c->arena, "did you mean '%s'?", near);
 	else if (!text && names.len)

@@ -10,7 +10,7 @@ syscal:::entry { exit(0); }	did you mean 'syscall'?
 syscall::opn:entry { exit(0); }	did you mean 'open'?
 syscall:::enty { exit(0); }	did you mean 'entry'?
 syscall:vmlinu::entry { exit(0); }	did you mean 'vmlinux'?
-syscall::getppid:exit { exit(0); }	dtrace -ln 'syscall::getppid:' lists what there is
+syscall::getppid:zzz { exit(0); }	dtrace -ln 'syscall::getppid:' lists what there is
 nfs:::op-read-start { exit(0); }	nfsv3 and nfsv4 have the calls of Linux's NFS server
 syscall::$1:entry { exit(0); }	1 argument, 0 given: $1 stands for the function
 nosuchname { exit(0); }	dtrace -l lists what there is

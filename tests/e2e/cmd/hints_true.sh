@@ -26,6 +26,16 @@ BEGIN { trace(ncpus); }	`ncpus	BEGIN { trace(<>); }
 BEGIN { trace(numaid); }	curcpu->cpu_lgrp	BEGIN { trace(<>); }
 BEGIN { trace(cpid); }	$target	BEGIN { trace(<>); }
 BEGIN { trace(tgid); }	pid	BEGIN { trace(<>); }
+BEGIN { trace(cmdline); }	curpsinfo->pr_psargs	BEGIN { trace(<>); }
+BEGIN { trace(cpuid); }	cpu	BEGIN { trace(<>); }
+BEGIN { x = nil; }	NULL	BEGIN { x = <>; }
+BEGIN { x = null; }	NULL	BEGIN { x = <>; }
+BEGIN { trace(now); }	timestamp	BEGIN { trace(<>); }
+BEGIN { trace(nproc); }	`ncpus	BEGIN { trace(<>); }
+BEGIN { trace(process); }	execname	BEGIN { trace(<>); }
+BEGIN { trace(procname); }	execname	BEGIN { trace(<>); }
+BEGIN { trace(thread); }	tid	BEGIN { trace(<>); }
+BEGIN { trace(time); }	walltimestamp	BEGIN { trace(<>); }
 BEGIN { trace(username); }	uid	BEGIN { trace(<>); }
 syscall::read:return { trace(retval); }	arg1	syscall::read:return { trace(<>); }
 syscall::read:entry { trace(args.fd); }	args[0]	syscall::read:entry { trace(<>); }
@@ -33,6 +43,10 @@ syscall::read:entry { trace(args->fd); }	args[0]	syscall::read:entry { trace(<>)
 # and functions, of SystemTap's and of C
 BEGIN { @ = hist(1); }	quantize	BEGIN { @ = <>(1); }
 BEGIN { @ = lhist(1, 0, 10, 1); }	lquantize	BEGIN { @ = <>(1, 0, 10, 1); }
+BEGIN { @ = histogram(1); }	quantize	BEGIN { @ = <>(1); }
+BEGIN { echo("text"); }	printf	BEGIN { <>("text"); }
+BEGIN { exec("date"); }	system	BEGIN { <>("date"); }
+BEGIN { kill(9); }	raise	BEGIN { <>(9); }
 BEGIN { @ = stats(1); }	avg	BEGIN { @ = <>(1); }
 syscall::open:entry { trace(str(arg0)); }	copyinstr	syscall::open:entry { trace(<>(arg0)); }
 syscall::open:entry { trace(user_string(arg0)); }	copyinstr	syscall::open:entry { trace(<>(arg0)); }
@@ -88,7 +102,24 @@ BEGIN /execname == 'bash'/ { exit(0); }	"bash"	BEGIN /execname == <>/ { exit(0);
 BEGIN /execname = "sh"/ { exit(0); }	==	BEGIN /execname <> "sh"/ { exit(0); }
 BEGIN { printf("%s", pid); }	%d	BEGIN { printf("<>", pid); }
 BEGIN { printf("%d", execname); }	%s	BEGIN { printf("<>", execname); }
+BEGIN { x = "a" . "b"; }	strjoin(text, text)	BEGIN { x = strjoin("a", "b"); /* <> */ }
+BEGIN { printf("hello); }	close it with another "	BEGIN { printf("hello"); /* <> */ }
+# conditions and statements of other languages
+BEGIN /x = 5/ { exit(0); }	==	BEGIN { x = 1; } BEGIN /x <> 5/ { exit(0); }
+BEGIN { if (x = 5) exit(0); }	==	BEGIN { x = 1; if (x <> 5) exit(0); }
+BEGIN /pid == 5 and uid == 0/ { exit(0); }	&&	BEGIN /pid == 5 <> uid == 0/ { exit(0); }
+BEGIN /pid == 5 or uid == 0/ { exit(0); }	||	BEGIN /pid == 5 <> uid == 0/ { exit(0); }
+BEGIN /execname eq "sh"/ { exit(0); }	==	BEGIN /execname <> "sh"/ { exit(0); }
+BEGIN /execname ne "sh"/ { exit(0); }	!=	BEGIN /execname <> "sh"/ { exit(0); }
+BEGIN { if (not pid) exit(0); }	!	BEGIN { if (<>pid) exit(0); }
+BEGIN { if (pid == 5) then exit(0); }	if (condition) statement	BEGIN { if (pid == 5) exit(0); /* <> */ }
+BEGIN { if (pid == 5) exit(0); elif (pid == 6) { exit(1); } }	else if (condition) statement	BEGIN { if (pid == 5) exit(0); else if (pid == 6) { exit(1); } /* <> */ }
+BEGIN { unless (pid) exit(0); }	if (!(condition)) statement	BEGIN { if (!(pid)) exit(0); /* <> */ }
+BEGIN { var x = 5; }	this->name = value	BEGIN { this->x = 5; /* <> */ }
+BEGIN { let x = 5; }	this->name = value	BEGIN { this->x = 5; /* <> */ }
+BEGIN { exit(0); } }	remove it	BEGIN { exit(0); /* <> */ }
 # aggregations
+BEGIN { @a += 5; }	@name = sum(value)	BEGIN { @a = sum(5); /* <> */ }
 BEGIN { trace(@a); @a = count(); }	printa(@a)	BEGIN { @a = count(); <>; }
 BEGIN { print(@a); @a = count(); }	printa(@a)	BEGIN { @a = count(); <>; }
 BEGIN { @a++; }	@a = count()	BEGIN { <>; }
@@ -114,6 +145,20 @@ s:cs { exit(0); }	cpc:::context_switches-all-100	<> { exit(0); }
 interval:s:1 { exit(0); }	tick-1s	<> { exit(0); }
 interval:1s { exit(0); }	tick-1s	<> { exit(0); }
 profile:hz:99 { exit(0); }	profile-99hz	<> { exit(0); }
+interval:hz:10 { exit(0); }	tick-10hz	<> { exit(0); }
+tick:1s { exit(0); }	tick-1s	<> { exit(0); }
+timer:ms:100 { exit(0); }	tick-100ms	<> { exit(0); }
+sys_enter_read { exit(0); }	syscall::read:entry	<> { exit(0); }
+sys_exit_read { exit(0); }	syscall::read:return	<> { exit(0); }
+syscall:read:entry { exit(0); }	syscall::read:entry	<> { exit(0); }
+io:start { exit(0); }	io:::start	<> { exit(0); }
+syscall::sys_read:entry { exit(0); }	read	syscall::<>:entry { exit(0); }
+syscall::__x64_sys_read:entry { exit(0); }	read	syscall::<>:entry { exit(0); }
+syscall::read:enter { exit(0); }	entry	syscall::read:<> { exit(0); }
+syscall::read:exit { exit(0); }	return	syscall::read:<> { exit(0); }
+proc:::fork { exit(0); }	create	proc:::<> { exit(0); }
+sched:::switch { exit(0); }	on-cpu	sched:::<> { exit(0); }
+tcp:::connect { exit(0); }	connect-	tcp:::<>request { exit(0); }
 syscall::openat { exit(0); }	syscall::openat:	<> { exit(0); }
 EOF
 [ $n -ge 85 ] || { echo "$n programs"; bad=1; }
