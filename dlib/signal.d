@@ -34,7 +34,8 @@ inline int SIGIO = 29;
 inline int SIGPOLL = 29;
 inline int SIGPWR = 30;
 inline int SIGSYS = 31;
-inline int SIGRTMIN = 32;
+/* <signal.h>: the C library keeps 32 and 33, with which the kernel's real-time signals begin, for itself. */
+inline int SIGRTMIN = 34;
 inline int SIGRTMAX = 64;
 inline int CLD_EXITED = 1;
 inline int CLD_KILLED = 2;
