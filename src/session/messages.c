@@ -33,6 +33,7 @@ enum remedy {
 	REMEDY_NOSCRATCH,
 	REMEDY_ILLOP,
 	REMEDY_UPRIV,
+	REMEDY_STRTOK,
 	REMEDY_NONE,
 };
 
@@ -70,6 +71,8 @@ static const struct {
 	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate", OPT_COUNT, NULL, 0 },
 	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time", OPT_scratchsize, "-x scratchsize=", 256 << 10 },
 	[REMEDY_ILLOP]       = { NULL, "an argument is out of its range", OPT_COUNT, NULL, 0 },
+	[REMEDY_STRTOK]      = { NULL, "strtok(NULL, ...) goes on with a text: call strtok(text, ...) before it in this firing",
+				 OPT_COUNT, NULL, 0 },
 	[REMEDY_UPRIV]       = { NULL, "stop() and raise() in processes of other users need CAP_KILL", OPT_COUNT, NULL, 0 },
 	/* clang-format on */
 };
@@ -247,11 +250,37 @@ static bool is_dirfd(uint64_t value)
 	return value == (uint32_t)AT_FDCWD || value == (uint64_t)AT_FDCWD;
 }
 
-static enum remedy fault_remedy(const struct rt_rec_fault *f)
+/* The object whose execution the fault has ended; NULL: it is not known. */
+static const struct difo *fault_difo(const struct consumer *c, const struct rt_rec_fault *f)
+{
+	uint32_t i = run_clause_of(c->run, f->epid, f->rec.probe);
+	const struct prog_clause *clause = c->run->clauses.data[i].clause;
+
+	for (uint32_t k = 0; k < clause->nacts; k++) {
+		const struct prog_act *act = &clause->acts[k];
+
+		if (f->fault.action >= act->number && f->fault.action - act->number < act->nargs)
+			return act->args[f->fault.action - act->number];
+	}
+	return clause->pred;
+}
+
+/* Whether the fault is that of strtok(NULL, ...) without a text. */
+static bool is_in_strtok(const struct consumer *c, const struct rt_rec_fault *f)
+{
+	const struct difo *d = f->fault.value || f->fault.offset < 0 ? NULL : fault_difo(c, f);
+	uint32_t i = (uint32_t)f->fault.offset / (uint32_t)sizeof(dif_insn);
+
+	return d && i < d->code_len && DIF_INSN_OP(d->code[i]) == DIF_OP_CALL &&
+	       DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_STRTOK;
+}
+
+static enum remedy fault_remedy(const struct consumer *c, const struct rt_rec_fault *f)
 {
 	switch ((enum dif_fault)f->fault.kind) {
 	case DIF_FAULT_BADADDR:
 		return f->in_scratch		   ? REMEDY_SCRATCH
+		       : is_in_strtok(c, f)	   ? REMEDY_STRTOK
 		       : is_dirfd(f->fault.value)  ? REMEDY_DIRFD
 		       : f->fault.value < 4096	   ? REMEDY_NULL
 		       : f->fault.value >> 47 == 0 ? REMEDY_USER
@@ -279,7 +308,7 @@ struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault 
 	struct err *e;
 
 	print_fault(c->printer, f, &text);
-	add_remedy(c, fault_remedy(f), &text);
+	add_remedy(c, fault_remedy(c, f), &text);
 	e = report_error(c,
 			 &(dtrace_errdata_t){.dteda_cpu = (int)cpu,
 					     .dteda_action = (int)f->fault.action,
