@@ -242,8 +242,9 @@ DTRACE_SIZED(dtrace_activity, (dtrace_hdl_t * dtp, dtrace_activity_t *ret),
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /*
- * As -c: starts cmd, and holds it before its first instruction. As -p: holds process pid. The first
- * process is $target.
+ * As -c: starts cmd, and holds it before its first instruction. cmd is split into words at quotes,
+ * backslashes and white space as by a shell, which expands nothing. As -p: holds process pid. The
+ * first process is $target.
  */
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd);
 int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid);

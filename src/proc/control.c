@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "base/words.h"
 #include "proc/code.h"
 #include "proc/control.h"
 #include "proc/tracees.h"
@@ -65,27 +66,6 @@ static char *describe_status(pid_t pid, int status)
 }
 
 /* ---- -c ------------------------------------------------------------------------------------- */
-
-struct words {
-	VEC(char *) list; /* NULL-terminated */
-	char *text;
-};
-
-static void words_split(const char *cmd, struct words *ret)
-{
-	char *save = NULL;
-
-	*ret = (struct words){.text = xstrdup(cmd)};
-	for (char *w = strtok_r(ret->text, " \t\n", &save); w; w = strtok_r(NULL, " \t\n", &save))
-		vec_push(&ret->list, w);
-	vec_push(&ret->list, NULL);
-}
-
-static void words_deinit(struct words *w)
-{
-	vec_deinit(&w->list);
-	free(w->text);
-}
 
 static void child_environment(char *const *envs, uint32_t nenvs)
 {
@@ -214,7 +194,9 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 	struct proc *p;
 	pid_t pid, self = getpid();
 
-	words_split(cmd, &w);
+	e = words_split(cmd, &w);
+	if (e)
+		return e;
 	if (!w.list.data[0]) {
 		words_deinit(&w);
 		return err_new("empty command");

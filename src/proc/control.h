@@ -24,7 +24,7 @@
 struct proc;
 
 /*
- * Starts a command. cmd: words separated by white space, of which the first is found through PATH.
+ * Starts a command. cmd: words as words_split() finds them; the program is found through PATH.
  * envs: changes of the environment, "+VAR=value" or "-VAR".
  */
 MUST_CHECK struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs,
