@@ -241,6 +241,10 @@ void walk_view(struct printer *p, struct agg_view *v);
 void table_show(struct printer *p, const struct agg_table *t);
 /* Shows aggregations side by side. */
 void walk_table(struct printer *p, const struct agg_table *t);
+/*
+ * Whether the sum of an aggregation's values means something; of a histogram it is their number.
+ */
+bool agg_has_sum(const struct prog_agg *agg);
 /* An element of a row, for its keys, which all elements of the row have. */
 const struct agg_elem *agg_row_keys(struct agg_elem *const *elems, uint32_t n);
 MUST_CHECK struct err *print_printa(struct printer *p, const struct prog_act *act,

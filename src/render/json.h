@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by the files of the renderer of JSON: json.c (documents, records), json_value.c (values
- * and addresses), json_shape.c (structures), json_agg.c (aggregations).
+ * and addresses), json_shape.c (structures), json_agg.c (aggregations); json_rows.c, the renderer
+ * of rows, writes values as they do.
  */
 #pragma once
 
@@ -33,13 +34,23 @@ bool json_is_plain(const struct datum *d);
 void json_plain(struct strbuf *o, const struct datum *d);
 /* A value as a member of an object: its name says what it is. */
 void json_pair(struct printer *p, struct strbuf *o, const struct datum *d);
+/* Bytes in hexadecimal, as a string. */
+void json_hex(struct strbuf *o, const char *bytes, uint32_t size);
+/* The array of a stack's frames. */
+void json_frames(struct printer *p, struct strbuf *o, const struct datum *d);
 void json_value(struct printer *p, const struct datum *d);
 void json_memory(struct printer *p, const char *action, const struct datum *d);
 
 /* json_shape.c */
 void json_typed(struct printer *p, const struct shape *shape, const struct datum *d);
 
+/* The value of a structure, union or array. */
+void json_shape(struct printer *p, struct strbuf *o, const struct shape *shape,
+		const struct datum *d);
+
 /* json_agg.c */
+/* The array of a histogram's buckets. */
+void json_buckets(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e);
 void json_aggs_begin(struct printer *p);
 void json_aggs_end(struct printer *p);
 void json_printa_begin(struct printer *p, const struct agg_table *t);

@@ -83,13 +83,13 @@ static void bucket_range(struct strbuf *o, const struct hist_bounds *b)
 		strbuf_addf(o, ", \"max\": %" PRId64, b->max);
 }
 
-static void json_buckets(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e)
+void json_buckets(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e)
 {
 	const struct agg_layout *l = v->layout;
 	uint32_t first, last;
 
 	hist_range(l, e->state, &first, &last);
-	strbuf_adds(o, "\"buckets\": [");
+	strbuf_addc(o, '[');
 	for (uint32_t row = first; row <= last; row++) {
 		int64_t count = normalized(hist_count(l, e->state, row), v->normal);
 		struct hist_bounds b = hist_bounds_of(l, row);
@@ -105,6 +105,7 @@ static void json_buckets(struct strbuf *o, const struct agg_view *v, const struc
 static void agg_pair(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e)
 {
 	if (agg_is_histogram(v->agg)) {
+		strbuf_adds(o, "\"buckets\": ");
 		json_buckets(o, v, e);
 		return;
 	}

@@ -108,12 +108,18 @@ static const struct shape_visitor shape_json = {
 	.forward = shape_forward,
 };
 
+void json_shape(struct printer *p, struct strbuf *o, const struct shape *shape,
+		const struct datum *d)
+{
+	walk_shape(p, o, &shape_json, shape, d);
+}
+
 void json_typed(struct printer *p, const struct shape *shape, const struct datum *d)
 {
 	json_item(p);
 	strbuf_adds(&p->out, "{\"type\": [{\"name\": ");
 	json_string(&p->out, shape->type, strlen(shape->type));
 	strbuf_adds(&p->out, ", \"value\": ");
-	walk_shape(p, &p->out, &shape_json, shape, d);
+	json_shape(p, &p->out, shape, d);
 	strbuf_adds(&p->out, "}]}");
 }

@@ -10,7 +10,7 @@ void json_int(struct strbuf *o, uint64_t v, bool is_signed)
 	out_int(o, -1, v, is_signed);
 }
 
-static void json_hex(struct strbuf *o, const char *bytes, uint32_t size)
+void json_hex(struct strbuf *o, const char *bytes, uint32_t size)
 {
 	strbuf_addc(o, '"');
 	for (uint32_t i = 0; i < size; i++)
@@ -153,13 +153,19 @@ static void json_frame(void *ctx, const struct position *at)
 	strbuf_addc(f->o, '}');
 }
 
-static void pair_stack(struct printer *p, struct strbuf *o, const struct datum *d)
+void json_frames(struct printer *p, struct strbuf *o, const struct datum *d)
 {
 	struct frames f = {p, o, stack_form(p, d), 0};
 
-	strbuf_addf(o, "\"%s\": [", d->kind == DATUM_STACK ? "stack-frames" : "ustack-frames");
+	strbuf_addc(o, '[');
 	walk_stack(p, d, json_frame, &f);
 	strbuf_addc(o, ']');
+}
+
+static void pair_stack(struct printer *p, struct strbuf *o, const struct datum *d)
+{
+	strbuf_addf(o, "\"%s\": ", d->kind == DATUM_STACK ? "stack-frames" : "ustack-frames");
+	json_frames(p, o, d);
 }
 
 static void pair_address(struct printer *p, struct strbuf *o, const struct datum *d,

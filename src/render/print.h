@@ -60,6 +60,7 @@ enum print_oformat {
 	PRINT_HEATMAP,
 	PRINT_HTML,
 	PRINT_LIVE,
+	PRINT_ROWS,
 };
 
 /* Values of option picture: what a picture's file is. */
@@ -93,6 +94,8 @@ struct print_opts { /* read at every use: options may change during the run */
 	enum print_unit unit;
 	bool icicle;	       /* the root of a flame graph is its top row */
 	const char *flamebase; /* file of an earlier run to compare with, or NULL */
+	const char *rownames;  /* of PRINT_ROWS, separated by commas; NULL: values have numbers */
+	uint32_t toprows;      /* most rows of an aggregation; 0: all */
 	struct agg_sort sort;
 	uint32_t printsize;   /* most bytes print() shows */
 	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */

@@ -17,15 +17,31 @@ static void row_show(struct printer *p, const struct agg_table *t, struct agg_el
 	api_row_text(p, t, elems);
 }
 
-void table_show(struct printer *p, const struct agg_table *t)
+/* How many of the rows option toprows leaves out. */
+static uint32_t rows_left_out(const struct printer *p, uint32_t nrows)
 {
-	struct agg_view *v = t->views[0];
+	uint32_t top = p->opts->toprows;
 
-	if (p->render->table_begin(p, t))
-		return;
-	for (uint32_t i = 0; i < v->nelems; i++)
-		row_show(p, t, &v->elems[i]);
-	p->render->table_end(p, t);
+	return p->render->left_out && top && nrows > top ? nrows - top : 0;
+}
+
+/* What a row adds to the sum of the rows that are left out, before normalization. */
+static int64_t row_weight(const struct agg_view *v, const struct agg_elem *e)
+{
+	int64_t n = 0;
+
+	if (!e || !e->touched)
+		return 0;
+	if (!agg_is_histogram(v->agg))
+		return e->state[0];
+	for (uint32_t i = 0; i < v->layout->nbuckets; i++)
+		n += hist_count(v->layout, e->state, i);
+	return n;
+}
+
+bool agg_has_sum(const struct prog_agg *agg)
+{
+	return agg->func == AGGFUNC_COUNT || agg->func == AGGFUNC_SUM || agg_is_histogram(agg);
 }
 
 struct agg_sort table_order(const struct printer *p)
@@ -39,6 +55,44 @@ struct agg_sort table_order(const struct printer *p)
 	return how;
 }
 
+/* Shows n rows of a table; elems has those of each row, one behind the other. */
+static void rows_show(struct printer *p, const struct agg_table *t, struct agg_elem **const *rows,
+		      uint32_t n)
+{
+	const struct agg_sort how = table_order(p);
+	uint32_t left = rows_left_out(p, n);
+	/* the greatest rows are the last ones, unless the order is reversed */
+	uint32_t first = how.rev || how.greatest_first ? 0 : left, end = first + n - left;
+	int64_t *sums;
+
+	for (uint32_t i = first; i < end; i++)
+		row_show(p, t, rows[i]);
+	if (!left)
+		return;
+	sums = ARENA_NEW_N(p->scratch, int64_t, t->nviews);
+	for (uint32_t v = 0; v < t->nviews; v++) {
+		for (uint32_t i = 0; i < n; i++)
+			if (i < first || i >= end)
+				sums[v] += row_weight(t->views[v], rows[i][v]);
+		sums[v] = normalized(sums[v], t->views[v]->normal);
+	}
+	p->render->left_out(p, t, &(struct agg_rest){left, sums});
+}
+
+void table_show(struct printer *p, const struct agg_table *t)
+{
+	struct agg_view *v = t->views[0];
+	struct agg_elem ***rows;
+
+	if (p->render->table_begin(p, t))
+		return;
+	rows = ARENA_NEW_N(p->scratch, struct agg_elem **, v->nelems);
+	for (uint32_t i = 0; i < v->nelems; i++)
+		rows[i] = &v->elems[i];
+	rows_show(p, t, rows, v->nelems);
+	p->render->table_end(p, t);
+}
+
 static void walk_single(struct printer *p, const struct agg_table *t)
 {
 	const struct agg_sort how = table_order(p);
@@ -50,14 +104,17 @@ static void walk_single(struct printer *p, const struct agg_table *t)
 static void walk_joined(struct printer *p, const struct agg_table *t)
 {
 	const struct agg_sort how = table_order(p);
-	struct agg_row *rows;
+	struct agg_elem ***rows;
+	struct agg_row *joined;
 	uint32_t nrows;
 
-	agg_join(t->views, t->nviews, &how, p->scratch, &rows, &nrows);
+	agg_join(t->views, t->nviews, &how, p->scratch, &joined, &nrows);
 	if (p->render->table_begin(p, t))
 		return;
+	rows = ARENA_NEW_N(p->scratch, struct agg_elem **, nrows);
 	for (uint32_t i = 0; i < nrows; i++)
-		row_show(p, t, rows[i].elems);
+		rows[i] = joined[i].elems;
+	rows_show(p, t, rows, nrows);
 	p->render->table_end(p, t);
 }
 

@@ -27,6 +27,7 @@ static const struct renderer *const renderers[] = {
 	[PRINT_JSONL] = &render_json,	 [PRINT_FLAME] = &render_flame,
 	[PRINT_FOLDED] = &render_folded, [PRINT_HEATMAP] = &render_heat,
 	[PRINT_HTML] = &render_html,	 [PRINT_LIVE] = &render_live,
+	[PRINT_ROWS] = &render_rows,
 };
 
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
@@ -102,6 +103,7 @@ void printer_destroy(struct printer *p)
 	api_deinit(p);
 	strbuf_deinit(&p->out);
 	strbuf_deinit(&p->helper);
+	strbuf_deinit(&p->json.row);
 	for (size_t i = 0; i < ARRAY_LEN(p->json.docs); i++)
 		strbuf_deinit(&p->json.docs[i].aggs);
 	vec_deinit(&p->probe_texts);

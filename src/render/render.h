@@ -33,6 +33,12 @@ struct agg_table {
 	const struct fmt *fmt; /* of printa(), NULL = none */
 };
 
+/* Rows that are not shown: how many, and what the values of each aggregation add up to. */
+struct agg_rest {
+	uint32_t nrows;
+	const int64_t *sums; /* where agg_has_sum(); normalized */
+};
+
 struct renderer {
 	/* Make and free what the form keeps in printer.form; NULL: it keeps nothing. */
 	void (*open)(struct printer *p);
@@ -71,6 +77,8 @@ struct renderer {
 	bool (*table_begin)(struct printer *p, const struct agg_table *t);
 	void (*row)(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems);
 	void (*table_end)(struct printer *p, const struct agg_table *t);
+	/* Tells which rows option toprows has left out; NULL: the form shows all rows. */
+	void (*left_out)(struct printer *p, const struct agg_table *t, const struct agg_rest *rest);
 
 	/* The aggregation was cleared or truncated, is_all: all its keys; may be NULL. */
 	void (*taken_off)(struct printer *p, const struct agg_view *v, bool is_all);
@@ -88,7 +96,7 @@ struct renderer {
 };
 
 extern const struct renderer render_text, render_json, render_flame, render_folded, render_heat,
-	render_html, render_live;
+	render_html, render_live, render_rows;
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
@@ -112,4 +120,5 @@ struct json {
 	bool is_shown;		   /* its object has begun in any file */
 	uint32_t nitems, nrows;
 	bool at_end;
+	struct strbuf row; /* of json_rows.c: the values of the current record */
 };

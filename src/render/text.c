@@ -27,7 +27,7 @@ static bool is_escaping(struct printer *p)
 	enum print_oformat form = p->opts->oformat;
 	bool is_here = !printer_redirect(p);
 
-	if (form == PRINT_JSON || form == PRINT_JSONL)
+	if (form == PRINT_JSON || form == PRINT_JSONL || form == PRINT_ROWS)
 		return false; /* the text becomes a string of JSON */
 	if (p->is_screen && is_here)
 		return true;
@@ -268,6 +268,51 @@ static void text_table_end(struct printer *p, const struct agg_table *t)
 {
 }
 
+/*
+ * What a format prints behind the value of an aggregation, up to the end of the line: " ms" of
+ * "%@d ms\n". at is the number of the value among those of the format. NULL: nothing but blanks.
+ */
+static const char *unit_find(const struct fmt *f, uint32_t at, int *ret_len)
+{
+	const struct conv *c;
+	size_t len;
+
+	for (uint32_t i = 0; f && i + 1 < f->nconvs; i++) {
+		if (!(f->convs[i].spec.flags & CONV_AGG) || at--)
+			continue;
+		c = &f->convs[i + 1];
+		for (len = 0; len < c->literal_len && c->literal[len] != '\n'; len++)
+			;
+		*ret_len = (int)len;
+		return strspn(c->literal, " ") < len ? c->literal : NULL;
+	}
+	return NULL;
+}
+
+/* "... 12 more rows, 4812 ms", or "... 12 more rows, sum 4812": below the rows that are shown. */
+static void text_left_out(struct printer *p, const struct agg_table *t, const struct agg_rest *rest)
+{
+	struct strbuf *o = &p->out;
+
+	strbuf_addf(o, "... %u more row%s", rest->nrows, rest->nrows == 1 ? "" : "s");
+	for (uint32_t i = 0; i < t->nviews; i++) {
+		const struct prog_agg *agg = t->views[i]->agg;
+		const char *unit;
+		int len = 0;
+
+		if (!agg_has_sum(agg))
+			continue;
+		unit = unit_find(t->fmt, i, &len);
+		strbuf_adds(o, unit || agg_is_histogram(agg) ? ", " : ", sum ");
+		out_int(o, -1, (uint64_t)rest->sums[i], agg->func != AGGFUNC_COUNT);
+		if (agg_is_histogram(agg))
+			strbuf_adds(o, rest->sums[i] == 1 ? " value" : " values");
+		else if (unit)
+			strbuf_add(o, unit, (size_t)len);
+	}
+	strbuf_addc(o, '\n');
+}
+
 const struct renderer render_text = {
 	.record_begin = text_record_begin,
 	.record_end = text_record_end,
@@ -282,4 +327,5 @@ const struct renderer render_text = {
 	.table_begin = text_table_begin,
 	.row = text_row,
 	.table_end = text_table_end,
+	.left_out = text_left_out,
 };

@@ -63,6 +63,8 @@ void consumer_refresh(struct consumer *c)
 		.unit = (enum print_unit)o->val[OPT_unit],
 		.icicle = opt_flag(o, OPT_icicle),
 		.flamebase = o->str[OPT_flamebase],
+		.rownames = o->str[OPT_rownames],
+		.toprows = o->val[OPT_toprows] == OPT_UNSET ? 0 : opt_u32(o, OPT_toprows),
 		.sort =
 			{
 				.key = opt_flag(o, OPT_aggsortkey),

@@ -26,7 +26,7 @@ static const char *const enum_values[OPT_COUNT][12] = {
 	[OPT_late] = {"dynamic", "static"},
 	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
 	[OPT_linktype] = {"elf", "dof"},
-	[OPT_oformat] = {"text", "json", "jsonl", "flame", "folded", "heatmap", "html", "live"}, /* as enum print_oformat */
+	[OPT_oformat] = {"text", "json", "jsonl", "flame", "folded", "heatmap", "html", "live", "rows"}, /* as enum print_oformat */
 	[OPT_escape] = {"auto", "always", "never"},   /* as enum print_escape */
 	[OPT_sched] = {"inherit", "realtime"},
 	[OPT_picture] = {"svg", "html"},	      /* as enum print_picture */
@@ -60,6 +60,7 @@ static const struct {
 	{OPT_jstackframes, 1, PROG_FRAMES_MAX},
 	{OPT_jstackstrsize, 0, 1 << 20},
 	{OPT_stackindent, 0, 1024},
+	{OPT_toprows, 0, UINT32_MAX},
 };
 
 int64_t opt_max(enum opt_id id)

@@ -86,7 +86,7 @@ void progress_end(void);
 /* modes.c */
 void cmd_compile(struct cmd *c);
 /* Values of option oformat. Probes are listed in these; further ones are pictures. */
-enum cmd_form { FORM_TEXT, FORM_JSON, FORM_JSONL, FORM_LIVE = 7 };
+enum cmd_form { FORM_TEXT, FORM_JSON, FORM_JSONL, FORM_LIVE = 7, FORM_ROWS };
 int64_t cmd_output_form(const struct cmd *c);
 int cmd_list(struct cmd *c);
 int cmd_run(struct cmd *c);

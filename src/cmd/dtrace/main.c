@@ -353,7 +353,7 @@ static bool has_ending(const char *path, const char *ending)
 static void output_open(struct cmd *c)
 {
 	int64_t form = cmd_output_form(c);
-	bool is_picture = form > FORM_JSONL && form != FORM_LIVE && c->mode == MODE_EXEC;
+	bool is_picture = form > FORM_JSONL && form < FORM_LIVE && c->mode == MODE_EXEC;
 	int64_t set;
 
 	c->out = stdout;

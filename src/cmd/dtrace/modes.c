@@ -189,6 +189,8 @@ int cmd_list(struct cmd *c)
 {
 	struct list l = {.c = c, .form = cmd_output_form(c)};
 
+	if (l.form == FORM_ROWS)
+		l.form = FORM_JSONL; /* a probe is an object with named members there */
 	if (dtrace_handle_notice(c->dtp, notice_print, c) != 0)
 		cmd_fatal(c, "failed to establish notice handler");
 	if (l.form != FORM_JSON && l.form != FORM_JSONL)
