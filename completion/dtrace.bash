@@ -44,9 +44,8 @@ _dtrace() {
 	-m) _dtrace_probe module ;;
 	-f) _dtrace_probe function ;;
 	-x)
-		if [[ $cur != *=* ]]; then
-			mapfile -t COMPREPLY < <(_dtrace_ask option "$cur")
-		fi
+		mapfile -t COMPREPLY < <(_dtrace_ask option "$cur")
+		case $COMP_WORDBREAKS in *=*) [[ $cur != *=* ]] || COMPREPLY=("${COMPREPLY[@]#*=}") ;; esac
 		;;
 	-p) mapfile -t COMPREPLY < <(compgen -W "$(command ps -eo pid=)" -- "$cur"); compopt +o nospace ;;
 	-c) mapfile -t COMPREPLY < <(compgen -c -- "$cur"); compopt +o nospace ;;

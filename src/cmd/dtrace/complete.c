@@ -6,7 +6,8 @@
  *
  *     probe       TEXT is the beginning of a description "provider:module:function:name"
  *     provider, module, function, name   one field of a description, as -P, -m, -f and -n take it
- *     option      TEXT is the beginning of an option of -x; a tab and what it does follow
+ *     option      TEXT is the beginning of an option of -x, and a tab and what it does follow; or
+ *                 "NAME=" and the beginning of a value, which is one of a few words
  *     word        TEXT is the beginning of a name of the language; a tab and what it is follow
  *
  * A shell puts the candidate into the command line of a user who may be root, and the names of
@@ -141,6 +142,32 @@ static int option_print(const dtrace_optdesc_t *opt, void *arg)
 	return 0;
 }
 
+/*
+ * Prints the values that an option may have, if these are words: whoever sets it to another text is
+ * told, in the hint of the error.
+ */
+static void values_print(struct cmd *c, const char *text)
+{
+	size_t len = (size_t)(strchr(text, '=') - text);
+	const char *hint, *value = text + len + 1;
+	char name[64];
+
+	if (len >= sizeof(name))
+		return;
+	memcpy(name, text, len);
+	name[len] = '\0';
+	hint = dtrace_setopt(c->dtp, name, "?") ? dtrace_errhint(c->dtp) : NULL;
+	if (!hint || strncmp(hint, "one of: ", 8) != 0)
+		return;
+	for (hint += 8; *hint; hint += strspn(hint, ", ")) {
+		size_t n = strcspn(hint, ", ");
+
+		if (strncmp(hint, value, strlen(value)) == 0)
+			fprintf(c->out, "%s=%.*s\n", name, (int)n, hint);
+		hint += n;
+	}
+}
+
 static int builtin_print(const dtrace_builtin_t *builtin, void *arg)
 {
 	name_print(arg, builtin->name, builtin->what);
@@ -156,6 +183,9 @@ int cmd_complete(struct cmd *c, const char *request)
 
 	if (len == strlen("probe") && strncmp(request, "probe", len) == 0)
 		probes_complete(c, text, -1);
+	else if (len == strlen("option") && strncmp(request, "option", len) == 0 &&
+		 strchr(text, '='))
+		values_print(c, text);
 	else if (len == strlen("option") && strncmp(request, "option", len) == 0)
 		dtrace_option_iter(c->dtp, option_print, &b);
 	else if (len == strlen("word") && strncmp(request, "word", len) == 0)

@@ -35,6 +35,11 @@ expect("function:openat2", only=["openat2"])
 expect("name:off-c", only=["off-cpu"])
 expect("option:ustackfr", only=["ustackframes"])
 expect("option:iregs", only=[])  # it has no effect here
+expect("option:oformat=f", only=["oformat=flame", "oformat=folded"])
+expect("option:escape=", only=["escape=auto", "escape=always", "escape=never"])
+expect("option:bufsize=", only=[])
+expect("option:nosuch=", only=[])
+expect("option:" + "x" * 5000 + "=", only=[])
 expect("word:execn", only=["execname"])
 expect("word:quant", only=["quantize"])
 expect("nosuch:x", only=[])
@@ -59,7 +64,7 @@ class Shell:
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.execvpe(argv[0], argv, env)
-        self.text = ""
+        self.text, self.name = "", argv[0]
         self.wait("$ ", argv[0])
 
     def wait(self, want, what):
@@ -90,21 +95,50 @@ def lines_check(shell):
     shell.type("dtrace -f openat2\t", "dtrace -f openat2")
     shell.type("dtrace -x ustackfr\t", "dtrace -x ustackframes")
     shell.type("dtrace -n 'syscall:::entry { @[execn\t", "@[execname")
+    shell.type("dtrace -x oformat=fla\t", "dtrace -x oformat=flame")
+    # the commands: their options and the values of these
+    shell.type("opensnoop --js\t", "opensnoop --json")
+    shell.type(f"opensnoop -p {str(evil.pid)[:-1]}\t\t", str(evil.pid))
+    shell.type("opensnoop -t -n evi\t", "opensnoop -t -n evil")
+    shell.type("killsnoop -s SIGUSR\t\t" if "zsh" not in shell.name else "killsnoop -s USR\t\t", "USR2")
+    shell.type("dtruss -f openat2\t", "dtruss -f openat2")
+    shell.type("dtruss -e touc\t", "dtruss -e touch")
+    shell.type("funccount -l a.o\t", "funccount -l a.out")
     shell.end()
 
 
+# The commands under their names, and the files that a shell loads for them.
+for folder in ("bin", "bash", "zsh", "fish"):
+    os.mkdir(folder)
+COMMANDS = [n for n in os.listdir(f"{SRC}/commands") if n not in ("command", "page.py", "meson.build")]
+for name in COMMANDS:
+    with open(f"bin/{name}", "w") as f:
+        f.write(f'#!/bin/sh\nexec {SRC}/commands/command {SRC}/commands/{name} "$@"\n')
+    os.chmod(f"bin/{name}", 0o755)
+    os.symlink(f"{SRC}/completion/commands.bash", f"bash/{name}")
+    os.symlink(f"{SRC}/completion/commands.fish", f"fish/{name}.fish")
+with open(f"{SRC}/completion/_fathom.in") as f, open("zsh/_fathom", "w") as g:
+    g.write(f.read().replace("@COMMANDS@", " ".join(COMMANDS)))
+os.environ["PATH"] = f"{os.getcwd()}/bin:{os.environ['PATH']}"
+
 if shutil.which("bash") and os.path.exists("/usr/share/bash-completion/bash_completion"):
     with open("bashrc", "w") as f:
-        f.write(f"PS1='$ '\n. /usr/share/bash-completion/bash_completion\n. {SRC}/completion/dtrace.bash\n")
+        f.write(f"PS1='$ '\n. /usr/share/bash-completion/bash_completion\n. {SRC}/completion/dtrace.bash\nfor f in bash/*; do . $f; done\n")
     lines_check(Shell(["bash", "--noprofile", "--rcfile", "bashrc", "-i"], {}))
 if shutil.which("zsh"):
     with open(".zshrc", "w") as f:
-        f.write(f"PS1='$ '\nfpath=({SRC}/completion $fpath)\nautoload -U compinit\ncompinit -u -D\n")
+        f.write(f"PS1='$ '\nfpath=({SRC}/completion $PWD/zsh $fpath)\nautoload -U compinit\ncompinit -u -D\n")
     lines_check(Shell(["zsh", "-i"], {"ZDOTDIR": os.getcwd()}))
 if shutil.which("fish"):
     for line, want in (("-P sysc", "syscall"), ("-n syscall::openat2", "syscall::openat2:"), ("-x ustackfr", "ustackframes"),
                        ("-n 'syscall:::entry { @[execn", "@[execname")):
         p = subprocess.run(["fish", "--no-config", "-c", f'source {SRC}/completion/dtrace.fish; complete -C "dtrace {line}"'],
+                           capture_output=True, text=True, env={**os.environ, "PATH": f"{os.path.dirname(DTRACE)}:{os.environ['PATH']}"})
+        if want not in p.stdout:
+            bad.append(f"fish, {line}: {p.stdout}{p.stderr}")
+    for line, want in (("opensnoop --js", "--json"), (f"opensnoop -p {str(evil.pid)[:-1]}", str(evil.pid)), ("opensnoop -n evi", "evil"), ("killsnoop -s USR", "USR2"),
+                       ("dtruss -f openat2", "openat2"), ("dtruss -e touc", "touch"), ("funccount -l a.o", "a.out")):
+        p = subprocess.run(["fish", "--no-config", "-c", f'source fish/{line.split()[0]}.fish; complete -C "{line}"'],
                            capture_output=True, text=True, env={**os.environ, "PATH": f"{os.path.dirname(DTRACE)}:{os.environ['PATH']}"})
         if want not in p.stdout:
             bad.append(f"fish, {line}: {p.stdout}{p.stderr}")
