@@ -13,6 +13,11 @@ def names(*globs):
     return sorted(p for g in globs for p in glob.glob(g))
 
 
+def commands_wanted():
+    """The names of the ready-made commands."""
+    return sorted(os.path.basename(p) for p in names(f"{WANTED}/commands/*") if "." not in os.path.basename(p) and not p.endswith("/command"))
+
+
 def same(wanted, installed, but=()):
     """Every file of one folder is in the other, with the same bytes."""
     bad = []
@@ -64,7 +69,7 @@ def links():
 @test("files/manual pages")
 def manual():
     wanted = {f"8/{n}.8" for n in ("dtrace", "fathom-metrics")}
-    wanted |= {f"8/{os.path.basename(p)}.8" for p in names(f"{WANTED}/commands/*") if "." not in os.path.basename(p) and not p.endswith("/command")}
+    wanted |= {f"8/{n}.8" for n in commands_wanted()}
     wanted |= {f"7/dtrace-{os.path.basename(p)[:-3]}.7" for p in names(f"{WANTED}/doc/guide/*.md")}
     missing = [p for p in sorted(wanted) if not os.path.exists(f"/usr/share/man/man{p}.gz")]
     if missing or len(wanted) < 60:
@@ -82,9 +87,17 @@ def completion():
     bash = need("bash", "bash")
     script = ". /usr/share/bash-completion/completions/dtrace && complete -p dtrace"
     expect(run([bash, "-c", script])[1], r"complete .*dtrace$")
-    for path in ("/usr/share/zsh/vendor-completions/_dtrace", "/usr/share/fish/vendor_completions.d/dtrace.fish"):
+    paths = ["/usr/share/zsh/vendor-completions/_dtrace", "/usr/share/zsh/vendor-completions/_fathom", "/usr/share/fish/vendor_completions.d/dtrace.fish"]
+    for name in commands_wanted():
+        script = f". /usr/share/bash-completion/completions/{name} && complete -p {name}"
+        expect(run([bash, "-c", script])[1], rf"complete .* {name}$")
+        paths.append(f"/usr/share/fish/vendor_completions.d/{name}.fish")
+    for path in paths:
         if not os.path.exists(path):
             raise Failed(f"there is no {path}")
+    with open("/usr/share/zsh/vendor-completions/_fathom", encoding="utf-8") as f:
+        if f.readline().split() != ["#compdef", *commands_wanted()]:
+            raise Failed("zsh completes other commands than there are")
 
 
 @test("files/the group dtrace, and sudo's rule")
@@ -94,6 +107,27 @@ def group():
         raise Failed("/etc/sudoers.d/fathom can be read or written by others")
     visudo = need("visudo", "sudo")
     expect(run([visudo, "-cf", "/etc/sudoers.d/fathom"])[1], "parsed OK")
+    with open("/etc/sudoers.d/fathom", encoding="utf-8") as f:
+        allowed = set(re.search(r"^Cmnd_Alias FATHOM = (.*)", f.read(), re.M)[1].split(", "))
+    wanted = {DTRACE} | {f"/usr/sbin/{n}" for n in commands_wanted()}
+    if allowed != wanted:
+        raise Failed(f"sudo's rule differs from what is installed: {sorted(allowed ^ wanted)}")
+
+
+@test("files/a member of the group dtrace runs dtrace and a command through sudo")
+def member():
+    need("visudo", "sudo")
+    run([need("useradd", "passwd"), "-m", "-s", "/bin/sh", "-G", "dtrace", "fathom-member"])
+    try:
+        run(["chpasswd"], text="fathom-member:secret\n")
+        through = lambda command: ["runuser", "-u", "fathom-member", "--", "sh", "-c", f"echo secret | sudo -S -p '' {command}"]
+        expect(run(through("dtrace -qn 'BEGIN { printf(\"uid %d\\n\", uid); exit(0); }'"))[1], "^uid 0$")
+        expect(run(through("syscount -c -d 1"))[1], r"^\w+ +\d+$")
+        code, _, err = run(through("/bin/cat /etc/shadow"), check=False)
+        if code == 0 or "not allowed" not in err:
+            raise Failed(f"sudo gives more than the rule says: status {code}: {err}")
+    finally:
+        run(["userdel", "-r", "fathom-member"], check=False)
 
 
 @test("files/who else may use the command")
