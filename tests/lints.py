@@ -9,7 +9,9 @@
 A lint is a function that returns its faults, a line each; one that cannot be checked here raises Skip with the reason. To add one: the
 function, and a row in LINTS.
 """
-import argparse, os, re, subprocess, sys
+import argparse, os, re, shutil, subprocess, sys
+
+import interface
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SPDX = "SPDX-License-Identifier: MIT"
@@ -22,7 +24,7 @@ class Skip(Exception):
 def git_output(root, *words):
     """What git prints; None where there is no git, or no repository of which this is the top folder."""
     try:
-        p = subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, errors="replace")
+        p = subprocess.run(["git", "-c", "safe.directory=*", "-C", root, *words], capture_output=True, text=True, errors="replace")
     except OSError:
         return None
     return p.stdout if p.returncode == 0 else None
@@ -183,7 +185,19 @@ def message_check(root, path):
     return list(message_faults(text, lambda commit: earlier_subject(root, commit, "HEAD")))
 
 
-LINTS = {"spdx": lint_spdx, "commits": lint_commits}
+# ---- interface --------------------------------------------------------------------------------------------------
+
+def lint_interface(root):
+    """Programs that were compiled before go on working with the library of today: tests/interface.py."""
+    if not shutil.which("clang"):
+        raise Skip("there is no clang, which reads the headers")
+    try:
+        return interface.faults(root)
+    except interface.Failed as why:
+        return [str(why)]
+
+
+LINTS = {"spdx": lint_spdx, "commits": lint_commits, "interface": lint_interface}
 
 
 def main():

@@ -99,7 +99,7 @@ printf 'fixup! d: a subject\n\n# a comment\n' >"$TMP/message"
 lints commits --message "$TMP/message"
 [ $status = 0 ] || fail "a commit that will be part of another one"
 # The hook refuses, and says why.
-mkdir -p tests && cp "$SRC/tests/lints.py" tests
+mkdir -p tests && cp "$SRC/tests/lints.py" "$SRC/tests/interface.py" tests
 git -c core.hooksPath="$SRC/tools/hooks" commit -q --allow-empty -m "d: no body" 2>"$TMP/got" && fail "the hook"
 grep -q '^commit: there is no body' "$TMP/got" || fail "what the hook says"
 git -c core.hooksPath="$SRC/tools/hooks" commit -q --allow-empty -m "d: a body" -m "Here." || fail "the hook refuses a good one"

@@ -2,7 +2,7 @@
 set -e
 cd "$TMP"
 mkdir -p tree/tests/e2e/t
-cp "$SRC/tests/run.py" "$SRC/tests/lints.py" tree/tests
+cp "$SRC/tests/run.py" "$SRC/tests/lints.py" "$SRC/tests/interface.py" tree/tests
 fail() { echo "$*"; cat got; exit 1; }
 lacking= # what the machine lacks
 at=@@  # directives of this text would be its own
