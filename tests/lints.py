@@ -197,7 +197,28 @@ def lint_interface(root):
         return [str(why)]
 
 
-LINTS = {"spdx": lint_spdx, "commits": lint_commits, "interface": lint_interface}
+# ---- change log -------------------------------------------------------------------------------------------------
+
+def lint_changes(root):
+    """Entries stand in a section of a version, the newest first. They are appended to "Not released yet" by several people, and the merge
+    of two (.gitattributes) can put one behind the sections of older versions."""
+    with open(os.path.join(root, "CHANGELOG.md")) as f:
+        text = f.read()
+    heads = re.findall(r"^## (.*)", text, re.M)
+    faults = [] if heads[:1] == ["Not released yet"] else ['the first section is not "Not released yet"']
+    versions = [tuple(map(int, v)) for v in re.findall(r"^## (\d+)\.(\d+)\.(\d+)", text, re.M)]
+    if len(versions) != len(heads) - 1 or versions != sorted(versions, reverse=True):
+        faults.append("sections are not those of versions, the newest first")
+    behind = re.split(r"^The first commit is .*\n", text, maxsplit=1, flags=re.M)
+    if len(behind) != 2:
+        faults.append('there is no last line "The first commit is ..."')
+    faults += [f'"{line[:60]}..." stands behind the last line: it belongs to the end of "Not released yet"'
+               for line in behind[-1].splitlines() if line.startswith("*") and len(behind) == 2]
+    names = re.findall(r"^\* .*", text, re.M)
+    return faults + [f'"{name[:60]}..." stands there twice' for name in sorted({n for n in names if names.count(n) > 1})]
+
+
+LINTS = {"spdx": lint_spdx, "commits": lint_commits, "interface": lint_interface, "changes": lint_changes}
 
 
 def main():

@@ -25,6 +25,17 @@ lints spdx --mend
 printf '/* %s */\nint x;\n' "$line" | cmp - src/bad.c && printf '#!/bin/sh\n# %s\ntrue\n' "$line" | cmp - src/bad || fail "the lines"
 [ "$(sed -n 2p commands/snoop)" = "/* $line */" ] && [ "$(cat build-dev/made.c)" = 'int x;' ] || fail "a command, or what a build has made"
 
+# The change log.
+changes() { # STATUS, WHAT IS SAID; the text on stdin
+	cat >CHANGELOG.md
+	lints changes
+	[ $status = "$1" ] && { [ "$1" = 0 ] || grep -q "$2" "$TMP/got"; } || fail "the change log: $2"
+}
+printf '# Changes\n\n## Not released yet\n\n* b\n\n## 0.10.0\n\n* a\n\n## 0.9.1\n\nThe first commit is x.\n' | changes 0 ''
+printf '# Changes\n\n## Not released yet\n\n* b\n\n## 0.1.0\n\nThe first commit is x.\n* c\n' | changes 1 '"\* c\.\.\." stands behind the last line'
+printf '# Changes\n\n## Not released yet\n\n* b\n* b\n\n## 0.1.0\n\nThe first commit is x.\n' | changes 1 '"\* b\.\.\." stands there twice'
+printf '# Changes\n\n## Not released yet\n\n## 0.9.0\n\n## 0.10.0\n\nThe first commit is x.\n' | changes 1 'the newest first'
+
 # Commits: rules hold since the last tag.
 lints commits
 [ $status = 0 ] && grep -q '^skip: commits: this is no git repository' "$TMP/got" || fail "an exported tree"
