@@ -1,28 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Builds the extension with libusdt in it: from the tree, or from the copy that a source distribution has."""
-import glob
+"""Builds the extension with libusdt in it for packages of distributions; pip uses wheel_backend.py."""
 import os
-import shutil
 
+os.chdir(os.path.dirname(os.path.abspath(__file__)))
+
+import wheel_backend
 from setuptools import Extension, setup
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TREE = os.path.join(HERE, "..", "..", "lib", "usdt")
-os.chdir(HERE)
-if os.path.isdir(TREE):
-    os.makedirs("libusdt", exist_ok=True)
-    for path in glob.glob(os.path.join(TREE, "*.[ch]")):
-        shutil.copy(path, "libusdt")
 setup(
     packages=[],
+    py_modules=[],
     ext_modules=[
         Extension(
-            "usdt",
-            ["usdtmodule.c"] + sorted(glob.glob("libusdt/*.c")),
-            include_dirs=["libusdt"],
-            define_macros=[("_GNU_SOURCE", "1")],
-            extra_compile_args=["-std=gnu17", "-fvisibility=hidden"],
-            extra_link_args=["-pthread", "-Wl,-z,nodelete", "-Wl,-Bsymbolic"],
+            wheel_backend.extension(),
+            wheel_backend.sources(),
+            include_dirs=wheel_backend.INCLUDES,
+            define_macros=wheel_backend.MACROS,
+            extra_compile_args=wheel_backend.COMPILE,
+            extra_link_args=wheel_backend.LINK,
         )
-    ]
+    ],
 )

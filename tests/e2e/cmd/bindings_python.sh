@@ -1,13 +1,13 @@
 # The Python package of bindings/python: pip installs it offline, its structures are those of the header, and a script gets what a
 # workload did, as values.
 python=/usr/bin/python3.11
-[ -x $python ] && $python -c 'import setuptools, pip' 2>/dev/null || { echo "needs the packages python3-pip and python3-setuptools"; exit 67; }
+[ -x $python ] && $python -c 'import venv, ensurepip' 2>/dev/null || { echo "needs the package python3-venv"; exit 67; }
 [ -z "$SANITIZED" ] || { echo "a library with sanitizers cannot be loaded into Python"; exit 67; }
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
-cp -r "$SRC/bindings/python" package || exit 1
-$python -m pip install --disable-pip-version-check --no-build-isolation --no-index --no-deps --root-user-action=ignore -q --target site ./package >out 2>err ||
-	fail "pip install"
+# as the guide says, in a new virtual environment; no index: nothing is to be downloaded
+cp -rL "$SRC/bindings/python" package && $python -m venv clean >out 2>err || fail "the virtual environment"
+clean/bin/pip install --disable-pip-version-check --no-index -q --target site ./package >out 2>err || fail "pip install"
 export PYTHONPATH=$TMP/site PYTHONDONTWRITEBYTECODE=1 LIBDTRACE=$BUILD/src/cmd/dtrace/libdtrace.so
 
 # Sizes and offsets, as the compiler has them.

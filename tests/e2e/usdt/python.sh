@@ -1,11 +1,15 @@
 # Probes of Python programs, made at run time by modules/python, which pip installs.
 python=/usr/bin/python3.11
 . "$SRC/tests/e2e/usdt/module_common"
-[ -x $python ] && $python -c 'import setuptools, pip' 2>/dev/null && [ -e "$($python -c 'import sysconfig; print(sysconfig.get_config_var("INCLUDEPY"))')/Python.h" ] ||
-	{ echo "needs the packages python3-dev, python3-pip and python3-setuptools"; exit 67; }
+[ -x $python ] && $python -c 'import venv, ensurepip' 2>/dev/null && [ -e "$($python -c 'import sysconfig; print(sysconfig.get_config_var("INCLUDEPY"))')/Python.h" ] ||
+	{ echo "needs the packages python3-dev and python3-venv"; exit 67; }
 module_copy python
-$python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --root-user-action=ignore -q --target site tree/modules/python >out 2>err ||
-	fail "pip install"
+# as the guide says, in a new virtual environment; no index: nothing is to be downloaded
+$python -m venv clean >out 2>err || fail "the virtual environment"
+clean/bin/pip install --disable-pip-version-check --no-index -q --target site tree/modules/python >out 2>err || fail "pip install"
+# a source distribution has libusdt with it
+(cd tree/modules/python && $python -c 'import wheel_backend; print(wheel_backend.build_sdist("'"$TMP"'"))') >out 2>err || fail "a source distribution"
+clean/bin/pip install --disable-pip-version-check --no-index -q "$(tail -1 out)" >out 2>err || fail "pip install of a source distribution"
 [ "$(ls site)" = "$(ls site | grep '^usdt')" ] || fail "it installs something else: $(ls site)"
 export PYTHONPATH=$TMP/site
 (cd tree/modules/python && $python -m unittest test_usdt) >out 2>&1 || fail "its own tests"

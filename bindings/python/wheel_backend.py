@@ -1,0 +1,1 @@
+../../modules/python/wheel_backend.py
