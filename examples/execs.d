@@ -15,14 +15,14 @@ BEGIN
 syscall::execve:entry
 {
 	self->by = execname;
-	self->file = copyinstr(arg0);
+	self->file = arg0;
 }
 
 syscall::execve:return
-/self->file != NULL/
+/self->file/
 {
 	printf("%Y %6d %6d %-16s %s%s\n", walltimestamp, ppid, pid, self->by,
-	    errno ? self->file : curpsinfo->pr_psargs, errno ? " (failed)" : "");
+	    errno ? copyinstr(self->file) : curpsinfo->pr_psargs, errno ? " (failed)" : "");
 	self->by = 0;
 	self->file = 0;
 }

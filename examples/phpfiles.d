@@ -13,14 +13,26 @@ syscall::lstat:entry,
 syscall::access:entry
 /strstr(execname, $$1) == execname/
 {
-	@[copyinstr(arg0), jstack(20)] = count();
+	self->path = arg0;
 }
 
 syscall::openat:entry,
 syscall::newfstatat:entry
 /strstr(execname, $$1) == execname/
 {
-	@[copyinstr(arg1), jstack(20)] = count();
+	self->path = arg1;
+}
+
+syscall::open:return,
+syscall::stat:return,
+syscall::lstat:return,
+syscall::access:return,
+syscall::openat:return,
+syscall::newfstatat:return
+/self->path/
+{
+	@[copyinstr(self->path), jstack(20)] = count();
+	self->path = 0;
 }
 
 END

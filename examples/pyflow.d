@@ -52,5 +52,6 @@ python$target:::function-return
 /self->depth == 1/
 {
 	self->depth = 0;
+	self->start = 0;
 	self->line[1] = 0;
 }

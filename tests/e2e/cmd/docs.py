@@ -16,10 +16,11 @@ More words: args=A,B arguments of the script, flags=-w,... flags of dtrace.
   file=NAME        the block is a file: on this page the blocks of 'sh run' run one after the other in one folder, which has
                    the files of all blocks before them
   finally          of such a page: runs also when a block before it was wrong
+  keeps=VAR,...    variables of threads that stay: see habits()
   needs=PATH,...   not looked at where one of these files is missing
 Other blocks (console, text, c, ...) are not looked at. Further checks are at the end: tables that have to be complete.
 """
-import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
+import concurrent.futures, glob, html, os, re, signal, subprocess, sys, tempfile, time
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 SLOW = int(os.environ.get("PATIENCE", "1"))  # how many times slower this machine is
@@ -239,11 +240,75 @@ def complete():
     return [f"doc/guide/{page}.md: nothing about {name}" for page, text, name in rows if text not in guide(page)]
 
 
+NOT_INSTALLED = ("doc/architecture.md", "doc/release.md", "doc/style.md", "doc/testing.md")
+
+
+def prose(page):
+    """A page without its blocks of code."""
+    with open(page) as f:
+        return re.sub(r"^```.*?^```", "", f.read(), flags=re.M | re.S)
+
+
+def anchors(page):
+    """The names of a page's headings, as those who show the page make them."""
+    names, times = set(), {}
+    for head in re.findall(r"^#+ (.*)$", prose(page), re.M):
+        name = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head).lower()).replace(" ", "-")
+        names.add(f"{name}-{times[name]}" if name in times else name)
+        times[name] = times.get(name, 0) + 1
+    return names
+
+
 def links():
+    """Links lead to pages, and to their headings, in the tree and where the pages are installed; manual pages of ours are there."""
+    for page in [*pages(), *sorted(glob.glob("bindings/*/README.md") + glob.glob("modules/*/README.md"))]:
+        for path, anchor in re.findall(r"\]\(([^)#\s:]*)(?:#([^)\s]*))?\)", prose(page)):
+            target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+            if not os.path.exists(target):
+                yield f"{page}: link to {path}, which is not there"
+            elif anchor and anchor not in anchors(target):
+                yield f"{page}: link to {path}#{anchor}, but that page has no such heading"
+            elif page not in NOT_INSTALLED and path and (not (target + "/").startswith(("README.md", "doc/", "examples/")) or target in NOT_INSTALLED):
+                yield f"{page}: link to {path}, which is not installed"
+    ours = {(f"dtrace-{os.path.basename(p)[:-3]}", "7") for p in glob.glob("doc/guide/*.md")} | {(os.path.basename(p)[:-2], "8") for p in glob.glob("doc/*.8")}
+    for page in glob.glob("doc/*.8"):
+        with open(page) as f:
+            for name, section in re.findall(r"^\.BR ([\w\\-]+) \((\d)\)", f.read(), re.M):
+                name = name.replace("\\-", "-")
+                if name.startswith(("dtrace", "fathom")) and (name, section) not in ours:
+                    yield f"{page}: there is no {name}({section})"
+
+
+# Variables of threads that a script keeps on purpose: the end of the heap is that of the call before.
+KEPT = {"examples/mmapstacks.d": ["top"]}
+
+
+def habits_of(where, text, kept):
+    """What a program does not do although the guide's four habits say so (doc/guide.md), as far as its text shows it."""
+    text = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', re.sub(r"/\*.*?\*/", " ", text, flags=re.S))
+    index = r"(?:\s*\[[^]]*\])?"
+    for name in sorted(set(re.findall(rf"\bself->(\w+){index}\s*(?:=(?!=)|\+\+|\+=)", text)) - set(kept)):
+        if not re.search(rf"\bself->{name}\b{index}\s*=\s*(?:0|NULL)\b|--self->{name}\b|\bself->{name}\b{index}\s*--", text):
+            yield f"{where}: self->{name} is never set to 0 (habit 4)"
+    for probes, body in re.findall(r"(syscall:[^{};]*:entry[^{};]*)\{([^{}]*)\}", text):
+        if re.search(r"\bcopyinstr\(\s*arg\d", probes + body):
+            yield f"{where}: copyinstr() at the entry of a system call (habit 3)"
+
+
+def habits():
     for page in pages():
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", open(page).read()):
-            if not os.path.exists(os.path.join(os.path.dirname(page), target)):
-                yield f"{page}: link to {target}, which is not there"
+        for b in blocks_of(page):
+            if b.lang in ("d", "sh") and "refused" not in b.words:
+                yield from habits_of(b.where, b.text, b.word("keeps"))
+        for part in re.findall(r"(?:^    .*\n)+", prose(page), re.M):
+            yield from habits_of(f"{page}, indented", part, [])
+    for top in ("examples", "commands"):
+        for folder, _, files in os.walk(top):
+            for path in sorted(os.path.join(folder, f) for f in files):
+                with open(path, errors="replace") as f:
+                    text = f.read()
+                if path.endswith(".d") or text.startswith("#!/usr/lib/fathom/command"):
+                    yield from habits_of(path, text, KEPT.get(path, []))
 
 
 def workload(stop):
@@ -271,7 +336,7 @@ def main():
         stop.append(True)
         noise.result()
     if not sys.argv[1:]:
-        wrong += complete() + list(links())
+        wrong += complete() + list(links()) + list(habits())
         if len(blocks) < 50:
             wrong.append(f"only {len(blocks)} blocks found")
     print("\n".join(wrong), end="\n" if wrong else "")
