@@ -84,12 +84,14 @@ provider proc {
 		= syscall::execve:return /errno != 0/ (errno), syscall::execveat:return /errno != 0/ (errno);
 	probe exec__success() = rawtp:::sched_process_exec;
 
+	/* every thread ends, the last one, too: then the process does */
+	probe lwp__exit() = rawtp:::sched_process_exit;
+
 	/* the last thread says it, or (before Linux 6.16) that none is left does */
 	/* an older kernel does not say which thread was the last: of two that end at the same moment, both may look so */
 	probe exit(int code)
 		= rawtp:::sched_process_exit /args[1]/ (__exit_code[__exit_status[args[0]]])
 		|| rawtp:::sched_process_exit /args[0]->signal->live.counter == 0/ (__exit_code[__exit_status[args[0]]]);
-	probe lwp__exit() = rawtp:::sched_process_exit;
 
 	probe fault(int code, struct kernel_siginfo *info) : (int code, siginfo_t *info)
 		= rawtp:::signal_generate /args[2] == curthread && __has_siginfo[args[1]] && args[1]->si_code > 0 &&
