@@ -201,6 +201,7 @@ struct pspec {
 	const char *text;		      /* macro variables replaced */
 	const char *prov, *mod, *func, *name; /* the fields of text; "" = any */
 	uint32_t id;			      /* the description is a probe id; 0 = it is not */
+	uint32_t texts;			      /* struct probe_desc: check_note_texts() */
 };
 
 struct xlate_member {

@@ -465,7 +465,14 @@ static const char *desc_text(struct check *c, const struct probe_desc *d)
 
 static struct probe_desc desc_of(const struct pspec *spec)
 {
-	return (struct probe_desc){spec->prov, spec->mod, spec->func, spec->name, spec->id, false};
+	return (struct probe_desc){
+		.prov = spec->prov,
+		.mod = spec->mod,
+		.func = spec->func,
+		.name = spec->name,
+		.id = spec->id,
+		.texts = spec->texts,
+	};
 }
 
 void check_specs_named(struct check *c, const struct decl *d)
@@ -541,7 +548,7 @@ struct clause_target {
 
 static struct probe_desc derived_desc(const struct derived_info *info)
 {
-	return (struct probe_desc){info->prov, "", "", info->name, 0, false};
+	return (struct probe_desc){info->prov, "", "", info->name, 0, false, 0};
 }
 
 static void check_for_target(struct check *c, const struct clause_target *to)

@@ -340,6 +340,13 @@ void wide_array_keys(struct check *c, enum ident_scope scope, const char *name, 
 		     uint32_t nkeys);
 void wide_agg_keys(struct check *c, const char *name, struct expr **keys, uint32_t nkeys);
 
+
+
+/* ---- check_argtext.c: which arguments the program reads as text ---------------------------- */
+
+/* Fills in pspec.texts of each description whose function is a pattern; before it is matched. */
+void check_note_texts(struct check *c, const struct ast *ast);
+
 /* ---- check_var.c: what names mean ------------------------------------------------------- */
 
 struct expr *check_ident(struct check *c, struct expr *e);

@@ -90,7 +90,7 @@ static bool module_exists(struct check *c, const char *name)
 	if (strcmp(name, "vmlinux") == 0)
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(provs); i++)
-		if (provider_exists(c, &(struct probe_desc){provs[i], name, "", "", 0, false}))
+		if (provider_exists(c, &(struct probe_desc){provs[i], name, "", "", 0, false, 0}))
 			return true;
 	return false;
 }

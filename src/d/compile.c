@@ -440,6 +440,7 @@ static struct prog *compile_passes(struct check *c)
 		return NULL;
 	ast_dump(c, ast);
 	types_set_strsize(c->types, c->opts->strsize);
+	check_note_texts(c, ast);
 	for (uint32_t i = 0; i < ast->ndecls; i++)
 		check_specs_named(c, ast->decls[i]);
 	check_note_assigned(c, ast);

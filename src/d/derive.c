@@ -343,7 +343,7 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 		     const struct compile_env *env, struct derived_info *info)
 {
 	struct declared_probe *p = derived_probe(info);
-	struct probe_desc desc = {info->prov, "", "", info->name, 0, false};
+	struct probe_desc desc = {info->prov, "", "", info->name, 0, false, 0};
 	struct check c = {0};
 
 	if (p->info.is_in_processes || !is_live(s, p))
@@ -376,7 +376,7 @@ static bool source_declare(struct check *c, const struct probe_decl *pd,
 	}
 	*src = (struct declared_source){
 		.desc = {sd->spec.prov, sd->spec.mod, sd->spec.func, sd->spec.name, sd->spec.id,
-			 true},
+			 true, 0},
 		.text = sd->spec.text,
 		.guard = sd->guard,
 		.args = sd->args,

@@ -220,6 +220,8 @@ struct probe_desc {
 	const char *prov, *mod, *func, *name; /* never NULL */
 	uint32_t id;	/* != 0: the probe with this id; the text fields are then "" */
 	bool is_source; /* a declared probe is made of it: the user has not written it */
+	/* bit n: the program reads arg<n> of probes of this function as text (d/check_argtext.c) */
+	uint32_t texts;
 };
 
 struct prog_clause {

@@ -97,7 +97,7 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 		if (!*provider_list[i]->name)
 			continue;
 		if (provider_concerns(provider_list[i],
-				      &(struct probe_desc){desc->prov, "", "", "", 0, false}))
+				      &(struct probe_desc){desc->prov, "", "", "", 0, false, 0}))
 			return NULL;
 		if (strcmp(provider_list[i]->name, "usdt") == 0)
 			continue; /* programs' own probes, whose providers have other names */
@@ -186,7 +186,7 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
  */
 static const char *hint_shifted(struct probes *ps, const struct probe_desc *desc)
 {
-	struct probe_desc moved = {desc->mod, desc->func, desc->name, "", 0, false};
+	struct probe_desc moved = {desc->mod, desc->func, desc->name, "", 0, false, 0};
 	const char *text = probe_desc_text(probes_arena(ps), &moved);
 	struct probe **probes;
 	struct err *e;
@@ -217,7 +217,8 @@ static const char *hint_widened(struct probes *ps, const struct probe_desc *desc
 				  has_three ? desc->func : "",
 				  desc->name,
 				  0,
-				  false};
+				  false,
+				  0};
 	struct probe **probes;
 	struct err *e;
 	uint32_t n;

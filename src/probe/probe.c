@@ -43,7 +43,7 @@ struct probes {
 	struct hashmap *matches;	/* description -> struct match */
 	struct hashmap *states;		/* provider -> struct pv_state */
 	VEC(struct probe_desc) named;	/* descriptions with literal functions; text in the arena */
-	bool is_classic;
+	enum probe_view view;
 	bool is_harmful;
 	VEC(const struct harm *) harms; /* in the arena */
 	bool is_listing;		/* matches are for a listing */
@@ -623,7 +623,7 @@ bool probes_is_kernel_elsewhere(const char *mod)
 static void derived_collect(const struct probes *ps, const struct probe_desc *desc,
 			    struct probe_list *out)
 {
-	struct probe_desc d = {desc->prov, "", desc->func, desc->name, 0, desc->is_source};
+	struct probe_desc d = {desc->prov, "", desc->func, desc->name, 0, desc->is_source, 0};
 	const struct probe_list *l = probes_candidates(ps, &d);
 
 	for (uint32_t i = 0; l && i < l->probes.len; i++)
@@ -650,7 +650,7 @@ static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 	/* A name without a provider may be that of a probe that is costly to find. */
 	return match_text(ps,
 			  &(struct probe_desc){"*", desc->mod, desc->func, desc->name, desc->id,
-					       desc->is_source},
+					       desc->is_source, desc->texts},
 			  out, ret_plain);
 }
 
@@ -672,6 +672,7 @@ static void desc_key(const struct probes *ps, const struct probe_desc *desc, str
 
 	strbuf_addc(out, ps->is_listing ? 'l' : 'm');
 	strbuf_addc(out, desc->is_source ? 's' : 'u');
+	strbuf_addf(out, "%x.", desc->texts);
 	if (desc->id)
 		strbuf_addf(out, "%u", desc->id);
 	for (uint32_t i = 0; i < ARRAY_LEN(fields); i++) {
@@ -787,7 +788,7 @@ void probes_name(struct probes *ps, const struct probe_desc *desc)
 	vec_push(&ps->named,
 		 (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),
 				     arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0,
-				     desc->is_source});
+				     desc->is_source, desc->texts});
 	matches_forget(ps);
 }
 
@@ -801,11 +802,11 @@ void probes_reset_code_keys(struct probes *ps)
 	ps->ncode_keys = 0;
 }
 
-void probes_set_classic(struct probes *ps, bool is_classic)
+void probes_set_view(struct probes *ps, enum probe_view view)
 {
-	if (ps->is_classic != is_classic)
+	if (ps->view != view)
 		matches_forget(ps);
-	ps->is_classic = is_classic;
+	ps->view = view;
 }
 
 void probes_set_harmful(struct probes *ps, bool is_harmful)
@@ -878,9 +879,9 @@ const struct file_opts *probes_files(const struct probes *ps)
 	return ps->files;
 }
 
-bool probes_is_classic(const struct probes *ps)
+enum probe_view probes_view(const struct probes *ps)
 {
-	return ps->is_classic;
+	return ps->view;
 }
 
 bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc)

@@ -246,9 +246,13 @@ bool probes_is_named(const struct probes *ps, const struct provider *pv, const c
  */
 uint32_t probes_code_key(struct probes *ps);
 void probes_reset_code_keys(struct probes *ps);
-/* Whether globs match system calls as views of older calls, too (option syscallview). */
-void probes_set_classic(struct probes *ps, bool is_classic);
-bool probes_is_classic(const struct probes *ps);
+/*
+ * Option syscallview: whether patterns match system calls as views of older calls: where the
+ * program reads an argument as text that only the older call has there; never; always.
+ */
+enum probe_view { PROBE_VIEW_AUTO, PROBE_VIEW_NATIVE, PROBE_VIEW_CLASSIC };
+void probes_set_view(struct probes *ps, enum probe_view view);
+enum probe_view probes_view(const struct probes *ps);
 /* Adds a copy of a row to the table of probes that harm (d/harm.h). */
 void probes_harm_add(struct probes *ps, const struct harm *row);
 /* Row number i, counted from 0; NULL behind the last. */

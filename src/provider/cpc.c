@@ -177,7 +177,7 @@ static struct err *cpc_provide_desc(struct probes *ps, const struct provider *pv
 
 	if (!*desc->name || !glob_is_literal(desc->name) || !glob_match(desc->mod, "") ||
 	    !glob_match(desc->func, "") || name_parse(desc->name, &c) || !event_exists(&c) ||
-	    probes_has(ps, &(struct probe_desc){pv->name, "", "", desc->name, 0, false}))
+	    probes_has(ps, &(struct probe_desc){pv->name, "", "", desc->name, 0, false, 0}))
 		return NULL;
 	if (st->nprobes >= MAX_PROBES)
 		return err_new("more than %d probes", MAX_PROBES);

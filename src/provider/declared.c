@@ -35,7 +35,7 @@ static struct err *declared_collect(struct probes *ps, const struct provider *pv
 static struct err *declared_provide(struct probes *ps, const struct provider *pv)
 {
 	const struct declared_source_fns *fns = probes_declared(ps);
-	static const struct probe_desc all = {"", "", "", "", 0, false};
+	static const struct probe_desc all = {"", "", "", "", 0, false, 0};
 	struct probe_list found = {0};
 	struct err *e = fns->collect ? fns->collect(fns->ctx, &all, &found) : NULL;
 

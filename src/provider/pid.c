@@ -204,7 +204,7 @@ static struct err *code_unreadable_err(const struct request *r, const struct pid
 static const char *list_command(const struct request *r, const char *mod, const char *func,
 				const char *name)
 {
-	const struct probe_desc desc = {r->target->prov, mod, func, name, 0, false};
+	const struct probe_desc desc = {r->target->prov, mod, func, name, 0, false, 0};
 
 	return probes_list_command(r->ps, &desc);
 }

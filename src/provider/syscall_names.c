@@ -7,12 +7,15 @@
  *     name in the script            stands for
  *     exece                         execve; execveat as execve
  *     open, a call of Linux         itself; openat, openat2, creat as open
- *     open*                         what it matches; views with -x syscallview=classic
+ *     open*                         what it matches; openat as open, where the program reads
+ *                                   arg0 as text (probe_desc.texts), or -x syscallview=classic
  *     *read*nocancel                read ..., because it matches no call of Linux
  *
  * A program that names openat itself was written for Linux: its open is open alone, because one
  * openat() would count twice.
  */
+#include <strings.h>
+
 #include "base/str.h"
 #include "provider/providers.h"
 #include "provider/syscalls.h"
@@ -149,30 +152,124 @@ static bool is_matched_or_named(const struct expansion *x, const char *call)
 	return glob_match(x->desc->func, call) || probes_is_named(x->ps, x->pv, call);
 }
 
+/* The type of argument n in a row's types, a text that ends with '|' or NUL; NULL: none. */
+static const char *row_type(const struct syscall_row *row, uint32_t n)
+{
+	const char *text = row ? row->types : NULL;
+
+	while (text && *text && n--) {
+		text = strchr(text, '|');
+		text += text != NULL;
+	}
+	return text && *text ? text : NULL;
+}
+
+/* Whether all arguments that the program reads as text (bits of texts) are text in this call. */
+static bool has_texts(const struct syscall_row *row, uint32_t texts)
+{
+	for (uint32_t n = 0; texts >> n; n++) {
+		const char *type = texts >> n & 1 ? row_type(row, n) : NULL;
+		size_t len = type ? strcspn(type, "|") : 0;
+		bool is_text = len >= 6 && (strncmp(type, "char *", len) == 0 ||
+					    strncmp(type, "const char *", len) == 0);
+
+		if ((texts >> n & 1) && !is_text)
+			return false;
+	}
+	return true;
+}
+
 /*
- * Adds the views whose names a glob matches. A view that moves arguments is added only with
- * syscallview=classic, because "open*" means openat() with its own arguments. A view whose
- * arguments stay where they are, such as clone() for fork(), which glibc never calls, is added
- * unless the program matches or names the call itself.
+ * Whether the program reads arguments as it can read those of the older call only: for openat() as
+ * open(), a path in arg0, and nothing as text that open() has no text in. A program that names
+ * openat() knows Linux.
+ */
+static bool view_fits(const struct expansion *x, const struct syscall_view *v)
+{
+	uint32_t texts = x->desc->texts;
+
+	return texts && strcmp(x->desc->func, "*") != 0 &&
+	       !probes_is_named(x->ps, x->pv, v->call) && has_texts(syscall_find(v->as), texts) &&
+	       !has_texts(syscall_find(v->call), texts);
+}
+
+/* Whether a glob shows a call as an older one that it matches, whose arguments are elsewhere. */
+static bool view_is_meant(const struct expansion *x, const struct syscall_view *v)
+{
+	switch (probes_view(x->ps)) {
+	case PROBE_VIEW_AUTO: return view_fits(x, v);
+	case PROBE_VIEW_NATIVE: return false;
+	case PROBE_VIEW_CLASSIC: return true;
+	}
+	BUG("option syscallview %d", (int)probes_view(x->ps));
+}
+
+/*
+ * Whether a glob that shows a call of its own as an older one it matches, shows it so in this form,
+ * too, whose name it does not match: for unlink*, unlinkat() as rmdir(), which has a path in arg0.
+ */
+static bool sibling_is_meant(const struct expansion *x, uint32_t view)
+{
+	const struct syscall_view *v = &syscall_views[view];
+
+	if (!glob_match(x->desc->func, v->call) || !view_fits(x, v))
+		return false;
+	for (uint32_t i = 0; i < syscall_nviews; i++)
+		if (strcmp(syscall_views[i].call, v->call) == 0 &&
+		    glob_match(x->desc->func, syscall_views[i].as) &&
+		    view_is_meant(x, &syscall_views[i]))
+			return true;
+	return false;
+}
+
+/* Tells the user which calls a glob shows as older ones: "openat as open, unlinkat as unlink". */
+static void views_notify(struct expansion *x, const struct strbuf *calls)
+{
+	if (!calls->len || x->text->is_source || probes_view(x->ps) != PROBE_VIEW_AUTO ||
+	    !syscall_note(x->ps, x->pv, x->desc->func))
+		return;
+	probes_notice(x->ps,
+		      "'%s' shows %s, because the program reads arg%d as text; with -x "
+		      "syscallview=native they have their own arguments",
+		      probe_desc_text(probes_arena(x->ps), x->text), strbuf_text(calls),
+		      ffs((int)x->desc->texts) - 1);
+}
+
+/*
+ * Adds the views whose names a glob matches. A view that moves arguments is added only where it is
+ * meant, because "open*" means openat() with its own arguments. A view whose arguments stay where
+ * they are, such as clone() for fork(), which glibc never calls, is added unless the program
+ * matches or names the call itself.
  */
 static void views_add(struct expansion *x)
 {
-	bool is_classic = probes_is_classic(x->ps);
-	const struct syscall_row *taken = NULL;
+	const struct syscall_row *taken = NULL, *told = NULL;
+	struct strbuf moved = {0};
 
 	for (uint32_t i = 0; i < syscall_nviews; i++) {
 		const struct syscall_view *v = &syscall_views[i];
 		const struct syscall_row *row = row_if_here(x, v->call);
+		bool is_matched = glob_match(x->desc->func, v->as) && syscall_find(v->as);
 
-		if (!row || !glob_match(x->desc->func, v->as) || !syscall_find(v->as))
+		if (!row || !(is_matched || sibling_is_meant(x, i)))
 			continue;
-		if (syscall_view_moves_args(v) ? !is_classic : is_matched_or_named(x, v->call))
+		if (syscall_view_moves_args(v) ? is_matched && !view_is_meant(x, v)
+					       : is_matched_or_named(x, v->call))
 			continue;
 		if (row != taken) /* the views of a call stand together */
 			call_remove(x, row);
 		taken = row;
 		call_add(x, row, (int)i);
+		if (!syscall_view_moves_args(v))
+			continue;
+		if (told == row)
+			strbuf_addf(&moved, " and %s", v->as);
+		else
+			strbuf_addf(&moved, "%s%s as %s", moved.len ? ", " : "", v->call, v->as);
+		told = row;
 	}
+	views_notify(x, &moved);
+	strbuf_deinit(&moved);
 }
 
 static bool has_found_own(const struct expansion *x)

@@ -143,7 +143,8 @@ static struct probe_desc desc_copy(struct arena *a, const struct probe_desc *des
 				   arena_strdup(a, desc->func),
 				   arena_strdup(a, desc->name),
 				   0,
-				   desc->is_source};
+				   desc->is_source,
+				   desc->texts};
 }
 
 /* Remembers the patterns. Literal descriptions that were matched before may match other probes. */

@@ -146,7 +146,7 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 /* For io:nfs::start: the probe is here, but has no module. */
 const char *derived_hint_module(struct compiler *c, const struct probe_desc *desc)
 {
-	const struct probe_desc open = {desc->prov, "", "", desc->name, 0, false};
+	const struct probe_desc open = {desc->prov, "", "", desc->name, 0, false, 0};
 	struct probe **probes;
 	struct err *e;
 	uint32_t n;

@@ -33,7 +33,7 @@ static const char *const enum_values[OPT_COUNT][12] = {
 	[OPT_unit] = {"auto", "none", "ns", "us", "ms", "bytes"}, /* as enum print_unit */
 	[OPT_stackmerge] = {"off", "function", "line"}, /* as enum print_merge */
 	[OPT_stdc] = {"a", "c", "s", "t"},
-	[OPT_syscallview] = {"native", "classic"},
+	[OPT_syscallview] = {"auto", "native", "classic"}, /* as enum probe_view */
 };
 /* clang-format on */
 

@@ -36,8 +36,6 @@ enum follow_opt { FOLLOW_OPT_NONE, FOLLOW_OPT_FORK };
 enum sched_opt { SCHED_OPT_INHERIT, SCHED_OPT_REALTIME };
 /* Values of option bufpolicy. */
 enum bufpolicy { BUFPOLICY_SWITCH, BUFPOLICY_FILL, BUFPOLICY_RING };
-/* Values of option syscallview. */
-enum syscallview { SYSCALLVIEW_NATIVE, SYSCALLVIEW_CLASSIC };
 
 struct opt_desc {
 	const char *name;

@@ -58,7 +58,7 @@ static void options_changed(void *ctx)
 	class_refresh(h);
 	compiler_refresh(&h->compiler);
 	names_refresh(&h->names);
-	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
+	probes_set_view(h->probes, (enum probe_view)h->opts.val[OPT_syscallview]);
 	probes_set_harmful(h->probes, opt_flag(&h->opts, OPT_harmful));
 	probes_set_files(h->probes, &h->names.file_opts);
 	probes_set_raw(h->probes, !opt_flag(&h->opts, OPT_demangle));

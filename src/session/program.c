@@ -75,7 +75,7 @@ static const char *or_empty(const char *s)
 int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func,
 		      void *arg)
 {
-	struct probe_desc desc = {"", "", "", "", 0, false};
+	struct probe_desc desc = {"", "", "", "", 0, false, 0};
 	struct probe **probes;
 	uint32_t n;
 	struct err *e;
@@ -87,7 +87,8 @@ int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_p
 					   or_empty(pdp->dtpd_func),
 					   or_empty(pdp->dtpd_name),
 					   pdp->dtpd_id,
-					   false};
+					   false,
+					   0};
 	e = probes_match_listed(dtp->probes, &desc, &probes, &n);
 	if (e)
 		return report_fail(&dtp->report, e);

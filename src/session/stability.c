@@ -85,7 +85,7 @@ static void prog_attr(dtrace_hdl_t *h, const struct prog *prog, struct attr *ret
 void stability_of_probe(struct probes *ps, const struct probe *pr, struct attr *ret,
 			struct attr *ret_parts)
 {
-	const struct probe_desc all = {pr->prov, pr->mod, pr->func, pr->name, 0, false};
+	const struct probe_desc all = {pr->prov, pr->mod, pr->func, pr->name, 0, false, 0};
 
 	probe_attrs(ps, pr, ret_parts);
 	*ret = desc_attr(&all, ret_parts);

@@ -70,7 +70,7 @@ struct prog_clause *gx_clause(struct gx *x, uint32_t max_acts)
 {
 	struct prog_clause *c = ARENA_NEW(x->arena, struct prog_clause);
 
-	c->desc = (struct probe_desc){"", "", "", "", 0, false};
+	c->desc = (struct probe_desc){"", "", "", "", 0, false, 0};
 	c->index = x->clauses.len;
 	c->acts = ARENA_NEW_N(x->arena, struct prog_act, max_acts);
 	vec_push(&x->clauses, c);

@@ -72,13 +72,13 @@ static void test_print(struct arena *a)
 		{.kind = ACT_TRACEMEM, .memory = {20, PROG_NO_ARG}},
 		{.kind = ACT_CLEAR, .aggs = &aggp, .naggs = 1},
 	};
-	struct prog_clause first = {.desc = {"syscall", "", "read", "entry", 0, false},
+	struct prog_clause first = {.desc = {"syscall", "", "read", "entry", 0, false, 0},
 				    .pred = constant(a, 1),
 				    .acts = acts,
 				    .nacts = ARRAY_LEN(acts),
 				    .records = true,
 				    .destructive = true};
-	struct prog_clause second = {.desc = {"", "", "", "", 77, false},
+	struct prog_clause second = {.desc = {"", "", "", "", 77, false, 0},
 				     .is_default = true,
 				     .records = true,
 				     .index = 1};

@@ -32,14 +32,14 @@ static uint32_t count(struct probes *ps, const char *prov, const char *mod, cons
 {
 	uint32_t n;
 
-	(void)match(ps, (struct probe_desc){prov, mod, func, name, 0, false}, &n);
+	(void)match(ps, (struct probe_desc){prov, mod, func, name, 0, false, 0}, &n);
 	return n;
 }
 
 static uint32_t first_id(struct probes *ps, const char *func, const char *name)
 {
 	uint32_t n;
-	struct probe **p = match(ps, (struct probe_desc){"", "", func, name, 0, false}, &n);
+	struct probe **p = match(ps, (struct probe_desc){"", "", func, name, 0, false, 0}, &n);
 
 	return n ? p[0]->id : 0;
 }
@@ -59,15 +59,15 @@ static void test_ids(void)
 	(void)count(full, "", "", "", "");
 	is_int(first_id(full, "read", "return"), read_id,
 	       "a probe has one id, however it was found");
-	p = match(full, (struct probe_desc){"", "", "", "", read_id, false}, &n);
+	p = match(full, (struct probe_desc){"", "", "", "", read_id, false, 0}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "read") == 0 && strcmp(p[0]->name, "return") == 0,
 	   "an id finds its probe");
-	p = match(lazy, (struct probe_desc){"", "", "", "", read_id + 1, false}, &n);
+	p = match(lazy, (struct probe_desc){"", "", "", "", read_id + 1, false, 0}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "write") == 0,
 	   "an id of a probe nobody asked for yet, too");
-	(void)match(full, (struct probe_desc){"", "", "", "", 999999, false}, &n);
+	(void)match(full, (struct probe_desc){"", "", "", "", 999999, false, 0}, &n);
 	is_int(n, 0, "an unknown id matches nothing");
-	p = match(full, (struct probe_desc){"", "", "", "", 0, false}, &n);
+	p = match(full, (struct probe_desc){"", "", "", "", 0, false, 0}, &n);
 	for (uint32_t i = 1; i < n; i++)
 		if (p[i]->id <= p[i - 1]->id)
 			ok(false, "ids ascend at %u", p[i]->id);
@@ -123,9 +123,9 @@ static void test_removing(void)
 		   probes_add(ps, &pv, "m0", "f0", "entry", 7) == kept &&
 		   strcmp(kept->func, "f0") == 0 && strcmp(kept->name, "entry") == 0,
 	   "a probe that shares names with them stays");
-	ok(!probes_has(ps, &(struct probe_desc){"made", "m1", "", "", 0, false}),
+	ok(!probes_has(ps, &(struct probe_desc){"made", "m1", "", "", 0, false, 0}),
 	   "a name without probes matches nothing");
-	ok(probes_has(ps, &(struct probe_desc){"made", "", "", "entry", 0, false}),
+	ok(probes_has(ps, &(struct probe_desc){"made", "", "", "entry", 0, false, 0}),
 	   "one with a probe does");
 	probes_destroy(ps);
 }
@@ -166,11 +166,12 @@ static void test_profile(void)
 }
 
 /* Does a description match a probe of this function? views: only in the form of another. */
-static bool has(struct probes *ps, const char *func, const char *want, bool is_view)
+static bool has_in_program(struct probes *ps, const char *func, const char *want, bool is_view,
+			   uint32_t texts)
 {
 	uint32_t n;
 	struct probe **p =
-		match(ps, (struct probe_desc){"syscall", "", func, "entry", 0, false}, &n);
+		match(ps, (struct probe_desc){"syscall", "", func, "entry", 0, false, texts}, &n);
 
 	for (uint32_t i = 0; i < n; i++)
 		if (strcmp(p[i]->func, want) == 0 && !syscall_of_probe(p[i]) == is_view)
@@ -178,10 +179,15 @@ static bool has(struct probes *ps, const char *func, const char *want, bool is_v
 	return false;
 }
 
+static bool has(struct probes *ps, const char *func, const char *want, bool is_view)
+{
+	return has_in_program(ps, func, want, is_view, 0);
+}
+
 static void test_aliases(void)
 {
 	struct probes *ps = probes_create();
-	const struct probe_desc kevent = {"syscall", "", "kevent", "entry", 0, false};
+	const struct probe_desc kevent = {"syscall", "", "kevent", "entry", 0, false, 0};
 
 	notices = 0;
 	probes_on_notice(ps, on_notice, NULL);
@@ -212,15 +218,43 @@ static void test_aliases(void)
 static void test_named(void)
 {
 	struct probes *ps = probes_create();
-	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0, false};
+	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0, false, 0};
 
 	is_int(count(ps, "syscall", "", "open", "entry"), 4, "open is four calls");
 	probes_name(ps, &openat);
 	is_int(count(ps, "syscall", "", "open", "entry"), 1, "one where openat is named, too");
 	ok(has(ps, "open*", "openat", false), "open* is openat");
-	probes_set_classic(ps, true);
+	probes_set_view(ps, PROBE_VIEW_CLASSIC);
 	ok(has(ps, "open*", "openat", true) && !has(ps, "open*", "openat", false),
 	   "with option syscallview as open");
+	probes_destroy(ps);
+}
+
+/* Whether a pattern shows a call as an older one where a program reads these arguments as text. */
+static bool shows_older(struct probes *ps, const char *func, const char *call, uint32_t texts)
+{
+	return has_in_program(ps, func, call, true, texts);
+}
+
+static void test_texts(void)
+{
+	struct probes *ps = probes_create();
+	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0, false, 0};
+
+	ok(!shows_older(ps, "open*", "openat", 0), "nothing is read as text");
+	ok(shows_older(ps, "open*", "openat", 1), "open() has a path in arg0, openat() has not");
+	ok(!shows_older(ps, "open*", "openat", 2), "openat() has one in arg1, open() has not");
+	ok(!shows_older(ps, "open*", "openat", 3), "neither has both");
+	ok(shows_older(ps, "rename*", "renameat", 3), "rename() has both");
+	ok(shows_older(ps, "stat*", "newfstatat", 1), "stat* means newfstatat() as stat()");
+	ok(shows_older(ps, "unlink*", "unlinkat", 1), "unlinkat() is unlink(), and rmdir()");
+	ok(!shows_older(ps, "openat*", "openat", 1), "openat* does not match open()");
+	ok(!shows_older(ps, "*", "openat", 1), "nor is one meant by all calls");
+	probes_set_view(ps, PROBE_VIEW_NATIVE);
+	ok(!shows_older(ps, "open*", "openat", 1), "with option syscallview=native");
+	probes_set_view(ps, PROBE_VIEW_AUTO);
+	probes_name(ps, &openat);
+	ok(!shows_older(ps, "open*", "openat", 1), "a program that names openat knows Linux");
 	probes_destroy(ps);
 }
 
@@ -264,14 +298,14 @@ static void test_points(void)
 	struct probe **p;
 	uint32_t n;
 
-	p = match(ps, (struct probe_desc){"", "", "write", "entry", 0, false}, &n);
+	p = match(ps, (struct probe_desc){"", "", "write", "entry", 0, false, 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "write hangs on two numbers");
 	is_int(pts[0].place.kind, PLACE_SYS_ENTER, "of sys_enter");
 	is_int(pts[0].key, 1, "1 on x86-64");
 	is_int(pts[1].key, RT_SYS_COMPAT + 4, "4 on i386");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 3, "write has three arguments");
 	is_str(types[1], "userland const char *", "the second is text");
-	p = match(ps, (struct probe_desc){"", "", "write", "return", 0, false}, &n);
+	p = match(ps, (struct probe_desc){"", "", "write", "return", 0, false, 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "return, too");
 	is_int(pts[0].place.kind, PLACE_SYS_EXIT, "of sys_exit");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 2, "args[0] and args[1] at return");
@@ -295,7 +329,7 @@ static void test_speed(void)
 	}
 	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct probe_desc desc = {"dtrace", "", func, "call", 0, false};
+		struct probe_desc desc = {"dtrace", "", func, "call", 0, false, 0};
 		struct probe **probes;
 		struct err *e;
 
@@ -319,6 +353,7 @@ int main(void)
 	test_profile();
 	test_aliases();
 	test_named();
+	test_texts();
 	test_tables();
 	test_points();
 	test_speed();

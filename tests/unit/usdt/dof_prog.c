@@ -64,12 +64,12 @@ static void image_make(struct arena *a, struct dof_image *out)
 		{.kind = ACT_AGAIN, .loop = {.head = 1, .depth = 0}, .span = 5},
 		{.kind = ACT_EXPR, .args = string, .arg_kinds = kinds, .nargs = 1, .span = 6},
 	};
-	struct prog_clause walk = {.desc = {"dtrace", "helper", "ustack", "", 0, false},
+	struct prog_clause walk = {.desc = {"dtrace", "helper", "ustack", "", 0, false, 0},
 				   .pred = number[0],
 				   .acts = acts,
 				   .nacts = ARRAY_LEN(acts),
 				   .span = 1};
-	struct prog_clause begin = {.desc = {"dtrace", "helper", "uthread", "", 0, false},
+	struct prog_clause begin = {.desc = {"dtrace", "helper", "uthread", "", 0, false, 0},
 				    .acts = acts + 5,
 				    .nacts = 1,
 				    .span = 9};
@@ -182,7 +182,7 @@ static void test_refusals(struct arena *a)
 		struct difo *d[] = {difo_make(a, bad[i].text)};
 		enum datum_kind kind = DATUM_INT;
 		struct prog_act act = {.kind = ACT_EXPR, .args = d, .arg_kinds = &kind, .nargs = 1};
-		struct prog_clause cl = {.desc = {"dtrace", "helper", "ustack", "", 0, false},
+		struct prog_clause cl = {.desc = {"dtrace", "helper", "ustack", "", 0, false, 0},
 					 .acts = &act,
 					 .nacts = 1},
 				   *list = &cl;
