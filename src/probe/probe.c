@@ -50,6 +50,7 @@ struct probes {
 	uint32_t ncode_keys;
 	const struct file_opts *files;
 	bool is_raw;
+	struct hashmap *noted; /* functions of other systems that the user was told of */
 	struct hashmap *shown; /* mangled names of functions -> demangled */
 	uint32_t next_id, nremovals;
 	void (*on_notice)(void *ctx, const char *msg);
@@ -76,6 +77,7 @@ struct probes *probes_create(void)
 	ps->matches = hashmap_create();
 	ps->states = hashmap_create();
 	ps->shown = hashmap_create();
+	ps->noted = hashmap_create();
 	ps->next_id = PROBE_ID_DYNAMIC;
 	return ps;
 }
@@ -129,6 +131,7 @@ void probes_destroy(struct probes *ps)
 	hashmap_destroy(ps->matches);
 	hashmap_destroy(ps->states);
 	hashmap_destroy(ps->shown);
+	hashmap_destroy(ps->noted);
 	arena_destroy(ps->arena);
 	free(ps);
 }
@@ -612,7 +615,7 @@ static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *o
 
 bool probes_is_kernel_elsewhere(const char *mod)
 {
-	static const char *const names[] = {"genunix", "unix", "kernel", "mach_kernel"};
+	static const char *const names[] = {"genunix", "unix", "ip", "TS", "kernel", "mach_kernel"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(mod, names[i]) == 0)
@@ -620,15 +623,68 @@ bool probes_is_kernel_elsewhere(const char *mod)
 	return false;
 }
 
+/* The length of "icmp" in mib::icmp_*:, a function that stands for probes; 0: it does not. */
+static size_t function_head(const struct probe_desc *desc)
+{
+	size_t len = strcspn(desc->func, "_*?[\\");
+
+	return !*desc->name && desc->func[len] == '_' ? len : 0;
+}
+
+bool probes_has_function_elsewhere(const struct probe_desc *desc)
+{
+	return *desc->func && is_name(desc->prov) && (is_name(desc->name) || function_head(desc));
+}
+
+bool probes_name_is_meant(const struct probe_desc *desc, const char *name)
+{
+	size_t len = function_head(desc);
+
+	if (!len || glob_match(desc->func, ""))
+		return glob_match(desc->name, name);
+	return strncmp(desc->func, name, len) == 0 && name[len] >= 'A' && name[len] <= 'Z';
+}
+
+/* Adds declared probes that other systems have in a module, and in a function. */
 static void derived_collect(const struct probes *ps, const struct probe_desc *desc,
 			    struct probe_list *out)
 {
-	struct probe_desc d = {desc->prov, "", desc->func, desc->name, 0, desc->is_source, 0};
-	const struct probe_list *l = probes_candidates(ps, &d);
+	struct probe_desc d = *desc;
+	const struct probe_list *l;
 
+	if (!*desc->prov ||
+	    (!probes_is_kernel_elsewhere(desc->mod) && !glob_match(desc->mod, "")) ||
+	    (!glob_match(desc->func, "") && !probes_has_function_elsewhere(desc)))
+		return;
+	d.mod = "";
+	d.func = "";
+	l = probes_candidates(ps, &d);
 	for (uint32_t i = 0; l && i < l->probes.len; i++)
-		if (l->probes.data[i]->provider->is_derived && probe_matches(l->probes.data[i], &d))
+		if (l->probes.data[i]->provider->is_derived &&
+		    probe_matches(l->probes.data[i], &d) &&
+		    probes_name_is_meant(desc, l->probes.data[i]->name))
 			vec_push(&out->probes, l->probes.data[i]);
+}
+
+/* Tells the user, once for each name, that declared probes were found without their function. */
+static void function_notify(struct probes *ps, const struct probe_desc *desc,
+			    const struct probe_list *found)
+{
+	if (!found->probes.len || !found->probes.data[0]->provider->is_derived ||
+	    glob_match(desc->func, "") || hashmap_finds(ps->noted, desc->func))
+		return;
+	hashmap_sets(ps->noted, desc->func, ps);
+	if (function_head(desc))
+		probes_notice(ps,
+			      "probes of provider '%s' have no function: '%s' of '%s' stands for "
+			      "those whose names begin with '%.*s'",
+			      desc->prov, desc->func, probe_desc_text(ps->arena, desc),
+			      (int)function_head(desc), desc->func);
+	else
+		probes_notice(ps,
+			      "probes of provider '%s' have no function: '%s' of '%s' is passed "
+			      "over",
+			      desc->prov, desc->func, probe_desc_text(ps->arena, desc));
 }
 
 /* *ret_plain: how many probes matched by their own names, before provider.expand. */
@@ -640,8 +696,9 @@ static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 	if (e)
 		return e;
 	candidates_collect(ps, desc, out);
-	if (!out->probes.len && *desc->prov && probes_is_kernel_elsewhere(desc->mod))
+	if (!out->probes.len)
 		derived_collect(ps, desc, out);
+	function_notify(ps, desc, out);
 	*ret_plain = out->probes.len;
 	e = matches_expand(ps, desc, out);
 	if (e || out->probes.len || *desc->prov ||

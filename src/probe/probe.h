@@ -204,6 +204,16 @@ void *probes_state(struct probes *ps, const struct provider *pv, size_t size);
  * have no module here; scripts say io:genunix::start.
  */
 bool probes_is_kernel_elsewhere(const char *mod);
+/*
+ * Whether the function of desc can be one that fires declared probes on another system, which have
+ * no function here: sched::resume:on-cpu, mib::icmp_*:.
+ */
+bool probes_has_function_elsewhere(const struct probe_desc *desc);
+/*
+ * Whether desc means the declared probe of this name. One with a function and no name means those
+ * whose names begin as the function does: icmpInMsgs for icmp_*.
+ */
+bool probes_name_is_meant(const struct probe_desc *desc, const char *name);
 
 /* Tells the user something, through the function given to probes_on_notice(). */
 PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);

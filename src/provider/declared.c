@@ -12,7 +12,7 @@
 static bool declared_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	return (glob_match(desc->mod, "") || probes_is_kernel_elsewhere(desc->mod)) &&
-	       glob_match(desc->func, "");
+	       (glob_match(desc->func, "") || probes_has_function_elsewhere(desc));
 }
 
 static struct err *declared_collect(struct probes *ps, const struct provider *pv,

@@ -92,7 +92,7 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 		e = library_search(c, desc);
 	for (uint32_t i = 0; !e && c->dsession && (info = dsession_derived(c->dsession, i)); i++)
 		if (!info->is_in_processes && glob_match(desc->prov, info->prov) &&
-		    glob_match(desc->name, info->name) &&
+		    probes_name_is_meant(desc, info->name) &&
 		    dsession_derive(c->dsession, &c->compile_opts, &c->env, info))
 			probe_list_add(out, derived_add(c, info));
 	return e;
