@@ -31,6 +31,13 @@
 #include "d/list.h"
 #include "d/parse.h"
 
+/* A description of probes that are not to be had here (check_absent.c). */
+struct absent_spec {
+	const struct decl *d;
+	const struct pspec *spec;
+	const char *why;
+};
+
 /* A value in a call of system() or freopen(), until it is known whose text it is. */
 struct shell_arg {
 	uint32_t call, arg; /* prog_act.span of the call; index of the argument of its action */
@@ -77,6 +84,12 @@ struct check {
 	struct attr attr;		/* least attribute that the current clause used */
 	struct attr desc_attrs[NPARTS]; /* least attributes of the providers of attrs_of */
 	const struct probe_desc *attrs_of;
+	/*
+	 * Descriptions of probes that are not to be had here, and whether another one of the
+	 * program fires at all (check_absent.c).
+	 */
+	LIST(struct absent_spec) absents;
+	bool has_firing;
 	bool blank_failed; /* the clause before has decl.clause.joined, and an error */
 	bool destructive;  /* the current clause calls a destructive action or subroutine */
 	bool speculates;   /* speculate() stands before the current statement */

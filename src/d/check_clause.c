@@ -499,6 +499,19 @@ static const char *text_hint(struct check *c, const struct decl *d, const struct
 	return desc_foreign_hint(c->arena, spec->text);
 }
 
+void check_unmatched(struct check *c, const struct decl *d, const struct pspec *spec)
+{
+	const struct probe_desc desc = desc_of(spec);
+	const char *hint = text_hint(c, d, spec);
+
+	if (!hint && c->env->hint)
+		hint = c->env->hint(c->env->ctx, &desc);
+	check_error(c, D_PDESC_ZERO, spec->span, "probe description %s does not match any probes",
+		    desc_text(c, &desc));
+	if (hint)
+		diag_hint(c->diags, "%s", hint);
+}
+
 static void check_match(struct check *c, const struct decl *d, const struct pspec *spec)
 {
 	const struct probe_desc wanted = desc_of(spec), *desc = &wanted;
@@ -521,15 +534,10 @@ static void check_match(struct check *c, const struct decl *d, const struct pspe
 	} else if (count == 0 && desc->id) {
 		check_error(c, D_PDESC_INVAL, spec->span,
 			    "invalid probe identifier %u: Unknown probe identifier", desc->id);
-	} else if (count == 0 && !c->opts->zdefs) {
-		const char *hint = text_hint(c, d, spec);
-
-		if (!hint && c->env->hint)
-			hint = c->env->hint(c->env->ctx, desc);
-		check_error(c, D_PDESC_ZERO, spec->span,
-			    "probe description %s does not match any probes", desc_text(c, desc));
-		if (hint)
-			diag_hint(c->diags, "%s", hint);
+	} else if (count) {
+		absent_note_found(c, spec);
+	} else if (!c->opts->zdefs && !absent_note(c, d, spec)) {
+		check_unmatched(c, d, spec);
 	}
 }
 
@@ -609,8 +617,9 @@ static bool check_for_source(struct check *c, void *ctx, const struct derivation
 }
 
 /*
- * Checks the clause for probes that processes bring along themselves. There are none yet, so it is
- * no error if the clause makes no sense for a probe without types.
+ * Checks the clause for probes that processes bring along themselves, and for those that are not
+ * to be had here. There are none yet, so it is no error if the clause makes no sense for a probe
+ * without types.
  */
 static void check_for_coming(struct check *c, const struct clause_target *plain)
 {
@@ -641,7 +650,9 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 	}
 	if (diags_count(c->diags) != nerrors)
 		return;
-	if (nplain || !i)
+	if (absent_has(c, spec))
+		check_for_coming(c, &plain);
+	else if (nplain || !i)
 		check_for_target(c, &plain);
 	else if (plain.is_again)
 		check_for_coming(c, &plain);

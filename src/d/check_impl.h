@@ -340,7 +340,17 @@ void wide_array_keys(struct check *c, enum ident_scope scope, const char *name, 
 		     uint32_t nkeys);
 void wide_agg_keys(struct check *c, const char *name, struct expr **keys, uint32_t nkeys);
 
+/* ---- check_absent.c: probes of other systems that are not to be had here ------------------- */
 
+/* Notes a description that has matched probes. */
+void absent_note_found(struct check *c, const struct pspec *spec);
+/* Notes a description that has matched nothing; false: no system has its probes, an error. */
+bool absent_note(struct check *c, const struct decl *d, const struct pspec *spec);
+bool absent_has(const struct check *c, const struct pspec *spec);
+/* Reports the descriptions that were noted, when the whole program was checked. */
+void check_absents(struct check *c);
+/* Reports a description that matches nothing (check_clause.c). */
+void check_unmatched(struct check *c, const struct decl *d, const struct pspec *spec);
 
 /* ---- check_argtext.c: which arguments the program reads as text ---------------------------- */
 

@@ -446,6 +446,7 @@ static struct prog *compile_passes(struct check *c)
 	check_note_assigned(c, ast);
 	for (uint32_t i = 0; i < ast->ndecls && diags_count(c->diags) < DIAG_MAX; i++)
 		check_decl(c, ast->decls[i]);
+	check_absents(c);
 	if (diags_count(c->diags))
 		return NULL;
 	check_pragmas_unused(c);

@@ -73,6 +73,11 @@ struct compile_env {
 	/* What to type instead of a description that matches nothing, or NULL. May be NULL. */
 	const char *(*hint)(void *ctx, const struct probe_desc *desc);
 	/*
+	 * Why a description that matches nothing, but names probes that other systems have, fires
+	 * never here; NULL: it names no such probe. May be NULL.
+	 */
+	const char *(*absent)(void *ctx, const struct probe_desc *desc);
+	/*
 	 * Returns the number of args[] of the probes that match, -1 when they differ, and their
 	 * types as texts (argtext.h); *ret_types is NULL for none.
 	 */

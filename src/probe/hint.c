@@ -234,6 +234,16 @@ static const char *hint_widened(struct probes *ps, const struct probe_desc *desc
 			    probe_desc_text(probes_arena(ps), &wide));
 }
 
+const char *probes_absent(struct probes *ps, const struct probe_desc *desc)
+{
+	const char *why = NULL;
+
+	for (uint32_t i = 0; provider_list[i] && is_set(desc->prov) && !why; i++)
+		if (provider_list[i]->absent && provider_concerns(provider_list[i], desc))
+			why = provider_list[i]->absent(ps, provider_list[i], desc);
+	return why;
+}
+
 const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
 {
 	const char *hint = hint_shifted(ps, desc);

@@ -131,6 +131,12 @@ struct provider {
 	const char *(*hint)(struct probes *ps, const struct provider *pv,
 			    const struct probe_desc *desc);
 	/*
+	 * Why probes that desc names, and other systems have, are not to be had here, in the
+	 * registry's arena; NULL: desc names no such probe. May be NULL.
+	 */
+	const char *(*absent)(struct probes *ps, const struct provider *pv,
+			      const struct probe_desc *desc);
+	/*
 	 * The attributes of one probe (NPARTS of them), if they are not those of the provider;
 	 * false: they are. May be NULL.
 	 */
@@ -291,6 +297,8 @@ struct code_source; /* d/compile.h */
 struct declared_source_fns {
 	struct err *(*collect)(void *ctx, const struct probe_desc *desc, struct probe_list *out);
 	const char *(*hint)(void *ctx, const struct probe_desc *desc);
+	/* Why a declared probe that desc names cannot fire here; NULL: desc names none. */
+	const char *(*absent)(void *ctx, const struct probe_desc *desc);
 	/* Loads the library's files that declare providers of programs that desc describes. */
 	struct err *(*define)(void *ctx, const struct probe_desc *desc);
 	/* dsession_code_source(); NULL, too, if nothing is declared. */
@@ -329,6 +337,8 @@ bool probes_is_listing(const struct probes *ps); /* for provider.collect */
 bool provider_concerns(const struct provider *pv, const struct probe_desc *desc);
 /* What to type instead of a description that matches nothing, or NULL. */
 const char *probes_hint(struct probes *ps, const struct probe_desc *desc);
+/* provider.absent() of the provider that has such a probe; NULL: none has. */
+const char *probes_absent(struct probes *ps, const struct probe_desc *desc);
 /* d-language.md 1.7: * ? [..] [!..] \x; an empty pattern matches anything. */
 bool glob_match(const char *pattern, const char *text);
 bool glob_is_literal(const char *pattern);

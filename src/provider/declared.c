@@ -51,10 +51,19 @@ static const char *declared_hint(struct probes *ps, const struct provider *pv,
 	return fns->hint ? fns->hint(fns->ctx, desc) : NULL;
 }
 
+static const char *declared_absent(struct probes *ps, const struct provider *pv,
+				   const struct probe_desc *desc)
+{
+	const struct declared_source_fns *fns = probes_declared(ps);
+
+	return fns->absent ? fns->absent(fns->ctx, desc) : NULL;
+}
+
 const struct provider provider_declared = {
 	.name = "", /* none: probes are registered under those that D gives */
 	.concerns = declared_concerns,
 	.collect = declared_collect,
 	.provide = declared_provide,
 	.hint = declared_hint,
+	.absent = declared_absent,
 };

@@ -271,6 +271,7 @@ const struct provider provider_syscall = {
 	.provide_desc = syscall_provide_desc,
 	.expand = syscall_expand,
 	.hint = syscall_hint,
+	.absent = syscall_absent,
 	.arg_types = syscall_arg_types,
 	.points = syscall_points,
 };

@@ -351,6 +351,21 @@ struct err *syscall_expand(struct probes *ps, const struct provider *pv,
 	return NULL;
 }
 
+const char *syscall_absent(struct probes *ps, const struct provider *pv,
+			   const struct probe_desc *desc)
+{
+	const char *instead;
+
+	if (!syscall_is_absent(desc->func, &instead) || *desc->mod ||
+	    !(glob_match(desc->name, "entry") || glob_match(desc->name, "return")))
+		return NULL;
+	return instead ? arena_printf(probes_arena(ps),
+				      "Linux has no system call '%s', programs call %s", desc->func,
+				      instead)
+		       : arena_printf(probes_arena(ps), "Linux has no system call '%s'",
+				      desc->func);
+}
+
 const char *syscall_hint(struct probes *ps, const struct provider *pv,
 			 const struct probe_desc *desc)
 {

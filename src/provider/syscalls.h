@@ -68,6 +68,8 @@ struct probe_desc;
 struct probe_list;
 struct err *syscall_expand(struct probes *ps, const struct provider *pv,
 			   const struct probe_desc *desc, struct probe_list *found);
+const char *syscall_absent(struct probes *ps, const struct provider *pv,
+			   const struct probe_desc *desc);
 const char *syscall_hint(struct probes *ps, const struct provider *pv,
 			 const struct probe_desc *desc);
 

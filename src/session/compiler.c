@@ -2,7 +2,6 @@
 /* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 
-
 #include "d/attr.h"
 #include "provider/providers.h"
 #include "session/options.h"
@@ -131,6 +130,11 @@ static const char *env_hint(void *ctx, const struct probe_desc *desc)
 	const char *hint = derived_hint_module(ctx, desc);
 
 	return hint ? hint : probes_hint(((struct compiler *)ctx)->probes, desc);
+}
+
+static const char *env_absent(void *ctx, const struct probe_desc *desc)
+{
+	return probes_absent(((struct compiler *)ctx)->probes, desc);
 }
 
 static bool same_types(const char *const *a, const char *const *b, uint32_t n)
@@ -363,6 +367,7 @@ void compiler_init(struct compiler *c, struct arena *a, struct options *opts, st
 			.match = env_match,
 			.attrs = env_attrs,
 			.hint = env_hint,
+			.absent = env_absent,
 			.arg_types = env_arg_types,
 			.arg_type = env_arg_type,
 			.arg_refused = env_arg_refused,

@@ -26,7 +26,7 @@ struct targets;
 struct dtrace_prog {
 	struct prog *prog;
 	char *name;
-	char *text; /* for reports and the titles of pictures */
+	char *text;	/* for reports and the titles of pictures */
 	bool is_script; /* from a file, whose name is the program's */
 	bool is_enabled;
 	dtrace_proginfo_t info;

@@ -109,6 +109,18 @@ static const char *lack_text(struct compiler *c, const struct derived_info *info
 			    info->reason ? info->reason : "");
 }
 
+static const char *derived_absent(void *ctx, const struct probe_desc *desc)
+{
+	struct compiler *c = ctx;
+	struct derived_info *info;
+
+	for (uint32_t i = 0; c->dsession && (info = dsession_derived(c->dsession, i)); i++)
+		if (info->lack && !info->is_in_processes && *desc->name &&
+		    strcmp(desc->prov, info->prov) == 0 && glob_match(desc->name, info->name))
+			return lack_text(c, info);
+	return NULL;
+}
+
 static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 {
 	struct compiler *c = ctx;
@@ -285,6 +297,7 @@ void derived_init(struct compiler *c)
 {
 	probes_on_declared(c->probes, &(struct declared_source_fns){.collect = derived_collect,
 								    .hint = derived_hint,
+								    .absent = derived_absent,
 								    .define = processes_define,
 								    .code = code_get,
 								    .code_hint = processes_hint,
