@@ -62,6 +62,12 @@ static bool is_for_several(const struct probe_desc *desc)
 	       !glob_is_literal(desc->prov) && !*digits_of(desc->prov);
 }
 
+/* True for a pattern such as "p*123", which means programs' own probes in that process, too. */
+static bool is_for_others(const struct probe_desc *desc)
+{
+	return strncmp(desc->prov, PROVIDER, strlen(PROVIDER)) != 0;
+}
+
 /* True for a pattern such as "pid*", for "pid123", and for a pattern of "pid" before a number. */
 static bool pid_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
@@ -799,6 +805,10 @@ static struct err *collect_process(struct request *r, pid_t pid)
 
 	if (!e)
 		e = check_name(r);
+	if (e && is_for_others(r->desc)) {
+		err_destroy(e); /* what it asks for may be another provider's */
+		return NULL;
+	}
 	if (e)
 		return e;
 	return strcmp(r->desc->func, "-") == 0 ? collect_absolute(r) : collect_functions(r);
@@ -813,7 +823,8 @@ static struct err *collect_in(struct probes *ps, const struct probe_desc *desc, 
 		.st = probes_state(ps, &provider_pid, sizeof(struct pid_state)),
 		.desc = desc,
 		.out = out,
-		.is_exact = is_name(desc->mod) && is_name(desc->func) && !is_for_several(desc),
+		.is_exact = is_name(desc->mod) && is_name(desc->func) && !is_for_several(desc) &&
+			    !is_for_others(desc),
 		.is_new = is_new,
 	};
 	struct err *e;

@@ -45,8 +45,7 @@ static const char *number_at(const char *prov)
 
 uint32_t usdt_only_in(const struct probe_desc *desc)
 {
-	unsigned long n =
-		glob_is_literal(desc->prov) ? strtoul(number_at(desc->prov), NULL, 10) : 0;
+	unsigned long n = strtoul(number_at(desc->prov), NULL, 10);
 
 	return n <= INT32_MAX ? (uint32_t)n : 0;
 }
@@ -324,6 +323,10 @@ static struct err *process_read(const struct request *r)
 	struct pid_target *t;
 	struct err *e = pid_target_get(r->ps, &r->st->pids, r->pid, &t);
 
+	if (e && !glob_is_literal(r->desc->prov)) {
+		err_destroy(e); /* nfsv*4 means no process; another provider may match it */
+		return NULL;
+	}
 	r->st->has_literals = true;
 	return e ? e : usdt_scan_process(r->ps, r->st, r->pid);
 }

@@ -235,7 +235,7 @@ void usdt_collect_new(struct probes *ps, const struct probe_desc *desc, struct p
 bool usdt_object_is_wanted(const struct usdt_state *st, const struct usdt_object *o);
 /* True if the description is one of all processes. */
 bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc);
-/* The process that the description names; 0: it is a pattern. */
+/* The process whose number the name or pattern of the provider ends with; 0: none. */
 uint32_t usdt_only_in(const struct probe_desc *desc);
 void usdt_probe_destroy(struct usdt_state *st, struct probe *pr);
 
