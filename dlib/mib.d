@@ -34,6 +34,17 @@ inline int __drop_proto[struct sk_buff *P] =
 	(this->__ip = (struct iphdr *)((uintptr_t)P->head + P->network_header),
 	 this->__ip->version == 4 ? this->__ip->protocol : __ip6_header->nexthdr);
 
+/* the length of a packet: what its header says */
+inline int __ip_len =
+	this->__ip->version == 4 ? ntohs(this->__ip->tot_len) : ntohs(__ip6_header->payload_len) + sizeof(struct ipv6hdr);
+/*
+ * SOCK_RAW; a datagram socket (SOCK_DGRAM) of ICMP, as ping has where no privileges are needed, is of IPPROTO_ICMP or
+ * IPPROTO_ICMPV6. The kernel has raw sockets itself, for its answers.
+ */
+inline int __is_raw_sock =
+	this->__sk != NULL && !this->__sk->sk_kern_sock &&
+	(this->__sk->sk_type == 3 || this->__sk->sk_type == 2 && (this->__sk->sk_protocol == 1 || this->__sk->sk_protocol == 58));
+
 provider mib {
 	/* ---- connections ---- */
 	probe tcpActiveOpens(int n)
@@ -149,6 +160,30 @@ provider mib {
 	probe ipOutNoRoutes(int n)
 		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_OUTNOROUTES/ (1);
 
+	/* later names of counters of interfaces: bytes of packets with their headers; packets of queues that are full */
+	probe ipIfStatsHCInOctets(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]]/ (__ip_len);
+	probe ipIfStatsHCOutOctets(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]]/ (__ip_len);
+	probe ipIfStatsInDiscards(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_CPU_BACKLOG && __is_ip_packet[args[0]]/ (1);
+	probe ipIfStatsOutDiscards(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_QDISC_DROP && __is_ip_packet[args[0]]/ (1);
+	probe ipIfStatsInHdrErrors(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_INHDR/ (1);
+	probe ipIfStatsInAddrErrors(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_INADDRERRORS/ (1);
+
+	/* ---- packets that programs make themselves, with raw sockets and those of ping ---- */
+	probe rawipOutDatagrams(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above != 6 && __is_raw_sock/ (1);
+	probe rawipInDatagrams(int n)
+		= "no tracepoint of Linux says that a raw socket gets a packet: ip:::receive has all packets, by protocol";
+	probe rawipInErrors(int n)
+		= "no tracepoint of Linux says that a raw socket gets a packet: ip:::receive has all packets, by protocol";
+	probe rawipOutErrors(int n)
+		= "no tracepoint of Linux says that a packet could not be sent: syscall::send*:return with errno";
+
 	/* ---- ICMP ---- */
 	probe icmpInMsgs(int n)
 		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1/ (1);
@@ -182,6 +217,30 @@ provider mib {
 		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 14/ (1);
 	probe icmpOutTimestampReps(int n)
 		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 14/ (1);
+	probe icmpInFragNeeded(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 3 && *(uint8_t *)(__above_ip + 1) == 4/ (1);
+	probe icmpOutFragNeeded(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 3 && *(uint8_t *)(__above_ip + 1) == 4/ (1);
+	probe icmpInSrcQuenchs(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 4/ (1);
+	probe icmpInAddrMasks(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 17/ (1);
+	probe icmpInAddrMaskReps(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 18/ (1);
+	probe icmpOutAddrMaskReps(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 18/ (1);
+	probe icmpInErrors(int n)
+		= "no tracepoint of Linux says it: nstat counts such packets, IcmpInErrors";
+	probe icmpOutErrors(int n)
+		= "no tracepoint of Linux says it: nstat counts such packets, IcmpOutErrors";
+	probe icmpInOverflows(int n)
+		= "no tracepoint of Linux says it: nstat counts such packets, IcmpInErrors";
+	probe icmpOutDrops(int n)
+		= "no tracepoint of Linux says it: nstat counts such packets, IcmpOutRateLimitGlobal";
+	probe icmpInUnknowns(int n)
+		= "no tracepoint of Linux says it: nstat counts such packets, IcmpInErrors";
+	probe icmpInBadRedirects(int n)
+		= "no tracepoint of Linux says it: nstat counts such packets, IcmpInErrors";
 	probe icmpInCksumErrs(int n)
 		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_ICMP_CSUM/ (1);
 };

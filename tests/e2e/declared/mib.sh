@@ -19,13 +19,17 @@ u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind((a, port))
 c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(7): c.sendto(b"x" * 100, (a, port)); u.recv(200)
 for i in range(2): c.sendto(b"x", (a, port + 1))
+r = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+for i in range(3): # echo requests, and a mask request, which nobody answers
+    r.sendto(struct.pack("!BBHHH", 8, 0, 0xf7fe - i, 1, i), (a, 0)); r.recv(100); r.recv(100)
+r.sendto(struct.pack("!BBHHHI", 17, 0, 0xeefe, 1, 0, 0), (a, 0)); r.recv(100)
 def no_ports():
     names, values = [l.split() for l in open("/proc/net/snmp") if l.startswith("Udp:")]
     return int(values[names.index("NoPorts")])
 for i in range(2000): # until what was sent last has arrived
     if no_ports() == 2: break
     time.sleep(0.01)
-lines = open("/proc/net/snmp").read().split("\n")
+lines = open("/proc/net/snmp").read().split("\n")[:-1] + open("/proc/net/netstat").read().split("\n")
 for names, values in zip(lines[::2], lines[1::2]):
     proto, *names = names.split(); values = values.split()[1:]
     for n, v in zip(names, values): print("kernel", proto.rstrip(":").lower() + n, v, flush=True)
@@ -50,10 +54,12 @@ for l in map(str.split, open(sys.argv[1])):
     elif len(l) == 4: other[l[2]] = int(l[3])
 foreign = got.get("foreign", 0)
 for k in ("tcpActiveOpens tcpPassiveOpens tcpAttemptFails tcpEstabResets tcpInSegs tcpOutSegs tcpOutRsts tcpRetransSegs udpOutDatagrams udpNoPorts "
-          "ipInReceives ipOutRequests icmpOutMsgs icmpOutDestUnreachs icmpInMsgs icmpInDestUnreachs").split():
+          "ipInReceives ipOutRequests icmpOutMsgs icmpOutDestUnreachs icmpInMsgs icmpInDestUnreachs icmpInEchos icmpInEchoReps icmpInAddrMasks").split():
     assert got.get(k, 0) - foreign <= kernel[k] <= got.get(k, 0) + other.get(k, 0), f"{k}: {got.get(k, 0)}, the kernel says {kernel[k]}"
+for k, of in ("ipIfStatsHCInOctets", "ipextInOctets"), ("ipIfStatsHCOutOctets", "ipextOutOctets"):
+    assert got.get(k, 0) - foreign <= kernel[of] <= got.get(k, 0) + other.get(k, 0), f"{k}: {got.get(k, 0)}, the kernel says {kernel[of]}"
 assert kernel["tcpActiveOpens"] == 4 and kernel["udpNoPorts"] == 2 and kernel["tcpEstabResets"] == 2
-want = dict(tcpOutDataBytes=15000, tcpInDataInorderBytes=15000, tcpOutDataSegs=15, tcpInDataInorderSegs=15, tcpInAckBytes=15000, udpInDatagrams=9, tcpInClosed=1, all=1)
+want = dict(tcpOutDataBytes=15000, tcpInDataInorderBytes=15000, tcpOutDataSegs=15, tcpInDataInorderSegs=15, tcpInAckBytes=15000, udpInDatagrams=9, tcpInClosed=1, rawipOutDatagrams=4, icmpInAddrMasks=1, all=1)
 assert all(got.get(k, 0) - (foreign if k != "all" else 0) <= v <= got.get(k, 0) + other.get(k, 0) for k, v in want.items()), want
 END
 exit 0
