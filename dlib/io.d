@@ -61,6 +61,8 @@ typedef struct devinfo {
 	string dev_name;     /* of the driver */
 	string dev_statname; /* sda1 */
 	string dev_pathname; /* /dev/sda1 */
+	string device_name;  /* FreeBSD's names: the disk, sda, */
+	int unit_number;     /* and the partition, 1; 0 is the whole disk */
 } devinfo_t;
 
 inline int __part_number[struct block_device *D] = __either(D->bd_partno, D->__bd_flags.counter & 0xff);
@@ -87,6 +89,8 @@ translator devinfo_t <struct block_device *D> {
 	dev_name = __device_driver[D];
 	dev_statname = __device_name[D];
 	dev_pathname = D == NULL ? "<none>" : strjoin("/dev/", __device_name[D]);
+	device_name = D == NULL ? "<none>" : stringof(D->bd_disk->disk_name);
+	unit_number = D == NULL ? 0 : __part_number[D];
 };
 
 translator devinfo_t <struct bio *B> {
@@ -96,6 +100,8 @@ translator devinfo_t <struct bio *B> {
 	dev_name = xlate<devinfo_t>(B->bi_bdev).dev_name;
 	dev_statname = xlate<devinfo_t>(B->bi_bdev).dev_statname;
 	dev_pathname = xlate<devinfo_t>(B->bi_bdev).dev_pathname;
+	device_name = xlate<devinfo_t>(B->bi_bdev).device_name;
+	unit_number = xlate<devinfo_t>(B->bi_bdev).unit_number;
 };
 
 /* before it is completed, a request of a partition may be known by its first bio only */
@@ -109,6 +115,8 @@ translator devinfo_t <struct request *R> {
 	dev_name = xlate<devinfo_t>(__request_device[R]).dev_name;
 	dev_statname = xlate<devinfo_t>(__request_device[R]).dev_statname;
 	dev_pathname = xlate<devinfo_t>(__request_device[R]).dev_pathname;
+	device_name = xlate<devinfo_t>(__request_device[R]).device_name;
+	unit_number = xlate<devinfo_t>(__request_device[R]).unit_number;
 };
 
 /* ---- transfers ---- */

@@ -32,6 +32,14 @@ translator user_t <struct task_struct *T> {
 };
 inline user_t __proc_user[struct task_struct *T] = xlate<user_t>(T);
 
+/* p_args: the arguments as one text, words separated by blanks; its length with the NUL that ends it */
+struct __pargs { char ar_args[80]; uint_t ar_length; };
+translator struct __pargs <struct task_struct *T> {
+	ar_args = xlate<psinfo_t *>(T)->pr_psargs;
+	ar_length = strlen(xlate<psinfo_t *>(T)->pr_psargs) + 1;
+};
+inline struct __pargs *__proc_args[struct task_struct *T] = xlate<struct __pargs *>(T);
+
 /* p_pidp, p_pgidp, p_sessp->s_sidp: numbers of a process, of its group and of its session */
 struct __pid { pid_t pid_id; };
 translator struct __pid <struct task_struct *T> { pid_id = __task_tgid[T]; };

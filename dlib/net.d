@@ -53,6 +53,7 @@ typedef struct csinfo {
 	uint64_t cs_cid;     /* the socket's cookie, or its address while it has none */
 	pid_t cs_pid;        /* the kernel does not keep it: -1 */
 	zoneid_t cs_zoneid;
+	pid_t pid;           /* cs_pid under another name that scripts use */
 } csinfo_t;
 
 translator csinfo_t <struct sock *S> {
@@ -61,6 +62,7 @@ translator csinfo_t <struct sock *S> {
 		 S->__sk_common.skc_cookie.counter != 0 ? S->__sk_common.skc_cookie.counter : (uint64_t)S;
 	cs_pid = -1;
 	cs_zoneid = 0;
+	pid = -1;
 };
 
 typedef struct conninfo {

@@ -100,6 +100,7 @@ translator csinfo_t <struct __tcp_event *E> {
 	cs_cid = xlate<csinfo_t>(__tcp_event_sock[E]).cs_cid;
 	cs_pid = -1;
 	cs_zoneid = 0;
+	pid = -1;
 };
 
 translator ipinfo_t <struct __tcp_event *E> {

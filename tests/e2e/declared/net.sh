@@ -16,7 +16,7 @@ tcp:::send, tcp:::receive, tcp:::connect-request, tcp:::connect-established, tcp
 tcp:::connect-request /TEST(args[4]->tcp_dport) && pid == $target && args[4]->tcp_flags == TH_SYN && args[1]->cs_addr == args[3]->tcps_addr/ { @ends["by the program"] = sum(1); }
 tcp:::accept-established /TEST(args[4]->tcp_dport) && args[3]->tcps_lport == args[4]->tcp_dport/ { @ends[strjoin("from ", args[2]->ip_saddr)] = sum(1); }
 tcp:::receive /TEST(args[4]->tcp_dport) && args[4]->tcp_flags & TH_PUSH && args[3]->tcps_state == TCP_STATE_ESTABLISHED && args[3]->tcps_mss > 500 && args[1]->cs_addr != 0/ { @ends["known"] = sum(1); }
-tcp:::state-change /TEST(args[3]->tcps_lport) && args[1]->cs_addr == args[3]->tcps_addr/ {
+tcp:::state-change /TEST(args[3]->tcps_lport) && args[1]->cs_addr == args[3]->tcps_addr && args[1]->pid == args[1]->cs_pid/ {
 	@states[substr(tcp_state_string[args[5]->tcps_state], 6), substr(tcp_state_string[args[3]->tcps_state], 6)] = count(); }
 udp:::send, udp:::receive /TEST(args[4]->udp_dport)/ { @u[probeprov, probename, args[2]->ip_ver, args[4]->udp_length] = count(); }
 udp:::send, udp:::receive /TEST(args[4]->udp_dport)/ {

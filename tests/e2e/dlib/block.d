@@ -15,7 +15,7 @@ BEGIN
 	    this->d->dev_statname, this->d->dev_pathname);
 	this->disk->part0 = NULL;
 	this->part = __either(this->dev->bd_partno = 2, this->dev->__bd_flags.counter = 2);
-	printf("%s %s\n", this->d->dev_statname, this->d->dev_pathname);
+	printf("%s %s %s %d\n", this->d->dev_statname, this->d->dev_pathname, this->d->device_name, this->d->unit_number);
 	this->bio = (struct bio *)alloca(sizeof(struct bio));
 	this->bio->bi_bdev = this->dev;
 	this->bio->bi_opf = REQ_OP_WRITE;

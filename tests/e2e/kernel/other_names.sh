@@ -82,11 +82,13 @@ syscall::exit_group:entry /pid == $target/
 	printf("%d %d %d\n", this->p->p_session->s_sid, this->p->p_user.u_start.tv_sec, curthread->t_start);
 	printf("%d %d %d\n", curthread->t_cpu->cpu_id == cpu, curthread->td_oncpu == cpu && curthread->td_lastcpu == cpu, this->p->p_stat == SONPROC);
 	printf("%s %d %s %s\n", this->p->p_zone->zone_name, this->p->p_zone->zone_id == curpsinfo->pr_zoneid, (*this->p).p_user.u_comm, this->p->p_name);
+	printf("%s|%d|%s\n", this->p->p_args->ar_args, this->p->p_args->ar_length, memstr(this->p->p_args->ar_args, ' ', this->p->p_args->ar_length));
 }
 END
 cp /bin/sleep "$TMP/computed_sleep"
 cd "$TMP" && setsid "$DTRACE" -s computed.d -c './computed_sleep 0.01 0.02' >out 2>err || fail "computed members"
 sed -n 1p out | grep -qxF 'computed_sleep|./computed_sleep 0.01 0.02|3|0.01' && sed -n 2p out | grep -qx "$TMP/computed_sleep $TMP/computed_sleep $TMP /" || fail "p_user, p_exec"
+sed -n 7p out | grep -qxF './computed_sleep 0.01 0.02|27|./computed_sleep 0.01 0.02' || fail "p_args"
 read -r own parent group same session <<END
 $(sed -n 3p out)
 END
