@@ -61,7 +61,18 @@ inline char __proc_state[struct task_struct *T] = __task_state[T->group_leader];
 
 /* of a thread: t_cpu, t_start (seconds since 1970), td_oncpu, td_lastcpu */
 inline processorid_t __thread_cpu_id[struct task_struct *T] = __either(T->thread_info.cpu, T->cpu);
-inline cpuinfo_t *__thread_cpu[struct task_struct *T] = xlate<cpuinfo_t *>(__thread_cpu_id[T]);
+inline struct rq *__thread_cpu[struct task_struct *T] = T->se.cfs_rq->rq;
+
+/*
+ * t_cpu is the CPU's run queue, which has what other systems keep in the structure of a CPU, and in the queue that cpu_disp leads
+ * to. disp_nrunnable are threads that wait; here the one that runs is in the queue, too, but for the idle thread.
+ */
+inline psetid_t __rq_pset[struct rq *Q] = 0;
+inline chipid_t __rq_chip[struct rq *Q] = __cpu_chip[Q->cpu];
+inline lgrp_id_t __rq_node[struct rq *Q] = __cpu_node[Q->cpu];
+inline processor_info_t __rq_info[struct rq *Q] = xlate<processor_info_t>((processorid_t)Q->cpu);
+inline struct rq *__rq_disp[struct rq *Q] = Q;
+inline int __rq_runnable[struct rq *Q] = Q->nr_running > 0 && Q->curr != Q->idle ? Q->nr_running - 1 : Q->nr_running;
 inline int64_t __thread_start[struct task_struct *T] = (T->start_boottime + __boot_time) / 1000000000;
 
 /* v_path: of a file, of a folder */

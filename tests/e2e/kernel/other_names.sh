@@ -33,7 +33,7 @@ refused '((thread_t)arg0)->t_tid' "hint: Linux: 'struct task_struct *'"
 timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -x nolibs -qn 'BEGIN { trace(curthread->p_user.u_comm); exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "p_user without the library"
 grep -q "no member 'p_user'" "$TMP/err" && grep -q 'hint: Linux: execname' "$TMP/err" || fail "what is said of p_user without the library"
 refused '`availrmem' 'hint: Linux: `freemem'
-refused 'curthread->t_cpu->cpu_disp->disp_nrunnable' 'hint: Linux: sched:::enqueue'
+refused 'curcpu->cpu_disp->disp_nrunnable' 'hint: Linux: sched:::enqueue'
 refused '((struct dev_info *)arg0)->devi_node_name' 'hint: Linux: sdt:::interrupt-start'
 timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -n 'io:nfs::start { exit(0); }' >"$TMP/out" 2>"$TMP/err" && fail "a module of io's"
 grep -q "hint: probes of provider 'io' have no module and no function: io:::start; .*NFS client" "$TMP/err" || fail "that io has no modules"
@@ -88,6 +88,11 @@ END
 cp /bin/sleep "$TMP/computed_sleep"
 cd "$TMP" && setsid "$DTRACE" -s computed.d -c './computed_sleep 0.01 0.02' >out 2>err || fail "computed members"
 sed -n 1p out | grep -qxF 'computed_sleep|./computed_sleep 0.01 0.02|3|0.01' && sed -n 2p out | grep -qx "$TMP/computed_sleep $TMP/computed_sleep $TMP /" || fail "p_user, p_exec"
+# a CPU of which one thread runs has as many that wait as its queue has less one
+"$DTRACE" -qn 'profile-97 /curthread->t_cpu->cpu_disp->disp_nrunnable != (curthread->t_cpu->cpu_thread == curthread->t_cpu->cpu_idle_thread ? 0 : curthread->t_cpu->nr_running - 1) ||
+	curthread->t_cpu->cpu_id != cpu || curthread->t_cpu->cpu_chip != chip || curthread->t_cpu->cpu_lgrp != lgrp || curthread->t_cpu->cpu_info.pi_state != P_ONLINE/ { printf("wrong on CPU %d: %d", cpu, curthread->t_cpu->cpu_disp->disp_nrunnable); }
+	tick-20ms /++n == 10/ { exit(0); }' >run 2>&1 || { cat run; exit 1; }
+grep . run && fail "the run queue"
 sed -n 7p out | grep -qxF './computed_sleep 0.01 0.02|27|./computed_sleep 0.01 0.02' || fail "p_args"
 read -r own parent group same session <<END
 $(sed -n 3p out)
