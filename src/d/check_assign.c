@@ -119,8 +119,11 @@ static struct expr *assign_translated(struct check *c, struct expr *e, struct ex
 
 	if (r->kind == EXPR_XLATE && type_same(c->types, l->type, r->type)) {
 		r = r->xlate.e;
-		if (!expr_is_bad(r) && !check_convert(c, &r, var->type))
-			return fail_made_of(c, e->span, l->type, var->type, r->type);
+		if (!expr_is_bad(r) && !check_convert(c, &r, var->type)) {
+			if (!c->source || var->var.ident->scope != SCOPE_THIS)
+				return fail_made_of(c, e->span, l->type, var->type, r->type);
+			var = local_of_source(c, var, type_of_variable(c, r->type), l->type);
+		}
 	} else if (!is_deletion(c, var, r))
 		return fail_incompat(c, e->span, "=", l, r);
 	e->binary.l = var;

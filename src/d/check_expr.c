@@ -78,15 +78,15 @@ static bool is_plain_read(const struct expr *e)
 	return e->kind == EXPR_INT || (e->kind == EXPR_VAR && !e->var.nkeys);
 }
 
-struct expr *expr_keep(struct check *c, struct expr **e)
+struct expr *expr_keep_as(struct check *c, struct expr **e, const char *name)
 {
-	struct ident *id = hashmap_finds(c->locals, KEPT_NAME);
+	struct ident *id = hashmap_finds(c->locals, name);
 	struct expr *var, *assign;
 
 	if (is_plain_read(*e))
 		return expr_clone(c->arena, *e);
 	if (!id)
-		id = var_create(c, (*e)->span, SCOPE_THIS, KEPT_NAME, TYPE_ULONG, false, NULL, 0);
+		id = var_create(c, (*e)->span, SCOPE_THIS, name, TYPE_ULONG, false, NULL, 0);
 	if (id->type == TYPE_ERROR)
 		return *e = expr_bad(c, (*e)->span);
 	var = expr_new(c, EXPR_VAR, (*e)->span, TYPE_ULONG);
@@ -99,6 +99,11 @@ struct expr *expr_keep(struct check *c, struct expr **e)
 	var = expr_cast(c, expr_clone(c->arena, var), (*e)->type);
 	*e = expr_cast(c, assign, (*e)->type);
 	return var;
+}
+
+struct expr *expr_keep(struct check *c, struct expr **e)
+{
+	return expr_keep_as(c, e, KEPT_NAME);
 }
 
 /* Adds a conversion unless it changes no bit, so that DIF stays small. */

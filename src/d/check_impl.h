@@ -259,6 +259,8 @@ struct expr *expr_cast(struct check *c, struct expr *e, type_id to);
  * that no program can name.
  */
 struct expr *expr_keep(struct check *c, struct expr **e);
+/* The same, in the clause-local variable of this name. */
+struct expr *expr_keep_as(struct check *c, struct expr **e, const char *name);
 struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type);
 /* val cut to the size of the type and extended again. */
 uint64_t int_convert(const struct types *t, uint64_t val, type_id type);
@@ -364,6 +366,13 @@ struct expr *check_ident(struct check *c, struct expr *e);
 struct ident *ident_create(struct check *c, enum ident_kind kind, const char *name, struct span at,
 			   type_id type);
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name);
+/*
+ * Makes a clause-local variable with the name of var for clauses on the current source of their
+ * probe, c->source, and returns it as an lvalue: it holds the input of a translator, which is of
+ * another type there. A firing has one source, so that it never meets the other variable.
+ */
+struct expr *local_of_source(struct check *c, const struct expr *var, type_id type,
+			     type_id xlate_type);
 /* The identifier, built in or of the current layer, that a declaration of the name would repeat. */
 struct ident *ident_find_own(struct check *c, enum ident_scope scope, const char *name);
 /*
@@ -477,6 +486,10 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 			   uint32_t nargs);
 void check_translator_def(struct check *c, struct decl *d);
 struct expr *check_xlate(struct check *c, struct expr *e);
+/* The type of the struct that a checked EXPR_XLATE yields, or to which it yields a pointer. */
+type_id xlate_output(struct check *c, const struct expr *e);
+/* check_whole.c: the translated value as a struct in scratch memory, with all its members. */
+struct expr *xlate_whole(struct check *c, struct expr *e);
 /* The address of a translated value, if it has one, as an ordinary expression; else e itself. */
 struct expr *xlate_address(struct check *c, struct expr *e);
 /* A member of a translated value: base is the checked EXPR_XLATE, e the member expression. */

@@ -135,10 +135,23 @@ static struct expr *check_string_deref(struct check *c, struct expr *e)
 	return check_element(c, element);
 }
 
+/* *p of a pointer to a translated value is the translated value. */
+static struct expr *xlate_deref(struct check *c, const struct expr *o, struct span at)
+{
+	struct expr *x = expr_new(c, EXPR_XLATE, at, xlate_output(c, o));
+
+	x->xlate = o->xlate;
+	return x;
+}
+
 static struct expr *check_deref(struct check *c, struct expr *e)
 {
-	struct expr *o = e->unary.e = check_expr(c, e->unary.e);
+	struct expr *o = xlate_address(c, check_any(c, e->unary.e));
 	type_id to;
+
+	if (o->kind == EXPR_XLATE && type_kind(c->types, o->type) == TK_PTR)
+		return xlate_deref(c, o, e->span);
+	o = e->unary.e = check_value(c, o);
 
 	if (expr_is_bad(o))
 		return o;

@@ -2,6 +2,8 @@
 /* print() and printm(): actions that record values and memory as they are. */
 #include "d/check_impl.h"
 
+#include "dif/shape.h"
+
 /* *e, or e[index] for a pointer to 64-bit words. */
 static struct expr *expr_deref(struct check *c, struct expr *e, uint32_t index)
 {
@@ -61,7 +63,18 @@ bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 {
 	static const struct value_tags tags = {D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG};
 	const struct expr *source = call->call.nargs ? call->call.args[0] : NULL;
-	struct expr *e = check_recorded(c, call, &tags);
+	type_id whole = TYPE_NONE;
+	struct shape *named;
+	struct expr *e;
+
+	if (call->call.nargs == 1) {
+		e = call->call.args[0] = check_any(c, call->call.args[0]);
+		if (e->kind == EXPR_XLATE) {
+			whole = xlate_output(c, e);
+			call->call.args[0] = xlate_whole(c, e);
+		}
+	}
+	e = check_recorded(c, call, &tags);
 
 	if (!e)
 		return false;
@@ -69,6 +82,11 @@ bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 	if (!pointer_follow(c, &e))
 		return false;
 	act->shape = type_shape(c, e->type);
+	if (whole != TYPE_NONE) { /* the struct that xlate_whole() has made has no name */
+		named = arena_memdup(c->arena, act->shape, sizeof(*named));
+		named->type = type_text(c, whole);
+		act->shape = named;
+	}
 	act_arg(c, act, e, datum_kind_of(c, e->type));
 	return true;
 }

@@ -61,10 +61,25 @@ static bool is_fathom_only(const struct ident *id)
 	return id->kind == IDENT_SUBR && id->subr->flags & SUBR_OURS;
 }
 
+/*
+ * The key in c->locals of a clause-local variable of which the current source of the probe has one
+ * of its own (local_of_source()).
+ */
+static const char *source_key(struct check *c, const char *name)
+{
+	const struct probe_desc *d = c->source;
+
+	return arena_printf(c->arena, "%s@%s:%s:%s:%s", name, d->prov, d->mod, d->func, d->name);
+}
+
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name)
 {
-	struct ident *id;
+	struct ident *id = NULL;
 
+	if (scope == SCOPE_THIS && c->source)
+		id = hashmap_finds(c->locals, source_key(c, name));
+	if (id)
+		return id;
 	if (scope != SCOPE_GLOBAL)
 		return hashmap_finds(scope_map(c, scope), name);
 	id = ident_if_visible(c, session_global(c->session, name, strlen(name)));
@@ -352,6 +367,18 @@ static struct expr *var_ref(struct check *c, struct ident *id, struct span at, s
 	e->is_lvalue = true;
 	attr_use(c, at, id->name, builtin_attr(c, id));
 	return e;
+}
+
+struct expr *local_of_source(struct check *c, const struct expr *var, type_id type,
+			     type_id xlate_type)
+{
+	struct ident *id = var_create(c, var->span, SCOPE_THIS, source_key(c, var->var.ident->name),
+				      type, false, NULL, 0);
+
+	if (id->type == TYPE_ERROR)
+		return expr_bad(c, var->span);
+	id->xlate_type = xlate_type;
+	return var_ref(c, id, var->span, NULL, 0);
 }
 
 /* The value of a variable; of one that holds a translator's input, the translation. */

@@ -142,12 +142,21 @@ static type_id output_of(struct check *c, type_id to)
 	return type_kind(c->types, to) == TK_PTR ? type_deref(c->types, to) : to;
 }
 
+type_id xlate_output(struct check *c, const struct expr *e)
+{
+	return output_of(c, e->type);
+}
+
 struct expr *check_xlate(struct check *c, struct expr *e)
 {
 	type_id to = decl_resolve(c, e->xlate.to);
+	struct expr *o = xlate_address(c, check_any(c, e->xlate.e));
 	struct xlator *x;
 
-	e->xlate.e = check_expr(c, e->xlate.e);
+	/* what was translated before is translated from its input: xlate <devinfo_t *> (args[0]) */
+	if (o->kind == EXPR_XLATE && xlator_find(c, o->xlate.e->type, output_of(c, to)))
+		o = o->xlate.e;
+	e->xlate.e = check_value(c, o);
 	if (to == TYPE_ERROR || expr_is_bad(e->xlate.e))
 		return expr_bad(c, e->span);
 	x = xlator_find(c, e->xlate.e->type, output_of(c, to));

@@ -5,6 +5,6 @@ struct out { int a; struct part p; };
 translator struct part < struct in *I > { y = I->x; };
 translator struct out < struct in *I > { a = I->x; p = xlate <struct part> (I); };
 inline struct out *o = xlate <struct out *> ((struct in *)0);
-BEGIN { trace(*o); }
+BEGIN { trace(o[0]); }
 BEGIN { x = o; y = o->p; }
-BEGIN { print(o->p); }
+BEGIN { trace(o->p); }

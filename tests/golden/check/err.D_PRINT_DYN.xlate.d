@@ -1,3 +1,3 @@
 struct out { int a; };
-translator struct out < int i > { a = i; };
+translator struct out < int i > { };
 BEGIN { print(xlate<struct out>(1)); }
