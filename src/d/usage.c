@@ -58,15 +58,20 @@ struct line {
 	uint32_t len;
 };
 
-/* Finds the comment at the top, before which only '#' lines stand; false when there is none. */
+/*
+ * Finds the comment at the top, before which only '#' lines and a comment with the licence's
+ * identifier stand; false when there is none.
+ */
 static bool header_find(const struct source *src, const char **ret_from, const char **ret_to)
 {
+	static const char licence[] = "/* SPDX-License-Identifier:";
 	const char *p = src->text, *end = src->text + src->len, *to;
 
 	for (;;) {
 		while (p < end && strchr(" \t\r\n", *p))
 			p++;
-		if (p == end || *p != '#')
+		if (p == end || (*p != '#' && ((size_t)(end - p) < sizeof(licence) - 1 ||
+					       memcmp(p, licence, sizeof(licence) - 1) != 0)))
 			break;
 		p = memchr(p, '\n', (size_t)(end - p));
 		if (!p)

@@ -13,6 +13,7 @@
 uint32_t usage_args_taken(const struct source *src);
 /*
  * One line of the comment at the top of the script: the line that begins with "usage", else the
- * first line that names the script, else the first line. NULL: the script has no such comment.
+ * first line that names the script, else the first line. A line with the licence's identifier
+ * (SPDX) above the comment is passed over. NULL: the script has no such comment.
  */
 const char *usage_header(struct arena *a, const struct source *src);
