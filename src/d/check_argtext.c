@@ -15,7 +15,7 @@
 
 #define ARGS_MAX 32u /* bits of pspec.texts */
 
-/* What the program does with probes whose function is this pattern. */
+/* How the program uses probes whose function matches this pattern. */
 struct arg_pattern {
 	const char *func;
 	uint32_t texts;

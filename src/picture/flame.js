@@ -20,7 +20,7 @@
 	const {grouped, shortText, valueText, percent, columns, cut, lines, make} = common;
 	const XHTML = "http://www.w3.org/1999/xhtml";
 	const ROW = 19, PAD = 12, HEAD = 70, LINE = 28, FOOT = 44, FONT = 12, MIN_WIDTH = 0.7;
-	/* Of the callers and callees; WIDE: a width at which the table stands beside them. */
+	/* Sizes of the view of callers and callees; from WIDE on, the table stands beside it. */
 	const CAPTION = 46, GUTTER = 62, WIDE = 900;
 	const KINDS = {r: "key", n: "native code", l: "language", k: "kernel", x: "cut"};
 

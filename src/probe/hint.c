@@ -46,7 +46,7 @@ static bool is_set(const char *field)
 	return *field && glob_is_literal(field);
 }
 
-/* What other tracers, and programmers, call the names of probes. */
+/* Names of probes in other tracers and in programs, with the name in D. */
 static const char *const synonyms[][2] = {
 	{"begin", "entry"}, {"call", "entry"},	 {"enter", "entry"}, {"exit", "return"},
 	{"fork", "create"}, {"leave", "return"}, {"ret", "return"},  {"switch", "on-cpu"},

@@ -25,7 +25,7 @@ static uint32_t rows_left_out(const struct printer *p, uint32_t nrows)
 	return p->render->left_out && top && nrows > top ? nrows - top : 0;
 }
 
-/* What a row adds to the sum of the rows that are left out, before normalization. */
+/* The value that a row adds to the sum of the rows left out, before normalization. */
 static int64_t row_weight(const struct agg_view *v, const struct agg_elem *e)
 {
 	int64_t n = 0;
