@@ -10,7 +10,7 @@
  * To add an architecture: 1. arch/NAME.c, which fills struct arch, and arch/NAME_insn.c for the
  * decoder; 2. their row in arch/meson.build; 3. a table of its system calls
  * (tools/gen_syscalls.py); 4. the registers of bpf/rt, the step of
- * sym/frame.h; 5. dlib/regs.d.
+ * arch/frame.h; 5. dlib/regs.d.
  *
  * Units    byte offsets in struct pt_regs, unless another unit is named. The kernel's struct
  *          pt_regs begins with what PTRACE_GETREGSET gives for NT_PRSTATUS.
@@ -56,7 +56,7 @@ struct arch_unwind {
 	int32_t ra_off;	      /* distance from the CFA to the return address that a call stores */
 	const uint8_t *words; /* [nregs]: index of the register's word in struct pt_regs */
 	uint32_t signal_sp;   /* bytes from the stack pointer in a signal frame to the saved one */
-	/* [nregs]: 1 + index of a callee-saved register in rules (sym/rule.h); 0: it is none */
+	/* [nregs]: 1 + index of a callee-saved register in rules (arch/rule.h); 0: it is none */
 	const uint8_t *saved;
 	/*
 	 * True for the expression that linkers write for the procedure linkage table: CFA = sp + 8,

@@ -47,7 +47,7 @@ static const uint32_t property_32[] = {4, 12, 5, 0x00554e47, 0xc0000002, 4, 3};
 /* Maps a DWARF register number to a word of struct pt_regs; the last is the return address. */
 static const uint8_t dwarf_words[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
 
-/* Callee-saved registers but rbp, in the order of sym/rule.h: r15 r14 r13 r12 rbx. */
+/* Callee-saved registers but rbp, in the order of arch/rule.h: r15 r14 r13 r12 rbx. */
 static const uint8_t saved_index[ARRAY_LEN(dwarf_words)] =
 	{[3] = 5, [12] = 4, [13] = 3, [14] = 2, [15] = 1};
 

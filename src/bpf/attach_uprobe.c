@@ -9,11 +9,11 @@
 #include <inttypes.h>
 
 #include "bpf/attach.h"
-#include "proc/code.h"
-#include "proc/insn.h"
-#include "proc/maps.h"
-#include "proc/text.h"
-#include "sym/gate.h"
+#include "target/code.h"
+#include "image/insn.h"
+#include "target/maps.h"
+#include "image/text.h"
+#include "files/gate.h"
 
 /*
  * The instructions of one link are attached together or not at all, and a signal can end attaching

@@ -13,7 +13,7 @@
 
 #include "bpf/helper_code_impl.h"
 #include "bpf/link.h"
-#include "bpf/map.h"
+#include "kernel/map.h"
 
 #define LICENSE "Dual MIT/GPL"
 

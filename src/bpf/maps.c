@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include "bpf/map.h"
+#include "kernel/map.h"
 #include "bpf/rt/helper.h"
 #include "kernel/btf_blob.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unwind tables in the kernel: the rows of a file (sym/ehframe.h) as a tree of blocks, which
+ * Unwind tables in the kernel: the rows of a file (image/ehframe.h) as a tree of blocks, which
  * rt/unwind.c searches.
  *
  * Owns     nothing: the blocks live in the session's maps and end with them.
@@ -9,7 +9,7 @@
 #pragma once
 
 #include "bpf/engine.h"
-#include "sym/ehframe.h"
+#include "image/ehframe.h"
 
 /* Adds the rows as tree number `tree`; *ret_nlevels is 0 when there are no rows. */
 MUST_CHECK struct err *utree_add(const struct kmaps *m, uint32_t tree,

@@ -13,7 +13,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "sym/btf.h"
+#include "kernel/btf.h"
 
 #define KERNEL	  "vmlinux"
 #define MAX_DEPTH 64	     /* of derivations: damaged files may have cycles */

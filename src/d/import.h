@@ -14,7 +14,7 @@
 #pragma once
 
 #include "d/types.h"
-#include "sym/btf.h"
+#include "kernel/btf.h"
 
 struct btf_import;
 

@@ -6,7 +6,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "sym/dwarf.h"
+#include "image/dwarf.h"
 
 #define MAX_DEPTH   64	       /* of derivations: a damaged file may have cycles */
 #define MAX_SIZE    (1u << 30) /* bytes of one type */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bpf/rt/abi.h"
-#include "proc/ident.h"
+#include "target/ident.h"
 
 /* Removes one process from the map and returns it; false if the map is empty. */
 static bool process_take(int procs_fd, uint32_t *ret_pid, struct rt_watched *ret_value)

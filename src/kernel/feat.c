@@ -18,7 +18,7 @@
 #include "arch/arch.h"
 #include "kernel/btf_blob.h"
 #include "kernel/insn.h"
-#include "sym/btf.h"
+#include "kernel/btf.h"
 
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
@@ -325,7 +325,7 @@ static int probe_tail_call(void)
 }
 
 /*
- * Each held process tries hlt itself (proc/evaltime.c), which costs less than a process made for
+ * Each held process tries hlt itself (target/evaltime.c), which costs less than a process made for
  * that; it is a feature here so that tests can force it absent.
  */
 static int probe_hlt(void)

@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #include "base/vec.h"
-#include "sym/btf.h"
+#include "kernel/btf.h"
 
 #define MAX_NAME  128u
 #define MAX_DEPTH 16 /* of nested anonymous members, and of typedefs of typedefs */

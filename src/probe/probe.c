@@ -11,7 +11,7 @@
 #include "base/hashmap.h"
 #include "dtrace.h"
 #include "probe/probe.h"
-#include "sym/demangle.h"
+#include "image/demangle.h"
 
 struct match {
 	struct probe **probes;

@@ -277,7 +277,7 @@ const struct harm *probes_harm(const struct probes *ps, uint32_t i);
 void probes_set_harmful(struct probes *ps, bool is_harmful);
 bool probes_is_harmful(const struct probes *ps);
 /*
- * How files of programs are read (sym/debugfile.h); the struct must live as long as the registry.
+ * How files of programs are read (image/debugfile.h); the struct must live as long as the registry.
  */
 struct file_opts;
 void probes_set_files(struct probes *ps, const struct file_opts *files);

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "proc/ident.h"
+#include "target/ident.h"
 #include "probe/probe.h"
 
 struct sym_map;

@@ -17,7 +17,7 @@
 #include "provider/kfuncs.h"
 #include "provider/providers.h"
 #include "bpf/rt/abi.h"
-#include "sym/btf.h"
+#include "kernel/btf.h"
 #include "sym/kallsyms.h"
 
 #define FEW_LOOKUPS 8 /* more names than these are hashed */

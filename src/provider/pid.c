@@ -7,9 +7,9 @@
 
 #include "arch/arch.h"
 #include "d/diag.h"
-#include "proc/exits.h"
-#include "proc/insn.h"
-#include "sym/demangle.h"
+#include "image/exits.h"
+#include "image/insn.h"
+#include "image/demangle.h"
 #include "d/import_dwarf.h"
 
 #define PROVIDER   "pid"

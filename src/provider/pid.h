@@ -12,10 +12,10 @@
  */
 #pragma once
 
-#include "proc/funcs.h"
-#include "proc/ident.h"
-#include "proc/maps.h"
-#include "proc/text.h"
+#include "image/funcs.h"
+#include "target/ident.h"
+#include "target/maps.h"
+#include "image/text.h"
 #include "provider/batch.h"
 #include "provider/providers.h"
 

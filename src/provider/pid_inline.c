@@ -4,7 +4,7 @@
  */
 #include "provider/pid.h"
 
-#include "sym/dwarf.h"
+#include "image/dwarf.h"
 
 static bool is_meant(void *ctx, const char *name)
 {

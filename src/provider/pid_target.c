@@ -8,11 +8,11 @@
 
 #include "base/text.h"
 #include "d/diag.h"
-#include "proc/code.h"
-#include "proc/ifunc.h"
-#include "sym/debugfile.h"
-#include "sym/dwarf.h"
-#include "sym/gate.h"
+#include "target/code.h"
+#include "target/ifunc.h"
+#include "image/debugfile.h"
+#include "image/dwarf.h"
+#include "files/gate.h"
 
 /* ---- the process ----------------------------------------------------------------------------- */
 

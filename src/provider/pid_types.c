@@ -3,8 +3,8 @@
 #include "provider/pid.h"
 
 #include "d/import_dwarf.h"
-#include "sym/debugfile.h"
-#include "sym/dwarf.h"
+#include "image/debugfile.h"
+#include "image/dwarf.h"
 
 #define NARGS 10 /* arg0..arg9 */
 

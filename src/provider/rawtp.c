@@ -21,7 +21,7 @@
 #include "d/diag.h"
 #include "provider/come.h"
 #include "provider/providers.h"
-#include "sym/btf.h"
+#include "kernel/btf.h"
 
 #define PREFIX "btf_trace_"
 

@@ -14,7 +14,7 @@
 #include "arch/arch.h"
 #include "provider/providers.h"
 #include "provider/syscalls.h"
-#include "sym/btf.h"
+#include "kernel/btf.h"
 
 static const char event_prefix[] = "sys_enter_";
 static char present; /* value of all entries in names */

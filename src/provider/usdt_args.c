@@ -6,8 +6,8 @@
 #include "d/attr.h"
 #include "d/compile.h"
 #include "d/import_dwarf.h"
-#include "sym/dwarf.h"
-#include "sym/ehframe.h"
+#include "image/dwarf.h"
+#include "image/ehframe.h"
 #include "usdt/dof.h"
 
 #define NARGS 10 /* arg0 to arg9 */

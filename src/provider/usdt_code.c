@@ -14,7 +14,7 @@
  * another name for probes of notes, or a declaration about them.
  */
 #include "d/compile.h"
-#include "proc/exits.h"
+#include "image/exits.h"
 #include "provider/usdt.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */

@@ -3,9 +3,9 @@
 #include "provider/usdt.h"
 
 #include "arch/arch.h"
-#include "sym/debugfile.h"
-#include "sym/dwarf.h"
-#include "sym/ehframe.h"
+#include "image/debugfile.h"
+#include "image/dwarf.h"
+#include "image/ehframe.h"
 
 /* Finds from which register and distance places in the frame count at an instruction. */
 static void frame_find(struct probes *ps, struct usdt_object *o, const struct place_site *site,

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "kernel/kernel.h"
-#include "sym/debugfile.h"
+#include "image/debugfile.h"
 
 #define SEEN_NS	 1000000000 /* so long a file is taken for unchanged without a look at it */
 #define SEEN_MAX 65536	    /* files without notes that are remembered */

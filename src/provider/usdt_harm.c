@@ -9,8 +9,8 @@
  * of the file's own (usdt_code.c).
  */
 #include "provider/usdt.h"
-#include "sym/debugfile.h"
-#include "sym/elfsym.h"
+#include "image/debugfile.h"
+#include "image/elfsym.h"
 
 #define FACT_ROOM 128 /* bytes of a variable that are compared */
 

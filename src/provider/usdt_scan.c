@@ -2,7 +2,7 @@
 /* Which processes have mapped files with notes about probes. */
 #include "provider/usdt.h"
 
-#include "proc/search.h"
+#include "target/search.h"
 
 struct scan {
 	struct probes *ps;

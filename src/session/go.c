@@ -6,15 +6,15 @@
 #include <time.h>
 
 #include "provider/providers.h"
-#include "proc/control.h"
-#include "proc/touch.h"
+#include "target/control.h"
+#include "target/touch.h"
 #include "ustack/ustack.h"
 #include "session/early.h"
 #include "session/later.h"
 #include "consume/wait.h"
 #include "session/run.h"
 #include "unwind/unwind.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 

@@ -6,7 +6,7 @@
 #include "session/later_impl.h"
 
 #include "consume/wait.h"
-#include "proc/control.h"
+#include "target/control.h"
 
 /* Room for the names of added probes: with patterns, and with named functions only. */
 #define NAMES_ROOM_MANY (2u << 20)

@@ -4,11 +4,11 @@
 
 #include <inttypes.h>
 
-#include "proc/control.h"
+#include "target/control.h"
 #include "session/options.h"
 #include "session/report.h"
 #include "session/targets.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "sym/sym.h"
 
 /* Option quiet does not drop these notices: a file that cannot be read limits what is shown. */

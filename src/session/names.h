@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/base.h"
-#include "sym/debugfile.h"
+#include "image/debugfile.h"
 
 struct options;
 struct report;

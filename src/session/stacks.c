@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "session/later.h"
-#include "proc/control.h"
-#include "proc/maps.h"
+#include "target/control.h"
+#include "target/maps.h"
 #include "consume/wait.h"
 #include "unwind/unwind.h"
 #include "ustack/ustack.h"

@@ -5,10 +5,10 @@
 #include "base/str.h"
 #include "kernel/kernel.h"
 #include "probe/probe.h"
-#include "proc/control.h"
+#include "target/control.h"
 #include "session/options.h"
 #include "session/report.h"
-#include "sym/debugfile.h"
+#include "image/debugfile.h"
 
 static void target_tell(const struct targets *t, pid_t pid, const struct evaltime *how)
 {

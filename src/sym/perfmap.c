@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 
 #define FILE_MAX  ((off_t)1 << 30)
 #define LINE_SIZE 4096 /* longer names are cut */

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
-#include "sym/debugfile.h"
+#include "image/debugfile.h"
 #include "sym/ksym.h"
 #include "sym/usym.h"
 

@@ -25,7 +25,7 @@
 
 #include "base/base.h"
 
-struct file_opts; /* sym/debugfile.h */
+struct file_opts; /* image/debugfile.h */
 struct strbuf;
 struct syms;
 

@@ -24,9 +24,9 @@
 #include <malloc.h>
 #include <sys/stat.h>
 
-#include "sym/dwarf.h"
-#include "sym/elfsym.h"
-#include "sym/gate.h"
+#include "image/dwarf.h"
+#include "image/elfsym.h"
+#include "files/gate.h"
 #include "sym/uproc.h"
 
 #define TRIM_BYTES     ((uint64_t)16 << 20)

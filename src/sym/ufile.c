@@ -12,11 +12,11 @@
 
 #include "base/str.h"
 #include "base/text.h"
-#include "sym/debugfile.h"
-#include "sym/demangle.h"
-#include "sym/dwarf.h"
-#include "sym/elfsym.h"
-#include "sym/gate.h"
+#include "image/debugfile.h"
+#include "image/demangle.h"
+#include "image/dwarf.h"
+#include "image/elfsym.h"
+#include "files/gate.h"
 
 #define OPEN_MIN  64 /* files kept open even if our limit of descriptors is lower than twice that */
 #define TRIES_MAX 8  /* attempts to open a file for its symbols, by way of different processes */

@@ -20,7 +20,7 @@
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "sym/debugfile.h"
+#include "image/debugfile.h"
 #include "sym/sym.h"
 
 struct dwarf_file;

@@ -19,7 +19,7 @@
  */
 #include <time.h>
 
-#include "proc/ident.h"
+#include "target/ident.h"
 #include "sym/uproc.h"
 
 #define ENDS_MAX       65536	  /* processes that are kept after their end */

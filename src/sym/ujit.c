@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "sym/perfmap.h"
 #include "sym/uproc.h"
 

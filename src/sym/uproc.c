@@ -8,7 +8,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "proc/ident.h"
+#include "target/ident.h"
 
 #define LINES_MAX    100000 /* lines read of one process's maps, which may be of any length */
 #define BEFORE_MAX   8	    /* processes that are kept of those that had one process id before */

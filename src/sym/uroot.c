@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "sym/gate.h"
+#include "files/gate.h"
 
 #define ROOTS_OPEN_MAX 256
 

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-#include "sym/dwarf.h"
-#include "sym/elfsym.h"
+#include "image/dwarf.h"
+#include "image/elfsym.h"
 #include "sym/perfmap.h"
 
 /* What was found at an address. */

@@ -14,8 +14,8 @@
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
 #include "unwind/utrees.h"
-#include "sym/debugfile.h"
-#include "sym/gate.h"
+#include "image/debugfile.h"
+#include "files/gate.h"
 #include "sym/sym.h"
 
 #define EPOCH_NS 1000000000 /* so long the kernel's side may use a rule of an unmapped file */

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 
 #define USDT_NOTES_MAX 65536 /* notes of one file; HotSpot has some 600 */
 

@@ -6,9 +6,9 @@
 
 #include "base/hashmap.h"
 #include "base/text.h"
-#include "proc/maps.h"
-#include "sym/debugfile.h"
-#include "sym/gate.h"
+#include "target/maps.h"
+#include "image/debugfile.h"
+#include "files/gate.h"
 #include "usdt/dof_prog.h"
 #include "usdt/note.h"
 #include "ustack/helper.h"

@@ -16,7 +16,7 @@
 #include "base/base.h"
 
 struct carried;
-struct file_opts; /* sym/debugfile.h */
+struct file_opts; /* image/debugfile.h */
 struct helper;
 struct proc_map;
 struct proc_maps;

@@ -11,11 +11,11 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
-#include "proc/core.h"
-#include "proc/maps.h"
-#include "sym/debugfile.h"
-#include "sym/gate.h"
-#include "ustack/object.h"
+#include "target/core.h"
+#include "target/maps.h"
+#include "image/debugfile.h"
+#include "files/gate.h"
+#include "image/object.h"
 
 #define PAGE_BYTES  4096u
 #define PAGES_MAX   4096    /* of a process that are kept while its clauses run */

@@ -15,9 +15,9 @@
 #include "dif/interp.h"
 #include "dif/prog.h"
 
-struct file_opts; /* sym/debugfile.h */
+struct file_opts; /* image/debugfile.h */
 struct helper;
-struct core; /* proc/core.h */
+struct core; /* target/core.h */
 struct proc_maps;
 struct objects; /* what was read of files, for all processes */
 struct process;

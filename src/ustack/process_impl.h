@@ -4,7 +4,7 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
-#include "proc/maps.h"
+#include "target/maps.h"
 #include "ustack/helper.h"
 #include "ustack/process.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs ustack helpers over a thread that is stopped: the same walk and the same clauses as in the
- * kernel (bpf/rt/unwind.c, bpf/rt/helper.c), with the frame step on the host (proc/walk.h) and the
+ * kernel (bpf/rt/unwind.c, bpf/rt/helper.c), with the frame step on the host (unwind/walk.h) and the
  * interpreter of DIF (dif/interp.h).
  *
  * A listener is told of what happens, in order. What the kernel's machine does to save time is not
@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "proc/walk.h"
+#include "unwind/walk.h"
 #include "base/vec.h"
 #include "ustack/helper.h"
 #include "ustack/process.h"

@@ -8,9 +8,9 @@
 
 #include "base/str.h"
 #include "base/text.h"
-#include "proc/core.h"
-#include "proc/halt.h"
-#include "sym/debugfile.h"
+#include "target/core.h"
+#include "target/halt.h"
+#include "image/debugfile.h"
 #include "ustack/replay.h"
 #include "ustack/ustack.h"
 

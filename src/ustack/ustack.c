@@ -12,7 +12,7 @@
 #include "bpf/engine.h"
 #include "bpf/helper_code.h"
 #include "bpf/rt/helper.h"
-#include "proc/maps.h"
+#include "target/maps.h"
 #include "sym/sym.h"
 #include "ustack/carried.h"
 #include "ustack/hcode.h"

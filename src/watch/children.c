@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/vec.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 
 #define THREADS_MAX 64 /* so many threads of the parent are searched for children */
 

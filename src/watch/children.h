@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "proc/ident.h"
+#include "target/ident.h"
 
 struct children;
 

@@ -7,7 +7,7 @@
 
 #include "arch/arch.h"
 #include "base/vec.h"
-#include "bpf/map.h"
+#include "kernel/map.h"
 #include "bpf/program.h"
 #include "keeper/herd.h"
 #include "keeper/keeper.h"

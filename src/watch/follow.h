@@ -15,7 +15,7 @@
  * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux
  *          fs/exec.c. sched_process_fork(parent, child) comes before the child is woken: Linux
  *          kernel/fork.c; a new task returns to its program through sys_exit, where its signals are
- *          looked at: arch/x86/kernel/process.c. _dl_debug_state(), _r_debug: proc/rtld.h.
+ *          looked at: arch/x86/kernel/process.c. _dl_debug_state(), _r_debug: target/rtld.h.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 
 #include "base/err.h"
 #include "bpf/rt/abi.h"
-#include "proc/ident.h"
+#include "target/ident.h"
 
 struct follow;
 struct keeper;

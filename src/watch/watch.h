@@ -49,7 +49,7 @@
 
 #include "base/err.h"
 #include "bpf/rt/abi.h"
-#include "proc/ident.h"
+#include "target/ident.h"
 
 struct keeper;
 struct sym_map;

@@ -15,10 +15,10 @@
 #include "arch/arch.h"
 #include "elf_check.h"
 #include "elf_make.h"
-#include "proc/gocode.h"
-#include "sym/debugfile.h"
-#include "sym/elfsym.h"
-#include "sym/gate.h"
+#include "image/gocode.h"
+#include "image/debugfile.h"
+#include "image/elfsym.h"
+#include "files/gate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

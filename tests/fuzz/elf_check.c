@@ -4,11 +4,11 @@
 
 #include "bpf/unwind.h"
 #include "d/import_dwarf.h"
-#include "proc/funcs.h"
-#include "sym/debugfile.h"
-#include "sym/demangle.h"
-#include "sym/dwarf.h"
-#include "sym/elfsym.h"
+#include "image/funcs.h"
+#include "image/debugfile.h"
+#include "image/demangle.h"
+#include "image/dwarf.h"
+#include "image/elfsym.h"
 
 #define PROBED	      64  /* addresses that are asked for */
 #define CONTAINED_MAX 500 /* structures within each other */

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "d/compile.h"
-#include "sym/debugfile.h"
-#include "sym/gate.h"
+#include "image/debugfile.h"
+#include "files/gate.h"
 #include "ustack/replay.h"
 
 #define ARENA  ((uint8_t *)0x31000000) /* 64 KiB, behind which there is nothing */

@@ -5,7 +5,7 @@
  */
 #include <sys/mman.h>
 
-#include "proc/maps.h"
+#include "target/maps.h"
 #include "sym/sym.h"
 #include "watch/names.h"
 #include "watch/records.h"

@@ -8,9 +8,9 @@
 
 #include "elf_check.h"
 #include "elf_make.h"
-#include "sym/debugfile.h"
-#include "sym/elfsym.h"
-#include "sym/gate.h"
+#include "image/debugfile.h"
+#include "image/elfsym.h"
+#include "files/gate.h"
 #include "sym/perfmap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
  * Fuzz target: what programs say of their own probes. The first byte chooses the reader: an ELF
  * file's notes and their operands, DOF, the text of operands, helpers in DOF.
  */
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "usdt/dof_prog.h"
 #include "usdt/note.h"
 #include "usdt/operand.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../unit/d/check_eval.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "usdt/classic.h"
 #include "usdt/dof.h"
 #include "usdt/header.h"

@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include "sym/rule.h"
+#include "arch/rule.h"
 
 #define RT_LEVELS 4 /* nesting: task, softirq, hardirq, NMI */
 
@@ -122,7 +122,7 @@ enum rt_helper_arg {
 	RT_HELPER_FRAME,
 	RT_HELPER_THREAD, /* the thread pointer */
 	RT_HELPER_BARE,	  /* 1: no unwind table covers the address */
-	RT_HELPER_DATA,	  /* 1: the address is in memory of RULE_DATA (sym/rule.h) */
+	RT_HELPER_DATA,	  /* 1: the address is in memory of RULE_DATA (arch/rule.h) */
 	RT_HELPER_NARGS = 10
 };
 
@@ -301,7 +301,7 @@ struct rt_stack {
 #define RT_USTACK_UNMARKED 0x80000000u
 
 /*
- * Unwind tables (sym/ehframe.h) in the kernel; sym/rule.h says what a rule is.
+ * Unwind tables (image/ehframe.h) in the kernel; arch/rule.h says what a rule is.
  *
  * MAP_UFILES maps a file to its tree of rows; the key is what the kernel's inode says of the file.
  * MAP_UBLOCKS holds the blocks of all trees, which all processes share. The leaves of a tree (level

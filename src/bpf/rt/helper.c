@@ -12,7 +12,7 @@
  *
  * A fault ends the clauses of one frame, which then has no name; it is counted.
  */
-/* This file uses the struct of sym/frame.h, and none of its steps. */
+/* This file uses the struct of arch/frame.h, and none of its steps. */
 #pragma clang diagnostic ignored "-Wundefined-internal"
 #include "bpf/rt/helper_memory.h"
 

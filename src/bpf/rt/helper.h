@@ -104,7 +104,7 @@ struct rt_hproc {
 	u16 entry;   /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
 	u16 frames;  /* the word of HOP_FRAMES */
 	u16 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
-	u16 saves;   /* walks restore callee-saved registers (sym/frame.h) */
+	u16 saves;   /* walks restore callee-saved registers (arch/frame.h) */
 	u64 globals[RT_HELPER_GLOBALS];
 };
 

@@ -3,7 +3,7 @@
  * Run-time library: the subroutines of ustack helpers, which read tables and texts of a process,
  * and what is remembered of frames (bpf/rt/helper.h).
  */
-/* This file uses the struct of sym/frame.h, and none of its steps. */
+/* This file uses the struct of arch/frame.h, and none of its steps. */
 #pragma clang diagnostic ignored "-Wundefined-internal"
 #include "bpf/rt/helper_memory.h"
 

@@ -2,11 +2,11 @@
 /*
  * Run-time library: the walk of a user stack, with or without frame pointers.
  *
- * The walk begins with the registers with which the task entered the kernel. sym/frame.h defines
+ * The walk begins with the registers with which the task entered the kernel. arch/frame.h defines
  * the step from one frame to the next. This file provides what that step needs: user memory, and
  * the rule of an address.
  *
- * Rules come from .eh_frame (sym/ehframe.h) through MAP_UFILES and MAP_UBLOCKS, so nothing has to
+ * Rules come from .eh_frame (image/ehframe.h) through MAP_UFILES and MAP_UBLOCKS, so nothing has to
  * be known of a process: which file is mapped at an address is read from the task's own tree of
  * mappings (mapping.h).
  *

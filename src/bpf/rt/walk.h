@@ -7,7 +7,7 @@
 
 #include "bpf/rt/hash.h"
 #include "bpf/rt/helper.h"
-#include "sym/frame.h"
+#include "arch/frame.h"
 
 #define WINDOW 128 /* words of the stack that are read at once: those of several frames */
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Commands that are held at the place which the option evaltime names (proc/evaltime.h).
+"""Commands that are held at the place which the option evaltime names (target/evaltime.h).
 
 The same holds with breakpoints of hlt and, forced by FATHOM_NO_FEATURE=HLT, of int3. The program is
 held.c: it compares its own code, and that of its libraries, with the files.

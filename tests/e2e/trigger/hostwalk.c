@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walks user stacks with the host's walker (src/proc/walk.h).
+ * Walks user stacks with the host's walker (src/unwind/walk.h).
  *
  *     hostwalk stopped PID [TID]   of a process that stops itself: waits until it has, prints the
  *                                  address of each frame, and "cut" where frames are missing
@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/walk.h"
-#include "sym/debugfile.h"
-#include "sym/gate.h"
+#include "unwind/walk.h"
+#include "image/debugfile.h"
+#include "files/gate.h"
 
 #define FRAMES_MAX 200
 #define TRIES	   10000 /* of a millisecond */

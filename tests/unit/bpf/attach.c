@@ -9,9 +9,9 @@
 
 #include "../tap.h"
 #include "bpf/attach.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "gen_fixture.h"
-#include "proc/maps.h"
+#include "target/maps.h"
 
 static __attribute__((noinline)) long first(long n)
 {

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "proc/ident.h"
+#include "target/ident.h"
 #include "sym/uproc.h"
 #include "sym/usym.h"
 #include "tap.h"

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "sym/elfsym.h"
-#include "sym/gate.h"
+#include "image/elfsym.h"
+#include "files/gate.h"
 #include "sym/sym.h"
 #include "tap.h"
 

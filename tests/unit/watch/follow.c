@@ -3,7 +3,7 @@
  * What processes do with their code is told, in order and only of those that were added: a library,
  * a program, its libraries; and a process that stops has not run on when it is told.
  */
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
-#include "proc/rtld.h"
+#include "target/rtld.h"
 #include "watch/follow.h"
 
 /* One that has not been loaded: each is small and comes with the C library. */

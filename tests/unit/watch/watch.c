@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
-#include "sym/gate.h"
+#include "files/gate.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 

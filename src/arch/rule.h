@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules of the stack walk: a row of unwind information (image/ehframe.h) in 32 bits.
+ *
+ * The kernel's side and the host's side walk by the same rules (arch/frame.h).
+ */
+#pragma once
+
+#include "base/ints.h"
+
+/* How the CFA of a frame is found. */
+enum unwind_cfa {
+	UNWIND_NONE,	  /* not known: no code, or code without call frame information */
+	UNWIND_RSP,	  /* CFA = rsp + cfa */
+	UNWIND_RBP,	  /* CFA = rbp + cfa */
+	UNWIND_REG,	  /* CFA = register reg + cfa; only the interrupted frame has its value */
+	UNWIND_RSP_DEREF, /* CFA = *(rsp + cfa) + 8: assembler code that aligned its stack */
+	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that aligned its stack */
+	UNWIND_PLT,	  /* CFA = rsp + 8, or + 16 from byte cfa of a 16-byte entry on */
+	/* return from a signal handler: the registers are in the ucontext at rsp */
+	UNWIND_SIGNAL,
+	UNWIND_END, /* the outermost frame, which nobody called */
+	/*
+	 * CFA = rsp + cfa, and the return address is in register reg, which only the interrupted
+	 * frame has: vfork() of the C library on x86-64, leaf functions elsewhere
+	 */
+	UNWIND_IN_REG,
+	UNWIND_SAVED, /* no rule of a frame: where the callee-saved registers are (below) */
+	UNWIND_NKINDS,
+	/* These are no kinds of rows: an address has them when the rows of its file are missing. */
+	/*
+	 * Memory that is not executable now, and may be a JIT compiler's that writes to it: a frame
+	 * if a helper says so (bpf/rt/unwind.c), else as RULE_NO_CODE.
+	 */
+	RULE_DATA = 12,
+	RULE_PENDING = 13, /* the rows are not there yet: as RULE_NO_TABLE, but doubtful */
+	RULE_NO_TABLE,	   /* code without rows: try the frame pointer */
+	RULE_NO_CODE,	   /* memory that is not executable, or none */
+};
+
+/*
+ * A rule in 32 bits:
+ *     kind    4 bits: enum unwind_cfa
+ *     rbp     8 bits: 0 = unchanged, n = saved at CFA - 8n, RULE_AT_RBP = saved at *rbp
+ *     cfa    20 bits, signed, in words; UNWIND_REG, UNWIND_IN_REG: word of struct pt_regs (5
+ *            bits), distance (15 bits)
+ */
+#define RULE_KIND(rule)	   ((rule)&15)
+#define RULE_RBP(rule)	   ((rule) >> 4 & 255)
+#define RULE_CFA(rule)	   ((s64)((s32)(rule) >> 12) * 8)
+#define RULE_AT_RBP	   255u
+#define RULE_REG(rule)	   ((rule) >> 12 & 31)
+#define RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
+
+/*
+ * Where the callee-saved registers of the caller are, other than rbp: r15, r14, r13, r12 and rbx
+ * have 5 bits each, behind the kind UNWIND_SAVED:
+ *     0           unchanged
+ *     1 to 24     saved at CFA - 8n
+ *     25 to 30    saved at rbp - 8(n - 24), where rbp is the frame's own, before it is left
+ *     31          not known
+ */
+#define RULE_NSAVED	    5
+#define RULE_SAVED(rule, i) ((rule) >> (4 + 5 * (i)) & 31)
+#define RULE_SAVED_FAR	    24
+#define RULE_SAVED_LOST	    31

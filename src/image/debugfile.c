@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Tries the names that a separate debug file may have. */
+#include "image/debugfile.h"
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "base/str.h"
+#include "image/elfsym.h"
+#include "files/gate.h"
+
+struct search {
+	const struct elf_syms *s;
+	const struct debug_place *place;
+	debug_file_f *use;
+	void *ctx;
+	struct strbuf path;
+};
+
+/*
+ * Compares the CRC-32 of the file, for which all of it is read. A file with more than max bytes is
+ * refused.
+ */
+static bool has_crc(struct gate_file *f, uint64_t max, uint32_t want)
+{
+	CLEANUP(free) unsigned char *buf = xmalloc(1 << 16);
+	uLong crc = crc32(0, NULL, 0);
+	uint64_t off = 0;
+	ssize_t n = 1;
+
+	while (off <= max && (n = gate_file_read(f, buf, 1 << 16, off)) > 0) {
+		crc = crc32(crc, buf, (uInt)n);
+		off += (uint64_t)n;
+	}
+	return n == 0 && crc == want;
+}
+
+/*
+ * Offers the file w->path, as a process with this root directory sees it, if that is not the
+ * stripped file itself.
+ */
+static bool try_path(const struct search *w, int root, bool by_name)
+{
+	CLEANUP(gate_file)
+	struct gate_file *f = gate_open_path(w->place->gate, root, strbuf_text(&w->path));
+	const struct stat *st = f ? gate_file_stat(f) : NULL;
+
+	if (!f || (st->st_ino == w->place->ino && st->st_dev == w->place->dev))
+		return false;
+	if (by_name && !w->s->build_id_len &&
+	    !has_crc(f, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
+		return false;
+	return w->use(w->ctx, f);
+}
+
+static bool try_build_id(struct search *w, const char *dir, size_t dir_len)
+{
+	const struct elf_syms *s = w->s;
+
+	if (s->build_id_len < 2)
+		return false;
+	strbuf_clear(&w->path);
+	strbuf_add(&w->path, dir, dir_len);
+	strbuf_addf(&w->path, "/.build-id/%02x/", s->build_id[0]);
+	for (uint32_t i = 1; i < s->build_id_len; i++)
+		strbuf_addf(&w->path, "%02x", s->build_id[i]);
+	strbuf_adds(&w->path, ".debug");
+	return (w->place->root >= 0 && try_path(w, w->place->root, false)) ||
+	       try_path(w, -1, false);
+}
+
+/* Tries DIR + the folder of the stripped file + SUB + the name in .gnu_debuglink. */
+static bool try_link(struct search *w, const char *dir, size_t dir_len, const char *sub)
+{
+	const char *slash = strrchr(w->place->path, '/');
+
+	if (!w->s->debug_link || strchr(w->s->debug_link, '/') || !slash)
+		return false;
+	strbuf_clear(&w->path);
+	strbuf_add(&w->path, dir, dir_len);
+	strbuf_add(&w->path, w->place->path, (size_t)(slash - w->place->path));
+	strbuf_addf(&w->path, "/%s%s", sub, w->s->debug_link);
+	return try_path(w, w->place->root, true);
+}
+
+/* Calls try() for each directory of the option debugdir until it returns true. */
+static bool each_dir(struct search *w, bool (*try)(struct search *w, const char *dir, size_t len))
+{
+	for (const char *p = w->place->dirs; *p;) {
+		size_t len = strcspn(p, ":");
+
+		if (len && try(w, p, len))
+			return true;
+		p += len + (p[len] == ':');
+	}
+	return false;
+}
+
+static bool try_link_below(struct search *w, const char *dir, size_t len)
+{
+	return try_link(w, dir, len, "");
+}
+
+bool debug_file_find(const struct elf_syms *s, const struct debug_place *place, debug_file_f *use,
+		     void *ctx)
+{
+	struct search w = {s, place, use, ctx, {0}};
+	bool found = each_dir(&w, try_build_id) || try_link(&w, "", 0, "") ||
+		     try_link(&w, "", 0, ".debug/") || each_dir(&w, try_link_below);
+
+	strbuf_deinit(&w.path);
+	return found;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The search for separate debug files, which have the symbols and types of stripped files.
+ *
+ * A debug file is found in four ways (gdb manual, "Separate Debug Files"), for the file
+ * /usr/bin/ls:
+ *
+ *     DIR/.build-id/ab/cdef.debug    by the build-id abcdef of the file
+ *     /usr/bin/NAME                  by the NAME in its section .gnu_debuglink
+ *     /usr/bin/.debug/NAME
+ *     DIR/usr/bin/NAME
+ *
+ * DIR is each of the directories of the option debugdir, which is /usr/lib/debug by default.
+ */
+#pragma once
+
+#include "base/base.h"
+
+#define DEBUG_DIRS_DEFAULT "/usr/lib/debug"
+
+struct elf_syms;
+struct gate;
+struct gate_file;
+
+/* The options debugdir and elfsize, by which files of programs are read. */
+struct file_opts {
+	const char *debug_dirs; /* separated by colons */
+	/* largest size of a section, and of a table made from one (files/gate.h) */
+	uint64_t limit;
+	struct gate *gate; /* through which they are opened */
+};
+
+struct debug_place {
+	const char *path;  /* name of the stripped file in the process that maps it */
+	int root;	   /* directory that is "/" for that process; -1 = our own root */
+	const char *dirs;  /* the option debugdir: directories separated by colons */
+	uint64_t limit;	   /* largest size of a section (files/gate.h) */
+	struct gate *gate; /* through which the debug file is opened */
+	uint64_t dev, ino; /* of the stripped file, which is never its own debug file */
+};
+
+/*
+ * Examines a candidate; returning true accepts it and ends the search. The search closes the
+ * file.
+ */
+typedef bool debug_file_f(void *ctx, struct gate_file *file);
+
+/*
+ * Calls use() for each file that may be the debug file of s, until use() accepts one; returns
+ * whether it did. A candidate that was found by its name has the checksum that s gives, if s has no
+ * build-id; that a candidate's build-id is the one of s is for use() to check.
+ */
+bool debug_file_find(const struct elf_syms *s, const struct debug_place *place, debug_file_f *use,
+		     void *ctx);

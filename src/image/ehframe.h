@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The unwind rows of one ELF file: how to find the caller's frame at each instruction of its code.
+ *
+ * A row holds from its offset up to that of the next one. Offsets are offsets in the file, because
+ * that is what a mapping gives for an address without knowing anything else about the file.
+ *
+ * Owns     the rows.
+ * Errors   none: of a file that is damaged or no x86-64 ELF file, the rows that could be read are
+ *          returned, maybe none. Nothing in the file is trusted.
+ * Units    bytes.
+ * Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame), SysV AMD64 ABI 3.6.2
+ *          (register numbers). Linux arch/x86/include/uapi/asm/sigcontext.h (signal frames).
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "arch/rule.h"
+
+/* Where the caller's rbp is, as a distance below the CFA. */
+#define UNWIND_RBP_SAME	  0    /* in rbp */
+#define UNWIND_RBP_AT_RBP (-1) /* at *rbp, wherever the CFA is */
+
+struct unwind_row {
+	uint32_t off;
+	uint8_t kind; /* enum unwind_cfa */
+	uint8_t reg;  /* DWARF number, of UNWIND_REG and UNWIND_IN_REG */
+	int16_t rbp;
+	int32_t cfa; /* of UNWIND_SAVED: the five registers, as in a rule, without the kind */
+};
+
+struct gate_file;
+
+struct unwind_rows {
+	VEC(struct unwind_row) rows; /* ascending; two neighbours differ; the last is UNWIND_NONE */
+	uint32_t nfdes, nodd;	     /* functions; rows of them that no rule above can express */
+	bool is_cut;		     /* some rows are missing, because of the limit */
+};
+
+/*
+ * A large file takes a tenth of a second: func is called between parts of the work of some 0.1 ms
+ * each.
+ */
+struct unwind_pause {
+	void (*func)(void *ctx);
+	void *ctx;
+};
+
+/*
+ * Reads the rows of a file, which the caller keeps. limit bounds the size of each section that
+ * is read, and of each table made from it (files/gate.h). pause may be NULL.
+ */
+void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+		      struct unwind_rows *ret);
+/* The same for a file in memory: the vDSO. */
+void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
+/*
+ * The same two functions for rows of the kind UNWIND_SAVED: where the callee-saved registers of the
+ * caller are. Few walks need them, so they are rows of their own. UNWIND_NONE: not known.
+ */
+void unwind_saved_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+		       struct unwind_rows *ret);
+void unwind_saved_read_memory(const void *image, size_t size, struct unwind_rows *ret);
+void unwind_rows_deinit(struct unwind_rows *r);
+/* Returns the row that holds at the file offset off; NULL if off is before the first row. */
+const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off);
+/*
+ * Returns the row as a rule (arch/rule.h); UNWIND_NONE if it does not fit into the bits of one.
+ */
+uint32_t unwind_row_rule(const struct unwind_row *row);

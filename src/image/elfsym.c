@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/* The symbols of an ELF file, read with libelf. */
+#include "image/elfsym.h"
+
+#include "base/str.h"
+#include "base/text.h"
+#include "image/elfplt.h"
+#include "files/gate.h"
+#include "image/minidebug.h"
+
+/* A lookup tries so many symbols below an address, because functions may contain others. */
+#define LOOK_BACK 16
+
+#define NAMES_MIN 512 /* blocks of names, in bytes */
+#define NAMES_MAX 65536
+
+/* ---- one symbol ----------------------------------------------------------------------------- */
+
+/*
+ * Returns the rank of a name among those of one address, by the rules for the canonical name
+ * (providers.md 19.3); the last rules, size and alphabet, are in sym_compare(). glibc puts "__GI_"
+ * before names for its internal use.
+ */
+static uint32_t rank_of(enum elf_sym_kind kind, bool is_local, const char *name)
+{
+	static const uint32_t of_kind[] = {
+		[ELF_SYM_FUNC] = 0,   [ELF_SYM_IFUNC] = 0, [ELF_SYM_STUB] = 1,
+		[ELF_SYM_OBJECT] = 2, [ELF_SYM_LABEL] = 3,
+	};
+
+	bool is_internal = name[0] == '$' || strncmp(name, "__GI_", 5) == 0;
+
+	return of_kind[kind] << 16 | (uint32_t)is_local << 15 | (uint32_t)is_internal << 14 |
+	       (uint32_t)MIN(strspn(name, "_"), 255u);
+}
+
+/*
+ * Charges for a symbol. Names may overlap in a hostile file, so that their copies take more memory
+ * than the file has.
+ */
+static bool has_room(struct elf_syms *s, const char *name)
+{
+	uint64_t size = sizeof(struct elf_sym) + strlen(name) + 1;
+
+	if (size > s->room) {
+		s->is_cut = true;
+		return false;
+	}
+	s->room -= size;
+	return true;
+}
+
+/* Names are packed: they are half of what a table takes. */
+static char *name_copy(struct elf_syms *s, const char *name)
+{
+	size_t size = strlen(name) + 1;
+	char *copy;
+
+	if (size > s->names_left) {
+		s->names_block = MAX(MIN(2 * s->names_block, (size_t)NAMES_MAX), (size_t)NAMES_MIN);
+		s->names_left = MAX(s->names_block, size);
+		s->names_at = arena_alloc(s->names, s->names_left);
+	}
+	copy = memcpy(s->names_at, name, size);
+	s->names_at += size;
+	s->names_left -= size;
+	return copy;
+}
+
+void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, uint64_t addr,
+		   uint64_t size, uint64_t end, const char *name)
+{
+	char *copy;
+
+	if (!has_room(s, name))
+		return;
+	copy = text_clean(name_copy(s, name));
+	vec_push(&s->syms, (struct elf_sym){
+				   .addr = addr,
+				   .size = size,
+				   .end = size && size <= UINT64_MAX - addr ? addr + size : end,
+				   .name = copy,
+				   .kind = kind,
+				   .rank = rank_of(kind, is_local, copy),
+			   });
+}
+
+static bool kind_of(const GElf_Sym *sym, enum elf_sym_kind *ret_kind)
+{
+	switch (GELF_ST_TYPE(sym->st_info)) {
+	case STT_FUNC: *ret_kind = ELF_SYM_FUNC; return true;
+	case STT_GNU_IFUNC: *ret_kind = ELF_SYM_IFUNC; return true;
+	case STT_OBJECT: *ret_kind = ELF_SYM_OBJECT; return true;
+	case STT_NOTYPE: *ret_kind = ELF_SYM_LABEL; return true;
+	default: return false; /* sections, files, thread-local variables */
+	}
+}
+
+/* True for a label of the compiler, ".L...": some object files keep such labels. */
+static bool is_private(const char *name)
+{
+	return name[0] == '.' && name[1] == 'L';
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+struct section {
+	uint64_t start, end; /* 0, 0: a section that is not loaded into memory */
+};
+typedef VEC(struct section) section_vec;
+
+static void read_sections(Elf *elf, section_vec *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	vec_push(ret, (struct section){0});
+	while ((scn = elf_nextscn(elf, scn))) {
+		struct section s = {0};
+
+		if (gelf_getshdr(scn, &sh) && (sh.sh_flags & SHF_ALLOC) &&
+		    sh.sh_size <= UINT64_MAX - sh.sh_addr)
+			s = (struct section){sh.sh_addr, sh.sh_addr + sh.sh_size};
+		vec_push(ret, s);
+	}
+}
+
+static void add_symbol(struct elf_syms *s, const section_vec *sections, const GElf_Sym *sym,
+		       const char *name)
+{
+	uint64_t end = sym->st_value;
+	enum elf_sym_kind kind;
+
+	if (!name || !*name || !sym->st_value || sym->st_shndx == SHN_UNDEF ||
+	    !kind_of(sym, &kind) || is_private(name))
+		return;
+	if (sym->st_shndx < sections->len)
+		end = sections->data[sym->st_shndx].end;
+	else if (!sym->st_size)
+		return; /* a constant, not an address */
+	if (!end)
+		return;
+	elf_syms_push(s, kind, GELF_ST_BIND(sym->st_info) == STB_LOCAL, sym->st_value, sym->st_size,
+		      end, name);
+}
+
+static void read_table(struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh,
+		       const section_vec *sections)
+{
+	Elf_Data *data = gate_data(g, scn);
+	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	GElf_Sym sym;
+
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++)
+		add_symbol(s, sections, &sym, gate_text(g, sh->sh_link, sym.st_name));
+}
+
+static void read_tables(struct elf_syms *s, struct gate_elf *g)
+{
+	section_vec sections = {0};
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	read_sections(g->elf, &sections);
+	while ((scn = elf_nextscn(g->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
+			continue;
+		s->has_symtab |= sh.sh_type == SHT_SYMTAB;
+		read_table(s, g, scn, &sh, &sections);
+	}
+	vec_deinit(&sections);
+}
+
+/*
+ * Reads the symbols in .gnu_debugdata. has_symtab is left as it was: the section has no types and
+ * only names of functions, so a separate debug file is searched for all the same.
+ */
+static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
+{
+	bool has_symtab = s->has_symtab;
+	size_t size = 0;
+	CLEANUP(free) char *image = minidebug_unpack(g, &size);
+	struct gate_elf inner;
+
+	if (!image)
+		return;
+	gate_elf_memory(image, size, g->limit, &inner);
+	if (inner.elf)
+		read_tables(s, &inner);
+	s->is_cut |= inner.is_cut;
+	gate_elf_close(&inner);
+	s->has_symtab = has_symtab;
+}
+
+/* ---- segments, build-id, debug link --------------------------------------------------------- */
+
+static void read_segments(struct elf_syms *s, Elf *elf)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(elf, &n))
+		return;
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
+		if (ph.p_type == PT_LOAD)
+			vec_push(&s->segments, (struct elf_segment){
+						       .off = ph.p_offset,
+						       .addr = ph.p_vaddr,
+						       .size = ph.p_filesz,
+						       .mem_size = MAX(ph.p_memsz, ph.p_filesz),
+						       .is_exec = ph.p_flags & PF_X,
+					       });
+}
+
+static void read_build_id(struct elf_syms *s, Elf_Data *data)
+{
+	size_t off = 0, name, desc;
+	GElf_Nhdr nh;
+
+	while (data && (off = gelf_getnote(data, off, &nh, &name, &desc)))
+		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == sizeof("GNU") &&
+		    memcmp((const char *)data->d_buf + name, "GNU", sizeof("GNU")) == 0 &&
+		    nh.n_descsz <= sizeof(s->build_id)) {
+			memcpy(s->build_id, (const char *)data->d_buf + desc, nh.n_descsz);
+			s->build_id_len = nh.n_descsz;
+			return;
+		}
+}
+
+/*
+ * The section holds a name with its NUL and, at the next multiple of 4, a CRC-32 (gdb, "Separate
+ * Debug Files").
+ */
+static void read_debug_link(struct elf_syms *s, Elf_Data *data)
+{
+	size_t len = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
+	size_t crc = ROUND_UP(len + 1, 4u);
+
+	if (!len || crc + sizeof(s->debug_crc) > data->d_size)
+		return;
+	s->debug_link = arena_strdup(s->arena, data->d_buf);
+	memcpy(&s->debug_crc, (const char *)data->d_buf + crc, sizeof(s->debug_crc));
+}
+
+static void read_identity(struct elf_syms *s, struct gate_elf *g)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (elf_getshdrstrndx(g->elf, &names))
+		return;
+	while ((scn = elf_nextscn(g->elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
+
+		if (!name)
+			continue;
+		if (sh.sh_type == SHT_NOTE && !s->build_id_len)
+			read_build_id(s, gate_data(g, scn));
+		else if (strcmp(name, ".gnu_debuglink") == 0)
+			read_debug_link(s, gate_data(g, scn));
+	}
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static int sym_compare(const void *pa, const void *pb)
+{
+	const struct elf_sym *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (a->size != b->size && (!a->size || !b->size))
+		return a->size ? -1 : 1; /* a symbol with a size comes first */
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+/*
+ * Takes the size of an alias over if the alias has a larger one: symbols of assembler code may have
+ * none.
+ */
+static void merge_alias(struct elf_sym *to, const struct elf_sym *alias)
+{
+	if (to->size >= alias->size)
+		return;
+	to->size = alias->size;
+	to->end = alias->end;
+}
+
+void elf_syms_sort(struct elf_syms *s)
+{
+	uint32_t n = 0;
+
+	if (s->syms.len)
+		qsort(s->syms.data, s->syms.len, sizeof(*s->syms.data), sym_compare);
+	for (uint32_t i = 0; i < s->syms.len; i++) {
+		struct elf_sym sym = s->syms.data[i];
+
+		if (n && s->syms.data[n - 1].addr == sym.addr)
+			merge_alias(&s->syms.data[n - 1], &sym);
+		else
+			s->syms.data[n++] = sym;
+	}
+	s->syms.len = n;
+}
+
+/* Gives back what the table has grown to while it was read. */
+static void syms_fit(struct elf_syms *s)
+{
+	uint32_t n = s->syms.len;
+
+	if (n == s->syms.cap)
+		return;
+	s->syms.data = xrealloc(s->syms.data, MAX(n, 1u) * sizeof(*s->syms.data));
+	s->syms.cap = MAX(n, 1u);
+}
+
+/* Reads the symbols of an ELF file and closes g. */
+static struct elf_syms *read_elf(struct gate_elf *g, bool has_tables)
+{
+	struct elf_syms *s = xcalloc(1, sizeof(*s));
+
+	s->arena = arena_create();
+	s->names = arena_create();
+	s->room = g->limit;
+	if (g->elf) {
+		read_segments(s, g->elf);
+		read_identity(s, g);
+	}
+	if (g->elf && has_tables) {
+		read_tables(s, g);
+		read_minidebug(s, g);
+		elf_syms_sort(s);
+		elf_plt_read(s, g); /* needs the sorted table for names of resolvers */
+		elf_syms_sort(s);
+		syms_fit(s);
+	}
+	s->is_cut |= g->is_cut;
+	gate_elf_close(g);
+	return s;
+}
+
+struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit)
+{
+	struct gate_elf g;
+
+	gate_elf_open(file, limit, &g);
+	return read_elf(&g, true);
+}
+
+struct elf_syms *elf_syms_read_identity(struct gate_file *file, uint64_t limit)
+{
+	struct gate_elf g;
+
+	gate_elf_open(file, limit, &g);
+	return read_elf(&g, false);
+}
+
+struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
+{
+	CLEANUP(free) char *copy = xmalloc(MAX(size, 1u)); /* libelf writes to the image */
+	struct gate_elf g;
+
+	if (size)
+		memcpy(copy, image, size);
+	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
+	return read_elf(&g, true);
+}
+
+static bool is_same_build(const struct elf_syms *a, const struct elf_syms *b)
+{
+	return a->build_id_len == b->build_id_len &&
+	       memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
+}
+
+bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit)
+{
+	struct elf_syms *d = elf_syms_read(file, limit);
+	bool good = is_same_build(s, d) && d->syms.len;
+
+	for (uint32_t i = 0; good && i < d->syms.len; i++) {
+		struct elf_sym sym = d->syms.data[i];
+
+		sym.name = name_copy(s, sym.name);
+		vec_push(&s->syms, sym);
+	}
+	if (good) {
+		s->is_cut |= d->is_cut;
+		s->has_symtab = true;
+		elf_syms_sort(s);
+		syms_fit(s);
+	}
+	elf_syms_destroy(d);
+	return good;
+}
+
+void elf_syms_destroy(struct elf_syms *s)
+{
+	if (!s)
+		return;
+	elf_syms_shed(s);
+	vec_deinit(&s->segments);
+	arena_destroy(s->arena);
+	free(s);
+}
+
+uint64_t elf_syms_size(const struct elf_syms *s)
+{
+	return s->is_shed ? 0 : s->syms.cap * sizeof(*s->syms.data) + arena_size(s->names);
+}
+
+void elf_syms_shed(struct elf_syms *s)
+{
+	vec_deinit(&s->syms);
+	arena_destroy(s->names);
+	s->names = NULL;
+	s->names_left = 0;
+	s->is_shed = true;
+}
+
+/* ---- searching ------------------------------------------------------------------------------ */
+
+bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr)
+{
+	for (uint32_t i = 0; i < s->segments.len; i++) {
+		const struct elf_segment *g = &s->segments.data[i];
+
+		if (off >= g->off && off - g->off < g->size) {
+			*ret_addr = off - g->off + g->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A page of the file in which one segment ends and the next begins is mapped twice. That the
+ * mapping is executable, or not, then decides to which of the two segments it belongs.
+ */
+bool elf_syms_bias(const struct elf_syms *s, taddr start, uint64_t off, bool is_exec,
+		   uint64_t *ret_bias)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (uint32_t i = 0; i < s->segments.len; i++) {
+		const struct elf_segment *g = &s->segments.data[i];
+
+		if (g->is_exec != is_exec || off < (g->off & ~(page - 1)) ||
+		    off >= g->off + g->mem_size)
+			continue;
+		*ret_bias = start - off + g->off - g->addr;
+		return true;
+	}
+	return false;
+}
+
+void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = *ret_end = 0;
+	for (uint32_t i = 0; i < s->segments.len; i++) {
+		const struct elf_segment *g = &s->segments.data[i];
+
+		if (i == 0 || g->addr < *ret_start)
+			*ret_start = g->addr;
+		*ret_end = MAX(*ret_end, g->addr + g->mem_size);
+	}
+}
+
+/*
+ * Returns the end of a symbol's code or data. A symbol without a size ends where the next one
+ * begins, so that it is empty unless is_next says that the address lies before the next one.
+ */
+static uint64_t sym_end(const struct elf_sym *sym, bool is_next)
+{
+	if (!sym->size)
+		return is_next ? sym->end : sym->addr;
+	return sym->size <= UINT64_MAX - sym->addr ? sym->addr + sym->size : UINT64_MAX;
+}
+
+const struct elf_sym *elf_syms_find_range(const struct elf_syms *s, uint64_t addr,
+					  struct elf_range *ret)
+{
+	uint32_t lo = 0, hi = s->syms.len, first;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s->syms.data[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	ret->start = lo ? s->syms.data[lo - 1].addr : 0;
+	ret->end = lo < s->syms.len ? s->syms.data[lo].addr : UINT64_MAX;
+	first = lo > LOOK_BACK ? lo - LOOK_BACK : 0;
+	for (uint32_t i = lo; i > first; i--) {
+		const struct elf_sym *sym = &s->syms.data[i - 1];
+		uint64_t end = sym_end(sym, i == lo);
+
+		if (addr < end) {
+			ret->end = MIN(ret->end, end);
+			return sym;
+		}
+		ret->start = MAX(ret->start, end);
+	}
+	return NULL;
+}
+
+const struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr)
+{
+	struct elf_range range;
+
+	return elf_syms_find_range(s, addr, &range);
+}

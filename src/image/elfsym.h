@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The symbols of one ELF file, for looking up addresses.
+ *
+ * Sources: .symtab, .dynsym, the compressed table in .gnu_debugdata, the stubs of the procedure
+ * linkage table, and the separate debug files that elf_syms_add() is given.
+ *
+ * Owns     its table; names are copies. The table, which may be large, can be shed; what is small,
+ *          the segments and the build-id, stays.
+ * Errors   none: of a file that is damaged or no ELF file, the symbols that could be read are
+ *          returned, maybe none.
+ * Units    virtual addresses as in the file (before it is mapped anywhere).
+ * Facts    of several names of one address the canonical one counts: providers.md 19.3.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+enum elf_sym_kind {
+	ELF_SYM_FUNC,	/* STT_FUNC */
+	ELF_SYM_IFUNC,	/* STT_GNU_IFUNC: the code that chooses the function */
+	ELF_SYM_STUB,	/* "malloc@plt" */
+	ELF_SYM_OBJECT, /* STT_OBJECT */
+	ELF_SYM_LABEL,	/* STT_NOTYPE */
+};
+
+struct elf_sym {
+	uint64_t addr;
+	uint64_t size; /* 0: unknown */
+	uint64_t end;  /* addr + size if the size is known, else the end of the symbol's section */
+	const char *name;
+	enum elf_sym_kind kind;
+	uint32_t rank; /* of several symbols of one address, the one with the least rank is kept */
+};
+
+struct elf_segment {
+	uint64_t off, addr, size; /* size bytes at off of the file are mapped at address addr */
+	uint64_t mem_size;	  /* size in memory, with the zeros that follow these bytes */
+	bool is_exec;
+};
+
+#define ELF_BUILD_ID_MAX 64
+
+struct elf_syms {
+	VEC(struct elf_sym) syms; /* ascending; one for each address */
+	VEC(struct elf_segment) segments;
+	bool has_symtab;
+	bool is_shed;  /* there are no symbols: elf_syms_shed() */
+	bool is_cut;   /* some symbols are missing, because they exceed the limit */
+	uint64_t room; /* bytes that further symbols may take */
+	/* What identifies the separate debug file (debugfile.h): */
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint32_t build_id_len;
+	const char *debug_link; /* NULL = none */
+	uint32_t debug_crc;
+	struct arena *arena;
+	struct arena *names; /* of the symbols, packed */
+	char *names_at;	     /* in a block of it: the next name, and how many bytes are left */
+	size_t names_left, names_block;
+};
+
+struct gate_file;
+
+/*
+ * Reads the symbols of a file, which the caller keeps. limit bounds the size of each section
+ * that is read, and of the table of symbols (files/gate.h).
+ */
+struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit);
+/* The same without symbols: what a debug file is found by (image/debugfile.h). */
+struct elf_syms *elf_syms_read_identity(struct gate_file *file, uint64_t limit);
+/* The same as elf_syms_read() for a file in memory: the vDSO. */
+struct elf_syms *elf_syms_read_memory(const void *image, size_t size);
+void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
+/*
+ * Adds the symbols of the debug file to s; false if the file has none, or another build-id than
+ * s.
+ */
+bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit);
+
+/* Converts a file offset to a virtual address; false if no segment holds it. */
+bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr);
+/*
+ * Returns the bias: what to add to a virtual address of the file to get the address in a process
+ * that maps the file from offset off on at start. false if no segment contains that offset.
+ */
+bool elf_syms_bias(const struct elf_syms *s, taddr start, uint64_t off, bool is_exec,
+		   uint64_t *ret_bias);
+/*
+ * Returns the range of virtual addresses that all segments together occupy: [*ret_start, *ret_end).
+ */
+void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_end);
+/* Returns the symbol whose code or data contains addr, or NULL. */
+const struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr);
+
+struct elf_range {
+	uint64_t start, end;
+};
+/* The same; for all addresses in *ret, of which addr is one, the result is the same. */
+const struct elf_sym *elf_syms_find_range(const struct elf_syms *s, uint64_t addr,
+					  struct elf_range *ret);
+
+/* Returns the bytes of memory that elf_syms_shed() gives back. */
+uint64_t elf_syms_size(const struct elf_syms *s);
+/* Frees the symbols: from now on none is found. */
+void elf_syms_shed(struct elf_syms *s);
+
+/*
+ * These functions are for readers of symbols: they add symbols with elf_syms_push(), and then
+ * elf_syms_sort() makes s ready for lookups.
+ */
+void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, uint64_t addr,
+		   uint64_t size, uint64_t end, const char *name);
+void elf_syms_sort(struct elf_syms *s);

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions of an ELF file as probes see them. */
+#include "image/funcs.h"
+
+#include <inttypes.h>
+
+#include "arch/arch.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "image/debugfile.h"
+#include "image/elfsym.h"
+#include "files/gate.h"
+#include "image/minidebug.h"
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/*
+ * Names for linking new programs before local ones and those kept for old programs, then few
+ * underscores, then strong names before weak ones, then short ones.
+ */
+static uint32_t rank_of(const GElf_Sym *sym, const char *name, bool is_old)
+{
+	uint32_t is_local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
+	uint32_t is_weak = GELF_ST_BIND(sym->st_info) == STB_WEAK;
+
+	return is_local << 31 | (uint32_t)is_old << 30 | (uint32_t)(name[0] == '$') << 29 |
+	       (uint32_t)MIN(strspn(name, "_"), 255u) << 16 | is_weak << 15 |
+	       (uint32_t)MIN(strlen(name), INT16_MAX);
+}
+
+/* Orders functions by address, and those of one address from the best name to the worst. */
+static int func_compare(const void *pa, const void *pb)
+{
+	const struct func *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static bool is_startup_name(const char *name)
+{
+	return strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0;
+}
+
+/* True for the names of symbols that are no functions: local labels, ARM's mapping symbols. */
+static bool is_mark(const char *name)
+{
+	return strncmp(name, ".L", 2) == 0 || strcmp(name, "$x") == 0 || strcmp(name, "$d") == 0;
+}
+
+/* "memcpy@@GLIBC_2.14" of a .symtab */
+static const char *name_copy(struct arena *a, const char *name)
+{
+	const char *at = strchr(name, '@');
+
+	return text_clean(at && at != name ? arena_strndup(a, name, (size_t)(at - name))
+					   : arena_strdup(a, name));
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static bool find_off(const struct funcs *f, uint64_t addr, uint64_t *ret_off, uint64_t *ret_room)
+{
+	for (uint32_t i = 0; i < f->code.len; i++) {
+		const struct func_segment *g = &f->code.data[i];
+
+		if (addr - g->addr < g->size) {
+			*ret_off = g->off + (addr - g->addr);
+			*ret_room = g->size - (addr - g->addr);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_symbol(struct funcs *f, const GElf_Sym *sym, const char *name, bool is_old)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+	struct func fn = {.addr = sym->st_value, .size = sym->st_size};
+	uint64_t room;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF || !name ||
+	    !*name || is_mark(name) || !find_off(f, fn.addr, &fn.off, &room))
+		return;
+	fn.size = MIN(fn.size, room);
+	fn.is_sized = fn.size > 0;
+	fn.is_ifunc = type == STT_GNU_IFUNC;
+	f->has_ifuncs |= fn.is_ifunc;
+	fn.is_startup = is_startup_name(name);
+	fn.is_part = strstr(name, ".cold") != NULL;
+	fn.rank = rank_of(sym, name, is_old);
+	fn.name = name_copy(f->arena, name);
+	vec_push(&f->list, fn);
+}
+
+/* The versions of a .dynsym's symbols, NULL when there are none. */
+static Elf_Data *versions_of(struct gate_elf *g, const Elf_Scn *symbols)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(g->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_GNU_versym &&
+		    sh.sh_link == elf_ndxscn((Elf_Scn *)symbols))
+			return gate_data(g, scn);
+	return NULL;
+}
+
+/*
+ * True if the symbol's version is kept for old programs only: the linker binds no new program to
+ * it.
+ */
+static bool is_old_version(Elf_Data *versions, size_t i)
+{
+	GElf_Versym v;
+
+	return versions && gelf_getversym(versions, (int)i, &v) && v & 0x8000;
+}
+
+static void read_table(struct funcs *f, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *versions = sh->sh_type == SHT_DYNSYM ? versions_of(g, scn) : NULL;
+	Elf_Data *data = gate_data(g, scn);
+	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	GElf_Sym sym;
+
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++)
+		add_symbol(f, &sym, gate_text(g, sh->sh_link, sym.st_name),
+			   is_old_version(versions, i));
+}
+
+static void read_tables(struct funcs *f, struct gate_elf *g)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(g->elf, scn)))
+		if (gelf_getshdr(scn, &sh) &&
+		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)) {
+			f->has_symtab |= sh.sh_type == SHT_SYMTAB;
+			read_table(f, g, scn, &sh);
+		}
+	f->is_too_large |= g->is_cut;
+}
+
+/*
+ * Adds the names in .gnu_debugdata: those of local functions, which some stripped files keep
+ * compressed.
+ */
+static void read_minidebug(struct funcs *f, struct gate_elf *g)
+{
+	size_t size = 0;
+	CLEANUP(free) char *image = minidebug_unpack(g, &size);
+	bool has_symtab = f->has_symtab;
+	struct gate_elf inner;
+
+	if (!image)
+		return;
+	gate_elf_memory(image, size, g->limit, &inner);
+	if (inner.elf)
+		read_tables(f, &inner);
+	gate_elf_close(&inner);
+	f->has_symtab = has_symtab;
+}
+
+struct debug_use {
+	struct funcs *f;
+	struct elf_syms *syms;
+	uint64_t limit;
+};
+
+static bool use_debug_file(void *ctx, struct gate_file *file)
+{
+	struct debug_use *use = ctx;
+	struct gate_elf g;
+
+	if (!elf_syms_add(use->syms, file, use->limit))
+		return false; /* the file belongs to another build */
+	gate_elf_open(file, use->limit, &g);
+	if (g.elf)
+		read_tables(use->f, &g);
+	gate_elf_close(&g);
+	return true;
+}
+
+static void read_debug_file(struct funcs *f, struct gate_file *file,
+			    const struct debug_place *place)
+{
+	struct debug_use use = {f, elf_syms_read_identity(file, place->limit), place->limit};
+
+	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* optional */
+	elf_syms_destroy(use.syms);
+}
+
+static void read_segments(struct funcs *f, Elf *elf)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(elf, &n))
+		return;
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
+		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X)
+			vec_push(&f->code,
+				 (struct func_segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static bool is_same(const struct func *a, const struct func *b)
+{
+	return a->addr == b->addr && strcmp(a->name, b->name) == 0;
+}
+
+/*
+ * Sorts the list. A name that both symbol tables have is kept once, and the first entry of an
+ * address gets the largest size that any of its names has.
+ */
+static void list_sort(struct funcs *f)
+{
+	uint32_t n = 0, first = 0;
+
+	if (f->list.len)
+		qsort(f->list.data, f->list.len, sizeof(*f->list.data), func_compare);
+	for (uint32_t i = 0; i < f->list.len; i++) {
+		struct func *fn = &f->list.data[i];
+
+		if (!n || f->list.data[first].addr != fn->addr)
+			first = n;
+		if (n && is_same(&f->list.data[n - 1], fn))
+			continue;
+		f->list.data[n++] = *fn;
+		f->list.data[first].size = MAX(f->list.data[first].size, fn->size);
+		f->list.data[first].is_sized |= fn->is_sized;
+		f->list.data[first].is_ifunc |= fn->is_ifunc;
+	}
+	f->list.len = n;
+}
+
+/*
+ * Gives all names of an address the same facts. A function without a size gets the bytes up to the
+ * next one.
+ */
+static void list_complete(struct funcs *f)
+{
+	for (uint32_t i = 0; i < f->list.len;) {
+		struct func *first = &f->list.data[i];
+		uint32_t end = i + 1;
+		uint64_t off, room = 0;
+
+		while (end < f->list.len && f->list.data[end].addr == first->addr)
+			end++;
+		if (!first->size && find_off(f, first->addr, &off, &room))
+			first->size = end < f->list.len
+					      ? MIN(room, f->list.data[end].addr - first->addr)
+					      : room;
+		first->is_canonical = true;
+		for (; i < end; i++) {
+			f->list.data[i].size = first->size;
+			f->list.data[i].is_sized = first->is_sized;
+			f->list.data[i].is_ifunc = first->is_ifunc;
+		}
+	}
+}
+
+/* Only those who search by name need the index, so the first of them makes it. */
+static void index_names(const struct funcs *f)
+{
+	for (uint32_t i = f->list.len; i > 0; i--) {
+		struct func *fn = &f->list.data[i - 1];
+
+		fn->next = (uint32_t)(uintptr_t)hashmap_finds(f->by_name, fn->name);
+		hashmap_sets(f->by_name, fn->name, (void *)(uintptr_t)i);
+	}
+}
+
+/* The linker of Go puts its code between two symbols. */
+static void find_go(struct funcs *f, struct gate_elf *g)
+{
+	const struct func *start, *end;
+
+	go_code_read(&f->go, g, f->is_32bit);
+	if (f->go.abi == GO_NONE)
+		return;
+	start = funcs_find(f, "runtime.text");
+	end = funcs_find(f, "runtime.etext");
+	if (!start)
+		return;
+	f->go.start = start->addr;
+	f->go.end = end ? end->addr : UINT64_MAX; /* else up to the segment's end */
+}
+
+static struct err *check_machine(Elf *elf, struct funcs *f)
+{
+	GElf_Ehdr eh;
+
+	if (!elf || !gelf_getehdr(elf, &eh))
+		return err_new("not an ELF file");
+	f->is_32bit = eh.e_ident[EI_CLASS] == ELFCLASS32;
+	f->entry = eh.e_entry;
+	if (eh.e_machine != arch.elf.machine &&
+	    (!arch.elf.machine_32 || eh.e_machine != arch.elf.machine_32))
+		return err_new("code of another kind of processor (ELF machine %u)", eh.e_machine);
+	return NULL;
+}
+
+struct err *funcs_read(struct gate_file *file, const struct debug_place *place, struct funcs **ret)
+{
+	struct funcs *f = xcalloc(1, sizeof(*f));
+	struct gate_elf g;
+	struct err *e;
+
+	f->arena = arena_create();
+	f->by_name = hashmap_create();
+	gate_elf_open(file, place ? place->limit : GATE_LIMIT_DEFAULT, &g);
+	e = check_machine(g.elf, f);
+	if (!e) {
+		read_segments(f, g.elf);
+		read_tables(f, &g);
+		if (!f->has_symtab)
+			read_minidebug(f, &g);
+		if (!f->has_symtab && place)
+			read_debug_file(f, file, place);
+		list_sort(f);
+		list_complete(f);
+		find_go(f, &g);
+		if (f->is_too_large)
+			e = err_hint(err_new("a symbol table of it takes more than %" PRIu64
+					     " bytes",
+					     g.limit),
+				     "raise the option elfsize");
+	}
+	gate_elf_close(&g);
+	if (e) {
+		funcs_destroy(f);
+		return e;
+	}
+	*ret = f;
+	return NULL;
+}
+
+void funcs_destroy(struct funcs *f)
+{
+	if (!f)
+		return;
+	vec_deinit(&f->list);
+	vec_deinit(&f->code);
+	hashmap_destroy(f->by_name);
+	arena_destroy(f->arena);
+	free(f);
+}
+
+/* ---- searching ------------------------------------------------------------------------------- */
+
+const struct func *funcs_find(const struct funcs *f, const char *name)
+{
+	uintptr_t at;
+
+	if (!hashmap_count(f->by_name))
+		index_names(f);
+	at = (uintptr_t)hashmap_finds(f->by_name, name);
+	return at ? &f->list.data[at - 1] : NULL;
+}
+
+const struct func *funcs_at(const struct funcs *f, uint64_t addr)
+{
+	uint32_t lo = 0, hi = f->list.len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (f->list.data[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	while (lo > 0 && !f->list.data[lo - 1].is_canonical)
+		lo--;
+	if (!lo || addr - f->list.data[lo - 1].addr >= f->list.data[lo - 1].size)
+		return NULL;
+	return &f->list.data[lo - 1];
+}
+
+const struct func *funcs_preferred(const struct funcs *f, const struct func *fn)
+{
+	while (!fn->is_canonical && fn > f->list.data)
+		fn--;
+	return fn;
+}
+
+bool funcs_off(const struct funcs *f, uint64_t addr, uint64_t *ret_off)
+{
+	uint64_t room;
+
+	return find_off(f, addr, ret_off, &room);
+}
+
+const struct func *funcs_at_off(const struct funcs *f, uint64_t off)
+{
+	for (uint32_t i = 0; i < f->code.len; i++) {
+		const struct func_segment *g = &f->code.data[i];
+
+		if (off - g->off < g->size)
+			return funcs_at(f, off - g->off + g->addr);
+	}
+	return NULL;
+}
+
+uint64_t funcs_room(const struct funcs *f, uint64_t addr)
+{
+	uint64_t off, room = 0;
+
+	if (!find_off(f, addr, &off, &room))
+		return 0;
+	for (uint32_t i = 0; i < f->list.len; i++)
+		if (f->list.data[i].addr > addr)
+			return MIN(room, f->list.data[i].addr - addr);
+	return room;
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the symbols and sections of ELF files. */
+#include "image/object.h"
+
+#include "base/arena.h"
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "files/gate.h"
+#include "image/clone.h"
+#include "image/gnuhash.h"
+
+#define SYMBOLS_MAX  2000000u
+#define SEARCHES_MAX 4
+#define CLONES_MAX   256u /* symbols of one name; of more, none is known */
+
+struct segment {
+	uint64_t off, addr, size;
+};
+
+/*
+ * A symbol of the tables that have no hashes of their own. Large programs have some 100,000 of them
+ * with 8 MB of names, and a process is waiting for its helper: so a name, without what compilers
+ * add to it, is its hash. That two of 64 bits are the same does not happen unless somebody has made
+ * such a file, who could have chosen the name itself.
+ */
+struct symbol {
+	struct clone c;
+	uint32_t next; /* index of the next one of this name, plus one; 0: none */
+	uint64_t hash;
+};
+
+/* The table that finds symbols: index of a name's first one, plus one; 0: the slot is free. */
+struct slot {
+	uint64_t hash;
+	uint32_t index;
+};
+
+#define AHEAD 16 /* memory is asked for so many symbols before it is needed */
+
+struct object {
+	struct arena *arena;
+	struct hashmap *sections; /* name -> struct object_symbol */
+	struct hashmap *found;	  /* the same of the symbols that were looked up, or &absent */
+	struct hashmap *pieces;	  /* name -> struct object_pieces */
+	struct hashmap *has;	  /* "a|b" -> &yes or &no: what object_has() has answered */
+	VEC(struct segment) segments;
+	uint64_t tls_size, tls_align;
+	const char *build_id;
+	uint64_t limit;
+
+	/* The file and what was read of it for lookups: object_rest() closes and frees these. */
+	struct gate_file *file;
+	bool is_open; /* the file, as one of ELF */
+	struct gate_elf elf;
+	struct gnuhash hashes;
+	VEC(struct symbol) symbols;
+	struct slot *slots; /* NULL: the symbols were not read */
+	uint32_t nsearches; /* symbols that were looked up in tables without hashes */
+	uint32_t mask;	    /* number of slots, a power of two, less one */
+};
+
+static struct object_symbol absent;
+static char yes, no;
+
+/* Eight bytes at a time: mangled names have a hundred and more. */
+static uint64_t name_hash(const char *name, size_t left)
+{
+	uint64_t h = 0x9e3779b97f4a7c15ull, word;
+
+	for (; left >= 8; left -= 8, name += 8) {
+		memcpy(&word, name, 8);
+		h = (h ^ word) * 0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+	}
+	word = left;
+	memcpy((char *)&word + 1, name, left);
+	h = (h ^ word) * 0xff51afd7ed558ccdull;
+	return h ^ h >> 29;
+}
+
+/* Returns the slot of a name with this hash, or the one where it is to be. */
+static struct slot *slot_find(const struct object *o, uint64_t hash)
+{
+	for (uint32_t i = (uint32_t)hash & o->mask;; i = (i + 1) & o->mask) {
+		struct slot *s = &o->slots[i];
+
+		if (!s->index || s->hash == hash)
+			return s;
+	}
+}
+
+static struct object_symbol symbol_of(const GElf_Sym *sym)
+{
+	return (struct object_symbol){.addr = sym->st_value,
+				      .size = sym->st_size,
+				      .is_tls = GELF_ST_TYPE(sym->st_info) == STT_TLS};
+}
+
+/* Fills what is known of a clone but by its name. */
+static void clone_fill(const GElf_Sym *sym, uint32_t file, struct clone *ret)
+{
+	ret->sym = symbol_of(sym);
+	ret->file = file;
+	ret->is_global = GELF_ST_BIND(sym->st_info) != STB_LOCAL;
+	ret->is_func = GELF_ST_TYPE(sym->st_info) == STT_FUNC;
+}
+
+static bool symbol_is_defined(const GElf_Sym *sym)
+{
+	unsigned type = GELF_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF && type != STT_SECTION && type != STT_FILE;
+}
+
+/*
+ * Is called for each defined symbol; its name has at most len bytes, and file is the number of its
+ * source file, 0 if none is known. True ends the walk.
+ */
+typedef bool symbol_visit(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
+			  size_t len);
+
+static bool table_walk(struct object *o, Elf_Scn *scn, const GElf_Shdr *sh, symbol_visit *visit,
+		       void *ctx)
+{
+	Elf_Data *data = gate_data(&o->elf, scn), *names;
+	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0, len;
+	Elf_Scn *strings = n ? elf_getscn(o->elf.elf, sh->sh_link) : NULL;
+	const char *name;
+	uint32_t file = 0;
+	GElf_Sym sym;
+
+	names = strings ? gate_data(&o->elf, strings) : NULL;
+	len = names && names->d_buf ? names->d_size : 0;
+	for (size_t i = 0; i < n && i <= INT32_MAX && len; i++) {
+		if (i + AHEAD < n && gelf_getsym(data, (int)(i + AHEAD), &sym) && sym.st_name < len)
+			__builtin_prefetch((const char *)names->d_buf + sym.st_name);
+		if (!gelf_getsym(data, (int)i, &sym))
+			return false;
+		if (sym.st_name >= len)
+			continue;
+		name = (const char *)names->d_buf + sym.st_name;
+		/* local symbols behind that of a source file are of this file */
+		if (GELF_ST_TYPE(sym.st_info) == STT_FILE)
+			file = *name ? (uint32_t)i + 1 : 0;
+		if (symbol_is_defined(&sym) &&
+		    visit(ctx, &sym, GELF_ST_BIND(sym.st_info) == STB_LOCAL ? file : 0, name,
+			  len - sym.st_name))
+			return true;
+	}
+	return false;
+}
+
+/* Walks all tables whose symbols .gnu.hash does not find. */
+static bool tables_walk(struct object *o, symbol_visit *visit, void *ctx)
+{
+	const uint32_t types[] = {SHT_DYNSYM, SHT_SYMTAB};
+
+	for (size_t i = o->hashes.file ? 1 : 0; i < ARRAY_LEN(types); i++) {
+		Elf_Scn *scn = NULL;
+		GElf_Shdr sh;
+
+		while (o->elf.elf && (scn = elf_nextscn(o->elf.elf, scn)))
+			if (gelf_getshdr(scn, &sh) && sh.sh_type == types[i] &&
+			    table_walk(o, scn, &sh, visit, ctx))
+				return true;
+	}
+	return false;
+}
+
+/* A search for a name in the tables of symbols, with the symbols of that name found so far. */
+struct search {
+	const char *name;
+	size_t len;
+	struct clone as; /* the suffixes that the name itself has: then only this symbol is meant */
+	size_t stem;	 /* how long it is without these */
+	bool is_first;	 /* the one that other files see is enough */
+	VEC(struct clone) found;
+};
+
+/* Adds one; true: no more of them are wanted. */
+static bool search_add(struct search *s, const struct clone *c)
+{
+	vec_push(&s->found, *c);
+	return s->found.len > CLONES_MAX || (s->is_first && c->is_global && !c->suffix);
+}
+
+static bool symbol_compare(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
+			   size_t len)
+{
+	struct search *s = ctx;
+	struct clone c = {0};
+	size_t rest;
+
+	if (!s->len || len <= s->len || memcmp(name, s->name, s->len) != 0)
+		return false;
+	name += s->len;
+	if (*name && (s->as.suffix || *name != '.'))
+		return false;
+	/* a name and its suffixes, and not that of another one with a dot in it */
+	rest = strnlen(name, len - s->len);
+	if (rest && clone_parse(name - 1, rest + 1, &c) != 1)
+		return false;
+	clone_fill(sym, file, &c);
+	return search_add(s, &c);
+}
+
+static bool symbol_add(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name, size_t len)
+{
+	struct object *o = ctx;
+	struct symbol s = {0};
+	size_t stem;
+
+	if (!*name)
+		return false;
+	stem = clone_parse(name, strnlen(name, len), &s.c);
+	clone_fill(sym, file, &s.c);
+	s.hash = name_hash(name, stem);
+	vec_push(&o->symbols, s);
+	return o->symbols.len >= SYMBOLS_MAX;
+}
+
+/* Makes the table, from the end on, so that the symbols of a name have the order of the file. */
+static void symbols_index(struct object *o)
+{
+	uint32_t n = (uint32_t)o->symbols.len;
+
+	o->mask = 15;
+	while (o->mask < 2 * n)
+		o->mask = 2 * o->mask + 1;
+	o->slots = xcalloc(o->mask + 1, sizeof(*o->slots));
+	for (uint32_t i = n; i--;) {
+		struct slot *s = slot_find(o, o->symbols.data[i].hash);
+
+		if (i >= AHEAD)
+			__builtin_prefetch(
+				&o->slots[(uint32_t)o->symbols.data[i - AHEAD].hash & o->mask]);
+		o->symbols.data[i].next = s->index;
+		*s = (struct slot){o->symbols.data[i].hash, i + 1};
+	}
+}
+
+/*
+ * Finds the symbols of a name in the tables. The names of all symbols are hashed only when several
+ * are looked up: that takes as long as it takes to compare them with some names.
+ */
+static void symbols_find(struct object *o, struct search *s)
+{
+	if (o->nsearches++ < SEARCHES_MAX) {
+		(void)tables_walk(o, symbol_compare, s);
+		return;
+	}
+	if (!o->slots) {
+		(void)tables_walk(o, symbol_add, o);
+		symbols_index(o);
+	}
+	for (uint32_t i = slot_find(o, name_hash(s->name, s->stem))->index; i;) {
+		const struct symbol *sym = &o->symbols.data[i - 1];
+		struct clone c = sym->c;
+
+		i = sym->next;
+		if (s->as.suffix && c.suffix != s->as.suffix)
+			continue;
+		if (s->as.suffix)
+			c = (struct clone){.sym = c.sym,
+					   .file = c.file,
+					   .is_global = c.is_global,
+					   .is_func = c.is_func};
+		if (search_add(s, &c))
+			return;
+	}
+}
+
+/* Begins with what the dynamic linker knows; its symbols are found by their own hashes. */
+static bool search_begin(struct object *o, struct search *s, const char *name)
+{
+	struct clone c = {0};
+	GElf_Sym sym;
+
+	*s = (struct search){.name = name, .len = strlen(name), .is_first = s->is_first};
+	s->stem = clone_parse(name, s->len, &s->as);
+	if (!gnuhash_find(&o->hashes, name, &sym) || !symbol_is_defined(&sym))
+		return false;
+	clone_fill(&sym, 0, &c);
+	return search_add(s, &c);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Reads what the sections are named. */
+static void sections_read(struct object *o)
+{
+	size_t names = 0;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(o->elf.elf, &names))
+		return;
+	while ((scn = elf_nextscn(o->elf.elf, scn))) {
+		const char *name;
+		struct object_symbol *s;
+
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		name = gate_text(&o->elf, names, sh.sh_name);
+		if (!name || !sh.sh_addr)
+			continue;
+		s = ARENA_NEW(o->arena, struct object_symbol);
+		*s = (struct object_symbol){.addr = sh.sh_addr, .size = sh.sh_size};
+		hashmap_sets(o->sections, name, s);
+	}
+}
+
+static void segments_read(struct object *o)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(o->elf.elf, &n))
+		return;
+	for (size_t i = 0; i < MIN(n, (size_t)1024); i++) {
+		if (!gelf_getphdr(o->elf.elf, (int)i, &ph))
+			continue;
+		if (ph.p_type == PT_LOAD)
+			vec_push(&o->segments,
+				 (struct segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
+		if (ph.p_type == PT_TLS) {
+			o->tls_size = ph.p_memsz;
+			o->tls_align = ph.p_align;
+		}
+	}
+}
+
+/* Reads the build-id from the section .note.gnu.build-id. */
+static void build_id_read(struct object *o)
+{
+	struct strbuf text = {0};
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while (o->build_id[0] == '\0' && (scn = elf_nextscn(o->elf.elf, scn))) {
+		size_t off = 0, name, desc;
+		GElf_Nhdr nh;
+		Elf_Data *d;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE)
+			continue;
+		d = gate_data(&o->elf, scn);
+		while (d && (off = gelf_getnote(d, off, &nh, &name, &desc)) > 0) {
+			if (nh.n_type != NT_GNU_BUILD_ID || nh.n_descsz > 64)
+				continue;
+			for (uint32_t i = 0; i < nh.n_descsz; i++)
+				strbuf_addf(&text, "%02x", ((uint8_t *)d->d_buf)[desc + i]);
+			o->build_id = arena_strdup(o->arena, strbuf_text(&text));
+			break;
+		}
+	}
+	strbuf_deinit(&text);
+}
+
+/* Opens the file if it is closed; false if it cannot be read. */
+static bool object_open(struct object *o)
+{
+	if (!o->is_open && o->file) {
+		o->is_open = true;
+		gate_elf_open(o->file, o->limit, &o->elf);
+		gnuhash_open(&o->elf, o->file, &o->hashes);
+	}
+	return o->elf.elf;
+}
+
+struct object *object_read(struct gate_file *file, uint64_t limit)
+{
+	struct object *o = xcalloc(1, sizeof(*o));
+
+	o->arena = arena_create();
+	o->sections = hashmap_create();
+	o->found = hashmap_create();
+	o->pieces = hashmap_create();
+	o->has = hashmap_create();
+	o->build_id = "";
+	o->limit = limit;
+	object_wake(o, file);
+	if (object_open(o)) {
+		segments_read(o);
+		sections_read(o);
+		build_id_read(o);
+	}
+	return o;
+}
+
+void object_wake(struct object *o, struct gate_file *file)
+{
+	if (!o->file)
+		o->file = gate_file_share(file);
+}
+
+void object_rest(struct object *o)
+{
+	vec_deinit(&o->symbols);
+	free(o->slots);
+	o->slots = NULL;
+	o->nsearches = 0;
+	o->hashes = (struct gnuhash){0};
+	if (o->is_open)
+		gate_elf_close(&o->elf);
+	gate_file_close(o->file);
+	o->file = NULL;
+	o->is_open = false;
+}
+
+void object_destroy(struct object *o)
+{
+	if (!o)
+		return;
+	object_rest(o);
+	hashmap_destroy(o->sections);
+	hashmap_destroy(o->found);
+	hashmap_destroy(o->pieces);
+	hashmap_destroy(o->has);
+	vec_deinit(&o->segments);
+	arena_destroy(o->arena);
+	free(o);
+}
+
+/* Finds a symbol in the file; NULL: it has none of this name. */
+static struct object_symbol *file_symbol(struct object *o, const char *name)
+{
+	struct search s = {.is_first = true};
+	struct object_symbol found, *ret = NULL;
+
+	if (!object_open(o))
+		return NULL;
+	if (!search_begin(o, &s, name))
+		symbols_find(o, &s);
+	if (clone_choose(s.found.data, (uint32_t)s.found.len, &found)) {
+		ret = ARENA_NEW(o->arena, struct object_symbol);
+		*ret = found;
+	}
+	vec_deinit(&s.found);
+	return ret;
+}
+
+bool object_symbol(struct object *o, const char *name, struct object_symbol *ret)
+{
+	struct object_symbol *s = hashmap_finds(o->found, name);
+
+	if (!s) {
+		s = file_symbol(o, name);
+		if (!s)
+			s = &absent;
+		if (hashmap_count(o->found) < OBJECT_KEPT)
+			hashmap_sets(o->found, name, s);
+	}
+	if (s != &absent)
+		*ret = *s;
+	return s != &absent;
+}
+
+static struct object_pieces *file_pieces(struct object *o, const char *name)
+{
+	struct object_pieces *ret = ARENA_NEW(o->arena, struct object_pieces);
+	struct object_symbol *list;
+	struct search s = {0};
+	uint32_t n;
+
+	*ret = (struct object_pieces){0};
+	if (!object_open(o))
+		return ret;
+	(void)search_begin(o, &s, name);
+	symbols_find(o, &s);
+	n = s.found.len > CLONES_MAX ? UINT32_MAX
+				     : clone_pieces(s.found.data, (uint32_t)s.found.len);
+	ret->is_ambiguous = n == UINT32_MAX;
+	if (!ret->is_ambiguous && n) {
+		list = ARENA_NEW_N(o->arena, struct object_symbol, n);
+		for (uint32_t i = 0; i < n; i++)
+			list[i] = s.found.data[i].sym;
+		ret->list = list;
+		ret->n = n;
+	}
+	vec_deinit(&s.found);
+	return ret;
+}
+
+const struct object_pieces *object_pieces(struct object *o, const char *name)
+{
+	struct object_pieces *p = hashmap_finds(o->pieces, name);
+
+	if (!p) {
+		p = file_pieces(o, name);
+		if (hashmap_count(o->pieces) < OBJECT_KEPT)
+			hashmap_sets(o->pieces, name, p);
+	}
+	return p;
+}
+
+/* Whether one of the names "a|b" is that of a symbol for the dynamic linker. */
+static bool hashes_have(const struct gnuhash *g, const char *symbols)
+{
+	CLEANUP(free) char *copy = xstrdup(symbols);
+	char *save = NULL;
+	GElf_Sym sym;
+
+	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
+		if (gnuhash_find(g, p, &sym))
+			return true;
+	return false;
+}
+
+/* Whether one of the names "a|b" is in a table of names. */
+static bool names_have(const Elf_Data *data, const char *symbols)
+{
+	CLEANUP(free) char *copy = xstrdup(symbols);
+	char *save = NULL;
+
+	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save)) {
+		size_t n = strlen(p) + 1; /* with its NUL, and one before it */
+		const char *at = data->d_buf, *end = at + data->d_size;
+
+		while ((at = memmem(at, (size_t)(end - at), p, n))) {
+			if (at > (const char *)data->d_buf && at[-1] == '\0')
+				return true;
+			at++;
+		}
+	}
+	return false;
+}
+
+/* Searches the file: what the dynamic linker does not know is in other tables of names. */
+static bool file_has(struct object *o, const char *symbols)
+{
+	Elf_Scn *scn = NULL;
+	bool has = hashes_have(&o->hashes, symbols);
+	GElf_Shdr sh;
+
+	while (!has && (scn = elf_nextscn(o->elf.elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB ||
+		    (sh.sh_flags & SHF_ALLOC && o->hashes.file))
+			continue;
+		data = gate_data(&o->elf, scn);
+		has = data && data->d_buf && data->d_size && names_have(data, symbols);
+	}
+	return has;
+}
+
+bool object_has(struct object *o, const char *symbols)
+{
+	char *has = hashmap_finds(o->has, symbols);
+
+	if (!has) {
+		has = object_open(o) && file_has(o, symbols) ? &yes : &no;
+		hashmap_sets(o->has, symbols, has); /* there are as many as helpers */
+	}
+	return has == &yes;
+}
+
+bool object_section(const struct object *o, const char *name, struct object_symbol *ret)
+{
+	const struct object_symbol *s = hashmap_finds(o->sections, name);
+
+	if (s)
+		*ret = *s;
+	return s;
+}
+
+bool object_addr(const struct object *o, uint64_t off, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < o->segments.len; i++) {
+		const struct segment *s = &o->segments.data[i];
+		uint64_t page = s->off & ~(uint64_t)4095;
+
+		if (off >= page && off < s->off + s->size) {
+			*ret = s->addr - s->off + off;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align)
+{
+	*ret_size = o->tls_size;
+	*ret_align = o->tls_align;
+	return o->tls_size > 0;
+}
+
+const char *object_build_id(const struct object *o)
+{
+	return o->build_id;
+}

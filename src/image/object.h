@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The symbols and sections of an ELF file that a process has mapped, by name.
+ *
+ * A process waits for its helper while its files are searched, so no more of them is read than the
+ * helper asks for: what the dynamic linker knows is found by its hashes; the other symbols, of
+ * which a large program has 100,000, are read when a name is not among those.
+ *
+ * Owns     its table, and the file until object_rest(). What was looked up before is found without
+ *          the file.
+ * Errors   none: of a file that is damaged, what could be read is there.
+ * Units    virtual addresses as in the file.
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct gate_file;
+struct object;
+
+#define OBJECT_KEPT 4096 /* symbols that were looked up and are found without the file */
+
+struct object_symbol {
+	uint64_t addr, size; /* of a thread-local one: its offset in the module */
+	bool is_tls;
+	bool is_ambiguous; /* the file has several of this name: the others are 0 */
+};
+
+/* The code of a function: itself, and the copies and parts that the compiler has made of it. */
+struct object_pieces {
+	const struct object_symbol *list;
+	uint32_t n;
+	bool is_ambiguous; /* the file has several functions of this name: n is 0 */
+};
+
+struct object *object_read(struct gate_file *file, uint64_t limit);
+/* Gives the file, which stays the caller's, to an object that rests. */
+void object_wake(struct object *o, struct gate_file *file);
+/* Closes the file, and frees what was read of it for symbols that others may look up. */
+void object_rest(struct object *o);
+/* Whether the file defines one of the symbols "a|b". */
+bool object_has(struct object *o, const char *symbols);
+void object_destroy(struct object *o); /* NULL is allowed */
+/* Finds a symbol of this name, or the only one that a compiler has made of it (image/clone.h). */
+bool object_symbol(struct object *o, const char *name, struct object_symbol *ret);
+/* Never NULL; stays the object's. */
+const struct object_pieces *object_pieces(struct object *o, const char *name);
+bool object_section(const struct object *o, const char *name, struct object_symbol *ret);
+/* The address of the byte at a file offset; false if no segment holds it. */
+bool object_addr(const struct object *o, uint64_t off, uint64_t *ret);
+/* Size and alignment of the thread-local memory; false if it has none. */
+bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align);
+const char *object_build_id(const struct object *o); /* hexadecimal digits; "" = none */

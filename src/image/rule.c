@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Unwind rows in the 32 bits of a rule. */
+#include "arch/rule.h"
+
+#include "arch/arch.h"
+#include "image/ehframe.h"
+
+static bool bits_fit(int32_t v, uint32_t bits)
+{
+	return v >= -(1 << (bits - 1)) && v < 1 << (bits - 1);
+}
+
+uint32_t unwind_row_rule(const struct unwind_row *row)
+{
+	uint32_t rbp = row->rbp == UNWIND_RBP_AT_RBP ? RULE_AT_RBP : (uint32_t)row->rbp / 8;
+	int32_t cfa = row->cfa / 8;
+
+	if (row->kind == UNWIND_PLT)
+		return UNWIND_PLT | (uint32_t)row->cfa << 12;
+	if (row->kind == UNWIND_SIGNAL || row->kind == UNWIND_END || row->kind == UNWIND_NONE)
+		return row->kind;
+	if (row->kind == UNWIND_SAVED)
+		return UNWIND_SAVED | (uint32_t)row->cfa << 4;
+	if (row->cfa % 8 || (row->rbp > 0 && (row->rbp % 8 || rbp >= RULE_AT_RBP)))
+		return UNWIND_NONE;
+	if (row->kind != UNWIND_REG && row->kind != UNWIND_IN_REG)
+		return bits_fit(cfa, 20) ? row->kind | rbp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
+	if (row->reg >= arch.unwind.nregs || !bits_fit(cfa, 15))
+		return UNWIND_NONE;
+	return (uint32_t)row->kind | rbp << 4 | (uint32_t)arch.unwind.words[row->reg] << 12 |
+	       (uint32_t)cfa << 17;
+}

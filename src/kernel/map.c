@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes one BPF map. */
+#include "kernel/map.h"
+
+#include <errno.h>
+
+#include "kernel/sys.h"
+
+static struct err *map_refused(const struct map_spec *s, int sys)
+{
+	struct err *e = err_sys(sys, "cannot create the BPF map '%s' (%u entries of %u bytes)",
+				s->name, s->max_entries, s->value_size);
+
+	if (sys == EPERM)
+		return err_hint(e, "tracing needs CAP_BPF and CAP_PERFMON; try sudo");
+	if (s->option && (sys == ENOMEM || sys == E2BIG || sys == EINVAL))
+		return err_hint(e, "try a smaller value of the option '%s'", s->option);
+	if (sys == ENOMEM)
+		return err_hint(e, "the memory limit of this control group may be too low");
+	return e;
+}
+
+struct err *map_create(const struct map_spec *s, int *ret_fd)
+{
+	union bpf_attr attr = {
+		.map_type = s->type,
+		.key_size = s->key_size,
+		.value_size = s->value_size,
+		.max_entries = s->max_entries,
+		.map_flags = s->flags,
+	};
+	int fd;
+
+	if (s->type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
+		attr.inner_map_fd = (uint32_t)s->inner_fd;
+	if (s->btf_value) {
+		attr.btf_fd = (uint32_t)s->btf_fd;
+		attr.btf_key_type_id = s->btf_key;
+		attr.btf_value_type_id = s->btf_value;
+	}
+	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", s->name);
+	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return map_refused(s, errno);
+	*ret_fd = fd;
+	return NULL;
+}
+
+struct err *map_set(int fd, const char *name, const void *key, const void *value)
+{
+	union bpf_attr attr = {
+		.map_fd = (uint32_t)fd,
+		.key = (uint64_t)(uintptr_t)key,
+		.value = (uint64_t)(uintptr_t)value,
+	};
+
+	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot fill the BPF map '%s'", name);
+	return NULL;
+}
+
+struct err *map_freeze(int fd, const char *name)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)fd};
+
+	if (sys_bpf(BPF_MAP_FREEZE, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot freeze the BPF map '%s'", name);
+	return NULL;
+}
+
+/* Makes a map of one element that programs cannot change. */
+struct err *map_create_const(const char *name, const void *value, uint32_t size, int *ret_fd)
+{
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY, name, 4, size, 1, .flags = BPF_F_RDONLY_PROG};
+	CLEANUP(fd) int fd = -1;
+	uint32_t zero = 0;
+	struct err *e = map_create(&s, &fd);
+
+	if (!e)
+		e = map_set(fd, name, &zero, value);
+	if (!e)
+		e = map_freeze(fd, name);
+	if (!e)
+		*ret_fd = fd_take(&fd);
+	return e;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* Identifies processes by process id and start time, and by pidfds. */
+#include "target/ident.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#define STAT_START 22 /* field of /proc/PID/stat: proc(5) */
+
+/* ---- when it began -------------------------------------------------------------------------- */
+
+/* Writes "/proc/PID/stat" with async-signal-safe means only. */
+static void stat_path(pid_t pid, char ret[32])
+{
+	char digits[12];
+	uint32_t n = 0;
+
+	do
+		digits[n++] = (char)('0' + pid % 10);
+	while ((pid /= 10));
+	memcpy(ret, "/proc/", 6);
+	for (uint32_t i = 0; i < n; i++)
+		ret[6 + i] = digits[n - 1 - i];
+	memcpy(ret + 6 + n, "/stat", 6);
+}
+
+bool proc_started(pid_t pid, uint64_t *ret_start)
+{
+	char path[32], buf[1024], *p;
+	uint64_t start = 0;
+	ssize_t len;
+	int fd;
+
+	if (pid <= 0)
+		return false;
+	stat_path(pid, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (fd >= 0)
+		(void)close(fd);
+	if (len <= 0)
+		return false;
+	buf[len] = '\0';
+	p = strrchr(buf, ')'); /* the end of field 2, which may hold anything */
+	for (int field = 2; p && field < STAT_START; field++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return false;
+	for (p++; *p >= '0' && *p <= '9'; p++)
+		start = start * 10 + (uint64_t)(*p - '0');
+	*ret_start = start;
+	return true;
+}
+
+/*
+ * Reads the offset of a clock in our time namespace, in ns, from a line of seconds and nanoseconds:
+ * "boottime           0         0".
+ */
+static int64_t clock_offset(const char *clock)
+{
+	CLEANUP(file) FILE *f = fopen("/proc/self/timens_offsets", "re");
+	char line[128], name[16];
+	int64_t s, ns;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%15s %" SCNd64 " %" SCNd64, name, &s, &ns) == 3 &&
+		    strcmp(name, clock) == 0)
+			return s * 1000000000 + ns;
+	return 0;
+}
+
+int64_t proc_boot_offset(void)
+{
+	return clock_offset("boottime");
+}
+
+int64_t proc_monotonic_offset(void)
+{
+	return clock_offset("monotonic");
+}
+
+/* ---- identities ----------------------------------------------------------------------------- */
+
+static int pidfd_of(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static bool pidfd_has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void pidfd_resume(int pidfd)
+{
+	/* This fails if the process has ended. */
+	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
+}
+
+struct err *proc_id_open(pid_t pid, struct proc_id *ret)
+{
+	struct proc_id id = {.pid = pid, .pidfd = pidfd_of(pid)};
+
+	*ret = (struct proc_id){.pid = pid, .pidfd = -1};
+	if (id.pidfd < 0)
+		return err_sys(errno, "cannot open process %d", (int)pid);
+	/*
+	 * A living process keeps its id. So if it has not ended by now, the start time that was
+	 * read is its own.
+	 */
+	if (!proc_started(pid, &id.start) || pidfd_has_ended(id.pidfd)) {
+		(void)close(id.pidfd);
+		return err_sys(ESRCH, "process %d", (int)pid);
+	}
+	*ret = id;
+	return NULL;
+}
+
+struct err *proc_id_copy(const struct proc_id *id, struct proc_id *ret)
+{
+	int fd = fcntl(id->pidfd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return err_sys(errno, "cannot follow process %d", (int)id->pid);
+	*ret = *id;
+	ret->pidfd = fd;
+	return NULL;
+}
+
+void proc_id_close(struct proc_id *id)
+{
+	if (id->pidfd >= 0)
+		(void)close(id->pidfd);
+	id->pidfd = -1;
+}
+
+bool proc_id_has_ended(const struct proc_id *id)
+{
+	return id->pidfd < 0 || pidfd_has_ended(id->pidfd);
+}
+
+void proc_id_resume(const struct proc_id *id)
+{
+	if (id->pidfd >= 0)
+		pidfd_resume(id->pidfd);
+}
+
+void proc_resume_exact(pid_t pid, uint64_t start)
+{
+	int fd = pidfd_of(pid);
+	uint64_t now;
+
+	if (fd < 0)
+		return;
+	/*
+	 * If the process ends meanwhile, fd still refers to it, and no other process gets the
+	 * signal.
+	 */
+	if (!proc_started(pid, &now) || now == start)
+		pidfd_resume(fd);
+	(void)close(fd);
+}

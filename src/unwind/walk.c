@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* The walk of a user stack on the host. */
+#include "unwind/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#include "base/vec.h"
+#include "target/core.h"
+#include "target/maps.h"
+#include "image/debugfile.h"
+#include "image/ehframe.h"
+#include "arch/frame.h"
+#include "files/gate.h"
+
+#define VDSO_MAX ((uint64_t)1 << 20) /* bytes; it has two pages */
+
+_Static_assert(WALK_NREGS == FRAME_NREGS && FRAME_NREGS * 8 <= sizeof(struct user_regs_struct),
+	       "WALK_NREGS");
+_Static_assert(offsetof(struct user_regs_struct, rbp) == 8 * FRAME_BP &&
+		       offsetof(struct user_regs_struct, rip) == 8 * FRAME_IP &&
+		       offsetof(struct user_regs_struct, cs) == 8 * FRAME_CS &&
+		       offsetof(struct user_regs_struct, rsp) == 8 * FRAME_SP,
+	       "words of struct pt_regs");
+
+/* ---- what the frame step asks for ----------------------------------------------------------- */
+
+struct frame_env {
+	const struct walk_space *space;
+	struct walk_stack *out;
+	uint32_t max;
+	bool asks; /* a helper is asked about frames of RULE_DATA */
+};
+
+FRAME_FUNC u64 env_read(struct frame_env *env, u64 *dst, u64 addr, u32 size)
+{
+	return env->space->read(env->space->ctx, addr, dst, size);
+}
+
+FRAME_FUNC u64 env_read_pair(struct frame_env *env, struct frame *f, u64 addr)
+{
+	return env_read(env, f->pair, addr, sizeof(f->pair));
+}
+
+static u64 row_rule(const struct walk_code *c)
+{
+	const struct unwind_row *row = NULL;
+
+	if (c->rows && !(c->off >> 32))
+		row = unwind_row_find(c->rows, (uint32_t)c->off);
+	return row ? unwind_row_rule(row) : RULE_NO_TABLE;
+}
+
+FRAME_FUNC u64 env_rule(struct frame_env *env, struct frame *f)
+{
+	struct walk_code code;
+	u64 rule = RULE_NO_CODE;
+
+	if (env->space->code(env->space->ctx, f->insn, WALK_ROWS, &code))
+		rule = code.is_data ? RULE_DATA : row_rule(&code);
+	rule = frame_rule(env, f, rule);
+	return RULE_KIND(rule) == RULE_DATA && !env->asks ? RULE_NO_CODE : rule;
+}
+
+FRAME_FUNC u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
+{
+	return frame_rare_cfa(env, f, rule);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------- */
+
+static enum walk_end frame_add(struct frame_env *env, const struct frame *f, bool is_exact)
+{
+	env->out->frames[env->out->nframes++] =
+		(struct walk_frame){.pc = f->pc, .sp = f->sp, .bp = f->bp, .is_exact = is_exact};
+	return env->out->nframes < env->max ? WALK_ON : WALK_COMPLETE;
+}
+
+static enum walk_end walk64_run(struct frame_env *env, struct frame *f)
+{
+	enum walk_end end = frame_add(env, f, true);
+
+	f->rule = env_rule(env, f);
+	if (RULE_KIND(f->rule) == RULE_NO_TABLE)
+		f->rule = frame_first_rule(env, f, false);
+	if (f->rule == RULE_NO_CODE)
+		return WALK_CUT;
+	while (end == WALK_ON) {
+		end = frame_step(env, f);
+		if (end == WALK_ON)
+			end = frame_add(env, f, frame_is_exact(f));
+	}
+	return end;
+}
+
+static enum walk_end walk32_run(struct frame_env *env, struct frame *f)
+{
+	enum walk_end end;
+
+	frame32_begin(f);
+	end = frame_add(env, f, true);
+	while (end == WALK_ON) {
+		end = frame32_step(env, f, false);
+		if (end == WALK_ON)
+			end = frame_add(env, f, false);
+	}
+	return end;
+}
+
+void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS], uint32_t max,
+		struct walk_stack *ret)
+{
+	struct frame_env env = {.space = space, .out = ret, .max = max};
+	struct frame f = {0};
+	enum walk_end end;
+
+	*ret = (struct walk_stack){0};
+	if (!max)
+		return;
+	ret->frames = xcalloc(max, sizeof(*ret->frames));
+	memcpy(f.regs, regs, sizeof(f.regs));
+	frame_begin(&f);
+	end = f.regs[FRAME_CS] == FRAME_CS_64 ? walk64_run(&env, &f) : walk32_run(&env, &f);
+	ret->is_cut = end == WALK_CUT;
+	ret->is_doubtful = f.is_doubtful;
+}
+
+/* ---- a walk that a helper follows ------------------------------------------------------------ */
+
+/* Makes the frame that was chosen the next one, as bpf/rt/unwind.c does. */
+static enum walk_end frame_steer(struct frame_env *env, struct frame *f,
+				 const struct walk_choice *c)
+{
+	f->pc = c->pc;
+	f->sp = c->sp;
+	f->bp = c->bp;
+	f->insn = f->pc - 1;
+	f->is_first = 0;
+	f->known = 0;
+	if (!f->pc)
+		return WALK_COMPLETE;
+	f->rule = env_rule(env, f);
+	return f->rule == RULE_NO_CODE ? WALK_CUT : WALK_ON;
+}
+
+/* The step of a walk that restores callee-saved registers. */
+static enum walk_end frame_step_saving(struct frame_env *env, struct frame *f)
+{
+	struct walk_code code;
+	bool is_code = env->space->code(env->space->ctx, f->insn, WALK_SAVED, &code);
+	enum walk_end end;
+
+	frame_keep(f, is_code && !code.is_data ? row_rule(&code) : RULE_NO_CODE);
+	end = frame_step(env, f);
+	frame_restore(env, f);
+	return end;
+}
+
+bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS], bool saves,
+		     walk_frame_fn *frame, void *ctx)
+{
+	struct frame_env env = {.space = space};
+	enum walk_end end = WALK_ON;
+	struct frame f = {0};
+	bool is_exact = true, is_bare;
+
+	memcpy(f.regs, regs, sizeof(f.regs));
+	frame_begin(&f);
+	if (f.regs[FRAME_CS] != FRAME_CS_64)
+		return true;
+	f.rule = env_rule(&env, &f);
+	is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
+	if (is_bare)
+		f.rule = frame_first_rule(&env, &f, false);
+	env.asks = true;
+	while (end == WALK_ON) {
+		struct walk_choice c = {0};
+
+		frame(ctx,
+		      &(struct walk_frame){.pc = f.pc,
+					   .sp = f.sp,
+					   .bp = f.bp,
+					   .is_exact = is_exact,
+					   .is_bare = is_bare,
+					   .is_data = RULE_KIND(f.rule) == RULE_DATA,
+					   .regs = f.regs,
+					   .known = saves || f.is_first ? f.known : 0},
+		      f.is_first, &c);
+		if (c.is_over)
+			return false;
+		if (f.rule == RULE_NO_CODE)
+			return true;
+		end = c.is_steered ? frame_steer(&env, &f, &c)
+		      : saves	   ? frame_step_saving(&env, &f)
+				   : frame_step(&env, &f);
+		is_exact = frame_is_exact(&f);
+		is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
+	}
+	return end == WALK_CUT;
+}
+
+/* ---- a live process ------------------------------------------------------------------------- */
+
+/* The rows of a mapped file. Several mappings may share them. */
+struct mapped {
+	uint64_t dev, ino;
+	enum walk_rows which;
+	struct unwind_rows rows;
+};
+
+struct walk_proc {
+	pid_t pid;
+	int mem;
+	const struct file_opts *opts;
+	struct core *core; /* NULL: a live process */
+	struct proc_maps maps;
+	const struct proc_maps *mapped; /* these, or those of the core file */
+	VEC(struct mapped *) files;
+};
+
+static bool proc_read(void *ctx, taddr addr, void *dst, size_t size)
+{
+	const struct walk_proc *p = ctx;
+
+	if (p->core)
+		return core_read(p->core, addr, dst, size);
+	return pread(p->mem, dst, size, (off_t)addr) == (ssize_t)size;
+}
+
+static bool is_vdso(const struct proc_map *m)
+{
+	return strcmp(m->path, "[vdso]") == 0;
+}
+
+static void vdso_read(const struct walk_proc *p, const struct proc_map *m, enum walk_rows which,
+		      struct unwind_rows *ret)
+{
+	size_t size = MIN(m->end - m->start, VDSO_MAX);
+	CLEANUP(free) char *image = xmalloc(size);
+
+	if (!proc_read((void *)(uintptr_t)p, m->start, image, size))
+		return;
+	if (which == WALK_SAVED)
+		unwind_saved_read_memory(image, size, ret);
+	else
+		unwind_rows_read_memory(image, size, ret);
+}
+
+/* Returns the rows of the file that is mapped, reading them when they are asked for first. */
+static const struct unwind_rows *rows_of(struct walk_proc *p, const struct proc_map *m,
+					 enum walk_rows which)
+{
+	struct mapped *f;
+
+	for (uint32_t i = 0; i < p->files.len; i++)
+		if (p->files.data[i]->dev == m->dev && p->files.data[i]->ino == m->ino &&
+		    p->files.data[i]->which == which)
+			return &p->files.data[i]->rows;
+	f = xcalloc(1, sizeof(*f));
+	f->dev = m->dev;
+	f->ino = m->ino;
+	f->which = which;
+	if (is_vdso(m)) {
+		vdso_read(p, m, which, &f->rows);
+	} else {
+		CLEANUP(gate_file)
+		struct gate_file *file = proc_map_open(p->opts->gate, p->pid, m);
+
+		if (file && which == WALK_SAVED)
+			unwind_saved_read(file, p->opts->limit, NULL, &f->rows);
+		else if (file)
+			unwind_rows_read(file, p->opts->limit, NULL, &f->rows);
+	}
+	vec_push(&p->files, f);
+	return &f->rows;
+}
+
+static bool proc_code(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret)
+{
+	struct walk_proc *p = ctx;
+	const struct proc_map *m = proc_maps_find(p->mapped, addr);
+
+	if (!m || !(m->is_exec || m->is_shared || !m->ino))
+		return false;
+	*ret = (struct walk_code){.off = addr - m->start + m->off, .is_data = !m->is_exec};
+	if (m->is_exec && (m->ino || is_vdso(m)))
+		ret->rows = rows_of(p, m, which);
+	return true;
+}
+
+struct walk_space walk_proc_space(struct walk_proc *p)
+{
+	return (struct walk_space){.read = proc_read, .code = proc_code, .ctx = p};
+}
+
+struct err *walk_proc_open(pid_t pid, const struct file_opts *files, struct walk_proc **ret)
+{
+	struct walk_proc *p = xcalloc(1, sizeof(*p));
+	struct err *e;
+	char path[64];
+
+	*p = (struct walk_proc){.pid = pid, .mem = -1, .opts = files};
+	p->mapped = &p->maps;
+	e = proc_maps_read(pid, &p->maps);
+	if (!e) {
+		(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+		p->mem = open(path, O_RDONLY | O_CLOEXEC);
+		if (p->mem < 0)
+			e = err_sys(errno, "cannot read the memory of process %d", (int)pid);
+	}
+	if (e) {
+		walk_proc_close(p);
+		return e;
+	}
+	*ret = p;
+	return NULL;
+}
+
+struct walk_proc *walk_core_open(struct core *core, const struct file_opts *files)
+{
+	struct walk_proc *p = xcalloc(1, sizeof(*p));
+
+	*p = (struct walk_proc){.core = core, .mem = -1, .opts = files, .mapped = core_maps(core)};
+	return p;
+}
+
+void walk_proc_close(struct walk_proc *p)
+{
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->files.len; i++) {
+		unwind_rows_deinit(&p->files.data[i]->rows);
+		free(p->files.data[i]);
+	}
+	vec_deinit(&p->files);
+	if (!p->core)
+		proc_maps_deinit(&p->maps);
+	if (p->mem >= 0)
+		(void)close(p->mem);
+	free(p);
+}
+
+uint64_t walk_thread_pointer(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	return ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0 ? regs.fs_base : 0;
+}
+
+struct err *walk_thread_regs(pid_t tid, uint64_t ret[WALK_NREGS])
+{
+	struct user_regs_struct regs;
+
+	/* Unlike PTRACE_GETREGSET, this gives registers of a 32-bit thread the same layout. */
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) != 0)
+		return err_sys(errno, "cannot read the registers of thread %d", (int)tid);
+	memcpy(ret, &regs, WALK_NREGS * sizeof(*ret));
+	return NULL;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions of this very program, and files that are none. */
+#include <fcntl.h>
+
+#include "image/exits.h"
+#include "image/funcs.h"
+#include "files/gate.h"
+#include "tap.h"
+
+long probe_me(long a);
+long probe_me_too(long a) __attribute__((alias("probe_me")));
+long _probe_me(long a) __attribute__((alias("probe_me")));
+
+__attribute__((noinline)) long probe_me(long a)
+{
+	__asm__ volatile("" ::: "memory");
+	return a + 1;
+}
+
+static struct funcs *read_self(struct gate_file **ret_file)
+{
+	struct funcs *f = NULL;
+	struct err *e;
+
+	*ret_file = gate_file_of(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+	e = funcs_read(*ret_file, NULL, &f);
+	ok(!e, "our own file can be read");
+	err_destroy(e);
+	return f;
+}
+
+static void test_self(void)
+{
+	struct gate_file *file;
+	struct funcs *f = read_self(&file);
+	const struct func *fn = funcs_find(f, "probe_me"), *alias = funcs_find(f, "probe_me_too");
+	struct text t = {.file = file};
+	struct func_exits exits = {0};
+	uint64_t off = 0;
+
+	ok(fn && alias && fn->addr == alias->addr && fn->size == alias->size,
+	   "a name and its alias");
+	ok(fn && fn->is_canonical && alias && !alias->is_canonical,
+	   "the shorter one stands for both");
+	ok(funcs_find(f, "_probe_me") && !funcs_find(f, "_probe_me")->is_canonical,
+	   "underscores make a name worse");
+	ok(fn && funcs_at(f, fn->addr + fn->size - 1) == fn, "its last byte is its");
+	ok(fn && funcs_at(f, fn->addr + fn->size) != fn, "the next one is not");
+	ok(fn && funcs_off(f, fn->addr, &off) && off == fn->off, "its place in the file");
+	ok(fn && funcs_at_off(f, fn->off) == fn, "and back");
+	ok(!funcs_find(f, "no_such_function"), "a name that nothing has");
+	ok(funcs_find(f, "_init") ? funcs_find(f, "_init")->is_startup : true, "_init is known");
+	ok(fn && func_exits_find(f, fn, &t, &exits) && exits.list.len == 1 &&
+		   !exits.list.data[0].is_tail,
+	   "it returns at one place");
+	vec_deinit(&exits.list);
+	text_deinit(&t);
+	funcs_destroy(f);
+	(void)close(gate_file_fd(file));
+	gate_file_close(file);
+}
+
+static void test_sorted(void)
+{
+	struct gate_file *file;
+	struct funcs *f = read_self(&file);
+	bool is_sorted = true, has_one = true;
+
+	for (uint32_t i = 1; i < f->list.len; i++) {
+		const struct func *a = &f->list.data[i - 1], *b = &f->list.data[i];
+
+		is_sorted &= a->addr <= b->addr;
+		has_one &= b->is_canonical == (a->addr != b->addr);
+	}
+	ok(f->list.len > 10 && is_sorted, "ascending");
+	ok(has_one, "one name stands for each address");
+	funcs_destroy(f);
+	(void)close(gate_file_fd(file));
+	gate_file_close(file);
+}
+
+static void test_refused(void)
+{
+	static const char *const paths[] = {"/proc/self/maps", "/dev/null", "/etc/passwd"};
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+		CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
+		struct funcs *f = NULL;
+		struct err *e = funcs_read(file, NULL, &f);
+
+		ok(e && !f, "%s is refused", paths[i]);
+		err_destroy(e);
+		(void)close(fd);
+	}
+}
+
+/* Every prefix of a file, and the file with bytes changed: no crash, no function outside of it. */
+static void test_damaged(void)
+{
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	static uint8_t head[1u << 16];
+	ssize_t n = pread(self, head, sizeof(head), 0);
+	uint32_t seed = 1, nread = 0;
+
+	for (int i = 0; i < 200; i++) {
+		FILE *tmp = tmpfile();
+		CLEANUP(gate_file) struct gate_file *file = gate_file_of(fileno(tmp));
+		struct funcs *f = NULL;
+		struct err *e;
+
+		seed = seed * 1103515245 + 12345;
+		head[seed % 4096] ^= (uint8_t)(seed >> 16);
+		(void)fwrite(head, 1, (size_t)n * (seed >> 8 & 255) / 255, tmp);
+		(void)fflush(tmp);
+		e = funcs_read(file, NULL, &f);
+		nread += !e;
+		err_destroy(e);
+		funcs_destroy(f);
+		(void)fclose(tmp);
+	}
+	ok(true, "%u of 200 damaged files were read", nread);
+	(void)close(self);
+}
+
+int main(void)
+{
+	test_self();
+	test_sorted();
+	test_refused();
+	test_damaged();
+	return tap_done();
+}

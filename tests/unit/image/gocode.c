@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the entry probe of a function of Go goes, and how functions receive arguments. */
+#include "image/gocode.h"
+#include "arch/arch.h"
+#include "tap.h"
+
+static void test_entry(void)
+{
+	/* clang-format off */
+	static const struct {
+		const char *what;
+		uint32_t skip;
+		uint8_t code[40], size;
+	} rows[] = {
+		{ "small frame, short jump",	6,  { 0x49, 0x3b, 0x66, 0x10, 0x76, 0x20, 0x55 }, 7 },
+		{ "small frame, long jump",	10, { 0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, 0x85, 0, 0, 0, 0x48, 0x83 }, 12 },
+		{ "frame of a page",		14, { 0x4c, 0x8d, 0xa4, 0x24, 0x68, 0xff, 0xff, 0xff, 0x4d, 0x3b, 0x66, 0x10, 0x76, 0x20, 0x55 }, 15 },
+		{ "lea with one byte",		11, { 0x4c, 0x8d, 0x64, 0x24, 0xe8, 0x4d, 0x3b, 0x66, 0x10, 0x76, 0x20, 0x55 }, 12 },
+		{ "huge frame",			26, { 0x49, 0x89, 0xe4, 0x49, 0x81, 0xec, 0, 0, 1, 0, 0x0f, 0x82, 0, 1, 0, 0, 0x4d, 0x3b, 0x66, 0x10, 0x0f, 0x86, 9, 0, 0, 0, 0x55 }, 27 },
+		{ "arguments on the stack",	15, { 0x64, 0x48, 0x8b, 0x0c, 0x25, 0xf8, 0xff, 0xff, 0xff, 0x48, 0x3b, 0x61, 0x10, 0x76, 0x20, 0x55 }, 16 },
+		{ "the runtime's own stack",	6,  { 0x49, 0x3b, 0x66, 0x18, 0x76, 0x20, 0x55 }, 7 },
+		{ "no comparison",		0,  { 0x48, 0x01, 0xd8, 0xc3 }, 4 },
+		{ "another register",		0,  { 0x49, 0x3b, 0x67, 0x10, 0x76, 0x20, 0x55 }, 7 },
+		{ "another member",		0,  { 0x49, 0x3b, 0x66, 0x20, 0x76, 0x20, 0x55 }, 7 },
+		{ "another condition",		0,  { 0x49, 0x3b, 0x66, 0x10, 0x72, 0x20, 0x55 }, 7 },
+		{ "a jump back",		0,  { 0x49, 0x3b, 0x66, 0x10, 0x76, 0xf0, 0x55 }, 7 },
+		{ "nothing behind the jump",	0,  { 0x49, 0x3b, 0x66, 0x10, 0x76, 0x20 }, 6 },
+		{ "cut off",			0,  { 0x49, 0x3b, 0x66 }, 3 },
+		{ "empty",			0,  { 0 }, 0 },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		is_int(arch.insns->go_entry_skip(rows[i].code, rows[i].size), rows[i].skip,
+		       rows[i].what);
+}
+
+static void test_abi(void)
+{
+	const struct go_code go = {.abi = GO_REGISTERS, .start = 0x1000, .end = 0x2000};
+	const struct go_code none = {.start = 0, .end = UINT64_MAX};
+
+	is_int(go_code_abi(&go, 0x1000, "main.add"), GO_REGISTERS, "compiled code");
+	is_int(go_code_abi(&go, 0x1fff, "runtime.futex.abi0"), GO_STACK, "assembly");
+	is_int(go_code_abi(&go, 0x1fff, ".abi0"), GO_REGISTERS, "no name before .abi0");
+	is_int(go_code_abi(&go, 0x2000, "crc32"), GO_NONE, "C behind it");
+	is_int(go_code_abi(&go, 0xfff, "_start"), GO_NONE, "C before it");
+	is_int(go_code_abi(&none, 0x1000, "main.add"), GO_NONE, "another language");
+}
+
+int main(void)
+{
+	test_entry();
+	test_abi();
+	return tap_done();
+}
