@@ -14,7 +14,7 @@ Kinds of test, all found by looking at the tree:
   rooms        includes point one way only (doc/architecture.md)
   citations    pages, sections, files and headings that comments and pages cite are there (tests/citations.py)
   tags         every error tag is shown by a test, or tests/tags_never says why it cannot arise
-  arch         code for one architecture stands in src/arch and src/bpf/rt only
+  arch         code for one architecture stands in src/arch and src/rt only
   format       clang-format agrees with every C file, and no line is wider than 100 columns
   lint         rules about the tree as a whole (tests/lints.py), each a test
 
@@ -254,17 +254,16 @@ def test_e2e(name, script, opts):
     return Result(name, "pass", "".join(f"  left out: {s}\n" for s in skips), count=(1, 0, len(skips)))
 
 
-ROOMS = [["base"], ["arch"], ["dif"], ["bpf/rt"], ["kernel"], ["files"], ["image"], ["target"], ["sym"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"],
-         ["unwind"], ["ustack"], ["watch"], ["provider"], ["agg"], ["consume"], ["picture"], ["render"], ["library"], ["session"], ["cmd"]]
+ROOMS = [["base"], ["arch"], ["dif"], ["rt"], ["kernel"], ["files"], ["image"], ["target"], ["sym"], ["keeper"], ["usdt"], ["record"], ["d"], ["probe"], ["bpf"],
+         ["unwind"], ["helper"], ["watch"], ["provider"], ["agg"], ["consume"], ["picture"], ["render"], ["library"], ["session"], ["cmd"]]
 
 
 def room_of(path):
-    """Of a path under src/: "bpf/rt" is a room in a room."""
-    return "bpf/rt" if path.startswith("bpf/rt/") else path.split("/")[0]
+    """Of a path under src/."""
+    return path.split("/")[0]
 
 
-# What all engines share stands in these; whoever is above the engines knows nothing else of bpf/ but its name.
-OF_ALL_ENGINES = {"bpf/layout.h", "bpf/llquantize.h", "bpf/rt/abi.h"}
+# Whoever is above the engines knows nothing of bpf/ but its name.
 ABOVE_ENGINES = {"agg", "consume", "render", "library", "session"}
 ENGINE_LIST = "session/engines.c"
 
@@ -280,7 +279,7 @@ def engine_leaks():
             path = os.path.relpath(os.path.join(folder, f), src)
             text = re.sub(r"/\*.*?\*/", "", read(os.path.join(folder, f)), flags=re.S)
             if room_of(path) in ABOVE_ENGINES and path != ENGINE_LIST:
-                for used in sorted(set(re.findall(r'^#include "(bpf/[\w/.]+)"', text, re.M)) - OF_ALL_ENGINES):
+                for used in sorted(set(re.findall(r'^#include "(bpf/[\w/.]+)"', text, re.M))):
                     detail += f"  {path} includes {used}: it is of one engine (probe/engine.h)\n"
             if path not in ("probe/place.h", "bpf/places.c") and room_of(path) != "provider":
                 for kind in sorted(kinds & set(re.findall(r"\bPLACE_\w+", text))):
@@ -356,7 +355,7 @@ def test_arch(name, opts):
     known = re.compile(r"\b(EM_X86_64|EM_386|R_X86_64_\w+|R_386_\w+|Zydis\w*|__x86_64__|__i386__|u_debugreg)\b")
     detail = ""
     for f in sorted(c_files()):
-        if not f.startswith("src/") or f.startswith(("src/arch/", "src/bpf/rt/")):
+        if not f.startswith("src/") or f.startswith(("src/arch/", "src/rt/")):
             continue
         code = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), read(os.path.join(ROOT, f)), flags=re.S)
         for n, line in enumerate(code.split("\n"), 1):

@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "bpf/layout.h"
+#include "record/layout.h"
 #include "probe/engine.h"
 
 struct aggs;
@@ -125,7 +125,7 @@ MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t 
 void aggs_denormalize(struct aggs *a, uint32_t agg_id);
 
 /*
- * Appends a text that the kernel's side keeps under a hash: the name of a frame (bpf/rt/abi.h,
+ * Appends a text that the kernel's side keeps under a hash: the name of a frame (rt/abi.h,
  * RT_USTACK_NAME). False: it has none.
  */
 bool aggs_text(struct aggs *a, uint64_t hash, struct strbuf *out);

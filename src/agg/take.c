@@ -73,7 +73,7 @@ static bool is_none(const struct agg_layout *l, const int64_t *state)
 	return true;
 }
 
-/* Encodes a state as the kernel stores it (bpf/layout.h). */
+/* Encodes a state as the kernel stores it (record/layout.h). */
 static void state_encode(const struct agg_layout *l, const int64_t *state, uint8_t *raw)
 {
 	static const int64_t touched = 1;

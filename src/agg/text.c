@@ -2,11 +2,11 @@
 /*
  * Strings and stacks of keys, which the kernel's keys have as hashes only.
  *
- * The kernel has one copy of each, in a table beside the aggregations (bpf/layout.h): a probe that
- * makes a new element adds what is not there yet, and then inserts the element. Once read, a text
- * is known here, too. When trunc() has taken elements out, nothing in the kernel says which texts
- * are still used; so whatever no key of a snapshot has is deleted from the table when there is much
- * of it. Otherwise a session that lasts for months would run out of room.
+ * The kernel has one copy of each, in a table beside the aggregations (record/layout.h): a probe
+ * that makes a new element adds what is not there yet, and then inserts the element. Once read, a
+ * text is known here, too. When trunc() has taken elements out, nothing in the kernel says which
+ * texts are still used; so whatever no key of a snapshot has is deleted from the table when there
+ * is much of it. Otherwise a session that lasts for months would run out of room.
  *
  * A probe may have found a text in the table just before that is deleted, and insert an element
  * with its hash just afterwards. Therefore a text that was deleted stays known here until a

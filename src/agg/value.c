@@ -2,7 +2,7 @@
 /* The state of an element: merges it, computes the printed value and the weight in sorting. */
 #include "agg/impl.h"
 
-#include "bpf/llquantize.h"
+#include "record/llquantize.h"
 
 #define QUANTIZE_ZERO 63 /* bucket of value 0; d-language.md 5.5 */
 
@@ -72,7 +72,7 @@ static void stddev_add(int64_t *state, const uint8_t *raw)
 void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t *raw)
 {
 	switch (l->agg->func) {
-	case AGGFUNC_MIN: /* stored so that zero is the neutral element (bpf/layout.h) */
+	case AGGFUNC_MIN: /* stored so that zero is the neutral element (record/layout.h) */
 		state[0] = MIN(state[0], raw_word(raw, 0) ^ INT64_MAX);
 		return;
 	case AGGFUNC_MAX: state[0] = MAX(state[0], raw_word(raw, 0) ^ INT64_MIN); return;

@@ -4,12 +4,12 @@
  * instructions.
  *
  * One struct arch is compiled in. It contains all facts that hold for one architecture only. The
- * code that runs in the kernel (bpf/rt) has a few constants of its own, because it is compiled for
+ * code that runs in the kernel (rt) has a few constants of its own, because it is compiled for
  * the BPF machine.
  *
  * To add an architecture: 1. arch/NAME.c, which fills struct arch, and arch/NAME_insn.c for the
  * decoder; 2. their row in arch/meson.build; 3. a table of its system calls
- * (tools/gen_syscalls.py); 4. the registers of bpf/rt, the step of
+ * (tools/gen_syscalls.py); 4. the registers of rt, the step of
  * arch/frame.h; 5. dlib/regs.d.
  *
  * Units    byte offsets in struct pt_regs, unless another unit is named. The kernel's struct

@@ -2,7 +2,7 @@
 /*
  * The frame step: how the frame of a user stack leads to the frame of its caller, on x86-64.
  *
- * The step is written once. clang compiles it for the kernel, where bpf/rt/unwind.c walks the stack
+ * The step is written once. clang compiles it for the kernel, where rt/unwind.c walks the stack
  * of the current task, and the C compiler for the host, where unwind/walk.c walks the stack of a
  * stopped process. So both give the same frames of the same memory.
  *

@@ -30,7 +30,7 @@ enum unwind_cfa {
 	/* These are no kinds of rows: an address has them when the rows of its file are missing. */
 	/*
 	 * Memory that is not executable now, and may be a JIT compiler's that writes to it: a frame
-	 * if a helper says so (bpf/rt/unwind.c), else as RULE_NO_CODE.
+	 * if a helper says so (rt/unwind.c), else as RULE_NO_CODE.
 	 */
 	RULE_DATA = 12,
 	RULE_PENDING = 13, /* the rows are not there yet: as RULE_NO_TABLE, but doubtful */

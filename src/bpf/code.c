@@ -3,7 +3,7 @@
 #include "bpf/code.h"
 
 #include "base/str.h"
-#include "bpf/rt/abi.h"
+#include "rt/abi.h"
 #include "bpf/unit.h"
 
 void bpf_code_deinit(struct bpf_code *c)

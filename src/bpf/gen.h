@@ -29,7 +29,7 @@
 
 #include "base/err.h"
 #include "bpf/emit.h"
-#include "bpf/regalloc.h"
+#include "dif/regalloc.h"
 #include "bpf/unit.h"
 
 #define FRAME_TMP    (-8)

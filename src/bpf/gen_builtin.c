@@ -18,7 +18,7 @@ void gen_timestamp(struct gen *g)
 
 /*
  * Zeroes the bytes of word behind its first NUL, if it has one; r4 is then not 0 (zero_bytes() in
- * bpf/rt/rt.h). Destroys r5.
+ * rt/rt.h). Destroys r5.
  */
 static void text_word_end(struct gen *g, int word)
 {

@@ -153,7 +153,7 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 		gen_record_act(g, i);
 		return;
 	case ACT_BRZ:  /* gen_acts() */
-	case ACT_LOOP: /* of ustack helpers only (ustack/hcode.c) */
+	case ACT_LOOP: /* of ustack helpers only (helper/hcode.c) */
 	case ACT_AGAIN:
 	case ACT_UFRAME:
 	case ACT_UNWIND: break;

@@ -10,7 +10,7 @@
  * begins at the instruction that the timer has interrupted.
  */
 #include "bpf/entry.h"
-#include "bpf/rt/helper.h"
+#include "rt/helper.h"
 
 /* r0 = bytes of addresses at r2, at most size; not negative */
 static void get_stack(struct gen *g, uint32_t size, bool is_user)

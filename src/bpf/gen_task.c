@@ -9,7 +9,7 @@
 #include "bpf/gen.h"
 #include "bpf/engine.h"
 
-/* Four members, whose offsets are passed to a run-time function in one word (bpf/rt/task.c). */
+/* Four members, whose offsets are passed to a run-time function in one word (rt/task.c). */
 struct offsets {
 	struct {
 		const char *strct, *path; /* NULL: not used */

@@ -9,7 +9,7 @@
 
 #include "bpf/emit.h"
 #include "bpf/helper_code.h"
-#include "bpf/rt/helper.h"
+#include "rt/helper.h"
 
 #define NO_LABEL UINT32_MAX
 #define NO_REG	 UINT32_MAX

@@ -247,7 +247,7 @@ static const struct other_subr {
 	int bits;
 } other_subrs[] = {
 #define OTHER(id, name) {DIF_SUBR_##id, "rt_sub_" #name, 0},
-#include "bpf/rt/helper_calls.def"
+#include "rt/helper_calls.def"
 #undef OTHER
 	{DIF_SUBR_HTONL, NULL, 32}, {DIF_SUBR_NTOHL, NULL, 32},	 {DIF_SUBR_HTONS, NULL, 16},
 	{DIF_SUBR_NTOHS, NULL, 16}, {DIF_SUBR_HTONLL, NULL, 64}, {DIF_SUBR_NTOHLL, NULL, 64},

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include "kernel/map.h"
-#include "bpf/rt/helper.h"
+#include "rt/helper.h"
 #include "kernel/btf_blob.h"
 
 #define HELPER_STRINGS 65536	   /* most names of frames that helpers give */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads whole programs of the run-time library (bpf/rt), which need no unit.
+ * Loads whole programs of the run-time library (rt), which need no unit.
  *
  * Owns     nothing: the descriptor is the caller's to close.
  * Errors   struct err *: the kernel refused the program.

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "bpf/rt/abi.h"
+#include "rt/abi.h"
 #include "probe/engine.h"
 
 struct rings;

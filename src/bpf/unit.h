@@ -9,7 +9,7 @@
 #pragma once
 
 #include "bpf/code.h"
-#include "bpf/layout.h"
+#include "record/layout.h"
 #include "kernel/kernel.h"
 #include "probe/unit.h"
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "bpf/rt/abi.h"
+#include "rt/abi.h"
 #include "dtrace.h"
 
 struct drops;

@@ -298,7 +298,7 @@ static void depends_on_run(struct lexer *lx, struct control *c)
 /*
  * '#pragma D helper exec "PATTERN|PATTERN"', '#pragma D helper symbol "NAME|NAME"',
  * '#pragma D helper registers', '#pragma D helper registers "VARIABLE"': whoever loads the helper
- * has read them (ustack/helper.c).
+ * has read them (helper/helper.c).
  */
 static void helper_run(struct lexer *lx, struct control *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Subroutines of ustack helpers in the DIF interpreter: what bpf/rt/helper_subr.c computes during a
+ * Subroutines of ustack helpers in the DIF interpreter: what rt/helper_subr.c computes during a
  * walk, and what is asked of the environment when a process is met.
  */
 #include "dif/interp_impl.h"
@@ -353,7 +353,7 @@ uint64_t subr_upackedlines(struct dif_machine *m, const uint64_t *v)
 	return table_result(&t, found);
 }
 
-/* As in rt_helper_hash() of bpf/rt/helper_subr.c. */
+/* As in rt_helper_hash() of rt/helper_subr.c. */
 uint64_t subr_uhash(struct dif_machine *m, const uint64_t *v)
 {
 	uint64_t len = v[1] < 256 ? v[1] : 256, sum = len;

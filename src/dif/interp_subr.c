@@ -3,7 +3,7 @@
  * Subroutines of the DIF interpreter: the table, and those that are not about text.
  *
  * The semantics below bind every executor of DIF: this interpreter and the run-time library in the
- * kernel (bpf/rt/) must give the same value and the same fault for the same input.
+ * kernel (rt/) must give the same value and the same fault for the same input.
  *
  * ---- Terms --------------------------------------------------------------------------------------
  *

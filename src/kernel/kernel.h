@@ -10,7 +10,7 @@
 #include <linux/bpf.h>
 
 #include "base/err.h"
-#include "bpf/rt/abi.h"
+#include "rt/abi.h"
 #include "kernel/sys.h"
 
 /* ---- features (feat.c): asked once, cached in the process; tests can force each absent ------- */

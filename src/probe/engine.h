@@ -5,7 +5,7 @@
  * A session opens an engine with the layout of everything that its clauses read and write, loads
  * its units (probe/unit.h), attaches them, and drains what they have recorded; a snapshot reads the
  * aggregations. The first engine is the kernel (bpf/engine_bpf.c). Records,
- * keys and values have one format in all engines, which the layout (bpf/layout.h) and bpf/rt/abi.h
+ * keys and values have one format in all engines, which the layout (record/layout.h) and rt/abi.h
  * describe.
  *
  * To add an engine:
@@ -80,7 +80,7 @@ struct engine_run {
 	const int *wake_fds;
 	int wake_fd;
 	uint32_t bufsize;     /* the actual size of each CPU's buffer */
-	const uint64_t *spec; /* words of the speculations (bpf/rt/abi.h); NULL = there are none */
+	const uint64_t *spec; /* words of the speculations (rt/abi.h); NULL = there are none */
 	void *aggs;	      /* argument ctx of the functions of engine->aggs */
 };
 

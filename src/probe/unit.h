@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#include "bpf/rt/abi.h"
+#include "rt/abi.h"
 #include "probe/place.h"
 
-struct clause_layout; /* bpf/layout.h */
+struct clause_layout; /* record/layout.h */
 
 struct unit_identity {
 	uint32_t probe, probe_idx;

@@ -16,7 +16,7 @@
 #include "provider/come.h"
 #include "provider/kfuncs.h"
 #include "provider/providers.h"
-#include "bpf/rt/abi.h"
+#include "rt/abi.h"
 #include "kernel/btf.h"
 #include "sym/kallsyms.h"
 

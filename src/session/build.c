@@ -12,7 +12,7 @@
 #include "usdt/dof_prog.h"
 #include "usdt/header.h"
 #include "usdt/object.h"
-#include "ustack/helper.h"
+#include "helper/helper.h"
 
 /* Collects the providers of all programs that were compiled; there may be none. */
 static struct err *providers_get(dtrace_hdl_t *h, struct arena *a,

@@ -8,7 +8,7 @@
 #include "provider/providers.h"
 #include "target/control.h"
 #include "target/touch.h"
-#include "ustack/ustack.h"
+#include "helper/ustack.h"
 #include "session/early.h"
 #include "session/later.h"
 #include "consume/wait.h"

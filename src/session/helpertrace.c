@@ -9,8 +9,8 @@
 #include "render/print.h"
 #include "session/session.h"
 #include "sym/sym.h"
-#include "ustack/trace.h"
-#include "ustack/ustack.h"
+#include "helper/trace.h"
+#include "helper/ustack.h"
 
 static bool address_name(void *ctx, pid_t pid, uint64_t addr, bool is_return, struct strbuf *out)
 {

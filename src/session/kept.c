@@ -9,7 +9,7 @@
 #include "session/consumer.h"
 #include "sym/sym.h"
 #include "unwind/unwind.h"
-#include "ustack/ustack.h"
+#include "helper/ustack.h"
 
 #define PERIOD_NS 60000000000ull
 

@@ -6,7 +6,7 @@
 #include "consume/wait.h"
 #include "session/later.h"
 #include "unwind/unwind.h"
-#include "ustack/ustack.h"
+#include "helper/ustack.h"
 #include "sym/sym.h"
 #include "watch/names.h"
 #include "watch/watch.h"

@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 
 #include "base/hashmap.h"
-#include "bpf/layout.h"
+#include "record/layout.h"
 #include "kernel/kernel.h"
 #include "kernel/pidns.h"
 #include "probe/attachments.h"
@@ -29,7 +29,7 @@
 #include "session/report.h"
 #include "session/targets.h"
 
-struct ustacks; /* ustack helpers (ustack/ustack.h) */
+struct ustacks; /* ustack helpers (helper/ustack.h) */
 struct ustack_opts;
 struct later;	/* probes that are added while the session runs (later.h) */
 struct unwinds; /* unwind tables of user stacks (unwind.h) */

@@ -8,7 +8,7 @@
 #include "target/maps.h"
 #include "consume/wait.h"
 #include "unwind/unwind.h"
-#include "ustack/ustack.h"
+#include "helper/ustack.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 

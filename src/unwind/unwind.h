@@ -27,7 +27,7 @@ struct unwind_hooks {
 	void (*notice)(void *ctx, const char *msg);
 	/* The process uses a file that we have no right to open, so its stacks are cut. */
 	void (*denied)(void *ctx, uint64_t pid);
-	/* A walk has met a process with that key (bpf/rt/helper.h). May be NULL. */
+	/* A walk has met a process with that key (rt/helper.h). May be NULL. */
 	void (*met)(void *ctx, uint64_t key, uint64_t pid);
 	/* Called now and then while a large file is read: may call unwinds_mapped(). */
 	void (*between)(void *ctx);

@@ -129,7 +129,7 @@ void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
 
 /* ---- a walk that a helper follows ------------------------------------------------------------ */
 
-/* Makes the frame that was chosen the next one, as bpf/rt/unwind.c does. */
+/* Makes the frame that was chosen the next one, as rt/unwind.c does. */
 static enum walk_end frame_steer(struct frame_env *env, struct frame *f,
 				 const struct walk_choice *c)
 {

@@ -12,7 +12,7 @@
  * Programs are not trusted: after reading, each DIF object has passed difo_verify(), uses registers
  * below DOF_PROG_REGS, and none before it has a value; jumps and loops lead to where the compiler's
  * could lead; and everything is bounded. What a helper may do with all that is checked when it is
- * translated (ustack/hcode.h).
+ * translated (helper/hcode.h).
  *
  * Owns     nothing: all memory is the caller's arena.
  * Errors   struct err *: an image that is damaged, too large, or needs what is not there.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * BPF programs that report when a followed process executes another program, when its dynamic
- * linker maps or unmaps a library, and when it forks a child (bpf/rt/watch.c).
+ * linker maps or unmaps a library, and when it forks a child (rt/watch.c).
  *
  * A process that was added with RT_WATCHED_STOPS gets SIGSTOP before it runs the next instruction
  * of its own, and only then can the event be read. The reader of the event sends SIGCONT when all
@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "bpf/rt/abi.h"
+#include "rt/abi.h"
 #include "target/ident.h"
 
 struct follow;

@@ -10,7 +10,7 @@
 #include "d/compile.h"
 #include "image/debugfile.h"
 #include "files/gate.h"
-#include "ustack/replay.h"
+#include "helper/replay.h"
 
 #define ARENA  ((uint8_t *)0x31000000) /* 64 KiB, behind which there is nothing */
 #define SIZE   65536u

@@ -7,7 +7,7 @@
 #include "usdt/dof_prog.h"
 #include "usdt/note.h"
 #include "usdt/operand.h"
-#include "ustack/helper.h"
+#include "helper/helper.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

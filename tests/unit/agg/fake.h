@@ -239,7 +239,7 @@ static inline void fake_key_bytes(struct fake *f, uint32_t id, uint32_t size, en
 	fake_key(f, id, KEY_BYTES, size)->datum = datum;
 }
 
-/* Sizes as bpf/layout.c makes them; sparse: from here on buckets are elements of their own. */
+/* Sizes as record/layout.c makes them; sparse: from here on buckets are elements of their own. */
 static inline void fake_size(struct fake *f, uint32_t id, bool is_sparse)
 {
 	struct agg_layout *al = &f->als[id - 1];

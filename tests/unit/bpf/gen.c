@@ -5,7 +5,7 @@
  */
 #include "../tap.h"
 
-#include "bpf/llquantize.h"
+#include "record/llquantize.h"
 #include "gen_fixture.h"
 
 #include <bpf/bpf.h>

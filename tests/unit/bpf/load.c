@@ -4,7 +4,7 @@
  * system call may fail without anything staying open.
  */
 #include "bpf/budget.h"
-#include "bpf/share.h"
+#include "record/share.h"
 #include "rt_fixture.h"
 #include "tap.h"
 

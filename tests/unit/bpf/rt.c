@@ -10,7 +10,7 @@
 
 #include <sys/mman.h>
 
-#include "bpf/llquantize.h"
+#include "record/llquantize.h"
 #include "dif/dif.h"
 
 #define STRSIZE 64u
@@ -720,7 +720,7 @@ static void test_fault_record(void)
 
 static const char *const functions[] = {
 #define RT_FUNC(name, nargs, faults) #name,
-#include "bpf/rt/funcs.h"
+#include "rt/funcs.h"
 #undef RT_FUNC
 };
 

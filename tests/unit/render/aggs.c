@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Aggregations as text: printa(), the end of a run, histograms (d-language.md 6.4, B.2-B.4). */
-#include "bpf/llquantize.h"
+#include "record/llquantize.h"
 #include "render/fix.h"
 #include "tap.h"
 

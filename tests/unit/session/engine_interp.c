@@ -5,7 +5,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "bpf/layout.h"
+#include "record/layout.h"
 #include "dif/interp.h"
 
 #define REC_MAX 4096

@@ -6,7 +6,7 @@
 #include "usdt/dof_prog.h"
 
 #include "tap.h"
-#include "ustack/helper.h"
+#include "helper/helper.h"
 
 /* Loads a word at arg1 + 8 + base, joins it with a text, and keeps the result in this->s. */
 static const char named[] = ".var \"arg1\" ctf size=8 signed global scalar ref id=0x107\n"

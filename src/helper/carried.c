@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the ustack helpers that programs carry. */
+#include "helper/carried.h"
+
+#include <inttypes.h>
+
+#include "base/hashmap.h"
+#include "base/text.h"
+#include "target/maps.h"
+#include "image/debugfile.h"
+#include "files/gate.h"
+#include "usdt/dof_prog.h"
+#include "usdt/note.h"
+#include "helper/helper.h"
+
+#define FILES_MAX    4096 /* that are remembered */
+#define LISTS_MAX    64	  /* different sections with helpers */
+#define LIST_HELPERS 8
+
+/* What a file carries. */
+struct list {
+	struct helper *helpers[LIST_HELPERS];
+	uint32_t n;
+};
+
+struct carried {
+	struct carried_opts opts;
+	struct hashmap *files;	  /* "dev inode size mtime" -> struct list */
+	struct hashmap *contents; /* bytes of a section -> struct list */
+};
+
+static struct list nothing;
+
+struct carried *carried_create(const struct carried_opts *opts)
+{
+	struct carried *c = xcalloc(1, sizeof(*c));
+
+	c->opts = *opts;
+	c->files = hashmap_create();
+	c->contents = hashmap_create();
+	return c;
+}
+
+void carried_destroy(struct carried *c)
+{
+	struct list *l;
+	size_t pos = 0;
+
+	if (!c)
+		return;
+	while ((l = hashmap_next(c->contents, &pos, NULL, NULL)))
+		free(l);
+	hashmap_destroy(c->contents);
+	hashmap_destroy(c->files);
+	free(c);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+PRINTF_LIKE(2, 3) static void notice_give(struct carried *c, const char *fmt, ...)
+{
+	struct strbuf text = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	c->opts.notice(c->opts.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* Makes the helpers of a section; each has an arena of its own. */
+static struct list *list_make(struct carried *c, const char *path, const uint8_t *bytes,
+			      size_t size)
+{
+	struct list *l = xcalloc(1, sizeof(*l));
+	uint32_t n = 1;
+
+	for (uint32_t i = 0; i < n && i < LIST_HELPERS; i++) {
+		struct arena *a = arena_create();
+		struct dof_prog *progs;
+		struct err *e = dof_progs_read(bytes, size, a, &progs, &n);
+		struct helper *h;
+
+		if (e || i >= n) {
+			if (e)
+				notice_give(c,
+					    "the ustack helper that '%s' carries is left out: %s",
+					    path, err_text(e));
+			err_destroy(e);
+			arena_destroy(a);
+			break;
+		}
+		h = helper_carried(path, &progs[i], a);
+		if (c->opts.add(c->opts.ctx, h))
+			l->helpers[l->n++] = h;
+	}
+	return l;
+}
+
+static struct list *section_find(struct carried *c, const char *path, const uint8_t *bytes,
+				 size_t size)
+{
+	struct list *l = hashmap_find(c->contents, bytes, size);
+
+	if (l)
+		return l;
+	if (hashmap_count(c->contents) >= LISTS_MAX) {
+		notice_give(c,
+			    "the ustack helper that '%s' carries is left out: there were %d "
+			    "others",
+			    path, LISTS_MAX);
+		return &nothing;
+	}
+	l = list_make(c, path, bytes, size);
+	hashmap_set(c->contents, bytes, size, l);
+	return l;
+}
+
+static struct list *file_read(struct carried *c, struct gate_file *f, const char *path)
+{
+	CLEANUP(free) char *name = text_clean(xstrdup(path));
+	struct usdt_notes notes;
+	struct list *l = &nothing;
+	struct gate_elf g;
+
+	gate_elf_open(f, c->opts.files->limit, &g);
+	usdt_dof_read(&g, &notes);
+	if (notes.dof.len && dof_has_clauses(notes.dof.data, notes.dof.len))
+		l = section_find(c, name, notes.dof.data, notes.dof.len);
+	usdt_notes_deinit(&notes);
+	gate_elf_close(&g);
+	return l;
+}
+
+static struct list *map_find(struct carried *c, pid_t pid, const struct proc_map *m)
+{
+	CLEANUP(gate_file) struct gate_file *f = NULL;
+	const struct stat *st;
+	struct list *l;
+	char key[128];
+
+	/* the kernel calls memory without a file "//anon" in its records */
+	f = m->ino && m->path[0] == '/' ? proc_map_open(c->opts.files->gate, pid, m) : NULL;
+	if (!f)
+		return &nothing;
+	st = gate_file_stat(f);
+	(void)snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		       (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+		       (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec);
+	l = hashmap_finds(c->files, key);
+	if (l)
+		return l;
+	if (hashmap_count(c->files) >= FILES_MAX) {
+		hashmap_destroy(c->files);
+		c->files = hashmap_create();
+	}
+	l = file_read(c, f, m->path);
+	hashmap_sets(c->files, key, l);
+	return l;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+void carried_each(struct carried *c, pid_t pid, const struct proc_maps *maps,
+		  void (*found)(void *ctx, struct helper *h), void *ctx)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		struct list *l = m->is_exec ? map_find(c, pid, m) : &nothing;
+
+		for (uint32_t k = 0; k < l->n; k++)
+			found(ctx, l->helpers[k]);
+	}
+}
+
+bool carried_has(struct carried *c, pid_t pid, const struct proc_map *m)
+{
+	return map_find(c, pid, m)->n > 0;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads, compiles and checks the files of ustack helpers. */
+#include "helper/helper.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+
+#include "base/str.h"
+#include "d/compile.h"
+#include "d/source.h"
+#include "dtrace.h"
+#include "usdt/dof_prog.h"
+#include "helper/hcode.h"
+
+static const char *const probe_names[] = {
+	[HELPER_ATTACH] = "attach",
+	[HELPER_UTHREAD] = "uthread",
+	[HELPER_USTACK] = "ustack",
+};
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static struct err *file_read(const char *path, struct strbuf *out)
+{
+	CLEANUP(file) FILE *f = fopen(path, "re");
+	char buf[16384];
+	size_t n;
+
+	if (!f)
+		return err_sys(errno, "cannot read the ustack helper '%s'", path);
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0) {
+		strbuf_add(out, buf, n);
+		if (out->len > SOURCE_MAX)
+			return err_new("the ustack helper '%s' is longer than %u bytes", path,
+				       SOURCE_MAX);
+	}
+	return ferror(f) ? err_sys(errno, "cannot read the ustack helper '%s'", path) : NULL;
+}
+
+/* The text in quotes of the line that begins with these words, or NULL. */
+static char *pragma_find(const char *text, const char *words)
+{
+	size_t n = strlen(words);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, words, n) == 0 && strncmp(line + n, " \"", 2) == 0) {
+			char *found = xstrdup(line + n + 2);
+
+			found[strcspn(found, "\"\n")] = '\0';
+			return found;
+		}
+		if (!*line)
+			break;
+	}
+	return NULL;
+}
+
+/* Whether the text has this line. */
+static bool line_find(const char *text, const char *words)
+{
+	size_t n = strlen(words);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, words, n) == 0 && (line[n] == '\n' || !line[n]))
+			return true;
+		if (!*line)
+			break;
+	}
+	return false;
+}
+
+struct err *helper_open(const char *path, struct helper **ret)
+{
+	struct strbuf text = {0};
+	struct err *e = file_read(path, &text);
+	struct helper *h;
+
+	if (!e) {
+		h = xcalloc(1, sizeof(*h));
+		h->path = xstrdup(path);
+		h->text = xstrdup(strbuf_text(&text));
+		h->patterns = pragma_find(h->text, "#pragma D helper exec");
+		h->symbols = pragma_find(h->text, "#pragma D helper symbol");
+		h->saves_if = pragma_find(h->text, "#pragma D helper registers");
+		h->saves = h->saves_if || line_find(h->text, "#pragma D helper registers");
+		if (h->symbols && !h->patterns)
+			h->patterns = xstrdup(""); /* files of no name */
+		*ret = h;
+	}
+	strbuf_deinit(&text);
+	return e;
+}
+
+void helper_close(struct helper *h)
+{
+	if (!h)
+		return;
+	dsession_destroy(h->dsession);
+	arena_destroy(h->arena);
+	err_destroy(h->err);
+	free(h->patterns);
+	free(h->symbols);
+	free(h->saves_if);
+	free(h->text);
+	free(h->path);
+	free(h);
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool helper_is_same(const struct helper *a, const struct helper *b)
+{
+	return strcmp(name_of(a->path), name_of(b->path)) == 0 || strcmp(a->text, b->text) == 0;
+}
+
+bool helper_matches(const struct helper *h, const char *name)
+{
+	CLEANUP(free) char *copy = h->patterns ? xstrdup(h->patterns) : NULL;
+	char *save = NULL;
+
+	if (!copy)
+		return true;
+	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
+		if (fnmatch(p, name, 0) == 0)
+			return true;
+	return false;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+static bool desc_is(const struct probe_desc *d, const char *func)
+{
+	return strcmp(d->prov, "dtrace") == 0 && strcmp(d->mod, "helper") == 0 &&
+	       strcmp(d->func, func) == 0 && !*d->name && !d->id;
+}
+
+static struct err *helper_match(void *ctx, const struct probe_desc *d, uint32_t *ret_count)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++) {
+		if (desc_is(d, probe_names[i])) {
+			*ret_count = 1;
+			return NULL;
+		}
+	}
+	return err_hint(err_new("a helper has clauses on dtrace:helper:ustack: only"),
+			"dtrace:helper:attach: and dtrace:helper:uthread: are the other probes of "
+			"helpers");
+}
+
+static struct err *helper_option(void *ctx, const char *name, const char *value)
+{
+	return err_new("a ustack helper sets no options");
+}
+
+enum helper_probe helper_clause_probe(const struct prog_clause *cl)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++)
+		if (strcmp(cl->desc.func, probe_names[i]) == 0)
+			return (enum helper_probe)i;
+	return HELPER_USTACK;
+}
+
+static void clauses_note(struct helper *h)
+{
+	for (uint32_t i = 0; i < h->prog->nclauses; i++)
+		h->has_attach |= helper_clause_probe(h->prog->clauses[i]) == HELPER_ATTACH;
+}
+
+static struct err *text_compile(struct helper *h, const struct compile_opts *opts,
+				enum d_layer layer, const char *path, struct strbuf *text)
+{
+	const struct compile_env env = {.match = helper_match, .set_option = helper_option};
+	struct compile_opts own = *opts;
+	struct prog *prog = NULL;
+	struct err *e;
+
+	own.layer = layer;
+	e = dsession_compile(h->dsession, &own, &env, SOURCE_FILE, path, strbuf_text(text),
+			     text->len, SPEC_CTX_NAME, 0, NULL, &prog);
+	h->prog = prog;
+	h->vars = dsession_vars(h->dsession);
+	return e;
+}
+
+/* Compiles the file of the D library; without it helpers have none of its names. */
+static struct err *prelude_compile(struct helper *h, const struct compile_opts *opts,
+				   const char *path)
+{
+	struct compile_opts own = *opts;
+	struct strbuf text = {0};
+	struct err *e = file_read(path, &text);
+	bool is_there = !e;
+
+	err_destroy(e);
+	own.cpp = false;
+	e = is_there ? text_compile(h, &own, LAYER_SYSTEM, path, &text) : NULL;
+	strbuf_deinit(&text);
+	return e;
+}
+
+bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *prelude)
+{
+	struct compile_opts own = *opts;
+	struct strbuf text = {0};
+
+	if (h->prog || h->err)
+		return !h->err;
+	strbuf_adds(&text, h->text);
+	own.cpp &= h->is_named;
+	own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
+	own.is_helper = true;
+	h->dsession = dsession_create(&own);
+	if (!h->err && prelude)
+		h->err = prelude_compile(h, &own, prelude);
+	if (!h->err)
+		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text);
+	if (!h->err)
+		clauses_note(h);
+	strbuf_deinit(&text);
+	return !h->err;
+}
+
+/* ---- what programs carry --------------------------------------------------------------------- */
+
+struct helper *helper_carried(const char *path, const struct dof_prog *p, struct arena *a)
+{
+	struct helper *h = xcalloc(1, sizeof(*h));
+	struct strbuf name = {0};
+
+	if (p->file)
+		strbuf_addf(&name, "%s in ", p->file);
+	strbuf_adds(&name, path);
+	h->path = xstrdup(strbuf_text(&name));
+	h->prog = &p->prog;
+	h->vars = &p->vars;
+	h->arena = a;
+	h->is_foreign = true;
+	clauses_note(h);
+	strbuf_deinit(&name);
+	return h;
+}
+
+bool helper_is_clause(const struct prog_clause *cl)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++)
+		if (desc_is(&cl->desc, probe_names[i]))
+			return true;
+	return false;
+}
+
+struct err *helper_check_carried(const struct dof_prog *p)
+{
+	struct helper *h = helper_carried("", p, NULL);
+	struct hcode code;
+	struct err *e;
+
+	free(h->path);
+	h->path = xstrdup(p->file ? p->file : "");
+	e = hcode_make(&h, 1, 0, &code);
+	hcode_deinit(&code);
+	helper_close(h);
+	return e;
+}
+
+void helper_place(const struct helper *h, uint32_t span, struct strbuf *out)
+{
+	struct source_loc loc;
+
+	if (h->dsession) {
+		loc = source_locate(dsession_sources(h->dsession), span);
+		strbuf_addf(out, "%s:%u", loc.file, loc.line);
+	} else {
+		strbuf_addf(out, "%s:%u", h->path, span);
+	}
+}

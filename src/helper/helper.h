@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ustack helpers: files of D that know a runtime, and name the frames of its stacks.
+ *
+ *     #pragma D helper exec "python3*|libpython3*"      mapped files whose processes it applies to
+ *     #pragma D helper symbol "_PyEval_EvalFrameDefault"  programs to whose processes it applies,
+ *                                       whatever their names: those that have one of the symbols
+ *     #pragma D helper registers        uregs[] of outer frames has the callee-saved registers
+ *     #pragma D helper registers "x"    the same in processes where global variable x is not 0
+ *     dtrace:helper:attach:   { ... }   runs here, once when a process is met: its global variables
+ *                                       have the values then that they have in the process's walks
+ *     dtrace:helper:uthread:  { ... }   runs in the kernel when a walk begins
+ *     dtrace:helper:ustack:   { ... }   runs in the kernel for each frame
+ *
+ * A file without the pragma applies to all processes. A helper is compiled when the first process
+ * to which it applies is met.
+ *
+ * Owns     a helper its compiled program.
+ * Errors   struct err *: what the compiler reports, and what a helper may not do.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "dif/prog.h"
+
+struct compile_opts;
+struct dof_prog; /* usdt/dof_prog.h */
+struct dsession;
+
+struct strbuf;
+
+enum helper_probe { HELPER_ATTACH, HELPER_UTHREAD, HELPER_USTACK };
+
+struct helper {
+	char *path;
+	char *text;	/* of the file; NULL: a program has carried it */
+	bool is_named;	/* by the option helper: the options of the command are for it, too */
+	char *patterns; /* "a|b": names of mapped files; NULL: all processes */
+	char *symbols;	/* "a|b": of programs; NULL: none */
+	struct dsession *dsession;    /* NULL: the helper was carried by a program */
+	const struct prog *prog;      /* NULL: not compiled yet */
+	const struct prog_vars *vars; /* what the clauses use, and maybe more */
+	struct err *err;	      /* why it cannot be compiled */
+	bool has_attach;
+	bool saves;	/* the pragma "registers": walks restore callee-saved registers, */
+	char *saves_if; /* if this global variable is not 0 in a process; NULL: in all */
+	/*
+	 * A program has carried it (helper/carried.h): nothing in it is trusted. Spans are lines.
+	 */
+	bool is_foreign;
+	struct arena *arena; /* what the program has carried; NULL: nothing */
+	uint32_t number;     /* in the session */
+};
+
+/* Reads the pragma of the file. An error: the file cannot be read. */
+MUST_CHECK struct err *helper_open(const char *path, struct helper **ret);
+void helper_close(struct helper *h); /* NULL is allowed */
+/*
+ * Compiles it, unless that was done before; h->err says why not. prelude: a file of the D library
+ * whose names the helper may use; NULL: none.
+ */
+bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *prelude);
+/* Makes a helper of what the object `path` has carried; takes the arena, in which p lies. */
+struct helper *helper_carried(const char *path, const struct dof_prog *p, struct arena *a);
+/* Checks that a helper can run when a program carries it. */
+MUST_CHECK struct err *helper_check_carried(const struct dof_prog *p);
+bool helper_is_clause(const struct prog_clause *cl);
+/* Writes FILE:LINE of a span. */
+void helper_place(const struct helper *h, uint32_t span, struct strbuf *out);
+/* Whether two files have the same name or the same text: then they are one helper. */
+bool helper_is_same(const struct helper *a, const struct helper *b);
+/* Which clauses they are; only clauses of the three probes were accepted. */
+enum helper_probe helper_clause_probe(const struct prog_clause *cl);
+/* Whether the helper applies to a process that maps a file of that name. */
+bool helper_matches(const struct helper *h, const char *name);

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads processes for the clauses of helpers: files, symbols, memory. */
+#include "helper/process_impl.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <sys/uio.h>
+
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "target/core.h"
+#include "target/maps.h"
+#include "image/debugfile.h"
+#include "files/gate.h"
+#include "image/object.h"
+
+#define PAGE_BYTES  4096u
+#define PAGES_MAX   4096    /* of a process that are kept while its clauses run */
+#define OBJECTS_MAX 1000    /* files of which is kept what was looked up */
+#define FIND_MAX    100000u /* elements that ufind() looks at */
+#define BYTES_MAX   (1u << 20)
+
+struct objects {
+	const struct file_opts *files;
+	struct hashmap *known; /* "dev inode size mtime" -> struct object */
+};
+
+static char unreadable;
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct objects *objects_create(const struct file_opts *files)
+{
+	struct objects *o = xcalloc(1, sizeof(*o));
+
+	o->files = files;
+	o->known = hashmap_create();
+	return o;
+}
+
+static void objects_forget(struct objects *o)
+{
+	struct object *obj;
+	size_t pos = 0;
+
+	while ((obj = hashmap_next(o->known, &pos, NULL, NULL)))
+		object_destroy(obj);
+	hashmap_destroy(o->known);
+	o->known = hashmap_create();
+}
+
+/* The files of a process that is closed are closed. */
+static void objects_rest(struct objects *o)
+{
+	struct object *obj;
+	size_t pos = 0;
+
+	while ((obj = hashmap_next(o->known, &pos, NULL, NULL)))
+		object_rest(obj);
+}
+
+void objects_destroy(struct objects *o)
+{
+	if (!o)
+		return;
+	objects_forget(o);
+	hashmap_destroy(o->known);
+	free(o);
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void file_identify(struct gate_file *f, char *buf, size_t size)
+{
+	const struct stat *st = gate_file_stat(f);
+
+	(void)snprintf(buf, size, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		       (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+		       (uint64_t)st->st_mtim.tv_sec);
+}
+
+static struct object *object_of(const struct process *p, const struct proc_map *m)
+{
+	CLEANUP(gate_file)
+	struct gate_file *f = proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m);
+	struct object *o;
+	char key[128];
+
+	if (!f)
+		return NULL;
+	file_identify(f, key, sizeof(key));
+	o = hashmap_finds(p->objects->known, key);
+	if (o) {
+		object_wake(o, f);
+		return o;
+	}
+	if (hashmap_count(p->objects->known) >= OBJECTS_MAX)
+		objects_forget(p->objects);
+	o = object_read(f, p->objects->files->limit);
+	hashmap_sets(p->objects->known, key, o);
+	return o;
+}
+
+/* The mapping of the program that the process executes, or NULL. */
+static const struct proc_map *program_map(const struct process *p)
+{
+	char link[64], path[4096];
+	ssize_t n;
+
+	if (p->core)
+		return p->maps->maps.len ? &p->maps->maps.data[0] : NULL;
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n <= 0)
+		return NULL;
+	path[n] = '\0';
+	for (uint32_t i = 0; i < p->maps->maps.len; i++)
+		if (strcmp(p->maps->maps.data[i].path, path) == 0)
+			return &p->maps->maps.data[i];
+	return NULL;
+}
+
+/* Each file is searched once. */
+const struct proc_map *process_program(const struct process *p, const struct helper *h)
+{
+	const struct proc_map *m = h->symbols ? program_map(p) : NULL;
+	struct object *o = m ? object_of(p, m) : NULL;
+
+	return o && object_has(o, h->symbols) ? m : NULL;
+}
+
+/* Whether the file of a mapping is one of those that a subroutine asks for. */
+static bool map_is_wanted(const struct process *p, const struct proc_map *m, const char *pattern)
+{
+	const char *name = name_of(m->path);
+
+	if (m->path[0] != '/')
+		return false;
+	if (pattern)
+		return fnmatch(pattern, name, 0) == 0;
+	return helper_matches(p->helper, name) ||
+	       (p->program && strcmp(m->path, p->program->path) == 0);
+}
+
+/* Calls func for each mapped file that is wanted, once, until it returns true. */
+static bool each_object(struct process *p, const char *pattern,
+			bool (*func)(void *ctx, struct object *o, const struct proc_map *m,
+				     uint64_t bias),
+			void *ctx)
+{
+	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
+		const struct proc_map *m = &p->maps->maps.data[i];
+		struct object *o;
+		uint64_t addr;
+
+		if (!map_is_wanted(p, m, pattern) ||
+		    (i && m[-1].ino == m->ino && m[-1].dev == m->dev))
+			continue;
+		o = object_of(p, m);
+		if (o && object_addr(o, m->off, &addr) && func(ctx, o, m, m->start - addr))
+			return true;
+	}
+	return false;
+}
+
+struct symbol_search {
+	const char *name;
+	bool is_tls, is_section, is_piece;
+	uint64_t number; /* of the piece */
+	struct object_symbol sym;
+	uint64_t addr, bias;
+	const struct object *object;
+	bool is_found;
+};
+
+/* Takes the piece with the wanted number; behind the last one, there is none in any file. */
+static bool piece_match(struct symbol_search *s, const struct object_pieces *p)
+{
+	if (s->number < p->n)
+		s->sym = p->list[s->number];
+	else
+		s->sym = (struct object_symbol){.is_ambiguous = true};
+	return p->n || p->is_ambiguous;
+}
+
+static bool symbol_match(void *ctx, struct object *o, const struct proc_map *m, uint64_t bias)
+{
+	struct symbol_search *s = ctx;
+
+	(void)m;
+	if (s->is_section ? !object_section(o, s->name, &s->sym)
+	    : s->is_piece ? !piece_match(s, object_pieces(o, s->name))
+			  : !object_symbol(o, s->name, &s->sym) ||
+				    (s->sym.is_tls != s->is_tls && !s->sym.is_ambiguous))
+		return false;
+	s->is_found = !s->sym.is_ambiguous;
+	if (!s->is_found)
+		return true; /* another file's may be another one */
+	s->addr = s->sym.addr + bias;
+	s->bias = bias;
+	s->object = o;
+	return true;
+}
+
+struct name_search {
+	const char *name, *build_id;
+};
+
+static bool name_match(void *ctx, struct object *o, const struct proc_map *m, uint64_t bias)
+{
+	struct name_search *s = ctx;
+
+	(void)bias;
+	s->name = name_of(m->path);
+	s->build_id = object_build_id(o);
+	return true;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static const char *page_read(struct process *p, uint64_t number)
+{
+	char *page = hashmap_find(p->pages, &number, sizeof(number));
+
+	if (page)
+		return page == &unreadable ? NULL : page;
+	if (hashmap_count(p->pages) >= PAGES_MAX)
+		return NULL;
+	page = xmalloc(PAGE_BYTES);
+	if (p->core ? !core_read(p->core, number * PAGE_BYTES, page, PAGE_BYTES)
+		    : !gate_memory_read(p->objects->files->gate, (uint64_t)p->pid,
+					number * PAGE_BYTES, page, PAGE_BYTES)) {
+		free(page);
+		page = &unreadable;
+	}
+	hashmap_set(p->pages, &number, sizeof(number), page);
+	return page == &unreadable ? NULL : page;
+}
+
+static bool pages_read(struct process *p, uint64_t addr, void *buf, uint32_t size)
+{
+	for (char *to = buf; size;) {
+		uint32_t off = addr % PAGE_BYTES, n = MIN(size, PAGE_BYTES - off);
+		const char *page = page_read(p, addr / PAGE_BYTES);
+
+		if (!page)
+			return false;
+		memcpy(to, page + off, n);
+		to += n;
+		addr += n;
+		size -= n;
+	}
+	return true;
+}
+
+bool process_is_late(const struct process *p)
+{
+	return p->deadline && worked_ns() > p->deadline;
+}
+
+bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
+{
+	struct process *p = ctx;
+	bool good = !process_is_late(p) && pages_read(p, addr, buf, size);
+
+	if (p->hooks && p->hooks->read)
+		p->hooks->read(p->hooks->ctx, addr, good ? buf : NULL, size);
+	return good;
+}
+
+static bool text_is(struct process *p, uint64_t addr, const char *text)
+{
+	size_t n = strlen(text) + 1;
+	char buf[256];
+
+	return n <= sizeof(buf) && process_read(p, addr, buf, (uint32_t)n) && !memcmp(buf, text, n);
+}
+
+/*
+ * ufind(base, stride, off1, text1, off2, text2): the element whose pointers at off1 and off2 lead
+ * to these texts; text2 may be NULL. The array ends with an element whose first pointer is 0.
+ */
+static uint64_t element_find(struct process *p, const uint64_t *v, const char *text1,
+			     const char *text2)
+{
+	for (uint64_t at = v[0], n = 0; text1 && v[1] && n < FIND_MAX; at += v[1], n++) {
+		uint64_t p1 = 0, p2 = 0;
+
+		if (!process_read(p, at + v[2], &p1, 8) || !p1)
+			return 0;
+		if (!text_is(p, p1, text1))
+			continue;
+		if (!text2 || (process_read(p, at + v[4], &p2, 8) && p2 && text_is(p, p2, text2)))
+			return at;
+	}
+	return 0;
+}
+
+/* Parses "48 8b ?? 05": bytes, -1 for any; returns their number, 0 if the text is malformed. */
+static uint32_t pattern_parse(const char *text, int *bytes, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (const char *p = text; *p;) {
+		unsigned v = 0;
+
+		if (*p == ' ') {
+			p++;
+			continue;
+		}
+		if (n == max || (strncmp(p, "??", 2) != 0 && sscanf(p, "%2x", &v) != 1) || !p[1])
+			return 0;
+		bytes[n++] = *p == '?' ? -1 : (int)v;
+		p += 2;
+	}
+	return n;
+}
+
+static uint64_t bytes_find(struct process *p, const uint64_t *v, const char *text)
+{
+	uint64_t len = MIN(v[1], (uint64_t)BYTES_MAX);
+	CLEANUP(free) uint8_t *mem = xmalloc(len + 1);
+	int bytes[64];
+	uint32_t n = text ? pattern_parse(text, bytes, ARRAY_LEN(bytes)) : 0;
+
+	if (!n || n > len || !process_read(p, v[0], mem, (uint32_t)len))
+		return 0;
+	for (uint64_t i = 0; i + n <= len; i++) {
+		uint32_t k = 0;
+
+		while (k < n && (bytes[k] < 0 || mem[i + k] == bytes[k]))
+			k++;
+		if (k == n)
+			return v[0] + i;
+	}
+	return 0;
+}
+
+/* ---- thread-local variables ------------------------------------------------------------------ */
+
+/*
+ * The distance from the thread pointer of a variable of the program itself (ELF TLS, variant II).
+ */
+static uint64_t tls_distance(const struct symbol_search *s)
+{
+	uint64_t size, align;
+
+	if (!object_tls(s->object, &size, &align))
+		return 0;
+	align = MAX(align, (uint64_t)1);
+	return s->sym.addr - (size + align - 1) / align * align;
+}
+
+/*
+ * The number of the module: the C library describes its struct link_map for debuggers, in symbols
+ * {bits, elements, byte offset}; the list begins in _r_debug, and a module's l_addr is its bias.
+ */
+static uint64_t tls_module(struct process *p, const struct symbol_search *s)
+{
+	struct symbol_search debug = {.name = "_r_debug"},
+			     field = {.name = "_thread_db_link_map_l_tls_modid"};
+	uint32_t off = 0;
+	uint64_t map = 0, bias, id;
+
+	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) || !debug.is_found ||
+	    !each_object(p, "libc.so*", symbol_match, &field) || !field.is_found ||
+	    !process_read(p, field.addr + 8, &off, 4) || !process_read(p, debug.addr + 8, &map, 8))
+		return 0;
+	for (int i = 0; map && i < 4096; i++) {
+		if (!process_read(p, map, &bias, 8))
+			return 0;
+		if (bias == s->bias)
+			return process_read(p, map + off, &id, 8) ? id : 0;
+		if (!process_read(p, map + 24, &map, 8))
+			return 0;
+	}
+	return 0;
+}
+
+/* ---- subroutines ----------------------------------------------------------------------------- */
+
+enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const char *const *texts,
+			    uint64_t *ret, const char **ret_text)
+{
+	struct process *p = ctx;
+	struct symbol_search s = {.name = texts[0] ? texts[0] : ""};
+	struct name_search names = {"", ""};
+
+	*ret = 0;
+	switch (subr) {
+	case DIF_SUBR_SECADDR:
+	case DIF_SUBR_SECSIZE:
+		s.is_section = true;
+		/* fall through */
+	case DIF_SUBR_SYMADDR:
+	case DIF_SUBR_SYMSIZE:
+		(void)each_object(p, texts[1], symbol_match, &s);
+		*ret = subr == DIF_SUBR_SYMADDR || subr == DIF_SUBR_SECADDR ? s.addr : s.sym.size;
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_PIECEADDR:
+	case DIF_SUBR_PIECESIZE:
+		s.is_piece = true;
+		s.number = v[1];
+		(void)each_object(p, texts[2], symbol_match, &s);
+		*ret = subr == DIF_SUBR_PIECEADDR ? s.addr : s.sym.size;
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_TPOFF:
+	case DIF_SUBR_TLSMOD:
+	case DIF_SUBR_TLSOFF:
+		s.is_tls = true;
+		if (!each_object(p, NULL, symbol_match, &s) || !s.is_found)
+			return DIF_FAULT_NONE;
+		*ret = subr == DIF_SUBR_TPOFF	 ? tls_distance(&s)
+		       : subr == DIF_SUBR_TLSOFF ? s.sym.addr
+						 : tls_module(p, &s);
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_OBJNAME:
+	case DIF_SUBR_BUILDID:
+		(void)each_object(p, texts[0], name_match, &names);
+		*ret_text = subr == DIF_SUBR_OBJNAME ? names.name : names.build_id;
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_UFIND: *ret = element_find(p, v, texts[3], texts[5]); return DIF_FAULT_NONE;
+	case DIF_SUBR_UBYTES: *ret = bytes_find(p, v, texts[2]); return DIF_FAULT_NONE;
+	case DIF_SUBR_UDECLINE:
+		free(p->declined);
+		p->declined = xstrdup(s.name);
+		return DIF_FAULT_ILLOP; /* ends the clause */
+	default: return DIF_FAULT_ILLOP;
+	}
+}
+
+const struct proc_maps *process_maps(const struct process *p)
+{
+	return p->maps;
+}
+
+struct dif_machine *process_machine(struct process *p)
+{
+	return p->machine;
+}
+
+void process_set_frame(struct process *p, const struct process_frame *f)
+{
+	p->frame = f;
+}
+
+void process_set_hooks(struct process *p, const struct process_hooks *hooks)
+{
+	p->hooks = hooks;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static void process_init(struct process *p, struct objects *objects)
+{
+	p->objects = objects;
+	p->pages = hashmap_create();
+	p->arena = arena_create();
+}
+
+struct err *process_open(pid_t pid, struct objects *objects, struct process **ret)
+{
+	struct process *p = xcalloc(1, sizeof(*p));
+	struct err *e = proc_maps_read(pid, &p->own_maps);
+
+	if (e) {
+		free(p);
+		return e;
+	}
+	p->pid = pid;
+	p->maps = &p->own_maps;
+	process_init(p, objects);
+	*ret = p;
+	return NULL;
+}
+
+struct process *process_open_core(struct core *core, struct objects *objects)
+{
+	struct process *p = xcalloc(1, sizeof(*p));
+
+	p->core = core;
+	p->pid = core_thread(core)->pid;
+	p->maps = core_maps(core);
+	process_init(p, objects);
+	return p;
+}
+
+void process_close(struct process *p)
+{
+	size_t pos = 0;
+	char *page;
+
+	if (!p)
+		return;
+	objects_rest(p->objects);
+	dif_machine_destroy(p->machine);
+	while ((page = hashmap_next(p->pages, &pos, NULL, NULL)))
+		if (page != &unreadable)
+			free(page);
+	hashmap_destroy(p->pages);
+	if (!p->core)
+		proc_maps_deinit(&p->own_maps);
+	arena_destroy(p->arena);
+	free(p->declined);
+	free(p);
+}
+
+bool process_is_loading(const struct process *p)
+{
+	bool has_linker = false;
+
+	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
+		const char *name = name_of(p->maps->maps.data[i].path);
+
+		if (process_is_libc(name))
+			return false;
+		has_linker |= fnmatch("ld-linux*.so*", name, 0) == 0 ||
+			      fnmatch("ld-[0-9]*.so", name, 0) == 0;
+	}
+	return has_linker;
+}
+
+/* Fills the auxiliary vector, and returns the number of its elements; 0: it cannot be read. */
+static uint32_t auxv_read(const struct process *p, Elf64_auxv_t *auxv, uint32_t max)
+{
+	CLEANUP(fd) int fd = -1;
+	char path[64];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, auxv, max * sizeof(*auxv)) : 0;
+	return n > 0 ? (uint32_t)((size_t)n / sizeof(*auxv)) : 0;
+}
+
+/*
+ * The kernel maps the program, its dynamic linker and the vDSO in this order, and then writes down
+ * the auxiliary vector. Where the vector has a vDSO that was not among the mappings, they were read
+ * before all of them were there.
+ */
+bool process_is_starting(const struct process *p)
+{
+	struct proc_maps now = {0};
+	Elf64_auxv_t auxv[64];
+	uint32_t n = p->core ? 0 : auxv_read(p, auxv, ARRAY_LEN(auxv));
+	uint64_t vdso = 0;
+	bool is_starting;
+	struct err *e;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (auxv[i].a_type == AT_SYSINFO_EHDR)
+			vdso = auxv[i].a_un.a_val;
+	if (n && auxv[0].a_type == AT_NULL)
+		return true;
+	if (!vdso || proc_maps_find(p->maps, vdso))
+		return false;
+	e = proc_maps_read(p->pid, &now);
+	is_starting = !e && proc_maps_find(&now, vdso); /* a process may also have unmapped it */
+	err_destroy(e);
+	proc_maps_deinit(&now);
+	return is_starting;
+}
+
+/* The first file that is mapped, which is the program; NULL: there is none. */
+static const struct proc_map *first_file(const struct proc_maps *maps)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++)
+		if (maps->maps.data[i].ino)
+			return &maps->maps.data[i];
+	return NULL;
+}
+
+bool process_is_there(const struct process *p)
+{
+	const struct proc_map *was = first_file(p->maps), *is = NULL;
+	struct proc_maps now = {0};
+	bool is_there;
+	struct err *e;
+
+	if (p->core)
+		return true;
+	/*
+	 * A zombie maps nothing, and what another program maps begins elsewhere or is another file.
+	 * This one may have mapped memory below its file since: LuaJIT does.
+	 */
+	e = proc_maps_read(p->pid, &now);
+	if (!e && was)
+		is = proc_maps_find(&now, was->start);
+	is_there = is && is->start == was->start && is->dev == was->dev && is->ino == was->ino;
+	err_destroy(e);
+	proc_maps_deinit(&now);
+	return is_there;
+}
+
+bool process_is_libc(const char *name)
+{
+	return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so", name, 0) == 0;
+}
+
+bool process_has_file(const struct process *p, const struct helper *h)
+{
+	if (h->is_foreign)
+		return false; /* it comes with the files that carry it */
+	if (!h->patterns)
+		return true;
+	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
+		const struct proc_map *m = &p->maps->maps.data[i];
+
+		if (m->is_exec && m->path[0] == '/' && helper_matches(h, name_of(m->path)))
+			return true;
+	}
+	return false;
+}
+
+bool process_has_symbols(const struct process *p, const struct helper *h)
+{
+	return !h->is_foreign && process_program(p, h);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells what ustack helpers do for one stack. */
+#include "helper/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/text.h"
+#include "target/core.h"
+#include "target/halt.h"
+#include "image/debugfile.h"
+#include "helper/replay.h"
+#include "helper/ustack.h"
+
+#define SHOWN_MAX 64 /* bytes of memory that are shown */
+#define DECIMALS  10000u
+
+struct report {
+	struct strbuf *out;
+	const struct trace_opts *opts;
+	pid_t pid;
+	const struct helper *h;
+	struct strbuf place; /* of the statement that runs */
+	/* memory that was read one piece behind the other */
+	uint64_t addr, size;
+	uint8_t bytes[SHOWN_MAX];
+	bool is_missing;
+	struct dif_machine *machine; /* NULL: not known yet */
+	struct strbuf frame;	     /* what uframe() joins */
+	uint64_t unwind[3];
+	const struct replay *replay;
+	const struct proc_maps *maps; /* of a core file; NULL: a process */
+};
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void text_add(struct strbuf *out, const char *text)
+{
+	CLEANUP(free) char *clean = text_clean(xstrdup(text));
+
+	strbuf_addf(out, "\"%s\"", clean);
+}
+
+static void number_add(struct strbuf *out, uint64_t v)
+{
+	strbuf_addf(out, v < DECIMALS ? "%" PRIu64 : "0x%" PRIx64, v);
+}
+
+/* The length of the text up to the first NUL, if all of it is ASCII; else 0. */
+static uint64_t text_len(const uint8_t *p, uint64_t n)
+{
+	uint64_t i = 0;
+
+	while (i < n && p[i] >= ' ' && p[i] <= '~')
+		i++;
+	return i == n || !p[i] ? i : 0;
+}
+
+static void bytes_add(struct report *t)
+{
+	uint64_t shown = MIN(t->size, (uint64_t)SHOWN_MAX), word = 0;
+	uint64_t len = text_len(t->bytes, shown);
+
+	if (len > 1 && t->size > 8) {
+		strbuf_addf(t->out, "\"%.*s\"%s", (int)len, (const char *)t->bytes,
+			    len == shown && shown < t->size ? "..." : "");
+	} else if (t->size <= 8) {
+		memcpy(&word, t->bytes, t->size);
+		number_add(t->out, word);
+	} else {
+		for (uint64_t i = 0; i < MIN(shown, (uint64_t)16); i++)
+			strbuf_addf(t->out, i ? " %02x" : "%02x", t->bytes[i]);
+		strbuf_adds(t->out, t->size > 16 ? " ..." : "");
+	}
+}
+
+static void line_begin(struct report *t)
+{
+	strbuf_addf(t->out, "  %s: ", strbuf_text(&t->place));
+}
+
+/* Writes the line of what was read. */
+static void read_flush(struct report *t)
+{
+	if (!t->size)
+		return;
+	line_begin(t);
+	strbuf_addf(t->out, "reads %" PRIu64 " byte%s at 0x%" PRIx64 ": ", t->size,
+		    t->size == 1 ? "" : "s", t->addr);
+	if (t->is_missing)
+		strbuf_adds(t->out, "not there");
+	else
+		bytes_add(t);
+	strbuf_addc(t->out, '\n');
+	t->size = 0;
+}
+
+/* The text of an address; of a core file, only the object is known. */
+static bool name_add(struct report *t, taddr addr, bool is_return, struct strbuf *out)
+{
+	const struct proc_map *m = t->maps ? proc_maps_find(t->maps, addr) : NULL;
+	const char *slash = m ? strrchr(m->path, '/') : NULL;
+	CLEANUP(free) char *name = slash ? text_clean(xstrdup(slash + 1)) : NULL;
+
+	if (!t->maps)
+		return t->opts->name(t->opts->ctx, t->pid, addr, is_return, out);
+	strbuf_addf(out, "%s%s0x%" PRIx64, name ? name : "", name ? "`" : "", addr);
+	return name;
+}
+
+/* ---- what happens ---------------------------------------------------------------------------- */
+
+static void on_part(void *ctx, const struct helper *h, enum helper_probe probe)
+{
+	static const char *const names[] = {"attach", "uthread", "ustack"};
+	struct report *t = ctx;
+
+	t->h = h;
+	if (probe != HELPER_USTACK)
+		strbuf_addf(t->out, "%s, dtrace:helper:%s:\n", h->path, names[probe]);
+}
+
+static void on_frame(void *ctx, uint32_t number, const struct walk_frame *f)
+{
+	struct report *t = ctx;
+
+	strbuf_addf(t->out, "frame %" PRIu32 ": ", number);
+	(void)name_add(t, f->pc, !f->is_exact, t->out);
+	strbuf_addf(t->out, ", pc 0x%" PRIx64 ", fp 0x%" PRIx64 ", sp 0x%" PRIx64 "%s\n", f->pc,
+		    f->bp, f->sp,
+		    f->is_data ? "; not executable now: a frame only if unwind() is called" : "");
+}
+
+static void on_begin(void *ctx, const struct prog_clause *cl, const struct prog_act *act)
+{
+	struct report *t = ctx;
+	const char *slash;
+
+	read_flush(t);
+	strbuf_clear(&t->place);
+	helper_place(t->h, act && act->span ? act->span : cl->span, &t->place);
+	slash = strrchr(strbuf_text(&t->place), '/');
+	if (slash && t->h->dsession) { /* the name of the file is enough */
+		size_t n = strlen(slash + 1);
+
+		memmove(t->place.data, slash + 1, n + 1);
+		t->place.len = n;
+	}
+}
+
+static void on_read(void *ctx, uint64_t addr, const void *bytes, uint32_t size)
+{
+	struct report *t = ctx;
+
+	if (t->size && (addr != t->addr + t->size || t->is_missing || !bytes))
+		read_flush(t);
+	if (!t->size) {
+		t->addr = addr;
+		t->is_missing = !bytes;
+	}
+	if (bytes && t->size < SHOWN_MAX)
+		memcpy(t->bytes + t->size, bytes, MIN((uint64_t)size, SHOWN_MAX - t->size));
+	t->size += size;
+}
+
+/* The variable to which the object assigns last, as D writes it; false: to none. */
+static bool variable_add(struct strbuf *out, const struct difo *d)
+{
+	const struct dif_var *v = NULL;
+
+	for (uint32_t i = 0; i < d->code_len; i++)
+		if (dif_op_form(DIF_INSN_OP(d->code[i])) == DIF_FORM_STV)
+			v = difo_find_var(d, dif_op_scope(DIF_INSN_OP(d->code[i])),
+					  DIF_INSN_INDEX(d->code[i]));
+	if (v)
+		strbuf_addf(out, "%s%s = ", v->scope == DIF_SCOPE_LOCAL ? "this->" : "", v->name);
+	return v;
+}
+
+static void value_add(struct report *t, const struct difo *d, uint64_t value)
+{
+	CLEANUP(free) char *text = NULL;
+
+	if (d->ret.kind != DIF_KIND_STRING) {
+		number_add(t->out, value);
+		return;
+	}
+	text = replay_text(t->replay, value);
+	if (value)
+		text_add(t->out, text);
+	else
+		strbuf_adds(t->out, "NULL");
+}
+
+static void on_value(void *ctx, const struct prog_act *act, uint32_t k, const struct difo *d,
+		     const struct dif_result *r)
+{
+	struct report *t = ctx;
+	bool is_frame = act && (act->kind == ACT_UFRAME || act->kind == ACT_UNWIND);
+
+	read_flush(t);
+	if (r->fault != DIF_FAULT_NONE || is_frame) {
+		if (act && act->kind == ACT_UNWIND && k < 3)
+			t->unwind[k] = r->value;
+		return;
+	}
+	line_begin(t);
+	if (!act || act->kind == ACT_BRZ) {
+		strbuf_addf(t->out, "%s: %s\n", act ? "condition" : "predicate",
+			    r->value ? "true" : "false");
+		return;
+	}
+	if (!variable_add(t->out, d))
+		strbuf_adds(t->out, "value ");
+	value_add(t, d, r->value);
+	strbuf_addc(t->out, '\n');
+}
+
+static void on_done(void *ctx, const struct prog_act *act, const struct dif_result *r)
+{
+	struct report *t = ctx;
+
+	(void)r;
+	if (act->kind == ACT_UFRAME) {
+		line_begin(t);
+		strbuf_adds(t->out, "uframe() adds ");
+		text_add(t->out, replay_frame_text(t->replay));
+		strbuf_addc(t->out, '\n');
+	} else if (act->kind == ACT_UNWIND) {
+		line_begin(t);
+		strbuf_addf(t->out,
+			    "unwind() goes to pc 0x%" PRIx64 ", sp 0x%" PRIx64 ", fp 0x%" PRIx64
+			    "\n",
+			    t->unwind[0], t->unwind[1], t->unwind[2]);
+	}
+}
+
+static void on_failed(void *ctx, const struct helper *h, const char *why)
+{
+	struct report *t = ctx;
+
+	read_flush(t);
+	(void)h;
+	strbuf_addf(t->out, "  fault: %s\n",
+		    why ? why : "the memory of the process cannot be read");
+}
+
+/* ---- the stack ------------------------------------------------------------------------------- */
+
+static void frame_text_add(struct strbuf *out, const char *text)
+{
+	CLEANUP(free) char *clean = text_clean(xstrdup(text));
+
+	if (*clean == '@')
+		strbuf_addf(out, "%14s  [ %s ]\n", "", clean + 1);
+	else
+		strbuf_addf(out, "%14s%s\n", "", clean);
+}
+
+/* As jstack() shows it. */
+static void stack_add(struct report *t, const struct replay *r)
+{
+	strbuf_adds(t->out, "the stack:\n");
+	for (uint32_t i = 0; i < r->frames.len; i++) {
+		const struct replay_frame *f = &r->frames.data[i];
+		const char *name = f->text;
+		struct strbuf text = {0};
+
+		if (f->kind == REPLAY_LANGUAGE) {
+			frame_text_add(t->out, name);
+			continue;
+		}
+		if (!name_add(t, f->pc, f->is_return, &text) && name && *name != '@') {
+			frame_text_add(t->out, name);
+		} else {
+			strbuf_addf(t->out, "%14s%s\n", "", strbuf_text(&text));
+			if (name && *name == '@')
+				frame_text_add(t->out, name);
+		}
+		strbuf_deinit(&text);
+	}
+	if (r->is_cut)
+		strbuf_addf(t->out, "%14s(there are more frames, which cannot be found)\n", "");
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* Reads what /proc says of the thread; false if there is no such thread. */
+static bool thread_read(pid_t tid, pid_t *ret_pid, struct process_frame *f, char *name,
+			struct strbuf *args)
+{
+	char path[64], line[256];
+	int pid = 0, ppid = 0;
+	char bytes[4096];
+	size_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	{
+		CLEANUP(file) FILE *status = fopen(path, "re");
+
+		while (status && fgets(line, sizeof(line), status)) {
+			(void)sscanf(line, "Name:\t%15[^\n]", name);
+			(void)sscanf(line, "Tgid:\t%d", &pid);
+			(void)sscanf(line, "PPid:\t%d", &ppid);
+			(void)sscanf(line, "Uid:\t%" SCNu32, &f->uid);
+			(void)sscanf(line, "Gid:\t%" SCNu32, &f->gid);
+		}
+	}
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)tid);
+	{
+		CLEANUP(file) FILE *cmdline = fopen(path, "re");
+
+		n = cmdline ? fread(bytes, 1, sizeof(bytes), cmdline) : 0;
+	}
+	for (size_t i = 0; i + 1 < n; i++)
+		strbuf_addc(args, bytes[i] ? bytes[i] : ' ');
+	*ret_pid = pid;
+	f->tid = tid;
+	f->ppid = ppid;
+	f->execname = name;
+	f->execargs = strbuf_text(args);
+	return pid > 0;
+}
+
+static struct err *thread_replay(struct ustacks *u, struct report *t, struct replay *r,
+				 const struct file_opts *files, pid_t tid)
+{
+	uint64_t regs[WALK_NREGS];
+	struct walk_proc *proc = r->core ? walk_core_open(r->core, files) : NULL;
+	struct err *e = r->core ? NULL : walk_proc_open(r->pid, files, &proc);
+
+	if (r->core)
+		memcpy(regs, core_thread(r->core)->regs, sizeof(regs));
+	else if (!e)
+		e = walk_thread_regs(tid, regs);
+	if (!e) {
+		r->space = walk_proc_space(proc);
+		r->regs = regs;
+		r->thread.args[4] =
+			r->core ? core_thread(r->core)->thread_pointer : walk_thread_pointer(tid);
+		e = replay_run(r);
+	}
+	if (!e)
+		stack_add(t, r);
+	walk_proc_close(proc);
+	return e;
+}
+
+static struct err *thread_prepare(pid_t tid, struct replay *r, char *name, struct strbuf *args,
+				  struct halt *halt)
+{
+	if (!thread_read(tid, &r->pid, &r->thread, name, args))
+		return err_new("there is no process or thread %d", (int)tid);
+	return halt_process(r->pid, halt);
+}
+
+/* Names each file once of which the core file has another version. */
+static void stale_tell(const struct proc_maps *maps, struct strbuf *out)
+{
+	uint64_t last = 0; /* the mappings of a file are mostly neighbours */
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		char *name;
+
+		if (!m->is_stale || m->off || m->ino == last)
+			continue;
+		last = m->ino;
+		name = text_clean(xstrdup(m->path));
+		strbuf_addf(out,
+			    "'%s' is not the file that the process had: its build id is another "
+			    "one. Frames in it have no names, and the stack may be cut there\n",
+			    name);
+		free(name);
+	}
+}
+
+static struct err *core_prepare(const char *path, const struct file_opts *files, struct replay *r,
+				struct strbuf *out)
+{
+	struct err *e = core_open(path, files->gate, &r->core);
+	const struct core_thread *t = e ? NULL : core_thread(r->core);
+
+	if (e)
+		return e;
+	stale_tell(core_maps(r->core), out);
+	r->pid = t->pid;
+	r->thread.tid = t->tid;
+	r->thread.ppid = t->ppid;
+	r->thread.uid = t->uid;
+	r->thread.gid = t->gid;
+	r->thread.execname = t->name;
+	r->thread.execargs = t->args;
+	return NULL;
+}
+
+struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, struct strbuf *out)
+{
+	struct report t = {.out = out, .opts = opts};
+	const struct process_hooks hooks = {&t, on_begin, on_read, on_value, on_done};
+	struct helper *list[USTACK_HELPERS_MAX];
+	char name[16] = "";
+	struct strbuf args = {0};
+	struct replay r = {.max_frames = opts->max_frames,
+			   .strsize = opts->strsize,
+			   .ctx = &t,
+			   .part = on_part,
+			   .frame = on_frame,
+			   .failed = on_failed,
+			   .hooks = &hooks};
+	struct halt halt = {0};
+	struct err *e = NULL;
+
+	if (opts->core)
+		e = core_prepare(opts->core, ustacks_files(u), &r, out);
+	else
+		e = thread_prepare(opts->tid, &r, name, &args, &halt);
+	t.pid = r.core ? 0 : r.pid;
+	t.replay = &r;
+	t.maps = r.core ? core_maps(r.core) : NULL;
+	if (!e)
+		e = ustacks_of_process(u, r.pid, r.core, list, &r.nhelpers);
+	r.helpers = list;
+	r.objects = ustacks_objects(u);
+	if (!e && !r.nhelpers)
+		strbuf_addf(out, "no helper applies to process %d (%s)\n", (int)r.pid,
+			    r.thread.execname);
+	if (!e)
+		e = thread_replay(u, &t, &r, ustacks_files(u), opts->tid);
+	halt_release(&halt);
+	core_close(r.core);
+	replay_deinit(&r);
+	strbuf_deinit(&t.place);
+	strbuf_deinit(&args);
+	return e;
+}

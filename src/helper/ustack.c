@@ -1,0 +1,785 @@
+/* SPDX-License-Identifier: MIT */
+/* Attaches ustack helpers to the processes that walks meet. */
+#include "helper/ustack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "bpf/engine.h"
+#include "bpf/helper_code.h"
+#include "rt/helper.h"
+#include "target/maps.h"
+#include "sym/sym.h"
+#include "helper/carried.h"
+#include "helper/hcode.h"
+#include "helper/helper.h"
+#include "helper/process.h"
+
+#define FILES_MAX 32 /* helpers that are files */
+#define HELPERS_MAX                                                                                \
+	USTACK_HELPERS_MAX /* with those that programs carry; a set of helpers is a word of bits */
+/* What helpers that programs carry may use of MAP_HCODE: one of them, and all together. */
+#define FOREIGN_WORDS 8192u
+#define FOREIGN_ALL   (RT_HCODE / 2)
+#define NOTICES_MAX   64	/* hostile processes could cause any number of them */
+#define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
+#define PROCS_PER_PID 4		/* address spaces of a process id that are known at once */
+
+/* The program of several helpers. */
+struct program {
+	uint64_t set; /* bits: numbers of helpers */
+	uint32_t base;
+	struct hcode code; /* without its words */
+	struct helper_code compiled;
+};
+
+/* The address spaces of a process id. */
+struct known {
+	struct space {
+		uint64_t key;
+		uint64_t met; /* ns of CLOCK_MONOTONIC, before its mappings were read */
+	} spaces[PROCS_PER_PID];
+	uint32_t nspaces;
+};
+
+struct ustacks {
+	struct ustack_opts opts;
+	const struct kmaps *maps;
+	VEC(struct helper *) helpers;
+	struct objects *objects;
+	VEC(struct program *) programs;
+	struct carried *carried;
+	uint64_t foreign;      /* the helpers that programs carry */
+	uint32_t top;	       /* words of MAP_HCODE that are used */
+	uint32_t foreign_used; /* of those, by programs and texts of helpers that programs carry */
+	struct hashmap
+		*texts; /* strings that are values of variables -> their words in MAP_HCODE */
+	struct hashmap *known; /* process id -> struct known */
+	struct hashmap *told;  /* notices */
+	uint64_t always;       /* the helpers of the program for all processes */
+};
+
+/* ---- notices --------------------------------------------------------------------------------- */
+
+static void tell_once(struct ustacks *u, const char *text)
+{
+	if (hashmap_finds(u->told, text) || hashmap_count(u->told) >= NOTICES_MAX)
+		return;
+	hashmap_sets(u->told, text, u);
+	u->opts.notice(u->opts.ctx, text);
+}
+
+PRINTF_LIKE(2, 3) static void tellf(struct ustacks *u, const char *fmt, ...)
+{
+	struct strbuf text = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	tell_once(u, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* ---- the helpers ----------------------------------------------------------------------------- */
+
+static void helper_number(struct ustacks *u, struct helper *h)
+{
+	h->number = u->helpers.len;
+	vec_push(&u->helpers, h);
+}
+
+static struct err *helper_add(struct ustacks *u, const char *path)
+{
+	struct helper *h = NULL;
+	struct err *e;
+
+	if (u->helpers.len == FILES_MAX)
+		return err_new("there are more than %d ustack helpers", FILES_MAX);
+	e = helper_open(path, &h);
+	if (e)
+		return e;
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		if (helper_is_same(u->helpers.data[i], h)) { /* it would add each frame twice */
+			helper_close(h);
+			return NULL;
+		}
+	}
+	helper_number(u, h);
+	return NULL;
+}
+
+/* Takes a helper that a program carries, if it can be translated. */
+static bool carried_add(void *ctx, struct helper *h)
+{
+	struct ustacks *u = ctx;
+	struct hcode trial = {0};
+	struct err *e = NULL;
+
+	if (u->helpers.len == HELPERS_MAX)
+		e = err_new("ustack helper '%s' is left out: there are %d others", h->path,
+			    HELPERS_MAX);
+	if (!e)
+		e = hcode_make(&h, 1, 0, &trial);
+	if (!e && trial.words.len > FOREIGN_WORDS)
+		e = err_new("ustack helper '%s' is left out: it has more than %u words of code",
+			    h->path, FOREIGN_WORDS);
+	hcode_deinit(&trial);
+	if (e) {
+		tell_once(u, err_text(e));
+		err_destroy(e);
+		helper_close(h);
+		return false;
+	}
+	u->foreign |= 1ull << u->helpers.len;
+	helper_number(u, h);
+	return true;
+}
+
+static void carried_notice(void *ctx, const char *msg)
+{
+	tell_once(ctx, msg);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_helper_file(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return d->d_name[0] != '.' && n > 2 && strcmp(d->d_name + n - 2, ".d") == 0;
+}
+
+/* Adds the helpers of the folder; returns 0, or the errno of the failure to read it. */
+static int dir_add(struct ustacks *u, const char *dir)
+{
+	struct dirent **list = NULL;
+	int n = scandir(dir, &list, is_helper_file, by_name);
+
+	if (n < 0)
+		return errno;
+	for (int i = 0; i < n; i++) {
+		struct strbuf path = {0};
+		struct err *e;
+
+		strbuf_addf(&path, "%s/%s", dir, list[i]->d_name);
+		e = helper_add(u, strbuf_text(&path));
+		if (e)
+			tell_once(u, err_text(e));
+		err_destroy(e);
+		strbuf_deinit(&path);
+		free(list[i]);
+	}
+	free(list);
+	return 0;
+}
+
+/* Adds the helpers of the installation, which must be there. */
+static void system_dir_add(struct ustacks *u, const char *dir)
+{
+	int err = dir_add(u, dir);
+
+	if (err)
+		tellf(u,
+		      "stacks have no frames of Python, Node.js, Java and other languages: cannot "
+		      "read the folder '%s' of ustack helpers: %s",
+		      dir, strerror(err));
+}
+
+static bool helper_ready(struct ustacks *u, struct helper *h)
+{
+	if (helper_compile(h, u->opts.compile, u->opts.prelude))
+		return true;
+	tell_once(u, err_text(h->err));
+	return false;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static struct err *words_add(struct ustacks *u, const uint64_t *words, uint32_t n, bool is_foreign)
+{
+	if (is_foreign && n > FOREIGN_ALL - u->foreign_used)
+		return err_new("the ustack helpers that programs carry and their texts have more "
+			       "than %u words of code",
+			       FOREIGN_ALL);
+	if (n > RT_HCODE - u->top)
+		return err_new("ustack helpers and their texts have more than %u words of code",
+			       RT_HCODE);
+	memcpy(u->maps->hcode + u->top, words, n * sizeof(*words));
+	u->top += n;
+	u->foreign_used += is_foreign ? n : 0;
+	return NULL;
+}
+
+static struct err *program_make(struct ustacks *u, uint64_t set, struct program **ret)
+{
+	struct helper *list[HELPERS_MAX];
+	struct program *p;
+	uint32_t n = 0;
+	struct err *e;
+
+	for (uint32_t i = 0; i < u->programs.len; i++) {
+		if (u->programs.data[i]->set == set) {
+			*ret = u->programs.data[i];
+			return NULL;
+		}
+	}
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (set >> i & 1)
+			list[n++] = u->helpers.data[i];
+	p = xcalloc(1, sizeof(*p));
+	p->set = set;
+	p->base = u->top;
+	e = hcode_make(list, n, p->base, &p->code);
+	if (!e)
+		e = words_add(u, p->code.words.data, p->code.words.len, set & u->foreign);
+	if (e) {
+		hcode_deinit(&p->code);
+		free(p);
+		return e;
+	}
+	p->compiled = (struct helper_code){.words = u->maps->hcode + p->base,
+					   .nwords = p->code.ninsns,
+					   .base = p->base,
+					   .frames = p->code.frames,
+					   .index = u->programs.len};
+	vec_push(&u->programs, p);
+	*ret = p;
+	return NULL;
+}
+
+/* The words of MAP_HCODE where the text is: HOP_TEXT makes an address of them. */
+static struct err *text_place(struct ustacks *u, const char *text, bool is_foreign, uint64_t *ret)
+{
+	size_t n = strlen(text) + 1, nwords = (n + 7) / 8;
+	uintptr_t at = (uintptr_t)hashmap_finds(u->texts, text);
+	CLEANUP(free) uint64_t *words = xcalloc(nwords, sizeof(*words));
+	struct err *e = NULL;
+
+	if (!at) {
+		memcpy(words, text, n);
+		at = u->top;
+		e = words_add(u, words, (uint32_t)nwords, is_foreign);
+	}
+	if (!e)
+		hashmap_sets(u->texts, text, (void *)at);
+	*ret = at;
+	return e;
+}
+
+static struct err *map_put(struct ustacks *u, uint64_t key, const struct rt_hproc *hp)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)u->maps->fd[MAP_HPROCS],
+			       .key = (uint64_t)(uintptr_t)&key,
+			       .value = (uint64_t)(uintptr_t)hp};
+
+	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot attach a ustack helper");
+	return NULL;
+}
+
+static void map_remove(struct ustacks *u, uint64_t key)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)u->maps->fd[MAP_HPROCS],
+			       .key = (uint64_t)(uintptr_t)&key};
+
+	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it may not exist */
+}
+
+/* Fills what a walk of a process needs to run the program. */
+static void program_fill(const struct program *p, struct rt_hproc *hp)
+{
+	hp->entry = (uint16_t)p->base;
+	hp->frames = (uint16_t)(p->base + p->code.frames);
+	if (p->compiled.index < RT_HELPER_PROGRAMS)
+		hp->program = (uint16_t)(p->compiled.index + 1);
+}
+
+/* Whether walks of a process with these values restore callee-saved registers. */
+static bool program_saves(const struct ustacks *u, const struct program *p,
+			  const struct rt_hproc *hp)
+{
+	for (uint32_t i = 0; i < p->code.globals.len; i++) {
+		const struct hcode_global *g = &p->code.globals.data[i];
+
+		if (g->helper->saves_if && strcmp(g->helper->saves_if, g->var->name) == 0 &&
+		    hp->globals[g->slot])
+			return true;
+	}
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if ((p->set >> i & 1) && u->helpers.data[i]->saves && !u->helpers.data[i]->saves_if)
+			return true;
+	return false;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
+			      uint64_t *ret)
+{
+	const struct prog_var *v = g->var;
+	struct strbuf text = {0};
+	struct err *e = NULL;
+
+	(void)process_global(proc, v, ret, &text);
+	if (v->type.kind == DIF_KIND_STRING)
+		e = text_place(u, strbuf_text(&text), g->helper->is_foreign, ret);
+	strbuf_deinit(&text);
+	return e;
+}
+
+/*
+ * Attaches the helpers of the set one by one, because each has a machine of its own; those that
+ * fail leave the set. Fills the values of their variables into hp, numbered for the whole set.
+ */
+static uint64_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, uint64_t set)
+{
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		const struct helper *h = u->helpers.data[i];
+		char *why = NULL;
+
+		if (!(set >> i & 1) || process_attach(proc, h, &why))
+			continue;
+		set &= ~(1ull << i);
+		/* a process that ends meanwhile lacks everything */
+		/* an empty text: another helper knows this version */
+		if (process_is_there(proc) && !(why && !*why))
+			tellf(u, "ustack helper '%s': process %d has native frames only: %s",
+			      h->path, (int)pid, why ? why : "its memory cannot be read");
+		free(why);
+	}
+	return set;
+}
+
+static struct err *values_fill(struct ustacks *u, struct process *proc, const struct program *p,
+			       struct rt_hproc *hp)
+{
+	const struct helper *last = NULL;
+	struct err *e = NULL;
+	char *why = NULL;
+
+	for (uint32_t i = 0; i < p->code.globals.len && !e; i++) {
+		const struct hcode_global *g = &p->code.globals.data[i];
+
+		if (g->helper != last)
+			(void)process_attach(proc, g->helper, &why); /* it has succeeded before */
+		last = g->helper;
+		e = value_read(u, proc, g, &hp->globals[g->slot]);
+	}
+	free(why);
+	return e;
+}
+
+static void set_add(void *ctx, struct helper *h)
+{
+	*(uint64_t *)ctx |= 1ull << h->number;
+}
+
+/* Finds the helpers for the files that the process maps, by their names. */
+static uint64_t set_of_files(struct ustacks *u, const struct process *proc, pid_t pid)
+{
+	uint64_t set = 0;
+
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (process_has_file(proc, u->helpers.data[i]) &&
+		    helper_ready(u, u->helpers.data[i]))
+			set |= 1ull << i;
+	carried_each(u->carried, pid, process_maps(proc), set_add, &set);
+	return set;
+}
+
+/* Adds the helpers for the symbols of the program that the process executes. */
+static uint64_t set_of_symbols(struct ustacks *u, const struct process *proc, uint64_t set)
+{
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (!(set >> i & 1) && process_has_symbols(proc, u->helpers.data[i]) &&
+		    helper_ready(u, u->helpers.data[i]))
+			set |= 1ull << i;
+	return set;
+}
+
+/* The error becomes a notice. */
+static void error_tell(struct ustacks *u, struct err *e)
+{
+	tell_once(u, err_text(e));
+	err_destroy(e);
+}
+
+/*
+ * Makes the program of the set. If the whole does not fit, it is made without what the process
+ * carries, or else without the first helper that is one too many.
+ */
+static struct err *set_program(struct ustacks *u, uint64_t set, struct program **ret)
+{
+	struct err *e = program_make(u, set, ret), *without;
+
+	if (!e || !(set & (set - 1)))
+		return e;
+	if ((set & u->foreign) && (set & ~u->foreign)) {
+		error_tell(u, e);
+		return program_make(u, set & ~u->foreign, ret);
+	}
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		if (!(set >> i & 1))
+			continue;
+		without = program_make(u, set & ~(1ull << i), ret);
+		if (!without) {
+			tellf(u,
+			      "ustack helper '%s' is left out in processes with so many others: %s",
+			      u->helpers.data[i]->path, err_text(e));
+			err_destroy(e);
+			return NULL;
+		}
+		err_destroy(without);
+	}
+	return e;
+}
+
+struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
+			       struct helper **list, uint32_t *ret_n)
+{
+	struct process *proc = core ? process_open_core(core, u->objects) : NULL;
+	struct err *e = core ? NULL : process_open(pid, u->objects, &proc);
+	uint64_t set;
+
+	*ret_n = 0;
+	if (e)
+		return e;
+	set = set_of_symbols(u, proc, set_of_files(u, proc, core ? 0 : pid));
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (set >> i & 1)
+			list[(*ret_n)++] = u->helpers.data[i];
+	process_close(proc);
+	return NULL;
+}
+
+struct objects *ustacks_objects(struct ustacks *u)
+{
+	return u->objects;
+}
+
+const struct file_opts *ustacks_files(const struct ustacks *u)
+{
+	return u->opts.files;
+}
+
+/* For the option debug: the helpers of the set are attached, or none is. */
+static void set_debug(const struct ustacks *u, pid_t pid, uint64_t set)
+{
+	struct strbuf text = {0};
+	const char *sep = " ";
+	char *path;
+
+	if (!u->opts.debug)
+		return;
+	strbuf_addf(&text, "ustack helpers of process %d:%s", (int)pid, set ? "" : " none");
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		if (!(set >> i & 1))
+			continue;
+		path = text_clean(xstrdup(u->helpers.data[i]->path));
+		strbuf_addf(&text, "%s'%s'", sep, path);
+		sep = ", ";
+		free(path);
+	}
+	u->opts.debug(u->opts.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* Forgets the address spaces of a process that were met at a time or earlier. */
+static void spaces_forget(struct ustacks *u, uint64_t pid, uint64_t time)
+{
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+	uint32_t n = 0;
+
+	if (!k)
+		return;
+	for (uint32_t i = 0; i < k->nspaces; i++) {
+		if (k->spaces[i].met <= time)
+			map_remove(u, k->spaces[i].key);
+		else
+			k->spaces[n++] = k->spaces[i];
+	}
+	k->nspaces = n;
+	if (n)
+		return;
+	hashmap_remove(u->known, &pid, sizeof(pid));
+	free(k);
+}
+
+static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc,
+				   uint64_t set)
+{
+	struct rt_hproc *hp;
+	struct program *p;
+	struct err *e;
+
+	if (set != u->always && process_is_starting(proc)) {
+		spaces_forget(u, (uint64_t)pid, UINT64_MAX); /* the next walk asks again */
+		return NULL;
+	}
+	if (set != u->always && process_is_loading(proc))
+		return NULL; /* ustacks_mapped() hears of the C library */
+	if (set != u->always)
+		set = set_attach(u, proc, pid, set);
+	if (!set || set == u->always) {	      /* the program for all processes is there */
+		hp = xcalloc(1, sizeof(*hp)); /* what was published before is void */
+		e = map_put(u, key, hp);
+		free(hp);
+		set_debug(u, pid, set);
+		return e;
+	}
+	e = set_program(u, set, &p);
+	if (e)
+		return e;
+	hp = xcalloc(1, sizeof(*hp));
+	program_fill(p, hp);
+	e = values_fill(u, proc, p, hp);
+	hp->saves = !e && program_saves(u, p, hp);
+	if (hp->saves && u->opts.saves)
+		u->opts.saves(u->opts.ctx, pid);
+	if (!e)
+		e = map_put(u, key, hp);
+	free(hp);
+	if (!e)
+		set_debug(u, pid, set);
+	return e;
+}
+
+static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
+{
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+
+	if (!k) {
+		k = xcalloc(1, sizeof(*k));
+		hashmap_set(u->known, &pid, sizeof(pid), k);
+	}
+	if (k->nspaces == PROCS_PER_PID) {
+		map_remove(u, k->spaces[0].key);
+		memmove(k->spaces, k->spaces + 1, (PROCS_PER_PID - 1) * sizeof(k->spaces[0]));
+		k->nspaces--;
+	}
+	k->spaces[k->nspaces++] = (struct space){key, now_ns()};
+}
+
+/* Looks at the mappings of a process, and publishes the helpers that apply. */
+static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
+{
+	struct process *proc = NULL;
+	uint64_t set, all;
+	struct err *e;
+
+	e = process_open(pid, u->objects, &proc);
+	if (e) { /* it has ended, or we may not look at it */
+		err_destroy(e);
+		return;
+	}
+	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
+	set = set_of_files(u, proc, pid);
+	e = set == u->always ? NULL : process_publish(u, key, pid, proc, set);
+	all = e ? set : set_of_symbols(u, proc, set);
+	if (all != set || (!e && set == u->always))
+		e = process_publish(u, key, pid, proc, all);
+	if (e)
+		tell_once(u, err_text(e));
+	err_destroy(e);
+	process_close(proc);
+}
+
+void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
+{
+	if (!u || !u->maps)
+		return;
+	key_note(u, key, (uint64_t)pid);
+	space_meet(u, key, pid);
+}
+
+void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time)
+{
+	if (u)
+		spaces_forget(u, pid, time);
+}
+
+/* Does a helper depend on whether a process has mapped the file? */
+static bool file_matters(const struct ustacks *u, uint64_t pid, const struct sym_map *m)
+{
+	const char *slash = m->path ? strrchr(m->path, '/') : NULL;
+	struct proc_map at = {.start = m->start,
+			      .end = m->start + m->len,
+			      .off = m->off,
+			      .dev = m->dev,
+			      .ino = m->ino,
+			      .path = m->path};
+
+	if (!slash)
+		return false;
+	if (process_is_libc(slash + 1))
+		return true;
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (u->helpers.data[i]->patterns && helper_matches(u->helpers.data[i], slash + 1))
+			return true;
+	return m->is_exec && carried_has(u->carried, (pid_t)pid, &at);
+}
+
+/*
+ * News of a mapping may come late, when the process was met long ago, with the mapping, but before
+ * the dynamic linker had prepared it. Such a process is looked at again here, so that what was
+ * published serves until then; else the next walk asks.
+ */
+static void space_meet_again(struct ustacks *u, uint64_t pid, uint64_t time)
+{
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+	struct space *s = k->nspaces == 1 ? &k->spaces[0] : NULL;
+
+	if (!s || s->met <= time || s->met > time + LINKED_NS || now_ns() <= time + LINKED_NS) {
+		spaces_forget(u, pid, time + LINKED_NS);
+		return;
+	}
+	s->met = now_ns();
+	space_meet(u, s->key, (pid_t)pid);
+}
+
+void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, uint64_t time)
+{
+	if (u && hashmap_find(u->known, &pid, sizeof(pid)) && file_matters(u, pid, m))
+		space_meet_again(u, pid, time);
+}
+
+/* Tells who debugs how the compilation of a program has ended. */
+static void compiled_tell(struct ustacks *u, struct err *e)
+{
+	if (u->opts.debug)
+		u->opts.debug(u->opts.ctx, e ? err_text(e) : "ustack helpers were compiled");
+	err_destroy(e);
+}
+
+void ustacks_work(struct ustacks *u)
+{
+	for (uint32_t i = 0; u && i < u->programs.len && i < RT_HELPER_PROGRAMS; i++) {
+		struct err *e;
+
+		switch (helper_code_work(&u->programs.data[i]->compiled, u->maps, &e)) {
+		case HELPER_CODE_IDLE: break;
+		case HELPER_CODE_LOADING: return; /* one after the other */
+		case HELPER_CODE_LOADED: compiled_tell(u, e); break;
+		}
+	}
+}
+
+bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
+{
+	uint64_t fault = u && u->maps && u->maps->control ? u->maps->control->helper_fault : 0;
+	const struct hcode_place *at = NULL;
+	struct strbuf place = {0};
+
+	for (uint32_t i = 0; fault && i < u->programs.len; i++) {
+		const struct program *p = u->programs.data[i];
+
+		for (uint32_t k = 0; k < p->code.places.len; k++)
+			if (fault > p->base + p->code.places.data[k].word)
+				at = &p->code.places.data[k];
+	}
+	if (!at)
+		return false;
+	helper_place(at->helper, at->span, &place);
+	strbuf_addf(out, "the last error in ustack helpers is at %s (value 0x%" PRIx64 ")",
+		    strbuf_text(&place), u->maps->control->helper_addr);
+	strbuf_deinit(&place);
+	return true;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
+{
+	struct ustacks *u = xcalloc(1, sizeof(*u));
+	struct hcode trial = {0};
+	struct err *e = NULL;
+
+	u->opts = *opts;
+	u->top = 1;
+	u->known = hashmap_create();
+	u->texts = hashmap_create();
+	u->told = hashmap_create();
+	u->objects = objects_create(opts->files);
+	u->carried =
+		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
+	if (opts->file && *opts->file) {
+		e = helper_add(u, opts->file);
+		if (!e)
+			u->helpers.data[0]->is_named = true;
+		if (!e && !helper_compile(u->helpers.data[0], opts->compile, opts->prelude)) {
+			e = u->helpers.data[0]->err;
+			u->helpers.data[0]->err = NULL;
+		}
+		if (!e) /* what is wrong with it is to be known now */
+			e = hcode_make(u->helpers.data, 1, 0, &trial);
+		hcode_deinit(&trial);
+		if (!e && !u->helpers.data[0]->patterns && !u->helpers.data[0]->has_attach)
+			u->always = 1;
+	}
+	for (uint32_t i = 0; i < opts->ndirs && !e; i++)
+		(void)dir_add(u, opts->dirs[i]); /* a folder of libraries may have no helpers */
+	if (!e)
+		system_dir_add(u, opts->system_dir);
+	if (e) {
+		ustacks_destroy(u);
+		u = NULL;
+	}
+	*ret = u;
+	return e;
+}
+
+struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps)
+{
+	struct program *p;
+	struct rt_hproc *hp;
+	struct err *e;
+
+	if (!u)
+		return NULL;
+	u->maps = maps;
+	if (!u->always)
+		return NULL;
+	e = program_make(u, u->always, &p);
+	if (e)
+		return e;
+	hp = xcalloc(1, sizeof(*hp));
+	program_fill(p, hp);
+	hp->saves = program_saves(u, p, hp);
+	e = map_put(u, RT_HELPER_ALWAYS, hp);
+	free(hp);
+	return e;
+}
+
+void ustacks_destroy(struct ustacks *u)
+{
+	struct known *k;
+	size_t pos = 0;
+
+	if (!u)
+		return;
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		helper_close(u->helpers.data[i]);
+	vec_deinit(&u->helpers);
+	for (uint32_t i = 0; i < u->programs.len; i++) {
+		helper_code_end(&u->programs.data[i]->compiled);
+		hcode_deinit(&u->programs.data[i]->code);
+		free(u->programs.data[i]);
+	}
+	vec_deinit(&u->programs);
+	while ((k = hashmap_next(u->known, &pos, NULL, NULL)))
+		free(k);
+	hashmap_destroy(u->known);
+	hashmap_destroy(u->texts);
+	hashmap_destroy(u->told);
+	carried_destroy(u->carried);
+	objects_destroy(u->objects);
+	free(u);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ustack helpers of a session: which there are, and to which processes they are attached.
+ *
+ * A walk that meets a process asks with the process's key (rt/helper.h). The answer is found
+ * here: the helpers whose files the process maps are compiled if they are not yet, their clauses
+ * dtrace:helper:attach: run, and a program and the values of its variables are put into the
+ * kernel's maps. Until then the process's stacks have native frames only.
+ *
+ * Helpers that apply to all processes and have no such clause (those of the option helper, for
+ * example) are there from the first walk on.
+ *
+ * Owns     the helpers, and what it knows of processes; the maps are the session's.
+ * Errors   struct err *: the file of the option helper. What is wrong with another helper, or with
+ *          a process, becomes a notice, once.
+ * Threads  the consumer's.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct compile_opts;
+struct core;
+struct file_opts;
+struct helper;
+struct kmaps;
+struct objects;
+struct strbuf;
+struct sym_map;
+struct ustacks;
+
+struct ustack_opts {
+	const char *prelude;	 /* a library file whose names helpers may use; NULL: none */
+	const char *file;	 /* the option helper; NULL or "": none */
+	const char *const *dirs; /* whose *.d files are helpers, if they exist */
+	uint32_t ndirs;
+	const char *system_dir; /* the same, behind dirs; what prevents reading it is a notice */
+	const struct compile_opts *compile; /* these two outlive the session's ustacks */
+	const struct file_opts *files;
+	void *ctx;
+	void (*notice)(void *ctx, const char *msg);
+	/* Walks of the process are going to restore callee-saved registers. */
+	void (*saves)(void *ctx, pid_t pid);
+	void (*debug)(void *ctx, const char *msg); /* option debug; NULL: it is not set */
+};
+
+MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret);
+void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
+#define USTACK_HELPERS_MAX 64
+/*
+ * Finds the helpers that apply to a process, or to a core file, compiled; list has room for
+ * USTACK_HELPERS_MAX.
+ */
+MUST_CHECK struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
+					  struct helper **list, uint32_t *ret_n);
+struct objects *ustacks_objects(struct ustacks *u);
+const struct file_opts *ustacks_files(const struct ustacks *u);
+/* Puts the helpers for all processes into the kernel; maps must outlive u. */
+MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps);
+/* Writes the place of the last fault of a helper in the kernel; false: there was none. */
+bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
+/*
+ * Compiles what walks run, in a thread; until a program is compiled, and if the kernel refuses it,
+ * the helper machine runs it. To be called now and then.
+ */
+void ustacks_work(struct ustacks *u);
+/* A walk has met the process. */
+void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid);
+/*
+ * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
+ * file, the next walk asks again, unless the process was met long enough after that time.
+ */
+void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, uint64_t time);
+/* At that time, the process has ended, or has executed another program. */
+void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time);

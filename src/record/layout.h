@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The layout of a session's data: records, variables, keys and values of aggregations, strings.
+ *
+ * It is made once, when all programs are compiled and before code is generated. The code generator
+ * writes data by it, the consumer (render/, agg/) reads them by it.
+ *
+ * Record    struct rt_rec, then fixed fields at their natural alignment, then the bytes of strings
+ *           and stacks. A string that is known before the probe fires (execname, probefunc, ...)
+ *           takes its natural size in the fixed part. A clause with if/else begins its fields with
+ *           u64 words: bit n of them says that action n was executed.
+ * Keys      a string is represented by a 64-bit hash of its content, with one copy of it in
+ *           MAP_STRINGS, a stack likewise with MAP_STACKS. What is known before the probe fires
+ *           takes its natural size.
+ * Values    are per CPU. min and max are stored xor INT64_MAX / INT64_MIN, so that zero means no
+ *           value. A keyless aggregation ends with a u64 that is not zero once a CPU has touched
+ *           it.
+ * Maps      aggregations and associative arrays may share a map: share.h.
+ *
+ * Units     bytes.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "rt/abi.h"
+#include "dif/names.h"
+#include "dif/prog.h"
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+enum rec_kind {
+	REC_INT,   /* size 1, 2, 4, 8 */
+	REC_STR,   /* struct rt_str */
+	REC_COMM,  /* char[16], NUL-padded */
+	REC_STRID, /* u32 offset in the session's string table */
+	REC_BYTES, /* size bytes in place */
+	REC_STACK, /* struct rt_str; the words of struct rt_stack are among the bytes of strings */
+};
+
+struct rec_field {
+	enum rec_kind kind;
+	enum datum_kind datum;
+	uint32_t off, size; /* size of the value; REC_STR: strsize; REC_STACK: the most bytes */
+	uint32_t frames;    /* REC_STACK: the most frames */
+	uint32_t strsize;   /* REC_STACK: bytes for the names of helpers; 0: none run */
+	bool is_signed;
+	bool is_own; /* a text or number of the program itself (dif/own.h) */
+};
+
+struct act_layout {
+	struct rec_field *fields; /* one per argument of a recording action */
+	uint32_t nfields;
+};
+
+struct clause_layout {
+	const struct prog_clause *clause;
+	struct act_layout *acts; /* one per action; nfields is 0 when it records nothing */
+	uint32_t pid_off;	 /* of the u64 process id; 0 = layout_opts.has_pids is false */
+	uint32_t spec_off;	 /* of struct rt_spec_tag; 0 = never speculative */
+	uint32_t executed_off;	 /* 0 = every action is executed */
+	uint32_t heap_off;	 /* start of the bytes of strings; = size when there are none */
+	uint32_t max_size;	 /* with all strings of strsize bytes */
+	uint32_t first_epid;	 /* epid of the first probe on which the clause is enabled */
+};
+
+/* ---- aggregations --------------------------------------------------------------------------- */
+
+enum key_repr {
+	KEY_INT,     /* natural size */
+	KEY_COMM,    /* char[16] */
+	KEY_STRID,   /* u32 offset in the string table */
+	KEY_STRHASH, /* u64 hash of a text in MAP_STRINGS */
+	KEY_BYTES,   /* the bytes themselves */
+	KEY_STACK,   /* u64 hash of a stack in MAP_STACKS */
+};
+
+struct key_field {
+	enum key_repr repr;
+	enum datum_kind datum;
+	uint32_t off, size;
+	bool is_signed;
+	/* of an aggregation: a text of the program itself in all clauses (dif/own.h) */
+	bool is_own;
+};
+
+struct agg_layout {
+	const struct prog_agg *agg;
+	struct key_field *keys;
+	uint32_t nkeys;
+	/* 0: keyless, an element of a per-CPU array; else the key size in a hash */
+	uint32_t key_size;
+	uint32_t val_size; /* one CPU's state, multiple of 8 */
+	uint32_t map;	   /* in layout.agg_maps, whose keys and values may be larger */
+	uint32_t elem;	   /* keyless: index of its element */
+	/* in a map that several aggregations share: the u64 with which its keys begin; else 0 */
+	uint32_t owner;
+	uint32_t touched_off; /* keyless only */
+	/*
+	 * For a histogram too large for one map value: the key ends with a u32 bucket number
+	 * (counted in key_size), and the value is one s64.
+	 */
+	bool is_sparse;
+	uint32_t nbuckets; /* histograms: 127, levels + 2, ... */
+	uint32_t max_entries;
+};
+
+/* The number of buckets of llquantize(), as rt_llquantize in the kernel computes it. */
+uint32_t llquantize_nbuckets(const int64_t param[4]);
+
+/* ---- variables ------------------------------------------------------------------------------ */
+
+struct var_layout {
+	const struct prog_var *var;
+	/*
+	 * Offset of a scalar in the block of its scope. Before a by-reference variable lies a u64.
+	 * For a thread-local it is not zero while the variable is set; unset, it reads as NULL. For
+	 * others it is not zero while the variable holds a NULL string; unset, it reads as "".
+	 */
+	uint32_t off;
+	/* of a value; strings: the final strsize, whatever it was when the program was compiled */
+	uint32_t size;
+	/*
+	 * The variable is an element of a hash map: of an associative array, or a thread-local
+	 * scalar that does not fit into the block, which is an array without keys. Such maps are
+	 * shared as those of aggregations are.
+	 */
+	bool is_elem;
+	/* A clause stores 0 to an element, which removes it: the next store will find none. */
+	bool is_removed;
+	/*
+	 * strings are KEY_STRHASH, without a copy; a thread-local's keys begin with a u64 thread id
+	 */
+	struct key_field *keys;
+	uint32_t key_size;
+	/* of an element, a multiple of 8; a scalar takes its first type.size bytes */
+	uint32_t val_size;
+	uint32_t max_entries;
+	uint32_t map;	/* in layout.arr_maps */
+	uint32_t owner; /* as agg_layout.owner */
+	/* offset of the array's slots (struct rt_slot) in the value of MAP_GVARS; 0: it has none */
+	uint32_t slots_off;
+};
+
+/* ---- maps of elements (share.c) ------------------------------------------------------------- */
+
+struct elem_map {
+	uint32_t key_size; /* 0: a per-CPU array */
+	uint32_t val_size, max_entries;
+	/*
+	 * Aggregations with keys: one value has the states of all CPUs, the first at slot_off, the
+	 * next ones slot_size apart. slot_size 0: the kernel's map has per-CPU values.
+	 */
+	uint32_t slot_off, slot_size;
+	/* indices in layout.aggs or layout.vars: of element n, or of owner n + 1 */
+	uint32_t *members;
+	uint32_t nmembers;
+};
+
+/* The distance between the states of two CPUs in the value of an aggregation that was read. */
+static inline uint32_t elem_map_stride(const struct elem_map *m)
+{
+	return m->slot_size ? m->slot_size : (m->val_size + 7u) & ~7u;
+}
+
+/* The size of a value of the kernel's map. */
+static inline uint32_t elem_map_value_size(const struct elem_map *m, uint32_t ncpus)
+{
+	return m->slot_size ? m->slot_off + m->slot_size * ncpus : m->val_size;
+}
+
+/* The size of the value of an element that is read: the states of all CPUs. */
+static inline size_t elem_map_read_size(const struct elem_map *m, uint32_t ncpus)
+{
+	return m->slot_off + (size_t)elem_map_stride(m) * ncpus;
+}
+
+struct layout_opts {
+	uint32_t strsize;
+	uint64_t aggsize, dynvarsize; /* bytes */
+	uint32_t ncpus;		      /* possible CPUs */
+	uint32_t max_frames;	      /* of a stack that the kernel walks; 0 = its default */
+	uint32_t max_uframes;	      /* of a user stack that rt/unwind.c walks; 0 = max_frames */
+	uint32_t nspec;		      /* speculation ids */
+	uint64_t specsize;	      /* bytes of a speculation on one CPU */
+	bool counts_vtime;	      /* firings measure the time they take (gen_vtime.c) */
+	uint32_t scratchsize;	      /* least scratch memory of a firing */
+	uint32_t printsize;	      /* most bytes that print() records; 0 = any */
+	/*
+	 * Probes may have the id of the process that fires them in the name of their provider
+	 * (probe.has_pid): records have a u64 with it behind struct rt_rec.
+	 */
+	bool has_pids;
+	bool has_helpers; /* ustack helpers may run for stacks with strsize (rt/helper.h) */
+};
+#define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
+
+struct layout {
+	struct clause_layout *clauses; /* by prog_clause.index */
+	uint32_t nclauses;
+	struct agg_layout *aggs; /* by prog_agg.id - 1 */
+	uint32_t naggs;
+	struct var_layout *vars; /* in the order of prog_vars */
+	uint32_t nvars;
+	struct elem_map *agg_maps, *arr_maps;
+	uint32_t nagg_maps, narr_maps;
+	uint32_t gvars_size, tls_size; /* 0 = none */
+	uint32_t slots_end;	       /* of the last slots in the value of MAP_GVARS; 0 = none */
+	/* areas of a MAP_MACH entry after struct rt_mach */
+	uint32_t this_off, this_size;
+	uint32_t rec_off, rec_size;
+	uint32_t key_off, key_size; /* key of an aggregation, then that of an associative array */
+	uint32_t arr_key_off;
+	uint32_t kaddr_off; /* u64 per key: address of a string in the key of an aggregation */
+	/* u64 each: values of an expression without a register */
+	uint32_t spill_off, spill_nslots;
+	/* stacks in keys, then one for built-in variables (abi.h); size of MAP_STACKS values */
+	uint32_t stack_off, stack_stride, stack_nslots, stack_size;
+	uint32_t save_off;	      /* copy of what the firing of an ERROR clause overwrites */
+	uint32_t zero_off, zero_size; /* zeros: the initial value of map elements */
+	uint32_t mach_size;
+	uint32_t scratch_size;
+	bool speculates;   /* a program calls speculate() */
+	bool has_blocks;   /* a program calls alloca(), copyin() or memref() */
+	bool has_token;	   /* a program calls strtok() */
+	bool counts_vtime; /* a thread's block begins with two words for gen_vtime.c */
+	uint32_t nspec;	   /* speculation ids */
+	uint32_t strsize;
+	uint32_t names_off[NNAMES], flags_off; /* tables of dif/names.h in strtab; 0: unused */
+	struct strtab *strtab; /* D string constants and names of enabled probes; session-wide */
+	struct layout_opts opts;
+};
+
+/* clauses: of all programs, by index; strtab: the caller's, is extended. The result lives in a. */
+struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
+			     const struct prog_vars *vars, const struct prog_aggs *aggs,
+			     struct strtab *strtab, const struct layout_opts *opts);
+/* The list of names that a subroutine reads; NNAMES: none. */
+enum name_list_id names_of_subr(uint32_t subr);
+const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
+/* Ring buffers that a program names: one a CPU; when there are many, an array of ring buffers. */
+#define RINGS_NAMED 24
+static inline uint32_t layout_ring_maps(const struct layout *l)
+{
+	return l->opts.ncpus <= RINGS_NAMED ? l->opts.ncpus : 1;
+}
+/* The variable of a DIFO that is just "ldgs VAR; ret", recorded by natural size; -1: it is not. */
+int difo_is_builtin(const struct difo *d);
+/* The number of frames of the stack that a DIFO describes (dif/prog.h). */
+uint32_t difo_stack_frames(const struct difo *d);
+/* The bytes for names of its frames. */
+uint32_t difo_stack_strsize(const struct difo *d);
+/* The same, limited to what the session allows. */
+uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_user);
+/*
+ * Bytes for the names that helpers give to the frames of the stack a DIFO stands for; 0: no helper
+ * runs.
+ */
+uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bool is_user);
+/* The most words of frames and of their names. */
+static inline uint32_t stack_words(uint32_t frames, uint32_t strsize)
+{
+	return strsize ? 2 * frames : frames;
+}
+/* The most frames of any stack. */
+uint32_t layout_max_frames(const struct layout_opts *opts, bool is_user);
+/* The most bytes of a stack of so many words. */
+static inline uint32_t stack_bytes(uint32_t words)
+{
+	return 8 * (words + RT_STACK_EXTRA);
+}
+/* The string of a DIFO that is just "sets STR; ret"; else NULL. */
+const char *difo_is_strconst(const struct difo *d);

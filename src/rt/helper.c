@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run-time library: the helper machine (rt/helper.h), which executes ustack helpers.
+ *
+ * Each iteration of one loop executes some instructions that need no calls, and one that does. The
+ * kernel's verifier follows each of the latter once. Everything that an instruction changes is in
+ * memory, of whose contents the verifier knows nothing.
+ *
+ * Nothing that a helper or a process contains can do harm: registers and variables are masked,
+ * memory is read by functions that fail where there is none, the number of instructions is bounded,
+ * and subroutines that read tables count as many instructions as they read words.
+ *
+ * A fault ends the clauses of one frame, which then has no name; it is counted.
+ */
+/* This file uses the struct of arch/frame.h, and none of its steps. */
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#include "rt/helper_memory.h"
+
+static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
+static long (*const bpf_get_current_comm)(void *buf, u32 size) = (void *)16;
+
+#define FAULT_DIVZERO 4
+
+/* The context of the loop: addresses that are map values to the verifier, or rt_mach. */
+struct helper_env {
+	char *scratch;
+	struct rt_mach *m;
+};
+
+/* The register whose number is in the lowest byte. */
+INLINE u64 *reg_of(struct rt_hwork *h, u64 n)
+{
+	n &= RT_HELPER_NREGS - 1;
+	OPAQUE(n);
+	n &= RT_HELPER_NREGS - 1;
+	return &h->regs[n];
+}
+
+/* ---- instructions ------------------------------------------------------------------------- */
+
+INLINE u64 divide(struct rt_mach *m, u32 op, u64 a, u64 b)
+{
+	if (!b)
+		return fault(m, FAULT_DIVZERO, 0);
+	switch (op) {
+	case HOP_UDIV: return a / b;
+	case HOP_UREM: return a % b;
+	case HOP_SDIV: return rt_sdiv(m, a, b);
+	default: return rt_srem(m, a, b);
+	}
+}
+
+INLINE u64 compute(u32 op, u64 a, u64 b)
+{
+	switch (op) {
+	case HOP_ADD: return a + b;
+	case HOP_SUB: return a - b;
+	case HOP_AND: return a & b;
+	case HOP_OR: return a | b;
+	case HOP_XOR: return a ^ b;
+	case HOP_SHL: return a << (b & 63);
+	case HOP_SHR: return a >> (b & 63);
+	case HOP_SAR: return (s64)a >> (b & 63);
+	default: return a * b;
+	}
+}
+
+INLINE u64 jumps(u32 op, u64 a, u64 b)
+{
+	switch (op) {
+	case HOP_JEQ: return a == b;
+	case HOP_JNE: return a != b;
+	case HOP_JLT: return a < b;
+	case HOP_JLE: return a <= b;
+	case HOP_JSLT: return (s64)a < (s64)b;
+	case HOP_JSLE: return (s64)a <= (s64)b;
+	default: return 1;
+	}
+}
+
+/* Built-in variables; their numbers are those of enum dif_var_id in dif/dif.h. */
+INLINE u64 builtin(struct rt_mach *m, struct rt_hwork *h, u32 id, u64 of)
+{
+	u64 ids = cfg.pidns.level ? rt_pid_tgid(m) : bpf_get_current_pid_tgid();
+
+	switch (id) {
+	case 0x100: return bpf_get_current_task();
+	case 0x116: return ids >> 32;
+	case 0x117: return ids & 0xffffffff;
+	case 0x118:
+		bpf_get_current_comm(h->strings[RT_HELPER_STRINGS], 16);
+		return (u64)h->strings[RT_HELPER_STRINGS];
+	case 0x11d: return rt_ppid(m);
+	case 0x11e: return bpf_get_current_uid_gid() & 0xffffffff;
+	case 0x11f: return bpf_get_current_uid_gid() >> 32;
+	case 0x203: return of ? rt_execargs(m, of) : fault(m, FAULT_ILLOP, 0);
+	default: return fault(m, FAULT_ILLOP, 0);
+	}
+}
+
+INLINE u64 bits_count(u64 x)
+{
+	x -= x >> 1 & 0x5555555555555555ull;
+	x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
+	return ((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56;
+}
+
+/* Subroutines of helpers. */
+INLINE u64 call_own(struct rt_mach *m, struct rt_hwork *h, u32 subr)
+{
+	const u64 *v = h->push;
+
+	switch (subr) {
+	case SUBR_USTR: return rt_helper_text(m, v[0], v[1], 0);
+	case SUBR_ULATIN1: return rt_helper_text(m, v[0], v[1], 1);
+	case SUBR_UTF16: return rt_helper_text(m, v[0], v[1], 2);
+	case SUBR_UTF32: return rt_helper_text(m, v[0], v[1], 4);
+	case SUBR_UBSEARCH: return rt_helper_search(m);
+	case SUBR_UCACHED: return rt_helper_memo(m, 0);
+	case SUBR_UKNOWN: return rt_helper_memo(m, 1);
+	case SUBR_UHASH: return rt_helper_hash(m);
+	case SUBR_UPOPCOUNT: return bits_count(v[0]);
+	default: return rt_helper_scan(m, subr);
+	}
+}
+
+/*
+ * The instructions for which a subroutine of D counts: it may read strings whole, some of them once
+ * for each byte of another.
+ */
+INLINE u64 call_cost(u32 subr)
+{
+	switch (subr) {
+	case SUBR_CLEANPATH:
+	case SUBR_INDEX:
+	case SUBR_JSON:
+	case SUBR_RINDEX:
+	case SUBR_STRSTR: return 2 * cfg.strsize;
+	default: return 16 + cfg.strsize / 16;
+	}
+}
+
+/* Subroutines of D. */
+INLINE u64 call_other(struct rt_mach *m, struct rt_hwork *h, u32 subr)
+{
+	const u64 *v = h->push;
+
+	h->fuel -= call_cost(subr);
+	switch (subr) {
+	case SUBR_ALLOCA: return rt_sub_alloca(m, v[0]);
+	case SUBR_BASENAME: return rt_sub_basename(m, v[0]);
+	case SUBR_BCOPY: return rt_sub_bcopy(m, v[0], v[1], v[2]);
+	case SUBR_CLEANPATH: return rt_sub_cleanpath(m, v[0]);
+	case SUBR_COPYIN: return rt_sub_copyin(m, v[0], v[1]);
+	case SUBR_COPYINSTR: return rt_sub_copyinstr(m, v[0], v[1]);
+	case SUBR_COPYINTO: return rt_sub_copyinto(m, v[0], v[1], v[2]);
+	case SUBR_DIRNAME: return rt_sub_dirname(m, v[0]);
+	case SUBR_INDEX: return rt_sub_index(m, v[0], v[1], v[2]);
+	case SUBR_RINDEX: return rt_sub_rindex(m, v[0], v[1], v[2]);
+	case SUBR_INET_NTOA: return rt_sub_inet_ntoa(m, v[0]);
+	case SUBR_INET_NTOA6: return rt_sub_inet_ntoa6(m, v[0], v[1]);
+	case SUBR_INET_NTOP: return rt_sub_inet_ntop(m, v[0], v[1]);
+	case SUBR_JSON: return rt_sub_json(m, v[0], v[1]);
+	case SUBR_LLTOSTR: return rt_sub_lltostr(m, v[0], v[1]);
+	case SUBR_MEMREF: return rt_sub_memref(m, v[0], v[1]);
+	case SUBR_MEMSTR: return rt_sub_memstr(m, v[0], v[1], v[2]);
+	case SUBR_STRCHR: return rt_sub_strchr(m, v[0], v[1]);
+	case SUBR_STRJOIN: return rt_sub_strjoin(m, v[0], v[1]);
+	case SUBR_STRLEN: return rt_sub_strlen(m, v[0]);
+	case SUBR_STRRCHR: return rt_sub_strrchr(m, v[0], v[1]);
+	case SUBR_STRSTR: return rt_sub_strstr(m, v[0], v[1]);
+	case SUBR_STRTOLL: return rt_sub_strtoll(m, v[0], v[1]);
+	case SUBR_SUBSTR: return rt_sub_substr(m, v[0], v[1], v[2]);
+	case SUBR_TOLOWER: return rt_sub_tolower(m, v[0]);
+	case SUBR_TOUPPER: return rt_sub_toupper(m, v[0]);
+	case SUBR_HTONL:
+	case SUBR_NTOHL: return __builtin_bswap32(v[0]);
+	case SUBR_HTONS:
+	case SUBR_NTOHS: return __builtin_bswap16(v[0]);
+	case SUBR_HTONLL:
+	case SUBR_NTOHLL: return __builtin_bswap64(v[0]);
+	default: return fault(m, FAULT_ILLOP, 0);
+	}
+}
+
+/* Where a string of h->strings is in the firing's scratch value. */
+#define STRING_OFF(k) (cfg.helper_off + offsetof(struct rt_hwork, strings) + (k)*RT_HELPER_STRSIZE)
+
+/* Copies a string to the place of a clause-local variable. */
+INLINE void local_put_string(struct rt_mach *m, struct rt_hwork *h, u32 slot, u64 from)
+{
+	u32 k = slot & (RT_HELPER_STRINGS - 1);
+	char *to;
+
+	OPAQUE(k);
+	k &= RT_HELPER_STRINGS - 1;
+	to = h->strings[k];
+	h->regs[HREG_LOCALS + k] = 0;
+	if (!from)
+		return;
+	if (rt_helper_copy(m, STRING_OFF(k), from))
+		h->regs[HREG_LOCALS + k] = (u64)to;
+	else if (bpf_probe_read_kernel_str(to, RT_HELPER_STRSIZE, from) < 0)
+		fault(m, FAULT_BADADDR, from);
+	else
+		h->regs[HREG_LOCALS + k] = (u64)to;
+}
+
+INLINE u64 user_register(struct rt_mach *m, u32 word)
+{
+	struct unwind_work *w = work_of(m);
+
+	if (!w || word >= FRAME_NREGS || !(w->f.is_first || w->saves) ||
+	    !(w->f.known >> (word & 31) & 1))
+		return fault(m, FAULT_ILLOP, word);
+	return w->f.regs[word];
+}
+
+/* Names the frame, and goes to the next one; true if the walk is over. */
+INLINE long frame_end(struct rt_mach *m, struct rt_hwork *h)
+{
+	u64 name = h->result;
+
+	h->result = h->text_len = h->memo = 0;
+	if (name)
+		rt_walk_name(m, name);
+	if (h->known)
+		rt_helper_keep(m);
+	return m->fault.kind ? 0 : !rt_walk_next(m);
+}
+
+/* Whether the address is that of a text of a helper, or in the scratch memory of this firing. */
+INLINE u64 address_is_own(struct rt_mach *m, struct rt_hwork *h, u64 addr)
+{
+	return IS_USER(addr) || addr - h->code < 8 * RT_HCODE ||
+	       addr - m->scratch < cfg.scratch_stride;
+}
+
+INLINE void own_check(struct rt_mach *m, struct rt_hwork *h, u64 insn, u64 b)
+{
+	u64 addr = insn & HOP_IMMEDIATE ? h->push[insn >> 24 & (RT_HELPER_PUSHES - 1)]
+					: b + (u64)((s64)insn >> 32);
+
+	if (!address_is_own(m, h, addr))
+		fault(m, FAULT_BADADDR, addr);
+}
+
+/* Instructions that are no computations, jumps, loads or variables: they are rarer. */
+INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn, u64 b, u64 *ret)
+{
+	u32 imm = insn >> 32, c = insn >> 24 & 255;
+
+	switch (op) {
+	case HOP_TEXT: *ret = h->code + 8 * (imm + b); return 0;
+	case HOP_STORE: rt_store(m, *ret, b, c); return 0;
+	case HOP_PUTS: local_put_string(m, h, imm, b); return 0;
+	case HOP_UREG: *ret = user_register(m, imm); return 0;
+	case HOP_VAR: *ret = builtin(m, h, imm, b); return 0;
+	case HOP_SAVE: rt_helper_put(m, imm, b); return 0;
+	case HOP_SCMP: *ret = rt_strcmp(m, b, *reg_of(h, c)); return 0;
+	case HOP_LOOP: h->loops[c & (RT_HELPER_LOOPS - 1)] = imm; return 0;
+	case HOP_RESULT: h->result = b; return 0;
+	case HOP_ADDS: rt_helper_add(m, b, 1); return 0;
+	case HOP_ADDN:
+		rt_helper_add(m, insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : b, 0);
+		return 0;
+	case HOP_FRAME: rt_helper_frame(m); return 0;
+	case HOP_UNWIND:
+		h->next[0] = h->push[0];
+		h->next[1] = h->push[1];
+		h->next[2] = h->push[2];
+		h->is_steered = 1;
+		return 0;
+	case HOP_FRAMES:
+		h->on_fault = h->pc++;
+		h->result = h->text_len = h->memo = h->known = 0;
+		return !rt_walk_first(m);
+	case HOP_STEP: return frame_end(m, h);
+	case HOP_OWN: own_check(m, h, insn, b); return 0;
+	default: return 1;
+	}
+}
+
+/* The fault of the instruction ends the clauses of the frame. */
+INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
+{
+	struct unwind_work *w = work_of(m);
+	u32 cpu = m->cpu;
+
+	val_control.helper_fault = h->pc;
+	val_control.helper_addr = m->fault.value;
+	m->fault.kind = 0;
+	/*
+	 * Registers were not known because a table is still being read: that is no error. Nor is a
+	 * frame that is none, or lies in memory whose protection the kernel is changing.
+	 */
+	if (cpu < cfg.ncpus && w && !w->is_late && RULE_KIND(w->f.rule) != RULE_DATA)
+		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
+	h->result = h->text_len = h->memo = h->known = 0;
+	h->pc = h->on_fault;
+	return 0;
+}
+
+/* The instructions of the walk are used up: from now on there are native frames only. */
+INLINE long fuel_end(struct rt_mach *m, struct rt_hwork *h)
+{
+	if (!h->is_spent)
+		fault_end(m, h);
+	h->is_spent = 1;
+	h->pc = h->on_fault;
+	return 0;
+}
+
+/*
+ * Executes instructions that neither call nor fail, as long as there are any, at most BATCH: calls
+ * and returns cost more than what they do. Goes on behind the last one; returns false if the
+ * next one is of another kind.
+ */
+#define BATCH 12
+
+INLINE u64 batch_execute(struct rt_hwork *h)
+{
+	u64 insn, a, b, c, v;
+	u32 pc = h->pc, op, n;
+
+#pragma clang loop unroll(disable)
+	for (n = 0; n < BATCH; n++) {
+		insn = val_hcode[pc & (RT_HCODE - 1)];
+		op = insn & 63;
+		a = insn >> 8 & 255;
+		b = *reg_of(h, insn >> 16);
+		if (op <= HOP_MUL) {
+			c = insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24);
+			v = compute(op, b, c);
+		} else if (op >= HOP_JEQ && op <= HOP_JMP) {
+			c = insn & HOP_IMMEDIATE ? (u64)(s64)(signed char)a
+						 : *reg_of(h, insn >> 24);
+			pc += jumps(op, b, c) ? (u32)(insn >> 32) + 1 : 1;
+			continue;
+		} else if (op == HOP_LOAD) {
+			if (!line_load(h, b + (u64)((s64)insn >> 32), insn >> 24 & 15, &v))
+				break;
+			v = sign_extend(v, insn >> 24 & 31);
+		} else if (op == HOP_PUSH) {
+			h->push[insn >> 24 & (RT_HELPER_PUSHES - 1)] =
+				insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : b;
+			pc++;
+			continue;
+		} else if (op == HOP_IMM) {
+			v = (u64)((s64)insn >> 32);
+		} else if (op == HOP_EXTEND) {
+			v = sign_extend(b, insn >> 24 & 31);
+		} else if (op == HOP_AGAIN) {
+			u64 *left = &h->loops[insn >> 24 & (RT_HELPER_LOOPS - 1)];
+
+			pc += *left ? (u32)(insn >> 32) + 1 : 1;
+			*left -= *left != 0;
+			continue;
+		} else if (op == HOP_NONE) {
+			h->result = 0;
+			pc++;
+			continue;
+		} else {
+			break;
+		}
+		*reg_of(h, a) = v;
+		pc++;
+	}
+	h->pc = pc;
+	h->fuel -= n;
+	return n == BATCH;
+}
+
+/* Executes an instruction of any kind. */
+INLINE long insn_execute(struct rt_mach *m, struct rt_hwork *h)
+{
+	u64 insn = val_hcode[h->pc & (RT_HCODE - 1)], b, a, v;
+	u32 op = insn & 63;
+	long done = 0;
+
+	h->pc++;
+	if (h->fuel-- < 0 && op != HOP_FRAMES && op != HOP_STEP)
+		return fuel_end(m, h);
+	a = insn >> 8 & 255;
+	b = *reg_of(h, insn >> 16);
+	if (op <= HOP_SREM) {
+		v = divide(m, op, b,
+			   insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24));
+	} else if (op == HOP_LOAD) {
+		v = word_load(m, h, b + (u64)((s64)insn >> 32), insn >> 24 & 15);
+		v = sign_extend(v, insn >> 24 & 31);
+	} else if (op == HOP_WIDE) {
+		v = val_hcode[h->pc & (RT_HCODE - 1)];
+		h->pc++;
+	} else if (op == HOP_CALL) {
+		u32 subr = insn >> 32;
+
+		v = subr >= SUBR_USTR ? call_own(m, h, subr) : call_other(m, h, subr);
+	} else {
+		v = *reg_of(h, a);
+		done = execute_rare(m, h, op, insn, b, &v);
+		if (op >= HOP_LOOP)
+			a = 0;
+	}
+	if (m->fault.kind)
+		done = fault_end(m, h);
+	else if (a)
+		*reg_of(h, a) = v;
+	return done != 0;
+}
+
+__attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
+{
+	struct helper_env *env = ctx;
+	struct rt_hwork *h = HELPER(env->scratch);
+
+	if (h->fuel >= 0 && batch_execute(h))
+		return 0;
+	return insn_execute(env->m, h);
+}
+
+NOINLINE u64 rt_helper_run(struct rt_mach *m)
+{
+	struct helper_env env = {.m = m};
+
+	if (!m)
+		return 0;
+	env.scratch = slot_of(m);
+	if (env.scratch)
+		HELPER(env.scratch)->entering = 0;
+	if (env.scratch)
+		bpf_loop(RT_HELPER_MOST, rtcb_helper_step, &env, 0);
+	return 0;
+}
+
+/* ---- steps of compiled helpers -------------------------------------------------------------- */
+
+NOINLINE u64 rt_helper_load(struct rt_mach *m, u64 addr, u64 c)
+{
+	struct rt_hwork *h = helper_of(m);
+	u64 v = 0;
+
+	if (!h)
+		return 0;
+	if (!line_load(h, addr, c & 15, &v))
+		v = word_load(m, h, addr, c & 15);
+	return sign_extend(v, c & 31);
+}
+
+NOINLINE u64 rt_helper_rare(struct rt_mach *m, u64 insn, u64 b)
+{
+	struct rt_hwork *h = helper_of(m);
+	u32 op = insn & 63, imm = insn >> 32;
+
+	if (!h)
+		return 0;
+	switch (op) {
+	case HOP_PUTS: local_put_string(m, h, imm, b); return 0;
+	case HOP_UREG: return user_register(m, imm);
+	case HOP_VAR: /* an address that was read from memory is a number to the verifier */
+		*(volatile u64 *)&h->t[0] = builtin(m, h, imm, b);
+		return *(volatile u64 *)&h->t[0];
+	case HOP_OWN: own_check(m, h, insn, b); return 0;
+	default: return fault(m, FAULT_ILLOP, op);
+	}
+}
+
+NOINLINE u64 rt_helper_cost(struct rt_mach *m, u64 subr)
+{
+	struct rt_hwork *h = helper_of(m);
+
+	if (h)
+		h->fuel -= call_cost(subr);
+	return 0;
+}
+
+NOINLINE u64 rt_helper_fault(struct rt_mach *m)
+{
+	struct rt_hwork *h = helper_of(m);
+
+	return h ? fault_end(m, h) : 0;
+}
+
+NOINLINE u64 rt_helper_spent(struct rt_mach *m)
+{
+	struct rt_hwork *h = helper_of(m);
+
+	return h ? fuel_end(m, h) : 0;
+}
+
+NOINLINE u64 rt_helper_popcount(struct rt_mach *m, u64 x)
+{
+	return bits_count(x);
+}

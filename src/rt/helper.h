@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The helper machine: what runs ustack helpers during the walk of a user stack.
+ *
+ * Helpers are programs in D that know a runtime and name the frames of its stacks. Which ones run
+ * is decided while the session runs, when a walk meets a process, so they are not part of the
+ * programs of the session. They are translated to the instructions below (helper/hcode.c), which
+ * lie in the map MAP_HCODE and which a loop in the kernel executes (rt/helper.c). The kernel's
+ * verifier proves that loop safe once, whatever the helpers do; a walk ends when it has used up its
+ * instructions.
+ *
+ * A process is known by a key made of its address space. MAP_HPROCS maps the key to a struct
+ * rt_hproc: where the process's program begins, and the values of the helper's global variables in
+ * that process. A walk that finds no entry adds an empty one and asks the consumer with a struct
+ * rt_ureq without a mapping, which helper/ustack.c answers.
+ *
+ * A program consists of the clauses that run when a walk begins (dtrace:helper:uthread:), of
+ * HOP_FRAMES and HOP_STEP, of the clauses that run at each frame (dtrace:helper:ustack:), and of a
+ * jump back to HOP_STEP. Word 0 of the map is not used.
+ *
+ * The consumer compiles programs, too (bpf/helper_code.h); a compiled program works on the same
+ * state.
+ *
+ * An instruction is a word:   op | a << 8 | b << 16 | c << 24 | imm << 32
+ * a, b, c are registers unless the list says something else. Register 0 is always 0, the next ones
+ * hold values of expressions, the others the variables and arguments: enum helper_reg.
+ */
+#pragma once
+
+#include "rt/abi.h"
+
+/* clang-format off */
+#define HELPER_OPS(X)                                                                             \
+	/* binary operations: a = b op c; with bit 6 of op: a = b op imm */                       \
+	X(ADD) X(SUB) X(AND) X(OR) X(XOR) X(SHL) X(SHR) X(SAR) X(MUL) X(UDIV) X(UREM) X(SDIV) X(SREM) \
+	/* jumps relative to the next instruction, if b op c; with bit 6: if b op a, a number */  \
+	X(JEQ) X(JNE) X(JLT) X(JLE) X(JSLT) X(JSLE) X(JMP)                                        \
+	X(IMM)	  /* a = imm */                                                                   \
+	X(WIDE)	  /* a = the next word */                                                         \
+	X(LOAD)	  /* a = what is at b + imm; c: its size, and HELPER_SIGNED */                    \
+	X(EXTEND) /* a = b, cut to size c */                                                      \
+	X(PUSH)	  /* argument c of the next call = b; with bit 6: imm */                          \
+	X(CALL)	  /* a = subroutine imm */                                                        \
+	X(TEXT)	  /* a = address of the text at word imm + b */                                   \
+	X(STORE)  /* at address a: b; c: its size */                                              \
+	X(PUTS)	  /* register imm, a clause-local variable = the string b */                      \
+	X(SAVE)	  /* keeps global variable imm for later walks */                                 \
+	X(UREG)	  /* a = word imm of the frame's struct pt_regs, if it is known */                \
+	X(VAR)	  /* a = built-in variable imm; b: what execargs needs to know of the kernel */    \
+	X(SCMP)	  /* a = how the strings b and c compare */                                       \
+	X(LOOP)	  /* counter c = imm */                                                           \
+	X(AGAIN)  /* goes imm instructions on, unless counter c has been used up */               \
+	X(RESULT) /* the value of the clauses = the string b */                                   \
+	X(NONE)	  /* the value of the clauses is no string */                                     \
+	X(ADDS)	  /* appends the string b to the text of the frame that is being made */          \
+	X(ADDN)	  /* appends the number b; with bit 6: imm */                                     \
+	X(FRAME)  /* records that text as a frame of the language */                              \
+	X(UNWIND) /* the next frame has the three pushed words as pc, sp, fp */                   \
+	X(FRAMES) /* adds the first frame, and skips the next word, which is HOP_STEP */          \
+	X(OWN)	  /* a fault unless address b + imm is the process's, or of the helper's memory; */ \
+		  /* with bit 6: the pushed argument c */                                         \
+	X(STEP)	  /* names the frame, and goes to the next one; or ends the walk */
+/* clang-format on */
+
+enum helper_op {
+#define X(name) HOP_##name,
+	HELPER_OPS(X)
+#undef X
+		HOP_IMMEDIATE = 64, /* bit: the last operand is imm */
+};
+#define HELPER_SIGNED 16
+
+#define HELPER_INSN(op, a, b, c, imm)                                                              \
+	((u64)(op) | (u64)(a) << 8 | (u64)(b) << 16 | (u64)(c) << 24 | (u64)(u32)(imm) << 32)
+
+#define RT_HELPER_LOCALS  103 /* clause-local variables of the helpers of a process */
+#define RT_HELPER_STRINGS 8   /* those of them that may be strings: the first ones */
+#define RT_HELPER_STRSIZE 256
+#define RT_HELPER_GLOBALS 110 /* global variables of all helpers of a process */
+#define RT_HELPER_LOOPS	  8   /* loops that stand in one another */
+#define RT_HELPER_PUSHES  8
+enum helper_reg {
+	HREG_ZERO,
+	HREG_VALUES, /* of expressions */
+	HREG_LOCALS = 32,
+	HREG_PROC = HREG_LOCALS + RT_HELPER_LOCALS, /* struct rt_hproc, which ends with: */
+	HREG_GLOBALS,
+	HREG_ARGS = HREG_GLOBALS + RT_HELPER_GLOBALS,
+	RT_HELPER_NREGS = 256,
+};
+_Static_assert(HREG_ARGS + 10 <= RT_HELPER_NREGS, "an instruction has 8 bits for a register");
+#define RT_HCODE	   32768u /* words of MAP_HCODE */
+#define RT_HELPER_PROCS	   8192
+#define RT_HELPER_PROGRAMS 128u /* in an array of compiled programs */
+#define RT_HMEMO	   16384u
+/* The key in MAP_HPROCS of what runs in processes without an entry of their own. */
+#define RT_HELPER_ALWAYS 0ull
+/* Instructions that a walk may execute: some, and more for each frame that was asked for. */
+#define RT_HELPER_FUEL(frames) (16384u + 1000u * (frames))
+#define RT_HELPER_MOST	       (1u << 21) /* iterations of the loop */
+
+/* The process with this key: what identifies its address space. */
+struct rt_hproc {
+	u16 entry;   /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
+	u16 frames;  /* the word of HOP_FRAMES */
+	u16 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
+	u16 saves;   /* walks restore callee-saved registers (arch/frame.h) */
+	u64 globals[RT_HELPER_GLOBALS];
+};
+
+/*
+ * MAP_HMEMO remembers by what it depended on the word of a frame (ucached()), or all words that a
+ * native frame has added to the stack (uknown()).
+ */
+#define RT_HMEMO_WORDS 11
+struct rt_hmemo {
+	u64 check; /* key ^ hash of the words: an entry written by two CPUs matches nothing */
+	u64 words[RT_HMEMO_WORDS]; /* to the first that is 0 */
+};
+
+/* Memory of the process is read by lines, which are kept during the walk. */
+#define RT_HELPER_LINE_SHIFT 8
+#define RT_HELPER_LINE	     (1u << RT_HELPER_LINE_SHIFT)
+#define RT_HELPER_LINES	     64u
+
+/* The state of the machine, in the scratch memory of a firing. */
+struct rt_hwork {
+	u32 pc;	      /* word of MAP_HCODE */
+	u32 on_fault; /* where it goes on after a fault */
+	s64 fuel;
+	u64 entry;    /* word of MAP_HCODE where the program begins */
+	u64 code;     /* address of MAP_HCODE */
+	u64 key;      /* of the process in MAP_HPROCS */
+	u64 result;   /* address of the value of the clauses; 0: none */
+	u64 text_len; /* bytes in text */
+	u64 memo;     /* key in MAP_HMEMO of the next frame; 0: none */
+	u64 known;    /* key there of all that the native frame adds; 0: none */
+	u64 nwords;   /* what it has added so far */
+	u64 words[RT_HMEMO_WORDS + 1];
+	u64 again[RT_HMEMO_WORDS + 1]; /* what is recorded again; ends with 0 */
+	/* the task whose walk a compiled program is to take over; 0: none is */
+	u64 entering;
+	u64 is_spent; /* the instructions of the walk are used up */
+	u64 next[3];  /* pc, sp, fp of the next frame; is_steered says whether */
+	u64 is_steered;
+	u64 regs[RT_HELPER_NREGS];
+	u64 push[RT_HELPER_PUSHES];
+	u64 loops[RT_HELPER_LOOPS];
+	/* state of table and string subroutines */
+	u64 t[10];
+	u32 unused;
+	u32 name_len; /* with text: a struct rt_keystr */
+	char text[2 * RT_HELPER_STRSIZE];
+	char strings[RT_HELPER_STRINGS + 1][RT_HELPER_STRSIZE];
+	u64 tags[RT_HELPER_LINES]; /* 1 + number of the line; 0: there is none */
+	char lines[(RT_HELPER_LINES + 1) * RT_HELPER_LINE + 8]; /* one more for the verifier */
+};
+#define RT_HWORK_SIZE 23168

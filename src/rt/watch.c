@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The programs that report when a followed process changes its code, and when it has a child
+ * (watch/follow.h).
+ *
+ * Each function here is a complete BPF program, which is loaded unchanged (bpf/program.h) and
+ * shares nothing with the units of a session.
+ */
+#include "rt/rt.h"
+
+extern char map_watched, map_watch_events;
+extern u64 val_watch_lost;
+extern const volatile struct rt_watch_cfg val_watch;
+#define W val_watch
+
+#define NS (val_watch.ns)
+#include "rt/pidns.h"
+
+#define SIGSTOP 19
+
+struct raw_args { /* the context of a raw tracepoint */
+	u64 arg[3];
+};
+
+/* ---- processes -------------------------------------------------------------------------- */
+
+/* Returns the id of the current process; 0 if it has none in our PID namespace. */
+INLINE u32 current_number(void)
+{
+	if (W.ns.level)
+		return process_number(bpf_get_current_task());
+	return bpf_get_current_pid_tgid() >> 32;
+}
+
+INLINE u32 child_number(u64 task)
+{
+	u32 tgid = 0;
+
+	if (W.ns.level)
+		return process_number(task);
+	bpf_probe_read_kernel(&tgid, sizeof(tgid), task + W.task_tgid);
+	return tgid;
+}
+
+/* Returns when the task began, in ticks. */
+INLINE u64 start_of(u64 task)
+{
+	u64 ns = 0;
+
+	bpf_probe_read_kernel(&ns, sizeof(ns), task + W.task_start);
+	return (ns + W.boot_offset) / W.tick;
+}
+
+/*
+ * True if the current process is the followed one. If it is another process that got the id of a
+ * followed one, the followed process has ended, and is removed from the map.
+ */
+INLINE int is_same(u32 pid, const struct rt_watched *p)
+{
+	u64 leader = 0;
+
+	bpf_probe_read_kernel(&leader, sizeof(leader), bpf_get_current_task() + W.task_leader);
+	if (start_of(leader) == p->start)
+		return 1;
+	bpf_map_delete_elem(&map_watched, &pid);
+	return 0;
+}
+
+/* ---- telling ---------------------------------------------------------------------------- */
+
+/*
+ * Reserves an event in the ring buffer; NULL if there is no room. The event is then lost, and the
+ * process is not stopped.
+ */
+INLINE struct rt_watch_event *event_begin(u32 pid, const struct rt_watched *p, u32 kind)
+{
+	struct rt_watch_event *ev = bpf_ringbuf_reserve(&map_watch_events, sizeof(*ev), 0);
+
+	if (ev)
+		*ev = (struct rt_watch_event){.pid = pid,
+					      .kind = kind,
+					      .root = p->root,
+					      .start = p->start};
+	return ev;
+}
+
+/*
+ * Stops the process, if that is wanted, and submits the event. The process is stopped first,
+ * because the reader of the event sends SIGCONT, which must come after the stop.
+ */
+INLINE void event_end(struct rt_watch_event *ev, u32 flags)
+{
+	if (flags & RT_WATCHED_STOPS)
+		bpf_send_signal(SIGSTOP);
+	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
+}
+
+INLINE void event_lost(void)
+{
+	__sync_fetch_and_add(&val_watch_lost, 1);
+}
+
+/* ---- the programs ----------------------------------------------------------------------- */
+
+/* sched_process_exec(task, old pid, binary); the old pid is one of the first PID namespace. */
+int prog_watch_exec(const struct raw_args *ctx)
+{
+	u32 pid = current_number(), tgid = bpf_get_current_pid_tgid() >> 32;
+	struct rt_watched *p = bpf_map_lookup_elem(&map_watched, &pid);
+	struct rt_watch_event *ev;
+
+	if (!p || !is_same(pid, p))
+		return 0;
+	ev = event_begin(pid, p, RT_WATCH_EXEC);
+	if (!ev) {
+		event_lost();
+		return 0;
+	}
+	ev->is_other = (u32)ctx->arg[1] != tgid;
+	event_end(ev, p->flags);
+	return 0;
+}
+
+/*
+ * A uprobe on the function that a dynamic linker calls for debuggers. The cookie is the distance
+ * from this function to the linker's state, 0 if that is unknown. While the state is not 0, the
+ * linker has not finished, and nothing is reported.
+ */
+int prog_watch_linker(void *ctx)
+{
+	u32 pid = current_number(), state = 0;
+	struct rt_watched *p = bpf_map_lookup_elem(&map_watched, &pid);
+	struct rt_watch_event *ev;
+	u64 to_state, pc = 0;
+
+	if (!p)
+		return 0;
+	to_state = bpf_get_attach_cookie(ctx);
+	if (to_state) {
+		bpf_probe_read_kernel(&pc, sizeof(pc), (u64)ctx + W.pc);
+		bpf_probe_read_user(&state, sizeof(state), pc + to_state);
+	}
+	if (state || !is_same(pid, p))
+		return 0;
+	ev = event_begin(pid, p, RT_WATCH_MAPPED);
+	if (ev)
+		event_end(ev, p->flags);
+	else
+		event_lost();
+	return 0;
+}
+
+/*
+ * sched_process_fork(parent, child), in the parent, before the child can run: the child is added,
+ * unless it is a thread.
+ */
+int prog_watch_fork(const struct raw_args *ctx)
+{
+	u32 pid = current_number(), child = child_number(ctx->arg[1]);
+	const struct rt_watched *p = bpf_map_lookup_elem(&map_watched, &pid);
+	struct rt_watched value;
+	struct rt_watch_event *ev;
+
+	if (!p || !(p->flags & RT_WATCHED_FORKS) || child == pid || !is_same(pid, p))
+		return 0;
+	value.flags = p->flags | RT_WATCHED_STOPS | RT_WATCHED_OUTLIVES | RT_WATCHED_BORN;
+	value.root = p->root;
+	value.start = start_of(ctx->arg[1]);
+	if (!bpf_map_update_elem(&map_watched, &child, &value, BPF_ANY))
+		return 0;
+	ev = event_begin(pid, p, RT_WATCH_FULL);
+	if (ev)
+		event_end(ev, 0);
+	else
+		event_lost();
+	return 0;
+}
+
+/*
+ * sys_exit(registers, result), in the child: its first return from the kernel, with the 0 that
+ * fork() gives it. If the ring buffer has no room, the child is reported when it next returns from
+ * the kernel with 0.
+ */
+int prog_watch_born(const struct raw_args *ctx)
+{
+	struct rt_watch_event *ev;
+	struct rt_watched *p;
+	u32 pid;
+
+	if (ctx->arg[1])
+		return 0;
+	pid = current_number();
+	p = bpf_map_lookup_elem(&map_watched, &pid);
+	if (!p || !(p->flags & RT_WATCHED_BORN) || !is_same(pid, p))
+		return 0;
+	ev = event_begin(pid, p, RT_WATCH_CHILD);
+	if (!ev)
+		return 0;
+	p->flags &= ~RT_WATCHED_BORN;
+	event_end(ev, p->flags);
+	return 0;
+}
