@@ -73,7 +73,7 @@ PROGRAMS = {  # name: (command, note)
     'tar': ['/bin/sh', '-c', 'while :; do /bin/tar cf - /usr/share/doc /usr/lib/python3 2>/dev/null | cat >/dev/null; done'],
     'find': ['/bin/sh', '-c', 'while :; do /usr/bin/find /usr -name "*.nothing"; done'],
     'cc1': ['/bin/sh', '-c', 'while :; do gcc -O2 -w -S -o /dev/null -x c %s; done' %
-            os.path.join(ROOT, 'src/d/check_op.c') + ' -I%s/src -I%s/include -D_GNU_SOURCE' % (ROOT, ROOT)],
+            os.path.join(ROOT, 'src/d/check/check_op.c') + ' -I%s/src -I%s/include -D_GNU_SOURCE' % (ROOT, ROOT)],
     'node': ['/usr/bin/node', '-e', NODE_C],
     'rg': ['/bin/sh', '-c', 'while :; do /usr/bin/rg -j1 -uuu "[a-z]+ing.*(foo|bar)+x" /usr/share /usr/lib; done'],
     'gdb': ['/bin/sh', '-c', 'while :; do /usr/bin/gdb -nx -batch -ex "info line main" %s; done' % '/usr/bin/gdb'],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members of other systems' structures that are not simply members of Linux under another name. src/d/foreign.def says
+ * Members of other systems' structures that are not simply members of Linux under another name. src/d/parse/foreign.def says
  * for which members the inlines here stand: p->p_user.u_psargs, for instance, is __proc_user[p].u_psargs.
  */
 #pragma D depends_on library procfs.d

@@ -9,7 +9,7 @@ code). A citation is
   providers.md 4.4       a page, and a section that has a heading with this number. Several are "2.1, 2.7", "10.5 to 10.9";
                          "chapter 6", "section 6", "appendix A" are headings, too. A page without folder is one beside the
                          file (of pages), one of doc/reference, of doc, of the root or of doc/guide, the first that is there
-  src/d/lex.c            a path of the repository; d/lex.h is one below src
+  src/d/parse/lex.c            a path of the repository; d/parse/lex.h is one below src
   §4.4                   in a page: a section of the same page
   [text](PAGE.md#word)   a link, in a page; GitHub's name of the heading is what follows '#'
 In a path, '*' and {a,b} mean what they mean in a shell, and a part in capitals (NAME.d) stands for any. Files of other

@@ -338,7 +338,7 @@ def raised_tags():
 
 def test_tags(name, opts):
     """d-language.md 3.8: tag -> test, or tag -> reason (tests/tags_never)."""
-    tags = re.findall(r"^D_TAG\((\w+)\)", read(os.path.join(ROOT, "src/d/tags.def")), re.M)
+    tags = re.findall(r"^D_TAG\((\w+)\)", read(os.path.join(ROOT, "src/d/text/tags.def")), re.M)
     rows = read(os.path.join(ROOT, "tests/tags_never")).splitlines()
     never = dict(l.split(None, 1) for l in rows if l[:1].isupper())
     free = {l.split()[1] for l in rows if l.startswith("? ")}

@@ -4,7 +4,7 @@
  */
 #include "d/compile.h"
 
-#include "d/check_impl.h"
+#include "d/check/check_impl.h"
 #include "dtrace.h"
 
 /* ---- sessions --------------------------------------------------------------------------- */

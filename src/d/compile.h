@@ -15,16 +15,16 @@
 #pragma once
 
 #include "base/err.h"
-#include "d/argtext.h"
-#include "d/cpp.h"
-#include "d/layer.h"
-#include "d/parse.h"
+#include "d/check/argtext.h"
+#include "d/text/cpp.h"
+#include "d/types/layer.h"
+#include "d/parse/parse.h"
 #include "dif/prog.h"
 
-struct attr; /* d/attr.h */
+struct attr; /* d/parse/attr.h */
 struct dsession;
-struct harm;	/* d/harm.h */
-struct types;	/* d/types.h; a type_id is an uint32_t */
+struct harm;	/* d/parse/harm.h */
+struct types;	/* d/types/types.h; a type_id is an uint32_t */
 struct kallsym; /* sym/kallsyms.h */
 
 /*
@@ -49,7 +49,7 @@ struct compile_opts {
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;
 	uint32_t pcapsize;  /* most bytes pcap() records */
 	uint32_t d_version; /* 0 = no limit */
-	uint8_t amin[3];    /* option amin, components as in d/attr.h; zeros = no limit */
+	uint8_t amin[3];    /* option amin, components as in d/parse/attr.h; zeros = no limit */
 	FILE *dump;	    /* where -S and -xtree write; NULL = nowhere */
 	bool dump_dif, dump_ast;
 };

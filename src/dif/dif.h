@@ -195,7 +195,7 @@ enum dif_kind { DIF_KIND_CTF = 0, DIF_KIND_STRING = 1 };
 
 struct dif_type {
 	uint8_t kind;	/* enum dif_kind */
-	uint8_t ckind;	/* enum type_kind of d/types.h; for listings only */
+	uint8_t ckind;	/* enum type_kind of d/types/types.h; for listings only */
 	uint8_t flags;	/* DIF_TF_* */
 	bool is_signed; /* integers: how a shorter value is extended and printed */
 	uint32_t size;	/* bytes; strings: strsize */
@@ -228,7 +228,7 @@ struct difo {
 	struct dif_var *vars;
 	uint32_t vars_len;
 	struct dif_type ret;
-	uint32_t *spans; /* source offset of each instruction (d/source.h), or NULL */
+	uint32_t *spans; /* source offset of each instruction (d/text/source.h), or NULL */
 	/*
 	 * Instructions before this one are the guard of a probe that the system's library
 	 * declares. It reads only what the kernel has given to the probe: what cannot be read

@@ -20,7 +20,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* In the order of enum type_kind (d/types.h), which dif_type.ckind holds; the test compares. */
+/* In the order of enum type_kind (d/types/types.h), in dif_type.ckind; the test compares. */
 static const char *const ckind_names[] = {
 	"void", "integer", "float", "pointer",	"array",    "struct",	"union",
 	"enum", "typedef", "const", "volatile", "restrict", "userland", "function",

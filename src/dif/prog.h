@@ -220,7 +220,7 @@ struct probe_desc {
 	const char *prov, *mod, *func, *name; /* never NULL */
 	uint32_t id;	/* != 0: the probe with this id; the text fields are then "" */
 	bool is_source; /* a declared probe is made of it: the user has not written it */
-	/* bit n: the program reads arg<n> of probes of this function as text (d/check_argtext.c) */
+	/* bit n: the program reads arg<n> of this function as text (d/check/check_argtext.c) */
 	uint32_t texts;
 };
 
@@ -248,7 +248,7 @@ struct prog_clause {
 	bool is_default;
 	bool records; /* is_default or at least one recording action */
 	bool destructive;
-	/* least attributes of the statements (d/attr.h) */
+	/* least attributes of the statements (d/parse/attr.h) */
 	uint8_t attr[3];
 	uint32_t span;	/* source offset of the description */
 	uint32_t index; /* the statement id: numbers all clauses of the session in program order */

@@ -2,7 +2,7 @@
 /*
  * The shape of a value: what print() has to know of a type to show a value of it.
  *
- * The front end makes shapes (d/shape.c), so that the consumer (render/shape.c) needs no type
+ * The front end makes shapes (d/check/shape.c), so that the consumer (render/shape.c) needs no type
  * table. All values of a type share one shape. Pointers are not followed, so the graph of shapes
  * has no cycles.
  *

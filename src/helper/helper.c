@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "d/compile.h"
-#include "d/source.h"
+#include "d/text/source.h"
 #include "dtrace.h"
 #include "usdt/dof_prog.h"
 #include "helper/hcode.h"

@@ -3,7 +3,7 @@
  * One BTF file: the types with which the kernel, or a module, describes itself.
  *
  * This is the only reader of BTF: of members of kernel structs for generated code
- * (kernel/kfield.c), of types for the compiler (d/import.c), of what tracepoints pass
+ * (kernel/kfield.c), of types for the compiler (d/types/import.c), of what tracepoints pass
  * (provider/rawtp.c).
  *
  * The file is mapped if the kernel allows that, and is else read into memory. One pass over it

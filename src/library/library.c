@@ -11,7 +11,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "d/diag.h"
+#include "d/text/diag.h"
 #include "dtrace.h"
 #include "library/libdir.h"
 #include "library/libmachine.h"
@@ -400,8 +400,8 @@ static const char *system_dir(const struct library *lib)
 }
 
 /*
- * Option nolibs leaves the library out, but not its table of probes that harm (d/harm.h): those
- * must not be enabled unawares.
+ * Option nolibs leaves the library out, but not its table of probes that harm (d/parse/harm.h):
+ * those must not be enabled unawares.
  */
 static struct err *table_load(struct library *lib)
 {

@@ -9,13 +9,13 @@
  * that depends on a module of the kernel is also left out when the module's types are not those
  * that it expects.
  *
- * Declarations of a file are in a layer below the program's (d/layer.h), because old scripts define
- * constants that the library has, too.
+ * Declarations of a file are in a layer below the program's (d/types/layer.h), because old scripts
+ * define constants that the library has, too.
  *
  * Files of -L folders are compiled before the first program. Files of the system folder are
  * compiled when a program mentions a name that they define (libscan.h), so that unused files cost
- * no time. Those with rows of the table of probes that harm (d/harm.h) are compiled when the folder
- * is read; that table, harmful.d, also with option nolibs.
+ * no time. Those with rows of the table of probes that harm (d/parse/harm.h) are compiled when the
+ * folder is read; that table, harmful.d, also with option nolibs.
  *
  * Facts    d-language.md 10.2.
  * Owns     the texts of the files, and their lists of names; the compiler owns their declarations.
@@ -26,7 +26,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "d/layer.h"
+#include "d/types/layer.h"
 
 struct library;
 struct probe_desc;

@@ -21,5 +21,5 @@ typedef void libscan_fn(void *ctx, const char *name, size_t len);
 bool libscan_names(const char *text, size_t size, libscan_fn *fn, void *ctx);
 /* Calls fn for the NAME of each line '#pragma D depends_on ON NAME'; on: "library", "module". */
 void libscan_deps(const char *text, size_t size, const char *on, libscan_fn *fn, void *ctx);
-/* True if the text has a line '#pragma D harmful ...' (d/harm.h). */
+/* True if the text has a line '#pragma D harmful ...' (d/parse/harm.h). */
 bool libscan_has_harms(const char *text, size_t size);

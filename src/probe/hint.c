@@ -5,7 +5,7 @@
  * The provider gives the hint if it can. Otherwise one field after the other is left open: if
  * probes match then, that field is wrong, and the nearest name among those probes is suggested.
  */
-#include "d/diag.h"
+#include "d/text/diag.h"
 #include "probe/probe.h"
 
 /*

@@ -24,10 +24,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "d/argtext.h"
-#include "d/harm.h"
-#include "d/ident.h" /* struct attr */
-#include "d/types.h"
+#include "d/check/argtext.h"
+#include "d/parse/harm.h"
+#include "d/parse/ident.h" /* struct attr */
+#include "d/types/types.h"
 #include "dif/prog.h"
 #include "probe/place.h"
 
@@ -141,7 +141,7 @@ struct provider {
 	 * false: they are. May be NULL.
 	 */
 	bool (*attrs)(struct probes *ps, const struct probe *pr, struct attr *ret);
-	/* D types of args[] (d/argtext.h), static or in the registry's arena. */
+	/* D types of args[] (d/check/argtext.h), static or in the registry's arena. */
 	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr,
 			      const char *const **ret_types);
 	/*
@@ -269,7 +269,7 @@ void probes_reset_code_keys(struct probes *ps);
 enum probe_view { PROBE_VIEW_AUTO, PROBE_VIEW_NATIVE, PROBE_VIEW_CLASSIC };
 void probes_set_view(struct probes *ps, enum probe_view view);
 enum probe_view probes_view(const struct probes *ps);
-/* Adds a copy of a row to the table of probes that harm (d/harm.h). */
+/* Adds a copy of a row to the table of probes that harm (d/parse/harm.h). */
 void probes_harm_add(struct probes *ps, const struct harm *row);
 /* Row number i, counted from 0; NULL behind the last. */
 const struct harm *probes_harm(const struct probes *ps, uint32_t i);

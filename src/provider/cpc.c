@@ -17,7 +17,7 @@
 #include <linux/perf_event.h>
 #include <strings.h>
 
-#include "d/diag.h"
+#include "d/text/diag.h"
 #include "provider/providers.h"
 
 #define MIN_HARDWARE 5000

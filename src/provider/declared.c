@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Providers that are declared in D, in a script or in a file of the D library (d/derive.c,
+ * Providers that are declared in D, in a script or in a file of the D library (d/check/derive.c,
  * session/derived.c).
  *
  * The session knows these providers, and registers their probes under providers of its own. This

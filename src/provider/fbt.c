@@ -12,7 +12,7 @@
  * Ids lie above the dynamic ones: a function has the same ids as long as the kernel runs and no
  * module comes or goes.
  */
-#include "d/diag.h"
+#include "d/text/diag.h"
 #include "provider/come.h"
 #include "provider/kfuncs.h"
 #include "provider/providers.h"

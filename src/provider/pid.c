@@ -6,11 +6,11 @@
 #include <inttypes.h>
 
 #include "arch/arch.h"
-#include "d/diag.h"
+#include "d/text/diag.h"
 #include "image/exits.h"
 #include "image/insn.h"
 #include "image/demangle.h"
-#include "d/import_dwarf.h"
+#include "d/types/import_dwarf.h"
 
 #define PROVIDER   "pid"
 #define MAX_PROBES (4u << 20)

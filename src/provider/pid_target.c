@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
-#include "d/diag.h"
+#include "d/text/diag.h"
 #include "target/code.h"
 #include "target/ifunc.h"
 #include "image/debugfile.h"

@@ -2,7 +2,7 @@
 /* Types of the arguments of pid probes, from the debug information of the file that is probed. */
 #include "provider/pid.h"
 
-#include "d/import_dwarf.h"
+#include "d/types/import_dwarf.h"
 #include "image/debugfile.h"
 #include "image/dwarf.h"
 

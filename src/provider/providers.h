@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernel/kernel.h"
-#include "d/attr.h"
+#include "d/parse/attr.h"
 #include "probe/probe.h"
 
 extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp,

@@ -18,7 +18,7 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
-#include "d/diag.h"
+#include "d/text/diag.h"
 #include "provider/come.h"
 #include "provider/providers.h"
 #include "kernel/btf.h"

@@ -11,8 +11,8 @@
  */
 #include <ctype.h>
 
-#include "d/diag.h"
-#include "d/import_dwarf.h"
+#include "d/text/diag.h"
+#include "d/types/import_dwarf.h"
 #include "provider/usdt.h"
 
 #define SCAN_NS 1000000000 /* so long the processes that a scan has found are taken for all */

@@ -3,9 +3,9 @@
 #include "provider/usdt.h"
 
 #include "base/hashmap.h"
-#include "d/attr.h"
+#include "d/parse/attr.h"
 #include "d/compile.h"
-#include "d/import_dwarf.h"
+#include "d/types/import_dwarf.h"
 #include "image/dwarf.h"
 #include "image/ehframe.h"
 #include "usdt/dof.h"

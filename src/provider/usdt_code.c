@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes that are declared in D over functions of programs (d/derive.c), for programs whose build
- * has no notes:
+ * Probes that are declared in D over functions of programs (d/check/derive.c), for programs whose
+ * build has no notes:
  *
  *     provider perl {
  *             probe sub__entry(...) = pid:perl:Perl_pp_entersub:return /guard/ (arguments);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes of programs that are known to end or to spoil these, whoever traces them (d/harm.h).
+ * Probes of programs that are known to end or to spoil these, whoever traces them (d/parse/harm.h).
  *
  * A row of the table is about files: all its conditions are facts of the file that has the probe.
  * So it makes no difference when a process comes, in which container it runs, and whether the

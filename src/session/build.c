@@ -5,7 +5,7 @@
 
 #include "arch/arch.h"
 #include "base/str.h"
-#include "d/source.h"
+#include "d/text/source.h"
 #include "dtrace.h"
 #include "session/session.h"
 #include "usdt/classic.h"

@@ -2,7 +2,7 @@
 /* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 
-#include "d/attr.h"
+#include "d/parse/attr.h"
 #include "provider/providers.h"
 #include "session/options.h"
 #include "session/report.h"

@@ -14,7 +14,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "d/compile.h"
-#include "d/import.h"
+#include "d/types/import.h"
 #include "dtrace.h"
 #include "library/library.h"
 #include "probe/probe.h"

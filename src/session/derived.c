@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes that are declared in D, for the registry: loads the library's files that declare them,
- * finds out which of them are possible here (d/derive.c), and registers these, under a provider for
- * each name.
+ * finds out which of them are possible here (d/check/derive.c), and registers these, under a
+ * provider for each name.
  */
-#include "d/attr.h"
+#include "d/parse/attr.h"
 #include "provider/providers.h"
 #include "session/compiler.h"
 #include "session/report.h"

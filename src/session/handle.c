@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public calls about errors, handlers, options and built-in names. */
 
-#include "d/builtin.h"
+#include "d/check/builtin.h"
 #include "session/session.h"
 
 /* ---- errors and handlers -------------------------------------------------------------------- */

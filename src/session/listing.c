@@ -2,8 +2,8 @@
 /* Probes as objects of JSON: -l with option oformat. */
 #include <inttypes.h>
 
-#include "d/argtext.h"
-#include "d/attr.h"
+#include "d/check/argtext.h"
+#include "d/parse/attr.h"
 #include "render/render.h"
 #include "session/session.h"
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <strings.h>
 
-#include "d/attr.h"
-#include "d/diag.h"
+#include "d/parse/attr.h"
+#include "d/text/diag.h"
 #include "dtrace.h"
 #include "session/options.h"
 

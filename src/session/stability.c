@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stability reports: -v of a program, -lv of a probe (d-language.md 9.4, 9.5, 11.2). */
-#include "d/argtext.h"
-#include "d/attr.h"
+#include "d/check/argtext.h"
+#include "d/parse/attr.h"
 #include "session/session.h"
 
 static void print_attr(FILE *fp, struct attr a)

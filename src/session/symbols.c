@@ -2,7 +2,7 @@
 /* Finds addresses of kernel symbols for the compiler, and keeps each that was found. */
 #include <errno.h>
 
-#include "d/foreign.h"
+#include "d/parse/foreign.h"
 #include "kernel/kernel.h"
 #include "session/compiler.h"
 #include "sym/kallsyms.h"

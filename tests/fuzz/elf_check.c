@@ -3,7 +3,7 @@
 #include "elf_check.h"
 
 #include "bpf/unwind.h"
-#include "d/import_dwarf.h"
+#include "d/types/import_dwarf.h"
 #include "image/funcs.h"
 #include "image/debugfile.h"
 #include "image/demangle.h"

@@ -227,14 +227,14 @@ def table(path, pattern):
 def complete():
     """What has a table in the source is all on its page."""
     guide = lambda name: open(f"doc/guide/{name}.md").read()
-    rows = [("actions", f"`{n}(", n) for n, flags in table("src/d/builtin.c", r'^\t\{ "(\w+)", SUBR_(?:FUNC|ACTION), "[^"]*", ([^,]*),')
+    rows = [("actions", f"`{n}(", n) for n, flags in table("src/d/check/builtin.c", r'^\t\{ "(\w+)", SUBR_(?:FUNC|ACTION), "[^"]*", ([^,]*),')
             if "MISSING" not in flags]
-    rows += [("aggregations", f"`{n}(", n) for n in table("src/d/builtin.c", r'^\t\{ "(\w+)", SUBR_AGGFUNC')]
-    rows += [("variables", f"`{n}`", n) for n, flags in table("src/d/builtin.c", r'^\t\{ "(\w+)", (?:DIF_VAR_\w+|NOCODE), "[^"]*", ([^,]*),')
+    rows += [("aggregations", f"`{n}(", n) for n in table("src/d/check/builtin.c", r'^\t\{ "(\w+)", SUBR_AGGFUNC')]
+    rows += [("variables", f"`{n}`", n) for n, flags in table("src/d/check/builtin.c", r'^\t\{ "(\w+)", (?:DIF_VAR_\w+|NOCODE), "[^"]*", ([^,]*),')
              if "MISSING" not in flags and "ALIEN" not in flags]
     rows += [("options", f"`{n}`", n) for n in table("src/session/options.def", r'^OPT\((\w+)')]
-    rows += [("errors", f"`D_{n}`", n) for n in table("src/d/tags.def", r"^D_TAG\((\w+)\)")]
-    for tag, literals in table("src/d/remedies.def", r'^D_REMEDY\((\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)'):
+    rows += [("errors", f"`D_{n}`", n) for n in table("src/d/text/tags.def", r"^D_TAG\((\w+)\)")]
+    for tag, literals in table("src/d/text/remedies.def", r'^D_REMEDY\((\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)'):
         text = re.sub(r"\\(.)", r"\1", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)))
         rows.append(("errors", f"| {html.escape(text, quote=False)} |", f"the remedy of D_{tag}: {text}"))
     return [f"doc/guide/{page}.md: nothing about {name}" for page, text, name in rows if text not in guide(page)]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of what is built in: well formed, and every row that works has a golden test. */
 #include "check_env.h"
-#include "d/builtin.h"
+#include "d/check/builtin.h"
 #include "tap.h"
 
 #include <dirent.h>

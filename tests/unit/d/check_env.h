@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "d/attr.h"
+#include "d/parse/attr.h"
 #include "d/compile.h"
 #include "dtrace.h"
 

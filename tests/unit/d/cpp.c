@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include "d/cpp.h"
+#include "d/text/cpp.h"
 #include "dtrace.h"
 
 static struct err *run(const struct cpp_opts *opts, const char *text, struct strbuf *out)

@@ -2,7 +2,7 @@
 /* Declarations: each refusal of d-language.md 2.7 and 2.9 by its tag, and what good ones declare.
  */
 #include "alone.h"
-#include "d/types.h"
+#include "d/types/types.h"
 #include "tap.h"
 
 static const struct compile_opts opts = {.strsize = 256, .empty = true};

@@ -2,7 +2,7 @@
 /* Diagnostics: places, excerpts, order, suggestions. */
 #include "../tap.h"
 
-#include "d/diag.h"
+#include "d/text/diag.h"
 
 static struct arena *arena;
 static struct source_map *map;

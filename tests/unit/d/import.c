@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "d/import.h"
+#include "d/types/import.h"
 
 static struct types *t;
 static struct arena *a;

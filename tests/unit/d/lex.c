@@ -3,7 +3,7 @@
 #include "../tap.h"
 #include "parse_env.h"
 
-#include "d/lex.h"
+#include "d/parse/lex.h"
 
 static struct test_env env;
 static struct lexer lx;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "d/parse.h"
+#include "d/parse/parse.h"
 
 struct test_env {
 	struct arena *arena;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Type table: layout against the C compiler's, names, promotion, compatibility, forwards, rollback.
  */
-#include "d/types.h"
+#include "d/types/types.h"
 #include "tap.h"
 
 static struct types *t;

@@ -2,7 +2,7 @@
 /* The dump of a program, and which actions record. */
 #include "tap.h"
 
-#include "d/types.h"
+#include "d/types/types.h"
 #include "dif/prog.h"
 
 static struct difo *constant(struct arena *a, uint64_t v)

@@ -2,7 +2,7 @@
 /* Listing, assembler: what they print, what they refuse, the builder that feeds them. */
 #include "tap.h"
 
-#include "d/types.h"
+#include "d/types/types.h"
 #include "dif/dif.h"
 
 static struct arena *arena;
