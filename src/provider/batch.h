@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The batches of a provider whose probes are in files that processes map while they are traced
- * (provider/come.h): which probes each of them has.
+ * (provider/arrivals.h): which probes each of them has.
  *
  * Owns     the batches, not their probes.
  */

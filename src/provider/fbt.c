@@ -13,7 +13,7 @@
  * module comes or goes.
  */
 #include "d/text/diag.h"
-#include "provider/come.h"
+#include "provider/arrivals.h"
 #include "provider/kfuncs.h"
 #include "provider/providers.h"
 #include "rt/abi.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The providers, in the order in which they are asked and listed. */
-#include "provider/come.h"
+#include "provider/arrivals.h"
 #include "provider/providers.h"
 
 const struct provider *const provider_list[] = {

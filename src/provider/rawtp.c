@@ -19,7 +19,7 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "d/text/diag.h"
-#include "provider/come.h"
+#include "provider/arrivals.h"
 #include "provider/providers.h"
 #include "kernel/btf.h"
 

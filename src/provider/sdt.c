@@ -20,7 +20,7 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "d/text/diag.h"
-#include "provider/come.h"
+#include "provider/arrivals.h"
 #include "provider/providers.h"
 
 struct sdt_event {

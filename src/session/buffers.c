@@ -7,7 +7,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
-#include "session/later.h"
+#include "session/arrivals.h"
 #include "session/run.h"
 #include "sym/sym.h"
 

@@ -8,7 +8,7 @@
 #include "consume/stream.h"
 #include "keeper/keeper.h"
 #include "provider/providers.h"
-#include "session/later.h"
+#include "session/arrivals.h"
 #include "unwind/unwind.h"
 #include "watch/watch.h"
 

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "consume/wait.h"
 #include "kernel/kernel.h"
-#include "session/early.h"
+#include "session/prewatch.h"
 #include "session/session.h"
 #include "session/sized.h"
 

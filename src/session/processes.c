@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "consume/wait.h"
-#include "session/later.h"
+#include "session/arrivals.h"
 #include "unwind/unwind.h"
 #include "helper/ustack.h"
 #include "sym/sym.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "session/later.h"
+#include "session/arrivals.h"
 #include "target/control.h"
 #include "target/maps.h"
 #include "consume/wait.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Probes of the kernel's modules that come while a session runs. */
-#include "session/later_impl.h"
+#include "session/arrivals_impl.h"
 
 #include "consume/wait.h"
 

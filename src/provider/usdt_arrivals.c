@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs' own probes in files that processes map while they are traced. */
-#include "provider/come.h"
+#include "provider/arrivals.h"
 #include "provider/usdt.h"
 #include "sym/sym.h"
 

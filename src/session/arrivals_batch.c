@@ -3,7 +3,7 @@
  * Probes that are added while a session runs come and go in batches: those of one provider that one
  * event has brought. A batch has a unit of its own.
  */
-#include "session/later_impl.h"
+#include "session/arrivals_impl.h"
 
 #define LINGER_NS     1000000000 /* BPF programs that began earlier have ended by then */
 #define LATE_EPID_MAX 0xf0000000u

@@ -2,9 +2,9 @@
 /* What the files of later.h share. */
 #pragma once
 
-#include "provider/come.h"
-#include "session/later.h"
-#include "session/missed.h"
+#include "provider/arrivals.h"
+#include "session/arrivals.h"
+#include "session/short_lived.h"
 #include "watch/watch.h"
 
 #define UNUSED_MAX 64 /* batches without any mapped file that stay probed */

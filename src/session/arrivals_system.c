@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Probes of files that are new in any process: a subscriber of the watch of all processes. */
-#include "session/later_impl.h"
+#include "session/arrivals_impl.h"
 
 #include "keeper/keeper.h"
-#include "session/early.h"
+#include "session/prewatch.h"
 #include "sym/sym.h"
 
 #define OURS_NS 20000000 /* in this time a process of -c that maps a file is looked at */

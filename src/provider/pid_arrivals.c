@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Probes in files that processes map while they are traced. */
-#include "provider/come.h"
+#include "provider/arrivals.h"
 
 #include <errno.h>
 

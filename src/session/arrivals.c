@@ -3,7 +3,7 @@
  * Adds and removes probes while a session runs: which clauses may get some, and the subscriber of
  * the watch for the processes that clauses name.
  */
-#include "session/later_impl.h"
+#include "session/arrivals_impl.h"
 
 #include "consume/wait.h"
 #include "target/control.h"

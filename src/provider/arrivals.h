@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes in files that processes map while they are traced: what a provider does for them
- * (session/later.h calls it).
+ * (session/arrivals.h calls it).
  *
  * Each reading of mappings begins a batch. Files that were not known before belong to the batch,
  * and so do the probes in them. The probes of earlier batches are attached. If a new file has code

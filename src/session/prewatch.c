@@ -11,9 +11,9 @@
  * The keeper is started at the same moment: it gets ready while mappings are read and programs
  * loaded.
  */
-#include "session/early.h"
+#include "session/prewatch.h"
 
-#include "session/later.h"
+#include "session/arrivals.h"
 #include "watch/watch.h"
 
 static void watch_begin(void *ctx)
