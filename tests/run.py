@@ -304,6 +304,9 @@ def test_rooms(name, opts):
         if '#include "session/session.h"' in text and not re.search(r"^\w.*\bdtrace_\w+\(", text, re.M):
             detail += f"  session/{f} sees the whole handle and has no public function: it takes the parts it needs\n"
     detail += engine_leaks()
+    told = re.findall(r"^\| `(\w+)` \|", read(os.path.join(ROOT, "doc/architecture.md")).split("\n## ")[1], re.M)
+    if told[::-1] != [room for rooms in ROOMS for room in rooms]:
+        detail += f"  doc/architecture.md has the rooms in another order, or others: {' '.join(told[::-1])}\n"
     return Result(name, "fail" if detail else "pass", detail)
 
 

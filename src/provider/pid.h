@@ -5,7 +5,7 @@
  *     pid.c         finds the probes that a description matches
  *     pid_target.c  reads which files a process has mapped
  *     pid_types.c   finds the types of arguments
- *     pid_come.c    adds the files that processes map while they are traced
+ *     pid_arrivals.c adds the files that processes map while they are traced
  *
  * Owns     a target owns its objects, an object its descriptor and functions; all live as long as
  *          the registry.

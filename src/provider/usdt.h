@@ -5,7 +5,7 @@
  *     usdt.c       finds the probes that a description matches
  *     usdt_file.c  reads the notes of files, each file once however many processes map it
  *     usdt_scan.c  finds out which processes have mapped which of these files
- *     usdt_come.c  adds the files that processes map while they are traced
+ *     usdt_arrivals.c adds the files that processes map while they are traced
  *     usdt_args.c  finds where arguments are, and their types
  *     usdt_debug.c finds types of arguments in debug information
  *     usdt_code.c  adds the probes that are declared in D over functions of programs
@@ -239,7 +239,7 @@ bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc);
 uint32_t usdt_only_in(const struct probe_desc *desc);
 void usdt_probe_destroy(struct usdt_state *st, struct probe *pr);
 
-/* ---- usdt_come.c ----------------------------------------------------------------------------- */
+/* ---- usdt_arrivals.c ------------------------------------------------------------------------- */
 
 void usdt_arrivals_clear(struct usdt_state *st);
 
