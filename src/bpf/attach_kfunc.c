@@ -50,7 +50,7 @@ static site_vec sites_collect(const struct unit *u, bool is_return)
 		const struct place_func *f = u->probes[i].kfunc;
 
 		for (uint32_t k = 0;
-		     k < f->naddrs && (u->probes[i].spot == UPROBE_RETURN) == is_return; k++)
+		     k < f->naddrs && (u->probes[i].spot == SPOT_RETURN) == is_return; k++)
 			vec_push(&all, (struct kfunc_site){f->addrs[k], u->probes[i].key, f});
 	}
 	if (all.len)
@@ -200,7 +200,7 @@ struct err *attach_kfuncs_few(const struct unit *u, const int *progs,
 
 		if (opts->is_interrupted && *opts->is_interrupted)
 			break;
-		fd = attach_function(progs[i], p->spot == UPROBE_RETURN, p->key);
+		fd = attach_function(progs[i], p->spot == SPOT_RETURN, p->key);
 		if (fd < 0)
 			return err_sys(errno, "cannot link a program to '%s'", p->kfunc->name);
 		attachments_add_to(ret, fd, opts->group);

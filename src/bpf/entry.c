@@ -308,11 +308,11 @@ static void spot_fill(struct entry *en)
 		gen_mach_store(g, 4, offsetof(struct rt_mach, pid), R0);
 	}
 	if (!en->ops->traits.is_in_process)
-		mach_set(g, offsetof(struct rt_mach, place), UPROBE_INSN);
+		mach_set(g, offsetof(struct rt_mach, spot), SPOT_INSN);
 	else if (en->has_one_probe)
-		mach_set(g, offsetof(struct rt_mach, place), g->u->probes[0].spot);
+		mach_set(g, offsetof(struct rt_mach, spot), g->u->probes[0].spot);
 	else
-		dispatch_copy(g, offsetof(struct rt_mach, place),
+		dispatch_copy(g, offsetof(struct rt_mach, spot),
 			      offsetof(struct rt_dispatch, spot));
 }
 

@@ -616,7 +616,7 @@ static site_vec operands_collect(const struct unit *u)
 
 	for (uint32_t i = 0; i < u->nprobes; i++)
 		for (uint32_t k = 0;
-		     u->probes[i].spot == UPROBE_USDT && k < u->probes[i].code->sites.len; k++)
+		     u->probes[i].spot == SPOT_USDT && k < u->probes[i].code->sites.len; k++)
 			vec_push(&all, &u->probes[i].code->sites.data[k]);
 	if (all.len)
 		qsort(all.data, all.len, sizeof(*all.data), by_operands);
@@ -661,42 +661,42 @@ static void usdt_args(struct entry *en, uint32_t used)
 	vec_deinit(&all);
 }
 
-static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_t used) = {
-	[UPROBE_ENTRY] = uprobe_entry_args,
-	[UPROBE_ENTRY32] = uprobe_entry32_args,
-	[UPROBE_ENTRY_STACK] = uprobe_entry_stack_args,
-	[UPROBE_ENTRY_GO] = uprobe_entry_go_args,
-	[UPROBE_ENTRY_NONE] = args_zero,
-	[UPROBE_RETURN] = uprobe_return_args,
-	[UPROBE_RETURN_GO] = uprobe_return_go_args,
-	[UPROBE_RETURN_NONE] = uprobe_return_none_args,
-	[UPROBE_RETURNED] = uprobe_return_args,
-	[UPROBE_INSN] = args_zero,
-	[UPROBE_USDT] = usdt_args,
+static void (*const spot_args[SPOT_COUNT])(struct entry *en, uint32_t used) = {
+	[SPOT_ENTRY] = uprobe_entry_args,
+	[SPOT_ENTRY32] = uprobe_entry32_args,
+	[SPOT_ENTRY_STACK] = uprobe_entry_stack_args,
+	[SPOT_ENTRY_GO] = uprobe_entry_go_args,
+	[SPOT_ENTRY_NONE] = args_zero,
+	[SPOT_RETURN] = uprobe_return_args,
+	[SPOT_RETURN_GO] = uprobe_return_go_args,
+	[SPOT_RETURN_NONE] = uprobe_return_none_args,
+	[SPOT_RETURNED] = uprobe_return_args,
+	[SPOT_INSN] = args_zero,
+	[SPOT_USDT] = usdt_args,
 };
 
 /* Fills the arguments by where in functions the unit's probes are; usually that is the same. */
 static void uprobe_args(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
-	uint32_t used = en->g->needs.args & en->ops->args_filled, places = 0;
+	uint32_t used = en->g->needs.args & en->ops->args_filled, spots = 0;
 	uint32_t done = em_label(e);
 
 	if (!used)
 		return;
 	for (uint32_t i = 0; i < en->g->u->nprobes; i++)
-		places |= 1u << en->g->u->probes[i].spot;
-	for (uint32_t place = 0; place < UPROBE_NPLACES; place++) {
+		spots |= 1u << en->g->u->probes[i].spot;
+	for (uint32_t spot = 0; spot < SPOT_COUNT; spot++) {
 		uint32_t next = em_label(e);
 
-		if (!(places >> place & 1))
+		if (!(spots >> spot & 1))
 			continue;
-		if (places >> (place + 1)) {
+		if (spots >> (spot + 1)) {
 			em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, spot));
-			em_jmp_imm(e, BPF_JNE, R1, (int32_t)place, next);
+			em_jmp_imm(e, BPF_JNE, R1, (int32_t)spot, next);
 		}
-		uprobe_place_args[place](en, used);
-		if (places >> (place + 1))
+		spot_args[spot](en, used);
+		if (spots >> (spot + 1))
 			em_ja(e, done);
 		em_here(e, next);
 	}

@@ -123,12 +123,12 @@ static void function_args(struct entry *en, args_fill_f *of_entry, args_fill_f *
 	uint32_t is_return = em_label(e), done = em_label(e);
 
 	for (uint32_t i = 0; i < en->g->u->nprobes; i++)
-		nreturns += en->g->u->probes[i].spot == UPROBE_RETURN;
+		nreturns += en->g->u->probes[i].spot == SPOT_RETURN;
 	if (!used)
 		return;
 	if (nreturns && nreturns < en->g->u->nprobes) {
 		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, spot));
-		em_jmp_imm(e, BPF_JEQ, R1, UPROBE_RETURN, is_return);
+		em_jmp_imm(e, BPF_JEQ, R1, SPOT_RETURN, is_return);
 	}
 	if (nreturns < en->g->u->nprobes) {
 		of_entry(en, used);
@@ -174,7 +174,7 @@ struct err *kfunc_few_target(const struct unit *u, uint32_t i, struct prog_targe
 	if (fd < 0)
 		return err_sys(errno, "the types of the module '%s' cannot be had", p->kfunc->mod);
 	*ret = (struct prog_target){
-		.attach_type = p->spot == UPROBE_RETURN ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY,
+		.attach_type = p->spot == SPOT_RETURN ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY,
 		.btf_id = p->kfunc->btf_id,
 		.btf_fd = fd,
 	};

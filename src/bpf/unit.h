@@ -25,7 +25,7 @@ struct rt_dispatch {
 	u32 names[4]; /* string table offsets of the probe's names */
 	u32 tgid;     /* the process in which it fires, 0 = all */
 	union {
-		u32 spot; /* enum uprobe_place */
+		u32 spot; /* enum code_spot */
 		u32 key;  /* of a system call */
 	};
 	u64 mask[]; /* bit i: clause i of the unit runs; unit.nwords words */

@@ -58,9 +58,9 @@ struct probe_point {
 	const struct place_event *event; /* of PLACE_EVENT */
 	/* of PLACE_UPROBE */
 	uint32_t tgid;
-	uint32_t spot; /* enum uprobe_place: what of the function it is */
+	uint32_t spot; /* enum code_spot: where in the function it is */
 	const struct place_code *code;
-	const struct place_func *kfunc; /* of PLACE_KFUNC; spot: UPROBE_ENTRY or UPROBE_RETURN */
+	const struct place_func *kfunc; /* of PLACE_KFUNC; spot: SPOT_ENTRY or SPOT_RETURN */
 };
 
 struct probe_list {

@@ -59,7 +59,7 @@ struct unit_probe {
 	uint32_t probe, probe_idx;
 	uint32_t prov, mod, func, name;	 /* string table offsets: probeprov and so on */
 	uint32_t tgid;			 /* the one process it fires in, 0 = all */
-	enum uprobe_place spot;		 /* for PLACE_UPROBE, PLACE_KFUNC */
+	enum code_spot spot;		 /* for PLACE_UPROBE, PLACE_KFUNC */
 	const struct place_code *code;	 /* for kinds that are in code */
 	const struct place_timer *timer; /* for PLACE_TIMER */
 	const struct place_event *event; /* for PLACE_EVENT */

@@ -362,7 +362,7 @@ static uint32_t fbt_points(const struct probe *pr, struct probe_point *ret)
 	ret[0] = (struct probe_point){
 		.place = {.kind = PLACE_KFUNC, .target = is_return ? PLACE_RETURNS : NULL},
 		.key = f->keys[is_return] - 1,
-		.spot = is_return ? UPROBE_RETURN : UPROBE_ENTRY,
+		.spot = is_return ? SPOT_RETURN : SPOT_ENTRY,
 		.kfunc = &f->place,
 	};
 	return 1;

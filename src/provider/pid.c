@@ -118,12 +118,12 @@ struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint3
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-static struct pid_probe *probe_create(struct request *r, enum uprobe_place place)
+static struct pid_probe *probe_create(struct request *r, enum code_spot spot)
 {
 	struct pid_probe *pp = xcalloc(1, sizeof(*pp));
 
 	pp->target = r->target;
-	pp->place = place;
+	pp->spot = spot;
 	pp->batch = r->st->batch;
 	pp->key = probes_code_key(r->ps);
 	pp->nbatches = 1;
@@ -168,14 +168,14 @@ static bool has_site(const struct pid_probe *pp, const struct pid_object *o, uin
 }
 
 static struct probe *add_probe(struct request *r, const struct pid_object *o, const char *func,
-			       const char *name, enum uprobe_place place)
+			       const char *name, enum code_spot spot)
 {
 	struct probe *pr =
 		probes_add_as(r->ps, r->pv, r->target->prov, o->file.name, func, name, 0);
 	bool is_new = true; /* this batch does not have the probe yet */
 
 	if (!pr->data)
-		pr->data = (uintptr_t)probe_create(r, place);
+		pr->data = (uintptr_t)probe_create(r, spot);
 	else if (pid_probe(pr)->batch != r->st->batch)
 		probe_renew(r, pid_probe(pr));
 	else
@@ -226,28 +226,28 @@ static struct err *insn_refused_err(const struct request *r, const char *func, u
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-enum uprobe_place pid_entry_place(const struct pid_object *o, const struct func *fn)
+enum code_spot pid_entry_spot(const struct pid_object *o, const struct func *fn)
 {
 	if (o->funcs->is_32bit)
-		return UPROBE_ENTRY32;
+		return SPOT_ENTRY32;
 	switch (go_code_abi(&o->funcs->go, fn->addr, fn->name)) {
-	case GO_NONE: return UPROBE_ENTRY;
-	case GO_UNKNOWN: return UPROBE_ENTRY_NONE;
-	case GO_STACK: return UPROBE_ENTRY_STACK;
-	case GO_REGISTERS: return UPROBE_ENTRY_GO;
+	case GO_NONE: return SPOT_ENTRY;
+	case GO_UNKNOWN: return SPOT_ENTRY_NONE;
+	case GO_STACK: return SPOT_ENTRY_STACK;
+	case GO_REGISTERS: return SPOT_ENTRY_GO;
 	}
-	return UPROBE_ENTRY;
+	return SPOT_ENTRY;
 }
 
-enum uprobe_place pid_return_place(const struct pid_object *o, const struct func *fn)
+enum code_spot pid_return_spot(const struct pid_object *o, const struct func *fn)
 {
 	switch (go_code_abi(&o->funcs->go, fn->addr, fn->name)) {
-	case GO_NONE: return UPROBE_RETURN;
-	case GO_REGISTERS: return UPROBE_RETURN_GO;
+	case GO_NONE: return SPOT_RETURN;
+	case GO_REGISTERS: return SPOT_RETURN_GO;
 	case GO_UNKNOWN:
 	case GO_STACK: break;
 	}
-	return UPROBE_RETURN_NONE;
+	return SPOT_RETURN_NONE;
 }
 
 #define PID_ENTRY_BYTES 48u /* the bytes of a function in which its entry probe is looked for */
@@ -317,7 +317,7 @@ static struct err *add_entry(struct request *r, struct pid_object *o, const stru
 	code = text_at(&o->text, fn->off + skip, MIN(fn->size, PID_ENTRY_BYTES) - skip);
 	if (!code || arch.insns->is_refused(code, MIN(fn->size, PID_ENTRY_BYTES) - skip))
 		return insn_refused_err(r, fn->name, skip);
-	pr = add_probe(r, o, fn->name, "entry", pid_entry_place(o, fn));
+	pr = add_probe(r, o, fn->name, "entry", pid_entry_spot(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
@@ -342,7 +342,7 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 	} else if (!exits.list.len) {
 		e = exits_missing_err(r, fn);
 	} else {
-		struct probe *pr = add_probe(r, o, fn->name, "return", pid_return_place(o, fn));
+		struct probe *pr = add_probe(r, o, fn->name, "return", pid_return_spot(o, fn));
 
 		for (uint32_t i = 0; i < exits.list.len; i++) {
 			const struct func_exit *x = &exits.list.data[i];
@@ -364,7 +364,7 @@ static bool is_unsafe_nop(const struct pid_object *o, const struct insn *in)
 static void add_insn(struct request *r, struct pid_object *o, const struct func *fn,
 		     const char *func, const struct insn *in, const char *name)
 {
-	struct probe *pr = add_probe(r, o, func, name, UPROBE_INSN);
+	struct probe *pr = add_probe(r, o, func, name, SPOT_INSN);
 
 	add_site(pr, o, fn->off + in->off, in->off, false);
 	probe_list_add(r->out, pr);
@@ -726,7 +726,7 @@ static struct err *collect_absolute(struct request *r)
 	if (e)
 		return e;
 	r->is_exact = true;
-	pr = add_probe(r, o, "-", r->desc->name, UPROBE_INSN);
+	pr = add_probe(r, o, "-", r->desc->name, SPOT_INSN);
 	add_site(pr, o, off, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
@@ -938,7 +938,7 @@ static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)
 	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
 				      .key = pp->key,
 				      .tgid = st->has_children ? 0 : (uint32_t)pp->target->pid,
-				      .spot = pp->place,
+				      .spot = pp->spot,
 				      .code = &pp->code};
 	return 1;
 }

@@ -59,7 +59,7 @@ struct pid_probe {
 	uint32_t nbatches; /* number of batches in which the probe is attached */
 	bool is_of_start;  /* one of these batches is the one of the start */
 	uint32_t key;
-	enum uprobe_place place;
+	enum code_spot spot;
 	/*
 	 * A probe has several instructions if several functions have its name, or if its function
 	 * returns at several instructions.
@@ -135,8 +135,8 @@ bool pid_object_matches(const struct pid_object *o, const char *pattern);
 MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i,
 			      pid_t *ret);
 /* How arguments are found at the entry of a function, and its result at the return. */
-enum uprobe_place pid_entry_place(const struct pid_object *o, const struct func *fn);
-enum uprobe_place pid_return_place(const struct pid_object *o, const struct func *fn);
+enum code_spot pid_entry_spot(const struct pid_object *o, const struct func *fn);
+enum code_spot pid_return_spot(const struct pid_object *o, const struct func *fn);
 /*
  * *ret_skip is the number of bytes between the function's start and the instruction of its entry
  * probe. False: there is no such instruction, or the code cannot be read.

@@ -66,24 +66,23 @@ static void return_args(struct pid_args *a, struct arena *mem, const struct dwar
 	}
 }
 
-static bool is_go(enum uprobe_place place)
+static bool is_go(enum code_spot spot)
 {
-	return place == UPROBE_ENTRY_GO || place == UPROBE_RETURN_GO ||
-	       place == UPROBE_ENTRY_STACK || place == UPROBE_ENTRY_NONE ||
-	       place == UPROBE_RETURN_NONE;
+	return spot == SPOT_ENTRY_GO || spot == SPOT_RETURN_GO || spot == SPOT_ENTRY_STACK ||
+	       spot == SPOT_ENTRY_NONE || spot == SPOT_RETURN_NONE;
 }
 
 static bool go_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem,
 		    struct pid_args *ret)
 {
-	bool on_stack = p->place == UPROBE_ENTRY_STACK || p->place == UPROBE_RETURN_NONE;
+	bool on_stack = p->spot == SPOT_ENTRY_STACK || p->spot == SPOT_RETURN_NONE;
 	struct dwarf_arg *values;
 	uint32_t nvalues;
 
-	if (p->place == UPROBE_ENTRY_NONE ||
+	if (p->spot == SPOT_ENTRY_NONE ||
 	    !dwarf_go_args(func, on_stack, mem, &ret->args, &ret->n, &values, &nvalues))
 		return false;
-	if (uprobe_is_return(p->place))
+	if (spot_is_return(p->spot))
 		return_args(ret, mem, values, nvalues);
 	return true;
 }
@@ -96,7 +95,7 @@ static bool c_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem
 	if (!dwarf_function_args(func, mem, &ret->args, &ret->n, &value))
 		return false;
 	value.raw = value.raw == 0 ? 0 : -1;
-	if (uprobe_is_return(p->place))
+	if (spot_is_return(p->spot))
 		return_args(ret, mem, &value, strcmp(value.text, "void") == 0 ? 0 : 1);
 	return true;
 }
@@ -123,12 +122,12 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	uint64_t addr;
 
 	*ret = (struct pid_args){0};
-	if (!p->code.sites.len || p->place == UPROBE_INSN || !function_addr(p, &addr) ||
+	if (!p->code.sites.len || p->spot == SPOT_INSN || !function_addr(p, &addr) ||
 	    first_object(p)->funcs->is_32bit) /* types are laid out for 64 bits */
 		return false;
 	d = pid_object_dwarf(ps, first_object(p));
 	if (!d || !dwarf_file_function(d, addr, &func) ||
-	    !(is_go(p->place) ? go_args : c_args)(p, &func, mem, ret))
+	    !(is_go(p->spot) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
 	texts_fill(ret, mem);
 	return true;
@@ -187,10 +186,10 @@ const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t 
 	const struct go_code *go;
 
 	if (!p->code.sites.len ||
-	    (p->place != UPROBE_ENTRY_NONE && (p->place != UPROBE_RETURN_NONE || !raw)))
+	    (p->spot != SPOT_ENTRY_NONE && (p->spot != SPOT_RETURN_NONE || !raw)))
 		return NULL;
 	go = &first_object(p)->funcs->go;
-	if (go->abi == GO_UNKNOWN && (p->place == UPROBE_ENTRY_NONE || raw))
+	if (go->abi == GO_UNKNOWN && (p->spot == SPOT_ENTRY_NONE || raw))
 		return arena_printf(
 			probes_arena(ps),
 			"'%s' does not say which version of Go compiled it, and with it how functions "

@@ -45,7 +45,7 @@ struct usdt_probe_data {
 	const struct derived_info *declared;
 	const struct usdt_note *note; /* the note of its first instruction */
 	const struct usdt_operands *operands;
-	uint32_t spot; /* enum uprobe_place */
+	uint32_t spot; /* enum code_spot */
 	uint32_t key;
 	uint32_t index;		/* in the state's list */
 	uint32_t batch;		/* the batch of key; links of earlier ones are made */

@@ -42,7 +42,7 @@ static void entry_add(struct usdt_group *d, struct pid_object *file, const struc
 {
 	uint32_t skip;
 
-	d->spot = pid_entry_place(file, fn);
+	d->spot = pid_entry_spot(file, fn);
 	if (pid_entry_find(file, fn, &skip))
 		vec_push(&d->code.sites,
 			 (struct place_site){.file = &file->file, .off = fn->off + skip});
@@ -52,7 +52,7 @@ static void returns_add(struct usdt_group *d, struct pid_object *file, const str
 {
 	struct func_exits exits = {0};
 
-	d->spot = pid_return_place(file, fn);
+	d->spot = pid_return_spot(file, fn);
 	if (func_exits_find(file->funcs, fn, &file->text, &exits))
 		for (uint32_t i = 0; i < exits.list.len; i++)
 			vec_push(&d->code.sites,
@@ -71,8 +71,8 @@ static void calls_add(struct usdt_group *d, struct pid_object *file, const struc
 {
 	uint32_t skip;
 
-	d->spot = UPROBE_RETURNED;
-	if (pid_return_place(file, fn) == UPROBE_RETURN && pid_entry_find(file, fn, &skip))
+	d->spot = SPOT_RETURNED;
+	if (pid_return_spot(file, fn) == SPOT_RETURN && pid_entry_find(file, fn, &skip))
 		vec_push(&d->code.sites, (struct place_site){.file = &file->file,
 							     .off = fn->off + skip,
 							     .is_returned = true});

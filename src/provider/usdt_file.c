@@ -365,7 +365,7 @@ static struct usdt_group *group_get(struct probes *ps, struct usdt_object *o,
 	if (!grp) {
 		grp = usdt_group_add(o, note->provider, func, note->name);
 		grp->note = note;
-		grp->spot = UPROBE_USDT;
+		grp->spot = SPOT_USDT;
 		grp->harm = usdt_harm_find(ps, o, note->provider, note->name);
 		hashmap_sets(by_name, strbuf_text(&key), grp);
 	}

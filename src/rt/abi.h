@@ -34,28 +34,28 @@ struct rt_fault {
 };
 
 /*
- * Which instruction of a function a uprobe is placed on. The kind decides what the probe's
+ * Where in a function a probe fires: its spot. The spot decides what the probe's
  * arguments are, and where a stack walk finds the return address.
  */
-enum uprobe_place {
-	UPROBE_ENTRY,	    /* arg0... = the function's arguments, in the registers that C uses */
-	UPROBE_ENTRY32,	    /* arg0... = words of the stack, as 32-bit code passes its arguments */
-	UPROBE_ENTRY_STACK, /* arg0... = words of the stack, in 64-bit code */
-	UPROBE_ENTRY_GO,    /* arg0... = Go's argument registers, then words of the stack */
-	UPROBE_ENTRY_NONE,  /* no arguments: how the function receives them is not known */
+enum code_spot {
+	SPOT_ENTRY,	  /* arg0... = the function's arguments, in the registers that C uses */
+	SPOT_ENTRY32,	  /* arg0... = words of the stack, as 32-bit code passes its arguments */
+	SPOT_ENTRY_STACK, /* arg0... = words of the stack, in 64-bit code */
+	SPOT_ENTRY_GO,	  /* arg0... = Go's argument registers, then words of the stack */
+	SPOT_ENTRY_NONE,  /* no arguments: how the function receives them is not known */
 	/* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
-	UPROBE_RETURN,
-	UPROBE_RETURN_GO,   /* arg0 = offset of the instruction, arg1... = words of the results */
-	UPROBE_RETURN_NONE, /* arg0 = offset of the instruction; the value is not known */
-	UPROBE_RETURNED,    /* behind the call of a function: arg1 = value */
-	UPROBE_INSN,	    /* an instruction in the middle of a function: no arguments */
-	UPROBE_USDT,	    /* a program's own probe: arg0... as its note says */
-	UPROBE_NPLACES
+	SPOT_RETURN,
+	SPOT_RETURN_GO,	  /* arg0 = offset of the instruction, arg1... = words of the results */
+	SPOT_RETURN_NONE, /* arg0 = offset of the instruction; the value is not known */
+	SPOT_RETURNED,	  /* behind the call of a function: arg1 = value */
+	SPOT_INSN,	  /* an instruction in the middle of a function: no arguments */
+	SPOT_USDT,	  /* a program's own probe: arg0... as its note says */
+	SPOT_COUNT
 };
 
-static inline int uprobe_is_return(enum uprobe_place place)
+static inline int spot_is_return(enum code_spot spot)
 {
-	return place == UPROBE_RETURN || place == UPROBE_RETURN_GO || place == UPROBE_RETURN_NONE;
+	return spot == SPOT_RETURN || spot == SPOT_RETURN_GO || spot == SPOT_RETURN_NONE;
 }
 
 /*
@@ -109,9 +109,9 @@ struct rt_mach {
 	u64 tmp[8];   /* to pass more than five arguments, or more than one result */
 	u64 heap;     /* end of the record so far */
 	u32 has_comm; /* comm is filled for this firing */
-	u32 place; /* enum uprobe_place; UPROBE_INSN where the program is none; filled for walks */
-	u32 exits; /* a clause of this firing has called exit(); only where one can */
-	u32 pid;   /* filled for walks, where dtrace is not in the first PID namespace */
+	u32 spot;     /* enum code_spot; SPOT_INSN where the program is none; filled for walks */
+	u32 exits;    /* a clause of this firing has called exit(); only where one can */
+	u32 pid;      /* filled for walks, where dtrace is not in the first PID namespace */
 };
 
 /* The arguments of a ustack helper, which describe the frame; the others, up to arg9, are 0. */

@@ -263,7 +263,7 @@ static long walk_step(u64 i, void *ctx)
 /* True if the probe is on the first instruction of a function or on its ret. */
 INLINE u64 is_edge(const struct rt_mach *m)
 {
-	return m->place != UPROBE_INSN && m->place != UPROBE_USDT && m->place != UPROBE_RETURNED;
+	return m->spot != SPOT_INSN && m->spot != SPOT_USDT && m->spot != SPOT_RETURNED;
 }
 
 u64 rt_unwind_first(struct rt_mach *m)

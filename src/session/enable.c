@@ -388,7 +388,7 @@ static uint32_t point_get(struct run *run, struct session_unit *u, const struct 
 			 .func = strtab_adds(run->strtab, probe_func_shown(run->probes, pr)),
 			 .name = strtab_adds(run->strtab, pr->name),
 			 .tgid = pt->tgid,
-			 .spot = (enum uprobe_place)pt->spot,
+			 .spot = (enum code_spot)pt->spot,
 			 .code = pt->code,
 			 .timer = pt->timer,
 			 .event = pt->event,

@@ -25,9 +25,8 @@ static struct kernel kernel_make(uint32_t n, uint32_t step)
 		addr += step * (1 + (i * i % 7) * (i % 5));
 		k.addrs[i] = addr;
 		k.funcs[i] = (struct place_func){.addrs = &k.addrs[i], .naddrs = 1};
-		k.u.probes[i] = (struct unit_probe){.key = 3 * i,
-						    .spot = UPROBE_ENTRY,
-						    .kfunc = &k.funcs[i]};
+		k.u.probes[i] =
+			(struct unit_probe){.key = 3 * i, .spot = SPOT_ENTRY, .kfunc = &k.funcs[i]};
 	}
 	return k;
 }
@@ -87,7 +86,7 @@ static void test_none(void)
 	k.addrs[30] = 1ull << 32;
 	ok(!kfunc_table_make(&k.u, &t), "an address whose lower half is 0");
 	k.addrs[30] = 1ull << 31;
-	k.u.probes[7].spot = UPROBE_RETURN;
+	k.u.probes[7].spot = SPOT_RETURN;
 	ok(!kfunc_table_make(&k.u, &t), "entries and returns");
 	k.u.probes[7].spot = k.u.probes[0].spot;
 	k.u.nprobes = 0;
