@@ -2,12 +2,11 @@
 /* Finds the ustack helpers that programs carry. */
 #include "helper/carried.h"
 
-#include <inttypes.h>
-
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "target/maps.h"
 #include "image/debugfile.h"
+#include "files/file_id.h"
 #include "files/gate.h"
 #include "usdt/dof_prog.h"
 #include "usdt/note.h"
@@ -25,7 +24,7 @@ struct list {
 
 struct carried {
 	struct carried_opts opts;
-	struct hashmap *files;	  /* "dev inode size mtime" -> struct list */
+	struct hashmap *files;	  /* struct file_id -> struct list */
 	struct hashmap *contents; /* bytes of a section -> struct list */
 };
 
@@ -136,19 +135,15 @@ static struct list *file_read(struct carried *c, struct gate_file *f, const char
 static struct list *map_find(struct carried *c, pid_t pid, const struct proc_map *m)
 {
 	CLEANUP(gate_file) struct gate_file *f = NULL;
-	const struct stat *st;
+	struct file_id id;
 	struct list *l;
-	char key[128];
 
 	/* the kernel calls memory without a file "//anon" in its records */
 	f = m->ino && m->path[0] == '/' ? proc_map_open(c->opts.files->gate, pid, m) : NULL;
 	if (!f)
 		return &nothing;
-	st = gate_file_stat(f);
-	(void)snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
-		       (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-		       (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec);
-	l = hashmap_finds(c->files, key);
+	id = file_id_of(f);
+	l = hashmap_find(c->files, &id, sizeof(id));
 	if (l)
 		return l;
 	if (hashmap_count(c->files) >= FILES_MAX) {
@@ -156,7 +151,7 @@ static struct list *map_find(struct carried *c, pid_t pid, const struct proc_map
 		c->files = hashmap_create();
 	}
 	l = file_read(c, f, m->path);
-	hashmap_sets(c->files, key, l);
+	hashmap_set(c->files, &id, sizeof(id), l);
 	return l;
 }
 

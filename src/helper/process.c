@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <sys/uio.h>
 
 #include "base/hashmap.h"
@@ -14,6 +13,7 @@
 #include "target/core.h"
 #include "target/maps.h"
 #include "image/debugfile.h"
+#include "files/file_id.h"
 #include "files/gate.h"
 #include "image/object.h"
 
@@ -25,7 +25,7 @@
 
 struct objects {
 	const struct file_opts *files;
-	struct hashmap *known; /* "dev inode size mtime" -> struct object */
+	struct hashmap *known; /* struct file_id -> struct object */
 };
 
 static char unreadable;
@@ -78,26 +78,17 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void file_identify(struct gate_file *f, char *buf, size_t size)
-{
-	const struct stat *st = gate_file_stat(f);
-
-	(void)snprintf(buf, size, "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
-		       (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
-		       (uint64_t)st->st_mtim.tv_sec);
-}
-
 static struct object *object_of(const struct process *p, const struct proc_map *m)
 {
 	CLEANUP(gate_file)
 	struct gate_file *f = proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m);
+	struct file_id id;
 	struct object *o;
-	char key[128];
 
 	if (!f)
 		return NULL;
-	file_identify(f, key, sizeof(key));
-	o = hashmap_finds(p->objects->known, key);
+	id = file_id_of(f);
+	o = hashmap_find(p->objects->known, &id, sizeof(id));
 	if (o) {
 		object_wake(o, f);
 		return o;
@@ -105,7 +96,7 @@ static struct object *object_of(const struct process *p, const struct proc_map *
 	if (hashmap_count(p->objects->known) >= OBJECTS_MAX)
 		objects_forget(p->objects);
 	o = object_read(f, p->objects->files->limit);
-	hashmap_sets(p->objects->known, key, o);
+	hashmap_set(p->objects->known, &id, sizeof(id), o);
 	return o;
 }
 

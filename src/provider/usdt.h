@@ -129,8 +129,8 @@ struct usdt_births {
 struct usdt_state {
 	struct pid_state pids; /* processes that descriptions name by their ids */
 	VEC(struct usdt_object *) objects;
-	struct hashmap *by_identity; /* struct identity (usdt_file.c) -> object, or NO_NOTES */
-	struct hashmap *seen;	     /* device and inode of a mapping -> struct usdt_seen */
+	struct hashmap *by_identity; /* struct file_id -> object, or no_notes (usdt_file.c) */
+	struct hashmap *seen;	     /* struct file_inode of a mapping -> struct usdt_seen */
 	VEC(struct usdt_use) uses;
 	struct hashmap *used;	/* process id and object -> a value that is not NULL, for uses */
 	struct hashmap *probes; /* group and process id -> struct probe */

@@ -6,22 +6,12 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "files/file_id.h"
 #include "kernel/kernel.h"
 #include "image/debugfile.h"
 
 #define SEEN_NS	 1000000000 /* so long a file is taken for unchanged without a look at it */
 #define SEEN_MAX 65536	    /* files without notes that are remembered */
-
-/* What tells files apart, and a file from its later contents. */
-struct identity {
-	uint64_t dev, ino, size;
-	int64_t mtime, mtime_ns;
-};
-
-/* The file of a mapping, as /proc/PID/maps and the kernel's events name it. */
-struct map_key {
-	uint64_t dev, ino;
-};
 
 struct usdt_seen {
 	struct usdt_object *object; /* NULL: the file has no notes */
@@ -30,14 +20,6 @@ struct usdt_seen {
 };
 
 static struct usdt_object no_notes; /* for files without */
-
-static struct identity file_identity(const struct gate_file *f)
-{
-	const struct stat *s = gate_file_stat(f);
-
-	return (struct identity){s->st_dev, s->st_ino, (uint64_t)s->st_size, s->st_mtim.tv_sec,
-				 s->st_mtim.tv_nsec};
-}
 
 /* ---- reading notes --------------------------------------------------------------------------- */
 
@@ -180,7 +162,7 @@ static void seen_limit(struct usdt_state *st)
 			hashmap_remove(st->by_identity, key, len);
 }
 
-static void seen_set(struct usdt_state *st, const struct map_key *key, struct usdt_object *o)
+static void seen_set(struct usdt_state *st, const struct file_inode *key, struct usdt_object *o)
 {
 	struct usdt_seen *s = hashmap_find(st->seen, key, sizeof(*key));
 
@@ -198,7 +180,7 @@ static void seen_set(struct usdt_state *st, const struct map_key *key, struct us
 static struct usdt_object *object_of(struct probes *ps, struct usdt_state *st, pid_t pid,
 				     const struct proc_map *m, struct gate_file *f)
 {
-	struct identity id = file_identity(f);
+	struct file_id id = file_id_of(f);
 	struct usdt_object *o = hashmap_find(st->by_identity, &id, sizeof(id));
 
 	if (o == &no_notes && usdt_code_names(ps, 0, pid_module_name(m->path)))
@@ -219,13 +201,13 @@ static struct usdt_object *object_of(struct probes *ps, struct usdt_state *st, p
 static void change_check(struct probes *ps, struct usdt_seen *s)
 {
 	struct usdt_object *o = s->object;
-	struct identity before = file_identity(o->file->file.opened), now;
+	struct file_id before = file_id_of(o->file->file.opened), now;
 
 	s->at = now_ns();
 	if (o->is_changed || !gate_file_refresh(o->file->file.opened))
 		return;
-	now = file_identity(o->file->file.opened);
-	if (memcmp(&now, &before, sizeof(now)) == 0)
+	now = file_id_of(o->file->file.opened);
+	if (file_id_equal(&now, &before))
 		return;
 	o->is_changed = true;
 	probes_notice(ps,
@@ -237,7 +219,7 @@ static void change_check(struct probes *ps, struct usdt_seen *s)
 bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t dev, uint64_t ino,
 			const char *path, struct usdt_object **ret)
 {
-	const struct map_key key = {dev, ino};
+	const struct file_inode key = {dev, ino};
 	struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
 	bool is_recent = s && now_ns() - s->at < SEEN_NS;
 
@@ -252,7 +234,7 @@ bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t
 bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
 			const struct usdt_object **ret)
 {
-	const struct map_key key = {dev, ino};
+	const struct file_inode key = {dev, ino};
 	const struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
 
 	*ret = s ? s->object : NULL;
@@ -285,7 +267,7 @@ static struct gate_file *map_open(struct gate *gate, pid_t pid, pid_t parent,
 struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
 				     pid_t parent, const struct proc_map *m)
 {
-	const struct map_key key = {m->dev, m->ino};
+	const struct file_inode key = {m->dev, m->ino};
 	struct usdt_object *o;
 	struct gate_file *f;
 

@@ -15,6 +15,7 @@
 #include "bpf/unwind.h"
 #include "unwind/utrees.h"
 #include "image/debugfile.h"
+#include "files/file_id.h"
 #include "files/gate.h"
 #include "sym/sym.h"
 
@@ -31,7 +32,7 @@
 struct wanted {
 	pid_t pid;
 	taddr start, end;
-	uint64_t dev, ino;
+	struct file_inode inode;
 	char *path;	 /* NULL: not known */
 	uint32_t nprocs; /* number of processes that map the file */
 	bool is_running; /* one of these processes uses a CPU */
@@ -49,7 +50,7 @@ struct unwinds {
 	struct unwind_hooks hooks;
 	struct ring_buffer *ring;
 	struct utrees trees;
-	struct hashmap *noted; /* "dev inode" of files in the queue, loaded ones among them */
+	struct hashmap *noted; /* struct file_inode of files in the queue, loaded ones among them */
 	VEC(struct wanted *) queue;
 	uint32_t next; /* index in queue of the next file to load */
 	VEC(struct fresh) fresh;
@@ -105,14 +106,15 @@ static uint64_t user_dev(uint64_t dev)
 	return makedev(dev >> 20, dev & 0xfffff);
 }
 
+/* Returns the key by which the kernel's side knows the file, if fstat() shows the same device. */
 static struct rt_ufile_key key_of(const struct gate_file *f)
 {
-	const struct stat *st = gate_file_stat(f);
+	struct file_id id = file_id_of(f);
 
-	return (struct rt_ufile_key){.ino = st->st_ino,
-				     .size = (uint64_t)st->st_size,
-				     .mtime = (uint64_t)st->st_mtim.tv_sec,
-				     .dev = kernel_dev(st->st_dev)};
+	return (struct rt_ufile_key){.ino = id.ino,
+				     .size = id.size,
+				     .mtime = (uint64_t)id.mtime,
+				     .dev = kernel_dev(id.dev)};
 }
 
 /*
@@ -195,7 +197,7 @@ static struct gate_file *same_open(struct gate *g, const struct wanted *m)
 	CLEANUP(gate_file) struct gate_file *f = gate_open_path(g, -1, m->path);
 	const struct stat *st = f ? gate_file_stat(f) : NULL;
 
-	if (st && st->st_dev == m->dev && st->st_ino == m->ino)
+	if (st && st->st_dev == m->inode.dev && st->st_ino == m->inode.ino)
 		return gate_file_take(&f);
 	errno = EACCES;
 	return NULL;
@@ -207,7 +209,7 @@ static struct gate_file *same_open(struct gate *g, const struct wanted *m)
  */
 static struct gate_file *mapping_open(struct gate *g, const struct wanted *m)
 {
-	const struct gate_mapping at = {(uint64_t)m->pid, m->start, m->end, m->dev, m->path};
+	const struct gate_mapping at = {(uint64_t)m->pid, m->start, m->end, m->inode.dev, m->path};
 	struct gate_file *f = gate_open_mapping(g, &at);
 	CLEANUP(fd) int root = -1;
 	char path[64];
@@ -245,8 +247,7 @@ static bool line_parse(char *line, struct wanted *ret)
 		   perms, &dev_major, &dev_minor, &inode, &at) < 6 ||
 	    !at || perms[2] != 'x' || line[at] != '/')
 		return false;
-	ret->ino = inode;
-	ret->dev = makedev(dev_major, dev_minor);
+	ret->inode = (struct file_inode){makedev(dev_major, dev_minor), inode};
 	ret->path = line + at;
 	return true;
 }
@@ -255,18 +256,15 @@ static bool line_parse(char *line, struct wanted *ret)
 static void line_note(struct unwinds *u, pid_t pid, bool is_running, char *line)
 {
 	struct wanted at = {.pid = pid}, *m;
-	char key[64];
-	int len;
 
 	if (!line_parse(line, &at))
 		return;
-	len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64, at.dev, at.ino);
-	m = hashmap_find(u->noted, key, (size_t)len);
+	m = hashmap_find(u->noted, &at.inode, sizeof(at.inode));
 	if (!m) {
 		m = xcalloc(1, sizeof(*m));
 		*m = at;
 		m->path = xstrdup(at.path);
-		hashmap_set(u->noted, key, (size_t)len, m);
+		hashmap_set(u->noted, &m->inode, sizeof(m->inode), m);
 		vec_push(&u->queue, m);
 	}
 	m->nprocs++;
@@ -404,8 +402,7 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 	struct wanted w = {.pid = (pid_t)pid,
 			   .start = m->start,
 			   .end = m->start + m->len,
-			   .dev = m->dev,
-			   .ino = m->ino,
+			   .inode = {m->dev, m->ino},
 			   .path = (char *)(uintptr_t)m->path};
 	CLEANUP(gate_file) struct gate_file *f = NULL;
 	char key[64];
@@ -450,14 +447,14 @@ static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
 	struct wanted m = {.pid = (pid_t)req->pid,
 			   .start = req->start,
 			   .end = req->end,
-			   .dev = user_dev(req->key.dev)};
+			   .inode.dev = user_dev(req->key.dev)};
 	CLEANUP(gate_file) struct gate_file *f = mapping_open(g, &m);
-	const struct stat *st = f ? gate_file_stat(f) : NULL;
+	struct rt_ufile_key is;
 
 	if (!f)
 		return NULL;
-	if ((uint64_t)st->st_size == req->key.size &&
-	    (uint64_t)st->st_mtim.tv_sec == req->key.mtime)
+	is = key_of(f);
+	if (is.size == req->key.size && is.mtime == req->key.mtime)
 		return gate_file_take(&f);
 	errno = ENOENT;
 	return NULL;
