@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "files/file_id.h"
+#include "files/mapping.h"
 #include "kernel/kernel.h"
 #include "image/debugfile.h"
 
@@ -241,39 +242,17 @@ bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
 	return s;
 }
 
-/*
- * Opens the file that a process has mapped. If the process has ended meanwhile, its path may lead
- * to the same file here, or where its parent is: in another mount namespace.
- */
-static struct gate_file *map_open(struct gate *gate, pid_t pid, pid_t parent,
-				  const struct proc_map *m)
-{
-	CLEANUP(gate_file) struct gate_file *f = proc_map_open(gate, pid, m);
-	int sys = errno;
-
-	if (f || sys == ETIMEDOUT)
-		return gate_file_take(&f);
-	f = gate_open_path(gate, -1, m->path);
-	if (f && gate_file_stat(f)->st_ino == m->ino && gate_file_stat(f)->st_dev == m->dev)
-		return gate_file_take(&f);
-	gate_file_close(gate_file_take(&f));
-	f = parent ? proc_map_open(gate, parent, m) : NULL;
-	if (f && gate_file_stat(f)->st_ino == m->ino)
-		return gate_file_take(&f);
-	errno = sys;
-	return NULL;
-}
-
 struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
 				     pid_t parent, const struct proc_map *m)
 {
-	const struct file_inode key = {m->dev, m->ino};
+	struct mapping at = proc_map_mapping(pid, m);
 	struct usdt_object *o;
 	struct gate_file *f;
 
 	if (usdt_file_is_known(ps, st, m->dev, m->ino, m->path, &o))
 		return o;
-	f = map_open(probes_files(ps)->gate, pid, parent, m);
+	at.parent = (uint64_t)parent; /* where a process that has ended meanwhile has its files */
+	f = mapping_open(probes_files(ps)->gate, &at);
 	if (!f && errno != ETIMEDOUT)
 		return NULL; /* the process has ended, or we have no right to open it */
 	o = f ? object_of(ps, st, pid, m, f) : NULL;
@@ -281,7 +260,7 @@ struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, p
 		probes_notice(ps, "cannot read '%s': %s; its probes are unknown",
 			      text_clean(arena_strdup(probes_arena(ps), m->path)),
 			      gate_late_text(probes_files(ps)->gate));
-	seen_set(st, &key, o);
+	seen_set(st, &at.inode, o);
 	return o;
 }
 

@@ -17,6 +17,7 @@
 #include "image/dwarf.h"
 #include "image/elfsym.h"
 #include "files/gate.h"
+#include "files/mapping.h"
 
 #define OPEN_MIN  64 /* files kept open even if our limit of descriptors is lower than twice that */
 #define TRIES_MAX 8  /* attempts to open a file for its symbols, by way of different processes */
@@ -198,37 +199,6 @@ void ufiles_see_inode(struct ufiles *u, uint64_t dev, uint64_t ino, uint64_t gen
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/*
- * True if the open file has the node's inode number. The device may differ: overlayfs and btrfs
- * show one device in /proc and another one in stat().
- */
-static bool is_node(const struct unode *n, const struct gate_file *f)
-{
-	return f && gate_file_stat(f)->st_ino == n->ino;
-}
-
-static struct gate_file *open_mapped(struct gate *g, const struct ufile *f, const struct uplace *at)
-{
-	const struct gate_mapping m = {at->pid, at->start, at->end, f->node->dev, f->path};
-	CLEANUP(gate_file) struct gate_file *opened = gate_open_mapping(g, &m);
-
-	return is_node(f->node, opened) ? gate_file_take(&opened) : NULL;
-}
-
-/*
- * Opens a file by its name. A file that has changed since the node was first seen is refused: it
- * may be another one that got the same inode number.
- */
-static struct gate_file *open_named(struct gate *g, const struct ufile *f, const struct uplace *at)
-{
-	CLEANUP(gate_file) struct gate_file *opened = gate_open_path(g, at->root, f->path);
-
-	if (!is_node(f->node, opened) ||
-	    gate_file_stat(opened)->st_ctim.tv_sec > f->node->wall_seen)
-		return NULL;
-	return gate_file_take(&opened);
-}
-
 static void close_oldest(struct ufiles *u)
 {
 	struct unode *n, *oldest = NULL;
@@ -247,14 +217,19 @@ static void close_oldest(struct ufiles *u)
 static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
 	struct unode *n = f->node;
+	const struct mapping m = {.pid = at->pid,
+				  .start = at->start,
+				  .end = at->end,
+				  .inode = {n->dev, n->ino},
+				  .path = f->path,
+				  .since = n->wall_seen,
+				  .has_root = true,
+				  .root = at->root};
 
 	if (u->nopen >= u->max_open)
 		close_oldest(u);
-	n->opened = at->end ? open_mapped(u->opts.gate, f, at) : NULL;
+	n->opened = mapping_open(u->opts.gate, &m);
 	n->is_stuck = !n->opened && errno == ETIMEDOUT;
-	if (!n->opened && !n->is_stuck)
-		n->opened = open_named(u->opts.gate, f, at);
-	n->is_stuck |= !n->opened && errno == ETIMEDOUT;
 	n->is_denied = !n->opened && (errno == EACCES || errno == EPERM);
 	if (!n->opened)
 		return;

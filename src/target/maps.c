@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 
 #include "files/gate.h"
+#include "files/mapping.h"
 
 /* "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH" */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret)
@@ -178,38 +179,24 @@ void proc_maps_deinit(struct proc_maps *m)
 	m->arena = NULL;
 }
 
-/*
- * Opens the file that has the path of the mapping in the root directory of the process. Another
- * file may have got this path after the mapping was made.
- */
-static struct gate_file *open_named(struct gate *g, pid_t pid, const struct proc_map *m)
+struct mapping proc_map_mapping(pid_t pid, const struct proc_map *m)
 {
-	CLEANUP(fd) int root = -1;
-	CLEANUP(gate_file) struct gate_file *f = NULL;
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	f = root < 0 ? NULL : gate_open_path(g, root, m->path);
-	if (f && gate_file_stat(f)->st_ino != m->ino) {
-		gate_file_close(gate_file_take(&f));
-		errno = ESTALE;
-	}
-	return gate_file_take(&f);
+	return (struct mapping){.pid = (uint64_t)pid,
+				.start = m->start,
+				.end = m->end,
+				.inode = {m->dev, m->ino},
+				.path = m->path};
 }
 
 struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m)
 {
-	const struct gate_mapping at = {(uint64_t)pid, m->start, m->end, m->dev, m->path};
-	struct gate_file *f;
+	struct mapping at = proc_map_mapping(pid, m);
 
 	if (m->is_stale)
 		errno = ESTALE;
 	if (!pid) /* of a core file: there is only the name */
 		return m->path[0] == '/' && !m->is_stale ? gate_open_path(g, -1, m->path) : NULL;
-	f = gate_open_mapping(g, &at);
-
-	return f || errno == ETIMEDOUT || m->path[0] != '/' ? f : open_named(g, pid, m);
+	return mapping_open(g, &at);
 }
 
 const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,

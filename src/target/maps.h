@@ -15,6 +15,7 @@
 
 struct gate;
 struct gate_file;
+struct mapping; /* files/mapping.h */
 
 struct proc_map {
 	taddr start, end;
@@ -45,10 +46,12 @@ void proc_maps_deinit(struct proc_maps *m);
 /* Parses one line of the file, which it changes; false if the line is malformed. */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
 /*
- * Opens the very file that is mapped, even if it was renamed or deleted; NULL and errno if that
- * fails. pid 0: the file that has the name now, unless the mapping is stale (ESTALE).
+ * Opens the very file that is mapped (files/mapping.h); NULL and errno if that fails. pid 0: the
+ * file that has the name now, unless the mapping is stale (ESTALE).
  */
 struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m);
+/* Says what mapping_open() is to open for a mapping of a process; the path stays that of m. */
+struct mapping proc_map_mapping(pid_t pid, const struct proc_map *m);
 /* Returns the executable mapping that contains offset off of the file; NULL if there is none. */
 const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,
 					  uint64_t off);

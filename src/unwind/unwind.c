@@ -17,6 +17,7 @@
 #include "image/debugfile.h"
 #include "files/file_id.h"
 #include "files/gate.h"
+#include "files/mapping.h"
 #include "sym/sym.h"
 
 #define EPOCH_NS 1000000000 /* so long the kernel's side may use a rule of an unmapped file */
@@ -30,10 +31,8 @@
 
 /* A mapping whose file is to be loaded. */
 struct wanted {
-	pid_t pid;
-	taddr start, end;
-	struct file_inode inode;
-	char *path;	 /* NULL: not known */
+	struct mapping at;
+	char *path;	 /* of it */
 	uint32_t nprocs; /* number of processes that map the file */
 	bool is_running; /* one of these processes uses a CPU */
 };
@@ -188,44 +187,9 @@ static void vdso_saved_load(struct unwinds *u)
 
 /* ---- mappings ----------------------------------------------------------------------------- */
 
-/*
- * Opens the path below our own root directory, if it is the same file: for processes whose root
- * directory we have no right to use.
- */
-static struct gate_file *same_open(struct gate *g, const struct wanted *m)
-{
-	CLEANUP(gate_file) struct gate_file *f = gate_open_path(g, -1, m->path);
-	const struct stat *st = f ? gate_file_stat(f) : NULL;
-
-	if (st && st->st_dev == m->inode.dev && st->st_ino == m->inode.ino)
-		return gate_file_take(&f);
-	errno = EACCES;
-	return NULL;
-}
-
-/*
- * Opens the very file that is mapped, or else the file that has its path below the process's root
- * directory. Returns NULL with errno.
- */
-static struct gate_file *mapping_open(struct gate *g, const struct wanted *m)
-{
-	const struct gate_mapping at = {(uint64_t)m->pid, m->start, m->end, m->inode.dev, m->path};
-	struct gate_file *f = gate_open_mapping(g, &at);
-	CLEANUP(fd) int root = -1;
-	char path[64];
-
-	if (f || !m->path || errno == ETIMEDOUT)
-		return f;
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)m->pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root >= 0)
-		return gate_open_path(g, root, m->path);
-	return errno == EACCES || errno == EPERM ? same_open(g, m) : NULL;
-}
-
 static void wanted_load(struct unwinds *u, const struct wanted *m)
 {
-	CLEANUP(gate_file) struct gate_file *f = mapping_open(u->gate, m);
+	CLEANUP(gate_file) struct gate_file *f = mapping_open(u->gate, &m->at);
 
 	if (f)
 		(void)file_load(u, f, m->path, 0, false);
@@ -235,7 +199,7 @@ static void wanted_load(struct unwinds *u, const struct wanted *m)
  * Parses a line of /proc/PID/maps, "START-END PERMS OFFSET DEV INODE      PATH", whose newline is
  * removed; false unless it is code of a file.
  */
-static bool line_parse(char *line, struct wanted *ret)
+static bool line_parse(char *line, struct mapping *ret)
 {
 	unsigned int dev_major, dev_minor;
 	unsigned long inode;
@@ -255,16 +219,17 @@ static bool line_parse(char *line, struct wanted *ret)
 /* Queues the file of a line of /proc/PID/maps. */
 static void line_note(struct unwinds *u, pid_t pid, bool is_running, char *line)
 {
-	struct wanted at = {.pid = pid}, *m;
+	struct mapping at = {.pid = (uint64_t)pid};
+	struct wanted *m;
 
 	if (!line_parse(line, &at))
 		return;
 	m = hashmap_find(u->noted, &at.inode, sizeof(at.inode));
 	if (!m) {
 		m = xcalloc(1, sizeof(*m));
-		*m = at;
-		m->path = xstrdup(at.path);
-		hashmap_set(u->noted, &m->inode, sizeof(m->inode), m);
+		m->at = at;
+		m->at.path = m->path = xstrdup(at.path);
+		hashmap_set(u->noted, &at.inode, sizeof(at.inode), m);
 		vec_push(&u->queue, m);
 	}
 	m->nprocs++;
@@ -359,7 +324,7 @@ void unwinds_load_saved(struct unwinds *u, pid_t pid)
 {
 	CLEANUP(file) FILE *maps = NULL;
 	CLEANUP(free) char *line = NULL;
-	struct wanted m = {.pid = pid};
+	struct mapping m = {.pid = (uint64_t)pid};
 	size_t cap = 0;
 	char path[64];
 
@@ -399,11 +364,11 @@ static bool is_known(const struct unwinds *u, const struct gate_file *f)
 
 void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 {
-	struct wanted w = {.pid = (pid_t)pid,
-			   .start = m->start,
-			   .end = m->start + m->len,
-			   .inode = {m->dev, m->ino},
-			   .path = (char *)(uintptr_t)m->path};
+	struct mapping at = {.pid = pid,
+			     .start = m->start,
+			     .end = m->start + m->len,
+			     .inode = {m->dev, m->ino},
+			     .path = m->path};
 	CLEANUP(gate_file) struct gate_file *f = NULL;
 	char key[64];
 	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64, m->dev, m->ino,
@@ -411,7 +376,7 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 
 	if (u->fresh.len == FRESH_MAX || hashmap_find(u->seen, key, (size_t)len))
 		return;
-	f = mapping_open(u->gate, &w);
+	f = mapping_open(u->gate, &at);
 	if (!f)
 		return; /* the process has ended, or the file system does not answer */
 	if (hashmap_count(u->seen) >= SEEN_MAX) {
@@ -444,10 +409,10 @@ static void fresh_next(struct unwinds *u)
  */
 static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
 {
-	struct wanted m = {.pid = (pid_t)req->pid,
-			   .start = req->start,
-			   .end = req->end,
-			   .inode.dev = user_dev(req->key.dev)};
+	struct mapping m = {.pid = req->pid,
+			    .start = req->start,
+			    .end = req->end,
+			    .inode.dev = user_dev(req->key.dev)};
 	CLEANUP(gate_file) struct gate_file *f = mapping_open(g, &m);
 	struct rt_ufile_key is;
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens the file that a process has mapped. */
+#include "files/mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+
+#include "files/gate.h"
+
+/* Closes f unless it is the mapped file, and returns it, or NULL with errno. */
+static struct gate_file *file_check(struct gate_file *f, const struct mapping *m, bool needs_dev)
+{
+	const struct stat *st = f ? gate_file_stat(f) : NULL;
+
+	if (!f || ((!m->inode.ino || st->st_ino == m->inode.ino) &&
+		   (!needs_dev || st->st_dev == m->inode.dev)))
+		return f;
+	gate_file_close(f);
+	errno = ESTALE;
+	return NULL;
+}
+
+/* Step 1, by way of a process that may be another one. */
+static struct gate_file *by_address(struct gate *g, uint64_t pid, const struct mapping *m)
+{
+	const struct gate_mapping at = {pid, m->start, m->end, m->inode.dev, m->path};
+
+	return file_check(gate_open_mapping(g, &at), m, false);
+}
+
+static struct gate_file *by_path(struct gate *g, int root, const struct mapping *m, bool needs_dev)
+{
+	struct gate_file *f = file_check(gate_open_path(g, root, m->path), m, needs_dev);
+
+	if (!f || !m->since || gate_file_stat(f)->st_ctim.tv_sec <= m->since)
+		return f;
+	gate_file_close(f);
+	errno = ESTALE;
+	return NULL;
+}
+
+/* Step 2; *ret_rootless: there is no root directory that can be used. */
+static struct gate_file *by_process(struct gate *g, uint64_t pid, const struct mapping *m,
+				    bool *ret_rootless)
+{
+	CLEANUP(fd) int root = -1;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/root", pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*ret_rootless = root < 0;
+	return root < 0 ? NULL : by_path(g, root, m, false);
+}
+
+/* Steps 3 and 4, after errno was set to sys. */
+static struct gate_file *by_others(struct gate *g, const struct mapping *m, int sys)
+{
+	struct gate_file *f = by_path(g, -1, m, true);
+	bool is_rootless;
+
+	if (!f && m->parent && m->end)
+		f = by_address(g, m->parent, m);
+	if (!f && m->parent)
+		f = by_process(g, m->parent, m, &is_rootless);
+	if (!f)
+		errno = sys;
+	return f;
+}
+
+struct gate_file *mapping_open(struct gate *g, const struct mapping *m)
+{
+	struct gate_file *f = NULL;
+	bool is_rootless = false;
+
+	errno = ENOENT;
+	if (m->end)
+		f = by_address(g, m->pid, m);
+	if (f || (m->end && errno == ETIMEDOUT) || !m->path || m->path[0] != '/')
+		return f;
+	if (m->has_root)
+		return by_path(g, m->root, m, false);
+	f = by_process(g, m->pid, m, &is_rootless);
+	return f || !is_rootless ? f : by_others(g, m, errno);
+}
