@@ -400,6 +400,8 @@ static void check_decl(struct check *c, struct decl *d)
 	case DECL_TRANSLATOR: check_translator_def(c, d); return;
 	case DECL_PROVIDER: check_provider(c, d); return;
 	case DECL_PRAGMA: check_pragma(c, d); return;
+	case DECL_BLOCK: check_block_def(c, d); return;
+	case DECL_TABLE: check_table(c, d); return;
 	}
 	BUG("declaration kind %d", (int)d->kind);
 }
@@ -517,7 +519,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 		.argref = opts->argref,
 		.pspec = opts->pspec,
 		.has_hash_comments = opts->hash_comments,
-		.has_loops = opts->is_helper,
+		.is_helper = opts->is_helper,
 		.allow_empty = opts->empty || opts->layer != LAYER_PROGRAM,
 	};
 }

@@ -81,6 +81,7 @@ struct check {
 	uint32_t nundef;		/* errors so far about names that are not defined */
 	uint32_t depth;			/* of nested expressions and inlines */
 	uint32_t ncloned;		/* nodes made by expansion: bounds exponential inlines */
+	uint32_t nblocks;		/* statements made by expansion of blocks */
 	struct attr attr;		/* least attribute that the current clause used */
 	struct attr desc_attrs[NPARTS]; /* least attributes of the providers of attrs_of */
 	const struct probe_desc *attrs_of;

@@ -302,6 +302,12 @@ static struct expr *fail_callee(struct check *c, const struct expr *e)
 			c, D_FUNC_IDKIND, fn->span,
 			"%s( ) is a function of the kernel or of a program: D cannot call it",
 			fn->ident.name);
+	if (id && id->kind == IDENT_BLOCK) {
+		check_error(c, D_FUNC_IDKIND, fn->span,
+			    "%s( ) is a block of statements, which has no value", fn->ident.name);
+		diag_hint(c->diags, "it is used as a statement of its own");
+		return expr_bad(c, e->span);
+	}
 	if (id)
 		return expr_fail(c, D_FUNC_IDKIND, fn->span, "%s is not a function",
 				 fn->ident.name);

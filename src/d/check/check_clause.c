@@ -157,12 +157,31 @@ static struct expr *stmt_choose(struct check *c, struct expr *e)
 	return e;
 }
 
+static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n);
+
+/* Checks the statements of the block in place of the statement that is a call of it. */
+static void check_block_use(struct clause_build *b, struct ident *id, struct expr *call)
+{
+	struct block_use use;
+
+	if (!block_begin(b->c, id, call, &use))
+		return;
+	check_stmts(b, use.body, id->block.nbody);
+	block_end(b->c, id, &use);
+}
+
 static void check_expr_stmt(struct clause_build *b, struct expr *e)
 {
 	const struct subr *subr;
 	struct act_build *act;
+	struct ident *block;
 
 	e = stmt_choose(b->c, e);
+	block = block_called(b->c, e);
+	if (block) {
+		check_block_use(b, block, e);
+		return;
+	}
 	subr = call_subr(b->c, e);
 	if (subr && subr->class == SUBR_ACTION) {
 		check_action(b, subr, e);
@@ -185,8 +204,6 @@ static void check_expr_stmt(struct clause_build *b, struct expr *e)
 	act_arg(b->c, &act->act, e, DATUM_INT);
 	act_add(b, act);
 }
-
-static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n);
 
 static struct act_build *act_jump(struct clause_build *b, enum act_kind kind, struct span at)
 {

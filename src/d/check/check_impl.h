@@ -478,9 +478,32 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at);
 void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
 		     uint32_t passed, uint32_t nmin, uint32_t nmax);
 
+/* ---- check_block.c, check_table.c: of ustack helpers ------------------------------------ */
+
+/* The statements of a block at a place of use, and what they hide there. */
+struct block_use {
+	struct stmt **body;
+	struct binding *bindings;
+	enum d_layer layer;
+};
+
+void check_block_def(struct check *c, struct decl *d);
+/* The block that the unchecked expression calls, or NULL. */
+struct ident *block_called(struct check *c, const struct expr *e);
+/* False after reporting. Else the caller checks the statements, and then calls block_end(). */
+bool block_begin(struct check *c, struct ident *id, const struct expr *call, struct block_use *ret);
+void block_end(struct check *c, struct ident *id, const struct block_use *use);
+void check_table(struct check *c, struct decl *d);
+
 /* ---- check_inline.c, check_xlate.c ------------------------------------------------------ */
 
 void check_inline_def(struct check *c, struct decl *d);
+/* Notes names and types of parameters; false after reporting. */
+bool inline_params(struct check *c, struct type_name **params, uint32_t nparams, struct span at,
+		   struct ident *id);
+/* Checks the arguments, one for each parameter; NULL: there is none, or after reporting. */
+struct binding *inline_bind(struct check *c, struct ident *id, const char *brackets,
+			    struct expr **args);
 /* args: NULL for an inline without parameters */
 struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, struct expr **args,
 			   uint32_t nargs);

@@ -88,21 +88,25 @@ static struct binding *placeholders_create(struct check *c, const struct ident *
 	return list;
 }
 
-static bool check_params(struct check *c, struct decl *d, struct ident *id)
+bool inline_params(struct check *c, struct type_name **params, uint32_t nparams, struct span at,
+		   struct ident *id)
 {
 	uint32_t n = 0;
 
-	id->inl.has_params = d->inl.has_params;
-	if (!d->inl.has_params)
-		return true;
-	if (!decl_params(c, d->inl.params, d->inl.nparams, false, d->span, DECL_PARAMS_NAMED,
-			 &id->inl.param_types, &n))
+	if (!decl_params(c, params, nparams, false, at, DECL_PARAMS_NAMED, &id->inl.param_types,
+			 &n))
 		return false;
 	id->inl.nparams = n;
 	id->inl.params = ARENA_NEW_N(c->arena, const char *, n + 1);
 	for (uint32_t i = 0; i < n; i++)
-		id->inl.params[i] = d->inl.params[i]->name;
+		id->inl.params[i] = params[i]->name;
 	return true;
+}
+
+static bool check_params(struct check *c, struct decl *d, struct ident *id)
+{
+	id->inl.has_params = d->inl.has_params;
+	return !d->inl.has_params || inline_params(c, d->inl.params, d->inl.nparams, d->span, id);
 }
 
 static bool check_body(struct check *c, struct decl *d, struct ident *id)
@@ -154,7 +158,8 @@ void check_inline_def(struct check *c, struct decl *d)
 
 /* ---- use -------------------------------------------------------------------------------- */
 
-static struct binding *bind_args(struct check *c, struct ident *id, struct expr **args)
+struct binding *inline_bind(struct check *c, struct ident *id, const char *brackets,
+			    struct expr **args)
 {
 	struct binding *list = NULL;
 
@@ -169,9 +174,9 @@ static struct binding *bind_args(struct check *c, struct ident *id, struct expr 
 			return NULL;
 		if (!convert_body(c, &b->e, id->inl.param_types[i])) {
 			check_error(c, D_PROTO_ARG, args[i]->span,
-				    "%s[ ] argument #%u is incompatible with prototype:\n"
+				    "%s%s argument #%u is incompatible with prototype:\n"
 				    "\tprototype: %s\n\t argument: %s",
-				    id->name, i + 1, type_text(c, id->inl.param_types[i]),
+				    id->name, brackets, i + 1, type_text(c, id->inl.param_types[i]),
 				    type_text(c, b->e->type));
 			return NULL;
 		}
@@ -198,7 +203,7 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	}
 	if (id->inl.e->kind == EXPR_INT && id->inl.e->type != TYPE_NONE)
 		return expr_int(c, at->span, id->inl.e->ival.val, id->inl.e->type);
-	b = bind_args(c, id, args);
+	b = inline_bind(c, id, "[ ]", args);
 	if ((nargs && !b) || !check_expansion(c, at->span, id->inl.e, b))
 		return expr_bad(c, at->span);
 	c->bindings = b;

@@ -594,6 +594,15 @@ static struct expr *fail_function(struct check *c, const struct ident *id, struc
 	return expr_bad(c, at);
 }
 
+/* Reports the name of a block that stands alone. */
+static struct expr *fail_block(struct check *c, const struct ident *id, struct span at)
+{
+	(void)fail_badref(c, id, at, "is a block of statements, not a value");
+	diag_hint(c->diags, "it is used as a statement of its own: %s(%s);", id->name,
+		  id->inl.nparams ? "..." : "");
+	return expr_bad(c, at);
+}
+
 static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 {
 	if (id->type == TYPE_ERROR)
@@ -622,6 +631,7 @@ static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 		return expr_bad(c, e->span);
 	case IDENT_SUBR: return fail_function(c, id, e->span);
 	case IDENT_EXTERN: return symbol_extern(c, id, e);
+	case IDENT_BLOCK: return fail_block(c, id, e->span);
 	case IDENT_AGG: break; /* not among the identifiers: agg_idents */
 	}
 	BUG("identifier kind %d", (int)id->kind);

@@ -91,6 +91,8 @@ void check_note_assigned(struct check *c, const struct ast *ast)
 	for (uint32_t i = 0; i < ast->ndecls; i++) {
 		struct decl *d = ast->decls[i];
 
+		if (d->kind == DECL_BLOCK)
+			note_stmts(c, d->block.body, d->block.nbody);
 		if (d->kind != DECL_CLAUSE)
 			continue;
 		if (d->clause.pred)

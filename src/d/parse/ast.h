@@ -237,6 +237,14 @@ struct probe_decl { /* a probe in the declaration of a provider */
 	uint32_t nsources; /* behind "=" */
 };
 
+/* A row of a table: a named declarator, and its value in each column. */
+struct table_row {
+	struct type_name *type;
+	struct expr **vals;
+	uint32_t nvals;
+	struct span span;
+};
+
 enum decl_kind {
 	DECL_CLAUSE,
 	/* specs with zero or more declarators: variables, typedefs, struct bodies */
@@ -245,6 +253,9 @@ enum decl_kind {
 	DECL_TRANSLATOR,
 	DECL_PROVIDER,
 	DECL_PRAGMA, /* #pragma D ... that needs the checker: attributes, binding, depends_on */
+	/* only in ustack helpers */
+	DECL_BLOCK, /* inline void NAME(params) { statements } */
+	DECL_TABLE,
 };
 
 /* The three components of a stability attribute (attr.h). */
@@ -277,6 +288,11 @@ struct decl {
 		struct { struct decl_specs *specs; struct type_name **names; uint32_t nnames; } vars;
 		struct { struct type_name *type; struct expr *e;
 			 struct type_name **params; uint32_t nparams; bool has_params; } inl;
+		struct { const char *name; struct span name_span;
+			 struct type_name **params; uint32_t nparams;
+			 struct stmt **body; uint32_t nbody; } block;
+		struct { const char *name; struct span name_span;
+			 struct table_row *rows; uint32_t nrows; } table;
 		struct { struct type_name *out, *in; const char *param;
 			 struct xlate_member *members; uint32_t nmembers; } xlator;
 		struct { const char *name; struct span name_span;

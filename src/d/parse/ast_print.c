@@ -479,6 +479,32 @@ static void pragma_print(const struct decl *d, struct strbuf *out)
 	strbuf_addc(out, ')');
 }
 
+static void block_print(const struct decl *d, struct strbuf *out)
+{
+	strbuf_addf(out, "(block %s", d->block.name);
+	params_print(d->block.params, d->block.nparams, false, out);
+	stmts_print(d->block.body, d->block.nbody, 1, out);
+	strbuf_addc(out, ')');
+}
+
+static void table_print(const struct decl *d, struct strbuf *out)
+{
+	strbuf_addf(out, "(table %s", d->table.name);
+	for (uint32_t i = 0; i < d->table.nrows; i++) {
+		const struct table_row *row = &d->table.rows[i];
+
+		newline_print(1, out);
+		strbuf_adds(out, "(row ");
+		type_name_print(row->type, out);
+		for (uint32_t k = 0; k < row->nvals; k++) {
+			strbuf_addc(out, ' ');
+			expr_print(row->vals[k], out);
+		}
+		strbuf_addc(out, ')');
+	}
+	strbuf_addc(out, ')');
+}
+
 static void decl_print(const struct decl *d, struct strbuf *out)
 {
 	switch (d->kind) {
@@ -488,6 +514,8 @@ static void decl_print(const struct decl *d, struct strbuf *out)
 	case DECL_TRANSLATOR: translator_print(d, out); return;
 	case DECL_PROVIDER: provider_print(d, out); return;
 	case DECL_PRAGMA: pragma_print(d, out); return;
+	case DECL_BLOCK: block_print(d, out); return;
+	case DECL_TABLE: table_print(d, out); return;
 	}
 	BUG("declaration kind %d", (int)d->kind);
 }

@@ -494,6 +494,32 @@ static void pragma_d(const struct decl *d, struct strbuf *out)
 	strbuf_addc(out, '\n');
 }
 
+static void helper_block_d(const struct decl *d, struct strbuf *out)
+{
+	strbuf_addf(out, "inline void %s", d->block.name);
+	params_d(d->block.params, d->block.nparams, false, "()", out);
+	strbuf_addc(out, '\n');
+	block_d(d->block.body, d->block.nbody, 0, out);
+	strbuf_addc(out, '\n');
+}
+
+static void table_d(const struct decl *d, struct strbuf *out)
+{
+	strbuf_addf(out, "table %s {\n", d->table.name);
+	for (uint32_t i = 0; i < d->table.nrows; i++) {
+		const struct table_row *row = &d->table.rows[i];
+
+		strbuf_addc(out, '\t');
+		type_name_d(row->type, out);
+		for (uint32_t k = 0; k < row->nvals; k++) {
+			strbuf_adds(out, k ? ", " : " = ");
+			expr_d(row->vals[k], PREC_ASSIGN, out);
+		}
+		strbuf_adds(out, ";\n");
+	}
+	strbuf_adds(out, "};\n");
+}
+
 static void decl_d(const struct decl *d, struct strbuf *out)
 {
 	switch (d->kind) {
@@ -503,6 +529,8 @@ static void decl_d(const struct decl *d, struct strbuf *out)
 	case DECL_TRANSLATOR: translator_d(d, out); return;
 	case DECL_PROVIDER: provider_d(d, out); return;
 	case DECL_PRAGMA: pragma_d(d, out); return;
+	case DECL_BLOCK: helper_block_d(d, out); return;
+	case DECL_TABLE: table_d(d, out); return;
 	}
 	BUG("declaration kind %d", (int)d->kind);
 }

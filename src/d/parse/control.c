@@ -302,7 +302,7 @@ static void depends_on_run(struct lexer *lx, struct control *c)
  */
 static void helper_run(struct lexer *lx, struct control *c)
 {
-	if (!lx->in->has_loops)
+	if (!lx->in->is_helper)
 		control_error(lx, D_PRAGMA_INVAL, c->span,
 			      "#pragma D helper stands in files of ustack helpers only");
 	else if (args_len(c) == 1 && strcmp(arg(c, 0)->text, "registers") == 0)

@@ -18,6 +18,7 @@ enum ident_kind {
 	IDENT_ENUMERATOR,    /* ival */
 	IDENT_AGG,	     /* agg */
 	IDENT_SUBR,	     /* subr: subroutine, action or aggregating function */
+	IDENT_BLOCK,	     /* block, inl.params: statements of a ustack helper */
 	IDENT_EXTERN, /* kernel symbol declared with 'extern'; its address is found when used */
 };
 
@@ -50,6 +51,9 @@ struct ident {
 	type_id enum_type;  /* IDENT_ENUMERATOR: of which enumeration it is; TYPE_NONE: of none */
 	struct { struct expr *e; const char **params; type_id *param_types; uint32_t nparams;
 		 bool has_params; } inl;
+	struct { struct stmt **body; uint32_t nbody;
+		 bool is_expanding; /* its statements are being checked at a place of use */
+	} block;
 	struct span span;   /* where it was defined */
 };
 /* clang-format on */

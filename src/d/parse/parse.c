@@ -103,6 +103,13 @@ void parser_add_typedef(struct parser *p, const char *name)
 
 /* ---- external declarations ------------------------------------------------------------------- */
 
+/* Whether the word outside clauses opens a table: in ustack helpers. */
+static bool word_opens_table(struct parser *p)
+{
+	return p->in->is_helper && strcmp(p->tok.text, "table") == 0 &&
+	       !name_is_type(p, "table", strlen("table"));
+}
+
 /* Whether a word outside clauses opens a declaration, not a clause (d-language.md 1.7). */
 static bool word_opens_decl(struct parser *p)
 {
@@ -110,7 +117,7 @@ static bool word_opens_decl(struct parser *p)
 	size_t len = strcspn(word, "*");
 	static const char *const probes[] = {"BEGIN", "END", "ERROR"};
 
-	if (keyword_opens_decl(keyword_find(word, p->tok.len)))
+	if (keyword_opens_decl(keyword_find(word, p->tok.len)) || word_opens_table(p))
 		return true;
 	if (p->in->pspec || strpbrk(word, ":-.?!"))
 		return false;
@@ -122,6 +129,8 @@ static bool word_opens_decl(struct parser *p)
 
 static void parse_decl(struct parser *p, struct decl *d)
 {
+	bool is_table = word_opens_table(p);
+
 	lex_rewind(&p->lx, &p->tok);
 	p->lx.outer = false;
 	p->tok = lex_next(&p->lx);
@@ -131,6 +140,8 @@ static void parse_decl(struct parser *p, struct decl *d)
 		parse_translator(p, d);
 	else if (p->tok.kind == TOK_KW_PROVIDER)
 		parse_provider(p, d);
+	else if (is_table)
+		parse_table(p, d);
 	else
 		parse_vars(p, d);
 }

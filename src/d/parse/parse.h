@@ -52,7 +52,7 @@ struct parse_input {
 	bool pspec;	  /* outside clauses, each word is a description (true for strings) */
 	/* '#' and a word that is no directive: a comment, as in libvirt's provider definitions */
 	bool has_hash_comments;
-	bool has_loops;	  /* the text is a ustack helper, which may loop */
+	bool is_helper;	  /* the text is a ustack helper: it may have loops, blocks and tables */
 	bool allow_empty; /* option empty, or a library */
 };
 

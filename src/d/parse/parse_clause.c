@@ -214,6 +214,15 @@ static void parse_block(struct parser *p, bool is_clause, stmt_list *stmts)
 	parser_advance(p);
 }
 
+struct stmt **parse_body(struct parser *p, uint32_t *ret_n)
+{
+	stmt_list body = {0};
+
+	parse_block(p, true, &body);
+	*ret_n = body.len;
+	return body.data;
+}
+
 static void parse_if_body(struct parser *p, stmt_list *stmts)
 {
 	if (p->tok.kind == TOK_LBRACE) {
@@ -285,7 +294,7 @@ static struct stmt *parse_stmt(struct parser *p)
 		return s;
 	if (p->tok.kind == TOK_KW_IF)
 		parse_if(p, s);
-	else if (p->tok.kind == TOK_KW_WHILE && p->in->has_loops)
+	else if (p->tok.kind == TOK_KW_WHILE && p->in->is_helper)
 		parse_while(p, s);
 	else
 		parse_expr_stmt(p, s);
@@ -409,7 +418,6 @@ static void check_bare_specs(struct parser *p, struct decl *d)
 /* pspec {"," pspec} [ "/" expression "/" ] [ "{" statements "}" ] */
 void parse_clause(struct parser *p, struct decl *d)
 {
-	stmt_list body = {0};
 	bool has_pred;
 
 	d->kind = DECL_CLAUSE;
@@ -430,7 +438,5 @@ void parse_clause(struct parser *p, struct decl *d)
 	}
 	d->clause.has_body = true;
 	p->lx.outer = false;
-	parse_block(p, true, &body);
-	d->clause.body = body.data;
-	d->clause.nbody = body.len;
+	d->clause.body = parse_body(p, &d->clause.nbody);
 }

@@ -2,7 +2,38 @@
 /* Parses inlines, translators and providers (d-language.md 2.8, 2.9, 10.1). */
 #include "d/parse/parse_impl.h"
 
-/* "inline" decl-specs declarator "=" assignment-expr ";" -- parameters: name[T1 a, T2 b] */
+static void names_expect(struct parser *p, struct type_name *const *params, uint32_t n,
+			 const char *of)
+{
+	for (uint32_t i = 0; !p->failed && i < n; i++)
+		if (!params[i]->name)
+			parser_error(p, D_SYNTAX, params[i]->span,
+				     "parameter %u of %s needs a name", i + 1, of);
+}
+
+/* "(" params ")" "{" statements "}" -- the current token is the '{' */
+static void parse_block_decl(struct parser *p, struct type_name *t, struct decl *d)
+{
+	const struct deriv *params = &t->derivs[0];
+
+	d->kind = DECL_BLOCK;
+	d->block.name = t->name;
+	d->block.name_span = t->name_span;
+	d->block.params = params->params;
+	d->block.nparams = params->nparams;
+	names_expect(p, params->params, params->nparams, "a block");
+	if (t->nderivs != 1 || t->specs->flags != SPEC_VOID || params->varargs) {
+		parser_error(p, D_SYNTAX, t->span, "a block of statements has no value");
+		diag_hint(p->in->diags, "write inline void %s( ) { ... }", t->name);
+	}
+	if (!p->failed)
+		d->block.body = parse_body(p, &d->block.nbody);
+}
+
+/*
+ * "inline" decl-specs declarator "=" assignment-expr ";" -- parameters: name[T1 a, T2 b]
+ * In ustack helpers also: "inline" "void" IDENT "(" params ")" "{" statements "}"
+ */
 void parse_inline(struct parser *p, struct decl *d)
 {
 	struct decl_specs *specs;
@@ -12,6 +43,11 @@ void parse_inline(struct parser *p, struct decl *d)
 	parser_advance(p);
 	specs = parse_specs(p, true);
 	t = parse_declarator(p, specs, DECLARATOR_NAMED);
+	if (p->in->is_helper && p->tok.kind == TOK_LBRACE && t->name && t->nderivs &&
+	    t->derivs[t->nderivs - 1].kind == DERIV_FUNC) {
+		parse_block_decl(p, t, d);
+		return;
+	}
 	d->inl.type = t;
 	if (t->nderivs && t->derivs[t->nderivs - 1].kind == DERIV_ASSOC) {
 		const struct deriv *last = &t->derivs[--t->nderivs];
@@ -20,10 +56,7 @@ void parse_inline(struct parser *p, struct decl *d)
 		d->inl.params = last->params;
 		d->inl.nparams = last->nparams;
 	}
-	for (uint32_t i = 0; !p->failed && i < d->inl.nparams; i++)
-		if (!d->inl.params[i]->name)
-			parser_error(p, D_SYNTAX, d->inl.params[i]->span,
-				     "parameter %u of an inline needs a name", i + 1);
+	names_expect(p, d->inl.params, d->inl.nparams, "an inline");
 	parser_expect(p, TOK_ASSIGN);
 	d->inl.e = parse_assign(p);
 	if (t->name)

@@ -118,8 +118,11 @@ struct expr *parse_cond(struct parser *p);
 
 /* ---- external declarations (parse_clause.c, parse_extern.c) ---------------------------------- */
 void parse_clause(struct parser *p, struct decl *d);
+/* Parses the statements of an external declaration, from '{' to '}'. */
+struct stmt **parse_body(struct parser *p, uint32_t *ret_n);
 /* Parses the current token, lexed as outside clauses, as a description; false after reporting. */
 bool parse_description(struct parser *p, struct pspec *ret);
 void parse_inline(struct parser *p, struct decl *d);
 void parse_translator(struct parser *p, struct decl *d);
 void parse_provider(struct parser *p, struct decl *d);
+void parse_table(struct parser *p, struct decl *d);

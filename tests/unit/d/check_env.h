@@ -30,6 +30,7 @@ static const struct fake_probe {
 	{ "dtrace", "", "", "BEGIN", { NULL } },
 	{ "dtrace", "", "", "END", { NULL } },
 	{ "dtrace", "", "", "ERROR", { NULL } },
+	{ "dtrace", "helper", "ustack", "" , { NULL } },
 	{ "syscall", "vmlinux", "read", "entry", { "int", "userland char *", "size_t" } },
 	{ "syscall", "vmlinux", "read", "return", { "long" } },
 	{ "syscall", "vmlinux", "write", "entry", { "int", "userland const char *", "size_t" } },
@@ -113,8 +114,13 @@ static inline struct err *fake_set_option(void *ctx, const char *name, const cha
 		const char *name;
 		bool *flag;
 	} flags[] = {
-		{"zdefs", &o->zdefs},	{"errtags", &o->errtags}, {"defaultargs", &o->defaultargs},
-		{"argref", &o->argref}, {"empty", &o->empty},	  {"pspec", &o->pspec},
+		{"zdefs", &o->zdefs},
+		{"errtags", &o->errtags},
+		{"defaultargs", &o->defaultargs},
+		{"argref", &o->argref},
+		{"empty", &o->empty},
+		{"pspec", &o->pspec},
+		{"helper", &o->is_helper},
 	};
 	struct attr a;
 

@@ -138,6 +138,7 @@ static inline void test_env_directives(struct test_env *t, char **argv, int max)
 			p += len;
 		}
 	}
+	t->in.is_helper = strstr(text, "@@opts: helper") != NULL;
 	p = strstr(text, "@@kind: ");
 	for (int i = 0; p && i < (int)ARRAY_LEN(contexts); i++)
 		if (strncmp(p + strlen("@@kind: "), contexts[i], strlen(contexts[i])) == 0) {

@@ -32,7 +32,7 @@ static bool any_t_is_type(void *ctx, const char *name, size_t len)
 
 /* The tree, or false when the text is wrong. */
 static bool tree_of(const char *path, const char *text, size_t len, enum source_kind *kind,
-		    bool again, struct strbuf *tree, struct strbuf *d)
+		    bool *is_helper, bool again, struct strbuf *tree, struct strbuf *d)
 {
 	char *argv[16];
 	struct test_env t;
@@ -44,7 +44,9 @@ static bool tree_of(const char *path, const char *text, size_t len, enum source_
 	if (!again) {
 		test_env_directives(&t, argv, (int)ARRAY_LEN(argv));
 		*kind = t.in.src->kind;
+		*is_helper = t.in.is_helper;
 	}
+	t.in.is_helper = *is_helper;
 	t.in.allow_empty = true;
 	t.in.argref = true;
 	ast = parse_program(&t.in);
@@ -69,12 +71,13 @@ static bool check_file(const char *path)
 {
 	struct strbuf text = {0}, first = {0}, second = {0}, d = {0};
 	enum source_kind kind = SOURCE_FILE;
-	bool tested = read_file(path, &text) &&
-		      tree_of(path, strbuf_text(&text), text.len, &kind, false, &first, &d);
+	bool is_helper = false;
+	bool tested = read_file(path, &text) && tree_of(path, strbuf_text(&text), text.len, &kind,
+							&is_helper, false, &first, &d);
 
 	/* Fields of another context than the name's are not printed as such. */
 	if (tested && !strstr(strbuf_text(&text), "@@kind: function"))
-		ok(tree_of(path, strbuf_text(&d), d.len, &kind, true, &second, NULL) &&
+		ok(tree_of(path, strbuf_text(&d), d.len, &kind, &is_helper, true, &second, NULL) &&
 			   strcmp(strbuf_text(&first), strbuf_text(&second)) == 0,
 		   "%s", path);
 	strbuf_deinit(&text);

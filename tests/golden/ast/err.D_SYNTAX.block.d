@@ -1,0 +1,3 @@
+/* a block has no value @@opts: helper */
+inline int f() { 1; }
+dtrace:helper:ustack: { f(); }

@@ -1,0 +1,3 @@
+/* what a block is given @@opts: helper errtags */
+inline void f(int a) { this->x = a; }
+dtrace:helper:ustack: { f("a"); }

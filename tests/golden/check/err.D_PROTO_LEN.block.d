@@ -1,0 +1,3 @@
+/* too little for a block @@opts: helper errtags */
+inline void f(int a) { this->x = a; }
+dtrace:helper:ustack: { f(); }
