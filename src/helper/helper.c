@@ -189,7 +189,7 @@ static struct err *text_compile(struct helper *h, const struct compile_opts *opt
 	return e;
 }
 
-/* Compiles the file of the D library; without it helpers have none of its names. */
+/* Compiles a file of names for helpers; without it they have none of these. */
 static struct err *prelude_compile(struct helper *h, const struct compile_opts *opts,
 				   const char *path)
 {
@@ -205,7 +205,7 @@ static struct err *prelude_compile(struct helper *h, const struct compile_opts *
 	return e;
 }
 
-bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *prelude)
+bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *const preludes[])
 {
 	struct compile_opts own = *opts;
 	struct strbuf text = {0};
@@ -217,8 +217,8 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts, const cha
 	own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
 	own.is_helper = true;
 	h->dsession = dsession_create(&own);
-	if (!h->err && prelude)
-		h->err = prelude_compile(h, &own, prelude);
+	for (; !h->err && *preludes; preludes++)
+		h->err = prelude_compile(h, &own, *preludes);
 	if (!h->err)
 		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text);
 	if (!h->err)

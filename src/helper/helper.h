@@ -56,10 +56,11 @@ struct helper {
 MUST_CHECK struct err *helper_open(const char *path, struct helper **ret);
 void helper_close(struct helper *h); /* NULL is allowed */
 /*
- * Compiles it, unless that was done before; h->err says why not. prelude: a file of the D library
- * whose names the helper may use; NULL: none.
+ * Compiles it, unless that was done before; h->err says why not. preludes: files whose names the
+ * helper may use; NULL is behind the last.
  */
-bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *prelude);
+bool helper_compile(struct helper *h, const struct compile_opts *opts,
+		    const char *const preludes[]);
 /* Makes a helper of what the object `path` has carried; takes the arena, in which p lies. */
 struct helper *helper_carried(const char *path, const struct dof_prog *p, struct arena *a);
 /* Checks that a helper can run when a program carries it. */

@@ -195,7 +195,7 @@ static void system_dir_add(struct ustacks *u, const char *dir)
 
 static bool helper_ready(struct ustacks *u, struct helper *h)
 {
-	if (helper_compile(h, u->opts.compile, u->opts.prelude))
+	if (helper_compile(h, u->opts.compile, u->opts.preludes))
 		return true;
 	tell_once(u, err_text(h->err));
 	return false;
@@ -714,7 +714,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 		e = helper_add(u, opts->file);
 		if (!e)
 			u->helpers.data[0]->is_named = true;
-		if (!e && !helper_compile(u->helpers.data[0], opts->compile, opts->prelude)) {
+		if (!e && !helper_compile(u->helpers.data[0], opts->compile, opts->preludes)) {
 			e = u->helpers.data[0]->err;
 			u->helpers.data[0]->err = NULL;
 		}

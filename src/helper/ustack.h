@@ -32,9 +32,10 @@ struct sym_map;
 struct ustacks;
 
 struct ustack_opts {
-	const char *prelude;	 /* a library file whose names helpers may use; NULL: none */
-	const char *file;	 /* the option helper; NULL or "": none */
-	const char *const *dirs; /* whose *.d files are helpers, if they exist */
+	/* files whose names helpers may use; NULL is behind the last */
+	const char *const *preludes; /* outlives the session's ustacks */
+	const char *file;	     /* the option helper; NULL or "": none */
+	const char *const *dirs;     /* whose *.d files are helpers, if they exist */
 	uint32_t ndirs;
 	const char *system_dir; /* the same, behind dirs; what prevents reading it is a notice */
 	const struct compile_opts *compile; /* these two outlive the session's ustacks */

@@ -170,6 +170,16 @@ static void debug_helpers(void *ctx, const char *msg)
 	report_debug(((struct run *)ctx)->report, "%s", msg);
 }
 
+/* The files whose names ustack helpers may use. */
+static const char *const *helper_preludes(struct run *run, const char *library)
+{
+	const char **paths = ARENA_NEW_N(run->arena, const char *, 3);
+
+	paths[0] = arena_printf(run->arena, "%s/regs.d", library);
+	paths[1] = arena_printf(run->arena, "%s/helpers/prelude/prelude.d", library);
+	return paths;
+}
+
 /* The folders of ustack helpers: below those of libraries. */
 static const char *const *helper_dirs(struct run *run)
 {
@@ -192,7 +202,7 @@ void run_ustack_opts(struct run *run, struct ustack_opts *ret)
 
 	*ret = (struct ustack_opts){
 		.file = run->opts->str[OPT_helper],
-		.prelude = arena_printf(run->arena, "%s/regs.d", library),
+		.preludes = helper_preludes(run, library),
 		.dirs = helper_dirs(run),
 		.ndirs = run->opts->libdirs.len,
 		.system_dir = arena_printf(run->arena, "%s/helpers", library),
