@@ -140,11 +140,12 @@ static const char **field_of(void *object, size_t off)
 const char *probes_list_command(struct probes *ps, const struct probe_desc *desc)
 {
 	struct arena *a = probes_arena(ps);
-	const char *pid = arena_printf(a, "%d", (int)probes_created(ps));
+	const char *pid = arena_printf(a, "%d", (int)probes_env(ps)->created);
 	size_t len = strlen(desc->prov), digits = strlen(pid);
 	struct probe_desc shown = *desc;
 
-	if (!probes_created(ps) || len <= digits || strcmp(desc->prov + len - digits, pid) != 0 ||
+	if (!probes_env(ps)->created || len <= digits ||
+	    strcmp(desc->prov + len - digits, pid) != 0 ||
 	    (desc->prov[len - digits - 1] >= '0' && desc->prov[len - digits - 1] <= '9'))
 		return arena_printf(a, "dtrace -ln '%s'", probe_desc_text(a, desc));
 	shown.prov = arena_printf(a, "%.*s$target", (int)(len - digits), desc->prov);
@@ -240,7 +241,7 @@ const char *probes_absent(struct probes *ps, const struct probe_desc *desc)
 
 	for (uint32_t i = 0; provider_list[i] && is_set(desc->prov) && !why; i++)
 		if (provider_list[i]->absent && provider_concerns(provider_list[i], desc))
-			why = provider_list[i]->absent(ps, provider_list[i], desc);
+			why = provider_list[i]->absent(probes_env(ps), provider_list[i], desc);
 	return why;
 }
 
@@ -252,7 +253,7 @@ const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
 		hint = hint_widened(ps, desc);
 	for (uint32_t i = 0; provider_list[i] && !hint; i++)
 		if (provider_list[i]->hint && provider_concerns(provider_list[i], desc))
-			hint = provider_list[i]->hint(ps, provider_list[i], desc);
+			hint = provider_list[i]->hint(probes_env(ps), provider_list[i], desc);
 	if (!hint && is_set(desc->prov))
 		hint = hint_provider(ps, desc);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && !hint; i++)

@@ -43,30 +43,15 @@ struct probes {
 	struct hashmap *matches;	/* description -> struct match */
 	struct hashmap *states;		/* provider -> struct pv_state */
 	VEC(struct probe_desc) named;	/* descriptions with literal functions; text in the arena */
-	enum probe_view view;
-	bool is_harmful;
-	VEC(const struct harm *) harms; /* in the arena */
+	struct provider_env *env;	/* what providers are given */
 	bool is_listing;		/* matches are for a listing */
-	uint32_t ncode_keys;
-	const struct file_opts *files;
 	bool is_raw;
 	struct hashmap *noted; /* functions of other systems that the user was told of */
 	struct hashmap *shown; /* mangled names of functions -> demangled */
 	uint32_t next_id, nremovals;
-	void (*on_notice)(void *ctx, const char *msg);
-	void *notice_ctx;
-	void (*on_adjusted)(void *ctx, const char *msg);
-	void *adjusted_ctx;
-	struct declared_source_fns declared;
-	struct err *(*on_process)(void *ctx, pid_t pid);
-	void *process_ctx;
-	void (*on_scan)(void *ctx);
-	void *scan_ctx;
-	VEC(pid_t) processes; /* of -c and -p */
-	pid_t created;
 };
 
-struct probes *probes_create(void)
+struct probes *probes_create(struct provider_env *env)
 {
 	struct probes *ps = xcalloc(1, sizeof(*ps));
 
@@ -79,6 +64,9 @@ struct probes *probes_create(void)
 	ps->shown = hashmap_create();
 	ps->noted = hashmap_create();
 	ps->next_id = PROBE_ID_DYNAMIC;
+	ps->env = env;
+	env->probes = ps;
+	env->arena = ps->arena;
 	return ps;
 }
 
@@ -122,8 +110,6 @@ void probes_destroy(struct probes *ps)
 	vec_deinit(&ps->spare);
 	vec_deinit(&ps->all.probes);
 	vec_deinit(&ps->named);
-	vec_deinit(&ps->harms);
-	vec_deinit(&ps->processes);
 	for (int i = 0; i < NFIELDS; i++)
 		index_destroy(ps->index[i]);
 	vec_deinit(&ps->unindexed);
@@ -134,6 +120,11 @@ void probes_destroy(struct probes *ps)
 	hashmap_destroy(ps->noted);
 	arena_destroy(ps->arena);
 	free(ps);
+}
+
+struct provider_env *probes_env(const struct probes *ps)
+{
+	return ps->env;
 }
 
 struct arena *probes_arena(struct probes *ps)
@@ -159,85 +150,6 @@ void *probes_state(struct probes *ps, const struct provider *pv, size_t size)
 	if (!st->data)
 		st->data = arena_alloc(ps->arena, size);
 	return st->data;
-}
-
-void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx)
-{
-	ps->on_notice = func;
-	ps->notice_ctx = ctx;
-}
-
-void probes_notice(struct probes *ps, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!ps->on_notice)
-		return;
-	va_start(ap, fmt);
-	ps->on_notice(ps->notice_ctx, arena_vprintf(ps->arena, fmt, ap));
-	va_end(ap);
-}
-
-void probes_on_adjusted(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx)
-{
-	ps->on_adjusted = func;
-	ps->adjusted_ctx = ctx;
-}
-
-void probes_adjusted(struct probes *ps, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!ps->on_adjusted)
-		return;
-	va_start(ap, fmt);
-	ps->on_adjusted(ps->adjusted_ctx, arena_vprintf(ps->arena, fmt, ap));
-	va_end(ap);
-}
-
-void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx)
-{
-	ps->on_process = func;
-	ps->process_ctx = ctx;
-}
-
-struct err *probes_need_process(struct probes *ps, pid_t pid)
-{
-	return ps->on_process ? ps->on_process(ps->process_ctx, pid) : NULL;
-}
-
-void probes_on_scan(struct probes *ps, void (*func)(void *ctx), void *ctx)
-{
-	ps->on_scan = func;
-	ps->scan_ctx = ctx;
-}
-
-void probes_will_scan(struct probes *ps)
-{
-	if (ps->on_scan && !ps->is_listing)
-		ps->on_scan(ps->scan_ctx);
-}
-
-void probes_add_process(struct probes *ps, pid_t pid)
-{
-	vec_push(&ps->processes, pid);
-	hashmap_destroy(ps->matches); /* pid* may match more now */
-	ps->matches = hashmap_create();
-}
-
-pid_t probes_process(const struct probes *ps, uint32_t i)
-{
-	return i < ps->processes.len ? ps->processes.data[i] : 0;
-}
-
-void probes_set_created(struct probes *ps, pid_t pid)
-{
-	ps->created = pid;
-}
-
-pid_t probes_created(const struct probes *ps)
-{
-	return ps->created;
 }
 
 /* ---- adding --------------------------------------------------------------------------------- */
@@ -391,7 +303,7 @@ void probes_remove(struct probes *ps, const struct probe_list *gone)
 
 void probe_attrs(struct probes *ps, const struct probe *pr, struct attr *ret)
 {
-	if (!pr->provider->attrs || !pr->provider->attrs(ps, pr, ret))
+	if (!pr->provider->attrs || !pr->provider->attrs(ps->env, pr, ret))
 		memcpy(ret, pr->provider->attr, sizeof(pr->provider->attr));
 }
 
@@ -475,7 +387,7 @@ static struct err *provider_ask(struct probes *ps, const struct provider *pv)
 	if (st->is_provided || !pv->provide)
 		return NULL;
 	st->is_provided = true;
-	return pv->provide(ps, pv);
+	return pv->provide(ps->env, pv);
 }
 
 bool provider_concerns(const struct provider *pv, const struct probe_desc *desc)
@@ -508,11 +420,11 @@ static struct err *providers_ask(struct probes *ps, const struct probe_desc *des
 		if (is_listed)
 			wide.prov = "*";
 		if (pv->collect)
-			e = pv->collect(ps, pv, &wide, out);
+			e = pv->collect(ps->env, pv, &wide, out);
 		else if (!(is_literal && pv->provide_desc))
 			e = provider_ask(ps, pv);
 		if (!e && pv->provide_desc)
-			e = pv->provide_desc(ps, pv, desc);
+			e = pv->provide_desc(ps->env, pv, desc);
 		if (e)
 			return pv->collect ? e : err_wrap(e, "provider '%s'", pv->name);
 	}
@@ -565,7 +477,7 @@ static struct err *matches_expand(struct probes *ps, const struct probe_desc *de
 		const struct provider *pv = provider_list[i];
 
 		if (pv->expand && provider_concerns(pv, desc))
-			e = pv->expand(ps, pv, desc, found);
+			e = pv->expand(ps->env, pv, desc, found);
 	}
 	return e;
 }
@@ -675,16 +587,16 @@ static void function_notify(struct probes *ps, const struct probe_desc *desc,
 		return;
 	hashmap_sets(ps->noted, desc->func, ps);
 	if (function_head(desc))
-		probes_notice(ps,
-			      "probes of provider '%s' have no function: '%s' of '%s' stands for "
-			      "those whose names begin with '%.*s'",
-			      desc->prov, desc->func, probe_desc_text(ps->arena, desc),
-			      (int)function_head(desc), desc->func);
+		env_notice(ps->env,
+			   "probes of provider '%s' have no function: '%s' of '%s' stands for "
+			   "those whose names begin with '%.*s'",
+			   desc->prov, desc->func, probe_desc_text(ps->arena, desc),
+			   (int)function_head(desc), desc->func);
 	else
-		probes_notice(ps,
-			      "probes of provider '%s' have no function: '%s' of '%s' is passed "
-			      "over",
-			      desc->prov, desc->func, probe_desc_text(ps->arena, desc));
+		env_notice(ps->env,
+			   "probes of provider '%s' have no function: '%s' of '%s' is passed "
+			   "over",
+			   desc->prov, desc->func, probe_desc_text(ps->arena, desc));
 }
 
 /* *ret_plain: how many probes matched by their own names, before provider.expand. */
@@ -798,16 +710,6 @@ void probes_forget(struct probes *ps)
 	matches_forget(ps);
 }
 
-void probes_on_declared(struct probes *ps, const struct declared_source_fns *fns)
-{
-	ps->declared = *fns;
-}
-
-const struct declared_source_fns *probes_declared(const struct probes *ps)
-{
-	return &ps->declared;
-}
-
 bool probes_has(const struct probes *ps, const struct probe_desc *desc)
 {
 	const struct probe_list *l = probes_candidates(ps, desc);
@@ -836,7 +738,7 @@ void probes_name(struct probes *ps, const struct probe_desc *desc)
 		const struct provider *pv = provider_list[i];
 
 		if (pv->named && provider_concerns(pv, desc))
-			has_changed |= pv->named(ps, pv, desc);
+			has_changed |= pv->named(ps->env, pv, desc);
 	}
 	if (has_changed)
 		matches_forget(ps);
@@ -847,56 +749,6 @@ void probes_name(struct probes *ps, const struct probe_desc *desc)
 				     arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0,
 				     desc->is_source, desc->texts});
 	matches_forget(ps);
-}
-
-uint32_t probes_code_key(struct probes *ps)
-{
-	return ps->ncode_keys++;
-}
-
-void probes_reset_code_keys(struct probes *ps)
-{
-	ps->ncode_keys = 0;
-}
-
-void probes_set_view(struct probes *ps, enum probe_view view)
-{
-	if (ps->view != view)
-		matches_forget(ps);
-	ps->view = view;
-}
-
-void probes_set_harmful(struct probes *ps, bool is_harmful)
-{
-	if (ps->is_harmful != is_harmful)
-		matches_forget(ps);
-	ps->is_harmful = is_harmful;
-}
-
-bool probes_is_harmful(const struct probes *ps)
-{
-	return ps->is_harmful;
-}
-
-void probes_harm_add(struct probes *ps, const struct harm *row)
-{
-	struct harm *copy = ARENA_NEW(ps->arena, struct harm);
-
-	copy->prov = arena_strdup(ps->arena, row->prov);
-	copy->name = arena_strdup(ps->arena, row->name);
-	copy->reason = arena_strdup(ps->arena, row->reason);
-	copy->nconditions = row->nconditions;
-	for (uint32_t i = 0; i < row->nconditions; i++)
-		copy->conditions[i] =
-			(struct harm_condition){arena_strdup(ps->arena, row->conditions[i].fact),
-						arena_strdup(ps->arena,
-							     row->conditions[i].pattern)};
-	vec_push(&ps->harms, copy);
-}
-
-const struct harm *probes_harm(const struct probes *ps, uint32_t i)
-{
-	return i < ps->harms.len ? ps->harms.data[i] : NULL;
 }
 
 void probes_set_raw(struct probes *ps, bool is_raw)
@@ -924,21 +776,6 @@ const char *probe_func_shown(struct probes *ps, const struct probe *pr)
 		hashmap_sets(ps->shown, pr->func, (void *)(uintptr_t)shown);
 	}
 	return shown;
-}
-
-void probes_set_files(struct probes *ps, const struct file_opts *files)
-{
-	ps->files = files;
-}
-
-const struct file_opts *probes_files(const struct probes *ps)
-{
-	return ps->files;
-}
-
-enum probe_view probes_view(const struct probes *ps)
-{
-	return ps->view;
 }
 
 bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc)

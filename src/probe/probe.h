@@ -2,7 +2,9 @@
 /*
  * Probes: names, globbing, ids, and the provider interface.
  *
- * A registry holds the probes that a session knows. A provider adds its probes when a description
+ * A registry holds the probes that a session knows: names, ids, matching. What the session is
+ * stands in the environment (probe/env.h), which the registry passes on to providers. A provider
+ * adds its probes when a description
  * that could match them is looked up, so that a script on tick-1s never reads the list of system
  * calls.
  *
@@ -25,10 +27,10 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "d/check/argtext.h"
-#include "d/parse/harm.h"
 #include "d/parse/ident.h" /* struct attr */
 #include "d/types/types.h"
 #include "dif/prog.h"
+#include "probe/env.h"
 #include "probe/place.h"
 
 struct provider;
@@ -98,66 +100,68 @@ struct provider {
 	 * Called instead of provide() and provide_desc(): registers the probes that desc means and
 	 * passes them to probe_list_add(). For names that globbing alone cannot compare.
 	 */
-	struct err *(*collect)(struct probes *ps, const struct provider *pv,
+	struct err *(*collect)(struct provider_env *env, const struct provider *pv,
 			       const struct probe_desc *desc, struct probe_list *out);
 	/* Releases what state refers to outside the registry's arena. May be NULL. */
 	void (*close)(void *state);
 	/* Registers the probes that exist whether named or not. Called at most once a registry. */
-	struct err *(*provide)(struct probes *ps, const struct provider *pv);
+	struct err *(*provide)(struct provider_env *env, const struct provider *pv);
 	/*
 	 * Registers probes that exist only when named (tick-7s); desc.prov may be a glob. When
 	 * function and name are literals, provide() is not called: this registers what they name.
 	 */
-	struct err *(*provide_desc)(struct probes *ps, const struct provider *pv,
+	struct err *(*provide_desc)(struct provider_env *env, const struct provider *pv,
 				    const struct probe_desc *desc);
 	/*
 	 * For a provider whose probes have other names, too (exece for execve): adds to the probes
-	 * that desc matched, or replaces them; tells the user by probes_notice(). May be NULL.
+	 * that desc matched, or replaces them; tells the user by env_notice(). May be NULL.
 	 */
-	struct err *(*expand)(struct probes *ps, const struct provider *pv,
+	struct err *(*expand)(struct provider_env *env, const struct provider *pv,
 			      const struct probe_desc *desc, struct probe_list *found);
 	/*
 	 * Called for each description of a program before any is matched, if the provider could
 	 * have its probes. Returns true if results of earlier matching may have changed. May be
 	 * NULL.
 	 */
-	bool (*named)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
+	bool (*named)(struct provider_env *env, const struct provider *pv,
+		      const struct probe_desc *desc);
 	/*
 	 * The process that the description is about, when its probes may fire in other processes,
 	 * too; 0: it is about all processes. May be NULL.
 	 */
 	uint32_t (*only_in)(const struct probe_desc *desc);
 	/* Why desc matches nothing and what to type instead, in the registry's arena, or NULL. */
-	const char *(*hint)(struct probes *ps, const struct provider *pv,
+	const char *(*hint)(struct provider_env *env, const struct provider *pv,
 			    const struct probe_desc *desc);
 	/*
 	 * Why probes that desc names, and other systems have, are not to be had here, in the
 	 * registry's arena; NULL: desc names no such probe. May be NULL.
 	 */
-	const char *(*absent)(struct probes *ps, const struct provider *pv,
+	const char *(*absent)(struct provider_env *env, const struct provider *pv,
 			      const struct probe_desc *desc);
 	/*
 	 * The attributes of one probe (NPARTS of them), if they are not those of the provider;
 	 * false: they are. May be NULL.
 	 */
-	bool (*attrs)(struct probes *ps, const struct probe *pr, struct attr *ret);
+	bool (*attrs)(struct provider_env *env, const struct probe *pr, struct attr *ret);
 	/* D types of args[] (d/check/argtext.h), static or in the registry's arena. */
-	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr,
+	uint32_t (*arg_types)(struct provider_env *env, const struct probe *pr,
 			      const char *const **ret_types);
 	/*
 	 * The type of args[index], where a text cannot name it, and the location of its value.
 	 * TYPE_NONE: the text of arg_types() holds. TYPE_ERROR: the value cannot be read. May be
 	 * NULL.
 	 */
-	type_id (*arg_type)(struct probes *ps, const struct probe *pr, uint32_t index,
+	type_id (*arg_type)(struct provider_env *env, const struct probe *pr, uint32_t index,
 			    struct types *t, struct argplace *ret_place);
 	/*
 	 * Whether a clause that was compiled for the args[] of one probe can run at another, whose
 	 * texts of arg_types() are equal. NULL: it can.
 	 */
-	bool (*same_args)(struct probes *ps, const struct probe *compiled, const struct probe *pr);
+	bool (*same_args)(struct provider_env *env, const struct probe *compiled,
+			  const struct probe *pr);
 	/* Why arg<raw> cannot be read, in the registry's arena, or NULL. May itself be NULL. */
-	const char *(*arg_refused)(struct probes *ps, const struct probe *pr, uint32_t raw);
+	const char *(*arg_refused)(struct provider_env *env, const struct probe *pr, uint32_t raw);
 	/* Fills in the places of a probe, at most PROBE_MAX_POINTS; returns their number. */
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
 };
@@ -172,7 +176,9 @@ struct provider {
 
 extern const struct provider *const provider_list[]; /* NULL-terminated (provider/list.c) */
 
-struct probes *probes_create(void);
+/* env: what providers are told; it gets the registry and its arena. */
+struct probes *probes_create(struct provider_env *env);
+struct provider_env *probes_env(const struct probes *ps);
 void probes_destroy(struct probes *ps); /* NULL is allowed */
 struct arena *probes_arena(struct probes *ps);
 /* Registers a probe and copies its names. A probe with the same four names is returned instead. */
@@ -221,67 +227,12 @@ bool probes_has_function_elsewhere(const struct probe_desc *desc);
  */
 bool probes_name_is_meant(const struct probe_desc *desc, const char *name);
 
-/* Tells the user something, through the function given to probes_on_notice(). */
-PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
-/* The same for an adjustment of what the user asked for (probes_on_adjusted()). */
-PRINTF_LIKE(2, 3) void probes_adjusted(struct probes *ps, const char *fmt, ...);
-
-/*
- * func is called before a provider reads the mappings of a process: the session may have to run a
- * new process on to a state in which it has mapped its libraries.
- */
-void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx);
-MUST_CHECK struct err *probes_need_process(struct probes *ps, pid_t pid);
-
-/*
- * func is called before a provider reads the mappings of all processes for a pattern of a program,
- * as opposed to a listing: what processes map from then on has to be found by other means.
- */
-void probes_on_scan(struct probes *ps, void (*func)(void *ctx), void *ctx);
-void probes_will_scan(struct probes *ps);
-
-/* The processes of -c and -p, in the order of the options; 0 behind the last. */
-void probes_add_process(struct probes *ps, pid_t pid);
-pid_t probes_process(const struct probes *ps, uint32_t i);
-/* The process of -c, which messages call pid$target because it ends with dtrace; 0 = none. */
-void probes_set_created(struct probes *ps, pid_t pid);
-pid_t probes_created(const struct probes *ps);
-
-/* msg has no newline. A registry gives the notices about a description once. */
-void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
-void probes_on_adjusted(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
 /*
  * Notes a description of a program before any is matched: a probe that programs of the session name
  * is not added to the matches of another name, too (providers.md 4.4).
  */
 void probes_name(struct probes *ps, const struct probe_desc *desc);
 bool probes_is_named(const struct probes *ps, const struct provider *pv, const char *func);
-/*
- * A key for a probe in code, which its unit uses as an index. Units of probes that come later begin
- * again at 0.
- */
-uint32_t probes_code_key(struct probes *ps);
-void probes_reset_code_keys(struct probes *ps);
-/*
- * Option syscallview: whether patterns match system calls as views of older calls: where the
- * program reads an argument as text that only the older call has there; never; always.
- */
-enum probe_view { PROBE_VIEW_AUTO, PROBE_VIEW_NATIVE, PROBE_VIEW_CLASSIC };
-void probes_set_view(struct probes *ps, enum probe_view view);
-enum probe_view probes_view(const struct probes *ps);
-/* Adds a copy of a row to the table of probes that harm (d/parse/harm.h). */
-void probes_harm_add(struct probes *ps, const struct harm *row);
-/* Row number i, counted from 0; NULL behind the last. */
-const struct harm *probes_harm(const struct probes *ps, uint32_t i);
-/* Whether the user insists on such probes: option harmful. */
-void probes_set_harmful(struct probes *ps, bool is_harmful);
-bool probes_is_harmful(const struct probes *ps);
-/*
- * How files of programs are read (image/debugfile.h); the struct must live as long as the registry.
- */
-struct file_opts;
-void probes_set_files(struct probes *ps, const struct file_opts *files);
-const struct file_opts *probes_files(const struct probes *ps);
 /* Whether names of functions are shown mangled, as they are linked. */
 void probes_set_raw(struct probes *ps, bool is_raw);
 /* The provider of a probe that the process has fired, for users; buf is room for it. */
@@ -289,26 +240,6 @@ void probes_set_raw(struct probes *ps, bool is_raw);
 const char *probe_prov_shown(const struct probe *pr, uint64_t pid, char buf[PROBE_PROV_ROOM]);
 /* The function of a probe for users: demangled, unless probes_set_raw(). */
 const char *probe_func_shown(struct probes *ps, const struct probe *pr);
-/*
- * The session's functions for probes that are declared in D: collect adds those that desc matches
- * to out; hint says why one cannot be used here, or is NULL. Each may be NULL.
- */
-struct code_source; /* d/compile.h */
-struct declared_source_fns {
-	struct err *(*collect)(void *ctx, const struct probe_desc *desc, struct probe_list *out);
-	const char *(*hint)(void *ctx, const struct probe_desc *desc);
-	/* Why a declared probe that desc names cannot fire here; NULL: desc names none. */
-	const char *(*absent)(void *ctx, const struct probe_desc *desc);
-	/* Loads the library's files that declare providers of programs that desc describes. */
-	struct err *(*define)(void *ctx, const struct probe_desc *desc);
-	/* dsession_code_source(); NULL, too, if nothing is declared. */
-	const struct code_source *(*code)(void *ctx, uint32_t i, bool *ret_is_live);
-	/* Why processes have no such probe, although it is declared; NULL: it is not. */
-	const char *(*code_hint)(void *ctx, const struct probe_desc *desc);
-	void *ctx;
-};
-void probes_on_declared(struct probes *ps, const struct declared_source_fns *fns);
-const struct declared_source_fns *probes_declared(const struct probes *ps);
 /* Whether a probe that is registered already matches desc. */
 bool probes_has(const struct probes *ps, const struct probe_desc *desc);
 /* Forgets results of earlier matching, because new probes may match. */

@@ -55,16 +55,16 @@ void batches_drop(struct batches *bs, uint32_t number)
 	bs->list.len = n;
 }
 
-void batches_free(struct batches *bs, struct probes *ps, uint32_t number, bool keeps_names,
-		  bool (*leave)(struct probes *ps, struct probe *pr, bool keeps_names))
+void batches_free(struct batches *bs, struct provider_env *env, uint32_t number, bool keeps_names,
+		  bool (*leave)(struct provider_env *env, struct probe *pr, bool keeps_names))
 {
 	const struct batch *b = batches_find(bs, number);
 	struct probe_list gone = {0};
 
 	for (uint32_t i = 0; b && i < b->probes.len; i++)
-		if (leave(ps, b->probes.data[i], keeps_names))
+		if (leave(env, b->probes.data[i], keeps_names))
 			probe_list_add(&gone, b->probes.data[i]);
-	probes_remove(ps, &gone);
+	probes_remove(env->probes, &gone);
 	vec_deinit(&gone.probes);
 	batches_drop(bs, number);
 }

@@ -31,5 +31,5 @@ void batches_drop(struct batches *bs, uint32_t number);
  * Drops a batch, and removes those of its probes for which leave() is true: it releases what the
  * provider knows of the probe if the probe is in no other batch.
  */
-void batches_free(struct batches *bs, struct probes *ps, uint32_t number, bool keeps_names,
-		  bool (*leave)(struct probes *ps, struct probe *pr, bool keeps_names));
+void batches_free(struct batches *bs, struct provider_env *env, uint32_t number, bool keeps_names,
+		  bool (*leave)(struct provider_env *env, struct probe *pr, bool keeps_names));

@@ -135,11 +135,11 @@ static bool event_exists(const struct place_counter *c)
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-static struct cpc_probe *cpc_probe_create(struct probes *ps, const struct provider *pv,
+static struct cpc_probe *cpc_probe_create(struct provider_env *env, const struct provider *pv,
 					  const char *name, const struct place_counter *counter)
 {
-	struct cpc_state *st = probes_state(ps, pv, sizeof(*st));
-	struct arena *a = probes_arena(ps);
+	struct cpc_state *st = probes_state(env->probes, pv, sizeof(*st));
+	struct arena *a = env->arena;
 	struct cpc_probe *cp = ARENA_NEW(a, struct cpc_probe);
 	struct place_counter *kept = ARENA_NEW(a, struct place_counter);
 
@@ -152,7 +152,7 @@ static struct cpc_probe *cpc_probe_create(struct probes *ps, const struct provid
 }
 
 /* The probes of a listing: each event that the machine has, as often as makes sense. */
-static struct err *cpc_provide(struct probes *ps, const struct provider *pv)
+static struct err *cpc_provide(struct provider_env *env, const struct provider *pv)
 {
 	for (uint32_t i = 0; i < ARRAY_LEN(events); i++) {
 		bool is_software = events[i].type == PERF_TYPE_SOFTWARE;
@@ -160,28 +160,30 @@ static struct err *cpc_provide(struct probes *ps, const struct provider *pv)
 					  .config = events[i].config,
 					  .period = is_software ? 1 : 1000000000};
 		const char *name =
-			arena_printf(probes_arena(ps), "%s-all-%" PRIu64, events[i].name, c.period);
+			arena_printf(env->arena, "%s-all-%" PRIu64, events[i].name, c.period);
 
 		if (event_exists(&c))
-			probes_add(ps, pv, "", "", name,
-				   (uintptr_t)cpc_probe_create(ps, pv, name, &c));
+			probes_add(env->probes, pv, "", "", name,
+				   (uintptr_t)cpc_probe_create(env, pv, name, &c));
 	}
 	return NULL;
 }
 
-static struct err *cpc_provide_desc(struct probes *ps, const struct provider *pv,
+static struct err *cpc_provide_desc(struct provider_env *env, const struct provider *pv,
 				    const struct probe_desc *desc)
 {
-	struct cpc_state *st = probes_state(ps, pv, sizeof(*st));
+	struct cpc_state *st = probes_state(env->probes, pv, sizeof(*st));
 	struct place_counter c;
 
 	if (!*desc->name || !glob_is_literal(desc->name) || !glob_match(desc->mod, "") ||
 	    !glob_match(desc->func, "") || name_parse(desc->name, &c) || !event_exists(&c) ||
-	    probes_has(ps, &(struct probe_desc){pv->name, "", "", desc->name, 0, false, 0}))
+	    probes_has(env->probes,
+		       &(struct probe_desc){pv->name, "", "", desc->name, 0, false, 0}))
 		return NULL;
 	if (st->nprobes >= MAX_PROBES)
 		return err_new("more than %d probes", MAX_PROBES);
-	probes_add(ps, pv, "", "", desc->name, (uintptr_t)cpc_probe_create(ps, pv, desc->name, &c));
+	probes_add(env->probes, pv, "", "", desc->name,
+		   (uintptr_t)cpc_probe_create(env, pv, desc->name, &c));
 	return NULL;
 }
 
@@ -194,7 +196,7 @@ static bool cpc_concerns(const struct provider *pv, const struct probe_desc *des
 		(glob_is_literal(desc->name) && !name_parse(desc->name, &c)));
 }
 
-static const char *cpc_hint(struct probes *ps, const struct provider *pv,
+static const char *cpc_hint(struct provider_env *env, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
 	struct place_counter c;

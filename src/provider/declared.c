@@ -15,10 +15,10 @@ static bool declared_concerns(const struct provider *pv, const struct probe_desc
 	       (glob_match(desc->func, "") || probes_has_function_elsewhere(desc));
 }
 
-static struct err *declared_collect(struct probes *ps, const struct provider *pv,
+static struct err *declared_collect(struct provider_env *env, const struct provider *pv,
 				    const struct probe_desc *desc, struct probe_list *out)
 {
-	const struct declared_source_fns *fns = probes_declared(ps);
+	const struct declared_source_fns *fns = &env->declared;
 
 	for (uint32_t i = 0; provider_list[i]; i++) {
 		const struct provider *other = provider_list[i];
@@ -32,9 +32,9 @@ static struct err *declared_collect(struct probes *ps, const struct provider *pv
 	return fns->collect ? fns->collect(fns->ctx, desc, out) : NULL;
 }
 
-static struct err *declared_provide(struct probes *ps, const struct provider *pv)
+static struct err *declared_provide(struct provider_env *env, const struct provider *pv)
 {
-	const struct declared_source_fns *fns = probes_declared(ps);
+	const struct declared_source_fns *fns = &env->declared;
 	static const struct probe_desc all = {"", "", "", "", 0, false, 0};
 	struct probe_list found = {0};
 	struct err *e = fns->collect ? fns->collect(fns->ctx, &all, &found) : NULL;
@@ -43,18 +43,18 @@ static struct err *declared_provide(struct probes *ps, const struct provider *pv
 	return e;
 }
 
-static const char *declared_hint(struct probes *ps, const struct provider *pv,
+static const char *declared_hint(struct provider_env *env, const struct provider *pv,
 				 const struct probe_desc *desc)
 {
-	const struct declared_source_fns *fns = probes_declared(ps);
+	const struct declared_source_fns *fns = &env->declared;
 
 	return fns->hint ? fns->hint(fns->ctx, desc) : NULL;
 }
 
-static const char *declared_absent(struct probes *ps, const struct provider *pv,
+static const char *declared_absent(struct provider_env *env, const struct provider *pv,
 				   const struct probe_desc *desc)
 {
-	const struct declared_source_fns *fns = probes_declared(ps);
+	const struct declared_source_fns *fns = &env->declared;
 
 	return fns->absent ? fns->absent(fns->ctx, desc) : NULL;
 }

@@ -9,10 +9,10 @@ static const char *const probe_names[] = {
 	NULL,
 };
 
-static struct err *dtrace_provide(struct probes *ps, const struct provider *pv)
+static struct err *dtrace_provide(struct provider_env *env, const struct provider *pv)
 {
 	for (uint32_t key = 0; probe_names[key]; key++)
-		probes_add_at(ps, pv, key, "", "", probe_names[key], key);
+		probes_add_at(env->probes, pv, key, "", "", probe_names[key], key);
 	return NULL;
 }
 

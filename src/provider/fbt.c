@@ -48,9 +48,9 @@ struct fbt_state {
 	uint32_t nbatches; /* all that there were */
 };
 
-static struct fbt_state *state_get(struct probes *ps, const struct provider *pv)
+static struct fbt_state *state_get(struct provider_env *env, const struct provider *pv)
 {
-	struct fbt_state *st = probes_state(ps, pv, sizeof(*st));
+	struct fbt_state *st = probes_state(env->probes, pv, sizeof(*st));
 
 	if (!st->is_read) {
 		st->funcs.owner = st;
@@ -79,28 +79,28 @@ static struct err *trouble_copy(const struct fbt_state *st)
 	return err_hint(err_new("%s", err_text(st->trouble)), "%s", err_get_hint(st->trouble));
 }
 
-static struct probe *function_add(struct probes *ps, const struct provider *pv, struct kfunc *f,
-				  bool is_return)
+static struct probe *function_add(struct provider_env *env, const struct provider *pv,
+				  struct kfunc *f, bool is_return)
 {
 	uint32_t index = (uint32_t)(f - f->all->list.data) * 2 + is_return;
 	struct probe *pr;
 
 	if (index >= pv->id_count)
 		return NULL;
-	pr = probes_add_at(ps, pv, index, f->place.mod, f->place.name,
+	pr = probes_add_at(env->probes, pv, index, f->place.mod, f->place.name,
 			   is_return ? "return" : "entry", (uintptr_t)f);
 	kfunc_mark(f);
 	if (!f->keys[is_return])
-		f->keys[is_return] = 1 + probes_code_key(ps);
+		f->keys[is_return] = 1 + env_code_key(env);
 	return pr;
 }
 
-static void function_collect(struct probes *ps, const struct provider *pv, struct kfunc *f,
+static void function_collect(struct provider_env *env, const struct provider *pv, struct kfunc *f,
 			     const struct probe_desc *desc, struct probe_list *out)
 {
 	for (int is_return = 0; is_return < 2; is_return++) {
 		struct probe *pr = glob_match(desc->name, is_return ? "return" : "entry")
-					   ? function_add(ps, pv, f, is_return)
+					   ? function_add(env, pv, f, is_return)
 					   : NULL;
 
 		if (pr)
@@ -108,10 +108,10 @@ static void function_collect(struct probes *ps, const struct provider *pv, struc
 	}
 }
 
-static struct err *fbt_collect(struct probes *ps, const struct provider *pv,
+static struct err *fbt_collect(struct provider_env *env, const struct provider *pv,
 			       const struct probe_desc *desc, struct probe_list *out)
 {
-	struct fbt_state *st = state_get(ps, pv);
+	struct fbt_state *st = state_get(env, pv);
 	bool is_exact = is_literal(desc->func);
 
 	if (st->trouble)
@@ -125,18 +125,18 @@ static struct err *fbt_collect(struct probes *ps, const struct provider *pv,
 		    (!is_exact && kfunc_is_ours(f->place.name)))
 			continue;
 		f->place.is_exact |= is_exact;
-		function_collect(ps, pv, f, desc, out);
+		function_collect(env, pv, f, desc, out);
 	}
 	return NULL;
 }
 
-static struct err *fbt_provide(struct probes *ps, const struct provider *pv)
+static struct err *fbt_provide(struct provider_env *env, const struct provider *pv)
 {
-	struct fbt_state *st = state_get(ps, pv);
+	struct fbt_state *st = state_get(env, pv);
 
 	for (uint32_t i = 0; i < st->funcs.list.len; i++)
 		for (int is_return = 0; is_return < 2; is_return++)
-			(void)function_add(ps, pv, &st->funcs.list.data[i], is_return);
+			(void)function_add(env, pv, &st->funcs.list.data[i], is_return);
 	return NULL;
 }
 
@@ -156,9 +156,9 @@ static bool alias_check(void *ctx, const char *name)
 }
 
 /* Why there is no function of that name among those that can be traced, or NULL. */
-static const char *function_hint(struct probes *ps, struct fbt_state *st, const char *name)
+static const char *function_hint(struct provider_env *env, struct fbt_state *st, const char *name)
 {
-	struct arena *a = probes_arena(ps);
+	struct arena *a = env->arena;
 	size_t len = strlen(name);
 	struct kallsym sym;
 	bool is_found = false, has_data;
@@ -188,7 +188,7 @@ static const char *function_hint(struct probes *ps, struct fbt_state *st, const 
 					  name);
 }
 
-static const char *fbt_hint(struct probes *ps, const struct provider *pv,
+static const char *fbt_hint(struct provider_env *env, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
 	VEC(const char *) names = {0};
@@ -197,19 +197,19 @@ static const char *fbt_hint(struct probes *ps, const struct provider *pv,
 
 	if (strcmp(desc->prov, pv->name) != 0)
 		return NULL;
-	st = state_get(ps, pv);
+	st = state_get(env, pv);
 	if (*desc->name && !fbt_concerns(pv, desc))
 		return "its probes are fbt:MODULE:FUNCTION:entry and fbt:MODULE:FUNCTION:return";
 	if (st->trouble || !is_literal(desc->func))
 		return NULL;
-	hint = function_hint(ps, st, desc->func);
+	hint = function_hint(env, st, desc->func);
 	if (hint)
 		return hint;
 	for (uint32_t i = 0; i < st->funcs.list.len; i++)
 		vec_push(&names, st->funcs.list.data[i].place.name);
 	near = diag_nearest(desc->func, names.data, names.len);
 	vec_deinit(&names);
-	return near ? arena_printf(probes_arena(ps),
+	return near ? arena_printf(env->arena,
 				   "did you mean '%s'? a function that is inlined everywhere has "
 				   "no probes",
 				   near)
@@ -325,15 +325,15 @@ static uint32_t return_types(struct arena *a, const struct fbt_types *ts,
 	return 2;
 }
 
-static uint32_t fbt_arg_types(struct probes *ps, const struct probe *pr,
+static uint32_t fbt_arg_types(struct provider_env *env, const struct probe *pr,
 			      const char *const **ret_types)
 {
 	struct kfunc *f = (struct kfunc *)(uintptr_t)pr->data;
-	struct arena *a = probes_arena(ps);
+	struct arena *a = env->arena;
 	int is_return = strcmp(pr->name, "return") == 0;
 
 	if (!f->types[is_return]) {
-		struct fbt_state *st = state_get(ps, pr->provider);
+		struct fbt_state *st = state_get(env, pr->provider);
 		struct fbt_types *ts = types_of_module(st, f->place.mod);
 		const struct btf_type *proto = function_proto(ts, f->place.name);
 		uint32_t n = proto ? BTF_INFO_VLEN(proto->info) : 0;
@@ -378,7 +378,7 @@ static void batch_destroy(struct fbt_batch *b)
 	free(b);
 }
 
-static bool fbt_wants_modules(struct probes *ps, const struct probe_desc *desc)
+static bool fbt_wants_modules(struct provider_env *env, const struct probe_desc *desc)
 {
 	return !desc->id && fbt_concerns(&provider_fbt, desc) &&
 	       strcmp(desc->mod, KFUNC_KERNEL) != 0;
@@ -400,9 +400,9 @@ static void types_forget(struct fbt_state *st, const char *mod)
 	st->types.len = MIN(st->types.len, n);
 }
 
-static uint32_t fbt_module_came(struct probes *ps, const char *mod, uint32_t i)
+static uint32_t fbt_module_came(struct provider_env *env, const char *mod, uint32_t i)
 {
-	struct fbt_state *st = state_get(ps, &provider_fbt);
+	struct fbt_state *st = state_get(env, &provider_fbt);
 	struct fbt_batch *b;
 	struct err *e;
 
@@ -422,11 +422,12 @@ static uint32_t fbt_module_came(struct probes *ps, const char *mod, uint32_t i)
 	b->made = xcalloc(2 * (size_t)b->funcs.list.len, sizeof(struct probe *));
 	b->number = ++st->nbatches;
 	vec_push(&st->batches, b);
-	probes_reset_code_keys(ps);
+	env_reset_code_keys(env);
 	return b->number;
 }
 
-static struct probe *late_make(struct probes *ps, struct fbt_batch *b, uint32_t i, bool is_return)
+static struct probe *late_make(struct provider_env *env, struct fbt_batch *b, uint32_t i,
+			       bool is_return)
 {
 	struct kfunc *f = &b->funcs.list.data[i];
 	struct probe **made = &b->made[2 * i + is_return];
@@ -434,16 +435,16 @@ static struct probe *late_make(struct probes *ps, struct fbt_batch *b, uint32_t 
 	if (*made)
 		return *made;
 	kfunc_mark(f);
-	f->keys[is_return] = 1 + probes_code_key(ps);
-	*made = probes_add_private(ps, &provider_fbt, provider_fbt.name, f->place.mod,
+	f->keys[is_return] = 1 + env_code_key(env);
+	*made = probes_add_private(env->probes, &provider_fbt, provider_fbt.name, f->place.mod,
 				   f->place.name, is_return ? "return" : "entry", (uintptr_t)f);
 	return *made;
 }
 
-static struct err *fbt_match_new(struct probes *ps, const struct probe_desc *desc,
+static struct err *fbt_match_new(struct provider_env *env, const struct probe_desc *desc,
 				 struct probe_list *out)
 {
-	struct fbt_state *st = state_get(ps, &provider_fbt);
+	struct fbt_state *st = state_get(env, &provider_fbt);
 	struct fbt_batch *b = *vec_last(&st->batches);
 
 	for (uint32_t i = 0; i < b->funcs.list.len; i++)
@@ -451,13 +452,13 @@ static struct err *fbt_match_new(struct probes *ps, const struct probe_desc *des
 			if (glob_match(desc->func, b->funcs.list.data[i].place.name) &&
 			    glob_match(desc->mod, b->mod) &&
 			    glob_match(desc->name, is_return ? "return" : "entry"))
-				probe_list_add(out, late_make(ps, b, i, is_return));
+				probe_list_add(out, late_make(env, b, i, is_return));
 	return NULL;
 }
 
-static void fbt_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+static void fbt_batch_free(struct provider_env *env, uint32_t batch, bool keeps_names)
 {
-	struct fbt_state *st = state_get(ps, &provider_fbt);
+	struct fbt_state *st = state_get(env, &provider_fbt);
 	struct probe_list gone = {0};
 	uint32_t n = 0;
 
@@ -471,7 +472,7 @@ static void fbt_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
 		for (uint32_t k = 0; k < 2 * b->funcs.list.len; k++)
 			if (b->made[k])
 				probe_list_add(&gone, b->made[k]);
-		probes_remove(ps, &gone);
+		probes_remove(env->probes, &gone);
 		vec_deinit(&gone.probes);
 		batch_destroy(b);
 	}

@@ -17,7 +17,7 @@
 
 /* A description whose probes are being created. */
 struct request {
-	struct probes *ps;
+	struct provider_env *env;
 	const struct provider *pv;
 	struct pid_state *st;
 	struct pid_target *target;
@@ -97,7 +97,8 @@ static struct err *pid_parse(const struct probe_desc *desc, pid_t *ret)
 	return NULL;
 }
 
-struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i, pid_t *ret)
+struct err *pid_of(const struct provider_env *env, const struct probe_desc *desc, uint32_t i,
+		   pid_t *ret)
 {
 	char name[32];
 	uint32_t n = 0;
@@ -106,7 +107,7 @@ struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint3
 	*ret = 0;
 	if (!is_for_several(desc))
 		return i ? NULL : pid_parse(desc, ret);
-	for (uint32_t k = 0; (pid = probes_process(ps, k)); k++) {
+	for (uint32_t k = 0; (pid = env_process(env, k)); k++) {
 		(void)snprintf(name, sizeof(name), PROVIDER "%d", (int)pid);
 		if (glob_match(desc->prov, name) && n++ == i) {
 			*ret = pid;
@@ -125,7 +126,7 @@ static struct pid_probe *probe_create(struct request *r, enum code_spot spot)
 	pp->target = r->target;
 	pp->spot = spot;
 	pp->batch = r->st->batch;
-	pp->key = probes_code_key(r->ps);
+	pp->key = env_code_key(r->env);
 	pp->nbatches = 1;
 	pp->is_of_start = !pp->batch;
 	pp->code.pid = r->target->pid;
@@ -154,7 +155,7 @@ static void probe_renew(const struct request *r, struct pid_probe *pp)
 {
 	pp->batch = r->st->batch;
 	pp->nbatches++;
-	pp->key = probes_code_key(r->ps);
+	pp->key = env_code_key(r->env);
 	pp->code.at = pp->target->at;
 	vec_clear(&pp->code.sites);
 }
@@ -171,7 +172,7 @@ static struct probe *add_probe(struct request *r, const struct pid_object *o, co
 			       const char *name, enum code_spot spot)
 {
 	struct probe *pr =
-		probes_add_as(r->ps, r->pv, r->target->prov, o->file.name, func, name, 0);
+		probes_add_as(r->env->probes, r->pv, r->target->prov, o->file.name, func, name, 0);
 	bool is_new = true; /* this batch does not have the probe yet */
 
 	if (!pr->data)
@@ -212,7 +213,7 @@ static const char *list_command(const struct request *r, const char *mod, const 
 {
 	const struct probe_desc desc = {r->target->prov, mod, func, name, 0, false, 0};
 
-	return probes_list_command(r->ps, &desc);
+	return probes_list_command(r->env->probes, &desc);
 }
 
 static struct err *insn_refused_err(const struct request *r, const char *func, uint32_t off)
@@ -761,10 +762,10 @@ static struct err *function_missing_err(const struct request *r, struct pid_obje
 
 	if (r->is_new) /* no hint while processes are traced: they may map very many such files */
 		return e;
-	near = pid_inlined_hint(r->ps, r->target, o, r->desc->func);
+	near = pid_inlined_hint(r->env, r->target, o, r->desc->func);
 	if (near)
 		return err_hint(e, "%s", near);
-	names = ARENA_NEW_N(probes_arena(r->ps), const char *, o->funcs->list.len + 1);
+	names = ARENA_NEW_N(r->env->arena, const char *, o->funcs->list.len + 1);
 	for (uint32_t i = 0; i < o->funcs->list.len; i++)
 		names[i] = o->funcs->list.data[i].name;
 	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
@@ -801,7 +802,7 @@ static struct err *collect_functions(struct request *r)
 /* Adds the probes in one process. */
 static struct err *collect_process(struct request *r, pid_t pid)
 {
-	struct err *e = pid_target_get(r->ps, r->st, pid, &r->target);
+	struct err *e = pid_target_get(r->env, r->st, pid, &r->target);
 
 	if (!e)
 		e = check_name(r);
@@ -814,13 +815,13 @@ static struct err *collect_process(struct request *r, pid_t pid)
 	return strcmp(r->desc->func, "-") == 0 ? collect_absolute(r) : collect_functions(r);
 }
 
-static struct err *collect_in(struct probes *ps, const struct probe_desc *desc, bool is_new,
+static struct err *collect_in(struct provider_env *env, const struct probe_desc *desc, bool is_new,
 			      struct probe_list *out)
 {
 	struct request r = {
-		.ps = ps,
+		.env = env,
 		.pv = &provider_pid,
-		.st = probes_state(ps, &provider_pid, sizeof(struct pid_state)),
+		.st = probes_state(env->probes, &provider_pid, sizeof(struct pid_state)),
 		.desc = desc,
 		.out = out,
 		.is_exact = is_name(desc->mod) && is_name(desc->func) && !is_for_several(desc) &&
@@ -831,37 +832,37 @@ static struct err *collect_in(struct probes *ps, const struct probe_desc *desc, 
 	pid_t pid;
 
 	r.tmp = arena_create();
-	e = pid_of(ps, desc, 0, &pid);
+	e = pid_of(env, desc, 0, &pid);
 	for (uint32_t i = 1; pid && !e; i++) {
 		e = collect_process(&r, pid);
 		if (!e)
-			e = pid_of(ps, desc, i, &pid);
+			e = pid_of(env, desc, i, &pid);
 	}
 	arena_destroy(r.tmp);
 	err_destroy(r.bad_offset);
 	return e;
 }
 
-static struct err *pid_collect(struct probes *ps, const struct provider *pv,
+static struct err *pid_collect(struct provider_env *env, const struct provider *pv,
 			       const struct probe_desc *desc, struct probe_list *out)
 {
 	(void)pv;
-	return collect_in(ps, desc, false, out);
+	return collect_in(env, desc, false, out);
 }
 
-struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
+struct err *pid_collect_new(struct provider_env *env, const struct probe_desc *desc,
 			    struct probe_list *out)
 {
-	return collect_in(ps, desc, true, out);
+	return collect_in(env, desc, true, out);
 }
 
 /* Returns a hint how to probe a file without functions; NULL if the file has functions. */
-static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
+static const char *hint_nameless(struct provider_env *env, const struct pid_object *o)
 {
 	if (!o->funcs || o->funcs->list.len)
 		return NULL;
 	return arena_printf(
-		probes_arena(ps), "'%s' has no symbols that can be read%s", o->file.name,
+		env->arena, "'%s' has no symbols that can be read%s", o->file.name,
 		o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address"
 			   : "");
 }
@@ -870,7 +871,7 @@ static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
  * Returns a hint if the compiler has inlined the function that the description names; NULL if it
  * has not. Without a module, only the program's own file is searched.
  */
-static const char *hint_inlined(struct probes *ps, struct pid_target *t,
+static const char *hint_inlined(struct provider_env *env, struct pid_target *t,
 				const struct probe_desc *desc)
 {
 	const char *hint = NULL;
@@ -880,7 +881,7 @@ static const char *hint_inlined(struct probes *ps, struct pid_target *t,
 
 		if (*desc->mod && strcmp(desc->mod, "*") != 0 ? pid_object_matches(o, desc->mod)
 							      : o->is_main)
-			hint = pid_inlined_hint(ps, t, o, desc->func);
+			hint = pid_inlined_hint(env, t, o, desc->func);
 	}
 	return hint;
 }
@@ -889,43 +890,43 @@ static const char *hint_inlined(struct probes *ps, struct pid_target *t,
  * Returns a hint for a module that the process does not have, or that has no names, and for a
  * function that was inlined.
  */
-static const char *pid_hint(struct probes *ps, const struct provider *pv,
+static const char *pid_hint(struct provider_env *env, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
-	struct pid_state *st = probes_state(ps, pv, sizeof(*st));
+	struct pid_state *st = probes_state(env->probes, pv, sizeof(*st));
 	struct pid_target *t;
 	const char *names[256], *near;
 	struct err *e;
 	uint32_t n = 0;
 	pid_t pid;
 
-	if (is_for_several(desc) && !probes_process(ps, 0))
+	if (is_for_several(desc) && !env_process(env, 0))
 		return "'pid*' stands for the processes of -c and -p: give at least one";
 	if (!is_name(desc->mod) && !*desc->func)
 		return NULL;
-	e = pid_of(ps, desc, 0, &pid);
+	e = pid_of(env, desc, 0, &pid);
 	if (!e && !pid)
 		return NULL;
 	if (!e)
-		e = pid_target_get(ps, st, pid, &t);
+		e = pid_target_get(env, st, pid, &t);
 	if (e) {
 		err_destroy(e); /* pid_collect() has returned the same error */
 		return NULL;
 	}
 	if (!is_name(desc->mod))
-		return hint_inlined(ps, t, desc);
+		return hint_inlined(env, t, desc);
 	for (uint32_t i = 0; i < t->objects.len && n < ARRAY_LEN(names); i++) {
 		if (pid_object_matches(t->objects.data[i], desc->mod)) {
-			near = hint_nameless(ps, t->objects.data[i]);
-			return near ? near : hint_inlined(ps, t, desc);
+			near = hint_nameless(env, t->objects.data[i]);
+			return near ? near : hint_inlined(env, t, desc);
 		}
 		names[n++] = t->objects.data[i]->file.name;
 	}
 	near = diag_nearest(desc->mod, names, n);
 	if (near)
-		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);
+		return arena_printf(env->arena, "did you mean '%s'?", near);
 	return arena_printf(
-		probes_arena(ps),
+		env->arena,
 		"there is no such module now; with -Z its functions are probed as soon as the process "
 		"has opened it");
 }
@@ -933,7 +934,8 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)
 {
 	const struct pid_probe *pp = pid_probe(pr);
-	const struct pid_state *st = probes_state(pp->target->ps, pr->provider, sizeof(*st));
+	const struct pid_state *st =
+		probes_state(pp->target->env->probes, pr->provider, sizeof(*st));
 
 	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
 				      .key = pp->key,

@@ -46,9 +46,9 @@ struct pid_target {
 	 * The caller of pid_come.look_again() knows the identity of that process.
 	 */
 	pid_t at;
-	struct probes *ps;     /* for notices */
-	char *prov;	       /* "pid123" */
-	struct proc_maps maps; /* of `at' */
+	struct provider_env *env; /* for notices */
+	char *prov;		  /* "pid123" */
+	struct proc_maps maps;	  /* of `at' */
 	VEC(struct pid_object *) objects;
 };
 
@@ -90,7 +90,7 @@ static inline struct pid_object *pid_object_of(const struct place_file *file)
 /* ---- pid_target.c ---------------------------------------------------------------------------- */
 
 /* Returns the process; the first call for a process id reads its mappings. */
-MUST_CHECK struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
+MUST_CHECK struct err *pid_target_get(struct provider_env *env, struct pid_state *st, pid_t pid,
 				      struct pid_target **ret);
 void pid_target_destroy(struct pid_target *t);
 void pid_object_destroy(struct pid_object *o);
@@ -132,8 +132,8 @@ bool pid_object_matches(const struct pid_object *o, const char *pattern);
  * Finds process number i, counted from 0, of the processes that desc names; *ret is 0 if desc names
  * fewer.
  */
-MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i,
-			      pid_t *ret);
+MUST_CHECK struct err *pid_of(const struct provider_env *env, const struct probe_desc *desc,
+			      uint32_t i, pid_t *ret);
 /* How arguments are found at the entry of a function, and its result at the return. */
 enum code_spot pid_entry_spot(const struct pid_object *o, const struct func *fn);
 enum code_spot pid_return_spot(const struct pid_object *o, const struct func *fn);
@@ -146,7 +146,7 @@ bool pid_entry_find(struct pid_object *o, const struct func *fn, uint32_t *ret_s
 bool pid_is_harmful_nop(const struct pid_object *o, const uint8_t *code, size_t size);
 void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp);
 /* Adds to out the probes that desc matches in the files of the present batch. */
-MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
+MUST_CHECK struct err *pid_collect_new(struct provider_env *env, const struct probe_desc *desc,
 				       struct probe_list *out);
 
 /* ---- pid_inline.c ---------------------------------------------------------------------------- */
@@ -155,15 +155,16 @@ MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_des
  * Returns a hint if the compiler has inlined the function of the file that func would match; else
  * NULL.
  */
-const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid_object *o,
+const char *pid_inlined_hint(struct provider_env *env, struct pid_target *t, struct pid_object *o,
 			     const char *func);
 
 /* ---- pid_types.c ----------------------------------------------------------------------------- */
 
 /* Returns the debug information of the file, opened at the first call; NULL if there is none. */
-struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *o);
+struct dwarf_file *pid_object_dwarf(const struct provider_env *env, struct pid_object *o);
 /* The members of struct provider; without debug information, probes have no types. */
-uint32_t pid_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
-type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
-		     struct argplace *ret_place);
-const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw);
+uint32_t pid_arg_types(struct provider_env *env, const struct probe *pr,
+		       const char *const **ret_types);
+type_id pid_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
+		     struct types *t, struct argplace *ret_place);
+const char *pid_arg_refused(struct provider_env *env, const struct probe *pr, uint32_t raw);

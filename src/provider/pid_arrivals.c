@@ -6,14 +6,14 @@
 
 #include "provider/pid.h"
 
-static struct pid_state *state_of(struct probes *ps)
+static struct pid_state *state_of(struct provider_env *env)
 {
-	return probes_state(ps, &provider_pid, sizeof(struct pid_state));
+	return probes_state(env->probes, &provider_pid, sizeof(struct pid_state));
 }
 
-static struct pid_target *target_of_pid(struct probes *ps, pid_t pid)
+static struct pid_target *target_of_pid(struct provider_env *env, pid_t pid)
 {
-	const struct pid_state *st = state_of(ps);
+	const struct pid_state *st = state_of(env);
 
 	for (uint32_t i = 0; i < st->targets.len; i++)
 		if (st->targets.data[i]->pid == pid)
@@ -21,15 +21,15 @@ static struct pid_target *target_of_pid(struct probes *ps, pid_t pid)
 	return NULL;
 }
 
-static struct pid_target *target_find(struct probes *ps, const struct proc_id *id)
+static struct pid_target *target_find(struct provider_env *env, const struct proc_id *id)
 {
-	struct pid_target *t = target_of_pid(ps, id->pid);
+	struct pid_target *t = target_of_pid(env, id->pid);
 
 	return t && t->id.start == id->start ? t : NULL;
 }
 
-static const struct proc_id *process_described(struct probes *ps, const struct probe_desc *desc,
-					       uint32_t i)
+static const struct proc_id *process_described(struct provider_env *env,
+					       const struct probe_desc *desc, uint32_t i)
 {
 	const struct pid_target *t;
 	struct err *e;
@@ -37,27 +37,27 @@ static const struct proc_id *process_described(struct probes *ps, const struct p
 
 	if (desc->id || !provider_concerns(&provider_pid, desc))
 		return NULL;
-	e = pid_of(ps, desc, i, &pid);
-	t = e || !pid ? NULL : target_of_pid(ps, pid);
+	e = pid_of(env, desc, i, &pid);
+	t = e || !pid ? NULL : target_of_pid(env, pid);
 	err_destroy(e); /* a process that cannot be found has no probes */
 	return t ? &t->id : NULL;
 }
 
-static bool process_is_described(struct probes *ps, const struct probe_desc *desc,
+static bool process_is_described(struct provider_env *env, const struct probe_desc *desc,
 				 const struct proc_id *id)
 {
 	const struct proc_id *p;
 
-	for (uint32_t i = 0; (p = process_described(ps, desc, i)); i++)
+	for (uint32_t i = 0; (p = process_described(env, desc, i)); i++)
 		if (p->pid == id->pid && p->start == id->start)
 			return true;
 	return false;
 }
 
-static bool library_is_awaited(struct probes *ps, const struct probe_desc *desc,
+static bool library_is_awaited(struct provider_env *env, const struct probe_desc *desc,
 			       const struct proc_id *id)
 {
-	const struct pid_target *t = target_find(ps, id);
+	const struct pid_target *t = target_find(env, id);
 
 	if (strcmp(desc->func, "-") == 0)
 		return false;
@@ -98,11 +98,11 @@ static bool has_files(const struct pid_target *t, uint32_t batch)
 	return false;
 }
 
-static struct err *process_look(struct probes *ps, const struct proc_id *id,
+static struct err *process_look(struct provider_env *env, const struct proc_id *id,
 				const struct proc_id *at, bool is_other, uint32_t *ret_batch)
 {
-	struct pid_state *st = state_of(ps);
-	struct pid_target *t = target_find(ps, id);
+	struct pid_state *st = state_of(env);
+	struct pid_target *t = target_find(env, id);
 	struct err *e;
 
 	*ret_batch = 0;
@@ -110,7 +110,7 @@ static struct err *process_look(struct probes *ps, const struct proc_id *id,
 		return NULL;
 	t->at = at->pid;
 	st->batch++;
-	probes_reset_code_keys(ps);
+	env_reset_code_keys(env);
 	for (uint32_t i = 0; i < t->objects.len && is_other; i++)
 		t->objects.data[i]->is_stale = true;
 	e = pid_target_look(st, t);
@@ -126,10 +126,11 @@ static struct err *process_look(struct probes *ps, const struct proc_id *id,
 
 /* ---- what goes ------------------------------------------------------------------------------- */
 
-static void process_end(struct probes *ps, const struct proc_id *id, const struct proc_id *at)
+static void process_end(struct provider_env *env, const struct proc_id *id,
+			const struct proc_id *at)
 {
-	struct pid_state *st = state_of(ps);
-	const struct pid_target *t = target_find(ps, id);
+	struct pid_state *st = state_of(env);
+	const struct pid_target *t = target_find(env, id);
 
 	st->nlooks++;
 	for (uint32_t i = 0; t && i < t->objects.len; i++)
@@ -151,9 +152,9 @@ static bool has_types(const struct batch *b)
 	return false;
 }
 
-static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
+static bool batch_is_unused(struct provider_env *env, uint32_t batch, uint64_t *ret_since)
 {
-	const struct pid_state *st = state_of(ps);
+	const struct pid_state *st = state_of(env);
 	const struct batch *b = batches_find(&st->batches, batch);
 
 	*ret_since = 0;
@@ -186,9 +187,9 @@ static void sites_forget(const struct batch *b)
 	}
 }
 
-static void batch_retire(struct probes *ps, uint32_t batch)
+static void batch_retire(struct provider_env *env, uint32_t batch)
 {
-	const struct pid_state *st = state_of(ps);
+	const struct pid_state *st = state_of(env);
 	const struct batch *b = batches_find(&st->batches, batch);
 
 	if (b)
@@ -209,20 +210,20 @@ static void batch_retire(struct probes *ps, uint32_t batch)
 	}
 }
 
-static bool probe_leave(struct probes *ps, struct probe *pr, bool keeps_names)
+static bool probe_leave(struct provider_env *env, struct probe *pr, bool keeps_names)
 {
 	struct pid_probe *pp = pid_probe(pr);
 
 	if (--pp->nbatches || keeps_names)
 		return false;
-	pid_probe_destroy(state_of(ps), pp);
+	pid_probe_destroy(state_of(env), pp);
 	pr->data = 0;
 	return true;
 }
 
-static void batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+static void batch_free(struct provider_env *env, uint32_t batch, bool keeps_names)
 {
-	batches_free(&state_of(ps)->batches, ps, batch, keeps_names, probe_leave);
+	batches_free(&state_of(env)->batches, env, batch, keeps_names, probe_leave);
 }
 
 /* ---- what came ------------------------------------------------------------------------------- */
@@ -234,10 +235,10 @@ static int by_id(const void *a, const void *b)
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-static struct err *batch_match(struct probes *ps, const struct probe_desc *desc,
+static struct err *batch_match(struct provider_env *env, const struct probe_desc *desc,
 			       struct probe_list *out)
 {
-	struct err *e = pid_collect_new(ps, desc, out);
+	struct err *e = pid_collect_new(env, desc, out);
 	uint32_t n = 0;
 
 	if (e || !out->probes.len)
@@ -252,9 +253,9 @@ static struct err *batch_match(struct probes *ps, const struct probe_desc *desc,
 
 /* ---- children -------------------------------------------------------------------------------- */
 
-void pid_have_children(struct probes *ps)
+void pid_have_children(struct provider_env *env)
 {
-	state_of(ps)->has_children = true;
+	state_of(env)->has_children = true;
 }
 
 const struct provider_come pid_come = {

@@ -164,7 +164,7 @@ struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 	return NULL;
 }
 
-struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
+struct err *pid_target_get(struct provider_env *env, struct pid_state *st, pid_t pid,
 			   struct pid_target **ret)
 {
 	struct pid_target *t;
@@ -177,14 +177,14 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 		}
 	e = check_process(pid);
 	if (!e)
-		e = probes_need_process(ps, pid);
+		e = env_need_process(env, pid);
 	if (e)
 		return e;
 	t = xcalloc(1, sizeof(*t));
 	t->pid = t->at = pid;
 	t->id.pidfd = -1;
-	t->ps = ps;
-	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
+	t->env = env;
+	t->prov = arena_printf(env->arena, "pid%d", (int)pid);
 	id = proc_id_open(pid, &t->id);
 	e = pid_target_look(st, t); /* its error says more than the one of proc_id_open() */
 	if (id && !e)
@@ -251,7 +251,7 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 {
 	char root[64];
 	CLEANUP(fd) int root_fd = -1;
-	const struct file_opts *files = probes_files(t->ps);
+	const struct file_opts *files = t->env->files;
 	struct debug_place place = {.path = o->file.path,
 				    .dirs = files->debug_dirs,
 				    .limit = files->limit,
@@ -272,9 +272,8 @@ static struct err *open_failed(const struct pid_target *t, const struct pid_obje
 	if (sys != ETIMEDOUT)
 		return err_sys(sys, "cannot open '%s' of process %d", o->file.path, (int)t->at);
 	/* A pattern skips files that cannot be probed, so the user would not see the error. */
-	why = gate_late_text(probes_files(t->ps)->gate);
-	probes_notice(t->ps, "cannot read '%s': %s; its functions are not probed", o->file.name,
-		      why);
+	why = gate_late_text(t->env->files->gate);
+	env_notice(t->env, "cannot read '%s': %s; its functions are not probed", o->file.name, why);
 	return err_hint(
 		err_new("%s", why),
 		"try again when its server runs; -x filewait=TIME waits longer, 'umount -f' "
@@ -288,7 +287,7 @@ const struct err *pid_object_open_file(struct pid_target *t, struct pid_object *
 	if (o->file.opened || o->refused)
 		return o->refused;
 	m = code_map(t, o);
-	o->file.opened = m ? proc_map_open(probes_files(t->ps)->gate, t->at, m) : NULL;
+	o->file.opened = m ? proc_map_open(t->env->files->gate, t->at, m) : NULL;
 	if (!o->file.opened)
 		o->refused = open_failed(t, o, m ? errno : ENOENT);
 	o->text.file = o->file.opened;
@@ -319,7 +318,7 @@ static struct ifunc_object ifunc_object(const struct pid_object *o)
 static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const struct func *fn)
 {
 	struct ifunc_object own = ifunc_object(o);
-	taddr chosen = ifunc_chosen(probes_files(t->ps)->gate, t->at, &t->maps, &own, fn, &own);
+	taddr chosen = ifunc_chosen(t->env->files->gate, t->at, &t->maps, &own, fn, &own);
 
 	for (uint32_t i = 0; i < t->objects.len && !chosen; i++) {
 		struct pid_object *user = t->objects.data[i];
@@ -328,8 +327,7 @@ static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const str
 		if (user == o || pid_object_open(t, user))
 			continue;
 		importing = ifunc_object(user);
-		chosen = ifunc_chosen(probes_files(t->ps)->gate, t->at, &t->maps, &own, fn,
-				      &importing);
+		chosen = ifunc_chosen(t->env->files->gate, t->at, &t->maps, &own, fn, &importing);
 	}
 	return chosen;
 }

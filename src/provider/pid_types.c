@@ -15,9 +15,9 @@ struct pid_args {
 	uint32_t n;
 };
 
-struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *o)
+struct dwarf_file *pid_object_dwarf(const struct provider_env *env, struct pid_object *o)
 {
-	const struct file_opts *files = probes_files(ps);
+	const struct file_opts *files = env->files;
 	const struct debug_place place = {o->file.path, -1,	     files->debug_dirs,
 					  files->limit, files->gate, o->file.dev,
 					  o->file.ino};
@@ -113,10 +113,10 @@ static void texts_fill(struct pid_args *a, struct arena *mem)
 	}
 }
 
-static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_args *ret)
+static bool probe_args(struct provider_env *env, const struct probe *pr, struct pid_args *ret)
 {
 	const struct pid_probe *p = pid_probe(pr);
-	struct arena *mem = probes_arena(ps);
+	struct arena *mem = env->arena;
 	struct dwarf_file *d;
 	Dwarf_Die func;
 	uint64_t addr;
@@ -125,7 +125,7 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	if (!p->code.sites.len || p->spot == SPOT_INSN || !function_addr(p, &addr) ||
 	    first_object(p)->funcs->is_32bit) /* types are laid out for 64 bits */
 		return false;
-	d = pid_object_dwarf(ps, first_object(p));
+	d = pid_object_dwarf(env, first_object(p));
 	if (!d || !dwarf_file_function(d, addr, &func) ||
 	    !(is_go(p->spot) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
@@ -133,11 +133,12 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	return true;
 }
 
-uint32_t pid_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+uint32_t pid_arg_types(struct provider_env *env, const struct probe *pr,
+		       const char *const **ret_types)
 {
 	struct pid_args a;
 
-	if (!probe_args(ps, pr, &a))
+	if (!probe_args(env, pr, &a))
 		return 0;
 	*ret_types = a.texts;
 	return a.n;
@@ -156,15 +157,15 @@ static const char *words_describe(const struct dwarf_arg *arg, struct arena *mem
 			    last);
 }
 
-type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
-		     struct argplace *ret_place)
+type_id pid_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
+		     struct types *t, struct argplace *ret_place)
 {
-	struct pid_state *st = probes_state(ps, pr->provider, sizeof(*st));
+	struct pid_state *st = probes_state(env->probes, pr->provider, sizeof(*st));
 	struct pid_args a;
 
-	if (!probe_args(ps, pr, &a) || index >= a.n)
+	if (!probe_args(env, pr, &a) || index >= a.n)
 		return TYPE_ERROR;
-	ret_place->why = words_describe(&a.args[index], probes_arena(ps));
+	ret_place->why = words_describe(&a.args[index], env->arena);
 	if (a.args[index].raw < 0 || a.args[index].raw + a.args[index].is_text >= NARGS)
 		return TYPE_ERROR;
 	ret_place->raw = (uint32_t)a.args[index].raw;
@@ -180,7 +181,7 @@ type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, 
  * Refuses values of Go functions that no probe receives. The registers in which a C function would
  * have them contain something else.
  */
-const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
+const char *pid_arg_refused(struct provider_env *env, const struct probe *pr, uint32_t raw)
 {
 	const struct pid_probe *p = pid_probe(pr);
 	const struct go_code *go;
@@ -191,7 +192,7 @@ const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t 
 	go = &first_object(p)->funcs->go;
 	if (go->abi == GO_UNKNOWN && (p->spot == SPOT_ENTRY_NONE || raw))
 		return arena_printf(
-			probes_arena(ps),
+			env->arena,
 			"'%s' does not say which version of Go compiled it, and with it how functions "
 			"receive arguments and return results",
 			first_object(p)->file.name);

@@ -74,10 +74,10 @@ bool profile_period_parse(const char *text, uint64_t *ret_period_ns)
 }
 
 /* Makes the data of a probe of this name; NULL when no probe can have the name. */
-static struct profile_probe *profile_probe_create(struct probes *ps, const struct provider *pv,
-						  const char *name)
+static struct profile_probe *profile_probe_create(struct provider_env *env,
+						  const struct provider *pv, const char *name)
 {
-	struct profile_state *st = probes_state(ps, pv, sizeof(*st));
+	struct profile_state *st = probes_state(env->probes, pv, sizeof(*st));
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		size_t len = strlen(kinds[i].prefix);
@@ -87,9 +87,9 @@ static struct profile_probe *profile_probe_create(struct probes *ps, const struc
 		if (strncmp(name, kinds[i].prefix, len) != 0 ||
 		    !profile_period_parse(name + len, &period_ns))
 			continue;
-		pp = ARENA_NEW(probes_arena(ps), struct profile_probe);
+		pp = ARENA_NEW(env->arena, struct profile_probe);
 		*pp = (struct profile_probe){
-			.timer = {.name = arena_strdup(probes_arena(ps), name),
+			.timer = {.name = arena_strdup(env->arena, name),
 				  .period_ns = period_ns,
 				  .is_single = kinds[i].is_tick},
 			.key = st->nprobes++,
@@ -104,20 +104,20 @@ static const struct profile_probe *profile_probe(const struct probe *pr)
 	return (const struct profile_probe *)(uintptr_t)pr->data;
 }
 
-static struct err *profile_provide(struct probes *ps, const struct provider *pv)
+static struct err *profile_provide(struct provider_env *env, const struct provider *pv)
 {
 	for (uint32_t i = 0; i < PROFILE_ID_COUNT; i++) {
-		struct profile_probe *pp = profile_probe_create(ps, pv, precreated[i]);
+		struct profile_probe *pp = profile_probe_create(env, pv, precreated[i]);
 
-		probes_add_at(ps, pv, i, "", "", precreated[i], (uintptr_t)pp);
+		probes_add_at(env->probes, pv, i, "", "", precreated[i], (uintptr_t)pp);
 	}
 	return NULL;
 }
 
-static struct err *profile_provide_desc(struct probes *ps, const struct provider *pv,
+static struct err *profile_provide_desc(struct provider_env *env, const struct provider *pv,
 					const struct probe_desc *desc)
 {
-	struct profile_state *st = probes_state(ps, pv, sizeof(*st));
+	struct profile_state *st = probes_state(env->probes, pv, sizeof(*st));
 	struct profile_probe *pp;
 
 	if (!*desc->name || !glob_is_literal(desc->name) || !glob_match(desc->mod, "") ||
@@ -128,13 +128,13 @@ static struct err *profile_provide_desc(struct probes *ps, const struct provider
 			return NULL;
 	if (st->nprobes >= MAX_PROBES)
 		return err_new("more than %d probes", MAX_PROBES);
-	pp = profile_probe_create(ps, pv, desc->name);
+	pp = profile_probe_create(env, pv, desc->name);
 	if (pp)
-		probes_add(ps, pv, "", "", desc->name, (uintptr_t)pp);
+		probes_add(env->probes, pv, "", "", desc->name, (uintptr_t)pp);
 	return NULL;
 }
 
-static const char *profile_hint(struct probes *ps, const struct provider *pv,
+static const char *profile_hint(struct provider_env *env, const struct provider *pv,
 				const struct probe_desc *desc)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {

@@ -156,12 +156,12 @@ static void groups_read(struct rawtp_state *st)
 	}
 }
 
-static struct rawtp_state *state_get(struct probes *ps, const struct provider *pv)
+static struct rawtp_state *state_get(struct provider_env *env, const struct provider *pv)
 {
-	struct rawtp_state *st = probes_state(ps, pv, sizeof(*st));
+	struct rawtp_state *st = probes_state(env->probes, pv, sizeof(*st));
 
 	if (!st->arena) {
-		st->arena = probes_arena(ps);
+		st->arena = env->arena;
 		st->trouble = btf_file_open(BTF_KERNEL, NULL, &st->kernel.btf);
 		if (!st->trouble)
 			tracepoints_read(&st->kernel, &st->own);
@@ -213,14 +213,15 @@ static bool rawtp_concerns(const struct provider *pv, const struct probe_desc *d
 }
 
 /* Where there are more tracepoints than ids for them, the last ones get dynamic ids. */
-static struct probe *tracepoint_add(struct probes *ps, const struct provider *pv,
+static struct probe *tracepoint_add(struct provider_env *env, const struct provider *pv,
 				    struct rawtp_state *st, uint32_t i)
 {
 	struct tracepoint *tp = tracepoint_at(st, i);
 	const char *group = tracepoint_group(st, tp);
 
-	return i < RAWTP_ID_COUNT ? probes_add_at(ps, pv, i, group, "", tp->name, (uintptr_t)tp)
-				  : probes_add(ps, pv, group, "", tp->name, (uintptr_t)tp);
+	return i < RAWTP_ID_COUNT
+		       ? probes_add_at(env->probes, pv, i, group, "", tp->name, (uintptr_t)tp)
+		       : probes_add(env->probes, pv, group, "", tp->name, (uintptr_t)tp);
 }
 
 static struct err *tracepoints_lack(struct rawtp_state *st, const struct probe_desc *desc)
@@ -232,10 +233,10 @@ static struct err *tracepoints_lack(struct rawtp_state *st, const struct probe_d
 			"it needs CONFIG_DEBUG_INFO_BTF=y");
 }
 
-static struct err *rawtp_collect(struct probes *ps, const struct provider *pv,
+static struct err *rawtp_collect(struct provider_env *env, const struct provider *pv,
 				 const struct probe_desc *desc, struct probe_list *out)
 {
-	struct rawtp_state *st = state_get(ps, pv);
+	struct rawtp_state *st = state_get(env, pv);
 
 	if (!st->has_modules && name_may_be_of_module(st, desc->name))
 		modules_read(st);
@@ -244,23 +245,23 @@ static struct err *rawtp_collect(struct probes *ps, const struct provider *pv,
 
 		if (glob_match(desc->name, tp->name) &&
 		    glob_match(desc->mod, *desc->mod ? tracepoint_group(st, tp) : ""))
-			probe_list_add(out, tracepoint_add(ps, pv, st, i));
+			probe_list_add(out, tracepoint_add(env, pv, st, i));
 	}
 	return tracepoints_lack(st, desc);
 }
 
-static struct err *rawtp_provide(struct probes *ps, const struct provider *pv)
+static struct err *rawtp_provide(struct provider_env *env, const struct provider *pv)
 {
-	struct rawtp_state *st = state_get(ps, pv);
+	struct rawtp_state *st = state_get(env, pv);
 
 	if (!st->has_modules)
 		modules_read(st);
 	for (uint32_t i = 0; i < tracepoint_count(st); i++)
-		(void)tracepoint_add(ps, pv, st, i);
+		(void)tracepoint_add(env, pv, st, i);
 	return NULL;
 }
 
-static const char *rawtp_hint(struct probes *ps, const struct provider *pv,
+static const char *rawtp_hint(struct provider_env *env, const struct provider *pv,
 			      const struct probe_desc *desc)
 {
 	VEC(const char *) names = {0};
@@ -269,7 +270,7 @@ static const char *rawtp_hint(struct probes *ps, const struct provider *pv,
 
 	if (strcmp(desc->prov, pv->name) != 0)
 		return NULL;
-	st = state_get(ps, pv);
+	st = state_get(env, pv);
 	for (uint32_t i = 0; i < tracepoint_count(st); i++)
 		vec_push(&names, tracepoint_at(st, i)->name);
 	near = *desc->name && glob_is_literal(desc->name)
@@ -278,7 +279,7 @@ static const char *rawtp_hint(struct probes *ps, const struct provider *pv,
 	if (*desc->func)
 		hint = "a tracepoint has no function: rawtp:GROUP::NAME";
 	else if (near)
-		hint = arena_printf(probes_arena(ps), "did you mean '%s:::%s'?", pv->name, near);
+		hint = arena_printf(env->arena, "did you mean '%s:::%s'?", pv->name, near);
 	vec_deinit(&names);
 	return hint;
 }
@@ -290,7 +291,7 @@ static struct tracepoint *tracepoint_of(const struct probe *pr)
 	return (struct tracepoint *)(uintptr_t)pr->data;
 }
 
-static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr,
+static uint32_t rawtp_arg_types(struct provider_env *env, const struct probe *pr,
 				const char *const **ret_types)
 {
 	struct tracepoint *tp = tracepoint_of(pr);
@@ -299,11 +300,10 @@ static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr,
 	if (!tp->types) {
 		const struct btf_type *proto = btf_file_type(o->btf, tp->proto);
 		const struct btf_param *params = (const struct btf_param *)(proto + 1);
-		const char **types = ARENA_NEW_N(probes_arena(ps), const char *, tp->nargs + 1);
+		const char **types = ARENA_NEW_N(env->arena, const char *, tp->nargs + 1);
 
 		for (uint32_t i = 0; i < tp->nargs; i++)
-			types[i] =
-				btf_type_text(probes_arena(ps), o->btf, params[i + 1].type, o->mod);
+			types[i] = btf_type_text(env->arena, o->btf, params[i + 1].type, o->mod);
 		tp->types = types;
 	}
 	*ret_types = tp->types;
@@ -320,10 +320,10 @@ static uint32_t rawtp_points(const struct probe *pr, struct probe_point *ret)
 
 /* ---- modules that come ----------------------------------------------------------------------- */
 
-static bool rawtp_wants_modules(struct probes *ps, const struct probe_desc *desc)
+static bool rawtp_wants_modules(struct provider_env *env, const struct probe_desc *desc)
 {
 	return !desc->id && *desc->prov && rawtp_concerns(&provider_rawtp, desc) &&
-	       name_may_be_of_module(state_get(ps, &provider_rawtp), desc->name);
+	       name_may_be_of_module(state_get(env, &provider_rawtp), desc->name);
 }
 
 static bool is_same(const struct tracepoint *a, const struct tracepoint *b)
@@ -367,9 +367,9 @@ static void late_read(struct rawtp_state *st, const char *mod)
 }
 
 /* Each tracepoint is a batch, because each is a place. */
-static uint32_t rawtp_module_came(struct probes *ps, const char *mod, uint32_t i)
+static uint32_t rawtp_module_came(struct provider_env *env, const char *mod, uint32_t i)
 {
-	struct rawtp_state *st = state_get(ps, &provider_rawtp);
+	struct rawtp_state *st = state_get(env, &provider_rawtp);
 
 	if (!st->kernel.btf)
 		return 0;
@@ -379,17 +379,17 @@ static uint32_t rawtp_module_came(struct probes *ps, const char *mod, uint32_t i
 	return st->present < st->late.len ? st->present + 1 : 0;
 }
 
-static struct err *rawtp_match_new(struct probes *ps, const struct probe_desc *desc,
+static struct err *rawtp_match_new(struct provider_env *env, const struct probe_desc *desc,
 				   struct probe_list *out)
 {
-	struct rawtp_state *st = state_get(ps, &provider_rawtp);
+	struct rawtp_state *st = state_get(env, &provider_rawtp);
 	struct tracepoint *tp = st->late.data[st->present];
 	const char *group = tracepoint_group(st, tp);
 
 	if (!glob_match(desc->name, tp->name) || !glob_match(desc->mod, group))
 		return NULL;
 	if (!tp->late)
-		tp->late = probes_add_private(ps, &provider_rawtp, provider_rawtp.name,
+		tp->late = probes_add_private(env->probes, &provider_rawtp, provider_rawtp.name,
 					      arena_strdup(st->arena, group), "", tp->name,
 					      (uintptr_t)tp);
 	probe_list_add(out, tp->late);

@@ -105,12 +105,12 @@ static void events_read(struct arena *arena, struct strbuf *text, sdt_event_vec 
 	hashmap_destroy(users);
 }
 
-static struct sdt_state *state_get(struct probes *ps, const struct provider *pv)
+static struct sdt_state *state_get(struct provider_env *env, const struct provider *pv)
 {
-	struct sdt_state *st = probes_state(ps, pv, sizeof(*st));
+	struct sdt_state *st = probes_state(env->probes, pv, sizeof(*st));
 
 	if (!st->is_read)
-		events_read(probes_arena(ps), &st->events, &st->list);
+		events_read(env->arena, &st->events, &st->list);
 	st->is_read = true;
 	return st;
 }
@@ -263,35 +263,35 @@ static bool sdt_concerns(const struct provider *pv, const struct probe_desc *des
 	       is_tracepoint_name(desc->name);
 }
 
-static struct probe *event_add(struct probes *ps, const struct provider *pv, struct sdt_state *st,
-			       uint32_t i)
+static struct probe *event_add(struct provider_env *env, const struct provider *pv,
+			       struct sdt_state *st, uint32_t i)
 {
-	return probes_add_at(ps, pv, i, st->list.data[i].group, "", st->list.data[i].name,
+	return probes_add_at(env->probes, pv, i, st->list.data[i].group, "", st->list.data[i].name,
 			     (uintptr_t)&st->list.data[i]);
 }
 
-static struct err *sdt_collect(struct probes *ps, const struct provider *pv,
+static struct err *sdt_collect(struct provider_env *env, const struct provider *pv,
 			       const struct probe_desc *desc, struct probe_list *out)
 {
-	struct sdt_state *st = state_get(ps, pv);
+	struct sdt_state *st = state_get(env, pv);
 
 	for (uint32_t i = 0; i < st->list.len; i++)
 		if (glob_match(desc->name, st->list.data[i].name) &&
 		    glob_match(desc->mod, st->list.data[i].group))
-			probe_list_add(out, event_add(ps, pv, st, i));
+			probe_list_add(out, event_add(env, pv, st, i));
 	return NULL;
 }
 
-static struct err *sdt_provide(struct probes *ps, const struct provider *pv)
+static struct err *sdt_provide(struct provider_env *env, const struct provider *pv)
 {
-	struct sdt_state *st = state_get(ps, pv);
+	struct sdt_state *st = state_get(env, pv);
 
 	for (uint32_t i = 0; i < st->list.len; i++)
-		(void)event_add(ps, pv, st, i);
+		(void)event_add(env, pv, st, i);
 	return NULL;
 }
 
-static const char *sdt_hint(struct probes *ps, const struct provider *pv,
+static const char *sdt_hint(struct provider_env *env, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
 	VEC(const char *) names = {0};
@@ -300,7 +300,7 @@ static const char *sdt_hint(struct probes *ps, const struct provider *pv,
 
 	if (strcmp(desc->prov, pv->name) != 0)
 		return NULL;
-	st = state_get(ps, pv);
+	st = state_get(env, pv);
 	for (uint32_t i = 0; i < st->list.len; i++)
 		vec_push(&names, st->list.data[i].name);
 	if (*desc->name && glob_is_literal(desc->name))
@@ -310,12 +310,12 @@ static const char *sdt_hint(struct probes *ps, const struct provider *pv,
 	else if (*desc->func)
 		hint = "a tracepoint has no function: sdt:GROUP::NAME";
 	else if (near)
-		hint = arena_printf(probes_arena(ps), "did you mean '%s:::%s'?", pv->name, near);
+		hint = arena_printf(env->arena, "did you mean '%s:::%s'?", pv->name, near);
 	vec_deinit(&names);
 	return hint;
 }
 
-static uint32_t sdt_arg_types(struct probes *ps, const struct probe *pr,
+static uint32_t sdt_arg_types(struct provider_env *env, const struct probe *pr,
 			      const char *const **ret_types)
 {
 	struct sdt_event *ev = event_of(pr);
@@ -338,7 +338,7 @@ static uint32_t sdt_points(const struct probe *pr, struct probe_point *ret)
 
 /* ---- modules that come ----------------------------------------------------------------------- */
 
-static bool sdt_wants_modules(struct probes *ps, const struct probe_desc *desc)
+static bool sdt_wants_modules(struct provider_env *env, const struct probe_desc *desc)
 {
 	return !desc->id && *desc->prov && sdt_concerns(&provider_sdt, desc);
 }
@@ -357,9 +357,9 @@ static bool event_is_known(const struct sdt_state *st, const struct sdt_event *e
 }
 
 /* Events with a probe keep their module, so those that are known stay what they are. */
-static void late_read(struct probes *ps, struct sdt_state *st)
+static void late_read(struct provider_env *env, struct sdt_state *st)
 {
-	struct arena *a = probes_arena(ps);
+	struct arena *a = env->arena;
 	struct strbuf text = {0};
 	sdt_event_vec all = {0};
 
@@ -381,27 +381,27 @@ static void late_read(struct probes *ps, struct sdt_state *st)
 }
 
 /* Each event is a batch, because each is a place. */
-static uint32_t sdt_module_came(struct probes *ps, const char *mod, uint32_t i)
+static uint32_t sdt_module_came(struct provider_env *env, const char *mod, uint32_t i)
 {
-	struct sdt_state *st = state_get(ps, &provider_sdt);
+	struct sdt_state *st = state_get(env, &provider_sdt);
 
 	if (i == 0)
-		late_read(ps, st);
+		late_read(env, st);
 	st->present = st->late_from + i;
 	return st->present < st->late.len ? st->present + 1 : 0;
 }
 
-static struct err *sdt_match_new(struct probes *ps, const struct probe_desc *desc,
+static struct err *sdt_match_new(struct provider_env *env, const struct probe_desc *desc,
 				 struct probe_list *out)
 {
-	struct sdt_state *st = state_get(ps, &provider_sdt);
+	struct sdt_state *st = state_get(env, &provider_sdt);
 	struct sdt_event *ev = st->late.data[st->present];
 
 	if (!glob_match(desc->name, ev->name) || !glob_match(desc->mod, ev->group))
 		return NULL;
 	if (!ev->late)
-		ev->late = probes_add_private(ps, &provider_sdt, provider_sdt.name, ev->group, "",
-					      ev->name, (uintptr_t)ev);
+		ev->late = probes_add_private(env->probes, &provider_sdt, provider_sdt.name,
+					      ev->group, "", ev->name, (uintptr_t)ev);
 	probe_list_add(out, ev->late);
 	return NULL;
 }

@@ -56,12 +56,12 @@ static const struct syscall_view *data_view(const struct probe *pr)
 	return view ? &syscall_views[view - 1] : NULL;
 }
 
-static struct syscall_state *state_get(struct probes *ps, const struct provider *pv)
+static struct syscall_state *state_get(struct provider_env *env, const struct provider *pv)
 {
-	return probes_state(ps, pv, sizeof(struct syscall_state));
+	return probes_state(env->probes, pv, sizeof(struct syscall_state));
 }
 
-static void kernel_ask(struct probes *ps, struct syscall_state *st)
+static void kernel_ask(struct provider_env *env, struct syscall_state *st)
 {
 	struct syscall_kernel k;
 
@@ -69,71 +69,71 @@ static void kernel_ask(struct probes *ps, struct syscall_state *st)
 		return;
 	st->is_asked = true;
 	syscall_kernel_init(&k);
-	st->exists = ARENA_NEW_N(probes_arena(ps), bool, syscall_nrows);
+	st->exists = ARENA_NEW_N(env->arena, bool, syscall_nrows);
 	for (uint32_t i = 0; i < syscall_nrows; i++)
 		st->exists[i] = syscall_kernel_has(&k, &syscall_rows[i]);
 	syscall_kernel_deinit(&k);
 }
 
-struct probe *syscall_probe(struct probes *ps, const struct provider *pv, uint32_t row,
+struct probe *syscall_probe(struct provider_env *env, const struct provider *pv, uint32_t row,
 			    bool is_return)
 {
-	return probes_add_at(ps, pv, row * 2 + is_return, MODULE, syscall_rows[row].name,
+	return probes_add_at(env->probes, pv, row * 2 + is_return, MODULE, syscall_rows[row].name,
 			     probe_names[is_return], data_make(row, is_return));
 }
 
-static void row_add(struct probes *ps, const struct provider *pv, uint32_t row)
+static void row_add(struct provider_env *env, const struct provider *pv, uint32_t row)
 {
 	for (uint32_t ret = 0; ret < 2; ret++)
-		(void)syscall_probe(ps, pv, row, ret);
+		(void)syscall_probe(env, pv, row, ret);
 }
 
-static struct probe *hidden_add(struct probes *ps, const struct provider *pv, uint64_t data)
+static struct probe *hidden_add(struct provider_env *env, const struct provider *pv, uint64_t data)
 {
-	return probes_add_hidden(ps, pv, MODULE, syscall_rows[(uint32_t)data >> 2].name,
+	return probes_add_hidden(env->probes, pv, MODULE, syscall_rows[(uint32_t)data >> 2].name,
 				 probe_names[data & DATA_RETURN], data);
 }
 
-struct probe *syscall_view_probe(struct probes *ps, const struct provider *pv, uint32_t view,
+struct probe *syscall_view_probe(struct provider_env *env, const struct provider *pv, uint32_t view,
 				 bool is_return)
 {
 	const struct syscall_view *v = &syscall_views[view];
-	struct syscall_state *st = state_get(ps, pv);
+	struct syscall_state *st = state_get(env, pv);
 	uint32_t row = (uint32_t)(syscall_find(v->call) - syscall_rows);
 	struct probe **pr;
 
 	if (is_return && !v->sys.split) /* a call returns the same in every view */
-		return syscall_probe(ps, pv, row, true);
+		return syscall_probe(env, pv, row, true);
 	if (!st->views)
-		st->views = ARENA_NEW_N(probes_arena(ps), struct probe *, syscall_nviews * 2);
+		st->views = ARENA_NEW_N(env->arena, struct probe *, syscall_nviews * 2);
 	pr = &st->views[view * 2 + is_return];
 	if (!*pr)
-		*pr = hidden_add(ps, pv, data_make(row, is_return) | (uint64_t)(view + 1) << 32);
+		*pr = hidden_add(env, pv, data_make(row, is_return) | (uint64_t)(view + 1) << 32);
 	return *pr;
 }
 
-struct probe *syscall_raw_probe(struct probes *ps, const struct probe *native)
+struct probe *syscall_raw_probe(struct provider_env *env, const struct probe *native)
 {
-	struct syscall_state *st = state_get(ps, native->provider);
+	struct syscall_state *st = state_get(env, native->provider);
 	uint32_t row = data_row(native);
 
 	if (!st->raw)
-		st->raw = ARENA_NEW_N(probes_arena(ps), struct probe *, syscall_nrows);
+		st->raw = ARENA_NEW_N(env->arena, struct probe *, syscall_nrows);
 	if (!st->raw[row])
-		st->raw[row] = hidden_add(ps, native->provider, native->data | DATA_RAW);
+		st->raw[row] = hidden_add(env, native->provider, native->data | DATA_RAW);
 	return st->raw[row];
 }
 
-bool syscall_note(struct probes *ps, const struct provider *pv, const char *name)
+bool syscall_note(struct provider_env *env, const struct provider *pv, const char *name)
 {
-	struct syscall_state *st = state_get(ps, pv);
+	struct syscall_state *st = state_get(env, pv);
 	struct noted *new;
 
 	for (const struct noted *n = st->noted; n; n = n->next)
 		if (strcmp(n->name, name) == 0)
 			return false;
-	new = ARENA_NEW(probes_arena(ps), struct noted);
-	*new = (struct noted){st->noted, arena_strdup(probes_arena(ps), name)};
+	new = ARENA_NEW(env->arena, struct noted);
+	*new = (struct noted){st->noted, arena_strdup(env->arena, name)};
 	st->noted = new;
 	return true;
 }
@@ -145,29 +145,30 @@ const struct syscall_row *syscall_of_probe(const struct probe *pr)
 		       : &syscall_rows[data_row(pr)];
 }
 
-static struct err *syscall_provide(struct probes *ps, const struct provider *pv)
+static struct err *syscall_provide(struct provider_env *env, const struct provider *pv)
 {
-	struct syscall_state *st = state_get(ps, pv);
+	struct syscall_state *st = state_get(env, pv);
 
-	kernel_ask(ps, st);
+	kernel_ask(env, st);
 	for (uint32_t row = 0; row < syscall_nrows; row++)
 		if (st->exists[row])
-			row_add(ps, pv, row);
+			row_add(env, pv, row);
 	return NULL;
 }
 
 /* Whether the kernel has a call; it is not asked for calls that every supported kernel has. */
-bool syscall_row_exists(struct probes *ps, const struct provider *pv, const struct syscall_row *r)
+bool syscall_row_exists(struct provider_env *env, const struct provider *pv,
+			const struct syscall_row *r)
 {
-	struct syscall_state *st = state_get(ps, pv);
+	struct syscall_state *st = state_get(env, pv);
 
 	if (r->nr64 >= 0 && !(r->flags & SYSF_NEW))
 		return true;
-	kernel_ask(ps, st);
+	kernel_ask(env, st);
 	return st->exists[r - syscall_rows];
 }
 
-static struct err *syscall_provide_desc(struct probes *ps, const struct provider *pv,
+static struct err *syscall_provide_desc(struct provider_env *env, const struct provider *pv,
 					const struct probe_desc *desc)
 {
 	const struct syscall_row *r;
@@ -175,8 +176,8 @@ static struct err *syscall_provide_desc(struct probes *ps, const struct provider
 	if (!*desc->func || !glob_is_literal(desc->func))
 		return NULL;
 	r = syscall_find(desc->func);
-	if (r && syscall_row_exists(ps, pv, r))
-		row_add(ps, pv, (uint32_t)(r - syscall_rows));
+	if (r && syscall_row_exists(env, pv, r))
+		row_add(env, pv, (uint32_t)(r - syscall_rows));
 	return NULL;
 }
 
@@ -207,10 +208,10 @@ static uint32_t types_split(struct arena *a, const char *text, const char *const
 	return n;
 }
 
-static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr,
+static uint32_t syscall_arg_types(struct provider_env *env, const struct probe *pr,
 				  const char *const **ret_types)
 {
-	struct syscall_state *st = state_get(ps, pr->provider);
+	struct syscall_state *st = state_get(env, pr->provider);
 	const struct syscall_view *v = data_view(pr);
 	const struct syscall_row *as = v ? syscall_find(v->as) : NULL;
 	uint32_t row = as ? (uint32_t)(as - syscall_rows) : data_row(pr);
@@ -222,12 +223,11 @@ static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr,
 	if (!syscall_rows[row].types)
 		return 0;
 	if (!st->types) {
-		st->types = ARENA_NEW_N(probes_arena(ps), const char *const *, syscall_nrows);
-		st->ntypes = ARENA_NEW_N(probes_arena(ps), uint32_t, syscall_nrows);
+		st->types = ARENA_NEW_N(env->arena, const char *const *, syscall_nrows);
+		st->ntypes = ARENA_NEW_N(env->arena, uint32_t, syscall_nrows);
 	}
 	if (!st->types[row])
-		st->ntypes[row] =
-			types_split(probes_arena(ps), syscall_rows[row].types, &st->types[row]);
+		st->ntypes[row] = types_split(env->arena, syscall_rows[row].types, &st->types[row]);
 	*ret_types = st->types[row];
 	return st->ntypes[row];
 }

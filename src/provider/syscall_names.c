@@ -23,7 +23,7 @@
 #define MODULE "vmlinux"
 
 struct expansion {
-	struct probes *ps;
+	struct provider_env *env;
 	const struct provider *pv;
 	const struct probe_desc *desc; /* with a module that matches anything */
 	const struct probe_desc *text; /* as in the program */
@@ -54,8 +54,8 @@ static void call_add(struct expansion *x, const struct syscall_row *row, int vie
 
 		if (!glob_match(x->desc->name, names[ret]))
 			continue;
-		pr = view < 0 ? syscall_probe(x->ps, x->pv, (uint32_t)(row - syscall_rows), ret)
-			      : syscall_view_probe(x->ps, x->pv, (uint32_t)view, ret);
+		pr = view < 0 ? syscall_probe(x->env, x->pv, (uint32_t)(row - syscall_rows), ret)
+			      : syscall_view_probe(x->env, x->pv, (uint32_t)view, ret);
 		if (!is_there_otherwise(x, pr))
 			vec_push(&x->found->probes, pr);
 	}
@@ -70,14 +70,14 @@ static const struct syscall_row *row_if_here(struct expansion *x, const char *ca
 {
 	const struct syscall_row *row = syscall_find(call);
 
-	return row && syscall_row_exists(x->ps, x->pv, row) ? row : NULL;
+	return row && syscall_row_exists(x->env, x->pv, row) ? row : NULL;
 }
 
 static bool is_form_named(const struct expansion *x, const char *target)
 {
 	for (uint32_t i = 0; i < syscall_nviews; i++)
 		if (strcmp(syscall_views[i].as, target) == 0 &&
-		    probes_is_named(x->ps, x->pv, syscall_views[i].call))
+		    probes_is_named(x->env->probes, x->pv, syscall_views[i].call))
 			return true;
 	return false;
 }
@@ -107,9 +107,9 @@ static void targets_add(struct expansion *x, const char *targets)
 
 	while (*targets) {
 		size_t len = strcspn(targets, " ");
-		const char *target = arena_strndup(probes_arena(x->ps), targets, len);
+		const char *target = arena_strndup(x->env->arena, targets, len);
 
-		if (is_first || !probes_is_named(x->ps, x->pv, target))
+		if (is_first || !probes_is_named(x->env->probes, x->pv, target))
 			target_add(x, target);
 		is_first = false;
 		targets += len + (targets[len] == ' ');
@@ -127,9 +127,9 @@ static void expansion_notify(struct expansion *x)
 	for (uint32_t i = 0; i < x->calls.len; i++)
 		strbuf_addf(&calls, "%s%s", i ? ", " : "", x->calls.data[i]->name);
 	if (!x->text->is_source && calls.len && strcmp(strbuf_text(&calls), x->desc->func) != 0 &&
-	    syscall_note(x->ps, x->pv, x->desc->func))
-		probes_notice(x->ps, "system call '%s' of '%s' stands for %s", x->desc->func,
-			      probe_desc_text(probes_arena(x->ps), x->text), strbuf_text(&calls));
+	    syscall_note(x->env, x->pv, x->desc->func))
+		env_notice(x->env, "system call '%s' of '%s' stands for %s", x->desc->func,
+			   probe_desc_text(x->env->arena, x->text), strbuf_text(&calls));
 	strbuf_deinit(&calls);
 }
 
@@ -149,7 +149,7 @@ static void call_remove(struct expansion *x, const struct syscall_row *row)
 
 static bool is_matched_or_named(const struct expansion *x, const char *call)
 {
-	return glob_match(x->desc->func, call) || probes_is_named(x->ps, x->pv, call);
+	return glob_match(x->desc->func, call) || probes_is_named(x->env->probes, x->pv, call);
 }
 
 /* The type of argument n in a row's types, a text that ends with '|' or NUL; NULL: none. */
@@ -189,19 +189,19 @@ static bool view_fits(const struct expansion *x, const struct syscall_view *v)
 	uint32_t texts = x->desc->texts;
 
 	return texts && strcmp(x->desc->func, "*") != 0 &&
-	       !probes_is_named(x->ps, x->pv, v->call) && has_texts(syscall_find(v->as), texts) &&
-	       !has_texts(syscall_find(v->call), texts);
+	       !probes_is_named(x->env->probes, x->pv, v->call) &&
+	       has_texts(syscall_find(v->as), texts) && !has_texts(syscall_find(v->call), texts);
 }
 
 /* Whether a glob shows a call as an older one that it matches, whose arguments are elsewhere. */
 static bool view_is_meant(const struct expansion *x, const struct syscall_view *v)
 {
-	switch (probes_view(x->ps)) {
+	switch (x->env->view) {
 	case PROBE_VIEW_AUTO: return view_fits(x, v);
 	case PROBE_VIEW_NATIVE: return false;
 	case PROBE_VIEW_CLASSIC: return true;
 	}
-	BUG("option syscallview %d", (int)probes_view(x->ps));
+	BUG("option syscallview %d", (int)x->env->view);
 }
 
 /*
@@ -225,14 +225,14 @@ static bool sibling_is_meant(const struct expansion *x, uint32_t view)
 /* Tells the user which calls a glob shows as older ones: "openat as open, unlinkat as unlink". */
 static void views_notify(struct expansion *x, const struct strbuf *calls)
 {
-	if (!calls->len || x->text->is_source || probes_view(x->ps) != PROBE_VIEW_AUTO ||
-	    !syscall_note(x->ps, x->pv, x->desc->func))
+	if (!calls->len || x->text->is_source || x->env->view != PROBE_VIEW_AUTO ||
+	    !syscall_note(x->env, x->pv, x->desc->func))
 		return;
-	probes_notice(x->ps,
-		      "'%s' shows %s, because the program reads arg%d as text; with -x "
-		      "syscallview=native they have their own arguments",
-		      probe_desc_text(probes_arena(x->ps), x->text), strbuf_text(calls),
-		      ffs((int)x->desc->texts) - 1);
+	env_notice(x->env,
+		   "'%s' shows %s, because the program reads arg%d as text; with -x "
+		   "syscallview=native they have their own arguments",
+		   probe_desc_text(x->env->arena, x->text), strbuf_text(calls),
+		   ffs((int)x->desc->texts) - 1);
 }
 
 /*
@@ -303,14 +303,14 @@ static void own_calls_add(struct expansion *x, bool is_raw)
 		const struct syscall_row *r = &syscall_rows[row];
 		struct probe *ret;
 
-		if (!glob_match(x->desc->func, r->name) || !syscall_row_exists(x->ps, x->pv, r))
+		if (!glob_match(x->desc->func, r->name) || !syscall_row_exists(x->env, x->pv, r))
 			continue;
 		if (glob_match(x->desc->name, "entry"))
-			vec_push(&x->found->probes, syscall_probe(x->ps, x->pv, row, false));
+			vec_push(&x->found->probes, syscall_probe(x->env, x->pv, row, false));
 		if (!glob_match(x->desc->name, "return"))
 			continue;
-		ret = syscall_probe(x->ps, x->pv, row, true);
-		vec_push(&x->found->probes, is_raw ? syscall_raw_probe(x->ps, ret) : ret);
+		ret = syscall_probe(x->env, x->pv, row, true);
+		vec_push(&x->found->probes, is_raw ? syscall_raw_probe(x->env, ret) : ret);
 	}
 }
 
@@ -332,11 +332,11 @@ static bool is_abi(const char *mod)
 	return strcmp(mod, "freebsd") == 0 || strcmp(mod, "linux") == 0;
 }
 
-struct err *syscall_expand(struct probes *ps, const struct provider *pv,
+struct err *syscall_expand(struct provider_env *env, const struct provider *pv,
 			   const struct probe_desc *desc, struct probe_list *found)
 {
 	struct probe_desc any = *desc;
-	struct expansion x = {.ps = ps, .pv = pv, .desc = &any, .text = desc, .found = found};
+	struct expansion x = {.env = env, .pv = pv, .desc = &any, .text = desc, .found = found};
 	/* illumos' provider for Linux programs: Linux names, results as the kernel returns them */
 	bool is_lx = strcmp(desc->prov, SYSCALL_LX) == 0;
 
@@ -351,7 +351,7 @@ struct err *syscall_expand(struct probes *ps, const struct provider *pv,
 	return NULL;
 }
 
-const char *syscall_absent(struct probes *ps, const struct provider *pv,
+const char *syscall_absent(struct provider_env *env, const struct provider *pv,
 			   const struct probe_desc *desc)
 {
 	const char *instead;
@@ -359,20 +359,18 @@ const char *syscall_absent(struct probes *ps, const struct provider *pv,
 	if (!syscall_is_absent(desc->func, &instead) || *desc->mod ||
 	    !(glob_match(desc->name, "entry") || glob_match(desc->name, "return")))
 		return NULL;
-	return instead ? arena_printf(probes_arena(ps),
-				      "Linux has no system call '%s', programs call %s", desc->func,
-				      instead)
-		       : arena_printf(probes_arena(ps), "Linux has no system call '%s'",
-				      desc->func);
+	return instead ? arena_printf(env->arena, "Linux has no system call '%s', programs call %s",
+				      desc->func, instead)
+		       : arena_printf(env->arena, "Linux has no system call '%s'", desc->func);
 }
 
-const char *syscall_hint(struct probes *ps, const struct provider *pv,
+const char *syscall_hint(struct provider_env *env, const struct provider *pv,
 			 const struct probe_desc *desc)
 {
 	const char *instead;
 
 	if (!syscall_is_absent(desc->func, &instead))
 		return NULL;
-	return instead ? arena_printf(probes_arena(ps), "programs on Linux call %s", instead)
+	return instead ? arena_printf(env->arena, "programs on Linux call %s", instead)
 		       : "Linux has no such system call";
 }

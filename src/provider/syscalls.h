@@ -49,16 +49,17 @@ const char *syscall_targets_next(const char *pattern, uint32_t *at);
 bool syscall_is_absent(const char *name, const char **ret_instead);
 
 /* syscall.c: these register a probe if it is not registered yet. view: index in syscall_views. */
-struct probes;
+struct provider_env;
 struct provider;
-struct probe *syscall_probe(struct probes *ps, const struct provider *pv, uint32_t row,
+struct probe *syscall_probe(struct provider_env *env, const struct provider *pv, uint32_t row,
 			    bool is_return);
-struct probe *syscall_view_probe(struct probes *ps, const struct provider *pv, uint32_t view,
+struct probe *syscall_view_probe(struct provider_env *env, const struct provider *pv, uint32_t view,
 				 bool is_return);
-struct probe *syscall_raw_probe(struct probes *ps, const struct probe *native);
-bool syscall_row_exists(struct probes *ps, const struct provider *pv, const struct syscall_row *r);
+struct probe *syscall_raw_probe(struct provider_env *env, const struct probe *native);
+bool syscall_row_exists(struct provider_env *env, const struct provider *pv,
+			const struct syscall_row *r);
 /* True in the first call for a name. */
-bool syscall_note(struct probes *ps, const struct provider *pv, const char *name);
+bool syscall_note(struct provider_env *env, const struct provider *pv, const char *name);
 /* The call of a probe from syscall_probe(); NULL for other probes. */
 const struct syscall_row *syscall_of_probe(const struct probe *pr);
 
@@ -66,11 +67,11 @@ const struct syscall_row *syscall_of_probe(const struct probe *pr);
 #define SYSCALL_LX "lx-syscall"
 struct probe_desc;
 struct probe_list;
-struct err *syscall_expand(struct probes *ps, const struct provider *pv,
+struct err *syscall_expand(struct provider_env *env, const struct provider *pv,
 			   const struct probe_desc *desc, struct probe_list *found);
-const char *syscall_absent(struct probes *ps, const struct provider *pv,
+const char *syscall_absent(struct provider_env *env, const struct provider *pv,
 			   const struct probe_desc *desc);
-const char *syscall_hint(struct probes *ps, const struct provider *pv,
+const char *syscall_hint(struct provider_env *env, const struct provider *pv,
 			 const struct probe_desc *desc);
 
 /* The system calls that the running kernel has (syscall_kernel.c). */

@@ -17,9 +17,9 @@
 
 #define SCAN_NS 1000000000 /* so long the processes that a scan has found are taken for all */
 
-struct usdt_state *usdt_state(struct probes *ps)
+struct usdt_state *usdt_state(struct provider_env *env)
 {
-	struct usdt_state *st = probes_state(ps, &provider_usdt, sizeof(*st));
+	struct usdt_state *st = probes_state(env->probes, &provider_usdt, sizeof(*st));
 
 	if (!st->probes) {
 		st->by_identity = hashmap_create();
@@ -147,20 +147,21 @@ static struct probe_desc desc_copy(struct arena *a, const struct probe_desc *des
 }
 
 /* Remembers the patterns. Literal descriptions that were matched before may match other probes. */
-static bool usdt_named(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+static bool usdt_named(struct provider_env *env, const struct provider *pv,
+		       const struct probe_desc *desc)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 
 	(void)pv;
 	if (glob_is_literal(desc->prov))
 		return false;
-	vec_push(&st->patterns, desc_copy(probes_arena(ps), desc));
+	vec_push(&st->patterns, desc_copy(env->arena, desc));
 	return st->has_literals;
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-static struct usdt_probe_data *data_create(struct probes *ps, struct usdt_state *st,
+static struct usdt_probe_data *data_create(struct provider_env *env, struct usdt_state *st,
 					   struct usdt_group *grp, pid_t pid)
 {
 	struct usdt_probe_data *d = xcalloc(1, sizeof(*d));
@@ -171,7 +172,7 @@ static struct usdt_probe_data *data_create(struct probes *ps, struct usdt_state 
 				      .note = grp->note,
 				      .operands = grp->operands,
 				      .spot = grp->spot,
-				      .key = probes_code_key(ps),
+				      .key = env_code_key(env),
 				      .batch = st->is_late ? st->pids.batch : 0,
 				      .code = grp->code};
 	d->code.pid = d->code.at = pid;
@@ -184,9 +185,10 @@ static struct usdt_probe_data *data_create(struct probes *ps, struct usdt_state 
 }
 
 /* Gives a probe of an earlier batch a new key: a process has mapped its file again. */
-static void data_renew(struct probes *ps, const struct usdt_state *st, struct usdt_probe_data *d)
+static void data_renew(struct provider_env *env, const struct usdt_state *st,
+		       struct usdt_probe_data *d)
 {
-	d->key = probes_code_key(ps);
+	d->key = env_code_key(env);
 	d->batch = st->pids.batch;
 	d->nbatches++;
 }
@@ -206,8 +208,8 @@ void usdt_probe_destroy(struct usdt_state *st, struct probe *pr)
 }
 
 /* Returns the probe of the group in a process; pid 0: the one for all processes. */
-static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct usdt_group *grp,
-			       pid_t pid)
+static struct probe *probe_get(struct provider_env *env, struct usdt_state *st,
+			       struct usdt_group *grp, pid_t pid)
 {
 	const uint64_t key[2] = {(uintptr_t)grp, (uint64_t)pid};
 	struct probe *pr = hashmap_find(st->probes, key, sizeof(key));
@@ -216,14 +218,15 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 	if (pr && (!st->is_late || usdt_probe(pr)->batch == st->pids.batch))
 		return pr;
 	if (pr) {
-		data_renew(ps, st, usdt_probe(pr));
+		data_renew(env, st, usdt_probe(pr));
 		vec_push(&batches_last(&st->batches)->probes, pr);
 		return pr;
 	}
 	if (pid)
 		prov = arena_printf(grp->object->arena, "%s%d", prov, (int)pid);
-	pr = probes_add_private(ps, &provider_usdt, prov, grp->object->file->file.name, grp->func,
-				grp->name, (uint64_t)(uintptr_t)data_create(ps, st, grp, pid));
+	pr = probes_add_private(env->probes, &provider_usdt, prov, grp->object->file->file.name,
+				grp->func, grp->name,
+				(uint64_t)(uintptr_t)data_create(env, st, grp, pid));
 	pr->has_pid = !pid;
 	pr->source = grp->source;
 	hashmap_set(st->probes, key, sizeof(key), pr);
@@ -236,7 +239,7 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 
 /* A description whose probes are being collected. */
 struct request {
-	struct probes *ps;
+	struct provider_env *env;
 	struct usdt_state *st;
 	const struct probe_desc *desc;
 	pid_t pid; /* the process that desc names; 0: it is a pattern */
@@ -251,15 +254,15 @@ static void collect_for_all(const struct request *r, struct usdt_object *o)
 		struct usdt_group *grp = o->groups.data[i];
 
 		if (pattern_is_for_all(r->desc->prov, grp->prov) && group_matches(r->desc, grp) &&
-		    !usdt_harm_leaves_out(r->ps, grp))
-			probe_list_add(r->out, probe_get(r->ps, r->st, grp, 0));
+		    !usdt_harm_leaves_out(r->env, grp))
+			probe_list_add(r->out, probe_get(r->env, r->st, grp, 0));
 	}
 }
 
 /* Adds the probes of the object in a process. */
 static void collect_in(const struct request *r, struct usdt_object *o, pid_t pid)
 {
-	bool is_listing = probes_is_listing(r->ps);
+	bool is_listing = probes_is_listing(r->env->probes);
 	bool is_here = !r->st->is_late || o->batch == r->st->pids.batch;
 
 	for (uint32_t i = 0; i < o->groups.len; i++) {
@@ -270,9 +273,9 @@ static void collect_in(const struct request *r, struct usdt_object *o, pid_t pid
 		if (!name_matches(r->desc->prov, prov, pid) || !group_matches(r->desc, grp) ||
 		    (is_listing && grp->is_again) ||
 		    (!is_listing && !r->pid && pattern_is_for_all(r->desc->prov, prov)) ||
-		    usdt_harm_leaves_out(r->ps, grp))
+		    usdt_harm_leaves_out(r->env, grp))
 			continue;
-		probe_list_add(r->out, probe_get(r->ps, r->st, grp, is_for_all ? 0 : pid));
+		probe_list_add(r->out, probe_get(r->env, r->st, grp, is_for_all ? 0 : pid));
 	}
 }
 
@@ -290,17 +293,17 @@ static void object_ask(const struct request *r, struct usdt_object *o)
 	const char *pattern = r->desc->prov;
 
 	o->request = r->number;
-	usdt_code_add(r->ps, o);
+	usdt_code_add(r->env, o);
 	o->is_for_all = o->is_for_each = false;
 	for (uint32_t i = 0; i < o->provs.len; i++)
-		if (!r->pid && !probes_is_listing(r->ps) &&
+		if (!r->pid && !probes_is_listing(r->env->probes) &&
 		    pattern_is_for_all(pattern, o->provs.data[i]))
 			o->is_for_all = true;
 		else
 			o->is_for_each = true;
 	if (!o->is_for_all)
 		return;
-	usdt_object_group(r->ps, r->st, o);
+	usdt_object_group(r->env, r->st, o);
 	collect_for_all(r, o);
 }
 
@@ -314,21 +317,21 @@ static void collect_use(const struct request *r, const struct usdt_use *use)
 		object_ask(r, o);
 	if (!o->is_for_each || !object_has(o, r->desc->prov, use->pid))
 		return;
-	usdt_object_group(r->ps, r->st, o);
+	usdt_object_group(r->env, r->st, o);
 	collect_in(r, o, use->pid);
 }
 
 static struct err *process_read(const struct request *r)
 {
 	struct pid_target *t;
-	struct err *e = pid_target_get(r->ps, &r->st->pids, r->pid, &t);
+	struct err *e = pid_target_get(r->env, &r->st->pids, r->pid, &t);
 
 	if (e && !glob_is_literal(r->desc->prov)) {
 		err_destroy(e); /* nfsv*4 means no process; another provider may match it */
 		return NULL;
 	}
 	r->st->has_literals = true;
-	return e ? e : usdt_scan_process(r->ps, r->st, r->pid);
+	return e ? e : usdt_scan_process(r->env, r->st, r->pid);
 }
 
 /* Reads what all processes have mapped; a new process of -c first maps its libraries. */
@@ -338,22 +341,22 @@ static struct err *processes_read(const struct request *r)
 	struct err *e = NULL;
 	pid_t pid;
 
-	if (!probes_files(r->ps))
+	if (!r->env->files)
 		return NULL; /* a registry that opens no files */
-	for (uint32_t i = 0; (pid = probes_process(r->ps, i)) && !e; i++)
-		e = pid_target_get(r->ps, &r->st->pids, pid, &t);
+	for (uint32_t i = 0; (pid = env_process(r->env, i)) && !e; i++)
+		e = pid_target_get(r->env, &r->st->pids, pid, &t);
 	if (!e && (!r->st->scanned_at || now_ns() - r->st->scanned_at > SCAN_NS ||
-		   r->st->ncodes_scanned < usdt_code_count(r->ps, r->st)))
-		usdt_scan_all(r->ps, r->st);
+		   r->st->ncodes_scanned < usdt_code_count(r->env, r->st)))
+		usdt_scan_all(r->env, r->st);
 	return e;
 }
 
-static struct err *usdt_collect(struct probes *ps, const struct provider *pv,
+static struct err *usdt_collect(struct provider_env *env, const struct provider *pv,
 				const struct probe_desc *desc, struct probe_list *out)
 {
-	const struct declared_source_fns *declared = probes_declared(ps);
-	struct usdt_state *st = usdt_state(ps);
-	const struct request r = {ps, st, desc, (pid_t)usdt_only_in(desc), ++st->nrequests, out};
+	const struct declared_source_fns *declared = &env->declared;
+	struct usdt_state *st = usdt_state(env);
+	const struct request r = {env, st, desc, (pid_t)usdt_only_in(desc), ++st->nrequests, out};
 	struct err *e = declared->define ? declared->define(declared->ctx, desc) : NULL;
 
 	(void)pv;
@@ -365,10 +368,11 @@ static struct err *usdt_collect(struct probes *ps, const struct provider *pv,
 	return e;
 }
 
-void usdt_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+void usdt_collect_new(struct provider_env *env, const struct probe_desc *desc,
+		      struct probe_list *out)
 {
-	struct usdt_state *st = usdt_state(ps);
-	const struct request r = {ps, st, desc, (pid_t)usdt_only_in(desc), ++st->nrequests, out};
+	struct usdt_state *st = usdt_state(env);
+	const struct request r = {env, st, desc, (pid_t)usdt_only_in(desc), ++st->nrequests, out};
 
 	st->is_late = true;
 	for (uint32_t i = 0; i < st->uses.len && r.pid; i++)
@@ -380,7 +384,7 @@ void usdt_collect_new(struct probes *ps, const struct probe_desc *desc, struct p
 	st->is_late = false;
 }
 
-bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc)
+bool usdt_wants_all(struct provider_env *env, const struct probe_desc *desc)
 {
 	size_t len = strlen(desc->prov);
 
@@ -388,23 +392,23 @@ bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc)
 	       desc->prov[len - 1] == '*';
 }
 
-static const char *usdt_hint(struct probes *ps, const struct provider *pv,
+static const char *usdt_hint(struct provider_env *env, const struct provider *pv,
 			     const struct probe_desc *desc)
 {
-	const struct declared_source_fns *declared = probes_declared(ps);
-	const struct usdt_state *st = usdt_state(ps);
+	const struct declared_source_fns *declared = &env->declared;
+	const struct usdt_state *st = usdt_state(env);
 	const char *names[64], *near;
 	uint32_t n = 0;
 
 	if (!usdt_concerns(pv, desc))
 		return NULL;
-	for (uint32_t i = 0; i < st->uses.len && !probes_is_harmful(ps); i++) {
+	for (uint32_t i = 0; i < st->uses.len && !env->is_harmful; i++) {
 		const struct usdt_object *o = st->uses.data[i].object;
 
 		for (uint32_t k = 0; k < o->groups.len; k++)
 			if (o->groups.data[k]->harm && group_matches(desc, o->groups.data[k]) &&
 			    name_matches(desc->prov, o->groups.data[k]->prov, st->uses.data[i].pid))
-				return usdt_harm_hint(ps, o->groups.data[k]);
+				return usdt_harm_hint(env, o->groups.data[k]);
 	}
 	for (uint32_t i = 0; i < st->uses.len; i++) {
 		const struct usdt_object *o = st->uses.data[i].object;
@@ -422,17 +426,17 @@ static const char *usdt_hint(struct probes *ps, const struct provider *pv,
 	for (uint32_t i = 0; i < n; i++)
 		if (strcmp(desc->name, names[i]) == 0)
 			return arena_printf(
-				probes_arena(ps),
+				env->arena,
 				"dtrace -ln '%s:::%s' lists the modules and functions that have it",
 				desc->prov, desc->name);
 	near = n && *desc->name ? diag_nearest(desc->name, names, n) : NULL;
 	if (near)
-		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);
+		return arena_printf(env->arena, "did you mean '%s'?", near);
 	if (n)
-		return arena_printf(probes_arena(ps), "dtrace -ln '%s:::' lists what there is",
+		return arena_printf(env->arena, "dtrace -ln '%s:::' lists what there is",
 				    desc->prov);
 	if (*number_at(desc->prov))
-		return arena_printf(probes_arena(ps),
+		return arena_printf(env->arena,
 				    "the process has no probes of its own of this provider");
 	return NULL;
 }

@@ -159,7 +159,7 @@ static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)
 }
 
 /* The state, whose tables exist. */
-struct usdt_state *usdt_state(struct probes *ps);
+struct usdt_state *usdt_state(struct provider_env *env);
 
 /* ---- usdt_file.c ----------------------------------------------------------------------------- */
 
@@ -168,13 +168,13 @@ struct usdt_state *usdt_state(struct probes *ps);
  * cannot be opened. A file that was read before is not opened again. If the process has ended, the
  * file may be found where its parent sees it (parent 0: that is not known).
  */
-struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
+struct usdt_object *usdt_object_find(struct provider_env *env, struct usdt_state *st, pid_t pid,
 				     pid_t parent, const struct proc_map *m);
 /* Makes the object's groups, once. */
-void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o);
+void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct usdt_object *o);
 /* True if the file was read and has not changed since. */
-bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t dev, uint64_t ino,
-			const char *path, struct usdt_object **ret);
+bool usdt_file_is_known(struct provider_env *env, const struct usdt_state *st, uint64_t dev,
+			uint64_t ino, const char *path, struct usdt_object **ret);
 /* True if the file was read at some time; *ret: NULL if it has no notes. */
 bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
 			const struct usdt_object **ret);
@@ -194,47 +194,49 @@ void usdt_prov_add(struct usdt_object *o, const char *prov);
 /* ---- usdt_code.c ----------------------------------------------------------------------------- */
 
 /* Returns how many sources are declared in D so far. */
-uint32_t usdt_code_count(struct probes *ps, struct usdt_state *st);
+uint32_t usdt_code_count(struct provider_env *env, struct usdt_state *st);
 /* True if one of them, counted from number `from`, is in files of this name. */
-bool usdt_code_names(struct probes *ps, uint32_t from, const char *file);
+bool usdt_code_names(struct provider_env *env, uint32_t from, const char *file);
 /* Adds the groups of the sources that the object was not searched for yet. */
-void usdt_code_add(struct probes *ps, struct usdt_object *o);
+void usdt_code_add(struct provider_env *env, struct usdt_object *o);
 
 /* ---- usdt_harm.c ----------------------------------------------------------------------------- */
 
 /* Finds the row of the table of probes that harm for a probe of the object's notes, or NULL. */
-struct usdt_harm *usdt_harm_find(struct probes *ps, struct usdt_object *o, const char *prov,
+struct usdt_harm *usdt_harm_find(struct provider_env *env, struct usdt_object *o, const char *prov,
 				 const char *name);
 /*
  * True if the group is left out, because it is known to harm and the user does not insist; tells
  * the user, once for each row and file.
  */
-bool usdt_harm_leaves_out(struct probes *ps, struct usdt_group *grp);
+bool usdt_harm_leaves_out(struct provider_env *env, struct usdt_group *grp);
 /* Returns the hint for a description that matches only a group of probes that is left out. */
-const char *usdt_harm_hint(struct probes *ps, const struct usdt_group *grp);
+const char *usdt_harm_hint(struct provider_env *env, const struct usdt_group *grp);
 
 /* ---- usdt_scan.c ----------------------------------------------------------------------------- */
 
 /* Finds the objects that the process has mapped now, and adds them to the uses. */
-MUST_CHECK struct err *usdt_scan_process(struct probes *ps, struct usdt_state *st, pid_t pid);
+MUST_CHECK struct err *usdt_scan_process(struct provider_env *env, struct usdt_state *st,
+					 pid_t pid);
 /*
  * Finds the objects that all processes have mapped, and makes the uses anew. Processes that end
  * meanwhile, and those whose memory we have no right to read, are skipped.
  */
-void usdt_scan_all(struct probes *ps, struct usdt_state *st);
+void usdt_scan_all(struct provider_env *env, struct usdt_state *st);
 /* Reads files that are new, and adds no uses. */
-void usdt_scan_files(struct probes *ps, struct usdt_state *st);
+void usdt_scan_files(struct provider_env *env, struct usdt_state *st);
 /* Begins a survey: marks the objects that processes have mapped. */
-void usdt_survey(struct probes *ps, struct usdt_state *st);
+void usdt_survey(struct provider_env *env, struct usdt_state *st);
 
 /* ---- usdt.c ---------------------------------------------------------------------------------- */
 
 /* Adds to out the probes that desc matches in the present batch. */
-void usdt_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
+void usdt_collect_new(struct provider_env *env, const struct probe_desc *desc,
+		      struct probe_list *out);
 /* True if some pattern of the session could mean probes of the object in all processes. */
 bool usdt_object_is_wanted(const struct usdt_state *st, const struct usdt_object *o);
 /* True if the description is one of all processes. */
-bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc);
+bool usdt_wants_all(struct provider_env *env, const struct probe_desc *desc);
 /* The process whose number the name or pattern of the provider ends with; 0: none. */
 uint32_t usdt_only_in(const struct probe_desc *desc);
 void usdt_probe_destroy(struct usdt_state *st, struct probe *pr);
@@ -251,12 +253,13 @@ void usdt_note_operands(struct gate_elf *g, const struct usdt_note *note, bool i
 /* Destroys what the object has for the types of arguments. */
 void usdt_types_deinit(struct usdt_object *o);
 /* The members of struct provider. */
-uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
-type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
-		      struct argplace *ret_place);
-bool usdt_same_args(struct probes *ps, const struct probe *compiled, const struct probe *pr);
-bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret);
-const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw);
+uint32_t usdt_arg_types(struct provider_env *env, const struct probe *pr,
+			const char *const **ret_types);
+type_id usdt_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
+		      struct types *t, struct argplace *ret_place);
+bool usdt_same_args(struct provider_env *env, const struct probe *compiled, const struct probe *pr);
+bool usdt_attrs(struct provider_env *env, const struct probe *pr, struct attr *ret);
+const char *usdt_arg_refused(struct provider_env *env, const struct probe *pr, uint32_t raw);
 
 /* ---- usdt_debug.c ---------------------------------------------------------------------------- */
 
@@ -264,5 +267,5 @@ const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t
  * Returns the C type that operand number index has in all functions that have the probe, whose
  * groups begin with first, and describes it in *ret; NULL if debug information does not tell.
  */
-const char *usdt_debug_operand(struct probes *ps, const struct usdt_group *first, uint32_t index,
-			       Dwarf_Die *ret);
+const char *usdt_debug_operand(struct provider_env *env, const struct usdt_group *first,
+			       uint32_t index, Dwarf_Die *ret);

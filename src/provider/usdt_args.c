@@ -278,7 +278,7 @@ static void attrs_unpack(const uint32_t packed[NPARTS], struct attr *ret)
 }
 
 /* Describes an argument of which the object has no description. */
-static void element_guess(struct probes *ps, const struct probe_kind *k, uint32_t i,
+static void element_guess(struct provider_env *env, const struct probe_kind *k, uint32_t i,
 			  struct element *ret)
 {
 	const struct operand_kind *op = &k->operands[i];
@@ -286,39 +286,39 @@ static void element_guess(struct probes *ps, const struct probe_kind *k, uint32_
 	const char *type;
 
 	*ret = (struct element){.text = operand_kind_type(op), .raw = i};
-	type = op->is_mixed ? NULL : usdt_debug_operand(ps, k->groups, i, &ret->die);
-	if (!type || !argtext_base(probes_arena(ps), type, &base))
+	type = op->is_mixed ? NULL : usdt_debug_operand(env, k->groups, i, &ret->die);
+	if (!type || !argtext_base(env->arena, type, &base))
 		return;
 	ret->native = type;
-	ret->text = arena_printf(probes_arena(ps), "@%u %s", i, type_shown(probes_arena(ps), type));
+	ret->text = arena_printf(env->arena, "@%u %s", i, type_shown(env->arena, type));
 	ret->has_die = true;
 }
 
 /* Returns true if the object describes the probe; tells the user if the description is damaged. */
-static bool kind_describe(struct probes *ps, struct usdt_kinds *kinds, const struct probe_kind *k,
-			  struct dof_probe_info *ret)
+static bool kind_describe(struct provider_env *env, struct usdt_kinds *kinds,
+			  const struct probe_kind *k, struct dof_probe_info *ret)
 {
 	bool is_found =
-		dof_index_find(kinds->dof, k->note->provider, k->note->name, probes_arena(ps), ret);
+		dof_index_find(kinds->dof, k->note->provider, k->note->name, env->arena, ret);
 
 	if (!kinds->says_damage && dof_index_is_damaged(kinds->dof)) {
 		kinds->says_damage = true;
-		probes_notice(ps,
-			      "the description of the probes in '%s' (DOF) is damaged: types of "
-			      "arguments that cannot be read are taken from elsewhere",
-			      k->groups->object->file->file.name);
+		env_notice(env,
+			   "the description of the probes in '%s' (DOF) is damaged: types of "
+			   "arguments that cannot be read are taken from elsewhere",
+			   k->groups->object->file->file.name);
 	}
 	return is_found;
 }
 
-static struct usdt_elements *elements_make(struct probes *ps, struct usdt_kinds *kinds,
+static struct usdt_elements *elements_make(struct provider_env *env, struct usdt_kinds *kinds,
 					   const struct probe_kind *k)
 {
-	struct arena *a = probes_arena(ps);
+	struct arena *a = env->arena;
 	struct usdt_elements *all = ARENA_NEW(a, struct usdt_elements);
 	struct dof_probe_info info = {0};
 
-	all->has_attrs = kind_describe(ps, kinds, k, &info);
+	all->has_attrs = kind_describe(env, kinds, k, &info);
 	all->n = all->has_attrs ? info.nxargs : k->n;
 	all->list = ARENA_NEW_N(a, struct element, all->n + 1);
 	all->texts = ARENA_NEW_N(a, const char *, all->n + 1);
@@ -329,17 +329,17 @@ static struct usdt_elements *elements_make(struct probes *ps, struct usdt_kinds 
 		if (all->has_attrs)
 			element_describe(a, &info, i, el);
 		else
-			element_guess(ps, k, i, el);
+			element_guess(env, k, i, el);
 		all->texts[i] = el->text;
 	}
 	return all;
 }
 
 /* Returns the elements of args[]: those in the object's description, or else the operands. */
-static const struct usdt_elements *elements_of(struct probes *ps, const struct probe *pr)
+static const struct usdt_elements *elements_of(struct provider_env *env, const struct probe *pr)
 {
 	struct usdt_probe_data *d = usdt_probe(pr);
-	struct arena *a = probes_arena(ps);
+	struct arena *a = env->arena;
 	struct usdt_kinds *kinds;
 	struct probe_kind *k;
 
@@ -348,7 +348,7 @@ static const struct usdt_elements *elements_of(struct probes *ps, const struct p
 	kinds = kinds_of(a, d->object);
 	k = hashmap_finds(kinds->all, kind_key(a, d->note));
 	if (!k->elements)
-		k->elements = elements_make(ps, kinds, k);
+		k->elements = elements_make(env, kinds, k);
 	d->elements = k->elements;
 	return d->elements;
 }
@@ -372,8 +372,8 @@ struct debug_type {
  * Finds the definition of a type in the debug information of the probe's file, which is read once
  * however many processes have the file mapped.
  */
-static const struct debug_type *debug_type_find(struct probes *ps, const struct usdt_probe_data *d,
-						const struct argbase *b)
+static const struct debug_type *
+debug_type_find(struct provider_env *env, const struct usdt_probe_data *d, const struct argbase *b)
 {
 	static const enum dwarf_named named[] = {
 		[TK_STRUCT] = DWARF_STRUCT,
@@ -381,11 +381,10 @@ static const struct debug_type *debug_type_find(struct probes *ps, const struct 
 		[TK_ENUM] = DWARF_ENUM,
 		[TK_TYPEDEF] = DWARF_TYPEDEF,
 	};
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 	const struct place_file *f = &d->object->file->file;
-	const char *key =
-		arena_printf(probes_arena(ps), "%llx:%llx:%d:%s", (unsigned long long)f->dev,
-			     (unsigned long long)f->ino, (int)b->kind, b->name);
+	const char *key = arena_printf(env->arena, "%llx:%llx:%d:%s", (unsigned long long)f->dev,
+				       (unsigned long long)f->ino, (int)b->kind, b->name);
 	struct debug_type *ty;
 	struct dwarf_file *dw;
 
@@ -394,9 +393,9 @@ static const struct debug_type *debug_type_find(struct probes *ps, const struct 
 	ty = hashmap_finds(st->debug_types, key);
 	if (ty)
 		return ty;
-	ty = ARENA_NEW(probes_arena(ps), struct debug_type);
+	ty = ARENA_NEW(env->arena, struct debug_type);
 	hashmap_sets(st->debug_types, key, ty);
-	dw = pid_object_dwarf(ps, d->object->file);
+	dw = pid_object_dwarf(env, d->object->file);
 	ty->is_found = dw && dwarf_file_type(dw, d->note->pc, named[b->kind], b->name, &ty->die);
 	return ty;
 }
@@ -420,12 +419,12 @@ static struct dwarf_import *importer_get(struct usdt_state *st, struct types *t)
  * A type that D text does not declare has the program's layout, not that of a kernel's type of the
  * same name. A number is the same everywhere.
  */
-static type_id type_of_program(struct probes *ps, struct usdt_probe_data *d, struct types *t,
+static type_id type_of_program(struct provider_env *env, struct usdt_probe_data *d, struct types *t,
 			       const struct argbase *b, struct argplace *ret_place)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 	bool is_64bit = !d->object->file->file.is_32bit;
-	const struct debug_type *ty = is_64bit ? debug_type_find(ps, d, b) : NULL;
+	const struct debug_type *ty = is_64bit ? debug_type_find(env, d, b) : NULL;
 	type_id known;
 
 	if (ty && ty->is_found) {
@@ -440,7 +439,7 @@ static type_id type_of_program(struct probes *ps, struct usdt_probe_data *d, str
 	if (known != TYPE_NONE && !type_is_sou(t, known) && !type_is_pointer(t, known))
 		return type_derive(t, known, b->npointers);
 	ret_place->lack = arena_printf(
-		probes_arena(ps),
+		env->arena,
 		is_64bit ? "'%s' is defined neither by the script, nor by the debug information of "
 			   "'%s'; a declaration in the script helps, and arg%u is the bare value"
 			 : "the script does not define '%s', and types of 32-bit programs such as "
@@ -449,10 +448,10 @@ static type_id type_of_program(struct probes *ps, struct usdt_probe_data *d, str
 	return TYPE_ERROR;
 }
 
-type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
-		      struct argplace *ret_place)
+type_id usdt_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
+		      struct types *t, struct argplace *ret_place)
 {
-	const struct usdt_elements *all = usdt_probe(pr)->declared ? NULL : elements_of(ps, pr);
+	const struct usdt_elements *all = usdt_probe(pr)->declared ? NULL : elements_of(env, pr);
 	const struct element *el;
 	struct argbase base;
 
@@ -465,39 +464,40 @@ type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index,
 				  "read: arg0 to arg9";
 		return TYPE_ERROR;
 	}
-	if (!el->native || !argtext_base(probes_arena(ps), el->native, &base) ||
+	if (!el->native || !argtext_base(env->arena, el->native, &base) ||
 	    strcmp(base.name, "string") == 0 || type_is_declared(t, &base))
 		return TYPE_NONE;
 	if (el->has_die) {
 		Dwarf_Die die = el->die;
 
-		return dwarf_import_arg(importer_get(usdt_state(ps), t), t, &die, false);
+		return dwarf_import_arg(importer_get(usdt_state(env), t), t, &die, false);
 	}
-	return type_of_program(ps, usdt_probe(pr), t, &base, ret_place);
+	return type_of_program(env, usdt_probe(pr), t, &base, ret_place);
 }
 
 /* Compares the types that debug information gives; the others are equal if their texts are. */
-bool usdt_same_args(struct probes *ps, const struct probe *compiled, const struct probe *pr)
+bool usdt_same_args(struct provider_env *env, const struct probe *compiled, const struct probe *pr)
 {
-	const struct usdt_state *st = usdt_state(ps);
-	uint32_t n = usdt_probe(compiled)->declared ? 0 : elements_of(ps, compiled)->n;
+	const struct usdt_state *st = usdt_state(env);
+	uint32_t n = usdt_probe(compiled)->declared ? 0 : elements_of(env, compiled)->n;
 
 	if (!st->table || usdt_probe(compiled)->object == usdt_probe(pr)->object)
 		return true;
 	for (uint32_t i = 0; i < n; i++) {
 		struct argplace place;
-		type_id type = usdt_arg_type(ps, compiled, i, st->table, &place);
+		type_id type = usdt_arg_type(env, compiled, i, st->table, &place);
 
 		/* a clause cannot have used what has no type in the first probe */
 		if (type != TYPE_ERROR &&
 		    !types_have_same_layout(st->table, type,
-					    usdt_arg_type(ps, pr, i, st->table, &place)))
+					    usdt_arg_type(env, pr, i, st->table, &place)))
 			return false;
 	}
 	return true;
 }
 
-uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+uint32_t usdt_arg_types(struct provider_env *env, const struct probe *pr,
+			const char *const **ret_types)
 {
 	const struct derived_info *declared = usdt_probe(pr)->declared;
 	const struct usdt_elements *all;
@@ -506,12 +506,12 @@ uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *c
 		*ret_types = declared->types;
 		return declared->ntypes;
 	}
-	all = elements_of(ps, pr);
+	all = elements_of(env, pr);
 	*ret_types = all->texts;
 	return all->n;
 }
 
-bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret)
+bool usdt_attrs(struct provider_env *env, const struct probe *pr, struct attr *ret)
 {
 	const struct derived_info *declared = usdt_probe(pr)->declared;
 	const struct usdt_elements *all;
@@ -520,7 +520,7 @@ bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret)
 		memcpy(ret, declared->attrs, NPARTS * sizeof(*ret));
 		return true;
 	}
-	all = elements_of(ps, pr);
+	all = elements_of(env, pr);
 	if (all->has_attrs)
 		memcpy(ret, all->attrs, sizeof(all->attrs));
 	return all->has_attrs;
@@ -546,7 +546,7 @@ static const char *operand_text(const char *args, uint32_t i, size_t *ret_len)
 	}
 }
 
-const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
+const char *usdt_arg_refused(struct provider_env *env, const struct probe *pr, uint32_t raw)
 {
 	static const char *const lacks[] = {
 		[USDT_LACK_FORM] = "its note describes it in a way that is not known",
@@ -564,6 +564,6 @@ const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t
 	if (!o || raw >= o->n || o->list[raw].kind != USDT_OPERAND_NONE)
 		return NULL;
 	text = operand_text(usdt_probe(pr)->note->args, raw, &len);
-	return arena_printf(probes_arena(ps), "%s: \"%.*s\"", lacks[o->list[raw].lack],
+	return arena_printf(env->arena, "%s: \"%.*s\"", lacks[o->list[raw].lack],
 			    (int)MIN(len, (size_t)128), text);
 }

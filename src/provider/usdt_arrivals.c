@@ -25,8 +25,8 @@ static bool is_about_us(const struct probe_desc *desc)
  * A pattern means the process of -c as well, whose libraries are found before their constructors
  * run; all other processes are found when they have mapped a file.
  */
-static const struct proc_id *process_described(struct probes *ps, const struct probe_desc *desc,
-					       uint32_t i)
+static const struct proc_id *process_described(struct provider_env *env,
+					       const struct probe_desc *desc, uint32_t i)
 {
 	const struct pid_target *t;
 	pid_t pid = 0;
@@ -34,29 +34,29 @@ static const struct proc_id *process_described(struct probes *ps, const struct p
 	if (i || !is_about_us(desc))
 		return NULL;
 	pid = (pid_t)usdt_only_in(desc);
-	if (!pid && usdt_wants_all(ps, desc))
-		pid = probes_created(ps);
-	t = pid ? target_of_pid(usdt_state(ps), pid) : NULL;
+	if (!pid && usdt_wants_all(env, desc))
+		pid = env->created;
+	t = pid ? target_of_pid(usdt_state(env), pid) : NULL;
 	return t ? &t->id : NULL;
 }
 
-static bool process_is_described(struct probes *ps, const struct probe_desc *desc,
+static bool process_is_described(struct provider_env *env, const struct probe_desc *desc,
 				 const struct proc_id *id)
 {
 	const struct proc_id *p;
 
 	if (!is_about_us(desc))
 		return false;
-	if (usdt_wants_all(ps, desc))
+	if (usdt_wants_all(env, desc))
 		return true;
-	p = process_described(ps, desc, 0);
+	p = process_described(env, desc, 0);
 	return p && p->pid == id->pid && p->start == id->start;
 }
 
-static bool library_is_awaited(struct probes *ps, const struct probe_desc *desc,
+static bool library_is_awaited(struct provider_env *env, const struct probe_desc *desc,
 			       const struct proc_id *id)
 {
-	const struct usdt_state *st = usdt_state(ps);
+	const struct usdt_state *st = usdt_state(env);
 
 	if (!*desc->mod || !glob_is_literal(desc->mod))
 		return true;
@@ -69,10 +69,10 @@ static bool library_is_awaited(struct probes *ps, const struct probe_desc *desc,
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static void batch_begin(struct probes *ps, struct usdt_state *st)
+static void batch_begin(struct provider_env *env, struct usdt_state *st)
 {
 	batches_begin(&st->batches, ++st->pids.batch);
-	probes_reset_code_keys(ps);
+	env_reset_code_keys(env);
 }
 
 /* Returns the number of the batch that was begun; drops it and returns 0 if nothing is in it. */
@@ -118,10 +118,10 @@ static bool use_is_of_batch(const struct usdt_use *use, uint32_t batch)
 	return use->batch == batch || use->object->is_gone;
 }
 
-static struct err *process_look(struct probes *ps, const struct proc_id *id,
+static struct err *process_look(struct provider_env *env, const struct proc_id *id,
 				const struct proc_id *at, bool is_other, uint32_t *ret_batch)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 	const struct pid_target *t = target_of_pid(st, id->pid);
 	struct err *e;
 
@@ -130,17 +130,17 @@ static struct err *process_look(struct probes *ps, const struct proc_id *id,
 		return NULL;
 	if (is_other)
 		uses_drop(st, use_is_of_process, (uint32_t)id->pid);
-	batch_begin(ps, st);
-	e = usdt_scan_process(ps, st, id->pid);
+	batch_begin(env, st);
+	e = usdt_scan_process(env, st, id->pid);
 	*ret_batch = batch_end(st);
 	return e;
 }
 
-static struct err *batch_match(struct probes *ps, const struct probe_desc *desc,
+static struct err *batch_match(struct provider_env *env, const struct probe_desc *desc,
 			       struct probe_list *out)
 {
 	if (is_about_us(desc))
-		usdt_collect_new(ps, desc, out);
+		usdt_collect_new(env, desc, out);
 	return NULL;
 }
 
@@ -154,9 +154,9 @@ void usdt_arrivals_clear(struct usdt_state *st)
 	st->has_missed = false;
 }
 
-static void process_born(struct probes *ps, uint64_t pid, uint64_t parent)
+static void process_born(struct provider_env *env, uint64_t pid, uint64_t parent)
 {
-	struct usdt_births *b = &usdt_state(ps)->births;
+	struct usdt_births *b = &usdt_state(env)->births;
 	uint32_t i = b->n++ % ARRAY_LEN(b->list);
 
 	b->list[i].pid = (pid_t)pid;
@@ -174,12 +174,13 @@ static pid_t parent_of(const struct usdt_births *b, pid_t pid)
 	return 0;
 }
 
-static bool code_mapped(struct probes *ps, uint64_t pid, const struct sym_map *m)
+static bool code_mapped(struct provider_env *env, uint64_t pid, const struct sym_map *m)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 	struct usdt_object *o;
 
-	if (!m->ino || m->path[0] != '/' || usdt_file_is_known(ps, st, m->dev, m->ino, m->path, &o))
+	if (!m->ino || m->path[0] != '/' ||
+	    usdt_file_is_known(env, st, m->dev, m->ino, m->path, &o))
 		return false;
 	if (st->arrivals.len >= ARRIVALS_MAX) {
 		st->has_missed = true;
@@ -201,39 +202,39 @@ static bool code_mapped(struct probes *ps, uint64_t pid, const struct sym_map *m
  * Drops the new objects that no pattern means: their files need not be kept open. A description of
  * one process could mean them still.
  */
-static void objects_sift(struct probes *ps, struct usdt_state *st)
+static void objects_sift(struct provider_env *env, struct usdt_state *st)
 {
 	for (uint32_t i = st->objects.len; i-- > 0 && !st->has_literals;) {
 		struct usdt_object *o = st->objects.data[i];
 
 		if (o->batch != st->pids.batch)
 			continue;
-		usdt_code_add(ps, o);
+		usdt_code_add(env, o);
 		if (!usdt_object_is_wanted(st, o))
 			usdt_object_ignore(st, o);
 	}
 }
 
-static uint32_t all_look(struct probes *ps, bool is_scan)
+static uint32_t all_look(struct provider_env *env, bool is_scan)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 
-	batch_begin(ps, st);
+	batch_begin(env, st);
 	for (uint32_t i = 0; i < st->arrivals.len; i++) {
 		const struct usdt_arrival *a = &st->arrivals.data[i];
 
-		(void)usdt_object_find(ps, st, a->pid, a->parent, &a->map);
+		(void)usdt_object_find(env, st, a->pid, a->parent, &a->map);
 	}
 	if (is_scan || st->has_missed)
-		usdt_scan_files(ps, st);
+		usdt_scan_files(env, st);
 	usdt_arrivals_clear(st);
-	objects_sift(ps, st);
+	objects_sift(env, st);
 	return batch_end(st);
 }
 
-static bool file_state(struct probes *ps, uint64_t dev, uint64_t ino, const char **ret_name)
+static bool file_state(struct provider_env *env, uint64_t dev, uint64_t ino, const char **ret_name)
 {
-	const struct usdt_state *st = usdt_state(ps);
+	const struct usdt_state *st = usdt_state(env);
 	const struct usdt_object *o;
 	bool is_read = usdt_file_was_read(st, dev, ino, &o);
 
@@ -243,18 +244,19 @@ static bool file_state(struct probes *ps, uint64_t dev, uint64_t ino, const char
 
 /* ---- what goes ------------------------------------------------------------------------------- */
 
-static void process_end(struct probes *ps, const struct proc_id *id, const struct proc_id *at)
+static void process_end(struct provider_env *env, const struct proc_id *id,
+			const struct proc_id *at)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 
 	for (uint32_t i = 0; i < st->uses.len; i++)
 		if (st->uses.data[i].pid == at->pid && !st->uses.data[i].since)
 			st->uses.data[i].since = st->nsurveys + 1;
 }
 
-static void objects_survey(struct probes *ps)
+static void objects_survey(struct provider_env *env)
 {
-	usdt_survey(ps, usdt_state(ps));
+	usdt_survey(env, usdt_state(env));
 }
 
 /*
@@ -269,9 +271,9 @@ static bool has_types(const struct batch *b)
 	return false;
 }
 
-static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
+static bool batch_is_unused(struct provider_env *env, uint32_t batch, uint64_t *ret_since)
 {
-	const struct usdt_state *st = usdt_state(ps);
+	const struct usdt_state *st = usdt_state(env);
 	const struct batch *b = batches_find(&st->batches, batch);
 
 	*ret_since = 0;
@@ -296,9 +298,9 @@ static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_sin
 	return b && !has_types(b);
 }
 
-static void batch_retire(struct probes *ps, uint32_t batch)
+static void batch_retire(struct provider_env *env, uint32_t batch)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 
 	for (uint32_t i = 0; i < st->objects.len; i++)
 		if (st->objects.data[i]->batch == batch)
@@ -306,19 +308,19 @@ static void batch_retire(struct probes *ps, uint32_t batch)
 	uses_drop(st, use_is_of_batch, batch);
 }
 
-static bool probe_leave(struct probes *ps, struct probe *pr, bool keeps_names)
+static bool probe_leave(struct provider_env *env, struct probe *pr, bool keeps_names)
 {
 	if (--usdt_probe(pr)->nbatches || keeps_names)
 		return false;
-	usdt_probe_destroy(usdt_state(ps), pr);
+	usdt_probe_destroy(usdt_state(env), pr);
 	return true;
 }
 
-static void batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+static void batch_free(struct provider_env *env, uint32_t batch, bool keeps_names)
 {
-	struct usdt_state *st = usdt_state(ps);
+	struct usdt_state *st = usdt_state(env);
 
-	batches_free(&st->batches, ps, batch, keeps_names, probe_leave);
+	batches_free(&st->batches, env, batch, keeps_names, probe_leave);
 	for (uint32_t i = st->objects.len; i-- > 0;)
 		if (st->objects.data[i]->is_gone && !st->objects.data[i]->nprobes)
 			usdt_object_destroy(st, st->objects.data[i]);

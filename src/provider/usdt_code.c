@@ -23,15 +23,16 @@
  * Whether the file has the declared probe itself. A probe of its own that is left out, because it
  * is known to harm, does not count: the function is probed instead.
  */
-static bool has_note(struct probes *ps, struct usdt_object *o, const struct derived_info *declared)
+static bool has_note(struct provider_env *env, struct usdt_object *o,
+		     const struct derived_info *declared)
 {
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
 		const struct usdt_note *note = &o->notes.list.data[i];
 
 		if (strcmp(note->name, declared->name) == 0 &&
 		    strcmp(note->provider, declared->prov) == 0)
-			return probes_is_harmful(ps) ||
-			       !usdt_harm_find(ps, o, note->provider, note->name);
+			return env->is_harmful ||
+			       !usdt_harm_find(env, o, note->provider, note->name);
 	}
 	return false;
 }
@@ -192,11 +193,12 @@ static bool is_about_own(const struct code_source *source)
 	       is_note_of(source, source->probe->prov, source->probe->name);
 }
 
-static void notes_add(struct probes *ps, struct usdt_object *o, const struct code_source *source)
+static void notes_add(struct provider_env *env, struct usdt_object *o,
+		      const struct code_source *source)
 {
 	uint32_t n;
 
-	usdt_object_group(ps, usdt_state(ps), o);
+	usdt_object_group(env, usdt_state(env), o);
 	n = o->groups.len;
 	for (uint32_t i = 0; i < n; i++) {
 		struct usdt_group *own = o->groups.data[i];
@@ -261,18 +263,19 @@ static bool has_functions(const struct code_source *source, struct pid_object *f
 	return true;
 }
 
-static void code_add(struct probes *ps, struct usdt_object *o, const struct code_source *source)
+static void code_add(struct provider_env *env, struct usdt_object *o,
+		     const struct code_source *source)
 {
 	const struct func *fn;
 
 	bool is_own = is_about_own(source) || source->is_counter;
 
-	if ((!is_own && has_note(ps, o, source->probe)) || pid_object_open(o->target, o->file) ||
+	if ((!is_own && has_note(env, o, source->probe)) || pid_object_open(o->target, o->file) ||
 	    !has_functions(source, o->file))
 		return;
 	usdt_prov_add(o, source->probe->prov);
 	if (source->kind == CODE_NOTE) {
-		notes_add(ps, o, source);
+		notes_add(env, o, source);
 		return;
 	}
 	if (glob_is_literal(source->func)) {
@@ -289,39 +292,39 @@ static void code_add(struct probes *ps, struct usdt_object *o, const struct code
 /* ---- sources --------------------------------------------------------------------------------- */
 
 /* Returns source number i, counted from 0; NULL behind the last. */
-static const struct code_source *source_get(struct probes *ps, uint32_t i, bool *ret_is_live)
+static const struct code_source *source_get(struct provider_env *env, uint32_t i, bool *ret_is_live)
 {
-	const struct declared_source_fns *fns = probes_declared(ps);
+	const struct declared_source_fns *fns = &env->declared;
 
 	return fns->code ? fns->code(fns->ctx, i, ret_is_live) : NULL;
 }
 
-uint32_t usdt_code_count(struct probes *ps, struct usdt_state *st)
+uint32_t usdt_code_count(struct provider_env *env, struct usdt_state *st)
 {
 	bool is_live;
 
-	while (source_get(ps, st->ncodes, &is_live))
+	while (source_get(env, st->ncodes, &is_live))
 		st->ncodes++;
 	return st->ncodes;
 }
 
-bool usdt_code_names(struct probes *ps, uint32_t from, const char *file)
+bool usdt_code_names(struct provider_env *env, uint32_t from, const char *file)
 {
 	const struct code_source *source;
 	bool is_live;
 
-	for (; (source = source_get(ps, from, &is_live)); from++)
+	for (; (source = source_get(env, from, &is_live)); from++)
 		if (is_live && name_matches(source, file))
 			return true;
 	return false;
 }
 
-void usdt_code_add(struct probes *ps, struct usdt_object *o)
+void usdt_code_add(struct provider_env *env, struct usdt_object *o)
 {
 	const struct code_source *source;
 	bool is_live;
 
-	for (; (source = source_get(ps, o->ncodes, &is_live)); o->ncodes++)
+	for (; (source = source_get(env, o->ncodes, &is_live)); o->ncodes++)
 		if (is_live && name_matches(source, o->file->file.name))
-			code_add(ps, o, source);
+			code_add(env, o, source);
 }

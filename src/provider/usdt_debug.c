@@ -8,8 +8,8 @@
 #include "image/ehframe.h"
 
 /* Finds from which register and distance places in the frame count at an instruction. */
-static void frame_find(struct probes *ps, struct usdt_object *o, const struct place_site *site,
-		       struct dwarf_value *v)
+static void frame_find(struct provider_env *env, struct usdt_object *o,
+		       const struct place_site *site, struct dwarf_value *v)
 {
 	const struct unwind_row *row;
 
@@ -17,7 +17,7 @@ static void frame_find(struct probes *ps, struct usdt_object *o, const struct pl
 		return;
 	if (!o->rows) {
 		o->rows = xcalloc(1, sizeof(*o->rows));
-		unwind_rows_read(site->file->opened, probes_files(ps)->limit, NULL, o->rows);
+		unwind_rows_read(site->file->opened, env->files->limit, NULL, o->rows);
 	}
 	row = unwind_row_find(o->rows, (uint32_t)site->off);
 	v->has_cfa = row && (row->kind == UNWIND_RSP || row->kind == UNWIND_RBP);
@@ -30,8 +30,9 @@ static void frame_find(struct probes *ps, struct usdt_object *o, const struct pl
 }
 
 /* Returns the type of a variable that has its value where the operand has it; NULL: none. */
-static const char *site_type(struct probes *ps, struct dwarf_file *dw, const struct usdt_group *grp,
-			     const struct usdt_operand *op, Dwarf_Die *ret)
+static const char *site_type(struct provider_env *env, struct dwarf_file *dw,
+			     const struct usdt_group *grp, const struct usdt_operand *op,
+			     Dwarf_Die *ret)
 {
 	struct dwarf_value v = {
 		.is_memory = op->kind == USDT_OPERAND_MEMORY,
@@ -47,18 +48,18 @@ static const char *site_type(struct probes *ps, struct dwarf_file *dw, const str
 	if (op->base % 8 || op->has_index || op->is_thread || (v.is_memory && !op->has_base))
 		return NULL;
 	if (v.is_memory)
-		frame_find(ps, grp->object, &grp->code.sites.data[0], &v);
+		frame_find(env, grp->object, &grp->code.sites.data[0], &v);
 	if (!dwarf_file_value(dw, grp->note->pc, &v, ret))
 		return NULL;
-	return dwarf_type_text(ret, probes_arena(ps));
+	return dwarf_type_text(ret, env->arena);
 }
 
-const char *usdt_debug_operand(struct probes *ps, const struct usdt_group *first, uint32_t index,
-			       Dwarf_Die *ret)
+const char *usdt_debug_operand(struct provider_env *env, const struct usdt_group *first,
+			       uint32_t index, Dwarf_Die *ret)
 {
 	struct pid_object *file = first->object->file;
 	struct dwarf_file *dw =
-		file->file.is_32bit || !probes_files(ps) ? NULL : pid_object_dwarf(ps, file);
+		file->file.is_32bit || !env->files ? NULL : pid_object_dwarf(env, file);
 	const char *type = NULL;
 
 	for (const struct usdt_group *grp = first; dw && grp; grp = grp->next_namesake) {
@@ -66,7 +67,7 @@ const char *usdt_debug_operand(struct probes *ps, const struct usdt_group *first
 
 		if (!grp->code.sites.len || index >= grp->operands->n)
 			continue;
-		other = site_type(ps, dw, grp, &grp->operands->list[index], ret);
+		other = site_type(env, dw, grp, &grp->operands->list[index], ret);
 		if (!other || (type && strcmp(type, other) != 0))
 			return NULL;
 		type = other;

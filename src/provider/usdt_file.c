@@ -53,7 +53,7 @@ static int by_pc(const void *pa, const void *pb)
 }
 
 /* Makes the object of a file; takes over the file and the notes. */
-static struct usdt_object *object_create(struct probes *ps, struct usdt_state *st, pid_t pid,
+static struct usdt_object *object_create(struct provider_env *env, struct usdt_state *st, pid_t pid,
 					 const struct proc_map *m, struct gate_file *f,
 					 const struct usdt_notes *notes)
 {
@@ -64,7 +64,7 @@ static struct usdt_object *object_create(struct probes *ps, struct usdt_state *s
 	o->survey = st->nsurveys;
 	o->arena = arena_create();
 	o->target = xcalloc(1, sizeof(*o->target));
-	*o->target = (struct pid_target){.pid = pid, .at = pid, .ps = ps, .id.pidfd = -1};
+	*o->target = (struct pid_target){.pid = pid, .at = pid, .env = env, .id.pidfd = -1};
 	o->file = xcalloc(1, sizeof(*o->file));
 	o->file->file = (struct place_file){.opened = f,
 					    .dev = m->dev,
@@ -105,34 +105,33 @@ static bool is_program(struct gate_elf *g)
  * Reads the notes of a file, which it takes over; NULL: it has none, and no probe is declared over
  * its functions.
  */
-static struct usdt_object *file_read(struct probes *ps, struct usdt_state *st, pid_t pid,
+static struct usdt_object *file_read(struct provider_env *env, struct usdt_state *st, pid_t pid,
 				     const struct proc_map *m, struct gate_file *f)
 {
 	struct usdt_object *o = NULL;
 	struct usdt_notes notes;
 	struct gate_elf g;
 
-	gate_elf_open(f, probes_files(ps)->limit, &g);
+	gate_elf_open(f, env->files->limit, &g);
 	usdt_notes_read(&g, &notes);
-	if (notes.list.len || usdt_code_names(ps, 0, pid_module_name(m->path))) {
-		o = object_create(ps, st, pid, m, f, &notes);
+	if (notes.list.len || usdt_code_names(env, 0, pid_module_name(m->path))) {
+		o = object_create(env, st, pid, m, f, &notes);
 		o->file->is_main = is_program(&g);
 		if (notes.is_cut)
-			probes_notice(ps, "some notes about probes in '%s' cannot be read",
-				      o->file->file.name);
+			env_notice(env, "some notes about probes in '%s' cannot be read",
+				   o->file->file.name);
 		if (notes.has_more)
-			probes_notice(ps,
-				      "'%s' has more than %u notes about probes: the others are "
-				      "left out",
-				      o->file->file.name, USDT_NOTES_MAX);
+			env_notice(env,
+				   "'%s' has more than %u notes about probes: the others are "
+				   "left out",
+				   o->file->file.name, USDT_NOTES_MAX);
 	} else {
 		if (notes.is_cut)
-			probes_notice(
-				ps,
+			env_notice(
+				env,
 				"the notes about probes in '%s' cannot be read: they are damaged, "
 				"or larger than option elfsize allows",
-				text_clean(
-					arena_strdup(probes_arena(ps), pid_module_name(m->path))));
+				text_clean(arena_strdup(env->arena, pid_module_name(m->path))));
 		usdt_notes_deinit(&notes);
 	}
 	gate_elf_close(&g);
@@ -178,18 +177,18 @@ static void seen_set(struct usdt_state *st, const struct file_inode *key, struct
 }
 
 /* Finds the object of an opened file, which it takes over; reads the file if it is not known. */
-static struct usdt_object *object_of(struct probes *ps, struct usdt_state *st, pid_t pid,
+static struct usdt_object *object_of(struct provider_env *env, struct usdt_state *st, pid_t pid,
 				     const struct proc_map *m, struct gate_file *f)
 {
 	struct file_id id = file_id_of(f);
 	struct usdt_object *o = hashmap_find(st->by_identity, &id, sizeof(id));
 
-	if (o == &no_notes && usdt_code_names(ps, 0, pid_module_name(m->path)))
+	if (o == &no_notes && usdt_code_names(env, 0, pid_module_name(m->path)))
 		o = NULL;
 	if (o) {
 		gate_file_close(f);
 	} else {
-		o = file_read(ps, st, pid, m, f);
+		o = file_read(env, st, pid, m, f);
 		hashmap_set(st->by_identity, &id, sizeof(id), o ? o : &no_notes);
 	}
 	return o == &no_notes ? NULL : o;
@@ -199,7 +198,7 @@ static struct usdt_object *object_of(struct probes *ps, struct usdt_state *st, p
  * Tells the user when the contents of an object's file have changed. Its probes stay where they
  * are: a probe cannot be taken out of the file alone.
  */
-static void change_check(struct probes *ps, struct usdt_seen *s)
+static void change_check(struct provider_env *env, struct usdt_seen *s)
 {
 	struct usdt_object *o = s->object;
 	struct file_id before = file_id_of(o->file->file.opened), now;
@@ -211,14 +210,14 @@ static void change_check(struct probes *ps, struct usdt_seen *s)
 	if (file_id_equal(&now, &before))
 		return;
 	o->is_changed = true;
-	probes_notice(ps,
-		      "'%s' was overwritten while it is traced: its probes are those of its old "
-		      "contents; begin again",
-		      o->file->file.name);
+	env_notice(env,
+		   "'%s' was overwritten while it is traced: its probes are those of its old "
+		   "contents; begin again",
+		   o->file->file.name);
 }
 
-bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t dev, uint64_t ino,
-			const char *path, struct usdt_object **ret)
+bool usdt_file_is_known(struct provider_env *env, const struct usdt_state *st, uint64_t dev,
+			uint64_t ino, const char *path, struct usdt_object **ret)
 {
 	const struct file_inode key = {dev, ino};
 	struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
@@ -227,9 +226,9 @@ bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t
 	*ret = s ? s->object : NULL;
 	/* The inode of an opened file cannot become that of another file. */
 	if (s && s->object && !is_recent)
-		change_check(ps, s);
-	return s &&
-	       (s->object || (is_recent && !usdt_code_names(ps, s->ncodes, pid_module_name(path))));
+		change_check(env, s);
+	return s && (s->object ||
+		     (is_recent && !usdt_code_names(env, s->ncodes, pid_module_name(path))));
 }
 
 bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
@@ -242,24 +241,24 @@ bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
 	return s;
 }
 
-struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
+struct usdt_object *usdt_object_find(struct provider_env *env, struct usdt_state *st, pid_t pid,
 				     pid_t parent, const struct proc_map *m)
 {
 	struct mapping at = proc_map_mapping(pid, m);
 	struct usdt_object *o;
 	struct gate_file *f;
 
-	if (usdt_file_is_known(ps, st, m->dev, m->ino, m->path, &o))
+	if (usdt_file_is_known(env, st, m->dev, m->ino, m->path, &o))
 		return o;
 	at.parent = (uint64_t)parent; /* where a process that has ended meanwhile has its files */
-	f = mapping_open(probes_files(ps)->gate, &at);
+	f = mapping_open(env->files->gate, &at);
 	if (!f && errno != ETIMEDOUT)
 		return NULL; /* the process has ended, or we have no right to open it */
-	o = f ? object_of(ps, st, pid, m, f) : NULL;
+	o = f ? object_of(env, st, pid, m, f) : NULL;
 	if (!f)
-		probes_notice(ps, "cannot read '%s': %s; its probes are unknown",
-			      text_clean(arena_strdup(probes_arena(ps), m->path)),
-			      gate_late_text(probes_files(ps)->gate));
+		env_notice(env, "cannot read '%s': %s; its probes are unknown",
+			   text_clean(arena_strdup(env->arena, m->path)),
+			   gate_late_text(env->files->gate));
 	seen_set(st, &at.inode, o);
 	return o;
 }
@@ -314,7 +313,7 @@ struct usdt_group *usdt_group_add(struct usdt_object *o, const char *prov, const
 	return grp;
 }
 
-static struct usdt_group *group_get(struct probes *ps, struct usdt_object *o,
+static struct usdt_group *group_get(struct provider_env *env, struct usdt_object *o,
 				    struct hashmap *by_name, const struct usdt_note *note,
 				    const char *func)
 {
@@ -327,7 +326,7 @@ static struct usdt_group *group_get(struct probes *ps, struct usdt_object *o,
 		grp = usdt_group_add(o, note->provider, func, note->name);
 		grp->note = note;
 		grp->spot = SPOT_USDT;
-		grp->harm = usdt_harm_find(ps, o, note->provider, note->name);
+		grp->harm = usdt_harm_find(env, o, note->provider, note->name);
 		hashmap_sets(by_name, strbuf_text(&key), grp);
 	}
 	strbuf_deinit(&key);
@@ -342,7 +341,7 @@ struct omitted {
 };
 
 /* Adds the instruction of a note to its group. */
-static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
+static void site_add(struct provider_env *env, struct usdt_state *st, struct usdt_object *o,
 		     struct hashmap *by_name, const struct usdt_note *note, struct gate_elf *g,
 		     struct omitted *omitted)
 {
@@ -365,7 +364,7 @@ static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_objec
 	}
 	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
 	ops = operands_number(st, &operands, &number);
-	grp = group_get(ps, o, by_name, note, fn ? fn->name : "");
+	grp = group_get(env, o, by_name, note, fn ? fn->name : "");
 	if (!grp->operands)
 		grp->operands = ops;
 	if (grp->code.sites.len && vec_last(&grp->code.sites)->off == off)
@@ -377,27 +376,26 @@ static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_objec
 						       .counter_off = note->counter_off});
 }
 
-static void omitted_report(struct probes *ps, const struct usdt_object *o,
+static void omitted_report(struct provider_env *env, const struct usdt_object *o,
 			   const struct omitted *omitted)
 {
 	if (omitted->nbad)
-		probes_notice(ps,
-			      omitted->nbad == 1
-				      ? "%" PRIu32 " note in '%s' is left out: it is about an "
-					"address outside of its code"
-				      : "%" PRIu32 " notes in '%s' are left out: they are about "
-					"addresses outside of its code",
-			      omitted->nbad, o->file->file.name);
+		env_notice(env,
+			   omitted->nbad == 1
+				   ? "%" PRIu32 " note in '%s' is left out: it is about an "
+				     "address outside of its code"
+				   : "%" PRIu32 " notes in '%s' are left out: they are about "
+				     "addresses outside of its code",
+			   omitted->nbad, o->file->file.name);
 	if (omitted->nnops)
-		probes_notice(ps,
-			      "%" PRIu32
-			      " notes in '%s' are left out: their probes stand on 5-byte "
-			      "nops, which this kernel would turn into calls that may end the "
-			      "process",
-			      omitted->nnops, o->file->file.name);
+		env_notice(env,
+			   "%" PRIu32 " notes in '%s' are left out: their probes stand on 5-byte "
+			   "nops, which this kernel would turn into calls that may end the "
+			   "process",
+			   omitted->nnops, o->file->file.name);
 }
 
-void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o)
+void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct usdt_object *o)
 {
 	struct hashmap *by_name;
 	const struct err *why;
@@ -412,31 +410,30 @@ void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_obj
 		return;
 	why = pid_object_open(o->target, o->file);
 	if (why) {
-		probes_notice(ps, "the probes of '%s' cannot be traced: %s", o->file->file.name,
-			      err_text(why));
+		env_notice(env, "the probes of '%s' cannot be traced: %s", o->file->file.name,
+			   err_text(why));
 		return;
 	}
-	gate_elf_open(o->file->file.opened, probes_files(ps)->limit, &g);
+	gate_elf_open(o->file->file.opened, env->files->limit, &g);
 	by_name = hashmap_create();
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
 		const struct usdt_note *note = &o->notes.list.data[i];
 
-		site_add(ps, st, o, by_name, note, &g, &omitted);
+		site_add(env, st, o, by_name, note, &g, &omitted);
 		nfixed += note->counter && !note->counter_off;
 	}
 	hashmap_destroy(by_name);
 	gate_elf_close(&g);
-	omitted_report(ps, o, &omitted);
+	omitted_report(env, o, &omitted);
 	if (nfixed)
-		probes_notice(ps,
-			      nfixed == 1
-				      ? "%" PRIu32
-					" probe in '%s' has its counter in memory that cannot be "
-					"written: the program does not know when it is traced"
-				      : "%" PRIu32
-					" probes in '%s' have counters in memory that cannot be "
-					"written: the program does not know when they are traced",
-			      nfixed, o->file->file.name);
+		env_notice(env,
+			   nfixed == 1 ? "%" PRIu32
+					 " probe in '%s' has its counter in memory that cannot be "
+					 "written: the program does not know when it is traced"
+				       : "%" PRIu32
+					 " probes in '%s' have counters in memory that cannot be "
+					 "written: the program does not know when they are traced",
+			   nfixed, o->file->file.name);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -68,9 +68,10 @@ static bool variable_read(const struct usdt_object *o, struct gate_elf *g, const
 	return false;
 }
 
-static bool build_id_matches(struct probes *ps, const struct usdt_object *o, const char *pattern)
+static bool build_id_matches(struct provider_env *env, const struct usdt_object *o,
+			     const char *pattern)
 {
-	struct elf_syms *s = elf_syms_read_identity(o->file->file.opened, probes_files(ps)->limit);
+	struct elf_syms *s = elf_syms_read_identity(o->file->file.opened, env->files->limit);
 	char hex[2 * ELF_BUILD_ID_MAX + 1] = "";
 
 	for (uint32_t i = 0; i < s->build_id_len; i++)
@@ -79,7 +80,7 @@ static bool build_id_matches(struct probes *ps, const struct usdt_object *o, con
 	return glob_match(pattern, hex);
 }
 
-static bool condition_holds(struct probes *ps, const struct usdt_object *o,
+static bool condition_holds(struct provider_env *env, const struct usdt_object *o,
 			    const struct harm_condition *c)
 {
 	struct gate_elf g;
@@ -89,8 +90,8 @@ static bool condition_holds(struct probes *ps, const struct usdt_object *o,
 	if (strcmp(c->fact, "file") == 0)
 		return glob_match(c->pattern, o->file->file.name);
 	if (strcmp(c->fact, "build-id") == 0)
-		return build_id_matches(ps, o, c->pattern);
-	gate_elf_open(o->file->file.opened, probes_files(ps)->limit, &g);
+		return build_id_matches(env, o, c->pattern);
+	gate_elf_open(o->file->file.opened, env->files->limit, &g);
 	holds = variable_read(o, &g, c->fact, text) && glob_match(c->pattern, text);
 	gate_elf_close(&g);
 	return holds;
@@ -98,34 +99,35 @@ static bool condition_holds(struct probes *ps, const struct usdt_object *o,
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool row_concerns(struct probes *ps, const struct usdt_object *o, const struct harm *row)
+static bool row_concerns(struct provider_env *env, const struct usdt_object *o,
+			 const struct harm *row)
 {
 	bool holds = false;
 
 	for (uint32_t i = 0; i < o->notes.list.len && !holds; i++)
 		holds = glob_match(row->prov, o->notes.list.data[i].provider);
 	for (uint32_t i = 0; i < row->nconditions && holds; i++)
-		holds = condition_holds(ps, o, &row->conditions[i]);
+		holds = condition_holds(env, o, &row->conditions[i]);
 	return holds;
 }
 
 /* Finds the rows whose conditions the file meets, once. */
-static void rows_find(struct probes *ps, struct usdt_object *o)
+static void rows_find(struct provider_env *env, struct usdt_object *o)
 {
 	const struct harm *row;
 
 	if (o->has_harms)
 		return;
 	o->has_harms = true;
-	for (uint32_t i = 0; (row = probes_harm(ps, i)); i++)
-		if (row_concerns(ps, o, row))
+	for (uint32_t i = 0; (row = env_harm(env, i)); i++)
+		if (row_concerns(env, o, row))
 			vec_push(&o->harms, (struct usdt_harm){.row = row});
 }
 
-struct usdt_harm *usdt_harm_find(struct probes *ps, struct usdt_object *o, const char *prov,
+struct usdt_harm *usdt_harm_find(struct provider_env *env, struct usdt_object *o, const char *prov,
 				 const char *name)
 {
-	rows_find(ps, o);
+	rows_find(env, o);
 	for (uint32_t i = 0; i < o->harms.len; i++)
 		if (glob_match(o->harms.data[i].row->prov, prov) &&
 		    glob_match(o->harms.data[i].row->name, name))
@@ -133,23 +135,23 @@ struct usdt_harm *usdt_harm_find(struct probes *ps, struct usdt_object *o, const
 	return NULL;
 }
 
-bool usdt_harm_leaves_out(struct probes *ps, struct usdt_group *grp)
+bool usdt_harm_leaves_out(struct provider_env *env, struct usdt_group *grp)
 {
-	if (!grp->harm || probes_is_harmful(ps))
+	if (!grp->harm || env->is_harmful)
 		return false;
 	if (!grp->harm->is_said)
-		probes_adjusted(ps,
-				"the probes %s*:::%s of '%s' are left out: %s; "
-				"-x harmful enables them",
-				grp->harm->row->prov, grp->harm->row->name,
-				grp->object->file->file.name, grp->harm->row->reason);
+		env_adjusted(env,
+			     "the probes %s*:::%s of '%s' are left out: %s; "
+			     "-x harmful enables them",
+			     grp->harm->row->prov, grp->harm->row->name,
+			     grp->object->file->file.name, grp->harm->row->reason);
 	grp->harm->is_said = true;
 	return true;
 }
 
-const char *usdt_harm_hint(struct probes *ps, const struct usdt_group *grp)
+const char *usdt_harm_hint(struct provider_env *env, const struct usdt_group *grp)
 {
-	return arena_printf(probes_arena(ps),
+	return arena_printf(env->arena,
 			    "it is left out for '%s': %s; -x harmful enables it all the same",
 			    grp->object->file->file.name, grp->harm->row->reason);
 }

@@ -5,7 +5,7 @@
 #include "target/search.h"
 
 struct scan {
-	struct probes *ps;
+	struct provider_env *env;
 	struct usdt_state *st;
 };
 
@@ -22,23 +22,23 @@ static void use_add(struct usdt_state *st, pid_t pid, struct usdt_object *o)
 static void use_scan(void *ctx, pid_t pid, const struct proc_map *m)
 {
 	const struct scan *s = ctx;
-	struct usdt_object *o = usdt_object_find(s->ps, s->st, pid, 0, m);
+	struct usdt_object *o = usdt_object_find(s->env, s->st, pid, 0, m);
 
 	if (!o)
 		return;
 	use_add(s->st, pid, o);
 	if (o->has_groups)
 		return;
-	usdt_code_add(s->ps, o);
+	usdt_code_add(s->env, o);
 	if (usdt_object_is_wanted(s->st, o))
-		usdt_object_group(s->ps, s->st, o); /* while other processes are searched */
+		usdt_object_group(s->env, s->st, o); /* while other processes are searched */
 }
 
 static void file_scan(void *ctx, pid_t pid, const struct proc_map *m)
 {
 	const struct scan *s = ctx;
 
-	(void)usdt_object_find(s->ps, s->st, pid, 0, m);
+	(void)usdt_object_find(s->env, s->st, pid, 0, m);
 }
 
 static void mapping_survey(void *ctx, pid_t pid, const struct proc_map *m)
@@ -46,7 +46,7 @@ static void mapping_survey(void *ctx, pid_t pid, const struct proc_map *m)
 	const struct scan *s = ctx;
 	struct usdt_object *o;
 
-	(void)usdt_file_is_known(s->ps, s->st, m->dev, m->ino, m->path, &o);
+	(void)usdt_file_is_known(s->env, s->st, m->dev, m->ino, m->path, &o);
 	if (o)
 		o->survey = s->st->nsurveys;
 }
@@ -63,29 +63,29 @@ static void use_scan_one(void *ctx, const struct proc_map *m)
 	use_scan(&one->scan, one->pid, m);
 }
 
-struct err *usdt_scan_process(struct probes *ps, struct usdt_state *st, pid_t pid)
+struct err *usdt_scan_process(struct provider_env *env, struct usdt_state *st, pid_t pid)
 {
-	return proc_code_each(pid, use_scan_one, &(struct scan_one){{ps, st}, pid});
+	return proc_code_each(pid, use_scan_one, &(struct scan_one){{env, st}, pid});
 }
 
-void usdt_scan_all(struct probes *ps, struct usdt_state *st)
+void usdt_scan_all(struct provider_env *env, struct usdt_state *st)
 {
-	probes_will_scan(ps);
+	env_will_scan(env);
 	vec_clear(&st->uses);
 	hashmap_destroy(st->used);
 	st->used = hashmap_create();
-	proc_search(use_scan, &(struct scan){ps, st});
+	proc_search(use_scan, &(struct scan){env, st});
 	st->scanned_at = now_ns();
-	st->ncodes_scanned = usdt_code_count(ps, st);
+	st->ncodes_scanned = usdt_code_count(env, st);
 }
 
-void usdt_scan_files(struct probes *ps, struct usdt_state *st)
+void usdt_scan_files(struct provider_env *env, struct usdt_state *st)
 {
-	proc_search(file_scan, &(struct scan){ps, st});
+	proc_search(file_scan, &(struct scan){env, st});
 }
 
-void usdt_survey(struct probes *ps, struct usdt_state *st)
+void usdt_survey(struct provider_env *env, struct usdt_state *st)
 {
 	st->nsurveys++;
-	proc_search(mapping_survey, &(struct scan){ps, st});
+	proc_search(mapping_survey, &(struct scan){env, st});
 }

@@ -39,10 +39,11 @@ static void plan_clause(struct run *run, const struct provider_come *come,
 	const struct proc_id *id;
 	struct later *l;
 
-	for (uint32_t i = 0; come->described && (id = come->described(run->probes, desc, i)); i++) {
+	for (uint32_t i = 0;
+	     come->described && (id = come->described(probes_env(run->probes), desc, i)); i++) {
 		l = later_get(run);
 		sc->is_open = true;
-		l->wants_libraries |= come->waits_for_library(run->probes, desc, id);
+		l->wants_libraries |= come->waits_for_library(probes_env(run->probes), desc, id);
 		l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 		id_add(l, id);
 	}
@@ -53,7 +54,7 @@ static void plan_clause(struct run *run, const struct provider_come *come,
 		if (!l->modules_fd)
 			l->modules_fd = modules_listen();
 	}
-	if (come->wants_all && come->wants_all(run->probes, desc)) {
+	if (come->wants_all && come->wants_all(probes_env(run->probes), desc)) {
 		l = later_get(run);
 		sc->is_open = true;
 		l->wants_all = l->wants_patterns = true;
@@ -75,7 +76,7 @@ struct err *later_check(struct run *run)
 		return err_hint(err_new("option follow: this kernel lacks %s",
 					feat_what(FEAT_UPROBE_TGID)),
 				"without it children cannot be told from their parents");
-	pid_have_children(run->probes);
+	pid_have_children(probes_env(run->probes));
 	return NULL;
 }
 
@@ -93,8 +94,8 @@ void later_plan(struct run *run)
 
 			for (uint32_t n = 0; provider_comes[n]; n++)
 				plan_clause(run, provider_comes[n], sc);
-			has_functions |=
-				pid_come.described(run->probes, &sc->clause->desc, 0) != NULL;
+			has_functions |= pid_come.described(probes_env(run->probes),
+							    &sc->clause->desc, 0) != NULL;
 			nepids += sc->n;
 		}
 	}
@@ -182,7 +183,7 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 	run->engine->engine->forget_child(run->engine, &run->attachments, watch_id(s->proc)->pid);
 	for (uint32_t i = 0; provider_comes[i]; i++)
 		if (provider_comes[i]->ended)
-			provider_comes[i]->ended(run->probes, watch_root(s->proc),
+			provider_comes[i]->ended(probes_env(run->probes), watch_root(s->proc),
 						 watch_id(s->proc));
 	run->later->has_gone = true;
 	later_batches_retire(run);

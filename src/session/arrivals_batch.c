@@ -74,8 +74,8 @@ static bool clause_is_meant(const struct run *run, const struct provider_come *c
 		return false;
 	if (come->wants_modules)
 		return !p && later_clause_wants_modules(run, come, sc);
-	return p ? come->is_described(run->probes, desc, watch_root(p))
-		 : come->wants_all && come->wants_all(run->probes, desc);
+	return p ? come->is_described(probes_env(run->probes), desc, watch_root(p))
+		 : come->wants_all && come->wants_all(probes_env(run->probes), desc);
 }
 
 /* Says that a clause gets no probes of the process, or of all processes if p is NULL. */
@@ -104,7 +104,7 @@ static uint32_t match_clauses(struct run *run, const struct provider_come *come,
 		if (!clause_is_meant(run, come, sc, p))
 			continue;
 		*lc = (struct late_clause){.clause = i};
-		e = come->match_new(run->probes, &sc->clause->desc, &lc->list);
+		e = come->match_new(probes_env(run->probes), &sc->clause->desc, &lc->list);
 		if (e) {
 			match_failed(run, p, probe_desc_text(run->arena, &sc->clause->desc), e);
 			lc->list.probes.len = 0;
@@ -215,7 +215,8 @@ void later_proc_look(struct run *run, const struct watch_proc *p)
 
 		if (!come->look_again)
 			continue;
-		e = come->look_again(run->probes, root, id, run->later->is_other, &batch);
+		e = come->look_again(probes_env(run->probes), root, id, run->later->is_other,
+				     &batch);
 		if (!e && batch)
 			e = later_batch_add(run, come, batch, p);
 	}
@@ -243,7 +244,7 @@ static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
 		struct later_batch *b = &l->batches.data[i];
 
 		if (b->retired_at || !b->come->is_unused ||
-		    !b->come->is_unused(run->probes, b->number, &since))
+		    !b->come->is_unused(probes_env(run->probes), b->number, &since))
 			continue;
 		++*ret_nunused;
 		if (since < least) {
@@ -268,7 +269,7 @@ struct err *later_batch_retire(struct run *run, struct later_batch *b)
 	if (u)
 		run_unload_unit(run, u);
 	if (b->come->retire)
-		b->come->retire(run->probes, b->number);
+		b->come->retire(probes_env(run->probes), b->number);
 	return NULL;
 }
 
@@ -283,13 +284,13 @@ void later_batches_survey(struct run *run)
 		return;
 	for (uint32_t i = 0; provider_comes[i]; i++)
 		if (provider_comes[i]->survey)
-			provider_comes[i]->survey(run->probes);
+			provider_comes[i]->survey(probes_env(run->probes));
 	for (uint32_t i = 0; i < l->batches.len; i++) {
 		const struct later_batch *b = &l->batches.data[i];
 		uint64_t since;
 
 		n -= b->come->survey && !b->retired_at &&
-		     b->come->is_unused(run->probes, b->number, &since);
+		     b->come->is_unused(probes_env(run->probes), b->number, &since);
 	}
 	l->survey_at = 2 * n + UNUSED_MAX;
 	l->has_gone = true;
@@ -334,7 +335,7 @@ void later_tend(struct run *run, uint64_t consumed_at)
 		if (b->unit)
 			run_drop_unit(run, b->unit);
 		if (b->come->free)
-			b->come->free(run->probes, b->number, keeps_names(run));
+			b->come->free(probes_env(run->probes), b->number, keeps_names(run));
 	}
 	if (l)
 		l->batches.len = n;

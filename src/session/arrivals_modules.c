@@ -13,7 +13,7 @@ bool later_clause_wants_modules(const struct run *run, const struct provider_com
 
 	return come->wants_modules && !sc->clause->derived &&
 	       (!sc->n || !is_literal || (*desc->mod && !glob_is_literal(desc->mod))) &&
-	       come->wants_modules(run->probes, desc);
+	       come->wants_modules(probes_env(run->probes), desc);
 }
 
 static void module_came(struct run *run, const char *mod)
@@ -24,8 +24,8 @@ static void module_came(struct run *run, const char *mod)
 		const struct provider_come *come = provider_comes[i];
 		uint32_t batch;
 
-		for (uint32_t k = 0;
-		     come->module_came && !e && (batch = come->module_came(run->probes, mod, k));
+		for (uint32_t k = 0; come->module_came && !e &&
+				     (batch = come->module_came(probes_env(run->probes), mod, k));
 		     k++) {
 			e = later_batch_add(run, come, batch, NULL);
 			(void)snprintf(vec_last(&run->later->batches)->mod,

@@ -13,11 +13,11 @@ static void all_mapped(void *ctx, const struct watch_subject *s, const struct sy
 {
 	const struct run *run = ctx;
 	struct later *l = run->later;
-	bool is_ours = s->pid == (uint64_t)probes_created(run->probes), is_new = false;
+	bool is_ours = s->pid == (uint64_t)probes_env(run->probes)->created, is_new = false;
 
 	for (uint32_t i = 0; provider_comes[i]; i++)
 		is_new |= provider_comes[i]->mapped &&
-			  provider_comes[i]->mapped(run->probes, s->pid, m);
+			  provider_comes[i]->mapped(probes_env(run->probes), s->pid, m);
 	if (!is_ours)
 		missed_mapped(l->missed, s->pid, m->dev, m->ino, s->time, is_new);
 	if (is_new && !is_ours)
@@ -32,7 +32,7 @@ static void all_forked(void *ctx, const struct watch_subject *s, uint64_t parent
 
 	for (uint32_t i = 0; provider_comes[i]; i++)
 		if (provider_comes[i]->born)
-			provider_comes[i]->born(run->probes, s->pid, parent);
+			provider_comes[i]->born(probes_env(run->probes), s->pid, parent);
 	missed_forked(run->later->missed, s->pid, parent);
 }
 
@@ -84,7 +84,8 @@ static void all_look(struct run *run, bool is_scan)
 
 	for (uint32_t i = 0; provider_comes[i] && !e; i++) {
 		const struct provider_come *come = provider_comes[i];
-		uint32_t batch = come->look_all ? come->look_all(run->probes, is_scan) : 0;
+		uint32_t batch =
+			come->look_all ? come->look_all(probes_env(run->probes), is_scan) : 0;
 
 		if (batch)
 			e = later_batch_add(run, come, batch, NULL);
@@ -104,7 +105,7 @@ static enum missed_file file_ask(void *ctx, uint64_t dev, uint64_t ino, const ch
 
 	for (uint32_t i = 0; provider_comes[i] && kind != MISSED_PROBED; i++)
 		if (provider_comes[i]->file_state &&
-		    provider_comes[i]->file_state(run->probes, dev, ino, ret_name))
+		    provider_comes[i]->file_state(probes_env(run->probes), dev, ino, ret_name))
 			kind = *ret_name ? MISSED_PROBED : MISSED_OTHER;
 	return kind;
 }
@@ -164,7 +165,7 @@ static void files_read_last(struct run *run)
 	for (uint32_t i = 0; provider_comes[i]; i++) {
 		const struct provider_come *come = provider_comes[i];
 
-		if (come->look_all && come->look_all(run->probes, false))
+		if (come->look_all && come->look_all(probes_env(run->probes), false))
 			later_batch_match(run, come);
 	}
 	missed_look(l->missed, now_ns(), file_ask, run);

@@ -148,13 +148,13 @@ static bool same_types(const char *const *a, const char *const *b, uint32_t n)
 bool probes_have_same_args(struct probes *ps, const struct probe *a, const struct probe *b)
 {
 	const char *const *of_a = NULL, *const *of_b = NULL;
-	uint32_t na = a->provider->arg_types ? a->provider->arg_types(ps, a, &of_a) : 0;
-	uint32_t nb = b->provider->arg_types ? b->provider->arg_types(ps, b, &of_b) : 0;
+	uint32_t na = a->provider->arg_types ? a->provider->arg_types(probes_env(ps), a, &of_a) : 0;
+	uint32_t nb = b->provider->arg_types ? b->provider->arg_types(probes_env(ps), b, &of_b) : 0;
 
 	if (na != nb || !same_types(of_a, of_b, na))
 		return false;
 	return a->provider != b->provider || !a->provider->same_args ||
-	       a->provider->same_args(ps, a, b);
+	       a->provider->same_args(probes_env(ps), a, b);
 }
 
 static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *const **ret_types)
@@ -173,7 +173,8 @@ static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *c
 	for (uint32_t i = 0; i < n; i++) {
 		const struct provider *pv = probes[i]->provider;
 		const char *const *types = NULL;
-		uint32_t ntypes = pv->arg_types ? pv->arg_types(c->probes, probes[i], &types) : 0;
+		uint32_t ntypes =
+			pv->arg_types ? pv->arg_types(probes_env(c->probes), probes[i], &types) : 0;
 
 		if (!i) {
 			first = types;
@@ -196,7 +197,8 @@ static bool probes_share_type(struct compiler *c, struct probe **probes, uint32_
 	for (uint32_t i = 1; i < n; i++) {
 		const struct provider *pv = probes[i]->provider;
 		struct argplace place = {0};
-		type_id other = pv->arg_type ? pv->arg_type(c->probes, probes[i], index, t, &place)
+		type_id other = pv->arg_type ? pv->arg_type(probes_env(c->probes), probes[i], index,
+							    t, &place)
 					     : TYPE_NONE;
 
 		if (!types_have_same_layout(t, type, other))
@@ -218,7 +220,7 @@ static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t i
 		err_destroy(e); /* match() has told */
 		return TYPE_NONE;
 	}
-	type = probes[0]->provider->arg_type(c->probes, probes[0], index, t, ret_place);
+	type = probes[0]->provider->arg_type(probes_env(c->probes), probes[0], index, t, ret_place);
 	if (!ret_place->is_native || type == TYPE_NONE || type == TYPE_ERROR ||
 	    probes_share_type(c, probes, n, index, t, type))
 		return type;
@@ -241,7 +243,8 @@ static const char *env_arg_refused(void *ctx, const struct probe_desc *desc, uin
 	}
 	for (uint32_t i = 0; i < n && !why; i++)
 		if (probes[i]->provider->arg_refused)
-			why = probes[i]->provider->arg_refused(c->probes, probes[i], raw);
+			why = probes[i]->provider->arg_refused(probes_env(c->probes), probes[i],
+							       raw);
 	return why;
 }
 
@@ -257,7 +260,7 @@ static struct err *env_set_option(void *ctx, const char *name, const char *value
 
 static void env_harmful(void *ctx, const struct harm *row)
 {
-	probes_harm_add(((struct compiler *)ctx)->probes, row);
+	env_add_harm(probes_env(((struct compiler *)ctx)->probes), row);
 }
 
 static int64_t macro_target(const struct compiler *c)

@@ -9,7 +9,7 @@
 #include "session/compiler.h"
 #include "session/report.h"
 
-static uint32_t derived_arg_types(struct probes *ps, const struct probe *pr,
+static uint32_t derived_arg_types(struct provider_env *env, const struct probe *pr,
 				  const char *const **ret_types)
 {
 	const struct derived_info *info = (const struct derived_info *)(uintptr_t)pr->data;
@@ -295,11 +295,11 @@ const struct derived_info *derived_find(void *ctx, const struct probe_desc *desc
 
 void derived_init(struct compiler *c)
 {
-	probes_on_declared(c->probes, &(struct declared_source_fns){.collect = derived_collect,
-								    .hint = derived_hint,
-								    .absent = derived_absent,
-								    .define = processes_define,
-								    .code = code_get,
-								    .code_hint = processes_hint,
-								    .ctx = c});
+	probes_env(c->probes)->declared = (struct declared_source_fns){.collect = derived_collect,
+								       .hint = derived_hint,
+								       .absent = derived_absent,
+								       .define = processes_define,
+								       .code = code_get,
+								       .code_hint = processes_hint,
+								       .ctx = c};
 }

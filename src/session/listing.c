@@ -24,7 +24,7 @@ static void arg_add(dtrace_hdl_t *h, const struct probe *pr, struct strbuf *o, c
 {
 	const struct provider *pv = pr->provider;
 	struct argtext t = argtext_parse(h->arena, type, i);
-	const char *why = pv->arg_refused ? pv->arg_refused(h->probes, pr, t.native) : NULL;
+	const char *why = pv->arg_refused ? pv->arg_refused(&h->env, pr, t.native) : NULL;
 
 	strbuf_addf(o, "%s{\"index\": %" PRIu32 ", ", i ? ", " : "", i);
 	text_add(o, "type", argtext_shown(&t));
@@ -43,7 +43,7 @@ static void details_add(dtrace_hdl_t *h, const struct probe *pr, struct strbuf *
 {
 	const struct provider *pv = pr->provider;
 	const char *const *types = NULL;
-	uint32_t n = pv->arg_types ? pv->arg_types(h->probes, pr, &types) : 0;
+	uint32_t n = pv->arg_types ? pv->arg_types(&h->env, pr, &types) : 0;
 	struct attr attr, parts[NPARTS];
 
 	stability_of_probe(h->probes, pr, &attr, parts);

@@ -58,9 +58,9 @@ static void options_changed(void *ctx)
 	class_refresh(h);
 	compiler_refresh(&h->compiler);
 	names_refresh(&h->names);
-	probes_set_view(h->probes, (enum probe_view)h->opts.val[OPT_syscallview]);
-	probes_set_harmful(h->probes, opt_flag(&h->opts, OPT_harmful));
-	probes_set_files(h->probes, &h->names.file_opts);
+	env_set_view(&h->env, (enum probe_view)h->opts.val[OPT_syscallview]);
+	env_set_harmful(&h->env, opt_flag(&h->opts, OPT_harmful));
+	h->env.files = &h->names.file_opts;
 	probes_set_raw(h->probes, !opt_flag(&h->opts, OPT_demangle));
 	consumer_refresh(&h->consumer);
 }
@@ -72,11 +72,13 @@ static dtrace_hdl_t *handle_create(void)
 	h->arena = arena_create();
 	options_init(&h->opts);
 	report_init(&h->report, h, &h->opts);
-	h->probes = probes_create();
-	probes_on_notice(h->probes, notice_give, &h->report);
-	probes_on_adjusted(h->probes, adjusted_give, &h->report);
+	h->probes = probes_create(&h->env);
+	h->env.on_notice = notice_give;
+	h->env.notice_ctx = &h->report;
+	h->env.on_adjusted = adjusted_give;
+	h->env.adjusted_ctx = &h->report;
 	names_init(&h->names, &h->opts, &h->report);
-	targets_init(&h->targets, &h->opts, &h->report, h->probes, &h->run.is_interrupted);
+	targets_init(&h->targets, &h->opts, &h->report, &h->env, &h->run.is_interrupted);
 	compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);
 	run_init(&h->run, &(struct run){.arena = h->arena,
 					.opts = &h->opts,
@@ -390,6 +392,7 @@ int dtrace_close(dtrace_hdl_t *dtp)
 	compiler_deinit(&dtp->compiler);
 	names_deinit(&dtp->names);
 	probes_destroy(dtp->probes);
+	env_deinit(&dtp->env);
 	options_deinit(&dtp->opts);
 	report_deinit(&dtp->report);
 	arena_destroy(dtp->arena);

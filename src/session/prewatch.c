@@ -43,7 +43,10 @@ static void watch_begin(void *ctx)
 
 void early_enable(struct run *run)
 {
-	probes_on_scan(run->probes, watch_begin, run);
+	struct provider_env *env = probes_env(run->probes);
+
+	env->on_scan = watch_begin;
+	env->scan_ctx = run;
 }
 
 bool early_report(struct run *run)

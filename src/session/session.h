@@ -26,6 +26,7 @@ struct dtrace_hdl {
 	struct arena *arena; /* of the handle */
 	struct options opts;
 	struct report report;
+	struct provider_env env; /* what providers are told of the session */
 	struct probes *probes;
 	struct realtime *realtime; /* NULL: the thread keeps the class that it has */
 	struct names names;

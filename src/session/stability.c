@@ -95,7 +95,7 @@ static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
 {
 	const struct provider *pv = pr->provider;
 	const char *const *types = NULL;
-	uint32_t n = pv->arg_types ? pv->arg_types(h->probes, pr, &types) : 0;
+	uint32_t n = pv->arg_types ? pv->arg_types(&h->env, pr, &types) : 0;
 	struct attr attr, parts[NPARTS];
 
 	stability_of_probe(h->probes, pr, &attr, parts);
@@ -107,7 +107,7 @@ static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
 	for (uint32_t i = 0; i < n; i++) {
 		struct argtext t = argtext_parse(h->arena, types[i], i);
 
-		const char *why = pv->arg_refused ? pv->arg_refused(h->probes, pr, t.native) : NULL;
+		const char *why = pv->arg_refused ? pv->arg_refused(&h->env, pr, t.native) : NULL;
 
 		(void)fprintf(fp, "\t\targs[%u]: %s%s%s%s\n", i, argtext_shown(&t),
 			      t.name ? " " : "", t.name ? t.name : "",

@@ -27,7 +27,7 @@ static void target_tell(const struct targets *t, pid_t pid, const struct evaltim
 
 static struct err *target_advance(const struct targets *t, struct proc *p)
 {
-	struct proc_advance how = {.gate = probes_files(t->probes)->gate,
+	struct proc_advance how = {.gate = t->env->files->gate,
 				   .when = (enum proc_when)t->opts->val[OPT_evaltime],
 				   .is_int3 = !feat_has(FEAT_HLT),
 				   .interrupts = t->interrupts};
@@ -51,13 +51,11 @@ static struct err *target_prepare(void *ctx, pid_t pid)
 }
 
 void targets_init(struct targets *t, const struct options *opts, struct report *report,
-		  struct probes *probes, const atomic_int *interrupts)
+		  struct provider_env *env, const atomic_int *interrupts)
 {
-	*t = (struct targets){.opts = opts,
-			      .report = report,
-			      .probes = probes,
-			      .interrupts = interrupts};
-	probes_on_process(probes, target_prepare, t);
+	*t = (struct targets){.opts = opts, .report = report, .env = env, .interrupts = interrupts};
+	env->on_process = target_prepare;
+	env->process_ctx = t;
 }
 
 void targets_deinit(struct targets *t)
@@ -70,7 +68,7 @@ void targets_deinit(struct targets *t)
 static void target_add(struct targets *t, struct proc *p)
 {
 	vec_push(&t->procs, p);
-	probes_add_process(t->probes, proc_pid(p));
+	env_add_process(t->env, proc_pid(p));
 }
 
 struct err *targets_create(struct targets *t, const char *cmd)
@@ -81,7 +79,7 @@ struct err *targets_create(struct targets *t, const char *cmd)
 	if (e)
 		return e;
 	target_add(t, p);
-	probes_set_created(t->probes, proc_pid(p));
+	t->env->created = proc_pid(p);
 	return NULL;
 }
 

@@ -14,20 +14,20 @@
 
 struct options;
 struct proc;
-struct probes;
+struct provider_env;
 struct report;
 
 struct targets {
 	const struct options *opts; /* evaltime, setenv */
 	struct report *report;
-	struct probes *probes;	      /* the registry, which is told of the processes */
+	struct provider_env *env;     /* of the providers, which are told of the processes */
 	const atomic_int *interrupts; /* as in struct proc_advance */
 	VEC(struct proc *) procs;
 	bool is_told; /* the user knows which of several processes $target is */
 };
 
 void targets_init(struct targets *t, const struct options *opts, struct report *report,
-		  struct probes *probes, const atomic_int *interrupts);
+		  struct provider_env *env, const atomic_int *interrupts);
 void targets_deinit(struct targets *t);
 
 MUST_CHECK struct err *targets_create(struct targets *t, const char *cmd);

@@ -46,7 +46,8 @@ static uint32_t first_id(struct probes *ps, const char *func, const char *name)
 
 static void test_ids(void)
 {
-	struct probes *lazy = probes_create(), *full = probes_create();
+	struct provider_env env = {0}, env_full = {0};
+	struct probes *lazy = probes_create(&env), *full = probes_create(&env_full);
 	uint32_t read_id, n;
 	struct probe **p;
 
@@ -87,7 +88,8 @@ static bool is_one_of(const struct probe *pr, struct probe *const used[20])
 static void test_removing(void)
 {
 	static const struct provider pv = {.name = "made"};
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 	struct probe *kept = probes_add(ps, &pv, "m0", "f0", "entry", 7), *used[20];
 	uint32_t last_id = kept->id;
 	bool ascending = true, found = true, reused = true;
@@ -132,7 +134,8 @@ static void test_removing(void)
 
 static void test_matching(void)
 {
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 
 	is_int(count(ps, "", "", "", "BEGIN"), 1, "BEGIN alone");
 	is_int(count(ps, "dtrace", "", "", ""), 3, "dtrace:::");
@@ -151,7 +154,8 @@ static void test_matching(void)
 
 static void test_profile(void)
 {
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 
 	is_int(count(ps, "profile", "", "", ""), 13, "13 probes exist unasked");
 	is_int(count(ps, "", "", "", "tick-7s"), 1, "tick-7s exists when named");
@@ -186,11 +190,12 @@ static bool has(struct probes *ps, const char *func, const char *want, bool is_v
 
 static void test_aliases(void)
 {
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 	const struct probe_desc kevent = {"syscall", "", "kevent", "entry", 0, false, 0};
 
 	notices = 0;
-	probes_on_notice(ps, on_notice, NULL);
+	env.on_notice = on_notice;
 	ok(has(ps, "exece", "execve", false) && has(ps, "exece", "execveat", true),
 	   "exece is execve and execveat");
 	is_int(notices, 1, "said so");
@@ -217,14 +222,15 @@ static void test_aliases(void)
 /* A program that names calls itself; option syscallview. */
 static void test_named(void)
 {
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0, false, 0};
 
 	is_int(count(ps, "syscall", "", "open", "entry"), 4, "open is four calls");
 	probes_name(ps, &openat);
 	is_int(count(ps, "syscall", "", "open", "entry"), 1, "one where openat is named, too");
 	ok(has(ps, "open*", "openat", false), "open* is openat");
-	probes_set_view(ps, PROBE_VIEW_CLASSIC);
+	env_set_view(&env, PROBE_VIEW_CLASSIC);
 	ok(has(ps, "open*", "openat", true) && !has(ps, "open*", "openat", false),
 	   "with option syscallview as open");
 	probes_destroy(ps);
@@ -238,7 +244,8 @@ static bool shows_older(struct probes *ps, const char *func, const char *call, u
 
 static void test_texts(void)
 {
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0, false, 0};
 
 	ok(!shows_older(ps, "open*", "openat", 0), "nothing is read as text");
@@ -250,9 +257,9 @@ static void test_texts(void)
 	ok(shows_older(ps, "unlink*", "unlinkat", 1), "unlinkat() is unlink(), and rmdir()");
 	ok(!shows_older(ps, "openat*", "openat", 1), "openat* does not match open()");
 	ok(!shows_older(ps, "*", "openat", 1), "nor is one meant by all calls");
-	probes_set_view(ps, PROBE_VIEW_NATIVE);
+	env_set_view(&env, PROBE_VIEW_NATIVE);
 	ok(!shows_older(ps, "open*", "openat", 1), "with option syscallview=native");
-	probes_set_view(ps, PROBE_VIEW_AUTO);
+	env_set_view(&env, PROBE_VIEW_AUTO);
 	probes_name(ps, &openat);
 	ok(!shows_older(ps, "open*", "openat", 1), "a program that names openat knows Linux");
 	probes_destroy(ps);
@@ -292,7 +299,8 @@ static void test_tables(void)
 
 static void test_points(void)
 {
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 	struct probe_point pts[PROBE_MAX_POINTS];
 	const char *const *types;
 	struct probe **p;
@@ -303,19 +311,20 @@ static void test_points(void)
 	is_int(pts[0].place.kind, PLACE_SYS_ENTER, "of sys_enter");
 	is_int(pts[0].key, 1, "1 on x86-64");
 	is_int(pts[1].key, RT_SYS_COMPAT + 4, "4 on i386");
-	is_int(p[0]->provider->arg_types(ps, p[0], &types), 3, "write has three arguments");
+	is_int(p[0]->provider->arg_types(&env, p[0], &types), 3, "write has three arguments");
 	is_str(types[1], "userland const char *", "the second is text");
 	p = match(ps, (struct probe_desc){"", "", "write", "return", 0, false, 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "return, too");
 	is_int(pts[0].place.kind, PLACE_SYS_EXIT, "of sys_exit");
-	is_int(p[0]->provider->arg_types(ps, p[0], &types), 2, "args[0] and args[1] at return");
+	is_int(p[0]->provider->arg_types(&env, p[0], &types), 2, "args[0] and args[1] at return");
 	probes_destroy(ps);
 }
 
 /* A provider of 100,000 probes must not make literal lookups slow. */
 static void test_speed(void)
 {
-	struct probes *ps = probes_create();
+	struct provider_env env = {0};
+	struct probes *ps = probes_create(&env);
 	struct timespec a, b;
 	char func[32];
 	uint32_t n, found = 0;

@@ -20,7 +20,8 @@
 
 struct fix {
 	struct fake fake;
-	struct arena *arena; /* of the clause */
+	struct arena *arena;	 /* of the clause */
+	struct provider_env env; /* of no session */
 	struct probes *probes;
 	struct print_opts opts;
 	struct print_hooks hooks;
@@ -158,7 +159,7 @@ static inline void fix_init(struct fix *f)
 	*f = (struct fix){0};
 	fake_init(&f->fake);
 	f->arena = arena_create();
-	f->probes = probes_create();
+	f->probes = probes_create(&f->env);
 	probes_add_at(f->probes, &fix_dtrace, 0, "", "", "BEGIN", 0);
 	f->opts = (struct print_opts){.quiet = true, .stackindent = 14};
 	f->hooks = (struct print_hooks){.ctx = f,
