@@ -20,9 +20,10 @@ struct request {
 	struct provider_env *env;
 	const struct provider *pv;
 	struct pid_state *st;
-	struct pid_target *target;
+	struct code_process *target;
 	const struct probe_desc *desc;
 	struct probe_list *out;
+	char prov[24]; /* "pid123", of target */
 	bool is_exact; /* module and function are names, not patterns */
 	bool is_new;   /* only files of the present batch are searched */
 	bool is_insn;  /* the name is an offset, which insn contains */
@@ -124,26 +125,17 @@ static struct pid_probe *probe_create(struct request *r, enum code_spot spot)
 	struct pid_probe *pp = xcalloc(1, sizeof(*pp));
 
 	pp->target = r->target;
-	pp->spot = spot;
-	pp->batch = r->st->batch;
-	pp->key = env_code_key(r->env);
-	pp->nbatches = 1;
-	pp->is_of_start = !pp->batch;
-	pp->code.pid = r->target->pid;
-	pp->code.at = r->target->at;
-	pp->index = r->st->probes.len;
-	vec_push(&r->st->probes, pp);
+	pp->probe.spot = spot;
+	pp->probe.code.pid = r->target->pid;
+	pp->probe.code.at = r->target->at;
+	code_probe_add(r->env, &r->st->code, &pp->probe, r->st->code.batch);
 	return pp;
 }
 
 void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp)
 {
-	struct pid_probe *last = *vec_last(&st->probes);
-
-	last->index = pp->index;
-	st->probes.data[pp->index] = last;
-	st->probes.len--;
-	vec_deinit(&pp->code.sites);
+	code_probe_drop(&st->code, &pp->probe);
+	vec_deinit(&pp->probe.code.sites);
 	free(pp);
 }
 
@@ -153,53 +145,51 @@ void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp)
  */
 static void probe_renew(const struct request *r, struct pid_probe *pp)
 {
-	pp->batch = r->st->batch;
-	pp->nbatches++;
-	pp->key = env_code_key(r->env);
-	pp->code.at = pp->target->at;
-	vec_clear(&pp->code.sites);
+	code_probe_renew(r->env, &r->st->code, &pp->probe);
+	pp->probe.code.at = pp->target->at;
+	vec_clear(&pp->probe.code.sites);
 }
 
-static bool has_site(const struct pid_probe *pp, const struct pid_object *o, uint64_t off)
+static bool has_site(const struct place_code *code, const struct code_file *o, uint64_t off)
 {
-	for (uint32_t i = 0; i < pp->code.sites.len; i++)
-		if (pp->code.sites.data[i].file == &o->file && pp->code.sites.data[i].off == off)
+	for (uint32_t i = 0; i < code->sites.len; i++)
+		if (code->sites.data[i].file == &o->file && code->sites.data[i].off == off)
 			return true;
 	return false;
 }
 
-static struct probe *add_probe(struct request *r, const struct pid_object *o, const char *func,
+static struct probe *add_probe(struct request *r, const struct code_file *o, const char *func,
 			       const char *name, enum code_spot spot)
 {
 	struct probe *pr =
-		probes_add_as(r->env->probes, r->pv, r->target->prov, o->file.name, func, name, 0);
+		probes_add_as(r->env->probes, r->pv, r->prov, o->file.name, func, name, 0);
 	bool is_new = true; /* this batch does not have the probe yet */
 
 	if (!pr->data)
 		pr->data = (uintptr_t)probe_create(r, spot);
-	else if (pid_probe(pr)->batch != r->st->batch)
+	else if (code_probe(pr)->batch != r->st->code.batch)
 		probe_renew(r, pid_probe(pr));
 	else
 		is_new = false;
-	if (is_new && r->st->batch)
-		vec_push(&batches_last(&r->st->batches)->probes, pr);
-	pid_probe(pr)->code.is_exact |= r->is_exact;
+	if (is_new && r->st->code.batch)
+		code_batch_add(&r->st->code, pr);
+	code_probe(pr)->code.is_exact |= r->is_exact;
 	return pr;
 }
 
-static void add_site(struct probe *pr, struct pid_object *o, uint64_t off, uint32_t rel,
+static void add_site(struct probe *pr, struct code_file *o, uint64_t off, uint32_t rel,
 		     bool is_tail)
 {
-	if (!has_site(pid_probe(pr), o, off))
-		vec_push(&pid_probe(pr)->code.sites, (struct place_site){.file = &o->file,
-									 .off = off,
-									 .rel = rel,
-									 .is_tail = is_tail});
+	if (!has_site(&code_probe(pr)->code, o, off))
+		vec_push(&code_probe(pr)->code.sites, (struct place_site){.file = &o->file,
+									  .off = off,
+									  .rel = rel,
+									  .is_tail = is_tail});
 }
 
 /* ---- the three kinds of probes of a function ------------------------------------------------- */
 
-static struct err *code_unreadable_err(const struct request *r, const struct pid_object *o,
+static struct err *code_unreadable_err(const struct request *r, const struct code_file *o,
 				       const struct func *fn)
 {
 	if (!r->is_exact)
@@ -211,7 +201,7 @@ static struct err *code_unreadable_err(const struct request *r, const struct pid
 static const char *list_command(const struct request *r, const char *mod, const char *func,
 				const char *name)
 {
-	const struct probe_desc desc = {r->target->prov, mod, func, name, 0, false, 0};
+	const struct probe_desc desc = {r->prov, mod, func, name, 0, false, 0};
 
 	return probes_list_command(r->env->probes, &desc);
 }
@@ -227,98 +217,20 @@ static struct err *insn_refused_err(const struct request *r, const char *func, u
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-enum code_spot pid_entry_spot(const struct pid_object *o, const struct func *fn)
-{
-	if (o->funcs->is_32bit)
-		return SPOT_ENTRY32;
-	switch (go_code_abi(&o->funcs->go, fn->addr, fn->name)) {
-	case GO_NONE: return SPOT_ENTRY;
-	case GO_UNKNOWN: return SPOT_ENTRY_NONE;
-	case GO_STACK: return SPOT_ENTRY_STACK;
-	case GO_REGISTERS: return SPOT_ENTRY_GO;
-	}
-	return SPOT_ENTRY;
-}
-
-enum code_spot pid_return_spot(const struct pid_object *o, const struct func *fn)
-{
-	switch (go_code_abi(&o->funcs->go, fn->addr, fn->name)) {
-	case GO_NONE: return SPOT_RETURN;
-	case GO_REGISTERS: return SPOT_RETURN_GO;
-	case GO_UNKNOWN:
-	case GO_STACK: break;
-	}
-	return SPOT_RETURN_NONE;
-}
-
-#define PID_ENTRY_BYTES 48u /* the bytes of a function in which its entry probe is looked for */
-
-static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
-			   size_t size)
-{
-	if (o->funcs->is_32bit)
-		return 0;
-	if (go_code_abi(&o->funcs->go, fn->addr, fn->name) != GO_NONE)
-		return arch.insns->go_entry_skip(code, size);
-	return arch.insns->entry_skip(code, size);
-}
-
-/* True if a jump of the function leads to off, or if the function's jumps are not known. */
-static bool is_jumped_to(struct pid_object *o, const struct func *fn, uint32_t off)
-{
-	const uint8_t *code = text_at(&o->text, fn->off, fn->size);
-	struct insns s;
-	bool is_target;
-
-	if (!code || !fn->is_sized)
-		return true;
-	insns_decode(code, (uint32_t)fn->size, false, &s);
-	is_target = s.is_partial;
-	for (uint32_t i = 0; i < s.list.len; i++) {
-		const struct insn *in = &s.list.data[i];
-
-		is_target |= in->kind == INSN_JMP_TABLE ||
-			     ((in->kind == INSN_JMP || in->kind == INSN_JCC) && in->target == off);
-	}
-	insns_deinit(&s);
-	return is_target;
-}
-
-bool pid_is_harmful_nop(const struct pid_object *o, const uint8_t *code, size_t size)
-{
-	return !o->funcs->is_32bit && arch.insns->is_nop5(code, size) && feat_has(FEAT_UPROBE_NOP5);
-}
-
-bool pid_entry_find(struct pid_object *o, const struct func *fn, uint32_t *ret_skip)
-{
-	size_t size = MIN(fn->size, PID_ENTRY_BYTES);
-	const uint8_t *code = text_at(&o->text, fn->off, size);
-	uint32_t skip;
-
-	if (!code)
-		return false;
-	*ret_skip = skip = entry_skip(o, fn, code, size);
-	if (pid_is_harmful_nop(o, code + skip, size - skip)) {
-		*ret_skip = skip + insn_len(code + skip, size - skip, false);
-		return *ret_skip < size && !is_jumped_to(o, fn, *ret_skip);
-	}
-	return true;
-}
-
-static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
+static struct err *add_entry(struct request *r, struct code_file *o, const struct func *fn)
 {
 	const uint8_t *code;
 	struct probe *pr;
 	uint32_t skip;
 
-	if (!text_at(&o->text, fn->off, MIN(fn->size, PID_ENTRY_BYTES)))
+	if (!text_at(&o->text, fn->off, MIN(fn->size, CODE_ENTRY_BYTES)))
 		return code_unreadable_err(r, o, fn);
-	if (!pid_entry_find(o, fn, &skip))
+	if (!code_entry_find(o, fn, &skip))
 		return insn_refused_err(r, fn->name, 0);
-	code = text_at(&o->text, fn->off + skip, MIN(fn->size, PID_ENTRY_BYTES) - skip);
-	if (!code || arch.insns->is_refused(code, MIN(fn->size, PID_ENTRY_BYTES) - skip))
+	code = text_at(&o->text, fn->off + skip, MIN(fn->size, CODE_ENTRY_BYTES) - skip);
+	if (!code || arch.insns->is_refused(code, MIN(fn->size, CODE_ENTRY_BYTES) - skip))
 		return insn_refused_err(r, fn->name, skip);
-	pr = add_probe(r, o, fn->name, "entry", pid_entry_spot(o, fn));
+	pr = add_probe(r, o, fn->name, "entry", code_entry_spot(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
@@ -333,7 +245,7 @@ static struct err *exits_missing_err(const struct request *r, const struct func 
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-static struct err *add_return(struct request *r, struct pid_object *o, const struct func *fn)
+static struct err *add_return(struct request *r, struct code_file *o, const struct func *fn)
 {
 	struct func_exits exits = {0};
 	struct err *e = NULL;
@@ -343,7 +255,7 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 	} else if (!exits.list.len) {
 		e = exits_missing_err(r, fn);
 	} else {
-		struct probe *pr = add_probe(r, o, fn->name, "return", pid_return_spot(o, fn));
+		struct probe *pr = add_probe(r, o, fn->name, "return", code_return_spot(o, fn));
 
 		for (uint32_t i = 0; i < exits.list.len; i++) {
 			const struct func_exit *x = &exits.list.data[i];
@@ -357,12 +269,12 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 }
 
 /* True for a nop that this kernel would replace by a call (INSN_NOP5). */
-static bool is_unsafe_nop(const struct pid_object *o, const struct insn *in)
+static bool is_unsafe_nop(const struct code_file *o, const struct insn *in)
 {
 	return in->kind == INSN_NOP5 && !o->funcs->is_32bit && feat_has(FEAT_UPROBE_NOP5);
 }
 
-static void add_insn(struct request *r, struct pid_object *o, const struct func *fn,
+static void add_insn(struct request *r, struct code_file *o, const struct func *fn,
 		     const char *func, const struct insn *in, const char *name)
 {
 	struct probe *pr = add_probe(r, o, func, name, SPOT_INSN);
@@ -372,7 +284,7 @@ static void add_insn(struct request *r, struct pid_object *o, const struct func 
 }
 
 /* Adds a probe for each instruction whose offset the pattern matches. */
-static struct err *add_insns(struct request *r, struct pid_object *o, const struct func *fn,
+static struct err *add_insns(struct request *r, struct code_file *o, const struct func *fn,
 			     const struct insns *s)
 {
 	char name[16];
@@ -383,7 +295,7 @@ static struct err *add_insns(struct request *r, struct pid_object *o, const stru
 		(void)snprintf(name, sizeof(name), "%x", in->off);
 		if (!glob_match(r->desc->name, name) || is_unsafe_nop(o, in) || in->is_refused)
 			continue;
-		if (r->st->probes.len >= MAX_PROBES)
+		if (r->st->code.probes.len >= MAX_PROBES)
 			return err_hint(err_new("more than %u probes", MAX_PROBES),
 					"name functions or probes instead of leaving them open");
 		add_insn(r, o, fn, fn->name, in, name);
@@ -435,7 +347,7 @@ static struct err *note_offset(struct request *r, struct err *e)
 }
 
 /* Adds the probe for the one instruction whose offset is the name in the description. */
-static struct err *add_exact_insn(struct request *r, struct pid_object *o, const struct func *fn,
+static struct err *add_exact_insn(struct request *r, struct code_file *o, const struct func *fn,
 				  const struct insns *s)
 {
 	const struct insn *in;
@@ -455,7 +367,7 @@ static struct err *add_exact_insn(struct request *r, struct pid_object *o, const
 	return NULL;
 }
 
-static struct err *add_offsets(struct request *r, struct pid_object *o, const struct func *fn)
+static struct err *add_offsets(struct request *r, struct code_file *o, const struct func *fn)
 {
 	const uint8_t *code = text_at(&o->text, fn->off, fn->size);
 	struct insns s;
@@ -516,7 +428,7 @@ static struct err *ifunc_unchosen_err(const struct request *r, const struct func
 		DTAG_CODE(D_PROC_FUNC));
 }
 
-static struct err *add_code(struct request *r, struct pid_object *o, const struct func *fn)
+static struct err *add_code(struct request *r, struct code_file *o, const struct func *fn)
 {
 	const char *name = r->desc->name;
 	struct err *e = NULL;
@@ -529,19 +441,19 @@ static struct err *add_code(struct request *r, struct pid_object *o, const struc
 		e = add_return(r, o, fn);
 	if (!e && may_be_offset(name))
 		e = add_offsets(r, o, fn);
-	if (!e && r->st->probes.len >= MAX_PROBES)
+	if (!e && r->st->code.probes.len >= MAX_PROBES)
 		e = err_new("more than %u probes", MAX_PROBES);
 	return e;
 }
 
-static struct err *add_function(struct request *r, struct pid_object *o, const struct func *fn)
+static struct err *add_function(struct request *r, struct code_file *o, const struct func *fn)
 {
 	struct func code = *funcs_preferred(o->funcs, fn);
 
 	r->nfound++;
-	if (fn->is_ifunc && !pid_object_chosen(r->target, o, fn, &code))
+	if (fn->is_ifunc && !code_file_chosen(r->target, o, fn, &code))
 		return ifunc_unchosen_err(r, fn);
-	code.name = pid_object_code_name(o, &code);
+	code.name = code_file_code_name(o, &code);
 	return add_code(r, o, &code);
 }
 
@@ -564,7 +476,7 @@ static bool demangled_matches(struct request *r, const struct func *fn)
 	return glob_match(pattern, text) || glob_match(pattern, demangle(r->tmp, fn->name));
 }
 
-static struct err *add_demangled(struct request *r, struct pid_object *o)
+static struct err *add_demangled(struct request *r, struct code_file *o)
 {
 	for (uint32_t i = 0; i < o->funcs->list.len; i++) {
 		const struct func *fn = &o->funcs->list.data[i];
@@ -578,7 +490,7 @@ static struct err *add_demangled(struct request *r, struct pid_object *o)
 	return NULL;
 }
 
-static struct err *add_named(struct request *r, struct pid_object *o)
+static struct err *add_named(struct request *r, struct code_file *o)
 {
 	const struct func *fn = funcs_find(o->funcs, r->desc->func);
 
@@ -602,7 +514,7 @@ static bool function_is_meant(struct request *r, const struct func *fn)
 }
 
 /* Adds the matching functions that are, or are not, indirect; of one address only the first. */
-static struct err *add_kind(struct request *r, struct pid_object *o, bool is_ifunc)
+static struct err *add_kind(struct request *r, struct code_file *o, bool is_ifunc)
 {
 	uint64_t last = UINT64_MAX;
 
@@ -624,7 +536,7 @@ static struct err *add_kind(struct request *r, struct pid_object *o, bool is_ifu
  * Adds indirect functions before all others: the implementations that they have chosen get their
  * names.
  */
-static struct err *add_matching(struct request *r, struct pid_object *o)
+static struct err *add_matching(struct request *r, struct code_file *o)
 {
 	struct err *e = o->funcs->has_ifuncs ? add_kind(r, o, true) : NULL;
 
@@ -652,12 +564,12 @@ static struct err *check_absolute(const struct request *r)
 	return NULL;
 }
 
-static bool object_is_asked(const struct request *r, const struct pid_object *o)
+static bool object_is_asked(const struct request *r, const struct code_file *o)
 {
-	return !r->is_new || o->batch == r->st->batch;
+	return !r->is_new || o->batch == r->st->code.batch;
 }
 
-static struct pid_object *main_object(const struct pid_target *t)
+static struct code_file *main_object(const struct code_process *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++)
 		if (t->objects.data[i]->is_main)
@@ -666,7 +578,7 @@ static struct pid_object *main_object(const struct pid_target *t)
 }
 
 /* Converts an address to a file offset; it is an address of the running process, or as linked. */
-static bool address_to_off(const struct request *r, const struct pid_object *o, uint64_t *ret_off)
+static bool address_to_off(const struct request *r, const struct code_file *o, uint64_t *ret_off)
 {
 	const struct proc_map *m = proc_maps_find(&r->target->maps, r->insn);
 
@@ -677,7 +589,7 @@ static bool address_to_off(const struct request *r, const struct pid_object *o, 
 	return funcs_off(o->funcs, r->insn, ret_off);
 }
 
-static struct err *address_missing_err(const struct request *r, const struct pid_object *o)
+static struct err *address_missing_err(const struct request *r, const struct code_file *o)
 {
 	return err_code(err_new("address %" PRIx64 " is not in the code of '%s'", r->insn,
 				o->file.name),
@@ -688,7 +600,7 @@ static struct err *address_missing_err(const struct request *r, const struct pid
  * Checks that an instruction begins at the file offset. Without the symbol of the function, the
  * boundaries are not known, and the user is trusted.
  */
-static struct err *check_address(struct request *r, struct pid_object *o, uint64_t off)
+static struct err *check_address(struct request *r, struct code_file *o, uint64_t off)
 {
 	const struct func *fn = funcs_at_off(o->funcs, off);
 	const uint8_t *code = fn ? text_at(&o->text, fn->off, fn->size) : NULL;
@@ -708,8 +620,8 @@ static struct err *check_address(struct request *r, struct pid_object *o, uint64
 
 static struct err *collect_absolute(struct request *r)
 {
-	struct pid_object *o = main_object(r->target);
-	const struct err *why = o ? pid_object_open(r->target, o) : NULL;
+	struct code_file *o = main_object(r->target);
+	const struct err *why = o ? code_file_open(r->target, o) : NULL;
 	struct err *e = check_absolute(r);
 	struct probe *pr;
 	uint64_t off;
@@ -735,7 +647,7 @@ static struct err *collect_absolute(struct request *r)
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
-static struct err *object_refused_err(const struct pid_object *o, const struct err *why)
+static struct err *object_refused_err(const struct code_file *o, const struct err *why)
 {
 	struct err *e = err_new("'%s' cannot be probed: %s", o->file.path, err_text(why));
 
@@ -744,16 +656,16 @@ static struct err *object_refused_err(const struct pid_object *o, const struct e
 	return err_code(e, DTAG_CODE(D_PROC_LIB));
 }
 
-static struct err *collect_object(struct request *r, struct pid_object *o)
+static struct err *collect_object(struct request *r, struct code_file *o)
 {
-	const struct err *why = pid_object_open(r->target, o);
+	const struct err *why = code_file_open(r->target, o);
 
 	if (why)
 		return is_name(r->desc->mod) ? object_refused_err(o, why) : NULL;
 	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
 }
 
-static struct err *function_missing_err(const struct request *r, struct pid_object *o)
+static struct err *function_missing_err(const struct request *r, struct code_file *o)
 {
 	const char **names, *near;
 	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d",
@@ -776,14 +688,14 @@ static struct err *function_missing_err(const struct request *r, struct pid_obje
 
 static struct err *collect_functions(struct request *r)
 {
-	struct pid_object *last = NULL;
+	struct code_file *last = NULL;
 	uint32_t nbefore = r->out->probes.len;
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < r->target->objects.len; i++) {
-		struct pid_object *o = r->target->objects.data[i];
+		struct code_file *o = r->target->objects.data[i];
 
-		if (!object_is_asked(r, o) || !pid_object_matches(o, r->desc->mod))
+		if (!object_is_asked(r, o) || !code_file_matches(o, r->desc->mod))
 			continue;
 		last = o;
 		e = collect_object(r, o);
@@ -802,7 +714,9 @@ static struct err *collect_functions(struct request *r)
 /* Adds the probes in one process. */
 static struct err *collect_process(struct request *r, pid_t pid)
 {
-	struct err *e = pid_target_get(r->env, r->st, pid, &r->target);
+	struct err *e = code_process_get(r->env, &r->st->code, pid, &r->target);
+
+	(void)snprintf(r->prov, sizeof(r->prov), PROVIDER "%d", (int)pid);
 
 	if (!e)
 		e = check_name(r);
@@ -857,7 +771,7 @@ struct err *pid_collect_new(struct provider_env *env, const struct probe_desc *d
 }
 
 /* Returns a hint how to probe a file without functions; NULL if the file has functions. */
-static const char *hint_nameless(struct provider_env *env, const struct pid_object *o)
+static const char *hint_nameless(struct provider_env *env, const struct code_file *o)
 {
 	if (!o->funcs || o->funcs->list.len)
 		return NULL;
@@ -871,15 +785,15 @@ static const char *hint_nameless(struct provider_env *env, const struct pid_obje
  * Returns a hint if the compiler has inlined the function that the description names; NULL if it
  * has not. Without a module, only the program's own file is searched.
  */
-static const char *hint_inlined(struct provider_env *env, struct pid_target *t,
+static const char *hint_inlined(struct provider_env *env, struct code_process *t,
 				const struct probe_desc *desc)
 {
 	const char *hint = NULL;
 
 	for (uint32_t i = 0; i < t->objects.len && !hint; i++) {
-		struct pid_object *o = t->objects.data[i];
+		struct code_file *o = t->objects.data[i];
 
-		if (*desc->mod && strcmp(desc->mod, "*") != 0 ? pid_object_matches(o, desc->mod)
+		if (*desc->mod && strcmp(desc->mod, "*") != 0 ? code_file_matches(o, desc->mod)
 							      : o->is_main)
 			hint = pid_inlined_hint(env, t, o, desc->func);
 	}
@@ -894,7 +808,7 @@ static const char *pid_hint(struct provider_env *env, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
 	struct pid_state *st = probes_state(env->probes, pv, sizeof(*st));
-	struct pid_target *t;
+	struct code_process *t;
 	const char *names[256], *near;
 	struct err *e;
 	uint32_t n = 0;
@@ -908,7 +822,7 @@ static const char *pid_hint(struct provider_env *env, const struct provider *pv,
 	if (!e && !pid)
 		return NULL;
 	if (!e)
-		e = pid_target_get(env, st, pid, &t);
+		e = code_process_get(env, &st->code, pid, &t);
 	if (e) {
 		err_destroy(e); /* pid_collect() has returned the same error */
 		return NULL;
@@ -916,7 +830,7 @@ static const char *pid_hint(struct provider_env *env, const struct provider *pv,
 	if (!is_name(desc->mod))
 		return hint_inlined(env, t, desc);
 	for (uint32_t i = 0; i < t->objects.len && n < ARRAY_LEN(names); i++) {
-		if (pid_object_matches(t->objects.data[i], desc->mod)) {
+		if (code_file_matches(t->objects.data[i], desc->mod)) {
 			near = hint_nameless(env, t->objects.data[i]);
 			return near ? near : hint_inlined(env, t, desc);
 		}
@@ -937,28 +851,16 @@ static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)
 	const struct pid_state *st =
 		probes_state(pp->target->env->probes, pr->provider, sizeof(*st));
 
-	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
-				      .key = pp->key,
-				      .tgid = st->has_children ? 0 : (uint32_t)pp->target->pid,
-				      .spot = pp->spot,
-				      .code = &pp->code};
-	return 1;
+	return code_probe_point(&pp->probe, st->has_children ? 0 : pp->target->pid, ret);
 }
 
 static void pid_close(void *state)
 {
 	struct pid_state *st = state;
 
-	for (uint32_t i = 0; i < st->probes.len; i++) {
-		vec_deinit(&st->probes.data[i]->code.sites);
-		free(st->probes.data[i]);
-	}
-	vec_deinit(&st->probes);
-	batches_deinit(&st->batches);
-	for (uint32_t i = 0; i < st->targets.len; i++)
-		pid_target_destroy(st->targets.data[i]);
-	vec_deinit(&st->targets);
-	dwarf_import_destroy(st->types);
+	while (st->code.probes.len)
+		pid_probe_destroy(st, (struct pid_probe *)*vec_last(&st->code.probes));
+	code_probes_deinit(&st->code);
 }
 
 const struct provider provider_pid = {

@@ -11,19 +11,9 @@ static struct pid_state *state_of(struct provider_env *env)
 	return probes_state(env->probes, &provider_pid, sizeof(struct pid_state));
 }
 
-static struct pid_target *target_of_pid(struct provider_env *env, pid_t pid)
+static struct code_process *target_find(struct provider_env *env, const struct proc_id *id)
 {
-	const struct pid_state *st = state_of(env);
-
-	for (uint32_t i = 0; i < st->targets.len; i++)
-		if (st->targets.data[i]->pid == pid)
-			return st->targets.data[i];
-	return NULL;
-}
-
-static struct pid_target *target_find(struct provider_env *env, const struct proc_id *id)
-{
-	struct pid_target *t = target_of_pid(env, id->pid);
+	struct code_process *t = code_process_known(&state_of(env)->code, id->pid);
 
 	return t && t->id.start == id->start ? t : NULL;
 }
@@ -31,14 +21,14 @@ static struct pid_target *target_find(struct provider_env *env, const struct pro
 static const struct proc_id *process_described(struct provider_env *env,
 					       const struct probe_desc *desc, uint32_t i)
 {
-	const struct pid_target *t;
+	const struct code_process *t;
 	struct err *e;
 	pid_t pid;
 
 	if (desc->id || !provider_concerns(&provider_pid, desc))
 		return NULL;
 	e = pid_of(env, desc, i, &pid);
-	t = e || !pid ? NULL : target_of_pid(env, pid);
+	t = e || !pid ? NULL : code_process_known(&state_of(env)->code, pid);
 	err_destroy(e); /* a process that cannot be found has no probes */
 	return t ? &t->id : NULL;
 }
@@ -57,14 +47,14 @@ static bool process_is_described(struct provider_env *env, const struct probe_de
 static bool library_is_awaited(struct provider_env *env, const struct probe_desc *desc,
 			       const struct proc_id *id)
 {
-	const struct pid_target *t = target_find(env, id);
+	const struct code_process *t = target_find(env, id);
 
 	if (strcmp(desc->func, "-") == 0)
 		return false;
 	if (!t || !*desc->mod || !glob_is_literal(desc->mod))
 		return t != NULL;
 	for (uint32_t i = 0; i < t->objects.len; i++)
-		if (pid_object_matches(t->objects.data[i], desc->mod))
+		if (code_file_matches(t->objects.data[i], desc->mod))
 			return false;
 	return true;
 }
@@ -73,13 +63,13 @@ static bool library_is_awaited(struct provider_env *env, const struct probe_desc
  * Moves an object to the present batch, as if it were new, if it is mapped now and either vanished
  * before it could be opened, or the links to its probes were closed.
  */
-static void renew_objects(const struct pid_state *st, struct pid_target *t)
+static void renew_objects(const struct code_probes *st, struct code_process *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++) {
-		struct pid_object *o = t->objects.data[i];
+		struct code_file *o = t->objects.data[i];
 		bool is_missed = !o->file.opened && o->refused && err_get_sys(o->refused) == ENOENT;
 
-		if (!(o->is_stale || is_missed) || !pid_object_is_mapped(t, o))
+		if (!(o->is_stale || is_missed) || !code_file_is_mapped(t, o))
 			continue;
 		if (is_missed) {
 			err_destroy(o->refused);
@@ -90,7 +80,7 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 	}
 }
 
-static bool has_files(const struct pid_target *t, uint32_t batch)
+static bool has_files(const struct code_process *t, uint32_t batch)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++)
 		if (t->objects.data[i]->batch == batch)
@@ -101,27 +91,25 @@ static bool has_files(const struct pid_target *t, uint32_t batch)
 static struct err *process_look(struct provider_env *env, const struct proc_id *id,
 				const struct proc_id *at, bool is_other, uint32_t *ret_batch)
 {
-	struct pid_state *st = state_of(env);
-	struct pid_target *t = target_find(env, id);
+	struct code_probes *st = &state_of(env)->code;
+	struct code_process *t = target_find(env, id);
 	struct err *e;
 
 	*ret_batch = 0;
 	if (!t)
 		return NULL;
 	t->at = at->pid;
-	st->batch++;
-	env_reset_code_keys(env);
+	code_batch_begin(env, st);
 	for (uint32_t i = 0; i < t->objects.len && is_other; i++)
 		t->objects.data[i]->is_stale = true;
-	e = pid_target_look(st, t);
-	if (e)
-		return e;
-	renew_objects(st, t);
-	if (!has_files(t, st->batch))
-		return NULL;
-	*ret_batch = st->batch;
-	batches_begin(&st->batches, st->batch);
-	return NULL;
+	e = code_process_look(st, t);
+	if (!e)
+		renew_objects(st, t);
+	if (!e && has_files(t, st->batch))
+		*ret_batch = st->batch;
+	else
+		batches_drop(&st->batches, st->batch);
+	return e;
 }
 
 /* ---- what goes ------------------------------------------------------------------------------- */
@@ -129,40 +117,25 @@ static struct err *process_look(struct provider_env *env, const struct proc_id *
 static void process_end(struct provider_env *env, const struct proc_id *id,
 			const struct proc_id *at)
 {
-	struct pid_state *st = state_of(env);
-	const struct pid_target *t = target_find(env, id);
+	struct code_probes *st = &state_of(env)->code;
+	const struct code_process *t = target_find(env, id);
 
 	st->nlooks++;
 	for (uint32_t i = 0; t && i < t->objects.len; i++)
-		pid_object_leave(st, t->objects.data[i], at->pid);
-}
-
-/*
- * True if clauses take the types of arguments from this batch: they take them from a probe that
- * existed at the start.
- */
-static bool has_types(const struct batch *b)
-{
-	for (uint32_t i = 0; i < b->probes.len; i++) {
-		const struct pid_probe *pp = pid_probe(b->probes.data[i]);
-
-		if (pp->is_of_start && pp->batch == b->number)
-			return true;
-	}
-	return false;
+		code_file_leave(st, t->objects.data[i], at->pid);
 }
 
 static bool batch_is_unused(struct provider_env *env, uint32_t batch, uint64_t *ret_since)
 {
-	const struct pid_state *st = state_of(env);
+	const struct code_probes *st = &state_of(env)->code;
 	const struct batch *b = batches_find(&st->batches, batch);
 
 	*ret_since = 0;
-	for (uint32_t i = 0; i < st->targets.len; i++) {
-		const struct pid_target *t = st->targets.data[i];
+	for (uint32_t i = 0; i < st->processes.len; i++) {
+		const struct code_process *t = st->processes.data[i];
 
 		for (uint32_t k = 0; k < t->objects.len; k++) {
-			const struct pid_object *o = t->objects.data[k];
+			const struct code_file *o = t->objects.data[k];
 
 			if (o->batch != batch)
 				continue;
@@ -171,13 +144,13 @@ static bool batch_is_unused(struct provider_env *env, uint32_t batch, uint64_t *
 			*ret_since = MAX(*ret_since, o->unused_at);
 		}
 	}
-	return b && !has_types(b);
+	return b && !code_batch_has_types(b, true);
 }
 
 static void sites_forget(const struct batch *b)
 {
 	for (uint32_t i = 0; i < b->probes.len; i++) {
-		struct pid_probe *pp = pid_probe(b->probes.data[i]);
+		struct code_probe *pp = code_probe(b->probes.data[i]);
 
 		if (pp->batch != b->number)
 			continue;
@@ -189,20 +162,20 @@ static void sites_forget(const struct batch *b)
 
 static void batch_retire(struct provider_env *env, uint32_t batch)
 {
-	const struct pid_state *st = state_of(env);
+	const struct code_probes *st = &state_of(env)->code;
 	const struct batch *b = batches_find(&st->batches, batch);
 
 	if (b)
 		sites_forget(b);
-	for (uint32_t i = 0; i < st->targets.len; i++) {
-		struct pid_target *t = st->targets.data[i];
+	for (uint32_t i = 0; i < st->processes.len; i++) {
+		struct code_process *t = st->processes.data[i];
 		uint32_t n = 0;
 
 		for (uint32_t k = 0; k < t->objects.len; k++) {
-			struct pid_object *o = t->objects.data[k];
+			struct code_file *o = t->objects.data[k];
 
 			if (o->batch == batch)
-				pid_object_destroy(o);
+				code_file_destroy(o);
 			else
 				t->objects.data[n++] = o;
 		}
@@ -212,18 +185,16 @@ static void batch_retire(struct provider_env *env, uint32_t batch)
 
 static bool probe_leave(struct provider_env *env, struct probe *pr, bool keeps_names)
 {
-	struct pid_probe *pp = pid_probe(pr);
-
-	if (--pp->nbatches || keeps_names)
+	if (!code_probe_leave(code_probe(pr)) || keeps_names)
 		return false;
-	pid_probe_destroy(state_of(env), pp);
+	pid_probe_destroy(state_of(env), pid_probe(pr));
 	pr->data = 0;
 	return true;
 }
 
 static void batch_free(struct provider_env *env, uint32_t batch, bool keeps_names)
 {
-	batches_free(&state_of(env)->batches, env, batch, keeps_names, probe_leave);
+	batches_free(&state_of(env)->code.batches, env, batch, keeps_names, probe_leave);
 }
 
 /* ---- what came ------------------------------------------------------------------------------- */

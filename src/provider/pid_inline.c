@@ -11,16 +11,16 @@ static bool is_meant(void *ctx, const char *name)
 	return glob_match(ctx, name);
 }
 
-const char *pid_inlined_hint(struct provider_env *env, struct pid_target *t, struct pid_object *o,
+const char *pid_inlined_hint(struct provider_env *env, struct code_process *t, struct code_file *o,
 			     const char *func)
 {
 	struct arena *a = env->arena;
 	struct dwarf_inlined in;
 	struct dwarf_file *d;
 
-	if (!func[strspn(func, "*?")] || pid_object_open(t, o))
+	if (!func[strspn(func, "*?")] || code_file_open(t, o))
 		return NULL; /* a pattern that matches every function needs no hint */
-	d = pid_object_dwarf(env, o);
+	d = code_file_dwarf(env, o);
 	if (!d || !dwarf_file_inlined(d, is_meant, (void *)(uintptr_t)func, a, &in))
 		return NULL;
 	if (!in.caller)

@@ -3,7 +3,6 @@
 #include "provider/pid.h"
 
 #include "d/types/import_dwarf.h"
-#include "image/debugfile.h"
 #include "image/dwarf.h"
 
 #define NARGS 10 /* arg0..arg9 */
@@ -15,29 +14,16 @@ struct pid_args {
 	uint32_t n;
 };
 
-struct dwarf_file *pid_object_dwarf(const struct provider_env *env, struct pid_object *o)
-{
-	const struct file_opts *files = env->files;
-	const struct debug_place place = {o->file.path, -1,	     files->debug_dirs,
-					  files->limit, files->gate, o->file.dev,
-					  o->file.ino};
-
-	if (!o->has_dwarf && o->file.opened)
-		o->dwarf = dwarf_file_open(o->file.opened, &place);
-	o->has_dwarf = true;
-	return o->dwarf;
-}
-
 /* Returns the file of the probe's first instruction. */
-static struct pid_object *first_object(const struct pid_probe *p)
+static struct code_file *first_object(const struct pid_probe *p)
 {
-	return pid_object_of(p->code.sites.data[0].file);
+	return code_file_of(p->probe.code.sites.data[0].file);
 }
 
 /* Finds the address, as in the file, of the function that the probe's first instruction is in. */
 static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 {
-	const struct place_site *s = &p->code.sites.data[0];
+	const struct place_site *s = &p->probe.code.sites.data[0];
 	const struct funcs *funcs = first_object(p)->funcs;
 	uint64_t off = s->off - s->rel;
 
@@ -75,14 +61,14 @@ static bool is_go(enum code_spot spot)
 static bool go_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem,
 		    struct pid_args *ret)
 {
-	bool on_stack = p->spot == SPOT_ENTRY_STACK || p->spot == SPOT_RETURN_NONE;
+	bool on_stack = p->probe.spot == SPOT_ENTRY_STACK || p->probe.spot == SPOT_RETURN_NONE;
 	struct dwarf_arg *values;
 	uint32_t nvalues;
 
-	if (p->spot == SPOT_ENTRY_NONE ||
+	if (p->probe.spot == SPOT_ENTRY_NONE ||
 	    !dwarf_go_args(func, on_stack, mem, &ret->args, &ret->n, &values, &nvalues))
 		return false;
-	if (spot_is_return(p->spot))
+	if (spot_is_return(p->probe.spot))
 		return_args(ret, mem, values, nvalues);
 	return true;
 }
@@ -95,7 +81,7 @@ static bool c_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem
 	if (!dwarf_function_args(func, mem, &ret->args, &ret->n, &value))
 		return false;
 	value.raw = value.raw == 0 ? 0 : -1;
-	if (spot_is_return(p->spot))
+	if (spot_is_return(p->probe.spot))
 		return_args(ret, mem, &value, strcmp(value.text, "void") == 0 ? 0 : 1);
 	return true;
 }
@@ -122,12 +108,12 @@ static bool probe_args(struct provider_env *env, const struct probe *pr, struct 
 	uint64_t addr;
 
 	*ret = (struct pid_args){0};
-	if (!p->code.sites.len || p->spot == SPOT_INSN || !function_addr(p, &addr) ||
+	if (!p->probe.code.sites.len || p->probe.spot == SPOT_INSN || !function_addr(p, &addr) ||
 	    first_object(p)->funcs->is_32bit) /* types are laid out for 64 bits */
 		return false;
-	d = pid_object_dwarf(env, first_object(p));
+	d = code_file_dwarf(env, first_object(p));
 	if (!d || !dwarf_file_function(d, addr, &func) ||
-	    !(is_go(p->spot) ? go_args : c_args)(p, &func, mem, ret))
+	    !(is_go(p->probe.spot) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
 	texts_fill(ret, mem);
 	return true;
@@ -172,9 +158,8 @@ type_id pid_arg_type(struct provider_env *env, const struct probe *pr, uint32_t 
 	ret_place->is_text = a.args[index].is_text;
 	if (!dwarf_tag(&a.args[index].type))
 		return types_find(t, a.args[index].text, strlen(a.args[index].text));
-	if (!st->types)
-		st->types = dwarf_import_create();
-	return dwarf_import_arg(st->types, t, &a.args[index].type, a.args[index].is_ref);
+	return dwarf_import_arg(code_types(&st->code), t, &a.args[index].type,
+				a.args[index].is_ref);
 }
 
 /*
@@ -186,11 +171,11 @@ const char *pid_arg_refused(struct provider_env *env, const struct probe *pr, ui
 	const struct pid_probe *p = pid_probe(pr);
 	const struct go_code *go;
 
-	if (!p->code.sites.len ||
-	    (p->spot != SPOT_ENTRY_NONE && (p->spot != SPOT_RETURN_NONE || !raw)))
+	if (!p->probe.code.sites.len ||
+	    (p->probe.spot != SPOT_ENTRY_NONE && (p->probe.spot != SPOT_RETURN_NONE || !raw)))
 		return NULL;
 	go = &first_object(p)->funcs->go;
-	if (go->abi == GO_UNKNOWN && (p->spot == SPOT_ENTRY_NONE || raw))
+	if (go->abi == GO_UNKNOWN && (p->probe.spot == SPOT_ENTRY_NONE || raw))
 		return arena_printf(
 			env->arena,
 			"'%s' does not say which version of Go compiled it, and with it how functions "

@@ -111,7 +111,7 @@ static bool field_matches(const char *pattern, const char *text)
 static bool group_matches(const struct probe_desc *desc, const struct usdt_group *grp)
 {
 	return field_matches(desc->name, grp->name) && field_matches(desc->func, grp->func) &&
-	       (!*desc->mod || pid_object_matches(grp->object->file, desc->mod));
+	       (!*desc->mod || code_file_matches(grp->object->file, desc->mod));
 }
 
 /* True if a pattern of the session makes the probe that fires in all processes. */
@@ -171,37 +171,20 @@ static struct usdt_probe_data *data_create(struct provider_env *env, struct usdt
 				      .declared = grp->declared,
 				      .note = grp->note,
 				      .operands = grp->operands,
-				      .spot = grp->spot,
-				      .key = env_code_key(env),
-				      .batch = st->is_late ? st->pids.batch : 0,
-				      .code = grp->code};
-	d->code.pid = d->code.at = pid;
-	d->index = st->data.len;
-	d->nbatches = 1;
-	d->is_of_start = !d->batch;
+				      .probe = {.spot = grp->spot, .code = grp->code}};
+	d->probe.code.pid = d->probe.code.at = pid;
+	code_probe_add(env, &st->code, &d->probe, st->is_late ? st->code.batch : 0);
 	grp->object->nprobes++;
-	vec_push(&st->data, d);
 	return d;
-}
-
-/* Gives a probe of an earlier batch a new key: a process has mapped its file again. */
-static void data_renew(struct provider_env *env, const struct usdt_state *st,
-		       struct usdt_probe_data *d)
-{
-	d->key = env_code_key(env);
-	d->batch = st->pids.batch;
-	d->nbatches++;
 }
 
 void usdt_probe_destroy(struct usdt_state *st, struct probe *pr)
 {
-	struct usdt_probe_data *d = usdt_probe(pr), *last = *vec_last(&st->data);
-	const uint64_t key[2] = {(uintptr_t)d->group, (uint64_t)d->code.pid};
+	struct usdt_probe_data *d = usdt_probe(pr);
+	const uint64_t key[2] = {(uintptr_t)d->group, (uint64_t)d->probe.code.pid};
 
 	hashmap_remove(st->probes, key, sizeof(key));
-	last->index = d->index;
-	st->data.data[d->index] = last;
-	st->data.len--;
+	code_probe_drop(&st->code, &d->probe);
 	d->object->nprobes--;
 	free(d);
 	pr->data = 0;
@@ -215,11 +198,12 @@ static struct probe *probe_get(struct provider_env *env, struct usdt_state *st,
 	struct probe *pr = hashmap_find(st->probes, key, sizeof(key));
 	const char *prov = grp->prov;
 
-	if (pr && (!st->is_late || usdt_probe(pr)->batch == st->pids.batch))
+	if (pr && (!st->is_late || code_probe(pr)->batch == st->code.batch))
 		return pr;
 	if (pr) {
-		data_renew(env, st, usdt_probe(pr));
-		vec_push(&batches_last(&st->batches)->probes, pr);
+		/* a process has mapped its file again */
+		code_probe_renew(env, &st->code, code_probe(pr));
+		code_batch_add(&st->code, pr);
 		return pr;
 	}
 	if (pid)
@@ -231,7 +215,7 @@ static struct probe *probe_get(struct provider_env *env, struct usdt_state *st,
 	pr->source = grp->source;
 	hashmap_set(st->probes, key, sizeof(key), pr);
 	if (st->is_late)
-		vec_push(&batches_last(&st->batches)->probes, pr);
+		code_batch_add(&st->code, pr);
 	return pr;
 }
 
@@ -263,7 +247,7 @@ static void collect_for_all(const struct request *r, struct usdt_object *o)
 static void collect_in(const struct request *r, struct usdt_object *o, pid_t pid)
 {
 	bool is_listing = probes_is_listing(r->env->probes);
-	bool is_here = !r->st->is_late || o->batch == r->st->pids.batch;
+	bool is_here = !r->st->is_late || o->batch == r->st->code.batch;
 
 	for (uint32_t i = 0; i < o->groups.len; i++) {
 		struct usdt_group *grp = o->groups.data[i];
@@ -323,8 +307,8 @@ static void collect_use(const struct request *r, const struct usdt_use *use)
 
 static struct err *process_read(const struct request *r)
 {
-	struct pid_target *t;
-	struct err *e = pid_target_get(r->env, &r->st->pids, r->pid, &t);
+	struct code_process *t;
+	struct err *e = code_process_get(r->env, &r->st->code, r->pid, &t);
 
 	if (e && !glob_is_literal(r->desc->prov)) {
 		err_destroy(e); /* nfsv*4 means no process; another provider may match it */
@@ -337,14 +321,14 @@ static struct err *process_read(const struct request *r)
 /* Reads what all processes have mapped; a new process of -c first maps its libraries. */
 static struct err *processes_read(const struct request *r)
 {
-	struct pid_target *t;
+	struct code_process *t;
 	struct err *e = NULL;
 	pid_t pid;
 
 	if (!r->env->files)
 		return NULL; /* a registry that opens no files */
 	for (uint32_t i = 0; (pid = env_process(r->env, i)) && !e; i++)
-		e = pid_target_get(r->env, &r->st->pids, pid, &t);
+		e = code_process_get(r->env, &r->st->code, pid, &t);
 	if (!e && (!r->st->scanned_at || now_ns() - r->st->scanned_at > SCAN_NS ||
 		   r->st->ncodes_scanned < usdt_code_count(r->env, r->st)))
 		usdt_scan_all(r->env, r->st);
@@ -376,10 +360,10 @@ void usdt_collect_new(struct provider_env *env, const struct probe_desc *desc,
 
 	st->is_late = true;
 	for (uint32_t i = 0; i < st->uses.len && r.pid; i++)
-		if (st->uses.data[i].batch == st->pids.batch)
+		if (st->uses.data[i].batch == st->code.batch)
 			collect_use(&r, &st->uses.data[i]);
 	for (uint32_t i = 0; i < st->objects.len && !r.pid; i++)
-		if (st->objects.data[i]->batch == st->pids.batch)
+		if (st->objects.data[i]->batch == st->code.batch)
 			object_ask(&r, st->objects.data[i]);
 	st->is_late = false;
 }
@@ -445,42 +429,32 @@ static const char *usdt_hint(struct provider_env *env, const struct provider *pv
 
 static uint32_t usdt_points(const struct probe *pr, struct probe_point *ret)
 {
-	const struct usdt_probe_data *d = usdt_probe(pr);
+	const struct code_probe *p = code_probe(pr);
 
-	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
-				      .key = d->key,
-				      .tgid = (uint32_t)d->code.pid,
-				      .spot = d->spot,
-				      .code = &d->code};
-	return 1;
+	return code_probe_point(p, p->code.pid, ret);
 }
 
 static void usdt_close(void *state)
 {
 	struct usdt_state *st = state;
 
-	batches_deinit(&st->batches);
 	usdt_arrivals_clear(st);
 	vec_deinit(&st->arrivals);
-	for (uint32_t i = 0; i < st->data.len; i++)
-		free(st->data.data[i]);
+	for (uint32_t i = 0; i < st->code.probes.len; i++)
+		free(st->code.probes.data[i]); /* the first member of a struct usdt_probe_data */
 	for (uint32_t i = 0; i < st->operands.len; i++)
 		free(st->operands.data[i]);
 	usdt_objects_destroy(st);
-	for (uint32_t i = 0; i < st->pids.targets.len; i++)
-		pid_target_destroy(st->pids.targets.data[i]);
-	dwarf_import_destroy(st->types);
+	code_probes_deinit(&st->code);
 	hashmap_destroy(st->debug_types);
 	hashmap_destroy(st->by_identity);
 	hashmap_destroy(st->seen);
 	hashmap_destroy(st->used);
 	hashmap_destroy(st->probes);
 	hashmap_destroy(st->by_operands);
-	vec_deinit(&st->data);
 	vec_deinit(&st->operands);
 	vec_deinit(&st->uses);
 	vec_deinit(&st->patterns);
-	vec_deinit(&st->pids.targets);
 }
 
 const struct provider provider_usdt = {

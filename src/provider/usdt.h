@@ -28,7 +28,8 @@
 
 #include "base/hashmap.h"
 #include "d/compile.h"
-#include "provider/pid.h"
+#include "provider/code/code.h"
+#include "provider/providers.h"
 #include "usdt/note.h"
 #include "usdt/operand.h"
 
@@ -39,19 +40,14 @@ struct usdt_kinds;
 struct unwind_rows;
 
 struct usdt_probe_data {
+	struct code_probe
+		probe; /* code.pid 0: it fires in all processes; the group owns the sites */
 	struct usdt_group *group;
 	struct usdt_object *object;
 	/* of a probe that is declared in D, which has no note and no operands; else NULL */
 	const struct derived_info *declared;
 	const struct usdt_note *note; /* the note of its first instruction */
 	const struct usdt_operands *operands;
-	uint32_t spot; /* enum code_spot */
-	uint32_t key;
-	uint32_t index;		/* in the state's list */
-	uint32_t batch;		/* the batch of key; links of earlier ones are made */
-	uint32_t nbatches;	/* number of batches in which the probe is attached */
-	bool is_of_start;	/* one of these batches is the one of the start */
-	struct place_code code; /* pid 0: it fires in all processes; the group owns the sites */
 	const struct usdt_elements *elements; /* of args[]; NULL until asked for */
 };
 
@@ -75,15 +71,15 @@ struct usdt_group {
 	bool is_again;
 	const struct usdt_note *note; /* of its first instruction */
 	const struct usdt_operands *operands;
-	uint32_t spot;
+	enum code_spot spot;
 	struct place_code code;		  /* its sites */
 	struct usdt_group *next_namesake; /* the next group with this provider and name */
 };
 
 /* A file with notes. */
 struct usdt_object {
-	struct pid_target *target; /* stands for the process through which the file was opened */
-	struct pid_object *file;
+	struct code_process *target; /* stands for the process through which the file was opened */
+	struct code_file *file;
 	struct usdt_notes notes;
 	VEC(const char *) provs; /* the providers in the notes, each once */
 	struct arena *arena;	 /* names of probes */
@@ -127,15 +123,13 @@ struct usdt_births {
 };
 
 struct usdt_state {
-	struct pid_state pids; /* processes that descriptions name by their ids */
+	struct code_probes code;
 	VEC(struct usdt_object *) objects;
 	struct hashmap *by_identity; /* struct file_id -> object, or no_notes (usdt_file.c) */
 	struct hashmap *seen;	     /* struct file_inode of a mapping -> struct usdt_seen */
 	VEC(struct usdt_use) uses;
 	struct hashmap *used;	/* process id and object -> a value that is not NULL, for uses */
 	struct hashmap *probes; /* group and process id -> struct probe */
-	VEC(struct usdt_probe_data *) data;
-	struct batches batches; /* the later ones */
 	VEC(struct usdt_arrival) arrivals;
 	struct usdt_births births;
 	bool is_late;	 /* descriptions are matched against the present batch only */
@@ -145,8 +139,7 @@ struct usdt_state {
 	struct hashmap *by_operands;	      /* struct usdt_operands -> number + 1 */
 	VEC(struct probe_desc) patterns;      /* of the session's programs */
 	bool has_literals;		      /* some description has named a process */
-	struct dwarf_import *types;	      /* NULL until a type is asked for */
-	struct types *table;		      /* into which it imports */
+	struct types *table;		      /* into which types are imported */
 	struct hashmap *debug_types;	      /* file and type -> struct debug_type, or NULL */
 	uint32_t nrequests;
 	uint32_t ncodes, ncodes_scanned; /* sources that are declared in D; at the last scan */
@@ -155,7 +148,7 @@ struct usdt_state {
 
 static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)
 {
-	return (struct usdt_probe_data *)(uintptr_t)pr->data;
+	return (struct usdt_probe_data *)code_probe(pr);
 }
 
 /* The state, whose tables exist. */

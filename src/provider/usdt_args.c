@@ -395,7 +395,7 @@ debug_type_find(struct provider_env *env, const struct usdt_probe_data *d, const
 		return ty;
 	ty = ARENA_NEW(env->arena, struct debug_type);
 	hashmap_sets(st->debug_types, key, ty);
-	dw = pid_object_dwarf(env, d->object->file);
+	dw = code_file_dwarf(env, d->object->file);
 	ty->is_found = dw && dwarf_file_type(dw, d->note->pc, named[b->kind], b->name, &ty->die);
 	return ty;
 }
@@ -409,10 +409,8 @@ static type_id type_derive(struct types *t, type_id id, uint32_t npointers)
 
 static struct dwarf_import *importer_get(struct usdt_state *st, struct types *t)
 {
-	if (!st->types)
-		st->types = dwarf_import_create();
 	st->table = t;
-	return st->types;
+	return code_types(&st->code);
 }
 
 /*

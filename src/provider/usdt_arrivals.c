@@ -8,14 +8,6 @@
 
 /* ---- processes that are followed ------------------------------------------------------------- */
 
-static struct pid_target *target_of_pid(const struct usdt_state *st, pid_t pid)
-{
-	for (uint32_t i = 0; i < st->pids.targets.len; i++)
-		if (st->pids.targets.data[i]->pid == pid)
-			return st->pids.targets.data[i];
-	return NULL;
-}
-
 static bool is_about_us(const struct probe_desc *desc)
 {
 	return !desc->id && provider_concerns(&provider_usdt, desc);
@@ -28,7 +20,7 @@ static bool is_about_us(const struct probe_desc *desc)
 static const struct proc_id *process_described(struct provider_env *env,
 					       const struct probe_desc *desc, uint32_t i)
 {
-	const struct pid_target *t;
+	const struct code_process *t;
 	pid_t pid = 0;
 
 	if (i || !is_about_us(desc))
@@ -36,7 +28,7 @@ static const struct proc_id *process_described(struct provider_env *env,
 	pid = (pid_t)usdt_only_in(desc);
 	if (!pid && usdt_wants_all(env, desc))
 		pid = env->created;
-	t = pid ? target_of_pid(usdt_state(env), pid) : NULL;
+	t = pid ? code_process_known(&usdt_state(env)->code, pid) : NULL;
 	return t ? &t->id : NULL;
 }
 
@@ -62,23 +54,17 @@ static bool library_is_awaited(struct provider_env *env, const struct probe_desc
 		return true;
 	for (uint32_t i = 0; i < st->uses.len; i++)
 		if (st->uses.data[i].pid == id->pid &&
-		    pid_object_matches(st->uses.data[i].object->file, desc->mod))
+		    code_file_matches(st->uses.data[i].object->file, desc->mod))
 			return false;
 	return true;
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static void batch_begin(struct provider_env *env, struct usdt_state *st)
-{
-	batches_begin(&st->batches, ++st->pids.batch);
-	env_reset_code_keys(env);
-}
-
 /* Returns the number of the batch that was begun; drops it and returns 0 if nothing is in it. */
 static uint32_t batch_end(struct usdt_state *st)
 {
-	uint32_t number = st->pids.batch;
+	uint32_t number = st->code.batch;
 
 	for (uint32_t i = st->objects.len; i-- > 0;)
 		if (st->objects.data[i]->batch == number)
@@ -86,7 +72,7 @@ static uint32_t batch_end(struct usdt_state *st)
 	for (uint32_t i = st->uses.len; i-- > 0;)
 		if (st->uses.data[i].batch == number)
 			return number;
-	batches_drop(&st->batches, number);
+	batches_drop(&st->code.batches, number);
 	return 0;
 }
 
@@ -122,7 +108,7 @@ static struct err *process_look(struct provider_env *env, const struct proc_id *
 				const struct proc_id *at, bool is_other, uint32_t *ret_batch)
 {
 	struct usdt_state *st = usdt_state(env);
-	const struct pid_target *t = target_of_pid(st, id->pid);
+	const struct code_process *t = code_process_known(&st->code, id->pid);
 	struct err *e;
 
 	*ret_batch = 0;
@@ -130,7 +116,7 @@ static struct err *process_look(struct provider_env *env, const struct proc_id *
 		return NULL;
 	if (is_other)
 		uses_drop(st, use_is_of_process, (uint32_t)id->pid);
-	batch_begin(env, st);
+	code_batch_begin(env, &st->code);
 	e = usdt_scan_process(env, st, id->pid);
 	*ret_batch = batch_end(st);
 	return e;
@@ -207,7 +193,7 @@ static void objects_sift(struct provider_env *env, struct usdt_state *st)
 	for (uint32_t i = st->objects.len; i-- > 0 && !st->has_literals;) {
 		struct usdt_object *o = st->objects.data[i];
 
-		if (o->batch != st->pids.batch)
+		if (o->batch != st->code.batch)
 			continue;
 		usdt_code_add(env, o);
 		if (!usdt_object_is_wanted(st, o))
@@ -219,7 +205,7 @@ static uint32_t all_look(struct provider_env *env, bool is_scan)
 {
 	struct usdt_state *st = usdt_state(env);
 
-	batch_begin(env, st);
+	code_batch_begin(env, &st->code);
 	for (uint32_t i = 0; i < st->arrivals.len; i++) {
 		const struct usdt_arrival *a = &st->arrivals.data[i];
 
@@ -259,22 +245,10 @@ static void objects_survey(struct provider_env *env)
 	usdt_survey(env, usdt_state(env));
 }
 
-/*
- * True if clauses take the types of arguments from this batch: they take them from a probe that
- * existed at the start.
- */
-static bool has_types(const struct batch *b)
-{
-	for (uint32_t i = 0; i < b->probes.len; i++)
-		if (usdt_probe(b->probes.data[i])->is_of_start)
-			return true;
-	return false;
-}
-
 static bool batch_is_unused(struct provider_env *env, uint32_t batch, uint64_t *ret_since)
 {
 	const struct usdt_state *st = usdt_state(env);
-	const struct batch *b = batches_find(&st->batches, batch);
+	const struct batch *b = batches_find(&st->code.batches, batch);
 
 	*ret_since = 0;
 	for (uint32_t i = 0; i < st->objects.len; i++) {
@@ -295,7 +269,7 @@ static bool batch_is_unused(struct provider_env *env, uint32_t batch, uint64_t *
 			return false;
 		*ret_since = MAX(*ret_since, (uint64_t)use->since);
 	}
-	return b && !has_types(b);
+	return b && !code_batch_has_types(b, false);
 }
 
 static void batch_retire(struct provider_env *env, uint32_t batch)
@@ -310,7 +284,7 @@ static void batch_retire(struct provider_env *env, uint32_t batch)
 
 static bool probe_leave(struct provider_env *env, struct probe *pr, bool keeps_names)
 {
-	if (--usdt_probe(pr)->nbatches || keeps_names)
+	if (!code_probe_leave(code_probe(pr)) || keeps_names)
 		return false;
 	usdt_probe_destroy(usdt_state(env), pr);
 	return true;
@@ -320,7 +294,7 @@ static void batch_free(struct provider_env *env, uint32_t batch, bool keeps_name
 {
 	struct usdt_state *st = usdt_state(env);
 
-	batches_free(&st->batches, env, batch, keeps_names, probe_leave);
+	batches_free(&st->code.batches, env, batch, keeps_names, probe_leave);
 	for (uint32_t i = st->objects.len; i-- > 0;)
 		if (st->objects.data[i]->is_gone && !st->objects.data[i]->nprobes)
 			usdt_object_destroy(st, st->objects.data[i]);

@@ -39,21 +39,21 @@ static bool has_note(struct provider_env *env, struct usdt_object *o,
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static void entry_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)
+static void entry_add(struct usdt_group *d, struct code_file *file, const struct func *fn)
 {
 	uint32_t skip;
 
-	d->spot = pid_entry_spot(file, fn);
-	if (pid_entry_find(file, fn, &skip))
+	d->spot = code_entry_spot(file, fn);
+	if (code_entry_find(file, fn, &skip))
 		vec_push(&d->code.sites,
 			 (struct place_site){.file = &file->file, .off = fn->off + skip});
 }
 
-static void returns_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)
+static void returns_add(struct usdt_group *d, struct code_file *file, const struct func *fn)
 {
 	struct func_exits exits = {0};
 
-	d->spot = pid_return_spot(file, fn);
+	d->spot = code_return_spot(file, fn);
 	if (func_exits_find(file->funcs, fn, &file->text, &exits))
 		for (uint32_t i = 0; i < exits.list.len; i++)
 			vec_push(&d->code.sites,
@@ -68,12 +68,12 @@ static void returns_add(struct usdt_group *d, struct pid_object *file, const str
  * Calls that have come back: for the kernel, a return probe belongs to where the function begins.
  * It replaces the return address on the stack, which Go's runtime does not stand.
  */
-static void calls_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)
+static void calls_add(struct usdt_group *d, struct code_file *file, const struct func *fn)
 {
 	uint32_t skip;
 
 	d->spot = SPOT_RETURNED;
-	if (pid_return_spot(file, fn) == SPOT_RETURN && pid_entry_find(file, fn, &skip))
+	if (code_return_spot(file, fn) == SPOT_RETURN && code_entry_find(file, fn, &skip))
 		vec_push(&d->code.sites, (struct place_site){.file = &file->file,
 							     .off = fn->off + skip,
 							     .is_returned = true});
@@ -108,7 +108,7 @@ static struct usdt_group *group_make(struct usdt_object *o, const struct code_so
 
 static void function_sites_add(struct usdt_group *grp, enum code_kind kind, const struct func *fn)
 {
-	struct pid_object *file = grp->object->file;
+	struct code_file *file = grp->object->file;
 
 	switch (kind) {
 	case CODE_ENTRY: entry_add(grp, file, fn); break;
@@ -146,7 +146,7 @@ static void function_add(struct usdt_object *o, const struct code_source *source
  * Moves what counts a consumer to the instruction at which the program begins: it is executed once,
  * while that of the note may be executed for each line of a script.
  */
-static void counter_add(struct usdt_group *grp, struct pid_object *file)
+static void counter_add(struct usdt_group *grp, struct code_file *file)
 {
 	struct place_site *site = grp->code.sites.data;
 	uint64_t off;
@@ -233,7 +233,7 @@ static bool name_matches(const struct code_source *source, const char *file)
 	return glob_match(name, file);
 }
 
-static bool has_bytes(struct pid_object *file, const struct func *fn, const char *hex, size_t len)
+static bool has_bytes(struct code_file *file, const struct func *fn, const char *hex, size_t len)
 {
 	const uint8_t *code = text_at(&file->text, fn->off, len / 2);
 
@@ -246,7 +246,7 @@ static bool has_bytes(struct pid_object *file, const struct func *fn, const char
 	return code;
 }
 
-static bool has_functions(const struct code_source *source, struct pid_object *file)
+static bool has_functions(const struct code_source *source, struct code_file *file)
 {
 	const char *p = strchr(source->mod, '`');
 	const struct func *fn;
@@ -270,7 +270,7 @@ static void code_add(struct provider_env *env, struct usdt_object *o,
 
 	bool is_own = is_about_own(source) || source->is_counter;
 
-	if ((!is_own && has_note(env, o, source->probe)) || pid_object_open(o->target, o->file) ||
+	if ((!is_own && has_note(env, o, source->probe)) || code_file_open(o->target, o->file) ||
 	    !has_functions(source, o->file))
 		return;
 	usdt_prov_add(o, source->probe->prov);

@@ -57,9 +57,9 @@ static const char *site_type(struct provider_env *env, struct dwarf_file *dw,
 const char *usdt_debug_operand(struct provider_env *env, const struct usdt_group *first,
 			       uint32_t index, Dwarf_Die *ret)
 {
-	struct pid_object *file = first->object->file;
+	struct code_file *file = first->object->file;
 	struct dwarf_file *dw =
-		file->file.is_32bit || !env->files ? NULL : pid_object_dwarf(env, file);
+		file->file.is_32bit || !env->files ? NULL : code_file_dwarf(env, file);
 	const char *type = NULL;
 
 	for (const struct usdt_group *grp = first; dw && grp; grp = grp->next_namesake) {

@@ -60,17 +60,13 @@ static struct usdt_object *object_create(struct provider_env *env, struct usdt_s
 	struct usdt_object *o = xcalloc(1, sizeof(*o));
 
 	o->notes = *notes;
-	o->batch = st->pids.batch;
+	o->batch = st->code.batch;
 	o->survey = st->nsurveys;
 	o->arena = arena_create();
 	o->target = xcalloc(1, sizeof(*o->target));
-	*o->target = (struct pid_target){.pid = pid, .at = pid, .env = env, .id.pidfd = -1};
-	o->file = xcalloc(1, sizeof(*o->file));
-	o->file->file = (struct place_file){.opened = f,
-					    .dev = m->dev,
-					    .ino = m->ino,
-					    .name = text_clean(xstrdup(pid_module_name(m->path))),
-					    .path = xstrdup(m->path)};
+	*o->target = (struct code_process){.pid = pid, .at = pid, .env = env, .id.pidfd = -1};
+	o->file = code_file_create(&st->code, m);
+	o->file->file.opened = f;
 	o->file->text.file = f;
 	if (o->notes.list.len)
 		qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
@@ -114,7 +110,7 @@ static struct usdt_object *file_read(struct provider_env *env, struct usdt_state
 
 	gate_elf_open(f, env->files->limit, &g);
 	usdt_notes_read(&g, &notes);
-	if (notes.list.len || usdt_code_names(env, 0, pid_module_name(m->path))) {
+	if (notes.list.len || usdt_code_names(env, 0, code_module_name(m->path))) {
 		o = object_create(env, st, pid, m, f, &notes);
 		o->file->is_main = is_program(&g);
 		if (notes.is_cut)
@@ -131,7 +127,7 @@ static struct usdt_object *file_read(struct provider_env *env, struct usdt_state
 				env,
 				"the notes about probes in '%s' cannot be read: they are damaged, "
 				"or larger than option elfsize allows",
-				text_clean(arena_strdup(env->arena, pid_module_name(m->path))));
+				text_clean(arena_strdup(env->arena, code_module_name(m->path))));
 		usdt_notes_deinit(&notes);
 	}
 	gate_elf_close(&g);
@@ -183,7 +179,7 @@ static struct usdt_object *object_of(struct provider_env *env, struct usdt_state
 	struct file_id id = file_id_of(f);
 	struct usdt_object *o = hashmap_find(st->by_identity, &id, sizeof(id));
 
-	if (o == &no_notes && usdt_code_names(env, 0, pid_module_name(m->path)))
+	if (o == &no_notes && usdt_code_names(env, 0, code_module_name(m->path)))
 		o = NULL;
 	if (o) {
 		gate_file_close(f);
@@ -228,7 +224,7 @@ bool usdt_file_is_known(struct provider_env *env, const struct usdt_state *st, u
 	if (s && s->object && !is_recent)
 		change_check(env, s);
 	return s && (s->object ||
-		     (is_recent && !usdt_code_names(env, s->ncodes, pid_module_name(path))));
+		     (is_recent && !usdt_code_names(env, s->ncodes, code_module_name(path))));
 }
 
 bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
@@ -333,7 +329,7 @@ static struct usdt_group *group_get(struct provider_env *env, struct usdt_object
 	return grp;
 }
 
-#define SITE_BYTES 5 /* of an instruction: enough for pid_is_harmful_nop() */
+#define SITE_BYTES 5 /* of an instruction: enough for code_is_harmful_nop() */
 
 /* How many notes of an object are left out, and why. */
 struct omitted {
@@ -358,7 +354,7 @@ static void site_add(struct provider_env *env, struct usdt_state *st, struct usd
 		return;
 	}
 	code = text_at(&o->file->text, off, SITE_BYTES);
-	if (code && pid_is_harmful_nop(o->file, code, SITE_BYTES)) {
+	if (code && code_is_harmful_nop(o->file, code, SITE_BYTES)) {
 		omitted->nnops++;
 		return;
 	}
@@ -408,7 +404,7 @@ void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct u
 	o->has_groups = true;
 	if (!o->notes.list.len)
 		return;
-	why = pid_object_open(o->target, o->file);
+	why = code_file_open(o->target, o->file);
 	if (why) {
 		env_notice(env, "the probes of '%s' cannot be traced: %s", o->file->file.name,
 			   err_text(why));
@@ -449,7 +445,7 @@ static void object_destroy(struct usdt_object *o)
 	vec_deinit(&o->harms);
 	usdt_types_deinit(o);
 	usdt_notes_deinit(&o->notes);
-	pid_object_destroy(o->file);
+	code_file_destroy(o->file);
 	arena_destroy(o->arena);
 	free(o->target);
 	free(o);

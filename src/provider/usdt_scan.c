@@ -16,7 +16,7 @@ static void use_add(struct usdt_state *st, pid_t pid, struct usdt_object *o)
 	if (hashmap_find(st->used, key, sizeof(key)))
 		return;
 	hashmap_set(st->used, key, sizeof(key), o);
-	vec_push(&st->uses, (struct usdt_use){.pid = pid, .batch = st->pids.batch, .object = o});
+	vec_push(&st->uses, (struct usdt_use){.pid = pid, .batch = st->code.batch, .object = o});
 }
 
 static void use_scan(void *ctx, pid_t pid, const struct proc_map *m)

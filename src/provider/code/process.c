@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of the pid provider, and the files that they have mapped. */
-#include "provider/pid.h"
+/* Processes whose code is probed, and the files that they have mapped. */
+#include "provider/code/code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,10 +41,10 @@ static struct err *check_process(pid_t pid)
 
 /* ---- what it has mapped ---------------------------------------------------------------------- */
 
-static struct pid_object *object_find(const struct pid_target *t, const struct proc_map *m)
+static struct code_file *object_find(const struct code_process *t, const struct proc_map *m)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++) {
-		struct pid_object *o = t->objects.data[i];
+		struct code_file *o = t->objects.data[i];
 
 		if (o->file.ino == m->ino && o->file.dev == m->dev &&
 		    strcmp(o->file.path, m->path) == 0)
@@ -72,7 +72,7 @@ static bool exe_path(pid_t pid, char *path, size_t size)
 	return n >= 0 || (errno != EACCES && errno != EPERM);
 }
 
-const char *pid_module_name(const char *path)
+const char *code_module_name(const char *path)
 {
 	static const char memory[] = "/memfd:";
 	const char *slash = strrchr(path, '/');
@@ -83,11 +83,11 @@ const char *pid_module_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static struct pid_object *object_create(const struct pid_state *st, const struct proc_map *m)
+struct code_file *code_file_create(const struct code_probes *st, const struct proc_map *m)
 {
-	struct pid_object *o = xcalloc(1, sizeof(*o));
+	struct code_file *o = xcalloc(1, sizeof(*o));
 
-	o->file = (struct place_file){.name = text_clean(xstrdup(pid_module_name(m->path))),
+	o->file = (struct place_file){.name = text_clean(xstrdup(code_module_name(m->path))),
 				      .path = xstrdup(m->path),
 				      .dev = m->dev,
 				      .ino = m->ino};
@@ -95,20 +95,21 @@ static struct pid_object *object_create(const struct pid_state *st, const struct
 	return o;
 }
 
-static void object_see(const struct pid_state *st, struct pid_target *t, const struct proc_map *m)
+static void object_see(const struct code_probes *st, struct code_process *t,
+		       const struct proc_map *m)
 {
-	struct pid_object *o = proc_map_is_code(m) ? object_find(t, m) : NULL;
+	struct code_file *o = proc_map_is_code(m) ? object_find(t, m) : NULL;
 
 	if (!proc_map_is_code(m))
 		return;
 	if (!o) {
-		o = object_create(st, m);
+		o = code_file_create(st, m);
 		vec_push(&t->objects, o);
 	}
 	o->look = st->nlooks;
 }
 
-static bool has_user(const struct pid_object *o, pid_t pid)
+static bool has_user(const struct code_file *o, pid_t pid)
 {
 	for (uint32_t i = 0; i < o->users.len; i++)
 		if (o->users.data[i] == pid)
@@ -116,7 +117,7 @@ static bool has_user(const struct pid_object *o, pid_t pid)
 	return false;
 }
 
-void pid_object_leave(const struct pid_state *st, struct pid_object *o, pid_t pid)
+void code_file_leave(const struct code_probes *st, struct code_file *o, pid_t pid)
 {
 	for (uint32_t i = o->users.len; i-- > 0;)
 		if (o->users.data[i] == pid) {
@@ -125,20 +126,20 @@ void pid_object_leave(const struct pid_state *st, struct pid_object *o, pid_t pi
 		}
 }
 
-static void users_update(const struct pid_state *st, const struct pid_target *t)
+static void users_update(const struct code_probes *st, const struct code_process *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++) {
-		struct pid_object *o = t->objects.data[i];
+		struct code_file *o = t->objects.data[i];
 		bool is_user = has_user(o, t->at);
 
 		if (o->look == st->nlooks && !is_user)
 			vec_push(&o->users, t->at);
 		else if (o->look != st->nlooks && is_user)
-			pid_object_leave(st, o, t->at);
+			code_file_leave(st, o, t->at);
 	}
 }
 
-struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
+struct err *code_process_look(struct code_probes *st, struct code_process *t)
 {
 	char exe[4200];
 	struct err *e;
@@ -164,17 +165,23 @@ struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 	return NULL;
 }
 
-struct err *pid_target_get(struct provider_env *env, struct pid_state *st, pid_t pid,
-			   struct pid_target **ret)
+struct code_process *code_process_known(const struct code_probes *st, pid_t pid)
 {
-	struct pid_target *t;
+	for (uint32_t i = 0; i < st->processes.len; i++)
+		if (st->processes.data[i]->pid == pid)
+			return st->processes.data[i];
+	return NULL;
+}
+
+struct err *code_process_get(struct provider_env *env, struct code_probes *st, pid_t pid,
+			     struct code_process **ret)
+{
+	struct code_process *t = code_process_known(st, pid);
 	struct err *e, *id;
 
-	for (uint32_t i = 0; i < st->targets.len; i++)
-		if (st->targets.data[i]->pid == pid) {
-			*ret = st->targets.data[i];
-			return NULL;
-		}
+	*ret = t;
+	if (t)
+		return NULL;
 	e = check_process(pid);
 	if (!e)
 		e = env_need_process(env, pid);
@@ -184,23 +191,22 @@ struct err *pid_target_get(struct provider_env *env, struct pid_state *st, pid_t
 	t->pid = t->at = pid;
 	t->id.pidfd = -1;
 	t->env = env;
-	t->prov = arena_printf(env->arena, "pid%d", (int)pid);
 	id = proc_id_open(pid, &t->id);
-	e = pid_target_look(st, t); /* its error says more than the one of proc_id_open() */
+	e = code_process_look(st, t); /* its error says more than the one of proc_id_open() */
 	if (id && !e)
 		e = grab_failed(pid, id);
 	else
 		err_destroy(id);
 	if (e) {
-		pid_target_destroy(t);
+		code_process_destroy(t);
 		return e;
 	}
-	vec_push(&st->targets, t);
+	vec_push(&st->processes, t);
 	*ret = t;
 	return NULL;
 }
 
-void pid_object_destroy(struct pid_object *o)
+void code_file_destroy(struct code_file *o)
 {
 	funcs_destroy(o->funcs);
 	hashmap_destroy(o->code_names);
@@ -214,10 +220,10 @@ void pid_object_destroy(struct pid_object *o)
 	free(o);
 }
 
-void pid_target_destroy(struct pid_target *t)
+void code_process_destroy(struct code_process *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++)
-		pid_object_destroy(t->objects.data[i]);
+		code_file_destroy(t->objects.data[i]);
 	vec_deinit(&t->objects);
 	if (t->maps.arena)
 		proc_maps_deinit(&t->maps);
@@ -225,7 +231,7 @@ void pid_target_destroy(struct pid_target *t)
 	free(t);
 }
 
-bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o)
+bool code_file_is_mapped(const struct code_process *t, const struct code_file *o)
 {
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
 		if (t->maps.maps.data[i].ino == o->file.ino &&
@@ -236,7 +242,7 @@ bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static const struct proc_map *code_map(const struct pid_target *t, const struct pid_object *o)
+static const struct proc_map *code_map(const struct code_process *t, const struct code_file *o)
 {
 	for (uint32_t i = 0; i < t->maps.maps.len; i++) {
 		const struct proc_map *m = &t->maps.maps.data[i];
@@ -247,7 +253,7 @@ static const struct proc_map *code_map(const struct pid_target *t, const struct 
 	return NULL;
 }
 
-static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
+static struct err *read_funcs(const struct code_process *t, struct code_file *o)
 {
 	char root[64];
 	CLEANUP(fd) int root_fd = -1;
@@ -265,7 +271,7 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 	return funcs_read(o->file.opened, &place, &o->funcs);
 }
 
-static struct err *open_failed(const struct pid_target *t, const struct pid_object *o, int sys)
+static struct err *open_failed(const struct code_process *t, const struct code_file *o, int sys)
 {
 	const char *why;
 
@@ -280,7 +286,7 @@ static struct err *open_failed(const struct pid_target *t, const struct pid_obje
 		"ends a mount whose server is gone");
 }
 
-const struct err *pid_object_open_file(struct pid_target *t, struct pid_object *o)
+static const struct err *file_open(struct code_process *t, struct code_file *o)
 {
 	const struct proc_map *m;
 
@@ -294,9 +300,9 @@ const struct err *pid_object_open_file(struct pid_target *t, struct pid_object *
 	return o->refused;
 }
 
-const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
+const struct err *code_file_open(struct code_process *t, struct code_file *o)
 {
-	if (pid_object_open_file(t, o) || o->funcs)
+	if (file_open(t, o) || o->funcs)
 		return o->refused;
 	o->refused = read_funcs(t, o);
 	if (gate_file_is_stuck(o->file.opened)) {
@@ -307,7 +313,20 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 	return o->refused;
 }
 
-static struct ifunc_object ifunc_object(const struct pid_object *o)
+struct dwarf_file *code_file_dwarf(const struct provider_env *env, struct code_file *o)
+{
+	const struct file_opts *files = env->files;
+	const struct debug_place place = {o->file.path, -1,	     files->debug_dirs,
+					  files->limit, files->gate, o->file.dev,
+					  o->file.ino};
+
+	if (!o->has_dwarf && o->file.opened)
+		o->dwarf = dwarf_file_open(o->file.opened, &place);
+	o->has_dwarf = true;
+	return o->dwarf;
+}
+
+static struct ifunc_object ifunc_object(const struct code_file *o)
 {
 	return (struct ifunc_object){.file = o->file.opened,
 				     .funcs = o->funcs,
@@ -315,16 +334,16 @@ static struct ifunc_object ifunc_object(const struct pid_object *o)
 				     .ino = o->file.ino};
 }
 
-static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const struct func *fn)
+static taddr chosen_by_any(struct code_process *t, struct code_file *o, const struct func *fn)
 {
 	struct ifunc_object own = ifunc_object(o);
 	taddr chosen = ifunc_chosen(t->env->files->gate, t->at, &t->maps, &own, fn, &own);
 
 	for (uint32_t i = 0; i < t->objects.len && !chosen; i++) {
-		struct pid_object *user = t->objects.data[i];
+		struct code_file *user = t->objects.data[i];
 		struct ifunc_object importing;
 
-		if (user == o || pid_object_open(t, user))
+		if (user == o || code_file_open(t, user))
 			continue;
 		importing = ifunc_object(user);
 		chosen = ifunc_chosen(t->env->files->gate, t->at, &t->maps, &own, fn, &importing);
@@ -332,8 +351,8 @@ static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const str
 	return chosen;
 }
 
-bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct func *fn,
-		       struct func *ret)
+bool code_file_chosen(struct code_process *t, struct code_file *o, const struct func *fn,
+		      struct func *ret)
 {
 	taddr chosen = chosen_by_any(t, o, fn);
 	struct ifunc_object own = ifunc_object(o);
@@ -357,7 +376,7 @@ bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct 
 	return ret->size > 0;
 }
 
-const char *pid_object_code_name(struct pid_object *o, const struct func *fn)
+const char *code_file_code_name(struct code_file *o, const struct func *fn)
 {
 	const char *name;
 
@@ -401,7 +420,7 @@ static const char *skip_link_map(const char *pattern)
 	return tick + 1;
 }
 
-bool pid_object_matches(const struct pid_object *o, const char *pattern)
+bool code_file_matches(const struct code_file *o, const char *pattern)
 {
 	pattern = skip_link_map(pattern);
 	if (glob_match(pattern, o->file.name) || (o->is_main && glob_match(pattern, "a.out")))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which probes the batches of a provider have. */
-#include "provider/batch.h"
+#include "provider/code/batch.h"
 
 #include <stdlib.h>
 
