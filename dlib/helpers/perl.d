@@ -9,32 +9,96 @@
  * from C, which has no operation to return to. The interpreter of the thread is in the thread-local
  * variable PL_current_context, before 5.36 in a thread-specific value of the C library.
  *
- * Offsets: intrpvar.h, cop.h, cv.h, gv.h, hv.h of Perl.
+ * Offsets: intrpvar.h, cop.h, op.h, cv.h, gv.h, hv.h of Perl.
  */
 #pragma D helper exec "perl|perl5*|libperl*"
 #pragma D helper symbol "Perl_runops_standard"
+
+table VERSIONS { /*         5.32  5.34  5.36  5.38  5.40  5.42 */
+	uint64_t minor	  =   32,   34,   36,   38,   40,   42;
+	/* offsets in the interpreter: PL_curcop, PL_curstackinfo */
+	uint64_t p_cop	  =  224,  208,  208,  208,  208,  208;
+	uint64_t p_info	  =  240,  224,  224,  224,  224,  224;
+	/*
+	 * the interpreter is in a thread-specific value; the names of packages lie behind their
+	 * table
+	 */
+	uint64_t is_old	  =    1,    1,    0,    0,    0,    0;
+};
+
+inline int P_OP = 8; /* the operation that is executed, PL_op */
 
 uint64_t runops, runops_end;
 uint64_t outer, outer_end;     /* perl_run(), below which nothing is left */
 uint64_t call, call_end;       /* Perl_call_sv(), which can make a context of an eval itself */
 uint64_t module, variable;     /* PL_current_context */
 uint64_t key, specific;	       /* PL_thr_key, and where struct pthread has the values */
-uint64_t p_cop, p_info;	       /* offsets in the interpreter */
-uint64_t is_old;	       /* names of packages lie behind their table */
 uint64_t nextstate, scope;     /* kinds of operations, or 0 */
 
-inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
-inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+/* struct stackinfo: its contexts, the index of the innermost one, its type, the stack outside */
+inline int SI_CXSTACK = 8;
+inline int SI_PREV = 16;
+inline int SI_CXIX = 32;
+inline int SI_TYPE = 44;
+inline int SI_TYPE_MAIN = 1;
+/*
+ * struct context (PERL_CONTEXT): the statement that is left, the operation to return to, the code
+ */
+inline int CX_SIZE = 104;
+inline int CX_OLDCOP = 16;
+inline int CX_RETOP = 48;
+inline int CX_CV = 72;
+/* cx_type: its kind in the low bits, flags above */
+inline int CX_TYPEMASK = 15;
+inline int CX_SUB = 9;
+inline int CX_FORMAT = 10;
+inline int CX_EVAL = 11;
+/* of a subroutine: a second context of code in a regular expression */
+inline int CX_RE_FAKE = 0x80;
+inline int CX_TRY = 0x80;     /* of an eval: a try block */
+inline int MAIN = 16;	      /* no kind of Perl's: the program itself */
+/*
+ * struct op: what executes it, the next one, kind and flags, the first child; struct cop: line,
+ * file
+ */
+inline int OP_SIBLING = 8;
+inline int OP_TARG = 24;
+inline int OP_TYPE = 32;
+inline int OP_FIRST = 40;
+inline int OP_TYPE_MASK = 0x1ff;
+/* OP_SIBLING is the next one of the same parent, or else the parent */
+inline int OP_MORESIB = 0x4000;
+inline int OP_KIDS = 0x40000;	/* it has children */
+inline int COP_LINE = 36;
+inline int COP_FILE = 48;
+/* values: their body is at 0, the type is in the low 8 bits of the flags */
+inline int SV_FLAGS = 12;
+inline int SV_GLOB = 9;
+inline int SV_HASH = 12;
+inline int SV_CODE = 13;
+inline uint32_t SVTYPE[uint64_t v] = v && !(v & 7) ? HALF[v + SV_FLAGS] & 0xff : 0;
+/* bodies of code: its package, its name or glob, flags; of a glob: package and key of the name */
+inline int CV_STASH = 32;
+inline int CV_NAME = 56;
+inline int CV_FLAGS = 92;
+inline int CV_NAMED = 0x8000;	 /* CV_NAME is a key, and no glob */
+inline int CV_LEXICAL = 0x10000; /* "my sub": it has no package */
+inline int GV_NAME = 32;
+inline int GV_STASH = 40;
+inline int GV_PROPER = 0x8000; /* in the flags of a value: it is a real glob (isGV_with_GP) */
+inline int GP_EGV = 56;
+inline int HV_HAS_AUX = 0x2000000;
+
 /* operations: the kind; the next one that has the same parent, or 0 */
-inline uint64_t OPTYPE[uint64_t o] = *(uint16_t *)(o + 32) & 0x1ff;
-inline uint64_t SIBLING[uint64_t o] = HALF[o + 32] & 0x4000 ? WORD[o + 8] : 0;
+inline uint64_t OPTYPE[uint64_t o] = SHORT[o + OP_TYPE] & OP_TYPE_MASK;
+inline uint64_t SIBLING[uint64_t o] = HALF[o + OP_TYPE] & OP_MORESIB ? WORD[o + OP_SIBLING] : 0;
 /* how many operations a walk looks at */
 inline int OPS_MOST = 1024;
-/* values: their body is at 0, the type is in the low 8 bits of the flags: 9 glob, 12 hash, 13 code */
-inline uint32_t SVTYPE[uint64_t v] = v && !(v & 7) ? HALF[v + 12] & 0xff : 0;
 /* the name of a key: bytes of UTF-8 or of Latin-1 */
-inline string KEY[uint64_t k] = *(uint8_t *)(k + 9 + HALF[k + 4]) & 1 ?
+inline string KEY[uint64_t k] = BYTE[k + 9 + HALF[k + 4]] & 1 ?
     ustr(k + 8, HALF[k + 4]) : ulatin1(k + 8, HALF[k + 4]);
+inline int IN_RUNOPS = arg0 >= runops && arg0 <= runops_end;
+inline int IN_CALL = arg0 > call && arg0 <= call_end;
 
 dtrace:helper:attach:
 {
@@ -42,8 +106,7 @@ dtrace:helper:attach:
 	this->version = symaddr("PL_version");
 	if (!this->revision || !this->version)
 		udecline("this Perl has no symbols");
-	this->minor = (int)*(uint8_t *)this->version;
-	if (*(uint8_t *)this->revision != 5 || this->minor < 32 || this->minor > 42 || this->minor & 1)
+	if (BYTE[this->revision] != 5 || !VERSIONS[BYTE[this->version]])
 		udecline("this version of Perl is not known (5.32 to 5.42 are)");
 	runops = symaddr("Perl_runops_standard");
 	runops_end = runops + symsize("Perl_runops_standard");
@@ -53,14 +116,16 @@ dtrace:helper:attach:
 	call_end = call + symsize("Perl_call_sv");
 	module = tlsmod("PL_current_context");
 	variable = tlsoff("PL_current_context");
-	is_old = this->minor < 36;
-	p_cop = this->minor == 32 ? 224 : 208;
-	p_info = p_cop + 16;
 	key = symaddr("PL_thr_key");
-	this->layout = symaddr("_thread_db_pthread_specific", "libc.so*");
-	if (!this->layout)
-		this->layout = symaddr("_thread_db_pthread_specific", "libpthread*.so*");
-	specific = this->layout ? *(uint32_t *)(this->layout + 8) - 512 + 8 : 0;
+	find_specific();
+	specific = this->specific;
+	if (!runops || !outer || !call || !key || (is_old ? !specific : !module))
+		udecline("a symbol is missing: Perl without threads is not known");
+}
+
+/* Numbers of operations differ from build to build; PL_op_name has their names in order. */
+dtrace:helper:attach:
+{
 	this->names = symaddr("PL_op_name");
 	this->i = 0;
 	nextstate = scope = 0;
@@ -70,8 +135,6 @@ dtrace:helper:attach:
 		scope = this->text == "scope" ? this->i : scope;
 		this->i++;
 	}
-	if (!runops || !outer || !call || !key || (is_old ? !specific : !module))
-		udecline("a symbol is missing: Perl without threads is not known");
 }
 
 dtrace:helper:uthread:
@@ -79,179 +142,239 @@ dtrace:helper:uthread:
 	this->perl = 0ull;
 	if (is_old) {
 		this->number = HALF[key];
-		if (this->number < 32)
-			this->perl = WORD[WORD[arg4 + 16] + specific + 16 * this->number];
+		this->perl = SPECIFIC[specific, this->number];
 	} else {
-		this->block = WORD[WORD[arg4 + 8] + 16 * module];
+		this->block = TLS[module];
 		/* all ones: a thread that has never run Perl */
 		this->perl = this->block && ~this->block ? WORD[this->block + variable] : 0;
 	}
 	this->info = this->perl ? WORD[this->perl + p_info] : 0;
 	this->cop = this->perl ? WORD[this->perl + p_cop] : 0;
-	this->index = this->info ? *(int *)(this->info + 32) : -1;
-	this->op = this->perl ? WORD[this->perl + 8] : 0;
+	this->index = this->info ? INT[this->info + SI_CXIX] : -1;
+	this->op = this->perl ? WORD[this->perl + P_OP] : 0;
 	this->is_op = (uint64_t)1;
 	this->searched = 0;
 }
 
+/*
+ * What is left below the code of a callback in its stack is of the same native frame: the code is a
+ * block, whose last operation has called the subroutine.
+ */
+inline void skip_block()
+{
+	this->is_block = this->is_last;
+	while (this->is_block && this->index >= 0; 64) {
+		this->below = WORD[this->info + SI_CXSTACK] + CX_SIZE * this->index;
+		this->flags_below = BYTE[this->below];
+		this->is_block =
+		    (this->flags_below & (CX_RE_FAKE | CX_TYPEMASK)) == (CX_RE_FAKE | CX_SUB) ||
+		    (this->flags_below & CX_TYPEMASK) < CX_SUB ||
+		    (this->flags_below & CX_TYPEMASK) > CX_EVAL;
+		this->index -= this->is_block;
+	}
+}
+
+/* Takes the next context off the stack: what it is (this->kind), and what has called it. */
+inline void take_context()
+{
+	this->context = WORD[this->info + SI_CXSTACK] + CX_SIZE * this->index;
+	this->flags = (int)BYTE[this->context];
+	this->kind = this->flags & CX_TYPEMASK;
+	this->index--;
+	this->seen = 1;
+	if (this->kind == CX_SUB || this->kind == CX_FORMAT) {
+		/* code of a regular expression stands in the stack a second time;
+		   a context that is just being made has no code */
+		this->cv = this->flags & CX_RE_FAKE ? 0 : WORD[this->context + CX_CV];
+		this->is_last = this->cv && !WORD[this->context + CX_RETOP] && IN_RUNOPS;
+		skip_block();
+	}
+	if (IN_CALL)
+		this->is_last = 1;
+	if (this->cv || this->kind == CX_EVAL && !(this->flags & CX_TRY)) {
+		this->next_cop = WORD[this->context + CX_OLDCOP];
+		this->next_op = WORD[this->context + CX_RETOP];
+		this->next_is_op = (uint64_t)0;
+	} else {
+		this->kind = 0;
+	}
+}
+
+/* The next frame of Perl: its kind, or 0 if this step leads to none. */
+inline void next_frame()
+{
+	this->kind = 0;
+	this->flags = 0;
+	this->next_cop = this->cop;
+	this->next_op = this->op;
+	this->next_is_op = this->is_op;
+	this->cv = (uint64_t)0;
+	if (this->index >= 0) {
+		take_context();
+	} else if (HALF[this->info + SI_TYPE] == SI_TYPE_MAIN) {
+		this->kind = MAIN; /* the outermost stack ends: the program itself */
+		this->info = (uint64_t)0;
+	} else {
+		/* the code of a callback without a subroutine has a native frame of its own */
+		this->info = WORD[this->info + SI_PREV];
+		this->index = this->info ? INT[this->info + SI_CXIX] : -1;
+		this->is_last = this->seen && IN_RUNOPS;
+	}
+}
+
+/* Key of the name and package of a subroutine, 0 where it has none. */
+inline void find_name()
+{
+	this->name = (uint64_t)0;
+	this->stash = (uint64_t)0;
+	if (SVTYPE[this->cv] == SV_CODE) {
+		this->body = WORD[this->cv];
+		if (HALF[this->body + CV_FLAGS] & CV_NAMED) {
+			this->name = WORD[this->body + CV_NAME];
+			this->stash = HALF[this->body + CV_FLAGS] & CV_LEXICAL ? 0 :
+			    WORD[this->body + CV_STASH];
+		} else {
+			this->gv = WORD[this->body + CV_NAME];
+			if (SVTYPE[this->gv] == SV_GLOB && HALF[this->gv + SV_FLAGS] & GV_PROPER) {
+				this->egv = WORD[WORD[this->gv + 16] + GP_EGV];
+				if (SVTYPE[this->egv] == SV_GLOB)
+					this->gv = this->egv;
+				this->name = WORD[WORD[this->gv] + GV_NAME];
+				this->stash = WORD[WORD[this->gv] + GV_STASH];
+			}
+		}
+	}
+}
+
+/*
+ * A statement has several lines, and in it may be blocks that have lost the operation that says
+ * where they begin. As caller() does, the one is searched that lies closest before the operation
+ * that is executed, or behind whose end it goes on (retop). First: that operation, from the
+ * statement on.
+ */
+inline void find_op()
+{
+	this->root = nextstate && this->op ? SIBLING[this->cop] : 0;
+	this->at = this->root;
+	this->found = this->is_op ? this->op : 0;
+	while (this->at && !this->found && this->searched < OPS_MOST; 1024) {
+		this->searched++;
+		this->word = HALF[this->at + OP_TYPE];
+		if (WORD[this->at] == this->op && (this->word & OP_TYPE_MASK) != scope) {
+			this->found = this->at;
+		} else if (this->word & OP_KIDS) {
+			this->at = WORD[this->at + OP_FIRST];
+		} else {
+			while (!(this->word & OP_MORESIB) && this->at != this->root; 64) {
+				this->at = WORD[this->at + OP_SIBLING];
+				this->word = HALF[this->at + OP_TYPE];
+			}
+			this->at = this->at != this->root ? WORD[this->at + OP_SIBLING] : 0;
+		}
+	}
+	this->is_cut = this->at && !this->found;
+}
+
+/* From there up to the statement: does one that comes before, of the same parent, begin a block? */
+inline void find_line()
+{
+	this->closest = (uint64_t)0;
+	this->parent = (uint64_t)0;
+	while (this->root && this->found && this->found != this->root; 64) {
+		this->at = this->found;
+		while (HALF[this->at + OP_TYPE] & OP_MORESIB; 1024)
+			this->at = WORD[this->at + OP_SIBLING];
+		this->parent = WORD[this->at + OP_SIBLING];
+		this->at = this->parent && !this->closest ? WORD[this->parent + OP_FIRST] : 0;
+		while (this->at; 1024) {
+			if (!OPTYPE[this->at] && WORD[this->at + OP_TARG] == nextstate)
+				this->closest = this->at;
+			this->at = this->at == this->found ? 0 : SIBLING[this->at];
+		}
+		this->found = this->parent;
+	}
+	if (this->closest && this->found == this->root)
+		this->line = HALF[this->closest + COP_LINE];
+	else if (this->found != this->root && !this->is_op)
+		this->is_cut = this->root != 0 && (this->is_cut || this->parent);
+}
+
+inline void find_package()
+{
+	this->package = (uint64_t)0;
+	if (SVTYPE[this->stash] == SV_HASH && HALF[this->stash + SV_FLAGS] & HV_HAS_AUX) {
+		this->aux = WORD[this->stash] + 32;
+		if (is_old)
+			this->aux = WORD[this->stash + 16] + 8 * WORD[WORD[this->stash] + 24] + 8;
+		this->package = WORD[this->aux];
+		if (HALF[this->aux + 28] && this->package)
+			this->package = WORD[this->package];
+	}
+}
+
+inline void show_frame()
+{
+	this->place = this->is_cut ? "" : strjoin(":", lltostr(this->line));
+	find_package();
+	if (this->kind == CX_EVAL)
+		uframe("@", copyinstr(this->file), this->place, " (eval)");
+	else if (this->kind == MAIN)
+		uframe("@", copyinstr(this->file), this->place, " (main)");
+	else if (this->name && this->package)
+		uframe("@", copyinstr(this->file), this->place, " (", KEY[this->package], "::",
+		    KEY[this->name], ")");
+	else if (this->name)
+		uframe("@", copyinstr(this->file), this->place, " (", KEY[this->name], ")");
+}
+
+/*
+ * The numbers under which a frame is recorded. Names begin with their hash; memory of files and
+ * subroutines is used again. The third number of a statement in which too much has to be searched,
+ * even by a walk that has searched nothing else, is TOO_LONG: such a frame never has a line. If
+ * only this walk has searched too much already, the second number is one that no walk looks for.
+ */
+inline uint64_t TOO_LONG = ~this->mark;
+
+inline void name_frame()
+{
+	this->file = WORD[this->cop + COP_FILE];
+	this->line = HALF[this->cop + COP_LINE];
+	find_name();
+	this->hash = this->file ? uhash(this->file, 8) : 0;
+	this->hash = this->cop + this->hash ^ this->op << 16;
+	this->what = this->cv ^ (uint64_t)this->kind << 56 ^ (uint64_t)this->line << 32;
+	this->mark = (this->name ^ this->file << 8 ^ this->stash << 16) +
+	    (this->name ? WORD[this->name] : 0);
+	if (!ucached(this->hash, this->what, this->mark) &&
+	    !ucached(this->hash, this->what, TOO_LONG)) {
+		this->is_whole = !this->searched;
+		find_op();
+		find_line();
+		if (this->is_cut && this->is_whole ||
+		    !ucached(this->hash, this->what + this->is_cut, this->mark))
+			show_frame();
+	}
+}
+
 dtrace:helper:ustack:
-/this->info && (arg0 >= runops && arg0 <= runops_end || arg0 > outer && arg0 <= outer_end ||
-    arg0 > call && arg0 <= call_end)/
+/this->info && (IN_RUNOPS || arg0 > outer && arg0 <= outer_end || IN_CALL)/
 {
 	this->is_last = 0;
-	if (arg0 > call && arg0 <= call_end) {
-		/* the context of its eval is the innermost one left, and has no operation to return to */
-		this->context = WORD[this->info + 8] + 104 * this->index;
+	if (IN_CALL) {
+		/*
+		 * the context of its eval is the innermost one left, and has no operation to return
+		 * to
+		 */
+		this->context = WORD[this->info + SI_CXSTACK] + CX_SIZE * this->index;
 		this->is_last = this->index < 0 ? 1 :
-		    (*(uint8_t *)this->context & 15) != 11 || WORD[this->context + 48] != 0;
+		    (BYTE[this->context] & CX_TYPEMASK) != CX_EVAL ||
+		    WORD[this->context + CX_RETOP] != 0;
 	}
 	this->seen = 0;
 	while (this->info && !this->is_last; 65536) {
-		this->kind = 0;
-		this->flags = 0;
-		this->next_cop = this->cop;
-		this->next_op = this->op;
-		this->next_is_op = this->is_op;
-		this->cv = (uint64_t)0;
-		if (this->index >= 0) {
-			this->context = WORD[this->info + 8] + 104 * this->index;
-			this->flags = (int)*(uint8_t *)this->context;
-			this->kind = this->flags & 15;
-			this->index--;
-			this->seen = 1;
-			if (this->kind == 9 || this->kind == 10) {
-				/* code of a regular expression stands in the stack a second time;
-				   a context that is just being made has no code */
-				this->cv = this->flags & 0x80 ? 0 : WORD[this->context + 72];
-				this->is_last = this->cv && !WORD[this->context + 48] && arg0 <= runops_end &&
-				    arg0 >= runops;
-				/* what is left below it in a callback's stack is of the same native frame:
-				   its code is a block, whose last operation has called the subroutine */
-				this->is_block = this->is_last;
-				while (this->is_block && this->index >= 0; 64) {
-					this->below = WORD[this->info + 8] + 104 * this->index;
-					this->flags_below = *(uint8_t *)this->below;
-					this->is_block = (this->flags_below & 0x8f) == 0x89 ||
-					    (this->flags_below & 15) < 9 || (this->flags_below & 15) > 11;
-					this->index -= this->is_block;
-				}
-			}
-			if (arg0 > call && arg0 <= call_end)
-				this->is_last = 1;
-			if (this->cv || this->kind == 11 && !(this->flags & 0x80)) {
-				this->next_cop = WORD[this->context + 16];
-				this->next_op = WORD[this->context + 48];
-				this->next_is_op = (uint64_t)0;
-			} else {
-				this->kind = 0;
-			}
-		} else if (HALF[this->info + 44] == 1) {
-			this->kind = 16; /* the outermost stack ends: the program itself */
-			this->info = (uint64_t)0;
-		} else {
-			/* the code of a callback without a subroutine has a native frame of its own */
-			this->info = WORD[this->info + 16];
-			this->index = this->info ? *(int *)(this->info + 32) : -1;
-			this->is_last = this->seen && arg0 >= runops && arg0 <= runops_end;
-		}
-		if (this->kind && this->cop) {
-			this->file = WORD[this->cop + 48];
-			this->line = HALF[this->cop + 36];
-			this->name = (uint64_t)0;
-			this->stash = (uint64_t)0;
-			if (SVTYPE[this->cv] == 13) {
-				this->body = WORD[this->cv];
-				if (HALF[this->body + 92] & 0x8000) {
-					this->name = WORD[this->body + 56];
-					/* a lexical subroutine has no package */
-					this->stash = HALF[this->body + 92] & 0x10000 ? 0 : WORD[this->body + 32];
-				} else {
-					this->gv = WORD[this->body + 56];
-					if (SVTYPE[this->gv] == 9 && HALF[this->gv + 12] & 0x8000) {
-						this->egv = WORD[WORD[this->gv + 16] + 56];
-						if (SVTYPE[this->egv] == 9)
-							this->gv = this->egv;
-						this->name = WORD[WORD[this->gv] + 32];
-						this->stash = WORD[WORD[this->gv] + 40];
-					}
-				}
-			}
-			/* names begin with their hash; memory of files and subroutines is used again. The last of the second
-			   numbers is that of a statement in which too much has to be searched */
-			this->hash = this->file ? uhash(this->file, 8) : 0;
-			this->hash = this->cop + this->hash ^ this->op << 16;
-			this->what = this->cv ^ (uint64_t)this->kind << 56 ^ (uint64_t)this->line << 32;
-			this->mark = (this->name ^ this->file << 8 ^ this->stash << 16) + (this->name ? WORD[this->name] : 0);
-			if (!ucached(this->hash, this->what, this->mark) && !ucached(this->hash, this->what, ~this->mark)) {
-				this->is_whole = !this->searched;
-				/*
-				 * A statement has several lines, and in it may be blocks that have lost the operation that
-				 * says where they begin. As caller() does, the one is searched that lies closest before the
-				 * operation that is executed, or behind whose end it goes on (retop).
-				 */
-				this->root = nextstate && this->op ? SIBLING[this->cop] : 0;
-				this->at = this->root;
-				this->found = this->is_op ? this->op : 0;
-				while (this->at && !this->found && this->searched < OPS_MOST; 1024) {
-					this->searched++;
-					this->word = HALF[this->at + 32];
-					if (WORD[this->at] == this->op && (this->word & 0x1ff) != scope) {
-						this->found = this->at;
-					} else if (this->word & 0x40000) {
-						this->at = WORD[this->at + 40];
-					} else {
-						while (!(this->word & 0x4000) && this->at != this->root; 64) {
-							this->at = WORD[this->at + 8];
-							this->word = HALF[this->at + 32];
-						}
-						this->at = this->at != this->root ? WORD[this->at + 8] : 0;
-					}
-				}
-				this->is_cut = this->at && !this->found;
-				/* from there up to the statement: does one that comes before, of the same parent, begin a block? */
-				this->closest = (uint64_t)0;
-				this->parent = (uint64_t)0;
-				while (this->root && this->found && this->found != this->root; 64) {
-					this->at = this->found;
-					while (HALF[this->at + 32] & 0x4000; 1024)
-						this->at = WORD[this->at + 8];
-					this->parent = WORD[this->at + 8];
-					this->at = this->parent && !this->closest ? WORD[this->parent + 40] : 0;
-					while (this->at; 1024) {
-						if (!OPTYPE[this->at] && WORD[this->at + 24] == nextstate)
-							this->closest = this->at;
-						this->at = this->at == this->found ? 0 : SIBLING[this->at];
-					}
-					this->found = this->parent;
-				}
-				if (this->closest && this->found == this->root)
-					this->line = HALF[this->closest + 36];
-				else if (this->found != this->root && !this->is_op)
-					this->is_cut = this->root != 0 && (this->is_cut || this->parent);
-
-				/* a search that did not come to its end leaves the line out, until the walk of another stack can do it */
-				if (this->is_cut && this->is_whole || !ucached(this->hash, this->what + this->is_cut, this->mark)) {
-					this->place = this->is_cut ? "" : strjoin(":", lltostr(this->line));
-					this->package = (uint64_t)0;
-					if (SVTYPE[this->stash] == 12 && HALF[this->stash + 12] & 0x2000000) {
-						this->aux = WORD[this->stash] + 32;
-						if (is_old)
-							this->aux = WORD[this->stash + 16] + 8 * WORD[WORD[this->stash] + 24] + 8;
-						this->package = WORD[this->aux];
-						if (HALF[this->aux + 28] && this->package)
-							this->package = WORD[this->package];
-					}
-					if (this->kind == 11)
-						uframe("@", copyinstr(this->file), this->place, " (eval)");
-					else if (this->kind == 16)
-						uframe("@", copyinstr(this->file), this->place, " (main)");
-					else if (this->name && this->package)
-						uframe("@", copyinstr(this->file), this->place, " (", KEY[this->package], "::", KEY[this->name], ")");
-					else if (this->name)
-						uframe("@", copyinstr(this->file), this->place, " (", KEY[this->name], ")");
-				}
-			}
-		}
+		next_frame();
+		if (this->kind && this->cop)
+			name_frame();
 		this->cop = this->next_cop;
 		this->op = this->next_op;
 		this->is_op = this->next_is_op;
