@@ -1,125 +1,176 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ruby 2.7 to 3.3: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in function)". The
- * name is the label that Ruby's own backtraces have; a C method stands at the line that called it.
+ * Ruby 2.7 to 3.3: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in
+ * function)". The name is the label that Ruby's own backtraces have; a C method stands at the line
+ * that called it.
  *
  * Ruby keeps its frames (control frames) in an array that grows downwards. A call of a Ruby method
  * by Ruby code does not recurse in C, so one native frame of rb_vm_exec() stands for several of
- * them: those up to and including the first one with the flag FINISH. The thread's execution context
- * is in the thread-local variable ruby_current_ec, before 3.0 in a global one, because only one thread
- * at a time has the lock.
+ * them: those up to and including the first one with the flag FINISH. The thread's execution
+ * context is in the thread-local variable ruby_current_ec, before 3.0 in a global one, because only
+ * one thread at a time has the lock.
  *
  * Offsets: vm_core.h, method.h, iseq.h, symbol.h, internal/imemo.h of Ruby.
  */
 #pragma D helper exec "ruby*|libruby*"
 #pragma D helper symbol "ruby_api_version"
 
+table VERSIONS { /*       2.7  3.0  3.1  3.2  3.3 */
+	uint64_t minor	    =  27,  30,  31,  32,  33;
+	uint64_t size	    =  56,  56,  64,  64,  56; /* of a control frame */
+	/* in the body of an instruction sequence (struct rb_iseq_constant_body): */
+	uint64_t lines	    = 120, 120, 120, 112, 112; /* the line entries */
+	/* their number; behind it how positions are packed */
+	uint64_t nlines	    = 136, 136, 136, 128, 128;
+	/* size of a line entry, which begins with the line */
+	uint64_t entry	    =   8,   8,  12,  12,  12;
+	/* the first line is a number, not an object */
+	uint64_t is_number  =   0,   0,   0,   1,   1;
+	/* where short strings have their text; 24: all have their length in front of it */
+	uint64_t embedded   =  16,  16,  16,  24,  24;
+};
+
 uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
 uint64_t main, main_end;   /* ruby_run_node(), which runs the whole program */
 uint64_t text, text_end;   /* the code of the interpreter, which calls that of YJIT; 0 before 3.1 */
-uint64_t early, early_end; /* code that makes a frame the current one before the frame is filled; 0 but in 2.7 */
+/* code that makes a frame the current one before the frame is filled; 0 but in 2.7 */
+uint64_t early, early_end;
 uint64_t module, variable; /* ruby_current_ec; module 0: the address of a global variable */
-uint64_t size;		   /* of a control frame */
-uint64_t lines, nlines;	   /* offsets in the body of an instruction sequence: line entries, their number */
-uint64_t entry;		   /* size of a line entry, which begins with the line */
-uint64_t is_number;	   /* the first line is a number, not an object */
-uint64_t embedded;	   /* where short strings have their text; 24: all have their length in front of it */
 uint64_t symbols;	   /* the array of arrays of the names of ids, 0 where it is not known */
 uint64_t last_operator;	   /* the last id that is an operator and has no kind in its low bits */
 
-inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
-inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
-inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
-/* whether a call through a register or a pointer precedes an address, as that of compiled code does */
+/* an execution context: its stack, the words of that, the innermost control frame */
+inline uint64_t EC_STACK[uint64_t ec] = WORD[ec];
+inline int EC_STACK_SIZE = 8;
+inline int EC_CFP = 16;
+/*
+ * a control frame: the position, the instruction sequence, the environment, whose first word has
+ * the flags
+ */
+inline uint64_t CFP_PC[uint64_t frame] = WORD[frame];
+inline int CFP_ISEQ = 16;
+inline int CFP_EP = 32;
+inline int FLAG_FINISH = 0x20;
+inline int MAGIC_MASK = 0x7fff0001;
+inline int MAGIC_CFUNC = 0x55550001;
+/* an instruction sequence has its body there; what lies in that */
+inline int ISEQ_BODY = 16;
+inline int BODY_SIZE = 4; /* the number of its words */
+inline int BODY_ENCODED = 8;
+inline int BODY_PATH = 64;
+inline int BODY_LABEL = 80;
+inline int BODY_FIRST_LINE = 88;
+/* a method entry: its definition, which has the name that it was defined by */
+inline int ME_DEF = 16;
+inline int DEF_ID = 32;
+inline int IDS_AN_ARRAY = 512; /* each has the string and the symbol of an id */
+
+/*
+ * whether a call through a register or a pointer precedes an address, as that of compiled code does
+ */
 inline int IS_BACK[uint64_t a] = (BYTE[a - 2] == 0xff && (BYTE[a - 1] & 0xf8) == 0xd0) ||
-    (BYTE[a - 3] == 0xff && (BYTE[a - 2] & 0x38) == 0x10) || (BYTE[a - 6] == 0xff && (BYTE[a - 5] & 0x38) == 0x10);
+    (BYTE[a - 3] == 0xff && (BYTE[a - 2] & 0x38) == 0x10) ||
+    (BYTE[a - 6] == 0xff && (BYTE[a - 5] & 0x38) == 0x10);
 inline int IN_TEXT[uint64_t a] = a >= text && a < text_end;
-/* whether a call as YJIT makes them precedes an address: "call N" into the interpreter, or "mov $N,%rax; call *%rax" */
-inline int IS_CALL[uint64_t a] = BYTE[a - 5] == 0xe8 && IN_TEXT[a + *(int *)(a - 4)] ||
-    *(uint16_t *)(a - 2) == 0xd0ff && *(uint16_t *)(a - 12) == 0xb848;
+/*
+ * whether a call as YJIT makes them precedes an address: "call N" into the interpreter, or "mov
+ * $N,%rax; call *%rax"
+ */
+inline int IS_CALL[uint64_t a] = BYTE[a - 5] == 0xe8 && IN_TEXT[a + INT[a - 4]] ||
+    SHORT[a - 2] == 0xd0ff && SHORT[a - 12] == 0xb848;
 /* "mov %register,disp8(%register)" with 64 bits */
 inline int IS_STORE[uint64_t a, uint8_t disp] = (HALF[a] & 0xc0fff8) == 0x408948 &&
     ((BYTE[a + 2] & 7) != 4 ? BYTE[a + 3] == disp : BYTE[a + 3] == 0x24 && BYTE[a + 4] == disp);
-/* whether code is an entry of a procedure linkage table (an indirect jump) that leads to rb_vm_exec() */
-inline int LEADS[uint64_t a] = *(uint16_t *)a == 0x25ff && WORD[a + 6 + *(int *)(a + 2)] == exec;
+/*
+ * whether code is an entry of a procedure linkage table (an indirect jump) that leads to
+ * rb_vm_exec()
+ */
+inline int LEADS[uint64_t a] = SHORT[a] == 0x25ff && WORD[a + 6 + INT[a + 2]] == exec;
 
 /* objects: the type is in the low 5 bits of the flags */
+inline int T_STRING = 5;
+inline int T_ARRAY = 7;
+inline int T_IMEMO = 26; /* objects of the interpreter itself, which have a kind: */
+inline int IMEMO_MENT = 6;
+inline int IMEMO_ISEQ = 7;
+/* of a string: its text lies elsewhere; of an array, the same bit: its elements do not */
+inline int NOEMBED = 0x2000;
 inline int ISTYPE[uint64_t o, int type] = o > 0x20 && !(o & 7) && (WORD[o] & 31) == type;
-inline int ISSTRING[uint64_t o] = ISTYPE[o, 5];
-inline int ISARRAY[uint64_t o] = ISTYPE[o, 7];
-/* objects of the interpreter itself (type 26) have a kind: 6 method entry, 7 instruction sequence */
-inline int ISIMEMO[uint64_t o, int kind] = ISTYPE[o, 26] && (WORD[o] >> 12 & 15) == kind;
-inline string RSTRING[uint64_t o] = WORD[o] & 0x2000 ? ustr(WORD[o + 24], WORD[o + 16]) :
+inline int ISSTRING[uint64_t o] = ISTYPE[o, T_STRING];
+inline int ISARRAY[uint64_t o] = ISTYPE[o, T_ARRAY];
+inline int ISIMEMO[uint64_t o, int kind] = ISTYPE[o, T_IMEMO] && (WORD[o] >> 12 & 15) == kind;
+inline string RSTRING[uint64_t o] = WORD[o] & NOEMBED ? ustr(WORD[o + 24], WORD[o + 16]) :
     embedded == 24 ? ustr(o + 24, WORD[o + 16]) : ustr(o + 16, WORD[o] >> 14 & 31);
-/* in attach clauses: the entry of the table of functions that has an address, its start and end */
-inline uint64_t UNWIND[uint64_t h, uint64_t a] =
-    h + *(int *)(h + 16 + 8 * ubsearch(h + 12, HALF[h + 8], 8, 4, (uint32_t)(a - h)));
-inline uint64_t START[uint64_t e] = e + 8 + *(int *)(e + 8);
-inline uint64_t ARRAYLEN[uint64_t o] = WORD[o] & 0x2000 ? WORD[o] >> 15 & 3 : WORD[o + 16];
-inline uint64_t ARRAYPTR[uint64_t o] = WORD[o] & 0x2000 ? o + 16 : WORD[o + 32];
+inline uint64_t ARRAYLEN[uint64_t o] = WORD[o] & NOEMBED ? WORD[o] >> 15 & 3 : WORD[o + 16];
+inline uint64_t ARRAYPTR[uint64_t o] = WORD[o] & NOEMBED ? o + 16 : WORD[o + 32];
+
+/*
+ * In 3.3, neither the variable nor the function is exported: rb_errinfo() begins with finding the
+ * variable ("lea x(%rip),%rdi" with a prefix), and rb_iseq_eval() ends with a jump to the function.
+ */
+inline void find_unexported()
+{
+	this->tls = symaddr("rb_errinfo");
+	this->tls = this->tls ? ubytes(this->tls, 32, "66 48 8d 3d ?? ?? ?? ??") : 0;
+	module = this->tls ? WORD[TARGET[this->tls + 4]] : 0;
+	variable = this->tls ? WORD[TARGET[this->tls + 4] + 8] : 0;
+	this->hdr = secaddr(".eh_frame_hdr", "libruby*");
+	this->files = "libruby*";
+	if (!this->hdr) {
+		this->hdr = secaddr(".eh_frame_hdr", "ruby*");
+		this->files = "ruby*";
+	}
+	this->jump = symaddr("rb_iseq_eval", this->files);
+	this->end = this->jump + symsize("rb_iseq_eval", this->files);
+	exec = 0;
+	while (this->jump && IS_TABLE[this->hdr] && !exec; 64) {
+		this->jump = ubytes(this->jump, this->end - this->jump, "e9");
+		this->target = this->jump ? TARGET[this->jump + 1] : 0;
+		this->jump = this->jump ? this->jump + 1 : 0;
+		if (this->target && this->target - this->end + 0x1000000 < 0x2000000) {
+			this->found = ENTRY[this->hdr, this->target];
+			if (START[this->found] == this->target) {
+				exec = this->target;
+				exec_end = END[this->found];
+			}
+		}
+	}
+}
 
 dtrace:helper:attach:
 {
 	this->version = symaddr("ruby_api_version");
 	if (!this->version)
 		udecline("this Ruby has no symbols");
-	this->minor = 10 * *(int *)this->version + *(int *)(this->version + 4);
-	if (this->minor != 27 && (this->minor < 30 || this->minor > 33))
+	if (!VERSIONS[10 * INT[this->version] + INT[this->version + 4]])
 		udecline("this version of Ruby is not known (2.7 to 3.3 are)");
-	size = this->minor < 31 || this->minor == 33 ? 56 : 64;
-	lines = this->minor < 32 ? 120 : 112;
-	nlines = lines + 16;
-	entry = this->minor < 31 ? 8 : 12;
-	is_number = this->minor >= 32;
-	embedded = this->minor < 32 ? 16 : 24;
 	exec = symaddr("rb_vm_exec");
 	exec_end = exec + symsize("rb_vm_exec");
 	module = tlsmod("ruby_current_ec");
 	variable = tlsoff("ruby_current_ec");
-	if (this->minor < 30) {
+	if (minor < 30) {
 		variable = symaddr("ruby_current_execution_context_ptr");
 		module = 0;
 	}
-	if (this->minor == 33) {
-		/* neither is exported: rb_errinfo() begins with finding the variable, and rb_iseq_eval()
-		   ends with a jump to the function */
-		this->tls = symaddr("rb_errinfo");
-		this->tls = this->tls ? ubytes(this->tls, 32, "66 48 8d 3d ?? ?? ?? ??") : 0;
-		module = this->tls ? WORD[this->tls + 8 + *(int *)(this->tls + 4)] : 0;
-		variable = this->tls ? WORD[this->tls + 16 + *(int *)(this->tls + 4)] : 0;
-		this->hdr = secaddr(".eh_frame_hdr", "libruby*");
-		this->files = "libruby*";
-		if (!this->hdr) {
-			this->hdr = secaddr(".eh_frame_hdr", "ruby*");
-			this->files = "ruby*";
-		}
-		this->jump = symaddr("rb_iseq_eval", this->files);
-		this->end = this->jump + symsize("rb_iseq_eval", this->files);
-		exec = 0;
-		while (this->jump && this->hdr && HALF[this->hdr] == 0x3b031b01 && !exec; 64) {
-			this->jump = ubytes(this->jump, this->end - this->jump, "e9");
-			this->target = this->jump ? this->jump + 5 + *(int *)(this->jump + 1) : 0;
-			this->jump = this->jump ? this->jump + 1 : 0;
-			if (this->target && this->target - this->end + 0x1000000 < 0x2000000) {
-				this->found = UNWIND[this->hdr, this->target];
-				if (START[this->found] == this->target) {
-					exec = this->target;
-					exec_end = exec + HALF[this->found + 12];
-				}
-			}
-		}
-	}
-	if (!exec || (!module && (this->minor > 27 || !variable)))
+	if (minor == 33)
+		find_unexported();
+	if (!exec || (!module && (minor > 27 || !variable)))
 		udecline("a symbol is missing");
+	main = symaddr("ruby_run_node");
+	main_end = main + symsize("ruby_run_node");
+}
 
+/* The code of the interpreter is that of the file in which rb_vm_exec() is. */
+dtrace:helper:attach:
+{
 	this->files = "libruby*";
-	text = this->minor < 31 ? 0 : secaddr(".text", this->files);
-	if (this->minor >= 31 && (!text || exec - text >= secsize(".text", this->files))) {
+	text = minor < 31 ? 0 : secaddr(".text", this->files);
+	if (minor >= 31 && (!text || exec - text >= secsize(".text", this->files))) {
 		this->files = "ruby*";
 		text = secaddr(".text", this->files);
 	}
 	text_end = text + secsize(".text", this->files);
-	early = this->minor > 27 ? 0 : secaddr(".text", this->files);
+	early = minor > 27 ? 0 : secaddr(".text", this->files);
 	if (early && exec - early >= secsize(".text", this->files)) {
 		this->files = "ruby*";
 		early = secaddr(".text", this->files);
@@ -129,52 +180,57 @@ dtrace:helper:attach:
 		text = secaddr(".text");
 		text_end = text + secsize(".text");
 	}
+}
 
-	main = symaddr("ruby_run_node");
-	main_end = main + symsize("ruby_run_node");
-
-	/* rb_id2str() has the last operator's id and ends with a jump to a function. One of both compares
-	   the id with the last one of the table, behind which lies the table's array. */
+/*
+ * rb_id2str() has the last operator's id and ends with a jump to a function. One of both compares
+ * the id with the last one of the table ("cmp x(%rip),%edi" or "cmp %edi,x(%rip)"), behind which
+ * lies the table's array ("mov x(%rip),%rdi").
+ */
+dtrace:helper:attach:
+{
 	symbols = 0;
 	this->id2str = symaddr("rb_id2str");
 	this->compare = this->id2str ? ubytes(this->id2str, 24, "48 81 ff ?? ?? 00 00") : 0;
 	this->last = this->compare ? ubytes(this->compare + 7, 24, "3b 3d ?? ?? ?? ??") : 0;
-	this->jump = this->compare ? ubytes(this->last ? this->last + 6 : this->compare + 7, 17, "e9") : 0;
+	this->jump = this->compare ?
+	    ubytes(this->last ? this->last + 6 : this->compare + 7, 17, "e9") : 0;
 	if (this->jump) {
 		last_operator = HALF[this->compare + 3];
-		this->lookup = this->jump + 5 + *(int *)(this->jump + 1);
+		this->lookup = TARGET[this->jump + 1];
 		if (!this->last)
 			this->last = ubytes(this->lookup, 96, "39 3d ?? ?? ?? ??");
 		if (!this->last)
 			this->last = ubytes(this->lookup, 96, "3b 1d ?? ?? ?? ??");
 		this->load = ubytes(this->lookup, 128, "48 8b 3d ?? ?? ?? ??");
 		if (this->last && this->load &&
-		    this->last + 6 + *(int *)(this->last + 2) + 16 ==
-		    this->load + 7 + *(int *)(this->load + 3))
-			symbols = this->load + 7 + *(int *)(this->load + 3);
+		    TARGET[this->last + 2] + 16 == TARGET[this->load + 3])
+			symbols = TARGET[this->load + 3];
 	}
 }
 
 dtrace:helper:uthread:
 {
-	this->block = module ? WORD[WORD[arg4 + 8] + 16 * module] : 0;
+	this->block = module ? TLS[module] : 0;
 	/* all ones: a thread that has never run Ruby */
 	this->context = !module ? WORD[variable] :
 	    this->block && ~this->block ? WORD[this->block + variable] : 0;
 	if (this->context) {
-		this->frame = WORD[this->context + 16];
+		this->frame = WORD[this->context + EC_CFP];
 		/* the outermost control frame is a dummy */
-		this->bottom = WORD[this->context] + 8 * WORD[this->context + 8] - size;
-		if (this->frame < WORD[this->context] || this->frame & 7)
+		this->bottom = EC_STACK[this->context] + 8 * WORD[this->context + EC_STACK_SIZE] -
+		    size;
+		if (this->frame < EC_STACK[this->context] || this->frame & 7)
 			this->frame = this->bottom;
 	}
 }
 
 /*
- * Code of YJIT has no unwind table. It is called by the interpreter, and calls of Ruby methods in it are
- * jumps: the address that it returns to lies behind the registers that its entry has saved and what
- * the present call of C has pushed. From 3.2 on, the last of these registers is rbp. While YJIT writes
- * code, all its code is memory that cannot be executed: what returns there must follow a call.
+ * Code of YJIT has no unwind table. It is called by the interpreter, and calls of Ruby methods in
+ * it are jumps: the address that it returns to lies behind the registers that its entry has saved
+ * and what the present call of C has pushed. From 3.2 on, the last of these registers is rbp. While
+ * YJIT writes code, all its code is memory that cannot be executed: what returns there must follow
+ * a call.
  */
 dtrace:helper:ustack:
 /text && this->context && (arg5 || arg6 && IS_CALL[arg0])/
@@ -191,9 +247,10 @@ dtrace:helper:ustack:
 }
 
 /*
- * In 3.1, code of YJIT makes a frame the current one and fills it then: such a frame is left out. What makes it the
- * current one is "mov %r13,16(%r12)" or "subq $64,16(%r12)"; "mov %rax,16(%r13)" is the last store that counts in a
- * frame of a Ruby method, and "mov %rax,32(%rcx)" in one of a C method.
+ * In 3.1, code of YJIT makes a frame the current one and fills it then: such a frame is left out.
+ * What makes it the current one is "mov %r13,16(%r12)" or "subq $64,16(%r12)"; "mov %rax,16(%r13)"
+ * is the last store that counts in a frame of a Ruby method, and "mov %rax,32(%rcx)" in one of a C
+ * method.
  */
 dtrace:helper:ustack:
 /arg3 == 0 && arg5 && text && size == 64 && this->frame < this->bottom/
@@ -212,8 +269,9 @@ dtrace:helper:ustack:
 }
 
 /*
- * In 2.7, the interpreter itself does so, in all copies of vm_push_frame(): "lea -56(%old),%new", "mov %new,16(%context)", then the members,
- * of which "mov %env,-24(%old)" is the last one that counts. The latter is found first, then what precedes it.
+ * In 2.7, the interpreter itself does so, in all copies of vm_push_frame(): "lea -56(%old),%new",
+ * "mov %new,16(%context)", then the members, of which "mov %env,-24(%old)" is the last one that
+ * counts. The latter is found first, then what precedes it.
  */
 dtrace:helper:ustack:
 /arg3 == 0 && arg0 >= early && arg0 < early_end && this->frame < this->bottom/
@@ -227,8 +285,8 @@ dtrace:helper:ustack:
 			this->word++;
 		this->code = this->word - 96;
 		if (this->word < arg0) {
-			while (this->code < this->word && ((*(uint16_t *)this->code & 0xfff8) != 0x8d48 ||
-			    BYTE[this->code + 3] != 0xc8 && *(uint16_t *)(this->code + 3) != 0xc824); 96)
+			while (this->code < this->word && ((SHORT[this->code] & 0xfff8) != 0x8d48 ||
+			    BYTE[this->code + 3] != 0xc8 && SHORT[this->code + 3] != 0xc824); 96)
 				this->code++;
 			if (this->code < this->word)
 				this->frame += size;
@@ -244,26 +302,122 @@ dtrace:helper:ustack:
 }
 
 /*
- * A frame of Ruby that was just made has no native frame of its own yet: it belongs to the function that
- * is about to call rb_vm_exec(). Those that do follow rb_vm_exec() in memory.
+ * A frame of Ruby that was just made has no native frame of its own yet: it belongs to the function
+ * that is about to call rb_vm_exec(). Those that do follow rb_vm_exec() in memory.
  */
 dtrace:helper:ustack:
 /arg3 == 0 && this->frame < this->bottom && (arg0 - exec_end < 0x10000 || arg5)/
 {
-	this->env = WORD[this->frame + 32];
-	this->iseq = WORD[this->frame + 16];
-	if (WORD[this->env] & 0x20 && ISIMEMO[this->iseq, 7] &&
-	    WORD[this->frame] - WORD[WORD[this->iseq + 16] + 8] <= 128) {
+	this->env = WORD[this->frame + CFP_EP];
+	this->iseq = WORD[this->frame + CFP_ISEQ];
+	if (WORD[this->env] & FLAG_FINISH && ISIMEMO[this->iseq, IMEMO_ISEQ] &&
+	    CFP_PC[this->frame] - WORD[WORD[this->iseq + ISEQ_BODY] + BODY_ENCODED] <= 128) {
 		this->code = (uint64_t)arg0;
 		this->is_last = (uint64_t)!LEADS[this->code];
 		while (this->is_last && this->code - arg0 < 128; 128) {
-			if ((*(uint8_t *)this->code & 0xfe) == 0xe8) {
-				this->target = this->code + 5 + *(int *)(this->code + 1);
+			if ((BYTE[this->code] & 0xfe) == 0xe8) {
+				this->target = this->code + 5 + INT[this->code + 1];
 				this->is_last = (uint64_t)!(this->target == exec ||
-					this->target - exec + 0x1000000 < 0x2000000 && LEADS[this->target]);
+					this->target - exec + 0x1000000 < 0x2000000 &&
+					    LEADS[this->target]);
 			}
 			this->code++;
 		}
+	}
+}
+
+/* The name of a method in C: a string, or 0. */
+inline void find_method_name()
+{
+	this->entry = WORD[this->env - 16];
+	if (symbols && ISIMEMO[this->entry, IMEMO_MENT]) {
+		this->id = WORD[WORD[this->entry + ME_DEF] + DEF_ID];
+		this->id = this->id > last_operator ? this->id >> 4 : this->id;
+		this->array = WORD[symbols];
+		if (ISARRAY[this->array] && this->id / IDS_AN_ARRAY < ARRAYLEN[this->array])
+			this->array = WORD[ARRAYPTR[this->array] + 8 * (this->id / IDS_AN_ARRAY)];
+		else
+			this->array = (uint64_t)0;
+		this->id = 2 * (this->id % IDS_AN_ARRAY);
+		if (ISARRAY[this->array] && this->id < ARRAYLEN[this->array])
+			this->label = WORD[ARRAYPTR[this->array] + 8 * this->id];
+	}
+}
+
+/* The Ruby frame that has called a method in C, or the outermost frame of an rb_vm_exec(). */
+inline void find_caller()
+{
+	this->caller_pc = (uint64_t)0;
+	this->caller = this->frame + size;
+	while (this->caller < this->bottom && !this->caller_pc; 64) {
+		this->caller_iseq = WORD[this->caller + CFP_ISEQ];
+		this->caller_pc = this->caller_iseq ? CFP_PC[this->caller] : 0;
+		this->caller += size;
+	}
+	/* below the outermost Ruby frame of a fiber are C methods only */
+	if (!this->caller_pc && this->caller >= this->bottom)
+		this->is_last = (uint64_t)0;
+	if (this->is_c) {
+		this->pc = this->caller_pc;
+		this->iseq = this->caller_iseq;
+	}
+}
+
+/*
+ * The number of the line entry of a position: how many bits are set up to there. The first 54 bits
+ * are 6 words with 9 sums of 7 bits; then come blocks of 512 bits, of which each has the sum before
+ * it, a word with sums of its words, of 9 bits, and the bits.
+ */
+inline void find_line_entry()
+{
+	this->ranks = WORD[this->body + nlines + 8];
+	if (this->at < 54) {
+		this->index = WORD[this->ranks + 8 * (this->at / 9)] >> 7 * (this->at % 9) & 127;
+	} else {
+		this->bit = this->at - 54;
+		this->ranks += 48 + 80 * (this->bit / 512);
+		this->word = this->bit % 512 / 64;
+		this->index = HALF[this->ranks];
+		this->index += this->word ? WORD[this->ranks + 8] >> 9 * (this->word - 1) & 511 : 0;
+		this->index += upopcount(WORD[this->ranks + 16 + 8 * this->word] << 63 -
+		    this->bit % 64);
+	}
+}
+
+inline void find_line()
+{
+	/* the pc is that of the next instruction */
+	this->encoded = WORD[this->body + BODY_ENCODED];
+	this->at = (this->pc - this->encoded) / 8;
+	this->at -= this->at > 0;
+	this->count = HALF[this->body + nlines];
+	this->index = 1;
+	if (this->count != 1 && this->at < HALF[this->body + BODY_SIZE])
+		find_line_entry();
+	this->line = this->index && this->index <= this->count ?
+	    INT[WORD[this->body + lines] + entry * (this->index - 1)] : this->first;
+	/* before 3.1, instructions that do nothing have line 0 */
+	if (!this->line && this->index > 1)
+		this->line = INT[WORD[this->body + lines] + entry * (this->index - 2)];
+}
+
+inline void show_frame()
+{
+	this->body = WORD[this->iseq + ISEQ_BODY];
+	this->path = WORD[this->body + BODY_PATH];
+	this->first = HALF[this->body + BODY_FIRST_LINE] >> !is_number;
+	if (!this->is_c)
+		this->label = WORD[this->body + BODY_LABEL];
+	/* strings are collected, and others come to lie there: what they begin with counts */
+	if (!ucached(this->label ^ uhash(this->label, 40), this->pc,
+	    this->body ^ this->path << 1 ^ (uint64_t)this->first << 40 ^
+	    uhash(this->path, 40) << 1)) {
+		if (ISARRAY[this->path])
+			this->path = WORD[ARRAYPTR[this->path]];
+		find_line();
+		if (ISSTRING[this->path] && ISSTRING[this->label])
+			uframe("@", RSTRING[this->path], ":", this->line, " (",
+			    RSTRING[this->label], ")");
 	}
 }
 
@@ -271,96 +425,25 @@ dtrace:helper:ustack:
 /this->frame < this->bottom && !this->is_last/
 {
 	while (this->frame < this->bottom && !this->is_last; 65536) {
-		this->env = WORD[this->frame + 32];
+		this->env = WORD[this->frame + CFP_EP];
 		this->flags = WORD[this->env];
-		this->is_last = this->is_all ? 0 : this->flags & 0x20;
+		this->is_last = this->is_all ? 0 : this->flags & FLAG_FINISH;
 		this->label = (uint64_t)0;
-		this->pc = WORD[this->frame];
-		this->iseq = WORD[this->frame + 16];
-		this->is_c = !this->iseq && (this->flags & 0x7fff0001) == 0x55550001;
+		this->pc = CFP_PC[this->frame];
+		this->iseq = WORD[this->frame + CFP_ISEQ];
+		this->is_c = !this->iseq && (this->flags & MAGIC_MASK) == MAGIC_CFUNC;
 		if (this->is_c) {
-			/* its name, and (below) the Ruby frame that called it */
-			this->entry = WORD[this->env - 16];
-			if (symbols && ISIMEMO[this->entry, 6]) {
-				this->id = WORD[WORD[this->entry + 16] + 32];
-				this->id = this->id > last_operator ? this->id >> 4 : this->id;
-				this->array = WORD[symbols];
-				if (ISARRAY[this->array] && this->id / 512 < ARRAYLEN[this->array])
-					this->array = WORD[ARRAYPTR[this->array] + 8 * (this->id / 512)];
-				else
-					this->array = (uint64_t)0;
-				this->id = 2 * (this->id % 512);
-				if (ISARRAY[this->array] && this->id < ARRAYLEN[this->array])
-					this->label = WORD[ARRAYPTR[this->array] + 8 * this->id];
-			}
+			find_method_name();
 			this->pc = (uint64_t)0;
 		}
-		if (this->is_c || this->is_last) {
-			this->caller_pc = (uint64_t)0;
-			this->caller = this->frame + size;
-			while (this->caller < this->bottom && !this->caller_pc; 64) {
-				this->caller_iseq = WORD[this->caller + 16];
-				this->caller_pc = this->caller_iseq ? WORD[this->caller] : 0;
-				this->caller += size;
-			}
-			/* below the outermost Ruby frame of a fiber are C methods only */
-			if (!this->caller_pc && this->caller >= this->bottom)
-				this->is_last = (uint64_t)0;
-			if (this->is_c) {
-				this->pc = this->caller_pc;
-				this->iseq = this->caller_iseq;
-			}
-		}
+		if (this->is_c || this->is_last)
+			find_caller();
 		this->frame += size;
 		/* C methods that no Ruby frame has called: the first ones of a fiber */
 		if (this->is_c && !this->pc && ISSTRING[this->label])
 			uframe("@(", RSTRING[this->label], ")");
 		/* frames of blocks written in C have no pc */
-		if (this->pc && ISIMEMO[this->iseq, 7]) {
-			this->body = WORD[this->iseq + 16];
-			this->path = WORD[this->body + 64];
-			this->first = HALF[this->body + 88] >> !is_number;
-			if (!this->is_c)
-				this->label = WORD[this->body + 80];
-			/* strings are collected, and others come to lie there: what they begin with counts */
-			if (!ucached(this->label ^ uhash(this->label, 40), this->pc,
-			    this->body ^ this->path << 1 ^ (uint64_t)this->first << 40 ^ uhash(this->path, 40) << 1)) {
-				if (ISARRAY[this->path])
-					this->path = WORD[ARRAYPTR[this->path]];
-				/* the pc is that of the next instruction */
-				this->encoded = WORD[this->body + 8];
-				this->at = (this->pc - this->encoded) / 8;
-				this->at -= this->at > 0;
-				this->count = HALF[this->body + nlines];
-				this->index = 1;
-				if (this->count != 1 && this->at < HALF[this->body + 4]) {
-					/* how many bits are set up to there: 6 words with 9 sums, then
-					   blocks of 512 bits with sums */
-					this->ranks = WORD[this->body + nlines + 8];
-					if (this->at < 54) {
-						this->index = WORD[this->ranks + 8 * (this->at / 9)] >>
-						    7 * (this->at % 9) & 127;
-					} else {
-						this->bit = this->at - 54;
-						this->ranks += 48 + 80 * (this->bit / 512);
-						this->word = this->bit % 512 / 64;
-						this->index = HALF[this->ranks];
-						this->index += this->word ?
-						    WORD[this->ranks + 8] >> 9 * (this->word - 1) & 511 : 0;
-						this->index += upopcount(
-						    WORD[this->ranks + 16 + 8 * this->word]
-						    << 63 - this->bit % 64);
-					}
-				}
-				this->line = this->index && this->index <= this->count ?
-				    *(int *)(WORD[this->body + lines] + entry * (this->index - 1)) :
-				    this->first;
-				/* before 3.1, instructions that do nothing have line 0 */
-				if (!this->line && this->index > 1)
-					this->line = *(int *)(WORD[this->body + lines] + entry * (this->index - 2));
-				if (ISSTRING[this->path] && ISSTRING[this->label])
-					uframe("@", RSTRING[this->path], ":", this->line, " (", RSTRING[this->label], ")");
-			}
-		}
+		if (this->pc && ISIMEMO[this->iseq, IMEMO_ISEQ])
+			show_frame();
 	}
 }
