@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HotSpot (OpenJDK 8, 11, 17, 21, 25): frames of Java methods, as "package/Class.method(File.java:49)". A "*"
- * behind it says that compiled code runs.
+ * HotSpot (OpenJDK 8, 11, 17, 21, 25): frames of Java methods, as
+ * "package/Class.method(File.java:49)". A "*" behind it says that compiled code runs.
  *
  * Generated code lies in the code cache, which consists of up to three heaps of blobs: one for the
- * interpreter, one for each stub, one for each compiled method. A blob says how large its frames are,
- * so this helper chooses the next frame. For each place in compiled code where a stack can be
+ * interpreter, one for each stub, one for each compiled method. A blob says how large its frames
+ * are, so this helper chooses the next frame. For each place in compiled code where a stack can be
  * walked, the blob has a list of scopes: the methods that were inlined there, innermost first.
  *
- * Where the fields are is read from the tables that libjvm.so exports for debuggers. What the tables
- * lack is the layout of interpreter frames and how numbers and lines are packed:
- * OpenJDK src/hotspot/cpu/x86/frame_x86.hpp, src/hotspot/share/code/{pcDesc,compressedStream}.hpp.
+ * Where the fields are is read from the tables that libjvm.so exports for debuggers. What the
+ * tables lack is the layout of interpreter frames and how numbers and lines are packed: OpenJDK
+ * src/hotspot/cpu/x86/frame_x86.hpp, src/hotspot/share/code/{pcDesc,compressedStream}.hpp.
  *
  * libjava.so is mapped when libjvm.so has been relocated: then the attach clauses run again.
  */
@@ -29,44 +29,61 @@ uint64_t pool_holder, pool_file, pool_cache, pool_slots, klass_name, symbol_leng
 uint64_t is_relative; /* blobs have offsets where others have pointers (8, and from 23 on) */
 uint64_t is_split;    /* what does not change in a compiled method lies elsewhere (from 23 on) */
 uint64_t has_one_heap; /* the code cache is one heap (8) */
-uint64_t has_old_polls; /* the end of a compiled method reads a page where others compare rsp (to 15) */
+/* the end of a compiled method reads a page where others compare rsp (to 15) */
+uint64_t has_old_polls;
 uint64_t is_class_file; /* the class has the name of the source file, and not its pool (to 14) */
 uint64_t at_cache, at_bytecode; /* of an interpreter frame: below its frame pointer */
 uint64_t less;	      /* what is added to each byte of a packed number (from 20 on) */
 uint64_t call_stub;   /* address of the variable that says where calls of Java return to */
 uint64_t barrier;     /* and of that for frames whose callers lie in the heap, or 0 (from 21 on) */
-/* Addresses of variables of the virtual machine, from 21 on: where enterSpecial() continues, and its code; offsets
- * of the fields of a continuation and its chunks of stack; how a reference is packed, by which collector */
+/*
+ * Addresses of variables of the virtual machine, from 21 on: where enterSpecial() continues, and
+ * its code; offsets of the fields of a continuation and its chunks of stack; how a reference is
+ * packed, by which collector
+ */
 uint64_t entered, enter_code, co_tail, ch_parent, ch_sp, ch_pc, ch_bottom, ch_stack;
 uint64_t is_narrow, narrow_base, narrow_shift, is_z, z_shift, z_bad;
 
-inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
-inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
-inline uint16_t SHORT[uint64_t a] = *(uint16_t *)a;
-inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
+/*
+ * the first four letters of the names of blobs: "Interpreter", "nmethod", "native nmethod",
+ * "StubRoutines (1)"
+ */
+inline uint64_t INTERPRETER = 0x65746e49;
+inline uint64_t NMETHOD = 0x74656d6e;
+inline uint64_t NATIVE = 0x6974616e;
+inline uint64_t STUBS = 0x62757453;
 
 /* in attach clauses: offset of a field, address of a static field, size of a type */
 inline uint64_t FIELD[string type, string name] =
-    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 32] : (this->missing++, 0);
+    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 32] :
+    (this->missing++, 0);
 inline uint64_t STATIC[string type, string name] =
-    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 40] : (this->missing++, 0);
+    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 40] :
+    (this->missing++, 0);
 inline uint64_t SIZE[string type] =
-    (this->entry = ufind(types, 40, 0, type, 0, NULL)) ? WORD[this->entry + 32] : (this->missing++, 0);
+    (this->entry = ufind(types, 40, 0, type, 0, NULL)) ? WORD[this->entry + 32] :
+    (this->missing++, 0);
 
-/* in the others: whether an address is one of generated code; the text of a Symbol; a pool's symbol */
+/*
+ * in the others: whether an address is one of generated code; the text of a Symbol; a pool's symbol
+ */
 inline int IS_CODE[uint64_t a] = a >= low && a < high;
 inline string SYMBOL[uint64_t s] = ustr(s + symbol_body, SHORT[s + symbol_length]);
 inline uint64_t MARK[uint64_t s] = WORD[s + symbol_length] ^ s << 13;
 inline uint64_t SLOT[uint64_t pool, uint64_t i] = WORD[pool + pool_slots + 8 * i] & ~1ull;
 
 /* the object that a field refers to, 0 where the collector may have moved it */
-inline uint64_t OBJECT[uint64_t a] = is_z ? (WORD[a] & WORD[z_bad] ? 0 : z_shift ? WORD[a] >> WORD[z_shift] : WORD[a]) :
-    !is_narrow ? WORD[a] : HALF[a] ? WORD[narrow_base] + ((uint64_t)HALF[a] << HALF[narrow_shift]) : 0;
+inline uint64_t OBJECT[uint64_t a] = is_z ?
+    (WORD[a] & WORD[z_bad] ? 0 : z_shift ? WORD[a] >> WORD[z_shift] : WORD[a]) :
+    !is_narrow ? WORD[a] : HALF[a] ? WORD[narrow_base] + ((uint64_t)HALF[a] << HALF[narrow_shift]) :
+    0;
 /* where a collector that works meanwhile has copied an object to */
 inline uint64_t COPY[uint64_t o] = o && (WORD[o] & 3) == 3 ? WORD[o] & ~7ull : o;
 
-inline uint64_t FILE_AT[uint64_t pool] = (is_class_file ? WORD[pool + pool_holder] : pool) + pool_file;
-inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] && (SHORT[c + cm_flags] & 1) ?
+inline uint64_t FILE_AT[uint64_t pool] =
+    (is_class_file ? WORD[pool + pool_holder] : pool) + pool_file;
+inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] &&
+    (SHORT[c + cm_flags] & 1) ?
     upackedlines(c + cm_code + SHORT[c + cm_size], 65535, at, less) : 0;
 inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[FILE_AT[pool]]]];
 inline string CLASS[uint64_t pool] = SYMBOL[WORD[WORD[pool + pool_holder] + klass_name]];
@@ -86,9 +103,12 @@ dtrace:helper:attach:
 		udecline("this Java virtual machine does not describe itself");
 	structs = this->table ? WORD[this->table] : 0;
 	/* before libjvm.so is relocated, its pointers are no addresses */
-	if (structs && (structs > this->table ? structs - this->table : this->table - structs) > 0x10000000)
+	if (structs &&
+	    (structs > this->table ? structs - this->table : this->table - structs) > 0x10000000)
 		structs = 0;
-	/* The sizes of rows, and some rows, are zeros until the initialisers of libjvm.so have run. */
+	/*
+	 * The sizes of rows, and some rows, are zeros until the initialisers of libjvm.so have run.
+	 */
 	if (structs && (!WORD[symaddr("gHotSpotVMStructEntryArrayStride", "libjvm.so")] ||
 	    !WORD[symaddr("gHotSpotVMTypeEntryArrayStride", "libjvm.so")]))
 		structs = 0;
@@ -109,7 +129,8 @@ dtrace:helper:attach:
 	has_one_heap = ufind(structs, 48, 0, "CodeCache", 8, "_heap") != 0;
 	if (has_one_heap)
 		this->version = 8;
-	if (this->version != 8 && this->version != 11 && this->version != 17 && this->version != 21 && this->version != 25)
+	if (this->version != 8 && this->version != 11 && this->version != 17 &&
+	    this->version != 21 && this->version != 25)
 		udecline("this version of the Java virtual machine is not known (8, 11, 17, 21 and 25 are)");
 	is_split = this->version >= 23;
 	is_relative = is_split || this->version == 8;
@@ -159,7 +180,8 @@ dtrace:helper:attach:
 dtrace:helper:attach:
 /structs && !is_split/
 {
-	cm_flags = this->version <= 17 ? FIELD["ConstMethod", "_flags"] : FIELD["ConstMethod", "_flags._flags"];
+	cm_flags = this->version <= 17 ? FIELD["ConstMethod", "_flags"] :
+	    FIELD["ConstMethod", "_flags._flags"];
 	nm_pcs_end = FIELD["nmethod", "_dependencies_offset"];
 	nm_metadata = FIELD["nmethod", "_metadata_offset"];
 }
@@ -179,7 +201,8 @@ dtrace:helper:attach:
 	blob_code = FIELD["CodeBlob", "_code_offset"];
 	nm_method = FIELD["nmethod", "_method"];
 	nm_scopes = FIELD["nmethod", "_scopes_data_offset"];
-	nm_deopt = is_split ? FIELD["nmethod", "_deopt_handler_offset"] : FIELD["nmethod", "_deoptimize_offset"];
+	nm_deopt = is_split ? FIELD["nmethod", "_deopt_handler_offset"] :
+	    FIELD["nmethod", "_deoptimize_offset"];
 }
 
 dtrace:helper:attach:
@@ -210,15 +233,20 @@ dtrace:helper:attach:
 	ch_stack = symaddr("_ZN23InstanceStackChunkKlass16_offset_of_stackE", "libjvm.so");
 	this->narrow = symaddr("UseCompressedOops", "libjvm.so");
 	this->z = symaddr("UseZGC", "libjvm.so");
-	this->old_z = this->z && symaddr("ZGenerational", "libjvm.so") ? !BYTE[symaddr("ZGenerational", "libjvm.so")] : 0;
+	this->old_z = this->z && symaddr("ZGenerational", "libjvm.so") ?
+	    !BYTE[symaddr("ZGenerational", "libjvm.so")] : 0;
 	is_narrow = this->narrow ? BYTE[this->narrow] : 0;
 	is_z = this->z ? BYTE[this->z] : 0;
 	z_shift = this->old_z ? 0 : symaddr("ZPointerLoadShift", "libjvm.so");
-	z_bad = this->old_z ? symaddr("XAddressBadMask", "libjvm.so") : symaddr("ZPointerLoadBadMask", "libjvm.so");
+	z_bad = this->old_z ? symaddr("XAddressBadMask", "libjvm.so") :
+	    symaddr("ZPointerLoadBadMask", "libjvm.so");
 	narrow_base = symaddr("_ZN14CompressedOops11_narrow_oopE", "libjvm.so");
-	narrow_shift = narrow_base ? narrow_base + 8 : symaddr("_ZN14CompressedOops6_shiftE", "libjvm.so");
-	narrow_base = narrow_base ? narrow_base : symaddr("_ZN14CompressedOops5_baseE", "libjvm.so");
-	if (!entered || !enter_code || !co_tail || !ch_parent || !ch_sp || !ch_pc || !ch_bottom || !ch_stack ||
+	narrow_shift = narrow_base ? narrow_base + 8 :
+	    symaddr("_ZN14CompressedOops6_shiftE", "libjvm.so");
+	narrow_base = narrow_base ? narrow_base :
+	    symaddr("_ZN14CompressedOops5_baseE", "libjvm.so");
+	if (!entered || !enter_code || !co_tail || !ch_parent || !ch_sp || !ch_pc || !ch_bottom ||
+	    !ch_stack ||
 	    !this->narrow || (is_narrow && (!narrow_base || !narrow_shift)) ||
 	    (is_z && (!z_bad || (!z_shift && !this->old_z))))
 		entered = 0;
@@ -310,20 +338,29 @@ dtrace:helper:ustack:
 
 /* A stub has the name of its blob; those in "StubRoutines" keep a frame pointer. */
 dtrace:helper:ustack:
-/this->blob && this->kind != 0x65746e49 && this->kind != 0x74656d6e && this->kind != 0x6974616e/
+/this->blob && this->kind != INTERPRETER && this->kind != NMETHOD && this->kind != NATIVE/
 {
-	/* in code between a caller and the called method, the return address is on top of the stack */
-	if (arg3 == 0 && !this->size && this->kind != 0x62757453 && IS_CODE[WORD[arg2]])
+	/*
+	 * in code between a caller and the called method, the return address is on top of the stack
+	 */
+	if (arg3 == 0 && !this->size && this->kind != STUBS && IS_CODE[WORD[arg2]])
 		unwind(WORD[arg2], arg2 + 8, arg1);
-	/* what compiled methods call before their first instruction, while a collector works: -1 lies below the return address */
-	else if (this->kind == 0x62757453 && arg0 != WORD[call_stub]) {
+	/*
+	 * what compiled methods call before their first instruction, while a collector works: -1
+	 * lies below the return address
+	 */
+	else if (this->kind == STUBS && arg0 != WORD[call_stub]) {
 		this->sp = arg1 > arg2 && arg1 - arg2 < 0x1000 ? (uint64_t)arg1 : arg2 - 8;
 		if (WORD[this->sp + 8] == -1ull && IS_CODE[WORD[this->sp + 16]])
-			unwind(WORD[this->sp + 16], this->sp + 24, this->sp == arg1 ? WORD[arg1] : arg1);
+			unwind(WORD[this->sp + 16], this->sp + 24, this->sp == arg1 ? WORD[arg1] :
+			    arg1);
 	}
 	this->part = arg0 == WORD[call_stub] ? 1 : barrier && arg0 == WORD[barrier] ? 2 : 0;
 	if (this->part == 2) {
-		/* no register leads on: a record of the continuation is here, then rbp and address of its caller */
+		/*
+		 * no register leads on: a record of the continuation is here, then rbp and address
+		 * of its caller
+		 */
 		this->sp = arg2 + 8;
 		this->tries = 0;
 		while (!IS_CODE[WORD[this->sp]] && this->tries < 24; 24) {
@@ -342,9 +379,11 @@ dtrace:helper:ustack:
 	}
 }
 
-/* A frame of the interpreter ("Inte"): it is one if the cache in it is that of its method's pool. */
+/*
+ * A frame of the interpreter ("Inte"): it is one if the cache in it is that of its method's pool.
+ */
 dtrace:helper:ustack:
-/this->blob && this->kind == 0x65746e49/
+/this->blob && this->kind == INTERPRETER/
 {
 	this->good = 0;
 	if (arg1 > arg2 && arg1 - arg2 < 0x100000 && !(arg1 & 7) && (arg3 || arg1 - arg2 >= 64)) {
@@ -353,11 +392,15 @@ dtrace:helper:ustack:
 		this->pool = this->const ? WORD[this->const + cm_pool] : 0;
 		this->good = this->pool && WORD[this->pool + pool_cache] == WORD[arg1 - at_cache];
 	}
-	/* the frame is not made yet, or a part of it: first comes rbp, then the caller's stack pointer */
+	/*
+	 * the frame is not made yet, or a part of it: first comes rbp, then the caller's stack
+	 * pointer
+	 */
 	if (!this->good && arg3 == 0 && IS_CODE[WORD[arg2]])
 		unwind(WORD[arg2], arg2 + 8, arg1);
 	else if (!this->good && arg3 == 0 && arg1 - arg2 <= 64 && IS_CODE[WORD[arg1 + 8]])
-		unwind(WORD[arg1 + 8], arg1 - arg2 >= 8 && WORD[arg1 - 8] - arg1 - 16 < 0x10000 ? WORD[arg1 - 8] : arg1 + 16,
+		unwind(WORD[arg1 + 8], arg1 - arg2 >= 8 && WORD[arg1 - 8] - arg1 - 16 < 0x10000 ?
+		    WORD[arg1 - 8] : arg1 + 16,
 		    WORD[arg1]);
 	else if (!this->good && arg3 == 0 && WORD[arg2] == arg1 && IS_CODE[WORD[arg2 + 8]])
 		unwind(WORD[arg2 + 8], arg2 + 16, arg1);
@@ -366,9 +409,11 @@ dtrace:helper:ustack:
 }
 
 dtrace:helper:ustack:
-/this->blob && this->kind == 0x65746e49 && this->good/
+/this->blob && this->kind == INTERPRETER && this->good/
 {
-	/* what the caller's stack pointer was before arguments were put there for the interpreter */
+	/*
+	 * what the caller's stack pointer was before arguments were put there for the interpreter
+	 */
 	this->sp = this->end ? arg1 + 8 * WORD[arg1 - 8] : WORD[arg1 - 8];
 	if (this->sp < arg1 + 16 || this->sp > arg1 + 0x10000)
 		this->sp = arg1 + 16;
@@ -380,46 +425,66 @@ dtrace:helper:ustack:
 }
 
 /*
+ * The end of a compiled method begins with a poll: of a word of the thread, or before 16 of a page.
+ */
+inline void find_poll()
+{
+	this->insn = HALF[arg0];
+	this->is_poll = (this->insn & 0xffffff) == 0xa73b49 ||
+	    (this->insn & 0xffffff) == 0x673b49 ||
+	    ((this->insn & 0xffff) == 0x870f && ((HALF[arg0 - 7] & 0xffffff) == 0xa73b49 ||
+		(HALF[arg0 - 4] & 0xffffff) == 0x673b49));
+	if (has_old_polls) /* of a page, whose address may be fetched behind pop rbp */
+		this->is_poll = ((this->insn & 0xffffff) == 0x028541 && BYTE[arg0 + 3] == 0xc3) ||
+		    ((this->insn & 0xffff) == 0x0585 && BYTE[arg0 + 6] == 0xc3) ||
+		    (BYTE[arg0 - 1] == 0x5d &&
+		    ((this->insn & 0xffff) == 0xba49 || (this->insn & 0xffffff) == 0x578b4d ||
+			(this->insn & 0xffffff) == 0x978b4d));
+}
+
+/*
+ * Where the return address is, by the interrupted instruction; and whether rbp is saved below it.
+ */
+inline void find_frame_end()
+{
+	this->done = HALF[this->blob + blob_complete];
+	if (is_split)
+		this->done &= 0xffff;
+	if ((this->insn & 0xff) == 0x5d) { /* pop rbp */
+		this->sp = arg2 + 16;
+	} else if ((this->insn & 0xff) == 0xc3 || this->is_poll) { /* ret, and the poll before it */
+		this->sp = arg2 + 8;
+		this->saved = 0;
+	} else if ((this->kind == NMETHOD || this->kind == NATIVE) &&
+	    arg0 < this->code + this->done) {
+		if ((this->insn & 0xffffff) == 0x6c8948 || (this->insn & 0xffffff) == 0xac8948)
+			this->saved = 0; /* mov rbp to the stack */
+		else if ((this->insn & 0xffff) == 0x8141 || (this->insn & 0xffff) == 0x850f)
+			; /* the barrier at the entry */
+		else if (arg0 > this->code && BYTE[arg0 - 1] == 0x55)
+			this->sp = arg2 + 16; /* behind push rbp */
+		else {
+			this->sp = arg2 + 8;
+			this->saved = 0;
+		}
+	}
+}
+
+/*
  * The caller of compiled code and of stubs with frames: the return address is at the end of the
- * frame, below it rbp. In the interrupted frame, the instruction says how much of the frame is there.
+ * frame, below it rbp. In the interrupted frame, the instruction says how much of the frame is
+ * there.
  */
 dtrace:helper:ustack:
-/this->blob && this->kind != 0x65746e49 && this->size/
+/this->blob && this->kind != INTERPRETER && this->size/
 {
 	/* some stubs do not say how large their frames are: -1 */
 	this->is_open = this->size == 8 * 0xffffffffull;
 	this->sp = arg2 + (this->is_open ? 8 : this->size);
 	this->saved = !this->is_open && this->size >= 16;
 	if (arg3 == 0 && !this->is_open) {
-		this->insn = HALF[arg0];
-		this->is_poll = (this->insn & 0xffffff) == 0xa73b49 || (this->insn & 0xffffff) == 0x673b49 ||
-		    ((this->insn & 0xffff) == 0x870f && ((HALF[arg0 - 7] & 0xffffff) == 0xa73b49 ||
-			(HALF[arg0 - 4] & 0xffffff) == 0x673b49));
-		if (has_old_polls) /* of a page, whose address may be fetched behind pop rbp */
-			this->is_poll = ((this->insn & 0xffffff) == 0x028541 && BYTE[arg0 + 3] == 0xc3) ||
-			    ((this->insn & 0xffff) == 0x0585 && BYTE[arg0 + 6] == 0xc3) ||
-			    (BYTE[arg0 - 1] == 0x5d && ((this->insn & 0xffff) == 0xba49 || (this->insn & 0xffffff) == 0x578b4d ||
-				(this->insn & 0xffffff) == 0x978b4d));
-		this->done = HALF[this->blob + blob_complete];
-		if (is_split)
-			this->done &= 0xffff;
-		if ((this->insn & 0xff) == 0x5d) { /* pop rbp */
-			this->sp = arg2 + 16;
-		} else if ((this->insn & 0xff) == 0xc3 || this->is_poll) { /* ret, and the poll before it */
-			this->sp = arg2 + 8;
-			this->saved = 0;
-		} else if ((this->kind == 0x74656d6e || this->kind == 0x6974616e) && arg0 < this->code + this->done) {
-			if ((this->insn & 0xffffff) == 0x6c8948 || (this->insn & 0xffffff) == 0xac8948)
-				this->saved = 0; /* mov rbp to the stack */
-			else if ((this->insn & 0xffff) == 0x8141 || (this->insn & 0xffff) == 0x850f)
-				; /* the barrier at the entry */
-			else if (arg0 > this->code && BYTE[arg0 - 1] == 0x55)
-				this->sp = arg2 + 16; /* behind push rbp */
-			else {
-				this->sp = arg2 + 8;
-				this->saved = 0;
-			}
-		}
+		find_poll();
+		find_frame_end();
 	}
 	this->pc = WORD[this->sp - 8];
 	this->tries = 0;
@@ -439,10 +504,11 @@ dtrace:helper:ustack:
 }
 
 /*
- * A virtual thread that goes on gets the innermost of its frames back; the others stay in the heap, in chunks of stack of
- * its continuation, and come back one by one when the barrier is returned to. They lie there as on a stack; what leads
- * from an interpreted frame to others is relative. Behind the last one comes enterSpecial(), whose frame
- * has a record; the continuation is six words below the frame pointer that it has saved.
+ * A virtual thread that goes on gets the innermost of its frames back; the others stay in the heap,
+ * in chunks of stack of its continuation, and come back one by one when the barrier is returned to.
+ * They lie there as on a stack; what leads from an interpreted frame to others is relative. Behind
+ * the last one comes enterSpecial(), whose frame has a record; the continuation is six words below
+ * the frame pointer that it has saved.
  */
 dtrace:helper:ustack:
 /this->next && entered && !this->end && this->next == WORD[barrier]/
@@ -503,7 +569,7 @@ dtrace:helper:ustack:
 }
 
 dtrace:helper:ustack:
-/this->blob && this->kind == 0x65746e49 && this->good/
+/this->blob && this->kind == INTERPRETER && this->good/
 {
 	this->bci = WORD[arg1 - at_bytecode] - this->const - cm_code;
 	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
@@ -512,95 +578,126 @@ dtrace:helper:ustack:
 	if (!uknown(this->method, this->const, this->bci,
 	    MARK[WORD[WORD[this->pool + pool_holder] + klass_name]],
 	    MARK[SLOT[this->pool, SHORT[this->const + cm_name]]] ^ SHORT[this->const + cm_size])) {
-		this->text = TEXT[this->method, this->const, this->pool, LINE[this->const, this->bci], ""];
+		this->text = TEXT[this->method, this->const, this->pool,
+		    LINE[this->const, this->bci], ""];
 		this->text;
 	}
 }
 
 /* What MethodHandle calls methods with has no frame: the return address is on top of the stack. */
 dtrace:helper:ustack:
-/this->blob && !this->size && arg3 == 0 && this->kind == 0x6974616e && IS_CODE[WORD[arg2]]/
+/this->blob && !this->size && arg3 == 0 && this->kind == NATIVE && IS_CODE[WORD[arg2]]/
 {
 	unwind(WORD[arg2], arg2 + 8, arg1);
 }
 
-/* A compiled method ("nmet") and one that calls native code ("nati"): where in its scopes it is. */
+/* Where in the scopes of its blob an address of compiled code is (this->decode), or 0. */
+inline void find_scope()
+{
+	this->data = is_split ? WORD[this->blob + nm_immutable] : this->blob;
+	this->pcs = this->data + HALF[this->blob + nm_pcs];
+	this->scopes = is_relative ? this->data + HALF[this->blob + nm_scopes] :
+	    WORD[this->blob + nm_scopes];
+	this->count =
+	    ((is_split ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) -
+	    this->pcs) / 16;
+	this->metadata = is_split ?
+	    WORD[this->blob + blob_mutable] + (HALF[this->blob + blob_relocation] + 7 & ~7) :
+	    this->blob + HALF[this->blob + nm_metadata];
+	this->offset = this->pc - this->code;
+	this->decode = 0ull;
+	/* the first one is at -1; the scopes are those of the first one that is not below */
+	if (this->count > 2 && this->count < 1000000 && this->offset > 0 &&
+	    this->offset < 0x10000000) {
+		this->index = ubsearch(this->pcs + 16, this->count - 1, 16, 4, this->offset - 1) +
+		    1;
+		if (this->index < this->count - 1)
+			this->decode = HALF[this->pcs + 16 + 16 * this->index + 4];
+	}
+}
+
+/* A scope has three packed numbers: the caller's scope, the method, the position in it plus one. */
+inline void read_caller()
+{
+	this->at = this->scopes + this->decode;
+	this->part = 0;
+	this->value = 0ull;
+	this->shift = 0;
+	while (this->part < 1; 5) {
+		this->byte = BYTE[this->at];
+		this->at++;
+		this->value += (uint64_t)(this->byte - less) << this->shift;
+		this->shift += 6;
+		if (this->byte < 192 || this->shift == 30)
+			this->part = 1;
+	}
+	this->caller = this->value;
+}
+
+inline void read_method()
+{
+	this->part = 0;
+	this->value = 0ull;
+	this->shift = 0;
+	while (this->part < 2; 10) {
+		this->byte = BYTE[this->at];
+		this->at++;
+		this->value += (uint64_t)(this->byte - less) << this->shift;
+		this->shift += 6;
+		if (this->byte < 192 || this->shift == 30) {
+			if (this->part == 0)
+				this->number = this->value;
+			this->part++;
+			this->bci = this->value;
+			this->value = 0ull;
+			this->shift = 0;
+		}
+	}
+	this->bci = this->bci ? this->bci - 1 : 0;
+}
+
+inline void show_method()
+{
+	this->method = this->number ? WORD[this->metadata + 8 * (this->number - 1)] : 0;
+	if (this->method) {
+		this->const = WORD[this->method + m_const];
+		this->pool = WORD[this->const + cm_pool];
+		this->line = LINE[this->const, this->bci];
+		if (this->decode == this->inner)
+			this->text = TEXT[this->method, this->const, this->pool, this->line, "*"];
+		else if (this->line && SHORT[FILE_AT[this->pool]])
+			uframe(CLASS[this->pool], ".", NAME[this->pool, this->const], "(",
+			    FILE[this->pool], ":", this->line, ")*");
+		else
+			uframe(TEXT[this->method, this->const, this->pool, 0, "*"]);
+	}
+}
+
+/* A compiled method and one that calls native code: where in its scopes it is. */
 dtrace:helper:ustack:
-/this->blob && (this->kind == 0x74656d6e || this->kind == 0x6974616e)/
+/this->blob && (this->kind == NMETHOD || this->kind == NATIVE)/
 {
 	this->pc = arg0;
-	if (arg0 == (is_relative ? this->blob + HALF[this->blob + nm_deopt] : WORD[this->blob + nm_deopt]))
-		this->pc = WORD[arg2 + HALF[this->blob + nm_orig_pc]]; /* it goes on in the interpreter */
+	if (arg0 == (is_relative ? this->blob + HALF[this->blob + nm_deopt] :
+	    WORD[this->blob + nm_deopt]))
+		/* it goes on in the interpreter */
+		this->pc = WORD[arg2 + HALF[this->blob + nm_orig_pc]];
 	this->id = HALF[this->blob + nm_id]; /* no two compilations have one number */
 	if (!uknown(this->blob, this->pc, this->id, 0, 0)) {
-		this->data = is_split ? WORD[this->blob + nm_immutable] : this->blob;
-		this->pcs = this->data + HALF[this->blob + nm_pcs];
-		this->scopes = is_relative ? this->data + HALF[this->blob + nm_scopes] : WORD[this->blob + nm_scopes];
-		this->count = ((is_split ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) - this->pcs) / 16;
-		this->metadata = is_split ?
-		    WORD[this->blob + blob_mutable] + (HALF[this->blob + blob_relocation] + 7 & ~7) :
-		    this->blob + HALF[this->blob + nm_metadata];
-		this->offset = this->pc - this->code;
-		this->decode = 0ull;
-		/* the first one is at -1; the scopes are those of the first one that is not below */
-		if (this->count > 2 && this->count < 1000000 && this->offset > 0 && this->offset < 0x10000000) {
-			this->index = ubsearch(this->pcs + 16, this->count - 1, 16, 4, this->offset - 1) + 1;
-			if (this->index < this->count - 1)
-				this->decode = HALF[this->pcs + 16 + 16 * this->index + 4];
-		}
+		find_scope();
 		this->inner = this->decode;
 		if (!this->decode) {
 			this->method = WORD[this->blob + nm_method];
 			this->const = WORD[this->method + m_const];
-			this->text = TEXT[this->method, this->const, WORD[this->const + cm_pool], 0, "*"];
+			this->text = TEXT[this->method, this->const, WORD[this->const + cm_pool], 0,
+			    "*"];
 		}
 		while (this->decode; 64) {
-			/* three packed numbers: the caller's scope, the method, the position in it plus one */
-			this->at = this->scopes + this->decode;
-			this->part = 0;
-			this->value = 0ull;
-			this->shift = 0;
-			while (this->part < 1; 5) {
-				this->byte = BYTE[this->at];
-				this->at++;
-				this->value += (uint64_t)(this->byte - less) << this->shift;
-				this->shift += 6;
-				if (this->byte < 192 || this->shift == 30)
-					this->part = 1;
-			}
-			this->caller = this->value;
-			if (this->decode == this->inner || !ucached(this->blob, this->decode, this->id)) {
-				this->part = 0;
-				this->value = 0ull;
-				this->shift = 0;
-				while (this->part < 2; 10) {
-					this->byte = BYTE[this->at];
-					this->at++;
-					this->value += (uint64_t)(this->byte - less) << this->shift;
-					this->shift += 6;
-					if (this->byte < 192 || this->shift == 30) {
-						if (this->part == 0)
-							this->number = this->value;
-						this->part++;
-						this->bci = this->value;
-						this->value = 0ull;
-						this->shift = 0;
-					}
-				}
-				this->bci = this->bci ? this->bci - 1 : 0;
-				this->method = this->number ? WORD[this->metadata + 8 * (this->number - 1)] : 0;
-				if (this->method) {
-					this->const = WORD[this->method + m_const];
-					this->pool = WORD[this->const + cm_pool];
-					this->line = LINE[this->const, this->bci];
-					if (this->decode == this->inner)
-						this->text = TEXT[this->method, this->const, this->pool, this->line, "*"];
-					else if (this->line && SHORT[FILE_AT[this->pool]])
-						uframe(CLASS[this->pool], ".", NAME[this->pool, this->const], "(",
-						    FILE[this->pool], ":", this->line, ")*");
-					else
-						uframe(TEXT[this->method, this->const, this->pool, 0, "*"]);
-				}
+			read_caller();
+			if (this->decode == this->inner ||
+			    !ucached(this->blob, this->decode, this->id)) {
+				read_method();
+				show_method();
 			}
 			/* callers come before */
 			this->decode = this->caller < this->decode ? this->caller : 0;
