@@ -2,6 +2,8 @@
 /* Parses tables: what ustack helpers know of versions of their runtimes (d-language.md 2.10). */
 #include "d/parse/parse_impl.h"
 
+#define COLUMNS_MAX 256u /* and rows: each makes the expression that chooses a column deeper */
+
 /* decl-specs declarator "=" conditional {"," conditional} ";" */
 static struct table_row parse_row(struct parser *p)
 {
@@ -14,6 +16,8 @@ static struct table_row parse_row(struct parser *p)
 		struct expr *val = parse_cond(p);
 
 		list_push(p->arena, &vals, val);
+		if (vals.len > COLUMNS_MAX)
+			parser_syntax(p, "a table has at most %u columns", COLUMNS_MAX);
 	} while (parser_accept(p, TOK_COMMA));
 	row.span = parser_span_from(p, row.span.off);
 	parser_expect(p, TOK_SEMI);
@@ -38,6 +42,8 @@ void parse_table(struct parser *p, struct decl *d)
 		struct table_row row = parse_row(p);
 
 		list_push(p->arena, &rows, row);
+		if (rows.len > COLUMNS_MAX)
+			parser_syntax(p, "a table has at most %u rows", COLUMNS_MAX);
 	} while (!p->failed && p->tok.kind != TOK_RBRACE);
 	parser_expect(p, TOK_RBRACE);
 	parser_expect_last(p, TOK_SEMI);
