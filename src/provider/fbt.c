@@ -479,11 +479,14 @@ static void fbt_batch_free(struct provider_env *env, uint32_t batch, bool keeps_
 	st->batches.len = n;
 }
 
-const struct provider_come fbt_come = {
+const struct provider_arrivals fbt_arrivals = {
 	.match_new = fbt_match_new,
 	.free = fbt_batch_free,
-	.wants_modules = fbt_wants_modules,
-	.module_came = fbt_module_came,
+	.modules =
+		&(const struct module_arrivals){
+			.wants = fbt_wants_modules,
+			.came = fbt_module_came,
+		},
 };
 
 static void fbt_close(void *state)

@@ -18,5 +18,10 @@ const struct provider *const provider_list[] = {
 	NULL,
 };
 
-const struct provider_come *const provider_comes[] = {&pid_come, &usdt_come,  &fbt_come,
-						      &sdt_come, &rawtp_come, NULL};
+const struct provider_arrivals *const provider_arrivals[] = {
+	&pid_arrivals, &usdt_arrivals, &fbt_arrivals, &sdt_arrivals, &rawtp_arrivals, NULL,
+};
+
+void arrivals_keep(struct provider_env *env, uint32_t batch, bool keeps_names)
+{
+}

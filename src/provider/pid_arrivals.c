@@ -229,14 +229,18 @@ void pid_have_children(struct provider_env *env)
 	state_of(env)->has_children = true;
 }
 
-const struct provider_come pid_come = {
+static const struct process_arrivals processes = {
 	.described = process_described,
 	.is_described = process_is_described,
 	.waits_for_library = library_is_awaited,
 	.look_again = process_look,
-	.match_new = batch_match,
 	.ended = process_end,
 	.is_unused = batch_is_unused,
 	.retire = batch_retire,
+};
+
+const struct provider_arrivals pid_arrivals = {
+	.match_new = batch_match,
 	.free = batch_free,
+	.processes = &processes,
 };

@@ -396,10 +396,14 @@ static struct err *rawtp_match_new(struct provider_env *env, const struct probe_
 	return NULL;
 }
 
-const struct provider_come rawtp_come = {
+const struct provider_arrivals rawtp_arrivals = {
 	.match_new = rawtp_match_new,
-	.wants_modules = rawtp_wants_modules,
-	.module_came = rawtp_module_came,
+	.free = arrivals_keep,
+	.modules =
+		&(const struct module_arrivals){
+			.wants = rawtp_wants_modules,
+			.came = rawtp_module_came,
+		},
 };
 
 static void rawtp_close(void *state)

@@ -406,10 +406,14 @@ static struct err *sdt_match_new(struct provider_env *env, const struct probe_de
 	return NULL;
 }
 
-const struct provider_come sdt_come = {
+const struct provider_arrivals sdt_arrivals = {
 	.match_new = sdt_match_new,
-	.wants_modules = sdt_wants_modules,
-	.module_came = sdt_module_came,
+	.free = arrivals_keep,
+	.modules =
+		&(const struct module_arrivals){
+			.wants = sdt_wants_modules,
+			.came = sdt_module_came,
+		},
 };
 
 static void sdt_close(void *state)

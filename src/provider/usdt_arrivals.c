@@ -300,20 +300,28 @@ static void batch_free(struct provider_env *env, uint32_t batch, bool keeps_name
 			usdt_object_destroy(st, st->objects.data[i]);
 }
 
-const struct provider_come usdt_come = {
+static const struct process_arrivals processes = {
 	.described = process_described,
 	.is_described = process_is_described,
 	.waits_for_library = library_is_awaited,
 	.look_again = process_look,
-	.match_new = batch_match,
 	.ended = process_end,
-	.survey = objects_survey,
 	.is_unused = batch_is_unused,
 	.retire = batch_retire,
-	.free = batch_free,
-	.wants_all = usdt_wants_all,
+};
+
+static const struct file_arrivals files = {
+	.wants = usdt_wants_all,
 	.born = process_born,
 	.mapped = code_mapped,
-	.look_all = all_look,
-	.file_state = file_state,
+	.look = all_look,
+	.state = file_state,
+	.survey = objects_survey,
+};
+
+const struct provider_arrivals usdt_arrivals = {
+	.match_new = batch_match,
+	.free = batch_free,
+	.processes = &processes,
+	.files = &files,
 };

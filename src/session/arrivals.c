@@ -32,7 +32,7 @@ static struct later *later_get(struct run *run)
 }
 
 /* Finds out of which processes a clause may get more probes of a provider. */
-static void plan_clause(struct run *run, const struct provider_come *come,
+static void plan_clause(struct run *run, const struct provider_arrivals *from,
 			struct session_clause *sc)
 {
 	const struct probe_desc *desc = &sc->clause->desc;
@@ -40,21 +40,23 @@ static void plan_clause(struct run *run, const struct provider_come *come,
 	struct later *l;
 
 	for (uint32_t i = 0;
-	     come->described && (id = come->described(probes_env(run->probes), desc, i)); i++) {
+	     from->processes && (id = from->processes->described(probes_env(run->probes), desc, i));
+	     i++) {
 		l = later_get(run);
 		sc->is_open = true;
-		l->wants_libraries |= come->waits_for_library(probes_env(run->probes), desc, id);
+		l->wants_libraries |=
+			from->processes->waits_for_library(probes_env(run->probes), desc, id);
 		l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 		id_add(l, id);
 	}
-	if (later_clause_wants_modules(run, come, sc)) {
+	if (later_clause_wants_modules(run, from, sc)) {
 		l = later_get(run);
 		sc->is_open = true;
 		l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 		if (!l->modules_fd)
 			l->modules_fd = modules_listen();
 	}
-	if (come->wants_all && come->wants_all(probes_env(run->probes), desc)) {
+	if (from->files && from->files->wants(probes_env(run->probes), desc)) {
 		l = later_get(run);
 		sc->is_open = true;
 		l->wants_all = l->wants_patterns = true;
@@ -92,10 +94,11 @@ void later_plan(struct run *run)
 		     k++) {
 			struct session_clause *sc = &run->clauses.data[p->clauses[k]->index];
 
-			for (uint32_t n = 0; provider_comes[n]; n++)
-				plan_clause(run, provider_comes[n], sc);
-			has_functions |= pid_come.described(probes_env(run->probes),
-							    &sc->clause->desc, 0) != NULL;
+			for (uint32_t n = 0; provider_arrivals[n]; n++)
+				plan_clause(run, provider_arrivals[n], sc);
+			has_functions |=
+				pid_arrivals.processes->described(probes_env(run->probes),
+								  &sc->clause->desc, 0) != NULL;
 			nepids += sc->n;
 		}
 	}
@@ -181,10 +184,11 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 	struct run *run = ctx;
 
 	run->engine->engine->forget_child(run->engine, &run->attachments, watch_id(s->proc)->pid);
-	for (uint32_t i = 0; provider_comes[i]; i++)
-		if (provider_comes[i]->ended)
-			provider_comes[i]->ended(probes_env(run->probes), watch_root(s->proc),
-						 watch_id(s->proc));
+	for (uint32_t i = 0; provider_arrivals[i]; i++)
+		if (provider_arrivals[i]->processes)
+			provider_arrivals[i]->processes->ended(probes_env(run->probes),
+							       watch_root(s->proc),
+							       watch_id(s->proc));
 	run->later->has_gone = true;
 	later_batches_retire(run);
 }

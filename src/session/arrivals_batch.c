@@ -65,17 +65,17 @@ static void drop_sources(const struct prog_clause *cl, struct probe_list *l)
 }
 
 /* True if the clause may get probes of the batch; p: the process that has the new code, or NULL. */
-static bool clause_is_meant(const struct run *run, const struct provider_come *come,
+static bool clause_is_meant(const struct run *run, const struct provider_arrivals *from,
 			    const struct session_clause *sc, const struct watch_proc *p)
 {
 	const struct probe_desc *desc = &sc->clause->desc;
 
 	if (!sc->is_open || sc->clause->derived)
 		return false;
-	if (come->wants_modules)
-		return !p && later_clause_wants_modules(run, come, sc);
-	return p ? come->is_described(probes_env(run->probes), desc, watch_root(p))
-		 : come->wants_all && come->wants_all(probes_env(run->probes), desc);
+	if (from->modules)
+		return !p && later_clause_wants_modules(run, from, sc);
+	return p ? from->processes->is_described(probes_env(run->probes), desc, watch_root(p))
+		 : from->files && from->files->wants(probes_env(run->probes), desc);
 }
 
 /* Says that a clause gets no probes of the process, or of all processes if p is NULL. */
@@ -91,7 +91,7 @@ static void match_failed(struct run *run, const struct watch_proc *p, const char
 }
 
 /* Matches the open clauses against the new batch. */
-static uint32_t match_clauses(struct run *run, const struct provider_come *come,
+static uint32_t match_clauses(struct run *run, const struct provider_arrivals *from,
 			      const struct watch_proc *p, struct late_clause *late)
 {
 	uint32_t n = 0;
@@ -101,10 +101,10 @@ static uint32_t match_clauses(struct run *run, const struct provider_come *come,
 		struct late_clause *lc = &late[n];
 		struct err *e;
 
-		if (!clause_is_meant(run, come, sc, p))
+		if (!clause_is_meant(run, from, sc, p))
 			continue;
 		*lc = (struct late_clause){.clause = i};
-		e = come->match_new(probes_env(run->probes), &sc->clause->desc, &lc->list);
+		e = from->match_new(probes_env(run->probes), &sc->clause->desc, &lc->list);
 		if (e) {
 			match_failed(run, p, probe_desc_text(run->arena, &sc->clause->desc), e);
 			lc->list.probes.len = 0;
@@ -148,11 +148,11 @@ static struct err *check_numbers(const struct run *run)
 	return err_new("more than %u probes have come since tracing began", LATE_EPID_MAX);
 }
 
-static struct err *batch_place(struct run *run, const struct provider_come *come, uint32_t batch,
-			       const struct late_clause *late, uint32_t n)
+static struct err *batch_place(struct run *run, const struct provider_arrivals *from,
+			       uint32_t batch, const struct late_clause *late, uint32_t n)
 {
 	struct later *l = run->later;
-	struct later_batch b = {.come = come, .number = batch};
+	struct later_batch b = {.from = from, .number = batch};
 	struct err *e = n ? check_numbers(run) : NULL;
 
 	if (n && !e && !l->is_full) {
@@ -171,22 +171,22 @@ static void late_free(struct late_clause *late, uint32_t n)
 	free(late);
 }
 
-struct err *later_batch_add(struct run *run, const struct provider_come *come, uint32_t batch,
+struct err *later_batch_add(struct run *run, const struct provider_arrivals *from, uint32_t batch,
 			    const struct watch_proc *p)
 {
 	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
-	uint32_t n = match_clauses(run, come, p, late);
-	struct err *e = batch_place(run, come, batch, late, n);
+	uint32_t n = match_clauses(run, from, p, late);
+	struct err *e = batch_place(run, from, batch, late, n);
 
 	late_free(late, n);
 	return e;
 }
 
-void later_batch_match(struct run *run, const struct provider_come *come)
+void later_batch_match(struct run *run, const struct provider_arrivals *from)
 {
 	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
 
-	late_free(late, match_clauses(run, come, NULL, late));
+	late_free(late, match_clauses(run, from, NULL, late));
 }
 
 void later_drop_probes(struct run *run, const struct watch_proc *p)
@@ -209,16 +209,16 @@ void later_proc_look(struct run *run, const struct watch_proc *p)
 	struct attach_opts opts = run_attach_opts(run);
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; provider_comes[i] && !e; i++) {
-		const struct provider_come *come = provider_comes[i];
+	for (uint32_t i = 0; provider_arrivals[i] && !e; i++) {
+		const struct provider_arrivals *from = provider_arrivals[i];
 		uint32_t batch;
 
-		if (!come->look_again)
+		if (!from->processes)
 			continue;
-		e = come->look_again(probes_env(run->probes), root, id, run->later->is_other,
-				     &batch);
+		e = from->processes->look_again(probes_env(run->probes), root, id,
+						run->later->is_other, &batch);
 		if (!e && batch)
-			e = later_batch_add(run, come, batch, p);
+			e = later_batch_add(run, from, batch, p);
 	}
 	if (!e && run->later->wants_children)
 		e = run->engine->engine->add_child(run->engine, &run->attachments, root->pid,
@@ -243,8 +243,8 @@ static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
 	for (uint32_t i = 0; i < l->batches.len; i++) {
 		struct later_batch *b = &l->batches.data[i];
 
-		if (b->retired_at || !b->come->is_unused ||
-		    !b->come->is_unused(probes_env(run->probes), b->number, &since))
+		if (b->retired_at || !b->from->processes ||
+		    !b->from->processes->is_unused(probes_env(run->probes), b->number, &since))
 			continue;
 		++*ret_nunused;
 		if (since < least) {
@@ -268,8 +268,8 @@ struct err *later_batch_retire(struct run *run, struct later_batch *b)
 		return e;
 	if (u)
 		run_unload_unit(run, u);
-	if (b->come->retire)
-		b->come->retire(probes_env(run->probes), b->number);
+	if (b->from->processes)
+		b->from->processes->retire(probes_env(run->probes), b->number);
 	return NULL;
 }
 
@@ -279,18 +279,18 @@ void later_batches_survey(struct run *run)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->batches.len; i++)
-		n += l->batches.data[i].come->survey && !l->batches.data[i].retired_at;
+		n += l->batches.data[i].from->files && !l->batches.data[i].retired_at;
 	if (n <= l->survey_at)
 		return;
-	for (uint32_t i = 0; provider_comes[i]; i++)
-		if (provider_comes[i]->survey)
-			provider_comes[i]->survey(probes_env(run->probes));
+	for (uint32_t i = 0; provider_arrivals[i]; i++)
+		if (provider_arrivals[i]->files)
+			provider_arrivals[i]->files->survey(probes_env(run->probes));
 	for (uint32_t i = 0; i < l->batches.len; i++) {
 		const struct later_batch *b = &l->batches.data[i];
 		uint64_t since;
 
-		n -= b->come->survey && !b->retired_at &&
-		     b->come->is_unused(probes_env(run->probes), b->number, &since);
+		n -= b->from->files && !b->retired_at &&
+		     b->from->processes->is_unused(probes_env(run->probes), b->number, &since);
 	}
 	l->survey_at = 2 * n + UNUSED_MAX;
 	l->has_gone = true;
@@ -334,8 +334,7 @@ void later_tend(struct run *run, uint64_t consumed_at)
 		}
 		if (b->unit)
 			run_drop_unit(run, b->unit);
-		if (b->come->free)
-			b->come->free(probes_env(run->probes), b->number, keeps_names(run));
+		b->from->free(probes_env(run->probes), b->number, keeps_names(run));
 	}
 	if (l)
 		l->batches.len = n;

@@ -11,7 +11,7 @@
 
 /* The probes that were added together, after an event of a process. */
 struct later_batch {
-	const struct provider_come *come;
+	const struct provider_arrivals *from;
 	uint32_t number;	   /* the provider's number */
 	struct session_unit *unit; /* NULL: no clause matches */
 	char mod[64];		   /* the module of the kernel that has brought them; "": none */
@@ -41,13 +41,13 @@ struct later {
 
 /* later_batch.c */
 /* Adds the probes of a provider's new batch; p: the process that has its code, or NULL. */
-MUST_CHECK struct err *later_batch_add(struct run *run, const struct provider_come *come,
+MUST_CHECK struct err *later_batch_add(struct run *run, const struct provider_arrivals *from,
 				       uint32_t batch, const struct watch_proc *p);
 /*
  * Makes the probes of the provider's new batch that clauses mean, and places none: when tracing
  * stops, the provider knows by them which files were meant.
  */
-void later_batch_match(struct run *run, const struct provider_come *come);
+void later_batch_match(struct run *run, const struct provider_arrivals *from);
 /* Detaches the unit of a batch. The unit is freed later: records of its probes may be unread. */
 MUST_CHECK struct err *later_batch_retire(struct run *run, struct later_batch *b);
 /*
@@ -67,7 +67,7 @@ void later_all_start(struct run *run);
 
 /* later_modules.c */
 /* Whether the clause may get probes of modules that come. */
-bool later_clause_wants_modules(const struct run *run, const struct provider_come *come,
+bool later_clause_wants_modules(const struct run *run, const struct provider_arrivals *from,
 				const struct session_clause *sc);
 /* Has the waiter wake up for reports of modules. */
 void later_modules_start(struct run *run);

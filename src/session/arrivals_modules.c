@@ -5,29 +5,29 @@
 #include "consume/wait.h"
 
 /* A description without any pattern that has its probe means that probe. */
-bool later_clause_wants_modules(const struct run *run, const struct provider_come *come,
+bool later_clause_wants_modules(const struct run *run, const struct provider_arrivals *from,
 				const struct session_clause *sc)
 {
 	const struct probe_desc *desc = &sc->clause->desc;
 	bool is_literal = glob_is_literal(desc->func) && glob_is_literal(desc->name) && *desc->name;
 
-	return come->wants_modules && !sc->clause->derived &&
+	return from->modules && !sc->clause->derived &&
 	       (!sc->n || !is_literal || (*desc->mod && !glob_is_literal(desc->mod))) &&
-	       come->wants_modules(probes_env(run->probes), desc);
+	       from->modules->wants(probes_env(run->probes), desc);
 }
 
 static void module_came(struct run *run, const char *mod)
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; provider_comes[i] && !e; i++) {
-		const struct provider_come *come = provider_comes[i];
+	for (uint32_t i = 0; provider_arrivals[i] && !e; i++) {
+		const struct provider_arrivals *from = provider_arrivals[i];
 		uint32_t batch;
 
-		for (uint32_t k = 0; come->module_came && !e &&
-				     (batch = come->module_came(probes_env(run->probes), mod, k));
+		for (uint32_t k = 0; from->modules && !e &&
+				     (batch = from->modules->came(probes_env(run->probes), mod, k));
 		     k++) {
-			e = later_batch_add(run, come, batch, NULL);
+			e = later_batch_add(run, from, batch, NULL);
 			(void)snprintf(vec_last(&run->later->batches)->mod,
 				       sizeof(run->later->batches.data[0].mod), "%s", mod);
 		}

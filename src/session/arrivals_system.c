@@ -15,9 +15,9 @@ static void all_mapped(void *ctx, const struct watch_subject *s, const struct sy
 	struct later *l = run->later;
 	bool is_ours = s->pid == (uint64_t)probes_env(run->probes)->created, is_new = false;
 
-	for (uint32_t i = 0; provider_comes[i]; i++)
-		is_new |= provider_comes[i]->mapped &&
-			  provider_comes[i]->mapped(probes_env(run->probes), s->pid, m);
+	for (uint32_t i = 0; provider_arrivals[i]; i++)
+		is_new |= provider_arrivals[i]->files &&
+			  provider_arrivals[i]->files->mapped(probes_env(run->probes), s->pid, m);
 	if (!is_ours)
 		missed_mapped(l->missed, s->pid, m->dev, m->ino, s->time, is_new);
 	if (is_new && !is_ours)
@@ -30,9 +30,9 @@ static void all_forked(void *ctx, const struct watch_subject *s, uint64_t parent
 {
 	const struct run *run = ctx;
 
-	for (uint32_t i = 0; provider_comes[i]; i++)
-		if (provider_comes[i]->born)
-			provider_comes[i]->born(probes_env(run->probes), s->pid, parent);
+	for (uint32_t i = 0; provider_arrivals[i]; i++)
+		if (provider_arrivals[i]->files)
+			provider_arrivals[i]->files->born(probes_env(run->probes), s->pid, parent);
 	missed_forked(run->later->missed, s->pid, parent);
 }
 
@@ -82,13 +82,13 @@ static void all_look(struct run *run, bool is_scan)
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; provider_comes[i] && !e; i++) {
-		const struct provider_come *come = provider_comes[i];
+	for (uint32_t i = 0; provider_arrivals[i] && !e; i++) {
+		const struct provider_arrivals *from = provider_arrivals[i];
 		uint32_t batch =
-			come->look_all ? come->look_all(probes_env(run->probes), is_scan) : 0;
+			from->files ? from->files->look(probes_env(run->probes), is_scan) : 0;
 
 		if (batch)
-			e = later_batch_add(run, come, batch, NULL);
+			e = later_batch_add(run, from, batch, NULL);
 	}
 	if (e)
 		report_adjusted(run->report, "programs that have begun are not probed: %s",
@@ -103,9 +103,9 @@ static enum missed_file file_ask(void *ctx, uint64_t dev, uint64_t ino, const ch
 	const struct run *run = ctx;
 	enum missed_file kind = MISSED_UNREAD;
 
-	for (uint32_t i = 0; provider_comes[i] && kind != MISSED_PROBED; i++)
-		if (provider_comes[i]->file_state &&
-		    provider_comes[i]->file_state(probes_env(run->probes), dev, ino, ret_name))
+	for (uint32_t i = 0; provider_arrivals[i] && kind != MISSED_PROBED; i++)
+		if (provider_arrivals[i]->files &&
+		    provider_arrivals[i]->files->state(probes_env(run->probes), dev, ino, ret_name))
 			kind = *ret_name ? MISSED_PROBED : MISSED_OTHER;
 	return kind;
 }
@@ -162,11 +162,11 @@ static void files_read_last(struct run *run)
 	watch_drain(run->watch);
 	if (!missed_is_open(l->missed))
 		return;
-	for (uint32_t i = 0; provider_comes[i]; i++) {
-		const struct provider_come *come = provider_comes[i];
+	for (uint32_t i = 0; provider_arrivals[i]; i++) {
+		const struct provider_arrivals *from = provider_arrivals[i];
 
-		if (come->look_all && come->look_all(probes_env(run->probes), false))
-			later_batch_match(run, come);
+		if (from->files && from->files->look(probes_env(run->probes), false))
+			later_batch_match(run, from);
 	}
 	missed_look(l->missed, now_ns(), file_ask, run);
 }
