@@ -17,7 +17,7 @@
  * Errors   a provider that cannot list its probes (no tracefs) returns a struct err.
  *
  * To add a provider: 1. src/provider/NAME.c ending in one const struct provider; 2. its row in
- * provider_list (provider/list.c); 3. tests/e2e.
+ * provider/providers.def; 3. tests/e2e.
  */
 #pragma once
 

@@ -118,8 +118,11 @@ struct provider_arrivals {
 
 /* The providers that add probes later, NULL-terminated (list.c). */
 extern const struct provider_arrivals *const provider_arrivals[];
-extern const struct provider_arrivals pid_arrivals, usdt_arrivals, fbt_arrivals, sdt_arrivals,
-	rawtp_arrivals;
+#define PROVIDER(name, nids)
+#define ARRIVALS(name) extern const struct provider_arrivals name##_arrivals;
+#include "provider/providers.def"
+#undef PROVIDER
+#undef ARRIVALS
 
 /*
  * The `free' of a provider that keeps its probes until the end: a module that is loaded again

@@ -27,8 +27,7 @@ static uint32_t dtrace_points(const struct probe *pr, struct probe_point *ret)
 
 const struct provider provider_dtrace = {
 	.name = "dtrace",
-	.id_base = DTRACE_ID_BASE,
-	.id_count = DTRACE_ID_COUNT,
+	PROVIDER_IDS(dtrace),
 	.names = probe_names,
 	.attr = {ATTR_STABLE, ATTR_PPU, ATTR_PPU, ATTR_STABLE, ATTR_STABLE},
 	.provide = dtrace_provide,

@@ -507,8 +507,8 @@ static void fbt_close(void *state)
 
 const struct provider provider_fbt = {
 	.name = "fbt",
-	.id_base = FBT_ID_BASE,
-	.id_count = FBT_ID_COUNT,
+	.id_base = PROBE_ID_LARGE,
+	.id_count = PROBE_ID_LARGE_END - PROBE_ID_LARGE,
 	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_EEI, ATTR_PPI},
 	.is_costly = true,
 	.concerns = fbt_concerns,

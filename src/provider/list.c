@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The providers, in the order in which they are asked and listed. */
+/* The lists of providers (providers.def). */
 #include "provider/arrivals.h"
 #include "provider/providers.h"
 
 const struct provider *const provider_list[] = {
-	&provider_dtrace,
-	&provider_profile,
-	&provider_syscall,
-	&provider_rawtp,
-	&provider_sdt,
-	&provider_fbt,
-	&provider_cpc,
-	&provider_pid,
-	&provider_usdt,
-	/* the last: names that others have are not looked for in the D library */
-	&provider_declared,
+#define PROVIDER(name, nids) &provider_##name,
+#define ARRIVALS(name)
+#include "provider/providers.def"
+#undef PROVIDER
+#undef ARRIVALS
 	NULL,
 };
 
 const struct provider_arrivals *const provider_arrivals[] = {
-	&pid_arrivals, &usdt_arrivals, &fbt_arrivals, &sdt_arrivals, &rawtp_arrivals, NULL,
+#define PROVIDER(name, nids)
+#define ARRIVALS(name) &name##_arrivals,
+#include "provider/providers.def"
+#undef PROVIDER
+#undef ARRIVALS
+	NULL,
 };
 
 void arrivals_keep(struct provider_env *env, uint32_t batch, bool keeps_names)

@@ -45,7 +45,7 @@ static const struct {
 };
 /* clang-format on */
 
-static const char *const precreated[PROFILE_ID_COUNT] = {
+static const char *const precreated[profile_ID_COUNT] = {
 	"profile-97",	"profile-199",	"profile-499", "profile-997", "profile-1999",
 	"profile-4001", "profile-4999", "tick-1",      "tick-10",     "tick-100",
 	"tick-500",	"tick-1000",	"tick-5000",
@@ -106,7 +106,7 @@ static const struct profile_probe *profile_probe(const struct probe *pr)
 
 static struct err *profile_provide(struct provider_env *env, const struct provider *pv)
 {
-	for (uint32_t i = 0; i < PROFILE_ID_COUNT; i++) {
+	for (uint32_t i = 0; i < profile_ID_COUNT; i++) {
 		struct profile_probe *pp = profile_probe_create(env, pv, precreated[i]);
 
 		probes_add_at(env->probes, pv, i, "", "", precreated[i], (uintptr_t)pp);
@@ -123,7 +123,7 @@ static struct err *profile_provide_desc(struct provider_env *env, const struct p
 	if (!*desc->name || !glob_is_literal(desc->name) || !glob_match(desc->mod, "") ||
 	    !glob_match(desc->func, ""))
 		return NULL;
-	for (uint32_t i = 0; i < PROFILE_ID_COUNT; i++)
+	for (uint32_t i = 0; i < profile_ID_COUNT; i++)
 		if (strcmp(desc->name, precreated[i]) == 0)
 			return NULL;
 	if (st->nprobes >= MAX_PROBES)
@@ -159,8 +159,7 @@ static uint32_t profile_points(const struct probe *pr, struct probe_point *ret)
 
 const struct provider provider_profile = {
 	.name = "profile",
-	.id_base = PROFILE_ID_BASE,
-	.id_count = PROFILE_ID_COUNT,
+	PROVIDER_IDS(profile),
 	.attr = {ATTR_EEC, ATTR_UUU, ATTR_PPU, ATTR_EEC, ATTR_EEC},
 	.provide = profile_provide,
 	.provide_desc = profile_provide_desc,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The providers, their blocks of probe ids, and stability triples, shared by the provider files.
+ * To add a provider: a file that ends in `const struct provider provider_NAME', and a row in
+ * providers.def.
  *
  * Facts    stability triples: providers.md 0.
  */
@@ -10,28 +12,34 @@
 #include "d/parse/attr.h"
 #include "probe/probe.h"
 
-extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp,
-	provider_cpc, provider_fbt, provider_sdt, provider_pid, provider_usdt, provider_declared;
+#define PROVIDER(name, nids) extern const struct provider provider_##name;
+#define ARRIVALS(name)
+#include "provider/providers.def"
+#undef PROVIDER
+#undef ARRIVALS
 
-/* Blocks of ids. */
+/* The blocks of ids of the providers, one behind the other. */
 enum {
-	DTRACE_ID_BASE = 1,
-	DTRACE_ID_COUNT = 3,
-	PROFILE_ID_BASE = DTRACE_ID_BASE + DTRACE_ID_COUNT,
-	PROFILE_ID_COUNT = 13,
-	SYSCALL_ID_BASE = PROFILE_ID_BASE + PROFILE_ID_COUNT,
-	SYSCALL_ID_COUNT = 1001 - SYSCALL_ID_BASE,
-	RAWTP_ID_BASE = SYSCALL_ID_BASE + SYSCALL_ID_COUNT,
-	RAWTP_ID_COUNT = 5001 - RAWTP_ID_BASE,
-	SDT_ID_BASE = RAWTP_ID_BASE + RAWTP_ID_COUNT,
-	SDT_ID_COUNT = PROBE_ID_DYNAMIC - SDT_ID_BASE,
-	FBT_ID_BASE = PROBE_ID_LARGE,
-	FBT_ID_COUNT = PROBE_ID_LARGE_END - PROBE_ID_LARGE,
+	PROVIDER_IDS_BEGIN = 0,
+#define PROVIDER(name, nids) name##_ID_BASE, name##_ID_LAST = name##_ID_BASE + (nids)-1,
+#define ARRIVALS(name)
+#include "provider/providers.def"
+#undef PROVIDER
+	PROVIDER_IDS_END
 };
+_Static_assert(PROVIDER_IDS_END <= PROBE_ID_DYNAMIC, "dynamic ids begin behind the blocks");
+enum {
+#define PROVIDER(name, nids) name##_ID_COUNT = nids,
+#include "provider/providers.def"
+#undef PROVIDER
+#undef ARRIVALS
+};
+/* Two members of struct provider. */
+#define PROVIDER_IDS(name) .id_base = name##_ID_BASE, .id_count = name##_ID_COUNT
 
 /* Keys of dtrace:::BEGIN and END in their unit. */
 enum { DTRACE_KEY_BEGIN, DTRACE_KEY_END, DTRACE_KEY_ERROR };
-#define DTRACE_ID_ERROR (DTRACE_ID_BASE + DTRACE_KEY_ERROR)
+#define DTRACE_ID_ERROR (dtrace_ID_BASE + DTRACE_KEY_ERROR)
 
 /* clang-format off */
 #define ATTR_EEC { STAB_EVOLVING, STAB_EVOLVING, DEP_COMMON }

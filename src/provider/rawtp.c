@@ -219,7 +219,7 @@ static struct probe *tracepoint_add(struct provider_env *env, const struct provi
 	struct tracepoint *tp = tracepoint_at(st, i);
 	const char *group = tracepoint_group(st, tp);
 
-	return i < RAWTP_ID_COUNT
+	return i < rawtp_ID_COUNT
 		       ? probes_add_at(env->probes, pv, i, group, "", tp->name, (uintptr_t)tp)
 		       : probes_add(env->probes, pv, group, "", tp->name, (uintptr_t)tp);
 }
@@ -424,8 +424,7 @@ static void rawtp_close(void *state)
 
 const struct provider provider_rawtp = {
 	.name = "rawtp",
-	.id_base = RAWTP_ID_BASE,
-	.id_count = RAWTP_ID_COUNT,
+	PROVIDER_IDS(rawtp),
 	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_PPI, ATTR_PPI},
 	.concerns = rawtp_concerns,
 	.collect = rawtp_collect,

@@ -95,7 +95,7 @@ static void events_read(struct arena *arena, struct strbuf *text, sdt_event_vec 
 			struct sdt_event ev = {.group = line, .arena = arena};
 			char *colon = strchr(line, ':');
 
-			if (!colon || list->len == SDT_ID_COUNT)
+			if (!colon || list->len == sdt_ID_COUNT)
 				continue;
 			*colon = '\0';
 			ev.name = colon + 1;
@@ -427,8 +427,7 @@ static void sdt_close(void *state)
 const struct provider provider_sdt = {
 	.name = "sdt",
 	.is_shared = true, /* dlib/sdt.d */
-	.id_base = SDT_ID_BASE,
-	.id_count = SDT_ID_COUNT,
+	PROVIDER_IDS(sdt),
 	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_PPI, ATTR_PPI},
 	.concerns = sdt_concerns,
 	.collect = sdt_collect,

@@ -263,8 +263,7 @@ static uint32_t syscall_points(const struct probe *pr, struct probe_point *ret)
 const struct provider provider_syscall = {
 	.name = "syscall",
 	.alias = SYSCALL_LX,
-	.id_base = SYSCALL_ID_BASE,
-	.id_count = SYSCALL_ID_COUNT,
+	PROVIDER_IDS(syscall),
 	.names = probe_names,
 	.attr = {ATTR_EEC, ATTR_PPU, ATTR_PPI, ATTR_EEC, ATTR_PPI},
 	.provide = syscall_provide,

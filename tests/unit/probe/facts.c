@@ -101,7 +101,7 @@ static void test_syscalls(void)
 		if (r->nr64 < 0 && r->nr32 < 0)
 			ok(false, "%s has a number", r->name);
 	}
-	ok(syscall_nrows * 2 <= SYSCALL_ID_COUNT, "all rows have ids");
+	ok(syscall_nrows * 2 <= syscall_ID_COUNT, "all rows have ids");
 	ok(syscall_find("uselib") == NULL, "no uselib");
 	is_str(syscall_find("stat")->tracefs, "newstat", "tracefs says newstat");
 }

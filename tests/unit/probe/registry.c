@@ -54,7 +54,7 @@ static void test_ids(void)
 	is_int(first_id(lazy, "", "BEGIN"), 1, "BEGIN is probe 1");
 	is_int(first_id(lazy, "", "END"), 2, "END is probe 2");
 	is_int(first_id(lazy, "", "ERROR"), 3, "ERROR is probe 3");
-	ok(!probes_find(lazy, SYSCALL_ID_BASE), "BEGIN asks for no system calls");
+	ok(!probes_find(lazy, syscall_ID_BASE), "BEGIN asks for no system calls");
 	read_id = first_id(lazy, "read", "return");
 	ok(probes_find(lazy, read_id) != NULL, "a literal is found");
 	(void)count(full, "", "", "", "");
