@@ -138,15 +138,22 @@ static int by_addr(const void *pa, const void *pb)
 /* Reads the list with addresses, where there is one, else that of names. 0, or errno. */
 static int list_read(struct kfuncs *fs)
 {
-	bool has_addrs;
-	char *save = NULL;
 	int sys = tracefs_read(ADDRS_FILE, &fs->text);
+	bool has_addrs = !sys && fs->text.len;
 
-	has_addrs = !sys && fs->text.len;
 	if (!has_addrs)
 		sys = tracefs_read(LIST_FILE, &fs->text);
 	if (sys || !fs->text.len)
 		return sys ? sys : ENOENT;
+	kfuncs_parse(fs, has_addrs);
+	return 0;
+}
+
+void kfuncs_parse(struct kfuncs *fs, bool has_addrs)
+{
+	char *save = NULL;
+
+	fs->by_line = hashmap_create();
 	for (char *line = strtok_r(fs->text.data, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		if (has_addrs)
@@ -155,7 +162,6 @@ static int list_read(struct kfuncs *fs)
 	}
 	if (fs->stops.len)
 		qsort(fs->stops.data, fs->stops.len, sizeof(*fs->stops.data), by_addr);
-	return 0;
 }
 
 /* What the kernel lacks; sys: why the list cannot be read, or 0. */
@@ -179,7 +185,6 @@ struct err *kfuncs_read(struct kfuncs *ret)
 
 	if (!feat_has(FEAT_KPROBE) && !feat_has(FEAT_KPROBE_MULTI))
 		return functions_lack(0);
-	ret->by_line = hashmap_create();
 	sys = list_read(ret);
 	return sys ? functions_lack(sys) : NULL;
 }
@@ -270,15 +275,18 @@ static struct hashmap *names_collect(const struct kfuncs *fs)
 
 void kfuncs_locate(struct kfuncs *fs)
 {
-	CLEANUP(file) FILE *f = NULL;
-	struct hashmap *names;
+	CLEANUP(file) FILE *f = fs->has_addrs ? NULL : fopen(KALLSYMS_PATH, "re");
+
+	if (!fs->has_addrs)
+		kfuncs_locate_in(fs, f);
+	fs->has_addrs = true;
+}
+
+void kfuncs_locate_in(struct kfuncs *fs, FILE *f)
+{
+	struct hashmap *names = names_collect(fs);
 	char line[1024];
 
-	if (fs->has_addrs)
-		return;
-	fs->has_addrs = true;
-	names = names_collect(fs);
-	f = fopen(KALLSYMS_PATH, "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
 		symbol_read(fs, names, line);

@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "kernel/kernel.h"
@@ -50,11 +52,15 @@ struct kfuncs {
 
 /* ret->owner and ret->only are set before. */
 MUST_CHECK struct err *kfuncs_read(struct kfuncs *ret);
+/* The list from fs->text, which has one function a line, as the file of ftrace that was read. */
+void kfuncs_parse(struct kfuncs *fs, bool has_addrs);
 void kfuncs_deinit(struct kfuncs *fs);
 /* Notes that the function has probes. */
 void kfunc_mark(struct kfunc *f);
 /* Fills in the addresses of all functions, if that was not done yet. */
 void kfuncs_locate(struct kfuncs *fs);
+/* The same from the lines of f, which are those of kallsyms; NULL: there are none. */
+void kfuncs_locate_in(struct kfuncs *fs, FILE *f);
 /*
  * Whether the function is known to be the only one of its name in the kernel and all modules, and
  * is none of ours. It is not known of each when more than KFUNC_FEW have probes.

@@ -22,15 +22,7 @@
 #include "d/text/diag.h"
 #include "provider/arrivals.h"
 #include "provider/providers.h"
-
-struct sdt_event {
-	const char *group, *name;
-	struct arena *arena; /* of the registry */
-	struct probe *late;  /* of an event that has come while the session runs, if it is used */
-	bool is_read;
-	const char *types[PLACE_MAX_FIELDS];
-	struct place_event record;
-};
+#include "provider/sdt.h"
 
 typedef VEC(struct sdt_event) sdt_event_vec;
 
@@ -226,23 +218,28 @@ static void field_read(struct sdt_event *ev, char *line)
 	ev->types[ev->record.nfields++] = argtext_named(a, shown, name);
 }
 
+void sdt_format_parse(struct sdt_event *ev, char *text)
+{
+	char *save = NULL;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (strncmp(line, "ID: ", 4) == 0)
+			ev->record.id = (uint32_t)strtoul(line + 4, NULL, 10);
+		else if (strncmp(line, "\tfield:", 7) == 0)
+			field_read(ev, line + 7);
+	}
+}
+
 /* An event whose format cannot be read has no fields, and id 0. */
 static void format_read(struct sdt_event *ev)
 {
 	CLEANUP(fd) int dir = tracefs_open_dir("events");
 	struct strbuf text = {0};
-	char *save = NULL;
 
 	ev->is_read = true;
 	if (file_read(dir, arena_printf(ev->arena, "%s/%s/format", ev->group, ev->name), &text) &&
 	    text.len)
-		for (char *line = strtok_r(text.data, "\n", &save); line;
-		     line = strtok_r(NULL, "\n", &save)) {
-			if (strncmp(line, "ID: ", 4) == 0)
-				ev->record.id = (uint32_t)strtoul(line + 4, NULL, 10);
-			else if (strncmp(line, "\tfield:", 7) == 0)
-				field_read(ev, line + 7);
-		}
+		sdt_format_parse(ev, text.data);
 	strbuf_deinit(&text);
 }
 

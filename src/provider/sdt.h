@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Provider sdt: the events of tracefs and what their formats say. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "probe/place.h"
+
+struct sdt_event {
+	const char *group, *name;
+	struct arena *arena; /* of the registry */
+	struct probe *late;  /* of an event that has come while the session runs, if it is used */
+	bool is_read;
+	const char *types[PLACE_MAX_FIELDS];
+	struct place_event record;
+};
+
+/*
+ * Fills in the id, the fields and their types from the text of the file `format', which it cuts
+ * into lines. A line that says nothing of the kind is passed over.
+ */
+void sdt_format_parse(struct sdt_event *ev, char *text);
