@@ -65,6 +65,13 @@ struct arch_unwind {
 	bool (*is_plt_expr)(const uint8_t *expr, size_t len, int64_t *ret_n);
 };
 
+/* The registers of a thread that unwinding and helpers know: the first words of struct pt_regs. */
+#define ARCH_NREGS 21
+struct arch_regs {
+	uint64_t words[ARCH_NREGS];
+	uint64_t thread_pointer; /* where thread-local variables are counted from; 0: not known */
+};
+
 struct arch {
 	const char *name; /* as uname(2) has it */
 	const char *cpp;  /* option for the C preprocessor, the one that other DTraces pass */
@@ -144,6 +151,13 @@ struct arch {
 	 */
 	bool (*call_return)(pid_t tid, bool is_32bit, taddr *ret);
 	bool (*call_argument)(pid_t tid, bool is_32bit, taddr *ret);
+	/* Reads all registers; those of a 32-bit thread have the same layout. False with errno. */
+	bool (*regs_read)(pid_t tid, struct arch_regs *ret);
+	/*
+	 * Takes them from size bytes of a core file, pr_reg of struct elf_prstatus; false: these
+	 * are too few.
+	 */
+	bool (*regs_of_core)(const void *pr_reg, size_t size, struct arch_regs *ret);
 
 	/* ---- the kernel's code */
 	/* prefix of the functions at which an interrupt enters the kernel */

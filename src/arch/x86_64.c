@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/user.h>
 
 enum {
 	AX = 80,
@@ -188,6 +189,39 @@ static bool call_argument(pid_t tid, bool is_32bit, taddr *ret)
 	return is_32bit ? stack_word(tid, true, 1, ret) : reg_read(tid, DI, ret);
 }
 
+static void regs_take(const struct user_regs_struct *u, struct arch_regs *ret)
+{
+	_Static_assert(offsetof(struct user_regs_struct, rbp) == BP &&
+			       offsetof(struct user_regs_struct, rip) == IP &&
+			       offsetof(struct user_regs_struct, rsp) == SP &&
+			       sizeof(ret->words) <= sizeof(*u),
+		       "words of struct pt_regs");
+	memcpy(ret->words, u, sizeof(ret->words));
+	ret->thread_pointer = u->fs_base;
+}
+
+/* Unlike PTRACE_GETREGSET, PTRACE_GETREGS gives registers of a 32-bit thread the same layout. */
+static bool regs_read(pid_t tid, struct arch_regs *ret)
+{
+	struct user_regs_struct u;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &u) != 0)
+		return false;
+	regs_take(&u, ret);
+	return true;
+}
+
+static bool regs_of_core(const void *pr_reg, size_t size, struct arch_regs *ret)
+{
+	struct user_regs_struct u;
+
+	if (size < sizeof(u))
+		return false;
+	memcpy(&u, pr_reg, sizeof(u));
+	regs_take(&u, ret);
+	return true;
+}
+
 /* clang-format off */
 const struct arch arch = {
 	.name = "x86_64",
@@ -262,6 +296,8 @@ const struct arch arch = {
 	.reg_write = reg_write,
 	.call_return = call_return,
 	.call_argument = call_argument,
+	.regs_read = regs_read,
+	.regs_of_core = regs_of_core,
 	.interrupt_prefix = "asm_", /* Linux arch/x86/include/asm/idtentry.h */
 };
 /* clang-format on */

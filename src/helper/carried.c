@@ -5,6 +5,7 @@
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "target/maps.h"
+#include "target/target.h"
 #include "image/debugfile.h"
 #include "files/file_id.h"
 #include "files/gate.h"
@@ -132,17 +133,22 @@ static struct list *file_read(struct carried *c, struct gate_file *f, const char
 	return l;
 }
 
-static struct list *map_find(struct carried *c, pid_t pid, const struct proc_map *m)
+/* The kernel calls memory without a file "//anon" in its records. */
+static bool is_of_file(const struct proc_map *m)
 {
-	CLEANUP(gate_file) struct gate_file *f = NULL;
+	return proc_map_has_file(m) && m->path[0] == '/';
+}
+
+/* f: the file that is mapped, which this closes; NULL: there is none, or it cannot be opened. */
+static struct list *map_find(struct carried *c, struct gate_file *f, const struct proc_map *m)
+{
+	CLEANUP(gate_file) struct gate_file *opened = f;
 	struct file_id id;
 	struct list *l;
 
-	/* the kernel calls memory without a file "//anon" in its records */
-	f = m->ino && m->path[0] == '/' ? proc_map_open(c->opts.files->gate, pid, m) : NULL;
-	if (!f)
+	if (!opened)
 		return &nothing;
-	id = file_id_of(f);
+	id = file_id_of(opened);
 	l = hashmap_find(c->files, &id, sizeof(id));
 	if (l)
 		return l;
@@ -150,19 +156,22 @@ static struct list *map_find(struct carried *c, pid_t pid, const struct proc_map
 		hashmap_destroy(c->files);
 		c->files = hashmap_create();
 	}
-	l = file_read(c, f, m->path);
+	l = file_read(c, opened, m->path);
 	hashmap_set(c->files, &id, sizeof(id), l);
 	return l;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-void carried_each(struct carried *c, pid_t pid, const struct proc_maps *maps,
-		  void (*found)(void *ctx, struct helper *h), void *ctx)
+void carried_each(struct carried *c, struct target *t, void (*found)(void *ctx, struct helper *h),
+		  void *ctx)
 {
+	const struct proc_maps *maps = target_maps(t);
+
 	for (uint32_t i = 0; i < maps->maps.len; i++) {
 		const struct proc_map *m = &maps->maps.data[i];
-		struct list *l = m->is_exec ? map_find(c, pid, m) : &nothing;
+		bool is_code = m->is_exec && is_of_file(m);
+		struct list *l = map_find(c, is_code ? target_open_map(t, m) : NULL, m);
 
 		for (uint32_t k = 0; k < l->n; k++)
 			found(ctx, l->helpers[k]);
@@ -171,5 +180,7 @@ void carried_each(struct carried *c, pid_t pid, const struct proc_maps *maps,
 
 bool carried_has(struct carried *c, pid_t pid, const struct proc_map *m)
 {
-	return map_find(c, pid, m)->n > 0;
+	struct gate *g = c->opts.files->gate;
+
+	return map_find(c, is_of_file(m) ? proc_map_open(g, pid, m) : NULL, m)->n > 0;
 }

@@ -19,7 +19,7 @@ struct carried;
 struct file_opts; /* image/debugfile.h */
 struct helper;
 struct proc_map;
-struct proc_maps;
+struct target; /* target/target.h */
 
 struct carried_opts {
 	const struct file_opts *files;
@@ -31,8 +31,8 @@ struct carried_opts {
 
 struct carried *carried_create(const struct carried_opts *opts);
 void carried_destroy(struct carried *c); /* NULL is allowed */
-/* Calls found for each helper that a file carries from which the process executes code. */
-void carried_each(struct carried *c, pid_t pid, const struct proc_maps *maps,
-		  void (*found)(void *ctx, struct helper *h), void *ctx);
-/* Whether the mapped file carries a helper. */
+/* Calls found for each helper that a file carries from which the target executes code. */
+void carried_each(struct carried *c, struct target *t, void (*found)(void *ctx, struct helper *h),
+		  void *ctx);
+/* Whether the file that a process maps carries a helper. */
 bool carried_has(struct carried *c, pid_t pid, const struct proc_map *m);

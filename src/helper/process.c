@@ -3,14 +3,11 @@
 #include "helper/process_impl.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/uio.h>
 
 #include "base/hashmap.h"
 #include "base/str.h"
-#include "target/core.h"
 #include "target/maps.h"
 #include "image/debugfile.h"
 #include "files/file_id.h"
@@ -81,7 +78,7 @@ static const char *name_of(const char *path)
 static struct object *object_of(const struct process *p, const struct proc_map *m)
 {
 	CLEANUP(gate_file)
-	struct gate_file *f = proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m);
+	struct gate_file *f = target_open_map(p->target, m);
 	struct file_id id;
 	struct object *o;
 
@@ -100,29 +97,10 @@ static struct object *object_of(const struct process *p, const struct proc_map *
 	return o;
 }
 
-/* The mapping of the program that the process executes, or NULL. */
-static const struct proc_map *program_map(const struct process *p)
-{
-	char link[64], path[4096];
-	ssize_t n;
-
-	if (p->core)
-		return p->maps->maps.len ? &p->maps->maps.data[0] : NULL;
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)p->pid);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
-		return NULL;
-	path[n] = '\0';
-	for (uint32_t i = 0; i < p->maps->maps.len; i++)
-		if (strcmp(p->maps->maps.data[i].path, path) == 0)
-			return &p->maps->maps.data[i];
-	return NULL;
-}
-
 /* Each file is searched once. */
 const struct proc_map *process_program(const struct process *p, const struct helper *h)
 {
-	const struct proc_map *m = h->symbols ? program_map(p) : NULL;
+	const struct proc_map *m = h->symbols ? target_program(p->target) : NULL;
 	struct object *o = m ? object_of(p, m) : NULL;
 
 	return o && object_has(o, h->symbols) ? m : NULL;
@@ -152,8 +130,7 @@ static bool each_object(struct process *p, const char *pattern,
 		struct object *o;
 		uint64_t addr;
 
-		if (!map_is_wanted(p, m, pattern) ||
-		    (i && m[-1].ino == m->ino && m[-1].dev == m->dev))
+		if (!map_is_wanted(p, m, pattern) || (i && proc_map_is_same_file(&m[-1], m)))
 			continue;
 		o = object_of(p, m);
 		if (o && object_addr(o, m->off, &addr) && func(ctx, o, m, m->start - addr))
@@ -226,9 +203,7 @@ static const char *page_read(struct process *p, uint64_t number)
 	if (hashmap_count(p->pages) >= PAGES_MAX)
 		return NULL;
 	page = xmalloc(PAGE_BYTES);
-	if (p->core ? !core_read(p->core, number * PAGE_BYTES, page, PAGE_BYTES)
-		    : !gate_memory_read(p->objects->files->gate, (uint64_t)p->pid,
-					number * PAGE_BYTES, page, PAGE_BYTES)) {
+	if (!target_read(p->target, number * PAGE_BYTES, page, PAGE_BYTES)) {
 		free(page);
 		page = &unreadable;
 	}
@@ -450,37 +425,15 @@ void process_set_hooks(struct process *p, const struct process_hooks *hooks)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-static void process_init(struct process *p, struct objects *objects)
+struct process *process_open(struct target *t, struct objects *objects)
 {
+	struct process *p = xcalloc(1, sizeof(*p));
+
+	p->target = t;
+	p->maps = target_maps(t);
 	p->objects = objects;
 	p->pages = hashmap_create();
 	p->arena = arena_create();
-}
-
-struct err *process_open(pid_t pid, struct objects *objects, struct process **ret)
-{
-	struct process *p = xcalloc(1, sizeof(*p));
-	struct err *e = proc_maps_read(pid, &p->own_maps);
-
-	if (e) {
-		free(p);
-		return e;
-	}
-	p->pid = pid;
-	p->maps = &p->own_maps;
-	process_init(p, objects);
-	*ret = p;
-	return NULL;
-}
-
-struct process *process_open_core(struct core *core, struct objects *objects)
-{
-	struct process *p = xcalloc(1, sizeof(*p));
-
-	p->core = core;
-	p->pid = core_thread(core)->pid;
-	p->maps = core_maps(core);
-	process_init(p, objects);
 	return p;
 }
 
@@ -497,8 +450,6 @@ void process_close(struct process *p)
 		if (page != &unreadable)
 			free(page);
 	hashmap_destroy(p->pages);
-	if (!p->core)
-		proc_maps_deinit(&p->own_maps);
 	arena_destroy(p->arena);
 	free(p->declined);
 	free(p);
@@ -519,19 +470,6 @@ bool process_is_loading(const struct process *p)
 	return has_linker;
 }
 
-/* Fills the auxiliary vector, and returns the number of its elements; 0: it cannot be read. */
-static uint32_t auxv_read(const struct process *p, Elf64_auxv_t *auxv, uint32_t max)
-{
-	CLEANUP(fd) int fd = -1;
-	char path[64];
-	ssize_t n;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, auxv, max * sizeof(*auxv)) : 0;
-	return n > 0 ? (uint32_t)((size_t)n / sizeof(*auxv)) : 0;
-}
-
 /*
  * The kernel maps the program, its dynamic linker and the vDSO in this order, and then writes down
  * the auxiliary vector. Where the vector has a vDSO that was not among the mappings, they were read
@@ -540,21 +478,21 @@ static uint32_t auxv_read(const struct process *p, Elf64_auxv_t *auxv, uint32_t 
 bool process_is_starting(const struct process *p)
 {
 	struct proc_maps now = {0};
-	Elf64_auxv_t auxv[64];
-	uint32_t n = p->core ? 0 : auxv_read(p, auxv, ARRAY_LEN(auxv));
-	uint64_t vdso = 0;
+	struct target_aux aux;
 	bool is_starting;
-	struct err *e;
+	struct err *e = target_aux(p->target, &aux);
 
-	for (uint32_t i = 0; i < n; i++)
-		if (auxv[i].a_type == AT_SYSINFO_EHDR)
-			vdso = auxv[i].a_un.a_val;
-	if (n && auxv[0].a_type == AT_NULL)
-		return true;
-	if (!vdso || proc_maps_find(p->maps, vdso))
+	if (e) { /* it has ended */
+		err_destroy(e);
 		return false;
-	e = proc_maps_read(p->pid, &now);
-	is_starting = !e && proc_maps_find(&now, vdso); /* a process may also have unmapped it */
+	}
+	if (!aux.is_written)
+		return true;
+	if (!aux.vdso || proc_maps_find(p->maps, aux.vdso))
+		return false;
+	e = target_maps_now(p->target, &now);
+	/* a process may also have unmapped it */
+	is_starting = !e && proc_maps_find(&now, aux.vdso);
 	err_destroy(e);
 	proc_maps_deinit(&now);
 	return is_starting;
@@ -564,7 +502,7 @@ bool process_is_starting(const struct process *p)
 static const struct proc_map *first_file(const struct proc_maps *maps)
 {
 	for (uint32_t i = 0; i < maps->maps.len; i++)
-		if (maps->maps.data[i].ino)
+		if (proc_map_has_file(&maps->maps.data[i]))
 			return &maps->maps.data[i];
 	return NULL;
 }
@@ -576,16 +514,14 @@ bool process_is_there(const struct process *p)
 	bool is_there;
 	struct err *e;
 
-	if (p->core)
-		return true;
 	/*
 	 * A zombie maps nothing, and what another program maps begins elsewhere or is another file.
 	 * This one may have mapped memory below its file since: LuaJIT does.
 	 */
-	e = proc_maps_read(p->pid, &now);
+	e = target_maps_now(p->target, &now);
 	if (!e && was)
 		is = proc_maps_find(&now, was->start);
-	is_there = is && is->start == was->start && is->dev == was->dev && is->ino == was->ino;
+	is_there = is && is->start == was->start && proc_map_is_same_file(is, was);
 	err_destroy(e);
 	proc_maps_deinit(&now);
 	return is_there;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that a walk has met, while its helpers' dtrace:helper:attach: clauses run: its mapped
+ * A target whose stack is walked, while its helpers' dtrace:helper:attach: clauses run: its mapped
  * files, symbols and memory.
  *
- * Owns     what it has read; process_close() forgets all of it.
+ * Owns     what it has read; process_close() forgets all of it. The target outlives it.
  * Errors   a process that has ended has no memory: reads fail, and the helper is not attached.
  * Threads  the consumer's. Nothing is written to the process, and it is not stopped.
  */
@@ -17,17 +17,15 @@
 
 struct file_opts; /* image/debugfile.h */
 struct helper;
-struct core; /* target/core.h */
 struct proc_maps;
+struct target;	/* target/target.h */
 struct objects; /* what was read of files, for all processes */
 struct process;
 
 struct objects *objects_create(const struct file_opts *files);
 void objects_destroy(struct objects *o);
 
-MUST_CHECK struct err *process_open(pid_t pid, struct objects *objects, struct process **ret);
-/* Opens a core file, which outlives it, as if it were the process. */
-struct process *process_open_core(struct core *core, struct objects *objects);
+struct process *process_open(struct target *t, struct objects *objects);
 void process_close(struct process *p); /* NULL is allowed */
 const struct proc_maps *process_maps(const struct process *p);
 /* Whether the process maps a file to which the helper applies by the file's name. */

@@ -5,16 +5,15 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "target/maps.h"
+#include "target/target.h"
 #include "helper/helper.h"
 #include "helper/process.h"
 
 struct process {
-	pid_t pid;
+	struct target *target;
 	struct objects *objects;
-	struct core *core; /* NULL: a live process */
-	struct proc_maps own_maps;
-	const struct proc_maps *maps;
-	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
+	const struct proc_maps *maps; /* of the target */
+	struct hashmap *pages;	      /* number of a page -> its bytes, or &unreadable */
 	const struct helper *helper;
 	const struct proc_map
 		*program; /* if the helper is for it; NULL: for files by their names */

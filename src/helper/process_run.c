@@ -27,7 +27,7 @@ static enum dif_fault builtin_read(void *ctx, uint32_t id, uint64_t index, uint6
 
 	*ret = 0;
 	if (id == DIF_VAR_PID)
-		*ret = (uint64_t)p->pid;
+		*ret = (uint64_t)target_pid(p->target);
 	else if (id == DIF_VAR_UREGS)
 		return ureg_read(p, index, ret);
 	else if (!f)

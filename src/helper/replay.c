@@ -222,22 +222,15 @@ static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struc
 	ret->is_over = w->nframes >= w->r->max_frames;
 }
 
-/* Opens the process for each helper, and runs its clauses of attach. */
-static struct err *parts_open(struct walk *w)
+/* Opens the target for each helper, and runs its clauses of attach. */
+static void parts_open(struct walk *w)
 {
-	struct err *e = NULL;
-
-	for (uint32_t i = 0; i < w->r->nhelpers && !e; i++) {
+	for (uint32_t i = 0; i < w->r->nhelpers; i++) {
 		struct part *part = &w->parts[i];
 		CLEANUP(free) char *why = NULL;
 
 		part->h = w->r->helpers[i];
-		if (w->r->core)
-			part->proc = process_open_core(w->r->core, w->r->objects);
-		else
-			e = process_open(w->r->pid, w->r->objects, &part->proc);
-		if (e)
-			break;
+		part->proc = process_open(w->r->target, w->r->objects);
 		w->part = part;
 		process_set_hooks(part->proc, &w->hooks);
 		if (w->r->part)
@@ -246,7 +239,6 @@ static struct err *parts_open(struct walk *w)
 		if (!part->is_attached && w->r->failed)
 			w->r->failed(w->r->ctx, part->h, why);
 	}
-	return e;
 }
 
 /* Whether the helper wants callee-saved registers in this process (struct helper.saves). */
@@ -271,25 +263,23 @@ static bool part_saves(const struct part *part)
 	return false;
 }
 
-struct err *replay_run(struct replay *r)
+void replay_run(struct replay *r)
 {
 	struct walk w = {.r = r, .frame = r->thread, .text_left = r->strsize, .left = ACTIONS_MAX};
 	bool saves = false;
-	struct err *e;
 
 	r->walk = &w;
+	w.frame.args[4] = r->regs->thread_pointer;
 	w.hooks = (struct process_hooks){&w, on_begin, on_read, on_value, on_done};
 	w.parts = xcalloc(r->nhelpers + 1, sizeof(*w.parts));
-	e = parts_open(&w);
-	for (uint32_t i = 0; i < r->nhelpers && !e; i++)
+	parts_open(&w);
+	for (uint32_t i = 0; i < r->nhelpers; i++)
 		saves |= part_saves(&w.parts[i]);
-	if (!e)
-		r->is_cut = stack_walk_each(&r->space, r->regs, saves, on_frame, &w);
+	r->is_cut = stack_walk_each(&r->space, r->regs, saves, on_frame, &w);
 	for (uint32_t i = 0; i < r->nhelpers; i++)
 		process_close(w.parts[i].proc);
 	strbuf_deinit(&w.text);
 	free(w.parts);
-	return e;
 }
 
 char *replay_text(const struct replay *r, uint64_t addr)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs ustack helpers over a thread that is stopped: the same walk and the same clauses as in the
- * kernel (rt/unwind.c, rt/helper.c), with the frame step on the host (unwind/walk.h) and the
- * interpreter of DIF (dif/interp.h).
+ * Runs ustack helpers over a thread of a target that does not run: the same walk and the same
+ * clauses as in the kernel (rt/unwind.c, rt/helper.c), with the frame step on the host
+ * (unwind/walk.h) and the interpreter of DIF (dif/interp.h).
  *
  * A listener is told of what happens, in order. What the kernel's machine does to save time is not
  * done here: ucached() never finds anything. Memory that is not in RAM can be read here, and is a
  * fault in the kernel.
  *
  * Owns     nothing but the memory of the walk.
- * Errors   struct err *: the process cannot be read.
+ * Errors   none: what cannot be read is missing.
  */
 #pragma once
 
@@ -18,6 +18,7 @@
 #include "helper/helper.h"
 #include "helper/process.h"
 
+struct target;
 struct walk; /* of replay.c */
 
 enum replay_frame_kind {
@@ -37,11 +38,10 @@ struct replay {
 	struct helper *const *helpers;
 	uint32_t nhelpers;
 	struct objects *objects;
-	struct walk_space space;
-	const uint64_t *regs;
-	struct process_frame thread; /* tid, ids and names; args[4]: the thread pointer */
-	pid_t pid;
-	struct core *core;	      /* NULL: the process lives */
+	struct target *target;
+	struct walk_space space; /* of the target */
+	const struct arch_regs *regs;
+	struct process_frame thread;  /* tid, ids and names */
 	uint32_t max_frames, strsize; /* as of jstack() */
 	/* who listens; a member may be NULL */
 	void *ctx;
@@ -56,7 +56,7 @@ struct replay {
 	struct walk *walk; /* while it runs */
 };
 
-MUST_CHECK struct err *replay_run(struct replay *r);
+void replay_run(struct replay *r);
 /* For the hooks: the string at an address of the clause that runs, to be freed. */
 char *replay_text(const struct replay *r, uint64_t addr);
 /* For done() of uframe(): the text of the frame. */

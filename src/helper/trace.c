@@ -2,14 +2,12 @@
 /* Tells what ustack helpers do for one stack. */
 #include "helper/trace.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "base/str.h"
 #include "base/text.h"
-#include "target/core.h"
-#include "target/halt.h"
+#include "target/maps.h"
+#include "target/target.h"
 #include "image/debugfile.h"
 #include "helper/replay.h"
 #include "helper/ustack.h"
@@ -20,7 +18,7 @@
 struct report {
 	struct strbuf *out;
 	const struct trace_opts *opts;
-	pid_t pid;
+	struct target *target;
 	const struct helper *h;
 	struct strbuf place; /* of the statement that runs */
 	/* memory that was read one piece behind the other */
@@ -31,7 +29,6 @@ struct report {
 	struct strbuf frame;	     /* what uframe() joins */
 	uint64_t unwind[3];
 	const struct replay *replay;
-	const struct proc_maps *maps; /* of a core file; NULL: a process */
 };
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -97,15 +94,16 @@ static void read_flush(struct report *t)
 	t->size = 0;
 }
 
-/* The text of an address; of a core file, only the object is known. */
+/* The text of an address; of what is in no process, only the object is known. */
 static bool name_add(struct report *t, taddr addr, bool is_return, struct strbuf *out)
 {
-	const struct proc_map *m = t->maps ? proc_maps_find(t->maps, addr) : NULL;
+	const struct proc_map *m = proc_maps_find(target_maps(t->target), addr);
+	pid_t pid = target_proc(t->target);
 	const char *slash = m ? strrchr(m->path, '/') : NULL;
 	CLEANUP(free) char *name = slash ? text_clean(xstrdup(slash + 1)) : NULL;
 
-	if (!t->maps)
-		return t->opts->name(t->opts->ctx, t->pid, addr, is_return, out);
+	if (pid)
+		return t->opts->name(t->opts->ctx, pid, addr, is_return, out);
 	strbuf_addf(out, "%s%s0x%" PRIx64, name ? name : "", name ? "`" : "", addr);
 	return name;
 }
@@ -287,87 +285,42 @@ static void stack_add(struct report *t, const struct replay *r)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* Reads what /proc says of the thread; false if there is no such thread. */
-static bool thread_read(pid_t tid, pid_t *ret_pid, struct process_frame *f, char *name,
-			struct strbuf *args)
+static struct err *thread_replay(struct report *t, struct replay *r, const struct file_opts *files,
+				 const struct target_who *who)
 {
-	char path[64], line[256];
-	int pid = 0, ppid = 0;
-	char bytes[4096];
-	size_t n;
+	struct walk_target *walk;
+	struct arch_regs regs;
+	struct err *e = target_regs(r->target, who->tid, &regs);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	{
-		CLEANUP(file) FILE *status = fopen(path, "re");
-
-		while (status && fgets(line, sizeof(line), status)) {
-			(void)sscanf(line, "Name:\t%15[^\n]", name);
-			(void)sscanf(line, "Tgid:\t%d", &pid);
-			(void)sscanf(line, "PPid:\t%d", &ppid);
-			(void)sscanf(line, "Uid:\t%" SCNu32, &f->uid);
-			(void)sscanf(line, "Gid:\t%" SCNu32, &f->gid);
-		}
-	}
-	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)tid);
-	{
-		CLEANUP(file) FILE *cmdline = fopen(path, "re");
-
-		n = cmdline ? fread(bytes, 1, sizeof(bytes), cmdline) : 0;
-	}
-	for (size_t i = 0; i + 1 < n; i++)
-		strbuf_addc(args, bytes[i] ? bytes[i] : ' ');
-	*ret_pid = pid;
-	f->tid = tid;
-	f->ppid = ppid;
-	f->execname = name;
-	f->execargs = strbuf_text(args);
-	return pid > 0;
+	if (e)
+		return e;
+	walk = walk_target_open(r->target, files);
+	r->space = walk_target_space(walk);
+	r->regs = &regs;
+	r->thread = (struct process_frame){.tid = who->tid,
+					   .ppid = who->ppid,
+					   .uid = who->uid,
+					   .gid = who->gid,
+					   .execname = who->name,
+					   .execargs = who->args};
+	replay_run(r);
+	stack_add(t, r);
+	walk_target_close(walk);
+	return NULL;
 }
 
-static struct err *thread_replay(struct ustacks *u, struct report *t, struct replay *r,
-				 const struct file_opts *files, pid_t tid)
-{
-	uint64_t regs[WALK_NREGS];
-	struct walk_proc *proc = r->core ? walk_core_open(r->core, files) : NULL;
-	struct err *e = r->core ? NULL : walk_proc_open(r->pid, files, &proc);
-
-	if (r->core)
-		memcpy(regs, core_thread(r->core)->regs, sizeof(regs));
-	else if (!e)
-		e = walk_thread_regs(tid, regs);
-	if (!e) {
-		r->space = walk_proc_space(proc);
-		r->regs = regs;
-		r->thread.args[4] =
-			r->core ? core_thread(r->core)->thread_pointer : walk_thread_pointer(tid);
-		e = replay_run(r);
-	}
-	if (!e)
-		stack_add(t, r);
-	walk_proc_close(proc);
-	return e;
-}
-
-static struct err *thread_prepare(pid_t tid, struct replay *r, char *name, struct strbuf *args,
-				  struct halt *halt)
-{
-	if (!thread_read(tid, &r->pid, &r->thread, name, args))
-		return err_new("there is no process or thread %d", (int)tid);
-	return halt_process(r->pid, halt);
-}
-
-/* Names each file once of which the core file has another version. */
+/* Names each file once of which the target has another version. */
 static void stale_tell(const struct proc_maps *maps, struct strbuf *out)
 {
-	uint64_t last = 0; /* the mappings of a file are mostly neighbours */
+	const struct proc_map *last = NULL; /* the mappings of a file are mostly neighbours */
 
 	for (uint32_t i = 0; i < maps->maps.len; i++) {
 		const struct proc_map *m = &maps->maps.data[i];
 		char *name;
 
-		if (!m->is_stale || m->off || m->ino == last)
+		if (!m->is_stale || m->off || (last && proc_map_is_same_file(m, last)))
 			continue;
-		last = m->ino;
+		last = m;
 		name = text_clean(xstrdup(m->path));
 		strbuf_addf(out,
 			    "'%s' is not the file that the process had: its build id is another "
@@ -377,62 +330,58 @@ static void stale_tell(const struct proc_maps *maps, struct strbuf *out)
 	}
 }
 
-static struct err *core_prepare(const char *path, const struct file_opts *files, struct replay *r,
-				struct strbuf *out)
+static struct err *target_trace(struct ustacks *u, struct report *t, pid_t tid)
 {
-	struct err *e = core_open(path, files->gate, &r->core);
-	const struct core_thread *t = e ? NULL : core_thread(r->core);
-
-	if (e)
-		return e;
-	stale_tell(core_maps(r->core), out);
-	r->pid = t->pid;
-	r->thread.tid = t->tid;
-	r->thread.ppid = t->ppid;
-	r->thread.uid = t->uid;
-	r->thread.gid = t->gid;
-	r->thread.execname = t->name;
-	r->thread.execargs = t->args;
-	return NULL;
-}
-
-struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, struct strbuf *out)
-{
-	struct report t = {.out = out, .opts = opts};
-	const struct process_hooks hooks = {&t, on_begin, on_read, on_value, on_done};
+	const struct process_hooks hooks = {t, on_begin, on_read, on_value, on_done};
 	struct helper *list[USTACK_HELPERS_MAX];
-	char name[16] = "";
-	struct strbuf args = {0};
-	struct replay r = {.max_frames = opts->max_frames,
-			   .strsize = opts->strsize,
-			   .ctx = &t,
+	struct replay r = {.target = t->target,
+			   .helpers = list,
+			   .objects = ustacks_objects(u),
+			   .max_frames = t->opts->max_frames,
+			   .strsize = t->opts->strsize,
+			   .ctx = t,
 			   .part = on_part,
 			   .frame = on_frame,
 			   .failed = on_failed,
 			   .hooks = &hooks};
-	struct halt halt = {0};
-	struct err *e = NULL;
+	struct target_who who;
+	struct err *e;
 
-	if (opts->core)
-		e = core_prepare(opts->core, ustacks_files(u), &r, out);
-	else
-		e = thread_prepare(opts->tid, &r, name, &args, &halt);
-	t.pid = r.core ? 0 : r.pid;
-	t.replay = &r;
-	t.maps = r.core ? core_maps(r.core) : NULL;
-	if (!e)
-		e = ustacks_of_process(u, r.pid, r.core, list, &r.nhelpers);
-	r.helpers = list;
-	r.objects = ustacks_objects(u);
-	if (!e && !r.nhelpers)
-		strbuf_addf(out, "no helper applies to process %d (%s)\n", (int)r.pid,
-			    r.thread.execname);
-	if (!e)
-		e = thread_replay(u, &t, &r, ustacks_files(u), opts->tid);
-	halt_release(&halt);
-	core_close(r.core);
+	if (!target_who(t->target, tid, &who))
+		return err_new("there is no process or thread %d", (int)tid);
+	stale_tell(target_maps(t->target), t->out);
+	t->replay = &r;
+	r.nhelpers = ustacks_of_target(u, t->target, list);
+	if (!r.nhelpers)
+		strbuf_addf(t->out, "no helper applies to process %d (%s)\n", (int)who.pid,
+			    who.name);
+	e = thread_replay(t, &r, ustacks_files(u), &who);
 	replay_deinit(&r);
+	return e;
+}
+
+/* The thread that a core file is mostly about is its first one. */
+static pid_t first_thread(struct target *t)
+{
+	target_tids tids = {0};
+	pid_t first;
+
+	target_threads(t, &tids);
+	first = tids.len ? tids.data[0] : 0;
+	vec_deinit(&tids);
+	return first;
+}
+
+struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, struct strbuf *out)
+{
+	struct gate *gate = ustacks_files(u)->gate;
+	struct report t = {.out = out, .opts = opts};
+	struct err *e = opts->core ? target_core_open(opts->core, gate, &t.target)
+				   : target_hold(opts->tid, gate, &t.target);
+
+	if (!e)
+		e = target_trace(u, &t, opts->core ? first_thread(t.target) : opts->tid);
+	target_close(t.target);
 	strbuf_deinit(&t.place);
-	strbuf_deinit(&args);
 	return e;
 }

@@ -13,6 +13,8 @@
 #include "bpf/helper_code.h"
 #include "rt/helper.h"
 #include "target/maps.h"
+#include "target/target.h"
+#include "image/debugfile.h"
 #include "sym/sym.h"
 #include "helper/carried.h"
 #include "helper/hcode.h"
@@ -383,7 +385,7 @@ static void set_add(void *ctx, struct helper *h)
 }
 
 /* Finds the helpers for the files that the process maps, by their names. */
-static uint64_t set_of_files(struct ustacks *u, const struct process *proc, pid_t pid)
+static uint64_t set_of_files(struct ustacks *u, const struct process *proc, struct target *t)
 {
 	uint64_t set = 0;
 
@@ -391,7 +393,7 @@ static uint64_t set_of_files(struct ustacks *u, const struct process *proc, pid_
 		if (process_has_file(proc, u->helpers.data[i]) &&
 		    helper_ready(u, u->helpers.data[i]))
 			set |= 1ull << i;
-	carried_each(u->carried, pid, process_maps(proc), set_add, &set);
+	carried_each(u->carried, t, set_add, &set);
 	return set;
 }
 
@@ -442,22 +444,17 @@ static struct err *set_program(struct ustacks *u, uint64_t set, struct program *
 	return e;
 }
 
-struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
-			       struct helper **list, uint32_t *ret_n)
+uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **list)
 {
-	struct process *proc = core ? process_open_core(core, u->objects) : NULL;
-	struct err *e = core ? NULL : process_open(pid, u->objects, &proc);
-	uint64_t set;
+	struct process *proc = process_open(t, u->objects);
+	uint64_t set = set_of_symbols(u, proc, set_of_files(u, proc, t));
+	uint32_t n = 0;
 
-	*ret_n = 0;
-	if (e)
-		return e;
-	set = set_of_symbols(u, proc, set_of_files(u, proc, core ? 0 : pid));
 	for (uint32_t i = 0; i < u->helpers.len; i++)
 		if (set >> i & 1)
-			list[(*ret_n)++] = u->helpers.data[i];
+			list[n++] = u->helpers.data[i];
 	process_close(proc);
-	return NULL;
+	return n;
 }
 
 struct objects *ustacks_objects(struct ustacks *u)
@@ -571,17 +568,18 @@ static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
 /* Looks at the mappings of a process, and publishes the helpers that apply. */
 static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
 {
-	struct process *proc = NULL;
+	struct target *t = NULL;
+	struct process *proc;
 	uint64_t set, all;
-	struct err *e;
+	struct err *e = target_live_open(pid, u->opts.files->gate, &t);
 
-	e = process_open(pid, u->objects, &proc);
 	if (e) { /* it has ended, or we may not look at it */
 		err_destroy(e);
 		return;
 	}
+	proc = process_open(t, u->objects);
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
-	set = set_of_files(u, proc, pid);
+	set = set_of_files(u, proc, t);
 	e = set == u->always ? NULL : process_publish(u, key, pid, proc, set);
 	all = e ? set : set_of_symbols(u, proc, set);
 	if (all != set || (!e && set == u->always))
@@ -590,6 +588,7 @@ static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
 		tell_once(u, err_text(e));
 	err_destroy(e);
 	process_close(proc);
+	target_close(t);
 }
 
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)

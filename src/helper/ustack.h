@@ -22,13 +22,13 @@
 #include "base/err.h"
 
 struct compile_opts;
-struct core;
 struct file_opts;
 struct helper;
 struct kmaps;
 struct objects;
 struct strbuf;
 struct sym_map;
+struct target;
 struct ustacks;
 
 struct ustack_opts {
@@ -51,11 +51,10 @@ MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ust
 void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
 #define USTACK_HELPERS_MAX 64
 /*
- * Finds the helpers that apply to a process, or to a core file, compiled; list has room for
- * USTACK_HELPERS_MAX.
+ * Finds the helpers that apply to a target, compiled; list has room for USTACK_HELPERS_MAX. Returns
+ * their number.
  */
-MUST_CHECK struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
-					  struct helper **list, uint32_t *ret_n);
+uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **list);
 struct objects *ustacks_objects(struct ustacks *u);
 const struct file_opts *ustacks_files(const struct ustacks *u);
 /* Puts the helpers for all processes into the kernel; maps must outlive u. */

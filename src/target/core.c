@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads core files. */
-#include "target/core.h"
-
+/*
+ * A core file of a 64-bit process: what it had mapped, its memory, its threads with their
+ * registers, its auxiliary vector, and the signal that ended it.
+ *
+ * Nothing in the file is trusted: what it claims is bounded before it is read, and what is damaged
+ * is left out, or refused where nothing is left without it.
+ *
+ * Owns     the file, and the files that memory is read from.
+ * Facts    Linux fs/binfmt_elf.c (notes: those of the first thread, then of the process, then of
+ *          the other threads), include/uapi/linux/elfcore.h. gcore writes the same notes in another
+ *          order.
+ */
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <sys/procfs.h>
-#include <unistd.h>
 
 #include "base/str.h"
 #include "files/gate.h"
+#include "target/target_impl.h"
 
 #define SEGMENTS_MAX 65536u
 #define NOTES_MAX    (64u << 20)
 #define FILES_MAX    4096u
+#define THREADS_MAX  65536u
 #define OPEN_MAX     1024 /* files that memory is read from */
+#define AUXV_MAX     1024 /* bytes */
 
-_Static_assert(sizeof(((struct elf_prstatus *)0)->pr_reg) / 8 > 21, "fs_base");
+#ifndef NT_SIGINFO
+#define NT_SIGINFO 0x53494749
+#endif
 
 struct segment {
 	taddr start, end;
@@ -24,29 +37,42 @@ struct segment {
 	bool is_exec, is_write;
 };
 
+struct thread {
+	pid_t tid;
+	struct arch_regs regs;
+};
+
 struct core {
-	int fd;
-	struct gate *gate;
-	struct proc_maps maps;
-	struct core_thread thread;
-	bool has_thread;
+	struct target t; /* its maps have the numbers of the segments */
+	struct gate_file *file;
+	struct target_who who;
+	VEC(struct thread) threads;
+	bool has_signal;
+	siginfo_t signal;
+	uint8_t auxv[AUXV_MAX];
+	size_t auxv_size;
 	VEC(struct segment) segments;  /* ascending, as the kernel writes them */
 	VEC(struct gate_file *) files; /* by number of the map's file; NULL: not opened */
 };
 
+static struct core *core_of(struct target *t)
+{
+	return (struct core *)t;
+}
+
 static void range_add(struct core *c, const struct segment *s)
 {
 	vec_push(&c->segments, *s);
-	vec_push(&c->maps.maps, (struct proc_map){.start = s->start,
-						  .end = s->end,
-						  .path = "",
-						  .is_exec = s->is_exec,
-						  .is_write = s->is_write});
+	vec_push(&c->t.maps.maps, (struct proc_map){.start = s->start,
+						    .end = s->end,
+						    .path = "",
+						    .is_exec = s->is_exec,
+						    .is_write = s->is_write});
 }
 
-static bool bytes_read(int fd, void *to, size_t size, uint64_t off)
+static bool bytes_read(struct core *c, void *to, size_t size, uint64_t off)
 {
-	return off <= INT64_MAX - size && pread(fd, to, size, (off_t)off) == (ssize_t)size;
+	return gate_file_read(c->file, to, size, off) == (ssize_t)size;
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -54,31 +80,58 @@ static bool bytes_read(int fd, void *to, size_t size, uint64_t off)
 static void status_read(struct core *c, const uint8_t *desc, size_t size)
 {
 	struct elf_prstatus st;
-	uint64_t regs[22];
+	struct thread t;
 
-	if (c->has_thread || size < sizeof(st))
+	if (size < sizeof(st) || c->threads.len >= THREADS_MAX)
 		return;
 	memcpy(&st, desc, sizeof(st));
-	memcpy(regs, &st.pr_reg, sizeof(regs));
-	memcpy(c->thread.regs, regs, sizeof(c->thread.regs));
-	c->thread.thread_pointer = regs[21];
-	c->thread.tid = st.pr_pid;
-	c->has_thread = true;
+	t.tid = st.pr_pid;
+	if (arch.regs_of_core(&st.pr_reg, sizeof(st.pr_reg), &t.regs))
+		vec_push(&c->threads, t);
 }
 
 static void info_read(struct core *c, const uint8_t *desc, size_t size)
 {
 	struct elf_prpsinfo info;
+	struct target_who *w = &c->who;
 
 	if (size < sizeof(info))
 		return;
 	memcpy(&info, desc, sizeof(info));
-	c->thread.pid = info.pr_pid;
-	c->thread.ppid = info.pr_ppid;
-	c->thread.uid = info.pr_uid;
-	c->thread.gid = info.pr_gid;
-	memcpy(c->thread.name, info.pr_fname, sizeof(info.pr_fname));
-	memcpy(c->thread.args, info.pr_psargs, sizeof(info.pr_psargs));
+	w->pid = info.pr_pid;
+	w->ppid = info.pr_ppid;
+	w->uid = info.pr_uid;
+	w->gid = info.pr_gid;
+	(void)snprintf(w->name, sizeof(w->name), "%.*s", (int)sizeof(info.pr_fname), info.pr_fname);
+	(void)snprintf(w->args, sizeof(w->args), "%.*s", (int)sizeof(info.pr_psargs),
+		       info.pr_psargs);
+}
+
+/* Whether the kernel dumps a process for a signal: signal(7). */
+static bool is_dumped_for(int sig)
+{
+	static const uint8_t list[] = {SIGQUIT, SIGILL,	 SIGTRAP, SIGABRT, SIGBUS,
+				       SIGFPE,	SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
+
+	return sig > 0 && sig < 128 && memchr(list, sig, sizeof(list));
+}
+
+/*
+ * The first one is of the thread that was dumped first. gcore writes those by which its debugger
+ * has stopped the threads.
+ */
+static void signal_read(struct core *c, const uint8_t *desc, size_t size)
+{
+	if (size < sizeof(c->signal) || c->has_signal)
+		return;
+	memcpy(&c->signal, desc, sizeof(c->signal));
+	c->has_signal = is_dumped_for(c->signal.si_signo);
+}
+
+static void auxv_read(struct core *c, const uint8_t *desc, size_t size)
+{
+	c->auxv_size = MIN(size, sizeof(c->auxv));
+	memcpy(c->auxv, desc, c->auxv_size);
 }
 
 /* gcore leaves code out that a file has: only the note says that it was mapped. */
@@ -94,18 +147,18 @@ static void code_add(struct core *c, const uint64_t *range)
 	range_add(c, &s);
 }
 
-/* The file of a segment, and from where in it; names: which names had which number. */
+/* The file of a segment, and from where in it. */
 static void map_fill(struct core *c, const uint64_t *range, uint64_t page, const char *path,
-		     uint64_t number)
+		     uint32_t number)
 {
-	for (uint32_t i = 0; i < c->maps.maps.len; i++) {
-		struct proc_map *m = &c->maps.maps.data[i];
+	for (uint32_t i = 0; i < c->t.maps.maps.len; i++) {
+		struct proc_map *m = &c->t.maps.maps.data[i];
 
 		if (m->start < range[0] || m->end > range[1])
 			continue;
-		m->path = arena_strdup(c->maps.arena, path);
+		m->path = arena_strdup(c->t.maps.arena, path);
 		m->off = range[2] * page + (m->start - range[0]);
-		m->ino = number;
+		m->file = number;
 		m->is_shared = strcmp(path, "/dev/zero (deleted)") == 0;
 	}
 }
@@ -117,16 +170,17 @@ static void map_fill(struct core *c, const uint64_t *range, uint64_t page, const
 static void files_read(struct core *c, const uint8_t *desc, size_t size)
 {
 	const char *names[FILES_MAX];
-	uint64_t head[2], n, nnames = 0, k;
+	uint64_t head[2], n;
+	uint32_t nnames = 0, k;
 	const char *name;
 
 	if (size < sizeof(head))
 		return;
 	memcpy(head, desc, sizeof(head));
-	n = MIN(head[0], (uint64_t)FILES_MAX);
-	if ((size - sizeof(head)) / 24 < n || !c->segments.len)
+	if ((size - sizeof(head)) / 24 < head[0] || !c->segments.len)
 		return;
-	name = (const char *)desc + sizeof(head) + 24 * n;
+	n = MIN(head[0], (uint64_t)FILES_MAX);
+	name = (const char *)desc + sizeof(head) + 24 * head[0];
 	for (uint64_t i = 0; i < n; i++) {
 		size_t room = (size_t)((const char *)desc + size - name), len = strnlen(name, room);
 		uint64_t range[3];
@@ -135,7 +189,7 @@ static void files_read(struct core *c, const uint8_t *desc, size_t size)
 			return;
 		for (k = 0; k < nnames && strcmp(names[k], name) != 0; k++)
 			;
-		if (k == nnames && nnames < ARRAY_LEN(names))
+		if (k == nnames)
 			names[nnames++] = name;
 		memcpy(range, desc + sizeof(head) + 24 * i, sizeof(range));
 		code_add(c, range);
@@ -144,12 +198,24 @@ static void files_read(struct core *c, const uint8_t *desc, size_t size)
 	}
 }
 
+static void note_read(struct core *c, uint32_t type, const uint8_t *desc, size_t size)
+{
+	switch (type) {
+	case NT_PRSTATUS: status_read(c, desc, size); break;
+	case NT_PRPSINFO: info_read(c, desc, size); break;
+	case NT_SIGINFO: signal_read(c, desc, size); break;
+	case NT_AUXV: auxv_read(c, desc, size); break;
+	case NT_FILE: files_read(c, desc, size); break;
+	default: break;
+	}
+}
+
 static void notes_read(struct core *c, uint64_t off, uint64_t size)
 {
 	CLEANUP(free) uint8_t *all = size <= NOTES_MAX ? xmalloc(size + 1) : NULL;
 	uint64_t at = 0;
 
-	if (!all || !bytes_read(c->fd, all, size, off))
+	if (!all || !bytes_read(c, all, size, off))
 		return;
 	while (size - at >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr n;
@@ -160,12 +226,7 @@ static void notes_read(struct core *c, uint64_t off, uint64_t size)
 		desc = name + ((n.n_namesz + 3ull) & ~3ull);
 		if (desc > size || n.n_descsz > size - desc)
 			return;
-		if (n.n_type == NT_PRSTATUS)
-			status_read(c, all + desc, n.n_descsz);
-		else if (n.n_type == NT_PRPSINFO)
-			info_read(c, all + desc, n.n_descsz);
-		else if (n.n_type == NT_FILE)
-			files_read(c, all + desc, n.n_descsz);
+		note_read(c, n.n_type, all + desc, n.n_descsz);
 		at = MIN(desc + ((n.n_descsz + 3ull) & ~3ull), size);
 	}
 }
@@ -206,14 +267,16 @@ static struct err *headers_read(struct core *c, const char *path)
 	CLEANUP(free) Elf64_Phdr *ph = NULL;
 	Elf64_Ehdr eh;
 
-	if (!bytes_read(c->fd, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (!bytes_read(c, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    eh.e_type != ET_CORE)
 		return err_new("'%s' is no core file", path);
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phentsize != sizeof(*ph) ||
 	    eh.e_phnum >= SEGMENTS_MAX - 1)
 		return err_new("'%s' is no core file of a 64-bit process", path);
+	if (eh.e_machine != arch.elf.machine)
+		return err_new("'%s' is a core file of another processor", path);
 	ph = xmalloc((size_t)eh.e_phnum * sizeof(*ph) + 1);
-	if (!bytes_read(c->fd, ph, (size_t)eh.e_phnum * sizeof(*ph), eh.e_phoff))
+	if (!bytes_read(c, ph, (size_t)eh.e_phnum * sizeof(*ph), eh.e_phoff))
 		return err_new("the core file '%s' is damaged", path);
 	for (uint32_t i = 0; i < eh.e_phnum; i++)
 		if (ph[i].p_type == PT_LOAD)
@@ -224,54 +287,30 @@ static struct err *headers_read(struct core *c, const char *path)
 	if (!c->segments.len)
 		return err_new("the core file '%s' has no memory", path);
 	qsort(c->segments.data, c->segments.len, sizeof(*c->segments.data), by_start);
-	qsort(c->maps.maps.data, c->maps.maps.len, sizeof(*c->maps.maps.data), map_by_start);
-	return c->has_thread ? NULL
-			     : err_new("the core file '%s' has no registers of a thread", path);
+	qsort(c->t.maps.maps.data, c->t.maps.maps.len, sizeof(*c->t.maps.maps.data), map_by_start);
+	return c->threads.len ? NULL
+			      : err_new("the core file '%s' has no registers of a thread", path);
 }
 
-static void stale_mark(struct core *c);
+/* ---- files ----------------------------------------------------------------------------------- */
 
-struct err *core_open(const char *path, struct gate *gate, struct core **ret)
+static struct gate_file *core_open_map(struct target *t, const struct proc_map *m)
 {
-	struct core *c = xcalloc(1, sizeof(*c));
-	struct err *e;
-
-	c->gate = gate;
-	c->maps.arena = arena_create();
-	c->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	e = c->fd < 0 ? err_sys(errno, "cannot open the core file '%s'", path)
-		      : headers_read(c, path);
-	if (e) {
-		core_close(c);
-		return e;
-	}
-	stale_mark(c);
-	*ret = c;
-	return NULL;
+	errno = m->is_stale ? ESTALE : ENOENT;
+	return m->file && m->path[0] == '/' && !m->is_stale ? gate_open_path(t->gate, -1, m->path)
+							    : NULL;
 }
 
-void core_close(struct core *c)
+/* The file of a mapping, kept open for its memory. */
+static struct gate_file *file_of(struct core *c, const struct proc_map *m)
 {
-	if (!c)
-		return;
-	for (uint32_t i = 0; i < c->files.len; i++)
-		gate_file_close(c->files.data[i]);
-	vec_deinit(&c->files);
-	vec_deinit(&c->segments);
-	proc_maps_deinit(&c->maps);
-	if (c->fd >= 0)
-		(void)close(c->fd);
-	free(c);
-}
-
-const struct proc_maps *core_maps(const struct core *c)
-{
-	return &c->maps;
-}
-
-const struct core_thread *core_thread(const struct core *c)
-{
-	return &c->thread;
+	if (!m->file || m->file > OPEN_MAX || m->is_stale)
+		return NULL;
+	while (c->files.len < m->file)
+		vec_push(&c->files, NULL);
+	if (!c->files.data[m->file - 1])
+		c->files.data[m->file - 1] = core_open_map(&c->t, m);
+	return c->files.data[m->file - 1];
 }
 
 /* ---- files that have changed ----------------------------------------------------------------- */
@@ -282,7 +321,7 @@ const struct core_thread *core_thread(const struct core *c)
 
 /* The start of an ELF file: of segment i of the core file, or, if file is set, of that file. */
 struct start {
-	const struct core *c;
+	struct core *c;
 	uint32_t i;
 	struct gate_file *file;
 };
@@ -294,7 +333,7 @@ static bool start_read(const struct start *s, uint64_t off, void *to, size_t siz
 	if (s->file)
 		return gate_file_read(s->file, to, size, off) == (ssize_t)size;
 	return size <= seg->in_file && off <= seg->in_file - size &&
-	       bytes_read(s->c->fd, to, size, seg->off + off);
+	       bytes_read(s->c, to, size, seg->off + off);
 }
 
 /* Finds the build id in notes; returns its size, 0 = there is none. */
@@ -342,8 +381,6 @@ static size_t id_read(const struct start *s, uint8_t ret[ID_MAX])
 	return size;
 }
 
-static struct gate_file *file_of(struct core *c, const struct proc_map *m);
-
 /*
  * Marks the mappings of files that have another build id than the core file says. The start of an
  * ELF file is in core files as a rule, because of the build id. Files are compared by the mapping
@@ -351,68 +388,208 @@ static struct gate_file *file_of(struct core *c, const struct proc_map *m);
  */
 static void stale_mark(struct core *c)
 {
-	for (uint32_t i = 0; i < c->maps.maps.len; i++) {
-		const struct proc_map *m = &c->maps.maps.data[i];
+	for (uint32_t i = 0; i < c->t.maps.maps.len; i++) {
+		const struct proc_map *m = &c->t.maps.maps.data[i];
 		struct start then = {.c = c, .i = i}, now = {.c = c};
 		uint8_t a[ID_MAX], b[ID_MAX];
 		size_t size;
 
-		if (m->off || !m->ino || m->is_stale || m->path[0] != '/')
+		if (m->off || !m->file || m->is_stale || m->path[0] != '/')
 			continue;
 		size = id_read(&then, a);
 		now.file = size ? file_of(c, m) : NULL;
 		if (!now.file || (id_read(&now, b) == size && memcmp(a, b, size) == 0))
 			continue;
-		for (uint32_t k = 0; k < c->maps.maps.len; k++)
-			c->maps.maps.data[k].is_stale |= c->maps.maps.data[k].ino == m->ino;
+		for (uint32_t k = 0; k < c->t.maps.maps.len; k++)
+			c->t.maps.maps.data[k].is_stale |= c->t.maps.maps.data[k].file == m->file;
 	}
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static struct gate_file *file_of(struct core *c, const struct proc_map *m)
-{
-	if (!m->ino || m->ino > OPEN_MAX || m->is_stale)
-		return NULL;
-	while (c->files.len < m->ino)
-		vec_push(&c->files, NULL);
-	if (!c->files.data[m->ino - 1])
-		c->files.data[m->ino - 1] = gate_open_path(c->gate, -1, m->path);
-	return c->files.data[m->ino - 1];
-}
-
-/* Reads from one segment; the maps have the numbers of the segments. */
+/* Reads from one segment. */
 static bool segment_read(struct core *c, uint32_t i, taddr addr, void *dst, size_t size)
 {
 	const struct segment *s = &c->segments.data[i];
-	const struct proc_map *m = &c->maps.maps.data[i];
+	const struct proc_map *m = &c->t.maps.maps.data[i];
 	uint64_t at = addr - s->start;
 	struct gate_file *f;
 
 	if (at + size <= s->in_file)
-		return bytes_read(c->fd, dst, size, s->off + at);
+		return bytes_read(c, dst, size, s->off + at);
 	f = file_of(c, m);
 	return f && gate_file_read(f, dst, size, m->off + at) == (ssize_t)size;
 }
 
-bool core_read(struct core *c, taddr addr, void *dst, size_t size)
+static bool core_read(struct target *t, taddr addr, void *dst, size_t size)
 {
-	uint32_t low = 0, high = c->segments.len;
+	struct core *c = core_of(t);
 
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-		const struct segment *s = &c->segments.data[mid];
-		size_t n;
+	while (size) {
+		const struct proc_map *m = proc_maps_find(&t->maps, addr);
+		uint32_t i = m ? (uint32_t)(m - t->maps.maps.data) : 0;
+		size_t n = m ? (size_t)MIN((uint64_t)size, m->end - addr) : 0;
 
-		if (addr < s->start) {
-			high = mid;
-		} else if (addr >= s->end) {
-			low = mid + 1;
-		} else {
-			n = (size_t)MIN((uint64_t)size, s->end - addr);
-			return segment_read(c, mid, addr, dst, n) &&
-			       (n == size || core_read(c, addr + n, (char *)dst + n, size - n));
-		}
+		if (!m || !segment_read(c, i, addr, dst, n))
+			return false;
+		addr += n;
+		dst = (char *)dst + n;
+		size -= n;
 	}
-	return false;
+	return true;
+}
+
+/* ---- the target ------------------------------------------------------------------------------ */
+
+static pid_t core_proc(const struct target *t)
+{
+	(void)t;
+	return 0;
+}
+
+static const struct thread *thread_find(const struct core *c, pid_t tid)
+{
+	for (uint32_t i = 0; i < c->threads.len; i++)
+		if (c->threads.data[i].tid == tid)
+			return &c->threads.data[i];
+	return NULL;
+}
+
+static bool core_who(struct target *t, pid_t tid, struct target_who *ret)
+{
+	struct core *c = core_of(t);
+
+	*ret = c->who;
+	ret->tid = tid;
+	return thread_find(c, tid);
+}
+
+static size_t core_auxv(struct target *t, void *to, size_t size)
+{
+	size_t n = MIN(core_of(t)->auxv_size, size);
+
+	memcpy(to, core_of(t)->auxv, n);
+	return n;
+}
+
+static bool core_signal(struct target *t, siginfo_t *ret)
+{
+	*ret = core_of(t)->signal;
+	return core_of(t)->has_signal;
+}
+
+static struct err *core_maps_now(struct target *t, struct proc_maps *ret)
+{
+	proc_maps_copy(&t->maps, ret);
+	return NULL;
+}
+
+/* The auxiliary vector says where the program begins; else it is what is mapped first. */
+static const struct proc_map *core_program(struct target *t)
+{
+	const struct proc_map *m = NULL;
+	struct target_aux aux;
+	struct err *e = target_aux(t, &aux);
+
+	if (!e)
+		m = target_file_at(t, aux.entry);
+	err_destroy(e); /* the core file has no such note */
+	return m ? m : t->maps.maps.data;
+}
+
+static void core_threads(struct target *t, target_tids *ret)
+{
+	struct core *c = core_of(t);
+
+	for (uint32_t i = 0; i < c->threads.len; i++)
+		vec_push(ret, c->threads.data[i].tid);
+}
+
+static struct err *core_regs(struct target *t, pid_t tid, struct arch_regs *ret)
+{
+	const struct thread *th = thread_find(core_of(t), tid);
+
+	if (!th)
+		return err_new("the core file has no thread %d", (int)tid);
+	*ret = th->regs;
+	return NULL;
+}
+
+static void core_close(struct target *t)
+{
+	struct core *c = core_of(t);
+
+	for (uint32_t i = 0; i < c->files.len; i++)
+		gate_file_close(c->files.data[i]);
+	vec_deinit(&c->files);
+	vec_deinit(&c->segments);
+	vec_deinit(&c->threads);
+	gate_file_close(c->file);
+}
+
+static const struct target_ops core_ops = {
+	.close = core_close,
+	.proc = core_proc,
+	.who = core_who,
+	.auxv = core_auxv,
+	.signal = core_signal,
+	.maps_now = core_maps_now,
+	.read = core_read,
+	.open_map = core_open_map,
+	.program = core_program,
+	.threads = core_threads,
+	.regs = core_regs,
+};
+
+/* Names the memory of the vDSO, which no note names. */
+static void vdso_name(struct core *c)
+{
+	struct target_aux aux;
+	struct err *e = target_aux(&c->t, &aux);
+
+	for (uint32_t i = 0; !e && i < c->t.maps.maps.len; i++) {
+		struct proc_map *m = &c->t.maps.maps.data[i];
+
+		if (m->start == aux.vdso && m->is_exec && !m->file)
+			m->path = "[vdso]";
+	}
+	err_destroy(e);
+}
+
+/* Opens a path below our root directory: below that, the gate opens. */
+static struct gate_file *path_open(struct gate *g, const char *path)
+{
+	CLEANUP(free) char *whole = NULL;
+	char folder[PATH_MAX];
+
+	if (path[0] == '/')
+		return gate_open_path(g, -1, path);
+	if (!getcwd(folder, sizeof(folder)))
+		return NULL;
+	if (asprintf(&whole, "%s/%s", folder, path) < 0)
+		oom();
+	return gate_open_path(g, -1, whole);
+}
+
+struct err *target_core_open(const char *path, struct gate *g, struct target **ret)
+{
+	struct core *c = xcalloc(1, sizeof(*c));
+	struct err *e;
+
+	c->t = (struct target){.ops = &core_ops, .gate = g, .maps.arena = arena_create()};
+	c->file = path_open(g, path);
+	if (!c->file && errno == EINVAL) /* no regular file */
+		e = err_new("'%s' is no core file", path);
+	else
+		e = !c->file ? err_sys(errno, "cannot open the core file '%s'", path)
+			     : headers_read(c, path);
+	if (e) {
+		target_close(&c->t);
+		return e;
+	}
+	c->t.pid = c->who.pid;
+	vdso_name(c);
+	stale_mark(c);
+	*ret = &c->t;
+	return NULL;
 }

@@ -81,6 +81,17 @@ struct err *proc_maps_read(pid_t pid, struct proc_maps *ret)
 	return NULL;
 }
 
+void proc_maps_copy(const struct proc_maps *from, struct proc_maps *ret)
+{
+	*ret = (struct proc_maps){.arena = arena_create()};
+	for (uint32_t i = 0; i < from->maps.len; i++) {
+		struct proc_map m = from->maps.data[i];
+
+		m.path = arena_strdup(ret->arena, m.path);
+		vec_push(&ret->maps, m);
+	}
+}
+
 /* ---- mappings of code ------------------------------------------------------------------------ */
 
 /* Linux include/uapi/linux/fs.h, v6.11: asks /proc/PID/maps for one mapping. */
@@ -192,10 +203,6 @@ struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map
 {
 	struct mapping at = proc_map_mapping(pid, m);
 
-	if (m->is_stale)
-		errno = ESTALE;
-	if (!pid) /* of a core file: there is only the name */
-		return m->path[0] == '/' && !m->is_stale ? gate_open_path(g, -1, m->path) : NULL;
 	return mapping_open(g, &at);
 }
 
@@ -214,8 +221,18 @@ const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t de
 
 const struct proc_map *proc_maps_find(const struct proc_maps *m, taddr addr)
 {
-	for (uint32_t i = 0; i < m->maps.len; i++)
-		if (addr >= m->maps.data[i].start && addr < m->maps.data[i].end)
-			return &m->maps.data[i];
+	uint32_t low = 0, high = m->maps.len;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		const struct proc_map *at = &m->maps.data[mid];
+
+		if (addr < at->start)
+			high = mid;
+		else if (addr >= at->end)
+			low = mid + 1;
+		else
+			return at;
+	}
 	return NULL;
 }

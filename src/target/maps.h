@@ -21,10 +21,21 @@ struct proc_map {
 	taddr start, end;
 	uint64_t off; /* in the file */
 	uint64_t dev, ino;
+	uint32_t file;	  /* of a core file, which knows no inodes: the file's number; 0: none */
 	const char *path; /* without " (deleted)"; "" for memory without a file */
 	bool is_exec, is_write, is_shared;
 	bool is_stale; /* of a core file: the path leads to another version of the file now */
 };
+
+/* Whether it is memory of a file, and whether both are of the same file. */
+static inline bool proc_map_has_file(const struct proc_map *m)
+{
+	return m->ino || m->file;
+}
+static inline bool proc_map_is_same_file(const struct proc_map *a, const struct proc_map *b)
+{
+	return a->ino == b->ino && a->dev == b->dev && a->file == b->file;
+}
 
 struct proc_maps {
 	VEC(struct proc_map) maps; /* ascending */
@@ -34,6 +45,7 @@ struct proc_maps {
 /* An error if /proc is mounted, but shows the process ids of another PID namespace than our own. */
 MUST_CHECK struct err *proc_check_numbers(void);
 MUST_CHECK struct err *proc_maps_read(pid_t pid, struct proc_maps *ret);
+void proc_maps_copy(const struct proc_maps *from, struct proc_maps *ret);
 /*
  * Calls func for each mapping from which a process executes a file's code and in which the kernel
  * places uprobes: it is executable, private and read-only. The path is valid during the call.
@@ -46,8 +58,7 @@ void proc_maps_deinit(struct proc_maps *m);
 /* Parses one line of the file, which it changes; false if the line is malformed. */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
 /*
- * Opens the very file that is mapped (files/mapping.h); NULL and errno if that fails. pid 0: the
- * file that has the name now, unless the mapping is stale (ESTALE).
+ * Opens the very file that is mapped (files/mapping.h); NULL and errno if that fails.
  */
 struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m);
 /* Says what mapping_open() is to open for a mapping of a process; the path stays that of m. */

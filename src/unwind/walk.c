@@ -2,14 +2,9 @@
 /* The walk of a user stack on the host. */
 #include "unwind/walk.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
-
 #include "base/vec.h"
-#include "target/core.h"
 #include "target/maps.h"
+#include "target/target.h"
 #include "image/debugfile.h"
 #include "image/ehframe.h"
 #include "arch/frame.h"
@@ -17,13 +12,7 @@
 
 #define VDSO_MAX ((uint64_t)1 << 20) /* bytes; it has two pages */
 
-_Static_assert(WALK_NREGS == FRAME_NREGS && FRAME_NREGS * 8 <= sizeof(struct user_regs_struct),
-	       "WALK_NREGS");
-_Static_assert(offsetof(struct user_regs_struct, rbp) == 8 * FRAME_BP &&
-		       offsetof(struct user_regs_struct, rip) == 8 * FRAME_IP &&
-		       offsetof(struct user_regs_struct, cs) == 8 * FRAME_CS &&
-		       offsetof(struct user_regs_struct, rsp) == 8 * FRAME_SP,
-	       "words of struct pt_regs");
+_Static_assert((int)ARCH_NREGS == (int)FRAME_NREGS, "registers of the frame step");
 
 /* ---- what the frame step asks for ----------------------------------------------------------- */
 
@@ -109,7 +98,7 @@ static enum walk_end walk32_run(struct frame_env *env, struct frame *f)
 	return end;
 }
 
-void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS], uint32_t max,
+void stack_walk(const struct walk_space *space, const struct arch_regs *regs, uint32_t max,
 		struct walk_stack *ret)
 {
 	struct frame_env env = {.space = space, .out = ret, .max = max};
@@ -120,7 +109,7 @@ void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
 	if (!max)
 		return;
 	ret->frames = xcalloc(max, sizeof(*ret->frames));
-	memcpy(f.regs, regs, sizeof(f.regs));
+	memcpy(f.regs, regs->words, sizeof(f.regs));
 	frame_begin(&f);
 	end = f.regs[FRAME_CS] == FRAME_CS_64 ? walk64_run(&env, &f) : walk32_run(&env, &f);
 	ret->is_cut = end == WALK_CUT;
@@ -158,7 +147,7 @@ static enum walk_end frame_step_saving(struct frame_env *env, struct frame *f)
 	return end;
 }
 
-bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS], bool saves,
+bool stack_walk_each(const struct walk_space *space, const struct arch_regs *regs, bool saves,
 		     walk_frame_fn *frame, void *ctx)
 {
 	struct frame_env env = {.space = space};
@@ -166,7 +155,7 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 	struct frame f = {0};
 	bool is_exact = true, is_bare;
 
-	memcpy(f.regs, regs, sizeof(f.regs));
+	memcpy(f.regs, regs->words, sizeof(f.regs));
 	frame_begin(&f);
 	if (f.regs[FRAME_CS] != FRAME_CS_64)
 		return true;
@@ -201,32 +190,26 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 	return end == WALK_CUT;
 }
 
-/* ---- a live process ------------------------------------------------------------------------- */
+/* ---- a target -------------------------------------------------------------------------------- */
 
 /* The rows of a mapped file. Several mappings may share them. */
 struct mapped {
-	uint64_t dev, ino;
+	struct proc_map map; /* one of them */
 	enum walk_rows which;
 	struct unwind_rows rows;
 };
 
-struct walk_proc {
-	pid_t pid;
-	int mem;
+struct walk_target {
+	struct target *target;
 	const struct file_opts *opts;
-	struct core *core; /* NULL: a live process */
-	struct proc_maps maps;
-	const struct proc_maps *mapped; /* these, or those of the core file */
 	VEC(struct mapped *) files;
 };
 
-static bool proc_read(void *ctx, taddr addr, void *dst, size_t size)
+static bool space_read(void *ctx, taddr addr, void *dst, size_t size)
 {
-	const struct walk_proc *p = ctx;
+	const struct walk_target *w = ctx;
 
-	if (p->core)
-		return core_read(p->core, addr, dst, size);
-	return pread(p->mem, dst, size, (off_t)addr) == (ssize_t)size;
+	return target_read(w->target, addr, dst, size);
 }
 
 static bool is_vdso(const struct proc_map *m)
@@ -234,13 +217,13 @@ static bool is_vdso(const struct proc_map *m)
 	return strcmp(m->path, "[vdso]") == 0;
 }
 
-static void vdso_read(const struct walk_proc *p, const struct proc_map *m, enum walk_rows which,
+static void vdso_read(const struct walk_target *w, const struct proc_map *m, enum walk_rows which,
 		      struct unwind_rows *ret)
 {
 	size_t size = MIN(m->end - m->start, VDSO_MAX);
 	CLEANUP(free) char *image = xmalloc(size);
 
-	if (!proc_read((void *)(uintptr_t)p, m->start, image, size))
+	if (!target_read(w->target, m->start, image, size))
 		return;
 	if (which == WALK_SAVED)
 		unwind_saved_read_memory(image, size, ret);
@@ -249,113 +232,67 @@ static void vdso_read(const struct walk_proc *p, const struct proc_map *m, enum 
 }
 
 /* Returns the rows of the file that is mapped, reading them when they are asked for first. */
-static const struct unwind_rows *rows_of(struct walk_proc *p, const struct proc_map *m,
+static const struct unwind_rows *rows_of(struct walk_target *w, const struct proc_map *m,
 					 enum walk_rows which)
 {
 	struct mapped *f;
 
-	for (uint32_t i = 0; i < p->files.len; i++)
-		if (p->files.data[i]->dev == m->dev && p->files.data[i]->ino == m->ino &&
-		    p->files.data[i]->which == which)
-			return &p->files.data[i]->rows;
+	for (uint32_t i = 0; i < w->files.len; i++)
+		if (proc_map_is_same_file(&w->files.data[i]->map, m) &&
+		    w->files.data[i]->which == which)
+			return &w->files.data[i]->rows;
 	f = xcalloc(1, sizeof(*f));
-	f->dev = m->dev;
-	f->ino = m->ino;
+	f->map = *m;
 	f->which = which;
 	if (is_vdso(m)) {
-		vdso_read(p, m, which, &f->rows);
+		vdso_read(w, m, which, &f->rows);
 	} else {
-		CLEANUP(gate_file)
-		struct gate_file *file = proc_map_open(p->opts->gate, p->pid, m);
+		CLEANUP(gate_file) struct gate_file *file = target_open_map(w->target, m);
 
 		if (file && which == WALK_SAVED)
-			unwind_saved_read(file, p->opts->limit, NULL, &f->rows);
+			unwind_saved_read(file, w->opts->limit, NULL, &f->rows);
 		else if (file)
-			unwind_rows_read(file, p->opts->limit, NULL, &f->rows);
+			unwind_rows_read(file, w->opts->limit, NULL, &f->rows);
 	}
-	vec_push(&p->files, f);
+	vec_push(&w->files, f);
 	return &f->rows;
 }
 
-static bool proc_code(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret)
+static bool space_code(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret)
 {
-	struct walk_proc *p = ctx;
-	const struct proc_map *m = proc_maps_find(p->mapped, addr);
+	struct walk_target *w = ctx;
+	const struct proc_map *m = proc_maps_find(target_maps(w->target), addr);
 
-	if (!m || !(m->is_exec || m->is_shared || !m->ino))
+	if (!m || !(m->is_exec || m->is_shared || !proc_map_has_file(m)))
 		return false;
 	*ret = (struct walk_code){.off = addr - m->start + m->off, .is_data = !m->is_exec};
-	if (m->is_exec && (m->ino || is_vdso(m)))
-		ret->rows = rows_of(p, m, which);
+	if (m->is_exec && (proc_map_has_file(m) || is_vdso(m)))
+		ret->rows = rows_of(w, m, which);
 	return true;
 }
 
-struct walk_space walk_proc_space(struct walk_proc *p)
+struct walk_space walk_target_space(struct walk_target *w)
 {
-	return (struct walk_space){.read = proc_read, .code = proc_code, .ctx = p};
+	return (struct walk_space){.read = space_read, .code = space_code, .ctx = w};
 }
 
-struct err *walk_proc_open(pid_t pid, const struct file_opts *files, struct walk_proc **ret)
+struct walk_target *walk_target_open(struct target *t, const struct file_opts *files)
 {
-	struct walk_proc *p = xcalloc(1, sizeof(*p));
-	struct err *e;
-	char path[64];
+	struct walk_target *w = xcalloc(1, sizeof(*w));
 
-	*p = (struct walk_proc){.pid = pid, .mem = -1, .opts = files};
-	p->mapped = &p->maps;
-	e = proc_maps_read(pid, &p->maps);
-	if (!e) {
-		(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-		p->mem = open(path, O_RDONLY | O_CLOEXEC);
-		if (p->mem < 0)
-			e = err_sys(errno, "cannot read the memory of process %d", (int)pid);
-	}
-	if (e) {
-		walk_proc_close(p);
-		return e;
-	}
-	*ret = p;
-	return NULL;
+	w->target = t;
+	w->opts = files;
+	return w;
 }
 
-struct walk_proc *walk_core_open(struct core *core, const struct file_opts *files)
+void walk_target_close(struct walk_target *w)
 {
-	struct walk_proc *p = xcalloc(1, sizeof(*p));
-
-	*p = (struct walk_proc){.core = core, .mem = -1, .opts = files, .mapped = core_maps(core)};
-	return p;
-}
-
-void walk_proc_close(struct walk_proc *p)
-{
-	if (!p)
+	if (!w)
 		return;
-	for (uint32_t i = 0; i < p->files.len; i++) {
-		unwind_rows_deinit(&p->files.data[i]->rows);
-		free(p->files.data[i]);
+	for (uint32_t i = 0; i < w->files.len; i++) {
+		unwind_rows_deinit(&w->files.data[i]->rows);
+		free(w->files.data[i]);
 	}
-	vec_deinit(&p->files);
-	if (!p->core)
-		proc_maps_deinit(&p->maps);
-	if (p->mem >= 0)
-		(void)close(p->mem);
-	free(p);
-}
-
-uint64_t walk_thread_pointer(pid_t tid)
-{
-	struct user_regs_struct regs;
-
-	return ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0 ? regs.fs_base : 0;
-}
-
-struct err *walk_thread_regs(pid_t tid, uint64_t ret[WALK_NREGS])
-{
-	struct user_regs_struct regs;
-
-	/* Unlike PTRACE_GETREGSET, this gives registers of a 32-bit thread the same layout. */
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) != 0)
-		return err_sys(errno, "cannot read the registers of thread %d", (int)tid);
-	memcpy(ret, &regs, WALK_NREGS * sizeof(*ret));
-	return NULL;
+	vec_deinit(&w->files);
+	free(w);
 }

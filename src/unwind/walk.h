@@ -5,23 +5,21 @@
  *
  * The kernel's side and the host's side share the step from a frame to its caller (arch/frame.h). A
  * struct walk_space provides the two things that the step needs of the traced memory: the bytes at
- * an address, and the unwind rows of the code at an address. struct walk_proc provides them for a
- * live process.
+ * an address, and the unwind rows of the code at an address. struct walk_target provides them for
+ * a target (target/target.h).
  *
- * Owns     a struct walk_space nothing; a struct walk_proc its descriptors and unwind rows.
- * Errors   struct err *: no such process, not permitted. A stack without an end is no error.
+ * Owns     a struct walk_space nothing; a struct walk_target its unwind rows.
+ * Errors   none. A stack without an end is no error.
  * Units    addresses and offsets in bytes.
  * Threads  one space belongs to one thread.
  */
 #pragma once
 
-#include <sys/types.h>
-
+#include "arch/arch.h"
 #include "base/base.h"
-#include "base/err.h"
 
-struct core;	  /* target/core.h */
 struct file_opts; /* image/debugfile.h */
+struct target;	  /* target/target.h */
 struct unwind_rows;
 
 /* The code at an address. */
@@ -60,8 +58,6 @@ struct walk_frame {
 	uint64_t known;
 };
 
-#define WALK_NREGS 21
-
 struct walk_stack {
 	struct walk_frame *frames;
 	uint32_t nframes;
@@ -70,10 +66,10 @@ struct walk_stack {
 };
 
 /*
- * Walks from the registers, which are the first WALK_NREGS words of struct user_regs_struct, and
- * fills at most max frames, the innermost first; ret->frames is the caller's to free().
+ * Walks from the registers, and fills at most max frames, the innermost first; ret->frames is the
+ * caller's to free().
  */
-void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS], uint32_t max,
+void stack_walk(const struct walk_space *space, const struct arch_regs *regs, uint32_t max,
 		struct walk_stack *ret);
 
 /* What a helper decides at a frame. */
@@ -89,21 +85,14 @@ typedef void walk_frame_fn(void *ctx, const struct walk_frame *f, bool is_first,
  * Walks as stack_walk() does, without a limit, and keeps no frames; true if the stack is cut.
  * saves: frames other than the first have their callee-saved registers, too.
  */
-bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS], bool saves,
+bool stack_walk_each(const struct walk_space *space, const struct arch_regs *regs, bool saves,
 		     walk_frame_fn *frame, void *ctx);
 
 /*
- * A live process whose threads are stopped while they are walked: what it has mapped is read once.
- * files says how its files are read, and outlives it.
+ * The space of a target, which outlives it, as do the options that say how files are read. The
+ * threads of the target stand still while they are walked.
  */
-struct walk_proc;
-MUST_CHECK struct err *walk_proc_open(pid_t pid, const struct file_opts *files,
-				      struct walk_proc **ret);
-/* The same for a core file, which outlives it. */
-struct walk_proc *walk_core_open(struct core *core, const struct file_opts *files);
-void walk_proc_close(struct walk_proc *p); /* NULL is allowed */
-struct walk_space walk_proc_space(struct walk_proc *p);
-/* Reads the registers of a thread that the caller traces and has stopped. */
-MUST_CHECK struct err *walk_thread_regs(pid_t tid, uint64_t ret[WALK_NREGS]);
-/* Reads its thread pointer; 0 if that fails. */
-uint64_t walk_thread_pointer(pid_t tid);
+struct walk_target;
+struct walk_target *walk_target_open(struct target *t, const struct file_opts *files);
+void walk_target_close(struct walk_target *w); /* NULL is allowed */
+struct walk_space walk_target_space(struct walk_target *w);

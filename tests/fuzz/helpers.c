@@ -11,6 +11,7 @@
 #include "image/debugfile.h"
 #include "files/gate.h"
 #include "helper/replay.h"
+#include "target/target.h"
 
 #define ARENA  ((uint8_t *)0x31000000) /* 64 KiB, behind which there is nothing */
 #define SIZE   65536u
@@ -79,14 +80,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct file_opts files;
 	static struct helper *h;
 	static struct objects *objects;
-	uint64_t regs[WALK_NREGS] = {0};
+	static struct target *self;
+	struct arch_regs regs = {0};
 	struct replay r = {.nhelpers = 1,
 			   .space = {arena_read, arena_code, NULL},
-			   .regs = regs,
-			   .pid = getpid(),
+			   .regs = &regs,
 			   .max_frames = FRAMES,
 			   .strsize = 512};
-	struct err *e;
 
 	if (!h) {
 		void *at = mmap(ARENA, SIZE, PROT_READ | PROT_WRITE,
@@ -98,17 +98,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		files.limit = GATE_LIMIT_DEFAULT;
 		objects = objects_create(&files);
 		h = helper_make();
+		if (target_live_open(getpid(), files.gate, &self))
+			BUG("cannot read what is mapped here");
 	}
 	memset(ARENA, 0, SIZE);
 	memcpy(ARENA, data, MIN(size, (size_t)SIZE));
 	r.helpers = &h;
 	r.objects = objects;
-	regs[16] = (uintptr_t)ARENA + 512; /* rip, cs, rsp: struct pt_regs */
-	regs[17] = 0x33;
-	regs[19] = (uintptr_t)ARENA + 1024;
-	e = replay_run(&r);
-	if (e)
-		BUG("%s", err_text(e));
+	r.target = self;
+	regs.words[16] = (uintptr_t)ARENA + 512; /* rip, cs, rsp: struct pt_regs */
+	regs.words[17] = 0x33;
+	regs.words[19] = (uintptr_t)ARENA + 1024;
+	replay_run(&r);
 	if (r.frames.len > FRAMES)
 		BUG("more than %d frames", FRAMES);
 	replay_deinit(&r);

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "target/target.h"
 #include "unwind/walk.h"
 #include "image/debugfile.h"
 #include "files/gate.h"
@@ -61,14 +62,15 @@ static bool has_stopped(const char *pid)
 	return end && strncmp(end, ") T", 3) == 0; /* not "t", which a debugger has stopped */
 }
 
-static struct err *thread_walk(struct walk_proc *p, pid_t tid, struct walk_stack *ret)
+static struct err *thread_walk(struct target *t, struct walk_target *w, pid_t tid,
+			       struct walk_stack *ret)
 {
-	struct walk_space space = walk_proc_space(p);
-	uint64_t regs[WALK_NREGS];
-	struct err *e = walk_thread_regs(tid, regs);
+	struct walk_space space = walk_target_space(w);
+	struct arch_regs regs;
+	struct err *e = target_regs(t, tid, &regs);
 
 	if (!e)
-		stack_walk(&space, regs, FRAMES_MAX, ret);
+		stack_walk(&space, &regs, FRAMES_MAX, ret);
 	return e;
 }
 
@@ -83,7 +85,8 @@ static void stack_show(const struct walk_stack *s)
 static int stopped_show(const char *pid_text, pid_t tid)
 {
 	struct walk_stack stack;
-	struct walk_proc *p;
+	struct walk_target *w;
+	struct target *t;
 	struct err *e;
 	int status;
 
@@ -95,15 +98,17 @@ static int stopped_show(const char *pid_text, pid_t tid)
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
 	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 		return give_up("cannot trace the thread");
-	e = walk_proc_open((pid_t)strtol(pid_text, NULL, 10), files_default(), &p);
+	e = target_held_open((pid_t)strtol(pid_text, NULL, 10), files_default()->gate, &t);
 	if (e)
 		return error_show(e);
-	e = thread_walk(p, tid, &stack);
+	w = walk_target_open(t, files_default());
+	e = thread_walk(t, w, tid, &stack);
 	if (e)
 		return error_show(e);
 	stack_show(&stack);
 	free(stack.frames);
-	walk_proc_close(p);
+	walk_target_close(w);
+	target_close(t);
 	return 0;
 }
 
@@ -111,7 +116,8 @@ static int stopped_show(const char *pid_text, pid_t tid)
 
 struct steps {
 	pid_t pid;
-	struct walk_proc *proc;
+	struct target *target;
+	struct walk_target *walk;
 	taddr outer[OUTER];
 	uint64_t nstacks, nbad;
 };
@@ -150,7 +156,7 @@ static bool outer_is_same(const struct steps *s, const struct walk_stack *k)
 static void stack_check(struct steps *s)
 {
 	struct walk_stack k;
-	struct err *e = thread_walk(s->proc, s->pid, &k);
+	struct err *e = thread_walk(s->target, s->walk, s->pid, &k);
 
 	if (e) {
 		s->nbad++;
@@ -173,9 +179,10 @@ static int steps_run(struct steps *s)
 
 	if (!mark_reach(s->pid) || !mark_reach(s->pid))
 		return give_up("the program does not begin");
-	e = walk_proc_open(s->pid, files_default(), &s->proc);
+	e = target_held_open(s->pid, files_default()->gate, &s->target);
 	if (e)
 		return error_show(e);
+	s->walk = walk_target_open(s->target, files_default());
 	do {
 		stack_check(s);
 		if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL) ||
@@ -183,7 +190,8 @@ static int steps_run(struct steps *s)
 			return give_up("the program ends too soon");
 	} while (!is_mark(s->pid) || s->nstacks < 10);
 	printf("%" PRIu64 " stacks, %" PRIu64 " bad\n", s->nstacks, s->nbad);
-	walk_proc_close(s->proc);
+	walk_target_close(s->walk);
+	target_close(s->target);
 	return s->nbad ? 1 : 0;
 }
 

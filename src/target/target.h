@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A target: a process or what is left of one, as one interface. Code that walks stacks, runs
+ * helpers or finds names takes a target, and does not ask what stands behind it:
+ *
+ *     live.c   a process that runs, whose memory may change while it is read; a process whose
+ *              threads are held by ptrace(2), which has registers, too
+ *     core.c   a core file
+ *
+ * Owns     what it has read and opened, and the hold on threads, until target_close(). The gate,
+ *          through which all files are opened, outlives it.
+ * Units    addresses and sizes in bytes. A thread is named by its id.
+ * Errors   struct err * where the user can do something about it. What may be missing at any time,
+ *          because a process has ended or a core file leaves it out, is no error: false or NULL.
+ *          Nothing that is read is trusted.
+ * Threads  one thread uses a target: for one that is held, the one that opened it (ptrace).
+ */
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+struct arch_regs; /* arch/arch.h */
+struct gate;
+struct gate_file;
+struct proc_map;
+struct proc_maps;
+struct target;
+
+/* A process that runs. It has no registers. */
+MUST_CHECK struct err *target_live_open(pid_t pid, struct gate *g, struct target **ret);
+/*
+ * Stops the process to which the thread belongs, until the target is closed; it goes on also if we
+ * are killed.
+ */
+MUST_CHECK struct err *target_hold(pid_t tid, struct gate *g, struct target **ret);
+/*
+ * A process that the caller holds with ptrace(2). When it has run in between, target_refresh()
+ * reads what it has mapped by now.
+ */
+MUST_CHECK struct err *target_held_open(pid_t pid, struct gate *g, struct target **ret);
+/*
+ * A core file of a 64-bit process. Memory that is not in the core file, because a file has it, is
+ * read from that file, unless the build id that the core file has of it is another one: such a file
+ * is stale, and is not opened. Where the core file has no build id, it is not known whether the
+ * file is still the one of then.
+ */
+MUST_CHECK struct err *target_core_open(const char *path, struct gate *g, struct target **ret);
+void target_close(struct target *t); /* NULL is allowed */
+
+/* ---- what it is ------------------------------------------------------------------------------ */
+
+pid_t target_pid(const struct target *t); /* of a core file: the id that the process had */
+struct gate *target_gate(const struct target *t);
+/*
+ * The process in /proc that is the target; 0: none is, what the target knows is all that there is.
+ */
+pid_t target_proc(const struct target *t);
+
+struct target_who {
+	pid_t pid, tid, ppid;
+	uint32_t uid, gid;
+	char name[17];	 /* of the thread, where that is known */
+	char args[4096]; /* the words of the command line, separated by spaces */
+};
+/* False: there is no such thread. */
+bool target_who(struct target *t, pid_t tid, struct target_who *ret);
+
+/* What the kernel has told the program in its auxiliary vector. */
+struct target_aux {
+	taddr entry;	 /* where the program begins */
+	taddr base;	 /* where the dynamic linker is mapped; 0: there is none */
+	taddr vdso;	 /* 0: not known */
+	bool is_narrow;	 /* the process has words of 32 bits */
+	bool is_written; /* false: the kernel has not written it yet */
+};
+MUST_CHECK struct err *target_aux(struct target *t, struct target_aux *ret);
+/* Why the process was dumped; false: it was not, or that is not known. */
+bool target_signal(struct target *t, siginfo_t *ret);
+
+/* ---- memory and files ------------------------------------------------------------------------ */
+
+/* What was mapped when the target was opened, or target_refresh() was called. */
+const struct proc_maps *target_maps(const struct target *t);
+MUST_CHECK struct err *target_refresh(struct target *t);
+/* Reads what is mapped now; the caller calls proc_maps_deinit(). */
+MUST_CHECK struct err *target_maps_now(struct target *t, struct proc_maps *ret);
+/* Reads memory; false if not all of it can be read. */
+bool target_read(struct target *t, taddr addr, void *dst, size_t size);
+/*
+ * Opens the very file that is mapped; NULL and errno if that fails. ESTALE: another file has its
+ * name now.
+ */
+struct gate_file *target_open_map(struct target *t, const struct proc_map *m);
+/* The lowest mapping of the file that is mapped at addr; NULL: none is. */
+const struct proc_map *target_file_at(const struct target *t, taddr addr);
+/* The lowest mapping of the program that is executed; NULL: it is not known. */
+const struct proc_map *target_program(struct target *t);
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+typedef VEC(pid_t) target_tids;
+/*
+ * Appends the threads: of a core file first the one that the kernel dumped first, which has got the
+ * signal, else the first thread of the process.
+ */
+void target_threads(struct target *t, target_tids *ret);
+/* An error if the thread is not held. */
+MUST_CHECK struct err *target_regs(struct target *t, pid_t tid, struct arch_regs *ret);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kinds of target share. */
+#pragma once
+
+#include "arch/arch.h"
+#include "target/maps.h"
+#include "target/target.h"
+
+/*
+ * A kind of target. To add one:
+ *
+ * 1. NAME.c in this room: a struct that begins with struct target, and a const struct target_ops.
+ *    What the kind does not have is a filler of target.c (target_..._none), never NULL.
+ * 2. The function that opens it, in target.h. It fills ops, gate, pid and maps.
+ * 3. Its row in tests/unit/target/target.c, which asks each kind the same.
+ */
+struct target_ops {
+	void (*close)(struct target *t); /* what the kind owns; target.c frees the rest */
+	pid_t (*proc)(const struct target *t);
+	bool (*who)(struct target *t, pid_t tid, struct target_who *ret);
+	/* Reads the auxiliary vector; the number of bytes, 0: it cannot be read. */
+	size_t (*auxv)(struct target *t, void *to, size_t size);
+	bool (*signal)(struct target *t, siginfo_t *ret);
+	struct err *(*maps_now)(struct target *t, struct proc_maps *ret);
+	bool (*read)(struct target *t, taddr addr, void *dst, size_t size);
+	struct gate_file *(*open_map)(struct target *t, const struct proc_map *m);
+	const struct proc_map *(*program)(struct target *t);
+	void (*threads)(struct target *t, target_tids *ret);
+	struct err *(*regs)(struct target *t, pid_t tid, struct arch_regs *ret);
+};
+
+struct target {
+	const struct target_ops *ops;
+	struct gate *gate;
+	pid_t pid;
+	struct proc_maps maps;
+};
+
+bool target_signal_none(struct target *t, siginfo_t *ret);
+struct err *target_regs_none(struct target *t, pid_t tid, struct arch_regs *ret);
