@@ -9,6 +9,7 @@
 #include "target/maps.h"
 #include "target/target.h"
 #include "image/debugfile.h"
+#include "sym/sym.h"
 #include "helper/replay.h"
 #include "helper/ustack.h"
 
@@ -19,6 +20,7 @@ struct report {
 	struct strbuf *out;
 	const struct trace_opts *opts;
 	struct target *target;
+	pid_t pid; /* its number: syms_target() */
 	const struct helper *h;
 	struct strbuf place; /* of the statement that runs */
 	/* memory that was read one piece behind the other */
@@ -94,21 +96,11 @@ static void read_flush(struct report *t)
 	t->size = 0;
 }
 
-/* The text of an address; of what is in no process, only the object is known. */
+/* Writes the text of an address. */
 static bool name_add(struct report *t, taddr addr, bool is_return, struct strbuf *out)
 {
-	const struct proc_map *m = proc_maps_find(target_maps(t->target), addr);
-	pid_t pid = target_proc(t->target);
-	const char *slash = m ? strrchr(m->path, '/') : NULL;
-	CLEANUP(free) char *name = slash ? text_clean(xstrdup(slash + 1)) : NULL;
-
-	if (pid)
-		return t->opts->name(t->opts->ctx, pid, addr, is_return, out);
-	strbuf_addf(out, "%s%s0x%" PRIx64, name ? name : "", name ? "`" : "", addr);
-	return name;
+	return t->opts->name(t->opts->ctx, t->pid, addr, is_return, out);
 }
-
-/* ---- what happens ---------------------------------------------------------------------------- */
 
 static void on_part(void *ctx, const struct helper *h, enum helper_probe probe)
 {
@@ -330,7 +322,7 @@ static void stale_tell(const struct proc_maps *maps, struct strbuf *out)
 	}
 }
 
-static struct err *target_trace(struct ustacks *u, struct report *t, pid_t tid)
+static struct err *thread_trace(struct ustacks *u, struct report *t, pid_t tid)
 {
 	const struct process_hooks hooks = {t, on_begin, on_read, on_value, on_done};
 	struct helper *list[USTACK_HELPERS_MAX];
@@ -349,7 +341,6 @@ static struct err *target_trace(struct ustacks *u, struct report *t, pid_t tid)
 
 	if (!target_who(t->target, tid, &who))
 		return err_new("there is no process or thread %d", (int)tid);
-	stale_tell(target_maps(t->target), t->out);
 	t->replay = &r;
 	r.nhelpers = ustacks_of_target(u, t->target, list);
 	if (!r.nhelpers)
@@ -360,16 +351,38 @@ static struct err *target_trace(struct ustacks *u, struct report *t, pid_t tid)
 	return e;
 }
 
-/* The thread that a core file is mostly about is its first one. */
-static pid_t first_thread(struct target *t)
+/* Says for which signal the process was dumped. */
+static void signal_tell(struct target *t, struct strbuf *out)
 {
-	target_tids tids = {0};
-	pid_t first;
+	const char *name;
+	siginfo_t si;
 
-	target_threads(t, &tids);
-	first = tids.len ? tids.data[0] : 0;
+	if (!target_signal(t, &si))
+		return;
+	name = sigabbrev_np(si.si_signo);
+	strbuf_addf(out, "the process got %s%s", name ? "SIG" : "signal ", name ? name : "");
+	if (!name)
+		strbuf_addf(out, "%d", si.si_signo);
+	if (si.si_code > 0 && (si.si_signo == SIGSEGV || si.si_signo == SIGBUS ||
+			       si.si_signo == SIGILL || si.si_signo == SIGFPE))
+		strbuf_addf(out, " at address 0x%" PRIx64, (uint64_t)(uintptr_t)si.si_addr);
+	strbuf_addc(out, '\n');
+}
+
+/* Traces all threads, each under a line with its number if there are several. */
+static struct err *threads_trace(struct ustacks *u, struct report *t)
+{
+	struct err *e = NULL;
+	target_tids tids = {0};
+
+	target_threads(t->target, &tids);
+	for (uint32_t i = 0; i < tids.len && !e; i++) {
+		if (tids.len > 1)
+			strbuf_addf(t->out, "thread %d:\n", (int)tids.data[i]);
+		e = thread_trace(u, t, tids.data[i]);
+	}
 	vec_deinit(&tids);
-	return first;
+	return e;
 }
 
 struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, struct strbuf *out)
@@ -379,8 +392,12 @@ struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, stru
 	struct err *e = opts->core ? target_core_open(opts->core, gate, &t.target)
 				   : target_hold(opts->tid, gate, &t.target);
 
-	if (!e)
-		e = target_trace(u, &t, opts->core ? first_thread(t.target) : opts->tid);
+	if (!e) {
+		t.pid = (pid_t)syms_target(opts->syms, t.target);
+		signal_tell(t.target, out);
+		stale_tell(target_maps(t.target), out);
+		e = opts->tid ? thread_trace(u, &t, opts->tid) : threads_trace(u, &t);
+	}
 	target_close(t.target);
 	strbuf_deinit(&t.place);
 	return e;

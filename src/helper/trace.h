@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of the option helpertrace: what each clause of each helper reads and answers for one
- * stack, frame by frame, with the places in the text of the helpers.
+ * The report of the option helpertrace: what each clause of each helper reads and answers for the
+ * stack of a thread, frame by frame, with the places in the text of the helpers.
  *
- * The threads of the process stand still meanwhile (ptrace), and go on afterwards, also if the
+ * The threads of a process stand still meanwhile (ptrace), and go on afterwards, also if the
  * tracer is killed.
  *
  * Errors   struct err *: no such thread, not permitted, or another tracer has it.
@@ -15,14 +15,20 @@
 #include "base/err.h"
 
 struct strbuf;
+struct syms;
 struct ustacks;
 
 struct trace_opts {
-	pid_t tid;	  /* the thread whose stack it is; of a process: its first one */
-	const char *core; /* or a core file; NULL: there is none */
+	/* The thread whose stack it is; of a process: its first one; 0: all of the core file. */
+	pid_t tid;
+	const char *core;  /* NULL: the thread is one of a process that lives */
+	struct syms *syms; /* find names; the target is made known to them */
 	uint32_t max_frames, strsize;
 	void *ctx;
-	/* Writes the text of an address, which is behind a call if is_return; false: no symbol. */
+	/*
+	 * Writes the text of an address, which is behind a call if is_return; false: no symbol.
+	 * pid: as syms_target() has numbered the target.
+	 */
 	bool (*name)(void *ctx, pid_t pid, uint64_t addr, bool is_return, struct strbuf *out);
 };
 

@@ -36,6 +36,7 @@ static struct err *target_parse(const char *text, struct trace_opts *ret)
 	ret->tid = (pid_t)tid;
 	if (end != text && !*end && tid > 0 && tid <= INT32_MAX)
 		return NULL;
+	ret->tid = 0;
 	ret->core = text;
 	return access(text, F_OK) == 0
 		       ? NULL
@@ -60,6 +61,7 @@ int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp)
 
 	compiler_refresh(&dtp->compiler);
 	run_ustack_opts(&dtp->run, &how);
+	trace.syms = names_syms(&dtp->names);
 	if (!e)
 		e = ustacks_create(&how, &u);
 	if (!e)

@@ -204,6 +204,11 @@ void syms_ended(struct syms *s, uint64_t pid, uint64_t time)
 	uprocs_ended(&s->users.procs, pid, time);
 }
 
+uint64_t syms_target(struct syms *s, struct target *t)
+{
+	return uprocs_target(&s->users.procs, t);
+}
+
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
 void syms_trim(struct syms *s, const char **pcs, uint32_t *n)

@@ -6,6 +6,7 @@
  *     ksym.c     the kernel and its modules, from /proc/kallsyms
  *     usym.c     addresses in processes
  *     uproc.c    processes, living and dead: what is mapped where (uspace.c)
+ *     utarget.c  what core files had mapped
  *     ufile.c    the files that are mapped, kept open
  *     elfsym.c   one ELF file: its symbols (elfplt.c, minidebug.c, debugfile.c)
  *     dwarf.c    its source lines, too, when it has debug information
@@ -28,6 +29,7 @@
 struct file_opts; /* image/debugfile.h */
 struct strbuf;
 struct syms;
+struct target; /* target/target.h */
 
 struct syms *syms_create(void);
 void syms_destroy(struct syms *s); /* NULL is allowed */
@@ -118,6 +120,13 @@ void syms_at(struct syms *s, uint64_t time);
 uint64_t syms_time(const struct syms *s); /* what was set last */
 /* Some events were lost: what is known of living processes may be out of date. */
 void syms_lost(struct syms *s);
+
+/*
+ * Makes the addresses of a target known, and returns the number to give as the pid of them. The
+ * target may be closed afterwards: its files are kept as those of processes are. A process that
+ * lives has its own id.
+ */
+uint64_t syms_target(struct syms *s, struct target *t);
 
 /* Writes what is kept of processes and files, and how much was forgotten to make room. */
 void syms_describe(const struct syms *s, struct strbuf *out);

@@ -214,6 +214,13 @@ static void close_oldest(struct ufiles *u)
 	u->nclosed++;
 }
 
+static void file_opened(struct ufiles *u, struct unode *n, struct gate_file *opened)
+{
+	n->opened = opened;
+	u->nopen++;
+	u->open_bytes += (uint64_t)gate_file_stat(opened)->st_size;
+}
+
 static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
 	struct unode *n = f->node;
@@ -231,10 +238,8 @@ static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at
 	n->opened = mapping_open(u->opts.gate, &m);
 	n->is_stuck = !n->opened && errno == ETIMEDOUT;
 	n->is_denied = !n->opened && (errno == EACCES || errno == EPERM);
-	if (!n->opened)
-		return;
-	u->nopen++;
-	u->open_bytes += (uint64_t)gate_file_stat(n->opened)->st_size;
+	if (n->opened)
+		file_opened(u, n, n->opened);
 }
 
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
@@ -242,6 +247,22 @@ void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
 	f->node->used = ++u->clock;
 	if (!f->node->opened && f->node->ino && !f->node->is_read && !f->node->is_retired)
 		file_open(u, f, at);
+}
+
+void ufile_give(struct ufiles *u, struct ufile *f, struct gate_file *opened)
+{
+	struct unode *n = f->node;
+
+	n->used = ++u->clock;
+	if (!opened)
+		n->is_read = n->is_dwarf_read = true; /* nothing will be found in it */
+	if (!opened || n->opened || n->is_read) {
+		gate_file_close(opened);
+		return;
+	}
+	if (u->nopen >= u->max_open)
+		close_oldest(u);
+	file_opened(u, n, opened);
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */

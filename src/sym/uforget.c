@@ -202,7 +202,8 @@ void uprocs_bound(struct uprocs *u)
 	if (hashmap_count(u->procs) < MAX(u->check_at, PROCS_FEW))
 		return;
 	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
-		if (!p->ended && (p->pid > INT32_MAX || !proc_started((pid_t)p->pid, &start)))
+		if (!p->ended && !p->is_target &&
+		    (p->pid > INT32_MAX || !proc_started((pid_t)p->pid, &start)))
 			vec_push(&gone, p);
 	for (uint32_t i = 0; i < gone.len; i++)
 		uproc_end(u, gone.data[i], now);

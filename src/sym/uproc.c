@@ -161,7 +161,7 @@ static struct uproc *proc_find(const struct uprocs *u, uint64_t pid)
 	return hashmap_find(u->procs, &pid, sizeof(pid));
 }
 
-static struct uproc *proc_add(struct uprocs *u, uint64_t pid, uint64_t born)
+struct uproc *uproc_add(struct uprocs *u, uint64_t pid, uint64_t born)
 {
 	struct uproc *p = xcalloc(1, sizeof(*p));
 
@@ -178,7 +178,7 @@ static struct uproc *proc_succeed(struct uprocs *u, struct uproc *p, uint64_t bo
 	uint32_t n = 0;
 
 	uproc_end(u, p, born);
-	next = proc_add(u, p->pid, born);
+	next = uproc_add(u, p->pid, born);
 	next->before = p;
 	for (p = next; p && n < BEFORE_MAX; p = p->before)
 		n++;
@@ -296,15 +296,15 @@ struct uproc *uproc_get(struct uprocs *u, uint64_t pid)
 	struct uproc *p = proc_find(u, pid);
 
 	if (!p)
-		p = proc_add(u, pid, 0);
-	if (!p->tick || (!u->is_told && p->tick != u->tick))
+		p = uproc_add(u, pid, 0);
+	if (!p->is_target && (!p->tick || (!u->is_told && p->tick != u->tick)))
 		p = proc_read(u, p);
 	return p;
 }
 
 bool uproc_again(struct uprocs *u, struct uproc *p)
 {
-	if (p->ended || p->tick == u->tick)
+	if (p->is_target || p->ended || p->tick == u->tick)
 		return false;
 	if (u->is_told && p->space)
 		proc_complete(u, p);
@@ -347,7 +347,7 @@ void uprocs_lost(struct uprocs *u)
 	uprocs_scan(u);
 	pos = 0;
 	while ((p = hashmap_next(u->procs, &pos, NULL, NULL))) {
-		if (!p->tick)
+		if (!p->tick && !p->is_target)
 			uproc_end(u, p, now);
 		p->tick = u->tick;
 	}
@@ -401,7 +401,7 @@ void uprocs_forked(struct uprocs *u, uint64_t pid, uint64_t parent, uint64_t tim
 	if (p && (p->space || p->ended))
 		p = proc_succeed(u, p, time);
 	else if (!p)
-		p = proc_add(u, pid, time);
+		p = uproc_add(u, pid, time);
 	p->born = p->read_at = time;
 	p->space = space;
 	p->tick = u->tick;
@@ -415,7 +415,7 @@ void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time)
 	struct uroot *root;
 
 	if (!p)
-		p = proc_add(u, pid, time);
+		p = uproc_add(u, pid, time);
 	p = event_proc(u, p, time);
 	if (p->read_at >= time)
 		return;

@@ -57,6 +57,7 @@ struct uproc {
 	uint64_t read_at;    /* when the mappings were last read: they include all earlier events */
 	uint64_t ended;	     /* when it ended; 0 = it lives */
 	uint64_t end_number; /* which end that was: struct uend */
+	bool is_target;	     /* of no process in /proc, which is not asked (utarget.c) */
 	bool is_denied;	     /* we have no right to read what it has mapped */
 	uint64_t nspid;	     /* its id in the innermost PID namespace; 0 = not read yet */
 	struct uspace *space;
@@ -84,6 +85,7 @@ struct uend {
 
 struct uprocs {
 	struct hashmap *procs; /* u64 pid -> struct uproc, the present process */
+	uint64_t ntargets;     /* which have the ids from UINT64_MAX down */
 	struct uroots roots;
 	struct ufiles files;
 	uint64_t tick;
@@ -151,8 +153,13 @@ const struct uspace *uproc_space(const struct uproc *p, uint64_t time);
 /* Returns the perf-PID.map of a process with generated code; NULL if there is none. */
 struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p);
 
+/* See syms_target(). */
+uint64_t uprocs_target(struct uprocs *u, struct target *t);
+
 /* ---- what uproc.c and uforget.c share -------------------------------------------------------- */
 
+/* Adds a process with an id that none has. */
+struct uproc *uproc_add(struct uprocs *u, uint64_t pid, uint64_t born);
 /* Notes that the process ended at that time; may forget processes that ended long ago. */
 void uproc_end(struct uprocs *u, struct uproc *p, uint64_t time);
 /* p has executed another program: s, which it had before (NULL is allowed), is of the past. */

@@ -26,7 +26,7 @@ struct place {
 /* Only what a living process maps now can be opened as a mapping of that process. */
 static struct uplace place_of(const struct uproc *p, const struct uspace *s, const struct umap *m)
 {
-	bool is_mapped = !p->ended && s == p->space;
+	bool is_mapped = !p->ended && !p->is_target && s == p->space;
 
 	return (struct uplace){p->pid, m->start, is_mapped ? m->end : 0, uspace_root(s)};
 }
