@@ -120,23 +120,12 @@ compare() {
 	tid=$(awk '/^THREAD/ { print $3 }' in_kernel.out)
 	is_stopped
 	timeout $((40 * PATIENCE)) "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
-	rm -f core.*
-	case $name in
-	node | java*) ;; # too large
-	*) command -v gcore >/dev/null && timeout 60 gcore -o core "${tid:-0}" >/dev/null 2>&1 ;;
-	esac
 	# it was stopped, and is so again: a thread stops by itself when nobody traces it any more, as soon as it has a CPU
 	is_stopped || echo "$name: not stopped any more"
 	kill -9 $pid
 	wait $pid 2>/dev/null
 	awk '/^THREAD/ { on = 1; next } on && NF' in_kernel.out >one
 	awk '/^the stack:/ { on = 1; next } on' trace.$name >two
-	for core in core.*; do # of a core file, the symbols are not known: addresses have no names
-		[ -e "$core" ] || continue
-		timeout $((40 * PATIENCE)) "$DTRACE" $frames $more -x helpertrace="$core" | awk '/^the stack:/ { on = 1; next } on' | sed 's/`.*//' >three
-		sed 's/`.*//' two | cmp -s - three || { echo "$name: the core file"; sed 's/`.*//' two | diff - three; }
-		ncores=$((ncores + 1))
-	done
 	n=$(grep -c '\[ .* \]$\|^ *[^`]*$' one)
 	if ! cmp -s one two || [ "$n" -lt "$least" ]; then
 		echo "$name: $n frames of the language"
@@ -156,7 +145,6 @@ compare() {
 	# names of native frames with more frames behind them: what was inlined
 	[ -e P.class ] && compare java-compiled 8 '' java -Xcomp -XX:TieredStopAtLevel=1 -cp . P && ! grep -q 'deep.*)\*$' one && echo 'nothing was compiled'
 
-	command -v gcore >/dev/null && [ "${ncores:-0}" -lt 1 ] && echo 'no core file was compared'
 	: >none
 	"$DTRACE" -x helpertrace=./none 2>&1 | grep -q "'./none' is no core file" || echo 'no core file'
 
