@@ -9,13 +9,13 @@
 #define LICENSE "Dual MIT/GPL"
 #define PREFIX	"prog_"
 
-struct err *program_load(const char *name, enum program_place place, const int fds[MAP_NCLASSES],
+struct err *program_load(const char *name, enum program_kind kind, const int fds[MAP_NCLASSES],
 			 int *ret_fd)
 {
 	union bpf_attr attr = {
 		.prog_type =
-			place == PROGRAM_CODE ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_RAW_TRACEPOINT,
-		.expected_attach_type = place == PROGRAM_CODE && feat_has(FEAT_UPROBE_MULTI)
+			kind == PROGRAM_CODE ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.expected_attach_type = kind == PROGRAM_CODE && feat_has(FEAT_UPROBE_MULTI)
 						? ATTACH_UPROBE_MULTI
 						: 0,
 		.license = (uint64_t)(uintptr_t)LICENSE,

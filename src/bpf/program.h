@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "bpf/code.h"
 
-/* The kinds of places that such a program is attached to. */
-enum program_place {
+/* What such a program is attached to. */
+enum program_kind {
 	PROGRAM_TRACEPOINT, /* a raw tracepoint */
 	PROGRAM_CODE,	    /* instructions of files, by the keeper */
 };
@@ -20,5 +20,5 @@ enum program_place {
  * Loads the function `name`. fds: the maps that the function uses, by map class; the other elements
  * are ignored.
  */
-MUST_CHECK struct err *program_load(const char *name, enum program_place place,
+MUST_CHECK struct err *program_load(const char *name, enum program_kind kind,
 				    const int fds[MAP_NCLASSES], int *ret_fd);

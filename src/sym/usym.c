@@ -9,7 +9,7 @@
 #include "sym/perfmap.h"
 
 /* What was found at an address. */
-struct place {
+struct found {
 	const char *object;
 	taddr object_start;
 	const char *name;   /* NULL = unknown */
@@ -67,7 +67,7 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 
 /* Finds the symbol of an address in the file of m. What ufile_syms() returned is invalid then. */
 static void find_symbol(struct usyms *u, const struct uproc *p, const struct uspace *s,
-			const struct umap *m, uint64_t bias, taddr addr, struct place *ret)
+			const struct umap *m, uint64_t bias, taddr addr, struct found *ret)
 {
 	struct uplace at = place_of(p, s, m);
 	uint64_t start;
@@ -78,12 +78,12 @@ static void find_symbol(struct usyms *u, const struct uproc *p, const struct usp
 
 /* Finds the symbol of an address that lies in m, a mapping of a file. */
 static void find_in_file(struct usyms *u, const struct uproc *p, const struct uspace *s,
-			 const struct umap *m, taddr addr, struct place *ret)
+			 const struct umap *m, taddr addr, struct found *ret)
 {
 	const struct elf_syms *syms = syms_of(u, p, s, m);
 	uint64_t bias, first, end;
 
-	*ret = (struct place){.object = m->file->object, .object_start = m->start};
+	*ret = (struct found){.object = m->file->object, .object_start = m->start};
 	ret->is_given_up = !syms && m->file->node->is_given_up;
 	if (!syms || !bias_of(s, syms, m, &bias))
 		return;
@@ -103,7 +103,7 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
  * address; its file is tried.
  */
 static bool find_beside(struct usyms *u, const struct uproc *p, const struct uspace *s,
-			const struct umap *m, taddr addr, struct place *ret)
+			const struct umap *m, taddr addr, struct found *ret)
 {
 	const struct elf_syms *syms;
 	uint64_t bias, first, end;
@@ -116,7 +116,7 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 	elf_syms_span(syms, &first, &end);
 	if (addr - bias < first || addr - bias >= end)
 		return false;
-	*ret = (struct place){.object = m->file->object,
+	*ret = (struct found){.object = m->file->object,
 			      .object_start = bias + first,
 			      .file_addr = addr - bias,
 			      .has_file_addr = true};
@@ -128,7 +128,7 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 
 /* Finds the name of code that a just-in-time compiler has generated since the last exec. */
 static void find_in_perfmap(struct usyms *u, struct uproc *p, const struct uspace *s,
-			    const struct umap *m, taddr addr, struct place *ret)
+			    const struct umap *m, taddr addr, struct found *ret)
 {
 	struct perfmap *names = s == p->space ? uproc_perfmap(&u->procs, p) : NULL;
 	taddr start;
@@ -145,11 +145,11 @@ static void find_in_perfmap(struct usyms *u, struct uproc *p, const struct uspac
 }
 
 static bool find_in_space(struct usyms *u, struct uproc *p, const struct uspace *s, taddr addr,
-			  struct place *ret)
+			  struct found *ret)
 {
 	const struct umap *below, *above, *m = uspace_find(s, addr, &below, &above);
 
-	*ret = (struct place){0};
+	*ret = (struct found){0};
 	if (!m)
 		return find_beside(u, p, s, below, addr, ret) ||
 		       find_beside(u, p, s, above, addr, ret);
@@ -168,13 +168,13 @@ static bool is_same_text(const char *a, const char *b)
 /* What was found in one address space after the other. */
 struct finds {
 	bool found, differ; /* differ: two address spaces have different names for the address */
-	struct place first;
+	struct found first;
 };
 
 static void space_try(struct usyms *u, struct uproc *p, const struct uspace *s, taddr addr,
 		      struct finds *f)
 {
-	struct place at;
+	struct found at;
 
 	if (!s || !find_in_space(u, p, s, addr, &at))
 		return;
@@ -191,7 +191,7 @@ static void space_try(struct usyms *u, struct uproc *p, const struct uspace *s, 
  * id, and each may have executed several programs. If two of these have different names for the
  * address, none of the names can be trusted.
  */
-static bool find_in_any(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
+static bool find_in_any(struct usyms *u, struct uproc *p, taddr addr, struct found *ret)
 {
 	struct finds f = {0};
 
@@ -204,7 +204,7 @@ static bool find_in_any(struct usyms *u, struct uproc *p, taddr addr, struct pla
 	return f.found && !f.differ;
 }
 
-static bool find_known(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
+static bool find_known(struct usyms *u, struct uproc *p, taddr addr, struct found *ret)
 {
 	const struct uspace *s;
 
@@ -216,7 +216,7 @@ static bool find_known(struct usyms *u, struct uproc *p, taddr addr, struct plac
 }
 
 /* If nothing is mapped at the address, /proc is read again. */
-static bool find_in_process(struct usyms *u, uint64_t pid, taddr addr, struct place *ret)
+static bool find_in_process(struct usyms *u, uint64_t pid, taddr addr, struct found *ret)
 {
 	struct uproc *p = uproc_get(&u->procs, pid);
 
@@ -227,7 +227,7 @@ static bool find_in_process(struct usyms *u, uint64_t pid, taddr addr, struct pl
 
 bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 {
-	struct place at;
+	struct found at;
 
 	*ret = (struct sym_name){0};
 	u->is_denied = u->is_forgotten = u->is_given_up = false;
@@ -251,7 +251,7 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 bool usyms_line(struct usyms *u, uint64_t pid, taddr addr, struct sym_line *ret)
 {
 	struct dwarf_file *d;
-	struct place at;
+	struct found at;
 
 	if (!find_in_process(u, pid, addr, &at) || !at.file)
 		return false;
@@ -261,7 +261,7 @@ bool usyms_line(struct usyms *u, uint64_t pid, taddr addr, struct sym_line *ret)
 
 taddr usyms_start(struct usyms *u, uint64_t pid, taddr addr, bool of_object)
 {
-	struct place at;
+	struct found at;
 
 	if (!find_in_process(u, pid, addr, &at))
 		return addr;
