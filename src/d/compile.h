@@ -93,7 +93,7 @@ struct compile_env {
 	 * read. May be NULL.
 	 */
 	uint32_t (*arg_type)(void *ctx, const struct probe_desc *desc, uint32_t index,
-			     struct types *t, struct argplace *ret_place);
+			     struct types *t, struct arg_origin *ret_origin);
 	/* Why arg<raw> of one of the probes that match cannot be read, or NULL. May be NULL. */
 	const char *(*arg_refused)(void *ctx, const struct probe_desc *desc, uint32_t raw);
 	/*

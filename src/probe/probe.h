@@ -153,7 +153,7 @@ struct provider {
 	 * NULL.
 	 */
 	type_id (*arg_type)(struct provider_env *env, const struct probe *pr, uint32_t index,
-			    struct types *t, struct argplace *ret_place);
+			    struct types *t, struct arg_origin *ret_origin);
 	/*
 	 * Whether a clause that was compiled for the args[] of one probe can run at another, whose
 	 * texts of arg_types() are equal. NULL: it can.

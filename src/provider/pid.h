@@ -55,5 +55,5 @@ const char *pid_inlined_hint(struct provider_env *env, struct code_process *t, s
 uint32_t pid_arg_types(struct provider_env *env, const struct probe *pr,
 		       const char *const **ret_types);
 type_id pid_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
-		     struct types *t, struct argplace *ret_place);
+		     struct types *t, struct arg_origin *ret_origin);
 const char *pid_arg_refused(struct provider_env *env, const struct probe *pr, uint32_t raw);

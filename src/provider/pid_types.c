@@ -144,18 +144,18 @@ static const char *words_describe(const struct dwarf_arg *arg, struct arena *mem
 }
 
 type_id pid_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
-		     struct types *t, struct argplace *ret_place)
+		     struct types *t, struct arg_origin *ret_origin)
 {
 	struct pid_state *st = probes_state(env->probes, pr->provider, sizeof(*st));
 	struct pid_args a;
 
 	if (!probe_args(env, pr, &a) || index >= a.n)
 		return TYPE_ERROR;
-	ret_place->why = words_describe(&a.args[index], env->arena);
+	ret_origin->why = words_describe(&a.args[index], env->arena);
 	if (a.args[index].raw < 0 || a.args[index].raw + a.args[index].is_text >= NARGS)
 		return TYPE_ERROR;
-	ret_place->raw = (uint32_t)a.args[index].raw;
-	ret_place->is_text = a.args[index].is_text;
+	ret_origin->raw = (uint32_t)a.args[index].raw;
+	ret_origin->is_text = a.args[index].is_text;
 	if (!dwarf_tag(&a.args[index].type))
 		return types_find(t, a.args[index].text, strlen(a.args[index].text));
 	return dwarf_import_arg(code_types(&st->code), t, &a.args[index].type,

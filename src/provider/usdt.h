@@ -249,7 +249,7 @@ void usdt_types_deinit(struct usdt_object *o);
 uint32_t usdt_arg_types(struct provider_env *env, const struct probe *pr,
 			const char *const **ret_types);
 type_id usdt_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
-		      struct types *t, struct argplace *ret_place);
+		      struct types *t, struct arg_origin *ret_origin);
 bool usdt_same_args(struct provider_env *env, const struct probe *compiled, const struct probe *pr);
 bool usdt_attrs(struct provider_env *env, const struct probe *pr, struct attr *ret);
 const char *usdt_arg_refused(struct provider_env *env, const struct probe *pr, uint32_t raw);

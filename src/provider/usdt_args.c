@@ -418,7 +418,7 @@ static struct dwarf_import *importer_get(struct usdt_state *st, struct types *t)
  * same name. A number is the same everywhere.
  */
 static type_id type_of_program(struct provider_env *env, struct usdt_probe_data *d, struct types *t,
-			       const struct argbase *b, struct argplace *ret_place)
+			       const struct argbase *b, struct arg_origin *ret_origin)
 {
 	struct usdt_state *st = usdt_state(env);
 	bool is_64bit = !d->object->file->file.is_32bit;
@@ -436,18 +436,18 @@ static type_id type_of_program(struct provider_env *env, struct usdt_probe_data 
 	known = b->kind == TK_TYPEDEF ? types_find(t, b->name, strlen(b->name)) : TYPE_NONE;
 	if (known != TYPE_NONE && !type_is_sou(t, known) && !type_is_pointer(t, known))
 		return type_derive(t, known, b->npointers);
-	ret_place->lack = arena_printf(
+	ret_origin->lack = arena_printf(
 		env->arena,
 		is_64bit ? "'%s' is defined neither by the script, nor by the debug information of "
 			   "'%s'; a declaration in the script helps, and arg%u is the bare value"
 			 : "the script does not define '%s', and types of 32-bit programs such as "
 			   "'%s' are not read from debug information; arg%u is the bare value",
-		b->name, d->object->file->file.name, ret_place->raw);
+		b->name, d->object->file->file.name, ret_origin->raw);
 	return TYPE_ERROR;
 }
 
 type_id usdt_arg_type(struct provider_env *env, const struct probe *pr, uint32_t index,
-		      struct types *t, struct argplace *ret_place)
+		      struct types *t, struct arg_origin *ret_origin)
 {
 	const struct usdt_elements *all = usdt_probe(pr)->declared ? NULL : elements_of(env, pr);
 	const struct element *el;
@@ -456,10 +456,10 @@ type_id usdt_arg_type(struct provider_env *env, const struct probe *pr, uint32_t
 	if (!all || index >= all->n)
 		return TYPE_NONE;
 	el = &all->list[index];
-	*ret_place = (struct argplace){.raw = el->raw, .is_native = true};
+	*ret_origin = (struct arg_origin){.raw = el->raw, .is_native = true};
 	if (el->raw >= NARGS) {
-		ret_place->lack = "of the arguments that a program passes, the first ten can be "
-				  "read: arg0 to arg9";
+		ret_origin->lack = "of the arguments that a program passes, the first ten can be "
+				   "read: arg0 to arg9";
 		return TYPE_ERROR;
 	}
 	if (!el->native || !argtext_base(env->arena, el->native, &base) ||
@@ -470,7 +470,7 @@ type_id usdt_arg_type(struct provider_env *env, const struct probe *pr, uint32_t
 
 		return dwarf_import_arg(importer_get(usdt_state(env), t), t, &die, false);
 	}
-	return type_of_program(env, usdt_probe(pr), t, &base, ret_place);
+	return type_of_program(env, usdt_probe(pr), t, &base, ret_origin);
 }
 
 /* Compares the types that debug information gives; the others are equal if their texts are. */
@@ -482,13 +482,13 @@ bool usdt_same_args(struct provider_env *env, const struct probe *compiled, cons
 	if (!st->table || usdt_probe(compiled)->object == usdt_probe(pr)->object)
 		return true;
 	for (uint32_t i = 0; i < n; i++) {
-		struct argplace place;
-		type_id type = usdt_arg_type(env, compiled, i, st->table, &place);
+		struct arg_origin origin;
+		type_id type = usdt_arg_type(env, compiled, i, st->table, &origin);
 
 		/* a clause cannot have used what has no type in the first probe */
 		if (type != TYPE_ERROR &&
 		    !types_have_same_layout(st->table, type,
-					    usdt_arg_type(env, pr, i, st->table, &place)))
+					    usdt_arg_type(env, pr, i, st->table, &origin)))
 			return false;
 	}
 	return true;

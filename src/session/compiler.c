@@ -196,9 +196,9 @@ static bool probes_share_type(struct compiler *c, struct probe **probes, uint32_
 {
 	for (uint32_t i = 1; i < n; i++) {
 		const struct provider *pv = probes[i]->provider;
-		struct argplace place = {0};
+		struct arg_origin origin = {0};
 		type_id other = pv->arg_type ? pv->arg_type(probes_env(c->probes), probes[i], index,
-							    t, &place)
+							    t, &origin)
 					     : TYPE_NONE;
 
 		if (!types_have_same_layout(t, type, other))
@@ -208,7 +208,7 @@ static bool probes_share_type(struct compiler *c, struct probe **probes, uint32_
 }
 
 static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t index,
-			    struct types *t, struct argplace *ret_place)
+			    struct types *t, struct arg_origin *ret_origin)
 {
 	struct compiler *c = ctx;
 	struct probe **probes;
@@ -220,12 +220,13 @@ static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t i
 		err_destroy(e); /* match() has told */
 		return TYPE_NONE;
 	}
-	type = probes[0]->provider->arg_type(probes_env(c->probes), probes[0], index, t, ret_place);
-	if (!ret_place->is_native || type == TYPE_NONE || type == TYPE_ERROR ||
+	type = probes[0]->provider->arg_type(probes_env(c->probes), probes[0], index, t,
+					     ret_origin);
+	if (!ret_origin->is_native || type == TYPE_NONE || type == TYPE_ERROR ||
 	    probes_share_type(c, probes, n, index, t, type))
 		return type;
-	ret_place->lack = "the programs whose probes match define this type differently; name one "
-			  "program, or declare the type in the script";
+	ret_origin->lack = "the programs whose probes match define this type differently; name one "
+			   "program, or declare the type in the script";
 	return TYPE_ERROR;
 }
 

@@ -22,7 +22,7 @@ struct argtext {
 };
 
 /* Where the value of args[i] lies, for an argument whose type comes from debug information. */
-struct argplace {
+struct arg_origin {
 	uint32_t raw; /* the value is that of arg0 (0), arg1 (1), ... */
 	/* The value is a string: argN (N = raw) is its user address, argN+1 its length in bytes. */
 	bool is_text;

@@ -196,7 +196,7 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 {
 	const char *const *texts = NULL;
 	int n = c->env->arg_types ? c->env->arg_types(c->env->ctx, args_desc(c), &texts) : 0;
-	struct argplace place = {.raw = (uint32_t)index};
+	struct arg_origin origin = {.raw = (uint32_t)index};
 	struct argtext t;
 	type_id type = TYPE_NONE, out;
 
@@ -211,17 +211,17 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 	library_ask(c, &t);
 	if (c->env->arg_type)
 		type = c->env->arg_type(c->env->ctx, args_desc(c), (uint32_t)index, c->types,
-					&place);
-	if (place.lack)
-		return fail_lacking(c, e, index, texts[index], place.lack);
+					&origin);
+	if (origin.lack)
+		return fail_lacking(c, e, index, texts[index], origin.lack);
 	if (type == TYPE_ERROR)
-		return fail_unseen(c, e, index, texts[index], place.why);
-	if (place.is_text)
-		return args_copied(c, id, e, place.raw);
-	if (place.is_native && !args_readable(c, e, index, place.raw))
+		return fail_unseen(c, e, index, texts[index], origin.why);
+	if (origin.is_text)
+		return args_copied(c, id, e, origin.raw);
+	if (origin.is_native && !args_readable(c, e, index, origin.raw))
 		return expr_bad(c, e->span);
-	if (type != TYPE_NONE && !place.is_native)
-		return args_element(c, id, e, place.raw, type);
+	if (type != TYPE_NONE && !origin.is_native)
+		return args_element(c, id, e, origin.raw, type);
 	if (type == TYPE_NONE)
 		type = args_type(c, e, index, t.type);
 	out = type;
