@@ -8,6 +8,7 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
+#include "target/link_map.h"
 #include "target/maps.h"
 #include "image/debugfile.h"
 #include "files/file_id.h"
@@ -326,29 +327,23 @@ static uint64_t tls_distance(const struct symbol_search *s)
 }
 
 /*
- * The number of the module: the C library describes its struct link_map for debuggers, in symbols
- * {bits, elements, byte offset}; the list begins in _r_debug, and a module's l_addr is its bias.
+ * The number of the module, a member of its struct link_map, which the C library describes for
+ * debuggers in symbols {bits, elements, byte offset}.
  */
 static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 {
 	struct symbol_search debug = {.name = "_r_debug"},
 			     field = {.name = "_thread_db_link_map_l_tls_modid"};
 	uint32_t off = 0;
-	uint64_t map = 0, bias, id;
+	uint64_t id;
+	taddr map;
 
 	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) || !debug.is_found ||
 	    !each_object(p, "libc.so*", symbol_match, &field) || !field.is_found ||
-	    !process_read(p, field.addr + 8, &off, 4) || !process_read(p, debug.addr + 8, &map, 8))
+	    !process_read(p, field.addr + 8, &off, 4))
 		return 0;
-	for (int i = 0; map && i < 4096; i++) {
-		if (!process_read(p, map, &bias, 8))
-			return 0;
-		if (bias == s->bias)
-			return process_read(p, map + off, &id, 8) ? id : 0;
-		if (!process_read(p, map + 24, &map, 8))
-			return 0;
-	}
-	return 0;
+	map = link_map_find(process_read, p, debug.addr, s->bias);
+	return map && process_read(p, map + off, &id, 8) ? id : 0;
 }
 
 /* ---- subroutines ----------------------------------------------------------------------------- */

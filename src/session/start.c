@@ -7,6 +7,7 @@
 
 #include "provider/providers.h"
 #include "target/control.h"
+#include "target/target.h"
 #include "target/touch.h"
 #include "helper/ustack.h"
 #include "session/prewatch.h"
@@ -563,10 +564,17 @@ static void constants_touch(const struct run *run)
 {
 	bool reads = run_reads_user(run);
 
-	for (uint32_t i = 0; reads && i < run->targets->procs.len; i++)
-		if (proc_is_created(run->targets->procs.data[i]))
-			proc_touch_constants(run->names->file_opts.gate,
-					     proc_pid(run->targets->procs.data[i]));
+	for (uint32_t i = 0; reads && i < run->targets->procs.len; i++) {
+		const struct proc *p = run->targets->procs.data[i];
+		struct target *t = NULL;
+
+		if (!proc_is_created(p))
+			continue;
+		err_destroy(target_held_open(proc_pid(p), run->names->file_opts.gate, &t));
+		if (t) /* else the process has ended */
+			touch_constants(t);
+		target_close(t);
+	}
 }
 
 /*

@@ -3,7 +3,6 @@
 #include "target/breakpoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -11,13 +10,14 @@
 
 #include "arch/arch.h"
 #include "target/maps.h"
+#include "target/target.h"
 #include "files/gate.h"
 
 /* ---- bytes of a stopped process -------------------------------------------------------------- */
 
 static struct err *ptrace_failed(const struct breakpoint *b, const char *what)
 {
-	return err_sys(errno, "cannot %s process %d", what, (int)b->pid);
+	return err_sys(errno, "cannot %s process %d", what, (int)target_pid(b->target));
 }
 
 /* Reads the aligned word that contains addr. It lies in one page, as addr does. */
@@ -60,19 +60,17 @@ static struct origin origin_open(const struct breakpoint *b, taddr addr)
 {
 	struct origin at = {0};
 	const struct proc_map *m;
-	struct proc_maps maps;
-	struct err *e = proc_maps_read(b->pid, &maps);
+	struct err *e = target_refresh(b->target);
 
 	if (e) {
 		err_destroy(e); /* The process has ended. */
 		return at;
 	}
-	m = proc_maps_find(&maps, addr);
-	if (m && m->ino) {
-		at.file = proc_map_open(b->gate, b->pid, m);
+	m = proc_maps_find(target_maps(b->target), addr);
+	if (m && proc_map_has_file(m)) {
+		at.file = target_open_map(b->target, m);
 		at.off = addr - m->start + m->off;
 	}
-	proc_maps_deinit(&maps);
 	return at;
 }
 
@@ -124,7 +122,7 @@ struct err *breakpoint_set(struct breakpoint *b, pid_t tid, taddr addr)
 	if (b->hides_uprobe && b->trap->code == b->old)
 		return err_hint(err_new("another tracer has a probe at the instruction before "
 					"which process %d is to be held",
-					(int)b->pid),
+					(int)target_pid(b->target)),
 				"end the other tracer, or see the option evaltime");
 	if (!byte_write(tid, addr, b->trap->code))
 		return ptrace_failed(b, "set a breakpoint in");
@@ -169,11 +167,7 @@ bool breakpoint_is_hit(const struct breakpoint *b, pid_t tid, int sig)
 
 bool breakpoint_is_there(const struct breakpoint *b)
 {
-	CLEANUP(fd) int fd = -1;
-	char path[64];
 	uint8_t now;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)b->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 || pread(fd, &now, 1, (off_t)b->addr) != 1 || now == b->trap->code;
+	return !target_read(b->target, b->addr, &now, 1) || now == b->trap->code;
 }

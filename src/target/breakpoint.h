@@ -33,11 +33,10 @@
 #include "base/err.h"
 
 struct arch_trap;
-struct gate;
+struct target; /* target/target.h */
 
 struct breakpoint {
-	pid_t pid;
-	struct gate *gate; /* opens the file that is mapped at the instruction */
+	struct target *target;
 	const struct arch_trap *trap;
 	taddr addr;
 	uint8_t old;	/* the byte that it replaced */

@@ -10,28 +10,16 @@
  */
 #pragma once
 
-#include <sys/types.h>
+#include "base/base.h"
 
-#include "base/err.h"
-
-/* The offset of r_state in struct r_debug (<link.h>), in processes of 64 and of 32 bits. */
-#define RTLD_STATE_OFF	 24
-#define RTLD_STATE_OFF32 12
-
-struct gate;
 struct gate_file;
+struct target; /* target/target.h */
 
-struct aux {
-	/* where the program begins; where the dynamic linker is mapped, 0 = there is none */
-	uint64_t entry, base;
-	bool is_narrow; /* the process has words of 32 bits */
-};
-MUST_CHECK struct err *proc_aux_read(pid_t pid, struct aux *ret);
 /*
- * Returns the value of a symbol of the object that is mapped at addr, 0 = the object has no such
- * symbol; *ret_entry is the entry point from the file's header.
+ * Returns the value of a symbol of the object that the target maps at addr, 0 = the object has no
+ * such symbol; *ret_entry is the entry point from the file's header.
  */
-uint64_t proc_symbol(struct gate *g, pid_t pid, taddr addr, const char *name, uint64_t *ret_entry);
+uint64_t rtld_symbol(struct target *t, taddr addr, const char *name, uint64_t *ret_entry);
 
 struct rtld {
 	struct gate_file *file;
@@ -40,8 +28,8 @@ struct rtld {
 	int64_t state;	   /* bytes from that function to _r_debug.r_state in memory; 0: unknown */
 };
 /*
- * Returns false, and leaves *ret unchanged, if the process has no dynamic linker or that has no
+ * Returns false, and leaves *ret unchanged, if the target has no dynamic linker or that has no
  * _dl_debug_state().
  */
-bool rtld_find(struct gate *g, pid_t pid, struct rtld *ret);
+bool rtld_find(struct target *t, struct rtld *ret);
 void rtld_deinit(struct rtld *r);

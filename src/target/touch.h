@@ -12,11 +12,9 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
-struct gate;
+struct target; /* target/target.h */
 
 #define TOUCH_MAX (8u << 20) /* bytes of a process's files; the program's own comes first */
 
 /* Reads the constants of a held process; skips memory that cannot be read. */
-void proc_touch_constants(struct gate *g, pid_t pid);
+void touch_constants(struct target *t);

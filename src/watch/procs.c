@@ -13,6 +13,7 @@
 #include "kernel/kernel.h"
 #include "target/maps.h"
 #include "target/rtld.h"
+#include "target/target.h"
 #include "files/gate.h"
 #include "sym/sym.h"
 #include "watch/children.h"
@@ -309,12 +310,16 @@ static struct err *linker_link(struct procs *ps, const struct watch_proc *p, con
  */
 static void linker_watch(struct procs *ps, struct watch_proc *p, bool is_renewed)
 {
+	struct target *t = NULL;
 	struct rtld r;
-	struct err *e = NULL;
-	bool is_known;
+	struct err *e = target_live_open(p->id.pid, ps->hooks->gate, &t);
+	bool is_known, is_found = !e && rtld_find(t, &r);
 
-	if (!rtld_find(ps->hooks->gate, p->id.pid, &r))
+	err_destroy(e); /* it has ended */
+	target_close(t);
+	if (!is_found)
 		return;
+	e = NULL;
 	is_known = p->has_linker &&
 		   key_compare(&p->linker, &(struct file_key){r.dev, r.ino}) == 0 && !is_renewed;
 	if (!is_known && watch_proc_lives(p))

@@ -15,6 +15,7 @@
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
 #include "target/rtld.h"
+#include "target/target.h"
 #include "watch/follow.h"
 
 /* One that has not been loaded: each is small and comes with the C library. */
@@ -72,6 +73,7 @@ static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool sto
 {
 	struct proc_id id;
 	struct err *e = proc_id_open(pid, &id);
+	struct target *t = NULL;
 	struct gate *g;
 	struct rtld r;
 
@@ -82,9 +84,13 @@ static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool sto
 	if (e)
 		return e;
 	g = gate_create();
-	if (!rtld_find(g, pid, &r)) {
+	e = target_live_open(pid, g, &t);
+	if (!e && !rtld_find(t, &r))
+		e = err_new("there is no dynamic linker");
+	target_close(t);
+	if (e) {
 		gate_destroy(g);
-		return err_new("there is no dynamic linker");
+		return e;
 	}
 	e = follow_linker(f, k, &id, gate_file_fd(r.file), r.hook_off, r.state);
 	rtld_deinit(&r);
@@ -226,14 +232,16 @@ static void test_lost(void)
 	(void)close(in[1]);
 }
 
-static void test_no_linker(void)
+static void test_linker(void)
 {
 	struct gate *g = gate_create();
+	struct target *t = NULL;
 	struct rtld r = {0};
 
-	ok(!rtld_find(g, 0x3fffffff, &r) && !r.file,
-	   "a process that is not there has no dynamic linker");
-	ok(rtld_find(g, getpid(), &r) && r.file && r.hook_off && r.state, "this one has");
+	ok(!target_live_open(getpid(), g, &t) && rtld_find(t, &r) && r.file && r.hook_off &&
+		   r.state,
+	   "this one has");
+	target_close(t);
 	rtld_deinit(&r);
 	ok(!r.file, "its file is closed");
 	gate_destroy(g);
@@ -241,7 +249,7 @@ static void test_no_linker(void)
 
 int main(void)
 {
-	test_no_linker();
+	test_linker();
 	test_order(false);
 	test_order(true);
 	test_left();
