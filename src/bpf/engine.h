@@ -12,15 +12,12 @@
 #pragma once
 
 #include "base/err.h"
+#include "bpf/mach.h"
 #include "bpf/unit.h"
 #include "kernel/kernel.h"
 #include "probe/engine.h"
 
 /* ---- maps (maps.c) --------------------------------------------------------------------------- */
-
-struct ring {
-	int fd;
-};
 
 /* Compiled ustack helpers that programs of one type can call (helper_code.h). */
 struct helper_array {
@@ -33,9 +30,10 @@ struct kmaps {
 	int fd[MAP_NCLASSES];	/* of classes with one map; -1 = not needed */
 	int *agg_fds, *arr_fds; /* by index in layout.agg_maps, layout.arr_maps */
 	uint32_t naggs, narrs;
-	int *ring_fds;	/* by CPU; -1: the CPU was offline */
-	int spare_fd;	/* ring of the CPUs that were offline; -1: none was */
-	uint32_t ncpus; /* possible CPUs */
+	int *ring_fds;	     /* by CPU; -1: the CPU was offline */
+	int spare_fd;	     /* ring of the CPUs that were offline; -1: none was */
+	uint32_t ncpus;	     /* possible CPUs */
+	uint32_t stack_size; /* of a value of MAP_STACKS */
 	uint32_t ring_size, spare_size;
 	struct rt_control *control; /* shared with the kernel */
 	size_t control_size;
@@ -49,7 +47,8 @@ struct kmaps {
 };
 
 struct kmaps_opts {
-	uint32_t bufsize; /* per CPU, bytes; rounded up to a power of two of pages */
+	const struct mach *mach; /* of the layout; kmaps_create() reads it only */
+	uint32_t bufsize;	 /* per CPU, bytes; rounded up to a power of two of pages */
 	bool need_tls;
 	/*
 	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending, which caller
@@ -67,6 +66,10 @@ struct kmaps_opts {
 	uint32_t strtab_room;  /* bytes, for strings that are added while programs run */
 };
 
+/* Ring buffers that a program names: one a CPU; when there are many, an array of ring buffers. */
+#define KMAPS_RINGS_NAMED 24
+/* How many maps of elements a program can use beside the others (layout_opts.max_maps). */
+uint32_t kmaps_max_elem_maps(uint32_t ncpus);
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 				    struct kmaps **ret_maps);
 void kmaps_destroy(struct kmaps *m); /* NULL is allowed */
@@ -113,5 +116,3 @@ MUST_CHECK struct err *unit_silence(const struct unit *u, const struct loaded *l
 /* ---- the engine (engine_bpf.c) --------------------------------------------------------------- */
 
 extern const struct engine engine_bpf;
-/* For who fills unwind tables (unwind/unwind.c). NULL: another engine's. */
-struct kmaps *engine_bpf_maps(const struct engine_run *r);

@@ -11,6 +11,7 @@
 struct bpf_run {
 	struct engine_run run;
 	struct engine_opts opts;
+	struct mach *mach;
 	struct kmaps *maps;
 	struct rings *rings;
 	struct map_io *io;
@@ -37,6 +38,7 @@ static void bpf_close(struct engine_run *r)
 	map_io_destroy(b->io);
 	rings_destroy(b->rings);
 	kmaps_destroy(b->maps);
+	mach_destroy(b->mach);
 	if (b->code_prog >= 0)
 		(void)close(b->code_prog);
 	free(b);
@@ -44,7 +46,9 @@ static void bpf_close(struct engine_run *r)
 
 static struct err *bpf_open(const struct engine_opts *opts, struct engine_run **ret)
 {
-	const struct kmaps_opts map_opts = {.bufsize = opts->bufsize,
+	struct mach *mach = mach_create(opts->layout);
+	const struct kmaps_opts map_opts = {.mach = mach,
+					    .bufsize = opts->bufsize,
 					    .need_tls = opts->layout->tls_size > 0,
 					    .tracing = opts->tracing,
 					    .ntracing = opts->ntracing,
@@ -57,6 +61,7 @@ static struct err *bpf_open(const struct engine_opts *opts, struct engine_run **
 	struct err *e;
 
 	b->opts = *opts;
+	b->mach = mach;
 	b->code_prog = -1;
 	e = kmaps_create(opts->layout, &map_opts, &b->maps);
 	if (e) {
@@ -71,6 +76,7 @@ static struct err *bpf_open(const struct engine_opts *opts, struct engine_run **
 				     .wake_fds = m->ring_fds,
 				     .wake_fd = m->spare_fd,
 				     .bufsize = m->ring_size,
+				     .scratch_size = mach->scratch_size,
 				     .spec = m->spec,
 				     .aggs = b->io};
 	*ret = &b->run;
@@ -124,6 +130,7 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 	struct kfields kfields;
 	const struct gen_env env = {
 		.layout = b->opts.layout,
+		.mach = b->mach,
 		.kfields = &kfields,
 		.pidns = b->opts.pidns,
 		.signals_own = b->opts.signals_own,
@@ -398,6 +405,7 @@ static uint32_t bpf_fill(const struct engine_run *r)
 const struct engine engine_bpf = {
 	.name = "bpf",
 	.takes = bpf_takes,
+	.max_maps = kmaps_max_elem_maps,
 	.open = bpf_open,
 	.close = bpf_close,
 	.load = bpf_load,

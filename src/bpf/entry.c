@@ -338,7 +338,7 @@ static void mach_reset(struct entry *en)
 		mach_set(g, offsetof(struct rt_mach, exits), 0);
 	if (g->needs.token)
 		token_reset(g);
-	if (g->l->has_blocks)
+	if (g->l->facts.has_blocks)
 		em_store_imm(&g->e, 8, R9, offsetof(struct rt_mach, scratch_top),
 			     0); /* and block */
 	for (uint32_t k = 0; k < 10; k++)
@@ -578,7 +578,7 @@ static const uint32_t saved[] = {
 static void words_copy(struct gen *g, bool is_save)
 {
 	for (uint32_t k = 0; k < ARRAY_LEN(saved); k++) {
-		uint32_t spare = g->l->save_off + 8 * k;
+		uint32_t spare = g->mach->save_off + 8 * k;
 
 		gen_mach_load(g, 8, R1, is_save ? saved[k] : spare);
 		gen_mach_store(g, 8, is_save ? spare : saved[k], R1);
@@ -834,7 +834,12 @@ static struct err *unit_try(const struct unit *u, const struct gen_env *env, boo
 			    struct bpf_code *ret_code)
 {
 	struct bpf_code code = {0};
-	struct gen g = {.u = u, .env = env, .l = env->layout, .is_large = is_large, .costs = costs};
+	struct gen g = {.u = u,
+			.env = env,
+			.l = env->layout,
+			.mach = env->mach,
+			.is_large = is_large,
+			.costs = costs};
 
 	g.tmp = arena_create();
 	em_init(&g.e, &code);

@@ -145,9 +145,9 @@ static struct regs_at regs_find(struct entry *en)
 	em_load(e, 8, R3, R6, 0);
 	em_alu_imm(e, BPF_ADD, R3, (int32_t)from);
 	em_imm(e, R2, to - from);
-	em_addr(e, R1, R9, en->g->l->spill_off);
+	em_addr(e, R1, R9, en->g->mach->spill_off);
 	em_helper(e, BPF_FUNC_probe_read_kernel);
-	return (struct regs_at){R9, en->g->l->spill_off - from};
+	return (struct regs_at){R9, en->g->mach->spill_off - from};
 }
 
 /* dst = argument n */

@@ -158,18 +158,19 @@ void gen_this_reset(struct gen *g, const bool *only, const bool *kept)
 			continue;
 		/* an integer, which may share its word with one that is not to be reset */
 		if (only || word_has_var(g->l, kept, vl->off)) {
-			em_store_imm(&g->e, vl->size, R9, (int32_t)(g->l->this_off + vl->off), 0);
+			em_store_imm(&g->e, vl->size, R9, (int32_t)(g->mach->this_off + vl->off),
+				     0);
 			continue;
 		}
 		if (dif_type_is_byref(&vl->var->type))
 			begin -= 8;
 		if (begin > to) {
-			gen_mach_zero(g, g->l->this_off + from, to - from);
+			gen_mach_zero(g, g->mach->this_off + from, to - from);
 			from = begin;
 		}
 		to = MAX(to, ROUND_UP(vl->off + (is_string ? 1 : vl->size), 8u));
 	}
-	gen_mach_zero(g, g->l->this_off + from, to - from);
+	gen_mach_zero(g, g->mach->this_off + from, to - from);
 }
 
 void gen_mach_zero(struct gen *g, uint32_t off, uint32_t size)

@@ -98,6 +98,7 @@ struct gen {
 	const struct unit *u;
 	const struct gen_env *env;
 	const struct layout *l;
+	const struct mach *mach;
 	struct err *err; /* the first */
 	VEC(struct cold) cold;
 	/* for the current clause */
@@ -248,10 +249,6 @@ void gen_tls_create(struct gen *g);
 
 /* The variable that the instruction loads or stores; NULL, and an error, when it has no storage. */
 const struct var_layout *gen_var_of(struct gen *g, const struct dif_at *at);
-static inline bool var_is_byref(const struct var_layout *vl)
-{
-	return dif_type_is_byref(&vl->var->type);
-}
 /* dst = the pointer in src, as a number for the verifier */
 void gen_pointer_to_number(struct gen *g, int dst, int src);
 /* dst = the value of a scalar at base + off */

@@ -29,7 +29,7 @@ static void key_strhash(struct gen *g, uint32_t off, uint32_t k, const struct di
 {
 	gen_difo(g, d, action);
 	/* the text is needed again if the key is new */
-	gen_mach_store(g, 8, g->l->kaddr_off + 8 * k, R0);
+	gen_mach_store(g, 8, g->mach->kaddr_off + 8 * k, R0);
 	em_mov(&g->e, R2, R0);
 	gen_rt(g, "rt_strhash");
 	rt_check(g, action);
@@ -51,7 +51,7 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 {
 	const struct key_field *f = &al->keys[k];
 	const struct difo *d = act->args[k];
-	uint32_t off = g->l->key_off + f->off, action = act->number + k;
+	uint32_t off = g->mach->key_off + f->off, action = act->number + k;
 
 	switch (f->repr) {
 	case KEY_COMM: gen_comm(g, off); break;
@@ -78,7 +78,7 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 
 static void key_build(struct gen *g, const struct agg_layout *al, const struct prog_act *act)
 {
-	uint32_t key_off = g->l->key_off, pos = 0, end = al->key_size - (al->is_sparse ? 4 : 0);
+	uint32_t key_off = g->mach->key_off, pos = 0, end = al->key_size - (al->is_sparse ? 4 : 0);
 
 	if (al->owner) {
 		em_store_imm(&g->e, 8, R9, (int32_t)key_off, (int32_t)al->owner);
@@ -309,15 +309,15 @@ static void emit_insert(struct gen *g, const struct cold *c)
 		if (is_stack)
 			em_imm(e, R2, stack_slot(al, k));
 		else
-			gen_mach_load(g, 8, R2, g->l->kaddr_off + 8 * k);
-		gen_mach_load(g, 8, R3, g->l->key_off + al->keys[k].off);
+			gen_mach_load(g, 8, R2, g->mach->kaddr_off + 8 * k);
+		gen_mach_load(g, 8, R3, g->mach->key_off + al->keys[k].off);
 		gen_rt(g, is_stack ? "rt_keystack" : "rt_keystr");
 		if (!is_stack)
 			rt_check(g, act->number + k);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, drop);
 	}
 	gen_map_and_key(g, map);
-	em_addr(e, R3, R9, g->l->zero_off);
+	em_addr(e, R3, R9, g->mach->zero_off);
 	em_imm(e, R4, BPF_NOEXIST);
 	em_helper(e, BPF_FUNC_map_update_elem);
 	gen_lookup(g, map);
@@ -494,7 +494,7 @@ void gen_agg(struct gen *g, const struct prog_act *act)
 		ag->bucket(g, act->agg);
 		em_jmp_imm(e, BPF_JGE, R6, (int32_t)al->nbuckets, done);
 		if (al->is_sparse)
-			gen_mach_store(g, 4, g->l->key_off + al->key_size - 4, R6);
+			gen_mach_store(g, 4, g->mach->key_off + al->key_size - 4, R6);
 	}
 	if (agg_has_function(g, al))
 		update_call(g, act, has_value, has_incr);

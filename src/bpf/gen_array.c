@@ -59,7 +59,7 @@ static void key_part(struct gen *g, const struct dif_at *at, const struct key_fi
 		     const struct ra_loc *v)
 {
 	struct emitter *e = &g->e;
-	uint32_t off = g->l->arr_key_off + f->off;
+	uint32_t off = g->mach->arr_key_off + f->off;
 
 	if (f->repr == KEY_BYTES) {
 		at_check_readable(g, at, v, f->size);
@@ -83,7 +83,7 @@ static void key_part(struct gen *g, const struct dif_at *at, const struct key_fi
 static void key_build(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
 		      const struct ra_loc *v)
 {
-	uint32_t key_off = g->l->arr_key_off, pos = 0;
+	uint32_t key_off = g->mach->arr_key_off, pos = 0;
 
 	if (vl->owner) {
 		em_store_imm(&g->e, 8, R9, (int32_t)key_off, (int32_t)vl->owner);
@@ -150,7 +150,7 @@ static bool slot_has_key(const struct var_layout *vl)
 static void slot_find(struct gen *g, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
-	uint32_t key = g->l->arr_key_off + (vl->owner ? 8 : 0), size = slot_key_size(vl);
+	uint32_t key = g->mach->arr_key_off + (vl->owner ? 8 : 0), size = slot_key_size(vl);
 
 	em_imm(e, R4, SLOT_FACTOR);
 	gen_mach_load(g, MIN(size, 8u), R2, key);
@@ -166,7 +166,7 @@ static void slot_find(struct gen *g, const struct var_layout *vl)
 	em_mov(e, R0, R2);
 	em_alu_imm(e, BPF_RSH, R0, 64 - RT_SLOT_BITS);
 	em_alu_imm(e, BPF_MUL, R0, sizeof(struct rt_slot));
-	em_map_value(e, R1, MAP_REF(MAP_GVARS, 0), vl->slots_off);
+	em_map_value(e, R1, MAP_REF(MAP_GVARS, 0), mach_slots_off(g->mach, g->l, vl));
 	em_alu_reg(e, BPF_ADD, R1, R0);
 }
 
@@ -416,7 +416,7 @@ static void elem_insert_zeroed(struct gen *g, const struct var_layout *vl, uint3
 	uint32_t have = em_label(e);
 
 	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
-	em_addr(e, R3, R9, g->l->zero_off);
+	em_addr(e, R3, R9, g->mach->zero_off);
 	em_imm(e, R4, BPF_NOEXIST);
 	em_helper(e, BPF_FUNC_map_update_elem);
 	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
@@ -472,7 +472,7 @@ void gen_elem_load(struct gen *g, const struct dif_at *at, const struct var_layo
 		   const struct ra_loc *tuple)
 {
 	key_build(g, at, vl, tuple);
-	if (vl->slots_off)
+	if (mach_slots_off(g->mach, g->l, vl))
 		slot_load(g, at, vl);
 	else
 		elem_load(g, at, vl);
@@ -482,7 +482,7 @@ void gen_elem_store(struct gen *g, const struct dif_at *at, const struct var_lay
 		    const struct ra_loc *tuple)
 {
 	key_build(g, at, vl, tuple);
-	if (vl->slots_off)
+	if (mach_slots_off(g->mach, g->l, vl))
 		slot_store(g, at, vl);
 	else
 		elem_store(g, at, vl);

@@ -248,10 +248,10 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 	struct emitter *e = &g->e;
 
 	/* with blocks, addresses are compared with scratch memory of earlier clauses, too */
-	if (n->scratch || g->l->has_blocks) {
+	if (n->scratch || g->l->facts.has_blocks) {
 		if (g->needs.token)
 			gen_keep_token(g);
-		if (g->l->has_blocks)
+		if (g->l->facts.has_blocks)
 			gen_rt(g, "rt_block_keep");
 		else
 			em_store_imm(e, 4, R9, offsetof(struct rt_mach, scratch_top), 0);

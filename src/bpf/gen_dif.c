@@ -440,7 +440,7 @@ void at_check_rt(struct gen *g, const struct dif_at *at)
 void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_loc *addr,
 		       uint32_t size)
 {
-	if (!g->l->has_blocks || addr->kind == RA_STR)
+	if (!g->l->facts.has_blocks || addr->kind == RA_STR)
 		return;
 	ra_loc_load(g, R2, addr);
 	em_imm(&g->e, R3, size);
@@ -618,7 +618,8 @@ static void clobbers_describe(const struct layout *l, struct ra_insn *ri, dif_in
 
 	ri->clobbers = op->clobbers || loads_elem(l, insn);
 	ri->keeps_reads = op->keeps_reads;
-	if (l->has_blocks && (DIF_INSN_OP(insn) == DIF_OP_CALL || DIF_INSN_OP(insn) == DIF_OP_SCMP))
+	if (l->facts.has_blocks &&
+	    (DIF_INSN_OP(insn) == DIF_OP_CALL || DIF_INSN_OP(insn) == DIF_OP_SCMP))
 		ri->keeps_reads =
 			true; /* a call that checks strings comes before the call itself */
 	if (DIF_INSN_OP(insn) == DIF_OP_CALL)
@@ -771,8 +772,8 @@ static bool gen_code(struct gen *g, const struct difo_gen *what)
 {
 	struct difo_gen *dg;
 	struct ra_opts opts = {.nstack = FRAME_NSPILL,
-			       .mach_off = g->l->spill_off,
-			       .mach_nslots = g->l->spill_nslots,
+			       .mach_off = g->mach->spill_off,
+			       .mach_nslots = g->mach->spill_nslots,
 			       .seed = g->env->shuffle};
 
 	arena_reset(g->tmp);

@@ -8,7 +8,7 @@
 
 static uint32_t rec_off(const struct gen *g, uint32_t off)
 {
-	return g->l->rec_off + off;
+	return g->mach->rec_off + off;
 }
 
 static bool is_heap_used(const struct clause_layout *cl)
@@ -90,7 +90,7 @@ static void bytes_check_readable(struct gen *g, uint32_t size, uint32_t action)
 {
 	struct ra_loc none = {.kind = RA_CONST};
 
-	if (!g->l->has_blocks)
+	if (!g->l->facts.has_blocks)
 		return;
 	em_mov(&g->e, R2, R6);
 	em_imm(&g->e, R3, size);
@@ -185,7 +185,7 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	 * otherwise track an exact value that differs on every path to this point.
 	 */
 	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(cl->max_size - f->size), g->out);
-	em_addr(e, R1, R9, g->l->rec_off);
+	em_addr(e, R1, R9, g->mach->rec_off);
 	em_alu_reg(e, BPF_ADD, R1, R7);
 	em_imm(e, R2, f->size);
 	em_mov(e, R3, R6);
@@ -407,7 +407,7 @@ void gen_record_end(struct gen *g)
 		em_imm(e, R3, cl->heap_off);
 	}
 	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, cpu));
-	em_addr(e, R2, R9, g->l->rec_off);
+	em_addr(e, R2, R9, g->mach->rec_off);
 	if (exits)
 		em_mov(e, R4, R7);
 	else

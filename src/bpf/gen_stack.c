@@ -180,12 +180,12 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(g->uc->layout->max_size - f->size), g->out);
 	if (is_user)
 		get_pid(g);
-	em_addr(e, R2, R9, g->l->rec_off);
+	em_addr(e, R2, R9, g->mach->rec_off);
 	em_alu_reg(e, BPF_ADD, R2, R7);
 	if (is_user) {
 		em_store(e, 8, R2, 0, R0);
-		get_user_stack(g, f->frames, f->strsize, (struct stack_at){g->l->rec_off + 8, true},
-			       true);
+		get_user_stack(g, f->frames, f->strsize,
+			       (struct stack_at){g->mach->rec_off + 8, true}, true);
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	} else {
 		get_stack(g, f->size, false);
@@ -203,7 +203,7 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot)
 {
 	struct emitter *e = &g->e;
-	uint32_t at = g->l->stack_off + slot * g->l->stack_stride;
+	uint32_t at = g->mach->stack_off + slot * g->mach->stack_stride;
 	uint32_t words = at + (uint32_t)offsetof(struct rt_stack, words);
 	uint32_t frames = layout_frames(g->l, d, datum == DATUM_USTACK);
 	bool is_user = datum == DATUM_USTACK;
@@ -228,7 +228,7 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 /* r0 = bytes of a stack of so many frames, which is written to the words of the last slot */
 static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 {
-	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;
+	uint32_t slot = g->mach->stack_off + (g->mach->stack_nslots - 1) * g->mach->stack_stride;
 
 	uint32_t words = slot + (uint32_t)offsetof(struct rt_stack, words);
 
@@ -243,7 +243,7 @@ static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 /* r0 = second frame of a user stack, or of a kernel stack that begins where the probe fired */
 static void second_frame(struct gen *g, bool is_user)
 {
-	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;
+	uint32_t slot = g->mach->stack_off + (g->mach->stack_nslots - 1) * g->mach->stack_stride;
 	uint32_t done = em_label(&g->e);
 
 	var_stack(g, 2, is_user);

@@ -158,7 +158,7 @@ static void string_load(struct gen *g, const struct var_layout *vl, int dst)
 {
 	struct emitter *e = &g->e;
 	uint32_t is_null = em_label(e);
-	int32_t local = (int32_t)(g->l->this_off + vl->off);
+	int32_t local = (int32_t)(g->mach->this_off + vl->off);
 
 	if (vl->var->scope == DIF_SCOPE_GLOBAL) {
 		em_map_value(e, R1, MAP_REF(MAP_GVARS, 0), vl->off - 8);
@@ -198,9 +198,10 @@ static void scalar_load(struct gen *g, const struct var_layout *vl, int dst)
 		break;
 	case DIF_SCOPE_LOCAL:
 		if (var_is_byref(vl))
-			addr_load(g, dst, offsetof(struct rt_mach, self), g->l->this_off + vl->off);
+			addr_load(g, dst, offsetof(struct rt_mach, self),
+				  g->mach->this_off + vl->off);
 		else
-			gen_value_load(g, vl, dst, R9, (int32_t)(g->l->this_off + vl->off));
+			gen_value_load(g, vl, dst, R9, (int32_t)(g->mach->this_off + vl->off));
 		break;
 	}
 }
@@ -339,7 +340,7 @@ static void static_pointer_load(struct gen *g, const struct var_layout *vl)
 	if (vl->var->scope == DIF_SCOPE_GLOBAL)
 		em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
 	else
-		em_addr(&g->e, R1, R9, g->l->this_off + vl->off);
+		em_addr(&g->e, R1, R9, g->mach->this_off + vl->off);
 }
 
 /* Stores whether a string is NULL, which string_load() reads. */
@@ -387,7 +388,7 @@ static void static_store_value(struct gen *g, const struct dif_at *at, const str
 		em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
 		em_store(&g->e, vl->var->type.size, R1, 0, v);
 	} else {
-		em_store(&g->e, vl->var->type.size, R9, (int32_t)(g->l->this_off + vl->off), v);
+		em_store(&g->e, vl->var->type.size, R9, (int32_t)(g->mach->this_off + vl->off), v);
 	}
 }
 

@@ -73,7 +73,7 @@ static void emit_find(struct gen *g, uint32_t ref)
 	bool is_agg = ref >> 16 == MAP_AGG;
 
 	em_mov(&g->e, R2, R1);
-	em_alu_imm(&g->e, BPF_ADD, R2, (int32_t)(is_agg ? g->l->key_off : g->l->arr_key_off));
+	em_alu_imm(&g->e, BPF_ADD, R2, (int32_t)(is_agg ? g->mach->key_off : g->mach->arr_key_off));
 	em_map(&g->e, R1, ref);
 	em_helper(&g->e, BPF_FUNC_map_lookup_elem);
 	em_exit(&g->e);
@@ -122,6 +122,6 @@ void gen_map_and_key(struct gen *g, uint32_t ref)
 {
 	bool is_agg = ref >> 16 == MAP_AGG;
 
-	em_addr(&g->e, R2, R9, is_agg ? g->l->key_off : g->l->arr_key_off);
+	em_addr(&g->e, R2, R9, is_agg ? g->mach->key_off : g->mach->arr_key_off);
 	em_map(&g->e, R1, ref);
 }

@@ -16,7 +16,7 @@ struct map_io {
 	const struct kmaps *maps;
 	uint32_t keystr_size; /* value size of MAP_STRINGS; 0 = not known yet */
 	struct rt_keystr *keystr;
-	struct rt_stack *stack; /* layout->stack_size bytes */
+	struct rt_stack *stack; /* maps->stack_size bytes */
 	VEC(uint8_t) values;	/* the values of one element on all CPUs */
 };
 
@@ -342,10 +342,10 @@ static bool map_stack(void *ctx, uint64_t hash, struct strbuf *out)
 	if (fd < 0)
 		return false;
 	if (!io->stack)
-		io->stack = xmalloc(io->layout->stack_size);
+		io->stack = xmalloc(io->maps->stack_size);
 	if (elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, &hash, io->stack, 0))
 		return false;
-	strbuf_add(out, (const char *)io->stack, io->layout->stack_size);
+	strbuf_add(out, (const char *)io->stack, io->maps->stack_size);
 	return true;
 }
 
@@ -374,7 +374,7 @@ static void stack_read(void *arg, const uint8_t *key, const uint8_t *value)
 	memcpy(&hash, key, sizeof(hash));
 	memcpy(&head, value, sizeof(head));
 	r->f(r->arg, hash, (const char *)value,
-	     MIN(sizeof(head) + head.len, (size_t)r->io->layout->stack_size));
+	     MIN(sizeof(head) + head.len, (size_t)r->io->maps->stack_size));
 }
 
 static const enum map_class side_maps[] = {
@@ -390,7 +390,7 @@ static void map_texts(void *ctx, enum agg_side side, agg_text_f *f, void *arg)
 	int fd = io->maps->fd[side_maps[side]];
 
 	if (fd >= 0 && side == AGG_SIDE_STACKS)
-		(void)hash_each_batch(fd, sizeof(uint64_t), io->layout->stack_size, stack_read, &r);
+		(void)hash_each_batch(fd, sizeof(uint64_t), io->maps->stack_size, stack_read, &r);
 	else if (fd >= 0 && keystr_prepare(io, fd))
 		(void)hash_each_batch(fd, sizeof(uint64_t), io->keystr_size, string_read, &r);
 }

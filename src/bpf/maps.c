@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes the maps of a session.
+ *
+ * Facts    Linux include/linux/bpf_verifier.h, MAX_USED_MAPS: 64 maps a program, since v3.18.
  */
 #include "bpf/engine.h"
 
@@ -20,6 +22,16 @@
 #define UFILES_MAX  16384u
 #define UBLOCKS_MAX (1u << 20)
 #define UREQ_SIZE   (64u << 10)
+
+#define MAPS_A_PROGRAM 64
+#define MAPS_SPARE     4 /* maps left free for new kinds of units and run-time functions */
+
+uint32_t kmaps_max_elem_maps(uint32_t ncpus)
+{
+	uint32_t used = MAP_NCLASSES + MAPS_SPARE + (ncpus <= KMAPS_RINGS_NAMED ? ncpus : 1);
+
+	return used < MAPS_A_PROGRAM ? MAPS_A_PROGRAM - used : 1;
+}
 
 /* ---- CPUs ------------------------------------------------------------------------------- */
 
@@ -77,7 +89,7 @@ static struct err *spec_create(struct kmaps *m, const struct layout *l)
 	struct err *e;
 	void *p;
 
-	if (!l->speculates)
+	if (!l->facts.speculates)
 		return NULL;
 	e = map_create(&s, &m->fd[MAP_SPEC]);
 	if (e)
@@ -139,7 +151,7 @@ static struct err *rings_create(struct kmaps *m)
 	ring.max_entries = m->spare_size = MIN(m->ring_size, (uint32_t)SPARE_SIZE);
 	if (!e && has_offline)
 		e = map_create(&ring, &m->spare_fd);
-	if (!e && m->ncpus > RINGS_NAMED)
+	if (!e && m->ncpus > KMAPS_RINGS_NAMED)
 		e = ring_array_create(m);
 	return e;
 }
@@ -234,9 +246,9 @@ static struct err *unwind_create(struct kmaps *m, const struct kmaps_opts *opts)
 /* The stacks of keys take most of the memory of such keys, so aggsize limits them, too. */
 static struct err *stacks_create(struct kmaps *m, const struct layout *l)
 {
-	struct map_spec s = {BPF_MAP_TYPE_HASH,		 "stacks",	     8, l->stack_size,
+	struct map_spec s = {BPF_MAP_TYPE_HASH,		 "stacks",	     8, m->stack_size,
 			     .flags = BPF_F_NO_PREALLOC, .option = "aggsize"};
-	uint64_t n = 0, room = l->opts.aggsize * m->ncpus / MAX(l->stack_size, 1u);
+	uint64_t n = 0, room = l->opts.aggsize * m->ncpus / MAX(m->stack_size, 1u);
 
 	for (uint32_t i = 0; i < l->naggs; i++)
 		n += (uint64_t)keys_stacks(l->aggs[i].keys, l->aggs[i].nkeys) *
@@ -361,7 +373,7 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg, const struct layout *l, bool
 		cfg->helper_off = ROUND_UP(end, 64);
 		end = cfg->helper_off + RT_HWORK_SIZE;
 	}
-	if (!l->has_token)
+	if (!l->facts.has_token)
 		return end;
 	cfg->tok_off = ROUND_UP(end, 64);
 	return cfg->tok_off + cfg->scratch_size + 8;
@@ -418,41 +430,38 @@ bool kmaps_add_strings(struct kmaps *m, const struct strtab *t)
 static struct err *memory_create(struct kmaps *m, const struct layout *l,
 				 const struct kmaps_opts *opts)
 {
+	const struct mach *mach = opts->mach;
 	struct rt_cfg cfg = {
 		.strsize = l->strsize,
-		.scratch_size = l->scratch_size & ~7u,
+		.scratch_size = mach->scratch_size & ~7u,
 		.strtab_size = (uint32_t)strtab_size(l->strtab),
 		.gvars_size = l->gvars_size,
-		.this_off = l->this_off,
+		.this_off = mach->this_off,
 		.this_size = l->this_size,
 		.ncpus = m->ncpus,
-		.stack_off = l->stack_off,
-		.stack_stride = l->stack_stride,
-		.stack_nslots = l->stack_nslots,
-		.stack_size = l->stack_size,
+		.stack_off = mach->stack_off,
+		.stack_stride = mach->stack_stride,
+		.stack_nslots = mach->stack_nslots,
+		.stack_size = mach->stack_size,
 		.ntracing = opts->ntracing,
 		.nspec = MAX(l->nspec, 1u),
 		.nuses = spec_nuses(l),
 		.specsize = l->opts.specsize,
-		.mach_size = l->mach_size,
-		.has_blocks = l->has_blocks,
+		.mach_size = mach->size,
+		.has_blocks = l->facts.has_blocks,
 		.pidns = opts->pidns,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg, l, opts->ukernel);
 	uint32_t slots = m->ncpus * RT_LEVELS;
-	struct map_spec mach = {BPF_MAP_TYPE_ARRAY,
-				"mach",
-				4,
-				RT_MACH_VALUE(&cfg, l->mach_size),
-				slots,
-				.flags = 0};
+	struct map_spec states =
+		{BPF_MAP_TYPE_ARRAY, "mach", 4, RT_MACH_VALUE(&cfg, mach->size), slots, .flags = 0};
 	struct map_spec scratch = {BPF_MAP_TYPE_ARRAY, "scratch", 4,
 				   scratch_value,      slots,	  .option = "strsize"};
 	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY,
 				 "gvars",
 				 4,
-				 MAX(RT_GVARS_VALUE(&cfg), l->slots_end),
+				 MAX(RT_GVARS_VALUE(&cfg), mach->slots_end),
 				 1,
 				 .flags = 0};
 	struct err *e;
@@ -463,7 +472,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		cfg.hash_seed = (uint64_t)getpid() << 32 ^ (uintptr_t)m;
 	e = rodata_create(m, &cfg, opts);
 	if (!e)
-		e = map_create(&mach, &m->fd[MAP_MACH]);
+		e = map_create(&states, &m->fd[MAP_MACH]);
 	if (!e)
 		e = map_create(&scratch, &m->fd[MAP_SCRATCH]);
 	if (!e && gvars.value_size)
@@ -510,6 +519,7 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 	m->ring_fds = fds_create(m->ncpus);
 	m->spare_fd = -1;
 	m->ring_size = ring_size_for(opts->bufsize);
+	m->stack_size = opts->mach->stack_size;
 
 	e = control_create(m);
 	if (!e)

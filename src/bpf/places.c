@@ -184,9 +184,9 @@ static void args_read(struct entry *en, const uint32_t *offs, uint32_t size)
 	if (from)
 		em_alu_imm(e, BPF_ADD, R3, (int32_t)from);
 	em_imm(e, R2, to - from);
-	em_addr(e, R1, R9, g->l->spill_off);
+	em_addr(e, R1, R9, g->mach->spill_off);
 	em_helper(e, BPF_FUNC_probe_read_kernel);
-	args_copy(en, offs, R9, g->l->spill_off - from, size);
+	args_copy(en, offs, R9, g->mach->spill_off - from, size);
 }
 
 static void args_fill_from(struct entry *en, const uint32_t *offs, uint32_t size)

@@ -9,7 +9,9 @@
 #pragma once
 
 #include "bpf/code.h"
+#include "bpf/mach.h"
 #include "record/layout.h"
+#include "rt/abi.h"
 #include "kernel/kernel.h"
 #include "probe/unit.h"
 
@@ -33,6 +35,7 @@ struct rt_dispatch {
 
 struct gen_env {
 	const struct layout *layout;
+	const struct mach *mach; /* of the layout */
 	const struct kfields *kfields;
 	struct rt_pidns pidns;
 	bool signals_own; /* stop() and raise() reach processes of the user uid only */

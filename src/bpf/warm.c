@@ -55,7 +55,7 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l)
 			 (struct warm_map){m->fd[MAP_STRINGS], 8,
 					   sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4)});
 	if (m->fd[MAP_STACKS] >= 0)
-		vec_push(&maps, (struct warm_map){m->fd[MAP_STACKS], 8, l->stack_size});
+		vec_push(&maps, (struct warm_map){m->fd[MAP_STACKS], 8, m->stack_size});
 	if (m->fd[MAP_UFILES] >= 0)
 		vec_push(&maps, (struct warm_map){m->fd[MAP_UFILES], sizeof(struct rt_ufile_key),
 						  sizeof(struct rt_ufile)});

@@ -5,7 +5,7 @@
  * A session opens an engine with the layout of everything that its clauses read and write, loads
  * its units (probe/unit.h), attaches them, and drains what they have recorded; a snapshot reads the
  * aggregations. The first engine is the kernel (bpf/engine_bpf.c). Records,
- * keys and values have one format in all engines, which the layout (record/layout.h) and rt/abi.h
+ * keys and values have one format in all engines, which the layout (record/layout.h) and record/format.h
  * describe.
  *
  * To add an engine:
@@ -79,9 +79,11 @@ struct engine_run {
 	 */
 	const int *wake_fds;
 	int wake_fd;
-	uint32_t bufsize;     /* the actual size of each CPU's buffer */
-	const uint64_t *spec; /* words of the speculations (rt/abi.h); NULL = there are none */
-	void *aggs;	      /* argument ctx of the functions of engine->aggs */
+	uint32_t bufsize;      /* the actual size of each CPU's buffer */
+	uint32_t scratch_size; /* scratch memory of a firing */
+	const uint64_t
+		*spec; /* words of the speculations (record/format.h); NULL = there are none */
+	void *aggs;    /* argument ctx of the functions of engine->aggs */
 };
 
 /* Groups of attached timers: those that fire on one CPU, whichever it is; and those of each CPU. */
@@ -169,6 +171,8 @@ struct engine {
 	const char *name;
 	/* Returns true if the engine can run clauses at places of this kind. */
 	bool (*takes)(enum place_kind kind);
+	/* Into how many maps elements may be divided (layout_opts.max_maps). NULL: any number. */
+	uint32_t (*max_maps)(uint32_t ncpus);
 	/* Makes room for everything in the layout. ENOMEM, E2BIG: a smaller bufsize may work. */
 	struct err *(*open)(const struct engine_opts *opts, struct engine_run **ret);
 	/* Frees everything. All units were detached before. */

@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Computes the layout of a session: offsets and sizes of records, keys, values and variables.
- *
- * A machine state (an entry of MAP_MACH) has this order. A load or store reaches the first 32 KiB
- * with one instruction, so what may be large comes last:
- *
- *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record | stacks
  */
 #include "record/share.h"
 #include "dif/own.h"
 
-#define MAX_KEY_STRINGS 64
-#define SPILL_SPARE	64
-#define SAVE_SIZE	128
-#define SCRATCH_MIN	8192
-#define SCRATCH_MAX	(1u << 20)
-#define HELPER_STRINGS	16		     /* that a ustack helper may make for one frame */
-#define SPARSE_ABOVE	4096		     /* bytes of one histogram */
-#define SLOTTED_MAX	16		     /* most arrays with slots */
-#define SLOTTED_MIN	(4u << RT_SLOT_BITS) /* elements of the smallest array with slots */
-#define ELEM_OVERHEAD	64 /* a hash element's header, for aggsize and dynvarsize */
-#define MAX_ENTRIES	(1u << 23)
+#define HELPER_STRINGS 16   /* that a ustack helper may make for one frame */
+#define SPARSE_ABOVE   4096 /* bytes of one histogram */
+#define ELEM_OVERHEAD  64   /* a hash element's header, for aggsize and dynvarsize */
+#define MAX_ENTRIES    (1u << 23)
 /*
  * Linux include/linux/bpf_local_storage.h, BPF_LOCAL_STORAGE_MAX_VALUE_SIZE: 64 KiB less a header
  */
@@ -116,15 +104,6 @@ static enum known_text known_text(const struct difo *d, const struct layout_opts
 
 /* ---- a session's DIFOs ---------------------------------------------------------------------- */
 
-struct difo_facts {
-	uint32_t max_reg, max_tuple, nstrings; /* nstrings: result strings in scratch memory */
-	bool has_caller;		       /* reads caller or ucaller */
-	bool has_depth, has_udepth;	       /* reads stackdepth, ustackdepth */
-	bool speculates, has_token, has_flags; /* calls speculate(), strtok(), strflags() */
-	bool has_names[NNAMES], has_blocks;
-	uint64_t bytes; /* of scratch memory with a constant size: alloca(), copyin() */
-};
-
 /* Constants in registers and on the tuple stack, as far as code without branches shows them. */
 struct consts {
 	uint64_t regs[DIF_MAX_REGS], tuple[DIF_MAX_TUPLE];
@@ -148,13 +127,13 @@ static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t de
 	if (!(fx & FX_BLOCK) || !depth)
 		return 0;
 	if (!(fx & FX_SIZED))
-		return sizeof(struct rt_block) + 16; /* memref() */
-	return sizeof(struct rt_block) + ROUND_UP(MIN(k->tuple[depth - 1], DIF_MAX_ALLOCA), 8u) +
+		return LAYOUT_BLOCK_HEAD + 16; /* memref() */
+	return LAYOUT_BLOCK_HEAD + ROUND_UP(MIN(k->tuple[depth - 1], DIF_MAX_ALLOCA), 8u) +
 	       8 * (subr == DIF_SUBR_COPYIN); /* for the NUL behind the copy */
 }
 
 static void difo_scan(const struct difo *d, struct strtab *strtab, bool has_pids,
-		      struct difo_facts *f)
+		      struct layout_facts *f)
 {
 	struct consts known = {0};
 	uint32_t depth = 0;
@@ -209,10 +188,10 @@ static bool is_spec_act(enum act_kind kind)
 	return kind == ACT_SPECULATE || kind == ACT_COMMIT || kind == ACT_DISCARD;
 }
 
-static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab *strtab,
-				     bool has_pids)
+static struct layout_facts clause_scan(const struct prog_clause *c, struct strtab *strtab,
+				       bool has_pids)
 {
-	struct difo_facts f = {0};
+	struct layout_facts f = {0};
 
 	difo_scan(c->pred, strtab, has_pids, &f);
 	for (uint32_t i = 0; i < c->nacts; i++) {
@@ -521,11 +500,6 @@ static void array_place(struct arena *a, const struct layout_opts *opts, struct 
 	vl->max_entries = entries_fitting(opts->dynvarsize, vl->key_size + vl->val_size);
 }
 
-static bool var_is_byref(const struct prog_var *v)
-{
-	return v->type.kind == DIF_KIND_STRING || (v->type.flags & DIF_TF_BYREF);
-}
-
 static void scalar_place(struct layout *l, struct var_layout *vl)
 {
 	const struct prog_var *v = vl->var;
@@ -533,7 +507,7 @@ static void scalar_place(struct layout *l, struct var_layout *vl)
 			: v->scope == DIF_SCOPE_THREAD ? &l->tls_size
 						       : &l->this_size;
 
-	if (var_is_byref(v)) {
+	if (var_is_byref(vl)) {
 		*pos = ROUND_UP(*pos, 8u) + 8;
 		vl->off = *pos;
 		*pos += ROUND_UP(MAX(vl->size, 1u), 8u);
@@ -602,34 +576,6 @@ static void difo_note_removals(struct layout *l, const struct difo *d)
 	}
 }
 
-/*
- * Which arrays have slots: those of numbers with short keys of which elements are removed. Where
- * nothing is removed, elements soon fill any number of slots. A small array has none, so that the
- * number of its elements is what dynvarsize says.
- */
-static bool var_is_slotted(const struct layout *l, const struct var_layout *vl)
-{
-	uint32_t key_size = vl->key_size - (vl->owner ? 8 : 0);
-
-	return vl->is_removed && !var_is_byref(vl->var) && vl->var->nkeys > 0 && key_size <= 16 &&
-	       l->arr_maps[vl->map].val_size == 8 && vl->max_entries >= SLOTTED_MIN;
-}
-
-static void slots_place(struct layout *l)
-{
-	uint32_t n = 0, pos = MAX(RT_GVARS_VALUE(l), 1u);
-
-	for (uint32_t i = 0; i < l->nvars && n < SLOTTED_MAX; i++) {
-		struct var_layout *vl = &l->vars[i];
-
-		if (!vl->is_elem || !var_is_slotted(l, vl))
-			continue;
-		vl->slots_off = ROUND_UP(pos, 64u);
-		pos = l->slots_end = vl->slots_off + RT_SLOTS_SIZE;
-		n++;
-	}
-}
-
 static void removals_note(struct layout *l, const struct prog_clause *c)
 {
 	difo_note_removals(l, c->pred);
@@ -646,118 +592,13 @@ const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope
 	return NULL;
 }
 
-/* ---- machine state -------------------------------------------------------------------------- */
-
-static uint32_t area_take(uint32_t *pos, uint32_t size)
-{
-	uint32_t off = *pos;
-
-	*pos += ROUND_UP(size, 8u);
-	return off;
-}
-
-static uint32_t stack_keys(const struct agg_layout *al)
-{
-	uint32_t n = 0;
-
-	for (uint32_t k = 0; k < al->nkeys; k++)
-		n += al->keys[k].repr == KEY_STACK;
-	return n;
-}
-
-static uint32_t key_stack_words(const struct layout *l, const struct difo *d, enum datum_kind datum)
-{
-	bool is_user = datum == DATUM_USTACK;
-
-	return stack_words(layout_frames(l, d, is_user), layout_strsize(&l->opts, d, is_user));
-}
-
-/* The most words of a stack that is a key in the clauses. */
-static uint32_t key_words(const struct layout *l)
-{
-	uint32_t max = 0;
-
-	for (uint32_t c = 0; c < l->nclauses; c++)
-		for (uint32_t i = 0; i < l->clauses[c].clause->nacts; i++) {
-			const struct prog_act *act = &l->clauses[c].clause->acts[i];
-			const struct agg_layout *al =
-				act->kind == ACT_AGG ? &l->aggs[act->agg->id - 1] : NULL;
-
-			for (uint32_t k = 0; al && k < al->nkeys; k++)
-				if (al->keys[k].repr == KEY_STACK)
-					max = MAX(max, key_stack_words(l, act->args[k],
-								       act->arg_kinds[k]));
-		}
-	return max;
-}
-
-static void stacks_size(struct layout *l, const struct difo_facts *f)
-{
-	uint32_t words = key_words(l);
-
-	for (uint32_t i = 0; i < l->naggs; i++)
-		l->stack_nslots = MAX(l->stack_nslots, stack_keys(&l->aggs[i]));
-	l->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(words);
-	if (f->has_caller || f->has_depth || f->has_udepth) {
-		l->stack_nslots++;
-		words = MAX(words, 2u); /* the second frame is the caller */
-	}
-	if (f->has_depth)
-		words = MAX(words, layout_max_frames(&l->opts, false));
-	if (f->has_udepth)
-		words = MAX(words, layout_max_frames(&l->opts, true));
-	if (l->stack_nslots)
-		l->stack_stride = ROUND_UP((uint32_t)sizeof(struct rt_stack) + stack_bytes(words) +
-						   RT_STACK_BLOCK,
-					   RT_STACK_BLOCK);
-}
-
-static uint32_t scratch_size(const struct layout *l, const struct difo_facts *f)
-{
-	uint64_t string = ROUND_UP(l->strsize, 8u);
-	uint64_t need = SCRATCH_MIN + (f->nstrings + 16) * string + ROUND_UP(f->bytes, 8u);
-
-	uint64_t max = 16 * string <= SCRATCH_MAX ? SCRATCH_MAX : (f->nstrings + 2) * string;
-
-	max = MAX(max, SCRATCH_MAX);
-	return (uint32_t)MAX(MIN(need, max), ROUND_UP(l->opts.scratchsize, 8u)) +
-	       (l->has_blocks ? RT_SCRATCH_KEPT : 0);
-}
-
-static void mach_place(struct layout *l, const struct difo_facts *f)
-{
-	uint32_t pos = ROUND_UP((uint32_t)sizeof(struct rt_mach), 8u), agg_key = 0, arr_key = 0;
-
-	for (uint32_t i = 0; i < l->nagg_maps; i++) {
-		agg_key = MAX(agg_key, ROUND_UP(l->agg_maps[i].key_size, 8u));
-		l->zero_size =
-			MAX(l->zero_size, elem_map_value_size(&l->agg_maps[i], l->opts.ncpus));
-	}
-	for (uint32_t i = 0; i < l->narr_maps; i++) {
-		arr_key = MAX(arr_key, ROUND_UP(l->arr_maps[i].key_size, 8u));
-		l->zero_size = MAX(l->zero_size, l->arr_maps[i].val_size);
-	}
-	l->save_off = area_take(&pos, SAVE_SIZE);
-	l->kaddr_off = area_take(&pos, 8 * MAX_KEY_STRINGS);
-	l->spill_nslots = SPILL_SPARE + f->max_reg + 2 * f->max_tuple;
-	l->spill_off = area_take(&pos, 8 * l->spill_nslots);
-	l->key_size = agg_key + arr_key;
-	l->key_off = area_take(&pos, l->key_size);
-	l->arr_key_off = l->key_off + agg_key;
-	l->zero_off = area_take(&pos, l->zero_size);
-	l->this_off = area_take(&pos, l->this_size);
-	for (uint32_t i = 0; i < l->nclauses; i++)
-		l->rec_size = MAX(l->rec_size, l->clauses[i].max_size);
-	l->rec_off = area_take(&pos, l->rec_size);
-	stacks_size(l, f);
-	l->stack_off = area_take(&pos, l->stack_nslots * l->stack_stride);
-	l->mach_size = pos;
-	l->scratch_size = scratch_size(l, f);
-}
+/* ---- facts of all clauses -------------------------------------------------------------------- */
 
 /* Adds the tables of names that the programs use to the string table. */
-static void names_place(struct layout *l, const struct difo_facts *f)
+static void names_place(struct layout *l)
 {
+	const struct layout_facts *f = &l->facts;
+
 	for (uint32_t k = 0; k < NNAMES; k++)
 		if (f->has_names[k])
 			l->names_off[k] = strtab_add_block(l->strtab, name_lists[k].text,
@@ -767,15 +608,15 @@ static void names_place(struct layout *l, const struct difo_facts *f)
 						nflag_names * sizeof(flag_names[0]));
 }
 
-static void facts_add(struct layout *l, struct difo_facts *all, struct difo_facts f)
+static void facts_add(struct layout_facts *all, struct layout_facts f)
 {
 	all->max_reg = MAX(all->max_reg, f.max_reg);
 	all->max_tuple = MAX(all->max_tuple, f.max_tuple);
 	all->nstrings = MAX(all->nstrings, f.nstrings);
 	all->bytes = MAX(all->bytes, f.bytes);
-	l->speculates |= f.speculates;
-	l->has_token |= f.has_token;
-	l->has_blocks |= f.has_blocks;
+	all->speculates |= f.speculates;
+	all->has_token |= f.has_token;
+	all->has_blocks |= f.has_blocks;
 	all->has_caller |= f.has_caller;
 	all->has_depth |= f.has_depth;
 	all->has_udepth |= f.has_udepth;
@@ -825,7 +666,6 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 			     struct strtab *strtab, const struct layout_opts *opts)
 {
 	struct layout *l = ARENA_NEW(a, struct layout);
-	struct difo_facts all = {0};
 
 	l->opts = *opts;
 	l->strsize = opts->strsize;
@@ -836,22 +676,20 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	l->clauses = ARENA_NEW_N(a, struct clause_layout, nclauses);
 	for (uint32_t i = 0; i < nclauses; i++) {
 		assert(clauses[i]->index == i);
-		facts_add(l, &all, clause_scan(clauses[i], strtab, opts->has_pids));
+		facts_add(&l->facts, clause_scan(clauses[i], strtab, opts->has_pids));
 		clause_place(a, clauses[i], opts, &l->clauses[i]);
 	}
 	if (opts->has_helpers)
-		all.nstrings += HELPER_STRINGS;
+		l->facts.nstrings += HELPER_STRINGS;
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)
 		agg_place(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
 	own_texts_note(l, clauses);
-	names_place(l, &all);
+	names_place(l);
 	vars_place(a, l, vars);
 	for (uint32_t i = 0; i < nclauses; i++)
 		removals_note(l, clauses[i]);
 	share_maps(a, l);
-	slots_place(l);
-	mach_place(l, &all);
 	return l;
 }

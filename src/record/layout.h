@@ -10,7 +10,7 @@
  *           takes its natural size in the fixed part. A clause with if/else begins its fields with
  *           u64 words: bit n of them says that action n was executed.
  * Keys      a string is represented by a 64-bit hash of its content, with one copy of it in
- *           MAP_STRINGS, a stack likewise with MAP_STACKS. What is known before the probe fires
+ *           a table of strings, a stack likewise in a table of stacks. What is known before the probe fires
  *           takes its natural size.
  * Values    are per CPU. min and max are stored xor INT64_MAX / INT64_MIN, so that zero means no
  *           value. A keyless aggregation ends with a u64 that is not zero once a CPU has touched
@@ -23,9 +23,9 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "rt/abi.h"
 #include "dif/names.h"
 #include "dif/prog.h"
+#include "record/format.h"
 
 /* ---- records -------------------------------------------------------------------------------- */
 
@@ -70,9 +70,9 @@ enum key_repr {
 	KEY_INT,     /* natural size */
 	KEY_COMM,    /* char[16] */
 	KEY_STRID,   /* u32 offset in the string table */
-	KEY_STRHASH, /* u64 hash of a text in MAP_STRINGS */
+	KEY_STRHASH, /* u64 hash of a text in the table of strings */
 	KEY_BYTES,   /* the bytes themselves */
-	KEY_STACK,   /* u64 hash of a stack in MAP_STACKS */
+	KEY_STACK,   /* u64 hash of a stack in the table of stacks */
 };
 
 struct key_field {
@@ -138,9 +138,13 @@ struct var_layout {
 	uint32_t max_entries;
 	uint32_t map;	/* in layout.arr_maps */
 	uint32_t owner; /* as agg_layout.owner */
-	/* offset of the array's slots (struct rt_slot) in the value of MAP_GVARS; 0: it has none */
-	uint32_t slots_off;
 };
+
+/* It is a string, or another value that a register holds the address of. */
+static inline bool var_is_byref(const struct var_layout *vl)
+{
+	return dif_type_is_byref(&vl->var->type);
+}
 
 /* ---- maps of elements (share.c) ------------------------------------------------------------- */
 
@@ -192,8 +196,22 @@ struct layout_opts {
 	 */
 	bool has_pids;
 	bool has_helpers; /* ustack helpers may run for stacks with strsize (rt/helper.h) */
+	uint32_t
+		max_maps; /* into which elements may be divided (engine.max_maps); 0 = any number */
 };
+#define LAYOUT_BLOCK_HEAD    8	 /* bytes of the head of a block of scratch memory */
 #define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
+
+/* What the DIF of the programs needs at most: by it an engine sizes the memory that it works in. */
+struct layout_facts {
+	uint32_t max_reg, max_tuple, nstrings; /* nstrings: result strings in scratch memory */
+	bool has_caller;		       /* reads caller or ucaller */
+	bool has_depth, has_udepth;	       /* reads stackdepth, ustackdepth */
+	bool speculates, has_token, has_flags; /* calls speculation(), strtok(), strflags() */
+	bool has_names[NNAMES];
+	bool has_blocks; /* calls alloca(), copyin() or memref() */
+	uint64_t bytes;	 /* of scratch memory with a constant size: alloca(), copyin() */
+};
 
 struct layout {
 	struct clause_layout *clauses; /* by prog_clause.index */
@@ -204,25 +222,8 @@ struct layout {
 	uint32_t nvars;
 	struct elem_map *agg_maps, *arr_maps;
 	uint32_t nagg_maps, narr_maps;
-	uint32_t gvars_size, tls_size; /* 0 = none */
-	uint32_t slots_end;	       /* of the last slots in the value of MAP_GVARS; 0 = none */
-	/* areas of a MAP_MACH entry after struct rt_mach */
-	uint32_t this_off, this_size;
-	uint32_t rec_off, rec_size;
-	uint32_t key_off, key_size; /* key of an aggregation, then that of an associative array */
-	uint32_t arr_key_off;
-	uint32_t kaddr_off; /* u64 per key: address of a string in the key of an aggregation */
-	/* u64 each: values of an expression without a register */
-	uint32_t spill_off, spill_nslots;
-	/* stacks in keys, then one for built-in variables (abi.h); size of MAP_STACKS values */
-	uint32_t stack_off, stack_stride, stack_nslots, stack_size;
-	uint32_t save_off;	      /* copy of what the firing of an ERROR clause overwrites */
-	uint32_t zero_off, zero_size; /* zeros: the initial value of map elements */
-	uint32_t mach_size;
-	uint32_t scratch_size;
-	bool speculates;   /* a program calls speculate() */
-	bool has_blocks;   /* a program calls alloca(), copyin() or memref() */
-	bool has_token;	   /* a program calls strtok() */
+	uint32_t gvars_size, tls_size, this_size; /* blocks of scalars; 0 = none */
+	struct layout_facts facts;
 	bool counts_vtime; /* a thread's block begins with two words for gen_vtime.c */
 	uint32_t nspec;	   /* speculation ids */
 	uint32_t strsize;
@@ -238,12 +239,6 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 /* The list of names that a subroutine reads; NNAMES: none. */
 enum name_list_id names_of_subr(uint32_t subr);
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
-/* Ring buffers that a program names: one a CPU; when there are many, an array of ring buffers. */
-#define RINGS_NAMED 24
-static inline uint32_t layout_ring_maps(const struct layout *l)
-{
-	return l->opts.ncpus <= RINGS_NAMED ? l->opts.ncpus : 1;
-}
 /* The variable of a DIFO that is just "ldgs VAR; ret", recorded by natural size; -1: it is not. */
 int difo_is_builtin(const struct difo *d);
 /* The number of frames of the stack that a DIFO describes (dif/prog.h). */

@@ -4,15 +4,9 @@
  *
  * Aggregations and arrays are sorted by kind and size, each a group of its own. Then neighbours are
  * united, at every step the two that waste the fewest bytes, until there are few enough groups.
- *
- * Facts    Linux include/linux/bpf_verifier.h, MAX_USED_MAPS: 64 maps a program, since v3.18.
  */
 #include "record/share.h"
 
-#include "bpf/code.h"
-
-#define MAPS_A_PROGRAM 64
-#define MAPS_SPARE     4 /* maps left free for new kinds of units and run-time functions */
 #define OWNER_SIZE     8
 #define MAX_ENTRIES    (1u << 23)
 #define ELEMS_EXPECTED 256 /* of a hash map: by which the bytes wasted in an element count */
@@ -208,14 +202,6 @@ static uint32_t wants_fill(const struct layout *l, struct want *wants)
 	return n;
 }
 
-/* The number of maps that a program may still have. */
-static uint32_t maps_left(const struct layout *l)
-{
-	uint32_t used = MAP_NCLASSES + MAPS_SPARE + layout_ring_maps(l);
-
-	return used < MAPS_A_PROGRAM ? MAPS_A_PROGRAM - used : 0;
-}
-
 void share_maps(struct arena *a, struct layout *l)
 {
 	uint32_t most = l->naggs + l->nvars, n;
@@ -224,7 +210,7 @@ void share_maps(struct arena *a, struct layout *l)
 	n = wants_fill(l, wants);
 	if (n > 1)
 		qsort(wants, n, sizeof(*wants), want_compare);
-	wants_group(wants, n, maps_left(l));
+	wants_group(wants, n, l->opts.max_maps ? l->opts.max_maps : n);
 	l->agg_maps = ARENA_NEW_N(a, struct elem_map, l->naggs);
 	l->arr_maps = ARENA_NEW_N(a, struct elem_map, n - l->naggs);
 	for (const struct want *g = wants; g < wants + n; g += g->len)

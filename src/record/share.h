@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sharing of maps by aggregations and associative arrays, because a program may use 64 maps at
- * most.
+ * Sharing of maps by aggregations and associative arrays, because an engine may have few maps: a
+ * program of the kernel may use 64 at most (layout_opts.max_maps).
  *
  * Keyless aggregations with values of one size are always elements of one per-CPU array, at no
  * cost. The others have a hash map each, as long as there are few enough. When there are too many,

@@ -316,7 +316,7 @@ void later_batches_retire(struct run *run)
 /* Returns true if records may wait for the end of a speculation or of the run: they name probes. */
 static bool keeps_names(const struct run *run)
 {
-	return run->layout->speculates || run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING ||
+	return run->layout->facts.speculates || run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING ||
 	       run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL;
 }
 

@@ -87,7 +87,7 @@ static uint64_t room_now(const struct run *run, enum opt_id id)
 	    (id == OPT_dynvarsize && run->layout->opts.dynvarsize < now))
 		return 0; /* it was lowered for want of memory */
 	if (id == OPT_scratchsize)
-		now = MAX(now, run->layout->scratch_size);
+		now = MAX(now, run->engine->scratch_size);
 	return MAX(now, 1u);
 }
 

@@ -200,6 +200,8 @@ void run_destroy_unit(struct run *run, struct session_unit *u);
 
 /* All engines, NULL-terminated (engines.c). */
 extern const struct engine *const engine_list[];
+/* The layout_opts.max_maps with which all of the engines can run. */
+uint32_t engines_max_maps(const struct engine *const *engines, uint32_t ncpus);
 
 /* ---- load: go.c, buffers.c, stacks.c -------------------------------------------------------- */
 

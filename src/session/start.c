@@ -257,6 +257,7 @@ static void make_layout(struct run *run, uint32_t ncpus)
 		.scratchsize = (uint32_t)run->opts->val[OPT_scratchsize],
 		.printsize = max_printsize(run),
 		.has_pids = has_pids(run) || later_has_pids(run),
+		.max_maps = engines_max_maps(run->engines, ncpus),
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(run->arena, struct prog_clause *, MAX(run->clauses.len, 1u));

@@ -862,7 +862,7 @@ int main(void)
 	test_many_aggs();
 	test_agg_drops();
 	test_strings(0);
-	test_strings(RINGS_NAMED + 1); /* rings in an array */
+	test_strings(KMAPS_RINGS_NAMED + 1); /* rings in an array */
 	test_if();
 	test_exit();
 	test_predicate_and_masks();

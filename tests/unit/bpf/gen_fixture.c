@@ -40,6 +40,7 @@ struct gx *gx_create(void)
 				       .aggsize = 4 << 20,
 				       .dynvarsize = 1 << 20,
 				       .ncpus = (uint32_t)libbpf_num_possible_cpus()};
+	x->opts.max_maps = kmaps_max_elem_maps(x->opts.ncpus);
 	memset(&x->kfields, 0xff, sizeof(x->kfields));
 	return x;
 }
@@ -56,6 +57,7 @@ void gx_destroy(struct gx *x)
 		free(x->records.data[i]);
 	ring_buffer__free(x->ring);
 	kmaps_destroy(x->maps);
+	mach_destroy(x->mach);
 	strtab_destroy(x->strtab);
 	vec_deinit(&x->clauses);
 	vec_deinit(&x->vars);
@@ -167,7 +169,10 @@ void gx_finish(struct gx *x)
 
 	x->layout = layout_create(x->arena, x->clauses.data, x->clauses.len, &vars, &aggs,
 				  x->strtab, &x->opts);
+	x->mach = mach_create(x->layout);
+	opts.mach = x->mach;
 	x->env = (struct gen_env){.layout = x->layout,
+				  .mach = x->mach,
 				  .kfields = &x->kfields,
 				  .ncpus = x->opts.ncpus,
 				  .use_task_btf = feat_has(FEAT_TASK_BTF),

@@ -20,6 +20,7 @@ struct gx {
 	VEC(struct prog_var *) vars;
 	VEC(struct prog_agg *) aggs;
 	struct layout *layout;
+	struct mach *mach;
 	struct kmaps *maps;
 	struct gen_env env;
 	struct kfields kfields;

@@ -50,6 +50,7 @@ static int nfds(void)
 
 struct session {
 	struct layout layout;
+	struct mach mach;
 	struct agg_layout aggs[2];
 	struct arena *arena;
 	struct key_field keys[2];
@@ -82,13 +83,14 @@ static void session_init(struct session *s)
 		.nvars = 1,
 		.gvars_size = 64,
 		.tls_size = 48,
-		.this_off = sizeof(struct rt_mach),
-		.mach_size = sizeof(struct rt_mach),
-		.scratch_size = 4096,
 		.strsize = 256,
 		.strtab = strtab_create(),
 		.opts = {.ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF)},
 	};
+	s->mach = (struct mach){.this_off = sizeof(struct rt_mach),
+				.size = sizeof(struct rt_mach),
+				.scratch_size = 4096};
+	s->opts.mach = &s->mach;
 	(void)strtab_adds(s->layout.strtab, "a constant");
 	s->arena = arena_create();
 	share_maps(s->arena, &s->layout);
@@ -149,7 +151,8 @@ static void test_too_much(struct session *s)
 	struct kmaps *m = NULL;
 	struct err *e;
 
-	big.layout.scratch_size = 1u << 30;
+	big.opts.mach = &big.mach;
+	big.mach.scratch_size = 1u << 30;
 	e = kmaps_create(&big.layout, &big.opts, &m);
 	ok(e && strstr(err_get_hint(e), "strsize"), "%s", e ? err_text(e) : "?");
 	err_destroy(e);

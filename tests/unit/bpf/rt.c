@@ -467,8 +467,8 @@ static void test_speculation(void)
 
 static struct rt_stack *stack_at(uint32_t slot)
 {
-	return (struct rt_stack *)(fx->mach_value + fx->layout.stack_off +
-				   slot * fx->layout.stack_stride);
+	return (struct rt_stack *)(fx->mach_value + fx->layout_mach.stack_off +
+				   slot * fx->layout_mach.stack_stride);
 }
 
 /* n words from on, garbage behind them. */
@@ -476,7 +476,7 @@ static uint64_t stack_hash(uint32_t slot, uint32_t n, uint64_t from)
 {
 	struct rt_stack *st = stack_at(slot);
 
-	memset(st, 0xa5, fx->layout.stack_stride);
+	memset(st, 0xa5, fx->layout_mach.stack_stride);
 	st->len = 8 * n;
 	st->frames = 10;
 	for (uint32_t i = 0; i < n; i++)
@@ -508,7 +508,7 @@ static void test_stack_hash(void)
 
 static void test_stack_keys(void)
 {
-	CLEANUP(free) struct rt_stack *st = xmalloc(fx->layout.stack_size);
+	CLEANUP(free) struct rt_stack *st = xmalloc(fx->layout_mach.stack_size);
 	uint64_t h = stack_hash(1, 3, 7);
 	union bpf_attr attr = {.map_fd = (uint32_t)fx->maps->fd[MAP_STACKS],
 			       .key = (uint64_t)(uintptr_t)&h,
@@ -527,9 +527,9 @@ static void test_stack_keys(void)
 
 static void caller_is(uint64_t want, uint64_t depth, uint32_t n, const uint64_t *words)
 {
-	uint32_t last = fx->layout.stack_nslots - 1;
+	uint32_t last = fx->layout_mach.stack_nslots - 1;
 
-	memset(stack_at(last), 0xa5, fx->layout.stack_stride);
+	memset(stack_at(last), 0xa5, fx->layout_mach.stack_stride);
 	memcpy(stack_at(last)->words, words, n * sizeof(*words));
 	is_int(call("rt_caller", 8 * n, 0, 0), want, "caller");
 	is_int(call("rt_stackdepth", 8 * n, 0, 0), depth, "stackdepth");

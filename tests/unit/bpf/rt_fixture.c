@@ -170,7 +170,8 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 {
 	struct rt_fx *fx = xcalloc(1, sizeof(*fx));
 	struct rt_ukernel walk;
-	struct kmaps_opts opts = {.bufsize = 4096,
+	struct kmaps_opts opts = {.mach = &fx->layout_mach,
+				  .bufsize = 4096,
 				  .tracing = rt_fx_tracing,
 				  .ntracing = RT_FX_NTRACING,
 				  .ukernel = &walk,
@@ -189,15 +190,8 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 				      .max_entries = 4};
 	fx->agg_map = (struct elem_map){.key_size = 16, .val_size = 8, .max_entries = 4};
 	*l = (struct layout){.strsize = o->strsize,
-			     .scratch_size = o->scratch_size,
 			     .gvars_size = o->gvars_size,
-			     .this_off = sizeof(struct rt_mach),
 			     .this_size = o->this_size,
-			     .mach_size = stack_off + 2 * RT_FX_STACK_STRIDE,
-			     .stack_off = stack_off,
-			     .stack_stride = RT_FX_STACK_STRIDE,
-			     .stack_nslots = 2,
-			     .stack_size = sizeof(struct rt_stack) + stack_bytes(RT_FX_FRAMES),
 			     .opts.aggsize = 1 << 20,
 			     .opts.has_helpers = true,
 			     .strtab = strtab_create(),
@@ -205,11 +199,20 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 			     .naggs = 1,
 			     .agg_maps = &fx->agg_map,
 			     .nagg_maps = 1,
-			     .speculates = true,
-			     .has_token = true,
+			     .facts.speculates = true,
+			     .facts.has_token = true,
 			     .nspec = 3,
 			     .opts.specsize = 1 << 10,
 			     .opts.ncpus = SLOTS_CPUS};
+	fx->layout_mach = (struct mach){
+		.scratch_size = o->scratch_size,
+		.this_off = sizeof(struct rt_mach),
+		.size = stack_off + 2 * RT_FX_STACK_STRIDE,
+		.stack_off = stack_off,
+		.stack_stride = RT_FX_STACK_STRIDE,
+		.stack_nslots = 2,
+		.stack_size = sizeof(struct rt_stack) + stack_bytes(RT_FX_FRAMES),
+	};
 	e = kfields_walk(&walk);
 	if (!e)
 		e = kmaps_create(l, &opts, &fx->maps);

@@ -21,7 +21,8 @@ struct rt_fx_opts {
 
 struct rt_fx {
 	struct layout layout;
-	struct agg_layout agg; /* layout.aggs: 4 elements */
+	struct mach layout_mach; /* of the layout: where things are in fx->mach */
+	struct agg_layout agg;	 /* layout.aggs: 4 elements */
 	struct elem_map agg_map;
 	struct key_field keys[2];
 	struct kmaps *maps;

@@ -12,7 +12,10 @@ struct record {
 };
 
 static struct clause_layout clauses[2] = {{0}, {.spec_off = offsetof(struct record, tag)}};
-static struct layout layout = {.clauses = clauses, .nclauses = 2, .nspec = 2, .speculates = true};
+static struct layout layout = {.clauses = clauses,
+			       .nclauses = 2,
+			       .nspec = 2,
+			       .facts.speculates = true};
 static uint64_t words[2];
 static struct specs *specs;
 static char printed[256];

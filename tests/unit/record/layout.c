@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout: records, keys, variables and areas of the machine state. */
+/* Layout: records, keys, variables, and how they share maps. */
 #include "tap.h"
 
 #include "../bpf/gen_fixture.h"
@@ -64,6 +64,7 @@ static void test_records(void)
 	struct prog_clause *c = gx_clause(x, 8);
 	struct layout *l;
 
+	test_difos(x);
 	gx_act(x, c, ACT_TRACE, only(x, "pid", gx_s8), DATUM_INT);
 	gx_act(x, c, ACT_TRACE, only(x, "pid", gx_s64), DATUM_INT);
 	gx_act(x, c, ACT_TRACE, only(x, "execname", gx_string), DATUM_STRING);
@@ -82,6 +83,8 @@ static void test_records(void)
 	is_int(l->clauses[0].executed_off, 0, "without if everything is executed");
 	is_int(l->clauses[0].heap_off, 88, "the heap follows");
 	is_int(l->clauses[0].max_size, 88 + 256, "room for every string");
+	is_int(l->facts.nstrings, 1, "one of them is made while the probe fires");
+	is_int(l->facts.max_tuple, 2, "of two parts");
 	ok(strtab_find(l->strtab, "literal", 7, &(uint32_t){0}),
 	   "constants are in the string table");
 	gx_destroy(x);
@@ -133,12 +136,6 @@ static void test_stacks(void)
 	       l->clauses[0].heap_off + stack_bytes(5) + stack_bytes(STACK_FRAMES_DEFAULT),
 	       "room for both");
 	is_int(l->aggs[0].key_size, 16, "two hashes");
-	is_int(l->stack_nslots, 2, "a slot for each stack of a key");
-	is_int(l->stack_size, sizeof(struct rt_stack) + stack_bytes(30), "as large as the largest");
-	ok(l->stack_stride >= l->stack_size + RT_STACK_BLOCK &&
-		   l->stack_stride % RT_STACK_BLOCK == 0,
-	   "whole blocks, one to spare");
-	ok(l->stack_off + 2 * l->stack_stride <= l->mach_size, "in the machine state");
 	gx_destroy(x);
 }
 
@@ -217,7 +214,6 @@ static void test_aggs(void)
 		is_int(k0->key_size, cases[i].is_sparse ? 4 : 0, "no key");
 		if (!cases[i].is_sparse)
 			is_int(k0->touched_off, cases[i].val_size, "touched follows the value");
-		ok(l->zero_size >= k1->val_size, "enough zeros");
 	}
 	gx_destroy(x);
 }
@@ -250,52 +246,6 @@ static void test_vars(void)
 }
 
 /* Removes an element of the array: stgaa, or sttaa, of the constant 0. */
-static void removes(struct gx *x, const struct prog_var *v)
-{
-	struct dif_builder *b = dif_builder_create(x->arena);
-	enum dif_op op = v->scope == DIF_SCOPE_THREAD ? DIF_OP_STTAA : DIF_OP_STGAA;
-
-	for (uint32_t k = 0; k < v->nkeys; k++)
-		dif_emit(b, dif_rrr(DIF_OP_PUSHTV, 0, 0, 0));
-	dif_emit(b, dif_idx(op, v->id, 0));
-	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 0));
-	gx_note(b, v);
-	(void)gx_act(x, gx_clause(x, 1), ACT_EXPR, dif_builder_finish(b, gx_s64), DATUM_INT);
-}
-
-/* Slots are for arrays of numbers with short keys of which elements are removed. */
-static void test_slots(void)
-{
-	struct gx *x = gx_create();
-	const struct dif_type keys[] = {gx_s64, gx_s64, gx_s64};
-	struct prog_var *kept = gx_array(x, "kept", DIF_SCOPE_GLOBAL, gx_s64, 1, keys);
-	struct prog_var *one = gx_array(x, "one", DIF_SCOPE_GLOBAL, gx_s32, 1, keys);
-	struct prog_var *two = gx_array(x, "two", DIF_SCOPE_GLOBAL, gx_s64, 2, keys);
-	struct prog_var *three = gx_array(x, "three", DIF_SCOPE_GLOBAL, gx_s64, 3, keys);
-	struct prog_var *own = gx_array(x, "own", DIF_SCOPE_THREAD, gx_s64, 1, keys);
-	struct prog_var *text = gx_array(x, "text", DIF_SCOPE_GLOBAL, gx_string, 1, keys);
-	struct layout *l;
-
-	removes(x, one);
-	removes(x, two);
-	removes(x, three);
-	removes(x, own);
-	removes(x, text);
-	l = make(x);
-	ok(!layout_var(l, DIF_SCOPE_GLOBAL, kept->id)->slots_off, "no element is removed");
-	ok(!layout_var(l, DIF_SCOPE_GLOBAL, three->id)->slots_off, "long keys");
-	ok(!layout_var(l, DIF_SCOPE_GLOBAL, text->id)->slots_off, "strings");
-	is_int(layout_var(l, DIF_SCOPE_GLOBAL, one->id)->slots_off, 64, "a number as key");
-	is_int(layout_var(l, DIF_SCOPE_GLOBAL, two->id)->slots_off, 64 + RT_SLOTS_SIZE, "two");
-	is_int(layout_var(l, DIF_SCOPE_THREAD, own->id)->slots_off, 64 + 2 * RT_SLOTS_SIZE,
-	       "a thread and a number");
-	is_int(l->slots_end, 64 + 3 * RT_SLOTS_SIZE, "their end");
-	x->opts.dynvarsize = 1 << 16;
-	l = make(x);
-	is_int(l->slots_end, 0, "small arrays");
-	gx_destroy(x);
-}
-
 /* Elements of one value size are in one array, whatever else there is. */
 static void test_keyless(void)
 {
@@ -381,30 +331,6 @@ static void test_thread_block(void)
 	gx_destroy(x);
 }
 
-static void test_areas(void)
-{
-	struct gx *x = gx_create();
-	struct prog_clause *c = gx_clause(x, 1);
-	struct layout *l;
-	const char *const keys[] = {"call", NULL};
-
-	gx_act(x, c, ACT_TRACE, joined(x), DATUM_STRING);
-	gx_var(x, "t", DIF_SCOPE_LOCAL, gx_string);
-	agg_used(x, keys);
-	test_difos(x);
-	l = make(x);
-	ok(l->save_off >= sizeof(struct rt_mach) && l->save_off < l->kaddr_off &&
-		   l->kaddr_off < l->spill_off &&
-		   l->spill_off + 8 * l->spill_nslots <= l->key_off &&
-		   l->key_off + l->key_size <= l->zero_off &&
-		   l->zero_off + l->zero_size <= l->this_off &&
-		   l->this_off + l->this_size <= l->rec_off &&
-		   l->rec_off + l->rec_size <= l->mach_size,
-	   "areas do not overlap");
-	ok(l->scratch_size >= 8192, "scratch memory");
-	gx_destroy(x);
-}
-
 int main(void)
 {
 	test_records();
@@ -413,12 +339,10 @@ int main(void)
 	test_aggs();
 	test_vars();
 	test_keyless();
-	test_slots();
 	test_shared(20, 10, false);
 	test_shared(100, 0, true);
 	test_shared(0, 100, true);
 	test_shared(200, 150, true);
 	test_thread_block();
-	test_areas();
 	return tap_done();
 }
