@@ -281,7 +281,7 @@ def engine_leaks():
             if room_of(path) in ABOVE_ENGINES and path != ENGINE_LIST:
                 for used in sorted(set(re.findall(r'^#include "(bpf/[\w/.]+)"', text, re.M))):
                     detail += f"  {path} includes {used}: it is of one engine (probe/engine.h)\n"
-            if path not in ("probe/place.h", "bpf/places.c") and room_of(path) != "provider":
+            if path not in ("probe/place.h", "probe/place.c", "bpf/places.c") and room_of(path) != "provider":
                 for kind in sorted(kinds & set(re.findall(r"\bPLACE_\w+", text))):
                     detail += f"  {path} names {kind}: it asks for traits (probe/place.h)\n"
     return detail

@@ -66,7 +66,7 @@ static void process_check(struct entry *en)
 	struct emitter *e = &en->g->e;
 	uint32_t any = em_label(e);
 
-	if (!en->ops->traits.is_in_process)
+	if (!en->traits->is_in_process)
 		return;
 	if (en->g->env->pidns.level) {
 		em_imm(e, R1, 0); /* no machine state has been claimed yet */
@@ -103,7 +103,7 @@ static void state_check(struct entry *en)
  */
 static bool has_owner(const struct entry *en)
 {
-	return en->ops->traits.is_preemptible && en->ops->traits.yields;
+	return en->traits->is_preemptible && en->traits->yields;
 }
 
 /* r7 = the busy word of states that this thread claims */
@@ -154,7 +154,7 @@ static void mach_load(struct entry *en)
 		em_imm(e, R0, 0);
 		em_cmpxchg32(e, R9, offsetof(struct rt_mach, busy), R7);
 		em_mov(e, R1, R0);
-	} else if (en->ops->traits.is_preemptible) {
+	} else if (en->traits->is_preemptible) {
 		em_imm(e, R1, 1);
 		em_xchg32(e, R9, offsetof(struct rt_mach, busy), R1);
 	} else {
@@ -234,14 +234,14 @@ static void mach_claim(struct entry *en)
 	em_store(e, 4, R10, FRAME_KEY, R0);
 	owner_load(en);
 	mach_load(en);
-	if (en->ops->traits.yields && !has_owner(en))
+	if (en->traits->yields && !has_owner(en))
 		em_jmp_imm(e, BPF_JNE, R1, 0,
 			   gen_cold(en->g, (struct cold){.emit = emit_yield, .arg = en}));
 	else
 		em_jmp_imm(e, BPF_JNE, R1, 0,
 			   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
 	em_here(e, en->claimed);
-	if (!en->ops->traits.is_preemptible)
+	if (!en->traits->is_preemptible)
 		em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 1);
 	gen_mach_load(en->g, 4, R1, offsetof(struct rt_mach, ready));
 	em_jmp_imm(e, BPF_JEQ, R1, 0,
@@ -307,7 +307,7 @@ static void spot_fill(struct entry *en)
 		em_alu_imm(&g->e, BPF_RSH, R0, 32);
 		gen_mach_store(g, 4, offsetof(struct rt_mach, pid), R0);
 	}
-	if (!en->ops->traits.is_in_process)
+	if (!en->traits->is_in_process)
 		mach_set(g, offsetof(struct rt_mach, spot), SPOT_INSN);
 	else if (en->has_one_probe)
 		mach_set(g, offsetof(struct rt_mach, spot), g->u->probes[0].spot);
@@ -715,11 +715,11 @@ static bool is_same_probe(const struct unit *u, const struct unit_probe *a,
 static void probes_analyze(struct entry *en)
 {
 	const struct unit *u = en->g->u;
-	bool is_sys = en->ops->traits.is_syscall;
+	bool is_sys = en->traits->is_syscall;
 
 	/* the probes of a process may be removed from the table: unit_drop_process() */
 	en->has_one_probe =
-		u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->ops->traits.is_in_process;
+		u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->traits->is_in_process;
 	for (uint32_t w = 0; w < u->nwords; w++)
 		en->always[w] = UINT64_MAX;
 	for (uint32_t i = 0; i < u->nprobes; i++) {
@@ -809,7 +809,9 @@ static const char *ctx_type(enum bpf_prog_type type)
 
 static void gen_unit(struct gen *g)
 {
-	struct entry en = {.g = g, .ops = &place_table[g->u->place.kind]};
+	struct entry en = {.g = g,
+			   .ops = &place_table[g->u->place.kind],
+			   .traits = place_traits(g->u->place.kind)};
 
 	needs_find(g);
 	lookups_count(g);

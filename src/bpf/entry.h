@@ -16,7 +16,6 @@ struct attach_opts;
 
 /* The table of the kinds of places has one such row a kind. */
 struct place_ops {
-	struct place_traits traits;
 	enum bpf_prog_type prog_type;
 	void (*key)(struct entry *en); /* emits: r8 = key of the probe, or a jump to quit */
 	void (*args)(struct entry *en);
@@ -45,6 +44,7 @@ struct place_ops {
 struct entry {
 	struct gen *g;
 	const struct place_ops *ops;
+	const struct place_traits *traits;
 	uint32_t quit;	    /* label: leaves before a machine state is claimed */
 	uint32_t selected;  /* label: r8 is one of the keys of a unit with few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The kinds of places, in the table at the end: how a program finds the key of its probe, where the
- * arguments are, how the program is attached, and what may interrupt it.
+ * arguments are, how the program is attached.
  */
 #include "arch/arch.h"
 #include "bpf/attach.h"
@@ -423,8 +423,8 @@ void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint
 	em_alu_imm(e, BPF_ADD, R3, 8);
 	em_imm(e, R2, 8 * (last + 1 - n));
 	em_addr(e, R1, R9, ARG_OFF(n));
-	em_helper(e, en->ops->traits.is_in_process ? BPF_FUNC_probe_read_user
-						   : BPF_FUNC_probe_read_kernel);
+	em_helper(e, en->traits->is_in_process ? BPF_FUNC_probe_read_user
+					       : BPF_FUNC_probe_read_kernel);
 	/* the helper zeroes its destination if it fails */
 }
 
@@ -713,21 +713,15 @@ static void uprobe_args(struct entry *en)
 #define ARGS_CALL   0x3f
 #define ARGS_RESULT 0x3
 
-/*
- * Programs of raw tracepoints and system calls run with preemption off: only interrupts run then.
- */
 /* clang-format off */
 const struct place_ops place_table[PLACE_NKINDS] = {
 	[PLACE_TEST_RUN] = {
-		.traits = {.name = "fathom_begin", .is_begin_end = true, .wider = PLACE_TEST_RUN},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = test_run_key,
 		.args = args_none,
 		.is_on_stack = true,
 	},
 	[PLACE_SYS_ENTER] = {
-		.traits = {.name = "fathom_enter", .target = "sys_enter", .is_syscall = true,
-			   .is_interruptible = true, .family = 'e', .wider = PLACE_SYS_ENTER_VIEW},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = sys_enter_key,
 		.args = sys_enter_args,
@@ -736,8 +730,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_tracepoint,
 	},
 	[PLACE_SYS_EXIT] = {
-		.traits = {.name = "fathom_exit", .target = "sys_exit", .is_syscall = true,
-			   .is_interruptible = true, .family = 'x', .wider = PLACE_SYS_EXIT_VIEW},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = sys_exit_key,
 		.args = sys_exit_args,
@@ -747,7 +739,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_tracepoint,
 	},
 	[PLACE_TIMER] = {
-		.traits = {.name = "fathom_perf", .is_timer = true, .interrupts = true, .wider = PLACE_TIMER},
 		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
 		.key = cookie_key,
 		.args = perf_args,
@@ -755,8 +746,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_timers,
 	},
 	[PLACE_COUNTER] = {
-		.traits = {.name = "fathom_count", .is_timer = true, .interrupts = true,
-			   .is_interruptible = true, .wider = PLACE_COUNTER},
 		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
 		.key = cookie_key,
 		.args = perf_args,
@@ -764,8 +753,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_timers,
 	},
 	[PLACE_SYS_ENTER_VIEW] = {
-		.traits = {.name = "fathom_enterv", .target = "sys_enter", .is_syscall = true,
-			   .is_interruptible = true, .family = 'e', .wider = PLACE_SYS_ENTER_VIEW},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = sys_enter_key,
 		.args = sys_view_args,
@@ -775,8 +762,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_tracepoint,
 	},
 	[PLACE_SYS_EXIT_VIEW] = {
-		.traits = {.name = "fathom_exitv", .target = "sys_exit", .is_syscall = true,
-			   .is_interruptible = true, .family = 'x', .wider = PLACE_SYS_EXIT_VIEW},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = sys_exit_key,
 		.args = sys_exit_args,
@@ -786,8 +771,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_tracepoint,
 	},
 	[PLACE_SYS_EXIT_RAW] = {
-		.traits = {.name = "fathom_exitr", .target = "sys_exit", .is_syscall = true,
-			   .is_interruptible = true, .family = 'x', .wider = PLACE_SYS_EXIT_RAW},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = sys_exit_key,
 		.args = sys_exit_raw_args,
@@ -797,8 +780,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_tracepoint,
 	},
 	[PLACE_UPROBE] = {
-		.traits = {.name = "fathom_uprobe", .is_in_process = true, .is_preemptible = true,
-			   .is_interruptible = true, .wider = PLACE_UPROBE},
 		.prog_type = BPF_PROG_TYPE_KPROBE,
 		.key = uprobe_key,
 		.args = uprobe_args,
@@ -808,8 +789,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_uprobes,
 	},
 	[PLACE_KFUNC] = {
-		.traits = {.name = "fathom_kfunc", .interrupts = true, .is_interruptible = true,
-			   .yields = true, .wider = PLACE_KFUNC},
 		.prog_type = BPF_PROG_TYPE_KPROBE,
 		.key = kfunc_key,
 		.args = kfunc_args,
@@ -820,8 +799,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_kfuncs,
 	},
 	[PLACE_KFUNC_FEW] = {
-		.traits = {.name = "fathom_fentry", .is_preemptible = true, .interrupts = true,
-			   .is_interruptible = true, .yields = true, .wider = PLACE_KFUNC_FEW},
 		.prog_type = BPF_PROG_TYPE_TRACING,
 		.key = cookie_key,
 		.args = kfunc_few_args,
@@ -833,8 +810,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_kfuncs_few,
 	},
 	[PLACE_RAWTP] = {
-		.traits = {.name = "fathom_rawtp", .interrupts = true, .is_interruptible = true,
-			   .wider = PLACE_RAWTP},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = rawtp_key,
 		.args = rawtp_args,
@@ -843,8 +818,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_tracepoint,
 	},
 	[PLACE_EVENT] = {
-		.traits = {.name = "fathom_event", .interrupts = true, .is_interruptible = true,
-			   .wider = PLACE_EVENT},
 		.prog_type = BPF_PROG_TYPE_TRACEPOINT,
 		.key = rawtp_key,
 		.args = event_args,
@@ -854,11 +827,6 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 	},
 };
 /* clang-format on */
-
-const struct place_traits *place_traits(enum place_kind kind)
-{
-	return &place_table[kind].traits;
-}
 
 enum bpf_prog_type place_prog_type(enum place_kind kind)
 {

@@ -4,13 +4,14 @@
  *
  * A probe hangs on one place or several (struct probe_point). The clauses of all probes on one
  * place form a unit: one program with one link. What each kind of place needs stands in one table
- * of the engine (bpf/places.c), and no other file tests for a kind: code that has to know a
- * property of a place reads its traits.
+ * of each engine (of the kernel: bpf/places.c), and no other file tests for a kind: code that has to
+ * know a property of a place reads its traits (place.c).
  *
  * To add a kind:
  * 1. its constant in the enum, with a comment that says what its key and its arguments are;
- * 2. its row in place_table (bpf/places.c): traits, the type of program, how the key of the probe
- *    is found, how arguments are filled, how a program is attached;
+ * 2. its row of traits in place.c, and in an engine that takes it how it is run: in the kernel's,
+ *    place_table (bpf/places.c) has the type of program, how the key of the probe is found, how
+ *    arguments are filled, how a program is attached;
  * 3. data that only this kind needs: a struct here, and a pointer to it in struct probe_point;
  * 4. a provider whose points() names the kind, or declarations in D over such a provider.
  */
@@ -54,9 +55,9 @@ struct place {
 	uint32_t nargs; /* PLACE_RAWTP: number of the tracepoint's parameters */
 };
 
-/* Properties of a kind that matter outside the engine. */
+/* Properties of a kind that all engines and the session go by. */
 struct place_traits {
-	const char *name; /* of the program, at most 15 characters */
+	const char *name; /* of units of the kind, at most 15 characters: programs bear it */
 	/* the raw tracepoint of the kind; NULL: the place names it, or it is no raw tracepoint */
 	const char *target;
 	bool is_begin_end; /* fires in every state of the run */

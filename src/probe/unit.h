@@ -68,7 +68,7 @@ struct unit_probe {
 };
 
 struct unit {
-	const char *name; /* of the BPF program, at most 15 characters */
+	const char *name; /* of the kind of place (place_traits.name), for messages */
 	struct place place;
 	/* Another unit of the session shares its aggregations and may interrupt it. */
 	bool can_nest;
