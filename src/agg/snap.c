@@ -173,8 +173,8 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 struct snap {
 	struct aggs *a;
 	const struct elem_map *map;
-	size_t stride; /* from one CPU's value to the next one's */
-	uint32_t ncpus;
+	size_t stride;	 /* from one CPU's value to the next one's */
+	uint32_t ncpus;	 /* of one engine: the states of several follow one another (merge.h) */
 	uint32_t nelems; /* found in this map so far */
 	struct strbuf canon;
 };
@@ -279,13 +279,22 @@ static void elem_add_bucket(const struct snap *s, const struct agg_layout *l, st
 	memcpy(&bucket, key + l->key_size - sizeof(bucket), sizeof(bucket));
 	for (uint32_t cpu = 0; cpu < ncpus && bucket < l->nbuckets; cpu++) {
 		uint64_t n = int_at(values + cpu * s->stride, sizeof(n), false);
-		int64_t *part = agg_state_of_cpu(l, &e->pub, cpu);
+		uint32_t of = cpu % s->ncpus;
+		int64_t *part = agg_state_of_cpu(l, &e->pub, of);
 
 		e->pub.state[bucket] = wrap_add(e->pub.state[bucket], n);
-		if (cpu < e->pub.ncpus)
+		if (of < e->pub.ncpus)
 			part[bucket] = wrap_add(part[bucket], n);
 		e->pub.touched |= n != 0;
 	}
+}
+
+/* How many of the states are those of one engine: one a CPU. */
+static uint32_t cpus_of_engine(const struct aggs *a, uint32_t ncpus)
+{
+	uint32_t possible = a->layout->opts.ncpus;
+
+	return possible && possible < ncpus ? possible : ncpus;
 }
 
 static void keyed_add(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
@@ -299,7 +308,7 @@ static void keyed_add(void *arg, const uint8_t *key, const uint8_t *values, uint
 	if (!slot)
 		return;
 	l = slot->view.layout;
-	s->ncpus = ncpus;
+	s->ncpus = cpus_of_engine(s->a, ncpus);
 	s->nelems++;
 	e = elem_get(s, slot, key);
 	raw = arena_alloc(s->a->arena, sizeof(*raw) + s->map->key_size);
@@ -315,7 +324,7 @@ static void keyed_add(void *arg, const uint8_t *key, const uint8_t *values, uint
 		return;
 	}
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
-		elem_add_cpu(l, e, values + cpu * s->stride, cpu);
+		elem_add_cpu(l, e, values + cpu * s->stride, cpu % s->ncpus);
 	e->pub.touched |= !is_zero(values, ncpus * s->stride);
 }
 
@@ -329,7 +338,7 @@ static void keyless_add(void *arg, const uint8_t *key, const uint8_t *values, ui
 	if (!slot)
 		return;
 	l = slot->view.layout;
-	s->ncpus = ncpus;
+	s->ncpus = cpus_of_engine(s->a, ncpus);
 	e = elem_create(s, slot);
 	e->pub.touched = false;
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++) {
@@ -338,7 +347,7 @@ static void keyless_add(void *arg, const uint8_t *key, const uint8_t *values, ui
 		if (is_zero(value + l->touched_off, sizeof(uint64_t)))
 			continue;
 		e->pub.touched = true;
-		elem_add_cpu(l, e, value, cpu);
+		elem_add_cpu(l, e, value, cpu % s->ncpus);
 	}
 	(void)agg_base_apply(slot, &e->pub); /* the element of an array is never hidden */
 	slot->is_seen |= e->pub.touched;

@@ -5,6 +5,7 @@
 
 #include "bpf/attach.h"
 #include "bpf/engine.h"
+#include "bpf/entry.h"
 #include "bpf/mapio.h"
 #include "bpf/rings.h"
 
@@ -24,9 +25,10 @@ static struct bpf_run *run_of(const struct engine_run *r)
 	return CONTAINER_OF(r, struct bpf_run, run);
 }
 
-static bool bpf_takes(enum place_kind kind)
+static bool bpf_takes(const struct unit *u, const char **ret_why)
 {
-	return kind < PLACE_NKINDS;
+	*ret_why = "the kernel's engine has no code for such places";
+	return place_table[u->place.kind].key != NULL;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -405,6 +407,7 @@ static uint32_t bpf_fill(const struct engine_run *r)
 const struct engine engine_bpf = {
 	.name = "bpf",
 	.takes = bpf_takes,
+	.makes_control = true,
 	.max_maps = kmaps_max_elem_maps,
 	.open = bpf_open,
 	.close = bpf_close,

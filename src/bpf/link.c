@@ -118,7 +118,8 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
  * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period:
  * filling it makes the kernel wait until no program can see the old content
  * (maybe_wait_bpf_programs() in Linux kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the
- * probe, too. It is used with more than KMAPS_RINGS_NAMED CPUs, because a program may name 64 maps only.
+ * probe, too. It is used with more than KMAPS_RINGS_NAMED CPUs, because a program may name 64 maps
+ * only.
  */
 static void insn_add(struct linked *out, struct bpf_insn in)
 {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes records from an engine through speculations and the policy ring (stream.h). */
+/* Passes records from the engines through speculations and the policy ring (stream.h). */
 #include "consume/stream.h"
 
 #include "consume/latest.h"
+#include "consume/merge.h"
 #include "consume/spec.h"
 
 struct stream {
-	struct engine_run *engine;
+	struct engine_run *const *runs;
+	uint32_t nruns;
 	struct specs *specs;
 	struct latest *latest; /* for the policy ring; NULL for other policies */
 	uint32_t nclauses;
@@ -14,15 +16,26 @@ struct stream {
 	void *ctx;
 };
 
-struct stream *stream_create(struct engine_run *engine, const struct stream_opts *opts)
+/* All speculations are in one engine (session/together.h); NULL: there are none. */
+static const uint64_t *spec_words(struct engine_run *const *runs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (runs[i]->spec)
+			return runs[i]->spec;
+	return NULL;
+}
+
+struct stream *stream_create(struct engine_run *const *runs, uint32_t n,
+			     const struct stream_opts *opts)
 {
 	struct stream *s = xcalloc(1, sizeof(*s));
 
-	s->engine = engine;
-	s->specs = specs_create(opts->layout, engine->spec, opts->specsize);
+	s->runs = runs;
+	s->nruns = n;
+	s->specs = specs_create(opts->layout, spec_words(runs, n), opts->specsize);
 	s->nclauses = opts->layout->nclauses;
 	if (opts->keep)
-		s->latest = latest_create(engine->ncpus, opts->keep);
+		s->latest = latest_create(runs[0]->ncpus, opts->keep);
 	return s;
 }
 
@@ -81,7 +94,7 @@ struct err *stream_drain(struct stream *s, uint64_t horizon, bool is_last, engin
 	specs_drain_begin(s->specs);
 	e = specs_resume(s->specs, record_committed, s);
 	if (!e)
-		e = s->engine->engine->drain(s->engine, horizon, record_read, s);
+		e = merge_drain(s->runs, s->nruns, horizon, record_read, s);
 	if (e)
 		return e;
 	/* END may still commit a speculation that is active when tracing stops */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stream of records from the engine to the renderer, in the order of time: records of a
+ * The stream of records from the engines to the renderer, in the order of time: records of a
  * speculation are held back until its commit, and with the policy ring all records until the end.
  *
  * Owns     copies of records that are held back or kept; the buffers are the engine's.
@@ -20,8 +20,9 @@ struct stream_opts {
 	uint64_t keep;	   /* policy ring: bytes to keep for each CPU; 0 = another policy */
 };
 
-/* The engine and the layout must live longer than the stream. */
-struct stream *stream_create(struct engine_run *engine, const struct stream_opts *opts);
+/* runs: of the n engines of the session; they and the layout must live longer than the stream. */
+struct stream *stream_create(struct engine_run *const *runs, uint32_t n,
+			     const struct stream_opts *opts);
 void stream_destroy(struct stream *s); /* NULL is allowed */
 
 /*

@@ -49,7 +49,20 @@ bool waiter_wait(struct waiter *w, uint64_t timeout_ns)
 	return n <= 0;
 }
 
-struct err *waiter_create(const struct engine_run *run, int wake_fd, struct waiter **ret)
+static struct err *engine_add(struct waiter *w, const struct engine_run *run)
+{
+	struct err *e = NULL;
+
+	for (uint32_t cpu = 0; cpu < run->ncpus && !e; cpu++)
+		if (run->wake_fds[cpu] >= 0)
+			e = epoll_add(w, run->wake_fds[cpu], WAIT_ENDS);
+	if (!e && run->wake_fd >= 0)
+		e = epoll_add(w, run->wake_fd, WAIT_ENDS);
+	return e;
+}
+
+struct err *waiter_create(struct engine_run *const *runs, uint32_t n, int wake_fd,
+			  struct waiter **ret)
 {
 	struct waiter *w = xcalloc(1, sizeof(*w));
 	struct err *e;
@@ -59,11 +72,8 @@ struct err *waiter_create(const struct engine_run *run, int wake_fd, struct wait
 		e = err_sys(errno, "cannot wait for buffers");
 	else
 		e = epoll_add(w, wake_fd, WAIT_ENDS);
-	for (uint32_t cpu = 0; cpu < run->ncpus && !e; cpu++)
-		if (run->wake_fds[cpu] >= 0)
-			e = epoll_add(w, run->wake_fds[cpu], WAIT_ENDS);
-	if (!e && run->wake_fd >= 0)
-		e = epoll_add(w, run->wake_fd, WAIT_ENDS);
+	for (uint32_t i = 0; i < n && !e; i++)
+		e = engine_add(w, runs[i]);
 	if (e) {
 		waiter_destroy(w);
 		return e;

@@ -12,8 +12,9 @@
 struct engine_run;
 struct waiter;
 
-/* Waits for the records of the engine, and until somebody writes to wake_fd (an eventfd). */
-MUST_CHECK struct err *waiter_create(const struct engine_run *r, int wake_fd, struct waiter **ret);
+/* Waits for the records of n engines, and until somebody writes to wake_fd (an eventfd). */
+MUST_CHECK struct err *waiter_create(struct engine_run *const *runs, uint32_t n, int wake_fd,
+				     struct waiter **ret);
 void waiter_destroy(struct waiter *w); /* NULL is allowed */
 /* Adds a descriptor whose readability ends waiter_wait(). */
 MUST_CHECK struct err *waiter_watch(struct waiter *w, int fd);

@@ -11,13 +11,16 @@
  * To add an engine:
  * 1. a room for it above bpf/ in the list of rooms, with a file that ends in one const struct
  *    engine; its run begins with a struct engine_run, which open() fills;
- * 2. takes() says for which kinds of places it has code; a kind of its own gets a row of traits
- *    (probe/place.h);
+ * 2. takes() says which units it can run, and why not; a kind of place of its own gets a row of
+ *    traits (probe/place.c);
  * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to;
- * 4. a test that runs the same scripts in it and in another engine: tests/unit/session/engine.c.
+ * 4. a test that runs the same scripts in it and in another engine, and in both at once:
+ *    tests/unit/session/engine.c.
  *
- * A session runs in one engine. An engine that has code for some places only opens another engine
- * itself, leaves the other places to that engine, and shares its memory.
+ * A session runs in as many engines as its units need: each unit goes to the first engine of the
+ * list that takes it and all units with which it shares memory (session/together.h). The engines
+ * know nothing of each other. They have one control block, so that exit() in one of them ends the
+ * session; records are merged by time (consume/merge.h), aggregations are added up (agg/merge.h).
  *
  * Owns     a run owns everything that its units need; a loaded unit belongs to its run.
  * Errors   struct err *: what the engine refuses, with the remedy.
@@ -42,6 +45,8 @@ struct loaded; /* a unit that is loaded: the engine's own */
 
 struct engine_opts {
 	const struct layout *layout;
+	/* The session's control block; NULL: this engine makes it. */
+	struct rt_control *control;
 	uint32_t bufsize;     /* size of the buffer of each CPU; may be rounded up */
 	uint32_t strtab_room; /* for strings that are added while probes fire */
 	int cpu; /* probes other than BEGIN and END fire on this CPU only; -1 = on all */
@@ -70,7 +75,10 @@ struct engine_opts {
 /* An engine that a session has opened. These members stay the same until it is closed. */
 struct engine_run {
 	const struct engine *engine;
-	/* The state of the session, and counters of lost records; running clauses use both. */
+	/*
+	 * The state of the session, and counters of lost records; running clauses use both. It is
+	 * the same memory in all engines of a session.
+	 */
 	struct rt_control *control;
 	uint32_t ncpus; /* possible CPUs: each has counters, and states of aggregations */
 	/*
@@ -114,6 +122,7 @@ typedef struct err *engine_record_f(void *ctx, const struct rt_rec *rec, uint32_
 
 /*
  * Called for an element of a map: its key, and the values of ncpus CPUs, elem_map_stride() apart.
+ * If they are of several engines (agg/merge.h), ncpus is a multiple of the number of CPUs.
  * The key of an array's element is its u32 index.
  */
 typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
@@ -169,8 +178,16 @@ struct agg_io {
 
 struct engine {
 	const char *name;
-	/* Returns true if the engine can run clauses at places of this kind. */
-	bool (*takes)(enum place_kind kind);
+	/*
+	 * Returns true if the engine can run the unit; else *ret_why says what it cannot do, for a
+	 * message. It is asked before the engine is opened.
+	 */
+	bool (*takes)(const struct unit *u, const char **ret_why);
+	/*
+	 * It works only with a control block that it has made: it is opened before the others. In a
+	 * session there is one such engine at most.
+	 */
+	bool makes_control;
 	/* Into how many maps elements may be divided (layout_opts.max_maps). NULL: any number. */
 	uint32_t (*max_maps)(uint32_t ncpus);
 	/* Makes room for everything in the layout. ENOMEM, E2BIG: a smaller bufsize may work. */
@@ -213,7 +230,8 @@ struct engine {
 	/*
 	 * These serve the children of a process whose units were attached with opts->has_children.
 	 * add_child() attaches to a child what is attached to the process and its other children.
-	 * forget_child() is called when a child has ended, or when its links are dead.
+	 * forget_child() is called when a child has ended, or when its links are dead. NULL, as the
+	 * two below may be: the engine attaches nothing to processes.
 	 */
 	struct err *(*add_child)(struct engine_run *r, struct attachments *a, pid_t pid,
 				 pid_t child, const struct attach_opts *opts);
@@ -224,7 +242,10 @@ struct engine {
 	 */
 	uint32_t (*nplaces)(struct engine_run *r, const struct attachments *a, pid_t pid);
 	struct err *(*sweep)(struct engine_run *r, struct attachments *a, pid_t pid);
-	/* Takes over strings that were added to the layout; false: there is no room for them. */
+	/*
+	 * Takes over strings that were added to the layout; false: there is no room for them. NULL:
+	 * the engine reads the layout's.
+	 */
 	bool (*add_strings)(struct engine_run *r);
 
 	/*

@@ -154,8 +154,7 @@ static void probes_execed(void *ctx, const struct watch_subject *s)
 	if (!s->is_other_task)
 		return;
 	if (run->later->wants_children) {
-		run->engine->engine->forget_child(run->engine, &run->attachments,
-						  watch_id(s->proc)->pid);
+		engines_forget_child(&run->engines, &run->attachments, watch_id(s->proc)->pid);
 		return;
 	}
 	later_drop_probes(run, s->proc);
@@ -183,7 +182,7 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 {
 	struct run *run = ctx;
 
-	run->engine->engine->forget_child(run->engine, &run->attachments, watch_id(s->proc)->pid);
+	engines_forget_child(&run->engines, &run->attachments, watch_id(s->proc)->pid);
 	for (uint32_t i = 0; provider_arrivals[i]; i++)
 		if (provider_arrivals[i]->processes)
 			provider_arrivals[i]->processes->ended(probes_env(run->probes),
@@ -197,14 +196,13 @@ static uint64_t probes_nplaces(void *ctx, const struct watch_subject *s)
 {
 	const struct run *run = ctx;
 
-	return run->engine->engine->nplaces(run->engine, &run->attachments, watch_id(s->proc)->pid);
+	return engines_nplaces(&run->engines, &run->attachments, watch_id(s->proc)->pid);
 }
 
 static void probes_inherited(void *ctx, const struct watch_subject *s)
 {
 	struct run *run = ctx;
-	struct err *e =
-		run->engine->engine->sweep(run->engine, &run->attachments, watch_id(s->proc)->pid);
+	struct err *e = engines_sweep(&run->engines, &run->attachments, watch_id(s->proc)->pid);
 
 	err_destroy(e); /* the children keep the breakpoints: slower, but unharmed */
 }

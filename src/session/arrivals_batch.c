@@ -123,18 +123,20 @@ static struct err *unit_place(struct run *run, struct session_unit *u)
 {
 	struct err *e;
 
-	run->later->is_full = !run->engine->engine->add_strings(run->engine);
+	run->later->is_full = !engines_add_strings(&run->engines);
 	if (run->later->is_full)
 		return err_hint(
 			err_new("the names of functions take more than %u bytes: what comes "
 				"from now on is not probed",
 				later_strtab_room(run)),
 			"name modules and functions");
-	e = run_load_unit(run, u);
+	e = run_choose_engine(run, u);
+	if (!e)
+		e = run_load_unit(run, u);
 	if (!e)
 		e = run_attach_unit(run, u, &run->attachments);
 	if (u->loaded && !run->later->wants_children)
-		run->engine->engine->settle(run->engine, u->loaded);
+		u->engine->engine->settle(u->engine, u->loaded);
 	return e;
 }
 
@@ -196,8 +198,8 @@ void later_drop_probes(struct run *run, const struct watch_proc *p)
 		struct err *e = NULL;
 
 		if (u->traits->is_in_process && u->loaded)
-			e = run->engine->engine->drop_process(run->engine, u->loaded,
-							      (uint32_t)watch_id(p)->pid);
+			e = u->engine->engine->drop_process(u->engine, u->loaded,
+							    (uint32_t)watch_id(p)->pid);
 		if (e)
 			watch_failed(run->watch, p, "functions may be counted twice", e);
 	}
@@ -221,8 +223,7 @@ void later_proc_look(struct run *run, const struct watch_proc *p)
 			e = later_batch_add(run, from, batch, p);
 	}
 	if (!e && run->later->wants_children)
-		e = run->engine->engine->add_child(run->engine, &run->attachments, root->pid,
-						   id->pid, &opts);
+		e = engines_add_child(&run->engines, &run->attachments, root->pid, id->pid, &opts);
 	if (e)
 		watch_failed(run->watch, p, "its functions are not probed", e);
 }
@@ -257,13 +258,12 @@ static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
 
 struct err *later_batch_retire(struct run *run, struct later_batch *b)
 {
-	const struct engine *engine = run->engine->engine;
 	struct session_unit *u = b->unit;
 	struct err *e = NULL;
 
 	b->retired_at = now_ns();
 	if (u && u->loaded)
-		e = engine->detach(run->engine, u->loaded, &run->attachments, u->group);
+		e = u->engine->engine->detach(u->engine, u->loaded, &run->attachments, u->group);
 	if (e)
 		return e;
 	if (u)

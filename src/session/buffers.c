@@ -69,22 +69,50 @@ static void engine_debug(void *ctx, const char *msg)
 	report_debug(ctx, "%s", msg);
 }
 
-/* Finds the first engine that has code for all places. */
-static struct err *engine_choose(const struct run *run, const struct engine **ret)
-{
-	for (const struct engine *const *e = run->engines; *e; e++) {
-		bool takes = true;
+/* The units of the run for engines_choose(), and the engine of each, which may be NULL yet. */
+struct choice {
+	const struct unit **units;
+	const struct engine **engines;
+	uint32_t n;
+};
 
-		for (uint32_t i = 0; i < run->units.len; i++)
-			takes &= (*e)->takes(run->units.data[i]->unit.place.kind);
-		*ret = *e;
-		if (takes)
-			return NULL;
+static struct choice choice_create(const struct run *run)
+{
+	struct choice c = {.n = run->units.len};
+
+	c.units = xcalloc(MAX(c.n, 1u), sizeof(*c.units));
+	c.engines = xcalloc(MAX(c.n, 1u), sizeof(*c.engines));
+	for (uint32_t i = 0; i < c.n; i++) {
+		const struct session_unit *u = run->units.data[i];
+
+		c.units[i] = &u->unit;
+		c.engines[i] = u->engine ? u->engine->engine : NULL;
 	}
-	return err_code(err_new("no engine has code for all of these probes"), EDT_NOTSUP);
+	return c;
 }
 
-static struct err *engine_try(struct run *run, const struct engine *engine, uint64_t bufsize)
+static void choice_deinit(struct choice *c)
+{
+	free(c->units);
+	free(c->engines);
+}
+
+struct err *run_choose_engine(struct run *run, struct session_unit *u)
+{
+	const struct engine *opened[ENGINES_MAX + 1];
+	struct choice c = choice_create(run);
+	struct err *e;
+
+	engines_opened(&run->engines, run->engine_choice, opened);
+	e = engines_choose(opened, c.units, c.n, run->layout, c.engines);
+	for (uint32_t i = 0; i < c.n && !e; i++)
+		if (run->units.data[i] == u)
+			u->engine = engines_find(&run->engines, c.engines[i]);
+	choice_deinit(&c);
+	return e;
+}
+
+static struct err *engines_try(struct run *run, const struct choice *c, uint64_t bufsize)
 {
 	/* policy ring: the consumer bounds what is kept; these buffers hold unread records only */
 	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
@@ -117,7 +145,7 @@ static struct err *engine_try(struct run *run, const struct engine *engine, uint
 		opts.ukernel = &run->ukernel;
 		opts.unwindsize = (uint64_t)run->opts->val[OPT_unwindsize];
 	}
-	return engine->open(&opts, &run->engine);
+	return engines_open(&run->engines, run->engine_choice, c->engines, c->n, &opts);
 }
 
 /*
@@ -182,31 +210,16 @@ static struct err *bufsize_refused(uint64_t max)
 }
 
 /* Halves the buffer size until there is memory for it (option bufresize). */
-struct err *run_open_engine(struct run *run)
+static struct err *engines_fit(struct run *run, const struct choice *c, uint64_t bufsize)
 {
-	uint64_t asked = (uint64_t)run->opts->val[OPT_bufsize], bufsize = asked,
-		 max = bufsize_max();
 	bool is_auto = run->opts->val[OPT_bufresize] == 0;
-	const struct engine *engine = NULL;
-	struct err *e = engine_choose(run, &engine), *small;
+	struct err *e = engines_try(run, c, bufsize), *small;
 
-	if (!e)
-		e = check_bufsize(run, bufsize);
-	if (e)
-		return e;
-	if (bufsize > max && !is_auto)
-		return bufsize_refused(max);
-	while (bufsize > max)
-		bufsize /= 2;
-	e = check_bufsize(run, bufsize);
-	if (e)
-		return e;
-	e = engine_try(run, engine, bufsize);
 	while (e && is_auto && is_out_of_memory(e) && bufsize / 2 >= BUFSIZE_LEAST) {
 		bufsize /= 2;
 		small = check_bufsize(run, bufsize);
 		if (!small)
-			small = engine_try(run, engine, bufsize);
+			small = engines_try(run, c, bufsize);
 		if (small && !is_out_of_memory(small)) {
 			err_destroy(small); /* the first error says more */
 			return e;
@@ -215,7 +228,33 @@ struct err *run_open_engine(struct run *run)
 		e = small;
 	}
 	run->bufsize = bufsize;
-	if (!e && bufsize < asked)
-		tell_size(run, "buffer size", bufsize);
+	return e;
+}
+
+struct err *run_open_engines(struct run *run)
+{
+	uint64_t asked = (uint64_t)run->opts->val[OPT_bufsize], bufsize = asked,
+		 max = bufsize_max();
+	struct choice c = choice_create(run);
+	struct err *e = engines_choose(run->engine_choice, c.units, c.n, run->layout, c.engines);
+
+	if (!e)
+		e = check_bufsize(run, bufsize);
+	if (!e && bufsize > max && run->opts->val[OPT_bufresize] != 0)
+		e = bufsize_refused(max);
+	while (bufsize > max)
+		bufsize /= 2;
+	if (!e)
+		e = check_bufsize(run, bufsize);
+	if (!e)
+		e = engines_fit(run, &c, bufsize);
+	if (!e) {
+		run->engine = run->engines.runs[0];
+		for (uint32_t i = 0; i < c.n; i++)
+			run->units.data[i]->engine = engines_find(&run->engines, c.engines[i]);
+		if (run->bufsize < asked)
+			tell_size(run, "buffer size", run->bufsize);
+	}
+	choice_deinit(&c);
 	return e;
 }

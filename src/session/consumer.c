@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "agg/merge.h"
 #include "consume/drops.h"
 #include "consume/stream.h"
 #include "keeper/keeper.h"
@@ -167,6 +168,7 @@ struct err *consumer_start(struct consumer *c)
 	struct run *run = c->run;
 	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
 	struct syms *syms = names_syms(run->names);
+	struct agg_source whole;
 
 	c->print_hooks = (struct print_hooks){
 		.ctx = c,
@@ -178,14 +180,16 @@ struct err *consumer_start(struct consumer *c)
 		.epid = hook_epid,
 		.interrupts = &run->is_interrupted,
 	};
-	c->stream = stream_create(run->engine,
+	c->stream = stream_create(run->engines.runs, run->engines.n,
 				  &(struct stream_opts){
 					  .layout = run->layout,
 					  .specsize = (uint64_t)run->opts->val[OPT_specsize],
 					  .keep = is_ring ? run->bufsize : 0,
 				  });
 	c->drops = drops_create(run->engine->control, run->engine->ncpus, stream_specs(c->stream));
-	c->aggs = aggs_create(run->layout, run->engine->engine->aggs, run->engine->aggs);
+	c->engine_aggs = engines_aggs(&run->engines, run->layout);
+	whole = agg_merge_whole(c->engine_aggs);
+	c->aggs = aggs_create(run->layout, whole.io, whole.ctx);
 	aggs_keep_percpu(c->aggs, opt_flag(run->opts, OPT_aggpercpu));
 	c->printer =
 		printer_create(run->layout, run->probes, c->aggs, &c->print_opts, &c->print_hooks);
@@ -204,6 +208,7 @@ void consumer_undo(struct consumer *c)
 {
 	printer_destroy(c->printer);
 	aggs_destroy(c->aggs);
+	agg_merge_destroy(c->engine_aggs);
 	drops_destroy(c->drops);
 	stream_destroy(c->stream);
 	c->printer = NULL;
@@ -289,7 +294,7 @@ static uint64_t interval_max(const struct run *run)
 /* Aims at buffers a quarter full: shortens the interval at once, and lengthens it step by step. */
 static void adapt_interval(struct consumer *c)
 {
-	uint32_t fill = c->run->engine->engine->fill(c->run->engine);
+	uint32_t fill = engines_fill(&c->run->engines);
 
 	if (fill > 64)
 		c->work_interval = c->work_interval * 64 / fill;

@@ -25,6 +25,7 @@ struct consumer {
 	/* These are valid from consumer_start() to consumer_undo(). */
 	struct stream *stream;
 	struct drops *drops;
+	struct agg_merge *engine_aggs; /* aggs reads these: those of all engines */
 	struct aggs *aggs;
 	struct printer *printer;
 	struct print_hooks print_hooks;

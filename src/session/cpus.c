@@ -79,8 +79,8 @@ static struct err *timers_attach(struct run *run, uint32_t group)
 		struct session_unit *u = run->units.data[i];
 
 		if (unit_has_timers(u))
-			e = run->engine->engine->attach(run->engine, u->loaded, &opts,
-							&run->cpu_watch.timers);
+			e = u->engine->engine->attach(u->engine, u->loaded, &opts,
+						      &run->cpu_watch.timers);
 	}
 	return e;
 }

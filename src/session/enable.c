@@ -246,8 +246,8 @@ static struct session_unit *unit_create(struct run *run, const struct place *pla
 
 void run_unload_unit(struct run *run, struct session_unit *u)
 {
-	if (run->engine)
-		run->engine->engine->unload(run->engine, u->loaded);
+	if (u->loaded)
+		u->engine->engine->unload(u->engine, u->loaded);
 	u->loaded = NULL;
 }
 

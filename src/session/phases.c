@@ -87,7 +87,7 @@ static dtrace_hdl_t *handle_create(void)
 					.compiler = &h->compiler,
 					.targets = &h->targets,
 					.names = &h->names,
-					.engines = engine_list});
+					.engine_choice = engine_list});
 	early_enable(&h->run);
 	consumer_init(&h->consumer, &h->run);
 	options_on_change(&h->opts, options_changed, h);

@@ -24,6 +24,7 @@
 #include "probe/engine.h"
 #include "probe/probe.h"
 #include "session/compiler.h"
+#include "session/engines.h"
 #include "session/names.h"
 #include "session/options.h"
 #include "session/report.h"
@@ -39,6 +40,7 @@ struct watch;	/* reports what processes do (watch/watch.h) */
 struct session_unit {
 	struct unit unit;
 	const struct place_traits *traits; /* traits of unit.place */
+	struct engine_run *engine;	   /* in which it is, or is to be, loaded; NULL: none yet */
 	struct loaded *loaded;		   /* NULL until the unit is loaded */
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;
@@ -102,7 +104,7 @@ struct run {
 	const struct compiler *compiler;
 	struct targets *targets;
 	struct names *names;
-	const struct engine *const *engines; /* the engines that may run it: engine_list */
+	const struct engine *const *engine_choice; /* the engines that may run it: engine_list */
 
 	/* These are set by the phase match. */
 	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
@@ -114,8 +116,9 @@ struct run {
 	/* These are set by the phase load. */
 	struct ustacks *ustacks; /* NULL: there are none */
 	struct layout *layout;
-	struct engine_run *engine;
-	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
+	struct engines engines;
+	struct engine_run *engine; /* engines.runs[0]: its control block is that of all */
+	uint64_t bufsize;	   /* size of the principal buffers, which may have been lowered */
 	VEC(struct session_unit *) units;
 	struct waiter *waiter;
 	struct rt_ukernel ukernel;
@@ -198,11 +201,6 @@ void run_drop_unit(struct run *run, struct session_unit *u);
 void run_unload_unit(struct run *run, struct session_unit *u);
 void run_destroy_unit(struct run *run, struct session_unit *u);
 
-/* All engines, NULL-terminated (engines.c). */
-extern const struct engine *const engine_list[];
-/* The layout_opts.max_maps with which all of the engines can run. */
-uint32_t engines_max_maps(const struct engine *const *engines, uint32_t ncpus);
-
 /* ---- load: go.c, buffers.c, stacks.c -------------------------------------------------------- */
 
 /* Returns true if any program reads this built-in variable. */
@@ -212,8 +210,10 @@ bool run_reads(const struct run *run, uint32_t var);
  * there is memory for, and tells of it; what: the word of the message.
  */
 uint64_t run_map_size(struct run *run, enum opt_id id, const char *what);
-/* Opens the engine, with principal buffers of the size of option bufsize, or smaller ones. */
-MUST_CHECK struct err *run_open_engine(struct run *run);
+/* Opens the engines, with principal buffers of the size of option bufsize, or smaller ones. */
+MUST_CHECK struct err *run_open_engines(struct run *run);
+/* Finds the engine of a unit that was added while the session runs. */
+MUST_CHECK struct err *run_choose_engine(struct run *run, struct session_unit *u);
 /* Loads a unit into the engine. */
 MUST_CHECK struct err *run_load_unit(struct run *run, struct session_unit *u);
 /* Returns the option maxframes, or the kernel's limit, with a notice, if that is lower. */

@@ -257,7 +257,7 @@ static void make_layout(struct run *run, uint32_t ncpus)
 		.scratchsize = (uint32_t)run->opts->val[OPT_scratchsize],
 		.printsize = max_printsize(run),
 		.has_pids = has_pids(run) || later_has_pids(run),
-		.max_maps = engines_max_maps(run->engines, ncpus),
+		.max_maps = engines_max_maps(run->engine_choice, ncpus),
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(run->arena, struct prog_clause *, MAX(run->clauses.len, 1u));
@@ -311,7 +311,7 @@ static struct err *check_cpu(const struct run *run)
 struct err *run_load_unit(struct run *run, struct session_unit *u)
 {
 	uint32_t span = SOURCE_NOWHERE;
-	struct err *e = run->engine->engine->load(run->engine, &u->unit, &u->loaded, &span);
+	struct err *e = u->engine->engine->load(u->engine, &u->unit, &u->loaded, &span);
 
 	return e ? blame_source(run, e, span) : NULL;
 }
@@ -352,7 +352,7 @@ struct err *run_attach_unit(struct run *run, struct session_unit *u, struct atta
 	struct attach_opts opts = run_attach_opts(run);
 
 	opts.group = u->group;
-	return run->engine->engine->attach(run->engine, u->loaded, &opts, ret);
+	return u->engine->engine->attach(u->engine, u->loaded, &opts, ret);
 }
 
 /* Units of what processes have mapped since the clauses were matched are attached already. */
@@ -392,7 +392,7 @@ struct err *run_fire(const struct run *run, uint32_t key)
 			continue;
 		for (uint32_t j = 0; j < u->points.len; j++)
 			if (u->points.data[j].key == key)
-				return run->engine->engine->fire(run->engine, u->loaded, key);
+				return u->engine->engine->fire(u->engine, u->loaded, key);
 	}
 	return NULL;
 }
@@ -425,14 +425,14 @@ static struct err *make_unwinds(struct run *run)
 	uint64_t from, until;
 	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, met_process,
 					   between_unwinds};
-	struct err *e = unwinds_create(run->engine->engine->unwind_maps(run->engine),
+	struct err *e = unwinds_create(engines_unwind_maps(&run->engines),
 				       (uint64_t)run->opts->val[OPT_unwindsize],
 				       &run->names->file_opts, &hooks, &run->unwinds);
 
 	if (!e)
 		e = waiter_listen(run->waiter, unwinds_fd(run->unwinds));
 	if (!e)
-		e = ustacks_begin(run->ustacks, run->engine->engine->unwind_maps(run->engine));
+		e = ustacks_begin(run->ustacks, engines_unwind_maps(&run->engines));
 	if (e)
 		return e;
 	for (uint32_t i = 0; i < run->targets->procs.len; i++)
@@ -449,11 +449,12 @@ static struct err *make_unwinds(struct run *run)
 static struct err *make_waiter(struct run *run)
 {
 	struct err *e = run->wake_fd < 0 ? err_sys(EMFILE, "cannot wait for buffers")
-					 : waiter_create(run->engine, run->wake_fd, &run->waiter);
+					 : waiter_create(run->engines.runs, run->engines.n,
+							 run->wake_fd, &run->waiter);
 
 	for (uint32_t i = 0; i < run->targets->procs.len && !e; i++)
 		e = waiter_watch(run->waiter, proc_fd(run->targets->procs.data[i]));
-	return !e && run->engine->engine->unwind_maps(run->engine) ? make_unwinds(run) : e;
+	return !e && engines_unwind_maps(&run->engines) ? make_unwinds(run) : e;
 }
 
 /* ---- the phases ----------------------------------------------------------------------------- */
@@ -513,10 +514,10 @@ struct err *run_match(struct run *run)
 	return e ? e : run_check_numbers(run);
 }
 
-/* Opens the engine, and fills in the data that its programs need from the beginning. */
-static struct err *load_engine(struct run *run)
+/* Opens the engines, and fills in the data that its programs need from the beginning. */
+static struct err *load_engines(struct run *run)
 {
-	struct err *e = run_open_engine(run);
+	struct err *e = run_open_engines(run);
 
 	if (!e)
 		e = check_cpu(run);
@@ -541,11 +542,11 @@ struct err *run_load(struct run *run)
 	make_layout(run, ncpus);
 	run_number_epids(run);
 	run_make_units(run);
-	e = load_engine(run);
+	e = load_engines(run);
 	if (!e)
 		e = load_units(run);
 	if (!e)
-		e = run->engine->engine->ready(run->engine);
+		e = engines_ready(&run->engines);
 	gate_set_patient(run->names->file_opts.gate, false);
 	return e ? e : make_waiter(run);
 }
@@ -584,7 +585,6 @@ static void constants_touch(const struct run *run)
  */
 static uint64_t missed_sum(const struct run *run)
 {
-	const struct engine *engine = run->engine->engine;
 	bool has_yielding = false;
 	uint64_t n = 0;
 
@@ -593,9 +593,9 @@ static uint64_t missed_sum(const struct run *run)
 
 		has_yielding |= u->traits->yields;
 		if (u->loaded)
-			n += engine->missed(run->engine, u->loaded);
+			n += u->engine->engine->missed(u->engine, u->loaded);
 	}
-	return has_yielding ? n + engine->links_missed(run->engine, &run->attachments) : n;
+	return has_yielding ? n + engines_links_missed(&run->engines, &run->attachments) : n;
 }
 
 /*
@@ -738,8 +738,7 @@ void run_undo(struct run *run)
 	run->ustacks = NULL;
 	later_destroy(run);
 	unwinds_destroy(run->unwinds);
-	if (run->engine)
-		run->engine->engine->close(run->engine);
+	engines_close(&run->engines);
 	strtab_destroy(run->strtab);
 	run->waiter = NULL;
 	run->unwinds = NULL;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The interface between a session and an engine (probe/engine.h): the same scripts through the
- * public functions, once in the kernel and once in the interpreter of DIF, with the same output.
+ * public functions, in the kernel, in the interpreter of DIF, and in both at once, with the same
+ * output.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/engine.h"
 #include "engine_interp.h"
 #include "session/session.h"
 #include "tap.h"
@@ -24,16 +26,52 @@ static int on_err(const dtrace_errdata_t *fault, void *arg)
 	return 0;
 }
 
-/* Passes the tracepoint sys_enter n times, with the number of getppid(). */
+/*
+ * An interpreter for tracepoints alone: BEGIN and END are the kernel's, unless they share variables
+ * with clauses at tracepoints.
+ */
+static struct engine engine_few;
+static const struct engine *const interp_and_kernel[] = {&engine_interp, &engine_bpf, NULL};
+static const struct engine *const few_and_kernel[] = {&engine_few, &engine_bpf, NULL};
+
+static bool few_takes(const struct unit *u, const char **ret_why)
+{
+	*ret_why = "only tracepoints";
+	return !u->is_begin_end && engine_interp.takes(u, ret_why);
+}
+
+static struct err *few_open(const struct engine_opts *opts, struct engine_run **ret)
+{
+	struct err *e = engine_interp.open(opts, ret);
+
+	if (!e)
+		(*ret)->engine = &engine_few;
+	return e;
+}
+
+static void few_init(void)
+{
+	engine_few = engine_interp;
+	engine_few.name = "few";
+	engine_few.takes = few_takes;
+	engine_few.open = few_open;
+}
+
+/*
+ * Passes the tracepoint sys_enter n times, with the number of getppid(): in the interpreter, and
+ * then in the kernel. A unit is in one of them.
+ */
 static void calls_make(dtrace_hdl_t *h, int n)
 {
+	const struct engines *es = &h->run.engines;
 	const uint64_t args[10] = {0, SYS_getppid};
 
 	for (int i = 0; i < n; i++)
-		if (h->run.engine->engine == &engine_interp)
-			interp_fire(h->run.engine, "sys_enter", args);
-		else
-			(void)syscall(SYS_getppid);
+		for (uint32_t k = es->n; k-- > 0;)
+			if (es->runs[k]->engine == &engine_bpf)
+				(void)syscall(SYS_getppid);
+			else
+				interp_fire(es->runs[k], "sys_enter", args);
 }
 
 static dtrace_hdl_t *open_with(const struct engine *const *engines, FILE *fp)
@@ -42,7 +80,7 @@ static dtrace_hdl_t *open_with(const struct engine *const *engines, FILE *fp)
 	dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &error);
 
 	if (engines)
-		h->run.engines = engines;
+		h->run.engine_choice = engines;
 	(void)dtrace_setopt(h, "quiet", NULL);
 	(void)dtrace_handle_err(h, on_err, fp);
 	return h;
@@ -58,16 +96,35 @@ static bool go(dtrace_hdl_t *h, const char *script, FILE *fp)
 	return false;
 }
 
-/* The script with n calls of getppid() while it runs; engines: NULL = those of every session. */
-static struct outcome run(const struct engine *const *engines, const char *script, int n)
+/* The names of the engines that have units, in the order in which they were opened. */
+static void engines_name(const dtrace_hdl_t *h, char *out, size_t size)
+{
+	const struct engines *es = &h->run.engines;
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < es->n && len < size; i++)
+		len += (size_t)snprintf(out + len, size - len, "%s%s", i ? " " : "",
+					es->runs[i]->engine->name);
+}
+
+/*
+ * The script with n calls of getppid() while it runs. engines: NULL = those of every session; used:
+ * the ones that must have run it, NULL = any.
+ */
+static struct outcome run(const struct engine *const *engines, const char *used, const char *script,
+			  int n)
 {
 	struct outcome o = {.status = -2};
 	FILE *fp = open_memstream(&o.text, &o.len);
 	dtrace_hdl_t *h = open_with(engines, fp);
 	dtrace_workstatus_t status;
+	char names[64];
 
 	if (go(h, script, fp)) {
-		is_str(h->run.engine->engine->name, engines ? "interp" : "bpf", "the engine");
+		engines_name(h, names, sizeof(names));
+		if (used)
+			is_str(names, used, "the engines");
 		calls_make(h, n);
 		(void)dtrace_work(h, fp, NULL, NULL, NULL);
 		(void)dtrace_stop(h);
@@ -132,30 +189,102 @@ static const struct row {
 	 5, "12\n", 2},
 };
 
+static void is_outcome(struct outcome o, const struct row *row, const char *where)
+{
+	is_str(o.text, row->text, row->what);
+	ok(o.status == row->status, "%s: exit status %d", where, o.status);
+	free(o.text);
+}
+
+/* Each script in the kernel, in the interpreter, and divided between both. */
 static void test_same(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct outcome kernel = run(NULL, rows[i].script, rows[i].ncalls);
-		struct outcome interp = run(interp_only, rows[i].script, rows[i].ncalls);
+		const struct row *r = &rows[i];
 
-		is_str(interp.text, rows[i].text, rows[i].what);
-		is_str(kernel.text, rows[i].text, "the same in the kernel");
-		is_int(interp.status, rows[i].status, "exit status");
-		is_int(kernel.status, rows[i].status, "exit status in the kernel");
-		free(kernel.text);
-		free(interp.text);
+		is_outcome(run(NULL, "bpf", r->script, r->ncalls), r, "kernel");
+		is_outcome(run(interp_only, "interp", r->script, r->ncalls), r, "interpreter");
+		is_outcome(run(interp_and_kernel, "interp", r->script, r->ncalls), r, "preferred");
+		is_outcome(run(few_and_kernel, NULL, r->script, r->ncalls), r, "divided");
+	}
+}
+
+#define ENTER "syscall::getppid:entry / pid == $pid /"
+
+/* Clauses of one script in two engines at once. */
+static const struct {
+	const char *used;
+	struct row row;
+} beside[] = {
+	{"bpf few",
+	 {"BEGIN and END in the kernel, the rest in the interpreter",
+	  "BEGIN { printf(\"begin \"); } " CALL " { printf(\"call \"); } "
+	  "END { printf(\"end\"); }",
+	  3, "begin call call call end\n", -1}},
+	{"bpf few",
+	 {"records by time", CALL " { printf(\"u \"); } " ENTER " { printf(\"k \"); }", 3,
+	  "u k u k u k \n", -1}},
+	{"bpf few",
+	 {"aggregations are added up, whatever their keys",
+	  CALL " { @t = count(); @n[3] = sum(2); @s[strjoin(\"a\", \"b\")] = max(7); "
+	       "@p[probename] = count(); } " ENTER
+	       " { @t = count(); @n[3] = sum(1); @s[strjoin(\"a\", \"b\")] = max(5); "
+	       "@p[probename] = count(); }",
+	  4,
+	  "\n                8\n        3               12\n"
+	  "  ab                                                                7\n"
+	  "  entry                                                             4\n"
+	  "  sys_enter                                                         4\n",
+	  -1}},
+	{"bpf few",
+	 {"trunc() and clear() reach both",
+	  CALL " { @t[1] = sum(1); @t[2] = sum(3); @k = count(); } " ENTER
+	       " { @t[1] = sum(1); @t[3] = sum(1); @k = count(); } "
+	       "END { trunc(@t, 1); printa(@t); clear(@k); printa(@k); }",
+	  2, "\n        2                6\n\n                0\n\n", -1}},
+	{"bpf few",
+	 {"exit() in the interpreter ends the session",
+	  CALL " { printf(\"u \"); } rawtp:::sys_enter / " CALLS
+	       " && ++n == 2 / { exit(3); } " ENTER " { printf(\"k \"); }",
+	  5, "u k u \n", 3}},
+	{"bpf few",
+	 {"exit() in the kernel ends the session",
+	  CALL " { printf(\"u \"); } syscall::getppid:entry / pid == $pid && ++m == 2 / "
+	       "{ printf(\"k \"); exit(4); }",
+	  5, "u u k \n", 4}},
+	{"bpf",
+	 {"clauses with a common variable stay together",
+	  CALL " { n++; } " ENTER " { printf(\"%d \", n); }", 3, "1 2 3 \n", -1}},
+	{"bpf few",
+	 {"an aggregation that the interpreter does not have",
+	  CALL " { @q = quantize(1); } rawtp:::sys_exit / pid == $pid && "
+	       "arg1 == -12345 / { trace(1); }",
+	  0, "\n", -1}},
+};
+
+static void test_beside(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
+		const struct row *r = &beside[i].row;
+
+		is_outcome(run(few_and_kernel, beside[i].used, r->script, r->ncalls), r, "both");
 	}
 }
 
 static void test_refused(void)
 {
-	struct outcome o = run(interp_only, "BEGIN { trace(1); } tick-1s { trace(2); }", 0);
+	struct outcome o = run(interp_only, NULL, "BEGIN { trace(1); } tick-1s { trace(2); }", 0);
 
-	is_str(o.text, "no engine has code for all of these probes\n", "a place that it has not");
+	is_str(o.text,
+	       "no engine has code for all of these probes (interp: the interpreter has no such "
+	       "places)\n",
+	       "a place that it has not");
 	free(o.text);
-	o = run(interp_only, "BEGIN { @ = quantize(1); }", 0);
-	ok(strstr(o.text, "the interpreter has no code for action #1"),
-	   "a clause that it cannot run: %s", o.text);
+	o = run(interp_only, NULL, "BEGIN { @ = quantize(1); }", 0);
+	is_str(o.text,
+	       "no engine has code for all of these probes (interp: the interpreter has no code "
+	       "for one of the aggregations)\n",
+	       "a clause that it cannot run");
 	free(o.text);
 }
 
@@ -207,7 +336,9 @@ int main(void)
 		return 0;
 	}
 	dtrace_close(h);
+	few_init();
 	test_same();
+	test_beside();
 	test_refused();
 	test_joined();
 	return tap_done();

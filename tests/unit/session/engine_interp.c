@@ -504,13 +504,6 @@ static struct err *interp_drain(struct engine_run *er, uint64_t horizon, engine_
 	return e;
 }
 
-/* Stacks are not walked. */
-static const struct kmaps *interp_unwind_maps(const struct engine_run *r)
-{
-	(void)r;
-	return NULL;
-}
-
 static uint32_t interp_fill(const struct engine_run *r)
 {
 	(void)r;
@@ -528,14 +521,13 @@ static bool act_is_known(const struct interp_run *r, const struct clause_layout 
 		if (cl->acts[i].fields[k].kind > REC_STR && cl->acts[i].fields[k].kind != REC_STRID)
 			return false;
 	if (act->kind != ACT_AGG)
-		return act_is_recording(act->kind) || act->kind == ACT_EXPR ||
-		       act->kind == ACT_BRZ || act->kind == ACT_JMP;
+		return true;
 	al = &r->layout->aggs[act->agg->id - 1];
 	for (uint32_t k = 0; k < al->nkeys; k++)
 		if (al->keys[k].repr != KEY_INT && al->keys[k].repr != KEY_STRID &&
 		    al->keys[k].repr != KEY_STRHASH)
 			return false;
-	return aggfunc_words(act->agg->func) && act->agg->func != AGGFUNC_STDDEV;
+	return true;
 }
 
 static struct err *interp_load(struct engine_run *er, const struct unit *u, struct loaded **ret,
@@ -601,9 +593,33 @@ static struct err *interp_fire_key(struct engine_run *r, struct loaded *l, uint3
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bool interp_takes(enum place_kind kind)
+/* What can be said before there is a layout: interp_load() looks at keys and fields, too. */
+static const char *act_refusal(const struct prog_act *act)
 {
-	return kind == PLACE_TEST_RUN || kind == PLACE_RAWTP;
+	if (act->kind != ACT_AGG)
+		return act_is_recording(act->kind) || act->kind == ACT_EXPR ||
+				       act->kind == ACT_BRZ || act->kind == ACT_JMP
+			       ? NULL
+			       : "the interpreter has no code for one of the actions";
+	return aggfunc_words(act->agg->func) && act->agg->func != AGGFUNC_STDDEV
+		       ? NULL
+		       : "the interpreter has no code for one of the aggregations";
+}
+
+static bool interp_takes(const struct unit *u, const char **ret_why)
+{
+	const char *why = NULL;
+
+	if (u->place.kind != PLACE_TEST_RUN && u->place.kind != PLACE_RAWTP)
+		why = "the interpreter has no such places";
+	for (uint32_t i = 0; i < u->nclauses; i++) {
+		const struct prog_clause *c = u->clauses[i].layout->clause;
+
+		for (uint32_t k = 0; k < c->nacts && !why; k++)
+			why = act_refusal(&c->acts[k]);
+	}
+	*ret_why = why;
+	return !why;
 }
 
 static void maps_create(struct interp_run *r)
@@ -615,6 +631,11 @@ static void maps_create(struct interp_run *r)
 		     k++)
 			(void)elem_add(r, &r->maps[i], &k);
 	}
+}
+
+static struct rt_control *control_create(struct arena *a, uint32_t ncpus)
+{
+	return arena_alloc(a, sizeof(struct rt_control) + ncpus * sizeof(struct rt_cpu));
 }
 
 static struct err *interp_open(const struct engine_opts *opts, struct engine_run **ret)
@@ -636,8 +657,7 @@ static struct err *interp_open(const struct engine_opts *opts, struct engine_run
 	memset(r->wake_fds, 0xff, ncpus * sizeof(*r->wake_fds));
 	r->run = (struct engine_run){
 		.engine = &engine_interp,
-		.control = arena_alloc(r->arena,
-				       sizeof(struct rt_control) + ncpus * sizeof(struct rt_cpu)),
+		.control = opts->control ? opts->control : control_create(r->arena, ncpus),
 		.ncpus = ncpus,
 		.wake_fds = r->wake_fds,
 		.wake_fd = -1,
@@ -677,7 +697,6 @@ const struct engine engine_interp = {
 	.links_missed = interp_links_missed,
 	.fire = interp_fire_key,
 	.drain = interp_drain,
-	.unwind_maps = interp_unwind_maps,
 	.fill = interp_fill,
 	.aggs = &interp_aggs,
 };

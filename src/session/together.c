@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Which units of a session must run in one engine. */
+#include "session/together.h"
+
+/* Sets of units, each with the number of the first one as its root. */
+struct sets {
+	uint32_t *parent;
+	uint32_t *owner; /* by variable of the layout, then speculations: 1 + a unit that uses it */
+	const struct layout *layout;
+};
+
+static uint32_t root_find(struct sets *s, uint32_t unit)
+{
+	while (s->parent[unit] != unit)
+		unit = s->parent[unit] = s->parent[s->parent[unit]];
+	return unit;
+}
+
+static void sets_unite(struct sets *s, uint32_t a, uint32_t b)
+{
+	a = root_find(s, a);
+	b = root_find(s, b);
+	s->parent[MAX(a, b)] = MIN(a, b);
+}
+
+/* Notes that the unit uses what has this number. */
+static void use_note(struct sets *s, uint32_t unit, uint32_t what)
+{
+	if (s->owner[what])
+		sets_unite(s, s->owner[what] - 1, unit);
+	s->owner[what] = unit + 1;
+}
+
+static void difo_note(struct sets *s, uint32_t unit, const struct difo *d)
+{
+	for (uint32_t i = 0; d && i < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_CALL &&
+		    DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_SPECULATION)
+			use_note(s, unit, s->layout->nvars);
+	for (uint32_t i = 0; d && i < d->vars_len; i++) {
+		const struct var_layout *vl =
+			d->vars[i].scope == DIF_SCOPE_LOCAL
+				? NULL
+				: layout_var(s->layout, (enum dif_scope)d->vars[i].scope,
+					     d->vars[i].id);
+
+		if (vl)
+			use_note(s, unit, (uint32_t)(vl - s->layout->vars));
+	}
+}
+
+static void clause_note(struct sets *s, uint32_t unit, const struct prog_clause *c)
+{
+	difo_note(s, unit, c->pred);
+	for (uint32_t i = 0; i < c->nacts; i++) {
+		enum act_kind kind = c->acts[i].kind;
+
+		if (kind == ACT_SPECULATE || kind == ACT_COMMIT || kind == ACT_DISCARD)
+			use_note(s, unit, s->layout->nvars);
+		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
+			difo_note(s, unit, c->acts[i].args[k]);
+	}
+}
+
+void units_find_groups(const struct unit *const *units, uint32_t n, const struct layout *l,
+		       uint32_t *ret)
+{
+	CLEANUP(free) uint32_t *owner = xcalloc(l->nvars + 1, sizeof(*owner));
+	struct sets s = {ret, owner, l};
+
+	for (uint32_t i = 0; i < n; i++)
+		ret[i] = i;
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < units[i]->nclauses; k++)
+			clause_note(&s, i, units[i]->clauses[k].layout->clause);
+		for (uint32_t k = 0; k < units[i]->nerror_clauses; k++)
+			clause_note(&s, i, units[i]->error_clauses[k].layout->clause);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		ret[i] = root_find(&s, i);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which units of a session must run in one engine: the rule.
+ *
+ * Aggregations are added up, records are put in order by their times, and exit() ends the session
+ * wherever it is called; so the same clause may run in several engines, for different probes. What
+ * engines do not share is memory of clauses. Together stay
+ *
+ * - units whose clauses use the same global or thread-local variable, also an associative array;
+ * - units with speculations: their ids are given out by one engine.
+ *
+ * Clause-local variables last for one firing, which belongs to one unit. The ERROR clauses run
+ * inside every unit, so a variable of theirs binds all units.
+ *
+ * Threads  that of the caller.
+ */
+#pragma once
+
+#include "probe/unit.h"
+#include "record/layout.h"
+
+/* ret[i]: the least number of a unit that must run in the engine of unit i, at most i itself. */
+void units_find_groups(const struct unit *const *units, uint32_t n, const struct layout *l,
+		       uint32_t *ret);

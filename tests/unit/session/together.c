@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Which units stay together, and which engine gets them. */
+#include "session/together.h"
+
+#include "../bpf/gen_fixture.h"
+#include "session/engines.h"
+#include "tap.h"
+
+/* Clause i of the programs is the only one of unit i. */
+struct fixture {
+	struct gx *x;
+	struct unit units[8];
+	const struct unit *list[8];
+	uint32_t n;
+};
+
+/* A clause that stores to a variable; NULL: it touches none. */
+static struct prog_clause *clause_add(struct fixture *f, const struct prog_var *v)
+{
+	struct prog_clause *c = gx_clause(f->x, 1);
+	struct dif_builder *b = dif_builder_create(f->x->arena);
+
+	dif_emit(b, dif_idx(DIF_OP_SETX, dif_int(b, 1), 1));
+	if (v) {
+		dif_note_var(b, &(struct dif_var){.name = v->name,
+						  .id = v->id,
+						  .scope = (uint8_t)v->scope,
+						  .kind = DIF_VAR_SCALAR,
+						  .type = v->type});
+		dif_emit(b, dif_idx(v->scope == DIF_SCOPE_THREAD  ? DIF_OP_STTS
+				    : v->scope == DIF_SCOPE_LOCAL ? DIF_OP_STLS
+								  : DIF_OP_STGS,
+				    v->id, 1));
+	}
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
+	gx_act(f->x, c, ACT_EXPR, dif_builder_finish(b, gx_s64), DATUM_INT);
+	return c;
+}
+
+static void units_make(struct fixture *f)
+{
+	gx_finish(f->x);
+	for (f->n = 0; f->n < f->x->clauses.len; f->n++) {
+		f->units[f->n] =
+			gx_unit(f->x, f->n % 2 ? PLACE_RAWTP : PLACE_TIMER, f->n, f->n + 1);
+		f->list[f->n] = &f->units[f->n];
+	}
+}
+
+static void is_groups(const struct fixture *f, const char *want, const char *name)
+{
+	uint32_t roots[8];
+	char text[32] = "";
+
+	units_find_groups(f->list, f->n, f->x->layout, roots);
+	for (uint32_t i = 0; i < f->n; i++)
+		(void)snprintf(text + 2 * i, sizeof(text) - 2 * i, "%u ", roots[i]);
+	is_str(text, want, name);
+}
+
+static void test_variables(void)
+{
+	struct fixture f = {.x = gx_create()};
+	struct prog_var *global = gx_var(f.x, "g", DIF_SCOPE_GLOBAL, gx_s64);
+	struct prog_var *own = gx_var(f.x, "s", DIF_SCOPE_THREAD, gx_s64);
+	struct prog_var *local = gx_var(f.x, "t", DIF_SCOPE_LOCAL, gx_s64);
+
+	clause_add(&f, local);
+	clause_add(&f, global);
+	clause_add(&f, own);
+	clause_add(&f, local);
+	clause_add(&f, NULL);
+	clause_add(&f, own);
+	clause_add(&f, global);
+	units_make(&f);
+	is_groups(&f, "0 1 2 3 4 2 1 ", "global and thread-local variables, not clause-local ones");
+
+	/* an ERROR clause that uses the global runs inside unit 4 */
+	f.units[4].error_clauses = f.units[6].clauses;
+	f.units[4].nerror_clauses = 1;
+	is_groups(&f, "0 1 2 3 1 2 1 ", "the clauses of ERROR");
+	gx_destroy(f.x);
+}
+
+static void discard_add(struct fixture *f)
+{
+	struct dif_builder *b = dif_builder_create(f->x->arena);
+
+	dif_emit(b, dif_idx(DIF_OP_SETX, dif_int(b, 1), 1));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
+	gx_act(f->x, gx_clause(f->x, 1), ACT_DISCARD, dif_builder_finish(b, gx_s64), DATUM_INT);
+}
+
+static void test_speculations(void)
+{
+	struct fixture f = {.x = gx_create()};
+
+	clause_add(&f, NULL);
+	discard_add(&f);
+	clause_add(&f, NULL);
+	discard_add(&f);
+	units_make(&f);
+	is_groups(&f, "0 1 2 1 ", "speculations are in one engine");
+	gx_destroy(f.x);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static bool takes_tracepoints(const struct unit *u, const char **ret_why)
+{
+	*ret_why = "only tracepoints";
+	return u->place.kind == PLACE_RAWTP;
+}
+
+static bool takes_all(const struct unit *u, const char **ret_why)
+{
+	(void)u, (void)ret_why;
+	return true;
+}
+
+static const struct engine some = {.name = "some", .takes = takes_tracepoints};
+static const struct engine all = {.name = "all", .takes = takes_all};
+static const struct engine *const some_only[] = {&some, NULL};
+static const struct engine *const preferred[] = {&some, &all, NULL};
+
+static void test_choice(void)
+{
+	struct fixture f = {.x = gx_create()};
+	struct prog_var *shared = gx_var(f.x, "g", DIF_SCOPE_GLOBAL, gx_s64);
+	struct prog_var *own = gx_var(f.x, "s", DIF_SCOPE_THREAD, gx_s64);
+	const struct engine *chosen[8] = {NULL};
+	struct err *e;
+
+	clause_add(&f, shared); /* a timer */
+	clause_add(&f, NULL);
+	clause_add(&f, NULL); /* a timer */
+	clause_add(&f, shared);
+	clause_add(&f, NULL); /* a timer */
+	clause_add(&f, own);
+	units_make(&f);
+	e = engines_choose(preferred, f.list, f.n, f.x->layout, chosen);
+	ok(!e, "there is an engine for each");
+	ok(chosen[0] == &all && chosen[2] == &all && chosen[4] == &all, "places of one engine");
+	ok(chosen[1] == &some && chosen[5] == &some, "the preferred one gets what it takes");
+	ok(chosen[3] == &all, "but for what shares a variable with what it does not take");
+
+	memset(chosen, 0, sizeof(chosen));
+	e = engines_choose(some_only, f.list, f.n, f.x->layout, chosen);
+	is_str(e ? err_text(e) : "",
+	       "no engine has code for all of these probes (some: only tracepoints)",
+	       "what no engine takes");
+	err_destroy(e);
+
+	/* unit 5 is added while the others run */
+	memset(chosen, 0, sizeof(chosen));
+	chosen[1] = &all;
+	e = engines_choose(preferred, f.list, f.n, f.x->layout, chosen);
+	ok(!e && chosen[1] == &all && chosen[5] == &some, "a unit stays in its engine");
+	chosen[0] = chosen[2] = chosen[4] = &all;
+	chosen[3] = NULL;
+	e = engines_choose(preferred, f.list, f.n, f.x->layout, chosen);
+	ok(!e && chosen[3] == &all, "a unit that is added goes to the variables that it shares");
+	e = engines_choose(some_only, f.list, 4, f.x->layout,
+			   (const struct engine *[4]){&some, NULL, NULL, NULL});
+	ok(e != NULL, "or nowhere");
+	err_destroy(e);
+	gx_destroy(f.x);
+}
+
+int main(void)
+{
+	test_variables();
+	test_speculations();
+	test_choice();
+	return tap_done();
+}
