@@ -4,9 +4,8 @@
  *
  * A session opens an engine with the layout of everything that its clauses read and write, loads
  * its units (probe/unit.h), attaches them, and drains what they have recorded; a snapshot reads the
- * aggregations. The first engine is the kernel (bpf/engine_bpf.c). Records,
- * keys and values have one format in all engines, which the layout (record/layout.h) and record/format.h
- * describe.
+ * aggregations. The first engine is the kernel (bpf/engine_bpf.c). Records, keys and values have
+ * one format in all engines, which the layout (record/layout.h) and record/format.h describe.
  *
  * To add an engine:
  * 1. a room for it above bpf/ in the list of rooms, with a file that ends in one const struct

@@ -4,8 +4,8 @@
  *
  * A probe hangs on one place or several (struct probe_point). The clauses of all probes on one
  * place form a unit: one program with one link. What each kind of place needs stands in one table
- * of each engine (of the kernel: bpf/places.c), and no other file tests for a kind: code that has to
- * know a property of a place reads its traits (place.c).
+ * of each engine (of the kernel: bpf/places.c), and no other file tests for a kind: code that has
+ * to know a property of a place reads its traits (place.c).
  *
  * To add a kind:
  * 1. its constant in the enum, with a comment that says what its key and its arguments are;

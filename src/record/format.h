@@ -124,8 +124,8 @@ struct rt_keystr {
 
 /*
  * A stack that is part of a key: it is stored once, keyed by the hash of its content. frames is the
- * number of frames that the clause asked for, and is part of the hash. words are addresses, the innermost
- * first; those of a user stack follow the process id.
+ * number of frames that the clause asked for, and is part of the hash. words are addresses, the
+ * innermost first; those of a user stack follow the process id.
  *
  * The flag RT_STACK_TRACED says that a kernel stack may begin with up to RT_STACK_EXTRA frames of
  * the kernel's tracing code, which do not count as frames of the stack. The flag is set in frames

@@ -10,8 +10,8 @@
  *           takes its natural size in the fixed part. A clause with if/else begins its fields with
  *           u64 words: bit n of them says that action n was executed.
  * Keys      a string is represented by a 64-bit hash of its content, with one copy of it in
- *           a table of strings, a stack likewise in a table of stacks. What is known before the probe fires
- *           takes its natural size.
+ *           a table of strings, a stack likewise in a table of stacks. What is known before the
+ *           probe fires takes its natural size.
  * Values    are per CPU. min and max are stored xor INT64_MAX / INT64_MIN, so that zero means no
  *           value. A keyless aggregation ends with a u64 that is not zero once a CPU has touched
  *           it.
