@@ -254,8 +254,8 @@ def test_e2e(name, script, opts):
     return Result(name, "pass", "".join(f"  left out: {s}\n" for s in skips), count=(1, 0, len(skips)))
 
 
-ROOMS = [["base"], ["arch"], ["dif"], ["record"], ["rt"], ["kernel"], ["files"], ["image"], ["target"], ["sym"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"],
-         ["unwind"], ["helper"], ["watch"], ["provider"], ["agg"], ["consume"], ["picture"], ["render"], ["library"], ["session"], ["cmd"]]
+ROOMS = [["base"], ["arch"], ["dif"], ["record"], ["rt"], ["kernel"], ["files"], ["image"], ["target"], ["sym"], ["keeper"], ["usdt"], ["unwind"], ["d"],
+         ["helper"], ["probe"], ["bpf"], ["watch"], ["provider"], ["agg"], ["consume"], ["picture"], ["render"], ["library"], ["session"], ["cmd"]]
 
 
 def room_of(path):

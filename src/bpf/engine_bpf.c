@@ -8,6 +8,7 @@
 #include "bpf/entry.h"
 #include "bpf/mapio.h"
 #include "bpf/rings.h"
+#include "bpf/tables.h"
 
 struct bpf_run {
 	struct engine_run run;
@@ -16,7 +17,8 @@ struct bpf_run {
 	struct kmaps *maps;
 	struct rings *rings;
 	struct map_io *io;
-	bool is_warm;  /* kmaps_warm() */
+	struct tables *tables; /* of user stacks; NULL: we do not walk them */
+	bool is_warm;	       /* kmaps_warm() */
 	int code_prog; /* for uprobes: attachments_sweep() needs any program; -1 = there is none */
 };
 
@@ -38,6 +40,7 @@ static void bpf_close(struct engine_run *r)
 	struct bpf_run *b = run_of(r);
 
 	map_io_destroy(b->io);
+	tables_destroy(b->tables);
 	rings_destroy(b->rings);
 	kmaps_destroy(b->maps);
 	mach_destroy(b->mach);
@@ -66,6 +69,8 @@ static struct err *bpf_open(const struct engine_opts *opts, struct engine_run **
 	b->mach = mach;
 	b->code_prog = -1;
 	e = kmaps_create(opts->layout, &map_opts, &b->maps);
+	if (!e && opts->ukernel)
+		e = tables_create(b->maps, &b->tables);
 	if (e) {
 		bpf_close(&b->run);
 		return e;
@@ -80,7 +85,8 @@ static struct err *bpf_open(const struct engine_opts *opts, struct engine_run **
 				     .bufsize = m->ring_size,
 				     .scratch_size = mach->scratch_size,
 				     .spec = m->spec,
-				     .aggs = b->io};
+				     .aggs = b->io,
+				     .tables = b->tables ? tables_public(b->tables) : NULL};
 	*ret = &b->run;
 	return NULL;
 }
@@ -394,11 +400,6 @@ static struct err *bpf_drain(struct engine_run *r, uint64_t horizon, engine_reco
 	return rings_drain(run_of(r)->rings, horizon, func, ctx);
 }
 
-static const struct kmaps *bpf_unwind_maps(const struct engine_run *r)
-{
-	return run_of(r)->opts.ukernel ? run_of(r)->maps : NULL;
-}
-
 static uint32_t bpf_fill(const struct engine_run *r)
 {
 	return rings_fill(run_of(r)->rings);
@@ -427,7 +428,6 @@ const struct engine engine_bpf = {
 	.sweep = bpf_sweep,
 	.add_strings = bpf_add_strings,
 	.drain = bpf_drain,
-	.unwind_maps = bpf_unwind_maps,
 	.fill = bpf_fill,
 	.aggs = &map_io_ops,
 };

@@ -24,24 +24,7 @@
 #pragma once
 
 #include "bpf/engine.h"
-
-struct helper_load;
-
-struct helper_code {
-	const uint64_t *words; /* instructions; texts may follow */
-	uint32_t nwords;
-	uint32_t base;	 /* the word of MAP_HCODE where the first one is */
-	uint32_t frames; /* index of HOP_FRAMES */
-	uint32_t index;	 /* in the arrays of compiled programs */
-	uint32_t loaded; /* bit n: array n has it, or the kernel has refused it */
-	struct helper_load *load;
-};
-
-enum helper_code_state {
-	HELPER_CODE_IDLE,    /* there is nothing to do */
-	HELPER_CODE_LOADING, /* it is being loaded */
-	HELPER_CODE_LOADED,  /* a load has ended: *ret_err says how */
-};
+#include "unwind/tables.h"
 
 /*
  * Begins to put the program into the arrays that lack it, or looks how far that is. An array is

@@ -9,9 +9,8 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "bpf/engine.h"
-#include "bpf/helper_code.h"
 #include "rt/helper.h"
+#include "unwind/tables.h"
 #include "target/maps.h"
 #include "target/target.h"
 #include "image/debugfile.h"
@@ -50,7 +49,7 @@ struct known {
 
 struct ustacks {
 	struct ustack_opts opts;
-	const struct kmaps *maps;
+	const struct stack_tables *tables; /* NULL until ustacks_begin() */
 	VEC(struct helper *) helpers;
 	struct objects *objects;
 	VEC(struct program *) programs;
@@ -214,7 +213,7 @@ static struct err *words_add(struct ustacks *u, const uint64_t *words, uint32_t 
 	if (n > RT_HCODE - u->top)
 		return err_new("ustack helpers and their texts have more than %u words of code",
 			       RT_HCODE);
-	memcpy(u->maps->hcode + u->top, words, n * sizeof(*words));
+	memcpy(u->tables->helper_words + u->top, words, n * sizeof(*words));
 	u->top += n;
 	u->foreign_used += is_foreign ? n : 0;
 	return NULL;
@@ -247,7 +246,7 @@ static struct err *program_make(struct ustacks *u, uint64_t set, struct program 
 		free(p);
 		return e;
 	}
-	p->compiled = (struct helper_code){.words = u->maps->hcode + p->base,
+	p->compiled = (struct helper_code){.words = u->tables->helper_words + p->base,
 					   .nwords = p->code.ninsns,
 					   .base = p->base,
 					   .frames = p->code.frames,
@@ -276,23 +275,14 @@ static struct err *text_place(struct ustacks *u, const char *text, bool is_forei
 	return e;
 }
 
-static struct err *map_put(struct ustacks *u, uint64_t key, const struct rt_hproc *hp)
+static struct err *process_put(struct ustacks *u, uint64_t key, const struct rt_hproc *hp)
 {
-	union bpf_attr attr = {.map_fd = (uint32_t)u->maps->fd[MAP_HPROCS],
-			       .key = (uint64_t)(uintptr_t)&key,
-			       .value = (uint64_t)(uintptr_t)hp};
-
-	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot attach a ustack helper");
-	return NULL;
+	return u->tables->ops->process_set(u->tables->ctx, key, hp);
 }
 
-static void map_remove(struct ustacks *u, uint64_t key)
+static void process_remove(struct ustacks *u, uint64_t key)
 {
-	union bpf_attr attr = {.map_fd = (uint32_t)u->maps->fd[MAP_HPROCS],
-			       .key = (uint64_t)(uintptr_t)&key};
-
-	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it may not exist */
+	u->tables->ops->process_forget(u->tables->ctx, key);
 }
 
 /* Fills what a walk of a process needs to run the program. */
@@ -499,7 +489,7 @@ static void spaces_forget(struct ustacks *u, uint64_t pid, uint64_t time)
 		return;
 	for (uint32_t i = 0; i < k->nspaces; i++) {
 		if (k->spaces[i].met <= time)
-			map_remove(u, k->spaces[i].key);
+			process_remove(u, k->spaces[i].key);
 		else
 			k->spaces[n++] = k->spaces[i];
 	}
@@ -527,7 +517,7 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 		set = set_attach(u, proc, pid, set);
 	if (!set || set == u->always) {	      /* the program for all processes is there */
 		hp = xcalloc(1, sizeof(*hp)); /* what was published before is void */
-		e = map_put(u, key, hp);
+		e = process_put(u, key, hp);
 		free(hp);
 		set_debug(u, pid, set);
 		return e;
@@ -542,7 +532,7 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	if (hp->saves && u->opts.saves)
 		u->opts.saves(u->opts.ctx, pid);
 	if (!e)
-		e = map_put(u, key, hp);
+		e = process_put(u, key, hp);
 	free(hp);
 	if (!e)
 		set_debug(u, pid, set);
@@ -558,7 +548,7 @@ static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
 		hashmap_set(u->known, &pid, sizeof(pid), k);
 	}
 	if (k->nspaces == PROCS_PER_PID) {
-		map_remove(u, k->spaces[0].key);
+		process_remove(u, k->spaces[0].key);
 		memmove(k->spaces, k->spaces + 1, (PROCS_PER_PID - 1) * sizeof(k->spaces[0]));
 		k->nspaces--;
 	}
@@ -593,7 +583,7 @@ static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
 
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
 {
-	if (!u || !u->maps)
+	if (!u || !u->tables)
 		return;
 	key_note(u, key, (uint64_t)pid);
 	space_meet(u, key, pid);
@@ -663,7 +653,8 @@ void ustacks_work(struct ustacks *u)
 	for (uint32_t i = 0; u && i < u->programs.len && i < RT_HELPER_PROGRAMS; i++) {
 		struct err *e;
 
-		switch (helper_code_work(&u->programs.data[i]->compiled, u->maps, &e)) {
+		switch (u->tables->ops->code_work(u->tables->ctx, &u->programs.data[i]->compiled,
+						  &e)) {
 		case HELPER_CODE_IDLE: break;
 		case HELPER_CODE_LOADING: return; /* one after the other */
 		case HELPER_CODE_LOADED: compiled_tell(u, e); break;
@@ -673,7 +664,8 @@ void ustacks_work(struct ustacks *u)
 
 bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
 {
-	uint64_t fault = u && u->maps && u->maps->control ? u->maps->control->helper_fault : 0;
+	uint64_t fault =
+		u && u->tables && u->tables->control ? u->tables->control->helper_fault : 0;
 	const struct hcode_place *at = NULL;
 	struct strbuf place = {0};
 
@@ -688,7 +680,7 @@ bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
 		return false;
 	helper_place(at->helper, at->span, &place);
 	strbuf_addf(out, "the last error in ustack helpers is at %s (value 0x%" PRIx64 ")",
-		    strbuf_text(&place), u->maps->control->helper_addr);
+		    strbuf_text(&place), u->tables->control->helper_addr);
 	strbuf_deinit(&place);
 	return true;
 }
@@ -735,7 +727,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	return e;
 }
 
-struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps)
+struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables)
 {
 	struct program *p;
 	struct rt_hproc *hp;
@@ -743,7 +735,7 @@ struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps)
 
 	if (!u)
 		return NULL;
-	u->maps = maps;
+	u->tables = tables;
 	if (!u->always)
 		return NULL;
 	e = program_make(u, u->always, &p);
@@ -752,7 +744,7 @@ struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps)
 	hp = xcalloc(1, sizeof(*hp));
 	program_fill(p, hp);
 	hp->saves = program_saves(u, p, hp);
-	e = map_put(u, RT_HELPER_ALWAYS, hp);
+	e = process_put(u, RT_HELPER_ALWAYS, hp);
 	free(hp);
 	return e;
 }
@@ -768,7 +760,7 @@ void ustacks_destroy(struct ustacks *u)
 		helper_close(u->helpers.data[i]);
 	vec_deinit(&u->helpers);
 	for (uint32_t i = 0; i < u->programs.len; i++) {
-		helper_code_end(&u->programs.data[i]->compiled);
+		u->tables->ops->code_end(&u->programs.data[i]->compiled);
 		hcode_deinit(&u->programs.data[i]->code);
 		free(u->programs.data[i]);
 	}

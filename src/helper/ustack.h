@@ -24,7 +24,7 @@
 struct compile_opts;
 struct file_opts;
 struct helper;
-struct kmaps;
+struct stack_tables;
 struct objects;
 struct strbuf;
 struct sym_map;
@@ -57,8 +57,11 @@ void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
 uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **list);
 struct objects *ustacks_objects(struct ustacks *u);
 const struct file_opts *ustacks_files(const struct ustacks *u);
-/* Puts the helpers for all processes into the kernel; maps must outlive u. */
-MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps);
+/*
+ * Gives the engine the helpers for all processes; tables: what it offers (unwind/tables.h), NULL:
+ * it runs none. They must outlive u.
+ */
+MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables);
 /* Writes the place of the last fault of a helper in the kernel; false: there was none. */
 bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
 /*

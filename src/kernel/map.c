@@ -46,7 +46,7 @@ struct err *map_create(const struct map_spec *s, int *ret_fd)
 	return NULL;
 }
 
-struct err *map_set(int fd, const char *name, const void *key, const void *value)
+static int elem_call(int cmd, int fd, const void *key, const void *value)
 {
 	union bpf_attr attr = {
 		.map_fd = (uint32_t)fd,
@@ -54,9 +54,29 @@ struct err *map_set(int fd, const char *name, const void *key, const void *value
 		.value = (uint64_t)(uintptr_t)value,
 	};
 
-	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot fill the BPF map '%s'", name);
-	return NULL;
+	return sys_bpf(cmd, &attr, sizeof(attr)) ? errno : 0;
+}
+
+bool map_get(int fd, const void *key, void *value)
+{
+	return elem_call(BPF_MAP_LOOKUP_ELEM, fd, key, value) == 0;
+}
+
+int map_put(int fd, const void *key, const void *value)
+{
+	return elem_call(BPF_MAP_UPDATE_ELEM, fd, key, value);
+}
+
+void map_remove(int fd, const void *key)
+{
+	(void)elem_call(BPF_MAP_DELETE_ELEM, fd, key, NULL); /* it may not exist */
+}
+
+struct err *map_set(int fd, const char *name, const void *key, const void *value)
+{
+	int sys = map_put(fd, key, value);
+
+	return sys ? err_sys(sys, "cannot fill the BPF map '%s'", name) : NULL;
 }
 
 struct err *map_freeze(int fd, const char *name)

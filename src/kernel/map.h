@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes one BPF map.
+ * BPF maps: makes one, and reads and sets its elements.
  *
  * Owns     nothing: descriptors are the caller's to close.
  * Errors   what the kernel refused, and the option that makes the map smaller.
@@ -22,6 +22,13 @@ struct map_spec {
 };
 
 MUST_CHECK struct err *map_create(const struct map_spec *s, int *ret_fd);
+/* The value of an element, which is copied to value; false: there is no such element. */
+bool map_get(int fd, const void *key, void *value);
+/* Sets an element; returns 0 or errno. */
+int map_put(int fd, const void *key, const void *value);
+/* Deletes an element, if there is one. */
+void map_remove(int fd, const void *key);
+/* As map_put(); the error names the map. */
 MUST_CHECK struct err *map_set(int fd, const char *name, const void *key, const void *value);
 MUST_CHECK struct err *map_freeze(int fd, const char *name);
 /* Makes a map of one element that programs cannot change. */

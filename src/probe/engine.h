@@ -36,8 +36,8 @@
 
 struct attachments;
 struct engine;
-struct kmaps;
 struct layout;
+struct stack_tables;
 struct loaded; /* a unit that is loaded: the engine's own */
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -91,6 +91,8 @@ struct engine_run {
 	const uint64_t
 		*spec; /* words of the speculations (record/format.h); NULL = there are none */
 	void *aggs;    /* argument ctx of the functions of engine->aggs */
+	/* What walks of user stacks need (unwind/tables.h); NULL: nothing, or there are none. */
+	const struct stack_tables *tables;
 };
 
 /* Groups of attached timers: those that fire on one CPU, whichever it is; and those of each CPU. */
@@ -253,8 +255,6 @@ struct engine {
 	 */
 	struct err *(*drain)(struct engine_run *r, uint64_t horizon, engine_record_f *func,
 			     void *ctx);
-	/* Returns the maps for unwind tables, when opts->ukernel was given; NULL: none needed. */
-	const struct kmaps *(*unwind_maps)(const struct engine_run *r);
 	/* Returns how full the fullest buffer was when the last drain began, in 1/256. */
 	uint32_t (*fill)(const struct engine_run *r);
 	const struct agg_io *aggs;

@@ -261,14 +261,13 @@ struct err *engines_sweep(const struct engines *es, struct attachments *a, pid_t
 	return e;
 }
 
-const struct kmaps *engines_unwind_maps(const struct engines *es)
+const struct stack_tables *engines_tables(const struct engines *es)
 {
-	const struct kmaps *m = NULL;
+	const struct stack_tables *t = NULL;
 
-	for (uint32_t i = 0; i < es->n && !m; i++)
-		if (es->runs[i]->engine->unwind_maps)
-			m = es->runs[i]->engine->unwind_maps(es->runs[i]);
-	return m;
+	for (uint32_t i = 0; i < es->n && !t; i++)
+		t = es->runs[i]->tables;
+	return t;
 }
 
 struct agg_merge *engines_aggs(const struct engines *es, const struct layout *l)

@@ -61,7 +61,7 @@ MUST_CHECK struct err *engines_add_child(const struct engines *es, struct attach
 void engines_forget_child(const struct engines *es, struct attachments *a, pid_t child);
 uint32_t engines_nplaces(const struct engines *es, const struct attachments *a, pid_t pid);
 MUST_CHECK struct err *engines_sweep(const struct engines *es, struct attachments *a, pid_t pid);
-/* The maps for unwind tables, of the engine that walks with them; NULL: none does. */
-const struct kmaps *engines_unwind_maps(const struct engines *es);
+/* The tables of the engine that walks user stacks with them; NULL: none does. */
+const struct stack_tables *engines_tables(const struct engines *es);
 /* The aggregations of all; the caller destroys the result, before the engines are closed. */
 struct agg_merge *engines_aggs(const struct engines *es, const struct layout *l);

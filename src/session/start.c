@@ -425,14 +425,14 @@ static struct err *make_unwinds(struct run *run)
 	uint64_t from, until;
 	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, met_process,
 					   between_unwinds};
-	struct err *e = unwinds_create(engines_unwind_maps(&run->engines),
+	struct err *e = unwinds_create(engines_tables(&run->engines),
 				       (uint64_t)run->opts->val[OPT_unwindsize],
 				       &run->names->file_opts, &hooks, &run->unwinds);
 
 	if (!e)
 		e = waiter_listen(run->waiter, unwinds_fd(run->unwinds));
 	if (!e)
-		e = ustacks_begin(run->ustacks, engines_unwind_maps(&run->engines));
+		e = ustacks_begin(run->ustacks, engines_tables(&run->engines));
 	if (e)
 		return e;
 	for (uint32_t i = 0; i < run->targets->procs.len; i++)
@@ -454,7 +454,7 @@ static struct err *make_waiter(struct run *run)
 
 	for (uint32_t i = 0; i < run->targets->procs.len && !e; i++)
 		e = waiter_watch(run->waiter, proc_fd(run->targets->procs.data[i]));
-	return !e && engines_unwind_maps(&run->engines) ? make_unwinds(run) : e;
+	return !e && engines_tables(&run->engines) ? make_unwinds(run) : e;
 }
 
 /* ---- the phases ----------------------------------------------------------------------------- */

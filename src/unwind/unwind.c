@@ -2,7 +2,6 @@
 /* Queues the files that processes map, reads their unwind tables, and serves requests. */
 #include "unwind/unwind.h"
 
-#include <bpf/libbpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/hashmap.h"
-#include "bpf/unwind.h"
+#include "base/str.h"
 #include "unwind/utrees.h"
 #include "image/debugfile.h"
 #include "files/file_id.h"
@@ -45,9 +44,8 @@ struct fresh {
 
 struct unwinds {
 	struct gate *gate;
-	const struct kmaps *maps;
+	const struct stack_tables *tables;
 	struct unwind_hooks hooks;
-	struct ring_buffer *ring;
 	struct utrees trees;
 	struct hashmap *noted; /* struct file_inode of files in the queue, loaded ones among them */
 	VEC(struct wanted *) queue;
@@ -446,23 +444,25 @@ static void request_serve(struct unwinds *u, const struct rt_ureq *req)
 	if (!f)
 		utrees_failed(&u->trees, &req->key);
 	else if (f->is_loading)
-		ufile_forget(u->maps, &req->key); /* is requested until it is loaded */
+		u->tables->ops->file_forget(u->tables->ctx,
+					    &req->key); /* is requested until it is loaded */
 	else
 		utrees_publish(&u->trees, f, &req->key);
 }
 
-static int on_request(void *ctx, void *data, size_t size)
+static void on_request(void *ctx, const struct rt_ureq *req)
 {
-	const struct rt_ureq *req = data;
 	struct unwinds *u = ctx;
 
-	if (size < sizeof(*req))
-		return 0;
 	if (req->end)
 		request_serve(u, req);
 	else if (u->hooks.met)
 		u->hooks.met(u->hooks.ctx, req->key.ino, req->pid);
-	return 0;
+}
+
+static void requests_serve(struct unwinds *u)
+{
+	u->tables->ops->requests(u->tables->ctx, on_request, u);
 }
 
 /* Called while a large file is read: serves requests and newly mapped files first. */
@@ -479,7 +479,7 @@ static void pause_run(void *ctx)
 	u->is_busy = true;
 	u->hooks.between(u->hooks.ctx);
 	if (!u->is_serving)
-		(void)ring_buffer__consume(u->ring);
+		requests_serve(u);
 	while (u->fresh.len)
 		fresh_next(u);
 	u->is_busy = false;
@@ -491,7 +491,7 @@ void unwinds_serve(struct unwinds *u)
 	if (!u || u->is_serving)
 		return;
 	u->is_serving = true;
-	(void)ring_buffer__consume(u->ring); /* fails only if on_request() does */
+	requests_serve(u);
 	u->is_serving = false;
 }
 
@@ -515,7 +515,7 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 	}
 	if (now >= u->epoch_at) {
 		u->epoch_at = now + EPOCH_NS;
-		__atomic_add_fetch(&u->maps->control->epoch, 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&u->tables->control->epoch, 1, __ATOMIC_RELAXED);
 		cuts_tell(u);
 		utrees_tick(&u->trees);
 	}
@@ -526,33 +526,26 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 
 int unwinds_fd(const struct unwinds *u)
 {
-	return u->maps->fd[MAP_UREQ];
+	return u->tables->request_fd;
 }
 
-struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
+struct err *unwinds_create(const struct stack_tables *tables, uint64_t unwindsize,
 			   const struct file_opts *files, const struct unwind_hooks *hooks,
 			   struct unwinds **ret)
 {
 	struct unwinds *u = xcalloc(1, sizeof(*u));
 
-	u->maps = maps;
+	u->tables = tables;
 	u->hooks = *hooks;
 	u->pause = (struct unwind_pause){pause_run, u};
 	u->elfsize = files->limit;
 	u->gate = files->gate;
-	utrees_init(&u->trees, maps, unwindsize);
+	utrees_init(&u->trees, tables, unwindsize);
 	u->trees.notice = hooks->notice;
 	u->trees.ctx = hooks->ctx;
 	u->trees.pause = &u->pause;
 	u->noted = hashmap_create();
 	u->seen = hashmap_create();
-	u->ring = ring_buffer__new(maps->fd[MAP_UREQ], on_request, u, NULL);
-	if (!u->ring) {
-		struct err *e = err_sys(errno, "cannot map the requests for unwind tables");
-
-		unwinds_destroy(u);
-		return e;
-	}
 	vdso_load(u);
 	*ret = u;
 	return NULL;
@@ -573,7 +566,6 @@ void unwinds_destroy(struct unwinds *u)
 	hashmap_destroy(u->seen);
 	utrees_deinit(&u->trees);
 	hashmap_destroy(u->noted);
-	ring_buffer__free(u->ring);
 	free(u);
 }
 

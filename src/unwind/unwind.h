@@ -7,7 +7,7 @@
  * else to do. Files that are mapped later are served before that rest; a file that a stack walk
  * meets before its table is there is requested by the kernel's side and served first.
  *
- * Owns     the list of files; the tables live in the session's maps.
+ * Owns     the list of files; the tables are the engine's.
  * Errors   code of a file that cannot be read, or for which there is no room, is walked by frame
  *          pointer. The user gets one notice if a limit of our own is the reason.
  * Threads  the consumer's.
@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "bpf/engine.h"
+#include "unwind/tables.h"
 
 struct file_opts;
 struct sym_map;
@@ -33,8 +33,8 @@ struct unwind_hooks {
 	void (*between)(void *ctx);
 };
 
-/* The maps must outlive *ret. */
-MUST_CHECK struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
+/* The tables must outlive *ret. */
+MUST_CHECK struct err *unwinds_create(const struct stack_tables *tables, uint64_t unwindsize,
 				      const struct file_opts *files,
 				      const struct unwind_hooks *hooks, struct unwinds **ret);
 void unwinds_destroy(struct unwinds *u); /* NULL is allowed */

@@ -15,7 +15,25 @@
 
 static uint32_t epoch_now(const struct utrees *t)
 {
-	return __atomic_load_n(&t->maps->control->epoch, __ATOMIC_RELAXED);
+	return __atomic_load_n(&t->tables->control->epoch, __ATOMIC_RELAXED);
+}
+
+/* The next walk that meets the file asks for it again. */
+static void key_forget(struct utrees *t, const struct rt_ufile_key *key)
+{
+	t->tables->ops->file_forget(t->tables->ctx, key);
+}
+
+/* The number of blocks that the tree of nrows rows has. */
+static uint32_t rows_nblocks(uint32_t nrows)
+{
+	uint32_t n = 0;
+
+	while (nrows > 1 || (nrows && !n)) {
+		nrows = (nrows + RT_UBLOCK - 1) / RT_UBLOCK;
+		n += nrows;
+	}
+	return n;
 }
 
 static void tell_full(struct utrees *t, const char *path, uint32_t nblocks)
@@ -47,10 +65,10 @@ static void file_free(struct wfile *f)
 static void file_remove(struct utrees *t, struct wfile *f)
 {
 	for (uint32_t i = 0; i < f->keys.len; i++)
-		ufile_forget(t->maps, &f->keys.data[i]);
+		key_forget(t, &f->keys.data[i]);
 	t->nkeys -= f->keys.len;
 	if (f->file.nlevels) {
-		utree_remove(t->maps, f->file.tree, f->nrows);
+		t->tables->ops->tree_remove(t->tables->ctx, f->file.tree, f->nrows);
 		t->nblocks -= f->nblocks;
 	}
 	t->nrefused -= f->is_refused;
@@ -67,7 +85,7 @@ static uint32_t idle_epochs(const struct utrees *t, const struct wfile *f, uint3
 	for (uint32_t i = 0; i < f->keys.len; i++) {
 		struct rt_ufile seen;
 
-		if (ufile_read(t->maps, &f->keys.data[i], &seen))
+		if (t->tables->ops->file_read(t->tables->ctx, &f->keys.data[i], &seen))
 			least = MIN(least, now - seen.used);
 	}
 	return least;
@@ -152,7 +170,7 @@ static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_row
 
 	f->file = (struct rt_ufile){.tree = t->ntrees++};
 	f->nrows = rows->rows.len;
-	f->nblocks = utree_nblocks(f->nrows);
+	f->nblocks = rows_nblocks(f->nrows);
 	if (!f->nblocks)
 		return;
 	if (!room_make(t, f->nblocks, 1)) {
@@ -162,7 +180,8 @@ static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_row
 		return;
 	}
 	t->nblocks += f->nblocks;
-	e = utree_add(t->maps, f->file.tree, rows, t->pause, &f->file.nlevels);
+	e = t->tables->ops->tree_add(t->tables->ctx, f->file.tree, rows, t->pause,
+				     &f->file.nlevels);
 	if (e) {
 		t->notice(t->ctx, err_text(e));
 		err_destroy(e);
@@ -179,10 +198,10 @@ static void file_publish(struct utrees *t, struct wfile *f, const struct rt_ufil
 	struct err *e;
 
 	value.used = used;
-	e = ufile_set(t->maps, key, value);
+	e = t->tables->ops->file_set(t->tables->ctx, key, value);
 	if (e) {
 		tell_full(t, "a file", 0);
-		ufile_forget(t->maps, key);
+		key_forget(t, key);
 		err_destroy(e);
 		return;
 	}
@@ -263,7 +282,7 @@ void utrees_add_fixed(struct utrees *t, const struct rt_ufile_key *key,
 static void given_up_forget(struct utrees *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		ufile_forget(t->maps, &t->given_up.data[i].key);
+		key_forget(t, &t->given_up.data[i].key);
 	t->given_up.len -= n;
 	memmove(t->given_up.data, t->given_up.data + n,
 		t->given_up.len * sizeof(*t->given_up.data));
@@ -275,14 +294,14 @@ void utrees_failed(struct utrees *t, const struct rt_ufile_key *key)
 	struct err *e;
 
 	if (t->nfailed++ < FAILED_RATE) {
-		ufile_forget(t->maps, key); /* if the process has ended, another one requests it */
+		key_forget(t, key); /* if the process has ended, another one requests it */
 		return;
 	}
 	if (t->given_up.len == GIVEN_UP_MAX)
 		given_up_forget(t, GIVEN_UP_MAX / 4);
-	e = ufile_set(t->maps, key, (struct rt_ufile){0});
+	e = t->tables->ops->file_set(t->tables->ctx, key, (struct rt_ufile){0});
 	if (e)
-		ufile_forget(t->maps, key);
+		key_forget(t, key);
 	else
 		vec_push(&t->given_up, g);
 	err_destroy(e);
@@ -323,10 +342,10 @@ void utrees_tick(struct utrees *t)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-void utrees_init(struct utrees *t, const struct kmaps *maps, uint64_t unwindsize)
+void utrees_init(struct utrees *t, const struct stack_tables *tables, uint64_t unwindsize)
 {
 	*t = (struct utrees){
-		.maps = maps,
+		.tables = tables,
 		.files = hashmap_create(),
 		.max_blocks = unwindsize / sizeof(struct rt_ublock),
 	};

@@ -17,8 +17,7 @@
 #pragma once
 
 #include "base/hashmap.h"
-#include "bpf/engine.h"
-#include "bpf/unwind.h"
+#include "unwind/tables.h"
 
 /* A file that processes map. */
 struct wfile {
@@ -40,7 +39,7 @@ struct given_up {
 };
 
 struct utrees {
-	const struct kmaps *maps;
+	const struct stack_tables *tables;
 	void (*notice)(void *ctx, const char *msg);
 	void *ctx;
 	const struct unwind_pause *pause;
@@ -58,7 +57,7 @@ struct utrees {
 	bool is_full;  /* the user knows that there is no room */
 };
 
-void utrees_init(struct utrees *t, const struct kmaps *maps, uint64_t unwindsize);
+void utrees_init(struct utrees *t, const struct stack_tables *tables, uint64_t unwindsize);
 void utrees_deinit(struct utrees *t);
 
 struct wfile *utrees_find(const struct utrees *t, const struct rt_ufile_key *key);

@@ -66,15 +66,9 @@ struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flag
 {
 	uint32_t key = (uint32_t)id->pid;
 	struct rt_watched value = {flags, key, id->start};
-	union bpf_attr attr = {
-		.map_fd = (uint32_t)f->fds[MAP_WATCHED],
-		.key = (uint64_t)(uintptr_t)&key,
-		.value = (uint64_t)(uintptr_t)&value,
-	};
+	int sys = map_put(f->fds[MAP_WATCHED], &key, &value);
 
-	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot follow process %d", (int)id->pid);
-	return NULL;
+	return sys ? err_sys(sys, "cannot follow process %d", (int)id->pid) : NULL;
 }
 
 /*
@@ -85,14 +79,9 @@ void follow_leave(const struct follow *f, const struct proc_id *id)
 {
 	uint32_t key = (uint32_t)id->pid;
 	struct rt_watched value;
-	union bpf_attr attr = {.map_fd = (uint32_t)f->fds[MAP_WATCHED],
-			       .key = (uint64_t)(uintptr_t)&key,
-			       .value = (uint64_t)(uintptr_t)&value};
 
-	if (sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) || value.start != id->start)
-		return;
-	attr.value = 0;
-	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* the element exists */
+	if (map_get(f->fds[MAP_WATCHED], &key, &value) && value.start == id->start)
+		map_remove(f->fds[MAP_WATCHED], &key);
 }
 
 /* ---- links ---------------------------------------------------------------------------------- */
@@ -156,11 +145,8 @@ uint64_t follow_lost(struct follow *f)
 {
 	uint32_t zero = 0;
 	uint64_t n = 0, before = f->nlost;
-	union bpf_attr attr = {.map_fd = (uint32_t)f->fds[MAP_WATCH_LOST],
-			       .key = (uint64_t)(uintptr_t)&zero,
-			       .value = (uint64_t)(uintptr_t)&n};
 
-	if (sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)))
+	if (!map_get(f->fds[MAP_WATCH_LOST], &zero, &n))
 		return 0;
 	f->nlost = n;
 	return n - before;

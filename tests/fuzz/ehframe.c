@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzz target: an ELF file's unwind rows, and the rules that the kernel's side gets of them. */
-#include "bpf/unwind.h"
+#include "image/ehframe.h"
 #include "elf_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "bpf/unwind.h"
+#include "image/ehframe.h"
 #include "arch/arch.h"
 #include "elf_check.h"
 #include "elf_make.h"

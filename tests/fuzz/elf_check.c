@@ -2,7 +2,7 @@
 /* Questions to the readers of ELF files, for fuzz targets. */
 #include "elf_check.h"
 
-#include "bpf/unwind.h"
+#include "image/ehframe.h"
 #include "d/types/import_dwarf.h"
 #include "image/funcs.h"
 #include "image/debugfile.h"
