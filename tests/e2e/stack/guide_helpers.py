@@ -15,9 +15,9 @@ with open(os.environ["SRC"] + "/doc/guide/ustack-helpers.md") as f:
     texts = re.findall(r"^```d helper\n(.*?)^```", f.read(), re.M | re.S)
 print("examples:", "some" if len(texts) > 3 else len(texts))
 for text in texts + [OWN]:
-    with open("one.d", "w") as f:
+    with open(os.environ["TMP"] + "/one.d", "w") as f:
         f.write(text)
-    done = subprocess.run([os.environ["DTRACE"], "-q", "-x", "helper=one.d", "-n", "BEGIN { ustack(2, 30); exit(0); }"],
+    done = subprocess.run([os.environ["DTRACE"], "-q", "-x", f"helper={os.environ['TMP']}/one.d", "-n", "BEGIN { ustack(2, 30); exit(0); }"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode or done.stderr:
         print(text, done.stderr)
