@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Turns the BPF objects of the run-time library into C tables (struct rt_image, src/bpf/link.h).
 
-    embed.py funcs.h subrs.def a.o b.o ... > rt_image.c
+    embed.py funcs.h subrs.def helper_subrs.def a.o b.o ... > rt_image.c
 
 All that a linker does before it knows map descriptors and callers is done here, when building: functions
 are found, calls and callbacks become function indexes, map symbols become map classes. Refuses whatever the
 run-time linker would not know how to place: data, .rodata, unknown symbols, functions that
 neither funcs.h, nor a row of subrs.def, nor a program's name, nor a static definition accounts for.
+
+Refuses a row of subrs.def or helper_subrs.def, too, whose column of addresses lacks an argument that is a pointer:
+a helper of somebody else could read the kernel's memory by it.
 """
 import re
 import struct
@@ -194,16 +197,36 @@ class Image:
         print('};')
 
 
+def subr_rows(path):
+    """Yields the macro, the name, the types of all arguments and the column of addresses of each row."""
+    with open(path) as f:
+        text = f.read()
+    start = r'^(SUBR|SUBR_INLINE|SUBR_ATTACH|SUBR_WALK)\('
+    rows = re.findall(start + r'\w+, (\w+), \d+, [^(]*?, \(([^)]*)\), (?:NONE|OPT\(([^,]*), [^)]*\)),\s'
+                      r'(?:[\w |]*,\n)?\s*([^,]*), ', text, re.M)
+    if len(rows) != len(re.findall(start, text, re.M)):
+        raise Refused(f'{path}: a row has not the columns that the comment says')
+    for macro, name, args, optional, addresses in rows:
+        yield macro, name, [a for a in args.split(',') if a] + ([optional] if optional else []), addresses
+
+
+def addresses_check(path, name, types, addresses):
+    pointers = ' | '.join(f'ARG{i}' for i, text in enumerate(types) if '*' in text)
+    if addresses != (pointers or 'NO_ARGS') and not (pointers and addresses == 'UNREAD'):
+        raise Refused(f'{path}: {name}: the column of addresses has {addresses}, not {pointers or "NO_ARGS"}')
+
+
 def main(argv):
     with open(argv[1]) as f:
         rows = re.findall(r'^RT_FUNC\((\w+), (\d), ([01])\)', f.read(), re.M)
     nargs = {name: int(n) for name, n, _ in rows}
-    with open(argv[2]) as f:
-        rows = re.findall(r'^SUBR\(\w+, (\w+), \d+, [^(]*, \(([^)]*)\), (OPT|NONE)', f.read(), re.M)
-    for name, args, optional in rows:
-        nargs[f'rt_sub_{name}'] = len([a for a in args.split(',') if a]) + (optional == 'OPT')
     try:
-        Image([Object(path) for path in argv[3:]], nargs).print()
+        for path in argv[2:4]:
+            for macro, name, types, addresses in subr_rows(path):
+                addresses_check(path, name, types, addresses)
+                if macro == 'SUBR':
+                    nargs[f'rt_sub_{name}'] = len(types)
+        Image([Object(path) for path in argv[4:]], nargs).print()
     except Refused as e:
         sys.exit(f'embed.py: {e}')
 

@@ -192,7 +192,8 @@ static void emit_illop(struct gen *g, const struct dif_at *at, const struct subr
 static const struct subr_gen subrs[] = {
 /* clang-format off */
 #define SUBR(id, name, code, ...) [code] = {emit_rt, "rt_sub_" #name, 0},
-#define SUBR_INLINE(id, name, code, result, args, optional, fx, reference, attr, since, what, how, value) \
+#define SUBR_INLINE(id, name, code, result, args, optional, fx, addresses, helpers, reference, attr, since, what, how, \
+		    value) \
 	[code] = {emit_##how, NULL, value},
 #define SUBR_FOREIGN(id, name, code, ...) [code] = {emit_illop, NULL, 0},
 #include "dif/subrs.def"

@@ -215,97 +215,67 @@ static void put_again(struct compiler *k, uint64_t in)
 
 /* ---- subroutines ----------------------------------------------------------------------------- */
 
-/* Subroutines of helpers: the function, its arguments that were pushed, and one more. */
-static const struct own_subr {
-	uint32_t subr;
+/*
+ * What a call becomes: that of a run-time function, with the first arguments that were pushed and
+ * maybe one more; or the order of bytes of the only argument is reversed.
+ */
+enum { HELPERS_NO, HELPERS_SHORT, HELPERS_LONG };
+
+static const struct call_row {
+	bool is_there;
+	bool is_counted; /* the walk pays for it (rt_helper_cost()) */
+	uint8_t npassed;
+	uint8_t bits; /* of the number whose bytes are reversed; 0: a function is called */
 	const char *rt;
-	uint32_t npushed;
-	int32_t last; /* the argument behind them; -1: there is none */
-} own_subrs[] = {
-	{DIF_SUBR_USTR, "rt_helper_text", 2, 0},
-	{DIF_SUBR_ULATIN1, "rt_helper_text", 2, 1},
-	{DIF_SUBR_UTF16, "rt_helper_text", 2, 2},
-	{DIF_SUBR_UTF32, "rt_helper_text", 2, 4},
-	{DIF_SUBR_UBSEARCH, "rt_helper_search", 0, -1},
-	{DIF_SUBR_UCACHED, "rt_helper_memo", 0, 0},
-	{DIF_SUBR_UKNOWN, "rt_helper_memo", 0, 1},
-	{DIF_SUBR_UHASH, "rt_helper_hash", 0, -1},
-	{DIF_SUBR_UPOPCOUNT, "rt_helper_popcount", 1, -1},
-	{DIF_SUBR_UVLQPAIRS, "rt_helper_scan", 0, DIF_SUBR_UVLQPAIRS},
-	{DIF_SUBR_UVLQINDEX, "rt_helper_scan", 0, DIF_SUBR_UVLQINDEX},
-	{DIF_SUBR_ULOCATIONS, "rt_helper_scan", 0, DIF_SUBR_ULOCATIONS},
-	{DIF_SUBR_ULNOTAB, "rt_helper_scan", 0, DIF_SUBR_ULNOTAB},
-	{DIF_SUBR_ULINETAB, "rt_helper_scan", 0, DIF_SUBR_ULINETAB},
-	{DIF_SUBR_UPACKEDLINES, "rt_helper_scan", 0, DIF_SUBR_UPACKEDLINES},
-	{DIF_SUBR_UCOUNTNL, "rt_helper_scan", 0, DIF_SUBR_UCOUNTNL},
+	int32_t also; /* the argument behind them; -1: there is none */
+} call_rows[] = {
+/* clang-format off */
+#define OPT(type, value) + 1
+#define NONE + 0
+#define REVERSED_byte_order(bits) bits
+#define CALL_INLINE_NO(code, how, value)
+#define CALL_INLINE_SHORT(code, how, value) [code] = {true, false, 1, REVERSED_##how(value), NULL, -1},
+#define SUBR(id, name, code, result, args, optional, fx, addresses, helpers, ...) \
+	[code] = {HELPERS_##helpers != HELPERS_NO, true, COUNT_ARGS args optional, 0, "rt_sub_" #name, -1},
+#define SUBR_INLINE(id, name, code, result, args, optional, fx, addresses, helpers, reference, attr, since, what, how, \
+		    value) \
+	CALL_INLINE_##helpers(code, how, value)
+#include "dif/subrs.def"
+#define NOTHING -1
+#define ALSO(value) value
+#define SUBR_ATTACH(...)
+#define SUBR_WALK(id, name, code, result, args, optional, addresses, what, reference, function, passed, also) \
+	[code] = {true, false, passed, 0, #function, also},
+#include "dif/helper_subrs.def"
+	/* clang-format on */
 };
-
-/* Subroutines of D: those that call_other() of rt/helper.c calls. */
-static const struct other_subr {
-	uint32_t subr;
-	const char *rt; /* NULL: the order of bytes is reversed, of so many bits */
-	int bits;
-} other_subrs[] = {
-#define OTHER(id, name) {DIF_SUBR_##id, "rt_sub_" #name, 0},
-#include "rt/helper_calls.def"
-#undef OTHER
-	{DIF_SUBR_HTONL, NULL, 32}, {DIF_SUBR_NTOHL, NULL, 32},	 {DIF_SUBR_HTONS, NULL, 16},
-	{DIF_SUBR_NTOHS, NULL, 16}, {DIF_SUBR_HTONLL, NULL, 64}, {DIF_SUBR_NTOHLL, NULL, 64},
-};
-
-static void pushed_load(struct compiler *k, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		em_load(&k->e, 8, R2 + (int)i, R6, STATE(push) + 8 * (int32_t)i);
-}
-
-static bool put_own(struct compiler *k, uint32_t subr)
-{
-	for (size_t i = 0; i < ARRAY_LEN(own_subrs); i++) {
-		const struct own_subr *s = &own_subrs[i];
-
-		if (s->subr != subr)
-			continue;
-		pushed_load(k, s->npushed);
-		if (s->last >= 0)
-			em_imm(&k->e, R2 + (int)s->npushed, (uint64_t)s->last);
-		call_rt(k, s->rt);
-		return true;
-	}
-	return false;
-}
-
-static bool put_other(struct compiler *k, uint32_t subr)
-{
-	for (size_t i = 0; i < ARRAY_LEN(other_subrs); i++) {
-		const struct other_subr *s = &other_subrs[i];
-
-		if (s->subr != subr)
-			continue;
-		if (!s->rt) {
-			em_load(&k->e, 8, R0, R6, STATE(push));
-			em_to_be(&k->e, R0, s->bits);
-			return true;
-		}
-		em_imm(&k->e, R2, subr);
-		call_rt(k, "rt_helper_cost");
-		pushed_load(k, dif_subr_row(subr)->nmax);
-		call_rt(k, s->rt);
-		return true;
-	}
-	return false;
-}
 
 static void put_call(struct compiler *k, uint64_t in)
 {
 	uint32_t subr = (uint32_t)insn_imm(in);
+	const struct call_row *row = subr < ARRAY_LEN(call_rows) ? &call_rows[subr] : NULL;
+	struct emitter *e = &k->e;
 
-	if (!put_own(k, subr) && !put_other(k, subr)) {
+	if (!row || !row->is_there) {
 		k->is_strange = true;
 		return;
 	}
-	em_mov(&k->e, R7, R0);
-	fault_check(k);
+	if (row->is_counted) {
+		em_imm(e, R2, subr);
+		call_rt(k, "rt_helper_cost");
+	}
+	for (uint32_t i = 0; i < row->npassed; i++)
+		em_load(e, 8, R2 + (int)i, R6, STATE(push) + 8 * (int32_t)i);
+	if (row->also >= 0)
+		em_imm(e, R2 + row->npassed, (uint64_t)row->also);
+	if (row->bits) {
+		em_mov(e, R7, R2);
+		em_to_be(e, R7, row->bits);
+	} else {
+		call_rt(k, row->rt);
+		em_mov(e, R7, R0);
+		fault_check(k);
+	}
 	reg_set(k, insn_a(in));
 }
 

@@ -95,40 +95,10 @@ static inline dif_insn dif_branch(enum dif_op op, uint32_t label)
 	return (dif_insn)op << 24 | label;
 }
 
-/* Built-in variables (d-language.md 13.2). */
+/* Built-in variables: DIF_VAR_ARG0 to DIF_VAR_ARG9 follow one another. */
 enum dif_var_id {
-	DIF_VAR_ARGS = 0x0000,
-	DIF_VAR_REGS = 0x0001,
-	DIF_VAR_UREGS = 0x0002,
-	DIF_VAR_CURTHREAD = 0x0100,
-	DIF_VAR_TIMESTAMP = 0x0101,
-	DIF_VAR_VTIMESTAMP = 0x0102,
-	DIF_VAR_IPL = 0x0103,
-	DIF_VAR_EPID = 0x0104,
-	DIF_VAR_ID = 0x0105,
-	DIF_VAR_ARG0 = 0x0106, /* ... arg9 = 0x010f */
-	DIF_VAR_ARG9 = 0x010f,
-	DIF_VAR_STACKDEPTH = 0x0110,
-	DIF_VAR_CALLER = 0x0111,
-	DIF_VAR_PROBEPROV = 0x0112,
-	DIF_VAR_PROBEMOD = 0x0113,
-	DIF_VAR_PROBEFUNC = 0x0114,
-	DIF_VAR_PROBENAME = 0x0115,
-	DIF_VAR_PID = 0x0116,
-	DIF_VAR_TID = 0x0117,
-	DIF_VAR_EXECNAME = 0x0118,
-	DIF_VAR_ZONENAME = 0x0119,
-	DIF_VAR_WALLTIMESTAMP = 0x011a,
-	DIF_VAR_USTACKDEPTH = 0x011b,
-	DIF_VAR_UCALLER = 0x011c,
-	DIF_VAR_PPID = 0x011d,
-	DIF_VAR_UID = 0x011e,
-	DIF_VAR_GID = 0x011f,
-	DIF_VAR_ERRNO = 0x0120,
-	DIF_VAR_CPU = 0x0200,
-	DIF_VAR_CWD = 0x0201,
-	DIF_VAR_ROOT = 0x0202,
-	DIF_VAR_EXECARGS = 0x0203,
+#define BUILTIN(id, name, code, ...) DIF_VAR_##id = (code),
+#include "dif/builtins.def"
 };
 
 #define DIF_NUREGS 28 /* uregs[]: dlib/regs.d has their names */
@@ -154,8 +124,7 @@ enum subr_fx {
 	/* no other DTrace has it, so that a program may define the name for something else */
 	FX_OURS = 1 << 8,
 	FX_ATTACH = 1 << 9,	 /* for ustack helpers, when a process is met: runs in the tracer */
-	FX_WALK = 1 << 10,	 /* for ustack helpers, also during the walk */
-	FX_READS_USER = 1 << 11, /* it reads memory of the process */
+	FX_READS_USER = 1 << 10, /* it reads memory of the process */
 	FX_VALUE = FX_CALLS | FX_FAULTS,
 	FX_MEMORY = FX_VALUE | FX_SCRATCH,
 };
@@ -167,6 +136,12 @@ struct dif_subr_row {
 	uint8_t nmin, nmax; /* number of arguments */
 	uint64_t omitted;   /* value of an optional last argument that is not given */
 	uint32_t fx;	    /* enum subr_fx */
+	/*
+	 * Bit n: argument n is an address of what it reads or writes, other than memory of the
+	 * process (copyin() reads that). In a helper of somebody else it has to be checked.
+	 */
+	uint8_t addresses;
+	bool in_walk; /* ustack helpers may call it during the walk of a stack */
 };
 
 /*
@@ -174,18 +149,8 @@ struct dif_subr_row {
  * have. The "DIF offset" of a fault is that of its instruction in bytes, 4 * its index.
  */
 enum dif_fault {
-	DIF_FAULT_NONE = 0,
-	DIF_FAULT_BADADDR = 1,
-	DIF_FAULT_BADALIGN = 2,
-	DIF_FAULT_ILLOP = 3,
-	DIF_FAULT_DIVZERO = 4,
-	DIF_FAULT_NOSCRATCH = 5,
-	DIF_FAULT_KPRIV = 6,
-	DIF_FAULT_UPRIV = 7,
-	DIF_FAULT_TUPOFLOW = 8,
-	DIF_FAULT_BADSTACK = 9,
-	DIF_FAULT_BADSIZE = 10,
-	DIF_FAULT_BADINDEX = 11,
+#define FAULT(id, code, ...) DIF_FAULT_##id = (code),
+#include "dif/faults.def"
 };
 
 /* The kind of a DIFO's result, or of a variable. */
@@ -269,7 +234,9 @@ const char *dif_subr_name(uint32_t subr);		/* NULL when unknown */
 const char *dif_builtin_name(uint32_t var_id);		/* NULL when not a built-in */
 uint32_t dif_subr_by_name(const char *name);		/* UINT32_MAX when unknown */
 uint32_t dif_builtin_by_name(const char *name);		/* UINT32_MAX when unknown */
-bool dif_op_is_cond(enum dif_op op);			/* a branch that depends on the flags */
+/* Whether the helper machine computes it for a ustack helper during a walk. */
+bool dif_builtin_in_walk(uint32_t var_id);
+bool dif_op_is_cond(enum dif_op op);  /* a branch that depends on the flags */
 uint8_t dif_op_scope(enum dif_op op); /* enum dif_scope of the variables that op accesses */
 /* Table entry of a variable, NULL when there is none. */
 const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_t id);

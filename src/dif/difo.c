@@ -16,53 +16,46 @@ static const struct {
 #undef DIF_OP
 };
 
+enum { NO_ARGS, UNREAD = 0, ARG0 = 1, ARG1 = 2, ARG2 = 4, ARG3 = 8, ARG5 = 32 };
+enum { HELPERS_NO, HELPERS_SHORT, HELPERS_LONG };
+
 static const struct dif_subr_row subrs[] = {
 /* clang-format off */
 #define OPT(type, value) 1, value
 #define NONE 0, 0
-#define ROW(name, nargs, noptional, value, fx) {name, nargs, (nargs) + (noptional), value, fx}
+#define ROW(name, nargs, noptional, value, fx, addresses, walk) \
+	{name, nargs, (nargs) + (noptional), value, fx, addresses, walk}
 #define ROW_OF(...) ROW(__VA_ARGS__)
-#define SUBR(id, name, code, result, args, optional, fx, ...) \
-	[code] = ROW_OF(#name, COUNT_ARGS args, optional, fx),
-#define SUBR_FOREIGN(id, name, code, result, args, ...) [code] = {#name, COUNT_ARGS args, COUNT_ARGS args, 0, FX_FAULTS},
+#define SUBR(id, name, code, result, args, optional, fx, addresses, helpers, ...) \
+	[code] = ROW_OF(#name, COUNT_ARGS args, optional, fx, addresses, HELPERS_##helpers != HELPERS_NO),
+#define SUBR_FOREIGN(id, name, code, result, args, ...) \
+	[code] = ROW_OF(#name, COUNT_ARGS args, NONE, FX_FAULTS, NO_ARGS, false),
 #include "dif/subrs.def"
 #define OPT(type, value) 1, value
 #define NONE 0, 0
-#define SUBR_HELPER(id, name, code, result, args, optional, fx, ...) \
-	[code] = ROW_OF(#name, COUNT_ARGS args, optional, (fx) | FX_FAULTS),
+#define SUBR_ATTACH(id, name, code, result, args, optional, addresses, ...) \
+	[code] = ROW_OF(#name, COUNT_ARGS args, optional, FX_ATTACH | FX_FAULTS, addresses, false),
+#define SUBR_WALK(id, name, code, result, args, optional, addresses, ...) \
+	[code] = ROW_OF(#name, COUNT_ARGS args, optional, FX_FAULTS, addresses, true),
 #include "dif/helper_subrs.def"
 #undef ROW
 #undef ROW_OF
 	/* clang-format on */
 };
 
-/* clang-format off */
+enum { BUILTIN_NO, BUILTIN_REGISTER, BUILTIN_YES };
+
 static const struct {
 	uint32_t id;
 	const char *name;
+	bool in_walk;
 } builtins[] = {
-	{DIF_VAR_ARGS, "args"},		      {DIF_VAR_REGS, "regs"},
-	{DIF_VAR_UREGS, "uregs"},	      {DIF_VAR_CURTHREAD, "curthread"},
-	{DIF_VAR_TIMESTAMP, "timestamp"},     {DIF_VAR_VTIMESTAMP, "vtimestamp"},
-	{DIF_VAR_IPL, "ipl"},		      {DIF_VAR_EPID, "epid"},
-	{DIF_VAR_ID, "id"},		      {DIF_VAR_ARG0, "arg0"},
-	{DIF_VAR_ARG0 + 1, "arg1"},	      {DIF_VAR_ARG0 + 2, "arg2"},
-	{DIF_VAR_ARG0 + 3, "arg3"},	      {DIF_VAR_ARG0 + 4, "arg4"},
-	{DIF_VAR_ARG0 + 5, "arg5"},	      {DIF_VAR_ARG0 + 6, "arg6"},
-	{DIF_VAR_ARG0 + 7, "arg7"},	      {DIF_VAR_ARG0 + 8, "arg8"},
-	{DIF_VAR_ARG9, "arg9"},		      {DIF_VAR_STACKDEPTH, "stackdepth"},
-	{DIF_VAR_CALLER, "caller"},	      {DIF_VAR_PROBEPROV, "probeprov"},
-	{DIF_VAR_PROBEMOD, "probemod"},	      {DIF_VAR_PROBEFUNC, "probefunc"},
-	{DIF_VAR_PROBENAME, "probename"},     {DIF_VAR_PID, "pid"},
-	{DIF_VAR_TID, "tid"},		      {DIF_VAR_EXECNAME, "execname"},
-	{DIF_VAR_ZONENAME, "zonename"},	      {DIF_VAR_WALLTIMESTAMP, "walltimestamp"},
-	{DIF_VAR_USTACKDEPTH, "ustackdepth"}, {DIF_VAR_UCALLER, "ucaller"},
-	{DIF_VAR_PPID, "ppid"},		      {DIF_VAR_UID, "uid"},
-	{DIF_VAR_GID, "gid"},		      {DIF_VAR_ERRNO, "errno"},
-	{DIF_VAR_CPU, "cpu"},		      {DIF_VAR_CWD, "cwd"},
-	{DIF_VAR_ROOT, "root"},		      {DIF_VAR_EXECARGS, "execargs"},
+/* clang-format off */
+#define BUILTIN(id, name, code, type, attr, since, helpers, what) {code, #name, BUILTIN_##helpers == BUILTIN_YES},
+#define BUILTIN_OTHER(id, name, code) {code, #name, false},
+#include "dif/builtins.def"
+	/* clang-format on */
 };
-/* clang-format on */
 
 const char *dif_op_name(enum dif_op op)
 {
@@ -119,6 +112,14 @@ const char *dif_builtin_name(uint32_t var_id)
 		if (builtins[i].id == var_id)
 			return builtins[i].name;
 	return NULL;
+}
+
+bool dif_builtin_in_walk(uint32_t var_id)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(builtins); i++)
+		if (builtins[i].id == var_id)
+			return builtins[i].in_walk;
+	return false;
 }
 
 uint32_t dif_builtin_by_name(const char *name)

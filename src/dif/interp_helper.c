@@ -10,9 +10,10 @@
 
 /* ---- about the process ----------------------------------------------------------------------- */
 
-/* Asks the environment; texts: bit n is set if argument n is a string. */
-static uint64_t attach_call(struct dif_machine *m, uint32_t subr, const uint64_t *v, uint32_t texts)
+/* Asks the environment, which gets the strings. */
+static uint64_t attach_call(struct dif_machine *m, uint32_t subr, const uint64_t *v)
 {
+	uint32_t texts = dif_subr_row(subr)->addresses;
 	const char *text[DIF_SUBR_ARGS] = {0}, *result = NULL;
 	enum dif_fault kind;
 	uint64_t ret = 0;
@@ -35,25 +36,13 @@ static uint64_t attach_call(struct dif_machine *m, uint32_t subr, const uint64_t
 	return result ? subr_result(m, result, strlen(result)) : ret;
 }
 
-#define ATTACH(name, NAME, texts)                                                                  \
+#define SUBR_ATTACH(id, name, ...)                                                                 \
 	uint64_t subr_##name(struct dif_machine *m, const uint64_t *v)                             \
 	{                                                                                          \
-		return attach_call(m, DIF_SUBR_##NAME, v, texts);                                  \
+		return attach_call(m, DIF_SUBR_##id, v);                                           \
 	}
-ATTACH(symaddr, SYMADDR, 3)
-ATTACH(symsize, SYMSIZE, 3)
-ATTACH(tpoff, TPOFF, 1)
-ATTACH(tlsmod, TLSMOD, 1)
-ATTACH(tlsoff, TLSOFF, 1)
-ATTACH(secaddr, SECADDR, 3)
-ATTACH(secsize, SECSIZE, 3)
-ATTACH(objname, OBJNAME, 1)
-ATTACH(buildid, BUILDID, 1)
-ATTACH(ufind, UFIND, 1 << 3 | 1 << 5)
-ATTACH(ubytes, UBYTES, 1 << 2)
-ATTACH(udecline, UDECLINE, 1)
-ATTACH(pieceaddr, PIECEADDR, 1 | 1 << 2)
-ATTACH(piecesize, PIECESIZE, 1 | 1 << 2)
+#define SUBR_WALK(...)
+#include "dif/helper_subrs.def"
 
 /* ---- strings --------------------------------------------------------------------------------- */
 

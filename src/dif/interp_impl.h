@@ -119,9 +119,10 @@ bool subr_text(struct dif_machine *m, uint64_t addr, int n, uint32_t *ret_len);
 uint64_t subr_result(struct dif_machine *m, const char *text, size_t len);
 
 /* The references of the rows of subrs.def, defined in interp_subr*.c. */
-#define SUBR(id, name, code, result, args, optional, fx, reference, ...)                           \
+#define SUBR(id, name, code, result, args, optional, fx, addresses, helpers, reference, ...)       \
 	uint64_t subr_##reference(struct dif_machine *m, const uint64_t *v);
 #include "dif/subrs.def"
-#define SUBR_HELPER(id, name, code, result, args, optional, fx, reference, ...)                    \
+#define SUBR_ATTACH(id, name, ...) uint64_t subr_##name(struct dif_machine *m, const uint64_t *v);
+#define SUBR_WALK(id, name, code, result, args, optional, addresses, what, reference, ...)         \
 	uint64_t subr_##reference(struct dif_machine *m, const uint64_t *v);
 #include "dif/helper_subrs.def"

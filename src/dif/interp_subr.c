@@ -353,10 +353,12 @@ uint64_t subr_none(struct dif_machine *m, const uint64_t *v)
 
 static const subr_fn functions[] = {
 /* clang-format off */
-#define SUBR(id, name, code, result, args, optional, fx, reference, ...) [code] = subr_##reference,
+#define SUBR(id, name, code, result, args, optional, fx, addresses, helpers, reference, ...) \
+	[code] = subr_##reference,
 #define SUBR_FOREIGN(id, name, code, ...) [code] = subr_none,
 #include "dif/subrs.def"
-#define SUBR_HELPER(id, name, code, result, args, optional, fx, reference, ...) [code] = subr_##reference,
+#define SUBR_ATTACH(id, name, code, ...) [code] = subr_##name,
+#define SUBR_WALK(id, name, code, result, args, optional, addresses, what, reference, ...) [code] = subr_##reference,
 #include "dif/helper_subrs.def"
 	/* clang-format on */
 };

@@ -182,25 +182,15 @@ static void load_global(struct translator *t, uint32_t id, uint32_t rd)
 			put_result(t, HOP_TEXT, rd, reg, 0, 0);
 		return;
 	}
-	switch (id) {
-	case DIF_VAR_CURTHREAD:
-	case DIF_VAR_PID:
-	case DIF_VAR_PPID:
-	case DIF_VAR_TID:
-	case DIF_VAR_EXECNAME:
-	case DIF_VAR_UID:
-	case DIF_VAR_GID:
-		reg_release(t, rd);
-		put_result(t, HOP_VAR, rd, 0, 0, id);
+	if (!dif_builtin_in_walk(id)) {
+		hcode_refuse(t, "'%s'",
+			     dif_builtin_name(id) ? dif_builtin_name(id) : "this variable");
 		return;
-	case DIF_VAR_EXECARGS:
-		reg_release(t, rd);
-		put_const(t, rd, execargs_offsets());
-		put_result(t, HOP_VAR, rd, rd, 0, id);
-		return;
-	default: break;
 	}
-	hcode_refuse(t, "'%s'", dif_builtin_name(id) ? dif_builtin_name(id) : "this variable");
+	reg_release(t, rd);
+	if (id == DIF_VAR_EXECARGS)
+		put_const(t, rd, execargs_offsets());
+	put_result(t, HOP_VAR, rd, id == DIF_VAR_EXECARGS ? rd : HREG_ZERO, 0, id);
 }
 
 static void load_local(struct translator *t, uint32_t id, uint32_t rd)
@@ -372,60 +362,11 @@ static uint32_t store_size(enum dif_op op)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static bool call_is_allowed(uint32_t subr)
-{
-	static const uint16_t allowed[] = {
-		DIF_SUBR_ALLOCA,  DIF_SUBR_BASENAME,  DIF_SUBR_BCOPY,	   DIF_SUBR_CLEANPATH,
-		DIF_SUBR_COPYIN,  DIF_SUBR_COPYINSTR, DIF_SUBR_COPYINTO,   DIF_SUBR_DIRNAME,
-		DIF_SUBR_HTONL,	  DIF_SUBR_HTONLL,    DIF_SUBR_HTONS,	   DIF_SUBR_INDEX,
-		DIF_SUBR_RINDEX,  DIF_SUBR_INET_NTOA, DIF_SUBR_INET_NTOA6, DIF_SUBR_INET_NTOP,
-		DIF_SUBR_JSON,	  DIF_SUBR_LLTOSTR,   DIF_SUBR_MEMREF,	   DIF_SUBR_MEMSTR,
-		DIF_SUBR_NTOHL,	  DIF_SUBR_NTOHLL,    DIF_SUBR_NTOHS,	   DIF_SUBR_STRCHR,
-		DIF_SUBR_STRJOIN, DIF_SUBR_STRLEN,    DIF_SUBR_STRRCHR,	   DIF_SUBR_STRSTR,
-		DIF_SUBR_STRTOLL, DIF_SUBR_SUBSTR,    DIF_SUBR_TOLOWER,	   DIF_SUBR_TOUPPER,
-	};
-	const struct dif_subr_row *row = dif_subr_row(subr);
-
-	for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
-		if (subr == allowed[i])
-			return true;
-	return row && row->fx & FX_WALK;
-}
-
-/* Bit n: argument n is an address that the subroutine reads, or writes to. */
-static uint32_t call_addresses(uint32_t subr)
-{
-	switch ((int)subr) {
-	case DIF_SUBR_BASENAME:
-	case DIF_SUBR_CLEANPATH:
-	case DIF_SUBR_DIRNAME:
-	case DIF_SUBR_INET_NTOA:
-	case DIF_SUBR_INET_NTOA6:
-	case DIF_SUBR_MEMSTR:
-	case DIF_SUBR_STRCHR:
-	case DIF_SUBR_STRLEN:
-	case DIF_SUBR_STRRCHR:
-	case DIF_SUBR_STRTOLL:
-	case DIF_SUBR_SUBSTR:
-	case DIF_SUBR_TOLOWER:
-	case DIF_SUBR_TOUPPER: return 1;
-	case DIF_SUBR_INET_NTOP: return 2;
-	case DIF_SUBR_BCOPY:
-	case DIF_SUBR_INDEX:
-	case DIF_SUBR_JSON:
-	case DIF_SUBR_RINDEX:
-	case DIF_SUBR_STRJOIN:
-	case DIF_SUBR_STRSTR: return 3;
-	case DIF_SUBR_COPYINTO: return 4;
-	default: return 0;
-	}
-}
-
 static void put_call(struct translator *t, uint32_t subr, uint32_t rd)
 {
 	const struct dif_subr_row *row = dif_subr_row(subr);
 
-	if (!call_is_allowed(subr)) {
+	if (!row || !row->in_walk) {
 		hcode_refuse(t, "%s()%s", row ? row->name : "this subroutine",
 			     row && row->fx & FX_ATTACH ? " outside dtrace:helper:attach:" : "");
 		return;
@@ -435,7 +376,7 @@ static void put_call(struct translator *t, uint32_t subr, uint32_t rd)
 		hcode_put(t, HOP_PUSH, 0, REG_SPARE, k, 0);
 	}
 	for (uint32_t k = 0; t->h->is_foreign && k < row->nmax; k++)
-		if (call_addresses(subr) >> k & 1)
+		if (row->addresses >> k & 1)
 			hcode_put(t, HOP_OWN | HOP_IMMEDIATE, 0, 0, k, 0);
 	reg_release(t, rd);
 	put_result(t, HOP_CALL, rd, 0, 0, subr);

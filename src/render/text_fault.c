@@ -10,19 +10,9 @@ static const struct fault_desc {
 	const char *text;
 	enum value_form form;
 } fault_descs[] = {
-	/* clang-format off */
-	[DIF_FAULT_NONE]      = { "unknown fault",         VALUE_NONE },
-	[DIF_FAULT_BADADDR]   = { "invalid address",       VALUE_HEX },
-	[DIF_FAULT_BADALIGN]  = { "invalid alignment",     VALUE_HEX },
-	[DIF_FAULT_ILLOP]     = { "illegal operation",     VALUE_NONE },
-	[DIF_FAULT_DIVZERO]   = { "divide-by-zero",        VALUE_NONE },
-	[DIF_FAULT_NOSCRATCH] = { "out of scratch space",  VALUE_NONE },
-	[DIF_FAULT_KPRIV]     = { "invalid kernel access", VALUE_NONE },
-	[DIF_FAULT_UPRIV]     = { "invalid user access",   VALUE_NONE },
-	[DIF_FAULT_TUPOFLOW]  = { "tuple stack overflow",  VALUE_NONE },
-	[DIF_FAULT_BADSTACK]  = { "bad stack",             VALUE_HEX },
-	[DIF_FAULT_BADSIZE]   = { "invalid size",          VALUE_HEX },
-	[DIF_FAULT_BADINDEX]  = { "index out of bounds",   VALUE_DECIMAL },
+/* clang-format off */
+#define FAULT(id, code, text, value) [code] = {text, VALUE_##value},
+#include "dif/faults.def"
 	/* clang-format on */
 };
 

@@ -19,8 +19,6 @@
 static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
 static long (*const bpf_get_current_comm)(void *buf, u32 size) = (void *)16;
 
-#define FAULT_DIVZERO 4
-
 /* The context of the loop: addresses that are map values to the verifier, or rt_mach. */
 struct helper_env {
 	char *scratch;
@@ -78,49 +76,66 @@ INLINE u64 jumps(u32 op, u64 a, u64 b)
 	}
 }
 
-/* Built-in variables; their numbers are those of enum dif_var_id in dif/dif.h. */
+/* Built-in variables; of: the operand of the instruction. */
+
+INLINE u64 pid_tgid(struct rt_mach *m)
+{
+	return cfg.pidns.level ? rt_pid_tgid(m) : bpf_get_current_pid_tgid();
+}
+
+INLINE u64 var_curthread(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	return bpf_get_current_task();
+}
+
+INLINE u64 var_pid(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	return pid_tgid(m) >> 32;
+}
+
+INLINE u64 var_tid(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	return pid_tgid(m) & 0xffffffff;
+}
+
+INLINE u64 var_execname(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	bpf_get_current_comm(h->strings[RT_HELPER_STRINGS], 16);
+	return (u64)h->strings[RT_HELPER_STRINGS];
+}
+
+INLINE u64 var_ppid(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	return rt_ppid(m);
+}
+
+INLINE u64 var_uid(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	return bpf_get_current_uid_gid() & 0xffffffff;
+}
+
+INLINE u64 var_gid(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	return bpf_get_current_uid_gid() >> 32;
+}
+
+INLINE u64 var_execargs(struct rt_mach *m, struct rt_hwork *h, u64 of)
+{
+	return of ? rt_execargs(m, of) : fault(m, FAULT_ILLOP, 0);
+}
+
 INLINE u64 builtin(struct rt_mach *m, struct rt_hwork *h, u32 id, u64 of)
 {
-	u64 ids = cfg.pidns.level ? rt_pid_tgid(m) : bpf_get_current_pid_tgid();
-
 	switch (id) {
-	case 0x100: return bpf_get_current_task();
-	case 0x116: return ids >> 32;
-	case 0x117: return ids & 0xffffffff;
-	case 0x118:
-		bpf_get_current_comm(h->strings[RT_HELPER_STRINGS], 16);
-		return (u64)h->strings[RT_HELPER_STRINGS];
-	case 0x11d: return rt_ppid(m);
-	case 0x11e: return bpf_get_current_uid_gid() & 0xffffffff;
-	case 0x11f: return bpf_get_current_uid_gid() >> 32;
-	case 0x203: return of ? rt_execargs(m, of) : fault(m, FAULT_ILLOP, 0);
+/* clang-format off */
+#define VAR_NO(name, code)
+#define VAR_REGISTER(name, code)
+#define VAR_YES(name, code) case code: return var_##name(m, h, of);
+#define BUILTIN(id, name, code, type, attr, since, helpers, what) VAR_##helpers(name, code)
+#define BUILTIN_OTHER(...)
+#include "dif/builtins.def"
+	/* clang-format on */
 	default: return fault(m, FAULT_ILLOP, 0);
-	}
-}
-
-INLINE u64 bits_count(u64 x)
-{
-	x -= x >> 1 & 0x5555555555555555ull;
-	x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
-	return ((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56;
-}
-
-/* Subroutines of helpers. */
-INLINE u64 call_own(struct rt_mach *m, struct rt_hwork *h, u32 subr)
-{
-	const u64 *v = h->push;
-
-	switch (subr) {
-	case SUBR_USTR: return rt_helper_text(m, v[0], v[1], 0);
-	case SUBR_ULATIN1: return rt_helper_text(m, v[0], v[1], 1);
-	case SUBR_UTF16: return rt_helper_text(m, v[0], v[1], 2);
-	case SUBR_UTF32: return rt_helper_text(m, v[0], v[1], 4);
-	case SUBR_UBSEARCH: return rt_helper_search(m);
-	case SUBR_UCACHED: return rt_helper_memo(m, 0);
-	case SUBR_UKNOWN: return rt_helper_memo(m, 1);
-	case SUBR_UHASH: return rt_helper_hash(m);
-	case SUBR_UPOPCOUNT: return bits_count(v[0]);
-	default: return rt_helper_scan(m, subr);
 	}
 }
 
@@ -131,57 +146,61 @@ INLINE u64 call_own(struct rt_mach *m, struct rt_hwork *h, u32 subr)
 INLINE u64 call_cost(u32 subr)
 {
 	switch (subr) {
-	case SUBR_CLEANPATH:
-	case SUBR_INDEX:
-	case SUBR_JSON:
-	case SUBR_RINDEX:
-	case SUBR_STRSTR: return 2 * cfg.strsize;
+/* clang-format off */
+#define COST_NO(id)
+#define COST_SHORT(id)
+#define COST_LONG(id) case DIF_SUBR_##id:
+#define SUBR(id, name, code, result, args, optional, fx, addresses, helpers, ...) COST_##helpers(id)
+#include "dif/subrs.def"
+		/* clang-format on */
+		return 2 * cfg.strsize;
 	default: return 16 + cfg.strsize / 16;
 	}
 }
 
-/* Subroutines of D. */
-INLINE u64 call_other(struct rt_mach *m, struct rt_hwork *h, u32 subr)
+/* clang-format off */
+#define PASS_0
+#define PASS_1 , v[0]
+#define PASS_2 , v[0], v[1]
+#define PASS_3 , v[0], v[1], v[2]
+#define REVERSED_byte_order(bits) __builtin_bswap##bits(v[0])
+
+#define CALL_NO(...)
+#define CALL_SHORT(id, name, args, ...) \
+	case DIF_SUBR_##id: { enum { NARGS = RT_COUNT args }; \
+		return rt_sub_##name(m RT_PASTE(PASS_, RT_COUNT args) __VA_ARGS__); }
+#define CALL_LONG CALL_SHORT
+#define CALL_INLINE_NO(...)
+#define CALL_INLINE_SHORT(id, how, value) case DIF_SUBR_##id: return REVERSED_##how(value);
+
+/* Subroutines: those of D that helpers may call, and their own. */
+INLINE u64 call(struct rt_mach *m, struct rt_hwork *h, u32 subr)
 {
 	const u64 *v = h->push;
 
+	switch (subr) {
+#define NOTHING
+#define ALSO(value) , value
+#define SUBR_ATTACH(...)
+#define SUBR_WALK(id, name, code, result, args, optional, addresses, what, reference, function, passed, also) \
+	case DIF_SUBR_##id: return function(m PASS_##passed also);
+#include "dif/helper_subrs.def"
+	default: break;
+	}
 	h->fuel -= call_cost(subr);
 	switch (subr) {
-	case SUBR_ALLOCA: return rt_sub_alloca(m, v[0]);
-	case SUBR_BASENAME: return rt_sub_basename(m, v[0]);
-	case SUBR_BCOPY: return rt_sub_bcopy(m, v[0], v[1], v[2]);
-	case SUBR_CLEANPATH: return rt_sub_cleanpath(m, v[0]);
-	case SUBR_COPYIN: return rt_sub_copyin(m, v[0], v[1]);
-	case SUBR_COPYINSTR: return rt_sub_copyinstr(m, v[0], v[1]);
-	case SUBR_COPYINTO: return rt_sub_copyinto(m, v[0], v[1], v[2]);
-	case SUBR_DIRNAME: return rt_sub_dirname(m, v[0]);
-	case SUBR_INDEX: return rt_sub_index(m, v[0], v[1], v[2]);
-	case SUBR_RINDEX: return rt_sub_rindex(m, v[0], v[1], v[2]);
-	case SUBR_INET_NTOA: return rt_sub_inet_ntoa(m, v[0]);
-	case SUBR_INET_NTOA6: return rt_sub_inet_ntoa6(m, v[0], v[1]);
-	case SUBR_INET_NTOP: return rt_sub_inet_ntop(m, v[0], v[1]);
-	case SUBR_JSON: return rt_sub_json(m, v[0], v[1]);
-	case SUBR_LLTOSTR: return rt_sub_lltostr(m, v[0], v[1]);
-	case SUBR_MEMREF: return rt_sub_memref(m, v[0], v[1]);
-	case SUBR_MEMSTR: return rt_sub_memstr(m, v[0], v[1], v[2]);
-	case SUBR_STRCHR: return rt_sub_strchr(m, v[0], v[1]);
-	case SUBR_STRJOIN: return rt_sub_strjoin(m, v[0], v[1]);
-	case SUBR_STRLEN: return rt_sub_strlen(m, v[0]);
-	case SUBR_STRRCHR: return rt_sub_strrchr(m, v[0], v[1]);
-	case SUBR_STRSTR: return rt_sub_strstr(m, v[0], v[1]);
-	case SUBR_STRTOLL: return rt_sub_strtoll(m, v[0], v[1]);
-	case SUBR_SUBSTR: return rt_sub_substr(m, v[0], v[1], v[2]);
-	case SUBR_TOLOWER: return rt_sub_tolower(m, v[0]);
-	case SUBR_TOUPPER: return rt_sub_toupper(m, v[0]);
-	case SUBR_HTONL:
-	case SUBR_NTOHL: return __builtin_bswap32(v[0]);
-	case SUBR_HTONS:
-	case SUBR_NTOHS: return __builtin_bswap16(v[0]);
-	case SUBR_HTONLL:
-	case SUBR_NTOHLL: return __builtin_bswap64(v[0]);
+#define OPT(type, value) , v[NARGS]
+#define NONE
+#define SUBR(id, name, code, result, args, optional, fx, addresses, helpers, ...) \
+	CALL_##helpers(id, name, args, optional)
+#define SUBR_INLINE(id, name, code, result, args, optional, fx, addresses, helpers, reference, attr, since, what, how, \
+		    value) \
+	CALL_INLINE_##helpers(id, how, value)
+#include "dif/subrs.def"
 	default: return fault(m, FAULT_ILLOP, 0);
 	}
 }
+/* clang-format on */
 
 /* Where a string of h->strings is in the firing's scratch value. */
 #define STRING_OFF(k) (cfg.helper_off + offsetof(struct rt_hwork, strings) + (k)*RT_HELPER_STRSIZE)
@@ -395,7 +414,7 @@ INLINE long insn_execute(struct rt_mach *m, struct rt_hwork *h)
 	} else if (op == HOP_CALL) {
 		u32 subr = insn >> 32;
 
-		v = subr >= SUBR_USTR ? call_own(m, h, subr) : call_other(m, h, subr);
+		v = call(m, h, subr);
 	} else {
 		v = *reg_of(h, a);
 		done = execute_rare(m, h, op, insn, b, &v);
@@ -486,9 +505,4 @@ NOINLINE u64 rt_helper_spent(struct rt_mach *m)
 	struct rt_hwork *h = helper_of(m);
 
 	return h ? fuel_end(m, h) : 0;
-}
-
-NOINLINE u64 rt_helper_popcount(struct rt_mach *m, u64 x)
-{
-	return bits_count(x);
 }

@@ -12,12 +12,12 @@ extern u64 val_hcode[];
 
 #define offsetof(type, member) __builtin_offsetof(type, member)
 
-/* Subroutines of helpers only, and those of D that helpers may call: enum dif_subr of dif/dif.h. */
+/* Subroutines by the names that they have in dif/dif.h. */
 enum {
-#define SUBR(id, name, code, ...)	  SUBR_##id = (code),
-#define SUBR_FOREIGN(id, name, code, ...) SUBR_##id = (code),
+#define SUBR(id, name, code, ...)	  DIF_SUBR_##id = (code),
+#define SUBR_FOREIGN(id, name, code, ...) DIF_SUBR_##id = (code),
 #include "dif/subrs.def"
-#define SUBR_HELPER(id, name, code, ...) SUBR_##id = (code),
+#define SUBR_HELPER(id, name, code, ...) DIF_SUBR_##id = (code),
 #include "dif/helper_subrs.def"
 };
 

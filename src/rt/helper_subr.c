@@ -169,12 +169,12 @@ INLINE long packed_byte(struct rt_hwork *h, u64 byte)
 INLINE long table_byte(struct rt_hwork *h, u64 byte)
 {
 	switch (h->t[T_KIND]) {
-	case SUBR_UVLQPAIRS: return pairs_byte(h, byte);
-	case SUBR_UVLQINDEX: return index_byte(h, byte);
-	case SUBR_ULOCATIONS: return location_byte(h, byte);
-	case SUBR_ULNOTAB: return delta_byte(h, byte, 0);
-	case SUBR_ULINETAB: return delta_byte(h, byte, 1);
-	case SUBR_UPACKEDLINES: return packed_byte(h, byte);
+	case DIF_SUBR_UVLQPAIRS: return pairs_byte(h, byte);
+	case DIF_SUBR_UVLQINDEX: return index_byte(h, byte);
+	case DIF_SUBR_ULOCATIONS: return location_byte(h, byte);
+	case DIF_SUBR_ULNOTAB: return delta_byte(h, byte, 0);
+	case DIF_SUBR_ULINETAB: return delta_byte(h, byte, 1);
+	case DIF_SUBR_UPACKEDLINES: return packed_byte(h, byte);
 	default: return 1;
 	}
 }
@@ -248,7 +248,7 @@ NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
 	h->t[T_LEN] = len;
 	h->t[T_POS] = h->t[T_FIRST] = h->t[T_SECOND] = h->t[T_PART] = h->t[T_ACC] = 0;
 	h->t[T_SHIFT] = h->t[T_LINE] = 0;
-	if (subr == SUBR_UCOUNTNL && len) {
+	if (subr == DIF_SUBR_UCOUNTNL && len) {
 		lines_forget(h, PIECE / RT_HELPER_LINE);
 		loop_run((len + PIECE - 1) / PIECE, newlines_step, p);
 		h->fuel -= h->t[T_POS] / 32;
@@ -256,13 +256,13 @@ NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
 		loop_run(len, table_step, p);
 		h->fuel -= h->t[T_POS] / 4;
 	}
-	if (!h->t[T_KIND] && subr == SUBR_UCOUNTNL)
+	if (!h->t[T_KIND] && subr == DIF_SUBR_UCOUNTNL)
 		return -1;
 	if (!h->t[T_KIND])
 		return fault(m, FAULT_BADADDR, h->push[0] + h->t[T_POS]);
-	if (subr == SUBR_ULOCATIONS && (h->t[T_PART] == 3 || h->push[2] >= h->t[T_FIRST]))
+	if (subr == DIF_SUBR_ULOCATIONS && (h->t[T_PART] == 3 || h->push[2] >= h->t[T_FIRST]))
 		return NO_LINE;
-	if (subr == SUBR_ULINETAB && h->t[T_LINE])
+	if (subr == DIF_SUBR_ULINETAB && h->t[T_LINE])
 		return NO_LINE;
 	return h->t[T_SECOND];
 }
@@ -721,4 +721,13 @@ NOINLINE u64 rt_helper_put(struct rt_mach *m, u64 k, u64 v)
 	if (p)
 		p->globals[k] = v;
 	return 0;
+}
+
+/* ---- upopcount() --------------------------------------------------------------------------- */
+
+NOINLINE u64 rt_helper_popcount(struct rt_mach *m, u64 x)
+{
+	x -= x >> 1 & 0x5555555555555555ull;
+	x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
+	return ((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56;
 }

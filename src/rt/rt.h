@@ -56,8 +56,11 @@ extern u64 val_spec[];
 extern const volatile struct rt_cfg val_rodata;
 #define cfg val_rodata
 
-/* The values are those of enum dif_fault in dif/dif.h. */
-enum fault { FAULT_BADADDR = 1, FAULT_BADALIGN = 2, FAULT_ILLOP = 3, FAULT_NOSCRATCH = 5 };
+/* The kinds of faults: enum dif_fault of dif/dif.h. */
+enum fault {
+#define FAULT(id, code, ...) FAULT_##id = (code),
+#include "dif/faults.def"
+};
 
 /* The prototypes of all run-time functions follow from the rows of funcs.h and dif/subrs.def. */
 #define RT_PROTO_0(name)	     u64 name(struct rt_mach *m)
