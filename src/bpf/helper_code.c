@@ -26,13 +26,6 @@ enum { FUNC_ENTRY, FUNC_STEP };
 
 /* ---- the functions --------------------------------------------------------------------------- */
 
-static bool is_jump(uint64_t in)
-{
-	uint32_t op = insn_op(in);
-
-	return (op >= HOP_JEQ && op <= HOP_JMP) || op == HOP_AGAIN;
-}
-
 /* Finds the instructions to which jumps lead; those behind jumps back are heads. */
 static void targets_find(struct compiler *k)
 {
@@ -42,10 +35,10 @@ static void targets_find(struct compiler *k)
 		k->labels[i] = NO_LABEL;
 	k->is_head[0] = k->is_head[c->frames] = k->is_head[c->frames + 1] = true;
 	k->labels[c->frames + 2] = em_label(&k->e);
-	for (uint32_t i = 0; i < c->nwords; i += insn_words(c->words[i])) {
-		uint64_t in = c->words[i], target = i + 1 + (uint64_t)(int64_t)insn_imm(in);
+	for (uint32_t i = 0; i < c->nwords; i += hop_words(c->words[i])) {
+		uint64_t in = c->words[i], target = i + 1 + (uint64_t)(int64_t)hop_imm(in);
 
-		if (!is_jump(in))
+		if (!(hop_uses(in) & HOP_JUMPS))
 			continue;
 		if (target >= c->nwords) {
 			k->is_strange = true;
@@ -191,7 +184,7 @@ static void put_program(struct compiler *k)
 	put_entry(k);
 	func_begin(k, "step", FUNC_STEP);
 	put_dispatch(k);
-	for (uint32_t i = 0; i < c->nwords && !k->is_strange; i += insn_words(c->words[i])) {
+	for (uint32_t i = 0; i < c->nwords && !k->is_strange; i += hop_words(c->words[i])) {
 		k->word = i;
 		if (k->labels[i] != NO_LABEL) {
 			if (is_reached)
@@ -203,7 +196,8 @@ static void put_program(struct compiler *k)
 		}
 		k->due++;
 		insn_compile(k, c->words[i]);
-		is_reached = insn_op(c->words[i]) != HOP_JMP && insn_op(c->words[i]) != HOP_FRAMES;
+		is_reached =
+			!(hop_uses(c->words[i]) & HOP_ENDS) && hop_code(c->words[i]) != HOP_FRAMES;
 	}
 	put_ends(k);
 	late_compile(k);

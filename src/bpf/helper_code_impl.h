@@ -38,37 +38,6 @@ struct compiler {
 	bool is_strange; /* an instruction that cannot be compiled */
 };
 
-static inline uint32_t insn_op(uint64_t in)
-{
-	return in & 63;
-}
-
-static inline uint32_t insn_a(uint64_t in)
-{
-	return in >> 8 & 255;
-}
-
-static inline uint32_t insn_b(uint64_t in)
-{
-	return in >> 16 & 255;
-}
-
-static inline uint32_t insn_c(uint64_t in)
-{
-	return in >> 24 & 255;
-}
-
-static inline int32_t insn_imm(uint64_t in)
-{
-	return (int32_t)(in >> 32);
-}
-
-/* Number of words that an instruction takes. */
-static inline uint32_t insn_words(uint64_t in)
-{
-	return insn_op(in) == HOP_WIDE ? 2 : 1;
-}
-
 /* ---- helper_insn.c --------------------------------------------------------------------------- */
 
 /* Emits the present instruction. */

@@ -77,15 +77,15 @@ static void fault_check(struct compiler *k)
 static void put_load(struct compiler *k, uint64_t in)
 {
 	struct emitter *e = &k->e;
-	uint32_t size = insn_c(in) & 15, back = em_label(e), slow = late_add(k, back, k->word + 1);
+	uint32_t size = hop_c(in) & 15, back = em_label(e), slow = late_add(k, back, k->word + 1);
 
 	if (size != 1 && size != 2 && size != 4 && size != 8) {
 		k->is_strange = true;
 		size = 8;
 	}
-	reg_load(k, R5, insn_b(in));
-	if (insn_imm(in))
-		em_alu_imm(e, BPF_ADD, R5, insn_imm(in));
+	reg_load(k, R5, hop_b(in));
+	if (hop_imm(in))
+		em_alu_imm(e, BPF_ADD, R5, hop_imm(in));
 	em_mov(e, R2, R5);
 	em_alu_imm(e, BPF_RSH, R2, RT_HELPER_LINE_SHIFT);
 	em_mov(e, R4, R2);
@@ -103,10 +103,10 @@ static void put_load(struct compiler *k, uint64_t in)
 	em_alu_reg(e, BPF_ADD, R4, R1);
 	em_alu_reg(e, BPF_ADD, R4, R6);
 	em_load(e, size, R7, R4, STATE(lines));
-	if (insn_c(in) & HELPER_SIGNED)
+	if (hop_c(in) & HELPER_SIGNED)
 		em_extend(e, R7, size, true);
 	em_here(e, back);
-	reg_set(k, insn_a(in));
+	reg_set(k, hop_a(in));
 }
 
 /* ---- computations and jumps ------------------------------------------------------------------ */
@@ -120,33 +120,33 @@ static void put_compute(struct compiler *k, uint64_t in)
 		[HOP_UDIV] = BPF_DIV, [HOP_UREM] = BPF_MOD,
 	};
 	struct emitter *e = &k->e;
-	uint32_t op = insn_op(in);
+	uint32_t op = hop_code(in);
 	bool is_shift = op >= HOP_SHL && op <= HOP_SAR;
 
 	if (in & HOP_IMMEDIATE) {
-		reg_load(k, R7, insn_b(in));
-		em_alu_imm(e, ops[op], R7, is_shift ? insn_imm(in) & 63 : insn_imm(in));
-		reg_set(k, insn_a(in));
+		reg_load(k, R7, hop_b(in));
+		em_alu_imm(e, ops[op], R7, is_shift ? hop_imm(in) & 63 : hop_imm(in));
+		reg_set(k, hop_a(in));
 		return;
 	}
-	reg_load(k, R1, insn_c(in));
-	reg_load(k, R7, insn_b(in));
+	reg_load(k, R1, hop_c(in));
+	reg_load(k, R7, hop_b(in));
 	if (is_shift)
 		em_alu_imm(e, BPF_AND, R1, 63);
 	em_alu_reg(e, ops[op], R7, R1);
-	reg_set(k, insn_a(in));
+	reg_set(k, hop_a(in));
 }
 
 static void put_divide(struct compiler *k, uint64_t in)
 {
 	struct emitter *e = &k->e;
-	uint32_t op = insn_op(in), good = em_label(e);
+	uint32_t op = hop_code(in), good = em_label(e);
 
 	if (in & HOP_IMMEDIATE)
-		em_imm(e, R3, (uint64_t)(int64_t)insn_imm(in));
+		em_imm(e, R3, (uint64_t)(int64_t)hop_imm(in));
 	else
-		reg_load(k, R3, insn_c(in));
-	reg_load(k, R2, insn_b(in));
+		reg_load(k, R3, hop_c(in));
+	reg_load(k, R2, hop_b(in));
 	em_jmp_imm(e, BPF_JNE, R3, 0, good);
 	em_store_imm(e, 8, R9, FAULT_VALUE, 0);
 	em_store_imm(e, 4, R9, FAULT_KIND, DIF_FAULT_DIVZERO);
@@ -159,7 +159,7 @@ static void put_divide(struct compiler *k, uint64_t in)
 		call_rt(k, op == HOP_SDIV ? "rt_sdiv" : "rt_srem");
 		em_mov(e, R7, R0);
 	}
-	reg_set(k, insn_a(in));
+	reg_set(k, hop_a(in));
 }
 
 /* Ends the iteration; the next one goes on at the instruction. */
@@ -176,7 +176,7 @@ static void put_jump(struct compiler *k, uint64_t in)
 		[HOP_JLE] = BPF_JLE, [HOP_JSLT] = BPF_JSLT, [HOP_JSLE] = BPF_JSLE,
 	};
 	struct emitter *e = &k->e;
-	uint32_t op = insn_op(in), target = k->word + 1 + (uint32_t)insn_imm(in);
+	uint32_t op = hop_code(in), target = k->word + 1 + (uint32_t)hop_imm(in);
 	uint32_t to = k->labels[target];
 	bool is_back = target <= k->word;
 	int b, c;
@@ -189,11 +189,11 @@ static void put_jump(struct compiler *k, uint64_t in)
 	} else if (is_back) {
 		k->is_strange = true;
 	} else if (in & HOP_IMMEDIATE) {
-		b = reg_use(k, insn_b(in), R1);
-		em_jmp_imm(e, ops[op], b, (int8_t)insn_a(in), to);
+		b = reg_use(k, hop_b(in), R1);
+		em_jmp_imm(e, ops[op], b, (int8_t)hop_a(in), to);
 	} else {
-		b = reg_use(k, insn_b(in), R1);
-		c = reg_use(k, insn_c(in), R2);
+		b = reg_use(k, hop_b(in), R1);
+		c = reg_use(k, hop_c(in), R2);
 		em_jmp_reg(e, ops[op], b, c, to);
 	}
 }
@@ -201,8 +201,8 @@ static void put_jump(struct compiler *k, uint64_t in)
 static void put_again(struct compiler *k, uint64_t in)
 {
 	struct emitter *e = &k->e;
-	int32_t left = STATE(loops) + 8 * (int32_t)(insn_c(in) & (RT_HELPER_LOOPS - 1));
-	uint32_t over = em_label(e), target = k->word + 1 + (uint32_t)insn_imm(in);
+	int32_t left = STATE(loops) + 8 * (int32_t)(hop_c(in) & (RT_HELPER_LOOPS - 1));
+	uint32_t over = em_label(e), target = k->word + 1 + (uint32_t)hop_imm(in);
 
 	count_due(k);
 	em_load(e, 8, R1, R6, left);
@@ -252,7 +252,7 @@ static const struct call_row {
 
 static void put_call(struct compiler *k, uint64_t in)
 {
-	uint32_t subr = (uint32_t)insn_imm(in);
+	uint32_t subr = (uint32_t)hop_imm(in);
 	const struct call_row *row = subr < ARRAY_LEN(call_rows) ? &call_rows[subr] : NULL;
 	struct emitter *e = &k->e;
 
@@ -276,7 +276,7 @@ static void put_call(struct compiler *k, uint64_t in)
 		em_mov(e, R7, R0);
 		fault_check(k);
 	}
-	reg_set(k, insn_a(in));
+	reg_set(k, hop_a(in));
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -330,31 +330,31 @@ static void put_text(struct compiler *k, uint64_t in)
 {
 	struct emitter *e = &k->e;
 
-	reg_load(k, R7, insn_b(in));
-	if (insn_b(in) != HREG_ZERO)
+	reg_load(k, R7, hop_b(in));
+	if (hop_b(in) != HREG_ZERO)
 		em_alu_imm(e, BPF_LSH, R7, 3);
 	em_load(e, 8, R1, R6, STATE(code));
 	em_alu_reg(e, BPF_ADD, R7, R1);
-	if (insn_imm(in))
-		em_alu_imm(e, BPF_ADD, R7, 8 * insn_imm(in));
-	reg_set(k, insn_a(in));
+	if (hop_imm(in))
+		em_alu_imm(e, BPF_ADD, R7, 8 * hop_imm(in));
+	reg_set(k, hop_a(in));
 }
 
 static void put_push(struct compiler *k, uint64_t in)
 {
-	int32_t to = STATE(push) + 8 * (int32_t)(insn_c(in) & (RT_HELPER_PUSHES - 1));
+	int32_t to = STATE(push) + 8 * (int32_t)(hop_c(in) & (RT_HELPER_PUSHES - 1));
 
 	if (in & HOP_IMMEDIATE)
-		em_store_imm(&k->e, 8, R6, to, insn_imm(in));
+		em_store_imm(&k->e, 8, R6, to, hop_imm(in));
 	else
-		em_store(&k->e, 8, R6, to, reg_use(k, insn_b(in), R1));
+		em_store(&k->e, 8, R6, to, reg_use(k, hop_b(in), R1));
 }
 
 /* A number of 64 bits, which is the next word. */
 static void put_wide(struct compiler *k, uint64_t in)
 {
 	em_imm(&k->e, R7, k->c->words[k->word + 1]);
-	reg_set(k, insn_a(in));
+	reg_set(k, hop_a(in));
 }
 
 static void put_unwind(struct compiler *k)
@@ -369,24 +369,24 @@ static void put_unwind(struct compiler *k)
 /* An instruction that a function of rt/helper.c executes. */
 static void put_rare(struct compiler *k, uint64_t in)
 {
-	reg_load(k, R3, insn_b(in));
+	reg_load(k, R3, hop_b(in));
 	em_imm(&k->e, R2, in);
 	call_rt(k, "rt_helper_rare");
 	em_mov(&k->e, R7, R0);
 	fault_check(k);
 	k->cached = NO_REG;
-	if (insn_op(in) == HOP_UREG || insn_op(in) == HOP_VAR)
-		reg_set(k, insn_a(in));
+	if (hop_uses(in) & HOP_WRITES_A)
+		reg_set(k, hop_a(in));
 }
 
 /* Appends a string or a number to the text of a frame. */
 static void put_add(struct compiler *k, uint64_t in)
 {
 	if (in & HOP_IMMEDIATE)
-		em_imm(&k->e, R2, (uint64_t)(int64_t)insn_imm(in));
+		em_imm(&k->e, R2, (uint64_t)(int64_t)hop_imm(in));
 	else
-		reg_load(k, R2, insn_b(in));
-	em_imm(&k->e, R3, insn_op(in) == HOP_ADDS);
+		reg_load(k, R2, hop_b(in));
+	em_imm(&k->e, R3, hop_code(in) == HOP_ADDS);
 	call_rt(k, "rt_helper_add");
 	fault_check(k);
 }
@@ -395,33 +395,33 @@ static void put_other_insn(struct compiler *k, uint64_t in)
 {
 	struct emitter *e = &k->e;
 
-	switch (insn_op(in)) {
+	switch (hop_code(in)) {
 	case HOP_STORE:
-		reg_load(k, R2, insn_a(in));
-		reg_load(k, R3, insn_b(in));
-		em_imm(e, R4, insn_c(in));
+		reg_load(k, R2, hop_a(in));
+		reg_load(k, R3, hop_b(in));
+		em_imm(e, R4, hop_c(in));
 		call_rt(k, "rt_store");
 		fault_check(k);
 		return;
 	case HOP_SAVE:
-		em_imm(e, R2, (uint64_t)insn_imm(in));
-		reg_load(k, R3, insn_b(in));
+		em_imm(e, R2, (uint64_t)hop_imm(in));
+		reg_load(k, R3, hop_b(in));
 		call_rt(k, "rt_helper_put");
 		return;
 	case HOP_SCMP:
-		reg_load(k, R2, insn_b(in));
-		reg_load(k, R3, insn_c(in));
+		reg_load(k, R2, hop_b(in));
+		reg_load(k, R3, hop_c(in));
 		call_rt(k, "rt_strcmp");
 		em_mov(e, R7, R0);
 		fault_check(k);
-		reg_set(k, insn_a(in));
+		reg_set(k, hop_a(in));
 		return;
 	case HOP_LOOP:
 		em_store_imm(e, 8, R6,
-			     STATE(loops) + 8 * (int32_t)(insn_c(in) & (RT_HELPER_LOOPS - 1)),
-			     insn_imm(in));
+			     STATE(loops) + 8 * (int32_t)(hop_c(in) & (RT_HELPER_LOOPS - 1)),
+			     hop_imm(in));
 		return;
-	case HOP_RESULT: em_store(e, 8, R6, STATE(result), reg_use(k, insn_b(in), R1)); return;
+	case HOP_RESULT: em_store(e, 8, R6, STATE(result), reg_use(k, hop_b(in), R1)); return;
 	case HOP_NONE: em_store_imm(e, 8, R6, STATE(result), 0); return;
 	case HOP_FRAME:
 		call_rt(k, "rt_helper_frame");
@@ -433,13 +433,13 @@ static void put_other_insn(struct compiler *k, uint64_t in)
 
 void insn_compile(struct compiler *k, uint64_t in)
 {
-	uint32_t op = insn_op(in);
+	uint32_t op = hop_code(in);
 
-	if (op <= HOP_MUL) {
+	if (hop_computes(in)) {
 		put_compute(k, in);
 		return;
 	}
-	if (op <= HOP_SREM) {
+	if (hop_divides(in)) {
 		put_divide(k, in);
 		return;
 	}
@@ -449,15 +449,15 @@ void insn_compile(struct compiler *k, uint64_t in)
 	}
 	switch (op) {
 	case HOP_IMM:
-		em_imm(&k->e, R7, (uint64_t)(int64_t)insn_imm(in));
-		reg_set(k, insn_a(in));
+		em_imm(&k->e, R7, (uint64_t)(int64_t)hop_imm(in));
+		reg_set(k, hop_a(in));
 		return;
 	case HOP_WIDE: put_wide(k, in); return;
 	case HOP_LOAD: put_load(k, in); return;
 	case HOP_EXTEND:
-		reg_load(k, R7, insn_b(in));
-		em_extend(&k->e, R7, insn_c(in) & 15, insn_c(in) & HELPER_SIGNED);
-		reg_set(k, insn_a(in));
+		reg_load(k, R7, hop_b(in));
+		em_extend(&k->e, R7, hop_c(in) & 15, hop_c(in) & HELPER_SIGNED);
+		reg_set(k, hop_a(in));
 		return;
 	case HOP_PUSH: put_push(k, in); return;
 	case HOP_CALL: put_call(k, in); return;
@@ -490,7 +490,7 @@ void late_compile(struct compiler *k)
 			continue;
 		}
 		em_mov(e, R2, R5);
-		em_imm(e, R3, insn_c(k->c->words[l.word]));
+		em_imm(e, R3, hop_c(k->c->words[l.word]));
 		call_rt(k, "rt_helper_load");
 		em_mov(e, R7, R0);
 		em_load(e, 4, R1, R9, FAULT_KIND);

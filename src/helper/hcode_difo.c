@@ -201,13 +201,6 @@ static void load_local(struct translator *t, uint32_t id, uint32_t rd)
 		set_value(t, rd, (struct value){VALUE_SUM, hcode_local(t, v), 0});
 }
 
-static bool op_has_result(uint32_t op)
-{
-	op &= HOP_IMMEDIATE - 1;
-	return op <= HOP_SREM || op == HOP_IMM || op == HOP_LOAD || op == HOP_EXTEND ||
-	       op == HOP_CALL || op == HOP_UREG || op == HOP_VAR || op == HOP_SCMP;
-}
-
 /*
  * Stores to the register of a variable. The last instruction writes to it directly, if it has just
  * computed the value. The compiler has cut the value to the size of the variable.
@@ -223,7 +216,7 @@ static void store_reg(struct translator *t, uint32_t to, uint32_t rs)
 	if (v.kind == VALUE_CONST) {
 		put_const(t, to, v.imm);
 	} else if (v.reg == rs && v.imm == 0 && hcode_here(t) > t->barrier &&
-		   op_has_result(*w & 127) && (*w >> 8 & 255) == rs) {
+		   hop_uses(*w) & HOP_WRITES_A && hop_a(*w) == rs) {
 		*w = (*w & ~0xff00ull) | (uint64_t)to << 8;
 		t->values[rs] = (struct value){VALUE_SUM, to, 0};
 	} else {
@@ -661,7 +654,7 @@ static void last_jump_drop(struct translator *t)
 	const struct fixup *last = t->jumps.all.len ? vec_last(&t->jumps.all) : NULL;
 
 	if (last && last->label == t->d->code_len && last->word == hcode_here(t) - 1 &&
-	    (t->out->words.data[last->word] & 63) == HOP_JMP) {
+	    hop_code(t->out->words.data[last->word]) == HOP_JMP) {
 		t->jumps.all.len--;
 		t->out->words.len--;
 	}

@@ -348,7 +348,7 @@ INLINE u64 batch_execute(struct rt_hwork *h)
 		op = insn & 63;
 		a = insn >> 8 & 255;
 		b = *reg_of(h, insn >> 16);
-		if (op <= HOP_MUL) {
+		if (hop_computes(insn)) {
 			c = insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24);
 			v = compute(op, b, c);
 		} else if (op >= HOP_JEQ && op <= HOP_JMP) {
@@ -390,6 +390,12 @@ INLINE u64 batch_execute(struct rt_hwork *h)
 	return n == BATCH;
 }
 
+/* Bit n: instruction n writes to register a. */
+#define HELPER_OP(name, uses, what) | (u64)(((uses)&HOP_WRITES_A) != 0) << HOP_##name
+static const u64 writers = 0
+#include "rt/helper_ops.def"
+	;
+
 /* Executes an instruction of any kind. */
 INLINE long insn_execute(struct rt_mach *m, struct rt_hwork *h)
 {
@@ -402,7 +408,7 @@ INLINE long insn_execute(struct rt_mach *m, struct rt_hwork *h)
 		return fuel_end(m, h);
 	a = insn >> 8 & 255;
 	b = *reg_of(h, insn >> 16);
-	if (op <= HOP_SREM) {
+	if (hop_divides(insn)) {
 		v = divide(m, op, b,
 			   insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24));
 	} else if (op == HOP_LOAD) {
@@ -418,7 +424,7 @@ INLINE long insn_execute(struct rt_mach *m, struct rt_hwork *h)
 	} else {
 		v = *reg_of(h, a);
 		done = execute_rare(m, h, op, insn, b, &v);
-		if (op >= HOP_LOOP)
+		if (!(writers >> op & 1))
 			a = 0;
 	}
 	if (m->fault.kind)

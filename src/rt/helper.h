@@ -4,7 +4,7 @@
  *
  * Helpers are programs in D that know a runtime and name the frames of its stacks. Which ones run
  * is decided while the session runs, when a walk meets a process, so they are not part of the
- * programs of the session. They are translated to the instructions below (helper/hcode.c), which
+ * programs of the session. They are translated to the instructions of the helper machine (helper/hcode.c), which
  * lie in the map MAP_HCODE and which a loop in the kernel executes (rt/helper.c). The kernel's
  * verifier proves that loop safe once, whatever the helpers do; a walk ends when it has used up its
  * instructions.
@@ -22,56 +22,92 @@
  * state.
  *
  * An instruction is a word:   op | a << 8 | b << 16 | c << 24 | imm << 32
- * a, b, c are registers unless the list says something else. Register 0 is always 0, the next ones
+ * a, b, c are registers unless the list (rt/helper_ops.def) says something else. Register 0 is always 0, the next ones
  * hold values of expressions, the others the variables and arguments: enum helper_reg.
  */
 #pragma once
 
 #include "rt/abi.h"
 
-/* clang-format off */
-#define HELPER_OPS(X)                                                                             \
-	/* binary operations: a = b op c; with bit 6 of op: a = b op imm */                       \
-	X(ADD) X(SUB) X(AND) X(OR) X(XOR) X(SHL) X(SHR) X(SAR) X(MUL) X(UDIV) X(UREM) X(SDIV) X(SREM) \
-	/* jumps relative to the next instruction, if b op c; with bit 6: if b op a, a number */  \
-	X(JEQ) X(JNE) X(JLT) X(JLE) X(JSLT) X(JSLE) X(JMP)                                        \
-	X(IMM)	  /* a = imm */                                                                   \
-	X(WIDE)	  /* a = the next word */                                                         \
-	X(LOAD)	  /* a = what is at b + imm; c: its size, and HELPER_SIGNED */                    \
-	X(EXTEND) /* a = b, cut to size c */                                                      \
-	X(PUSH)	  /* argument c of the next call = b; with bit 6: imm */                          \
-	X(CALL)	  /* a = subroutine imm */                                                        \
-	X(TEXT)	  /* a = address of the text at word imm + b */                                   \
-	X(STORE)  /* at address a: b; c: its size */                                              \
-	X(PUTS)	  /* register imm, a clause-local variable = the string b */                      \
-	X(SAVE)	  /* keeps global variable imm for later walks */                                 \
-	X(UREG)	  /* a = word imm of the frame's struct pt_regs, if it is known */                \
-	X(VAR)	  /* a = built-in variable imm; b: what execargs needs to know of the kernel */    \
-	X(SCMP)	  /* a = how the strings b and c compare */                                       \
-	X(LOOP)	  /* counter c = imm */                                                           \
-	X(AGAIN)  /* goes imm instructions on, unless counter c has been used up */               \
-	X(RESULT) /* the value of the clauses = the string b */                                   \
-	X(NONE)	  /* the value of the clauses is no string */                                     \
-	X(ADDS)	  /* appends the string b to the text of the frame that is being made */          \
-	X(ADDN)	  /* appends the number b; with bit 6: imm */                                     \
-	X(FRAME)  /* records that text as a frame of the language */                              \
-	X(UNWIND) /* the next frame has the three pushed words as pc, sp, fp */                   \
-	X(FRAMES) /* adds the first frame, and skips the next word, which is HOP_STEP */          \
-	X(OWN)	  /* a fault unless address b + imm is the process's, or of the helper's memory; */ \
-		  /* with bit 6: the pushed argument c */                                         \
-	X(STEP)	  /* names the frame, and goes to the next one; or ends the walk */
-/* clang-format on */
-
 enum helper_op {
-#define X(name) HOP_##name,
-	HELPER_OPS(X)
-#undef X
-		HOP_IMMEDIATE = 64, /* bit: the last operand is imm */
+#define HELPER_OP(name, uses, what) HOP_##name,
+#include "rt/helper_ops.def"
+	HOP_IMMEDIATE = 64, /* bit: the last operand is imm */
+};
+enum hop_uses {
+	HOP_READS_A = 1 << 0,
+	HOP_READS_B = 1 << 1,
+	HOP_READS_C = 1 << 2,
+	HOP_WRITES_A = 1 << 3,
+	HOP_WRITES_LOCAL = 1 << 4, /* the register HREG_LOCALS + imm */
+	HOP_JUMPS = 1 << 5,	   /* maybe to the instruction that is imm behind the next one */
+	HOP_ENDS = 1 << 6,	   /* the next one does not follow */
+	HOP_HAS_WORD = 1 << 7,	   /* the next word is its operand */
 };
 #define HELPER_SIGNED 16
 
 #define HELPER_INSN(op, a, b, c, imm)                                                              \
 	((u64)(op) | (u64)(a) << 8 | (u64)(b) << 16 | (u64)(c) << 24 | (u64)(u32)(imm) << 32)
+
+static inline u32 hop_code(u64 in)
+{
+	return in & (HOP_IMMEDIATE - 1);
+}
+
+static inline u32 hop_a(u64 in)
+{
+	return in >> 8 & 255;
+}
+
+static inline u32 hop_b(u64 in)
+{
+	return in >> 16 & 255;
+}
+
+static inline u32 hop_c(u64 in)
+{
+	return in >> 24 & 255;
+}
+
+static inline int hop_imm(u64 in)
+{
+	return (int)(in >> 32);
+}
+
+/* Binary operations that cannot fail, and those that fault if they divide by 0. */
+static inline int hop_computes(u64 in)
+{
+	return hop_code(in) <= HOP_MUL;
+}
+
+static inline int hop_divides(u64 in)
+{
+	return hop_code(in) >= HOP_UDIV && hop_code(in) <= HOP_SREM;
+}
+
+/* The bits of enum hop_uses of an instruction. */
+static inline u32 hop_uses(u64 in)
+{
+	u32 uses = 0;
+
+	switch (hop_code(in)) {
+#define HELPER_OP(name, bits, what)                                                                \
+	case HOP_##name:                                                                           \
+		uses = (bits);                                                                     \
+		break;
+#include "rt/helper_ops.def"
+	default: break;
+	}
+	if (in & HOP_IMMEDIATE)
+		uses &= uses & HOP_READS_C ? ~(u32)HOP_READS_C : ~(u32)HOP_READS_B;
+	return uses;
+}
+
+/* The number of words that an instruction takes. */
+static inline u32 hop_words(u64 in)
+{
+	return hop_uses(in) & HOP_HAS_WORD ? 2 : 1;
+}
 
 #define RT_HELPER_LOCALS  103 /* clause-local variables of the helpers of a process */
 #define RT_HELPER_STRINGS 8   /* those of them that may be strings: the first ones */
