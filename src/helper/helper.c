@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "d/compile.h"
+#include "d/parse/parse.h"
 #include "d/text/source.h"
 #include "dtrace.h"
 #include "usdt/dof_prog.h"
@@ -37,38 +38,28 @@ static struct err *file_read(const char *path, struct strbuf *out)
 	return ferror(f) ? err_sys(errno, "cannot read the ustack helper '%s'", path) : NULL;
 }
 
-/* The text in quotes of the line that begins with these words, or NULL. */
-static char *pragma_find(const char *text, const char *words)
+/* Notes the first of each pragma. */
+static void fact_note(void *ctx, const char *fact, const char *value)
 {
-	size_t n = strlen(words);
+	struct helper *h = ctx;
+	char **to = strcmp(fact, "exec") == 0	  ? &h->patterns
+		    : strcmp(fact, "symbol") == 0 ? &h->symbols
+						  : &h->saves_if;
 
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, words, n) == 0 && strncmp(line + n, " \"", 2) == 0) {
-			char *found = xstrdup(line + n + 2);
-
-			found[strcspn(found, "\"\n")] = '\0';
-			return found;
-		}
-		if (!*line)
-			break;
-	}
-	return NULL;
+	h->saves |= to == &h->saves_if;
+	if (value && !*to)
+		*to = xstrdup(value);
 }
 
-/* Whether the text has this line. */
-static bool line_find(const char *text, const char *words)
+static void facts_read(struct helper *h)
 {
-	size_t n = strlen(words);
+	const struct parse_env env = {.ctx = h, .helper = fact_note};
+	struct arena *a = arena_create();
 
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, words, n) == 0 && (line[n] == '\n' || !line[n]))
-			return true;
-		if (!*line)
-			break;
-	}
-	return false;
+	parse_helper_facts(a, h->text, strlen(h->text), &env);
+	arena_destroy(a);
+	if (h->symbols && !h->patterns)
+		h->patterns = xstrdup(""); /* files of no name */
 }
 
 struct err *helper_open(const char *path, struct helper **ret)
@@ -81,12 +72,7 @@ struct err *helper_open(const char *path, struct helper **ret)
 		h = xcalloc(1, sizeof(*h));
 		h->path = xstrdup(path);
 		h->text = xstrdup(strbuf_text(&text));
-		h->patterns = pragma_find(h->text, "#pragma D helper exec");
-		h->symbols = pragma_find(h->text, "#pragma D helper symbol");
-		h->saves_if = pragma_find(h->text, "#pragma D helper registers");
-		h->saves = h->saves_if || line_find(h->text, "#pragma D helper registers");
-		if (h->symbols && !h->patterns)
-			h->patterns = xstrdup(""); /* files of no name */
+		facts_read(h);
 		*ret = h;
 	}
 	strbuf_deinit(&text);

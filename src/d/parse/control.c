@@ -297,22 +297,26 @@ static void depends_on_run(struct lexer *lx, struct control *c)
 
 /*
  * '#pragma D helper exec "PATTERN|PATTERN"', '#pragma D helper symbol "NAME|NAME"',
- * '#pragma D helper registers', '#pragma D helper registers "VARIABLE"': whoever loads the helper
- * has read them (helper/helper.c).
+ * '#pragma D helper registers', '#pragma D helper registers "VARIABLE"'. Whoever loads the helper
+ * asks for them before it is compiled (parse_helper_facts()).
  */
 static void helper_run(struct lexer *lx, struct control *c)
 {
+	const struct parse_env *env = lx->in->env;
+	const char *fact = args_len(c) && !arg(c, 0)->is_str ? arg(c, 0)->text : "";
+	const char *value = args_len(c) == 2 && arg(c, 1)->is_str ? arg(c, 1)->text : NULL;
+	bool takes_value = strcmp(fact, "exec") == 0 || strcmp(fact, "symbol") == 0 ||
+			   strcmp(fact, "registers") == 0;
+
 	if (!lx->in->is_helper)
 		control_error(lx, D_PRAGMA_INVAL, c->span,
 			      "#pragma D helper stands in files of ustack helpers only");
-	else if (args_len(c) == 1 && strcmp(arg(c, 0)->text, "registers") == 0)
-		return;
-	else if (args_len(c) != 2 || !arg(c, 1)->is_str ||
-		 (strcmp(arg(c, 0)->text, "exec") != 0 && strcmp(arg(c, 0)->text, "symbol") != 0 &&
-		  strcmp(arg(c, 0)->text, "registers") != 0))
+	else if (!(value && takes_value) && !(args_len(c) == 1 && strcmp(fact, "registers") == 0))
 		fail_malformed(lx, c,
 			       "exec \"PATTERN|PATTERN\", symbol \"NAME|NAME\", registers, or "
 			       "registers \"VARIABLE\"");
+	else if (env && env->helper)
+		env->helper(env->ctx, fact, value);
 }
 
 /* Adds the word FACT=PATTERN to the conditions of the row; false: it is none. */
@@ -442,4 +446,30 @@ void control_line(struct lexer *lx)
 			control_run(lx, &c);
 	}
 	lx->p = c.resume;
+}
+
+void parse_helper_facts(struct arena *a, const char *text, size_t len, const struct parse_env *env)
+{
+	struct source_map *map = source_map_create(a);
+	struct parse_input in = {.src = source_add(map, SOURCE_FILE, "", text, len, false),
+				 .map = map,
+				 .diags = diags_create(a, map), /* a compile reports them again */
+				 .arena = a,
+				 .env = env,
+				 .is_helper = true};
+	struct lexer lx;
+
+	lex_init(&lx, &in);
+	while (lx.p < lx.end) {
+		const char *newline = memchr(lx.p, '\n', (size_t)(lx.end - lx.p));
+		struct control c = {.line_end = newline ? newline : lx.end, .first = 2};
+
+		c.span = lex_span(&lx, lx.p, c.line_end);
+		if (*lx.p == '#' && words_split(&lx, &c) && c.words.len > 3 &&
+		    strcmp(c.words.data[0].text, "pragma") == 0 &&
+		    strcmp(c.words.data[1].text, "D") == 0 &&
+		    strcmp(c.words.data[2].text, "helper") == 0)
+			helper_run(&lx, &c);
+		lx.p = newline ? newline + 1 : lx.end;
+	}
 }

@@ -31,6 +31,8 @@ struct parse_env {
 	const char *(*near_type)(void *ctx, const char *name);
 	/* Applies '#pragma D option name=value' at once; false after reporting. */
 	bool (*set_option)(void *ctx, struct span at, const char *name, const char *value);
+	/* '#pragma D helper FACT' and '... FACT "VALUE"', then value is not NULL. May be NULL. */
+	void (*helper)(void *ctx, const char *fact, const char *value);
 	/* Obeys '#pragma D harmful'. May be NULL. */
 	void (*harmful)(void *ctx, const struct harm *row);
 	/* The value of a macro variable, named without '$': "pid", "target"; false: undefined. */
@@ -64,6 +66,9 @@ struct ast *parse_program(const struct parse_input *in);
 struct expr *parse_expr(const struct parse_input *in);
 /* Parses a text that is one type name such as "struct foo *"; NULL after reporting. */
 struct type_name *parse_type(const struct parse_input *in);
+
+/* Tells env.helper what the text says of itself, of which nothing else is read. No text is bad. */
+void parse_helper_facts(struct arena *a, const char *text, size_t len, const struct parse_env *env);
 
 /* Splits a description into its fields; false when it has more of them than the context allows. */
 bool pspec_split(struct arena *a, const char *text, enum spec_context ctx, struct pspec *ret);
