@@ -293,7 +293,6 @@ struct printer {
 	const struct print_opts *opts;
 	struct print_hooks hooks;
 	const struct renderer *render;
-	struct json json;
 	void *form; /* of opened->open() */
 	const struct renderer *opened;
 	struct print_program *programs; /* of the session, for reports and titles */

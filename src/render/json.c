@@ -24,6 +24,23 @@
 #include "base/version.h"
 #include "render/json.h"
 
+/* ---- the form ------------------------------------------------------------------------------ */
+
+void json_open(struct printer *p)
+{
+	p->form = xcalloc(1, sizeof(struct json));
+}
+
+void json_close(struct printer *p)
+{
+	struct json *j = json_of(p);
+
+	strbuf_deinit(&j->row);
+	for (size_t i = 0; i < ARRAY_LEN(j->docs); i++)
+		strbuf_deinit(&j->docs[i].aggs);
+	free(j);
+}
+
 /* ---- documents ----------------------------------------------------------------------------- */
 
 /* Facts of the session; a timestamp of a record becomes a date by `started` and `timestamp`. */
@@ -114,7 +131,7 @@ void json_member(struct strbuf *o, const char *name, const char *text)
 /* Adds what the record says of its probe, which is the same each time. */
 static void probe_add(struct printer *p)
 {
-	const struct probe_text *pt = p->json.pt;
+	const struct probe_text *pt = json_of(p)->pt;
 	struct strbuf *o = &p->out;
 	char prov[PROBE_PROV_ROOM];
 	size_t start = o->len;
@@ -135,7 +152,7 @@ static void probe_add(struct printer *p)
 
 static void record_open(struct printer *p)
 {
-	struct json *j = &p->json;
+	struct json *j = json_of(p);
 
 	if (j->in_object)
 		return;
@@ -151,34 +168,34 @@ static void record_open(struct printer *p)
 
 static void record_close(struct printer *p)
 {
-	if (!p->json.in_object)
+	if (!json_of(p)->in_object)
 		return;
 	strbuf_adds(&p->out, "]}");
 	object_end(p);
-	p->json.in_object = false;
+	json_of(p)->in_object = false;
 }
 
 static void json_record_begin(struct printer *p, const struct probe_text *pt, uint32_t cpu,
 			      const struct rt_rec *next)
 {
-	p->json.pt = pt;
-	p->json.cpu = cpu;
-	p->json.in_record = true;
-	p->json.in_object = p->json.is_shown = p->json.at_end = false;
+	json_of(p)->pt = pt;
+	json_of(p)->cpu = cpu;
+	json_of(p)->in_record = true;
+	json_of(p)->in_object = json_of(p)->is_shown = json_of(p)->at_end = false;
 }
 
 static void json_record_end(struct printer *p, bool is_quiet)
 {
-	if (!p->json.is_shown && !is_quiet)
+	if (!json_of(p)->is_shown && !is_quiet)
 		record_open(p);
 	record_close(p);
-	p->json.in_record = false;
+	json_of(p)->in_record = false;
 }
 
 void json_item(struct printer *p)
 {
 	record_open(p);
-	if (p->json.nitems++)
+	if (json_of(p)->nitems++)
 		strbuf_adds(&p->out, ", ");
 }
 
@@ -200,7 +217,7 @@ static void json_leave(struct printer *p)
 static void json_emptied(struct printer *p)
 {
 	doc_reset(json_doc_now(p));
-	p->json.in_object = false;
+	json_of(p)->in_object = false;
 }
 
 static void json_command(struct printer *p, const char *command, const struct strbuf *text,
@@ -236,7 +253,7 @@ static void fault_add(struct strbuf *o, const dtrace_errdata_t *fault)
 
 static void json_notice(struct printer *p, const struct print_notice *n)
 {
-	if (p->json.in_record) {
+	if (json_of(p)->in_record) {
 		json_item_text(p, "error", n->msg, strlen(n->msg));
 		return;
 	}
@@ -276,6 +293,8 @@ static struct err *json_message(struct printer *p, const struct act_layout *al,
 }
 
 const struct renderer render_json = {
+	.open = json_open,
+	.close = json_close,
 	.record_begin = json_record_begin,
 	.record_end = json_record_end,
 	.value = json_value,

@@ -8,6 +8,30 @@
 
 #include "render/impl.h"
 
+struct json_doc {     /* the document in a file */
+	bool is_open; /* the facts of the session are there */
+	uint64_t nobjects, naggs;
+	struct strbuf aggs; /* the aggregations, which come last in the document */
+};
+
+/* What the renderers of JSON and of rows keep in printer.form. */
+struct json {
+	struct json_doc docs[2]; /* in the output, and in the file of freopen() */
+	/* for the current record */
+	const struct probe_text *pt;
+	uint32_t cpu;
+	bool in_record, in_object; /* in_object: its object has begun in the current file */
+	bool is_shown;		   /* its object has begun in any file */
+	uint32_t nitems, nrows;
+	bool at_end;
+	struct strbuf row; /* of json_rows.c: the values of the current record */
+};
+
+static inline struct json *json_of(const struct printer *p)
+{
+	return p->form;
+}
+
 /* Whether the output is an object a line. */
 static inline bool json_is_lines(const struct printer *p)
 {
@@ -17,9 +41,12 @@ static inline bool json_is_lines(const struct printer *p)
 /* The document in the file to which output goes now. */
 static inline struct json_doc *json_doc_now(struct printer *p)
 {
-	return &p->json.docs[printer_redirect(p) != NULL];
+	return &json_of(p)->docs[printer_redirect(p) != NULL];
 }
 
+/* Make and free the struct json: open and close of both renderers. */
+void json_open(struct printer *p);
+void json_close(struct printer *p);
 /* Adds a member behind others. */
 void json_member(struct strbuf *o, const char *name, const char *text);
 /* Begins an element of the list "output" of the current record. */

@@ -7,21 +7,21 @@
 /* Aggregations printed at the end of tracing stand behind all records: they are kept until then. */
 static struct strbuf *aggs_out(struct printer *p)
 {
-	return p->json.at_end && !json_is_lines(p) ? &json_doc_now(p)->aggs : &p->out;
+	return json_of(p)->at_end && !json_is_lines(p) ? &json_doc_now(p)->aggs : &p->out;
 }
 
 void json_aggs_begin(struct printer *p)
 {
 	struct json_doc *doc = json_doc_now(p);
 
-	p->json.at_end = true;
+	json_of(p)->at_end = true;
 	doc->naggs = 0;
 	doc->aggs.len = 0;
 }
 
 void json_aggs_end(struct printer *p)
 {
-	p->json.at_end = false;
+	json_of(p)->at_end = false;
 }
 
 /* Writes the text that printa()'s format makes of the rows; the rows follow as data. */
@@ -47,12 +47,12 @@ bool json_table_begin(struct printer *p, const struct agg_table *t)
 {
 	struct json_doc *doc = json_doc_now(p);
 
-	if (!p->json.at_end)
+	if (!json_of(p)->at_end)
 		json_item(p);
 	else if (doc->naggs++ && !json_is_lines(p))
 		strbuf_adds(&doc->aggs, ",\n");
 	strbuf_adds(aggs_out(p), "{\"aggregation-data\": [");
-	p->json.nrows = 0;
+	json_of(p)->nrows = 0;
 	return false;
 }
 
@@ -119,7 +119,7 @@ void json_row(struct printer *p, const struct agg_table *t, struct agg_elem *con
 	const struct agg_elem *e = elems[0];
 	struct strbuf *o = aggs_out(p);
 
-	strbuf_adds(o, p->json.nrows++ ? ", {" : "{");
+	strbuf_adds(o, json_of(p)->nrows++ ? ", {" : "{");
 	json_keys(p, o, e);
 	strbuf_adds(o, ", ");
 	agg_pair(o, v, e);
@@ -141,6 +141,6 @@ void json_table_end(struct printer *p, const struct agg_table *t)
 	json_member(o, "aggregation-name", t->views[0]->agg->name);
 	json_member(o, "aggregation-function", aggfunc_name(t->views[0]->agg->func));
 	strbuf_addc(o, '}');
-	if (p->json.at_end && json_is_lines(p))
+	if (json_of(p)->at_end && json_is_lines(p))
 		strbuf_addc(o, '\n');
 }

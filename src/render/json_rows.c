@@ -85,20 +85,20 @@ static void datum_add(struct printer *p, struct strbuf *o, const struct datum *d
 static void rows_record_begin(struct printer *p, const struct probe_text *pt, uint32_t cpu,
 			      const struct rt_rec *next)
 {
-	p->json.row.len = 0;
-	p->json.nitems = 0;
+	json_of(p)->row.len = 0;
+	json_of(p)->nitems = 0;
 }
 
 /* Writes the values of the record so far. */
 static void record_flush(struct printer *p)
 {
-	if (!p->json.nitems)
+	if (!json_of(p)->nitems)
 		return;
 	object_begin(p, &p->out, p->rec->time);
-	strbuf_add(&p->out, p->json.row.data, p->json.row.len);
+	strbuf_add(&p->out, json_of(p)->row.data, json_of(p)->row.len);
 	strbuf_adds(&p->out, "}\n");
-	p->json.row.len = 0;
-	p->json.nitems = 0;
+	json_of(p)->row.len = 0;
+	json_of(p)->nitems = 0;
 }
 
 static void rows_record_end(struct printer *p, bool is_quiet)
@@ -109,8 +109,8 @@ static void rows_record_end(struct printer *p, bool is_quiet)
 /* Begins the next value of the record. */
 static struct strbuf *item_begin(struct printer *p)
 {
-	name_add(p, &p->json.row, p->json.nitems++);
-	return &p->json.row;
+	name_add(p, &json_of(p)->row, json_of(p)->nitems++);
+	return &json_of(p)->row;
 }
 
 static void rows_value(struct printer *p, const struct datum *d)
@@ -159,12 +159,12 @@ static void rows_command(struct printer *p, const char *command, const struct st
 
 static void rows_aggs_begin(struct printer *p)
 {
-	p->json.at_end = true;
+	json_of(p)->at_end = true;
 }
 
 static void rows_aggs_end(struct printer *p)
 {
-	p->json.at_end = false;
+	json_of(p)->at_end = false;
 }
 
 static void rows_printa_begin(struct printer *p, const struct agg_table *t)
@@ -178,7 +178,7 @@ static bool rows_table_begin(struct printer *p, const struct agg_table *t)
 
 static uint64_t table_time(const struct printer *p)
 {
-	return p->json.at_end ? now_ns() : p->rec->time;
+	return json_of(p)->at_end ? now_ns() : p->rec->time;
 }
 
 static void rows_row(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems)
@@ -229,6 +229,8 @@ static void rows_left_out(struct printer *p, const struct agg_table *t, const st
 }
 
 const struct renderer render_rows = {
+	.open = json_open,
+	.close = json_close,
 	.record_begin = rows_record_begin,
 	.record_end = rows_record_end,
 	.value = rows_value,

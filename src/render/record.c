@@ -103,9 +103,6 @@ void printer_destroy(struct printer *p)
 	api_deinit(p);
 	strbuf_deinit(&p->out);
 	strbuf_deinit(&p->helper);
-	strbuf_deinit(&p->json.row);
-	for (size_t i = 0; i < ARRAY_LEN(p->json.docs); i++)
-		strbuf_deinit(&p->json.docs[i].aggs);
 	vec_deinit(&p->probe_texts);
 	vec_deinit(&p->flow);
 	arena_destroy(p->scratch);

@@ -104,21 +104,3 @@ extern const struct renderer render_text, render_json, render_flame, render_fold
 
 /* Adds a string of JSON, with its quotes (json_text.c). */
 void json_string(struct strbuf *o, const char *text, size_t len);
-
-struct json_doc {     /* the document in a file */
-	bool is_open; /* the facts of the session are there */
-	uint64_t nobjects, naggs;
-	struct strbuf aggs; /* the aggregations, which come last in the document */
-};
-
-struct json {
-	struct json_doc docs[2]; /* in the output, and in the file of freopen() */
-	/* for the current record */
-	const struct probe_text *pt;
-	uint32_t cpu;
-	bool in_record, in_object; /* in_object: its object has begun in the current file */
-	bool is_shown;		   /* its object has begun in any file */
-	uint32_t nitems, nrows;
-	bool at_end;
-	struct strbuf row; /* of json_rows.c: the values of the current record */
-};
