@@ -52,15 +52,8 @@ enum print_merge {
 
 /* Values of option oformat. */
 enum print_oformat {
-	PRINT_TEXT,
-	PRINT_JSON,
-	PRINT_JSONL,
-	PRINT_FLAME,
-	PRINT_FOLDED,
-	PRINT_HEATMAP,
-	PRINT_HTML,
-	PRINT_LIVE,
-	PRINT_ROWS,
+#define OFORMAT(id, ...) PRINT_##id,
+#include "render/oformats.def"
 };
 
 /* Values of option picture: what a picture's file is. */

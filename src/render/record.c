@@ -23,11 +23,8 @@ static const struct fmt **clause_fmts(struct arena *a, const struct prog_clause 
 }
 
 static const struct renderer *const renderers[] = {
-	[PRINT_TEXT] = &render_text,	 [PRINT_JSON] = &render_json,
-	[PRINT_JSONL] = &render_json,	 [PRINT_FLAME] = &render_flame,
-	[PRINT_FOLDED] = &render_folded, [PRINT_HEATMAP] = &render_heat,
-	[PRINT_HTML] = &render_html,	 [PRINT_LIVE] = &render_live,
-	[PRINT_ROWS] = &render_rows,
+#define OFORMAT(id, name, draws, kind) [PRINT_##id] = &render_##draws,
+#include "render/oformats.def"
 };
 
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,

@@ -7,7 +7,7 @@
  * effect while records are consumed are neither (effects.c). The callbacks of a program that uses
  * the library are called before the renderer (api.h).
  *
- * To add a renderer: a file that fills a struct renderer, and a value of the option oformat.
+ * To add a renderer: a file that fills a struct renderer, and a row in oformats.def.
  */
 #pragma once
 
@@ -95,8 +95,8 @@ struct renderer {
 	void (*finish)(struct printer *p);
 };
 
-extern const struct renderer render_text, render_json, render_flame, render_folded, render_heat,
-	render_html, render_live, render_rows;
+#define OFORMAT(id, name, draws, kind) extern const struct renderer render_##draws;
+#include "render/oformats.def"
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 

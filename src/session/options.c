@@ -26,7 +26,10 @@ static const char *const enum_values[OPT_COUNT][12] = {
 	[OPT_late] = {"dynamic", "static"},
 	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
 	[OPT_linktype] = {"elf", "dof"},
-	[OPT_oformat] = {"text", "json", "jsonl", "flame", "folded", "heatmap", "html", "live", "rows"}, /* as enum print_oformat */
+	[OPT_oformat] = {
+#define OFORMAT(id, name, draws, kind) #name,
+#include "render/oformats.def"
+	},
 	[OPT_escape] = {"auto", "always", "never"},   /* as enum print_escape */
 	[OPT_sched] = {"inherit", "realtime"},
 	[OPT_picture] = {"svg", "html"},	      /* as enum print_picture */

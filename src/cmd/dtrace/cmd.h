@@ -85,9 +85,14 @@ void progress_end(void);
 
 /* modes.c */
 void cmd_compile(struct cmd *c);
-/* Values of option oformat. Probes are listed in these; further ones are pictures. */
-enum cmd_form { FORM_TEXT, FORM_JSON, FORM_JSONL, FORM_LIVE = 7, FORM_ROWS };
-int64_t cmd_output_form(const struct cmd *c);
+/* Values of option oformat: the library's table, of which the command takes the numbers. */
+enum cmd_form {
+#define OFORMAT(id, ...) FORM_##id,
+#include "../../render/oformats.def"
+};
+enum cmd_form_kind { FORM_IS_TEXT, FORM_IS_OBJECTS, FORM_IS_PICTURE, FORM_IS_SCREEN };
+enum cmd_form cmd_output_form(const struct cmd *c);
+enum cmd_form_kind cmd_form_kind(const struct cmd *c);
 int cmd_list(struct cmd *c);
 int cmd_run(struct cmd *c);
 int cmd_trace_helpers(struct cmd *c);

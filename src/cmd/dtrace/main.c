@@ -352,14 +352,13 @@ static bool has_ending(const char *path, const char *ending)
 /* A picture is a file of its own, so it replaces what the file had; other output is appended. */
 static void output_open(struct cmd *c)
 {
-	int64_t form = cmd_output_form(c);
-	bool is_picture = form > FORM_JSONL && form < FORM_LIVE && c->mode == MODE_EXEC;
+	bool is_picture = cmd_form_kind(c) == FORM_IS_PICTURE && c->mode == MODE_EXEC;
 	int64_t set;
 
 	c->out = stdout;
 	if (!c->out_path)
 		return;
-	if (form == FORM_LIVE) /* a file is no terminal */
+	if (cmd_form_kind(c) == FORM_IS_SCREEN) /* a file is no terminal */
 		option_set(c, 'x', "oformat", "text");
 	if (is_picture && dtrace_getopt(c->dtp, "picture", &set) == 0 && set < 0 &&
 	    (has_ending(c->out_path, ".html") || has_ending(c->out_path, ".htm")))

@@ -112,23 +112,34 @@ static int notice_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
 
 /* ---- -l -------------------------------------------------------------------------------------- */
 
-int64_t cmd_output_form(const struct cmd *c)
+enum cmd_form cmd_output_form(const struct cmd *c)
 {
 	int64_t form;
 
-	return dtrace_getopt(c->dtp, "oformat", &form) == 0 && form > 0 ? form : FORM_TEXT;
+	return dtrace_getopt(c->dtp, "oformat", &form) == 0 && form > 0 ? (enum cmd_form)form
+									: FORM_TEXT;
+}
+
+enum cmd_form_kind cmd_form_kind(const struct cmd *c)
+{
+	static const uint8_t kinds[] = {
+#define OFORMAT(id, name, draws, kind) FORM_IS_##kind,
+#include "../../render/oformats.def"
+	};
+
+	return (enum cmd_form_kind)kinds[cmd_output_form(c)];
 }
 
 /* Whether option oformat asks for a form into which the command may not print anything. */
 static bool is_structured(const struct cmd *c)
 {
-	return cmd_output_form(c) != FORM_TEXT && cmd_output_form(c) != FORM_LIVE;
+	return cmd_form_kind(c) == FORM_IS_OBJECTS || cmd_form_kind(c) == FORM_IS_PICTURE;
 }
 
 struct list {
 	struct cmd *c;
-	int64_t form;
-	uint32_t n, nmatched; /* probes so far: in all, of the present description */
+	bool has_objects, is_document; /* probes are objects of JSON; in one document, not lines */
+	uint32_t n, nmatched;	       /* probes so far: in all, of the present description */
 };
 
 static int probe_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
@@ -138,15 +149,15 @@ static int probe_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg
 	int bad = 0;
 
 	l->nmatched++;
-	if (l->form != FORM_JSON && l->form != FORM_JSONL) {
+	if (!l->has_objects) {
 		fprintf(out, "%5d %10s %17s %33s %s\n", (int)pd->dtpd_id, pd->dtpd_provider,
 			pd->dtpd_mod, pd->dtpd_func, pd->dtpd_name);
 		bad = l->c->verbose && dtrace_probe_report(dtp, pd, out);
 	} else {
-		if (l->form == FORM_JSON)
+		if (l->is_document)
 			fputs(l->n ? ",\n" : "\n", out);
 		bad = dtrace_probe_json(dtp, pd, l->c->verbose, out);
-		if (l->form == FORM_JSONL)
+		if (!l->is_document)
 			fputc('\n', out);
 	}
 	l->n++;
@@ -187,16 +198,16 @@ static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 
 int cmd_list(struct cmd *c)
 {
-	struct list l = {.c = c, .form = cmd_output_form(c)};
+	struct list l = {.c = c,
+			 .has_objects = cmd_form_kind(c) == FORM_IS_OBJECTS,
+			 .is_document = cmd_output_form(c) == FORM_JSON};
 
-	if (l.form == FORM_ROWS)
-		l.form = FORM_JSONL; /* a probe is an object with named members there */
 	if (dtrace_handle_notice(c->dtp, notice_print, c) != 0)
 		cmd_fatal(c, "failed to establish notice handler");
-	if (l.form != FORM_JSON && l.form != FORM_JSONL)
+	if (!l.has_objects)
 		fprintf(c->out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION",
 			"NAME");
-	else if (l.form == FORM_JSON)
+	else if (l.is_document)
 		fprintf(c->out, "{\"dtrace\": {\"schema\": %d, \"listing\": [",
 			dtrace_json_schema());
 	if (c->nprogs == 0 && dtrace_probe_iter(c->dtp, NULL, probe_list, &l) < 0)
@@ -204,7 +215,7 @@ int cmd_list(struct cmd *c)
 	for (int i = 0; i < c->nprogs; i++)
 		if (dtrace_desc_iter(c->dtp, c->progs[i].prog, desc_list, &l) < 0)
 			cmd_fatal(c, "failed to list probes");
-	if (l.form == FORM_JSON)
+	if (l.is_document)
 		fputs("\n]}}\n", c->out);
 	output_flush(c);
 	return E_SUCCESS;
@@ -361,7 +372,7 @@ int cmd_run(struct cmd *c)
 		cmd_fatal(c, c->nprogs ? "no probes matched\n" : "no probes specified\n");
 	handlers_set(c);
 	signals_catch(c);
-	if (cmd_output_form(c) == FORM_LIVE && isatty(STDOUT_FILENO))
+	if (cmd_form_kind(c) == FORM_IS_SCREEN && isatty(STDOUT_FILENO))
 		c->held = open_memstream(&c->held_text, &c->held_len);
 	if (dtrace_go(c->dtp) != 0)
 		cmd_fatal(c, "could not enable tracing");
