@@ -26,10 +26,12 @@ struct shape;
 struct sym_name;
 struct syms;
 
+#define PRINT_UNSET (-2) /* an option whose value is a word has none */
+
 /* Values of option encoding; unset: aggpack decides by TERM, bars are ASCII. */
 enum print_encoding {
-	PRINT_ENCODING_UNSET,
-	PRINT_ENCODING_ASCII,
+	PRINT_ENCODING_UNSET = PRINT_UNSET,
+	PRINT_ENCODING_ASCII = 0,
 	PRINT_ENCODING_UTF8,
 };
 
@@ -56,7 +58,7 @@ enum print_oformat {
 #include "render/oformats.def"
 };
 
-/* Values of option picture: what a picture's file is. */
+/* Values of option picture: what a picture's file is; unset: the first. */
 enum print_picture {
 	PRINT_PICTURE_SVG,
 	PRINT_PICTURE_HTML,

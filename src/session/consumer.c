@@ -31,50 +31,23 @@ void consumer_init(struct consumer *c, struct run *run)
 
 /* ---- options, as the printer reads them ----------------------------------------------------- */
 
-static enum print_encoding encoding_of(const struct options *o)
-{
-	switch (o->val[OPT_encoding]) {
-	case 0: return PRINT_ENCODING_ASCII;
-	case 1: return PRINT_ENCODING_UTF8;
-	default: return PRINT_ENCODING_UNSET;
-	}
-}
+_Static_assert(PRINT_UNSET == OPT_UNSET, "an enum that is unset is so for the printer");
 
 void consumer_refresh(struct consumer *c)
 {
 	const struct options *o = c->run->opts;
 
 	c->print_opts = (struct print_opts){
-		.quiet = opt_flag(o, OPT_quiet),
-		.flowindent = opt_flag(o, OPT_flowindent),
-		.rawbytes = opt_flag(o, OPT_rawbytes),
-		.absaddr = opt_flag(o, OPT_absaddr),
-		.noresolve = opt_flag(o, OPT_noresolve),
-		.lines = opt_flag(o, OPT_lines),
-		.agghist = opt_flag(o, OPT_agghist),
-		.aggpack = opt_flag(o, OPT_aggpack),
-		.aggzoom = opt_flag(o, OPT_aggzoom),
-		.encoding = encoding_of(o),
-		.escape = (enum print_escape)o->val[OPT_escape],
-		.oformat = (enum print_oformat)o->val[OPT_oformat],
-		.stackmerge = (enum print_merge)o->val[OPT_stackmerge],
-		.picture = o->val[OPT_picture] == OPT_UNSET
-				   ? PRINT_PICTURE_SVG
-				   : (enum print_picture)o->val[OPT_picture],
-		.unit = (enum print_unit)o->val[OPT_unit],
-		.icicle = opt_flag(o, OPT_icicle),
-		.flamebase = o->str[OPT_flamebase],
-		.rownames = o->str[OPT_rownames],
-		.toprows = o->val[OPT_toprows] == OPT_UNSET ? 0 : opt_u32(o, OPT_toprows),
-		.sort =
-			{
-				.key = opt_flag(o, OPT_aggsortkey),
-				.rev = opt_flag(o, OPT_aggsortrev),
-				.keypos = opt_u32(o, OPT_aggsortkeypos),
-				.pos = opt_u32(o, OPT_aggsortpos),
-			},
-		.printsize = opt_u32(o, OPT_printsize),
-		.stackindent = opt_u32(o, OPT_stackindent),
+/* clang-format off */
+#define OF_FLAG(id) opt_flag(o, OPT_##id)
+#define OF_NUMBER(id) opt_u32(o, OPT_##id)
+#define OF_SIZE OF_NUMBER
+#define OF_STRING(id) o->str[OPT_##id]
+#define OF_ENUM(id) (int)o->val[OPT_##id]
+#define OPT(...)
+#define OPT_RENDER(id, name, kind, class, deflt, flags, what, member) .member = OF_##kind(id),
+#include "session/options.def"
+		/* clang-format on */
 		.target_pid = (uint64_t)targets_first(c->run->targets),
 		.is_testing = getenv("_DTRACE_TESTING") != NULL,
 	};

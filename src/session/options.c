@@ -9,10 +9,9 @@
 #include "session/options.h"
 
 const struct opt_desc opt_descs[OPT_COUNT] = {
-#define OPT(id, name, kind, class, deflt, flags, what)                                             \
+#define OPT(id, name, kind, class, deflt, flags, what, ...)                                        \
 	[OPT_##id] = {name, OPTK_##kind, OPTC_##class, deflt, flags, what},
 #include "session/options.def"
-#undef OPT
 };
 
 /* The words of enum options; the number of a value is its index. NULL-terminated. */

@@ -14,9 +14,8 @@
 #define OPT_UNSET ((int64_t)-2)
 
 enum opt_id {
-#define OPT(id, name, kind, class, deflt, flags, what) OPT_##id,
+#define OPT(id, ...) OPT_##id,
 #include "session/options.def"
-#undef OPT
 	OPT_COUNT
 };
 

@@ -232,7 +232,7 @@ def complete():
     rows += [("aggregations", f"`{n}(", n) for n in table("src/d/check/builtin.c", r'^\t\{ "(\w+)", SUBR_AGGFUNC')]
     rows += [("variables", f"`{n}`", n) for n, flags in table("src/d/check/builtin.c", r'^\t\{ "(\w+)", (?:DIF_VAR_\w+|NOCODE), "[^"]*", ([^,]*),')
              if "MISSING" not in flags and "ALIEN" not in flags]
-    rows += [("options", f"`{n}`", n) for n in table("src/session/options.def", r'^OPT\((\w+)')]
+    rows += [("options", f"`{n}`", n) for n in table("src/session/options.def", r'^OPT(?:_RENDER)?\((\w+)')]
     rows += [("errors", f"`D_{n}`", n) for n in table("src/d/text/tags.def", r"^D_TAG\((\w+)\)")]
     for tag, literals in table("src/d/text/remedies.def", r'^D_REMEDY\((\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)'):
         text = re.sub(r"\\(.)", r"\1", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)))
