@@ -15,7 +15,15 @@
 #define E_ERROR	  1
 #define E_USAGE	  2
 
-enum cmd_mode { MODE_EXEC, MODE_ANON, MODE_LINK, MODE_HEADER, MODE_LIST, MODE_VERSION };
+enum cmd_mode {
+	MODE_EXEC,
+	MODE_ANON,
+	MODE_LINK,
+	MODE_HEADER,
+	MODE_LIST,
+	MODE_VERSION,
+	MODE_HELPERS, /* --helpertrace: what ustack helpers do for a stack; no program is run */
+};
 
 struct cmd_prog {	  /* the program of one -s, -n, -f, -m, -P or -i */
 	const char *text; /* for -s the path of the file */
@@ -47,7 +55,6 @@ struct cmd {
 	FILE *held;
 	char *held_text;
 	size_t held_len;
-	bool traces_helpers; /* the option helpertrace is set */
 };
 
 /*

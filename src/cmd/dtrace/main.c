@@ -17,6 +17,7 @@ static const struct option longopts[] = {
 	{"help", optional_argument, NULL, 'E'},
 	{"complete", required_argument, NULL, 'K'}, /* for shells: complete.c */
 	{"version", no_argument, NULL, 'V'},
+	{"helpertrace", required_argument, NULL, 'T'},
 	/* SystemTap's command of the same name has these; build systems pass them to -h and -G */
 	{"types", no_argument, NULL, 'k'},
 	{"no-pyparsing", no_argument, NULL, 'k'},
@@ -45,8 +46,14 @@ static const struct {
 	enum cmd_mode mode;
 } mode_flags[] = {
 	{'A', MODE_ANON}, {'G', MODE_LINK},    {'h', MODE_HEADER},
-	{'l', MODE_LIST}, {'V', MODE_VERSION},
+	{'l', MODE_LIST}, {'V', MODE_VERSION}, {'T', MODE_HELPERS},
 };
+
+/* "-x helpertrace=TARGET" is what --helpertrace was called before. */
+static bool is_helpertrace(int flag, const char *arg)
+{
+	return flag == 'T' || (flag == 'x' && strncmp(arg, "helpertrace=", 12) == 0);
+}
 
 static __attribute__((noreturn)) void usage_exit(void)
 {
@@ -84,6 +91,8 @@ static void modes_scan(struct cmd *c, int argc, char **argv)
 		if (f == '3' || f == '6')
 			c->is_ilp32 = f == '3';
 		c->zdefs |= f == 'Z';
+		if (is_helpertrace(f, optarg))
+			f = 'T';
 		for (size_t i = 0; i < sizeof(mode_flags) / sizeof(mode_flags[0]); i++)
 			if (mode_flags[i].flag == f) {
 				modes += c->mode != mode_flags[i].mode;
@@ -133,7 +142,7 @@ static void missing_refuse(const struct cmd *c)
 
 static void library_open(struct cmd *c)
 {
-	bool tracing = c->mode == MODE_EXEC && !c->only_compile;
+	bool tracing = (c->mode == MODE_EXEC || c->mode == MODE_HELPERS) && !c->only_compile;
 	int err = 0;
 
 	c->dtp = dtrace_open(DTRACE_VERSION, tracing ? 0 : DTRACE_O_NODEV, &err);
@@ -164,7 +173,6 @@ static void x_option_set(struct cmd *c, const char *arg)
 	if (!name)
 		cmd_fatal_sys(c, ENOMEM, "failed to allocate memory for arguments");
 	option_set(c, 'x', name, eq ? eq + 1 : NULL);
-	c->traces_helpers |= strcmp(name, "helpertrace") == 0;
 	free(name);
 }
 
@@ -209,6 +217,7 @@ static void flags_apply(struct cmd *c, int argc, char **argv)
 			c->cmds[c->ncmds++] = optarg;
 			break;
 		case 'o': c->out_path = optarg; break;
+		case 'T': option_set(c, 'x', "helpertrace", optarg); break;
 		case 'x': x_option_set(c, optarg); break;
 		default: break; /* pass 1 has handled it */
 		}
@@ -332,7 +341,7 @@ static void script_take(struct cmd *c)
 {
 	struct stat st;
 
-	if (c->nprogs || c->traces_helpers)
+	if (c->nprogs || c->mode == MODE_HELPERS)
 		return;
 	if (c->argc < 2 && (c->mode == MODE_LIST || c->only_compile || c->zdefs))
 		return;
@@ -402,9 +411,9 @@ int main(int argc, char **argv)
 			program_queue(&c, 's', operand_take(&c));
 		cmd_exit(&c, cmd_build(&c));
 	}
-	if (c.traces_helpers && (c.nprogs || c.ncmds || c.mode != MODE_EXEC))
-		flag_refuse("-x helpertrace shows a stack of a thread, and runs no program",
-			    "dtrace -x helpertrace=PID [-x helper=FILE]");
+	if (c.mode == MODE_HELPERS && (c.nprogs || c.ncmds))
+		flag_refuse("--helpertrace shows a stack of a thread, and runs no program",
+			    "dtrace --helpertrace=PID [-x helper=FILE]");
 	script_take(&c);
 	targets_start(&c);
 	progress_begin(&c);
@@ -412,9 +421,9 @@ int main(int argc, char **argv)
 	if (c.mode == MODE_LIST)
 		progress_end();
 	output_open(&c);
-	status = c.mode == MODE_LIST ? cmd_list(&c)
-		 : c.traces_helpers  ? cmd_trace_helpers(&c)
-				     : cmd_run(&c);
+	status = c.mode == MODE_LIST	  ? cmd_list(&c)
+		 : c.mode == MODE_HELPERS ? cmd_trace_helpers(&c)
+					  : cmd_run(&c);
 	if (c.out_path && fclose(c.out) != 0)
 		cmd_fatal_sys(&c, errno, "failed to close output file '%s'", c.out_path);
 	c.out = stdout;

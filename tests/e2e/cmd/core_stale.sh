@@ -5,7 +5,7 @@ build() { # FUNCTION: a program that waits in it
 	printf '#include <unistd.h>\n__attribute__((noinline)) int %s(void) { int n = pause(); return n + 1; }\nint main(void) { write(1, "up\\n", 3); return %s(); }\n' "$1" "$1" >p.c
 	cc -g -O0 -Wl,--build-id -o program.new p.c && mv program.new program
 }
-trace() { "$DTRACE" -x helpertrace=core.$pid >out 2>&1 || { cat out; exit 1; }; }
+trace() { "$DTRACE" --helpertrace=core.$pid >out 2>&1 || { cat out; exit 1; }; }
 build waits_here || exit 1
 mkfifo up
 ./program >up & pid=$!
@@ -28,5 +28,5 @@ for i in range(n):
         struct.pack_into("<I", core, phoff + i * size, 0)
 open("empty", "wb").write(core)
 PY
-"$DTRACE" -x helpertrace=empty >out 2>&1 && { cat out; exit 1; }
+"$DTRACE" --helpertrace=empty >out 2>&1 && { cat out; exit 1; }
 grep -q "the core file 'empty' has no memory" out || { cat out; exit 1; }

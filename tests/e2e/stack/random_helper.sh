@@ -42,7 +42,7 @@ round() {
 	pid=$!
 	exec 9>gate
 	until [ -s waits.out ] && grep -q ' S ' /proc/$pid/stat; do sleep 0.02; done
-	timeout $((60 * PATIENCE)) "$DTRACE" -x helper=random.d -x jstackframes=1000 -x helpertrace=$pid >out 2>err || fail "helpertrace: status"
+	timeout $((60 * PATIENCE)) "$DTRACE" -x helper=random.d -x jstackframes=1000 --helpertrace=$pid >out 2>err || fail "helpertrace: status"
 	kill $pid
 	exec 9>&-
 	rm gate

@@ -125,7 +125,7 @@ stopped() {
 	until grep -q '^State:.*T' /proc/$pid/status || [ $tries = $((400 * patience)) ]; do tries=$((tries + 1)); sleep 0.02; done
 }
 replayed() {
-	"$DTRACE" -x helper=kept.d -x jstackframes=200 -x helpertrace="$1" 2>&1 | sed -n '/^the stack/,$p' | grep -oE '(rbx|r12|r13|r14|r15): [a-z0-9 ]*' | tr '\n' ' '
+	"$DTRACE" -x helper=kept.d -x jstackframes=200 --helpertrace="$1" 2>&1 | sed -n '/^the stack/,$p' | grep -oE '(rbx|r12|r13|r14|r15): [a-z0-9 ]*' | tr '\n' ' '
 	echo
 }
 ./kept s >/dev/null &
@@ -162,7 +162,7 @@ for value in 0 1; do
 	./kept s >/dev/null &
 	pid=$!
 	stopped
-	"$DTRACE" -x helper=wanted.d -x jstackframes=200 -x helpertrace=$pid 2>&1 | sed -n '/^the stack/,$p' | grep -cE '(rbx|r15): '
+	"$DTRACE" -x helper=wanted.d -x jstackframes=200 --helpertrace=$pid 2>&1 | sed -n '/^the stack/,$p' | grep -cE '(rbx|r15): '
 	kill -CONT $pid
 	stopped
 	kill -CONT $pid

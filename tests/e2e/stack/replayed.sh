@@ -1,5 +1,5 @@
 # The same helpers over the same stack, in the kernel and in the interpreter of DIF: a process of each runtime stops where jstack() was
-# recorded, and the stack of -x helpertrace is the same, frame for frame. What the trace says of each clause; the process goes on as before.
+# recorded, and the stack of --helpertrace is the same, frame for frame. What the trace says of each clause; the process goes on as before.
 # @@foreign
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
@@ -119,7 +119,7 @@ compare() {
 	wait $tracer
 	tid=$(awk '/^THREAD/ { print $3 }' in_kernel.out)
 	is_stopped
-	timeout $((40 * PATIENCE)) "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
+	timeout $((40 * PATIENCE)) "$DTRACE" $frames $more --helpertrace="${tid:-0}" >trace.$name 2>>err.$name
 	# it was stopped, and is so again: a thread stops by itself when nobody traces it any more, as soon as it has a CPU
 	is_stopped || echo "$name: not stopped any more"
 	kill -9 $pid
@@ -146,7 +146,7 @@ compare() {
 	[ -e P.class ] && compare java-compiled 8 '' java -Xcomp -XX:TieredStopAtLevel=1 -cp . P && ! grep -q 'deep.*)\*$' one && echo 'nothing was compiled'
 
 	: >none
-	"$DTRACE" -x helpertrace=./none 2>&1 | grep -q "'./none' is no core file" || echo 'no core file'
+	"$DTRACE" --helpertrace=./none 2>&1 | grep -q "'./none' is no core file" || echo 'no core file'
 
 	# what the trace of the toy says
 	while IFS= read -r line; do
@@ -179,7 +179,7 @@ X
 	./toy 2>/dev/null &
 	pid=$!
 	until grep -qx toy "/proc/$pid/comm"; do sleep 0.02; done
-	"$DTRACE" -x helper=bad.d -x helpertrace=$pid >out 2>&1
+	"$DTRACE" -x helper=bad.d --helpertrace=$pid >out 2>&1
 	for line in '  bad.d:4: this->here = 0x' '  bad.d:5: value "a name"' '  bad.d:6: reads 4 bytes at 0x8: not there' '  fault: bad.d:6: no memory at 0x8'; do
 		grep -qF -- "$line" out || echo "no line '$line'"
 	done
@@ -190,12 +190,15 @@ X
 	wait $pid 2>/dev/null
 
 	# what it refuses
-	"$DTRACE" -x helpertrace=999999999 2>&1 | grep -q 'there is no process or thread 999999999' || echo 'no such process'
-	"$DTRACE" -x helpertrace=x 2>&1 | grep -q "option helpertrace: 'x' is no process or thread id, and no core file" || echo 'no id'
-	"$DTRACE" -x helpertrace=1 -n BEGIN 2>&1 | grep -q 'runs no program' || echo 'a program'
+	"$DTRACE" --helpertrace=999999999 2>&1 | grep -q 'there is no process or thread 999999999' || echo 'no such process'
+	"$DTRACE" --helpertrace=x 2>&1 | grep -q "option helpertrace: 'x' is no process or thread id, and no core file" || echo 'no id'
+	for flag in --helpertrace=1 '-x helpertrace=1'; do # the second was its name before
+		"$DTRACE" $flag -n BEGIN 2>&1 | grep -q 'runs no program' || echo "a program: $flag"
+		"$DTRACE" $flag -l 2>&1 | grep -q 'only one of' || echo "a mode: $flag"
+	done
 	sleep 600 &
 	until grep -qx sleep "/proc/$!/comm"; do sleep 0.02; done
-	DTRACE_OPT_SYSLIBDIR=/nonexistent "$DTRACE" -x helpertrace=$! 2>&1 | grep -q "no helper applies to process $! (sleep)" || echo 'no helper'
+	DTRACE_OPT_SYSLIBDIR=/nonexistent "$DTRACE" --helpertrace=$! 2>&1 | grep -q "no helper applies to process $! (sleep)" || echo 'no helper'
 	kill $!
 } >wrong 2>&1
 cat wrong

@@ -184,7 +184,7 @@ walk() {
 	./python3.11 4000000 alone 2>/dev/null &
 	pid=$!
 	for i in 1 2 3; do
-		timeout $((30 * ${PATIENCE:-1})) "$DTRACE" -x helper=follows.d -x helpertrace=$pid >trace 2>&1
+		timeout $((30 * ${PATIENCE:-1})) "$DTRACE" -x helper=follows.d --helpertrace=$pid >trace 2>&1
 		status=$?
 		[ $status = 0 ] || grep -q 'there is no process' trace || { echo "helpertrace: exit status $status"; tail -3 trace; }
 	done

@@ -100,13 +100,13 @@ plain() {
 			grep -q '^State:.T' "/proc/$pid/status" && break
 			sleep 0.02
 		done
-		"$DTRACE" -x helper=writable.d -x helpertrace=$pid >trace
+		"$DTRACE" -x helper=writable.d --helpertrace=$pid >trace
 		echo "case $k, stopped:"
 		grep -o 'not executable now.*' trace
 		sed -n '/^the stack:/,$p' trace | plain
 		if command -v gcore >/dev/null && gcore -o core $pid >/dev/null 2>&1; then
 			sed -n '/^the stack:/,$p' trace | sed 's/`.*//' >one
-			"$DTRACE" -x helper=writable.d -x helpertrace=core.$pid | sed -n '/^the stack:/,$p' | sed 's/`.*//' | diff one -
+			"$DTRACE" -x helper=writable.d --helpertrace=core.$pid | sed -n '/^the stack:/,$p' | sed 's/`.*//' | diff one -
 		fi
 		kill -CONT $pid
 	done
