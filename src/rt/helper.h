@@ -4,10 +4,10 @@
  *
  * Helpers are programs in D that know a runtime and name the frames of its stacks. Which ones run
  * is decided while the session runs, when a walk meets a process, so they are not part of the
- * programs of the session. They are translated to the instructions of the helper machine (helper/hcode.c), which
- * lie in the map MAP_HCODE and which a loop in the kernel executes (rt/helper.c). The kernel's
- * verifier proves that loop safe once, whatever the helpers do; a walk ends when it has used up its
- * instructions.
+ * programs of the session. They are translated to the instructions of the helper machine
+ * (helper/hcode.c), which lie in the map MAP_HCODE and which a loop in the kernel executes
+ * (rt/helper.c). The kernel's verifier proves that loop safe once, whatever the helpers do; a walk
+ * ends when it has used up its instructions.
  *
  * A process is known by a key made of its address space. MAP_HPROCS maps the key to a struct
  * rt_hproc: where the process's program begins, and the values of the helper's global variables in
@@ -22,8 +22,9 @@
  * state.
  *
  * An instruction is a word:   op | a << 8 | b << 16 | c << 24 | imm << 32
- * a, b, c are registers unless the list (rt/helper_ops.def) says something else. Register 0 is always 0, the next ones
- * hold values of expressions, the others the variables and arguments: enum helper_reg.
+ * a, b, c are registers unless the list (rt/helper_ops.def) says something else. Register 0 is always
+ * 0, the next ones hold values of expressions, the others the variables and arguments: enum
+ * helper_reg.
  */
 #pragma once
 
