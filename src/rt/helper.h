@@ -22,8 +22,8 @@
  * state.
  *
  * An instruction is a word:   op | a << 8 | b << 16 | c << 24 | imm << 32
- * a, b, c are registers unless the list (rt/helper_ops.def) says something else. Register 0 is always
- * 0, the next ones hold values of expressions, the others the variables and arguments: enum
+ * a, b, c are registers unless the list (rt/helper_ops.def) says something else. Register 0 is
+ * always 0, the next ones hold values of expressions, the others the variables and arguments: enum
  * helper_reg.
  */
 #pragma once
