@@ -82,11 +82,6 @@ void aggs_set_syms(struct aggs *a, struct syms *syms);
 typedef void agg_stack_name_f(void *arg, enum datum_kind kind, const char *bytes, uint32_t size,
 			      uint64_t time, struct strbuf *out);
 void aggs_merge_stacks(struct aggs *a, agg_stack_name_f *f, void *arg);
-/*
- * How long an element that trunc() has removed stays in the kernel, hidden, while nothing is added
- * to it and its map has room: nanoseconds; a second if this is not called.
- */
-void aggs_set_idle(struct aggs *a, uint64_t ns);
 /* If keep is true, elements have the state of each CPU, too, from the next snapshot on. */
 void aggs_keep_percpu(struct aggs *a, bool keep);
 /*

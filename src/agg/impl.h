@@ -96,7 +96,11 @@ struct aggs {
 	struct texts texts;		/* strings and stacks of keys */
 	struct frame_texts frame_texts; /* texts of frames */
 	uint32_t *map_elems;		/* by map: how many elements the snapshot found */
-	uint64_t idle_ns;		/* aggs_set_idle() */
+	/*
+	 * How long an element that trunc() has removed stays in the kernel, hidden, while nothing
+	 * is added to it and its map has room.
+	 */
+	uint64_t idle_ns;
 	bool keeps_percpu;
 	bool is_quiet;		      /* no probe fires any more */
 	bool is_final;		      /* a snapshot has been taken since is_quiet was set */

@@ -47,11 +47,6 @@ void aggs_destroy(struct aggs *a)
 	free(a);
 }
 
-void aggs_set_idle(struct aggs *a, uint64_t ns)
-{
-	a->idle_ns = ns;
-}
-
 void aggs_set_syms(struct aggs *a, struct syms *syms)
 {
 	a->syms = syms;

@@ -128,11 +128,6 @@ uint64_t dif_machine_string(struct dif_machine *m, const char *text)
 	return mem_addr(copy);
 }
 
-bool dif_machine_load(struct dif_machine *m, uint64_t addr, void *buf, uint32_t size)
-{
-	return mem_load(m, SPACE_KERNEL, addr, buf, size);
-}
-
 bool dif_machine_text(struct dif_machine *m, uint64_t addr, char *buf, uint32_t *ret_len)
 {
 	if (addr)

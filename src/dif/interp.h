@@ -120,8 +120,6 @@ bool dif_subr_is_interpreted(uint32_t subr);
  * Copies text, for the life of the machine, to kernel memory; returns its address. For built-ins.
  */
 uint64_t dif_machine_string(struct dif_machine *m, const char *text);
-/* Reads kernel memory as ld* does. */
-MUST_CHECK bool dif_machine_load(struct dif_machine *m, uint64_t addr, void *buf, uint32_t size);
 /*
  * Reads a string as scmp does (0 is ""), into buf of strsize bytes, with NUL. False: unreadable.
  */

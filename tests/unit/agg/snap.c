@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Snapshots over maps in memory: decoding, merging, values, clear, trunc, normalize. */
 #include "agg/fake.h"
+#include "agg/impl.h"
 #include "dtrace.h"
 #include "sym/sym.h"
 #include "tap.h"
@@ -450,7 +451,7 @@ static void test_trunc_hides(void)
 	is_int(v->nelems, 1, "one element has come since");
 	is_int(v->elems[0]->state[0], 5, "with what was added");
 	is_int(f.ntake, 0, "the other may still be in use");
-	aggs_set_idle(f.aggs, 0);
+	f.aggs->idle_ns = 0;
 	v = fake_snap(&f, id);
 	is_int(v->nelems, 1, "and stays hidden");
 	is_int(f.ntake, 1, "until it was idle long enough");
