@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Turns the BPF objects of the run-time library into C tables (struct rt_image, src/bpf/link.h).
+"""Turns the BPF objects of the run-time library into C tables (struct rt_image, src/kernel/linker.h).
 
     embed.py funcs.h subrs.def helper_subrs.def a.o b.o ... > rt_image.c
 
@@ -24,7 +24,7 @@ R_BPF_64_64, R_BPF_64_32 = 1, 10
 BPF_CALL, BPF_LD_IMM64 = 0x85, 0x18
 BPF_PSEUDO_CALL = 1
 
-MADE_BY_LINKER = 'rt_ring_output'  # bpf/link.c
+MADE_BY_LINKER = 'rt_ring_output'  # kernel/linker.c
 CALLBACK = 'rtcb_'  # static functions whose address generated code takes
 PROGRAM = 'prog_'  # functions that are whole programs: link_program()
 MAP_PREFIXES = {'map_': 'RELOC_MAP', 'val_': 'RELOC_MAP_VALUE'}
@@ -178,7 +178,7 @@ class Image:
 
     def print(self):
         print('/* The run-time library in tables, made by tools/embed.py. */')
-        print('#include "bpf/link.h"\n')
+        print('#include "kernel/linker.h"\n')
         print('static const struct bpf_insn insns[] = {')
         for insn in self.insns:
             print('\t{%d, %d, %d, %d, %d},' % tuple(insn))

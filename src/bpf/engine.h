@@ -14,7 +14,9 @@
 #include "base/err.h"
 #include "bpf/mach.h"
 #include "bpf/unit.h"
+#include "kernel/budget.h"
 #include "kernel/kernel.h"
+#include "kernel/linker.h"
 #include "probe/engine.h"
 
 /* ---- maps (maps.c) --------------------------------------------------------------------------- */
@@ -73,6 +75,9 @@ uint32_t kmaps_max_elem_maps(uint32_t ncpus);
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 				    struct kmaps **ret_maps);
 void kmaps_destroy(struct kmaps *m); /* NULL is allowed */
+/* Links code with the session's maps, and with its own: NULL = it has none (kernel/linker.h). */
+MUST_CHECK struct err *kmaps_link_code(const struct kmaps *m, const struct bpf_code *code,
+				       const struct own_maps *own, struct linked *ret);
 /* The array of compiled helpers for programs of the type; makes it if there is none. */
 MUST_CHECK struct err *kmaps_helper_array(struct kmaps *m, uint32_t prog_type, uint32_t attach_type,
 					  int *ret_fd);
@@ -81,12 +86,7 @@ bool kmaps_add_strings(struct kmaps *m, const struct strtab *t);
 /* To be called before probes fire in interrupts: warm.c says why. */
 void kmaps_warm(const struct kmaps *m, const struct layout *l);
 
-/* ---- linking and loading (link.c, load.c) ---------------------------------------------------- */
-
-/* The size of a program's longest chain of calls (budget.h). */
-struct call_budget {
-	uint32_t calls, stack; /* functions; bytes */
-};
+/* ---- loading (load.c) ----------------------------------------------------------------------- */
 
 struct loaded {
 	const struct unit *unit; /* as the session gave it */

@@ -28,7 +28,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "bpf/emit.h"
+#include "kernel/emit.h"
 #include "dif/regalloc.h"
 #include "bpf/unit.h"
 

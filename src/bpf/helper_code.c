@@ -12,7 +12,7 @@
 #include <signal.h>
 
 #include "bpf/helper_code_impl.h"
-#include "bpf/link.h"
+#include "kernel/linker.h"
 #include "kernel/map.h"
 
 #define LICENSE "Dual MIT/GPL"
@@ -290,7 +290,7 @@ static struct err *code_begin(struct helper_code *c, const struct kmaps *m, uint
 
 	*l = (struct helper_load){.maps = m, .missing = missing, .index = c->index};
 	if (!e)
-		e = link_unit(&code, m, NULL, &l->linked);
+		e = kmaps_link_code(m, &code, NULL, &l->linked);
 	bpf_code_deinit(&code);
 	if (e) {
 		free(l);

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "bpf/emit.h"
+#include "kernel/emit.h"
 #include "bpf/helper_code.h"
 #include "rt/helper.h"
 

@@ -2,7 +2,8 @@
 /*
  * Loads a unit: its dispatch map and its program; explains a refusal by the verifier.
  */
-#include "bpf/budget.h"
+#include "bpf/engine.h"
+#include "kernel/budget.h"
 #include "bpf/kfunc_table.h"
 
 #include <errno.h>
@@ -415,7 +416,7 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 	if (!e && code_uses(code, MAP_KFUNCS))
 		e = kfuncs_create(u, &kfuncs);
 	if (!e)
-		e = link_unit(code, m, &(struct own_maps){dispatch, helpers, kfuncs}, &l);
+		e = kmaps_link_code(m, code, &(struct own_maps){dispatch, helpers, kfuncs}, &l);
 	if (e)
 		return e;
 	e = budget_check(&l, code, &ret_loaded->budget, &insn);

@@ -106,7 +106,7 @@ static struct err *spec_create(struct kmaps *m, const struct layout *l)
 
 #define SPARE_SIZE (256 << 10) /* few CPUs, if any, come online later */
 
-/* Fills the array in one call, because each call that fills one costs a grace period (link.c). */
+/* Fills the array in one call, because each call that fills one costs a grace period (linker.c). */
 static struct err *ring_array_create(struct kmaps *m)
 {
 	CLEANUP(free) uint32_t *cpus = xcalloc(m->ncpus, sizeof(*cpus));
@@ -580,4 +580,22 @@ void kmaps_destroy(struct kmaps *m)
 	free(m->arr_fds);
 	free(m->ring_fds);
 	free(m);
+}
+
+struct err *kmaps_link_code(const struct kmaps *m, const struct bpf_code *code,
+			    const struct own_maps *own, struct linked *ret)
+{
+	const struct link_maps maps = {
+		.fds = m->fd,
+		.agg_fds = m->agg_fds,
+		.arr_fds = m->arr_fds,
+		.naggs = m->naggs,
+		.narrs = m->narrs,
+		.ring_fds = m->ring_fds,
+		.ncpus = m->ncpus,
+		.spare_fd = m->spare_fd,
+		.own = own ? *own : (struct own_maps){-1, -1, -1},
+	};
+
+	return link_code(code, &maps, ret);
 }

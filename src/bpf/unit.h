@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "bpf/code.h"
+#include "kernel/code.h"
 #include "bpf/mach.h"
 #include "record/layout.h"
 #include "rt/abi.h"
@@ -66,5 +66,3 @@ MUST_CHECK struct err *place_target(const struct unit *u, uint32_t i, struct pro
 /* Generates the code of a unit. */
 MUST_CHECK struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env,
 				    struct bpf_code *ret_code);
-/* Prints code for -xdump=bpf and golden tests. */
-void bpf_code_print(const struct bpf_code *c, struct strbuf *out);

@@ -9,7 +9,7 @@
  *             INSN_EXIT,
  *     };
  *
- * The emitter (bpf/emit.h), with labels and relocations, makes code of unknown length out of the
+ * The emitter (kernel/emit.h), with labels and relocations, makes code of unknown length out of the
  * same constants. Fixed code of more than a few instructions is written in C (rt).
  *
  * Facts    Documentation/bpf/standardization/instruction-set.rst; BPF_* are of linux/bpf.h.

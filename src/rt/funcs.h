@@ -110,11 +110,11 @@ RT_FUNC(rt_discard, 1, 1)
 /* faults: writes the fault record of m to the ring (clause, action, offset already in m->fault) */
 RT_FUNC(rt_fault_record, 0, 0)
 /*
- * One function is not in this list, because the linker (bpf/link.c) generates it:
+ * One function is not in this list, because the linker (kernel/linker.c) generates it:
  *
  * 	long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags)
  *
  * It calls bpf_ringbuf_output() for the ring of the CPU, and returns non-zero when that ring is
  * full or missing. It is static, so that data may point to any kind of memory. Generated code calls
- * it as RT_RING_OUTPUT (bpf/code.h).
+ * it as RT_RING_OUTPUT (kernel/code.h).
  */

@@ -113,7 +113,7 @@ INLINE void maple_shape(struct unwind_work *w, u64 type)
 /*
  * Returns the address of the struct vm_area_struct whose range in the tree contains w->f.insn, or
  * 0. The function is inline because it would be the ninth in the longest chain of calls
- * (bpf/budget.h).
+ * (kernel/budget.h).
  */
 INLINE u64 vma_find(struct unwind_work *w)
 {

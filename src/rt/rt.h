@@ -3,9 +3,9 @@
  * Declarations and functions that every file of the run-time library uses: kernel helpers, the
  * session's maps, string arguments.
  *
- * Maps are symbols that the linker (bpf/link.c) knows by name: map_<class> is the map, val_<class>
- * the address of its only element. Besides rt_ring_output there are no other external symbols, no
- * data and no .rodata: tools/embed.py refuses them.
+ * Maps are symbols that the linker (kernel/linker.c) knows by name: map_<class> is the map,
+ * val_<class> the address of its only element. Besides rt_ring_output there are no other external
+ * symbols, no data and no .rodata: tools/embed.py refuses them.
  *
  * Loops are bpf_loop() callbacks, so that the time to verify does not depend on strsize. The state
  * of a loop lies in the work area of the scratch map's value, not on the stack, for two reasons.
@@ -88,7 +88,8 @@ enum fault {
 #define SUBR_INLINE(...)
 #include "dif/subrs.def"
 /* clang-format on */
-long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags); /* bpf/link.c generates it */
+long rt_ring_output(u64 cpu, const void *data, u64 size,
+		    u64 flags); /* kernel/linker.c generates it */
 
 /*
  * Hides from the compiler what it knows of x. Without this, the compiler deduces bounds that the

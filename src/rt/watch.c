@@ -3,7 +3,7 @@
  * The programs that report when a followed process changes its code, and when it has a child
  * (watch/follow.h).
  *
- * Each function here is a complete BPF program, which is loaded unchanged (bpf/program.h) and
+ * Each function here is a complete BPF program, which is loaded unchanged (kernel/program.h) and
  * shares nothing with the units of a session.
  */
 #include "rt/rt.h"

@@ -8,7 +8,7 @@
 #include "arch/arch.h"
 #include "base/vec.h"
 #include "kernel/map.h"
-#include "bpf/program.h"
+#include "kernel/program.h"
 #include "keeper/herd.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"

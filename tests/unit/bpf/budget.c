@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The budget of calls and stack: chains of functions made by hand. */
-#include "bpf/budget.h"
+#include "kernel/budget.h"
 #include "tap.h"
 
 #define INSN(code, dst, src, off, imm) ((struct bpf_insn){code, dst, src, off, imm})

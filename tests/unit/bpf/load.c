@@ -3,7 +3,7 @@
  * Maps, linking and loading: what is made, what is refused and how that is said, and that every
  * system call may fail without anything staying open.
  */
-#include "bpf/budget.h"
+#include "bpf/engine.h"
 #include "record/share.h"
 #include "rt_fixture.h"
 #include "tap.h"
@@ -306,7 +306,7 @@ static void test_rt_budget(struct kmaps *m)
 						       .name = rt_image.funcs[i].name});
 		vec_push(&c.insns, INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0));
 		vec_push(&c.insns, EXIT);
-		e = link_unit(&c, m, NULL, &linked);
+		e = kmaps_link_code(m, &c, NULL, &linked);
 		if (!e)
 			e = budget_check(&linked, &c, &b, &insn);
 		if (strcmp(rt_image.funcs[i].name, "rt_helper_run") == 0)
@@ -434,7 +434,7 @@ static void test_speed(struct session *s)
 	e = kmaps_create(&s->layout, &s->opts, &m);
 	t[1] = cpu_ns();
 	if (!e)
-		e = link_unit(&c, m, NULL, &linked);
+		e = kmaps_link_code(m, &c, NULL, &linked);
 	t[2] = cpu_ns();
 	if (!e)
 		linked_deinit(&linked);

@@ -124,7 +124,7 @@ int rt_fx_prog(struct rt_fx *fx, const char *func)
 		if (strcmp(fx->progs[i].name, func) == 0)
 			return fx->progs[i].prog_fd;
 	caller_build(&code, func, fx->layout.gvars_size > 0);
-	e = link_unit(&code, fx->maps, NULL, &l);
+	e = kmaps_link_code(fx->maps, &code, NULL, &l);
 	if (e)
 		die(e, func);
 	fd = prog_load(&l);

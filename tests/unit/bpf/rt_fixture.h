@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "bpf/link.h"
+#include "bpf/engine.h"
 
 struct rt_fx_opts {
 	uint32_t strsize, scratch_size, gvars_size, this_size;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* BPF code before linking: releases it, resolves its calls, prints it. */
-#include "bpf/code.h"
+#include "kernel/code.h"
 
 #include "base/str.h"
-#include "rt/abi.h"
-#include "bpf/unit.h"
 
 void bpf_code_deinit(struct bpf_code *c)
 {

@@ -89,5 +89,7 @@ struct bpf_code {
 struct strbuf;
 
 void bpf_code_deinit(struct bpf_code *c);
+/* Prints code for -xdump=bpf and golden tests. */
+void bpf_code_print(const struct bpf_code *c, struct strbuf *out);
 /* Makes calls refer to functions by index, where they did by id. */
 void bpf_code_resolve(struct bpf_code *c);

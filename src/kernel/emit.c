@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Emits eBPF instructions. */
-#include "bpf/emit.h"
+#include "kernel/emit.h"
 
 void em_init(struct emitter *e, struct bpf_code *code)
 {

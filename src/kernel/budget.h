@@ -17,10 +17,15 @@
  */
 #pragma once
 
-#include "bpf/link.h"
+#include "kernel/linker.h"
 
 #define BUDGET_CALLS 8
 #define BUDGET_STACK 512
+
+/* The size of a program's longest chain of calls. */
+struct call_budget {
+	uint32_t calls, stack; /* functions; bytes */
+};
 
 /*
  * NULL when the program keeps within both limits. *ret is set in any case: the size of the longest

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads whole programs of the run-time library. */
-#include "bpf/program.h"
+#include "kernel/program.h"
 
 #include <errno.h>
 
-#include "bpf/link.h"
+#include "kernel/linker.h"
 
 #define LICENSE "Dual MIT/GPL"
 #define PREFIX	"prog_"

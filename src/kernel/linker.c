@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Links a unit's code with the run-time functions that it calls.
+ * Links code with the run-time functions that it calls.
  */
-#include "bpf/link.h"
+#include "kernel/linker.h"
 
 #include "kernel/btf_blob.h"
 #include "kernel/insn.h"
@@ -12,9 +12,7 @@
 
 struct linker {
 	const struct bpf_code *code;
-	const int *fds;		  /* of maps, by class */
-	const struct kmaps *maps; /* of the session; NULL for a program without a unit */
-	struct own_maps own;
+	const struct link_maps *maps;
 	struct linked *out;
 	uint32_t *placed;     /* by rt_image function: index in out->rt_funcs */
 	VEC(uint32_t) starts; /* first instructions of out->rt_funcs */
@@ -43,9 +41,9 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	uint32_t class = ref >> 16, index = ref & 0xffff;
 
 	switch ((enum map_class) class) {
-	case MAP_DISPATCH: return ld->own.dispatch;
-	case MAP_KFUNCS: return ld->own.kfuncs;
-	case MAP_HPROGS: return ld->own.helpers;
+	case MAP_DISPATCH: return ld->maps->own.dispatch;
+	case MAP_KFUNCS: return ld->maps->own.kfuncs;
+	case MAP_HPROGS: return ld->maps->own.helpers;
 	case MAP_AGG: return index < ld->maps->naggs ? ld->maps->agg_fds[index] : -1;
 	case MAP_ARR: return index < ld->maps->narrs ? ld->maps->arr_fds[index] : -1;
 	case MAP_CONTROL:
@@ -69,7 +67,7 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_WATCH:
 	case MAP_WATCHED:
 	case MAP_WATCH_EVENTS:
-	case MAP_WATCH_LOST: return ld->fds[class];
+	case MAP_WATCH_LOST: return ld->maps->fds[class];
 	case MAP_NCLASSES: break;
 	}
 	BUG("map class %u", class);
@@ -118,8 +116,7 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
  * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period:
  * filling it makes the kernel wait until no program can see the old content
  * (maybe_wait_bpf_programs() in Linux kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the
- * probe, too. It is used with more than KMAPS_RINGS_NAMED CPUs, because a program may name 64 maps
- * only.
+ * probe, too. It is used with very many CPUs, because a program may name 64 maps only.
  */
 static void insn_add(struct linked *out, struct bpf_insn in)
 {
@@ -206,8 +203,8 @@ static void ring_output_make(struct linker *ld)
 	CLEANUP(free) uint32_t *cpus = xcalloc(ld->maps->ncpus, sizeof(*cpus));
 	uint32_t n = 0;
 
-	if (ld->maps->fd[MAP_RINGS] >= 0) {
-		ring_lookup(ld->out, ld->maps->fd[MAP_RINGS]);
+	if (ld->maps->fds[MAP_RINGS] >= 0) {
+		ring_lookup(ld->out, ld->maps->fds[MAP_RINGS]);
 		ring_spare(ld->out, ld->maps->spare_fd);
 		return;
 	}
@@ -397,16 +394,9 @@ static void linker_deinit(struct linker *ld)
 	free(ld->placed);
 }
 
-static const struct own_maps no_maps = {-1, -1, -1};
-
-struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
-		      const struct own_maps *own, struct linked *ret)
+struct err *link_code(const struct bpf_code *code, const struct link_maps *maps, struct linked *ret)
 {
-	struct linker ld = {.code = code,
-			    .fds = m->fd,
-			    .maps = m,
-			    .own = own ? *own : no_maps,
-			    .out = ret};
+	struct linker ld = {.code = code, .maps = maps, .out = ret};
 	struct err *e;
 
 	linker_init(&ld);
@@ -429,7 +419,8 @@ struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
 struct err *link_program(const char *name, const int fds[MAP_NCLASSES], struct linked *ret)
 {
 	static const struct bpf_code none;
-	struct linker ld = {.code = &none, .fds = fds, .own = no_maps, .out = ret};
+	const struct link_maps maps = {.fds = fds, .own = {-1, -1, -1}, .spare_fd = -1};
+	struct linker ld = {.code = &none, .maps = &maps, .out = ret};
 	struct err *e = NULL;
 
 	linker_init(&ld);

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "bpf/code.h"
+#include "kernel/code.h"
 
 /* What such a program is attached to. */
 enum program_kind {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes the longest chains of calls of a linked program. */
-#include "bpf/budget.h"
+#include "kernel/budget.h"
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linking: makes one loadable program of a unit's code and the run-time functions that it calls.
+ * Linking: makes one loadable program of code and the run-time functions that it calls.
  *
  * The run-time library is embedded as tables (struct rt_image, made by tools/embed.py when
  * building), so nothing is parsed at run time. A linked program holds the unit's code first, at its
@@ -19,7 +19,9 @@
  */
 #pragma once
 
-#include "bpf/engine.h"
+#include "base/err.h"
+#include "kernel/code.h"
+#include "kernel/kernel.h"
 
 /* ---- the embedded library --------------------------------------------------------------- */
 
@@ -55,14 +57,25 @@ struct linked {
 	int btf_fd;
 };
 
-/* Maps that the session does not have: MAP_DISPATCH, MAP_HPROGS, MAP_KFUNCS; or -1. */
+/* Maps of one program: MAP_DISPATCH, MAP_HPROGS, MAP_KFUNCS; or -1. */
 struct own_maps {
 	int dispatch, helpers, kfuncs;
 };
 
-/* own: NULL if there are none. ret is overwritten; after an error it needs no deinit. */
-MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
-				 const struct own_maps *own, struct linked *ret);
+/* Descriptors of the maps that a program may use; -1 where there is none. */
+struct link_maps {
+	const int *fds;		      /* by class, of those with one map */
+	const int *agg_fds, *arr_fds; /* by index of MAP_AGG, MAP_ARR */
+	uint32_t naggs, narrs;
+	const int *ring_fds; /* by CPU */
+	uint32_t ncpus;
+	int spare_fd; /* ring of CPUs that have none */
+	struct own_maps own;
+};
+
+/* ret is overwritten; after an error it needs no deinit. */
+MUST_CHECK struct err *link_code(const struct bpf_code *code, const struct link_maps *maps,
+				 struct linked *ret);
 /* Links a program of the library; fds: descriptors of its maps, by map class. */
 MUST_CHECK struct err *link_program(const char *name, const int fds[MAP_NCLASSES],
 				    struct linked *ret);

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "bpf/code.h"
+#include "kernel/code.h"
 #include "kernel/insn.h"
 
 struct em_fixup {
