@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Generate src/provider/syscalls.def: the system calls of x86-64 and i386, with argument types.
+"""Generate src/arch/x86_64/syscalls.def: the system calls of x86-64 and i386, with argument types.
 
 Run at development time, on a machine with kernel headers and tracefs, when new calls appear:
 
     tools/gen_syscalls.py /usr/include/x86_64-linux-gnu/asm /sys/kernel/tracing/events/syscalls \\
-        > src/provider/syscalls.def
+        > src/arch/x86_64/syscalls.def
 
 Numbers come from unistd_64.h and unistd_32.h and, for calls younger than those headers, from the
 table NEWER below (Linux arch/x86/entry/syscalls/syscall_{64,32}.tbl). Types come from the format

@@ -7,10 +7,9 @@
  * code that runs in the kernel (rt) has a few constants of its own, because it is compiled for
  * the BPF machine.
  *
- * To add an architecture: 1. arch/NAME.c, which fills struct arch, and arch/NAME_insn.c for the
- * decoder; 2. their row in arch/meson.build; 3. a table of its system calls
- * (tools/gen_syscalls.py); 4. the registers of rt, the step of
- * arch/frame.h; 5. dlib/regs.d.
+ * To add an architecture: 1. a folder arch/NAME, with the name that Meson has for the processor's
+ * family: files that fill struct arch, their meson.build, and syscalls.def, the table of its system
+ * calls (tools/gen_syscalls.py); 2. the registers of rt, the step of arch/frame.h; 3. dlib/regs.d.
  *
  * Units    byte offsets in struct pt_regs, unless another unit is named. The kernel's struct
  *          pt_regs begins with what PTRACE_GETREGSET gives for NT_PRSTATUS.

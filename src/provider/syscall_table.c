@@ -5,7 +5,7 @@
 
 const struct syscall_row syscall_rows[] = {
 #define SYSCALL(name, nr64, nr32, flags, tracefs, types) {#name, nr64, nr32, flags, tracefs, types},
-#include "provider/syscalls.def"
+#include "arch/machine/syscalls.def"
 #undef SYSCALL
 };
 const uint32_t syscall_nrows = ARRAY_LEN(syscall_rows);

@@ -7,7 +7,7 @@
  *          SysV AMD64 ABI: 3.2.3 (arguments), 3.6.2 (DWARF register numbers), 4.4.1 (relocations),
  *          5.2 (procedure linkage table).
  */
-#include "arch/x86_64.h"
+#include "arch/x86_64/x86_64.h"
 
 #include <dwarf.h>
 #include <elf.h>

@@ -3,7 +3,7 @@
 #include <elf.h>
 
 #include "arch/sites.h"
-#include "arch/x86_64.h"
+#include "arch/x86_64/x86_64.h"
 
 #define CALL_SIZE     5 /* the opcode, and 4 bytes to which the relocation belongs */
 #define GOT_CALL_SIZE 6

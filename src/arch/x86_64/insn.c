@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Instructions of x86-64: their lengths, which leave a function, which can be probed. */
-#include "arch/x86_64.h"
+#include "arch/x86_64/x86_64.h"
 
 #include <Zydis/Zydis.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How functions of the Go compiler begin on x86-64. */
-#include "arch/x86_64.h"
+#include "arch/x86_64/x86_64.h"
 
 /*
  * The instructions that compare the stack pointer with the end of the stack, as hexadecimal digits;
