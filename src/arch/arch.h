@@ -64,10 +64,10 @@ struct arch_unwind {
 	bool (*is_plt_expr)(const uint8_t *expr, size_t len, int64_t *ret_n);
 };
 
-/* The registers of a thread that unwinding and helpers know: the first words of struct pt_regs. */
-#define ARCH_NREGS 21
+/* The registers of a thread that unwinding and helpers know. */
+#define ARCH_NREGS_MAX 40
 struct arch_regs {
-	uint64_t words[ARCH_NREGS];
+	uint64_t words[ARCH_NREGS_MAX]; /* those of struct pt_regs: arch.nregs */
 	uint64_t thread_pointer; /* where thread-local variables are counted from; 0: not known */
 };
 
@@ -113,6 +113,7 @@ struct arch {
 	 * the thread's base, and the member of struct task_struct with the base.
 	 */
 	const char *thread_prefix, *thread_base;
+	uint32_t nregs; /* words of it */
 	uint32_t sp, pc;
 	uint32_t mode,
 		user_mode; /* u64 at mode: a bit of user_mode set = interrupted in user mode */

@@ -12,7 +12,7 @@
 
 #define VDSO_MAX ((uint64_t)1 << 20) /* bytes; it has two pages */
 
-_Static_assert((int)ARCH_NREGS == (int)FRAME_NREGS, "registers of the frame step");
+_Static_assert(FRAME_NREGS <= ARCH_NREGS_MAX, "ARCH_NREGS_MAX");
 
 /* ---- what the frame step asks for ----------------------------------------------------------- */
 

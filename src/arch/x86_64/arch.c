@@ -31,6 +31,7 @@ enum {
 	IP = 128,
 	SP = 152
 };
+#define NREGS 21
 
 /* One element of arch.uregs[]: the indices of twelve words of struct pt_regs, the first lowest. */
 /* clang-format off */
@@ -194,9 +195,9 @@ static void regs_take(const struct user_regs_struct *u, struct arch_regs *ret)
 	_Static_assert(offsetof(struct user_regs_struct, rbp) == BP &&
 			       offsetof(struct user_regs_struct, rip) == IP &&
 			       offsetof(struct user_regs_struct, rsp) == SP &&
-			       sizeof(ret->words) <= sizeof(*u),
+			       offsetof(struct user_regs_struct, fs_base) == 8 * NREGS,
 		       "words of struct pt_regs");
-	memcpy(ret->words, u, sizeof(ret->words));
+	memcpy(ret->words, u, 8 * NREGS);
 	ret->thread_pointer = u->fs_base;
 }
 
@@ -262,6 +263,7 @@ const struct arch arch = {
 	.func_value = AX,
 	/* Go src/cmd/compile/abi-internal.md */
 	.go_args = {AX, BX, CX, DI, SI, R8_, R9_, R10_, R11_},
+	.nregs = NREGS,
 	.sp = 152,
 	.pc = 128,
 	.mode = 136,		  /* cs */
