@@ -3,13 +3,13 @@
  * The processor: registers, calling conventions, stack frames, ELF files, system calls and
  * instructions.
  *
- * One struct arch is compiled in. It contains all facts that hold for one architecture only. The
- * code that runs in the kernel (rt) has a few constants of its own, because it is compiled for
- * the BPF machine.
+ * One struct arch is compiled in. It contains all facts that hold for one architecture only, but
+ * for those of which code for the kernel (rt) is made: they are in headers.
  *
  * To add an architecture: 1. a folder arch/NAME, with the name that Meson has for the processor's
- * family: files that fill struct arch, their meson.build, and syscalls.def, the table of its system
- * calls (tools/gen_syscalls.py); 2. the registers of rt, the step of arch/frame.h; 3. dlib/regs.d.
+ * family: files that fill struct arch, their meson.build, syscalls.def, the table of its system
+ * calls (tools/gen_syscalls.py), regs.h and frame.h for walks of stacks (arch/frame.h);
+ * 2. dlib/regs.d.
  *
  * Units    byte offsets in struct pt_regs, unless another unit is named. The kernel's struct
  *          pt_regs begins with what PTRACE_GETREGSET gives for NT_PRSTATUS.
@@ -49,10 +49,15 @@ struct arch_elf {
 
 /* The facts for unwinding with DWARF call frame information; registers have DWARF numbers. */
 struct arch_unwind {
-	uint32_t nregs;	      /* columns: the registers from which CFAs are computed, and ra */
-	uint32_t sp, fp;      /* stack pointer, frame pointer */
-	uint32_t ra;	      /* column of the return address */
-	int32_t ra_off;	      /* distance from the CFA to the return address that a call stores */
+	uint32_t nregs;	 /* columns: the registers from which CFAs are computed, and ra */
+	uint32_t sp, fp; /* stack pointer, frame pointer */
+	uint32_t ra;	 /* column of the return address */
+	/*
+	 * distance from the CFA to the return address; 0: it stands above the caller's frame
+	 * pointer, wherever that is
+	 */
+	int32_t ra_off;
+	bool has_link;	      /* a call leaves the return address in the register ra */
 	const uint8_t *words; /* [nregs]: index of the register's word in struct pt_regs */
 	uint32_t signal_sp;   /* bytes from the stack pointer in a signal frame to the saved one */
 	/* [nregs]: 1 + index of a callee-saved register in rules (arch/rule.h); 0: it is none */
@@ -94,7 +99,7 @@ struct arch {
 	/* ---- functions */
 	uint32_t func_args[6]; /* arguments, at the first instruction of a function */
 	uint32_t func_value;   /* return value, at the last instruction */
-	uint32_t go_args[9];   /* arguments of a Go function at its begin, results at its end */
+	uint32_t go_args[9]; /* arguments of a Go function at its begin, results at its end */
 	/* DWARF number of a register -> its index in func_args; -1 = it passes no argument */
 	const int8_t *arg_index;
 	uint32_t narg_index;

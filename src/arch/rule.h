@@ -2,7 +2,8 @@
 /*
  * Rules of the stack walk: a row of unwind information (image/ehframe.h) in 32 bits.
  *
- * The kernel's side and the host's side walk by the same rules (arch/frame.h).
+ * The kernel's side and the host's side walk by the same rules (arch/step.h). sp and fp are the
+ * stack pointer and the frame pointer.
  */
 #pragma once
 
@@ -10,18 +11,18 @@
 
 /* How the CFA of a frame is found. */
 enum unwind_cfa {
-	UNWIND_NONE,	  /* not known: no code, or code without call frame information */
-	UNWIND_RSP,	  /* CFA = rsp + cfa */
-	UNWIND_RBP,	  /* CFA = rbp + cfa */
-	UNWIND_REG,	  /* CFA = register reg + cfa; only the interrupted frame has its value */
-	UNWIND_RSP_DEREF, /* CFA = *(rsp + cfa) + 8: assembler code that aligned its stack */
-	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that aligned its stack */
-	UNWIND_PLT,	  /* CFA = rsp + 8, or + 16 from byte cfa of a 16-byte entry on */
-	/* return from a signal handler: the registers are in the ucontext at rsp */
+	UNWIND_NONE,	 /* not known: no code, or code without call frame information */
+	UNWIND_SP,	 /* CFA = sp + cfa */
+	UNWIND_FP,	 /* CFA = fp + cfa */
+	UNWIND_REG,	 /* CFA = register reg + cfa; only the interrupted frame has its value */
+	UNWIND_SP_DEREF, /* CFA = *(sp + cfa) + 8: assembler code that aligned its stack */
+	UNWIND_FP_DEREF, /* CFA = *(fp + cfa): compiled code that aligned its stack */
+	UNWIND_PLT,	 /* frame_plt_cfa(): code of the procedure linkage table */
+	/* return from a signal handler: the registers are in the ucontext */
 	UNWIND_SIGNAL,
 	UNWIND_END, /* the outermost frame, which nobody called */
 	/*
-	 * CFA = rsp + cfa, and the return address is in register reg, which only the interrupted
+	 * CFA = sp + cfa, and the return address is in register reg, which only the interrupted
 	 * frame has: vfork() of the C library on x86-64, leaf functions elsewhere
 	 */
 	UNWIND_IN_REG,
@@ -41,23 +42,23 @@ enum unwind_cfa {
 /*
  * A rule in 32 bits:
  *     kind    4 bits: enum unwind_cfa
- *     rbp     8 bits: 0 = unchanged, n = saved at CFA - 8n, RULE_AT_RBP = saved at *rbp
+ *     fp      8 bits: 0 = unchanged, n = saved at CFA - 8n, RULE_AT_FP = saved at *fp
  *     cfa    20 bits, signed, in words; UNWIND_REG, UNWIND_IN_REG: word of struct pt_regs (5
  *            bits), distance (15 bits)
  */
 #define RULE_KIND(rule)	   ((rule)&15)
-#define RULE_RBP(rule)	   ((rule) >> 4 & 255)
+#define RULE_FP(rule)	   ((rule) >> 4 & 255)
 #define RULE_CFA(rule)	   ((s64)((s32)(rule) >> 12) * 8)
-#define RULE_AT_RBP	   255u
+#define RULE_AT_FP	   255u
 #define RULE_REG(rule)	   ((rule) >> 12 & 31)
 #define RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
 
 /*
- * Where the callee-saved registers of the caller are, other than rbp: r15, r14, r13, r12 and rbx
- * have 5 bits each, behind the kind UNWIND_SAVED:
+ * Where the callee-saved registers of the caller are, other than fp: those that the architecture
+ * names (arch_unwind.saved), with 5 bits each, behind the kind UNWIND_SAVED:
  *     0           unchanged
  *     1 to 24     saved at CFA - 8n
- *     25 to 30    saved at rbp - 8(n - 24), where rbp is the frame's own, before it is left
+ *     25 to 30    saved at fp - 8(n - 24), where fp is the frame's own, before it is left
  *     31          not known
  */
 #define RULE_NSAVED	    5

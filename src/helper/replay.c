@@ -133,7 +133,7 @@ static void on_done(void *ctx, const struct prog_act *act, const struct dif_resu
 		*w->choice = (struct walk_choice){.is_steered = true,
 						  .pc = w->unwind[0],
 						  .sp = w->unwind[1],
-						  .bp = w->unwind[2]};
+						  .fp = w->unwind[2]};
 	}
 	if (w->r->hooks)
 		w->r->hooks->done(w->r->hooks->ctx, act, r);
@@ -177,7 +177,7 @@ static void clauses_run(struct walk *w, enum helper_probe probe)
 static void args_set(struct walk *w, const struct walk_frame *f)
 {
 	w->frame.args[0] = f->pc;
-	w->frame.args[1] = f->bp;
+	w->frame.args[1] = f->fp;
 	w->frame.args[2] = f->sp;
 	w->frame.args[3] = w->nframes ? w->nframes - 1 : 0;
 	w->frame.args[5] = f->is_bare;

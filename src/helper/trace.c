@@ -119,7 +119,7 @@ static void on_frame(void *ctx, uint32_t number, const struct walk_frame *f)
 	strbuf_addf(t->out, "frame %" PRIu32 ": ", number);
 	(void)name_add(t, f->pc, !f->is_exact, t->out);
 	strbuf_addf(t->out, ", pc 0x%" PRIx64 ", fp 0x%" PRIx64 ", sp 0x%" PRIx64 "%s\n", f->pc,
-		    f->bp, f->sp,
+		    f->fp, f->sp,
 		    f->is_data ? "; not executable now: a frame only if unwind() is called" : "");
 }
 

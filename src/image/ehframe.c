@@ -5,7 +5,7 @@
  *
  * .eh_frame is a list of entries. A CIE says what a group of functions has in common, an FDE which
  * code it covers (function foo at 0x1139, 0x18 bytes) and then, as a small program, how the
- * caller's registers are found in it:
+ * caller's registers are found in it, here on x86-64:
  *
  *     00000020 FDE cie=00000000 pc=1139..1151             rows (CFA, rbp):
  *       DW_CFA_def_cfa: rsp+8; offset: ra at cfa-8   (CIE)   1139  rsp+8   same
@@ -17,12 +17,12 @@
  *       DW_CFA_advance_loc: 19 to 1150
  *       DW_CFA_def_cfa: rsp+8                                1150  rsp+8   at cfa-16
  *
- * These programs are run here, once a file, and only what a walk needs is kept: the CFA, and rbp,
- * on which the CFAs of callers depend. rbx and r12-r15, which the helpers of some languages want in
- * outer frames, are in rows of their own (unwind_saved_read()).
+ * These programs are run here, once a file, and only what a walk needs is kept: the CFA, and the
+ * frame pointer, on which the CFAs of callers depend. Other callee-saved registers, which the
+ * helpers of some languages want in outer frames, are in rows of their own (unwind_saved_read()).
  *
- * The return address is at CFA - 8 in all code that was called; a rule that says otherwise makes
- * the row UNWIND_NONE.
+ * The return address is where the processor's convention has it in all code that was called
+ * (arch_unwind.ra_off); a rule that says otherwise makes the row UNWIND_NONE.
  */
 #include "image/ehframe.h"
 
@@ -355,11 +355,11 @@ static void entries_read(struct reader *r, const struct frames *in)
 
 /* ---- the programs ------------------------------------------------------------------------- */
 
-enum rule { CFI_SAME, CFI_OFFSET, CFI_AT_RBP, CFI_REGISTER, CFI_UNDEFINED, CFI_ODD };
+enum rule { CFI_SAME, CFI_OFFSET, CFI_AT_FP, CFI_REGISTER, CFI_UNDEFINED, CFI_ODD };
 
 struct saved {
 	enum rule rule;
-	/* CFI_OFFSET: from the CFA; CFI_AT_RBP: from rbp; CFI_REGISTER: number of the register */
+	/* CFI_OFFSET: from the CFA; CFI_AT_FP: from fp; CFI_REGISTER: number of the register */
 	int64_t off;
 };
 
@@ -367,7 +367,7 @@ struct state {
 	uint64_t reg;
 	int64_t off;
 	struct bytes expr; /* the CFA when p is not NULL */
-	struct saved rbp, ra;
+	struct saved fp, ra;
 	uint32_t regs; /* other callee-saved registers, as the member cfa of UNWIND_SAVED */
 };
 
@@ -403,21 +403,21 @@ static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)
 	    arch.unwind.is_plt_expr(b->p, (size_t)(b->end - b->p), ret_off))
 		return UNWIND_PLT;
 	if (is_breg(*b, arch.unwind.fp, ret_off, deref, sizeof(deref)))
-		return UNWIND_RBP_DEREF;
+		return UNWIND_FP_DEREF;
 	if (is_breg(*b, arch.unwind.sp, ret_off, deref_8, sizeof(deref_8)))
-		return UNWIND_RSP_DEREF;
+		return UNWIND_SP_DEREF;
 	if (m->cie->is_signal && is_breg(*b, arch.unwind.sp, ret_off, deref, sizeof(deref)) &&
 	    *ret_off == arch.unwind.signal_sp)
 		return UNWIND_SIGNAL;
 	return UNWIND_NONE;
 }
 
-static bool rbp_place(const struct saved *s, int16_t *ret)
+static bool fp_place(const struct saved *s, int16_t *ret)
 {
 	switch (s->rule) {
 	case CFI_SAME:
-	case CFI_UNDEFINED: *ret = UNWIND_RBP_SAME; return true;
-	case CFI_AT_RBP: *ret = UNWIND_RBP_AT_RBP; return true;
+	case CFI_UNDEFINED: *ret = UNWIND_FP_SAME; return true;
+	case CFI_AT_FP: *ret = UNWIND_FP_AT_FP; return true;
 	case CFI_OFFSET: *ret = (int16_t)-s->off; return s->off < 0 && s->off >= INT16_MIN + 1;
 	case CFI_REGISTER:
 	case CFI_ODD: break;
@@ -425,24 +425,40 @@ static bool rbp_place(const struct saved *s, int16_t *ret)
 	return false;
 }
 
-/* The return address is in a register: the walk knows one if nothing else is unusual. */
-static struct unwind_row in_reg_row(const struct machine *m, enum unwind_cfa kind, int64_t off)
+/* True if the return address is in a register, maybe in that in which the call left it. */
+static bool is_ra_in_register(const struct saved *ra, int64_t *ret_reg)
 {
-	if (kind != UNWIND_RSP || m->s.rbp.rule != CFI_SAME || off < 0 || off > INT16_MAX ||
-	    m->s.ra.off >= (int64_t)arch.unwind.nregs)
+	*ret_reg = ra->rule == CFI_SAME ? (int64_t)arch.unwind.ra : ra->off;
+	return ra->rule == CFI_REGISTER || (ra->rule == CFI_SAME && arch.unwind.has_link);
+}
+
+/* The return address is in a register: the walk knows one if nothing else is unusual. */
+static struct unwind_row in_reg_row(const struct machine *m, enum unwind_cfa kind, int64_t off,
+				    int64_t reg)
+{
+	if (kind != UNWIND_SP || m->s.fp.rule != CFI_SAME || off < 0 || off > INT16_MAX ||
+	    reg >= (int64_t)arch.unwind.nregs)
 		return (struct unwind_row){.kind = UNWIND_NONE};
-	return (struct unwind_row){.kind = UNWIND_IN_REG,
-				   .reg = (uint8_t)m->s.ra.off,
-				   .cfa = (int32_t)off};
+	return (struct unwind_row){.kind = UNWIND_IN_REG, .reg = (uint8_t)reg, .cfa = (int32_t)off};
+}
+
+/* True if the return address is in memory, where walks look for it. */
+static bool is_ra_in_place(const struct state *s)
+{
+	if (s->ra.rule != CFI_OFFSET)
+		return false;
+	if (arch.unwind.ra_off)
+		return s->ra.off == arch.unwind.ra_off;
+	return s->fp.rule == CFI_OFFSET && s->ra.off == s->fp.off + 8;
 }
 
 static struct unwind_row state_row(const struct machine *m)
 {
 	struct unwind_row row = {.kind = UNWIND_NONE};
-	int64_t off = m->s.off;
+	int64_t off = m->s.off, reg;
 	enum unwind_cfa kind = m->s.expr.p		    ? expr_kind(m, &off)
-			       : m->s.reg == arch.unwind.sp ? UNWIND_RSP
-			       : m->s.reg == arch.unwind.fp ? UNWIND_RBP
+			       : m->s.reg == arch.unwind.sp ? UNWIND_SP
+			       : m->s.reg == arch.unwind.fp ? UNWIND_FP
 							    : UNWIND_REG;
 
 	if (m->s.ra.rule == CFI_UNDEFINED) {
@@ -453,10 +469,10 @@ static struct unwind_row state_row(const struct machine *m)
 		row.kind = UNWIND_SIGNAL;
 		return row;
 	}
-	if (m->s.ra.rule == CFI_REGISTER)
-		return in_reg_row(m, kind, off);
-	if (m->s.ra.rule != CFI_OFFSET || m->s.ra.off != arch.unwind.ra_off || off < INT32_MIN ||
-	    off > INT32_MAX || m->s.reg >= arch.unwind.nregs || !rbp_place(&m->s.rbp, &row.rbp))
+	if (is_ra_in_register(&m->s.ra, &reg))
+		return in_reg_row(m, kind, off, reg);
+	if (!is_ra_in_place(&m->s) || off < INT32_MIN || off > INT32_MAX ||
+	    m->s.reg >= arch.unwind.nregs || !fp_place(&m->s.fp, &row.fp))
 		return (struct unwind_row){.kind = UNWIND_NONE};
 	row.kind = (uint8_t)kind;
 	row.reg = kind == UNWIND_REG ? (uint8_t)m->s.reg : 0;
@@ -466,7 +482,7 @@ static struct unwind_row state_row(const struct machine *m)
 
 static bool is_same_rule(const struct unwind_row *a, const struct unwind_row *b)
 {
-	return a->kind == b->kind && a->reg == b->reg && a->rbp == b->rbp && a->cfa == b->cfa;
+	return a->kind == b->kind && a->reg == b->reg && a->fp == b->fp && a->cfa == b->cfa;
 }
 
 static void row_add(struct reader *r, struct unwind_row row)
@@ -520,7 +536,7 @@ static uint32_t saved_bits(enum rule rule, int64_t off)
 		return 0;
 	if (rule == CFI_OFFSET && off % 8 == 0 && words >= 1 && words <= RULE_SAVED_FAR)
 		return (uint32_t)words;
-	if (rule == CFI_AT_RBP && off % 8 == 0 && words >= 1 &&
+	if (rule == CFI_AT_FP && off % 8 == 0 && words >= 1 &&
 	    words < RULE_SAVED_LOST - RULE_SAVED_FAR)
 		return RULE_SAVED_FAR + (uint32_t)words;
 	return RULE_SAVED_LOST;
@@ -541,7 +557,7 @@ static void rule_set(struct machine *m, uint64_t reg, enum rule rule, int64_t of
 	uint32_t shift, mask;
 
 	if (reg == arch.unwind.fp) {
-		m->s.rbp = rule == CFI_AT_RBP && off ? (struct saved){CFI_ODD, 0} : s;
+		m->s.fp = rule == CFI_AT_FP && off ? (struct saved){CFI_ODD, 0} : s;
 		return;
 	}
 	if (reg == arch.unwind.ra) {
@@ -563,7 +579,7 @@ static void saved_restore(struct machine *m, uint64_t reg)
 static void rule_restore(struct machine *m, uint64_t reg)
 {
 	if (reg == arch.unwind.fp)
-		m->s.rbp = m->initial.rbp;
+		m->s.fp = m->initial.fp;
 	else if (reg == arch.unwind.ra)
 		m->s.ra = m->initial.ra;
 	else
@@ -577,7 +593,7 @@ static void rule_expr(struct machine *m, struct bytes *b)
 	int64_t off;
 
 	if (is_breg(expr, arch.unwind.fp, &off, NULL, 0))
-		rule_set(m, reg, CFI_AT_RBP, off);
+		rule_set(m, reg, CFI_AT_FP, off);
 	else
 		rule_set(m, reg, CFI_ODD, 0);
 }

@@ -6,27 +6,26 @@
  * that is what a mapping gives for an address without knowing anything else about the file.
  *
  * Owns     the rows.
- * Errors   none: of a file that is damaged or no x86-64 ELF file, the rows that could be read are
- *          returned, maybe none. Nothing in the file is trusted.
+ * Errors   none: of a file that is damaged or for another processor, the rows that could be read
+ *          are returned, maybe none. Nothing in the file is trusted.
  * Units    bytes.
- * Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame), SysV AMD64 ABI 3.6.2
- *          (register numbers). Linux arch/x86/include/uapi/asm/sigcontext.h (signal frames).
+ * Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame).
  */
 #pragma once
 
 #include "base/vec.h"
 #include "arch/rule.h"
 
-/* Where the caller's rbp is, as a distance below the CFA. */
-#define UNWIND_RBP_SAME	  0    /* in rbp */
-#define UNWIND_RBP_AT_RBP (-1) /* at *rbp, wherever the CFA is */
+/* Where the caller's frame pointer is, as a distance below the CFA. */
+#define UNWIND_FP_SAME	0    /* in the register */
+#define UNWIND_FP_AT_FP (-1) /* where the frame pointer points to, wherever the CFA is */
 
 struct unwind_row {
 	uint32_t off;
 	uint8_t kind; /* enum unwind_cfa */
 	uint8_t reg;  /* DWARF number, of UNWIND_REG and UNWIND_IN_REG */
-	int16_t rbp;
-	int32_t cfa; /* of UNWIND_SAVED: the five registers, as in a rule, without the kind */
+	int16_t fp;
+	int32_t cfa; /* of UNWIND_SAVED: the registers, as in a rule, without the kind */
 };
 
 struct gate_file;

@@ -12,7 +12,7 @@ static bool bits_fit(int32_t v, uint32_t bits)
 
 uint32_t unwind_row_rule(const struct unwind_row *row)
 {
-	uint32_t rbp = row->rbp == UNWIND_RBP_AT_RBP ? RULE_AT_RBP : (uint32_t)row->rbp / 8;
+	uint32_t fp = row->fp == UNWIND_FP_AT_FP ? RULE_AT_FP : (uint32_t)row->fp / 8;
 	int32_t cfa = row->cfa / 8;
 
 	if (row->kind == UNWIND_PLT)
@@ -21,12 +21,12 @@ uint32_t unwind_row_rule(const struct unwind_row *row)
 		return row->kind;
 	if (row->kind == UNWIND_SAVED)
 		return UNWIND_SAVED | (uint32_t)row->cfa << 4;
-	if (row->cfa % 8 || (row->rbp > 0 && (row->rbp % 8 || rbp >= RULE_AT_RBP)))
+	if (row->cfa % 8 || (row->fp > 0 && (row->fp % 8 || fp >= RULE_AT_FP)))
 		return UNWIND_NONE;
 	if (row->kind != UNWIND_REG && row->kind != UNWIND_IN_REG)
-		return bits_fit(cfa, 20) ? row->kind | rbp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
+		return bits_fit(cfa, 20) ? row->kind | fp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
 	if (row->reg >= arch.unwind.nregs || !bits_fit(cfa, 15))
 		return UNWIND_NONE;
-	return (uint32_t)row->kind | rbp << 4 | (uint32_t)arch.unwind.words[row->reg] << 12 |
+	return (uint32_t)row->kind | fp << 4 | (uint32_t)arch.unwind.words[row->reg] << 12 |
 	       (uint32_t)cfa << 17;
 }

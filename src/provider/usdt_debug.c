@@ -20,11 +20,10 @@ static void frame_find(struct provider_env *env, struct usdt_object *o,
 		unwind_rows_read(site->file->opened, env->files->limit, NULL, o->rows);
 	}
 	row = unwind_row_find(o->rows, (uint32_t)site->off);
-	v->has_cfa = row && (row->kind == UNWIND_RSP || row->kind == UNWIND_RBP);
+	v->has_cfa = row && (row->kind == UNWIND_SP || row->kind == UNWIND_FP);
 	if (v->has_cfa) {
 		v->cfa_word =
-			arch.unwind
-				.words[row->kind == UNWIND_RSP ? arch.unwind.sp : arch.unwind.fp];
+			arch.unwind.words[row->kind == UNWIND_SP ? arch.unwind.sp : arch.unwind.fp];
 		v->cfa_disp = row->cfa;
 	}
 }

@@ -20,10 +20,9 @@ static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size,
 extern char map_ufiles, map_ureq;
 #define K (cfg.k)
 
-#define VM_EXEC	   4  /* Linux include/linux/mm.h */
-#define VM_SHARED  8  /* the same: a shared mapping of a file that is open for writing */
-#define PAGE_SHIFT 12 /* Linux arch/x86/include/asm/page_types.h */
-#define PAGE_MASK  (~((1ull << PAGE_SHIFT) - 1))
+#define VM_EXEC	  4 /* Linux include/linux/mm.h */
+#define VM_SHARED 8 /* the same: a shared mapping of a file that is open for writing */
+#define PAGE_MASK (~((1ull << FRAME_PAGE_SHIFT) - 1))
 
 /*
  * Nodes of a maple tree. An entry of a node is the address of a lower node with the type of that
@@ -213,7 +212,7 @@ INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 			w->map_rule = RULE_DATA;
 		return;
 	}
-	w->map_off = read_word(vma + K.vma_pgoff) << PAGE_SHIFT;
+	w->map_off = read_word(vma + K.vma_pgoff) << FRAME_PAGE_SHIFT;
 	w->map_rule = RULE_NO_TABLE;
 	if ((flags & VM_SHARED) || !file_key(w, vma))
 		return;

@@ -306,9 +306,9 @@ INLINE void walk_leave_copy(struct unwind_work *w)
 
 	if (!utask)
 		return;
-	at = w->f.regs[FRAME_IP] - read_word(utask + K.utask_xol);
+	at = w->f.regs[FRAME_PC] - read_word(utask + K.utask_xol);
 	if (at < XOL_SLOT)
-		w->f.regs[FRAME_IP] = read_word(utask + K.utask_vaddr) + at;
+		w->f.regs[FRAME_PC] = read_word(utask + K.utask_vaddr) + at;
 }
 
 /* Fills w->f; false when the task has no user registers. */
@@ -352,7 +352,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	w->nframes = 0;
 	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
 		return NULL;
-	w->is_32 = w->f.regs[FRAME_CS] != FRAME_CS_64;
+	w->is_32 = frame_is_32(&w->f);
 	w->saves = w->is_saved = w->is_late = w->asks = 0;
 	return w;
 }
@@ -441,7 +441,7 @@ INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 	struct rt_hwork *h = HELPER(env->scratch);
 
 	h->regs[HREG_ARGS + RT_HELPER_PC] = w->f.pc;
-	h->regs[HREG_ARGS + RT_HELPER_FP] = w->f.bp;
+	h->regs[HREG_ARGS + RT_HELPER_FP] = w->f.fp;
 	h->regs[HREG_ARGS + RT_HELPER_SP] = w->f.sp;
 	h->regs[HREG_ARGS + RT_HELPER_FRAME] = w->nframes ? w->nframes - 1 : 0;
 	h->regs[HREG_ARGS + RT_HELPER_BARE] = w->is_bare;
@@ -549,7 +549,7 @@ INLINE void walk_steer(struct frame_env *env, struct unwind_work *w, struct rt_h
 	h->is_steered = 0;
 	f->pc = h->next[0];
 	f->sp = h->next[1];
-	f->bp = h->next[2];
+	f->fp = h->next[2];
 	f->insn = f->pc - 1;
 	f->is_first = 0;
 	f->known = 0;

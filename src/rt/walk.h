@@ -7,7 +7,7 @@
 
 #include "rt/hash.h"
 #include "rt/helper.h"
-#include "arch/frame.h"
+#include "arch/step.h"
 
 #define WINDOW 128 /* words of the stack that are read at once: those of several frames */
 

@@ -7,7 +7,7 @@
 #include "target/target.h"
 #include "image/debugfile.h"
 #include "image/ehframe.h"
-#include "arch/frame.h"
+#include "arch/step.h"
 #include "files/gate.h"
 
 #define VDSO_MAX ((uint64_t)1 << 20) /* bytes; it has two pages */
@@ -63,7 +63,7 @@ FRAME_FUNC u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
 static enum walk_end frame_add(struct frame_env *env, const struct frame *f, bool is_exact)
 {
 	env->out->frames[env->out->nframes++] =
-		(struct walk_frame){.pc = f->pc, .sp = f->sp, .bp = f->bp, .is_exact = is_exact};
+		(struct walk_frame){.pc = f->pc, .sp = f->sp, .fp = f->fp, .is_exact = is_exact};
 	return env->out->nframes < env->max ? WALK_ON : WALK_COMPLETE;
 }
 
@@ -111,7 +111,7 @@ void stack_walk(const struct walk_space *space, const struct arch_regs *regs, ui
 	ret->frames = xcalloc(max, sizeof(*ret->frames));
 	memcpy(f.regs, regs->words, sizeof(f.regs));
 	frame_begin(&f);
-	end = f.regs[FRAME_CS] == FRAME_CS_64 ? walk64_run(&env, &f) : walk32_run(&env, &f);
+	end = frame_is_32(&f) ? walk32_run(&env, &f) : walk64_run(&env, &f);
 	ret->is_cut = end == WALK_CUT;
 	ret->is_doubtful = f.is_doubtful;
 }
@@ -124,7 +124,7 @@ static enum walk_end frame_steer(struct frame_env *env, struct frame *f,
 {
 	f->pc = c->pc;
 	f->sp = c->sp;
-	f->bp = c->bp;
+	f->fp = c->fp;
 	f->insn = f->pc - 1;
 	f->is_first = 0;
 	f->known = 0;
@@ -157,7 +157,7 @@ bool stack_walk_each(const struct walk_space *space, const struct arch_regs *reg
 
 	memcpy(f.regs, regs->words, sizeof(f.regs));
 	frame_begin(&f);
-	if (f.regs[FRAME_CS] != FRAME_CS_64)
+	if (frame_is_32(&f))
 		return true;
 	f.rule = env_rule(&env, &f);
 	is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
@@ -170,7 +170,7 @@ bool stack_walk_each(const struct walk_space *space, const struct arch_regs *reg
 		frame(ctx,
 		      &(struct walk_frame){.pc = f.pc,
 					   .sp = f.sp,
-					   .bp = f.bp,
+					   .fp = f.fp,
 					   .is_exact = is_exact,
 					   .is_bare = is_bare,
 					   .is_data = RULE_KIND(f.rule) == RULE_DATA,

@@ -41,7 +41,7 @@ struct walk_space {
 
 struct walk_frame {
 	taddr pc;
-	taddr sp, bp;
+	taddr sp, fp;
 	/*
 	 * True if pc is the next instruction: the frame was interrupted. Otherwise pc is a return
 	 * address behind a call, which may already belong to another function.
@@ -76,7 +76,7 @@ void stack_walk(const struct walk_space *space, const struct arch_regs *regs, ui
 struct walk_choice {
 	bool is_over;	  /* the walk ends */
 	bool is_steered;  /* the next frame is this one, whatever the rules say: */
-	taddr pc, sp, bp; /* pc 0: the walk ends */
+	taddr pc, sp, fp; /* pc 0: the walk ends */
 };
 /* Called for each frame; is_first: it was interrupted. */
 typedef void walk_frame_fn(void *ctx, const struct walk_frame *f, bool is_first,

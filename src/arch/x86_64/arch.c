@@ -8,6 +8,7 @@
  *          5.2 (procedure linkage table).
  */
 #include "arch/x86_64/x86_64.h"
+#include "arch/x86_64/regs.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -26,12 +27,11 @@ enum {
 	DX = 96,
 	SI = 104,
 	DI = 112,
-	BX = 40,
-	BP = 32,
-	IP = 128,
-	SP = 152
+	BX = 8 * FRAME_BX,
+	BP = 8 * FRAME_FP,
+	IP = 8 * FRAME_PC,
+	SP = 8 * FRAME_SP
 };
-#define NREGS 21
 
 /* One element of arch.uregs[]: the indices of twelve words of struct pt_regs, the first lowest. */
 /* clang-format off */
@@ -195,9 +195,9 @@ static void regs_take(const struct user_regs_struct *u, struct arch_regs *ret)
 	_Static_assert(offsetof(struct user_regs_struct, rbp) == BP &&
 			       offsetof(struct user_regs_struct, rip) == IP &&
 			       offsetof(struct user_regs_struct, rsp) == SP &&
-			       offsetof(struct user_regs_struct, fs_base) == 8 * NREGS,
+			       offsetof(struct user_regs_struct, fs_base) == 8 * FRAME_NREGS,
 		       "words of struct pt_regs");
-	memcpy(ret->words, u, 8 * NREGS);
+	memcpy(ret->words, u, 8 * FRAME_NREGS);
 	ret->thread_pointer = u->fs_base;
 }
 
@@ -246,7 +246,7 @@ const struct arch arch = {
 		.ra = 16,
 		.ra_off = -8,
 		.words = dwarf_words,
-		.signal_sp = 160, /* rsp in ucontext_t: Linux arch/x86/include/uapi/asm/sigcontext.h */
+		.signal_sp = UCONTEXT_SP,
 		.is_plt_expr = is_plt_expr,
 		.saved = saved_index,
 	},
@@ -263,10 +263,10 @@ const struct arch arch = {
 	.func_value = AX,
 	/* Go src/cmd/compile/abi-internal.md */
 	.go_args = {AX, BX, CX, DI, SI, R8_, R9_, R10_, R11_},
-	.nregs = NREGS,
-	.sp = 152,
-	.pc = 128,
-	.mode = 136,		  /* cs */
+	.nregs = FRAME_NREGS,
+	.sp = SP,
+	.pc = IP,
+	.mode = 8 * FRAME_CS,
 	.user_mode = 3,		  /* its privilege level */
 	.compat_status = 2,	  /* TS_COMPAT: Linux arch/x86/include/asm/thread_info.h */
 	/*

@@ -58,16 +58,16 @@ static struct unwind_row cfa_of(Dwarf_Frame *fr)
 
 		row.reg = is_x ? (uint8_t)ops[0].number : (uint8_t)(ops[0].atom - DW_OP_breg0);
 		row.cfa = (int32_t)(is_x ? ops[0].number2 : ops[0].number);
-		row.kind = row.reg == REG_RSP	? UNWIND_RSP
-			   : row.reg == REG_RBP ? UNWIND_RBP
+		row.kind = row.reg == REG_RSP	? UNWIND_SP
+			   : row.reg == REG_RBP ? UNWIND_FP
 						: UNWIND_REG;
 		row.reg = row.kind == UNWIND_REG ? row.reg : 0;
 	} else if (n == 2 && ops[0].atom == DW_OP_breg6 && ops[1].atom == DW_OP_deref) {
-		row.kind = UNWIND_RBP_DEREF;
+		row.kind = UNWIND_FP_DEREF;
 		row.cfa = (int32_t)ops[0].number;
 	} else if (n == 3 && ops[0].atom == DW_OP_breg7 && ops[1].atom == DW_OP_deref &&
 		   is_op(ops, n, 2, DW_OP_plus_uconst, 8)) {
-		row.kind = UNWIND_RSP_DEREF;
+		row.kind = UNWIND_SP_DEREF;
 		row.cfa = (int32_t)ops[0].number;
 	} else if (is_op(ops, n, 0, DW_OP_breg7, 160) && n == 2) {
 		row.kind = UNWIND_SIGNAL;
@@ -79,18 +79,18 @@ static struct unwind_row cfa_of(Dwarf_Frame *fr)
 }
 
 /* Where it says rbp is; false when our rows cannot say it. */
-static bool rbp_of(Dwarf_Frame *fr, int16_t *ret)
+static bool fp_of(Dwarf_Frame *fr, int16_t *ret)
 {
 	Dwarf_Op mem[3], *ops;
 	size_t n;
 
 	if (dwarf_frame_register(fr, REG_RBP, mem, &ops, &n))
 		return false;
-	*ret = UNWIND_RBP_SAME;
+	*ret = UNWIND_FP_SAME;
 	if (n == 0) /* same, or undefined: then ops is mem */
 		return true;
 	if (n == 1 && ops[0].atom == DW_OP_breg6 && ops[0].number == 0) {
-		*ret = UNWIND_RBP_AT_RBP;
+		*ret = UNWIND_FP_AT_FP;
 		return true;
 	}
 	if (ops[0].atom != DW_OP_call_frame_cfa || n > 2 ||
@@ -133,17 +133,17 @@ static bool is_same(const struct unwind_row *ours, uint64_t addr, Dwarf_CFI *cfi
 	row = cfa_of(fr);
 	if (is_ra_undefined(fr))
 		row = (struct unwind_row){.kind = UNWIND_END};
-	else if (row.kind != UNWIND_SIGNAL && !rbp_of(fr, &row.rbp))
+	else if (row.kind != UNWIND_SIGNAL && !fp_of(fr, &row.fp))
 		row.kind = UNWIND_NONE;
-	else if (row.kind == UNWIND_RSP && is_ra_in_register(fr, &row.reg))
+	else if (row.kind == UNWIND_SP && is_ra_in_register(fr, &row.reg))
 		row.kind = UNWIND_IN_REG;
 	same = ours->kind == row.kind &&
 	       (ours->kind == UNWIND_NONE || ours->kind == UNWIND_END ||
-		(ours->cfa == row.cfa && ours->reg == row.reg && ours->rbp == row.rbp));
+		(ours->cfa == row.cfa && ours->reg == row.reg && ours->fp == row.fp));
 	if (!same)
 		printf("# %#lx: ours %d reg %d cfa %d rbp %d, libdw %d reg %d cfa %d rbp %d\n",
-		       (long)addr, ours->kind, ours->reg, ours->cfa, ours->rbp, row.kind, row.reg,
-		       row.cfa, row.rbp);
+		       (long)addr, ours->kind, ours->reg, ours->cfa, ours->fp, row.kind, row.reg,
+		       row.cfa, row.fp);
 	free(fr);
 	return same;
 }

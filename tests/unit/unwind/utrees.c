@@ -98,7 +98,7 @@ static struct unwind_rows rows_create(uint32_t n)
 	struct unwind_rows rows = {0};
 
 	for (uint32_t i = 0; i < n; i++)
-		vec_push(&rows.rows, (struct unwind_row){.off = 16 * i, .kind = UNWIND_RBP});
+		vec_push(&rows.rows, (struct unwind_row){.off = 16 * i, .kind = UNWIND_FP});
 	return rows;
 }
 
