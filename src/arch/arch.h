@@ -6,10 +6,16 @@
  * One struct arch is compiled in. It contains all facts that hold for one architecture only, but
  * for those of which code for the kernel (rt) is made: they are in headers.
  *
- * To add an architecture: 1. a folder arch/NAME, with the name that Meson has for the processor's
- * family: files that fill struct arch, their meson.build, syscalls.def, the table of its system
- * calls (tools/gen_syscalls.py), regs.h and frame.h for walks of stacks (arch/frame.h);
- * 2. dlib/regs.d.
+ * To add an architecture, whose name is that which Meson has for the processor's family, and
+ * uname(2) for the machine:
+ * 1. the folder arch/NAME: arch.c fills struct arch, and struct arch_insns and struct arch_sites
+ *    where it has them; meson.build lists the files;
+ * 2. there regs.h and frame.h, for the walk of stacks here and in the kernel (arch/frame.h);
+ * 3. there syscalls.def, the table of its system calls (tools/gen_syscalls.py);
+ * 4. the folder dlib/NAME: regs.d, the names of registers in uregs[], and syscall.d.
+ * No other file knows the processor (the test "arch" looks). tests/unit/arch/dummy is an invented
+ * one, for which this is shown. What is made for one processor on purpose stays: the patterns of
+ * machine code in dlib/helpers, and lib/usdt, a library of its own whose stub.h has its code.
  *
  * Units    byte offsets in struct pt_regs, unless another unit is named. The kernel's struct
  *          pt_regs begins with what PTRACE_GETREGSET gives for NT_PRSTATUS.
@@ -99,6 +105,11 @@ struct arch {
 	/* ---- functions */
 	uint32_t func_args[6]; /* arguments, at the first instruction of a function */
 	uint32_t func_value;   /* return value, at the last instruction */
+	/*
+	 * Distance from the stack pointer to the arguments in memory, at the first instruction, in
+	 * 64-bit programs and the kernel, and in 32-bit programs, which have all of them there.
+	 */
+	uint32_t stack_args, stack_args_32;
 	uint32_t go_args[9]; /* arguments of a Go function at its begin, results at its end */
 	/* DWARF number of a register -> its index in func_args; -1 = it passes no argument */
 	const int8_t *arg_index;
@@ -163,6 +174,14 @@ struct arch {
 	 * are too few.
 	 */
 	bool (*regs_of_core)(const void *pr_reg, size_t size, struct arch_regs *ret);
+
+	/* ---- memory of processes */
+	uint32_t user_bits; /* addresses are below 1 << user_bits */
+	/*
+	 * Returns the distance from the thread pointer to a thread-local variable of the program
+	 * itself, which is at addr in its PT_TLS of that size and alignment.
+	 */
+	uint64_t (*tls_distance)(uint64_t addr, uint64_t size, uint64_t align);
 
 	/* ---- the kernel's code */
 	/* prefix of the functions at which an interrupt enters the kernel */

@@ -420,7 +420,7 @@ void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint
 	while (!(used >> last & 1))
 		last--;
 	em_load(e, 8, R3, R6, (int32_t)arch.sp);
-	em_alu_imm(e, BPF_ADD, R3, 8);
+	em_alu_imm(e, BPF_ADD, R3, (int32_t)arch.stack_args);
 	em_imm(e, R2, 8 * (last + 1 - n));
 	em_addr(e, R1, R9, ARG_OFF(n));
 	em_helper(e, en->traits->is_in_process ? BPF_FUNC_probe_read_user
@@ -452,7 +452,7 @@ static void uprobe_entry32_args(struct entry *en, uint32_t used)
 	while (!(used >> (n - 1) & 1))
 		n--;
 	em_load(e, 4, R3, R6, (int32_t)arch.sp);
-	em_alu_imm(e, BPF_ADD, R3, 4);
+	em_alu_imm(e, BPF_ADD, R3, (int32_t)arch.stack_args_32);
 	em_imm(e, R2, 4 * n);
 	em_addr(e, R1, R9, ARG_OFF(0));
 	em_helper(e, BPF_FUNC_probe_read_user); /* zeroes its destination if it fails */

@@ -101,7 +101,7 @@ enum dif_var_id {
 #include "dif/builtins.def"
 };
 
-#define DIF_NUREGS 28 /* uregs[]: dlib/regs.d has their names */
+#define DIF_NUREGS 28 /* uregs[]: regs.d in the D library has their names */
 
 enum dif_subr {
 #define SUBR(id, name, code, ...)	  DIF_SUBR_##id = (code),

@@ -6,6 +6,7 @@
 #include <fnmatch.h>
 #include <sys/uio.h>
 
+#include "arch/arch.h"
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "target/link_map.h"
@@ -313,17 +314,14 @@ static uint64_t bytes_find(struct process *p, const uint64_t *v, const char *tex
 
 /* ---- thread-local variables ------------------------------------------------------------------ */
 
-/*
- * The distance from the thread pointer of a variable of the program itself (ELF TLS, variant II).
- */
+/* The distance from the thread pointer of a variable of the program itself. */
 static uint64_t tls_distance(const struct symbol_search *s)
 {
 	uint64_t size, align;
 
 	if (!object_tls(s->object, &size, &align))
 		return 0;
-	align = MAX(align, (uint64_t)1);
-	return s->sym.addr - (size + align - 1) / align * align;
+	return arch.tls_distance(s->sym.addr, size, align);
 }
 
 /*

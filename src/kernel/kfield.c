@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "arch/arch.h"
 #include "base/vec.h"
 #include "kernel/btf.h"
 
@@ -243,6 +244,7 @@ struct err *kfields_fill(struct kfields *kf, const struct kfields_needs *needs)
 
 /* ---- fields for walks of user stacks -------------------------------------------------------- */
 
+#define THREAD_BASE "" /* stands for arch.thread_base */
 /* clang-format off */
 #define UFIELD(field, strct, ...) {offsetof(struct rt_ukernel, field), strct, {__VA_ARGS__}}
 /* clang-format on */
@@ -258,7 +260,7 @@ static const struct {
 	/* clang-format off */
 	UFIELD(task_flags,   "task_struct",    "flags"),
 	UFIELD(task_mm,	     "task_struct",    "mm"),
-	UFIELD(task_tls,     "task_struct",    "thread.fsbase", "thread.uw.tp_value"),
+	UFIELD(task_tls,     "task_struct",    THREAD_BASE),
 	UFIELD(mm_root,	     "task_struct",    "mm->mm_mt.ma_root"),
 	UFIELD(mm_vdso,	     "task_struct",    "mm->context.vdso"),
 	UFIELD(mm_arg_start, "task_struct",    "mm->arg_start"),
@@ -290,9 +292,10 @@ static struct err *walk_field_find(struct lookup *l, size_t i, uint32_t *ret)
 	struct err *e = NULL;
 
 	for (size_t k = 0; k < ARRAY_LEN(walk_fields[i].paths) && walk_fields[i].paths[k]; k++) {
+		const char *path = walk_fields[i].paths[k];
 		struct err *first = e;
 
-		e = offset_find(l, walk_fields[i].strct, walk_fields[i].paths[k], ret);
+		e = offset_find(l, walk_fields[i].strct, *path ? path : arch.thread_base, ret);
 		if (!e) {
 			err_destroy(first);
 			return NULL;

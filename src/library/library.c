@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "d/text/diag.h"
@@ -423,6 +424,9 @@ static struct err *system_read(struct library *lib)
 	lib->has_system = true;
 	lib->is_missing = access(system_dir(lib), F_OK) != 0;
 	e = dir_add(lib, system_dir(lib), true, asked_dir(lib) != NULL);
+	if (!e)
+		e = dir_add(lib, arena_printf(lib->arena, "%s/%s", system_dir(lib), arch.name),
+			    true, false);
 	for (const struct libmachine *made = libmachine_files; made->name; made++)
 		made_add(lib, made);
 	for (uint32_t i = 0; !e && i < lib->list.len; i++)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
+#include "arch/arch.h"
 #include "consume/drops.h"
 #include "session/consumer.h"
 
@@ -279,12 +280,12 @@ static enum remedy fault_remedy(const struct consumer *c, const struct rt_rec_fa
 {
 	switch ((enum dif_fault)f->fault.kind) {
 	case DIF_FAULT_BADADDR:
-		return f->in_scratch		   ? REMEDY_SCRATCH
-		       : is_in_strtok(c, f)	   ? REMEDY_STRTOK
-		       : is_dirfd(f->fault.value)  ? REMEDY_DIRFD
-		       : f->fault.value < 4096	   ? REMEDY_NULL
-		       : f->fault.value >> 47 == 0 ? REMEDY_USER
-						   : REMEDY_KERNEL;
+		return f->in_scratch			       ? REMEDY_SCRATCH
+		       : is_in_strtok(c, f)		       ? REMEDY_STRTOK
+		       : is_dirfd(f->fault.value)	       ? REMEDY_DIRFD
+		       : f->fault.value < 4096		       ? REMEDY_NULL
+		       : f->fault.value >> arch.user_bits == 0 ? REMEDY_USER
+							       : REMEDY_KERNEL;
 	case DIF_FAULT_DIVZERO: return REMEDY_DIVZERO;
 	case DIF_FAULT_NOSCRATCH: return REMEDY_NOSCRATCH;
 	case DIF_FAULT_ILLOP: return REMEDY_ILLOP;

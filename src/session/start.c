@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "arch/arch.h"
 #include "provider/providers.h"
 #include "target/control.h"
 #include "target/target.h"
@@ -176,7 +177,7 @@ static const char *const *helper_preludes(struct run *run, const char *library)
 {
 	const char **paths = ARENA_NEW_N(run->arena, const char *, 3);
 
-	paths[0] = arena_printf(run->arena, "%s/regs.d", library);
+	paths[0] = arena_printf(run->arena, "%s/%s/regs.d", library, arch.name);
 	paths[1] = arena_printf(run->arena, "%s/helpers/prelude/prelude.d", library);
 	return paths;
 }

@@ -179,6 +179,13 @@ static bool stack_word(pid_t tid, bool is_32bit, uint32_t n, uint64_t *ret)
 	return true;
 }
 
+/* Variant II of ELF Handling For Thread-Local Storage: the program's variables end there. */
+static uint64_t tls_distance(uint64_t addr, uint64_t size, uint64_t align)
+{
+	align = MAX(align, (uint64_t)1);
+	return addr - (size + align - 1) / align * align;
+}
+
 static bool call_return(pid_t tid, bool is_32bit, taddr *ret)
 {
 	return stack_word(tid, is_32bit, 0, ret);
@@ -261,6 +268,8 @@ const struct arch arch = {
 	.sys_nr = 120, /* orig_ax */
 	.func_args = {DI, SI, DX, CX, R8_, R9_},
 	.func_value = AX,
+	.stack_args = 8, /* above the return address */
+	.stack_args_32 = 4,
 	/* Go src/cmd/compile/abi-internal.md */
 	.go_args = {AX, BX, CX, DI, SI, R8_, R9_, R10_, R11_},
 	.nregs = FRAME_NREGS,
@@ -270,7 +279,7 @@ const struct arch arch = {
 	.user_mode = 3,		  /* its privilege level */
 	.compat_status = 2,	  /* TS_COMPAT: Linux arch/x86/include/asm/thread_info.h */
 	/*
-	 * in the order of dlib/regs.d: r15 to r12, r11 to r8, rdi rsi rbp rbx, rdx rcx rax, trapno
+	 * in the order of dlib/x86_64/regs.d: r15 to r12, r11 to r8, rdi rsi rbp rbx, rdx rcx rax, trapno
 	 * err, rip cs rfl rsp ss, segments and their bases; err is orig_ax
 	 */
 	.uregs = {UREGS(0, 1, 2, 3, 6, 7, 8, 9, 14, 13, 4, 5),
@@ -294,6 +303,8 @@ const struct arch arch = {
 	.nfloat_args = 8,
 	/* hlt, which only the kernel may execute: a fault; int3: a trap. Intel SDM vol. 3, 6.15 */
 	.traps = {{.code = 0xf4, .signal = SIGSEGV}, {.code = 0xcc, .signal = SIGTRAP, .past = 1}},
+	.user_bits = 47,
+	.tls_distance = tls_distance,
 	.reg_read = reg_read,
 	.reg_write = reg_write,
 	.call_return = call_return,
