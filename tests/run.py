@@ -14,7 +14,7 @@ Kinds of test, all found by looking at the tree:
   rooms        includes point one way only (doc/architecture.md)
   citations    pages, sections, files and headings that comments and pages cite are there (tests/citations.py)
   tags         every error tag is shown by a test, or tests/tags_never says why it cannot arise
-  arch         code for one architecture stands in src/arch and src/rt only
+  arch         code for one architecture stands in its folder of src/arch only
   format       clang-format agrees with every C file, and no line is wider than 100 columns
   lint         rules about the tree as a whole (tests/lints.py), each a test
 
@@ -353,17 +353,26 @@ def test_tags(name, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
+# Names that only code for one processor has.
+MACHINE_NAMES = (r"EM_X86_64|EM_386|R_X86_64_\w+|R_386_\w+|Zydis\w*|__x86_64__|__i386__|u_debugreg|rbp|rsp|rip|"
+                 r"user_regs_struct|elf_gregset_t|fs_base|fsbase|orig_ax|orig_rax|0x33|PAGE_SHIFT|x86_64")
+
+
 def test_arch(name, opts):
-    """A port to another processor adds files there, and changes none of the others."""
-    known = re.compile(r"\b(EM_X86_64|EM_386|R_X86_64_\w+|R_386_\w+|Zydis\w*|__x86_64__|__i386__|u_debugreg)\b")
+    """A port to another processor adds a folder there and one to dlib/, and changes no file."""
+    known = re.compile(r"\b(%s)\b" % MACHINE_NAMES)
     detail = ""
+    folders = [f for f in os.listdir(os.path.join(ROOT, "src/arch")) if os.path.exists(os.path.join(ROOT, "src/arch", f, "arch.c"))]
     for f in sorted(c_files()):
-        if not f.startswith("src/") or f.startswith(("src/arch/", "src/rt/")):
+        if not f.startswith("src/") or f.startswith(tuple(f"src/arch/{folder}/" for folder in folders)):
             continue
         code = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), read(os.path.join(ROOT, f)), flags=re.S)
         for n, line in enumerate(code.split("\n"), 1):
             for m in known.finditer(line):
                 detail += f"  {f}:{n} names {m.group(1)}\n"
+    for folder in folders:
+        wanted = [f"src/arch/{folder}/{f}" for f in ("frame.h", "meson.build", "regs.h", "syscalls.def")] + [f"dlib/{folder}/{f}" for f in ("regs.d", "syscall.d")]
+        detail += "".join(f"  {f} is missing: src/arch/arch.h says what an architecture consists of\n" for f in wanted if not os.path.exists(os.path.join(ROOT, f)))
     return Result(name, "fail" if detail else "pass", detail)
 
 
