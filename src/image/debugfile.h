@@ -21,13 +21,15 @@
 struct elf_syms;
 struct gate;
 struct gate_file;
+struct image_set;
 
 /* The options debugdir and elfsize, by which files of programs are read. */
 struct file_opts {
 	const char *debug_dirs; /* separated by colons */
 	/* largest size of a section, and of a table made from one (files/gate.h) */
 	uint64_t limit;
-	struct gate *gate; /* through which they are opened */
+	struct gate *gate;	  /* through which they are opened */
+	struct image_set *images; /* what is known of them (image/image.h) */
 };
 
 struct debug_place {

@@ -423,6 +423,19 @@ void object_destroy(struct object *o)
 	free(o);
 }
 
+/* An entry of a table of names: its key, the pointer, and what finds them. */
+#define ENTRY_BYTES 96
+
+uint64_t object_size(const struct object *o)
+{
+	size_t entries = hashmap_count(o->sections) + hashmap_count(o->found) +
+			 hashmap_count(o->pieces) + hashmap_count(o->has);
+
+	return arena_size(o->arena) + entries * ENTRY_BYTES +
+	       o->symbols.cap * sizeof(*o->symbols.data) +
+	       (o->slots ? ((uint64_t)o->mask + 1) * sizeof(*o->slots) : 0);
+}
+
 /* Finds a symbol in the file; NULL: it has none of this name. */
 static struct object_symbol *file_symbol(struct object *o, const char *name)
 {

@@ -41,6 +41,8 @@ void object_rest(struct object *o);
 /* Whether the file defines one of the symbols "a|b". */
 bool object_has(struct object *o, const char *symbols);
 void object_destroy(struct object *o); /* NULL is allowed */
+/* Returns the bytes of memory that it takes. */
+uint64_t object_size(const struct object *o);
 /* Finds a symbol of this name, or the only one that a compiler has made of it (image/clone.h). */
 bool object_symbol(struct object *o, const char *name, struct object_symbol *ret);
 /* Never NULL; stays the object's. */

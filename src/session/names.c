@@ -9,6 +9,7 @@
 #include "session/report.h"
 #include "session/targets.h"
 #include "files/gate.h"
+#include "image/image.h"
 #include "sym/sym.h"
 
 /* Option quiet does not drop these notices: a file that cannot be read limits what is shown. */
@@ -21,12 +22,14 @@ void names_init(struct names *n, const struct options *opts, struct report *repo
 {
 	*n = (struct names){.opts = opts, .report = report};
 	n->file_opts.gate = gate_create();
+	n->file_opts.images = image_set_create();
 	gate_on_notice(n->file_opts.gate, file_notice_give, n);
 }
 
 void names_deinit(struct names *n)
 {
 	syms_destroy(n->syms);
+	image_set_destroy(n->file_opts.images);
 	gate_destroy(n->file_opts.gate);
 }
 

@@ -100,7 +100,8 @@ static void given_up_tell(struct syms *s)
 		    "addresses have no names: those of %" PRIu32
 		    " programs or libraries were forgotten to save memory, and the files are gone\n"
 		    "hint: -x namesize=%" PRIu64 "m keeps more of them",
-		    s->users.procs.files.ngiven_up, s->users.procs.files.max_bytes >> 19);
+		    s->users.procs.files.ngiven_up,
+		    s->users.procs.files.opts.images->max_bytes >> 19);
 	s->notice(s->ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
@@ -148,8 +149,8 @@ void syms_set_opts(struct syms *s, const struct sym_opts *opts)
 	if (s->users.is_raw != opts->is_raw)
 		ufiles_forget_found(files);
 	s->users.is_raw = opts->is_raw;
-	files->opts = *opts->files;
-	files->max_bytes = opts->max_bytes ? opts->max_bytes : UFILES_MEMORY_DEFAULT;
+	ufiles_set_opts(files, opts->files);
+	opts->files->images->max_bytes = opts->max_bytes ? opts->max_bytes : IMAGES_MEMORY_DEFAULT;
 }
 
 /* ---- processes ------------------------------------------------------------------------------ */
@@ -245,7 +246,7 @@ void syms_describe(const struct syms *s, struct strbuf *out)
 		    " KiB of names (those of %" PRIu32 " files were freed, of %" PRIu32
 		    " given up); %zu root directories of containers (%" PRIu64 " were closed)",
 		    hashmap_count(p->procs), p->nended, p->nforgotten,
-		    hashmap_count(p->files.files), p->files.nopen, p->files.bytes / 1024,
-		    p->files.nshed, p->files.ngiven_up, hashmap_count(p->roots.open),
-		    p->roots.nclosed);
+		    hashmap_count(p->files.files), p->files.opts.images->nopen,
+		    p->files.opts.images->bytes / 1024, p->files.opts.images->nshed,
+		    p->files.ngiven_up, hashmap_count(p->roots.open), p->roots.nclosed);
 }

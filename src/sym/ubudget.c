@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bounds the memory for names: the option namesize says how many bytes it may take.
+ * Bounds what is kept of files beside their images (image/image_budget.c), within the same bytes.
  *
- *     tables of symbols,        counted when they are read. If all is too much, those of the files
- *     debug information         that were used least recently are freed at once, except those of
- *                               the file in which an address is looked up: a file is read whatever
- *                               its size, which the option elfsize bounds. They are read again when
- *                               they are needed.
  *     names that were found     are returned to callers. So they are freed by ufiles_bound_memory()
  *                               only, and after everything else: they are little, and save reading
  *                               tables again.
@@ -16,20 +11,13 @@
  *                               names. Once such a file is closed, another one may get its inode
  *                               number. Therefore file and node get keys by which nobody finds them
  *                               any more; the mappings that were recorded still point to them.
- *
- * The memory of large tables goes back to the system. malloc() keeps what lies between other blocks
- * until malloc_trim() is called, which takes some milliseconds, so it is called for many bytes.
  */
 #include <inttypes.h>
-#include <malloc.h>
 #include <sys/stat.h>
 
-#include "image/dwarf.h"
-#include "image/elfsym.h"
 #include "files/gate.h"
 #include "sym/uproc.h"
 
-#define TRIM_BYTES     ((uint64_t)16 << 20)
 #define CHECK_PAUSE_NS 1000000000 /* least time between two searches for deleted files */
 #define CHECK_SHARE    100	  /* ... which take one part in so many of the time */
 
@@ -79,23 +67,16 @@ void unode_forget_found(struct unode *n)
 	n->found_bytes = 0;
 }
 
-/* ---- what may be read again ------------------------------------------------------------------ */
-
-static uint64_t tables_size(const struct unode *n)
+static uint64_t used_of(const struct unode *n)
 {
-	return (n->syms ? elf_syms_size(n->syms) : 0) + (n->dwarf ? dwarf_file_size(n->dwarf) : 0);
-}
-
-static bool is_above(const struct ufiles *u, uint64_t bytes)
-{
-	return u->bytes + u->jit_bytes > bytes;
+	return n->image ? n->image->used : 0;
 }
 
 static int used_compare(const void *pa, const void *pb)
 {
-	const struct unode *const *a = pa, *const *b = pb;
+	uint64_t a = used_of(*(struct unode *const *)pa), b = used_of(*(struct unode *const *)pb);
 
-	return (*a)->used < (*b)->used ? -1 : (*a)->used > (*b)->used;
+	return a < b ? -1 : a > b;
 }
 
 static void sort_by_use(unode_vec *nodes)
@@ -104,68 +85,16 @@ static void sort_by_use(unode_vec *nodes)
 		qsort(nodes->data, nodes->len, sizeof(*nodes->data), used_compare);
 }
 
-void ufiles_freed(struct ufiles *u, uint64_t bytes)
-{
-	u->untrimmed += bytes;
-	if (u->untrimmed < TRIM_BYTES)
-		return;
-	u->untrimmed = 0;
-	(void)malloc_trim(0);
-}
-
-static void node_shed(struct ufiles *u, struct unode *n)
-{
-	uint64_t size = tables_size(n);
-
-	if (n->syms)
-		elf_syms_shed(n->syms);
-	dwarf_file_close(n->dwarf);
-	n->is_dwarf_read &= !n->dwarf; /* that there is none stays known */
-	n->dwarf = NULL;
-	n->bytes -= size;
-	u->bytes -= size;
-	u->nshed++;
-	ufiles_freed(u, size);
-}
-
-/*
- * Sheds the tables that were used least recently, except those of `keep`. An eighth is freed beyond
- * what must be, because each time all nodes are sorted.
- */
-static void tables_shed(struct ufiles *u, const struct unode *keep)
-{
-	unode_vec nodes = {0};
-	struct unode *n;
-	size_t pos = 0;
-
-	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
-		if (n != keep && tables_size(n))
-			vec_push(&nodes, n);
-	sort_by_use(&nodes);
-	for (uint32_t i = 0; i < nodes.len && is_above(u, u->max_bytes - u->max_bytes / 8); i++)
-		node_shed(u, nodes.data[i]);
-	vec_deinit(&nodes);
-}
-
 void unode_charge(struct ufiles *u, struct unode *n)
 {
-	uint64_t bytes = tables_size(n) + n->found_bytes;
-
-	u->bytes += bytes - n->bytes;
-	n->bytes = bytes;
-	if (is_above(u, u->max_bytes))
-		tables_shed(u, n);
-}
-
-void unode_uncharge(struct ufiles *u, struct unode *n)
-{
-	u->bytes -= n->bytes;
-	n->bytes = 0;
+	image_set_account(u->opts.images, &n->bytes, n->found_bytes);
+	image_set_shed(u->opts.images, n->image);
 }
 
 /* Forgets the names that were used least recently. */
 static void found_shed(struct ufiles *u)
 {
+	const struct image_set *images = u->opts.images;
 	unode_vec nodes = {0};
 	struct unode *n;
 	size_t pos = 0;
@@ -174,7 +103,8 @@ static void found_shed(struct ufiles *u)
 		if (n->found_bytes)
 			vec_push(&nodes, n);
 	sort_by_use(&nodes);
-	for (uint32_t i = 0; i < nodes.len && is_above(u, u->max_bytes - u->max_bytes / 8); i++) {
+	for (uint32_t i = 0; i < nodes.len && image_set_is_above(images, images->max_bytes / 8 * 7);
+	     i++) {
 		unode_forget_found(nodes.data[i]);
 		unode_charge(u, nodes.data[i]);
 	}
@@ -194,10 +124,10 @@ void ufiles_forget_found(struct ufiles *u)
 
 void ufiles_bound_memory(struct ufiles *u)
 {
-	if (!is_above(u, u->max_bytes))
-		return;
-	tables_shed(u, NULL);
-	if (is_above(u, u->max_bytes))
+	struct image_set *images = u->opts.images;
+
+	image_set_shed(images, NULL);
+	if (image_set_is_above(images, images->max_bytes))
 		found_shed(u);
 }
 
@@ -208,8 +138,8 @@ static uint64_t held_bytes(const struct ufiles *u, const struct unode *n)
 {
 	struct stat st;
 
-	if (!n->opened || !gate_is_dev_harmless(u->opts.gate, n->dev) ||
-	    fstat(gate_file_fd(n->opened), &st) != 0 || st.st_nlink)
+	if (!n->image || !n->image->opened || !gate_is_dev_harmless(u->opts.gate, n->dev) ||
+	    fstat(gate_file_fd(n->image->opened), &st) != 0 || st.st_nlink)
 		return 0;
 	return (uint64_t)st.st_blocks * 512;
 }
@@ -284,11 +214,10 @@ void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep)
 			vec_push(&nodes, n);
 	}
 	sort_by_use(&nodes);
-	for (uint32_t i = 0; i < nodes.len && held > u->max_bytes; i++) {
+	for (uint32_t i = 0; i < nodes.len && held > u->opts.images->max_bytes; i++) {
 		held -= held_bytes(u, nodes.data[i]);
-		unode_close(u, nodes.data[i]);
-		nodes.data[i]->is_closed_early = nodes.data[i]->is_retired = true;
-		u->nclosed++;
+		image_close(nodes.data[i]->image);
+		nodes.data[i]->is_retired = true;
 		is_any = true;
 	}
 	vec_deinit(&nodes);
@@ -298,7 +227,7 @@ void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep)
 
 bool ufiles_check_is_due(const struct ufiles *u)
 {
-	return u->open_bytes > u->max_bytes && now_ns() >= u->check_at;
+	return u->opts.images->open_bytes > u->opts.images->max_bytes && now_ns() >= u->check_at;
 }
 
 void ufiles_checked(struct ufiles *u, uint64_t took_ns)

@@ -3,10 +3,7 @@
 #include "sym/ufile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/auxv.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -14,40 +11,32 @@
 #include "base/text.h"
 #include "image/debugfile.h"
 #include "image/demangle.h"
-#include "image/dwarf.h"
 #include "image/elfsym.h"
 #include "files/gate.h"
 #include "files/mapping.h"
 
-#define OPEN_MIN  64 /* files kept open even if our limit of descriptors is lower than twice that */
-#define TRIES_MAX 8  /* attempts to open a file for its symbols, by way of different processes */
+#define TRIES_MAX 8 /* attempts to open a file for its symbols, by way of different processes */
 #define PATH_SIZE 4200
 
 void ufiles_init(struct ufiles *u)
 {
-	struct rlimit rl;
-
 	*u = (struct ufiles){
 		.files = hashmap_create(),
 		.nodes = hashmap_create(),
-		.max_open = OPEN_MIN,
-		.max_bytes = UFILES_MEMORY_DEFAULT,
 		.own = gate_create(),
+		.own_images = image_set_create(),
 		.tmp = arena_create(),
 	};
-	u->opts = (struct file_opts){DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, u->own};
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur / 2 > OPEN_MIN)
-		u->max_open = (uint32_t)MIN(rl.rlim_cur / 2, (rlim_t)65536);
+	u->opts = (struct file_opts){DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, u->own, u->own_images};
 }
 
-void unode_close(struct ufiles *u, struct unode *n)
+void ufiles_set_opts(struct ufiles *u, const struct file_opts *opts)
 {
-	if (!n->opened)
-		return;
-	u->open_bytes -= (uint64_t)gate_file_stat(n->opened)->st_size;
-	gate_file_close(n->opened);
-	n->opened = NULL;
-	u->nopen--;
+	if (u->opts.images != opts->images) {
+		ufiles_forget_found(u); /* they are counted in the former set */
+		image_set_account(u->opts.images, &u->jit_bytes, 0);
+	}
+	u->opts = *opts;
 }
 
 static void file_destroy(struct ufile *f)
@@ -59,11 +48,9 @@ static void file_destroy(struct ufile *f)
 
 static void node_destroy(struct ufiles *u, struct unode *n)
 {
-	elf_syms_destroy(n->syms);
-	dwarf_file_close(n->dwarf);
-	unode_close(u, n);
 	unode_forget_found(n);
-	unode_uncharge(u, n);
+	unode_charge(u, n);
+	image_put(n->image);
 	free(n);
 }
 
@@ -103,6 +90,7 @@ void ufiles_deinit(struct ufiles *u)
 		node_destroy(u, n);
 	hashmap_destroy(u->files);
 	hashmap_destroy(u->nodes);
+	image_set_destroy(u->own_images);
 	gate_destroy(u->own);
 	arena_destroy(u->tmp);
 }
@@ -199,26 +187,25 @@ void ufiles_see_inode(struct ufiles *u, uint64_t dev, uint64_t ino, uint64_t gen
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static void close_oldest(struct ufiles *u)
+static bool is_open(const struct unode *n)
 {
-	struct unode *n, *oldest = NULL;
-	size_t pos = 0;
-
-	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
-		if (n->opened && (!oldest || n->used < oldest->used))
-			oldest = n;
-	if (!oldest)
-		return;
-	unode_close(u, oldest);
-	oldest->is_closed_early = true;
-	u->nclosed++;
+	return n->image && n->image->opened;
 }
 
-static void file_opened(struct ufiles *u, struct unode *n, struct gate_file *opened)
+static bool is_read(const struct unode *n)
 {
-	n->opened = opened;
-	u->nopen++;
-	u->open_bytes += (uint64_t)gate_file_stat(opened)->st_size;
+	return n->image && n->image->is_syms_read;
+}
+
+/* Takes over an image for a node; the contents of a file that was read before must be the same. */
+static void image_take(struct unode *n, struct image *i)
+{
+	if (is_read(n) && n->image != i) {
+		image_put(i);
+		return;
+	}
+	image_put(n->image);
+	n->image = i;
 }
 
 static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at)
@@ -232,20 +219,26 @@ static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at
 				  .since = n->wall_seen,
 				  .has_root = true,
 				  .root = at->root};
+	struct image *i = image_open(u->opts.images, u->opts.gate, &m);
 
-	if (u->nopen >= u->max_open)
-		close_oldest(u);
-	n->opened = mapping_open(u->opts.gate, &m);
-	n->is_stuck = !n->opened && errno == ETIMEDOUT;
-	n->is_denied = !n->opened && (errno == EACCES || errno == EPERM);
-	if (n->opened)
-		file_opened(u, n, n->opened);
+	n->is_stuck = !i && errno == ETIMEDOUT;
+	n->is_denied = !i && (errno == EACCES || errno == EPERM);
+	if (i)
+		image_take(n, i);
+}
+
+static void node_use(struct unode *n)
+{
+	if (n->image)
+		n->image->used = ++n->image->set->clock;
 }
 
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
-	f->node->used = ++u->clock;
-	if (!f->node->opened && f->node->ino && !f->node->is_read && !f->node->is_retired)
+	struct unode *n = f->node;
+
+	node_use(n);
+	if (!is_open(n) && n->ino && !is_read(n) && !n->is_retired && !n->is_absent)
 		file_open(u, f, at);
 }
 
@@ -253,39 +246,14 @@ void ufile_give(struct ufiles *u, struct ufile *f, struct gate_file *opened)
 {
 	struct unode *n = f->node;
 
-	n->used = ++u->clock;
-	if (!opened)
-		n->is_read = n->is_dwarf_read = true; /* nothing will be found in it */
-	if (!opened || n->opened || n->is_read) {
-		gate_file_close(opened);
-		return;
-	}
-	if (u->nopen >= u->max_open)
-		close_oldest(u);
-	file_opened(u, n, opened);
+	n->is_absent |= !opened;
+	if (opened && !is_open(n) && !is_read(n))
+		image_take(n, image_of(u->opts.images, opened));
+	node_use(n);
+	gate_file_close(opened);
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */
-
-struct debug_use {
-	struct elf_syms *syms;
-	uint64_t limit;
-};
-
-static bool use_debug_file(void *ctx, struct gate_file *file)
-{
-	const struct debug_use *use = ctx;
-
-	return elf_syms_add(use->syms, file, use->limit);
-}
-
-/* Reads our own vDSO: the kernel maps the same one into all 64-bit processes. */
-static struct elf_syms *read_vdso(void)
-{
-	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
-
-	return image ? elf_syms_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE)) : NULL;
-}
 
 static struct debug_place debug_place_of(const struct ufiles *u, const struct ufile *f,
 					 const struct uplace *at)
@@ -294,36 +262,20 @@ static struct debug_place debug_place_of(const struct ufiles *u, const struct uf
 				    u->opts.gate, f->node->dev, f->node->ino};
 }
 
-/* Reads the symbols of a node into n->syms; false: another attempt may succeed. */
+/* Reads the symbols of a node, again if they were shed; false: another attempt may succeed. */
 static bool syms_read(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
 	struct debug_place place = debug_place_of(u, f, at);
 	struct unode *n = f->node;
 
-	n->nfailed += !n->is_stuck;
-	if (is_vdso(f))
-		n->syms = read_vdso();
-	else if (n->opened)
-		n->syms = elf_syms_read(n->opened, u->opts.limit);
-	else
-		return false; /* a later attempt, by way of another process, may succeed */
-	if (n->opened && gate_file_is_stuck(n->opened)) {
-		elf_syms_destroy(n->syms); /* they are not all: the file may answer later */
-		n->syms = NULL;
-		n->nfailed--;
-		return false;
+	if (is_vdso(f) && !n->image)
+		n->image = image_of_vdso(u->opts.images);
+	if (n->image && image_syms_read(n->image, &place)) {
+		n->nfailed = 0;
+		return true;
 	}
-	n->is_read = true;
-	n->nfailed = 0;
-	if (n->syms && !n->syms->has_symtab) {
-		struct debug_use use = {n->syms, u->opts.limit};
-
-		(void)debug_file_find(n->syms, &place, use_debug_file, &use);
-	}
-	unode_charge(u, n);
-	/* what it took to read them was more than the result */
-	ufiles_freed(u, n->syms ? elf_syms_size(n->syms) : 0);
-	return true;
+	n->nfailed += !n->is_stuck && !(is_open(n) && gate_file_is_stuck(n->image->opened));
+	return false;
 }
 
 /* The names of a node are needed, and were given up. */
@@ -338,54 +290,29 @@ struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct upla
 {
 	struct unode *n = f->node;
 
+	if (n->is_absent)
+		return NULL;
 	if (n->nfailed < TRIES_MAX)
 		ufile_keep(u, f, at);
-	if (n->is_read)
-		return n->syms;
-	if (!syms_read(u, f, at)) {
-		if (n->is_closed_early)
+	if (!is_read(n) && !syms_read(u, f, at)) {
+		if (n->image && n->image->is_closed)
 			node_give_up(u, n);
 		return NULL;
 	}
-	if (n->opened) {
-		n->mtime = gate_file_stat(n->opened)->st_mtim.tv_sec;
-		n->size = gate_file_stat(n->opened)->st_size;
-	}
-	return n->syms;
-}
-
-/* The file is the one whose symbols were shed, and its contents are the same. */
-static bool is_unchanged(struct unode *n, const struct elf_syms *before)
-{
-	const struct stat *st = gate_file_stat(n->opened);
-
-	return st->st_mtim.tv_sec == n->mtime && st->st_size == n->size &&
-	       n->syms->build_id_len == before->build_id_len &&
-	       memcmp(n->syms->build_id, before->build_id, before->build_id_len) == 0;
+	return n->image->syms;
 }
 
 /* Reads symbols that were shed; false: they are given up. */
 static bool syms_read_again(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
 	struct unode *n = f->node;
-	struct elf_syms *before = n->syms;
 
 	if (n->is_given_up && n->nfailed >= TRIES_MAX)
 		return false;
-	if (!n->opened && n->ino && !n->is_retired)
+	if (!is_open(n) && n->ino && !n->is_retired)
 		file_open(u, f, at);
-	if (n->opened)
-		(void)gate_file_refresh(n->opened);
-	n->syms = NULL;
-	if (syms_read(u, f, at) && n->syms && (is_vdso(f) || is_unchanged(n, before))) {
-		elf_syms_destroy(before);
+	if (syms_read(u, f, at))
 		return true;
-	}
-	elf_syms_destroy(n->syms);
-	n->syms = before;
-	n->nfailed++;
-	n->is_read = true;
-	unode_charge(u, n);
 	node_give_up(u, n);
 	return false;
 }
@@ -399,11 +326,12 @@ const char *ufile_find(struct ufiles *u, struct ufile *f, const struct uplace *a
 	struct elf_range range;
 	char *name = NULL;
 
-	n->used = ++u->clock;
+	node_use(n);
 	if (!known) {
-		if (!ufile_syms(u, f, at) || (n->syms->is_shed && !syms_read_again(u, f, at)))
+		if (!ufile_syms(u, f, at) ||
+		    (n->image->syms->is_shed && !syms_read_again(u, f, at)))
 			return NULL;
-		sym = elf_syms_find_range(n->syms, addr, &range);
+		sym = elf_syms_find_range(n->image->syms, addr, &range);
 		if (sym)
 			name = xstrdup(is_raw ? sym->name : demangle(u->tmp, sym->name));
 		arena_reset(u->tmp);
@@ -422,14 +350,11 @@ struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct u
 	struct debug_place place = debug_place_of(u, f, at);
 	struct unode *n = f->node;
 
-	if (n->is_dwarf_read || !n->ino)
-		return n->dwarf;
-	n->is_dwarf_read = true;
-	n->used = ++u->clock;
-	if (!n->opened && !n->is_retired)
+	if (!n->ino || n->is_absent)
+		return NULL;
+	node_use(n);
+	if (!is_open(n) && !n->is_retired && n->nfailed < TRIES_MAX &&
+	    !(n->image && n->image->is_dwarf_read))
 		file_open(u, f, at);
-	if (n->opened)
-		n->dwarf = dwarf_file_open(n->opened, &place);
-	unode_charge(u, n);
-	return n->dwarf;
+	return n->image ? image_dwarf(n->image, &place) : NULL;
 }

@@ -3,16 +3,16 @@
  * Files that processes have mapped: their identity, their symbols, their debug information.
  *
  * A file is identified by device, inode and the name it has in the process. A node is identified by
- * device and inode alone, so an inode with two names is two files with one node. A node is opened
- * when a process that maps it is first seen, for two reasons: later the file may be deleted,
- * replaced or out of reach, and while the node is open, no other file can get its inode number. The
- * symbols of a node are read at the first lookup of an address in it.
+ * device and inode alone, so an inode with two names is two files with one node. A node's image
+ * (image/image.h) is opened when a process that maps it is first seen, for two reasons: later the
+ * file may be deleted, replaced or out of reach, and while it is open, no other file can get its
+ * inode number. The symbols are read at the first lookup of an address in it.
  *
- * What this takes is bounded in bytes (ubudget.c). A table of symbols that was not used lately is
- * shed, and read again when it is needed. The names that were found stay longer, so that an address
- * that is shown again and again needs no table.
+ * What this takes is bounded in bytes, together with all that is kept of files. A table of symbols
+ * that was not used lately is shed, and read again when it is needed. The names that were found
+ * stay longer (ubudget.c), so that an address that is shown again and again needs no table.
  *
- * Owns     files, nodes, descriptors, symbols.
+ * Owns     files, nodes, and the references to their images.
  * Errors   none: a file that cannot be read has no symbols.
  */
 #pragma once
@@ -21,6 +21,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "image/debugfile.h"
+#include "image/image.h"
 #include "sym/sym.h"
 
 struct dwarf_file;
@@ -34,26 +35,20 @@ struct ufound {
 };
 
 struct unode {
-	uint64_t dev, ino;	  /* ino 0: no file of a file system (the vDSO) */
-	uint64_t gen;		  /* tells apart files that had the inode in turn; 0: unknown */
-	struct gate_file *opened; /* NULL: not open */
-	bool is_denied;		  /* the last attempt to open it failed for want of privilege */
-	bool is_stuck;		  /* ... because its file system does not answer */
-	uint64_t used; /* clock of the last use: the oldest is closed when too many are open */
-	bool is_closed_early; /* it was closed because too much was open */
-	bool is_retired;      /* ... and was deleted: it is not found by its inode any more */
-	uint32_t nfailed;     /* attempts to read its symbols since the last success */
+	uint64_t dev, ino;   /* ino 0: no file of a file system (the vDSO) */
+	uint64_t gen;	     /* tells apart files that had the inode in turn; 0: unknown */
+	struct image *image; /* its file, with a reference; NULL: it was never opened */
+	bool is_denied;	     /* the last attempt to open it failed for want of privilege */
+	bool is_stuck;	     /* ... because its file system does not answer */
+	bool is_absent;	     /* nothing will be found in it: a core file has not even its name */
+	bool is_retired;     /* it was closed and deleted: it is not found by its inode any more */
+	uint32_t nfailed;    /* attempts to read its symbols since the last success */
 	/* when it was first seen: a file that changed later may be another one */
 	int64_t wall_seen;
-	bool is_read;
-	struct elf_syms *syms; /* NULL: none could be read */
-	bool is_dwarf_read;
-	struct dwarf_file *dwarf; /* NULL: no debug information */
-	int64_t mtime, size;	  /* of the file when its symbols were read */
 	bool is_given_up; /* its names were shed, or it was closed, and it cannot be read again */
 	VEC(struct ufound) found; /* ascending; do not overlap */
 	uint64_t found_bytes;
-	uint64_t bytes; /* memory that was charged for it */
+	uint64_t bytes; /* of these, as they are counted in the set of images */
 	uint64_t swept; /* the last sweep in which one of its files was in use */
 };
 
@@ -67,18 +62,15 @@ struct ufile {
 struct ufiles {
 	struct hashmap *files; /* "dev inode path" -> struct ufile; retired ones: "gone N" */
 	struct hashmap *nodes; /* "dev inode" -> struct unode; retired ones: "gone N" */
-	uint32_t nopen, max_open;
-	uint64_t open_bytes; /* sizes of the files that are open */
-	uint64_t clock;
-	uint64_t bytes, max_bytes; /* memory for names */
-	uint64_t jit_bytes; /* memory for names of generated code, which counts, too (ujit.c) */
-	uint64_t untrimmed; /* bytes that were freed and may not be the system's yet */
-	uint64_t check_at;  /* time of the next search for deleted files */
-	uint64_t nretired;  /* keys of files and nodes whose inode is another file's */
-	uint32_t nshed, ngiven_up, nclosed;
+	uint64_t jit_bytes;    /* memory for names of generated code, which counts, too (ujit.c) */
+	uint64_t check_at;     /* time of the next search for deleted files */
+	uint64_t nretired;     /* keys of files and nodes whose inode is another file's */
+	uint32_t ngiven_up;
 	struct arena *tmp;
 	struct file_opts opts;
-	struct gate *own; /* the gate that opts has at first */
+	/* what opts has at first */
+	struct gate *own;
+	struct image_set *own_images;
 };
 
 /*
@@ -93,6 +85,8 @@ struct uplace {
 
 void ufiles_init(struct ufiles *u);
 void ufiles_deinit(struct ufiles *u);
+/* Files that were opened before stay as they are. */
+void ufiles_set_opts(struct ufiles *u, const struct file_opts *opts);
 /* Forgets all files that were not in use in that sweep: nothing may point to them. */
 void ufiles_sweep(struct ufiles *u, uint64_t sweep);
 
@@ -127,13 +121,8 @@ struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct u
 
 /* ---- memory (ubudget.c) -------------------------------------------------------------------- */
 
-/* The default of max_bytes: the option namesize. */
-#define UFILES_MEMORY_DEFAULT ((uint64_t)256 << 20)
-
-/* Counts what a node takes by now, and sheds what others take if that is too much. */
+/* Counts the names that were found in a node, and sheds tables of others if that is too much. */
 void unode_charge(struct ufiles *u, struct unode *n);
-/* The same for what a destroyed node has taken. */
-void unode_uncharge(struct ufiles *u, struct unode *n);
 /* Returns what was found for the address, or NULL. */
 const struct ufound *unode_found(const struct unode *n, uint64_t addr);
 /* Remembers what was found for [start, end); takes the name over. */
@@ -151,8 +140,5 @@ void ufiles_bound_memory(struct ufiles *u);
 void ufiles_bound_deleted(struct ufiles *u, uint64_t sweep);
 bool ufiles_check_is_due(const struct ufiles *u);
 void ufiles_checked(struct ufiles *u, uint64_t took_ns); /* on the CPU */
-/* Notes that so many bytes were freed: much of it is given back to the system. */
-void ufiles_freed(struct ufiles *u, uint64_t bytes);
-void unode_close(struct ufiles *u, struct unode *n);
 /* Makes it impossible to find the nodes that are marked as retired, and their files, by inode. */
 void unodes_retire(struct ufiles *u);

@@ -104,12 +104,12 @@ void ujits_bound(struct uprocs *u)
 			}
 	if (maps.len)
 		qsort(maps.data, maps.len, sizeof(*maps.data), used_compare);
-	for (uint32_t i = 0; i < maps.len && bytes > u->files.max_bytes / 2; i++) {
+	for (uint32_t i = 0; i < maps.len && bytes > u->files.opts.images->max_bytes / 2; i++) {
 		bytes -= perfmap_size(maps.data[i]);
-		ufiles_freed(&u->files, perfmap_size(maps.data[i]));
+		image_set_freed(u->files.opts.images, perfmap_size(maps.data[i]));
 		perfmap_shed(maps.data[i]);
 	}
-	u->files.jit_bytes = bytes;
+	image_set_account(u->files.opts.images, &u->files.jit_bytes, bytes);
 	vec_deinit(&maps);
 }
 

@@ -29,7 +29,7 @@
 
 static const struct file_opts *files_default(void)
 {
-	static struct file_opts files = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, NULL};
+	static struct file_opts files = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, NULL, NULL};
 
 	if (!files.gate)
 		files.gate = gate_create();

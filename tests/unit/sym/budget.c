@@ -21,7 +21,7 @@
 
 static char dir[] = "/tmp/budget-XXXXXX";
 
-struct image {
+struct build {
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
 	Elf64_Shdr sh[5];
@@ -34,7 +34,7 @@ static const char section_names[] = "\0.text\0.symtab\0.strtab\0.shstrtab";
 /* Writes a program with the functions b<build>_0, b<build>_1, ... of 16 bytes each. */
 static void build_write(uint32_t build, char path[64])
 {
-	struct image *m = xcalloc(1, sizeof(*m) + sizeof(section_names));
+	struct build *m = xcalloc(1, sizeof(*m) + sizeof(section_names));
 	size_t names = 1;
 	FILE *f;
 
@@ -42,8 +42,8 @@ static void build_write(uint32_t build, char path[64])
 			     .e_type = ET_EXEC,
 			     .e_machine = EM_X86_64,
 			     .e_version = EV_CURRENT,
-			     .e_phoff = offsetof(struct image, ph),
-			     .e_shoff = offsetof(struct image, sh),
+			     .e_phoff = offsetof(struct build, ph),
+			     .e_shoff = offsetof(struct build, sh),
 			     .e_ehsize = sizeof(m->eh),
 			     .e_phentsize = sizeof(m->ph),
 			     .e_phnum = 1,
@@ -75,13 +75,13 @@ static void build_write(uint32_t build, char path[64])
 				.sh_size = NSYMS * 16};
 	m->sh[2] = (Elf64_Shdr){.sh_name = 7,
 				.sh_type = SHT_SYMTAB,
-				.sh_offset = offsetof(struct image, syms),
+				.sh_offset = offsetof(struct build, syms),
 				.sh_size = sizeof(m->syms),
 				.sh_link = 3,
 				.sh_entsize = sizeof(m->syms[0])};
 	m->sh[3] = (Elf64_Shdr){.sh_name = 15,
 				.sh_type = SHT_STRTAB,
-				.sh_offset = offsetof(struct image, names),
+				.sh_offset = offsetof(struct build, names),
 				.sh_size = names};
 	m->sh[4] = (Elf64_Shdr){.sh_name = 23,
 				.sh_type = SHT_STRTAB,
@@ -130,7 +130,7 @@ static void usyms_open(struct usyms *u)
 {
 	usyms_init(u);
 	u->procs.is_told = true;
-	u->procs.files.max_bytes = BUDGET;
+	u->procs.files.opts.images->max_bytes = BUDGET;
 }
 
 /* Every build runs for a while and is deleted. */
@@ -153,8 +153,8 @@ static void test_month(void)
 		uprocs_ended(&u.procs, PID + n % NPIDS, time + 5);
 		uprocs_tick(&u.procs);
 		u.procs.files.check_at = 0; /* the search for deleted files is always due */
-		bytes = MAX(bytes, u.procs.files.bytes);
-		nfds = MAX(nfds, u.procs.files.nopen);
+		bytes = MAX(bytes, u.procs.files.opts.images->bytes);
+		nfds = MAX(nfds, u.procs.files.opts.images->nopen);
 		if (n % 100 == 0)
 			*peak = MAX(*peak, mallinfo2().uordblks);
 	}
@@ -176,7 +176,7 @@ static void test_again(void)
 	uint64_t nwrong = 0;
 
 	usyms_open(&u);
-	u.procs.files.max_bytes = 300000;
+	u.procs.files.opts.images->max_bytes = 300000;
 	for (uint32_t n = 0; n < FEW; n++) {
 		build_write(n, paths[n]);
 		build_run(&u, n, paths[n], 1000 + 10 * n);
@@ -184,16 +184,19 @@ static void test_again(void)
 	u.time = 2000;
 	for (uint32_t i = 0; i < 5; i++)
 		for (uint32_t n = 0; n < FEW; n++)
-			nwrong += !is_named(&u, n, i * 7) || u.procs.files.bytes > 300000;
+			nwrong += !is_named(&u, n, i * 7) ||
+				  u.procs.files.opts.images->bytes > 300000;
 	is_int(nwrong, 0, "names that were freed are read again");
-	ok(u.procs.files.nshed > FEW, "%u tables were freed", u.procs.files.nshed);
+	ok(u.procs.files.opts.images->nshed > FEW, "%u tables were freed",
+	   u.procs.files.opts.images->nshed);
 	/* what was found needs no table */
 	for (uint32_t n = 0; n < FEW; n++)
 		(void)unlink(paths[n]);
-	u.procs.files.nshed = 0;
+	u.procs.files.opts.images->nshed = 0;
 	for (uint32_t n = 0; n < FEW; n++)
 		nwrong += !is_named(&u, n, 7);
-	is_int(nwrong + u.procs.files.nshed, 0, "what was found once is known without its file");
+	is_int(nwrong + u.procs.files.opts.images->nshed, 0,
+	       "what was found once is known without its file");
 	usyms_deinit(&u);
 }
 
@@ -210,9 +213,10 @@ static void test_given_up(void)
 	ok(is_named(&u, 1, 1) && !u.is_given_up, "a file that is there");
 	(void)unlink(path);
 	uprocs_ended(&u.procs, PID + 1, 2000);
-	u.procs.files.max_bytes = 1000;
+	u.procs.files.opts.images->max_bytes = 1000;
 	uprocs_tick(&u.procs);
-	is_int(u.procs.files.nopen, 0, "a deleted file is closed when there is no room for it");
+	is_int(u.procs.files.opts.images->nopen, 0,
+	       "a deleted file is closed when there is no room for it");
 	ok(usyms_find(&u, PID + 1, BASE + TEXT + 16 * 5, &name) && !name.name && u.is_given_up,
 	   "its names are given up, which is known");
 	is_str(name.object, "b1", "the object stays");

@@ -2,6 +2,7 @@
 /* Names over a core file are those of the process that it was made of. */
 #include "../target/core_file.h"
 #include "image/debugfile.h"
+#include "image/image.h"
 #include "sym/sym.h"
 #include "tap.h"
 
@@ -53,7 +54,8 @@ static void test_stale(struct syms *s, struct gate *gate)
 int main(void)
 {
 	struct gate *gate = gate_create();
-	struct file_opts files = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, gate};
+	struct image_set *images = image_set_create();
+	struct file_opts files = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, gate, images};
 	pid_t pid = waiters_start();
 	struct syms *s = syms_create();
 	struct target *t = NULL, *c = NULL;
@@ -91,6 +93,7 @@ int main(void)
 	syms_destroy(s);
 	(void)unlink(core_path);
 	(void)close(fd);
+	image_set_destroy(images);
 	gate_destroy(gate);
 	return tap_done();
 }
