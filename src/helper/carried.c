@@ -7,14 +7,13 @@
 #include "target/maps.h"
 #include "target/target.h"
 #include "image/debugfile.h"
-#include "files/file_id.h"
+#include "image/image.h"
 #include "files/gate.h"
 #include "usdt/dof_prog.h"
 #include "usdt/note.h"
 #include "helper/helper.h"
 
-#define FILES_MAX    4096 /* that are remembered */
-#define LISTS_MAX    64	  /* different sections with helpers */
+#define LISTS_MAX    64 /* different sections with helpers */
 #define LIST_HELPERS 8
 
 /* What a file carries. */
@@ -25,7 +24,6 @@ struct list {
 
 struct carried {
 	struct carried_opts opts;
-	struct hashmap *files;	  /* struct file_id -> struct list */
 	struct hashmap *contents; /* bytes of a section -> struct list */
 };
 
@@ -36,7 +34,6 @@ struct carried *carried_create(const struct carried_opts *opts)
 	struct carried *c = xcalloc(1, sizeof(*c));
 
 	c->opts = *opts;
-	c->files = hashmap_create();
 	c->contents = hashmap_create();
 	return c;
 }
@@ -51,7 +48,7 @@ void carried_destroy(struct carried *c)
 	while ((l = hashmap_next(c->contents, &pos, NULL, NULL)))
 		free(l);
 	hashmap_destroy(c->contents);
-	hashmap_destroy(c->files);
+	image_set_unnote(c->opts.files->images, IMAGE_CARRIED);
 	free(c);
 }
 
@@ -139,25 +136,23 @@ static bool is_of_file(const struct proc_map *m)
 	return proc_map_has_file(m) && m->path[0] == '/';
 }
 
-/* f: the file that is mapped, which this closes; NULL: there is none, or it cannot be opened. */
+/*
+ * What a file carries is noted in its image, so that each file is searched once. f: the file that
+ * is mapped, which this closes; NULL: there is none, or it cannot be opened.
+ */
 static struct list *map_find(struct carried *c, struct gate_file *f, const struct proc_map *m)
 {
 	CLEANUP(gate_file) struct gate_file *opened = f;
-	struct file_id id;
+	struct image *i;
 	struct list *l;
 
 	if (!opened)
 		return &nothing;
-	id = file_id_of(opened);
-	l = hashmap_find(c->files, &id, sizeof(id));
-	if (l)
-		return l;
-	if (hashmap_count(c->files) >= FILES_MAX) {
-		hashmap_destroy(c->files);
-		c->files = hashmap_create();
-	}
-	l = file_read(c, opened, m->path);
-	hashmap_set(c->files, &id, sizeof(id), l);
+	i = image_of(c->opts.files->images, opened);
+	if (!i->notes[IMAGE_CARRIED])
+		i->notes[IMAGE_CARRIED] = file_read(c, opened, m->path);
+	l = i->notes[IMAGE_CARRIED];
+	image_put(i);
 	return l;
 }
 
