@@ -64,14 +64,14 @@ enum datum_kind {
 };
 
 /*
- * How a stack is recorded, as an action, a key or an argument of a format: the DIFO returns this
- * constant and is never executed. strsize: bytes for the texts of helpers.
- */
-/*
  * The most frames that a stack may have. With a name for each, the record of such a stack has 256
  * KB, of which a principal buffer of the default size holds sixteen.
  */
-#define PROG_FRAMES_MAX		    16384
+#define PROG_FRAMES_MAX 16384
+/*
+ * How a stack is recorded, as an action, a key or an argument of a format: the DIFO returns this
+ * constant and is never executed. strsize: bytes for the texts of helpers.
+ */
 #define PROG_STACK(frames, strsize) ((uint64_t)(frames) | (uint64_t)(strsize) << 32)
 #define PROG_STACK_FRAMES(v)	    ((uint32_t)(v))
 #define PROG_STACK_STRSIZE(v)	    ((uint32_t)((v) >> 32))

@@ -53,9 +53,9 @@ struct page_facts {
 	char host[65], kernel[65], machine[65];
 };
 void page_facts_init(struct page_facts *f);
-/* Adds "host, 2026-01-31 12:00:00 UTC, 10.0 s". */
 /* Adds how long the session has lasted. */
 void page_duration(struct strbuf *o, const struct page_facts *f);
+/* Adds "host, 2026-01-31 12:00:00 UTC, 10.0 s". */
 void page_facts_add(struct strbuf *o, const struct page_facts *f);
 /* Adds a time of day, in UTC. */
 void page_time(struct strbuf *o, uint64_t ns_since_1970);

@@ -219,9 +219,9 @@ MUST_CHECK struct err *run_load_unit(struct run *run, struct session_unit *u);
 /* Returns the option maxframes, or the kernel's limit, with a notice, if that is lower. */
 uint32_t run_max_frames(struct run *run);
 /* The same for user stacks that we walk; 0 = we walk none. */
+uint32_t run_max_uframes(const struct run *run);
 /* How the ustack helpers of the run are found; in the run's arena. */
 void run_ustack_opts(struct run *run, struct ustack_opts *ret);
-uint32_t run_max_uframes(const struct run *run);
 /* Decides whether we walk user stacks: a clause asks for one, and this kernel lets us. */
 void run_plan_walks(struct run *run);
 /* Returns true if clauses record addresses of processes. */
