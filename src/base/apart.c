@@ -15,21 +15,44 @@ pid_t apart_clone(void)
 	return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
 }
 
-static void descriptors_close(const int *kept, uint32_t n)
+bool apart_closing_begin(struct apart_closing *c)
 {
-	int sorted[KEPT_MAX], low = 0;
+	char byte;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t at = i;
-
-		for (; at && sorted[at - 1] > kept[i]; at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = kept[i];
+	if (pipe2(c->gate, O_CLOEXEC) != 0)
+		return false;
+	if (apart_clone() == 0) {
+		(void)close(c->gate[1]);
+		(void)!read(c->gate[0], &byte,
+			    1); /* returns when the caller has closed its copies */
+		_exit(0);
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		if (sorted[i] > low)
-			(void)close_range((unsigned int)low, (unsigned int)sorted[i] - 1, 0);
-		low = sorted[i] + 1;
+	return true;
+}
+
+void apart_closing_end(const struct apart_closing *c)
+{
+	(void)close(c->gate[0]);
+	(void)close(c->gate[1]);
+}
+
+/* Returns the lowest descriptor of the list that is not below low, or next if that is lower. */
+static int kept_lowest(const int *kept, uint32_t n, int low, int next)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (kept[i] >= low && (next < 0 || kept[i] < next))
+			next = kept[i];
+	return next;
+}
+
+void descriptors_close(const int *kept, uint32_t n, const int *also, uint32_t nalso)
+{
+	int low = 0, next;
+
+	while ((next = kept_lowest(also, nalso, low, kept_lowest(kept, n, low, -1))) >= 0) {
+		if (next > low)
+			(void)close_range((unsigned int)low, (unsigned int)next - 1, 0);
+		low = next + 1;
 	}
 	(void)close_range((unsigned int)low, ~0u, 0);
 }
@@ -130,7 +153,7 @@ void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n)
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	(void)setsid();
 	(void)!chdir("/");
-	descriptors_close(kept, n);
+	descriptors_close(kept, n, NULL, 0);
 	bpf_maps_drop();
 	heap_drop(name, parent);
 }

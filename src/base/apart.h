@@ -22,3 +22,15 @@ pid_t apart_clone(void);
  * BPF map, has freed its copy of the heap, and shows name as its name.
  */
 void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n);
+
+/*
+ * Descriptors that the kernel is slow to close: what the caller closes between begin and end, a
+ * clone closes behind it, for it has copies of all descriptors. False: there is no such clone.
+ */
+struct apart_closing {
+	int gate[2]; /* a pipe whose end tells the clone to end */
+};
+bool apart_closing_begin(struct apart_closing *c);
+void apart_closing_end(const struct apart_closing *c);
+/* Closes all descriptors but those of two lists. It is async-signal-safe. */
+void descriptors_close(const int *kept, uint32_t n, const int *also, uint32_t nalso);

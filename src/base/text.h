@@ -11,6 +11,9 @@
 
 struct strbuf;
 
+/* What a counted noun ends in. */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 /*
  * Returns the number of bytes of the UTF-8 character at the begin of s, which has len bytes, and
  * the character in *ret_ch; ret_ch may be NULL. Returns 0 if s does not begin with a character.

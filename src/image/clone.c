@@ -2,6 +2,8 @@
 /* Tells what compilers have made of functions and variables by the names of symbols. */
 #include "image/clone.h"
 
+#include "base/hash.h"
+
 /* clang-format off */
 static const struct suffix {
 	const char *text;
@@ -22,8 +24,7 @@ static const struct suffix {
 
 static uint32_t text_hash(uint32_t h, const char *text, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)text[i]) * 16777619u;
+	h = fnv_32(h, text, len);
 	return h ? h : 1;
 }
 

@@ -158,22 +158,12 @@ static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
 	a->placed_at = now_ns();
 }
 
-/*
- * The kernel takes several milliseconds to close a link. Unless the tracer waits for that, a clone
- * of the keeper closes the links: it has copies of all descriptors, which are the last ones as soon
- * as the keeper has closed its own.
- */
+/* The kernel takes several milliseconds to close a link: a clone waits for that, if nobody does. */
 static void do_drop(const struct keeper_area *a)
 {
-	int gate[2] = {-1, -1};
-	bool is_apart = !a->waits && pipe2(gate, O_CLOEXEC) == 0;
-	char byte;
+	struct apart_closing closing = {{-1, -1}};
+	bool is_apart = !a->waits && apart_closing_begin(&closing);
 
-	if (is_apart && apart_clone() == 0) {
-		(void)close(gate[1]);
-		(void)!read(gate[0], &byte, 1); /* returns when the keeper has closed its copies */
-		_exit(0);
-	}
 	for (int fd = 0; fd < nlinks; fd++)
 		if (link_is_meant(a, fd)) {
 			(void)close(fd);
@@ -185,8 +175,7 @@ static void do_drop(const struct keeper_area *a)
 			;
 		return;
 	}
-	(void)close(gate[0]);
-	(void)close(gate[1]);
+	apart_closing_end(&closing);
 	while (syscall(SYS_wait4, -1, NULL, __WCLONE | WNOHANG, NULL) > 0)
 		; /* reaps the clones that have ended */
 }
@@ -208,32 +197,11 @@ static void ward_take(struct wards *w, struct keeper_area *a, int *fd)
 		w->fds[w->n++] = fd_take(fd);
 }
 
-/*
- * Returns the lowest descriptor, not below low, among those of the wards, the herd and self; -1 if
- * there is none.
- */
-static int kept_next(const struct wards *w, int self, int low)
-{
-	int next = self >= low ? self : -1;
-
-	if (w->herd >= low && (next < 0 || w->herd < next))
-		next = w->herd;
-	for (uint32_t i = 0; i < w->n; i++)
-		if (w->fds[i] >= low && (next < 0 || w->fds[i] < next))
-			next = w->fds[i];
-	return next;
-}
-
 static void close_links(const struct wards *w, int self)
 {
-	int low = 0;
+	const int own[] = {self, w->herd};
 
-	for (int fd = kept_next(w, self, 0); fd >= 0; fd = kept_next(w, self, low)) {
-		if (fd > low)
-			(void)close_range((unsigned int)low, (unsigned int)fd - 1, 0);
-		low = fd + 1;
-	}
-	(void)close_range((unsigned int)low, ~0u, 0);
+	descriptors_close(w->fds, w->n, own, ARRAY_LEN(own));
 }
 
 static void wards_resume(const struct wards *w)

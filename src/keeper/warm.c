@@ -55,28 +55,17 @@ void warmth_renew(struct warmth *w)
 		w->is_on = false;
 }
 
-/*
- * The kernel takes a grace period to close each of them. A clone does that, which has the last
- * descriptors as soon as the keeper has closed its own.
- */
+/* The kernel takes a grace period to close each of them: a clone waits for that. */
 void warmth_end(struct warmth *w)
 {
-	int gate[2] = {-1, -1};
-	bool is_apart = w->n && pipe2(gate, O_CLOEXEC) == 0;
-	char byte;
+	struct apart_closing closing = {{-1, -1}};
+	bool is_apart = w->n && apart_closing_begin(&closing);
 
-	if (is_apart && apart_clone() == 0) {
-		(void)close(gate[1]);
-		(void)!read(gate[0], &byte, 1); /* returns when the keeper has closed its copies */
-		_exit(0);
-	}
 	for (uint32_t i = 0; i < w->n; i++)
 		(void)close(w->fds[i]);
 	if (w->file >= 0)
 		(void)close(w->file);
-	if (is_apart) {
-		(void)close(gate[0]);
-		(void)close(gate[1]);
-	}
+	if (is_apart)
+		apart_closing_end(&closing);
 	*w = (struct warmth){.file = -1};
 }

@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "picture/flame_impl.h"
 
@@ -309,10 +310,8 @@ static void still_label(struct strbuf *o, const char *text, size_t len, double w
 /* One of five shades, the same for a name in every picture. */
 static unsigned int shade_of(const char *text, size_t len)
 {
-	uint32_t h = 2166136261u;
+	uint32_t h = fnv_32(FNV_32, text, len);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)text[i]) * 16777619u;
 	return (h ^ h >> 16) % 5;
 }
 

@@ -8,8 +8,6 @@
 
 #define TITLE_MAX 72 /* columns of a title that is the text of a program */
 
-#define PLURAL(n) ((n) == 1 ? "" : "s")
-
 /* Whether text goes to a file of freopen(), beside the picture. */
 static bool has_text(const struct printer *p)
 {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "arch/arch.h"
+#include "base/text.h"
 #include "consume/drops.h"
 #include "session/consumer.h"
 
@@ -11,8 +12,6 @@ _Static_assert(DTRACEFLT_BADADDR == DIF_FAULT_BADADDR && DTRACEFLT_BADINDEX == D
 	       "codes of faults are public");
 
 #define FAULTS_MAX 200 /* messages between two reads of the status; the rest is counted */
-
-#define PLURAL(n) ((n) == 1 ? "" : "s")
 
 /* Remedies for losses; each is shown once a run, with the first message of its kind. */
 enum remedy {

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 
+#include "base/hash.h"
 #include "usdt/dof.h"
 
 #define FEW_ARGS 6 /* processors have enough registers for so many arguments */
@@ -207,14 +208,10 @@ static void each_probe_add(struct strbuf *out, const struct usdt_provider *pvs, 
 			add(out, &pvs[i], &pvs[i].probes[k]);
 }
 
-/* Returns a number that is the same in all runs (FNV-1a), so that builds can be repeated. */
+/* Returns a number that is the same in all runs, so that builds can be repeated. */
 static uint64_t description_hash(const struct dof_image *d)
 {
-	uint64_t h = 0xcbf29ce484222325;
-
-	for (uint32_t i = 0; i < d->bytes.len; i++)
-		h = (h ^ d->bytes.data[i]) * 0x100000001b3;
-	return h;
+	return fnv_64(FNV_64, d->bytes.data, d->bytes.len);
 }
 
 /*
