@@ -232,8 +232,8 @@ typedef struct dtrace_activity {
 	uint64_t dac_ns;	      /* for how long, in nanoseconds */
 } dtrace_activity_t;
 /*
- * Tells what a call of another function, which has not returned yet, is doing: another thread
- * shows it to a user who waits. Returns 0 when the library does nothing that may take long.
+ * Tells what a call of another function, which has not returned yet, is doing: for a display of
+ * progress by another thread. Returns 0 when the library does nothing that may take long.
  */
 int dtrace_activity_sized(dtrace_hdl_t *dtp, dtrace_activity_t *ret, size_t size);
 DTRACE_SIZED(dtrace_activity, (dtrace_hdl_t * dtp, dtrace_activity_t *ret),
@@ -394,10 +394,10 @@ typedef struct dtrace_probedata {
 /* A callback of dtrace_work() returns one of these. */
 #define DTRACE_CONSUME_ERROR (-1) /* dtrace_work() fails with EDT_DIRABORT */
 #define DTRACE_CONSUME_THIS  0	  /* show it; it takes effect */
-#define DTRACE_CONSUME_NEXT  1	  /* pass it over; only exit() takes effect even so */
+#define DTRACE_CONSUME_NEXT  1	  /* skip it; of its actions only exit() takes effect */
 #define DTRACE_CONSUME_ABORT 2 /* dtrace_work() fails with EDT_DIRABORT, and may be called again */
 
-/* Called for each record. NEXT passes over all of its actions. */
+/* Called for each record. NEXT skips all of its actions. */
 typedef int dtrace_consume_probe_f(const dtrace_probedata_t *data, void *arg);
 /*
  * Called for each action with the description of its first value; dtrd_nvals - 1 more follow it in
@@ -407,8 +407,8 @@ typedef int dtrace_consume_rec_f(const dtrace_probedata_t *data, const dtrace_re
 				 void *arg);
 
 /*
- * Drains buffers, shows records in fp, snapshots aggregations when due, tells drops and faults to
- * the handlers. Either callback may be NULL: then everything is shown.
+ * Drains buffers, shows records in fp, snapshots aggregations when due, calls the handlers of drops
+ * and of faults. Either callback may be NULL: then everything is shown.
  *
  * With a callback the line belongs to the program: the header, the columns CPU, ID and
  * FUNCTION:NAME and the newline at the end are left out. What the program writes to fp by itself

@@ -97,7 +97,8 @@ void agg_base_hide(struct agg_slot *slot, struct agg_elem *e)
 	base_get(slot, e)->hidden_at = now_ns();
 }
 
-void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *state, uint32_t bucket)
+void agg_base_carry(struct agg_slot *slot, struct agg_elem *e, const int64_t *state,
+		    uint32_t bucket)
 {
 	const struct agg_layout *l = slot->view.layout;
 	struct base *base = base_get(slot, e);

@@ -64,7 +64,7 @@ static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg
 	bool is_active = false;
 	struct err *err = NULL;
 
-	slot->is_seen = false;
+	slot->is_shown_empty = false;
 	if (!slot->view.layout->key_size)
 		return elem_clear(a, slot, e);
 	if (a->is_final)

@@ -30,7 +30,7 @@ struct agg_slot { /* one aggregation */
 	struct hashmap *base;	 /* canonical keys -> struct base (base.c); NULL = none */
 	bool was_cleared;	 /* of min, max: a value of zero may mean none since clear() */
 	bool has_removed;	 /* elements that wait for aggs_drop_removed() */
-	bool is_seen;		 /* of a keyless one: shown even if clear() was the last event */
+	bool is_shown_empty;	 /* of a keyless one: clear() leaves it shown */
 };
 
 /* ---- text.c -------------------------------------------------------------------------------- */
@@ -139,10 +139,11 @@ void agg_base_add(struct agg_slot *slot, struct agg_elem *e);
 /* The same; the element is hidden until something is added to it. */
 void agg_base_hide(struct agg_slot *slot, struct agg_elem *e);
 /*
- * Makes a state that was taken out of the kernel count on; for a sparse histogram it is the state
- * of one bucket.
+ * Adds a state whose element in the kernel is gone, so that totals continue; for a sparse histogram
+ * it is the state of one bucket.
  */
-void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *state, uint32_t bucket);
+void agg_base_carry(struct agg_slot *slot, struct agg_elem *e, const int64_t *state,
+		    uint32_t bucket);
 /*
  * Forgets the base of an element that was deleted from the kernel, whose counting begins at zero
  * again.

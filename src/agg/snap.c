@@ -345,8 +345,8 @@ static void keyless_add(void *arg, const uint8_t *key, const uint8_t *values, ui
 		elem_add_cpu(l, e, value, cpu % s->ncpus);
 	}
 	(void)agg_base_apply(slot, &e->pub); /* the element of an array is never hidden */
-	slot->is_seen |= e->pub.touched;
-	if (slot->is_seen)
+	slot->is_shown_empty |= e->pub.touched;
+	if (slot->is_shown_empty)
 		vec_push(&slot->elems, &e->pub);
 }
 

@@ -125,7 +125,7 @@ static struct err *raw_take(struct aggs *a, struct agg_slot *slot, struct agg_el
 	if (l->is_sparse)
 		memcpy(&bucket, (const uint8_t *)key + l->key_size - sizeof(bucket),
 		       sizeof(bucket));
-	agg_base_owe(slot, e, state, bucket);
+	agg_base_carry(slot, e, state, bucket);
 	return NULL;
 }
 

@@ -25,7 +25,7 @@
 #define PAUSE_MIN_NS   ((uint64_t)5000000000) /* before a silent file system is asked again */
 #define PAUSE_MAX_NS   ((uint64_t)300000000000)
 #define ZONES_MAX      1024 /* when there are so many zones, all other file systems share one */
-#define TOLD_MAX       8
+#define REPORTED_MAX   8
 #define LATE_MAX       8 /* readers that were given up and have not ended */
 
 /* A zone is a set of files that are likely to have the same server. */
@@ -33,15 +33,15 @@ struct zone {
 	uint64_t until;	   /* the server is not asked before this time */
 	uint64_t pause_ns; /* 0: the server has always answered */
 	bool is_slow;	   /* the server has once taken longer than others */
-	uint32_t told;	   /* bits: reasons (enum late) that the user knows */
+	uint32_t reported; /* bits: reasons (enum late) that the user has been told */
 };
 
 /* Why a request got no answer. */
 enum late {
-	LATE_SILENT, /* the file system does not answer */
-	LATE_SLOW,   /* it was not asked: waits have taken their share of the time */
-	LATE_MANY,   /* it was not asked: all readers wait for others that do not answer */
-	LATE_ALONE,  /* it was not asked: no reader can be made */
+	LATE_SILENT,	/* the file system does not answer */
+	LATE_SLOW,	/* it was not asked: waits have used up a tenth of the time */
+	LATE_MANY,	/* it was not asked: all readers wait for others that do not answer */
+	LATE_NO_READER, /* it was not asked: no reader can be made */
 };
 
 static const char *const late_texts[] = {
@@ -49,7 +49,7 @@ static const char *const late_texts[] = {
 	[LATE_SLOW] = ("file systems answer too slowly, and no more than a tenth of the time is "
 		       "spent on waiting for them"),
 	[LATE_MANY] = "too many other file systems do not answer",
-	[LATE_ALONE] = "the process that reads such files cannot be made",
+	[LATE_NO_READER] = "the process that reads such files cannot be made",
 };
 
 struct gate {
@@ -67,7 +67,7 @@ struct gate {
 	bool is_patient;
 	bool is_closed; /* no reader is started any more */
 	enum late why;	/* of the last request without an answer */
-	uint32_t ntold;
+	uint32_t nreported;
 	void (*notice)(void *ctx, const char *msg);
 	void *ctx;
 };
@@ -237,18 +237,18 @@ static void zone_tell(struct gate *g, struct zone *z, const char *path)
 	struct strbuf text = {0};
 	char *name;
 
-	if (!z->is_slow || z->told & 1u << g->why || g->is_patient || !g->notice ||
-	    g->ntold >= TOLD_MAX)
+	if (!z->is_slow || z->reported & 1u << g->why || g->is_patient || !g->notice ||
+	    g->nreported >= REPORTED_MAX)
 		return;
-	z->told |= 1u << g->why;
-	g->ntold++;
+	z->reported |= 1u << g->why;
+	g->nreported++;
 	name = text_clean(xstrdup(path ? path : "a mapped file"));
 	strbuf_addf(&text,
 		    "cannot read '%s': %s. Addresses in files there have no names, and stacks "
 		    "through them may be cut, until %s%s",
 		    name, late_texts[g->why],
 		    g->why == LATE_SILENT ? "it does" : "they are asked again",
-		    g->ntold == TOLD_MAX ? "; further ones are not reported" : "");
+		    g->nreported == REPORTED_MAX ? "; further ones are not reported" : "");
 	g->notice(g->ctx, strbuf_text(&text));
 	free(name);
 	strbuf_deinit(&text);
@@ -390,7 +390,7 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 		g->why = q->zone->pause_ns	? LATE_SILENT
 			 : !allowed		? LATE_SLOW
 			 : g->nlate == LATE_MAX ? LATE_MANY
-						: LATE_ALONE;
+						: LATE_NO_READER;
 		zone_tell(g, q->zone, q->path);
 		return ETIMEDOUT;
 	}

@@ -374,7 +374,7 @@ void keeper_destroy(struct keeper *k)
 		return;
 	k->area->is_done = true;
 	if (!k->is_given_up && (k->nlinks > WAIT_MAX || k->nsites > WAIT_SITES_MAX)) {
-		k->area->op = KEEPER_LATE;
+		k->area->op = KEEPER_DETACH_ELSEWHERE;
 		(void)request_send(k, NULL); /* fails if the keeper was killed */
 	}
 	realtime_lend(k->pid);

@@ -19,7 +19,7 @@ enum keeper_op {
 	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */
 	KEEPER_DROP,
 	/* passes no descriptors, gets no answer: end, and let another process detach the uprobes */
-	KEEPER_LATE,
+	KEEPER_DETACH_ELSEWHERE,
 };
 
 /* The steps at which a request can fail (keeper.c has a row for each). */

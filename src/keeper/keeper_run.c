@@ -297,7 +297,7 @@ static bool request_serve(struct keeper_area *area, int sock, struct wards *w)
 
 	if (!request_receive(sock, fds))
 		return false;
-	if (area->op == KEEPER_LATE)
+	if (area->op == KEEPER_DETACH_ELSEWHERE)
 		end_late();
 	if (area->op == KEEPER_DROP) {
 		do_drop(area);

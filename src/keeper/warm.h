@@ -23,5 +23,5 @@ struct warmth {
 
 void warmth_begin(struct warmth *w, uint32_t pmu_type); /* pmu_type: of uprobes; 0: not now */
 void warmth_renew(struct warmth *w);
-/* Nothing is to be gained any more. */
+/* Closes the uprobes: no request is expected soon. */
 void warmth_end(struct warmth *w);

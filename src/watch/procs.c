@@ -562,7 +562,7 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 	 * is attended to resumes it, whatever it has begun to wait for meanwhile.
 	 */
 	if (!follow_has_more(ps->follow, ev))
-		proc_step(ps, p, WATCH_EV_TOLD);
+		proc_step(ps, p, WATCH_EV_SUBSCRIBERS_DONE);
 	end_check(ps, p);
 }
 
@@ -581,7 +581,7 @@ static void lost_attend(struct procs *ps)
 	ps->is_lost_told = true;
 	for (uint32_t i = 0; i < ps->list.len; i++) {
 		proc_step(ps, ps->list.data[i], WATCH_EV_LOST);
-		proc_step(ps, ps->list.data[i], WATCH_EV_TOLD);
+		proc_step(ps, ps->list.data[i], WATCH_EV_SUBSCRIBERS_DONE);
 	}
 }
 

@@ -25,9 +25,9 @@ enum watch_event {
 	WATCH_EV_EXEC_OTHER, /* the same by a thread that was not the first: its task changes */
 	WATCH_EV_MAPPED,     /* its dynamic linker has mapped or unmapped a library */
 	WATCH_EV_LOST,	     /* events were lost: the process may have done any of the above */
-	WATCH_EV_TOLD,	     /* all subscribers were called */
-	WATCH_EV_END,	     /* the process has ended */
-	WATCH_EV_STOP,	     /* tracing stops */
+	WATCH_EV_SUBSCRIBERS_DONE, /* all subscribers were called */
+	WATCH_EV_END,		   /* the process has ended */
+	WATCH_EV_STOP,		   /* tracing stops */
 	WATCH_NEVENTS
 };
 

@@ -43,7 +43,8 @@ static bool may_stop(enum watch_event ev)
 
 static void test_pair(enum watch_state s, enum watch_event ev)
 {
-	struct watch_step step = watch_step(s, ev), after = watch_step(step.next, WATCH_EV_TOLD);
+	struct watch_step step = watch_step(s, ev),
+			  after = watch_step(step.next, WATCH_EV_SUBSCRIBERS_DONE);
 	const char *w = want[s] + 3 * ev;
 	bool lets_go = step.action == WATCH_ACT_RESUME || step.action == WATCH_ACT_FORGET ||
 		       after.action == WATCH_ACT_RESUME;
