@@ -232,12 +232,11 @@ static bool difo_writes(const struct layout *l, const struct difo *d, uint32_t f
 static bool clause_writes(const struct layout *l, const struct prog_clause *c, uint32_t from,
 			  const bool *marks)
 {
-	if (c->pred && difo_writes(l, c->pred, from, marks))
-		return true;
-	for (uint32_t i = 0; i < c->nacts; i++)
-		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
-			if (difo_writes(l, c->acts[i].args[k], 0, marks))
-				return true;
+	struct clause_difo at = {0};
+
+	while (clause_each_difo(c, &at))
+		if (difo_writes(l, at.difo, at.act ? 0 : from, marks))
+			return true;
 	return false;
 }
 

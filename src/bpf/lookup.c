@@ -39,16 +39,13 @@ static void difo_count(struct gen *g, const struct difo *d)
 
 static void clause_count(struct gen *g, const struct prog_clause *c)
 {
-	if (c->pred)
-		difo_count(g, c->pred);
-	for (uint32_t i = 0; i < c->nacts; i++) {
-		const struct prog_act *act = &c->acts[i];
+	struct clause_difo at = {0};
 
-		if (act->kind == ACT_AGG)
-			g->nupdates[act->agg->id - 1]++;
-		for (uint32_t k = 0; k < act->nargs; k++)
-			difo_count(g, act->args[k]);
-	}
+	while (clause_each_difo(c, &at))
+		difo_count(g, at.difo);
+	for (uint32_t i = 0; i < c->nacts; i++)
+		if (c->acts[i].kind == ACT_AGG)
+			g->nupdates[c->acts[i].agg->id - 1]++;
 }
 
 void lookups_count(struct gen *g)

@@ -159,12 +159,11 @@ static bool has_helper_stack(const struct layout *l, const struct prog_act *act)
 void needs_of_clause(struct needs *n, const struct layout *l, const struct clause_layout *cl)
 {
 	const struct prog_clause *c = cl->clause;
+	struct clause_difo at = {0};
 
-	if (c->pred)
-		needs_of_difo(n, l, c->pred);
+	while (clause_each_difo(c, &at))
+		needs_of_difo(n, l, at.difo);
 	for (uint32_t i = 0; i < c->nacts; i++) {
-		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
-			needs_of_difo(n, l, c->acts[i].args[k]);
 		n->faults |= act_can_fault(l, cl, i);
 		n->ctx |= has_stack(&c->acts[i]);
 		n->exits |= c->acts[i].kind == ACT_EXIT;

@@ -225,11 +225,10 @@ static uint8_t difo_follow(struct own_texts *t, const struct difo *d)
 
 static void clause_follow(struct own_texts *t, const struct prog_clause *c)
 {
-	if (c->pred)
-		(void)difo_follow(t, c->pred);
-	for (uint32_t i = 0; i < c->nacts; i++)
-		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
-			(void)difo_follow(t, c->acts[i].args[k]);
+	struct clause_difo at = {0};
+
+	while (clause_each_difo(c, &at))
+		(void)difo_follow(t, at.difo);
 }
 
 struct own_texts *own_texts_create(struct prog_clause *const *clauses, uint32_t nclauses)

@@ -58,6 +58,27 @@ uint32_t aggfunc_words(enum aggfunc func)
 	return aggfuncs[func].words;
 }
 
+bool clause_each_difo(const struct prog_clause *cl, struct clause_difo *at)
+{
+	if (!at->difo && cl->pred) {
+		at->difo = cl->pred;
+		return true;
+	}
+	if (at->act && ++at->arg < at->act->nargs) {
+		at->difo = at->act->args[at->arg];
+		return true;
+	}
+	while (at->next < cl->nacts) {
+		at->act = &cl->acts[at->next++];
+		at->arg = 0;
+		if (at->act->nargs) {
+			at->difo = at->act->args[0];
+			return true;
+		}
+	}
+	return false;
+}
+
 static void print_difo(const char *what, const struct difo *d, struct strbuf *out)
 {
 	strbuf_addf(out, "%s returns ", what);

@@ -254,6 +254,31 @@ struct prog_clause {
 	uint32_t index; /* the statement id: numbers all clauses of the session in program order */
 };
 
+/*
+ * A walk over the DIF objects of a clause: the predicate, if there is one, then the arguments of
+ * each action. It begins with a zeroed struct:
+ *
+ *     struct clause_difo at = {0};
+ *
+ *     while (clause_each_difo(cl, &at))
+ *             ... at.difo ...
+ */
+struct clause_difo {
+	const struct difo *difo;
+	const struct prog_act *act; /* NULL: the object is the predicate */
+	uint32_t arg;		    /* number of the argument, from 0 */
+	uint32_t next;		    /* of the walk alone: the next action */
+};
+
+/* Moves on to the next object; false: there is none. */
+bool clause_each_difo(const struct prog_clause *cl, struct clause_difo *at);
+
+/* Whether the consumer shows the object as a datum of this kind; a predicate is not shown. */
+static inline bool clause_difo_is(const struct clause_difo *at, enum datum_kind kind)
+{
+	return at->act && at->act->arg_kinds && at->act->arg_kinds[at->arg] == kind;
+}
+
 struct prog {
 	struct prog_clause **clauses;
 	uint32_t nclauses;

@@ -305,15 +305,13 @@ static bool global_is_used(const struct helper *h, const struct prog_var *v)
 		return true;
 	for (uint32_t i = 0; i < h->prog->nclauses; i++) {
 		const struct prog_clause *cl = h->prog->clauses[i];
+		struct clause_difo at = {0};
 
 		if (helper_clause_probe(cl) == HELPER_ATTACH)
 			continue;
-		if (cl->pred && difo_find_var(cl->pred, DIF_SCOPE_GLOBAL, v->id))
-			return true;
-		for (uint32_t k = 0; k < cl->nacts; k++)
-			for (uint32_t j = 0; j < cl->acts[k].nargs; j++)
-				if (difo_find_var(cl->acts[k].args[j], DIF_SCOPE_GLOBAL, v->id))
-					return true;
+		while (clause_each_difo(cl, &at))
+			if (difo_find_var(at.difo, DIF_SCOPE_GLOBAL, v->id))
+				return true;
 	}
 	return false;
 }

@@ -138,8 +138,6 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, bool has_pids
 	struct consts known = {0};
 	uint32_t depth = 0;
 
-	if (!d)
-		return;
 	for (uint32_t i = 0; i < d->code_len; i++) {
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
 		struct dif_uses uses = dif_insn_uses(d->code[i]);
@@ -192,13 +190,12 @@ static struct layout_facts clause_scan(const struct prog_clause *c, struct strta
 				       bool has_pids)
 {
 	struct layout_facts f = {0};
+	struct clause_difo at = {0};
 
-	difo_scan(c->pred, strtab, has_pids, &f);
-	for (uint32_t i = 0; i < c->nacts; i++) {
+	while (clause_each_difo(c, &at))
+		difo_scan(at.difo, strtab, has_pids, &f);
+	for (uint32_t i = 0; i < c->nacts; i++)
 		f.speculates |= is_spec_act(c->acts[i].kind);
-		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
-			difo_scan(c->acts[i].args[k], strtab, has_pids, &f);
-	}
 	return f;
 }
 
@@ -564,7 +561,7 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 
 static void difo_note_removals(struct layout *l, const struct difo *d)
 {
-	for (uint32_t i = 0; d && i < d->code_len; i++) {
+	for (uint32_t i = 0; i < d->code_len; i++) {
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
 		enum dif_scope scope = op == DIF_OP_STTAA ? DIF_SCOPE_THREAD : DIF_SCOPE_GLOBAL;
 
@@ -578,10 +575,10 @@ static void difo_note_removals(struct layout *l, const struct difo *d)
 
 static void removals_note(struct layout *l, const struct prog_clause *c)
 {
-	difo_note_removals(l, c->pred);
-	for (uint32_t i = 0; i < c->nacts; i++)
-		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
-			difo_note_removals(l, c->acts[i].args[k]);
+	struct clause_difo at = {0};
+
+	while (clause_each_difo(c, &at))
+		difo_note_removals(l, at.difo);
 }
 
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id)

@@ -12,7 +12,7 @@
 
 static bool difo_reads_args(const struct difo *d)
 {
-	for (uint32_t i = 0; d && i < d->code_len; i++)
+	for (uint32_t i = 0; i < d->code_len; i++)
 		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGA &&
 		    DIF_INSN_R1(d->code[i]) == DIF_VAR_ARGS)
 			return true;
@@ -21,12 +21,11 @@ static bool difo_reads_args(const struct difo *d)
 
 static bool clause_reads_args(const struct prog_clause *cl)
 {
-	if (difo_reads_args(cl->pred))
-		return true;
-	for (uint32_t i = 0; i < cl->nacts; i++)
-		for (uint32_t k = 0; k < cl->acts[i].nargs; k++)
-			if (difo_reads_args(cl->acts[i].args[k]))
-				return true;
+	struct clause_difo at = {0};
+
+	while (clause_each_difo(cl, &at))
+		if (difo_reads_args(at.difo))
+			return true;
 	return false;
 }
 

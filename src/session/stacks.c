@@ -21,44 +21,21 @@ static uint32_t kernel_max_frames(void)
 	return f && fscanf(f, "%u", &n) == 1 && n ? n : STACK_FRAMES_DEFAULT;
 }
 
-/* Calls func for each argument of each action of the enabled clauses. */
-static void each_datum(const struct run *run,
-		       void (*func)(void *ctx, enum datum_kind kind, const struct difo *d),
-		       void *ctx)
-{
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		const struct prog_clause *cl = run->clauses.data[i].clause;
-
-		for (uint32_t j = 0; clause_counts(&run->clauses.data[i]) && j < cl->nacts; j++) {
-			const struct prog_act *act = &cl->acts[j];
-
-			for (uint32_t k = 0; act->arg_kinds && k < act->nargs; k++)
-				func(ctx, act->arg_kinds[k], act->args[k]);
-		}
-	}
-}
-
-struct most_frames {
-	uint32_t kernel, user;
-};
-
-static void most_frames(void *ctx, enum datum_kind kind, const struct difo *d)
-{
-	struct most_frames *most = ctx;
-
-	if (kind == DATUM_STACK)
-		most->kernel = MAX(most->kernel, difo_stack_frames(d));
-	if (kind == DATUM_USTACK)
-		most->user = MAX(most->user, difo_stack_frames(d));
-}
-
 /* Returns the most frames that an enabled clause wants of a stack that the kernel walks. */
 static uint32_t frames_asked(const struct run *run)
 {
-	struct most_frames most = {0};
+	uint32_t most = 0;
 
-	each_datum(run, most_frames, &most);
-	return run->unwinds_here ? most.kernel : MAX(most.kernel, most.user);
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		struct clause_difo at = {0};
+
+		while (clause_counts(&run->clauses.data[i]) &&
+		       clause_each_difo(run->clauses.data[i].clause, &at))
+			if (clause_difo_is(&at, DATUM_STACK) ||
+			    (!run->unwinds_here && clause_difo_is(&at, DATUM_USTACK)))
+				most = MAX(most, difo_stack_frames(at.difo));
+	}
+	return most;
 }
 
 uint32_t run_max_uframes(const struct run *run)
@@ -89,7 +66,7 @@ uint32_t run_max_frames(struct run *run)
 
 static bool difo_walks(const struct difo *d)
 {
-	for (uint32_t i = 0; d && i < d->code_len; i++) {
+	for (uint32_t i = 0; i < d->code_len; i++) {
 		uint32_t var = DIF_INSN_INDEX(d->code[i]);
 
 		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS &&
@@ -99,24 +76,32 @@ static bool difo_walks(const struct difo *d)
 	return false;
 }
 
-static bool act_walks(const struct prog_act *act)
+/* Whether the object, or what is recorded for it, needs a walk of the user stack. */
+static bool is_walk(const struct clause_difo *at)
 {
-	for (uint32_t k = 0; k < act->nargs; k++)
-		if (difo_walks(act->args[k]) ||
-		    (act->arg_kinds && act->arg_kinds[k] == DATUM_USTACK))
-			return true;
-	return false;
+	return clause_difo_is(at, DATUM_USTACK) || difo_walks(at->difo);
 }
 
-static bool run_walks(const struct run *run)
+static bool is_user_address(const struct clause_difo *at)
+{
+	return clause_difo_is(at, DATUM_USTACK) || clause_difo_is(at, DATUM_USYM) ||
+	       clause_difo_is(at, DATUM_UMOD) || clause_difo_is(at, DATUM_UADDR);
+}
+
+static bool has_room(const struct clause_difo *at)
+{
+	return clause_difo_is(at, DATUM_USTACK) && difo_stack_strsize(at->difo);
+}
+
+/* Whether the enabled clauses have such an object. */
+static bool any_difo(const struct run *run, bool (*is)(const struct clause_difo *at))
 {
 	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		const struct prog_clause *cl = run->clauses.data[i].clause;
+		struct clause_difo at = {0};
 
-		if (clause_counts(&run->clauses.data[i]) && difo_walks(cl->pred))
-			return true;
-		for (uint32_t j = 0; clause_counts(&run->clauses.data[i]) && j < cl->nacts; j++)
-			if (act_walks(&cl->acts[j]))
+		while (clause_counts(&run->clauses.data[i]) &&
+		       clause_each_difo(run->clauses.data[i].clause, &at))
+			if (is(&at))
 				return true;
 	}
 	return false;
@@ -127,7 +112,7 @@ void run_plan_walks(struct run *run)
 	struct err *e;
 
 	run->unwinds_here = false;
-	if (!run_walks(run) || !feat_has(FEAT_TASK_BTF))
+	if (!any_difo(run, is_walk) || !feat_has(FEAT_TASK_BTF))
 		return;
 	e = kfields_walk(&run->ukernel);
 	run->unwinds_here = !e;
@@ -140,35 +125,14 @@ void run_plan_walks(struct run *run)
 	err_destroy(e);
 }
 
-static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *d)
-{
-	bool *any = ctx;
-
-	*any |= kind == DATUM_USTACK || kind == DATUM_USYM || kind == DATUM_UMOD ||
-		kind == DATUM_UADDR;
-}
-
 bool run_has_user_addresses(const struct run *run)
 {
-	bool any = false;
-
-	each_datum(run, is_user_address, &any);
-	return any;
-}
-
-static void has_room(void *ctx, enum datum_kind kind, const struct difo *d)
-{
-	bool *any = ctx;
-
-	*any |= kind == DATUM_USTACK && difo_stack_strsize(d);
+	return any_difo(run, is_user_address);
 }
 
 bool run_names_frames(const struct run *run)
 {
-	bool any = false;
-
-	each_datum(run, has_room, &any);
-	return any;
+	return any_difo(run, has_room);
 }
 
 struct err *run_check_numbers(const struct run *run)

@@ -44,7 +44,7 @@ static struct err *check_destructive(const struct run *run)
 /* Returns true if the code reads this built-in variable, which needs fields of the kernel. */
 static bool difo_reads(const struct difo *d, uint32_t var)
 {
-	for (uint32_t i = 0; d && i < d->code_len; i++)
+	for (uint32_t i = 0; i < d->code_len; i++)
 		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS && DIF_INSN_INDEX(d->code[i]) == var)
 			return true;
 	return false;
@@ -52,12 +52,11 @@ static bool difo_reads(const struct difo *d, uint32_t var)
 
 static bool clause_reads(const struct prog_clause *cl, uint32_t var)
 {
-	if (difo_reads(cl->pred, var))
-		return true;
-	for (uint32_t j = 0; j < cl->nacts; j++)
-		for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
-			if (difo_reads(cl->acts[j].args[k], var))
-				return true;
+	struct clause_difo at = {0};
+
+	while (clause_each_difo(cl, &at))
+		if (difo_reads(at.difo, var))
+			return true;
 	return false;
 }
 
@@ -72,7 +71,7 @@ bool run_reads(const struct run *run, uint32_t var)
 
 static bool difo_has(const struct difo *d, enum subr_fx effect)
 {
-	for (uint32_t i = 0; d && i < d->code_len; i++)
+	for (uint32_t i = 0; i < d->code_len; i++)
 		if (DIF_INSN_OP(d->code[i]) == DIF_OP_CALL &&
 		    dif_subr_row(DIF_INSN_INDEX(d->code[i]))->fx & effect)
 			return true;
@@ -81,18 +80,17 @@ static bool difo_has(const struct difo *d, enum subr_fx effect)
 
 static bool clause_has(const struct prog_clause *cl, enum subr_fx effect)
 {
-	if (difo_has(cl->pred, effect))
-		return true;
-	for (uint32_t j = 0; j < cl->nacts; j++)
-		for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
-			if (difo_has(cl->acts[j].args[k], effect))
-				return true;
+	struct clause_difo at = {0};
+
+	while (clause_each_difo(cl, &at))
+		if (difo_has(at.difo, effect))
+			return true;
 	return false;
 }
 
 static bool difo_reads_user(const struct difo *d)
 {
-	for (uint32_t i = 0; d && i < d->code_len; i++) {
+	for (uint32_t i = 0; i < d->code_len; i++) {
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
 
 		if (op >= DIF_OP_ULDSB && op <= DIF_OP_ULDX)
@@ -105,16 +103,12 @@ static bool difo_reads_user(const struct difo *d)
 static bool run_reads_user(const struct run *run)
 {
 	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		const struct prog_clause *cl = run->clauses.data[i].clause;
+		struct clause_difo at = {0};
 
-		if (!clause_counts(&run->clauses.data[i]))
-			continue;
-		if (difo_reads_user(cl->pred))
-			return true;
-		for (uint32_t j = 0; j < cl->nacts; j++)
-			for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
-				if (difo_reads_user(cl->acts[j].args[k]))
-					return true;
+		while (clause_counts(&run->clauses.data[i]) &&
+		       clause_each_difo(run->clauses.data[i].clause, &at))
+			if (difo_reads_user(at.difo))
+				return true;
 	}
 	return false;
 }

@@ -91,6 +91,51 @@ static void test_print(struct arena *a)
 	strbuf_deinit(&out);
 }
 
+/* Writes the objects in the order of the walk: "p" for the predicate, else action.argument. */
+static void walk_write(const struct prog_clause *cl, struct strbuf *out)
+{
+	struct clause_difo at = {0};
+
+	strbuf_clear(out);
+	while (clause_each_difo(cl, &at)) {
+		bool is_right = at.difo == (at.act ? at.act->args[at.arg] : cl->pred);
+
+		if (at.act)
+			strbuf_addf(out, "%d.%u", (int)(at.act - cl->acts), at.arg);
+		strbuf_addf(out, "%s%s%s ", at.act ? "" : "p", is_right ? "" : "!",
+			    clause_difo_is(&at, DATUM_USTACK) ? "u" : "");
+	}
+}
+
+static void test_walk(struct arena *a)
+{
+	struct difo *ds[] = {constant(a, 1), constant(a, 2), constant(a, 3)};
+	enum datum_kind kinds[] = {DATUM_INT, DATUM_USTACK};
+	struct prog_act acts[] = {
+		{.kind = ACT_CLEAR},
+		{.kind = ACT_PRINTF, .args = ds, .arg_kinds = kinds, .nargs = 2},
+		{.kind = ACT_CLEAR},
+		{.kind = ACT_EXPR, .args = ds + 2, .nargs = 1}, /* nothing of it is shown */
+		{.kind = ACT_CLEAR},
+	};
+	struct prog_clause cl = {.pred = constant(a, 0), .acts = acts, .nacts = ARRAY_LEN(acts)};
+	struct strbuf out = {0};
+	struct clause_difo at = {0};
+
+	walk_write(&cl, &out);
+	is_str(strbuf_text(&out), "p 1.0 1.1u 3.0 ", "walk: predicate, then arguments in order");
+	cl.pred = NULL;
+	walk_write(&cl, &out);
+	is_str(strbuf_text(&out), "1.0 1.1u 3.0 ", "walk: without a predicate");
+	cl.nacts = 1;
+	ok(!clause_each_difo(&cl, &at), "walk: a clause without objects");
+	ok(!clause_each_difo(&cl, &at), "walk: its end stays the end");
+	cl.pred = ds[0];
+	walk_write(&cl, &out);
+	is_str(strbuf_text(&out), "p ", "walk: a predicate alone");
+	strbuf_deinit(&out);
+}
+
 static void test_print_names(void)
 {
 	struct dif_type int4 = {.ckind = TK_INT, .size = 4};
@@ -141,6 +186,7 @@ int main(void)
 	struct arena *a = arena_create();
 
 	test_print(a);
+	test_walk(a);
 	test_print_names();
 	ok(!act_is_recording(ACT_EXPR) && !act_is_recording(ACT_AGG) &&
 		   !act_is_recording(ACT_BRZ) && !act_is_recording(ACT_JMP) &&
