@@ -265,27 +265,26 @@ static void identity_fill(struct entry *en)
 {
 	struct gen *g = en->g;
 	const struct needs *n = &g->needs;
-	static const struct unit_probe no_probe;
-	const struct unit_probe *p = en->has_one_probe ? g->u->probes : &no_probe;
-	const uint32_t names[] = {p->prov, p->mod, p->func, p->name};
+	static const struct unit_identity no_probe;
+	const struct unit_identity *id = en->has_one_probe ? &g->u->probes->id : &no_probe;
 
 	if (n->probe && en->has_one_probe)
-		mach_set(g, offsetof(struct rt_mach, probe), p->probe);
+		mach_set(g, offsetof(struct rt_mach, probe), id->probe);
 	else if (n->probe)
 		dispatch_copy(g, offsetof(struct rt_mach, probe),
 			      offsetof(struct rt_dispatch, probe));
 	if (n->probe_idx && en->has_one_probe)
-		mach_set(g, offsetof(struct rt_mach, probe_idx), p->probe_idx);
+		mach_set(g, offsetof(struct rt_mach, probe_idx), id->probe_idx);
 	else if (n->probe_idx)
 		dispatch_copy(g, offsetof(struct rt_mach, probe_idx),
 			      offsetof(struct rt_dispatch, probe_idx));
-	for (uint32_t k = 0; k < ARRAY_LEN(names); k++) {
+	for (uint32_t k = 0; k < ARRAY_LEN(id->names); k++) {
 		uint32_t off = (uint32_t)offsetof(struct rt_mach, names) + 4 * k;
 
 		if (!(n->names >> k & 1))
 			continue;
 		if (en->has_one_probe)
-			mach_set(g, off, names[k]);
+			mach_set(g, off, id->names[k]);
 		else
 			dispatch_copy(g, off,
 				      (uint32_t)offsetof(struct rt_dispatch, names) + 4 * k);
@@ -605,11 +604,11 @@ static void error_args_fill(struct gen *g)
 			em_extend(&g->e, R1, args[k].size, true);
 		gen_mach_store(g, 8, ARG_OFF(k + 1), R1);
 	}
-	mach_set(g, offsetof(struct rt_mach, probe), g->u->error_probe);
-	mach_set(g, offsetof(struct rt_mach, probe_idx), g->u->error_probe_idx);
+	mach_set(g, offsetof(struct rt_mach, probe), g->u->error_id.probe);
+	mach_set(g, offsetof(struct rt_mach, probe_idx), g->u->error_id.probe_idx);
 	for (uint32_t k = 0; k < 4; k++)
 		mach_set(g, (uint32_t)offsetof(struct rt_mach, names) + 4 * k,
-			 g->u->error_names[k]);
+			 g->u->error_id.names[k]);
 }
 
 /* The function of one ERROR clause of a large unit. */
@@ -708,7 +707,7 @@ static void needs_find(struct gen *g)
 static bool is_same_probe(const struct unit *u, const struct unit_probe *a,
 			  const struct unit_probe *b)
 {
-	return a->probe == b->probe && a->probe_idx == b->probe_idx &&
+	return a->id.probe == b->id.probe && a->id.probe_idx == b->id.probe_idx &&
 	       memcmp(a->mask, b->mask, u->nwords * sizeof(a->mask[0])) == 0;
 }
 

@@ -45,10 +45,10 @@ static struct err *dispatch_fill(const struct unit *u, int fd)
 		struct rt_dispatch *d = (struct rt_dispatch *)(values + i * value_size);
 
 		keys[i] = pr->key;
-		*d = (struct rt_dispatch){.probe = pr->probe,
-					  .probe_idx = pr->probe_idx,
-					  .names = {pr->prov, pr->mod, pr->func, pr->name},
+		*d = (struct rt_dispatch){.probe = pr->id.probe,
+					  .probe_idx = pr->id.probe_idx,
 					  .tgid = pr->tgid};
+		memcpy(d->names, pr->id.names, sizeof(d->names));
 		if (place_traits(u->place.kind)->is_syscall)
 			d->key = pr->key;
 		else

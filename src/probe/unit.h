@@ -12,6 +12,7 @@
 
 struct clause_layout; /* record/layout.h */
 
+/* What clauses see of the probe that they run for. */
 struct unit_identity {
 	uint32_t probe, probe_idx;
 	uint32_t names[4]; /* string table offsets: probeprov and so on */
@@ -56,8 +57,7 @@ static inline uint32_t unit_clause_run(const struct unit_clause *uc, uint32_t i)
 struct unit_probe {
 	uint32_t key;
 	const struct sys_view *view; /* for the VIEW kinds; NULL = the call in its own form */
-	uint32_t probe, probe_idx;
-	uint32_t prov, mod, func, name;	 /* string table offsets: probeprov and so on */
+	struct unit_identity id;
 	uint32_t tgid;			 /* the one process it fires in, 0 = all */
 	enum code_spot spot;		 /* for PLACE_UPROBE, PLACE_KFUNC */
 	const struct place_code *code;	 /* for kinds that are in code */
@@ -80,6 +80,5 @@ struct unit {
 	/* The enabled ERROR clauses of the session, which run inside this unit after a fault. */
 	struct unit_clause *error_clauses;
 	uint32_t nerror_clauses;
-	uint32_t error_probe, error_probe_idx;
-	uint32_t error_names[4]; /* string table offsets of dtrace, "", "", ERROR */
+	struct unit_identity error_id; /* dtrace:::ERROR */
 };

@@ -305,10 +305,9 @@ static uint32_t prov_offset(struct run *run, const struct probe *pr)
 	return strtab_adds(run->strtab, pr->prov) | (pr->has_pid ? RT_NAME_PID : 0);
 }
 
-static void probe_identify(struct run *run, const struct probe *pr, uint32_t idx,
-			   struct unit_identity *ret)
+static struct unit_identity probe_identity(struct run *run, const struct probe *pr, uint32_t idx)
 {
-	*ret = (struct unit_identity){
+	return (struct unit_identity){
 		.probe = pr->id,
 		.probe_idx = idx,
 		.names = {prov_offset(run, pr), strtab_adds(run->strtab, pr->mod),
@@ -344,7 +343,7 @@ static struct unit_clause unit_clause_of(struct run *run, uint32_t clause)
 	if (sc->clause->derived && sc->n) {
 		struct unit_identity *as = ARENA_NEW(run->arena, struct unit_identity);
 
-		probe_identify(run, sc->probes[0], sc->probe_idxs[0], as);
+		*as = probe_identity(run, sc->probes[0], sc->probe_idxs[0]);
 		uc.as = as;
 	}
 	return uc;
@@ -381,12 +380,7 @@ static uint32_t point_get(struct run *run, struct session_unit *u, const struct 
 		 (struct unit_probe){
 			 .key = key,
 			 .view = pt->view,
-			 .probe = pr->id,
-			 .probe_idx = idx,
-			 .prov = prov_offset(run, pr),
-			 .mod = strtab_adds(run->strtab, pr->mod),
-			 .func = strtab_adds(run->strtab, probe_func_shown(run->probes, pr)),
-			 .name = strtab_adds(run->strtab, pr->name),
+			 .id = probe_identity(run, pr, idx),
 			 .tgid = pt->tgid,
 			 .spot = (enum code_spot)pt->spot,
 			 .code = pt->code,
@@ -482,10 +476,12 @@ static void add_error_clauses(struct run *run, struct session_unit *su)
 		idx++;
 	u->error_clauses = list;
 	u->nerror_clauses = n;
-	u->error_probe = DTRACE_ID_ERROR;
-	u->error_probe_idx = idx;
-	u->error_names[0] = strtab_adds(run->strtab, provider_dtrace.name);
-	u->error_names[3] = strtab_adds(run->strtab, "ERROR");
+	u->error_id = (struct unit_identity){
+		.probe = DTRACE_ID_ERROR,
+		.probe_idx = idx,
+		.names = {[0] = strtab_adds(run->strtab, provider_dtrace.name),
+			  [3] = strtab_adds(run->strtab, "ERROR")},
+	};
 }
 
 static bool clauses_aggregate(const struct unit_clause *cls, uint32_t n, uint32_t agg_id)

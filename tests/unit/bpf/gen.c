@@ -512,7 +512,7 @@ static void test_error_clauses(void)
 	u.error_clauses = (struct unit_clause[]){{&x->layout->clauses[2], NULL, 0, NULL, 0, NULL},
 						 {&x->layout->clauses[3], NULL, 0, NULL, 0, NULL}};
 	u.nerror_clauses = 2;
-	u.error_probe = 3;
+	u.error_id.probe = 3;
 	gx_probe(x, &u, 2);
 	gx_run(x, gx_load(x, &u), 2);
 	rec = gx_record(x, NULL);
@@ -703,7 +703,7 @@ static void test_sys_exit(bool use_btf)
 	x->env.use_task_btf &= use_btf;
 	u = gx_unit(x, PLACE_SYS_EXIT, 0, 1);
 	gx_probe(x, &u, SYS_getppid);
-	gx_probe(x, &u, SYS_dup)->probe = 5;
+	gx_probe(x, &u, SYS_dup)->id.probe = 5;
 	fd = attach(x, &u, "sys_exit");
 	syscall(SYS_getppid);
 	check_fields(x, (int64_t[]){parent, parent, 0, 0}, 4, "a result");

@@ -188,8 +188,7 @@ struct unit_probe *gx_probe(struct gx *x, struct unit *u, uint32_t key)
 	struct unit_probe *p = &u->probes[u->nprobes++];
 
 	*p = (struct unit_probe){.key = key,
-				 .probe = 100 + key,
-				 .probe_idx = key,
+				 .id = {.probe = 100 + key, .probe_idx = key},
 				 .mask = ARENA_NEW_N(x->arena, uint64_t, u->nwords)};
 	memset(p->mask, 0xff, u->nwords * sizeof(p->mask[0]));
 	return p;

@@ -162,15 +162,8 @@ static void test_too_much(struct session *s)
 
 static uint64_t mask[1] = {1};
 static struct unit_probe probes[] = {
-	{.key = 7,
-	 .probe = 70,
-	 .probe_idx = 1,
-	 .prov = 1,
-	 .mod = 2,
-	 .func = 3,
-	 .name = 4,
-	 .mask = mask},
-	{.key = 3, .probe = 30, .probe_idx = 0, .mask = mask},
+	{.key = 7, .id = {.probe = 70, .probe_idx = 1, .names = {1, 2, 3, 4}}, .mask = mask},
+	{.key = 3, .id = {.probe = 30}, .mask = mask},
 };
 static const struct unit unit = {.name = "a unit",
 				 .place = {.kind = PLACE_TEST_RUN},

@@ -69,10 +69,7 @@ static struct interp_run *run_of(const struct engine_run *r)
 
 static uint32_t name_of(const struct interp_run *r, uint32_t var)
 {
-	const struct unit_probe *p = r->f.probe;
-	const uint32_t names[] = {p->prov, p->mod, p->func, p->name};
-
-	return names[var - DIF_VAR_PROBEPROV];
+	return r->f.probe->id.names[var - DIF_VAR_PROBEPROV];
 }
 
 static uint32_t epid(const struct interp_run *r)
@@ -80,7 +77,7 @@ static uint32_t epid(const struct interp_run *r)
 	const struct unit_clause *uc = r->f.clause;
 	uint32_t rank = 0;
 
-	while (rank < uc->nprobes && uc->probe_idxs[rank] != r->f.probe->probe_idx)
+	while (rank < uc->nprobes && uc->probe_idxs[rank] != r->f.probe->id.probe_idx)
 		rank++;
 	return uc->layout->first_epid + unit_clause_rank(uc, rank);
 }
@@ -97,7 +94,7 @@ static enum dif_fault builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *
 		*ret = dif_machine_string(r->machine,
 					  strtab_get(r->layout->strtab, name_of(r, id)));
 	} else if (id == DIF_VAR_ID) {
-		*ret = r->f.probe->probe;
+		*ret = r->f.probe->id.probe;
 	} else if (id == DIF_VAR_EPID) {
 		*ret = epid(r);
 	} else if (id == DIF_VAR_PID || id == DIF_VAR_TID) {
@@ -125,7 +122,7 @@ static void record_add(struct interp_run *r, const void *data, uint32_t len)
 static void fault_add(struct interp_run *r, const struct dif_result *res, uint32_t action)
 {
 	const struct rt_rec_fault f = {
-		.rec = {RT_REC_FAULT, r->f.probe->probe, r->f.time},
+		.rec = {RT_REC_FAULT, r->f.probe->id.probe, r->f.time},
 		.fault = {.kind = res->fault,
 			  .clause = r->f.clause->layout->clause->index,
 			  .action = action,
@@ -351,7 +348,7 @@ static void clause_run(struct interp_run *r)
 {
 	const struct clause_layout *cl = r->f.clause->layout;
 	const struct prog_clause *c = cl->clause;
-	const struct rt_rec head = {c->index, r->f.probe->probe, r->f.time};
+	const struct rt_rec head = {c->index, r->f.probe->id.probe, r->f.time};
 	uint64_t value = 1;
 	uint32_t i = 0;
 
