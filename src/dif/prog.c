@@ -79,6 +79,16 @@ bool clause_each_difo(const struct prog_clause *cl, struct clause_difo *at)
 	return false;
 }
 
+bool prog_each_difo(struct prog_clause *const *clauses, uint32_t n, struct prog_difo *at)
+{
+	for (; at->clause < n; at->clause++) {
+		if (clause_each_difo(clauses[at->clause], &at->in))
+			return true;
+		at->in = (struct clause_difo){0};
+	}
+	return false;
+}
+
 static void print_difo(const char *what, const struct difo *d, struct strbuf *out)
 {
 	strbuf_addf(out, "%s returns ", what);

@@ -279,6 +279,14 @@ static inline bool clause_difo_is(const struct clause_difo *at, enum datum_kind 
 	return at->act && at->act->arg_kinds && at->act->arg_kinds[at->arg] == kind;
 }
 
+/* The same over the objects of several clauses. */
+struct prog_difo {
+	struct clause_difo in;
+	uint32_t clause; /* index of the clause in the array */
+};
+
+bool prog_each_difo(struct prog_clause *const *clauses, uint32_t n, struct prog_difo *at);
+
 struct prog {
 	struct prog_clause **clauses;
 	uint32_t nclauses;

@@ -29,7 +29,7 @@ struct unit_clause {
 	 */
 	const struct unit_identity *as;
 	uint32_t tgid; /* the clause runs in this process only, whatever its probes say; 0 = all */
-	/* NULL, or each probe's rank: the clause also runs for others (session/join.h). */
+	/* NULL, or each probe's rank: the clause also runs for others (session/match/join.c). */
 	const uint32_t *ranks;
 };
 

@@ -37,7 +37,7 @@ int dtrace_aggregate_clear(dtrace_hdl_t *dtp)
 	if (!dtp->consumer.printer)
 		return 0;
 	e = session_check_idle(dtp, "dtrace_aggregate_clear()");
-	for (uint32_t id = 1; id <= dtp->run.layout->naggs && !e; id++)
+	for (uint32_t id = 1; id <= dtp->match.layout->naggs && !e; id++)
 		e = aggs_clear(dtp->consumer.aggs, id);
 	return session_result(dtp, e);
 }
@@ -83,11 +83,11 @@ int dtrace_aggregate_walk_joined(dtrace_hdl_t *dtp, const dtrace_aggid_t *varids
 
 dtrace_aggid_t dtrace_aggregate_lookup(dtrace_hdl_t *dtp, const char *name)
 {
-	uint32_t n = dtp->consumer.printer ? dtp->run.layout->naggs : 0;
+	uint32_t n = dtp->consumer.printer ? dtp->match.layout->naggs : 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (strcmp(dtp->run.layout->aggs[i].agg->name, name) == 0)
-			return dtp->run.layout->aggs[i].agg->id;
+		if (strcmp(dtp->match.layout->aggs[i].agg->name, name) == 0)
+			return dtp->match.layout->aggs[i].agg->id;
 	(void)report_fail(&dtp->report,
 			  err_code(err_new("there is no aggregation '@%s'", name), EDT_NOAGG));
 	return 0;

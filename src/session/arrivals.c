@@ -92,7 +92,7 @@ void later_plan(struct run *run)
 
 		for (uint32_t k = 0; run->compiler->progs.data[i]->is_enabled && k < p->nclauses;
 		     k++) {
-			struct session_clause *sc = &run->clauses.data[p->clauses[k]->index];
+			struct session_clause *sc = &run->match->clauses.data[p->clauses[k]->index];
 
 			for (uint32_t n = 0; provider_arrivals[n]; n++)
 				plan_clause(run, provider_arrivals[n], sc);
@@ -110,7 +110,8 @@ void later_plan(struct run *run)
 	if (!run->later)
 		return;
 	run->later->wants_children = has_functions && wants_children(run);
-	run->later->numbers = (struct late_numbers){.idx = run->nenabled, .epid = nepids + 1};
+	run->later->numbers =
+		(struct late_numbers){.idx = run->match->nenabled, .epid = nepids + 1};
 }
 
 bool later_has_pids(const struct run *run)

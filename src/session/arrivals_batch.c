@@ -95,8 +95,8 @@ static uint32_t match_clauses(struct run *run, const struct provider_arrivals *f
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		const struct session_clause *sc = &run->clauses.data[i];
+	for (uint32_t i = 0; i < run->match->clauses.len; i++) {
+		const struct session_clause *sc = &run->match->clauses.data[i];
 		struct late_clause *lc = &late[n];
 		struct err *e;
 
@@ -158,7 +158,7 @@ static struct err *batch_place(struct run *run, const struct provider_arrivals *
 
 	if (n && !e && !l->is_full) {
 		l->numbers.group = ++l->ngroups;
-		b.unit = run_make_late_unit(run, late, n, &l->numbers);
+		b.unit = match_make_late_unit(run->match, late, n, &l->numbers);
 		e = unit_place(run, b.unit);
 	}
 	vec_push(&l->batches, b);
@@ -175,7 +175,7 @@ static void late_free(struct late_clause *late, uint32_t n)
 struct err *later_batch_add(struct run *run, const struct provider_arrivals *from, uint32_t batch,
 			    const struct watch_proc *p)
 {
-	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
+	struct late_clause *late = xcalloc(run->match->clauses.len, sizeof(*late));
 	uint32_t n = match_clauses(run, from, p, late);
 	struct err *e = batch_place(run, from, batch, late, n);
 
@@ -185,15 +185,15 @@ struct err *later_batch_add(struct run *run, const struct provider_arrivals *fro
 
 void later_batch_match(struct run *run, const struct provider_arrivals *from)
 {
-	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
+	struct late_clause *late = xcalloc(run->match->clauses.len, sizeof(*late));
 
 	late_free(late, match_clauses(run, from, NULL, late));
 }
 
 void later_drop_probes(struct run *run, const struct watch_proc *p)
 {
-	for (uint32_t i = 0; i < run->units.len; i++) {
-		const struct session_unit *u = run->units.data[i];
+	for (uint32_t i = 0; i < run->match->units.len; i++) {
+		const struct session_unit *u = run->match->units.data[i];
 		struct err *e = NULL;
 
 		if (u->traits->is_in_process && u->loaded)
@@ -315,7 +315,8 @@ void later_batches_retire(struct run *run)
 /* Returns true if records may wait for the end of a speculation or of the run: they name probes. */
 static bool keeps_names(const struct run *run)
 {
-	return run->layout->facts.speculates || run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING ||
+	return run->match->layout->facts.speculates ||
+	       run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING ||
 	       run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL;
 }
 
@@ -332,7 +333,7 @@ void later_tend(struct run *run, uint64_t consumed_at)
 			continue;
 		}
 		if (b->unit)
-			run_drop_unit(run, b->unit);
+			match_drop_unit(run->match, b->unit);
 		b->from->free(probes_env(run->probes), b->number, keeps_names(run));
 	}
 	if (l)

@@ -18,10 +18,10 @@
 
 static struct err *check_bufsize(const struct run *run, uint64_t bufsize)
 {
-	for (uint32_t i = 0; i < run->layout->nclauses; i++) {
-		const struct clause_layout *cl = &run->layout->clauses[i];
+	for (uint32_t i = 0; i < run->match->layout->nclauses; i++) {
+		const struct clause_layout *cl = &run->match->layout->clauses[i];
 
-		if (clause_counts(&run->clauses.data[i]) && cl->max_size + 8 > bufsize)
+		if (clause_counts(&run->match->clauses.data[i]) && cl->max_size + 8 > bufsize)
 			return err_hint(
 				err_code(err_new("Enabling exceeds size of buffer"),
 					 EDT_BUFTOOSMALL),
@@ -49,8 +49,8 @@ static bool is_out_of_memory(const struct err *e)
 
 static bool has_tracepoints(const struct run *run)
 {
-	for (uint32_t i = 0; i < run->units.len; i++)
-		if (!run->units.data[i]->traits->is_timer)
+	for (uint32_t i = 0; i < run->match->units.len; i++)
+		if (!run->match->units.data[i]->traits->is_timer)
 			return true;
 	return false;
 }
@@ -78,12 +78,12 @@ struct choice {
 
 static struct choice choice_create(const struct run *run)
 {
-	struct choice c = {.n = run->units.len};
+	struct choice c = {.n = run->match->units.len};
 
 	c.units = xcalloc(MAX(c.n, 1u), sizeof(*c.units));
 	c.engines = xcalloc(MAX(c.n, 1u), sizeof(*c.engines));
 	for (uint32_t i = 0; i < c.n; i++) {
-		const struct session_unit *u = run->units.data[i];
+		const struct session_unit *u = run->match->units.data[i];
 
 		c.units[i] = &u->unit;
 		c.engines[i] = u->engine ? u->engine->engine : NULL;
@@ -104,9 +104,9 @@ struct err *run_choose_engine(struct run *run, struct session_unit *u)
 	struct err *e;
 
 	engines_opened(&run->engines, run->engine_choice, opened);
-	e = engines_choose(opened, c.units, c.n, run->layout, c.engines);
+	e = engines_choose(opened, c.units, c.n, run->match->layout, c.engines);
 	for (uint32_t i = 0; i < c.n && !e; i++)
-		if (run->units.data[i] == u)
+		if (run->match->units.data[i] == u)
 			u->engine = engines_find(&run->engines, c.engines[i]);
 	choice_deinit(&c);
 	return e;
@@ -118,13 +118,13 @@ static struct err *engines_try(struct run *run, const struct choice *c, uint64_t
 	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
 	FILE *dump = run->report->dump;
 	struct engine_opts opts = {
-		.layout = run->layout,
+		.layout = run->match->layout,
 		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
 		.strtab_room = later_strtab_room(run),
 		.cpu = run_cpu(run),
 		.stops_when_full = run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL,
-		.reads_parent = run_reads(run, DIF_VAR_PPID),
-		.reads_execname = run_reads(run, DIF_VAR_EXECNAME),
+		.reads_parent = match_reads(run->match, DIF_VAR_PPID),
+		.reads_execname = match_reads(run->match, DIF_VAR_EXECNAME),
 		.pidns = run->pidns,
 		.signals_own = !kernel_has_cap(CAP_KILL),
 		.uid = geteuid(),
@@ -137,7 +137,8 @@ static struct err *engines_try(struct run *run, const struct choice *c, uint64_t
 	};
 
 	/* only stacks of tracepoints begin in tracing code, those of timers do not */
-	if ((run_reads(run, DIF_VAR_CALLER) || run_reads(run, DIF_VAR_STACKDEPTH)) &&
+	if ((match_reads(run->match, DIF_VAR_CALLER) ||
+	     match_reads(run->match, DIF_VAR_STACKDEPTH)) &&
 	    has_tracepoints(run))
 		opts.tracing = syms_tracing(names_syms(run->names), &opts.ntracing);
 
@@ -236,7 +237,8 @@ struct err *run_open_engines(struct run *run)
 	uint64_t asked = (uint64_t)run->opts->val[OPT_bufsize], bufsize = asked,
 		 max = bufsize_max();
 	struct choice c = choice_create(run);
-	struct err *e = engines_choose(run->engine_choice, c.units, c.n, run->layout, c.engines);
+	struct err *e =
+		engines_choose(run->engine_choice, c.units, c.n, run->match->layout, c.engines);
 
 	if (!e)
 		e = check_bufsize(run, bufsize);
@@ -251,7 +253,8 @@ struct err *run_open_engines(struct run *run)
 	if (!e) {
 		run->engine = run->engines.runs[0];
 		for (uint32_t i = 0; i < c.n; i++)
-			run->units.data[i]->engine = engines_find(&run->engines, c.engines[i]);
+			run->match->units.data[i]->engine =
+				engines_find(&run->engines, c.engines[i]);
 		if (run->bufsize < asked)
 			tell_size(run, "buffer size", run->bufsize);
 	}

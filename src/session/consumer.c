@@ -93,8 +93,8 @@ static uint32_t hook_epid(void *ctx, uint32_t *clause, uint32_t probe)
 {
 	const struct run *run = ((const struct consumer *)ctx)->run;
 
-	*clause = run_clause_for(run, *clause, probe);
-	return run_epid(run, *clause, probe);
+	*clause = match_clause_for(run->match, *clause, probe);
+	return match_epid(run->match, *clause, probe);
 }
 
 static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)
@@ -155,17 +155,17 @@ struct err *consumer_start(struct consumer *c)
 	};
 	c->stream = stream_create(run->engines.runs, run->engines.n,
 				  &(struct stream_opts){
-					  .layout = run->layout,
+					  .layout = run->match->layout,
 					  .specsize = (uint64_t)run->opts->val[OPT_specsize],
 					  .keep = is_ring ? run->bufsize : 0,
 				  });
 	c->drops = drops_create(run->engine->control, run->engine->ncpus, stream_specs(c->stream));
-	c->engine_aggs = engines_aggs(&run->engines, run->layout);
+	c->engine_aggs = engines_aggs(&run->engines, run->match->layout);
 	whole = agg_merge_whole(c->engine_aggs);
-	c->aggs = aggs_create(run->layout, whole.io, whole.ctx);
+	c->aggs = aggs_create(run->match->layout, whole.io, whole.ctx);
 	aggs_keep_percpu(c->aggs, opt_flag(run->opts, OPT_aggpercpu));
-	c->printer =
-		printer_create(run->layout, run->probes, c->aggs, &c->print_opts, &c->print_hooks);
+	c->printer = printer_create(run->match->layout, run->probes, c->aggs, &c->print_opts,
+				    &c->print_hooks);
 	printer_set_wall(c->printer, run->engine->control->wall_offset);
 	consumer_refresh(c); /* the targets may have changed */
 	aggs_set_syms(c->aggs, syms);
@@ -250,8 +250,8 @@ static uint64_t interval_max(const struct run *run)
 {
 	uint64_t ns = (uint64_t)MAX(run->opts->val[OPT_switchrate], 0);
 
-	for (uint32_t i = 0; i < run->units.len; i++) {
-		const struct session_unit *u = run->units.data[i];
+	for (uint32_t i = 0; i < run->match->units.len; i++) {
+		const struct session_unit *u = run->match->units.data[i];
 
 		if (u->unit.is_begin_end || !unit_records(u))
 			continue;

@@ -75,8 +75,8 @@ static struct err *timers_attach(struct run *run, uint32_t group)
 	struct err *e = NULL;
 
 	opts.timers = group;
-	for (uint32_t i = 0; i < run->units.len && !e; i++) {
-		struct session_unit *u = run->units.data[i];
+	for (uint32_t i = 0; i < run->match->units.len && !e; i++) {
+		struct session_unit *u = run->match->units.data[i];
 
 		if (unit_has_timers(u))
 			e = u->engine->engine->attach(u->engine, u->loaded, &opts,
@@ -93,11 +93,11 @@ struct err *run_start_timers(struct run *run)
 	struct err *e;
 
 	w->events_fd = -1;
-	for (uint32_t i = 0; i < run->units.len; i++) {
-		if (!unit_has_timers(run->units.data[i]))
+	for (uint32_t i = 0; i < run->match->units.len; i++) {
+		if (!unit_has_timers(run->match->units.data[i]))
 			continue;
 		w->has_timers = true;
-		check_rates(run, run->units.data[i]);
+		check_rates(run, run->match->units.data[i]);
 	}
 	w->is_needed = w->has_timers || (run->watch && watch_fds(run->watch, &fds));
 	if (!w->is_needed)
@@ -224,9 +224,9 @@ void run_follow_cpus(struct run *run, bool is_check_due)
 	is_other = changes_hear(run, changed);
 	if (!is_other && !is_check_due)
 		return;
-	for (uint32_t i = 0; i < run->units.len; i++)
-		if (unit_has_timers(run->units.data[i]))
-			check_rates(run, run->units.data[i]);
+	for (uint32_t i = 0; i < run->match->units.len; i++)
+		if (unit_has_timers(run->match->units.data[i]))
+			check_rates(run, run->match->units.data[i]);
 	slept_ns(&least, &most);
 	has_slept = (int64_t)(least - w->slept_ns) > 0;
 	is_other |= changes_compare(run, w, changed);

@@ -83,8 +83,8 @@ static uint64_t room_now(const struct run *run, enum opt_id id)
 	uint64_t now = (uint64_t)MAX(run->opts->val[id], 0);
 
 	if ((id == OPT_bufsize && run->bufsize < now) ||
-	    (id == OPT_aggsize && run->layout->opts.aggsize < now) ||
-	    (id == OPT_dynvarsize && run->layout->opts.dynvarsize < now))
+	    (id == OPT_aggsize && run->match->layout->opts.aggsize < now) ||
+	    (id == OPT_dynvarsize && run->match->layout->opts.dynvarsize < now))
 		return 0; /* it was lowered for want of memory */
 	if (id == OPT_scratchsize)
 		now = MAX(now, run->engine->scratch_size);
@@ -234,7 +234,7 @@ static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uin
 		c->faults_held++;
 		return NULL;
 	}
-	edesc.dtepd_uarg = run_clause_of(c->run, epid, probe);
+	edesc.dtepd_uarg = match_clause_of(c->run->match, epid, probe);
 	fault->dteda_edesc = &edesc;
 	fault->dteda_pdesc = &pdesc;
 	fault->dteda_count = 1;
@@ -253,8 +253,8 @@ static bool is_dirfd(uint64_t value)
 /* The object whose execution the fault has ended; NULL: it is not known. */
 static const struct difo *fault_difo(const struct consumer *c, const struct rt_rec_fault *f)
 {
-	uint32_t i = run_clause_of(c->run, f->epid, f->rec.probe);
-	const struct prog_clause *clause = c->run->clauses.data[i].clause;
+	uint32_t i = match_clause_of(c->run->match, f->epid, f->rec.probe);
+	const struct prog_clause *clause = c->run->match->clauses.data[i].clause;
 
 	for (uint32_t k = 0; k < clause->nacts; k++) {
 		const struct prog_act *act = &clause->acts[k];
@@ -325,7 +325,7 @@ void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t
 				   const char *msg)
 {
 	const struct probe *pr = probes_find(c->run->probes, probe);
-	uint32_t epid = run_epid(c->run, clause, probe);
+	uint32_t epid = match_epid(c->run->match, clause, probe);
 	char room[PROBE_PROV_ROOM];
 	const char *prov = pr ? printer_provider(c->printer, pr, room) : "";
 	struct strbuf text = {0};

@@ -80,6 +80,7 @@ static dtrace_hdl_t *handle_create(void)
 	names_init(&h->names, &h->opts, &h->report);
 	targets_init(&h->targets, &h->opts, &h->report, &h->env, &h->run.is_interrupted);
 	compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);
+	match_init(&h->match, h->arena, h->probes);
 	run_init(&h->run, &(struct run){.arena = h->arena,
 					.opts = &h->opts,
 					.report = &h->report,
@@ -87,6 +88,7 @@ static dtrace_hdl_t *handle_create(void)
 					.compiler = &h->compiler,
 					.targets = &h->targets,
 					.names = &h->names,
+					.match = &h->match,
 					.engine_choice = engine_list});
 	early_enable(&h->run);
 	consumer_init(&h->consumer, &h->run);
@@ -389,6 +391,7 @@ int dtrace_close(dtrace_hdl_t *dtp)
 	compiler_dump_types(&dtp->compiler);
 	targets_deinit(&dtp->targets);
 	run_deinit(&dtp->run);
+	match_deinit(&dtp->match);
 	compiler_deinit(&dtp->compiler);
 	names_deinit(&dtp->names);
 	probes_destroy(dtp->probes);

@@ -3,12 +3,12 @@
  * A run of a session: takes the enabled clauses through the phases match, load and go, until the
  * run is stopped.
  *
- * match    clauses -> probes -> enablings (enable.c)
- * load     layout -> engine -> units: loaded into it (go.c, buffers.c)
- * go       BEGIN -> attach -> state ON (go.c, cpus.c)
+ * match    clauses -> probes -> enablings (match/match.h)
+ * load     layout -> engine -> units: loaded into it (start.c, buffers.c)
+ * go       BEGIN -> attach -> state ON (start.c, cpus.c)
  * stop     state OFF; END fires when the consumer has read what was recorded before
  *
- * Owns     layout, engine, units and attachments, from run_match() to run_undo().
+ * Owns     engine and attachments, from run_load() to run_undo().
  * Errors   struct err *, to the caller of the phase. What goes wrong later is reported.
  * Threads  one, but for is_interrupted, which a signal handler or another thread sets.
  */
@@ -25,6 +25,7 @@
 #include "probe/probe.h"
 #include "session/compiler.h"
 #include "session/engines.h"
+#include "session/match/match.h"
 #include "session/names.h"
 #include "session/options.h"
 #include "session/report.h"
@@ -36,53 +37,6 @@ struct later;	/* probes that are added while the session runs (later.h) */
 struct unwinds; /* unwind tables of user stacks (unwind.h) */
 struct waiter;	/* waits until there is something to consume (consume/wait.h) */
 struct watch;	/* reports what processes do (watch/watch.h) */
-
-struct session_unit {
-	struct unit unit;
-	const struct place_traits *traits; /* traits of unit.place */
-	struct engine_run *engine;	   /* in which it is, or is to be, loaded; NULL: none yet */
-	struct loaded *loaded;		   /* NULL until the unit is loaded */
-	VEC(struct unit_clause) clauses;
-	VEC(struct unit_probe) points;
-	struct hashmap *by_key;	 /* key -> index in points, + 1 */
-	struct hashmap *by_call; /* the same for keys without variants */
-	/* place_site.rel of the operands of its points -> not NULL; how many operands they have */
-	struct hashmap *by_operands;
-	uint32_t noperands;
-	struct arena *arena; /* the run's, or its own if the unit was added later */
-	uint32_t group;	     /* group of its attachments; 0: the unit was there at the start */
-};
-
-/* A probe on which a clause was enabled while the session runs. */
-struct late_enabling {
-	uint32_t probe, epid;
-};
-
-/* A clause of any compiled program, and the probes it is enabled on. */
-struct session_clause {
-	struct prog_clause *clause;
-	struct probe **probes; /* ascending id; the registry's */
-	uint32_t *probe_idxs;  /* their indices in run.enabled, ascending */
-	uint32_t n;
-	struct probe **sources; /* of a derived clause: the probes on whose places it runs */
-	uint32_t nsources;
-	bool is_expanded; /* its description also means views of calls by other names */
-	bool is_open;	  /* probes may be added while the session runs (later.h) */
-	VEC(struct late_enabling) late; /* the probes that were added */
-	VEC(uint32_t) joined;		/* clauses for whose probes it runs, too (join.h) */
-};
-
-/* Returns true if the clause has probes, or may get some later. */
-static inline bool clause_counts(const struct session_clause *sc)
-{
-	return sc->n || sc->is_open;
-}
-
-/* Probes that were added to a clause while the session runs, ascending id. */
-struct late_clause {
-	uint32_t clause;
-	struct probe_list list;
-};
 
 /* The attached timers, and which CPUs were online when they were attached (cpus.c). */
 struct cpu_watch {
@@ -104,22 +58,17 @@ struct run {
 	const struct compiler *compiler;
 	struct targets *targets;
 	struct names *names;
+	struct match *match;			   /* its units are loaded */
 	const struct engine *const *engine_choice; /* the engines that may run it: engine_list */
 
-	/* These are set by the phase match. */
-	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
-	struct probe **enabled;		    /* by probe_idx, ascending id */
-	uint32_t nenabled;
-	struct strtab *strtab;
+	/* This is set by the phase match. */
 	struct rt_pidns pidns; /* dtrace's own */
 
 	/* These are set by the phase load. */
 	struct ustacks *ustacks; /* NULL: there are none */
-	struct layout *layout;
 	struct engines engines;
 	struct engine_run *engine; /* engines.runs[0]: its control block is that of all */
 	uint64_t bufsize;	   /* size of the principal buffers, which may have been lowered */
-	VEC(struct session_unit *) units;
 	struct waiter *waiter;
 	struct rt_ukernel ukernel;
 	bool unwinds_here; /* user stacks are walked by our own means */
@@ -175,36 +124,8 @@ MUST_CHECK struct err *run_fire(const struct run *run, uint32_t key);
 /* Detaches and frees everything; the handle can only be closed afterwards. */
 void run_undo(struct run *run);
 
-/* ---- match: enable.c ------------------------------------------------------------------------ */
+/* ---- load: start.c, buffers.c, stacks.c ----------------------------------------------------- */
 
-MUST_CHECK struct err *run_match_clauses(struct run *run);
-void run_make_units(struct run *run);
-void run_number_epids(struct run *run);
-/*
- * Returns the clause that has run at a probe, where a record has `clause`: itself, or one that was
- * joined to it.
- */
-uint32_t run_clause_for(const struct run *run, uint32_t clause, uint32_t probe);
-/* Returns the EPID of that clause on the probe; 0: it is not enabled there. */
-uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe);
-/* Returns the clause of an EPID on a probe. */
-uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe);
-/* The numbers that a unit for added probes is given. */
-struct late_numbers {
-	uint32_t idx, epid; /* the first free probe_idx and EPID; both are advanced */
-	uint32_t group;	    /* group of the unit's attachments */
-};
-struct session_unit *run_make_late_unit(struct run *run, const struct late_clause *late, uint32_t n,
-					struct late_numbers *numbers);
-/* Takes a unit that was added later, and is detached, out of the run. */
-void run_drop_unit(struct run *run, struct session_unit *u);
-void run_unload_unit(struct run *run, struct session_unit *u);
-void run_destroy_unit(struct run *run, struct session_unit *u);
-
-/* ---- load: go.c, buffers.c, stacks.c -------------------------------------------------------- */
-
-/* Returns true if any program reads this built-in variable. */
-bool run_reads(const struct run *run, uint32_t var);
 /*
  * Returns the bytes of option id, which is aggsize or dynvarsize, or, with bufresize=auto, what
  * there is memory for, and tells of it; what: the word of the message.
@@ -214,8 +135,9 @@ uint64_t run_map_size(struct run *run, enum opt_id id, const char *what);
 MUST_CHECK struct err *run_open_engines(struct run *run);
 /* Finds the engine of a unit that was added while the session runs. */
 MUST_CHECK struct err *run_choose_engine(struct run *run, struct session_unit *u);
-/* Loads a unit into the engine. */
+/* Loads a unit into its engine, and takes it out of it. */
 MUST_CHECK struct err *run_load_unit(struct run *run, struct session_unit *u);
+void run_unload_unit(struct run *run, struct session_unit *u);
 /* Returns the option maxframes, or the kernel's limit, with a notice, if that is lower. */
 uint32_t run_max_frames(struct run *run);
 /* The same for user stacks that we walk; 0 = we walk none. */
@@ -234,7 +156,7 @@ bool run_names_frames(const struct run *run);
  */
 MUST_CHECK struct err *run_check_numbers(const struct run *run);
 
-/* ---- go: go.c, cpus.c, processes.c ---------------------------------------------------------- */
+/* ---- go: start.c, cpus.c, processes.c --------------------------------------------------------- */
 
 struct attach_opts run_attach_opts(struct run *run);
 /* Attaches a loaded unit to its places. */

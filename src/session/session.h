@@ -32,7 +32,8 @@ struct dtrace_hdl {
 	struct names names;
 	struct targets targets;
 	struct compiler compiler; /* compile */
-	struct run run;		  /* match, load, go, stop */
+	struct match match;
+	struct run run;		  /* load, go, stop */
 	struct consumer consumer; /* work */
 };
 

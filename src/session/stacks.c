@@ -24,17 +24,13 @@ static uint32_t kernel_max_frames(void)
 /* Returns the most frames that an enabled clause wants of a stack that the kernel walks. */
 static uint32_t frames_asked(const struct run *run)
 {
+	struct prog_difo at = {0};
 	uint32_t most = 0;
 
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		struct clause_difo at = {0};
-
-		while (clause_counts(&run->clauses.data[i]) &&
-		       clause_each_difo(run->clauses.data[i].clause, &at))
-			if (clause_difo_is(&at, DATUM_STACK) ||
-			    (!run->unwinds_here && clause_difo_is(&at, DATUM_USTACK)))
-				most = MAX(most, difo_stack_frames(at.difo));
-	}
+	while (prog_each_difo(run->match->used, run->match->nused, &at))
+		if (clause_difo_is(&at.in, DATUM_STACK) ||
+		    (!run->unwinds_here && clause_difo_is(&at.in, DATUM_USTACK)))
+			most = MAX(most, difo_stack_frames(at.in.difo));
 	return most;
 }
 
@@ -96,14 +92,11 @@ static bool has_room(const struct clause_difo *at)
 /* Whether the enabled clauses have such an object. */
 static bool any_difo(const struct run *run, bool (*is)(const struct clause_difo *at))
 {
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		struct clause_difo at = {0};
+	struct prog_difo at = {0};
 
-		while (clause_counts(&run->clauses.data[i]) &&
-		       clause_each_difo(run->clauses.data[i].clause, &at))
-			if (is(&at))
-				return true;
-	}
+	while (prog_each_difo(run->match->used, run->match->nused, &at))
+		if (is(&at.in))
+			return true;
 	return false;
 }
 

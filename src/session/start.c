@@ -29,107 +29,25 @@
 
 static struct err *check_destructive(const struct run *run)
 {
-	for (uint32_t i = 0; i < run->clauses.len; i++)
-		if (clause_counts(&run->clauses.data[i]) &&
-		    run->clauses.data[i].clause->destructive &&
-		    !opt_flag(run->opts, OPT_destructive))
-			return err_hint(err_code(err_new("Destructive actions not allowed"),
-						 EDT_DESTRUCTIVE),
-					"add -w");
-	return NULL;
-}
-
-/* ---- layout --------------------------------------------------------------------------------- */
-
-/* Returns true if the code reads this built-in variable, which needs fields of the kernel. */
-static bool difo_reads(const struct difo *d, uint32_t var)
-{
-	for (uint32_t i = 0; i < d->code_len; i++)
-		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS && DIF_INSN_INDEX(d->code[i]) == var)
-			return true;
-	return false;
-}
-
-static bool clause_reads(const struct prog_clause *cl, uint32_t var)
-{
-	struct clause_difo at = {0};
-
-	while (clause_each_difo(cl, &at))
-		if (difo_reads(at.difo, var))
-			return true;
-	return false;
-}
-
-bool run_reads(const struct run *run, uint32_t var)
-{
-	for (uint32_t i = 0; i < run->clauses.len; i++)
-		if (clause_counts(&run->clauses.data[i]) &&
-		    clause_reads(run->clauses.data[i].clause, var))
-			return true;
-	return false;
-}
-
-static bool difo_has(const struct difo *d, enum subr_fx effect)
-{
-	for (uint32_t i = 0; i < d->code_len; i++)
-		if (DIF_INSN_OP(d->code[i]) == DIF_OP_CALL &&
-		    dif_subr_row(DIF_INSN_INDEX(d->code[i]))->fx & effect)
-			return true;
-	return false;
-}
-
-static bool clause_has(const struct prog_clause *cl, enum subr_fx effect)
-{
-	struct clause_difo at = {0};
-
-	while (clause_each_difo(cl, &at))
-		if (difo_has(at.difo, effect))
-			return true;
-	return false;
-}
-
-static bool difo_reads_user(const struct difo *d)
-{
-	for (uint32_t i = 0; i < d->code_len; i++) {
-		enum dif_op op = DIF_INSN_OP(d->code[i]);
-
-		if (op >= DIF_OP_ULDSB && op <= DIF_OP_ULDX)
-			return true;
-	}
-	return difo_has(d, FX_READS_USER);
-}
-
-/* Returns true if clauses read memory of processes. */
-static bool run_reads_user(const struct run *run)
-{
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		struct clause_difo at = {0};
-
-		while (clause_counts(&run->clauses.data[i]) &&
-		       clause_each_difo(run->clauses.data[i].clause, &at))
-			if (difo_reads_user(at.difo))
-				return true;
-	}
-	return false;
+	if (!match_is_destructive(run->match) || opt_flag(run->opts, OPT_destructive))
+		return NULL;
+	return err_hint(err_code(err_new("Destructive actions not allowed"), EDT_DESTRUCTIVE),
+			"add -w");
 }
 
 /* Returns an error for a subroutine that this kernel does not allow. */
 static struct err *check_features(const struct run *run)
 {
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		const struct prog_clause *cl = run->clauses.data[i].clause;
-
-		if (clause_counts(&run->clauses.data[i]) && clause_has(cl, FX_WRITES_USER) &&
-		    !feat_has(FEAT_WRITE_USER))
-			return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel "
-							 "refuses %s",
-							 feat_what(FEAT_WRITE_USER)),
-						 EDT_NOTSUP),
-					"it is forbidden under kernel lockdown, and some kernels "
-					"are built without it");
-	}
-	return NULL;
+	if (!match_calls(run->match, FX_WRITES_USER) || feat_has(FEAT_WRITE_USER))
+		return NULL;
+	return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel refuses %s",
+					 feat_what(FEAT_WRITE_USER)),
+				 EDT_NOTSUP),
+			"it is forbidden under kernel lockdown, and some kernels are built without "
+			"it");
 }
+
+/* ---- layout --------------------------------------------------------------------------------- */
 
 /*
  * Returns how many bytes print() records: enough for the option, and for values that setopt() will
@@ -139,8 +57,8 @@ static uint32_t max_printsize(const struct run *run)
 {
 	int64_t most = run->opts->val[OPT_printsize];
 
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		const struct prog_clause *cl = run->clauses.data[i].clause;
+	for (uint32_t i = 0; i < run->match->clauses.len; i++) {
+		const struct prog_clause *cl = run->match->clauses.data[i].clause;
 
 		for (uint32_t j = 0; j < cl->nacts; j++) {
 			const struct prog_act *act = &cl->acts[j];
@@ -225,15 +143,6 @@ static struct err *make_helpers(struct run *run)
 	return NULL;
 }
 
-/* Returns true if a probe may fire in many processes, with the id of each in its name. */
-static bool has_pids(const struct run *run)
-{
-	for (uint32_t i = 0; i < run->nenabled; i++)
-		if (run->enabled[i]->has_pid)
-			return true;
-	return false;
-}
-
 static void make_layout(struct run *run, uint32_t ncpus)
 {
 	const struct prog_vars *vars = dsession_vars(run->compiler->dsession);
@@ -248,20 +157,15 @@ static void make_layout(struct run *run, uint32_t ncpus)
 		.max_uframes = run_max_uframes(run),
 		.nspec = (uint32_t)run->opts->val[OPT_nspec],
 		.specsize = (uint64_t)run->opts->val[OPT_specsize],
-		.counts_vtime = run_reads(run, DIF_VAR_VTIMESTAMP),
+		.counts_vtime = match_reads(run->match, DIF_VAR_VTIMESTAMP),
 		.scratchsize = (uint32_t)run->opts->val[OPT_scratchsize],
 		.printsize = max_printsize(run),
-		.has_pids = has_pids(run) || later_has_pids(run),
+		.has_pids = match_has_pids(run->match) || later_has_pids(run),
 		.max_maps = engines_max_maps(run->engine_choice, ncpus),
 	};
-	struct prog_clause **list =
-		ARENA_NEW_N(run->arena, struct prog_clause *, MAX(run->clauses.len, 1u));
 
-	for (uint32_t i = 0; i < run->clauses.len; i++)
-		list[i] = run->clauses.data[i].clause;
 	opts.has_helpers = run->ustacks;
-	run->layout =
-		layout_create(run->arena, list, run->clauses.len, vars, aggs, run->strtab, &opts);
+	match_make_layout(run->match, vars, aggs, &opts);
 }
 
 static int64_t wall_offset(void)
@@ -311,15 +215,22 @@ struct err *run_load_unit(struct run *run, struct session_unit *u)
 	return e ? blame_source(run, e, span) : NULL;
 }
 
+void run_unload_unit(struct run *run, struct session_unit *u)
+{
+	if (u->loaded)
+		u->engine->engine->unload(u->engine, u->loaded);
+	u->loaded = NULL;
+}
+
 static struct err *load_units(struct run *run)
 {
 	struct err *e = NULL;
 
-	report_begin(run->report, "loading programs", run->units.len);
-	for (uint32_t i = 0; i < run->units.len && !e; i++) {
+	report_begin(run->report, "loading programs", run->match->units.len);
+	for (uint32_t i = 0; i < run->match->units.len && !e; i++) {
 		report_progress(run->report, i);
 		e = run->is_interrupted ? err_sys(EINTR, "a signal came before tracing began")
-					: run_load_unit(run, run->units.data[i]);
+					: run_load_unit(run, run->match->units.data[i]);
 	}
 	report_end(run->report);
 	return e;
@@ -356,11 +267,11 @@ static struct err *attach_units(struct run *run)
 	uint64_t done = 0, total = 0;
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < run->units.len; i++)
-		total += run->units.data[i]->points.len;
+	for (uint32_t i = 0; i < run->match->units.len; i++)
+		total += run->match->units.data[i]->points.len;
 	report_begin(run->report, "placing probes", total);
-	for (uint32_t i = 0; i < run->units.len && !run->is_interrupted && !e; i++) {
-		struct session_unit *u = run->units.data[i];
+	for (uint32_t i = 0; i < run->match->units.len && !run->is_interrupted && !e; i++) {
+		struct session_unit *u = run->match->units.data[i];
 
 		done += u->points.len;
 		if (u->group)
@@ -380,8 +291,8 @@ static struct err *attach_units(struct run *run)
 /* Fires BEGIN or END, if a clause is enabled on it. */
 struct err *run_fire(const struct run *run, uint32_t key)
 {
-	for (uint32_t i = 0; i < run->units.len; i++) {
-		const struct session_unit *u = run->units.data[i];
+	for (uint32_t i = 0; i < run->match->units.len; i++) {
+		const struct session_unit *u = run->match->units.data[i];
 
 		if (!u->unit.is_begin_end)
 			continue;
@@ -471,20 +382,23 @@ static void clamp_rate(struct run *run, enum opt_id id, const char *what, int64_
 				to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
 }
 
-/* Collects the clauses of all programs, enabled or not. */
-static void collect_clauses(struct run *run)
+/* Finds the probes of the enabled programs; clauses of others are known, too. */
+static struct err *match_programs(struct run *run)
 {
-	for (uint32_t i = 0; i < run->compiler->progs.len; i++) {
-		const struct prog *prog = run->compiler->progs.data[i]->prog;
+	struct err *e = NULL;
 
-		for (uint32_t k = 0; k < prog->nclauses; k++) {
-			struct prog_clause *cl = prog->clauses[k];
-
-			while (run->clauses.len <= cl->index)
-				vec_push(&run->clauses, (struct session_clause){0});
-			run->clauses.data[cl->index].clause = cl;
-		}
-	}
+	for (uint32_t i = 0; i < run->compiler->progs.len; i++)
+		match_add_program(run->match, run->compiler->progs.data[i]->prog);
+	e = later_check(run);
+	for (uint32_t i = 0; i < run->compiler->progs.len && !e; i++)
+		if (run->compiler->progs.data[i]->is_enabled)
+			e = match_find_probes(run->match, run->compiler->progs.data[i]->prog);
+	if (e)
+		return e;
+	match_number(run->match);
+	later_plan(run);
+	match_note_used(run->match);
+	return NULL;
 }
 
 struct err *run_match(struct run *run)
@@ -493,15 +407,9 @@ struct err *run_match(struct run *run)
 
 	clamp_rate(run, OPT_statusrate, "status rate", 1, 10000000000);
 	clamp_rate(run, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
-	collect_clauses(run);
-	run->strtab = strtab_create();
-	e = later_check(run);
+	e = match_programs(run);
 	if (!e)
-		e = run_match_clauses(run);
-	if (e)
-		return e;
-	later_plan(run);
-	e = check_destructive(run);
+		e = check_destructive(run);
 	if (!e)
 		e = check_features(run);
 	if (!e)
@@ -535,8 +443,7 @@ struct err *run_load(struct run *run)
 	if (e)
 		return e;
 	make_layout(run, ncpus);
-	run_number_epids(run);
-	run_make_units(run);
+	match_make_units(run->match);
 	e = load_engines(run);
 	if (!e)
 		e = load_units(run);
@@ -559,7 +466,7 @@ static void set_state(struct run *run, enum rt_state state)
 /* The processes of -c are held: their clauses can read string constants from the beginning. */
 static void constants_touch(const struct run *run)
 {
-	bool reads = run_reads_user(run);
+	bool reads = match_reads_user(run->match);
 
 	for (uint32_t i = 0; reads && i < run->targets->procs.len; i++) {
 		const struct proc *p = run->targets->procs.data[i];
@@ -583,8 +490,8 @@ static uint64_t missed_sum(const struct run *run)
 	bool has_yielding = false;
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < run->units.len; i++) {
-		const struct session_unit *u = run->units.data[i];
+	for (uint32_t i = 0; i < run->match->units.len; i++) {
+		const struct session_unit *u = run->match->units.data[i];
 
 		has_yielding |= u->traits->yields;
 		if (u->loaded)
@@ -600,8 +507,8 @@ static uint64_t missed_sum(const struct run *run)
  */
 static uint64_t missed_early(const struct run *run)
 {
-	for (uint32_t i = 0; i < run->units.len; i++)
-		if (run->units.data[i]->traits->yields)
+	for (uint32_t i = 0; i < run->match->units.len; i++)
+		if (run->match->units.data[i]->traits->yields)
 			return missed_sum(run);
 	return 0;
 }
@@ -709,11 +616,6 @@ void run_deinit(struct run *run)
 {
 	if (run->wake_fd >= 0)
 		(void)close(run->wake_fd);
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		vec_deinit(&run->clauses.data[i].late);
-		vec_deinit(&run->clauses.data[i].joined);
-	}
-	vec_deinit(&run->clauses);
 }
 
 void run_undo(struct run *run)
@@ -725,19 +627,17 @@ void run_undo(struct run *run)
 	early_end(run);
 	attachments_close(&run->attachments);
 	run_end_timers(run);
-	for (uint32_t i = 0; i < run->units.len; i++)
-		run_destroy_unit(run, run->units.data[i]);
-	vec_deinit(&run->units);
+	for (uint32_t i = 0; i < run->match->units.len; i++)
+		run_unload_unit(run, run->match->units.data[i]);
 	waiter_destroy(run->waiter);
 	ustacks_destroy(run->ustacks);
 	run->ustacks = NULL;
 	later_destroy(run);
 	unwinds_destroy(run->unwinds);
 	engines_close(&run->engines);
-	strtab_destroy(run->strtab);
+	match_undo(run->match);
 	run->waiter = NULL;
 	run->unwinds = NULL;
 	run->engine = NULL;
-	run->strtab = NULL;
 	run->is_active = run->opts->is_active = false;
 }

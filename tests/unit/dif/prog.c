@@ -136,6 +136,22 @@ static void test_walk(struct arena *a)
 	strbuf_deinit(&out);
 }
 
+static void test_walk_clauses(struct arena *a)
+{
+	struct difo *d = constant(a, 1);
+	struct prog_act act = {.kind = ACT_EXPR, .args = &d, .nargs = 1};
+	struct prog_clause guarded = {.pred = constant(a, 0), .acts = &act, .nacts = 1};
+	struct prog_clause empty = {0}, plain = {.acts = &act, .nacts = 1};
+	struct prog_clause *list[] = {&empty, &guarded, &empty, &plain};
+	struct prog_difo at = {0};
+	struct strbuf out = {0};
+
+	while (prog_each_difo(list, ARRAY_LEN(list), &at))
+		strbuf_addf(&out, "%u%s ", at.clause, at.in.act ? "" : "p");
+	is_str(strbuf_text(&out), "1p 1 3 ", "walk: objects of several clauses");
+	strbuf_deinit(&out);
+}
+
 static void test_print_names(void)
 {
 	struct dif_type int4 = {.ckind = TK_INT, .size = 4};
@@ -187,6 +203,7 @@ int main(void)
 
 	test_print(a);
 	test_walk(a);
+	test_walk_clauses(a);
 	test_print_names();
 	ok(!act_is_recording(ACT_EXPR) && !act_is_recording(ACT_AGG) &&
 		   !act_is_recording(ACT_BRZ) && !act_is_recording(ACT_JMP) &&

@@ -490,7 +490,7 @@ static int on_enabling(const dtrace_probedata_t *data, void *arg)
 	return DTRACE_CONSUME_NEXT;
 }
 
-/* Clauses of one text are joined in the program (session/join.h), and are two for the user. */
+/* Clauses of one text are joined in the program (match/join.c), and are two for the user. */
 static void test_enablings(void)
 {
 	dtrace_hdl_t *h = api_open();

@@ -319,8 +319,8 @@ static void test_joined(void)
 		uint32_t n = 0;
 
 		ok(go(h, scripts[i].script, stdout), "%s: it runs", scripts[i].what);
-		for (uint32_t k = 0; k < h->run.units.len; k++)
-			n += h->run.units.data[k]->clauses.len;
+		for (uint32_t k = 0; k < h->match.units.len; k++)
+			n += h->match.units.data[k]->clauses.len;
 		is_int(n, scripts[i].nclauses, scripts[i].what);
 		dtrace_close(h);
 	}

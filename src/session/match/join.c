@@ -26,7 +26,7 @@
  * zero where the declared probe changes (gen_identity() in bpf/gen_clause.c). So when clauses of
  * two declared probes are joined, no clause of these may follow in the same firing.
  */
-#include "session/join.h"
+#include "session/match/impl.h"
 
 /*
  * A clause is compared with those before it, at all probes; programs of so many clauses need not be
@@ -108,7 +108,7 @@ static bool is_silent(const struct difo *pred)
 /* ---- joining -------------------------------------------------------------------------------- */
 
 struct joiner {
-	struct run *run;
+	struct match *m;
 	struct session_unit *u;
 	bool *gone; /* by clause */
 };
@@ -232,9 +232,9 @@ static void epids_add(struct joiner *j, struct unit_clause *a, const struct unit
 }
 
 /* Notes that records of clause a may be those of clause b. */
-static void joined_note(struct run *run, uint32_t a, uint32_t b)
+static void joined_note(struct match *m, uint32_t a, uint32_t b)
 {
-	struct session_clause *sc = &run->clauses.data[a];
+	struct session_clause *sc = &m->clauses.data[a];
 
 	for (uint32_t i = 0; i < sc->joined.len; i++)
 		if (sc->joined.data[i] == b)
@@ -249,7 +249,7 @@ static void clause_join(struct joiner *j, uint32_t from, uint32_t to)
 
 	if (!a->as) {
 		epids_add(j, a, b);
-		joined_note(j->run, a->layout->clause->index, b->layout->clause->index);
+		joined_note(j->m, a->layout->clause->index, b->layout->clause->index);
 	}
 	for (uint32_t i = 0; i < j->u->points.len; i++) {
 		uint64_t *mask = j->u->points.data[i].mask;
@@ -297,9 +297,9 @@ static void clauses_pack(struct joiner *j)
 	u->clauses.len = n;
 }
 
-void unit_join_clauses(struct run *run, struct session_unit *u)
+void unit_join_clauses(struct match *m, struct session_unit *u)
 {
-	struct joiner j = {.run = run, .u = u};
+	struct joiner j = {.m = m, .u = u};
 	uint64_t n = u->clauses.len;
 
 	if (n < 2 || n > MAX_CLAUSES || n * n * u->points.len > MAX_STEPS)

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What clauses are before anything fires: the probes that they are enabled on, numbers for both,
+ * and units, which an engine can load. It is data: no kernel and no option is asked.
+ *
+ *     match_add_program()    the clauses of a program, enabled or not
+ *     match_find_probes()    the probes of an enabled program's clauses (clauses.c)
+ *     match_number()         numbers of probes and names
+ *     match_note_used()      the clauses that fire, or may fire later
+ *     match_make_layout()    the layout of their data, with numbers of enablings
+ *     match_make_units()     the clauses of each place (units.c), joined (join.c)
+ *     match_make_late_unit() a unit of probes that are added while the session runs (added.c)
+ *
+ * probe_idx    index of a probe among the session's enabled ones, ascending probe id.
+ * epid         number of an enabling, from 1: in program order, within a clause by ascending probe
+ *              id. A clause has first_epid, to which a probe's rank in the clause's list is added.
+ * unit         all clauses of the probes on one place. ERROR clauses are in every unit, because
+ *              they run inside it after a fault.
+ *
+ * Owns     clauses, units, the string table and the layout, until match_undo(); the probes are the
+ *          registry's, the programs the compiler's.
+ * Errors   struct err *, of a provider that cannot list its probes.
+ * Threads  one.
+ */
+#pragma once
+
+#include "base/hashmap.h"
+#include "probe/probe.h"
+#include "probe/unit.h"
+#include "record/layout.h"
+
+struct engine_run; /* an engine that is open, and a unit in it (probe/engine.h) */
+struct loaded;
+
+struct session_unit {
+	struct unit unit;
+	const struct place_traits *traits; /* traits of unit.place */
+	struct engine_run *engine;	   /* in which it is, or is to be, loaded; NULL: none yet */
+	struct loaded *loaded;		   /* NULL until the unit is loaded */
+	VEC(struct unit_clause) clauses;
+	VEC(struct unit_probe) points;
+	struct hashmap *by_key;	 /* key -> index in points, + 1 */
+	struct hashmap *by_call; /* the same for keys without variants */
+	/* place_site.rel of the operands of its points -> not NULL; how many operands they have */
+	struct hashmap *by_operands;
+	uint32_t noperands;
+	struct arena *arena; /* the match's, or its own if the unit was added later */
+	uint32_t group;	     /* group of its attachments; 0: the unit was there at the start */
+};
+
+/* A probe on which a clause was enabled while the session runs. */
+struct late_enabling {
+	uint32_t probe, epid;
+};
+
+/* A clause of any compiled program, and the probes it is enabled on. */
+struct session_clause {
+	struct prog_clause *clause;
+	struct probe **probes; /* ascending id; the registry's */
+	uint32_t *probe_idxs;  /* their indices in match.enabled, ascending */
+	uint32_t n;
+	struct probe **sources; /* of a derived clause: the probes on whose places it runs */
+	uint32_t nsources;
+	bool is_expanded; /* its description also means views of calls by other names */
+	bool is_open;	  /* probes may be added while the session runs (arrivals.h) */
+	VEC(struct late_enabling) late; /* the probes that were added */
+	VEC(uint32_t) joined;		/* clauses for whose probes it runs, too (join.c) */
+};
+
+/* Returns true if the clause has probes, or may get some later. */
+static inline bool clause_counts(const struct session_clause *sc)
+{
+	return sc->n || sc->is_open;
+}
+
+/* Probes that were added to a clause while the session runs, ascending id. */
+struct late_clause {
+	uint32_t clause;
+	struct probe_list list;
+};
+
+/* The numbers that a unit for added probes is given. */
+struct late_numbers {
+	uint32_t idx, epid; /* the first free probe_idx and EPID; both are advanced */
+	uint32_t group;	    /* group of the unit's attachments */
+};
+
+struct match {
+	/* These belong to the handle. */
+	struct arena *arena;
+	struct probes *probes;
+
+	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
+	struct prog_clause **used;	    /* those of which clause_counts() is true */
+	uint32_t nused;
+	struct probe **enabled; /* by probe_idx, ascending id */
+	uint32_t nenabled;
+	struct strtab *strtab;
+	struct layout *layout;
+	VEC(struct session_unit *) units;
+};
+
+void match_init(struct match *m, struct arena *a, struct probes *probes);
+/* Frees units and names; all units were unloaded before. */
+void match_undo(struct match *m);
+void match_deinit(struct match *m);
+
+/* ---- clauses and probes: clauses.c ---------------------------------------------------------- */
+
+void match_add_program(struct match *m, const struct prog *prog);
+MUST_CHECK struct err *match_find_probes(struct match *m, const struct prog *prog);
+void match_number(struct match *m);
+void match_note_used(struct match *m);
+void match_make_layout(struct match *m, const struct prog_vars *vars, const struct prog_aggs *aggs,
+		       const struct layout_opts *opts);
+/*
+ * Returns the clause that has run at a probe, where a record has `clause`: itself, or one that was
+ * joined to it.
+ */
+uint32_t match_clause_for(const struct match *m, uint32_t clause, uint32_t probe);
+/* Returns the EPID of that clause on the probe; 0: it is not enabled there. */
+uint32_t match_epid(const struct match *m, uint32_t clause, uint32_t probe);
+/* Returns the clause of an EPID on a probe. */
+uint32_t match_clause_of(const struct match *m, uint32_t epid, uint32_t probe);
+/* Returns true if a probe may fire in many processes, with the id of each in its name. */
+bool match_has_pids(const struct match *m);
+
+/* ---- what clauses do: facts.c --------------------------------------------------------------- */
+
+/* These ask the clauses that match_note_used() has found. */
+/* Returns true if one reads this built-in variable, which may need fields of the kernel. */
+bool match_reads(const struct match *m, uint32_t var);
+/* Returns true if one reads memory of processes. */
+bool match_reads_user(const struct match *m);
+/* Returns true if one calls a subroutine with such an effect. */
+bool match_calls(const struct match *m, enum subr_fx effect);
+bool match_is_destructive(const struct match *m);
+
+/* ---- units: units.c, join.c, added.c -------------------------------------------------------- */
+
+void match_make_units(struct match *m);
+/*
+ * Makes the unit of added probes, of n clauses: they are in code of processes, on places of one
+ * kind.
+ */
+struct session_unit *match_make_late_unit(struct match *m, const struct late_clause *late,
+					  uint32_t n, struct late_numbers *numbers);
+/* Takes a unit that was added later, and is unloaded, out of the match, and frees it. */
+void match_drop_unit(struct match *m, struct session_unit *u);
