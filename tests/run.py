@@ -298,11 +298,11 @@ def test_rooms(name, opts):
                 used = room_of(m.group(1))
                 if used in level and level[used] > level[room]:
                     detail += f"  {room}/{f} includes from {used}/\n"
-    folder = os.path.join(ROOT, "src/session")
-    for f in (f for f in os.listdir(folder) if f.endswith((".c", ".h"))):
-        text = read(os.path.join(folder, f))
-        if '#include "session/session.h"' in text and not re.search(r"^\w.*\bdtrace_\w+\(", text, re.M):
-            detail += f"  session/{f} sees the whole handle and has no public function: it takes the parts it needs\n"
+    for folder, _, files in os.walk(os.path.join(ROOT, "src/session")):
+        for f in (f for f in files if f.endswith((".c", ".h"))):
+            text = read(os.path.join(folder, f))
+            if '#include "session/session.h"' in text and not re.search(r"^\w.*\bdtrace_\w+\(", text, re.M):
+                detail += f"  session/{f} sees the whole handle and has no public function: it takes the parts it needs\n"
     detail += engine_leaks()
     told = re.findall(r"^\| `(\w+)` \|", read(os.path.join(ROOT, "doc/architecture.md")).split("\n## ")[1], re.M)
     if told[::-1] != [room for rooms in ROOMS for room in rooms]:

@@ -83,7 +83,7 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe
 /*
  * Attaches a tick probe on the first CPU that accepts it, and other timers on all CPUs. A CPU may
  * have gone offline since the list was read; its timer is attached when the CPU comes back
- * (session/cpus.c). Returns an error when no CPU is left.
+ * (session/live/cpus.c). Returns an error when no CPU is left.
  */
 static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncpus,
 				 const struct unit_probe *pr, struct attachments *ret)

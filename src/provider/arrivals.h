@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Probes in what comes while they are traced: what a provider does for them (session/arrivals.h
+ * Probes in what comes while they are traced: what a provider does for them (session/arrivals/
  * calls it). Three things come, and each has a protocol of its own:
  *
  *     struct process_arrivals  files that a process maps which is followed

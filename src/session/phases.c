@@ -8,9 +8,9 @@
 #include "base/str.h"
 #include "consume/wait.h"
 #include "kernel/kernel.h"
-#include "session/prewatch.h"
 #include "session/session.h"
 #include "session/sized.h"
+#include "session/tracing.h"
 
 static _Thread_local char open_errmsg[1024];
 
@@ -78,20 +78,24 @@ static dtrace_hdl_t *handle_create(void)
 	h->env.on_adjusted = adjusted_give;
 	h->env.adjusted_ctx = &h->report;
 	names_init(&h->names, &h->opts, &h->report);
-	targets_init(&h->targets, &h->opts, &h->report, &h->env, &h->run.is_interrupted);
+	targets_init(&h->targets, &h->opts, &h->report, &h->env, &h->live.is_interrupted);
 	compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);
 	match_init(&h->match, h->arena, h->probes);
-	run_init(&h->run, &(struct run){.arena = h->arena,
-					.opts = &h->opts,
-					.report = &h->report,
-					.probes = h->probes,
-					.compiler = &h->compiler,
-					.targets = &h->targets,
-					.names = &h->names,
-					.match = &h->match,
-					.engine_choice = engine_list});
-	early_enable(&h->run);
-	consumer_init(&h->consumer, &h->run);
+	live_init(&h->live, &(struct live){.arena = h->arena,
+					   .opts = &h->opts,
+					   .report = &h->report,
+					   .compiler = &h->compiler,
+					   .targets = &h->targets,
+					   .names = &h->names,
+					   .match = &h->match,
+					   .engine_choice = engine_list});
+	arrivals_init(&h->arrivals, &(struct arrivals){.live = &h->live,
+						       .match = &h->match,
+						       .probes = h->probes,
+						       .env = &h->env,
+						       .report = &h->report,
+						       .compiler = &h->compiler});
+	consumer_init(&h->consumer, &h->arrivals);
 	options_on_change(&h->opts, options_changed, h);
 	return h;
 }
@@ -157,7 +161,7 @@ int dtrace_activity_sized(dtrace_hdl_t *dtp, dtrace_activity_t *ret, size_t size
 
 static struct err *active_check(const dtrace_hdl_t *h)
 {
-	if (!h->run.is_active)
+	if (!h->live.is_active)
 		return NULL;
 	return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
 }
@@ -270,22 +274,22 @@ static struct err *session_go(dtrace_hdl_t *h)
 	struct err *e = targets_hold(&h->targets);
 
 	if (!e)
-		e = run_match(&h->run);
+		e = tracing_match(&h->arrivals);
 	if (!e)
-		e = run_load(&h->run);
+		e = tracing_load(&h->arrivals);
 	if (!e)
 		e = consumer_start(&h->consumer);
 	for (uint32_t i = 0; i < h->compiler.progs.len && !e; i++)
 		printer_add_program(h->consumer.printer, h->compiler.progs.data[i]->name,
 				    h->compiler.progs.data[i]->text,
 				    h->compiler.progs.data[i]->is_script);
-	return e ? e : run_start(&h->run);
+	return e ? e : tracing_start(&h->arrivals);
 }
 
 static void undo(dtrace_hdl_t *h)
 {
 	consumer_undo(&h->consumer);
-	run_undo(&h->run);
+	tracing_undo(&h->arrivals);
 }
 
 int dtrace_go(dtrace_hdl_t *dtp)
@@ -308,12 +312,12 @@ int dtrace_go(dtrace_hdl_t *dtp)
 
 void dtrace_sleep(dtrace_hdl_t *dtp)
 {
-	const struct run *run = &dtp->run;
+	const struct live *live = &dtp->live;
 	SESSION_CALL(dtp);
 
-	if (run->is_active && !run->is_stopped && !run->exit_seen &&
-	    run_state(run) != RT_STATE_EXITING)
-		run_sleep(&dtp->run, consumer_due(&dtp->consumer));
+	if (live->is_active && !live->is_stopped && !live->exit_seen &&
+	    live_state(live) != RT_STATE_EXITING)
+		tracing_sleep(&dtp->arrivals, consumer_due(&dtp->consumer));
 }
 
 static struct err *work(dtrace_hdl_t *h, FILE *fp, bool *ret_is_over)
@@ -321,15 +325,15 @@ static struct err *work(dtrace_hdl_t *h, FILE *fp, bool *ret_is_over)
 	struct err *e = NULL;
 	bool is_over;
 
-	run_tend(&h->run);
-	is_over = run_is_over(&h->run);
+	tracing_tend(&h->arrivals);
+	is_over = live_is_over(&h->live);
 	if (!is_over) {
 		e = consumer_work(&h->consumer, fp);
-		is_over = !e && run_is_over(&h->run);
+		is_over = !e && live_is_over(&h->live);
 	}
 	if (is_over) {
 		realtime_hurry(h->realtime);
-		run_stop(&h->run);
+		tracing_stop(&h->arrivals);
 		e = consumer_finish(&h->consumer, fp);
 	}
 	*ret_is_over = is_over;
@@ -342,7 +346,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_prob
 	bool is_over = true;
 	struct err *e;
 
-	if (!dtp->run.is_active)
+	if (!dtp->live.is_active)
 		return DTRACE_WORKSTATUS_DONE;
 	e = session_check_idle(dtp, "dtrace_work()");
 	SESSION_CALL(dtp);
@@ -359,7 +363,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_prob
 
 void dtrace_interrupt(dtrace_hdl_t *dtp)
 {
-	run_interrupt(&dtp->run);
+	live_interrupt(&dtp->live);
 	realtime_hurry(dtp->realtime);
 }
 
@@ -367,13 +371,13 @@ int dtrace_stop(dtrace_hdl_t *dtp)
 {
 	SESSION_CALL(dtp);
 
-	run_stop(&dtp->run);
+	tracing_stop(&dtp->arrivals);
 	return 0;
 }
 
 int dtrace_exit_status(dtrace_hdl_t *dtp)
 {
-	return dtp->run.exit_seen ? dtp->run.exit_status & 0xff : -1;
+	return dtp->live.exit_seen ? dtp->live.exit_status & 0xff : -1;
 }
 
 /* ---- close ---------------------------------------------------------------------------------- */
@@ -390,7 +394,7 @@ int dtrace_close(dtrace_hdl_t *dtp)
 	undo(dtp);
 	compiler_dump_types(&dtp->compiler);
 	targets_deinit(&dtp->targets);
-	run_deinit(&dtp->run);
+	live_deinit(&dtp->live);
 	match_deinit(&dtp->match);
 	compiler_deinit(&dtp->compiler);
 	names_deinit(&dtp->names);

@@ -12,11 +12,10 @@
 #include "dtrace.h"
 #include "base/realtime.h"
 #include "session/compiler.h"
-#include "session/consumer.h"
+#include "session/consumer/consumer.h"
 #include "session/names.h"
 #include "session/options.h"
 #include "session/report.h"
-#include "session/run.h"
 #include "session/targets.h"
 
 struct dtrace_hdl {
@@ -32,8 +31,9 @@ struct dtrace_hdl {
 	struct names names;
 	struct targets targets;
 	struct compiler compiler; /* compile */
-	struct match match;
-	struct run run;		  /* load, go, stop */
+	struct match match;	  /* match */
+	struct live live;	  /* load, go, stop (tracing.h) */
+	struct arrivals arrivals; /* what is added to both while it runs */
 	struct consumer consumer; /* work */
 };
 

@@ -43,7 +43,7 @@
  * Threads   the consumer's.
  *
  * To add a subscriber: a const struct watch_subscriber with the functions that it needs, and one
- * call of watch_subscribe() (session/processes.c has two).
+ * call of watch_subscribe() (session/tracing.c has one).
  */
 #pragma once
 

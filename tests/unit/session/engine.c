@@ -63,7 +63,7 @@ static void few_init(void)
  */
 static void calls_make(dtrace_hdl_t *h, int n)
 {
-	const struct engines *es = &h->run.engines;
+	const struct engines *es = &h->live.engines;
 	const uint64_t args[10] = {0, SYS_getppid};
 
 	for (int i = 0; i < n; i++)
@@ -80,7 +80,7 @@ static dtrace_hdl_t *open_with(const struct engine *const *engines, FILE *fp)
 	dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &error);
 
 	if (engines)
-		h->run.engine_choice = engines;
+		h->live.engine_choice = engines;
 	(void)dtrace_setopt(h, "quiet", NULL);
 	(void)dtrace_handle_err(h, on_err, fp);
 	return h;
@@ -99,7 +99,7 @@ static bool go(dtrace_hdl_t *h, const char *script, FILE *fp)
 /* The names of the engines that have units, in the order in which they were opened. */
 static void engines_name(const dtrace_hdl_t *h, char *out, size_t size)
 {
-	const struct engines *es = &h->run.engines;
+	const struct engines *es = &h->live.engines;
 	size_t len = 0;
 
 	out[0] = '\0';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts processes that end before the probes of a new file are placed. */
-#include "session/short_lived.h"
+#include "session/arrivals/short_lived.h"
 
 #include <inttypes.h>
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "consume/wait.h"
-#include "session/run.h"
+#include "session/live/live.h"
 #include "watch/watch.h"
 
 bool unit_has_timers(const struct session_unit *u)
@@ -50,7 +50,7 @@ static uint64_t rate_max(void)
 	return f && fscanf(f, "%" SCNu64, &rate) == 1 ? rate : 0;
 }
 
-static void check_rates(struct run *run, const struct session_unit *u)
+static void check_rates(struct live *live, const struct session_unit *u)
 {
 	uint64_t max = rate_max();
 
@@ -58,10 +58,10 @@ static void check_rates(struct run *run, const struct session_unit *u)
 		const struct place_timer *timer = u->points.data[i].timer;
 		uint64_t rate = timer->counter ? 0 : 1000000000 / timer->period_ns;
 
-		if (rate <= max || run->cpu_watch.is_rate_told)
+		if (rate <= max || live->cpu_watch.is_rate_told)
 			continue;
-		run->cpu_watch.is_rate_told = true;
-		report_adjusted(run->report,
+		live->cpu_watch.is_rate_told = true;
+		report_adjusted(live->report,
 				"'%s' may fire less often: the kernel allows %" PRIu64
 				" samples a second (sysctl kernel.perf_event_max_sample_rate)",
 				timer->name, max);
@@ -69,52 +69,52 @@ static void check_rates(struct run *run, const struct session_unit *u)
 }
 
 /* Attaches a group of the timers of all units; 0 = all groups. */
-static struct err *timers_attach(struct run *run, uint32_t group)
+static struct err *timers_attach(struct live *live, uint32_t group)
 {
-	struct attach_opts opts = run_attach_opts(run);
+	struct attach_opts opts = live_attach_opts(live);
 	struct err *e = NULL;
 
 	opts.timers = group;
-	for (uint32_t i = 0; i < run->match->units.len && !e; i++) {
-		struct session_unit *u = run->match->units.data[i];
+	for (uint32_t i = 0; i < live->match->units.len && !e; i++) {
+		struct session_unit *u = live->match->units.data[i];
 
 		if (unit_has_timers(u))
 			e = u->engine->engine->attach(u->engine, u->loaded, &opts,
-						      &run->cpu_watch.timers);
+						      &live->cpu_watch.timers);
 	}
 	return e;
 }
 
-struct err *run_start_timers(struct run *run)
+struct err *live_start_timers(struct live *live)
 {
-	struct cpu_watch *w = &run->cpu_watch;
+	struct cpu_watch *w = &live->cpu_watch;
 	uint64_t least;
 	const int *fds;
 	struct err *e;
 
 	w->events_fd = -1;
-	for (uint32_t i = 0; i < run->match->units.len; i++) {
-		if (!unit_has_timers(run->match->units.data[i]))
+	for (uint32_t i = 0; i < live->match->units.len; i++) {
+		if (!unit_has_timers(live->match->units.data[i]))
 			continue;
 		w->has_timers = true;
-		check_rates(run, run->match->units.data[i]);
+		check_rates(live, live->match->units.data[i]);
 	}
-	w->is_needed = w->has_timers || (run->watch && watch_fds(run->watch, &fds));
+	w->is_needed = w->has_timers || (live->watch && watch_fds(live->watch, &fds));
 	if (!w->is_needed)
 		return NULL;
 	w->events_fd = cpus_listen();
-	e = w->events_fd >= 0 ? waiter_watch(run->waiter, w->events_fd) : NULL;
+	e = w->events_fd >= 0 ? waiter_watch(live->waiter, w->events_fd) : NULL;
 	if (e)
 		return e;
 	slept_ns(&least, &w->slept_ns);
 	w->nonline = cpus_online(&w->online);
 	w->single_on = w->nonline ? w->online[0] : 0;
-	return timers_attach(run, 0);
+	return timers_attach(live, 0);
 }
 
-void run_end_timers(struct run *run)
+void live_end_timers(struct live *live)
 {
-	struct cpu_watch *w = &run->cpu_watch;
+	struct cpu_watch *w = &live->cpu_watch;
 
 	attachments_close(&w->timers);
 	if (w->is_needed && w->events_fd >= 0)
@@ -134,13 +134,13 @@ static bool is_online(const struct cpu_watch *w, uint32_t cpu)
 }
 
 /* Marks the CPUs about which the kernel has reported; true if there is one. */
-static bool changes_hear(const struct run *run, bool *changed)
+static bool changes_hear(const struct live *live, bool *changed)
 {
 	struct cpu_event ev;
 	bool any = false;
 
-	while (run->cpu_watch.events_fd >= 0 && cpus_next(run->cpu_watch.events_fd, &ev)) {
-		for (uint32_t cpu = 0; cpu < run->engine->ncpus; cpu++)
+	while (live->cpu_watch.events_fd >= 0 && cpus_next(live->cpu_watch.events_fd, &ev)) {
+		for (uint32_t cpu = 0; cpu < live->engine->ncpus; cpu++)
 			changed[cpu] |= ev.is_lost || ev.cpu == cpu;
 		any = true;
 	}
@@ -148,7 +148,7 @@ static bool changes_hear(const struct run *run, bool *changed)
 }
 
 /* Reads the list of CPUs again, and marks those that are new or not there any more. */
-static bool changes_compare(const struct run *run, struct cpu_watch *w, bool *changed)
+static bool changes_compare(const struct live *live, struct cpu_watch *w, bool *changed)
 {
 	const struct cpu_watch before = *w;
 	bool any = false;
@@ -160,7 +160,7 @@ static bool changes_compare(const struct run *run, struct cpu_watch *w, bool *ch
 		*w = before;
 		return false;
 	}
-	for (uint32_t cpu = 0; cpu < run->engine->ncpus; cpu++) {
+	for (uint32_t cpu = 0; cpu < live->engine->ncpus; cpu++) {
 		bool is_other = is_online(&before, cpu) != is_online(w, cpu);
 
 		changed[cpu] |= is_other;
@@ -171,22 +171,22 @@ static bool changes_compare(const struct run *run, struct cpu_watch *w, bool *ch
 }
 
 /* Sets the timers of a CPU anew, and the watch of what processes do there. */
-static struct err *cpu_renew(struct run *run, uint32_t cpu)
+static struct err *cpu_renew(struct live *live, uint32_t cpu)
 {
-	int only = run_cpu(run), fd;
+	int only = live_cpu(live), fd;
 	const int *fds;
 	struct err *e = NULL;
 
-	attachments_close_group(&run->cpu_watch.timers, TIMERS_OF(cpu));
-	if (!is_online(&run->cpu_watch, cpu))
+	attachments_close_group(&live->cpu_watch.timers, TIMERS_OF(cpu));
+	if (!is_online(&live->cpu_watch, cpu))
 		return NULL;
-	if (run->watch && watch_fds(run->watch, &fds)) {
-		e = watch_cpu(run->watch, cpu, &fd);
+	if (live->watch && watch_fds(live->watch, &fds)) {
+		e = watch_cpu(live->watch, cpu, &fd);
 		if (!e)
-			e = waiter_listen(run->waiter, fd);
+			e = waiter_listen(live->waiter, fd);
 	}
 	if (!e && (only < 0 || only == (int)cpu))
-		e = timers_attach(run, TIMERS_OF(cpu));
+		e = timers_attach(live, TIMERS_OF(cpu));
 	if (e && err_get_sys(e) == ENODEV) { /* it has gone again, and the kernel reports that */
 		err_destroy(e);
 		e = NULL;
@@ -194,25 +194,25 @@ static struct err *cpu_renew(struct run *run, uint32_t cpu)
 	return e;
 }
 
-static struct err *cpus_renew(struct run *run, const bool *changed)
+static struct err *cpus_renew(struct live *live, const bool *changed)
 {
-	struct cpu_watch *w = &run->cpu_watch;
+	struct cpu_watch *w = &live->cpu_watch;
 	struct err *e = NULL;
 
 	if (w->nonline && changed[w->single_on]) {
 		attachments_close_group(&w->timers, TIMERS_SINGLE);
 		w->single_on = w->online[0];
-		e = timers_attach(run, TIMERS_SINGLE);
+		e = timers_attach(live, TIMERS_SINGLE);
 	}
-	for (uint32_t cpu = 0; cpu < run->engine->ncpus && !e; cpu++)
+	for (uint32_t cpu = 0; cpu < live->engine->ncpus && !e; cpu++)
 		if (changed[cpu])
-			e = cpu_renew(run, cpu);
+			e = cpu_renew(live, cpu);
 	return e;
 }
 
-void run_follow_cpus(struct run *run, bool is_check_due)
+void live_follow_cpus(struct live *live, bool is_check_due)
 {
-	struct cpu_watch *w = &run->cpu_watch;
+	struct cpu_watch *w = &live->cpu_watch;
 	CLEANUP(free) bool *changed = NULL;
 	bool has_slept = false, is_other;
 	uint64_t least, most;
@@ -220,25 +220,25 @@ void run_follow_cpus(struct run *run, bool is_check_due)
 
 	if (!w->is_needed)
 		return;
-	changed = xcalloc(run->engine->ncpus, sizeof(*changed));
-	is_other = changes_hear(run, changed);
+	changed = xcalloc(live->engine->ncpus, sizeof(*changed));
+	is_other = changes_hear(live, changed);
 	if (!is_other && !is_check_due)
 		return;
-	for (uint32_t i = 0; i < run->match->units.len; i++)
-		if (unit_has_timers(run->match->units.data[i]))
-			check_rates(run, run->match->units.data[i]);
+	for (uint32_t i = 0; i < live->match->units.len; i++)
+		if (unit_has_timers(live->match->units.data[i]))
+			check_rates(live, live->match->units.data[i]);
 	slept_ns(&least, &most);
 	has_slept = (int64_t)(least - w->slept_ns) > 0;
-	is_other |= changes_compare(run, w, changed);
+	is_other |= changes_compare(live, w, changed);
 	if (!has_slept && !is_other)
 		return;
 	if (has_slept) {
 		w->slept_ns = most;
-		memset(changed, true, run->engine->ncpus * sizeof(*changed));
+		memset(changed, true, live->engine->ncpus * sizeof(*changed));
 	}
-	e = cpus_renew(run, changed);
+	e = cpus_renew(live, changed);
 	if (w->has_timers || e)
-		report_adjusted(run->report, "%s: timers of profile and tick probes %s%s",
+		report_adjusted(live->report, "%s: timers of profile and tick probes %s%s",
 				is_other ? "CPUs have come or gone" : "the machine slept",
 				e ? "cannot be set anew: " : "are set anew", e ? err_text(e) : "");
 	err_destroy(e);

@@ -11,20 +11,20 @@
  * The keeper is started at the same moment: it gets ready while mappings are read and programs
  * loaded.
  */
-#include "session/prewatch.h"
+#include "session/arrivals/prewatch.h"
 
-#include "session/arrivals.h"
+#include "session/arrivals/arrivals.h"
 #include "watch/watch.h"
 
 static void watch_begin(void *ctx)
 {
-	struct run *run = ctx;
+	struct arrivals *a = ctx;
 	CLEANUP(free) uint32_t *online = NULL;
 	CLEANUP(free) int *cpus = NULL;
 	uint32_t n, ncpus;
 	struct err *e;
 
-	if (run->early || run->is_active)
+	if (a->prewatch || a->live->is_active)
 		return;
 	n = cpus_online(&online);
 	ncpus = n ? online[n - 1] + 1 : 0;
@@ -32,35 +32,33 @@ static void watch_begin(void *ctx)
 	memset(cpus, -1, ncpus * sizeof(*cpus));
 	for (uint32_t i = 0; i < n; i++)
 		cpus[online[i]] = (int)online[i];
-	attachments_prepare(&run->attachments);
-	run->early = watch_create(&(struct watch_hooks){0});
-	later_subscribe_all(run, run->early);
-	e = watch_all(run->early, cpus, ncpus);
+	attachments_prepare(&a->live->attachments);
+	a->prewatch = watch_create(&(struct watch_hooks){0});
+	arrivals_subscribe_all(a, a->prewatch);
+	e = watch_all(a->prewatch, cpus, ncpus);
 	if (e || !ncpus)
-		early_end(run);
+		prewatch_end(a);
 	err_destroy(e); /* the mappings of all processes will be read again */
 }
 
-void early_enable(struct run *run)
+void prewatch_enable(struct arrivals *a)
 {
-	struct provider_env *env = probes_env(run->probes);
-
-	env->on_scan = watch_begin;
-	env->scan_ctx = run;
+	a->env->on_scan = watch_begin;
+	a->env->scan_ctx = a;
 }
 
-bool early_report(struct run *run)
+bool prewatch_report(struct arrivals *a)
 {
-	bool is_whole = run->early && !watch_is_full(run->early);
+	bool is_whole = a->prewatch && !watch_is_full(a->prewatch);
 
 	if (is_whole)
-		watch_drain(run->early);
-	early_end(run);
+		watch_drain(a->prewatch);
+	prewatch_end(a);
 	return is_whole;
 }
 
-void early_end(struct run *run)
+void prewatch_end(struct arrivals *a)
 {
-	watch_destroy(run->early);
-	run->early = NULL;
+	watch_destroy(a->prewatch);
+	a->prewatch = NULL;
 }

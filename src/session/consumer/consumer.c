@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads and prints what a run records, until its end (consumer.h). */
-#include "session/consumer.h"
+#include "session/consumer/consumer.h"
 
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 #include "consume/stream.h"
 #include "keeper/keeper.h"
 #include "provider/providers.h"
-#include "session/arrivals.h"
+#include "session/arrivals/arrivals.h"
 #include "unwind/unwind.h"
 #include "watch/watch.h"
 
@@ -24,9 +24,12 @@
  */
 #define HORIZON_NS 1000000
 
-void consumer_init(struct consumer *c, struct run *run)
+void consumer_init(struct consumer *c, struct arrivals *a)
 {
-	*c = (struct consumer){.run = run};
+	*c = (struct consumer){.arrivals = a,
+			       .live = a->live,
+			       .match = a->match,
+			       .probes = a->probes};
 }
 
 /* ---- options, as the printer reads them ----------------------------------------------------- */
@@ -35,7 +38,7 @@ _Static_assert(PRINT_UNSET == OPT_UNSET, "an enum that is unset is so for the pr
 
 void consumer_refresh(struct consumer *c)
 {
-	const struct options *o = c->run->opts;
+	const struct options *o = c->live->opts;
 
 	c->print_opts = (struct print_opts){
 /* clang-format off */
@@ -48,7 +51,7 @@ void consumer_refresh(struct consumer *c)
 #define OPT_RENDER(id, name, kind, class, deflt, flags, what, member) .member = OF_##kind(id),
 #include "session/options.def"
 		/* clang-format on */
-		.target_pid = (uint64_t)targets_first(c->run->targets),
+		.target_pid = (uint64_t)targets_first(c->live->targets),
 		.is_testing = getenv("_DTRACE_TESTING") != NULL,
 	};
 }
@@ -59,8 +62,8 @@ static void hook_exit(void *ctx, int status)
 {
 	struct consumer *c = ctx;
 
-	c->run->exit_status = status; /* the last one counts */
-	c->run->exit_seen = true;
+	c->live->exit_status = status; /* the last one counts */
+	c->live->exit_seen = true;
 }
 
 /* Returns the value as dtrace_getopt() does. */
@@ -74,7 +77,7 @@ static int64_t opt_value(const struct options *o, const char *name)
 static struct err *hook_setopt(void *ctx, const char *name, const char *value)
 {
 	struct consumer *c = ctx;
-	struct options *opts = c->run->opts;
+	struct options *opts = c->live->opts;
 	dtrace_setoptdata_t opt = {.dtsda_probe = printer_record(c->printer),
 				   .dtsda_option = name,
 				   .dtsda_newval = value,
@@ -84,17 +87,17 @@ static struct err *hook_setopt(void *ctx, const char *name, const char *value)
 	if (e)
 		return e;
 	opt.dtsda_new = opt_value(opts, name);
-	if (report_setopt(c->run->report, &opt))
+	if (report_setopt(c->live->report, &opt))
 		return NULL;
 	return err_code(err_new("the handler of setopt() has ended consuming"), EDT_DIRABORT);
 }
 
 static uint32_t hook_epid(void *ctx, uint32_t *clause, uint32_t probe)
 {
-	const struct run *run = ((const struct consumer *)ctx)->run;
+	const struct consumer *c = ctx;
 
-	*clause = match_clause_for(run->match, *clause, probe);
-	return match_epid(run->match, *clause, probe);
+	*clause = match_clause_for(c->match, *clause, probe);
+	return match_epid(c->match, *clause, probe);
 }
 
 static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)
@@ -104,7 +107,7 @@ static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *t
 
 static void hook_notice(void *ctx, const char *msg)
 {
-	report_adjusted(((const struct consumer *)ctx)->run->report, "%s", msg);
+	report_adjusted(((const struct consumer *)ctx)->live->report, "%s", msg);
 }
 
 struct err *consumer_snap(struct consumer *c)
@@ -112,7 +115,7 @@ struct err *consumer_snap(struct consumer *c)
 	struct err *e = aggs_snap(c->aggs);
 
 	c->is_snapped = true;
-	c->snap_at = now_ns() + (uint64_t)MAX(c->run->opts->val[OPT_aggrate], 0);
+	c->snap_at = now_ns() + (uint64_t)MAX(c->live->opts->val[OPT_aggrate], 0);
 	return e;
 }
 
@@ -130,7 +133,7 @@ static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint3
 {
 	const struct consumer *c = ctx;
 
-	watch_drain(c->run->watch);
+	watch_drain(c->live->watch);
 	printer_stack_name(c->printer, kind, bytes, size, time, out);
 }
 
@@ -138,9 +141,9 @@ static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint3
 
 struct err *consumer_start(struct consumer *c)
 {
-	struct run *run = c->run;
-	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
-	struct syms *syms = names_syms(run->names);
+	struct live *live = c->live;
+	bool is_ring = live->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
+	struct syms *syms = names_syms(live->names);
 	struct agg_source whole;
 
 	c->print_hooks = (struct print_hooks){
@@ -151,29 +154,30 @@ struct err *consumer_start(struct consumer *c)
 		.snap = hook_snap,
 		.notice = hook_notice,
 		.epid = hook_epid,
-		.interrupts = &run->is_interrupted,
+		.interrupts = &live->is_interrupted,
 	};
-	c->stream = stream_create(run->engines.runs, run->engines.n,
+	c->stream = stream_create(live->engines.runs, live->engines.n,
 				  &(struct stream_opts){
-					  .layout = run->match->layout,
-					  .specsize = (uint64_t)run->opts->val[OPT_specsize],
-					  .keep = is_ring ? run->bufsize : 0,
+					  .layout = c->match->layout,
+					  .specsize = (uint64_t)live->opts->val[OPT_specsize],
+					  .keep = is_ring ? live->bufsize : 0,
 				  });
-	c->drops = drops_create(run->engine->control, run->engine->ncpus, stream_specs(c->stream));
-	c->engine_aggs = engines_aggs(&run->engines, run->match->layout);
+	c->drops =
+		drops_create(live->engine->control, live->engine->ncpus, stream_specs(c->stream));
+	c->engine_aggs = engines_aggs(&live->engines, c->match->layout);
 	whole = agg_merge_whole(c->engine_aggs);
-	c->aggs = aggs_create(run->match->layout, whole.io, whole.ctx);
-	aggs_keep_percpu(c->aggs, opt_flag(run->opts, OPT_aggpercpu));
-	c->printer = printer_create(run->match->layout, run->probes, c->aggs, &c->print_opts,
+	c->aggs = aggs_create(c->match->layout, whole.io, whole.ctx);
+	aggs_keep_percpu(c->aggs, opt_flag(live->opts, OPT_aggpercpu));
+	c->printer = printer_create(c->match->layout, c->probes, c->aggs, &c->print_opts,
 				    &c->print_hooks);
-	printer_set_wall(c->printer, run->engine->control->wall_offset);
+	printer_set_wall(c->printer, live->engine->control->wall_offset);
 	consumer_refresh(c); /* the targets may have changed */
 	aggs_set_syms(c->aggs, syms);
 	printer_set_syms(c->printer, syms);
 	if (c->print_opts.stackmerge != PRINT_MERGE_OFF)
 		aggs_merge_stacks(c->aggs, name_stack, c);
-	names_see(run->names, run->targets);
-	c->status_at = now_ns() + (uint64_t)run->opts->val[OPT_statusrate];
+	names_see(live->names, live->targets);
+	c->status_at = now_ns() + (uint64_t)live->opts->val[OPT_statusrate];
 	return printer_open_base(c->printer);
 }
 
@@ -204,7 +208,7 @@ static struct err *record_print(void *ctx, const struct rt_rec *rec, uint32_t le
 	struct consumer *c = ctx;
 
 	if (++c->printed % RECORDS_A_SERVICE == 0)
-		unwinds_serve(c->run->unwinds);
+		unwinds_serve(c->live->unwinds);
 	if (rec->clause == RT_REC_FAULT)
 		return consumer_report_fault(c, (const struct rt_rec_fault *)rec, cpu);
 	return print_record(c->printer, c->fp, rec, len, cpu, next);
@@ -214,8 +218,8 @@ static struct err *records_consume(struct consumer *c, FILE *fp, uint64_t horizo
 {
 	struct err *e;
 
-	watch_drain(c->run->watch);	/* before the records of these processes are read */
-	unwinds_serve(c->run->unwinds); /* the symbols of a large file take long to read */
+	watch_drain(c->live->watch);	 /* before the records of these processes are read */
+	unwinds_serve(c->live->unwinds); /* the symbols of a large file take long to read */
 	c->fp = fp;
 	c->is_snapped = false;
 	e = stream_drain(c->stream, horizon, c->is_ended, record_print, c);
@@ -246,20 +250,21 @@ static bool unit_records(const struct session_unit *u)
  * burst. Timers cannot burst, and a program that records only exit(), which wakes us, need not be
  * read often. switchrate is the upper bound.
  */
-static uint64_t interval_max(const struct run *run)
+static uint64_t interval_max(const struct consumer *c)
 {
-	uint64_t ns = (uint64_t)MAX(run->opts->val[OPT_switchrate], 0);
+	const struct live *live = c->live;
+	uint64_t ns = (uint64_t)MAX(live->opts->val[OPT_switchrate], 0);
 
-	for (uint32_t i = 0; i < run->match->units.len; i++) {
-		const struct session_unit *u = run->match->units.data[i];
+	for (uint32_t i = 0; i < c->match->units.len; i++) {
+		const struct session_unit *u = c->match->units.data[i];
 
 		if (u->unit.is_begin_end || !unit_records(u))
 			continue;
 		ns = MIN(ns, (uint64_t)INTERVAL_TIMERS);
 		if (!u->traits->is_timer)
-			ns = MIN(ns, (uint64_t)run->engine->bufsize * 1000 / BYTES_PER_US);
+			ns = MIN(ns, (uint64_t)live->engine->bufsize * 1000 / BYTES_PER_US);
 	}
-	if (run->opts->val[OPT_oformat] == PRINT_LIVE)
+	if (live->opts->val[OPT_oformat] == PRINT_LIVE)
 		ns = MIN(ns, (uint64_t)INTERVAL_LIVE);
 	return MAX(ns, (uint64_t)INTERVAL_MIN);
 }
@@ -267,13 +272,13 @@ static uint64_t interval_max(const struct run *run)
 /* Aims at buffers a quarter full: shortens the interval at once, and lengthens it step by step. */
 static void adapt_interval(struct consumer *c)
 {
-	uint32_t fill = engines_fill(&c->run->engines);
+	uint32_t fill = engines_fill(&c->live->engines);
 
 	if (fill > 64)
 		c->work_interval = c->work_interval * 64 / fill;
 	else if (fill < 16)
 		c->work_interval *= 2;
-	c->work_interval = MIN(MAX(c->work_interval, (uint64_t)INTERVAL_MIN), interval_max(c->run));
+	c->work_interval = MIN(MAX(c->work_interval, (uint64_t)INTERVAL_MIN), interval_max(c));
 }
 
 uint64_t consumer_due(const struct consumer *c)
@@ -285,26 +290,26 @@ uint64_t consumer_due(const struct consumer *c)
 
 struct err *consumer_work(struct consumer *c, FILE *fp)
 {
-	struct run *run = c->run;
+	struct live *live = c->live;
 	uint64_t now = now_ns();
 	struct err *e = NULL;
 
 	/* policy fill: buffers are read only at the end of the run, when one of them is full */
-	if (run->opts->val[OPT_bufpolicy] != BUFPOLICY_FILL) {
+	if (live->opts->val[OPT_bufpolicy] != BUFPOLICY_FILL) {
 		e = records_consume(c, fp, now - HORIZON_NS);
 		adapt_interval(c);
 	}
 	if (!e)
 		e = printer_tick(c->printer);
-	later_tend(run, now - HORIZON_NS);
+	arrivals_tend(c->arrivals, now - HORIZON_NS);
 	c->work_at = now_ns();
-	run_follow_cpus(run, now >= c->status_at);
+	live_follow_cpus(live, now >= c->status_at);
 	if (!e && now >= c->status_at) {
-		c->status_at = now + (uint64_t)run->opts->val[OPT_statusrate];
-		consumer_debug_kept(c);
+		c->status_at = now + (uint64_t)live->opts->val[OPT_statusrate];
+		consumer_debug_memory(c);
 		e = consumer_report_drops(c);
 		if (!e)
-			e = keeper_check(run->attachments.keeper);
+			e = keeper_check(live->attachments.keeper);
 	}
 	return e;
 }
@@ -312,13 +317,13 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 /* Says how many stacks were cut because the unwind tables of their files were not there yet. */
 static void late_stacks_report(struct consumer *c)
 {
-	const struct rt_control *control = c->run->engine->control;
+	const struct rt_control *control = c->live->engine->control;
 	uint64_t n = 0;
 
-	for (uint32_t cpu = 0; cpu < c->run->engine->ncpus; cpu++)
+	for (uint32_t cpu = 0; cpu < c->live->engine->ncpus; cpu++)
 		n += __atomic_load_n(&control->cpu[cpu].late_stacks, __ATOMIC_RELAXED);
 	if (n > c->late_stacks)
-		report_notice(c->run->report,
+		report_notice(c->live->report,
 			      "%llu user stacks end with '%s': the file's unwind table was not "
 			      "loaded yet",
 			      (unsigned long long)(n - c->late_stacks), "[no unwind table yet]");
@@ -332,19 +337,19 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 
 	if (!e && !c->is_ended) {
 		c->is_ended = true;
-		e = run_fire(c->run, DTRACE_KEY_END);
+		e = live_fire(c->live, DTRACE_KEY_END);
 		aggs_set_quiet(c->aggs);
 		if (!e)
 			e = records_consume(c, fp, ENGINE_EVERYTHING);
 	}
-	consumer_debug_kept(c);
-	if (c->run->nmissed)
+	consumer_debug_memory(c);
+	if (c->live->nmissed)
 		report_adjusted(
-			c->run->report,
+			c->live->report,
 			"%llu times a probe was reached while the kernel ran a program of this "
 			"or another tracer on its CPU, or had no room for a return: no clause ran",
-			(unsigned long long)c->run->nmissed);
-	c->run->nmissed = 0;
+			(unsigned long long)c->live->nmissed);
+	c->live->nmissed = 0;
 	late_stacks_report(c);
 	return e ? e : consumer_report_drops(c);
 }
@@ -354,7 +359,7 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 void consumer_set_callbacks(struct consumer *c, dtrace_consume_probe_f *probe,
 			    dtrace_consume_rec_f *rec, void *arg)
 {
-	const struct report *r = c->run->report;
+	const struct report *r = c->live->report;
 
 	printer_set_callbacks(c->printer,
 			      &(struct print_callbacks){.hdl = r->hdl,

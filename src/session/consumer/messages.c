@@ -6,7 +6,7 @@
 #include "arch/arch.h"
 #include "base/text.h"
 #include "consume/drops.h"
-#include "session/consumer.h"
+#include "session/consumer/consumer.h"
 
 _Static_assert(DTRACEFLT_BADADDR == DIF_FAULT_BADADDR && DTRACEFLT_BADINDEX == DIF_FAULT_BADINDEX,
 	       "codes of faults are public");
@@ -78,16 +78,17 @@ static const struct {
 };
 
 /* Returns how much room the option gives the session now; 0 = there is no more to get. */
-static uint64_t room_now(const struct run *run, enum opt_id id)
+static uint64_t room_now(const struct consumer *c, enum opt_id id)
 {
-	uint64_t now = (uint64_t)MAX(run->opts->val[id], 0);
+	const struct live *live = c->live;
+	uint64_t now = (uint64_t)MAX(live->opts->val[id], 0);
 
-	if ((id == OPT_bufsize && run->bufsize < now) ||
-	    (id == OPT_aggsize && run->match->layout->opts.aggsize < now) ||
-	    (id == OPT_dynvarsize && run->match->layout->opts.dynvarsize < now))
+	if ((id == OPT_bufsize && live->bufsize < now) ||
+	    (id == OPT_aggsize && c->match->layout->opts.aggsize < now) ||
+	    (id == OPT_dynvarsize && c->match->layout->opts.dynvarsize < now))
 		return 0; /* it was lowered for want of memory */
 	if (id == OPT_scratchsize)
-		now = MAX(now, run->engine->scratch_size);
+		now = MAX(now, live->engine->scratch_size);
 	return MAX(now, 1u);
 }
 
@@ -95,7 +96,7 @@ static uint64_t room_now(const struct run *run, enum opt_id id)
 static void add_room(struct consumer *c, enum remedy r, struct strbuf *out)
 {
 	enum opt_id id = remedies[r].opt;
-	uint64_t now = id == OPT_COUNT ? 0 : room_now(c->run, id), size = remedies[r].least, max;
+	uint64_t now = id == OPT_COUNT ? 0 : room_now(c, id), size = remedies[r].least, max;
 
 	if (!now)
 		return;
@@ -161,7 +162,7 @@ static struct err *drop_report(void *ctx, const struct drop *d)
 	struct strbuf s = {0};
 	bool go_on;
 
-	if (opt_flag(c->run->opts, OPT_droptags))
+	if (opt_flag(c->live->opts, OPT_droptags))
 		strbuf_addf(&s, "[DTRACEDROP_%s] ", remedies[remedy].tag);
 	strbuf_addf(&s, "%" PRIu64 " %s%s%s", d->count, drop_kinds[d->kind].before,
 		    PLURAL(d->count), drop_kinds[d->kind].after);
@@ -170,11 +171,11 @@ static struct err *drop_report(void *ctx, const struct drop *d)
 	strbuf_addc(&s, '\n');
 	drop_print(c, d, s.data);
 	add_remedy(c, remedy, &s);
-	go_on = report_drop(c->run->report, &(dtrace_dropdata_t){.dtdda_cpu = d->cpu,
-								 .dtdda_kind = d->kind,
-								 .dtdda_drops = d->count,
-								 .dtdda_total = d->total,
-								 .dtdda_msg = s.data});
+	go_on = report_drop(c->live->report, &(dtrace_dropdata_t){.dtdda_cpu = d->cpu,
+								  .dtdda_kind = d->kind,
+								  .dtdda_drops = d->count,
+								  .dtdda_total = d->total,
+								  .dtdda_msg = s.data});
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
 }
@@ -207,7 +208,7 @@ static struct err *held_faults_report(struct consumer *c)
 	strbuf_addf(&s, "%" PRIu32 " more error%s on enabled probes not shown\n", n, PLURAL(n));
 	fault.dteda_msg = strbuf_text(&s);
 	fault_print(c, &fault);
-	go_on = report_fault(c->run->report, &fault);
+	go_on = report_fault(c->live->report, &fault);
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
@@ -223,7 +224,7 @@ struct err *consumer_report_drops(struct consumer *c)
 static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uint32_t probe,
 				const char *prov, uint32_t epid)
 {
-	struct probes *probes = c->run->probes;
+	struct probes *probes = c->probes;
 	const struct probe *pr = probes_find(probes, probe);
 	dtrace_eprobedesc_t edesc = {.dtepd_epid = epid, .dtepd_probeid = probe};
 	const dtrace_probedesc_t pdesc = {probe, prov, pr ? pr->mod : "",
@@ -234,12 +235,12 @@ static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uin
 		c->faults_held++;
 		return NULL;
 	}
-	edesc.dtepd_uarg = match_clause_of(c->run->match, epid, probe);
+	edesc.dtepd_uarg = match_clause_of(c->match, epid, probe);
 	fault->dteda_edesc = &edesc;
 	fault->dteda_pdesc = &pdesc;
 	fault->dteda_count = 1;
 	fault_print(c, fault);
-	if (report_fault(c->run->report, fault))
+	if (report_fault(c->live->report, fault))
 		return NULL;
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
@@ -253,8 +254,8 @@ static bool is_dirfd(uint64_t value)
 /* The object whose execution the fault has ended; NULL: it is not known. */
 static const struct difo *fault_difo(const struct consumer *c, const struct rt_rec_fault *f)
 {
-	uint32_t i = match_clause_of(c->run->match, f->epid, f->rec.probe);
-	const struct prog_clause *clause = c->run->match->clauses.data[i].clause;
+	uint32_t i = match_clause_of(c->match, f->epid, f->rec.probe);
+	const struct prog_clause *clause = c->match->clauses.data[i].clause;
 
 	for (uint32_t k = 0; k < clause->nacts; k++) {
 		const struct prog_act *act = &clause->acts[k];
@@ -302,7 +303,7 @@ static enum remedy fault_remedy(const struct consumer *c, const struct rt_rec_fa
 
 struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f, uint32_t cpu)
 {
-	const struct probe *pr = probes_find(c->run->probes, f->rec.probe);
+	const struct probe *pr = probes_find(c->probes, f->rec.probe);
 	char prov[PROBE_PROV_ROOM];
 	struct strbuf text = {0};
 	struct err *e;
@@ -324,16 +325,16 @@ struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault 
 void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t probe,
 				   const char *msg)
 {
-	const struct probe *pr = probes_find(c->run->probes, probe);
-	uint32_t epid = match_epid(c->run->match, clause, probe);
+	const struct probe *pr = probes_find(c->probes, probe);
+	uint32_t epid = match_epid(c->match, clause, probe);
 	char room[PROBE_PROV_ROOM];
 	const char *prov = pr ? printer_provider(c->printer, pr, room) : "";
 	struct strbuf text = {0};
 
 	strbuf_addf(&text,
 		    "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
-		    epid, probe, prov, pr ? pr->mod : "",
-		    pr ? probe_func_shown(c->run->probes, pr) : "", pr ? pr->name : "", msg);
+		    epid, probe, prov, pr ? pr->mod : "", pr ? probe_func_shown(c->probes, pr) : "",
+		    pr ? pr->name : "", msg);
 	/* a handler cannot stop the run here, while printing; it can at the next fault */
 	err_destroy(report_error(c,
 				 &(dtrace_errdata_t){.dteda_cpu = DTRACE_CPUALL,

@@ -13,13 +13,17 @@
 
 #include "agg/agg.h"
 #include "render/print.h"
-#include "session/run.h"
+#include "session/arrivals/arrivals.h"
 
 struct drops;
 struct stream;
 
 struct consumer {
-	struct run *run; /* its records are consumed; the parts of the handle are used through it */
+	/* The parts of the session that it uses. */
+	struct arrivals *arrivals;
+	struct live *live; /* its records are consumed */
+	const struct match *match;
+	struct probes *probes;
 	struct print_opts print_opts;
 
 	/* These are valid from consumer_start() to consumer_undo(). */
@@ -34,7 +38,7 @@ struct consumer {
 	uint64_t work_at, work_interval; /* last dtrace_work(), and how soon the next is due */
 	uint32_t printed;		 /* records, for RECORDS_A_SERVICE */
 	uint64_t status_at;		 /* when lost records are counted next */
-	uint64_t kept_at;		 /* when the option debug next says what is kept */
+	uint64_t memory_at;		 /* when the option debug next says what is kept */
 	uint64_t snap_at;		 /* when aggregations may be read again */
 	bool is_snapped;		 /* this dtrace_work() has read the aggregations */
 	uint32_t remedies_given;	 /* bits of messages.c */
@@ -42,7 +46,7 @@ struct consumer {
 	uint32_t faults, faults_held;	 /* reported and held back since the last status_at */
 };
 
-void consumer_init(struct consumer *c, struct run *run);
+void consumer_init(struct consumer *c, struct arrivals *a);
 /* Takes over changed options and targets. */
 void consumer_refresh(struct consumer *c);
 /* Prepares to consume a run that is loaded. */
@@ -70,8 +74,8 @@ MUST_CHECK struct err *consumer_print_aggs(struct consumer *c, FILE *fp,
 /* Prints what the form of output needs at its end. */
 MUST_CHECK struct err *consumer_end_output(struct consumer *c, FILE *fp);
 
-/* kept.c: with the option debug, lists now and then what is kept in memory. */
-void consumer_debug_kept(struct consumer *c);
+/* memory_use.c: with the option debug, lists now and then what is kept in memory. */
+void consumer_debug_memory(struct consumer *c);
 
 /*
  * messages.c: these report lost records, faults of clauses, and faults of the consumer while it

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of arrivals.h share. */
+#pragma once
+
+#include "provider/arrivals.h"
+#include "session/arrivals/arrivals.h"
+#include "session/arrivals/short_lived.h"
+#include "watch/watch.h"
+
+#define UNUSED_MAX 64 /* batches without any mapped file that stay probed */
+
+/* The probes that were added together, after an event of a process. */
+struct arrival_batch {
+	const struct provider_arrivals *from;
+	uint32_t number;	   /* the provider's number */
+	struct session_unit *unit; /* NULL: no clause matches */
+	char mod[64];		   /* the module of the kernel that has brought them; "": none */
+	uint64_t retired_at;	   /* ns; 0: it is attached */
+};
+
+/* ---- batches.c ------------------------------------------------------------------------------ */
+
+/* Adds the probes of a provider's new batch; p: the process that has its code, or NULL. */
+MUST_CHECK struct err *arrivals_batch_add(struct arrivals *a, const struct provider_arrivals *from,
+					  uint32_t batch, const struct watch_proc *p);
+/*
+ * Makes the probes of the provider's new batch that clauses mean, and places none: when tracing
+ * stops, the provider knows by them which files were meant.
+ */
+void arrivals_batch_match(struct arrivals *a, const struct provider_arrivals *from);
+/* Detaches the unit of a batch. The unit is freed later: records of its probes may be unread. */
+MUST_CHECK struct err *arrivals_batch_retire(struct arrivals *a, struct arrival_batch *b);
+/*
+ * Lets providers find out which files are mapped, when there are many batches, and twice as many as
+ * the last time.
+ */
+void arrivals_batches_survey(struct arrivals *a);
+/* Removes batches of files that no process maps any more, if these are too many. */
+void arrivals_batches_retire(struct arrivals *a);
+/* Drops the probes of a process whose links are dead (watch/procs.c). */
+void arrivals_drop_probes(struct arrivals *a, const struct watch_proc *p);
+/* Adds the probes of code that is new in a process. */
+void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p);
+
+/* arrivals_all.c: adds what processes have mapped since the clauses were matched */
+void arrivals_all_start(struct arrivals *a);
+
+/* ---- modules.c ------------------------------------------------------------------------------ */
+
+/* Whether the clause may get probes of modules that come. */
+bool arrivals_clause_wants_modules(const struct arrivals *a, const struct provider_arrivals *from,
+				   const struct session_clause *sc);
+/* Has the waiter wake up for reports of modules. */
+void arrivals_modules_start(struct arrivals *a);
+/* Reads the reports that there are. */
+void arrivals_modules_look(struct arrivals *a);

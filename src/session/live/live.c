@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Beginning, states and end of what is alive (live.h). */
+#include "session/live/live.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "consume/wait.h"
+#include "helper/ustack.h"
+#include "target/control.h"
+#include "unwind/unwind.h"
+#include "watch/watch.h"
+
+void live_init(struct live *live, const struct live *parts)
+{
+	*live = *parts;
+	atomic_init(&live->is_interrupted, 0);
+	live->attachments.is_interrupted = &live->is_interrupted;
+	live->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void live_interrupt(struct live *live)
+{
+	static const uint64_t one = 1;
+	int saved = errno;
+
+	atomic_fetch_add(&live->is_interrupted, 1);
+	/* what fails is a counter that is full: it wakes, too */
+	(void)!write(live->wake_fd, &one, sizeof(one));
+	errno = saved;
+}
+
+void live_deinit(struct live *live)
+{
+	if (live->wake_fd >= 0)
+		(void)close(live->wake_fd);
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+struct err *live_make_waiter(struct live *live)
+{
+	struct err *e = live->wake_fd < 0 ? err_sys(EMFILE, "cannot wait for buffers")
+					  : waiter_create(live->engines.runs, live->engines.n,
+							  live->wake_fd, &live->waiter);
+
+	for (uint32_t i = 0; i < live->targets->procs.len && !e; i++)
+		e = waiter_watch(live->waiter, proc_fd(live->targets->procs.data[i]));
+	return e ? e : live_begin_stacks(live);
+}
+
+/* ---- states --------------------------------------------------------------------------------- */
+
+enum rt_state live_state(const struct live *live)
+{
+	return (enum rt_state)__atomic_load_n(&live->engine->control->state, __ATOMIC_ACQUIRE);
+}
+
+void live_set_state(struct live *live, enum rt_state state)
+{
+	__atomic_store_n(&live->engine->control->state, state, __ATOMIC_RELEASE);
+}
+
+/*
+ * The record of exit() may be lost to a full buffer. The state shows exit() all the same, and the
+ * exit status is then 0.
+ */
+bool live_is_over(const struct live *live)
+{
+	return live->is_stopped || live->exit_seen || live_state(live) == RT_STATE_EXITING ||
+	       targets_gone(live->targets);
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+void live_end(struct live *live)
+{
+	live->is_stopped = true;
+	live_set_state(live, RT_STATE_OFF);
+	watch_stop(live->watch);
+	live_count_missed(live);
+	attachments_close_fast(&live->attachments);
+	live_end_timers(live);
+}
+
+void live_undo(struct live *live)
+{
+	if (live->engine)
+		live_set_state(live, RT_STATE_OFF);
+	watch_destroy(live->watch);
+	live->watch = NULL;
+	attachments_close(&live->attachments);
+	live_end_timers(live);
+	for (uint32_t i = 0; i < live->match->units.len; i++)
+		live_unload_unit(live, live->match->units.data[i]);
+	waiter_destroy(live->waiter);
+	live->waiter = NULL;
+	ustacks_destroy(live->ustacks);
+	live->ustacks = NULL;
+	unwinds_destroy(live->unwinds);
+	live->unwinds = NULL;
+	engines_close(&live->engines);
+	live->engine = NULL;
+	live->is_active = live->opts->is_active = false;
+}

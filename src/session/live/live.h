@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What of a session is alive: the engines that run its clauses, the attached units, the CPUs that
+ * come and go, the walks of user stacks, the watch of processes.
+ *
+ *     live_plan_stacks()   which stacks are asked for, and who walks them (stacks.c)
+ *     live_make_layout()   the layout of the match's data, by options and memory (sizes.c)
+ *     live_open()          engines with buffers for which there is memory (engine.c)
+ *     live_load_units()    the units of the match, in their engines (units.c)
+ *     live_make_waiter()   what wakes the consumer
+ *     live_attach_units()  from now on, probes fire in the state ON
+ *     live_end()           nothing fires any more; links that close fast are closed
+ *     live_undo()          frees the rest
+ *
+ * The steps are taken by tracing.c, and the arrivals load and attach units of their own.
+ *
+ * Owns     engine and attachments, from live_open() to live_undo().
+ * Errors   struct err *, to the caller. What goes wrong later is reported.
+ * Threads  one, but for is_interrupted, which a signal handler or another thread sets.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "kernel/kernel.h"
+#include "kernel/pidns.h"
+#include "probe/attachments.h"
+#include "probe/engine.h"
+#include "session/compiler.h"
+#include "session/engines.h"
+#include "session/match/match.h"
+#include "session/names.h"
+#include "session/options.h"
+#include "session/report.h"
+#include "session/targets.h"
+
+struct ustacks; /* ustack helpers (helper/ustack.h) */
+struct ustack_opts;
+struct unwinds; /* unwind tables of user stacks (unwind.h) */
+struct waiter;	/* waits until there is something to consume (consume/wait.h) */
+struct watch;	/* reports what processes do (watch/watch.h) */
+
+/* The attached timers, and which CPUs were online when they were attached (cpus.c). */
+struct cpu_watch {
+	struct attachments timers; /* in groups of CPUs: TIMERS_OF() */
+	bool is_needed, has_timers, is_rate_told;
+	int events_fd;	   /* the kernel's reports about CPUs; -1 = it makes none */
+	uint64_t slept_ns; /* how long the machine was suspended, at most */
+	uint32_t *online;  /* numbers of the CPUs */
+	uint32_t nonline;
+	uint32_t single_on; /* the CPU of the timers of TIMERS_SINGLE */
+};
+
+struct live {
+	/* The parts of the session that it uses. */
+	struct arena *arena;
+	struct options *opts;
+	struct report *report;
+	const struct compiler *compiler;
+	struct targets *targets;
+	struct names *names;
+	struct match *match;			   /* its units are loaded */
+	const struct engine *const *engine_choice; /* the engines that may run it: engine_list */
+
+	struct rt_pidns pidns; /* dtrace's own */
+
+	/* These are set when programs are loaded. */
+	struct engines engines;
+	struct engine_run *engine; /* engines.runs[0]: its control block is that of all */
+	uint64_t bufsize;	   /* size of the principal buffers, which may have been lowered */
+	struct waiter *waiter;
+	struct rt_ukernel ukernel;
+	bool unwinds_here;	 /* user stacks are walked by our own means */
+	struct ustacks *ustacks; /* NULL: there are none */
+	/* NULL: no clause asks for user stacks, or the kernel walks them. */
+	struct unwinds *unwinds;
+
+	/* These are set when probes are attached. */
+	struct attachments attachments; /* all but timers */
+	struct cpu_watch cpu_watch;
+	struct watch *watch; /* NULL: there are no subscribers */
+	bool is_active, is_stopped;
+	uint64_t nmissed;	/* firings that the kernel left out; known when it is stopped */
+	uint64_t nmissed_early; /* before the state was ON: they are no loss */
+
+	/* These are set by the consumer. */
+	bool exit_seen; /* the record of exit() was consumed */
+	int exit_status;
+
+	/*
+	 * These two live as long as the handle: a signal handler or another thread may use them at
+	 * any time (live_interrupt()).
+	 */
+	atomic_int is_interrupted; /* calls of dtrace_interrupt() */
+	int wake_fd;		   /* an eventfd, which ends the waits; -1: it could not be made */
+};
+
+void live_init(struct live *live, const struct live *parts); /* parts: the first members */
+/* dtrace_interrupt(): any thread and signal handlers may call it between init and deinit. */
+void live_interrupt(struct live *live);
+void live_deinit(struct live *live);
+
+/* ---- the engine: engine.c, sizes.c ---------------------------------------------------------- */
+
+/* has_pids: added probes may have the id of the process that fires them in their names. */
+MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
+/*
+ * Opens the engines of the units, with principal buffers of the size of option bufsize, or smaller
+ * ones. strtab_room: bytes for names of added probes.
+ */
+MUST_CHECK struct err *live_open(struct live *live, uint32_t strtab_room);
+/* Finds the engine of a unit that was added while the session runs. */
+MUST_CHECK struct err *live_choose_engine(struct live *live, struct session_unit *u);
+/* Makes what wakes the consumer: records, targets, the walks of stacks. */
+MUST_CHECK struct err *live_make_waiter(struct live *live);
+enum rt_state live_state(const struct live *live);
+void live_set_state(struct live *live, enum rt_state state);
+/* Returns true if it is over: exit(), the end of all targets, or live_end(). */
+bool live_is_over(const struct live *live);
+/* Counts what was missed, and closes the links that close fast. */
+void live_end(struct live *live);
+/* Detaches and frees everything; the handle can only be closed afterwards. */
+void live_undo(struct live *live);
+
+#define BUFSIZE_LEAST 4096 /* a buffer is not lowered below this size */
+/* Returns the largest buffer of each CPU for which there is memory. */
+uint64_t live_bufsize_max(void);
+/*
+ * Returns the bytes of option id, which is aggsize or dynvarsize, or, with bufresize=auto, what
+ * there is memory for, and tells of it; what: the word of the message.
+ */
+uint64_t live_map_size(struct live *live, enum opt_id id, const char *what);
+/* Tells that a buffer is smaller than what was asked for. */
+void live_tell_size(struct live *live, const char *what, uint64_t size);
+
+/* ---- units: units.c ------------------------------------------------------------------------- */
+
+/* Loads a unit into its engine, and takes it out of it. */
+MUST_CHECK struct err *live_load_unit(struct live *live, struct session_unit *u);
+void live_unload_unit(struct live *live, struct session_unit *u);
+MUST_CHECK struct err *live_load_units(struct live *live);
+struct attach_opts live_attach_opts(struct live *live);
+/* Attaches a loaded unit to its places. */
+MUST_CHECK struct err *live_attach_unit(struct live *live, struct session_unit *u);
+/* Attaches all units but those that have come later, which are attached already. */
+MUST_CHECK struct err *live_attach_units(struct live *live);
+/* Fires BEGIN or END, if a clause is enabled on it: DTRACE_KEY_BEGIN, _END. */
+MUST_CHECK struct err *live_fire(const struct live *live, uint32_t key);
+/* What the kernel left out until now is no loss: clauses begin to run. */
+void live_note_missed(struct live *live);
+/* Adds what the kernel has left out since then to nmissed. */
+void live_count_missed(struct live *live);
+/* The value of option cpu; -1 = all CPUs. */
+int live_cpu(const struct live *live);
+
+/* ---- timers: cpus.c ------------------------------------------------------------------------- */
+
+bool unit_has_timers(const struct session_unit *u);
+/*
+ * live_start_timers() attaches the units that have timers. live_follow_cpus() attaches those of
+ * CPUs that have come, or come back, again. It is called often, and is_check_due now and then: a
+ * change that the kernel has not reported is found then. live_end_timers() detaches them.
+ */
+MUST_CHECK struct err *live_start_timers(struct live *live);
+void live_follow_cpus(struct live *live, bool is_check_due);
+void live_end_timers(struct live *live);
+
+/* ---- user stacks: stacks.c ------------------------------------------------------------------ */
+
+/* Decides who walks user stacks, and finds the ustack helpers if frames are to have names. */
+MUST_CHECK struct err *live_plan_stacks(struct live *live);
+/* The option maxframes, or the kernel's limit, with a notice, if that is lower. */
+uint32_t live_max_frames(struct live *live);
+/* The same for user stacks that we walk; 0 = we walk none. */
+uint32_t live_max_uframes(const struct live *live);
+/* How the ustack helpers are found; in the arena. */
+void live_ustack_opts(struct live *live, struct ustack_opts *ret);
+/* Returns true if clauses record addresses of processes. */
+bool live_has_user_addresses(const struct live *live);
+/* Loads unwind tables and helpers, as far as there is time. */
+MUST_CHECK struct err *live_begin_stacks(struct live *live);
+/* Subscribes to what all processes do, and to what followed ones do. */
+void live_watch_stacks(struct live *live);
+void live_watch_followed_stacks(struct live *live);
+
+/* ---- the watch: watch.c --------------------------------------------------------------------- */
+
+/* Returns the watch, and makes it at the first call. */
+struct watch *live_watch(struct live *live);
+/* Watches all processes; a failure is a notice. has_names: addresses of processes are recorded. */
+MUST_CHECK struct err *live_watch_all(struct live *live, bool has_names);
