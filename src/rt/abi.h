@@ -157,7 +157,7 @@ struct rt_spec_use {
  * of a block have the offset UINT32_MAX.
  *
  * A walk that meets a file without an entry adds one with RT_UTREE_PENDING, and asks the consumer
- * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (unwind/unwind.c answers it). A
+ * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (stacks/requests.c takes it). A
  * request without a mapping asks for the ustack helper of a process (rt/helper.h).
  * Until the tree is there, walks through the file follow frame pointers and are marked as doubtful.
  */

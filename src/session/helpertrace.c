@@ -60,7 +60,7 @@ int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp)
 	SESSION_CALL(dtp);
 
 	compiler_refresh(&dtp->compiler);
-	live_ustack_opts(&dtp->live, &how);
+	live_helper_opts(&dtp->live, &how);
 	trace.syms = names_syms(&dtp->names);
 	if (!e)
 		e = ustacks_create(&how, &u);

@@ -8,14 +8,12 @@
 #include "base/text.h"
 #include "consume/wait.h"
 #include "files/gate.h"
-#include "helper/ustack.h"
 #include "provider/providers.h"
 #include "sym/sym.h"
 #include "target/control.h"
 #include "target/maps.h"
 #include "target/target.h"
 #include "target/touch.h"
-#include "unwind/unwind.h"
 #include "watch/names.h"
 #include "watch/watch.h"
 
@@ -47,7 +45,7 @@ static struct err *check_features(const struct arrivals *a)
  */
 static struct err *check_numbers(const struct arrivals *a)
 {
-	return live_has_user_addresses(a->live) ? proc_check_numbers() : NULL;
+	return a->live->stack_needs.has_addresses ? proc_check_numbers() : NULL;
 }
 
 /* Moves a rate that is outside its limits, with a notice. */
@@ -83,6 +81,7 @@ static struct err *match_programs(struct arrivals *a)
 	match_number(a->match);
 	arrivals_plan(a);
 	match_note_used(a->match);
+	stack_needs_find(a->match->used, a->match->nused, &a->live->stack_needs);
 	return NULL;
 }
 
@@ -107,7 +106,7 @@ struct err *tracing_match(struct arrivals *a)
 struct err *tracing_load(struct arrivals *a)
 {
 	struct live *live = a->live;
-	struct err *e = live_plan_stacks(live);
+	struct err *e = live_make_stacks(live);
 
 	if (!e)
 		e = live_make_layout(live, arrivals_has_pids(a));
@@ -170,23 +169,23 @@ static const struct watch_subscriber debug_subscriber = {
 static struct err *processes_watch(struct arrivals *a)
 {
 	struct live *live = a->live;
-	bool has_addresses = live_has_user_addresses(live);
+	bool has_addresses = live->stack_needs.has_addresses;
 	struct err *e = NULL;
 
 	if (has_addresses)
 		watch_subscribe(live_watch(live), &watch_names, names_syms(live->names));
 	if (has_addresses || arrivals_has_pids(a)) {
-		live_watch_stacks(live);
+		stacks_watch(live->stacks, live_watch(live));
 		arrivals_watch_all(a);
-		e = live_watch_all(live, has_addresses);
+		e = live_watch_all(live);
 	}
 	if (e)
 		return e;
 	if (a->is_possible && report_is_debugging(a->report))
 		watch_subscribe(live_watch(live), &debug_subscriber, a->report);
 	arrivals_start(a);
-	if (a->is_possible)
-		live_watch_followed_stacks(live);
+	if (a->is_possible && live->watch)
+		stacks_watch_followed(live->stacks, live->watch);
 	return NULL;
 }
 
@@ -270,7 +269,7 @@ void tracing_tend(struct arrivals *a)
 	watch_work(a->live->watch);
 	arrivals_work(a);
 	names_see(a->live->names, a->live->targets);
-	(void)unwinds_work(a->live->unwinds, 0); /* serves requests only */
+	(void)stacks_work(a->live->stacks, 0); /* serves requests only */
 }
 
 /*
@@ -280,7 +279,7 @@ void tracing_tend(struct arrivals *a)
 #define NOTES_AT_ONCE 50 /* within NOTE_PAUSE_NS */
 #define NOTE_PAUSE_NS 5000000
 
-#define UNWIND_SLICE_NS 5000000 /* time for unwind tables before other work is done */
+#define STACKS_SLICE_NS 5000000 /* time for unwind tables before other work is done */
 
 static bool pause_ns(uint64_t ns)
 {
@@ -295,9 +294,8 @@ void tracing_sleep(struct arrivals *a, uint64_t due)
 	uint32_t n = 0;
 
 	for (uint64_t now = now_ns(); now < due; now = now_ns()) {
-		bool more = unwinds_work(a->live->unwinds, MIN(due, now + UNWIND_SLICE_NS));
+		bool more = stacks_work(a->live->stacks, MIN(due, now + STACKS_SLICE_NS));
 
-		ustacks_work(a->live->ustacks);
 		now = now_ns();
 		if (waiter_wait(a->live->waiter, more || now >= due ? 0 : due - now))
 			return;

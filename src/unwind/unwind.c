@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues the files that processes map, reads their unwind tables, and serves requests. */
+/* Queues the files that processes map, reads their unwind tables, and serves requests of walks. */
 #include "unwind/unwind.h"
 
 #include <dirent.h>
@@ -58,8 +58,7 @@ struct unwinds {
 	bool is_target;	      /* a target has mapped the files that are being loaded */
 	uint64_t epoch_at;
 	uint64_t between_at;
-	/* is_busy: pause_run() must not begin again. is_serving: it must not take requests. */
-	bool is_busy, is_serving;
+	bool is_busy; /* pause_run() must not begin again */
 	struct unwind_pause pause;
 };
 
@@ -427,7 +426,7 @@ static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
  * The kernel's side knows the file by a key that may differ from what fstat() returns: file systems
  * that are layers or parts of others (overlayfs, btrfs subvolumes) show other devices.
  */
-static void request_serve(struct unwinds *u, const struct rt_ureq *req)
+void unwinds_request(struct unwinds *u, const struct rt_ureq *req)
 {
 	CLEANUP(gate_file)
 	struct gate_file *file = is_vdso_saved(&req->key) ? NULL : request_open(u->gate, req);
@@ -450,21 +449,6 @@ static void request_serve(struct unwinds *u, const struct rt_ureq *req)
 		utrees_publish(&u->trees, f, &req->key);
 }
 
-static void on_request(void *ctx, const struct rt_ureq *req)
-{
-	struct unwinds *u = ctx;
-
-	if (req->end)
-		request_serve(u, req);
-	else if (u->hooks.met)
-		u->hooks.met(u->hooks.ctx, req->key.ino, req->pid);
-}
-
-static void requests_serve(struct unwinds *u)
-{
-	u->tables->ops->requests(u->tables->ctx, on_request, u);
-}
-
 /* Called while a large file is read: serves requests and newly mapped files first. */
 static void pause_run(void *ctx)
 {
@@ -478,60 +462,42 @@ static void pause_run(void *ctx)
 		return;
 	u->is_busy = true;
 	u->hooks.between(u->hooks.ctx);
-	if (!u->is_serving)
-		requests_serve(u);
 	while (u->fresh.len)
 		fresh_next(u);
 	u->is_busy = false;
 	u->between_at = now_ns() + BETWEEN_NS;
 }
 
-void unwinds_serve(struct unwinds *u)
+bool unwinds_are_left(const struct unwinds *u)
 {
-	if (!u || u->is_serving)
-		return;
-	u->is_serving = true;
-	requests_serve(u);
-	u->is_serving = false;
+	return u->fresh.len || u->next < u->queue.len;
 }
 
-bool unwinds_work(struct unwinds *u, uint64_t deadline)
+bool unwinds_load_next(struct unwinds *u)
 {
-	uint64_t now;
-
-	if (!u)
+	if (!unwinds_are_left(u))
 		return false;
-	for (;;) {
-		unwinds_serve(u);
-		now = now_ns();
-		if (now >= deadline)
-			break;
-		if (u->fresh.len)
-			fresh_next(u);
-		else if (u->next < u->queue.len)
-			queue_next(u);
-		else
-			break;
-	}
-	if (now >= u->epoch_at) {
-		u->epoch_at = now + EPOCH_NS;
-		__atomic_add_fetch(&u->tables->control->epoch, 1, __ATOMIC_RELAXED);
-		cuts_tell(u);
-		utrees_tick(&u->trees);
-	}
-	return u->fresh.len || u->next < u->queue.len;
+	if (u->fresh.len)
+		fresh_next(u);
+	else
+		queue_next(u);
+	return true;
+}
+
+void unwinds_tick(struct unwinds *u, uint64_t now)
+{
+	if (now < u->epoch_at)
+		return;
+	u->epoch_at = now + EPOCH_NS;
+	__atomic_add_fetch(&u->tables->control->epoch, 1, __ATOMIC_RELAXED);
+	cuts_tell(u);
+	utrees_tick(&u->trees);
 }
 
 /* ---- beginning and end -------------------------------------------------------------------- */
 
-int unwinds_fd(const struct unwinds *u)
-{
-	return u->tables->request_fd;
-}
-
-struct err *unwinds_create(const struct stack_tables *tables, uint64_t unwindsize,
-			   const struct file_opts *files, const struct unwind_hooks *hooks,
-			   struct unwinds **ret)
+struct unwinds *unwinds_create(const struct stack_tables *tables, uint64_t unwindsize,
+			       const struct file_opts *files, const struct unwind_hooks *hooks)
 {
 	struct unwinds *u = xcalloc(1, sizeof(*u));
 
@@ -547,8 +513,7 @@ struct err *unwinds_create(const struct stack_tables *tables, uint64_t unwindsiz
 	u->noted = hashmap_create();
 	u->seen = hashmap_create();
 	vdso_load(u);
-	*ret = u;
-	return NULL;
+	return u;
 }
 
 void unwinds_destroy(struct unwinds *u)

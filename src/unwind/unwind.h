@@ -5,7 +5,7 @@
  * Before probes fire, the tables of the targets of -c and -p are loaded, then those of all running
  * processes, until a budget of time is used up. The rest follows while the consumer has nothing
  * else to do. Files that are mapped later are served before that rest; a file that a stack walk
- * meets before its table is there is requested by the kernel's side and served first.
+ * meets before its table is there is requested (stacks/requests.c) and served first.
  *
  * Owns     the list of files; the tables are the engine's.
  * Errors   code of a file that cannot be read, or for which there is no room, is walked by frame
@@ -18,6 +18,7 @@
 #include "unwind/tables.h"
 
 struct file_opts;
+struct rt_ureq;
 struct sym_map;
 struct strbuf;
 struct unwinds;
@@ -27,21 +28,19 @@ struct unwind_hooks {
 	void (*notice)(void *ctx, const char *msg);
 	/* The process uses a file that we have no right to open, so its stacks are cut. */
 	void (*denied)(void *ctx, uint64_t pid);
-	/* A walk has met a process with that key (rt/helper.h). May be NULL. */
-	void (*met)(void *ctx, uint64_t key, uint64_t pid);
-	/* Called now and then while a large file is read: may call unwinds_mapped(). */
+	/*
+	 * Called now and then while a large file is read: may call unwinds_mapped() and
+	 * unwinds_request().
+	 */
 	void (*between)(void *ctx);
 };
 
-/* The tables must outlive *ret. */
-MUST_CHECK struct err *unwinds_create(const struct stack_tables *tables, uint64_t unwindsize,
-				      const struct file_opts *files,
-				      const struct unwind_hooks *hooks, struct unwinds **ret);
+/* The engine's tables must outlive the result. */
+struct unwinds *unwinds_create(const struct stack_tables *tables, uint64_t unwindsize,
+			       const struct file_opts *files, const struct unwind_hooks *hooks);
 void unwinds_destroy(struct unwinds *u); /* NULL is allowed */
 /* Writes how many tables are kept, and how many were removed to make room. */
 void unwinds_describe(const struct unwinds *u, struct strbuf *out);
-/* A descriptor that becomes readable when the kernel's side requests a table. */
-int unwinds_fd(const struct unwinds *u);
 
 /* Loads the tables of all files that the process has mapped, before it returns. */
 void unwinds_load_process(struct unwinds *u, pid_t pid);
@@ -50,20 +49,18 @@ void unwinds_load_process(struct unwinds *u, pid_t pid);
  * mapped: a ustack helper of that process wants them. u may be NULL.
  */
 void unwinds_load_saved(struct unwinds *u, pid_t pid);
-/* Queues the files that all processes have mapped, for unwinds_work(). */
+/* Queues the files that all processes have mapped, for unwinds_load_next(). */
 void unwinds_scan(struct unwinds *u);
 /*
- * A process has mapped a file: opens the file, and queues it for unwinds_work() before all files
- * that unwinds_scan() has queued.
+ * A process has mapped a file: opens the file, and queues it for unwinds_load_next() before all
+ * files that unwinds_scan() has queued.
  */
 void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m);
-/*
- * Serves the requests of the kernel's side that are there, and does nothing else. May be called
- * while records are consumed. u may be NULL.
- */
-void unwinds_serve(struct unwinds *u);
-/*
- * Serves requests of the kernel's side, all of them, then files that were queued, until deadline
- * (ns, CLOCK_MONOTONIC). Returns true if some are left. u may be NULL.
- */
-bool unwinds_work(struct unwinds *u, uint64_t deadline);
+/* Serves a request of a walk: the table of a mapped file. */
+void unwinds_request(struct unwinds *u, const struct rt_ureq *req);
+/* Loads the next file that was queued; false: none was. */
+bool unwinds_load_next(struct unwinds *u);
+/* Whether files are queued. */
+bool unwinds_are_left(const struct unwinds *u);
+/* To be called often: now and then forgets tables that no walk has used. now: CLOCK_MONOTONIC. */
+void unwinds_tick(struct unwinds *u, uint64_t now);

@@ -10,7 +10,6 @@
 #include "keeper/keeper.h"
 #include "provider/providers.h"
 #include "session/arrivals/arrivals.h"
-#include "unwind/unwind.h"
 #include "watch/watch.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
@@ -208,7 +207,7 @@ static struct err *record_print(void *ctx, const struct rt_rec *rec, uint32_t le
 	struct consumer *c = ctx;
 
 	if (++c->printed % RECORDS_A_SERVICE == 0)
-		unwinds_serve(c->live->unwinds);
+		stacks_serve(c->live->stacks);
 	if (rec->clause == RT_REC_FAULT)
 		return consumer_report_fault(c, (const struct rt_rec_fault *)rec, cpu);
 	return print_record(c->printer, c->fp, rec, len, cpu, next);
@@ -218,8 +217,8 @@ static struct err *records_consume(struct consumer *c, FILE *fp, uint64_t horizo
 {
 	struct err *e;
 
-	watch_drain(c->live->watch);	 /* before the records of these processes are read */
-	unwinds_serve(c->live->unwinds); /* the symbols of a large file take long to read */
+	watch_drain(c->live->watch);   /* before the records of these processes are read */
+	stacks_serve(c->live->stacks); /* the symbols of a large file take long to read */
 	c->fp = fp;
 	c->is_snapped = false;
 	e = stream_drain(c->stream, horizon, c->is_ended, record_print, c);

@@ -8,8 +8,6 @@
 #include "base/str.h"
 #include "session/consumer/consumer.h"
 #include "sym/sym.h"
-#include "unwind/unwind.h"
-#include "helper/ustack.h"
 
 #define PERIOD_NS 60000000000ull
 
@@ -22,14 +20,12 @@ static void memory_tell(const struct consumer *c)
 		syms_describe(live->names->syms, &text);
 		strbuf_adds(&text, "; ");
 	}
-	if (live->unwinds) {
-		unwinds_describe(live->unwinds, &text);
+	if (stacks_describe(live->stacks, &text))
 		strbuf_adds(&text, "; ");
-	}
 	aggs_describe(c->aggs, &text);
 	report_debug(live->report, "kept: %s", strbuf_text(&text));
 	text.len = 0;
-	if (ustacks_fault(live->ustacks, &text))
+	if (stacks_fault(live->stacks, &text))
 		report_debug(live->report, "%s", strbuf_text(&text));
 	strbuf_deinit(&text);
 }

@@ -112,6 +112,8 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 		.pidns = live->pidns,
 		.signals_own = !kernel_has_cap(CAP_KILL),
 		.uid = geteuid(),
+		.ukernel = stacks_ukernel(live->stacks),
+		.unwindsize = stacks_tables_size(live->stacks),
 		.dump = dumps_code(live) ? dump : NULL,
 		.log = !opt_flag(live->opts, OPT_bpflog) ? NULL
 		       : dump				 ? dump
@@ -126,10 +128,6 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 	    has_tracepoints(live))
 		opts.tracing = syms_tracing(names_syms(live->names), &opts.ntracing);
 
-	if (live->unwinds_here) {
-		opts.ukernel = &live->ukernel;
-		opts.unwindsize = (uint64_t)live->opts->val[OPT_unwindsize];
-	}
 	return engines_open(&live->engines, live->engine_choice, c->engines, c->n, &opts);
 }
 

@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include "consume/wait.h"
-#include "helper/ustack.h"
 #include "target/control.h"
-#include "unwind/unwind.h"
 #include "watch/watch.h"
 
 void live_init(struct live *live, const struct live *parts)
@@ -96,10 +94,8 @@ void live_undo(struct live *live)
 		live_unload_unit(live, live->match->units.data[i]);
 	waiter_destroy(live->waiter);
 	live->waiter = NULL;
-	ustacks_destroy(live->ustacks);
-	live->ustacks = NULL;
-	unwinds_destroy(live->unwinds);
-	live->unwinds = NULL;
+	stacks_destroy(live->stacks);
+	live->stacks = NULL;
 	engines_close(&live->engines);
 	live->engine = NULL;
 	live->is_active = live->opts->is_active = false;

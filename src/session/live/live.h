@@ -3,7 +3,7 @@
  * What of a session is alive: the engines that run its clauses, the attached units, the CPUs that
  * come and go, the walks of user stacks, the watch of processes.
  *
- *     live_plan_stacks()   which stacks are asked for, and who walks them (stacks.c)
+ *     live_make_stacks()   who walks user stacks, and with which helpers (stacks.c)
  *     live_make_layout()   the layout of the match's data, by options and memory (sizes.c)
  *     live_open()          engines with buffers for which there is memory (engine.c)
  *     live_load_units()    the units of the match, in their engines (units.c)
@@ -33,12 +33,10 @@
 #include "session/options.h"
 #include "session/report.h"
 #include "session/targets.h"
+#include "stacks/stacks.h"
 
-struct ustacks; /* ustack helpers (helper/ustack.h) */
-struct ustack_opts;
-struct unwinds; /* unwind tables of user stacks (unwind.h) */
-struct waiter;	/* waits until there is something to consume (consume/wait.h) */
-struct watch;	/* reports what processes do (watch/watch.h) */
+struct waiter; /* waits until there is something to consume (consume/wait.h) */
+struct watch;  /* reports what processes do (watch/watch.h) */
 
 /* The attached timers, and which CPUs were online when they were attached (cpus.c). */
 struct cpu_watch {
@@ -62,18 +60,15 @@ struct live {
 	struct match *match;			   /* its units are loaded */
 	const struct engine *const *engine_choice; /* the engines that may run it: engine_list */
 
-	struct rt_pidns pidns; /* dtrace's own */
+	struct rt_pidns pidns;		/* dtrace's own */
+	struct stack_needs stack_needs; /* of the match */
 
 	/* These are set when programs are loaded. */
 	struct engines engines;
 	struct engine_run *engine; /* engines.runs[0]: its control block is that of all */
 	uint64_t bufsize;	   /* size of the principal buffers, which may have been lowered */
 	struct waiter *waiter;
-	struct rt_ukernel ukernel;
-	bool unwinds_here;	 /* user stacks are walked by our own means */
-	struct ustacks *ustacks; /* NULL: there are none */
-	/* NULL: no clause asks for user stacks, or the kernel walks them. */
-	struct unwinds *unwinds;
+	struct stacks *stacks;
 
 	/* These are set when probes are attached. */
 	struct attachments attachments; /* all but timers */
@@ -167,25 +162,16 @@ void live_end_timers(struct live *live);
 
 /* ---- user stacks: stacks.c ------------------------------------------------------------------ */
 
+/* How ustack helpers are found; in the arena. */
+void live_helper_opts(struct live *live, struct ustack_opts *ret);
 /* Decides who walks user stacks, and finds the ustack helpers if frames are to have names. */
-MUST_CHECK struct err *live_plan_stacks(struct live *live);
-/* The option maxframes, or the kernel's limit, with a notice, if that is lower. */
-uint32_t live_max_frames(struct live *live);
-/* The same for user stacks that we walk; 0 = we walk none. */
-uint32_t live_max_uframes(const struct live *live);
-/* How the ustack helpers are found; in the arena. */
-void live_ustack_opts(struct live *live, struct ustack_opts *ret);
-/* Returns true if clauses record addresses of processes. */
-bool live_has_user_addresses(const struct live *live);
-/* Loads unwind tables and helpers, as far as there is time. */
+MUST_CHECK struct err *live_make_stacks(struct live *live);
+/* The engine is open: loads unwind tables and helpers, as far as there is time. */
 MUST_CHECK struct err *live_begin_stacks(struct live *live);
-/* Subscribes to what all processes do, and to what followed ones do. */
-void live_watch_stacks(struct live *live);
-void live_watch_followed_stacks(struct live *live);
 
 /* ---- the watch: watch.c --------------------------------------------------------------------- */
 
 /* Returns the watch, and makes it at the first call. */
 struct watch *live_watch(struct live *live);
-/* Watches all processes; a failure is a notice. has_names: addresses of processes are recorded. */
-MUST_CHECK struct err *live_watch_all(struct live *live, bool has_names);
+/* Watches all processes; a failure is a notice. */
+MUST_CHECK struct err *live_watch_all(struct live *live);

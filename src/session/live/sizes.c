@@ -109,8 +109,8 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 				      ? live_map_size(live, OPT_dynvarsize, "dynamic variable size")
 				      : 0,
 		.ncpus = ncpus,
-		.max_frames = live_max_frames(live),
-		.max_uframes = live_max_uframes(live),
+		.max_frames = stacks_max_frames(live->stacks),
+		.max_uframes = stacks_max_uframes(live->stacks),
 		.nspec = (uint32_t)live->opts->val[OPT_nspec],
 		.specsize = (uint64_t)live->opts->val[OPT_specsize],
 		.counts_vtime = match_reads(live->match, DIF_VAR_VTIMESTAMP),
@@ -118,7 +118,7 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 		.printsize = max_printsize(live),
 		.has_pids = has_pids || match_has_pids(live->match),
 		.max_maps = engines_max_maps(live->engine_choice, ncpus),
-		.has_helpers = live->ustacks,
+		.has_helpers = stacks_has_helpers(live->stacks),
 	};
 
 	match_make_layout(live->match, vars, aggs, &opts);

@@ -37,7 +37,7 @@ struct watch *live_watch(struct live *live)
 	return live->watch;
 }
 
-struct err *live_watch_all(struct live *live, bool has_names)
+struct err *live_watch_all(struct live *live)
 {
 	struct watch *w = live_watch(live);
 	struct err *e = watch_all(w, live->engine->wake_fds, live->engine->ncpus);
@@ -45,12 +45,13 @@ struct err *live_watch_all(struct live *live, bool has_names)
 
 	if (e) {
 		report_notice(live->report, "%s\n%s", err_text(e),
-			      has_names ? "processes that end soon will have no names"
-					: "programs that begin later are not probed");
+			      live->stack_needs.has_addresses
+				      ? "processes that end soon will have no names"
+				      : "programs that begin later are not probed");
 		err_destroy(e);
 		return NULL;
 	}
-	if (has_names)
+	if (live->stack_needs.has_addresses)
 		syms_watch_begin(names_syms(live->names));
 	for (uint32_t i = 0, n = watch_fds(w, &fds); i < n && !e; i++)
 		e = waiter_listen(live->waiter, fds[i]);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of stacks.h share. */
+#pragma once
+
+#include "stacks/stacks.h"
+#include "unwind/unwind.h"
+
+struct stacks {
+	struct stacks_opts opts;
+	bool walks_here; /* user stacks are walked by our own means */
+	struct rt_ukernel ukernel;
+	struct ustacks *helpers; /* NULL: no frame gets a name */
+	/* These are set by stacks_begin(). NULL: the kernel walks. */
+	const struct stack_tables *engine; /* what walks read is there, and they ask there */
+	struct unwinds *tables;
+	bool is_serving; /* stacks_serve() runs: it must not begin again */
+};
+
+/* ---- requests.c ----------------------------------------------------------------------------- */
+
+/* Called while a large file is read: takes requests, unless that file was read for one. */
+void requests_take_between(struct stacks *s);

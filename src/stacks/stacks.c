@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* Decides who walks user stacks, and loads what the walks need (stacks.h). */
+#include "stacks/stacks.h"
+
+#include "base/str.h"
+#include "kernel/kernel.h"
+#include "record/layout.h"
+#include "stacks/impl.h"
+
+/* CPU time at the start that unwind tables may take, and time of the clock on a busy machine. */
+#define UNWIND_LOAD_NS	100000000
+#define UNWIND_WAIT_NS	400000000
+#define UNWIND_SLICE_NS 5000000
+
+/* ---- who walks, and how deep ---------------------------------------------------------------- */
+
+/* Returns the most frames that the kernel walks. */
+static uint32_t kernel_max_frames(void)
+{
+	CLEANUP(file) FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+	unsigned int n;
+
+	return f && fscanf(f, "%u", &n) == 1 && n ? n : STACK_FRAMES_DEFAULT;
+}
+
+static void walker_choose(struct stacks *s)
+{
+	struct strbuf text = {0};
+	struct err *e;
+
+	if (!s->opts.needs.has_walks || !feat_has(FEAT_TASK_BTF))
+		return;
+	e = kfields_walk(&s->ukernel);
+	s->walks_here = !e;
+	if (!e)
+		return;
+	strbuf_addf(&text,
+		    "user stacks are found by frame pointers only, because %s: without them, "
+		    "frames are missing",
+		    err_text(e));
+	s->opts.notice(s->opts.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+	err_destroy(e);
+}
+
+const struct rt_ukernel *stacks_ukernel(const struct stacks *s)
+{
+	return s && s->walks_here ? &s->ukernel : NULL;
+}
+
+uint64_t stacks_tables_size(const struct stacks *s)
+{
+	return s->opts.unwindsize;
+}
+
+uint32_t stacks_max_uframes(const struct stacks *s)
+{
+	int64_t opt = s->opts.max_frames;
+
+	if (!s->walks_here)
+		return 0;
+	return opt > 0 ? (uint32_t)MIN(opt, PROG_FRAMES_MAX) : PROG_FRAMES_MAX;
+}
+
+uint32_t stacks_max_frames(const struct stacks *s)
+{
+	const struct stack_needs *needs = &s->opts.needs;
+	uint32_t asked = s->walks_here ? needs->frames : MAX(needs->frames, needs->uframes);
+	uint32_t kernel = kernel_max_frames();
+	struct strbuf text = {0};
+
+	if (s->opts.max_frames > 0 && s->opts.max_frames < kernel)
+		return (uint32_t)s->opts.max_frames;
+	if (asked > kernel) {
+		strbuf_addf(&text,
+			    "stacks of %u frames are cut to %u, the limit of this kernel "
+			    "(sysctl kernel.perf_event_max_stack raises it)",
+			    asked, kernel);
+		s->opts.adjusted(s->opts.ctx, strbuf_text(&text));
+		strbuf_deinit(&text);
+	}
+	return kernel;
+}
+
+/* ---- tables and helpers --------------------------------------------------------------------- */
+
+static void helper_adjusted(void *ctx, const char *msg)
+{
+	const struct stacks *s = ctx;
+
+	s->opts.adjusted(s->opts.ctx, msg);
+}
+
+static void helper_debug(void *ctx, const char *msg)
+{
+	const struct stacks *s = ctx;
+
+	s->opts.debug(s->opts.ctx, msg);
+}
+
+/* A helper of the process restores callee-saved registers. */
+static void helper_saves(void *ctx, pid_t pid)
+{
+	unwinds_load_saved(((struct stacks *)ctx)->tables, pid);
+}
+
+static struct err *helpers_create(struct stacks *s)
+{
+	struct ustack_opts opts = s->opts.helpers;
+
+	opts.ctx = s;
+	opts.notice = helper_adjusted;
+	opts.saves = helper_saves;
+	opts.debug = s->opts.debug ? helper_debug : NULL;
+	if (s->walks_here && s->opts.needs.has_names)
+		return ustacks_create(&opts, &s->helpers);
+	if (opts.file && *opts.file)
+		s->opts.notice(s->opts.ctx,
+			       "option helper: no clause records a user stack that is walked by "
+			       "its unwind information");
+	return NULL;
+}
+
+bool stacks_has_helpers(const struct stacks *s)
+{
+	return s && s->helpers;
+}
+
+static void tables_denied(void *ctx, uint64_t pid)
+{
+	const struct stacks *s = ctx;
+
+	s->opts.denied(s->opts.ctx, pid);
+}
+
+static void tables_between(void *ctx)
+{
+	struct stacks *s = ctx;
+
+	s->opts.between(s->opts.ctx);
+	requests_take_between(s);
+}
+
+/* Loads tables of the processes, then others, first those of programs that run. */
+static void tables_load(struct stacks *s, const pid_t *pids, uint32_t n,
+			const atomic_int *is_interrupted)
+{
+	uint64_t from, until;
+
+	for (uint32_t i = 0; i < n; i++)
+		unwinds_load_process(s->tables, pids[i]);
+	unwinds_scan(s->tables);
+	until = now_ns() + UNWIND_WAIT_NS;
+	from = worked_ns();
+	while (!*is_interrupted && worked_ns() - from < UNWIND_LOAD_NS && now_ns() < until)
+		if (!stacks_work(s, now_ns() + UNWIND_SLICE_NS))
+			break;
+}
+
+struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine, const pid_t *pids,
+			 uint32_t n, const atomic_int *is_interrupted)
+{
+	const struct unwind_hooks hooks = {s, helper_adjusted, tables_denied, tables_between};
+	struct err *e;
+
+	s->engine = engine;
+	s->tables = unwinds_create(engine, s->opts.unwindsize, s->opts.helpers.files, &hooks);
+	e = ustacks_begin(s->helpers, engine);
+	if (e)
+		return e;
+	tables_load(s, pids, n, is_interrupted);
+	return NULL;
+}
+
+bool stacks_work(struct stacks *s, uint64_t deadline)
+{
+	uint64_t now;
+
+	if (!s || !s->tables)
+		return false;
+	do {
+		stacks_serve(s);
+		now = now_ns();
+	} while (now < deadline && unwinds_load_next(s->tables));
+	unwinds_tick(s->tables, now);
+	ustacks_work(s->helpers);
+	return unwinds_are_left(s->tables);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+struct err *stacks_create(const struct stacks_opts *opts, struct stacks **ret)
+{
+	struct stacks *s = xcalloc(1, sizeof(*s));
+	struct err *e;
+
+	s->opts = *opts;
+	walker_choose(s);
+	e = helpers_create(s);
+	if (e) {
+		stacks_destroy(s);
+		return e;
+	}
+	*ret = s;
+	return NULL;
+}
+
+void stacks_destroy(struct stacks *s)
+{
+	if (!s)
+		return;
+	ustacks_destroy(s->helpers);
+	unwinds_destroy(s->tables);
+	free(s);
+}
+
+bool stacks_describe(const struct stacks *s, struct strbuf *out)
+{
+	if (!s || !s->tables)
+		return false;
+	unwinds_describe(s->tables, out);
+	return true;
+}
+
+bool stacks_fault(const struct stacks *s, struct strbuf *out)
+{
+	return s && ustacks_fault(s->helpers, out);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Which stacks clauses ask for. */
+#include "d/types/types.h"
+#include "stacks/stacks.h"
+#include "tap.h"
+
+static struct difo *constant(struct arena *a, uint64_t v)
+{
+	struct dif_builder *b = dif_builder_create(a);
+
+	dif_emit(b, dif_idx(DIF_OP_SETX, dif_int(b, v), 1));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
+	return dif_builder_finish(b, (struct dif_type){.ckind = TK_INT, .size = 8});
+}
+
+static struct difo *variable(struct arena *a, uint32_t id)
+{
+	struct dif_builder *b = dif_builder_create(a);
+
+	dif_emit(b, dif_idx(DIF_OP_LDGS, id, 1));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
+	return dif_builder_finish(b, (struct dif_type){.ckind = TK_INT, .size = 8});
+}
+
+/* What a clause needs that traces d as this kind. */
+static struct stack_needs needs_of(struct difo *d, enum datum_kind kind, struct difo *pred)
+{
+	struct prog_act act = {.kind = ACT_TRACE, .args = &d, .arg_kinds = &kind, .nargs = 1};
+	struct prog_clause empty = {0}, cl = {.pred = pred, .acts = &act, .nacts = 1};
+	struct prog_clause *list[] = {&empty, &cl};
+	struct stack_needs needs;
+
+	stack_needs_find(list, ARRAY_LEN(list), &needs);
+	return needs;
+}
+
+static void test_stacks(struct arena *a)
+{
+	struct stack_needs n = needs_of(constant(a, PROG_STACK(7, 0)), DATUM_USTACK, NULL);
+
+	ok(n.has_walks && n.has_addresses && !n.has_names, "ustack(): walks, and addresses");
+	ok(n.uframes == 7 && n.frames == 0, "its frames are those of a user stack");
+	n = needs_of(constant(a, PROG_STACK(9, 100)), DATUM_USTACK, NULL);
+	ok(n.has_names && n.uframes == 9, "jstack(): names, too");
+	n = needs_of(constant(a, PROG_STACK(5, 0)), DATUM_STACK, NULL);
+	ok(!n.has_walks && !n.has_addresses && n.frames == 5, "stack(): the kernel's only");
+}
+
+static void test_others(struct arena *a)
+{
+	struct stack_needs n = needs_of(constant(a, 1), DATUM_INT, NULL);
+
+	ok(!n.has_walks && !n.has_addresses && !n.frames && !n.uframes, "a number needs nothing");
+	n = needs_of(constant(a, 1), DATUM_UADDR, NULL);
+	ok(n.has_addresses && !n.has_walks, "uaddr(): an address, but no walk");
+	n = needs_of(variable(a, DIF_VAR_UCALLER), DATUM_INT, NULL);
+	ok(n.has_walks && !n.has_addresses, "ucaller is walked for");
+	n = needs_of(constant(a, 1), DATUM_INT, variable(a, DIF_VAR_USTACKDEPTH));
+	ok(n.has_walks, "in predicates, too");
+}
+
+int main(void)
+{
+	struct arena *a = arena_create();
+
+	test_stacks(a);
+	test_others(a);
+	arena_destroy(a);
+	return tap_done();
+}
