@@ -189,6 +189,7 @@ void consumer_undo(struct consumer *c)
 	stream_destroy(c->stream);
 	c->printer = NULL;
 	c->aggs = NULL;
+	c->engine_aggs = NULL;
 	c->drops = NULL;
 	c->stream = NULL;
 }
