@@ -203,7 +203,7 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts, const cha
 	own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
 	own.is_helper = true;
 	h->dsession = dsession_create(&own);
-	for (; !h->err && *preludes; preludes++)
+	for (; !h->err && preludes && *preludes; preludes++)
 		h->err = prelude_compile(h, &own, *preludes);
 	if (!h->err)
 		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text);

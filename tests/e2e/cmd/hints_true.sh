@@ -164,7 +164,7 @@ EOF
 [ $n -ge 85 ] || { echo "$n programs"; bad=1; }
 
 # Each row of the table of names is tried above.
-grep -oE '^D_FOREIGN\((VARIABLE|FUNCTION), "[a-z_]*"' "$SRC/src/d/foreign.def" | sed 's/.*"\(.*\)"/\1/' | while read -r name; do
+grep -oE '^D_FOREIGN\((VARIABLE|FUNCTION), "[a-z_]*"' "$SRC/src/d/parse/foreign.def" | sed 's/.*"\(.*\)"/\1/' | while read -r name; do
 	grep -qE "^(BEGIN|syscall)[^	]*[^a-z_]$name[^a-z_]" "$0" || echo "$name is not tried"
 done >"$TMP/untried"
 [ ! -s "$TMP/untried" ] || { cat "$TMP/untried"; bad=1; }

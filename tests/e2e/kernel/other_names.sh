@@ -57,7 +57,7 @@ timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'BEGIN { printf("%d\n", curthread
 	this->g = (struct work_struct *)0; this->h = (struct timer_list *)0; this->i = (struct hrtimer *)0; this->j = (struct iov_iter *)0; this->k = (struct super_block *)0; exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "a name of Linux is missing"
 grep -qx 1 "$TMP/out" || fail "what the names of Linux have"
 # members that a structure of Linux has under another name: each row of the table leads somewhere, and they mean what they say
-sed -n 's/^D_ALIAS("\(.*\)", "\(.*\)", ".*/\1 \2/p' "$SRC/src/d/foreign.def" >"$TMP/aliases"
+sed -n 's/^D_ALIAS("\(.*\)", "\(.*\)", ".*/\1 \2/p' "$SRC/src/d/parse/foreign.def" >"$TMP/aliases"
 [ "$(grep -c . "$TMP/aliases")" -gt 20 ] || { echo "the table of members is short"; exit 1; }
 while read -r sou name; do echo "BEGIN { this->x = sizeof(((struct $sou *)0)->$name); }"; done <"$TMP/aliases" >"$TMP/aliases.d"
 "$DTRACE" -qs "$TMP/aliases.d" -n 'BEGIN { exit(0); }' || { echo "a member of the table is not there"; exit 1; }
@@ -66,7 +66,7 @@ out=$("$DTRACE" -qn 'syscall::exit_group:entry /pid == $target/ { this->p = curt
 	    curthread->t_cred->cr_ruid == uid, curthread->td_proc->p_ucred->cr_rgid == gid, this->p->p_lwpcnt); }' -c /bin/true)
 [ "$out" = "1111 true 11 1" ] || { echo "members of other systems: $out"; exit 1; }
 # members that are computed: each row of the table leads to an inline, and what they say of a program is so
-sed -n 's/^D_COMPUTED("\(.*\)", "\(.*\)", ".*/\1 \2/p' "$SRC/src/d/foreign.def" >"$TMP/computed"
+sed -n 's/^D_COMPUTED("\(.*\)", "\(.*\)", ".*/\1 \2/p' "$SRC/src/d/parse/foreign.def" >"$TMP/computed"
 [ "$(grep -c . "$TMP/computed")" -gt 10 ] || { echo "the table of computed members is short"; exit 1; }
 while read -r sou name; do echo "BEGIN { this->x = sizeof(((struct $sou *)0)->$name); }"; done <"$TMP/computed" >"$TMP/computed.d"
 "$DTRACE" -qs "$TMP/computed.d" -n 'BEGIN { exit(0); }' || { echo "a computed member is not there"; exit 1; }

@@ -10,7 +10,6 @@
 /* An engine's tables that remember what they were told. */
 struct fake {
 	struct stack_tables public;
-	struct rt_control control;
 	struct {
 		struct rt_ufile_key key;
 		struct rt_ufile file;
@@ -19,6 +18,7 @@ struct fake {
 	uint32_t ntrees; /* added and not removed */
 	uint32_t last_removed, nrows_removed;
 	bool is_full;
+	struct rt_control control; /* last: it ends in an array */
 };
 
 static int fake_find(const struct fake *f, const struct rt_ufile_key *key)
