@@ -80,7 +80,7 @@ static bool bytes_read(struct core *c, void *to, size_t size, uint64_t off)
 static void status_read(struct core *c, const uint8_t *desc, size_t size)
 {
 	struct elf_prstatus st;
-	struct thread t;
+	struct thread t = {0}; /* an architecture fills only the words it has */
 
 	if (size < sizeof(st) || c->threads.len >= THREADS_MAX)
 		return;
