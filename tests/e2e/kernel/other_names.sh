@@ -88,8 +88,8 @@ END
 cp /bin/sleep "$TMP/computed_sleep"
 cd "$TMP" && setsid "$DTRACE" -s computed.d -c './computed_sleep 0.01 0.02' >out 2>err || fail "computed members"
 sed -n 1p out | grep -qxF 'computed_sleep|./computed_sleep 0.01 0.02|3|0.01' && sed -n 2p out | grep -qx "$TMP/computed_sleep $TMP/computed_sleep $TMP /" || fail "p_user, p_exec"
-# a CPU of which one thread runs has as many that wait as its queue has less one
-"$DTRACE" -qn 'profile-97 /curthread->t_cpu->cpu_disp->disp_nrunnable != (curthread->t_cpu->cpu_thread == curthread->t_cpu->cpu_idle_thread ? 0 : curthread->t_cpu->nr_running - 1) ||
+# all threads of a queue wait but the one that runs; the idle thread is in no queue, and a thread may have been woken beside it
+"$DTRACE" -qn 'profile-97 /curthread->t_cpu->cpu_disp->disp_nrunnable != (curthread->t_cpu->cpu_thread == curthread->t_cpu->cpu_idle_thread ? curthread->t_cpu->nr_running : curthread->t_cpu->nr_running - 1) ||
 	curthread->t_cpu->cpu_id != cpu || curthread->t_cpu->cpu_chip != chip || curthread->t_cpu->cpu_lgrp != lgrp || curthread->t_cpu->cpu_info.pi_state != P_ONLINE/ { printf("wrong on CPU %d: %d", cpu, curthread->t_cpu->cpu_disp->disp_nrunnable); }
 	tick-20ms /++n == 10/ { exit(0); }' >run 2>&1 || { cat run; exit 1; }
 grep . run && fail "the run queue"
