@@ -11,7 +11,7 @@
 
 struct strbuf;
 
-/* What a counted noun ends in. */
+/* The ending of an English noun behind the number n: printf("%u probe%s", n, PLURAL(n)). */
 #define PLURAL(n) ((n) == 1 ? "" : "s")
 
 /*

@@ -215,12 +215,13 @@ static void put_again(struct compiler *k, uint64_t in)
 
 /* ---- subroutines ----------------------------------------------------------------------------- */
 
-/*
- * What a call becomes: that of a run-time function, with the first arguments that were pushed and
- * maybe one more; or the order of bytes of the only argument is reversed.
- */
 enum { HELPERS_NO, HELPERS_SHORT, HELPERS_LONG };
 
+/*
+ * The code for a helper's call of a subroutine, by subroutine: a call of a function of rt/, with as
+ * many of the pushed arguments as that takes and one of the compiler's where it needs one; or, of
+ * htonl() and the like, an instruction that reverses the bytes of the argument.
+ */
 static const struct call_row {
 	bool is_there;
 	bool is_counted; /* the walk pays for it (rt_helper_cost()) */

@@ -18,7 +18,7 @@ struct merge {
 	void *ctx;
 };
 
-/* What one engine hands out, to be put among the copies of the others. */
+/* The records that one engine has handed out, copied, to be merged with those of the others. */
 struct source {
 	VEC(struct copy) copies;
 	VEC(uint32_t) last; /* by CPU: 1 + the last one in copies; 0: none yet */

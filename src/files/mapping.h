@@ -11,12 +11,13 @@
  *        has ended, or is not ours;
  *     4. the same with the parent of a process that has ended, which often sees the same files.
  *
- * What was found is the mapped file if its inode has the number that the mapping shows: at that
- * address, the process may have mapped something else meanwhile, and another file may have got the
- * path. The device is compared only where another process's root directory is used than the
- * mapping's own, because overlayfs and btrfs show one device in /proc/PID/maps and another one in
- * fstat(). A file that was deleted may have left its inode's number to another one; who remembers a
- * mapping for long says since when, and a file that has changed after that is refused.
+ * A file that is found at the mapping's address or path may be another one: the process may have
+ * mapped something else there meanwhile, or somebody replaced the file. It is taken for the mapped
+ * file if its inode has the number that the mapping shows. The device is compared only where
+ * another process's root directory is used than the mapping's own, because overlayfs and btrfs
+ * show one device in /proc/PID/maps and another one in fstat(). A file that was deleted may have
+ * left its inode's number to another one; who remembers a mapping for long says since when, and a
+ * file that has changed after that is refused.
  *
  * As all that opens files of others, this goes through the gate (files/gate.h): a file is found
  * before it is opened, and who opens it is decided by what was found.

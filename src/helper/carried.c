@@ -137,8 +137,9 @@ static bool is_of_file(const struct proc_map *m)
 }
 
 /*
- * What a file carries is noted in its image, so that each file is searched once. f: the file that
- * is mapped, which this closes; NULL: there is none, or it cannot be opened.
+ * Returns the helpers that the file of the mapping m carries. They are kept with the file's image
+ * (image/image.h), so that each file is searched once. f is the mapped file, or NULL if it cannot
+ * be opened; it is closed here.
  */
 static struct list *map_find(struct carried *c, struct gate_file *f, const struct proc_map *m)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the frame step (arch/step.h) has to know of x86-64: code without rows, signal frames, and
- * the stacks of 32-bit programs.
+ * The x86-64 side of the frame step (arch/step.h), which says how a frame leads to its caller's: in
+ * code without unwind rows, through signal frames, on the stacks of 32-bit programs.
  *
  * Facts    SysV AMD64 ABI 3.2.2 (frames), 3.4.1 (rbp of the outermost frame is zero). Linux
  *          arch/x86/include/asm/segment.h (__USER_CS).
