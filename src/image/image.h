@@ -2,14 +2,16 @@
 /*
  * Images: the files that processes have mapped, and what was read of each, for all who ask.
  *
- * A program or library is opened once and read once, however many processes map it and however
- * many parts of a session want to know something of it. An image is found by the identity of its
- * file (files/file_id.h): while the file is open, by the inode of a mapping, which costs one
- * fstat(); else after it was opened. What an image knows is read when it is first asked for:
+ * A program or library is opened once and read once for those who ask here, however many processes
+ * map it: names of stacks (sym/ufile.h) and helpers that files carry (helper/carried.h). Symbols
+ * for runtimes' helpers (helper/process.c), unwind tables, and probes of programs (usdt, pid)
+ * still open and keep their files themselves. An image is found by the identity of its file
+ * (files/file_id.h): while the file is open, by the inode of a mapping, which costs one fstat();
+ * else after it was opened. What an image knows is read when it is first asked for:
  *
  *     symbols by address       names of stacks              image/elfsym.h
  *     debug information        source lines                 image/dwarf.h
- *     symbols by name          helpers for runtimes         image/object.h
+ *     symbols by name          nobody but tests so far      image/object.h
  *     what others have noted   e.g. that there is no helper in it
  *
  * References and pins. Who has a reference (image_open()) keeps the file open, and finds what was
@@ -17,9 +19,9 @@
  * has a pin, too, holds pointers into what is found by name, which is then kept. An image without
  * references is closed, and kept for the next process that maps its file.
  *
- * One bound. All bytes that are kept of files count together, names that are kept elsewhere
- * included (image_set_account()). Beyond the bound, the images that were used least recently are
- * shed first, except the one that is being used: a file is read whatever its size, which the option
+ * One bound. All bytes that are kept here count together, names that are kept elsewhere included
+ * (image_set_account()). Beyond the bound, the images that were used least recently are shed
+ * first, except the one that is being used: a file is read whatever its size, which the option
  * elfsize bounds. Of an image without references, only what was found by name is kept, which is
  * little. Open files are bounded, too: the one that was used least recently is closed.
  *
