@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/procfs.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -37,6 +38,7 @@ __attribute__((unused)) static pid_t waiters_start(void)
 	char c;
 
 	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		marker = MARKER;
 		for (int i = 0; i < WAITERS; i++)
 			(void)pthread_create(&t, NULL, wait_here, &up[1]);
@@ -124,9 +126,13 @@ static void core_notes(FILE *f, struct target *t, const target_tids *tids, const
 	}
 }
 
-/* What the kernel leaves out: what a file has, but for the start of ELF files. */
+#define CORE_MAP_MAX ((size_t)16 << 20) /* a sanitizer's shadow has terabytes */
+
+/* As the kernel, leaves out what a file has, but for the start of ELF files. */
 static size_t core_bytes_of(const struct proc_map *m)
 {
+	if (m->end - m->start > CORE_MAP_MAX)
+		return 0;
 	if (m->is_write || !proc_map_has_file(m))
 		return m->end - m->start;
 	return m->off ? 0 : 4096;

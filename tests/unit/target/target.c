@@ -46,7 +46,7 @@ static void test_common(const char *kind, struct target *t, pid_t pid)
 	ok(code && target_read(t, (taddr)(uintptr_t)&wait_here, two, sizeof(two)) &&
 		   !memcmp(two, (const void *)(uintptr_t)&wait_here, sizeof(two)),
 	   "%s: code", kind);
-	end = target_maps(t)->maps.data[0].end;
+	end = program ? program->end : 0;
 	ok(target_read(t, end - 8, two, sizeof(two)), "%s: over the end of a mapping", kind);
 	ok(!target_read(t, 16, &value, 8), "%s: no memory", kind);
 	e = target_maps_now(t, &now);
