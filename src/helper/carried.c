@@ -9,6 +9,7 @@
 #include "image/debugfile.h"
 #include "image/image.h"
 #include "files/gate.h"
+#include "files/mapping.h"
 #include "usdt/dof_prog.h"
 #include "usdt/note.h"
 #include "helper/helper.h"
@@ -137,21 +138,17 @@ static bool is_of_file(const struct proc_map *m)
 }
 
 /*
- * Returns the helpers that the file of the mapping m carries. They are kept with the file's image
- * (image/image.h), so that each file is searched once. f is the mapped file, or NULL if it cannot
- * be opened; it is closed here.
+ * Returns the helpers that a file carries. They are kept with its image, so that each file is
+ * searched once. i is put here; NULL: the file cannot be opened.
  */
-static struct list *map_find(struct carried *c, struct gate_file *f, const struct proc_map *m)
+static struct list *image_find(struct carried *c, struct image *i, const char *path)
 {
-	CLEANUP(gate_file) struct gate_file *opened = f;
-	struct image *i;
 	struct list *l;
 
-	if (!opened)
+	if (!i)
 		return &nothing;
-	i = image_of(c->opts.files->images, opened);
 	if (!i->notes[IMAGE_CARRIED])
-		i->notes[IMAGE_CARRIED] = file_read(c, opened, m->path);
+		i->notes[IMAGE_CARRIED] = file_read(c, i->opened, path);
 	l = i->notes[IMAGE_CARRIED];
 	image_put(i);
 	return l;
@@ -167,7 +164,8 @@ void carried_each(struct carried *c, struct target *t, void (*found)(void *ctx, 
 	for (uint32_t i = 0; i < maps->maps.len; i++) {
 		const struct proc_map *m = &maps->maps.data[i];
 		bool is_code = m->is_exec && is_of_file(m);
-		struct list *l = map_find(c, is_code ? target_open_map(t, m) : NULL, m);
+		struct image *img = is_code ? target_image(t, c->opts.files->images, m) : NULL;
+		struct list *l = image_find(c, img, m->path);
 
 		for (uint32_t k = 0; k < l->n; k++)
 			found(ctx, l->helpers[k]);
@@ -176,7 +174,9 @@ void carried_each(struct carried *c, struct target *t, void (*found)(void *ctx, 
 
 bool carried_has(struct carried *c, pid_t pid, const struct proc_map *m)
 {
-	struct gate *g = c->opts.files->gate;
+	const struct file_opts *files = c->opts.files;
+	struct mapping at = proc_map_mapping(pid, m);
+	struct image *i = is_of_file(m) ? image_open(files->images, files->gate, &at) : NULL;
 
-	return map_find(c, is_of_file(m) ? proc_map_open(g, pid, m) : NULL, m)->n > 0;
+	return image_find(c, i, m->path)->n > 0;
 }

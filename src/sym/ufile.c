@@ -242,15 +242,16 @@ void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
 		file_open(u, f, at);
 }
 
-void ufile_give(struct ufiles *u, struct ufile *f, struct gate_file *opened)
+void ufile_give(struct ufile *f, struct image *i)
 {
 	struct unode *n = f->node;
 
-	n->is_absent |= !opened;
-	if (opened && !is_open(n) && !is_read(n))
-		image_take(n, image_of(u->opts.images, opened));
+	n->is_absent |= !i;
+	if (i && !is_open(n) && !is_read(n))
+		image_take(n, i);
+	else
+		image_put(i);
 	node_use(n);
-	gate_file_close(opened);
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */

@@ -102,8 +102,8 @@ struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char
 void ufiles_see_inode(struct ufiles *u, uint64_t dev, uint64_t ino, uint64_t gen);
 /* Opens the file now, unless it is open, so that it can be read when it has been deleted. */
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at);
-/* Takes over the open file; NULL: it cannot be opened, and has no symbols. */
-void ufile_give(struct ufiles *u, struct ufile *f, struct gate_file *opened);
+/* Takes over a reference; NULL: the file cannot be opened, and has no symbols. */
+void ufile_give(struct ufile *f, struct image *i);
 /*
  * Returns what is known of the file, read at the first call; NULL if the file cannot be read. The
  * symbols may have been shed: ufile_find() finds them.

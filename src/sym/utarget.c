@@ -3,7 +3,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "files/gate.h"
 #include "sym/uproc.h"
 #include "target/maps.h"
 #include "target/target.h"
@@ -27,20 +26,20 @@ static bool is_own_vdso(struct target *t, const struct proc_map *m)
  */
 static struct ufile *file_of(struct uprocs *u, struct target *t, const struct proc_map *m)
 {
-	CLEANUP(gate_file) struct gate_file *f = NULL;
-	const struct stat *st;
 	struct ufile *file;
+	struct image *i;
 
 	if (is_own_vdso(t, m))
 		return ufile_get(&u->files, 0, 0, m->path);
 	if (!proc_map_has_file(m) || m->path[0] != '/')
 		return NULL;
-	f = target_open_map(t, m);
-	st = f ? gate_file_stat(f) : NULL;
-	file = st ? ufile_get(&u->files, st->st_dev, st->st_ino, m->path)
-		  : ufile_get(&u->files, 0, UINT64_MAX, m->path);
+	i = target_image(t, u->files.opts.images, m);
+	file = i ? ufile_get(&u->files, i->id.dev, i->id.ino, m->path)
+		 : ufile_get(&u->files, 0, UINT64_MAX, m->path);
 	if (file)
-		ufile_give(&u->files, file, gate_file_take(&f));
+		ufile_give(file, i);
+	else
+		image_put(i);
 	return file;
 }
 

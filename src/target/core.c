@@ -18,6 +18,7 @@
 
 #include "base/str.h"
 #include "files/gate.h"
+#include "files/mapping.h"
 #include "target/target_impl.h"
 
 #define SEGMENTS_MAX 65536u
@@ -294,11 +295,12 @@ static struct err *headers_read(struct core *c, const char *path)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static struct gate_file *core_open_map(struct target *t, const struct proc_map *m)
+static bool core_mapping(const struct target *t, const struct proc_map *m, struct mapping *ret)
 {
+	(void)t;
+	*ret = (struct mapping){.path = m->path, .has_root = true, .root = -1};
 	errno = m->is_stale ? ESTALE : ENOENT;
-	return m->file && m->path[0] == '/' && !m->is_stale ? gate_open_path(t->gate, -1, m->path)
-							    : NULL;
+	return m->file && m->path[0] == '/' && !m->is_stale;
 }
 
 /* The file of a mapping, kept open for its memory. */
@@ -309,7 +311,7 @@ static struct gate_file *file_of(struct core *c, const struct proc_map *m)
 	while (c->files.len < m->file)
 		vec_push(&c->files, NULL);
 	if (!c->files.data[m->file - 1])
-		c->files.data[m->file - 1] = core_open_map(&c->t, m);
+		c->files.data[m->file - 1] = target_open_map(&c->t, m);
 	return c->files.data[m->file - 1];
 }
 
@@ -535,7 +537,7 @@ static const struct target_ops core_ops = {
 	.signal = core_signal,
 	.maps_now = core_maps_now,
 	.read = core_read,
-	.open_map = core_open_map,
+	.mapping = core_mapping,
 	.program = core_program,
 	.threads = core_threads,
 	.regs = core_regs,

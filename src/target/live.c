@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "files/gate.h"
+#include "files/mapping.h"
 #include "files/reader.h"
 #include "target/halt.h"
 #include "target/target_impl.h"
@@ -145,9 +146,10 @@ static bool held_read(struct target *t, taddr addr, void *dst, size_t size)
 	return process_vm_readv(t->pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-static struct gate_file *live_open_map(struct target *t, const struct proc_map *m)
+static bool live_mapping(const struct target *t, const struct proc_map *m, struct mapping *ret)
 {
-	return proc_map_open(t->gate, t->pid, m);
+	*ret = proc_map_mapping(t->pid, m);
+	return true;
 }
 
 /* ---- registers ------------------------------------------------------------------------------- */
@@ -170,7 +172,7 @@ static const struct target_ops live_ops = {
 	.signal = target_signal_none,
 	.maps_now = live_maps_now,
 	.read = live_read,
-	.open_map = live_open_map,
+	.mapping = live_mapping,
 	.program = live_program,
 	.threads = live_threads,
 	.regs = target_regs_none,
@@ -184,7 +186,7 @@ static const struct target_ops held_ops = {
 	.signal = target_signal_none,
 	.maps_now = live_maps_now,
 	.read = held_read,
-	.open_map = live_open_map,
+	.mapping = live_mapping,
 	.program = live_program,
 	.threads = live_threads,
 	.regs = held_regs,

@@ -4,6 +4,9 @@
 
 #include <elf.h>
 
+#include "files/mapping.h"
+#include "image/image.h"
+
 void target_close(struct target *t)
 {
 	if (!t)
@@ -122,7 +125,16 @@ bool target_read(struct target *t, taddr addr, void *dst, size_t size)
 
 struct gate_file *target_open_map(struct target *t, const struct proc_map *m)
 {
-	return t->ops->open_map(t, m);
+	struct mapping at;
+
+	return t->ops->mapping(t, m, &at) ? mapping_open(t->gate, &at) : NULL;
+}
+
+struct image *target_image(struct target *t, struct image_set *s, const struct proc_map *m)
+{
+	struct mapping at;
+
+	return t->ops->mapping(t, m, &at) ? image_open(s, t->gate, &at) : NULL;
 }
 
 const struct proc_map *target_file_at(const struct target *t, taddr addr)

@@ -26,6 +26,8 @@
 struct arch_regs; /* arch/arch.h */
 struct gate;
 struct gate_file;
+struct image;
+struct image_set;
 struct proc_map;
 struct proc_maps;
 struct target;
@@ -95,6 +97,8 @@ bool target_read(struct target *t, taddr addr, void *dst, size_t size);
  * name now.
  */
 struct gate_file *target_open_map(struct target *t, const struct proc_map *m);
+/* The same, as an image of the set with a reference for the caller (image/image.h). */
+struct image *target_image(struct target *t, struct image_set *s, const struct proc_map *m);
 /* The lowest mapping of the file that is mapped at addr; NULL: none is. */
 const struct proc_map *target_file_at(const struct target *t, taddr addr);
 /* The lowest mapping of the program that is executed; NULL: it is not known. */

@@ -23,7 +23,8 @@ struct target_ops {
 	bool (*signal)(struct target *t, siginfo_t *ret);
 	struct err *(*maps_now)(struct target *t, struct proc_maps *ret);
 	bool (*read)(struct target *t, taddr addr, void *dst, size_t size);
-	struct gate_file *(*open_map)(struct target *t, const struct proc_map *m);
+	/* Says what mapping_open() is to open for a mapping; false with errno: nothing. */
+	bool (*mapping)(const struct target *t, const struct proc_map *m, struct mapping *ret);
 	const struct proc_map *(*program)(struct target *t);
 	void (*threads)(struct target *t, target_tids *ret);
 	struct err *(*regs)(struct target *t, pid_t tid, struct arch_regs *ret);
