@@ -12,63 +12,17 @@
 #include "target/link_map.h"
 #include "target/maps.h"
 #include "image/debugfile.h"
-#include "files/file_id.h"
-#include "files/gate.h"
+#include "image/image.h"
 #include "image/object.h"
 
-#define PAGE_BYTES  4096u
-#define PAGES_MAX   4096    /* of a process that are kept while its clauses run */
-#define OBJECTS_MAX 1000    /* files of which is kept what was looked up */
-#define FIND_MAX    100000u /* elements that ufind() looks at */
-#define BYTES_MAX   (1u << 20)
-
-struct objects {
-	const struct file_opts *files;
-	struct hashmap *known; /* struct file_id -> struct object */
-};
+#define PAGE_BYTES 4096u
+#define PAGES_MAX  4096	   /* of a process that are kept while its clauses run */
+#define FIND_MAX   100000u /* elements that ufind() looks at */
+#define BYTES_MAX  (1u << 20)
 
 static char unreadable;
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-struct objects *objects_create(const struct file_opts *files)
-{
-	struct objects *o = xcalloc(1, sizeof(*o));
-
-	o->files = files;
-	o->known = hashmap_create();
-	return o;
-}
-
-static void objects_forget(struct objects *o)
-{
-	struct object *obj;
-	size_t pos = 0;
-
-	while ((obj = hashmap_next(o->known, &pos, NULL, NULL)))
-		object_destroy(obj);
-	hashmap_destroy(o->known);
-	o->known = hashmap_create();
-}
-
-/* The files of a process that is closed are closed. */
-static void objects_rest(struct objects *o)
-{
-	struct object *obj;
-	size_t pos = 0;
-
-	while ((obj = hashmap_next(o->known, &pos, NULL, NULL)))
-		object_rest(obj);
-}
-
-void objects_destroy(struct objects *o)
-{
-	if (!o)
-		return;
-	objects_forget(o);
-	hashmap_destroy(o->known);
-	free(o);
-}
 
 static const char *name_of(const char *path)
 {
@@ -77,26 +31,18 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* What is known by name of the file of a mapping, until the process is closed; NULL: nothing. */
 static struct object *object_of(const struct process *p, const struct proc_map *m)
 {
-	CLEANUP(gate_file)
-	struct gate_file *f = target_open_map(p->target, m);
-	struct file_id id;
-	struct object *o;
+	struct image **slot = &p->images[m - p->maps->maps.data];
 
-	if (!f)
+	if (*slot)
+		return (*slot)->object;
+	*slot = target_image(p->target, p->files->images, m);
+	if (!*slot)
 		return NULL;
-	id = file_id_of(f);
-	o = hashmap_find(p->objects->known, &id, sizeof(id));
-	if (o) {
-		object_wake(o, f);
-		return o;
-	}
-	if (hashmap_count(p->objects->known) >= OBJECTS_MAX)
-		objects_forget(p->objects);
-	o = object_read(f, p->objects->files->limit);
-	hashmap_set(p->objects->known, &id, sizeof(id), o);
-	return o;
+	image_pin(*slot);
+	return image_object(*slot, p->files->limit);
 }
 
 /* Each file is searched once. */
@@ -418,13 +364,15 @@ void process_set_hooks(struct process *p, const struct process_hooks *hooks)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-struct process *process_open(struct target *t, struct objects *objects)
+struct process *process_open(struct target *t, const struct file_opts *files)
 {
 	struct process *p = xcalloc(1, sizeof(*p));
 
 	p->target = t;
 	p->maps = target_maps(t);
-	p->objects = objects;
+	p->files = files;
+	p->nimages = p->maps->maps.len;
+	p->images = xcalloc(p->nimages + 1, sizeof(struct image *));
 	p->pages = hashmap_create();
 	p->arena = arena_create();
 	return p;
@@ -437,7 +385,11 @@ void process_close(struct process *p)
 
 	if (!p)
 		return;
-	objects_rest(p->objects);
+	for (uint32_t i = 0; i < p->nimages; i++) {
+		image_unpin(p->images[i]);
+		image_put(p->images[i]);
+	}
+	free(p->images);
 	dif_machine_destroy(p->machine);
 	while ((page = hashmap_next(p->pages, &pos, NULL, NULL)))
 		if (page != &unreadable)

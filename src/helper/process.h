@@ -18,14 +18,11 @@
 struct file_opts; /* image/debugfile.h */
 struct helper;
 struct proc_maps;
-struct target;	/* target/target.h */
-struct objects; /* what was read of files, for all processes */
+struct target; /* target/target.h */
 struct process;
 
-struct objects *objects_create(const struct file_opts *files);
-void objects_destroy(struct objects *o);
-
-struct process *process_open(struct target *t, struct objects *objects);
+/* files: how its files are read, and the set that keeps them; it outlives the process. */
+struct process *process_open(struct target *t, const struct file_opts *files);
 void process_close(struct process *p); /* NULL is allowed */
 const struct proc_maps *process_maps(const struct process *p);
 /* Whether the process maps a file to which the helper applies by the file's name. */

@@ -11,9 +11,11 @@
 
 struct process {
 	struct target *target;
-	struct objects *objects;
+	const struct file_opts *files;
 	const struct proc_maps *maps; /* of the target */
-	struct hashmap *pages;	      /* number of a page -> its bytes, or &unreadable */
+	struct image **images;	      /* of the same mappings, pinned; NULL: not asked for yet */
+	uint32_t nimages;
+	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
 	const struct helper *helper;
 	const struct proc_map
 		*program; /* if the helper is for it; NULL: for files by their names */

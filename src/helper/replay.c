@@ -230,7 +230,7 @@ static void parts_open(struct walk *w)
 		CLEANUP(free) char *why = NULL;
 
 		part->h = w->r->helpers[i];
-		part->proc = process_open(w->r->target, w->r->objects);
+		part->proc = process_open(w->r->target, w->r->files);
 		w->part = part;
 		process_set_hooks(part->proc, &w->hooks);
 		if (w->r->part)

@@ -37,7 +37,7 @@ struct replay {
 	/* what is replayed */
 	struct helper *const *helpers;
 	uint32_t nhelpers;
-	struct objects *objects;
+	const struct file_opts *files;
 	struct target *target;
 	struct walk_space space; /* of the target */
 	const struct arch_regs *regs;

@@ -328,7 +328,7 @@ static struct err *thread_trace(struct ustacks *u, struct report *t, pid_t tid)
 	struct helper *list[USTACK_HELPERS_MAX];
 	struct replay r = {.target = t->target,
 			   .helpers = list,
-			   .objects = ustacks_objects(u),
+			   .files = ustacks_files(u),
 			   .max_frames = t->opts->max_frames,
 			   .strsize = t->opts->strsize,
 			   .ctx = t,

@@ -51,7 +51,6 @@ struct ustacks {
 	struct ustack_opts opts;
 	const struct stack_tables *tables; /* NULL until ustacks_begin() */
 	VEC(struct helper *) helpers;
-	struct objects *objects;
 	VEC(struct program *) programs;
 	struct carried *carried;
 	uint64_t foreign;      /* the helpers that programs carry */
@@ -436,7 +435,7 @@ static struct err *set_program(struct ustacks *u, uint64_t set, struct program *
 
 uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **list)
 {
-	struct process *proc = process_open(t, u->objects);
+	struct process *proc = process_open(t, u->opts.files);
 	uint64_t set = set_of_symbols(u, proc, set_of_files(u, proc, t));
 	uint32_t n = 0;
 
@@ -445,11 +444,6 @@ uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **
 			list[n++] = u->helpers.data[i];
 	process_close(proc);
 	return n;
-}
-
-struct objects *ustacks_objects(struct ustacks *u)
-{
-	return u->objects;
 }
 
 const struct file_opts *ustacks_files(const struct ustacks *u)
@@ -567,7 +561,7 @@ static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
 		err_destroy(e);
 		return;
 	}
-	proc = process_open(t, u->objects);
+	proc = process_open(t, u->opts.files);
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
 	set = set_of_files(u, proc, t);
 	e = set == u->always ? NULL : process_publish(u, key, pid, proc, set);
@@ -698,7 +692,6 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	u->known = hashmap_create();
 	u->texts = hashmap_create();
 	u->told = hashmap_create();
-	u->objects = objects_create(opts->files);
 	u->carried =
 		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
 	if (opts->file && *opts->file) {
@@ -771,6 +764,5 @@ void ustacks_destroy(struct ustacks *u)
 	hashmap_destroy(u->texts);
 	hashmap_destroy(u->told);
 	carried_destroy(u->carried);
-	objects_destroy(u->objects);
 	free(u);
 }

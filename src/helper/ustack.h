@@ -25,7 +25,6 @@ struct compile_opts;
 struct file_opts;
 struct helper;
 struct stack_tables;
-struct objects;
 struct strbuf;
 struct sym_map;
 struct target;
@@ -55,7 +54,6 @@ void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
  * their number.
  */
 uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **list);
-struct objects *ustacks_objects(struct ustacks *u);
 const struct file_opts *ustacks_files(const struct ustacks *u);
 /*
  * Gives the engine the helpers for all processes; tables: what it offers (unwind/tables.h), NULL:

@@ -3,15 +3,15 @@
  * Images: the files that processes have mapped, and what was read of each, for all who ask.
  *
  * A program or library is opened once and read once for those who ask here, however many processes
- * map it: names of stacks (sym/ufile.h) and helpers that files carry (helper/carried.h). Symbols
- * for runtimes' helpers (helper/process.c), unwind tables, and probes of programs (usdt, pid)
- * still open and keep their files themselves. An image is found by the identity of its file
+ * map it: names of stacks (sym/ufile.h), symbols for runtimes' helpers (helper/process.h), helpers
+ * that files carry (helper/carried.h). Unwind tables and probes of programs (usdt, pid) still open
+ * and keep their files themselves. An image is found by the identity of its file
  * (files/file_id.h): while the file is open, by the inode of a mapping, which costs one fstat();
  * else after it was opened. What an image knows is read when it is first asked for:
  *
  *     symbols by address       names of stacks              image/elfsym.h
  *     debug information        source lines                 image/dwarf.h
- *     symbols by name          nobody but tests so far      image/object.h
+ *     symbols by name          runtimes' helpers            image/object.h
  *     what others have noted   e.g. that there is no helper in it
  *
  * References and pins. Who has a reference (image_open()) keeps the file open, and finds what was

@@ -9,6 +9,7 @@
 
 #include "d/compile.h"
 #include "image/debugfile.h"
+#include "image/image.h"
 #include "files/gate.h"
 #include "helper/replay.h"
 #include "target/target.h"
@@ -79,7 +80,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct file_opts files;
 	static struct helper *h;
-	static struct objects *objects;
 	static struct target *self;
 	struct arch_regs regs = {0};
 	struct replay r = {.nhelpers = 1,
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			BUG("no memory at %p", (void *)ARENA);
 		files.gate = gate_create();
 		files.limit = GATE_LIMIT_DEFAULT;
-		objects = objects_create(&files);
+		files.images = image_set_create();
 		h = helper_make();
 		if (target_live_open(getpid(), files.gate, &self))
 			BUG("cannot read what is mapped here");
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(ARENA, 0, SIZE);
 	memcpy(ARENA, data, MIN(size, (size_t)SIZE));
 	r.helpers = &h;
-	r.objects = objects;
+	r.files = &files;
 	r.target = self;
 	regs.words[16] = (uintptr_t)ARENA + 512; /* rip, cs, rsp: struct pt_regs */
 	regs.words[17] = 0x33;
