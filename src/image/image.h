@@ -4,24 +4,25 @@
  *
  * A program or library is opened once and read once for those who ask here, however many processes
  * map it: names of stacks (sym/ufile.h), symbols for runtimes' helpers (helper/process.h), helpers
- * that files carry (helper/carried.h). Unwind tables and probes of programs (usdt, pid) still open
- * and keep their files themselves. An image is found by the identity of its file
+ * that files carry (helper/carried.h), and probes of programs (provider/code/code.h). Unwind
+ * tables still open and keep their files themselves. An image is found by the identity of its file
  * (files/file_id.h): while the file is open, by the inode of a mapping, which costs one fstat();
  * else after it was opened. What an image knows is read when it is first asked for:
  *
  *     symbols by address       names of stacks              image/elfsym.h
  *     debug information        source lines                 image/dwarf.h
  *     symbols by name          runtimes' helpers            image/object.h
- *     what others have noted   e.g. that there is no helper in it
+ *     what others have noted   e.g. its probes, or that there is no helper in it
  *
  * References and pins. Who has a reference (image_open()) keeps the file open, and finds what was
  * read still there or reads it again: what is large is shed when too much memory is in use. Who
- * has a pin, too, holds pointers into what is found by name, which is then kept. An image without
- * references is closed, and kept for the next process that maps its file.
+ * has a pin, too, holds pointers into what is found by name, which is then kept, or the open file,
+ * as probes do, which it would not help to close. An image without references is closed, and kept
+ * for the next process that maps its file.
  *
- * One bound. All bytes that are kept here count together, names that are kept elsewhere included
- * (image_set_account()). Beyond the bound, the images that were used least recently are shed
- * first, except the one that is being used: a file is read whatever its size, which the option
+ * One bound. All bytes that are kept here count together, names and notes that are kept elsewhere
+ * included (image_set_account()). Beyond the bound, the images that were used least recently are
+ * shed first, except the one that is being used: a file is read whatever its size, which the option
  * elfsize bounds. Of an image without references, only what was found by name is kept, which is
  * little. Open files are bounded, too: the one that was used least recently is closed.
  *
@@ -49,6 +50,7 @@ struct object;
 /* What rooms above note of an image: a pointer that is not NULL, and stays theirs. */
 enum image_note {
 	IMAGE_CARRIED, /* helper/carried.c */
+	IMAGE_USDT,    /* provider/usdt_file.c */
 	IMAGE_NNOTES,
 };
 

@@ -22,7 +22,6 @@ struct usdt_state *usdt_state(struct provider_env *env)
 	struct usdt_state *st = probes_state(env->probes, &provider_usdt, sizeof(*st));
 
 	if (!st->probes) {
-		st->by_identity = hashmap_create();
 		st->seen = hashmap_create();
 		st->used = hashmap_create();
 		st->probes = hashmap_create();
@@ -447,7 +446,6 @@ static void usdt_close(void *state)
 	usdt_objects_destroy(st);
 	code_probes_deinit(&st->code);
 	hashmap_destroy(st->debug_types);
-	hashmap_destroy(st->by_identity);
 	hashmap_destroy(st->seen);
 	hashmap_destroy(st->used);
 	hashmap_destroy(st->probes);

@@ -11,8 +11,8 @@
  *     usdt_code.c  adds the probes that are declared in D over functions of programs
  *     usdt_harm.c  finds the probes that are known to harm the program, which are left out
  *
- * Objects   a file with notes, found by its identity (device, inode, size, time of change). Files
- *           without notes are remembered, too, so that they are not opened again.
+ * Objects   a file with notes, found by its image (image/image.h). That a file has no notes is
+ *           remembered there, too, so that it is not read again.
  * Groups    the instructions of a file that have one provider, function and name.
  * Probes    a group has one probe that fires in all processes: with one link a file, whatever the
  *           number of processes. The name of its provider ends with the id of the process that
@@ -81,6 +81,7 @@ struct usdt_object {
 	struct code_process *target; /* stands for the process through which the file was opened */
 	struct code_file *file;
 	struct usdt_notes notes;
+	uint64_t bytes;		 /* of the notes, as they are counted in the set of images */
 	VEC(const char *) provs; /* the providers in the notes, each once */
 	struct arena *arena;	 /* names of probes */
 	uint32_t batch;		 /* in which it was read */
@@ -125,8 +126,8 @@ struct usdt_births {
 struct usdt_state {
 	struct code_probes code;
 	VEC(struct usdt_object *) objects;
-	struct hashmap *by_identity; /* struct file_id -> object, or no_notes (usdt_file.c) */
-	struct hashmap *seen;	     /* struct file_inode of a mapping -> struct usdt_seen */
+	struct image_set *images; /* of which files were noted (IMAGE_USDT); NULL: none was */
+	struct hashmap *seen;	  /* struct file_inode of a mapping -> struct usdt_seen */
 	VEC(struct usdt_use) uses;
 	struct hashmap *used;	/* process id and object -> a value that is not NULL, for uses */
 	struct hashmap *probes; /* group and process id -> struct probe */

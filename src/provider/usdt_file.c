@@ -6,10 +6,10 @@
 #include <inttypes.h>
 
 #include "base/text.h"
-#include "files/file_id.h"
 #include "files/mapping.h"
 #include "kernel/kernel.h"
 #include "image/debugfile.h"
+#include "image/image.h"
 
 #define SEEN_NS	 1000000000 /* so long a file is taken for unchanged without a look at it */
 #define SEEN_MAX 65536	    /* files without notes that are remembered */
@@ -20,7 +20,7 @@ struct usdt_seen {
 	uint32_t ncodes;	    /* number of sources declared in D at that time */
 };
 
-static struct usdt_object no_notes; /* for files without */
+static struct usdt_object no_notes; /* what is noted of files without */
 
 /* ---- reading notes --------------------------------------------------------------------------- */
 
@@ -52,9 +52,17 @@ static int by_pc(const void *pa, const void *pb)
 	return (a->pc > b->pc) - (a->pc < b->pc);
 }
 
-/* Makes the object of a file; takes over the file and the notes. */
+static uint64_t notes_size(const struct usdt_notes *n)
+{
+	return n->list.len * sizeof(*n->list.data) + n->dof.len + arena_size(n->arena);
+}
+
+/*
+ * Makes the object of a file; takes over the image and the notes. They count as what is kept of the
+ * file, and are not shed: probes are made of them.
+ */
 static struct usdt_object *object_create(struct provider_env *env, struct usdt_state *st, pid_t pid,
-					 const struct proc_map *m, struct gate_file *f,
+					 const struct proc_map *m, struct image *i,
 					 const struct usdt_notes *notes)
 {
 	struct usdt_object *o = xcalloc(1, sizeof(*o));
@@ -66,8 +74,9 @@ static struct usdt_object *object_create(struct provider_env *env, struct usdt_s
 	o->target = xcalloc(1, sizeof(*o->target));
 	*o->target = (struct code_process){.pid = pid, .at = pid, .env = env, .id.pidfd = -1};
 	o->file = code_file_create(&st->code, m);
-	o->file->file.opened = f;
-	o->file->text.file = f;
+	code_file_take(o->file, i);
+	image_set_account(env->files->images, &o->bytes, notes_size(notes));
+	image_set_shed(env->files->images, i);
 	if (o->notes.list.len)
 		qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
 	provs_collect(o);
@@ -98,20 +107,20 @@ static bool is_program(struct gate_elf *g)
 }
 
 /*
- * Reads the notes of a file, which it takes over; NULL: it has none, and no probe is declared over
- * its functions.
+ * Reads the notes of a file, and takes over its image; NULL: it has none, and no probe is declared
+ * over its functions.
  */
 static struct usdt_object *file_read(struct provider_env *env, struct usdt_state *st, pid_t pid,
-				     const struct proc_map *m, struct gate_file *f)
+				     const struct proc_map *m, struct image *i)
 {
 	struct usdt_object *o = NULL;
 	struct usdt_notes notes;
 	struct gate_elf g;
 
-	gate_elf_open(f, env->files->limit, &g);
+	gate_elf_open(i->opened, env->files->limit, &g);
 	usdt_notes_read(&g, &notes);
 	if (notes.list.len || usdt_code_names(env, 0, code_module_name(m->path))) {
-		o = object_create(env, st, pid, m, f, &notes);
+		o = object_create(env, st, pid, m, i, &notes);
 		o->file->is_main = is_program(&g);
 		if (notes.is_cut)
 			env_notice(env, "some notes about probes in '%s' cannot be read",
@@ -132,7 +141,7 @@ static struct usdt_object *file_read(struct provider_env *env, struct usdt_state
 	}
 	gate_elf_close(&g);
 	if (!o)
-		gate_file_close(f);
+		image_put(i);
 	return o;
 }
 
@@ -142,20 +151,16 @@ static struct usdt_object *file_read(struct provider_env *env, struct usdt_state
 static void seen_limit(struct usdt_state *st)
 {
 	struct usdt_seen *s;
-	const void *key, *value;
+	const void *key;
 	size_t pos = 0, len;
 
-	if (hashmap_count(st->seen) + hashmap_count(st->by_identity) < 2 * SEEN_MAX)
+	if (hashmap_count(st->seen) < SEEN_MAX)
 		return;
 	while ((s = hashmap_next(st->seen, &pos, &key, &len)))
 		if (!s->object) {
 			hashmap_remove(st->seen, key, len);
 			free(s);
 		}
-	pos = 0;
-	while ((value = hashmap_next(st->by_identity, &pos, &key, &len)))
-		if (value == &no_notes)
-			hashmap_remove(st->by_identity, key, len);
 }
 
 static void seen_set(struct usdt_state *st, const struct file_inode *key, struct usdt_object *o)
@@ -172,20 +177,22 @@ static void seen_set(struct usdt_state *st, const struct file_inode *key, struct
 	s->ncodes = st->ncodes;
 }
 
-/* Finds the object of an opened file, which it takes over; reads the file if it is not known. */
+/* Finds the object of an image, which it takes over; reads the file if it is not known. */
 static struct usdt_object *object_of(struct provider_env *env, struct usdt_state *st, pid_t pid,
-				     const struct proc_map *m, struct gate_file *f)
+				     const struct proc_map *m, struct image *i)
 {
-	struct file_id id = file_id_of(f);
-	struct usdt_object *o = hashmap_find(st->by_identity, &id, sizeof(id));
+	struct usdt_object *o = i->notes[IMAGE_USDT];
 
 	if (o == &no_notes && usdt_code_names(env, 0, code_module_name(m->path)))
 		o = NULL;
 	if (o) {
-		gate_file_close(f);
+		image_put(i);
 	} else {
-		o = file_read(env, st, pid, m, f);
-		hashmap_set(st->by_identity, &id, sizeof(id), o ? o : &no_notes);
+		st->images = env->files->images;
+		i->notes[IMAGE_USDT] = &no_notes;
+		o = file_read(env, st, pid, m, i);
+		if (o)
+			i->notes[IMAGE_USDT] = o;
 	}
 	return o == &no_notes ? NULL : o;
 }
@@ -197,13 +204,13 @@ static struct usdt_object *object_of(struct provider_env *env, struct usdt_state
 static void change_check(struct provider_env *env, struct usdt_seen *s)
 {
 	struct usdt_object *o = s->object;
-	struct file_id before = file_id_of(o->file->file.opened), now;
+	struct file_id now;
 
 	s->at = now_ns();
 	if (o->is_changed || !gate_file_refresh(o->file->file.opened))
 		return;
 	now = file_id_of(o->file->file.opened);
-	if (file_id_equal(&now, &before))
+	if (file_id_equal(&now, &o->file->image->id))
 		return;
 	o->is_changed = true;
 	env_notice(env,
@@ -242,16 +249,16 @@ struct usdt_object *usdt_object_find(struct provider_env *env, struct usdt_state
 {
 	struct mapping at = proc_map_mapping(pid, m);
 	struct usdt_object *o;
-	struct gate_file *f;
+	struct image *i;
 
 	if (usdt_file_is_known(env, st, m->dev, m->ino, m->path, &o))
 		return o;
 	at.parent = (uint64_t)parent; /* where a process that has ended meanwhile has its files */
-	f = mapping_open(env->files->gate, &at);
-	if (!f && errno != ETIMEDOUT)
+	i = image_open(env->files->images, env->files->gate, &at);
+	if (!i && errno != ETIMEDOUT)
 		return NULL; /* the process has ended, or we have no right to open it */
-	o = f ? object_of(env, st, pid, m, f) : NULL;
-	if (!f)
+	o = i ? object_of(env, st, pid, m, i) : NULL;
+	if (!i)
 		env_notice(env, "cannot read '%s': %s; its probes are unknown",
 			   text_clean(arena_strdup(env->arena, m->path)),
 			   gate_late_text(env->files->gate));
@@ -259,10 +266,19 @@ struct usdt_object *usdt_object_find(struct provider_env *env, struct usdt_state
 	return o;
 }
 
+/* Takes the object out of the notes of its image; instead: what is noted then, or NULL. */
+static void object_unnote(const struct usdt_object *o, struct usdt_object *instead)
+{
+	struct image *i = o->file->image;
+
+	if (i->notes[IMAGE_USDT] == o)
+		i->notes[IMAGE_USDT] = instead;
+}
+
 void usdt_object_forget(struct usdt_state *st, struct usdt_object *o)
 {
 	struct usdt_seen *s;
-	const void *key, *value;
+	const void *key;
 	size_t pos = 0, len;
 
 	while ((s = hashmap_next(st->seen, &pos, &key, &len)))
@@ -270,10 +286,7 @@ void usdt_object_forget(struct usdt_state *st, struct usdt_object *o)
 			hashmap_remove(st->seen, key, len);
 			free(s);
 		}
-	pos = 0;
-	while ((value = hashmap_next(st->by_identity, &pos, &key, &len)))
-		if (value == o)
-			hashmap_remove(st->by_identity, key, len);
+	object_unnote(o, NULL);
 	o->is_gone = true;
 }
 
@@ -444,6 +457,7 @@ static void object_destroy(struct usdt_object *o)
 	vec_deinit(&o->provs);
 	vec_deinit(&o->harms);
 	usdt_types_deinit(o);
+	image_set_account(o->target->env->files->images, &o->bytes, 0);
 	usdt_notes_deinit(&o->notes);
 	code_file_destroy(o->file);
 	arena_destroy(o->arena);
@@ -453,17 +467,14 @@ static void object_destroy(struct usdt_object *o)
 
 void usdt_object_ignore(struct usdt_state *st, struct usdt_object *o)
 {
-	const void *key, *value;
+	const void *key;
 	struct usdt_seen *s;
 	size_t pos = 0, len;
 
 	while ((s = hashmap_next(st->seen, &pos, &key, &len)))
 		if (s->object == o)
 			s->object = NULL;
-	pos = 0;
-	while ((value = hashmap_next(st->by_identity, &pos, &key, &len)))
-		if (value == o)
-			hashmap_set(st->by_identity, key, len, &no_notes);
+	object_unnote(o, &no_notes);
 	usdt_object_destroy(st, o);
 }
 
@@ -486,6 +497,8 @@ void usdt_objects_destroy(struct usdt_state *st)
 
 	while (st->seen && (s = hashmap_next(st->seen, &pos, &key, &len)))
 		free(s);
+	if (st->images)
+		image_set_unnote(st->images, IMAGE_USDT);
 	for (uint32_t i = 0; i < st->objects.len; i++)
 		object_destroy(st->objects.data[i]);
 	vec_deinit(&st->objects);

@@ -397,9 +397,9 @@ int dtrace_close(dtrace_hdl_t *dtp)
 	live_deinit(&dtp->live);
 	match_deinit(&dtp->match);
 	compiler_deinit(&dtp->compiler);
-	names_deinit(&dtp->names);
 	probes_destroy(dtp->probes);
 	env_deinit(&dtp->env);
+	names_deinit(&dtp->names); /* the files of probes are images of its set */
 	options_deinit(&dtp->opts);
 	report_deinit(&dtp->report);
 	arena_destroy(dtp->arena);

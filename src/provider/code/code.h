@@ -23,16 +23,19 @@
 #include "target/ident.h"
 #include "target/maps.h"
 
+struct image; /* image/image.h */
+
 /* A file whose code a process has mapped. */
 struct code_file {
-	/* opened is NULL until code_file_open(); the struct owns name (of the module) and path */
+	/* opened is NULL until code_file_take(); the struct owns name (of the module) and path */
 	struct place_file file;
-	uint32_t batch;	    /* in which it was seen first, or again after its links were closed */
-	uint32_t look;	    /* number of the last reading of mappings that found it */
-	VEC(pid_t) users;   /* followed processes that have it mapped */
-	uint64_t unused_at; /* number of the reading since which users is empty */
-	bool is_main;	    /* it is the program that the process executes */
-	bool is_stale;	    /* the links to its probes were closed */
+	struct image *image; /* of the open file, pinned; NULL: it is not open */
+	uint32_t batch;	     /* in which it was seen first, or again after its links were closed */
+	uint32_t look;	     /* number of the last reading of mappings that found it */
+	VEC(pid_t) users;    /* followed processes that have it mapped */
+	uint64_t unused_at;  /* number of the reading since which users is empty */
+	bool is_main;	     /* it is the program that the process executes */
+	bool is_stale;	     /* the links to its probes were closed */
 	struct funcs *funcs;
 	struct text text;
 	struct err *refused;	  /* why it cannot be probed */
@@ -107,6 +110,8 @@ MUST_CHECK struct err *code_process_look(struct code_probes *st, struct code_pro
 /* Makes the file of a mapping, in st's batch. It is not opened. */
 struct code_file *code_file_create(const struct code_probes *st, const struct proc_map *m);
 void code_file_destroy(struct code_file *o);
+/* Takes over a reference to the image of the file, which is open from then on. */
+void code_file_take(struct code_file *o, struct image *i);
 /* Notes that the process has the file no longer mapped. */
 void code_file_leave(const struct code_probes *st, struct code_file *o, pid_t pid);
 /*

@@ -12,7 +12,9 @@
 #include "target/ifunc.h"
 #include "image/debugfile.h"
 #include "image/dwarf.h"
+#include "image/image.h"
 #include "files/gate.h"
+#include "files/mapping.h"
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
@@ -212,6 +214,8 @@ void code_file_destroy(struct code_file *o)
 	hashmap_destroy(o->code_names);
 	dwarf_file_close(o->dwarf);
 	gate_file_close(o->file.opened);
+	image_unpin(o->image);
+	image_put(o->image);
 	text_deinit(&o->text);
 	err_destroy(o->refused);
 	vec_deinit(&o->users);
@@ -286,17 +290,34 @@ static struct err *open_failed(const struct code_process *t, const struct code_f
 		"ends a mount whose server is gone");
 }
 
+/* The image is pinned because its file is open as long as probes are in it. */
+void code_file_take(struct code_file *o, struct image *i)
+{
+	o->image = i;
+	image_pin(i);
+	o->file.opened = gate_file_share(i->opened);
+	o->text.file = o->file.opened;
+}
+
 static const struct err *file_open(struct code_process *t, struct code_file *o)
 {
+	const struct file_opts *files = t->env->files;
 	const struct proc_map *m;
+	struct image *i = NULL;
+	struct mapping at;
 
 	if (o->file.opened || o->refused)
 		return o->refused;
+	errno = ENOENT;
 	m = code_map(t, o);
-	o->file.opened = m ? proc_map_open(t->env->files->gate, t->at, m) : NULL;
-	if (!o->file.opened)
-		o->refused = open_failed(t, o, m ? errno : ENOENT);
-	o->text.file = o->file.opened;
+	if (m) {
+		at = proc_map_mapping(t->at, m);
+		i = image_open(files->images, files->gate, &at);
+	}
+	if (i)
+		code_file_take(o, i);
+	else
+		o->refused = open_failed(t, o, errno);
 	return o->refused;
 }
 

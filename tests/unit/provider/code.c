@@ -6,6 +6,7 @@
 #include "child.h"
 #include "image/debugfile.h"
 #include "files/gate.h"
+#include "image/image.h"
 #include "provider/arrivals.h"
 #include "provider/pid.h"
 #include "tap.h"
@@ -243,6 +244,7 @@ int main(void)
 	struct child c;
 
 	files.gate = gate_create();
+	files.images = image_set_create();
 	test_modules();
 	test_batches();
 	if (!ok(child_begin(&c), "a process of this program"))
@@ -251,6 +253,7 @@ int main(void)
 	test_targets(&c);
 	test_arrivals(&c);
 	child_end(&c);
+	image_set_destroy(files.images);
 	gate_destroy(files.gate);
 	return tap_done();
 }

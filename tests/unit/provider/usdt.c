@@ -3,7 +3,9 @@
 #include "child.h"
 #include "dtrace/sdt.h"
 #include "files/gate.h"
+#include "files/mapping.h"
 #include "image/debugfile.h"
+#include "image/image.h"
 #include "provider/arrivals.h"
 #include "provider/usdt.h"
 #include "sym/sym.h"
@@ -37,10 +39,10 @@ static void session_end(struct provider_env *env)
 	env_deinit(env);
 }
 
-static struct probe *match_one(struct provider_env *env, const char *prov, const char *name,
-			       uint32_t *ret_n)
+static struct probe *match_one_of(struct provider_env *env, const char *prov, const char *func,
+				  const char *name, uint32_t *ret_n)
 {
-	const struct probe_desc desc = {prov, "", "", name, 0, false, 0};
+	const struct probe_desc desc = {prov, "", func, name, 0, false, 0};
 	struct probe **found = NULL;
 	struct err *e;
 
@@ -49,6 +51,12 @@ static struct probe *match_one(struct provider_env *env, const char *prov, const
 	ok(!e, "no error for %s:::%s%s%s", prov, name, e ? ": " : "", e ? err_text(e) : "");
 	err_destroy(e);
 	return *ret_n == 1 ? found[0] : NULL;
+}
+
+static struct probe *match_one(struct provider_env *env, const char *prov, const char *name,
+			       uint32_t *ret_n)
+{
+	return match_one_of(env, prov, "", name, ret_n);
 }
 
 static void test_process(const char *prov, pid_t pid)
@@ -165,19 +173,68 @@ static void test_files(const struct child *c)
 	session_end(&env);
 }
 
+/* What names have open is not opened once more, whichever provider reads it. */
+static void test_images(const char *prov, pid_t pid)
+{
+	VEC(struct image *) all = {0};
+	uint64_t nopened, bytes;
+	struct image *own;
+	struct provider_env env;
+	struct proc_maps maps;
+	struct probe *pr, *func;
+	char pid_prov[32];
+	uint32_t n;
+
+	if (!ok(!proc_maps_read(pid, &maps), "its mappings"))
+		return;
+	for (uint32_t i = 0; i < maps.maps.len; i++) {
+		struct mapping at = proc_map_mapping(pid, &maps.maps.data[i]);
+		bool is_code = maps.maps.data[i].is_exec && maps.maps.data[i].ino;
+		struct image *img = is_code ? image_open(files.images, files.gate, &at) : NULL;
+
+		if (img)
+			vec_push(&all, img);
+	}
+	own = all.data[0]; /* the program is the first */
+	nopened = files.images->nopened;
+	bytes = files.images->bytes;
+	session_begin(&env);
+	pr = match_one(&env, prov, "sold", &n);
+	(void)snprintf(pid_prov, sizeof(pid_prov), "pid%d", (int)pid);
+	func = match_one_of(&env, pid_prov, "unit_shop_sell", "entry", &n);
+	if (ok(pr && func, "a probe of the program, and one of its function")) {
+		ok(usdt_probe(pr)->object->file->image == own, "the first is in an image");
+		ok(own->notes[IMAGE_USDT] == usdt_probe(pr)->object, "which notes it");
+		ok(code_file_of(code_probe(func)->code.sites.data[0].file)->image == own,
+		   "the other one is in the same");
+	}
+	is_int(files.images->nopened, nopened, "no file was opened");
+	ok(files.images->bytes > bytes, "notes count as what is kept of files");
+	session_end(&env);
+	ok(!own->notes[IMAGE_USDT] && !own->npins, "the end of a session leaves nothing in it");
+	for (uint32_t i = 0; i < all.len; i++)
+		image_put(all.data[i]);
+	vec_deinit(&all);
+	is_int(files.images->bytes, bytes, "nor bytes");
+	proc_maps_deinit(&maps);
+}
+
 int main(void)
 {
 	struct child c;
 	char prov[32];
 
 	files.gate = gate_create();
+	files.images = image_set_create();
 	if (!ok(child_begin(&c), "a process of this program"))
 		return tap_done();
 	(void)snprintf(prov, sizeof(prov), "unitshop%d", (int)c.pid);
+	test_images(prov, c.pid);
 	test_process(prov, c.pid);
 	test_harm(prov);
 	test_files(&c);
 	child_end(&c);
+	image_set_destroy(files.images);
 	gate_destroy(files.gate);
 	return tap_done();
 }
