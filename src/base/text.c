@@ -121,7 +121,7 @@ static void byte_escape(struct strbuf *out, char c, const struct escapes *how)
 
 static bool is_plain(const struct escapes *how, char c)
 {
-	return c >= ' ' && c <= '~' && !letter_of(how, c);
+	return c >= ' ' && c <= '~' && !letter_of(how, c) && !(how->also && strchr(how->also, c));
 }
 
 static void char_escape(struct strbuf *out, uint32_t ch, const struct escapes *how)
@@ -135,6 +135,8 @@ static void char_escape(struct strbuf *out, uint32_t ch, const struct escapes *h
 
 void escape_add(struct strbuf *out, const char *s, size_t len, const struct escapes *how)
 {
+	bool (*is_unsafe)(uint32_t) = how->is_unsafe ? how->is_unsafe : char_is_unsafe;
+
 	for (size_t i = 0, n; i < len; i += n) {
 		uint32_t ch = 0;
 
@@ -144,7 +146,7 @@ void escape_add(struct strbuf *out, const char *s, size_t len, const struct esca
 		if (n)
 			continue;
 		n = how->broken ? utf8_get(s + i, len - i, &ch) : 1;
-		if (n > 1 && how->unit && char_is_unsafe(ch))
+		if (n > 1 && how->unit && is_unsafe(ch))
 			char_escape(out, ch, how);
 		else if (n > 1)
 			strbuf_add(out, s + i, n);
@@ -204,4 +206,14 @@ void escape_quote(struct strbuf *out, const char *s, size_t len, const struct es
 	strbuf_addc(out, '"');
 	escape_add(out, s, len, how);
 	strbuf_addc(out, '"');
+}
+
+void json_quote(struct strbuf *out, const char *s, size_t len)
+{
+	static const struct escapes how = {.letters = "\bb\ff\nn\rr\tt\"\"\\\\",
+					   .other = "\\u%04x",
+					   .broken = "\\ufffd",
+					   .unit = "\\u%04x"};
+
+	escape_quote(out, s, len, &how);
 }

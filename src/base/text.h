@@ -61,6 +61,7 @@ void shell_quote(struct strbuf *out, const char *s, size_t len);
 struct escapes {
 	/* pairs: a character, and the letter that stands for it behind a backslash */
 	const char *letters;
+	const char *also;  /* printable ASCII that is written as other says; NULL: none */
 	const char *nul;   /* the sequence for NUL; NULL: NUL is written as other says */
 	const char *other; /* printf() format of a byte that is not printable ASCII */
 	/* what stands for a byte that is no valid UTF-8, which itself stays unchanged; or NULL */
@@ -70,9 +71,12 @@ struct escapes {
 	 * NULL: it stays, too
 	 */
 	const char *unit;
+	bool (*is_unsafe)(uint32_t ch); /* with unit: which are; NULL: char_is_unsafe() says it */
 };
 extern const struct escapes escapes_c; /* in C, between double quotes */
 
 void escape_add(struct strbuf *out, const char *s, size_t len, const struct escapes *how);
 /* Does the same between double quotes; how->letters must escape the double quote. */
 void escape_quote(struct strbuf *out, const char *s, size_t len, const struct escapes *how);
+/* Adds a string of JSON, in double quotes: any bytes become valid text that is safe to show. */
+void json_quote(struct strbuf *out, const char *s, size_t len);

@@ -53,25 +53,22 @@ void page_texts(struct strbuf *o, const char *text)
 	page_text(o, text, strlen(text));
 }
 
+/* Characters beyond ASCII that JSON in a page must not have: JavaScript's ends of lines, too. */
+static bool is_refused(uint32_t ch)
+{
+	return !is_allowed(ch) || ch == 0x2028 || ch == 0x2029;
+}
+
 void page_json(struct strbuf *o, const char *text, size_t len)
 {
-	strbuf_addc(o, '"');
-	for (size_t i = 0; i < len;) {
-		uint32_t ch = 0;
-		size_t n = utf8_get(text + i, len - i, &ch);
+	static const struct escapes how = {.letters = "\"\"\\\\",
+					   .also = "<>&'",
+					   .other = "\\u%04x",
+					   .broken = "\\ufffd",
+					   .unit = "\\u%04x",
+					   .is_unsafe = is_refused};
 
-		if (!n)
-			strbuf_adds(o, "\\ufffd");
-		else if (ch == '"' || ch == '\\')
-			strbuf_addf(o, "\\%c", (char)ch);
-		else if (entity_of(ch) || !is_allowed(ch) || ch == '\n' || ch == '\t' ||
-			 ch == 0x2028 || ch == 0x2029)
-			strbuf_addf(o, "\\u%04x", ch);
-		else
-			strbuf_add(o, text + i, n);
-		i += n ? n : 1;
-	}
-	strbuf_addc(o, '"');
+	escape_quote(o, text, len, &how);
 }
 
 void page_jsons(struct strbuf *o, const char *text)

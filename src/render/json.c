@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "render/json.h"
 
@@ -125,7 +126,7 @@ static void json_finish(struct printer *p)
 void json_member(struct strbuf *o, const char *name, const char *text)
 {
 	strbuf_addf(o, ", \"%s\": ", name);
-	json_string(o, text, strlen(text));
+	json_quote(o, text, strlen(text));
 }
 
 /* Adds what the record says of its probe, which is the same each time. */
@@ -203,7 +204,7 @@ void json_item_text(struct printer *p, const char *name, const char *text, size_
 {
 	json_item(p);
 	strbuf_addf(&p->out, "{\"%s\": ", name);
-	json_string(&p->out, text, len);
+	json_quote(&p->out, text, len);
 	strbuf_addc(&p->out, '}');
 }
 
@@ -225,9 +226,9 @@ static void json_command(struct printer *p, const char *command, const struct st
 {
 	json_item(p);
 	strbuf_adds(&p->out, "{\"system\": ");
-	json_string(&p->out, command, strlen(command));
+	json_quote(&p->out, command, strlen(command));
 	strbuf_adds(&p->out, ", \"text\": ");
-	json_string(&p->out, text->data, text->len);
+	json_quote(&p->out, text->data, text->len);
 	strbuf_addf(&p->out, ", \"status\": %d}", status);
 }
 

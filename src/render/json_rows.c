@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "render/json.h"
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -29,7 +30,7 @@ static void name_add(const struct printer *p, struct strbuf *o, uint32_t i)
 	}
 	strbuf_adds(o, ", ");
 	if (*name && *name != ',') {
-		json_string(o, name, strcspn(name, ","));
+		json_quote(o, name, strcspn(name, ","));
 		strbuf_adds(o, ": ");
 	} else {
 		strbuf_addf(o, "\"value%" PRIu32 "\": ", i + 1);
@@ -73,7 +74,7 @@ static void datum_add(struct printer *p, struct strbuf *o, const struct datum *d
 	case DATUM_UADDR:
 		addr_of_datum(d, &pid, &addr);
 		addr_text(p, &text, pid, addr, addr_form_of(d->kind));
-		json_string(o, text.data, text.len);
+		json_quote(o, text.data, text.len);
 		strbuf_deinit(&text);
 		return;
 	}
@@ -149,9 +150,9 @@ static void rows_command(struct printer *p, const char *command, const struct st
 	struct strbuf *o = item_begin(p);
 
 	strbuf_adds(o, "{\"system\": ");
-	json_string(o, command, strlen(command));
+	json_quote(o, command, strlen(command));
 	strbuf_adds(o, ", \"text\": ");
-	json_string(o, text->data, text->len);
+	json_quote(o, text->data, text->len);
 	strbuf_addf(o, ", \"status\": %d}", status);
 }
 

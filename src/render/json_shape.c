@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/text.h"
 #include "dif/shape.h"
 #include "render/json.h"
 
@@ -22,7 +23,7 @@ static void shape_word(const struct shape_view *v, const struct shape *sh, uint6
 	if (sh->kind == SHAPE_ENUM && !name) {
 		json_int(v->o, (uint64_t)shape_enum_value(sh, word), true);
 	} else if (name) {
-		json_string(v->o, name, strlen(name));
+		json_quote(v->o, name, strlen(name));
 	} else {
 		struct strbuf text = {0};
 
@@ -30,7 +31,7 @@ static void shape_word(const struct shape_view *v, const struct shape *sh, uint6
 			addr_text(v->p, &text, 0, word, ADDR_FULL);
 		else
 			strbuf_addf(&text, "0x%" PRIx64, word);
-		json_string(v->o, text.data, text.len);
+		json_quote(v->o, text.data, text.len);
 		strbuf_deinit(&text);
 	}
 }
@@ -50,7 +51,7 @@ static void shape_float(const struct shape_view *v, const struct shape *sh, long
 static void shape_text(const struct shape_view *v, const struct shape *sh, const char *text,
 		       size_t len)
 {
-	json_string(v->o, text, len);
+	json_quote(v->o, text, len);
 }
 
 static void shape_open(const struct shape_view *v, const struct shape *sh)
@@ -68,7 +69,7 @@ static void shape_item(const struct shape_view *v, const struct shape *sh, uint3
 	if (!m)
 		return;
 	strbuf_adds(v->o, "{\"member-name\": ");
-	json_string(v->o, m->name, strlen(m->name));
+	json_quote(v->o, m->name, strlen(m->name));
 	json_member(v->o, "name", m->shape->type);
 	strbuf_adds(v->o, ", \"value\": ");
 }
@@ -118,7 +119,7 @@ void json_typed(struct printer *p, const struct shape *shape, const struct datum
 {
 	json_item(p);
 	strbuf_adds(&p->out, "{\"type\": [{\"name\": ");
-	json_string(&p->out, shape->type, strlen(shape->type));
+	json_quote(&p->out, shape->type, strlen(shape->type));
 	strbuf_adds(&p->out, ", \"value\": ");
 	json_shape(p, &p->out, shape, d);
 	strbuf_adds(&p->out, "}]}");

@@ -2,6 +2,7 @@
 /* JSON of values: numbers, text, bytes, addresses, stacks. */
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "render/json.h"
 #include "sym/sym.h"
 
@@ -103,9 +104,9 @@ static void language_members(struct strbuf *o, const char *text)
 	if (!language_parse(text + (*text == '@'), &t))
 		return;
 	strbuf_adds(o, ", \"name\": ");
-	json_string(o, t.func.at, t.func.len);
+	json_quote(o, t.func.at, t.func.len);
 	strbuf_adds(o, ", \"file\": ");
-	json_string(o, t.file.at, t.file.len);
+	json_quote(o, t.file.at, t.file.len);
 	strbuf_addf(o, ", \"line\": %lu", strtoul(t.line.at, NULL, 10));
 }
 
@@ -138,7 +139,7 @@ static void json_frame(void *ctx, const struct position *at)
 	}
 	position_text(f->p, &text, at, f->form);
 	strbuf_adds(f->o, "{\"symbol\": ");
-	json_string(f->o, text.data, text.len);
+	json_quote(f->o, text.data, text.len);
 	strbuf_deinit(&text);
 	is_language = is_named_by_helper(f->p, at);
 	json_member(f->o, "kind", is_language ? "language" : at->pid ? "native" : "kernel");
@@ -178,7 +179,7 @@ static void pair_address(struct printer *p, struct strbuf *o, const struct datum
 	addr_of_datum(d, &at.pid, &at.addr);
 	addr_text(p, &text, at.pid, at.addr, form);
 	strbuf_addf(o, "\"%s\": ", name);
-	json_string(o, text.data, text.len);
+	json_quote(o, text.data, text.len);
 	strbuf_deinit(&text);
 	if (form != ADDR_MOD)
 		name_members(p, o, &at, "object", form == ADDR_FULL);
@@ -194,7 +195,7 @@ bool json_is_plain(const struct datum *d)
 void json_plain(struct strbuf *o, const struct datum *d)
 {
 	if (d->bytes && d->kind != DATUM_STRUCT)
-		json_string(o, d->bytes, strnlen(d->bytes, d->size));
+		json_quote(o, d->bytes, strnlen(d->bytes, d->size));
 	else
 		json_int(o, datum_int(d), d->is_signed || d->kind == DATUM_STRUCT);
 }

@@ -101,6 +101,3 @@ struct renderer {
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
 #define JSON_SCHEMA 2 /* the version of doc/json-schema.json to which the output conforms */
-
-/* Adds a string of JSON, with its quotes (json_text.c). */
-void json_string(struct strbuf *o, const char *text, size_t len);

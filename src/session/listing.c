@@ -2,6 +2,7 @@
 /* Probes as objects of JSON: -l with option oformat. */
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "d/check/argtext.h"
 #include "d/parse/attr.h"
 #include "render/render.h"
@@ -16,7 +17,7 @@ static void attr_add(struct strbuf *o, const char *name, struct attr a)
 static void text_add(struct strbuf *o, const char *name, const char *text)
 {
 	strbuf_addf(o, "\"%s\": ", name);
-	json_string(o, text, strlen(text));
+	json_quote(o, text, strlen(text));
 }
 
 static void arg_add(dtrace_hdl_t *h, const struct probe *pr, struct strbuf *o, const char *type,

@@ -24,22 +24,22 @@
 
 enum { GMETADATA_FULL = 128, GMETRIC_STRING = 133, SLOPE_POSITIVE = 1, SLOPE_BOTH = 3 };
 
-static void xdr_int(struct buf *b, uint32_t v)
+static void xdr_int(struct strbuf *b, uint32_t v)
 {
 	v = htonl(v);
-	buf_add(b, &v, sizeof(v));
+	strbuf_add(b, (const char *)&v, sizeof(v));
 }
 
-static void xdr_text_cut(struct buf *b, const char *text, size_t max)
+static void xdr_text_cut(struct strbuf *b, const char *text, size_t max)
 {
 	size_t len = strnlen(text, max);
 
 	xdr_int(b, (uint32_t)len);
-	buf_add(b, text, len);
-	buf_add(b, "\0\0\0", (4 - len % 4) % 4);
+	strbuf_add(b, text, len);
+	strbuf_add(b, "\0\0\0", (4 - len % 4) % 4);
 }
 
-static void xdr_text(struct buf *b, const char *text)
+static void xdr_text(struct strbuf *b, const char *text)
 {
 	xdr_text_cut(b, text, strlen(text));
 }
@@ -51,7 +51,7 @@ struct push {
 	int fd;
 };
 
-static void datagram_send(struct push *p, const struct buf *b)
+static void datagram_send(struct push *p, const struct strbuf *b)
 {
 	bool is_sent = send(p->fd, b->data, b->len, MSG_DONTWAIT) >= 0;
 
@@ -64,10 +64,10 @@ static void datagram_send(struct push *p, const struct buf *b)
 static void value_send(struct push *p, const struct script *script, const struct metric *m,
 		       const char *name, int64_t value, bool rises)
 {
-	static struct buf b;
-	struct buf text = {0};
+	static struct strbuf b;
+	struct strbuf text = {0};
 
-	buf_clear(&b);
+	strbuf_clear(&b);
 	xdr_int(&b, GMETADATA_FULL);
 	xdr_text(&b, p->host);
 	xdr_text(&b, name);
@@ -85,8 +85,8 @@ static void value_send(struct push *p, const struct script *script, const struct
 	xdr_text_cut(&b, m->help, HELP_MAX_LEN);
 	datagram_send(p, &b);
 
-	buf_clear(&b);
-	buf_add_int(&text, value);
+	strbuf_clear(&b);
+	strbuf_add_int(&text, value);
 	xdr_int(&b, GMETRIC_STRING);
 	xdr_text(&b, p->host);
 	xdr_text(&b, name);
@@ -94,7 +94,7 @@ static void value_send(struct push *p, const struct script *script, const struct
 	xdr_text(&b, "%s");
 	xdr_text(&b, text.data);
 	datagram_send(p, &b);
-	buf_free(&text);
+	strbuf_deinit(&text);
 }
 
 struct bounds {
@@ -107,21 +107,21 @@ struct bounds {
 static void bound_send(int64_t bound, uint64_t count, void *arg)
 {
 	const struct bounds *t = arg;
-	struct buf name = {0};
+	struct strbuf name = {0};
 
-	buf_addf(&name, "%s.le_%lld", t->name, (long long)bound);
+	strbuf_addf(&name, "%s.le_%lld", t->name, (long long)bound);
 	value_send(t->p, t->script, t->m, name.data, (int64_t)count, true);
-	buf_free(&name);
+	strbuf_deinit(&name);
 }
 
 /* A name with a suffix. */
 static void part_send(const struct bounds *t, const char *suffix, int64_t value)
 {
-	struct buf name = {0};
+	struct strbuf name = {0};
 
-	buf_addf(&name, "%s%s", t->name, suffix);
+	strbuf_addf(&name, "%s%s", t->name, suffix);
 	value_send(t->p, t->script, t->m, name.data, value, true);
-	buf_free(&name);
+	strbuf_deinit(&name);
 }
 
 /* Whether a character would be markup in gmond's XML, or a part of a path in gmetad's files. */
@@ -130,14 +130,14 @@ static bool is_special(char c)
 	return (unsigned char)c < ' ' || c == 0x7f || strchr("/\\\"'<>&", c);
 }
 
-static void name_make(const struct metric *m, const struct series *s, struct buf *name)
+static void name_make(const struct metric *m, const struct series *s, struct strbuf *name)
 {
-	buf_clear(name);
-	buf_addf(name, "%s%s", m->name, s->is_overflow ? ".overflow" : "");
+	strbuf_clear(name);
+	strbuf_addf(name, "%s%s", m->name, s->is_overflow ? ".overflow" : "");
 	for (uint32_t i = 0; i < m->nlabels && !s->is_overflow; i++) {
-		buf_addc(name, '.');
+		strbuf_addc(name, '.');
 		for (const char *c = s->values[i]; *c; c++)
-			buf_addc(name, is_special(*c) ? '_' : *c);
+			strbuf_addc(name, is_special(*c) ? '_' : *c);
 	}
 	name_cut(name, NAME_MAX_LEN, s);
 }
@@ -146,7 +146,7 @@ static void metric_push(struct exporter *x, const struct script *script, struct 
 			void *arg)
 {
 	struct push *p = arg;
-	struct buf name = {0};
+	struct strbuf name = {0};
 
 	(void)x;
 	for (struct series *s = series_next(m, NULL); s; s = series_next(m, s)) {
@@ -168,7 +168,7 @@ static void metric_push(struct exporter *x, const struct script *script, struct 
 			break;
 		}
 	}
-	buf_free(&name);
+	strbuf_deinit(&name);
 }
 
 void ganglia_push(struct exporter *x, int fd, const char *host, uint32_t interval_s)

@@ -22,7 +22,7 @@ struct server {
 	struct MHD_Daemon *daemons[DAEMONS_MAX]; /* one for each address */
 	uint32_t n;
 	struct exporter *x;
-	struct buf body;
+	struct strbuf body;
 };
 
 static enum MHD_Result response_send(struct MHD_Connection *c, unsigned int status,
@@ -51,7 +51,7 @@ static enum MHD_Result metrics_answer(struct server *s, struct MHD_Connection *c
 
 	s->x->nscrapes++;
 	exporter_read(s->x);
-	buf_clear(&s->body);
+	strbuf_clear(&s->body);
 	if (is_protobuf)
 		prometheus_protobuf(s->x, &s->body);
 	else
@@ -220,6 +220,6 @@ void server_stop(struct server *s)
 		return;
 	for (uint32_t i = 0; i < s->n; i++)
 		MHD_stop_daemon(s->daemons[i]);
-	buf_free(&s->body);
+	strbuf_deinit(&s->body);
 	free(s);
 }

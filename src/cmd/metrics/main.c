@@ -282,7 +282,7 @@ static void scripts_consume(struct run *r)
 static void metrics_print(struct run *r)
 {
 	uint64_t end = clock_ns() + (uint64_t)(r->once_s * 1e9);
-	struct buf text = {0};
+	struct strbuf text = {0};
 
 	while (!is_ending && clock_ns() < end) {
 		serve_until(r, time_earlier(end, clock_ns() + 100000000));
@@ -291,7 +291,7 @@ static void metrics_print(struct run *r)
 	exporter_read(&r->x);
 	prometheus_text(&r->x, &text);
 	(void)fwrite(text.data, 1, text.len, stdout);
-	buf_free(&text);
+	strbuf_deinit(&text);
 }
 
 static void end_note(int sig)

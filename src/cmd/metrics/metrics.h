@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/str.h"
 
 #define KEYS_MAX 16 /* labels of a metric; an aggregation with more keys is refused */
 
@@ -153,6 +153,30 @@ void script_read(struct exporter *x, struct script *s);
 /* Reads all scripts. */
 void exporter_read(struct exporter *x);
 
+/* Returns p; the program ends if it is NULL, because there is no memory. */
+static inline void *mem_check(void *p)
+{
+	if (!p) {
+		fputs("fathom-metrics: out of memory\n", stderr);
+		abort();
+	}
+	return p;
+}
+
+/* Adds an integer, or a number so that it can be read back exactly. */
+static inline void strbuf_add_int(struct strbuf *b, int64_t v)
+{
+	strbuf_addf(b, "%lld", (long long)v);
+}
+
+static inline void strbuf_add_number(struct strbuf *b, double v)
+{
+	if (v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v)
+		strbuf_add_int(b, (int64_t)v);
+	else
+		strbuf_addf(b, "%.17g", v);
+}
+
 /* naming.c */
 /* Both return false after printing what is wrong: the text, or an aggregation that is not there. */
 bool directives_parse(const char *path, const char *text, struct directive **ret);
@@ -164,9 +188,9 @@ char *name_clean(const char *text);
 /* Replaces bytes that are no UTF-8 by '?': receivers refuse all of a text that has them. */
 void utf8_clean(char *text);
 /* Shortens a name to max bytes; a number at its end tells the series from others. */
-void name_cut(struct buf *name, size_t max, const struct series *s);
+void name_cut(struct strbuf *name, size_t max, const struct series *s);
 /* Adds a text as Prometheus wants values of labels; is_help: as it wants help texts. */
-void label_escape(struct buf *b, const char *text, bool is_help);
+void label_escape(struct strbuf *b, const char *text, bool is_help);
 
 /* model.c */
 struct metric *metric_create(const struct exporter *x, const struct script *s,
@@ -221,8 +245,8 @@ typedef void own_func(const struct own_metric *m, const char *label_value, doubl
 void own_visit(struct exporter *x, own_func *func, void *arg);
 
 /* prometheus.c */
-void prometheus_text(struct exporter *x, struct buf *out);
-void prometheus_protobuf(struct exporter *x, struct buf *out);
+void prometheus_text(struct exporter *x, struct strbuf *out);
+void prometheus_protobuf(struct exporter *x, struct strbuf *out);
 
 /* address.c */
 /*
@@ -275,4 +299,4 @@ uint64_t otlp_due_ns(const struct otlp *o);
 void otlp_run(struct otlp *o);
 void otlp_close(struct otlp *o);
 /* The request of OTLP/HTTP in JSON. */
-void otlp_request(struct exporter *x, struct buf *out);
+void otlp_request(struct exporter *x, struct strbuf *out);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The model: metrics and their series, and how a row of an aggregation changes them. */
+#include "base/hash.h"
+#include "base/text.h"
 #include "metrics.h"
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -33,7 +35,7 @@ static void directive_compare(const struct script *s, struct directive *d, enum 
 		    d->agg, types[type]);
 	if (d->nlabels > nkeys)
 		say("%s:%d: '@%s' has %u key%s: 'labels=' names %u", s->path, d->line, d->agg,
-		    nkeys, nkeys == 1 ? "" : "s", d->nlabels);
+		    nkeys, PLURAL(nkeys), d->nlabels);
 }
 
 static bool has_label(const struct metric *m, uint32_t n, const char *name)
@@ -49,14 +51,14 @@ static void labels_name(struct metric *m, const struct directive *d, uint32_t nk
 {
 	m->nlabels = nkeys;
 	for (uint32_t i = 0; i < nkeys; i++) {
-		struct buf name = {0};
+		struct strbuf name = {0};
 
 		if (d && i < d->nlabels)
-			buf_adds(&name, d->labels[i]);
+			strbuf_adds(&name, d->labels[i]);
 		else
-			buf_addf(&name, "key%u", i);
+			strbuf_addf(&name, "key%u", i);
 		while (has_label(m, i, name.data))
-			buf_addc(&name, '_');
+			strbuf_addc(&name, '_');
 		m->labels[i] = name.data;
 	}
 }
@@ -64,13 +66,13 @@ static void labels_name(struct metric *m, const struct directive *d, uint32_t nk
 static char *metric_name(const struct exporter *x, const struct script *s, const char *agg)
 {
 	bool is_anonymous = strcmp(agg, "_") == 0;
-	struct buf b = {0};
+	struct strbuf b = {0};
 	char *name;
 
-	buf_addf(&b, "%s%s%s%s", x->config.prefix, s->name, is_anonymous ? "" : "_",
-		 is_anonymous ? "" : agg);
+	strbuf_addf(&b, "%s%s%s%s", x->config.prefix, s->name, is_anonymous ? "" : "_",
+		    is_anonymous ? "" : agg);
 	name = name_clean(b.data);
-	buf_free(&b);
+	strbuf_deinit(&b);
 	return name;
 }
 
@@ -92,18 +94,18 @@ struct metric *metric_create(const struct exporter *x, const struct script *s,
 						"quantize", "lquantize", "llquantize"};
 	struct directive *d = directive_find(s->directives, desc->dtagd_name);
 	struct metric *m = mem_check(calloc(1, sizeof(*m)));
-	struct buf help = {0};
+	struct strbuf help = {0};
 
 	m->action = desc->dtagd_action;
 	m->type = type_of(m->action, d);
 	m->name = d && d->name ? mem_check(strdup(d->name)) : metric_name(x, s, desc->dtagd_name);
 	if (m->type == METRIC_COUNTER)
 		suffix_cut(m->name);
-	buf_addf(&help, "@%s of %s: %s()", desc->dtagd_name, s->path,
-		 functions[m->action - DTRACEAGG_COUNT]);
+	strbuf_addf(&help, "@%s of %s: %s()", desc->dtagd_name, s->path,
+		    functions[m->action - DTRACEAGG_COUNT]);
 	m->help = d && d->help ? mem_check(strdup(d->help)) : mem_check(strdup(help.data));
 	utf8_clean(m->help);
-	buf_free(&help);
+	strbuf_deinit(&help);
 	m->normal = 1;
 	labels_name(m, d, nkeys);
 	if (d)
@@ -324,20 +326,20 @@ static void slots_grow(struct metric *m)
 	m->nslots = n;
 }
 
-static void frame_add(dtrace_hdl_t *hdl, const dtrace_frame_t *f, struct buf *out)
+static void frame_add(dtrace_hdl_t *hdl, const dtrace_frame_t *f, struct strbuf *out)
 {
-	static struct buf text; /* a name of C++ may have thousands of characters */
+	static struct strbuf text; /* a name of C++ may have thousands of characters */
 	int len = dtrace_frame2str(hdl, f, text.data, (int)text.cap);
 
 	if (len >= (int)text.cap) {
-		buf_reserve(&text, (size_t)len + 1);
+		(void)strbuf_room(&text, (size_t)len);
 		(void)dtrace_frame2str(hdl, f, text.data, (int)text.cap);
 	}
-	buf_adds(out, text.data);
+	strbuf_adds(out, text.data);
 }
 
 /* The name of an address, of mod() that of its module alone. */
-static void address_add(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *out)
+static void address_add(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct strbuf *out)
 {
 	const dtrace_frame_t frame = {.dtf_addr = d->dtd_addr, .dtf_pid = d->dtd_pid};
 	size_t begin = out->len;
@@ -352,24 +354,24 @@ static void address_add(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *
 }
 
 /* The text of a key as a label's value. */
-static void key_text(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *out)
+static void key_text(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct strbuf *out)
 {
 
 	switch (d->dtd_kind) {
 	case DTRACE_DATUM_INT:
-		buf_addf(out, d->dtd_is_signed ? "%lld" : "%llu", (long long)d->dtd_value);
+		strbuf_addf(out, d->dtd_is_signed ? "%lld" : "%llu", (long long)d->dtd_value);
 		return;
-	case DTRACE_DATUM_STRING: buf_adds(out, d->dtd_bytes); return;
+	case DTRACE_DATUM_STRING: strbuf_adds(out, d->dtd_bytes); return;
 	case DTRACE_DATUM_BYTES:
 		for (uint32_t i = 0; i < d->dtd_size; i++)
-			buf_addf(out, "%02x", (unsigned char)d->dtd_bytes[i]);
+			strbuf_addf(out, "%02x", (unsigned char)d->dtd_bytes[i]);
 		return;
 	case DTRACE_DATUM_STACK:
 	case DTRACE_DATUM_USTACK: /* as flame graphs want it: the outermost frame first */
 		for (uint32_t i = d->dtd_nframes; i-- > 0;) {
 			frame_add(hdl, &d->dtd_frames[i], out);
 			if (i)
-				buf_addc(out, ';');
+				strbuf_addc(out, ';');
 		}
 		return;
 	case DTRACE_DATUM_SYM:
@@ -380,25 +382,23 @@ static void key_text(dtrace_hdl_t *hdl, const dtrace_datum_t *d, struct buf *out
 	}
 }
 
-/* FNV-1a; whoever makes keys that collide slows down one metric of theirs, which limit bounds. */
-static uint64_t hash_of(const struct buf *key)
+/* Whoever makes keys that collide slows down one metric of theirs, which limit bounds. */
+static uint64_t hash_of(const struct strbuf *key)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = fnv_64(FNV_64, key->data, key->len);
 
-	for (size_t i = 0; i < key->len; i++)
-		h = (h ^ (unsigned char)key->data[i]) * 0x100000001b3;
 	return h ^ h >> 29;
 }
 
 /* The labels of a row: key0="a",key1="b". texts: of the keys. */
-static void labels_make(const struct metric *m, char *const *texts, struct buf *out)
+static void labels_make(const struct metric *m, char *const *texts, struct strbuf *out)
 {
-	buf_clear(out);
-	buf_adds(out, "");
+	strbuf_clear(out);
+	strbuf_adds(out, "");
 	for (uint32_t i = 0; i < m->nlabels; i++) {
-		buf_addf(out, "%s%s=\"", i ? "," : "", m->labels[i]);
+		strbuf_addf(out, "%s%s=\"", i ? "," : "", m->labels[i]);
 		label_escape(out, texts[i], false);
-		buf_addc(out, '"');
+		strbuf_addc(out, '"');
 	}
 }
 
@@ -428,14 +428,14 @@ static struct series *overflow_get(const struct reading *r, struct metric *m)
 static struct series *series_get(const struct reading *r, struct metric *m,
 				 const dtrace_aggdata_t *row)
 {
-	static struct buf key, parts[KEYS_MAX];
+	static struct strbuf key, parts[KEYS_MAX];
 	char *texts[KEYS_MAX];
 	struct series *s;
 	uint64_t hash;
 
 	for (uint32_t i = 0; i < m->nlabels; i++) {
-		buf_clear(&parts[i]);
-		buf_adds(&parts[i], "");
+		strbuf_clear(&parts[i]);
+		strbuf_adds(&parts[i], "");
 		key_text(row->dtada_handle, &row->dtada_keys[i], &parts[i]);
 		utf8_clean(parts[i].data);
 		texts[i] = parts[i].data;

@@ -11,6 +11,7 @@
  */
 #include <ctype.h>
 
+#include "base/text.h"
 #include "metrics.h"
 
 char *name_clean(const char *text)
@@ -27,32 +28,17 @@ char *name_clean(const char *text)
 
 void utf8_clean(char *text)
 {
-	unsigned char *p = (unsigned char *)text;
+	for (size_t left = strlen(text); left;) {
+		size_t n = utf8_get(text, left, NULL);
 
-	while (*p) {
-		int n = *p < 0x80		  ? 0
-			: *p >= 0xc2 && *p < 0xe0 ? 1
-			: *p >= 0xe0 && *p < 0xf0 ? 2
-			: *p >= 0xf0 && *p < 0xf5 ? 3
-						  : -1;
-		bool is_good = n >= 0;
-
-		for (int i = 1; i <= n && is_good; i++)
-			is_good = (p[i] & 0xc0) == 0x80;
-		if (is_good &&
-		    n >= 2) /* no overlong forms, surrogates, or numbers beyond U+10FFFF */
-			is_good =
-				!((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
-				  (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90));
-		if (!is_good) {
-			*p++ = '?';
-			continue;
-		}
-		p += n + 1;
+		if (!n)
+			*text = '?';
+		text += MAX(n, 1u);
+		left -= MAX(n, 1u);
 	}
 }
 
-void name_cut(struct buf *name, size_t max, const struct series *s)
+void name_cut(struct strbuf *name, size_t max, const struct series *s)
 {
 	size_t len = max - 17;
 
@@ -61,18 +47,18 @@ void name_cut(struct buf *name, size_t max, const struct series *s)
 	while (len && ((unsigned char)name->data[len] & 0xc0) == 0x80)
 		len--; /* a character is not cut */
 	name->len = len;
-	buf_addf(name, "~%016llx", (unsigned long long)s->hash);
+	strbuf_addf(name, "~%016llx", (unsigned long long)s->hash);
 }
 
-void label_escape(struct buf *b, const char *text, bool is_help)
+void label_escape(struct strbuf *b, const char *text, bool is_help)
 {
 	for (const char *p = text; *p; p++) {
 		if (*p == '\n')
-			buf_adds(b, "\\n");
+			strbuf_adds(b, "\\n");
 		else if (*p == '\\' || (*p == '"' && !is_help))
-			buf_addf(b, "\\%c", *p);
+			strbuf_addf(b, "\\%c", *p);
 		else
-			buf_addc(b, *p);
+			strbuf_addc(b, *p);
 	}
 }
 
@@ -98,16 +84,16 @@ struct parse {
 
 static __attribute__((format(printf, 2, 3))) void refuse(struct parse *p, const char *fmt, ...)
 {
-	struct buf why = {0};
+	struct strbuf why = {0};
 	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	buf_addf(&why, "%s:%d: %s", p->path, p->line, text);
+	strbuf_addf(&why, "%s:%d: %s", p->path, p->line, text);
 	say("%s", why.data);
-	buf_free(&why);
+	strbuf_deinit(&why);
 	p->nwrong++;
 }
 

@@ -18,6 +18,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "metrics.h"
 
 #define TIMEOUT_S  5L
@@ -29,38 +30,29 @@ struct otlp {
 	CURL *curl;
 	struct curl_slist *headers;
 	char *url;
-	struct buf body, answer;
+	struct strbuf body, answer;
 	int epoll_fd;	 /* has the descriptors that libcurl waits for */
 	uint64_t due_ns; /* when libcurl wants to go on in any case; 0: never */
 	bool is_running; /* a request is on its way */
 	bool is_failure_reported;
 };
 
-static void text_add(struct buf *o, const char *text)
+static void text_add(struct strbuf *o, const char *text)
 {
-	buf_addc(o, '"');
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p == '"' || *p == '\\')
-			buf_addf(o, "\\%c", *p);
-		else if (*p < ' ')
-			buf_addf(o, "\\u%04x", *p);
-		else
-			buf_addc(o, (char)*p);
-	}
-	buf_addc(o, '"');
+	json_quote(o, text, strlen(text));
 }
 
-static void attribute_add(struct buf *o, const char *key, const char *value)
+static void attribute_add(struct strbuf *o, const char *key, const char *value)
 {
-	buf_adds(o, "{\"key\":");
+	strbuf_adds(o, "{\"key\":");
 	text_add(o, key);
-	buf_adds(o, ",\"value\":{\"stringValue\":");
+	strbuf_adds(o, ",\"value\":{\"stringValue\":");
 	text_add(o, value);
-	buf_adds(o, "}}");
+	strbuf_adds(o, "}}");
 }
 
 struct request {
-	struct buf *o;
+	struct strbuf *o;
 	uint64_t now_ns, start_ns; /* since 1970 */
 	bool has_metric;
 };
@@ -69,22 +61,22 @@ struct request {
 static void point_open(struct request *r, const struct metric *m, const struct series *s,
 		       bool is_first)
 {
-	struct buf *o = r->o;
+	struct strbuf *o = r->o;
 
-	buf_adds(o, is_first ? "{\"attributes\":[" : ",{\"attributes\":[");
+	strbuf_adds(o, is_first ? "{\"attributes\":[" : ",{\"attributes\":[");
 	if (s->is_overflow)
-		buf_adds(o, "{\"key\":\"otel.metric.overflow\",\"value\":{\"boolValue\":true}}");
+		strbuf_adds(o, "{\"key\":\"otel.metric.overflow\",\"value\":{\"boolValue\":true}}");
 	for (uint32_t i = 0; i < m->nlabels && !s->is_overflow; i++) {
 		if (i)
-			buf_addc(o, ',');
+			strbuf_addc(o, ',');
 		attribute_add(o, m->labels[i], s->values[i]);
 	}
-	buf_addf(o, "],\"startTimeUnixNano\":\"%llu\",\"timeUnixNano\":\"%llu\"",
-		 (unsigned long long)s->start_ns, (unsigned long long)r->now_ns);
+	strbuf_addf(o, "],\"startTimeUnixNano\":\"%llu\",\"timeUnixNano\":\"%llu\"",
+		    (unsigned long long)s->start_ns, (unsigned long long)r->now_ns);
 }
 
 struct bounds {
-	struct buf counts, limits;
+	struct strbuf counts, limits;
 	uint64_t last;
 };
 
@@ -92,36 +84,36 @@ static void bound_add(int64_t bound, uint64_t count, void *arg)
 {
 	struct bounds *b = arg;
 
-	buf_addf(&b->counts, "\"%llu\",", (unsigned long long)(count - b->last));
-	buf_addf(&b->limits, "%s%lld", b->limits.len ? "," : "", (long long)bound);
+	strbuf_addf(&b->counts, "\"%llu\",", (unsigned long long)(count - b->last));
+	strbuf_addf(&b->limits, "%s%lld", b->limits.len ? "," : "", (long long)bound);
 	b->last = count;
 }
 
-static void histogram_add(struct buf *o, const struct metric *m, const struct series *s)
+static void histogram_add(struct strbuf *o, const struct metric *m, const struct series *s)
 {
 	struct bounds b = {0};
 	uint64_t count;
 
-	buf_adds(&b.counts, "");
-	buf_adds(&b.limits, "");
+	strbuf_adds(&b.counts, "");
+	strbuf_adds(&b.limits, "");
 	count = histogram_visit(m, s, bound_add, &b);
-	buf_addf(o, ",\"count\":\"%llu\",\"bucketCounts\":[%s\"%llu\"],\"explicitBounds\":[%s]}",
-		 (unsigned long long)count, b.counts.data, (unsigned long long)(count - b.last),
-		 b.limits.data);
-	buf_free(&b.counts);
-	buf_free(&b.limits);
+	strbuf_addf(o, ",\"count\":\"%llu\",\"bucketCounts\":[%s\"%llu\"],\"explicitBounds\":[%s]}",
+		    (unsigned long long)count, b.counts.data, (unsigned long long)(count - b.last),
+		    b.limits.data);
+	strbuf_deinit(&b.counts);
+	strbuf_deinit(&b.limits);
 }
 
-static void value_add(struct buf *o, const struct metric *m, const struct series *s)
+static void value_add(struct strbuf *o, const struct metric *m, const struct series *s)
 {
 	switch (m->type) {
 	case METRIC_COUNTER:
 	case METRIC_GAUGE:
-		buf_addf(o, ",\"asInt\":\"%lld\"}", (long long)series_value(m, s));
+		strbuf_addf(o, ",\"asInt\":\"%lld\"}", (long long)series_value(m, s));
 		break;
 	case METRIC_SUMMARY: /* the sum is a double there */
-		buf_addf(o, ",\"count\":\"%llu\",\"sum\":%lld}",
-			 (unsigned long long)series_count(m, s), (long long)series_sum(m, s));
+		strbuf_addf(o, ",\"count\":\"%llu\",\"sum\":%lld}",
+			    (unsigned long long)series_count(m, s), (long long)series_sum(m, s));
 		break;
 	case METRIC_HISTOGRAM: histogram_add(o, m, s); break;
 	}
@@ -129,9 +121,9 @@ static void value_add(struct buf *o, const struct metric *m, const struct series
 
 static void metric_open(struct request *r, const char *name, const char *help)
 {
-	buf_adds(r->o, r->has_metric ? ",{\"name\":" : "{\"name\":");
+	strbuf_adds(r->o, r->has_metric ? ",{\"name\":" : "{\"name\":");
 	text_add(r->o, name);
-	buf_adds(r->o, ",\"description\":");
+	strbuf_adds(r->o, ",\"description\":");
 	text_add(r->o, help);
 	r->has_metric = true;
 }
@@ -150,13 +142,13 @@ static void metric_add(struct exporter *x, const struct script *script, struct m
 	(void)x;
 	(void)script;
 	metric_open(r, m->name, m->help);
-	buf_adds(r->o, kinds[m->type]);
+	strbuf_adds(r->o, kinds[m->type]);
 	for (struct series *s = series_next(m, NULL); s; s = series_next(m, s)) {
 		point_open(r, m, s, is_first);
 		value_add(r->o, m, s);
 		is_first = false;
 	}
-	buf_adds(r->o, "]}}");
+	strbuf_adds(r->o, "]}}");
 }
 
 static void own_add(const struct own_metric *m, const char *label_value, double value, void *arg)
@@ -164,34 +156,35 @@ static void own_add(const struct own_metric *m, const char *label_value, double 
 	struct request *r = arg;
 
 	metric_open(r, m->name, m->help);
-	buf_adds(r->o, m->is_counter
-			       ? ",\"sum\":{\"aggregationTemporality\":2,\"isMonotonic\":true,"
-				 "\"dataPoints\":[{\"attributes\":["
-			       : ",\"gauge\":{\"dataPoints\":[{\"attributes\":[");
+	strbuf_adds(r->o, m->is_counter
+				  ? ",\"sum\":{\"aggregationTemporality\":2,\"isMonotonic\":true,"
+				    "\"dataPoints\":[{\"attributes\":["
+				  : ",\"gauge\":{\"dataPoints\":[{\"attributes\":[");
 	if (m->label)
 		attribute_add(r->o, m->label, label_value);
-	buf_addf(r->o, "],\"startTimeUnixNano\":\"%llu\",\"timeUnixNano\":\"%llu\",\"asDouble\":",
-		 (unsigned long long)r->start_ns, (unsigned long long)r->now_ns);
-	buf_add_number(r->o, value);
-	buf_adds(r->o, "}]}}");
+	strbuf_addf(r->o,
+		    "],\"startTimeUnixNano\":\"%llu\",\"timeUnixNano\":\"%llu\",\"asDouble\":",
+		    (unsigned long long)r->start_ns, (unsigned long long)r->now_ns);
+	strbuf_add_number(r->o, value);
+	strbuf_adds(r->o, "}]}}");
 }
 
-void otlp_request(struct exporter *x, struct buf *out)
+void otlp_request(struct exporter *x, struct strbuf *out)
 {
 	struct request r = {.o = out, .start_ns = x->started_ns};
 	char host[256] = "";
 
 	r.now_ns = clock_real_ns();
 	(void)gethostname(host, sizeof(host) - 1);
-	buf_adds(out, "{\"resourceMetrics\":[{\"resource\":{\"attributes\":[");
+	strbuf_adds(out, "{\"resourceMetrics\":[{\"resource\":{\"attributes\":[");
 	attribute_add(out, "service.name", "fathom-metrics");
-	buf_addc(out, ',');
+	strbuf_addc(out, ',');
 	attribute_add(out, "host.name", host);
-	buf_adds(out, "]},\"scopeMetrics\":[{\"scope\":{\"name\":\"fathom\",\"version\":"
-		      "\"" FATHOM_VERSION "\"},\"metrics\":[");
+	strbuf_adds(out, "]},\"scopeMetrics\":[{\"scope\":{\"name\":\"fathom\",\"version\":"
+			 "\"" FATHOM_VERSION "\"},\"metrics\":[");
 	metrics_visit(x, metric_add, &r);
 	own_visit(x, own_add, &r);
-	buf_adds(out, "]}]}]}");
+	strbuf_adds(out, "]}]}]}");
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -202,7 +195,7 @@ static size_t answer_take(char *data, size_t size, size_t n, void *arg)
 	struct otlp *o = arg;
 	size_t len = size * n, room = ANSWER_MAX - o->answer.len;
 
-	buf_add(&o->answer, data, len < room ? len : room);
+	strbuf_add(&o->answer, data, len < room ? len : room);
 	return len;
 }
 
@@ -285,7 +278,7 @@ static void request_end(struct otlp *o, CURLcode code)
 {
 	long status = 0;
 	long long rejected = 0;
-	struct buf why = {0};
+	struct strbuf why = {0};
 
 	(void)curl_multi_remove_handle(o->multi, o->curl);
 	o->is_running = false;
@@ -294,17 +287,17 @@ static void request_end(struct otlp *o, CURLcode code)
 	if (status >= 200 && status < 300)
 		rejected = rejected_count(o);
 	if (code != CURLE_OK)
-		buf_adds(&why, curl_easy_strerror(code));
+		strbuf_adds(&why, curl_easy_strerror(code));
 	else if (rejected > 0)
-		buf_addf(&why, "it refuses %lld data points", rejected);
+		strbuf_addf(&why, "it refuses %lld data points", rejected);
 	else if (status < 200 || status >= 300)
-		buf_addf(&why, "HTTP status %ld", status);
+		strbuf_addf(&why, "HTTP status %ld", status);
 	if (why.len)
 		o->x->npush_errors++;
 	if (why.len && !o->is_failure_reported)
 		say("'%s' takes no metrics: %s; they come with a later request", o->url, why.data);
 	o->is_failure_reported = why.len > 0;
-	buf_free(&why);
+	strbuf_deinit(&why);
 }
 
 static void ended_take(struct otlp *o)
@@ -321,8 +314,8 @@ void otlp_push(struct otlp *o)
 {
 	if (o->is_running)
 		return;
-	buf_clear(&o->body);
-	buf_clear(&o->answer);
+	strbuf_clear(&o->body);
+	strbuf_clear(&o->answer);
 	otlp_request(o->x, &o->body);
 	curl_easy_setopt(o->curl, CURLOPT_POSTFIELDS, o->body.data);
 	curl_easy_setopt(o->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)o->body.len);
@@ -398,7 +391,7 @@ void otlp_close(struct otlp *o)
 	if (o->epoll_fd >= 0)
 		close(o->epoll_fd);
 	free(o->url);
-	buf_free(&o->body);
-	buf_free(&o->answer);
+	strbuf_deinit(&o->body);
+	strbuf_deinit(&o->answer);
 	free(o);
 }

@@ -14,34 +14,34 @@
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void head_add(struct buf *o, const char *name, const char *suffix, const char *help,
+static void head_add(struct strbuf *o, const char *name, const char *suffix, const char *help,
 		     const char *type)
 {
-	buf_addf(o, "# HELP %s%s ", name, suffix);
+	strbuf_addf(o, "# HELP %s%s ", name, suffix);
 	label_escape(o, help, true);
-	buf_addf(o, "\n# TYPE %s%s %s\n", name, suffix, type);
+	strbuf_addf(o, "\n# TYPE %s%s %s\n", name, suffix, type);
 }
 
-static void sample_add(struct buf *o, const struct metric *m, const char *suffix,
+static void sample_add(struct strbuf *o, const struct metric *m, const char *suffix,
 		       const char *labels, const char *more, int64_t value)
 {
-	buf_adds(o, m->name);
-	buf_adds(o, suffix);
+	strbuf_adds(o, m->name);
+	strbuf_adds(o, suffix);
 	if (*labels || *more) {
-		buf_addc(o, '{');
-		buf_adds(o, labels);
+		strbuf_addc(o, '{');
+		strbuf_adds(o, labels);
 		if (*labels && *more)
-			buf_addc(o, ',');
-		buf_adds(o, more);
-		buf_addc(o, '}');
+			strbuf_addc(o, ',');
+		strbuf_adds(o, more);
+		strbuf_addc(o, '}');
 	}
-	buf_addc(o, ' ');
-	buf_add_int(o, value);
-	buf_addc(o, '\n');
+	strbuf_addc(o, ' ');
+	strbuf_add_int(o, value);
+	strbuf_addc(o, '\n');
 }
 
 struct bucket_text {
-	struct buf *o;
+	struct strbuf *o;
 	const struct metric *m;
 	const struct series *s;
 };
@@ -55,7 +55,7 @@ static void bucket_text(int64_t bound, uint64_t count, void *arg)
 	sample_add(t->o, t->m, "_bucket", t->s->labels, le, (int64_t)count);
 }
 
-static void histogram_add(struct buf *o, const struct metric *m, const struct series *s)
+static void histogram_add(struct strbuf *o, const struct metric *m, const struct series *s)
 {
 	struct bucket_text t = {o, m, s};
 	int64_t count = (int64_t)histogram_visit(m, s, bucket_text, &t);
@@ -69,7 +69,7 @@ static void metric_text(struct exporter *x, const struct script *script, struct 
 {
 	static const char *const types[] = {"counter", "gauge", "summary", "histogram"};
 	bool is_counter = m->type == METRIC_COUNTER;
-	struct buf *o = arg;
+	struct strbuf *o = arg;
 
 	(void)x;
 	(void)script;
@@ -90,7 +90,7 @@ static void metric_text(struct exporter *x, const struct script *script, struct 
 }
 
 struct own_text {
-	struct buf *o;
+	struct strbuf *o;
 	const char *last; /* the metric whose head was written */
 };
 
@@ -102,18 +102,18 @@ static void own_text(const struct own_metric *m, const char *label_value, double
 	if (t->last != m->name)
 		head_add(t->o, m->name, suffix, m->help, m->is_counter ? "counter" : "gauge");
 	t->last = m->name;
-	buf_addf(t->o, "%s%s", m->name, suffix);
+	strbuf_addf(t->o, "%s%s", m->name, suffix);
 	if (m->label) {
-		buf_addf(t->o, "{%s=\"", m->label);
+		strbuf_addf(t->o, "{%s=\"", m->label);
 		label_escape(t->o, label_value, false);
-		buf_adds(t->o, "\"}");
+		strbuf_adds(t->o, "\"}");
 	}
-	buf_addc(t->o, ' ');
-	buf_add_number(t->o, value);
-	buf_addc(t->o, '\n');
+	strbuf_addc(t->o, ' ');
+	strbuf_add_number(t->o, value);
+	strbuf_addc(t->o, '\n');
 }
 
-void prometheus_text(struct exporter *x, struct buf *out)
+void prometheus_text(struct exporter *x, struct strbuf *out)
 {
 	struct own_text own = {out, NULL};
 
@@ -125,52 +125,52 @@ void prometheus_text(struct exporter *x, struct buf *out)
 
 enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
-static void varint_add(struct buf *o, uint64_t v)
+static void varint_add(struct strbuf *o, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
-		buf_addc(o, (char)(v | 0x80));
-	buf_addc(o, (char)v);
+		strbuf_addc(o, (char)(v | 0x80));
+	strbuf_addc(o, (char)v);
 }
 
-static void tag_add(struct buf *o, uint32_t field, enum wire wire)
+static void tag_add(struct strbuf *o, uint32_t field, enum wire wire)
 {
 	varint_add(o, field << 3 | wire);
 }
 
-static void uint_add(struct buf *o, uint32_t field, uint64_t v)
+static void uint_add(struct strbuf *o, uint32_t field, uint64_t v)
 {
 	tag_add(o, field, WIRE_VARINT);
 	varint_add(o, v);
 }
 
-static void sint_add(struct buf *o, uint32_t field, int64_t v)
+static void sint_add(struct strbuf *o, uint32_t field, int64_t v)
 {
 	uint_add(o, field, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-static void double_add(struct buf *o, uint32_t field, double v)
+static void double_add(struct strbuf *o, uint32_t field, double v)
 {
 	tag_add(o, field, WIRE_FIXED64);
-	buf_add(o, &v, sizeof(v));
+	strbuf_add(o, (const char *)&v, sizeof(v));
 }
 
-static void bytes_add(struct buf *o, uint32_t field, const char *data, size_t len)
+static void bytes_add(struct strbuf *o, uint32_t field, const char *data, size_t len)
 {
 	tag_add(o, field, WIRE_BYTES);
 	varint_add(o, len);
-	buf_add(o, data, len);
+	strbuf_add(o, data, len);
 }
 
 /* Adds the message and empties it. */
-static void message_add(struct buf *o, uint32_t field, struct buf *message)
+static void message_add(struct strbuf *o, uint32_t field, struct strbuf *message)
 {
 	bytes_add(o, field, message->len ? message->data : "", message->len);
-	buf_clear(message);
+	strbuf_clear(message);
 }
 
-static void label_add(struct buf *o, const char *name, const char *value)
+static void label_add(struct strbuf *o, const char *name, const char *value)
 {
-	static struct buf pair;
+	static struct strbuf pair;
 
 	bytes_add(&pair, 1, name, strlen(name));
 	bytes_add(&pair, 2, value, strlen(value));
@@ -186,15 +186,15 @@ static int32_t bucket_power(int64_t bound)
 }
 
 /* Spans and differences of the buckets on one side of zero. */
-static void native_side(struct buf *h, const struct metric *m, const struct series *s,
+static void native_side(struct strbuf *h, const struct metric *m, const struct series *s,
 			bool is_negative)
 {
 	uint32_t span_field = is_negative ? 9 : 12, delta_field = is_negative ? 10 : 13;
-	static struct buf span, deltas;
+	static struct strbuf span, deltas;
 	int64_t last_count = 0;
 	int32_t next = 0; /* index behind the last one */
 
-	buf_clear(&deltas);
+	strbuf_clear(&deltas);
 	for (uint32_t k = 0; k < m->nbounds; k++) {
 		uint32_t i = is_negative ? m->nbounds - 1 - k : k;
 		const struct bucket *b = &m->bounds[i];
@@ -212,10 +212,10 @@ static void native_side(struct buf *h, const struct metric *m, const struct seri
 		last_count = count;
 		next = index + 1;
 	}
-	buf_add(h, deltas.len ? deltas.data : "", deltas.len);
+	strbuf_add(h, deltas.len ? deltas.data : "", deltas.len);
 }
 
-static void native_add(struct buf *h, const struct metric *m, const struct series *s)
+static void native_add(struct strbuf *h, const struct metric *m, const struct series *s)
 {
 	uint64_t zeros = 0;
 
@@ -231,14 +231,14 @@ static void native_add(struct buf *h, const struct metric *m, const struct serie
 
 static void bucket_message(int64_t bound, uint64_t count, void *arg)
 {
-	static struct buf bucket;
+	static struct strbuf bucket;
 
 	uint_add(&bucket, 1, count);
 	double_add(&bucket, 2, (double)bound);
 	message_add(arg, 3, &bucket);
 }
 
-static void histogram_message(struct buf *h, const struct metric *m, const struct series *s)
+static void histogram_message(struct strbuf *h, const struct metric *m, const struct series *s)
 {
 	uint_add(h, 1, histogram_visit(m, s, bucket_message, h));
 	double_add(h, 2, __builtin_nan("")); /* quantize() keeps no sum */
@@ -246,9 +246,9 @@ static void histogram_message(struct buf *h, const struct metric *m, const struc
 		native_add(h, m, s);
 }
 
-static void value_message(struct buf *o, const struct metric *m, const struct series *s)
+static void value_message(struct strbuf *o, const struct metric *m, const struct series *s)
 {
-	static struct buf value;
+	static struct strbuf value;
 
 	switch (m->type) {
 	case METRIC_COUNTER:
@@ -271,30 +271,30 @@ static void value_message(struct buf *o, const struct metric *m, const struct se
 	}
 }
 
-static void family_head(struct buf *f, const char *name, bool is_counter, const char *help,
+static void family_head(struct strbuf *f, const char *name, bool is_counter, const char *help,
 			int type)
 {
-	static struct buf full;
+	static struct strbuf full;
 
-	buf_clear(&full);
-	buf_addf(&full, "%s%s", name, is_counter ? "_total" : "");
+	strbuf_clear(&full);
+	strbuf_addf(&full, "%s%s", name, is_counter ? "_total" : "");
 	bytes_add(f, 1, full.data, full.len);
 	bytes_add(f, 2, help, strlen(help));
 	uint_add(f, 3, (uint64_t)type);
 }
 
-static void family_end(struct buf *out, struct buf *family)
+static void family_end(struct strbuf *out, struct strbuf *family)
 {
 	varint_add(out, family->len);
-	buf_add(out, family->data, family->len);
-	buf_clear(family);
+	strbuf_add(out, family->data, family->len);
+	strbuf_clear(family);
 }
 
 static void metric_protobuf(struct exporter *x, const struct script *script, struct metric *m,
 			    void *arg)
 {
 	static const int types[] = {0, 1, 2, 4};
-	static struct buf family, metric;
+	static struct strbuf family, metric;
 
 	(void)x;
 	(void)script;
@@ -314,7 +314,7 @@ static void metric_protobuf(struct exporter *x, const struct script *script, str
 static void own_protobuf(const struct own_metric *m, const char *label_value, double value,
 			 void *arg)
 {
-	static struct buf family, metric, number;
+	static struct strbuf family, metric, number;
 
 	family_head(&family, m->name, m->is_counter, m->help, m->is_counter ? 0 : 1);
 	if (m->label)
@@ -325,7 +325,7 @@ static void own_protobuf(const struct own_metric *m, const char *label_value, do
 	family_end(arg, &family);
 }
 
-void prometheus_protobuf(struct exporter *x, struct buf *out)
+void prometheus_protobuf(struct exporter *x, struct strbuf *out)
 {
 	metrics_visit(x, metric_protobuf, out);
 	own_visit(x, own_protobuf, out);

@@ -51,7 +51,7 @@ static int fault_note(const dtrace_errdata_t *fault, void *arg)
 
 static char *file_read(const char *path)
 {
-	struct buf text = {0};
+	struct strbuf text = {0};
 	char room[4096];
 	FILE *fp = fopen(path, "re");
 	size_t n;
@@ -59,8 +59,8 @@ static char *file_read(const char *path)
 	if (!fp)
 		return NULL;
 	while ((n = fread(room, 1, sizeof(room), fp)) > 0)
-		buf_add(&text, room, n);
-	buf_adds(&text, "");
+		strbuf_add(&text, room, n);
+	strbuf_adds(&text, "");
 	(void)fclose(fp);
 	return text.data;
 }

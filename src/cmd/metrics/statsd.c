@@ -40,7 +40,7 @@ struct receipt {
 };
 
 struct datagram {
-	struct buf bytes;
+	struct strbuf bytes;
 	struct receipt *receipts;
 	uint32_t nreceipts, cap;
 	bool is_lost;
@@ -155,7 +155,7 @@ static void receipts_take(struct statsd *st)
 		is_good &= !d->is_lost;
 		d->nreceipts = 0;
 		d->is_lost = false;
-		buf_clear(&d->bytes);
+		strbuf_clear(&d->bytes);
 	}
 	if (st->ndatagrams && is_good)
 		st->is_failure_reported = false;
@@ -192,7 +192,7 @@ static void datagram_send(struct statsd *st, struct datagram *d)
 }
 
 /* Adds a line to the last datagram. receipt: of an increment; NULL: of a gauge. */
-static void line_add(struct statsd *st, const struct buf *line, const struct receipt *receipt)
+static void line_add(struct statsd *st, const struct strbuf *line, const struct receipt *receipt)
 {
 	struct datagram *d = st->ndatagrams ? &st->datagrams[st->ndatagrams - 1] : NULL;
 
@@ -203,8 +203,8 @@ static void line_add(struct statsd *st, const struct buf *line, const struct rec
 	if (!d)
 		d = datagram_new(st);
 	if (d->bytes.len)
-		buf_addc(&d->bytes, '\n');
-	buf_add(&d->bytes, line->data, line->len);
+		strbuf_addc(&d->bytes, '\n');
+	strbuf_add(&d->bytes, line->data, line->len);
 	if (!receipt)
 		return;
 	if (d->nreceipts == d->cap) {
@@ -224,33 +224,33 @@ static bool is_special(char c)
 }
 
 /* The name: that of the metric, and the values of the keys. */
-static void name_add(struct buf *line, const struct metric *m, const struct series *s,
+static void name_add(struct strbuf *line, const struct metric *m, const struct series *s,
 		     const char *suffix)
 {
-	buf_clear(line);
-	buf_adds(line, m->name);
+	strbuf_clear(line);
+	strbuf_adds(line, m->name);
 	if (s->is_overflow)
-		buf_adds(line, ".overflow");
+		strbuf_adds(line, ".overflow");
 	for (uint32_t i = 0; i < m->nlabels && !s->is_overflow; i++) {
-		buf_addc(line, '.');
+		strbuf_addc(line, '.');
 		for (const char *c = s->values[i]; *c; c++)
-			buf_addc(line, is_special(*c) ? '_' : *c);
+			strbuf_addc(line, is_special(*c) ? '_' : *c);
 	}
 	name_cut(line, DATAGRAM_MAX - VALUE_ROOM - strlen(suffix), s);
-	buf_adds(line, suffix);
-	buf_addc(line, ':');
+	strbuf_adds(line, suffix);
+	strbuf_addc(line, ':');
 }
 
 static void counter_line(struct statsd *st, const struct metric *m, const char *suffix,
 			 const struct receipt *r, int64_t sent)
 {
-	static struct buf line;
+	static struct strbuf line;
 
 	if (r->value == sent)
 		return;
 	name_add(&line, m, r->series, suffix);
-	buf_add_int(&line, (int64_t)((uint64_t)r->value - (uint64_t)sent));
-	buf_adds(&line, "|c");
+	strbuf_add_int(&line, (int64_t)((uint64_t)r->value - (uint64_t)sent));
+	strbuf_adds(&line, "|c");
 	line_add(st, &line, r);
 }
 
@@ -265,17 +265,17 @@ static void part_line(struct statsd *st, const struct metric *m, struct series *
 /* A number with a sign changes a gauge: a negative value is therefore set in two steps. */
 static void gauge_line(struct statsd *st, const struct metric *m, const struct series *s)
 {
-	static struct buf line;
+	static struct strbuf line;
 	int64_t value = series_value(m, s);
 
 	if (value < 0) {
 		name_add(&line, m, s, "");
-		buf_adds(&line, "0|g");
+		strbuf_adds(&line, "0|g");
 		line_add(st, &line, NULL);
 	}
 	name_add(&line, m, s, "");
-	buf_add_int(&line, value);
-	buf_adds(&line, "|g");
+	strbuf_add_int(&line, value);
+	strbuf_adds(&line, "|g");
 	line_add(st, &line, NULL);
 }
 
@@ -347,7 +347,7 @@ void statsd_close(struct statsd *st)
 		return;
 	receipts_take(st);
 	for (uint32_t i = 0; i < st->cap; i++) {
-		buf_free(&st->datagrams[i].bytes);
+		strbuf_deinit(&st->datagrams[i].bytes);
 		free(st->datagrams[i].receipts);
 	}
 	free(st->datagrams);

@@ -187,6 +187,11 @@ static void is_escaped(const char *text, size_t len, const struct escapes *how, 
 	strbuf_deinit(&b);
 }
 
+static bool is_latin(uint32_t ch)
+{
+	return ch < 0x100;
+}
+
 static void test_escapes(void)
 {
 	static const struct escapes json = {.letters = "\nn\"\"\\\\",
@@ -195,12 +200,26 @@ static void test_escapes(void)
 				    safe = {.letters = "\"\"",
 					    .other = "\\u%04x",
 					    .broken = "\\ufffd",
-					    .unit = "\\u%04x"};
+					    .unit = "\\u%04x"},
+				    also = {.letters = "\"\"",
+					    .also = "<>",
+					    .other = "\\u%04x",
+					    .broken = "\\ufffd",
+					    .unit = "\\u%04x",
+					    .is_unsafe = is_latin};
+	struct strbuf b = {0};
 	uint32_t ch = 0;
+
+	json_quote(&b, "\b\f\n\r\t\"\\\x7f<\xff\xe2\x80\xae\0", 14);
+	is_str(strbuf_text(&b), "\"\\b\\f\\n\\r\\t\\\"\\\\\\u007f<\\ufffd\\u202e\\u0000\"",
+	       "a string of JSON");
+	strbuf_deinit(&b);
 
 	is_escaped("\xc3\xa4\xc2\x9b\xe2\x80\xae\xf3\xa0\x81\x81", 11, &safe,
 		   "\"\xc3\xa4\\u009b\\u202e\\udb40\\udc41\"");
 
+	is_escaped("a<\"\xc3\xa9\xe2\x80\xae\xff", 9, &also,
+		   "\"a\\u003c\\\"\\u00e9\xe2\x80\xae\\ufffd\"");
 	is_escaped("a\"\\\n\001\0\377 ", 8, &escapes_c, "\"a\\\"\\\\\\n\\001\\0\\377 \"");
 	is_escaped("\x01\xc3\xa4\xff\xed\xa0\x80", 7, &json,
 		   "\"\\u0001\xc3\xa4\\ufffd\\ufffd\\ufffd\\ufffd\"");
