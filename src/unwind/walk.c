@@ -7,8 +7,8 @@
 #include "target/target.h"
 #include "image/debugfile.h"
 #include "image/ehframe.h"
+#include "image/image.h"
 #include "arch/step.h"
-#include "files/gate.h"
 
 #define VDSO_MAX ((uint64_t)1 << 20) /* bytes; it has two pages */
 
@@ -192,9 +192,9 @@ bool stack_walk_each(const struct walk_space *space, const struct arch_regs *reg
 
 /* ---- a target -------------------------------------------------------------------------------- */
 
-/* The rows of a mapped file. Several mappings may share them. */
+/* The rows of a mapped file, which its mappings share. */
 struct mapped {
-	struct proc_map map; /* one of them */
+	struct image *image; /* NULL: the vDSO, or a file that cannot be opened */
 	enum walk_rows which;
 	struct unwind_rows rows;
 };
@@ -202,6 +202,8 @@ struct mapped {
 struct walk_target {
 	struct target *target;
 	const struct file_opts *opts;
+	const struct proc_maps *maps;
+	struct mapped **known[2]; /* by enum walk_rows and mapping; NULL: not asked for yet */
 	VEC(struct mapped *) files;
 };
 
@@ -231,37 +233,46 @@ static void vdso_read(const struct walk_target *w, const struct proc_map *m, enu
 		unwind_rows_read_memory(image, size, ret);
 }
 
-/* Returns the rows of the file that is mapped, reading them when they are asked for first. */
+/* Returns the rows of a mapping, reading those of its file if no other mapping has. */
+static struct mapped *mapped_get(struct walk_target *w, const struct proc_map *m,
+				 enum walk_rows which)
+{
+	bool has_file = !is_vdso(m);
+	struct image *i = has_file ? target_image(w->target, w->opts->images, m) : NULL;
+	struct mapped *f;
+
+	for (uint32_t k = 0; i && k < w->files.len; k++)
+		if (w->files.data[k]->image == i && w->files.data[k]->which == which) {
+			image_put(i);
+			return w->files.data[k];
+		}
+	f = xcalloc(1, sizeof(*f));
+	f->image = i;
+	f->which = which;
+	if (!has_file)
+		vdso_read(w, m, which, &f->rows);
+	else if (i && which == WALK_SAVED)
+		unwind_saved_read(i->opened, w->opts->limit, NULL, &f->rows);
+	else if (i)
+		unwind_rows_read(i->opened, w->opts->limit, NULL, &f->rows);
+	vec_push(&w->files, f);
+	return f;
+}
+
 static const struct unwind_rows *rows_of(struct walk_target *w, const struct proc_map *m,
 					 enum walk_rows which)
 {
-	struct mapped *f;
+	struct mapped **slot = &w->known[which][m - w->maps->maps.data];
 
-	for (uint32_t i = 0; i < w->files.len; i++)
-		if (proc_map_is_same_file(&w->files.data[i]->map, m) &&
-		    w->files.data[i]->which == which)
-			return &w->files.data[i]->rows;
-	f = xcalloc(1, sizeof(*f));
-	f->map = *m;
-	f->which = which;
-	if (is_vdso(m)) {
-		vdso_read(w, m, which, &f->rows);
-	} else {
-		CLEANUP(gate_file) struct gate_file *file = target_open_map(w->target, m);
-
-		if (file && which == WALK_SAVED)
-			unwind_saved_read(file, w->opts->limit, NULL, &f->rows);
-		else if (file)
-			unwind_rows_read(file, w->opts->limit, NULL, &f->rows);
-	}
-	vec_push(&w->files, f);
-	return &f->rows;
+	if (!*slot)
+		*slot = mapped_get(w, m, which);
+	return &(*slot)->rows;
 }
 
 static bool space_code(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret)
 {
 	struct walk_target *w = ctx;
-	const struct proc_map *m = proc_maps_find(target_maps(w->target), addr);
+	const struct proc_map *m = proc_maps_find(w->maps, addr);
 
 	if (!m || !(m->is_exec || m->is_shared || !proc_map_has_file(m)))
 		return false;
@@ -282,6 +293,9 @@ struct walk_target *walk_target_open(struct target *t, const struct file_opts *f
 
 	w->target = t;
 	w->opts = files;
+	w->maps = target_maps(t);
+	for (size_t i = 0; i < ARRAY_LEN(w->known); i++)
+		w->known[i] = xcalloc(w->maps->maps.len + 1, sizeof(struct mapped *));
 	return w;
 }
 
@@ -291,8 +305,11 @@ void walk_target_close(struct walk_target *w)
 		return;
 	for (uint32_t i = 0; i < w->files.len; i++) {
 		unwind_rows_deinit(&w->files.data[i]->rows);
+		image_put(w->files.data[i]->image);
 		free(w->files.data[i]);
 	}
+	for (size_t i = 0; i < ARRAY_LEN(w->known); i++)
+		free(w->known[i]);
 	vec_deinit(&w->files);
 	free(w);
 }

@@ -8,7 +8,8 @@
  * an address, and the unwind rows of the code at an address. struct walk_target provides them for
  * a target (target/target.h).
  *
- * Owns     a struct walk_space nothing; a struct walk_target its unwind rows.
+ * Owns     a struct walk_space nothing; a struct walk_target its unwind rows, and references to the
+ *          images of what is mapped.
  * Errors   none. A stack without an end is no error.
  * Units    addresses and offsets in bytes.
  * Threads  one space belongs to one thread.

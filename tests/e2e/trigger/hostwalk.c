@@ -21,6 +21,7 @@
 #include "unwind/walk.h"
 #include "image/debugfile.h"
 #include "files/gate.h"
+#include "image/image.h"
 
 #define FRAMES_MAX 200
 #define TRIES	   10000 /* of a millisecond */
@@ -31,8 +32,10 @@ static const struct file_opts *files_default(void)
 {
 	static struct file_opts files = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, NULL, NULL};
 
-	if (!files.gate)
+	if (!files.gate) {
 		files.gate = gate_create();
+		files.images = image_set_create();
+	}
 	return &files;
 }
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of a process are opened once for all who look into them in a session: names of stacks,
- * symbols for helpers, and helpers that files carry.
+ * symbols for helpers, helpers that files carry, and rows by which stacks are walked.
  */
 #include "base/vec.h"
 #include "files/gate.h"
 #include "helper/carried.h"
 #include "helper/process_impl.h"
 #include "image/debugfile.h"
+#include "image/ehframe.h"
 #include "image/image.h"
 #include "sym/sym.h"
+#include "unwind/walk.h"
 #include "tap.h"
 
 static struct target *self;
@@ -98,6 +100,28 @@ static void test_names(struct syms *s)
 			(void)syms_find(s, (uint64_t)getpid(), maps->maps.data[i].start, &name);
 }
 
+/* The rows by which stacks are walked: those of a file are the same in each of its mappings. */
+static void test_walk(const struct file_opts *files)
+{
+	const struct proc_maps *maps = target_maps(self);
+	struct walk_target *w = walk_target_open(self, files);
+	struct walk_space space = walk_target_space(w);
+	struct walk_code code, again, saved;
+
+	for (uint32_t i = 0; i < maps->maps.len; i++)
+		if (maps->maps.data[i].is_exec)
+			(void)space.code(space.ctx, maps->maps.data[i].start, WALK_ROWS, &code);
+	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_ROWS, &code) && code.rows &&
+		   unwind_row_find(code.rows, (uint32_t)code.off),
+	   "the row of an address");
+	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_ROWS, &again) && again.rows == code.rows,
+	   "it is read once");
+	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_SAVED, &saved) && saved.rows &&
+		   saved.rows != code.rows,
+	   "rows of saved registers are others");
+	walk_target_close(w);
+}
+
 /* Names come first, as in a session: they keep open what processes map. */
 static void test_once(struct gate *gate)
 {
@@ -116,6 +140,7 @@ static void test_once(struct gate *gate)
 	test_helper(p);
 	test_carried(c);
 	test_names(s);
+	test_walk(&files);
 	nread = images->nread;
 	process_close(p);
 	ok(images->bytes > 0, "what was found counts");
