@@ -178,9 +178,11 @@ int object_publish(struct region *r, char *message, size_t size)
 		errno = ENOMEM;
 		(void)failed(message, size, "cannot enable the provider");
 	} else if ((o->fd = file_place(r, &im, o->stubs)) < 0) {
-		(void)failed(message, size,
-			     "cannot enable the provider: no file in memory (memfd_create(2)) or "
-			     "in a temporary directory can be executed");
+		(void)failed(
+			message, size,
+			"cannot enable the provider: cannot map executable memory: memfd_create(2) "
+			"and a file in a temporary directory are both refused (a noexec mount, or "
+			"SELinux without execmem?)");
 	} else {
 		if (fstat(o->fd, &st) == 0) {
 			o->dev = st.st_dev;

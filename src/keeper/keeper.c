@@ -65,7 +65,7 @@ static struct err *uprobe_pmu(uint32_t *ret_type)
 
 static struct err *start_failed_err(void)
 {
-	return err_sys(errno, "cannot start the process that keeps the probes");
+	return err_sys(errno, "cannot start the helper process that holds the probes");
 }
 
 struct err *keeper_create(bool is_early, struct keeper **ret)
@@ -120,7 +120,7 @@ static const struct {
 	[UPROBE_EVENT] = {"the kernel refused the uprobe", "perf_event_open", -1},
 	[UPROBE_LINK] = {"cannot attach to the uprobe", "bpf", BPF_LINK_CREATE},
 	[UPROBE_START] = {"cannot start the uprobe", "ioctl", 0},
-	[UPROBE_WARD] = {"too many processes are to be stopped", NULL, 0},
+	[UPROBE_STOPPED] = {"too many processes are to be stopped", NULL, 0},
 };
 
 static struct err *step_refused_err(enum uprobe_step step, int sys)
@@ -141,9 +141,11 @@ static struct err *fail_on_purpose(enum uprobe_step first, enum uprobe_step last
 static struct err *keeper_gone_err(const struct keeper *k)
 {
 	if (k->is_given_up)
-		return err_sys(EINTR, "process %d, which keeps the probes, is not waited for",
+		return err_sys(EINTR,
+			       "helper process %d, which holds the probes, is not waited for",
 			       (int)k->pid);
-	return err_new("process %d, which keeps the probes, was killed", (int)k->pid);
+	return err_new("helper process %d, which holds the probes, was killed; tracing has ended",
+		       (int)k->pid);
 }
 
 /* Announces the request and passes two descriptors: the program and the file. fds may be NULL. */
@@ -254,9 +256,9 @@ struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint6
 	return request_make(k, KEEPER_SWEEP, prog_fd, file_fd);
 }
 
-struct err *keeper_ward(struct keeper *k, int pidfd)
+struct err *keeper_stopped(struct keeper *k, int pidfd)
 {
-	return request_make(k, KEEPER_WARD, pidfd, pidfd);
+	return request_make(k, KEEPER_STOPPED, pidfd, pidfd);
 }
 
 struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd)
@@ -264,9 +266,9 @@ struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd)
 	return request_make(k, KEEPER_HOLD, link_fd, event_fd);
 }
 
-struct err *keeper_herd(struct keeper *k, int procs_fd)
+struct err *keeper_stopped_map(struct keeper *k, int procs_fd)
 {
-	return request_make(k, KEEPER_HERD, procs_fd, procs_fd);
+	return request_make(k, KEEPER_STOPPED_MAP, procs_fd, procs_fd);
 }
 
 /* The processes are in the area, unless it is about a group. */

@@ -78,7 +78,7 @@ MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd,
  * Names a process that the tracer's programs stop: if the tracer dies, the keeper closes the last
  * link and then sends SIGCONT to the process. The descriptor stays the caller's.
  */
-MUST_CHECK struct err *keeper_ward(struct keeper *k, int pidfd);
+MUST_CHECK struct err *keeper_stopped(struct keeper *k, int pidfd);
 /*
  * Passes a link and its event, which the keeper closes when it ends. The caller closes its own
  * descriptors, which is fast then: the kernel detaches with the last one.
@@ -86,9 +86,9 @@ MUST_CHECK struct err *keeper_ward(struct keeper *k, int pidfd);
 MUST_CHECK struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd);
 /*
  * Passes the map of the processes that the tracer's programs may stop: if the tracer dies, the
- * keeper releases these processes (herd_release()). The descriptor stays the caller's.
+ * keeper releases these processes (stopped_map_release()). The descriptor stays the caller's.
  */
-MUST_CHECK struct err *keeper_herd(struct keeper *k, int procs_fd);
+MUST_CHECK struct err *keeper_stopped_map(struct keeper *k, int procs_fd);
 /* Closes the links that were made for the process. waits: returns only when they are closed. */
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
 /* Closes those of n processes, some time after the return. */

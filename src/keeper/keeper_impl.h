@@ -10,12 +10,12 @@
  * request is done.
  */
 enum keeper_op {
-	KEEPER_MULTI,  /* one link for all sites */
-	KEEPER_SINGLE, /* one uprobe as a perf event */
-	KEEPER_SWEEP,  /* keeper_sweep(): the answer is sent before the work is done */
-	KEEPER_WARD,   /* the first descriptor is a pidfd */
-	KEEPER_HERD,   /* the first descriptor is a map of processes */
-	KEEPER_HOLD,   /* the keeper holds both descriptors until it ends */
+	KEEPER_MULTI,	    /* one link for all sites */
+	KEEPER_SINGLE,	    /* one uprobe as a perf event */
+	KEEPER_SWEEP,	    /* keeper_sweep(): the answer is sent before the work is done */
+	KEEPER_STOPPED,	    /* the first descriptor is a pidfd */
+	KEEPER_STOPPED_MAP, /* the first descriptor is a map of processes */
+	KEEPER_HOLD,	    /* the keeper holds both descriptors until it ends */
 	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */
 	KEEPER_DROP,
 	/* passes no descriptors, gets no answer: end, and let another process detach the uprobes */
@@ -29,11 +29,11 @@ enum uprobe_step {
 	UPROBE_EVENT,
 	UPROBE_LINK,
 	UPROBE_START,
-	UPROBE_WARD,
+	UPROBE_STOPPED,
 	UPROBE_NSTEPS
 };
 
-#define KEEPER_WARDS_MAX 64
+#define KEEPER_STOPPED_MAX 64
 
 struct keeper_area {
 	enum keeper_op op;

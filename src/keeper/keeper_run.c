@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #include "base/apart.h"
-#include "keeper/herd.h"
+#include "keeper/stopped.h"
 #include "keeper/warm.h"
 #include "kernel/kernel.h"
 
@@ -180,37 +180,37 @@ static void do_drop(const struct keeper_area *a)
 		; /* reaps the clones that have ended */
 }
 
-/* ---- wards ----------------------------------------------------------------------------------- */
+/* ---- stopped processes --------------------------------------------------------------------- */
 
-struct wards {
-	int fds[KEEPER_WARDS_MAX]; /* pidfds */
+struct stopped {
+	int fds[KEEPER_STOPPED_MAX]; /* pidfds */
 	uint32_t n;
-	int herd; /* a map of processes; -1 = there is none */
+	int map; /* MAP_WATCHED (stopped.h); -1: there is none */
 };
 
-/* Takes over the pidfd of a ward; if there are too many wards, the answer is EUSERS. */
-static void ward_take(struct wards *w, struct keeper_area *a, int *fd)
+/* Takes over the pidfd of a stopped process; the answer is EUSERS if there are too many. */
+static void stopped_take(struct stopped *s, struct keeper_area *a, int *fd)
 {
-	a->sys = w->n < KEEPER_WARDS_MAX ? 0 : EUSERS;
-	a->step = UPROBE_WARD;
+	a->sys = s->n < KEEPER_STOPPED_MAX ? 0 : EUSERS;
+	a->step = UPROBE_STOPPED;
 	if (!a->sys)
-		w->fds[w->n++] = fd_take(fd);
+		s->fds[s->n++] = fd_take(fd);
 }
 
-static void close_links(const struct wards *w, int self)
+static void close_links(const struct stopped *s, int self)
 {
-	const int own[] = {self, w->herd};
+	const int own[] = {self, s->map};
 
-	descriptors_close(w->fds, w->n, own, ARRAY_LEN(own));
+	descriptors_close(s->fds, s->n, own, ARRAY_LEN(own));
 }
 
-static void wards_resume(const struct wards *w)
+static void stopped_resume(const struct stopped *s)
 {
-	if (w->herd >= 0)
-		herd_release(w->herd);
-	for (uint32_t i = 0; i < w->n; i++)
+	if (s->map >= 0)
+		stopped_map_release(s->map);
+	for (uint32_t i = 0; i < s->n; i++)
 		/* fails if the process has ended */
-		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0);
+		(void)syscall(SYS_pidfd_send_signal, s->fds[i], SIGCONT, NULL, 0);
 }
 
 /*
@@ -221,26 +221,26 @@ static void wards_resume(const struct wards *w)
  * Where no clone can be made, the keeper itself closes the links first. This is worse only if
  * somebody kills the keeper meanwhile (keeper.h).
  */
-static void wards_release(const struct wards *w)
+static void stopped_release(const struct stopped *s)
 {
 	struct pollfd end = {.fd = -1, .events = POLLIN};
 	pid_t clone = -1;
 
-	if (!w->n && w->herd < 0)
+	if (!s->n && s->map < 0)
 		return;
 	end.fd = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
 	if (end.fd >= 0)
 		clone = apart_clone();
 	if (clone > 0)
 		return;
-	close_links(w, end.fd);
+	close_links(s, end.fd);
 	if (clone == 0)
 		while (poll(&end, 1, -1) < 0 && errno == EINTR)
 			;
 	else /* clones that close links still have copies of all (do_drop()) */
 		while (syscall(SYS_wait4, -1, NULL, __WCLONE, NULL) > 0)
 			;
-	wards_resume(w);
+	stopped_resume(s);
 	_exit(0);
 }
 
@@ -289,7 +289,7 @@ static NORETURN void end_late(void)
 	_exit(0);
 }
 
-static bool request_serve(struct keeper_area *area, int sock, struct wards *w)
+static bool request_serve(struct keeper_area *area, int sock, struct stopped *s)
 {
 	uint32_t n = 0; /* offsets to be swept after the answer */
 	bool is_there;
@@ -304,10 +304,10 @@ static bool request_serve(struct keeper_area *area, int sock, struct wards *w)
 	} else if (fds[1] < 0) { /* the keeper has no room for the descriptors */
 		area->sys = EMFILE;
 		area->step = UPROBE_PASS;
-	} else if (area->op == KEEPER_WARD) {
-		ward_take(w, area, &fds[0]);
-	} else if (area->op == KEEPER_HERD) {
-		w->herd = fd_take(&fds[0]);
+	} else if (area->op == KEEPER_STOPPED) {
+		stopped_take(s, area, &fds[0]);
+	} else if (area->op == KEEPER_STOPPED_MAP) {
+		s->map = fd_take(&fds[0]);
 		area->sys = 0;
 	} else if (area->op == KEEPER_HOLD) {
 		(void)fd_take(&fds[0]);
@@ -344,30 +344,30 @@ static void raise_limit(void)
 void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
-	struct wards wards = {.herd = -1};
-	struct warmth warm;
+	struct stopped stopped = {.map = -1};
+	struct warm warm;
 
 	apart_begin("uprobe-keeper", parent, (int[]){sock, parent_fd}, 2);
 	raise_limit();
-	warmth_begin(&warm, area->warm_type);
+	warm_begin(&warm, area->warm_type);
 	for (;;) {
 		int n = poll(fds, ARRAY_LEN(fds), warm.is_on ? WARM_MS : -1);
 
 		if (n < 0 && errno != EINTR)
 			break;
 		if (n <= 0) {
-			warmth_renew(&warm);
+			warm_renew(&warm);
 			continue;
 		}
 		if (warm.file >= 0)
-			warmth_end(&warm);
+			warm_end(&warm);
 		/* the tracer has ended; a process it forked may hold the socket */
 		if (fds[1].revents)
 			break;
-		if (fds[0].revents && !request_serve(area, sock, &wards))
+		if (fds[0].revents && !request_serve(area, sock, &stopped))
 			break;
 	}
 	if (!area->is_done)
-		wards_release(&wards);
+		stopped_release(&stopped);
 	_exit(0); /* closes all links (keeper.h) */
 }

@@ -19,7 +19,7 @@
 #define NOP  0x90
 #define STEP 16 /* bytes from one instruction to the next */
 
-static int event_open(const struct warmth *w)
+static int event_open(const struct warm *w)
 {
 	struct perf_event_attr ev = {.type = w->pmu_type, .size = sizeof(ev)};
 	char path[64];
@@ -30,11 +30,11 @@ static int event_open(const struct warmth *w)
 	return (int)syscall(SYS_perf_event_open, &ev, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-void warmth_begin(struct warmth *w, uint32_t pmu_type)
+void warm_begin(struct warm *w, uint32_t pmu_type)
 {
 	uint8_t nops[WARM_MAX * STEP];
 
-	*w = (struct warmth){.file = -1, .pmu_type = pmu_type};
+	*w = (struct warm){.file = -1, .pmu_type = pmu_type};
 	if (!pmu_type)
 		return;
 	memset(nops, NOP, sizeof(nops));
@@ -42,10 +42,10 @@ void warmth_begin(struct warmth *w, uint32_t pmu_type)
 	if (w->file < 0 || pwrite(w->file, nops, sizeof(nops), 0) != sizeof(nops))
 		return;
 	w->is_on = true;
-	warmth_renew(w);
+	warm_renew(w);
 }
 
-void warmth_renew(struct warmth *w)
+void warm_renew(struct warm *w)
 {
 	int fd = w->is_on && w->n < WARM_MAX ? event_open(w) : -1;
 
@@ -56,7 +56,7 @@ void warmth_renew(struct warmth *w)
 }
 
 /* The kernel takes a grace period to close each of them: a clone waits for that. */
-void warmth_end(struct warmth *w)
+void warm_end(struct warm *w)
 {
 	struct apart_closing closing = {{-1, -1}};
 	bool is_apart = w->n && apart_closing_begin(&closing);
@@ -67,5 +67,5 @@ void warmth_end(struct warmth *w)
 		(void)close(w->file);
 	if (is_apart)
 		apart_closing_end(&closing);
-	*w = (struct warmth){.file = -1};
+	*w = (struct warm){.file = -1};
 }

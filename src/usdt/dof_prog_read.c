@@ -49,10 +49,9 @@ static bool struct_get(struct prog_reader *r, uint32_t n, uint32_t type, void *t
 	uint64_t have;
 
 	if (!dof_section_get(&r->im, n, type, &data, &have) || have < size) {
-		reader_refuse(r,
-			      "its DOF is damaged: section %u of %u is no whole section of type "
-			      "%u",
-			      n, r->im.h.secnum, type);
+		reader_refuse(
+			r, "its DOF is damaged: section %u of %u is truncated, or not of type %u",
+			n, r->im.h.secnum, type);
 		return false;
 	}
 	memcpy(to, data, size);

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "kernel/map.h"
 #include "kernel/program.h"
-#include "keeper/herd.h"
+#include "keeper/stopped.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
 
@@ -234,7 +234,7 @@ void follow_destroy(struct follow *f)
 	if (!f)
 		return;
 	if (f->fds[MAP_WATCHED] >= 0)
-		herd_release(f->fds[MAP_WATCHED]);
+		stopped_map_release(f->fds[MAP_WATCHED]);
 	ring_buffer__free(f->ring);
 	fds_close((const int[]){f->exec_link, f->fork_link, f->born_link, f->exec_fd, f->fork_fd,
 				f->born_fd, f->linker_fd},

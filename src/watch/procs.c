@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "keeper/herd.h"
+#include "keeper/stopped.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
 #include "target/maps.h"
@@ -669,7 +669,7 @@ static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
 	if (p->flags & WATCH_STOPS && outlives) {
 		e = keeper_of(ps, &k);
 		if (!e)
-			e = keeper_ward(k, p->id.pidfd);
+			e = keeper_stopped(k, p->id.pidfd);
 	}
 	if (e)
 		return e;
@@ -708,7 +708,7 @@ struct err *procs_follow(struct procs *ps, const struct proc_id *id, uint32_t fl
 void procs_stop(struct procs *ps)
 {
 	ps->is_over = true;
-	herd_release(follow_procs(ps->follow));
+	stopped_map_release(follow_procs(ps->follow));
 	for (uint32_t i = 0; i < ps->list.len; i++)
 		proc_step(ps, ps->list.data[i], WATCH_EV_STOP);
 }
@@ -720,7 +720,7 @@ static struct err *children_start(const struct procs *ps)
 	struct err *e = keeper_of(ps, &k);
 
 	if (!e)
-		e = keeper_herd(k, follow_procs(ps->follow));
+		e = keeper_stopped_map(k, follow_procs(ps->follow));
 	return e ? e : follow_forks(ps->follow);
 }
 

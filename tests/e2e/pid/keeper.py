@@ -208,7 +208,7 @@ def keeper_killed(victim):
     if keeper:
         os.kill(int(keeper), signal.SIGKILL)
     out, err = p.communicate()
-    if p.returncode != 1 or f"process {keeper}, which keeps the probes, was killed" not in err:
+    if p.returncode != 1 or f"helper process {keeper}, which holds the probes, was killed; tracing has ended" not in err:
         bad.append(f"keeper {keeper} killed: status {p.returncode}, {err!r}")
     p = dtrace(PROGRAM, victim.pid)
     lines_until(p, "on\n")

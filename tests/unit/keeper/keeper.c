@@ -120,10 +120,11 @@ static void test_killed(void)
 	(void)kill(keeper_wait(getpid()), SIGKILL);
 	ok(ends(pidfd), "it can be killed");
 	e = keeper_check(k);
-	ok(e && strstr(err_text(e), "which keeps the probes, was killed"), "which is told");
+	ok(e && strstr(err_text(e), "which holds the probes, was killed"),
+	   "keeper_check() says that it was killed");
 	err_destroy(e);
 	e = keeper_uprobe_multi(k, 0, 0, 0, &sites);
-	ok(e && strstr(err_text(e), "which keeps the probes, was killed"), "and when it is asked");
+	ok(e && strstr(err_text(e), "which holds the probes, was killed"), "and so does a request");
 	err_destroy(e);
 	keeper_destroy(k);
 	(void)close(pidfd);
@@ -137,7 +138,7 @@ static void test_stopped(void)
 
 	(void)kill(keeper_wait(getpid()), SIGSTOP);
 	if (!e)
-		e = keeper_ward(k, self);
+		e = keeper_stopped(k, self);
 	ok(!e, "a stopped one answers: it is resumed");
 	(void)kill(keeper_wait(getpid()), SIGSTOP);
 	keeper_destroy(k);
@@ -162,7 +163,7 @@ static void test_early(void)
 	ok(is_warm || access("/sys/bus/event_source/devices/uprobe/type", R_OK) != 0,
 	   "it has uprobes of its own");
 	if (!e)
-		e = keeper_ward(k, self);
+		e = keeper_stopped(k, self);
 	ok(!e, "it answers");
 	/* it closes what came with the request last */
 	is_int(nfiles_await(pid, 3), 3, "it has closed them, and keeps what it was given");
@@ -221,7 +222,8 @@ static void test_refusals(void)
 	keeper_destroy(k);
 	k = NULL;
 	e = keeper_create(false, &k);
-	ok(e && strstr(err_text(e), "cannot start the process that keeps the probes"), "no memory");
+	ok(e && strstr(err_text(e), "cannot start the helper process that holds the probes"),
+	   "no memory");
 	err_destroy(e);
 	sys_fail_set(0);
 }
@@ -241,42 +243,44 @@ static pid_t stopped_child(void)
 	return pid;
 }
 
-/* A tracer that has a ward, and dies (or ends as it should). */
-static void be_tracer(pid_t ward, bool dies)
+/* A tracer that has stopped a process, and dies (or ends as it should). */
+static void be_tracer(pid_t stopped, bool dies)
 {
 	struct keeper *k = NULL;
 	struct err *e = keeper_create(false, &k);
 
 	if (!e)
-		e = keeper_ward(k, (int)syscall(SYS_pidfd_open, ward, 0));
+		e = keeper_stopped(k, (int)syscall(SYS_pidfd_open, stopped, 0));
 	if (!e && dies)
 		(void)raise(SIGKILL);
 	keeper_destroy(k);
 	_exit(e != NULL);
 }
 
-static pid_t tracer(pid_t ward, bool dies)
+static pid_t tracer(pid_t stopped, bool dies)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
-		be_tracer(ward, dies);
+		be_tracer(stopped, dies);
 	return pid;
 }
 
-static void test_wards(void)
+static void test_stopped_processes(void)
 {
-	pid_t ward = stopped_child();
+	pid_t stopped = stopped_child();
 	int status = 0;
 
-	(void)waitpid(tracer(ward, false), &status, 0);
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a tracer with a ward ends");
-	is_int(waitpid(ward, &status, WCONTINUED | WNOHANG), 0, "its ward is not touched");
-	(void)waitpid(tracer(ward, true), &status, 0);
+	(void)waitpid(tracer(stopped, false), &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	   "a tracer that has stopped a process ends");
+	is_int(waitpid(stopped, &status, WCONTINUED | WNOHANG), 0, "the process stays stopped");
+	(void)waitpid(tracer(stopped, true), &status, 0);
 	ok(WIFSIGNALED(status), "another one is killed");
-	ok(waitpid(ward, &status, WCONTINUED) == ward && WIFCONTINUED(status), "its ward runs on");
-	(void)kill(ward, SIGKILL);
-	(void)waitpid(ward, &status, 0);
+	ok(waitpid(stopped, &status, WCONTINUED) == stopped && WIFCONTINUED(status),
+	   "the process that it stopped runs on");
+	(void)kill(stopped, SIGKILL);
+	(void)waitpid(stopped, &status, 0);
 }
 
 /* Limits how many descriptors the keeper has, and gives it as many as it takes. */
@@ -292,10 +296,10 @@ static void keeper_fill(struct keeper *k, rlim_t limit)
 }
 
 /*
- * A tracer that has a ward, and waits to be killed. limit: its keeper has no more descriptors, and
- * all are in use; 0: as many as it likes. *ret_keeper: the keeper.
+ * A tracer that has stopped a process, and waits to be killed. limit: its keeper has no more
+ * descriptors, and all are in use; 0: as many as it likes. *ret_keeper: the keeper.
  */
-static pid_t waiting_tracer(pid_t ward, rlim_t limit, pid_t *ret_keeper)
+static pid_t waiting_tracer(pid_t stopped, rlim_t limit, pid_t *ret_keeper)
 {
 	int up[2];
 	pid_t pid;
@@ -309,7 +313,7 @@ static pid_t waiting_tracer(pid_t ward, rlim_t limit, pid_t *ret_keeper)
 		struct err *e = keeper_create(false, &k);
 
 		if (!e)
-			e = keeper_ward(k, (int)syscall(SYS_pidfd_open, ward, 0));
+			e = keeper_stopped(k, (int)syscall(SYS_pidfd_open, stopped, 0));
 		if (!e && limit)
 			keeper_fill(k, limit);
 		if (!e)
@@ -357,38 +361,38 @@ static bool forks_forbid(pid_t pid, char *folder, size_t size)
 	return false;
 }
 
-static bool ward_goes_on(pid_t ward)
+static bool process_goes_on(pid_t stopped)
 {
 	uint64_t until = now_ns() + 20000000000;
 	int status = 0;
 
-	while (waitpid(ward, &status, WCONTINUED | WNOHANG) != ward && now_ns() < until)
+	while (waitpid(stopped, &status, WCONTINUED | WNOHANG) != stopped && now_ns() < until)
 		(void)usleep(1000);
 	return WIFCONTINUED(status);
 }
 
-/* The keeper of a killed tracer can get no descriptor any more: its ward runs on. */
+/* The keeper of a killed tracer can get no descriptor any more: the stopped process runs on. */
 static void test_full(void)
 {
 	/* Requests bring two descriptors, so one of these limits leaves room for one more. */
 	for (rlim_t limit = 31; limit <= 32; limit++) {
-		pid_t ward = stopped_child(), keeper = 0;
-		pid_t dead = waiting_tracer(ward, limit, &keeper);
+		pid_t stopped = stopped_child(), keeper = 0;
+		pid_t dead = waiting_tracer(stopped, limit, &keeper);
 		int n = nfiles(keeper);
 
 		ok(n == (int)limit || n == (int)limit - 1, "a keeper has %d descriptors", n);
 		(void)kill(dead, SIGKILL);
 		(void)waitpid(dead, NULL, 0);
-		ok(ward_goes_on(ward), "its ward runs on");
-		(void)kill(ward, SIGKILL);
-		(void)waitpid(ward, NULL, 0);
+		ok(process_goes_on(stopped), "the process that it stopped runs on");
+		(void)kill(stopped, SIGKILL);
+		(void)waitpid(stopped, NULL, 0);
 	}
 }
 
-/* The keeper of a killed tracer can make no process: its ward runs on. */
+/* The keeper of a killed tracer can make no process: the stopped process runs on. */
 static void test_no_clone(void)
 {
-	pid_t ward = stopped_child(), keeper = 0, dead = waiting_tracer(ward, 0, &keeper);
+	pid_t stopped = stopped_child(), keeper = 0, dead = waiting_tracer(stopped, 0, &keeper);
 	int pidfd = (int)syscall(SYS_pidfd_open, keeper, 0);
 	bool is_forbidden;
 	char folder[96];
@@ -399,14 +403,15 @@ static void test_no_clone(void)
 	if (!is_forbidden) {
 		ok(true, "a keeper that can make no process # SKIP needs control groups of pids");
 	} else {
-		ok(ward_goes_on(ward), "the ward of a keeper that can make no process runs on");
+		ok(process_goes_on(stopped),
+		   "without a clone, the keeper itself resumes the process");
 		ok(ends(pidfd), "the keeper has ended");
 		while (rmdir(folder) != 0 && errno == EBUSY)
 			(void)usleep(1000); /* until the keeper has left it */
 	}
 	(void)close(pidfd);
-	(void)kill(ward, SIGKILL);
-	(void)waitpid(ward, NULL, 0);
+	(void)kill(stopped, SIGKILL);
+	(void)waitpid(stopped, NULL, 0);
 }
 
 int main(void)
@@ -417,7 +422,7 @@ int main(void)
 	test_early();
 	test_orphan();
 	test_refusals();
-	test_wards();
+	test_stopped_processes();
 	test_full();
 	test_no_clone();
 	return tap_done();

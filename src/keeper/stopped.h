@@ -8,5 +8,8 @@
  */
 #pragma once
 
-/* Resumes the processes that the map lists, and empties it; makes only async-signal-safe calls. */
-void herd_release(int procs_fd);
+/*
+ * Empties the map and resumes the processes in it that outlive the tracer; other ones end with it.
+ * It makes only async-signal-safe calls.
+ */
+void stopped_map_release(int procs_fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Releasing the processes that the tracer's programs may stop. */
-#include "keeper/herd.h"
+#include "keeper/stopped.h"
 
 #include <linux/bpf.h>
 #include <linux/membarrier.h>
@@ -31,7 +31,7 @@ static bool process_take(int procs_fd, uint32_t *ret_pid, struct rt_watched *ret
  * A BPF program that runs meanwhile may still stop a process that it has found in the map, and add
  * a child to the map. So the map is emptied in rounds, until a round finds nothing to resume.
  */
-void herd_release(int procs_fd)
+void stopped_map_release(int procs_fd)
 {
 	struct waiting {
 		uint64_t start;
