@@ -511,7 +511,7 @@ static bool root_is_ready(struct gate *g)
  */
 static int find_in_cached(struct gate *g, int root, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = basename(path);
 	CLEANUP(free) char *folder = xstrdup(name > path ? path : ".");
 	CLEANUP(fd) int dir = -1, fd = -1;
 	struct stat st;

@@ -94,16 +94,9 @@ void helper_close(struct helper *h)
 	free(h);
 }
 
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool helper_is_same(const struct helper *a, const struct helper *b)
 {
-	return strcmp(name_of(a->path), name_of(b->path)) == 0 || strcmp(a->text, b->text) == 0;
+	return strcmp(basename(a->path), basename(b->path)) == 0 || strcmp(a->text, b->text) == 0;
 }
 
 bool helper_matches(const struct helper *h, const char *name)

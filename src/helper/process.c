@@ -24,13 +24,6 @@ static char unreadable;
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* What is known by name of the file of a mapping, until the process is closed; NULL: nothing. */
 static struct object *object_of(const struct process *p, const struct proc_map *m)
 {
@@ -57,7 +50,7 @@ const struct proc_map *process_program(const struct process *p, const struct hel
 /* Whether the file of a mapping is one of those that a subroutine asks for. */
 static bool map_is_wanted(const struct process *p, const struct proc_map *m, const char *pattern)
 {
-	const char *name = name_of(m->path);
+	const char *name = basename(m->path);
 
 	if (m->path[0] != '/')
 		return false;
@@ -135,7 +128,7 @@ static bool name_match(void *ctx, struct object *o, const struct proc_map *m, ui
 	struct name_search *s = ctx;
 
 	(void)bias;
-	s->name = name_of(m->path);
+	s->name = basename(m->path);
 	s->build_id = object_build_id(o);
 	return true;
 }
@@ -405,7 +398,7 @@ bool process_is_loading(const struct process *p)
 	bool has_linker = false;
 
 	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
-		const char *name = name_of(p->maps->maps.data[i].path);
+		const char *name = basename(p->maps->maps.data[i].path);
 
 		if (process_is_libc(name))
 			return false;
@@ -486,7 +479,7 @@ bool process_has_file(const struct process *p, const struct helper *h)
 	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
 		const struct proc_map *m = &p->maps->maps.data[i];
 
-		if (m->is_exec && m->path[0] == '/' && helper_matches(h, name_of(m->path)))
+		if (m->is_exec && m->path[0] == '/' && helper_matches(h, basename(m->path)))
 			return true;
 	}
 	return false;

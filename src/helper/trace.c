@@ -86,8 +86,8 @@ static void read_flush(struct report *t)
 	if (!t->size)
 		return;
 	line_begin(t);
-	strbuf_addf(t->out, "reads %" PRIu64 " byte%s at 0x%" PRIx64 ": ", t->size,
-		    t->size == 1 ? "" : "s", t->addr);
+	strbuf_addf(t->out, "reads %" PRIu64 " byte%s at 0x%" PRIx64 ": ", t->size, PLURAL(t->size),
+		    t->addr);
 	if (t->is_missing)
 		strbuf_adds(t->out, "not there");
 	else

@@ -575,7 +575,7 @@ static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
 	target_close(t);
 }
 
-void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid)
+void ustacks_add_process(struct ustacks *u, uint64_t key, pid_t pid)
 {
 	if (!u || !u->tables)
 		return;

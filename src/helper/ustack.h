@@ -67,8 +67,11 @@ bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
  * the helper machine runs it. To be called now and then.
  */
 void ustacks_work(struct ustacks *u);
-/* A walk has met the process. */
-void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid);
+/*
+ * Looks at what a process maps, and publishes the helpers that apply to it: a walk in the kernel
+ * has asked for them. key: the process's address space, by which walks find what is published.
+ */
+void ustacks_add_process(struct ustacks *u, uint64_t key, pid_t pid);
 /*
  * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
  * file, the next walk asks again, unless the process was met long enough after that time.

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 #define MAX_FILE_SIZE (1u << 30)
@@ -101,7 +102,7 @@ static const struct btf_type *type_after(const struct btf_type *t)
 }
 
 /* Reads size bytes in a loop, because one read() of a sysfs file returns at most a page. */
-static struct err *read_all(int fd, const char *path, char *data, size_t size)
+static struct err *file_read(int fd, const char *path, char *data, size_t size)
 {
 	for (size_t len = 0; len < size;) {
 		ssize_t n = read(fd, data + len, size - len);
@@ -211,7 +212,7 @@ static struct err *file_load(struct btf_file *f, const char *path)
 		return NULL;
 	if (!file_map(f, fd)) {
 		f->data = xmalloc(f->size);
-		e = read_all(fd, path, f->data, f->size);
+		e = file_read(fd, path, f->data, f->size);
 	}
 	if (!e && f->is_sysfs && !f->base)
 		data_share(f);
@@ -557,10 +558,8 @@ const char *btf_file_strs(const struct btf_file *f, size_t *ret_size)
 
 static uint32_t name_hash(const char *name, size_t len)
 {
-	uint64_t h = 14695981039346656037u; /* FNV-1a */
+	uint64_t h = fnv_64(FNV_64, name, len);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)name[i]) * 1099511628211u;
 	return (uint32_t)(h ^ h >> 32);
 }
 

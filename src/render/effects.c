@@ -103,8 +103,8 @@ struct err *act_clear(struct printer *p, const struct prog_act *act, const struc
 
 	if (!e)
 		e = aggs_clear(p->aggs, act->aggs[0]->id);
-	if (!e && p->render->taken_off)
-		p->render->taken_off(p, aggs_view(p->aggs, act->aggs[0]->id), true);
+	if (!e && p->render->aggregation_cleared)
+		p->render->aggregation_cleared(p, aggs_view(p->aggs, act->aggs[0]->id), true);
 	return e;
 }
 
@@ -119,8 +119,9 @@ struct err *act_trunc(struct printer *p, const struct prog_act *act, const struc
 	if (e)
 		return e;
 	e = aggs_trunc(p->aggs, act->aggs[0]->id, (int64_t)datum_int(&d), &p->opts->sort);
-	if (!e && p->render->taken_off)
-		p->render->taken_off(p, aggs_view(p->aggs, act->aggs[0]->id), !datum_int(&d));
+	if (!e && p->render->aggregation_cleared)
+		p->render->aggregation_cleared(p, aggs_view(p->aggs, act->aggs[0]->id),
+					       !datum_int(&d));
 	return e;
 }
 

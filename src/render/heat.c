@@ -133,7 +133,7 @@ static void heat_table_end(struct printer *p, const struct agg_table *t)
 }
 
 /* After clear() and trunc(): keys that the aggregation has no more, or whose counts are 0. */
-static void heat_taken_off(struct printer *p, const struct agg_view *v, bool is_all)
+static void heat_cleared(struct printer *p, const struct agg_view *v, bool is_all)
 {
 	struct heat_form *f = form_of(p);
 
@@ -182,6 +182,6 @@ const struct renderer render_heat = {
 	.table_begin = heat_table_begin,
 	.row = heat_row,
 	.table_end = heat_table_end,
-	.taken_off = heat_taken_off,
+	.aggregation_cleared = heat_cleared,
 	.finish = heat_finish,
 };

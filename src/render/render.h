@@ -81,7 +81,7 @@ struct renderer {
 	void (*left_out)(struct printer *p, const struct agg_table *t, const struct agg_rest *rest);
 
 	/* The aggregation was cleared or truncated, is_all: all its keys; may be NULL. */
-	void (*taken_off)(struct printer *p, const struct agg_view *v, bool is_all);
+	void (*aggregation_cleared)(struct printer *p, const struct agg_view *v, bool is_all);
 
 	/* For forms into which no other text may be mixed; NULL in other forms. */
 	/* Shows the output of a command of system(); NULL: the command writes to our output. */

@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "base/text.h"
 #include "render/impl.h"
 
 /* ---- text of others -------------------------------------------------------------------------- */
@@ -294,7 +295,7 @@ static void text_left_out(struct printer *p, const struct agg_table *t, const st
 {
 	struct strbuf *o = &p->out;
 
-	strbuf_addf(o, "... %u more row%s", rest->nrows, rest->nrows == 1 ? "" : "s");
+	strbuf_addf(o, "... %u more row%s", rest->nrows, PLURAL(rest->nrows));
 	for (uint32_t i = 0; i < t->nviews; i++) {
 		const struct prog_agg *agg = t->views[i]->agg;
 		const char *unit;

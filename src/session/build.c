@@ -43,9 +43,8 @@ static uint32_t line_of(void *ctx, uint32_t span)
 static const char *file_of(const dtrace_hdl_t *h, const struct prog_clause *cl)
 {
 	const char *path = source_locate(dsession_sources(h->compiler.dsession), cl->span).file;
-	const char *slash = path ? strrchr(path, '/') : NULL;
 
-	return !path || !*path ? "-n" : slash ? slash + 1 : path;
+	return !path || !*path ? "-n" : basename(path);
 }
 
 /* Checks what was written as the tracer will check it in a process. */

@@ -82,7 +82,7 @@ struct syms *names_syms(struct names *n)
 	return n->syms;
 }
 
-void names_see(struct names *n, const struct targets *targets)
+void names_add_targets(struct names *n, const struct targets *targets)
 {
 	if (!n->syms)
 		return;

@@ -29,6 +29,6 @@ void names_deinit(struct names *n);
 void names_refresh(struct names *n);
 struct syms *names_syms(struct names *n);
 /* Remembers what the targets have mapped now, for names that are printed after they have ended. */
-void names_see(struct names *n, const struct targets *targets);
+void names_add_targets(struct names *n, const struct targets *targets);
 /* Reports once that the files of a process cannot be read. ctx: the names. */
 void names_denied(void *ctx, uint64_t pid);

@@ -212,7 +212,7 @@ dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
 						   .argv = argv});
 }
 
-static struct err *read_all(FILE *fp, struct strbuf *out)
+static struct err *script_read(FILE *fp, struct strbuf *out)
 {
 	char buf[16384];
 	size_t n;
@@ -233,7 +233,7 @@ dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *
 				       unsigned int cflags, int argc, char *const argv[])
 {
 	struct strbuf text = {0};
-	struct err *e = read_all(fp, &text);
+	struct err *e = script_read(fp, &text);
 	dtrace_prog_t *p = NULL;
 
 	if (e)

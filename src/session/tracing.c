@@ -268,7 +268,7 @@ void tracing_tend(struct arrivals *a)
 {
 	watch_work(a->live->watch);
 	arrivals_work(a);
-	names_see(a->live->names, a->live->targets);
+	names_add_targets(a->live->names, a->live->targets);
 	(void)stacks_work(a->live->stacks, 0); /* serves requests only */
 }
 

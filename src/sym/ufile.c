@@ -140,13 +140,11 @@ static struct ufile *file_create(struct unode *n, const char *path)
 	static const char deleted[] = " (deleted)";
 	struct ufile *f = xcalloc(1, sizeof(*f));
 	size_t len = strlen(path);
-	const char *slash;
 
 	f->path = xstrdup(path);
 	if (len > sizeof(deleted) && strcmp(path + len - (sizeof(deleted) - 1), deleted) == 0)
 		f->path[len - (sizeof(deleted) - 1)] = '\0';
-	slash = strrchr(f->path, '/');
-	f->object = text_clean(xstrdup(slash ? slash + 1 : f->path));
+	f->object = text_clean(xstrdup(basename(f->path)));
 	f->node = n;
 	return f;
 }

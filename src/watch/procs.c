@@ -228,7 +228,7 @@ static void files_compare(const struct procs *ps, struct watch_proc *p, const fo
 		vec_push(&p->files, now->data[k].key);
 }
 
-/* Reports files that were mapped and unmapped, then calls settled(). */
+/* Reports files that were mapped and unmapped; settled() follows when all are reported. */
 static void files_tell(struct procs *ps, struct watch_proc *p)
 {
 	struct proc_maps maps;

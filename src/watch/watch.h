@@ -97,7 +97,10 @@ struct watch_subscriber {
 	void (*ended)(void *ctx, const struct watch_subject *s);
 	/* WATCH_ALL: some events were lost. */
 	void (*lost)(void *ctx);
-	/* WATCH_FOLLOWED: all changes were reported. When this returns, the process runs on. */
+	/*
+	 * WATCH_FOLLOWED: all changes so far were reported. The process is resumed when all
+	 * subscribers have returned.
+	 */
 	void (*settled)(void *ctx, const struct watch_subject *s);
 	/*
 	 * WATCH_FOLLOWED: returns how many breakpoints the subscriber has in the process.

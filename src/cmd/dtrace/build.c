@@ -9,17 +9,10 @@
 
 #include "cmd.h"
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "dir/probes.d" -> "probes.h", "d.out" -> "d.out", in the current directory. To be freed. */
 static char *default_output(struct cmd *c, const char *script, const char *suffix)
 {
-	const char *base = base_name(script);
+	const char *base = basename(script);
 	size_t len = strlen(base);
 	char *path;
 
@@ -136,8 +129,8 @@ static const char *find_script(struct cmd *c)
 static bool output_write(struct cmd *c, const struct output *o, const char *script)
 {
 	if (c->mode == MODE_HEADER)
-		return dtrace_program_header(c->dtp, o->fp, base_name(o->path),
-					     base_name(script)) == 0;
+		return dtrace_program_header(c->dtp, o->fp, basename(o->path), basename(script)) ==
+		       0;
 	return dtrace_program_object(c->dtp, fileno(o->fp), c->is_ilp32 ? DTRACE_OBJECT_ILP32 : 0,
 				     c->argc - 1, c->argv + 1) == 0;
 }

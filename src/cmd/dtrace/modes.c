@@ -8,8 +8,6 @@
 
 #include "cmd.h"
 
-#define PLURAL(n) ((n) == 1 ? "" : "s")
-
 static const char *prog_kind(const struct cmd_prog *p)
 {
 	return p->is_file ? "script" : "description";
@@ -283,7 +281,7 @@ static uint32_t programs_enable(struct cmd *c)
 			cmd_fatal(c, "failed to enable '%s'", p->label);
 		if (!c->only_compile)
 			cmd_notice(c, "%s '%s' matched %u probe%s\n", prog_kind(p), p->label,
-				   p->info.dpi_matches, PLURAL(p->info.dpi_matches));
+				   p->info.dpi_matches, p->info.dpi_matches == 1 ? "" : "s");
 		if (c->verbose &&
 		    dtrace_program_report(c->dtp, p->prog, prog_kind(p), p->label, c->only_compile,
 					  is_structured(c) ? stderr : c->out))

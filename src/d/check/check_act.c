@@ -2,6 +2,7 @@
 /* Actions without format strings: checks their arguments and makes their DIF expressions. */
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "d/check/check_impl.h"
 
 void act_arg(struct check *c, struct prog_act *act, struct expr *e, enum datum_kind kind)
@@ -256,7 +257,7 @@ static bool check_agg_act(struct check *c, struct expr *call, struct prog_act *a
 	if (call->call.nargs < p->nmin || call->call.nargs > p->nargs) {
 		check_error(c, proto, call->span,
 			    "%s( ) prototype mismatch: %u argument%s passed, %s%u expected",
-			    subr->name, call->call.nargs, call->call.nargs == 1 ? "" : "s",
+			    subr->name, call->call.nargs, PLURAL(call->call.nargs),
 			    p->nmin == p->nargs		 ? ""
 			    : call->call.nargs < p->nmin ? "at least "
 							 : "at most ",

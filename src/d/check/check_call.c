@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 #include "d/check/check_impl.h"
+#include "base/text.h"
 #include "d/parse/foreign.h"
 #include "dif/names.h"
 
@@ -109,7 +110,7 @@ void check_error_len(struct check *c, struct span at, const char *what, const ch
 	const char *bound = nmin == nmax ? "" : passed < nmin ? "at least " : "at most ";
 
 	check_error(c, D_PROTO_LEN, at, "%s prototype mismatch: %u %s%s passed, %s%u expected",
-		    what, passed, unit, passed == 1 ? "" : "s", bound, passed < nmin ? nmin : nmax);
+		    what, passed, unit, PLURAL(passed), bound, passed < nmin ? nmin : nmax);
 }
 
 /* The prototype as a call that a user could type, for hints: "sum(expression)". */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Actions with format strings: printf(), printa(), system(), freopen(). */
 #include "d/check/check_impl.h"
+#include "base/text.h"
 #include "d/check/fmt.h"
 
 /* ---- formats and their arguments -------------------------------------------------------- */
@@ -165,7 +166,7 @@ static bool args_take(struct check *c, struct fmt_args *f, const struct prog_fmt
 		check_error(c, D_PRINTF_ARG_EXTRA, f->args[f->next]->span,
 			    "%s( ) prototype mismatch: only %u argument%s required by this format "
 			    "string",
-			    f->func, f->next, f->next == 1 ? "" : "s");
+			    f->func, f->next, PLURAL(f->next));
 		return false;
 	}
 	return good;

@@ -20,6 +20,7 @@
  *         NAME.1 = key == 1 ? 3 | 5 << 8 : key == 2 ? 4 | 6 << 8 : 0,
  *         key == 1 || key == 2);
  */
+#include "base/text.h"
 #include "d/check/check_impl.h"
 
 #define WORD_BITS 64u
@@ -108,7 +109,7 @@ static type_id check_row(struct table_build *b, const struct table_row *row, boo
 	if (row->nvals != b->ncolumns)
 		table_fail(b, D_PROTO_LEN, row->span, "a row has one value for each key",
 			   "row %s has %u value%s, the first row has %u", row->type->name,
-			   row->nvals, row->nvals == 1 ? "" : "s", b->ncolumns);
+			   row->nvals, PLURAL(row->nvals), b->ncolumns);
 	return type;
 }
 

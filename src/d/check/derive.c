@@ -20,6 +20,7 @@
  * first alternative whose sources all exist here and have the arguments that guards and expressions
  * need.
  */
+#include "base/text.h"
 #include "d/check/check_impl.h"
 
 /* ---- expressions of a source ----------------------------------------------------------------- */
@@ -371,7 +372,7 @@ static bool source_declare(struct check *c, const struct probe_decl *pd,
 	if (sd->has_args && sd->nargs != p->nargs) {
 		check_error(c, D_PROTO_LEN, sd->span,
 			    "probe %s has %u argument%s, this source gives %u", pd->name, p->nargs,
-			    p->nargs == 1 ? "" : "s", sd->nargs);
+			    PLURAL(p->nargs), sd->nargs);
 		return false;
 	}
 	*src = (struct declared_source){

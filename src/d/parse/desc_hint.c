@@ -81,20 +81,13 @@ static const char *hint_syscalls(struct arena *a, const struct words *f, const c
 	return hint_tracepoint(a, &full, point);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /*
  * For uprobe:/bin/bash:readline. A program's own functions are in module a.out; the name of its
  * file means the same module.
  */
 static const char *hint_user(struct arena *a, const struct words *f, const char *point)
 {
-	const char *module = f->n > 2 ? base_name(f->w[1]) : "a.out";
+	const char *module = f->n > 2 ? basename(f->w[1]) : "a.out";
 	const char *func = f->n > 1 && *f->w[f->n - 1] ? f->w[f->n - 1] : "FUNCTION";
 
 	return arena_printf(a, "in D: pid$target:%s:%s:%s, with -p PID or -c COMMAND", module, func,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Replaces macro variables and script arguments: $pid, $$pid, $1, $$1 (d-language.md 1.7, 1.9). */
 #include "d/parse/lex.h"
+#include "base/text.h"
 #include "d/text/usage.h"
 
 /* A macro variable: its name or number, as a value ($) or as a string ($$). */
@@ -127,8 +128,8 @@ static void hint_args(struct lexer *lx, const struct macro *m, const char *part)
 	else if (!*end)
 		end = "; with -x defaultargs missing ones are 0 or \"\"";
 	diag_hint(in->diags, "the %s takes %u argument%s, %u given%s",
-		  in->src->kind == SOURCE_FILE ? "script" : "program", want, want == 1 ? "" : "s",
-		  given, end);
+		  in->src->kind == SOURCE_FILE ? "script" : "program", want, PLURAL(want), given,
+		  end);
 }
 
 static bool is_target(const struct macro *m)

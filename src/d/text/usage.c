@@ -149,8 +149,7 @@ static bool line_first(const char *from, const char *to, struct line *ret)
 
 const char *usage_header(struct arena *a, const struct source *src)
 {
-	const char *from, *to, *slash = strrchr(src->name, '/');
-	const char *name = slash ? slash + 1 : src->name;
+	const char *from, *to, *name = basename(src->name);
 	struct line l;
 	char *text;
 

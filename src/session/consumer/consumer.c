@@ -175,7 +175,7 @@ struct err *consumer_start(struct consumer *c)
 	printer_set_syms(c->printer, syms);
 	if (c->print_opts.stackmerge != PRINT_MERGE_OFF)
 		aggs_merge_stacks(c->aggs, name_stack, c);
-	names_see(live->names, live->targets);
+	names_add_targets(live->names, live->targets);
 	c->status_at = now_ns() + (uint64_t)live->opts->val[OPT_statusrate];
 	return printer_open_base(c->printer);
 }

@@ -96,7 +96,8 @@ static void test_order(void)
 	ok(compiles("BEGIN / (ord3 = 5) != 0 / { ord4 = 1; trace(ord3); ord4 = 2; }", &p),
 	   "the first attempt leaves nothing");
 	is_int(p ? p->clauses[0]->nacts : 0, 3, "all actions are there once");
-	ok(fails("BEGIN / ord5 == 1 / { trace(ord6); }", "D_IDENT_UNDEF"), "neither helps");
+	ok(fails("BEGIN / ord5 == 1 / { trace(ord6); }", "D_IDENT_UNDEF"),
+	   "what neither attempt declares is undefined");
 }
 
 static void test_clauses(void)
