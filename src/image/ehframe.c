@@ -30,12 +30,12 @@
 
 #include "arch/arch.h"
 #include "files/gate.h"
+#include "image/segments.h"
 
 #define STATES_MAX	 16  /* DW_CFA_remember_state */
 #define PART		 256 /* entries that are read between two calls of struct unwind_pause */
 #define PADDING		 16  /* bytes before a function that only align it and are never executed */
 #define AUGMENTATION_MAX 16  /* letters; real ones have up to five */
-#define CODE_MAX	 256 /* segments of code; real files have one to three */
 /*
  * Bytes of instructions that may be run, as a multiple of the sections' size. A hostile file can
  * let all its entries share one long CIE, whose instructions run again for each entry.
@@ -147,17 +147,13 @@ struct fde {
 	struct bytes insns;
 };
 
-struct segment {
-	uint64_t off, addr, size;
-};
-
 struct reader {
 	const struct unwind_pause *pause; /* NULL: none */
 	uint32_t nparts;		  /* entries read since the last pause */
 	struct frames eh, debug;
 	struct cie cie;
 	VEC(struct fde) fdes;
-	VEC(struct segment) code;
+	struct image_segments code;
 	struct unwind_rows *out;
 	uint64_t limit;	  /* largest size in bytes of the list of FDEs, and of the rows */
 	uint64_t work;	  /* bytes of instructions that may still be run */
@@ -288,15 +284,11 @@ static const struct cie *cie_read(struct reader *r, const struct frames *in, uin
 /* File offset minus address of the code at [pc, pc + size); false when no segment holds it. */
 static bool code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64_t *ret)
 {
-	for (uint32_t i = 0; i < r->code.len; i++) {
-		const struct segment *s = &r->code.data[i];
+	const struct image_segment *s = segments_at(&r->code, pc, size);
 
-		if (pc >= s->addr && size <= s->size && pc - s->addr <= s->size - size) {
-			*ret = s->off - s->addr;
-			return true;
-		}
-	}
-	return false;
+	if (s)
+		*ret = s->off - s->addr;
+	return s;
 }
 
 static void fde_read(struct reader *r, const struct frames *in, struct bytes *e, uint64_t cie_off)
@@ -768,18 +760,6 @@ static void fdes_run(struct reader *r)
 
 /* ---- the file ----------------------------------------------------------------------------- */
 
-static void code_read(struct reader *r, Elf *elf)
-{
-	size_t n = 0;
-	GElf_Phdr ph;
-
-	if (elf_getphdrnum(elf, &n))
-		return;
-	for (size_t i = 0; i < n && r->code.len < CODE_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
-		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
-			vec_push(&r->code, (struct segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
-}
-
 static void section_read(struct frames *f, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	const Elf_Data *data = gate_raw_data(g, scn);
@@ -820,14 +800,14 @@ static void read_frames(struct gate_elf *g, bool is_saved, const struct unwind_p
 			   .limit = g->limit};
 
 	sections_read(&r, g);
-	code_read(&r, g->elf);
+	segments_read_code(&r.code, g->elf);
 	r.work = WORK_MIN +
 		 WORK_FACTOR * (uint64_t)((r.eh.end - r.eh.data) + (r.debug.end - r.debug.data));
 	entries_read(&r, &r.eh);
 	entries_read(&r, &r.debug);
 	fdes_run(&r);
 	vec_deinit(&r.fdes);
-	vec_deinit(&r.code);
+	segments_deinit(&r.code);
 }
 
 static bool is_our_kind(Elf *elf)

@@ -193,25 +193,7 @@ static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
 	s->has_symtab = has_symtab;
 }
 
-/* ---- segments, build-id, debug link --------------------------------------------------------- */
-
-static void read_segments(struct elf_syms *s, Elf *elf)
-{
-	size_t n = 0;
-	GElf_Phdr ph;
-
-	if (elf_getphdrnum(elf, &n))
-		return;
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
-		if (ph.p_type == PT_LOAD)
-			vec_push(&s->segments, (struct elf_segment){
-						       .off = ph.p_offset,
-						       .addr = ph.p_vaddr,
-						       .size = ph.p_filesz,
-						       .mem_size = MAX(ph.p_memsz, ph.p_filesz),
-						       .is_exec = ph.p_flags & PF_X,
-					       });
-}
+/* ---- build-id, debug link ------------------------------------------------------------------- */
 
 static void read_build_id(struct elf_syms *s, Elf_Data *data)
 {
@@ -328,10 +310,9 @@ static struct elf_syms *read_elf(struct gate_elf *g, bool has_tables)
 	s->arena = arena_create();
 	s->names = arena_create();
 	s->room = g->limit;
-	if (g->elf) {
-		read_segments(s, g->elf);
+	segments_read(&s->segments, g->elf);
+	if (g->elf)
 		read_identity(s, g);
-	}
 	if (g->elf && has_tables) {
 		read_tables(s, g);
 		read_minidebug(s, g);
@@ -404,7 +385,7 @@ void elf_syms_destroy(struct elf_syms *s)
 	if (!s)
 		return;
 	elf_syms_shed(s);
-	vec_deinit(&s->segments);
+	segments_deinit(&s->segments);
 	arena_destroy(s->arena);
 	free(s);
 }
@@ -424,52 +405,6 @@ void elf_syms_shed(struct elf_syms *s)
 }
 
 /* ---- searching ------------------------------------------------------------------------------ */
-
-bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr)
-{
-	for (uint32_t i = 0; i < s->segments.len; i++) {
-		const struct elf_segment *g = &s->segments.data[i];
-
-		if (off >= g->off && off - g->off < g->size) {
-			*ret_addr = off - g->off + g->addr;
-			return true;
-		}
-	}
-	return false;
-}
-
-/*
- * A page of the file in which one segment ends and the next begins is mapped twice. That the
- * mapping is executable, or not, then decides to which of the two segments it belongs.
- */
-bool elf_syms_bias(const struct elf_syms *s, taddr start, uint64_t off, bool is_exec,
-		   uint64_t *ret_bias)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	for (uint32_t i = 0; i < s->segments.len; i++) {
-		const struct elf_segment *g = &s->segments.data[i];
-
-		if (g->is_exec != is_exec || off < (g->off & ~(page - 1)) ||
-		    off >= g->off + g->mem_size)
-			continue;
-		*ret_bias = start - off + g->off - g->addr;
-		return true;
-	}
-	return false;
-}
-
-void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_end)
-{
-	*ret_start = *ret_end = 0;
-	for (uint32_t i = 0; i < s->segments.len; i++) {
-		const struct elf_segment *g = &s->segments.data[i];
-
-		if (i == 0 || g->addr < *ret_start)
-			*ret_start = g->addr;
-		*ret_end = MAX(*ret_end, g->addr + g->mem_size);
-	}
-}
 
 /*
  * Returns the end of a symbol's code or data. A symbol without a size ends where the next one

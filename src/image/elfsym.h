@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "image/segments.h"
 
 enum elf_sym_kind {
 	ELF_SYM_FUNC,	/* STT_FUNC */
@@ -34,17 +35,11 @@ struct elf_sym {
 	uint32_t rank; /* of several symbols of one address, the one with the least rank is kept */
 };
 
-struct elf_segment {
-	uint64_t off, addr, size; /* size bytes at off of the file are mapped at address addr */
-	uint64_t mem_size;	  /* size in memory, with the zeros that follow these bytes */
-	bool is_exec;
-};
-
 #define ELF_BUILD_ID_MAX 64
 
 struct elf_syms {
 	VEC(struct elf_sym) syms; /* ascending; one for each address */
-	VEC(struct elf_segment) segments;
+	struct image_segments segments;
 	bool has_symtab;
 	bool is_shed;  /* there are no symbols: elf_syms_shed() */
 	bool is_cut;   /* some symbols are missing, because they exceed the limit */
@@ -78,18 +73,6 @@ void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
  */
 bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit);
 
-/* Converts a file offset to a virtual address; false if no segment holds it. */
-bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr);
-/*
- * Returns the bias: what to add to a virtual address of the file to get the address in a process
- * that maps the file from offset off on at start. false if no segment contains that offset.
- */
-bool elf_syms_bias(const struct elf_syms *s, taddr start, uint64_t off, bool is_exec,
-		   uint64_t *ret_bias);
-/*
- * Returns the range of virtual addresses that all segments together occupy: [*ret_start, *ret_end).
- */
-void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_end);
 /* Returns the symbol whose code or data contains addr, or NULL. */
 const struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr);
 

@@ -64,16 +64,13 @@ static const char *name_copy(struct arena *a, const char *name)
 
 static bool find_off(const struct funcs *f, uint64_t addr, uint64_t *ret_off, uint64_t *ret_room)
 {
-	for (uint32_t i = 0; i < f->code.len; i++) {
-		const struct func_segment *g = &f->code.data[i];
+	const struct image_segment *g = segments_at(&f->code, addr, 1);
 
-		if (addr - g->addr < g->size) {
-			*ret_off = g->off + (addr - g->addr);
-			*ret_room = g->size - (addr - g->addr);
-			return true;
-		}
-	}
-	return false;
+	if (!g)
+		return false;
+	*ret_off = g->off + (addr - g->addr);
+	*ret_room = g->size - (addr - g->addr);
+	return true;
 }
 
 static void add_symbol(struct funcs *f, const GElf_Sym *sym, const char *name, bool is_old)
@@ -195,19 +192,6 @@ static void read_debug_file(struct funcs *f, struct gate_file *file,
 	elf_syms_destroy(use.syms);
 }
 
-static void read_segments(struct funcs *f, Elf *elf)
-{
-	size_t n = 0;
-	GElf_Phdr ph;
-
-	if (elf_getphdrnum(elf, &n))
-		return;
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
-		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X)
-			vec_push(&f->code,
-				 (struct func_segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static bool is_same(const struct func *a, const struct func *b)
@@ -318,7 +302,7 @@ struct err *funcs_read(struct gate_file *file, const struct debug_place *place, 
 	gate_elf_open(file, place ? place->limit : GATE_LIMIT_DEFAULT, &g);
 	e = check_machine(g.elf, f);
 	if (!e) {
-		read_segments(f, g.elf);
+		segments_read_code(&f->code, g.elf);
 		read_tables(f, &g);
 		if (!f->has_symtab)
 			read_minidebug(f, &g);
@@ -347,7 +331,7 @@ void funcs_destroy(struct funcs *f)
 	if (!f)
 		return;
 	vec_deinit(&f->list);
-	vec_deinit(&f->code);
+	segments_deinit(&f->code);
 	hashmap_destroy(f->by_name);
 	arena_destroy(f->arena);
 	free(f);
@@ -393,20 +377,14 @@ const struct func *funcs_preferred(const struct funcs *f, const struct func *fn)
 
 bool funcs_off(const struct funcs *f, uint64_t addr, uint64_t *ret_off)
 {
-	uint64_t room;
-
-	return find_off(f, addr, ret_off, &room);
+	return segments_off(&f->code, addr, ret_off);
 }
 
 const struct func *funcs_at_off(const struct funcs *f, uint64_t off)
 {
-	for (uint32_t i = 0; i < f->code.len; i++) {
-		const struct func_segment *g = &f->code.data[i];
+	uint64_t addr;
 
-		if (off - g->off < g->size)
-			return funcs_at(f, off - g->off + g->addr);
-	}
-	return NULL;
+	return segments_addr(&f->code, off, &addr) ? funcs_at(f, addr) : NULL;
 }
 
 uint64_t funcs_room(const struct funcs *f, uint64_t addr)

@@ -18,6 +18,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "image/gocode.h"
+#include "image/segments.h"
 
 struct debug_place;
 struct gate_file;
@@ -35,15 +36,11 @@ struct func {
 	uint32_t rank;
 };
 
-struct func_segment {
-	uint64_t off, addr, size;
-};
-
 struct funcs {
 	VEC(struct func) list;	 /* ascending address; the canonical name first */
 	struct hashmap *by_name; /* empty until funcs_find() */
 	struct arena *arena;
-	VEC(struct func_segment) code; /* the executable segments */
+	struct image_segments code; /* those that are executable */
 	bool is_32bit;
 	bool has_symtab;
 	bool has_ifuncs;

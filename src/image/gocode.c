@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 
+#include "image/segments.h"
+
 #define INFO_SECTION  ".go.buildinfo"
 #define INFO_HEAD     32 /* bytes before the text, from Go 1.18 on */
 #define INFO_INLINE   2	 /* flag: the section contains the text, and not its address */
@@ -32,17 +34,16 @@ static bool find_section(struct gate_elf *file, const char *want, GElf_Shdr *ret
 /* Reads the bytes that the file has for an address of memory. */
 static bool read_memory(struct gate_elf *file, uint64_t addr, void *to, size_t size)
 {
-	size_t n = 0;
-	GElf_Phdr ph;
+	const struct image_segment *s;
+	struct image_segments all;
+	bool is_read;
 
-	if (elf_getphdrnum(file->elf, &n))
-		return false;
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(file->elf, (int)i, &ph); i++)
-		if (ph.p_type == PT_LOAD && addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz &&
-		    size <= ph.p_filesz - (addr - ph.p_vaddr))
-			return gate_file_read(file->file, to, size,
-					      ph.p_offset + addr - ph.p_vaddr) == (ssize_t)size;
-	return false;
+	segments_read(&all, file->elf);
+	s = segments_at(&all, addr, size);
+	is_read =
+		s && gate_file_read(file->file, to, size, s->off + addr - s->addr) == (ssize_t)size;
+	segments_deinit(&all);
+	return is_read;
 }
 
 /*

@@ -9,14 +9,11 @@
 #include "files/gate.h"
 #include "image/clone.h"
 #include "image/gnuhash.h"
+#include "image/segments.h"
 
 #define SYMBOLS_MAX  2000000u
 #define SEARCHES_MAX 4
 #define CLONES_MAX   256u /* symbols of one name; of more, none is known */
-
-struct segment {
-	uint64_t off, addr, size;
-};
 
 /*
  * A symbol of the tables that have no hashes of their own. Large programs have some 100,000 of them
@@ -44,7 +41,7 @@ struct object {
 	struct hashmap *found;	  /* the same of the symbols that were looked up, or &absent */
 	struct hashmap *pieces;	  /* name -> struct object_pieces */
 	struct hashmap *has;	  /* "a|b" -> &yes or &no: what object_has() has answered */
-	VEC(struct segment) segments;
+	struct image_segments segments;
 	uint64_t tls_size, tls_align;
 	const char *build_id;
 	uint64_t limit;
@@ -311,24 +308,14 @@ static void sections_read(struct object *o)
 	}
 }
 
-static void segments_read(struct object *o)
+static void tls_read(struct object *o)
 {
-	size_t n = 0;
 	GElf_Phdr ph;
 
-	if (elf_getphdrnum(o->elf.elf, &n))
+	if (!program_header_find(o->elf.elf, PT_TLS, &ph))
 		return;
-	for (size_t i = 0; i < MIN(n, (size_t)1024); i++) {
-		if (!gelf_getphdr(o->elf.elf, (int)i, &ph))
-			continue;
-		if (ph.p_type == PT_LOAD)
-			vec_push(&o->segments,
-				 (struct segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
-		if (ph.p_type == PT_TLS) {
-			o->tls_size = ph.p_memsz;
-			o->tls_align = ph.p_align;
-		}
-	}
+	o->tls_size = ph.p_memsz;
+	o->tls_align = ph.p_align;
 }
 
 /* Reads the build-id from the section .note.gnu.build-id. */
@@ -382,7 +369,8 @@ struct object *object_read(struct gate_file *file, uint64_t limit)
 	o->limit = limit;
 	object_wake(o, file);
 	if (object_open(o)) {
-		segments_read(o);
+		segments_read(&o->segments, o->elf.elf);
+		tls_read(o);
 		sections_read(o);
 		build_id_read(o);
 	}
@@ -418,7 +406,7 @@ void object_destroy(struct object *o)
 	hashmap_destroy(o->found);
 	hashmap_destroy(o->pieces);
 	hashmap_destroy(o->has);
-	vec_deinit(&o->segments);
+	segments_deinit(&o->segments);
 	arena_destroy(o->arena);
 	free(o);
 }
@@ -581,16 +569,7 @@ bool object_section(const struct object *o, const char *name, struct object_symb
 
 bool object_addr(const struct object *o, uint64_t off, uint64_t *ret)
 {
-	for (uint32_t i = 0; i < o->segments.len; i++) {
-		const struct segment *s = &o->segments.data[i];
-		uint64_t page = s->off & ~(uint64_t)4095;
-
-		if (off >= page && off < s->off + s->size) {
-			*ret = s->addr - s->off + off;
-			return true;
-		}
-	}
-	return false;
+	return segments_page_addr(&o->segments, off, ret);
 }
 
 bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align)

@@ -48,7 +48,7 @@ bool object_symbol(struct object *o, const char *name, struct object_symbol *ret
 /* Never NULL; stays the object's. */
 const struct object_pieces *object_pieces(struct object *o, const char *name);
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret);
-/* The address of the byte at a file offset; false if no segment holds it. */
+/* The address at which a mapping of the file from an offset on begins (segments_page_addr()). */
 bool object_addr(const struct object *o, uint64_t off, uint64_t *ret);
 /* Size and alignment of the thread-local memory; false if it has none. */
 bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align);

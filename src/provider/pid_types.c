@@ -27,15 +27,7 @@ static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 	const struct funcs *funcs = first_object(p)->funcs;
 	uint64_t off = s->off - s->rel;
 
-	for (uint32_t i = 0; i < funcs->code.len; i++) {
-		const struct func_segment *g = &funcs->code.data[i];
-
-		if (off >= g->off && off - g->off < g->size) {
-			*ret_addr = off - g->off + g->addr;
-			return true;
-		}
-	}
-	return false;
+	return segments_addr(&funcs->code, off, ret_addr);
 }
 
 /* Fills the arguments of a return probe: arg0 is the offset, and arg1 the first returned value. */

@@ -8,6 +8,7 @@
 #include "d/types/import_dwarf.h"
 #include "image/dwarf.h"
 #include "image/ehframe.h"
+#include "image/segments.h"
 #include "usdt/dof.h"
 
 #define NARGS 10 /* arg0 to arg9 */
@@ -33,18 +34,6 @@ static bool symbol_in(struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh, con
 			return true;
 		}
 	}
-	return false;
-}
-
-static bool program_header_find(const struct gate_elf *g, uint32_t type, GElf_Phdr *ret)
-{
-	size_t n;
-
-	if (elf_getphdrnum(g->elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && i <= INT32_MAX; i++)
-		if (gelf_getphdr(g->elf, (int)i, ret) && ret->p_type == type)
-			return true;
 	return false;
 }
 
@@ -76,7 +65,7 @@ static bool thread_offset(const struct gate_elf *g, uint64_t *value)
 	uint64_t align;
 	GElf_Phdr ph;
 
-	if (!program_header_find(g, PT_TLS, &ph))
+	if (!program_header_find(g->elf, PT_TLS, &ph))
 		return false;
 	align = MAX(ph.p_align, (uint64_t)1);
 	if (align & (align - 1))
@@ -115,9 +104,9 @@ void usdt_note_operands(struct gate_elf *g, const struct usdt_note *note, bool i
 
 	im.is_fixed = g->elf && gelf_getehdr(g->elf, &eh) && eh.e_type == ET_EXEC;
 	/* few notes have operands for which this matters */
-	im.is_program = im.is_fixed ||
-			((strstr(note->args, "@G") || strchr(note->args, ':')) &&
-			 ((g->elf && program_header_find(g, PT_INTERP, &ph)) || is_static_pie(g)));
+	im.is_program =
+		im.is_fixed || ((strstr(note->args, "@G") || strchr(note->args, ':')) &&
+				(program_header_find(g->elf, PT_INTERP, &ph) || is_static_pie(g)));
 	usdt_operands_parse(note->args, note->pc, &im, ret);
 }
 

@@ -19,23 +19,17 @@
 /* Reads the text at an address of the file; false if the file does not have it. */
 static bool text_read(const struct usdt_object *o, Elf *elf, uint64_t addr, char ret[FACT_ROOM])
 {
-	struct gate_file *f = o->file->file.opened;
+	const struct image_segment *s;
+	struct image_segments all;
 	ssize_t n = 0;
-	GElf_Phdr ph;
-	size_t nphdrs;
 
-	if (elf_getphdrnum(elf, &nphdrs) != 0)
-		return false;
-	for (size_t i = 0; i < nphdrs && n <= 0; i++) {
-		uint64_t room;
-
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD || addr < ph.p_vaddr ||
-		    addr - ph.p_vaddr >= ph.p_filesz)
-			continue;
-		room = ph.p_filesz - (addr - ph.p_vaddr);
-		n = gate_file_read(f, ret, room < FACT_ROOM - 1 ? room : FACT_ROOM - 1,
-				   ph.p_offset + (addr - ph.p_vaddr));
-	}
+	segments_read(&all, elf);
+	s = segments_at(&all, addr, 1);
+	if (s)
+		n = gate_file_read(o->file->file.opened, ret,
+				   MIN(s->size - (addr - s->addr), (uint64_t)FACT_ROOM - 1),
+				   s->off + (addr - s->addr));
+	segments_deinit(&all);
 	if (n <= 0)
 		return false;
 	ret[n] = '\0';

@@ -40,7 +40,7 @@ static struct elf_syms *syms_of(struct usyms *u, const struct uproc *p, const st
 }
 
 /*
- * Computes the bias of a file (elf_syms_bias()) of which m is a mapping. If m is not executable, a
+ * Computes the bias of a file (segments_bias()) of which m is a mapping. If m is not executable, a
  * neighbouring executable mapping of the same file is used, because its segment is known for
  * certain.
  */
@@ -54,15 +54,15 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 	 * (READ_IMPLIES_EXEC).
 	 */
 	if (m->is_exec)
-		return elf_syms_bias(syms, m->start, m->off, true, ret_bias) ||
-		       elf_syms_bias(syms, m->start, m->off, false, ret_bias);
+		return segments_bias(&syms->segments, m->start, m->off, true, ret_bias) ||
+		       segments_bias(&syms->segments, m->start, m->off, false, ret_bias);
 	for (const struct umap *i = m; i >= first && i->file == m->file; i--)
 		if (i->is_exec)
-			return elf_syms_bias(syms, i->start, i->off, true, ret_bias);
+			return segments_bias(&syms->segments, i->start, i->off, true, ret_bias);
 	for (const struct umap *i = m; i < end && i->file == m->file; i++)
 		if (i->is_exec)
-			return elf_syms_bias(syms, i->start, i->off, true, ret_bias);
-	return elf_syms_bias(syms, m->start, m->off, false, ret_bias);
+			return segments_bias(&syms->segments, i->start, i->off, true, ret_bias);
+	return segments_bias(&syms->segments, m->start, m->off, false, ret_bias);
 }
 
 /* Finds the symbol of an address in the file of m. What ufile_syms() returned is invalid then. */
@@ -87,7 +87,7 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 	ret->is_given_up = !syms && m->file->node->is_given_up;
 	if (!syms || !bias_of(s, syms, m, &bias))
 		return;
-	elf_syms_span(syms, &first, &end);
+	segments_span(&syms->segments, &first, &end);
 	ret->object_start = bias + first;
 	ret->file = m->file;
 	ret->at = place_of(p, s, m);
@@ -113,7 +113,7 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 	syms = syms_of(u, p, s, m);
 	if (!syms || !bias_of(s, syms, m, &bias))
 		return false;
-	elf_syms_span(syms, &first, &end);
+	segments_span(&syms->segments, &first, &end);
 	if (addr - bias < first || addr - bias >= end)
 		return false;
 	*ret = (struct found){.object = m->file->object,

@@ -9,8 +9,8 @@
 
 bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint64_t *ret_bias)
 {
-	for (uint32_t i = 0; i < o->funcs->code.len; i++) {
-		const struct func_segment *g = &o->funcs->code.data[i];
+	for (uint32_t i = 0; i < o->funcs->code.list.len; i++) {
+		const struct image_segment *g = &o->funcs->code.list.data[i];
 		const struct proc_map *m = proc_maps_find_off(maps, o->dev, o->ino, g->off);
 
 		if (m) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "files/gate.h"
+#include "image/segments.h"
 #include "target/link_map.h"
 #include "target/maps.h"
 #include "target/target.h"
@@ -64,20 +65,14 @@ uint64_t rtld_symbol(struct target *t, taddr addr, const char *name, uint64_t *r
  */
 static bool file_off(struct gate_file *file, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
 {
+	struct image_segments segments;
 	struct gate_elf g;
-	bool found = false;
-	GElf_Phdr ph;
-	size_t n = 0;
+	bool found;
 
 	gate_elf_open(file, GATE_LIMIT_DEFAULT, &g);
-	if (!g.elf || elf_getphdrnum(g.elf, &n) != 0)
-		n = 0;
-	for (size_t i = 0; i < n && !found && gelf_getphdr(g.elf, (int)i, &ph); i++) {
-		found = ph.p_type == PT_LOAD && addr >= ph.p_vaddr &&
-			addr - ph.p_vaddr < ph.p_filesz;
-		if (found)
-			*ret_off = addr - ph.p_vaddr + ph.p_offset;
-	}
+	segments_read(&segments, g.elf);
+	found = segments_off(&segments, addr, ret_off);
+	segments_deinit(&segments);
 	*ret_narrow = g.elf && gelf_getclass(g.elf) == ELFCLASS32;
 	gate_elf_close(&g);
 	return found;

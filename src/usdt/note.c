@@ -3,6 +3,7 @@
 #include "usdt/note.h"
 
 #include "base/text.h"
+#include "image/segments.h"
 
 #define NOTE_TYPE      3
 #define OWNER	       "stapsdt"
@@ -15,6 +16,7 @@ struct reader {
 	struct usdt_notes *to;
 	bool is_32bit;
 	uint64_t base; /* address of .stapsdt.base; 0 = the file has none */
+	struct image_segments segments;
 };
 
 static uint64_t address_get(const struct reader *r, const uint8_t *p)
@@ -57,18 +59,11 @@ static char *probe_name_make(struct arena *a, const char *cname)
  * Returns the file offset of a counter, which has two bytes at an address of a writable segment; 0
  * if no such segment has them in the file.
  */
-static uint64_t counter_offset(Elf *elf, uint64_t addr)
+static uint64_t counter_offset(const struct reader *r, uint64_t addr)
 {
-	size_t n = 0;
-	GElf_Phdr ph;
+	const struct image_segment *s = addr ? segments_at(&r->segments, addr, 2) : NULL;
 
-	if (!addr || elf_getphdrnum(elf, &n))
-		return 0;
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
-		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_W) && addr >= ph.p_vaddr &&
-		    ph.p_filesz >= 2 && addr - ph.p_vaddr <= ph.p_filesz - 2)
-			return ph.p_offset + (addr - ph.p_vaddr);
-	return 0;
+	return s && s->is_write ? s->off + (addr - s->addr) : 0;
 }
 
 static bool note_read(struct reader *r, const uint8_t *desc, size_t size)
@@ -102,7 +97,7 @@ static bool note_read(struct reader *r, const uint8_t *desc, size_t size)
 		note.pc &= UINT32_MAX;
 		note.counter &= UINT32_MAX;
 	}
-	note.counter_off = counter_offset(r->g->elf, note.counter);
+	note.counter_off = counter_offset(r, note.counter);
 	vec_push(&r->to->list, note);
 	return true;
 }
@@ -188,10 +183,12 @@ void usdt_notes_read(struct gate_elf *g, struct usdt_notes *ret)
 	if (!g->elf || !gelf_getehdr(g->elf, &eh))
 		return;
 	r.is_32bit = eh.e_ident[EI_CLASS] == ELFCLASS32;
+	segments_read(&r.segments, g->elf);
 	section_each(&r, ".stapsdt.base", base_section);
 	section_each(&r, ".note.stapsdt", note_section);
 	if (ret->list.len)
 		section_each(&r, ".SUNW_dof", dof_section);
+	segments_deinit(&r.segments);
 	ret->is_cut |= g->is_cut;
 }
 

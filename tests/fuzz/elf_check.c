@@ -31,9 +31,9 @@ void check_symbols(struct elf_syms *s)
 		(void)elf_syms_find(s, sym->addr + sym->size / 2);
 		(void)demangle(a, sym->name);
 	}
-	elf_syms_span(s, &start, &end);
-	(void)elf_syms_addr(s, start, &end);
-	(void)elf_syms_bias(s, 0x400000, 0, true, &bias);
+	segments_span(&s->segments, &start, &end);
+	(void)segments_addr(&s->segments, start, &end);
+	(void)segments_bias(&s->segments, 0x400000, 0, true, &bias);
 	arena_destroy(a);
 	elf_syms_destroy(s);
 }

@@ -141,7 +141,7 @@ static void test_bad_files(void)
 			copy[seed % (i < 200 ? 64 : size)] = (char)(seed >> 24);
 		}
 		e = elf_syms_read_memory(copy, len);
-		(void)elf_syms_addr(e, 64, &addr);
+		(void)segments_addr(&e->segments, 64, &addr);
 		(void)elf_syms_find(e, 0x1234);
 		elf_syms_destroy(e);
 	}
