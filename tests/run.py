@@ -265,7 +265,7 @@ def room_of(path):
 
 # Whoever is above the engines knows nothing of bpf/ but its name.
 ABOVE_ENGINES = {"agg", "consume", "render", "library", "session"}
-ENGINE_LIST = "session/engines.c"
+ENGINE_LIST = "session/engines/engines.c"
 
 
 def engine_leaks():

@@ -16,7 +16,7 @@ struct stream {
 	void *ctx;
 };
 
-/* All speculations are in one engine (session/together.h); NULL: there are none. */
+/* All speculations are in one engine (session/match/together.h); NULL: there are none. */
 static const uint64_t *spec_words(struct engine_run *const *runs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

@@ -12,14 +12,16 @@
  *    engine; its run begins with a struct engine_run, which open() fills;
  * 2. takes() says which units it can run, and why not; a kind of place of its own gets a row of
  *    traits (probe/place.c);
- * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to;
+ * 3. a row in engine_list (session/engines/engines.c), before the engines that it is preferred
+ *    to;
  * 4. a test that runs the same scripts in it and in another engine, and in both at once:
  *    tests/unit/session/engine.c.
  *
  * A session runs in as many engines as its units need: each unit goes to the first engine of the
- * list that takes it and all units with which it shares memory (session/together.h). The engines
- * know nothing of each other. They have one control block, so that exit() in one of them ends the
- * session; records are merged by time (consume/merge.h), aggregations are added up (agg/merge.h).
+ * list that takes it and all units with which it shares memory (session/match/together.h). The
+ * engines know nothing of each other. They have one control block, so that exit() in one of them
+ * ends the session; records are merged by time (consume/merge.h), aggregations are added up
+ * (agg/merge.h).
  *
  * Owns     a run owns everything that its units need; a loaded unit belongs to its run.
  * Errors   struct err *: what the engine refuses, with the remedy.

@@ -27,7 +27,7 @@
 #include "probe/attachments.h"
 #include "probe/engine.h"
 #include "session/compiler.h"
-#include "session/engines.h"
+#include "session/engines/engines.h"
 #include "session/match/match.h"
 #include "session/names.h"
 #include "session/options.h"

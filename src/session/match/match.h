@@ -10,6 +10,7 @@
  *     match_make_layout()    the layout of their data, with numbers of enablings
  *     match_make_units()     the clauses of each place (units.c), joined (join.c)
  *     match_make_late_unit() a unit of probes that are added while the session runs (added.c)
+ *     units_find_groups()    which share memory, so that one engine must run them (together.h)
  *
  * probe_idx    index of a probe among the session's enabled ones, ascending probe id.
  * epid         number of an enabling, from 1: in program order, within a clause by ascending probe

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Which units stay together, and which engine gets them. */
-#include "session/together.h"
+#include "session/match/together.h"
 
 #include "../bpf/gen_fixture.h"
-#include "session/engines.h"
+#include "session/engines/engines.h"
 #include "tap.h"
 
 /* Clause i of the programs is the only one of unit i. */

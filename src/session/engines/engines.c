@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The engines of a session, and which units each of them runs. */
-#include "session/engines.h"
+#include "session/engines/engines.h"
 
 #include "agg/merge.h"
 #include "base/str.h"
 #include "bpf/engine.h"
 #include "dtrace.h"
-#include "session/together.h"
+#include "session/match/together.h"
 
 const struct engine *const engine_list[] = {
 	&engine_bpf,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which units of a session must run in one engine. */
-#include "session/together.h"
+#include "session/match/together.h"
 
 /* Sets of units, each with the number of the first one as its root. */
 struct sets {

@@ -4,8 +4,8 @@
  * all of them.
  *
  * A unit runs in the first engine of the list that takes it and all units that must stay with it
- * (together.h). Only engines that have units are opened; the session's control block is that of
- * runs[0].
+ * (session/match/together.h). Only engines that have units are opened; the session's control block
+ * is that of runs[0].
  *
  * Owns     struct engines owns the opened engines; engines_close() closes them.
  * Errors   struct err *: why no engine takes a unit, or what an engine refused.
