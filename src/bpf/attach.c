@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "bpf/engine.h"
+#include "keeper/keeper.h"
 
 struct err *attach_tracepoint(const struct unit *u, const int *progs,
 			      const struct attach_opts *opts, struct attachments *ret)
@@ -19,7 +20,7 @@ struct err *attach_tracepoint(const struct unit *u, const int *progs,
 	struct err *e = attach_raw_tracepoint(progs[0], fixed ? fixed : u->place.target, &fd);
 
 	if (!e)
-		attachments_add(ret, fd);
+		attachments_add(ret, fd, 0);
 	return e;
 }
 
@@ -34,9 +35,9 @@ static struct err *event_hold(struct attachments *a, int link_fd, int event_fd)
 	struct keeper *keeper;
 	struct err *e;
 
-	if (a->nevents++ < OWN_EVENTS) {
-		attachments_add(a, fd_take(&link));
-		attachments_add(a, fd_take(&event));
+	if (attachments_count_event(a) < OWN_EVENTS) {
+		attachments_add(a, fd_take(&link), 0);
+		attachments_add(a, fd_take(&event), 0);
 		return NULL;
 	}
 	e = attachments_keeper(a, &keeper);
@@ -75,8 +76,8 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe
 				 &link_fd);
 	if (e)
 		return err_wrap(e, "cannot enable '%s' on CPU %" PRIu32, pr->timer->name, cpu);
-	attachments_add_to(ret, link_fd, group);
-	attachments_add_to(ret, event_fd, group);
+	attachments_add(ret, link_fd, group);
+	attachments_add(ret, event_fd, group);
 	return NULL;
 }
 

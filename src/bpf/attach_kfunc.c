@@ -86,7 +86,7 @@ static void sites_attach_together(struct attempt *at, const struct kfunc_site *s
 	}
 	sys = attach_kprobe_multi(at->prog_fd, addrs, cookies, n, at->is_return, &fd);
 	if (!sys) {
-		attachments_add_to(at->links, fd, at->opts->group);
+		attachments_add(at->links, fd, at->opts->group);
 		at->nattached += n;
 	} else if (n == 1) {
 		site_refused(at, s, sys);
@@ -107,8 +107,8 @@ static void sites_attach_singly(struct attempt *at, const struct kfunc_site *s, 
 			site_refused(at, &s[i], sys);
 			continue;
 		}
-		attachments_add_to(at->links, link_fd, at->opts->group);
-		attachments_add_to(at->links, event_fd, at->opts->group);
+		attachments_add(at->links, link_fd, at->opts->group);
+		attachments_add(at->links, event_fd, at->opts->group);
 		at->nattached++;
 	}
 }
@@ -203,7 +203,7 @@ struct err *attach_kfuncs_few(const struct unit *u, const int *progs,
 		fd = attach_function(progs[i], p->spot == SPOT_RETURN, p->key);
 		if (fd < 0)
 			return err_sys(errno, "cannot link a program to '%s'", p->kfunc->name);
-		attachments_add_to(ret, fd, opts->group);
+		attachments_add(ret, fd, opts->group);
 	}
 	return NULL;
 }

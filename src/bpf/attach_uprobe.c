@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include "bpf/attach.h"
+#include "keeper/keeper.h"
 #include "target/code.h"
 #include "image/insn.h"
 #include "target/maps.h"
@@ -436,11 +437,13 @@ static void placed_list_destroy(void *list)
 
 static struct placed_list *placed_list(struct attachments *a)
 {
-	if (!a->own) {
-		a->own = xcalloc(1, sizeof(struct placed_list));
-		a->own_destroy = placed_list_destroy;
+	struct placed_list *l = attachments_own(a);
+
+	if (!l) {
+		l = xcalloc(1, sizeof(*l));
+		attachments_set_own(a, l, placed_list_destroy);
 	}
-	return a->own;
+	return l;
 }
 
 static struct placed *placed_find(struct placed_list *l, const struct uprobe *p, uint32_t group)
@@ -532,6 +535,7 @@ struct err *attach_uprobes(const struct unit *u, const int *progs, const struct 
 struct err *attachments_drop(struct attachments *a, uint32_t group)
 {
 	struct placed_list *l = placed_list(a);
+	struct keeper *keeper = attachments_made_keeper(a);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < l->files.len; i++) {
@@ -546,7 +550,7 @@ struct err *attachments_drop(struct attachments *a, uint32_t group)
 	}
 	l->files.len = n;
 	attachments_close_group(a, group);
-	return a->keeper ? keeper_drop_group(a->keeper, group, false) : NULL;
+	return keeper ? keeper_drop_group(keeper, group, false) : NULL;
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -603,7 +607,7 @@ struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
 
 void attachments_forget_child(struct attachments *a, pid_t child)
 {
-	const struct placed_list *l = a->own;
+	const struct placed_list *l = attachments_own(a);
 
 	for (uint32_t i = 0; l && i < l->files.len; i++) {
 		struct placed *p = &l->files.data[i];
@@ -618,7 +622,7 @@ void attachments_forget_child(struct attachments *a, pid_t child)
 
 uint32_t attachments_nplaces(const struct attachments *a, pid_t pid)
 {
-	const struct placed_list *l = a->own;
+	const struct placed_list *l = attachments_own(a);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; l && i < l->files.len; i++)

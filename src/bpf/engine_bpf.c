@@ -262,7 +262,7 @@ static struct err *attach_plainly(struct bpf_run *b, struct loaded *l,
 static struct err *bpf_attach(struct engine_run *r, struct loaded *l,
 			      const struct attach_opts *opts, struct attachments *ret)
 {
-	uint32_t had = ret->nfds;
+	uint32_t had = attachments_count(ret);
 	struct err *e = unit_attach(&l->as, l->progs, opts, ret);
 
 	if (!e || l->as.place.kind == l->unit->place.kind)
@@ -270,10 +270,7 @@ static struct err *bpf_attach(struct engine_run *r, struct loaded *l,
 	if (run_of(r)->opts.debug)
 		run_of(r)->opts.debug(run_of(r)->opts.ctx, err_text(e));
 	err_destroy(e);
-	if (opts->group)
-		attachments_close_group(ret, opts->group);
-	else
-		attachments_close_from(ret, had);
+	attachments_close_from(ret, had);
 	return attach_plainly(run_of(r), l, opts, ret);
 }
 
@@ -332,11 +329,7 @@ static uint64_t bpf_links_missed(struct engine_run *r, const struct attachments 
 
 	for (uint32_t i = 0; i < r->ncpus; i++)
 		n += __atomic_load_n(&r->control->cpu[i].yields, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < a->nfds; i++)
-		n += link_missed(a->fds[i]);
-	for (uint32_t i = 0; i < a->group_fds.len; i++)
-		n += link_missed(a->group_fds.data[i].fd);
-	return n;
+	return n + attachments_sum(a, link_missed);
 }
 
 /* ---- firing ---------------------------------------------------------------------------------- */

@@ -4,41 +4,84 @@
 
 #include <unistd.h>
 
-void attachments_add(struct attachments *a, int fd)
+#include "base/vec.h"
+#include "keeper/keeper.h"
+
+struct attached_fd {
+	int fd;
+	uint32_t group;
+};
+
+struct attachments {
+	VEC(struct attached_fd) fds; /* in the order in which they were added */
+	struct keeper *keeper;	     /* NULL = there is none */
+	uint32_t nevents;	     /* events of tracefs */
+	const atomic_int *is_interrupted;
+	void *own;
+	void (*own_destroy)(void *own);
+};
+
+struct attachments *attachments_create(const atomic_int *is_interrupted)
 {
-	if (a->nfds == a->cap) {
-		a->cap = a->cap ? a->cap * 2 : 8;
-		a->fds = xrealloc(a->fds, a->cap * sizeof(*a->fds));
-	}
-	a->fds[a->nfds++] = fd;
+	struct attachments *a = xcalloc(1, sizeof(*a));
+
+	a->is_interrupted = is_interrupted;
+	return a;
+}
+
+void attachments_destroy(struct attachments *a)
+{
+	if (a)
+		attachments_close(a);
+	free(a);
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+void attachments_add(struct attachments *a, int fd, uint32_t group)
+{
+	vec_push(&a->fds, (struct attached_fd){fd, group});
+}
+
+uint32_t attachments_count(const struct attachments *a)
+{
+	return a->fds.len;
 }
 
 void attachments_close_from(struct attachments *a, uint32_t from)
 {
-	for (uint32_t i = from; i < a->nfds; i++)
-		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
-	a->nfds = MIN(a->nfds, from);
-}
-
-void attachments_add_to(struct attachments *a, int fd, uint32_t group)
-{
-	if (group)
-		vec_push(&a->group_fds, (struct group_fd){fd, group});
-	else
-		attachments_add(a, fd);
+	for (uint32_t i = from; i < a->fds.len; i++)
+		(void)close(a->fds.data[i].fd); /* nothing can be done about a failing close */
+	a->fds.len = MIN(a->fds.len, from);
 }
 
 void attachments_close_group(struct attachments *a, uint32_t group)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < a->group_fds.len; i++)
-		if (a->group_fds.data[i].group == group)
-			(void)close(a->group_fds.data[i].fd);
+	for (uint32_t i = 0; i < a->fds.len; i++)
+		if (a->fds.data[i].group == group)
+			(void)close(a->fds.data[i].fd);
 		else
-			a->group_fds.data[n++] = a->group_fds.data[i];
-	a->group_fds.len = n;
+			a->fds.data[n++] = a->fds.data[i];
+	a->fds.len = n;
 }
+
+uint64_t attachments_sum(const struct attachments *a, uint64_t (*f)(int fd))
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < a->fds.len; i++)
+		n += f(a->fds.data[i].fd);
+	return n;
+}
+
+uint32_t attachments_count_event(struct attachments *a)
+{
+	return a->nevents++;
+}
+
+/* ---- the keeper, the engine's own data ------------------------------------------------------- */
 
 void attachments_prepare(struct attachments *a)
 {
@@ -59,12 +102,27 @@ struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
 	return NULL;
 }
 
+struct keeper *attachments_made_keeper(const struct attachments *a)
+{
+	return a->keeper;
+}
+
+void *attachments_own(const struct attachments *a)
+{
+	return a->own;
+}
+
+void attachments_set_own(struct attachments *a, void *own, void (*destroy)(void *own))
+{
+	a->own = own;
+	a->own_destroy = destroy;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
 void attachments_close_fast(struct attachments *a)
 {
 	attachments_close_from(a, 0);
-	for (uint32_t i = 0; i < a->group_fds.len; i++)
-		(void)close(a->group_fds.data[i].fd);
-	a->group_fds.len = 0;
 }
 
 void attachments_close(struct attachments *a)
@@ -73,7 +131,6 @@ void attachments_close(struct attachments *a)
 	keeper_destroy(a->keeper);
 	if (a->own)
 		a->own_destroy(a->own);
-	free(a->fds);
-	vec_deinit(&a->group_fds);
+	vec_deinit(&a->fds);
 	*a = (struct attachments){.is_interrupted = a->is_interrupted};
 }

@@ -220,7 +220,7 @@ void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
 			e = arrivals_batch_add(a, from, batch, p);
 	}
 	if (!e && a->wants_children)
-		e = engines_add_child(&a->live->engines, &a->live->attachments, root->pid, id->pid,
+		e = engines_add_child(&a->live->engines, a->live->attachments, root->pid, id->pid,
 				      &opts);
 	if (e)
 		watch_failed(a->live->watch, p, "its functions are not probed", e);
@@ -260,8 +260,7 @@ struct err *arrivals_batch_retire(struct arrivals *a, struct arrival_batch *b)
 
 	b->retired_at = now_ns();
 	if (u && u->loaded)
-		e = u->engine->engine->detach(u->engine, u->loaded, &a->live->attachments,
-					      u->group);
+		e = u->engine->engine->detach(u->engine, u->loaded, a->live->attachments, u->group);
 	if (e)
 		return e;
 	if (u)

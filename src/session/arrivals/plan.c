@@ -140,7 +140,7 @@ static void probes_execed(void *ctx, const struct watch_subject *s)
 	if (!s->is_other_task)
 		return;
 	if (a->wants_children) {
-		engines_forget_child(&a->live->engines, &a->live->attachments,
+		engines_forget_child(&a->live->engines, a->live->attachments,
 				     watch_id(s->proc)->pid);
 		return;
 	}
@@ -169,7 +169,7 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 {
 	struct arrivals *a = ctx;
 
-	engines_forget_child(&a->live->engines, &a->live->attachments, watch_id(s->proc)->pid);
+	engines_forget_child(&a->live->engines, a->live->attachments, watch_id(s->proc)->pid);
 	for (uint32_t i = 0; provider_arrivals[i]; i++)
 		if (provider_arrivals[i]->processes)
 			provider_arrivals[i]->processes->ended(a->env, watch_root(s->proc),
@@ -182,14 +182,14 @@ static uint64_t probes_nplaces(void *ctx, const struct watch_subject *s)
 {
 	const struct arrivals *a = ctx;
 
-	return engines_nplaces(&a->live->engines, &a->live->attachments, watch_id(s->proc)->pid);
+	return engines_nplaces(&a->live->engines, a->live->attachments, watch_id(s->proc)->pid);
 }
 
 static void probes_inherited(void *ctx, const struct watch_subject *s)
 {
 	struct arrivals *a = ctx;
 	struct err *e =
-		engines_sweep(&a->live->engines, &a->live->attachments, watch_id(s->proc)->pid);
+		engines_sweep(&a->live->engines, a->live->attachments, watch_id(s->proc)->pid);
 
 	err_destroy(e); /* the children keep the breakpoints: slower, but unharmed */
 }

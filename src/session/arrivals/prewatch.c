@@ -32,7 +32,7 @@ static void watch_begin(void *ctx)
 	memset(cpus, -1, ncpus * sizeof(*cpus));
 	for (uint32_t i = 0; i < n; i++)
 		cpus[online[i]] = (int)online[i];
-	attachments_prepare(&a->live->attachments);
+	attachments_prepare(a->live->attachments);
 	a->prewatch = watch_create(&(struct watch_hooks){0});
 	arrivals_subscribe_all(a, a->prewatch);
 	e = watch_all(a->prewatch, cpus, ncpus);

@@ -128,6 +128,7 @@ static void missed_report(struct arrivals *a, bool is_end)
 void arrivals_work(struct arrivals *a)
 {
 	uint64_t placed_at = now_ns();
+	const struct keeper *keeper;
 	bool is_scan;
 
 	if (a->modules_fd > 0 && !a->live->is_stopped && live_state(a->live) == RT_STATE_ON)
@@ -145,8 +146,9 @@ void arrivals_work(struct arrivals *a)
 	all_look(a, is_scan);
 	if (a->live->is_interrupted)
 		return; /* some probes are not placed: arrivals_stop() looks again */
-	if (a->live->attachments.keeper)
-		placed_at = MAX(placed_at, keeper_placed_at(a->live->attachments.keeper));
+	keeper = attachments_made_keeper(a->live->attachments);
+	if (keeper)
+		placed_at = MAX(placed_at, keeper_placed_at(keeper));
 	missed_look(a->missed, placed_at, file_ask, a);
 }
 

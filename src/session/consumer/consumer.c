@@ -309,7 +309,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 		consumer_debug_memory(c);
 		e = consumer_report_drops(c);
 		if (!e)
-			e = keeper_check(live->attachments.keeper);
+			e = keeper_check(attachments_made_keeper(live->attachments));
 	}
 	return e;
 }

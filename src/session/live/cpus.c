@@ -80,7 +80,7 @@ static struct err *timers_attach(struct live *live, uint32_t group)
 
 		if (unit_has_timers(u))
 			e = u->engine->engine->attach(u->engine, u->loaded, &opts,
-						      &live->cpu_watch.timers);
+						      live->cpu_watch.timers);
 	}
 	return e;
 }
@@ -116,11 +116,11 @@ void live_end_timers(struct live *live)
 {
 	struct cpu_watch *w = &live->cpu_watch;
 
-	attachments_close(&w->timers);
+	attachments_close(w->timers);
 	if (w->is_needed && w->events_fd >= 0)
 		(void)close(w->events_fd);
 	free(w->online);
-	*w = (struct cpu_watch){0};
+	*w = (struct cpu_watch){.timers = w->timers};
 }
 
 /* ---- CPUs that come and go ------------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static struct err *cpu_renew(struct live *live, uint32_t cpu)
 	const int *fds;
 	struct err *e = NULL;
 
-	attachments_close_group(&live->cpu_watch.timers, TIMERS_OF(cpu));
+	attachments_close_group(live->cpu_watch.timers, TIMERS_OF(cpu));
 	if (!is_online(&live->cpu_watch, cpu))
 		return NULL;
 	if (live->watch && watch_fds(live->watch, &fds)) {
@@ -200,7 +200,7 @@ static struct err *cpus_renew(struct live *live, const bool *changed)
 	struct err *e = NULL;
 
 	if (w->nonline && changed[w->single_on]) {
-		attachments_close_group(&w->timers, TIMERS_SINGLE);
+		attachments_close_group(w->timers, TIMERS_SINGLE);
 		w->single_on = w->online[0];
 		e = timers_attach(live, TIMERS_SINGLE);
 	}

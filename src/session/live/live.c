@@ -14,7 +14,8 @@ void live_init(struct live *live, const struct live *parts)
 {
 	*live = *parts;
 	atomic_init(&live->is_interrupted, 0);
-	live->attachments.is_interrupted = &live->is_interrupted;
+	live->attachments = attachments_create(&live->is_interrupted);
+	live->cpu_watch.timers = attachments_create(NULL);
 	live->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
@@ -33,6 +34,8 @@ void live_deinit(struct live *live)
 {
 	if (live->wake_fd >= 0)
 		(void)close(live->wake_fd);
+	attachments_destroy(live->attachments);
+	attachments_destroy(live->cpu_watch.timers);
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */
@@ -78,7 +81,7 @@ void live_end(struct live *live)
 	live_set_state(live, RT_STATE_OFF);
 	watch_stop(live->watch);
 	live_count_missed(live);
-	attachments_close_fast(&live->attachments);
+	attachments_close_fast(live->attachments);
 	live_end_timers(live);
 }
 
@@ -88,7 +91,7 @@ void live_undo(struct live *live)
 		live_set_state(live, RT_STATE_OFF);
 	watch_destroy(live->watch);
 	live->watch = NULL;
-	attachments_close(&live->attachments);
+	attachments_close(live->attachments);
 	live_end_timers(live);
 	for (uint32_t i = 0; i < live->match->units.len; i++)
 		live_unload_unit(live, live->match->units.data[i]);

@@ -40,7 +40,7 @@ struct watch;  /* reports what processes do (watch/watch.h) */
 
 /* The attached timers, and which CPUs were online when they were attached (cpus.c). */
 struct cpu_watch {
-	struct attachments timers; /* in groups of CPUs: TIMERS_OF() */
+	struct attachments *timers; /* in groups of CPUs: TIMERS_OF() */
 	bool is_needed, has_timers, is_rate_told;
 	int events_fd;	   /* the kernel's reports about CPUs; -1 = it makes none */
 	uint64_t slept_ns; /* how long the machine was suspended, at most */
@@ -71,7 +71,7 @@ struct live {
 	struct stacks *stacks;
 
 	/* These are set when probes are attached. */
-	struct attachments attachments; /* all but timers */
+	struct attachments *attachments; /* all but timers */
 	struct cpu_watch cpu_watch;
 	struct watch *watch; /* NULL: there are no subscribers */
 	bool is_active, is_stopped;

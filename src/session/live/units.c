@@ -78,7 +78,7 @@ struct err *live_attach_unit(struct live *live, struct session_unit *u)
 	struct attach_opts opts = live_attach_opts(live);
 
 	opts.group = u->group;
-	return u->engine->engine->attach(u->engine, u->loaded, &opts, &live->attachments);
+	return u->engine->engine->attach(u->engine, u->loaded, &opts, live->attachments);
 }
 
 /* Units of what processes have mapped since the clauses were matched are attached already. */
@@ -141,7 +141,7 @@ static uint64_t missed_sum(const struct live *live)
 		if (u->loaded)
 			n += u->engine->engine->missed(u->engine, u->loaded);
 	}
-	return has_yielding ? n + engines_links_missed(&live->engines, &live->attachments) : n;
+	return has_yielding ? n + engines_links_missed(&live->engines, live->attachments) : n;
 }
 
 /*

@@ -17,7 +17,7 @@ static struct err *keeper_get(void *ctx, struct keeper **ret)
 {
 	struct live *live = ctx;
 
-	return attachments_keeper(&live->attachments, ret);
+	return attachments_keeper(live->attachments, ret);
 }
 
 static bool is_over(void *ctx)

@@ -143,80 +143,80 @@ static int64_t calls_recorded(struct fixture *f)
 
 static void test_processes(const char *how)
 {
-	struct attachments a = {0};
+	struct attachments *a = attachments_create(NULL);
 	struct fixture f;
 	struct err *e;
 
 	fixture_init(&f, getpid());
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	ok(!e, "%s: attached in one process: %s", how, e ? err_text(e) : "fine");
 	err_destroy(e);
-	is_int(attachments_nplaces(&a, getpid()), 2, "places in it");
-	is_int(attachments_nplaces(&a, getppid()), 0, "places in another one");
+	is_int(attachments_nplaces(a, getpid()), 2, "places in it");
+	is_int(attachments_nplaces(a, getppid()), 0, "places in another one");
 	is_int(calls_recorded(&f), 34, "its calls, not those of its child");
-	attachments_close(&a);
+	attachments_close(a);
 	is_int(calls_recorded(&f), 0, "none when the probes are taken off");
 	fixture_deinit(&f);
 
 	fixture_init(&f, 0);
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	ok(!e, "%s: attached in all processes: %s", how, e ? err_text(e) : "fine");
 	err_destroy(e);
 	is_int(calls_recorded(&f), 1234, "calls of all that execute the file");
-	attachments_close(&a);
+	attachments_destroy(a);
 	fixture_deinit(&f);
 }
 
 static void test_limit(void)
 {
-	struct attachments a = {0};
+	struct attachments *a = attachments_create(NULL);
 	struct fixture f;
 	struct err *e;
 
 	fixture_init(&f, getpid());
 	f.opts.max_places = 3;
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	ok(!e, "2 of at most 3");
 	err_destroy(e);
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	is_str(e ? err_text(e) : "",
 	       "4 places in processes are too many: at most 3 are probed at once",
 	       "the limit counts what is attached already");
 	err_destroy(e);
-	attachments_close(&a);
+	attachments_destroy(a);
 	fixture_deinit(&f);
 }
 
 /* Beyond the end of the file there is no instruction: the kernel says so for the whole link. */
 static void test_refused(void)
 {
-	struct attachments a = {0};
+	struct attachments *a = attachments_create(NULL);
 	struct fixture f;
 	struct err *e;
 
 	fixture_init(&f, getpid());
 	vec_push(&f.code[1].sites, (struct place_site){.file = &f.file, .off = 1 << 30});
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	ok(!e, "a pattern's place that the kernel refuses is left out: %s", e ? err_text(e) : "");
 	err_destroy(e);
 	is_str(strbuf_text(&f.notices),
 	       "1 places in 'attach' are left out: the kernel refuses them\n", "and told");
-	is_int(attachments_nplaces(&a, getpid()), 2, "the others are in place");
+	is_int(attachments_nplaces(a, getpid()), 2, "the others are in place");
 	is_int(calls_recorded(&f), 34, "and fire");
-	attachments_close(&a);
+	attachments_close(a);
 	f.code[1].is_exact = true;
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	ok(e && strstr(err_text(e), "cannot place 1 probes in '"), "one asked for by name: %s",
 	   e ? err_text(e) : "no error");
 	err_destroy(e);
-	attachments_close(&a);
+	attachments_destroy(a);
 	fixture_deinit(&f);
 }
 
 /* A child that is added gets links of its own, once; another one gets none. */
 static void test_child(void)
 {
-	struct attachments a = {0};
+	struct attachments *a = attachments_create(NULL);
 	struct fixture f;
 	struct err *e;
 	int gate[2];
@@ -224,7 +224,7 @@ static void test_child(void)
 
 	fixture_init(&f, getpid());
 	f.opts.has_children = true;
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	ok(!e && !pipe(gate), "attached in the parent");
 	err_destroy(e);
 	child = fork();
@@ -235,15 +235,15 @@ static void test_child(void)
 		_exit((int)call_first(5) - 5);
 	}
 	for (int i = 0; i < 2; i++) {
-		e = attachments_add_child(&a, getpid(), child, &f.opts);
+		e = attachments_add_child(a, getpid(), child, &f.opts);
 		ok(!e, "added: %s", e ? err_text(e) : "fine");
 		err_destroy(e);
 	}
 	(void)!write(gate[1], "", 1);
 	(void)waitpid(child, NULL, 0);
 	is_int(calls_recorded(&f), 534, "the child's call, not those of another one");
-	attachments_forget_child(&a, child);
-	attachments_close(&a);
+	attachments_forget_child(a, child);
+	attachments_destroy(a);
 	close(gate[0]);
 	close(gate[1]);
 	fixture_deinit(&f);
@@ -252,7 +252,7 @@ static void test_child(void)
 /* What is attached in a group goes with it; the rest, and its share of the limit, stays. */
 static void test_group(void)
 {
-	struct attachments a = {0};
+	struct attachments *a = attachments_create(NULL);
 	struct fixture f;
 	struct err *e;
 	int64_t digits = 1;
@@ -260,18 +260,18 @@ static void test_group(void)
 
 	fixture_init(&f, getpid());
 	f.opts.max_places = 4;
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	f.opts.group = 7;
 	if (!e)
-		e = attach(&f, &a);
+		e = attach(&f, a);
 	ok(!e, "attached twice, the second time in a group: %s", e ? err_text(e) : "fine");
 	err_destroy(e);
-	is_int(attachments_nplaces(&a, getpid()), 4, "places of both");
+	is_int(attachments_nplaces(a, getpid()), 4, "places of both");
 	is_int(calls_recorded(&f), 3344, "each call is recorded by both");
-	e = attachments_drop(&a, 7);
+	e = attachments_drop(a, 7);
 	ok(!e, "the group is dropped");
 	err_destroy(e);
-	is_int(attachments_nplaces(&a, getpid()), 2, "the places of the other one are left");
+	is_int(attachments_nplaces(a, getpid()), 2, "the places of the other one are left");
 	until = now_ns() + 60000000000;
 	while (digits != 34 && now_ns() < until) { /* the keeper takes them off meanwhile */
 		(void)usleep(10000);
@@ -279,10 +279,10 @@ static void test_group(void)
 	}
 	is_int(digits, 34, "which records as before");
 	f.opts.group = 8;
-	e = attach(&f, &a);
+	e = attach(&f, a);
 	ok(!e, "there is room for another group: %s", e ? err_text(e) : "fine");
 	err_destroy(e);
-	attachments_close(&a);
+	attachments_destroy(a);
 	fixture_deinit(&f);
 }
 
