@@ -229,7 +229,7 @@ struct rt_pidns {
 #define RT_UPID_SIZE 16 /* of an element of pid_numbers */
 
 /*
- * Constants of the session. rt_cfg_fill() fills them into the map MAP_RODATA, which is frozen
+ * Constants of the session. bpf/maps.c fills them into the map MAP_RODATA, which is frozen
  * before programs are loaded: the verifier then knows their values, and proves the bounds of the
  * run-time functions with them.
  */

@@ -278,7 +278,7 @@ static void args_read(struct prog_reader *r, const struct dof_act *d, uint32_t n
 	}
 }
 
-/* Reads where jumps and loops lead; they are numbers of actions, which act_check() checks. */
+/* Reads where jumps and loops lead; they are numbers of actions, which act_is_right() checks. */
 static void arg_read(const struct dof_act *d, struct prog_act *act)
 {
 	if (act_holds(act->kind) == HOLDS_TARGET) {

@@ -15,7 +15,7 @@
  *     build-id    in hexadecimal digits
  *     others      the text in the file's variable of this name: ruby_version=3.1.*
  *
- * Owns     nothing: whoever adds a row to a table copies it (probes_harm_add()).
+ * Owns     nothing: whoever adds a row to a table copies it (env_add_harm()).
  */
 #pragma once
 

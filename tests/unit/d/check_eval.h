@@ -8,7 +8,7 @@
 #include "dif/interp.h"
 
 struct eval {
-	struct err *e; /* why it did not compile; check_eval_deinit() releases it */
+	struct err *e; /* why it did not compile; eval_deinit() releases it */
 	struct dif_type type;
 	struct dif_result result;
 	char text[512]; /* of a string */
