@@ -47,7 +47,7 @@ static bool try_path(const struct search *w, int root, bool by_name)
 
 	if (!f || (st->st_ino == w->place->ino && st->st_dev == w->place->dev))
 		return false;
-	if (by_name && !w->s->build_id_len &&
+	if (by_name && !w->s->build_id.len &&
 	    !has_crc(f, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
 		return false;
 	return w->use(w->ctx, f);
@@ -55,15 +55,14 @@ static bool try_path(const struct search *w, int root, bool by_name)
 
 static bool try_build_id(struct search *w, const char *dir, size_t dir_len)
 {
-	const struct elf_syms *s = w->s;
+	const struct build_id *id = &w->s->build_id;
 
-	if (s->build_id_len < 2)
+	if (id->len < 2)
 		return false;
 	strbuf_clear(&w->path);
 	strbuf_add(&w->path, dir, dir_len);
-	strbuf_addf(&w->path, "/.build-id/%02x/", s->build_id[0]);
-	for (uint32_t i = 1; i < s->build_id_len; i++)
-		strbuf_addf(&w->path, "%02x", s->build_id[i]);
+	strbuf_addf(&w->path, "/.build-id/%02x/", id->bytes[0]);
+	build_id_add(&w->path, id, 1);
 	strbuf_adds(&w->path, ".debug");
 	return (w->place->root >= 0 && try_path(w, w->place->root, false)) ||
 	       try_path(w, -1, false);

@@ -167,22 +167,15 @@ struct search {
 	struct dwarf_file *found;
 };
 
-static bool has_build_id(Elf *elf, const struct elf_syms *want)
-{
-	const void *id;
-	ssize_t len = dwelf_elf_gnu_build_id(elf, &id);
-
-	return len < 0 ? want->build_id_len == 0
-		       : (uint32_t)len == want->build_id_len &&
-				 memcmp(id, want->build_id, (size_t)len) == 0;
-}
-
 static bool use_debug_file(void *ctx, struct gate_file *file)
 {
 	struct search *w = ctx;
+	struct build_id id = {.len = 0};
 
 	w->found = open_file(file, w->limit);
-	if (w->found && !has_build_id(w->found->file.elf, w->want)) {
+	if (w->found)
+		(void)build_id_read(&id, &w->found->file);
+	if (w->found && !build_id_equal(&id, &w->want->build_id)) {
 		dwarf_file_close(w->found);
 		w->found = NULL;
 	}
@@ -278,9 +271,9 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 
 	if (len <= 0)
 		return;
-	if ((size_t)len <= sizeof(want.build_id)) {
-		memcpy(want.build_id, id, (size_t)len);
-		want.build_id_len = (uint32_t)len;
+	if ((size_t)len <= sizeof(want.build_id.bytes)) {
+		memcpy(want.build_id.bytes, id, (size_t)len);
+		want.build_id.len = (uint32_t)len;
 		if (!debug_file_find(&want, place, use_alt_file, d))
 			open_alt_named(d, place, name);
 	}

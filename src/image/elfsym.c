@@ -195,21 +195,6 @@ static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
 
 /* ---- build-id, debug link ------------------------------------------------------------------- */
 
-static void read_build_id(struct elf_syms *s, Elf_Data *data)
-{
-	size_t off = 0, name, desc;
-	GElf_Nhdr nh;
-
-	while (data && (off = gelf_getnote(data, off, &nh, &name, &desc)))
-		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == sizeof("GNU") &&
-		    memcmp((const char *)data->d_buf + name, "GNU", sizeof("GNU")) == 0 &&
-		    nh.n_descsz <= sizeof(s->build_id)) {
-			memcpy(s->build_id, (const char *)data->d_buf + desc, nh.n_descsz);
-			s->build_id_len = nh.n_descsz;
-			return;
-		}
-}
-
 /*
  * The section holds a name with its NUL and, at the next multiple of 4, a CRC-32 (gdb, "Separate
  * Debug Files").
@@ -238,8 +223,8 @@ static void read_identity(struct elf_syms *s, struct gate_elf *g)
 
 		if (!name)
 			continue;
-		if (sh.sh_type == SHT_NOTE && !s->build_id_len)
-			read_build_id(s, gate_data(g, scn));
+		if (sh.sh_type == SHT_NOTE && !s->build_id.len)
+			(void)build_id_find(&s->build_id, gate_data(g, scn));
 		else if (strcmp(name, ".gnu_debuglink") == 0)
 			read_debug_link(s, gate_data(g, scn));
 	}
@@ -353,16 +338,10 @@ struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
 	return read_elf(&g, true);
 }
 
-static bool is_same_build(const struct elf_syms *a, const struct elf_syms *b)
-{
-	return a->build_id_len == b->build_id_len &&
-	       memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
-}
-
 bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit)
 {
 	struct elf_syms *d = elf_syms_read(file, limit);
-	bool good = is_same_build(s, d) && d->syms.len;
+	bool good = build_id_equal(&s->build_id, &d->build_id) && d->syms.len;
 
 	for (uint32_t i = 0; good && i < d->syms.len; i++) {
 		struct elf_sym sym = d->syms.data[i];

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "image/build_id.h"
 #include "image/segments.h"
 
 enum elf_sym_kind {
@@ -35,8 +36,6 @@ struct elf_sym {
 	uint32_t rank; /* of several symbols of one address, the one with the least rank is kept */
 };
 
-#define ELF_BUILD_ID_MAX 64
-
 struct elf_syms {
 	VEC(struct elf_sym) syms; /* ascending; one for each address */
 	struct image_segments segments;
@@ -45,8 +44,7 @@ struct elf_syms {
 	bool is_cut;   /* some symbols are missing, because they exceed the limit */
 	uint64_t room; /* bytes that further symbols may take */
 	/* What identifies the separate debug file (debugfile.h): */
-	uint8_t build_id[ELF_BUILD_ID_MAX];
-	uint32_t build_id_len;
+	struct build_id build_id;
 	const char *debug_link; /* NULL = none */
 	uint32_t debug_crc;
 	struct arena *arena;

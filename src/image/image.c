@@ -278,8 +278,8 @@ static bool is_unchanged(const struct image *i, const struct elf_syms *now)
 
 	if (i->opened && gate_file_refresh(i->opened))
 		id = file_id_of(i->opened);
-	return now && file_id_equal(&id, &i->id) && now->build_id_len == i->syms->build_id_len &&
-	       memcmp(now->build_id, i->syms->build_id, now->build_id_len) == 0;
+	return now && file_id_equal(&id, &i->id) &&
+	       build_id_equal(&now->build_id, &i->syms->build_id);
 }
 
 bool image_syms_read(struct image *i, const struct debug_place *place)

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "files/gate.h"
+#include "image/build_id.h"
 #include "image/clone.h"
 #include "image/gnuhash.h"
 #include "image/segments.h"
@@ -318,30 +319,14 @@ static void tls_read(struct object *o)
 	o->tls_align = ph.p_align;
 }
 
-/* Reads the build-id from the section .note.gnu.build-id. */
-static void build_id_read(struct object *o)
+static void build_id_note(struct object *o)
 {
 	struct strbuf text = {0};
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
+	struct build_id id;
 
-	while (o->build_id[0] == '\0' && (scn = elf_nextscn(o->elf.elf, scn))) {
-		size_t off = 0, name, desc;
-		GElf_Nhdr nh;
-		Elf_Data *d;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE)
-			continue;
-		d = gate_data(&o->elf, scn);
-		while (d && (off = gelf_getnote(d, off, &nh, &name, &desc)) > 0) {
-			if (nh.n_type != NT_GNU_BUILD_ID || nh.n_descsz > 64)
-				continue;
-			for (uint32_t i = 0; i < nh.n_descsz; i++)
-				strbuf_addf(&text, "%02x", ((uint8_t *)d->d_buf)[desc + i]);
-			o->build_id = arena_strdup(o->arena, strbuf_text(&text));
-			break;
-		}
-	}
+	if (build_id_read(&id, &o->elf))
+		build_id_add(&text, &id, 0);
+	o->build_id = arena_strdup(o->arena, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
 
@@ -372,7 +357,7 @@ struct object *object_read(struct gate_file *file, uint64_t limit)
 		segments_read(&o->segments, o->elf.elf);
 		tls_read(o);
 		sections_read(o);
-		build_id_read(o);
+		build_id_note(o);
 	}
 	return o;
 }

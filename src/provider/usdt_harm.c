@@ -10,7 +10,7 @@
  */
 #include "provider/usdt.h"
 #include "image/debugfile.h"
-#include "image/elfsym.h"
+#include "image/build_id.h"
 
 #define FACT_ROOM 128 /* bytes of a variable that are compared */
 
@@ -62,16 +62,17 @@ static bool variable_read(const struct usdt_object *o, struct gate_elf *g, const
 	return false;
 }
 
-static bool build_id_matches(struct provider_env *env, const struct usdt_object *o,
-			     const char *pattern)
+static bool build_id_matches(struct gate_elf *g, const char *pattern)
 {
-	struct elf_syms *s = elf_syms_read_identity(o->file->file.opened, env->files->limit);
-	char hex[2 * ELF_BUILD_ID_MAX + 1] = "";
+	struct strbuf hex = {0};
+	struct build_id id;
+	bool matches;
 
-	for (uint32_t i = 0; i < s->build_id_len; i++)
-		(void)snprintf(hex + 2 * (size_t)i, 3, "%02x", s->build_id[i]);
-	elf_syms_destroy(s);
-	return glob_match(pattern, hex);
+	if (build_id_read(&id, g))
+		build_id_add(&hex, &id, 0);
+	matches = glob_match(pattern, strbuf_text(&hex));
+	strbuf_deinit(&hex);
+	return matches;
 }
 
 static bool condition_holds(struct provider_env *env, const struct usdt_object *o,
@@ -83,10 +84,11 @@ static bool condition_holds(struct provider_env *env, const struct usdt_object *
 
 	if (strcmp(c->fact, "file") == 0)
 		return glob_match(c->pattern, o->file->file.name);
-	if (strcmp(c->fact, "build-id") == 0)
-		return build_id_matches(env, o, c->pattern);
 	gate_elf_open(o->file->file.opened, env->files->limit, &g);
-	holds = variable_read(o, &g, c->fact, text) && glob_match(c->pattern, text);
+	if (strcmp(c->fact, "build-id") == 0)
+		holds = build_id_matches(&g, c->pattern);
+	else
+		holds = variable_read(o, &g, c->fact, text) && glob_match(c->pattern, text);
 	gate_elf_close(&g);
 	return holds;
 }
