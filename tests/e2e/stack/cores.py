@@ -2,11 +2,9 @@
 """The stack of a process and that of its core file are the same, for each runtime: frames of the language, native frames, their names and
 offsets. Each program goes deep and waits in read(), or computes (Erlang). gcore makes the core file, or the kernel, which leaves out what
 was never touched, where the file would be large."""
-import os, re, resource, shutil, signal, subprocess, sys, time
+import os, re, resource, shutil, signal, subprocess, sys
 
-DTRACE, TMP = os.environ["DTRACE"], os.environ["TMP"]
-PATIENCE = int(os.environ.get("PATIENCE") or 1)
-OPTS = ["-x", "jstackframes=150", "-x", "jstackstrsize=8k"]
+from helpertrace import PATIENCE, TMP, language_frames, read, report, stacks, until, write
 
 PROGRAMS = {
     "toy.c": """
@@ -103,58 +101,22 @@ RUNTIMES = {
 MADE_BY = {"C": ["cc", "-O0", "-g", "-pthread", "-o", "toy", "toy.c"], "Java": ["javac", "P.java"], "Erlang": ["erlc", "p.erl"]}
 
 
-def report(what):
-    run = subprocess.run([DTRACE, *OPTS, "-x", f"helpertrace={what}"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                         timeout=120 * PATIENCE)
-    if run.returncode:
-        print(run.stderr)
-    return run.stdout
-
-
-def stacks(text, tid):
-    """The stack of each thread, as lists of lines; tid: of the only thread."""
-    found, lines = {}, None
-    for line in text.splitlines():
-        if m := re.fullmatch(r"thread (\d+):", line):
-            tid, lines = int(m[1]), None
-        elif line == "the stack:":
-            lines = found[tid] = []
-        elif lines is not None:
-            lines.append(line)
-    return found
-
-
-def language_frames(stack):
-    return sum("`" not in line and not re.fullmatch(r" *0x[0-9a-f]+", line) for line in stack)
-
-
 def threads(pid):
     return [int(t) for t in os.listdir(f"/proc/{pid}/task")]
-
-
-def until(what):
-    end = time.monotonic() + 60 * PATIENCE
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.01)
-    return None
 
 
 def reader(pid):
     """The thread that waits in read(0)."""
     def look():
         for tid in threads(pid):
-            with open(f"/proc/{pid}/task/{tid}/syscall") as f:
-                if f.read().startswith("0 0x0 "):
-                    return tid
+            if read(f"/proc/{pid}/task/{tid}/syscall").startswith("0 0x0 "):
+                return tid
         return None
     return until(look)
 
 
 def kernel_dumps():
-    with open("/proc/sys/kernel/core_pattern") as f:
-        pattern = f.read().strip()
+    pattern = read("/proc/sys/kernel/core_pattern").strip()
     return pattern and "/" not in pattern and not pattern.startswith("|")
 
 
@@ -185,9 +147,8 @@ def live_stacks(program, name):
     program.send_signal(signal.SIGSTOP)
     found = {}
     for tid in threads(program.pid):
-        with open(f"/proc/{program.pid}/task/{tid}/comm") as f:
-            if "scheduler" in f.read():  # which run code of the language
-                found.update(stacks(report(tid), tid))
+        if "scheduler" in read(f"/proc/{program.pid}/task/{tid}/comm"):  # which run code of the language
+            found.update(stacks(report(tid), tid))
     return {tid: s for tid, s in found.items() if language_frames(s)}
 
 
@@ -225,9 +186,7 @@ def main():
         print("this test needs gcore (package gdb)")
         return 67
     os.chdir(TMP)
-    for path, text in PROGRAMS.items():
-        with open(path, "w") as f:
-            f.write(text)
+    write(PROGRAMS)
     bad = []
     for name, (command, least, by_kernel) in RUNTIMES.items():
         maker = MADE_BY.get(name)
