@@ -97,9 +97,8 @@ void gen_count(struct gen *g, uint32_t field_off)
 	em_alu_imm(e, BPF_MUL, R1, sizeof(struct rt_cpu));
 	em_map_value(e, R2, MAP_REF(MAP_CONTROL, 0), offsetof(struct rt_control, cpu));
 	em_alu_reg(e, BPF_ADD, R2, R1);
-	em_load(e, 8, R1, R2, (int32_t)field_off);
-	em_alu_imm(e, BPF_ADD, R1, 1);
-	em_store(e, 8, R2, (int32_t)field_off, R1);
+	em_alu_imm(e, BPF_MOV, R1, 1);
+	em_atomic(e, BPF_ADD, R2, (int16_t)field_off, R1); /* others count there, too */
 	em_here(e, skip);
 }
 

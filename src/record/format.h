@@ -24,7 +24,13 @@ struct rt_fault {
 /* State of the session, in memory that engines and the session share. */
 enum rt_state { RT_STATE_OFF, RT_STATE_ON, RT_STATE_EXITING };
 
-struct rt_cpu {			     /* counters: one writer a CPU */
+/*
+ * Counters of a CPU, which only grow. All engines of a session count in them, and so does an
+ * interrupt's clause inside another one: everybody adds with one atomic instruction, and readers
+ * load them relaxed. chill_from and chilled are no counters: only the engine that made the control
+ * block uses them.
+ */
+struct rt_cpu {
 	u64 drops;		     /* principal buffer full */
 	u64 agg_drops;		     /* no room for an aggregation element */
 	u64 dyn_drops;		     /* no room for a dynamic variable */

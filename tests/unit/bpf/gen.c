@@ -816,9 +816,8 @@ static void test_listing(void)
 				   "r1 *= 128\n"
 				   "r2 = map control value+64\n"
 				   "r2 += r1\n"
-				   "r1 = *(u64 *)(r2 +8)\n"
-				   "r1 += 1\n"
-				   "*(u64 *)(r2 +8) = r1\n"
+				   "r1 = 1\n"
+				   "lock add *(u64 *)(r2 +8), r1\n"
 				   "goto\n"
 				   "*(u32 *)(r9 +0) = 0\n";
 	struct gx *x = gx_create();
