@@ -18,9 +18,7 @@ _Static_assert(FRAME_NREGS <= ARCH_NREGS_MAX, "ARCH_NREGS_MAX");
 
 struct frame_env {
 	const struct walk_space *space;
-	struct walk_stack *out;
-	uint32_t max;
-	bool asks; /* a helper is asked about frames of RULE_DATA */
+	bool asks; /* whoever sees the frames is asked about those of RULE_DATA */
 };
 
 FRAME_FUNC u64 env_read(struct frame_env *env, u64 *dst, u64 addr, u32 size)
@@ -60,64 +58,6 @@ FRAME_FUNC u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
 
 /* ---- the walk ------------------------------------------------------------------------------- */
 
-static enum walk_end frame_add(struct frame_env *env, const struct frame *f, bool is_exact)
-{
-	env->out->frames[env->out->nframes++] =
-		(struct walk_frame){.pc = f->pc, .sp = f->sp, .fp = f->fp, .is_exact = is_exact};
-	return env->out->nframes < env->max ? WALK_ON : WALK_COMPLETE;
-}
-
-static enum walk_end walk64_run(struct frame_env *env, struct frame *f)
-{
-	enum walk_end end = frame_add(env, f, true);
-
-	f->rule = env_rule(env, f);
-	if (RULE_KIND(f->rule) == RULE_NO_TABLE)
-		f->rule = frame_first_rule(env, f, false);
-	if (f->rule == RULE_NO_CODE)
-		return WALK_CUT;
-	while (end == WALK_ON) {
-		end = frame_step(env, f);
-		if (end == WALK_ON)
-			end = frame_add(env, f, frame_is_exact(f));
-	}
-	return end;
-}
-
-static enum walk_end walk32_run(struct frame_env *env, struct frame *f)
-{
-	enum walk_end end;
-
-	frame32_begin(f);
-	end = frame_add(env, f, true);
-	while (end == WALK_ON) {
-		end = frame32_step(env, f, false);
-		if (end == WALK_ON)
-			end = frame_add(env, f, false);
-	}
-	return end;
-}
-
-void stack_walk(const struct walk_space *space, const struct arch_regs *regs, uint32_t max,
-		struct walk_stack *ret)
-{
-	struct frame_env env = {.space = space, .out = ret, .max = max};
-	struct frame f = {0};
-	enum walk_end end;
-
-	*ret = (struct walk_stack){0};
-	if (!max)
-		return;
-	ret->frames = xcalloc(max, sizeof(*ret->frames));
-	memcpy(f.regs, regs->words, sizeof(f.regs));
-	frame_begin(&f);
-	end = frame_is_32(&f) ? walk32_run(&env, &f) : walk64_run(&env, &f);
-	ret->is_cut = end == WALK_CUT;
-	ret->is_doubtful = f.is_doubtful;
-}
-
-/* ---- a walk that a helper follows ------------------------------------------------------------ */
-
 /* Makes the frame that was chosen the next one, as rt/unwind.c does. */
 static enum walk_end frame_steer(struct frame_env *env, struct frame *f,
 				 const struct walk_choice *c)
@@ -147,47 +87,121 @@ static enum walk_end frame_step_saving(struct frame_env *env, struct frame *f)
 	return end;
 }
 
+/* Shows the frame; true: whoever saw it wants the walk to end. */
+static bool frame_show(const struct frame *f, const struct walk_frame *w, walk_frame_fn *frame,
+		       void *ctx, struct walk_choice *ret)
+{
+	*ret = (struct walk_choice){0};
+	frame(ctx, w, f->is_first, ret);
+	return ret->is_over;
+}
+
+static enum walk_end walk64_run(struct frame_env *env, struct frame *f, bool saves,
+				walk_frame_fn *frame, void *ctx)
+{
+	bool asks = env->asks, is_exact = true, is_bare;
+	enum walk_end end = WALK_ON;
+
+	env->asks = false; /* what was interrupted was running */
+	f->rule = env_rule(env, f);
+	env->asks = asks;
+	is_bare = RULE_KIND(f->rule) == RULE_NO_TABLE;
+	if (is_bare)
+		f->rule = frame_first_rule(env, f, false);
+	while (end == WALK_ON) {
+		struct walk_frame w = {.pc = f->pc,
+				       .sp = f->sp,
+				       .fp = f->fp,
+				       .is_exact = is_exact,
+				       .is_bare = is_bare,
+				       .is_data = RULE_KIND(f->rule) == RULE_DATA,
+				       .regs = f->regs,
+				       .known = saves || f->is_first ? f->known : 0};
+		struct walk_choice c;
+
+		if (frame_show(f, &w, frame, ctx, &c))
+			return WALK_COMPLETE;
+		if (f->rule == RULE_NO_CODE)
+			return WALK_CUT;
+		end = c.is_steered ? frame_steer(env, f, &c)
+		      : saves	   ? frame_step_saving(env, f)
+				   : frame_step(env, f);
+		is_exact = frame_is_exact(f);
+		is_bare = RULE_KIND(f->rule) == RULE_NO_TABLE;
+	}
+	return end;
+}
+
+static enum walk_end walk32_run(struct frame_env *env, struct frame *f, walk_frame_fn *frame,
+				void *ctx)
+{
+	enum walk_end end = WALK_ON;
+	struct walk_choice c;
+
+	frame32_begin(f);
+	for (bool is_exact = true; end == WALK_ON; is_exact = false) {
+		struct walk_frame w = {.pc = f->pc, .sp = f->sp, .fp = f->fp, .is_exact = is_exact};
+
+		if (frame_show(f, &w, frame, ctx, &c))
+			return WALK_COMPLETE;
+		end = frame32_step(env, f, false);
+	}
+	return end;
+}
+
+/* ---- frames that are kept -------------------------------------------------------------------- */
+
+struct keeping {
+	struct walk_stack *stack;
+	uint32_t max;
+};
+
+static void frame_keep_shown(void *ctx, const struct walk_frame *f, bool is_first,
+			     struct walk_choice *ret)
+{
+	struct keeping *k = ctx;
+	struct walk_frame *kept = &k->stack->frames[k->stack->nframes++];
+
+	(void)is_first;
+	*kept = *f;
+	kept->regs = NULL; /* those of the walk */
+	kept->known = 0;
+	ret->is_over = k->stack->nframes == k->max;
+}
+
+void stack_walk(const struct walk_space *space, const struct arch_regs *regs, uint32_t max,
+		struct walk_stack *ret)
+{
+	struct keeping k = {.stack = ret, .max = max};
+	struct frame_env env = {.space = space};
+	struct frame f = {0};
+	enum walk_end end;
+
+	*ret = (struct walk_stack){0};
+	if (!max)
+		return;
+	ret->frames = xcalloc(max, sizeof(*ret->frames));
+	memcpy(f.regs, regs->words, sizeof(f.regs));
+	frame_begin(&f);
+	end = frame_is_32(&f) ? walk32_run(&env, &f, frame_keep_shown, &k)
+			      : walk64_run(&env, &f, false, frame_keep_shown, &k);
+	ret->is_cut = end == WALK_CUT;
+	ret->is_doubtful = f.is_doubtful;
+}
+
+/* ---- frames that a helper follows ------------------------------------------------------------ */
+
 bool stack_walk_each(const struct walk_space *space, const struct arch_regs *regs, bool saves,
 		     walk_frame_fn *frame, void *ctx)
 {
-	struct frame_env env = {.space = space};
-	enum walk_end end = WALK_ON;
+	struct frame_env env = {.space = space, .asks = true};
 	struct frame f = {0};
-	bool is_exact = true, is_bare;
 
 	memcpy(f.regs, regs->words, sizeof(f.regs));
 	frame_begin(&f);
-	if (frame_is_32(&f))
+	if (frame_is_32(&f)) /* helpers are for programs of 64 bits */
 		return true;
-	f.rule = env_rule(&env, &f);
-	is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
-	if (is_bare)
-		f.rule = frame_first_rule(&env, &f, false);
-	env.asks = true;
-	while (end == WALK_ON) {
-		struct walk_choice c = {0};
-
-		frame(ctx,
-		      &(struct walk_frame){.pc = f.pc,
-					   .sp = f.sp,
-					   .fp = f.fp,
-					   .is_exact = is_exact,
-					   .is_bare = is_bare,
-					   .is_data = RULE_KIND(f.rule) == RULE_DATA,
-					   .regs = f.regs,
-					   .known = saves || f.is_first ? f.known : 0},
-		      f.is_first, &c);
-		if (c.is_over)
-			return false;
-		if (f.rule == RULE_NO_CODE)
-			return true;
-		end = c.is_steered ? frame_steer(&env, &f, &c)
-		      : saves	   ? frame_step_saving(&env, &f)
-				   : frame_step(&env, &f);
-		is_exact = frame_is_exact(&f);
-		is_bare = RULE_KIND(f.rule) == RULE_NO_TABLE;
-	}
-	return end == WALK_CUT;
+	return walk64_run(&env, &f, saves, frame, ctx) == WALK_CUT;
 }
 
 /* ---- a target -------------------------------------------------------------------------------- */
