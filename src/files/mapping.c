@@ -40,15 +40,20 @@ static struct gate_file *by_path(struct gate *g, int root, const struct mapping 
 	return NULL;
 }
 
+int process_root_open(uint64_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/root", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 /* Step 2; *ret_rootless: there is no root directory that can be used. */
 static struct gate_file *by_process(struct gate *g, uint64_t pid, const struct mapping *m,
 				    bool *ret_rootless)
 {
-	CLEANUP(fd) int root = -1;
-	char path[64];
+	CLEANUP(fd) int root = process_root_open(pid);
 
-	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/root", pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	*ret_rootless = root < 0;
 	return root < 0 ? NULL : by_path(g, root, m, false);
 }

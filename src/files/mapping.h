@@ -45,3 +45,8 @@ struct mapping {
 };
 
 struct gate_file *mapping_open(struct gate *g, const struct mapping *m);
+/*
+ * Opens the root directory of a process (O_PATH); -1 with errno: the process has ended, or there is
+ * no right to.
+ */
+int process_root_open(uint64_t pid);

@@ -11,6 +11,8 @@
 #include "image/insn.h"
 #include "image/demangle.h"
 #include "d/types/import_dwarf.h"
+#include "target/maps.h"
+#include "target/target.h"
 
 #define PROVIDER   "pid"
 #define MAX_PROBES (4u << 20)
@@ -580,7 +582,7 @@ static struct code_file *main_object(const struct code_process *t)
 /* Converts an address to a file offset; it is an address of the running process, or as linked. */
 static bool address_to_off(const struct request *r, const struct code_file *o, uint64_t *ret_off)
 {
-	const struct proc_map *m = proc_maps_find(&r->target->maps, r->insn);
+	const struct proc_map *m = proc_maps_find(target_maps(r->target->target), r->insn);
 
 	if (m && m->is_exec && m->ino == o->file.ino && m->dev == o->file.dev) {
 		*ret_off = r->insn - m->start + m->off;

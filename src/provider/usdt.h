@@ -30,6 +30,7 @@
 #include "d/compile.h"
 #include "provider/code/code.h"
 #include "provider/providers.h"
+#include "target/maps.h"
 #include "usdt/note.h"
 #include "usdt/operand.h"
 

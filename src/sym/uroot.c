@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "files/gate.h"
+#include "files/mapping.h"
 
 #define ROOTS_OPEN_MAX 256
 
@@ -49,16 +50,14 @@ static void oldest_close(struct uroots *u)
 	u->nclosed++;
 }
 
-static struct uroot *root_open(struct uroots *u, const char *pid, const char *key, uint32_t key_len)
+static struct uroot *root_open(struct uroots *u, uint64_t pid, const char *key, uint32_t key_len)
 {
-	char path[64];
 	struct uroot *r;
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/%s/root", pid);
 	if (hashmap_count(u->open) >= ROOTS_OPEN_MAX)
 		oldest_close(u);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = process_root_open(pid);
 	if (fd < 0)
 		return NULL;
 	r = xcalloc(1, sizeof(*r));
@@ -85,7 +84,7 @@ struct uroot *uroot_of(struct uroots *u, uint64_t pid, struct uroot *otherwise)
 		       (uintmax_t)root.st_dev, (uintmax_t)root.st_ino);
 	r = hashmap_find(u->open, key, (size_t)len);
 	if (!r)
-		r = root_open(u, text, key, (uint32_t)len);
+		r = root_open(u, pid, key, (uint32_t)len);
 	if (!r)
 		return uroot_share(otherwise);
 	r->used = ++u->clock;

@@ -2,10 +2,9 @@
 /* Finds which implementation of an indirect function a process uses. */
 #include "target/ifunc.h"
 
-#include <fcntl.h>
-
 #include "arch/arch.h"
 #include "files/gate.h"
+#include "target/target.h"
 
 bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint64_t *ret_bias)
 {
@@ -74,16 +73,16 @@ static uint64_t find_slot(struct gate_file *file, const struct func *fn, bool is
 	return slot;
 }
 
-taddr ifunc_chosen(struct gate *gate, pid_t pid, const struct proc_maps *maps,
-		   const struct ifunc_object *object, const struct func *fn,
+taddr ifunc_chosen(struct target *t, const struct ifunc_object *object, const struct func *fn,
 		   const struct ifunc_object *user)
 {
 	uint64_t bias, slot = find_slot(user->file, fn, user->file == object->file);
+	const struct proc_maps *maps = target_maps(t);
 	const struct proc_map *m;
 	taddr chosen;
 
 	if (!slot || !ifunc_bias(maps, user, &bias) ||
-	    !gate_memory_read(gate, (uint64_t)pid, bias + slot, &chosen, sizeof(chosen)))
+	    !target_read(t, bias + slot, &chosen, sizeof(chosen)))
 		return 0;
 	m = proc_maps_find(maps, chosen);
 	/* Before the first call of the function, the word leads back into the importing file. */

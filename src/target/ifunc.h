@@ -13,10 +13,10 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
 #include "image/funcs.h"
 #include "target/maps.h"
+
+struct target;
 
 /* One file of the process. */
 struct ifunc_object {
@@ -26,12 +26,11 @@ struct ifunc_object {
 };
 
 /*
- * Returns the address in the process of the implementation that the resolver fn of object selected,
+ * Returns the address in the target of the implementation that the resolver fn of object selected,
  * 0 = not known. The relocations of object are searched first, then those of user, a file that may
  * import the name.
  */
-taddr ifunc_chosen(struct gate *gate, pid_t pid, const struct proc_maps *maps,
-		   const struct ifunc_object *object, const struct func *fn,
+taddr ifunc_chosen(struct target *t, const struct ifunc_object *object, const struct func *fn,
 		   const struct ifunc_object *user);
 /*
  * Returns what to add to addresses of the file to get addresses in the process; false if its code

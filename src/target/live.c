@@ -88,7 +88,7 @@ static struct err *live_maps_now(struct target *t, struct proc_maps *ret)
 
 static const struct proc_map *live_program(struct target *t)
 {
-	char link[64], path[4096];
+	char link[64], path[4200];
 	ssize_t n;
 
 	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)t->pid);
@@ -96,6 +96,7 @@ static const struct proc_map *live_program(struct target *t)
 	if (n <= 0)
 		return NULL;
 	path[n] = '\0';
+	(void)proc_path_strip(path);
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
 		if (strcmp(t->maps.maps.data[i].path, path) == 0)
 			return &t->maps.maps.data[i];

@@ -15,14 +15,22 @@
 #include "files/gate.h"
 #include "files/mapping.h"
 
+char *proc_path_strip(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path), tail = sizeof(deleted) - 1;
+
+	if (len >= tail && strcmp(path + len - tail, deleted) == 0)
+		path[len - tail] = '\0';
+	return path;
+}
+
 /* "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH" */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret)
 {
-	static const char deleted[] = " (deleted)";
 	unsigned int maj, min;
 	char perms[8], *path;
 	int at = 0;
-	size_t len;
 
 	*ret = (struct proc_map){0};
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n",
@@ -30,11 +38,8 @@ bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret)
 	    !at || strlen(perms) < 4 || ret->end <= ret->start)
 		return false;
 	path = line + at;
-	len = strcspn(path, "\n");
-	if (len >= sizeof(deleted) - 1 &&
-	    strncmp(path + len - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1) == 0)
-		len -= sizeof(deleted) - 1;
-	ret->path = arena_strndup(a, path, len);
+	path[strcspn(path, "\n")] = '\0';
+	ret->path = arena_strdup(a, proc_path_strip(path));
 	ret->dev = makedev(maj, min);
 	ret->is_write = perms[1] == 'w';
 	ret->is_exec = perms[2] == 'x';
@@ -113,17 +118,6 @@ bool proc_map_is_code(const struct proc_map *m)
 	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
 }
 
-/* Takes " (deleted)" off a path; returns the path. */
-static char *path_strip(char *path)
-{
-	static const char deleted[] = " (deleted)";
-	size_t len = strlen(path), tail = sizeof(deleted) - 1;
-
-	if (len >= tail && strcmp(path + len - tail, deleted) == 0)
-		path[len - tail] = '\0';
-	return path;
-}
-
 /* Returns 0, or why the kernel does not answer: ENOTTY when it has no such call. */
 static int queries_ask(int fd, void (*func)(void *ctx, const struct proc_map *m), void *ctx)
 {
@@ -147,7 +141,7 @@ static int queries_ask(int fd, void (*func)(void *ctx, const struct proc_map *m)
 				      .off = q.off,
 				      .dev = makedev(q.dev_major, q.dev_minor),
 				      .ino = q.ino,
-				      .path = path_strip(path),
+				      .path = proc_path_strip(path),
 				      .is_exec = true,
 				      .is_write = q.vma_flags & MAP_QUERY_WRITE,
 				      .is_shared = q.vma_flags & MAP_QUERY_SHARED};

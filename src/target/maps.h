@@ -55,6 +55,8 @@ MUST_CHECK struct err *proc_code_each(pid_t pid, void (*func)(void *ctx, const s
 				      void *ctx);
 bool proc_map_is_code(const struct proc_map *m);
 void proc_maps_deinit(struct proc_maps *m);
+/* Takes " (deleted)" off a path that the kernel has written; returns the path. */
+char *proc_path_strip(char *path);
 /* Parses one line of the file, which it changes; false if the line is malformed. */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
 /*

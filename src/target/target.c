@@ -3,6 +3,7 @@
 #include "target/target_impl.h"
 
 #include <elf.h>
+#include <errno.h>
 
 #include "files/mapping.h"
 #include "image/image.h"
@@ -151,6 +152,7 @@ const struct proc_map *target_file_at(const struct target *t, taddr addr)
 
 const struct proc_map *target_program(struct target *t)
 {
+	errno = 0;
 	return t->ops->program(t);
 }
 

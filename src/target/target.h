@@ -101,7 +101,10 @@ struct gate_file *target_open_map(struct target *t, const struct proc_map *m);
 struct image *target_image(struct target *t, struct image_set *s, const struct proc_map *m);
 /* The lowest mapping of the file that is mapped at addr; NULL: none is. */
 const struct proc_map *target_file_at(const struct target *t, taddr addr);
-/* The lowest mapping of the program that is executed; NULL: it is not known. */
+/*
+ * The lowest mapping of the program that is executed; NULL: it is not known, which is for want of
+ * rights where errno is EACCES or EPERM.
+ */
 const struct proc_map *target_program(struct target *t);
 
 /* ---- threads --------------------------------------------------------------------------------- */

@@ -21,9 +21,10 @@
 #include "provider/code/batch.h"
 #include "rt/abi.h" /* enum code_spot */
 #include "target/ident.h"
-#include "target/maps.h"
 
-struct image; /* image/image.h */
+struct image;	 /* image/image.h */
+struct proc_map; /* target/maps.h */
+struct target;	 /* target/target.h */
 
 /* A file whose code a process has mapped. */
 struct code_file {
@@ -54,7 +55,7 @@ struct code_process {
 	 */
 	pid_t at;
 	struct provider_env *env; /* for notices, and how files are read */
-	struct proc_maps maps;	  /* of `at' */
+	struct target *target;	  /* `at', running; NULL: it could not be looked at, or has ended */
 	VEC(struct code_file *) objects;
 };
 

@@ -3,13 +3,14 @@
 #include "provider/code/code.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 
 #include "base/text.h"
 #include "d/text/diag.h"
 #include "target/code.h"
 #include "target/ifunc.h"
+#include "target/maps.h"
+#include "target/target.h"
 #include "image/debugfile.h"
 #include "image/dwarf.h"
 #include "image/image.h"
@@ -53,25 +54,6 @@ static struct code_file *object_find(const struct code_process *t, const struct 
 			return o;
 	}
 	return NULL;
-}
-
-/*
- * Finds the path of the program; "" if it is unknown. Returns false if we have no right to read it:
- * then we have no right to open any file of the process.
- */
-static bool exe_path(pid_t pid, char *path, size_t size)
-{
-	static const char deleted[] = " (deleted)";
-	char link[64];
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	n = readlink(link, path, size - 1);
-	path[n < 0 ? 0 : n] = '\0';
-	if ((size_t)MAX(n, 0) >= sizeof(deleted) - 1 &&
-	    strcmp(path + n - (sizeof(deleted) - 1), deleted) == 0)
-		path[(size_t)n - (sizeof(deleted) - 1)] = '\0';
-	return n >= 0 || (errno != EACCES && errno != EPERM);
 }
 
 const char *code_module_name(const char *path)
@@ -141,29 +123,49 @@ static void users_update(const struct code_probes *st, const struct code_process
 	}
 }
 
-struct err *code_process_look(struct code_probes *st, struct code_process *t)
+/* Reads what the process has mapped now; it may be another one than that of the last look. */
+static struct err *target_look(struct code_process *t)
 {
-	char exe[4200];
 	struct err *e;
 
-	if (t->maps.arena)
-		proc_maps_deinit(&t->maps);
-	e = proc_maps_read(t->at, &t->maps);
+	if (t->target && target_pid(t->target) == t->at)
+		e = target_refresh(t->target);
+	else {
+		target_close(t->target);
+		t->target = NULL;
+		return target_live_open(t->at, t->env->files->gate, &t->target);
+	}
+	if (e) {
+		target_close(t->target);
+		t->target = NULL;
+	}
+	return e;
+}
+
+struct err *code_process_look(struct code_probes *st, struct code_process *t)
+{
+	struct err *e = target_look(t);
+	const struct proc_map *program;
+	const struct proc_maps *maps;
+
 	if (e)
 		return grab_failed(t->at, e);
-	if (!t->maps.maps.len)
+	maps = target_maps(t->target);
+	if (!maps->maps.len)
 		return grab_failed(t->at, err_new("it is a kernel thread or is ending: it has no "
 						  "memory of its own"));
-	if (!exe_path(t->at, exe, sizeof(exe)))
+	program = target_program(t->target);
+	if (!program && (errno == EACCES || errno == EPERM))
 		return grab_failed(t->at,
 				   err_hint(err_sys(errno, "its files cannot be opened"),
 					    "processes of other users need CAP_SYS_PTRACE, too"));
 	st->nlooks++;
-	for (uint32_t i = 0; i < t->maps.maps.len; i++)
-		object_see(st, t, &t->maps.maps.data[i]);
+	for (uint32_t i = 0; i < maps->maps.len; i++)
+		object_see(st, t, &maps->maps.data[i]);
 	users_update(st, t);
 	for (uint32_t i = 0; i < t->objects.len; i++)
-		t->objects.data[i]->is_main = strcmp(t->objects.data[i]->file.path, exe) == 0;
+		t->objects.data[i]->is_main =
+			program && strcmp(t->objects.data[i]->file.path, program->path) == 0;
 	return NULL;
 }
 
@@ -229,49 +231,46 @@ void code_process_destroy(struct code_process *t)
 	for (uint32_t i = 0; i < t->objects.len; i++)
 		code_file_destroy(t->objects.data[i]);
 	vec_deinit(&t->objects);
-	if (t->maps.arena)
-		proc_maps_deinit(&t->maps);
+	target_close(t->target);
 	proc_id_close(&t->id);
 	free(t);
 }
 
-bool code_file_is_mapped(const struct code_process *t, const struct code_file *o)
-{
-	for (uint32_t i = 0; i < t->maps.maps.len; i++)
-		if (t->maps.maps.data[i].ino == o->file.ino &&
-		    t->maps.maps.data[i].dev == o->file.dev)
-			return true;
-	return false;
-}
-
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static const struct proc_map *code_map(const struct code_process *t, const struct code_file *o)
+/* Returns a mapping of the file, or of its code; NULL if there is none. */
+static const struct proc_map *file_map(const struct code_process *t, const struct code_file *o,
+				       bool is_code)
 {
-	for (uint32_t i = 0; i < t->maps.maps.len; i++) {
-		const struct proc_map *m = &t->maps.maps.data[i];
+	const struct proc_maps *maps = t->target ? target_maps(t->target) : NULL;
 
-		if (proc_map_is_code(m) && m->ino == o->file.ino && m->dev == o->file.dev)
+	for (uint32_t i = 0; maps && i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+
+		if (m->ino == o->file.ino && m->dev == o->file.dev &&
+		    (!is_code || proc_map_is_code(m)))
 			return m;
 	}
 	return NULL;
 }
 
+bool code_file_is_mapped(const struct code_process *t, const struct code_file *o)
+{
+	return file_map(t, o, false);
+}
+
 static struct err *read_funcs(const struct code_process *t, struct code_file *o)
 {
-	char root[64];
-	CLEANUP(fd) int root_fd = -1;
+	CLEANUP(fd) int root = process_root_open((uint64_t)t->at);
 	const struct file_opts *files = t->env->files;
 	struct debug_place place = {.path = o->file.path,
+				    .root = root,
 				    .dirs = files->debug_dirs,
 				    .limit = files->limit,
 				    .gate = files->gate,
 				    .dev = o->file.dev,
 				    .ino = o->file.ino};
 
-	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)t->at);
-	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	place.root = root_fd;
 	return funcs_read(o->file.opened, &place, &o->funcs);
 }
 
@@ -304,16 +303,13 @@ static const struct err *file_open(struct code_process *t, struct code_file *o)
 	const struct file_opts *files = t->env->files;
 	const struct proc_map *m;
 	struct image *i = NULL;
-	struct mapping at;
 
 	if (o->file.opened || o->refused)
 		return o->refused;
 	errno = ENOENT;
-	m = code_map(t, o);
-	if (m) {
-		at = proc_map_mapping(t->at, m);
-		i = image_open(files->images, files->gate, &at);
-	}
+	m = file_map(t, o, true);
+	if (m)
+		i = target_image(t->target, files->images, m);
 	if (i)
 		code_file_take(o, i);
 	else
@@ -358,16 +354,16 @@ static struct ifunc_object ifunc_object(const struct code_file *o)
 static taddr chosen_by_any(struct code_process *t, struct code_file *o, const struct func *fn)
 {
 	struct ifunc_object own = ifunc_object(o);
-	taddr chosen = ifunc_chosen(t->env->files->gate, t->at, &t->maps, &own, fn, &own);
+	taddr chosen = t->target ? ifunc_chosen(t->target, &own, fn, &own) : 0;
 
-	for (uint32_t i = 0; i < t->objects.len && !chosen; i++) {
+	for (uint32_t i = 0; t->target && i < t->objects.len && !chosen; i++) {
 		struct code_file *user = t->objects.data[i];
 		struct ifunc_object importing;
 
 		if (user == o || code_file_open(t, user))
 			continue;
 		importing = ifunc_object(user);
-		chosen = ifunc_chosen(t->env->files->gate, t->at, &t->maps, &own, fn, &importing);
+		chosen = ifunc_chosen(t->target, &own, fn, &importing);
 	}
 	return chosen;
 }
@@ -380,7 +376,7 @@ bool code_file_chosen(struct code_process *t, struct code_file *o, const struct 
 	const struct func *known;
 	uint64_t bias;
 
-	if (!chosen || !ifunc_bias(&t->maps, &own, &bias))
+	if (!chosen || !ifunc_bias(target_maps(t->target), &own, &bias))
 		return false;
 	*ret = (struct func){.addr = chosen - bias,
 			     .name = funcs_preferred(o->funcs, fn)->name,

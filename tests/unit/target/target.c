@@ -4,6 +4,10 @@
 #include "tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 static struct gate *gate;
 static char core_path[] = "/tmp/unit_target.XXXXXX";
@@ -178,6 +182,53 @@ static void test_damaged(void)
 	is_int(nbad, 0, "files with other bytes");
 }
 
+/* Makes a copy of cat(1) and executes it; it waits for the end of its input, which is *ret_in. */
+static pid_t deleted_run(int *ret_in)
+{
+	char path[] = "/tmp/unit_target_cat.XXXXXX", c;
+	int fd = mkstemp(path), in[2], out[2];
+	CLEANUP(fd) int cat = open("/bin/cat", O_RDONLY | O_CLOEXEC);
+	pid_t pid;
+
+	while (fd >= 0 && cat >= 0 && sendfile(fd, cat, NULL, 1 << 20) > 0)
+		;
+	if (fd < 0 || fchmod(fd, 0700) != 0 || close(fd) != 0 || pipe2(in, O_CLOEXEC) != 0 ||
+	    pipe2(out, O_CLOEXEC) != 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(in[0], 0);
+		(void)dup2(out[1], 1);
+		(void)execl(path, "cat", (char *)NULL);
+		_exit(127);
+	}
+	/* It answers, so it has been executed. */
+	ok(write(in[1], "x", 1) == 1 && close(out[1]) == 0 && read(out[0], &c, 1) == 1 &&
+		   unlink(path) == 0,
+	   "a program is executed and deleted");
+	(void)close(out[0]);
+	(void)close(in[0]);
+	*ret_in = in[1];
+	return pid;
+}
+
+static void test_deleted(void)
+{
+	int in = -1, status = -1;
+	pid_t pid = deleted_run(&in);
+	struct target *t = NULL;
+	struct err *e = target_live_open(pid, gate, &t);
+	const struct proc_map *program = e ? NULL : target_program(t);
+	CLEANUP(gate_file) struct gate_file *f = program ? target_open_map(t, program) : NULL;
+
+	ok(program && !strncmp(program->path, "/tmp/unit_target_cat.", 21) && f,
+	   "its program is found and opened");
+	err_destroy(e);
+	target_close(t);
+	(void)close(in);
+	ok(waitpid(pid, &status, 0) == pid && status == 0, "and it ends as if nobody had looked");
+}
+
 static void test_refused(void)
 {
 	struct target *t = NULL;
@@ -226,6 +277,7 @@ int main(void)
 	err_destroy(e);
 	target_close(held);
 	target_close(live);
+	test_deleted();
 	test_refused();
 	waiters_end(pid);
 	(void)unlink(core_path);
