@@ -4,11 +4,11 @@
  *
  * A program or library is opened once and read once for those who ask here, however many processes
  * map it: names of stacks (sym/ufile.h), symbols for runtimes' helpers (helper/process.h), helpers
- * that files carry (helper/carried.h), walks on the host (unwind/walk.h), and probes of programs
- * (provider/code/code.h). The kernel's unwind tables still open and keep their files themselves. An
- * image is found by the identity of its file (files/file_id.h): while the file is open, by the
- * inode of a mapping, which costs one fstat(); else after it was opened. What an image knows is
- * read when it is first asked for:
+ * that files carry (helper/carried.h), walks on the host (unwind/walk.h), unwind tables of the
+ * kernel's walks (unwind/unwind.h), and probes of programs (provider/code/code.h). An image is
+ * found by the identity of its file (files/file_id.h): while the file is open, by the inode of a
+ * mapping, which costs one fstat(); else after it was opened. What an image knows is read when it
+ * is first asked for; rows of unwind tables are read for the kernel and not kept here:
  *
  *     symbols by address       names of stacks              image/elfsym.h
  *     debug information        source lines                 image/dwarf.h

@@ -13,7 +13,10 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "unwind/utrees.h"
+#include "target/maps.h"
 #include "image/debugfile.h"
+#include "image/ehframe.h"
+#include "image/image.h"
 #include "files/file_id.h"
 #include "files/gate.h"
 #include "files/mapping.h"
@@ -44,6 +47,7 @@ struct fresh {
 
 struct unwinds {
 	struct gate *gate;
+	struct image_set *images;
 	const struct stack_tables *tables;
 	struct unwind_hooks hooks;
 	struct utrees trees;
@@ -184,44 +188,36 @@ static void vdso_saved_load(struct unwinds *u)
 
 /* ---- mappings ----------------------------------------------------------------------------- */
 
+/* Opens the file of a mapping, or shares it with who has it open; NULL with errno. */
+static struct gate_file *mapped_open(struct unwinds *u, const struct mapping *at)
+{
+	struct image *i = image_open(u->images, u->gate, at);
+	struct gate_file *f = i ? gate_file_share(i->opened) : NULL;
+
+	image_put(i);
+	return f;
+}
+
 static void wanted_load(struct unwinds *u, const struct wanted *m)
 {
-	CLEANUP(gate_file) struct gate_file *f = mapping_open(u->gate, &m->at);
+	CLEANUP(gate_file) struct gate_file *f = mapped_open(u, &m->at);
 
 	if (f)
 		(void)file_load(u, f, m->path, 0, false);
 }
 
-/*
- * Parses a line of /proc/PID/maps, "START-END PERMS OFFSET DEV INODE      PATH", whose newline is
- * removed; false unless it is code of a file.
- */
-static bool line_parse(char *line, struct mapping *ret)
+/* Whether it is code of a file. */
+static bool is_wanted(const struct proc_map *m)
 {
-	unsigned int dev_major, dev_minor;
-	unsigned long inode;
-	char perms[8];
-	int at = 0;
-
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %lu %n", &ret->start, &ret->end,
-		   perms, &dev_major, &dev_minor, &inode, &at) < 6 ||
-	    !at || perms[2] != 'x' || line[at] != '/')
-		return false;
-	ret->inode = (struct file_inode){makedev(dev_major, dev_minor), inode};
-	ret->path = line + at;
-	return true;
+	return m->is_exec && proc_map_has_file(m) && m->path[0] == '/';
 }
 
-/* Queues the file of a line of /proc/PID/maps. */
-static void line_note(struct unwinds *u, pid_t pid, bool is_running, char *line)
+/* Queues the file of a mapping. */
+static void map_note(struct unwinds *u, pid_t pid, bool is_running, const struct proc_map *map)
 {
-	struct mapping at = {.pid = (uint64_t)pid};
-	struct wanted *m;
+	struct mapping at = proc_map_mapping(pid, map);
+	struct wanted *m = hashmap_find(u->noted, &at.inode, sizeof(at.inode));
 
-	if (!line_parse(line, &at))
-		return;
-	m = hashmap_find(u->noted, &at.inode, sizeof(at.inode));
 	if (!m) {
 		m = xcalloc(1, sizeof(*m));
 		m->at = at;
@@ -235,15 +231,17 @@ static void line_note(struct unwinds *u, pid_t pid, bool is_running, char *line)
 
 static void process_note(struct unwinds *u, pid_t pid, bool is_running)
 {
-	CLEANUP(file) FILE *f = NULL;
-	CLEANUP(free) char *line = NULL;
-	size_t cap = 0;
-	char path[64];
+	struct proc_maps maps;
+	struct err *e = proc_maps_read(pid, &maps);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && getline(&line, &cap, f) > 0)
-		line_note(u, pid, is_running, line);
+	if (e) { /* it has ended */
+		err_destroy(e);
+		return;
+	}
+	for (uint32_t i = 0; i < maps.maps.len; i++)
+		if (is_wanted(&maps.maps.data[i]))
+			map_note(u, pid, is_running, &maps.maps.data[i]);
+	proc_maps_deinit(&maps);
 }
 
 /* Returns true if the process uses a CPU, or waits for one, at this moment. */
@@ -319,26 +317,24 @@ static void queue_next(struct unwinds *u)
 
 void unwinds_load_saved(struct unwinds *u, pid_t pid)
 {
-	CLEANUP(file) FILE *maps = NULL;
-	CLEANUP(free) char *line = NULL;
-	struct mapping m = {.pid = (uint64_t)pid};
-	size_t cap = 0;
-	char path[64];
+	struct proc_maps maps;
+	struct err *e;
 
 	if (!u)
 		return;
 	vdso_saved_load(u);
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	while (maps && getline(&line, &cap, maps) > 0) {
-		CLEANUP(gate_file) struct gate_file *f = NULL;
+	e = proc_maps_read(pid, &maps);
+	for (uint32_t i = 0; !e && i < maps.maps.len; i++) {
+		const struct proc_map *m = &maps.maps.data[i];
+		struct mapping at = proc_map_mapping(pid, m);
+		CLEANUP(gate_file) struct gate_file *f = is_wanted(m) ? mapped_open(u, &at) : NULL;
 
-		if (!line_parse(line, &m))
-			continue;
-		f = mapping_open(u->gate, &m);
 		if (f)
-			(void)file_load(u, f, m.path, RT_UFILE_SAVED, false);
+			(void)file_load(u, f, m->path, RT_UFILE_SAVED, false);
 	}
+	if (!e)
+		proc_maps_deinit(&maps);
+	err_destroy(e);
 }
 
 void unwinds_load_process(struct unwinds *u, pid_t pid)
@@ -373,7 +369,7 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 
 	if (u->fresh.len == FRESH_MAX || hashmap_find(u->seen, key, (size_t)len))
 		return;
-	f = mapping_open(u->gate, &at);
+	f = mapped_open(u, &at);
 	if (!f)
 		return; /* the process has ended, or the file system does not answer */
 	if (hashmap_count(u->seen) >= SEEN_MAX) {
@@ -404,13 +400,13 @@ static void fresh_next(struct unwinds *u)
  * Opens the file of a request; NULL with errno. Its size and time are compared, because another
  * process may have the process id by now, or the process may have executed another program.
  */
-static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
+static struct gate_file *request_open(struct unwinds *u, const struct rt_ureq *req)
 {
 	struct mapping m = {.pid = req->pid,
 			    .start = req->start,
 			    .end = req->end,
 			    .inode.dev = user_dev(req->key.dev)};
-	CLEANUP(gate_file) struct gate_file *f = mapping_open(g, &m);
+	CLEANUP(gate_file) struct gate_file *f = mapped_open(u, &m);
 	struct rt_ufile_key is;
 
 	if (!f)
@@ -429,7 +425,7 @@ static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
 void unwinds_request(struct unwinds *u, const struct rt_ureq *req)
 {
 	CLEANUP(gate_file)
-	struct gate_file *file = is_vdso_saved(&req->key) ? NULL : request_open(u->gate, req);
+	struct gate_file *file = is_vdso_saved(&req->key) ? NULL : request_open(u, req);
 	bool is_denied = !file && (errno == EACCES || errno == EPERM);
 	struct wfile *f;
 
@@ -506,6 +502,7 @@ struct unwinds *unwinds_create(const struct stack_tables *tables, uint64_t unwin
 	u->pause = (struct unwind_pause){pause_run, u};
 	u->elfsize = files->limit;
 	u->gate = files->gate;
+	u->images = files->images;
 	utrees_init(&u->trees, tables, unwindsize);
 	u->trees.notice = hooks->notice;
 	u->trees.ctx = hooks->ctx;
