@@ -7,6 +7,7 @@
 #include "image/elfplt.h"
 #include "files/gate.h"
 #include "image/minidebug.h"
+#include "image/symtab.h"
 
 /* A lookup tries so many symbols below an address, because functions may contain others. */
 #define LOOK_BACK 16
@@ -144,31 +145,15 @@ static void add_symbol(struct elf_syms *s, const section_vec *sections, const GE
 		      end, name);
 }
 
-static void read_table(struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh,
-		       const section_vec *sections)
-{
-	Elf_Data *data = gate_data(g, scn);
-	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
-	GElf_Sym sym;
-
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++)
-		add_symbol(s, sections, &sym, gate_text(g, sh->sh_link, sym.st_name));
-}
-
 static void read_tables(struct elf_syms *s, struct gate_elf *g)
 {
+	struct symtab t = symtab_begin(g, SYMTAB_ALL);
 	section_vec sections = {0};
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
 
 	read_sections(g->elf, &sections);
-	while ((scn = elf_nextscn(g->elf, scn))) {
-		if (!gelf_getshdr(scn, &sh) ||
-		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
-			continue;
-		s->has_symtab |= sh.sh_type == SHT_SYMTAB;
-		read_table(s, g, scn, &sh, &sections);
-	}
+	while (symtab_next(&t))
+		add_symbol(s, &sections, &t.sym, symtab_name(&t));
+	s->has_symtab |= t.has_static;
 	vec_deinit(&sections);
 }
 

@@ -11,6 +11,7 @@
 #include "image/elfsym.h"
 #include "files/gate.h"
 #include "image/minidebug.h"
+#include "image/symtab.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -117,29 +118,19 @@ static bool is_old_version(Elf_Data *versions, size_t i)
 	return versions && gelf_getversym(versions, (int)i, &v) && v & 0x8000;
 }
 
-static void read_table(struct funcs *f, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
-{
-	Elf_Data *versions = sh->sh_type == SHT_DYNSYM ? versions_of(g, scn) : NULL;
-	Elf_Data *data = gate_data(g, scn);
-	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
-	GElf_Sym sym;
-
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++)
-		add_symbol(f, &sym, gate_text(g, sh->sh_link, sym.st_name),
-			   is_old_version(versions, i));
-}
-
 static void read_tables(struct funcs *f, struct gate_elf *g)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
+	struct symtab t = symtab_begin(g, SYMTAB_ALL);
+	const Elf_Scn *table = NULL;
+	Elf_Data *versions = NULL;
 
-	while ((scn = elf_nextscn(g->elf, scn)))
-		if (gelf_getshdr(scn, &sh) &&
-		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)) {
-			f->has_symtab |= sh.sh_type == SHT_SYMTAB;
-			read_table(f, g, scn, &sh);
-		}
+	while (symtab_next(&t)) {
+		if (table != t.scn)
+			versions = t.is_dynamic ? versions_of(g, t.scn) : NULL;
+		table = t.scn;
+		add_symbol(f, &t.sym, symtab_name(&t), is_old_version(versions, t.index));
+	}
+	f->has_symtab |= t.has_static;
 	f->is_too_large |= g->is_cut;
 }
 

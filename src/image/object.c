@@ -11,6 +11,7 @@
 #include "image/clone.h"
 #include "image/gnuhash.h"
 #include "image/segments.h"
+#include "image/symtab.h"
 
 #define SYMBOLS_MAX  2000000u
 #define SEARCHES_MAX 4
@@ -118,32 +119,27 @@ static bool symbol_is_defined(const GElf_Sym *sym)
 typedef bool symbol_visit(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
 			  size_t len);
 
-static bool table_walk(struct object *o, Elf_Scn *scn, const GElf_Shdr *sh, symbol_visit *visit,
-		       void *ctx)
+static bool table_walk(struct object *o, enum symtab_which which, symbol_visit *visit, void *ctx)
 {
-	Elf_Data *data = gate_data(&o->elf, scn), *names;
-	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0, len;
-	Elf_Scn *strings = n ? elf_getscn(o->elf.elf, sh->sh_link) : NULL;
-	const char *name;
+	struct symtab t = symtab_begin(&o->elf, which);
+	const Elf_Scn *table = NULL;
 	uint32_t file = 0;
-	GElf_Sym sym;
+	size_t len = 0;
 
-	names = strings ? gate_data(&o->elf, strings) : NULL;
-	len = names && names->d_buf ? names->d_size : 0;
-	for (size_t i = 0; i < n && i <= INT32_MAX && len; i++) {
-		if (i + AHEAD < n && gelf_getsym(data, (int)(i + AHEAD), &sym) && sym.st_name < len)
-			__builtin_prefetch((const char *)names->d_buf + sym.st_name);
-		if (!gelf_getsym(data, (int)i, &sym))
-			return false;
-		if (sym.st_name >= len)
+	while (symtab_next(&t)) {
+		const char *name = symtab_text(&t, &len);
+
+		if (table != t.scn)
+			file = 0;
+		table = t.scn;
+		if (!name)
 			continue;
-		name = (const char *)names->d_buf + sym.st_name;
 		/* local symbols behind that of a source file are of this file */
-		if (GELF_ST_TYPE(sym.st_info) == STT_FILE)
-			file = *name ? (uint32_t)i + 1 : 0;
-		if (symbol_is_defined(&sym) &&
-		    visit(ctx, &sym, GELF_ST_BIND(sym.st_info) == STB_LOCAL ? file : 0, name,
-			  len - sym.st_name))
+		if (GELF_ST_TYPE(t.sym.st_info) == STT_FILE)
+			file = *name ? (uint32_t)t.index + 1 : 0;
+		if (symbol_is_defined(&t.sym) &&
+		    visit(ctx, &t.sym, GELF_ST_BIND(t.sym.st_info) == STB_LOCAL ? file : 0, name,
+			  len))
 			return true;
 	}
 	return false;
@@ -152,18 +148,8 @@ static bool table_walk(struct object *o, Elf_Scn *scn, const GElf_Shdr *sh, symb
 /* Walks all tables whose symbols .gnu.hash does not find. */
 static bool tables_walk(struct object *o, symbol_visit *visit, void *ctx)
 {
-	const uint32_t types[] = {SHT_DYNSYM, SHT_SYMTAB};
-
-	for (size_t i = o->hashes.file ? 1 : 0; i < ARRAY_LEN(types); i++) {
-		Elf_Scn *scn = NULL;
-		GElf_Shdr sh;
-
-		while (o->elf.elf && (scn = elf_nextscn(o->elf.elf, scn)))
-			if (gelf_getshdr(scn, &sh) && sh.sh_type == types[i] &&
-			    table_walk(o, scn, &sh, visit, ctx))
-				return true;
-	}
-	return false;
+	return (!o->hashes.file && table_walk(o, SYMTAB_DYNAMIC, visit, ctx)) ||
+	       table_walk(o, SYMTAB_STATIC, visit, ctx);
 }
 
 /* A search for a name in the tables of symbols, with the symbols of that name found so far. */

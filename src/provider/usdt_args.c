@@ -9,33 +9,12 @@
 #include "image/dwarf.h"
 #include "image/ehframe.h"
 #include "image/segments.h"
+#include "image/symtab.h"
 #include "usdt/dof.h"
 
 #define NARGS 10 /* arg0 to arg9 */
 
 /* ---- operands -------------------------------------------------------------------------------- */
-
-static bool symbol_in(struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh, const char *want,
-		      bool is_thread, uint64_t *ret_value)
-{
-	Elf_Data *data = gate_data(g, scn);
-	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
-	GElf_Sym sym;
-
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++) {
-		const char *name;
-
-		if (sym.st_shndx == SHN_UNDEF ||
-		    (GELF_ST_TYPE(sym.st_info) == STT_TLS) != is_thread)
-			continue;
-		name = gate_text(g, sh->sh_link, sym.st_name);
-		if (name && strcmp(name, want) == 0) {
-			*ret_value = sym.st_value;
-			return true;
-		}
-	}
-	return false;
-}
 
 /* Is the file a position-independent program that needs no interpreter? */
 static bool is_static_pie(struct gate_elf *g)
@@ -78,15 +57,14 @@ static bool thread_offset(const struct gate_elf *g, uint64_t *value)
 static bool symbol_find(void *ctx, const char *name, bool is_thread, uint64_t *ret_value)
 {
 	struct gate_elf *g = ctx;
-	Elf_Scn *scn = NULL;
+	struct symtab t = symtab_begin(g, SYMTAB_ALL);
 	uint64_t value;
-	GElf_Shdr sh;
 
-	while (g->elf && (scn = elf_nextscn(g->elf, scn))) {
-		if (!gelf_getshdr(scn, &sh) ||
-		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) ||
-		    !symbol_in(g, scn, &sh, name, is_thread, &value))
+	while (symtab_next(&t)) {
+		if (t.sym.st_shndx == SHN_UNDEF ||
+		    (GELF_ST_TYPE(t.sym.st_info) == STT_TLS) != is_thread || !symtab_is(&t, name))
 			continue;
+		value = t.sym.st_value;
 		if (is_thread && !thread_offset(g, &value))
 			return false;
 		*ret_value = value;

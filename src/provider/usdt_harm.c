@@ -11,6 +11,8 @@
 #include "provider/usdt.h"
 #include "image/debugfile.h"
 #include "image/build_id.h"
+#include "image/segments.h"
+#include "image/symtab.h"
 
 #define FACT_ROOM 128 /* bytes of a variable that are compared */
 
@@ -40,25 +42,12 @@ static bool text_read(const struct usdt_object *o, Elf *elf, uint64_t addr, char
 static bool variable_read(const struct usdt_object *o, struct gate_elf *g, const char *name,
 			  char ret[FACT_ROOM])
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	GElf_Sym sym;
+	struct symtab t = symtab_begin(g, SYMTAB_ALL);
 
-	while (g->elf && (scn = elf_nextscn(g->elf, scn))) {
-		bool is_table = gelf_getshdr(scn, &sh) &&
-				(sh.sh_type == SHT_DYNSYM || sh.sh_type == SHT_SYMTAB);
-		Elf_Data *data = is_table ? gate_data(g, scn) : NULL;
-
-		for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
-			const char *text =
-				GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_shndx != SHN_UNDEF
-					? gate_text(g, sh.sh_link, sym.st_name)
-					: NULL;
-
-			if (text && strcmp(text, name) == 0)
-				return text_read(o, g->elf, sym.st_value, ret);
-		}
-	}
+	while (symtab_next(&t))
+		if (GELF_ST_TYPE(t.sym.st_info) == STT_OBJECT && t.sym.st_shndx != SHN_UNDEF &&
+		    symtab_is(&t, name))
+			return text_read(o, g->elf, t.sym.st_value, ret);
 	return false;
 }
 

@@ -7,6 +7,7 @@
 
 #include "files/gate.h"
 #include "image/segments.h"
+#include "image/symtab.h"
 #include "target/link_map.h"
 #include "target/maps.h"
 #include "target/target.h"
@@ -14,29 +15,17 @@
 /* Returns the value of a symbol, 0 = the file has no such symbol, and the file's entry point. */
 static uint64_t symbol_value(struct gate_file *file, const char *name, uint64_t *ret_entry)
 {
+	struct symtab t;
 	struct gate_elf g;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
 	GElf_Ehdr eh;
-	GElf_Sym sym;
 	uint64_t value = 0;
 
 	gate_elf_open(file, GATE_LIMIT_DEFAULT, &g);
 	*ret_entry = g.elf && gelf_getehdr(g.elf, &eh) ? eh.e_entry : 0;
-	while (g.elf && !value && (scn = elf_nextscn(g.elf, scn))) {
-		Elf_Data *data = gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB ||
-							    sh.sh_type == SHT_DYNSYM)
-					 ? gate_data(&g, scn)
-					 : NULL;
-		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
-
-		for (size_t i = 0; i < n && !value && gelf_getsym(data, (int)i, &sym); i++) {
-			const char *s = gate_text(&g, sh.sh_link, sym.st_name);
-
-			if (s && strcmp(s, name) == 0 && sym.st_shndx != SHN_UNDEF)
-				value = sym.st_value;
-		}
-	}
+	t = symtab_begin(&g, SYMTAB_ALL);
+	while (!value && symtab_next(&t))
+		if (t.sym.st_shndx != SHN_UNDEF && symtab_is(&t, name))
+			value = t.sym.st_value;
 	gate_elf_close(&g);
 	return value;
 }
