@@ -78,10 +78,10 @@ deep(3)
     "p.erl": """
 -module(p).
 -export([main/0, deep/1]).
-deep(0) -> loop(0);
+deep(0) -> io:format("ready~n"), loop(0);
 deep(N) -> [deep(N - 1)].
 loop(N) -> loop(N + 1).
-main() -> io:format("ready~n"), deep(3).
+main() -> deep(3).
 """,
 }
 
@@ -144,12 +144,20 @@ def live_stacks(program, name):
     if name != "Erlang":
         tid = reader(program.pid)
         return stacks(report(tid), tid) if tid else {}
+    return until(lambda: scheduler_stacks(program))
+
+
+def scheduler_stacks(program):
+    """Of the stopped program. Goes on with it if none of its schedulers runs code of the language at this moment."""
     program.send_signal(signal.SIGSTOP)
     found = {}
     for tid in threads(program.pid):
         if "scheduler" in read(f"/proc/{program.pid}/task/{tid}/comm"):  # which run code of the language
             found.update(stacks(report(tid), tid))
-    return {tid: s for tid, s in found.items() if language_frames(s)}
+    found = {tid: s for tid, s in found.items() if language_frames(s)}
+    if not found:
+        program.send_signal(signal.SIGCONT)
+    return found
 
 
 def compare(name, command, least, by_kernel):
