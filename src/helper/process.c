@@ -24,7 +24,10 @@ static char unreadable;
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* What is known by name of the file of a mapping, until the process is closed; NULL: nothing. */
+/*
+ * Returns the symbols by name of a mapped file; NULL if it cannot be read. They stay valid until
+ * the process is closed.
+ */
 static struct object *object_of(const struct process *p, const struct proc_map *m)
 {
 	struct image **slot = &p->images[m - p->maps->maps.data];

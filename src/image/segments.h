@@ -18,7 +18,7 @@
 
 #define SEGMENTS_MAX 256 /* files of linkers have two to five */
 
-/* Of the type PT_LOAD. */
+/* A program header of the type PT_LOAD: bytes of the file that are mapped into memory. */
 struct image_segment {
 	uint64_t off, addr, size; /* size bytes at off of the file are mapped at address addr */
 	uint64_t mem_size;	  /* size in memory, with the zeros that follow these bytes */

@@ -7,8 +7,8 @@
  *     while (symtab_next(&t))
  *         ... t.sym, symtab_name(&t) ...
  *
- * What a symbol means is the caller's concern; so is .gnu_debugdata, a file in a section
- * (image/minidebug.h).
+ * All symbols are shown, undefined ones included: the caller chooses. The symbols in .gnu_debugdata
+ * are not: that section is a compressed file of its own (image/minidebug.h).
  *
  * Owns     nothing: the file is the caller's, and must stay open.
  * Errors   none: a table that is damaged, or larger than the limit of the gate, ends where it does.
