@@ -28,6 +28,6 @@ vminfo:::maj_fault
 
 END
 {
-	printf("%-16s %10s %10s %10s %10s\n", "PROGRAM", "NOT THERE", "ZEROED", "COPIED", "DISK");
+	printf("%-16s %10s %10s %10s %10s\n", "PROGRAM", "FAULTS", "ZEROED", "COPIED", "DISK");
 	printa("%-16s %@10d %@10d %@10d %@10d\n", @as, @zero, @cow, @maj);
 }
