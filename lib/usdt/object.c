@@ -129,7 +129,7 @@ static int file_try(const struct region *r, int fd, const struct image *im, void
  * Returns the descriptor of the mapped file. A system may forbid to execute memory of
  * memfd_create() (vm.memfd_noexec, SELinux); then directories are tried.
  */
-static int file_place(const struct region *r, const struct image *im, void *stubs)
+static int file_create(const struct region *r, const struct image *im, void *stubs)
 {
 	const char *dirs[] = {secure_getenv("XDG_RUNTIME_DIR"), secure_getenv("TMPDIR"), "/dev/shm",
 			      "/tmp", "/var/tmp"};
@@ -177,7 +177,7 @@ int object_publish(struct region *r, char *message, size_t size)
 	if (!image_make(r, (uintptr_t)o->stubs, &im)) {
 		errno = ENOMEM;
 		(void)failed(message, size, "cannot enable the provider");
-	} else if ((o->fd = file_place(r, &im, o->stubs)) < 0) {
+	} else if ((o->fd = file_create(r, &im, o->stubs)) < 0) {
 		(void)failed(
 			message, size,
 			"cannot enable the provider: cannot map executable memory: memfd_create(2) "

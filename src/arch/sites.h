@@ -21,7 +21,7 @@ enum arch_call {
 };
 
 /* Where the next argument is: at first all zero, and stack the offset of the first one there. */
-struct arch_arg_place {
+struct arch_arg_cursor {
 	uint32_t nints, nfloats, stack;
 };
 
@@ -45,7 +45,7 @@ struct arch_sites {
 	/* Replaces the call at code + site by the instruction of a probe. */
 	void (*replace)(uint8_t *code, uint64_t site, enum arch_call kind);
 	/* Adds the text of the next argument's operand. */
-	void (*operand_add)(struct arch_arg_place *place, uint32_t size, bool is_float,
+	void (*operand_add)(struct arch_arg_cursor *next, uint32_t size, bool is_float,
 			    bool is_32bit, struct strbuf *out);
 	struct arch_stub probe, probe_32, test, test_32;
 };

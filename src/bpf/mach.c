@@ -37,7 +37,7 @@ static bool var_is_slotted(const struct layout *l, const struct var_layout *vl)
 	       l->arr_maps[vl->map].val_size == 8 && vl->max_entries >= SLOTTED_MIN;
 }
 
-static void slots_place(struct mach *m, const struct layout *l)
+static void slots_lay_out(struct mach *m, const struct layout *l)
 {
 	uint32_t n = 0, pos = MAX(RT_GVARS_VALUE(l), 1u);
 
@@ -136,7 +136,7 @@ static uint32_t scratch_size(const struct layout *l)
 	       (f->has_blocks ? RT_SCRATCH_KEPT : 0);
 }
 
-static void mach_place(struct mach *m, const struct layout *l)
+static void mach_lay_out(struct mach *m, const struct layout *l)
 {
 	const struct layout_facts *f = &l->facts;
 	uint32_t pos = ROUND_UP((uint32_t)sizeof(struct rt_mach), 8u), agg_key = 0, arr_key = 0;
@@ -172,8 +172,8 @@ struct mach *mach_create(const struct layout *l)
 {
 	struct mach *m = xcalloc(1, sizeof(*m));
 
-	slots_place(m, l);
-	mach_place(m, l);
+	slots_lay_out(m, l);
+	mach_lay_out(m, l);
 	return m;
 }
 

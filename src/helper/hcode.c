@@ -12,7 +12,7 @@
 void hcode_refuse(struct translator *t, const char *fmt, ...)
 {
 	struct strbuf what = {0};
-	struct strbuf place = {0};
+	struct strbuf location = {0};
 	va_list ap;
 
 	if (t->err)
@@ -20,13 +20,13 @@ void hcode_refuse(struct translator *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vaddf(&what, fmt, ap);
 	va_end(ap);
-	helper_place(t->h, t->span, &place);
+	helper_location(t->h, t->span, &location);
 	t->err = err_code(err_hint(err_new("%s: a ustack helper may not use %s",
-					   strbuf_text(&place), strbuf_text(&what)),
+					   strbuf_text(&location), strbuf_text(&what)),
 				   "a clause of dtrace:helper:ustack: computes one string from "
 				   "arg0, the address of the frame, and arg1, its frame pointer"),
 			  EDT_COMPILER);
-	strbuf_deinit(&place);
+	strbuf_deinit(&location);
 	strbuf_deinit(&what);
 }
 
@@ -257,9 +257,9 @@ static void put_act(struct translator *t, const struct prog_act *act, const uint
 	}
 }
 
-static void place_note(struct translator *t)
+static void line_note(struct translator *t)
 {
-	vec_push(&t->out->places, (struct hcode_place){hcode_here(t), t->span, t->h});
+	vec_push(&t->out->lines, (struct hcode_line){hcode_here(t), t->span, t->h});
 }
 
 static void put_clause(struct translator *t, const struct prog_clause *cl)
@@ -270,7 +270,7 @@ static void put_clause(struct translator *t, const struct prog_clause *cl)
 	t->span = cl->span;
 	if (!cl->nacts)
 		hcode_refuse(t, "clauses without a value");
-	place_note(t);
+	line_note(t);
 	if (cl->pred) {
 		hcode_condition(t, cl->pred, &jumps);
 		jumps_label(&jumps, 0, cl->nacts);
@@ -278,7 +278,7 @@ static void put_clause(struct translator *t, const struct prog_clause *cl)
 	for (uint32_t i = 0; i < cl->nacts && !t->err; i++) {
 		at[i] = hcode_here(t);
 		t->span = cl->acts[i].span ? cl->acts[i].span : cl->span;
-		place_note(t);
+		line_note(t);
 		put_act(t, &cl->acts[i], at, &jumps);
 	}
 	at[cl->nacts] = hcode_here(t);
@@ -394,5 +394,5 @@ void hcode_deinit(struct hcode *h)
 {
 	vec_deinit(&h->words);
 	vec_deinit(&h->globals);
-	vec_deinit(&h->places);
+	vec_deinit(&h->lines);
 }

@@ -27,13 +27,13 @@ struct hcode_global {
 };
 
 /* The statement from which the words from `word` on were made. */
-struct hcode_place {
+struct hcode_line {
 	uint32_t word, span;
 	const struct helper *helper;
 };
 
 struct hcode {
-	VEC(struct hcode_place) places; /* ascending */
+	VEC(struct hcode_line) lines; /* ascending */
 	VEC(uint64_t) words; /* the first is the entry; jumps are relative, texts are not */
 	uint32_t ninsns;     /* words before the texts */
 	uint32_t frames;     /* index of HOP_FRAMES */

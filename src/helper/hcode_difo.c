@@ -447,7 +447,7 @@ static uint32_t branch_label(const struct translator *t, uint32_t target)
 	return target;
 }
 
-/* The comparison of two registers of the machine: op, and whether they change places. */
+/* The comparison of two registers of the machine: op, and whether they are exchanged. */
 static uint32_t compare_op(const struct translator *t, enum dif_op op, bool *ret_swap)
 {
 	bool is_signed = t->flags_signed;

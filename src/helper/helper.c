@@ -248,7 +248,7 @@ struct err *helper_check_carried(const struct dof_prog *p)
 	return e;
 }
 
-void helper_place(const struct helper *h, uint32_t span, struct strbuf *out)
+void helper_location(const struct helper *h, uint32_t span, struct strbuf *out)
 {
 	struct source_loc loc;
 

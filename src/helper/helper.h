@@ -67,7 +67,7 @@ struct helper *helper_carried(const char *path, const struct dof_prog *p, struct
 MUST_CHECK struct err *helper_check_carried(const struct dof_prog *p);
 bool helper_is_clause(const struct prog_clause *cl);
 /* Writes FILE:LINE of a span. */
-void helper_place(const struct helper *h, uint32_t span, struct strbuf *out);
+void helper_location(const struct helper *h, uint32_t span, struct strbuf *out);
 /* Whether two files have the same name or the same text: then they are one helper. */
 bool helper_is_same(const struct helper *a, const struct helper *b);
 /* Which clauses they are; only clauses of the three probes were accepted. */

@@ -61,7 +61,7 @@ static char *fault_text(const struct process *p, uint32_t span, const struct dif
 
 	if (p->declined)
 		return xstrdup(p->declined);
-	helper_place(p->helper, span, &text);
+	helper_location(p->helper, span, &text);
 	strbuf_adds(&text, ": ");
 	if (process_is_late(p))
 		strbuf_addf(&text, "its clauses run for more than %u ms", FOREIGN_NS / 1000000);

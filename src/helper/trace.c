@@ -22,7 +22,7 @@ struct report {
 	struct target *target;
 	pid_t pid; /* its number: syms_target() */
 	const struct helper *h;
-	struct strbuf place; /* of the statement that runs */
+	struct strbuf location; /* of the statement that runs */
 	/* memory that was read one piece behind the other */
 	uint64_t addr, size;
 	uint8_t bytes[SHOWN_MAX];
@@ -77,7 +77,7 @@ static void bytes_add(struct report *t)
 
 static void line_begin(struct report *t)
 {
-	strbuf_addf(t->out, "  %s: ", strbuf_text(&t->place));
+	strbuf_addf(t->out, "  %s: ", strbuf_text(&t->location));
 }
 
 /* Writes the line of what was read. */
@@ -129,14 +129,14 @@ static void on_begin(void *ctx, const struct prog_clause *cl, const struct prog_
 	const char *slash;
 
 	read_flush(t);
-	strbuf_clear(&t->place);
-	helper_place(t->h, act && act->span ? act->span : cl->span, &t->place);
-	slash = strrchr(strbuf_text(&t->place), '/');
+	strbuf_clear(&t->location);
+	helper_location(t->h, act && act->span ? act->span : cl->span, &t->location);
+	slash = strrchr(strbuf_text(&t->location), '/');
 	if (slash && t->h->dsession) { /* the name of the file is enough */
 		size_t n = strlen(slash + 1);
 
-		memmove(t->place.data, slash + 1, n + 1);
-		t->place.len = n;
+		memmove(t->location.data, slash + 1, n + 1);
+		t->location.len = n;
 	}
 }
 
@@ -399,6 +399,6 @@ struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, stru
 		e = opts->tid ? thread_trace(u, &t, opts->tid) : threads_trace(u, &t);
 	}
 	target_close(t.target);
-	strbuf_deinit(&t.place);
+	strbuf_deinit(&t.location);
 	return e;
 }

@@ -256,7 +256,7 @@ static struct err *program_make(struct ustacks *u, uint64_t set, struct program 
 }
 
 /* The words of MAP_HCODE where the text is: HOP_TEXT makes an address of them. */
-static struct err *text_place(struct ustacks *u, const char *text, bool is_foreign, uint64_t *ret)
+static struct err *text_add(struct ustacks *u, const char *text, bool is_foreign, uint64_t *ret)
 {
 	size_t n = strlen(text) + 1, nwords = (n + 7) / 8;
 	uintptr_t at = (uintptr_t)hashmap_finds(u->texts, text);
@@ -321,7 +321,7 @@ static struct err *value_read(struct ustacks *u, struct process *proc, const str
 
 	(void)process_global(proc, v, ret, &text);
 	if (v->type.kind == DIF_KIND_STRING)
-		e = text_place(u, strbuf_text(&text), g->helper->is_foreign, ret);
+		e = text_add(u, strbuf_text(&text), g->helper->is_foreign, ret);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -660,22 +660,22 @@ bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
 {
 	uint64_t fault =
 		u && u->tables && u->tables->control ? u->tables->control->helper_fault : 0;
-	const struct hcode_place *at = NULL;
-	struct strbuf place = {0};
+	const struct hcode_line *at = NULL;
+	struct strbuf location = {0};
 
 	for (uint32_t i = 0; fault && i < u->programs.len; i++) {
 		const struct program *p = u->programs.data[i];
 
-		for (uint32_t k = 0; k < p->code.places.len; k++)
-			if (fault > p->base + p->code.places.data[k].word)
-				at = &p->code.places.data[k];
+		for (uint32_t k = 0; k < p->code.lines.len; k++)
+			if (fault > p->base + p->code.lines.data[k].word)
+				at = &p->code.lines.data[k];
 	}
 	if (!at)
 		return false;
-	helper_place(at->helper, at->span, &place);
+	helper_location(at->helper, at->span, &location);
 	strbuf_addf(out, "the last error in ustack helpers is at %s (value 0x%" PRIx64 ")",
-		    strbuf_text(&place), u->tables->control->helper_addr);
-	strbuf_deinit(&place);
+		    strbuf_text(&location), u->tables->control->helper_addr);
+	strbuf_deinit(&location);
 	return true;
 }
 

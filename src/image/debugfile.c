@@ -11,7 +11,7 @@
 
 struct search {
 	const struct elf_syms *s;
-	const struct debug_place *place;
+	const struct debug_search *where;
 	debug_file_f *use;
 	void *ctx;
 	struct strbuf path;
@@ -42,13 +42,13 @@ static bool has_crc(struct gate_file *f, uint64_t max, uint32_t want)
 static bool try_path(const struct search *w, int root, bool by_name)
 {
 	CLEANUP(gate_file)
-	struct gate_file *f = gate_open_path(w->place->gate, root, strbuf_text(&w->path));
+	struct gate_file *f = gate_open_path(w->where->gate, root, strbuf_text(&w->path));
 	const struct stat *st = f ? gate_file_stat(f) : NULL;
 
-	if (!f || (st->st_ino == w->place->ino && st->st_dev == w->place->dev))
+	if (!f || (st->st_ino == w->where->ino && st->st_dev == w->where->dev))
 		return false;
 	if (by_name && !w->s->build_id.len &&
-	    !has_crc(f, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
+	    !has_crc(f, GATE_DEBUG_FACTOR * w->where->limit, w->s->debug_crc))
 		return false;
 	return w->use(w->ctx, f);
 }
@@ -64,28 +64,28 @@ static bool try_build_id(struct search *w, const char *dir, size_t dir_len)
 	strbuf_addf(&w->path, "/.build-id/%02x/", id->bytes[0]);
 	build_id_add(&w->path, id, 1);
 	strbuf_adds(&w->path, ".debug");
-	return (w->place->root >= 0 && try_path(w, w->place->root, false)) ||
+	return (w->where->root >= 0 && try_path(w, w->where->root, false)) ||
 	       try_path(w, -1, false);
 }
 
 /* Tries DIR + the folder of the stripped file + SUB + the name in .gnu_debuglink. */
 static bool try_link(struct search *w, const char *dir, size_t dir_len, const char *sub)
 {
-	const char *slash = strrchr(w->place->path, '/');
+	const char *slash = strrchr(w->where->path, '/');
 
 	if (!w->s->debug_link || strchr(w->s->debug_link, '/') || !slash)
 		return false;
 	strbuf_clear(&w->path);
 	strbuf_add(&w->path, dir, dir_len);
-	strbuf_add(&w->path, w->place->path, (size_t)(slash - w->place->path));
+	strbuf_add(&w->path, w->where->path, (size_t)(slash - w->where->path));
 	strbuf_addf(&w->path, "/%s%s", sub, w->s->debug_link);
-	return try_path(w, w->place->root, true);
+	return try_path(w, w->where->root, true);
 }
 
 /* Calls try() for each directory of the option debugdir until it returns true. */
 static bool each_dir(struct search *w, bool (*try)(struct search *w, const char *dir, size_t len))
 {
-	for (const char *p = w->place->dirs; *p;) {
+	for (const char *p = w->where->dirs; *p;) {
 		size_t len = strcspn(p, ":");
 
 		if (len && try(w, p, len))
@@ -100,10 +100,10 @@ static bool try_link_below(struct search *w, const char *dir, size_t len)
 	return try_link(w, dir, len, "");
 }
 
-bool debug_file_find(const struct elf_syms *s, const struct debug_place *place, debug_file_f *use,
+bool debug_file_find(const struct elf_syms *s, const struct debug_search *where, debug_file_f *use,
 		     void *ctx)
 {
-	struct search w = {s, place, use, ctx, {0}};
+	struct search w = {s, where, use, ctx, {0}};
 	bool found = each_dir(&w, try_build_id) || try_link(&w, "", 0, "") ||
 		     try_link(&w, "", 0, ".debug/") || each_dir(&w, try_link_below);
 

@@ -32,7 +32,8 @@ struct file_opts {
 	struct image_set *images; /* what is known of them (image/image.h) */
 };
 
-struct debug_place {
+/* For which file debug files are searched, and where. */
+struct debug_search {
 	const char *path;  /* name of the stripped file in the process that maps it */
 	int root;	   /* directory that is "/" for that process; -1 = our own root */
 	const char *dirs;  /* the option debugdir: directories separated by colons */
@@ -52,5 +53,5 @@ typedef bool debug_file_f(void *ctx, struct gate_file *file);
  * whether it did. A candidate that was found by its name has the checksum that s gives, if s has no
  * build-id; that a candidate's build-id is the one of s is for use() to check.
  */
-bool debug_file_find(const struct elf_syms *s, const struct debug_place *place, debug_file_f *use,
+bool debug_file_find(const struct elf_syms *s, const struct debug_search *where, debug_file_f *use,
 		     void *ctx);

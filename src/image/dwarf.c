@@ -241,16 +241,16 @@ static bool use_alt_file(void *ctx, struct gate_file *file)
  * Opens the alternate file by the path that the debug file gives. An absolute path begins at the
  * root directory of the process that uses the file, a relative one in the file's own folder.
  */
-static void open_alt_named(struct dwarf_file *d, const struct debug_place *place, const char *name)
+static void open_alt_named(struct dwarf_file *d, const struct debug_search *where, const char *name)
 {
 	CLEANUP(gate_file) struct gate_file *file = NULL;
 	struct strbuf path = {0};
-	const char *slash = strrchr(place->path, '/');
+	const char *slash = strrchr(where->path, '/');
 
 	if (*name != '/' && slash)
-		strbuf_add(&path, place->path, (size_t)(slash - place->path) + 1);
+		strbuf_add(&path, where->path, (size_t)(slash - where->path) + 1);
 	strbuf_adds(&path, name);
-	file = gate_open_path(place->gate, place->root, strbuf_text(&path));
+	file = gate_open_path(where->gate, where->root, strbuf_text(&path));
 	if (file)
 		(void)use_alt_file(d, file);
 	strbuf_deinit(&path);
@@ -262,7 +262,7 @@ static void open_alt_named(struct dwarf_file *d, const struct debug_place *place
  * by itself, under whatever path the foreign file names, be it a fifo or a file of ours. To prevent
  * that, d always gets an alternate file: the one found through the gate, else an empty one.
  */
-static void open_alt(struct dwarf_file *d, const struct debug_place *place)
+static void open_alt(struct dwarf_file *d, const struct debug_search *where)
 {
 	struct elf_syms want = {0};
 	const char *name;
@@ -274,8 +274,8 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 	if ((size_t)len <= sizeof(want.build_id.bytes)) {
 		memcpy(want.build_id.bytes, id, (size_t)len);
 		want.build_id.len = (uint32_t)len;
-		if (!debug_file_find(&want, place, use_alt_file, d))
-			open_alt_named(d, place, name);
+		if (!debug_file_find(&want, where, use_alt_file, d))
+			open_alt_named(d, where, name);
 	}
 	if (!d->alt) {
 		d->empty = xmalloc(sizeof(empty_image));
@@ -289,22 +289,22 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 
 /* ---- opening a file with its debug file and alternate file ----------------------------------- */
 
-struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_place *place)
+struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_search *where)
 {
-	struct dwarf_file *d = open_file(file, place->limit);
+	struct dwarf_file *d = open_file(file, where->limit);
 	struct search w = {0};
 	struct elf_syms *s;
 
 	if (!d) {
-		s = elf_syms_read_identity(file, place->limit);
+		s = elf_syms_read_identity(file, where->limit);
 		w.want = s;
-		w.limit = place->limit;
-		(void)debug_file_find(s, place, use_debug_file, &w);
+		w.limit = where->limit;
+		(void)debug_file_find(s, where, use_debug_file, &w);
 		elf_syms_destroy(s);
 		d = w.found;
 	}
 	if (d)
-		open_alt(d, place);
+		open_alt(d, where);
 	return d;
 }
 

@@ -16,11 +16,11 @@
 #include "base/arena.h"
 
 struct dwarf_file;
-struct debug_place;
+struct debug_search;
 struct gate_file;
 
 /* Returns NULL if there is no debug information. The caller keeps the file. */
-struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_place *place);
+struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_search *where);
 void dwarf_file_close(struct dwarf_file *d); /* NULL is allowed */
 /* Returns about how many bytes of memory d takes: libdw reads whole sections of the files. */
 uint64_t dwarf_file_size(const struct dwarf_file *d);

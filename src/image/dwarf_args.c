@@ -318,7 +318,7 @@ struct convention {
  * Allocates registers or stack words for the next parameter, of classes c. Returns the index of its
  * word (struct dwarf_arg, raw), or -1 if a probe cannot read it.
  */
-static int place_next(struct convention *v, const struct classes *c, bool is_scalar)
+static int assign_next(struct convention *v, const struct classes *c, bool is_scalar)
 {
 	uint32_t nint = (c->word[0] == CLASS_INTEGER) + (c->word[1] == CLASS_INTEGER);
 	uint32_t nsse = (c->word[0] == CLASS_SSE) + (c->word[1] == CLASS_SSE);
@@ -339,7 +339,8 @@ static int place_next(struct convention *v, const struct classes *c, bool is_sca
 }
 
 /* die is the DIE of the parameter, whose function begins at entry; NULL for a return value. */
-static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry)
+static void assign_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die,
+		       Dwarf_Addr entry)
 {
 	static const struct classes pointer = {{CLASS_INTEGER, CLASS_NONE}, 8, 0};
 	struct classes c;
@@ -352,11 +353,11 @@ static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *di
 	tag = dwarf_tag(&t);
 	if (is_aggregate(tag) && (is_by_address(&t) || dwarf_is_at_address(die, entry))) {
 		arg->is_ref = true;
-		arg->raw = place_next(v, &pointer, true);
+		arg->raw = assign_next(v, &pointer, true);
 		return;
 	}
 	c = classes_of(&t);
-	arg->raw = place_next(v, &c, !is_aggregate(tag));
+	arg->raw = assign_next(v, &c, !is_aggregate(tag));
 	if (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type)
 		arg->is_ref = dwarf_type_of(&t, &arg->type);
 }
@@ -391,7 +392,7 @@ static void value_of(Dwarf_Die *func, struct arena *a, struct dwarf_arg *ret)
 	*ret = dwarf_arg_of(func, a);
 	ret->name = "";
 	if (dwarf_tag(&ret->type))
-		place_arg(&v, ret, NULL, 0);
+		assign_arg(&v, ret, NULL, 0);
 	if (is_returned_in_memory(ret))
 		ret->raw = -1;
 }
@@ -445,7 +446,7 @@ bool dwarf_is_in_memory(Dwarf_Die *param, Dwarf_Addr entry)
 /*
  * Returns where a parameter of a static function is at entry; abi is where the ABI would have it.
  */
-static int place_at_entry(Dwarf_Die *param, Dwarf_Addr entry, int abi)
+static int location_at_entry(Dwarf_Die *param, Dwarf_Addr entry, int abi)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
@@ -479,9 +480,9 @@ bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **re
 			if (dwarf_tag(&child) != DW_TAG_formal_parameter || n == ARGS_MAX)
 				continue;
 			args[n] = dwarf_arg_of(&child, a);
-			place_arg(&v, &args[n], &child, entry);
+			assign_arg(&v, &args[n], &child, entry);
 			if (!is_bound && args[n].raw >= 0)
-				args[n].raw = place_at_entry(&child, entry, args[n].raw);
+				args[n].raw = location_at_entry(&child, entry, args[n].raw);
 			n++;
 		} while (dwarf_siblingof(&child, &child) == 0);
 	*ret_args = args;

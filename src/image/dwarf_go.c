@@ -104,7 +104,7 @@ static bool is_string(Dwarf_Die *type)
 	       dwarf_formudata(&attr, &kind) == 0 && kind == KIND_STRING;
 }
 
-/* ---- places --------------------------------------------------------------------------------- */
+/* ---- assignment ----------------------------------------------------------------------------- */
 
 /*
  * Converts DWARF's number of a register to its index among the registers of Go's convention; -1 if
@@ -112,10 +112,10 @@ static bool is_string(Dwarf_Die *type)
  */
 static int go_register(uint64_t number)
 {
-	static const int8_t place[] = {[0] = 0,	 [1] = -1, [2] = 2, [3] = 1, [4] = 4,  [5] = 3,
+	static const int8_t index[] = {[0] = 0,	 [1] = -1, [2] = 2, [3] = 1, [4] = 4,  [5] = 3,
 				       [6] = -1, [7] = -1, [8] = 5, [9] = 6, [10] = 7, [11] = 8};
 
-	return number < ARRAY_LEN(place) ? place[number] : -1;
+	return number < ARRAY_LEN(index) ? index[number] : -1;
 }
 
 static bool location_at(Dwarf_Die *param, Dwarf_Addr entry, Dwarf_Op **ret_ops, size_t *ret_n)
@@ -216,7 +216,7 @@ static struct dwarf_arg arg_of(Dwarf_Die *die, struct arena *a)
  * Notes that a value consists of n words from word first on. Clauses can use only texts, and single
  * words that are not members of a struct.
  */
-static void arg_place(struct dwarf_arg *arg, uint32_t first, uint32_t n)
+static void arg_assign(struct dwarf_arg *arg, uint32_t first, uint32_t n)
 {
 	Dwarf_Die t;
 	int tag = dwarf_type_resolve(&arg->type, &t) ? dwarf_tag(&t) : 0;
@@ -228,9 +228,9 @@ static void arg_place(struct dwarf_arg *arg, uint32_t first, uint32_t n)
 		arg->raw = (int)first;
 }
 
-/* Places a value in registers, as long as enough are left. die is NULL for a result. */
-static void place_in_registers(struct regs *used, struct dwarf_arg *arg, Dwarf_Die *die,
-			       Dwarf_Addr entry)
+/* Assigns registers to a value, as long as enough are left. die is NULL for a result. */
+static void assign_registers(struct regs *used, struct dwarf_arg *arg, Dwarf_Die *die,
+			     Dwarf_Addr entry)
 {
 	struct regs own = {0};
 	bool fits = count_words(&arg->type, &own, 0) && used->nint + own.nint <= NINT &&
@@ -240,24 +240,24 @@ static void place_in_registers(struct regs *used, struct dwarf_arg *arg, Dwarf_D
 	if (!fits) {
 		/* the first word of the stack is the last one that a probe can read */
 		if (die && !own.nfloat && stack_word(die, entry) == 0 && own.nint == 1)
-			arg_place(arg, NINT, 1);
+			arg_assign(arg, NINT, 1);
 		return;
 	}
 	if (die && !own.nfloat)
 		at = first_register(die, entry, own.nint);
 	if (own.nint && !own.nfloat)
-		arg_place(arg, at >= 0 ? (uint32_t)at : used->nint, own.nint);
+		arg_assign(arg, at >= 0 ? (uint32_t)at : used->nint, own.nint);
 	used->nint += own.nint;
 	used->nfloat += own.nfloat;
 }
 
-static void place_on_stack(struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry)
+static void assign_stack(struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry)
 {
 	int at = stack_word(die, entry);
 	struct regs own = {0};
 
 	if (at >= 0 && count_words(&arg->type, &own, 0) && !own.nfloat && own.nint)
-		arg_place(arg, (uint32_t)at, own.nint);
+		arg_assign(arg, (uint32_t)at, own.nint);
 }
 
 static bool is_result(Dwarf_Die *param)
@@ -289,15 +289,15 @@ bool dwarf_go_args(Dwarf_Die *func, bool on_stack, struct arena *a, struct dwarf
 			if (is_result(&child)) {
 				values[nvalues] = arg_of(&child, a);
 				if (!on_stack)
-					place_in_registers(&of_results, &values[nvalues], NULL, 0);
+					assign_registers(&of_results, &values[nvalues], NULL, 0);
 				nvalues++;
 				continue;
 			}
 			args[n] = arg_of(&child, a);
 			if (on_stack)
-				place_on_stack(&args[n], &child, entry);
+				assign_stack(&args[n], &child, entry);
 			else
-				place_in_registers(&used, &args[n], &child, entry);
+				assign_registers(&used, &args[n], &child, entry);
 			n++;
 		} while (dwarf_siblingof(&child, &child) == 0);
 	*ret_args = args;

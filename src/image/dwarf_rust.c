@@ -183,7 +183,7 @@ static bool is_str(Dwarf_Die *type)
 	return name && (strcmp(name, "&str") == 0 || strcmp(name, "&mut str") == 0);
 }
 
-/* ---- places --------------------------------------------------------------------------------- */
+/* ---- assignment ----------------------------------------------------------------------------- */
 
 struct convention {
 	uint32_t nint, nsse;
@@ -191,7 +191,7 @@ struct convention {
 };
 
 /* Returns the index of the next scalar's word, or -1 if a probe cannot read it. */
-static int place_scalar(struct convention *v, const struct scalar *s)
+static int assign_scalar(struct convention *v, const struct scalar *s)
 {
 	int at = -1;
 
@@ -210,12 +210,12 @@ static int place_scalar(struct convention *v, const struct scalar *s)
 }
 
 /* Allocates the words of a value that does not consist of scalars, and is not passed by address. */
-static void place_words(struct convention *v, uint64_t size)
+static void assign_words(struct convention *v, uint64_t size)
 {
 	const struct scalar word = {0, false, 1};
 
 	for (uint64_t i = 0; i < (size + WORD - 1) / WORD; i++)
-		(void)place_scalar(v, &word);
+		(void)assign_scalar(v, &word);
 }
 
 /*
@@ -247,9 +247,12 @@ static int register_at(Dwarf_Die *param, Dwarf_Addr entry, uint32_t i)
 	return -1;
 }
 
-/* Places a parameter by the convention. at[] receives the index of each word, -1 = not readable. */
-static void place_by_convention(struct convention *v, struct dwarf_arg *arg, bool is_at_address,
-				int at[2])
+/*
+ * Assigns words to a parameter by the convention. at[] receives the index of each word, -1 = not
+ * readable.
+ */
+static void assign_by_convention(struct convention *v, struct dwarf_arg *arg, bool is_at_address,
+				 int at[2])
 {
 	static const struct scalar pointer = {0, false, 1};
 	struct shape s = shape_of(&arg->type);
@@ -258,14 +261,14 @@ static void place_by_convention(struct convention *v, struct dwarf_arg *arg, boo
 	at[0] = at[1] = -1;
 	if (s.form == FORM_OTHER && (size > DIRECT_MAX || is_at_address)) {
 		arg->is_ref = true;
-		at[0] = place_scalar(v, &pointer);
+		at[0] = assign_scalar(v, &pointer);
 		arg->nwords = 1;
 		return;
 	}
 	if (s.form == FORM_OTHER)
-		place_words(v, size);
+		assign_words(v, size);
 	for (uint32_t i = 0; s.form == FORM_SCALARS && i < s.n; i++) {
-		at[i] = place_scalar(v, &s.scalars[i]);
+		at[i] = assign_scalar(v, &s.scalars[i]);
 		arg->nwords += s.scalars[i].nwords;
 	}
 	if (s.form == FORM_SCALARS && (at[0] < 0 || (s.n == 2 && at[1] != at[0] + 1)))
@@ -273,11 +276,11 @@ static void place_by_convention(struct convention *v, struct dwarf_arg *arg, boo
 }
 
 /*
- * Places a parameter. is_stored says that the function stores its parameters on the stack, and thus
- * follows the convention.
+ * Assigns words to a parameter. is_stored says that the function stores its parameters on the
+ * stack, and thus follows the convention.
  */
-static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry,
-		      bool is_stored)
+static void assign_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die,
+		       Dwarf_Addr entry, bool is_stored)
 {
 	bool is_at_address = dwarf_is_at_address(die, entry), is_struct;
 	int at[2], first = register_at(die, entry, 0);
@@ -285,7 +288,7 @@ static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *di
 
 	if (!dwarf_tag(&arg->type))
 		return;
-	place_by_convention(v, arg, is_at_address, at);
+	assign_by_convention(v, arg, is_at_address, at);
 	if (!arg->nwords)
 		return;
 	if (first >= 0 && (arg->nwords == 1 || register_at(die, entry, 1) == first + 1))
@@ -374,7 +377,7 @@ bool dwarf_rust_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_ar
 			if (dwarf_tag(&child) != DW_TAG_formal_parameter || n == ARGS_MAX)
 				continue;
 			args[n] = arg_of(&child, a);
-			place_arg(&v, &args[n++], &child, entry, is_stored);
+			assign_arg(&v, &args[n++], &child, entry, is_stored);
 		} while (dwarf_siblingof(&child, &child) == 0);
 	*ret_args = args;
 	*ret_n = n;

@@ -404,7 +404,7 @@ static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)
 	return UNWIND_NONE;
 }
 
-static bool fp_place(const struct saved *s, int16_t *ret)
+static bool fp_rule(const struct saved *s, int16_t *ret)
 {
 	switch (s->rule) {
 	case CFI_SAME:
@@ -435,7 +435,7 @@ static struct unwind_row in_reg_row(const struct machine *m, enum unwind_cfa kin
 }
 
 /* True if the return address is in memory, where walks look for it. */
-static bool is_ra_in_place(const struct state *s)
+static bool is_ra_where_expected(const struct state *s)
 {
 	if (s->ra.rule != CFI_OFFSET)
 		return false;
@@ -463,8 +463,8 @@ static struct unwind_row state_row(const struct machine *m)
 	}
 	if (is_ra_in_register(&m->s.ra, &reg))
 		return in_reg_row(m, kind, off, reg);
-	if (!is_ra_in_place(&m->s) || off < INT32_MIN || off > INT32_MAX ||
-	    m->s.reg >= arch.unwind.nregs || !fp_place(&m->s.fp, &row.fp))
+	if (!is_ra_where_expected(&m->s) || off < INT32_MIN || off > INT32_MAX ||
+	    m->s.reg >= arch.unwind.nregs || !fp_rule(&m->s.fp, &row.fp))
 		return (struct unwind_row){.kind = UNWIND_NONE};
 	row.kind = (uint8_t)kind;
 	row.reg = kind == UNWIND_REG ? (uint8_t)m->s.reg : 0;

@@ -175,11 +175,11 @@ static bool use_debug_file(void *ctx, struct gate_file *file)
 }
 
 static void read_debug_file(struct funcs *f, struct gate_file *file,
-			    const struct debug_place *place)
+			    const struct debug_search *where)
 {
-	struct debug_use use = {f, elf_syms_read_identity(file, place->limit), place->limit};
+	struct debug_use use = {f, elf_syms_read_identity(file, where->limit), where->limit};
 
-	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* optional */
+	(void)debug_file_find(use.syms, where, use_debug_file, &use); /* optional */
 	elf_syms_destroy(use.syms);
 }
 
@@ -282,7 +282,7 @@ static struct err *check_machine(Elf *elf, struct funcs *f)
 	return NULL;
 }
 
-struct err *funcs_read(struct gate_file *file, const struct debug_place *place, struct funcs **ret)
+struct err *funcs_read(struct gate_file *file, const struct debug_search *where, struct funcs **ret)
 {
 	struct funcs *f = xcalloc(1, sizeof(*f));
 	struct gate_elf g;
@@ -290,15 +290,15 @@ struct err *funcs_read(struct gate_file *file, const struct debug_place *place, 
 
 	f->arena = arena_create();
 	f->by_name = hashmap_create();
-	gate_elf_open(file, place ? place->limit : GATE_LIMIT_DEFAULT, &g);
+	gate_elf_open(file, where ? where->limit : GATE_LIMIT_DEFAULT, &g);
 	e = check_machine(g.elf, f);
 	if (!e) {
 		segments_read_code(&f->code, g.elf);
 		read_tables(f, &g);
 		if (!f->has_symtab)
 			read_minidebug(f, &g);
-		if (!f->has_symtab && place)
-			read_debug_file(f, file, place);
+		if (!f->has_symtab && where)
+			read_debug_file(f, file, where);
 		list_sort(f);
 		list_complete(f);
 		find_go(f, &g);

@@ -20,7 +20,7 @@
 #include "image/gocode.h"
 #include "image/segments.h"
 
-struct debug_place;
+struct debug_search;
 struct gate_file;
 
 struct func {
@@ -50,10 +50,10 @@ struct funcs {
 };
 
 /*
- * place: how to find the debug file of a stripped file (image/debugfile.h); NULL: no debug file is
+ * where: how to find the debug file of a stripped file (image/debugfile.h); NULL: no debug file is
  * searched for.
  */
-MUST_CHECK struct err *funcs_read(struct gate_file *file, const struct debug_place *place,
+MUST_CHECK struct err *funcs_read(struct gate_file *file, const struct debug_search *where,
 				  struct funcs **ret);
 void funcs_destroy(struct funcs *f); /* NULL is allowed */
 /*

@@ -252,21 +252,21 @@ static struct elf_syms *vdso_read(void)
 }
 
 /* Reads the file; false: a later attempt may succeed. */
-static bool syms_of(const struct image *i, const struct debug_place *place, struct elf_syms **ret)
+static bool syms_of(const struct image *i, const struct debug_search *where, struct elf_syms **ret)
 {
 	struct debug_use use;
 
 	*ret = NULL;
 	if (i->id.ino && !i->opened)
 		return false;
-	*ret = i->id.ino ? elf_syms_read(i->opened, place->limit) : vdso_read();
+	*ret = i->id.ino ? elf_syms_read(i->opened, where->limit) : vdso_read();
 	if (i->opened && gate_file_is_stuck(i->opened)) {
 		elf_syms_destroy(*ret); /* they are not all: the file may answer later */
 		return false;
 	}
 	if (*ret && i->opened && !(*ret)->has_symtab) {
-		use = (struct debug_use){*ret, place->limit};
-		(void)debug_file_find(*ret, place, use_debug_file, &use);
+		use = (struct debug_use){*ret, where->limit};
+		(void)debug_file_find(*ret, where, use_debug_file, &use);
 	}
 	return true;
 }
@@ -282,13 +282,13 @@ static bool is_unchanged(const struct image *i, const struct elf_syms *now)
 	       build_id_equal(&now->build_id, &i->syms->build_id);
 }
 
-bool image_syms_read(struct image *i, const struct debug_place *place)
+bool image_syms_read(struct image *i, const struct debug_search *where)
 {
 	struct elf_syms *now;
 
 	if (i->is_syms_read && (!i->syms || !i->syms->is_shed))
 		return true;
-	if (!syms_of(i, place, &now))
+	if (!syms_of(i, where, &now))
 		return false;
 	if (i->syms && !is_unchanged(i, now)) {
 		elf_syms_destroy(now);
@@ -306,13 +306,13 @@ bool image_syms_read(struct image *i, const struct debug_place *place)
 	return true;
 }
 
-struct dwarf_file *image_dwarf(struct image *i, const struct debug_place *place)
+struct dwarf_file *image_dwarf(struct image *i, const struct debug_search *where)
 {
 	if (i->is_dwarf_read || !i->id.ino)
 		return i->dwarf;
 	i->is_dwarf_read = true;
 	if (i->opened)
-		i->dwarf = dwarf_file_open(i->opened, place);
+		i->dwarf = dwarf_file_open(i->opened, where);
 	if (i->set)
 		image_charge(i);
 	return i->dwarf;

@@ -37,7 +37,7 @@
 #include "base/hashmap.h"
 #include "files/file_id.h"
 
-struct debug_place; /* image/debugfile.h */
+struct debug_search; /* image/debugfile.h */
 struct dwarf_file;
 struct elf_syms;
 struct gate;
@@ -104,11 +104,11 @@ void image_close(struct image *i);
 /*
  * Reads the symbols into i->syms, or reads them again when they were shed. False: the file is not
  * open or does not answer, so that a later attempt may succeed; or it has other contents than
- * before. The place says where separate debug files are.
+ * before. `where` says how separate debug files are found.
  */
-bool image_syms_read(struct image *i, const struct debug_place *place);
+bool image_syms_read(struct image *i, const struct debug_search *where);
 /* Returns the debug information, opened at the first call; NULL if there is none. */
-struct dwarf_file *image_dwarf(struct image *i, const struct debug_place *place);
+struct dwarf_file *image_dwarf(struct image *i, const struct debug_search *where);
 
 /* What is found by name stays until as many calls of image_unpin(), which needs no pin for NULL. */
 void image_pin(struct image *i);

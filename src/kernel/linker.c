@@ -74,7 +74,7 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 }
 
 /* The index of a run-time function in the program; adds the function if it is not there yet. */
-static uint32_t rt_place(struct linker *ld, uint32_t func)
+static uint32_t rt_add(struct linker *ld, uint32_t func)
 {
 	if (ld->placed[func] == NOT_PLACED) {
 		ld->placed[func] = ld->out->rt_funcs.len;
@@ -246,7 +246,7 @@ static void rt_append(struct linker *ld)
 			const struct rt_image_reloc *r = &rt_image.relocs[f->reloc + j];
 
 			if (r->kind == RELOC_FUNC)
-				(void)rt_place(ld, r->ref); /* rt_resolve_calls() sets the target */
+				(void)rt_add(ld, r->ref); /* rt_resolve_calls() sets the target */
 			else
 				insn_set_map(&out->insns.data[base + r->insn - f->start],
 					     map_fd(ld, r->ref), r->kind == RELOC_MAP_VALUE,
@@ -275,7 +275,7 @@ static void code_list_rt(struct linker *ld)
 {
 	for (uint32_t i = 0; i < ld->code->relocs.len; i++)
 		if (ld->code->relocs.data[i].kind == RELOC_RT)
-			(void)rt_place(ld, rt_find(ld->code->relocs.data[i].name));
+			(void)rt_add(ld, rt_find(ld->code->relocs.data[i].name));
 }
 
 static void code_resolve(struct linker *ld)
@@ -424,7 +424,7 @@ struct err *link_program(const char *name, const int fds[MAP_NCLASSES], struct l
 	struct err *e = NULL;
 
 	linker_init(&ld);
-	(void)rt_place(&ld, rt_find(name));
+	(void)rt_add(&ld, rt_find(name));
 	rt_append(&ld);
 	rt_resolve_calls(&ld);
 	if (ret->rt_funcs.len > 1)

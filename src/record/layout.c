@@ -202,7 +202,7 @@ static struct layout_facts clause_scan(const struct prog_clause *c, struct strta
 /* ---- records -------------------------------------------------------------------------------- */
 
 /* Takes size bytes at the next multiple of their natural alignment; returns their offset. */
-static uint32_t bytes_place(uint32_t *pos, uint32_t size)
+static uint32_t bytes_reserve(uint32_t *pos, uint32_t size)
 {
 	uint32_t align = size >= 8 ? 8 : size >= 4 ? 4 : size >= 2 ? 2 : 1, off;
 
@@ -290,8 +290,8 @@ static bool has_branches(const struct prog_clause *c)
 	return has_act(c, ACT_BRZ) || has_act(c, ACT_JMP);
 }
 
-static void clause_place(struct arena *a, const struct prog_clause *c,
-			 const struct layout_opts *opts, struct clause_layout *cl)
+static void clause_lay_out(struct arena *a, const struct prog_clause *c,
+			   const struct layout_opts *opts, struct clause_layout *cl)
 {
 	uint32_t pos = sizeof(struct rt_rec), heap = 0;
 
@@ -321,7 +321,7 @@ static void clause_place(struct arena *a, const struct prog_clause *c,
 			struct rec_field *f = &al->fields[k];
 
 			*f = arg_field(act, k, opts);
-			f->off = bytes_place(&pos, stored_size(f));
+			f->off = bytes_reserve(&pos, stored_size(f));
 			heap += is_in_heap(f) ? f->size : 0;
 		}
 	}
@@ -439,9 +439,9 @@ static uint32_t entries_fitting(uint64_t bytes, uint32_t elem_size)
 	return (uint32_t)MIN(MAX(n, 1u), MAX_ENTRIES);
 }
 
-static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
-		      const struct prog_agg *agg, const struct layout_opts *opts,
-		      struct agg_layout *al)
+static void agg_lay_out(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
+			const struct prog_agg *agg, const struct layout_opts *opts,
+			struct agg_layout *al)
 {
 	uint32_t pos = 0;
 
@@ -456,7 +456,7 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 		if (agg->key_kinds[k] == DATUM_STRING)
 			repr = common_repr(clauses, nclauses, agg, k, opts);
 		al->keys[k] = key_of(agg->key_kinds[k], &agg->key_types[k], repr);
-		al->keys[k].off = bytes_place(&pos, al->keys[k].size);
+		al->keys[k].off = bytes_reserve(&pos, al->keys[k].size);
 	}
 	al->is_sparse = al->val_size > SPARSE_ABOVE;
 	pos = ROUND_UP(pos, 4u);
@@ -476,7 +476,7 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 
 /* ---- variables ------------------------------------------------------------------------------ */
 
-static void array_place(struct arena *a, const struct layout_opts *opts, struct var_layout *vl)
+static void array_lay_out(struct arena *a, const struct layout_opts *opts, struct var_layout *vl)
 {
 	const struct prog_var *v = vl->var;
 	uint32_t pos = v->scope == DIF_SCOPE_THREAD ? 8 : 0;
@@ -489,7 +489,7 @@ static void array_place(struct arena *a, const struct layout_opts *opts, struct 
 								   : DATUM_INT;
 
 		vl->keys[k] = key_of(datum, t, KEY_STRHASH);
-		vl->keys[k].off = bytes_place(&pos, vl->keys[k].size);
+		vl->keys[k].off = bytes_reserve(&pos, vl->keys[k].size);
 	}
 	vl->key_size = ROUND_UP(MAX(pos, 4u), 4u);
 	vl->is_elem = true;
@@ -497,7 +497,7 @@ static void array_place(struct arena *a, const struct layout_opts *opts, struct 
 	vl->max_entries = entries_fitting(opts->dynvarsize, vl->key_size + vl->val_size);
 }
 
-static void scalar_place(struct layout *l, struct var_layout *vl)
+static void scalar_lay_out(struct layout *l, struct var_layout *vl)
 {
 	const struct prog_var *v = vl->var;
 	uint32_t *pos = v->scope == DIF_SCOPE_GLOBAL   ? &l->gvars_size
@@ -509,7 +509,7 @@ static void scalar_place(struct layout *l, struct var_layout *vl)
 		vl->off = *pos;
 		*pos += ROUND_UP(MAX(vl->size, 1u), 8u);
 	} else {
-		vl->off = bytes_place(pos, vl->size);
+		vl->off = bytes_reserve(pos, vl->size);
 	}
 }
 
@@ -532,11 +532,11 @@ static void tls_trim(struct arena *a, struct layout *l)
 		}
 		if (total <= TLS_MAX)
 			return;
-		array_place(a, &l->opts, largest);
+		array_lay_out(a, &l->opts, largest);
 	}
 }
 
-static void vars_place(struct arena *a, struct layout *l, const struct prog_vars *vars)
+static void vars_lay_out(struct arena *a, struct layout *l, const struct prog_vars *vars)
 {
 	l->nvars = vars->len;
 	l->vars = ARENA_NEW_N(a, struct var_layout, vars->len);
@@ -546,14 +546,14 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 		l->vars[i].var = v;
 		l->vars[i].size = v->type.kind == DIF_KIND_STRING ? l->opts.strsize : v->type.size;
 		if (v->kind == DIF_VAR_ARRAY)
-			array_place(a, &l->opts, &l->vars[i]);
+			array_lay_out(a, &l->opts, &l->vars[i]);
 	}
 	if (l->counts_vtime)
 		l->tls_size = 2 * sizeof(uint64_t);
 	tls_trim(a, l);
 	for (uint32_t i = 0; i < vars->len; i++)
 		if (!l->vars[i].is_elem)
-			scalar_place(l, &l->vars[i]);
+			scalar_lay_out(l, &l->vars[i]);
 	l->gvars_size = ROUND_UP(l->gvars_size, 8u);
 	l->tls_size = ROUND_UP(l->tls_size, 8u);
 	l->this_size = ROUND_UP(l->this_size, 8u);
@@ -592,7 +592,7 @@ const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope
 /* ---- facts of all clauses -------------------------------------------------------------------- */
 
 /* Adds the tables of names that the programs use to the string table. */
-static void names_place(struct layout *l)
+static void names_lay_out(struct layout *l)
 {
 	const struct layout_facts *f = &l->facts;
 
@@ -674,17 +674,17 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	for (uint32_t i = 0; i < nclauses; i++) {
 		assert(clauses[i]->index == i);
 		facts_add(&l->facts, clause_scan(clauses[i], strtab, opts->has_pids));
-		clause_place(a, clauses[i], opts, &l->clauses[i]);
+		clause_lay_out(a, clauses[i], opts, &l->clauses[i]);
 	}
 	if (opts->has_helpers)
 		l->facts.nstrings += HELPER_STRINGS;
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)
-		agg_place(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
+		agg_lay_out(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
 	own_texts_note(l, clauses);
-	names_place(l);
-	vars_place(a, l, vars);
+	names_lay_out(l);
+	vars_lay_out(a, l, vars);
 	for (uint32_t i = 0; i < nclauses; i++)
 		removals_note(l, clauses[i]);
 	share_maps(a, l);

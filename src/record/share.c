@@ -144,7 +144,7 @@ static void array_join(struct var_layout *vl, uint32_t map, uint32_t member, boo
  * little per-CPU memory where probes fire. On machines with so many CPUs that the states would be
  * too long, the kernel's per-CPU hash is used.
  */
-static void slots_place(struct elem_map *m, uint32_t ncpus)
+static void slots_lay_out(struct elem_map *m, uint32_t ncpus)
 {
 	uint32_t head = ELEM_HEADER + ROUND_UP(m->key_size, 8u);
 	uint64_t size = ROUND_UP((uint64_t)m->val_size, CACHE_LINE);
@@ -155,7 +155,7 @@ static void slots_place(struct elem_map *m, uint32_t ncpus)
 	m->slot_size = (uint32_t)size;
 }
 
-static void group_place(struct arena *a, struct layout *l, const struct want *g)
+static void group_lay_out(struct arena *a, struct layout *l, const struct want *g)
 {
 	bool is_array = g->kind == WANT_ARRAY, is_shared = g->len > 1;
 	uint32_t map = is_array ? l->narr_maps++ : l->nagg_maps++;
@@ -167,7 +167,7 @@ static void group_place(struct arena *a, struct layout *l, const struct want *g)
 			       .nmembers = g->len,
 			       .members = ARENA_NEW_N(a, uint32_t, g->len)};
 	if (g->kind == WANT_KEYED)
-		slots_place(m, l->opts.ncpus);
+		slots_lay_out(m, l->opts.ncpus);
 	for (uint32_t i = 0; i < g->len; i++) {
 		m->members[i] = g[i].index;
 		if (is_array)
@@ -214,5 +214,5 @@ void share_maps(struct arena *a, struct layout *l)
 	l->agg_maps = ARENA_NEW_N(a, struct elem_map, l->naggs);
 	l->arr_maps = ARENA_NEW_N(a, struct elem_map, n - l->naggs);
 	for (const struct want *g = wants; g < wants + n; g += g->len)
-		group_place(a, l, g);
+		group_lay_out(a, l, g);
 }

@@ -130,8 +130,8 @@ static uint32_t name_of_address(struct frames *f, const struct position *at)
 	return name;
 }
 
-/* Whether a text reads like a place in a source: "file.py:49", "file.py", "[C]". */
-static bool is_place(const char *text, size_t len)
+/* Whether a text reads like a location in a source file: "file.py:49", "file.py", "[C]". */
+static bool is_source_location(const char *text, size_t len)
 {
 	size_t digits = len;
 
@@ -164,7 +164,7 @@ static void annotation_turn(struct strbuf *o, const char *text)
 {
 	size_t len = strlen(text), at = name_begin(text, len);
 
-	if (!at || at + 4 > len || !is_place(text, at)) {
+	if (!at || at + 4 > len || !is_source_location(text, at)) {
 		strbuf_adds(o, text);
 		return;
 	}

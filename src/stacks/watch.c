@@ -37,7 +37,7 @@ static const struct watch_subscriber tables_of_all = {
 	.mapped = tables_mapped,
 };
 
-static void tables_settled(void *ctx, const struct watch_subject *s)
+static void tables_reported(void *ctx, const struct watch_subject *s)
 {
 	unwinds_load_process(ctx, (pid_t)s->pid);
 }
@@ -46,7 +46,7 @@ static void tables_settled(void *ctx, const struct watch_subject *s)
 static const struct watch_subscriber tables_of_followed = {
 	.name = "unwind tables of followed processes",
 	.scope = WATCH_FOLLOWED,
-	.settled = tables_settled,
+	.reported = tables_reported,
 };
 
 void stacks_watch(struct stacks *s, struct watch *w)

@@ -206,7 +206,7 @@ static void image_take(struct unode *n, struct image *i)
 	n->image = i;
 }
 
-static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at)
+static void file_open(struct ufiles *u, struct ufile *f, const struct ufile_access *at)
 {
 	struct unode *n = f->node;
 	const struct mapping m = {.pid = at->pid,
@@ -231,7 +231,7 @@ static void node_use(struct unode *n)
 		n->image->used = ++n->image->set->clock;
 }
 
-void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
+void ufile_keep(struct ufiles *u, struct ufile *f, const struct ufile_access *at)
 {
 	struct unode *n = f->node;
 
@@ -254,22 +254,22 @@ void ufile_give(struct ufile *f, struct image *i)
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
-static struct debug_place debug_place_of(const struct ufiles *u, const struct ufile *f,
-					 const struct uplace *at)
+static struct debug_search debug_search_of(const struct ufiles *u, const struct ufile *f,
+					   const struct ufile_access *at)
 {
-	return (struct debug_place){f->path,	  at->root,	u->opts.debug_dirs, u->opts.limit,
-				    u->opts.gate, f->node->dev, f->node->ino};
+	return (struct debug_search){f->path,	   at->root,	 u->opts.debug_dirs, u->opts.limit,
+				     u->opts.gate, f->node->dev, f->node->ino};
 }
 
 /* Reads the symbols of a node, again if they were shed; false: another attempt may succeed. */
-static bool syms_read(struct ufiles *u, struct ufile *f, const struct uplace *at)
+static bool syms_read(struct ufiles *u, struct ufile *f, const struct ufile_access *at)
 {
-	struct debug_place place = debug_place_of(u, f, at);
+	struct debug_search where = debug_search_of(u, f, at);
 	struct unode *n = f->node;
 
 	if (is_vdso(f) && !n->image)
 		n->image = image_of_vdso(u->opts.images);
-	if (n->image && image_syms_read(n->image, &place)) {
+	if (n->image && image_syms_read(n->image, &where)) {
 		n->nfailed = 0;
 		return true;
 	}
@@ -285,7 +285,7 @@ static void node_give_up(struct ufiles *u, struct unode *n)
 	n->is_given_up = true;
 }
 
-struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)
+struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct ufile_access *at)
 {
 	struct unode *n = f->node;
 
@@ -302,7 +302,7 @@ struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct upla
 }
 
 /* Reads symbols that were shed; false: they are given up. */
-static bool syms_read_again(struct ufiles *u, struct ufile *f, const struct uplace *at)
+static bool syms_read_again(struct ufiles *u, struct ufile *f, const struct ufile_access *at)
 {
 	struct unode *n = f->node;
 
@@ -316,8 +316,8 @@ static bool syms_read_again(struct ufiles *u, struct ufile *f, const struct upla
 	return false;
 }
 
-const char *ufile_find(struct ufiles *u, struct ufile *f, const struct uplace *at, uint64_t addr,
-		       bool is_raw, uint64_t *ret_sym)
+const char *ufile_find(struct ufiles *u, struct ufile *f, const struct ufile_access *at,
+		       uint64_t addr, bool is_raw, uint64_t *ret_sym)
 {
 	struct unode *n = f->node;
 	const struct ufound *known = unode_found(n, addr);
@@ -344,9 +344,9 @@ const char *ufile_find(struct ufiles *u, struct ufile *f, const struct uplace *a
 
 /* ---- debug information ---------------------------------------------------------------------- */
 
-struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct uplace *at)
+struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct ufile_access *at)
 {
-	struct debug_place place = debug_place_of(u, f, at);
+	struct debug_search where = debug_search_of(u, f, at);
 	struct unode *n = f->node;
 
 	if (!n->ino || n->is_absent)
@@ -355,5 +355,5 @@ struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct u
 	if (!is_open(n) && !n->is_retired && n->nfailed < TRIES_MAX &&
 	    !(n->image && n->image->is_dwarf_read))
 		file_open(u, f, at);
-	return n->image ? image_dwarf(n->image, &place) : NULL;
+	return n->image ? image_dwarf(n->image, &where) : NULL;
 }

@@ -77,7 +77,7 @@ struct ufiles {
  * The two ways to open a file: as the mapping [start, end) of a living process, or by its path
  * below root (-1: our own root).
  */
-struct uplace {
+struct ufile_access {
 	uint64_t pid;
 	taddr start, end;
 	int root;
@@ -101,23 +101,23 @@ struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char
  */
 void ufiles_see_inode(struct ufiles *u, uint64_t dev, uint64_t ino, uint64_t gen);
 /* Opens the file now, unless it is open, so that it can be read when it has been deleted. */
-void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at);
+void ufile_keep(struct ufiles *u, struct ufile *f, const struct ufile_access *at);
 /* Takes over a reference; NULL: the file cannot be opened, and has no symbols. */
 void ufile_give(struct ufile *f, struct image *i);
 /*
  * Returns what is known of the file, read at the first call; NULL if the file cannot be read. The
  * symbols may have been shed: ufile_find() finds them.
  */
-struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at);
+struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct ufile_access *at);
 /*
  * Returns the name of the symbol that contains a virtual address of the file, and *ret_sym, where
  * the symbol begins; NULL: none is known. Demangled unless is_raw. The name is valid until the next
  * ufiles_bound_memory().
  */
-const char *ufile_find(struct ufiles *u, struct ufile *f, const struct uplace *at, uint64_t addr,
-		       bool is_raw, uint64_t *ret_sym);
+const char *ufile_find(struct ufiles *u, struct ufile *f, const struct ufile_access *at,
+		       uint64_t addr, bool is_raw, uint64_t *ret_sym);
 /* Returns the debug information, opened at the first call; NULL if there is none. */
-struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct uplace *at);
+struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct ufile_access *at);
 
 /* ---- memory (ubudget.c) -------------------------------------------------------------------- */
 

@@ -96,9 +96,10 @@ uint64_t upid_innermost(uint64_t pid)
 
 /* ---- /proc/PID/maps -------------------------------------------------------------------------- */
 
-static struct uplace place_of(const struct uproc *p, const struct umap *m, const struct uspace *s)
+static struct ufile_access access_of(const struct uproc *p, const struct umap *m,
+				     const struct uspace *s)
 {
-	return (struct uplace){p->pid, m->start, m->end, uspace_root(s)};
+	return (struct ufile_access){p->pid, m->start, m->end, uspace_root(s)};
 }
 
 /*
@@ -228,7 +229,7 @@ static void space_keep(struct uprocs *u, const struct uproc *p)
 {
 	for (uint32_t i = 0; i < p->space->maps.len; i++) {
 		const struct umap *m = &p->space->maps.data[i];
-		struct uplace at = place_of(p, m, p->space);
+		struct ufile_access at = access_of(p, m, p->space);
 
 		if (m->is_exec && m->file)
 			ufile_keep(&u->files, m->file, &at);
@@ -434,7 +435,7 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint
 {
 	struct umap m = {e->start, e->start + e->len, e->off, NULL, e->is_exec};
 	struct uproc *p = event_proc(u, uproc_get(u, pid), time);
-	struct uplace at;
+	struct ufile_access at;
 
 	if (p->read_at >= time || m.end <= m.start)
 		return;
@@ -449,7 +450,7 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint
 	else
 		p->space = uspace_create(0, uroot_of(&u->roots, pid, NULL));
 	uspace_add(p->space, &m);
-	at = place_of(p, &m, p->space);
+	at = access_of(p, &m, p->space);
 	if (m.file && m.is_exec)
 		ufile_keep(&u->files, m.file, &at);
 	ujit_see(u, p);

@@ -229,4 +229,4 @@ void uspace_complete(struct uspace *s, umap_vec *now);
  */
 const struct umap *uspace_find(const struct uspace *s, taddr addr, const struct umap **ret_below,
 			       const struct umap **ret_above);
-int uspace_root(const struct uspace *s); /* for struct uplace */
+int uspace_root(const struct uspace *s); /* for struct ufile_access */

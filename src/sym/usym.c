@@ -12,11 +12,11 @@
 struct found {
 	const char *object;
 	taddr object_start;
-	const char *name;   /* NULL = unknown */
-	taddr start;	    /* start of the function or variable that has the name */
-	struct ufile *file; /* NULL: none */
-	struct uplace at;   /* how the file can be opened */
-	uint64_t file_addr; /* the address as a virtual address of the file */
+	const char *name;	/* NULL = unknown */
+	taddr start;		/* start of the function or variable that has the name */
+	struct ufile *file;	/* NULL: none */
+	struct ufile_access at; /* how the file can be opened */
+	uint64_t file_addr;	/* the address as a virtual address of the file */
 	bool has_file_addr;
 	bool is_given_up; /* it has no name because memory is bounded */
 };
@@ -24,17 +24,18 @@ struct found {
 /* ---- code and data of files ------------------------------------------------------------------ */
 
 /* Only what a living process maps now can be opened as a mapping of that process. */
-static struct uplace place_of(const struct uproc *p, const struct uspace *s, const struct umap *m)
+static struct ufile_access access_of(const struct uproc *p, const struct uspace *s,
+				     const struct umap *m)
 {
 	bool is_mapped = !p->ended && !p->is_target && s == p->space;
 
-	return (struct uplace){p->pid, m->start, is_mapped ? m->end : 0, uspace_root(s)};
+	return (struct ufile_access){p->pid, m->start, is_mapped ? m->end : 0, uspace_root(s)};
 }
 
 static struct elf_syms *syms_of(struct usyms *u, const struct uproc *p, const struct uspace *s,
 				const struct umap *m)
 {
-	struct uplace at = place_of(p, s, m);
+	struct ufile_access at = access_of(p, s, m);
 
 	return ufile_syms(&u->procs.files, m->file, &at);
 }
@@ -69,7 +70,7 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 static void find_symbol(struct usyms *u, const struct uproc *p, const struct uspace *s,
 			const struct umap *m, uint64_t bias, taddr addr, struct found *ret)
 {
-	struct uplace at = place_of(p, s, m);
+	struct ufile_access at = access_of(p, s, m);
 	uint64_t start;
 
 	ret->name = ufile_find(&u->procs.files, m->file, &at, addr - bias, u->is_raw, &start);
@@ -90,7 +91,7 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 	segments_span(&syms->segments, &first, &end);
 	ret->object_start = bias + first;
 	ret->file = m->file;
-	ret->at = place_of(p, s, m);
+	ret->at = access_of(p, s, m);
 	ret->file_addr = addr - bias;
 	ret->has_file_addr = true;
 	find_symbol(u, p, s, m, bias, addr, ret);

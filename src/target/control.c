@@ -232,8 +232,8 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 	return NULL;
 }
 
-/* Where the option evaltime has a process held. */
-static const char *const places[] = {
+/* The moments at which the option evaltime holds a process. */
+static const char *const moments[] = {
 	[PROC_EXEC] = "it had executed anything",
 	[PROC_PREINIT] = "its libraries were loaded",
 	[PROC_POSTINIT] = "its libraries were initialised",
@@ -244,7 +244,7 @@ static const char *const places[] = {
 static struct err *ended_err(const struct proc *p, enum proc_when when)
 {
 	CLEANUP(free) char *how = describe_status(p->pid, p->status);
-	struct err *e = err_new("%s before %s: nothing was traced", how, places[when]);
+	struct err *e = err_new("%s before %s: nothing was traced", how, moments[when]);
 
 	return when == PROC_PREINIT ? e
 				    : err_hint(e, "hold it earlier: -x evaltime=preinit or exec");

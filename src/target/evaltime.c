@@ -41,7 +41,7 @@ static struct err *run_to(struct way *t, taddr addr)
 	return e ? e : tracees_run(t->threads, &b, 1);
 }
 
-/* False if the process has executed another program, or has ended, before it came to the place. */
+/* False if the process has executed another program, or has ended, before that moment. */
 static bool is_there(const struct way *t)
 {
 	return t->threads->hit != 0;
@@ -81,7 +81,7 @@ static struct err *trap_choose(struct way *t)
 		       : ptrace_failed(t, "set the registers of");
 }
 
-/* ---- the places ------------------------------------------------------------------------------ */
+/* ---- the moments ----------------------------------------------------------------------------- */
 
 /*
  * Runs until every object is mapped and relocated, and no initialiser has run. The dynamic linker
@@ -168,8 +168,8 @@ static struct err *run_to_main(struct way *t)
 	return run_to_given_main(t);
 }
 
-/* Runs the program that the process has just executed to the place. */
-static struct err *run_to_place(struct way *t, enum proc_when when)
+/* Runs the program that the process has just executed to the moment `when`. */
+static struct err *run_to_moment(struct way *t, enum proc_when when)
 {
 	struct err *e = target_refresh(t->target);
 
@@ -206,7 +206,7 @@ struct err *evaltime_run(struct tracees *threads, struct gate *g, enum proc_when
 	do {
 		threads->hit = 0;
 		threads->has_executed = false;
-		e = run_to_place(&t, when);
+		e = run_to_moment(&t, when);
 		ret->nexecs += threads->has_executed;
 	} while (!e && threads->has_executed);
 	ret->is_main_unknown = t.is_main_unknown;

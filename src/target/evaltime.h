@@ -6,11 +6,11 @@
  * gone when this returns. Each is met once: nothing is executed in single steps, which some virtual
  * machines do not do for all instructions.
  *
- * A program that executes another one before it comes to the place is no error: that one runs to
- * the same place in it.
+ * A program that executes another one before that moment is no error: that one runs to the same
+ * moment of its own.
  *
  * Errors   struct err *; the process is then held where it is, or was killed. That the process ends
- *          before the place is no error here: threads->has_ended says so.
+ *          before that moment is no error here: threads->has_ended says so.
  * Facts    the dynamic linker calls _dl_debug_state() when objects are about to be mapped and, with
  *          _r_debug.r_state 0, when they are mapped and relocated, before their initialisers run;
  *          these have run when the program's entry point is reached: glibc elf/rtld.c, <link.h>.

@@ -42,7 +42,7 @@ static void address_add(struct elfedit *e, struct note_section *n, uint32_t symb
 
 static void args_add(struct strbuf *out, const struct note_site *site, bool is_32bit)
 {
-	struct arch_arg_place place = {.stack = site->stack_of_args};
+	struct arch_arg_cursor next = {.stack = site->stack_of_args};
 
 	for (uint32_t i = 0; i < site->probe->nargs; i++) {
 		const struct usdt_arg *a = &site->probe->args[i];
@@ -51,7 +51,7 @@ static void args_add(struct strbuf *out, const struct note_site *site, bool is_3
 
 		strbuf_addf(out, "%s%s%u%s@", i ? " " : "", a->is_signed && !is_float ? "-" : "",
 			    size, is_float ? "f" : "");
-		arch.sites->operand_add(&place, size, is_float, is_32bit, out);
+		arch.sites->operand_add(&next, size, is_float, is_32bit, out);
 	}
 }
 

@@ -173,7 +173,7 @@ static bool registers_get(struct parser *ps, struct usdt_operand *o)
  * Makes the address of a symbol count from the probe's instruction, because a file is mapped where
  * there is room. False if the operand does not say how far the file has moved.
  */
-static bool symbol_place(struct parser *ps, const struct displacement *d, struct usdt_operand *o)
+static bool symbol_relocate(struct parser *ps, const struct displacement *d, struct usdt_operand *o)
 {
 	bool has_pc = o->has_base && o->base == arch.pc;
 
@@ -215,7 +215,7 @@ static bool memory_get(struct parser *ps, struct usdt_operand *o)
 	if (ps->p == ps->end ? ps->p == begin : !registers_get(ps, o))
 		return false;
 	if (d.has_symbol)
-		return symbol_place(ps, &d, o);
+		return symbol_relocate(ps, &d, o);
 	/* without a symbol, an address that counts from the instruction has no meaning */
 	return !(o->has_base && o->base == arch.pc);
 }
@@ -232,7 +232,7 @@ static bool thread_skip(struct parser *ps)
 }
 
 /* Parses the part of an operand that says where the value is. */
-static bool place_get(struct parser *ps, struct usdt_operand *o)
+static bool location_get(struct parser *ps, struct usdt_operand *o)
 {
 	uint32_t width;
 
@@ -286,7 +286,7 @@ static struct usdt_operand operand_parse(struct parser ps)
 	struct usdt_operand o = {.is_32bit = ps.im->word == 4};
 
 	size_get(&ps, ps.im->word, &o);
-	if (!place_get(&ps, &o) || !o.size)
+	if (!location_get(&ps, &o) || !o.size)
 		o = (struct usdt_operand){.kind = USDT_OPERAND_NONE,
 					  .lack = (uint8_t)ps.lack,
 					  .size = o.size ? o.size : 8,

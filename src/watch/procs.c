@@ -228,7 +228,7 @@ static void files_compare(const struct procs *ps, struct watch_proc *p, const fo
 		vec_push(&p->files, now->data[k].key);
 }
 
-/* Reports files that were mapped and unmapped; settled() follows when all are reported. */
+/* Reports files that were mapped and unmapped; reported() follows when all are reported. */
 static void files_tell(struct procs *ps, struct watch_proc *p)
 {
 	struct proc_maps maps;
@@ -244,7 +244,7 @@ static void files_tell(struct procs *ps, struct watch_proc *p)
 		files_collect(&maps, &now);
 		files_compare(ps, p, &now);
 		s = subject_of(p);
-		SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, settled, &s);
+		SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, reported, &s);
 	}
 	vec_deinit(&now);
 	proc_maps_deinit(&maps);

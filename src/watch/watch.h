@@ -101,7 +101,7 @@ struct watch_subscriber {
 	 * WATCH_FOLLOWED: all changes so far were reported. The process is resumed when all
 	 * subscribers have returned.
 	 */
-	void (*settled)(void *ctx, const struct watch_subject *s);
+	void (*reported)(void *ctx, const struct watch_subject *s);
 	/*
 	 * WATCH_FOLLOWED: returns how many breakpoints the subscriber has in the process.
 	 */

@@ -84,7 +84,7 @@ static void file_check(int fd, uint32_t kit, uint64_t limit)
 {
 	CLEANUP(free) char *path = NULL;
 	static struct gate *g;
-	struct debug_place place = {NULL, -1, "/nowhere", limit, NULL, 0, 0};
+	struct debug_search where = {NULL, -1, "/nowhere", limit, NULL, 0, 0};
 	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 	struct unwind_rows rows;
 
@@ -92,17 +92,17 @@ static void file_check(int fd, uint32_t kit, uint64_t limit)
 		BUG("no memory");
 	if (!g)
 		g = gate_create();
-	place.gate = g;
-	place.path = path;
+	where.gate = g;
+	where.path = path;
 	if (kit & (KIT_SYMTAB | KIT_DYNSYM | KIT_MINIDEBUG | KIT_LINKS))
 		check_symbols(elf_syms_read(file, limit));
 	if (kit & (KIT_EH_FRAME | KIT_DEBUG_FRAME)) {
 		unwind_rows_read(file, limit, NULL, &rows);
 		check_rows(&rows);
 	}
-	check_functions(file, &place);
+	check_functions(file, &where);
 	if (kit & (KIT_DWARF | KIT_LINKS))
-		check_debug(file, &place);
+		check_debug(file, &where);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

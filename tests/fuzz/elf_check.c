@@ -110,9 +110,9 @@ static bool is_meant(void *ctx, const char *name)
 	return strchr(name, 'r');
 }
 
-void check_debug(struct gate_file *file, const struct debug_place *place)
+void check_debug(struct gate_file *file, const struct debug_search *where)
 {
-	struct dwarf_file *d = dwarf_file_open(file, place);
+	struct dwarf_file *d = dwarf_file_open(file, where);
 	struct dwarf_import *im = dwarf_import_create();
 	struct types *t = types_create(256);
 	struct arena *a = arena_create();
@@ -147,10 +147,10 @@ void check_debug(struct gate_file *file, const struct debug_place *place)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-void check_functions(struct gate_file *file, const struct debug_place *place)
+void check_functions(struct gate_file *file, const struct debug_search *where)
 {
 	struct funcs *f;
-	struct err *e = funcs_read(file, place, &f);
+	struct err *e = funcs_read(file, where, &f);
 
 	if (e) {
 		if (!*err_text(e))

@@ -7,12 +7,12 @@
 
 #include "base/base.h"
 
-struct debug_place;
+struct debug_search;
 struct elf_syms;
 struct gate_file;
 struct unwind_rows;
 
 void check_symbols(struct elf_syms *s); /* s: taken */
 void check_rows(struct unwind_rows *r); /* r: deinitialized */
-void check_debug(struct gate_file *file, const struct debug_place *place);
-void check_functions(struct gate_file *file, const struct debug_place *place);
+void check_debug(struct gate_file *file, const struct debug_search *where);
+void check_functions(struct gate_file *file, const struct debug_search *where);

@@ -34,16 +34,16 @@ static void read_symbols(const uint8_t *data, size_t size)
 static void read_debug(const uint8_t *data, size_t size)
 {
 	static struct gate *g;
-	struct debug_place place =
+	struct debug_search where =
 		{"/nowhere/file", -1, "/nowhere", GATE_LIMIT_DEFAULT, NULL, 0, 0};
 	CLEANUP(fd) int fd = file_of(data, size);
 	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 
 	if (!g)
 		g = gate_create();
-	place.gate = g;
-	check_debug(file, &place);
-	check_functions(file, &place);
+	where.gate = g;
+	check_debug(file, &where);
+	check_functions(file, &where);
 }
 
 /* What a compiler in a process writes: the tape says of each line whether it is a good one. */

@@ -68,19 +68,19 @@ static const char *register_name(uint32_t index, uint32_t size)
 	return names[index][size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3];
 }
 
-static void operand_add(struct arch_arg_place *place, uint32_t size, bool is_float, bool is_32bit,
+static void operand_add(struct arch_arg_cursor *next, uint32_t size, bool is_float, bool is_32bit,
 			struct strbuf *out)
 {
-	if (!is_32bit && is_float && place->nfloats < 8) {
-		strbuf_addf(out, "%%xmm%u", place->nfloats++);
+	if (!is_32bit && is_float && next->nfloats < 8) {
+		strbuf_addf(out, "%%xmm%u", next->nfloats++);
 		return;
 	}
-	if (!is_32bit && !is_float && place->nints < 6) {
-		strbuf_addf(out, "%%%s", register_name(place->nints++, size));
+	if (!is_32bit && !is_float && next->nints < 6) {
+		strbuf_addf(out, "%%%s", register_name(next->nints++, size));
 		return;
 	}
-	strbuf_addf(out, "%u(%%%s)", place->stack, is_32bit ? "esp" : "rsp");
-	place->stack += is_32bit && size <= 4 ? 4 : 8;
+	strbuf_addf(out, "%u(%%%s)", next->stack, is_32bit ? "esp" : "rsp");
+	next->stack += is_32bit && size <= 4 ? 4 : 8;
 }
 
 /* endbr64; nop; ret */

@@ -23,8 +23,8 @@ struct layout {
 	bool is_union;
 };
 
-static uint64_t bitfield_place(struct layout *l, const struct type_member *m, uint32_t size,
-			       uint32_t align)
+static uint64_t bitfield_allocate(struct layout *l, const struct type_member *m, uint32_t size,
+				  uint32_t align)
 {
 	uint64_t unit = (uint64_t)size * 8, at;
 
@@ -46,7 +46,7 @@ static uint64_t bitfield_place(struct layout *l, const struct type_member *m, ui
 	return at;
 }
 
-static uint64_t member_place(struct layout *l, uint32_t size, uint32_t align)
+static uint64_t member_allocate(struct layout *l, uint32_t size, uint32_t align)
 {
 	uint64_t at = 0;
 
@@ -80,8 +80,8 @@ void type_layout_sou(struct types *t, struct type_row *row)
 	for (uint32_t i = 0; i < row->ndef; i++) {
 		const struct type_member *m = &row->def[i];
 		uint32_t size = type_size(t, m->type), align = type_align(t, m->type);
-		uint64_t at = m->bit_size ? bitfield_place(&l, m, size, align)
-					  : member_place(&l, size, align);
+		uint64_t at = m->bit_size ? bitfield_allocate(&l, m, size, align)
+					  : member_allocate(&l, size, align);
 
 		if (is_padding(m))
 			continue;

@@ -263,15 +263,15 @@ static struct err *read_funcs(const struct code_process *t, struct code_file *o)
 {
 	CLEANUP(fd) int root = process_root_open((uint64_t)t->at);
 	const struct file_opts *files = t->env->files;
-	struct debug_place place = {.path = o->file.path,
-				    .root = root,
-				    .dirs = files->debug_dirs,
-				    .limit = files->limit,
-				    .gate = files->gate,
-				    .dev = o->file.dev,
-				    .ino = o->file.ino};
+	struct debug_search where = {.path = o->file.path,
+				     .root = root,
+				     .dirs = files->debug_dirs,
+				     .limit = files->limit,
+				     .gate = files->gate,
+				     .dev = o->file.dev,
+				     .ino = o->file.ino};
 
-	return funcs_read(o->file.opened, &place, &o->funcs);
+	return funcs_read(o->file.opened, &where, &o->funcs);
 }
 
 static struct err *open_failed(const struct code_process *t, const struct code_file *o, int sys)
@@ -333,12 +333,12 @@ const struct err *code_file_open(struct code_process *t, struct code_file *o)
 struct dwarf_file *code_file_dwarf(const struct provider_env *env, struct code_file *o)
 {
 	const struct file_opts *files = env->files;
-	const struct debug_place place = {o->file.path, -1,	     files->debug_dirs,
-					  files->limit, files->gate, o->file.dev,
-					  o->file.ino};
+	const struct debug_search where = {o->file.path, -1,	      files->debug_dirs,
+					   files->limit, files->gate, o->file.dev,
+					   o->file.ino};
 
 	if (!o->has_dwarf && o->file.opened)
-		o->dwarf = dwarf_file_open(o->file.opened, &place);
+		o->dwarf = dwarf_file_open(o->file.opened, &where);
 	o->has_dwarf = true;
 	return o->dwarf;
 }

@@ -155,7 +155,7 @@ static void probes_forked(void *ctx, const struct watch_subject *s, uint64_t par
 	a->has_changed = true;
 }
 
-static void probes_settled(void *ctx, const struct watch_subject *s)
+static void probes_reported(void *ctx, const struct watch_subject *s)
 {
 	struct arrivals *a = ctx;
 
@@ -202,7 +202,7 @@ static const struct watch_subscriber probes_subscriber = {
 	.execed = probes_execed,
 	.forked = probes_forked,
 	.ended = probes_ended,
-	.settled = probes_settled,
+	.reported = probes_reported,
 	.nplaces = probes_nplaces,
 	.inherited = probes_inherited,
 };

@@ -48,9 +48,9 @@ static struct mapping named(const char *name)
 	return (struct mapping){.path = name, .has_root = true, .root = -1};
 }
 
-static struct debug_place place_of(uint64_t limit)
+static struct debug_search place_of(uint64_t limit)
 {
-	return (struct debug_place){"/nowhere", -1, dir, limit, gate, 0, 0};
+	return (struct debug_search){"/nowhere", -1, dir, limit, gate, 0, 0};
 }
 
 static struct image *open_named(struct image_set *s, const char *name)
@@ -67,7 +67,7 @@ static struct image *open_named(struct image_set *s, const char *name)
 static void test_once(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_place place = place_of(LIMIT);
+	struct debug_search where = place_of(LIMIT);
 	struct object_symbol sym;
 	struct proc_maps maps;
 	struct mapping m = self_mapping(&maps);
@@ -75,8 +75,8 @@ static void test_once(void)
 
 	ok(names && names == helper, "one file is one image");
 	is_int(names->refs, 2, "for two users");
-	ok(image_syms_read(names, &place) && names->syms->syms.len, "symbols by address");
-	ok(image_syms_read(helper, &place) && s->nread == 1, "they are read once");
+	ok(image_syms_read(names, &where) && names->syms->syms.len, "symbols by address");
+	ok(image_syms_read(helper, &where) && s->nread == 1, "they are read once");
 	image_pin(helper);
 	ok(object_symbol(image_object(helper, LIMIT), "main", &sym), "a symbol by its name");
 	ok(image_object(helper, LIMIT) == helper->object && s->nread == 2, "from one table");
@@ -100,7 +100,7 @@ static void test_once(void)
 static void test_identity(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_place place = place_of(LIMIT);
+	struct debug_search where = place_of(LIMIT);
 	struct image *a, *b;
 	struct stat st;
 	struct mapping m;
@@ -111,12 +111,12 @@ static void test_identity(void)
 	b = open_named(s, other);
 	ok(a == b, "a file with two names is one image");
 	image_put(b);
-	ok(image_syms_read(a, &place) && a->syms->syms.len, "its symbols");
+	ok(image_syms_read(a, &where) && a->syms->syms.len, "its symbols");
 	(void)unlink(path);
 	file_copy("/bin/true", path);
 	b = open_named(s, path);
 	ok(a != b, "another file with the path is another image");
-	ok(image_syms_read(b, &place) && a->syms->syms.len, "the first one keeps what it knows");
+	ok(image_syms_read(b, &where) && a->syms->syms.len, "the first one keeps what it knows");
 	image_put(b);
 	/* the same inode, with other contents: by the inode of a mapping, it is found open */
 	if (stat(other, &st) != 0)
@@ -135,7 +135,7 @@ static void test_identity(void)
 	image_set_shed(s, NULL);
 	s->max_bytes = 0;
 	image_set_shed(s, NULL);
-	ok(a->syms->is_shed && !image_syms_read(a, &place),
+	ok(a->syms->is_shed && !image_syms_read(a, &where),
 	   "what was shed is not read again from other contents");
 	image_put(a);
 	(void)unlink(path);
@@ -146,7 +146,7 @@ static void test_identity(void)
 static void test_bound(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_place place = place_of(LIMIT);
+	struct debug_search where = place_of(LIMIT);
 	struct object_symbol sym;
 	struct image *a, *b;
 	uint64_t extra = 0, size;
@@ -155,14 +155,14 @@ static void test_bound(void)
 	file_copy(self, other);
 	a = open_named(s, path);
 	b = open_named(s, other);
-	(void)image_syms_read(a, &place);
+	(void)image_syms_read(a, &where);
 	size = s->bytes;
 	ok(size && size == a->bytes, "a table is counted");
 	s->max_bytes = size + size / 2;
-	(void)image_syms_read(b, &place);
+	(void)image_syms_read(b, &where);
 	ok(a->syms->is_shed && !b->syms->is_shed, "of two tables, the older one is shed");
 	is_int(s->bytes, b->bytes, "and is counted no more");
-	ok(image_syms_read(a, &place) && a->syms->syms.len && b->syms->is_shed, "it is read again");
+	ok(image_syms_read(a, &where) && a->syms->syms.len && b->syms->is_shed, "it is read again");
 	image_set_account(s, &extra, size);
 	image_set_shed(s, NULL);
 	ok(a->syms->is_shed, "what is kept elsewhere counts, too");
@@ -199,14 +199,14 @@ static void test_bound(void)
 static void test_limit(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_place place = place_of(4096);
+	struct debug_search where = place_of(4096);
 	struct mapping m = named(path);
 	struct image *a, *b;
 
 	file_copy(self, path);
 	a = image_open(s, gate, &m);
 	b = image_open(s, gate, &m);
-	ok(image_syms_read(a, &place) && image_syms_read(b, &place), "two users of a large file");
+	ok(image_syms_read(a, &where) && image_syms_read(b, &where), "two users of a large file");
 	ok(a->syms->is_cut && s->bytes <= 2 * 4096 && s->nread == 1,
 	   "it was read once, up to the limit: %llu bytes", (unsigned long long)s->bytes);
 	image_put(a);
@@ -218,12 +218,12 @@ static void test_limit(void)
 static void test_edges(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_place place = place_of(LIMIT);
+	struct debug_search where = place_of(LIMIT);
 	struct mapping m = named("/nowhere/at/all");
 	struct image *i = image_open(s, gate, &m), *vdso = image_of_vdso(s);
 
 	ok(!i && errno == ENOENT, "a file that is not there");
-	ok(image_syms_read(vdso, &place), "the vDSO, which has no file");
+	ok(image_syms_read(vdso, &where), "the vDSO, which has no file");
 	i = image_of_vdso(s);
 	ok(i == vdso, "is one image, too");
 	image_put(i);
@@ -236,7 +236,7 @@ static void test_edges(void)
 	ok(!i->notes[IMAGE_CARRIED], "until it is forgotten");
 	image_put(vdso);
 	image_set_destroy(s);
-	ok(i->opened && image_syms_read(i, &place), "an image outlives its set");
+	ok(i->opened && image_syms_read(i, &where), "an image outlives its set");
 	image_put(i);
 }
 

@@ -117,7 +117,7 @@ static void on_ended(void *ctx, const struct watch_subject *s)
 static void on_settled(void *ctx, const struct watch_subject *s)
 {
 	went_on = is_readable_within(report_fd, may_go_on ? 20000 : 20);
-	strbuf_adds(&told, "settled; ");
+	strbuf_adds(&told, "reported; ");
 }
 
 static const struct watch_subscriber writer = {
@@ -128,7 +128,7 @@ static const struct watch_subscriber writer = {
 	.execed = on_execed,
 	.forked = on_forked,
 	.ended = on_ended,
-	.settled = on_settled,
+	.reported = on_settled,
 };
 
 static void on_record(void *ctx, const struct watch_subject *s)
@@ -284,13 +284,13 @@ static void test_events(uint32_t flags)
 	target_start(&t);
 	w = watch_begin(&t, flags, false, &fd);
 	may_go_on = !(flags & WATCH_STOPS);
-	expect(w, fd, &t, 'o', "mapped; settled; ");
+	expect(w, fd, &t, 'o', "mapped; reported; ");
 	may_go_on = false;
 	ok(went_on == !(flags & WATCH_STOPS), "it %s", went_on ? "has run on" : "waits");
-	expect(w, fd, &t, 'c', "unmapped; settled; ");
-	expect(w, fd, &t, 'o', "mapped; settled; ");
+	expect(w, fd, &t, 'c', "unmapped; reported; ");
+	expect(w, fd, &t, 'o', "mapped; reported; ");
 	if (flags & WATCH_STOPS)
-		expect(w, fd, &t, 'x', "executes; settled; settled; ended; ");
+		expect(w, fd, &t, 'x', "executes; reported; reported; ended; ");
 	target_end(&t);
 	watch_destroy(w);
 }
@@ -306,10 +306,10 @@ static void test_other_thread(void)
 	w = watch_begin(&t, WATCH_STOPS, false, &fd);
 	expect(w, fd, &t, 't',
 	       feat_has(FEAT_UPROBE_TGID) || !feat_has(FEAT_UPROBE_MULTI)
-		       ? "executes by another thread; settled; settled; "
-		       : "executes; settled; settled; ");
-	expect(w, fd, &t, 'o', "mapped; settled; ");
-	expect(w, fd, &t, 'c', "unmapped; settled; ");
+		       ? "executes by another thread; reported; reported; "
+		       : "executes; reported; reported; ");
+	expect(w, fd, &t, 'o', "mapped; reported; ");
+	expect(w, fd, &t, 'c', "unmapped; reported; ");
 	target_end(&t);
 	watch_destroy(w);
 }
@@ -324,7 +324,7 @@ static void test_children(void)
 		return;
 	target_start(&t);
 	w = watch_begin(&t, WATCH_STOPS | WATCH_OUTLIVES, true, &fd);
-	expect(w, fd, &t, 'f', "forked; settled; ended; ");
+	expect(w, fd, &t, 'f', "forked; reported; ended; ");
 	target_end(&t);
 	watch_destroy(w);
 }
