@@ -6,11 +6,11 @@
 #include <zlib.h>
 
 #include "base/str.h"
-#include "image/elfsym.h"
+#include "image/build_id.h"
 #include "files/gate.h"
 
 struct search {
-	const struct elf_syms *s;
+	const struct build_mark *mark;
 	const struct debug_search *where;
 	debug_file_f *use;
 	void *ctx;
@@ -47,15 +47,15 @@ static bool try_path(const struct search *w, int root, bool by_name)
 
 	if (!f || (st->st_ino == w->where->ino && st->st_dev == w->where->dev))
 		return false;
-	if (by_name && !w->s->build_id.len &&
-	    !has_crc(f, GATE_DEBUG_FACTOR * w->where->limit, w->s->debug_crc))
+	if (by_name && !w->mark->id.len &&
+	    !has_crc(f, GATE_DEBUG_FACTOR * w->where->limit, w->mark->debug_crc))
 		return false;
 	return w->use(w->ctx, f);
 }
 
 static bool try_build_id(struct search *w, const char *dir, size_t dir_len)
 {
-	const struct build_id *id = &w->s->build_id;
+	const struct build_id *id = &w->mark->id;
 
 	if (id->len < 2)
 		return false;
@@ -73,12 +73,12 @@ static bool try_link(struct search *w, const char *dir, size_t dir_len, const ch
 {
 	const char *slash = strrchr(w->where->path, '/');
 
-	if (!w->s->debug_link || strchr(w->s->debug_link, '/') || !slash)
+	if (!w->mark->debug_link || strchr(w->mark->debug_link, '/') || !slash)
 		return false;
 	strbuf_clear(&w->path);
 	strbuf_add(&w->path, dir, dir_len);
 	strbuf_add(&w->path, w->where->path, (size_t)(slash - w->where->path));
-	strbuf_addf(&w->path, "/%s%s", sub, w->s->debug_link);
+	strbuf_addf(&w->path, "/%s%s", sub, w->mark->debug_link);
 	return try_path(w, w->where->root, true);
 }
 
@@ -100,10 +100,10 @@ static bool try_link_below(struct search *w, const char *dir, size_t len)
 	return try_link(w, dir, len, "");
 }
 
-bool debug_file_find(const struct elf_syms *s, const struct debug_search *where, debug_file_f *use,
-		     void *ctx)
+bool debug_file_find(const struct build_mark *m, const struct debug_search *where,
+		     debug_file_f *use, void *ctx)
 {
-	struct search w = {s, where, use, ctx, {0}};
+	struct search w = {m, where, use, ctx, {0}};
 	bool found = each_dir(&w, try_build_id) || try_link(&w, "", 0, "") ||
 		     try_link(&w, "", 0, ".debug/") || each_dir(&w, try_link_below);
 

@@ -18,7 +18,7 @@
 
 #define DEBUG_DIRS_DEFAULT "/usr/lib/debug"
 
-struct elf_syms;
+struct build_mark; /* image/build_id.h */
 struct gate;
 struct gate_file;
 struct image_set;
@@ -49,9 +49,9 @@ struct debug_search {
 typedef bool debug_file_f(void *ctx, struct gate_file *file);
 
 /*
- * Calls use() for each file that may be the debug file of s, until use() accepts one; returns
- * whether it did. A candidate that was found by its name has the checksum that s gives, if s has no
- * build-id; that a candidate's build-id is the one of s is for use() to check.
+ * Calls use() for each file that may be the debug file of the one that m was read from, until use()
+ * accepts one; returns whether it did. A candidate that was found by its name has the checksum that
+ * m gives, if m has no build-id; that a candidate's build-id is the one of m is for use() to check.
  */
-bool debug_file_find(const struct elf_syms *s, const struct debug_search *where, debug_file_f *use,
-		     void *ctx);
+bool debug_file_find(const struct build_mark *m, const struct debug_search *where,
+		     debug_file_f *use, void *ctx);

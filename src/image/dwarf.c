@@ -12,8 +12,8 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "image/build_id.h"
 #include "image/debugfile.h"
-#include "image/elfsym.h"
 #include "files/gate.h"
 
 #define UNITS_MAX 1000000
@@ -162,7 +162,7 @@ static struct dwarf_file *open_file(struct gate_file *file, uint64_t limit)
 }
 
 struct search {
-	const struct elf_syms *want; /* the debug file must have the build-id of this one */
+	const struct build_id *want; /* which the debug file must have, too */
 	uint64_t limit;
 	struct dwarf_file *found;
 };
@@ -175,7 +175,7 @@ static bool use_debug_file(void *ctx, struct gate_file *file)
 	w->found = open_file(file, w->limit);
 	if (w->found)
 		(void)build_id_read(&id, &w->found->file);
-	if (w->found && !build_id_equal(&id, &w->want->build_id)) {
+	if (w->found && !build_id_equal(&id, w->want)) {
 		dwarf_file_close(w->found);
 		w->found = NULL;
 	}
@@ -264,16 +264,16 @@ static void open_alt_named(struct dwarf_file *d, const struct debug_search *wher
  */
 static void open_alt(struct dwarf_file *d, const struct debug_search *where)
 {
-	struct elf_syms want = {0};
+	struct build_mark want = {.debug_link = NULL};
 	const char *name;
 	const void *id;
 	ssize_t len = dwelf_dwarf_gnu_debugaltlink(d->dw, &name, &id);
 
 	if (len <= 0)
 		return;
-	if ((size_t)len <= sizeof(want.build_id.bytes)) {
-		memcpy(want.build_id.bytes, id, (size_t)len);
-		want.build_id.len = (uint32_t)len;
+	if ((size_t)len <= sizeof(want.id.bytes)) {
+		memcpy(want.id.bytes, id, (size_t)len);
+		want.id.len = (uint32_t)len;
 		if (!debug_file_find(&want, where, use_alt_file, d))
 			open_alt_named(d, where, name);
 	}
@@ -292,15 +292,13 @@ static void open_alt(struct dwarf_file *d, const struct debug_search *where)
 struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_search *where)
 {
 	struct dwarf_file *d = open_file(file, where->limit);
-	struct search w = {0};
-	struct elf_syms *s;
+	struct build_mark mark;
+	struct search w = {.want = &mark.id, .limit = where->limit};
 
 	if (!d) {
-		s = elf_syms_read_identity(file, where->limit);
-		w.want = s;
-		w.limit = where->limit;
-		(void)debug_file_find(s, where, use_debug_file, &w);
-		elf_syms_destroy(s);
+		build_mark_read_file(&mark, file, where->limit);
+		(void)debug_file_find(&mark, where, use_debug_file, &w);
+		build_mark_deinit(&mark);
 		d = w.found;
 	}
 	if (d)

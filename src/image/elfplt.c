@@ -9,6 +9,7 @@
 #include "image/elfplt.h"
 
 #include "arch/arch.h"
+#include "base/str.h"
 #include "image/elfsym.h"
 #include "files/gate.h"
 
@@ -81,15 +82,19 @@ static void read_stubs(struct elf_syms *s, const Elf_Data *data, const GElf_Shdr
 		       const got_vec *words)
 {
 	const uint8_t *code = data ? data->d_buf : NULL;
+	struct strbuf text = {0};
 
 	for (size_t off = 0; code && off + stub <= data->d_size; off += stub) {
 		uint64_t addr = sh->sh_addr + off;
 		const char *name = find_word(words, arch.elf.stub_word(code + off, stub, addr));
 
-		if (name)
-			elf_syms_push(s, ELF_SYM_STUB, true, addr, stub, 0,
-				      arena_printf(s->arena, "%s@plt", name));
+		if (!name)
+			continue;
+		strbuf_clear(&text);
+		strbuf_addf(&text, "%s@plt", name);
+		elf_syms_push(s, ELF_SYM_STUB, true, addr, stub, 0, strbuf_text(&text));
 	}
+	strbuf_deinit(&text);
 }
 
 static bool is_native(Elf *elf)

@@ -178,43 +178,6 @@ static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
 	s->has_symtab = has_symtab;
 }
 
-/* ---- build-id, debug link ------------------------------------------------------------------- */
-
-/*
- * The section holds a name with its NUL and, at the next multiple of 4, a CRC-32 (gdb, "Separate
- * Debug Files").
- */
-static void read_debug_link(struct elf_syms *s, Elf_Data *data)
-{
-	size_t len = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
-	size_t crc = ROUND_UP(len + 1, 4u);
-
-	if (!len || crc + sizeof(s->debug_crc) > data->d_size)
-		return;
-	s->debug_link = arena_strdup(s->arena, data->d_buf);
-	memcpy(&s->debug_crc, (const char *)data->d_buf + crc, sizeof(s->debug_crc));
-}
-
-static void read_identity(struct elf_syms *s, struct gate_elf *g)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	size_t names;
-
-	if (elf_getshdrstrndx(g->elf, &names))
-		return;
-	while ((scn = elf_nextscn(g->elf, scn))) {
-		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
-
-		if (!name)
-			continue;
-		if (sh.sh_type == SHT_NOTE && !s->build_id.len)
-			(void)build_id_find(&s->build_id, gate_data(g, scn));
-		else if (strcmp(name, ".gnu_debuglink") == 0)
-			read_debug_link(s, gate_data(g, scn));
-	}
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static int sym_compare(const void *pa, const void *pb)
@@ -273,17 +236,15 @@ static void syms_fit(struct elf_syms *s)
 }
 
 /* Reads the symbols of an ELF file and closes g. */
-static struct elf_syms *read_elf(struct gate_elf *g, bool has_tables)
+static struct elf_syms *read_elf(struct gate_elf *g)
 {
 	struct elf_syms *s = xcalloc(1, sizeof(*s));
 
-	s->arena = arena_create();
 	s->names = arena_create();
 	s->room = g->limit;
 	segments_read(&s->segments, g->elf);
-	if (g->elf)
-		read_identity(s, g);
-	if (g->elf && has_tables) {
+	build_mark_read(&s->mark, g);
+	if (g->elf) {
 		read_tables(s, g);
 		read_minidebug(s, g);
 		elf_syms_sort(s);
@@ -301,15 +262,7 @@ struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit)
 	struct gate_elf g;
 
 	gate_elf_open(file, limit, &g);
-	return read_elf(&g, true);
-}
-
-struct elf_syms *elf_syms_read_identity(struct gate_file *file, uint64_t limit)
-{
-	struct gate_elf g;
-
-	gate_elf_open(file, limit, &g);
-	return read_elf(&g, false);
+	return read_elf(&g);
 }
 
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
@@ -320,13 +273,13 @@ struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
 	if (size)
 		memcpy(copy, image, size);
 	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
-	return read_elf(&g, true);
+	return read_elf(&g);
 }
 
 bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit)
 {
 	struct elf_syms *d = elf_syms_read(file, limit);
-	bool good = build_id_equal(&s->build_id, &d->build_id) && d->syms.len;
+	bool good = build_id_equal(&s->mark.id, &d->mark.id) && d->syms.len;
 
 	for (uint32_t i = 0; good && i < d->syms.len; i++) {
 		struct elf_sym sym = d->syms.data[i];
@@ -350,7 +303,7 @@ void elf_syms_destroy(struct elf_syms *s)
 		return;
 	elf_syms_shed(s);
 	segments_deinit(&s->segments);
-	arena_destroy(s->arena);
+	build_mark_deinit(&s->mark);
 	free(s);
 }
 

@@ -40,16 +40,12 @@ struct elf_syms {
 	VEC(struct elf_sym) syms; /* ascending; one for each address */
 	struct image_segments segments;
 	bool has_symtab;
-	bool is_shed;  /* there are no symbols: elf_syms_shed() */
-	bool is_cut;   /* some symbols are missing, because they exceed the limit */
-	uint64_t room; /* bytes that further symbols may take */
-	/* What identifies the separate debug file (debugfile.h): */
-	struct build_id build_id;
-	const char *debug_link; /* NULL = none */
-	uint32_t debug_crc;
-	struct arena *arena;
-	struct arena *names; /* of the symbols, packed */
-	char *names_at;	     /* in a block of it: the next name, and how many bytes are left */
+	bool is_shed;		/* there are no symbols: elf_syms_shed() */
+	bool is_cut;		/* some symbols are missing, because they exceed the limit */
+	uint64_t room;		/* bytes that further symbols may take */
+	struct build_mark mark; /* by which the separate debug file is found (image/debugfile.h) */
+	struct arena *names;	/* of the symbols, packed */
+	char *names_at;		/* in a block of it: the next name, and how many bytes are left */
 	size_t names_left, names_block;
 };
 
@@ -60,8 +56,6 @@ struct gate_file;
  * that is read, and of the table of symbols (files/gate.h).
  */
 struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit);
-/* The same without symbols: what a debug file is found by (image/debugfile.h). */
-struct elf_syms *elf_syms_read_identity(struct gate_file *file, uint64_t limit);
 /* The same as elf_syms_read() for a file in memory: the vDSO. */
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size);
 void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */

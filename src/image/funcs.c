@@ -7,8 +7,8 @@
 #include "arch/arch.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "image/build_id.h"
 #include "image/debugfile.h"
-#include "image/elfsym.h"
 #include "files/gate.h"
 #include "image/minidebug.h"
 #include "image/symtab.h"
@@ -156,31 +156,32 @@ static void read_minidebug(struct funcs *f, struct gate_elf *g)
 
 struct debug_use {
 	struct funcs *f;
-	struct elf_syms *syms;
+	struct build_mark mark;
 	uint64_t limit;
 };
 
 static bool use_debug_file(void *ctx, struct gate_file *file)
 {
 	struct debug_use *use = ctx;
+	uint32_t nbefore = use->f->list.len;
+	struct build_id id;
 	struct gate_elf g;
 
-	if (!elf_syms_add(use->syms, file, use->limit))
-		return false; /* the file belongs to another build */
 	gate_elf_open(file, use->limit, &g);
-	if (g.elf)
+	(void)build_id_read(&id, &g);
+	if (g.elf && build_id_equal(&id, &use->mark.id))
 		read_tables(use->f, &g);
 	gate_elf_close(&g);
-	return true;
+	return use->f->list.len > nbefore; /* else it is another build's, or has none */
 }
 
-static void read_debug_file(struct funcs *f, struct gate_file *file,
-			    const struct debug_search *where)
+static void read_debug_file(struct funcs *f, struct gate_elf *g, const struct debug_search *where)
 {
-	struct debug_use use = {f, elf_syms_read_identity(file, where->limit), where->limit};
+	struct debug_use use = {.f = f, .limit = where->limit};
 
-	(void)debug_file_find(use.syms, where, use_debug_file, &use); /* optional */
-	elf_syms_destroy(use.syms);
+	build_mark_read(&use.mark, g);
+	(void)debug_file_find(&use.mark, where, use_debug_file, &use); /* optional */
+	build_mark_deinit(&use.mark);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -298,7 +299,7 @@ struct err *funcs_read(struct gate_file *file, const struct debug_search *where,
 		if (!f->has_symtab)
 			read_minidebug(f, &g);
 		if (!f->has_symtab && where)
-			read_debug_file(f, file, where);
+			read_debug_file(f, &g, where);
 		list_sort(f);
 		list_complete(f);
 		find_go(f, &g);

@@ -266,7 +266,7 @@ static bool syms_of(const struct image *i, const struct debug_search *where, str
 	}
 	if (*ret && i->opened && !(*ret)->has_symtab) {
 		use = (struct debug_use){*ret, where->limit};
-		(void)debug_file_find(*ret, where, use_debug_file, &use);
+		(void)debug_file_find(&(*ret)->mark, where, use_debug_file, &use);
 	}
 	return true;
 }
@@ -279,7 +279,7 @@ static bool is_unchanged(const struct image *i, const struct elf_syms *now)
 	if (i->opened && gate_file_refresh(i->opened))
 		id = file_id_of(i->opened);
 	return now && file_id_equal(&id, &i->id) &&
-	       build_id_equal(&now->build_id, &i->syms->build_id);
+	       build_id_equal(&now->mark.id, &i->syms->mark.id);
 }
 
 bool image_syms_read(struct image *i, const struct debug_search *where)

@@ -2,10 +2,12 @@
 /* Build-ids in sections of notes, among notes of others, and in damaged ones. */
 #include "image/build_id.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "files/gate.h"
 #include "tap.h"
 
 struct notes {
@@ -37,6 +39,47 @@ static bool find(const struct notes *n, size_t len, struct build_id *id)
 	return build_id_find(id, &d);
 }
 
+/* The mark of this program, which has no debug link, and of copies that have one. */
+static void test_mark(void)
+{
+	char dir[] = "/tmp/build_id-XXXXXX", self[1024] = "", cmd[4096], linked[64], debug[64];
+	struct build_mark own, copy;
+	struct gate_file *file;
+	int fd;
+
+	if (!mkdtemp(dir) || readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
+		exit(1);
+	(void)snprintf(linked, sizeof(linked), "%s/linked", dir);
+	(void)snprintf(debug, sizeof(debug), "%s/its.debug", dir);
+	(void)snprintf(cmd, sizeof(cmd),
+		       "printf 123456789 > %s && objcopy --add-gnu-debuglink=%s %s %s", debug,
+		       debug, self, linked);
+	if (system(cmd) != 0)
+		exit(1);
+	fd = open(self, O_RDONLY | O_CLOEXEC);
+	file = gate_file_of(fd);
+	build_mark_read_file(&own, file, GATE_LIMIT_DEFAULT);
+	ok(!own.debug_link, "a file without a debug link");
+	gate_file_close(file);
+	(void)close(fd);
+	fd = open(linked, O_RDONLY | O_CLOEXEC);
+	file = gate_file_of(fd);
+	build_mark_read_file(&copy, file, GATE_LIMIT_DEFAULT);
+	ok(copy.debug_link && strcmp(copy.debug_link, "its.debug") == 0, "one with a name");
+	ok(copy.debug_crc == 0xcbf43926, "and the CRC-32 of the file that was so called");
+	ok(build_id_equal(&own.id, &copy.id), "both are of one build");
+	build_mark_deinit(&copy);
+	build_mark_read_file(&copy, file, 4);
+	ok(!copy.debug_link && !copy.id.len, "sections beyond the limit are not read");
+	build_mark_deinit(&copy);
+	build_mark_deinit(&own);
+	gate_file_close(file);
+	(void)close(fd);
+	(void)unlink(linked);
+	(void)unlink(debug);
+	(void)rmdir(dir);
+}
+
 int main(void)
 {
 	struct notes n = {.len = 0}, large = {.len = 0};
@@ -63,5 +106,6 @@ int main(void)
 	note_add(&large, "GNU", NT_GNU_BUILD_ID, bytes, BUILD_ID_MAX + 1);
 	ok(!find(&large, large.len, &other) && other.len == 0, "one that is too long is none");
 	ok(!build_id_find(&other, NULL), "no section has none");
+	test_mark();
 	return tap_done();
 }

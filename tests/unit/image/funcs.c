@@ -2,6 +2,7 @@
 /* The functions of this very program, and files that are none. */
 #include <fcntl.h>
 
+#include "image/debugfile.h"
 #include "image/exits.h"
 #include "image/funcs.h"
 #include "files/gate.h"
@@ -123,11 +124,86 @@ static void test_damaged(void)
 	(void)close(self);
 }
 
+/* How many bytes this process has read by system calls. */
+static uint64_t bytes_read(void)
+{
+	FILE *f = fopen("/proc/self/io", "re");
+	unsigned long long n = 0;
+
+	if (!f || fscanf(f, "rchar: %llu", &n) != 1 || fclose(f) != 0)
+		exit(1);
+	return n;
+}
+
+static struct funcs *read_named(const char *path, const struct debug_search *where,
+				uint64_t *ret_cost)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct gate_file *file = gate_file_of(fd);
+	uint64_t before = bytes_read();
+	struct funcs *f = NULL;
+	struct err *e = funcs_read(file, where, &f);
+
+	*ret_cost = bytes_read() - before;
+	ok(!e, "%s: %s", path, e ? err_text(e) : "it can be read");
+	err_destroy(e);
+	gate_file_close(file);
+	(void)close(fd);
+	return f;
+}
+
+static void run(const char *cmd)
+{
+	if (system(cmd) != 0)
+		exit(1);
+}
+
+/* A stripped file has the functions of its debug file, which is read once; another build's not. */
+static void test_debug_file(void)
+{
+	char dir[] = "/tmp/funcs-XXXXXX", self[1024] = "", cmd[4096], stripped[64], debug[64];
+	struct gate *gate = gate_create();
+	struct debug_search where = {.path = stripped,
+				     .root = -1,
+				     .dirs = "",
+				     .limit = GATE_LIMIT_DEFAULT,
+				     .gate = gate};
+	uint64_t bare, full, both;
+	struct funcs *f;
+
+	if (!mkdtemp(dir) || readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
+		exit(1);
+	(void)snprintf(stripped, sizeof(stripped), "%s/stripped", dir);
+	(void)snprintf(debug, sizeof(debug), "%s/its.debug", dir);
+	(void)snprintf(cmd, sizeof(cmd),
+		       "objcopy --only-keep-debug %s %s && strip -o %s %s && "
+		       "objcopy --add-gnu-debuglink=%s %s",
+		       self, debug, stripped, self, debug, stripped);
+	run(cmd);
+	funcs_destroy(read_named(stripped, NULL, &bare));
+	funcs_destroy(read_named(debug, NULL, &full));
+	f = read_named(stripped, &where, &both);
+	ok(f && funcs_find(f, "probe_me"), "the names of the debug file");
+	ok(both < bare + full + full / 2, "which is read once: %llu bytes, of %llu and %llu",
+	   (unsigned long long)both, (unsigned long long)bare, (unsigned long long)full);
+	funcs_destroy(f);
+	(void)snprintf(cmd, sizeof(cmd), "objcopy --remove-section=.note.gnu.build-id %s", debug);
+	run(cmd);
+	f = read_named(stripped, &where, &both);
+	ok(f && !funcs_find(f, "probe_me"), "those of another build are not taken");
+	funcs_destroy(f);
+	(void)unlink(stripped);
+	(void)unlink(debug);
+	(void)rmdir(dir);
+	gate_destroy(gate);
+}
+
 int main(void)
 {
 	test_self();
 	test_sorted();
 	test_refused();
 	test_damaged();
+	test_debug_file();
 	return tap_done();
 }
