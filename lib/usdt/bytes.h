@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that grow, for the writers of the file. */
+/*
+ * A growing buffer of bytes, for the writers of the ELF file in memory (image.c).
+ *
+ * Owns     the bytes, in data, which the user of the buffer frees with free().
+ * Errors   failed is set when memory ends, and stays set; what is added then is dropped. The
+ *          program is not ours, so nothing here ends it: callers look at failed once, at the end.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -7,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* failed: there was no memory for all of them */
+/* At first all zero. */
 struct bytes {
 	uint8_t *data;
 	size_t len, cap;
-	bool failed;
+	bool failed; /* there was no memory: the buffer is not to be used */
 };
 
-/* p: NULL adds zeros */
+/* Appends n bytes. p: NULL appends zeros. */
 static inline void bytes_add(struct bytes *b, const void *p, size_t n)
 {
 	if (b->cap - b->len < n && !b->failed) {
@@ -37,6 +43,7 @@ static inline void bytes_add(struct bytes *b, const void *p, size_t n)
 	b->len += n;
 }
 
+/* Appends zeros up to the next multiple of `to`. */
 static inline void bytes_align(struct bytes *b, size_t to)
 {
 	bytes_add(b, NULL, (to - b->len % to) % to);

@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The handle struct aggs, which only the files of agg/ look into. */
+/*
+ * The inside of the handle struct aggs (agg.h): elements, the texts of their keys, and what clear()
+ * and trunc() have taken off.
+ *
+ *     snap.c         reads the maps of the kernel, and adds up the CPUs
+ *     text.c         strings and stacks of keys, by their hashes
+ *     frame_texts.c  texts that helpers have made of frames, by their hashes
+ *     value.c        states: sums, extremes, buckets
+ *     base.c         the part of a state that clear() or trunc() has taken off
+ *     take.c         takes elements out of the kernel's maps
+ *     control.c      clear(), trunc(), normalize()
+ *     order.c        sorting
+ *
+ * Owns     views, elements and states lie in the arena of the snapshot, and are valid until the
+ *          next one. Texts, bases and tables live as long as the handle.
+ * Units    times in ns of CLOCK_MONOTONIC; states in words of 8 bytes (agg_state_len()).
+ * Errors   struct err *: a map cannot be read. A lost text is none: it is shown as lost.
+ */
 #pragma once
 
 #include "agg/agg.h"
@@ -66,9 +83,12 @@ void texts_deinit(struct texts *t);
 void texts_begin(struct texts *t);
 /* The snapshot has seen all keys: forgets what none of them has. */
 void texts_bound(struct aggs *a);
-/* The text of a string's hash, valid until the next snapshot. */
+/*
+ * Returns the text of a string's hash, valid until the next snapshot; "<lost string ...>" if the
+ * kernel has it no longer.
+ */
 const char *text_of_string(struct aggs *a, uint64_t hash);
-/* A stack by its hash, valid until the next snapshot; NULL: it is lost. */
+/* Returns a stack by its hash, valid until the next snapshot; NULL: the kernel has it no longer. */
 const struct key_text *text_of_stack(struct aggs *a, uint64_t hash);
 
 /* ---- frame_texts.c --------------------------------------------------------------------------- */
@@ -115,6 +135,7 @@ struct aggs {
 uint32_t agg_state_len(const struct agg_layout *l);
 /* Fills the states of an element that no CPU has touched. */
 void agg_elem_init(const struct agg_layout *l, struct agg_elem *e);
+/* Returns the state of one CPU, if aggs.keeps_percpu. */
 int64_t *agg_state_of_cpu(const struct agg_layout *l, const struct agg_elem *e, uint32_t cpu);
 /* Adds the part of one CPU, in the form in which the kernel stores it, to a merged state. */
 void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t *raw);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Integer types by their short names, for headers that clang compiles for BPF as well. */
+/*
+ * Integer types by their short names (u8 ... s64), for headers that the compiler of the host and
+ * clang for BPF both read.
+ *
+ * Facts    BPF programs include no <stdint.h>; there u64 is unsigned long long, as in the kernel.
+ */
 #pragma once
 
 #ifdef __bpf__

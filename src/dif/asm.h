@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The syntax of operands, which the disassembler, the assembler and the verifier share. */
+/*
+ * The syntax of DIF as text: one description of each form of operands, which the disassembler
+ * writes by, the assembler reads by, and the verifier checks registers and indexes by.
+ */
 #pragma once
 
 #include "dif/dif.h"
@@ -14,7 +17,8 @@
  */
 struct dif_syntax {
 	const char *operands;
-	void (*comment)(const struct difo *d, dif_insn insn, struct strbuf *out); /* NULL: none */
+	/* adds what stands behind '!' in a listing; NULL: nothing does */
+	void (*comment)(const struct difo *d, dif_insn insn, struct strbuf *out);
 };
 
 extern const struct dif_syntax dif_syntax[]; /* by enum dif_form */

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The interpreter's own declarations, shared by interp*.c only. */
+/*
+ * The inside of a DIF machine (interp.h), for the files interp*.c only.
+ *
+ * Owns     the machine owns its scratch memory, variables and texts. Addresses that programs see
+ *          are host addresses of its regions, or addresses that struct dif_env reads.
+ * Errors   a mistake of the program is a fault (dif_fault()), which ends its run. Those functions
+ *          of memory that return false or NULL have raised none: their caller does.
+ * Threads  one machine belongs to one thread.
+ */
 #pragma once
 
 #include "base/hashmap.h"
@@ -73,17 +81,21 @@ void mem_add_region(struct dif_machine *m, const void *start, uint32_t size, boo
 void mem_remove_region(struct dif_machine *m, const void *start);
 
 enum space { SPACE_KERNEL, SPACE_USER };
+/* Loads size bytes; false: not all of them may be read. */
 bool mem_load(struct dif_machine *m, enum space space, uint64_t addr, void *buf, uint64_t size);
-/* Loads at most max characters, and a NUL, into buf; touches at most max + 1 bytes of memory. */
+/*
+ * Loads at most max characters, and a NUL, into buf; touches at most max + 1 bytes of memory.
+ * False: the text cannot be read to its end.
+ */
 bool mem_load_text(struct dif_machine *m, enum space space, uint64_t addr, char *buf, uint32_t max,
 		   uint32_t *ret_len);
-/* The host address of size bytes that the program may write; NULL when it may not. */
+/* Returns the host address of size bytes that the program may write; NULL when it may not. */
 void *mem_writable(struct dif_machine *m, uint64_t addr, uint64_t size);
 /* The same for scratch memory only. */
 void *mem_in_scratch(struct dif_machine *m, uint64_t addr, uint64_t size);
-/* Allocates scratch memory; 0 after a fault when there is no room. */
+/* Allocates scratch memory, until the clause ends; 0 after a fault when there is no room. */
 uint64_t mem_alloc(struct dif_machine *m, uint64_t size);
-/* Allocates a block, whose bounds are checked. */
+/* The same for a block, of which each access is checked against its bounds. */
 uint64_t mem_alloc_block(struct dif_machine *m, uint64_t size);
 
 static inline void *mem_host(uint64_t addr)
@@ -113,9 +125,9 @@ uint64_t subr_call(struct dif_machine *m, uint32_t subr);
 /* A subroutine: v has as many values as the row of the table allows at most. */
 typedef uint64_t (*subr_fn)(struct dif_machine *m, const uint64_t *v);
 
-/* Reads a string into m->text[n], as str() of interp_subr.c says. */
+/* Reads a string into m->text[n]; false after a fault (str() of interp_subr.c). */
 bool subr_text(struct dif_machine *m, uint64_t addr, int n, uint32_t *ret_len);
-/* Makes a result string in scratch memory. */
+/* Makes a result string in scratch memory; 0 after a fault when there is no room. */
 uint64_t subr_result(struct dif_machine *m, const char *text, size_t len);
 
 /* The references of the rows of subrs.def, defined in interp_subr*.c. */

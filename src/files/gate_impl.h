@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions with which gate_file.c gives gate.c the image of a file that the reader reads. */
+/*
+ * The image of a file that another process reads for us (files/reader.h): gate_file.c gives it to
+ * gate.c, which fetches the parts that a walk over ELF sections needs.
+ *
+ * Owns     all users of a file share one image; it is freed with the last user.
+ * Units    offsets and sizes in bytes of the file.
+ * Errors   false with errno: the file cannot be read, or the time to wait for it is used up.
+ */
 #pragma once
 
 #include "files/gate.h"

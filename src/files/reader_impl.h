@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The requests and answers that the two sides of the reader (reader.h) exchange. */
+/*
+ * The protocol between the tracer (reader.c) and the reader's process (reader_run.c), which reads
+ * files of file systems that may hang.
+ *
+ * Owns     the tracer maps struct reader_area, which both share, and owns the socket's two ends; a
+ *          descriptor that is sent belongs to its receiver.
+ * Errors   errno in reader_area.sys; 0: the request succeeded.
+ * Threads  one request at a time, of the thread that works. The reader was cloned while other
+ *          threads may have held locks, so it makes only async-signal-safe calls.
+ */
 #pragma once
 
 #include "files/reader.h"
@@ -10,12 +19,12 @@
  * the answer is there, with a descriptor if it has opened a file by path or mapping.
  */
 enum reader_op {
-	READER_OPEN_PATH, /* has a path, and the root's descriptor unless the root is our own */
-	READER_OPEN_MAPPING,
-	READER_REOPEN, /* has the file's descriptor */
-	READER_STAT,
-	READER_READ,
-	READER_MEMORY, /* of process pid at start */
+	READER_OPEN_PATH,    /* has a path, and the root's descriptor unless the root is our own */
+	READER_OPEN_MAPPING, /* of process pid, at [start, end) */
+	READER_REOPEN,	     /* has the file's descriptor */
+	READER_STAT,	     /* of the file that is open: st is the answer */
+	READER_READ,   /* size bytes at off of the file that is open: data and n are the answer */
+	READER_MEMORY, /* size bytes of process pid at start: as READER_READ */
 };
 
 #define READER_PATH_SIZE 4200
@@ -41,7 +50,7 @@ struct reader_area {
  */
 NORETURN void reader_run(struct reader_area *area, int sock, pid_t parent);
 
-/* Both sides send one byte, with a descriptor unless fd is -1. */
+/* Both sides send one byte, with a descriptor unless fd is -1. False: the other side is gone. */
 bool reader_send(int sock, int fd);
 /* *ret_fd is -1 if no descriptor came. Returns false if the other side is gone. */
 bool reader_receive(int sock, int *ret_fd);

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The translator's own declarations, shared by hcode*.c only. */
+/*
+ * The inside of the translation of helpers (hcode.h), for the files hcode*.c only.
+ *
+ *     hcode.c       clauses and actions, variables, texts
+ *     hcode_difo.c  the instructions of one DIF object
+ *     hcode_live.c  which registers hold a value that is still read
+ *
+ * Units    indexes of words in hcode.words; jumps count from the word behind them.
+ * Errors   what the machine cannot do is kept by hcode_refuse(), the first only; the translation
+ *          goes on, and hcode_make() returns the error.
+ */
 #pragma once
 
 #include "rt/helper.h"
@@ -75,7 +85,9 @@ struct translator {
 
 /* ---- hcode.c --------------------------------------------------------------------------------- */
 
+/* Notes that the helper uses what helpers may not use, with the location of the statement. */
 PRINTF_LIKE(2, 3) void hcode_refuse(struct translator *t, const char *fmt, ...);
+/* The word that the next instruction gets. */
 uint32_t hcode_here(const struct translator *t);
 /* Appends an instruction; returns its index. */
 uint32_t hcode_put(struct translator *t, uint32_t op, uint32_t a, uint32_t b, uint32_t c,
@@ -89,7 +101,7 @@ void hcode_guard(struct translator *t, uint32_t reg, int64_t imm);
 void hcode_jump(struct translator *t, uint32_t word, uint32_t target);
 /* Makes the instruction at `word` load the address of the text, which is to follow the program. */
 void hcode_text(struct translator *t, uint32_t word, const char *text);
-/* The registers of variables. */
+/* Return the register of a variable; an error is noted if there are too many. */
 uint32_t hcode_global(struct translator *t, uint32_t id);
 uint32_t hcode_local(struct translator *t, const struct dif_var *v);
 

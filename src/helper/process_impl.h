@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files process*.c share. */
+/*
+ * The inside of a process that helpers' clauses read (process.h), for process.c (files, symbols,
+ * memory) and process_run.c (clauses).
+ *
+ * Owns     struct process owns its machine, pages, images (by a pin) and texts; the target, the
+ *          mappings and the helpers are its caller's.
+ * Errors   what cannot be read is a fault of the clause, never of the session.
+ * Threads  one.
+ */
 #pragma once
 
 #include "base/hashmap.h"
@@ -29,8 +37,13 @@ struct process {
 
 /* The mapping of the program if it has one of the symbols that the helper is for, or NULL. */
 const struct proc_map *process_program(const struct process *p, const struct helper *h);
+/* Whether the clauses of a helper that a program carries have used up their time. */
 bool process_is_late(const struct process *p);
-/* Reads memory; callbacks of the machine, whose ctx is the process. */
+/*
+ * Callbacks of the machine, whose ctx is the process. The first reads memory; false: it cannot be
+ * read. The second executes a subroutine of helpers (dif/helper_subrs.def); what it does not find
+ * is 0. *ret_text is set for those that return a string, which lives as long as the process.
+ */
 bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size);
 enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const char *const *texts,
 			    uint64_t *ret, const char **ret_text);

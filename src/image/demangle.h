@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Demangling: turns symbols of C++ and Rust into the names that their programmers wrote. */
+/*
+ * Demangling: turns symbols of C++ and Rust into the names that their programmers wrote.
+ *
+ * Owns     results lie in the caller's arena, or are the argument itself.
+ * Errors   none: a name that is malformed, or describes a text of DEMANGLED_MAX bytes or more,
+ *          stays as it is. Names are foreign: what is returned has no control characters.
+ * Threads  any.
+ */
 #pragma once
 
 #include "base/arena.h"

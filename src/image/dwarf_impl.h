@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that the readers of parameters share: dwarf_args.c for C and C++, dwarf_rust.c for
- * Rust.
+ * Parameters in debug information: what the readers for C and C++ (dwarf_args.c) and for Rust
+ * (dwarf_rust.c) share.
+ *
+ * Owns     names and arrays lie in the arena that is given; DIEs belong to the opened file.
+ * Units    indexes of registers count those that the ABI passes integers in, from 0.
+ * Facts    location expressions: DWARF 5 2.5, 2.6.
  */
 #pragma once
 
@@ -10,7 +14,7 @@
 /* Returns the name and type of a parameter, or the type of a return value; raw is not set yet. */
 struct dwarf_arg dwarf_arg_of(Dwarf_Die *die, struct arena *a);
 /*
- * Converts DWARF's number of a register to its index among the registers that pass integers ;
+ * Converts DWARF's number of a register to its index among the registers that pass integers;
  * -1 if the register is none of those.
  */
 int dwarf_integer_register(uint64_t number);
@@ -29,6 +33,6 @@ bool dwarf_is_at_address(Dwarf_Die *param, Dwarf_Addr entry);
  * there.
  */
 bool dwarf_is_in_memory(Dwarf_Die *param, Dwarf_Addr entry);
-/* dwarf_function_args() for Rust. */
+/* dwarf_function_args() (dwarf.h) for Rust. */
 bool dwarf_rust_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args, uint32_t *ret_n,
 		     struct dwarf_arg *ret_value);

@@ -2,6 +2,10 @@
 /*
  * The small symbol table that some distributions keep in stripped files: an ELF file, compressed
  * with xz, in the section .gnu_debugdata.
+ *
+ * Errors   none: a file without that section, or with a damaged one, has no such symbols.
+ * Facts    gdb manual, "Debugging information in a special section". A few bytes may describe
+ *          gigabytes, so the size of the result is bounded (gate_elf.limit).
  */
 #pragma once
 

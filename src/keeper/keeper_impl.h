@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The requests that the tracer (keeper.c) sends to the keeper process (keeper_run.c). */
+/*
+ * The protocol between the tracer (keeper.c) and the keeper's process (keeper_run.c), which makes
+ * and holds uprobes.
+ *
+ * Owns     the tracer maps struct keeper_area, which both share; a descriptor that is sent belongs
+ *          to its receiver, and links belong to the keeper.
+ * Units    offsets in bytes of the file; times in ns of CLOCK_MONOTONIC.
+ * Errors   errno in keeper_area.sys with the step that failed; 0: the request succeeded.
+ * Threads  one request at a time, of the thread that works.
+ */
 #pragma once
 
 #include "keeper/keeper.h"

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of other systems' kernels that Linux lacks, and of other languages (foreign.def). */
+/*
+ * Names that scripts bring along and Linux or D lacks: those of the kernels of illumos, FreeBSD and
+ * macOS, and those of bpftrace, SystemTap and C. The table is foreign.def, which says how a row is
+ * added.
+ *
+ * Owns     the texts are constants.
+ */
 #pragma once
 
 enum foreign_kind {

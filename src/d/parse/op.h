@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The operators of D: reads the table in ops.def. */
+/*
+ * The operators of D, by the table in ops.def: how they are spelled, how strongly they bind, what
+ * their operands must be, and which DIF instruction computes them.
+ *
+ * To add an operator: a row in ops.def, its token in tokens.def, a case in fold() (check_fold.c).
+ */
 #pragma once
 
 #include "d/parse/lex.h"
