@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entry functions: what entry.c and the kinds of places (places.c) share.
+ * Entry functions of units: what entry.c and the kinds of places (places.c) share. An entry
+ * function finds the probe that fires, claims a machine state and fills the arguments.
  *
  * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and
  * then the dispatch element, r9 the machine state.
+ *
+ * Errors   code generation has none; target() and attach() return what the kernel refuses.
  */
 #pragma once
 

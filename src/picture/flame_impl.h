@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of flame graphs: the tree of a set, and names. */
+/*
+ * The inside of a flame graph that is being made (flame.h): flame.c collects one set of stacks at a
+ * time as a tree, and flame_out.c encodes the tree into the page.
+ *
+ * Owns     struct flame_page owns its texts, tables and encoded sets; the tree belongs to the set
+ *          that is open and is emptied with it.
+ * Units    names and nodes are numbers, by the order in which they were added; offsets are bytes of
+ *          flame_page.texts.
+ */
 #pragma once
 
 #include "picture/flame.h"

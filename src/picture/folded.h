@@ -4,6 +4,10 @@
  * behind a blank the value. Other tools write and read them, too.
  *
  *     bash;libc.so.6`__libc_start_main;bash`main 42
+ *
+ * Owns     struct folded owns the text of the file, until folded_close(). Names that the callback
+ *          gets are parts of it, without a NUL, and valid during the call.
+ * Errors   struct err *: the file cannot be read, or a line is no folded stack.
  */
 #pragma once
 
@@ -20,4 +24,5 @@ struct folded;
 /* Reads a file. Its lines that are no stacks are an error that names the first of them. */
 MUST_CHECK struct err *folded_open(const char *path, struct folded **ret);
 void folded_close(struct folded *f); /* NULL is allowed */
+/* Calls func for each line, with its n frames, at most 4,096 of them, the outermost first. */
 void folded_walk(const struct folded *f, folded_row_f *func, void *ctx);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Provider sdt: the events of tracefs and what their formats say. */
+/*
+ * Provider sdt: the events of tracefs, and the fields that the file `format` of each one describes.
+ *
+ * Owns     names and types lie in the arena of the registry.
+ * Facts    the format of that file: Linux Documentation/trace/events.rst, 4.
+ */
 #pragma once
 
 #include "base/arena.h"
@@ -10,7 +15,7 @@ struct sdt_event {
 	const char *group, *name;
 	struct arena *arena; /* of the registry */
 	struct probe *late;  /* of an event that has come while the session runs, if it is used */
-	bool is_read;
+	bool is_read; /* its format was read, or cannot be: then it has no fields, and id 0 */
 	const char *types[PLACE_MAX_FIELDS];
 	struct place_event record;
 };

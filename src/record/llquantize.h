@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bucket numbers of llquantize(): the definition stands at the top of llquantize.c.
+ * Bucket numbers of llquantize(): which bucket counts a value, and which values a bucket counts.
+ * The definition, with a worked example, stands at the top of llquantize.c.
  *
- * param: factor, low, high, steps. llquantize_nbuckets() is declared in record/layout.h.
+ * param: factor, low, high, steps, as the checker has accepted them. llquantize_nbuckets() is
+ * declared in record/layout.h.
+ *
+ * Errors   none: each 64-bit value has a bucket.
  */
 #pragma once
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files of render/: the printer, values, prepared formats.
+ * The inside of the printer (print.h): values, prepared formats, walks over stacks and structures,
+ * and struct printer itself, for the files of this room.
+ *
+ * Owns     the printer owns its arenas: `arena` lives as long as it does, `scratch` as long as the
+ *          current record. A struct datum points into a record or a key and owns nothing.
+ * Units    times in ns of CLOCK_MONOTONIC; widths in columns, sizes in bytes.
+ * Errors   struct err *: a record that its layout does not fit, or a file that cannot be written.
+ * Threads  one.
  */
 #pragma once
 
@@ -156,7 +163,6 @@ enum addr_form {
 enum addr_form addr_form_of(enum datum_kind kind);
 /* Splits a recorded address: 8 bytes, or pid and address. */
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
-/* An address in the process pid (0 = the kernel). */
 /* Whether a stack ends here before its end: a caller could not be found, or not yet. */
 enum stack_cut { CUT_NOT, CUT_LOST, CUT_LATE };
 const char *cut_text(enum stack_cut cut);

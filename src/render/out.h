@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds text and integers to a buffer, padded to fields. */
+/*
+ * Adds texts and numbers to a buffer, padded to the fields of printf().
+ *
+ * Units    width and precision in columns of a terminal; lengths in bytes.
+ * Facts    columns of characters: width.def, made of Unicode's tables by tools/gen_width.py.
+ */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run-time library: what the helper machine (rt/helper.h) and its subroutines share: the memory
- * of the process.
+ * Run-time library: the memory of the process as the helper machine (rt/helper.h) and its
+ * subroutines read it: in lines, each of which is read once a walk.
+ *
+ * Owns     lines and tags lie in struct rt_hwork, and are valid during one walk.
+ * Errors   word_load() notes a fault in the machine state; the others return 0.
  */
 #pragma once
 
@@ -90,6 +93,7 @@ INLINE void lines_forget(struct rt_hwork *h, u32 n)
 		h->tags[i] = 0;
 }
 
+/* Extends a loaded value by the size and sign in c (helper_ops.def). */
 INLINE u64 sign_extend(u64 v, u32 c)
 {
 	u32 shift = 64 - 8 * (c & 15);

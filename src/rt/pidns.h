@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The numbers of processes and threads in dtrace's own PID namespace, for a dtrace that is not in
- * the first one. 0: the task has no number in that namespace. Linux include/linux/pid.h.
+ * Run-time library: the numbers of processes and threads in dtrace's own PID namespace, for a
+ * dtrace that is not in the first one.
+ *
+ * pid, task: addresses of the kernel's struct pid and struct task_struct.
+ *
+ * Errors   0: the task has no number in that namespace, or cannot be read.
+ * Facts    struct upid, struct pid: Linux include/linux/pid.h.
  */
 #pragma once
 

@@ -2,6 +2,11 @@
 /*
  * Run-time library: the state of a walk of a user stack, which the walk itself (unwind.c) and the
  * machine that runs ustack helpers (helper.c) share.
+ *
+ * Owns     the state lies in the scratch memory of the CPU's machine state, and is valid during one
+ *          walk; behind it lies the state of the helper machine.
+ * Units    addresses of the task's own memory; map_start, map_end and map_off in bytes.
+ * Threads  one walk at a time in a machine state.
  */
 #pragma once
 
@@ -42,6 +47,7 @@ struct unwind_work {
 _Static_assert(sizeof(struct unwind_work) <= RT_WALK_SIZE, "RT_WALK_SIZE");
 #define WALK(scratch) ((struct unwind_work *)((scratch) + cfg.walk_off))
 
+/* Returns the state of the walk; NULL: the CPU has no scratch memory. */
 INLINE struct unwind_work *work_of(struct rt_mach *m)
 {
 	char *scratch = m ? slot_of(m) : NULL;
@@ -49,7 +55,6 @@ INLINE struct unwind_work *work_of(struct rt_mach *m)
 	return scratch ? WALK(scratch) : NULL;
 }
 
-/* The state of the helper machine (helper.h), behind the state of the walk. */
 #define HELPER(scratch) ((struct rt_hwork *)((scratch) + cfg.helper_off))
 
 /* Notes a word that the native frame has added to the stack, if that is to be remembered. */
@@ -68,6 +73,7 @@ INLINE void words_note(struct rt_hwork *h, u64 word)
 	h->nwords = n + 1;
 }
 
+/* Returns the state of the helper machine (helper.h); NULL: the CPU has no scratch memory. */
 INLINE struct rt_hwork *helper_of(struct rt_mach *m)
 {
 	char *scratch = m ? slot_of(m) : NULL;

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of stacks.h share. */
+/*
+ * The inside of a session's user stacks (stacks.h).
+ *
+ *     needs.c     which stacks the clauses ask for
+ *     stacks.c    begin and end: tables, helpers, the engine that walks
+ *     watch.c     what processes map, execute and leave, as subscribers of the watch
+ *     requests.c  what walks have asked for
+ *
+ * Owns     what it knows of tables and helpers; what walks read is the engine's (stacks.h).
+ * Threads  the one that works.
+ */
 #pragma once
 
 #include "stacks/stacks.h"

@@ -3,8 +3,13 @@
  * Names in processes: from an address to its mapping, its file, its symbol.
  *
  *     uproc.c   what each process has mapped
- *     ufile.c   the files, and their symbols (elfsym.c, debugfile.c)
+ *     ufile.c   the files, and their symbols (image/elfsym.h, image/debugfile.h)
  *     perfmap.c code that a just-in-time compiler in the process has generated
+ *
+ * Owns     processes, files and names. A name that is returned is valid until what is kept is
+ *          bounded again (ufiles_bound_memory()).
+ * Errors   false: nothing is known of the address; is_denied, is_forgotten and is_given_up say why.
+ * Threads  one.
  */
 #pragma once
 
@@ -22,6 +27,9 @@ struct usyms {
 
 void usyms_init(struct usyms *u);
 void usyms_deinit(struct usyms *u);
+/* Finds the object of an address, and its symbol if it has one. */
 bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret);
+/* Finds the source line; false also if the file has no debug information. */
 bool usyms_line(struct usyms *u, uint64_t pid, taddr addr, struct sym_line *ret);
+/* Returns where the symbol, or the object, of an address begins; the address if that is unknown. */
 taddr usyms_start(struct usyms *u, uint64_t pid, taddr addr, bool of_object);

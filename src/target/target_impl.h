@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kinds of target share. */
+/*
+ * The inside of a target (target.h): the functions that each kind has, and what all kinds begin
+ * with.
+ *
+ *     live.c    a process that runs, and one whose threads are held
+ *     core.c    a core file
+ *     target.c  what is the same for all of them; fillers
+ *
+ * Owns     the kind frees in close() what it has added; target.c frees maps and the struct.
+ * Errors   as target.h says: false or NULL where the kind does not have it.
+ */
 #pragma once
 
 #include "arch/arch.h"

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The structures of DOF, for its writer and its reader. */
+/*
+ * DOF as bytes: its structures, an image that is being written, and an image of others that is
+ * read.
+ *
+ * An image is a header, a table of section headers, and sections; sections refer to one another by
+ * their numbers, and to strings by offsets in a section of strings. Numbers are in the byte order
+ * of the machine.
+ *
+ * Owns     a writer owns its sections until dof_writer_deinit(). A reader owns nothing: what it
+ *          returns points into the image.
+ * Errors   false or NULL: images are foreign, and each reference is checked before it is followed.
+ * Facts    d-language.md 12.2.
+ */
 #pragma once
 
 #include "base/str.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writer and the reader of helpers in DOF agree on. */
+/*
+ * Actions of ustack helpers in DOF (dof_prog.h): the numbers that the writer (dof_prog_write.c) and
+ * the reader (dof_prog_read.c) have for kinds that DTrace does not know.
+ */
 #pragma once
 
 #include "usdt/dof_impl.h"

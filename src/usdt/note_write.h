@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the notes of probes (format stapsdt, see header.c) into an object file.
+ * Writes the notes of probes (format stapsdt) into an object file that is being changed.
+ *
+ * Owns     a note_section is at first all zero; note_section_finish() frees it.
+ * Errors   none here: struct elfedit keeps the first one (elfedit.h).
+ * Facts    the layout of a note: note.h. A note says how far the section .stapsdt.base has moved,
+ *          so that addresses are right in files that were prelinked.
  */
 #pragma once
 
@@ -27,6 +32,7 @@ struct note_site {
  * appended if the file does not have it.
  */
 uint32_t note_base_symbol(struct elfedit *e);
+/* Appends the note of one site. base: what note_base_symbol() has returned. */
 void note_section_add(struct elfedit *e, struct note_section *n, const struct note_site *site,
 		      uint32_t base);
 /* Appends the section to the file, as a member of a group if group is not 0; frees its memory. */

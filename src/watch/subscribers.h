@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of subscribers, and the macro that calls all of them; for the files of src/watch. */
+/*
+ * The subscribers of the watch (watch.h), in the order in which they have subscribed, and the call
+ * of all that want an event; for the files of this room.
+ *
+ * Owns     the list; the subscribers and their contexts outlive the watch.
+ */
 #pragma once
 
 #include "base/vec.h"

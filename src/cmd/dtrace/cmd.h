@@ -2,7 +2,13 @@
 /*
  * The dtrace command: turns flags into calls of libdtrace, and results into an exit status.
  *
+ *     main.c      the command line          messages.c  what goes to stderr
+ *     modes.c     -n, -s, -l, -e ...         build.c     -G and -h
+ *     complete.c  words for the shell       progress.c  a line while something takes long
+ *
  * struct cmd is the state of one run of the command; main() has the only one.
+ *
+ * Errors   a function that cannot go on prints why and ends the process (cmd_fatal()).
  */
 #pragma once
 

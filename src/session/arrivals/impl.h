@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of arrivals.h share. */
+/*
+ * The inside of arrivals.h: batches of probes that are added while a session runs.
+ *
+ *     plan.c      the subscriber of the watch for followed processes, begin and end
+ *     system.c    probes in all processes: files that the watch sees for the first time
+ *     modules.c   modules of the kernel that come and go
+ *     batches.c   a batch: its probes, its unit, and when that is detached again
+ *
+ * Owns     struct arrivals owns its batches; their units belong to the match, their probes to the
+ *          registry.
+ * Units    times in ns of CLOCK_MONOTONIC.
+ * Errors   struct err *, which becomes a notice: what runs goes on without the new probes.
+ * Threads  the one that works.
+ */
 #pragma once
 
 #include "provider/arrivals.h"
@@ -42,7 +55,7 @@ void arrivals_drop_probes(struct arrivals *a, const struct watch_proc *p);
 /* Adds the probes of code that is new in a process. */
 void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p);
 
-/* arrivals_all.c: adds what processes have mapped since the clauses were matched */
+/* system.c: adds what processes have mapped since the clauses were matched. */
 void arrivals_all_start(struct arrivals *a);
 
 /* ---- modules.c ------------------------------------------------------------------------------ */

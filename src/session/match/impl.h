@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of match.h share. */
+/*
+ * The inside of match.h: units, and which clauses run in them.
+ *
+ * Owns     units belong to struct match, until match_undo(); they point to clauses and probes,
+ *          which do not.
+ * Errors   none: what the user has got wrong was found before.
+ */
 #pragma once
 
 #include "session/match/match.h"
@@ -11,7 +17,9 @@ uint32_t clause_process(const struct prog_clause *cl, struct probe *const *probe
 
 /* ---- units.c -------------------------------------------------------------------------------- */
 
+/* Makes an empty unit of a place, behind the others of the match. */
 struct session_unit *unit_create(struct match *m, const struct place *place);
+/* Frees a unit that the match has forgotten. */
 void unit_destroy(struct session_unit *u);
 /* Enables the unit's last clause on a point of a probe; idx: the probe's number. */
 void unit_enable(struct match *m, struct session_unit *u, const struct probe *pr, uint32_t idx,
