@@ -287,6 +287,22 @@ def engine_leaks():
     return detail
 
 
+ROOM_COLUMNS = slice(28, 70)  # of the picture of the rooms; words before and behind say what they are for
+
+
+def rooms_drawn(text, known):
+    """The picture of the rooms: lists of those between two of its lines, from above."""
+    picture = text.split("\n## The rooms")[1].split("\n| room")[0]
+    lines = [l for l in picture.split("\n") if l.startswith("    ")]
+    groups = [[]]
+    for l in lines:
+        if l.strip("- ") == "":
+            groups.append([])
+        else:
+            groups[-1] += [w for w in l[ROOM_COLUMNS].split() if w in known]
+    return groups
+
+
 def test_rooms(name, opts):
     """A room includes only itself, its equals' public headers and lower rooms; files of a session see the parts they need."""
     level = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
@@ -307,6 +323,13 @@ def test_rooms(name, opts):
     told = re.findall(r"^\| `(\w+)` \|", read(os.path.join(ROOT, "doc/architecture.md")).split("\n## ")[1], re.M)
     if told[::-1] != [room for rooms in ROOMS for room in rooms]:
         detail += f"  doc/architecture.md has the rooms in another order, or others: {' '.join(told[::-1])}\n"
+    drawn = rooms_drawn(read(os.path.join(ROOT, "doc/architecture.md")), set(level))
+    order = [room for rooms in ROOMS for room in rooms]
+    for group in drawn[::-1]:
+        if set(order[:len(group)]) != set(group):
+            detail += f"  doc/architecture.md draws {' '.join(group)} above {' '.join(order[:len(group)])}\n"
+        order = order[len(group):]
+    detail += f"  doc/architecture.md does not draw {' '.join(order)}\n" if order else ""
     return Result(name, "fail" if detail else "pass", detail)
 
 
