@@ -18,27 +18,104 @@
 #pragma D helper exec "beam.smp|beam"
 #pragma D helper registers "in_r12"
 
+table VERSIONS { /*             24        25        27 */
+	uint64_t version  =       24,       25,       27;
+	/* in the header of a module's code: the entries of its functions, in ascending order */
+	uint64_t functions =      88,       96,      136;
+	/* in a process: where its heap and stack begin and end; the function that it has called */
+	uint64_t heap_start =    120,      128,      192;
+	uint64_t heap_end =      128,      136,      200;
+	uint64_t called	  =      464,      472,      464;
+	/* while C runs, the process's stack pointer is in r12, not in rbp */
+	uint64_t in_r12	  =        1,        0,        0;
+	/* what takes it from there: "mov %r12,%rsp", "mov %rbp,%rsp" */
+	uint64_t taken	  = 0xe4894c, 0xec8948, 0xec8948;
+	/* names of files are atoms, not lists of characters */
+	uint64_t by_atoms =        1,        0,        0;
+};
+
 uint64_t key;	      /* address of the key of the thread-specific scheduler data */
 uint64_t specific;    /* where struct pthread has the values, from the thread's own address */
 uint64_t current;     /* offset of the process in the scheduler data */
 uint64_t ranges, active; /* three tables of modules, the number of the one in use */
 uint64_t atoms;	      /* the table of segments of atoms */
 uint64_t stub;	      /* the end of a process's stack; shared code lies before it */
-uint64_t heap_start, heap_end, called, functions; /* offsets in process and module */
-uint64_t in_r12;	 /* 24: while C runs, the process's stack pointer is in r12 */
-uint64_t taken;		 /* the instruction that takes it from the register */
-uint64_t by_atoms;	 /* 24: names of files are atoms */
 uint64_t loop, loop_end; /* erts_dirty_process_main() */
 uint64_t nif, nif_end;	 /* beam_jit_call_nif() */
 uint64_t main;		 /* process_main() */
 uint64_t start_text, text_size;
 
+/* terms (erl_term.h): their kinds are in the low bits */
+inline int ATOM_MASK = 63;
+inline int ATOM_TAG = 11;
+inline int PRIMARY_MASK = 3; /* all of these are clear in return addresses */
+inline int LIST_TAG = 1;     /* from an address with this tag: the head at -1, the tail at 7 */
+inline int SMALL_SHIFT = 4;  /* of an integer, which a character is */
+/* the table of atoms (index.h), by whose numbers it is a list of segments; an atom (atom.h) */
+inline int TABLE_SEGMENTS = 120;
+inline int INDEX_SHIFT = 6; /* the number of an atom in its term */
+inline int SEGMENT_SHIFT = 10;
+inline int SEGMENT_MASK = 1023;
+inline int ATOM_LENGTH = 24;
+inline int ATOM_NAME = 32;
+/* a process (erl_process.h): its stack pointer, which instructions name, too */
+inline int P_STOP = 88;
+/* struct ranges (beam_ranges.c) and one of its modules: the start of its code, the end */
+inline int RANGES_SIZE = 32;
+inline int RANGES_COUNT = 8;
+inline int RANGES_MASK = 3; /* of the number of the table in use */
+inline int RANGE_SIZE = 16;
+inline int RANGE_END = 8;
+/* the header of a module's code (beam_code.h), which begins with the number of functions */
+inline int CODE_LINES = 72;
+/* the entry of a function: its module, name and arity */
+inline int ENTRY_MFA = 16;
+inline int MFA_NAME = 8;
+inline int MFA_ARITY = 16;
+/*
+ * the table of lines, which begins with the names of files: the size of a location, the locations,
+ * the addresses, by function
+ */
+inline int LINES_SIZE = 8;
+inline int LINES_LOCATIONS = 16;
+inline int LINES_ADDRESSES = 24;
+/* a location: the number of the file, and the line */
+inline int LOCATION_FILE = 24;
+inline int LOCATION_LINE = 0xffffff;
+
+/* instructions, by their first bytes as a number, with the bits that say which they are */
+inline int THREE_BYTES = 0xffffff;
+inline int RSP_MASK = 0xd7fdff;	  /* both of the following, and "add": */
+inline int RSP_CHANGE = 0xc48148;
+inline int SUB_BYTE = 0xec8348;	  /* sub $byte,%rsp */
+inline int SUB_LONG = 0xec8148;	  /* sub $long,%rsp */
+inline int KEPT_BIT = 0x100000;	  /* %rsp and %rsi differ by it in: */
+inline int KEPT_LOAD = 0x58758b49; /* mov 88(%r13),%rsi */
+inline int KEPT_MOVE = 0xf48949;  /* mov %rsi,%r12 */
+inline int CALL = 0xe8;		  /* five bytes, the last four of which are the distance */
+inline int JUMP = 0xe940;	  /* six bytes: jmp with a prefix that it does not need */
+
+/* bytes of code: of that which all modules use; of a function before an address, behind a call */
+inline int SHARED_SIZE = 0x8000;
+inline int ROOM_SEARCH = 192;
+inline int KEPT_SEARCH = 96;
+inline int KEPT_SEARCH_SHARED = 40;
+inline int STACK_MAX = 0x100000; /* bytes of a stack whose end is not known */
+/* what the scheduler's loop has on its stack: the scheduler's registers, and what it keeps */
+inline int LOOP_FRAME = 0x40e8;
+inline int LOOP_KEPT = 104;
+
 /* the text of an atom */
-inline uint64_t ATOM[uint64_t t] = WORD[WORD[WORD[atoms] + 8 * (t >> 16)] + 8 * (t >> 6 & 1023)];
-inline string NAME[uint64_t t] = (t & 63) == 11 ?
-    ustr(WORD[ATOM[t] + 32], *(uint16_t *)(ATOM[t] + 24)) : "?";
+inline uint64_t ATOM[uint64_t t] = WORD[WORD[WORD[atoms] + 8 * (t >> INDEX_SHIFT + SEGMENT_SHIFT)] +
+    8 * (t >> INDEX_SHIFT & SEGMENT_MASK)];
+inline string NAME[uint64_t t] = (t & ATOM_MASK) == ATOM_TAG ?
+    ustr(WORD[ATOM[t] + ATOM_NAME], SHORT[ATOM[t] + ATOM_LENGTH]) : "?";
 inline string ASCII =
     " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
+inline int ASCII_FIRST = 32; /* the characters of that text */
+inline int ASCII_LAST = 126;
+/* whether an address is in the code that all modules use, which ends there */
+inline int IS_SHARED[uint64_t a, uint64_t end] = a <= end && a > end - SHARED_SIZE;
 /* in attach clauses: what the operand of an instruction with an address behind n bytes points to */
 inline uint64_t OPERAND[uint64_t a, int n, int all] = a + all + *(int *)(a + n);
 
@@ -47,15 +124,14 @@ dtrace:helper:attach:
 	this->release = symaddr("etp_otp_release");
 	if (!this->release)
 		udecline("this Erlang has no symbols");
-	this->version = (*(uint8_t *)this->release - '0') * 10 + *(uint8_t *)(this->release + 1) -
-	    '0';
-	if (this->version != 24 && this->version != 25 && this->version != 27)
+	this->number = (BYTE[this->release] - '0') * 10 + BYTE[this->release + 1] - '0';
+	if (!VERSIONS[this->number])
 		udecline("this version of Erlang/OTP is not known (24, 25 and 27 are)");
 	main = symaddr("process_main");
 	this->init = symaddr("erts_init_ranges");
 	this->data = symaddr("erts_get_scheduler_data");
 	this->print = symaddr("erts_print_scheduler_info");
-	if (this->version == 24) {
+	if (version == 24) {
 		nif = symaddr("beam_jit_call_nif");
 		nif_end = nif + symsize("beam_jit_call_nif");
 	} else {
@@ -67,7 +143,7 @@ dtrace:helper:attach:
 	loop = symaddr("erts_dirty_process_main");
 	loop_end = loop + symsize("erts_dirty_process_main");
 	active = symaddr("the_active_code_index");
-	atoms = symaddr("erts_atom_table") + 120;
+	atoms = symaddr("erts_atom_table") + TABLE_SEGMENTS;
 	stub = symaddr("beam_normal_exit");
 	find_specific();
 	specific = this->specific;
@@ -90,13 +166,6 @@ dtrace:helper:attach:
 	current = *(uint32_t *)(this->print + 2) - 8;
 	start_text = secaddr(".text");
 	text_size = secsize(".text");
-	functions = this->version == 24 ? 88 : this->version == 25 ? 96 : 136;
-	heap_start = this->version == 24 ? 120 : this->version == 25 ? 128 : 192;
-	heap_end = heap_start + 8;
-	called = this->version == 25 ? 472 : 464;
-	in_r12 = this->version == 24;
-	by_atoms = in_r12;
-	taken = in_r12 ? 0xe4894c : 0xec8948; /* mov %r12,%rsp; mov %rbp,%rsp */
 }
 
 dtrace:helper:uthread:
@@ -105,12 +174,13 @@ dtrace:helper:uthread:
 	this->data = SPECIFIC[specific, this->number];
 	this->process = this->data ? WORD[this->data + current] : 0;
 	this->exit = this->data ? WORD[stub] : 0;
-	this->table = ranges + 32 * (HALF[active] & 3);
+	this->table = ranges + RANGES_SIZE * (HALF[active] & RANGES_MASK);
 	this->modules = WORD[this->table];
-	this->count = WORD[this->table + 8];
+	this->count = WORD[this->table + RANGES_COUNT];
 	this->low = this->count ? WORD[this->modules] : 0;
 	this->low = this->low < this->exit ? this->low : this->exit;
-	this->high = this->count ? WORD[this->modules + 16 * this->count - 8] : 0;
+	this->high = this->count ?
+	    WORD[this->modules + RANGE_SIZE * (this->count - 1) + RANGE_END] : 0;
 }
 
 /* A function in C that Erlang has called by name. */
@@ -118,9 +188,9 @@ dtrace:helper:ustack:
 /this->process && (arg0 > nif && arg0 <= nif_end || arg0 > loop && arg0 <= loop_end)/
 {
 	this->mfa = WORD[this->process + called];
-	if (this->mfa && (WORD[this->mfa] & 63) == 11)
-		uframe("@", NAME[WORD[this->mfa]], ":", NAME[WORD[this->mfa + 8]], "/",
-		    WORD[this->mfa + 16]);
+	if (this->mfa && (WORD[this->mfa] & ATOM_MASK) == ATOM_TAG)
+		uframe("@", NAME[WORD[this->mfa]], ":", NAME[WORD[this->mfa + MFA_NAME]], "/",
+		    WORD[this->mfa + MFA_ARITY]);
 }
 
 /*
@@ -130,27 +200,27 @@ dtrace:helper:ustack:
  */
 inline void leave_room_out()
 {
-	this->module = WORD[this->modules + 16 * this->index];
+	this->module = WORD[this->modules + RANGE_SIZE * this->index];
 	this->back = ubsearch(this->module + functions, WORD[this->module], 8, 8, this->at);
 	this->first = this->back >= 0 ? WORD[this->module + functions + 8 * this->back] : this->at;
-	this->first = this->first < this->at - 192 ? this->at - 192 : this->first;
+	this->first = this->first < this->at - ROOM_SEARCH ? this->at - ROOM_SEARCH : this->first;
 	this->next = this->at;
 	while (this->next > this->first; 33) {
 		this->next -= 6;
 		this->word = WORD[this->next];
-		this->back = (this->word >> 40 & 0xd7fdff) == 0xc48148 ? 5 :
-		    (this->word >> 32 & 0xd7fdff) == 0xc48148 ? 4 :
-		    (this->word >> 24 & 0xd7fdff) == 0xc48148 ? 3 :
-		    (this->word >> 16 & 0xd7fdff) == 0xc48148 ? 2 :
-		    (this->word >> 8 & 0xd7fdff) == 0xc48148 ? 1 :
-		    (this->word & 0xd7fdff) == 0xc48148 ? 0 : 6;
+		this->back = (this->word >> 40 & RSP_MASK) == RSP_CHANGE ? 5 :
+		    (this->word >> 32 & RSP_MASK) == RSP_CHANGE ? 4 :
+		    (this->word >> 24 & RSP_MASK) == RSP_CHANGE ? 3 :
+		    (this->word >> 16 & RSP_MASK) == RSP_CHANGE ? 2 :
+		    (this->word >> 8 & RSP_MASK) == RSP_CHANGE ? 1 :
+		    (this->word & RSP_MASK) == RSP_CHANGE ? 0 : 6;
 		if (this->back < 6) {
 			this->next += this->back;
 			if (this->next >= this->first && this->next < this->at) {
 				this->word = WORD[this->next];
-				if ((this->word & 0xffffff) == 0xec8348)
+				if ((this->word & THREE_BYTES) == SUB_BYTE)
 					this->sp += this->word >> 24 & 255;
-				else if ((this->word & 0xffffff) == 0xec8148)
+				else if ((this->word & THREE_BYTES) == SUB_LONG)
 					this->sp += this->word >> 24 & 0xffff;
 				this->next = this->first;
 			}
@@ -167,19 +237,19 @@ inline void leave_room_out()
 inline void find_kept()
 {
 	this->next = arg0;
-	this->first = arg0 + (this->at ? 96 : 40);
+	this->first = arg0 + (this->at ? KEPT_SEARCH : KEPT_SEARCH_SHARED);
 	this->back = 0;
 	while (this->next < this->first; 96) {
 		this->back = HALF[this->next];
-		this->next = (this->back & 0xffffff) == taken ||
-		    (this->back | 0x100000) == 0x58758b49 ||
-		    (this->back & 0xffffff) == 0xf48949 ? this->first : this->next + 1;
+		this->next = (this->back & THREE_BYTES) == taken ||
+		    (this->back | KEPT_BIT) == KEPT_LOAD ||
+		    (this->back & THREE_BYTES) == KEPT_MOVE ? this->first : this->next + 1;
 	}
-	if ((this->back & 0xffffff) == taken)
+	if ((this->back & THREE_BYTES) == taken)
 		this->sp = in_r12 ? uregs[R_R12] : arg1;
-	else if (this->at || (this->back | 0x100000) == 0x58758b49 ||
-	    (this->back & 0xffffff) == 0xf48949)
-		this->sp = WORD[this->process + 88];
+	else if (this->at || (this->back | KEPT_BIT) == KEPT_LOAD ||
+	    (this->back & THREE_BYTES) == KEPT_MOVE)
+		this->sp = WORD[this->process + P_STOP];
 }
 
 /* Where the stack of the process is read from (this->sp), and its end. */
@@ -194,15 +264,15 @@ inline void find_stack()
 			find_kept();
 		}
 	} else if (this->is_dirty && this->end) {
-		this->sp = WORD[this->process + 88];
+		this->sp = WORD[this->process + P_STOP];
 	}
 	/*
 	 * a collection of garbage sets the stack pointer before the bounds: the stack ends where
 	 * the outermost function returns to
 	 */
-	if (this->sp && this->sp == WORD[this->process + 88] &&
+	if (this->sp && this->sp == WORD[this->process + P_STOP] &&
 	    this->sp - this->start >= this->end - this->start)
-		this->end = this->sp + 0x100000;
+		this->end = this->sp + STACK_MAX;
 	else if (this->sp < this->start)
 		this->sp = this->end;
 	if (this->sp & 7)
@@ -213,33 +283,33 @@ inline void find_stack()
 inline void find_caller_of_shared()
 {
 	this->word = WORD[this->sp];
-	if (this->word <= this->exit && this->word > this->exit - 0x8000) {
+	if (IS_SHARED[this->word, this->exit]) {
 		this->sp += 8;
 		this->word = this->sp < this->end ? WORD[this->sp] : 0;
 	}
-	if (this->word & 3 && this->word > this->low && this->word <= this->high &&
-	    *(uint8_t *)(this->word - 5) == 0xe8) {
+	if (this->word & PRIMARY_MASK && this->word > this->low && this->word <= this->high &&
+	    BYTE[this->word - 5] == CALL) {
 		this->at = this->word - 1;
 		this->sp += 8;
 	}
 }
 
-/* The place of the frame: the number of the file in the high byte, the line; or 0. */
+/* The location of the frame: the number of the file in the high byte, the line; or 0. */
 inline void find_line()
 {
-	this->place = 0;
+	this->location = 0;
 	if (this->table) {
-		this->first = WORD[this->table + 24];
-		this->lines = WORD[this->table + 24 + 8 * this->index];
+		this->first = WORD[this->table + LINES_ADDRESSES];
+		this->lines = WORD[this->table + LINES_ADDRESSES + 8 * this->index];
 		this->index =
 		    ubsearch(this->lines,
-		    (WORD[this->table + 32 + 8 * this->index] - this->lines) / 8,
+		    (WORD[this->table + LINES_ADDRESSES + 8 * (this->index + 1)] - this->lines) / 8,
 		    8, 8, this->at);
 		if (this->index >= 0) {
 			this->index += (this->lines - this->first) / 8;
-			this->place = HALF[this->table + 8] == 2 ?
-			    *(uint16_t *)(WORD[this->table + 16] + 2 * this->index) :
-			    HALF[WORD[this->table + 16] + 4 * this->index];
+			this->location = HALF[this->table + LINES_SIZE] == 2 ?
+			    SHORT[WORD[this->table + LINES_LOCATIONS] + 2 * this->index] :
+			    HALF[WORD[this->table + LINES_LOCATIONS] + 4 * this->index];
 		}
 	}
 }
@@ -247,29 +317,30 @@ inline void find_line()
 /* The file: the module's, or the last part of a list of characters. */
 inline void find_file()
 {
-	this->file = this->place >> 24 ? "" : NAME[WORD[this->mfa]];
-	this->word = this->place >> 24 ? WORD[WORD[this->table] +
-	    8 * ((uint64_t)(this->place >> 24) - by_atoms)] : 0;
+	this->file = this->location >> LOCATION_FILE ? "" : NAME[WORD[this->mfa]];
+	this->word = this->location >> LOCATION_FILE ? WORD[WORD[this->table] +
+	    8 * ((uint64_t)(this->location >> LOCATION_FILE) - by_atoms)] : 0;
 	if (this->word && by_atoms)
 		this->file = basename(NAME[this->word]);
-	while ((this->word & 3) == 1; 255) {
-		this->char = WORD[this->word - 1] >> 4;
-		this->word = WORD[this->word + 7];
+	while ((this->word & PRIMARY_MASK) == LIST_TAG; 255) {
+		this->char = WORD[this->word - LIST_TAG] >> SMALL_SHIFT;
+		this->word = WORD[this->word - LIST_TAG + 8];
 		this->file = this->char == '/' ? "" : strjoin(this->file,
-		    this->char < 32 || this->char > 126 ? "?" :
-		    substr(ASCII, this->char - 32, 1));
+		    this->char < ASCII_FIRST || this->char > ASCII_LAST ? "?" :
+		    substr(ASCII, this->char - ASCII_FIRST, 1));
 	}
 }
 
 inline void make_text()
 {
-	this->text = strjoin(NAME[WORD[this->mfa]], strjoin(":", strjoin(NAME[WORD[this->mfa + 8]],
-	    strjoin("/", lltostr(WORD[this->mfa + 16])))));
-	if (this->place) {
+	this->text = strjoin(NAME[WORD[this->mfa]], strjoin(":",
+	    strjoin(NAME[WORD[this->mfa + MFA_NAME]],
+	    strjoin("/", lltostr(WORD[this->mfa + MFA_ARITY])))));
+	if (this->location) {
 		find_file();
 		this->text = strjoin(this->text, strjoin(" (", strjoin(this->file,
-		    strjoin(this->place >> 24 ? ":" : ".erl:",
-		    strjoin(lltostr(this->place & 0xffffff), ")")))));
+		    strjoin(this->location >> LOCATION_FILE ? ":" : ".erl:",
+		    strjoin(lltostr(this->location & LOCATION_LINE), ")")))));
 	}
 }
 
@@ -278,16 +349,16 @@ inline void make_text()
  */
 inline void show_function()
 {
-	this->index = ubsearch(this->modules, this->count, 16, 8, this->at);
-	this->module = this->index >= 0 ? WORD[this->modules + 16 * this->index] : 0;
-	if (this->module && this->at >= WORD[this->modules + 16 * this->index + 8])
+	this->index = ubsearch(this->modules, this->count, RANGE_SIZE, 8, this->at);
+	this->module = this->index >= 0 ? WORD[this->modules + RANGE_SIZE * this->index] : 0;
+	if (this->module && this->at >= WORD[this->modules + RANGE_SIZE * this->index + RANGE_END])
 		this->module = 0;
 	this->index = this->module ?
 	    ubsearch(this->module + functions, WORD[this->module], 8, 8, this->at) : -1;
 	if (this->index >= 0) {
-		this->mfa = WORD[this->module + functions + 8 * this->index] + 16;
-		this->table = WORD[this->module + 72];
-		if (this->is_own || !ucached(this->at, this->mfa ^ WORD[this->mfa + 8] << 48,
+		this->mfa = WORD[this->module + functions + 8 * this->index] + ENTRY_MFA;
+		this->table = WORD[this->module + CODE_LINES];
+		if (this->is_own || !ucached(this->at, this->mfa ^ WORD[this->mfa + MFA_NAME] << 48,
 			WORD[this->mfa] ^ this->table << 16)) {
 			find_line();
 			make_text();
@@ -308,17 +379,18 @@ dtrace:helper:ustack:
 /this->data/
 {
 	this->pc = arg3 ? arg0 - 1 : arg0;
-	this->index = ubsearch(this->modules, this->count, 16, 8, this->pc);
-	this->is_code = this->index >= 0 && this->pc < WORD[this->modules + 16 * this->index + 8];
+	this->index = ubsearch(this->modules, this->count, RANGE_SIZE, 8, this->pc);
+	this->is_code = this->index >= 0 &&
+	    this->pc < WORD[this->modules + RANGE_SIZE * this->index + RANGE_END];
 	this->own = "";
 	this->at = this->is_code ? this->pc : 0;
 	/* behind the last function of a module are jumps to shared code, which count as that */
-	if (this->at && !arg3 && (HALF[this->at] & 0xffff) == 0xe940) {
+	if (this->at && !arg3 && SHORT[this->at] == JUMP) {
 		this->next = this->at + 6 + *(int *)(this->at + 2);
-		if (this->next <= this->exit && this->next > this->exit - 0x8000)
+		if (IS_SHARED[this->next, this->exit])
 			this->at = 0;
 	}
-	this->is_code |= this->pc <= this->exit && this->pc > this->exit - 0x8000;
+	this->is_code |= IS_SHARED[this->pc, this->exit];
 	this->is_dirty = arg0 > loop && arg0 <= loop_end;
 	this->end = this->process ? WORD[this->process + heap_end] : 0;
 	this->start = this->process ? WORD[this->process + heap_start] : 0;
@@ -332,7 +404,7 @@ dtrace:helper:ustack:
 		while (!this->at && this->sp < this->end; 1024) {
 			this->word = WORD[this->sp];
 			this->sp += 8;
-			if (!(this->word & 3) && this->word >= this->low &&
+			if (!(this->word & PRIMARY_MASK) && this->word >= this->low &&
 			    this->word <= this->high)
 				this->at = this->word - 1;
 		}
@@ -357,14 +429,14 @@ dtrace:helper:ustack:
 dtrace:helper:ustack:
 /this->data && this->is_code/
 {
-	this->sp = WORD[this->data] + 0x40e8;
-	this->end = this->sp + 104;
+	this->sp = WORD[this->data] + LOOP_FRAME;
+	this->end = this->sp + LOOP_KEPT;
 	this->word = 0ull;
 	while (this->sp < this->end && !this->word; 16) {
 		this->word = WORD[this->sp];
 		this->sp += 8;
-		if (this->word - start_text >= text_size || *(uint8_t *)(this->word - 5) != 0xe8 ||
-		    this->word + *(int *)(this->word - 4) != main)
+		if (this->word - start_text >= text_size || BYTE[this->word - 5] != CALL ||
+		    TARGET[this->word - 4] != main)
 			this->word = 0;
 	}
 	unwind(this->word, this->word ? this->sp : 0, 0);
