@@ -48,6 +48,22 @@ static void online_mark(bool *online, uint32_t ncpus)
 		online[i] = true;
 }
 
+/* Makes a map of one element and maps its value into this process; what: its name in errors. */
+static struct err *map_create_mapped(const struct map_spec *s, const char *what, int *ret_fd,
+				     void **ret)
+{
+	struct err *e = map_create(s, ret_fd);
+	void *p;
+
+	if (e)
+		return e;
+	p = sys_mmap(NULL, s->value_size, PROT_READ | PROT_WRITE, MAP_SHARED, *ret_fd, 0);
+	if (p == MAP_FAILED)
+		return err_sys(errno, "cannot map %s", what);
+	*ret = p;
+	return NULL;
+}
+
 /* ---- the maps, one function each -------------------------------------------------------- */
 
 static struct err *control_create(struct kmaps *m)
@@ -55,14 +71,12 @@ static struct err *control_create(struct kmaps *m)
 	size_t size = sizeof(struct rt_control) + m->ncpus * sizeof(struct rt_cpu);
 	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "control", 4,
 			     (uint32_t)size,	 1,	    .flags = BPF_F_MMAPABLE};
-	struct err *e = map_create(&s, &m->fd[MAP_CONTROL]);
 	void *p;
+	struct err *e =
+		map_create_mapped(&s, "the session's control block", &m->fd[MAP_CONTROL], &p);
 
 	if (e)
 		return e;
-	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_CONTROL], 0);
-	if (p == MAP_FAILED)
-		return err_sys(errno, "cannot map the session's control block");
 	m->control = p;
 	m->control_size = size;
 	m->control->ncpus = m->ncpus;
@@ -91,12 +105,9 @@ static struct err *spec_create(struct kmaps *m, const struct layout *l)
 
 	if (!l->facts.speculates)
 		return NULL;
-	e = map_create(&s, &m->fd[MAP_SPEC]);
+	e = map_create_mapped(&s, "the states of speculations", &m->fd[MAP_SPEC], &p);
 	if (e)
 		return e;
-	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_SPEC], 0);
-	if (p == MAP_FAILED)
-		return err_sys(errno, "cannot map the states of speculations");
 	m->spec = p;
 	m->spec_size = size;
 	if (!l->nspec)
@@ -304,14 +315,18 @@ static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 /* Makes the maps of the helper machine (rt/helper.h). */
 static struct err *helpers_create(struct kmaps *m, const struct layout *l)
 {
-	const size_t size = RT_HCODE * sizeof(uint64_t);
+	const struct map_spec code = {BPF_MAP_TYPE_ARRAY,
+				      "hcode",
+				      4,
+				      RT_HCODE * sizeof(uint64_t),
+				      1,
+				      .flags = BPF_F_MMAPABLE};
 	const struct map_spec specs[] = {
 		{BPF_MAP_TYPE_HASH, "hprocs", 8, sizeof(struct rt_hproc), RT_HELPER_PROCS,
 		 .flags = BPF_F_NO_PREALLOC},
-		{BPF_MAP_TYPE_ARRAY, "hcode", 4, (uint32_t)size, 1, .flags = BPF_F_MMAPABLE},
 		{BPF_MAP_TYPE_ARRAY, "hmemo", 4, sizeof(struct rt_hmemo), RT_HMEMO, .flags = 0},
 	};
-	static const enum map_class classes[] = {MAP_HPROCS, MAP_HCODE, MAP_HMEMO};
+	static const enum map_class classes[] = {MAP_HPROCS, MAP_HMEMO};
 	struct err *e = NULL;
 	void *p;
 
@@ -319,13 +334,11 @@ static struct err *helpers_create(struct kmaps *m, const struct layout *l)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(specs) && !e; i++)
 		e = map_create(&specs[i], &m->fd[classes[i]]);
-	if (e)
-		return e;
-	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_HCODE], 0);
-	if (p == MAP_FAILED)
-		return err_sys(errno, "cannot map the code of ustack helpers");
-	m->hcode = p;
-	return NULL;
+	if (!e)
+		e = map_create_mapped(&code, "the code of ustack helpers", &m->fd[MAP_HCODE], &p);
+	if (!e)
+		m->hcode = p;
+	return e;
 }
 
 struct err *kmaps_helper_array(struct kmaps *m, uint32_t prog_type, uint32_t attach_type,
@@ -400,14 +413,11 @@ static struct err *strtab_create_open(struct kmaps *m, const struct strtab *t, u
 	size_t size = ROUND_UP(strtab_size(t) + room, 8);
 	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "strtab", 4,
 			     (uint32_t)size,	 1,	   .flags = BPF_F_MMAPABLE};
-	struct err *e = map_create(&s, &m->fd[MAP_STRTAB]);
 	void *p;
+	struct err *e = map_create_mapped(&s, "the string table", &m->fd[MAP_STRTAB], &p);
 
 	if (e)
 		return e;
-	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_STRTAB], 0);
-	if (p == MAP_FAILED)
-		return err_sys(errno, "cannot map the string table");
 	m->strtab = p;
 	m->strtab_size = size;
 	(void)kmaps_add_strings(m, t); /* cannot fail: the map has room for them */
