@@ -84,12 +84,7 @@ u64 rt_sub_copyoutstr(struct rt_mach *m, u64 s, u64 to, u64 max)
 	char *p;
 	s64 n;
 
-	if (!m)
-		return 0;
-	p = slot_of(m);
-	if (!p)
-		return 0;
-	n = text_read(m, p + cfg.text_a, s);
+	n = text_arg(m, s, &p);
 	if (n < 0)
 		return 0;
 	size = n + 1;

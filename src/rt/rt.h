@@ -193,6 +193,20 @@ INLINE s64 text_read(struct rt_mach *m, char *dst, u64 addr)
 }
 
 /*
+ * Reads the text of a subroutine's argument to cfg.text_a of the scratch memory, which becomes
+ * *ret; returns its length, or -1 as text_read(), also where there is no scratch memory.
+ */
+INLINE s64 text_arg(struct rt_mach *m, u64 addr, char **ret)
+{
+	char *p = m ? slot_of(m) : NULL;
+
+	if (!p)
+		return -1;
+	*ret = p;
+	return text_read(m, p + cfg.text_a, addr);
+}
+
+/*
  * Zeroes the 8 bytes from the NUL on, so that the text can be read in words; n, its length, is
  * below strsize.
  */

@@ -279,12 +279,7 @@ u64 rt_sub_strchr(struct rt_mach *m, u64 s, u64 c)
 	char *p;
 	s64 n;
 
-	if (!m)
-		return 0;
-	p = slot_of(m);
-	if (!p)
-		return 0;
-	n = text_read(m, p + cfg.text_a, s);
+	n = text_arg(m, s, &p);
 	if (n < 0)
 		return 0;
 	if ((c & 0xff) == 0)
@@ -313,12 +308,7 @@ u64 rt_sub_strrchr(struct rt_mach *m, u64 s, u64 c)
 	char *p;
 	s64 n;
 
-	if (!m)
-		return 0;
-	p = slot_of(m);
-	if (!p)
-		return 0;
-	n = text_read(m, p + cfg.text_a, s);
+	n = text_arg(m, s, &p);
 	if (n < 0)
 		return 0;
 	if ((c & 0xff) == 0)
