@@ -372,9 +372,9 @@ dtrace:helper:ustack:
 	}
 	if (!uknown(WORD[this->blob + blob_name], this->part, this->kind, 0, 0)) {
 		/* a virtual thread that goes on gets its frames back from the heap one by one */
-		this->text = this->part == 1 ? "call_stub" :
-		    this->part == 2 ? "(callers in this virtual thread are in the heap)" :
-		    copyinstr(WORD[this->blob + blob_name]);
+		this->text = this->part == 1 ? "\1call_stub" :
+		    this->part == 2 ? "\1(callers in this virtual thread are in the heap)" :
+		    strjoin("\1", copyinstr(WORD[this->blob + blob_name]));
 		this->text;
 	}
 }

@@ -331,6 +331,8 @@ static void mach_reset(struct entry *en)
 		em_store_imm(&g->e, 8, R9, offsetof(struct rt_mach, timestamp), 0);
 	if (g->needs.comm)
 		mach_set(g, offsetof(struct rt_mach, has_comm), 0);
+	if (g->needs.lang)
+		mach_set(g, offsetof(struct rt_mach, has_lang), 0);
 	if (g->needs.err && !en->ops->fills_err)
 		mach_set(g, offsetof(struct rt_mach, err), 0);
 	if (g->needs.exits)

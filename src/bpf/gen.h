@@ -90,6 +90,7 @@ struct needs {
 	bool ctx;     /* the context, from which stacks are walked */
 	bool helpers; /* ustack helpers, which name the frames of a stack */
 	bool exits;   /* exit() may be called */
+	bool lang;    /* the innermost frame of a language */
 };
 
 struct gen {
@@ -344,6 +345,8 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off);
 void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot);
 /* r0 = the variable (DIF_VAR_CALLER ...); destroys r1-r5 */
 void gen_stack_var(struct gen *g, uint32_t var);
+/* r0 = lfile, lline or lfunc (enum rt_lang_part), or a fault in m; destroys r1-r5 */
+void gen_lang_var(struct gen *g, uint32_t part);
 
 /* lookup.c: elements of MAP_AGG and MAP_ARR */
 void lookups_count(struct gen *g);

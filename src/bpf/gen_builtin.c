@@ -214,6 +214,11 @@ static void emit_stack_var(struct gen *g, const struct builtin_gen *b)
 	gen_stack_var(g, b->arg);
 }
 
+static void emit_lang(struct gen *g, const struct builtin_gen *b)
+{
+	gen_lang_var(g, b->arg);
+}
+
 static void emit_task_text(struct gen *g, const struct builtin_gen *b)
 {
 	gen_task_text(g, b->arg);
@@ -269,6 +274,12 @@ static void need_ctx(struct needs *n, const struct builtin_gen *b)
 	n->ctx = true;
 }
 
+static void need_lang(struct needs *n, const struct builtin_gen *b)
+{
+	n->ctx = n->lang = true;
+	need_scratch(n, b);
+}
+
 static void need_name(struct needs *n, const struct builtin_gen *b)
 {
 	n->names |= 1u << b->arg;
@@ -318,6 +329,9 @@ static const struct builtin_gen builtins[] = {
 	B(CPU)           = {emit_mach_u32,      false, M(cpu),   need_nothing},
 	B(CWD)           = {emit_task_text,     true,  DIF_VAR_CWD,         need_scratch},
 	B(ROOT)          = {emit_task_text,     true,  DIF_VAR_ROOT,        need_scratch},
+	B(LFILE)         = {emit_lang,          true,  RT_LANG_FILE,        need_lang},
+	B(LLINE)         = {emit_lang,          true,  RT_LANG_LINE,        need_lang},
+	B(LFUNC)         = {emit_lang,          true,  RT_LANG_FUNC,        need_lang},
 	B(EXECARGS)      = {emit_task_text,     true,  DIF_VAR_EXECARGS,    need_scratch},
 	/* clang-format on */
 };

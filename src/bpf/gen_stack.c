@@ -40,7 +40,7 @@ static void at_load(struct gen *g, int dst, const struct stack_at *at)
 		em_alu_reg(&g->e, BPF_ADD, dst, R7);
 }
 
-#define WALK_ENV (FRAME_SPILL - 8) /* struct helper_env of rt/helper.c: two words */
+#define WALK_ENV FRAME_KEY /* and FRAME_TMP: struct helper_env of rt/helper.c, two words */
 
 /*
  * helper(ctx, m, index): a tail call of the compiled helper. If there is one, it returns to the
@@ -82,9 +82,10 @@ static void call_compiled(struct gen *g, uint32_t walked)
 
 /*
  * r0 = bytes of at most `frames` frames of the user stack and of their names, written to the offset
- * in r2 of the machine state's entry. If the process has ustack helpers, the helper machine
- * (rt/helper.h) walks the stack; it is called here, and not by a run-time function, because the
- * kernel bounds how many functions call one another (budget.h).
+ * in r2 of the machine state's entry. The flags RT_USTACK_ONLY_LANG and RT_USTACK_UNMARKED may be
+ * added to the frames. If the process has ustack helpers, the helper machine (rt/helper.h) walks
+ * the stack; it is called here, and not by a run-time function, because the kernel bounds how many
+ * functions call one another (budget.h).
  */
 static void helped_walk(struct gen *g, uint32_t frames, uint32_t strsize)
 {
@@ -122,10 +123,11 @@ static void helped_walk(struct gen *g, uint32_t frames, uint32_t strsize)
 /*
  * r0 = bytes of at most `frames` addresses of the user stack, which are written to `at`; with
  * strsize, names of frames follow the addresses. If the kernel does not show what our own walker
- * (rt/unwind.c) needs, the kernel walks the stack by frame pointer.
+ * (rt/unwind.c) needs, the kernel walks the stack by frame pointer. flags: RT_USTACK_UNMARKED, and
+ * RT_USTACK_ONLY_LANG, with which there are no frames if no helper can run.
  */
 static void get_user_stack(struct gen *g, uint32_t frames, uint32_t strsize, struct stack_at at,
-			   bool is_marked)
+			   uint32_t flags)
 {
 	struct emitter *e = &g->e;
 	uint32_t good = em_label(e);
@@ -133,9 +135,11 @@ static void get_user_stack(struct gen *g, uint32_t frames, uint32_t strsize, str
 
 	at_load(g, R2, &at);
 	if (g->env->unwinds && strsize) {
-		helped_walk(g, frames, strsize);
+		helped_walk(g, frames | flags, strsize);
+	} else if (flags & RT_USTACK_ONLY_LANG) {
+		em_imm(e, R0, 0);
 	} else if (g->env->unwinds) {
-		em_imm(e, R3, frames | (is_marked ? 0 : RT_USTACK_UNMARKED));
+		em_imm(e, R3, frames | flags);
 		gen_rt(g, "rt_ustack");
 	} else {
 		em_alu_reg(e, BPF_ADD, R2, R9);
@@ -185,7 +189,8 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 	if (is_user) {
 		em_store(e, 8, R2, 0, R0);
 		get_user_stack(g, f->frames, f->strsize,
-			       (struct stack_at){g->mach->rec_off + 8, true}, true);
+			       (struct stack_at){g->mach->rec_off + 8, true},
+			       f->is_lang ? RT_USTACK_ONLY_LANG : 0);
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	} else {
 		get_stack(g, f->size, false);
@@ -212,7 +217,8 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 		get_pid(g);
 		gen_mach_store(g, 8, words, R0);
 		get_user_stack(g, frames, layout_strsize(&g->l->opts, d, true),
-			       (struct stack_at){words + 8, false}, true);
+			       (struct stack_at){words + 8, false},
+			       difo_stack_is_lang(d) ? RT_USTACK_ONLY_LANG : 0);
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	} else {
 		em_addr(e, R2, R9, words);
@@ -233,7 +239,7 @@ static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 	uint32_t words = slot + (uint32_t)offsetof(struct rt_stack, words);
 
 	if (is_user) {
-		get_user_stack(g, frames, 0, (struct stack_at){words, false}, false);
+		get_user_stack(g, frames, 0, (struct stack_at){words, false}, RT_USTACK_UNMARKED);
 		return;
 	}
 	em_addr(&g->e, R2, R9, words);
@@ -281,4 +287,46 @@ void gen_stack_var(struct gen *g, uint32_t var)
 		return;
 	default: BUG("variable %u is not of a stack", var);
 	}
+}
+
+/* The room for texts: of a frame of a language, and of one that is left out before it. */
+#define LANG_STRSIZE (2 * RT_HELPER_STRSIZE)
+
+/* Stores the word of the innermost frame of a language in the machine state, or 0. */
+static void lang_find(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t words = g->mach->stack_off + (g->mach->stack_nslots - 1) * g->mach->stack_stride +
+			 (uint32_t)offsetof(struct rt_stack, words);
+	uint32_t none = em_label(e);
+
+	get_user_stack(g, 1, g->l->opts.has_helpers ? LANG_STRSIZE : 0,
+		       (struct stack_at){words, false}, RT_USTACK_ONLY_LANG | RT_USTACK_UNMARKED);
+	em_mov(e, R1, R0);
+	em_imm(e, R0, 0);
+	em_jmp_imm(e, BPF_JEQ, R1, 0, none);
+	gen_mach_load(g, 8, R0, words);
+	em_here(e, none);
+	gen_mach_store(g, 8, offsetof(struct rt_mach, lang), R0);
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, has_lang), 1);
+}
+
+void gen_lang_var(struct gen *g, uint32_t part)
+{
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e);
+
+	if (!g->env->unwinds || !g->l->opts.has_helpers) {
+		em_imm(e, R0, 0);
+		/* the string table begins with the empty text */
+		if (part != RT_LANG_LINE)
+			gen_mach_load(g, 8, R0, offsetof(struct rt_mach, strtab));
+		return;
+	}
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, has_lang));
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	lang_find(g);
+	em_here(e, have);
+	em_imm(e, R2, part);
+	gen_rt(g, "rt_lang");
 }

@@ -109,9 +109,9 @@ static void stacks_size(struct mach *m, const struct layout *l)
 	for (uint32_t i = 0; i < l->naggs; i++)
 		m->stack_nslots = MAX(m->stack_nslots, stack_keys(&l->aggs[i]));
 	m->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(words);
-	if (f->has_caller || f->has_depth || f->has_udepth) {
+	if (f->has_caller || f->has_depth || f->has_udepth || f->has_lang) {
 		m->stack_nslots++;
-		words = MAX(words, 2u); /* the second frame is the caller */
+		words = MAX(words, 2u); /* the second frame is the caller; a frame and its name */
 	}
 	if (f->has_depth)
 		words = MAX(words, layout_max_frames(&l->opts, false));

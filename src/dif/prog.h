@@ -53,7 +53,7 @@ enum datum_kind {
 	DATUM_BYTES,  /* array, memory: type.size bytes, which may be text */
 	DATUM_STRUCT, /* struct, union: type.size bytes */
 	DATUM_STACK,  /* stack(): the DIFO is the constant PROG_STACK() */
-	DATUM_USTACK, /* ustack(), jstack(): the same */
+	DATUM_USTACK, /* ustack(), jstack(), lstack(): the same */
 	DATUM_SYM,    /* sym(), func() */
 	DATUM_MOD,
 	DATUM_USYM, /* usym(), ufunc() */
@@ -73,8 +73,10 @@ enum datum_kind {
  * constant and is never executed. strsize: bytes for the texts of helpers.
  */
 #define PROG_STACK(frames, strsize) ((uint64_t)(frames) | (uint64_t)(strsize) << 32)
-#define PROG_STACK_FRAMES(v)	    ((uint32_t)(v))
-#define PROG_STACK_STRSIZE(v)	    ((uint32_t)((v) >> 32))
+/* Added to it: of a user stack, only the frames of a language. */
+#define PROG_STACK_ONLY_LANG  (1u << 31)
+#define PROG_STACK_FRAMES(v)  ((uint32_t)(v) & ~PROG_STACK_ONLY_LANG)
+#define PROG_STACK_STRSIZE(v) ((uint32_t)((v) >> 32))
 
 struct prog_agg {
 	const char *name; /* without '@'; "_" for the nameless one */

@@ -348,6 +348,8 @@ static void program_put(struct translator *t, struct helper *const *helpers, uin
 	hcode_put(t, HOP_STEP, 0, 0, 0, 0);
 	t->names_frames = false;
 	put_clauses(t, helpers, n, HELPER_USTACK);
+	if (!t->err)
+		out->names_frames = hcode_names(out, out->frames + 2, hcode_here(t));
 	hcode_jump(t, hcode_put(t, HOP_JMP, 0, 0, 0, 0), out->frames + 1);
 	out->ninsns = hcode_here(t);
 	put_texts(t);

@@ -37,6 +37,7 @@ struct hcode {
 	VEC(uint64_t) words; /* the first is the entry; jumps are relative, texts are not */
 	uint32_t ninsns;     /* words before the texts */
 	uint32_t frames;     /* index of HOP_FRAMES */
+	bool names_frames; /* a string may be the value of the clauses: it names the native frame */
 	VEC(struct hcode_global) globals;
 };
 

@@ -115,6 +115,10 @@ struct reg_set {
 bool hcode_has_local(const struct reg_set *s, uint32_t reg);
 /* Adds to *ret what the words from..to-1 may read before they have written it. */
 void hcode_live(const struct hcode *h, uint32_t from, uint32_t to, struct reg_set *ret);
+/*
+ * Whether a string may be the value of the clauses when the words from..to-1 have led to word `to`.
+ */
+bool hcode_names(const struct hcode *h, uint32_t from, uint32_t to);
 
 /* ---- hcode_difo.c ---------------------------------------------------------------------------- */
 

@@ -80,3 +80,37 @@ void hcode_live(const struct hcode *h, uint32_t from, uint32_t to, struct reg_se
 	for (size_t k = 0; k < ARRAY_LEN(ret->bits); k++)
 		ret->bits[k] |= live[0].bits[k];
 }
+
+/* Marks what follows instruction i, behind which there may be a name; true: that was news. */
+static bool name_follow(const struct hcode *h, uint32_t from, uint32_t i, bool *named)
+{
+	uint64_t in = h->words.data[i];
+	uint32_t uses = hop_uses(in), next = i + hop_words(in);
+	uint32_t target = i + 1 + (uint32_t)hop_imm(in);
+	bool is_new = false;
+
+	if (hop_code(in) == HOP_NONE || (!named[i - from] && hop_code(in) != HOP_RESULT))
+		return false;
+	if (!(uses & HOP_ENDS)) {
+		is_new |= !named[next - from];
+		named[next - from] = true;
+	}
+	if (uses & HOP_JUMPS) {
+		is_new |= !named[target - from];
+		named[target - from] = true;
+	}
+	return is_new;
+}
+
+bool hcode_names(const struct hcode *h, uint32_t from, uint32_t to)
+{
+	CLEANUP(free) bool *named = xcalloc(to - from + 2, sizeof(*named));
+	bool is_new = true;
+
+	while (is_new) {
+		is_new = false;
+		for (uint32_t i = from; i < to; i += hop_words(h->words.data[i]))
+			is_new |= name_follow(h, from, i, named);
+	}
+	return named[to - from];
+}

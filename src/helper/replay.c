@@ -67,7 +67,7 @@ static void name_note(struct walk *w, struct replay_frame *native)
 	if (!n || n >= w->text_left)
 		return;
 	w->text_left -= (uint32_t)n + 1;
-	native->text = xstrdup(text);
+	native->text = xstrdup(text + (*text == RT_USTACK_STUB));
 }
 
 static void scratch_free(struct walk *w)

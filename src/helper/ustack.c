@@ -289,6 +289,7 @@ static void program_fill(const struct program *p, struct rt_hproc *hp)
 {
 	hp->entry = (uint16_t)p->base;
 	hp->frames = (uint16_t)(p->base + p->code.frames);
+	hp->names = p->code.names_frames;
 	if (p->compiled.index < RT_HELPER_PROGRAMS)
 		hp->program = (uint16_t)(p->compiled.index + 1);
 }

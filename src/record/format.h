@@ -172,3 +172,11 @@ struct rt_stack {
  * With this bit in the number of frames, the walk adds neither RT_USTACK_CUT nor RT_USTACK_EXACT.
  */
 #define RT_USTACK_UNMARKED 0x80000000u
+/*
+ * With this bit, the walk records and counts frames of the language only: a native frame is left
+ * out, and a name that a ustack helper gave it, if it is that of a function of the language, is a
+ * word with RT_USTACK_LANG.
+ */
+#define RT_USTACK_ONLY_LANG 0x40000000u
+/* The first byte of a name that is not that of a function of the language (a stub of a runtime). */
+#define RT_USTACK_STUB 1

@@ -59,6 +59,11 @@ uint32_t difo_stack_frames(const struct difo *d)
 	return PROG_STACK_FRAMES(stack_const(d));
 }
 
+bool difo_stack_is_lang(const struct difo *d)
+{
+	return stack_const(d) & PROG_STACK_ONLY_LANG;
+}
+
 uint32_t difo_stack_strsize(const struct difo *d)
 {
 	return PROG_STACK_STRSIZE(stack_const(d));
@@ -161,10 +166,11 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, bool has_pids
 		if (op == DIF_OP_LDGS) {
 			uint32_t var = DIF_INSN_INDEX(d->code[i]);
 
-			f->nstrings += var == DIF_VAR_PROBEPROV && has_pids;
+			f->nstrings += (var == DIF_VAR_PROBEPROV && has_pids) || var_is_lang(var);
 			f->has_caller |= var == DIF_VAR_CALLER || var == DIF_VAR_UCALLER;
 			f->has_depth |= var == DIF_VAR_STACKDEPTH;
 			f->has_udepth |= var == DIF_VAR_USTACKDEPTH;
+			f->has_lang |= var_is_lang(var);
 		}
 		if (op == DIF_OP_PUSHTR || op == DIF_OP_PUSHTV)
 			depth++;
@@ -253,6 +259,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 		f.kind = REC_STACK;
 		f.frames = frames_limited(d, opts, datum == DATUM_USTACK);
 		f.strsize = layout_strsize(opts, d, datum == DATUM_USTACK);
+		f.is_lang = difo_stack_is_lang(d);
 		f.size = stack_bytes(stack_words(f.frames, f.strsize));
 		break;
 	case DATUM_MEMORY:
@@ -617,6 +624,7 @@ static void facts_add(struct layout_facts *all, struct layout_facts f)
 	all->has_caller |= f.has_caller;
 	all->has_depth |= f.has_depth;
 	all->has_udepth |= f.has_udepth;
+	all->has_lang |= f.has_lang;
 	all->has_flags |= f.has_flags;
 	for (uint32_t k = 0; k < NNAMES; k++)
 		all->has_names[k] |= f.has_names[k];

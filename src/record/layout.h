@@ -45,7 +45,8 @@ struct rec_field {
 	uint32_t frames;    /* REC_STACK: the most frames */
 	uint32_t strsize;   /* REC_STACK: bytes for the names of helpers; 0: none run */
 	bool is_signed;
-	bool is_own; /* a text or number of the program itself (dif/own.h) */
+	bool is_lang; /* REC_STACK: frames of a language only */
+	bool is_own;  /* a text or number of the program itself (dif/own.h) */
 };
 
 struct act_layout {
@@ -207,6 +208,7 @@ struct layout_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: result strings in scratch memory */
 	bool has_caller;		       /* reads caller or ucaller */
 	bool has_depth, has_udepth;	       /* reads stackdepth, ustackdepth */
+	bool has_lang;			       /* reads lfile, lline or lfunc */
 	bool speculates, has_token, has_flags; /* calls speculation(), strtok(), strflags() */
 	bool has_names[NNAMES];
 	bool has_blocks; /* calls alloca(), copyin() or memref() */
@@ -239,10 +241,16 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 /* The list of names that a subroutine reads; NNAMES: none. */
 enum name_list_id names_of_subr(uint32_t subr);
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
+static inline bool var_is_lang(uint32_t var)
+{
+	return var == DIF_VAR_LFILE || var == DIF_VAR_LLINE || var == DIF_VAR_LFUNC;
+}
 /* The variable of a DIFO that is just "ldgs VAR; ret", recorded by natural size; -1: it is not. */
 int difo_is_builtin(const struct difo *d);
 /* The number of frames of the stack that a DIFO describes (dif/prog.h). */
 uint32_t difo_stack_frames(const struct difo *d);
+/* Whether it has frames of a language only: lstack(). */
+bool difo_stack_is_lang(const struct difo *d);
 /* The bytes for names of its frames. */
 uint32_t difo_stack_strsize(const struct difo *d);
 /* The same, limited to what the session allows. */

@@ -93,10 +93,13 @@ static bool is_language(uint64_t word)
 /* The text that such a word stands for, or NULL. */
 static const char *word_text(struct printer *p, uint64_t word)
 {
+	const char *text;
+
 	p->helper.len = 0;
-	return p->aggs && aggs_text(p->aggs, word & ~RT_USTACK_LANG, &p->helper)
-		       ? strbuf_text(&p->helper)
-		       : NULL;
+	if (!p->aggs || !aggs_text(p->aggs, word & ~RT_USTACK_LANG, &p->helper))
+		return NULL;
+	text = strbuf_text(&p->helper);
+	return text + (*text == RT_USTACK_STUB);
 }
 
 /*

@@ -105,7 +105,16 @@ struct rt_mach {
 	u32 spot;     /* enum code_spot; SPOT_INSN where the program is none; filled for walks */
 	u32 exits;    /* a clause of this firing has called exit(); only where one can */
 	u32 pid;      /* filled for walks, where dtrace is not in the first PID namespace */
+	/*
+	 * The word of the innermost frame of the language (RT_USTACK_LANG), 0: there is none; if
+	 * has_lang says that this firing has looked for it.
+	 */
+	u64 lang;
+	u32 has_lang, unused;
 };
+
+/* What rt_lang() gives. */
+enum rt_lang_part { RT_LANG_FILE, RT_LANG_LINE, RT_LANG_FUNC };
 
 /* The arguments of a ustack helper, which describe the frame; the others, up to arg9, are 0. */
 enum rt_helper_arg {
@@ -271,8 +280,10 @@ struct rt_cfg {
 	struct rt_ukernel k;
 	struct rt_pidns pidns;
 };
-#define RT_WORK_SIZE  256
-#define RT_WALK_SIZE  1920
+#define RT_WORK_SIZE 256
+#define RT_WALK_SIZE 1984
+/* Frames that a walk visits which records only some of them: those of the longest stack. */
+#define RT_WALK_MOST  16384u
 #define RT_BLOCK_WORK 64
 #define RT_TEXT_PAD   64
 

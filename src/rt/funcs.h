@@ -72,6 +72,7 @@ RT_FUNC(rt_walk_text, 0, 1)    /* the word of such a frame with the machine's te
 RT_FUNC(rt_walk_again, 0, 0)   /* adds the words in rt_hwork.again */
 RT_FUNC(rt_walk_end, 0, 0)     /* bytes written */
 RT_FUNC(rt_helper_run, 0, 0)   /* the helper machine: walks the stack */
+RT_FUNC(rt_lang, 1, 1) /* enum rt_lang_part: that part of the text of the frame rt_mach.lang */
 /* steps of compiled helpers */
 RT_FUNC(rt_helper_load, 2, 1) /* address, operand c of HOP_LOAD: the word */
 RT_FUNC(rt_helper_rare, 2, 1) /* instruction, its operand b: the result */

@@ -134,14 +134,17 @@ _Static_assert(HREG_ARGS + 10 <= RT_HELPER_NREGS, "an instruction has 8 bits for
 #define RT_HELPER_ALWAYS 0ull
 /* Instructions that a walk may execute: some, and more for each frame that was asked for. */
 #define RT_HELPER_FUEL(frames) (16384u + 1000u * (frames))
-#define RT_HELPER_MOST	       (1u << 21) /* iterations of the loop */
+/* Native frames for which a walk that wants only those of the language has instructions. */
+#define RT_HELPER_SKIPPED 128u
+#define RT_HELPER_MOST	  (1u << 21) /* iterations of the loop */
 
 /* The process with this key: what identifies its address space. */
 struct rt_hproc {
 	u16 entry;   /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
 	u16 frames;  /* the word of HOP_FRAMES */
 	u16 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
-	u16 saves;   /* walks restore callee-saved registers (arch/frame.h) */
+	u8 saves;    /* walks restore callee-saved registers (arch/frame.h) */
+	u8 names;    /* clauses give native frames names, which come behind the frames they add */
 	u64 globals[RT_HELPER_GLOBALS];
 };
 

@@ -230,7 +230,14 @@ INLINE u64 word_add(struct frame_env *env, struct unwind_work *w, u64 word)
 	if (!word_put(env, w, word))
 		return 0;
 	w->nframes++;
+	w->left--;
 	return 1;
+}
+
+/* Writes the word of a native frame, which is counted if only those of the language are wanted. */
+INLINE u64 native_add(struct frame_env *env, struct unwind_work *w, u64 word)
+{
+	return w->only_lang ? ++w->nframes < RT_WALK_MOST : word_add(env, w, word);
 }
 
 /* Writes the frame to which a step led, and says whether the walk goes on. */
@@ -238,9 +245,9 @@ INLINE enum walk_end frame_add(struct frame_env *env, struct frame *f, u64 word)
 {
 	struct unwind_work *w = frame_work(f);
 
-	if (!word_add(env, w, word))
+	if (!native_add(env, w, word))
 		return WALK_CUT;
-	return w->nframes >= w->max ? WALK_COMPLETE : WALK_ON;
+	return w->left ? WALK_ON : WALK_COMPLETE;
 }
 
 INLINE enum walk_end walk_go(struct frame_env *env, struct unwind_work *w)
@@ -345,12 +352,13 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	if (!env_fill(env, m))
 		return NULL;
 	w = WALK(env->scratch);
-	w->max = n & ~RT_USTACK_UNMARKED;
+	w->left = n & ~(RT_USTACK_UNMARKED | RT_USTACK_ONLY_LANG);
 	w->is_unmarked = n & RT_USTACK_UNMARKED;
+	w->only_lang = n & RT_USTACK_ONLY_LANG;
 	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
-	w->at = w->from = at;
+	w->at = w->from = w->old_at = at;
 	w->nframes = 0;
-	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
+	if (!w->left || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = frame_is_32(&w->f);
 	w->saves = w->is_saved = w->is_late = w->asks = 0;
@@ -375,7 +383,7 @@ INLINE void walk_first_rule(struct frame_env *env, struct unwind_work *w)
 /* Writes the first frame; false if the next frame cannot be found. */
 INLINE u64 walk_first(struct frame_env *env, struct unwind_work *w)
 {
-	return word_add(env, w, w->f.pc | w->exact) && w->f.rule != RULE_NO_CODE;
+	return native_add(env, w, w->f.pc | w->exact) && w->f.rule != RULE_NO_CODE;
 }
 
 /* Steps to all further frames. */
@@ -384,9 +392,9 @@ INLINE void walk_all(struct frame_env *env, struct unwind_work *w)
 	if (!walk_first(env, w))
 		return;
 	if (w->is_32)
-		bpf_loop(w->max - 1, walk32_step, env, 0);
+		bpf_loop(w->left, walk32_step, env, 0);
 	else
-		bpf_loop(w->max - 1, walk_step, env, 0);
+		bpf_loop(w->left, walk_step, env, 0);
 }
 
 /* Counts a stack that is cut because a table was not there yet, and returns its last word. */
@@ -407,7 +415,7 @@ INLINE void walk_mark(struct frame_env *env, struct unwind_work *w)
 {
 	u64 is_late;
 
-	if (w->is_unmarked || w->nframes >= w->max)
+	if (w->is_unmarked || !w->left)
 		return;
 	if (w->end == WALK_COMPLETE && !w->f.is_doubtful)
 		return;
@@ -491,7 +499,8 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 	h->on_fault = p->frames;
 	h->is_steered = 0;
 	h->result = h->text_len = h->memo = h->known = h->is_spent = 0;
-	h->fuel = RT_HELPER_FUEL(w->max);
+	h->fuel = RT_HELPER_FUEL(w->left + (w->only_lang ? RT_HELPER_SKIPPED : 0));
+	w->ends_early = w->only_lang && !p->names;
 	h->regs[0] = 0;
 	h->regs[HREG_ARGS + RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
 	w->saves = p->saves && !w->is_32 ? RT_UFILE_SAVED : 0;
@@ -517,7 +526,10 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 	walk_first_rule(&env, w);
 	how = helper_enter(m, w, h);
 	if (!how) {
-		walk_all(&env, w);
+		if (w->only_lang)
+			w->left = 0;
+		else
+			walk_all(&env, w);
 		return 0;
 	}
 	w->asks = 1;
@@ -533,10 +545,10 @@ u64 rt_walk_first(struct rt_mach *m)
 	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
-	if (w->nframes >= w->max)
+	if (!w->left)
 		return 0;
 	if (walk_first(&env, w))
-		w->end = w->nframes < w->max ? WALK_ON : WALK_COMPLETE;
+		w->end = w->left ? WALK_ON : WALK_COMPLETE;
 	helper_prepare(&env, w);
 	return 1;
 }
@@ -595,6 +607,7 @@ INLINE u64 frame_take_back(struct unwind_work *w, const struct rt_hwork *h)
 	w->f.rule = RULE_NO_CODE;
 	w->at = w->old_at;
 	w->nframes = w->old_nframes;
+	w->left = w->old_left;
 	w->end = WALK_CUT;
 	return 1;
 }
@@ -615,7 +628,8 @@ u64 rt_walk_next(struct rt_mach *m)
 	n = w->nframes;
 	w->old_at = w->at;
 	w->old_nframes = n;
-	if (w->nframes >= w->max)
+	w->old_left = w->left;
+	if (!w->left)
 		w->end = WALK_COMPLETE;
 	if (w->end == WALK_ON && h->is_steered)
 		walk_steer(&env, w, h);
@@ -680,11 +694,72 @@ INLINE u64 name_word_made(struct rt_hwork *h, u64 n)
 	return name_add(word, (const struct rt_keystr *)&h->name_len);
 }
 
-/* Records the word of the present frame's name, which has n bytes. */
-INLINE u64 name_put(struct frame_env *env, struct unwind_work *w, u64 word, u64 n)
+/* Moves the word at shift_at up by one; 1 when it was the first one of the native frame. */
+INLINE long word_shift(struct frame_env *env, struct unwind_work *w)
 {
-	if (!word || !word_put(env, w, word))
+	u64 at = w->shift_at;
+
+	if (at > cfg.mach_size - 16)
+		return 1;
+	*(u64 *)(env->mach + at + 8) = *(u64 *)(env->mach + at);
+	w->shift_at = at - 8;
+	return at <= w->old_at;
+}
+
+static long shift_step(u64 i, void *ctx)
+{
+	struct frame_env *env = ctx;
+
+	return word_shift(env, WALK(env->scratch));
+}
+
+/*
+ * Where only frames of the language are wanted, the name of a native frame is one. It stands before
+ * the frames that the helper has added behind the native one, the last of which makes room for it
+ * if there is none. Returns how many words have to move up; -1: the stack is complete without it.
+ */
+INLINE s64 name_room(struct unwind_work *w)
+{
+	u64 n = (w->at - w->old_at) / 8;
+
+	if (!w->left) {
+		if (!n)
+			return -1;
+		w->at -= 8;
+		w->left = 1;
+		n--;
+	}
+	w->shift_at = w->at - 8;
+	return n;
+}
+
+INLINE void name_insert(struct frame_env *env, struct unwind_work *w, u64 word)
+{
+	u64 at = w->old_at;
+
+	if (at > cfg.mach_size - 8)
+		return;
+	*(u64 *)(env->mach + at) = word | RT_USTACK_LANG;
+	w->at += 8;
+	w->left--;
+}
+
+/* Records the word of the present frame's name, which has n bytes and begins with `first`. */
+INLINE u64 name_put(struct frame_env *env, struct unwind_work *w, u64 word, u64 n, char first)
+{
+	s64 nmoved;
+
+	if (!word)
 		return 0;
+	if (w->only_lang) {
+		nmoved = first == RT_USTACK_STUB ? -1 : name_room(w);
+		if (nmoved > 0)
+			bpf_loop(nmoved, shift_step, env, 0);
+		if (nmoved >= 0)
+			name_insert(env, w, word);
+	} else if (!word_put(env, w, word)) {
+		return 0;
+	}
 	w->text_left -= n + 1;
 	words_note(HELPER(env->scratch), word);
 	return 1;
@@ -697,17 +772,21 @@ u64 rt_walk_name(struct rt_mach *m, u64 text)
 	u64 is_dropped = 0; /* and counted */
 	struct frame_env env;
 	struct unwind_work *w;
+	char first;
 	s64 n = 0;
 
 	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
+	if (w->ends_early) /* a string in the middle of clauses, where the walk has ended */
+		return 0;
 	if (cfg.strsize == RT_HELPER_STRSIZE)
 		n = rt_helper_copy(m, to, text);
 	if (n > 0) {
 		n--;
 		if (!n)
 			return 0;
+		first = HELPER(env.scratch)->text[0];
 		if ((u64)n < w->text_left) {
 			HELPER(env.scratch)->text_len = n;
 			word = rt_walk_text(m);
@@ -718,13 +797,49 @@ u64 rt_walk_name(struct rt_mach *m, u64 text)
 		n = text_read(m, env.scratch + cfg.text_a, text);
 		if (n <= 0)
 			return 0;
+		first = *(env.scratch + cfg.text_a);
 		if ((u64)n < w->text_left)
 			word = name_word(env.scratch, text, n);
 	}
-	if (name_put(&env, w, word, n))
+	if (name_put(&env, w, word, n, first))
 		return 1;
 	HELPER(env.scratch)->known = 0;
 	return is_dropped ? 0 : name_drop(m);
+}
+
+/*
+ * Records once more the name of the present frame. In what is remembered it stands behind all that
+ * the native frame has added, at most RT_HMEMO_WORDS frames.
+ */
+INLINE u64 name_again(struct frame_env *env, struct unwind_work *w, u64 word,
+		      const struct rt_keystr *ks)
+{
+	s64 nmoved;
+
+	if (!w->only_lang)
+		return word_put(env, w, word);
+	nmoved = ks->data[0] == RT_USTACK_STUB ? -1 : name_room(w);
+	if (nmoved < 0)
+		return 1;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HMEMO_WORDS; i++)
+		if (i >= nmoved || word_shift(env, w))
+			break;
+	name_insert(env, w, word);
+	return 1;
+}
+
+/*
+ * Ends a walk that wants no more frames: the instructions of its helpers are used up, and what the
+ * native frame would still have added is not remembered.
+ */
+INLINE void walk_end_early(struct unwind_work *w, struct rt_hwork *h)
+{
+	if (!w->ends_early || w->left || RULE_KIND(w->f.rule) == RULE_DATA)
+		return;
+	h->known = 0;
+	h->is_spent = 1;
+	h->fuel = -1;
 }
 
 /* Records once more what uknown() has found: names, and frames of the language. */
@@ -746,16 +861,17 @@ u64 rt_walk_again(struct rt_mach *m)
 		if (!word)
 			break;
 		if (word & RT_USTACK_LANG) {
-			if (w->nframes < w->max)
+			if (w->left)
 				(void)word_add(&env, w, word);
 			continue;
 		}
 		ks = bpf_map_lookup_elem(&map_strings, &h->again[i]);
-		if (ks && ks->len < w->text_left && word_put(&env, w, word))
+		if (ks && ks->len < w->text_left && name_again(&env, w, word, ks))
 			w->text_left -= ks->len + 1;
 		else
 			(void)name_drop(m);
 	}
+	walk_end_early(w, h);
 	return 0;
 }
 
@@ -770,7 +886,10 @@ u64 rt_walk_add(struct rt_mach *m, u64 word)
 	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
-	return w->nframes < w->max && word_add(&env, w, word | RT_USTACK_LANG);
+	if (!w->left || !word_add(&env, w, word | RT_USTACK_LANG))
+		return 0;
+	walk_end_early(w, HELPER(env.scratch));
+	return 1;
 }
 
 /*

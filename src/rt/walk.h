@@ -17,11 +17,13 @@
 #define WINDOW 128 /* words of the stack that are read at once: those of several frames */
 
 struct unwind_work {
-	struct frame f; /* first, so that the frame's address is the struct's */
-	u64 at;		/* where the next word goes, in the entry of MAP_MACH */
-	u64 nframes, max, is_unmarked, is_32;
-	u64 exact; /* RT_USTACK_EXACT, or 0 when that is not wanted */
-	u64 end;   /* enum walk_end */
+	struct frame f;	   /* first, so that the frame's address is the struct's */
+	u64 at;		   /* where the next word goes, in the entry of MAP_MACH */
+	u64 nframes, left; /* frames so far, language and native; how many are still wanted */
+	u64 is_unmarked, is_32;
+	u64 only_lang; /* native frames are neither recorded nor wanted (RT_USTACK_ONLY_LANG) */
+	u64 exact;     /* RT_USTACK_EXACT, or 0 when that is not wanted */
+	u64 end;       /* enum walk_end */
 	/* of a walk with helpers: */
 	u64 from;      /* where the first word of the stack is, in the entry of MAP_MACH */
 	u64 text_left; /* bytes that are left for the names of frames */
@@ -32,8 +34,10 @@ struct unwind_work {
 	u64 is_saved;  /* saves, while rt_unwind_rule() is to find the rule of UNWIND_SAVED */
 	u64 is_late;   /* such a rule was not there yet */
 	u64 asks;      /* helpers are asked about frames of RULE_DATA */
-	u64 old_at;    /* at and nframes before the present frame was added */
-	u64 old_nframes;
+	/* at, nframes and left before the present native frame was added */
+	u64 old_at, old_nframes, old_left;
+	u64 ends_early; /* the walk is over when no frame is wanted, in the middle of a clause */
+	u64 shift_at;	/* of the word that makes room for a name */
 	/* key: of the address space; tag: the same with the epoch, in keys of MAP_UCACHE */
 	u64 mm, key, tag;
 	/* the mapping found last: */

@@ -4,16 +4,19 @@
 
 #include "record/layout.h"
 
-static bool difo_walks(const struct difo *d)
+static bool difo_walks(const struct difo *d, bool *ret_has_names)
 {
+	bool walks = false;
+
 	for (uint32_t i = 0; i < d->code_len; i++) {
 		uint32_t var = DIF_INSN_INDEX(d->code[i]);
 
-		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS &&
-		    (var == DIF_VAR_UCALLER || var == DIF_VAR_USTACKDEPTH))
-			return true;
+		if (DIF_INSN_OP(d->code[i]) != DIF_OP_LDGS)
+			continue;
+		walks |= var == DIF_VAR_UCALLER || var == DIF_VAR_USTACKDEPTH || var_is_lang(var);
+		*ret_has_names |= var_is_lang(var);
 	}
-	return false;
+	return walks;
 }
 
 static bool is_user_address(const struct clause_difo *at)
@@ -40,7 +43,7 @@ void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct sta
 	*ret = (struct stack_needs){0};
 	while (prog_each_difo(clauses, n, &at)) {
 		needs_of_stack(&at.in, ret);
-		ret->has_walks |= difo_walks(at.in.difo);
+		ret->has_walks |= difo_walks(at.in.difo, &ret->has_names);
 		ret->has_addresses |= is_user_address(&at.in);
 	}
 }

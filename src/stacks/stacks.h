@@ -36,9 +36,9 @@ struct watch;
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
 struct stack_needs {
-	bool has_walks;	    /* of user stacks: ustack(), ucaller, ustackdepth */
+	bool has_walks;	    /* of user stacks: ustack(), ucaller, ustackdepth, lfunc */
 	bool has_addresses; /* clauses record addresses of processes */
-	bool has_names;	    /* user stacks are recorded with room for names of frames */
+	bool has_names;	    /* with names of frames: user stacks that have room for them, lfunc */
 	uint32_t frames;    /* most frames of a stack of the kernel */
 	uint32_t uframes;   /* the same of a user stack */
 };

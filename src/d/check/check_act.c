@@ -325,7 +325,7 @@ bool act_check_sym(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-/* What an argument of stack(), ustack() and jstack() may be: a constant from min to max. */
+/* What an argument of stack(), ustack() and their like may be: a constant from min to max. */
 struct stack_param {
 	int64_t min, max;
 	enum dtag tag;
@@ -391,7 +391,7 @@ bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 #define JSTACK_FRAMES 50 /* default of the option jstackframes */
 
 static bool check_user_stack(struct check *c, struct expr *call, struct prog_act *act,
-			     uint32_t default_frames, uint32_t default_strsize)
+			     uint32_t default_frames, uint32_t default_strsize, uint32_t flags)
 {
 	int64_t frames, strsize;
 
@@ -410,18 +410,24 @@ static bool check_user_stack(struct check *c, struct expr *call, struct prog_act
 				      (uint64_t)INT32_MAX);
 	if (!stack_param(c, call, 1, &ustack_strsize, default_strsize, &strsize))
 		return false;
-	stack_arg_add(c, call, act, frames, strsize, DATUM_USTACK);
+	stack_arg_add(c, call, act, frames | flags, strsize, DATUM_USTACK);
 	return true;
 }
 
 bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
 {
-	return check_user_stack(c, call, act, c->opts->ustackframes, 0);
+	return check_user_stack(c, call, act, c->opts->ustackframes, 0, 0);
 }
 
 bool act_check_jstack(struct check *c, struct expr *call, struct prog_act *act)
 {
-	return check_user_stack(c, call, act, c->opts->jstackframes, c->opts->jstackstrsize);
+	return check_user_stack(c, call, act, c->opts->jstackframes, c->opts->jstackstrsize, 0);
+}
+
+bool act_check_lstack(struct check *c, struct expr *call, struct prog_act *act)
+{
+	return check_user_stack(c, call, act, c->opts->jstackframes, c->opts->jstackstrsize,
+				PROG_STACK_ONLY_LANG);
 }
 
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind)

@@ -42,6 +42,8 @@ static void test_stacks(struct arena *a)
 	ok(n.uframes == 7 && n.frames == 0, "its frames are those of a user stack");
 	n = needs_of(constant(a, PROG_STACK(9, 100)), DATUM_USTACK, NULL);
 	ok(n.has_names && n.uframes == 9, "jstack(): names, too");
+	n = needs_of(constant(a, PROG_STACK(9 | PROG_STACK_ONLY_LANG, 100)), DATUM_USTACK, NULL);
+	ok(n.has_walks && n.has_names && n.uframes == 9, "lstack(): the same");
 	n = needs_of(constant(a, PROG_STACK(5, 0)), DATUM_STACK, NULL);
 	ok(!n.has_walks && !n.has_addresses && n.frames == 5, "stack(): the kernel's only");
 }
@@ -56,7 +58,9 @@ static void test_others(struct arena *a)
 	n = needs_of(variable(a, DIF_VAR_UCALLER), DATUM_INT, NULL);
 	ok(n.has_walks && !n.has_addresses, "ucaller is walked for");
 	n = needs_of(constant(a, 1), DATUM_INT, variable(a, DIF_VAR_USTACKDEPTH));
-	ok(n.has_walks, "in predicates, too");
+	ok(n.has_walks && !n.has_names, "in predicates, too");
+	n = needs_of(constant(a, 1), DATUM_INT, variable(a, DIF_VAR_LLINE));
+	ok(n.has_walks && n.has_names && !n.has_addresses, "lline needs names, but no address");
 }
 
 int main(void)

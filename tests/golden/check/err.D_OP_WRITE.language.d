@@ -1,0 +1,1 @@
+BEGIN { lfunc = "mine"; lline++; }

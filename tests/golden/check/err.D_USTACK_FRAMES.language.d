@@ -1,0 +1,1 @@
+BEGIN { lstack(0); @[lstack(16385)] = count(); }

@@ -1,0 +1,1 @@
+BEGIN { lstack(1, 2, 3); }
