@@ -214,6 +214,10 @@ static void list_sort(struct funcs *f)
 		f->list.data[first].is_ifunc |= fn->is_ifunc;
 	}
 	f->list.len = n;
+	if (n < f->list.cap) { /* what it has grown to while it was read is given back */
+		f->list.data = xrealloc(f->list.data, MAX(n, 1u) * sizeof(*f->list.data));
+		f->list.cap = MAX(n, 1u);
+	}
 }
 
 /*
@@ -327,6 +331,15 @@ void funcs_destroy(struct funcs *f)
 	hashmap_destroy(f->by_name);
 	arena_destroy(f->arena);
 	free(f);
+}
+
+/* Of an entry in the index of names: the entry, two slots, and a copy of the name. */
+#define INDEX_BYTES 96
+
+uint64_t funcs_size(const struct funcs *f)
+{
+	return sizeof(*f) + f->list.cap * sizeof(*f->list.data) + arena_size(f->arena) +
+	       hashmap_count(f->by_name) * INDEX_BYTES;
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */

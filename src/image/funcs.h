@@ -56,6 +56,8 @@ struct funcs {
 MUST_CHECK struct err *funcs_read(struct gate_file *file, const struct debug_search *where,
 				  struct funcs **ret);
 void funcs_destroy(struct funcs *f); /* NULL is allowed */
+/* Returns the bytes of memory that it takes, which grow with the first funcs_find(). */
+uint64_t funcs_size(const struct funcs *f);
 /*
  * Returns the first function of that name, whose member next leads to the others; NULL if there is
  * none.

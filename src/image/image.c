@@ -5,11 +5,13 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
+#include "base/err.h"
 #include "files/gate.h"
 #include "files/mapping.h"
 #include "image/debugfile.h"
 #include "image/dwarf.h"
 #include "image/elfsym.h"
+#include "image/funcs.h"
 #include "image/object.h"
 
 #define OPEN_MIN   64	/* files kept open even if half of our limit of descriptors is less */
@@ -37,6 +39,8 @@ static void file_close(struct image *i)
 		i->set->open_bytes -= i->id.size;
 		i->set->nopen--;
 	}
+	text_deinit(&i->text);
+	i->text.file = NULL;
 	gate_file_close(i->opened);
 	i->opened = NULL;
 }
@@ -49,6 +53,8 @@ static void image_destroy(struct image *i)
 	elf_syms_destroy(i->syms);
 	dwarf_file_close(i->dwarf);
 	object_destroy(i->object);
+	funcs_destroy(i->funcs);
+	err_destroy(i->funcs_refused);
 	free(i);
 }
 
@@ -221,9 +227,13 @@ void image_put(struct image *i)
 	i->is_closed = false;
 	elf_syms_destroy(i->syms);
 	dwarf_file_close(i->dwarf);
+	funcs_destroy(i->funcs);
+	err_destroy(i->funcs_refused);
 	i->syms = NULL;
 	i->dwarf = NULL;
-	i->is_syms_read = i->is_dwarf_read = false;
+	i->funcs = NULL;
+	i->funcs_refused = NULL;
+	i->is_syms_read = i->is_dwarf_read = i->is_funcs_read = false;
 	image_charge(i);
 	i->set->nunused++;
 	unused_bound(i->set);
@@ -271,15 +281,14 @@ static bool syms_of(const struct image *i, const struct debug_search *where, str
 	return true;
 }
 
-/* Whether symbols that were read again are those of the same contents. */
-static bool is_unchanged(const struct image *i, const struct elf_syms *now)
+/* Whether the open file has the contents still that the image is of. */
+static bool is_unchanged(const struct image *i)
 {
 	struct file_id id = i->id;
 
 	if (i->opened && gate_file_refresh(i->opened))
 		id = file_id_of(i->opened);
-	return now && file_id_equal(&id, &i->id) &&
-	       build_id_equal(&now->mark.id, &i->syms->mark.id);
+	return file_id_equal(&id, &i->id);
 }
 
 bool image_syms_read(struct image *i, const struct debug_search *where)
@@ -290,7 +299,8 @@ bool image_syms_read(struct image *i, const struct debug_search *where)
 		return true;
 	if (!syms_of(i, where, &now))
 		return false;
-	if (i->syms && !is_unchanged(i, now)) {
+	if (i->syms &&
+	    !(now && is_unchanged(i) && build_id_equal(&now->mark.id, &i->syms->mark.id))) {
 		elf_syms_destroy(now);
 		return false;
 	}
@@ -316,6 +326,64 @@ struct dwarf_file *image_dwarf(struct image *i, const struct debug_search *where
 	if (i->set)
 		image_charge(i);
 	return i->dwarf;
+}
+
+void image_dwarf_hold(struct image *i)
+{
+	i->ndwarf_users++;
+}
+
+void image_dwarf_rest(struct image *i)
+{
+	if (!--i->ndwarf_users && i->set)
+		image_charge(i);
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+/* Reads the functions, or learns why there are none; neither: the file does not answer. */
+static void funcs_learn(struct image *i, const struct debug_search *where)
+{
+	struct funcs *f = NULL;
+	struct err *e;
+
+	if (i->is_funcs_read && !is_unchanged(i))
+		e = err_new("it was overwritten since it was read first");
+	else
+		e = funcs_read(i->opened, where, &f);
+	if (gate_file_is_stuck(i->opened)) {
+		funcs_destroy(f); /* they are not all: the file may answer later */
+		err_destroy(e);
+		return;
+	}
+	i->funcs = f;
+	i->funcs_refused = e;
+	i->is_funcs_read = true;
+	if (!i->set)
+		return;
+	i->set->nread++;
+	image_charge(i);
+}
+
+bool image_funcs_hold(struct image *i, const struct debug_search *where, const struct err **ret_why)
+{
+	if (!i->funcs && !i->funcs_refused && i->opened)
+		funcs_learn(i, where);
+	*ret_why = i->funcs_refused;
+	if (!i->funcs)
+		return false;
+	i->nfuncs_users++;
+	i->text.file = i->opened;
+	if (i->set)
+		i->used = ++i->set->clock;
+	return true;
+}
+
+void image_funcs_rest(struct image *i)
+{
+	i->nfuncs_users--;
+	if (i->set)
+		image_charge(i);
 }
 
 /* ---- symbols by name ------------------------------------------------------------------------- */

@@ -13,13 +13,16 @@
  *     symbols by address       names of stacks              image/elfsym.h
  *     debug information        source lines                 image/dwarf.h
  *     symbols by name          runtimes' helpers            image/object.h
+ *     functions, their code    probes of programs           image/funcs.h, image/text.h
  *     what others have noted   e.g. its probes, or that there is no helper in it
  *
  * References and pins. Who has a reference (image_open()) keeps the file open, and finds what was
  * read still there or reads it again: what is large is shed when too much memory is in use. Who
  * has a pin, too, holds pointers into what is found by name, which is then kept, or the open file,
- * as probes do, which it would not help to close. An image without references is closed, and kept
- * for the next process that maps its file.
+ * as probes do, which it would not help to close. Functions and debug information are held for a
+ * time by who has pointers into them (image_funcs_hold(), image_dwarf_hold()); held by nobody, they
+ * are shed and read again as symbols are. An image without references is closed, and kept for the
+ * next process that maps its file.
  *
  * One bound. All bytes that are kept here count together, names and notes that are kept elsewhere
  * included (image_set_account()). Beyond the bound, the images that were used least recently are
@@ -28,7 +31,7 @@
  * little. Open files are bounded, too: the one that was used least recently is closed.
  *
  * Owns     a set owns its images. An image with references outlives its set.
- * Errors   none: a file that cannot be read has no symbols.
+ * Errors   a file that cannot be read has no symbols; why it has no functions is a struct err.
  * Units    bytes of memory.
  * Threads  a set and its images belong to one thread.
  */
@@ -36,10 +39,13 @@
 
 #include "base/hashmap.h"
 #include "files/file_id.h"
+#include "image/text.h"
 
 struct debug_search; /* image/debugfile.h */
 struct dwarf_file;
 struct elf_syms;
+struct err;
+struct funcs;
 struct gate;
 struct gate_file;
 struct mapping;
@@ -67,7 +73,13 @@ struct image {
 	struct elf_syms *syms; /* maybe shed; NULL: none could be read */
 	bool is_dwarf_read;
 	struct dwarf_file *dwarf; /* NULL: no debug information */
+	uint32_t ndwarf_users;	  /* calls of image_dwarf_hold() */
 	struct object *object;	  /* NULL: not asked for, or shed */
+	bool is_funcs_read;
+	struct funcs *funcs;	   /* NULL: there are none, or they were shed */
+	struct err *funcs_refused; /* why there are none */
+	uint32_t nfuncs_users;	   /* calls of image_funcs_hold() */
+	struct text text;	   /* code of the functions; its file is the open one */
 	void *notes[IMAGE_NNOTES];
 	uint64_t bytes; /* of tables; counted in the set */
 };
@@ -107,8 +119,23 @@ void image_close(struct image *i);
  * before. `where` says how separate debug files are found.
  */
 bool image_syms_read(struct image *i, const struct debug_search *where);
-/* Returns the debug information, opened at the first call; NULL if there is none. */
+/*
+ * Returns the debug information, opened at the first call; NULL if there is none. It may be shed by
+ * the next call here for another image, unless it is held.
+ */
 struct dwarf_file *image_dwarf(struct image *i, const struct debug_search *where);
+/* Who keeps pointers into the debug information holds it until a call of the second. */
+void image_dwarf_hold(struct image *i);
+void image_dwarf_rest(struct image *i);
+
+/*
+ * Reads the functions into i->funcs, or reads them again when they were shed, and holds them until
+ * a call of the second. False: *ret_why, the image's until its last reference is put, says why
+ * there are none; NULL: the file is not open or does not answer, and a later attempt may succeed.
+ */
+bool image_funcs_hold(struct image *i, const struct debug_search *where,
+		      const struct err **ret_why);
+void image_funcs_rest(struct image *i);
 
 /* What is found by name stays until as many calls of image_unpin(), which needs no pin for NULL. */
 void image_pin(struct image *i);

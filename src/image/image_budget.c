@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "image/dwarf.h"
 #include "image/elfsym.h"
+#include "image/funcs.h"
 #include "image/image.h"
 #include "image/object.h"
 
@@ -22,7 +23,8 @@
 static uint64_t tables_size(const struct image *i)
 {
 	return (i->syms ? elf_syms_size(i->syms) : 0) + (i->dwarf ? dwarf_file_size(i->dwarf) : 0) +
-	       (i->object ? object_size(i->object) : 0);
+	       (i->object ? object_size(i->object) : 0) + (i->funcs ? funcs_size(i->funcs) : 0) +
+	       i->text.cap;
 }
 
 bool image_set_is_above(const struct image_set *s, uint64_t bytes)
@@ -51,9 +53,16 @@ static void image_shed(struct image_set *s, struct image *i)
 
 	if (i->syms)
 		elf_syms_shed(i->syms);
-	dwarf_file_close(i->dwarf);
-	i->is_dwarf_read &= !i->dwarf; /* that there is none stays known */
-	i->dwarf = NULL;
+	if (!i->ndwarf_users) {
+		dwarf_file_close(i->dwarf);
+		i->is_dwarf_read &= !i->dwarf; /* that there is none stays known */
+		i->dwarf = NULL;
+	}
+	if (!i->nfuncs_users) {
+		funcs_destroy(i->funcs);
+		i->funcs = NULL;
+		text_deinit(&i->text);
+	}
 	if (!i->npins) {
 		object_destroy(i->object);
 		i->object = NULL;

@@ -225,11 +225,11 @@ static struct err *add_entry(struct request *r, struct code_file *o, const struc
 	struct probe *pr;
 	uint32_t skip;
 
-	if (!text_at(&o->text, fn->off, MIN(fn->size, CODE_ENTRY_BYTES)))
+	if (!text_at(&o->image->text, fn->off, MIN(fn->size, CODE_ENTRY_BYTES)))
 		return code_unreadable_err(r, o, fn);
 	if (!code_entry_find(o, fn, &skip))
 		return insn_refused_err(r, fn->name, 0);
-	code = text_at(&o->text, fn->off + skip, MIN(fn->size, CODE_ENTRY_BYTES) - skip);
+	code = text_at(&o->image->text, fn->off + skip, MIN(fn->size, CODE_ENTRY_BYTES) - skip);
 	if (!code || arch.insns->is_refused(code, MIN(fn->size, CODE_ENTRY_BYTES) - skip))
 		return insn_refused_err(r, fn->name, skip);
 	pr = add_probe(r, o, fn->name, "entry", code_entry_spot(o, fn));
@@ -252,7 +252,7 @@ static struct err *add_return(struct request *r, struct code_file *o, const stru
 	struct func_exits exits = {0};
 	struct err *e = NULL;
 
-	if (!func_exits_find(o->funcs, fn, &o->text, &exits)) {
+	if (!func_exits_find(o->funcs, fn, &o->image->text, &exits)) {
 		e = code_unreadable_err(r, o, fn);
 	} else if (!exits.list.len) {
 		e = exits_missing_err(r, fn);
@@ -371,7 +371,7 @@ static struct err *add_exact_insn(struct request *r, struct code_file *o, const 
 
 static struct err *add_offsets(struct request *r, struct code_file *o, const struct func *fn)
 {
-	const uint8_t *code = text_at(&o->text, fn->off, fn->size);
+	const uint8_t *code = text_at(&o->image->text, fn->off, fn->size);
 	struct insns s;
 	struct err *e;
 
@@ -605,13 +605,13 @@ static struct err *address_missing_err(const struct request *r, const struct cod
 static struct err *check_address(struct request *r, struct code_file *o, uint64_t off)
 {
 	const struct func *fn = funcs_at_off(o->funcs, off);
-	const uint8_t *code = fn ? text_at(&o->text, fn->off, fn->size) : NULL;
+	const uint8_t *code = fn ? text_at(&o->image->text, fn->off, fn->size) : NULL;
 	struct request within = *r;
 	struct insns s;
 	struct err *e = NULL;
 
 	if (!code)
-		return text_at(&o->text, off, 1) ? NULL : address_missing_err(r, o);
+		return text_at(&o->image->text, off, 1) ? NULL : address_missing_err(r, o);
 	within.insn = off - fn->off;
 	insns_decode(code, (uint32_t)fn->size, o->funcs->is_32bit, &s);
 	if (!insns_find(&s, (uint32_t)within.insn))
@@ -620,21 +620,13 @@ static struct err *check_address(struct request *r, struct code_file *o, uint64_
 	return e;
 }
 
-static struct err *collect_absolute(struct request *r)
+/* Adds the probe at an address of the program. */
+static struct err *add_address(struct request *r, struct code_file *o)
 {
-	struct code_file *o = main_object(r->target);
-	const struct err *why = o ? code_file_open(r->target, o) : NULL;
-	struct err *e = check_absolute(r);
 	struct probe *pr;
+	struct err *e;
 	uint64_t off;
 
-	if (e || (o && !object_is_asked(r, o)))
-		return e;
-	if (!o || why)
-		return err_code(err_new("the program of process %d cannot be read%s%s",
-					(int)r->target->pid, why ? ": " : "",
-					why ? err_text(why) : ""),
-				DTAG_CODE(D_PROC_LIB));
 	if (!address_to_off(r, o, &off))
 		return address_missing_err(r, o);
 	e = check_address(r, o, off);
@@ -645,6 +637,25 @@ static struct err *collect_absolute(struct request *r)
 	add_site(pr, o, off, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
+}
+
+static struct err *collect_absolute(struct request *r)
+{
+	struct code_file *o = main_object(r->target);
+	struct err *e = check_absolute(r);
+	const struct err *why;
+
+	if (e || (o && !object_is_asked(r, o)))
+		return e;
+	why = o ? code_file_hold(r->target, o) : NULL;
+	if (!o || why)
+		return err_code(err_new("the program of process %d cannot be read%s%s",
+					(int)r->target->pid, why ? ": " : "",
+					why ? err_text(why) : ""),
+				DTAG_CODE(D_PROC_LIB));
+	e = add_address(r, o);
+	code_file_rest(o);
+	return e;
 }
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
@@ -660,16 +671,35 @@ static struct err *object_refused_err(const struct code_file *o, const struct er
 
 static struct err *collect_object(struct request *r, struct code_file *o)
 {
-	const struct err *why = code_file_open(r->target, o);
+	const struct err *why = code_file_hold(r->target, o);
+	struct err *e;
 
 	if (why)
 		return is_name(r->desc->mod) ? object_refused_err(o, why) : NULL;
-	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
+	e = is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
+	code_file_rest(o);
+	return e;
+}
+
+/* Returns the function of the file whose name is the nearest to the one that was asked for. */
+static const char *function_near(const struct request *r, struct code_file *o)
+{
+	const char **names, *near;
+
+	if (code_file_hold(r->target, o))
+		return NULL;
+	names = ARENA_NEW_N(r->env->arena, const char *, o->funcs->list.len + 1);
+	for (uint32_t i = 0; i < o->funcs->list.len; i++)
+		names[i] = o->funcs->list.data[i].name;
+	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
+	near = near ? arena_strdup(r->env->arena, near) : NULL;
+	code_file_rest(o);
+	return near;
 }
 
 static struct err *function_missing_err(const struct request *r, struct code_file *o)
 {
-	const char **names, *near;
+	const char *near;
 	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d",
 					 r->desc->func, o->file.name, (int)r->target->pid),
 				 DTAG_CODE(D_PROC_FUNC));
@@ -679,10 +709,7 @@ static struct err *function_missing_err(const struct request *r, struct code_fil
 	near = pid_inlined_hint(r->env, r->target, o, r->desc->func);
 	if (near)
 		return err_hint(e, "%s", near);
-	names = ARENA_NEW_N(r->env->arena, const char *, o->funcs->list.len + 1);
-	for (uint32_t i = 0; i < o->funcs->list.len; i++)
-		names[i] = o->funcs->list.data[i].name;
-	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
+	near = function_near(r, o);
 	if (near)
 		return err_hint(e, "did you mean '%s'?", near);
 	return err_hint(e, "%s lists what there is", list_command(r, o->file.name, "", "entry"));
@@ -773,9 +800,16 @@ struct err *pid_collect_new(struct provider_env *env, const struct probe_desc *d
 }
 
 /* Returns a hint how to probe a file without functions; NULL if the file has functions. */
-static const char *hint_nameless(struct provider_env *env, const struct code_file *o)
+static const char *hint_nameless(struct provider_env *env, struct code_process *t,
+				 struct code_file *o)
 {
-	if (!o->funcs || o->funcs->list.len)
+	bool has_names;
+
+	if (!o->image || code_file_hold(t, o))
+		return NULL;
+	has_names = o->funcs->list.len;
+	code_file_rest(o);
+	if (has_names)
 		return NULL;
 	return arena_printf(
 		env->arena, "'%s' has no symbols that can be read%s", o->file.name,
@@ -833,7 +867,7 @@ static const char *pid_hint(struct provider_env *env, const struct provider *pv,
 		return hint_inlined(env, t, desc);
 	for (uint32_t i = 0; i < t->objects.len && n < ARRAY_LEN(names); i++) {
 		if (code_file_matches(t->objects.data[i], desc->mod)) {
-			near = hint_nameless(env, t->objects.data[i]);
+			near = hint_nameless(env, t, t->objects.data[i]);
 			return near ? near : hint_inlined(env, t, desc);
 		}
 		names[n++] = t->objects.data[i]->file.name;

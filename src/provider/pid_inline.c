@@ -18,9 +18,10 @@ const char *pid_inlined_hint(struct provider_env *env, struct code_process *t, s
 	struct dwarf_inlined in;
 	struct dwarf_file *d;
 
-	if (!func[strspn(func, "*?")] || code_file_open(t, o))
+	if (!func[strspn(func, "*?")] || code_file_hold(t, o))
 		return NULL; /* a pattern that matches every function needs no hint */
-	d = code_file_dwarf(env, o);
+	code_file_rest(o);
+	d = code_file_dwarf(t, o);
 	if (!d || !dwarf_file_inlined(d, is_meant, (void *)(uintptr_t)func, a, &in))
 		return NULL;
 	if (!in.caller)

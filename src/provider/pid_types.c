@@ -24,10 +24,14 @@ static struct code_file *first_object(const struct pid_probe *p)
 static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 {
 	const struct place_site *s = &p->probe.code.sites.data[0];
-	const struct funcs *funcs = first_object(p)->funcs;
-	uint64_t off = s->off - s->rel;
+	struct code_file *o = first_object(p);
+	bool is_known;
 
-	return segments_addr(&funcs->code, off, ret_addr);
+	if (code_file_hold(p->target, o))
+		return false;
+	is_known = segments_addr(&o->funcs->code, s->off - s->rel, ret_addr);
+	code_file_rest(o);
+	return is_known;
 }
 
 /* Fills the arguments of a return probe: arg0 is the offset, and arg1 the first returned value. */
@@ -101,9 +105,9 @@ static bool probe_args(struct provider_env *env, const struct probe *pr, struct 
 
 	*ret = (struct pid_args){0};
 	if (!p->probe.code.sites.len || p->probe.spot == SPOT_INSN || !function_addr(p, &addr) ||
-	    first_object(p)->funcs->is_32bit) /* types are laid out for 64 bits */
+	    first_object(p)->file.is_32bit) /* types are laid out for 64 bits */
 		return false;
-	d = code_file_dwarf(env, first_object(p));
+	d = code_file_dwarf(p->target, first_object(p));
 	if (!d || !dwarf_file_function(d, addr, &func) ||
 	    !(is_go(p->probe.spot) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
@@ -150,6 +154,7 @@ type_id pid_arg_type(struct provider_env *env, const struct probe *pr, uint32_t 
 	ret_origin->is_text = a.args[index].is_text;
 	if (!dwarf_tag(&a.args[index].type))
 		return types_find(t, a.args[index].text, strlen(a.args[index].text));
+	code_file_keep_types(first_object(pid_probe(pr)));
 	return dwarf_import_arg(code_types(&st->code), t, &a.args[index].type,
 				a.args[index].is_ref);
 }
@@ -161,13 +166,16 @@ type_id pid_arg_type(struct provider_env *env, const struct probe *pr, uint32_t 
 const char *pid_arg_refused(struct provider_env *env, const struct probe *pr, uint32_t raw)
 {
 	const struct pid_probe *p = pid_probe(pr);
-	const struct go_code *go;
+	enum go_abi abi;
 
 	if (!p->probe.code.sites.len ||
 	    (p->probe.spot != SPOT_ENTRY_NONE && (p->probe.spot != SPOT_RETURN_NONE || !raw)))
 		return NULL;
-	go = &first_object(p)->funcs->go;
-	if (go->abi == GO_UNKNOWN && (p->probe.spot == SPOT_ENTRY_NONE || raw))
+	if (code_file_hold(p->target, first_object(p)))
+		return NULL;
+	abi = first_object(p)->funcs->go.abi;
+	code_file_rest(first_object(p));
+	if (abi == GO_UNKNOWN && (p->probe.spot == SPOT_ENTRY_NONE || raw))
 		return arena_printf(
 			env->arena,
 			"'%s' does not say which version of Go compiled it, and with it how functions "

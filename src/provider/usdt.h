@@ -84,7 +84,7 @@ struct usdt_object {
 	struct usdt_notes notes;
 	uint64_t bytes;		 /* of the notes, as they are counted in the set of images */
 	VEC(const char *) provs; /* the providers in the notes, each once */
-	struct arena *arena;	 /* names of probes */
+	struct arena *arena;	 /* names of probes and of their functions */
 	uint32_t batch;		 /* in which it was read */
 	uint32_t nprobes;	 /* of its groups */
 	uint32_t survey;	 /* number of the last survey that found it mapped */
@@ -180,7 +180,7 @@ void usdt_object_ignore(struct usdt_state *st, struct usdt_object *o);
 void usdt_object_destroy(struct usdt_state *st, struct usdt_object *o);
 void usdt_objects_destroy(struct usdt_state *st);
 
-/* Adds a group without instructions. The names must live as long as the object. */
+/* Adds a group without instructions. prov and name must live as long as the object. */
 struct usdt_group *usdt_group_add(struct usdt_object *o, const char *prov, const char *func,
 				  const char *name);
 /* Adds a provider to those of the object, once. */

@@ -362,8 +362,10 @@ debug_type_find(struct provider_env *env, const struct usdt_probe_data *d, const
 		return ty;
 	ty = ARENA_NEW(env->arena, struct debug_type);
 	hashmap_sets(st->debug_types, key, ty);
-	dw = code_file_dwarf(env, d->object->file);
+	dw = code_file_dwarf(d->object->target, d->object->file);
 	ty->is_found = dw && dwarf_file_type(dw, d->note->pc, named[b->kind], b->name, &ty->die);
+	if (ty->is_found)
+		code_file_keep_types(d->object->file);
 	return ty;
 }
 

@@ -54,7 +54,7 @@ static void returns_add(struct usdt_group *d, struct code_file *file, const stru
 	struct func_exits exits = {0};
 
 	d->spot = code_return_spot(file, fn);
-	if (func_exits_find(file->funcs, fn, &file->text, &exits))
+	if (func_exits_find(file->funcs, fn, &file->image->text, &exits))
 		for (uint32_t i = 0; i < exits.list.len; i++)
 			vec_push(&d->code.sites,
 				 (struct place_site){.file = &file->file,
@@ -235,7 +235,7 @@ static bool name_matches(const struct code_source *source, const char *file)
 
 static bool has_bytes(struct code_file *file, const struct func *fn, const char *hex, size_t len)
 {
-	const uint8_t *code = text_at(&file->text, fn->off, len / 2);
+	const uint8_t *code = text_at(&file->image->text, fn->off, len / 2);
 
 	for (size_t i = 0; code && i < len / 2; i++) {
 		char byte[3] = {hex[2 * i], hex[2 * i + 1]};
@@ -268,10 +268,7 @@ static void code_add(struct provider_env *env, struct usdt_object *o,
 {
 	const struct func *fn;
 
-	bool is_own = is_about_own(source) || source->is_counter;
-
-	if ((!is_own && has_note(env, o, source->probe)) || code_file_open(o->target, o->file) ||
-	    !has_functions(source, o->file))
+	if (!has_functions(source, o->file))
 		return;
 	usdt_prov_add(o, source->probe->prov);
 	if (source->kind == CODE_NOTE) {
@@ -287,6 +284,17 @@ static void code_add(struct provider_env *env, struct usdt_object *o,
 	for (uint32_t i = 0; i < o->file->funcs->list.len; i++)
 		if (function_is_meant(source, &o->file->funcs->list.data[i]))
 			function_add(o, source, &o->file->funcs->list.data[i]);
+}
+
+static void code_source_add(struct provider_env *env, struct usdt_object *o,
+			    const struct code_source *source)
+{
+	bool is_own = is_about_own(source) || source->is_counter;
+
+	if ((!is_own && has_note(env, o, source->probe)) || code_file_hold(o->target, o->file))
+		return;
+	code_add(env, o, source);
+	code_file_rest(o->file);
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -326,5 +334,5 @@ void usdt_code_add(struct provider_env *env, struct usdt_object *o)
 
 	for (; (source = source_get(env, o->ncodes, &is_live)); o->ncodes++)
 		if (is_live && name_matches(source, o->file->file.name))
-			code_add(env, o, source);
+			code_source_add(env, o, source);
 }

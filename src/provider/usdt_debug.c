@@ -57,8 +57,9 @@ const char *usdt_debug_operand(struct provider_env *env, const struct usdt_group
 			       uint32_t index, Dwarf_Die *ret)
 {
 	struct code_file *file = first->object->file;
-	struct dwarf_file *dw =
-		file->file.is_32bit || !env->files ? NULL : code_file_dwarf(env, file);
+	struct dwarf_file *dw = file->file.is_32bit || !env->files
+					? NULL
+					: code_file_dwarf(first->object->target, file);
 	const char *type = NULL;
 
 	for (const struct usdt_group *grp = first; dw && grp; grp = grp->next_namesake) {
@@ -71,5 +72,7 @@ const char *usdt_debug_operand(struct provider_env *env, const struct usdt_group
 			return NULL;
 		type = other;
 	}
+	if (type)
+		code_file_keep_types(file);
 	return type;
 }

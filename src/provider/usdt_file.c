@@ -315,7 +315,7 @@ struct usdt_group *usdt_group_add(struct usdt_object *o, const char *prov, const
 
 	grp->object = o;
 	grp->prov = prov;
-	grp->func = func;
+	grp->func = arena_strdup(o->arena, func);
 	grp->name = name;
 	grp->code.is_exact = true;
 	vec_push(&o->groups, grp);
@@ -366,7 +366,7 @@ static void site_add(struct provider_env *env, struct usdt_state *st, struct usd
 		omitted->nbad++;
 		return;
 	}
-	code = text_at(&o->file->text, off, SITE_BYTES);
+	code = text_at(&o->file->image->text, off, SITE_BYTES);
 	if (code && code_is_harmful_nop(o->file, code, SITE_BYTES)) {
 		omitted->nnops++;
 		return;
@@ -417,7 +417,7 @@ void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct u
 	o->has_groups = true;
 	if (!o->notes.list.len)
 		return;
-	why = code_file_open(o->target, o->file);
+	why = code_file_hold(o->target, o->file);
 	if (why) {
 		env_notice(env, "the probes of '%s' cannot be traced: %s", o->file->file.name,
 			   err_text(why));
@@ -433,6 +433,7 @@ void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct u
 	}
 	hashmap_destroy(by_name);
 	gate_elf_close(&g);
+	code_file_rest(o->file);
 	omitted_report(env, o, &omitted);
 	if (nfixed)
 		env_notice(env,

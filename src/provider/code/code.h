@@ -10,19 +10,18 @@
  * A provider's state has a struct code_probes. What it knows of one probe begins with a struct
  * code_probe, to which probe.data points.
  *
- * Owns     a process owns its files, a file its descriptor and functions; all live as long as the
+ * Owns     a process owns its files, a file its reference to an image; all live as long as the
  *          registry, unless they are destroyed with their batch.
  */
 #pragma once
 
 #include "image/funcs.h"
-#include "image/text.h"
+#include "image/image.h"
 #include "probe/probe.h"
 #include "provider/code/batch.h"
 #include "rt/abi.h" /* enum code_spot */
 #include "target/ident.h"
 
-struct image;	 /* image/image.h */
 struct proc_map; /* target/maps.h */
 struct target;	 /* target/target.h */
 
@@ -37,13 +36,13 @@ struct code_file {
 	uint64_t unused_at;  /* number of the reading since which users is empty */
 	bool is_main;	     /* it is the program that the process executes */
 	bool is_stale;	     /* the links to its probes were closed */
-	struct funcs *funcs;
-	struct text text;
-	struct err *refused;	  /* why it cannot be probed */
-	struct dwarf_file *dwarf; /* NULL: there is none, or has_dwarf is false */
-	bool has_dwarf;		  /* the debug information was searched for */
+	/* the image's, and how often they are held; NULL: they are not (code_file_hold()) */
+	const struct funcs *funcs;
+	uint32_t nholds;
+	bool has_types;	     /* types were imported: the image's debug information is held */
+	struct err *refused; /* why it cannot be probed */
 	/* address in the file -> the function name that its probes have; NULL: no entry yet */
-	struct hashmap *code_names;
+	struct hashmap *code_names; /* owns the names */
 };
 
 struct code_process {
@@ -121,10 +120,20 @@ void code_file_leave(const struct code_probes *st, struct code_file *o, pid_t pi
  */
 const char *code_module_name(const char *path);
 bool code_file_is_mapped(const struct code_process *p, const struct code_file *o);
-/* Opens the file and reads its functions, once. The file owns the error. */
-const struct err *code_file_open(struct code_process *p, struct code_file *o);
-/* Returns the debug information of the file, opened at the first call; NULL if there is none. */
-struct dwarf_file *code_file_dwarf(const struct provider_env *env, struct code_file *o);
+/*
+ * Opens the file, once, and holds the functions of its image, which makes o->funcs and the image's
+ * text valid until as many calls of code_file_rest(). The file owns the error, after which nothing
+ * is held.
+ */
+const struct err *code_file_hold(struct code_process *p, struct code_file *o);
+void code_file_rest(struct code_file *o);
+/*
+ * Returns the debug information of the file's image; NULL if there is none, or the file is not
+ * open. It is valid until another file is read; who keeps pointers into it calls
+ * code_file_keep_types().
+ */
+struct dwarf_file *code_file_dwarf(const struct code_process *p, const struct code_file *o);
+void code_file_keep_types(struct code_file *o);
 /*
  * Finds the implementation that the process has chosen for the indirect function fn: *ret is that
  * function, with fn's name. False if the process has not chosen one yet.

@@ -212,13 +212,18 @@ struct err *code_process_get(struct provider_env *env, struct code_probes *st, p
 
 void code_file_destroy(struct code_file *o)
 {
-	funcs_destroy(o->funcs);
+	char *name;
+	size_t pos = 0;
+
+	assert(!o->nholds);
+	while (o->code_names && (name = hashmap_next(o->code_names, &pos, NULL, NULL)))
+		free(name);
 	hashmap_destroy(o->code_names);
-	dwarf_file_close(o->dwarf);
+	if (o->has_types)
+		image_dwarf_rest(o->image);
 	gate_file_close(o->file.opened);
 	image_unpin(o->image);
 	image_put(o->image);
-	text_deinit(&o->text);
 	err_destroy(o->refused);
 	vec_deinit(&o->users);
 	free((char *)(uintptr_t)o->file.name);
@@ -259,19 +264,19 @@ bool code_file_is_mapped(const struct code_process *t, const struct code_file *o
 	return file_map(t, o, false);
 }
 
-static struct err *read_funcs(const struct code_process *t, struct code_file *o)
+/* Where debug files of the file are searched; root: the directory that is "/" for the process. */
+static struct debug_search debug_search_of(const struct code_process *t, const struct code_file *o,
+					   int root)
 {
-	CLEANUP(fd) int root = process_root_open((uint64_t)t->at);
 	const struct file_opts *files = t->env->files;
-	struct debug_search where = {.path = o->file.path,
+
+	return (struct debug_search){.path = o->file.path,
 				     .root = root,
 				     .dirs = files->debug_dirs,
 				     .limit = files->limit,
 				     .gate = files->gate,
 				     .dev = o->file.dev,
 				     .ino = o->file.ino};
-
-	return funcs_read(o->file.opened, &where, &o->funcs);
 }
 
 static struct err *open_failed(const struct code_process *t, const struct code_file *o, int sys)
@@ -295,7 +300,6 @@ void code_file_take(struct code_file *o, struct image *i)
 	o->image = i;
 	image_pin(i);
 	o->file.opened = gate_file_share(i->opened);
-	o->text.file = o->file.opened;
 }
 
 static const struct err *file_open(struct code_process *t, struct code_file *o)
@@ -317,30 +321,62 @@ static const struct err *file_open(struct code_process *t, struct code_file *o)
 	return o->refused;
 }
 
-const struct err *code_file_open(struct code_process *t, struct code_file *o)
+static struct err *refused_copy(const struct err *why)
 {
-	if (file_open(t, o) || o->funcs)
-		return o->refused;
-	o->refused = read_funcs(t, o);
-	if (gate_file_is_stuck(o->file.opened)) {
-		err_destroy(o->refused);
-		o->refused = open_failed(t, o, ETIMEDOUT);
-	}
-	o->file.is_32bit = o->funcs && o->funcs->is_32bit;
-	return o->refused;
+	struct err *e = err_new("%s", err_text(why));
+
+	return err_get_hint(why) ? err_hint(e, "%s", err_get_hint(why)) : e;
 }
 
-struct dwarf_file *code_file_dwarf(const struct provider_env *env, struct code_file *o)
+const struct err *code_file_hold(struct code_process *t, struct code_file *o)
 {
-	const struct file_opts *files = env->files;
-	const struct debug_search where = {o->file.path, -1,	      files->debug_dirs,
-					   files->limit, files->gate, o->file.dev,
-					   o->file.ino};
+	CLEANUP(fd) int root = -1;
+	struct debug_search where;
+	const struct err *why;
 
-	if (!o->has_dwarf && o->file.opened)
-		o->dwarf = dwarf_file_open(o->file.opened, &where);
-	o->has_dwarf = true;
-	return o->dwarf;
+	if (file_open(t, o))
+		return o->refused;
+	if (!o->nholds) {
+		if (!o->image->funcs)
+			root = process_root_open((uint64_t)t->at);
+		where = debug_search_of(t, o, root);
+		if (!image_funcs_hold(o->image, &where, &why)) {
+			o->refused = why ? refused_copy(why) : open_failed(t, o, ETIMEDOUT);
+			return o->refused;
+		}
+		o->funcs = o->image->funcs;
+		o->file.is_32bit = o->funcs->is_32bit;
+	}
+	o->nholds++;
+	return NULL;
+}
+
+void code_file_rest(struct code_file *o)
+{
+	if (--o->nholds)
+		return;
+	o->funcs = NULL;
+	image_funcs_rest(o->image);
+}
+
+struct dwarf_file *code_file_dwarf(const struct code_process *t, const struct code_file *o)
+{
+	CLEANUP(fd) int root = -1;
+	struct debug_search where;
+
+	if (!o->image)
+		return NULL;
+	if (!o->image->is_dwarf_read)
+		root = process_root_open((uint64_t)t->at);
+	where = debug_search_of(t, o, root);
+	return image_dwarf(o->image, &where);
+}
+
+void code_file_keep_types(struct code_file *o)
+{
+	if (!o->has_types)
+		image_dwarf_hold(o->image);
+	o->has_types = true;
 }
 
 static struct ifunc_object ifunc_object(const struct code_file *o)
@@ -360,10 +396,11 @@ static taddr chosen_by_any(struct code_process *t, struct code_file *o, const st
 		struct code_file *user = t->objects.data[i];
 		struct ifunc_object importing;
 
-		if (user == o || code_file_open(t, user))
+		if (user == o || code_file_hold(t, user))
 			continue;
 		importing = ifunc_object(user);
 		chosen = ifunc_chosen(t->target, &own, fn, &importing);
+		code_file_rest(user);
 	}
 	return chosen;
 }
@@ -395,17 +432,18 @@ bool code_file_chosen(struct code_process *t, struct code_file *o, const struct 
 
 const char *code_file_code_name(struct code_file *o, const struct func *fn)
 {
-	const char *name;
+	char *name;
 
 	if (!o->funcs->has_ifuncs)
 		return fn->name;
 	if (!o->code_names)
 		o->code_names = hashmap_create();
 	name = hashmap_find(o->code_names, &fn->addr, sizeof(fn->addr));
-	if (!name)
-		hashmap_set(o->code_names, &fn->addr, sizeof(fn->addr),
-			    (void *)(uintptr_t)fn->name);
-	return name ? name : fn->name;
+	if (!name) {
+		name = xstrdup(fn->name);
+		hashmap_set(o->code_names, &fn->addr, sizeof(fn->addr), name);
+	}
+	return name;
 }
 
 /* True if asked is name without its version: "libc" or "libc.so" for "libc.so.6". */

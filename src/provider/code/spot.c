@@ -42,7 +42,7 @@ static uint32_t entry_skip(const struct code_file *o, const struct func *fn, con
 /* True if a jump of the function leads to off, or if the function's jumps are not known. */
 static bool is_jumped_to(struct code_file *o, const struct func *fn, uint32_t off)
 {
-	const uint8_t *code = text_at(&o->text, fn->off, fn->size);
+	const uint8_t *code = text_at(&o->image->text, fn->off, fn->size);
 	struct insns s;
 	bool is_target;
 
@@ -68,7 +68,7 @@ bool code_is_harmful_nop(const struct code_file *o, const uint8_t *code, size_t 
 bool code_entry_find(struct code_file *o, const struct func *fn, uint32_t *ret_skip)
 {
 	size_t size = MIN(fn->size, CODE_ENTRY_BYTES);
-	const uint8_t *code = text_at(&o->text, fn->off, size);
+	const uint8_t *code = text_at(&o->image->text, fn->off, size);
 	uint32_t skip;
 
 	if (!code)

@@ -9,11 +9,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "base/err.h"
 #include "files/gate.h"
 #include "files/mapping.h"
 #include "image/debugfile.h"
 #include "image/dwarf.h"
 #include "image/elfsym.h"
+#include "image/funcs.h"
 #include "image/object.h"
 #include "target/maps.h"
 #include "tap.h"
@@ -21,12 +23,10 @@
 #define LIMIT ((uint64_t)64 << 20)
 
 static struct gate *gate;
-static char dir[] = "/tmp/image-XXXXXX", path[64], other[64], self[4096];
+static char dir[] = "/tmp/image-XXXXXX", path[64], other[64], self[4096], cmd[8192];
 
 static void file_copy(const char *from, const char *to)
 {
-	char cmd[8192];
-
 	(void)snprintf(cmd, sizeof(cmd), "cp %s %s", from, to);
 	if (system(cmd) != 0)
 		exit(1);
@@ -48,7 +48,7 @@ static struct mapping named(const char *name)
 	return (struct mapping){.path = name, .has_root = true, .root = -1};
 }
 
-static struct debug_search place_of(uint64_t limit)
+static struct debug_search search_of(uint64_t limit)
 {
 	return (struct debug_search){"/nowhere", -1, dir, limit, gate, 0, 0};
 }
@@ -67,7 +67,7 @@ static struct image *open_named(struct image_set *s, const char *name)
 static void test_once(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_search where = place_of(LIMIT);
+	struct debug_search where = search_of(LIMIT);
 	struct object_symbol sym;
 	struct proc_maps maps;
 	struct mapping m = self_mapping(&maps);
@@ -100,7 +100,7 @@ static void test_once(void)
 static void test_identity(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_search where = place_of(LIMIT);
+	struct debug_search where = search_of(LIMIT);
 	struct image *a, *b;
 	struct stat st;
 	struct mapping m;
@@ -146,7 +146,7 @@ static void test_identity(void)
 static void test_bound(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_search where = place_of(LIMIT);
+	struct debug_search where = search_of(LIMIT);
 	struct object_symbol sym;
 	struct image *a, *b;
 	uint64_t extra = 0, size;
@@ -195,11 +195,85 @@ static void test_bound(void)
 	image_set_destroy(s);
 }
 
+/* Functions are read once for all probes, stay while one points to them, and are in the bound. */
+static void test_functions(void)
+{
+	struct image_set *s = image_set_create();
+	struct debug_search where = search_of(LIMIT);
+	struct image *a, *b;
+	const struct err *why;
+	const struct funcs *first;
+	uint64_t size;
+
+	file_copy(self, path);
+	a = open_named(s, path);
+	b = open_named(s, path);
+	ok(image_funcs_hold(a, &where, &why) && funcs_find(a->funcs, "main"), "functions");
+	first = a->funcs;
+	ok(image_funcs_hold(b, &where, &why) && b->funcs == first && s->nread == 1,
+	   "are read once for two users");
+	ok(text_at(&a->text, funcs_find(first, "main")->off, 1) != NULL, "their code");
+	image_funcs_rest(b);
+	size = s->bytes;
+	ok(size >= funcs_size(first) + a->text.cap && a->text.cap, "both are counted");
+	s->max_bytes = 0;
+	image_set_shed(s, NULL);
+	ok(a->funcs == first && s->bytes == size, "what is held is not shed");
+	image_funcs_rest(a);
+	image_set_shed(s, NULL);
+	ok(!a->funcs && !a->text.data && !s->bytes, "what nobody holds is, with the code");
+	ok(image_funcs_hold(a, &where, &why) && funcs_find(a->funcs, "main") && s->nread == 2,
+	   "and read again");
+	image_funcs_rest(a);
+	image_set_shed(s, NULL);
+	file_copy("/bin/true", path);
+	ok(!image_funcs_hold(a, &where, &why) && why && strstr(err_text(why), "overwritten"),
+	   "but not from other contents");
+	image_put(b);
+	image_put(a);
+
+	/* a file without code is refused, and looked at once */
+	(void)snprintf(cmd, sizeof(cmd), "echo text > %s", path);
+	if (system(cmd) != 0)
+		exit(1);
+	a = open_named(s, path);
+	s->nread = 0;
+	ok(!image_funcs_hold(a, &where, &why) && why, "a text has no functions");
+	ok(!image_funcs_hold(a, &where, &why) && why && s->nread == 1, "as is known then");
+	image_put(a);
+	is_int(s->bytes, 0, "nothing is left");
+	(void)unlink(path);
+	image_set_destroy(s);
+}
+
+static void test_debug_held(void)
+{
+	struct image_set *s = image_set_create();
+	struct debug_search where = search_of(LIMIT);
+	struct proc_maps maps;
+	struct mapping m = self_mapping(&maps);
+	struct image *i = image_open(s, gate, &m);
+
+	if (!ok(i && image_dwarf(i, &where), "debug information"))
+		return;
+	image_dwarf_hold(i);
+	s->max_bytes = 0;
+	image_set_shed(s, NULL);
+	ok(i->dwarf && s->bytes, "is not shed while types are made of it");
+	image_dwarf_rest(i);
+	image_set_shed(s, NULL);
+	ok(!i->dwarf && !s->bytes, "but later");
+	ok(image_dwarf(i, &where) != NULL, "and opened again");
+	image_put(i);
+	proc_maps_deinit(&maps);
+	image_set_destroy(s);
+}
+
 /* A file that claims more than the limit: it costs the limit, and once. */
 static void test_limit(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_search where = place_of(4096);
+	struct debug_search where = search_of(4096);
 	struct mapping m = named(path);
 	struct image *a, *b;
 
@@ -218,7 +292,7 @@ static void test_limit(void)
 static void test_edges(void)
 {
 	struct image_set *s = image_set_create();
-	struct debug_search where = place_of(LIMIT);
+	struct debug_search where = search_of(LIMIT);
 	struct mapping m = named("/nowhere/at/all");
 	struct image *i = image_open(s, gate, &m), *vdso = image_of_vdso(s);
 
@@ -271,6 +345,8 @@ int main(void)
 	test_once();
 	test_identity();
 	test_bound();
+	test_functions();
+	test_debug_held();
 	test_limit();
 	test_edges();
 	test_month();

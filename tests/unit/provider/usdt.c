@@ -181,7 +181,9 @@ static void test_images(const char *prov, pid_t pid)
 	struct image *own;
 	struct provider_env env;
 	struct proc_maps maps;
-	struct probe *pr, *func;
+	const char *const *types;
+	struct probe *pr, *func, *again;
+	const struct funcs *read_once;
 	char pid_prov[32];
 	uint32_t n;
 
@@ -201,7 +203,21 @@ static void test_images(const char *prov, pid_t pid)
 	session_begin(&env);
 	pr = match_one(&env, prov, "sold", &n);
 	(void)snprintf(pid_prov, sizeof(pid_prov), "pid%d", (int)pid);
+	read_once = own->funcs;
 	func = match_one_of(&env, pid_prov, "unit_shop_sell", "entry", &n);
+	ok(read_once && own->funcs == read_once, "whose functions are read once for both");
+	ok(own->bytes > own->text.cap && own->text.cap, "which counts, as the code does");
+	files.images->max_bytes = 0;
+	image_set_shed(files.images, NULL);
+	files.images->max_bytes = IMAGES_MEMORY_DEFAULT;
+	ok(!own->funcs && !own->text.data, "probes do not keep them");
+	again = match_one_of(&env, pid_prov, "unit_shop_sell", "return", &n);
+	ok(again && own->funcs && !own->nfuncs_users, "the next probe reads them again");
+	ok(func && strcmp(func->func, "unit_shop_sell") == 0 && pr &&
+		   strcmp(pr->func, "unit_shop_sell") == 0,
+	   "names of probes are their own");
+	ok(func && func->provider->arg_types(&env, func, &types) == 2 && own->dwarf,
+	   "types of arguments come from the image's debug information");
 	if (ok(pr && func, "a probe of the program, and one of its function")) {
 		ok(usdt_probe(pr)->object->file->image == own, "the first is in an image");
 		ok(own->notes[IMAGE_USDT] == usdt_probe(pr)->object, "which notes it");
