@@ -53,15 +53,87 @@ inline uint64_t NMETHOD = 0x74656d6e;
 inline uint64_t NATIVE = 0x6974616e;
 inline uint64_t STUBS = 0x62757453;
 
+/* rows of the tables, of fields and of types: hotspot/share/runtime/vmStructs.hpp */
+inline int STRUCT_ROW = 48;
+inline int STRUCT_TYPE = 0;
+inline int STRUCT_FIELD = 8;
+inline int STRUCT_OFFSET = 32;
+inline int STRUCT_ADDRESS = 40; /* of a static field */
+inline int TYPE_ROW = 40;
+inline int TYPE_NAME = 0;
+inline int TYPE_SIZE = 32;
+inline int TABLE_FAR = 0x10000000; /* nearer than that are the tables to their variables */
+
+/* a VirtualSpace of a heap of the code cache: its bounds, and where the used part begins */
+inline int SPACE_HIGH_BOUND = 8;
+inline int SPACE_LOW = 16;
+inline int SEGMENT_FREE = 255; /* in the map: the segment belongs to no blob */
+inline uint64_t SIZE_UNKNOWN = 8 * 0xffffffffull; /* of a frame: what some stubs say */
+
+/* an interpreter's frame, below its frame pointer: the caller's stack pointer, the method */
+inline int I_SENDER_SP = 8;
+inline int I_METHOD = 24;
+/* above it: the return address, the caller's stack */
+inline int I_RETURN = 8;
+inline int I_CALLER = 16;
+/* what frames are no larger than, in bytes: any, and what arguments add to one */
+inline int FRAME_MAX = 0x100000;
+inline int ARGS_MAX = 0x10000;
+inline int STUB_FRAME_MAX = 0x1000;
+/* in a chunk of stack, smaller frame pointers are distances, in words */
+inline int RELATIVE_MAX = 0x100000;
+inline int RECORD_BELOW = 56; /* the continuation, below the return address of enterSpecial() */
+
+/* flags: of a method, of a ConstMethod; of an object that was copied (its two low bits) */
+inline int ACC_NATIVE = 0x100;
+inline int HAS_LINE_TABLE = 1;
+inline int MARKED = 3;
+
+/* where a stack can be walked (pcDesc.hpp): the offset of the code, that of the scope */
+inline int PC_SIZE = 16;
+inline int PC_SCOPE = 4;
+inline int PCS_MAX = 1000000;
+inline int CODE_MAX = 0x10000000;
+/* numbers are packed, 6 bits a byte; from 192 on another byte follows; 5 bytes at most */
+inline int PACKED_BITS = 6;
+inline int PACKED_MORE = 192;
+inline int PACKED_END = 30;
+
+/* instructions, by their first bytes as a number */
+inline int IS_TWO[uint64_t insn, uint64_t bytes] = (insn & 0xffff) == bytes;
+inline int IS_THREE[uint64_t insn, uint64_t bytes] = (insn & 0xffffff) == bytes;
+inline int PUSH_RBP = 0x55;
+inline int POP_RBP = 0x5d;
+inline int RET = 0xc3;
+inline int CMP_LONG = 0xa73b49; /* cmp long(%r15),%rsp */
+inline int CMP_BYTE = 0x673b49;
+inline int JA = 0x870f;
+inline int CMP_LONG_SIZE = 7;
+inline int CMP_BYTE_SIZE = 4;
+inline int TEST_R10 = 0x028541; /* test %eax,(%r10) */
+inline int TEST_R10_SIZE = 3;
+inline int TEST_RIP = 0x0585; /* test %eax,long(%rip) */
+inline int TEST_RIP_SIZE = 6;
+inline int MOV_R10 = 0xba49;	    /* mov $page,%r10 */
+inline int LOAD_R10_BYTE = 0x578b4d; /* mov byte(%r15),%r10 */
+inline int LOAD_R10_LONG = 0x978b4d;
+inline int STORE_RBP_BYTE = 0x6c8948; /* mov %rbp,byte(%rsp) */
+inline int STORE_RBP_LONG = 0xac8948;
+inline int BARRIER_CMP = 0x8141; /* of the barrier at the entry: cmp $long,byte(%r15); jne */
+inline int BARRIER_JNE = 0x850f;
+
 /* in attach clauses: offset of a field, address of a static field, size of a type */
 inline uint64_t FIELD[string type, string name] =
-    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 32] :
+    (this->entry = ufind(structs, STRUCT_ROW, STRUCT_TYPE, type, STRUCT_FIELD, name)) ?
+    WORD[this->entry + STRUCT_OFFSET] :
     (this->missing++, 0);
 inline uint64_t STATIC[string type, string name] =
-    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 40] :
+    (this->entry = ufind(structs, STRUCT_ROW, STRUCT_TYPE, type, STRUCT_FIELD, name)) ?
+    WORD[this->entry + STRUCT_ADDRESS] :
     (this->missing++, 0);
 inline uint64_t SIZE[string type] =
-    (this->entry = ufind(types, 40, 0, type, 0, NULL)) ? WORD[this->entry + 32] :
+    (this->entry = ufind(types, TYPE_ROW, TYPE_NAME, type, TYPE_NAME, NULL)) ?
+    WORD[this->entry + TYPE_SIZE] :
     (this->missing++, 0);
 
 /*
@@ -78,12 +150,12 @@ inline uint64_t OBJECT[uint64_t a] = is_z ?
     !is_narrow ? WORD[a] : HALF[a] ? WORD[narrow_base] + ((uint64_t)HALF[a] << HALF[narrow_shift]) :
     0;
 /* where a collector that works meanwhile has copied an object to */
-inline uint64_t COPY[uint64_t o] = o && (WORD[o] & 3) == 3 ? WORD[o] & ~7ull : o;
+inline uint64_t COPY[uint64_t o] = o && (WORD[o] & MARKED) == MARKED ? WORD[o] & ~7ull : o;
 
 inline uint64_t FILE_AT[uint64_t pool] =
     (is_class_file ? WORD[pool + pool_holder] : pool) + pool_file;
 inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] &&
-    (SHORT[c + cm_flags] & 1) ?
+    (SHORT[c + cm_flags] & HAS_LINE_TABLE) ?
     upackedlines(c + cm_code + SHORT[c + cm_size], 65535, at, less) : 0;
 inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[FILE_AT[pool]]]];
 inline string CLASS[uint64_t pool] = SYMBOL[WORD[WORD[pool + pool_holder] + klass_name]];
@@ -91,7 +163,7 @@ inline string NAME[uint64_t pool, uint64_t c] = SYMBOL[SLOT[pool, SHORT[c + cm_n
 /* the whole text: of a method, its ConstMethod and its pool, at a line, and the mark */
 inline string TEXT[uint64_t m, uint64_t c, uint64_t pool, uint64_t line, string mark] =
     strjoin(strjoin(strjoin(CLASS[pool], "."), NAME[pool, c]), strjoin(
-	SHORT[m + m_access] & 0x100 ? "(Native Method)" :
+	SHORT[m + m_access] & ACC_NATIVE ? "(Native Method)" :
 	!SHORT[FILE_AT[pool]] ? "(Unknown Source)" :
 	line ? strjoin("(", strjoin(FILE[pool], strjoin(":", strjoin(lltostr(line), ")")))) :
 	strjoin("(", strjoin(FILE[pool], ")")), mark));
@@ -104,7 +176,7 @@ dtrace:helper:attach:
 	structs = this->table ? WORD[this->table] : 0;
 	/* before libjvm.so is relocated, its pointers are no addresses */
 	if (structs &&
-	    (structs > this->table ? structs - this->table : this->table - structs) > 0x10000000)
+	    (structs > this->table ? structs - this->table : this->table - structs) > TABLE_FAR)
 		structs = 0;
 	/*
 	 * The sizes of rows, and some rows, are zeros until the initialisers of libjvm.so have run.
@@ -115,18 +187,21 @@ dtrace:helper:attach:
 	if (!structs && strlen(objname("libjava.so")))
 		udecline("the tables of this Java virtual machine are not known");
 	types = structs ? WORD[symaddr("gHotSpotVMTypes", "libjvm.so")] : 0;
-	if (structs && (WORD[symaddr("gHotSpotVMStructEntryArrayStride", "libjvm.so")] != 48 ||
-	    WORD[symaddr("gHotSpotVMTypeEntryArrayStride", "libjvm.so")] != 40))
+	if (structs &&
+	    (WORD[symaddr("gHotSpotVMStructEntryArrayStride", "libjvm.so")] != STRUCT_ROW ||
+	    WORD[symaddr("gHotSpotVMTypeEntryArrayStride", "libjvm.so")] != TYPE_ROW))
 		udecline("the tables of this Java virtual machine are not known");
 }
 
 dtrace:helper:attach:
 /structs/
 {
-	this->entry = ufind(structs, 48, 0, "Abstract_VM_Version", 8, "_vm_major_version");
-	this->version = this->entry ? HALF[WORD[this->entry + 40]] : 0;
+	this->entry = ufind(structs, STRUCT_ROW, STRUCT_TYPE, "Abstract_VM_Version", STRUCT_FIELD,
+	    "_vm_major_version");
+	this->version = this->entry ? HALF[WORD[this->entry + STRUCT_ADDRESS]] : 0;
 	/* the virtual machine of JDK 8 has a number of its own, 25 */
-	has_one_heap = ufind(structs, 48, 0, "CodeCache", 8, "_heap") != 0;
+	has_one_heap = ufind(structs, STRUCT_ROW, STRUCT_TYPE, "CodeCache", STRUCT_FIELD,
+	    "_heap") != 0;
 	if (has_one_heap)
 		this->version = 8;
 	if (this->version != 8 && this->version != 11 && this->version != 17 &&
@@ -258,9 +333,9 @@ dtrace:helper:uthread:
 {
 	this->heap = WORD[heaps];
 	low = low0 = this->heap ? WORD[this->heap + heap_memory] : 0;
-	high = high0 = this->heap ? WORD[this->heap + heap_memory + 8] : 0;
+	high = high0 = this->heap ? WORD[this->heap + heap_memory + SPACE_HIGH_BOUND] : 0;
 	if (high > low) {
-		map0 = WORD[this->heap + heap_map + 16];
+		map0 = WORD[this->heap + heap_map + SPACE_LOW];
 		segment_log = HALF[this->heap + segment_log];
 		is_ready = 1;
 	}
@@ -276,21 +351,21 @@ dtrace:helper:uthread:
 	if (this->count >= 1 && this->count <= 3 && high > low) {
 		this->list = WORD[this->list + array_data];
 		this->heap = WORD[this->list];
-		low0 = WORD[this->heap + heap_memory + 16];
-		high0 = WORD[this->heap + heap_memory + 8];
-		map0 = WORD[this->heap + heap_map + 16];
+		low0 = WORD[this->heap + heap_memory + SPACE_LOW];
+		high0 = WORD[this->heap + heap_memory + SPACE_HIGH_BOUND];
+		map0 = WORD[this->heap + heap_map + SPACE_LOW];
 		segment_log = HALF[this->heap + segment_log];
 		if (this->count >= 2) {
 			this->heap = WORD[this->list + 8];
-			low1 = WORD[this->heap + heap_memory + 16];
-			high1 = WORD[this->heap + heap_memory + 8];
-			map1 = WORD[this->heap + heap_map + 16];
+			low1 = WORD[this->heap + heap_memory + SPACE_LOW];
+			high1 = WORD[this->heap + heap_memory + SPACE_HIGH_BOUND];
+			map1 = WORD[this->heap + heap_map + SPACE_LOW];
 		}
 		if (this->count == 3) {
 			this->heap = WORD[this->list + 16];
-			low2 = WORD[this->heap + heap_memory + 16];
-			high2 = WORD[this->heap + heap_memory + 8];
-			map2 = WORD[this->heap + heap_map + 16];
+			low2 = WORD[this->heap + heap_memory + SPACE_LOW];
+			high2 = WORD[this->heap + heap_memory + SPACE_HIGH_BOUND];
+			map2 = WORD[this->heap + heap_map + SPACE_LOW];
 		}
 		is_ready = 1;
 	}
@@ -322,7 +397,7 @@ dtrace:helper:ustack:
 		}
 		this->segment = (arg0 - this->base) >> segment_log;
 		this->hop = BYTE[this->map + this->segment];
-		while (this->hop && this->hop != 255; 64) {
+		while (this->hop && this->hop != SEGMENT_FREE; 64) {
 			this->segment -= this->hop;
 			this->hop = BYTE[this->map + this->segment];
 		}
@@ -350,7 +425,7 @@ dtrace:helper:ustack:
 	 * lies below the return address
 	 */
 	else if (this->kind == STUBS && arg0 != WORD[call_stub]) {
-		this->sp = arg1 > arg2 && arg1 - arg2 < 0x1000 ? (uint64_t)arg1 : arg2 - 8;
+		this->sp = arg1 > arg2 && arg1 - arg2 < STUB_FRAME_MAX ? (uint64_t)arg1 : arg2 - 8;
 		if (WORD[this->sp + 8] == -1ull && IS_CODE[WORD[this->sp + 16]])
 			unwind(WORD[this->sp + 16], this->sp + 24, this->sp == arg1 ? WORD[arg1] :
 			    arg1);
@@ -386,8 +461,8 @@ dtrace:helper:ustack:
 /this->blob && this->kind == INTERPRETER/
 {
 	this->good = 0;
-	if (arg1 > arg2 && arg1 - arg2 < 0x100000 && !(arg1 & 7) && (arg3 || arg1 - arg2 >= 64)) {
-		this->method = WORD[arg1 - 24];
+	if (arg1 > arg2 && arg1 - arg2 < FRAME_MAX && !(arg1 & 7) && (arg3 || arg1 - arg2 >= 64)) {
+		this->method = WORD[arg1 - I_METHOD];
 		this->const = this->method ? WORD[this->method + m_const] : 0;
 		this->pool = this->const ? WORD[this->const + cm_pool] : 0;
 		this->good = this->pool && WORD[this->pool + pool_cache] == WORD[arg1 - at_cache];
@@ -398,9 +473,10 @@ dtrace:helper:ustack:
 	 */
 	if (!this->good && arg3 == 0 && IS_CODE[WORD[arg2]])
 		unwind(WORD[arg2], arg2 + 8, arg1);
-	else if (!this->good && arg3 == 0 && arg1 - arg2 <= 64 && IS_CODE[WORD[arg1 + 8]])
-		unwind(WORD[arg1 + 8], arg1 - arg2 >= 8 && WORD[arg1 - 8] - arg1 - 16 < 0x10000 ?
-		    WORD[arg1 - 8] : arg1 + 16,
+	else if (!this->good && arg3 == 0 && arg1 - arg2 <= 64 && IS_CODE[WORD[arg1 + I_RETURN]])
+		unwind(WORD[arg1 + I_RETURN], arg1 - arg2 >= I_SENDER_SP &&
+		    WORD[arg1 - I_SENDER_SP] - arg1 - I_CALLER < ARGS_MAX ?
+		    WORD[arg1 - I_SENDER_SP] : arg1 + I_CALLER,
 		    WORD[arg1]);
 	else if (!this->good && arg3 == 0 && WORD[arg2] == arg1 && IS_CODE[WORD[arg2 + 8]])
 		unwind(WORD[arg2 + 8], arg2 + 16, arg1);
@@ -414,10 +490,10 @@ dtrace:helper:ustack:
 	/*
 	 * what the caller's stack pointer was before arguments were put there for the interpreter
 	 */
-	this->sp = this->end ? arg1 + 8 * WORD[arg1 - 8] : WORD[arg1 - 8];
-	if (this->sp < arg1 + 16 || this->sp > arg1 + 0x10000)
-		this->sp = arg1 + 16;
-	this->next = WORD[arg1 + 8];
+	this->sp = this->end ? arg1 + 8 * WORD[arg1 - I_SENDER_SP] : WORD[arg1 - I_SENDER_SP];
+	if (this->sp < arg1 + I_CALLER || this->sp > arg1 + ARGS_MAX)
+		this->sp = arg1 + I_CALLER;
+	this->next = WORD[arg1 + I_RETURN];
 	this->fp = WORD[arg1];
 	this->slot = (uint64_t)arg1;
 	this->stepped = 1;
@@ -430,16 +506,16 @@ dtrace:helper:ustack:
 inline void find_poll()
 {
 	this->insn = HALF[arg0];
-	this->is_poll = (this->insn & 0xffffff) == 0xa73b49 ||
-	    (this->insn & 0xffffff) == 0x673b49 ||
-	    ((this->insn & 0xffff) == 0x870f && ((HALF[arg0 - 7] & 0xffffff) == 0xa73b49 ||
-		(HALF[arg0 - 4] & 0xffffff) == 0x673b49));
+	this->is_poll = IS_THREE[this->insn, CMP_LONG] || IS_THREE[this->insn, CMP_BYTE] ||
+	    (IS_TWO[this->insn, JA] && (IS_THREE[HALF[arg0 - CMP_LONG_SIZE], CMP_LONG] ||
+		IS_THREE[HALF[arg0 - CMP_BYTE_SIZE], CMP_BYTE]));
 	if (has_old_polls) /* of a page, whose address may be fetched behind pop rbp */
-		this->is_poll = ((this->insn & 0xffffff) == 0x028541 && BYTE[arg0 + 3] == 0xc3) ||
-		    ((this->insn & 0xffff) == 0x0585 && BYTE[arg0 + 6] == 0xc3) ||
-		    (BYTE[arg0 - 1] == 0x5d &&
-		    ((this->insn & 0xffff) == 0xba49 || (this->insn & 0xffffff) == 0x578b4d ||
-			(this->insn & 0xffffff) == 0x978b4d));
+		this->is_poll =
+		    (IS_THREE[this->insn, TEST_R10] && BYTE[arg0 + TEST_R10_SIZE] == RET) ||
+		    (IS_TWO[this->insn, TEST_RIP] && BYTE[arg0 + TEST_RIP_SIZE] == RET) ||
+		    (BYTE[arg0 - 1] == POP_RBP && (IS_TWO[this->insn, MOV_R10] ||
+			IS_THREE[this->insn, LOAD_R10_BYTE] ||
+			IS_THREE[this->insn, LOAD_R10_LONG]));
 }
 
 /*
@@ -450,18 +526,20 @@ inline void find_frame_end()
 	this->done = HALF[this->blob + blob_complete];
 	if (is_split)
 		this->done &= 0xffff;
-	if ((this->insn & 0xff) == 0x5d) { /* pop rbp */
+	if ((this->insn & 0xff) == POP_RBP) { /* pop rbp */
 		this->sp = arg2 + 16;
-	} else if ((this->insn & 0xff) == 0xc3 || this->is_poll) { /* ret, and the poll before it */
+	} else if ((this->insn & 0xff) == RET || this->is_poll) { /* ret, and the poll before it */
 		this->sp = arg2 + 8;
 		this->saved = 0;
 	} else if ((this->kind == NMETHOD || this->kind == NATIVE) &&
 	    arg0 < this->code + this->done) {
-		if ((this->insn & 0xffffff) == 0x6c8948 || (this->insn & 0xffffff) == 0xac8948)
+		if (IS_THREE[this->insn, STORE_RBP_BYTE] ||
+		    IS_THREE[this->insn, STORE_RBP_LONG])
 			this->saved = 0; /* mov rbp to the stack */
-		else if ((this->insn & 0xffff) == 0x8141 || (this->insn & 0xffff) == 0x850f)
+		else if (IS_TWO[this->insn, BARRIER_CMP] ||
+		    IS_TWO[this->insn, BARRIER_JNE])
 			; /* the barrier at the entry */
-		else if (arg0 > this->code && BYTE[arg0 - 1] == 0x55)
+		else if (arg0 > this->code && BYTE[arg0 - 1] == PUSH_RBP)
 			this->sp = arg2 + 16; /* behind push rbp */
 		else {
 			this->sp = arg2 + 8;
@@ -479,7 +557,7 @@ dtrace:helper:ustack:
 /this->blob && this->kind != INTERPRETER && this->size/
 {
 	/* some stubs do not say how large their frames are: -1 */
-	this->is_open = this->size == 8 * 0xffffffffull;
+	this->is_open = this->size == SIZE_UNKNOWN;
 	this->sp = arg2 + (this->is_open ? 8 : this->size);
 	this->saved = !this->is_open && this->size >= 16;
 	if (arg3 == 0 && !this->is_open) {
@@ -520,7 +598,7 @@ dtrace:helper:ustack:
 		this->entry += 8;
 		this->tries++;
 	}
-	this->record = this->entry - 56;
+	this->record = this->entry - RECORD_BELOW;
 	this->entry += 8 - this->special;
 	this->chunk = this->special && this->tries < 24 ? COPY[WORD[this->record]] : 0;
 	this->chunk = this->chunk ? OBJECT[this->chunk + HALF[co_tail]] : 0;
@@ -530,7 +608,7 @@ dtrace:helper:ustack:
 dtrace:helper:ustack:
 /this->stepped && this->end/
 {
-	if (this->fp < 0x100000)
+	if (this->fp < RELATIVE_MAX)
 		this->fp = this->slot + 8 * this->fp;
 	this->is_bottom = (uint64_t)(this->sp >= this->end);
 	if (this->is_bottom)
@@ -560,7 +638,7 @@ dtrace:helper:ustack:
 	}
 	if (this->end && IS_CODE[this->next] && WORD[this->sp - 8] == this->next) {
 		this->fp = WORD[this->sp - 16];
-		if (this->fp < 0x100000)
+		if (this->fp < RELATIVE_MAX)
 			this->fp = this->sp - 16 + 8 * this->fp;
 		unwind(this->next, this->sp, this->fp);
 	} else if (this->was && !this->end) {
@@ -600,19 +678,19 @@ inline void find_scope()
 	    WORD[this->blob + nm_scopes];
 	this->count =
 	    ((is_split ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) -
-	    this->pcs) / 16;
+	    this->pcs) / PC_SIZE;
 	this->metadata = is_split ?
 	    WORD[this->blob + blob_mutable] + (HALF[this->blob + blob_relocation] + 7 & ~7) :
 	    this->blob + HALF[this->blob + nm_metadata];
 	this->offset = this->pc - this->code;
 	this->decode = 0ull;
 	/* the first one is at -1; the scopes are those of the first one that is not below */
-	if (this->count > 2 && this->count < 1000000 && this->offset > 0 &&
-	    this->offset < 0x10000000) {
-		this->index = ubsearch(this->pcs + 16, this->count - 1, 16, 4, this->offset - 1) +
-		    1;
+	if (this->count > 2 && this->count < PCS_MAX && this->offset > 0 &&
+	    this->offset < CODE_MAX) {
+		this->index = ubsearch(this->pcs + PC_SIZE, this->count - 1, PC_SIZE, 4,
+		    this->offset - 1) + 1;
 		if (this->index < this->count - 1)
-			this->decode = HALF[this->pcs + 16 + 16 * this->index + 4];
+			this->decode = HALF[this->pcs + PC_SIZE * (this->index + 1) + PC_SCOPE];
 	}
 }
 
@@ -627,8 +705,8 @@ inline void read_caller()
 		this->byte = BYTE[this->at];
 		this->at++;
 		this->value += (uint64_t)(this->byte - less) << this->shift;
-		this->shift += 6;
-		if (this->byte < 192 || this->shift == 30)
+		this->shift += PACKED_BITS;
+		if (this->byte < PACKED_MORE || this->shift == PACKED_END)
 			this->part = 1;
 	}
 	this->caller = this->value;
@@ -643,8 +721,8 @@ inline void read_method()
 		this->byte = BYTE[this->at];
 		this->at++;
 		this->value += (uint64_t)(this->byte - less) << this->shift;
-		this->shift += 6;
-		if (this->byte < 192 || this->shift == 30) {
+		this->shift += PACKED_BITS;
+		if (this->byte < PACKED_MORE || this->shift == PACKED_END) {
 			if (this->part == 0)
 				this->number = this->value;
 			this->part++;
