@@ -342,10 +342,16 @@ uint64_t subr_upackedlines(struct dif_machine *m, const uint64_t *v)
 	return table_result(&t, found);
 }
 
+static uint64_t hash_add(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+	return sum ^ sum >> 29;
+}
+
 /* As in rt_helper_hash() of rt/helper_subr.c. */
 uint64_t subr_uhash(struct dif_machine *m, const uint64_t *v)
 {
-	uint64_t len = v[1] < 256 ? v[1] : 256, sum = len;
+	uint64_t len = MIN(v[1], (uint64_t)1024), sum = len;
 
 	for (uint64_t i = 0; i < len; i += 8) {
 		uint64_t w = 0;
@@ -357,10 +363,29 @@ uint64_t subr_uhash(struct dif_machine *m, const uint64_t *v)
 				return dif_fault(m, DIF_FAULT_BADADDR, v[0] + k);
 			w |= (b & 255) << 8 * (k - i);
 		}
-		sum = (sum ^ w * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
-		sum ^= sum >> 29;
+		sum = hash_add(sum, w);
 	}
 	return sum;
+}
+
+/* The word that the NUL lies in counts, also if it has nothing else. */
+uint64_t subr_uhashstr(struct dif_machine *m, const uint64_t *v)
+{
+	uint64_t sum = 0, w = 0, n = 0, b = 0;
+
+	for (; n < 256; n++) {
+		if (!mem_load(m, SPACE_USER, v[0] + n, &b, 1))
+			return dif_fault(m, DIF_FAULT_BADADDR, v[0] + n);
+		b &= 255;
+		w |= b << 8 * (n % 8);
+		if (!b || n % 8 == 7) {
+			sum = hash_add(sum, w);
+			w = 0;
+		}
+		if (!b)
+			break;
+	}
+	return hash_add(sum, n);
 }
 
 uint64_t subr_ucountnl(struct dif_machine *m, const uint64_t *v)

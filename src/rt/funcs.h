@@ -88,7 +88,7 @@ RT_FUNC(rt_helper_scan, 1, 1)  /* subroutine that decodes a table: its value */
 RT_FUNC(rt_helper_search, 0, 1) /* ubsearch() */
 RT_FUNC(rt_helper_put, 2, 0)	/* number of a global variable, its value */
 RT_FUNC(rt_helper_memo, 1, 0)	/* 0: ucached(), 1: uknown() */
-RT_FUNC(rt_helper_hash, 0, 1)	/* uhash() */
+RT_FUNC(rt_helper_hash, 1, 1)	/* 0: uhash(), 1: uhashstr() */
 RT_FUNC(rt_helper_keep, 0, 0)	/* remembers what the native frame has added */
 RT_FUNC(rt_helper_frame, 0, 1)	/* records the text of the machine as a frame */
 RT_FUNC(rt_helper_add, 2, 1)	/* string or number, 1 if it is a string: appends it to the text */

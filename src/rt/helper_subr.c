@@ -395,39 +395,75 @@ NOINLINE u64 rt_helper_copy(struct rt_mach *m, u64 to, u64 from)
 	return words_copy(p + to, (const char *)&val_hcode[word]);
 }
 
-/* uhash(): a hash of the bytes, in words of which the last is filled with zeros. */
-NOINLINE u64 rt_helper_hash(struct rt_mach *m)
-{
-	struct rt_hwork *h = helper_of(m);
-	u64 len, sum, left, *words;
+/* ---- uhash(), uhashstr() ------------------------------------------------------------------- */
 
-	if (!h)
-		return 0;
-	words = (u64 *)h->strings[RT_HELPER_STRINGS];
-	len = h->push[1];
-	if (len > RT_HELPER_STRSIZE)
-		len = RT_HELPER_STRSIZE;
-	if (!len)
-		return 0;
-	if (!rt_helper_bytes(m,
-			     cfg.helper_off + offsetof(struct rt_hwork, strings) +
-				     RT_HELPER_STRINGS * RT_HELPER_STRSIZE,
-			     h->push[0], len))
-		return fault(m, FAULT_BADADDR, h->push[0]);
-	if (len & 7) {
-		left = len / 8 & (RT_HELPER_STRSIZE / 8 - 1);
-		OPAQUE(left);
-		words[left & (RT_HELPER_STRSIZE / 8 - 1)] &= (1ull << 8 * (len & 7)) - 1;
+/* Words of rt_hwork.t: the next address, the bytes left, the sum, the state of the text. */
+enum { H_AT, H_LEFT, H_SUM, H_TEXT };
+enum { HASH_BYTES, HASH_TEXT, HASH_TEXT_ENDS, HASH_BAD }; /* values of H_TEXT */
+
+#define HASH_MAX     1024u /* bytes of a table or of text in any encoding */
+#define HASH_STR_MAX 256u  /* bytes up to a NUL: as many as a string has */
+
+/* Adds up to 8 bytes to the sum, as a word that is filled with zeros. */
+static long hash_step(u64 i, void *ctx)
+{
+	struct rt_hwork *h = HELPER(((struct loop *)ctx)->p);
+	u64 left = h->t[H_LEFT], at = h->t[H_AT], x, n;
+	u64 word[2] = {0, 0};
+
+	if (!left)
+		return 1;
+	n = left < 8 ? left : 8;
+	if (!line_load(h, at, n, &word[0])) {
+		if (h->t[H_TEXT] == HASH_TEXT) {
+			n = bpf_probe_read_user_str(word, 9, at) < 1 ? 0 : n;
+		} else {
+			OPAQUE(n);
+			n = ((n - 1) & 7) + 1;
+			n = READ_USER(word, n, at) ? n : 0;
+		}
+		if (!n) {
+			h->t[H_TEXT] = HASH_BAD;
+			return 1;
+		}
 	}
-	sum = len;
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < RT_HELPER_STRSIZE / 8; i++) {
-		if (8 * i >= len)
-			break;
-		sum = hash_word(sum, words[i]);
+	if (n < 8)
+		word[0] &= (1ull << 8 * n) - 1;
+	x = h->t[H_TEXT] == HASH_TEXT ? zero_bytes(word[0]) : 0;
+	if (x) {
+		n = zero_first(x) & 7;
+		word[0] &= (1ull << 8 * n) - 1;
+		h->t[H_TEXT] = HASH_TEXT_ENDS;
 	}
-	h->fuel -= 8;
-	return sum;
+	h->t[H_SUM] = hash_word(h->t[H_SUM], word[0]);
+	h->t[H_AT] = at + n;
+	h->t[H_LEFT] = left - n;
+	return x != 0;
+}
+
+/* uhash(), or (is_text) uhashstr(), whose last word is followed by the number of bytes. */
+NOINLINE u64 rt_helper_hash(struct rt_mach *m, u64 is_text)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct rt_hwork *h;
+	u64 len;
+
+	if (!p)
+		return 0;
+	h = HELPER(p);
+	len = is_text ? HASH_STR_MAX : h->push[1];
+	if (len > HASH_MAX)
+		len = HASH_MAX;
+	h->t[H_AT] = h->push[0];
+	h->t[H_LEFT] = len;
+	h->t[H_SUM] = is_text ? 0 : len;
+	h->t[H_TEXT] = is_text ? HASH_TEXT : HASH_BYTES;
+	loop_run(HASH_MAX / 8, hash_step, p);
+	len = h->t[H_AT] - h->push[0];
+	h->fuel -= 8 + len / 32;
+	if (h->t[H_TEXT] == HASH_BAD)
+		return fault(m, FAULT_BADADDR, h->t[H_AT]);
+	return is_text ? hash_word(h->t[H_SUM], len) : h->t[H_SUM];
 }
 
 /* ---- text --------------------------------------------------------------------------------- */
@@ -665,7 +701,7 @@ INLINE u64 texts_are_there(struct rt_mach *m, struct rt_hwork *h)
 }
 
 /*
- * ucached(): adds the frame that was recorded under these numbers and returns 1; or returns 0, and
+ * ucached(): adds the frame that was recorded under its numbers and returns 1; or returns 0, and
  * the next frame will be recorded under them. uknown(): the same with all that a native frame adds.
  */
 NOINLINE u64 rt_helper_memo(struct rt_mach *m, u64 is_all)
@@ -678,10 +714,10 @@ NOINLINE u64 rt_helper_memo(struct rt_mach *m, u64 is_all)
 		return 0;
 	key = hash_word(hash_word(cfg.hash_seed, h->key), h->entry);
 	key = hash_word(hash_word(key, h->push[0]), h->push[1]);
-	key = hash_word(key, h->push[2]);
+	key = hash_word(hash_word(key, h->push[2]), h->push[3]);
 	if (is_all)
-		key = hash_word(hash_word(key, h->push[3]), h->push[4]);
-	key = hash_end(key, is_all ? 5 : 3) | 1;
+		key = hash_word(key, h->push[4]);
+	key = hash_end(key, is_all ? 5 : 4) | 1;
 	e = memo_at(key);
 	if (!e)
 		return 0;
