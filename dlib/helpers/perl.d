@@ -70,6 +70,7 @@ inline int OP_TYPE_MASK = 0x1ff;
 inline int OP_MORESIB = 0x4000;
 inline int OP_KIDS = 0x40000;	/* it has children */
 inline int COP_LINE = 36;
+inline int COP_SEQ = 60;
 inline int COP_FILE = 48;
 /* values: their body is at 0, the type is in the low 8 bits of the flags */
 inline int SV_FLAGS = 12;
@@ -154,6 +155,9 @@ dtrace:helper:uthread:
 	this->op = this->perl ? WORD[this->perl + P_OP] : 0;
 	this->is_op = (uint64_t)1;
 	this->searched = 0;
+	this->was_stash = (uint64_t)0;
+	this->package_hash = (uint64_t)0;
+	this->package = (uint64_t)0;
 }
 
 /*
@@ -299,6 +303,7 @@ inline void find_line()
 		this->is_cut = this->root != 0 && (this->is_cut || this->parent);
 }
 
+/* Key of the name of the package, 0 where the subroutine has none. */
 inline void find_package()
 {
 	this->package = (uint64_t)0;
@@ -315,7 +320,6 @@ inline void find_package()
 inline void show_frame()
 {
 	this->place = this->is_cut ? "" : strjoin(":", lltostr(this->line));
-	find_package();
 	if (this->kind == CX_EVAL)
 		uframe("@", copyinstr(this->file), this->place, " (eval)");
 	else if (this->kind == MAIN)
@@ -328,10 +332,15 @@ inline void show_frame()
 }
 
 /*
- * The numbers under which a frame is recorded. Names begin with their hash; memory of files and
- * subroutines is used again. The third number of a statement in which too much has to be searched,
- * even by a walk that has searched nothing else, is TOO_LONG: such a frame never has a line. If
- * only this walk has searched too much already, the second number is one that no walk looks for.
+ * The numbers under which a frame is recorded. Memory of files, statements, names and packages is
+ * used again, so the texts count as a whole, and no address of them: the hash of the file's name,
+ * and what a key begins with, which is the hash of its text, of 32 bits, and the length. Of a
+ * statement the number counts that Perl has given to the block in which it was compiled: what lies
+ * there later has a higher one.
+ *
+ * The third number of a statement in which too much has to be searched, even by a walk that has
+ * searched nothing else, is TOO_LONG: such a frame never has a line. If only this walk has searched
+ * too much already, the second number is one that no walk looks for.
  */
 inline uint64_t TOO_LONG = ~this->mark;
 
@@ -340,18 +349,25 @@ inline void name_frame()
 	this->file = WORD[this->cop + COP_FILE];
 	this->line = HALF[this->cop + COP_LINE];
 	find_name();
-	this->hash = this->file ? uhash(this->file, 8) : 0;
-	this->hash = this->cop + this->hash ^ this->op << 16;
-	this->what = this->cv ^ (uint64_t)this->kind << 56 ^ (uint64_t)this->line << 32;
-	this->mark = (this->name ^ this->file << 8 ^ this->stash << 16) +
-	    (this->name ? WORD[this->name] : 0);
-	if (!ucached(this->hash, this->what, this->mark) &&
-	    !ucached(this->hash, this->what, TOO_LONG)) {
+	/* most frames have the package of the one before */
+	if (this->stash != this->was_stash) {
+		this->was_stash = this->stash;
+		find_package();
+		this->package_hash = this->package ? WORD[this->package] : 0;
+	}
+	this->hash = (this->file ? uhashstr(this->file) : 0) +
+	    ((uint64_t)HALF[this->cop + COP_SEQ] << 32 ^ this->line);
+	this->what = this->cop << 5 ^ this->kind << 1 ^ this->is_op;
+	this->mark = this->op + this->package_hash * 31;
+	this->label = this->name ? WORD[this->name] : 0;
+	if (!ucached(this->hash, this->what, this->mark, this->label) &&
+	    !ucached(this->hash, this->what, TOO_LONG, this->label)) {
 		this->is_whole = !this->searched;
 		find_op();
 		find_line();
 		if (this->is_cut && this->is_whole ||
-		    !ucached(this->hash, this->what + this->is_cut, this->mark))
+		    !ucached(this->hash, this->what ^ (uint64_t)this->is_cut << 63, this->mark,
+			this->label))
 			show_frame();
 	}
 }

@@ -58,6 +58,10 @@ inline string PYSTR[uint64_t o] = PYSTATE[o] & 0x40 ? ustr(o + ascii, PYLEN[o]) 
     (PYSTATE[o] >> 2 & 7) == 1 ? ulatin1(o + compact, PYLEN[o]) :
     (PYSTATE[o] >> 2 & 7) == 2 ? utf16(o + compact, PYLEN[o]) : utf32(o + compact, PYLEN[o]);
 
+/* a number made of it; the kind says how many bytes a character has */
+inline uint64_t TEXT_HASH[uint64_t o] = PYSTATE[o] & 0x40 ? uhash(o + ascii, PYLEN[o]) :
+    uhash(o + compact, PYLEN[o] * (PYSTATE[o] >> 2 & 7)) + (PYSTATE[o] >> 2 & 7);
+
 /*
  * A linker that has the whole program before it (-flto) leaves Py_Version out, but not the text,
  * such as "3.11.2". Of two such texts, one is that of something else.
@@ -203,6 +207,23 @@ dtrace:helper:ustack:
 	this->many = this->next != 0;
 }
 
+/*
+ * Other code may lie where some was before, and its texts and table where others were: they count as
+ * a whole (of a table, the first 1,024 bytes). Names know their hash, or -1. Most frames have the
+ * file of the one before.
+ */
+inline void find_hashes()
+{
+	if (this->file != this->hashed) {
+		this->hashed = this->file;
+		this->hash = TEXT_HASH[this->file];
+	}
+	this->named = WORD[this->name + 24];
+	if (!~this->named)
+		this->named = TEXT_HASH[this->name];
+	this->lines = uhash(this->table + 32, WORD[this->table + 16]);
+}
+
 dtrace:helper:ustack:
 /this->frame && (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
 {
@@ -219,18 +240,10 @@ dtrace:helper:ustack:
 			this->name = WORD[this->code + c_name];
 			this->file = WORD[this->code + c_file];
 			this->table = WORD[this->code + c_lines];
-			/*
-			 * other code may lie where some was before: the texts count; names know
-			 * their hash
-			 */
-			if (this->file != this->hashed) {
-				this->hashed = this->file;
-				this->hash = uhash(this->file + 16, ascii - 8 + PYLEN[this->file]);
-			}
+			find_hashes();
 		}
-		if (this->code && !ucached(this->code, this->instr,
-			((this->hash ^ this->table) * 31 + WORD[this->name + 24]) * 31 +
-			    this->first)) {
+		if (this->code && !ucached(this->code + this->hash * 31, this->instr,
+			this->named + (uint64_t)this->first, this->lines)) {
 			this->index = minor > 10 ?
 			    (int64_t)(this->instr - this->code - c_start) / 2 :
 			    (int64_t)(int)this->instr;
