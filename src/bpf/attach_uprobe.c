@@ -183,8 +183,8 @@ static enum code_state uprobe_state(struct code_check *c, const struct proc_maps
 	for (uint32_t i = 0; i < maps->maps.len && state == CODE_SAME; i++) {
 		const struct proc_map *m = &maps->maps.data[i];
 
-		if (m->is_exec && m->ino == p->file->ino && m->dev == p->file->dev &&
-		    p->off >= m->off && p->off - m->off < m->end - m->start)
+		if (m->is_exec && proc_map_is_of(m, &p->file->inode) && p->off >= m->off &&
+		    p->off - m->off < m->end - m->start)
 			state = code_check_at(c, m->start + (p->off - m->off), code, MAX(len, 1u));
 	}
 	return state;
@@ -566,7 +566,7 @@ static bool is_placed_in(const struct placed *p, pid_t pid)
 static bool is_mapped(const struct proc_maps *maps, const struct place_file *f)
 {
 	for (uint32_t i = 0; i < maps->maps.len; i++)
-		if (maps->maps.data[i].ino == f->ino && maps->maps.data[i].dev == f->dev)
+		if (proc_map_is_of(&maps->maps.data[i], &f->inode))
 			return true;
 	return false;
 }

@@ -21,3 +21,8 @@ bool file_id_equal(const struct file_id *a, const struct file_id *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
+
+bool file_inode_equal(const struct file_inode *a, const struct file_inode *b)
+{
+	return a->ino == b->ino && a->dev == b->dev;
+}

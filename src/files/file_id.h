@@ -34,3 +34,4 @@ struct file_inode {
 /* Returns the identity that the file had when its status was read last (gate_file_refresh()). */
 struct file_id file_id_of(const struct gate_file *f);
 bool file_id_equal(const struct file_id *a, const struct file_id *b);
+bool file_inode_equal(const struct file_inode *a, const struct file_inode *b);

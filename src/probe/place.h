@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "files/file_id.h"
 #include "usdt/operand.h"
 
 enum place_kind {
@@ -86,7 +87,7 @@ struct gate_file;
  */
 struct place_file {
 	struct gate_file *opened;
-	uint64_t dev, ino;
+	struct file_inode inode;
 	const char *name, *path; /* base name and path, for messages */
 	bool is_32bit;
 };

@@ -584,7 +584,7 @@ static bool address_to_off(const struct request *r, const struct code_file *o, u
 {
 	const struct proc_map *m = proc_maps_find(target_maps(r->target->target), r->insn);
 
-	if (m && m->is_exec && m->ino == o->file.ino && m->dev == o->file.dev) {
+	if (m && m->is_exec && proc_map_is_of(m, &o->file.inode)) {
 		*ret_off = r->insn - m->start + m->off;
 		return true;
 	}

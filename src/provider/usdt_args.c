@@ -350,8 +350,9 @@ debug_type_find(struct provider_env *env, const struct usdt_probe_data *d, const
 	};
 	struct usdt_state *st = usdt_state(env);
 	const struct place_file *f = &d->object->file->file;
-	const char *key = arena_printf(env->arena, "%llx:%llx:%d:%s", (unsigned long long)f->dev,
-				       (unsigned long long)f->ino, (int)b->kind, b->name);
+	const char *key =
+		arena_printf(env->arena, "%llx:%llx:%d:%s", (unsigned long long)f->inode.dev,
+			     (unsigned long long)f->inode.ino, (int)b->kind, b->name);
 	struct debug_type *ty;
 	struct dwarf_file *dw;
 

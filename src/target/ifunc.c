@@ -10,7 +10,7 @@ bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint
 {
 	for (uint32_t i = 0; i < o->funcs->code.list.len; i++) {
 		const struct image_segment *g = &o->funcs->code.list.data[i];
-		const struct proc_map *m = proc_maps_find_off(maps, o->dev, o->ino, g->off);
+		const struct proc_map *m = proc_maps_find_off(maps, &o->inode, g->off);
 
 		if (m) {
 			*ret_bias = m->start + (g->off - m->off) - g->addr;
@@ -86,7 +86,7 @@ taddr ifunc_chosen(struct target *t, const struct ifunc_object *object, const st
 		return 0;
 	m = proc_maps_find(maps, chosen);
 	/* Before the first call of the function, the word leads back into the importing file. */
-	if (!m || !m->is_exec || m->dev != object->dev || m->ino != object->ino)
+	if (!m || !m->is_exec || !proc_map_is_of(m, &object->inode))
 		return 0;
 	return chosen;
 }

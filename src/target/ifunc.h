@@ -22,7 +22,7 @@ struct target;
 struct ifunc_object {
 	struct gate_file *file;
 	const struct funcs *funcs;
-	uint64_t dev, ino;
+	struct file_inode inode;
 };
 
 /*

@@ -200,13 +200,13 @@ struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map
 	return mapping_open(g, &at);
 }
 
-const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,
+const struct proc_map *proc_maps_find_off(const struct proc_maps *m, const struct file_inode *f,
 					  uint64_t off)
 {
 	for (uint32_t i = 0; i < m->maps.len; i++) {
 		const struct proc_map *p = &m->maps.data[i];
 
-		if (p->is_exec && p->dev == dev && p->ino == ino && off >= p->off &&
+		if (p->is_exec && proc_map_is_of(p, f) && off >= p->off &&
 		    off - p->off < p->end - p->start)
 			return p;
 	}

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "files/file_id.h"
 
 struct gate;
 struct gate_file;
@@ -27,14 +28,18 @@ struct proc_map {
 	bool is_stale; /* of a core file: the path leads to another version of the file now */
 };
 
-/* Whether it is memory of a file, and whether both are of the same file. */
+/* Whether it is memory of a file, of this file, and whether both are of the same file. */
 static inline bool proc_map_has_file(const struct proc_map *m)
 {
 	return m->ino || m->file;
 }
+static inline bool proc_map_is_of(const struct proc_map *m, const struct file_inode *f)
+{
+	return file_inode_equal(&(struct file_inode){m->dev, m->ino}, f);
+}
 static inline bool proc_map_is_same_file(const struct proc_map *a, const struct proc_map *b)
 {
-	return a->ino == b->ino && a->dev == b->dev && a->file == b->file;
+	return proc_map_is_of(a, &(struct file_inode){b->dev, b->ino}) && a->file == b->file;
 }
 
 struct proc_maps {
@@ -65,7 +70,7 @@ bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
 struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m);
 /* Says what mapping_open() is to open for a mapping of a process; the path stays that of m. */
 struct mapping proc_map_mapping(pid_t pid, const struct proc_map *m);
-/* Returns the executable mapping that contains offset off of the file; NULL if there is none. */
-const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,
+/* Returns the executable mapping that contains offset off of the file f; NULL if there is none. */
+const struct proc_map *proc_maps_find_off(const struct proc_maps *m, const struct file_inode *f,
 					  uint64_t off);
 const struct proc_map *proc_maps_find(const struct proc_maps *m, taddr addr);

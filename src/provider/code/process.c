@@ -49,8 +49,7 @@ static struct code_file *object_find(const struct code_process *t, const struct 
 	for (uint32_t i = 0; i < t->objects.len; i++) {
 		struct code_file *o = t->objects.data[i];
 
-		if (o->file.ino == m->ino && o->file.dev == m->dev &&
-		    strcmp(o->file.path, m->path) == 0)
+		if (proc_map_is_of(m, &o->file.inode) && strcmp(o->file.path, m->path) == 0)
 			return o;
 	}
 	return NULL;
@@ -73,8 +72,7 @@ struct code_file *code_file_create(const struct code_probes *st, const struct pr
 
 	o->file = (struct place_file){.name = text_clean(xstrdup(code_module_name(m->path))),
 				      .path = xstrdup(m->path),
-				      .dev = m->dev,
-				      .ino = m->ino};
+				      .inode = {m->dev, m->ino}};
 	o->batch = st->batch;
 	return o;
 }
@@ -252,8 +250,7 @@ static const struct proc_map *file_map(const struct code_process *t, const struc
 	for (uint32_t i = 0; maps && i < maps->maps.len; i++) {
 		const struct proc_map *m = &maps->maps.data[i];
 
-		if (m->ino == o->file.ino && m->dev == o->file.dev &&
-		    (!is_code || proc_map_is_code(m)))
+		if (proc_map_is_of(m, &o->file.inode) && (!is_code || proc_map_is_code(m)))
 			return m;
 	}
 	return NULL;
@@ -275,8 +272,8 @@ static struct debug_search debug_search_of(const struct code_process *t, const s
 				     .dirs = files->debug_dirs,
 				     .limit = files->limit,
 				     .gate = files->gate,
-				     .dev = o->file.dev,
-				     .ino = o->file.ino};
+				     .dev = o->file.inode.dev,
+				     .ino = o->file.inode.ino};
 }
 
 static struct err *open_failed(const struct code_process *t, const struct code_file *o, int sys)
@@ -383,8 +380,7 @@ static struct ifunc_object ifunc_object(const struct code_file *o)
 {
 	return (struct ifunc_object){.file = o->file.opened,
 				     .funcs = o->funcs,
-				     .dev = o->file.dev,
-				     .ino = o->file.ino};
+				     .inode = o->file.inode};
 }
 
 static taddr chosen_by_any(struct code_process *t, struct code_file *o, const struct func *fn)

@@ -35,8 +35,7 @@ static struct place_file file_of_self(struct proc_maps *maps)
 
 	return (struct place_file){.opened = gate_file_of(
 					   open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
-				   .dev = m->dev,
-				   .ino = m->ino,
+				   .inode = {m->dev, m->ino},
 				   .name = "attach",
 				   .path = m->path};
 }

@@ -90,6 +90,16 @@ static void test_refresh(struct gate *g)
 	ok(!file_id_equal(&id, &now) && now.ino == id.ino, "the same inode has other contents");
 }
 
+static void test_inodes(void)
+{
+	const struct file_inode a = {.dev = 5, .ino = 7}, same = {.dev = 5, .ino = 7};
+	const struct file_inode moved = {.dev = 6, .ino = 7}, next = {.dev = 5, .ino = 8};
+
+	ok(file_inode_equal(&a, &same), "an inode of a mapping is a number");
+	ok(!file_inode_equal(&a, &moved), "on one device");
+	ok(!file_inode_equal(&a, &next), "as others are on it");
+}
+
 int main(void)
 {
 	struct gate *g = gate_create();
@@ -101,6 +111,7 @@ int main(void)
 	test_names(g);
 	test_contents(g);
 	test_refresh(g);
+	test_inodes();
 	(void)unlink(one);
 	(void)rmdir(dir);
 	gate_destroy(g);

@@ -56,8 +56,10 @@ static void test_self(void)
 	ok(f != NULL, "its file can be opened");
 	gate_file_close(f);
 	gate_destroy(g);
-	ok(proc_maps_find_off(&m, at->dev, at->ino, at->off) == at,
+	ok(proc_maps_find_off(&m, &(struct file_inode){at->dev, at->ino}, at->off) == at,
 	   "and found by the place in the file");
+	ok(!proc_maps_find_off(&m, &(struct file_inode){at->dev + 1, at->ino}, at->off),
+	   "but not by the number of its inode on another device");
 	ok(!proc_maps_find(&m, 1), "nothing is mapped at 1");
 	proc_maps_deinit(&m);
 	e = proc_maps_read(999999999, &m);
