@@ -48,6 +48,9 @@ this uint64_t thread; /* that of the last native frame */
  */
 this uint64_t rest;
 
+/* of the prototype that has called, and of the one that is shown: numbers made of them */
+this uint64_t from_hashed, from_hash, hash;
+
 /*
  * the native frame of the interpreter: its size, which traces may enlarge; from the stack pointer
  * on: the thread, the position
@@ -72,6 +75,7 @@ inline int G_DISPATCH = 184; /* what r14 is, from the shared state on, less to_r
 inline int PROTO_SIZE = 104;
 inline int PROTO_NCODE = 12;
 inline int PROTO_CONSTANTS = 32;
+inline int PROTO_BYTES = 56; /* of all of it */
 inline int PROTO_NAME = 64; /* of the chunk */
 inline int PROTO_FIRST = 72;
 inline int PROTO_NLINES = 76;
@@ -581,6 +585,29 @@ inline void name_frame()
 		show_function();
 }
 
+/* a number made of a prototype: the name of its chunk, and all that lies in its block */
+inline uint64_t PROTO_HASH[uint64_t p] =
+    uhash(p + PROTO_NAME, HALF[p + PROTO_BYTES] - PROTO_NAME) +
+    31 * uhash(WORD[p + PROTO_NAME] + 24, HALF[WORD[p + PROTO_NAME] + 20]);
+
+/*
+ * Prototypes and strings are collected, and others come to lie there. The whole name of the chunk
+ * counts, and of the prototype, which has its code, lines and names of variables in one block, the
+ * first 1,024 bytes. What has called is the next one that is shown.
+ */
+inline void find_hashes()
+{
+	if (this->proto != this->from_hashed)
+		this->hash = this->proto ? PROTO_HASH[this->proto] : 0;
+	else
+		this->hash = this->from_hash;
+	if (this->from != this->proto)
+		this->from_hash = this->from ? PROTO_HASH[this->from] : 0;
+	else
+		this->from_hash = this->hash;
+	this->from_hashed = this->from;
+}
+
 dtrace:helper:ustack:
 /to_running && (arg0 >= vm && arg0 <= vm_end || arg5 || arg6)/
 {
@@ -611,10 +638,12 @@ dtrace:helper:ustack:
 		if (!IS_IN[this->proto, this->at])
 			this->at = 0;
 		this->is_shown = this->below != 1 && IS_FUNCTION[this->function];
+		if (this->is_shown)
+			find_hashes();
 		if (this->is_shown &&
 		    !ucached((this->proto ? this->proto : this->function) ^ 1ull << 61,
-		    this->at ^ this->from << 20,
-		    this->from_at ^ (this->proto ? WORD[this->proto + PROTO_NAME] << 20 : 0)))
+		    this->at ^ this->from << 20, this->from_at,
+		    this->hash + this->from_hash * 31))
 			name_frame();
 		this->at = this->from_at;
 		/* what is not understood is not shown, nor what is below it */

@@ -70,27 +70,51 @@ for i in range(ROUNDS): turn("/usr/lib/python3/lines.py", "f", i % 5)()
 for n in numbers: renamed(n)
 if len(set(seen)) > len(seen) / 2: print("code was seldom freed", file=out)
 """),
+    "reused.lua": (["/usr/bin/luajit", "-joff"], 2 * ROUNDS, r"""
+local out = io.open("noted", "w") out:setvbuf("no")
+function point()
+  local frames, i = {}, 2
+  while debug.getinfo(i, "S").what ~= "C" do
+    local d = debug.getinfo(i, "Sln")
+    frames[#frames + 1] = d.short_src .. ":" .. d.currentline .. " (" .. (d.name or "main chunk") .. ")"
+    i = i + 1
+  end
+  out:write(table.concat(frames, "|"), "\n")
+  os.remove("/nonexistent")
+  return 1
+end
+os.remove("/nonexistent")
+for i = 1, 6000 do local f = io.open("met") if f then f:close() break end os.execute("sleep 0.02") end
+for i = 0, 2 * ROUNDS - 1 do
+  local n = string.format("%06d", i * 7919 % 999983)
+  local text = "local function name" .. n .. "() " .. ("\n"):rep(i % 3) .. " point() return 1 end name" .. n .. "() return 1"
+  load(text, (i < ROUNDS and "@/usr/share/lua/a_rather_long_name/module" or "@/x/m") .. n .. ".lua")()
+  if i % 5 == 0 then collectgarbage() end
+end
+"""),
 }
 
 
 def frames(text):
     """The frames of the language in each stack of jstack()'s output."""
-    found = ["|".join(re.findall(r"^ +\[ (.*) \]$", stack, re.M)) for stack in text.split("\n\n")]
+    found = ["|".join(f for f in re.findall(r"^ +\[ (.*) \]$", stack, re.M) if not re.search(r"^\[C\]|\.lua:\d+ \(point\)", f))
+             for stack in text.split("\n\n")]
     return [stack for stack in found if stack]
 
 
 def line_of(text):
-    return next(n for n, line in enumerate(text.splitlines(), 1) if "HERE" in line)
+    return next((n for n, line in enumerate(text.splitlines(), 1) if "HERE" in line), 0)
 
 
 def check(name, command, count, text):
     text = text.lstrip("\n").replace("ROUNDS", str(ROUNDS))
     write({name: text.replace("NUMBER", str(line_of(text)))})
+    call = "syscall::unlink:entry" if name.endswith(".lua") else "syscall::getppid:entry"
     for file in ("noted", "met"):
         if os.path.exists(file):
             os.unlink(file)
     run = subprocess.run([TRIGGER + "/met", DTRACE, "-q", "-x", "jstackframes=100", "-x", "jstackstrsize=16k", "-n",
-                          'syscall::getppid:entry /pid == $target/ { printf("\\n"); jstack(); }', "-c", " ".join([*command, name])],
+                          call + ' /pid == $target/ { printf("\\n"); jstack(); }', "-c", " ".join([*command, name])],
                          capture_output=True, encoding="utf8", timeout=120 * PATIENCE,
                          env=dict(os.environ, LC_ALL="C.UTF-8", PYTHONUTF8="1"))
     noted, got = read("noted").splitlines(), frames(run.stdout)
