@@ -75,14 +75,14 @@ inline int OP_LINE = 24;
 inline int OP_CODE = 28;
 inline int INCLUDE_OR_EVAL = 73;
 inline int HANDLE_EXCEPTION = 149;
-/* a string: its hash, or 0, its length, its text */
-inline int STRING_HASH = 8;
+/* a string: its length, its text */
 inline int STRING_LENGTH = 16;
 inline int STRING_TEXT = 24;
 
 /* whether it returns from execute_ex() */
 inline int ISBACK[uint64_t a] = a == back1 || a == back2 || a == back3 || a == back4;
 inline string TEXT[uint64_t s] = ustr(s + STRING_TEXT, WORD[s + STRING_LENGTH]);
+inline uint64_t TEXT_HASH[uint64_t s] = uhash(s + STRING_TEXT, WORD[s + STRING_LENGTH]);
 /*
  * in attach clauses: behind the first instruction of a function that stores to an offset from a
  * register
@@ -193,6 +193,8 @@ dtrace:helper:uthread:
 {
 	this->frame = WORD[current];
 	this->leaf = (uint64_t)0;
+	this->hashed = (uint64_t)0;
+	this->hash = (uint64_t)0;
 }
 
 /*
@@ -269,7 +271,8 @@ dtrace:helper:ustack:
 inline void show_internal()
 {
 	this->is_object = (this->info & 0xff) == TYPE_OBJECT;
-	if (!ucached(this->func, this->name, this->is_object)) {
+	if (!ucached(TEXT_HASH[this->name], this->scope ?
+		TEXT_HASH[WORD[this->scope + CLASS_NAME]] : 0, this->is_object, ~0ull)) {
 		this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + CLASS_NAME]],
 			this->is_object ? "->" : "::") : "";
 		uframe("@", "[internal function] (", this->cls, TEXT[this->name], ")");
@@ -351,21 +354,21 @@ inline void find_kind()
 }
 
 /*
- * Memory of functions is used again. The texts that lie there are told apart by the file's hash,
- * which is 0 where PHP has not computed it, the class's hash, and the end of the function's name.
+ * Memory of functions and of texts is used again: the whole texts count, those of the file, the
+ * class and the function, the kind and the line. Most frames have the file of the one before.
  */
 inline void show_function()
 {
 	this->file = WORD[this->func + filename];
 	this->line = this->opline ? HALF[this->opline + OP_LINE] : 0;
-	this->hash = WORD[this->file + STRING_HASH];
+	if (this->file != this->hashed) {
+		this->hashed = this->file;
+		this->hash = TEXT_HASH[this->file];
+	}
 	this->is_object = (this->info & 0xff) == TYPE_OBJECT;
-	this->mark = this->name ? WORD[this->name + 16 + WORD[this->name + STRING_LENGTH]] :
-	    this->kind;
-	if (this->scope)
-		this->mark = this->mark ^ WORD[WORD[this->scope + CLASS_NAME] + STRING_HASH] << 1;
-	if (!this->hash || !ucached(this->func ^ this->hash, this->opline ^ this->mark,
-		this->name ^ (uint64_t)this->line << 40 ^ this->is_object)) {
+	if (!ucached(this->hash, this->name ? TEXT_HASH[this->name] : this->kind,
+		this->scope ? TEXT_HASH[WORD[this->scope + CLASS_NAME]] : 0,
+		(uint64_t)this->line << 1 ^ this->is_object)) {
 		this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + CLASS_NAME]],
 			this->is_object ? "->" : "::") : "";
 		this->label = this->name ? TEXT[this->name] : this->kind == 1 ? "eval" :

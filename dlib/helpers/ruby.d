@@ -99,8 +99,13 @@ inline int ISTYPE[uint64_t o, int type] = o > 0x20 && !(o & 7) && (WORD[o] & 31)
 inline int ISSTRING[uint64_t o] = ISTYPE[o, T_STRING];
 inline int ISARRAY[uint64_t o] = ISTYPE[o, T_ARRAY];
 inline int ISIMEMO[uint64_t o, int kind] = ISTYPE[o, T_IMEMO] && (WORD[o] >> 12 & 15) == kind;
-inline string RSTRING[uint64_t o] = WORD[o] & NOEMBED ? ustr(WORD[o + 24], WORD[o + 16]) :
-    embedded == 24 ? ustr(o + 24, WORD[o + 16]) : ustr(o + 16, WORD[o] >> 14 & 31);
+/* where the text of a string is, and its bytes */
+inline uint64_t TEXT_AT[uint64_t o] = WORD[o] & NOEMBED ? WORD[o + 24] :
+    o + (embedded == 24 ? 24 : 16);
+inline uint64_t TEXT_SIZE[uint64_t o] = WORD[o] & NOEMBED || embedded == 24 ? WORD[o + 16] :
+    WORD[o] >> 14 & 31;
+inline string RSTRING[uint64_t o] = ustr(TEXT_AT[o], TEXT_SIZE[o]);
+inline uint64_t TEXT_HASH[uint64_t o] = ISSTRING[o] ? uhash(TEXT_AT[o], TEXT_SIZE[o]) : 0;
 inline uint64_t ARRAYLEN[uint64_t o] = WORD[o] & NOEMBED ? WORD[o] >> 15 & 3 : WORD[o + 16];
 inline uint64_t ARRAYPTR[uint64_t o] = WORD[o] & NOEMBED ? o + 16 : WORD[o + 32];
 
@@ -211,6 +216,8 @@ dtrace:helper:attach:
 
 dtrace:helper:uthread:
 {
+	this->hashed = (uint64_t)0;
+	this->hash = (uint64_t)0;
 	this->block = module ? TLS[module] : 0;
 	/* all ones: a thread that has never run Ruby */
 	this->context = !module ? WORD[variable] :
@@ -408,13 +415,15 @@ inline void show_frame()
 	this->first = HALF[this->body + BODY_FIRST_LINE] >> !is_number;
 	if (!this->is_c)
 		this->label = WORD[this->body + BODY_LABEL];
-	/* strings are collected, and others come to lie there: what they begin with counts */
-	if (!ucached(this->label ^ uhash(this->label, 40), this->pc,
-	    this->body ^ this->path << 1 ^ (uint64_t)this->first << 40 ^
-	    uhash(this->path, 40) << 1)) {
-		if (ISARRAY[this->path])
-			this->path = WORD[ARRAYPTR[this->path]];
-		find_line();
+	if (ISARRAY[this->path])
+		this->path = WORD[ARRAYPTR[this->path]];
+	find_line();
+	/* strings are collected, and others come to lie there: the texts count, and no address */
+	if (this->path != this->hashed) {
+		this->hashed = this->path;
+		this->hash = TEXT_HASH[this->path];
+	}
+	if (!ucached(this->hash, TEXT_HASH[this->label], this->line)) {
 		if (ISSTRING[this->path] && ISSTRING[this->label])
 			uframe("@", RSTRING[this->path], ":", this->line, " (",
 			    RSTRING[this->label], ")");
