@@ -120,7 +120,7 @@ MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t 
 void aggs_denormalize(struct aggs *a, uint32_t agg_id);
 
 /*
- * Appends a text that the kernel's side keeps under a hash: the name of a frame (rt/abi.h,
+ * Appends a text that the kernel's side keeps under a hash: the name of a frame (record/format.h,
  * RT_USTACK_NAME). False: it has none.
  */
 bool aggs_text(struct aggs *a, uint64_t hash, struct strbuf *out);

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "rt/abi.h"
+#include "record/format.h"
 #include "dtrace.h"
 
 struct drops;

@@ -2,11 +2,11 @@
 /*
  * Consumer side of speculations: keeps their records until commit() comes, or until none can come.
  *
- * The states of a speculation, and who changes them, are explained in rt/abi.h. A record names
- * its speculation: an id, and how often speculation() had returned that id (struct rt_spec_tag).
- * commit() is a record of its own, discard() leaves none. So the records of a speculation that has
- * ended without a commit are dropped once everything that was written before its end must have been
- * read.
+ * The states of a speculation, and who changes them, are explained in record/format.h. A record
+ * names its speculation: an id, and how often speculation() had returned that id (struct
+ * rt_spec_tag). commit() is a record of its own, discard() leaves none. So the records of a
+ * speculation that has ended without a commit are dropped once everything that was written before
+ * its end must have been read.
  *
  * Owns     copies of the records.
  * Errors   those of the function that prints. A full speculation is no error: records that do not

@@ -2,6 +2,7 @@
 /* Runs ustack helpers over a thread that is stopped. */
 #include "helper/replay.h"
 
+#include "record/format.h"
 #include "rt/helper.h"
 #include "helper/helper.h"
 

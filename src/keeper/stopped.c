@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rt/abi.h"
+#include "rt/follow.h"
 #include "target/ident.h"
 
 /* Removes one process from the map and returns it; false if the map is empty. */

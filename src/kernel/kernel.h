@@ -10,8 +10,9 @@
 #include <linux/bpf.h>
 
 #include "base/err.h"
-#include "rt/abi.h"
 #include "kernel/sys.h"
+
+struct rt_ukernel; /* rt/abi.h */
 
 /* ---- features (feat.c): asked once, cached in the process; tests can force each absent ------- */
 

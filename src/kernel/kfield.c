@@ -16,6 +16,7 @@
 #include "arch/arch.h"
 #include "base/vec.h"
 #include "kernel/btf.h"
+#include "rt/abi.h"
 
 #define MAX_NAME  128u
 #define MAX_DEPTH 16 /* of nested anonymous members, and of typedefs of typedefs */

@@ -6,6 +6,7 @@
 
 #include "kernel/btf_blob.h"
 #include "kernel/insn.h"
+#include "rt/abi.h"
 
 #define NOT_PLACED  UINT32_MAX
 #define RING_OUTPUT rt_image.nfuncs /* index of rt_ring_output, which the linker makes */

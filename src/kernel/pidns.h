@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "rt/abi.h"
+#include "rt/pidns.h"
 
 /*
  * Describes the namespace for code in the kernel. level 0: the first one, whose numbers the

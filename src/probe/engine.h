@@ -35,10 +35,13 @@
 
 #include "base/str.h"
 #include "probe/unit.h"
+#include "record/format.h"
+#include "rt/pidns.h"
 
 struct attachments;
 struct engine;
 struct layout;
+struct rt_ukernel;
 struct stack_tables;
 struct loaded; /* a unit that is loaded: the engine's own */
 

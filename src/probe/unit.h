@@ -7,7 +7,8 @@
  */
 #pragma once
 
-#include "rt/abi.h"
+#include "arch/spot.h"
+#include "base/ints.h"
 #include "probe/place.h"
 
 struct clause_layout; /* record/layout.h */

@@ -12,11 +12,11 @@
  * Ids lie above the dynamic ones: a function has the same ids as long as the kernel runs and no
  * module comes or goes.
  */
+#include "arch/spot.h"
 #include "d/text/diag.h"
 #include "provider/arrivals.h"
 #include "provider/kfuncs.h"
 #include "provider/providers.h"
-#include "rt/abi.h"
 #include "kernel/btf.h"
 #include "sym/kallsyms.h"
 

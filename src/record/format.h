@@ -76,6 +76,12 @@ struct rt_rec {
  */
 #define RT_REC_CPU_SHIFT 20
 
+/*
+ * A bit in the string table's offset of a probe's provider: behind the name, clauses see the id of
+ * the process that has fired the probe.
+ */
+#define RT_NAME_PID 0x80000000u
+
 struct rt_rec_fault {
 	struct rt_rec rec;
 	struct rt_fault fault;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The structures and constants that the code of a session and the run-time library in the kernel
- * share.
+ * share: they are private to the kernel's engine. What others read, too, has headers of its own:
+ * records (record/format.h), unwind tables (rt/tables.h), helpers (rt/helper.h), events of
+ * followed processes (rt/follow.h).
  *
  * Included by generated-code emitters (host C) and by src/rt/ (C for BPF): fixed-width types
- * only.
+ * only. tests/run.py (rooms) sees to it that only rt/, kernel/ and bpf/ include it.
  *
  * Every firing claims one machine state (struct rt_mach) from the map MAP_MACH: an array with
  * RT_LEVELS entries a CPU, so that an interrupt's probe inside another probe has its own. After the
@@ -22,34 +24,12 @@
 #pragma once
 
 #include "arch/rule.h"
+#include "arch/spot.h"
 #include "record/format.h"
+#include "rt/pidns.h"
+#include "rt/tables.h"
 
 #define RT_LEVELS 4 /* nesting: task, softirq, hardirq, NMI */
-
-/*
- * Where in a function a probe fires: its spot. The spot decides what the probe's
- * arguments are, and where a stack walk finds the return address.
- */
-enum code_spot {
-	SPOT_ENTRY,	  /* arg0... = the function's arguments, in the registers that C uses */
-	SPOT_ENTRY32,	  /* arg0... = words of the stack, as 32-bit code passes its arguments */
-	SPOT_ENTRY_STACK, /* arg0... = words of the stack, in 64-bit code */
-	SPOT_ENTRY_GO,	  /* arg0... = Go's argument registers, then words of the stack */
-	SPOT_ENTRY_NONE,  /* no arguments: how the function receives them is not known */
-	/* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
-	SPOT_RETURN,
-	SPOT_RETURN_GO,	  /* arg0 = offset of the instruction, arg1... = words of the results */
-	SPOT_RETURN_NONE, /* arg0 = offset of the instruction; the value is not known */
-	SPOT_RETURNED,	  /* behind the call of a function: arg1 = value */
-	SPOT_INSN,	  /* an instruction in the middle of a function: no arguments */
-	SPOT_USDT,	  /* a program's own probe: arg0... as its note says */
-	SPOT_COUNT
-};
-
-static inline int spot_is_return(enum code_spot spot)
-{
-	return spot == SPOT_RETURN || spot == SPOT_RETURN_GO || spot == SPOT_RETURN_NONE;
-}
 
 /*
  * alloca(), copyin() and memref() return a block of scratch memory: this head, then the bytes. A D
@@ -64,7 +44,6 @@ struct rt_block {
 	u32 end;   /* offset of the first byte behind the block */
 };
 
-#define RT_NAME_PID 0x80000000u
 #define RT_TOK_DONE 1 /* no address: strtok() has nothing left */
 
 struct rt_mach {
@@ -116,18 +95,6 @@ struct rt_mach {
 /* What rt_lang() gives. */
 enum rt_lang_part { RT_LANG_FILE, RT_LANG_LINE, RT_LANG_FUNC };
 
-/* The arguments of a ustack helper, which describe the frame; the others, up to arg9, are 0. */
-enum rt_helper_arg {
-	RT_HELPER_PC,
-	RT_HELPER_FP,
-	RT_HELPER_SP,
-	RT_HELPER_FRAME,
-	RT_HELPER_THREAD, /* the thread pointer */
-	RT_HELPER_BARE,	  /* 1: no unwind table covers the address */
-	RT_HELPER_DATA,	  /* 1: the address is in memory of RULE_DATA (arch/rule.h) */
-	RT_HELPER_NARGS = 10
-};
-
 /*
  * An element of an array that is not in the array's hash map but in its slot (bpf/gen_array.c). The
  * table of an array is in the value of MAP_GVARS, behind the variables.
@@ -157,49 +124,6 @@ struct rt_spec_use {
 #define RT_SPEC_USES 32768u /* at most */
 
 /*
- * Unwind tables (image/ehframe.h) in the kernel; arch/rule.h says what a rule is.
- *
- * MAP_UFILES maps a file to its tree of rows; the key is what the kernel's inode says of the file.
- * MAP_UBLOCKS holds the blocks of all trees, which all processes share. The leaves of a tree (level
- * 0) are blocks of rows in the order of their file offsets. Block n of level k + 1 holds the first
- * offsets of the blocks n * RT_UBLOCK to n * RT_UBLOCK + RT_UBLOCK - 1 of level k. Unused entries
- * of a block have the offset UINT32_MAX.
- *
- * A walk that meets a file without an entry adds one with RT_UTREE_PENDING, and asks the consumer
- * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (stacks/requests.c takes it). A
- * request without a mapping asks for the ustack helper of a process (rt/helper.h).
- * Until the tree is there, walks through the file follow frame pointers and are marked as doubtful.
- */
-struct rt_ufile_key {
-	u64 ino, size, mtime; /* mtime: seconds */
-	u64 dev;	      /* as in the kernel: major << 20 | minor */
-};
-#define RT_UFILE_VDSO 1 /* the vDSO has this ino, and 0 in the other members of the key */
-/* Bit of dev: the tree of the file's rows of UNWIND_SAVED, for helpers that want registers. */
-#define RT_UFILE_SAVED (1ull << 63)
-
-struct rt_ufile {
-	u32 tree;
-	u32 nlevels; /* 0: no rows, the code keeps frame pointers as far as anybody knows */
-	u32 used;    /* epoch in which a walk looked it up */
-};
-#define RT_UTREE_PENDING 0xffffffffu /* nlevels */
-#define RT_UTREE_LEVELS	 4
-
-#define RT_UBLOCK 128u
-struct rt_ublock {
-	u32 off[RT_UBLOCK];
-	u32 rule[RT_UBLOCK]; /* filled in leaves only */
-};
-#define RT_UBLOCK_KEY(tree, level, n) ((u64)(tree) << 32 | (u64)(level) << 28 | (n))
-
-struct rt_ureq {
-	struct rt_ufile_key key;
-	u64 start, end; /* a mapping of the file */
-	u64 pid;
-};
-
-/*
  * MAP_UCACHE remembers the rules that were used lately, keyed by an address and its address space.
  * check is key ^ rule, so an entry that two CPUs wrote at once matches no key.
  */
@@ -223,19 +147,6 @@ struct rt_ukernel {
 	u32 range_slot, range_meta, arange_slot, arange_meta;
 	u32 task_utask, utask_vaddr, utask_xol; /* task_utask 0: the kernel has no uprobes */
 };
-
-/*
- * dtrace's own PID namespace, whose process numbers clauses see. In the first namespace, level is 0
- * and nothing else is filled: the numbers that the kernel's helpers return are right there. In any
- * other, byte offsets say where the kernel keeps the numbers of a task in each namespace.
- */
-struct rt_pidns {
-	u64 ns; /* address of its struct pid_namespace */
-	u32 level;
-	u32 task_leader, task_pid, task_parent; /* group_leader, thread_pid, real_parent */
-	u32 pid_level, pid_numbers;
-};
-#define RT_UPID_SIZE 16 /* of an element of pid_numbers */
 
 /*
  * Constants of the session. bpf/maps.c fills them into the map MAP_RODATA, which is frozen
@@ -299,44 +210,3 @@ struct rt_cfg {
 		 ? (mach_size)                                               \
 		 : (cfg)->this_off + 2 * (cfg)->this_size)
 /* clang-format on */
-
-/*
- * Processes that are followed (watch/follow.h).
- *
- * MAP_WATCHED maps process ids to struct rt_watched, MAP_WATCH_EVENTS is a ring buffer of struct
- * rt_watch_event, MAP_WATCH holds constants, MAP_WATCH_LOST counts events for which the ring
- * buffer had no room.
- */
-struct rt_watched {
-	u32 flags; /* RT_WATCHED_* */
-	u32 root;  /* the process that was added: this one, or whose descendant it is */
-	u64 start; /* in ticks: distinguishes it from later processes with its id */
-};
-#define RT_WATCHED_STOPS    1u	 /* it is stopped when an event about it is reported */
-#define RT_WATCHED_FORKS    2u	 /* its children are added, with all flags */
-#define RT_WATCHED_OUTLIVES 4u	 /* it does not end with the tracer: it must not be left stopped */
-#define RT_WATCHED_BORN	    128u /* a child that has not run yet */
-
-enum rt_watch_kind {
-	RT_WATCH_EXEC,	 /* it executes another program */
-	RT_WATCH_MAPPED, /* its dynamic linker has mapped or unmapped libraries */
-	RT_WATCH_CHILD,	 /* it was born */
-	RT_WATCH_FULL,	 /* it has a child for which MAP_WATCHED has no room */
-};
-
-struct rt_watch_event {
-	u32 pid;
-	u32 kind;     /* enum rt_watch_kind */
-	u32 root;     /* as in struct rt_watched */
-	u32 is_other; /* of an exec: a thread did it that was not the first of its process */
-	u64 start;    /* as in struct rt_watched */
-};
-
-struct rt_watch_cfg {
-	struct rt_pidns ns; /* whose process ids are used */
-	/* byte offsets in struct task_struct: group_leader, start_boottime, tgid */
-	u32 task_leader, task_start, task_tgid;
-	u32 pc;		 /* byte offset of the instruction pointer in struct pt_regs */
-	s64 boot_offset; /* ns to be added to start_boottime, and ns a tick: what /proc shows */
-	u64 tick;
-};

@@ -28,7 +28,7 @@
  */
 #pragma once
 
-#include "rt/abi.h"
+#include "base/ints.h"
 
 enum helper_op {
 #define HELPER_OP(name, uses, what) HOP_##name,
@@ -137,6 +137,18 @@ _Static_assert(HREG_ARGS + 10 <= RT_HELPER_NREGS, "an instruction has 8 bits for
 /* Native frames for which a walk that wants only those of the language has instructions. */
 #define RT_HELPER_SKIPPED 128u
 #define RT_HELPER_MOST	  (1u << 21) /* iterations of the loop */
+
+/* The arguments of a ustack helper, which describe the frame; the others, up to arg9, are 0. */
+enum rt_helper_arg {
+	RT_HELPER_PC,
+	RT_HELPER_FP,
+	RT_HELPER_SP,
+	RT_HELPER_FRAME,
+	RT_HELPER_THREAD, /* the thread pointer */
+	RT_HELPER_BARE,	  /* 1: no unwind table covers the address */
+	RT_HELPER_DATA,	  /* 1: the address is in memory of RULE_DATA (arch/rule.h) */
+	RT_HELPER_NARGS = 10
+};
 
 /* The process with this key: what identifies its address space. */
 struct rt_hproc {

@@ -2,7 +2,7 @@
 /*
  * Run-time library: subroutines that read kernel objects (processes, locks), and chill().
  */
-#include "rt/pidns.h"
+#include "rt/numbers.h"
 
 /* ---- processes -------------------------------------------------------------------------- */
 

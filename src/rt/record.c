@@ -2,7 +2,7 @@
 /*
  * Run-time library: the record that reports a fault to the consumer.
  */
-#include "rt/pidns.h"
+#include "rt/numbers.h"
 
 u64 rt_fault_record(struct rt_mach *m)
 {

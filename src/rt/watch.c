@@ -6,6 +6,7 @@
  * Each function here is a complete BPF program, which is loaded unchanged (kernel/program.h) and
  * shares nothing with the units of a session.
  */
+#include "rt/follow.h"
 #include "rt/rt.h"
 
 extern char map_watched, map_watch_events;
@@ -14,7 +15,7 @@ extern const volatile struct rt_watch_cfg val_watch;
 #define W val_watch
 
 #define NS (val_watch.ns)
-#include "rt/pidns.h"
+#include "rt/numbers.h"
 
 #define SIGSTOP 19
 

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "rt/abi.h"
 #include "stacks/stacks.h"
 #include "unwind/unwind.h"
 

@@ -27,8 +27,8 @@
 
 #include "dif/prog.h"
 #include "helper/ustack.h"
-#include "rt/abi.h"
 
+struct rt_ukernel;   /* rt/abi.h */
 struct stack_tables; /* unwind/tables.h */
 struct stacks;
 struct watch;

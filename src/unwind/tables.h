@@ -4,9 +4,9 @@
  * (unwind/unwind.h), ustack helpers (helper/ustack.h), and what walks ask for.
  *
  * The rows of a file are a tree with a number. A file's entry says which tree it has; a walk that
- * meets a file without an entry adds one that is pending, and asks (rt/abi.h). Programs of helpers
- * are words in memory that the engine reads, for the machine of rt/helper.h; the engine may compile
- * them besides.
+ * meets a file without an entry adds one that is pending, and asks (rt/tables.h). Programs of
+ * helpers are words in memory that the engine reads, for the machine of rt/helper.h; the engine may
+ * compile them besides.
  *
  * Owns     all of it belongs to the engine, and ends with its run.
  * Errors   struct err *. Missing room is an error with errno ENOSPC.
@@ -16,8 +16,8 @@
 
 #include "image/ehframe.h"
 #include "record/format.h"
-#include "rt/abi.h"
 #include "rt/helper.h"
+#include "rt/tables.h"
 
 struct helper_load; /* the engine's own */
 

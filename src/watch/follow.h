@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "rt/abi.h"
+#include "rt/follow.h"
 #include "target/ident.h"
 
 struct follow;

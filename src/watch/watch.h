@@ -48,7 +48,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "rt/abi.h"
+#include "rt/pidns.h"
 #include "target/ident.h"
 
 struct keeper;

@@ -15,11 +15,11 @@
  */
 #pragma once
 
+#include "arch/spot.h"
 #include "image/funcs.h"
 #include "image/image.h"
 #include "probe/probe.h"
 #include "provider/code/batch.h"
-#include "rt/abi.h" /* enum code_spot */
 #include "target/ident.h"
 
 struct proc_map; /* target/maps.h */

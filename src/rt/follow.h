@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that are followed: what the programs in the kernel (rt/watch.c) and those who load them
+ * and read their events (watch/follow.h) share.
+ *
+ * MAP_WATCHED maps process ids to struct rt_watched, MAP_WATCH_EVENTS is a ring buffer of struct
+ * rt_watch_event, MAP_WATCH holds constants, MAP_WATCH_LOST counts events for which the ring
+ * buffer had no room.
+ */
+#pragma once
+
+#include "rt/pidns.h"
+
+struct rt_watched {
+	u32 flags; /* RT_WATCHED_* */
+	u32 root;  /* the process that was added: this one, or whose descendant it is */
+	u64 start; /* in ticks: distinguishes it from later processes with its id */
+};
+#define RT_WATCHED_STOPS    1u	 /* it is stopped when an event about it is reported */
+#define RT_WATCHED_FORKS    2u	 /* its children are added, with all flags */
+#define RT_WATCHED_OUTLIVES 4u	 /* it does not end with the tracer: it must not be left stopped */
+#define RT_WATCHED_BORN	    128u /* a child that has not run yet */
+
+enum rt_watch_kind {
+	RT_WATCH_EXEC,	 /* it executes another program */
+	RT_WATCH_MAPPED, /* its dynamic linker has mapped or unmapped libraries */
+	RT_WATCH_CHILD,	 /* it was born */
+	RT_WATCH_FULL,	 /* it has a child for which MAP_WATCHED has no room */
+};
+
+struct rt_watch_event {
+	u32 pid;
+	u32 kind;     /* enum rt_watch_kind */
+	u32 root;     /* as in struct rt_watched */
+	u32 is_other; /* of an exec: a thread did it that was not the first of its process */
+	u64 start;    /* as in struct rt_watched */
+};
+
+struct rt_watch_cfg {
+	struct rt_pidns ns; /* whose process ids are used */
+	/* byte offsets in struct task_struct: group_leader, start_boottime, tgid */
+	u32 task_leader, task_start, task_tgid;
+	u32 pc;		 /* byte offset of the instruction pointer in struct pt_regs */
+	s64 boot_offset; /* ns to be added to start_boottime, and ns a tick: what /proc shows */
+	u64 tick;
+};
