@@ -33,20 +33,7 @@ uint32_t kmaps_max_elem_maps(uint32_t ncpus)
 	return used < MAPS_A_PROGRAM ? MAPS_A_PROGRAM - used : 1;
 }
 
-/* ---- CPUs ------------------------------------------------------------------------------- */
-
-/* Marks the online CPUs; all CPUs when the list cannot be read. */
-static void online_mark(bool *online, uint32_t ncpus)
-{
-	CLEANUP(free) uint32_t *cpus = NULL;
-	uint32_t n = cpus_online(&cpus);
-
-	for (uint32_t i = 0; i < n; i++)
-		if (cpus[i] < ncpus)
-			online[cpus[i]] = true;
-	for (uint32_t i = 0; n == 0 && i < ncpus; i++)
-		online[i] = true;
-}
+/* ---- the maps, one function each -------------------------------------------------------- */
 
 /* Makes a map of one element and maps its value into this process; what: its name in errors. */
 static struct err *map_create_mapped(const struct map_spec *s, const char *what, int *ret_fd,
@@ -63,8 +50,6 @@ static struct err *map_create_mapped(const struct map_spec *s, const char *what,
 	*ret = p;
 	return NULL;
 }
-
-/* ---- the maps, one function each -------------------------------------------------------- */
 
 static struct err *control_create(struct kmaps *m)
 {
@@ -153,7 +138,7 @@ static struct err *rings_create(struct kmaps *m)
 	bool has_offline = false;
 	struct err *e = NULL;
 
-	online_mark(online, m->ncpus);
+	cpus_mark_online(online, m->ncpus);
 	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++) {
 		if (online[cpu])
 			e = map_create(&ring, &m->ring_fds[cpu]);

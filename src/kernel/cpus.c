@@ -35,6 +35,18 @@ uint32_t cpus_online(uint32_t **ret_cpus)
 	return list_read("/sys/devices/system/cpu/online", ret_cpus);
 }
 
+void cpus_mark_online(bool *online, uint32_t ncpus)
+{
+	CLEANUP(free) uint32_t *cpus = NULL;
+	uint32_t n = cpus_online(&cpus);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (cpus[i] < ncpus)
+			online[cpus[i]] = true;
+	for (uint32_t i = 0; n == 0 && i < ncpus; i++)
+		online[i] = true;
+}
+
 uint32_t cpus_possible(void)
 {
 	CLEANUP(free) uint32_t *cpus = NULL;

@@ -47,6 +47,8 @@ MUST_CHECK struct err *tracefs_path(const char **ret_path);
  * be read.
  */
 uint32_t cpus_online(uint32_t **ret_cpus);
+/* Sets online[number] of those that are, of ncpus; of all when the list cannot be read. */
+void cpus_mark_online(bool *online, uint32_t ncpus);
 /*
  * Returns how many CPUs there may ever be; 0 with errno if the kernel does not say. libbpf's
  * function of this kind prints to stderr when it fails.

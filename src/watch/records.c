@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/vec.h"
+#include "kernel/kernel.h"
 #include "kernel/sys.h"
 #include "sym/sym.h"
 #include "watch/subscribers.h"
@@ -328,11 +329,16 @@ static void cpu_put(struct records *w, uint32_t at, const struct cpu_events *c)
 	w->n = MAX(w->n, at + 1);
 }
 
-struct err *records_create(const struct subscribers *subs, const int *cpus, uint32_t ncpus,
-			   struct records **ret)
+struct err *records_create(const struct subscribers *subs, struct records **ret)
 {
-	struct records *w = xcalloc(1, sizeof(*w));
+	uint32_t ncpus = cpus_possible();
+	CLEANUP(free) bool *online = xcalloc(MAX(ncpus, 1u), sizeof(*online));
+	struct records *w;
 	struct err *e = NULL;
+
+	if (!ncpus)
+		return err_sys(errno, "cannot find out how many CPUs there are");
+	w = xcalloc(1, sizeof(*w));
 
 	*w = (struct records){
 		.subs = subs,
@@ -341,10 +347,11 @@ struct err *records_create(const struct subscribers *subs, const int *cpus, uint
 		.fds = xcalloc(ncpus, sizeof(*w->fds)),
 		.page_size = (size_t)sysconf(_SC_PAGESIZE),
 	};
+	cpus_mark_online(online, ncpus);
 	for (uint32_t cpu = 0; cpu < ncpus && !e; cpu++) {
 		struct cpu_events c;
 
-		if (cpus[cpu] < 0)
+		if (!online[cpu])
 			continue;
 		e = cpu_open(w, cpu, &c);
 		if (!e)

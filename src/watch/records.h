@@ -19,9 +19,8 @@
 struct records;
 struct subscribers;
 
-/* The kernel records events from now on. cpus[ncpus]: numbers of the CPUs, -1 = offline. */
-MUST_CHECK struct err *records_create(const struct subscribers *subs, const int *cpus,
-				      uint32_t ncpus, struct records **ret);
+/* The kernel records events from now on, on the CPUs that are online. */
+MUST_CHECK struct err *records_create(const struct subscribers *subs, struct records **ret);
 /*
  * A CPU has come online: its event, which died when the CPU went, is opened again. Subscribers are
  * told that records may have been lost. *ret_fd replaces a descriptor of records_fds().

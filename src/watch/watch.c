@@ -35,9 +35,9 @@ void watch_subscribe(struct watch *w, const struct watch_subscriber *sub, void *
 	vec_push(&w->subs.list, (struct subscription){sub, ctx});
 }
 
-struct err *watch_all(struct watch *w, const int *cpus, uint32_t ncpus)
+struct err *watch_all(struct watch *w)
 {
-	return records_create(&w->subs, cpus, ncpus, &w->records);
+	return records_create(&w->subs, &w->records);
 }
 
 struct err *watch_cpu(struct watch *w, uint32_t cpu, int *ret_fd)

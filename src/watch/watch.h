@@ -131,8 +131,8 @@ void watch_subscribe(struct watch *w, const struct watch_subscriber *sub, void *
 
 /* ---- all processes -------------------------------------------------------------------------- */
 
-/* Records what all processes do from now on. cpus[ncpus]: numbers of the CPUs, -1 = offline. */
-MUST_CHECK struct err *watch_all(struct watch *w, const int *cpus, uint32_t ncpus);
+/* Records what all processes do from now on, on the CPUs that are online. */
+MUST_CHECK struct err *watch_all(struct watch *w);
 /*
  * After watch_all(), when a CPU has come online: what it does is recorded from now on, and
  * subscribers are told that records may have been lost. *ret_fd: as those of watch_fds().

@@ -19,24 +19,15 @@
 static void watch_begin(void *ctx)
 {
 	struct arrivals *a = ctx;
-	CLEANUP(free) uint32_t *online = NULL;
-	CLEANUP(free) int *cpus = NULL;
-	uint32_t n, ncpus;
 	struct err *e;
 
 	if (a->prewatch || a->live->is_active)
 		return;
-	n = cpus_online(&online);
-	ncpus = n ? online[n - 1] + 1 : 0;
-	cpus = xcalloc(MAX(ncpus, 1u), sizeof(*cpus));
-	memset(cpus, -1, ncpus * sizeof(*cpus));
-	for (uint32_t i = 0; i < n; i++)
-		cpus[online[i]] = (int)online[i];
 	attachments_prepare(a->live->attachments);
 	a->prewatch = watch_create(&(struct watch_hooks){0});
 	arrivals_subscribe_all(a, a->prewatch);
-	e = watch_all(a->prewatch, cpus, ncpus);
-	if (e || !ncpus)
+	e = watch_all(a->prewatch);
+	if (e)
 		prewatch_end(a);
 	err_destroy(e); /* the mappings of all processes will be read again */
 }

@@ -162,14 +162,14 @@ struct err *consumer_start(struct consumer *c)
 					  .keep = is_ring ? live->bufsize : 0,
 				  });
 	c->drops =
-		drops_create(live->engine->control, live->engine->ncpus, stream_specs(c->stream));
+		drops_create(live->engines.control, live->engines.ncpus, stream_specs(c->stream));
 	c->engine_aggs = engines_aggs(&live->engines, c->match->layout);
 	whole = agg_merge_whole(c->engine_aggs);
 	c->aggs = aggs_create(c->match->layout, whole.io, whole.ctx);
 	aggs_keep_percpu(c->aggs, opt_flag(live->opts, OPT_aggpercpu));
 	c->printer = printer_create(c->match->layout, c->probes, c->aggs, &c->print_opts,
 				    &c->print_hooks);
-	printer_set_wall(c->printer, live->engine->control->wall_offset);
+	printer_set_wall(c->printer, live->engines.control->wall_offset);
 	consumer_refresh(c); /* the targets may have changed */
 	aggs_set_syms(c->aggs, syms);
 	printer_set_syms(c->printer, syms);
@@ -262,7 +262,8 @@ static uint64_t interval_max(const struct consumer *c)
 			continue;
 		ns = MIN(ns, (uint64_t)INTERVAL_TIMERS);
 		if (!u->traits->is_timer)
-			ns = MIN(ns, (uint64_t)live->engine->bufsize * 1000 / BYTES_PER_US);
+			ns = MIN(ns,
+				 (uint64_t)engines_bufsize(&live->engines) * 1000 / BYTES_PER_US);
 	}
 	if (live->opts->val[OPT_oformat] == PRINT_LIVE)
 		ns = MIN(ns, (uint64_t)INTERVAL_LIVE);
@@ -317,10 +318,10 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 /* Says how many stacks were cut because the unwind tables of their files were not there yet. */
 static void late_stacks_report(struct consumer *c)
 {
-	const struct rt_control *control = c->live->engine->control;
+	const struct rt_control *control = c->live->engines.control;
 	uint64_t n = 0;
 
-	for (uint32_t cpu = 0; cpu < c->live->engine->ncpus; cpu++)
+	for (uint32_t cpu = 0; cpu < c->live->engines.ncpus; cpu++)
 		n += __atomic_load_n(&control->cpu[cpu].late_stacks, __ATOMIC_RELAXED);
 	if (n > c->late_stacks)
 		report_notice(c->live->report,

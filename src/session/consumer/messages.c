@@ -88,7 +88,7 @@ static uint64_t room_now(const struct consumer *c, enum opt_id id)
 	    (id == OPT_dynvarsize && c->match->layout->opts.dynvarsize < now))
 		return 0; /* it was lowered for want of memory */
 	if (id == OPT_scratchsize)
-		now = MAX(now, live->engine->scratch_size);
+		now = MAX(now, engines_scratch_size(&live->engines));
 	return MAX(now, 1u);
 }
 

@@ -119,11 +119,14 @@ static struct err *engine_open(struct engines *es, const struct engine *e,
 
 	if (es->n == ENGINES_MAX)
 		return err_new("a session has at most %u engines", ENGINES_MAX);
-	own.control = es->n ? es->runs[0]->control : NULL;
+	own.control = es->control;
 	err = e->open(&own, &es->runs[es->n]);
-	if (!err)
-		es->n++;
-	return err;
+	if (err)
+		return err;
+	es->control = es->runs[es->n]->control;
+	es->ncpus = es->runs[es->n]->ncpus;
+	es->n++;
+	return NULL;
 }
 
 /* Opens the chosen engines that make a control block themselves, or the others. */
@@ -163,6 +166,7 @@ void engines_close(struct engines *es)
 
 		r->engine->close(r);
 	}
+	*es = (struct engines){0};
 }
 
 struct engine_run *engines_find(const struct engines *es, const struct engine *engine)
@@ -212,6 +216,32 @@ uint32_t engines_fill(const struct engines *es)
 	for (uint32_t i = 0; i < es->n; i++)
 		most = MAX(most, es->runs[i]->engine->fill(es->runs[i]));
 	return most;
+}
+
+uint32_t engines_bufsize(const struct engines *es)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < es->n; i++)
+		least = MIN(least, es->runs[i]->bufsize);
+	return least;
+}
+
+uint32_t engines_scratch_size(const struct engines *es)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < es->n; i++)
+		most = MAX(most, es->runs[i]->scratch_size);
+	return most;
+}
+
+bool engines_has_cpu(const struct engines *es, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < es->n; i++)
+		if (cpu < es->runs[i]->ncpus && es->runs[i]->wake_fds[cpu] >= 0)
+			return true;
+	return false;
 }
 
 uint64_t engines_links_missed(const struct engines *es, const struct attachments *a)

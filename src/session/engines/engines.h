@@ -4,8 +4,8 @@
  * all of them.
  *
  * A unit runs in the first engine of the list that takes it and all units that must stay with it
- * (session/match/together.h). Only engines that have units are opened; the session's control block
- * is that of runs[0].
+ * (session/match/together.h). Only engines that have units are opened. The first one makes the
+ * session's control block, the others are given it.
  *
  * Owns     struct engines owns the opened engines; engines_close() closes them.
  * Errors   struct err *: why no engine takes a unit, or what an engine refused.
@@ -23,6 +23,9 @@ struct agg_merge;
 struct engines {
 	struct engine_run *runs[ENGINES_MAX];
 	uint32_t n;
+	/* Of the session, and so of all that are open; NULL and 0: none is. */
+	struct rt_control *control;
+	uint32_t ncpus; /* possible CPUs: entries of control->cpu */
 };
 
 /* All engines, by preference, NULL-terminated. */
@@ -55,6 +58,12 @@ void engines_opened(const struct engines *es, const struct engine *const *list,
 MUST_CHECK struct err *engines_ready(const struct engines *es);
 bool engines_add_strings(const struct engines *es);
 uint32_t engines_fill(const struct engines *es);
+/* The size of the smallest buffer of a CPU. */
+uint32_t engines_bufsize(const struct engines *es);
+/* The most scratch memory that a firing has in one of them. */
+uint32_t engines_scratch_size(const struct engines *es);
+/* Whether the CPU was there when they were opened. */
+bool engines_has_cpu(const struct engines *es, uint32_t cpu);
 uint64_t engines_links_missed(const struct engines *es, const struct attachments *a);
 MUST_CHECK struct err *engines_add_child(const struct engines *es, struct attachments *a, pid_t pid,
 					 pid_t child, const struct attach_opts *opts);

@@ -140,7 +140,7 @@ static bool changes_hear(const struct live *live, bool *changed)
 	bool any = false;
 
 	while (live->cpu_watch.events_fd >= 0 && cpus_next(live->cpu_watch.events_fd, &ev)) {
-		for (uint32_t cpu = 0; cpu < live->engine->ncpus; cpu++)
+		for (uint32_t cpu = 0; cpu < live->engines.ncpus; cpu++)
 			changed[cpu] |= ev.is_lost || ev.cpu == cpu;
 		any = true;
 	}
@@ -160,7 +160,7 @@ static bool changes_compare(const struct live *live, struct cpu_watch *w, bool *
 		*w = before;
 		return false;
 	}
-	for (uint32_t cpu = 0; cpu < live->engine->ncpus; cpu++) {
+	for (uint32_t cpu = 0; cpu < live->engines.ncpus; cpu++) {
 		bool is_other = is_online(&before, cpu) != is_online(w, cpu);
 
 		changed[cpu] |= is_other;
@@ -204,7 +204,7 @@ static struct err *cpus_renew(struct live *live, const bool *changed)
 		w->single_on = w->online[0];
 		e = timers_attach(live, TIMERS_SINGLE);
 	}
-	for (uint32_t cpu = 0; cpu < live->engine->ncpus && !e; cpu++)
+	for (uint32_t cpu = 0; cpu < live->engines.ncpus && !e; cpu++)
 		if (changed[cpu])
 			e = cpu_renew(live, cpu);
 	return e;
@@ -220,7 +220,7 @@ void live_follow_cpus(struct live *live, bool is_check_due)
 
 	if (!w->is_needed)
 		return;
-	changed = xcalloc(live->engine->ncpus, sizeof(*changed));
+	changed = xcalloc(live->engines.ncpus, sizeof(*changed));
 	is_other = changes_hear(live, changed);
 	if (!is_other && !is_check_due)
 		return;
@@ -234,7 +234,7 @@ void live_follow_cpus(struct live *live, bool is_check_due)
 		return;
 	if (has_slept) {
 		w->slept_ns = most;
-		memset(changed, true, live->engine->ncpus * sizeof(*changed));
+		memset(changed, true, live->engines.ncpus * sizeof(*changed));
 	}
 	e = cpus_renew(live, changed);
 	if (w->has_timers || e)

@@ -186,7 +186,6 @@ static struct err *engines_fitted(struct live *live, uint32_t strtab_room)
 	if (!e)
 		e = engines_fit(live, &c, bufsize, strtab_room);
 	if (!e) {
-		live->engine = live->engines.runs[0];
 		for (uint32_t i = 0; i < c.n; i++)
 			live->match->units.data[i]->engine =
 				engines_find(&live->engines, c.engines[i]);
@@ -210,7 +209,7 @@ static struct err *check_cpu(const struct live *live)
 {
 	int cpu = live_cpu(live);
 
-	if (cpu < (int)live->engine->ncpus && (cpu < 0 || live->engine->wake_fds[cpu] >= 0))
+	if (cpu < 0 || engines_has_cpu(&live->engines, (uint32_t)cpu))
 		return NULL;
 	return err_code(err_new("CPU %d is not there (option 'cpu')", cpu), EDT_BADOPTVAL);
 }
@@ -223,7 +222,7 @@ struct err *live_open(struct live *live, uint32_t strtab_room)
 		e = check_cpu(live);
 	if (e)
 		return e;
-	live->engine->control->wall_offset = wall_offset();
-	live->engine->control->tracer_pid = getpid();
+	live->engines.control->wall_offset = wall_offset();
+	live->engines.control->tracer_pid = getpid();
 	return NULL;
 }

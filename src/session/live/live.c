@@ -55,12 +55,12 @@ struct err *live_make_waiter(struct live *live)
 
 enum rt_state live_state(const struct live *live)
 {
-	return (enum rt_state)__atomic_load_n(&live->engine->control->state, __ATOMIC_ACQUIRE);
+	return (enum rt_state)__atomic_load_n(&live->engines.control->state, __ATOMIC_ACQUIRE);
 }
 
 void live_set_state(struct live *live, enum rt_state state)
 {
-	__atomic_store_n(&live->engine->control->state, state, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->engines.control->state, state, __ATOMIC_RELEASE);
 }
 
 /*
@@ -87,7 +87,7 @@ void live_end(struct live *live)
 
 void live_undo(struct live *live)
 {
-	if (live->engine)
+	if (live->engines.n)
 		live_set_state(live, RT_STATE_OFF);
 	watch_destroy(live->watch);
 	live->watch = NULL;
@@ -100,6 +100,5 @@ void live_undo(struct live *live)
 	stacks_destroy(live->stacks);
 	live->stacks = NULL;
 	engines_close(&live->engines);
-	live->engine = NULL;
 	live->is_active = live->opts->is_active = false;
 }

@@ -14,7 +14,7 @@
  *
  * The steps are taken by tracing.c, and the arrivals load and attach units of their own.
  *
- * Owns     engine and attachments, from live_open() to live_undo().
+ * Owns     engines and attachments, from live_open() to live_undo().
  * Errors   struct err *, to the caller. What goes wrong later is reported.
  * Threads  one, but for is_interrupted, which a signal handler or another thread sets.
  */
@@ -65,8 +65,7 @@ struct live {
 
 	/* These are set when programs are loaded. */
 	struct engines engines;
-	struct engine_run *engine; /* engines.runs[0]: its control block is that of all */
-	uint64_t bufsize;	   /* size of the principal buffers, which may have been lowered */
+	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
 	struct waiter *waiter;
 	struct stacks *stacks;
 

@@ -40,7 +40,7 @@ struct watch *live_watch(struct live *live)
 struct err *live_watch_all(struct live *live)
 {
 	struct watch *w = live_watch(live);
-	struct err *e = watch_all(w, live->engine->wake_fds, live->engine->ncpus);
+	struct err *e = watch_all(w);
 	const int *fds;
 
 	if (e) {

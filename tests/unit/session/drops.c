@@ -78,7 +78,7 @@ static void check(dtrace_hdl_t *h, size_t row, uint64_t n, bool is_tagged)
 	char want[256];
 	struct err *e;
 
-	*(uint64_t *)(void *)((char *)&h->live.engine->control->cpu[0] + rows[row].counter) += n;
+	*(uint64_t *)(void *)((char *)&h->live.engines.control->cpu[0] + rows[row].counter) += n;
 	strbuf_clear(&said);
 	e = consumer_report_drops(&h->consumer);
 	ok(!e, "reported");

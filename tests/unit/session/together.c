@@ -167,9 +167,24 @@ static void test_choice(void)
 	gx_destroy(f.x);
 }
 
+/* What is asked of all engines, where they differ. */
+static void test_all(void)
+{
+	const int first[] = {-1, 5, -1}, second[] = {-1, -1, 7};
+	struct engine_run a = {.ncpus = 3, .wake_fds = first, .bufsize = 8192, .scratch_size = 100};
+	struct engine_run b = {.ncpus = 3, .wake_fds = second, .bufsize = 4096, .scratch_size = 50};
+	struct engines es = {.runs = {&a, &b}, .n = 2};
+
+	is_int(engines_bufsize(&es), 4096, "the smallest buffers are full first");
+	is_int(engines_scratch_size(&es), 100, "the most scratch memory");
+	ok(engines_has_cpu(&es, 1) && engines_has_cpu(&es, 2), "CPUs that some engine has seen");
+	ok(!engines_has_cpu(&es, 0) && !engines_has_cpu(&es, 3), "and those that none has");
+}
+
 int main(void)
 {
 	test_variables();
+	test_all();
 	test_speculations();
 	test_choice();
 	return tap_done();
