@@ -303,6 +303,30 @@ def rooms_drawn(text, known):
     return groups
 
 
+# The run-time library's private ABI, and who may know it: the kernel's engine.
+PRIVATE_ABI, KNOWS_ABI = "rt/abi.h", {"rt", "kernel", "bpf"}
+
+
+def abi_leaks():
+    """Files outside of the kernel's engine that include its private ABI, themselves or by other headers."""
+    src = os.path.join(ROOT, "src")
+    users = {}  # header -> files that include it
+    for folder, _, files in os.walk(src):
+        for f in (f for f in files if f.endswith((".c", ".h"))):
+            path = os.path.relpath(os.path.join(folder, f), src)
+            for used in re.findall(r'^#include "([\w/.]+)"', read(os.path.join(folder, f)), re.M):
+                users.setdefault(used, []).append(path)
+    detail, seen, left = "", {PRIVATE_ABI}, [PRIVATE_ABI]
+    while left:
+        header = left.pop()
+        for path in sorted(set(users.get(header, [])) - seen):
+            seen.add(path)
+            left.append(path)
+            if room_of(path) not in KNOWS_ABI and path != ENGINE_LIST:
+                detail += f"  {path} includes {header}, and with it {PRIVATE_ABI}, which is the kernel's engine's\n"
+    return detail
+
+
 def test_rooms(name, opts):
     """A room includes only itself, its equals' public headers and lower rooms; files of a session see the parts they need."""
     level = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
@@ -319,7 +343,7 @@ def test_rooms(name, opts):
             text = read(os.path.join(folder, f))
             if '#include "session/session.h"' in text and not re.search(r"^\w.*\bdtrace_\w+\(", text, re.M):
                 detail += f"  session/{f} sees the whole handle and has no public function: it takes the parts it needs\n"
-    detail += engine_leaks()
+    detail += engine_leaks() + abi_leaks()
     told = re.findall(r"^\| `(\w+)` \|", read(os.path.join(ROOT, "doc/architecture.md")).split("\n## ")[1], re.M)
     if told[::-1] != [room for rooms in ROOMS for room in rooms]:
         detail += f"  doc/architecture.md has the rooms in another order, or others: {' '.join(told[::-1])}\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine in the kernel: units become BPF programs, which record into BPF maps. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
 
 #include "bpf/attach.h"
@@ -9,10 +10,14 @@
 #include "bpf/mapio.h"
 #include "bpf/rings.h"
 #include "bpf/tables.h"
+#include "kernel/pidns.h"
+#include "sym/sym.h"
 
 struct bpf_run {
 	struct engine_run run;
 	struct engine_opts opts;
+	struct rt_pidns pidns;	   /* whose process numbers clauses see: dtrace's own */
+	struct rt_ukernel ukernel; /* for walks with unwind tables: opts.tables_size */
 	struct mach *mach;
 	struct kmaps *maps;
 	struct rings *rings;
@@ -49,28 +54,58 @@ static void bpf_close(struct engine_run *r)
 	free(b);
 }
 
+/*
+ * Whether clauses may see addresses of the kernel's tracing code: only stacks of tracepoints begin
+ * there, those of timers do not.
+ */
+static bool sees_tracing(const struct engine_opts *opts)
+{
+	const struct layout *l = opts->layout;
+	bool has_tracepoints = false, reads = false;
+
+	for (uint32_t i = 0; i < opts->nunits; i++)
+		has_tracepoints |= !place_traits(opts->units[i]->place.kind)->is_timer;
+	for (uint32_t i = 0; i < l->nclauses && has_tracepoints; i++)
+		reads |= clause_reads(l->clauses[i].clause, DIF_VAR_CALLER) ||
+			 clause_reads(l->clauses[i].clause, DIF_VAR_STACKDEPTH);
+	return reads;
+}
+
+static struct err *maps_open(struct bpf_run *b, const struct engine_opts *opts)
+{
+	struct kmaps_opts map_opts = {.mach = b->mach,
+				      .bufsize = opts->bufsize,
+				      .need_tls = opts->layout->tls_size > 0,
+				      .unwindsize = opts->tables_size,
+				      .strtab_room = opts->strtab_room};
+	struct err *e = pidns_find(&b->pidns);
+
+	map_opts.pidns = b->pidns;
+	if (!e && opts->tables_size) {
+		e = kfields_walk(&b->ukernel);
+		map_opts.ukernel = &b->ukernel;
+	}
+	if (sees_tracing(opts))
+		map_opts.tracing = syms_tracing(opts->syms, &map_opts.ntracing);
+	if (!e)
+		e = kmaps_create(opts->layout, &map_opts, &b->maps);
+	if (!e && opts->tables_size)
+		e = tables_create(b->maps, &b->tables);
+	return e;
+}
+
 static struct err *bpf_open(const struct engine_opts *opts, struct engine_run **ret)
 {
 	struct mach *mach = mach_create(opts->layout);
-	const struct kmaps_opts map_opts = {.mach = mach,
-					    .bufsize = opts->bufsize,
-					    .need_tls = opts->layout->tls_size > 0,
-					    .tracing = opts->tracing,
-					    .ntracing = opts->ntracing,
-					    .ukernel = opts->ukernel,
-					    .pidns = opts->pidns,
-					    .unwindsize = opts->unwindsize,
-					    .strtab_room = opts->strtab_room};
 	struct bpf_run *b = xcalloc(1, sizeof(*b));
 	const struct kmaps *m;
 	struct err *e;
 
 	b->opts = *opts;
+	b->opts.units = NULL;
 	b->mach = mach;
 	b->code_prog = -1;
-	e = kmaps_create(opts->layout, &map_opts, &b->maps);
-	if (!e && opts->ukernel)
-		e = tables_create(b->maps, &b->tables);
+	e = maps_open(b, opts);
 	if (e) {
 		bpf_close(&b->run);
 		return e;
@@ -131,6 +166,18 @@ static void unit_debug(const struct bpf_run *b, const struct loaded *l, const st
 	strbuf_deinit(&text);
 }
 
+/* Whether one of the clauses that the unit may run reads the variable. */
+static bool unit_reads(const struct unit *u, uint32_t var)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		if (clause_reads(u->clauses[i].layout->clause, var))
+			return true;
+	for (uint32_t i = 0; i < u->nerror_clauses; i++)
+		if (clause_reads(u->error_clauses[i].layout->clause, var))
+			return true;
+	return false;
+}
+
 static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_span)
 {
 	const struct unit *u = &l->as;
@@ -140,22 +187,22 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 		.layout = b->opts.layout,
 		.mach = b->mach,
 		.kfields = &kfields,
-		.pidns = b->opts.pidns,
-		.signals_own = b->opts.signals_own,
-		.uid = b->opts.uid,
+		.pidns = b->pidns,
+		.signals_own = !kernel_has_cap(CAP_KILL),
+		.uid = geteuid(),
 		.ncpus = b->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
-		.unwinds = b->opts.ukernel != NULL,
+		.unwinds = b->opts.tables_size > 0,
 		.calls_helpers = b->opts.layout->opts.has_helpers && feat_has(FEAT_TAIL_CALL),
 		.only_cpu = (uint32_t)(b->opts.cpu + 1),
 		.stops_when_full = b->opts.stops_when_full,
 	};
 	const struct kfields_needs needs = {
-		.parent = b->opts.reads_parent,
+		.parent = unit_reads(u, DIF_VAR_PPID),
 		.compat = traits->is_syscall,
 		/* not worth reading the kernel's types for what fires seldom */
-		.comm = b->opts.reads_execname && !traits->is_begin_end && !traits->is_timer &&
-			env.use_task_btf,
+		.comm = !traits->is_begin_end && !traits->is_timer && env.use_task_btf &&
+			unit_reads(u, DIF_VAR_EXECNAME),
 	};
 	struct bpf_code code = {0};
 	struct err *e = kfields_fill(&kfields, &needs);

@@ -79,6 +79,24 @@ bool clause_each_difo(const struct prog_clause *cl, struct clause_difo *at)
 	return false;
 }
 
+static bool difo_reads(const struct difo *d, uint32_t var)
+{
+	for (uint32_t i = 0; i < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS && DIF_INSN_INDEX(d->code[i]) == var)
+			return true;
+	return false;
+}
+
+bool clause_reads(const struct prog_clause *c, uint32_t var)
+{
+	struct clause_difo at = {0};
+
+	while (clause_each_difo(c, &at))
+		if (difo_reads(at.difo, var))
+			return true;
+	return false;
+}
+
 bool prog_each_difo(struct prog_clause *const *clauses, uint32_t n, struct prog_difo *at)
 {
 	for (; at->clause < n; at->clause++) {

@@ -281,6 +281,9 @@ static inline bool clause_difo_is(const struct clause_difo *at, enum datum_kind 
 	return at->act && at->act->arg_kinds && at->act->arg_kinds[at->arg] == kind;
 }
 
+/* Whether the clause reads a builtin variable, DIF_VAR_*. */
+bool clause_reads(const struct prog_clause *c, uint32_t var);
+
 /* The same over the objects of several clauses. */
 struct prog_difo {
 	struct clause_difo in;

@@ -90,7 +90,9 @@ struct kfields_needs {
 };
 MUST_CHECK struct err *kfields_fill(struct kfields *kf, const struct kfields_needs *needs);
 
-/* Fills in the kernel's offsets that a walk of user stacks reads. */
+/*
+ * Fills in the kernel's offsets that a walk of user stacks reads; NULL: says whether it has them.
+ */
 MUST_CHECK struct err *kfields_walk(struct rt_ukernel *ret);
 
 /* ---- links and events, one at a time (link.c) ------------------------------------------------ */

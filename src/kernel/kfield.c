@@ -334,7 +334,7 @@ struct err *kfields_walk(struct rt_ukernel *ret)
 	if (!e && (k.range_slot != 128 || k.range_meta >= 256 || k.arange_slot != 80 ||
 		   k.arange_meta >= 256))
 		e = err_new("this kernel's 'struct maple_node' has another size");
-	if (!e)
+	if (!e && ret)
 		*ret = k;
 	return e;
 }

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,15 +30,18 @@
 
 /*
  * Without /proc newer kernels tell through a pidfd; where neither does, it is the first one that is
- * assumed.
+ * assumed. *ret_ino: what identifies the namespace; 0: that is not known.
  */
-static bool is_first(void)
+static bool is_first(ino_t *ret_ino)
 {
 	CLEANUP(fd) int pidfd = -1, ns = -1;
 	struct stat st;
 
-	if (stat("/proc/self/ns/pid", &st) == 0)
+	*ret_ino = 0;
+	if (stat("/proc/self/ns/pid", &st) == 0) {
+		*ret_ino = st.st_ino;
 		return st.st_ino == FIRST_INO;
+	}
 	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	ns = pidfd < 0 ? -1 : ioctl(pidfd, PIDFD_GET_NS, 0);
 	return ns < 0 || fstat(ns, &st) != 0 || st.st_ino == FIRST_INO;
@@ -108,18 +112,15 @@ static struct err *find_fields(struct rt_pidns *ns)
 	return e;
 }
 
-struct err *pidns_find(struct rt_pidns *ret)
+/* Asks the kernel about a namespace that is not the first one. */
+static struct err *pidns_ask(struct rt_pidns *ret)
 {
 	struct rt_pidns ns = {0};
 	CLEANUP(fd) int fd = -1;
 	uint32_t low = 0, high = 0;
 	int sys = 0;
-	struct err *e;
+	struct err *e = find_fields(&ns);
 
-	*ret = ns;
-	if (is_first())
-		return NULL;
-	e = find_fields(&ns);
 	if (!e)
 		e = asker_load(&ns, &fd);
 	if (!e && (sys = prog_ask(fd, 0, &ns.level)) == 0 && (sys = prog_ask(fd, 1, &low)) == 0)
@@ -131,4 +132,28 @@ struct err *pidns_find(struct rt_pidns *ret)
 	ns.ns = (uint64_t)high << 32 | low;
 	*ret = ns;
 	return NULL;
+}
+
+struct err *pidns_find(struct rt_pidns *ret)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct rt_pidns known;
+	static ino_t known_ino; /* of the namespace that `known` describes; 0: of none */
+	struct err *e = NULL;
+	ino_t ino;
+
+	*ret = (struct rt_pidns){0};
+	if (is_first(&ino))
+		return NULL;
+	(void)pthread_mutex_lock(&lock);
+	if (!ino || ino != known_ino) {
+		known_ino = 0;
+		e = pidns_ask(&known);
+		if (!e)
+			known_ino = ino;
+	}
+	if (!e)
+		*ret = known;
+	(void)pthread_mutex_unlock(&lock);
+	return e;
 }

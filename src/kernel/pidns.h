@@ -3,7 +3,9 @@
  * The PID namespace of dtrace itself, whose process numbers a session shows, accepts and compares.
  *
  * Errors   struct err *: what the kernel refuses.
- * Cost     in the first namespace a file of /proc is read; in others a program is loaded and run.
+ * Cost     in the first namespace a file of /proc is read; in others the first call loads a
+ *          program and runs it.
+ * Threads  any.
  */
 #pragma once
 

@@ -36,13 +36,12 @@
 #include "base/str.h"
 #include "probe/unit.h"
 #include "record/format.h"
-#include "rt/pidns.h"
 
 struct attachments;
 struct engine;
 struct layout;
-struct rt_ukernel;
 struct stack_tables;
+struct syms;
 struct loaded; /* a unit that is loaded: the engine's own */
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -51,26 +50,21 @@ struct engine_opts {
 	const struct layout *layout;
 	/* The session's control block; NULL: this engine makes it. */
 	struct rt_control *control;
+	/* The units of the session, for open() alone; others may come while it runs. */
+	const struct unit *const *units;
+	uint32_t nunits;
+	struct syms *syms;    /* what names addresses (sym/sym.h), until the run is closed */
 	uint32_t bufsize;     /* size of the buffer of each CPU; may be rounded up */
 	uint32_t strtab_room; /* for strings that are added while probes fire */
 	int cpu; /* probes other than BEGIN and END fire on this CPU only; -1 = on all */
 	bool stops_when_full; /* a record that finds no room ends the run */
-	bool reads_parent;    /* a clause reads the id of the parent process */
-	bool reads_execname;  /* a clause reads the name of the thread */
-	struct rt_pidns pidns;
-	bool signals_own; /* stop() and raise() reach processes of the user uid only */
-	uint32_t uid;
 	/*
-	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending; caller and
-	 * stackdepth skip these. NULL = none.
+	 * User stacks are walked with unwind tables of at most so many bytes (unwind/tables.h); 0:
+	 * by frame pointers, or as the engine likes.
 	 */
-	const uint64_t *tracing;
-	uint32_t ntracing;
-	/* Not NULL: we walk user stacks with unwind tables. NULL: the kernel walks them. */
-	const struct rt_ukernel *ukernel;
-	uint64_t unwindsize; /* size of the unwind tables */
-	FILE *dump;	     /* receives a listing of the code, or NULL */
-	FILE *log;	     /* receives the reasons when a unit is refused, or NULL */
+	uint64_t tables_size;
+	FILE *dump; /* receives a listing of the code, or NULL */
+	FILE *log;  /* receives the reasons when a unit is refused, or NULL */
 	/* Receives lines for debugging, without newline; may be NULL. */
 	void (*debug)(void *ctx, const char *msg);
 	void *ctx;

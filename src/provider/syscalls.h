@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/hashmap.h"
-#include "bpf/unit.h"
+#include "probe/place.h"
 
 #define SYSF_NEW 0x1 /* newer than Linux 6.1: the kernel is always asked whether it has the call */
 

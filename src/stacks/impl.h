@@ -12,14 +12,12 @@
  */
 #pragma once
 
-#include "rt/abi.h"
 #include "stacks/stacks.h"
 #include "unwind/unwind.h"
 
 struct stacks {
 	struct stacks_opts opts;
-	bool walks_here; /* user stacks are walked by our own means */
-	struct rt_ukernel ukernel;
+	bool walks_here;	 /* user stacks are walked by our own means */
 	struct ustacks *helpers; /* NULL: no frame gets a name */
 	/* These are set by stacks_begin(). NULL: the kernel walks. */
 	const struct stack_tables *engine; /* what walks read is there, and they ask there */

@@ -30,7 +30,7 @@ static void walker_choose(struct stacks *s)
 
 	if (!s->opts.needs.has_walks || !feat_has(FEAT_TASK_BTF))
 		return;
-	e = kfields_walk(&s->ukernel);
+	e = kfields_walk(NULL);
 	s->walks_here = !e;
 	if (!e)
 		return;
@@ -43,14 +43,9 @@ static void walker_choose(struct stacks *s)
 	err_destroy(e);
 }
 
-const struct rt_ukernel *stacks_ukernel(const struct stacks *s)
-{
-	return s && s->walks_here ? &s->ukernel : NULL;
-}
-
 uint64_t stacks_tables_size(const struct stacks *s)
 {
-	return s->opts.unwindsize;
+	return s->walks_here ? MAX(s->opts.unwindsize, 1u) : 0;
 }
 
 uint32_t stacks_max_uframes(const struct stacks *s)

@@ -28,7 +28,6 @@
 #include "dif/prog.h"
 #include "helper/ustack.h"
 
-struct rt_ukernel;   /* rt/abi.h */
 struct stack_tables; /* unwind/tables.h */
 struct stacks;
 struct watch;
@@ -66,9 +65,10 @@ struct stacks_opts {
 MUST_CHECK struct err *stacks_create(const struct stacks_opts *opts, struct stacks **ret);
 void stacks_destroy(struct stacks *s); /* NULL is allowed */
 
-/* Returns where the kernel keeps what our walks read; NULL: the kernel walks user stacks. */
-const struct rt_ukernel *stacks_ukernel(const struct stacks *s);
-/* Returns the size of the unwind tables, in bytes: the engine makes room for them. */
+/*
+ * Returns the size of the unwind tables, in bytes: the engine makes room for them. 0: the kernel
+ * walks user stacks.
+ */
 uint64_t stacks_tables_size(const struct stacks *s);
 bool stacks_has_helpers(const struct stacks *s);
 /* Returns the option maxframes, or the kernel's limit, with a notice, if that is lower. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses and opens the engines, with buffers for which there is memory. */
 #include <errno.h>
-#include <linux/capability.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "session/live/live.h"
-#include "sym/sym.h"
 
 #define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
 
@@ -28,14 +26,6 @@ static struct err *check_bufsize(const struct live *live, uint64_t bufsize)
 static bool is_out_of_memory(const struct err *e)
 {
 	return err_get_sys(e) == ENOMEM || err_get_sys(e) == E2BIG;
-}
-
-static bool has_tracepoints(const struct live *live)
-{
-	for (uint32_t i = 0; i < live->match->units.len; i++)
-		if (!live->match->units.data[i]->traits->is_timer)
-			return true;
-	return false;
 }
 
 static bool dumps_code(const struct live *live)
@@ -103,17 +93,14 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 	FILE *dump = live->report->dump;
 	struct engine_opts opts = {
 		.layout = live->match->layout,
+		.units = c->units,
+		.nunits = c->n,
+		.syms = names_syms(live->names),
 		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
 		.strtab_room = strtab_room,
 		.cpu = live_cpu(live),
 		.stops_when_full = live->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL,
-		.reads_parent = match_reads(live->match, DIF_VAR_PPID),
-		.reads_execname = match_reads(live->match, DIF_VAR_EXECNAME),
-		.pidns = live->pidns,
-		.signals_own = !kernel_has_cap(CAP_KILL),
-		.uid = geteuid(),
-		.ukernel = stacks_ukernel(live->stacks),
-		.unwindsize = stacks_tables_size(live->stacks),
+		.tables_size = stacks_tables_size(live->stacks),
 		.dump = dumps_code(live) ? dump : NULL,
 		.log = !opt_flag(live->opts, OPT_bpflog) ? NULL
 		       : dump				 ? dump
@@ -121,12 +108,6 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 		.debug = report_is_debugging(live->report) ? engine_debug : NULL,
 		.ctx = live->report,
 	};
-
-	/* only stacks of tracepoints begin in tracing code, those of timers do not */
-	if ((match_reads(live->match, DIF_VAR_CALLER) ||
-	     match_reads(live->match, DIF_VAR_STACKDEPTH)) &&
-	    has_tracepoints(live))
-		opts.tracing = syms_tracing(names_syms(live->names), &opts.ntracing);
 
 	return engines_open(&live->engines, live->engine_choice, c->engines, c->n, &opts);
 }

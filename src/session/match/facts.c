@@ -2,20 +2,10 @@
 /* What the clauses of a session read and call. */
 #include "session/match/match.h"
 
-static bool difo_reads(const struct difo *d, uint32_t var)
-{
-	for (uint32_t i = 0; i < d->code_len; i++)
-		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS && DIF_INSN_INDEX(d->code[i]) == var)
-			return true;
-	return false;
-}
-
 bool match_reads(const struct match *m, uint32_t var)
 {
-	struct prog_difo at = {0};
-
-	while (prog_each_difo(m->used, m->nused, &at))
-		if (difo_reads(at.in.difo, var))
+	for (uint32_t i = 0; i < m->nused; i++)
+		if (clause_reads(m->used[i], var))
 			return true;
 	return false;
 }
