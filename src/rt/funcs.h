@@ -69,7 +69,7 @@ RT_FUNC(rt_walk_restore, 0, 0) /* behind a step: the callee-saved registers of t
 RT_FUNC(rt_walk_name, 1, 1)    /* string: the frame's name */
 RT_FUNC(rt_walk_add, 1, 0)     /* word: adds a frame of the language; 0: no more is wanted */
 RT_FUNC(rt_walk_text, 0, 1)    /* the word of such a frame with the machine's text, or 0 */
-RT_FUNC(rt_walk_again, 0, 0)   /* adds the words in rt_hwork.again */
+RT_FUNC(rt_walk_again, 0, 0)   /* adds the words in rt_hwork.again; 0: not all are known */
 RT_FUNC(rt_walk_end, 0, 0)     /* bytes written */
 RT_FUNC(rt_helper_run, 0, 0)   /* the helper machine: walks the stack */
 RT_FUNC(rt_lang, 1, 1) /* enum rt_lang_part: that part of the text of the frame rt_mach.lang */

@@ -679,28 +679,6 @@ INLINE u64 memo_read(struct rt_hwork *h, const struct rt_hmemo *e, u64 key)
 }
 
 /*
- * Whether the texts of h->again are in MAP_STRINGS, if this walk reads the text that it finds
- * (rt/lang.c). The consumer makes room there by removing those that it has read.
- */
-INLINE u64 texts_are_there(struct rt_mach *m, struct rt_hwork *h)
-{
-	struct unwind_work *w = work_of(m);
-	u64 key;
-
-	if (!w || !w->only_lang || !w->is_unmarked)
-		return 1;
-#pragma clang loop unroll(disable)
-	for (u32 i = 0; i < RT_HMEMO_WORDS; i++) {
-		key = h->again[i] & ~RT_USTACK_LANG;
-		if (!key)
-			break;
-		if (!bpf_map_lookup_elem(&map_strings, &key))
-			return 0;
-	}
-	return 1;
-}
-
-/*
  * ucached(): adds the frame that was recorded under its numbers and returns 1; or returns 0, and
  * the next frame will be recorded under them. uknown(): the same with all that a native frame adds.
  */
@@ -727,7 +705,7 @@ NOINLINE u64 rt_helper_memo(struct rt_mach *m, u64 is_all)
 	} else {
 		h->memo = key;
 	}
-	if (!memo_read(h, e, key) || !texts_are_there(m, h))
+	if (!memo_read(h, e, key))
 		return 0;
 	if (is_all)
 		h->known = 0;
@@ -735,8 +713,7 @@ NOINLINE u64 rt_helper_memo(struct rt_mach *m, u64 is_all)
 		h->memo = 0;
 	if (!is_all)
 		words_note(h, h->again[0]);
-	(void)rt_walk_again(m);
-	return 1;
+	return rt_walk_again(m);
 }
 
 /* Remembers what the native frame has added, under the key of uknown(). */

@@ -361,7 +361,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	if (!w->left || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = frame_is_32(&w->f);
-	w->saves = w->is_saved = w->is_late = w->asks = 0;
+	w->saves = w->is_saved = w->is_late = w->asks = w->ends_early = 0;
 	return w;
 }
 
@@ -499,8 +499,7 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 	h->on_fault = p->frames;
 	h->is_steered = 0;
 	h->result = h->text_len = h->memo = h->known = h->is_spent = 0;
-	h->fuel = RT_HELPER_FUEL(w->left + (w->only_lang ? RT_HELPER_SKIPPED : 0));
-	w->ends_early = w->only_lang && !p->names;
+	h->fuel = RT_HELPER_FUEL(w->left);
 	h->regs[0] = 0;
 	h->regs[HREG_ARGS + RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
 	w->saves = p->saves && !w->is_32 ? RT_UFILE_SAVED : 0;
@@ -537,6 +536,15 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 	return how;
 }
 
+/* What a walk needs that wants only frames of the language. */
+INLINE void helper_extend(struct unwind_work *w, struct rt_hwork *h)
+{
+	const struct rt_hproc *p = (const struct rt_hproc *)&h->regs[HREG_PROC];
+
+	w->ends_early = !p->names;
+	h->fuel += 1000 * RT_HELPER_SKIPPED;
+}
+
 u64 rt_walk_first(struct rt_mach *m)
 {
 	struct frame_env env;
@@ -547,6 +555,8 @@ u64 rt_walk_first(struct rt_mach *m)
 	w = WALK(env.scratch);
 	if (!w->left)
 		return 0;
+	if (w->only_lang)
+		helper_extend(w, HELPER(env.scratch));
 	if (walk_first(&env, w))
 		w->end = w->left ? WALK_ON : WALK_COMPLETE;
 	helper_prepare(&env, w);
@@ -842,7 +852,31 @@ INLINE void walk_end_early(struct unwind_work *w, struct rt_hwork *h)
 	h->fuel = -1;
 }
 
-/* Records once more what uknown() has found: names, and frames of the language. */
+/*
+ * Whether the texts of h->again are in MAP_STRINGS, if this walk reads the text that it finds
+ * (rt/lang.c). The consumer makes room there by removing those that it has read.
+ */
+INLINE u64 texts_are_there(struct unwind_work *w, struct rt_hwork *h)
+{
+	u64 key;
+
+	if (!w->only_lang || !w->is_unmarked)
+		return 1;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HMEMO_WORDS; i++) {
+		key = h->again[i] & ~RT_USTACK_LANG;
+		if (!key)
+			break;
+		if (!bpf_map_lookup_elem(&map_strings, &key))
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * Records once more what uknown() has found: names, and frames of the language; 0: it is not there
+ * any more.
+ */
 u64 rt_walk_again(struct rt_mach *m)
 {
 	struct frame_env env;
@@ -853,6 +887,10 @@ u64 rt_walk_again(struct rt_mach *m)
 		return 0;
 	w = WALK(env.scratch);
 	h = HELPER(env.scratch);
+	if (!texts_are_there(w, h)) {
+		h->known = 0; /* the frame was noted */
+		return 0;
+	}
 #pragma clang loop unroll(disable)
 	for (u32 i = 0; i < RT_HMEMO_WORDS; i++) {
 		u64 word = h->again[i];
@@ -872,7 +910,7 @@ u64 rt_walk_again(struct rt_mach *m)
 			(void)name_drop(m);
 	}
 	walk_end_early(w, h);
-	return 0;
+	return 1;
 }
 
 /*
