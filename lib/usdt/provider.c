@@ -21,7 +21,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 /* What exists, by address: a pointer that is not among these was freed, or never valid. */
 static void *providers, *probedefs;
-/* Of errors that concern no provider. */
+/* The message of the thread's last error that concerns no provider. */
 static _Thread_local char thread_text[256];
 
 /* ---- locking, and fork ----------------------------------------------------------------------- */

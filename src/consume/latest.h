@@ -7,6 +7,7 @@
  *
  * Owns     copies of the records.
  * Units    sizes in bytes.
+ * Errors   struct err *: the engine's, or that of the function which takes the records.
  * Threads  one consumer.
  */
 #pragma once

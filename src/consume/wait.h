@@ -3,6 +3,7 @@
  * Waiting until something is to be consumed.
  *
  * Owns     its descriptors; those that are added stay the caller's.
+ * Errors   struct err *: the kernel has no descriptor left.
  * Threads  one.
  */
 #pragma once

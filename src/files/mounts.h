@@ -26,7 +26,7 @@ struct mount {
 struct mounts {
 	int fd; /* of mountinfo; -1 until the first question, or unreadable */
 	VEC(struct mount) list;
-	/* Of files of memfd_create(), whose file system is mounted nowhere; 0: not known. */
+	/* Device and mount of files of memfd_create(), which has no mount point; 0: unknown. */
 	uint64_t memory_dev, memory_id;
 	bool has_memory; /* the two members above were asked for */
 };

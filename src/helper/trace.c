@@ -249,7 +249,7 @@ static void frame_text_add(struct strbuf *out, const char *text)
 		strbuf_addf(out, "%14s%s\n", "", clean);
 }
 
-/* As jstack() shows it. */
+/* Adds the whole stack to the report, as jstack() shows it. */
 static void stack_add(struct report *t, const struct replay *r)
 {
 	strbuf_adds(t->out, "the stack:\n");

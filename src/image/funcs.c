@@ -333,7 +333,7 @@ void funcs_destroy(struct funcs *f)
 	free(f);
 }
 
-/* Of an entry in the index of names: the entry, two slots, and a copy of the name. */
+/* Memory of an entry in the index of names: the entry, two slots, and a copy of the name. */
 #define INDEX_BYTES 96
 
 uint64_t funcs_size(const struct funcs *f)

@@ -137,7 +137,10 @@ bool image_funcs_hold(struct image *i, const struct debug_search *where,
 		      const struct err **ret_why);
 void image_funcs_rest(struct image *i);
 
-/* What is found by name stays until as many calls of image_unpin(), which needs no pin for NULL. */
+/*
+ * Keeps what is found by name in memory until image_unpin() was called as often; NULL is allowed
+ * there.
+ */
 void image_pin(struct image *i);
 void image_unpin(struct image *i);
 /*

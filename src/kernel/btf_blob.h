@@ -5,6 +5,8 @@
  * libbpf could make it, too; this is smaller, and its system call goes through sys_bpf(), where
  * tests can make it fail. Type ids count from 1 in the order of creation.
  *
+ * Owns     its sections, until btf_blob_deinit(); a loaded descriptor is the caller's.
+ * Errors   struct err *: the kernel refuses the types.
  * Facts    Linux include/uapi/linux/btf.h.
  */
 #pragma once

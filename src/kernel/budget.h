@@ -14,6 +14,8 @@
  *
  *     entry > clause > fault > ERROR clause > part > rt_ustack > walk_step > rt_unwind_rule
  *     entry > clause > fault > ERROR clause > part > helpers > rt_sub_NAME > its loop
+ *
+ * Errors   struct err *: a chain is too long or takes too much stack: the text names its functions.
  */
 #pragma once
 

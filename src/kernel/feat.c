@@ -195,7 +195,7 @@ static int probe_kprobe(void)
 	return access(KPROBE_PMU "/type", R_OK) ? errno : 0;
 }
 
-/* As with uprobes: a kernel with such links says EFAULT. */
+/* A kernel with such links says EFAULT, as with those of uprobes. */
 static int probe_kprobe_multi(void)
 {
 	struct bpf_insn insns[] = {INSNS_RETURN(0)};

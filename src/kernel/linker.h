@@ -14,6 +14,7 @@
  * of its owner (link_program()).
  *
  * Owns     struct linked owns its memory and the BTF descriptor; linked_deinit() releases both.
+ * Errors   struct err *: the kernel refuses the types of the program.
  * Facts    global functions need BTF, and then every function does: Linux kernel/bpf/verifier.c,
  *          check_btf_func(). Arguments of static functions are not checked against it.
  */

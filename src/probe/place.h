@@ -100,7 +100,7 @@ struct place_site {
 	bool is_tail; /* of a return probe: a jump to another function */
 	/* off is where a function begins, and the probe fires when a call of it has come back */
 	bool is_returned;
-	/* Of a program's own probe. Equal operands have equal numbers, and no others. */
+	/* The operands of a program's own probe; equal ones have one number (rel). */
 	const struct usdt_operands *operands;
 	/* where in the file a number is that counts who is at the probe; 0 = nowhere */
 	uint64_t counter_off;

@@ -6,6 +6,10 @@
  *     pid_inline.c    says why a function that was inlined has none
  *     pid_types.c     finds the types of arguments
  *     pid_arrivals.c  adds the files that processes map while they are traced
+ *
+ * Owns     a pid_probe is its state's, until pid_probe_destroy().
+ * Errors   struct err *: no such process, a file that cannot be read, a description that cannot be
+ *          probed.
  */
 #pragma once
 

@@ -354,7 +354,7 @@ void printer_keep_json(struct printer *p, uint32_t id, const char *text, uint32_
 /* Field i of an action in the record at hand. */
 MUST_CHECK struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i,
 				 struct datum *ret);
-/* Of a clause with if/else: whether the record at hand says that action i was executed. */
+/* Whether the record at hand of a clause with if/else says that action i was executed. */
 bool act_bit(const struct printer *p, const struct clause_layout *cl, uint32_t i);
 
 /* Whether action i leaves data in the record at hand, and was executed. */

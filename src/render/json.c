@@ -232,7 +232,7 @@ static void json_command(struct printer *p, const char *command, const struct st
 	strbuf_addf(&p->out, ", \"status\": %d}", status);
 }
 
-/* What has failed: numbers as the handler of faults gets them, and the probe. */
+/* Adds a fault: its numbers as the handler of faults gets them, and the probe. */
 static void fault_add(struct strbuf *o, const dtrace_errdata_t *fault)
 {
 	const dtrace_probedesc_t *pd = fault->dteda_pdesc;

@@ -3,6 +3,8 @@
  * What the renderers of pictures share: a picture shows some aggregations, and no text. What the
  * program prints besides is counted in struct picture_rest; into a file of freopen(), it is printed
  * as text.
+ *
+ * Errors   struct err *: a record that its layout does not fit.
  */
 #pragma once
 

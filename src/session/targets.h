@@ -3,6 +3,8 @@
  * The processes of -c and -p.
  *
  * Owns     the processes: a process of -c that has not begun to run ends with the handle.
+ * Errors   struct err *: the command cannot be executed; no such process, not ours, or another
+ *          tracer has it.
  */
 #pragma once
 

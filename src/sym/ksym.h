@@ -3,6 +3,8 @@
  * The kernel's symbol table.
  *
  * Owns     one copy of /proc/kallsyms, whose lines become strings in place.
+ * Errors   struct err *: /proc/kallsyms cannot be read, or hides the addresses; then nothing has a
+ *          name.
  * Facts    lines are "ADDRESS TYPE NAME[\t[MODULE]]"; vmlinux comes first in ascending order, then
  *          modules, ftrace and BPF in any order; addresses read as 0 for those who may not know
  *          them: Linux kernel/kallsyms.c.

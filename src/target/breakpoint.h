@@ -21,6 +21,8 @@
  * unblocks it and makes its action the default one, as it does for every breakpoint of every
  * debugger (force_sig()).
  *
+ * Errors   struct err *: the memory cannot be changed (the thread has ended), or another tracer has
+ *          a probe at the instruction.
  * Facts    Linux kernel/events/uprobes.c: handle_swbp(), verify_opcode() (the kernel takes a uprobe
  *          out only where int3 is). Linux arch/x86/kernel/traps.c: exc_general_protection() sends
  *          SIGSEGV with SI_KERNEL; it logs nothing where the process is traced

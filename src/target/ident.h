@@ -8,6 +8,7 @@
  * proc_id, never the process id alone.
  *
  * Owns     struct proc_id owns its descriptor.
+ * Errors   struct err *: no such process, or no descriptor is left.
  * Threads  proc_started(), proc_resume_exact() and proc_id_resume() are async-signal-safe.
  */
 #pragma once

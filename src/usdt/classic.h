@@ -19,6 +19,8 @@
  * their own.
  *
  * Owns     struct classic owns its memory.
+ * Errors   struct err *: an object cannot be read or replaced, or calls a probe that no definition
+ *          declares.
  */
 #pragma once
 

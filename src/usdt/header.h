@@ -11,6 +11,9 @@
  *
  * The header compiles as C90 to C23 and as C++98 to C++20, with gcc and clang, at any optimisation
  * level, position-independent or not.
+ *
+ * Errors   struct err *: a probe has more arguments than a probe of a program can have
+ *          (USDT_ARGS_MAX).
  */
 #pragma once
 

@@ -6,6 +6,8 @@
  * them, and carries the description of the providers as DOF. It does not contain the addresses of
  * the probes: each object of the program has notes that say where its probes are.
  *
+ * Errors   struct err *: a file is no object file (an archive, a program, bitcode), or cannot be
+ *          written.
  * Facts    gABI chapter 4; providers.md 20.4.
  */
 #pragma once

@@ -433,7 +433,9 @@ bool expr_is_unquoted(struct check *c, const struct expr *e);
  * without quotes, the error about the undefined name hints at quotes.
  */
 struct expr *check_any_as(struct check *c, struct expr *e, type_id type);
-/* That hint, when the undefined name begins what check_any_as() checks; else NULL. */
+/*
+ * Returns the hint at quotes if the undefined name begins what check_any_as() checks; else NULL.
+ */
 const char *unquoted_hint(struct check *c, const struct expr *name);
 /* Adds the hint to the latest error when e is text in single quotes: 'bash'. */
 void hint_char_text(struct check *c, const struct expr *e);

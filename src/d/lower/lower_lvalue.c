@@ -132,7 +132,7 @@ static const enum dif_op load_ops[2][2][4] = {
 
 static const enum dif_op store_ops[4] = {DIF_OP_STB, DIF_OP_STH, DIF_OP_STW, DIF_OP_STX};
 
-/* Of a 16-byte integer or float a register holds the first 8 bytes only. */
+/* A register holds only the first 8 bytes of a 16-byte integer or float. */
 static uint32_t size_log2(uint32_t size)
 {
 	return size >= 8 ? 3 : size >= 4 ? 2 : size >= 2 ? 1 : 0;
