@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* What walks ask for goes to the room that it is for: tables of files, helpers of processes. */
+#include <unistd.h>
+
+#include "../unwind/fake_tables.h"
+#include "files/gate.h"
+#include "image/debugfile.h"
+#include "image/image.h"
+#include "rt/helper.h"
+#include "stacks/impl.h"
+#include "target/maps.h"
+#include "tap.h"
+
+static struct fake fake;
+static struct rt_ureq requests[2];
+static uint64_t put, removed; /* the last keys of processes */
+
+static void requests_give(void *ctx, stack_request_f *f, void *arg)
+{
+	(void)ctx;
+	for (uint32_t i = 0; i < ARRAY_LEN(requests); i++)
+		f(arg, &requests[i]);
+}
+
+static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *hp)
+{
+	(void)ctx, (void)hp;
+	put = key;
+	return NULL;
+}
+
+static void process_forget(void *ctx, uint64_t key)
+{
+	(void)ctx;
+	removed = key;
+}
+
+static void on_notice(void *ctx, const char *msg)
+{
+	(void)ctx;
+	printf("# %s\n", msg);
+}
+
+static void on_between(void *ctx)
+{
+	(void)ctx;
+}
+
+static void on_denied(void *ctx, uint64_t pid)
+{
+	(void)ctx, (void)pid;
+}
+
+static struct rt_ureq of_process(uint64_t key)
+{
+	return (struct rt_ureq){.key = {.ino = key}, .pid = (uint64_t)getpid()};
+}
+
+/* A mapping of this program, whose inode the kernel knows by another number. */
+static struct rt_ureq of_file(const struct proc_map *m)
+{
+	return (struct rt_ureq){.key = {.ino = m->ino + 1000000},
+				.start = m->start,
+				.end = m->end,
+				.pid = (uint64_t)getpid()};
+}
+
+static void test_rooms(struct stacks *s, const struct proc_map *m)
+{
+	struct rt_ureq file = of_file(m), process = of_process(4096);
+	const struct rt_ufile pending = {.nlevels = RT_UTREE_PENDING};
+	struct rt_ufile seen;
+
+	err_destroy(fake_set(&fake, &file.key, pending));
+	err_destroy(fake_set(&fake, &process.key, pending));
+	requests[0] = file;
+	requests[1] = process;
+	stacks_serve(s);
+	is_int((int)put, 4096, "the process has an answer");
+	ok(!fake_read(&fake, &file.key, &seen) || seen.nlevels != RT_UTREE_PENDING,
+	   "so has the file");
+	ok(fake_read(&fake, &process.key, &seen) && seen.nlevels == RT_UTREE_PENDING,
+	   "no table was sought for the process");
+	ustacks_gone(s->helpers, (uint64_t)getpid(), UINT64_MAX);
+	is_int((int)removed, 4096, "a process that has gone is forgotten");
+}
+
+int main(void)
+{
+	static const struct unwind_hooks hooks = {.notice = on_notice,
+						  .denied = on_denied,
+						  .between = on_between};
+	struct stack_tables_ops ops = fake_ops;
+	struct gate *g = gate_create();
+	struct image_set *images = image_set_create();
+	struct file_opts files = {.gate = g, .limit = GATE_LIMIT_DEFAULT, .images = images};
+	struct ustack_opts opts = {.files = &files,
+				   .system_dir = "/nonexistent",
+				   .notice = on_notice};
+	struct stacks s = {.walks_here = true, .engine = &fake.public};
+	struct proc_maps maps;
+
+	ops.requests = requests_give;
+	ops.process_set = process_set;
+	ops.process_forget = process_forget;
+	fake.control.epoch = 100;
+	fake.public = (struct stack_tables){.ops = &ops, .ctx = &fake, .control = &fake.control};
+	s.tables = unwinds_create(&fake.public, 64 << 20, &files, &hooks);
+	if (!ok(!ustacks_create(&opts, &s.helpers) && !ustacks_begin(s.helpers, &fake.public) &&
+			!proc_maps_read(getpid(), &maps) && maps.maps.len,
+		"tables, helpers, and a process"))
+		return tap_done();
+	test_rooms(&s, &maps.maps.data[0]);
+	proc_maps_deinit(&maps);
+	ustacks_destroy(s.helpers);
+	unwinds_destroy(s.tables);
+	image_set_destroy(images);
+	gate_destroy(g);
+	return tap_done();
+}
