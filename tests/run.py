@@ -405,8 +405,18 @@ MACHINE_NAMES = (r"EM_X86_64|EM_386|R_X86_64_\w+|R_386_\w+|Zydis\w*|__x86_64__|_
                  r"user_regs_struct|elf_gregset_t|fs_base|fsbase|orig_ax|orig_rax|0x33|PAGE_SHIFT|x86_64")
 
 
+def machine_users():
+    """The files that headers of an architecture's folder are compiled into."""
+    includes = {f[4:]: re.findall(r'^\s*#\s*include "([^"]+)"', read(os.path.join(ROOT, f)), re.M) for f in c_files() if f.startswith("src/")}
+
+    def leads(f, seen):
+        return f not in seen and (seen.add(f) or any(i.startswith("arch/machine/") or leads(i, seen) for i in includes.get(f, [])))
+    return {f"src/{f}" for f in includes if f.endswith(".c") and leads(f, set())}
+
+
 def test_arch(name, opts):
-    """A port to another processor adds a folder there and one to dlib/, and changes no file."""
+    """A port to another processor adds a folder there and one to dlib/, and changes no file. What depends on the processor when it is compiled,
+    is compiled for the dummy, too."""
     known = re.compile(r"\b(%s)\b" % MACHINE_NAMES)
     detail = ""
     folders = [f for f in os.listdir(os.path.join(ROOT, "src/arch")) if os.path.exists(os.path.join(ROOT, "src/arch", f, "arch.c"))]
@@ -417,6 +427,10 @@ def test_arch(name, opts):
         for n, line in enumerate(code.split("\n"), 1):
             for m in known.finditer(line):
                 detail += f"  {f}:{n} names {m.group(1)}\n"
+    dummy = read(os.path.join(ROOT, "tests/unit/arch/meson.build"))
+    compiled = {f"src/{f}" for f in re.findall(r"\.\./src/([\w/]+\.c)'", dummy)}
+    compiled |= {f"src/rt/{f}.c" for f in re.findall(r"'(\w+)'", re.search(r"foreach name : \[(.*?)\]", dummy)[1])}
+    detail += "".join(f"  {f}: tests/unit/arch/meson.build does not compile it for the dummy\n" for f in sorted(machine_users() - compiled))
     for folder in folders:
         wanted = [f"src/arch/{folder}/{f}" for f in ("frame.h", "meson.build", "regs.h", "syscalls.def")] + [f"dlib/{folder}/{f}" for f in ("regs.d", "syscall.d")]
         detail += "".join(f"  {f} is missing: src/arch/arch.h says what an architecture consists of\n" for f in wanted if not os.path.exists(os.path.join(ROOT, f)))
