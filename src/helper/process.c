@@ -266,24 +266,16 @@ static uint64_t tls_distance(const struct symbol_search *s)
 	return arch.tls_distance(s->sym.addr, size, align);
 }
 
-/*
- * The number of the module, a member of its struct link_map, which the C library describes for
- * debuggers in symbols {bits, elements, byte offset}.
- */
+/* The number of the module in which the symbol is (target/link_map.h). */
 static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 {
 	struct symbol_search debug = {.name = "_r_debug"},
-			     field = {.name = "_thread_db_link_map_l_tls_modid"};
-	uint32_t off = 0;
-	uint64_t id;
-	taddr map;
+			     member = {.name = "_thread_db_link_map_l_tls_modid"};
 
 	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) || !debug.is_found ||
-	    !each_object(p, "libc.so*", symbol_match, &field) || !field.is_found ||
-	    !process_read(p, field.addr + 8, &off, 4))
+	    !each_object(p, "libc.so*", symbol_match, &member) || !member.is_found)
 		return 0;
-	map = link_map_find(process_read, p, debug.addr, s->bias);
-	return map && process_read(p, map + off, &id, 8) ? id : 0;
+	return link_map_tls_module(process_read, p, debug.addr, member.addr, s->bias);
 }
 
 /* ---- subroutines ----------------------------------------------------------------------------- */

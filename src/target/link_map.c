@@ -34,3 +34,16 @@ taddr link_map_find(link_map_read_fn *read, void *ctx, taddr debug, uint64_t bia
 	}
 	return 0;
 }
+
+uint64_t link_map_tls_module(link_map_read_fn *read, void *ctx, taddr debug, taddr member,
+			     uint64_t bias)
+{
+	uint32_t off;
+	uint64_t id;
+	taddr map;
+
+	if (!read(ctx, member + 8, &off, sizeof(off)))
+		return 0;
+	map = link_map_find(read, ctx, debug, bias);
+	return map && read(ctx, map + off, &id, sizeof(id)) ? id : 0;
+}

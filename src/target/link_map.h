@@ -22,3 +22,10 @@ uint64_t link_map_state_off(bool is_narrow);
  * words; debug is the address of _r_debug. 0: there is none.
  */
 taddr link_map_find(link_map_read_fn *read, void *ctx, taddr debug, uint64_t bias);
+/*
+ * The number by which that object's thread-local variables are found, a member of its element: the
+ * C library describes it for debuggers at the symbol _thread_db_link_map_l_tls_modid, whose address
+ * is member, as {bits, elements, byte offset}. 0: it is not known.
+ */
+uint64_t link_map_tls_module(link_map_read_fn *read, void *ctx, taddr debug, taddr member,
+			     uint64_t bias);

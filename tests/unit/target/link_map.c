@@ -47,10 +47,30 @@ static void test_damaged(void)
 	ok(!link_map_find(own_read, &nreads, at, 1), "a list that leads nowhere");
 }
 
+/* The C library's description of a member, and an object that has it. */
+static void test_tls_module(void)
+{
+	struct {
+		struct link_map map;
+		uint64_t module;
+	} objects[2] = {{.map = {.l_addr = 4096, .l_next = &objects[1].map}, .module = 3},
+			{.map = {.l_addr = 8192}, .module = 7}};
+	const uint32_t member[] = {64, 1, offsetof(__typeof__(objects[0]), module)};
+	struct r_debug debug = {.r_map = &objects[0].map};
+	taddr at = (taddr)(uintptr_t)&debug, of = (taddr)(uintptr_t)member;
+	uint32_t nreads = 0;
+
+	is_int((long long)link_map_tls_module(own_read, &nreads, at, of, 8192), 7, "the module");
+	is_int((long long)link_map_tls_module(own_read, &nreads, at, of, 1), 0, "of no object");
+	is_int((long long)link_map_tls_module(own_read, &nreads, at, 8, 8192), 0,
+	       "without a description");
+}
+
 int main(void)
 {
 	test_own();
 	test_damaged();
+	test_tls_module();
 	is_int((long long)link_map_state_off(false), offsetof(struct r_debug, r_state),
 	       "the state of 64-bit processes");
 	is_int((long long)link_map_state_off(true), 12, "of 32-bit ones");
