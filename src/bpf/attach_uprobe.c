@@ -120,7 +120,10 @@ static void attempt_end(struct attempt *at)
 		proc_maps_deinit(&at->maps);
 }
 
-/* Returns what the process has mapped; NULL when it has ended. */
+/*
+ * Returns what the process has mapped; NULL when it has ended. The caller has an id only; if
+ * another process has it by now, its instructions differ from the file's, or are the same.
+ */
 static const struct proc_maps *attempt_maps(struct attempt *at, pid_t pid)
 {
 	struct err *e;

@@ -115,5 +115,8 @@ typedef VEC(pid_t) target_tids;
  * signal, else the first thread of the process.
  */
 void target_threads(struct target *t, target_tids *ret);
-/* An error if the thread is not held. */
+/*
+ * An error if the thread is not held: registers of a thread that runs change while they are read. A
+ * core file has those of all its threads, as they were when the process was dumped.
+ */
 MUST_CHECK struct err *target_regs(struct target *t, pid_t tid, struct arch_regs *ret);

@@ -113,7 +113,8 @@ static struct watch_subject subject_of(struct watch_proc *p)
 
 /*
  * Returns true if the process still has memory: a process that ends gives up its memory some time
- * before it counts as ended.
+ * before it counts as ended. Mappings are read by the id, not through a target, because their
+ * number is all that counts, and whose they were is asked afterwards.
  */
 static bool has_memory(const struct watch_proc *p)
 {
