@@ -26,7 +26,7 @@ struct build_id {
 	uint32_t len;
 };
 
-/* What a stripped file says of its separate debug file, by which that is found. */
+/* Build-id, name and checksum of a stripped file's separate debug file, by which it is found. */
 struct build_mark {
 	struct build_id id; /* which both have */
 	char *debug_link;   /* name of the debug file, without a folder; NULL: not given */

@@ -92,7 +92,7 @@ struct rt_mach {
 	u32 has_lang, unused;
 };
 
-/* What rt_lang() gives. */
+/* The part that rt_lang() returns of the innermost frame of the program's language. */
 enum rt_lang_part { RT_LANG_FILE, RT_LANG_LINE, RT_LANG_FUNC };
 
 /*

@@ -536,7 +536,10 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 	return how;
 }
 
-/* What a walk needs that wants only frames of the language. */
+/*
+ * Prepares a walk that records frames of the program's language only (RT_USTACK_ONLY_LANG): native
+ * frames are visited without being counted, so it may execute more instructions of helpers.
+ */
 INLINE void helper_extend(struct unwind_work *w, struct rt_hwork *h)
 {
 	const struct rt_hproc *p = (const struct rt_hproc *)&h->regs[HREG_PROC];

@@ -23,7 +23,7 @@ struct agg_merge;
 struct engines {
 	struct engine_run *runs[ENGINES_MAX];
 	uint32_t n;
-	/* Of the session, and so of all that are open; NULL and 0: none is. */
+	/* The session's control block, which all open engines share; NULL: no engine is open. */
 	struct rt_control *control;
 	uint32_t ncpus; /* possible CPUs: entries of control->cpu */
 };
