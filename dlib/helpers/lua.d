@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lua 5.2, 5.3 and 5.4: frames of Lua functions, as "file.lua:49 (name)", and of functions in C, as
+ * Lua 5.1 to 5.4: frames of Lua functions, as "file.lua:49 (name)", and of functions in C, as
  * "[C] (name)". Functions have no names of their own: as in Lua's tracebacks, the name is that
  * under which the calling instruction has got the function ("print", "insert", "method"); without
  * one it is "function <file.lua:12>", with the line where the function begins, or "main chunk".
@@ -17,74 +17,79 @@
  * register, and names of metamethods have no "__"; in 5.2 and 5.3, each instruction notes its
  * position in the call before it is executed, and lines are in a table of their own.
  *
+ * In 5.1, that register has the state; its calls are an array that does not say where a native
+ * frame begins: it is where something else than an instruction for calls has called. The position
+ * of the innermost call is in the state, or also in a register.
+ *
  * Offsets: lstate.h, lobject.h; instructions: lopcodes.h; names: ldebug.c of Lua.
  */
 #pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*"
-#pragma D helper symbol "lua_callk"
+#pragma D helper symbol "lua_callk|lua_setlevel"
 #pragma D helper registers "in_other"
 
-table VERSIONS { /*                  5.2             5.3          5.4.0 to 5.4.2        5.4.3 */
-	uint64_t version	=     52,             53,              540,              543;
-	uint64_t minor		=      2,              3,                4,                4;
+table VERSIONS { /*           5.1      5.2      5.3      5.4.0 (to 5.4.2)  5.4.3 */
+	uint64_t version	=    51,      52,      53,     540,     543;
+	uint64_t minor		=     1,       2,       3,       4,       4;
 	/*
 	 * offsets in a function's prototype: its instructions, their number, the name of the file
 	 */
-	uint64_t p_code		=     24,             56,               64,               64;
-	uint64_t p_ncode	=     88,             24,               24,               24;
-	uint64_t p_source	=     72,            104,              112,              112;
-	/* offsets in a call: its position, its status */
-	uint64_t c_at		=     56,             40,               32,               32;
-	uint64_t c_status	=     34,             66,               62,               62;
+	uint64_t p_code		=    24,      24,      56,      64,      64;
+	uint64_t p_ncode	=    80,      88,      24,      24,      24;
+	uint64_t p_source	=    64,      72,     104,     112,     112;
+	/* offsets in a call: its position, its status (5.1: none) */
+	uint64_t c_at		=    24,      56,      40,      32,      32;
+	uint64_t c_status	=     0,      34,      66,      62,      62;
 	/*
 	 * Bits of the status: those that say the opposite in this version; a function of Lua;
 	 * called from C (all of these bits). In 5.2, a call that another call has made in the same
-	 * luaV_execute() is marked, not one from C.
+	 * luaV_execute() is marked, not one from C. In 5.1, this helper makes the status.
 	 */
-	uint64_t status_inverted =     4,              0,                2,                2;
-	uint64_t is_lua		=      1,              2,                2,                2;
-	uint64_t is_fresh	=      5,              8,                4,                4;
+	uint64_t status_inverted =     0,       4,       0,       2,       2;
+	uint64_t is_lua		=     1,       1,       2,       2,       2;
+	uint64_t is_fresh	=     0,       5,       8,       4,       4;
 	/* where an instruction has its code, and its first operand */
-	uint64_t op_mask	=     63,             63,              127,              127;
-	uint64_t a_shift	=      6,              6,                7,                7;
+	uint64_t op_mask	=    63,      63,      63,     127,     127;
+	uint64_t a_shift	=     6,       6,       6,       7,       7;
 	/* bit n: instruction n sets the register that it names */
-	uint64_t sets		= 0x6b707ff8ff, 0x35b83ffff8ff, 0x3e3ffffff87bff, 0x3e3ffffff87bff;
+	uint64_t sets		= 0x31bc3ffc7f, 0x6b707ff8ff, 0x35b83ffff8ff, 0x3e3ffffff87bff,
+	    0x3e3ffffff87bff;
 	/* rarely needed offsets in a prototype */
-	uint8_t P_CONSTANTS	=     16,             48,               56,               56;
-	uint8_t P_VARS		=     48,             80,              104,              104;
-	uint8_t P_NVARS		=    100,             36,               36,               36;
-	uint8_t P_UPVALUES	=     56,             88,               80,               80;
-	uint8_t P_LINES		=     40,             72,               88,               88;
-	uint8_t P_FIRST		=    104,             40,               44,               44;
-	/* in a state: the outermost call, the stack */
-	uint8_t S_BASE		=    128,             96,               88,               96;
-	uint8_t S_STACK		=     56,             56,               48,               48;
+	uint8_t P_CONSTANTS	=    16,      16,      48,      56,      56;
+	uint8_t P_VARS		=    48,      48,      80,     104,     104;
+	uint8_t P_NVARS		=    92,     100,      36,      36,      36;
+	uint8_t P_UPVALUES	=    56,      56,      88,      80,      80;
+	uint8_t P_LINES		=    40,      40,      72,      88,      88;
+	uint8_t P_FIRST		=    96,     104,      40,      44,      44;
+	/* in a state: the outermost call (5.1: a pointer to it), the stack */
+	uint8_t S_BASE		=    80,     128,      96,      88,      96;
+	uint8_t S_STACK		=    64,      56,      56,      48,      48;
 	/*
 	 * bits of the status: a call of a finalizer, or the call that has called one; what a hook
 	 * has called; a tail call
 	 */
-	uint16_t IS_FINALIZER	=      0,          0x100,             0x80,                0;
-	uint16_t HAS_FINALIZER	=      0,              0,                0,             0x80;
-	uint16_t IS_HOOKED	=      0,              4,                8,                8;
-	uint8_t IS_TAIL		=   0x40,           0x20,             0x20,             0x20;
-	uint8_t PROTO_TAG	=      9,              9,               10,               10;
+	uint16_t IS_FINALIZER	=     0,       0,   0x100,    0x80,       0;
+	uint16_t HAS_FINALIZER	=     0,       0,       0,       0,    0x80;
+	uint16_t IS_HOOKED	=     0,       0,       4,       8,       8;
+	uint8_t IS_TAIL		=  0x40,    0x40,    0x20,    0x20,    0x20;
+	uint8_t PROTO_TAG	=     9,       9,       9,      10,      10;
 	/* instructions by their numbers; those for arithmetic are between SELF and UNM */
-	uint8_t LOADK		=      1,              1,                3,                3;
-	uint8_t LOADNIL		=      4,              4,                8,                8;
-	uint8_t GETUPVAL	=      5,              5,                9,                9;
+	uint8_t LOADK		=     1,       1,       1,       3,       3;
+	uint8_t LOADNIL		=     3,       4,       4,       8,       8;
+	uint8_t GETUPVAL	=     4,       5,       5,       9,       9;
 	/* the first of those that get a member */
-	uint8_t GETTABUP	=      6,              6,               11,               11;
+	uint8_t GETTABUP	=     5,       6,       6,      11,      11;
 	/* the first of those that set one */
-	uint8_t SETTABUP	=      8,              8,               15,               15;
+	uint8_t SETTABUP	=     7,       8,       8,      15,      15;
 	/* the last of those */
-	uint8_t SETLAST		=     10,             10,               18,               18;
-	uint8_t SELF		=     12,             12,               20,               20;
-	uint8_t UNM		=     19,             25,               49,               49;
-	uint8_t LEN		=     21,             28,               52,               52;
-	uint8_t EQ		=     24,             31,               57,               57;
-	uint8_t JMP		=     23,             30,               56,               56;
+	uint8_t SETLAST		=     9,      10,      10,      18,      18;
+	uint8_t SELF		=    11,      12,      12,      20,      20;
+	uint8_t UNM		=    18,      19,      25,      49,      49;
+	uint8_t LEN		=    20,      21,      28,      52,      52;
+	uint8_t EQ		=    23,      24,      31,      57,      57;
+	uint8_t JMP		=    22,      23,      30,      56,      56;
 	/* TAILCALL is the next one */
-	uint8_t CALL		=     29,             36,               68,               68;
-	uint8_t TFORCALL	=     34,             41,               76,               76;
+	uint8_t CALL		=    28,      29,      36,      68,      68;
+	uint8_t TFORCALL	=    33,      34,      41,      76,      76;
 };
 
 /*
@@ -94,13 +99,15 @@ table VERSIONS { /*                  5.2             5.3          5.4.0 to 5.4.2
  */
 uint64_t entered, begun, code_end;
 int entry_in, call_in; /* numbers of registers, as instructions have them */
-uint64_t positioned;   /* 5.4: the end of what loads the position of that call */
+uint64_t positioned;   /* 5.1, 5.4: the end of what loads the position of that call */
 /* the register that has the position of its next instruction from there on; -1: none */
 int at_in;
 int in_other;	       /* the call is in another register than rbp, which walks restore anyway */
+uint64_t ended;	       /* 5.1: behind the call of what ends a call, luaD_poscall(); or 0 */
 
 /* the call that the next native frame of the interpreter begins with; 0: of another state */
 this uint64_t rest;
+this uint64_t base; /* 5.1: the outermost call of the state that this one belongs to */
 
 /* registers that functions preserve, by the numbers that instructions have for them */
 inline int RBX = 3;
@@ -109,8 +116,9 @@ inline int R12 = 12;
 inline int R13 = 13;
 inline int R14 = 14;
 inline int R15 = 15;
+inline int RDI = 7; /* it has the first parameter, and is not preserved */
 inline uint64_t KEPT[int n] = n == RBP ? arg1 : n == R13 ? uregs[R_R13] : n == R14 ? uregs[R_R14] :
-    n == R15 ? uregs[R_R15] : n == R12 ? uregs[R_R12] : uregs[R_RBX];
+    n == R15 ? uregs[R_R15] : n == R12 ? uregs[R_R12] : n == RBX ? uregs[R_RBX] : uregs[R_RDI];
 inline int IS_KEPT[int n] = n == RBX || n == RBP || n >= R12;
 /*
  * in attach clauses: the registers of an instruction with REX prefix: of its memory operand, and
@@ -121,12 +129,31 @@ inline int OTHER[uint64_t a] = (BYTE[a] & 4) << 1 | BYTE[a + 2] >> 3 & 7;
 inline uint64_t STATUS[uint64_t call] = SHORT[call + c_status] ^ status_inverted;
 inline int C_PREVIOUS = 16; /* in a call: the one that has called, and the one that was called */
 inline int C_NEXT = 24;
+/*
+ * in a call of 5.1: its first variable, the slot of its function, the number of tail calls that led
+ * to it; its size
+ */
+inline int OLD_BASE = 0;
+inline int OLD_FUNC = 8;
+inline int OLD_TAILS = 36;
+inline int OLD_SIZE = 40;
+/* in a state of 5.1: the first variable of the innermost call, that call, its position */
+inline int OLD_CURRENT = 24;
+inline int OLD_CALL = 40;
+inline int OLD_AT = 48;
 inline int S_KIND = 8; /* in a state, which is an object: its kind; the innermost call */
 inline int S_CALL = 32;
 inline int KIND_THREAD = 8;
 inline int VALUE_SIZE = 16;
 inline int VALUE_TAG = 8;
 inline int MOVE = 0; /* in all versions */
+/* in 5.1 only: the end of a call, the beginning of a loop over numbers, what makes a function */
+inline int OLD_RETURN = 30;
+inline int FORPREP = 32;
+inline int CLOSURE = 36;
+/* in a prototype of 5.1: those of the functions in it, the number of variables from outside */
+inline int OLD_PROTOS = 32;
+inline int OLD_NUPVALUES = 112;
 /*
  * instructions that only 5.4 has: for events of arithmetic, comparisons with constants, the end of
  * a block
@@ -156,7 +183,7 @@ inline int BX[uint64_t i] = (int)(i >> (minor == 4 ? 15 : 14));
 inline int JUMP[uint64_t i] = (int)(minor == 4 ? (i >> 7) - 16777215 : (i >> 14) - 131071);
 /* the text of a string object, and of the n-th constant of a function */
 inline string TEXT[uint64_t s] =
-    ustr(s + 24, BYTE[s + 8] == 0x14 || minor == 2 ? WORD[s + 16] : BYTE[s + 11]);
+    ustr(s + 24, BYTE[s + 8] == 0x14 || minor <= 2 ? WORD[s + 16] : BYTE[s + 11]);
 inline string CONSTANT[uint64_t p, int n] =
     (BYTE[WORD[p + P_CONSTANTS] + VALUE_SIZE * n + VALUE_TAG] & 15) == 4 ?
     TEXT[WORD[WORD[p + P_CONSTANTS] + VALUE_SIZE * n]] : "?";
@@ -167,6 +194,19 @@ inline int IS_IN[uint64_t p, uint64_t at] = at > WORD[p + p_code] &&
 inline uint64_t LUA[uint64_t slot] = (BYTE[slot + VALUE_TAG] & 63) == 6 &&
     BYTE[WORD[WORD[slot] + 24] + 8] == PROTO_TAG ?
     WORD[WORD[slot] + 24] : 0;
+/* in 5.1, where functions in C have the same tag */
+inline uint64_t OLD_LUA[uint64_t slot] = BYTE[slot + VALUE_TAG] == 6 && !BYTE[WORD[slot] + 10] &&
+    BYTE[WORD[WORD[slot] + 32] + 8] == PROTO_TAG ?
+    WORD[WORD[slot] + 32] : 0;
+inline uint64_t PROTO[uint64_t call] = minor == 1 ? OLD_LUA[WORD[call + OLD_FUNC]] :
+    LUA[WORD[call]];
+/*
+ * whether the instruction before a position in the code of a call of 5.1 is one for calls, and has
+ * called what is in a slot
+ */
+inline int HAS_CALLED[uint64_t call, uint64_t at, uint64_t slot] =
+    (OP[HALF[at - 4]] == CALL || OP[HALF[at - 4]] == CALL + 1) &&
+    slot == WORD[call + OLD_BASE] + VALUE_SIZE * (uint64_t)A[HALF[at - 4]];
 /*
  * what an arithmetic operation looks for; before 5.4, its instruction says so, in 5.2 in another
  * order
@@ -177,7 +217,7 @@ inline string EVENT[uint64_t e] = e > 11 ? "?" :
     substr("add sub mul mod pow div idivbandbor bxorshl shr ", 4 * (int)e,
     e == 6 || e == 7 || e == 9 ? 4 : 3);
 
-/* "Lua 5.4.", behind which the number of the release stands; "Lua 5.3.", "Lua 5.2." */
+/* "Lua 5.4.", behind which the number of the release stands; "Lua 5.3.", "Lua 5.2.", "Lua 5.1." */
 dtrace:helper:attach:
 {
 	this->ident = symaddr("lua_ident");
@@ -186,9 +226,10 @@ dtrace:helper:attach:
 	this->release = ubytes(this->ident, 32, "4c 75 61 20 35 2e 34 2e");
 	this->number = this->release ? (BYTE[this->release + 8] < '3' ? 540 : 543) :
 	    ubytes(this->ident, 32, "4c 75 61 20 35 2e 33 2e") ? 53 :
-	    ubytes(this->ident, 32, "4c 75 61 20 35 2e 32 2e") ? 52 : 0;
+	    ubytes(this->ident, 32, "4c 75 61 20 35 2e 32 2e") ? 52 :
+	    ubytes(this->ident, 32, "4c 75 61 20 35 2e 31 2e") ? 51 : 0;
 	if (!VERSIONS[this->number])
-		udecline("this version of Lua is not known (5.2 to 5.4 are)");
+		udecline("this version of Lua is not known (5.1 to 5.4 are)");
 }
 
 uint64_t todo[int]; /* functions to look at, */
@@ -213,7 +254,7 @@ inline void look_at_calls()
 			this->from++;
 			this->entry = ENTRY[this->hdr, this->target];
 			if (START[this->entry] == this->target &&
-			    HALF[this->entry + 12] > (minor == 2 ? 5000 : 8000)) {
+			    HALF[this->entry + 12] > (minor <= 2 ? 5000 : 8000)) {
 				entered = this->target;
 				code_end = END[this->entry];
 			} else if (START[this->entry] == this->target && !known[this->target] &&
@@ -226,13 +267,18 @@ inline void look_at_calls()
 	}
 }
 
-/* The interpreter is the only large function that lua_callk() calls, itself or in what it calls. */
+/*
+ * The interpreter is the only large function that lua_callk() (5.1: lua_call()) calls, itself or in
+ * what it calls.
+ */
 dtrace:helper:attach:
 {
 	this->hdr = secaddr(".eh_frame_hdr");
-	if (!symaddr("lua_callk") || !IS_TABLE[this->hdr])
-		udecline("what finds the interpreter's function is missing");
 	todo[0] = symaddr("lua_callk");
+	if (minor == 1)
+		todo[0] = symaddr("lua_call");
+	if (!todo[0] || !IS_TABLE[this->hdr])
+		udecline("what finds the interpreter's function is missing");
 	this->seen = 0;
 	this->left = 1;
 	entered = 0;
@@ -249,6 +295,7 @@ dtrace:helper:attach:
  * 0x30(%r13),%r14"
  */
 dtrace:helper:attach:
+/minor > 1/
 {
 	this->load = 0ull;
 	this->start = entered;
@@ -279,6 +326,41 @@ dtrace:helper:attach:
 	begun = this->load;
 	in_other = call_in != RBP;
 	at_in = positioned ? OTHER[positioned] : -1;
+}
+
+/*
+ * 5.1: "mov %rdi,%rbp" keeps the state in rbp, "lea 0x4(%r14),%r13" makes the position of the next
+ * instruction. "subl $0x1,0x28(%rsp)" counts the calls that have ended.
+ */
+dtrace:helper:attach:
+/minor == 1/
+{
+	this->load = 0ull;
+	this->from = entered;
+	while (entered && !this->load && this->from < entered + 64; 64) {
+		if ((BYTE[this->from] & 0xfa) == 0x48 && BYTE[this->from + 1] == 0x89 &&
+		    BYTE[this->from + 2] >> 6 == 3 && OTHER[this->from] == RDI &&
+		    IS_KEPT[BASE[this->from]])
+			this->load = this->from;
+		this->from++;
+	}
+	positioned = 0;
+	while (this->load && !positioned && this->from < entered + 200; 200) {
+		if ((BYTE[this->from] & 0xfa) == 0x48 && BYTE[this->from + 1] == 0x8d &&
+		    BYTE[this->from + 2] >> 6 == 1 && BYTE[this->from + 3] == 4 &&
+		    IS_KEPT[BASE[this->from]] && IS_KEPT[OTHER[this->from]])
+			positioned = this->from;
+		this->from++;
+	}
+	if (!this->load)
+		udecline("this Lua was compiled in a way that is not known");
+	call_in = BASE[this->load];
+	entry_in = RDI;
+	begun = this->load + 3;
+	in_other = call_in != RBP;
+	at_in = positioned ? OTHER[positioned] : -1;
+	this->from = ubytes(entered, code_end - entered, "83 6c 24 ?? 01");
+	ended = this->from && BYTE[this->from - 5] == 0xe8 ? this->from : 0;
 }
 
 /*
@@ -332,6 +414,28 @@ inline void begin_state()
 		this->mine = WORD[this->own + C_PREVIOUS];
 }
 
+/*
+ * The same in 5.1. This native frame may have no call any more: in the interpreter's own code, no
+ * function in C can be the innermost; and where a call has ended, it may have been the last one. A
+ * call that is just being made still has what an earlier one has left there.
+ */
+inline void begin_old_state()
+{
+	if (WORD[this->state + OLD_CURRENT] != WORD[this->own + OLD_BASE])
+		this->own -= OLD_SIZE;
+	this->is_known = 1;
+	this->is_first = 1;
+	this->base = WORD[this->state + S_BASE];
+	this->call = this->own;
+	this->proto = OLD_LUA[WORD[this->own + OLD_FUNC]];
+	this->at = WORD[this->state + OLD_AT];
+	this->is_last = this->own < this->base || !this->proto && arg3 == 0 ||
+	    arg0 == ended && ended &&
+	    (!this->proto || !IS_IN[this->proto, this->at] ||
+	    OP[HALF[this->at - 4]] != OLD_RETURN &&
+	    !HAS_CALLED[this->own, this->at, WORD[this->own + OLD_SIZE + OLD_FUNC]]);
+}
+
 /* Takes the next call: this->self, with its status; this->outer has called it. */
 inline void take_call()
 {
@@ -345,12 +449,31 @@ inline void take_call()
 	this->rest = this->call;
 }
 
+/* The same in 5.1, where calls do not say whether something else than a call has called them. */
+inline void take_old_call()
+{
+	this->self = this->call;
+	this->outer = this->call > this->base ? this->call - OLD_SIZE : 0;
+	this->call = this->outer > this->base ? this->outer : 0;
+	this->rest = this->call;
+	this->proto = this->outer ? OLD_LUA[WORD[this->self + OLD_FUNC]] : 0;
+	this->status = this->proto ? is_lua : 0;
+	if (this->proto && INT[this->self + OLD_TAILS])
+		this->status |= IS_TAIL;
+	this->from = this->call ? OLD_LUA[WORD[this->call + OLD_FUNC]] : 0;
+	this->at = this->from ? WORD[this->call + c_at] : 0;
+	this->is_last = this->is_known && !this->outer ||
+	    this->proto && !(this->from && IS_IN[this->from, this->at] &&
+	    HAS_CALLED[this->call, this->at, WORD[this->self + OLD_FUNC]]);
+}
+
 /* The prototype and the position of a function of Lua. */
 inline void find_position()
 {
-	this->proto = LUA[WORD[this->self]];
+	this->proto = PROTO[this->self];
 	this->code = this->proto ? WORD[this->proto + p_code] : 0;
-	this->at = WORD[this->self + c_at];
+	this->at = minor == 1 && this->is_first ? WORD[this->state + OLD_AT] :
+	    WORD[this->self + c_at];
 	this->is_shown = this->proto != 0;
 	/* the interrupted one has the position of the next instruction in a register */
 	if (positioned && this->proto && arg3 == 0 && this->self == this->own &&
@@ -379,13 +502,13 @@ inline void find_caller()
 	this->kind = this->status & IS_FINALIZER ? BY_COLLECTOR : this->status & IS_TAIL ?
 	    BY_OTHER : BY_LUA;
 	if (this->outer && !this->kind) {
-		this->status = STATUS[this->outer];
+		this->status = minor == 1 ? is_lua : STATUS[this->outer];
 		this->kind = this->status & IS_HOOKED && (HAS_FINALIZER || this->status & is_lua) ?
 		    BY_HOOK :
 		    this->status & HAS_FINALIZER ? BY_COLLECTOR : this->status & is_lua ? BY_LUA :
 		    BY_OTHER;
 		if (!this->kind) {
-			this->from = LUA[WORD[this->outer]];
+			this->from = PROTO[this->outer];
 			this->from_at = WORD[this->outer + c_at];
 			/* a call in this place has no name */
 			if (this->from && !IS_IN[this->from, this->from_at])
@@ -422,6 +545,8 @@ inline void name_of_call()
 	this->op = OP[this->insn];
 	if (this->op == CALL || this->op == CALL + 1)
 		this->look = 1;
+	else if (minor == 1) /* metamethods have no names, */
+		this->look = this->op == TFORCALL; /* and iterators that of the variable */
 	else if (minor == 4 ? this->op >= MMBIN && this->op <= MMBINK :
 	    this->op > SELF && this->op < UNM)
 		this->name = EVENT[ARITHMETIC[this->op, C[this->insn]]];
@@ -447,6 +572,55 @@ inline void find_local()
 }
 
 /*
+ * 5.1: behind an instruction that makes a function stands one for each of its variables from
+ * outside, which looks like one for register 0: goes on before these.
+ */
+inline void skip_upvalues()
+{
+	this->index = this->set;
+	while (this->index > 0 && A[this->insn] == 0 &&
+	    (this->op == MOVE || this->op == GETUPVAL); 64) {
+		this->index--;
+		this->insn = HALF[this->insns + 4 * this->index];
+		this->op = OP[this->insn];
+	}
+	this->more = this->op == CLOSURE &&
+	    this->set - this->index <=
+		BYTE[WORD[WORD[this->from + OLD_PROTOS] + 8 * (uint64_t)BX[this->insn]] +
+		    OLD_NUPVALUES];
+	if (this->more) {
+		this->index++;
+		this->set = -1;
+	} else {
+		this->insn = HALF[this->insns + 4 * this->set];
+		this->op = OP[this->insn];
+	}
+}
+
+/*
+ * 5.1 takes all jumps forward, but none past the call: where one leads past the instruction, goes
+ * on with those before the jump (this->more).
+ */
+inline void follow_jumps()
+{
+	this->index = this->set > 128 ? this->set - 128 : 0;
+	this->from_jump = this->index;
+	while (this->index < this->set; 128) {
+		this->jump = HALF[this->insns + 4 * this->index];
+		this->to = OP[this->jump] == JMP || OP[this->jump] == FORPREP ?
+		    this->index + 1 + JUMP[this->jump] : 0;
+		this->from_jump = this->index;
+		this->index = this->to > this->index && this->to <= this->pc ? this->to :
+		    this->index + 1;
+	}
+	this->more = this->index > this->set;
+	if (this->more) {
+		this->index = this->from_jump;
+		this->set = -1;
+	}
+}
+
+/*
  * The last instruction that sets the register, unless a jump leads past it; calls set all from
  * theirs on.
  */
@@ -459,21 +633,30 @@ inline void find_setter()
 	this->op_nil = LOADNIL;
 	this->op_for = TFORCALL;
 	this->op_jump = JMP;
-	while (this->index > 0 && this->set < 0; 1024) {
-		this->index--;
-		this->insn = HALF[this->insns + 4 * this->index];
-		this->op = OP[this->insn];
-		this->a = A[this->insn];
-		if (this->reg <= this->a)
-			this->change = this->reg == this->a && SETS[this->op];
-		else
-			this->change = this->op == this->op_call || this->op == this->op_call + 1 ||
-			    this->op == this->op_nil && this->reg <= this->a + B[this->insn] ||
-			    this->op == this->op_for && this->reg >= this->a + 2;
-		if (this->change)
-			this->set = this->index;
+	this->more = 1;
+	while (this->more; 8) {
+		while (this->index > 0 && this->set < 0; 1024) {
+			this->index--;
+			this->insn = HALF[this->insns + 4 * this->index];
+			this->op = OP[this->insn];
+			this->a = A[this->insn];
+			if (this->reg <= this->a)
+				this->change = this->reg == this->a && SETS[this->op];
+			else
+				this->change = this->op == this->op_call || this->op == this->op_call + 1 ||
+				    this->op == this->op_nil &&
+					this->reg <= (minor == 1 ? 0 : this->a) + B[this->insn] ||
+				    this->op == this->op_for && this->reg >= this->a + 2;
+			if (this->change)
+				this->set = this->index;
+		}
+		this->more = 0;
+		if (minor == 1 && this->set >= 0 && this->reg == 0)
+			skip_upvalues();
+		if (minor == 1 && this->set >= 0)
+			follow_jumps();
 	}
-	while (this->index > 0 && this->set >= 0; 128) {
+	while (minor > 1 && this->index > 0 && this->set >= 0; 128) {
 		this->index--;
 		this->jump = HALF[this->insns + 4 * this->index];
 		if (OP[this->jump] == this->op_jump) {
@@ -497,19 +680,24 @@ inline void name_of_register()
 	else if (this->op == MOVE && B[this->insn] < A[this->insn]) {
 		this->look = this->mode;
 		this->reg = B[this->insn];
-	} else if (IS_GET[this->op] &&
+	} else if (minor == 1 && this->op == GETTABUP) /* it gets a global variable */
+		this->name = CONSTANT[this->from, BX[this->insn]];
+	else if (IS_GET[this->op] &&
 	    (minor < 4 ? this->a & 256 : this->op == SELF ? this->insn >> 15 & 1 :
 	    this->op == GETTABUP || this->op == GETTABUP + 3))
 		this->name = CONSTANT[this->from, this->a & 255];
 	else if (minor == 4 && this->op == GETTABUP + 2)
 		this->name = "integer index";
+	else if (minor == 1 && IS_GET[this->op])
+		this->name = "?";
 	else if (IS_GET[this->op]) {
 		this->look = 2;
 		this->reg = this->a;
 	} else if (this->op == GETUPVAL) {
-		this->var = WORD[WORD[this->from + P_UPVALUES] + 16 * (uint64_t)B[this->insn]];
+		this->var = WORD[WORD[this->from + P_UPVALUES] +
+		    (minor == 1 ? 8 : 16) * (uint64_t)B[this->insn]];
 		this->name = this->var ? TEXT[this->var] : "?";
-	} else if (this->op == LOADK)
+	} else if (this->op == LOADK && minor > 1)
 		this->name = CONSTANT[this->from, BX[this->insn]];
 	else
 		this->name = this->mode == 2 ? "?" : "";
@@ -546,8 +734,10 @@ inline void find_file()
 		this->file = substr(this->file, 1);
 	else {
 		this->to = index(this->file, "\n");
-		this->left = this->to >= 0 || strlen(this->file) >= 45;
-		this->file = substr(this->file, 0, this->to >= 0 && this->to < 45 ? this->to : 45);
+		this->most = minor == 1 ? 43 : 45;
+		this->left = this->to >= 0 || strlen(this->file) >= (minor == 1 ? 44 : 45);
+		this->file = substr(this->file, 0,
+		    this->to >= 0 && this->to < this->most ? this->to : this->most);
 		this->file =
 		    strjoin("[string \"", strjoin(this->file, this->left ? "...\"]" : "\"]"));
 	}
@@ -565,7 +755,8 @@ inline void name_call()
 		find_local();
 		find_setter();
 		name_of_register();
-		this->pc = this->set;
+		if (minor > 1)
+			this->pc = this->set;
 	}
 }
 
@@ -602,15 +793,31 @@ dtrace:helper:ustack:
 	    (HALF[arg0] & 0xfcff) == 0x5c41));
 	/*
 	 * in places, as while the variables of a new closure are set, it is something else: a call
-	 * is in a list
+	 * is in a list, a state is an object
 	 */
-	this->outer = IS_POINTER[this->own] ? WORD[this->own + C_PREVIOUS] : 0;
-	this->is_last |= !IS_POINTER[this->outer] || WORD[this->outer + C_NEXT] != this->own;
+	if (minor == 1) {
+		this->state = this->own;
+		this->is_last |= !IS_POINTER[this->state] ||
+		    BYTE[this->state + S_KIND] != KIND_THREAD;
+		this->own = this->is_last ? 0 : WORD[this->state + OLD_CALL];
+		this->mine = 0;
+	} else {
+		this->outer = IS_POINTER[this->own] ? WORD[this->own + C_PREVIOUS] : 0;
+		this->is_last |= !IS_POINTER[this->outer] ||
+		    WORD[this->outer + C_NEXT] != this->own;
+	}
 	while (!this->is_last; 65536) {
-		if (!this->call && !this->is_known)
-			begin_state();
+		if (!this->call && !this->is_known) {
+			if (minor == 1)
+				begin_old_state();
+			else
+				begin_state();
+		}
 		if (!this->is_last) {
-			take_call();
+			if (minor == 1)
+				take_old_call();
+			else
+				take_call();
 			this->proto = 0ull;
 			this->at = 0ull;
 			this->is_shown = this->outer != 0;

@@ -170,10 +170,12 @@ skipped() {
 	else
 		skipped luajit 'luajit.d: this LuaJIT was compiled in a way that is not known'
 	fi
-	if [ -x "$(command -v lua5.1)" ]; then
-		check lua5.1 '\[ ' lua5.1 w.lua
+	if [ -x /usr/bin/lua5.4 ]; then
+		known lua '\[ .*w.lua' /usr/bin/lua5.4 w.lua
+		python3 patch.py /usr/bin/lua5.4 lua5.9 text 'Lua 5.4.' 'Lua 5.9.'
+		check lua '\[ ' ./lua5.9 w.lua
 	else
-		skipped lua5.1 'lua.d: this version of Lua is not known (5.2 to 5.4 are)'
+		skipped lua 'lua.d: this version of Lua is not known (5.1 to 5.4 are)'
 	fi
 	probe='syscall::getppid:entry /pid == $target/'
 
