@@ -152,6 +152,9 @@ enum dif_fault {
 #define FAULT(id, code, ...) DIF_FAULT_##id = (code),
 #include "dif/faults.def"
 };
+struct strbuf;
+/* Appends the text of a fault, with its value if the kind has one. Any kind is allowed. */
+void dif_fault_text(uint32_t kind, uint64_t value, struct strbuf *out);
 
 /* The kind of a DIFO's result, or of a variable. */
 enum dif_kind { DIF_KIND_CTF = 0, DIF_KIND_STRING = 1 };
