@@ -301,7 +301,8 @@ typedef struct dtrace_frame {
 	pid_t dtf_pid; /* 0: of the kernel */
 	uint32_t dtf_flags;
 	/*
-	 * the text of a ustack helper for the frame; "@text" is an annotation; NULL: there is none
+	 * the text of a ustack helper for the frame; "@text" is an annotation; of CUT: which frames
+	 * are missing, if those of the language are; NULL: there is none
 	 */
 	const char *dtf_helper;
 } dtrace_frame_t;

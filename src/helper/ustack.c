@@ -657,26 +657,49 @@ void ustacks_work(struct ustacks *u)
 	}
 }
 
-bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
+/* The statement from which a word of MAP_HCODE was made; NULL: none was. */
+static const struct hcode_line *word_line(const struct ustacks *u, uint64_t word)
 {
-	uint64_t fault =
-		u && u->tables && u->tables->control ? u->tables->control->helper_fault : 0;
 	const struct hcode_line *at = NULL;
-	struct strbuf location = {0};
 
-	for (uint32_t i = 0; fault && i < u->programs.len; i++) {
+	for (uint32_t i = 0; i < u->programs.len; i++) {
 		const struct program *p = u->programs.data[i];
 
 		for (uint32_t k = 0; k < p->code.lines.len; k++)
-			if (fault > p->base + p->code.lines.data[k].word)
+			if (word >= p->base + p->code.lines.data[k].word)
 				at = &p->code.lines.data[k];
 	}
+	return at;
+}
+
+/* Copies the note and frees it for the next one; false: there is none. */
+static bool note_take(struct rt_helper_note *note, struct rt_helper_note *ret)
+{
+	if (__atomic_load_n(&note->word, __ATOMIC_ACQUIRE) < RT_NOTE_WORD)
+		return false;
+	*ret = *note;
+	__atomic_store_n(&note->word, RT_NOTE_FREE, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool ustacks_note(const struct ustacks *u, enum rt_note which, struct strbuf *out)
+{
+	const struct hcode_line *at;
+	struct rt_helper_note note;
+
+	if (!u || !u->tables || !u->tables->control ||
+	    !note_take(&u->tables->control->notes[which], &note))
+		return false;
+	at = word_line(u, note.word - RT_NOTE_WORD);
 	if (!at)
 		return false;
-	helper_location(at->helper, at->span, &location);
-	strbuf_addf(out, "the last error in ustack helpers is at %s (value 0x%" PRIx64 ")",
-		    strbuf_text(&location), u->tables->control->helper_addr);
-	strbuf_deinit(&location);
+	helper_location(at->helper, at->span, out);
+	strbuf_addf(out, " in process %" PRIu32 " '%.*s'", note.pid,
+		    (int)strnlen(note.comm, sizeof(note.comm)), note.comm);
+	if (which == RT_NOTE_FAULT) {
+		strbuf_adds(out, ": ");
+		dif_fault_text(note.kind, note.value, out);
+	}
 	return true;
 }
 

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "record/format.h"
 
 struct compile_opts;
 struct file_opts;
@@ -60,8 +61,12 @@ const struct file_opts *ustacks_files(const struct ustacks *u);
  * it runs none. They must outlive u.
  */
 MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables);
-/* Writes the place of the last fault of a helper in the kernel; false: there was none. */
-bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
+/*
+ * Writes the helper's line and the process of the first fault in the kernel since the last call,
+ * or of the first walk whose instructions were used up; of a fault the reason, too. The name of the
+ * process may have any bytes. false: there was none.
+ */
+bool ustacks_note(const struct ustacks *u, enum rt_note which, struct strbuf *out);
 /*
  * Compiles what walks run, in a thread; until a program is compiled, and if the kernel refuses it,
  * the helper machine runs it. To be called now and then.

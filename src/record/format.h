@@ -43,7 +43,29 @@ struct rt_cpu {
 	u64 helper_faults;	     /* frames whose helper faulted */
 	u64 yields;		     /* firings inside a clause that left it alone */
 	u64 late_stacks;	     /* user stacks that end with RT_USTACK_LATE */
-	u64 pad[2];
+	u64 spent_stacks;	     /* whose helpers had no instructions left (RT_USTACK_SPENT) */
+	u64 pad[1];
+};
+
+/*
+ * The first of what ustack helpers could not do since the consumer has read the note, and has set
+ * its word to RT_NOTE_FREE: then whoever sets that to RT_NOTE_BUSY fills it, and sets the word
+ * last.
+ */
+struct rt_helper_note {
+	u64 word;  /* 2 + the word of MAP_HCODE */
+	u64 value; /* of the fault */
+	u32 kind;  /* enum dif_fault */
+	u32 pid;
+	char comm[16];
+};
+#define RT_NOTE_FREE 0u
+#define RT_NOTE_BUSY 1u
+#define RT_NOTE_WORD 2u /* this is word 0 */
+enum rt_note {
+	RT_NOTE_FAULT, /* of those that rt_cpu.helper_faults counts */
+	RT_NOTE_SPENT, /* rt_cpu.spent_stacks; kind and value say nothing */
+	RT_NOTES
 };
 
 struct rt_control {
@@ -52,8 +74,7 @@ struct rt_control {
 	s64 wall_offset; /* walltimestamp - timestamp, ns */
 	s32 tracer_pid;
 	u32 epoch; /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
-	u64 helper_fault; /* the last fault of a ustack helper: word of MAP_HCODE + 1; 0: none */
-	u64 helper_addr;  /* its value */
+	struct rt_helper_note notes[RT_NOTES];
 	u64 pad2[3];
 	struct rt_cpu cpu[];
 };
@@ -155,9 +176,12 @@ struct rt_stack {
 #define RT_STACK_USER	0x40000000u
 #define RT_STACK_BLOCK	128u /* bytes hashed at a time; a slot has as many behind its words */
 
-#define RT_USTACK_CUT 1u /* this word ends a user stack whose further frames could not be found */
-/* The same, because the unwind table of a file was not loaded yet: the next stacks are whole. */
-#define RT_USTACK_LATE 2u
+/* Words that say why frames are missing; a word above them is none. */
+enum rt_ustack_mark {
+#define USTACK_MARK(id, word, text) RT_USTACK_##id = word,
+#include "record/marks.def"
+	RT_USTACK_MARKS
+};
 /*
  * This bit in a word of a user stack says that the address is that of the next instruction, and not
  * one to which a call will return.

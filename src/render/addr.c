@@ -48,17 +48,22 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-/* A word of a user stack that is no frame, but says that the walk could not go on, and why. */
-static enum stack_cut cut_of(uint64_t pid, uint64_t word)
+static const char *const marks[RT_USTACK_MARKS] = {
+/* clang-format off */
+#define USTACK_MARK(id, word, text) [word] = text,
+#include "record/marks.def"
+	/* clang-format on */
+};
+
+/* The mark that the word of a user stack is; 0: it is none. */
+static uint64_t mark_of(uint64_t pid, uint64_t word)
 {
-	if (!pid)
-		return CUT_NOT;
-	return word == RT_USTACK_CUT ? CUT_LOST : word == RT_USTACK_LATE ? CUT_LATE : CUT_NOT;
+	return pid && word < RT_USTACK_MARKS && marks[word] ? word : 0;
 }
 
-const char *cut_text(enum stack_cut cut)
+const char *mark_text(uint64_t mark)
 {
-	return cut == CUT_LATE ? "[no unwind table yet]" : "[cut]";
+	return mark < RT_USTACK_MARKS && marks[mark] ? marks[mark] : marks[RT_USTACK_CUT];
 }
 
 /*
@@ -181,11 +186,11 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 		n = d->frames ? MIN(n, d->frames) : n;
 	}
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
-		enum stack_cut cut = cut_of(pid, word_at(pcs, i));
+		uint64_t mark = mark_of(pid, word_at(pcs, i));
 		struct position at;
 
-		if (cut) {
-			f(ctx, &(struct position){.pid = pid, .cut = cut});
+		if (mark) {
+			f(ctx, &(struct position){.pid = pid, .mark = mark});
 			continue;
 		}
 		if (pid && is_name(word_at(pcs, i)))

@@ -71,8 +71,11 @@ static void frame_add(void *ctx, const struct position *at)
 	struct frame_list *l = ctx;
 	dtrace_frame_t f = {.dtf_pid = l->pid, .dtf_flags = l->flags};
 
-	if (at->cut) {
-		f.dtf_flags |= DTRACE_FRAME_CUT | (at->cut == CUT_LATE ? DTRACE_FRAME_LATE : 0);
+	if (at->mark) {
+		f.dtf_flags |= DTRACE_FRAME_CUT;
+		f.dtf_flags |= at->mark == RT_USTACK_LATE ? DTRACE_FRAME_LATE : 0;
+		if (at->mark != RT_USTACK_LATE && at->mark != RT_USTACK_CUT)
+			f.dtf_helper = mark_text(at->mark);
 	} else {
 		f.dtf_addr = at->addr;
 		f.dtf_flags |= (at->is_return ? DTRACE_FRAME_RETURN : 0) |
@@ -412,9 +415,10 @@ void print_frame_text(struct syms *syms, const struct print_opts *opts, const dt
 	struct position at = frame_position(f);
 	struct strbuf text = {0};
 
-	if (f->dtf_flags & DTRACE_FRAME_CUT)
-		strbuf_adds(&text,
-			    cut_text(f->dtf_flags & DTRACE_FRAME_LATE ? CUT_LATE : CUT_LOST));
+	if (f->dtf_flags & DTRACE_FRAME_LATE)
+		strbuf_adds(&text, mark_text(RT_USTACK_LATE));
+	else if (f->dtf_flags & DTRACE_FRAME_CUT)
+		strbuf_adds(&text, f->dtf_helper ? f->dtf_helper : mark_text(RT_USTACK_CUT));
 	else
 		position_text(&p, &text, &at, stack_form(&p, &stack));
 	strbuf_add(out, text.data, text.len);

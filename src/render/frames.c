@@ -59,7 +59,7 @@ static void first_frame_add(void *ctx, const struct position *at)
 {
 	struct first_frame *f = ctx;
 
-	if (f->n++ == 0 && !at->cut)
+	if (f->n++ == 0 && !at->mark)
 		position_text(f->p, f->o, at, ADDR_FUNC);
 }
 
@@ -190,8 +190,8 @@ static void frame_push(void *ctx, const struct position *at)
 {
 	struct frames *f = ctx;
 
-	if (at->cut) {
-		const char *text = cut_text(at->cut);
+	if (at->mark) {
+		const char *text = mark_text(at->mark);
 
 		vec_push(&f->stack, flame_name(f->page, FRAME_CUT, text, strlen(text)));
 		return;

@@ -163,14 +163,13 @@ enum addr_form {
 enum addr_form addr_form_of(enum datum_kind kind);
 /* Splits a recorded address: 8 bytes, or pid and address. */
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
-/* Whether a stack ends here before its end: a caller could not be found, or not yet. */
-enum stack_cut { CUT_NOT, CUT_LOST, CUT_LATE };
-const char *cut_text(enum stack_cut cut);
+/* What a mark in a stack says about frames that are missing (enum rt_ustack_mark). */
+const char *mark_text(uint64_t mark);
 
 struct position {
 	uint64_t pid, addr;
-	enum stack_cut
-		cut;	/* unless CUT_NOT, this is no frame, and the other members are not set */
+	/* enum rt_ustack_mark; unless 0, this is no frame, and only pid is set besides */
+	uint64_t mark;
 	bool is_return; /* it is a return address */
 	/* it is the code to which a signal handler returns, often without a name in a C library */
 	bool is_handler_call;
@@ -179,7 +178,7 @@ struct position {
 	bool is_language; /* a frame without an address: helper has its text */
 };
 bool position_find(struct printer *p, const struct position *at, struct sym_name *ret);
-/* A frame of a stack, or where the walk could not go on (position.cut). */
+/* A frame of a stack, or where some are missing (position.mark). */
 typedef void frame_func(void *ctx, const struct position *at);
 /* Calls f for each frame of a stack, innermost first. */
 void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *ctx);

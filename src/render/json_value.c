@@ -133,8 +133,8 @@ static void json_frame(void *ctx, const struct position *at)
 
 	if (f->n++)
 		strbuf_adds(f->o, ", ");
-	if (at->cut) {
-		strbuf_addf(f->o, "{\"symbol\": \"%s\", \"kind\": \"cut\"}", cut_text(at->cut));
+	if (at->mark) {
+		strbuf_addf(f->o, "{\"symbol\": \"%s\", \"kind\": \"cut\"}", mark_text(at->mark));
 		return;
 	}
 	position_text(f->p, &text, at, f->form);

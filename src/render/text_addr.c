@@ -163,8 +163,8 @@ static void frame_line(void *ctx, const struct position *at)
 		annotation_add(f->o, at->helper + 1);
 		return;
 	}
-	if (at->cut)
-		strbuf_adds(f->o, cut_text(at->cut));
+	if (at->mark)
+		strbuf_adds(f->o, mark_text(at->mark));
 	else
 		position_text(f->p, f->o, at, f->form);
 	strbuf_addc(f->o, '\n');

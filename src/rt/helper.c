@@ -10,7 +10,8 @@
  * memory is read by functions that fail where there is none, the number of instructions is bounded,
  * and subroutines that read tables count as many instructions as they read words.
  *
- * A fault ends the clauses of one frame, which then has no name; it is counted.
+ * A fault ends the clauses of one frame; a walk whose instructions are used up runs no clauses any
+ * more. Both are counted, and marked in the stack, because frames may be missing from there on.
  */
 /* This file uses the struct of arch/frame.h, and none of its steps. */
 #pragma clang diagnostic ignored "-Wundefined-internal"
@@ -300,34 +301,59 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 	}
 }
 
-/* The fault of the instruction ends the clauses of the frame. */
-INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
+/* Notes what could not be done at a word of MAP_HCODE, unless an earlier note was not read yet. */
+INLINE void note_put(struct rt_mach *m, struct rt_helper_note *note, u64 word)
 {
-	struct unwind_work *w = work_of(m);
-	u32 cpu = m->cpu;
+	if (*(volatile u64 *)&note->word != RT_NOTE_FREE ||
+	    __sync_val_compare_and_swap(&note->word, RT_NOTE_FREE, RT_NOTE_BUSY) != RT_NOTE_FREE)
+		return;
+	note->value = m->fault.value;
+	note->kind = m->fault.kind;
+	note->pid = pid_tgid(m) >> 32;
+	bpf_get_current_comm(note->comm, sizeof(note->comm));
+	__sync_val_compare_and_swap(&note->word, RT_NOTE_BUSY, RT_NOTE_WORD + word);
+}
 
-	val_control.helper_fault = h->pc;
-	val_control.helper_addr = m->fault.value;
-	m->fault.kind = 0;
-	/*
-	 * Registers were not known because a table is still being read: that is no error. Nor is a
-	 * frame that is none, or lies in memory whose protection the kernel is changing.
-	 */
-	if (cpu < cfg.ncpus && w && !w->is_late && RULE_KIND(w->f.rule) != RULE_DATA)
-		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
+/* Goes on with the next frame; what the clauses were about to record is dropped. */
+INLINE long clauses_end(struct rt_hwork *h)
+{
 	h->result = h->text_len = h->memo = h->known = 0;
 	h->pc = h->on_fault;
 	return 0;
 }
 
+/* The fault of the instruction before the machine's pc ends the clauses of the frame. */
+INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
+{
+	struct unwind_work *w = work_of(m);
+	u32 cpu = m->cpu;
+
+	/*
+	 * Registers were not known because a table is still being read: that is no error. Nor is a
+	 * frame that is none, or lies in memory whose protection the kernel is changing.
+	 */
+	if (cpu < cfg.ncpus && w && !w->is_late && RULE_KIND(w->f.rule) != RULE_DATA) {
+		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
+		note_put(m, &val_control.notes[RT_NOTE_FAULT], h->pc - 1);
+		w->mark = RT_USTACK_FAULT;
+	}
+	m->fault.kind = 0;
+	return clauses_end(h);
+}
+
 /* The instructions of the walk are used up: from now on there are native frames only. */
 INLINE long fuel_end(struct rt_mach *m, struct rt_hwork *h)
 {
-	if (!h->is_spent)
-		fault_end(m, h);
+	struct unwind_work *w = work_of(m);
+	u32 cpu = m->cpu;
+
+	if (!h->is_spent && w && cpu < cfg.ncpus) {
+		__sync_fetch_and_add(&val_control.cpu[cpu].spent_stacks, 1);
+		note_put(m, &val_control.notes[RT_NOTE_SPENT], h->pc);
+		w->mark = RT_USTACK_SPENT;
+	}
 	h->is_spent = 1;
-	h->pc = h->on_fault;
-	return 0;
+	return clauses_end(h);
 }
 
 /*
@@ -403,9 +429,9 @@ INLINE long insn_execute(struct rt_mach *m, struct rt_hwork *h)
 	u32 op = insn & 63;
 	long done = 0;
 
-	h->pc++;
 	if (h->fuel-- < 0 && op != HOP_FRAMES && op != HOP_STEP)
 		return fuel_end(m, h);
+	h->pc++;
 	a = insn >> 8 & 255;
 	b = *reg_of(h, insn >> 16);
 	if (hop_divides(insn)) {

@@ -361,7 +361,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	if (!w->left || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = frame_is_32(&w->f);
-	w->saves = w->is_saved = w->is_late = w->asks = w->ends_early = 0;
+	w->saves = w->is_saved = w->is_late = w->asks = w->ends_early = w->mark = w->is_marked = 0;
 	return w;
 }
 
@@ -625,6 +625,21 @@ INLINE u64 frame_take_back(struct unwind_work *w, const struct rt_hwork *h)
 	return 1;
 }
 
+/*
+ * Writes the mark that frames of the language are missing behind the present frame. If all frames
+ * that were wanted are there, none is.
+ */
+INLINE void mark_flush(struct frame_env *env, struct unwind_work *w)
+{
+	u64 mark = w->mark;
+
+	w->mark = 0;
+	if (!mark || w->is_marked || w->is_unmarked || !w->left)
+		return;
+	w->is_marked = 1;
+	word_put(env, w, mark);
+}
+
 u64 rt_walk_next(struct rt_mach *m)
 {
 	struct frame_env env;
@@ -638,6 +653,7 @@ u64 rt_walk_next(struct rt_mach *m)
 	h = HELPER(env.scratch);
 	if (frame_take_back(w, h))
 		return 0;
+	mark_flush(&env, w);
 	n = w->nframes;
 	w->old_at = w->at;
 	w->old_nframes = n;
@@ -975,6 +991,7 @@ u64 rt_walk_end(struct rt_mach *m)
 		return 0;
 	(void)frame_take_back(w, HELPER(env.scratch));
 	*(u64 *)&m->scratch_top = w->top;
+	mark_flush(&env, w);
 	walk_mark(&env, w);
 	return w->at - w->from;
 }

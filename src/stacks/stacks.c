@@ -217,7 +217,7 @@ bool stacks_describe(const struct stacks *s, struct strbuf *out)
 	return true;
 }
 
-bool stacks_fault(const struct stacks *s, struct strbuf *out)
+bool stacks_note(const struct stacks *s, enum rt_note which, struct strbuf *out)
 {
-	return s && ustacks_fault(s->helpers, out);
+	return s && ustacks_note(s->helpers, which, out);
 }

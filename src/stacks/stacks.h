@@ -99,5 +99,5 @@ bool stacks_work(struct stacks *s, uint64_t deadline);
  * NULL, here and below.
  */
 bool stacks_describe(const struct stacks *s, struct strbuf *out);
-/* Writes the place of the last fault of a helper in the kernel; false: there was none. */
-bool stacks_fault(const struct stacks *s, struct strbuf *out);
+/* Writes what helpers could not do in the kernel (ustacks_note()). */
+bool stacks_note(const struct stacks *s, enum rt_note which, struct strbuf *out);

@@ -66,7 +66,7 @@ struct stack_tables_ops {
 struct stack_tables {
 	const struct stack_tables_ops *ops;
 	void *ctx;
-	struct rt_control *control; /* epoch, and the last fault of a helper */
+	struct rt_control *control; /* epoch, and what helpers could not do */
 	uint64_t *helper_words;	    /* RT_HCODE of them; NULL: no helpers run */
 	int request_fd;		    /* becomes readable when a walk asks for something */
 };

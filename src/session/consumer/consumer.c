@@ -3,8 +3,10 @@
 #include "session/consumer/consumer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "agg/merge.h"
+#include "base/str.h"
 #include "consume/drops.h"
 #include "consume/stream.h"
 #include "keeper/keeper.h"
@@ -331,6 +333,30 @@ static void late_stacks_report(struct consumer *c)
 	c->late_stacks = n;
 }
 
+/* Says in how many stacks frames of the language are missing, because walks were too long. */
+static void spent_stacks_report(struct consumer *c)
+{
+	const struct rt_control *control = c->live->engines.control;
+	struct strbuf at = {0};
+	uint64_t n = 0;
+
+	for (uint32_t cpu = 0; cpu < c->live->engines.ncpus; cpu++)
+		n += __atomic_load_n(&control->cpu[cpu].spent_stacks, __ATOMIC_RELAXED);
+	n -= c->spent_stacks;
+	strbuf_adds(&at, "; the first at ");
+	if (!stacks_note(c->live->stacks, RT_NOTE_SPENT, &at))
+		strbuf_clear(&at);
+	if (n)
+		report_adjusted(
+			c->live->report,
+			"%" PRIu64 " user stack%s no frames of the language from "
+			"'[language frames cut]' on: to read them takes longer than one walk "
+			"may last%s",
+			n, n == 1 ? " has" : "s have", strbuf_text(&at));
+	c->spent_stacks += n;
+	strbuf_deinit(&at);
+}
+
 /* END fires after the buffers were emptied: its record must not be lost to a full buffer. */
 struct err *consumer_finish(struct consumer *c, FILE *fp)
 {
@@ -352,6 +378,7 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 			(unsigned long long)c->live->nmissed);
 	c->live->nmissed = 0;
 	late_stacks_report(c);
+	spent_stacks_report(c);
 	return e ? e : consumer_report_drops(c);
 }
 

@@ -43,6 +43,7 @@ struct consumer {
 	bool is_snapped;		 /* this dtrace_work() has read the aggregations */
 	uint32_t remedies_given;	 /* bits of messages.c */
 	uint64_t late_stacks;		 /* of which the user knows */
+	uint64_t spent_stacks;		 /* the same */
 	uint32_t faults, faults_held;	 /* reported and held back since the last status_at */
 };
 

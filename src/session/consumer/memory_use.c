@@ -24,9 +24,6 @@ static void memory_tell(const struct consumer *c)
 		strbuf_adds(&text, "; ");
 	aggs_describe(c->aggs, &text);
 	report_debug(live->report, "kept: %s", strbuf_text(&text));
-	text.len = 0;
-	if (stacks_fault(live->stacks, &text))
-		report_debug(live->report, "%s", strbuf_text(&text));
 	strbuf_deinit(&text);
 }
 

@@ -58,7 +58,8 @@ static const struct {
 	[REMEDY_DBLERROR]    = { "DBLERROR",    "the clause of the ERROR probe has the error", OPT_COUNT, NULL, 0 },
 	[REMEDY_STKSTR]      = { "STKSTROVERFLOW", "the names of a stack's frames did not fit", OPT_jstackstrsize,
 				 "-x jstackstrsize=", 2048 },
-	[REMEDY_HELPER]      = { "HELPERERROR", "the helper has the error: its frames have no names", OPT_COUNT, NULL, 0 },
+	[REMEDY_HELPER]      = { "HELPERERROR", "from '[helper error]' on, frames of the language may be missing, or a name",
+				 OPT_COUNT, NULL, 0 },
 	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
 	[REMEDY_DIRFD]       = { NULL, "this is AT_FDCWD: openat() and other calls whose name ends in 'at' have a directory "
 				       "in arg0, and the path in arg1", OPT_COUNT, NULL, 0 },
@@ -155,6 +156,16 @@ static void drop_print(struct consumer *c, const struct drop *d, const char *msg
 							  .msg = msg});
 }
 
+/* Says of faults of ustack helpers which one was the first. */
+static void first_fault_add(struct consumer *c, struct strbuf *out)
+{
+	struct strbuf text = {0};
+
+	if (stacks_note(c->live->stacks, RT_NOTE_FAULT, &text))
+		strbuf_addf(out, ", the first at %s", strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
 static struct err *drop_report(void *ctx, const struct drop *d)
 {
 	struct consumer *c = ctx;
@@ -168,6 +179,8 @@ static struct err *drop_report(void *ctx, const struct drop *d)
 		    PLURAL(d->count), drop_kinds[d->kind].after);
 	if (d->cpu >= 0)
 		strbuf_addf(&s, " on CPU %d", d->cpu);
+	if (d->kind == DTRACEDROP_HELPERERROR)
+		first_fault_add(c, &s);
 	strbuf_addc(&s, '\n');
 	drop_print(c, d, s.data);
 	add_remedy(c, remedy, &s);

@@ -134,5 +134,5 @@ record() {
 	[ "$n" = 1 ] || { echo "$n different stacks"; cat both.out; }
 	cmp both.stacks machine.stacks || diff both.stacks machine.stacks
 	sed -n '/^ *registers /,/walk of/p' both.stacks | sed 's/^ *//'
-	grep -o 'error in ustack helpers is at [^ ]*' both.err | head -1
+	grep -o 'in ustack helpers, the first at [^ ]*' both.err | head -1
 }

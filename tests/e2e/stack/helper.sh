@@ -31,7 +31,7 @@ run() {
 	helper=$1 script=$2 command=$3
 	shift 3
 	"$DTRACE" -q "$@" -x helper="$helper" -n "$script" -c "$command" 2>&1 |
-		sed -e 's/^ *//' -e 's/+0x[0-9a-f]*$//' -e '/^$/d' -e '/^hint:/d'
+		sed -e 's/^ *//' -e 's/+0x[0-9a-f]*$//' -e '/^$/d' -e '/^hint:/d' -e 's/at [^ ]*\(jit.d:[0-9]*\) in process [0-9]*/at \1 in process N/'
 }
 
 # same NAME EXPECTED < output: what differs
@@ -45,6 +45,7 @@ jit`leaf
 compute
 ?[31mred
 0x10000090
+[helper error]
 main.js:12
 jit`main'
 plain='libc.so.6`getppid
@@ -57,10 +58,10 @@ jit`main'
 
 {
 	run jit.d "$getppid { jstack(7); }" "$TRIGGER/jit 1" | same 'jstack()' "$named
-dtrace: 1 error in ustack helpers"
+dtrace: 1 error in ustack helpers, the first at jit.d:5 in process N 'jit': invalid address (0x1)"
 	run jit.d "$getppid { ustack(7); }" "$TRIGGER/jit 1" | same 'ustack() runs no helper' "$plain"
 	run jit.d "$getppid { ustack(7, 100); }" "$TRIGGER/jit 1" | same 'ustack() with a string size' "$named
-dtrace: 1 error in ustack helpers"
+dtrace: 1 error in ustack helpers, the first at jit.d:5 in process N 'jit': invalid address (0x1)"
 	run jit.d "$getppid { jstack(7, 0); }" "$TRIGGER/jit 1" | same 'jstack() without one' "$plain"
 
 	# a frame that has a symbol keeps it; what begins with @ is a line of its own
@@ -98,8 +99,9 @@ def stacks(o):
     if isinstance(o, list):
         for x in o:
             yield from stacks(x)
-found = [[(f.get("symbol"), f.get("helper"), f.get("address")) for f in s[2:6]] for s in stacks(d)]
+found = [[(f.get("symbol"), f.get("helper"), f.get("address")) for f in s[2:7]] for s in stacks(d)]
 want = [("compute", "compute", "0x10000010"), ("?[31mred", "\x1b[31mred", "0x10000050"), ("0x10000090", None, "0x10000090"),
+        ("[helper error]", None, None),
         ("main.js:12", "main.js:12", "0x100000d0")]
 if len(found) != 2 or any(f != want for f in found):
     print("json:", found)
@@ -107,12 +109,13 @@ X
 
 	# the first two names take 17 bytes with their NULs
 	run jit.d "$getppid { jstack(7, 19); }" "$TRIGGER/jit 10" | sort | uniq -c | sed 's/^ *//' | grep -v 'libc\|leaf\|main$' |
-		same 'what does not fit' '10 0x10000090
+		same 'what does not fit' "10 0x10000090
 10 0x100000d0
 10 ?[31mred
+10 [helper error]
 10 compute
-1 dtrace: 10 errors in ustack helpers
-1 dtrace: 10 jstack()/ustack() string table overflows'
+1 dtrace: 10 errors in ustack helpers, the first at jit.d:5 in process N 'jit': invalid address (0x1)
+1 dtrace: 10 jstack()/ustack() string table overflows"
 
 	# with stacks and strings of other sizes, blocks of scratch memory, threads of their own
 	for x in strsize=16 strsize=65536 scratchsize=1m; do

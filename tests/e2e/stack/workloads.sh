@@ -16,7 +16,7 @@ workload() {
 		syscall::write:entry, syscall::writev:entry /this->text && copyinstr(this->text, 6) == "POINT:"/ {
 			printf("ID %s\n", copyinstr(this->text, 12)); jstack(1024); }' -c "$*" >got.txt 2>said
 	# other programs of the machine may have files that nobody can read now; what a fault of a helper costs, compare.py counts
-	grep -v "ustack helper\|^hint: the helper has the error\|cannot read '.*file systems\{0,1\} " said | head -n 5
+	grep -v "ustack helper\|^hint: from '.helper error.' on\|cannot read '.*file systems\{0,1\} " said | head -n 5
 	echo "$title: $(/usr/bin/python3 "$here/compare.py" $language noted <got.txt 2>size)"
 	echo "$title: $(cat size)" >>"${DEPTHS:-/dev/null}"
 }
