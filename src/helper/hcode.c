@@ -329,7 +329,11 @@ static void globals_number(struct translator *t, const struct helper *h)
 		    !global_is_used(h, v))
 			continue;
 		if (g.slot == RT_HELPER_GLOBALS) {
-			hcode_refuse(t, "more than %u global variables", RT_HELPER_GLOBALS);
+			t->span = h->prog->clauses[0]->span;
+			hcode_refuse(t,
+				     "more than %u global variables, together with the others of a "
+				     "process",
+				     RT_HELPER_GLOBALS);
 			return;
 		}
 		vec_push(&t->out->globals, g);
