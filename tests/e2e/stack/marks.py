@@ -133,13 +133,15 @@ for mode in MODES:
     expect(not err, f"{mode}: nothing to say", err)
 
     # the instructions of a walk
-    out, err, pid = record(mode, "jstack()", [30, 2000])
+    out, err, pid = record(mode, "jstack()", [30, 5000])
     check(f"{mode}: spent", out, range(1, 30), SPENT)
     m = re.search(r"dtrace: \d+ user stacks? ha(?:ve|s) no frames of the language from '\[language frames cut\]' on: .*; the first at " + WHERE % pid, err)
     expect(m and 6 < int(m[1]) < 15 and "error" not in err, f"{mode}: what is said of it", err)
-    out, err, pid = record(mode, "lstack()", [30, 2000])
+    out, err, pid = record(mode, "lstack()", [30, 8000])
     got = lines(out)
     expect(1 < len(got) < 31 and got[-1] == SPENT and all("frame" in l for l in got[:-1]), f"{mode}: lstack()", out)
+    out, err, pid = record(mode, "jstack(300)", [30, 5000])
+    check(f"{mode}: more frames asked for", out, [30], None)
     out, err, pid = record(mode, 'printf("%s|%d", lfunc, ustackdepth)', [30, 10])
     expect(out.startswith("frame 1|") and not err, f"{mode}: lfunc", out + err)
     out, err, pid = record(mode, "jstack(5)", [30, 10])
