@@ -462,7 +462,7 @@ static bool core_who(struct target *t, pid_t tid, struct target_who *ret)
 	struct core *c = core_of(t);
 
 	*ret = c->who;
-	ret->tid = tid;
+	ret->tid = ret->inner = tid;
 	return thread_find(c, tid);
 }
 

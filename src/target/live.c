@@ -48,22 +48,28 @@ static void args_read(pid_t tid, char *args, size_t size)
 
 static bool live_who(struct target *t, pid_t tid, struct target_who *ret)
 {
+	const struct halt_thread *held = halt_find(&((struct live *)t)->halt, tid);
 	char path[64], line[256];
 	int pid = 0;
 
-	*ret = (struct target_who){.tid = tid};
+	*ret = (struct target_who){.tid = tid, .inner = tid};
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	{
 		CLEANUP(file) FILE *status = fopen(path, "re");
 
 		while (status && fgets(line, sizeof(line), status)) {
 			(void)sscanf(line, "Name:\t%15[^\n]", ret->name);
+			(void)sscanf(line, "State:\t%c", &ret->state);
 			(void)sscanf(line, "Tgid:\t%d", &pid);
+			if (strncmp(line, "NSpid:", 6) == 0)
+				ret->inner = (pid_t)strtol(strrchr(line, '\t'), NULL, 10);
 			(void)sscanf(line, "PPid:\t%d", &ret->ppid);
 			(void)sscanf(line, "Uid:\t%" SCNu32, &ret->uid);
 			(void)sscanf(line, "Gid:\t%" SCNu32, &ret->gid);
 		}
 	}
+	if (held)
+		ret->state = held->state;
 	ret->pid = pid;
 	args_read(tid, ret->args, sizeof(ret->args));
 	return pid > 0 && pid == t->pid;
@@ -157,7 +163,12 @@ static bool live_mapping(const struct target *t, const struct proc_map *m, struc
 
 static struct err *held_regs(struct target *t, pid_t tid, struct arch_regs *ret)
 {
-	(void)t;
+	const struct halt_thread *held = halt_find(&((struct live *)t)->halt, tid);
+
+	if (held && !held->is_stopped)
+		return err_new("thread %d has not stopped: it waits in the kernel, where nothing "
+			       "interrupts it (state %c)",
+			       (int)tid, held->state ? held->state : '?');
 	return arch.regs_read(tid, ret)
 		       ? NULL
 		       : err_sys(errno, "cannot read the registers of thread %d", (int)tid);

@@ -64,6 +64,8 @@ pid_t target_proc(const struct target *t);
 
 struct target_who {
 	pid_t pid, tid, ppid;
+	pid_t inner; /* tid in the innermost PID namespace of the process; of a core file: tid */
+	char state;  /* as /proc shows it, of a held thread before it was; 0: not known */
 	uint32_t uid, gid;
 	char name[17];	 /* of the thread, where that is known */
 	char args[4096]; /* the words of the command line, separated by spaces */
