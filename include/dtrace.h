@@ -190,7 +190,8 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 /*
  * Writes what ustack helpers do for one stack of the process, thread or core file that the option
  * helpertrace names: what each clause reads and answers, frame by frame, and the stack. A process
- * is stopped meanwhile.
+ * is stopped meanwhile. If option pstack is set, it writes the stacks of all threads of the process
+ * or core file that this one names, as text, or with oformat json or jsonl an object in a line.
  */
 int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp);
 

@@ -4,9 +4,8 @@
 
 #include "record/format.h"
 #include "rt/helper.h"
+#include "target/target.h"
 #include "helper/helper.h"
-
-#define ACTIONS_MAX 50000u /* of all clauses of a walk */
 
 /* A helper with its variables. */
 struct part {
@@ -29,6 +28,7 @@ struct walk {
 	uint64_t unwind[3];	/* arguments of unwind() */
 	struct walk_choice *choice;
 	uint32_t nframes, text_left;
+	bool saves; /* a helper wants callee-saved registers */
 };
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struc
 		frame_take_back(w, len, nframes);
 		return;
 	}
-	ret->is_over = w->nframes >= w->r->max_frames;
+	w->r->is_full = ret->is_over = w->nframes >= w->r->max_frames;
 }
 
 /* Opens the target for each helper, and runs its clauses of attach. */
@@ -264,23 +264,62 @@ static bool part_saves(const struct part *part)
 	return false;
 }
 
+struct process_frame replay_thread_of(const struct target_who *who)
+{
+	return (struct process_frame){.tid = who->tid,
+				      .ppid = who->ppid,
+				      .uid = who->uid,
+				      .gid = who->gid,
+				      .execname = who->name,
+				      .execargs = who->args};
+}
+
+void replay_begin(struct replay *r)
+{
+	struct walk *w = xcalloc(1, sizeof(*w));
+
+	r->walk = w;
+	w->r = r;
+	w->hooks = (struct process_hooks){w, on_begin, on_read, on_value, on_done};
+	w->parts = xcalloc(r->nhelpers + 1, sizeof(*w->parts));
+	parts_open(w);
+	for (uint32_t i = 0; i < r->nhelpers; i++)
+		w->saves |= part_saves(&w->parts[i]);
+}
+
+void replay_walk(struct replay *r)
+{
+	struct walk *w = r->walk;
+
+	w->frame = r->thread;
+	w->frame.args[4] = r->regs->thread_pointer;
+	w->left = r->max_actions ? r->max_actions : REPLAY_ACTIONS;
+	w->text_left = r->strsize;
+	w->nframes = 0;
+	r->is_full = false;
+	for (uint32_t i = 0; i < r->nhelpers; i++)
+		if (w->parts[i].is_attached)
+			dif_machine_begin_firing(process_machine(w->parts[i].proc), 0);
+	r->is_cut = stack_walk_each(&r->space, r->regs, w->saves, on_frame, w);
+}
+
+void replay_end(struct replay *r)
+{
+	struct walk *w = r->walk;
+
+	for (uint32_t i = 0; i < r->nhelpers; i++)
+		process_close(w->parts[i].proc);
+	strbuf_deinit(&w->text);
+	free(w->parts);
+	free(w);
+	r->walk = NULL;
+}
+
 void replay_run(struct replay *r)
 {
-	struct walk w = {.r = r, .frame = r->thread, .text_left = r->strsize, .left = ACTIONS_MAX};
-	bool saves = false;
-
-	r->walk = &w;
-	w.frame.args[4] = r->regs->thread_pointer;
-	w.hooks = (struct process_hooks){&w, on_begin, on_read, on_value, on_done};
-	w.parts = xcalloc(r->nhelpers + 1, sizeof(*w.parts));
-	parts_open(&w);
-	for (uint32_t i = 0; i < r->nhelpers; i++)
-		saves |= part_saves(&w.parts[i]);
-	r->is_cut = stack_walk_each(&r->space, r->regs, saves, on_frame, &w);
-	for (uint32_t i = 0; i < r->nhelpers; i++)
-		process_close(w.parts[i].proc);
-	strbuf_deinit(&w.text);
-	free(w.parts);
+	replay_begin(r);
+	replay_walk(r);
+	replay_end(r);
 }
 
 char *replay_text(const struct replay *r, uint64_t addr)
@@ -293,9 +332,14 @@ const char *replay_frame_text(const struct replay *r)
 	return strbuf_text(&r->walk->text);
 }
 
+void replay_frames_deinit(replay_frames *frames)
+{
+	for (uint32_t i = 0; i < frames->len; i++)
+		free(frames->data[i].text);
+	vec_deinit(frames);
+}
+
 void replay_deinit(struct replay *r)
 {
-	for (uint32_t i = 0; i < r->frames.len; i++)
-		free(r->frames.data[i].text);
-	vec_deinit(&r->frames);
+	replay_frames_deinit(&r->frames);
 }

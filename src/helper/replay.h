@@ -19,6 +19,7 @@
 #include "helper/process.h"
 
 struct target;
+struct target_who;
 struct walk; /* of replay.c */
 
 enum replay_frame_kind {
@@ -33,16 +34,24 @@ struct replay_frame {
 	char *text;	/* REPLAY_NATIVE: the name that clauses give it, or NULL */
 };
 
+typedef VEC(struct replay_frame) replay_frames;
+
+/* Most actions of all clauses of a walk: as replay_run() allows, and without a practical limit. */
+#define REPLAY_ACTIONS	    50000u
+#define REPLAY_ACTIONS_DEEP 100000000u
+
 struct replay {
 	/* what is replayed */
 	struct helper *const *helpers;
 	uint32_t nhelpers;
 	const struct file_opts *files;
 	struct target *target;
-	struct walk_space space; /* of the target */
-	const struct arch_regs *regs;
-	struct process_frame thread;  /* tid, ids and names */
+	struct walk_space space;      /* of the target */
 	uint32_t max_frames, strsize; /* as of jstack() */
+	uint32_t max_actions;	      /* of a walk; 0: REPLAY_ACTIONS */
+	/* the thread */
+	const struct arch_regs *regs;
+	struct process_frame thread; /* tid, ids and names */
 	/* who listens; a member may be NULL */
 	void *ctx;
 	void (*part)(void *ctx, const struct helper *h, enum helper_probe probe);
@@ -51,12 +60,24 @@ struct replay {
 	void (*failed)(void *ctx, const struct helper *h, const char *why);
 	const struct process_hooks *hooks;
 	/* the result; replay_deinit() frees it */
-	VEC(struct replay_frame) frames;
-	bool is_cut;
+	replay_frames frames;
+	bool is_cut;	   /* there are more frames, which cannot be found */
+	bool is_full;	   /* max_frames were found: there may be more */
 	struct walk *walk; /* while it runs */
 };
 
+/* What clauses may know of the thread; who outlives it. */
+struct process_frame replay_thread_of(const struct target_who *who);
+/* Walks the stack of one thread. */
 void replay_run(struct replay *r);
+/*
+ * The same for several threads of a target, to which the helpers are attached once: between begin
+ * and end, the caller sets the thread, walks, and takes or frees the frames.
+ */
+void replay_begin(struct replay *r);
+void replay_walk(struct replay *r);
+void replay_end(struct replay *r);
+void replay_frames_deinit(replay_frames *frames);
 /* For the hooks: the string at an address of the clause that runs, to be freed. */
 char *replay_text(const struct replay *r, uint64_t addr);
 /* For done() of uframe(): the text of the frame. */

@@ -10,6 +10,7 @@
 #include "target/target.h"
 #include "image/debugfile.h"
 #include "sym/sym.h"
+#include "helper/dump.h"
 #include "helper/replay.h"
 #include "helper/ustack.h"
 
@@ -289,37 +290,11 @@ static struct err *thread_replay(struct report *t, struct replay *r, const struc
 	walk = walk_target_open(r->target, files);
 	r->space = walk_target_space(walk);
 	r->regs = &regs;
-	r->thread = (struct process_frame){.tid = who->tid,
-					   .ppid = who->ppid,
-					   .uid = who->uid,
-					   .gid = who->gid,
-					   .execname = who->name,
-					   .execargs = who->args};
+	r->thread = replay_thread_of(who);
 	replay_run(r);
 	stack_add(t, r);
 	walk_target_close(walk);
 	return NULL;
-}
-
-/* Names each file once of which the target has another version. */
-static void stale_tell(const struct proc_maps *maps, struct strbuf *out)
-{
-	const struct proc_map *last = NULL; /* the mappings of a file are mostly neighbours */
-
-	for (uint32_t i = 0; i < maps->maps.len; i++) {
-		const struct proc_map *m = &maps->maps.data[i];
-		char *name;
-
-		if (!m->is_stale || m->off || (last && proc_map_is_same_file(m, last)))
-			continue;
-		last = m;
-		name = text_clean(xstrdup(m->path));
-		strbuf_addf(out,
-			    "'%s' is not the file that the process had: its build id is another "
-			    "one. Frames in it have no names, and the stack may be cut there\n",
-			    name);
-		free(name);
-	}
 }
 
 static struct err *thread_trace(struct ustacks *u, struct report *t, pid_t tid)
@@ -351,24 +326,6 @@ static struct err *thread_trace(struct ustacks *u, struct report *t, pid_t tid)
 	return e;
 }
 
-/* Says for which signal the process was dumped. */
-static void signal_tell(struct target *t, struct strbuf *out)
-{
-	const char *name;
-	siginfo_t si;
-
-	if (!target_signal(t, &si))
-		return;
-	name = sigabbrev_np(si.si_signo);
-	strbuf_addf(out, "the process got %s%s", name ? "SIG" : "signal ", name ? name : "");
-	if (!name)
-		strbuf_addf(out, "%d", si.si_signo);
-	if (si.si_code > 0 && (si.si_signo == SIGSEGV || si.si_signo == SIGBUS ||
-			       si.si_signo == SIGILL || si.si_signo == SIGFPE))
-		strbuf_addf(out, " at address 0x%" PRIx64, (uint64_t)(uintptr_t)si.si_addr);
-	strbuf_addc(out, '\n');
-}
-
 /* Traces all threads, each under a line with its number if there are several. */
 static struct err *threads_trace(struct ustacks *u, struct report *t)
 {
@@ -394,8 +351,8 @@ struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, stru
 
 	if (!e) {
 		t.pid = (pid_t)syms_target(opts->syms, t.target);
-		signal_tell(t.target, out);
-		stale_tell(target_maps(t.target), out);
+		dump_signal_tell(t.target, out);
+		dump_stale_tell(t.target, out);
 		e = opts->tid ? thread_trace(u, &t, opts->tid) : threads_trace(u, &t);
 	}
 	target_close(t.target);

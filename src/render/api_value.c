@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts values of records and aggregations to the structures of dtrace.h. */
 #include "render/api.h"
+#include "render/json.h"
 
 #include "render/impl.h"
 
@@ -423,4 +424,14 @@ void print_frame_text(struct syms *syms, const struct print_opts *opts, const dt
 		position_text(&p, &text, &at, stack_form(&p, &stack));
 	strbuf_add(out, text.data, text.len);
 	strbuf_deinit(&text);
+}
+
+void print_frame_json(struct syms *syms, const struct print_opts *opts, const dtrace_frame_t *f,
+		      struct strbuf *out)
+{
+	const struct datum stack = {.is_merged = f->dtf_flags & DTRACE_FRAME_MERGED};
+	struct printer p = names_of(syms, opts);
+	struct position at = frame_position(f);
+
+	json_position(&p, out, &at, stack_form(&p, &stack));
 }

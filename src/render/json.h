@@ -55,6 +55,9 @@ void json_item(struct printer *p);
 void json_item_text(struct printer *p, const char *name, const char *text, size_t len);
 
 /* json_value.c */
+/* Adds the object of a frame. */
+void json_position(struct printer *p, struct strbuf *o, const struct position *at,
+		   enum addr_form form);
 void json_int(struct strbuf *o, uint64_t v, bool is_signed);
 /* Whether the value is a number or a text, which needs no name that says what it is. */
 bool json_is_plain(const struct datum *d);

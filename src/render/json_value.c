@@ -125,33 +125,40 @@ struct frames {
 	uint32_t n;
 };
 
-static void json_frame(void *ctx, const struct position *at)
+void json_position(struct printer *p, struct strbuf *o, const struct position *at,
+		   enum addr_form form)
 {
-	struct frames *f = ctx;
 	struct strbuf text = {0};
 	bool is_language;
 
-	if (f->n++)
-		strbuf_adds(f->o, ", ");
 	if (at->mark) {
-		strbuf_addf(f->o, "{\"symbol\": \"%s\", \"kind\": \"cut\"}", mark_text(at->mark));
+		strbuf_addf(o, "{\"symbol\": \"%s\", \"kind\": \"cut\"}", mark_text(at->mark));
 		return;
 	}
-	position_text(f->p, &text, at, f->form);
-	strbuf_adds(f->o, "{\"symbol\": ");
-	json_quote(f->o, text.data, text.len);
+	position_text(p, &text, at, form);
+	strbuf_adds(o, "{\"symbol\": ");
+	json_quote(o, text.data, text.len);
 	strbuf_deinit(&text);
-	is_language = is_named_by_helper(f->p, at);
-	json_member(f->o, "kind", is_language ? "language" : at->pid ? "native" : "kernel");
+	is_language = is_named_by_helper(p, at);
+	json_member(o, "kind", is_language ? "language" : at->pid ? "native" : "kernel");
 	if (is_language)
-		language_members(f->o, at->helper);
+		language_members(o, at->helper);
 	else
-		name_members(f->p, f->o, at, "module", f->form == ADDR_FULL);
-	if (f->form == ADDR_FULL && !at->is_language)
-		strbuf_addf(f->o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);
+		name_members(p, o, at, "module", form == ADDR_FULL);
+	if (form == ADDR_FULL && !at->is_language)
+		strbuf_addf(o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);
 	if (at->helper)
-		json_member(f->o, "helper", at->helper);
-	strbuf_addc(f->o, '}');
+		json_member(o, "helper", at->helper);
+	strbuf_addc(o, '}');
+}
+
+static void json_frame(void *ctx, const struct position *at)
+{
+	struct frames *f = ctx;
+
+	if (f->n++)
+		strbuf_adds(f->o, ", ");
+	json_position(f->p, f->o, at, f->form);
 }
 
 void json_frames(struct printer *p, struct strbuf *o, const struct datum *d)

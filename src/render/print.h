@@ -222,3 +222,6 @@ bool print_frame_find(struct syms *syms, const struct print_opts *opts, const dt
 		      struct sym_name *ret);
 void print_frame_text(struct syms *syms, const struct print_opts *opts, const dtrace_frame_t *f,
 		      struct strbuf *out);
+/* Adds the frame as an object of JSON, as it stands in "ustack-frames". */
+void print_frame_json(struct syms *syms, const struct print_opts *opts, const dtrace_frame_t *f,
+		      struct strbuf *out);

@@ -29,6 +29,7 @@ enum cmd_mode {
 	MODE_LIST,
 	MODE_VERSION,
 	MODE_HELPERS, /* --helpertrace: what ustack helpers do for a stack; no program is run */
+	MODE_STACKS,  /* --pstack: the stacks of processes and core files; no program is run */
 };
 
 struct cmd_prog {	  /* the program of one -s, -n, -f, -m, -P or -i */
@@ -57,6 +58,8 @@ struct cmd {
 	const char **cmds; /* arguments of -c and -p, in the order given */
 	bool *cmd_is_pid;
 	int ncmds;
+	const char **stacks; /* arguments of --pstack, in the order given */
+	int nstacks;
 	/* messages that wait until the live view has left the terminal; NULL: none wait */
 	FILE *held;
 	char *held_text;
@@ -73,6 +76,8 @@ __attribute__((format(printf, 2, 3), noreturn)) void cmd_fatal(struct cmd *c, co
 /* The same with the message of the system error `sys` in place of the library's. */
 __attribute__((format(printf, 3, 4), noreturn)) void cmd_fatal_sys(struct cmd *c, int sys,
 								   const char *fmt, ...);
+/* Prints the hint of the library's error, if it has one. */
+void cmd_hint(const struct cmd *c);
 __attribute__((noreturn)) void cmd_exit(struct cmd *c, int status);
 /* Prints the messages that wait. */
 void cmd_show_held(struct cmd *c);
@@ -109,4 +114,5 @@ enum cmd_form_kind cmd_form_kind(const struct cmd *c);
 int cmd_list(struct cmd *c);
 int cmd_run(struct cmd *c);
 int cmd_trace_helpers(struct cmd *c);
+int cmd_show_stacks(struct cmd *c);
 void cmd_version(struct cmd *c);

@@ -18,6 +18,7 @@ static const struct option longopts[] = {
 	{"complete", required_argument, NULL, 'K'}, /* for shells: complete.c */
 	{"version", no_argument, NULL, 'V'},
 	{"helpertrace", required_argument, NULL, 'T'},
+	{"pstack", required_argument, NULL, 'Y'},
 	/* SystemTap's command of the same name has these; build systems pass them to -h and -G */
 	{"types", no_argument, NULL, 'k'},
 	{"no-pyparsing", no_argument, NULL, 'k'},
@@ -45,8 +46,8 @@ static const struct {
 	char flag;
 	enum cmd_mode mode;
 } mode_flags[] = {
-	{'A', MODE_ANON}, {'G', MODE_LINK},    {'h', MODE_HEADER},
-	{'l', MODE_LIST}, {'V', MODE_VERSION}, {'T', MODE_HELPERS},
+	{'A', MODE_ANON},    {'G', MODE_LINK},	  {'h', MODE_HEADER}, {'l', MODE_LIST},
+	{'V', MODE_VERSION}, {'T', MODE_HELPERS}, {'Y', MODE_STACKS},
 };
 
 /* "-x helpertrace=TARGET" is what --helpertrace was called before. */
@@ -67,6 +68,12 @@ static void model_check(int flag, const char *arg)
 		return;
 	fprintf(stderr, "dtrace: illegal option -- %c%s\n", flag, arg);
 	usage_exit();
+}
+
+/* What needs no program, and runs none. */
+static bool mode_shows_stacks(enum cmd_mode mode)
+{
+	return mode == MODE_HELPERS || mode == MODE_STACKS;
 }
 
 /* Pass 1 over the flags: mode and switches. What is left over are the script's arguments. */
@@ -217,6 +224,7 @@ static void flags_apply(struct cmd *c, int argc, char **argv)
 			c->cmds[c->ncmds++] = optarg;
 			break;
 		case 'o': c->out_path = optarg; break;
+		case 'Y': c->stacks[c->nstacks++] = optarg; break;
 		case 'T': option_set(c, 'x', "helpertrace", optarg); break;
 		case 'x': x_option_set(c, optarg); break;
 		default: break; /* pass 1 has handled it */
@@ -341,7 +349,7 @@ static void script_take(struct cmd *c)
 {
 	struct stat st;
 
-	if (c->nprogs || c->mode == MODE_HELPERS)
+	if (c->nprogs || mode_shows_stacks(c->mode))
 		return;
 	if (c->argc < 2 && (c->mode == MODE_LIST || c->only_compile || c->zdefs))
 		return;
@@ -389,7 +397,8 @@ int main(int argc, char **argv)
 	c.argv = calloc((size_t)argc + 1, sizeof(*c.argv));
 	c.cmds = calloc((size_t)argc, sizeof(*c.cmds));
 	c.cmd_is_pid = calloc((size_t)argc, sizeof(*c.cmd_is_pid));
-	if (!c.progs || !c.argv || !c.cmds || !c.cmd_is_pid)
+	c.stacks = calloc((size_t)argc, sizeof(*c.stacks));
+	if (!c.progs || !c.argv || !c.cmds || !c.cmd_is_pid || !c.stacks)
 		cmd_fatal_sys(&c, ENOMEM, "failed to allocate memory for arguments");
 	modes_scan(&c, argc, argv);
 	if (c.mode == MODE_VERSION) {
@@ -414,6 +423,9 @@ int main(int argc, char **argv)
 	if (c.mode == MODE_HELPERS && (c.nprogs || c.ncmds))
 		flag_refuse("--helpertrace shows a stack of a thread, and runs no program",
 			    "dtrace --helpertrace=PID [-x helper=FILE]");
+	if (c.mode == MODE_STACKS && (c.nprogs || c.ncmds || c.argc > 1))
+		flag_refuse("--pstack shows stacks of processes, and runs no program",
+			    "dtrace --pstack=PID [--pstack=CORE ...]");
 	script_take(&c);
 	targets_start(&c);
 	progress_begin(&c);
@@ -423,6 +435,7 @@ int main(int argc, char **argv)
 	output_open(&c);
 	status = c.mode == MODE_LIST	  ? cmd_list(&c)
 		 : c.mode == MODE_HELPERS ? cmd_trace_helpers(&c)
+		 : c.mode == MODE_STACKS  ? cmd_show_stacks(&c)
 					  : cmd_run(&c);
 	if (c.out_path && fclose(c.out) != 0)
 		cmd_fatal_sys(&c, errno, "failed to close output file '%s'", c.out_path);

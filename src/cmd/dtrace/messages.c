@@ -33,7 +33,7 @@ void cmd_show_held(struct cmd *c)
 	c->held_text = NULL;
 }
 
-static void hint_print(const struct cmd *c)
+void cmd_hint(const struct cmd *c)
 {
 	const char *hint = c->dtp ? dtrace_errhint(c->dtp) : NULL;
 
@@ -75,7 +75,7 @@ void cmd_fatal(struct cmd *c, const char *fmt, ...)
 	message_print(c, lib_reason(c), fmt, ap);
 	va_end(ap);
 	if (fmt[0] && fmt[strlen(fmt) - 1] != '\n')
-		hint_print(c);
+		cmd_hint(c);
 	cmd_exit(c, E_ERROR);
 }
 

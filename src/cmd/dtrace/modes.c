@@ -356,6 +356,24 @@ int cmd_trace_helpers(struct cmd *c)
 	return E_SUCCESS;
 }
 
+/* One that cannot be shown does not keep the others from being shown. */
+int cmd_show_stacks(struct cmd *c)
+{
+	int status = E_SUCCESS;
+
+	handlers_set(c);
+	for (int i = 0; i < c->nstacks; i++) {
+		if (dtrace_setopt(c->dtp, "pstack", c->stacks[i]) != 0 ||
+		    dtrace_helper_trace(c->dtp, c->out) != 0) {
+			cmd_error(c, "failed to show the stacks of %s", c->stacks[i]);
+			cmd_hint(c);
+			status = E_ERROR;
+		}
+		output_flush(c);
+	}
+	return status;
+}
+
 int cmd_run(struct cmd *c)
 {
 	int64_t destructive = DTRACEOPT_UNSET;

@@ -23,6 +23,7 @@ while read -r name kind rest; do
 	*:flag) on="$on -x $name" off="$off -x $name=off" zero="$zero -x $name=0"; bad "$name" maybe "$invalid" ;;
 	iregs:*) values="$values -x $name=4"; bad "$name" 9 "$invalid" "'iregs' lies between 1 and 8" ;;
 	helpertrace:*) ;; # it runs no program (e2e/stack/replayed)
+	pstack:*) ;; # neither does this one (e2e/stack/pstack)
 	cpu:*) values="$values -x $name=0" ;;
 	*:number) values="$values -x $name=7"; bad "$name" x "$invalid" "a number is expected" ;;
 	*:size) values="$values -x $name=8k"; bad "$name" 8q "$invalid" "a size is expected" ;;
