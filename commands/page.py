@@ -29,8 +29,9 @@ def page(name, text):
     usage = next(line for line in lines if line.startswith("usage: ")).removeprefix("usage: ")
     every = next((line.removeprefix("every: ") for line in lines if line.startswith("every: ")), None)
     top = next((line.removeprefix("top: ") for line in lines if line.startswith("top: ")), None)
+    runs = any(line.startswith("runs: ") for line in lines)
     members = [line.removeprefix("members").split(": ", 1) for line in lines if line.startswith("members")]
-    body = "\n".join(line for line in lines[1:] if not line.startswith(("usage: ", "every: ", "top: ", "members")))
+    body = "\n".join(line for line in lines[1:] if not line.startswith(("usage: ", "every: ", "top: ", "members", "runs: ", "sets -")))
     body, example = body.split("\nexample: ", 1)
     options = re.findall(r"^(-\w(?: [A-Z]+)?) {2,}(.*)$", body, re.M)
     prose = re.sub(r"^-\w .*\n", "", body, flags=re.M).strip()
@@ -38,11 +39,12 @@ def page(name, text):
     if top:
         options.append(("-r N", f"At most N rows of a table, the greatest ones; {top} without this option, all with 0. The number of the others, and their sum, are told."))
     objects = "; ".join((f"with{flag} " if flag else "") + ", ".join(names.split()) for flag, names in members)
-    options += [("-d SECONDS", "Ends after so long; else with ^C."),
-                ("--json", f"An object of JSON a line, without titles: time, {objects}." + (" All rows, unless -r is given." if top else "")),
+    if not runs:
+        options.append(("-d SECONDS", "Ends after so long; else with ^C."))
+    options += [("--json", f"An object of JSON a line, without titles: {'' if runs else 'time, '}{objects}." + (" All rows, unless -r is given." if top else "")),
                 ("-h, --help", "These options, in short.")]
     out = [f'.TH {name.upper()} 8 "2026" "Fathom" "System Administration"', ".SH NAME", f"{roff(name)} \\- {roff(title)}", ".SH SYNOPSIS",
-           f".B {roff(name)}", roff(usage.removeprefix(name).strip() + " [-d SECONDS] [--json]"), ".SH DESCRIPTION",
+           f".B {roff(name)}", roff(usage.removeprefix(name).strip() + (" [--json]" if runs else " [-d SECONDS] [--json]")), ".SH DESCRIPTION",
            roff(prose).replace("\n\n", "\n.PP\n")]
     if every:
         out.append(f".PP\nWithout SECONDS there is a report every {'second' if every == '1' else every + ' seconds'}.")

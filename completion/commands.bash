@@ -54,6 +54,8 @@ _fathom_command() {
 		mapfile -t COMPREPLY < <(compgen -W "$(cut -d ' ' -f 1 <<<"$options") -h --help" -- "$cur")
 	elif ((operands < wanted)); then
 		_fathom_function
+	elif [[ $help == *$'\nusage: '*' PID|CORE'* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(command ps -eo pid=)" -- "$cur"; compgen -f -- "$cur")
 	elif [[ $help == *'COMMAND}'* ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
 	elif [[ $help == *'[SECONDS'* ]] && ((operands < 2)); then

@@ -41,3 +41,6 @@ complete -c $fathom_command -s h -l help -d 'what it has'
 if string match -q -- '*COMMAND}*' "$fathom_help"
     complete -c $fathom_command -a '(__fish_complete_subcommand)'
 end
+if string match -q -- '* PID|CORE*' "$fathom_help"
+    complete -c $fathom_command -F -a '(__fish_complete_pids)'
+end

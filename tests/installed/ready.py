@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Each ready-made command: started by its name, on a workload that is known, it prints what its comment promises (tests/e2e/cmd/commands.py has the table)."""
-import functools, glob, os
+import functools, glob, os, subprocess
 
 from suite import Failed, Skip, WANTED, expect, run, test
 from workloads import commands, trigger
@@ -16,6 +16,12 @@ os.chdir("/tmp/tree")
 
 def command(name):
     expect(run([name, "-h"])[1], rf"\A{name} - .", rf"^usage: {name}")
+    if name in commands.OPERANDS:
+        with subprocess.Popen(["sleep", "60"]) as p:
+            out = run([name, str(p.pid)])[1]
+            p.kill()
+        expect(out, rf"\A{p.pid}:\tsleep 60\n-+  thread {p.pid} \(sleep\).*\n( +\S+\n)*    sleep`")
+        return
     if name in commands.ELSEWHERE:
         raise Skip("no group of processes can be given less memory")
     if name not in commands.ROWS:
