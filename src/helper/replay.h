@@ -66,7 +66,10 @@ struct replay {
 	struct walk *walk; /* while it runs */
 };
 
-/* What clauses may know of the thread; who outlives it. */
+/*
+ * Returns what helpers' clauses can read of a thread: its ids, name and arguments. The strings are
+ * those of *who, which has to outlive the result.
+ */
 struct process_frame replay_thread_of(const struct target_who *who);
 /* Walks the stack of one thread. */
 void replay_run(struct replay *r);

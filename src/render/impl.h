@@ -163,7 +163,7 @@ enum addr_form {
 enum addr_form addr_form_of(enum datum_kind kind);
 /* Splits a recorded address: 8 bytes, or pid and address. */
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
-/* What a mark in a stack says about frames that are missing (enum rt_ustack_mark). */
+/* The text that is shown in a stack in place of missing frames; mark: enum rt_ustack_mark. */
 const char *mark_text(uint64_t mark);
 
 struct position {

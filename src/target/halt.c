@@ -67,7 +67,7 @@ static struct err *ended_err(pid_t pid)
 }
 
 /* Says why the kernel does not let us stop the thread, and what helps. */
-static struct err *refusal(pid_t pid, pid_t tid, int error)
+static struct err *halt_refused(pid_t pid, pid_t tid, int error)
 {
 	long tracer = proc_status_field(tid, "TracerPid"), uid = proc_status_field(tid, "Uid");
 	unsigned long flags = 0;
@@ -116,7 +116,7 @@ static struct err *thread_ask(struct halt *h, pid_t pid, pid_t tid)
 		if (error == ESRCH || !stat_read(tid, name, &t.state, &flags) || t.state == 'Z' ||
 		    t.state == 'X')
 			return NULL;
-		return refusal(pid, tid, error);
+		return halt_refused(pid, tid, error);
 	}
 	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails if it has ended */
 	vec_push(&h->threads, t);

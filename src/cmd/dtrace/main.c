@@ -70,7 +70,7 @@ static void model_check(int flag, const char *arg)
 	usage_exit();
 }
 
-/* What needs no program, and runs none. */
+/* Whether the mode shows stacks of processes: it takes no D program. */
 static bool mode_shows_stacks(enum cmd_mode mode)
 {
 	return mode == MODE_HELPERS || mode == MODE_STACKS;
