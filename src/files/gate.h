@@ -24,11 +24,12 @@
  * (files/reader.h). For such a file, this process has a descriptor whose opening sends no request
  * to the server (O_PATH), and an image in memory, into which the reader copies the parts that are
  * needed. An answer is waited for at most as long as the option filewait says; while probes fire,
- * all waits together take at most a tenth of the time. After a file system has not answered, no
- * request is sent to it for five seconds, then for ten, and so on up to five minutes. Meanwhile,
- * reading one of its files fails at once, and the user is notified. When waits have taken their
- * tenth of the time, although all file systems answer, the user reads that, and no file system is
- * said to be silent.
+ * all waits together take at most a tenth of the time. When that is used up, only those are asked
+ * that have always answered at once, for a tenth of the wait. After a file system has not
+ * answered, no request is sent to it for five seconds, then for ten, and so on up to five minutes.
+ * Meanwhile, reading one of its files fails at once, and the user is notified. When waits have
+ * taken their tenth of the time, although all file systems answer, the user reads that, and no
+ * file system is said to be silent.
  *
  * Owns     struct gate owns the reader; struct gate_elf its libelf handle. Files are counted.
  * Units    limits in bytes, of one section as it is in memory (decompressed).
@@ -80,6 +81,11 @@ void gate_set_patient(struct gate *g, bool is_patient);
 void gate_on_notice(struct gate *g, void (*notice)(void *ctx, const char *msg), void *ctx);
 /* Why the last function that failed with ETIMEDOUT has failed, or a file is stuck. */
 const char *gate_late_text(const struct gate *g);
+/*
+ * How many requests have got no answer. What was concluded from files and memory while this number
+ * grew may be concluded otherwise later.
+ */
+uint64_t gate_late_count(const struct gate *g);
 
 /*
  * Opens a path as a process with this root directory sees it (-1 = our own root). Symbolic links,

@@ -21,6 +21,7 @@
 #define IMAGE_MAX      ((uint64_t)1 << 36) /* largest file that the reader reads */
 #define PATIENT_FACTOR 10		   /* multiplies waits before anything is traced */
 #define WAIT_SHARE     10		   /* waits may take 1/WAIT_SHARE of the time */
+#define WAIT_BURST     4		   /* waits that may follow one another before that */
 #define WAIT_FREE_NS   2000000		   /* a shorter wait is not counted */
 #define PAUSE_MIN_NS   ((uint64_t)5000000000) /* before a silent file system is asked again */
 #define PAUSE_MAX_NS   ((uint64_t)300000000000)
@@ -65,8 +66,9 @@ struct gate {
 	uint64_t wait_ns;
 	uint64_t left_ns, left_at; /* how long waits could still take at time left_at */
 	bool is_patient;
-	bool is_closed; /* no reader is started any more */
-	enum late why;	/* of the last request without an answer */
+	bool is_closed;	 /* no reader is started any more */
+	enum late why;	 /* of the last request without an answer */
+	uint64_t nlates; /* requests without an answer */
 	uint32_t nreported;
 	void (*notice)(void *ctx, const char *msg);
 	void *ctx;
@@ -98,7 +100,8 @@ struct gate *gate_create(void)
 	mounts_init(&g->mounts);
 	g->root_fd = -1;
 	g->is_patient = true;
-	g->wait_ns = g->left_ns = GATE_WAIT_NS;
+	g->wait_ns = GATE_WAIT_NS;
+	g->left_ns = WAIT_BURST * g->wait_ns;
 	g->zones = hashmap_create();
 	return g;
 }
@@ -153,13 +156,13 @@ void gate_destroy(struct gate *g)
 void gate_set_wait(struct gate *g, uint64_t ns)
 {
 	g->wait_ns = ns;
-	g->left_ns = MIN(g->left_ns, ns);
+	g->left_ns = MIN(g->left_ns, WAIT_BURST * ns);
 }
 
 void gate_set_patient(struct gate *g, bool is_patient)
 {
 	g->is_patient = is_patient;
-	g->left_ns = g->wait_ns;
+	g->left_ns = WAIT_BURST * g->wait_ns;
 	g->left_at = now_ns();
 }
 
@@ -259,6 +262,11 @@ const char *gate_late_text(const struct gate *g)
 	return late_texts[g->why];
 }
 
+uint64_t gate_late_count(const struct gate *g)
+{
+	return g->nlates;
+}
+
 static void zone_pause(struct zone *z)
 {
 	z->pause_ns = z->pause_ns ? MIN(2 * z->pause_ns, PAUSE_MAX_NS) : PAUSE_MIN_NS;
@@ -267,17 +275,39 @@ static void zone_pause(struct zone *z)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Returns how many ns the next wait may take; 0: no wait is allowed. */
-static uint64_t wait_allowed(struct gate *g)
-{
-	uint64_t now = now_ns();
+/* A wait for an answer. */
+struct wait {
+	uint64_t since;
+	uint64_t allowed; /* ns it may take; 0: no wait is allowed */
+	bool is_short;	  /* others have used up the time: no answer does not mean silence */
+};
 
+/* Returns how many ns waits may take that are charged. */
+static uint64_t wait_left(struct gate *g, uint64_t now)
+{
 	if (g->is_patient)
 		return g->wait_ns * PATIENT_FACTOR;
-	g->left_ns = MIN(g->wait_ns, g->left_ns + (now - g->left_at) / WAIT_SHARE);
+	g->left_ns = MIN(WAIT_BURST * g->wait_ns, g->left_ns + (now - g->left_at) / WAIT_SHARE);
 	g->left_at = now;
 	/* A wait that is too short would blame a file system that is only slow. */
-	return g->left_ns >= g->wait_ns / 2 ? g->left_ns : 0;
+	return g->left_ns >= g->wait_ns / 2 ? g->wait_ns : 0;
+}
+
+/*
+ * One file system that is slow must not take the names of files from all others, so those that have
+ * always answered at once are asked nevertheless.
+ */
+static struct wait wait_begin(struct gate *g, const struct zone *z)
+{
+	struct wait w = {.since = now_ns()};
+
+	if (w.since < z->until)
+		return w;
+	w.allowed = wait_left(g, w.since);
+	w.is_short = !w.allowed && !z->is_slow && !z->pause_ns;
+	if (w.is_short)
+		w.allowed = g->wait_ns / WAIT_SHARE;
+	return w;
 }
 
 static void wait_charge(struct gate *g, struct zone *z, uint64_t since)
@@ -382,13 +412,13 @@ static bool reader_is_ready(struct gate *g)
  */
 static int request_try(struct gate *g, struct request *q, bool *ret_again)
 {
-	uint64_t since = now_ns(), allowed = since < q->zone->until ? 0 : wait_allowed(g);
+	struct wait wait = wait_begin(g, q->zone);
 	struct zone *late = q->zone;
 	int sys;
 
-	if (!allowed || !reader_is_ready(g)) {
+	if (!wait.allowed || !reader_is_ready(g)) {
 		g->why = q->zone->pause_ns	? LATE_SILENT
-			 : !allowed		? LATE_SLOW
+			 : !wait.allowed	? LATE_SLOW
 			 : g->nlate == LATE_MAX ? LATE_MANY
 						: LATE_NO_READER;
 		zone_tell(g, q->zone, q->path);
@@ -398,16 +428,18 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 		g->current = NULL;
 	if (!g->is_patient)
 		(void)reader_delay(g->reader); /* wait_charge() counts from here */
-	sys = q->send(g, q, since + allowed);
-	wait_charge(g, q->zone, since);
+	sys = q->send(g, q, wait.since + wait.allowed);
+	wait_charge(g, q->zone, wait.since);
 	if (sys == ETIMEDOUT) {
 		if (reader_is_closing(g->reader) && g->open_zone && g->open_zone != q->zone) {
 			late = g->open_zone;
 			*ret_again = true;
 		}
 		reader_give_up(g);
-		zone_pause(late);
-		g->why = LATE_SILENT;
+		late->is_slow = true;
+		if (!wait.is_short || late != q->zone)
+			zone_pause(late);
+		g->why = late->pause_ns ? LATE_SILENT : LATE_SLOW;
 		zone_tell(g, late, late == q->zone ? q->path : NULL);
 	} else if (sys == EPIPE) {
 		reader_give_up(g);
@@ -427,6 +459,7 @@ static int request_do(struct gate *g, struct request *q)
 
 	if (again)
 		sys = request_try(g, q, &again);
+	g->nlates += sys == ETIMEDOUT || sys == EPIPE;
 	if (q->file)
 		q->file->is_stuck = sys == ETIMEDOUT || sys == EPIPE;
 	return sys == EPIPE ? ETIMEDOUT : sys;

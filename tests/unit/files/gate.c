@@ -218,14 +218,15 @@ static void test_memory_name(struct gate *g)
 		ok(true, "a name of a memory file # SKIP needs open_tree()");
 		return;
 	}
-	ok(!gate_open_path(g, root, "/nowhere/at/all") && errno == ETIMEDOUT,
-	   "a path is not looked up for now");
+	ok(!gate_open_path(g, root, "/nowhere/at/all") && errno == ENOENT,
+	   "a path of others, which have answered at once, is looked up");
 	ok(!gate_open_path(g, root, "/memfd:code (deleted)") && errno == ENOENT,
 	   "the name of a memory file never is");
 }
 
-#define SLOW_WAIT_NS 3000000000
-#define SLOW_STOP_US 2000000
+#define SLOW_WAIT_NS 2000000000
+#define SLOW_STOP_US 1500000
+#define SLOW_STOPS   9 /* four waits may follow one another */
 
 /*
  * A file system that answers within the time that an answer may take, but so slowly that waits have
@@ -233,23 +234,27 @@ static void test_memory_name(struct gate *g)
  */
 static void test_slow(struct gate *g, struct gate_file *there)
 {
-	pid_t reader = reader_pid(), child;
+	pid_t reader = reader_pid(), child, copy;
 	uint32_t nread = 0;
 	char byte;
 
 	wanted = "file systems answer too slowly";
 	gate_set_wait(g, SLOW_WAIT_NS);
 	gate_set_patient(g, false);
-	ok(reader > 0 && kill(reader, SIGSTOP) == 0, "the reader answers late");
-	child = fork();
-	if (!child) {
-		(void)usleep(SLOW_STOP_US);
-		(void)kill(reader, SIGCONT);
-		_exit(0);
+	ok(reader > 0, "there is a reader");
+	for (int i = 0; i < SLOW_STOPS && reader > 0; i++) {
+		(void)kill(reader, SIGSTOP);
+		child = fork();
+		if (!child) {
+			(void)usleep(SLOW_STOP_US);
+			(void)kill(reader, SIGCONT);
+			_exit(0);
+		}
+		nread += gate_file_read(there, &byte, 1, 0) == 1;
+		(void)waitpid(child, NULL, 0);
 	}
-	ok(gate_file_read(there, &byte, 1, 0) == 1, "but in time");
-	(void)waitpid(child, NULL, 0);
-	is_int(ntold, 0, "nothing is wrong with it");
+	ok(nread >= 4 && nread < SLOW_STOPS, "it answers late, but in time, %u times", nread);
+	nread = 0;
 	for (int i = 0; i < 10; i++)
 		nread += gate_file_read(there, &byte, 1, 0) >= 0;
 	ok(!nread && errno == ETIMEDOUT, "then nobody waits for it for some time");
@@ -257,6 +262,9 @@ static void test_slow(struct gate *g, struct gate_file *there)
 	ok(strstr(gate_late_text(g), wanted) != NULL, "the gate says why");
 	is_int(ntold, 1, "the user is told once");
 	ok(reader_pid() == reader, "the reader goes on");
+	ok(gate_memory_read(g, (uint64_t)getpid(), (uintptr_t)&child, &copy, sizeof(copy)) &&
+		   copy == child,
+	   "others are asked, because they have always answered at once");
 	test_memory_name(g);
 	gate_set_patient(g, true);
 	ok(gate_file_read(there, &byte, 1, 0) == 1, "later it reads again");
