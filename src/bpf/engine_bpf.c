@@ -12,6 +12,7 @@
 #include "bpf/tables.h"
 #include "kernel/pidns.h"
 #include "sym/sym.h"
+#include "target/ident.h"
 
 struct bpf_run {
 	struct engine_run run;
@@ -83,6 +84,8 @@ static struct err *maps_open(struct bpf_run *b, const struct engine_opts *opts)
 	map_opts.pidns = b->pidns;
 	if (!e && opts->tables_size) {
 		e = kfields_walk(&b->ukernel);
+		b->ukernel.tick = PROC_TICK_NS;
+		b->ukernel.boot_offset = proc_boot_offset();
 		map_opts.ukernel = &b->ukernel;
 	}
 	if (sees_tracing(opts))

@@ -440,6 +440,11 @@ static const struct proc_map *first_file(const struct proc_maps *maps)
 	return NULL;
 }
 
+const struct proc_map *process_program_file(const struct process *p)
+{
+	return first_file(p->maps);
+}
+
 bool process_is_there(const struct process *p)
 {
 	const struct proc_map *was = first_file(p->maps), *is = NULL;
@@ -465,19 +470,24 @@ bool process_is_libc(const char *name)
 	return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so", name, 0) == 0;
 }
 
+bool process_maps_have(const struct proc_maps *maps, const struct helper *h)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+
+		if (m->is_exec && m->path[0] == '/' && helper_matches(h, basename(m->path)))
+			return true;
+	}
+	return false;
+}
+
 bool process_has_file(const struct process *p, const struct helper *h)
 {
 	if (h->is_foreign)
 		return false; /* it comes with the files that carry it */
 	if (!h->patterns)
 		return true;
-	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
-		const struct proc_map *m = &p->maps->maps.data[i];
-
-		if (m->is_exec && m->path[0] == '/' && helper_matches(h, basename(m->path)))
-			return true;
-	}
-	return false;
+	return process_maps_have(p->maps, h);
 }
 
 bool process_has_symbols(const struct process *p, const struct helper *h)

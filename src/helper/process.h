@@ -17,6 +17,7 @@
 
 struct file_opts; /* image/debugfile.h */
 struct helper;
+struct proc_map;
 struct proc_maps;
 struct target; /* target/target.h */
 struct process;
@@ -25,7 +26,11 @@ struct process;
 struct process *process_open(struct target *t, const struct file_opts *files);
 void process_close(struct process *p); /* NULL is allowed */
 const struct proc_maps *process_maps(const struct process *p);
-/* Whether the process maps a file to which the helper applies by the file's name. */
+/* The first mapping of a file, which is that of the program; NULL: there is none. */
+const struct proc_map *process_program_file(const struct process *p);
+/* Whether code of a file is mapped to which the helper applies by the file's name. */
+bool process_maps_have(const struct proc_maps *maps, const struct helper *h);
+/* The same of the process; true for a helper that applies to all. */
 bool process_has_file(const struct process *p, const struct helper *h);
 /* Whether the program that the process executes has one of the helper's symbols. */
 bool process_has_symbols(const struct process *p, const struct helper *h);

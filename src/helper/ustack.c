@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "rt/helper.h"
 #include "unwind/tables.h"
+#include "target/ident.h"
 #include "target/maps.h"
 #include "target/target.h"
 #include "image/debugfile.h"
@@ -42,7 +43,9 @@ struct program {
 struct known {
 	struct space {
 		uint64_t key;
-		uint64_t met; /* ns of CLOCK_MONOTONIC, before its mappings were read */
+		uint64_t met;	   /* ns of CLOCK_MONOTONIC, before its mappings were read */
+		bool has_changed;  /* it was looked at again since */
+		uint64_t dev, ino; /* of the program */
 	} spaces[PROCS_PER_PID];
 	uint32_t nspaces;
 };
@@ -313,6 +316,18 @@ static bool program_saves(const struct ustacks *u, const struct program *p,
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
+/* A process whose mappings are looked at. */
+struct meeting {
+	uint64_t key;
+	pid_t pid;
+	/*
+	 * No walk has asked: only what is complete is published, and nothing is said, because the
+	 * program may not have begun. The first walk asks for anything else.
+	 */
+	bool is_early;
+	bool is_published;
+};
+
 static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
 			      uint64_t *ret)
 {
@@ -331,7 +346,8 @@ static struct err *value_read(struct ustacks *u, struct process *proc, const str
  * Attaches the helpers of the set one by one, because each has a machine of its own; those that
  * fail leave the set. Fills the values of their variables into hp, numbered for the whole set.
  */
-static uint64_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, uint64_t set)
+static uint64_t set_attach(struct ustacks *u, struct process *proc, const struct meeting *m,
+			   uint64_t set)
 {
 	for (uint32_t i = 0; i < u->helpers.len; i++) {
 		const struct helper *h = u->helpers.data[i];
@@ -342,9 +358,9 @@ static uint64_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, u
 		set &= ~(1ull << i);
 		/* a process that ends meanwhile lacks everything */
 		/* an empty text: another helper knows this version */
-		if (process_is_there(proc) && !(why && !*why))
+		if (!m->is_early && process_is_there(proc) && !(why && !*why))
 			tellf(u, "ustack helper '%s': process %d has native frames only: %s",
-			      h->path, (int)pid, why ? why : "its memory cannot be read");
+			      h->path, (int)m->pid, why ? why : "its memory cannot be read");
 		free(why);
 	}
 	return set;
@@ -495,46 +511,51 @@ static void spaces_forget(struct ustacks *u, uint64_t pid, uint64_t time)
 	free(k);
 }
 
-static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc,
+static struct err *entry_put(struct ustacks *u, struct meeting *m, const struct rt_hproc *hp,
+			     uint64_t set)
+{
+	struct err *e = process_put(u, m->key, hp);
+
+	m->is_published = !e;
+	if (!e)
+		set_debug(u, m->pid, set);
+	return e;
+}
+
+static struct err *process_publish(struct ustacks *u, struct meeting *m, struct process *proc,
 				   uint64_t set)
 {
-	struct rt_hproc *hp;
+	CLEANUP(free) struct rt_hproc *hp = NULL;
+	uint64_t wanted = set;
 	struct program *p;
 	struct err *e;
 
+	m->is_published = false;
 	if (set != u->always && process_is_starting(proc)) {
-		spaces_forget(u, (uint64_t)pid, UINT64_MAX); /* the next walk asks again */
+		spaces_forget(u, (uint64_t)m->pid, UINT64_MAX); /* the next walk asks again */
 		return NULL;
 	}
 	if (set != u->always && process_is_loading(proc))
 		return NULL; /* ustacks_mapped() hears of the C library */
 	if (set != u->always)
-		set = set_attach(u, proc, pid, set);
-	if (!set || set == u->always) {	      /* the program for all processes is there */
-		hp = xcalloc(1, sizeof(*hp)); /* what was published before is void */
-		e = process_put(u, key, hp);
-		free(hp);
-		set_debug(u, pid, set);
-		return e;
-	}
+		set = set_attach(u, proc, m, set);
+	if (m->is_early && (!set || set != wanted))
+		return NULL;
+	hp = xcalloc(1, sizeof(*hp)); /* what was published before is void */
+	if (!set || set == u->always) /* the program for all processes is there */
+		return entry_put(u, m, hp, set);
 	e = set_program(u, set, &p);
 	if (e)
 		return e;
-	hp = xcalloc(1, sizeof(*hp));
 	program_fill(p, hp);
 	e = values_fill(u, proc, p, hp);
 	hp->saves = !e && program_saves(u, p, hp);
 	if (hp->saves && u->opts.saves)
-		u->opts.saves(u->opts.ctx, pid);
-	if (!e)
-		e = process_put(u, key, hp);
-	free(hp);
-	if (!e)
-		set_debug(u, pid, set);
-	return e;
+		u->opts.saves(u->opts.ctx, m->pid);
+	return e ? e : entry_put(u, m, hp, set);
 }
 
-static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
+static struct space *space_note(struct ustacks *u, uint64_t key, uint64_t pid)
 {
 	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
 
@@ -547,12 +568,15 @@ static void key_note(struct ustacks *u, uint64_t key, uint64_t pid)
 		memmove(k->spaces, k->spaces + 1, (PROCS_PER_PID - 1) * sizeof(k->spaces[0]));
 		k->nspaces--;
 	}
-	k->spaces[k->nspaces++] = (struct space){key, now_ns()};
+	k->spaces[k->nspaces] = (struct space){.key = key, .met = now_ns()};
+	return &k->spaces[k->nspaces++];
 }
 
 /* Looks at the mappings of a process, and publishes the helpers that apply. */
-static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
+static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_early)
 {
+	struct meeting m = {.key = s->key, .pid = pid, .is_early = is_early};
+	const struct proc_map *program;
 	struct target *t = NULL;
 	struct process *proc;
 	uint64_t set, all;
@@ -560,28 +584,86 @@ static void space_meet(struct ustacks *u, uint64_t key, pid_t pid)
 
 	if (e) { /* it has ended, or we may not look at it */
 		err_destroy(e);
-		return;
+		return false;
 	}
 	proc = process_open(t, u->opts.files);
+	program = process_program_file(proc);
+	s->dev = program ? program->dev : 0;
+	s->ino = program ? program->ino : 0;
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
 	set = set_of_files(u, proc, t);
-	e = set == u->always ? NULL : process_publish(u, key, pid, proc, set);
+	e = set == u->always ? NULL : process_publish(u, &m, proc, set);
 	all = e ? set : set_of_symbols(u, proc, set);
 	if (all != set || (!e && set == u->always))
-		e = process_publish(u, key, pid, proc, all);
+		e = process_publish(u, &m, proc, all);
 	if (e)
 		tell_once(u, err_text(e));
 	err_destroy(e);
 	process_close(proc);
 	target_close(t);
+	return m.is_published;
 }
 
-void ustacks_add_process(struct ustacks *u, uint64_t key, pid_t pid)
+static struct space *space_find(struct ustacks *u, uint64_t key, uint64_t pid)
 {
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+
+	for (uint32_t i = 0; k && i < k->nspaces; i++)
+		if (k->spaces[i].key == key)
+			return &k->spaces[i];
+	return NULL;
+}
+
+void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req)
+{
+	struct space *s = NULL;
+
 	if (!u || !u->tables)
 		return;
-	key_note(u, key, (uint64_t)pid);
-	space_meet(u, key, pid);
+	if (req->start) { /* the walk has copied what was published when the session began */
+		s = space_find(u, req->start, req->pid);
+		process_remove(u, req->start);
+	}
+	if (s)
+		s->key = req->key.ino;
+	if (s && !s->has_changed)
+		return;
+	if (!s)
+		s = space_note(u, req->key.ino, req->pid);
+	(void)space_meet(u, s, (pid_t)req->pid, false);
+}
+
+bool ustacks_has_file(const struct ustacks *u, pid_t pid)
+{
+	struct proc_maps maps;
+	struct err *e = u ? proc_maps_read(pid, &maps) : NULL;
+	bool has_file = false;
+
+	if (!u || e) { /* it has ended */
+		err_destroy(e);
+		return false;
+	}
+	for (uint32_t i = 0; i < u->helpers.len && !has_file; i++)
+		has_file = u->helpers.data[i]->patterns &&
+			   process_maps_have(&maps, u->helpers.data[i]);
+	proc_maps_deinit(&maps);
+	return has_file;
+}
+
+bool ustacks_attach(struct ustacks *u, pid_t pid)
+{
+	uint64_t id = (uint64_t)pid, start, arg_start;
+	struct space *s;
+
+	if (!u || !u->tables || hashmap_find(u->known, &id, sizeof(id)))
+		return false;
+	if (!proc_began(pid, &start, &arg_start) || !arg_start)
+		return false; /* it has ended, or is the kernel's */
+	s = space_note(u, rt_helper_begun_key(id, start, arg_start), id);
+	if (space_meet(u, s, pid, true))
+		return true;
+	spaces_forget(u, id, UINT64_MAX);
+	return false;
 }
 
 void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time)
@@ -626,12 +708,27 @@ static void space_meet_again(struct ustacks *u, uint64_t pid, uint64_t time)
 		return;
 	}
 	s->met = now_ns();
-	space_meet(u, s->key, (pid_t)pid);
+	s->has_changed = true;
+	(void)space_meet(u, s, (pid_t)pid, false);
+}
+
+/*
+ * Whether it is the program, of which a process maps pieces for itself when it runs: V8 does. It
+ * was there before the process was met.
+ */
+static bool is_program(const struct known *k, const struct sym_map *m)
+{
+	for (uint32_t i = 0; i < k->nspaces; i++)
+		if (k->spaces[i].ino != m->ino || k->spaces[i].dev != m->dev)
+			return false;
+	return true;
 }
 
 void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, uint64_t time)
 {
-	if (u && hashmap_find(u->known, &pid, sizeof(pid)) && file_matters(u, pid, m))
+	const struct known *k = u ? hashmap_find(u->known, &pid, sizeof(pid)) : NULL;
+
+	if (k && !is_program(k, m) && file_matters(u, pid, m))
 		space_meet_again(u, pid, time);
 }
 

@@ -25,6 +25,7 @@
 struct compile_opts;
 struct file_opts;
 struct helper;
+struct rt_ureq;
 struct stack_tables;
 struct strbuf;
 struct sym_map;
@@ -74,9 +75,16 @@ bool ustacks_note(const struct ustacks *u, enum rt_note which, struct strbuf *ou
 void ustacks_work(struct ustacks *u);
 /*
  * Looks at what a process maps, and publishes the helpers that apply to it: a walk in the kernel
- * has asked for them. key: the process's address space, by which walks find what is published.
+ * has asked for them, with a request that has no mapping (rt/helper.h).
  */
-void ustacks_add_process(struct ustacks *u, uint64_t key, pid_t pid);
+void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req);
+/* Whether a process maps a file whose name says that a helper is for it. u may be NULL. */
+bool ustacks_has_file(const struct ustacks *u, pid_t pid);
+/*
+ * The same before any walk meets the process, which runs when the session begins. False: no helper
+ * applies to it by now, or not each that does could be attached: its first walk asks. u may be NULL.
+ */
+bool ustacks_attach(struct ustacks *u, pid_t pid);
 /*
  * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
  * file, the next walk asks again, unless the process was met long enough after that time.

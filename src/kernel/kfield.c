@@ -276,6 +276,8 @@ static const struct {
 	UFIELD(task_utask,   "task_struct",    "utask"),
 	UFIELD(utask_vaddr,  "task_struct",    "utask->vaddr"),
 	UFIELD(utask_xol,    "task_struct",    "utask->xol_vaddr"),
+	UFIELD(task_leader,  "task_struct",    "group_leader"),
+	UFIELD(task_start,   "task_struct",    "start_boottime"),
 	UFIELD(vma_start,    "vm_area_struct", "vm_start"),
 	UFIELD(vma_end,	     "vm_area_struct", "vm_end"),
 	UFIELD(vma_pgoff,    "vm_area_struct", "vm_pgoff"),

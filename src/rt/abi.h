@@ -146,6 +146,9 @@ struct rt_ukernel {
 	/* nodes of a maple tree; pivots follow a word */
 	u32 range_slot, range_meta, arange_slot, arange_meta;
 	u32 task_utask, utask_vaddr, utask_xol; /* task_utask 0: the kernel has no uprobes */
+	u32 task_leader, task_start;		/* group_leader, start_boottime */
+	u64 tick;	 /* ns: processes are known by when they began, as /proc shows it */
+	s64 boot_offset; /* ns to be added to start_boottime */
 };
 
 /*

@@ -14,6 +14,11 @@
  * that process. A walk that finds no entry adds an empty one and asks the consumer with a struct
  * rt_ureq without a mapping, which helper/ustack.c answers.
  *
+ * Processes that run when a session begins are attached before any probe fires. User space does not
+ * know their address spaces, so their entries have a key of what /proc shows of a process:
+ * rt_helper_begun_key(). The first walk copies such an entry to the key of the address space, and
+ * tells the consumer of both keys: rt_ureq.start is the former one.
+ *
  * A program consists of the clauses that run when a walk begins (dtrace:helper:uthread:), of
  * HOP_FRAMES and HOP_STEP, of the clauses that run at each frame (dtrace:helper:ustack:), and of a
  * jump back to HOP_STEP. Word 0 of the map is not used.
@@ -132,6 +137,18 @@ _Static_assert(HREG_ARGS + 10 <= RT_HELPER_NREGS, "an instruction has 8 bits for
 #define RT_HMEMO	   16384u
 /* The key in MAP_HPROCS of what runs in processes without an entry of their own. */
 #define RT_HELPER_ALWAYS 0ull
+/*
+ * The key of a process that ran when the session began: its id in dtrace's PID namespace, its start
+ * in ticks since boot, and the address of its arguments (proc(5): fields 22 and 48 of stat). It is
+ * odd, which no key of an address space is.
+ */
+static inline u64 rt_helper_begun_key(u64 pid, u64 start, u64 arg_start)
+{
+	u64 key = (arg_start ^ start << 32 ^ pid) * 0x9e3779b97f4a7c15;
+
+	return (key ^ key >> 32 ^ pid << 40) | 1;
+}
+
 /*
  * Instructions that a walk may execute: some, and more for each frame that was asked for. A frame
  * that is new, of a function of a thousand lines, takes some 2,500 in Node.js and 5,000 in Lua; one

@@ -43,6 +43,6 @@ struct rt_ublock {
 
 struct rt_ureq {
 	struct rt_ufile_key key;
-	u64 start, end; /* a mapping of the file */
+	u64 start, end; /* a mapping of the file; without: see rt/helper.h */
 	u64 pid;
 };

@@ -458,19 +458,46 @@ INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 }
 
 /*
- * Asks the consumer which helper the process has, and adds an empty entry, so that only the first
- * walk asks. The entry's values are not read until the consumer has filled them.
+ * Writes the key under which the process was attached if it ran when the session began. What is
+ * read goes through the request, because the chain of calls leaves little room on the stack
+ * (kernel/budget.h).
+ */
+INLINE void helper_begun_key(struct unwind_work *w, u64 pid)
+{
+	bpf_probe_read_kernel(&w->req.start, 8, w->task + K.task_leader);
+	bpf_probe_read_kernel(&w->req.start, 8, w->req.start + K.task_start);
+	bpf_probe_read_kernel(&w->req.end, 8, w->mm + K.mm_arg_start);
+	w->req.start =
+		rt_helper_begun_key(pid, (w->req.start + (u64)K.boot_offset) / K.tick, w->req.end);
+}
+
+/*
+ * Tells the consumer of a process that no walk has met yet. Its entry is a copy of that which was
+ * made when the session began; without one, it is empty, so that only the first walk asks, and its
+ * values are not read until the consumer has filled them.
  */
 INLINE void helper_ask(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
 {
 	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
+	struct rt_hproc *begun;
+	long failed;
 
+	if (cfg.pidns.level && !pid)
+		return;
+	helper_begun_key(w, pid);
+	begun = bpf_map_lookup_elem(&map_hprocs, &w->req.start);
 	h->regs[HREG_PROC] = 0;
-	if ((cfg.pidns.level && !pid) ||
-	    bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST))
+	if (begun) {
+		failed = bpf_map_update_elem(&map_hprocs, &h->key, begun, BPF_NOEXIST);
+	} else {
+		w->req.start = 0;
+		failed =
+			bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST);
+	}
+	if (failed)
 		return;
 	w->req.key.ino = h->key;
-	w->req.start = w->req.end = 0;
+	w->req.end = 0;
 	w->req.pid = pid;
 	w->map_start = w->map_end = 0;
 	if (bpf_ringbuf_output(&map_ureq, &w->req, sizeof(w->req), 0))
@@ -484,8 +511,10 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 
 	h->key = w->key;
 	p = bpf_map_lookup_elem(&map_hprocs, &h->key);
-	if (!p)
+	if (!p) {
 		helper_ask(m, w, h);
+		p = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	}
 	if (!p || !p->entry) {
 		h->key = RT_HELPER_ALWAYS;
 		p = bpf_map_lookup_elem(&map_hprocs, &h->key);

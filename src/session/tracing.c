@@ -186,6 +186,7 @@ static struct err *processes_watch(struct arrivals *a)
 	arrivals_start(a);
 	if (a->is_possible && live->watch)
 		stacks_watch_followed(live->stacks, live->watch);
+	live_prepare_stacks(live);
 	return NULL;
 }
 

@@ -12,7 +12,7 @@ static void request_take(void *ctx, const struct rt_ureq *req)
 	if (req->end)
 		unwinds_request(s->tables, req);
 	else
-		ustacks_add_process(s->helpers, req->key.ino, (pid_t)req->pid);
+		ustacks_add_process(s->helpers, req);
 }
 
 static void requests_take(struct stacks *s)

@@ -2,15 +2,24 @@
 /* Decides who walks user stacks, and loads what the walks need (stacks.h). */
 #include "stacks/stacks.h"
 
+#include <dirent.h>
+
 #include "base/str.h"
 #include "kernel/kernel.h"
 #include "record/layout.h"
 #include "stacks/impl.h"
+#include "target/ident.h"
 
-/* CPU time at the start that unwind tables may take, and time of the clock on a busy machine. */
-#define UNWIND_LOAD_NS	100000000
-#define UNWIND_WAIT_NS	400000000
-#define UNWIND_SLICE_NS 5000000
+/*
+ * CPU time at the start for processes that are not targets, and time of the clock on a busy
+ * machine: for those of runtimes, whose first stacks would have no frames of the language; and for
+ * the rest, which walks ask for.
+ */
+#define RUNTIMES_NS	 500000000
+#define RUNTIMES_WAIT_NS 1000000000
+#define OTHERS_NS	 100000000
+#define OTHERS_WAIT_NS	 400000000
+#define UNWIND_SLICE_NS	 5000000
 
 /* ---- who walks, and how deep ---------------------------------------------------------------- */
 
@@ -136,35 +145,110 @@ static void tables_between(void *ctx)
 	requests_take_between(s);
 }
 
-/* Loads tables of the processes, then others, first those of programs that run. */
-static void tables_load(struct stacks *s, const pid_t *pids, uint32_t n,
-			const atomic_int *is_interrupted)
-{
-	uint64_t from, until;
-
-	for (uint32_t i = 0; i < n; i++)
-		unwinds_load_process(s->tables, pids[i]);
-	unwinds_scan(s->tables);
-	until = now_ns() + UNWIND_WAIT_NS;
-	from = worked_ns();
-	while (!*is_interrupted && worked_ns() - from < UNWIND_LOAD_NS && now_ns() < until)
-		if (!stacks_work(s, now_ns() + UNWIND_SLICE_NS))
-			break;
-}
-
-struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine, const pid_t *pids,
-			 uint32_t n, const atomic_int *is_interrupted)
+struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine)
 {
 	const struct unwind_hooks hooks = {s, helper_adjusted, tables_denied, tables_between};
-	struct err *e;
 
 	s->engine = engine;
 	s->tables = unwinds_create(engine, s->opts.unwindsize, s->opts.helpers.files, &hooks);
-	e = ustacks_begin(s->helpers, engine);
-	if (e)
-		return e;
-	tables_load(s, pids, n, is_interrupted);
-	return NULL;
+	return ustacks_begin(s->helpers, engine);
+}
+
+/* ---- processes that run --------------------------------------------------------------------- */
+
+/* What may be done for them before any probe fires. */
+struct allowance {
+	const atomic_int *is_interrupted;
+	uint64_t worked, now; /* ends of it: of worked_ns(), and of now_ns() */
+};
+
+static struct allowance allowance_begin(const atomic_int *is_interrupted, uint64_t ns,
+					uint64_t wait_ns)
+{
+	return (struct allowance){is_interrupted, worked_ns() + ns, now_ns() + wait_ns};
+}
+
+static bool allowance_is_over(const struct allowance *a)
+{
+	return *a->is_interrupted || worked_ns() >= a->worked || now_ns() >= a->now;
+}
+
+/* Walks find the frames of other languages behind those of the runtime, which need tables. */
+static void process_prepare(struct stacks *s, pid_t pid)
+{
+	if (ustacks_attach(s->helpers, pid))
+		unwinds_load_process(s->tables, pid);
+}
+
+static bool is_running(const struct stacks *s, pid_t pid)
+{
+	(void)s;
+	return proc_is_running(pid);
+}
+
+static bool is_runtime(const struct stacks *s, pid_t pid)
+{
+	return ustacks_has_file(s->helpers, pid);
+}
+
+static bool is_running_runtime(const struct stacks *s, pid_t pid)
+{
+	return proc_is_running(pid) && is_runtime(s, pid);
+}
+
+/* Prepares the processes of which f is true; f NULL: all. Those that were met are passed over. */
+static void processes_prepare(struct stacks *s, const struct allowance *a,
+			      bool (*f)(const struct stacks *s, pid_t pid))
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *de;
+
+	while (d && !allowance_is_over(a) && (de = readdir(d))) {
+		long pid = strtol(de->d_name, NULL, 10);
+
+		if (pid > 0 && (!f || f(s, (pid_t)pid)))
+			process_prepare(s, (pid_t)pid);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
+/* Of processes with files of a runtime's names, first those that use a CPU. */
+static void runtimes_prepare(struct stacks *s, const atomic_int *is_interrupted)
+{
+	struct allowance a = allowance_begin(is_interrupted, RUNTIMES_NS, RUNTIMES_WAIT_NS);
+
+	processes_prepare(s, &a, is_running_runtime);
+	processes_prepare(s, &a, is_runtime);
+}
+
+/* Tables of all processes; then the runtimes that programs contain are known by symbols. */
+static void others_prepare(struct stacks *s, bool has_targets, const atomic_int *is_interrupted)
+{
+	struct allowance a = allowance_begin(is_interrupted, OTHERS_NS, OTHERS_WAIT_NS);
+
+	unwinds_scan(s->tables);
+	while (!allowance_is_over(&a))
+		if (!stacks_work(s, now_ns() + UNWIND_SLICE_NS))
+			break;
+	if (has_targets || !s->helpers)
+		return;
+	processes_prepare(s, &a, is_running);
+	processes_prepare(s, &a, NULL);
+}
+
+void stacks_prepare(struct stacks *s, const pid_t *pids, uint32_t n,
+		    const atomic_int *is_interrupted)
+{
+	if (!s || !s->tables)
+		return;
+	for (uint32_t i = 0; i < n && !*is_interrupted; i++) {
+		unwinds_load_process(s->tables, pids[i]);
+		(void)ustacks_attach(s->helpers, pids[i]);
+	}
+	if (!n && s->helpers) /* else clauses are about these */
+		runtimes_prepare(s, is_interrupted);
+	others_prepare(s, n, is_interrupted);
 }
 
 bool stacks_work(struct stacks *s, uint64_t deadline)

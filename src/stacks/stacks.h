@@ -10,8 +10,9 @@
  *
  *     stack_needs_find()   what the clauses ask for (needs.c)
  *     stacks_create()      who walks; the helpers that there are (stacks.c)
- *     stacks_begin()       the engine is open: tables and helpers, as far as there is time
+ *     stacks_begin()       the engine is open
  *     stacks_watch()       processes map files, execute, end: told to tables and helpers (watch.c)
+ *     stacks_prepare()     tables and helpers of processes that run, as far as there is time
  *     stacks_serve()       requests of walks
  *     stacks_work()        requests, then tables that nobody has asked for yet
  *
@@ -76,13 +77,18 @@ uint32_t stacks_max_frames(const struct stacks *s);
 /* The same for user stacks that we walk; 0 = we walk none. */
 uint32_t stacks_max_uframes(const struct stacks *s);
 
+/* The engine walks with these tables, whose request_fd is to wake the caller. */
+MUST_CHECK struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine);
 /*
- * The engine walks with these tables, whose request_fd is to wake the caller. Loads those of the n
- * processes, and those of others until its time is over, or *is_interrupted is set.
+ * Prepares the walks of processes that run, before any probe fires: loads the unwind tables of the
+ * n processes, and attaches their helpers. n 0: the same for all processes whose files are named as
+ * a runtime's, first those that use a CPU, for half a second of CPU time at most. Then, for a tenth
+ * of a second, loads tables of other processes, and looks for runtimes in them (n 0). What
+ * processes map from now on must be watched already. Ends early when *is_interrupted is set. s may
+ * be NULL.
  */
-MUST_CHECK struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine,
-				    const pid_t *pids, uint32_t n,
-				    const atomic_int *is_interrupted);
+void stacks_prepare(struct stacks *s, const pid_t *pids, uint32_t n,
+		    const atomic_int *is_interrupted);
 /* Subscribes to what all processes do; stacks_watch_followed() to what followed ones do. */
 void stacks_watch(struct stacks *s, struct watch *w);
 void stacks_watch_followed(struct stacks *s, struct watch *w);

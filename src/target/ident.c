@@ -9,7 +9,10 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#define STAT_START 22 /* field of /proc/PID/stat: proc(5) */
+/* fields of /proc/PID/stat: proc(5) */
+#define STAT_START     22
+#define STAT_ARG_START 48
+#define STAT_SIZE      2048 /* of its 52 fields */
 
 /* ---- when it began -------------------------------------------------------------------------- */
 
@@ -28,10 +31,10 @@ static void stat_path(pid_t pid, char ret[32])
 	memcpy(ret + 6 + n, "/stat", 6);
 }
 
-bool proc_started(pid_t pid, uint64_t *ret_start)
+/* Reads /proc/PID/stat; async-signal-safe. */
+static bool stat_read(pid_t pid, char *buf, size_t size)
 {
-	char path[32], buf[1024], *p;
-	uint64_t start = 0;
+	char path[32];
 	ssize_t len;
 	int fd;
 
@@ -39,21 +42,51 @@ bool proc_started(pid_t pid, uint64_t *ret_start)
 		return false;
 	stat_path(pid, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	len = fd < 0 ? -1 : read(fd, buf, size - 1);
 	if (fd >= 0)
 		(void)close(fd);
 	if (len <= 0)
 		return false;
 	buf[len] = '\0';
-	p = strrchr(buf, ')'); /* the end of field 2, which may hold anything */
-	for (int field = 2; p && field < STAT_START; field++)
+	return true;
+}
+
+/* Reads the number that is a field behind the second one. */
+static bool stat_number(const char *stat, int field, uint64_t *ret)
+{
+	const char *p = strrchr(stat, ')'); /* the end of field 2, which may hold anything */
+
+	for (int i = 2; p && i < field; i++)
 		p = strchr(p + 1, ' ');
 	if (!p)
 		return false;
+	*ret = 0;
 	for (p++; *p >= '0' && *p <= '9'; p++)
-		start = start * 10 + (uint64_t)(*p - '0');
-	*ret_start = start;
+		*ret = *ret * 10 + (uint64_t)(*p - '0');
 	return true;
+}
+
+bool proc_started(pid_t pid, uint64_t *ret_start)
+{
+	char stat[STAT_SIZE];
+
+	return stat_read(pid, stat, sizeof(stat)) && stat_number(stat, STAT_START, ret_start);
+}
+
+bool proc_began(pid_t pid, uint64_t *ret_start, uint64_t *ret_arg_start)
+{
+	char stat[STAT_SIZE];
+
+	return stat_read(pid, stat, sizeof(stat)) && stat_number(stat, STAT_START, ret_start) &&
+	       stat_number(stat, STAT_ARG_START, ret_arg_start);
+}
+
+bool proc_is_running(pid_t pid)
+{
+	char stat[STAT_SIZE];
+	const char *end = stat_read(pid, stat, sizeof(stat)) ? strrchr(stat, ')') : NULL;
+
+	return end && strncmp(end, ") R", 3) == 0;
 }
 
 /*

@@ -9,7 +9,8 @@
  *
  * Owns     struct proc_id owns its descriptor.
  * Errors   struct err *: no such process, or no descriptor is left.
- * Threads  proc_started(), proc_resume_exact() and proc_id_resume() are async-signal-safe.
+ * Threads  proc_started(), proc_began(), proc_resume_exact() and proc_id_resume() are
+ *          async-signal-safe.
  */
 #pragma once
 
@@ -36,6 +37,13 @@ void proc_id_resume(const struct proc_id *id); /* sends SIGCONT unless the proce
  * Returns the start time of the process that has the id now; false if there is none, or no /proc.
  */
 bool proc_started(pid_t pid, uint64_t *ret_start);
+/*
+ * Returns also the address of its arguments: 0 where we may not trace the process. Another program
+ * that it executes has another one, unless addresses are not random.
+ */
+bool proc_began(pid_t pid, uint64_t *ret_start, uint64_t *ret_arg_start);
+/* Whether its first thread uses a CPU, or waits for one, at this moment. */
+bool proc_is_running(pid_t pid);
 /* Sends SIGCONT to the process with this id if its start time is start; never to another one. */
 void proc_resume_exact(pid_t pid, uint64_t start);
 /*

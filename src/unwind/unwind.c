@@ -13,6 +13,7 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "unwind/utrees.h"
+#include "target/ident.h"
 #include "target/maps.h"
 #include "image/debugfile.h"
 #include "image/ehframe.h"
@@ -244,21 +245,6 @@ static void process_note(struct unwinds *u, pid_t pid, bool is_running)
 	proc_maps_deinit(&maps);
 }
 
-/* Returns true if the process uses a CPU, or waits for one, at this moment. */
-static bool is_running(pid_t pid)
-{
-	CLEANUP(file) FILE *f = NULL;
-	char path[64], line[256];
-	const char *end;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(line, sizeof(line), f))
-		return false;
-	end = strrchr(line, ')'); /* the end of the name, which may hold anything */
-	return end && strncmp(end, ") R", 3) == 0;
-}
-
 /* Walks meet a file sooner if many processes map it, or one that runs: loads it earlier. */
 static uint32_t need_of(const struct wanted *m)
 {
@@ -282,7 +268,7 @@ void unwinds_scan(struct unwinds *u)
 		long pid = strtol(de->d_name, NULL, 10);
 
 		if (pid > 0)
-			process_note(u, (pid_t)pid, is_running((pid_t)pid));
+			process_note(u, (pid_t)pid, proc_is_running((pid_t)pid));
 	}
 	if (d)
 		(void)closedir(d);

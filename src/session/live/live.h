@@ -167,6 +167,8 @@ void live_helper_opts(struct live *live, struct ustack_opts *ret);
 MUST_CHECK struct err *live_make_stacks(struct live *live);
 /* The engine is open: loads unwind tables and helpers, as far as there is time. */
 MUST_CHECK struct err *live_begin_stacks(struct live *live);
+/* Unwind tables and helpers of processes that run; what these map is watched by now. */
+void live_prepare_stacks(struct live *live);
 
 /* ---- the watch: watch.c --------------------------------------------------------------------- */
 

@@ -94,14 +94,20 @@ struct err *live_make_stacks(struct live *live)
 struct err *live_begin_stacks(struct live *live)
 {
 	const struct stack_tables *engine = engines_tables(&live->engines);
-	uint32_t n = live->targets->procs.len;
-	CLEANUP(free) pid_t *pids = xcalloc(MAX(n, 1u), sizeof(*pids));
 	struct err *e;
 
 	if (!engine)
 		return NULL;
 	e = waiter_listen(live->waiter, engine->request_fd);
+	return e ? e : stacks_begin(live->stacks, engine);
+}
+
+void live_prepare_stacks(struct live *live)
+{
+	uint32_t n = live->targets->procs.len;
+	CLEANUP(free) pid_t *pids = xcalloc(MAX(n, 1u), sizeof(*pids));
+
 	for (uint32_t i = 0; i < n; i++)
 		pids[i] = proc_pid(live->targets->procs.data[i]);
-	return e ? e : stacks_begin(live->stacks, engine, pids, n, &live->is_interrupted);
+	stacks_prepare(live->stacks, pids, n, &live->is_interrupted);
 }

@@ -2,21 +2,18 @@
 # does the text of stacks.
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
-. "$SRC/tests/e2e/stack/met.inc"
 cat >two.c <<'X'
 #include <sys/syscall.h>
-#include "met.h"
+#include <unistd.h>
 
 int main(void)
 {
-	syscall(SYS_getppid);
-	met_wait();
 	for (int i = 0; i < 7; i++)
 		syscall(SYS_getppid);
 	return 0;
 }
 X
-cc -O1 $met_flags -o two two.c || exit 1
+cc -O1 -o two two.c || exit 1
 cat >helper.d <<'X'
 #pragma D helper exec "two"
 dtrace:helper:ustack:

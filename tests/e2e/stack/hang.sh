@@ -161,9 +161,12 @@ def hang(requests):
     if d.is_late():
         fail(requests, f"nothing was printed for {d.gap:.2f} s", d.text)
     told = [t for t in d.text.split("dtrace: ") if NOTICE in t]
-    if not told or sum(s.mnt in t for t in told) > 1:  # other tests may have file systems that hang, too
+    bare, named = re.search(r"deep`0x[0-9a-f]+", d.text), "deep`leaf" in d.text
+    # a file that cannot be closed was read before: then nothing is missing, and nothing is to be told
+    is_whole = requests == "flush" and named and not bare
+    if not is_whole and not told or sum(s.mnt in t for t in told) > 1:  # other tests may have such file systems, too
         fail(requests, "is to be told once", d.text)
-    if not re.search(r"deep`0x[0-9a-f]+", d.text) or "deep`leaf" in d.text:
+    if not is_whole and (named or not bare):
         fail(requests, "addresses have no names", d.text)
     s.end()
     gone(d, requests)

@@ -3,11 +3,9 @@
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 seed=${SEED:-$(($(date +%s) * 100 + $$ % 100))}
-. "$SRC/tests/e2e/stack/met.inc"
 cat >neighbours.c <<'Y'
 #include <sys/syscall.h>
-
-#include "met.h"
+#include <unistd.h>
 
 __attribute__((noinline)) void deep(int n)
 {
@@ -20,15 +18,12 @@ __attribute__((noinline)) void deep(int n)
 
 int main(void)
 {
-	syscall(SYS_getppid);
-	met_wait();
 	deep(20);
 	deep(5);
 	return 0;
 }
 Y
-# shellcheck disable=SC2086 # options
-cc -O1 -fno-optimize-sibling-calls $met_flags -o neighbours neighbours.c || exit 1
+cc -O1 -fno-optimize-sibling-calls -o neighbours neighbours.c || exit 1
 
 # sums FOLDER...: what the helpers write down with the helpers of these folders
 sums() {

@@ -136,7 +136,7 @@ for (let i = 0; i < 30000; i++) {
 }
 process.umask(18); // the first stack, after which the tracer looks at the process
 const wait = setInterval(() => {
-	if (!fs.existsSync('met'))
+	if (!fs.existsSync('met') || !esm)
 		return;
 	clearInterval(wait);
 	quiet = false;

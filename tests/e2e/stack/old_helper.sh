@@ -246,7 +246,7 @@ X
 		"$DTRACE" -q $x -n 'syscall::getppid:entry /pid == $target/ { @[jstack(1)] = count(); jstack(10); }' -c ./old 2>&1 | grep -v ^dtrace |
 			awk '/once/ { n++ } /^$/ { if (n > 1) print "twice"; n = 0 }' | same "$x" ''
 	done
-	"$DTRACE" -q -L lib -x helper=more/helpers/once.d -n "$script" -c ./old 2>&1 | grep -c 'twice$' | same 'the one of the option' 2
+	"$DTRACE" -q -L lib -x helper=more/helpers/once.d -n "$script" -c ./old 2>&1 | grep -c 'twice$' | same 'the one of the option' 3
 	"$DTRACE" -q -L lib -x helper=more/helpers/once.d -n "$script" -c ./old 2>&1 | grep -c 'once$' | same 'stands in its place' 0
 } >wrong 2>&1
 cat wrong

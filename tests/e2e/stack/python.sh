@@ -169,18 +169,13 @@ X
 	# where the interpreter calls something in the part of its loop that the compiler has put elsewhere, as a probe of its own does
 	if [ $python = /usr/bin/python3.11 ]; then
 		cat >entered.py <<'X'
-import os, time
+import os
 def marked():
     os.getppid()
-marked()
-for i in range(6000):
-    if not os.path.exists("met"):
-        time.sleep(0.02)
 for i in range(20):
     marked()
 X
-		rm -f met
-		"$TRIGGER/met" "$DTRACE" -q -n 'python$target:::function-entry /copyinstr(arg1) == "marked"/ { @[jstack()] = count(); }' -c "$python entered.py" >got.txt
+		"$DTRACE" -q -n 'python$target:::function-entry /copyinstr(arg1) == "marked"/ { @[jstack()] = count(); }' -c "$python entered.py" >got.txt
 		$python - <<'X'
 found = 0
 for block in open("got.txt").read().split("\n\n"):
@@ -218,6 +213,8 @@ def stacks(o):
 want = [l.rstrip("\n").split("|") for l in open("noted", encoding="utf-8").read().splitlines()]
 got = [[f["symbol"] for f in s if "address" not in f and not f["symbol"].endswith("(point)")] for s in stacks(json.load(open("got.json")))]
 got = [s for s in got if s]
+if len(got) == len(want) + 1:
+    got = got[1:]  # the call by which the program may have to be met
 if got != want:
     print("json differs:", [(g, w) for g, w in zip(got, want) if g != w][:2], len(got), len(want))
 print("json:", len(got), "stacks")

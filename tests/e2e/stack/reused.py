@@ -118,6 +118,8 @@ def check(name, command, count, text):
                          capture_output=True, encoding="utf8", timeout=120 * PATIENCE,
                          env=dict(os.environ, LC_ALL="C.UTF-8", PYTHONUTF8="1"))
     noted, got = read("noted").splitlines(), frames(run.stdout)
+    if len(got) == len(noted) + 1:
+        got = got[1:]  # the call by which the process may have to be met is not noted
     wrong = [(a, b) for a, b in zip(noted, got) if a != b]
     print(f"{name}: {len(got) - len(wrong)} of {len(noted)} stacks")
     if len(noted) != count or len(got) != count or wrong:

@@ -31,7 +31,7 @@ helper() {
 	} >"$1/helpers/$1.d"
 }
 
-# frames FOLDER...: what the stack of the second call has with the helpers of these folders
+# frames FOLDER...: what the stacks of both calls have with the helpers of these folders
 frames() {
 	folders=
 	for f in "$@"; do folders="$folders -L $f"; done

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What walks ask for goes to the room that it is for: tables of files, helpers of processes. */
+/*
+ * What walks ask for goes to the room that it is for: tables of files, helpers of processes. What
+ * was not attached when the session began is asked for.
+ */
 #include <unistd.h>
 
 #include "../unwind/fake_tables.h"
@@ -13,12 +16,13 @@
 
 static struct fake fake;
 static struct rt_ureq requests[2];
+static uint32_t nrequests;
 static uint64_t put, removed; /* the last keys of processes */
 
 static void requests_give(void *ctx, stack_request_f *f, void *arg)
 {
 	(void)ctx;
-	for (uint32_t i = 0; i < ARRAY_LEN(requests); i++)
+	for (uint32_t i = 0; i < nrequests; i++)
 		f(arg, &requests[i]);
 }
 
@@ -51,9 +55,9 @@ static void on_denied(void *ctx, uint64_t pid)
 	(void)ctx, (void)pid;
 }
 
-static struct rt_ureq of_process(uint64_t key)
+static struct rt_ureq of_process(uint64_t key, uint64_t from)
 {
-	return (struct rt_ureq){.key = {.ino = key}, .pid = (uint64_t)getpid()};
+	return (struct rt_ureq){.key = {.ino = key}, .start = from, .pid = (uint64_t)getpid()};
 }
 
 /* A mapping of this program, whose inode the kernel knows by another number. */
@@ -65,17 +69,24 @@ static struct rt_ureq of_file(const struct proc_map *m)
 				.pid = (uint64_t)getpid()};
 }
 
+static void serve(struct stacks *s, const struct rt_ureq *one, const struct rt_ureq *two)
+{
+	put = removed = 0;
+	nrequests = two ? 2 : 1;
+	requests[0] = *one;
+	requests[1] = two ? *two : *one;
+	stacks_serve(s);
+}
+
 static void test_rooms(struct stacks *s, const struct proc_map *m)
 {
-	struct rt_ureq file = of_file(m), process = of_process(4096);
+	struct rt_ureq file = of_file(m), process = of_process(4096, 0);
 	const struct rt_ufile pending = {.nlevels = RT_UTREE_PENDING};
 	struct rt_ufile seen;
 
 	err_destroy(fake_set(&fake, &file.key, pending));
 	err_destroy(fake_set(&fake, &process.key, pending));
-	requests[0] = file;
-	requests[1] = process;
-	stacks_serve(s);
+	serve(s, &file, &process);
 	is_int((int)put, 4096, "the process has an answer");
 	ok(!fake_read(&fake, &file.key, &seen) || seen.nlevels != RT_UTREE_PENDING,
 	   "so has the file");
@@ -83,6 +94,21 @@ static void test_rooms(struct stacks *s, const struct proc_map *m)
 	   "no table was sought for the process");
 	ustacks_gone(s->helpers, (uint64_t)getpid(), UINT64_MAX);
 	is_int((int)removed, 4096, "a process that has gone is forgotten");
+}
+
+static void test_begun(struct stacks *s)
+{
+	struct rt_ureq process;
+
+	put = removed = 0;
+	ok(!ustacks_attach(s->helpers, getpid()), "no helper applies to this process");
+	ok(!put && (removed & 1), "so its first walk has to ask");
+	process = of_process(8192, removed);
+	serve(s, &process, NULL);
+	is_int((int)put, 8192, "a copy of what was forgotten meanwhile gets a new answer");
+	ok(removed & 1, "what it was copied from goes");
+	ustacks_gone(s->helpers, (uint64_t)getpid(), UINT64_MAX);
+	is_int((int)removed, 8192, "the process is known by the walk's key");
 }
 
 int main(void)
@@ -111,6 +137,7 @@ int main(void)
 		"tables, helpers, and a process"))
 		return tap_done();
 	test_rooms(&s, &maps.maps.data[0]);
+	test_begun(&s);
 	proc_maps_deinit(&maps);
 	ustacks_destroy(s.helpers);
 	unwinds_destroy(s.tables);

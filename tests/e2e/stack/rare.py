@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""The event that happens once: the first stack of a process has the frames of its language. Programs of the runtimes wait, deep in their code,
+for a byte, and a session that has begun gets the one stack when it comes: without naming the process, and with -p. A program of -c has its
+stack at its first read."""
+import os, shlex, shutil, subprocess, sys
+
+from helpertrace import DTRACE, OPTS, PATIENCE, TMP, language_frames, write
+from readers import MADE_BY, PROGRAMS, reader
+
+# name: command, frames of the language at least
+RUNTIMES = {
+    "Python": (["/usr/bin/python3.11", "p.py"], 5),
+    "Perl": (["perl", "p.pl"], 4),
+    "Ruby": (["ruby", "p.rb"], 8),
+    "PHP": (["php", "p.php"], 5),
+    "Lua": (["lua5.4", "p.lua"], 4),
+    "LuaJIT": (["luajit", "p.lua"], 4),
+    "Node.js": (["node", "p.js"], 6),
+    "Java": (["java", "-Xmx64m", "-XX:+UseSerialGC", "-cp", ".", "P"], 5),
+}
+# The tables that the helper reads are empty until the virtual machine is loaded, which -c does not wait for.
+LOADED_LATE = ("Java",)
+
+ONCE = """
+    tick-10ms /!said/ { said = 1; printf("begun\\n"); }
+    syscall::read:return /pid == $1 && arg0 == 1/ { jstack(); exit(0); }
+"""
+AT_ONCE = "syscall::read:entry /pid == $target && arg0 == 0/ { jstack(); exit(0); }"
+
+
+def event(name, command, options):
+    """The stack of the one event."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        try:
+            if program.stdout.readline() != "ready\n" or not reader(program.pid):
+                return f"{name} does not begin"
+            pid = str(program.pid)
+            tracer = subprocess.Popen([DTRACE, "-q", *OPTS, "-x", "switchrate=100hz", "-n", ONCE, pid, *options, *([pid] if options else [])],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            try:
+                if tracer.stdout.readline() != "begun\n":
+                    return "the session does not begin"
+                program.stdin.write("x")
+                program.stdin.flush()
+                return tracer.communicate(timeout=60 * PATIENCE)[0]
+            finally:
+                tracer.kill()
+                tracer.wait()
+        finally:
+            program.kill()
+
+
+def started(name, command):
+    """The stack of a program's first read, which dtrace has begun."""
+    run = subprocess.run([DTRACE, "-q", *OPTS, "-n", AT_ONCE, "-c", shlex.join(command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL, text=True, timeout=60 * PATIENCE)
+    return run.stdout.replace("ready\n", "")
+
+
+def main():
+    os.chdir(TMP)
+    write(PROGRAMS)
+    bad = []
+    for name, (command, least) in RUNTIMES.items():
+        maker = MADE_BY.get(name)
+        if not shutil.which(command[0]) or maker and not shutil.which(maker[0]):
+            continue
+        if maker:
+            subprocess.run(maker, check=True, stdin=subprocess.DEVNULL)
+        found = {"a process that runs": event(name, command, []), "-p": event(name, command, ["-p"])}
+        if name not in LOADED_LATE:
+            found["-c"] = started(name, command)
+        for how, stack in found.items():
+            lines = [line for line in stack.splitlines() if line.strip()]
+            if language_frames(lines) < least:
+                bad.append(f"{name}, {how}: {language_frames(lines)} frames of the language\n{stack}")
+    print("\n".join(bad))
+    return 1 if bad else 0
+
+
+sys.exit(main())
