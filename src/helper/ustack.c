@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "rt/helper.h"
 #include "unwind/tables.h"
+#include "files/gate.h"
 #include "target/ident.h"
 #include "target/maps.h"
 #include "target/target.h"
@@ -30,6 +31,9 @@
 #define NOTICES_MAX   64	/* hostile processes could cause any number of them */
 #define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
 #define PROCS_PER_PID 4		/* address spaces of a process id that are known at once */
+/* Before a process is looked at again of which not all could be read: the first time, and at most. */
+#define AGAIN_MIN_NS 1000000000
+#define AGAIN_MAX_NS 64000000000
 
 /* The program of several helpers. */
 struct program {
@@ -43,8 +47,13 @@ struct program {
 struct known {
 	struct space {
 		uint64_t key;
-		uint64_t met;	   /* ns of CLOCK_MONOTONIC, before its mappings were read */
-		bool has_changed;  /* it was looked at again since */
+		uint64_t met;	  /* ns of CLOCK_MONOTONIC, before its mappings were read */
+		bool has_changed; /* it was looked at again since */
+		/*
+		 * ns of CLOCK_MONOTONIC when it is looked at again, because not all of it could
+		 * be read, and what is waited for after that; 0: all could be read.
+		 */
+		uint64_t again, pause;
 		uint64_t dev, ino; /* of the program */
 	} spaces[PROCS_PER_PID];
 	uint32_t nspaces;
@@ -64,6 +73,7 @@ struct ustacks {
 	struct hashmap *known; /* process id -> struct known */
 	struct hashmap *told;  /* notices */
 	uint64_t always;       /* the helpers of the program for all processes */
+	uint64_t again;	       /* the first space.again of all; UINT64_MAX: none */
 };
 
 /* ---- notices --------------------------------------------------------------------------------- */
@@ -325,7 +335,9 @@ struct meeting {
 	 * program may not have begun. The first walk asks for anything else.
 	 */
 	bool is_early;
+	bool is_again; /* the user knows that it could not be read before */
 	bool is_published;
+	bool is_late; /* a helper was not attached because the gate got no answer */
 };
 
 static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
@@ -342,25 +354,42 @@ static struct err *value_read(struct ustacks *u, struct process *proc, const str
 	return e;
 }
 
+static void decline_tell(struct ustacks *u, const struct process *proc, const struct meeting *m,
+			 const struct helper *h, const char *why)
+{
+	if (m->is_early || m->is_again)
+		return;
+	if (m->is_late)
+		tellf(u,
+		      "ustack helper '%s': process %d has native frames only for now: its memory "
+		      "or files cannot be read: %s",
+		      h->path, (int)m->pid, gate_late_text(u->opts.files->gate));
+	/* a process that ends meanwhile lacks everything */
+	/* an empty text: another helper knows this version */
+	else if (process_is_there(proc) && !(why && !*why))
+		tellf(u, "ustack helper '%s': process %d has native frames only: %s", h->path,
+		      (int)m->pid, why ? why : "its memory cannot be read");
+}
+
 /*
  * Attaches the helpers of the set one by one, because each has a machine of its own; those that
- * fail leave the set. Fills the values of their variables into hp, numbered for the whole set.
+ * fail leave the set. What a helper concludes from memory that the gate did not read in time is not
+ * true, so the process is looked at again then.
  */
-static uint64_t set_attach(struct ustacks *u, struct process *proc, const struct meeting *m,
-			   uint64_t set)
+static uint64_t set_attach(struct ustacks *u, struct process *proc, struct meeting *m, uint64_t set)
 {
+	const struct gate *gate = u->opts.files->gate;
+
 	for (uint32_t i = 0; i < u->helpers.len; i++) {
 		const struct helper *h = u->helpers.data[i];
+		uint64_t nlates = gate_late_count(gate);
 		char *why = NULL;
 
 		if (!(set >> i & 1) || process_attach(proc, h, &why))
 			continue;
 		set &= ~(1ull << i);
-		/* a process that ends meanwhile lacks everything */
-		/* an empty text: another helper knows this version */
-		if (!m->is_early && process_is_there(proc) && !(why && !*why))
-			tellf(u, "ustack helper '%s': process %d has native frames only: %s",
-			      h->path, (int)m->pid, why ? why : "its memory cannot be read");
+		m->is_late |= gate_late_count(gate) != nlates;
+		decline_tell(u, proc, m, h, why);
 		free(why);
 	}
 	return set;
@@ -572,10 +601,21 @@ static struct space *space_note(struct ustacks *u, uint64_t key, uint64_t pid)
 	return &k->spaces[k->nspaces++];
 }
 
+/* The process will be looked at again, by ustacks_work(). */
+static void space_put_off(struct ustacks *u, struct space *s)
+{
+	s->pause = s->pause ? MIN(2 * s->pause, AGAIN_MAX_NS) : AGAIN_MIN_NS;
+	s->again = now_ns() + s->pause;
+	u->again = MIN(u->again, s->again);
+}
+
 /* Looks at the mappings of a process, and publishes the helpers that apply. */
 static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_early)
 {
-	struct meeting m = {.key = s->key, .pid = pid, .is_early = is_early};
+	struct meeting m = {.key = s->key,
+			    .pid = pid,
+			    .is_early = is_early,
+			    .is_again = s->again != 0};
 	const struct proc_map *program;
 	struct target *t = NULL;
 	struct process *proc;
@@ -599,6 +639,8 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 	if (e)
 		tell_once(u, err_text(e));
 	err_destroy(e);
+	if (m.is_late && !is_early)
+		space_put_off(u, s);
 	process_close(proc);
 	target_close(t);
 	return m.is_published;
@@ -740,8 +782,56 @@ static void compiled_tell(struct ustacks *u, struct err *e)
 	err_destroy(e);
 }
 
+/* An address space of a process, which is forgotten when the process ends. */
+struct due {
+	uint64_t pid, key;
+};
+
+/* Looks again at a process of which not all could be read. */
+static void due_meet(struct ustacks *u, const struct due *due)
+{
+	struct space *s = space_find(u, due->key, due->pid);
+	uint64_t before = s->again;
+
+	(void)space_meet(u, s, (pid_t)due->pid, false);
+	s = space_find(u, due->key, due->pid);
+	if (s && s->again == before)
+		s->again = s->pause = 0;
+}
+
+/* The same of all whose time has come. */
+static void dues_meet(struct ustacks *u)
+{
+	uint64_t now = now_ns();
+	const struct known *k;
+	VEC(struct due) dues = {0};
+	const void *id;
+	size_t pos = 0, len;
+
+	if (now < u->again)
+		return;
+	u->again = UINT64_MAX;
+	while ((k = hashmap_next(u->known, &pos, &id, &len)) != NULL) {
+		for (uint32_t i = 0; i < k->nspaces; i++) {
+			const struct space *s = &k->spaces[i];
+			struct due due = {.key = s->key};
+
+			memcpy(&due.pid, id, sizeof(due.pid));
+			if (s->again && s->again <= now)
+				vec_push(&dues, due);
+			else if (s->again)
+				u->again = MIN(u->again, s->again);
+		}
+	}
+	for (uint32_t i = 0; i < dues.len; i++)
+		due_meet(u, &dues.data[i]);
+	vec_deinit(&dues);
+}
+
 void ustacks_work(struct ustacks *u)
 {
+	if (u)
+		dues_meet(u);
 	for (uint32_t i = 0; u && i < u->programs.len && i < RT_HELPER_PROGRAMS; i++) {
 		struct err *e;
 
@@ -810,6 +900,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 
 	u->opts = *opts;
 	u->top = 1;
+	u->again = UINT64_MAX;
 	u->known = hashmap_create();
 	u->texts = hashmap_create();
 	u->told = hashmap_create();

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process whose memory was not read in time has no frames of its language for now, not for ever:
+ * it is looked at again.
+ */
+#include <unistd.h>
+
+#include "../unwind/fake_tables.h"
+#include "d/compile.h"
+#include "files/gate.h"
+#include "helper/ustack.h"
+#include "image/debugfile.h"
+#include "image/image.h"
+#include "rt/helper.h"
+#include "tap.h"
+
+#define KEY 4096
+
+static const char helper_text[] = "#pragma D helper exec \"unit_helper_late\"\n"
+				  "uint64_t number;\n"
+				  "dtrace:helper:attach:\n"
+				  "{\n"
+				  "	this->at = symaddr(\"late_version\");\n"
+				  "	if (!this->at || *(uint32_t *)this->at != 42)\n"
+				  "		udecline(\"this version is not known\");\n"
+				  "	number = this->at;\n"
+				  "}\n"
+				  "dtrace:helper:ustack:\n"
+				  "/arg0 == number/\n"
+				  "{\n"
+				  "	uframe(\"here\");\n"
+				  "}\n";
+
+/* What the helper looks at: it is in memory, not in the file. */
+volatile uint32_t late_version;
+
+static struct fake fake;
+static struct rt_hproc published;
+static uint32_t nputs;
+static char told[8][512];
+static uint32_t ntold;
+
+static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *hp)
+{
+	(void)ctx;
+	published = *hp;
+	nputs += key == KEY;
+	return NULL;
+}
+
+static void process_forget(void *ctx, uint64_t key)
+{
+	(void)ctx, (void)key;
+}
+
+static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct err **ret_err)
+{
+	(void)ctx, (void)c, (void)ret_err;
+	return HELPER_CODE_IDLE;
+}
+
+static void code_end(struct helper_code *c)
+{
+	(void)c;
+}
+
+static void on_notice(void *ctx, const char *msg)
+{
+	(void)ctx;
+	if (ntold < ARRAY_LEN(told))
+		(void)snprintf(told[ntold++], sizeof(told[0]), "%s", msg);
+}
+
+static void on_notice_debug(void *ctx, const char *msg)
+{
+	(void)ctx;
+	printf("# %s\n", msg);
+}
+
+static void on_saves(void *ctx, pid_t pid)
+{
+	(void)ctx, (void)pid;
+}
+
+static char helper_path[64];
+
+static void helper_write(const char *folder)
+{
+	CLEANUP(file) FILE *f = NULL;
+
+	(void)snprintf(helper_path, sizeof(helper_path), "%s/late.d", folder);
+	f = fopen(helper_path, "w");
+	(void)(f && fputs(helper_text, f));
+}
+
+static void test_late(struct ustacks *u, struct gate *g)
+{
+	const struct rt_ureq req = {.key = {.ino = KEY}, .pid = (uint64_t)getpid()};
+
+	gate_set_patient(g, false);
+	gate_set_wait(g, 0); /* no answer comes in time */
+	ustacks_add_process(u, &req);
+	ok(nputs && !published.entry, "it has native frames only");
+	is_int(ntold, 1, "the user is told once");
+	ok(strstr(told[0], "for now") && strstr(told[0], "cannot be read"), "and why: %s", told[0]);
+	gate_set_wait(g, GATE_WAIT_NS);
+	gate_set_patient(g, true);
+	while (!published.entry)
+		ustacks_work(u);
+	ok(true, "it is looked at again");
+	is_int(ntold, 1, "nothing else is said");
+	nputs = 0;
+	ustacks_work(u);
+	is_int(nputs, 0, "that was the last time");
+}
+
+static void test_declined(struct ustacks *u)
+{
+	const struct rt_ureq req = {.key = {.ino = KEY}, .pid = (uint64_t)getpid()};
+
+	late_version = 43;
+	ustacks_gone(u, req.pid, UINT64_MAX);
+	ustacks_add_process(u, &req);
+	ok(!published.entry, "a version that is not known");
+	is_int(ntold, 2, "is what the user is told");
+	ok(strstr(told[1], "this version is not known") != NULL, "%s", told[1]);
+}
+
+int main(void)
+{
+	static const char *const no_preludes[] = {NULL};
+	const struct compile_opts compile = {.strsize = RT_HELPER_STRSIZE, .scratchsize = 4096};
+	struct stack_tables_ops ops = fake_ops;
+	struct gate *g = gate_create();
+	struct image_set *images = image_set_create();
+	struct file_opts files = {.gate = g, .limit = GATE_LIMIT_DEFAULT, .images = images};
+	char folder[] = "/tmp/late.XXXXXX";
+	const char *dirs[] = {folder};
+	struct ustack_opts opts = {.files = &files,
+				   .dirs = dirs,
+				   .ndirs = 1,
+				   .compile = &compile,
+				   .preludes = no_preludes,
+				   .system_dir = "/",
+				   .debug = on_notice_debug,
+				   .saves = on_saves,
+				   .notice = on_notice};
+	struct ustacks *u = NULL;
+
+	late_version = 42;
+	ops.process_set = process_set;
+	ops.process_forget = process_forget;
+	ops.code_work = code_work;
+	ops.code_end = code_end;
+	fake.public = (struct stack_tables){.ops = &ops,
+					    .ctx = &fake,
+					    .control = &fake.control,
+					    .helper_words = xcalloc(RT_HCODE, sizeof(uint64_t))};
+	if (!ok(mkdtemp(folder) != NULL, "a folder of helpers"))
+		return tap_done();
+	helper_write(folder);
+	if (ok(!ustacks_create(&opts, &u) && !ustacks_begin(u, &fake.public), "a helper")) {
+		test_late(u, g);
+		test_declined(u);
+		ustacks_destroy(u);
+	}
+	(void)unlink(helper_path);
+	(void)rmdir(folder);
+	free(fake.public.helper_words);
+	image_set_destroy(images);
+	gate_destroy(g);
+	return tap_done();
+}
