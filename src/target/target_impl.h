@@ -5,6 +5,7 @@
  *
  *     live.c    a process that runs, and one whose threads are held
  *     core.c    a core file
+ *     moved.c   the files of another target, mapped elsewhere
  *     target.c  what is the same for all of them; fillers
  *
  * Owns     the kind frees in close() what it has added; target.c frees maps and the struct.

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of another target, each mapped at another place, by a process that never ran. */
+#include <errno.h>
+
+#include "files/gate.h"
+#include "files/mapping.h"
+#include "target/target_impl.h"
+
+struct moved {
+	struct target t;
+	struct target *of;
+	VEC(const struct proc_map *) origins; /* of `of`; by the number of the mapping here */
+	uint32_t nfiles;
+	struct gate_file *files[TARGET_MOVED_FILES]; /* that memory was read of */
+	uint64_t asked;				     /* bits: files */
+};
+
+static struct moved *moved_of(const struct target *t)
+{
+	return (struct moved *)t;
+}
+
+uint32_t target_moved_file(uint64_t distance)
+{
+	uint64_t file = distance >> TARGET_MOVED_SHIFT;
+
+	return !file || file > TARGET_MOVED_FILES || distance != file << TARGET_MOVED_SHIFT
+		       ? UINT32_MAX
+		       : (uint32_t)file - 1;
+}
+
+/* The number of the file of a mapping of `moved`. */
+static uint32_t file_number(const struct proc_map *m)
+{
+	return (uint32_t)(m->start >> TARGET_MOVED_SHIFT) - 1;
+}
+
+static const struct proc_map *origin_of(const struct moved *d, const struct proc_map *m)
+{
+	return d->origins.data[m - d->t.maps.maps.data];
+}
+
+/* ---- what a process has beside its files ----------------------------------------------------- */
+
+static void moved_close(struct target *t)
+{
+	struct moved *d = moved_of(t);
+
+	for (uint32_t i = 0; i < d->nfiles; i++)
+		gate_file_close(d->files[i]);
+	vec_deinit(&d->origins);
+}
+
+static pid_t moved_proc(const struct target *t)
+{
+	(void)t;
+	return 0;
+}
+
+static bool moved_who(struct target *t, pid_t tid, struct target_who *ret)
+{
+	(void)t, (void)tid;
+	*ret = (struct target_who){0};
+	return false;
+}
+
+static size_t moved_auxv(struct target *t, void *to, size_t size)
+{
+	(void)t, (void)to, (void)size;
+	return 0;
+}
+
+static struct err *moved_maps_now(struct target *t, struct proc_maps *ret)
+{
+	proc_maps_copy(&t->maps, ret);
+	return NULL;
+}
+
+static void moved_threads(struct target *t, target_tids *ret)
+{
+	(void)t, (void)ret;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static const struct proc_map *moved_program(struct target *t)
+{
+	const struct proc_map *m = target_program(moved_of(t)->of);
+
+	for (uint32_t i = 0; m && i < t->maps.maps.len; i++)
+		if (proc_map_is_same_file(&t->maps.maps.data[i], m))
+			return &t->maps.maps.data[i];
+	return NULL;
+}
+
+static bool moved_mapping(const struct target *t, const struct proc_map *m, struct mapping *ret)
+{
+	struct moved *d = moved_of(t);
+
+	d->asked |= 1ull << file_number(m);
+	return d->of->ops->mapping(d->of, origin_of(d, m), ret);
+}
+
+/*
+ * Of data that may be written, what the process has not changed is in the file: constants of which
+ * the compiler did not know that they are. In place of what it has changed, there is something
+ * else, with which nobody comes to the same result. The same is true of what the dynamic linker has
+ * written and protected then: the file has other bytes there.
+ */
+static bool changes_spoil(struct moved *d, const struct proc_map *m, taddr addr, uint8_t *bytes,
+			  size_t size)
+{
+	const struct proc_map *origin = origin_of(d, m);
+	CLEANUP(free) uint8_t *now = xmalloc(size);
+
+	if (!target_read(d->of, origin->start + (addr - m->start), now, size))
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if (now[i] != bytes[i])
+			bytes[i] = ~now[i];
+	return true;
+}
+
+static bool moved_read(struct target *t, taddr addr, void *dst, size_t size)
+{
+	struct moved *d = moved_of(t);
+	const struct proc_map *m = proc_maps_find(&t->maps, addr);
+	struct gate_file **f;
+	ssize_t n;
+
+	if (!m || m->is_shared || size > m->end - addr)
+		return false;
+	f = &d->files[file_number(m)];
+	if (!*f)
+		*f = target_open_map(t, m);
+	if (!*f)
+		return false;
+	n = gate_file_read(*f, dst, size, m->off + (addr - m->start));
+	if (n < 0)
+		return false;
+	memset((char *)dst + n, 0, size - (size_t)n); /* behind the end of the file */
+	return !m->is_write || changes_spoil(d, m, addr, dst, size);
+}
+
+uint64_t target_moved_asked(const struct target *t)
+{
+	return moved_of(t)->asked;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void file_move(struct moved *d, const struct proc_map *first)
+{
+	const struct proc_maps *maps = target_maps(d->of);
+	uint64_t distance = (uint64_t)(d->nfiles + 1) << TARGET_MOVED_SHIFT;
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		struct proc_map to = *m;
+
+		if (!proc_map_has_file(m) || !proc_map_is_same_file(m, first) ||
+		    m->end >> TARGET_MOVED_SHIFT)
+			continue;
+		to.start += distance;
+		to.end += distance;
+		to.path = arena_strdup(d->t.maps.arena, m->path);
+		vec_push(&d->t.maps.maps, to);
+		vec_push(&d->origins, m);
+	}
+	d->nfiles++;
+}
+
+struct target *target_moved(struct target *t)
+{
+	static const struct target_ops ops = {.close = moved_close,
+					      .proc = moved_proc,
+					      .who = moved_who,
+					      .auxv = moved_auxv,
+					      .signal = target_signal_none,
+					      .maps_now = moved_maps_now,
+					      .read = moved_read,
+					      .mapping = moved_mapping,
+					      .program = moved_program,
+					      .threads = moved_threads,
+					      .regs = target_regs_none};
+	struct moved *d = xcalloc(1, sizeof(*d));
+	const struct proc_maps *maps = target_maps(t);
+
+	d->t = (struct target){.ops = &ops, .gate = t->gate, .pid = t->pid};
+	d->t.maps.arena = arena_create();
+	d->of = t;
+	for (uint32_t i = 0; i < maps->maps.len && d->nfiles < TARGET_MOVED_FILES; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		bool is_new = proc_map_has_file(m);
+
+		for (uint32_t k = 0; is_new && k < i; k++)
+			is_new = !proc_map_is_same_file(&maps->maps.data[k], m);
+		if (is_new)
+			file_move(d, m);
+	}
+	return &d->t;
+}
