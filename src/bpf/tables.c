@@ -164,6 +164,19 @@ static void process_forget(void *ctx, uint64_t key)
 	map_remove(maps_of(ctx)->fd[MAP_HPROCS], &key);
 }
 
+static void runtime_file_set(void *ctx, const struct rt_ufile_key *key, const struct rt_hfile *file)
+{
+	const struct kmaps *m = maps_of(ctx);
+
+	if (!map_put(m->fd[MAP_HFILES], key, file))
+		m->control->has_constants = 1;
+}
+
+static void constants_set(void *ctx, uint64_t runtimes, const struct rt_hconst *constants)
+{
+	(void)map_put(maps_of(ctx)->fd[MAP_HCONSTS], &runtimes, constants);
+}
+
 static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct err **ret_err)
 {
 	return helper_code_work(c, maps_of(ctx), ret_err);
@@ -178,6 +191,8 @@ static const struct stack_tables_ops tables_ops = {
 	.requests = requests_read,
 	.process_set = process_set,
 	.process_forget = process_forget,
+	.runtime_file_set = runtime_file_set,
+	.constants_set = constants_set,
 	.code_work = code_work,
 	.code_end = helper_code_end,
 };

@@ -397,8 +397,7 @@ bool process_is_loading(const struct process *p)
 
 		if (process_is_libc(name))
 			return false;
-		has_linker |= fnmatch("ld-linux*.so*", name, 0) == 0 ||
-			      fnmatch("ld-[0-9]*.so", name, 0) == 0;
+		has_linker |= process_is_linker(name);
 	}
 	return has_linker;
 }
@@ -463,6 +462,11 @@ bool process_is_there(const struct process *p)
 	err_destroy(e);
 	proc_maps_deinit(&now);
 	return is_there;
+}
+
+bool process_is_linker(const char *name)
+{
+	return fnmatch("ld-linux*.so*", name, 0) == 0 || fnmatch("ld-[0-9]*.so", name, 0) == 0;
 }
 
 bool process_is_libc(const char *name)

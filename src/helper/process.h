@@ -46,7 +46,9 @@ bool process_is_starting(const struct process *p);
 bool process_is_loading(const struct process *p);
 /* Whether the process still runs the program that it ran when it was opened. */
 bool process_is_there(const struct process *p);
+/* Whether a file of that name is the C library, or the dynamic linker. */
 bool process_is_libc(const char *name);
+bool process_is_linker(const char *name);
 
 /*
  * Runs the clauses of dtrace:helper:attach: in a machine of its own. False: a clause has faulted or

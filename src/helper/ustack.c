@@ -18,6 +18,7 @@
 #include "image/debugfile.h"
 #include "sym/sym.h"
 #include "helper/carried.h"
+#include "helper/constants.h"
 #include "helper/hcode.h"
 #include "helper/helper.h"
 #include "helper/process.h"
@@ -31,7 +32,7 @@
 #define NOTICES_MAX   64	/* hostile processes could cause any number of them */
 #define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
 #define PROCS_PER_PID 4		/* address spaces of a process id that are known at once */
-/* Before a process is looked at again of which not all could be read: the first time, and at most. */
+/* Before a process is looked at again of which not all could be read: first, and at most. */
 #define AGAIN_MIN_NS 1000000000
 #define AGAIN_MAX_NS 64000000000
 
@@ -48,7 +49,7 @@ struct known {
 	struct space {
 		uint64_t key;
 		uint64_t met;	  /* ns of CLOCK_MONOTONIC, before its mappings were read */
-		bool has_changed; /* it was looked at again since */
+		bool has_changed; /* what the first walk copies may not be true any more */
 		/*
 		 * ns of CLOCK_MONOTONIC when it is looked at again, because not all of it could
 		 * be read, and what is waited for after that; 0: all could be read.
@@ -65,6 +66,7 @@ struct ustacks {
 	VEC(struct helper *) helpers;
 	VEC(struct program *) programs;
 	struct carried *carried;
+	struct constants *constants;
 	uint64_t foreign;      /* the helpers that programs carry */
 	uint32_t top;	       /* words of MAP_HCODE that are used */
 	uint32_t foreign_used; /* of those, by programs and texts of helpers that programs carry */
@@ -330,14 +332,17 @@ static bool program_saves(const struct ustacks *u, const struct program *p,
 struct meeting {
 	uint64_t key;
 	pid_t pid;
+	struct target *target;
 	/*
 	 * No walk has asked: only what is complete is published, and nothing is said, because the
 	 * program may not have begun. The first walk asks for anything else.
 	 */
 	bool is_early;
-	bool is_again; /* the user knows that it could not be read before */
+	bool has_entry; /* it was published before any walk had asked */
+	bool is_again;	/* the user knows that it could not be read before */
 	bool is_published;
-	bool is_late; /* a helper was not attached because the gate got no answer */
+	bool is_lasting; /* what was published depends on files alone */
+	bool is_late;	 /* a helper was not attached because the gate got no answer */
 };
 
 static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
@@ -551,34 +556,80 @@ static struct err *entry_put(struct ustacks *u, struct meeting *m, const struct 
 	return e;
 }
 
+/* The helpers of a program, which are to be attached to another process. */
+struct attaching {
+	struct ustacks *u;
+	const struct program *program;
+};
+
+static bool set_attach_again(void *ctx, struct process *proc, struct rt_hproc *ret)
+{
+	struct attaching *a = ctx;
+	bool is_good = true;
+	struct err *e;
+
+	for (uint32_t i = 0; i < a->u->helpers.len && is_good; i++) {
+		char *why = NULL;
+
+		is_good = !(a->program->set >> i & 1) ||
+			  process_attach(proc, a->u->helpers.data[i], &why);
+		free(why);
+	}
+	e = is_good ? values_fill(a->u, proc, a->program, ret) : NULL;
+	is_good &= !e;
+	err_destroy(e);
+	return is_good;
+}
+
+/* Learns what the files of the process fix, but of helpers that programs carry. */
+static bool set_learn(struct ustacks *u, const struct meeting *m, uint64_t wanted,
+		      const struct program *p, const struct rt_hproc *hp)
+{
+	struct attaching again = {u, p};
+
+	return !(wanted & u->foreign) &&
+	       constants_learn(u->constants, &(struct attached){.target = m->target,
+								.wanted = wanted,
+								.set = p->set,
+								.hp = hp,
+								.again = set_attach_again,
+								.ctx = &again});
+}
+
 static struct err *process_publish(struct ustacks *u, struct meeting *m, struct process *proc,
 				   uint64_t set)
 {
 	CLEANUP(free) struct rt_hproc *hp = NULL;
 	uint64_t wanted = set;
+	bool is_known;
 	struct program *p;
 	struct err *e;
 
 	m->is_published = false;
 	if (set != u->always && process_is_starting(proc)) {
-		spaces_forget(u, (uint64_t)m->pid, UINT64_MAX); /* the next walk asks again */
+		if (!m->has_entry)
+			spaces_forget(u, (uint64_t)m->pid,
+				      UINT64_MAX); /* the next walk asks again */
 		return NULL;
 	}
 	if (set != u->always && process_is_loading(proc))
-		return NULL; /* ustacks_mapped() hears of the C library */
-	if (set != u->always)
-		set = set_attach(u, proc, m, set);
-	if (m->is_early && (!set || set != wanted))
-		return NULL;
+		return NULL;	      /* ustacks_mapped() hears of the C library */
 	hp = xcalloc(1, sizeof(*hp)); /* what was published before is void */
+	is_known = set != u->always && constants_find(u->constants, m->target, &set, hp);
+	if (set != u->always && !is_known)
+		set = set_attach(u, proc, m, set);
+	if (m->is_early && !is_known && (!set || set != wanted))
+		return NULL;
 	if (!set || set == u->always) /* the program for all processes is there */
 		return entry_put(u, m, hp, set);
 	e = set_program(u, set, &p);
 	if (e)
 		return e;
 	program_fill(p, hp);
-	e = values_fill(u, proc, p, hp);
+	if (!is_known)
+		e = values_fill(u, proc, p, hp);
 	hp->saves = !e && program_saves(u, p, hp);
+	m->is_lasting = is_known || (!e && set_learn(u, m, wanted, p, hp));
 	if (hp->saves && u->opts.saves)
 		u->opts.saves(u->opts.ctx, m->pid);
 	return e ? e : entry_put(u, m, hp, set);
@@ -601,6 +652,16 @@ static struct space *space_note(struct ustacks *u, uint64_t key, uint64_t pid)
 	return &k->spaces[k->nspaces++];
 }
 
+static struct space *space_find(struct ustacks *u, uint64_t key, uint64_t pid)
+{
+	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
+
+	for (uint32_t i = 0; k && i < k->nspaces; i++)
+		if (k->spaces[i].key == key)
+			return &k->spaces[i];
+	return NULL;
+}
+
 /* The process will be looked at again, by ustacks_work(). */
 static void space_put_off(struct ustacks *u, struct space *s)
 {
@@ -615,6 +676,7 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 	struct meeting m = {.key = s->key,
 			    .pid = pid,
 			    .is_early = is_early,
+			    .has_entry = s->has_changed,
 			    .is_again = s->again != 0};
 	const struct proc_map *program;
 	struct target *t = NULL;
@@ -626,6 +688,7 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 		err_destroy(e);
 		return false;
 	}
+	m.target = t;
 	proc = process_open(t, u->opts.files);
 	program = process_program_file(proc);
 	s->dev = program ? program->dev : 0;
@@ -639,21 +702,15 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 	if (e)
 		tell_once(u, err_text(e));
 	err_destroy(e);
-	if (m.is_late && !is_early)
+	s = space_find(u, m.key, (uint64_t)pid); /* it may have been forgotten */
+	if (s && m.is_late && !is_early)
 		space_put_off(u, s);
+	/* the first walk uses what was found, but the program may have changed it by then */
+	if (s && m.is_published && is_early)
+		s->has_changed = !m.is_lasting;
 	process_close(proc);
 	target_close(t);
 	return m.is_published;
-}
-
-static struct space *space_find(struct ustacks *u, uint64_t key, uint64_t pid)
-{
-	struct known *k = hashmap_find(u->known, &pid, sizeof(pid));
-
-	for (uint32_t i = 0; k && i < k->nspaces; i++)
-		if (k->spaces[i].key == key)
-			return &k->spaces[i];
-	return NULL;
 }
 
 void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req)
@@ -906,6 +963,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	u->told = hashmap_create();
 	u->carried =
 		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
+	u->constants = constants_create(opts->files);
 	if (opts->file && *opts->file) {
 		e = helper_add(u, opts->file);
 		if (!e)
@@ -941,6 +999,7 @@ struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables)
 	if (!u)
 		return NULL;
 	u->tables = tables;
+	constants_begin(u->constants, tables);
 	if (!u->always)
 		return NULL;
 	e = program_make(u, u->always, &p);
@@ -976,5 +1035,6 @@ void ustacks_destroy(struct ustacks *u)
 	hashmap_destroy(u->texts);
 	hashmap_destroy(u->told);
 	carried_destroy(u->carried);
+	constants_destroy(u->constants);
 	free(u);
 }

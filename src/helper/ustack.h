@@ -82,7 +82,8 @@ void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req);
 bool ustacks_has_file(const struct ustacks *u, pid_t pid);
 /*
  * The same before any walk meets the process, which runs when the session begins. False: no helper
- * applies to it by now, or not each that does could be attached: its first walk asks. u may be NULL.
+ * applies to it by now, or not each that does could be attached: its first walk asks. u may be
+ * NULL.
  */
 bool ustacks_attach(struct ustacks *u, pid_t pid);
 /*

@@ -35,12 +35,13 @@ void bpf_code_resolve(struct bpf_code *c)
  */
 
 static const char *const map_names[MAP_NCLASSES] = {
-	[MAP_CONTROL] = "control",   [MAP_MACH] = "mach",     [MAP_SCRATCH] = "scratch",
-	[MAP_GVARS] = "gvars",	     [MAP_STRTAB] = "strtab", [MAP_TLS] = "tls",
-	[MAP_STRINGS] = "strings",   [MAP_AGG] = "agg",	      [MAP_ARR] = "arr",
-	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata", [MAP_SPEC] = "spec",
-	[MAP_RINGS] = "rings",	     [MAP_HPROCS] = "hprocs", [MAP_HCODE] = "hcode",
-	[MAP_HMEMO] = "hmemo",	     [MAP_HPROGS] = "hprogs", [MAP_KFUNCS] = "kfuncs",
+	[MAP_CONTROL] = "control",   [MAP_MACH] = "mach",	[MAP_SCRATCH] = "scratch",
+	[MAP_GVARS] = "gvars",	     [MAP_STRTAB] = "strtab",	[MAP_TLS] = "tls",
+	[MAP_STRINGS] = "strings",   [MAP_AGG] = "agg",		[MAP_ARR] = "arr",
+	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata",	[MAP_SPEC] = "spec",
+	[MAP_RINGS] = "rings",	     [MAP_HPROCS] = "hprocs",	[MAP_HCODE] = "hcode",
+	[MAP_HFILES] = "hfiles",     [MAP_HCONSTS] = "hconsts", [MAP_HMEMO] = "hmemo",
+	[MAP_HPROGS] = "hprogs",     [MAP_KFUNCS] = "kfuncs",
 };
 
 static const char *const alu_ops[16] = {

@@ -30,6 +30,8 @@ enum map_class {
 	MAP_UCACHE,   /* struct rt_urule */
 	MAP_UREQ,     /* ring buffer of struct rt_ureq */
 	MAP_HPROCS,   /* key of a process -> struct rt_hproc (rt/helper.h) */
+	MAP_HFILES,   /* struct rt_ufile_key -> struct rt_hfile */
+	MAP_HCONSTS,  /* bits of files -> struct rt_hconst */
 	MAP_HCODE,    /* words of helpers: one element, mmapped, direct value */
 	MAP_HMEMO,    /* struct rt_hmemo */
 	MAP_HPROGS,   /* the type of program's own: compiled programs of helpers */

@@ -60,6 +60,8 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_UCACHE:
 	case MAP_UREQ:
 	case MAP_HPROCS:
+	case MAP_HFILES:
+	case MAP_HCONSTS:
 	case MAP_HCODE:
 	case MAP_HMEMO:
 	case MAP_SPEC:

@@ -75,7 +75,8 @@ struct rt_control {
 	s32 tracer_pid;
 	u32 epoch; /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
 	struct rt_helper_note notes[RT_NOTES];
-	u64 pad2[3];
+	u64 has_constants; /* 1: there are files of runtimes in MAP_HFILES (rt/helper.h) */
+	u64 pad2[2];
 	struct rt_cpu cpu[];
 };
 

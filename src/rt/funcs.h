@@ -63,6 +63,7 @@ RT_FUNC(rt_ustack, 2, 0)
  * program (bpf/helper_code.h); 1: they have none.
  */
 RT_FUNC(rt_walk_begin, 3, 0)
+RT_FUNC(rt_walk_enter, 0, 0)   /* prepares the machine for the process; as rt_walk_begin() */
 RT_FUNC(rt_walk_first, 0, 0)   /* adds the first frame: 0 if no frame is wanted any more */
 RT_FUNC(rt_walk_next, 0, 0)    /* 0: there is no further frame */
 RT_FUNC(rt_walk_restore, 0, 0) /* behind a step: the callee-saved registers of the new frame */

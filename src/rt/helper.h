@@ -183,6 +183,25 @@ struct rt_hproc {
 };
 
 /*
+ * What files fix (helper/constants.h): MAP_HFILES has those that values of helpers depend on, and
+ * MAP_HCONSTS the entry of a process by the bits of the files of runtimes that it maps. The first
+ * walk of a process looks at all that the process maps, makes its entry of that, and asks the
+ * consumer as well.
+ */
+#define RT_HFILES_MAX 63u
+struct rt_hfile {
+	u32 number;	/* 1 to RT_HFILES_MAX */
+	u32 is_runtime; /* 0: programs of all kinds map it, as the C library */
+};
+struct rt_hconst {
+	u64 needs;	      /* bits: numbers of files that must be mapped */
+	struct rt_hproc proc; /* the values with a file are offsets from where that is mapped */
+	u8 file_of[RT_HELPER_GLOBALS + 2]; /* the number of the file; 0: none */
+};
+/* Ranges of a process's memory that the first walk looks at. */
+#define RT_HRANGES 1024u
+
+/*
  * MAP_HMEMO remembers by what it depended on the word of a frame (ucached()), or all words that a
  * native frame has added to the stack (uknown()).
  */
@@ -214,8 +233,9 @@ struct rt_hwork {
 	u64 again[RT_HMEMO_WORDS + 1]; /* what is recorded again; ends with 0 */
 	/* the task whose walk a compiled program is to take over; 0: none is */
 	u64 entering;
-	u64 is_spent; /* the instructions of the walk are used up */
-	u64 next[3];  /* pc, sp, fp of the next frame; is_steered says whether */
+	u64 is_spent;	     /* the instructions of the walk are used up */
+	u64 found, runtimes; /* bits: files of MAP_HFILES that the process maps */
+	u64 next[3];	     /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
 	u64 regs[RT_HELPER_NREGS];
 	u64 push[RT_HELPER_PUSHES];

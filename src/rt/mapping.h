@@ -111,13 +111,16 @@ INLINE void maple_shape(struct unwind_work *w, u64 type)
 
 /*
  * Returns the address of the struct vm_area_struct whose range in the tree contains w->f.insn, or
- * 0. The function is inline because it would be the ninth in the longest chain of calls
- * (kernel/budget.h).
+ * 0. With wants_end, it fills in the last address of the range, which may also be one without a
+ * mapping: all ones behind the last mapping. The function is inline because it would be the ninth
+ * in the longest chain of calls (kernel/budget.h).
  */
-INLINE u64 vma_find(struct unwind_work *w)
+INLINE u64 range_find(struct unwind_work *w, u64 wants_end)
 {
-	u64 e, type, slot;
+	u64 e, type, slot, n;
 
+	if (wants_end)
+		w->range_end = ~0ull;
 	e = read_word(w->mm + K.mm_root);
 	if (!MAPLE_ROOT(e))
 		return 0;
@@ -129,13 +132,21 @@ INLINE u64 vma_find(struct unwind_work *w)
 		    bpf_probe_read_kernel(w->node, sizeof(w->node), MAPLE_NODE(e)))
 			return 0;
 		maple_shape(w, w->node_type);
-		slot = w->slot + maple_pivots_below(w, w->f.insn & PAGE_MASK);
+		n = maple_pivots_below(w, w->f.insn & PAGE_MASK);
+		if (wants_end && n < w->nend)
+			w->range_end = w->node[(1 + n) & 31];
+		slot = w->slot + n;
 		OPAQUE(slot);
 		e = w->node[slot & 31];
 		if (w->node_type == MAPLE_LEAF)
 			return e & 3 ? 0 : e;
 	}
 	return 0;
+}
+
+INLINE u64 vma_find(struct unwind_work *w)
+{
+	return range_find(w, 0);
 }
 
 /* ---- the mapping of an address ------------------------------------------------------------ */

@@ -28,8 +28,7 @@
  */
 #include "rt/mapping.h"
 
-extern char map_ublocks, map_ucache, map_hprocs;
-extern u64 val_hcode[];
+extern char map_ublocks, map_ucache;
 
 #define PF_KTHREAD 0x200000 /* Linux include/linux/sched.h, "I am a kernel thread" */
 
@@ -457,102 +456,18 @@ INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 	*(u64 *)&env->m->scratch_top = w->top;
 }
 
-/*
- * Writes the key under which the process was attached if it ran when the session began. What is
- * read goes through the request, because the chain of calls leaves little room on the stack
- * (kernel/budget.h).
- */
-INLINE void helper_begun_key(struct unwind_work *w, u64 pid)
-{
-	bpf_probe_read_kernel(&w->req.start, 8, w->task + K.task_leader);
-	bpf_probe_read_kernel(&w->req.start, 8, w->req.start + K.task_start);
-	bpf_probe_read_kernel(&w->req.end, 8, w->mm + K.mm_arg_start);
-	w->req.start =
-		rt_helper_begun_key(pid, (w->req.start + (u64)K.boot_offset) / K.tick, w->req.end);
-}
-
-/*
- * Tells the consumer of a process that no walk has met yet. Its entry is a copy of that which was
- * made when the session began; without one, it is empty, so that only the first walk asks, and its
- * values are not read until the consumer has filled them.
- */
-INLINE void helper_ask(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
-{
-	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
-	struct rt_hproc *begun;
-	long failed;
-
-	if (cfg.pidns.level && !pid)
-		return;
-	helper_begun_key(w, pid);
-	begun = bpf_map_lookup_elem(&map_hprocs, &w->req.start);
-	h->regs[HREG_PROC] = 0;
-	if (begun) {
-		failed = bpf_map_update_elem(&map_hprocs, &h->key, begun, BPF_NOEXIST);
-	} else {
-		w->req.start = 0;
-		failed =
-			bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST);
-	}
-	if (failed)
-		return;
-	w->req.key.ino = h->key;
-	w->req.end = 0;
-	w->req.pid = pid;
-	w->map_start = w->map_end = 0;
-	if (bpf_ringbuf_output(&map_ureq, &w->req, sizeof(w->req), 0))
-		bpf_map_delete_elem(&map_hprocs, &h->key);
-}
-
-/* Fills h for a walk of the process; 0 if it has no helper, else 1 + rt_hproc.program. */
-INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
-{
-	struct rt_hproc *p;
-
-	h->key = w->key;
-	p = bpf_map_lookup_elem(&map_hprocs, &h->key);
-	if (!p) {
-		helper_ask(m, w, h);
-		p = bpf_map_lookup_elem(&map_hprocs, &h->key);
-	}
-	if (!p || !p->entry) {
-		h->key = RT_HELPER_ALWAYS;
-		p = bpf_map_lookup_elem(&map_hprocs, &h->key);
-	}
-	if (!p || !p->entry ||
-	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)p))
-		return 0;
-	h->code = (u64)val_hcode;
-	h->entering = p->program ? w->task : 0;
-	h->pc = h->entry = p->entry;
-	h->on_fault = p->frames;
-	h->is_steered = 0;
-	h->result = h->text_len = h->memo = h->known = h->is_spent = 0;
-	h->fuel = RT_HELPER_FUEL(w->left);
-	h->regs[0] = 0;
-	h->regs[HREG_ARGS + RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
-	w->saves = p->saves && !w->is_32 ? RT_UFILE_SAVED : 0;
-	/* A read that fails zeroes its destination: Linux kernel/trace/bpf_trace.c. */
-	bpf_probe_read_kernel(&h->regs[HREG_LOCALS], 8 * RT_HELPER_LOCALS, 0);
-	bpf_probe_read_kernel(h->strings, sizeof(h->strings), 0);
-	bpf_probe_read_kernel(h->tags, sizeof(h->tags), 0);
-	return 1 + (u64)p->program;
-}
-
 u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 {
 	struct frame_env env;
 	struct unwind_work *w = walk_begin(&env, m, at, n);
-	struct rt_hwork *h;
 	u64 how;
 
 	if (!w)
 		return 0;
-	h = HELPER(env.scratch);
 	w->text_left = strsize;
 	w->top = *(u64 *)&m->scratch_top;
 	walk_first_rule(&env, w);
-	how = helper_enter(m, w, h);
+	how = rt_walk_enter(m);
 	if (!how) {
 		if (w->only_lang)
 			w->left = 0;

@@ -47,6 +47,7 @@ struct unwind_work {
 	u64 map_rule; /* of all its code; 0: the tree says */
 	u64 tree, nlevels, block;
 	struct rt_ureq req;
+	u64 range_end; /* the last address of the range that was looked up last */
 	u64 node_type, nend, slot, node[32];
 	u64 window_at, window[WINDOW + 2]; /* of the stack, from window_at on */
 };

@@ -14,12 +14,25 @@
  */
 #pragma once
 
+#include <sys/sysmacros.h>
+
+#include "files/file_id.h"
 #include "image/ehframe.h"
 #include "record/format.h"
 #include "rt/helper.h"
 #include "rt/tables.h"
 
 struct helper_load; /* the engine's own */
+
+/* The key by which walks know a file, if fstat() shows its device and inode as they have them. */
+static inline struct rt_ufile_key stack_file_key(const struct file_id *id)
+{
+	return (struct rt_ufile_key){.ino = id->ino,
+				     .size = id->size,
+				     .mtime = (uint64_t)id->mtime,
+				     /* as Linux include/linux/kdev_t.h has it */
+				     .dev = (uint64_t)major(id->dev) << 20 | minor(id->dev)};
+}
 
 /* A program of helpers that the engine is to compile. */
 struct helper_code {
@@ -57,6 +70,10 @@ struct stack_tables_ops {
 	/* What walks of the process with that key run from now on (rt/helper.h). */
 	struct err *(*process_set)(void *ctx, uint64_t key, const struct rt_hproc *hp);
 	void (*process_forget)(void *ctx, uint64_t key);
+	/* What files fix of that (rt/helper.h); without room for it, nothing happens. */
+	void (*runtime_file_set)(void *ctx, const struct rt_ufile_key *key,
+				 const struct rt_hfile *file);
+	void (*constants_set)(void *ctx, uint64_t runtimes, const struct rt_hconst *constants);
 	/* Begins to compile the program, or looks how far that is. */
 	enum helper_code_state (*code_work)(void *ctx, struct helper_code *c, struct err **ret_err);
 	/* Waits until a compilation that has begun is over. */

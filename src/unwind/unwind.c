@@ -95,12 +95,6 @@ static void cuts_tell(struct unwinds *u)
 	}
 }
 
-/* Converts a device number to the form of Linux include/linux/kdev_t.h. */
-static uint64_t kernel_dev(dev_t dev)
-{
-	return (uint64_t)major(dev) << 20 | minor(dev);
-}
-
 static uint64_t user_dev(uint64_t dev)
 {
 	dev &= ~RT_UFILE_SAVED;
@@ -112,10 +106,7 @@ static struct rt_ufile_key key_of(const struct gate_file *f)
 {
 	struct file_id id = file_id_of(f);
 
-	return (struct rt_ufile_key){.ino = id.ino,
-				     .size = id.size,
-				     .mtime = (uint64_t)id.mtime,
-				     .dev = kernel_dev(id.dev)};
+	return stack_file_key(&id);
 }
 
 /*

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The event that happens once: the first stack of a process has the frames of its language. Programs of the runtimes wait, deep in their code,
 for a byte, and a session that has begun gets the one stack when it comes: without naming the process, and with -p. A program of -c has its
-stack at its first read."""
+stack at its first read. So has a process that begins while dtrace runs, if another one of the same files was there before it."""
 import os, shlex, shutil, subprocess, sys
 
 from helpertrace import DTRACE, OPTS, PATIENCE, TMP, language_frames, write
@@ -18,12 +18,18 @@ RUNTIMES = {
     "Node.js": (["node", "p.js"], 6),
     "Java": (["java", "-Xmx64m", "-XX:+UseSerialGC", "-cp", ".", "P"], 5),
 }
+# What their helpers know depends on the process: on memory, or on the order in which libraries were loaded.
+OF_THE_PROCESS = ("Perl", "Ruby", "Java")
 # The tables that the helper reads are empty until the virtual machine is loaded, which -c does not wait for.
 LOADED_LATE = ("Java",)
 
 ONCE = """
     tick-10ms /!said/ { said = 1; printf("begun\\n"); }
     syscall::read:return /pid == $1 && arg0 == 1/ { jstack(); exit(0); }
+"""
+ANOTHER = """
+    tick-10ms /!said/ { said = 1; printf("begun\\n"); }
+    syscall::read:entry /ppid == $1 && arg0 == 0/ { jstack(); exit(0); }
 """
 AT_ONCE = "syscall::read:entry /pid == $target && arg0 == 0/ { jstack(); exit(0); }"
 
@@ -50,6 +56,26 @@ def event(name, command, options):
             program.kill()
 
 
+def another(name, command):
+    """The stack of the first read of a process that begins when dtrace has another one of the same program."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        tracer = None
+        try:
+            if program.stdout.readline() != "ready\n" or not reader(program.pid):
+                return f"{name} does not begin"
+            tracer = subprocess.Popen([DTRACE, "-q", *OPTS, "-x", "switchrate=100hz", "-n", ANOTHER, str(os.getpid()), "-p", str(program.pid)],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            if tracer.stdout.readline() != "begun\n":
+                return "the session does not begin"
+            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            return tracer.communicate(timeout=60 * PATIENCE)[0]
+        finally:
+            program.kill()
+            if tracer:
+                tracer.kill()
+                tracer.wait()
+
+
 def started(name, command):
     """The stack of a program's first read, which dtrace has begun."""
     run = subprocess.run([DTRACE, "-q", *OPTS, "-n", AT_ONCE, "-c", shlex.join(command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -70,6 +96,8 @@ def main():
         found = {"a process that runs": event(name, command, []), "-p": event(name, command, ["-p"])}
         if name not in LOADED_LATE:
             found["-c"] = started(name, command)
+        if name not in OF_THE_PROCESS:
+            found["another process"] = another(name, command)
         for how, stack in found.items():
             lines = [line for line in stack.splitlines() if line.strip()]
             if language_frames(lines) < least:

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Learns which values of helpers depend on files alone (constants.h). */
+#include "helper/constants.h"
+
+#include "base/vec.h"
+#include "helper/process.h"
+#include "image/debugfile.h"
+#include "image/image.h"
+#include "rt/helper.h"
+#include "target/maps.h"
+#include "target/target.h"
+#include "unwind/tables.h"
+
+#define KNOWN_MAX 64 /* sets of files */
+
+/* A file, by its number in the kernel: its index + 1. */
+struct known_file {
+	struct image *image;
+	bool is_runtime; /* not a library that programs of all kinds map */
+};
+
+struct known {
+	uint64_t wanted, set;		    /* as in struct attached */
+	uint64_t needs;			    /* bits: numbers of files */
+	uint64_t runtimes;		    /* those of them that are of a runtime */
+	struct rt_hproc hp;		    /* values of a process whose files are mapped at 0 */
+	uint8_t file_of[RT_HELPER_GLOBALS]; /* number of the file that a value is in; 0: none */
+};
+
+struct constants {
+	const struct file_opts *files;
+	const struct stack_tables *tables; /* NULL until constants_begin() */
+	struct known_file known_files[RT_HFILES_MAX];
+	uint32_t nfiles;
+	VEC(struct known *) known;
+};
+
+struct constants *constants_create(const struct file_opts *files)
+{
+	struct constants *c = xcalloc(1, sizeof(*c));
+
+	c->files = files;
+	return c;
+}
+
+void constants_destroy(struct constants *c)
+{
+	if (!c)
+		return;
+	for (uint32_t i = 0; i < c->nfiles; i++)
+		image_put(c->known_files[i].image);
+	for (uint32_t i = 0; i < c->known.len; i++)
+		free(c->known.data[i]);
+	vec_deinit(&c->known);
+	free(c);
+}
+
+void constants_begin(struct constants *c, const struct stack_tables *tables)
+{
+	c->tables = tables;
+}
+
+/* ---- files of a process ---------------------------------------------------------------------- */
+
+/*
+ * Where the file is mapped: the address of its byte 0 if all of it were mapped as its first code
+ * is. Walks in the kernel compute it in the same way.
+ */
+static bool base_find(const struct proc_maps *maps, const struct proc_map *file, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+
+		if (!m->is_exec || m->is_shared || !proc_map_is_same_file(m, file))
+			continue;
+		*ret = m->start - m->off;
+		return true;
+	}
+	return false;
+}
+
+/* The first mapping of a file that has an image; NULL: it is not mapped. */
+static const struct proc_map *image_map(const struct constants *c, struct target *t,
+					const struct image *wanted)
+{
+	const struct proc_maps *maps = target_maps(t);
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		struct image *image;
+
+		/* the device may have another number here, as on btrfs; the inode has not */
+		if (!m->is_exec || !proc_map_has_file(m) || m->ino != wanted->id.ino)
+			continue;
+		image = target_image(t, c->files->images, m);
+		image_put(image);
+		if (image == wanted)
+			return m;
+	}
+	return NULL;
+}
+
+static const struct known *known_find(const struct constants *c, uint64_t wanted, uint64_t runtimes)
+{
+	for (uint32_t i = 0; i < c->known.len; i++)
+		if (c->known.data[i]->wanted == wanted && c->known.data[i]->runtimes == runtimes)
+			return c->known.data[i];
+	return NULL;
+}
+
+bool constants_find(const struct constants *c, struct target *t, uint64_t *set, struct rt_hproc *hp)
+{
+	uint64_t bases[RT_HFILES_MAX + 1] = {0}, found = 0, runtimes = 0;
+	const struct known *k;
+
+	if (!c->known.len)
+		return false;
+	for (uint32_t i = 0; i < c->nfiles; i++) {
+		const struct proc_map *m = image_map(c, t, c->known_files[i].image);
+
+		if (!m || !base_find(target_maps(t), m, &bases[i + 1]))
+			continue;
+		found |= 1ull << (i + 1);
+		if (c->known_files[i].is_runtime)
+			runtimes |= 1ull << (i + 1);
+	}
+	k = known_find(c, *set, runtimes);
+	if (!k || (k->needs & ~found))
+		return false;
+	for (uint32_t i = 0; i < RT_HELPER_GLOBALS; i++)
+		hp->globals[i] = k->hp.globals[i] + bases[k->file_of[i]];
+	hp->saves = k->hp.saves;
+	*set = k->set;
+	return true;
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+static void file_publish(const struct constants *c, uint32_t number)
+{
+	const struct known_file *f = &c->known_files[number - 1];
+	const struct rt_ufile_key key = stack_file_key(&f->image->id);
+	const struct rt_hfile file = {.number = number, .is_runtime = f->is_runtime};
+
+	c->tables->ops->runtime_file_set(c->tables->ctx, &key, &file);
+}
+
+/* The number of the file of a mapping, which is a new one if it is not known yet; 0: no room. */
+static uint32_t file_number(struct constants *c, struct target *t, const struct proc_map *m)
+{
+	struct image *image = target_image(t, c->files->images, m);
+	const char *name = basename(m->path);
+
+	for (uint32_t i = 0; i < c->nfiles; i++) {
+		if (c->known_files[i].image != image)
+			continue;
+		image_put(image);
+		return i + 1;
+	}
+	if (!image || c->nfiles == RT_HFILES_MAX) {
+		image_put(image);
+		return 0;
+	}
+	c->known_files[c->nfiles++] =
+		(struct known_file){image, !process_is_libc(name) && !process_is_linker(name)};
+	file_publish(c, c->nfiles);
+	return c->nfiles;
+}
+
+/* A set of files whose values are being learned. */
+struct lesson {
+	struct constants *c;
+	const struct attached *a;
+	struct target *moved;
+	uint32_t numbers[TARGET_MOVED_FILES]; /* of the files of `moved`; 0: not asked about */
+	uint64_t bases[TARGET_MOVED_FILES];   /* where the process has them */
+};
+
+/* Gives numbers to the files that the clauses have asked about; false: one of them has none. */
+static bool lesson_number(struct lesson *l, struct known *k)
+{
+	const struct proc_maps *maps = target_maps(l->moved), *own = target_maps(l->a->target);
+	uint64_t asked = target_moved_asked(l->moved);
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		uint32_t file = (uint32_t)(m->start >> TARGET_MOVED_SHIFT) - 1, number;
+
+		if (!(asked >> file & 1) || l->numbers[file] || !base_find(own, m, &l->bases[file]))
+			continue;
+		number = file_number(l->c, l->moved, m);
+		if (!number)
+			return false;
+		l->numbers[file] = number;
+		k->needs |= 1ull << number;
+		if (l->c->known_files[number - 1].is_runtime)
+			k->runtimes |= 1ull << number;
+	}
+	return k->runtimes != 0;
+}
+
+/* Compares the values; false: one of them depends on the process. */
+static bool lesson_compare(const struct lesson *l, const struct rt_hproc *moved, struct known *k)
+{
+	k->hp = *l->a->hp;
+	for (uint32_t i = 0; i < RT_HELPER_GLOBALS; i++) {
+		uint64_t value = l->a->hp->globals[i], distance = moved->globals[i] - value;
+		uint32_t file = distance ? target_moved_file(distance) : UINT32_MAX;
+
+		if (!distance)
+			continue;
+		if (file == UINT32_MAX || !l->numbers[file])
+			return false;
+		k->file_of[i] = (uint8_t)l->numbers[file];
+		k->hp.globals[i] = value - l->bases[file];
+	}
+	return true;
+}
+
+static void known_publish(const struct constants *c, const struct known *k)
+{
+	struct rt_hconst *h = xcalloc(1, sizeof(*h));
+
+	h->needs = k->needs;
+	h->proc = k->hp;
+	memcpy(h->file_of, k->file_of, sizeof(k->file_of));
+	c->tables->ops->constants_set(c->tables->ctx, k->runtimes, h);
+	free(h);
+}
+
+static bool lesson_learn(struct lesson *l, struct process *p, struct known *k)
+{
+	struct rt_hproc *moved = xcalloc(1, sizeof(*moved));
+	bool is_learned = l->a->again(l->a->ctx, p, moved) && lesson_number(l, k) &&
+			  lesson_compare(l, moved, k) && !known_find(l->c, k->wanted, k->runtimes);
+
+	free(moved);
+	return is_learned;
+}
+
+bool constants_learn(struct constants *c, const struct attached *a)
+{
+	struct lesson l = {.c = c, .a = a};
+	struct known *k;
+	struct process *p;
+	bool is_learned;
+
+	if (!c->tables || c->known.len == KNOWN_MAX)
+		return false;
+	k = xcalloc(1, sizeof(*k));
+	k->wanted = a->wanted;
+	k->set = a->set;
+	l.moved = target_moved(a->target);
+	p = process_open(l.moved, c->files);
+	is_learned = lesson_learn(&l, p, k);
+	if (is_learned) {
+		vec_push(&c->known, k);
+		known_publish(c, k);
+	} else {
+		free(k);
+	}
+	process_close(p);
+	target_close(l.moved);
+	return is_learned;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of a runtime fix of the values that its helpers' attach clauses compute.
+ *
+ * Most of these values are offsets, versions, and addresses of code and data of the runtime's own
+ * files: the same in each process that maps the same files, but for where these are mapped. When a
+ * process has been attached, the clauses run a second time over its files alone, mapped elsewhere
+ * (target_moved()). Each value is either the same again, or further on by what its file was moved
+ * by. Values that differ otherwise depend on the process, as do clauses that look at memory which
+ * is written: nothing is learned then, and each process is attached by itself.
+ *
+ * What was learned attaches further processes here without running their clauses, and is published
+ * to walks in the kernel (rt/helper.h), which attach a process at its first stack.
+ *
+ * Owns     references of the images of the files.
+ * Errors   what cannot be learned is not: there is none to tell of.
+ * Threads  the consumer's.
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct file_opts;
+struct helper;
+struct process;
+struct proc_maps;
+struct rt_hproc;
+struct stack_tables;
+struct target;
+
+struct constants;
+
+/* files outlives it. */
+struct constants *constants_create(const struct file_opts *files);
+void constants_destroy(struct constants *c); /* NULL is allowed */
+/* Where what is learned is published from now on. */
+void constants_begin(struct constants *c, const struct stack_tables *tables);
+
+/*
+ * Fills the values of hp for a process to which the helpers of the set (bits) apply, if they are
+ * known, and takes those that decline it out of the set.
+ */
+bool constants_find(const struct constants *c, struct target *t, uint64_t *set,
+		    struct rt_hproc *hp);
+
+/* A process whose helpers have been attached. */
+struct attached {
+	struct target *target;
+	uint64_t wanted, set;	   /* bits: helpers that apply, and those that do not decline it */
+	const struct rt_hproc *hp; /* with its values */
+	/*
+	 * Attaches the same helpers to another process, and fills its values; false: one of them
+	 * declines it.
+	 */
+	bool (*again)(void *ctx, struct process *p, struct rt_hproc *ret);
+	void *ctx;
+};
+/* False: the values depend on the process, or there is no room. */
+bool constants_learn(struct constants *c, const struct attached *a);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run-time library: what a walk with helpers finds of the process that it walks, its entry in
+ * MAP_HPROCS.
+ *
+ * The consumer makes the entry when a walk has asked, or when the session begins. A process that no
+ * walk has met yet gets one here, if all that its helpers' attach clauses would find is fixed by
+ * the files that it maps (MAP_HFILES, MAP_HCONSTS).
+ */
+/* This file uses the struct of arch/frame.h, and none of its steps. */
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#include "rt/mapping.h"
+
+extern char map_hprocs, map_hfiles, map_hconsts;
+extern u64 val_hcode[];
+
+/*
+ * Writes the key under which the process was attached if it ran when the session began. What is
+ * read goes through the request, because the chain of calls leaves little room on the stack
+ * (kernel/budget.h).
+ */
+INLINE void begun_key_write(struct unwind_work *w, u64 pid)
+{
+	bpf_probe_read_kernel(&w->req.start, 8, w->task + K.task_leader);
+	bpf_probe_read_kernel(&w->req.start, 8, w->req.start + K.task_start);
+	bpf_probe_read_kernel(&w->req.end, 8, w->mm + K.mm_arg_start);
+	w->req.start =
+		rt_helper_begun_key(pid, (w->req.start + (u64)K.boot_offset) / K.tick, w->req.end);
+}
+
+/* Where a file of MAP_HFILES is mapped is kept in a register that no helper uses yet. */
+#define FILE_BASE(h, number) ((h)->regs[HREG_LOCALS + ((number)&RT_HFILES_MAX)])
+_Static_assert(RT_HFILES_MAX < RT_HELPER_LOCALS, "registers for the files");
+
+/* Notes the file that is mapped in a range, if values of helpers depend on it. */
+INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
+{
+	u64 flags = read_word(vma + K.vma_flags), number;
+	struct rt_hfile *f;
+
+	if (!(flags & VM_EXEC) || (flags & VM_SHARED) || !read_word(vma + K.vma_file) ||
+	    !file_key(w, vma))
+		return;
+	f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
+	if (!f)
+		return;
+	number = f->number & RT_HFILES_MAX;
+	OPAQUE(number);
+	number &= RT_HFILES_MAX;
+	if (h->found >> number & 1) /* its first code counts */
+		return;
+	h->found |= 1ull << number;
+	if (f->is_runtime)
+		h->runtimes |= 1ull << number;
+	FILE_BASE(h, number) =
+		read_word(vma + K.vma_start) - (read_word(vma + K.vma_pgoff) << FRAME_PAGE_SHIFT);
+}
+
+static long file_step(u64 i, void *ctx)
+{
+	char *p = ((struct loop *)ctx)->p;
+	struct unwind_work *w = WALK(p);
+	u64 vma = range_find(w, 1);
+
+	if (vma)
+		file_note(w, HELPER(p), vma);
+	w->f.insn = w->range_end + 1;
+	return w->f.insn == 0;
+}
+
+/* Computes values that are in files from where these are mapped. */
+INLINE void values_place(struct rt_hwork *h, const struct rt_hconst *c)
+{
+	u64 number;
+
+#pragma clang loop unroll(disable)
+	for (u64 i = 0; i < RT_HELPER_GLOBALS; i++) {
+		number = c->file_of[i] & RT_HFILES_MAX;
+		OPAQUE(number);
+		number &= RT_HFILES_MAX;
+		if (number)
+			h->regs[HREG_GLOBALS + i] += FILE_BASE(h, number);
+	}
+}
+
+/*
+ * Makes the entry of a process of what is known of the files that it maps; false if that is not
+ * all. The entry is in the registers then.
+ */
+INLINE u64 hproc_make(char *p)
+{
+	struct unwind_work *w = WALK(p);
+	struct rt_hwork *h = HELPER(p);
+	u64 insn = w->f.insn;
+	struct rt_hconst *c;
+
+	if (!val_control.has_constants)
+		return 0;
+	h->found = h->runtimes = 0;
+	w->f.insn = 0;
+	loop_run(RT_HRANGES, file_step, p);
+	w->f.insn = insn;
+	c = bpf_map_lookup_elem(&map_hconsts, &h->runtimes);
+	if (!c || (c->needs & ~h->found) ||
+	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)&c->proc))
+		return 0;
+	values_place(h, c);
+	return 1;
+}
+
+/*
+ * Tells the consumer of a process that no walk has met yet. Its entry is a copy of that which was
+ * made when the session began, or is made of what its files fix. Else it is empty, so that only the
+ * first walk asks, and its values are not read until the consumer has filled them.
+ */
+INLINE void hproc_ask(const struct rt_mach *m, char *p)
+{
+	struct unwind_work *w = WALK(p);
+	struct rt_hwork *h = HELPER(p);
+	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
+	struct rt_hproc *begun;
+	long failed;
+
+	if (cfg.pidns.level && !pid)
+		return;
+	begun_key_write(w, pid);
+	begun = bpf_map_lookup_elem(&map_hprocs, &w->req.start);
+	if (begun) {
+		failed = bpf_map_update_elem(&map_hprocs, &h->key, begun, BPF_NOEXIST);
+	} else {
+		w->req.start = 0;
+		if (!hproc_make(p))
+			h->regs[HREG_PROC] = 0;
+		failed =
+			bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST);
+	}
+	if (failed)
+		return;
+	w->req.key.ino = h->key;
+	w->req.end = 0;
+	w->req.pid = pid;
+	w->map_start = w->map_end = 0;
+	if (bpf_ringbuf_output(&map_ureq, &w->req, sizeof(w->req), 0))
+		bpf_map_delete_elem(&map_hprocs, &h->key);
+}
+
+/* Fills h for a walk of the process; 0 if it has no helper, else 1 + rt_hproc.program. */
+u64 rt_walk_enter(struct rt_mach *m)
+{
+	char *p = m ? slot_of(m) : NULL;
+	const struct rt_hproc *hp;
+	struct unwind_work *w;
+	struct rt_hwork *h;
+
+	if (!p)
+		return 0;
+	w = WALK(p);
+	h = HELPER(p);
+	h->key = w->key;
+	hp = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	if (!hp) {
+		hproc_ask(m, p);
+		hp = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	}
+	if (!hp || !hp->entry) {
+		h->key = RT_HELPER_ALWAYS;
+		hp = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	}
+	if (!hp || !hp->entry ||
+	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)hp))
+		return 0;
+	h->code = (u64)val_hcode;
+	h->entering = hp->program ? w->task : 0;
+	h->pc = h->entry = hp->entry;
+	h->on_fault = hp->frames;
+	h->is_steered = 0;
+	h->result = h->text_len = h->memo = h->known = h->is_spent = 0;
+	h->fuel = RT_HELPER_FUEL(w->left);
+	h->regs[0] = 0;
+	h->regs[HREG_ARGS + RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
+	w->saves = hp->saves && !w->is_32 ? RT_UFILE_SAVED : 0;
+	/* A read that fails zeroes its destination: Linux kernel/trace/bpf_trace.c. */
+	bpf_probe_read_kernel(&h->regs[HREG_LOCALS], 8 * RT_HELPER_LOCALS, 0);
+	bpf_probe_read_kernel(h->strings, sizeof(h->strings), 0);
+	bpf_probe_read_kernel(h->tags, sizeof(h->tags), 0);
+	return 1 + (u64)hp->program;
+}
