@@ -404,7 +404,49 @@ enum { HASH_BYTES, HASH_TEXT, HASH_TEXT_ENDS, HASH_BAD }; /* values of H_TEXT */
 #define HASH_MAX     1024u /* bytes of a table or of text in any encoding */
 #define HASH_STR_MAX 256u  /* bytes up to a NUL: as many as a string has */
 
-/* Adds up to 8 bytes to the sum, as a word that is filled with zeros. */
+#define HASH_STEP 32u /* bytes that a step adds, if they lie in one line */
+
+/* The first n bytes of a word, 1 <= n < 8; the others are zeros. */
+INLINE u64 word_cut(u64 word, u64 n)
+{
+	return word & ((1ull << 8 * n) - 1);
+}
+
+/* Adds the word with this number to the sum of n bytes, if there are as many. */
+INLINE u64 word_add(u64 sum, const u64 *words, u64 number, u64 n)
+{
+	u64 left = n - 8 * number;
+
+	if (n <= 8 * number)
+		return sum;
+	return hash_word(sum, left < 8 ? word_cut(words[number], left) : words[number]);
+}
+
+/*
+ * Adds up to HASH_STEP bytes, all of which lie in the line of the first. False: none; the next word
+ * begins in this line and ends in the next one, or cannot be read.
+ */
+INLINE u64 line_add(struct rt_hwork *h, u64 addr, u64 left)
+{
+	u64 room = RT_HELPER_LINE - addr % RT_HELPER_LINE, n, at, sum;
+	const u64 *words;
+
+	n = left < HASH_STEP ? left : HASH_STEP;
+	if (n > room)
+		n = room & ~7ull;
+	if (!n || !IS_USER(addr) || !line_find(h, addr, &at))
+		return 0;
+	words = (const u64 *)(h->lines + at);
+	sum = word_add(h->t[H_SUM], words, 0, n);
+	sum = word_add(sum, words, 1, n);
+	sum = word_add(sum, words, 2, n);
+	h->t[H_SUM] = word_add(sum, words, 3, n);
+	h->t[H_AT] = addr + n;
+	h->t[H_LEFT] = left - n;
+	return 1;
+}
+
+/* Adds some of the bytes to the sum, of a text a word. The last word is filled with zeros. */
 static long hash_step(u64 i, void *ctx)
 {
 	struct rt_hwork *h = HELPER(((struct loop *)ctx)->p);
@@ -413,6 +455,8 @@ static long hash_step(u64 i, void *ctx)
 
 	if (!left)
 		return 1;
+	if (h->t[H_TEXT] == HASH_BYTES && line_add(h, at, left))
+		return h->t[H_LEFT] == 0;
 	n = left < 8 ? left : 8;
 	if (!line_load(h, at, n, &word[0])) {
 		if (h->t[H_TEXT] == HASH_TEXT) {
@@ -428,11 +472,11 @@ static long hash_step(u64 i, void *ctx)
 		}
 	}
 	if (n < 8)
-		word[0] &= (1ull << 8 * n) - 1;
+		word[0] = word_cut(word[0], n);
 	x = h->t[H_TEXT] == HASH_TEXT ? zero_bytes(word[0]) : 0;
 	if (x) {
 		n = zero_first(x) & 7;
-		word[0] &= (1ull << 8 * n) - 1;
+		word[0] = word_cut(word[0], n);
 		h->t[H_TEXT] = HASH_TEXT_ENDS;
 	}
 	h->t[H_SUM] = hash_word(h->t[H_SUM], word[0]);
