@@ -22,27 +22,19 @@
 #include "helper/hcode.h"
 #include "helper/helper.h"
 #include "helper/process.h"
+#include "helper/programs.h"
 
 #define FILES_MAX 32 /* helpers that are files */
 #define HELPERS_MAX                                                                                \
 	USTACK_HELPERS_MAX /* with those that programs carry; a set of helpers is a word of bits */
-/* What helpers that programs carry may use of MAP_HCODE: one of them, and all together. */
+/* What a helper that a program carries may use of MAP_HCODE. */
 #define FOREIGN_WORDS 8192u
-#define FOREIGN_ALL   (RT_HCODE / 2)
 #define NOTICES_MAX   64	/* hostile processes could cause any number of them */
 #define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
 #define PROCS_PER_PID 4		/* address spaces of a process id that are known at once */
 /* Before a process is looked at again of which not all could be read: first, and at most. */
 #define AGAIN_MIN_NS 1000000000
 #define AGAIN_MAX_NS 64000000000
-
-/* The program of several helpers. */
-struct program {
-	uint64_t set; /* bits: numbers of helpers */
-	uint32_t base;
-	struct hcode code; /* without its words */
-	struct helper_code compiled;
-};
 
 /* The address spaces of a process id. */
 struct known {
@@ -64,14 +56,10 @@ struct ustacks {
 	struct ustack_opts opts;
 	const struct stack_tables *tables; /* NULL until ustacks_begin() */
 	VEC(struct helper *) helpers;
-	VEC(struct program *) programs;
+	struct programs *programs;
 	struct carried *carried;
 	struct constants *constants;
 	uint64_t foreign;      /* the helpers that programs carry */
-	uint32_t top;	       /* words of MAP_HCODE that are used */
-	uint32_t foreign_used; /* of those, by programs and texts of helpers that programs carry */
-	struct hashmap
-		*texts; /* strings that are values of variables -> their words in MAP_HCODE */
 	struct hashmap *known; /* process id -> struct known */
 	struct hashmap *told;  /* notices */
 	uint64_t always;       /* the helpers of the program for all processes */
@@ -216,78 +204,7 @@ static bool helper_ready(struct ustacks *u, struct helper *h)
 	return false;
 }
 
-/* ---- programs -------------------------------------------------------------------------------- */
-
-static struct err *words_add(struct ustacks *u, const uint64_t *words, uint32_t n, bool is_foreign)
-{
-	if (is_foreign && n > FOREIGN_ALL - u->foreign_used)
-		return err_new("the ustack helpers that programs carry and their texts have more "
-			       "than %u words of code",
-			       FOREIGN_ALL);
-	if (n > RT_HCODE - u->top)
-		return err_new("ustack helpers and their texts have more than %u words of code",
-			       RT_HCODE);
-	memcpy(u->tables->helper_words + u->top, words, n * sizeof(*words));
-	u->top += n;
-	u->foreign_used += is_foreign ? n : 0;
-	return NULL;
-}
-
-static struct err *program_make(struct ustacks *u, uint64_t set, struct program **ret)
-{
-	struct helper *list[HELPERS_MAX];
-	struct program *p;
-	uint32_t n = 0;
-	struct err *e;
-
-	for (uint32_t i = 0; i < u->programs.len; i++) {
-		if (u->programs.data[i]->set == set) {
-			*ret = u->programs.data[i];
-			return NULL;
-		}
-	}
-	for (uint32_t i = 0; i < u->helpers.len; i++)
-		if (set >> i & 1)
-			list[n++] = u->helpers.data[i];
-	p = xcalloc(1, sizeof(*p));
-	p->set = set;
-	p->base = u->top;
-	e = hcode_make(list, n, p->base, &p->code);
-	if (!e)
-		e = words_add(u, p->code.words.data, p->code.words.len, set & u->foreign);
-	if (e) {
-		hcode_deinit(&p->code);
-		free(p);
-		return e;
-	}
-	p->compiled = (struct helper_code){.words = u->tables->helper_words + p->base,
-					   .nwords = p->code.ninsns,
-					   .base = p->base,
-					   .frames = p->code.frames,
-					   .index = u->programs.len};
-	vec_push(&u->programs, p);
-	*ret = p;
-	return NULL;
-}
-
-/* The words of MAP_HCODE where the text is: HOP_TEXT makes an address of them. */
-static struct err *text_add(struct ustacks *u, const char *text, bool is_foreign, uint64_t *ret)
-{
-	size_t n = strlen(text) + 1, nwords = (n + 7) / 8;
-	uintptr_t at = (uintptr_t)hashmap_finds(u->texts, text);
-	CLEANUP(free) uint64_t *words = xcalloc(nwords, sizeof(*words));
-	struct err *e = NULL;
-
-	if (!at) {
-		memcpy(words, text, n);
-		at = u->top;
-		e = words_add(u, words, (uint32_t)nwords, is_foreign);
-	}
-	if (!e)
-		hashmap_sets(u->texts, text, (void *)at);
-	*ret = at;
-	return e;
-}
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static struct err *process_put(struct ustacks *u, uint64_t key, const struct rt_hproc *hp)
 {
@@ -297,33 +214,6 @@ static struct err *process_put(struct ustacks *u, uint64_t key, const struct rt_
 static void process_remove(struct ustacks *u, uint64_t key)
 {
 	u->tables->ops->process_forget(u->tables->ctx, key);
-}
-
-/* Fills what a walk of a process needs to run the program. */
-static void program_fill(const struct program *p, struct rt_hproc *hp)
-{
-	hp->entry = (uint16_t)p->base;
-	hp->frames = (uint16_t)(p->base + p->code.frames);
-	hp->names = p->code.names_frames;
-	if (p->compiled.index < RT_HELPER_PROGRAMS)
-		hp->program = (uint16_t)(p->compiled.index + 1);
-}
-
-/* Whether walks of a process with these values restore callee-saved registers. */
-static bool program_saves(const struct ustacks *u, const struct program *p,
-			  const struct rt_hproc *hp)
-{
-	for (uint32_t i = 0; i < p->code.globals.len; i++) {
-		const struct hcode_global *g = &p->code.globals.data[i];
-
-		if (g->helper->saves_if && strcmp(g->helper->saves_if, g->var->name) == 0 &&
-		    hp->globals[g->slot])
-			return true;
-	}
-	for (uint32_t i = 0; i < u->helpers.len; i++)
-		if ((p->set >> i & 1) && u->helpers.data[i]->saves && !u->helpers.data[i]->saves_if)
-			return true;
-	return false;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -354,7 +244,7 @@ static struct err *value_read(struct ustacks *u, struct process *proc, const str
 
 	(void)process_global(proc, v, ret, &text);
 	if (v->type.kind == DIF_KIND_STRING)
-		e = text_add(u, strbuf_text(&text), g->helper->is_foreign, ret);
+		e = programs_text(u->programs, strbuf_text(&text), g->helper->is_foreign, ret);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -454,24 +344,29 @@ static void error_tell(struct ustacks *u, struct err *e)
 	err_destroy(e);
 }
 
+static struct err *program_get(struct ustacks *u, uint64_t set, const struct program **ret)
+{
+	return programs_get(u->programs, u->helpers.data, u->helpers.len, set, ret);
+}
+
 /*
  * Makes the program of the set. If the whole does not fit, it is made without what the process
  * carries, or else without the first helper that is one too many.
  */
-static struct err *set_program(struct ustacks *u, uint64_t set, struct program **ret)
+static struct err *set_program(struct ustacks *u, uint64_t set, const struct program **ret)
 {
-	struct err *e = program_make(u, set, ret), *without;
+	struct err *e = program_get(u, set, ret), *without;
 
 	if (!e || !(set & (set - 1)))
 		return e;
 	if ((set & u->foreign) && (set & ~u->foreign)) {
 		error_tell(u, e);
-		return program_make(u, set & ~u->foreign, ret);
+		return program_get(u, set & ~u->foreign, ret);
 	}
 	for (uint32_t i = 0; i < u->helpers.len; i++) {
 		if (!(set >> i & 1))
 			continue;
-		without = program_make(u, set & ~(1ull << i), ret);
+		without = program_get(u, set & ~(1ull << i), ret);
 		if (!without) {
 			tellf(u,
 			      "ustack helper '%s' is left out in processes with so many others: %s",
@@ -602,7 +497,7 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	CLEANUP(free) struct rt_hproc *hp = NULL;
 	uint64_t wanted = set;
 	bool is_known;
-	struct program *p;
+	const struct program *p;
 	struct err *e;
 
 	m->is_published = false;
@@ -628,7 +523,7 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	program_fill(p, hp);
 	if (!is_known)
 		e = values_fill(u, proc, p, hp);
-	hp->saves = !e && program_saves(u, p, hp);
+	hp->saves = !e && program_saves(p, hp);
 	m->is_lasting = is_known || (!e && set_learn(u, m, wanted, p, hp));
 	if (hp->saves && u->opts.saves)
 		u->opts.saves(u->opts.ctx, m->pid);
@@ -887,33 +782,13 @@ static void dues_meet(struct ustacks *u)
 
 void ustacks_work(struct ustacks *u)
 {
-	if (u)
-		dues_meet(u);
-	for (uint32_t i = 0; u && i < u->programs.len && i < RT_HELPER_PROGRAMS; i++) {
-		struct err *e;
+	struct err *e = NULL;
 
-		switch (u->tables->ops->code_work(u->tables->ctx, &u->programs.data[i]->compiled,
-						  &e)) {
-		case HELPER_CODE_IDLE: break;
-		case HELPER_CODE_LOADING: return; /* one after the other */
-		case HELPER_CODE_LOADED: compiled_tell(u, e); break;
-		}
-	}
-}
-
-/* The statement from which a word of MAP_HCODE was made; NULL: none was. */
-static const struct hcode_line *word_line(const struct ustacks *u, uint64_t word)
-{
-	const struct hcode_line *at = NULL;
-
-	for (uint32_t i = 0; i < u->programs.len; i++) {
-		const struct program *p = u->programs.data[i];
-
-		for (uint32_t k = 0; k < p->code.lines.len; k++)
-			if (word >= p->base + p->code.lines.data[k].word)
-				at = &p->code.lines.data[k];
-	}
-	return at;
+	if (!u)
+		return;
+	dues_meet(u);
+	while (programs_work(u->programs, &e))
+		compiled_tell(u, e);
 }
 
 /* Copies the note and frees it for the next one; false: there is none. */
@@ -934,7 +809,7 @@ bool ustacks_note(const struct ustacks *u, enum rt_note which, struct strbuf *ou
 	if (!u || !u->tables || !u->tables->control ||
 	    !note_take(&u->tables->control->notes[which], &note))
 		return false;
-	at = word_line(u, note.word - RT_NOTE_WORD);
+	at = programs_line(u->programs, note.word - RT_NOTE_WORD);
 	if (!at)
 		return false;
 	helper_location(at->helper, at->span, out);
@@ -956,10 +831,9 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	struct err *e = NULL;
 
 	u->opts = *opts;
-	u->top = 1;
 	u->again = UINT64_MAX;
 	u->known = hashmap_create();
-	u->texts = hashmap_create();
+	u->programs = programs_create();
 	u->told = hashmap_create();
 	u->carried =
 		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
@@ -992,22 +866,23 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 
 struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables)
 {
-	struct program *p;
+	const struct program *p;
 	struct rt_hproc *hp;
 	struct err *e;
 
 	if (!u)
 		return NULL;
 	u->tables = tables;
+	programs_begin(u->programs, tables);
 	constants_begin(u->constants, tables);
 	if (!u->always)
 		return NULL;
-	e = program_make(u, u->always, &p);
+	e = program_get(u, u->always, &p);
 	if (e)
 		return e;
 	hp = xcalloc(1, sizeof(*hp));
 	program_fill(p, hp);
-	hp->saves = program_saves(u, p, hp);
+	hp->saves = program_saves(p, hp);
 	e = process_put(u, RT_HELPER_ALWAYS, hp);
 	free(hp);
 	return e;
@@ -1023,16 +898,10 @@ void ustacks_destroy(struct ustacks *u)
 	for (uint32_t i = 0; i < u->helpers.len; i++)
 		helper_close(u->helpers.data[i]);
 	vec_deinit(&u->helpers);
-	for (uint32_t i = 0; i < u->programs.len; i++) {
-		u->tables->ops->code_end(&u->programs.data[i]->compiled);
-		hcode_deinit(&u->programs.data[i]->code);
-		free(u->programs.data[i]);
-	}
-	vec_deinit(&u->programs);
 	while ((k = hashmap_next(u->known, &pos, NULL, NULL)))
 		free(k);
 	hashmap_destroy(u->known);
-	hashmap_destroy(u->texts);
+	programs_destroy(u->programs);
 	hashmap_destroy(u->told);
 	carried_destroy(u->carried);
 	constants_destroy(u->constants);
