@@ -310,7 +310,7 @@ static struct err *helpers_create(struct kmaps *m, const struct layout *l)
 		{BPF_MAP_TYPE_HASH, "hprocs", 8, sizeof(struct rt_hproc), RT_HELPER_PROCS,
 		 .flags = BPF_F_NO_PREALLOC},
 		{BPF_MAP_TYPE_HASH, "hfiles", sizeof(struct rt_ufile_key), sizeof(struct rt_hfile),
-		 RT_HFILES_MAX, .flags = BPF_F_NO_PREALLOC},
+		 RT_HFILES, .flags = BPF_F_NO_PREALLOC},
 		{BPF_MAP_TYPE_HASH, "hconsts", 8, sizeof(struct rt_hconst), RT_HFILES_MAX,
 		 .flags = BPF_F_NO_PREALLOC},
 		{BPF_MAP_TYPE_ARRAY, "hmemo", 4, sizeof(struct rt_hmemo), RT_HMEMO, .flags = 0},

@@ -6,6 +6,7 @@
 #include "helper/process.h"
 #include "image/debugfile.h"
 #include "image/image.h"
+#include "image/object.h"
 #include "rt/helper.h"
 #include "target/maps.h"
 #include "target/target.h"
@@ -17,12 +18,14 @@
 struct known_file {
 	struct image *image;
 	bool is_runtime; /* not a library that programs of all kinds map */
+	bool has_tls;	 /* it has thread-local variables */
 };
 
 struct known {
 	uint64_t wanted, set;		    /* as in struct attached */
 	uint64_t needs;			    /* bits: numbers of files */
 	uint64_t runtimes;		    /* those of them that are of a runtime */
+	uint64_t tls;			    /* as in struct rt_hconst */
 	struct rt_hproc hp;		    /* values of a process whose files are mapped at 0 */
 	uint8_t file_of[RT_HELPER_GLOBALS]; /* number of the file that a value is in; 0: none */
 };
@@ -108,27 +111,39 @@ static const struct known *known_find(const struct constants *c, uint64_t wanted
 	return NULL;
 }
 
+/* Where a process has the files that are known, by their numbers. */
+struct bases {
+	uint64_t at[RT_HFILES_MAX + 1];
+	uint64_t found, runtimes; /* bits: those that it maps, and those of them of a runtime */
+};
+
+static void bases_find(const struct constants *c, struct target *t, struct bases *ret)
+{
+	*ret = (struct bases){.found = 0};
+	for (uint32_t i = 0; i < c->nfiles; i++) {
+		const struct proc_map *m = image_map(c, t, c->known_files[i].image);
+
+		if (!m || !base_find(target_maps(t), m, &ret->at[i + 1]))
+			continue;
+		ret->found |= 1ull << (i + 1);
+		if (c->known_files[i].is_runtime)
+			ret->runtimes |= 1ull << (i + 1);
+	}
+}
+
 bool constants_find(const struct constants *c, struct target *t, uint64_t *set, struct rt_hproc *hp)
 {
-	uint64_t bases[RT_HFILES_MAX + 1] = {0}, found = 0, runtimes = 0;
+	struct bases bases;
 	const struct known *k;
 
 	if (!c->known.len)
 		return false;
-	for (uint32_t i = 0; i < c->nfiles; i++) {
-		const struct proc_map *m = image_map(c, t, c->known_files[i].image);
-
-		if (!m || !base_find(target_maps(t), m, &bases[i + 1]))
-			continue;
-		found |= 1ull << (i + 1);
-		if (c->known_files[i].is_runtime)
-			runtimes |= 1ull << (i + 1);
-	}
-	k = known_find(c, *set, runtimes);
-	if (!k || (k->needs & ~found))
+	bases_find(c, t, &bases);
+	k = known_find(c, *set, bases.runtimes);
+	if (!k || k->tls || (k->needs & ~bases.found))
 		return false;
 	for (uint32_t i = 0; i < RT_HELPER_GLOBALS; i++)
-		hp->globals[i] = k->hp.globals[i] + bases[k->file_of[i]];
+		hp->globals[i] = k->hp.globals[i] + bases.at[k->file_of[i]];
 	hp->saves = k->hp.saves;
 	*set = k->set;
 	return true;
@@ -136,13 +151,51 @@ bool constants_find(const struct constants *c, struct target *t, uint64_t *set, 
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-static void file_publish(const struct constants *c, uint32_t number)
+static void file_publish(const struct constants *c, const struct image *image,
+			 const struct rt_hfile *file)
 {
-	const struct known_file *f = &c->known_files[number - 1];
-	const struct rt_ufile_key key = stack_file_key(&f->image->id);
-	const struct rt_hfile file = {.number = number, .is_runtime = f->is_runtime};
+	const struct rt_ufile_key key = stack_file_key(&image->id);
 
-	c->tables->ops->runtime_file_set(c->tables->ctx, &key, &file);
+	c->tables->ops->runtime_file_set(c->tables->ctx, &key, file);
+}
+
+static bool image_has_tls(const struct constants *c, struct image *image)
+{
+	uint64_t size, align;
+	const struct object *o;
+	bool has_tls;
+
+	image_pin(image);
+	o = image_object(image, c->files->limit);
+	has_tls = o && object_tls(o, &size, &align);
+	image_unpin(image);
+	return has_tls;
+}
+
+/* The number of the file of an image; 0: it has none. */
+static uint32_t number_find(const struct constants *c, const struct image *image)
+{
+	for (uint32_t i = 0; i < c->nfiles; i++)
+		if (c->known_files[i].image == image)
+			return i + 1;
+	return 0;
+}
+
+/* Takes over the reference of an image that has no number, and gives it one; 0: no room. */
+static uint32_t number_new(struct constants *c, struct image *image, bool is_runtime)
+{
+	const bool has_tls = image_has_tls(c, image);
+
+	if (c->nfiles == RT_HFILES_MAX) {
+		image_put(image);
+		return 0;
+	}
+	c->known_files[c->nfiles++] = (struct known_file){image, is_runtime, has_tls};
+	file_publish(c, image,
+		     &(struct rt_hfile){.number = c->nfiles,
+					.is_runtime = is_runtime,
+					.has_tls = has_tls});
+	return c->nfiles;
 }
 
 /* The number of the file of a mapping, which is a new one if it is not known yet; 0: no room. */
@@ -150,21 +203,47 @@ static uint32_t file_number(struct constants *c, struct target *t, const struct 
 {
 	struct image *image = target_image(t, c->files->images, m);
 	const char *name = basename(m->path);
+	uint32_t number = image ? number_find(c, image) : 0;
 
-	for (uint32_t i = 0; i < c->nfiles; i++) {
-		if (c->known_files[i].image != image)
+	if (!number && image)
+		return number_new(c, image, !process_is_libc(name) && !process_is_linker(name));
+	image_put(image);
+	return number;
+}
+
+/*
+ * Publishes all files of a process whose code is mapped, and gives numbers to those with
+ * thread-local variables. Returns these as bits; 0: a file cannot be read, or there is no room.
+ */
+static uint64_t modules_publish(struct constants *c, struct target *t)
+{
+	const struct proc_maps *maps = target_maps(t);
+	uint64_t tls = 0;
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+		struct image *image;
+		uint32_t number;
+
+		if (!m->is_exec || m->is_shared || !proc_map_has_file(m))
 			continue;
+		image = target_image(t, c->files->images, m);
+		number = image ? number_find(c, image) : 0;
+		if (image && !number && image_has_tls(c, image)) {
+			number = number_new(c, image, false);
+			image = NULL;
+			if (!number)
+				return 0;
+		} else if (!image) {
+			return 0;
+		} else if (!number) {
+			file_publish(c, image, &(struct rt_hfile){.number = 0});
+		}
 		image_put(image);
-		return i + 1;
+		if (number && c->known_files[number - 1].has_tls)
+			tls |= 1ull << number;
 	}
-	if (!image || c->nfiles == RT_HFILES_MAX) {
-		image_put(image);
-		return 0;
-	}
-	c->known_files[c->nfiles++] =
-		(struct known_file){image, !process_is_libc(name) && !process_is_linker(name)};
-	file_publish(c, c->nfiles);
-	return c->nfiles;
+	return tls;
 }
 
 /* A set of files whose values are being learned. */
@@ -222,6 +301,7 @@ static void known_publish(const struct constants *c, const struct known *k)
 	struct rt_hconst *h = xcalloc(1, sizeof(*h));
 
 	h->needs = k->needs;
+	h->tls = k->tls;
 	h->proc = k->hp;
 	memcpy(h->file_of, k->file_of, sizeof(k->file_of));
 	c->tables->ops->constants_set(c->tables->ctx, k->runtimes, h);
@@ -235,24 +315,39 @@ static bool lesson_learn(struct lesson *l, struct process *p, struct known *k)
 			  lesson_compare(l, moved, k) && !known_find(l->c, k->wanted, k->runtimes);
 
 	free(moved);
+	if (is_learned && process_has_counted_modules(p)) {
+		k->tls = modules_publish(l->c, l->a->target);
+		is_learned = k->tls != 0;
+	}
 	return is_learned;
 }
 
 bool constants_learn(struct constants *c, const struct attached *a)
 {
 	struct lesson l = {.c = c, .a = a};
+	const struct known *known;
 	struct known *k;
 	struct process *p;
-	bool is_learned;
+	struct bases bases;
+	bool is_learned, is_lasting;
 
 	if (!c->tables || c->known.len == KNOWN_MAX)
 		return false;
+	bases_find(c, a->target, &bases);
+	known = known_find(c, a->wanted, bases.runtimes);
+	if (known) {
+		if (known->tls) /* of files that are new */
+			(void)modules_publish(c, a->target);
+		return false;
+	}
 	k = xcalloc(1, sizeof(*k));
 	k->wanted = a->wanted;
 	k->set = a->set;
 	l.moved = target_moved(a->target);
 	p = process_open(l.moved, c->files);
+	process_set_origin(p, a->process);
 	is_learned = lesson_learn(&l, p, k);
+	is_lasting = is_learned && !k->tls;
 	if (is_learned) {
 		vec_push(&c->known, k);
 		known_publish(c, k);
@@ -261,5 +356,5 @@ bool constants_learn(struct constants *c, const struct attached *a)
 	}
 	process_close(p);
 	target_close(l.moved);
-	return is_learned;
+	return is_lasting;
 }

@@ -9,6 +9,10 @@
  * by. Values that differ otherwise depend on the process, as do clauses that look at memory which
  * is written: nothing is learned then, and each process is attached by itself.
  *
+ * The number of a library among those with thread-local variables (tlsmod()) depends on which of
+ * them were mapped before it. It is published for processes all of whose files are known and which
+ * have the same ones of these; each of them is attached by itself as well.
+ *
  * What was learned attaches further processes here without running their clauses, and is published
  * to walks in the kernel (rt/helper.h), which attach a process at its first stack.
  *
@@ -46,6 +50,7 @@ bool constants_find(const struct constants *c, struct target *t, uint64_t *set,
 /* A process whose helpers have been attached. */
 struct attached {
 	struct target *target;
+	struct process *process;
 	uint64_t wanted, set;	   /* bits: helpers that apply, and those that do not decline it */
 	const struct rt_hproc *hp; /* with its values */
 	/*
@@ -55,5 +60,5 @@ struct attached {
 	bool (*again)(void *ctx, struct process *p, struct rt_hproc *ret);
 	void *ctx;
 };
-/* False: the values depend on the process, or there is no room. */
+/* False: the values depend on the process, or on more than files, or there is no room. */
 bool constants_learn(struct constants *c, const struct attached *a);

@@ -90,6 +90,7 @@ struct symbol_search {
 	struct object_symbol sym;
 	uint64_t addr, bias;
 	const struct object *object;
+	const struct proc_map *map;
 	bool is_found;
 };
 
@@ -107,7 +108,6 @@ static bool symbol_match(void *ctx, struct object *o, const struct proc_map *m, 
 {
 	struct symbol_search *s = ctx;
 
-	(void)m;
 	if (s->is_section ? !object_section(o, s->name, &s->sym)
 	    : s->is_piece ? !piece_match(s, object_pieces(o, s->name))
 			  : !object_symbol(o, s->name, &s->sym) ||
@@ -119,6 +119,7 @@ static bool symbol_match(void *ctx, struct object *o, const struct proc_map *m, 
 	s->addr = s->sym.addr + bias;
 	s->bias = bias;
 	s->object = o;
+	s->map = m;
 	return true;
 }
 
@@ -266,16 +267,38 @@ static uint64_t tls_distance(const struct symbol_search *s)
 	return arch.tls_distance(s->sym.addr, size, align);
 }
 
-/* The number of the module in which the symbol is (target/link_map.h). */
+/*
+ * The number of the module in which the symbol is. The program's is 1, because it is there before
+ * the dynamic linker maps anything; those of libraries the linker knows (target/link_map.h).
+ */
 static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 {
+	const struct proc_map *program = target_program(p->target);
 	struct symbol_search debug = {.name = "_r_debug"},
-			     member = {.name = "_thread_db_link_map_l_tls_modid"};
+			     member = {.name = "_thread_db_link_map_l_tls_modid"}, origin = *s;
 
+	if (program && proc_map_is_same_file(program, s->map))
+		return 1;
+	if (p->origin) {
+		p->has_counted_modules = true;
+		origin.bias = target_moved_from(s->bias);
+		return tls_module(p->origin, &origin);
+	}
 	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) || !debug.is_found ||
 	    !each_object(p, "libc.so*", symbol_match, &member) || !member.is_found)
 		return 0;
 	return link_map_tls_module(process_read, p, debug.addr, member.addr, s->bias);
+}
+
+void process_set_origin(struct process *p, struct process *origin)
+{
+	p->origin = origin;
+	p->has_counted_modules = false;
+}
+
+bool process_has_counted_modules(const struct process *p)
+{
+	return p->has_counted_modules;
 }
 
 /* ---- subroutines ----------------------------------------------------------------------------- */

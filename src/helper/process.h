@@ -75,6 +75,17 @@ struct process_frame {
 /* f is used until the next call; NULL: clauses of dtrace:helper:attach: run. */
 void process_set_frame(struct process *p, const struct process_frame *f);
 
+/*
+ * The target has the files of origin moved (target_moved()): the clauses learn from origin what the
+ * dynamic linker has counted.
+ */
+void process_set_origin(struct process *p, struct process *origin);
+/*
+ * Whether clauses have asked for the number of a library among those with thread-local variables
+ * since then. It depends on which such libraries were mapped before.
+ */
+bool process_has_counted_modules(const struct process *p);
+
 /* Functions that are called while clauses run. */
 struct process_hooks {
 	void *ctx;

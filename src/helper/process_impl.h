@@ -32,6 +32,8 @@ struct process {
 	struct arena *arena; /* of objects that the machine has run */
 	uint64_t deadline;   /* of worked_ns(), for the clauses that run: no memory is read later */
 	const struct process_hooks *hooks; /* NULL: nobody wants to know */
+	struct process *origin; /* whose files the target has moved; NULL: it has moved none */
+	bool has_counted_modules;
 	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */
 };
 

@@ -477,13 +477,14 @@ static bool set_attach_again(void *ctx, struct process *proc, struct rt_hproc *r
 }
 
 /* Learns what the files of the process fix, but of helpers that programs carry. */
-static bool set_learn(struct ustacks *u, const struct meeting *m, uint64_t wanted,
-		      const struct program *p, const struct rt_hproc *hp)
+static bool set_learn(struct ustacks *u, const struct meeting *m, struct process *proc,
+		      uint64_t wanted, const struct program *p, const struct rt_hproc *hp)
 {
 	struct attaching again = {u, p};
 
 	return !(wanted & u->foreign) &&
 	       constants_learn(u->constants, &(struct attached){.target = m->target,
+								.process = proc,
 								.wanted = wanted,
 								.set = p->set,
 								.hp = hp,
@@ -524,7 +525,7 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	if (!is_known)
 		e = values_fill(u, proc, p, hp);
 	hp->saves = !e && program_saves(p, hp);
-	m->is_lasting = is_known || (!e && set_learn(u, m, wanted, p, hp));
+	m->is_lasting = is_known || (!e && set_learn(u, m, proc, wanted, p, hp));
 	if (hp->saves && u->opts.saves)
 		u->opts.saves(u->opts.ctx, m->pid);
 	return e ? e : entry_put(u, m, hp, set);

@@ -189,12 +189,19 @@ struct rt_hproc {
  * consumer as well.
  */
 #define RT_HFILES_MAX 63u
+#define RT_HFILES     1024u /* entries of MAP_HFILES */
 struct rt_hfile {
-	u32 number;	/* 1 to RT_HFILES_MAX */
-	u32 is_runtime; /* 0: programs of all kinds map it, as the C library */
+	u32 number;	/* 1 to RT_HFILES_MAX; 0: nothing depends on it but that it is known */
+	u16 is_runtime; /* 0: programs of all kinds map it, as the C library */
+	u16 has_tls;	/* it has thread-local variables; only files with a number have */
 };
 struct rt_hconst {
-	u64 needs;	      /* bits: numbers of files that must be mapped */
+	u64 needs; /* bits: numbers of files that must be mapped */
+	/*
+	 * Bits: if not 0, a value is a number among files with thread-local variables, which must
+	 * be these, and all files that the process maps must be in MAP_HFILES.
+	 */
+	u64 tls;
 	struct rt_hproc proc; /* the values with a file are offsets from where that is mapped */
 	u8 file_of[RT_HELPER_GLOBALS + 2]; /* the number of the file; 0: none */
 };
@@ -233,9 +240,10 @@ struct rt_hwork {
 	u64 again[RT_HMEMO_WORDS + 1]; /* what is recorded again; ends with 0 */
 	/* the task whose walk a compiled program is to take over; 0: none is */
 	u64 entering;
-	u64 is_spent;	     /* the instructions of the walk are used up */
-	u64 found, runtimes; /* bits: files of MAP_HFILES that the process maps */
-	u64 next[3];	     /* pc, sp, fp of the next frame; is_steered says whether */
+	u64 is_spent;		  /* the instructions of the walk are used up */
+	u64 found, runtimes, tls; /* bits: files of MAP_HFILES that the process maps */
+	u64 has_strangers;	  /* it maps code of other files, too */
+	u64 next[3];		  /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
 	u64 regs[RT_HELPER_NREGS];
 	u64 push[RT_HELPER_PUSHES];

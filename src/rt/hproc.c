@@ -32,7 +32,7 @@ INLINE void begun_key_write(struct unwind_work *w, u64 pid)
 #define FILE_BASE(h, number) ((h)->regs[HREG_LOCALS + ((number)&RT_HFILES_MAX)])
 _Static_assert(RT_HFILES_MAX < RT_HELPER_LOCALS, "registers for the files");
 
-/* Notes the file that is mapped in a range, if values of helpers depend on it. */
+/* Notes the file whose code is mapped in a range. */
 INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
 {
 	u64 flags = read_word(vma + K.vma_flags), number;
@@ -42,7 +42,8 @@ INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
 	    !file_key(w, vma))
 		return;
 	f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
-	if (!f)
+	h->has_strangers |= !f;
+	if (!f || !f->number)
 		return;
 	number = f->number & RT_HFILES_MAX;
 	OPAQUE(number);
@@ -52,6 +53,8 @@ INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
 	h->found |= 1ull << number;
 	if (f->is_runtime)
 		h->runtimes |= 1ull << number;
+	if (f->has_tls)
+		h->tls |= 1ull << number;
 	FILE_BASE(h, number) =
 		read_word(vma + K.vma_start) - (read_word(vma + K.vma_pgoff) << FRAME_PAGE_SHIFT);
 }
@@ -96,12 +99,13 @@ INLINE u64 hproc_make(char *p)
 
 	if (!val_control.has_constants)
 		return 0;
-	h->found = h->runtimes = 0;
+	h->found = h->runtimes = h->tls = h->has_strangers = 0;
 	w->f.insn = 0;
 	loop_run(RT_HRANGES, file_step, p);
+	h->has_strangers |= w->f.insn; /* there are more ranges */
 	w->f.insn = insn;
 	c = bpf_map_lookup_elem(&map_hconsts, &h->runtimes);
-	if (!c || (c->needs & ~h->found) ||
+	if (!c || (c->needs & ~h->found) || (c->tls && (h->has_strangers || c->tls != h->tls)) ||
 	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)&c->proc))
 		return 0;
 	values_place(h, c);

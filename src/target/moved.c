@@ -29,6 +29,11 @@ uint32_t target_moved_file(uint64_t distance)
 		       : (uint32_t)file - 1;
 }
 
+taddr target_moved_from(taddr addr)
+{
+	return addr & (((taddr)1 << TARGET_MOVED_SHIFT) - 1);
+}
+
 /* The number of the file of a mapping of `moved`. */
 static uint32_t file_number(const struct proc_map *m)
 {
@@ -104,8 +109,7 @@ static bool moved_mapping(const struct target *t, const struct proc_map *m, stru
 /*
  * Of data that may be written, what the process has not changed is in the file: constants of which
  * the compiler did not know that they are. In place of what it has changed, there is something
- * else, with which nobody comes to the same result. The same is true of what the dynamic linker has
- * written and protected then: the file has other bytes there.
+ * else, with which nobody comes to the same result.
  */
 static bool changes_spoil(struct moved *d, const struct proc_map *m, taddr addr, uint8_t *bytes,
 			  size_t size)
@@ -119,6 +123,31 @@ static bool changes_spoil(struct moved *d, const struct proc_map *m, taddr addr,
 		if (now[i] != bytes[i])
 			bytes[i] = ~now[i];
 	return true;
+}
+
+/*
+ * Of data that may not be written any more, the dynamic linker has written addresses: those in the
+ * file itself move with it. The file has other bytes there.
+ */
+static void addresses_move(struct moved *d, const struct proc_map *m, taddr addr, uint8_t *bytes,
+			   size_t size)
+{
+	const struct proc_map *origin = origin_of(d, m), *to;
+	CLEANUP(free) uint8_t *now = xmalloc(size);
+	uint64_t value;
+
+	if (!target_read(d->of, origin->start + (addr - m->start), now, size))
+		return;
+	for (size_t i = -addr & 7; i + sizeof(value) <= size; i += sizeof(value)) {
+		memcpy(&value, now + i, sizeof(value));
+		to = memcmp(now + i, bytes + i, sizeof(value))
+			     ? proc_maps_find(target_maps(d->of), value)
+			     : NULL;
+		if (!to || !proc_map_is_same_file(to, origin))
+			continue;
+		value += m->start - origin->start;
+		memcpy(bytes + i, &value, sizeof(value));
+	}
 }
 
 static bool moved_read(struct target *t, taddr addr, void *dst, size_t size)
@@ -139,7 +168,10 @@ static bool moved_read(struct target *t, taddr addr, void *dst, size_t size)
 	if (n < 0)
 		return false;
 	memset((char *)dst + n, 0, size - (size_t)n); /* behind the end of the file */
-	return !m->is_write || changes_spoil(d, m, addr, dst, size);
+	if (m->is_write)
+		return changes_spoil(d, m, addr, dst, size);
+	addresses_move(d, m, addr, dst, size);
+	return true;
 }
 
 uint64_t target_moved_asked(const struct target *t)

@@ -90,14 +90,17 @@ bool target_signal(struct target *t, siginfo_t *ret);
 /*
  * The files that t maps, as if another process had mapped them and had not run: file k, in the
  * order of their first mappings, lies (k + 1) << TARGET_MOVED_SHIFT bytes further on. Their memory
- * is what the files say, but for what t has changed, which is something else than both; no other
- * can be read, and there are no threads. So a value that is found in it and differs from what is
- * found in t by the distance of a file is an address in that file, in each process that maps it. t
- * outlives what is returned.
+ * is what the files say, but for addresses in the same file that the dynamic linker has written and
+ * protected, which move with it, and for what t has changed, which is something else than both. No
+ * other memory can be read, and there are no threads. So a value that is found here and differs
+ * from what is found in t by the distance of a file is an address in that file, in each process
+ * that maps it. t outlives what is returned.
  */
 #define TARGET_MOVED_SHIFT 48
 #define TARGET_MOVED_FILES 62 /* others are left out */
 struct target *target_moved(struct target *t);
+/* The address that was moved to this one. */
+taddr target_moved_from(taddr addr);
 /* The file that lies so much further on; UINT32_MAX: none does. */
 uint32_t target_moved_file(uint64_t distance);
 /* Bits: the files that were read, or whose images were opened, since target_moved(). */

@@ -15,6 +15,7 @@
 static const char text[64] = "what the file has";
 static volatile uint64_t unchanged = 0x1122334455667788, changed = 0x99;
 static volatile uint64_t empty;
+static const char *const table[] = {text, text + 4}; /* which the dynamic linker writes */
 
 static const struct proc_map *map_of(struct target *t, const volatile void *p)
 {
@@ -51,6 +52,9 @@ static void test_memory(struct target *t, struct target *moved)
 	   "the program is the first file");
 	ok(target_read(moved, at, read, sizeof(read)) && !memcmp(read, text, sizeof(text)),
 	   "its constants are in the file");
+	at = moved_addr(t, moved, (const volatile void *)table);
+	ok(target_read(moved, at, &value, 8) && value == moved_addr(t, moved, text),
+	   "addresses in it move with it");
 	at = moved_addr(t, moved, &unchanged);
 	ok(target_read(moved, at, &value, 8) && value == unchanged, "data that nobody has changed");
 	changed++;
