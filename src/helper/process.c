@@ -517,6 +517,20 @@ bool process_has_file(const struct process *p, const struct helper *h)
 	return process_maps_have(p->maps, h);
 }
 
+void process_find_symbols(const struct process *p, struct helper *const *helpers, uint32_t n)
+{
+	const struct proc_map *m = target_program(p->target);
+	struct object *o = m ? object_of(p, m) : NULL;
+	VEC(const char *) symbols = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		if (helpers[i]->symbols && !helpers[i]->is_foreign)
+			vec_push(&symbols, helpers[i]->symbols);
+	if (o)
+		object_have(o, symbols.data, symbols.len);
+	vec_deinit(&symbols);
+}
+
 bool process_has_symbols(const struct process *p, const struct helper *h)
 {
 	return !h->is_foreign && process_program(p, h);

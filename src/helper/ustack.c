@@ -330,6 +330,7 @@ static uint64_t set_of_files(struct ustacks *u, const struct process *proc, stru
 /* Adds the helpers for the symbols of the program that the process executes. */
 static uint64_t set_of_symbols(struct ustacks *u, const struct process *proc, uint64_t set)
 {
+	process_find_symbols(proc, u->helpers.data, u->helpers.len);
 	for (uint32_t i = 0; i < u->helpers.len; i++)
 		if (!(set >> i & 1) && process_has_symbols(proc, u->helpers.data[i]) &&
 		    helper_ready(u, u->helpers.data[i]))

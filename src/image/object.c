@@ -11,10 +11,12 @@
 #include "image/clone.h"
 #include "image/gnuhash.h"
 #include "image/segments.h"
+#include "image/symscan.h"
 #include "image/symtab.h"
 
 #define SYMBOLS_MAX  2000000u
-#define SEARCHES_MAX 4
+#define SEARCHES_MAX 4 /* walks over all symbols */
+#define SCANS_MAX    16
 #define CLONES_MAX   256u /* symbols of one name; of more, none is known */
 
 /*
@@ -56,6 +58,7 @@ struct object {
 	VEC(struct symbol) symbols;
 	struct slot *slots; /* NULL: the symbols were not read */
 	uint32_t nsearches; /* symbols that were looked up in tables without hashes */
+	uint32_t nscans;    /* those of them in passing */
 	uint32_t mask;	    /* number of slots, a power of two, less one */
 };
 
@@ -224,12 +227,21 @@ static void symbols_index(struct object *o)
 	}
 }
 
+/* Searches large tables without keeping them; false: they are to be walked over. */
+static bool symbols_scan(struct object *o, struct search *s)
+{
+	return o->hashes.file && !o->slots && o->nscans++ < SCANS_MAX &&
+	       symscan_symbols(&o->elf, o->file, s->name, symbol_compare, s);
+}
+
 /*
  * Finds the symbols of a name in the tables. The names of all symbols are hashed only when several
  * are looked up: that takes as long as it takes to compare them with some names.
  */
 static void symbols_find(struct object *o, struct search *s)
 {
+	if (symbols_scan(o, s))
+		return;
 	if (o->nsearches++ < SEARCHES_MAX) {
 		(void)tables_walk(o, symbol_compare, s);
 		return;
@@ -359,7 +371,7 @@ void object_rest(struct object *o)
 	vec_deinit(&o->symbols);
 	free(o->slots);
 	o->slots = NULL;
-	o->nsearches = 0;
+	o->nsearches = o->nscans = 0;
 	o->hashes = (struct gnuhash){0};
 	if (o->is_open)
 		gate_elf_close(&o->elf);
@@ -467,66 +479,101 @@ const struct object_pieces *object_pieces(struct object *o, const char *name)
 	return p;
 }
 
-/* Whether one of the names "a|b" is that of a symbol for the dynamic linker. */
-static bool hashes_have(const struct gnuhash *g, const char *symbols)
-{
-	CLEANUP(free) char *copy = xstrdup(symbols);
-	char *save = NULL;
-	GElf_Sym sym;
+/* Names "a|b" of several questions, and which of them the file has. */
+struct names {
+	VEC(char *) names;
+	VEC(uint32_t) questions; /* of the same names */
+	VEC(bool) has;
+};
 
-	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
-		if (gnuhash_find(g, p, &sym))
-			return true;
-	return false;
-}
-
-/* Whether one of the names "a|b" is in a table of names. */
-static bool names_have(const Elf_Data *data, const char *symbols)
+static void names_add(struct names *n, const char *symbols, uint32_t question)
 {
 	CLEANUP(free) char *copy = xstrdup(symbols);
 	char *save = NULL;
 
 	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save)) {
-		size_t n = strlen(p) + 1; /* with its NUL, and one before it */
+		vec_push(&n->names, xstrdup(p));
+		vec_push(&n->questions, question);
+		vec_push(&n->has, false);
+	}
+}
+
+static void names_free(struct names *n)
+{
+	for (uint32_t i = 0; i < n->names.len; i++)
+		free(n->names.data[i]);
+	vec_deinit(&n->names);
+	vec_deinit(&n->questions);
+	vec_deinit(&n->has);
+}
+
+/* Those that are symbols for the dynamic linker. */
+static void names_find_hashed(struct names *n, const struct gnuhash *g)
+{
+	GElf_Sym sym;
+
+	for (uint32_t i = 0; i < n->names.len; i++)
+		n->has.data[i] = gnuhash_find(g, n->names.data[i], &sym);
+}
+
+/* Those that are in a table of names. */
+static void names_find_in(struct names *n, const Elf_Data *data)
+{
+	for (uint32_t i = 0; i < n->names.len; i++) {
+		const size_t len = strlen(n->names.data[i]) + 1; /* with its NUL, and one before */
 		const char *at = data->d_buf, *end = at + data->d_size;
 
-		while ((at = memmem(at, (size_t)(end - at), p, n))) {
-			if (at > (const char *)data->d_buf && at[-1] == '\0')
-				return true;
+		while (!n->has.data[i] &&
+		       (at = memmem(at, (size_t)(end - at), n->names.data[i], len))) {
+			n->has.data[i] = at > (const char *)data->d_buf && at[-1] == '\0';
 			at++;
 		}
 	}
-	return false;
 }
 
 /* Searches the file: what the dynamic linker does not know is in other tables of names. */
-static bool file_has(struct object *o, const char *symbols)
+static void names_find(struct names *n, struct object *o)
 {
 	Elf_Scn *scn = NULL;
-	bool has = hashes_have(&o->hashes, symbols);
 	GElf_Shdr sh;
 
-	while (!has && (scn = elf_nextscn(o->elf.elf, scn))) {
-		Elf_Data *data;
+	names_find_hashed(n, &o->hashes);
+	while ((scn = elf_nextscn(o->elf.elf, scn))) {
+		const Elf_Data *data;
 
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_STRTAB ||
-		    (sh.sh_flags & SHF_ALLOC && o->hashes.file))
+		    (sh.sh_flags & SHF_ALLOC && o->hashes.file) ||
+		    symscan_names(&o->elf, o->file, scn, (const char *const *)n->names.data,
+				  n->names.len, n->has.data))
 			continue;
 		data = gate_data(&o->elf, scn);
-		has = data && data->d_buf && data->d_size && names_have(data, symbols);
+		if (data && data->d_buf && data->d_size)
+			names_find_in(n, data);
 	}
-	return has;
+}
+
+void object_have(struct object *o, const char *const *symbols, uint32_t n)
+{
+	struct names names = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!hashmap_finds(o->has, symbols[i]))
+			names_add(&names, symbols[i], i);
+	if (names.names.len && object_open(o))
+		names_find(&names, o);
+	for (uint32_t i = 0; i < n; i++)
+		if (!hashmap_finds(o->has, symbols[i]))
+			hashmap_sets(o->has, symbols[i], &no); /* there are as many as helpers */
+	for (uint32_t i = 0; i < names.names.len; i++)
+		if (names.has.data[i])
+			hashmap_sets(o->has, symbols[names.questions.data[i]], &yes);
+	names_free(&names);
 }
 
 bool object_has(struct object *o, const char *symbols)
 {
-	char *has = hashmap_finds(o->has, symbols);
-
-	if (!has) {
-		has = object_open(o) && file_has(o, symbols) ? &yes : &no;
-		hashmap_sets(o->has, symbols, has); /* there are as many as helpers */
-	}
-	return has == &yes;
+	object_have(o, &symbols, 1);
+	return hashmap_finds(o->has, symbols) == &yes;
 }
 
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret)

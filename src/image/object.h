@@ -40,6 +40,8 @@ void object_wake(struct object *o, struct gate_file *file);
 void object_rest(struct object *o);
 /* Whether the file defines one of the symbols "a|b". */
 bool object_has(struct object *o, const char *symbols);
+/* Searches the file for what object_has() is going to be asked: once for all that is new. */
+void object_have(struct object *o, const char *const *symbols, uint32_t n);
 void object_destroy(struct object *o); /* NULL is allowed */
 /* Returns the bytes of memory that it takes. */
 uint64_t object_size(const struct object *o);
