@@ -60,6 +60,8 @@ bool process_is_linker(const char *name);
  * declined the process; *ret_why says why, and is the caller's to free.
  */
 bool process_attach(struct process *p, const struct helper *h, char **ret_why);
+/* The helper whose values the machine has: that of the last process_attach(); NULL: it failed. */
+const struct helper *process_attached(const struct process *p);
 /*
  * Runs a clause in that machine, at most *left actions, which it counts down; false after a fault,
  * or when none is left: *ret_why says why.

@@ -25,6 +25,7 @@ struct process {
 	uint32_t nimages;
 	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
 	const struct helper *helper;
+	bool is_attached; /* its clauses have run, and none has declined the process */
 	const struct proc_map
 		*program; /* if the helper is for it; NULL: for files by their names */
 	struct dif_machine *machine;

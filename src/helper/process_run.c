@@ -165,7 +165,13 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 			dif_machine_begin_clause(p->machine);
 			good = process_clause(p, h->prog->clauses[i], &left, ret_why);
 		}
+	p->is_attached = good;
 	return good;
+}
+
+const struct helper *process_attached(const struct process *p)
+{
+	return p->is_attached ? p->helper : NULL;
 }
 
 bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret, struct strbuf *text)

@@ -300,7 +300,7 @@ static struct err *values_fill(struct ustacks *u, struct process *proc, const st
 	for (uint32_t i = 0; i < p->code.globals.len && !e; i++) {
 		const struct hcode_global *g = &p->code.globals.data[i];
 
-		if (g->helper != last)
+		if (g->helper != last && g->helper != process_attached(proc))
 			(void)process_attach(proc, g->helper, &why); /* it has succeeded before */
 		last = g->helper;
 		e = value_read(u, proc, g, &hp->globals[g->slot]);
