@@ -164,6 +164,18 @@ static void process_forget(void *ctx, uint64_t key)
 	map_remove(maps_of(ctx)->fd[MAP_HPROCS], &key);
 }
 
+static uint64_t process_bare(void *ctx, uint64_t key)
+{
+	const int fd = maps_of(ctx)->fd[MAP_HPROCS];
+	CLEANUP(free) struct rt_hproc *hp = xmalloc(sizeof(*hp));
+
+	key = RT_HELPER_BARE_KEY(key);
+	if (!map_get(fd, &key, hp))
+		return 0;
+	map_remove(fd, &key);
+	return hp->globals[0];
+}
+
 static void runtime_file_set(void *ctx, const struct rt_ufile_key *key, const struct rt_hfile *file)
 {
 	const struct kmaps *m = maps_of(ctx);
@@ -191,6 +203,7 @@ static const struct stack_tables_ops tables_ops = {
 	.requests = requests_read,
 	.process_set = process_set,
 	.process_forget = process_forget,
+	.process_bare = process_bare,
 	.runtime_file_set = runtime_file_set,
 	.constants_set = constants_set,
 	.code_work = code_work,

@@ -63,6 +63,7 @@ struct ustacks {
 	struct hashmap *known; /* process id -> struct known */
 	struct hashmap *told;  /* notices */
 	uint64_t always;       /* the helpers of the program for all processes */
+	uint64_t nbare;	       /* stacks that ustacks_bare() has not returned */
 	uint64_t again;	       /* the first space.again of all; UINT64_MAX: none */
 };
 
@@ -211,8 +212,15 @@ static struct err *process_put(struct ustacks *u, uint64_t key, const struct rt_
 	return u->tables->ops->process_set(u->tables->ctx, key, hp);
 }
 
+/* How many stacks of the process have native frames only. */
+static uint64_t bare_take(struct ustacks *u, uint64_t key)
+{
+	return u->tables->ops->process_bare(u->tables->ctx, key);
+}
+
 static void process_remove(struct ustacks *u, uint64_t key)
 {
+	(void)bare_take(u, key);
 	u->tables->ops->process_forget(u->tables->ctx, key);
 }
 
@@ -445,11 +453,16 @@ static struct err *entry_put(struct ustacks *u, struct meeting *m, const struct 
 			     uint64_t set)
 {
 	struct err *e = process_put(u, m->key, hp);
+	uint64_t nbare;
 
 	m->is_published = !e;
-	if (!e)
-		set_debug(u, m->pid, set);
-	return e;
+	if (e)
+		return e;
+	set_debug(u, m->pid, set);
+	nbare = hp->frames ? bare_take(u, m->key) : 0;
+	if (set)
+		u->nbare += nbare;
+	return NULL;
 }
 
 /* The helpers of a program, which are to be attached to another process. */
@@ -517,7 +530,8 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 		set = set_attach(u, proc, m, set);
 	if (m->is_early && !is_known && (!set || set != wanted))
 		return NULL;
-	if (!set || set == u->always) /* the program for all processes is there */
+	hp->frames = set || !m->is_late; /* else stacks are counted until it is looked at again */
+	if (!set || set == u->always)	 /* the program for all processes is there */
 		return entry_put(u, m, hp, set);
 	e = set_program(u, set, &p);
 	if (e)
@@ -791,6 +805,15 @@ void ustacks_work(struct ustacks *u)
 	dues_meet(u);
 	while (programs_work(u->programs, &e))
 		compiled_tell(u, e);
+}
+
+uint64_t ustacks_bare(struct ustacks *u)
+{
+	const uint64_t n = u ? u->nbare : 0;
+
+	if (u)
+		u->nbare = 0;
+	return n;
 }
 
 /* Copies the note and frees it for the next one; false: there is none. */

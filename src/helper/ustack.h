@@ -69,6 +69,11 @@ MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct stack_table
  */
 bool ustacks_note(const struct ustacks *u, enum rt_note which, struct strbuf *out);
 /*
+ * Returns how many stacks were recorded since the last call in processes before their helpers were
+ * attached: they have native frames only. u may be NULL.
+ */
+uint64_t ustacks_bare(struct ustacks *u);
+/*
  * Compiles what walks run, in a thread; until a program is compiled, and if the kernel refuses it,
  * the helper machine runs it. To be called now and then.
  */

@@ -138,6 +138,11 @@ _Static_assert(HREG_ARGS + 10 <= RT_HELPER_NREGS, "an instruction has 8 bits for
 /* The key in MAP_HPROCS of what runs in processes without an entry of their own. */
 #define RT_HELPER_ALWAYS 0ull
 /*
+ * The key of an entry whose globals[0] counts the stacks of a process before the consumer has
+ * answered: they have native frames only.
+ */
+#define RT_HELPER_BARE_KEY(key) (~(key))
+/*
  * The key of a process that ran when the session began: its id in dtrace's PID namespace, its start
  * in ticks since boot, and the address of its arguments (proc(5): fields 22 and 48 of stat). It is
  * odd, which no key of an address space is.
@@ -175,7 +180,7 @@ enum rt_helper_arg {
 /* The process with this key: what identifies its address space. */
 struct rt_hproc {
 	u16 entry;   /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
-	u16 frames;  /* the word of HOP_FRAMES */
+	u16 frames;  /* the word of HOP_FRAMES; without entry, 1: the consumer has answered */
 	u16 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
 	u8 saves;    /* walks restore callee-saved registers (arch/frame.h) */
 	u8 names;    /* clauses give native frames names, which come behind the frames they add */

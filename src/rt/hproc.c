@@ -148,11 +148,31 @@ INLINE void hproc_ask(const struct rt_mach *m, char *p)
 		bpf_map_delete_elem(&map_hprocs, &h->key);
 }
 
+/*
+ * Counts a stack of a process whose helpers are not known yet. The count has an entry of its own,
+ * because the consumer replaces the one of the process.
+ */
+INLINE void bare_count(struct rt_hwork *h)
+{
+	struct rt_hproc *count;
+
+	h->key = RT_HELPER_BARE_KEY(h->key);
+	h->regs[HREG_PROC] = h->regs[HREG_GLOBALS] = 0;
+	count = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	if (!count) {
+		(void)bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	}
+	if (count)
+		__sync_fetch_and_add(&count->globals[0], 1);
+	h->key = RT_HELPER_BARE_KEY(h->key);
+}
+
 /* Fills h for a walk of the process; 0 if it has no helper, else 1 + rt_hproc.program. */
 u64 rt_walk_enter(struct rt_mach *m)
 {
 	char *p = m ? slot_of(m) : NULL;
-	const struct rt_hproc *hp;
+	struct rt_hproc *hp;
 	struct unwind_work *w;
 	struct rt_hwork *h;
 
@@ -166,6 +186,8 @@ u64 rt_walk_enter(struct rt_mach *m)
 		hproc_ask(m, p);
 		hp = bpf_map_lookup_elem(&map_hprocs, &h->key);
 	}
+	if (hp && !hp->entry && !hp->frames)
+		bare_count(h);
 	if (!hp || !hp->entry) {
 		h->key = RT_HELPER_ALWAYS;
 		hp = bpf_map_lookup_elem(&map_hprocs, &h->key);

@@ -301,6 +301,11 @@ bool stacks_describe(const struct stacks *s, struct strbuf *out)
 	return true;
 }
 
+uint64_t stacks_bare(const struct stacks *s)
+{
+	return s ? ustacks_bare(s->helpers) : 0;
+}
+
 bool stacks_note(const struct stacks *s, enum rt_note which, struct strbuf *out)
 {
 	return s && ustacks_note(s->helpers, which, out);

@@ -105,5 +105,7 @@ bool stacks_work(struct stacks *s, uint64_t deadline);
  * NULL, here and below.
  */
 bool stacks_describe(const struct stacks *s, struct strbuf *out);
+/* How many stacks were recorded before the helpers of their process were attached. */
+uint64_t stacks_bare(const struct stacks *s);
 /* Writes what helpers could not do in the kernel (ustacks_note()). */
 bool stacks_note(const struct stacks *s, enum rt_note which, struct strbuf *out);

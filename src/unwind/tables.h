@@ -70,6 +70,8 @@ struct stack_tables_ops {
 	/* What walks of the process with that key run from now on (rt/helper.h). */
 	struct err *(*process_set)(void *ctx, uint64_t key, const struct rt_hproc *hp);
 	void (*process_forget)(void *ctx, uint64_t key);
+	/* Returns how many stacks of the process were recorded before that, and forgets it. */
+	uint64_t (*process_bare)(void *ctx, uint64_t key);
 	/* What files fix of that (rt/helper.h); without room for it, nothing happens. */
 	void (*runtime_file_set)(void *ctx, const struct rt_ufile_key *key,
 				 const struct rt_hfile *file);

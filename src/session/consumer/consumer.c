@@ -333,6 +333,19 @@ static void late_stacks_report(struct consumer *c)
 	c->late_stacks = n;
 }
 
+/* Says how many stacks have native frames only because their process was new. */
+static void bare_stacks_report(const struct consumer *c)
+{
+	const uint64_t n = stacks_bare(c->live->stacks);
+
+	if (n)
+		report_notice(c->live->report,
+			      "%" PRIu64
+			      " user stack%s native frames only: the process was new, and "
+			      "its ustack helper was not attached yet",
+			      n, n == 1 ? " has" : "s have");
+}
+
 /* Says in how many stacks frames of the language are missing, because walks were too long. */
 static void spent_stacks_report(struct consumer *c)
 {
@@ -378,6 +391,7 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 			(unsigned long long)c->live->nmissed);
 	c->live->nmissed = 0;
 	late_stacks_report(c);
+	bare_stacks_report(c);
 	spent_stacks_report(c);
 	return e ? e : consumer_report_drops(c);
 }

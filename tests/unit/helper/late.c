@@ -53,6 +53,12 @@ static void process_forget(void *ctx, uint64_t key)
 	(void)ctx, (void)key;
 }
 
+static uint64_t process_bare(void *ctx, uint64_t key)
+{
+	(void)ctx, (void)key;
+	return 3;
+}
+
 static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct err **ret_err)
 {
 	(void)ctx, (void)c, (void)ret_err;
@@ -101,6 +107,8 @@ static void test_late(struct ustacks *u, struct gate *g)
 	gate_set_wait(g, 0); /* no answer comes in time */
 	ustacks_add_process(u, &req);
 	ok(nputs && !published.entry, "it has native frames only");
+	ok(!published.frames, "stacks go on to be counted");
+	is_int((int)ustacks_bare(u), 0, "it is not known yet what they lack");
 	is_int(ntold, 1, "the user is told once");
 	ok(strstr(told[0], "for now") && strstr(told[0], "cannot be read"), "and why: %s", told[0]);
 	gate_set_wait(g, GATE_WAIT_NS);
@@ -108,6 +116,8 @@ static void test_late(struct ustacks *u, struct gate *g)
 	while (!published.entry)
 		ustacks_work(u);
 	ok(true, "it is looked at again");
+	is_int((int)ustacks_bare(u), 3, "stacks were recorded before that");
+	is_int((int)ustacks_bare(u), 0, "which is said once");
 	is_int(ntold, 1, "nothing else is said");
 	nputs = 0;
 	ustacks_work(u);
@@ -121,7 +131,8 @@ static void test_declined(struct ustacks *u)
 	late_version = 43;
 	ustacks_gone(u, req.pid, UINT64_MAX);
 	ustacks_add_process(u, &req);
-	ok(!published.entry, "a version that is not known");
+	ok(!published.entry && published.frames, "a version that is not known");
+	is_int((int)ustacks_bare(u), 0, "whose stacks lack nothing");
 	is_int(ntold, 2, "is what the user is told");
 	ok(strstr(told[1], "this version is not known") != NULL, "%s", told[1]);
 }
@@ -149,6 +160,7 @@ int main(void)
 
 	late_version = 42;
 	ops.process_set = process_set;
+	ops.process_bare = process_bare;
 	ops.process_forget = process_forget;
 	ops.code_work = code_work;
 	ops.code_end = code_end;
