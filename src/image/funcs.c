@@ -13,6 +13,8 @@
 #include "image/minidebug.h"
 #include "image/symtab.h"
 
+#define NAMES_FACTOR 2 /* those of .dynsym and of one other table are read */
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /*
@@ -74,6 +76,22 @@ static bool find_off(const struct funcs *f, uint64_t addr, uint64_t *ret_off, ui
 	return true;
 }
 
+/*
+ * Charges for a name. Each table may have as many bytes as the limit allows, but names may overlap
+ * in a hostile file, so that their copies take more memory than the file has.
+ */
+static bool has_room(struct funcs *f, const char *name)
+{
+	uint64_t size = strlen(name) + 1;
+
+	if (size > f->room) {
+		f->is_too_large = true;
+		return false;
+	}
+	f->room -= size;
+	return true;
+}
+
 static void add_symbol(struct funcs *f, const GElf_Sym *sym, const char *name, bool is_old)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
@@ -81,7 +99,7 @@ static void add_symbol(struct funcs *f, const GElf_Sym *sym, const char *name, b
 	uint64_t room;
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF || !name ||
-	    !*name || is_mark(name) || !find_off(f, fn.addr, &fn.off, &room))
+	    !*name || is_mark(name) || !find_off(f, fn.addr, &fn.off, &room) || !has_room(f, name))
 		return;
 	fn.size = MIN(fn.size, room);
 	fn.is_sized = fn.size > 0;
@@ -298,6 +316,7 @@ struct err *funcs_read(struct gate_file *file, const struct debug_search *where,
 	gate_elf_open(file, where ? where->limit : GATE_LIMIT_DEFAULT, &g);
 	e = check_machine(g.elf, f);
 	if (!e) {
+		f->room = NAMES_FACTOR * g.limit;
 		segments_read_code(&f->code, g.elf);
 		read_tables(f, &g);
 		if (!f->has_symtab)

@@ -44,7 +44,8 @@ struct funcs {
 	bool is_32bit;
 	bool has_symtab;
 	bool has_ifuncs;
-	bool is_too_large; /* a symbol table was not read */
+	bool is_too_large; /* a symbol table was not read, or not all of it */
+	uint64_t room;	   /* bytes that further names may take */
 	struct go_code go;
 	uint64_t entry; /* address where the program begins, 0 = none */
 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of this very program, and files that are none. */
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "arch/arch.h"
 #include "image/debugfile.h"
 #include "image/exits.h"
 #include "image/funcs.h"
@@ -198,9 +201,92 @@ static void test_debug_file(void)
 	gate_destroy(gate);
 }
 
+/* A file of functions whose names are the ends of one long text. */
+static int overlapping_make(uint32_t nsymbols, uint32_t len)
+{
+	const uint64_t code = 4096, symbols = 2 * code,
+		       names = symbols + nsymbols * sizeof(Elf64_Sym);
+	Elf64_Shdr sh[4] = {[1] = {.sh_type = SHT_SYMTAB,
+				   .sh_offset = symbols,
+				   .sh_size = nsymbols * sizeof(Elf64_Sym),
+				   .sh_link = 2,
+				   .sh_entsize = sizeof(Elf64_Sym)},
+			    [2] = {.sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = len},
+			    [3] = {.sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = 1}};
+	const Elf64_Phdr ph = {.p_type = PT_LOAD,
+			       .p_flags = PF_R | PF_X,
+			       .p_offset = code,
+			       .p_vaddr = code,
+			       .p_filesz = code,
+			       .p_memsz = code};
+	Elf64_Ehdr eh = {.e_type = ET_DYN,
+			 .e_machine = arch.elf.machine,
+			 .e_version = EV_CURRENT,
+			 .e_ehsize = sizeof(eh),
+			 .e_phoff = sizeof(eh),
+			 .e_phentsize = sizeof(ph),
+			 .e_phnum = 1,
+			 .e_shoff = sizeof(eh) + sizeof(ph),
+			 .e_shentsize = sizeof(sh[0]),
+			 .e_shnum = ARRAY_LEN(sh),
+			 .e_shstrndx = 3};
+	CLEANUP(free) char *text = xcalloc(1, len);
+	int fd = memfd_create("overlapping", MFD_CLOEXEC);
+	bool is_good;
+
+	memcpy(eh.e_ident, ELFMAG, SELFMAG);
+	eh.e_ident[EI_CLASS] = ELFCLASS64;
+	eh.e_ident[EI_DATA] = ELFDATA2LSB;
+	eh.e_ident[EI_VERSION] = EV_CURRENT;
+	memset(text + 1, 'f', len - 2);
+	is_good = pwrite(fd, &eh, sizeof(eh), 0) > 0 &&
+		  pwrite(fd, &ph, sizeof(ph), sizeof(eh)) > 0 &&
+		  pwrite(fd, sh, sizeof(sh), (off_t)eh.e_shoff) > 0 &&
+		  pwrite(fd, text, len, (off_t)names) > 0;
+	for (uint32_t i = 1; i < nsymbols; i++) {
+		const Elf64_Sym s = {.st_name = 1 + i % (len / 2),
+				     .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				     .st_shndx = 1,
+				     .st_value = code + i % code,
+				     .st_size = 1};
+
+		is_good &= pwrite(fd, &s, sizeof(s), (off_t)(symbols + i * sizeof(s))) > 0;
+	}
+	return is_good ? fd : -1;
+}
+
+static void test_overlapping(void)
+{
+	struct gate *gate = gate_create();
+	const struct debug_search where = {.root = -1,
+					   .dirs = "",
+					   .path = "",
+					   .limit = 1 << 20,
+					   .gate = gate};
+	struct gate_file *few = gate_file_of(overlapping_make(16, 20000));
+	struct gate_file *many = gate_file_of(overlapping_make(20000, 20000));
+	struct funcs *f = NULL;
+	struct err *e = funcs_read(few, &where, &f);
+
+	ok(!e && f->list.len == 15, "names that overlap");
+	err_destroy(e);
+	if (f)
+		funcs_destroy(f);
+	f = NULL;
+	e = funcs_read(many, &where, &f);
+	ok(e && strstr(err_text(e), "more than 1048576 bytes"),
+	   "take no more memory than the limit allows: %s", e ? err_text(e) : "no error");
+	err_destroy(e);
+	funcs_destroy(f);
+	gate_file_close(few);
+	gate_file_close(many);
+	gate_destroy(gate);
+}
+
 int main(void)
 {
 	test_self();
+	test_overlapping();
 	test_sorted();
 	test_refused();
 	test_damaged();
