@@ -592,7 +592,7 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 	const struct proc_map *program;
 	struct target *t = NULL;
 	struct process *proc;
-	uint64_t set, all;
+	uint64_t set, all, nlates;
 	struct err *e = target_live_open(pid, u->opts.files->gate, &t);
 
 	if (e) { /* it has ended, or we may not look at it */
@@ -607,7 +607,9 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
 	set = set_of_files(u, proc, t);
 	e = set == u->always ? NULL : process_publish(u, &m, proc, set);
+	nlates = gate_late_count(u->opts.files->gate);
 	all = e ? set : set_of_symbols(u, proc, set);
+	m.is_late |= gate_late_count(u->opts.files->gate) != nlates;
 	if (all != set || (!e && set == u->always))
 		e = process_publish(u, &m, proc, all);
 	if (e)

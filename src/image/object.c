@@ -52,7 +52,8 @@ struct object {
 
 	/* The file and what was read of it for lookups: object_rest() closes and frees these. */
 	struct gate_file *file;
-	bool is_open; /* the file, as one of ELF */
+	bool is_open;	   /* the file, as one of ELF */
+	bool is_described; /* segments and what follows them was read */
 	struct gate_elf elf;
 	struct gnuhash hashes;
 	VEC(struct symbol) symbols;
@@ -328,6 +329,41 @@ static void build_id_note(struct object *o)
 	strbuf_deinit(&text);
 }
 
+/* Closes the file, as one of ELF, and forgets what was read of it for lookups. */
+static void object_shut(struct object *o)
+{
+	vec_deinit(&o->symbols);
+	free(o->slots);
+	o->slots = NULL;
+	o->nsearches = o->nscans = 0;
+	o->hashes = (struct gnuhash){0};
+	if (o->is_open)
+		gate_elf_close(&o->elf);
+	o->is_open = false;
+}
+
+/*
+ * Whether parts of the file could not be read in time. It is opened again for the next lookup then:
+ * what was not found is not known to be absent.
+ */
+static bool object_is_stuck(struct object *o)
+{
+	if (!o->file || !gate_file_is_stuck(o->file))
+		return false;
+	object_shut(o);
+	return true;
+}
+
+static void object_describe(struct object *o)
+{
+	segments_deinit(&o->segments);
+	segments_read(&o->segments, o->elf.elf);
+	tls_read(o);
+	sections_read(o);
+	build_id_note(o);
+	o->is_described = !gate_file_is_stuck(o->file);
+}
+
 /* Opens the file if it is closed; false if it cannot be read. */
 static bool object_open(struct object *o)
 {
@@ -335,6 +371,8 @@ static bool object_open(struct object *o)
 		o->is_open = true;
 		gate_elf_open(o->file, o->limit, &o->elf);
 		gnuhash_open(&o->elf, o->file, &o->hashes);
+		if (o->elf.elf && !o->is_described)
+			object_describe(o);
 	}
 	return o->elf.elf;
 }
@@ -351,12 +389,8 @@ struct object *object_read(struct gate_file *file, uint64_t limit)
 	o->build_id = "";
 	o->limit = limit;
 	object_wake(o, file);
-	if (object_open(o)) {
-		segments_read(&o->segments, o->elf.elf);
-		tls_read(o);
-		sections_read(o);
-		build_id_note(o);
-	}
+	(void)object_open(o);
+	(void)object_is_stuck(o);
 	return o;
 }
 
@@ -368,16 +402,9 @@ void object_wake(struct object *o, struct gate_file *file)
 
 void object_rest(struct object *o)
 {
-	vec_deinit(&o->symbols);
-	free(o->slots);
-	o->slots = NULL;
-	o->nsearches = o->nscans = 0;
-	o->hashes = (struct gnuhash){0};
-	if (o->is_open)
-		gate_elf_close(&o->elf);
+	object_shut(o);
 	gate_file_close(o->file);
 	o->file = NULL;
-	o->is_open = false;
 }
 
 void object_destroy(struct object *o)
@@ -431,6 +458,8 @@ bool object_symbol(struct object *o, const char *name, struct object_symbol *ret
 
 	if (!s) {
 		s = file_symbol(o, name);
+		if (!s && object_is_stuck(o))
+			return false;
 		if (!s)
 			s = &absent;
 		if (hashmap_count(o->found) < OBJECT_KEPT)
@@ -473,6 +502,8 @@ const struct object_pieces *object_pieces(struct object *o, const char *name)
 
 	if (!p) {
 		p = file_pieces(o, name);
+		if (!p->n && object_is_stuck(o))
+			return p;
 		if (hashmap_count(o->pieces) < OBJECT_KEPT)
 			hashmap_sets(o->pieces, name, p);
 	}
@@ -555,13 +586,15 @@ static void names_find(struct names *n, struct object *o)
 void object_have(struct object *o, const char *const *symbols, uint32_t n)
 {
 	struct names names = {0};
+	bool is_stuck;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (!hashmap_finds(o->has, symbols[i]))
 			names_add(&names, symbols[i], i);
 	if (names.names.len && object_open(o))
 		names_find(&names, o);
-	for (uint32_t i = 0; i < n; i++)
+	is_stuck = names.names.len && object_is_stuck(o);
+	for (uint32_t i = 0; i < n && !is_stuck; i++)
 		if (!hashmap_finds(o->has, symbols[i]))
 			hashmap_sets(o->has, symbols[i], &no); /* there are as many as helpers */
 	for (uint32_t i = 0; i < names.names.len; i++)

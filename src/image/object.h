@@ -8,7 +8,8 @@
  *
  * Owns     its table, and the file until object_rest(). What was looked up before is found without
  *          the file.
- * Errors   none: of a file that is damaged, what could be read is there.
+ * Errors   none: of a file that is damaged, what could be read is there. What is not found in a
+ *          file that is stuck (files/gate.h) is searched for again when it is asked for again.
  * Units    virtual addresses as in the file.
  */
 #pragma once

@@ -20,10 +20,10 @@ SYMTAB = max(((s[2] + s[5] + 4095) & -4096) for s in segments if s[0] == 1)
 class Server:
     """A mounted file system, and a program that runs from there."""
 
-    def __init__(self, name, spins=True):
+    def __init__(self, name, spins=True, more=()):
         self.mnt = f"{TMP}/{name}"
         os.mkdir(self.mnt)
-        self.fs = subprocess.Popen([f"{TRIGGER}/hangfs", self.mnt, f"{TRIGGER}/deep", f"{TRIGGER}/chain"],
+        self.fs = subprocess.Popen([f"{TRIGGER}/hangfs", self.mnt, f"{TRIGGER}/deep", f"{TRIGGER}/chain", *more],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         first = self.fs.stdout.readline()
         if first != "ready\n":
@@ -290,6 +290,32 @@ def memory():
     s.end()
 
 
+def language():
+    """The helper of a runtime cannot look for symbols; when the file system answers again, stacks have frames of the language."""
+    lua = shutil.which("lua5.4")
+    if not lua:
+        return
+    s = Server("language", spins=False, more=[lua])
+    script = f"{TMP}/removes.lua"
+    with open(script, "w") as f:
+        f.write('local function removes() os.remove("/nonexistent") end\nwhile true do removes() end\n')
+    s.run = subprocess.Popen([f"{s.mnt}/lua5.4", script])
+    while open(f"/proc/{s.run.pid}/stat").read().split()[13] in "012":  # it computes: its code is in memory
+        time.sleep(0.01)
+    s.obey("hang read")
+    d = Session("-n", """profile-97 /pid == $target/ { jstack(); } tick-50ms { printf("tick\\n"); }""", "-p", str(s.run.pid))
+    d.wait_for("tick")
+    time.sleep(0.5)
+    before = "(removes)" in d.text
+    s.obey("go")
+    d.wait_for("(removes)")
+    d.p.send_signal(signal.SIGINT)
+    d.end()
+    if before or "(removes)" not in d.text:
+        fail("language", "frames are there too soon" if before else "no frames come", d.text)
+    s.end()
+
+
 def many():
     """Twelve file systems that hang take no more of the tracer's time than one."""
     all = [Server(f"many{i}") for i in range(12)]
@@ -314,6 +340,7 @@ functions()
 command()
 killed()
 memory()
+language()
 many()
 print("\n".join(bad))
 sys.exit(bool(bad))
