@@ -20,6 +20,7 @@ uint64_t structs, types; /* the tables; 0: the virtual machine is not loaded yet
 uint64_t is_ready;	 /* the code cache is known */
 uint64_t low, high;	 /* the code cache, and its heaps: where the code is and the map of blobs */
 uint64_t low0, high0, map0, low1, high1, map1, low2, high2, map2;
+uint64_t shift;		 /* a segment of the code cache has 1 << shift bytes */
 uint64_t heaps, bounds_low, bounds_high, array_data, heap_memory, heap_map, segment_log, header;
 uint64_t blob_name, blob_code, blob_complete, blob_frame;
 uint64_t nm_method, nm_scopes, nm_pcs, nm_pcs_end, nm_metadata, nm_id, nm_deopt, nm_orig_pc;
@@ -327,16 +328,20 @@ dtrace:helper:attach:
 		entered = 0;
 }
 
-/* The code cache is made after libjvm.so was loaded. */
+/*
+ * The code cache is made after libjvm.so was loaded: a heap is added to the list, then it gets its
+ * memory, then its map. It is complete when all heaps have maps, and together the memory of the
+ * whole.
+ */
 dtrace:helper:uthread:
 /structs && !is_ready && has_one_heap/
 {
 	this->heap = WORD[heaps];
 	low = low0 = this->heap ? WORD[this->heap + heap_memory] : 0;
 	high = high0 = this->heap ? WORD[this->heap + heap_memory + SPACE_HIGH_BOUND] : 0;
-	if (high > low) {
-		map0 = WORD[this->heap + heap_map + SPACE_LOW];
-		segment_log = HALF[this->heap + segment_log];
+	map0 = high > low ? WORD[this->heap + heap_map + SPACE_LOW] : 0;
+	if (map0) {
+		shift = HALF[this->heap + segment_log];
 		is_ready = 1;
 	}
 }
@@ -354,20 +359,26 @@ dtrace:helper:uthread:
 		low0 = WORD[this->heap + heap_memory + SPACE_LOW];
 		high0 = WORD[this->heap + heap_memory + SPACE_HIGH_BOUND];
 		map0 = WORD[this->heap + heap_map + SPACE_LOW];
-		segment_log = HALF[this->heap + segment_log];
+		shift = HALF[this->heap + segment_log];
+		this->room = high0 - low0;
+		this->has_maps = map0 != 0;
 		if (this->count >= 2) {
 			this->heap = WORD[this->list + 8];
 			low1 = WORD[this->heap + heap_memory + SPACE_LOW];
 			high1 = WORD[this->heap + heap_memory + SPACE_HIGH_BOUND];
 			map1 = WORD[this->heap + heap_map + SPACE_LOW];
+			this->room += high1 - low1;
+			this->has_maps = this->has_maps && map1;
 		}
 		if (this->count == 3) {
 			this->heap = WORD[this->list + 16];
 			low2 = WORD[this->heap + heap_memory + SPACE_LOW];
 			high2 = WORD[this->heap + heap_memory + SPACE_HIGH_BOUND];
 			map2 = WORD[this->heap + heap_map + SPACE_LOW];
+			this->room += high2 - low2;
+			this->has_maps = this->has_maps && map2;
 		}
-		is_ready = 1;
+		is_ready = this->has_maps && this->room == high - low;
 	}
 }
 
@@ -395,14 +406,14 @@ dtrace:helper:ustack:
 			this->base = low2;
 			this->map = map2;
 		}
-		this->segment = (arg0 - this->base) >> segment_log;
+		this->segment = (arg0 - this->base) >> shift;
 		this->hop = BYTE[this->map + this->segment];
 		while (this->hop && this->hop != SEGMENT_FREE; 64) {
 			this->segment -= this->hop;
 			this->hop = BYTE[this->map + this->segment];
 		}
 		if (!this->hop) {
-			this->blob = this->base + (this->segment << segment_log) + header;
+			this->blob = this->base + (this->segment << shift) + header;
 			this->kind = HALF[WORD[this->blob + blob_name]];
 			this->size = 8 * (uint64_t)HALF[this->blob + blob_frame];
 			this->code = is_relative ? this->blob + HALF[this->blob + blob_code] :
