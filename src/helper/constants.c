@@ -65,21 +65,28 @@ void constants_begin(struct constants *c, const struct stack_tables *tables)
 
 /* ---- files of a process ---------------------------------------------------------------------- */
 
+/* The first mapping of code of the file; NULL: there is none. */
+static const struct proc_map *code_find(const struct proc_maps *maps, const struct proc_map *file)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+
+		if (m->is_exec && !m->is_shared && proc_map_is_same_file(m, file))
+			return m;
+	}
+	return NULL;
+}
+
 /*
  * Where the file is mapped: the address of its byte 0 if all of it were mapped as its first code
  * is. Walks in the kernel compute it in the same way.
  */
 static bool base_find(const struct proc_maps *maps, const struct proc_map *file, uint64_t *ret)
 {
-	for (uint32_t i = 0; i < maps->maps.len; i++) {
-		const struct proc_map *m = &maps->maps.data[i];
+	const struct proc_map *m = code_find(maps, file);
 
-		if (!m->is_exec || m->is_shared || !proc_map_is_same_file(m, file))
-			continue;
-		*ret = m->start - m->off;
-		return true;
-	}
-	return false;
+	*ret = m ? m->start - m->off : 0;
+	return m;
 }
 
 /* The first mapping of a file that has an image; NULL: it is not mapped. */
@@ -255,7 +262,34 @@ struct lesson {
 	uint64_t bases[TARGET_MOVED_FILES];   /* where the process has them */
 };
 
-/* Gives numbers to the files that the clauses have asked about; false: one of them has none. */
+/*
+ * Whether the dynamic linker has relocated a file of the process: before that, data is what the
+ * file says, and would seem to depend on it alone.
+ */
+static bool is_relocated(const struct constants *c, struct target *t, const struct proc_map *m)
+{
+	struct image *image = target_image(t, c->files->images, m);
+	const struct proc_map *relro = NULL;
+	const struct object *o;
+	uint64_t addr = 0, start;
+	bool is_seen;
+
+	if (!image)
+		return false;
+	image_pin(image);
+	o = image_object(image, c->files->limit);
+	is_seen = o && object_relocated(o, &addr) && object_addr(o, m->off, &start);
+	image_unpin(image);
+	image_put(image);
+	if (is_seen && addr)
+		relro = proc_maps_find(target_maps(t), m->start + (addr - start));
+	return is_seen && (!addr || (relro && !relro->is_write));
+}
+
+/*
+ * Gives numbers to the files that the clauses have asked about; false: one of them has none, or is
+ * still being loaded.
+ */
 static bool lesson_number(struct lesson *l, struct known *k)
 {
 	const struct proc_maps *maps = target_maps(l->moved), *own = target_maps(l->a->target);
@@ -267,6 +301,8 @@ static bool lesson_number(struct lesson *l, struct known *k)
 
 		if (!(asked >> file & 1) || l->numbers[file] || !base_find(own, m, &l->bases[file]))
 			continue;
+		if (!is_relocated(l->c, l->a->target, code_find(own, m)))
+			return false;
 		number = file_number(l->c, l->moved, m);
 		if (!number)
 			return false;
@@ -311,8 +347,9 @@ static void known_publish(const struct constants *c, const struct known *k)
 static bool lesson_learn(struct lesson *l, struct process *p, struct known *k)
 {
 	struct rt_hproc *moved = xcalloc(1, sizeof(*moved));
-	bool is_learned = l->a->again(l->a->ctx, p, moved) && lesson_number(l, k) &&
-			  lesson_compare(l, moved, k) && !known_find(l->c, k->wanted, k->runtimes);
+	bool is_learned = l->a->again(l->a->ctx, p, moved) && !process_has_read_zero(p) &&
+			  lesson_number(l, k) && lesson_compare(l, moved, k) &&
+			  !known_find(l->c, k->wanted, k->runtimes);
 
 	free(moved);
 	if (is_learned && process_has_counted_modules(p)) {

@@ -177,11 +177,25 @@ bool process_is_late(const struct process *p)
 	return p->deadline && worked_ns() > p->deadline;
 }
 
+/* Of data that may be written, what is zero in the file. */
+static bool is_written_later(const struct process *p, uint64_t addr, const char *bytes,
+			     uint32_t size)
+{
+	const struct proc_map *m = proc_maps_find(p->maps, addr);
+
+	for (uint32_t i = 0; i < size; i++)
+		if (bytes[i])
+			return false;
+	return m && m->is_write;
+}
+
 bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
 {
 	struct process *p = ctx;
 	bool good = !process_is_late(p) && pages_read(p, addr, buf, size);
 
+	if (p->origin && good)
+		p->has_read_zero |= is_written_later(p, addr, buf, size);
 	if (p->hooks && p->hooks->read)
 		p->hooks->read(p->hooks->ctx, addr, good ? buf : NULL, size);
 	return good;
@@ -293,12 +307,17 @@ static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 void process_set_origin(struct process *p, struct process *origin)
 {
 	p->origin = origin;
-	p->has_counted_modules = false;
+	p->has_counted_modules = p->has_read_zero = false;
 }
 
 bool process_has_counted_modules(const struct process *p)
 {
 	return p->has_counted_modules;
+}
+
+bool process_has_read_zero(const struct process *p)
+{
+	return p->has_read_zero;
 }
 
 /* ---- subroutines ----------------------------------------------------------------------------- */

@@ -47,6 +47,8 @@ struct object {
 	struct hashmap *has;	  /* "a|b" -> &yes or &no: what object_has() has answered */
 	struct image_segments segments;
 	uint64_t tls_size, tls_align;
+	uint64_t relro; /* address of data that is protected after relocation; 0: there is none */
+	bool is_fixed;	/* it lies where its addresses say */
 	const char *build_id;
 	uint64_t limit;
 
@@ -318,6 +320,15 @@ static void tls_read(struct object *o)
 	o->tls_align = ph.p_align;
 }
 
+static void relro_read(struct object *o)
+{
+	GElf_Phdr ph;
+	GElf_Ehdr eh;
+
+	o->relro = program_header_find(o->elf.elf, PT_GNU_RELRO, &ph) ? ph.p_vaddr : 0;
+	o->is_fixed = gelf_getehdr(o->elf.elf, &eh) && eh.e_type == ET_EXEC;
+}
+
 static void build_id_note(struct object *o)
 {
 	struct strbuf text = {0};
@@ -359,6 +370,7 @@ static void object_describe(struct object *o)
 	segments_deinit(&o->segments);
 	segments_read(&o->segments, o->elf.elf);
 	tls_read(o);
+	relro_read(o);
 	sections_read(o);
 	build_id_note(o);
 	o->is_described = !gate_file_is_stuck(o->file);
@@ -628,6 +640,12 @@ bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align)
 	*ret_size = o->tls_size;
 	*ret_align = o->tls_align;
 	return o->tls_size > 0;
+}
+
+bool object_relocated(const struct object *o, uint64_t *ret_addr)
+{
+	*ret_addr = o->relro;
+	return o->relro || o->is_fixed;
 }
 
 const char *object_build_id(const struct object *o)

@@ -55,4 +55,10 @@ bool object_section(const struct object *o, const char *name, struct object_symb
 bool object_addr(const struct object *o, uint64_t off, uint64_t *ret);
 /* Size and alignment of the thread-local memory; false if it has none. */
 bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align);
+/*
+ * Whether the dynamic linker has relocated the file, as far as that can be seen: *ret_addr is in
+ * data that it protects then, 0 if the file lies where its addresses say, and has nothing to
+ * relocate. False: it cannot be seen.
+ */
+bool object_relocated(const struct object *o, uint64_t *ret_addr);
 const char *object_build_id(const struct object *o); /* hexadecimal digits; "" = none */

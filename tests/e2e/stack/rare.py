@@ -2,7 +2,7 @@
 """The event that happens once: the first stack of a process has the frames of its language. Programs of the runtimes wait, deep in their code,
 for a byte, and a session that has begun gets the one stack when it comes: without naming the process, and with -p. A program of -c has its
 stack at its first read. So has a process that begins while dtrace runs, if another one of the same files was there before it."""
-import os, shlex, shutil, subprocess, sys
+import os, shlex, shutil, subprocess, sys, time
 
 from helpertrace import DTRACE, OPTS, PATIENCE, TMP, language_frames, write
 from readers import MADE_BY, PROGRAMS, reader
@@ -30,6 +30,11 @@ ONCE = """
 ANOTHER = """
     tick-10ms /!said/ { said = 1; printf("begun\\n"); }
     syscall::read:entry /ppid == $1 && arg0 == 0/ { jstack(); exit(0); }
+"""
+# Walks ask for the helper while the runtime is being loaded: what is found then is not to last.
+WHILE_IT_BEGINS = """
+    profile-997 /pid == $target/ { @[jstack(20)] = count(); } END { trunc(@); }
+    syscall::read:return /pid == $target && arg0 == 1/ { jstack(); exit(0); }
 """
 AT_ONCE = "syscall::read:entry /pid == $target && arg0 == 0/ { jstack(); exit(0); }"
 
@@ -83,6 +88,14 @@ def started(name, command):
     return run.stdout.replace("ready\n", "")
 
 
+def begun(name, command):
+    """The stack of a read long after the program has begun, of which there were walks from its first instruction on."""
+    with subprocess.Popen([DTRACE, "-q", *OPTS, "-n", WHILE_IT_BEGINS, "-c", shlex.join(command)], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+        time.sleep(1.5 * PATIENCE)
+        return run.communicate("\n", timeout=60 * PATIENCE)[0].replace("ready\n", "")
+
+
 def main():
     os.chdir(TMP)
     write(PROGRAMS)
@@ -96,6 +109,8 @@ def main():
         found = {"a process that runs": event(name, command, []), "-p": event(name, command, ["-p"])}
         if name not in LOADED_LATE:
             found["-c"] = started(name, command)
+        else:
+            found |= {f"met while it begins, {i + 1}": begun(name, command) for i in range(4)}
         if name not in OF_THE_PROCESS:
             found["another process"] = another(name, command)
         for how, stack in found.items():
