@@ -12,6 +12,8 @@
  */
 #pragma once
 
+#include "base/vec.h"
+#include "rt/tables.h"
 #include "stacks/stacks.h"
 #include "unwind/unwind.h"
 
@@ -22,7 +24,8 @@ struct stacks {
 	/* These are set by stacks_begin(). NULL: the kernel walks. */
 	const struct stack_tables *engine; /* what walks read is there, and they ask there */
 	struct unwinds *tables;
-	bool is_serving; /* stacks_serve() runs: it must not begin again */
+	bool is_serving;	      /* stacks_serve() runs: it must not begin again */
+	VEC(struct rt_ureq) meetings; /* requests for helpers, in the order in which they came */
 };
 
 /* ---- requests.c ----------------------------------------------------------------------------- */

@@ -12,12 +12,24 @@ static void request_take(void *ctx, const struct rt_ureq *req)
 	if (req->end)
 		unwinds_request(s->tables, req);
 	else
-		ustacks_add_process(s->helpers, req);
+		vec_push(&s->meetings, *req);
 }
 
+/*
+ * Tables come first: to look at a process takes longer than to read the rows of most files, and
+ * stacks are cut until these are there.
+ */
 static void requests_take(struct stacks *s)
 {
 	s->engine->ops->requests(s->engine->ctx, request_take, s);
+	while (s->meetings.len) {
+		const struct rt_ureq req = s->meetings.data[0];
+
+		s->meetings.len--;
+		memmove(s->meetings.data, s->meetings.data + 1, s->meetings.len * sizeof(req));
+		ustacks_add_process(s->helpers, &req);
+		s->engine->ops->requests(s->engine->ctx, request_take, s);
+	}
 }
 
 void requests_take_between(struct stacks *s)

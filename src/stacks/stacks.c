@@ -290,6 +290,7 @@ void stacks_destroy(struct stacks *s)
 		return;
 	ustacks_destroy(s->helpers);
 	unwinds_destroy(s->tables);
+	vec_deinit(&s->meetings);
 	free(s);
 }
 

@@ -18,18 +18,26 @@ static struct fake fake;
 static struct rt_ureq requests[2];
 static uint32_t nrequests;
 static uint64_t put, removed; /* the last keys of processes */
+static bool had_table;	      /* when the process was answered: the file of requests[1] */
 
+/* Gives each request once. */
 static void requests_give(void *ctx, stack_request_f *f, void *arg)
 {
+	const uint32_t n = nrequests;
+
 	(void)ctx;
-	for (uint32_t i = 0; i < nrequests; i++)
+	nrequests = 0;
+	for (uint32_t i = 0; i < n; i++)
 		f(arg, &requests[i]);
 }
 
 static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *hp)
 {
+	struct rt_ufile seen;
+
 	(void)ctx, (void)hp;
 	put = key;
+	had_table = !fake_read(&fake, &requests[1].key, &seen) || seen.nlevels != RT_UTREE_PENDING;
 	return NULL;
 }
 
@@ -92,8 +100,9 @@ static void test_rooms(struct stacks *s, const struct proc_map *m)
 
 	err_destroy(fake_set(&fake, &file.key, pending));
 	err_destroy(fake_set(&fake, &process.key, pending));
-	serve(s, &file, &process);
+	serve(s, &process, &file);
 	is_int((int)put, 4096, "the process has an answer");
+	ok(had_table, "but first the file has one that was asked for later");
 	ok(!fake_read(&fake, &file.key, &seen) || seen.nlevels != RT_UTREE_PENDING,
 	   "so has the file");
 	ok(fake_read(&fake, &process.key, &seen) && seen.nlevels == RT_UTREE_PENDING,
