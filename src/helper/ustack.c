@@ -33,7 +33,7 @@
 #define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
 #define PROCS_PER_PID 4		/* address spaces of a process id that are known at once */
 /* Before a process is looked at again of which not all could be read: first, and at most. */
-#define AGAIN_MIN_NS 1000000000
+#define AGAIN_MIN_NS 100000000
 #define AGAIN_MAX_NS 64000000000
 
 /* The address spaces of a process id. */
