@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of a runtime fix of the values that its helpers' attach clauses compute.
+ * Values that a helper's attach clauses compute and that depend on the runtime's files alone.
  *
  * Most of these values are offsets, versions, and addresses of code and data of the runtime's own
  * files: the same in each process that maps the same files, but for where these are mapped. When a
@@ -9,11 +9,15 @@
  * by. Values that differ otherwise depend on the process, as do clauses that look at memory which
  * is written: nothing is learned then, and each process is attached by itself.
  *
+ * Before the dynamic linker has relocated a file, or a library's initialisers have run, data is
+ * what the file says and will become something else. So nothing is learned then either: not of a
+ * file that is not relocated, nor where a zero was read from memory that may be written.
+ *
  * The number of a library among those with thread-local variables (tlsmod()) depends on which of
  * them were mapped before it. It is published for processes all of whose files are known and which
  * have the same ones of these; each of them is attached by itself as well.
  *
- * What was learned attaches further processes here without running their clauses, and is published
+ * Values that were learned attach further processes without running the clauses, and are published
  * to walks in the kernel (rt/helper.h), which attach a process at its first stack.
  *
  * Owns     references of the images of the files.

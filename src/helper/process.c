@@ -177,8 +177,8 @@ bool process_is_late(const struct process *p)
 	return p->deadline && worked_ns() > p->deadline;
 }
 
-/* Of data that may be written, what is zero in the file. */
-static bool is_written_later(const struct process *p, uint64_t addr, const char *bytes,
+/* Whether the bytes are zeros in memory that the process may write. */
+static bool is_writable_zero(const struct process *p, uint64_t addr, const char *bytes,
 			     uint32_t size)
 {
 	const struct proc_map *m = proc_maps_find(p->maps, addr);
@@ -195,7 +195,7 @@ bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
 	bool good = !process_is_late(p) && pages_read(p, addr, buf, size);
 
 	if (p->origin && good)
-		p->has_read_zero |= is_written_later(p, addr, buf, size);
+		p->has_read_zero |= is_writable_zero(p, addr, buf, size);
 	if (p->hooks && p->hooks->read)
 		p->hooks->read(p->hooks->ctx, addr, good ? buf : NULL, size);
 	return good;

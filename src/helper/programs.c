@@ -7,7 +7,7 @@
 #include "helper/helper.h"
 #include "rt/helper.h"
 
-/* What helpers that programs carry may use of MAP_HCODE, all together. */
+/* Words of MAP_HCODE that all helpers which programs carry (carried.h) may use together. */
 #define FOREIGN_ALL (RT_HCODE / 2)
 
 struct programs {

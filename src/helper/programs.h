@@ -29,7 +29,9 @@ struct program {
 
 struct programs *programs_create(void);
 void programs_destroy(struct programs *ps); /* NULL is allowed */
-/* What the engine offers, which must outlive ps; before this there are no programs. */
+/*
+ * Gives the maps of the engine, which must outlive ps. To be called before any program is made.
+ */
 void programs_begin(struct programs *ps, const struct stack_tables *tables);
 /* Finds or makes the program of a set; helpers: all of the session, by their numbers. */
 MUST_CHECK struct err *programs_get(struct programs *ps, struct helper *const *helpers,

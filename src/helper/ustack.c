@@ -27,7 +27,7 @@
 #define FILES_MAX 32 /* helpers that are files */
 #define HELPERS_MAX                                                                                \
 	USTACK_HELPERS_MAX /* with those that programs carry; a set of helpers is a word of bits */
-/* What a helper that a program carries may use of MAP_HCODE. */
+/* Words of MAP_HCODE that a helper which a program carries (helper/carried.h) may use. */
 #define FOREIGN_WORDS 8192u
 #define NOTICES_MAX   64	/* hostile processes could cause any number of them */
 #define LINKED_NS     100000000 /* by then the dynamic linker has prepared a mapping */
