@@ -155,6 +155,7 @@ int main(void)
 	test_rooms(&s, &maps.maps.data[0]);
 	test_begun(&s);
 	proc_maps_deinit(&maps);
+	vec_deinit(&s.meetings);
 	ustacks_destroy(s.helpers);
 	unwinds_destroy(s.tables);
 	image_set_destroy(images);
