@@ -155,7 +155,9 @@ static void test_killed(struct gate_file *there)
 	ok(reader_pid() != pid, "it is another one");
 }
 
-#define BUSY_NS 400000000
+#define BUSY_NS	  400000000
+#define WAIT_NS	  50000000
+#define TRIES_MAX 10
 
 /* A process for each CPU that leaves nothing of it to others for a while. */
 static void cpus_fill(pid_t *pids, int n)
@@ -179,29 +181,47 @@ static void cpus_fill(pid_t *pids, int n)
 	}
 }
 
+/*
+ * Reads while all CPUs are filled. The kernel keeps a share of a CPU for others, 50 ms in a second:
+ * a reader that gets it is not late.
+ */
+static bool is_read_busy(struct gate_file *there, int *nlate)
+{
+	pid_t pids[CPU_SETSIZE];
+	int n = (int)MIN(sysconf(_SC_NPROCESSORS_CONF), (long)CPU_SETSIZE);
+	uint64_t begin;
+	bool is_read;
+	char byte;
+
+	cpus_fill(pids, n);
+	(void)usleep(50000); /* until they have begun */
+	begin = now_ns();
+	is_read = gate_file_read(there, &byte, 1, 0) == 1;
+	*nlate += now_ns() - begin > WAIT_NS;
+	for (int i = 0; i < n; i++)
+		(void)waitpid(pids[i], NULL, 0);
+	return is_read;
+}
+
 /* A reader that waits for a CPU is late, but it is no file system that does not answer. */
 static void test_busy(struct gate *g, struct gate_file *there)
 {
 	struct sched_param as_others = {0}, before_all = {.sched_priority = 2};
-	pid_t pids[CPU_SETSIZE];
-	int n = (int)MIN(sysconf(_SC_NPROCESSORS_CONF), (long)CPU_SETSIZE);
-	uint64_t begin;
-	char byte;
+	int nlate = 0, nread = 0, ntried = 0;
 
 	if (sched_setscheduler(0, SCHED_FIFO, &before_all) != 0) {
 		ok(true, "a busy machine # SKIP needs SCHED_FIFO");
 		return;
 	}
-	gate_set_wait(g, 50000000);
+	gate_set_wait(g, WAIT_NS);
 	gate_set_patient(g, false);
-	cpus_fill(pids, n);
-	(void)usleep(50000); /* until they have begun */
-	begin = now_ns();
-	ok(gate_file_read(there, &byte, 1, 0) == 1, "it reads on a busy machine");
-	ok(now_ns() - begin > 50000000, "later than it should");
+	while (!nlate && ntried < TRIES_MAX) {
+		ntried++;
+		nread += is_read_busy(there, &nlate);
+	}
 	(void)sched_setscheduler(0, SCHED_OTHER, &as_others);
-	for (int i = 0; i < n; i++)
-		(void)waitpid(pids[i], NULL, 0);
+	is_int(nread, ntried, "it reads on a busy machine");
+	ok(nlate, "later than it should");
 	ok(!gate_file_is_stuck(there), "nothing is wrong with the file");
 	is_int(ntold, 0, "no file system is blamed");
 	gate_set_patient(g, true);
