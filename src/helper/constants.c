@@ -12,7 +12,8 @@
 #include "target/target.h"
 #include "unwind/tables.h"
 
-#define KNOWN_MAX 64 /* sets of files */
+#define KNOWN_MAX  64 /* sets of files */
+#define PAGE_BYTES 4096u
 
 /* A file, by its number in the kernel: its index + 1. */
 struct known_file {
@@ -263,27 +264,42 @@ struct lesson {
 };
 
 /*
+ * Whether the data that the dynamic linker protects last has a mapping of its own that is not
+ * written. The linker maps a file as its first segment is, and the others over that: until it comes
+ * to the data, there is a mapping that cannot be written, which reaches further.
+ */
+static bool is_protected(const struct proc_maps *maps, uint64_t bias,
+			 const struct object_relro *relro)
+{
+	const uint64_t addr = bias + relro->addr, end = addr + relro->size;
+	const struct proc_map *m = proc_maps_find(maps, addr);
+
+	return m && !m->is_write && m->off + (addr - m->start) == relro->off &&
+	       addr - m->start < PAGE_BYTES && end >= m->end && end - m->end < PAGE_BYTES;
+}
+
+/*
  * Whether the dynamic linker has relocated a file of the process: before that, data is what the
  * file says, and would seem to depend on it alone.
  */
 static bool is_relocated(const struct constants *c, struct target *t, const struct proc_map *m)
 {
 	struct image *image = target_image(t, c->files->images, m);
-	const struct proc_map *relro = NULL;
+	struct object_relro relro;
 	const struct object *o;
-	uint64_t addr = 0, start;
-	bool is_seen;
+	uint64_t bias;
+	bool is_good;
 
 	if (!image)
 		return false;
 	image_pin(image);
 	o = image_object(image, c->files->limit);
-	is_seen = o && object_relocated(o, &addr) && object_addr(o, m->off, &start);
+	is_good = o && object_relocated(o, &relro) &&
+		  object_bias(o, m->start, m->off, m->is_exec, &bias) &&
+		  (!relro.size || is_protected(target_maps(t), bias, &relro));
 	image_unpin(image);
 	image_put(image);
-	if (is_seen && addr)
-		relro = proc_maps_find(target_maps(t), m->start + (addr - start));
-	return is_seen && (!addr || (relro && !relro->is_write));
+	return is_good;
 }
 
 /*
@@ -347,7 +363,7 @@ static void known_publish(const struct constants *c, const struct known *k)
 static bool lesson_learn(struct lesson *l, struct process *p, struct known *k)
 {
 	struct rt_hproc *moved = xcalloc(1, sizeof(*moved));
-	bool is_learned = l->a->again(l->a->ctx, p, moved) && !process_has_read_zero(p) &&
+	bool is_learned = l->a->again(l->a->ctx, p, moved) && !process_has_read_changing(p) &&
 			  lesson_number(l, k) && lesson_compare(l, moved, k) &&
 			  !known_find(l->c, k->wanted, k->runtimes);
 

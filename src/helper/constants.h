@@ -11,7 +11,9 @@
  *
  * Before the dynamic linker has relocated a file, or a library's initialisers have run, data is
  * what the file says and will become something else. So nothing is learned then either: not of a
- * file that is not relocated, nor where a zero was read from memory that may be written.
+ * file that is not relocated, nor where a zero was read from memory that may be written. Nor is
+ * anything learned where the process has written: what clauses conclude from something else than
+ * the process has there may be the same by accident.
  *
  * The number of a library among those with thread-local variables (tlsmod()) depends on which of
  * them were mapped before it. It is published for processes all of whose files are known and which

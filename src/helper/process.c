@@ -177,16 +177,24 @@ bool process_is_late(const struct process *p)
 	return p->deadline && worked_ns() > p->deadline;
 }
 
-/* Whether the bytes are zeros in memory that the process may write. */
-static bool is_writable_zero(const struct process *p, uint64_t addr, const char *bytes,
-			     uint32_t size)
+/*
+ * Whether memory that the process may write has zeros there, which may not be its last value, or
+ * something else than the file.
+ */
+static bool is_changing(const struct process *p, uint64_t addr, const char *bytes, uint32_t size)
 {
 	const struct proc_map *m = proc_maps_find(p->maps, addr);
+	CLEANUP(free) char *now = NULL;
+	uint32_t nzeros = 0;
 
-	for (uint32_t i = 0; i < size; i++)
-		if (bytes[i])
-			return false;
-	return m && m->is_write;
+	if (!m || !m->is_write)
+		return false;
+	while (nzeros < size && !bytes[nzeros])
+		nzeros++;
+	now = xmalloc(size + 1);
+	return nzeros == size ||
+	       !target_read(p->origin->target, target_moved_from(addr), now, size) ||
+	       memcmp(now, bytes, size) != 0;
 }
 
 bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
@@ -195,7 +203,7 @@ bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
 	bool good = !process_is_late(p) && pages_read(p, addr, buf, size);
 
 	if (p->origin && good)
-		p->has_read_zero |= is_writable_zero(p, addr, buf, size);
+		p->has_read_changing |= is_changing(p, addr, buf, size);
 	if (p->hooks && p->hooks->read)
 		p->hooks->read(p->hooks->ctx, addr, good ? buf : NULL, size);
 	return good;
@@ -307,7 +315,7 @@ static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 void process_set_origin(struct process *p, struct process *origin)
 {
 	p->origin = origin;
-	p->has_counted_modules = p->has_read_zero = false;
+	p->has_counted_modules = p->has_read_changing = false;
 }
 
 bool process_has_counted_modules(const struct process *p)
@@ -315,9 +323,9 @@ bool process_has_counted_modules(const struct process *p)
 	return p->has_counted_modules;
 }
 
-bool process_has_read_zero(const struct process *p)
+bool process_has_read_changing(const struct process *p)
 {
-	return p->has_read_zero;
+	return p->has_read_changing;
 }
 
 /* ---- subroutines ----------------------------------------------------------------------------- */

@@ -93,10 +93,10 @@ void process_set_origin(struct process *p, struct process *origin);
  */
 bool process_has_counted_modules(const struct process *p);
 /*
- * Whether clauses have read a zero since then that the process may write: what is not there yet
- * will be written when the runtime begins.
+ * Whether clauses have read since then what the process has written, or a zero that it may write:
+ * what is not there yet will be written when the runtime begins.
  */
-bool process_has_read_zero(const struct process *p);
+bool process_has_read_changing(const struct process *p);
 
 /* Functions that are called while clauses run. */
 struct process_hooks {

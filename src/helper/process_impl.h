@@ -34,7 +34,7 @@ struct process {
 	uint64_t deadline;   /* of worked_ns(), for the clauses that run: no memory is read later */
 	const struct process_hooks *hooks; /* NULL: nobody wants to know */
 	struct process *origin; /* whose files the target has moved; NULL: it has moved none */
-	bool has_counted_modules, has_read_zero;
+	bool has_counted_modules, has_read_changing;
 	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */
 };
 

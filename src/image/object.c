@@ -47,8 +47,8 @@ struct object {
 	struct hashmap *has;	  /* "a|b" -> &yes or &no: what object_has() has answered */
 	struct image_segments segments;
 	uint64_t tls_size, tls_align;
-	uint64_t relro; /* address of data that is protected after relocation; 0: there is none */
-	bool is_fixed;	/* it lies where its addresses say */
+	struct object_relro relro; /* size 0: there is none */
+	bool is_fixed;		   /* it lies where its addresses say */
 	const char *build_id;
 	uint64_t limit;
 
@@ -325,7 +325,8 @@ static void relro_read(struct object *o)
 	GElf_Phdr ph;
 	GElf_Ehdr eh;
 
-	o->relro = program_header_find(o->elf.elf, PT_GNU_RELRO, &ph) ? ph.p_vaddr : 0;
+	if (program_header_find(o->elf.elf, PT_GNU_RELRO, &ph))
+		o->relro = (struct object_relro){ph.p_vaddr, ph.p_memsz, ph.p_offset};
 	o->is_fixed = gelf_getehdr(o->elf.elf, &eh) && eh.e_type == ET_EXEC;
 }
 
@@ -635,6 +636,12 @@ bool object_addr(const struct object *o, uint64_t off, uint64_t *ret)
 	return segments_page_addr(&o->segments, off, ret);
 }
 
+bool object_bias(const struct object *o, taddr start, uint64_t off, bool is_exec,
+		 uint64_t *ret_bias)
+{
+	return segments_bias(&o->segments, start, off, is_exec, ret_bias);
+}
+
 bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align)
 {
 	*ret_size = o->tls_size;
@@ -642,10 +649,10 @@ bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align)
 	return o->tls_size > 0;
 }
 
-bool object_relocated(const struct object *o, uint64_t *ret_addr)
+bool object_relocated(const struct object *o, struct object_relro *ret)
 {
-	*ret_addr = o->relro;
-	return o->relro || o->is_fixed;
+	*ret = o->relro;
+	return o->relro.size || o->is_fixed;
 }
 
 const char *object_build_id(const struct object *o)

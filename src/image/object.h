@@ -53,12 +53,20 @@ const struct object_pieces *object_pieces(struct object *o, const char *name);
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret);
 /* The address at which a mapping of the file from an offset on begins (segments_page_addr()). */
 bool object_addr(const struct object *o, uint64_t off, uint64_t *ret);
+/* By how much a process has its addresses further on (segments_bias()). */
+bool object_bias(const struct object *o, taddr start, uint64_t off, bool is_exec,
+		 uint64_t *ret_bias);
 /* Size and alignment of the thread-local memory; false if it has none. */
 bool object_tls(const struct object *o, uint64_t *ret_size, uint64_t *ret_align);
+/* Data that the dynamic linker protects when it has relocated it (PT_GNU_RELRO). */
+struct object_relro {
+	uint64_t addr, size; /* in bytes */
+	uint64_t off;	     /* in the file */
+};
 /*
- * Whether the dynamic linker has relocated the file, as far as that can be seen: *ret_addr is in
- * data that it protects then, 0 if the file lies where its addresses say, and has nothing to
+ * Whether the dynamic linker has relocated the file, as far as that can be seen: *ret is data that
+ * it protects then; of size 0 if the file lies where its addresses say, and has nothing to
  * relocate. False: it cannot be seen.
  */
-bool object_relocated(const struct object *o, uint64_t *ret_addr);
+bool object_relocated(const struct object *o, struct object_relro *ret);
 const char *object_build_id(const struct object *o); /* hexadecimal digits; "" = none */
