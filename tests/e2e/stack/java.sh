@@ -421,15 +421,22 @@ X
 			profile-997 /pid == $target && begun/ { @[jstack(200)] = count(); }' -c "java $1 -cp . $2" >got.txt 2>error
 	}
 
+	# judge AWK-PROGRAM: its verdict on the stacks, and what dtrace has said if that is not good
+	judge() {
+		awk "$1" got.txt >verdict
+		cat verdict
+		grep -q ': good$' verdict || cat error
+	}
+
 	# at arbitrary instructions of the interpreter, also those that make the frame of a method
 	profile -Xint Called
-	awk 'BEGIN { RS = "" } /Called\.main\(/ && /call_stub\n/ { whole += $NF } /^ *0x[0-9a-f]+\n *[0-9]+$/ || /^ *[A-Za-z0-9._]*[^`\n]*\n *[0-9]+$/ { alone += $NF }
-		END { print "whole when interpreted:", (whole > 100 && alone * 100 <= whole ? "good" : whole ", alone " alone) }' got.txt
+	judge 'BEGIN { RS = "" } /Called\.main\(/ && /call_stub\n/ { whole += $NF } /^ *0x[0-9a-f]+\n *[0-9]+$/ || /^ *[A-Za-z0-9._]*[^`\n]*\n *[0-9]+$/ { alone += $NF }
+		END { print "whole when interpreted:", (whole > 100 && alone * 100 <= whole ? "good" : whole ", alone " alone) }'
 
 	# in a stub of C1 that does not say how large its frame is
 	profile -XX:TieredStopAtLevel=1 Checked
-	awk 'BEGIN { RS = "" } /^ *0x[0-9a-f]+\n/ { all += $NF; if (/Checked\.main\(/) whole += $NF }
-		END { print "in stubs of C1:", (all > 0 && whole * 10 >= all * 8 ? "good" : whole " of " all) }' got.txt
+	judge 'BEGIN { RS = "" } /^ *0x[0-9a-f]+\n/ { all += $NF; if (/Checked\.main\(/) whole += $NF }
+		END { print "in stubs of C1:", (all > 0 && whole * 10 >= all * 8 ? "good" : whole " of " all) }'
 
 	# frames of virtual threads
 	if [ "$major" -ge 21 ]; then
