@@ -48,26 +48,10 @@ static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *h
 	return NULL;
 }
 
-static void process_forget(void *ctx, uint64_t key)
-{
-	(void)ctx, (void)key;
-}
-
 static uint64_t process_bare(void *ctx, uint64_t key)
 {
 	(void)ctx, (void)key;
 	return 3;
-}
-
-static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct err **ret_err)
-{
-	(void)ctx, (void)c, (void)ret_err;
-	return HELPER_CODE_IDLE;
-}
-
-static void code_end(struct helper_code *c)
-{
-	(void)c;
 }
 
 static void on_notice(void *ctx, const char *msg)
@@ -161,9 +145,6 @@ int main(void)
 	late_version = 42;
 	ops.process_set = process_set;
 	ops.process_bare = process_bare;
-	ops.process_forget = process_forget;
-	ops.code_work = code_work;
-	ops.code_end = code_end;
 	fake.public = (struct stack_tables){.ops = &ops,
 					    .ctx = &fake,
 					    .control = &fake.control,

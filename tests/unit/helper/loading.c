@@ -51,37 +51,10 @@ static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *h
 	return NULL;
 }
 
-static void process_forget(void *ctx, uint64_t key)
-{
-	(void)ctx, (void)key;
-}
-
-static uint64_t process_bare(void *ctx, uint64_t key)
-{
-	(void)ctx, (void)key;
-	return 0;
-}
-
-static void runtime_file_set(void *ctx, const struct rt_ufile_key *key, const struct rt_hfile *file)
-{
-	(void)ctx, (void)key, (void)file;
-}
-
 static void constants_set(void *ctx, uint64_t runtimes, const struct rt_hconst *constants)
 {
 	(void)ctx, (void)runtimes, (void)constants;
 	nlearned++;
-}
-
-static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct err **ret_err)
-{
-	(void)ctx, (void)c, (void)ret_err;
-	return HELPER_CODE_IDLE;
-}
-
-static void code_end(struct helper_code *c)
-{
-	(void)c;
 }
 
 static void on_notice(void *ctx, const char *msg)
@@ -267,12 +240,7 @@ int main(void)
 		return 0;
 	}
 	ops.process_set = process_set;
-	ops.process_bare = process_bare;
-	ops.process_forget = process_forget;
-	ops.runtime_file_set = runtime_file_set;
 	ops.constants_set = constants_set;
-	ops.code_work = code_work;
-	ops.code_end = code_end;
 	fake.public = (struct stack_tables){.ops = &ops,
 					    .ctx = &fake,
 					    .control = &fake.control,

@@ -28,17 +28,6 @@ static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *h
 	return NULL;
 }
 
-static uint64_t process_bare(void *ctx, uint64_t key)
-{
-	(void)ctx, (void)key;
-	return 0;
-}
-
-static void code_end(struct helper_code *c)
-{
-	(void)c;
-}
-
 static void on_notice(void *ctx, const char *msg)
 {
 	(void)ctx;
@@ -146,8 +135,6 @@ int main(void)
 	struct ustacks *u = NULL;
 
 	ops.process_set = process_set;
-	ops.process_bare = process_bare;
-	ops.code_end = code_end;
 	fake.public = (struct stack_tables){.ops = &ops,
 					    .ctx = &fake,
 					    .control = &fake.control,

@@ -47,12 +47,6 @@ static void process_forget(void *ctx, uint64_t key)
 	removed = key;
 }
 
-static uint64_t process_bare(void *ctx, uint64_t key)
-{
-	(void)ctx, (void)key;
-	return 0;
-}
-
 static void on_notice(void *ctx, const char *msg)
 {
 	(void)ctx;
@@ -143,7 +137,6 @@ int main(void)
 
 	ops.requests = requests_give;
 	ops.process_set = process_set;
-	ops.process_bare = process_bare;
 	ops.process_forget = process_forget;
 	fake.control.epoch = 100;
 	fake.public = (struct stack_tables){.ops = &ops, .ctx = &fake, .control = &fake.control};

@@ -82,8 +82,42 @@ static void fake_forget(void *ctx, const struct rt_ufile_key *key)
 		f->files[i] = f->files[--f->nfiles];
 }
 
+static uint64_t fake_bare(void *ctx, uint64_t key)
+{
+	(void)ctx, (void)key;
+	return 0;
+}
+
+static void fake_process_forget(void *ctx, uint64_t key)
+{
+	(void)ctx, (void)key;
+}
+
+static void fake_runtime_file_set(void *ctx, const struct rt_ufile_key *key,
+				  const struct rt_hfile *file)
+{
+	(void)ctx, (void)key, (void)file;
+}
+
+static enum helper_code_state fake_code_work(void *ctx, struct helper_code *c, struct err **ret_err)
+{
+	(void)ctx, (void)c, (void)ret_err;
+	return HELPER_CODE_IDLE;
+}
+
+static void fake_code_end(struct helper_code *c)
+{
+	(void)c;
+}
+
+/* A test of helpers adds process_set, and constants_set where these are learned. */
 static const struct stack_tables_ops fake_ops = {.tree_add = fake_add,
 						 .tree_remove = fake_remove,
 						 .file_set = fake_set,
 						 .file_read = fake_read,
-						 .file_forget = fake_forget};
+						 .file_forget = fake_forget,
+						 .process_forget = fake_process_forget,
+						 .process_bare = fake_bare,
+						 .runtime_file_set = fake_runtime_file_set,
+						 .code_work = fake_code_work,
+						 .code_end = fake_code_end};
