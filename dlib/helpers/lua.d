@@ -102,7 +102,7 @@ int entry_in, call_in; /* numbers of registers, as instructions have them */
 uint64_t positioned;   /* 5.1, 5.4: the end of what loads the position of that call */
 /* the register that has the position of its next instruction from there on; -1: none */
 int at_in;
-int in_other;	       /* the call is in another register than rbp, which walks restore anyway */
+int in_other;	       /* one of these is another register than rbp, which walks restore anyway */
 uint64_t ended;	       /* 5.1: behind the call of what ends a call, luaD_poscall(); or 0 */
 
 /* the call that the next native frame of the interpreter begins with; 0: of another state */
@@ -357,8 +357,8 @@ dtrace:helper:attach:
 	call_in = BASE[this->load];
 	entry_in = RDI;
 	begun = this->load + 3;
-	in_other = call_in != RBP;
 	at_in = positioned ? OTHER[positioned] : -1;
+	in_other = call_in != RBP || at_in >= 0;
 	this->from = ubytes(entered, code_end - entered, "83 6c 24 ?? 01");
 	ended = this->from && BYTE[this->from - 5] == 0xe8 ? this->from : 0;
 }
@@ -434,6 +434,19 @@ inline void begin_old_state()
 	    (!this->proto || !IS_IN[this->proto, this->at] ||
 	    OP[HALF[this->at - 4]] != OLD_RETURN &&
 	    !HAS_CALLED[this->own, this->at, WORD[this->own + OLD_SIZE + OLD_FUNC]]);
+	/*
+	 * A call that C makes has no native frame until the interpreter begins with it: this frame
+	 * is of the Lua function behind it then, whose position is in the register.
+	 */
+	this->outer = this->own;
+	this->from = 0ull;
+	if (arg3 && at_in >= 0 && this->proto && !IS_IN[this->proto, KEPT[at_in]])
+		while (this->outer > this->base && !this->from; 256) {
+			this->outer -= OLD_SIZE;
+			this->from = OLD_LUA[WORD[this->outer + OLD_FUNC]];
+		}
+	this->mine = this->from && IS_IN[this->from, KEPT[at_in]] ? this->outer : 0;
+	this->is_reached = (uint64_t)(this->mine == 0);
 }
 
 /* Takes the next call: this->self, with its status; this->outer has called it. */
@@ -462,8 +475,9 @@ inline void take_old_call()
 		this->status |= IS_TAIL;
 	this->from = this->call ? OLD_LUA[WORD[this->call + OLD_FUNC]] : 0;
 	this->at = this->from ? WORD[this->call + c_at] : 0;
+	this->is_reached |= this->self == this->mine;
 	this->is_last = this->is_known && !this->outer ||
-	    this->proto && !(this->from && IS_IN[this->from, this->at] &&
+	    this->is_reached && this->proto && !(this->from && IS_IN[this->from, this->at] &&
 	    HAS_CALLED[this->call, this->at, WORD[this->self + OLD_FUNC]]);
 }
 
@@ -781,7 +795,7 @@ dtrace:helper:ustack:
 {
 	this->call = this->rest;
 	this->is_known = (uint64_t)0;
-	this->is_reached = (uint64_t)0;
+	this->is_reached = (uint64_t)(minor == 1);
 	this->is_first = (uint64_t)0;
 	/* where a call begins, in its native frame or in that of its caller */
 	this->own = (uint64_t)(arg0 < begun ? KEPT[entry_in] : KEPT[call_in]);
