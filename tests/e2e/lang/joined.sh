@@ -48,8 +48,8 @@ def program(lists, is_split):
     text = ""
     for descs, pred, body in lists:
         for desc in descs if is_split else [", ".join(descs)]:
-            # dtrace's own probes have no process
-            text += f"{desc} / ({pred}) && (pid == $target || probeprov == \"dtrace\") / {{ {body} }}\n"
+            # dtrace's own probes have no process; a predicate that faults is not to do so in other processes
+            text += f"{desc} / (pid == $target || probeprov == \"dtrace\") && ({pred}) / {{ {body} }}\n"
     return text
 
 
