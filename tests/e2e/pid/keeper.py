@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """kill -9 while uprobes are placed, hit or taken off, 21 times: the code is as it was, in processes old and
 new, the kernel has leaked nothing, no process of ours is left; ^C in the middle of placing ends the run soon."""
-import glob, os, random, re, signal, subprocess, sys, time
+import contextlib, glob, os, random, re, signal, subprocess, sys, time
 
 DTRACE, TMP = os.environ["DTRACE"], os.environ["TMP"]
 NFUNCS = 2000
@@ -186,7 +186,8 @@ def interrupted(victim):
         begun = links_of(keeper) if keeper and stopped(keeper) else whole
         p.send_signal(signal.SIGINT)
         if keeper and p.poll() is None:
-            os.kill(int(keeper), signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # it may end before dtrace does
+                os.kill(int(keeper), signal.SIGCONT)
         most = begun
         while 2 * begun <= whole and p.poll() is None:
             most = max(most, links_of(keeper))
