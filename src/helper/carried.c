@@ -21,6 +21,8 @@
 struct list {
 	struct helper *helpers[LIST_HELPERS];
 	uint32_t n;
+	char *refused[LIST_HELPERS]; /* messages about those that are left out */
+	uint32_t nrefused;
 };
 
 struct carried {
@@ -46,8 +48,11 @@ void carried_destroy(struct carried *c)
 
 	if (!c)
 		return;
-	while ((l = hashmap_next(c->contents, &pos, NULL, NULL)))
+	while ((l = hashmap_next(c->contents, &pos, NULL, NULL))) {
+		for (uint32_t i = 0; i < l->nrefused; i++)
+			free(l->refused[i]);
 		free(l);
+	}
 	hashmap_destroy(c->contents);
 	image_set_unnote(c->opts.files->images, IMAGE_CARRIED);
 	free(c);
@@ -55,16 +60,21 @@ void carried_destroy(struct carried *c)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-PRINTF_LIKE(2, 3) static void notice_give(struct carried *c, const char *fmt, ...)
+/* Notes why one of at most LIST_HELPERS is left out; takes over the message. */
+static void refusal_note(struct list *l, struct err *e)
 {
-	struct strbuf text = {0};
-	va_list ap;
+	l->refused[l->nrefused++] = xstrdup(err_text(e));
+	err_destroy(e);
+}
 
-	va_start(ap, fmt);
-	strbuf_vaddf(&text, fmt, ap);
-	va_end(ap);
-	c->opts.notice(c->opts.ctx, strbuf_text(&text));
-	strbuf_deinit(&text);
+/* The message about a helper that is left out; takes over why. */
+static struct err *refusal_of(const char *path, struct err *why)
+{
+	struct err *e =
+		err_new("the ustack helper that '%s' carries is left out: %s", path, err_text(why));
+
+	err_destroy(why);
+	return e;
 }
 
 /* Makes the helpers of a section; each has an arena of its own. */
@@ -82,15 +92,15 @@ static struct list *list_make(struct carried *c, const char *path, const uint8_t
 
 		if (e || i >= n) {
 			if (e)
-				notice_give(c,
-					    "the ustack helper that '%s' carries is left out: %s",
-					    path, err_text(e));
-			err_destroy(e);
+				refusal_note(l, refusal_of(path, e));
 			arena_destroy(a);
 			break;
 		}
 		h = helper_carried(path, &progs[i], a);
-		if (c->opts.add(c->opts.ctx, h))
+		e = c->opts.add(c->opts.ctx, h);
+		if (e)
+			refusal_note(l, e);
+		else
 			l->helpers[l->n++] = h;
 	}
 	return l;
@@ -104,10 +114,10 @@ static struct list *section_find(struct carried *c, const char *path, const uint
 	if (l)
 		return l;
 	if (hashmap_count(c->contents) >= LISTS_MAX) {
-		notice_give(c,
-			    "the ustack helper that '%s' carries is left out: there were %d "
-			    "others",
-			    path, LISTS_MAX);
+		struct err *e = refusal_of(path, err_new("there were %d others", LISTS_MAX));
+
+		c->opts.notice(c->opts.ctx, err_text(e));
+		err_destroy(e);
 		return &nothing;
 	}
 	l = list_make(c, path, bytes, size);
@@ -156,8 +166,7 @@ static struct list *image_find(struct carried *c, struct image *i, const char *p
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-void carried_each(struct carried *c, struct target *t, void (*found)(void *ctx, struct helper *h),
-		  void *ctx)
+void carried_each(struct carried *c, struct target *t, const struct carried_visitor *v)
 {
 	const struct proc_maps *maps = target_maps(t);
 
@@ -168,7 +177,9 @@ void carried_each(struct carried *c, struct target *t, void (*found)(void *ctx, 
 		struct list *l = image_find(c, img, m->path);
 
 		for (uint32_t k = 0; k < l->n; k++)
-			found(ctx, l->helpers[k]);
+			v->found(v->ctx, l->helpers[k]);
+		for (uint32_t k = 0; k < l->nrefused; k++)
+			v->refused(v->ctx, l->refused[k]);
 	}
 }
 

@@ -24,15 +24,21 @@ struct target; /* target/target.h */
 struct carried_opts {
 	const struct file_opts *files;
 	void *ctx;
-	/* Takes a new helper, or closes it and returns false. */
-	bool (*add)(void *ctx, struct helper *h);
+	/* Takes a new helper, or closes it and returns why not. */
+	struct err *(*add)(void *ctx, struct helper *h);
 	void (*notice)(void *ctx, const char *msg);
+};
+/* What the files of a target carry. */
+struct carried_visitor {
+	void (*found)(void *ctx, struct helper *h);
+	/* A helper is left out: the whole message, each time. */
+	void (*refused)(void *ctx, const char *msg);
+	void *ctx;
 };
 
 struct carried *carried_create(const struct carried_opts *opts);
 void carried_destroy(struct carried *c); /* NULL is allowed */
-/* Calls found for each helper that a file carries from which the target executes code. */
-void carried_each(struct carried *c, struct target *t, void (*found)(void *ctx, struct helper *h),
-		  void *ctx);
+/* Visits each helper that a file carries from which the target executes code. */
+void carried_each(struct carried *c, struct target *t, const struct carried_visitor *v);
 /* Whether the file that a process maps carries a helper. */
 bool carried_has(struct carried *c, pid_t pid, const struct proc_map *m);

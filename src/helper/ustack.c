@@ -117,8 +117,8 @@ static struct err *helper_add(struct ustacks *u, const char *path)
 	return NULL;
 }
 
-/* Takes a helper that a program carries, if it can be translated. */
-static bool carried_add(void *ctx, struct helper *h)
+/* Takes a helper that a program carries, if it can be translated; else closes it. */
+static struct err *carried_add(void *ctx, struct helper *h)
 {
 	struct ustacks *u = ctx;
 	struct hcode trial = {0};
@@ -134,14 +134,12 @@ static bool carried_add(void *ctx, struct helper *h)
 			    h->path, FOREIGN_WORDS);
 	hcode_deinit(&trial);
 	if (e) {
-		tell_once(u, err_text(e));
-		err_destroy(e);
 		helper_close(h);
-		return false;
+		return e;
 	}
 	u->foreign |= 1ull << u->helpers.len;
 	helper_number(u, h);
-	return true;
+	return NULL;
 }
 
 static void carried_notice(void *ctx, const char *msg)
@@ -239,8 +237,9 @@ struct meeting {
 	bool has_entry; /* it was published before any walk had asked */
 	bool is_again;	/* the user knows that it could not be read before */
 	bool is_published;
-	bool is_lasting; /* what was published depends on files alone */
-	bool is_late;	 /* a helper was not attached because the gate got no answer */
+	bool is_lasting;    /* what was published depends on files alone */
+	bool is_late;	    /* a helper was not attached because the gate got no answer */
+	bool is_told_later; /* the first walk has to come back for what is to be said */
 };
 
 static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
@@ -317,22 +316,43 @@ static struct err *values_fill(struct ustacks *u, struct process *proc, const st
 	return e;
 }
 
-static void set_add(void *ctx, struct helper *h)
+/* Helpers that the files of a process carry. */
+struct carried_set {
+	struct ustacks *u;
+	struct meeting *m; /* NULL: everything is said */
+	uint64_t set;
+};
+
+static void carried_found(void *ctx, struct helper *h)
 {
-	*(uint64_t *)ctx |= 1ull << h->number;
+	((struct carried_set *)ctx)->set |= 1ull << h->number;
 }
 
-/* Finds the helpers for the files that the process maps, by their names. */
-static uint64_t set_of_files(struct ustacks *u, const struct process *proc, struct target *t)
+/* Programs that run beside what is traced are no matter of the user's. */
+static void carried_refused(void *ctx, const char *msg)
 {
+	const struct carried_set *s = ctx;
+
+	if (s->m && s->m->is_early)
+		s->m->is_told_later = true;
+	else
+		tell_once(s->u, msg);
+}
+
+/* Finds the helpers for the files that the process maps, by their names; m may be NULL. */
+static uint64_t set_of_files(struct ustacks *u, const struct process *proc, struct target *t,
+			     struct meeting *m)
+{
+	struct carried_set carried = {u, m, 0};
 	uint64_t set = 0;
 
 	for (uint32_t i = 0; i < u->helpers.len; i++)
 		if (process_has_file(proc, u->helpers.data[i]) &&
 		    helper_ready(u, u->helpers.data[i]))
 			set |= 1ull << i;
-	carried_each(u->carried, t, set_add, &set);
-	return set;
+	carried_each(u->carried, t,
+		     &(struct carried_visitor){carried_found, carried_refused, &carried});
+	return set | carried.set;
 }
 
 /* Adds the helpers for the symbols of the program that the process executes. */
@@ -391,7 +411,7 @@ static struct err *set_program(struct ustacks *u, uint64_t set, const struct pro
 uint32_t ustacks_of_target(struct ustacks *u, struct target *t, struct helper **list)
 {
 	struct process *proc = process_open(t, u->opts.files);
-	uint64_t set = set_of_symbols(u, proc, set_of_files(u, proc, t));
+	uint64_t set = set_of_symbols(u, proc, set_of_files(u, proc, t, NULL));
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < u->helpers.len; i++)
@@ -605,7 +625,7 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 	s->dev = program ? program->dev : 0;
 	s->ino = program ? program->ino : 0;
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
-	set = set_of_files(u, proc, t);
+	set = set_of_files(u, proc, t, &m);
 	e = set == u->always ? NULL : process_publish(u, &m, proc, set);
 	nlates = gate_late_count(u->opts.files->gate);
 	all = e ? set : set_of_symbols(u, proc, set);
@@ -620,7 +640,7 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 		space_put_off(u, s);
 	/* the first walk uses what was found, but the program may have changed it by then */
 	if (s && m.is_published && is_early)
-		s->has_changed = !m.is_lasting;
+		s->has_changed = !m.is_lasting || m.is_told_later;
 	process_close(proc);
 	target_close(t);
 	return m.is_published;

@@ -218,6 +218,16 @@ dif|it has DOF of version 1 with DIF of version 1, and versions 1 to 3 with 2 ar
 regs|it needs 200 registers, and there are 27
 X
 
+	# of a program that runs beside what is traced, nothing is said; of one that is traced, what was found before its first stack
+	objcopy --add-section .SUNW_dof=badregs old refused
+	./refused &
+	beside=$!
+	until grep -q refused /proc/$beside/comm; do :; done
+	"$DTRACE" -q -n 'syscall::getppid:entry /pid == $1/ { jstack(5); } tick-100ms { exit(0); }' 1 2>&1 | grep refused
+	"$DTRACE" -q -n 'syscall::clock_nanosleep:entry /pid == $target/ { jstack(5); exit(0); }' -p $beside >out 2>&1
+	grep -qF "that '$TMP/refused' carries is left out" out || { echo 'refusal in a process that runs:'; cat out; }
+	kill $beside 2>/dev/null # it ends by itself when dtrace knows its helpers
+
 	# sizes, formats, keys, JSON
 	run -n 'syscall::getppid:entry /pid == $target/ { printf("%k|%s\n", jstack(5), "end"); }' -c ./carrier | sed '/^dtrace/,$d' >k
 	names <k | same 'printf("%k", jstack())' "$all"

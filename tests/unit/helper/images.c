@@ -17,11 +17,11 @@
 static struct target *self;
 static const struct proc_map *libc;
 
-static bool carried_none(void *ctx, struct helper *h)
+static struct err *carried_none(void *ctx, struct helper *h)
 {
 	(void)ctx;
 	helper_close(h);
-	return false;
+	return err_new("none is taken");
 }
 
 static void carried_notice(void *ctx, const char *msg)
@@ -81,7 +81,7 @@ static void test_carried(struct carried *c)
 {
 	uint32_t n = 0;
 
-	carried_each(c, self, carried_found, &n);
+	carried_each(c, self, &(struct carried_visitor){carried_found, carried_notice, &n});
 	is_int(n, 0, "no file carries a helper");
 	ok(!carried_has(c, getpid(), libc), "the C library carries none");
 }
