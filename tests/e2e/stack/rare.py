@@ -92,7 +92,7 @@ def begun(name, command):
     """The stack of a read long after the program has begun, of which there were walks from its first instruction on."""
     with subprocess.Popen([DTRACE, "-q", *OPTS, "-n", WHILE_IT_BEGINS, "-c", shlex.join(command)], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
-        time.sleep(1.5 * PATIENCE)
+        time.sleep((6 if os.environ.get("SANITIZED") else 1.5) * PATIENCE)  # a tracer with sanitizers needs a second and more to attach
         return run.communicate("\n", timeout=60 * PATIENCE)[0].replace("ready\n", "")
 
 
