@@ -28,7 +28,7 @@ struct carried_opts {
 	struct err *(*add)(void *ctx, struct helper *h);
 	void (*notice)(void *ctx, const char *msg);
 };
-/* What the files of a target carry. */
+/* Functions of the caller, for each helper that a file of the target carries. */
 struct carried_visitor {
 	void (*found)(void *ctx, struct helper *h);
 	/* A helper is left out: the whole message, each time. */
