@@ -47,6 +47,7 @@ struct compile_opts {
 	bool cpp;
 	struct cpp_opts *cpp_opts; /* with cpp */
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;
+	bool jstackasync;   /* what helpers know as WANTS_ASYNC (helper/helper.c) */
 	uint32_t pcapsize;  /* most bytes pcap() records */
 	uint32_t d_version; /* 0 = no limit */
 	uint8_t amin[3];    /* option amin, components as in d/parse/attr.h; zeros = no limit */

@@ -184,6 +184,23 @@ static struct err *prelude_compile(struct helper *h, const struct compile_opts *
 	return e;
 }
 
+/*
+ * Defines the names that say what the session wants of helpers; a clause that is not wanted is
+ * compiled to nothing.
+ */
+static struct err *wants_compile(struct helper *h, const struct compile_opts *opts)
+{
+	struct compile_opts own = *opts;
+	struct strbuf text = {0};
+	struct err *e;
+
+	own.cpp = false;
+	strbuf_addf(&text, "inline int WANTS_ASYNC = %d;\n", opts->jstackasync);
+	e = text_compile(h, &own, LAYER_SYSTEM, "options", &text);
+	strbuf_deinit(&text);
+	return e;
+}
+
 bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *const preludes[])
 {
 	struct compile_opts own = *opts;
@@ -198,6 +215,8 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts, const cha
 	h->dsession = dsession_create(&own);
 	for (; !h->err && preludes && *preludes; preludes++)
 		h->err = prelude_compile(h, &own, *preludes);
+	if (!h->err)
+		h->err = wants_compile(h, &own);
 	if (!h->err)
 		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text);
 	if (!h->err)

@@ -55,6 +55,7 @@ static void compile_opts_refresh(struct compiler *c)
 		.ustackframes = opt_u32(c->opts, OPT_ustackframes),
 		.jstackframes = opt_u32(c->opts, OPT_jstackframes),
 		.jstackstrsize = opt_u32(c->opts, OPT_jstackstrsize),
+		.jstackasync = opt_flag(c->opts, OPT_jstackasync),
 		.pcapsize = opt_u32(c->opts, OPT_pcapsize),
 		.d_version = opt_u32(c->opts, OPT_version),
 		.amin = {amin.name, amin.data, amin.class},
