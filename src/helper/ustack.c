@@ -602,26 +602,20 @@ static void space_put_off(struct ustacks *u, struct space *s)
 }
 
 /* Looks at the mappings of a process, and publishes the helpers that apply. */
-static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_early)
+static bool target_meet(struct ustacks *u, struct space *s, struct target *t, bool is_early)
 {
+	pid_t pid = target_pid(t);
 	struct meeting m = {.key = s->key,
 			    .pid = pid,
+			    .target = t,
 			    .is_early = is_early,
 			    .has_entry = s->has_changed,
 			    .is_again = s->again != 0};
-	const struct proc_map *program;
-	struct target *t = NULL;
-	struct process *proc;
+	struct process *proc = process_open(t, u->opts.files);
+	const struct proc_map *program = process_program_file(proc);
 	uint64_t set, all, nlates;
-	struct err *e = target_live_open(pid, u->opts.files->gate, &t);
+	struct err *e;
 
-	if (e) { /* it has ended, or we may not look at it */
-		err_destroy(e);
-		return false;
-	}
-	m.target = t;
-	proc = process_open(t, u->opts.files);
-	program = process_program_file(proc);
 	s->dev = program ? program->dev : 0;
 	s->ino = program ? program->ino : 0;
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
@@ -642,8 +636,18 @@ static bool space_meet(struct ustacks *u, struct space *s, pid_t pid, bool is_ea
 	if (s && m.is_published && is_early)
 		s->has_changed = !m.is_lasting || m.is_told_later;
 	process_close(proc);
-	target_close(t);
 	return m.is_published;
+}
+
+static void space_meet(struct ustacks *u, struct space *s, pid_t pid)
+{
+	struct target *t = NULL;
+	struct err *e = target_live_open(pid, u->opts.files->gate, &t);
+
+	if (!e) /* else it has ended, or we may not look at it */
+		(void)target_meet(u, s, t, false);
+	err_destroy(e);
+	target_close(t);
 }
 
 void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req)
@@ -662,37 +666,37 @@ void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req)
 		return;
 	if (!s)
 		s = space_note(u, req->key.ino, req->pid);
-	(void)space_meet(u, s, (pid_t)req->pid, false);
+	space_meet(u, s, (pid_t)req->pid);
 }
 
-bool ustacks_has_file(const struct ustacks *u, pid_t pid)
+bool ustacks_has_file(const struct ustacks *u, const struct proc_maps *maps)
 {
-	struct proc_maps maps;
-	struct err *e = u ? proc_maps_read(pid, &maps) : NULL;
 	bool has_file = false;
 
-	if (!u || e) { /* it has ended */
-		err_destroy(e);
-		return false;
-	}
 	for (uint32_t i = 0; i < u->helpers.len && !has_file; i++)
-		has_file = u->helpers.data[i]->patterns &&
-			   process_maps_have(&maps, u->helpers.data[i]);
-	proc_maps_deinit(&maps);
+		has_file =
+			u->helpers.data[i]->patterns && process_maps_have(maps, u->helpers.data[i]);
 	return has_file;
 }
 
-bool ustacks_attach(struct ustacks *u, pid_t pid)
+bool ustacks_has_met(const struct ustacks *u, pid_t pid)
 {
-	uint64_t id = (uint64_t)pid, start, arg_start;
+	uint64_t id = (uint64_t)pid;
+
+	return u && hashmap_find(u->known, &id, sizeof(id));
+}
+
+bool ustacks_attach(struct ustacks *u, struct target *t)
+{
+	uint64_t id = (uint64_t)target_pid(t), start, arg_start;
 	struct space *s;
 
-	if (!u || !u->tables || hashmap_find(u->known, &id, sizeof(id)))
+	if (!u || !u->tables || ustacks_has_met(u, (pid_t)id))
 		return false;
-	if (!proc_began(pid, &start, &arg_start) || !arg_start)
+	if (!proc_began((pid_t)id, &start, &arg_start) || !arg_start)
 		return false; /* it has ended, or is the kernel's */
 	s = space_note(u, rt_helper_begun_key(id, start, arg_start), id);
-	if (space_meet(u, s, pid, true))
+	if (target_meet(u, s, t, true))
 		return true;
 	spaces_forget(u, id, UINT64_MAX);
 	return false;
@@ -741,7 +745,7 @@ static void space_meet_again(struct ustacks *u, uint64_t pid, uint64_t time)
 	}
 	s->met = now_ns();
 	s->has_changed = true;
-	(void)space_meet(u, s, (pid_t)pid, false);
+	space_meet(u, s, (pid_t)pid);
 }
 
 /*
@@ -783,7 +787,7 @@ static void due_meet(struct ustacks *u, const struct due *due)
 	struct space *s = space_find(u, due->key, due->pid);
 	uint64_t before = s->again;
 
-	(void)space_meet(u, s, (pid_t)due->pid, false);
+	space_meet(u, s, (pid_t)due->pid);
 	s = space_find(u, due->key, due->pid);
 	if (s && s->again == before)
 		s->again = s->pause = 0;

@@ -25,6 +25,7 @@
 struct compile_opts;
 struct file_opts;
 struct helper;
+struct proc_maps;
 struct rt_ureq;
 struct stack_tables;
 struct strbuf;
@@ -83,14 +84,16 @@ void ustacks_work(struct ustacks *u);
  * has asked for them, with a request that has no mapping (rt/helper.h).
  */
 void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req);
-/* Whether a process maps a file whose name says that a helper is for it. u may be NULL. */
-bool ustacks_has_file(const struct ustacks *u, pid_t pid);
+/* Whether a helper is for a file of this name that a process maps. */
+bool ustacks_has_file(const struct ustacks *u, const struct proc_maps *maps);
+/* Whether the process was met, by a walk or by ustacks_attach(). u may be NULL. */
+bool ustacks_has_met(const struct ustacks *u, pid_t pid);
 /*
  * The same before any walk meets the process, which runs when the session begins. False: no helper
  * applies to it by now, or not each that does could be attached: its first walk asks. u may be
  * NULL.
  */
-bool ustacks_attach(struct ustacks *u, pid_t pid);
+bool ustacks_attach(struct ustacks *u, struct target *t);
 /*
  * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
  * file, the next walk asks again, unless the process was met long enough after that time.

@@ -5,10 +5,12 @@
 #include <dirent.h>
 
 #include "base/str.h"
+#include "image/debugfile.h"
 #include "kernel/kernel.h"
 #include "record/layout.h"
 #include "stacks/impl.h"
 #include "target/ident.h"
+#include "target/target.h"
 
 /*
  * CPU time at the start for processes that are not targets, and time of the clock on a busy
@@ -173,53 +175,76 @@ static bool allowance_is_over(const struct allowance *a)
 	return *a->is_interrupted || worked_ns() >= a->worked || now_ns() >= a->now;
 }
 
-/* Walks find the frames of other languages behind those of the runtime, which need tables. */
-static void process_prepare(struct stacks *s, pid_t pid)
+/* For the option debug: what was prepared since then. */
+static void prepare_debug(const struct stacks *s, const char *what, uint32_t nattached,
+			  uint64_t since, uint64_t worked_since)
 {
-	if (ustacks_attach(s->helpers, pid))
-		unwinds_load_process(s->tables, pid);
+	struct strbuf text = {0};
+
+	if (!s->opts.debug)
+		return;
+	strbuf_addf(&text, "%s: helpers of %u processes in %.1f ms, %.1f ms of a CPU", what,
+		    nattached, (double)(now_ns() - since) / 1e6,
+		    (double)(worked_ns() - worked_since) / 1e6);
+	s->opts.debug(s->opts.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
 }
 
-static bool is_running(const struct stacks *s, pid_t pid)
+/* Which processes are prepared. */
+enum wanted {
+	WANT_RUNNING = 1, /* those that use a CPU */
+	WANT_RUNTIME = 2, /* those that map a file of a runtime's name */
+};
+
+/*
+ * Attaches the helpers of a process that was not met. Walks find the frames of other languages
+ * behind those of the runtime, which need tables.
+ */
+static bool process_prepare(struct stacks *s, pid_t pid, unsigned int wanted)
 {
-	(void)s;
-	return proc_is_running(pid);
+	struct target *t = NULL;
+	bool is_attached = false;
+	struct err *e;
+
+	if (ustacks_has_met(s->helpers, pid) || ((wanted & WANT_RUNNING) && !proc_is_running(pid)))
+		return false;
+	e = target_live_open(pid, s->opts.helpers.files->gate, &t);
+	if (!e && (!(wanted & WANT_RUNTIME) || ustacks_has_file(s->helpers, target_maps(t))))
+		is_attached = ustacks_attach(s->helpers, t);
+	if (is_attached)
+		unwinds_load_maps(s->tables, pid, target_maps(t));
+	err_destroy(e); /* it has ended, or we may not look at it */
+	target_close(t);
+	return is_attached;
 }
 
-static bool is_runtime(const struct stacks *s, pid_t pid)
-{
-	return ustacks_has_file(s->helpers, pid);
-}
-
-static bool is_running_runtime(const struct stacks *s, pid_t pid)
-{
-	return proc_is_running(pid) && is_runtime(s, pid);
-}
-
-/* Prepares the processes of which f is true; f NULL: all. Those that were met are passed over. */
-static void processes_prepare(struct stacks *s, const struct allowance *a,
-			      bool (*f)(const struct stacks *s, pid_t pid))
+/* Prepares all processes that are wanted. Returns how many of them have helpers now. */
+static uint32_t processes_prepare(struct stacks *s, const struct allowance *a, unsigned int wanted)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *de;
+	uint32_t nattached = 0;
 
 	while (d && !allowance_is_over(a) && (de = readdir(d))) {
 		long pid = strtol(de->d_name, NULL, 10);
 
-		if (pid > 0 && (!f || f(s, (pid_t)pid)))
-			process_prepare(s, (pid_t)pid);
+		if (pid > 0)
+			nattached += process_prepare(s, (pid_t)pid, wanted);
 	}
 	if (d)
 		(void)closedir(d);
+	return nattached;
 }
 
 /* Of processes with files of a runtime's names, first those that use a CPU. */
 static void runtimes_prepare(struct stacks *s, const atomic_int *is_interrupted)
 {
 	struct allowance a = allowance_begin(is_interrupted, RUNTIMES_NS, RUNTIMES_WAIT_NS);
+	uint64_t since = now_ns(), worked_since = worked_ns();
+	uint32_t nattached = processes_prepare(s, &a, WANT_RUNNING | WANT_RUNTIME);
 
-	processes_prepare(s, &a, is_running_runtime);
-	processes_prepare(s, &a, is_runtime);
+	nattached += processes_prepare(s, &a, WANT_RUNTIME);
+	prepare_debug(s, "runtimes", nattached, since, worked_since);
 }
 
 /* Tables of all processes; then the runtimes that programs contain are known by symbols. */
@@ -233,8 +258,25 @@ static void others_prepare(struct stacks *s, bool has_targets, const atomic_int 
 			break;
 	if (has_targets || !s->helpers)
 		return;
-	processes_prepare(s, &a, is_running);
-	processes_prepare(s, &a, NULL);
+	(void)processes_prepare(s, &a, WANT_RUNNING);
+	(void)processes_prepare(s, &a, 0);
+}
+
+/* The same of one that was named; its native frames need tables, too. */
+static void named_prepare(struct stacks *s, pid_t pid)
+{
+	struct target *t = NULL;
+	struct err *e = target_live_open(pid, s->opts.helpers.files->gate, &t);
+	uint64_t since, worked_since;
+
+	if (!e) {
+		unwinds_load_maps(s->tables, pid, target_maps(t));
+		since = now_ns();
+		worked_since = worked_ns();
+		prepare_debug(s, "targets", ustacks_attach(s->helpers, t), since, worked_since);
+	}
+	err_destroy(e);
+	target_close(t);
 }
 
 void stacks_prepare(struct stacks *s, const pid_t *pids, uint32_t n,
@@ -242,10 +284,8 @@ void stacks_prepare(struct stacks *s, const pid_t *pids, uint32_t n,
 {
 	if (!s || !s->tables)
 		return;
-	for (uint32_t i = 0; i < n && !*is_interrupted; i++) {
-		unwinds_load_process(s->tables, pids[i]);
-		(void)ustacks_attach(s->helpers, pids[i]);
-	}
+	for (uint32_t i = 0; i < n && !*is_interrupted; i++)
+		named_prepare(s, pids[i]);
 	if (!n && s->helpers) /* else clauses are about these */
 		runtimes_prepare(s, is_interrupted);
 	others_prepare(s, n, is_interrupted);

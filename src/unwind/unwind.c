@@ -221,6 +221,13 @@ static void map_note(struct unwinds *u, pid_t pid, bool is_running, const struct
 	m->is_running |= is_running;
 }
 
+static void maps_note(struct unwinds *u, pid_t pid, bool is_running, const struct proc_maps *maps)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++)
+		if (is_wanted(&maps->maps.data[i]))
+			map_note(u, pid, is_running, &maps->maps.data[i]);
+}
+
 static void process_note(struct unwinds *u, pid_t pid, bool is_running)
 {
 	struct proc_maps maps;
@@ -230,9 +237,7 @@ static void process_note(struct unwinds *u, pid_t pid, bool is_running)
 		err_destroy(e);
 		return;
 	}
-	for (uint32_t i = 0; i < maps.maps.len; i++)
-		if (is_wanted(&maps.maps.data[i]))
-			map_note(u, pid, is_running, &maps.maps.data[i]);
+	maps_note(u, pid, is_running, &maps);
 	proc_maps_deinit(&maps);
 }
 
@@ -314,13 +319,24 @@ void unwinds_load_saved(struct unwinds *u, pid_t pid)
 	err_destroy(e);
 }
 
-void unwinds_load_process(struct unwinds *u, pid_t pid)
+static void queue_load(struct unwinds *u)
 {
-	process_note(u, pid, true);
 	u->is_target = true;
 	while (u->next < u->queue.len)
 		queue_next(u);
 	u->is_target = false;
+}
+
+void unwinds_load_process(struct unwinds *u, pid_t pid)
+{
+	process_note(u, pid, true);
+	queue_load(u);
+}
+
+void unwinds_load_maps(struct unwinds *u, pid_t pid, const struct proc_maps *maps)
+{
+	maps_note(u, pid, true, maps);
+	queue_load(u);
 }
 
 /* ---- files that are mapped while the session runs ----------------------------------------- */

@@ -18,6 +18,7 @@
 #include "unwind/tables.h"
 
 struct file_opts;
+struct proc_maps;
 struct rt_ureq;
 struct sym_map;
 struct strbuf;
@@ -44,6 +45,8 @@ void unwinds_describe(const struct unwinds *u, struct strbuf *out);
 
 /* Loads the tables of all files that the process has mapped, before it returns. */
 void unwinds_load_process(struct unwinds *u, pid_t pid);
+/* The same of a process whose mappings have been read. */
+void unwinds_load_maps(struct unwinds *u, pid_t pid, const struct proc_maps *maps);
 /*
  * Loads where callee-saved registers are saved (UNWIND_SAVED) for all files that the process has
  * mapped: a ustack helper of that process wants them. u may be NULL.

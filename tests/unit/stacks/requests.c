@@ -12,6 +12,7 @@
 #include "rt/helper.h"
 #include "stacks/impl.h"
 #include "target/maps.h"
+#include "target/target.h"
 #include "tap.h"
 
 static struct fake fake;
@@ -108,9 +109,15 @@ static void test_rooms(struct stacks *s, const struct proc_map *m)
 static void test_begun(struct stacks *s)
 {
 	struct rt_ureq process;
+	struct target *t = NULL;
 
 	put = removed = 0;
-	ok(!ustacks_attach(s->helpers, getpid()), "no helper applies to this process");
+	err_destroy(target_live_open(getpid(), s->opts.helpers.files->gate, &t));
+	ok(t, "the process is opened");
+	if (!t)
+		return;
+	ok(!ustacks_attach(s->helpers, t), "no helper applies to this process");
+	target_close(t);
 	ok(!put && (removed & 1), "so its first walk has to ask");
 	process = of_process(8192, removed);
 	serve(s, &process, NULL);
@@ -132,7 +139,7 @@ int main(void)
 	struct ustack_opts opts = {.files = &files,
 				   .system_dir = "/nonexistent",
 				   .notice = on_notice};
-	struct stacks s = {.walks_here = true, .engine = &fake.public};
+	struct stacks s = {.opts.helpers = opts, .walks_here = true, .engine = &fake.public};
 	struct proc_maps maps;
 
 	ops.requests = requests_give;
