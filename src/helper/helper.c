@@ -112,6 +112,23 @@ bool helper_matches(const struct helper *h, const char *name)
 	return false;
 }
 
+void helper_each_name(const struct helper *h, void (*f)(void *ctx, const char *name), void *ctx)
+{
+	CLEANUP(free) char *copy = h->patterns ? xstrdup(h->patterns) : NULL;
+	char *save = NULL;
+
+	for (char *p = copy ? strtok_r(copy, "|", &save) : NULL; p;
+	     p = strtok_r(NULL, "|", &save)) {
+		size_t n = strcspn(p, "*?[\\");
+
+		if (p[n]) {
+			p[n] = '*';
+			p[n + 1] = '\0';
+		}
+		f(ctx, p);
+	}
+}
+
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 static bool desc_is(const struct probe_desc *d, const char *func)

@@ -56,6 +56,11 @@ struct helper {
 MUST_CHECK struct err *helper_open(const char *path, struct helper **ret);
 void helper_close(struct helper *h); /* NULL is allowed */
 /*
+ * Calls f for each name that matches; one that ends with '*' stands for all that begin so. What is
+ * behind the first special character of a pattern is left out.
+ */
+void helper_each_name(const struct helper *h, void (*f)(void *ctx, const char *name), void *ctx);
+/*
  * Compiles it, unless that was done before; h->err says why not. preludes: files whose names the
  * helper may use; NULL is behind the last.
  */

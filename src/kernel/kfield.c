@@ -266,6 +266,8 @@ static const struct {
 	UFIELD(mm_vdso,	     "task_struct",    "mm->context.vdso"),
 	UFIELD(mm_arg_start, "task_struct",    "mm->arg_start"),
 	UFIELD(file_inode,   "task_struct",    "mm->exe_file->f_inode"),
+	UFIELD(file_dentry,  "task_struct",    "mm->exe_file->f_path.dentry"),
+	UFIELD(dentry_name,  "task_struct",    "mm->exe_file->f_path.dentry->d_name.name"),
 	UFIELD(inode_sb,     "task_struct",    "mm->exe_file->f_inode->i_sb"),
 	UFIELD(inode_ino,    "task_struct",    "mm->exe_file->f_inode->i_ino"),
 	UFIELD(inode_size,   "task_struct",    "mm->exe_file->f_inode->i_size"),

@@ -68,6 +68,16 @@ enum rt_note {
 	RT_NOTES
 };
 
+/*
+ * A pattern of files' names: a name matches if its first bytes, padded with zeros, are text where
+ * the bits of mask are set.
+ */
+#define RT_NAME_WORDS 2u
+struct rt_name {
+	u64 text[RT_NAME_WORDS], mask[RT_NAME_WORDS];
+};
+#define RT_NAMES 48u /* of the helpers that come with Fathom there are 26 */
+
 struct rt_control {
 	u32 state; /* enum rt_state: clauses run only when ON, except those of BEGIN and END */
 	u32 ncpus; /* entries of cpu[] */
@@ -76,7 +86,8 @@ struct rt_control {
 	u32 epoch; /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
 	struct rt_helper_note notes[RT_NOTES];
 	u64 has_constants; /* 1: there are files of runtimes in MAP_HFILES (rt/helper.h) */
-	u64 pad2[2];
+	u64 nnames, pad2;
+	struct rt_name names[RT_NAMES]; /* of the files for which there are helpers */
 	struct rt_cpu cpu[];
 };
 

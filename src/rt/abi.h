@@ -140,7 +140,8 @@ struct rt_ukernel {
 	u32 task_flags, task_mm, task_tls;
 	u32 mm_root, mm_vdso, mm_arg_start; /* mm_mt.ma_root, context.vdso */
 	u32 vma_start, vma_end, vma_pgoff, vma_file, vma_flags;
-	u32 file_inode;
+	u32 file_inode, file_dentry; /* f_path.dentry */
+	u32 dentry_name;	     /* d_name.name */
 	u32 inode_sb, inode_ino, inode_size, inode_mtime;
 	u32 sb_dev;
 	/* nodes of a maple tree; pivots follow a word */

@@ -183,7 +183,11 @@ struct rt_hproc {
 	u16 frames;  /* the word of HOP_FRAMES; without entry, 1: the consumer has answered */
 	u16 program; /* 1 + index in arrays of compiled programs (bpf/helper_code.h); 0: in none */
 	u8 saves;    /* walks restore callee-saved registers (arch/frame.h) */
-	u8 names;    /* clauses give native frames names, which come behind the frames they add */
+	/*
+	 * Clauses give native frames names, which come behind the frames they add. Without entry:
+	 * the process maps a file of a name for which there are helpers.
+	 */
+	u8 names;
 	u64 globals[RT_HELPER_GLOBALS];
 };
 
@@ -248,6 +252,7 @@ struct rt_hwork {
 	u64 is_spent;		  /* the instructions of the walk are used up */
 	u64 found, runtimes, tls; /* bits: files of MAP_HFILES that the process maps */
 	u64 has_strangers;	  /* it maps code of other files, too */
+	u64 has_name;		  /* a file has a name for which there are helpers */
 	u64 next[3];		  /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
 	u64 regs[RT_HELPER_NREGS];

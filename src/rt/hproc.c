@@ -32,17 +32,40 @@ INLINE void begun_key_write(struct unwind_work *w, u64 pid)
 #define FILE_BASE(h, number) ((h)->regs[HREG_LOCALS + ((number)&RT_HFILES_MAX)])
 _Static_assert(RT_HFILES_MAX < RT_HELPER_LOCALS, "registers for the files");
 
+/* Whether there are helpers for files of that name. */
+INLINE u64 name_matches(struct rt_hwork *h, u64 file)
+{
+	u64 name = read_word(read_word(file + K.file_dentry) + K.dentry_name);
+	u64 *text = (u64 *)h->text;
+
+	text[0] = text[1] = 0;
+	if (bpf_probe_read_kernel_str(text, 8 * RT_NAME_WORDS, name) < 1)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (u64 i = 0; i < RT_NAMES; i++) {
+		const struct rt_name *n = &val_control.names[i];
+
+		if (i >= val_control.nnames)
+			break;
+		if (!((text[0] ^ n->text[0]) & n->mask[0]) &&
+		    !((text[1] ^ n->text[1]) & n->mask[1]))
+			return 1;
+	}
+	return 0;
+}
+
 /* Notes the file whose code is mapped in a range. */
 INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
 {
-	u64 flags = read_word(vma + K.vma_flags), number;
+	u64 flags = read_word(vma + K.vma_flags), file = read_word(vma + K.vma_file), number;
 	struct rt_hfile *f;
 
-	if (!(flags & VM_EXEC) || (flags & VM_SHARED) || !read_word(vma + K.vma_file) ||
-	    !file_key(w, vma))
+	if (!(flags & VM_EXEC) || (flags & VM_SHARED) || !file || !file_key(w, vma))
 		return;
 	f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
 	h->has_strangers |= !f;
+	if (!h->has_name && (!f || f->is_runtime))
+		h->has_name = name_matches(h, file);
 	if (!f || !f->number)
 		return;
 	number = f->number & RT_HFILES_MAX;
@@ -97,9 +120,9 @@ INLINE u64 hproc_make(char *p)
 	u64 insn = w->f.insn;
 	struct rt_hconst *c;
 
-	if (!val_control.has_constants)
+	h->found = h->runtimes = h->tls = h->has_strangers = h->has_name = 0;
+	if (!val_control.has_constants && !val_control.nnames)
 		return 0;
-	h->found = h->runtimes = h->tls = h->has_strangers = 0;
 	w->f.insn = 0;
 	loop_run(RT_HRANGES, file_step, p);
 	h->has_strangers |= w->f.insn; /* there are more ranges */
@@ -133,8 +156,10 @@ INLINE void hproc_ask(const struct rt_mach *m, char *p)
 		failed = bpf_map_update_elem(&map_hprocs, &h->key, begun, BPF_NOEXIST);
 	} else {
 		w->req.start = 0;
-		if (!hproc_make(p))
+		if (!hproc_make(p)) {
 			h->regs[HREG_PROC] = 0;
+			((struct rt_hproc *)&h->regs[HREG_PROC])->names = h->has_name;
+		}
 		failed =
 			bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST);
 	}
@@ -186,8 +211,10 @@ u64 rt_walk_enter(struct rt_mach *m)
 		hproc_ask(m, p);
 		hp = bpf_map_lookup_elem(&map_hprocs, &h->key);
 	}
-	if (hp && !hp->entry && !hp->frames)
+	if (hp && !hp->entry && !hp->frames) {
+		w->is_early = hp->names;
 		bare_count(h);
+	}
 	if (!hp || !hp->entry) {
 		h->key = RT_HELPER_ALWAYS;
 		hp = bpf_map_lookup_elem(&map_hprocs, &h->key);

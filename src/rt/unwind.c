@@ -356,7 +356,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	w->only_lang = n & RT_USTACK_ONLY_LANG;
 	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
 	w->at = w->from = w->old_at = at;
-	w->nframes = 0;
+	w->nframes = w->is_early = 0;
 	if (!w->left || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = frame_is_32(&w->f);
@@ -923,6 +923,16 @@ u64 rt_walk_text(struct rt_mach *m)
 	return word ? word : name_drop(m);
 }
 
+/*
+ * Adds the word RT_USTACK_EARLY behind all frames: where those of the language would stand, only
+ * helpers know.
+ */
+INLINE void early_mark(struct frame_env *env, struct unwind_work *w)
+{
+	if (w->is_early && !w->is_unmarked)
+		word_put(env, w, RT_USTACK_EARLY);
+}
+
 u64 rt_walk_end(struct rt_mach *m)
 {
 	struct frame_env env;
@@ -931,8 +941,9 @@ u64 rt_walk_end(struct rt_mach *m)
 	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
+	early_mark(&env, w);
 	if (!w->nframes)
-		return 0;
+		return w->at - w->from;
 	(void)frame_take_back(w, HELPER(env.scratch));
 	*(u64 *)&m->scratch_top = w->top;
 	mark_flush(&env, w);

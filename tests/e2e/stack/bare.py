@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Stacks of a process that nobody has looked at yet have no frames of the language, and the report at the end says how many."""
+"""Stacks of a process that nobody has looked at yet have no frames of the language; each says so in its last line, and the report at the end how
+many. A program for whose file there is no helper has no such line."""
 import os, re, shutil, subprocess, sys
 
 DTRACE, TMP, PATIENCE = os.environ["DTRACE"], os.environ["TMP"], int(os.environ["PATIENCE"])
@@ -12,16 +13,21 @@ for i = 1, 400 do
     while os.clock() - t < 0.001 do end
 end
 """
-CLAUSE = 'syscall::unlink:entry /progenyof($target)/ { printf("stack\\n"); jstack(); }'
+CLAUSE = """syscall::unlink:entry, syscall::unlinkat:entry /progenyof($target)/ {
+    printf("stack %s\\n", execname); jstack();
+    printf("stack %s\\n", execname); lstack();
+}"""
+MARK = "[no language frames yet]"
 TOLD = re.compile(r"dtrace: (\d+) user stacks? ha[sv]e? native frames only: the process was new")
 
 
 def session(lua):
-    """The stacks, and how many of them the report says are bare."""
-    run = subprocess.run([DTRACE, "-n", CLAUSE, "-c", f"sh -c 'sleep 0.2; {lua} removes.lua; true'"], stdout=subprocess.PIPE,
+    """The stacks of Lua, those of another program, and how many the report says are bare."""
+    run = subprocess.run([DTRACE, "-n", CLAUSE, "-c", f"sh -c 'sleep 0.2; {lua} removes.lua; rm -f nonexistent; true'"], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, timeout=120 * PATIENCE)
     told = [int(n) for n in TOLD.findall(run.stdout)]
-    return run.stdout.split("stack\n")[1:], told
+    stacks = [stack.split("dtrace: ")[0] for stack in run.stdout.split("stack ")[1:]]
+    return [s for s in stacks if s.startswith("lua\n")], [s for s in stacks if s.startswith("rm\n")], told
 
 
 def main():
@@ -30,15 +36,22 @@ def main():
         f.write(PROGRAM)
     shutil.copy(shutil.which("lua5.4"), "lua")  # no other process has this file
     bad = []
-    stacks, told = session("./lua")
+    stacks, others, told = session("./lua")
     bare = sum("removes" not in s for s in stacks)
-    if len(stacks) != 400 or bare == 400:
+    if len(stacks) != 800 or bare == 800:
         bad.append(f"{len(stacks)} stacks, {bare} of them bare: the last is\n{stacks[-1:]}")
+    for s in stacks:
+        marks = [line.strip() for line in s.splitlines() if line.strip()].count(MARK)
+        if marks != (0 if "removes" in s else 1):
+            bad.append(f"{marks} marks in\n{s}")
+            break
+    if len(others) != 2 or any(MARK in s for s in others):
+        bad.append(f"a program without a language: {others}")
     if told != ([bare] if bare else []):
         bad.append(f"{bare} stacks are bare, said is {told}")
     if bare and "removes" in stacks[0]:
         bad.append(f"the bare ones are not the first\n{stacks[0]}")
-    stacks, told = session("true ./lua; :")
+    stacks, others, told = session("true ./lua; :")
     if stacks or told:
         bad.append(f"without any process of a language: {len(stacks)} stacks, said is {told}")
     print("\n".join(bad))

@@ -814,7 +814,7 @@ static void test_listing(void)
 				   "r1 = *(u32 *)(r9 +44)\n"
 				   "if r1 >= 2 goto\n"
 				   "r1 *= 128\n"
-				   "r2 = map control value+128\n"
+				   "r2 = map control value+1664\n"
 				   "r2 += r1\n"
 				   "r1 = 1\n"
 				   "lock add *(u64 *)(r2 +8), r1\n"
