@@ -54,7 +54,8 @@ uint64_t text, text_end; /* the code of the program */
 uint64_t blob, blob_size; /* the builtins in it */
 uint64_t blob_copy; /* address of V8's second mapping of the builtins, or 0: not found yet */
 uint64_t blob_begin; /* the first 8 bytes of the builtins, by which it is recognised */
-uint64_t dispatch; /* the table of code of the process, or 0: each isolate has its own */
+/* address of the group of isolates that has the table of code, or 0: each isolate has its own */
+uint64_t group;
 uint64_t isolate;  /* where from the thread pointer the thread's isolate is */
 uint64_t t_baseline; /* what lies between a function and its baseline code, or 0 */
 uint64_t libc, libc_end;
@@ -237,22 +238,19 @@ dtrace:helper:attach:
 		read_old();
 	else
 		read_new();
-	if (version == 1306) {
-		dispatch = WORD[symaddr("_ZN2v88internal12IsolateGroup22default_isolate_group_E")];
-		if (!dispatch)
-			udecline("its V8 is not yet initialised");
-		dispatch = WORD[dispatch + o_dispatch];
-	}
+	if (version == 1306)
+		group = symaddr("_ZN2v88internal12IsolateGroup22default_isolate_group_E");
 	if (version == 1406)
 		isolate = tpoff("_ZN2v88internal18g_current_isolate_E");
+	if (o_dispatch && !group && !isolate)
+		udecline("its program is without symbols");
 }
 
 dtrace:helper:uthread:
-/o_dispatch/
+/o_dispatch/ /* there is none before V8 is initialised, and in V8's other threads */
 {
-	this->dispatch = dispatch;
-	if (!dispatch)
-		this->dispatch = WORD[WORD[arg4 + isolate] + o_dispatch];
+	this->s = WORD[group ? group : arg4 + isolate];
+	this->dispatch = this->s ? WORD[this->s + o_dispatch] : 0;
 }
 
 /*
