@@ -11,6 +11,12 @@
  * Numbers and offsets that V8 exports (v8dbg_*) are read from the process; the rest is known for
  * the versions below. An object is believed only if its map has the right instance type. While the
  * collector moves objects, the first word of one that was moved leads to the copy.
+ *
+ * With -x jstackasync, what a continuation waits for follows the builtin that has resumed it, as
+ * "async handle at /srv/app/server.js line 88". A root of the isolate has the microtask that runs.
+ * Its handler is a closure whose context has the generator object of the async function, and that
+ * has the promise of the function's result. Who waits for this is the handler of the promise's only
+ * reaction, and so on; these are the steps of V8's own traces ("at async ...").
  */
 #pragma D helper exec "node|nodejs|libnode.so*"
 
@@ -48,6 +54,9 @@ table VERSIONS { /*          Node.js: 16    18    20    22    24    26 */
 	uint64_t o_dispatch  =            0,    0,    0,    0, 0x3270,  616;
 	/* the flags of an entry in the table of positions */
 	uint64_t pair_flags  =            0,    0,    0,    0,    0,    2;
+	/* from tagged addresses: the handler in a microtask and a reaction, a builtin's number */
+	uint64_t o_handler   =           23,   23,   23,   31,   31,   31;
+	uint64_t o_builtin   =            7,    7,    7,    7,   15,   15;
 };
 
 uint64_t text, text_end; /* the code of the program */
@@ -66,19 +75,37 @@ uint64_t o_lines, o_bytes; /* of Script and BytecodeArray */
 uint64_t k_baseline, k_optimised; /* kinds of code; the first optimised one is Maglev's */
 uint64_t first_var; /* of ScopeInfo */
 uint64_t sizes, nsizes; /* of bytecodes */
+/*
+ * The builtins that run the jobs of promises, from the beginning of all builtins. 0: what async
+ * frames need was not found, so that there are none. Their callers' addresses are at least job_caller, and less than job_span
+ * more, above theirs.
+ */
+uint64_t job, job_size, job_caller, job_span;
+uint64_t key; /* to Node.js 18: address of the key by which a thread has its isolate, */
+uint64_t specific; /* and where the values of keys are (find_specific()) */
+uint64_t o_task; /* the microtask that runs, of the isolate */
+uint64_t t_task, t_task_rejected, t_task_thenable; /* kinds of microtasks */
+uint64_t t_promise, t_reaction, t_capability;
+uint64_t t_async, t_async_generator, t_request;
+uint64_t id_await, id_await_generator, id_all, id_resolve; /* numbers of builtins */
 
 /* State of a frame. */
 this uint64_t anon;
 this uint64_t bytecode;
 this uint64_t chars;
 this uint64_t code;
+this uint64_t context;
 this uint64_t counted; /* bytes of sources in which lines were counted */
 this uint64_t dispatch;
 this uint64_t fresh;   /* the frame is to be made: it was not recorded before */
 this uint64_t from;
 this uint64_t function;
+this uint64_t generator;
+this uint64_t handler;
 this uint64_t in_blob;
+this uint64_t is_async; /* the functions are those that wait for the microtask */
 this uint64_t is_maglev;
+this uint64_t is_recorded; /* the function has its frame already, or gets none */
 this uint64_t j;
 this uint64_t len;
 this uint64_t more;
@@ -87,13 +114,17 @@ this uint64_t next;
 this uint64_t offset;
 this uint64_t pc;
 this uint64_t position;
+this uint64_t promise;
+this uint64_t reaction; /* of a promise, or a microtask */
 this uint64_t rep;
 this uint64_t s;
 this uint64_t script;
 this uint64_t sfi;
 this uint64_t shared;
 this uint64_t table;
+this uint64_t task;
 this uint64_t tier;
+this uint64_t was_async; /* this stack has its async frames */
 this uint64_t wide;
 this int64_t at;
 this int64_t id;
@@ -135,6 +166,20 @@ inline int STRING_CHARS = 15;
 inline int STRING_FIRST = 15;
 /* also where a slice begins, and the characters of an external string */
 inline int STRING_SECOND = 23;
+/* of async functions and what they wait for */
+inline int FUNCTION_HASH = 7;
+inline int CONTEXT_FIRST = 31; /* what a builtin's closure has there: the generator, the promise */
+inline int CONTEXT_SECOND = 39; /* the capability */
+inline int GENERATOR_FUNCTION = 23;
+inline int GENERATOR_OFFSET = 47; /* of the bytecode, while it is suspended */
+inline int GENERATOR_STATE = 63; /* not negative: it is suspended */
+inline int RUNS = -2;
+inline int GENERATOR_PROMISE = 79; /* or the first request to an async generator */
+inline int REQUEST_PROMISE = 31;
+inline int CAPABILITY_PROMISE = 7;
+inline int PROMISE_REACTIONS = 23;
+inline int PROMISE_FLAGS = 31;
+inline int BASELINE_BYTECODE = 15; /* Node.js 16 */
 /* offsets from untagged addresses */
 inline int O_DATA = 8; /* of SharedFunctionInfo and BaselineData */
 inline int SCRIPT_SOURCE = 8;
@@ -158,6 +203,8 @@ inline int CONST[string s] = *(int *)symaddr(s);
 inline uint64_t CODE_START[uint64_t c] =
     WORD[c + o_start] * (o_inline == 0) + (c + o_inline) * (o_inline != 0);
 inline uint64_t LENGTH[uint64_t s] = HALF[s + STRING_LENGTH];
+inline int IS_ASYNC = WANTS_ASYNC && this->is_async;
+inline int IS_RECORDED = WANTS_ASYNC && this->is_recorded;
 
 /* What all versions export. */
 inline void read_common()
@@ -211,6 +258,76 @@ inline void read_new()
 	}
 }
 
+/* the number of a builtin, which is that of its row in V8's table; from a number below it on */
+inline uint64_t BUILTIN_ROW = 24;
+inline uint64_t BUILTIN[uint64_t from, string name] =
+    (ufind(this->table + from * BUILTIN_ROW, BUILTIN_ROW, 0, name, 0, NULL) - this->table) /
+    BUILTIN_ROW;
+
+inline void read_async_types()
+{
+	t_task =
+	    CONST["v8dbg_type_PromiseFulfillReactionJobTask__PROMISE_FULFILL_REACTION_JOB_TASK_TYPE"];
+	t_task_rejected =
+	    CONST["v8dbg_type_PromiseRejectReactionJobTask__PROMISE_REJECT_REACTION_JOB_TASK_TYPE"];
+	t_task_thenable =
+	    CONST["v8dbg_type_PromiseResolveThenableJobTask__PROMISE_RESOLVE_THENABLE_JOB_TASK_TYPE"];
+	t_promise = CONST["v8dbg_type_JSPromise__JS_PROMISE_TYPE"];
+	t_reaction = CONST["v8dbg_type_PromiseReaction__PROMISE_REACTION_TYPE"];
+	t_capability = CONST["v8dbg_type_PromiseCapability__PROMISE_CAPABILITY_TYPE"];
+	t_async = CONST["v8dbg_type_JSAsyncFunctionObject__JS_ASYNC_FUNCTION_OBJECT_TYPE"];
+	t_async_generator =
+	    CONST["v8dbg_type_JSAsyncGeneratorObject__JS_ASYNC_GENERATOR_OBJECT_TYPE"];
+	t_request = CONST["v8dbg_type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE"];
+}
+
+/*
+ * What async frames need. The first store to the roots of the isolate, in the builtin that runs
+ * microtasks, is that of the next one; r13 is 128 bytes into the isolate. The builtins for the jobs
+ * of promises are near each other, and none of those between them is called by that one.
+ */
+inline void read_async()
+{
+	this->runner = symaddr("Builtins_RunMicrotasks");
+	this->from = symaddr("Builtins_PromiseFulfillReactionJob");
+	this->next = this->from + symsize("Builtins_PromiseFulfillReactionJob");
+	this->k = 0;
+	while (this->k < 2; 2) {
+		this->s = this->k ? symaddr("Builtins_PromiseRejectReactionJob") :
+		    symaddr("Builtins_PromiseResolveThenableJob");
+		this->len = this->k ? symsize("Builtins_PromiseRejectReactionJob") :
+		    symsize("Builtins_PromiseResolveThenableJob");
+		this->from = this->s < this->from ? this->s : this->from;
+		this->next = this->s + this->len > this->next ? this->s + this->len : this->next;
+		this->k++;
+	}
+	this->table = symaddr("_ZN2v88internal12_GLOBAL__N_1L16builtin_metadataE");
+	if (!this->table)
+		this->table = symaddr("_ZN2v88internal12_GLOBAL__N_116builtin_metadataE");
+	this->s = this->runner ? ubytes(this->runner, 160, "4d 89 ?? ?? ?? 00 00") : 0;
+	if (this->s && (BYTE[this->s + 2] & 0xc7) == 0x85)
+		o_task = HALF[this->s + 3] + 128;
+	if (version >= 1100) {
+		isolate = tpoff("_ZN2v88internal18g_current_isolate_E");
+	} else {
+		key = symaddr("_ZN2v88internal7Isolate12isolate_key_E");
+		find_specific();
+		specific = this->specific;
+	}
+	if (o_task && this->from && this->next - this->from < 16384 && this->table &&
+	    (isolate || (key && specific))) {
+		id_await = BUILTIN[0, "AsyncFunctionAwaitRejectClosure"];
+		id_await_generator = BUILTIN[id_await, "AsyncGeneratorAwaitResolveClosure"];
+		id_resolve = BUILTIN[id_await_generator, "PromiseCapabilityDefaultResolve"];
+		id_all = BUILTIN[id_resolve, "PromiseAllResolveElementClosure"];
+		read_async_types();
+		job = this->from - blob;
+		job_size = this->next - this->from;
+		job_caller = this->runner - this->from - job_size;
+		job_span = symsize("Builtins_RunMicrotasks") + job_size;
+	}
+}
+
 dtrace:helper:attach:
 {
 	this->major = symaddr("_ZN2v88internal7Version6major_E");
@@ -244,6 +361,8 @@ dtrace:helper:attach:
 		isolate = tpoff("_ZN2v88internal18g_current_isolate_E");
 	if (o_dispatch && !group && !isolate)
 		udecline("its program is without symbols");
+	if (WANTS_ASYNC)
+		read_async();
 }
 
 dtrace:helper:uthread:
@@ -261,6 +380,8 @@ dtrace:helper:ustack:
 {
 	this->shared = 0;
 	this->fresh = 0;
+	if (WANTS_ASYNC)
+		this->is_async = 0;
 }
 
 dtrace:helper:ustack:
@@ -417,7 +538,7 @@ inline void find_baseline()
  * that it has.
  */
 dtrace:helper:ustack:
-/this->fresh/
+/this->fresh && !IS_ASYNC/
 {
 	this->position = 0;
 	this->at = -1;
@@ -470,6 +591,167 @@ inline void next_function()
 	this->offset = 0;
 	if (this->script && (this->position & 1) == 0)
 		this->offset = this->position >> 1 & 0x3fffffff;
+}
+
+/*
+ * The builtin that runs a job of a promise, in the program or in V8's copy, which may be not found
+ * yet, but begins where a page of the heap could; the one that has called it runs microtasks. The
+ * chain of what waits changes from stack to stack, so that it is not recorded with this frame.
+ */
+dtrace:helper:ustack:
+/WANTS_ASYNC && job && !this->shared && !this->was_async &&
+    (arg0 - blob - job < job_size ||
+	((arg0 - job & 0x3ffff) < job_size && (arg0 < text || arg0 >= text_end))) &&
+    arg1 - arg2 < 0x1000000 && WORD[arg1 + 8] - arg0 - job_caller < job_span/
+{
+	this->was_async = 1;
+	this->task = key ? SPECIFIC[specific, INT[key]] : WORD[arg4 + isolate];
+	this->task = MOVED[WORD[this->task + o_task]];
+	this->j = TYPE[this->task];
+	if (this->j == t_task || this->j == t_task_rejected || this->j == t_task_thenable) {
+		this->is_async = 1;
+		this->fresh = 1;
+		this->tier = UNKNOWN;
+		this->is_maglev = 0;
+		this->own = "";
+	}
+}
+
+/* The builtin that the handler is a closure of; -1: none. */
+inline void find_builtin()
+{
+	this->id = -1;
+	if (TYPE[this->handler] - t_function <= t_function_last - t_function) {
+		this->s = MOVED[WORD[this->handler - 1 + o_shared]];
+		if (TYPE[this->s] == t_shared && HALF[this->s + o_builtin] == 0)
+			this->id = HALF[this->s + o_builtin + 4];
+	}
+}
+inline int IS_AWAIT[uint64_t id] = id - id_await < 2 || id - id_await_generator < 3;
+/* of Promise.all(), Promise.allSettled() and Promise.any() */
+inline int IS_COMBINATOR[uint64_t id] = id - id_all < 2 || id == id_all + 3;
+
+/*
+ * The function of a generator, and where it waits: its bytecode is that of the function, or of the
+ * function's baseline code. As of other frames, numbers that last say whether it was recorded.
+ */
+inline void find_function()
+{
+	this->s = MOVED[WORD[this->generator + GENERATOR_FUNCTION]];
+	this->sfi = TYPE[this->s] - t_function > t_function_last - t_function ? 0 :
+	    MOVED[WORD[this->s - 1 + o_shared]] - 1;
+	if (!this->sfi || TYPE[this->sfi + 1] != t_shared)
+		this->sfi = 0;
+	this->script = this->sfi ? MOVED[WORD[this->sfi + o_script]] - 1 : 0;
+	if (!this->script || TYPE[this->script + 1] != t_script)
+		this->script = 0;
+	this->at = (WORD[this->generator + GENERATOR_OFFSET] & 0xffffffff) ? -1 :
+	    SMI[this->generator + GENERATOR_OFFSET] - (int64_t)(o_bytes - 1);
+	this->is_recorded = !this->script || ucached(this->at ^ 1ull << 61,
+	    WORD[this->sfi + o_script + 8],
+	    WORD[this->sfi + o_script + 16] + (this->counted > COUNTED_MOST - COUNTED_ONE),
+	    (WORD[WORD[this->script + SCRIPT_SOURCE] + 7] & 0xffffffff00000000) |
+	    WORD[this->script + o_lines + 8] >> 32);
+	if (!this->is_recorded) {
+		this->bytecode = MOVED[WORD[this->sfi + O_DATA]];
+		if (t_baseline && TYPE[this->bytecode] == t_baseline)
+			this->bytecode = MOVED[WORD[this->bytecode + BASELINE_BYTECODE]];
+		if (TYPE[this->bytecode] == t_code)
+			this->bytecode = MOVED[WORD[this->bytecode - 1 + o_deopt]];
+		this->table = TYPE[this->bytecode] != t_bytecode ? 0 :
+		    MOVED[WORD[this->bytecode - 1 + o_positions]];
+		this->position = 0;
+		if (this->at >= 0 &&
+		    (TYPE[this->table] == t_bytes || TYPE[this->table] == t_bytes2))
+			this->position =
+			    uvlqpairs(this->table + ARRAY_DATA, SMI[this->table + ARRAY_LENGTH],
+			    this->at + 1, pair_flags);
+		this->offset = (this->position & 1) ? 0 : this->position >> 1 & 0x3fffffff;
+	}
+}
+
+/* One of the promises that Promise.all() and its like wait for. */
+inline void show_combinator()
+{
+	this->text = this->id == id_all + 1 ? "async Promise.allSettled" :
+	    this->id == id_all + 3 ? "async Promise.any" : "async Promise.all";
+	if (HALF[this->handler + FUNCTION_HASH] == 0)
+		uframe(this->text, " (index ", SMI[this->handler + FUNCTION_HASH] - 1, ")");
+	else
+		uframe(this->text);
+}
+
+/*
+ * The generator that a closure of await resumes: the first one runs, and has its frame already; all
+ * others are suspended. The promise of its result, or of its first request.
+ */
+inline void find_waiting()
+{
+	this->generator = MOVED[WORD[this->context + CONTEXT_FIRST]];
+	this->promise = 0;
+	this->k = TYPE[this->generator];
+	if (this->k == t_async || this->k == t_async_generator) {
+		this->at = SMI[this->generator + GENERATOR_STATE];
+		if (this->n ? this->at >= 0 : this->at == RUNS)
+			this->promise = MOVED[WORD[this->generator + GENERATOR_PROMISE]];
+		if (this->k == t_async_generator)
+			this->promise = TYPE[this->promise] == t_request ?
+			    MOVED[WORD[this->promise + REQUEST_PROMISE]] : 0;
+		if (this->n && this->at >= 0)
+			find_function();
+	}
+}
+
+/*
+ * What waits for the present promise, or first for the microtask: this is the handler of the only
+ * reaction. The promise that waits for the handler is the next one; without a known handler it is
+ * the one that then() has made.
+ */
+inline void next_waiting()
+{
+	this->is_recorded = 1;
+	this->sfi = 0;
+	this->next = 0;
+	this->id = -1;
+	this->reaction = this->n ? 0 : this->task;
+	if (this->n && (SMI[this->promise + PROMISE_FLAGS] & 3) == 0) { /* it is pending */
+		this->reaction = MOVED[WORD[this->promise + PROMISE_REACTIONS]];
+		if (TYPE[this->reaction] != t_reaction ||
+		    WORD[this->reaction + o_handler - 16] != 0)
+			this->reaction = 0;
+	}
+	this->promise = 0;
+	if (this->reaction && !this->n && TYPE[this->reaction] == t_task_thenable) {
+		this->promise = MOVED[WORD[this->reaction + o_handler - 8]];
+	} else if (this->reaction) {
+		this->promise = MOVED[WORD[this->reaction + o_handler + 8]];
+		this->handler = MOVED[WORD[this->reaction + o_handler]];
+		find_builtin();
+		if (this->n && !IS_AWAIT[this->id]) {
+			/* of Promise.any() it is known by the handler of rejections */
+			this->j = this->id;
+			this->from = this->handler;
+			this->handler = MOVED[WORD[this->reaction + o_handler - 8]];
+			find_builtin();
+			if (this->id != id_all + 3) {
+				this->id = this->j;
+				this->handler = this->from;
+			}
+		}
+	}
+	if (this->id >= 0)
+		this->context = MOVED[WORD[this->handler - 1 + o_shared + 8]];
+	if (IS_AWAIT[this->id]) {
+		find_waiting();
+	} else if (this->n && IS_COMBINATOR[this->id]) {
+		show_combinator();
+		this->promise = MOVED[WORD[this->context + CONTEXT_SECOND]];
+	} else if (this->n && this->id == id_resolve) {
+		this->promise = MOVED[WORD[this->context + CONTEXT_FIRST]];
+	}
+	if (TYPE[this->promise] == t_capability)
+		this->promise = MOVED[WORD[this->promise + CAPABILITY_PROMISE]];
+	this->more = TYPE[this->promise] == t_promise;
 }
 
 /* The name, a string: of the scope, or of a function that was never compiled. */
@@ -664,6 +946,8 @@ inline void show_function()
 			    strjoin(" file position ", lltostr(this->offset - 1)));
 	} else if (this->k) {
 		this->text = this->anon && this->has_name ? "(anon) as " : "";
+		if (IS_ASYNC)
+			this->text = this->anon && this->has_name ? "async (anon) as " : "async ";
 		if (this->line)
 			uframe(this->text, this->name, " at ", this->file, " line ", this->line);
 		else if (this->offset)
@@ -680,14 +964,21 @@ dtrace:helper:ustack:
 	this->n = 0;
 	this->more = 1;
 	while (this->more; 64) {
-		next_function();
-		find_name();
-		join_made_up();
-		read_name_and_file();
-		this->line = 0;
-		if (this->offset)
-			find_line();
-		show_function();
+		if (WANTS_ASYNC)
+			this->is_recorded = 0;
+		if (IS_ASYNC)
+			next_waiting();
+		else
+			next_function();
+		if (!IS_RECORDED) {
+			find_name();
+			join_made_up();
+			read_name_and_file();
+			this->line = 0;
+			if (this->offset)
+				find_line();
+			show_function();
+		}
 		this->n++;
 		this->position = this->next;
 	}
