@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ruby 2.7 to 3.3: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in
- * function)". The name is the label that Ruby's own backtraces have; a C method stands at the line
- * that called it.
+ * Ruby 2.7 to 3.4: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in
+ * function)". The name is the label that Ruby's own backtraces have, from 3.4 on with the class; a
+ * C method stands at the line that called it.
  *
  * Ruby keeps its frames (control frames) in an array that grows downwards. A call of a Ruby method
  * by Ruby code does not recurse in C, so one native frame of rb_vm_exec() stands for several of
@@ -10,24 +10,29 @@
  * context is in the thread-local variable ruby_current_ec, before 3.0 in a global one, because only
  * one thread at a time has the lock.
  *
- * Offsets: vm_core.h, method.h, iseq.h, symbol.h, internal/imemo.h of Ruby.
+ * Offsets: vm_core.h, method.h, iseq.h, symbol.h, internal/imemo.h, internal/class.h of Ruby.
  */
 #pragma D helper exec "ruby*|libruby*"
 #pragma D helper symbol "ruby_api_version"
 
-table VERSIONS { /*       2.7  3.0  3.1  3.2  3.3 */
-	uint64_t minor	    =  27,  30,  31,  32,  33;
-	uint64_t size	    =  56,  56,  64,  64,  56; /* of a control frame */
+table VERSIONS { /*       2.7  3.0  3.1  3.2  3.3  3.4 */
+	uint64_t minor	    =  27,  30,  31,  32,  33,  34;
+	uint64_t size	    =  56,  56,  64,  64,  56,  56; /* of a control frame */
 	/* in the body of an instruction sequence (struct rb_iseq_constant_body): */
-	uint64_t lines	    = 120, 120, 120, 112, 112; /* the line entries */
+	uint64_t lines	    = 120, 120, 120, 112, 112, 112; /* the line entries */
 	/* their number; behind it how positions are packed */
-	uint64_t nlines	    = 136, 136, 136, 128, 128;
+	uint64_t nlines	    = 136, 136, 136, 128, 128, 128;
 	/* size of a line entry, which begins with the line */
-	uint64_t entry	    =   8,   8,  12,  12,  12;
+	uint64_t entry	    =   8,   8,  12,  12,  12,  12;
 	/* the first line is a number, not an object */
-	uint64_t is_number  =   0,   0,   0,   1,   1;
+	uint64_t is_number  =   0,   0,   0,   1,   1,   1;
 	/* where short strings have their text; 24: all have their length in front of it */
-	uint64_t embedded   =  16,  16,  16,  24,  24;
+	uint64_t embedded   =  16,  16,  16,  24,  24,  24;
+	/*
+	 * labels have the class, as "block in Array#each"; the frame of what handles an exception
+	 * stands in the place of the frame of the method that it is part of, and has its name
+	 */
+	uint64_t with_class =   0,   0,   0,   0,   0,   1;
 };
 
 uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
@@ -51,6 +56,7 @@ inline uint64_t CFP_PC[uint64_t frame] = WORD[frame];
 inline int CFP_ISEQ = 16;
 inline int CFP_EP = 32;
 inline int FLAG_FINISH = 0x20;
+inline int FLAG_LOCAL = 2; /* of a method; the environment of a block is within another one */
 inline int MAGIC_MASK = 0x7fff0001;
 inline int MAGIC_CFUNC = 0x55550001;
 /* an instruction sequence has its body there; what lies in that */
@@ -60,8 +66,18 @@ inline int BODY_ENCODED = 8;
 inline int BODY_PATH = 64;
 inline int BODY_LABEL = 80;
 inline int BODY_FIRST_LINE = 88;
-/* a method entry: its definition, which has the name that it was defined by */
+/* with classes: the sequence around this one, and that of the method */
+inline int BODY_PARENT = 160;
+inline int BODY_LOCAL = 168;
+/* types of sequences, with which a body begins */
+inline int TYPE_METHOD = 1;
+inline int TYPE_RESCUE = 4;
+inline int TYPE_ENSURE = 5;
+inline int TYPE_EVAL = 6;
+inline int HANDLES[int type] = type == TYPE_RESCUE || type == TYPE_ENSURE; /* exceptions */
+/* a method entry: its definition, which has the name that it was defined by; its class or module */
 inline int ME_DEF = 16;
+inline int ME_OWNER = 32;
 inline int DEF_ID = 32;
 inline int IDS_AN_ARRAY = 512; /* each has the string and the symbol of an id */
 
@@ -87,17 +103,30 @@ inline int IS_STORE[uint64_t a, uint8_t disp] = (HALF[a] & 0xc0fff8) == 0x408948
  */
 inline int LEADS[uint64_t a] = SHORT[a] == 0x25ff && WORD[a + 6 + INT[a + 2]] == exec;
 
+/*
+ * with classes: what has methods of its own (def self.f), the bits that say whether a name will
+ * stay, the name
+ */
+inline int CLASS_ATTACHED = 128;
+inline int CLASS_IS_NAMED = 149;
+inline int CLASS_PATH = 152;
+
 /* objects: the type is in the low 5 bits of the flags */
+inline int T_CLASS = 2;
+inline int T_MODULE = 3;
 inline int T_STRING = 5;
 inline int T_ARRAY = 7;
 inline int T_IMEMO = 26; /* objects of the interpreter itself, which have a kind: */
+inline int IMEMO_SVAR = 2; /* special variables; in the second word is what they stand for */
 inline int IMEMO_MENT = 6;
 inline int IMEMO_ISEQ = 7;
 /* of a string: its text lies elsewhere; of an array, the same bit: its elements do not */
 inline int NOEMBED = 0x2000;
+inline int SINGLETON = 0x2000; /* of a class: it has the methods of one object */
 inline int ISTYPE[uint64_t o, int type] = o > 0x20 && !(o & 7) && (WORD[o] & 31) == type;
 inline int ISSTRING[uint64_t o] = ISTYPE[o, T_STRING];
 inline int ISARRAY[uint64_t o] = ISTYPE[o, T_ARRAY];
+inline int ISCLASS[uint64_t o] = ISTYPE[o, T_CLASS] || ISTYPE[o, T_MODULE];
 inline int ISIMEMO[uint64_t o, int kind] = ISTYPE[o, T_IMEMO] && (WORD[o] >> 12 & 15) == kind;
 /* where the text of a string is, and its bytes */
 inline uint64_t TEXT_AT[uint64_t o] = WORD[o] & NOEMBED ? WORD[o + 24] :
@@ -110,8 +139,9 @@ inline uint64_t ARRAYLEN[uint64_t o] = WORD[o] & NOEMBED ? WORD[o] >> 15 & 3 : W
 inline uint64_t ARRAYPTR[uint64_t o] = WORD[o] & NOEMBED ? o + 16 : WORD[o + 32];
 
 /*
- * In 3.3, neither the variable nor the function is exported: rb_errinfo() begins with finding the
- * variable ("lea x(%rip),%rdi" with a prefix), and rb_iseq_eval() ends with a jump to the function.
+ * From 3.3 on, neither the variable nor the function is exported: rb_errinfo() begins with finding
+ * the variable ("lea x(%rip),%rdi" with a prefix), and rb_iseq_eval() ends with a jump to the
+ * function.
  */
 inline void find_unexported()
 {
@@ -148,7 +178,7 @@ dtrace:helper:attach:
 	if (!this->version)
 		udecline("this Ruby has no symbols");
 	if (!VERSIONS[10 * INT[this->version] + INT[this->version + 4]])
-		udecline("this version of Ruby is not known (2.7 to 3.3 are)");
+		udecline("this version of Ruby is not known (2.7 to 3.4 are)");
 	exec = symaddr("rb_vm_exec");
 	exec_end = exec + symsize("rb_vm_exec");
 	module = tlsmod("ruby_current_ec");
@@ -157,7 +187,7 @@ dtrace:helper:attach:
 		variable = symaddr("ruby_current_execution_context_ptr");
 		module = 0;
 	}
-	if (minor == 33)
+	if (minor >= 33)
 		find_unexported();
 	if (!exec || (!module && (minor > 27 || !variable)))
 		udecline("a symbol is missing");
@@ -188,20 +218,27 @@ dtrace:helper:attach:
 }
 
 /*
- * rb_id2str() has the last operator's id and ends with a jump to a function. One of both compares
- * the id with the last one of the table ("cmp x(%rip),%edi" or "cmp %edi,x(%rip)"), behind which
- * lies the table's array ("mov x(%rip),%rdi").
+ * rb_id2str() compares the id with the last operator's ("cmp $x,%rdi", or "cmp $x,%rax" behind
+ * "mov %rdi,%rax") and ends with a jump to a function. One of both compares the id with the last
+ * one of the table ("cmp x(%rip),%edi" or "cmp %edi,x(%rip)"), behind which lies the table's array
+ * ("mov x(%rip),%rdi").
  */
 dtrace:helper:attach:
 {
 	symbols = 0;
 	this->id2str = symaddr("rb_id2str");
 	this->compare = this->id2str ? ubytes(this->id2str, 24, "48 81 ff ?? ?? 00 00") : 0;
-	this->last = this->compare ? ubytes(this->compare + 7, 24, "3b 3d ?? ?? ?? ??") : 0;
-	this->jump = this->compare ?
-	    ubytes(this->last ? this->last + 6 : this->compare + 7, 17, "e9") : 0;
+	/* behind the instruction, whose last four bytes are the id */
+	this->compared = this->compare ? this->compare + 7 : 0;
+	if (this->id2str && !this->compared) {
+		this->compare = ubytes(this->id2str, 24, "48 3d ?? ?? 00 00");
+		this->compared = this->compare ? this->compare + 6 : 0;
+	}
+	this->last = this->compared ? ubytes(this->compared, 24, "3b 3d ?? ?? ?? ??") : 0;
+	this->jump = this->compared ?
+	    ubytes(this->last ? this->last + 6 : this->compared, 17, "e9") : 0;
 	if (this->jump) {
-		last_operator = HALF[this->compare + 3];
+		last_operator = HALF[this->compared - 4];
 		this->lookup = TARGET[this->jump + 1];
 		if (!this->last)
 			this->last = ubytes(this->lookup, 96, "39 3d ?? ?? ?? ??");
@@ -333,11 +370,78 @@ dtrace:helper:ustack:
 	}
 }
 
+/* The method entry of a frame, or 0: of a block, it is that of the method around it. */
+inline void find_method()
+{
+	this->entry = (uint64_t)0;
+	this->word = this->env;
+	while (this->word && !this->entry; 64) {
+		this->entry = WORD[this->word - 16];
+		if (WORD[this->word] & FLAG_LOCAL) {
+			if (ISIMEMO[this->entry, IMEMO_SVAR])
+				this->entry = WORD[this->entry + 8];
+			this->word = (uint64_t)0;
+		} else {
+			this->word = WORD[this->word - 8] & ~3ull;
+		}
+		if (!ISIMEMO[this->entry, IMEMO_MENT])
+			this->entry = (uint64_t)0;
+	}
+}
+
+/* The name of the class of a method, or 0; "." follows it if the method is the class's own. */
+inline void find_class()
+{
+	this->owner = this->entry ? WORD[this->entry + ME_OWNER] : 0;
+	if (!ISCLASS[this->owner])
+		this->owner = (uint64_t)0;
+	this->is_own = (uint64_t)(this->owner && WORD[this->owner] & SINGLETON);
+	if (this->is_own) {
+		this->owner = WORD[this->owner + CLASS_ATTACHED];
+		if (!ISCLASS[this->owner])
+			this->owner = (uint64_t)0;
+	}
+	this->owner = this->owner && BYTE[this->owner + CLASS_IS_NAMED] & 1 ?
+	    WORD[this->owner + CLASS_PATH] : 0;
+	if (!ISSTRING[this->owner])
+		this->owner = (uint64_t)0;
+}
+
+/*
+ * What handles an exception, and an evaluated text, have the label of the sequence around them. If
+ * it is part of a method, the label ends with the method's name, before which the class stands.
+ */
+inline void find_class_of_label()
+{
+	this->word = this->iseq;
+	while (this->word; 64) {
+		this->source = WORD[this->word + ISEQ_BODY];
+		this->word = HANDLES[HALF[this->source]] || HALF[this->source] == TYPE_EVAL ?
+		    WORD[this->source + BODY_PARENT] : 0;
+	}
+	this->label = WORD[this->source + BODY_LABEL];
+	this->source = WORD[WORD[this->source + BODY_LOCAL] + ISEQ_BODY];
+	if (HALF[this->source] == TYPE_METHOD && ISSTRING[this->label]) {
+		this->source = WORD[this->source + BODY_LABEL];
+		find_method();
+		find_class();
+		this->before = TEXT_SIZE[this->label] - TEXT_SIZE[this->source];
+		if (TEXT_SIZE[this->label] < TEXT_SIZE[this->source] ||
+		    uhash(TEXT_AT[this->label] + this->before, TEXT_SIZE[this->source]) !=
+			TEXT_HASH[this->source])
+			this->owner = (uint64_t)0;
+	}
+}
+
 /* The name of a method in C: a string, or 0. */
 inline void find_method_name()
 {
 	this->entry = WORD[this->env - 16];
-	if (symbols && ISIMEMO[this->entry, IMEMO_MENT]) {
+	if (!ISIMEMO[this->entry, IMEMO_MENT])
+		this->entry = (uint64_t)0;
+	if (with_class)
+		find_class();
+	if (symbols && this->entry) {
 		this->id = WORD[WORD[this->entry + ME_DEF] + DEF_ID];
 		this->id = this->id > last_operator ? this->id >> 4 : this->id;
 		this->array = WORD[symbols];
@@ -408,12 +512,18 @@ inline void find_line()
 		this->line = INT[WORD[this->body + lines] + entry * (this->index - 2)];
 }
 
+/* a label without its first bytes */
+inline string LABEL_REST[uint64_t o, uint64_t bytes] =
+    ustr(TEXT_AT[o] + bytes, TEXT_SIZE[o] - bytes);
+
 inline void show_frame()
 {
 	this->body = WORD[this->iseq + ISEQ_BODY];
 	this->path = WORD[this->body + BODY_PATH];
 	this->first = HALF[this->body + BODY_FIRST_LINE] >> !is_number;
-	if (!this->is_c)
+	if (!this->is_c && with_class)
+		find_class_of_label();
+	else if (!this->is_c)
 		this->label = WORD[this->body + BODY_LABEL];
 	if (ISARRAY[this->path])
 		this->path = WORD[ARRAYPTR[this->path]];
@@ -423,8 +533,13 @@ inline void show_frame()
 		this->hashed = this->path;
 		this->hash = TEXT_HASH[this->path];
 	}
-	if (!ucached(this->hash, TEXT_HASH[this->label], this->line)) {
-		if (ISSTRING[this->path] && ISSTRING[this->label])
+	if (!ucached(this->hash, TEXT_HASH[this->label], this->line,
+		this->owner ? TEXT_HASH[this->owner] ^ (this->before << 1 | this->is_own) : 0)) {
+		if (ISSTRING[this->path] && ISSTRING[this->label] && this->owner)
+			uframe("@", RSTRING[this->path], ":", this->line, " (",
+			    ustr(TEXT_AT[this->label], this->before), RSTRING[this->owner],
+			    this->is_own ? "." : "#", LABEL_REST[this->label, this->before], ")");
+		else if (ISSTRING[this->path] && ISSTRING[this->label])
 			uframe("@", RSTRING[this->path], ":", this->line, " (",
 			    RSTRING[this->label], ")");
 	}
@@ -438,6 +553,8 @@ dtrace:helper:ustack:
 		this->flags = WORD[this->env];
 		this->is_last = this->is_all ? 0 : this->flags & FLAG_FINISH;
 		this->label = (uint64_t)0;
+		this->owner = (uint64_t)0;
+		this->before = (uint64_t)0;
 		this->pc = CFP_PC[this->frame];
 		this->iseq = WORD[this->frame + CFP_ISEQ];
 		this->is_c = !this->iseq && (this->flags & MAGIC_MASK) == MAGIC_CFUNC;
@@ -449,10 +566,21 @@ dtrace:helper:ustack:
 			find_caller();
 		this->frame += size;
 		/* C methods that no Ruby frame has called: the first ones of a fiber */
-		if (this->is_c && !this->pc && ISSTRING[this->label])
-			uframe("@(", RSTRING[this->label], ")");
+		if (this->is_c && !this->pc && ISSTRING[this->label]) {
+			if (this->owner)
+				uframe("@(", RSTRING[this->owner], this->is_own ? "." : "#",
+				    RSTRING[this->label], ")");
+			else
+				uframe("@(", RSTRING[this->label], ")");
+		}
 		/* frames of blocks written in C have no pc */
-		if (this->pc && ISIMEMO[this->iseq, IMEMO_ISEQ])
-			show_frame();
+		if (this->pc && ISIMEMO[this->iseq, IMEMO_ISEQ]) {
+			if (this->is_c || !this->is_shown)
+				show_frame();
+			/* what handles an exception has shown the frame that comes next */
+			if (!this->is_c)
+				this->is_shown = (uint64_t)(with_class &&
+				    HANDLES[HALF[WORD[this->iseq + ISEQ_BODY]]]);
+		}
 	}
 }

@@ -137,7 +137,7 @@ cat >stacks.rb <<'X'
 $stdin.read.split("\n\n").each do |block|
   found = block.lines.map(&:strip).filter_map { |l| l[2..-3] if l.start_with?("[ ") && l.end_with?(" ]") }
   # the innermost one is the C method that makes the system call
-  puts found.drop(1).join("|") if found[0]&.end_with?(" (ppid)")
+  puts found.drop(1).join("|") if found[0]&.match?(/ \((Process\.)?ppid\)$/)
 end
 X
 script='syscall::getppid:entry /pid == $target/ { jstack(1024); }'
@@ -153,11 +153,13 @@ all_checks() {
 
 	# native frames are where they belong: Array#sort_by calls the block, which calls point()
 	$ruby - <<'X'
+# from 3.4 on, labels have the class
+CLASS = /(?<=[( ])[A-Z][\w:]*[#.](?=[^)]+\) \])/
 File.read("got.txt").split("\n\n").each do |block|
-  lines = block.lines.map(&:strip).reject(&:empty?)
+  lines = block.lines.map { |l| l.strip.sub(CLASS, "") }.reject(&:empty?)
   at = lines.index { |l| l.include?("(block in step)") } or next
   step = lines.index { |l| l.include?("(step)") }
-  good = lines[0].include?("getppid") && lines[at + 1].include?("`") && lines[step - 3].match?(/`(rb_vm_exec|0x)/) &&
+  good = lines[0].include?("getppid") && lines[at + 1].include?("`") && lines[step - 3].match?(/`(rb_vm_exec|\+?0x)/) &&
          lines[step - 2].include?("(each)") && lines[step - 1].include?("(sort_by)") && lines[-1].include?("`_start+0x")
   puts "mixed: #{good ? 'good' : lines}"
   break
@@ -202,7 +204,8 @@ wrong = []
 seen = {}
 File.read("got.txt").split("\n\n").each do |block|
   count = block[/^ +(\d+)\s*\z/, 1].to_i
-  found = block.scan(/\[ busy\.rb:(\d+) \((.*)\) \]/)
+  # from 3.4 on, labels have the class
+  found = block.scan(/\[ busy\.rb:(\d+) \((.*)\) \]/).map { |line, name| [line, name.sub(/(^| )[A-Z]\w*[#.]/, '\1')] }
   # where a fiber begins and ends, it has no frame of Ruby
   all += count unless found.empty? && !block.match?(/`_start\+|\[cut\]/)
   whole += count if ["<main>", "block in five"].include?(found.last&.last)

@@ -150,7 +150,7 @@ skipped() {
 		export OTHER=ruby_api_version OTHER_AT=4
 		check ruby '\[ ' env LD_PRELOAD=$TMP/other.so /usr/bin/ruby3.1 w.rb
 	else
-		skipped ruby 'ruby.d: this version of Ruby is not known (2.7 to 3.3 are)'
+		skipped ruby 'ruby.d: this version of Ruby is not known (2.7 to 3.4 are)'
 	fi
 	if [ -x /usr/bin/php8.2 ]; then
 		known php '\[ .*w.php' /usr/bin/php8.2 w.php
