@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Erlang/OTP 24, 25 and 27 with the JIT: frames of Erlang functions, as "lists:map/2
- * (lists.erl:1559)" in place of the address of the generated code.
+ * Erlang/OTP 24, 25, 27 and 28 with the JIT: frames of Erlang functions, as "lists:map/2
+ * (lists.erl:1559)" in place of the address of the generated code. The column of 28 is from its
+ * published sources and was not tested, so more is checked there before it is believed.
  *
  * Generated code runs on the stack of the Erlang process, which has no frame pointers: words whose
  * two low bits are clear are return addresses, all others are terms. Functions in C are called on
@@ -18,20 +19,27 @@
 #pragma D helper exec "beam.smp|beam"
 #pragma D helper registers "in_r12"
 
-table VERSIONS { /*             24        25        27 */
-	uint64_t version  =       24,       25,       27;
+table VERSIONS { /*             24        25        27        28 */
+	uint64_t version  =       24,       25,       27,       28;
 	/* in the header of a module's code: the entries of its functions, in ascending order */
-	uint64_t functions =      88,       96,      136;
+	uint64_t functions =      88,       96,      136,      152;
 	/* in a process: where its heap and stack begin and end; the function that it has called */
-	uint64_t heap_start =    120,      128,      192;
-	uint64_t heap_end =      128,      136,      200;
-	uint64_t called	  =      464,      472,      464;
+	uint64_t heap_start =    120,      128,      192,      192;
+	uint64_t heap_end =      128,      136,      200,      200;
+	uint64_t called	  =      464,      472,      464,      464;
 	/* while C runs, the process's stack pointer is in r12, not in rbp */
-	uint64_t in_r12	  =        1,        0,        0;
+	uint64_t in_r12	  =        1,        0,        0,        0;
 	/* what takes it from there: "mov %r12,%rsp", "mov %rbp,%rsp" */
-	uint64_t taken	  = 0xe4894c, 0xec8948, 0xec8948;
+	uint64_t taken	  = 0xe4894c, 0xec8948, 0xec8948, 0xec8948;
 	/* names of files are atoms, not lists of characters */
-	uint64_t by_atoms =        1,        0,        0;
+	uint64_t by_atoms =        1,        0,        0,        0;
+	/* the text of an atom is a term, a binary */
+	uint64_t binaries =        0,        0,        0,        1;
+	/* nothing but an instruction that was found says where the stack pointer is */
+	uint64_t strict   =        0,        0,        0,        1;
+	/* where the frame of the scheduler's loop ends, from its registers on, and how far at most */
+	uint64_t loop_at  =   0x40e8,   0x40e8,   0x40e8,   0x4040;
+	uint64_t loop_max =      104,      104,      104,      448;
 };
 
 uint64_t key;	      /* address of the key of the thread-specific scheduler data */
@@ -58,6 +66,11 @@ inline int SEGMENT_SHIFT = 10;
 inline int SEGMENT_MASK = 1023;
 inline int ATOM_LENGTH = 24;
 inline int ATOM_NAME = 32;
+/* a binary of at most 64 bytes (erl_bits.h): its kind, in the low bits; its bits; its text */
+inline int BINARY_MASK = 63;
+inline int BINARY_KIND = 32;
+inline int BINARY_BITS = 8;
+inline int BINARY_TEXT = 16;
 /* a process (erl_process.h): its stack pointer, which instructions name, too */
 inline int P_STOP = 88;
 /* struct ranges (beam_ranges.c) and one of its modules: the start of its code, the end */
@@ -72,6 +85,7 @@ inline int CODE_LINES = 72;
 inline int ENTRY_MFA = 16;
 inline int MFA_NAME = 8;
 inline int MFA_ARITY = 16;
+inline int ARITY_MAX = 255;
 /*
  * the table of lines, which begins with the names of files: the size of a location, the locations,
  * the addresses, by function
@@ -101,15 +115,17 @@ inline int ROOM_SEARCH = 192;
 inline int KEPT_SEARCH = 96;
 inline int KEPT_SEARCH_SHARED = 40;
 inline int STACK_MAX = 0x100000; /* bytes of a stack whose end is not known */
-/* what the scheduler's loop has on its stack: the scheduler's registers, and what it keeps */
-inline int LOOP_FRAME = 0x40e8;
-inline int LOOP_KEPT = 104;
 
 /* the text of an atom */
 inline uint64_t ATOM[uint64_t t] = WORD[WORD[WORD[atoms] + 8 * (t >> INDEX_SHIFT + SEGMENT_SHIFT)] +
     8 * (t >> INDEX_SHIFT & SEGMENT_MASK)];
-inline string NAME[uint64_t t] = (t & ATOM_MASK) == ATOM_TAG ?
-    ustr(WORD[ATOM[t] + ATOM_NAME], SHORT[ATOM[t] + ATOM_LENGTH]) : "?";
+inline uint64_t BINARY[uint64_t a] = WORD[a + ATOM_NAME] & ~7ull;
+inline int IS_TEXT[uint64_t b, uint64_t length] = (WORD[b] & BINARY_MASK) == BINARY_KIND &&
+    WORD[b + BINARY_BITS] == 8 * length;
+inline string NAME[uint64_t t] = (t & ATOM_MASK) != ATOM_TAG ||
+    binaries && !IS_TEXT[BINARY[ATOM[t]], SHORT[ATOM[t] + ATOM_LENGTH]] ? "?" :
+    ustr(binaries ? BINARY[ATOM[t]] + BINARY_TEXT : WORD[ATOM[t] + ATOM_NAME],
+	SHORT[ATOM[t] + ATOM_LENGTH]);
 inline string ASCII =
     " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~";
 inline int ASCII_FIRST = 32; /* the characters of that text */
@@ -126,7 +142,7 @@ dtrace:helper:attach:
 		udecline("this Erlang has no symbols");
 	this->number = (BYTE[this->release] - '0') * 10 + BYTE[this->release + 1] - '0';
 	if (!VERSIONS[this->number])
-		udecline("this version of Erlang/OTP is not known (24, 25 and 27 are)");
+		udecline("this version of Erlang/OTP is not known (24, 25, 27 and 28 are)");
 	main = symaddr("process_main");
 	this->init = symaddr("erts_init_ranges");
 	this->data = symaddr("erts_get_scheduler_data");
@@ -161,6 +177,11 @@ dtrace:helper:attach:
 	this->print = ubytes(this->print, 64, "8b 8a ?? ?? 00 00");
 	if (!this->init || !this->data || !this->print)
 		udecline("this Erlang was compiled in a way that is not known");
+	/* code that looks a function up has the offset of the entries: "lea 152(%...)" */
+	this->search = symaddr("erts_lookup_function_info");
+	if (strict && (!this->search ||
+	    !ubytes(this->search, symsize("erts_lookup_function_info"), "8d ?? 98 00 00 00")))
+		udecline("the modules of this Erlang have a layout that is not known");
 	ranges = OPERAND[this->init, 3, 11] + 8;
 	key = OPERAND[this->data, 2, 6];
 	current = *(uint32_t *)(this->print + 2) - 8;
@@ -188,7 +209,9 @@ dtrace:helper:ustack:
 /this->process && (arg0 > nif && arg0 <= nif_end || arg0 > loop && arg0 <= loop_end)/
 {
 	this->mfa = WORD[this->process + called];
-	if (this->mfa && (WORD[this->mfa] & ATOM_MASK) == ATOM_TAG)
+	if (IS_POINTER[this->mfa] && (WORD[this->mfa] & ATOM_MASK) == ATOM_TAG &&
+	    (WORD[this->mfa + MFA_NAME] & ATOM_MASK) == ATOM_TAG &&
+	    WORD[this->mfa + MFA_ARITY] <= ARITY_MAX)
 		uframe("@", NAME[WORD[this->mfa]], ":", NAME[WORD[this->mfa + MFA_NAME]], "/",
 		    WORD[this->mfa + MFA_ARITY]);
 }
@@ -247,7 +270,7 @@ inline void find_kept()
 	}
 	if ((this->back & THREE_BYTES) == taken)
 		this->sp = in_r12 ? uregs[R_R12] : arg1;
-	else if (this->at || (this->back | KEPT_BIT) == KEPT_LOAD ||
+	else if (this->at && !strict || (this->back | KEPT_BIT) == KEPT_LOAD ||
 	    (this->back & THREE_BYTES) == KEPT_MOVE)
 		this->sp = WORD[this->process + P_STOP];
 }
@@ -424,15 +447,15 @@ dtrace:helper:ustack:
 }
 
 /*
- * What has called the scheduler's loop: its frame is as large as what it keeps for the scheduler.
+ * What has called the scheduler's loop: its frame has the scheduler's registers, and what it keeps.
  */
 dtrace:helper:ustack:
 /this->data && this->is_code/
 {
-	this->sp = WORD[this->data] + LOOP_FRAME;
-	this->end = this->sp + LOOP_KEPT;
+	this->sp = WORD[this->data] + loop_at;
+	this->end = this->sp + loop_max;
 	this->word = 0ull;
-	while (this->sp < this->end && !this->word; 16) {
+	while (this->sp < this->end && !this->word; 64) {
 		this->word = WORD[this->sp];
 		this->sp += 8;
 		if (this->word - start_text >= text_size || BYTE[this->word - 5] != CALL ||
