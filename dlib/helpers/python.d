@@ -8,8 +8,12 @@
  * each stands for one. The thread state is found as the interpreter finds it, in a thread-specific
  * value of the C library.
  *
- * Offsets: CPython Include/internal/pycore_{frame,runtime}.h,
- * Include/cpython/{pystate,code,unicodeobject}.h, Objects/{locations.md,lnotab_notes.txt}.
+ * With -x jstackasync, the coroutines of the tasks that wait for the running task of asyncio follow
+ * the outermost coroutine of that task, as "async file.py:49 (function)".
+ *
+ * Offsets: CPython Include/internal/pycore_{frame,runtime,dict}.h, Modules/_asynciomodule.c,
+ * Include/cpython/{pystate,code,unicodeobject,frameobject,genobject,funcobject}.h,
+ * Objects/{locations.md,lnotab_notes.txt}.
  */
 #pragma D helper exec "python3*|libpython3*"
 #pragma D helper symbol "_PyEval_EvalFrameDefault"
@@ -42,6 +46,17 @@ table VERSIONS { /*	       3.8   3.9  3.10  3.11  3.12  3.13 */
 	/* of a str object: its text, if it is ASCII, and if not */
 	uint64_t ascii	   =	48,   48,   48,	  48,	40,   40;
 	uint64_t compact   =	72,   72,   72,	  72,	56,   56;
+	/* with -x jstackasync only; of a generator or a coroutine: its frame, or a pointer to it */
+	uint8_t	 g_frame   =	16,   16,   16,	  80,	72,   72;
+	/* of a frame: its variables */
+	uint16_t f_local   =   360,  360,  352,	  72,	72,   72;
+	/* of a task, behind what all futures have: its coroutine; before that, what it waits for */
+	uint8_t	 t_coro	   =	 8,    8,    8,	   8,	 8,   16;
+	/* of a type in Python: the keys that its objects share */
+	uint16_t t_keys	   =	 0,    0,    0,	 872,  880,  880;
+	/* of a function: its code, its closure */
+	uint8_t	 d_code	   =	16,   16,   48,	  48,	48,   48;
+	uint8_t	 d_cells   =	48,   48,   72,	  72,	72,   72;
 };
 
 uint64_t eval, eval_end; /* the interpreter loop */
@@ -50,6 +65,9 @@ uint64_t key;		 /* the address of the key of the thread state */
 uint64_t specific;	 /* where struct pthread has the values, from the thread's own address */
 uint64_t heads;		   /* where the runtime has its list of interpreters */
 uint64_t entered, current; /* in 3.11: the thread has its new _PyCFrame, which has no frame yet */
+
+/* types, for -x jstackasync */
+uint64_t coro_type, gen_type, agen_type, builtin_type, function_type, method_type, list_type;
 
 inline uint64_t PYLEN[uint64_t o] = WORD[o + 16];
 inline uint32_t PYSTATE[uint64_t o] = *(uint32_t *)(o + 32);
@@ -147,6 +165,19 @@ dtrace:helper:attach:
 	}
 }
 
+/* Types are known by their symbols, because Cython has a type "coroutine" of its own. */
+dtrace:helper:attach:
+/WANTS_ASYNC/
+{
+	coro_type = symaddr("PyCoro_Type", this->files);
+	gen_type = symaddr("PyGen_Type", this->files);
+	agen_type = symaddr("PyAsyncGen_Type", this->files);
+	builtin_type = symaddr("PyCFunction_Type", this->files);
+	function_type = symaddr("PyFunction_Type", this->files);
+	method_type = symaddr("PyMethod_Type", this->files);
+	list_type = symaddr("PyList_Type", this->files);
+}
+
 dtrace:helper:uthread:
 {
 	this->number = HALF[key];
@@ -224,6 +255,25 @@ inline void find_hashes()
 	this->lines = uhash(this->table + 32, WORD[this->table + 16]);
 }
 
+/* What is known of this->code, and the line, from its first one, of this->instr in it. */
+inline void find_code()
+{
+	this->first = *(int *)(this->code + c_first);
+	this->name = WORD[this->code + c_name];
+	this->file = WORD[this->code + c_file];
+	this->table = WORD[this->code + c_lines];
+	find_hashes();
+}
+inline void find_line()
+{
+	this->index = minor > 10 ? (int64_t)(this->instr - this->code - c_start) / 2 :
+				   (int64_t)(int)this->instr;
+	this->line = this->index < 0 ? 0 :
+	    minor > 10 ? ulocations(this->table + 32, WORD[this->table + 16], this->index) :
+	    minor == 10 ? ulinetab(this->table + 32, WORD[this->table + 16], 2 * this->index) :
+			  ulnotab(this->table + 32, WORD[this->table + 16], this->index);
+}
+
 dtrace:helper:ustack:
 /this->frame && (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
 {
@@ -235,24 +285,11 @@ dtrace:helper:ustack:
 		this->instr = minor > 10 ? WORD[this->frame + f_last] : HALF[this->frame + f_last];
 		this->frame = WORD[this->frame + f_back];
 		this->first = 0;
-		if (this->code) {
-			this->first = *(int *)(this->code + c_first);
-			this->name = WORD[this->code + c_name];
-			this->file = WORD[this->code + c_file];
-			this->table = WORD[this->code + c_lines];
-			find_hashes();
-		}
+		if (this->code)
+			find_code();
 		if (this->code && !ucached(this->code + this->hash * 31, this->instr,
 			this->named + (uint64_t)this->first, this->lines)) {
-			this->index = minor > 10 ?
-			    (int64_t)(this->instr - this->code - c_start) / 2 :
-			    (int64_t)(int)this->instr;
-			this->line = this->index < 0 ? 0 :
-			    minor > 10 ?
-			    ulocations(this->table + 32, WORD[this->table + 16], this->index) :
-			    minor == 10 ?
-			    ulinetab(this->table + 32, WORD[this->table + 16], 2 * this->index) :
-			    ulnotab(this->table + 32, WORD[this->table + 16], this->index);
+			find_line();
 			/*
 			 * what the compiler adds, such as the end of "except ... as", can have no
 			 * line
@@ -263,5 +300,332 @@ dtrace:helper:ustack:
 				uframe("@", PYSTR[this->file], ":", this->first + this->line, " (",
 				    PYSTR[this->name], ")");
 		}
+	}
+}
+
+/* ---- with -x jstackasync: who waits for the running task ------------------------------------- */
+
+/*
+ * The event loop runs a step of a task by Handle._run(), whose argument, the handle, leads to the
+ * task. It is believed if the frame of the task's coroutine was called by that of Handle._run().
+ *
+ * A future (a task is one) has a list of what is called when it is done. That leads to the task
+ * that waits for it, perhaps by another future: that of gather(), shield(), wait(), of wait_for()
+ * before 3.12, or of a TaskGroup that its task leaves. The task is believed if it waits for the
+ * last of these futures. If several tasks wait, the one that began first counts, and before all
+ * others one that waits for the future itself.
+ *
+ * Not found: what waits for tasks whose loop is not asyncio's own (uvloop), for tasks written in
+ * Python (without the module _asyncio), by as_completed(), or by a Queue, an Event or another
+ * future that the program itself completes.
+ */
+inline uint64_t TYPE[uint64_t o] = WORD[o + 8];
+inline uint64_t TYPE_NAME[uint64_t t] = WORD[t + 24]; /* tp_name */
+inline uint64_t TYPE_BASE[uint64_t t] = WORD[t + 256]; /* tp_base */
+
+/* texts, of which numbers know eight bytes */
+inline int IS_NAMED_TASK[uint64_t a] =
+    WORD[a] == 0x6f69636e7973615f /* _asyncio */ && WORD[a + 6] == 0x6b7361542e6f69 /* io.Task */;
+inline int IS_NAMED_FUTURE[uint64_t a] =
+    WORD[a] == 0x6f69636e7973615f /* _asyncio */ && WORD[a + 8] == 0x6572757475462e /* .Future */;
+inline int IS_NAMED_HANDLE[uint64_t a] =
+    (WORD[a] & 0xffffffffffffff) == 0x656c646e6148 /* Handle */ ||
+    WORD[a] == 0x6e614872656d6954 /* TimerHan */ && WORD[a + 4] == 0x656c646e614872 /* rHandle */;
+inline int IS_NAMED_PARTIAL[uint64_t a] = WORD[a] == 0x6c6f6f74636e7566 /* functool */ &&
+    WORD[a + 8] == 0x6169747261702e73 /* s.partia */;
+inline int IS_NAMED_STEP[uint64_t a] = /* from 3.12 on with _asyncio. */
+    minor < 12 && WORD[a] == 0x706574536b736154 /* TaskStep */ ||
+    minor > 11 && WORD[a] == 0x6f69636e7973615f && WORD[a + 9] == 0x706574536b736154;
+inline int IS_NAMED_WAKEUP[uint64_t a] = WORD[a] == 0x656b61576b736154 /* TaskWake */;
+
+/* the type of a task, or of one of a class that is derived from Task; of another future */
+inline int IS_TASK[uint64_t t] =
+    IS_NAMED_TASK[TYPE_NAME[t]] || TYPE_BASE[t] && IS_NAMED_TASK[TYPE_NAME[TYPE_BASE[t]]];
+inline int IS_FUTURE[uint64_t t] = IS_NAMED_FUTURE[TYPE_NAME[t]] ||
+    !IS_NAMED_TASK[TYPE_NAME[t]] && TYPE_BASE[t] && IS_NAMED_FUTURE[TYPE_NAME[TYPE_BASE[t]]];
+
+/* the first eight bytes of a str object; the last 16 */
+inline uint64_t HEAD[uint64_t o] = PYSTATE[o] & 0x40 && PYLEN[o] >= 4 ? WORD[o + ascii] : 0;
+inline int ENDS[uint64_t o, uint64_t a, uint64_t b] = PYSTATE[o] & 0x40 && PYLEN[o] >= 16 &&
+    WORD[o + ascii + PYLEN[o] - 16] == a && WORD[o + ascii + PYLEN[o] - 8] == b;
+inline int IS_EVENTS_PY[uint64_t o] =
+    ENDS[o, 0x652f6f69636e7973 /* syncio/e */, 0x79702e73746e6576 /* vents.py */];
+inline int IS_TASKS_PY[uint64_t o] =
+    ENDS[o, 0x2f6f69636e797361 /* asyncio/ */, 0x79702e736b736174 /* tasks.py */];
+inline int IS_GROUPS_PY[uint64_t o] =
+    ENDS[o, 0x676b7361742f6f69 /* io/taskg */, 0x79702e7370756f72 /* roups.py */];
+
+inline uint64_t GEN_FRAME[uint64_t g] = minor > 10 ? g + g_frame : WORD[g + g_frame];
+inline int IS_GEN[uint64_t t] = t == coro_type || t == gen_type || t == agen_type;
+/*
+ * What has a generator or a coroutine as its first member: that for which "async for" waits, and
+ * what __await__() of a coroutine gives. Not all of these types have symbols, but the variables of
+ * these types lie near one that has.
+ */
+inline int IS_NAMED_CORO_WRAPPER[uint64_t a] = WORD[a] == 0x6e6974756f726f63 /* coroutin */ &&
+    WORD[a + 8] == 0x6570706172775f65 /* e_wrappe */;
+inline int IS_NAMED_AGEN_SEND[uint64_t a] = WORD[a] == 0x65675f636e797361 /* async_ge */ &&
+    WORD[a + 8] == 0x5f726f746172656e /* nerator_ */ && BYTE[a + 16] == 'a' /* asend or athrow */;
+inline int HAS_GEN[uint64_t t] = t - coro_type + 0x10000 < 0x20000 &&
+    (IS_NAMED_CORO_WRAPPER[TYPE_NAME[t]] || IS_NAMED_AGEN_SEND[TYPE_NAME[t]]);
+
+/*
+ * Sets this->at, a generator or a coroutine, to what it waits for, if that is one of these as well,
+ * or to 0. A frame that is suspended in "yield from" or "await" has on top of its stack what it
+ * waits for. Before 3.11, the next instruction says whether it is suspended so (YIELD_FROM), in
+ * 3.11 and 3.12 the argument of the next instruction (RESUME), later the state of the generator.
+ */
+inline void find_next()
+{
+	this->body = GEN_FRAME[this->at];
+	this->suspended = 0;
+	this->top = (uint64_t)0;
+	if (minor > 10) {
+		this->suspended = BYTE[this->body - 5] == 255 &&
+		    (minor > 12 || BYTE[WORD[this->body + f_last] + 3] >= 2);
+		this->top = this->body + f_local + 8 * (int64_t)INT[this->body + 64];
+	} else if (this->body) {
+		this->top = minor < 10 ?
+		    WORD[this->body + 72] :
+		    WORD[this->body + 64] + 8 * (int64_t)INT[this->body + 80];
+		this->suspended = this->top && INT[this->body + f_last] >= 0 &&
+		    BYTE[WORD[WORD[this->body + f_code] + 48] + 34 +
+			(minor == 10 ? 2 : 1) * INT[this->body + f_last]] == 72;
+	}
+	this->at = this->suspended ? WORD[this->top - 8] : 0;
+	if (this->at && HAS_GEN[TYPE[this->at]])
+		this->at = WORD[this->at + 16];
+	if (this->at && !IS_GEN[TYPE[this->at]])
+		this->at = (uint64_t)0;
+}
+
+/* Adds the frame of a coroutine. */
+inline void add_async(uint64_t coro)
+{
+	this->body = GEN_FRAME[coro];
+	this->code = WORD[this->body + f_code];
+	this->instr = minor > 10 ? WORD[this->body + f_last] : HALF[this->body + f_last];
+	find_code();
+	if (!ucached(this->code + this->hash * 31, this->instr,
+		this->named + (uint64_t)this->first + 0x1000000000, this->lines)) {
+		find_line();
+		if (this->line == -2147483648)
+			uframe("@async ", PYSTR[this->file], " (", PYSTR[this->name], ")");
+		else
+			uframe("@async ", PYSTR[this->file], ":", this->first + this->line, " (",
+			    PYSTR[this->name], ")");
+	}
+}
+
+/*
+ * Adds the frames of a task that waits, the innermost coroutine first. The objects lead from the
+ * outermost to the innermost one: so the chain is followed to its end, the last eight are added,
+ * then it is followed up to these, and so on.
+ */
+inline void add_waiting(uint64_t coro)
+{
+	this->stop = (uint64_t)0;
+	this->c0 = this->c1 = this->c2 = this->c3 = (uint64_t)0;
+	this->c4 = this->c5 = this->c6 = this->c7 = (uint64_t)0;
+	this->left = 1;
+	while (this->left && this->added < 64; 8) {
+		this->at = coro;
+		this->left = 0;
+		while (this->at && this->at != this->stop; 64) {
+			this->c7 = this->c6;
+			this->c6 = this->c5;
+			this->c5 = this->c4;
+			this->c4 = this->c3;
+			this->c3 = this->c2;
+			this->c2 = this->c1;
+			this->c1 = this->c0;
+			this->c0 = this->at;
+			this->left++;
+			find_next();
+		}
+		/* there are more: then none is added, because the innermost ones are not known */
+		if (this->at != this->stop)
+			this->left = 0;
+		this->now = this->left < 8 ? this->left : 8;
+		this->left -= this->now;
+		if (this->now > 64 - this->added)
+			this->now = 64 - this->added;
+		this->added = this->now ? this->added + this->now : 64;
+		while (this->now; 8) {
+			add_async(this->c0);
+			this->stop = this->c0;
+			this->c0 = this->c1;
+			this->c1 = this->c2;
+			this->c2 = this->c3;
+			this->c3 = this->c4;
+			this->c4 = this->c5;
+			this->c5 = this->c6;
+			this->c6 = this->c7;
+			this->now--;
+		}
+	}
+}
+
+/*
+ * The values of an object's attributes and their number, if no dict has been made for them; where
+ * the type has the names, in pairs of words (struct _dictkeysobject).
+ */
+inline void find_values(uint64_t o)
+{
+	this->keys = WORD[TYPE[o] + t_keys];
+	this->keys = this->keys ? this->keys + 32 + (1 << BYTE[this->keys + 9]) : 0;
+	this->flags = WORD[TYPE[o] + 168]; /* tp_flags: Py_TPFLAGS_MANAGED_DICT, _INLINE_VALUES */
+	if (minor > 12) {
+		/* behind the object (tp_basicsize): whether they are valid, how many there are */
+		this->elements = this->flags & 4 ? o + WORD[TYPE[o] + 32] + 8 : 0;
+		this->left = this->elements ? BYTE[this->elements - 7] : 0;
+		if (this->left && !BYTE[this->elements - 5])
+			this->left = 0;
+	} else {
+		this->elements = this->flags & 16 ? WORD[o - (minor > 11 ? 24 : 32)] : 0;
+		if (minor > 11)
+			this->elements = this->elements & 1 ? this->elements + 1 : 0;
+		this->left = this->elements ? BYTE[this->elements - 2] : 0;
+	}
+	this->left = this->keys ? this->left : 0;
+}
+
+/* the beginnings of names: Lib/asyncio/{taskgroups,tasks}.py */
+inline uint64_t ON_TASK_DONE = 0x6b7361745f6e6f5f;	 /* TaskGroup._on_task_done() */
+inline uint64_t ON_COMPLETED_FUT = 0x706d6f635f6e6f5f; /* TaskGroup._on_completed_fut */
+inline uint64_t RELEASE_WAITER = 0x657361656c65725f;	 /* _release_waiter(), of wait_for() */
+inline uint64_t DONE_CALLBACK = 0x61635f656e6f645f;	 /* _done_callback(), of gather() */
+inline uint64_t ON_COMPLETION = 0x706d6f635f6e6f5f;	 /* _on_completion(), of wait() */
+inline uint64_t INNER_DONE_CALLBACK = 0x645f72656e6e695f; /* _inner_done_callback(), of shield() */
+
+/*
+ * A callback that is no task's own: this->next is the future that becomes done by it, or 0. It is
+ * the only one among the variables of the function that gather(), shield() or wait() has made, the
+ * arguments that wait_for() has given; of the attributes of a TaskGroup, it is _on_completed_fut.
+ */
+inline void find_next_future()
+{
+	this->self = this->kind == method_type ? WORD[this->callback + 24] : 0;
+	this->is_partial = minor < 12 && IS_NAMED_PARTIAL[TYPE_NAME[this->kind]];
+	this->called = this->kind == function_type ? this->callback :
+	    this->self || this->is_partial ? WORD[this->callback + 16] : 0;
+	this->elements = (uint64_t)0;
+	this->keys = (uint64_t)0;
+	this->left = 0;
+	if (this->called && TYPE[this->called] == function_type) {
+		this->code = WORD[this->called + d_code];
+		this->file = WORD[this->code + c_file];
+		this->head = HEAD[WORD[this->code + c_name]];
+		if (this->self) {
+			if (this->head == ON_TASK_DONE && IS_GROUPS_PY[this->file])
+				find_values(this->self);
+		} else if (IS_TASKS_PY[this->file]) {
+			if (this->is_partial && this->head == RELEASE_WAITER)
+				this->elements = WORD[this->callback + 24];
+			else if (!this->is_partial &&
+			    (this->head == DONE_CALLBACK || this->head == ON_COMPLETION ||
+				this->head == INNER_DONE_CALLBACK))
+				this->elements = WORD[this->callback + d_cells];
+			if (this->elements) {
+				this->left = INT[this->elements + 16];
+				this->elements += 24;
+			}
+		}
+	}
+	while (this->left > 0 && !this->next; 16) {
+		this->at = WORD[this->elements];
+		if (this->at && this->kind == function_type)
+			this->at = WORD[this->at + 16];
+		if (this->keys) {
+			if (HEAD[WORD[this->keys]] != ON_COMPLETED_FUT)
+				this->at = (uint64_t)0;
+			this->keys += 16;
+		}
+		this->next = this->at && IS_FUTURE[TYPE[this->at]] ? this->at : 0;
+		this->elements += 8;
+		this->left--;
+	}
+}
+
+/* The task that waits for this->future, or 0. */
+inline void find_waiter()
+{
+	this->task = (uint64_t)0;
+	while (this->future && !this->task; 8) {
+		this->callback = WORD[this->future + 24];
+		this->list = WORD[this->future + 40];
+		this->more = this->list && TYPE[this->list] == list_type ? INT[this->list + 16] : 0;
+		this->list = this->more ? WORD[this->list + 24] : 0;
+		this->next = (uint64_t)0;
+		this->goes_on = 1;
+		while (this->goes_on; 16) {
+			this->kind = this->callback ? TYPE[this->callback] : 0;
+			this->at = !this->kind ? 0 :
+			    this->kind == builtin_type ? WORD[this->callback + 24] :
+			    minor < 10 && IS_NAMED_WAKEUP[TYPE_NAME[this->kind]] ?
+			    WORD[this->callback + 16] : 0;
+			if (this->at && IS_TASK[TYPE[this->at]] &&
+			    WORD[this->at + this->coro_at - 8] == this->future)
+				this->task = this->at;
+			else if (this->kind && !this->next)
+				find_next_future();
+			this->goes_on = !this->task && this->more > 0;
+			if (this->goes_on) {
+				this->callback = WORD[WORD[this->list] + 24];
+				this->list += 8;
+				this->more--;
+			}
+		}
+		this->future = this->next;
+	}
+}
+
+/* The task that Handle._run(), if that is what the frame belongs to, executes a step of, or 0. */
+inline void find_running(uint64_t frame)
+{
+	this->code = WORD[frame + f_code];
+	this->task = (uint64_t)0;
+	this->coro_at = (uint64_t)0;
+	this->self = (HEAD[WORD[this->code + c_name]] & 0xffffffffff) == 0x6e75725f /* _run */ &&
+	    IS_EVENTS_PY[WORD[this->code + c_file]] ? WORD[frame + f_local] : 0;
+	if (this->self && IS_NAMED_HANDLE[TYPE_NAME[TYPE[this->self]]]) {
+		this->callback = WORD[this->self + 24];
+		this->kind = this->callback ? TYPE[this->callback] : 0;
+		this->at = !this->kind ? 0 :
+		    this->kind == builtin_type ? WORD[this->callback + 24] :
+		    IS_NAMED_STEP[TYPE_NAME[this->kind]] ||
+		    minor < 10 && IS_NAMED_WAKEUP[TYPE_NAME[this->kind]] ?
+		    WORD[this->callback + 16] : 0;
+		this->kind = this->at ? TYPE[this->at] : 0;
+		if (this->kind && IS_TASK[this->kind]) {
+			this->task = this->at;
+			if (!IS_NAMED_TASK[TYPE_NAME[this->kind]])
+				this->kind = TYPE_BASE[this->kind];
+			/* behind a future, whose size (tp_basicsize) differs in releases of 3.10 */
+			this->coro_at = WORD[TYPE_BASE[this->kind] + 32] + t_coro;
+		}
+	}
+}
+
+/* Python's frames of the native frame have been added; this->frame is the next one behind them. */
+dtrace:helper:ustack:
+/WANTS_ASYNC && this->frame &&
+    (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
+{
+	find_running(this->frame);
+	this->coro = this->task ? WORD[this->task + this->coro_at] : 0;
+	this->body = this->coro && IS_GEN[TYPE[this->coro]] ? GEN_FRAME[this->coro] : 0;
+	this->back = this->body ? WORD[this->body + f_back] : 0;
+	if (this->back && minor > 11) /* the frame that belongs to C is between them */
+		this->back = BYTE[this->back + f_owner] < 3 ? 0 : WORD[this->back + f_back];
+	this->added = 0;
+	while (this->task && this->back == this->frame && this->added < 64; 64) {
+		this->future = this->task;
+		find_waiter();
+		this->coro = this->task ? WORD[this->task + this->coro_at] : 0;
+		if (this->coro && IS_GEN[TYPE[this->coro]])
+			add_waiting(this->coro);
+		else
+			this->task = (uint64_t)0;
 	}
 }
