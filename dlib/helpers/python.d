@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPython 3.8 to 3.13: frames of Python functions, as "file.py:49 (function)".
+ * CPython 3.8 to 3.14: frames of Python functions, as "file.py:49 (function)".
  *
  * From 3.11 on, a call of one Python function by another does not recurse in C, so one native frame
  * of _PyEval_EvalFrameDefault() stands for several Python frames: in 3.11 those up to and including
@@ -18,45 +18,45 @@
 #pragma D helper exec "python3*|libpython3*"
 #pragma D helper symbol "_PyEval_EvalFrameDefault"
 
-table VERSIONS { /*	       3.8   3.9  3.10  3.11  3.12  3.13 */
-	uint64_t minor	   =	 8,    9,   10,   11,   12,   13;
-	/* offsets in _PyRuntime; 0: 3.13 says itself where these three and t_id are */
-	uint64_t r_key	   =  1396,  588,  588,  596, 1548, 2164; /* the key of the thread state */
-	uint64_t r_heads   =	32,   32,   32,	  40,	40,    0; /* the list of interpreters */
+table VERSIONS { /*	       3.8   3.9  3.10  3.11  3.12  3.13  3.14 */
+	uint64_t minor	   =	 8,    9,   10,   11,   12,   13,   14;
+	/* offsets in _PyRuntime; 0, here and below: _PyRuntime says itself what it is */
+	uint64_t r_key	   =  1396,  588,  588,  596, 1548, 2164, 2340; /* key of the thread state */
+	uint64_t r_heads   =	32,   32,   32,	  40,	40,    0,    0; /* list of interpreters */
 	/* of an interpreter: the next one, */
-	uint64_t i_next	   =	 0,    0,    0,	   0,	 0,    0;
-	uint64_t i_threads =	 8,    8,    8,	  16,	72,    0; /* its first thread */
+	uint64_t i_next	   =	 0,    0,    0,	   0,	 0,    0,    0;
+	uint64_t i_threads =	 8,    8,    8,	  16,	72,    0,    0; /* its first thread */
 	/* of a thread: its pthread_self(), */
-	uint64_t t_id	   =   176,  176,  176,	 152,  136,    0;
+	uint64_t t_id	   =   176,  176,  176,	 152,  136,    0,    0;
 	/* its current frame, or a pointer to */
-	uint64_t t_frame   =	24,   24,   24,	  56,	56,   72;
+	uint64_t t_frame   =	24,   24,   24,	  56,	56,   72,    0;
 	/* what has that here (_PyCFrame) */
-	uint64_t c_frame   =	 0,    0,    0,	   8,	 0,    0;
+	uint64_t c_frame   =	 0,    0,    0,	   8,	 0,    0,    0;
 	/* of a frame: its code, the one that called it, its last instruction, whose it is */
-	uint64_t f_code	   =	32,   32,   32,	  32,	 0,    0;
-	uint64_t f_back	   =	24,   24,   24,	  48,	 8,    8;
-	uint64_t f_last	   =   104,  104,   96,	  56,	56,   56;
-	uint64_t f_owner   =	70,   70,   70,	  68,	70,   70;
+	uint64_t f_code	   =	32,   32,   32,	  32,	 0,    0,    0;
+	uint64_t f_back	   =	24,   24,   24,	  48,	 8,    8,    0;
+	uint64_t f_last	   =   104,  104,   96,	  56,	56,   56,    0;
+	uint64_t f_owner   =	70,   70,   70,	  68,	70,   70,    0;
 	/* of code: its first line, file, name, table of lines, first instruction */
-	uint64_t c_first   =	40,   40,   40,	  72,	68,   68;
-	uint64_t c_file	   =   104,  104,  104,	 112,  112,  112;
-	uint64_t c_name	   =   112,  112,  112,	 120,  120,  120;
-	uint64_t c_lines   =   120,  120,  120,	 136,  136,  136;
-	uint64_t c_start   =   200,  200,  200,	 184,  192,  200;
+	uint64_t c_first   =	40,   40,   40,	  72,	68,   68,    0;
+	uint64_t c_file	   =   104,  104,  104,	 112,  112,  112,    0;
+	uint64_t c_name	   =   112,  112,  112,	 120,  120,  120,    0;
+	uint64_t c_lines   =   120,  120,  120,	 136,  136,  136,    0;
+	uint64_t c_start   =   200,  200,  200,	 184,  192,  200,    0;
 	/* of a str object: its text, if it is ASCII, and if not */
-	uint64_t ascii	   =	48,   48,   48,	  48,	40,   40;
-	uint64_t compact   =	72,   72,   72,	  72,	56,   56;
+	uint64_t ascii	   =	48,   48,   48,	  48,	40,   40,    0;
+	uint64_t compact   =	72,   72,   72,	  72,	56,   56,   56;
 	/* with -x jstackasync only; of a generator or a coroutine: its frame, or a pointer to it */
-	uint8_t	 g_frame   =	16,   16,   16,	  80,	72,   72;
+	uint8_t	 g_frame   =	16,   16,   16,	  80,	72,   72,   72;
 	/* of a frame: its variables */
-	uint16_t f_local   =   360,  360,  352,	  72,	72,   72;
+	uint16_t f_local   =   360,  360,  352,	  72,	72,   72,   80;
 	/* of a task, behind what all futures have: its coroutine; before that, what it waits for */
-	uint8_t	 t_coro	   =	 8,    8,    8,	   8,	 8,   16;
+	uint8_t	 t_coro	   =	 8,    8,    8,	   8,	 8,   16,   16;
 	/* of a type in Python: the keys that its objects share */
-	uint16_t t_keys	   =	 0,    0,    0,	 872,  880,  880;
+	uint16_t t_keys	   =	 0,    0,    0,	 872,  880,  880,  880;
 	/* of a function: its code, its closure */
-	uint8_t	 d_code	   =	16,   16,   48,	  48,	48,   48;
-	uint8_t	 d_cells   =	48,   48,   72,	  72,	72,   72;
+	uint8_t	 d_code	   =	16,   16,   48,	  48,	48,   48,   48;
+	uint8_t	 d_cells   =	48,   48,   72,	  72,	72,   72,   72;
 };
 
 uint64_t eval, eval_end; /* the interpreter loop */
@@ -69,6 +69,8 @@ uint64_t entered, current; /* in 3.11: the thread has its new _PyCFrame, which h
 /* types, for -x jstackasync */
 uint64_t coro_type, gen_type, agen_type, builtin_type, function_type, method_type, list_type;
 
+/* a pointer to an object, which has flags in its low bits in 3.14 (_PyStackRef) */
+inline uint64_t REF[uint64_t a] = WORD[a] & ~3ull;
 inline uint64_t PYLEN[uint64_t o] = WORD[o + 16];
 inline uint32_t PYSTATE[uint64_t o] = *(uint32_t *)(o + 32);
 /* the text of a str object: ASCII, or characters of 1, 2 or 4 bytes */
@@ -96,11 +98,43 @@ inline void find_version_text()
 		    (ubytes(this->at, this->bytes, "33 2e 31 32 2e ?? 00") ||
 		    ubytes(this->at, this->bytes, "33 2e 31 32 2e ?? ?? 00") ? 4 : 0) |
 		    (ubytes(this->at, this->bytes, "33 2e 31 33 2e ?? 00") ||
-		    ubytes(this->at, this->bytes, "33 2e 31 33 2e ?? ?? 00") ? 8 : 0);
+		    ubytes(this->at, this->bytes, "33 2e 31 33 2e ?? ?? 00") ? 8 : 0) |
+		    (ubytes(this->at, this->bytes, "33 2e 31 34 2e ?? 00") ||
+		    ubytes(this->at, this->bytes, "33 2e 31 34 2e ?? ?? 00") ? 16 : 0);
 		this->texts |= this->found;
 		this->at += this->bytes < 0x100000 ? this->bytes : 0x100000 - 16;
 	}
-	this->minor = this->texts == 2 ? 11 : this->texts == 4 ? 12 : this->texts == 8 ? 13 : 0;
+	this->minor = this->texts == 2 ? 11 : this->texts == 4 ? 12 : this->texts == 8 ? 13 :
+	    this->texts == 16 ? 14 : 0;
+}
+
+/*
+ * From 3.13 on, _PyRuntime begins with a text and the version; then offsets in structs follow,
+ * those of a struct behind its size. A build without the global lock has another size of PyObject.
+ */
+inline void read_offsets(uint64_t runtime)
+{
+	if (WORD[runtime] != 0x7970677562656478 /* xdebugpy */ ||
+	    WORD[runtime + 8] >> 16 != 0x300 + minor)
+		udecline("it does not say where things are (_Py_DebugOffsets)");
+	if (WORD[runtime + (minor == 13 ? 352 : 400)] != 16)
+		udecline("it has no global lock (free threading)");
+	heads = runtime + WORD[runtime + 40];
+	i_next = WORD[runtime + 64];
+	i_threads = WORD[runtime + 72];
+	t_id = WORD[runtime + (minor == 13 ? 192 : 216)];
+	if (minor > 13) {
+		t_frame = WORD[runtime + 208];
+		f_back = WORD[runtime + 256];
+		f_last = WORD[runtime + 272];
+		f_owner = WORD[runtime + 288];
+		c_file = WORD[runtime + 320];
+		c_name = WORD[runtime + 328];
+		c_lines = WORD[runtime + 344];
+		c_first = WORD[runtime + 352];
+		c_start = WORD[runtime + 384];
+		ascii = WORD[runtime + 640];
+	}
 }
 
 /* The version: a variable has it from 3.11 on; before, the name of the file. */
@@ -118,7 +152,7 @@ dtrace:helper:attach:
 		find_version_text();
 	if (!VERSIONS[this->minor] || (minor < 11 && this->version) ||
 	    (minor > 10 && !this->version && !this->searched))
-		udecline("this version of CPython is not known (3.8 to 3.13 are)");
+		udecline("this version of CPython is not known (3.8 to 3.14 are)");
 }
 
 dtrace:helper:attach:
@@ -134,12 +168,8 @@ dtrace:helper:attach:
 		udecline("a symbol is missing");
 	key = this->runtime + r_key;
 	heads = this->runtime + r_heads;
-	if (minor == 13) {
-		heads = this->runtime + WORD[this->runtime + 40];
-		i_next = WORD[this->runtime + 64];
-		i_threads = WORD[this->runtime + 72];
-		t_id = WORD[this->runtime + 192];
-	}
+	if (minor > 12)
+		read_offsets(this->runtime);
 }
 
 /*
@@ -182,7 +212,9 @@ dtrace:helper:uthread:
 {
 	this->number = HALF[key];
 	this->thread = SPECIFIC[specific, this->number];
-	this->frame = this->thread ? WORD[this->thread + t_frame] : 0;
+	/* in 3.14, _PyRuntime does not say where the key is: the thread's state must be its own */
+	this->frame = !this->thread || minor > 13 && WORD[this->thread + t_id] != arg4 ? 0 :
+	    WORD[this->thread + t_frame];
 	if (this->frame && t_frame == 56)
 		this->frame = arg0 > entered && arg0 <= current ? 0 : WORD[this->frame + c_frame];
 	/* several interpreters: see below */
@@ -199,7 +231,7 @@ dtrace:helper:uthread:
  * thread has a state for each interpreter that it has been in; the specific value is only one of
  * them. The frames of that which has entered the interpreter loop lowest in the stack are the
  * innermost ones, and so on. Where that was, is known by something of each state that lies in the
- * stack: in 3.11 and 3.12 its _PyCFrame, in 3.13 the frame that belongs to C. Before, it is the
+ * stack: in 3.11 and 3.12 its _PyCFrame, later the frame that belongs to C. Before, it is the
  * pointer to its innermost frame, which the loop's caller keeps because it releases the frame.
  */
 dtrace:helper:ustack:
@@ -216,7 +248,7 @@ dtrace:helper:ustack:
 			this->at = this->top;
 			if (this->top && t_frame == 56)
 				this->top = WORD[this->at + c_frame];
-			while (this->at && minor == 13 && *(uint8_t *)(this->at + f_owner) < 3;
+			while (this->at && minor > 12 && *(uint8_t *)(this->at + f_owner) < 3;
 			    1024)
 				this->at = WORD[this->at + f_back];
 			if (this->top && minor < 11) {
@@ -281,7 +313,7 @@ dtrace:helper:ustack:
 	while (this->frame && !this->is_last; 65536) {
 		this->owner = *(uint8_t *)(this->frame + f_owner);
 		this->is_last = minor < 11 ? 1 : minor == 11 ? this->owner : this->owner >= 3;
-		this->code = minor > 11 && this->is_last ? 0 : WORD[this->frame + f_code];
+		this->code = minor > 11 && this->is_last ? 0 : REF[this->frame + f_code];
 		this->instr = minor > 10 ? WORD[this->frame + f_last] : HALF[this->frame + f_last];
 		this->frame = WORD[this->frame + f_back];
 		this->first = 0;
@@ -355,6 +387,7 @@ inline int IS_TASKS_PY[uint64_t o] =
 inline int IS_GROUPS_PY[uint64_t o] =
     ENDS[o, 0x676b7361742f6f69 /* io/taskg */, 0x79702e7370756f72 /* roups.py */];
 
+inline uint64_t TUPLE_ITEMS[uint64_t t] = t + (minor > 13 ? 32 : 24);
 inline uint64_t GEN_FRAME[uint64_t g] = minor > 10 ? g + g_frame : WORD[g + g_frame];
 inline int IS_GEN[uint64_t t] = t == coro_type || t == gen_type || t == agen_type;
 /*
@@ -383,7 +416,8 @@ inline void find_next()
 	if (minor > 10) {
 		this->suspended = BYTE[this->body - 5] == 255 &&
 		    (minor > 12 || BYTE[WORD[this->body + f_last] + 3] >= 2);
-		this->top = this->body + f_local + 8 * (int64_t)INT[this->body + 64];
+		this->top = minor > 13 ? WORD[this->body + 64] :
+		    this->body + f_local + 8 * (int64_t)INT[this->body + 64];
 	} else if (this->body) {
 		this->top = minor < 10 ?
 		    WORD[this->body + 72] :
@@ -392,7 +426,7 @@ inline void find_next()
 		    BYTE[WORD[WORD[this->body + f_code] + 48] + 34 +
 			(minor == 10 ? 2 : 1) * INT[this->body + f_last]] == 72;
 	}
-	this->at = this->suspended ? WORD[this->top - 8] : 0;
+	this->at = this->suspended ? REF[this->top - 8] : 0;
 	if (this->at && HAS_GEN[TYPE[this->at]])
 		this->at = WORD[this->at + 16];
 	if (this->at && !IS_GEN[TYPE[this->at]])
@@ -403,7 +437,7 @@ inline void find_next()
 inline void add_async(uint64_t coro)
 {
 	this->body = GEN_FRAME[coro];
-	this->code = WORD[this->body + f_code];
+	this->code = REF[this->body + f_code];
 	this->instr = minor > 10 ? WORD[this->body + f_last] : HALF[this->body + f_last];
 	find_code();
 	if (!ucached(this->code + this->hash * 31, this->instr,
@@ -528,7 +562,7 @@ inline void find_next_future()
 				this->elements = WORD[this->callback + d_cells];
 			if (this->elements) {
 				this->left = INT[this->elements + 16];
-				this->elements += 24;
+				this->elements = TUPLE_ITEMS[this->elements];
 			}
 		}
 	}
@@ -571,7 +605,7 @@ inline void find_waiter()
 				find_next_future();
 			this->goes_on = !this->task && this->more > 0;
 			if (this->goes_on) {
-				this->callback = WORD[WORD[this->list] + 24];
+				this->callback = WORD[TUPLE_ITEMS[WORD[this->list]]];
 				this->list += 8;
 				this->more--;
 			}
@@ -583,11 +617,11 @@ inline void find_waiter()
 /* The task that Handle._run(), if that is what the frame belongs to, executes a step of, or 0. */
 inline void find_running(uint64_t frame)
 {
-	this->code = WORD[frame + f_code];
+	this->code = REF[frame + f_code];
 	this->task = (uint64_t)0;
 	this->coro_at = (uint64_t)0;
 	this->self = (HEAD[WORD[this->code + c_name]] & 0xffffffffff) == 0x6e75725f /* _run */ &&
-	    IS_EVENTS_PY[WORD[this->code + c_file]] ? WORD[frame + f_local] : 0;
+	    IS_EVENTS_PY[WORD[this->code + c_file]] ? REF[frame + f_local] : 0;
 	if (this->self && IS_NAMED_HANDLE[TYPE_NAME[TYPE[this->self]]]) {
 		this->callback = WORD[this->self + 24];
 		this->kind = this->callback ? TYPE[this->callback] : 0;

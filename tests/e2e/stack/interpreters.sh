@@ -49,4 +49,4 @@ X
 	awk '/^stack/ { if (line != "") print line; line = "" }
 		/^ *\[ / { sub(/^ *\[ /, ""); sub(/ \]$/, ""); line = line (line == "" ? "" : ", ") $0 }
 		/^dtrace/
-		END { print line }' | sed "s,$TMP/,,g"
+		END { print line }' | sed "s,$TMP/,,g; s,<script>,<string>,g" # the second since 3.14

@@ -140,7 +140,7 @@ skipped() {
 		python3 patch.py /usr/bin/python3.11 python3.15 symbol Py_Version 2 15
 		check python '\[ ' ./python3.15 w.py
 	else
-		skipped python 'python.d: this version of CPython is not known (3.8 to 3.13 are)'
+		skipped python 'python.d: this version of CPython is not known (3.8 to 3.14 are)'
 	fi
 	known perl '\[ .*w.pl' /usr/bin/perl w.pl
 	python3 patch.py /usr/bin/perl perl5.99 symbol PL_version 0 99
