@@ -61,6 +61,13 @@ static uint64_t mark_of(uint64_t pid, uint64_t word)
 	return pid && word < RT_USTACK_MARKS && marks[word] ? word : 0;
 }
 
+const char *async_text(const char *text)
+{
+	static const char async[] = "async ";
+
+	return strncmp(text, async, sizeof(async) - 1) == 0 ? text + sizeof(async) - 1 : NULL;
+}
+
 const char *mark_text(uint64_t mark)
 {
 	return mark < RT_USTACK_MARKS && marks[mark] ? marks[mark] : marks[RT_USTACK_CUT];

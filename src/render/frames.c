@@ -162,7 +162,15 @@ static size_t name_begin(const char *text, size_t len)
  */
 static void annotation_turn(struct strbuf *o, const char *text)
 {
-	size_t len = strlen(text), at = name_begin(text, len);
+	const char *waiting = async_text(text);
+	size_t len, at;
+
+	if (waiting) {
+		strbuf_adds(o, "async ");
+		text = waiting;
+	}
+	len = strlen(text);
+	at = name_begin(text, len);
 
 	if (!at || at + 4 > len || !is_source_location(text, at)) {
 		strbuf_adds(o, text);

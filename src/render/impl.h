@@ -165,6 +165,8 @@ enum addr_form addr_form_of(enum datum_kind kind);
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
 /* The text that is shown in a stack in place of missing frames; mark: enum rt_ustack_mark. */
 const char *mark_text(uint64_t mark);
+/* The text of a helper without what says that the frame is async; NULL: it is not. */
+const char *async_text(const char *text);
 
 struct position {
 	uint64_t pid, addr;

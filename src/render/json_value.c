@@ -100,8 +100,13 @@ static bool language_parse(const char *text, struct language_text *ret)
 static void language_members(struct strbuf *o, const char *text)
 {
 	struct language_text t;
+	const char *waiting;
 
-	if (!language_parse(text + (*text == '@'), &t))
+	text += *text == '@';
+	waiting = async_text(text);
+	if (waiting)
+		strbuf_adds(o, ", \"async\": true");
+	if (!language_parse(waiting ? waiting : text, &t))
 		return;
 	strbuf_adds(o, ", \"name\": ");
 	json_quote(o, t.func.at, t.func.len);

@@ -80,6 +80,11 @@ d = run("-x", "helper=h.d", "-n", getppid + " { jstack(3); }", "-c", trigger + "
 frames = [f for r in d["probes"] for o in r["output"] for f in o.get("ustack-frames", [])]
 if not frames or any(f["kind"] != "native" or f["helper"] != "@a:b.py:49 (f (x))" for f in frames):
     bad.append(f"annotated frames: {frames}")
+open("waits.d", "w").write('''dtrace:helper:ustack: /arg3 == 0/ { uframe("async f at b.js line 49"); }''')
+d = run("-x", "helper=waits.d", "-n", getppid + " { jstack(3); }", "-c", trigger + "/calls getppid 1")
+frames = [f for r in d["probes"] for o in r["output"] for f in o.get("ustack-frames", []) if "async" in f]
+if [(f["kind"], f["name"], f["file"], f["line"]) for f in frames] != [("language", "f", "b.js", 49)]:
+    bad.append(f"frames that wait: {frames}")
 
 # what must have been seen is what the schema knows: a member that nothing makes would be untested
 def members(x, found):

@@ -1,5 +1,5 @@
 # Frames of a language: in pictures and folded stacks the function is before its place in the source; what is no place stays as it is, and so
-# does the text of stacks.
+# does the text of stacks. In JSON, frames that wait have function, file and line, too.
 command -v cc >/dev/null || exit 67
 cd "$TMP" || exit 1
 cat >two.c <<'X'
@@ -27,12 +27,23 @@ dtrace:helper:ustack:
 	uframe("@f (a) b");
 	uframe("@(x)");
 	uframe("@odd) (y)");
+	uframe("@async shop.py:40 (serve)");
+	uframe("async handle at /srv/server.js line 88");
 }
 X
-for form in text folded flame; do
+for form in text folded flame json; do
 	"$DTRACE" -q -x oformat=$form -x helper=helper.d -o "$form" -n 'syscall::getppid:entry /pid == $target/ { @[jstack(12)] = count(); }' \
 		-c ./two || exit 1
 done
 grep -o '\[ .* \]' text
-tr ';' '\n' <folded | sed 's/ [0-9]*$//' | grep -v '`' | sort
+sed 's/ [0-9]*$//' <folded | tr ';' '\n' | grep -v '`' | sort
 sed -n "s/^.names.:\[//p" flame | grep -o "\"l[^\"]*\"" | sort
+python3 -c '
+import json, sys
+def frames(x):
+    if isinstance(x, dict):
+        return ([x] if "async" in x else []) + [f for v in x.values() for f in frames(v)]
+    return [f for v in x for f in frames(v)] if isinstance(x, list) else []
+for f in frames(json.load(open("json"))):
+    print(f["async"], f["name"], f["file"], f["line"])
+'
