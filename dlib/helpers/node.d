@@ -25,6 +25,10 @@ table VERSIONS { /*          Node.js: 16    18    20    22    24    26 */
 	uint64_t version     =          904, 1002, 1103, 1204, 1306, 1406;
 	/* code has a table of its calls behind it */
 	uint64_t has_calls   =            0,    1,    1,    1,    1,    1;
+	/* what lies between the code and that table's length: the number of slots of the frame */
+	uint64_t o_calls     =            0,    0,    0,    0,    4,    4;
+	/* where a Deoptimizer has the address to which code that bailed out would have returned */
+	uint64_t o_bailed    =           32,   32,   40,   40,   48,   48;
 	/* a scope says where its receiver is */
 	uint64_t has_receiver =           1,    0,    0,    0,    0,    0;
 	/* flags of a scope are no small integer */
@@ -62,7 +66,19 @@ table VERSIONS { /*          Node.js: 16    18    20    22    24    26 */
 uint64_t text, text_end; /* the code of the program */
 uint64_t blob, blob_size; /* the builtins in it */
 uint64_t blob_copy; /* address of V8's second mapping of the builtins, or 0: not found yet */
-uint64_t blob_begin; /* the first 8 bytes of the builtins, by which it is recognised */
+uint64_t blob_begin; /* 8 bytes of the builtins, by which it is recognised */
+/*
+ * The builtins that optimised code calls when it bails out, one behind the other: where they begin,
+ * their size; from the first one on, where each begins and where the one for lazy bailouts begins
+ */
+uint64_t bailout, bailout_size, bailout_step, bailout_lazy;
+/*
+ * in the first one: how many bytes of registers it saves first, where its calls return, where the
+ * frame is gone, and where the frame pointer is the new one
+ */
+uint64_t bailout_saved, bailout_first, bailout_second, bailout_gone, bailout_done;
+/* where a Deoptimizer has the frame that is left, and a FrameDescription the words of the frame */
+uint64_t o_input, o_content;
 /* address of the group of isolates that has the table of code, or 0: each isolate has its own */
 uint64_t group;
 uint64_t isolate;  /* where from the thread pointer the thread's isolate is */
@@ -77,8 +93,8 @@ uint64_t first_var; /* of ScopeInfo */
 uint64_t sizes, nsizes; /* of bytecodes */
 /*
  * The builtins that run the jobs of promises, from the beginning of all builtins. 0: what async
- * frames need was not found, so that there are none. Their callers' addresses are at least job_caller, and less than job_span
- * more, above theirs.
+ * frames need was not found, so that there are none. Their callers' addresses are at least
+ * job_caller, and less than job_span more, above theirs.
  */
 uint64_t job, job_size, job_caller, job_span;
 uint64_t key; /* to Node.js 18: address of the key by which a thread has its isolate, */
@@ -91,11 +107,13 @@ uint64_t id_await, id_await_generator, id_all, id_resolve; /* numbers of builtin
 
 /* State of a frame. */
 this uint64_t anon;
+this uint64_t bailed; /* it is a frame of a builtin for code that bails out */
 this uint64_t bytecode;
 this uint64_t chars;
 this uint64_t code;
 this uint64_t context;
 this uint64_t counted; /* bytes of sources in which lines were counted */
+this uint64_t deoptimizer;
 this uint64_t dispatch;
 this uint64_t fresh;   /* the frame is to be made: it was not recorded before */
 this uint64_t from;
@@ -104,7 +122,9 @@ this uint64_t generator;
 this uint64_t handler;
 this uint64_t in_blob;
 this uint64_t is_async; /* the functions are those that wait for the microtask */
+this uint64_t is_lazy;
 this uint64_t is_maglev;
+this uint64_t is_new;
 this uint64_t is_recorded; /* the function has its frame already, or gets none */
 this uint64_t j;
 this uint64_t len;
@@ -188,6 +208,8 @@ inline int SCRIPT_LINE = 24; /* of the file, where the script begins */
 inline int SCOPE_FLAGS = 8;
 inline int SCOPE_VARS = 24;
 
+inline int BAILED_CODE = 16; /* of a Deoptimizer */
+
 /* of sources in which lines are counted during a walk, and those up to a function's end */
 inline uint64_t COUNTED_MOST = 1048576;
 inline uint64_t COUNTED_ONE = 65536;
@@ -202,6 +224,8 @@ inline uint64_t MOVED[uint64_t o] = (o & 1) == 0 ? o :
 inline int CONST[string s] = *(int *)symaddr(s);
 inline uint64_t CODE_START[uint64_t c] =
     WORD[c + o_start] * (o_inline == 0) + (c + o_inline) * (o_inline != 0);
+/* not the first ones: a probe may have put a breakpoint there */
+inline uint64_t BLOB_BEGIN[uint64_t a] = WORD[a + 8];
 inline uint64_t LENGTH[uint64_t s] = HALF[s + STRING_LENGTH];
 inline int IS_ASYNC = WANTS_ASYNC && this->is_async;
 inline int IS_RECORDED = WANTS_ASYNC && this->is_recorded;
@@ -328,6 +352,36 @@ inline void read_async()
 	}
 }
 
+/*
+ * The parts of a builtin for bailouts (V8's Generate_DeoptimizationEntry()) are found by the
+ * instructions: call *%rax, twice; mov x(%rax),%rbx; lea x(%rbx),%rdx; push %rax; mov %rsp,%r10;
+ * pop %rdi; pop %rsi; pop %rbp.
+ */
+inline void find_bailout()
+{
+	bailout = symaddr("Builtins_DeoptimizationEntry_Eager");
+	bailout_lazy = symaddr("Builtins_DeoptimizationEntry_Lazy") - bailout;
+	bailout_size = bailout_lazy + symsize("Builtins_DeoptimizationEntry_Lazy");
+	bailout_step = version == 904 ? bailout_lazy / 3 : bailout_lazy;
+	this->first = ubytes(bailout, bailout_step, "ff d0");
+	this->second = this->first ? ubytes(this->first + 2, bailout_step, "ff d0") : 0;
+	this->input = this->second ? ubytes(this->first, bailout_step, "48 8b 58") : 0;
+	this->content = this->input ? ubytes(this->first, bailout_step, "48 8d 93") : 0;
+	this->gone = this->content ? ubytes(this->content, bailout_step, "50 49 89 e2") : 0;
+	this->done = this->gone ? ubytes(this->second, bailout_step, "5f 5e 5d") : 0;
+	if (this->done && bailout_size < 0x2000) {
+		bailout_saved = HALF[bailout + 3]; /* sub $x,%rsp */
+		bailout_first = this->first + 2 - bailout;
+		bailout_second = this->second + 2 - bailout;
+		bailout_gone = this->gone - bailout;
+		bailout_done = this->done + 3 - bailout;
+		o_input = BYTE[this->input + 3];
+		o_content = HALF[this->content + 3];
+	} else {
+		bailout_size = 0;
+	}
+}
+
 dtrace:helper:attach:
 {
 	this->major = symaddr("_ZN2v88internal7Version6major_E");
@@ -347,7 +401,7 @@ dtrace:helper:attach:
 	if (version < 1100)
 		blob = symaddr("v8_Default_embedded_blob_code_data_");
 	else if (blob)
-		blob_begin = WORD[blob];
+		blob_begin = BLOB_BEGIN[blob];
 	if (!blob || !sizes)
 		udecline("its program is without symbols");
 	read_common();
@@ -355,6 +409,7 @@ dtrace:helper:attach:
 		read_old();
 	else
 		read_new();
+	find_bailout();
 	if (version == 1306)
 		group = symaddr("_ZN2v88internal12IsolateGroup22default_isolate_group_E");
 	if (version == 1406)
@@ -372,20 +427,103 @@ dtrace:helper:uthread:
 	this->dispatch = this->s ? WORD[this->s + o_dispatch] : 0;
 }
 
+dtrace:helper:ustack:
+{
+	this->shared = 0;
+	this->fresh = 0;
+	this->bailed = 0;
+	if (WANTS_ASYNC)
+		this->is_async = 0;
+}
+
+/*
+ * A builtin that optimised code calls when it bails out makes frames of interpreted code of the
+ * frame of the optimised one, whose frame pointer it keeps:
+ *
+ *     saves the registers, calls Deoptimizer::New()      the frame is as it was
+ *     moves the registers and the frame to the heap      the same, until it is gone
+ *     calls Deoptimizer::ComputeOutputFrames()           others use the frame's memory
+ *     copies the new frames to the stack, outer first    the outer ones are there
+ *     loads the registers                                all are there
+ *     returns to the inmost one                          the frame pointer is that of this one
+ *
+ * The builtin's frame stands for the function that bailed out, and leads to the caller of that.
+ * Both are in the frame, or in its copy in the heap (a FrameDescription, which rbx leads to between
+ * the calls), or in the copy of the new frame that is not yet on the stack.
+ */
+inline void find_bailed()
+{
+	this->deoptimizer = 0;
+	this->from = 0; /* the return address of the optimised code */
+	this->chars = 0; /* the copy */
+	/* all but the first builtin pass a number that takes 3 bytes more */
+	this->j = this->offset >= bailout_step ? 3 : 0;
+	this->is_lazy = this->offset >= bailout_lazy;
+	this->offset = this->offset % bailout_step - this->j;
+	this->is_new = 0;
+	if (arg3 == 0) {
+		this->is_new = (int64_t)this->offset >= (int64_t)bailout_done;
+		if ((int64_t)this->offset >= (int64_t)bailout_gone && !this->is_new)
+			this->chars = uregs[R_RBX];
+	} else if (this->offset == bailout_first) {
+		/* the call aligns the stack; above it are 16 registers, and those saved before */
+		this->from = WORD[WORD[arg2] + 128 + bailout_saved];
+	} else if (this->offset == bailout_second) {
+		this->deoptimizer = WORD[WORD[arg2]];
+		this->from = WORD[this->deoptimizer + o_bailed];
+		this->chars = WORD[this->deoptimizer + o_input];
+	} else {
+		this->bailed = 0; /* a signal interrupted it */
+	}
+}
+
+/*
+ * A FrameDescription has the frame's size, the number of parameters, 16 registers, 15 or 16 of
+ * bailout_saved bytes, the address and the frame pointer (these two of a new frame only), ...
+ */
+inline void leave_bailed()
+{
+	this->next = arg1;
+	this->s = 0; /* the distance from the frame to its copy */
+	if (this->chars) {
+		this->s = WORD[this->chars + 144 + bailout_saved];
+		this->j = WORD[this->chars + 160 + bailout_saved];
+		if (this->j - arg2 + 0x1000000 < 0x2000000)
+			this->next = this->j;
+		else /* rsp, which was saved behind the others and four registers */
+			this->s = WORD[this->chars + 48] + 40 + bailout_saved;
+		this->s = this->chars + o_content - this->s;
+	}
+	this->function = WORD[this->s + this->next - FRAME_FUNCTION] - 1;
+	unwind(WORD[this->s + this->next + 8], this->next + 16, WORD[this->s + this->next]);
+	if (TYPE[this->function + 1] - t_function <= t_function_last - t_function) {
+		this->shared = WORD[this->function + o_shared] - 1;
+		if (TYPE[this->shared + 1] != t_shared)
+			this->shared = 0;
+	}
+}
+
+dtrace:helper:ustack:
+/arg0 - bailout < bailout_size ||
+    (blob_begin && (arg0 & 0x3ffff) - (bailout - blob) < bailout_size &&
+    BLOB_BEGIN[(arg0 & ~0x3ffff)] == blob_begin)/
+{
+	this->bailed = 1;
+	this->offset = arg0 - bailout < bailout_size ? arg0 - bailout :
+	    (arg0 & 0x3ffff) - (bailout - blob);
+	find_bailed();
+	if (this->bailed)
+		leave_bailed();
+	if (this->is_new) /* it is a frame as others are, but for where it leads to */
+		this->bailed = 0;
+}
+
 /*
  * A frame of JavaScript: neither C++ nor the C library, whose functions may leave the register as
  * their caller had it; all slots are in use; context and function are objects.
  */
 dtrace:helper:ustack:
-{
-	this->shared = 0;
-	this->fresh = 0;
-	if (WANTS_ASYNC)
-		this->is_async = 0;
-}
-
-dtrace:helper:ustack:
-/(arg0 < text || arg0 >= text_end || arg0 - blob < blob_size) &&
+/!this->bailed && (arg0 < text || arg0 >= text_end || arg0 - blob < blob_size) &&
     (arg0 < libc || arg0 >= libc_end) &&
     arg1 - arg2 - 24 < 0x1000000 && (WORD[arg1 - FRAME_CONTEXT] & 3) == 1 &&
     TYPE[WORD[arg1 - FRAME_FUNCTION]] - t_function <= t_function_last - t_function/
@@ -402,10 +540,20 @@ dtrace:helper:ustack:
 {
 	this->tier = UNKNOWN;
 	this->pc = arg0 - (arg3 != 0);
+	if (this->bailed && this->from) {
+		/* as if it returned to the call by which it bailed out: call *x(%r13) */
+		this->pc = this->from - 1;
+		if ((HALF[this->from - 7] & 0xffffff) == 0x95ff41)
+			this->pc = this->from - 8;
+		else if ((HALF[this->from - 4] & 0xffffff) == 0x55ff41)
+			this->pc = this->from - 5;
+	}
 	this->in_blob = this->pc - blob < blob_size ||
 	    (blob_copy && this->pc - blob_copy < blob_size);
 	if (!this->in_blob) {
-		if (o_dispatch) {
+		if (this->bailed && this->deoptimizer) {
+			this->code = WORD[this->deoptimizer + BAILED_CODE] - 1;
+		} else if (o_dispatch) {
 			this->code =
 			    WORD[this->dispatch + (HALF[this->function + o_code] >> 8) * 16 + 8];
 			this->code = (this->code >> 16) & ~1;
@@ -432,13 +580,13 @@ dtrace:helper:ustack:
 	 * frames are in its first 256 KB, in which it is found.
 	 */
 	this->bytecode = WORD[arg1 - FRAME_BYTECODE] - 1;
-	if (!this->tier) {
+	if (!this->tier && !this->bailed) {
 		/* slots that are not yet made have those of an earlier call */
 		if (arg1 - arg2 >= FRAME_OFFSET && (WORD[arg1 - FRAME_OFFSET] & 0xffffffff) == 0 &&
 		    this->bytecode + 1 > 4096 &&
 		    TYPE[this->bytecode + 1] == t_bytecode) {
 			this->s = this->pc & ~0x3ffff;
-			if (!this->in_blob && WORD[this->s] == blob_begin) {
+			if (!this->in_blob && BLOB_BEGIN[this->s] == blob_begin) {
 				blob_copy = this->s;
 				this->in_blob = 1;
 			}
@@ -446,8 +594,10 @@ dtrace:helper:ustack:
 				this->tier = INTERPRETED;
 		}
 	}
+	if (this->bailed)
+		this->in_blob = 1;
 	/* a builtin that runs in a frame of its own has its native name */
-	if (this->in_blob && !this->tier)
+	else if (this->in_blob && !this->tier)
 		this->shared = 0;
 }
 
@@ -465,7 +615,7 @@ dtrace:helper:ustack:
 	this->s = TYPE[this->script + 1] != t_script ? 0 :
 	    (WORD[WORD[this->script + SCRIPT_SOURCE] + 7] & 0xffffffff00000000) |
 	    WORD[this->script + o_lines + 8] >> 32;
-	this->fresh = !uknown(this->pc, this->j + (this->tier << 60),
+	this->fresh = !uknown(this->pc, this->j + (this->tier << 60) + (this->bailed << 59),
 	    WORD[this->shared + o_script + 8],
 	    WORD[this->shared + o_script + 16] + (this->counted > COUNTED_MOST - COUNTED_ONE),
 	    this->s);
@@ -478,7 +628,7 @@ dtrace:helper:ustack:
  */
 inline void find_left()
 {
-	this->s = CODE_START[this->code] + HALF[this->code + o_size];
+	this->s = CODE_START[this->code] + HALF[this->code + o_size] + o_calls;
 	this->rep = HALF[this->s + 4];
 	this->wide = this->rep >> 4 & 7; /* the size of an address */
 	this->from = this->wide + (this->rep >> 7 & 7);
@@ -500,8 +650,10 @@ inline void find_left()
 inline void find_optimised()
 {
 	this->at = this->pc - CODE_START[this->code];
-	this->k = HALF[arg0] & 0xffffff;
-	if (this->k == 0x95ff41 || this->k == 0x55ff41) /* call *x(%r13) */
+	this->k = HALF[this->pc + (arg3 != 0)] & 0xffffff;
+	if (this->bailed && !this->is_lazy)
+		this->at = -1; /* no table has the calls of other bailouts */
+	else if (this->k == 0x95ff41 || this->k == 0x55ff41) /* call *x(%r13) */
 		find_left();
 	this->table = WORD[this->code + o_table];
 }
