@@ -199,7 +199,9 @@ script='syscall::umask:entry /pid == $target/ { jstack(200); }'
 	LC_ALL=C.UTF-8 "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js noted" >got.txt
 	$node stacks.js <got.txt >got
 	$node compare.js noted got | head -20
-	echo "$(wc -l <noted) stacks of a program that knows its lines"
+	# the program notes 390 in Node.js 26, and 392 in those before
+	many() { [ "$(wc -l <"$1")" -ge 390 ] && echo "stacks of $2" || echo "$(wc -l <"$1") stacks of $2"; }
+	many noted "a program that knows its lines"
 
 	# V8 has not counted the lines of any file; those of large files are shown as positions
 	rm -f met
@@ -207,7 +209,7 @@ script='syscall::umask:entry /pid == $target/ { jstack(200); }'
 	$node stacks.js <got.txt | sed 's/node:\([^ |]*\) [^|]*/node:\1/g' >got
 	sed 's/node:\([^ |]*\) [^|]*/node:\1/g' noted >want
 	$node compare.js want got | head -20
-	echo "$(wc -l <got) stacks of one that does not"
+	many got "one that does not"
 
 	# as many changes between JavaScript and V8's builtins as 1,024 frames have room for, in each way alone and in turns
 	cat >deep.js <<'X'
