@@ -217,7 +217,7 @@ inline uint64_t COUNTED_ONE = 65536;
 inline int32_t SMI[uint64_t a] = *(int32_t *)(a + 4);
 /* the instance type of a tagged object; no type is 65535 */
 inline uint64_t TYPE[uint64_t o] = (o & 1) == 0 ? 65535 :
-    (WORD[(o & ~3)] & 3) != 1 ? 65535 : SHORT[WORD[(o & ~3)] + MAP_TYPE];
+    (WORD[(o & ~3)] & 0xffff800000000003) != 1 ? 65535 : SHORT[WORD[(o & ~3)] + MAP_TYPE];
 /* the tagged object, or its copy if the collector has moved it */
 inline uint64_t MOVED[uint64_t o] = (o & 1) == 0 ? o :
     (WORD[(o & ~3)] & 7) != 0 || WORD[(o & ~3)] < 4096 ? o : WORD[(o & ~3)] + 1;
@@ -423,7 +423,8 @@ dtrace:helper:attach:
 dtrace:helper:uthread:
 /o_dispatch/ /* there is none before V8 is initialised, and in V8's other threads */
 {
-	this->s = WORD[group ? group : arg4 + isolate];
+	/* a page of the program's variables that it has not touched yet is not there */
+	this->s = group && ucountnl(group, 8) < 0 ? 0 : WORD[group ? group : arg4 + isolate];
 	this->dispatch = this->s ? WORD[this->s + o_dispatch] : 0;
 }
 
@@ -506,7 +507,7 @@ inline void leave_bailed()
 dtrace:helper:ustack:
 /arg0 - bailout < bailout_size ||
     (blob_begin && (arg0 & 0x3ffff) - (bailout - blob) < bailout_size &&
-    BLOB_BEGIN[(arg0 & ~0x3ffff)] == blob_begin)/
+    ucountnl((arg0 & ~0x3ffff) + 8, 8) >= 0 && BLOB_BEGIN[(arg0 & ~0x3ffff)] == blob_begin)/
 {
 	this->bailed = 1;
 	this->offset = arg0 - bailout < bailout_size ? arg0 - bailout :
@@ -525,7 +526,7 @@ dtrace:helper:ustack:
 dtrace:helper:ustack:
 /!this->bailed && (arg0 < text || arg0 >= text_end || arg0 - blob < blob_size) &&
     (arg0 < libc || arg0 >= libc_end) &&
-    arg1 - arg2 - 24 < 0x1000000 && (WORD[arg1 - FRAME_CONTEXT] & 3) == 1 &&
+    (uint64_t)(arg1 - arg2 - 24) < 0x1000000 && (WORD[arg1 - FRAME_CONTEXT] & 3) == 1 &&
     TYPE[WORD[arg1 - FRAME_FUNCTION]] - t_function <= t_function_last - t_function/
 {
 	this->function = WORD[arg1 - FRAME_FUNCTION] - 1;
@@ -586,7 +587,8 @@ dtrace:helper:ustack:
 		    this->bytecode + 1 > 4096 &&
 		    TYPE[this->bytecode + 1] == t_bytecode) {
 			this->s = this->pc & ~0x3ffff;
-			if (!this->in_blob && BLOB_BEGIN[this->s] == blob_begin) {
+			if (!this->in_blob && ucountnl(this->s + 8, 8) >= 0 &&
+			    BLOB_BEGIN[this->s] == blob_begin) {
 				blob_copy = this->s;
 				this->in_blob = 1;
 			}
@@ -754,7 +756,7 @@ dtrace:helper:ustack:
 /WANTS_ASYNC && job && !this->shared && !this->was_async &&
     (arg0 - blob - job < job_size ||
 	((arg0 - job & 0x3ffff) < job_size && (arg0 < text || arg0 >= text_end))) &&
-    arg1 - arg2 < 0x1000000 && WORD[arg1 + 8] - arg0 - job_caller < job_span/
+    (uint64_t)(arg1 - arg2) < 0x1000000 && WORD[arg1 + 8] - arg0 - job_caller < job_span/
 {
 	this->was_async = 1;
 	this->task = key ? SPECIFIC[specific, INT[key]] : WORD[arg4 + isolate];

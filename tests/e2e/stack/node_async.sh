@@ -349,6 +349,8 @@ X
 	cat >chains.js <<'X'
 const chains = [ 'left|a|b|one|(anon)', 'right|a|c|Promise.all|two|(anon)', 'left|a|c|numbers|three|(anon)', 'left|a|b|one|Promise.all|(anon)',
 	'right|a|c|Promise.all|two|Promise.all|(anon)', 'left|a|c|numbers|three|Promise.all|(anon)' ];
+// up to its first await, a function has its callers on the stack
+const called = 'right|a|c|two|(anon)';
 let wrong = new Set(), seen = new Set(), whole = 0, all = 0;
 for (const block of require('fs').readFileSync(0, 'utf8').split('\n\n')) {
 	const f = block.split('\n').map((l) => (/ at \S*busy.mjs|Promise.all/.test(l) ? l : '').match(/^ *(?:async )?(\S*)/)[1]).filter((l) => l);
@@ -360,7 +362,7 @@ for (const block of require('fs').readFileSync(0, 'utf8').split('\n\n')) {
 	all += n;
 	if (asyncs)
 		seen.add(chain);
-	if (chains.includes(chain))
+	if (chains.includes(chain) || chain === called)
 		whole += n;
 	else if (!chains.some((c) => c.startsWith(chain)))
 		wrong.add(chain);
