@@ -37,7 +37,7 @@ table VERSIONS { /*             24        25        27        28 */
 	uint64_t binaries =        0,        0,        0,        1;
 	/* nothing but an instruction that was found says where the stack pointer is */
 	uint64_t strict   =        0,        0,        0,        1;
-	/* where the frame of the scheduler's loop ends, from its registers on, and how far at most */
+	/* where the frame of the scheduler's loop ends, from its registers on; how far at most */
 	uint64_t loop_at  =   0x40e8,   0x40e8,   0x40e8,   0x4040;
 	uint64_t loop_max =      104,      104,      104,      448;
 };

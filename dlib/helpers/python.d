@@ -21,7 +21,7 @@
 table VERSIONS { /*	       3.8   3.9  3.10  3.11  3.12  3.13  3.14 */
 	uint64_t minor	   =	 8,    9,   10,   11,   12,   13,   14;
 	/* offsets in _PyRuntime; 0, here and below: _PyRuntime says itself what it is */
-	uint64_t r_key	   =  1396,  588,  588,  596, 1548, 2164, 2340; /* key of the thread state */
+	uint64_t r_key	   =  1396,  588,  588,  596, 1548, 2164, 2340; /* key of thread states */
 	uint64_t r_heads   =	32,   32,   32,	  40,	40,    0,    0; /* list of interpreters */
 	/* of an interpreter: the next one, */
 	uint64_t i_next	   =	 0,    0,    0,	   0,	 0,    0,    0;
