@@ -59,15 +59,19 @@ def open_missing(path):
         pass
 
 
+def has_met(pid):
+    """Whether dtrace knows the helpers of the process, or of a child; other programs of the machine are met as well."""
+    children = [child for task in os.listdir(f"/proc/{pid}/task") for child in read(f"/proc/{pid}/task/{task}/children").split()]
+    return any(os.path.exists(f"met.{p}") for p in [pid, *children])
+
+
 def in_kernel(program, options):
     """The thread that was stopped, and its stack; what dtrace has said."""
-    if os.path.exists("met"):
-        os.unlink("met")
     go = f"go.{program.pid}"
     command = [f"{TRIGGER}/met", DTRACE, "-w", "-q", *OPTS, *options, "-n", SCRIPT, str(program.pid), go]
     with open("kernel.out", "w") as out, open("kernel.err", "w") as err:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err) as tracer:
-            until(lambda: os.path.exists("met") or tracer.poll() is not None, 40)
+            until(lambda: has_met(program.pid) or tracer.poll() is not None, 40)
             open_missing(go)
             try:
                 tracer.wait(40 * PATIENCE)
