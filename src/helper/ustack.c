@@ -686,16 +686,23 @@ bool ustacks_has_met(const struct ustacks *u, pid_t pid)
 	return u && hashmap_find(u->known, &id, sizeof(id));
 }
 
-bool ustacks_attach(struct ustacks *u, struct target *t)
+uint64_t ustacks_begun_key(pid_t pid)
 {
-	uint64_t id = (uint64_t)target_pid(t), start, arg_start;
+	uint64_t start, arg_start;
+
+	if (!proc_began(pid, &start, &arg_start) || !arg_start)
+		return 0;
+	return rt_helper_begun_key((uint64_t)pid, start, arg_start);
+}
+
+bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t)
+{
+	uint64_t id = (uint64_t)target_pid(t);
 	struct space *s;
 
-	if (!u || !u->tables || ustacks_has_met(u, (pid_t)id))
+	if (!u || !u->tables || !key || ustacks_has_met(u, (pid_t)id))
 		return false;
-	if (!proc_began((pid_t)id, &start, &arg_start) || !arg_start)
-		return false; /* it has ended, or is the kernel's */
-	s = space_note(u, rt_helper_begun_key(id, start, arg_start), id);
+	s = space_note(u, key, id);
 	if (target_meet(u, s, t, true))
 		return true;
 	spaces_forget(u, id, UINT64_MAX);

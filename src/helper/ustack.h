@@ -89,11 +89,16 @@ bool ustacks_has_file(const struct ustacks *u, const struct proc_maps *maps);
 /* Whether the process was met, by a walk or by ustacks_attach(). u may be NULL. */
 bool ustacks_has_met(const struct ustacks *u, pid_t pid);
 /*
- * The same before any walk meets the process, which runs when the session begins. False: no helper
- * applies to it by now, or not each that does could be attached: its first walk asks. u may be
- * NULL.
+ * The key by which the address space of a process is known that runs when the session begins; 0:
+ * the process has ended, or is the kernel's. To be asked for before the mappings are read: if the
+ * process executes another program meanwhile, they are found under a key that nobody has.
  */
-bool ustacks_attach(struct ustacks *u, struct target *t);
+uint64_t ustacks_begun_key(pid_t pid);
+/*
+ * The same before any walk meets the process, which has that key. False: no helper applies to it by
+ * now, or not each that does could be attached: its first walk asks. u may be NULL.
+ */
+bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t);
 /*
  * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
  * file, the next walk asks again, unless the process was met long enough after that time.

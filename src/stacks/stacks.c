@@ -204,13 +204,17 @@ static bool process_prepare(struct stacks *s, pid_t pid, unsigned int wanted)
 {
 	struct target *t = NULL;
 	bool is_attached = false;
+	uint64_t key;
 	struct err *e;
 
 	if (ustacks_has_met(s->helpers, pid) || ((wanted & WANT_RUNNING) && !proc_is_running(pid)))
 		return false;
+	key = ustacks_begun_key(pid);
+	if (!key)
+		return false;
 	e = target_live_open(pid, s->opts.helpers.files->gate, &t);
 	if (!e && (!(wanted & WANT_RUNTIME) || ustacks_has_file(s->helpers, target_maps(t))))
-		is_attached = ustacks_attach(s->helpers, t);
+		is_attached = ustacks_attach(s->helpers, key, t);
 	if (is_attached)
 		unwinds_load_maps(s->tables, pid, target_maps(t));
 	err_destroy(e); /* it has ended, or we may not look at it */
@@ -266,14 +270,15 @@ static void others_prepare(struct stacks *s, bool has_targets, const atomic_int 
 static void named_prepare(struct stacks *s, pid_t pid)
 {
 	struct target *t = NULL;
+	uint64_t key = ustacks_begun_key(pid), since, worked_since;
 	struct err *e = target_live_open(pid, s->opts.helpers.files->gate, &t);
-	uint64_t since, worked_since;
 
 	if (!e) {
 		unwinds_load_maps(s->tables, pid, target_maps(t));
 		since = now_ns();
 		worked_since = worked_ns();
-		prepare_debug(s, "targets", ustacks_attach(s->helpers, t), since, worked_since);
+		prepare_debug(s, "targets", ustacks_attach(s->helpers, key, t), since,
+			      worked_since);
 	}
 	err_destroy(e);
 	target_close(t);

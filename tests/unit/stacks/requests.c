@@ -116,7 +116,8 @@ static void test_begun(struct stacks *s)
 	ok(t, "the process is opened");
 	if (!t)
 		return;
-	ok(!ustacks_attach(s->helpers, t), "no helper applies to this process");
+	ok(!ustacks_attach(s->helpers, ustacks_begun_key(getpid()), t),
+	   "no helper applies to this process");
 	target_close(t);
 	ok(!put && (removed & 1), "so its first walk has to ask");
 	process = of_process(8192, removed);
