@@ -36,6 +36,11 @@ struct compile_opts {
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool hash_comments; /* parse_input.has_hash_comments */
 	bool is_helper;	    /* the text may have ustack helpers */
+	/*
+	 * What a constant excludes is not even checked: the other side of an && or ||, a branch, a
+	 * clause whose predicate begins with 0. For text about things that are seldom wanted.
+	 */
+	bool skips_excluded;
 	/* Providers become headers and probe objects: their probes have to be calls in C. */
 	bool builds_programs;
 	bool remedies; /* an error without a hint gets the remedy of its tag */

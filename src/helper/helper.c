@@ -203,7 +203,7 @@ static struct err *prelude_compile(struct helper *h, const struct compile_opts *
 
 /*
  * Defines the names that say what the session wants of helpers; a clause that is not wanted is
- * compiled to nothing.
+ * not compiled (compile_opts.skips_excluded).
  */
 static struct err *wants_compile(struct helper *h, const struct compile_opts *opts)
 {
@@ -228,7 +228,7 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts, const cha
 	strbuf_adds(&text, h->text);
 	own.cpp &= h->is_named;
 	own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
-	own.is_helper = true;
+	own.is_helper = own.skips_excluded = true;
 	h->dsession = dsession_create(&own);
 	for (; !h->err && preludes && *preludes; preludes++)
 		h->err = prelude_compile(h, &own, *preludes);

@@ -37,7 +37,6 @@ struct clause_build {
 	LIST(struct act_build *) ends; /* jumps to the end of the clause */
 	struct block_rules seen;
 	struct path_rules path;
-	bool has_if;
 	uint32_t nloops;	  /* around the current statement */
 	bool speculates, records; /* in any statement of the clause */
 };
@@ -243,6 +242,16 @@ static void check_block(struct clause_build *b, struct stmt **stmts, uint32_t n,
 	leave_if_exited(b, at);
 }
 
+/* Checks one of the operands of an 'if' as if it were all. */
+static void check_chosen(struct clause_build *b, struct stmt *s, bool is_true)
+{
+	if (is_true)
+		check_block(b, s->then_body, s->nthen, s->span, false);
+	else
+		check_block(b, s->else_body, s->nelse, s->span, false);
+	b->seen = (struct block_rules){0};
+}
+
 /*
  *     BRZ condition -> else        BRZ condition -> end
  *     then statements              then statements
@@ -260,8 +269,11 @@ static void check_if(struct clause_build *b, struct stmt *s)
 	assign_warn(b->c, s->e);
 	cond = check_expr_or(b->c, s->e, D_OP_SCALAR);
 	leave_if_exited(b, s->span);
+	if (b->c->opts->skips_excluded && expr_is_const(b->c, cond)) {
+		check_chosen(b, s, cond->ival.val != 0);
+		return;
+	}
 	brz = act_jump(b, ACT_BRZ, cond->span);
-	b->has_if = true;
 	if (!expr_is_bad(cond) && !type_is_scalar(b->c->types, cond->type))
 		check_error(b->c, D_OP_SCALAR, cond->span,
 			    "condition of if must be of scalar type, not \"%s\"",
@@ -327,7 +339,6 @@ static void check_while(struct clause_build *b, struct stmt *s)
 			    type_text(b->c, cond->type));
 	brz = act_jump(b, ACT_BRZ, cond->span);
 	act_arg(b->c, &brz->act, cond, DATUM_INT);
-	b->has_if = true;
 	b->nloops++;
 	check_stmts(b, s->then_body, s->nthen);
 	b->nloops--;
@@ -675,6 +686,19 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 		check_for_coming(c, &plain);
 }
 
+/* Whether the predicate is a name that is the constant 0, or begins with one and an &&. */
+static bool clause_is_excluded(struct check *c, const struct decl *d)
+{
+	struct expr *first = d->clause.pred;
+	int64_t val;
+
+	if (!c->opts->skips_excluded || !first)
+		return false;
+	while (first->kind == EXPR_BINARY && first->binary.op == OP_LAND)
+		first = first->binary.l;
+	return first->kind == EXPR_IDENT && check_const(c, first, &val) && !val;
+}
+
 /*
  * The body of a clause is not checked when one of its descriptions matches nothing: the types of
  * args[] are not known then.
@@ -685,6 +709,8 @@ void check_clause(struct check *c, struct decl *d)
 	/* the first word of what may be meant as one description has failed and named this one */
 	bool is_told = d->clause.is_rest && c->blank_failed;
 
+	if (clause_is_excluded(c, d))
+		return;
 	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++)
 		check_match(c, d, &d->clause.specs[i]);
 	is_told |= diags_count(c->diags) != nerrors;

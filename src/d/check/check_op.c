@@ -476,6 +476,11 @@ static void check_compared(struct check *c, struct expr *e)
 	*r = check_value_or(c, check_any_as(c, *r, (*l)->type), D_OP_INCOMPAT);
 }
 
+static bool is_logic(enum expr_op op)
+{
+	return op == OP_LAND || op == OP_LOR;
+}
+
 static bool is_deciding(struct check *c, enum expr_op op, const struct expr *e)
 {
 	return expr_is_const(c, e) && (op == OP_LAND ? !e->ival.val : e->ival.val != 0);
@@ -516,10 +521,13 @@ struct expr *check_binary(struct check *c, struct expr *e)
 
 	if (op_is_compare(e->binary.op)) {
 		check_compared(c, e);
-	} else if (c->lacks_target && (e->binary.op == OP_LAND || e->binary.op == OP_LOR)) {
+	} else if (c->lacks_target && is_logic(e->binary.op)) {
 		check_decided(c, e, tag);
 	} else {
 		e->binary.l = check_expr_or(c, e->binary.l, tag);
+		if (c->opts->skips_excluded && is_logic(e->binary.op) &&
+		    is_deciding(c, e->binary.op, e->binary.l))
+			return expr_int(c, e->span, e->binary.op == OP_LOR, TYPE_INT);
 		e->binary.r = check_expr_or(c, e->binary.r, tag);
 	}
 	if (expr_is_bad(e->binary.l) || expr_is_bad(e->binary.r))

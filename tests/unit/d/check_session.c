@@ -232,6 +232,36 @@ static void test_many_variables(void)
 	strbuf_deinit(&script);
 }
 
+/* What a constant excludes is checked as any other text, unless the options say otherwise. */
+static void test_excluded(void)
+{
+	static const char *const scripts[] = {
+		"BEGIN /NEVER && nobody/ { nothing(); }",
+		"BEGIN /NEVER/ { nothing(); }",
+		"BEGIN { if (NEVER) nothing(); else trace(1); }",
+		"BEGIN { if (NEVER && no) f(); else if (ALWAYS || no) trace(1); else f(); }",
+	};
+	struct prog *p;
+
+	check_env_deinit(&t);
+	check_env_init(&t);
+	ok(compiles("inline int NEVER = 0; inline int ALWAYS = 1; BEGIN { }", NULL), "constants");
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
+		ok(fails(scripts[i], "D_"), "checked: %s", scripts[i]);
+	t.opts.skips_excluded = true;
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		ok(compiles(scripts[i], &p), "skipped: %s", scripts[i]);
+		is_int(p->nclauses, i < 2 ? 0 : 1, "clauses");
+		if (i >= 2)
+			ok(p->clauses[0]->nacts == 1 && p->clauses[0]->acts[0].kind == ACT_TRACE,
+			   "the branch that is left, without jumps");
+	}
+	ok(fails("BEGIN /nobody && 0/ { nothing(); }", "D_"),
+	   "a constant at the end excludes nothing");
+	ok(fails("BEGIN /ALWAYS && nobody/ { trace(1); }", "D_"), "nor does 1");
+	t.opts.skips_excluded = false;
+}
+
 int main(void)
 {
 	check_env_init(&t);
@@ -244,6 +274,7 @@ int main(void)
 	test_attributes();
 	test_args();
 	test_many_variables();
+	test_excluded();
 	check_env_deinit(&t);
 	return tap_done();
 }
