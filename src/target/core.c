@@ -32,6 +32,8 @@
 #define NT_SIGINFO 0x53494749
 #endif
 
+static const struct target_ops core_ops;
+
 struct segment {
 	taddr start, end;
 	uint64_t off, in_file; /* bytes of it that the core file has */
@@ -67,6 +69,7 @@ static void range_add(struct core *c, const struct segment *s)
 	vec_push(&c->t.maps.maps, (struct proc_map){.start = s->start,
 						    .end = s->end,
 						    .path = "",
+						    .in_core = s->in_file,
 						    .is_exec = s->is_exec,
 						    .is_write = s->is_write});
 }
@@ -266,6 +269,7 @@ static int map_by_start(const void *a, const void *b)
 static struct err *headers_read(struct core *c, const char *path)
 {
 	CLEANUP(free) Elf64_Phdr *ph = NULL;
+	struct target_cut cut;
 	Elf64_Ehdr eh;
 
 	if (!bytes_read(c, &eh, sizeof(eh), 0) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -290,7 +294,8 @@ static struct err *headers_read(struct core *c, const char *path)
 	qsort(c->segments.data, c->segments.len, sizeof(*c->segments.data), by_start);
 	qsort(c->t.maps.maps.data, c->t.maps.maps.len, sizeof(*c->t.maps.maps.data), map_by_start);
 	return c->threads.len ? NULL
-			      : err_new("the core file '%s' has no registers of a thread", path);
+			      : err_new("the core file '%s' has no registers of a thread%s", path,
+					target_core_cut(&c->t, &cut) ? ": it is cut" : "");
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -330,10 +335,11 @@ struct start {
 
 static bool start_read(const struct start *s, uint64_t off, void *to, size_t size)
 {
-	const struct segment *seg = &s->c->segments.data[s->i];
+	const struct segment *seg;
 
 	if (s->file)
 		return gate_file_read(s->file, to, size, off) == (ssize_t)size;
+	seg = &s->c->segments.data[s->i];
 	return size <= seg->in_file && off <= seg->in_file - size &&
 	       bytes_read(s->c, to, size, seg->off + off);
 }
@@ -359,6 +365,13 @@ static size_t id_find(const uint8_t *notes, size_t size, uint8_t ret[ID_MAX])
 		at = MIN(desc + ((n.n_descsz + 3ull) & ~3ull), size);
 	}
 	return 0;
+}
+
+static bool start_is_elf(const struct start *s)
+{
+	char ident[SELFMAG];
+
+	return start_read(s, 0, ident, sizeof(ident)) && memcmp(ident, ELFMAG, SELFMAG) == 0;
 }
 
 /* Returns the size of the build id of the ELF file that begins there; 0 = it is not known. */
@@ -407,7 +420,70 @@ static void stale_mark(struct core *c)
 	}
 }
 
+struct err *target_core_set_program(struct target *t, const char *path)
+{
+	const struct proc_map *program = target_program(t);
+	CLEANUP(free) char *whole = realpath(path, NULL);
+	CLEANUP(gate_file)
+	struct gate_file *file = whole ? gate_open_path(t->gate, -1, whole) : NULL;
+	struct core *c = core_of(t);
+	struct start then = {.c = c};
+	struct start now = {.file = file};
+	uint8_t a[ID_MAX], b[ID_MAX];
+	size_t size;
+
+	if (!file)
+		return errno == EINVAL ? err_new("'%s' is no program", path)
+				       : err_sys(errno, "cannot open the program '%s'", path);
+	size = id_read(&now, b);
+	if (!size && !start_is_elf(&now))
+		return err_new("'%s' is no program", path);
+	if (!program || !program->file)
+		return err_new("the core file does not say which program it was");
+	then.i = (uint32_t)(program - t->maps.maps.data);
+	if (id_read(&then, a) != size || memcmp(a, b, size) != 0)
+		return err_new("'%s' is not the program of the core file: its build id is another "
+			       "one",
+			       path);
+	for (uint32_t i = 0; i < t->maps.maps.len; i++) {
+		struct proc_map *m = &t->maps.maps.data[i];
+
+		if (m->file != program->file || m == program)
+			continue;
+		m->path = arena_strdup(t->maps.arena, whole);
+		m->is_stale = false;
+	}
+	t->maps.maps.data[then.i].path = arena_strdup(t->maps.arena, whole);
+	t->maps.maps.data[then.i].is_stale = false;
+	if (program->file <= c->files.len) {
+		gate_file_close(c->files.data[program->file - 1]);
+		c->files.data[program->file - 1] = NULL;
+	}
+	return NULL;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
+
+bool target_core_cut(const struct target *t, struct target_cut *ret)
+{
+	const struct core *c = (const struct core *)t;
+	uint64_t end;
+
+	*ret = (struct target_cut){0};
+	if (t->ops != &core_ops)
+		return false;
+	end = (uint64_t)gate_file_stat(c->file)->st_size;
+	for (uint32_t i = 0; i < c->segments.len; i++) {
+		const struct segment *s = &c->segments.data[i];
+		uint64_t have = s->off < end ? MIN(s->in_file, end - s->off) : 0;
+
+		if (have < s->in_file && ret->have == ret->want)
+			ret->from = s->start + have;
+		ret->have += have;
+		ret->want += s->in_file;
+	}
+	return ret->have < ret->want;
+}
 
 /* Reads from one segment. */
 static bool segment_read(struct core *c, uint32_t i, taddr addr, void *dst, size_t size)

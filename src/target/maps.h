@@ -23,6 +23,7 @@ struct proc_map {
 	uint64_t off; /* in the file */
 	uint64_t dev, ino;
 	uint32_t file;	  /* of a core file, which knows no inodes: the file's number; 0: none */
+	uint64_t in_core; /* of a core file: bytes of the mapping that it has */
 	const char *path; /* without " (deleted)"; "" for memory without a file */
 	bool is_exec, is_write, is_shared;
 	bool is_stale; /* of a core file: the path leads to another version of the file now */

@@ -59,6 +59,11 @@ bool target_signal(struct target *t, siginfo_t *ret)
 	return t->ops->signal(t, ret);
 }
 
+size_t target_auxv(struct target *t, void *to, size_t size)
+{
+	return t->ops->auxv(t, to, size);
+}
+
 static void aux_take(struct target_aux *ret, uint64_t type, uint64_t value)
 {
 	if (type == AT_ENTRY)

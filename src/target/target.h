@@ -51,6 +51,18 @@ MUST_CHECK struct err *target_held_open(pid_t pid, struct gate *g, struct target
  * file is still the one of then.
  */
 MUST_CHECK struct err *target_core_open(const char *path, struct gate *g, struct target **ret);
+/*
+ * Reads the program of a core file from another path than the core file names. An error if it is
+ * another build, or cannot be opened.
+ */
+MUST_CHECK struct err *target_core_set_program(struct target *t, const char *path);
+/* What a core file lacks that ends before the memory that it announces. */
+struct target_cut {
+	uint64_t have, want; /* bytes of memory that are there, and that were announced */
+	taddr from;	     /* the lowest address of which memory is missing */
+};
+/* False: the target is a process, or its core file is complete. */
+bool target_core_cut(const struct target *t, struct target_cut *ret);
 void target_close(struct target *t); /* NULL is allowed */
 
 /* ---- what it is ------------------------------------------------------------------------------ */
@@ -82,6 +94,10 @@ struct target_aux {
 	bool is_written; /* false: the kernel has not written it yet */
 };
 MUST_CHECK struct err *target_aux(struct target *t, struct target_aux *ret);
+/*
+ * Reads at most size bytes of that vector; returns their number, 0: it cannot be read.
+ */
+size_t target_auxv(struct target *t, void *to, size_t size);
 /* Why the process was dumped; false: it was not, or that is not known. */
 bool target_signal(struct target *t, siginfo_t *ret);
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* The command mdb: flags, and where commands come from. */
+#include <errno.h>
+#include <getopt.h>
+#include <histedit.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/str.h"
+#include "base/text.h"
+#include "mdb/mdb.h"
+
+#define HISTORY_LINES 1000
+
+enum { E_SUCCESS, E_ERROR, E_USAGE };
+
+static struct mdb *debugger; /* of the signal handler */
+
+static bool output_write(void *ctx, const char *text, size_t len)
+{
+	return fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0;
+}
+
+static void error_print(void *ctx, const char *text)
+{
+	CLEANUP(free) char *clean = xstrdup(text);
+
+	text_clean_bytes(clean, strlen(clean), "\n\t", '?');
+	(void)fflush(stdout);
+	fprintf(stderr, "%s%s\n", strncmp(text, "hint:", 5) == 0 ? "" : "mdb: ", clean);
+}
+
+static void on_interrupt(int sig)
+{
+	if (debugger)
+		mdb_interrupt(debugger);
+}
+
+static int usage(FILE *to)
+{
+	fprintf(to, "usage: mdb [-e COMMANDS]... [-o text|json] [PROGRAM] CORE\n"
+		    "       mdb [-e COMMANDS]... [-o text|json] -p PID\n"
+		    "Looks at a core file, or at a process, which stands still meanwhile.\n"
+		    "  -e COMMANDS  executes them, and ends\n"
+		    "  -o json      a document of JSON for each command\n"
+		    "  -p PID       holds a process; it goes on when mdb ends\n"
+		    "  -V           prints the version\n");
+	return to == stdout ? E_SUCCESS : E_USAGE;
+}
+
+/* ---- where commands come from ---------------------------------------------------------------- */
+
+static char *prompt_text(EditLine *el)
+{
+	return (char *)"> ";
+}
+
+/* Completes the name behind "::", or of a walker behind "::walk ". */
+static unsigned char name_complete(EditLine *el, wint_t ch)
+{
+	const LineInfo *line = el_line(el);
+	const char *begin = line->cursor, *match = NULL;
+	const char *(*names)(uint32_t) = NULL;
+	size_t n, common = 0;
+	char rest[64];
+
+	while (begin > line->buffer && begin[-1] != ' ' && begin[-1] != ':')
+		begin--;
+	n = (size_t)(line->cursor - begin);
+	if (begin - line->buffer >= 7 && strncmp(begin - 7, "::walk ", 7) == 0)
+		names = mdb_walker_name;
+	else if (begin - line->buffer >= 2 && strncmp(begin - 2, "::", 2) == 0)
+		names = mdb_command_name;
+	for (uint32_t i = 0; names && names(i); i++) {
+		const char *name = names(i);
+		size_t same = 0;
+
+		if (strncmp(name, begin, n) != 0)
+			continue;
+		while (match && match[same] && match[same] == name[same])
+			same++;
+		common = match ? MIN(common, same) : strlen(name);
+		match = match ? match : name;
+	}
+	if (!match || common <= n || common - n >= sizeof(rest))
+		return CC_ERROR;
+	memcpy(rest, match + n, common - n);
+	rest[common - n] = '\0';
+	return el_insertstr(el, rest) == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+/* ^C at the prompt is a key like others: a signal could come just before the terminal is read. */
+static unsigned char line_give_up(EditLine *el, wint_t ch)
+{
+	const LineInfo *line = el_line(el);
+
+	(void)el_cursor(el, (int)(line->lastchar - line->cursor));
+	el_deletestr(el, (int)(line->lastchar - line->buffer));
+	fputs("^C", stdout);
+	return CC_NEWLINE;
+}
+
+static bool prompt_run(struct mdb *m)
+{
+	EditLine *el = el_init("mdb", stdin, stdout, stderr);
+	History *lines = history_init();
+	bool is_good = true;
+	HistEvent event;
+	const char *line;
+	int n;
+
+	if (!el || !lines) {
+		error_print(NULL, "cannot use the terminal");
+		return false;
+	}
+	(void)history(lines, &event, H_SETSIZE, HISTORY_LINES);
+	(void)history(lines, &event, H_SETUNIQUE, 1);
+	el_set(el, EL_PROMPT, prompt_text);
+	el_set(el, EL_EDITOR, "emacs");
+	el_set(el, EL_SIGNAL, 0);
+	el_set(el, EL_HIST, history, lines);
+	/* Wide names: libedit does not free its copies of others. */
+	el_wset(el, EL_ADDFN, L"mdb-complete", L"completes a name", name_complete);
+	el_set(el, EL_BIND, "^I", "mdb-complete", NULL);
+	el_wset(el, EL_ADDFN, L"mdb-give-up", L"gives up the line", line_give_up);
+	el_set(el, EL_BIND, "^C", "mdb-give-up", NULL);
+	el_set(el, EL_SETTY, "-d", "intr=", NULL);
+	el_source(el, NULL);
+	while (!mdb_is_over(m)) {
+		/* before the prompt is shown: keys that follow it are not the terminal's to use */
+		(void)el_set(el, EL_PREP_TERM, 1);
+		line = el_gets(el, &n);
+		if (!line && n < 0 && errno == EINTR) { /* a signal from elsewhere */
+			el_reset(el);
+			continue;
+		}
+		if (!line || n <= 0)
+			break;
+		if (*line == '\n')
+			continue;
+		(void)history(lines, &event, H_ENTER, line);
+		is_good = mdb_run(m, line);
+	}
+	if (!mdb_is_over(m))
+		putchar('\n');
+	history_end(lines);
+	el_end(el);
+	return is_good;
+}
+
+/* Executes the lines of standard input; a command that fails does not end them. */
+static bool input_run(struct mdb *m)
+{
+	bool is_good = true;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (!mdb_is_over(m) && getline(&line, &size, stdin) > 0)
+		is_good = mdb_run(m, line) && is_good;
+	free(line);
+	return is_good;
+}
+
+int main(int argc, char **argv)
+{
+	struct mdb_opts opts = {.write = output_write, .error = error_print};
+	struct strbuf commands = {0};
+	struct sigaction sa = {.sa_handler = on_interrupt};
+	bool has_commands = false, is_good;
+	struct mdb *m = NULL;
+	struct err *e;
+	char *end;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "e:ho:p:V")) != -1) {
+		switch (opt) {
+		case 'e':
+			has_commands = true;
+			strbuf_adds(&commands, optarg);
+			strbuf_addc(&commands, '\n');
+			break;
+		case 'h': return usage(stdout);
+		case 'o':
+			opts.is_json = strcmp(optarg, "json") == 0;
+			if (!opts.is_json && strcmp(optarg, "text") != 0)
+				return usage(stderr);
+			break;
+		case 'p':
+			errno = 0;
+			opts.pid = (pid_t)strtol(optarg, &end, 10);
+			if (*end || end == optarg || errno || opts.pid <= 0) {
+				fprintf(stderr, "mdb: '%s' is no process id\n", optarg);
+				return E_USAGE;
+			}
+			break;
+		case 'V': printf("mdb: Fathom %s\n", FATHOM_VERSION); return E_SUCCESS;
+		default: return usage(stderr);
+		}
+	}
+	argc -= optind;
+	argv += optind;
+	if (opts.pid ? argc != 0 : argc < 1 || argc > 2)
+		return usage(stderr);
+	opts.core = opts.pid ? NULL : argv[argc - 1];
+	opts.program = argc == 2 ? argv[0] : NULL;
+	(void)signal(SIGPIPE, SIG_IGN);
+	e = mdb_open(&opts, &m);
+	if (e) {
+		error_print(NULL, err_text(e));
+		if (err_get_hint(e))
+			fprintf(stderr, "hint: %s\n", err_get_hint(e));
+		err_destroy(e);
+		strbuf_deinit(&commands);
+		return E_ERROR;
+	}
+	debugger = m;
+	(void)sigaction(SIGINT, &sa, NULL); /* without SA_RESTART: it ends a read of the terminal */
+	is_good = has_commands		 ? mdb_run(m, strbuf_text(&commands))
+		  : isatty(STDIN_FILENO) ? prompt_run(m)
+					 : input_run(m);
+	debugger = NULL;
+	mdb_close(m);
+	strbuf_deinit(&commands);
+	return is_good ? E_SUCCESS : E_ERROR;
+}

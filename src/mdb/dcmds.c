@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of commands. */
+#include "mdb/impl.h"
+
+#define ANY UINT32_MAX
+
+/* clang-format off */
+const struct dcmd dcmds[] = {
+	/* name, synopsis, what; options, flags, arguments at least and at most, function */
+	{"$<", "$< FILE", "execute the commands of a file", "", DCMD_NO_ADDR, 1, 1, cmd_source},
+	{"$C", "[TID]$C [-n] [-l]", "stack of the chosen thread, with frame pointers and addresses", "nlau", 0, 0, 0, cmd_stack_fp},
+	{"$c", "[TID]$c [-n] [-l]", "stack of the chosen thread", "nlau", 0, 0, 0, cmd_stack},
+	{"$l", "$l", "list the threads", "", DCMD_NO_ADDR, 0, 0, cmd_threads},
+	{"$m", "[ADDR]$m", "list what is mapped", "", 0, 0, 0, cmd_mappings},
+	{"$q", "$q", "end the debugger", "", DCMD_NO_ADDR, 0, 0, cmd_quit},
+	{"$r", "$r", "registers of the chosen thread", "", DCMD_NO_ADDR, 0, 0, cmd_regs},
+	{"args", "::args", "arguments of the program", "", DCMD_NO_ADDR, 0, 0, cmd_args},
+	{"auxv", "::auxv", "auxiliary vector: what the kernel has told the program", "", DCMD_NO_ADDR, 0, 0, cmd_auxv},
+	{"context", "[TID]::context [TID]", "choose a thread; as an argument, TID is decimal", "", 0, 0, 1, cmd_context},
+	{"dcmds", "::dcmds", "list the commands", "", DCMD_NO_ADDR, 0, 0, cmd_dcmds},
+	{"dis", "ADDR[,COUNT]::dis [-f] [-b] [-n N]", "disassemble to the function's end; -f: all of it, -n: N instructions around, -b: bare addresses", "fbn:", DCMD_ADDR | DCMD_COUNT, 0, 0, cmd_dis},
+	{"env", "::env", "environment of the program, at its start", "", DCMD_NO_ADDR, 0, 0, cmd_env},
+	{"findptr", "ADDR::findptr", "all words of memory that hold the address", "", DCMD_ADDR, 0, 0, cmd_findptr},
+	{"findstr", "::findstr TEXT", "all places of memory with the text", "", DCMD_NO_ADDR, 1, 1, cmd_findstr},
+	{"findsym", "::findsym PATTERN", "symbols whose names match the pattern (* ? [a-z])", "", DCMD_NO_ADDR, 1, 1, cmd_findsym},
+	{"formats", "::formats", "list the letters of / and =", "", DCMD_NO_ADDR, 0, 0, cmd_formats},
+	{"grep", "ADDR::grep EXPR", "hand on the addresses for which the expression is not 0; . is the address", "", DCMD_ADDR, 1, ANY, cmd_grep},
+	{"help", "::help [NAME]", "explain a command, or the language", "", DCMD_NO_ADDR, 0, 1, cmd_help},
+	{"map", "ADDR::map EXPR", "hand on the value of the expression; . is the address", "", DCMD_ADDR, 1, ANY, cmd_map},
+	{"mappings", "[ADDR]::mappings", "list what is mapped, or the mapping of the address", "", 0, 0, 0, cmd_mappings},
+	{"nm", "::nm [-D] [-u] [-f func|objt] [OBJECT]", "symbols; -D: of the dynamic linker, -u: undefined ones", "Duf:", DCMD_NO_ADDR, 0, 1, cmd_nm},
+	{"objects", "::objects", "list the files that are mapped, with their build ids", "", DCMD_NO_ADDR, 0, 0, cmd_objects},
+	{"quit", "::quit", "end the debugger", "", DCMD_NO_ADDR, 0, 0, cmd_quit},
+	{"regs", "::regs", "registers of the chosen thread", "", DCMD_NO_ADDR, 0, 0, cmd_regs},
+	{"siginfo", "::siginfo", "the signal that ended the process", "", DCMD_NO_ADDR, 0, 0, cmd_siginfo},
+	{"stack", "[TID]::stack [-n] [-l] [-a] [-u]", "stack; -n: native frames only, -l: those of languages, -a: of all threads, -u: equal ones once", "nlau", 0, 0, 0, cmd_stack},
+	{"stackregs", "[TID]::stackregs [-n] [-l] [-a] [-u]", "stack with frame pointers and addresses", "nlau", 0, 0, 0, cmd_stack_fp},
+	{"status", "::status", "what is debugged, and why it ended", "", DCMD_NO_ADDR, 0, 0, cmd_status},
+	{"threads", "::threads", "list the threads", "", DCMD_NO_ADDR, 0, 0, cmd_threads},
+	{"walk", "[ADDR]::walk NAME", "hand on the addresses of a walker", "", 0, 1, 1, cmd_walk},
+	{"walkers", "::walkers", "list what ::walk walks", "", DCMD_NO_ADDR, 0, 0, cmd_walkers},
+	{"whatis", "ADDR::whatis", "what an address is in: symbol, stack, mapping", "", DCMD_ADDR, 0, 0, cmd_whatis},
+};
+/* clang-format on */
+const uint32_t ndcmds = ARRAY_LEN(dcmds);
+
+const struct dcmd *dcmd_find(const char *name)
+{
+	for (uint32_t i = 0; i < ndcmds; i++)
+		if (strcmp(dcmds[i].name, name) == 0)
+			return &dcmds[i];
+	return NULL;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of the debugger (mdb.h): its state, and what commands are.
+ *
+ * To add a command: 1. its function in the file of its subject, declared below; 2. its row in the
+ * table of dcmds.c; 3. a line in doc/mdb.md and in doc/mdb.1, and a test in tests/e2e/mdb.
+ */
+#pragma once
+
+#include <signal.h>
+
+#include "arch/arch.h"
+#include "base/vec.h"
+#include "dtrace.h"
+#include "helper/replay.h"
+#include "image/elfsym.h"
+#include "mdb/command.h"
+#include "mdb/format.h"
+#include "mdb/mdb.h"
+#include "mdb/out.h"
+#include "target/maps.h"
+#include "target/target.h"
+
+struct file_opts;
+struct image;
+struct syms;
+struct ustacks;
+struct walk_target;
+
+/* A file that the target has mapped, or the vDSO. */
+struct mdb_object {
+	taddr start, end;	    /* from its lowest mapping to its highest */
+	const struct proc_map *map; /* the lowest */
+	const char *name;	    /* the last part of its path */
+	struct image *image;	    /* pinned; NULL: it cannot be opened */
+	bool has_bias;
+	uint64_t bias; /* from the addresses of the file to those of the target */
+};
+
+struct variable {
+	char *name;
+	uint64_t value;
+};
+
+/* A frame of a stack. */
+struct frame {
+	enum replay_frame_kind kind;
+	taddr pc, sp, fp;
+	bool is_return;
+	char *text; /* of a language; of a native frame: the name that a helper gives it, or NULL */
+};
+struct stack {
+	VEC(struct frame) frames;
+	bool is_cut;
+	char *missing; /* why there is none; NULL: there is one */
+};
+
+struct mdb {
+	struct mdb_opts opts;
+	dtrace_hdl_t *h; /* names, files and helpers are those of a session */
+	const struct file_opts *files;
+	struct syms *syms;
+	struct target *t;
+	uint64_t named; /* by which its addresses are named: syms_target() */
+	VEC(struct mdb_object) objects;
+	target_tids tids;
+	pid_t tid; /* the thread that is chosen */
+	/* Walks of stacks; made when the first stack is asked for. */
+	struct ustacks *ustacks;
+	struct walk_target *walk;
+	struct replay replay;
+	/* The language. */
+	VEC(struct variable) variables;
+	uint64_t dot, increment, last;
+	uint32_t depth; /* of files of commands, one inside another */
+	struct out out;
+	bool is_over, has_failed;
+	volatile sig_atomic_t is_interrupted;
+};
+
+/* The arguments of a call. */
+struct call {
+	const struct dcmd *dcmd;
+	bool has_addr, has_count;
+	bool is_first, is_last; /* of the calls that a pipe makes */
+	uint64_t addr, count;
+	const char *opts[128]; /* by letter: the argument, "" where the option has none; NULL */
+	uint32_t argc;	       /* words that are no options */
+	char *const *argv;
+};
+
+enum {
+	DCMD_ADDR = 1,	  /* needs an address */
+	DCMD_NO_ADDR = 2, /* takes none */
+	DCMD_COUNT = 4,	  /* takes a count */
+};
+
+struct dcmd {
+	const char *name, *synopsis, *what;
+	const char *opts; /* letters; a colon behind one that has an argument */
+	uint32_t flags, min_args, max_args;
+	struct err *(*run)(struct mdb *m, const struct call *c);
+};
+extern const struct dcmd dcmds[];
+extern const uint32_t ndcmds;
+const struct dcmd *dcmd_find(const char *name); /* NULL: there is none */
+
+struct walker {
+	const char *name, *what;
+	struct err *(*walk)(struct mdb *m, const struct call *c);
+};
+extern const struct walker walkers[];
+extern const uint32_t nwalkers;
+
+/* ---- mdb.c ----------------------------------------------------------------------------------- */
+
+bool mdb_read(struct mdb *m, taddr addr, void *to, size_t size);
+/* Adds symbol and offset, or object and offset; false, and nothing: neither is known. */
+bool mdb_name_add(struct mdb *m, taddr addr, bool is_return, struct strbuf *out);
+/* An error if there is no such thread. */
+MUST_CHECK struct err *mdb_thread_check(struct mdb *m, pid_t tid);
+struct expr_env mdb_expr_env(struct mdb *m);
+struct format_env mdb_format_env(struct mdb *m);
+/* Parses a decimal number of an option or argument. */
+MUST_CHECK struct err *mdb_number(const char *text, uint64_t max, uint64_t *ret);
+
+/* ---- object.c -------------------------------------------------------------------------------- */
+
+void mdb_objects_make(struct mdb *m);
+void mdb_objects_free(struct mdb *m);
+/* By its name, its path, or its name without ".so" and what follows; NULL: there is none. */
+const struct mdb_object *mdb_object_named(const struct mdb *m, const char *name);
+const struct mdb_object *mdb_object_at(const struct mdb *m, taddr addr);
+bool mdb_symbol_find(struct mdb *m, const char *object, const char *name, uint64_t *ret);
+/* The symbol that contains an address, with addresses of the file; NULL: there is none. */
+const struct elf_sym *mdb_symbol_at(struct mdb *m, const struct mdb_object *o, taddr addr);
+
+/* ---- run.c ----------------------------------------------------------------------------------- */
+
+bool run_text(struct mdb *m, const char *text);
+
+/* ---- stack.c --------------------------------------------------------------------------------- */
+
+/* Walks the stack of a thread. */
+void stack_take(struct mdb *m, pid_t tid, struct stack *ret);
+void stack_free(struct stack *s);
+/* Adds what a frame is called: "libc.so.6`read+0xd", "0x7f00". */
+void frame_name_add(struct mdb *m, const struct frame *f, struct strbuf *out);
+void stacks_end(struct mdb *m);
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+struct err *cmd_args(struct mdb *m, const struct call *c);
+struct err *cmd_auxv(struct mdb *m, const struct call *c);
+struct err *cmd_context(struct mdb *m, const struct call *c);
+struct err *cmd_dcmds(struct mdb *m, const struct call *c);
+struct err *cmd_dis(struct mdb *m, const struct call *c);
+struct err *cmd_env(struct mdb *m, const struct call *c);
+struct err *cmd_findptr(struct mdb *m, const struct call *c);
+struct err *cmd_findstr(struct mdb *m, const struct call *c);
+struct err *cmd_findsym(struct mdb *m, const struct call *c);
+struct err *cmd_formats(struct mdb *m, const struct call *c);
+struct err *cmd_grep(struct mdb *m, const struct call *c);
+struct err *cmd_help(struct mdb *m, const struct call *c);
+struct err *cmd_map(struct mdb *m, const struct call *c);
+struct err *cmd_mappings(struct mdb *m, const struct call *c);
+struct err *cmd_nm(struct mdb *m, const struct call *c);
+struct err *cmd_objects(struct mdb *m, const struct call *c);
+struct err *cmd_quit(struct mdb *m, const struct call *c);
+struct err *cmd_regs(struct mdb *m, const struct call *c);
+struct err *cmd_siginfo(struct mdb *m, const struct call *c);
+struct err *cmd_source(struct mdb *m, const struct call *c);
+struct err *cmd_stack(struct mdb *m, const struct call *c);
+struct err *cmd_stack_fp(struct mdb *m, const struct call *c);
+struct err *cmd_status(struct mdb *m, const struct call *c);
+struct err *cmd_threads(struct mdb *m, const struct call *c);
+struct err *cmd_walk(struct mdb *m, const struct call *c);
+struct err *cmd_walkers(struct mdb *m, const struct call *c);
+struct err *cmd_whatis(struct mdb *m, const struct call *c);
+struct err *walk_frames(struct mdb *m, const struct call *c);

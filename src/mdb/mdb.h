@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The debugger: a core file, or a process that is held, and commands that look at it.
+ *
+ *     command.c, expr.c, format.c   the language
+ *     run.c, builtin.c              executes commands; those that are about the language
+ *     mdb.c, object.c               the target, its files and symbols
+ *     dcmds.c                       the table of commands
+ *     out.c                         rows to text and JSON
+ *
+ * Owns     a struct mdb the target: a process goes on when it is closed, or we end in any way.
+ * Errors   struct err *; a command that fails is told to the function error().
+ * Threads  one, that which has opened the debugger; mdb_interrupt() may be called by signal
+ *          handlers.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct mdb;
+
+struct mdb_opts {
+	/* Either is given; program: NULL, or from where the program of the core file is read */
+	const char *core, *program;
+	pid_t pid;
+	bool is_json;
+	void *ctx;
+	/* Takes output of commands. False: nobody reads it any more, and the command ends. */
+	bool (*write)(void *ctx, const char *text, size_t len);
+	/* Takes what went wrong, and notices: a sentence without a line feed. */
+	void (*error)(void *ctx, const char *text);
+};
+
+MUST_CHECK struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret);
+void mdb_close(struct mdb *m); /* NULL is allowed */
+/* Executes the commands of a text; false: one has failed, and those behind it were executed. */
+bool mdb_run(struct mdb *m, const char *text);
+/* Whether $q was executed. */
+bool mdb_is_over(const struct mdb *m);
+/* Ends the command that runs. */
+void mdb_interrupt(struct mdb *m);
+/*
+ * The names of commands and walkers, in the order of the table; NULL behind the last. prefix: of
+ * names of commands "::", of walkers "".
+ */
+const char *mdb_command_name(uint32_t i);
+const char *mdb_walker_name(uint32_t i);

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""mdb on a terminal: results, history, completion, the end. Then a process that is held by an mdb that is killed goes on."""
+import os, pty, re, select, signal, subprocess, sys, time
+
+MDB = os.environ["BUILD"] + "/src/cmd/mdb/mdb"
+PATIENCE = 30  # seconds until something that does not come is missing
+failed = []
+
+
+def check(is_good, what, shown=""):
+    if not is_good:
+        failed.append(what)
+        print(f"{what}:\n{shown}")
+
+
+class Terminal:
+    """mdb at the other end of a pseudoterminal."""
+
+    def __init__(self, *args):
+        self.pid, self.fd = pty.fork()
+        self.shown = b""
+        if self.pid == 0:
+            os.environ["TERM"] = "vt100"
+            os.execv(MDB, [MDB, *args])
+
+    def type(self, keys):
+        os.write(self.fd, keys)
+
+    def expect(self, pattern, what):
+        """Waits until the pattern is shown, behind what was expected before."""
+        end = time.time() + PATIENCE
+        while not (found := re.search(pattern, self.shown)) and time.time() < end:
+            if not select.select([self.fd], [], [], 0.1)[0]:
+                continue
+            try:
+                self.shown += os.read(self.fd, 4096)
+            except OSError:  # the other end is closed
+                break
+        check(found, what, self.shown)
+        self.shown = self.shown[found.end():] if found else b""
+
+    def wait(self):
+        """Waits until mdb has ended; returns its status, None if it does not end."""
+        end = time.time() + PATIENCE
+        while time.time() < end:
+            if select.select([self.fd], [], [], 0.1)[0]:
+                try:
+                    os.read(self.fd, 4096)
+                except OSError:  # the other end is closed
+                    return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        return None
+
+
+def state_of(pid):
+    return re.search(r"State:\t(.)", open(f"/proc/{pid}/status").read()).group(1)
+
+
+def goes_on(pid):
+    """Whether the process sleeps again; it was woken when it was let go."""
+    end = time.time() + PATIENCE
+    while state_of(pid) != "S" and time.time() < end:
+        time.sleep(0.05)
+    return state_of(pid) == "S"
+
+
+sleeper = subprocess.Popen(["sleep", "1000"])
+try:
+    t = Terminal("-p", str(sleeper.pid))
+    t.expect(rb"> ", "a prompt")
+    check(state_of(sleeper.pid) == "t", "the process is held", state_of(sleeper.pid))
+    t.type(b"0t40+2=D\n")
+    t.expect(rb"\s42\s", "a result")
+    t.expect(rb"> ", "a prompt behind the result")
+    t.type(b"\x1b[A\n")
+    t.expect(rb"\s42\s", "the line before, again")
+    t.expect(rb"> ", "a prompt behind the line before")
+    t.type(b"::walke\t\n")
+    t.expect(rb"frame", "a name that is completed")
+    t.expect(rb"> ", "a prompt behind the walkers")
+    t.type(b"\x04")
+    check(t.wait() == 0, "the end of the input ends it")
+    check(goes_on(sleeper.pid), "the process goes on", state_of(sleeper.pid))
+
+    t = Terminal("-p", str(sleeper.pid))
+    t.expect(rb"> ", "a prompt again")
+    check(state_of(sleeper.pid) == "t", "the process is held again", state_of(sleeper.pid))
+    os.kill(t.pid, signal.SIGKILL)
+    check(t.wait() == -signal.SIGKILL, "it was killed")
+    check(goes_on(sleeper.pid), "the process goes on when mdb is killed", state_of(sleeper.pid))
+finally:
+    sleeper.kill()
+    sleeper.wait()
+sys.exit(1 if failed else 0)
