@@ -185,7 +185,7 @@ static void number_add(const struct format *f, const struct format_env *env, uin
 
 /* ---- what is read ---------------------------------------------------------------------------- */
 
-static struct err *unreadable(taddr addr)
+static struct err *unreadable_err(taddr addr)
 {
 	return err_new("no memory at 0x%" PRIx64 " can be read", addr);
 }
@@ -203,7 +203,7 @@ static struct err *string_print(const struct format *f, const struct format_env 
 		at->addr++;
 	}
 	if (c && !text.len)
-		return unreadable(at->addr);
+		return unreadable_err(at->addr);
 	if (f->base)
 		escape_add(out, strbuf_text(&text), text.len, &escapes_c);
 	else
@@ -257,7 +257,7 @@ static struct err *value_print(const struct format *f, const struct format_env *
 	if (at->is_value || !f->size)
 		value = at->addr;
 	else if (!env->read || !env->read(env->ctx, at->addr, &value, f->size))
-		return unreadable(at->addr);
+		return unreadable_err(at->addr);
 	number_add(f, env, value, out);
 	at->last = value;
 	if (!at->is_value)

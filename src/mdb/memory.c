@@ -143,7 +143,7 @@ struct err *cmd_whatis(struct mdb *m, const struct call *c)
 
 /* ---- searches -------------------------------------------------------------------------------- */
 
-/* What is searched for. */
+/* The bytes that ::findptr or ::findstr looks for. */
 struct wanted {
 	const char *bytes;
 	size_t len, align; /* align: of the addresses */

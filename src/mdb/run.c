@@ -50,7 +50,7 @@ static void output_flush(struct mdb *m)
 
 /* ---- calls of commands ----------------------------------------------------------------------- */
 
-static struct err *usage(const struct dcmd *d, struct err *e)
+static struct err *usage_add(const struct dcmd *d, struct err *e)
 {
 	return err_hint(e, "usage: %s", d->synopsis);
 }
@@ -73,8 +73,8 @@ static struct err *words_sort(const struct dcmd *d, const struct stage *s, struc
 			const char *known = *p == ':' ? NULL : strchr(d->opts, *p);
 
 			if (!known || (unsigned char)*p >= ARRAY_LEN(c->opts))
-				return usage(d, err_new("there is no option '-%c'",
-							*p > ' ' && *p < 0x7f ? *p : '?'));
+				return usage_add(d, err_new("there is no option '-%c'",
+							    *p > ' ' && *p < 0x7f ? *p : '?'));
 			c->opts[(unsigned char)*p] = "";
 			if (known[1] != ':')
 				continue;
@@ -83,7 +83,7 @@ static struct err *words_sort(const struct dcmd *d, const struct stage *s, struc
 			else if (i + 1 < s->args.len)
 				c->opts[(unsigned char)*p] = s->args.data[++i];
 			else
-				return usage(d, err_new("the option '-%c' needs a value", *p));
+				return usage_add(d, err_new("the option '-%c' needs a value", *p));
 			break;
 		}
 	}
@@ -96,11 +96,11 @@ static struct err *call_check(const struct call *c)
 	const struct dcmd *d = c->dcmd;
 
 	if (c->argc < d->min_args)
-		return usage(d, err_new("an argument is missing"));
+		return usage_add(d, err_new("an argument is missing"));
 	if (c->argc > d->max_args)
-		return usage(d, err_new("there are too many arguments"));
+		return usage_add(d, err_new("there are too many arguments"));
 	if (c->has_count && !(d->flags & DCMD_COUNT))
-		return usage(d, err_new("it takes no count"));
+		return usage_add(d, err_new("it takes no count"));
 	return NULL;
 }
 
@@ -126,9 +126,9 @@ static struct err *dcmd_call(struct mdb *m, const struct command *cmd, const str
 	if (!e)
 		e = call_check(&c);
 	if (!e && !in && !c.has_addr && (d->flags & DCMD_ADDR))
-		e = usage(d, err_new("it needs an address"));
+		e = usage_add(d, err_new("it needs an address"));
 	if (!e && (in || c.has_addr) && (d->flags & DCMD_NO_ADDR))
-		e = usage(d, err_new("it takes no address"));
+		e = usage_add(d, err_new("it takes no address"));
 	for (uint32_t i = 0; !e && i < n && !m->is_interrupted; i++) {
 		if (in) {
 			c.has_addr = true;
@@ -219,8 +219,8 @@ static void variable_set(struct mdb *m, const char *name, uint64_t value)
 	vec_push(&m->variables, (struct variable){xstrdup(name), value});
 }
 
-static struct err *assign(struct mdb *m, const struct command *cmd, const struct stage *s,
-			  const values *in)
+static struct err *variable_assign(struct mdb *m, const struct command *cmd, const struct stage *s,
+				   const values *in)
 {
 	if (in)
 		variable_set(m, s->name, in->len ? in->data[in->len - 1] : 0);
@@ -247,7 +247,7 @@ static struct err *stage_run(struct mdb *m, const struct command *cmd, const str
 	case STAGE_DCMD: return dcmd_call(m, cmd, s, in);
 	case STAGE_READ:
 	case STAGE_SHOW: return format_run(m, cmd, s, in);
-	case STAGE_ASSIGN: return assign(m, cmd, s, in);
+	case STAGE_ASSIGN: return variable_assign(m, cmd, s, in);
 	}
 	BUG("stage %d", (int)s->kind);
 }

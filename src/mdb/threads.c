@@ -102,7 +102,7 @@ struct err *cmd_regs(struct mdb *m, const struct call *c)
 
 /* ---- the target ------------------------------------------------------------------------------ */
 
-/* What an address of a fault lies in. */
+/* Tells si_addr of a fault, and the file whose mapping contains it. */
 static void fault_tell(struct mdb *m, uint64_t addr)
 {
 	const struct proc_map *map = proc_maps_find(target_maps(m->t), addr);

@@ -38,7 +38,7 @@ static void on_interrupt(int sig)
 		mdb_interrupt(debugger);
 }
 
-static int usage(FILE *to)
+static int usage_print(FILE *to)
 {
 	fprintf(to, "usage: mdb [-e COMMANDS]... [-o text|json] [PROGRAM] CORE\n"
 		    "       mdb [-e COMMANDS]... [-o text|json] -p PID\n"
@@ -181,11 +181,11 @@ int main(int argc, char **argv)
 			strbuf_adds(&commands, optarg);
 			strbuf_addc(&commands, '\n');
 			break;
-		case 'h': return usage(stdout);
+		case 'h': return usage_print(stdout);
 		case 'o':
 			opts.is_json = strcmp(optarg, "json") == 0;
 			if (!opts.is_json && strcmp(optarg, "text") != 0)
-				return usage(stderr);
+				return usage_print(stderr);
 			break;
 		case 'p':
 			errno = 0;
@@ -196,13 +196,13 @@ int main(int argc, char **argv)
 			}
 			break;
 		case 'V': printf("mdb: Fathom %s\n", FATHOM_VERSION); return E_SUCCESS;
-		default: return usage(stderr);
+		default: return usage_print(stderr);
 		}
 	}
 	argc -= optind;
 	argv += optind;
 	if (opts.pid ? argc != 0 : argc < 1 || argc > 2)
-		return usage(stderr);
+		return usage_print(stderr);
 	opts.core = opts.pid ? NULL : argv[argc - 1];
 	opts.program = argc == 2 ? argv[0] : NULL;
 	(void)signal(SIGPIPE, SIG_IGN);
