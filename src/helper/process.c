@@ -197,16 +197,44 @@ static bool is_changing(const struct process *p, uint64_t addr, const char *byte
 	       memcmp(now, bytes, size) != 0;
 }
 
+/* Tells those who want to know what clauses have read. */
+static void read_note(struct process *p, uint64_t addr, const void *bytes, uint32_t size, bool good)
+{
+	if (p->origin && good)
+		p->has_read_changing |= is_changing(p, addr, bytes, size);
+	if (p->hooks && p->hooks->read)
+		p->hooks->read(p->hooks->ctx, addr, good ? bytes : NULL, size);
+}
+
 bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
 {
 	struct process *p = ctx;
 	bool good = !process_is_late(p) && pages_read(p, addr, buf, size);
 
-	if (p->origin && good)
-		p->has_read_changing |= is_changing(p, addr, buf, size);
-	if (p->hooks && p->hooks->read)
-		p->hooks->read(p->hooks->ctx, addr, good ? buf : NULL, size);
+	read_note(p, addr, buf, size, good);
 	return good;
+}
+
+/*
+ * Reads memory that ubytes() searches; NULL: not all of it can be read. The bytes are valid until
+ * the next call.
+ */
+static const uint8_t *searched_read(struct process *p, uint64_t addr, uint32_t size)
+{
+	const bool is_there =
+		p->searched.size && p->searched.addr == addr && p->searched.size == size;
+	bool good = !process_is_late(p);
+
+	if (good && !is_there) {
+		p->searched.bytes = xrealloc(p->searched.bytes, size);
+		/* as one request, unless mappings of several files are concerned */
+		good = target_read(p->target, addr, p->searched.bytes, size) ||
+		       pages_read(p, addr, p->searched.bytes, size);
+		p->searched.addr = addr;
+		p->searched.size = good ? size : 0;
+	}
+	read_note(p, addr, p->searched.bytes, size, good);
+	return good ? p->searched.bytes : NULL;
 }
 
 static bool text_is(struct process *p, uint64_t addr, const char *text)
@@ -260,19 +288,21 @@ static uint32_t pattern_parse(const char *text, int *bytes, uint32_t max)
 static uint64_t bytes_find(struct process *p, const uint64_t *v, const char *text)
 {
 	uint64_t len = MIN(v[1], (uint64_t)BYTES_MAX);
-	CLEANUP(free) uint8_t *mem = xmalloc(len + 1);
 	int bytes[64];
-	uint32_t n = text ? pattern_parse(text, bytes, ARRAY_LEN(bytes)) : 0;
+	uint8_t first[ARRAY_LEN(bytes)]; /* those before the first that may be any */
+	uint32_t n = text ? pattern_parse(text, bytes, ARRAY_LEN(bytes)) : 0, nfirst = 0;
+	const uint8_t *mem = n && n <= len ? searched_read(p, v[0], (uint32_t)len) : NULL;
+	const uint8_t *at = mem, *end = mem ? mem + len : NULL;
 
-	if (!n || n > len || !process_read(p, v[0], mem, (uint32_t)len))
-		return 0;
-	for (uint64_t i = 0; i + n <= len; i++) {
-		uint32_t k = 0;
+	for (; nfirst < n && bytes[nfirst] >= 0; nfirst++)
+		first[nfirst] = (uint8_t)bytes[nfirst];
+	for (; mem && (at = memmem(at, (size_t)(end - at), first, nfirst)) && at + n <= end; at++) {
+		uint32_t k = nfirst;
 
-		while (k < n && (bytes[k] < 0 || mem[i + k] == bytes[k]))
+		while (k < n && (bytes[k] < 0 || at[k] == bytes[k]))
 			k++;
 		if (k == n)
-			return v[0] + i;
+			return v[0] + (uint64_t)(at - mem);
 	}
 	return 0;
 }
@@ -433,6 +463,7 @@ void process_close(struct process *p)
 		if (page != &unreadable)
 			free(page);
 	hashmap_destroy(p->pages);
+	free(p->searched.bytes);
 	arena_destroy(p->arena);
 	free(p->declined);
 	free(p);

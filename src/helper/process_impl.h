@@ -24,6 +24,11 @@ struct process {
 	struct image **images;	      /* of the same mappings, pinned; NULL: not asked for yet */
 	uint32_t nimages;
 	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
+	struct {
+		uint64_t addr;
+		uint32_t size; /* 0: none */
+		uint8_t *bytes;
+	} searched; /* what ubytes() has read last: clauses search it for several texts */
 	const struct helper *helper;
 	bool is_attached; /* its clauses have run, and none has declined the process */
 	const struct proc_map

@@ -136,7 +136,8 @@ static void addresses_move(struct moved *d, const struct proc_map *m, taddr addr
 	CLEANUP(free) uint8_t *now = xmalloc(size);
 	uint64_t value;
 
-	if (!target_read(d->of, origin->start + (addr - m->start), now, size))
+	if (!target_read(d->of, origin->start + (addr - m->start), now, size) ||
+	    memcmp(now, bytes, size) == 0)
 		return;
 	for (size_t i = -addr & 7; i + sizeof(value) <= size; i += sizeof(value)) {
 		memcpy(&value, now + i, sizeof(value));
