@@ -41,6 +41,52 @@ static struct object *object_of(const struct process *p, const struct proc_map *
 	return image_object(*slot, p->files->limit);
 }
 
+/* Names of symbols for object_expect(). */
+struct expected {
+	const char *names[OBJECT_EXPECTED];
+	uint32_t n;
+};
+
+/* Adds the texts of an object that may be such names. */
+static void expected_add(struct expected *e, const struct difo *d)
+{
+	uint32_t len;
+
+	for (uint32_t at = 1; d && at < d->strs_size; at += len + 1) {
+		const char *text = d->strs + at;
+
+		len = (uint32_t)strnlen(text, d->strs_size - at);
+		if (len > 3 && strcspn(text, " *%/,:") == len && e->n < OBJECT_EXPECTED)
+			e->names[e->n++] = text;
+	}
+}
+
+/*
+ * Large files are searched once for all symbols that clauses of attach ask for, of whose texts most
+ * are names of these, and for those by which programs are known. Helpers that programs carry are
+ * not trusted to name many.
+ */
+static void symbols_expect(const struct process *p, struct object *o)
+{
+	const struct helper *h = p->helper;
+	struct expected e = {.n = 0};
+
+	for (uint32_t i = 0; i < p->nhelpers && e.n < OBJECT_EXPECTED / 2; i++)
+		if (p->helpers[i]->symbols && !p->helpers[i]->is_foreign)
+			e.names[e.n++] = p->helpers[i]->symbols;
+	for (uint32_t i = 0; i < h->prog->nclauses && !h->is_foreign; i++) {
+		const struct prog_clause *cl = h->prog->clauses[i];
+
+		if (helper_clause_probe(cl) != HELPER_ATTACH)
+			continue;
+		expected_add(&e, cl->pred);
+		for (uint32_t k = 0; k < cl->nacts; k++)
+			for (uint32_t n = 0; n < cl->acts[k].nargs; n++)
+				expected_add(&e, cl->acts[k].args[n]);
+	}
+	object_expect(o, e.names, e.n);
+}
+
 /* Each file is searched once. */
 const struct proc_map *process_program(const struct process *p, const struct helper *h)
 {
@@ -77,6 +123,10 @@ static bool each_object(struct process *p, const char *pattern,
 		if (!map_is_wanted(p, m, pattern) || (i && proc_map_is_same_file(&m[-1], m)))
 			continue;
 		o = object_of(p, m);
+		if (o && p->expecting[i] != p->helper) {
+			symbols_expect(p, o);
+			p->expecting[i] = p->helper;
+		}
 		if (o && object_addr(o, m->off, &addr) && func(ctx, o, m, m->start - addr))
 			return true;
 	}
@@ -172,6 +222,27 @@ static bool pages_read(struct process *p, uint64_t addr, void *buf, uint32_t siz
 	return true;
 }
 
+/* The bytes of a range if ubytes() has read them; NULL: it has not. */
+static const uint8_t *searched_find(const struct process *p, uint64_t addr, uint64_t size)
+{
+	const uint64_t off = addr - p->searched.addr;
+
+	return off < p->searched.size && size <= p->searched.size - off ? p->searched.bytes + off
+									: NULL;
+}
+
+/* Reads memory of the process whose files another target has moved, as its own clauses saw it. */
+static bool origin_read(void *ctx, taddr addr, void *buf, size_t size)
+{
+	struct process *origin = ctx;
+	const uint8_t *known = searched_find(origin, addr, size);
+
+	if (known)
+		memcpy(buf, known, size);
+	return known || (size <= PAGE_BYTES ? pages_read(origin, addr, buf, (uint32_t)size)
+					    : target_read(origin->target, addr, buf, size));
+}
+
 bool process_is_late(const struct process *p)
 {
 	return p->deadline && worked_ns() > p->deadline;
@@ -192,8 +263,7 @@ static bool is_changing(const struct process *p, uint64_t addr, const char *byte
 	while (nzeros < size && !bytes[nzeros])
 		nzeros++;
 	now = xmalloc(size + 1);
-	return nzeros == size ||
-	       !target_read(p->origin->target, target_moved_from(addr), now, size) ||
+	return nzeros == size || !origin_read(p->origin, target_moved_from(addr), now, size) ||
 	       memcmp(now, bytes, size) != 0;
 }
 
@@ -221,20 +291,20 @@ bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
  */
 static const uint8_t *searched_read(struct process *p, uint64_t addr, uint32_t size)
 {
-	const bool is_there =
-		p->searched.size && p->searched.addr == addr && p->searched.size == size;
+	const uint8_t *known = searched_find(p, addr, size);
 	bool good = !process_is_late(p);
 
-	if (good && !is_there) {
+	if (good && !known) {
 		p->searched.bytes = xrealloc(p->searched.bytes, size);
 		/* as one request, unless mappings of several files are concerned */
 		good = target_read(p->target, addr, p->searched.bytes, size) ||
 		       pages_read(p, addr, p->searched.bytes, size);
 		p->searched.addr = addr;
 		p->searched.size = good ? size : 0;
+		known = p->searched.bytes;
 	}
-	read_note(p, addr, p->searched.bytes, size, good);
-	return good ? p->searched.bytes : NULL;
+	read_note(p, addr, known, size, good);
+	return good ? known : NULL;
 }
 
 static bool text_is(struct process *p, uint64_t addr, const char *text)
@@ -345,6 +415,7 @@ static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 void process_set_origin(struct process *p, struct process *origin)
 {
 	p->origin = origin;
+	target_moved_set_reader(p->target, origin_read, origin);
 	p->has_counted_modules = p->has_read_changing = false;
 }
 
@@ -441,6 +512,7 @@ struct process *process_open(struct target *t, const struct file_opts *files)
 	p->files = files;
 	p->nimages = p->maps->maps.len;
 	p->images = xcalloc(p->nimages + 1, sizeof(struct image *));
+	p->expecting = xcalloc(p->nimages + 1, sizeof(*p->expecting));
 	p->pages = hashmap_create();
 	p->arena = arena_create();
 	return p;
@@ -458,6 +530,7 @@ void process_close(struct process *p)
 		image_put(p->images[i]);
 	}
 	free(p->images);
+	free(p->expecting);
 	dif_machine_destroy(p->machine);
 	while ((page = hashmap_next(p->pages, &pos, NULL, NULL)))
 		if (page != &unreadable)
@@ -573,6 +646,12 @@ bool process_has_file(const struct process *p, const struct helper *h)
 	if (!h->patterns)
 		return true;
 	return process_maps_have(p->maps, h);
+}
+
+void process_expect_symbols(struct process *p, struct helper *const *helpers, uint32_t n)
+{
+	p->helpers = helpers;
+	p->nhelpers = n;
 }
 
 void process_find_symbols(const struct process *p, struct helper *const *helpers, uint32_t n)

@@ -32,6 +32,8 @@ const struct proc_map *process_program_file(const struct process *p);
 bool process_maps_have(const struct proc_maps *maps, const struct helper *h);
 /* The same of the process; true for a helper that applies to all. */
 bool process_has_file(const struct process *p, const struct helper *h);
+/* Says that process_find_symbols() is going to be called with these, which outlive p. */
+void process_expect_symbols(struct process *p, struct helper *const *helpers, uint32_t n);
 /*
  * Searches the program that the process executes for the symbols of all these helpers at once, for
  * process_has_symbols().

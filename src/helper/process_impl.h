@@ -23,7 +23,10 @@ struct process {
 	const struct proc_maps *maps; /* of the target */
 	struct image **images;	      /* of the same mappings, pinned; NULL: not asked for yet */
 	uint32_t nimages;
-	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
+	struct helper *const *helpers; /* process_find_symbols() will be asked about */
+	uint32_t nhelpers;
+	const struct helper **expecting; /* of the same: whose names they expect */
+	struct hashmap *pages;		 /* number of a page -> its bytes, or &unreadable */
 	struct {
 		uint64_t addr;
 		uint32_t size; /* 0: none */

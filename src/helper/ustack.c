@@ -620,6 +620,7 @@ static bool target_meet(struct ustacks *u, struct space *s, struct target *t, bo
 	s->ino = program ? program->ino : 0;
 	/* The file of a program may be large, and stacks are waiting: its symbols come last. */
 	set = set_of_files(u, proc, t, &m);
+	process_expect_symbols(proc, u->helpers.data, u->helpers.len);
 	e = set == u->always ? NULL : process_publish(u, &m, proc, set);
 	nlates = gate_late_count(u->opts.files->gate);
 	all = e ? set : set_of_symbols(u, proc, set);

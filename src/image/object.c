@@ -59,11 +59,14 @@ struct object {
 	struct gate_elf elf;
 	struct gnuhash hashes;
 	VEC(struct symbol) symbols;
-	struct slot *slots; /* NULL: the symbols were not read */
-	uint32_t nsearches; /* symbols that were looked up in tables without hashes */
-	uint32_t nscans;    /* those of them in passing */
-	uint32_t mask;	    /* number of slots, a power of two, less one */
+	VEC(char *) expected; /* object_expect(), until these are searched for */
+	struct slot *slots;   /* NULL: the symbols were not read */
+	uint32_t nsearches;   /* symbols that were looked up in tables without hashes */
+	uint32_t nscans;      /* those of them in passing */
+	uint32_t mask;	      /* number of slots, a power of two, less one */
 };
+
+_Static_assert(OBJECT_EXPECTED <= SYMSCAN_NAMES_MAX, "names of one search");
 
 static struct object_symbol absent;
 static char yes, no;
@@ -165,6 +168,7 @@ struct search {
 	struct clone as; /* the suffixes that the name itself has: then only this symbol is meant */
 	size_t stem;	 /* how long it is without these */
 	bool is_first;	 /* the one that other files see is enough */
+	bool is_over;	 /* no more are wanted */
 	VEC(struct clone) found;
 };
 
@@ -175,10 +179,9 @@ static bool search_add(struct search *s, const struct clone *c)
 	return s->found.len > CLONES_MAX || (s->is_first && c->is_global && !c->suffix);
 }
 
-static bool symbol_compare(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
+static bool search_compare(struct search *s, const GElf_Sym *sym, uint32_t file, const char *name,
 			   size_t len)
 {
-	struct search *s = ctx;
 	struct clone c = {0};
 	size_t rest;
 
@@ -193,6 +196,27 @@ static bool symbol_compare(void *ctx, const GElf_Sym *sym, uint32_t file, const 
 		return false;
 	clone_fill(sym, file, &c);
 	return search_add(s, &c);
+}
+
+static bool symbol_compare(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
+			   size_t len)
+{
+	return search_compare(ctx, sym, file, name, len);
+}
+
+static bool symbol_scanned_alone(void *ctx, uint32_t which, const GElf_Sym *sym, uint32_t file,
+				 const char *name, size_t len)
+{
+	return search_compare(ctx, sym, file, name, len);
+}
+
+static bool symbol_scanned(void *ctx, uint32_t which, const GElf_Sym *sym, uint32_t file,
+			   const char *name, size_t len)
+{
+	struct search *s = (struct search *)ctx + which;
+
+	s->is_over = s->is_over || search_compare(s, sym, file, name, len);
+	return false; /* the others may not have been found */
 }
 
 static bool symbol_add(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name, size_t len)
@@ -234,7 +258,7 @@ static void symbols_index(struct object *o)
 static bool symbols_scan(struct object *o, struct search *s)
 {
 	return o->hashes.file && !o->slots && o->nscans++ < SCANS_MAX &&
-	       symscan_symbols(&o->elf, o->file, s->name, symbol_compare, s);
+	       symscan_symbols(&o->elf, o->file, &s->name, 1, symbol_scanned_alone, s);
 }
 
 /*
@@ -341,10 +365,19 @@ static void build_id_note(struct object *o)
 	strbuf_deinit(&text);
 }
 
+static void expected_forget(struct object *o)
+{
+	for (uint32_t i = 0; i < o->expected.len; i++)
+		free(o->expected.data[i]);
+	o->expected.len = 0;
+}
+
 /* Closes the file, as one of ELF, and forgets what was read of it for lookups. */
 static void object_shut(struct object *o)
 {
 	vec_deinit(&o->symbols);
+	expected_forget(o);
+	vec_deinit(&o->expected);
 	free(o->slots);
 	o->slots = NULL;
 	o->nsearches = o->nscans = 0;
@@ -447,22 +480,98 @@ uint64_t object_size(const struct object *o)
 	       (o->slots ? ((uint64_t)o->mask + 1) * sizeof(*o->slots) : 0);
 }
 
+/* Returns the symbol that a search has found, or NULL; the search ends. */
+static struct object_symbol *search_end(struct object *o, struct search *s)
+{
+	struct object_symbol found, *ret = NULL;
+
+	if (clone_choose(s->found.data, (uint32_t)s->found.len, &found)) {
+		ret = ARENA_NEW(o->arena, struct object_symbol);
+		*ret = found;
+	}
+	vec_deinit(&s->found);
+	return ret;
+}
+
+/* Notes what was found, or that a name is absent. */
+static void symbol_note(struct object *o, const char *name, struct object_symbol *s)
+{
+	if (hashmap_count(o->found) < OBJECT_KEPT)
+		hashmap_sets(o->found, name, s ? s : &absent);
+}
+
+void object_expect(struct object *o, const char *const *names, uint32_t n)
+{
+	expected_forget(o);
+	for (uint32_t i = 0; i < n; i++) {
+		CLEANUP(free) char *copy = xstrdup(names[i]);
+		char *save = NULL;
+
+		for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
+			if (!hashmap_finds(o->found, p) && o->expected.len < OBJECT_EXPECTED)
+				vec_push(&o->expected, xstrdup(p));
+	}
+}
+
+static bool is_expected(const struct object *o, const char *name)
+{
+	for (uint32_t i = 0; i < o->expected.len; i++)
+		if (strcmp(o->expected.data[i], name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Searches large tables for all names that are expected and that the dynamic linker does not know;
+ * false: they are searched for one by one.
+ */
+static bool expected_scan(struct object *o)
+{
+	struct search *s = xcalloc(o->expected.len, sizeof(*s));
+	const char **names = xcalloc(o->expected.len, sizeof(*names));
+	uint32_t n = 0;
+	bool is_good;
+
+	for (uint32_t i = 0; i < o->expected.len; i++) {
+		s[n].is_first = true;
+		names[n] = o->expected.data[i];
+		if (search_begin(o, &s[n], names[n]))
+			vec_deinit(&s[n].found);
+		else
+			n++;
+	}
+	is_good = o->hashes.file && !o->slots && o->nscans++ < SCANS_MAX &&
+		  symscan_symbols(&o->elf, o->file, names, n, symbol_scanned, s) &&
+		  !gate_file_is_stuck(o->file);
+	for (uint32_t i = 0; i < n; i++) {
+		if (is_good)
+			symbol_note(o, names[i], search_end(o, &s[i]));
+		else
+			vec_deinit(&s[i].found);
+	}
+	free(names);
+	free(s);
+	expected_forget(o);
+	return is_good;
+}
+
 /* Finds a symbol in the file; NULL: it has none of this name. */
 static struct object_symbol *file_symbol(struct object *o, const char *name)
 {
 	struct search s = {.is_first = true};
-	struct object_symbol found, *ret = NULL;
+	struct object_symbol *known;
 
 	if (!object_open(o))
 		return NULL;
-	if (!search_begin(o, &s, name))
+	if (!search_begin(o, &s, name)) {
+		if (is_expected(o, name) && expected_scan(o) &&
+		    (known = hashmap_finds(o->found, name))) {
+			vec_deinit(&s.found);
+			return known;
+		}
 		symbols_find(o, &s);
-	if (clone_choose(s.found.data, (uint32_t)s.found.len, &found)) {
-		ret = ARENA_NEW(o->arena, struct object_symbol);
-		*ret = found;
 	}
-	vec_deinit(&s.found);
-	return ret;
+	return search_end(o, &s);
 }
 
 bool object_symbol(struct object *o, const char *name, struct object_symbol *ret)
@@ -473,10 +582,9 @@ bool object_symbol(struct object *o, const char *name, struct object_symbol *ret
 		s = file_symbol(o, name);
 		if (!s && object_is_stuck(o))
 			return false;
+		symbol_note(o, name, s);
 		if (!s)
 			s = &absent;
-		if (hashmap_count(o->found) < OBJECT_KEPT)
-			hashmap_sets(o->found, name, s);
 	}
 	if (s != &absent)
 		*ret = *s;
@@ -551,13 +659,20 @@ static void names_free(struct names *n)
 	vec_deinit(&n->has);
 }
 
-/* Those that are symbols for the dynamic linker. */
-static void names_find_hashed(struct names *n, const struct gnuhash *g)
+/* Those that were looked up, and those that are symbols for the dynamic linker; true: all. */
+static bool names_find_known(struct names *n, const struct object *o)
 {
+	bool is_known = true;
 	GElf_Sym sym;
 
-	for (uint32_t i = 0; i < n->names.len; i++)
-		n->has.data[i] = gnuhash_find(g, n->names.data[i], &sym);
+	for (uint32_t i = 0; i < n->names.len; i++) {
+		const struct object_symbol *s = hashmap_finds(o->found, n->names.data[i]);
+
+		n->has.data[i] =
+			s ? s != &absent : gnuhash_find(&o->hashes, n->names.data[i], &sym);
+		is_known &= s || n->has.data[i];
+	}
+	return is_known;
 }
 
 /* Those that are in a table of names. */
@@ -581,7 +696,8 @@ static void names_find(struct names *n, struct object *o)
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	names_find_hashed(n, &o->hashes);
+	if (names_find_known(n, o))
+		return;
 	while ((scn = elf_nextscn(o->elf.elf, scn))) {
 		const Elf_Data *data;
 

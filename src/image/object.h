@@ -19,7 +19,8 @@
 struct gate_file;
 struct object;
 
-#define OBJECT_KEPT 4096 /* symbols that were looked up and are found without the file */
+#define OBJECT_EXPECTED 200  /* names of object_expect() that are considered */
+#define OBJECT_KEPT	4096 /* symbols that were looked up and are found without the file */
 
 struct object_symbol {
 	uint64_t addr, size; /* of a thread-local one: its offset in the module */
@@ -48,6 +49,11 @@ void object_destroy(struct object *o); /* NULL is allowed */
 uint64_t object_size(const struct object *o);
 /* Finds a symbol of this name, or the only one that a compiler has made of it (image/clone.h). */
 bool object_symbol(struct object *o, const char *name, struct object_symbol *ret);
+/*
+ * Says which names "a|b" object_symbol() and object_have() are probably going to be asked for, in
+ * place of those said before: if one of them needs a search, the search is for all that need one.
+ */
+void object_expect(struct object *o, const char *const *names, uint32_t n);
 /* Never NULL; stays the object's. */
 const struct object_pieces *object_pieces(struct object *o, const char *name);
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret);

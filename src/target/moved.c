@@ -13,6 +13,8 @@ struct moved {
 	uint32_t nfiles;
 	struct gate_file *files[TARGET_MOVED_FILES]; /* that memory was read of */
 	uint64_t asked;				     /* bits: files */
+	target_reader *read;			     /* NULL: memory of `of` is read of it */
+	void *ctx;
 };
 
 static struct moved *moved_of(const struct target *t)
@@ -86,6 +88,23 @@ static void moved_threads(struct target *t, target_tids *ret)
 	(void)t, (void)ret;
 }
 
+/* ---- memory of the process --------------------------------------------------------------- */
+
+void target_moved_set_reader(struct target *moved, target_reader *read, void *ctx)
+{
+	moved_of(moved)->read = read;
+	moved_of(moved)->ctx = ctx;
+}
+
+/* What the process has in memory that m maps here. */
+static bool origin_read(const struct moved *d, const struct proc_map *m, taddr addr, void *dst,
+			size_t size)
+{
+	taddr at = origin_of(d, m)->start + (addr - m->start);
+
+	return d->read ? d->read(d->ctx, at, dst, size) : target_read(d->of, at, dst, size);
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static const struct proc_map *moved_program(struct target *t)
@@ -114,10 +133,9 @@ static bool moved_mapping(const struct target *t, const struct proc_map *m, stru
 static bool changes_spoil(struct moved *d, const struct proc_map *m, taddr addr, uint8_t *bytes,
 			  size_t size)
 {
-	const struct proc_map *origin = origin_of(d, m);
 	CLEANUP(free) uint8_t *now = xmalloc(size);
 
-	if (!target_read(d->of, origin->start + (addr - m->start), now, size))
+	if (!origin_read(d, m, addr, now, size))
 		return false;
 	for (size_t i = 0; i < size; i++)
 		if (now[i] != bytes[i])
@@ -136,8 +154,7 @@ static void addresses_move(struct moved *d, const struct proc_map *m, taddr addr
 	CLEANUP(free) uint8_t *now = xmalloc(size);
 	uint64_t value;
 
-	if (!target_read(d->of, origin->start + (addr - m->start), now, size) ||
-	    memcmp(now, bytes, size) == 0)
+	if (!origin_read(d, m, addr, now, size) || memcmp(now, bytes, size) == 0)
 		return;
 	for (size_t i = -addr & 7; i + sizeof(value) <= size; i += sizeof(value)) {
 		memcpy(&value, now + i, sizeof(value));

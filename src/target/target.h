@@ -119,6 +119,9 @@ struct target *target_moved(struct target *t);
 taddr target_moved_from(taddr addr);
 /* The file that lies so much further on; UINT32_MAX: none does. */
 uint32_t target_moved_file(uint64_t distance);
+/* Memory of t is read by this function from now on, which may know some of it; NULL: by itself. */
+typedef bool target_reader(void *ctx, taddr addr, void *dst, size_t size);
+void target_moved_set_reader(struct target *moved, target_reader *read, void *ctx);
 /* Bits: the files that were read, or whose images were opened, since target_moved(). */
 uint64_t target_moved_asked(const struct target *t);
 

@@ -111,6 +111,31 @@ static int others_count(struct object *o, const struct all *all)
 	return n;
 }
 
+/* Names that are said to be asked for have the same answers. */
+static void expected_check(const char *what, const char *path, const struct all *all)
+{
+	static const char *names[OBJECT_EXPECTED];
+	struct gate_file *f;
+	struct object *o = object_make(path, &f);
+	struct object_symbol s;
+	const void *name;
+	size_t pos = 0, len;
+	uint32_t n = 0;
+
+	names[n++] = "nothing|no_such_symbol_here";
+	while (n < OBJECT_EXPECTED - 1 && hashmap_next(all->first, &pos, &name, &len))
+		names[n++] = strndup(name, len);
+	object_expect(o, names, n);
+	ok(!object_symbol(o, "nothing", &s), "%s: an expected one that is not there", what);
+	is_int(others_count(o, all), 0, "the same symbols if some are expected");
+	ok(!object_has(o, "nothing|no_such_symbol_here"), "none of two that were expected");
+	ok(object_has(o, names[n - 1]), "one that was expected");
+	object_destroy(o);
+	gate_file_close(f);
+	for (uint32_t i = 1; i < n; i++)
+		free((void *)names[i]);
+}
+
 static void file_check(const char *what, const char *path, const struct all *all)
 {
 	struct gate_file *f;
@@ -182,6 +207,8 @@ int main(void)
 	all_read(libc, &lib);
 	file_check("own program", "/proc/self/exe", &own);
 	file_check("C library", libc, &lib);
+	expected_check("own program", "/proc/self/exe", &own);
+	expected_check("C library", libc, &lib);
 
 	o = object_make("/proc/self/exe", &f);
 	ok(object_has(o, "nothing|object_read"), "a name of the other table");

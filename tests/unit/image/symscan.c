@@ -120,9 +120,10 @@ struct found {
 	uint32_t n, max;
 };
 
-static bool found_add(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name, size_t len)
+static bool found_add(void *ctx, uint32_t which, const GElf_Sym *sym, uint32_t file,
+		      const char *name, size_t len)
 {
-	struct found *f = ctx;
+	struct found *f = (struct found *)ctx + which;
 
 	f->sum = (f->sum + sym->st_value * 31 + file) * 1000003 + strnlen(name, len);
 	f->n++;
@@ -144,7 +145,7 @@ static struct found walk_find(struct gate_elf *g, const char *name)
 			file = *own ? (uint32_t)t.index + 1 : 0;
 		else if (t.sym.st_shndx != SHN_UNDEF && strncmp(own, name, len) == 0 &&
 			 (!own[len] || own[len] == '.'))
-			(void)found_add(&f, &t.sym,
+			(void)found_add(&f, 0, &t.sym,
 					GELF_ST_BIND(t.sym.st_info) == STB_LOCAL ? file : 0, own,
 					strlen(own) + 1);
 	}
@@ -156,13 +157,14 @@ static struct found scan_find(struct gate_elf *g, struct gate_file *file, const 
 {
 	struct found f = {.max = UINT32_MAX};
 
-	*ret_is_scanned = symscan_symbols(g, file, name, found_add, &f);
+	*ret_is_scanned = symscan_symbols(g, file, &name, 1, found_add, &f);
 	return f;
 }
 
 static void test_symbols(struct gate_elf *g, struct gate_file *file)
 {
 	uint32_t nwrong = 0, nfound = 0, nwalked = 0, nseveral = 0;
+	static const char *const name_17 = "function_17_with_a_name_of_some_length";
 	struct found first = {.max = 1};
 	bool is_scanned;
 
@@ -185,10 +187,40 @@ static void test_symbols(struct gate_elf *g, struct gate_file *file)
 	is_int((int)nwalked, 0, "names for which there is none");
 	ok(nfound > FUNCS / 2 && nseveral > FUNCS / 30, "%u are found, of %u several", nfound,
 	   nseveral);
-	ok(symscan_symbols(g, file, "function_17_with_a_name_of_some_length", found_add, &first) &&
-		   first.n == 1,
+	ok(symscan_symbols(g, file, &name_17, 1, found_add, &first) && first.n == 1,
 	   "the visitor may end it");
 	ok(!scan_find(g, file, "", &is_scanned).n && !is_scanned, "no name");
+}
+
+/* Names that are searched for at once: some short, some the end of another, one twice. */
+static void test_several(struct gate_elf *g, struct gate_file *file)
+{
+	static char text[SYMSCAN_NAMES_MAX + 1][64];
+	const char *names[SYMSCAN_NAMES_MAX + 1];
+	struct found f[SYMSCAN_NAMES_MAX];
+	uint32_t nwrong = 0, nfound = 0;
+
+	for (uint32_t i = 0; i <= SYMSCAN_NAMES_MAX; i++) {
+		(void)snprintf(text[i], sizeof(text[i]), "%s%u_with_a_name_of_some_length%s",
+			       i % 3 ? "function_" : "", i * 19, i % 5 ? "" : ".part.0");
+		names[i] = text[i];
+	}
+	names[1] = names[2];
+	names[3] = "last";
+	names[4] = "t";
+	names[5] = "st";
+	for (uint32_t i = 0; i < SYMSCAN_NAMES_MAX; i++)
+		f[i] = (struct found){.max = UINT32_MAX};
+	ok(symscan_symbols(g, file, names, SYMSCAN_NAMES_MAX, found_add, f), "many names at once");
+	for (uint32_t i = 0; i < SYMSCAN_NAMES_MAX; i++) {
+		const struct found want = walk_find(g, names[i]);
+
+		nwrong += f[i].n != want.n || f[i].sum != want.sum;
+		nfound += want.n > 0;
+	}
+	is_int((int)nwrong, 0, "names of these for which a walk has another answer");
+	ok(nfound > SYMSCAN_NAMES_MAX / 3, "%u of them are there", nfound);
+	ok(!symscan_symbols(g, file, names, SYMSCAN_NAMES_MAX + 1, found_add, f), "too many");
 }
 
 static void test_long(struct gate_elf *g, struct gate_file *file)
@@ -246,6 +278,7 @@ int main(void)
 	gate_elf_open(file, LIMIT, &g);
 	if (ok(g.elf, "a file of %u symbols, %zu bytes of names", f.symbols.len, f.names.len)) {
 		test_symbols(&g, file);
+		test_several(&g, file);
 		test_long(&g, file);
 		test_names(&g, file);
 		test_others(&f);
