@@ -175,17 +175,16 @@ static bool allowance_is_over(const struct allowance *a)
 	return *a->is_interrupted || worked_ns() >= a->worked || now_ns() >= a->now;
 }
 
-/* For the option debug: what was prepared since then. */
-static void prepare_debug(const struct stacks *s, const char *what, uint32_t nattached,
+/* For the option debug: what was prepared since then, helpers or tables. */
+static void prepare_debug(const struct stacks *s, const char *whose, const char *what, uint32_t n,
 			  uint64_t since, uint64_t worked_since)
 {
 	struct strbuf text = {0};
 
 	if (!s->opts.debug)
 		return;
-	strbuf_addf(&text, "%s: helpers of %u processes in %.1f ms, %.1f ms of a CPU", what,
-		    nattached, (double)(now_ns() - since) / 1e6,
-		    (double)(worked_ns() - worked_since) / 1e6);
+	strbuf_addf(&text, "%s: %s of %u processes in %.1f ms, %.1f ms of a CPU", whose, what, n,
+		    (double)(now_ns() - since) / 1e6, (double)(worked_ns() - worked_since) / 1e6);
 	s->opts.debug(s->opts.ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
@@ -196,10 +195,10 @@ enum wanted {
 	WANT_RUNTIME = 2, /* those that map a file of a runtime's name */
 };
 
-/*
- * Attaches the helpers of a process that was not met. Walks find the frames of other languages
- * behind those of the runtime, which need tables.
- */
+/* Processes whose helpers are attached, and whose tables are still to be loaded. */
+typedef VEC(pid_t) pid_list;
+
+/* Attaches the helpers of a process that was not met; true: it has some. */
 static bool process_prepare(struct stacks *s, pid_t pid, unsigned int wanted)
 {
 	struct target *t = NULL;
@@ -215,29 +214,40 @@ static bool process_prepare(struct stacks *s, pid_t pid, unsigned int wanted)
 	e = target_live_open(pid, s->opts.helpers.files->gate, &t);
 	if (!e && (!(wanted & WANT_RUNTIME) || ustacks_has_file(s->helpers, target_maps(t))))
 		is_attached = ustacks_attach(s->helpers, key, t);
-	if (is_attached)
-		unwinds_load_maps(s->tables, pid, target_maps(t));
 	err_destroy(e); /* it has ended, or we may not look at it */
 	target_close(t);
 	return is_attached;
 }
 
-/* Prepares all processes that are wanted. Returns how many of them have helpers now. */
-static uint32_t processes_prepare(struct stacks *s, const struct allowance *a, unsigned int wanted)
+/* Prepares all processes that are wanted, and adds those that have helpers now. */
+static void processes_prepare(struct stacks *s, const struct allowance *a, unsigned int wanted,
+			      pid_list *ret)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *de;
-	uint32_t nattached = 0;
 
 	while (d && !allowance_is_over(a) && (de = readdir(d))) {
 		long pid = strtol(de->d_name, NULL, 10);
 
-		if (pid > 0)
-			nattached += process_prepare(s, (pid_t)pid, wanted);
+		if (pid > 0 && process_prepare(s, (pid_t)pid, wanted))
+			vec_push(ret, (pid_t)pid);
 	}
 	if (d)
 		(void)closedir(d);
-	return nattached;
+}
+
+/*
+ * Loads the tables of processes with helpers: walks find the frames of other languages behind those
+ * of the runtime. All helpers come first, because the tables of one large file may take as long as
+ * the helpers of a hundred processes. Returns of how many the tables are loaded.
+ */
+static uint32_t tables_prepare(struct stacks *s, const struct allowance *a, const pid_list *list)
+{
+	uint32_t n = 0;
+
+	for (; n < list->len && !allowance_is_over(a); n++)
+		unwinds_load_process(s->tables, list->data[n]);
+	return n;
 }
 
 /* Of processes with files of a runtime's names, first those that use a CPU. */
@@ -245,16 +255,24 @@ static void runtimes_prepare(struct stacks *s, const atomic_int *is_interrupted)
 {
 	struct allowance a = allowance_begin(is_interrupted, RUNTIMES_NS, RUNTIMES_WAIT_NS);
 	uint64_t since = now_ns(), worked_since = worked_ns();
-	uint32_t nattached = processes_prepare(s, &a, WANT_RUNNING | WANT_RUNTIME);
+	pid_list list = {0};
+	uint32_t n;
 
-	nattached += processes_prepare(s, &a, WANT_RUNTIME);
-	prepare_debug(s, "runtimes", nattached, since, worked_since);
+	processes_prepare(s, &a, WANT_RUNNING | WANT_RUNTIME, &list);
+	processes_prepare(s, &a, WANT_RUNTIME, &list);
+	prepare_debug(s, "runtimes", "helpers", list.len, since, worked_since);
+	since = now_ns();
+	worked_since = worked_ns();
+	n = tables_prepare(s, &a, &list);
+	prepare_debug(s, "runtimes", "tables", n, since, worked_since);
+	vec_deinit(&list);
 }
 
 /* Tables of all processes; then the runtimes that programs contain are known by symbols. */
 static void others_prepare(struct stacks *s, bool has_targets, const atomic_int *is_interrupted)
 {
 	struct allowance a = allowance_begin(is_interrupted, OTHERS_NS, OTHERS_WAIT_NS);
+	pid_list list = {0};
 
 	unwinds_scan(s->tables);
 	while (!allowance_is_over(&a))
@@ -262,8 +280,10 @@ static void others_prepare(struct stacks *s, bool has_targets, const atomic_int 
 			break;
 	if (has_targets || !s->helpers)
 		return;
-	(void)processes_prepare(s, &a, WANT_RUNNING);
-	(void)processes_prepare(s, &a, 0);
+	processes_prepare(s, &a, WANT_RUNNING, &list);
+	processes_prepare(s, &a, 0, &list);
+	(void)tables_prepare(s, &a, &list);
+	vec_deinit(&list);
 }
 
 /* The same of one that was named; its native frames need tables, too. */
@@ -277,7 +297,7 @@ static void named_prepare(struct stacks *s, pid_t pid)
 		unwinds_load_maps(s->tables, pid, target_maps(t));
 		since = now_ns();
 		worked_since = worked_ns();
-		prepare_debug(s, "targets", ustacks_attach(s->helpers, key, t), since,
+		prepare_debug(s, "targets", "helpers", ustacks_attach(s->helpers, key, t), since,
 			      worked_since);
 	}
 	err_destroy(e);

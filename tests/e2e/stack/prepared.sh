@@ -1,0 +1,47 @@
+# When a session begins, the helpers of all processes of runtimes are attached before the first unwind table is read: the tables of eight
+# large programs take longer than what is allowed for both, and the helper of a small program, which began last, is there nevertheless.
+cd "$TMP" || exit 1
+
+cat >helper.d <<'X'
+#pragma D helper exec "of_the_test*"
+dtrace:helper:ustack: { uframe("frame"); }
+X
+cat >large.S <<'X'
+	.text
+	.rept 200000
+	.cfi_startproc
+	push %rbx
+	.cfi_adjust_cfa_offset 8
+	pop %rbx
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.endr
+	.section .note.GNU-stack,"",%progbits
+X
+cat >main.c <<'X'
+#include <unistd.h>
+int main(void) { pause(); return 0; }
+X
+gcc -O1 -o of_the_test_small main.c && gcc -O1 -o of_the_test_large main.c large.S || exit 1
+
+pids=
+for i in 1 2 3 4 5 6 7 8; do
+	cp of_the_test_large of_the_test_$i # another file each: tables are those of a file
+	./of_the_test_$i &
+	pids="$pids $!"
+done
+./of_the_test_small &
+pids="$pids $!"
+trap 'kill $pids 2>/dev/null' EXIT
+sleep 0.2 # they map their files
+
+"$DTRACE" -q -x debug -x helper=helper.d -n 'profile-97 { @[jstack(9)] = count(); } tick-1s { exit(0); } END { trunc(@); }' >debug.txt 2>&1
+sed '/runtimes: helpers of/q' debug.txt >attached.txt
+bad=0
+for pid in $pids; do
+	grep -q "ustack helpers of process $pid: 'helper.d'" attached.txt || { echo "process $pid has no helper before tables are read"; bad=1; }
+done
+grep -q 'runtimes: tables of [1-9]' debug.txt || { echo "no tables were read"; bad=1; }
+[ $bad = 0 ] || grep -a 'runtimes:' debug.txt
+exit $bad
