@@ -272,11 +272,14 @@ function nine() { $f = new Fiber('within'); $f->start(); while (!$f->isTerminate
 function within() { for ($i = 0; $i < 3; $i++) Fiber::suspend(one(4)); }
 X
 	for options in "-d opcache.enable_cli=0" "$jit"; do
-		rm -f met
-		timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getrusage:entry /pid == $target/ { begun = 1; } syscall::unlink:entry /pid == $target && begun/ { over = 1; }
+		# on a busy machine there are few samples: once more, and all together, until each function was seen
+		: >got.txt
+		for try in 1 2 3 4 5 6; do
+			rm -f met
+			timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getrusage:entry /pid == $target/ { begun = 1; } syscall::unlink:entry /pid == $target && begun/ { over = 1; }
 	    profile-'$rate' /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
-	    profile-'$rate' /pid == $target && begun && !over/ { @[jstack(100)] = count(); }' -c "$php $options busy.php" >got.txt 2>errors
-		$php -r '
+	    profile-'$rate' /pid == $target && begun && !over/ { @[jstack(100)] = count(); }' -c "$php $options busy.php" >>got.txt 2>errors
+			said=$($php -r '
 	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "K::{closure:K::m():5}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10,
 	    "seven" => 12, "{closure:seven():12}" => 12, "eight" => 13, "{closure:eight():13}" => 13, "nine" => 14, "within" => 15, "{closure}" => [12, 13]];
 	$callers = ["one" => ["one", "all", "within"], "two" => ["all"], "three" => ["all"], "four" => ["all"], "five" => ["all"], "six" => ["all"],
@@ -305,8 +308,13 @@ X
 	        if (isset($found[1][$i + 1], $callers[$name]) && !in_array($found[1][$i + 1], $callers[$name]))
 	            $wrong[] = $name . " called by " . $found[1][$i + 1];
 	}
-	echo "profile: ", !$wrong && count($seen) == (PHP_VERSION_ID < 80100 ? 14 : (PHP_VERSION_ID < 80400 ? 16 : 17)) && $all > 300 / getenv("slow") && $whole >= 0.99 * $all ?
-	    "good" : json_encode([$wrong, $seen, $all, $whole]), "\n";'
+	$functions = PHP_VERSION_ID < 80100 ? 14 : (PHP_VERSION_ID < 80400 ? 16 : 17);
+	$good = !$wrong && $all > 300 / getenv("slow") && $whole >= 0.99 * $all;
+	echo "profile: ", $good && count($seen) == $functions ? "good" :
+	    ($good && count($seen) < $functions ? "not all were seen: " : "") . json_encode([$wrong, $seen, $all, $whole]), "\n";')
+			case $said in *"not all were seen"*) ;; *) break ;; esac
+		done
+		echo "$said"
 	done
 
 	# a version that is not known has native frames, and the user is told
