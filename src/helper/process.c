@@ -15,10 +15,11 @@
 #include "image/image.h"
 #include "image/object.h"
 
-#define PAGE_BYTES 4096u
-#define PAGES_MAX  4096	   /* of a process that are kept while its clauses run */
-#define FIND_MAX   100000u /* elements that ufind() looks at */
-#define BYTES_MAX  (1u << 20)
+#define PAGE_BYTES  4096u
+#define PIECE_BYTES (256u << 10)
+#define PAGES_MAX   4096    /* of a process that are kept while its clauses run */
+#define FIND_MAX    100000u /* elements that ufind() looks at */
+#define BYTES_MAX   (1u << 20)
 
 static char unreadable;
 
@@ -285,6 +286,16 @@ bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
 	return good;
 }
 
+/* Reads memory in requests that the gate counts as no wait (files/gate.h). */
+static bool pieces_read(struct process *p, uint64_t addr, uint8_t *buf, uint32_t size)
+{
+	bool good = true;
+
+	for (uint32_t at = 0; at < size && good; at += PIECE_BYTES)
+		good = target_read(p->target, addr + at, buf + at, MIN(size - at, PIECE_BYTES));
+	return good;
+}
+
 /*
  * Reads memory that ubytes() searches; NULL: not all of it can be read. The bytes are valid until
  * the next call.
@@ -296,8 +307,8 @@ static const uint8_t *searched_read(struct process *p, uint64_t addr, uint32_t s
 
 	if (good && !known) {
 		p->searched.bytes = xrealloc(p->searched.bytes, size);
-		/* as one request, unless mappings of several files are concerned */
-		good = target_read(p->target, addr, p->searched.bytes, size) ||
+		/* in few requests, unless mappings of several files are concerned */
+		good = pieces_read(p, addr, p->searched.bytes, size) ||
 		       pages_read(p, addr, p->searched.bytes, size);
 		p->searched.addr = addr;
 		p->searched.size = good ? size : 0;
