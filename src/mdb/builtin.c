@@ -177,7 +177,14 @@ static struct err *walk_symbols(struct mdb *m, const struct call *c)
 }
 
 const struct walker walkers[] = {
+	{"arena", "the arenas of malloc", walk_arenas},
+	{"busy", "the memory of malloc's busy chunks, of the arena at the address, or of all",
+	 walk_busy},
+	{"chunk", "the memory of malloc's chunks, of the arena at the address, or of all",
+	 walk_chunks},
 	{"frame", "the addresses of the native frames of the chosen thread", walk_frames},
+	{"freed", "the memory of malloc's freed chunks, of the arena at the address, or of all",
+	 walk_freed},
 	{"mapping", "the begins of what is mapped", walk_mappings},
 	{"object", "the begins of the files that are mapped", walk_objects},
 	{"symbol", "the addresses of the symbols of the object at the address, or of all",

@@ -16,6 +16,7 @@ const struct dcmd dcmds[] = {
 	{"$r", "$r", "registers of the chosen thread", "", DCMD_NO_ADDR, 0, 0, cmd_regs},
 	{"args", "::args", "arguments of the program", "", DCMD_NO_ADDR, 0, 0, cmd_args},
 	{"auxv", "::auxv", "auxiliary vector: what the kernel has told the program", "", DCMD_NO_ADDR, 0, 0, cmd_auxv},
+	{"chunk", "ADDR::chunk", "the chunk of malloc around an address", "", DCMD_ADDR, 0, 0, cmd_chunk},
 	{"context", "[TID]::context [TID]", "choose a thread; as an argument, TID is decimal", "", 0, 0, 1, cmd_context},
 	{"dcmds", "::dcmds", "list the commands", "", DCMD_NO_ADDR, 0, 0, cmd_dcmds},
 	{"dis", "ADDR[,COUNT]::dis [-f] [-b] [-n N]", "disassemble to the function's end; -f: all of it, -n: N instructions around, -b: bare addresses", "fbn:", DCMD_ADDR | DCMD_COUNT, 0, 0, cmd_dis},
@@ -26,6 +27,8 @@ const struct dcmd dcmds[] = {
 	{"formats", "::formats", "list the letters of / and =", "", DCMD_NO_ADDR, 0, 0, cmd_formats},
 	{"grep", "ADDR::grep EXPR", "hand on the addresses for which the expression is not 0; . is the address", "", DCMD_ADDR, 1, ANY, cmd_grep},
 	{"help", "::help [NAME]", "explain a command, or the language", "", DCMD_NO_ADDR, 0, 1, cmd_help},
+	{"malloc", "::malloc", "malloc's arenas and its chunks by size", "", DCMD_NO_ADDR, 0, 0, cmd_malloc},
+	{"mallocbrk", "::mallocbrk [-s]", "the chunks of malloc's main arena one by one; -s: their sums only", "s", DCMD_NO_ADDR, 0, 0, cmd_mallocbrk},
 	{"map", "ADDR::map EXPR", "hand on the value of the expression; . is the address", "", DCMD_ADDR, 1, ANY, cmd_map},
 	{"mappings", "[ADDR]::mappings", "list what is mapped, or the mapping of the address", "", 0, 0, 0, cmd_mappings},
 	{"nm", "::nm [-D] [-u] [-f func|objt] [OBJECT]", "symbols; -D: of the dynamic linker, -u: undefined ones", "Duf:", DCMD_NO_ADDR, 0, 1, cmd_nm},
@@ -39,7 +42,7 @@ const struct dcmd dcmds[] = {
 	{"threads", "::threads", "list the threads", "", DCMD_NO_ADDR, 0, 0, cmd_threads},
 	{"walk", "[ADDR]::walk NAME", "hand on the addresses of a walker", "", 0, 1, 1, cmd_walk},
 	{"walkers", "::walkers", "list what ::walk walks", "", DCMD_NO_ADDR, 0, 0, cmd_walkers},
-	{"whatis", "ADDR::whatis", "what an address is in: symbol, stack, mapping", "", DCMD_ADDR, 0, 0, cmd_whatis},
+	{"whatis", "ADDR::whatis", "what an address is in: symbol, stack, chunk of malloc, mapping", "", DCMD_ADDR, 0, 0, cmd_whatis},
 };
 /* clang-format on */
 const uint32_t ndcmds = ARRAY_LEN(dcmds);

@@ -21,7 +21,9 @@
 #include "target/maps.h"
 #include "target/target.h"
 
+struct chunk;
 struct file_opts;
+struct heap;
 struct image;
 struct syms;
 struct ustacks;
@@ -69,6 +71,7 @@ struct mdb {
 	struct ustacks *ustacks;
 	struct walk_target *walk;
 	struct replay replay;
+	struct heap *heap; /* of malloc; NULL: it was not asked for yet */
 	/* The language. */
 	VEC(struct variable) variables;
 	uint64_t dot, increment, last;
@@ -148,10 +151,18 @@ void stack_free(struct stack *s);
 void frame_name_add(struct mdb *m, const struct frame *f, struct strbuf *out);
 void stacks_end(struct mdb *m);
 
+/* ---- malloc.c ------------------------------------------------------------------------------- */
+
+/* Adds to a row which chunk an address is a part of. */
+void chunk_tell(struct mdb *m, const struct heap *h, const struct chunk *c, taddr addr);
+/* Rows for what is wrong with the heap, and what is not known of it. */
+void heap_notes_show(struct mdb *m, const struct heap *h);
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 struct err *cmd_args(struct mdb *m, const struct call *c);
 struct err *cmd_auxv(struct mdb *m, const struct call *c);
+struct err *cmd_chunk(struct mdb *m, const struct call *c);
 struct err *cmd_context(struct mdb *m, const struct call *c);
 struct err *cmd_dcmds(struct mdb *m, const struct call *c);
 struct err *cmd_dis(struct mdb *m, const struct call *c);
@@ -162,6 +173,8 @@ struct err *cmd_findsym(struct mdb *m, const struct call *c);
 struct err *cmd_formats(struct mdb *m, const struct call *c);
 struct err *cmd_grep(struct mdb *m, const struct call *c);
 struct err *cmd_help(struct mdb *m, const struct call *c);
+struct err *cmd_malloc(struct mdb *m, const struct call *c);
+struct err *cmd_mallocbrk(struct mdb *m, const struct call *c);
 struct err *cmd_map(struct mdb *m, const struct call *c);
 struct err *cmd_mappings(struct mdb *m, const struct call *c);
 struct err *cmd_nm(struct mdb *m, const struct call *c);
@@ -177,4 +190,8 @@ struct err *cmd_threads(struct mdb *m, const struct call *c);
 struct err *cmd_walk(struct mdb *m, const struct call *c);
 struct err *cmd_walkers(struct mdb *m, const struct call *c);
 struct err *cmd_whatis(struct mdb *m, const struct call *c);
+struct err *walk_arenas(struct mdb *m, const struct call *c);
+struct err *walk_busy(struct mdb *m, const struct call *c);
+struct err *walk_chunks(struct mdb *m, const struct call *c);
 struct err *walk_frames(struct mdb *m, const struct call *c);
+struct err *walk_freed(struct mdb *m, const struct call *c);

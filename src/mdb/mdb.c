@@ -8,6 +8,7 @@
 #include "arch/text.h"
 #include "base/text.h"
 #include "image/image.h"
+#include "mdb/heap.h"
 #include "mdb/impl.h"
 #include "session/session.h"
 #include "sym/sym.h"
@@ -69,6 +70,7 @@ void mdb_close(struct mdb *m)
 	if (!m)
 		return;
 	stacks_end(m);
+	heap_free(m->heap);
 	mdb_objects_free(m);
 	target_close(m->t);
 	vec_deinit(&m->tids);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "image/image.h"
 #include "image/object.h"
+#include "mdb/heap.h"
 #include "mdb/impl.h"
 
 #define CHUNK	  65536u /* bytes that are searched at once */
@@ -102,6 +103,20 @@ static bool frame_of(struct mdb *m, pid_t tid, taddr addr, uint32_t *ret)
 	return is_found;
 }
 
+/* Tells which chunk of malloc the address is a part of; without such a heap, nothing. */
+static void whatis_chunk(struct mdb *m, taddr addr)
+{
+	const struct chunk *at;
+	struct heap *h;
+	struct err *e = heap_get(m, &h);
+
+	if (!e && (at = heap_chunk_at(h, addr))) {
+		chunk_tell(m, h, at, addr);
+		emit_say(&m->out, "in ");
+	}
+	err_destroy(e);
+}
+
 struct err *cmd_whatis(struct mdb *m, const struct call *c)
 {
 	const struct proc_map *map = proc_maps_find(target_maps(m->t), c->addr);
@@ -133,6 +148,8 @@ struct err *cmd_whatis(struct mdb *m, const struct call *c)
 			emit_int(&m->out, "frame", frame, 1);
 		}
 	}
+	if (!owner && map->is_write)
+		whatis_chunk(m, c->addr);
 	emit_say(&m->out, "[%" PRIx64 ", %" PRIx64 ") ", map->start, map->end);
 	emit_addr(&m->out, "mapping", map->start, 0);
 	emit_str(&m->out, "file", *map->path ? map->path : "memory without a file", 1);
