@@ -21,6 +21,7 @@ const struct dcmd dcmds[] = {
 	{"dcmds", "::dcmds", "list the commands", "", DCMD_NO_ADDR, 0, 0, cmd_dcmds},
 	{"dis", "ADDR[,COUNT]::dis [-f] [-b] [-n N]", "disassemble to the function's end; -f: all of it, -n: N instructions around, -b: bare addresses", "fbn:", DCMD_ADDR | DCMD_COUNT, 0, 0, cmd_dis},
 	{"env", "::env", "environment of the program, at its start", "", DCMD_NO_ADDR, 0, 0, cmd_env},
+	{"findleaks", "::findleaks [-d] [-v]", "chunks of malloc to which nothing points, by size; -d: each of them, -v: what was searched", "dv", DCMD_NO_ADDR, 0, 0, cmd_findleaks},
 	{"findptr", "ADDR::findptr", "all words of memory that hold the address", "", DCMD_ADDR, 0, 0, cmd_findptr},
 	{"findstr", "::findstr TEXT", "all places of memory with the text", "", DCMD_NO_ADDR, 1, 1, cmd_findstr},
 	{"findsym", "::findsym PATTERN", "symbols whose names match the pattern (* ? [a-z])", "", DCMD_NO_ADDR, 1, 1, cmd_findsym},

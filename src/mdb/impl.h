@@ -167,6 +167,7 @@ struct err *cmd_context(struct mdb *m, const struct call *c);
 struct err *cmd_dcmds(struct mdb *m, const struct call *c);
 struct err *cmd_dis(struct mdb *m, const struct call *c);
 struct err *cmd_env(struct mdb *m, const struct call *c);
+struct err *cmd_findleaks(struct mdb *m, const struct call *c);
 struct err *cmd_findptr(struct mdb *m, const struct call *c);
 struct err *cmd_findstr(struct mdb *m, const struct call *c);
 struct err *cmd_findsym(struct mdb *m, const struct call *c);

@@ -202,7 +202,7 @@ for seed in range(25):
         core.seek(at)
         core.write(struct.pack("<Q", r.choice((r.choice(words), r.randrange(start, end), r.randrange(1 << 64)))))
     core.flush()
-    status, out, err = run("-e", "::malloc; ::mallocbrk -s; ::walk freed; ::walk busy | ::chunk", "core")
+    status, out, err = run("-e", "::malloc; ::mallocbrk -s; ::walk freed; ::walk busy | ::chunk; ::findleaks -v", "core")
     check(status in (0, 1) and len(out) < 1 << 24, f"a damaged heap, seed {seed}", f"{status}\n{err[-2000:]}")
     for at, was in reversed(before):
         core.seek(at)
