@@ -43,7 +43,8 @@ static struct elf_syms *syms_of(struct usyms *u, const struct uproc *p, const st
 /*
  * Computes the bias of a file (segments_bias()) of which m is a mapping. If m is not executable, a
  * neighbouring executable mapping of the same file is used, because its segment is known for
- * certain.
+ * certain. A core file that leaves out memory of files does not tell which of it is code: then
+ * one that claims to be executable may be no segment with code.
  */
 static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const struct umap *m,
 		    uint64_t *ret_bias)
@@ -58,11 +59,11 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 		return segments_bias(&syms->segments, m->start, m->off, true, ret_bias) ||
 		       segments_bias(&syms->segments, m->start, m->off, false, ret_bias);
 	for (const struct umap *i = m; i >= first && i->file == m->file; i--)
-		if (i->is_exec)
-			return segments_bias(&syms->segments, i->start, i->off, true, ret_bias);
+		if (i->is_exec && segments_bias(&syms->segments, i->start, i->off, true, ret_bias))
+			return true;
 	for (const struct umap *i = m; i < end && i->file == m->file; i++)
-		if (i->is_exec)
-			return segments_bias(&syms->segments, i->start, i->off, true, ret_bias);
+		if (i->is_exec && segments_bias(&syms->segments, i->start, i->off, true, ret_bias))
+			return true;
 	return segments_bias(&syms->segments, m->start, m->off, false, ret_bias);
 }
 

@@ -76,6 +76,7 @@ for name in ("rip", "rsp", "rbp", "rax", "r12"):
 check(len(rows("::threads", "core")) == 2, "threads")
 check([r["text"] for r in rows("::args", "core")][1:] == ["one", "two words"], "arguments")
 check(rows("*greeting/s", "core")[0]["text"] == "good day", "a string behind a pointer")
+check(rows("greeting::whatis", "core")[0].get("name") == "t`greeting", "a symbol of data", rows("greeting::whatis", "core"))
 check(any("main" in r["name"] for r in rows("main::dis", "core")), "disassembly")
 check([r["name"] for r in rows("::findsym fail", "core")] == ["fail"], "a symbol by its name")
 check(len(rows("::walk thread | ::grep 1", "core")) == 2, "a pipe")
