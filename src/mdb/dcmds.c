@@ -28,6 +28,7 @@ const struct dcmd dcmds[] = {
 	{"formats", "::formats", "list the letters of / and =", "", DCMD_NO_ADDR, 0, 0, cmd_formats},
 	{"grep", "ADDR::grep EXPR", "hand on the addresses for which the expression is not 0; . is the address", "", DCMD_ADDR, 1, ANY, cmd_grep},
 	{"help", "::help [NAME]", "explain a command, or the language", "", DCMD_NO_ADDR, 0, 1, cmd_help},
+	{"locks", "::locks", "threads that wait for locks, who owns these, and deadlocks", "", DCMD_NO_ADDR, 0, 0, cmd_locks},
 	{"malloc", "::malloc", "malloc's arenas and its chunks by size", "", DCMD_NO_ADDR, 0, 0, cmd_malloc},
 	{"mallocbrk", "::mallocbrk [-s]", "the chunks of malloc's main arena one by one; -s: their sums only", "s", DCMD_NO_ADDR, 0, 0, cmd_mallocbrk},
 	{"map", "ADDR::map EXPR", "hand on the value of the expression; . is the address", "", DCMD_ADDR, 1, ANY, cmd_map},

@@ -174,6 +174,7 @@ struct err *cmd_findsym(struct mdb *m, const struct call *c);
 struct err *cmd_formats(struct mdb *m, const struct call *c);
 struct err *cmd_grep(struct mdb *m, const struct call *c);
 struct err *cmd_help(struct mdb *m, const struct call *c);
+struct err *cmd_locks(struct mdb *m, const struct call *c);
 struct err *cmd_malloc(struct mdb *m, const struct call *c);
 struct err *cmd_mallocbrk(struct mdb *m, const struct call *c);
 struct err *cmd_map(struct mdb *m, const struct call *c);
