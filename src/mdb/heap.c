@@ -42,6 +42,11 @@ void heap_damage_add(struct heap *h, taddr at, const char *what, uint64_t found,
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+bool map_is_low(const struct proc_map *map)
+{
+	return map->end <= 1ull << arch.user_bits;
+}
+
 size_t memory_some(struct mdb *m, taddr addr, void *to, size_t size)
 {
 	const struct proc_map *map = proc_maps_find(target_maps(m->t), addr);
@@ -96,7 +101,7 @@ static bool header_read(struct window *w, taddr at, uint64_t ret[2])
 
 static bool map_is_memory(const struct proc_map *map)
 {
-	return map->is_write && !map->is_shared && !proc_map_has_file(map);
+	return map->is_write && !map->is_shared && !proc_map_has_file(map) && map_is_low(map);
 }
 
 /* The memory without a file around an address, which may be several mappings; false: none is. */
@@ -106,7 +111,7 @@ static bool region_find(struct heap *h, taddr addr, taddr *ret_start, taddr *ret
 	const struct proc_map *map = proc_maps_find(maps, addr);
 	uint32_t first, last;
 
-	if (!map || !map->is_write || map->is_shared)
+	if (!map || !map->is_write || map->is_shared || !map_is_low(map))
 		return false;
 	first = last = (uint32_t)(map - maps->maps.data);
 	while (first && map_is_memory(&maps->maps.data[first - 1]) &&

@@ -29,6 +29,7 @@
 #include "base/vec.h"
 
 struct mdb;
+struct proc_map;
 
 enum chunk_state {
 	CHUNK_BUSY,
@@ -121,6 +122,8 @@ struct chunk *heap_chunk_at(const struct heap *h, taddr addr);
  */
 size_t memory_some(struct mdb *m, taddr addr, void *to, size_t size);
 taddr memory_skip(struct mdb *m, taddr addr);
+/* Whether a mapping ends below the end of user addresses; a core file may claim others. */
+bool map_is_low(const struct proc_map *map);
 
 /* ---- inside (heap.c, heap_find.c, heap_lists.c) ---------------------------------------------- */
 

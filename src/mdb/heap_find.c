@@ -72,7 +72,8 @@ static void mains_search(struct heap *h, const struct proc_map *map)
 	uint8_t *bytes = xmalloc(PIECE + ARENA_SIZE);
 	taddr at = map->start;
 
-	while (at < map->end && !h->m->is_interrupted && h->arenas.len < ARENAS_MAX) {
+	while (map_is_low(map) && at < map->end && !h->m->is_interrupted &&
+	       h->arenas.len < ARENAS_MAX) {
 		size_t n = memory_some(h->m, at, bytes, PIECE + ARENA_SIZE);
 		size_t i = 0;
 

@@ -310,6 +310,8 @@ static bool map_has_roots(const struct proc_maps *maps, uint32_t i)
 {
 	const struct proc_map *map = &maps->maps.data[i];
 
+	if (!map_is_low(map))
+		return false;
 	if (map->is_write)
 		return true;
 	return !map->is_exec && proc_map_has_file(map) && i + 1 < maps->maps.len &&

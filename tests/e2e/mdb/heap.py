@@ -207,4 +207,11 @@ for seed in range(25):
     for at, was in reversed(before):
         core.seek(at)
         core.write(was)
+# Memory up to the last address: nothing is searched there for ever.
+last = max(i for i, p in enumerate(parts) if p[0] == 1)
+core.seek(struct.unpack_from("<Q", head, 32)[0] + 56 * last)
+core.write(struct.pack("<IIQQQQQQ", 1, 6, parts[last][2], (1 << 64) - 4096, 0, 4088, 4088, 1))
+core.flush()
+status, out, err = run("-e", "::malloc; ::findleaks", "core")
+check(status == 0 and "main" in out and "have leaked" in out, "memory up to the last address", f"{status}\n{out}{err}")
 sys.exit(1 if failed else 0)
