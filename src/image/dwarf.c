@@ -314,6 +314,11 @@ uint64_t dwarf_file_size(const struct dwarf_file *d)
 	return size + (d->alt_opened ? (uint64_t)gate_file_stat(d->alt_opened)->st_size : 0);
 }
 
+Dwarf *dwarf_file_handle(struct dwarf_file *d)
+{
+	return d->dw;
+}
+
 /* ---- units ---------------------------------------------------------------------------------- */
 
 static int range_compare(const void *pa, const void *pb)

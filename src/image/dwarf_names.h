@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The names of the types in one file's debug information, to find each type at once.
+ *
+ * Compilers write no index that one could count on, so all units are read, once: the outermost DIEs
+ * of C, those in namespaces and classes of other languages. Types inside of functions have no place
+ * in it. What is kept is 16 bytes a type; names are read again when one is asked for.
+ *
+ * Owns     a copy of the names of namespaces. DIEs belong to the Dwarf that is given at each call,
+ *          which may be another one than at the creation, but of the same file.
+ * Errors   none: of damaged debug information, the types that can be read are found.
+ * Facts    DWARF 5, 3.1 (units), 3.2.2 (namespaces), 5.7 (structures).
+ */
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include "base/base.h"
+
+struct dwarf_names;
+
+/* Asked now and then during the long part; true: it gives up. */
+typedef bool dwarf_stop_f(void *ctx);
+
+/* Reads all units; NULL if stop() has said so. */
+struct dwarf_names *dwarf_names_create(Dwarf *dw, dwarf_stop_f *stop, void *ctx);
+void dwarf_names_destroy(struct dwarf_names *n); /* NULL is allowed */
+
+/* Kinds of types, as a set. */
+enum {
+	DWARF_NAMES_STRUCT = 1, /* of C++ also classes */
+	DWARF_NAMES_UNION = 2,
+	DWARF_NAMES_ENUM = 4,
+	DWARF_NAMES_PLAIN = 8, /* typedefs and base types */
+	DWARF_NAMES_ALL = 15,
+};
+
+/*
+ * Finds the definition of a type by its whole name, such as "node" or "ns::Map<int>::Node"; blanks
+ * do not count, and namespaces that are anonymous or inline may be left out. *pos is 0 at first;
+ * each further call finds a further definition. False: there is none any more.
+ */
+bool dwarf_names_next(const struct dwarf_names *n, Dwarf *dw, const char *name, uint32_t kinds,
+		      uint32_t *pos, Dwarf_Die *ret);
+/* The same for a DIE of this file that only declares a type, in the same namespace. */
+bool dwarf_names_definition(const struct dwarf_names *n, Dwarf *dw, Dwarf_Die *decl, uint32_t *pos,
+			    Dwarf_Die *ret);
