@@ -598,6 +598,21 @@ static struct err *compile_text(struct check *c, const struct parse_input *in,
 	return e;
 }
 
+uint32_t dsession_type(struct dsession *s, const struct compile_opts *opts,
+		       const struct compile_env *env, const char *text)
+{
+	enum d_layer outer = session_set_layer(s, opts->layer);
+	struct check c = {0};
+	type_id id;
+
+	check_init(&c, s, opts, env);
+	id = type_from_text(&c, text);
+	check_deinit(&c);
+	arena_destroy(c.arena);
+	session_set_layer(s, outer);
+	return id;
+}
+
 struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts,
 			     const struct compile_env *env, enum source_kind kind, const char *name,
 			     const char *text, size_t len, enum spec_context ctx, int argc,

@@ -205,6 +205,13 @@ struct usdt_provider; /* usdt/usdt.h */
 MUST_CHECK struct err *dsession_usdt(struct dsession *s, struct arena *a,
 				     const struct usdt_provider **ret_providers, uint32_t *ret_n);
 
+/*
+ * The type that a text names in D's spelling, such as "unsigned long [4]"; 0 (TYPE_NONE): it is no
+ * type, or an unknown one.
+ */
+uint32_t dsession_type(struct dsession *s, const struct compile_opts *opts,
+		       const struct compile_env *env, const char *text);
+
 struct prog_vars *dsession_vars(struct dsession *s);
 struct prog_aggs *dsession_aggs(struct dsession *s);
 struct types *dsession_types(struct dsession *s);

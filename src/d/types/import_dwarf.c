@@ -18,6 +18,8 @@ struct dwarf_import {
 	struct hashmap *dies; /* type_id of a struct or union -> Dwarf_Die */
 	struct arena *arena;
 	struct type_importer interface;
+	dwarf_define_f *define; /* NULL: definition_find() */
+	void *define_ctx;
 };
 
 struct job {
@@ -355,7 +357,9 @@ static bool complete_row(const struct job *j, type_id row, int depth)
 		return info->is_complete;
 	die = *known;
 	hashmap_remove(j->im->dies, &row, sizeof(row)); /* a damaged struct may contain itself */
-	if (has_flag(&die, DW_AT_declaration) && !definition_find(known, &die))
+	if (has_flag(&die, DW_AT_declaration) &&
+	    !(j->im->define ? j->im->define(j->im->define_ctx, known, &die)
+			    : definition_find(known, &die)))
 		return false;
 	if (dwarf_child(&die, &child) == 0)
 		do {
@@ -390,6 +394,12 @@ struct dwarf_import *dwarf_import_create(void)
 	im->arena = arena_create();
 	im->interface = (struct type_importer){.ctx = im, .complete = import_complete};
 	return im;
+}
+
+void dwarf_import_set_define(struct dwarf_import *im, dwarf_define_f *define, void *ctx)
+{
+	im->define = define;
+	im->define_ctx = ctx;
 }
 
 void dwarf_import_destroy(struct dwarf_import *im)

@@ -20,6 +20,13 @@ struct dwarf_import;
 struct dwarf_import *dwarf_import_create(void);
 void dwarf_import_destroy(struct dwarf_import *im); /* NULL is allowed */
 
+/*
+ * Finds the definition of a struct or union of which a unit has only a declaration; without it, all
+ * units are searched each time. The last one that was set counts.
+ */
+typedef bool dwarf_define_f(void *ctx, Dwarf_Die *decl, Dwarf_Die *ret);
+void dwarf_import_set_define(struct dwarf_import *im, dwarf_define_f *define, void *ctx);
+
 /* The type that a DIE describes. A die that is NULL or has no tag describes void. */
 type_id dwarf_import_type(struct dwarf_import *im, struct types *t, Dwarf_Die *die);
 /*
