@@ -115,12 +115,29 @@ bool mdb_read(struct mdb *m, taddr addr, void *to, size_t size)
 	return target_read(m->t, addr, to, size);
 }
 
+/* Adds the variable that contains an address. */
+static bool variable_name_add(struct mdb *m, taddr addr, struct strbuf *out)
+{
+	const struct mdb_object *o = mdb_object_at(m, addr);
+	const struct elf_sym *sym = o ? mdb_symbol_at(m, o, addr) : NULL;
+
+	if (!sym || !sym->size || sym->kind != ELF_SYM_OBJECT)
+		return false;
+	strbuf_addf(out, "%s`%s", o->name, sym->name);
+	if (addr - o->bias != sym->addr)
+		strbuf_addf(out, "+0x%" PRIx64, addr - o->bias - sym->addr);
+	return true;
+}
+
 bool mdb_name_add(struct mdb *m, taddr addr, bool is_return, struct strbuf *out)
 {
 	struct sym_name name = {0};
 	bool is_known = is_return ? syms_find_caller(m->syms, m->named, addr, &name)
 				  : syms_find(m->syms, m->named, addr, &name);
 
+	if (!is_known || !name.name)
+		if (!is_return && variable_name_add(m, addr, out))
+			return true;
 	if (!is_known || (!name.name && !name.has_file_addr))
 		return false;
 	if (name.object)
