@@ -22,9 +22,12 @@
 #include "target/target.h"
 
 struct chunk;
+struct debug_search;
+struct dwarf_names;
 struct file_opts;
 struct heap;
 struct image;
+struct mdb_types;
 struct syms;
 struct ustacks;
 struct walk_target;
@@ -37,6 +40,10 @@ struct mdb_object {
 	struct image *image;	    /* pinned; NULL: it cannot be opened */
 	bool has_bias;
 	uint64_t bias; /* from the addresses of the file to those of the target */
+	/* types.c: names of types, made when the first type is looked for */
+	struct dwarf_names *names;
+	bool is_untyped;    /* it has no debug information */
+	bool is_dwarf_held; /* which the table of types refers to */
 };
 
 struct variable {
@@ -72,6 +79,7 @@ struct mdb {
 	struct walk_target *walk;
 	struct replay replay;
 	struct heap *heap; /* of malloc; NULL: it was not asked for yet */
+	struct mdb_types *types; /* NULL: none was asked for */
 	/* The language. */
 	VEC(struct variable) variables;
 	uint64_t dot, increment, last;
@@ -131,6 +139,8 @@ MUST_CHECK struct err *mdb_number(const char *text, uint64_t max, uint64_t *ret)
 
 void mdb_objects_make(struct mdb *m);
 void mdb_objects_free(struct mdb *m);
+/* Where debug files of an object are searched. */
+struct debug_search mdb_object_search(const struct mdb *m, const struct mdb_object *o);
 /* By its name, its path, or its name without ".so" and what follows; NULL: there is none. */
 const struct mdb_object *mdb_object_named(const struct mdb *m, const char *name);
 const struct mdb_object *mdb_object_at(const struct mdb *m, taddr addr);
@@ -161,6 +171,7 @@ void heap_notes_show(struct mdb *m, const struct heap *h);
 /* ---- commands -------------------------------------------------------------------------------- */
 
 struct err *cmd_args(struct mdb *m, const struct call *c);
+struct err *cmd_array(struct mdb *m, const struct call *c);
 struct err *cmd_auxv(struct mdb *m, const struct call *c);
 struct err *cmd_chunk(struct mdb *m, const struct call *c);
 struct err *cmd_context(struct mdb *m, const struct call *c);
@@ -177,18 +188,24 @@ struct err *cmd_help(struct mdb *m, const struct call *c);
 struct err *cmd_locks(struct mdb *m, const struct call *c);
 struct err *cmd_malloc(struct mdb *m, const struct call *c);
 struct err *cmd_mallocbrk(struct mdb *m, const struct call *c);
+struct err *cmd_list(struct mdb *m, const struct call *c);
 struct err *cmd_map(struct mdb *m, const struct call *c);
 struct err *cmd_mappings(struct mdb *m, const struct call *c);
 struct err *cmd_nm(struct mdb *m, const struct call *c);
 struct err *cmd_objects(struct mdb *m, const struct call *c);
+struct err *cmd_offsetof(struct mdb *m, const struct call *c);
+struct err *cmd_print(struct mdb *m, const struct call *c);
+struct err *cmd_printf(struct mdb *m, const struct call *c);
 struct err *cmd_quit(struct mdb *m, const struct call *c);
 struct err *cmd_regs(struct mdb *m, const struct call *c);
 struct err *cmd_siginfo(struct mdb *m, const struct call *c);
+struct err *cmd_sizeof(struct mdb *m, const struct call *c);
 struct err *cmd_source(struct mdb *m, const struct call *c);
 struct err *cmd_stack(struct mdb *m, const struct call *c);
 struct err *cmd_stack_fp(struct mdb *m, const struct call *c);
 struct err *cmd_status(struct mdb *m, const struct call *c);
 struct err *cmd_threads(struct mdb *m, const struct call *c);
+struct err *cmd_typedef(struct mdb *m, const struct call *c);
 struct err *cmd_walk(struct mdb *m, const struct call *c);
 struct err *cmd_walkers(struct mdb *m, const struct call *c);
 struct err *cmd_whatis(struct mdb *m, const struct call *c);

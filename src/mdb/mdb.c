@@ -10,6 +10,7 @@
 #include "image/image.h"
 #include "mdb/heap.h"
 #include "mdb/impl.h"
+#include "mdb/types.h"
 #include "session/session.h"
 #include "sym/sym.h"
 
@@ -71,6 +72,7 @@ void mdb_close(struct mdb *m)
 		return;
 	stacks_end(m);
 	heap_free(m->heap);
+	mdb_types_end(m);
 	mdb_objects_free(m);
 	target_close(m->t);
 	vec_deinit(&m->tids);

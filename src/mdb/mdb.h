@@ -5,6 +5,8 @@
  *     command.c, expr.c, format.c   the language
  *     run.c, builtin.c              executes commands; those that are about the language
  *     mdb.c, object.c               the target, its files and symbols
+ *     types.c, value.c, print.c     types, and values by their types
+ *     typed.c, typed_printf.c       commands about types
  *     dcmds.c                       the table of commands
  *     out.c                         rows to text and JSON
  *

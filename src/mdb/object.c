@@ -5,11 +5,11 @@
 #include <errno.h>
 
 #include "image/debugfile.h"
+#include "image/dwarf_names.h"
 #include "image/image.h"
 #include "mdb/impl.h"
 
-/* Where debug files of an object are searched. */
-static struct debug_search search_of(const struct mdb *m, const struct mdb_object *o)
+struct debug_search mdb_object_search(const struct mdb *m, const struct mdb_object *o)
 {
 	return (struct debug_search){.path = o->map->path,
 				     .root = -1,
@@ -60,8 +60,13 @@ void mdb_objects_make(struct mdb *m)
 void mdb_objects_free(struct mdb *m)
 {
 	for (uint32_t i = 0; i < m->objects.len; i++) {
-		image_unpin(m->objects.data[i].image);
-		image_put(m->objects.data[i].image);
+		struct mdb_object *o = &m->objects.data[i];
+
+		dwarf_names_destroy(o->names);
+		if (o->is_dwarf_held)
+			image_dwarf_rest(o->image);
+		image_unpin(o->image);
+		image_put(o->image);
 	}
 	vec_deinit(&m->objects);
 }
@@ -123,7 +128,7 @@ bool mdb_symbol_find(struct mdb *m, const char *object, const char *name, uint64
 
 const struct elf_sym *mdb_symbol_at(struct mdb *m, const struct mdb_object *o, taddr addr)
 {
-	struct debug_search where = search_of(m, o);
+	struct debug_search where = mdb_object_search(m, o);
 
 	if (!o->has_bias || !image_syms_read(o->image, &where) || !o->image->syms)
 		return NULL;

@@ -140,6 +140,12 @@ void emit_bool(struct out *o, const char *name, bool is)
 		strbuf_adds(&o->text, is ? "true" : "false");
 }
 
+void emit_json(struct out *o, const char *name, const char *json)
+{
+	if (member_begin(o, name))
+		strbuf_adds(&o->text, json);
+}
+
 void emit_list(struct out *o, const char *name)
 {
 	o->is_list = member_begin(o, name);

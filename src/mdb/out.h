@@ -45,6 +45,8 @@ void emit_int(struct out *o, const char *name, int64_t number, int width);
 void emit_str(struct out *o, const char *name, const char *text, int width);
 void emit_bytes(struct out *o, const char *name, const char *text, size_t len, int width);
 void emit_bool(struct out *o, const char *name, bool is);
+/* A value that is JSON already, for JSON only. */
+void emit_json(struct out *o, const char *name, const char *json);
 /* A list of numbers or texts, for JSON only. */
 void emit_list(struct out *o, const char *name);
 void emit_list_int(struct out *o, int64_t number);
