@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the names of all types of a file, and finds types by them. */
+/* Reads the names of all types and variables of a file, and finds DIEs by them. */
 #include "image/dwarf_names.h"
 
 #include <dwarf.h>
@@ -8,7 +8,7 @@
 #include "base/vec.h"
 
 #define UNITS_MAX   1000000
-#define ENTRIES_MAX 16000000 /* types; the rest is not found */
+#define ENTRIES_MAX 16000000 /* names; the rest is not found */
 #define DEPTH_MAX   32	     /* of namespaces and classes */
 #define STOP_EVERY  4096     /* DIEs between two questions to the caller */
 
@@ -153,6 +153,7 @@ static uint32_t tag_kind(int tag)
 	case DW_TAG_enumeration_type: return DWARF_NAMES_ENUM;
 	case DW_TAG_typedef:
 	case DW_TAG_base_type: return DWARF_NAMES_PLAIN;
+	case DW_TAG_variable: return DWARF_NAMES_VARIABLE;
 	default: return 0;
 	}
 }
@@ -408,6 +409,46 @@ bool dwarf_names_definition(const struct dwarf_names *n, Dwarf *dw, Dwarf_Die *d
 
 		if (scopes_are_same(n, e->scope, of->scope) &&
 		    entry_is(e, dw, kinds, name, strlen(name), ret))
+			return true;
+	}
+	return false;
+}
+
+static bool variable_is_at(Dwarf_Die *die, uint64_t addr)
+{
+	Dwarf_Attribute attr, place;
+	Dwarf_Addr at;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!dwarf_attr(die, DW_AT_location, &attr) || dwarf_getlocation(&attr, &ops, &n) != 0 ||
+	    n != 1)
+		return false;
+	if (ops->atom == DW_OP_addr)
+		return ops->number == addr;
+	return (ops->atom == DW_OP_addrx || ops->atom == DW_OP_GNU_addr_index) &&
+	       dwarf_getlocation_attr(&attr, ops, &place) == 0 &&
+	       dwarf_formaddr(&place, &at) == 0 && at == addr;
+}
+
+bool dwarf_names_variable(const struct dwarf_names *n, Dwarf *dw, const char *name, uint64_t addr,
+			  Dwarf_Die *ret)
+{
+	struct path path;
+	const char *last;
+	uint32_t hash;
+	size_t len;
+
+	if (!path_read(name, &path))
+		return false;
+	last = path.parts[path.n - 1];
+	len = path.lens[path.n - 1];
+	hash = name_hash(last, len);
+	for (uint32_t i = entry_first(n, hash); i < n->entries.len; i++) {
+		if (n->entries.data[i].hash != hash)
+			break;
+		if (entry_is(&n->entries.data[i], dw, DWARF_NAMES_VARIABLE, last, len, ret) &&
+		    variable_is_at(ret, addr))
 			return true;
 	}
 	return false;

@@ -38,7 +38,7 @@ const struct dcmd dcmds[] = {
 	{"nm", "::nm [-D] [-u] [-f func|objt] [OBJECT]", "symbols; -D: of the dynamic linker, -u: undefined ones", "Duf:", DCMD_NO_ADDR, 0, 1, cmd_nm},
 	{"objects", "::objects", "list the files that are mapped, with their build ids", "", DCMD_NO_ADDR, 0, 0, cmd_objects},
 	{"offsetof", "::offsetof TYPE MEMBER", "offset of a member in a structure, in bytes", "", DCMD_NO_ADDR, 2, ANY, cmd_offsetof},
-	{"print", "ADDR::print [-atx] [-d DEPTH] [-l N] TYPE [MEMBER...]", "a value by its type; -a: addresses, -t: types, -x: hexadecimal, -d: nested structures, -l: elements of arrays (0: all)", "atxd:l:", DCMD_ADDR, 1, ANY, cmd_print},
+	{"print", "ADDR::print [-atx] [-d DEPTH] [-l N] [TYPE] [MEMBER...]", "a value by its type, which of a variable need not be said: x::print, x::print .member; -a: addresses, -t: types, -x: hexadecimal, -d: nested structures, -l: elements of arrays (0: all)", "atxd:l:", DCMD_ADDR, 0, ANY, cmd_print},
 	{"printf", "ADDR::printf FORMAT TYPE MEMBER...", "members by a format as in C: %d %u %x %p %c %s %a (symbol) %f; the member . is the value itself", "", DCMD_ADDR, 2, ANY, cmd_printf},
 	{"quit", "::quit", "end the debugger", "", DCMD_NO_ADDR, 0, 0, cmd_quit},
 	{"regs", "::regs", "registers of the chosen thread", "", DCMD_NO_ADDR, 0, 0, cmd_regs},

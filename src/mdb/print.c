@@ -507,6 +507,12 @@ static struct err *value_row(struct mdb *m, const struct mdb_value *v, const cha
 	return NULL;
 }
 
+/* Members that begin like one, ".a" or "[1]", are those of the variable at the address. */
+static bool has_type(const struct call *c)
+{
+	return c->argc && !strchr(".[-", c->argv[0][0]);
+}
+
 struct err *cmd_print(struct mdb *m, const struct call *c)
 {
 	struct print_opts opts;
@@ -515,7 +521,7 @@ struct err *cmd_print(struct mdb *m, const struct call *c)
 	struct err *e = opts_read(c, &opts);
 
 	if (!e)
-		e = mdb_type_words(m, c, &at, &type);
+		e = has_type(c) ? mdb_type_words(m, c, &at, &type) : mdb_type_at(m, c->addr, &type);
 	if (!e && at == c->argc)
 		return value_row(m, &(struct mdb_value){.type = type, .addr = c->addr}, "", &opts);
 	for (; !e && at < c->argc; at++) {

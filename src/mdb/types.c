@@ -11,6 +11,7 @@
 #include "d/compile.h"
 #include "d/types/import_dwarf.h"
 #include "image/debugfile.h"
+#include "image/demangle.h"
 #include "image/dwarf.h"
 #include "image/dwarf_names.h"
 #include "image/image.h"
@@ -608,6 +609,35 @@ struct err *mdb_type_words(struct mdb *m, const struct call *c, uint32_t *at, ty
 	e = mdb_type_find(m, strbuf_text(&text), ret);
 	strbuf_deinit(&text);
 	return e;
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+struct err *mdb_type_at(struct mdb *m, taddr addr, type_id *ret)
+{
+	struct mdb_types *types = types_make(m);
+	const struct mdb_object *o = mdb_object_at(m, addr);
+	const struct elf_sym *sym = o ? mdb_symbol_at(m, o, addr) : NULL;
+	const struct dwarf_names *names = NULL;
+	struct arena *a = arena_create();
+	bool is_known = false;
+	Dwarf_Die die, type;
+	Dwarf *dw;
+
+	if (sym && sym->kind == ELF_SYM_OBJECT && sym->addr == addr - o->bias)
+		names = object_names(m, &m->objects.data[o - m->objects.data], &dw);
+	if (names)
+		is_known = dwarf_names_variable(names, dw, demangle_bare(a, sym->name), sym->addr,
+						&die) &&
+			   dwarf_type_of(&die, &type);
+	arena_destroy(a);
+	if (!is_known)
+		return err_hint(err_new("no variable begins at 0x%" PRIx64 " whose type is known",
+					addr),
+				"a type is needed, as in 'struct node'");
+	object_hold(&m->objects.data[o - m->objects.data]);
+	*ret = dwarf_import_type(types->import, dsession_types(types->d), &type);
+	return NULL;
 }
 
 /* ---- declarations ---------------------------------------------------------------------------- */

@@ -28,6 +28,8 @@ MUST_CHECK struct err *mdb_type_find(struct mdb *m, const char *text, type_id *r
 /* The same for words of a call from *at on, of which it takes those that belong to the type. */
 MUST_CHECK struct err *mdb_type_words(struct mdb *m, const struct call *c, uint32_t *at,
 				      type_id *ret);
+/* Finds the type of the variable that begins at an address. */
+MUST_CHECK struct err *mdb_type_at(struct mdb *m, taddr addr, type_id *ret);
 /* Declares what a text in C says. */
 MUST_CHECK struct err *mdb_type_declare(struct mdb *m, const char *text);
 /* An error if the members of a structure, or the size of a type, are not known. */
