@@ -115,6 +115,7 @@ struct job {
 	struct dwarf_names *n;
 	uint64_t where;	 /* DIE_IN_TYPES, DIE_IN_ALT, 0 */
 	bool has_nested; /* the unit's language has types inside of others */
+	uint32_t first;	 /* index of the unit's first entry */
 	uint64_t left;	 /* DIEs that may be read: a unit of so many bytes has no more */
 	uint32_t nseen;
 	dwarf_stop_f *stop;
@@ -158,6 +159,34 @@ static uint32_t tag_kind(int tag)
 	}
 }
 
+/*
+ * The scope of a definition that stands outside of the scope in which the type was declared, and
+ * refers to that declaration (DWARF 5 5.7.1): "struct ns::Outer::Inner { ... }", and definitions in
+ * type units of their own. Entries of a unit ascend.
+ */
+static uint32_t scope_declared(const struct job *j, Dwarf_Die *die, uint32_t otherwise)
+{
+	uint32_t lo = j->first, hi = j->n->entries.len;
+	Dwarf_Attribute attr;
+	Dwarf_Off at;
+	Dwarf_Die decl;
+
+	if (!dwarf_attr(die, DW_AT_specification, &attr) || !dwarf_formref_die(&attr, &decl))
+		return otherwise;
+	at = dwarf_dieoffset(&decl);
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if ((j->n->entries.data[mid].die & DIE_OFFSET) < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < j->n->entries.len && (j->n->entries.data[lo].die & DIE_OFFSET) == at
+		       ? j->n->entries.data[lo].scope
+		       : otherwise;
+}
+
 static void entry_add(struct job *j, Dwarf_Die *die, struct level *l)
 {
 	const char *name = dwarf_diename(die);
@@ -168,7 +197,8 @@ static void entry_add(struct job *j, Dwarf_Die *die, struct level *l)
 		return;
 	if (dwarf_hasattr(die, DW_AT_declaration))
 		at |= DIE_IS_DECL;
-	e = (struct entry){name_hash(name, strlen(name)), level_number(j->n, l), at};
+	e = (struct entry){name_hash(name, strlen(name)),
+			   scope_declared(j, die, level_number(j->n, l)), at};
 	vec_push(&j->n->entries, e);
 }
 
@@ -234,6 +264,7 @@ static void units_read(struct job *j, Dwarf *dw)
 			       : dwarf_offdie(dw, off + size, &unit)))
 			continue;
 		j->left = next - off;
+		j->first = j->n->entries.len;
 		j->has_nested = language_has_nested(dwarf_srclang(&unit));
 		level_read(j, &top);
 	}

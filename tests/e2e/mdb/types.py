@@ -63,6 +63,7 @@ template <class T> struct Box { T value; Box *next; struct Deep { T a[2]; }; Dee
 class Conn : public Base { public: State state; static int count; std::string name; Box<int> box; int &ref; Impl *impl;
 Conn(int &r) : ref(r), impl(0) { id = 3; state = State::Busy; name = "conn"; box = {11, 0, {{1, 2}}}; } };
 int Conn::count; struct Impl { short a, b; }; Impl impl = {4, 5}; }
+struct Outer { struct Inner; Inner *inner; }; struct Outer::Inner { int a[5]; } inner = {{1, 2}}; Outer outer = {&inner};
 struct Impl { char wrong; } wrong;
 namespace { struct Local { char c; long l; }; Local local = {'x', 5}; }
 int number = 5; net::Conn conn(number); std::vector<int> numbers = {1, 2, 3};
@@ -219,12 +220,18 @@ check(conn["Base"]["id"] == 3 and conn["state"] == "Busy" and conn["name"]["_M_d
 check(rows("conn::print net::Conn impl->b id Base.id", "core.c")[0]["value"] == 5, "a class of the same namespace")
 # gdb is asked for values of the types: it does not find all of them by their names
 names = {"net::Conn": "conn", "net::Box<int>": "conn.box", "net::Box<int>::Deep": "conn.box.deep", "Local": "local", "Impl": "wrong",
-         "net::Impl": "*conn.impl", "std::vector<int, std::allocator<int> >": "numbers", "net::State": "conn.state"}
+         "net::Impl": "*conn.impl", "std::vector<int, std::allocator<int> >": "numbers", "net::State": "conn.state", "Outer::Inner": "inner"}
 for name, said in zip(names, gdb("./c", "core.c", *[f"p sizeof({value})" for value in names.values()]), strict=True):
     check(rows(f"::sizeof '{name}'", "core.c")[0]["size"] == int(said), f"size of {name}", said)
 check([rows(f"::sizeof {n}", "core.c")[0]["size"] for n in ("net::v1::Base", "net::Base")] == [16, 16], "an inline namespace may be left out")
 
 check(rows("_ZN3net4implE::print", "core.c")[0]["value"] == {"a": 4, "b": 5} and rows("conn::print .id", "core.c")[0]["value"] == 3, "variables of C++")
+
+check(rows("outer::print Outer inner->a[1]", "core.c")[0]["value"] == 2, "a class that is defined outside of its own")
+subprocess.run(["c++", "-gdwarf-4", "-fdebug-types-section", "-o", "c4", "c.cc"], check=True)
+core_of("./c4", "core.c4")
+check(rows("conn::print net::Conn box.deep.a impl->b", "core.c4")[0]["value"] == [1, 2] and rows("::sizeof Outer::Inner", "core.c4")[0]["size"] == 20,
+      "types in units of their own")
 
 # A program without debug information: declarations, and what is said without them.
 DEBUG = "u.debug"
