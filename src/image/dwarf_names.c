@@ -13,10 +13,11 @@
 #define STOP_EVERY  4096     /* DIEs between two questions to the caller */
 
 /* Where a DIE is: bits of entry.die above its offset. */
+#define DIE_IN_CODE  (1ull << 60) /* inside of a function */
 #define DIE_IS_DECL  (1ull << 61)
 #define DIE_IN_TYPES (1ull << 62) /* .debug_types of DWARF 4 */
 #define DIE_IN_ALT   (1ull << 63) /* the alternate file */
-#define DIE_OFFSET   (DIE_IS_DECL - 1)
+#define DIE_OFFSET   (DIE_IN_CODE - 1)
 
 struct entry {
 	uint32_t hash;	/* of the last part of the name */
@@ -109,11 +110,13 @@ struct level {
 	struct level *outer;
 	Dwarf_Die *die;
 	uint32_t number, depth; /* 0: none yet */
+	bool is_in_code;
 };
 
 struct job {
 	struct dwarf_names *n;
-	uint64_t where;	 /* DIE_IN_TYPES, DIE_IN_ALT, 0 */
+	uint64_t where; /* DIE_IN_TYPES, DIE_IN_ALT, 0 */
+	bool is_deep;
 	bool has_nested; /* the unit's language has types inside of others */
 	uint32_t first;	 /* index of the unit's first entry */
 	uint64_t left;	 /* DIEs that may be read: a unit of so many bytes has no more */
@@ -130,6 +133,11 @@ static bool job_goes_on(struct job *j)
 	return !j->is_stopped && j->left && j->left-- > 0;
 }
 
+static bool tag_is_code(int tag)
+{
+	return tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+}
+
 static uint32_t level_number(struct dwarf_names *n, struct level *l)
 {
 	const char *name = l->outer ? dwarf_diename(l->die) : NULL;
@@ -139,7 +147,8 @@ static uint32_t level_number(struct dwarf_names *n, struct level *l)
 		return l->number;
 	s.parent = level_number(n, l->outer);
 	s.name = strtab_adds(n->texts, name ? name : "");
-	s.is_transparent = !name || dwarf_hasattr(l->die, DW_AT_export_symbols);
+	s.is_transparent = !name || tag_is_code(dwarf_tag(l->die)) ||
+			   dwarf_hasattr(l->die, DW_AT_export_symbols);
 	l->number = n->scopes.len;
 	vec_push(&n->scopes, s);
 	return l->number;
@@ -197,6 +206,8 @@ static void entry_add(struct job *j, Dwarf_Die *die, struct level *l)
 		return;
 	if (dwarf_hasattr(die, DW_AT_declaration))
 		at |= DIE_IS_DECL;
+	if (l->is_in_code)
+		at |= DIE_IN_CODE;
 	e = (struct entry){name_hash(name, strlen(name)),
 			   scope_declared(j, die, level_number(j->n, l)), at};
 	vec_push(&j->n->entries, e);
@@ -223,8 +234,12 @@ static void level_read(struct job *j, struct level *l)
 		if (kind)
 			entry_add(j, &die, l);
 		if (tag == DW_TAG_namespace || tag == DW_TAG_module ||
+		    (j->is_deep && tag_is_code(tag)) ||
 		    (j->has_nested && (kind & (DWARF_NAMES_STRUCT | DWARF_NAMES_UNION)))) {
-			struct level inner = {.outer = l, .die = &die, .depth = l->depth + 1};
+			struct level inner = {.outer = l,
+					      .die = &die,
+					      .depth = l->depth + 1,
+					      .is_in_code = l->is_in_code || tag_is_code(tag)};
 
 			level_read(j, &inner);
 		}
@@ -279,10 +294,10 @@ static int entry_compare(const void *pa, const void *pb)
 	return a->die < b->die ? -1 : a->die > b->die;
 }
 
-struct dwarf_names *dwarf_names_create(Dwarf *dw, dwarf_stop_f *stop, void *ctx)
+struct dwarf_names *dwarf_names_create(Dwarf *dw, bool is_deep, dwarf_stop_f *stop, void *ctx)
 {
 	struct dwarf_names *n = xcalloc(1, sizeof(*n));
-	struct job j = {.n = n, .stop = stop, .ctx = ctx};
+	struct job j = {.n = n, .is_deep = is_deep, .stop = stop, .ctx = ctx};
 	Dwarf *alt = dwarf_getalt(dw);
 
 	n->texts = strtab_create();
@@ -378,6 +393,8 @@ static bool entry_is(const struct entry *e, Dwarf *dw, uint32_t kinds, const cha
 {
 	const char *text;
 
+	if ((e->die & DIE_IN_CODE) && !(kinds & DWARF_NAMES_LOCAL))
+		return false;
 	if ((e->die & DIE_IS_DECL) || !entry_die(e, dw, ret) || !(tag_kind(dwarf_tag(ret)) & kinds))
 		return false;
 	text = dwarf_diename(ret);
@@ -478,7 +495,8 @@ bool dwarf_names_variable(const struct dwarf_names *n, Dwarf *dw, const char *na
 	for (uint32_t i = entry_first(n, hash); i < n->entries.len; i++) {
 		if (n->entries.data[i].hash != hash)
 			break;
-		if (entry_is(&n->entries.data[i], dw, DWARF_NAMES_VARIABLE, last, len, ret) &&
+		if (entry_is(&n->entries.data[i], dw, DWARF_NAMES_VARIABLE | DWARF_NAMES_LOCAL,
+			     last, len, ret) &&
 		    variable_is_at(ret, addr))
 			return true;
 	}

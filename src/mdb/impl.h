@@ -43,6 +43,7 @@ struct mdb_object {
 	/* types.c: names of types, made when the first type is looked for */
 	struct dwarf_names *names;
 	bool is_untyped;    /* it has no debug information */
+	bool is_deep;	    /* names are, or will be, also those inside of functions */
 	bool is_dwarf_held; /* which the table of types refers to */
 };
 

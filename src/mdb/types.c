@@ -63,8 +63,19 @@ static const struct dwarf_names *object_names(struct mdb *m, struct mdb_object *
 	}
 	*ret = dwarf_file_handle(d);
 	if (!o->names)
-		o->names = dwarf_names_create(*ret, scan_stop, m);
+		o->names = dwarf_names_create(*ret, o->is_deep, scan_stop, m);
 	return o->names;
+}
+
+/* From now on, names inside of functions are known, too; false: they were already. */
+static bool object_deepen(struct mdb_object *o)
+{
+	if (o->is_deep)
+		return false;
+	dwarf_names_destroy(o->names);
+	o->names = NULL;
+	o->is_deep = true;
+	return true;
 }
 
 /* DIEs of the object stay valid from now on. */
@@ -221,24 +232,41 @@ static void lookup_object(struct lookup *l, struct mdb_object *o, uint32_t kinds
 	}
 }
 
-static bool type_lookup(struct mdb *m, const struct wanted *w, struct found *ret)
+/* local: DWARF_NAMES_LOCAL or 0 */
+static void lookup_objects(struct lookup *l, uint32_t local)
 {
-	struct lookup l = {.m = m, .w = w};
+	const struct wanted *w = l->w;
+	struct mdb *m = l->m;
 
-	if (*w->container)
-		l.only = mdb_object_named(m, w->container);
 	for (uint32_t i = 0; i < m->objects.len && !m->is_interrupted; i++) {
 		struct mdb_object *o = &m->objects.data[i];
 		uint32_t plain = w->kinds & DWARF_NAMES_PLAIN;
-		bool was_there = l.has_first;
+		bool was_there = l->has_first;
 
-		if (l.only && l.only != o)
+		if (l->only && l->only != o)
 			continue;
 		if (plain)
-			lookup_object(&l, o, plain);
+			lookup_object(l, o, plain | local);
 		/* a typedef hides a tag of its name */
-		if (l.has_first == was_there && w->kinds != plain)
-			lookup_object(&l, o, w->kinds & ~plain);
+		if (l->has_first == was_there && w->kinds != plain)
+			lookup_object(l, o, (w->kinds & ~plain) | local);
+	}
+}
+
+static bool type_lookup(struct mdb *m, const struct wanted *w, struct found *ret)
+{
+	struct lookup l = {.m = m, .w = w};
+	struct mdb_object *program = m->objects.len ? m->objects.data : NULL;
+
+	if (*w->container)
+		l.only = mdb_object_named(m, w->container);
+	lookup_objects(&l, 0);
+	/* functions take long to read: only those of the program are, or of what was named */
+	if (l.only)
+		program = &m->objects.data[l.only - m->objects.data];
+	if (!l.has_first && !m->is_interrupted && program) {
+		(void)object_deepen(program);
+		lookup_objects(&l, DWARF_NAMES_LOCAL);
 	}
 	if (!l.has_first || m->is_interrupted)
 		return false;
@@ -613,29 +641,40 @@ struct err *mdb_type_words(struct mdb *m, const struct call *c, uint32_t *at, ty
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+/* Finds the variable of a symbol; the compiler calls those inside of functions "count.0". */
+static bool variable_find(struct mdb *m, struct mdb_object *o, const struct elf_sym *sym,
+			  Dwarf_Die *ret)
+{
+	struct arena *a = arena_create();
+	const char *name = demangle_bare(a, sym->name);
+	const char *plain = arena_strndup(a, name, strcspn(name, "."));
+	const struct dwarf_names *names;
+	bool is_known;
+	Dwarf *dw;
+
+	do {
+		names = object_names(m, o, &dw);
+		is_known = names && (dwarf_names_variable(names, dw, name, sym->addr, ret) ||
+				     dwarf_names_variable(names, dw, plain, sym->addr, ret));
+	} while (names && !is_known && object_deepen(o));
+	arena_destroy(a);
+	return is_known;
+}
+
 struct err *mdb_type_at(struct mdb *m, taddr addr, type_id *ret)
 {
 	struct mdb_types *types = types_make(m);
 	const struct mdb_object *o = mdb_object_at(m, addr);
 	const struct elf_sym *sym = o ? mdb_symbol_at(m, o, addr) : NULL;
-	const struct dwarf_names *names = NULL;
-	struct arena *a = arena_create();
-	bool is_known = false;
+	struct mdb_object *own = o ? &m->objects.data[o - m->objects.data] : NULL;
 	Dwarf_Die die, type;
-	Dwarf *dw;
 
-	if (sym && sym->kind == ELF_SYM_OBJECT && sym->addr == addr - o->bias)
-		names = object_names(m, &m->objects.data[o - m->objects.data], &dw);
-	if (names)
-		is_known = dwarf_names_variable(names, dw, demangle_bare(a, sym->name), sym->addr,
-						&die) &&
-			   dwarf_type_of(&die, &type);
-	arena_destroy(a);
-	if (!is_known)
+	if (!sym || sym->kind != ELF_SYM_OBJECT || sym->addr != addr - o->bias ||
+	    !variable_find(m, own, sym, &die) || !dwarf_type_of(&die, &type))
 		return err_hint(err_new("no variable begins at 0x%" PRIx64 " whose type is known",
 					addr),
 				"a type is needed, as in 'struct node'");
-	object_hold(&m->objects.data[o - m->objects.data]);
+	object_hold(own);
 	*ret = dwarf_import_type(types->import, dsession_types(types->d), &type);
 	return NULL;
 }

@@ -42,7 +42,8 @@ struct every every = {
 	{7, 8}, {{1, 2}, {3, 4}, {5, 6}}, &origin, called, 0, 0, {.as_float = 1.0f}, {.anon_long = 0x200000001},
 	{{9, 8, 7, 6}, {{1, -1}, {2, -2}}}, 42, 1ull << 63, 77, -8, nodes,
 };
-int main(void) { every.unknown = (struct hidden *)&every; every.other = &the_other; puts(every.words); twice(2); *(volatile int *)1 = 0; }
+static int count(void) { struct within { short a; int b; }; static struct within counter = {3, 4}; struct inner { char c; } in = {1}; return in.c + counter.a++; }
+int main(void) { count(); every.unknown = (struct hidden *)&every; every.other = &the_other; puts(every.words); twice(2); *(volatile int *)1 = 0; }
 """
 LIB = """
 struct node { double weight; int kind; };
@@ -203,6 +204,12 @@ check(rows("origin::print", "core.t")[0] | {"address": 0} == {"address": 0, "typ
 check(rows("lib_node::print", "core.t")[0]["value"] == {"weight": 2.5, "kind": 4}, "a variable of a library")
 status, out, err = run("origin+4::print", "core.t")
 check(status == 1 and "no variable begins" in err, "an address within a variable", out + err)
+
+check(rows("::sizeof struct within", "core.t")[0]["size"] == 8 and rows("::sizeof count::within", "core.t")[0]["size"] == 8, "a type inside of a function")
+check(run("::sizeof struct within; ::sizeof struct inner", "core.t")[1:] == ("sizeof (struct within) = 0x8\nsizeof (struct inner) = 0xc\n", ""),
+      "a type hides those of its name inside of functions")
+within, = [r["address"] for r in rows("::findsym counter.*", "core.t")]
+check(rows(f"{within}::print", "core.t")[0]["value"] == {"a": 4, "b": 4}, "a variable inside of a function")
 
 # Names with several definitions: which one is taken, and how the other is meant.
 status, out, err = run("::sizeof struct node", "core.t")
