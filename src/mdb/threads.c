@@ -172,6 +172,14 @@ static void memory_tell(struct mdb *m)
 	emit_end(&m->out);
 	if (!m->opts.core || !target_core_cut(m->t, &cut))
 		return;
+	if (cut.damage) {
+		emit_row(&m->out);
+		emit_say(&m->out, "damaged: ");
+		emit_str(&m->out, "damage", cut.damage, 1);
+		emit_end(&m->out);
+	}
+	if (cut.have == cut.want)
+		return;
 	emit_row(&m->out);
 	emit_say(&m->out,
 		 "cut: %" PRIu64 " of %" PRIu64 " MB are there: memory from 0x%" PRIx64

@@ -20,6 +20,7 @@
 #include "files/gate.h"
 #include "files/mapping.h"
 #include "target/target_impl.h"
+#include "target/unpack.h"
 
 #define SEGMENTS_MAX 65536u
 #define NOTES_MAX    (64u << 20)
@@ -48,6 +49,8 @@ struct thread {
 struct core {
 	struct target t; /* its maps have the numbers of the segments */
 	struct gate_file *file;
+	int unpacked; /* the file's descriptor if the core file is compressed, else -1 */
+	char *damage; /* what is wrong with the compressed stream; NULL: nothing */
 	struct target_who who;
 	VEC(struct thread) threads;
 	bool has_signal;
@@ -472,6 +475,7 @@ bool target_core_cut(const struct target *t, struct target_cut *ret)
 	*ret = (struct target_cut){0};
 	if (t->ops != &core_ops)
 		return false;
+	ret->damage = c->damage;
 	end = (uint64_t)gate_file_stat(c->file)->st_size;
 	for (uint32_t i = 0; i < c->segments.len; i++) {
 		const struct segment *s = &c->segments.data[i];
@@ -482,7 +486,7 @@ bool target_core_cut(const struct target *t, struct target_cut *ret)
 		ret->have += have;
 		ret->want += s->in_file;
 	}
-	return ret->have < ret->want;
+	return ret->have < ret->want || ret->damage;
 }
 
 /* Reads from one segment. */
@@ -603,6 +607,9 @@ static void core_close(struct target *t)
 	vec_deinit(&c->segments);
 	vec_deinit(&c->threads);
 	gate_file_close(c->file);
+	if (c->unpacked >= 0)
+		(void)close(c->unpacked);
+	free(c->damage);
 }
 
 static const struct target_ops core_ops = {
@@ -649,18 +656,33 @@ static struct gate_file *path_open(struct gate *g, const char *path)
 	return gate_open_path(g, -1, whole);
 }
 
+/* Replaces the file by what is packed in it, if it is compressed. */
+static struct err *core_unpacked_use(struct core *c, const char *path)
+{
+	struct err *e = core_unpack(c->file, path, &c->unpacked, &c->damage);
+
+	if (e || c->unpacked < 0)
+		return e;
+	gate_file_close(c->file);
+	c->file = gate_file_of(c->unpacked);
+	return NULL;
+}
+
 struct err *target_core_open(const char *path, struct gate *g, struct target **ret)
 {
 	struct core *c = xcalloc(1, sizeof(*c));
 	struct err *e;
 
 	c->t = (struct target){.ops = &core_ops, .gate = g, .maps.arena = arena_create()};
+	c->unpacked = -1;
 	c->file = path_open(g, path);
 	if (!c->file && errno == EINVAL) /* no regular file */
 		e = err_new("'%s' is no core file", path);
 	else
 		e = !c->file ? err_sys(errno, "cannot open the core file '%s'", path)
-			     : headers_read(c, path);
+			     : core_unpacked_use(c, path);
+	if (!e)
+		e = headers_read(c, path);
 	if (e) {
 		target_close(&c->t);
 		return e;

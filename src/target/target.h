@@ -49,6 +49,8 @@ MUST_CHECK struct err *target_held_open(pid_t pid, struct gate *g, struct target
  * read from that file, unless the build id that the core file has of it is another one: such a file
  * is stale, and is not opened. Where the core file has no build id, it is not known whether the
  * file is still the one of then.
+ *
+ * A file that is compressed (zstd, gzip, xz, lz4) is unpacked first (target/unpack.h).
  */
 MUST_CHECK struct err *target_core_open(const char *path, struct gate *g, struct target **ret);
 /*
@@ -60,8 +62,13 @@ MUST_CHECK struct err *target_core_set_program(struct target *t, const char *pat
 struct target_cut {
 	uint64_t have, want; /* bytes of memory that are there, and that were announced */
 	taddr from;	     /* the lowest address of which memory is missing */
+	/*
+	 * Of a compressed core file: what is wrong with its stream ("its stream of zstd ends
+	 * early ..."), until target_close(); memory may then be wrong, too. NULL: nothing.
+	 */
+	const char *damage;
 };
-/* False: the target is a process, or its core file is complete. */
+/* False: the target is a process, or its core file is complete and not damaged. */
 bool target_core_cut(const struct target *t, struct target_cut *ret);
 void target_close(struct target *t); /* NULL is allowed */
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A C program with two threads that aborts in a recursion: its core file in mdb and in gdb. Then files that are no core files."""
 import json, os, random, re, shutil, struct, subprocess, sys
+from cores import notes_first
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 SOURCE = """
@@ -30,27 +31,6 @@ def rows(commands, core):
     status, out, err = run("-o", "json", "-e", commands, core)
     check(status == 0, commands, out + err)
     return json.loads(out)["rows"]
-
-
-def notes_first(core):
-    """The core file as the kernel writes it: its notes before the memory, not behind."""
-    table, = struct.unpack_from("<Q", core, 32)
-    n, = struct.unpack_from("<H", core, 56)
-    rows = [list(struct.unpack_from("<IIQQQQQQ", core, table + 56 * i)) for i in range(n)]
-    notes = next(r for r in rows if r[0] == 4)
-    body = core[notes[2]:notes[2] + notes[5]]
-    begin = (table + 56 * n + len(body) + 4095) // 4096 * 4096
-    memory, at = b"", begin
-    for r in rows:
-        if r is notes:
-            r[2] = table + 56 * n
-            continue
-        memory += core[r[2]:r[2] + r[5]]
-        r[2], at = at, at + r[5]
-    header = bytearray(core[:table])
-    header[40:48] = bytes(8)  # no table of sections
-    header[60:62] = bytes(2)
-    return (bytes(header) + b"".join(struct.pack("<IIQQQQQQ", *r) for r in rows) + body).ljust(begin, b"\0") + memory
 
 
 os.chdir(TMP)
