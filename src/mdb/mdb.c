@@ -11,6 +11,7 @@
 #include "mdb/heap.h"
 #include "mdb/impl.h"
 #include "mdb/types.h"
+#include "mdb/store.h"
 #include "session/session.h"
 #include "sym/sym.h"
 
@@ -64,6 +65,30 @@ struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 		m->tid = opts->pid;
 	*ret = m;
 	return NULL;
+}
+
+const char *mdb_core_folder(void)
+{
+	return STORE_FOLDER;
+}
+
+struct err *mdb_core_find(const char *folder, pid_t pid, char **ret_path)
+{
+	return store_find(folder, pid, ret_path);
+}
+
+struct err *mdb_list(const struct mdb_opts *opts, const char *folder)
+{
+	struct out o = {.is_json = opts->is_json};
+	struct err *e;
+
+	emit_begin(&o, "core-files");
+	e = store_list(folder, &o);
+	emit_finish(&o, e ? err_text(e) : NULL);
+	if (o.text.len)
+		(void)opts->write(opts->ctx, strbuf_text(&o.text), o.text.len);
+	emit_deinit(&o);
+	return e;
 }
 
 void mdb_close(struct mdb *m)

@@ -9,6 +9,7 @@
  *     typed.c, typed_printf.c       commands about types
  *     dcmds.c                       the table of commands
  *     out.c                         rows to text and JSON
+ *     store.c                       the core files of systemd-coredump
  *
  * Owns     a struct mdb the target: a process goes on when it is closed, or we end in any way.
  * Errors   struct err *; a command that fails is told to the function error().
@@ -35,6 +36,12 @@ struct mdb_opts {
 	void (*error)(void *ctx, const char *text);
 };
 
+/* The core files in a directory of systemd-coredump (mdb/store.h): the usual one is ... */
+const char *mdb_core_folder(void);
+/* ... writes the list of those; of opts, only the output is used. */
+MUST_CHECK struct err *mdb_list(const struct mdb_opts *opts, const char *folder);
+/* ... finds the newest of a process; the caller frees *ret_path. */
+MUST_CHECK struct err *mdb_core_find(const char *folder, pid_t pid, char **ret_path);
 MUST_CHECK struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret);
 void mdb_close(struct mdb *m); /* NULL is allowed */
 /* Executes the commands of a text; false: one has failed, and those behind it were executed. */

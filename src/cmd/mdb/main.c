@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <histedit.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -40,13 +41,19 @@ static void on_interrupt(int sig)
 
 static int usage_print(FILE *to)
 {
-	fprintf(to, "usage: mdb [-e COMMANDS]... [-o text|json] [PROGRAM] CORE\n"
-		    "       mdb [-e COMMANDS]... [-o text|json] -p PID\n"
-		    "Looks at a core file, or at a process, which stands still meanwhile.\n"
-		    "  -e COMMANDS  executes them, and ends\n"
-		    "  -o json      a document of JSON for each command\n"
-		    "  -p PID       holds a process; it goes on when mdb ends\n"
-		    "  -V           prints the version\n");
+	fprintf(to,
+		"usage: mdb [-e COMMANDS]... [-o text|json] [PROGRAM] CORE\n"
+		"       mdb [-e COMMANDS]... [-o text|json] -p PID\n"
+		"       mdb [-e COMMANDS]... [-o text|json] [-D DIRECTORY] -l [PID]\n"
+		"Looks at a core file, or at a process, which stands still meanwhile.\n"
+		"  -D DIRECTORY where systemd-coredump has core files (%s)\n"
+		"  -e COMMANDS  executes them, and ends\n"
+		"  -l           lists the core files of systemd-coredump; with PID: opens the\n"
+		"               newest of that process\n"
+		"  -o json      a document of JSON for each command\n"
+		"  -p PID       holds a process; it goes on when mdb ends\n"
+		"  -V           prints the version\n",
+		mdb_core_folder());
 	return to == stdout ? E_SUCCESS : E_USAGE;
 }
 
@@ -163,65 +170,130 @@ static bool input_run(struct mdb *m)
 	return is_good;
 }
 
-int main(int argc, char **argv)
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+struct flags {
+	struct mdb_opts opts;
+	struct strbuf commands;
+	bool has_commands, is_list;
+	const char *folder; /* of core files */
+	char *found;	    /* the core file of -l PID */
+};
+
+static bool pid_parse(const char *text, pid_t *ret)
 {
-	struct mdb_opts opts = {.write = output_write, .error = error_print};
-	struct strbuf commands = {0};
-	struct sigaction sa = {.sa_handler = on_interrupt};
-	bool has_commands = false, is_good;
-	struct mdb *m = NULL;
-	struct err *e;
 	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (*end || end == text || errno || pid <= 0 || pid > INT_MAX) {
+		fprintf(stderr, "mdb: '%s' is no process id\n", text);
+		return false;
+	}
+	*ret = (pid_t)pid;
+	return true;
+}
+
+/* Returns an exit status; -1: there is something to do. */
+static int flags_read(struct flags *f, int argc, char **argv)
+{
 	int opt;
 
-	while ((opt = getopt(argc, argv, "e:ho:p:V")) != -1) {
+	while ((opt = getopt(argc, argv, "D:e:hlo:p:V")) != -1) {
 		switch (opt) {
+		case 'D': f->folder = optarg; break;
 		case 'e':
-			has_commands = true;
-			strbuf_adds(&commands, optarg);
-			strbuf_addc(&commands, '\n');
+			f->has_commands = true;
+			strbuf_adds(&f->commands, optarg);
+			strbuf_addc(&f->commands, '\n');
 			break;
 		case 'h': return usage_print(stdout);
+		case 'l': f->is_list = true; break;
 		case 'o':
-			opts.is_json = strcmp(optarg, "json") == 0;
-			if (!opts.is_json && strcmp(optarg, "text") != 0)
+			f->opts.is_json = strcmp(optarg, "json") == 0;
+			if (!f->opts.is_json && strcmp(optarg, "text") != 0)
 				return usage_print(stderr);
 			break;
 		case 'p':
-			errno = 0;
-			opts.pid = (pid_t)strtol(optarg, &end, 10);
-			if (*end || end == optarg || errno || opts.pid <= 0) {
-				fprintf(stderr, "mdb: '%s' is no process id\n", optarg);
+			if (!pid_parse(optarg, &f->opts.pid))
 				return E_USAGE;
-			}
 			break;
 		case 'V': printf("mdb: Fathom %s\n", FATHOM_VERSION); return E_SUCCESS;
 		default: return usage_print(stderr);
 		}
 	}
-	argc -= optind;
-	argv += optind;
-	if (opts.pid ? argc != 0 : argc < 1 || argc > 2)
+	return -1;
+}
+
+static int error_report(struct err *e)
+{
+	error_print(NULL, err_text(e));
+	if (err_get_hint(e))
+		fprintf(stderr, "hint: %s\n", err_get_hint(e));
+	err_destroy(e);
+	return E_ERROR;
+}
+
+/* Returns an exit status; -1: the options say what is to be opened. */
+static int target_choose(struct flags *f, int argc, char **argv)
+{
+	struct err *e;
+	pid_t pid;
+
+	if (f->is_list && (f->opts.pid || argc > 1 || (!argc && f->has_commands)))
 		return usage_print(stderr);
-	opts.core = opts.pid ? NULL : argv[argc - 1];
-	opts.program = argc == 2 ? argv[0] : NULL;
-	(void)signal(SIGPIPE, SIG_IGN);
-	e = mdb_open(&opts, &m);
-	if (e) {
-		error_print(NULL, err_text(e));
-		if (err_get_hint(e))
-			fprintf(stderr, "hint: %s\n", err_get_hint(e));
-		err_destroy(e);
-		strbuf_deinit(&commands);
-		return E_ERROR;
+	if (f->is_list && argc) {
+		if (!pid_parse(argv[0], &pid))
+			return E_USAGE;
+		e = mdb_core_find(f->folder, pid, &f->found);
+		f->opts.core = f->found;
+		return e ? error_report(e) : -1;
 	}
+	if (f->is_list) {
+		e = mdb_list(&f->opts, f->folder);
+		return e ? error_report(e) : E_SUCCESS;
+	}
+	if (f->opts.pid ? argc != 0 : argc < 1 || argc > 2)
+		return usage_print(stderr);
+	f->opts.core = f->opts.pid ? NULL : argv[argc - 1];
+	f->opts.program = argc == 2 ? argv[0] : NULL;
+	return -1;
+}
+
+static int commands_run(struct flags *f)
+{
+	struct sigaction sa = {.sa_handler = on_interrupt};
+	struct mdb *m = NULL;
+	struct err *e = mdb_open(&f->opts, &m);
+	bool is_good;
+
+	if (e)
+		return error_report(e);
 	debugger = m;
 	(void)sigaction(SIGINT, &sa, NULL); /* without SA_RESTART: it ends a read of the terminal */
-	is_good = has_commands		 ? mdb_run(m, strbuf_text(&commands))
+	is_good = f->has_commands	 ? mdb_run(m, strbuf_text(&f->commands))
 		  : isatty(STDIN_FILENO) ? prompt_run(m)
 					 : input_run(m);
 	debugger = NULL;
 	mdb_close(m);
-	strbuf_deinit(&commands);
 	return is_good ? E_SUCCESS : E_ERROR;
+}
+
+int main(int argc, char **argv)
+{
+	struct flags f = {.opts = {.write = output_write, .error = error_print}};
+	int status;
+
+	f.folder = mdb_core_folder();
+	status = flags_read(&f, argc, argv);
+	if (status < 0) {
+		(void)signal(SIGPIPE, SIG_IGN);
+		status = target_choose(&f, argc - optind, argv + optind);
+	}
+	if (status < 0)
+		status = commands_run(&f);
+	strbuf_deinit(&f.commands);
+	free(f.found);
+	return status;
 }
