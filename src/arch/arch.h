@@ -38,6 +38,7 @@ struct arch_elf {
 	uint16_t machine, machine_32; /* EM_*; machine_32 0: there are no 32-bit programs */
 	/* relocation types: a function's address, an address of data, the result of a resolver */
 	uint32_t jump_slot, glob_dat, irelative;
+	uint32_t vector_note; /* NT_* of all floating point and vector registers; 0: none */
 	/*
 	 * The note .note.gnu.property of an object without code. It declares that the object
 	 * supports the protection of control flow, which a linker enables only if all objects

@@ -18,6 +18,7 @@
 #include "mdb/format.h"
 #include "mdb/mdb.h"
 #include "mdb/out.h"
+#include "target/copy.h"
 #include "target/maps.h"
 #include "target/target.h"
 
@@ -71,7 +72,8 @@ struct mdb {
 	const struct file_opts *files;
 	struct syms *syms;
 	struct target *t;
-	uint64_t named; /* by which its addresses are named: syms_target() */
+	struct target_copied copied; /* with opts.is_copy */
+	uint64_t named;		     /* by which its addresses are named: syms_target() */
 	VEC(struct mdb_object) objects;
 	target_tids tids;
 	pid_t tid; /* the thread that is chosen */

@@ -30,9 +30,12 @@ static int notice_give(dtrace_hdl_t *dtp, const char *msg, void *arg)
 static struct err *target_open(struct mdb *m)
 {
 	struct gate *gate = m->files->gate;
-	struct err *e = m->opts.core ? target_core_open(m->opts.core, gate, &m->t)
-				     : target_hold(m->opts.pid, gate, &m->t);
+	struct err *e;
 
+	if (m->opts.is_copy)
+		return target_copy(m->opts.pid, m->opts.keep, gate, &m->copied, &m->t);
+	e = m->opts.core ? target_core_open(m->opts.core, gate, &m->t)
+			 : target_hold(m->opts.pid, gate, &m->t);
 	return !e && m->opts.program ? target_core_set_program(m->t, m->opts.program) : e;
 }
 

@@ -28,6 +28,8 @@ struct mdb_opts {
 	/* Either is given; program: NULL, or from where the program of the core file is read */
 	const char *core, *program;
 	pid_t pid;
+	bool is_copy;	  /* a copy of the process is looked at, which goes on at once */
+	const char *keep; /* the core file to make of that copy; NULL: none */
 	bool is_json;
 	void *ctx;
 	/* Takes output of commands. False: nobody reads it any more, and the command ends. */

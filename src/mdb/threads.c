@@ -191,6 +191,19 @@ static void memory_tell(struct mdb *m)
 	emit_end(&m->out);
 }
 
+static void copy_tell(struct mdb *m)
+{
+	if (!m->opts.is_copy)
+		return;
+	emit_row(&m->out);
+	emit_say(&m->out,
+		 "copied: %" PRIu64 " kB, for which the process stood still for %" PRIu64 " ms",
+		 m->copied.bytes / 1024, m->copied.stopped_ns / 1000000);
+	emit_int(&m->out, "copied-bytes", (int64_t)m->copied.bytes, 0);
+	emit_int(&m->out, "stopped-ns", (int64_t)m->copied.stopped_ns, 0);
+	emit_end(&m->out);
+}
+
 struct err *cmd_status(struct mdb *m, const struct call *c)
 {
 	const struct proc_map *program = target_program(m->t);
@@ -198,8 +211,11 @@ struct err *cmd_status(struct mdb *m, const struct call *c)
 
 	(void)target_who(m->t, m->tid, &who); /* what is not known stays empty */
 	emit_row(&m->out);
-	emit_say(&m->out, "debugging %s ", m->opts.core ? "core file of" : "process");
-	emit_str(&m->out, "kind", m->opts.core ? "core" : "process", 0);
+	emit_say(&m->out, "debugging %s ",
+		 m->opts.core	   ? "core file of"
+		 : m->opts.is_copy ? "copy of process"
+				   : "process");
+	emit_str(&m->out, "kind", m->opts.core ? "core" : m->opts.is_copy ? "copy" : "process", 0);
 	emit_str(&m->out, "name", who.name, 1);
 	emit_say(&m->out, "pid ");
 	emit_int(&m->out, "pid", target_pid(m->t), 1);
@@ -230,6 +246,7 @@ struct err *cmd_status(struct mdb *m, const struct call *c)
 		emit_end(&m->out);
 	}
 	signal_tell(m);
+	copy_tell(m);
 	memory_tell(m);
 	files_tell(m);
 	return NULL;

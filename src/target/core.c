@@ -49,7 +49,7 @@ struct thread {
 struct core {
 	struct target t; /* its maps have the numbers of the segments */
 	struct gate_file *file;
-	int unpacked; /* the file's descriptor if the core file is compressed, else -1 */
+	int fd;	      /* the file's descriptor, if it is ours; else -1 */
 	char *damage; /* what is wrong with the compressed stream; NULL: nothing */
 	struct target_who who;
 	VEC(struct thread) threads;
@@ -512,6 +512,8 @@ static bool core_read(struct target *t, taddr addr, void *dst, size_t size)
 		uint32_t i = m ? (uint32_t)(m - t->maps.maps.data) : 0;
 		size_t n = m ? (size_t)MIN((uint64_t)size, m->end - addr) : 0;
 
+		if (m && addr - m->start < m->in_core) /* the rest may be in a file */
+			n = MIN(n, (size_t)(m->in_core - (addr - m->start)));
 		if (!m || !segment_read(c, i, addr, dst, n))
 			return false;
 		addr += n;
@@ -607,8 +609,8 @@ static void core_close(struct target *t)
 	vec_deinit(&c->segments);
 	vec_deinit(&c->threads);
 	gate_file_close(c->file);
-	if (c->unpacked >= 0)
-		(void)close(c->unpacked);
+	if (c->fd >= 0)
+		(void)close(c->fd);
 	free(c->damage);
 }
 
@@ -659,28 +661,27 @@ static struct gate_file *path_open(struct gate *g, const char *path)
 /* Replaces the file by what is packed in it, if it is compressed. */
 static struct err *core_unpacked_use(struct core *c, const char *path)
 {
-	struct err *e = core_unpack(c->file, path, &c->unpacked, &c->damage);
+	struct err *e = core_unpack(c->file, path, &c->fd, &c->damage);
 
-	if (e || c->unpacked < 0)
+	if (e || c->fd < 0)
 		return e;
 	gate_file_close(c->file);
-	c->file = gate_file_of(c->unpacked);
+	c->file = gate_file_of(c->fd);
 	return NULL;
 }
 
-struct err *target_core_open(const char *path, struct gate *g, struct target **ret)
+static struct core *core_create(struct gate *g)
 {
 	struct core *c = xcalloc(1, sizeof(*c));
-	struct err *e;
 
 	c->t = (struct target){.ops = &core_ops, .gate = g, .maps.arena = arena_create()};
-	c->unpacked = -1;
-	c->file = path_open(g, path);
-	if (!c->file && errno == EINVAL) /* no regular file */
-		e = err_new("'%s' is no core file", path);
-	else
-		e = !c->file ? err_sys(errno, "cannot open the core file '%s'", path)
-			     : core_unpacked_use(c, path);
+	c->fd = -1;
+	return c;
+}
+
+/* Reads what the file says. e: it could not be opened. */
+static struct err *core_finish(struct core *c, const char *path, struct err *e, struct target **ret)
+{
 	if (!e)
 		e = headers_read(c, path);
 	if (e) {
@@ -692,4 +693,27 @@ struct err *target_core_open(const char *path, struct gate *g, struct target **r
 	stale_mark(c);
 	*ret = &c->t;
 	return NULL;
+}
+
+struct err *target_core_of(int fd, const char *name, struct gate *g, struct target **ret)
+{
+	struct core *c = core_create(g);
+
+	c->fd = fd;
+	c->file = gate_file_of(fd);
+	return core_finish(c, name, NULL, ret);
+}
+
+struct err *target_core_open(const char *path, struct gate *g, struct target **ret)
+{
+	struct core *c = core_create(g);
+	struct err *e;
+
+	c->file = path_open(g, path);
+	if (!c->file && errno == EINVAL) /* no regular file */
+		e = err_new("'%s' is no core file", path);
+	else
+		e = !c->file ? err_sys(errno, "cannot open the core file '%s'", path)
+			     : core_unpacked_use(c, path);
+	return core_finish(c, path, e, ret);
 }

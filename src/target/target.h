@@ -5,7 +5,7 @@
  *
  *     live.c   a process that runs, whose memory may change while it is read; a process whose
  *              threads are held by ptrace(2), which has registers, too
- *     core.c   a core file
+ *     core.c   a core file, also one that copy.c makes of a process (copy.h)
  *
  * Owns     what it has read and opened, and the hold on threads, until target_close(). The gate,
  *          through which all files are opened, outlives it.

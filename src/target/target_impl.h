@@ -5,6 +5,7 @@
  *
  *     live.c    a process that runs, and one whose threads are held
  *     core.c    a core file
+ *     copy.c    makes the core file of a process
  *     moved.c   the files of another target, mapped elsewhere
  *     target.c  what is the same for all of them; fillers
  *
@@ -47,6 +48,10 @@ struct target {
 	pid_t pid;
 	struct proc_maps maps;
 };
+
+/* Opens a core file by its descriptor, which it closes in each case; name: for messages. */
+MUST_CHECK struct err *target_core_of(int fd, const char *name, struct gate *g,
+				      struct target **ret);
 
 bool target_signal_none(struct target *t, siginfo_t *ret);
 struct err *target_regs_none(struct target *t, pid_t tid, struct arch_regs *ret);

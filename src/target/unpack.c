@@ -4,22 +4,19 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <lz4frame.h>
 #include <lzma.h>
-#include <sys/statvfs.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "files/gate.h"
+#include "target/scratch.h"
 
 #define IN_SIZE	     (256u << 10)
 #define OUT_SIZE     (1u << 20)
-#define PAGE	     4096u
 #define UNPACKED_MAX ((uint64_t)1 << 40)
 #define MEMORY_MAX   ((uint64_t)256 << 20)
-#define ROOM_LEFT    ((uint64_t)64 << 20) /* that is left to others on the file system */
 
 /* ---- decoders -------------------------------------------------------------------------------- */
 
@@ -208,82 +205,6 @@ static const struct decoder *decoder_find(struct gate_file *packed)
 	return NULL;
 }
 
-/* ---- the temporary file ---------------------------------------------------------------------- */
-
-struct unpacked {
-	const char *folder;
-	int fd;
-	uint64_t size;	  /* of what was unpacked */
-	uint64_t written; /* bytes of it that are no holes */
-	uint64_t room;	  /* bytes that may be written */
-};
-
-static const char *temporary_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-
-	return folder && folder[0] == '/' ? folder : "/var/tmp";
-}
-
-static struct err *unpacked_create(struct unpacked *u)
-{
-	CLEANUP(free) char *name = NULL;
-	struct statvfs fs;
-
-	u->folder = temporary_folder();
-	u->fd = open(u->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (u->fd < 0) { /* the file system may not have files without a name */
-		if (asprintf(&name, "%s/fathom-core-XXXXXX", u->folder) < 0)
-			oom();
-		u->fd = mkostemp(name, O_CLOEXEC);
-		if (u->fd >= 0)
-			(void)unlink(name);
-	}
-	if (u->fd < 0 || fstatvfs(u->fd, &fs) != 0)
-		return err_hint(err_sys(errno, "cannot make a temporary file in '%s'", u->folder),
-				"TMPDIR=DIRECTORY names another directory");
-	u->room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	u->room -= MIN(u->room, ROOM_LEFT);
-	return NULL;
-}
-
-static struct err *room_err(const struct unpacked *u)
-{
-	return err_hint(err_new("'%s' has no room for it: %" PRIu64 " MB may be used", u->folder,
-				u->room >> 20),
-			"TMPDIR=DIRECTORY names a directory on a larger file system");
-}
-
-static bool is_zero(const uint8_t *at, size_t size)
-{
-	return !at[0] && memcmp(at, at + 1, size - 1) == 0;
-}
-
-/* Adds bytes at the end: whole pages, but for the last time. */
-static struct err *unpacked_add(struct unpacked *u, const uint8_t *bytes, size_t size)
-{
-	for (size_t at = 0, n; at < size; at += n) {
-		size_t page = MIN(size - at, PAGE);
-		ssize_t wrote;
-
-		n = page;
-		if (is_zero(bytes + at, page))
-			continue;
-		while (at + n < size && !is_zero(bytes + at + n, MIN(size - at - n, PAGE)))
-			n += MIN(size - at - n, PAGE);
-		if (n > u->room - u->written)
-			return room_err(u);
-		wrote = pwrite(u->fd, bytes + at, n, (off_t)(u->size + at));
-		if (wrote < 0 && errno != ENOSPC)
-			return err_sys(errno, "cannot write to a file in '%s'", u->folder);
-		if (wrote != (ssize_t)n)
-			return room_err(u);
-		u->written += n;
-	}
-	u->size += size;
-	return u->size > UNPACKED_MAX ? err_new("more than 1 TB is packed in it") : NULL;
-}
-
 /* ---- unpacking ------------------------------------------------------------------------------- */
 
 /* Whether that can be the begin of a core file; what is none is refused before all is unpacked. */
@@ -305,7 +226,8 @@ struct unpacking {
 	uint64_t off; /* of what is read next */
 	uint8_t *in, *out;
 	struct flow flow;
-	struct unpacked to;
+	struct scratch to;
+	uint64_t size; /* of what was unpacked */
 };
 
 static struct err *out_flush(struct unpacking *p)
@@ -314,9 +236,11 @@ static struct err *out_flush(struct unpacking *p)
 
 	p->flow.out = p->out;
 	p->flow.out_size = OUT_SIZE;
-	if (!p->to.size && !is_core(p->out, size))
+	if (!p->size && !is_core(p->out, size))
 		return err_new("no core file is packed in it");
-	return unpacked_add(&p->to, p->out, size);
+	p->size += size;
+	return p->size > UNPACKED_MAX ? err_new("more than 1 TB is packed in it")
+				      : scratch_write(&p->to, p->out, size, p->size - size);
 }
 
 static struct err *in_fill(struct unpacking *p)
@@ -366,7 +290,7 @@ static struct err *streams_unpack(struct unpacking *p, char **ret_damage)
 	if (e || step == STEP_ENDED)
 		return e;
 	if (asprintf(ret_damage, "%s behind %" PRIu64 " MB (%s)",
-		     step == STEP_BAD ? "is damaged" : "ends early", p->to.size >> 20,
+		     step == STEP_BAD ? "is damaged" : "ends early", p->size >> 20,
 		     step == STEP_BAD ? problem : "the file was cut") < 0)
 		oom();
 	return NULL;
@@ -382,7 +306,7 @@ struct err *core_unpack(struct gate_file *packed, const char *path, int *ret_fd,
 	p.how = decoder_find(packed);
 	if (!p.how)
 		return NULL;
-	e = unpacked_create(&p.to);
+	e = scratch_create(NULL, &p.to);
 	p.state = e ? NULL : p.how->begin();
 	if (!e && !p.state)
 		e = err_new("there is no memory for it");
@@ -396,11 +320,10 @@ struct err *core_unpack(struct gate_file *packed, const char *path, int *ret_fd,
 		free(p.in);
 		free(p.out);
 	}
-	if (!e && ftruncate(p.to.fd, (off_t)p.to.size) != 0)
-		e = err_sys(errno, "cannot set the size of a file in '%s'", p.to.folder);
+	if (!e)
+		e = scratch_end(&p.to, p.size);
 	if (e) {
-		if (p.to.fd >= 0)
-			(void)close(p.to.fd);
+		scratch_close(&p.to);
 		free(damage);
 		return err_wrap(e, "cannot unpack '%s' (%s)", path, p.how->name);
 	}

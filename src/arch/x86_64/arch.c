@@ -240,6 +240,7 @@ const struct arch arch = {
 		.jump_slot = R_X86_64_JUMP_SLOT,
 		.glob_dat = R_X86_64_GLOB_DAT,
 		.irelative = R_X86_64_IRELATIVE,
+		.vector_note = NT_X86_XSTATE,
 		.property = {property, sizeof(property)},
 		.property_32 = {property_32, sizeof(property_32)},
 		.stub_size = 16,

@@ -44,6 +44,7 @@ static int usage_print(FILE *to)
 	fprintf(to,
 		"usage: mdb [-e COMMANDS]... [-o text|json] [PROGRAM] CORE\n"
 		"       mdb [-e COMMANDS]... [-o text|json] -p PID\n"
+		"       mdb [-e COMMANDS]... [-o text|json] -S PID [-w FILE]\n"
 		"       mdb [-e COMMANDS]... [-o text|json] [-D DIRECTORY] -l [PID]\n"
 		"Looks at a core file, or at a process, which stands still meanwhile.\n"
 		"  -D DIRECTORY where systemd-coredump has core files (%s)\n"
@@ -52,7 +53,9 @@ static int usage_print(FILE *to)
 		"               newest of that process\n"
 		"  -o json      a document of JSON for each command\n"
 		"  -p PID       holds a process; it goes on when mdb ends\n"
-		"  -V           prints the version\n",
+		"  -S PID       copies the memory of a process, which stands still for that only\n"
+		"  -V           prints the version\n"
+		"  -w FILE      keeps that copy as a core file\n",
 		mdb_core_folder());
 	return to == stdout ? E_SUCCESS : E_USAGE;
 }
@@ -200,7 +203,7 @@ static int flags_read(struct flags *f, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt(argc, argv, "D:e:hlo:p:V")) != -1) {
+	while ((opt = getopt(argc, argv, "D:e:hlo:p:S:Vw:")) != -1) {
 		switch (opt) {
 		case 'D': f->folder = optarg; break;
 		case 'e':
@@ -219,6 +222,12 @@ static int flags_read(struct flags *f, int argc, char **argv)
 			if (!pid_parse(optarg, &f->opts.pid))
 				return E_USAGE;
 			break;
+		case 'S':
+			f->opts.is_copy = true;
+			if (!pid_parse(optarg, &f->opts.pid))
+				return E_USAGE;
+			break;
+		case 'w': f->opts.keep = optarg; break;
 		case 'V': printf("mdb: Fathom %s\n", FATHOM_VERSION); return E_SUCCESS;
 		default: return usage_print(stderr);
 		}
@@ -241,6 +250,8 @@ static int target_choose(struct flags *f, int argc, char **argv)
 	struct err *e;
 	pid_t pid;
 
+	if (f->opts.keep && !f->opts.is_copy)
+		return usage_print(stderr);
 	if (f->is_list && (f->opts.pid || argc > 1 || (!argc && f->has_commands)))
 		return usage_print(stderr);
 	if (f->is_list && argc) {
