@@ -8,6 +8,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdio.h>
 
 #include "arch/arch.h"
 #include "base/vec.h"
@@ -83,11 +84,14 @@ struct mdb {
 	struct replay replay;
 	struct heap *heap; /* of malloc; NULL: it was not asked for yet */
 	struct mdb_types *types; /* NULL: none was asked for */
+	char *helper; /* of ::load; NULL: none */
 	/* The language. */
 	VEC(struct variable) variables;
 	uint64_t dot, increment, last;
 	uint32_t depth; /* of files of commands, one inside another */
 	struct out out;
+	FILE *log; /* of the transcript; NULL: there is none */
+	char *log_path;
 	bool is_over, has_failed;
 	volatile sig_atomic_t is_interrupted;
 };
@@ -155,6 +159,13 @@ const struct elf_sym *mdb_symbol_at(struct mdb *m, const struct mdb_object *o, t
 
 bool run_text(struct mdb *m, const char *text);
 
+/* ---- log.c ----------------------------------------------------------------------------------- */
+
+/* Add to the transcript, if there is one; a write that fails ends it, and is told. */
+void log_write(struct mdb *m, const char *text, size_t len);
+void log_command(struct mdb *m, const char *text, size_t len);
+void log_end(struct mdb *m);
+
 /* ---- stack.c --------------------------------------------------------------------------------- */
 
 /* Walks the stack of a thread. */
@@ -182,6 +193,7 @@ struct err *cmd_dcmds(struct mdb *m, const struct call *c);
 struct err *cmd_dis(struct mdb *m, const struct call *c);
 struct err *cmd_env(struct mdb *m, const struct call *c);
 struct err *cmd_findleaks(struct mdb *m, const struct call *c);
+struct err *cmd_files(struct mdb *m, const struct call *c);
 struct err *cmd_findptr(struct mdb *m, const struct call *c);
 struct err *cmd_findstr(struct mdb *m, const struct call *c);
 struct err *cmd_findsym(struct mdb *m, const struct call *c);
@@ -192,6 +204,9 @@ struct err *cmd_locks(struct mdb *m, const struct call *c);
 struct err *cmd_malloc(struct mdb *m, const struct call *c);
 struct err *cmd_mallocbrk(struct mdb *m, const struct call *c);
 struct err *cmd_list(struct mdb *m, const struct call *c);
+struct err *cmd_libs(struct mdb *m, const struct call *c);
+struct err *cmd_load(struct mdb *m, const struct call *c);
+struct err *cmd_log(struct mdb *m, const struct call *c);
 struct err *cmd_map(struct mdb *m, const struct call *c);
 struct err *cmd_mappings(struct mdb *m, const struct call *c);
 struct err *cmd_nm(struct mdb *m, const struct call *c);

@@ -98,6 +98,7 @@ void mdb_close(struct mdb *m)
 {
 	if (!m)
 		return;
+	log_end(m);
 	stacks_end(m);
 	heap_free(m->heap);
 	mdb_types_end(m);
@@ -108,6 +109,7 @@ void mdb_close(struct mdb *m)
 		free(m->variables.data[i].name);
 	vec_deinit(&m->variables);
 	emit_deinit(&m->out);
+	free(m->helper);
 	dtrace_close(m->h);
 	free(m);
 }

@@ -21,6 +21,8 @@ static void error_tell(struct mdb *m, const char *where, const struct err *e)
 	if (hint)
 		strbuf_addf(&text, "\nhint: %s", hint);
 	m->opts.error(m->opts.ctx, strbuf_text(&text));
+	log_write(m, strbuf_text(&text), text.len);
+	log_write(m, "\n", 1);
 	strbuf_deinit(&text);
 }
 
@@ -42,6 +44,7 @@ static struct err *shell_run(struct mdb *m, const char *command)
 
 static void output_flush(struct mdb *m)
 {
+	log_write(m, strbuf_text(&m->out.text), m->out.text.len);
 	if (m->out.text.len &&
 	    !m->opts.write(m->opts.ctx, strbuf_text(&m->out.text), m->out.text.len))
 		m->is_interrupted = 1;
@@ -319,7 +322,7 @@ bool run_text(struct mdb *m, const char *text)
 	const char *at = text;
 
 	while (!m->is_over && command_more(&at)) {
-		const char *line = at;
+		const char *line = at, *begin = at;
 		struct expr_env env = mdb_expr_env(m);
 		struct command cmd;
 		struct strbuf where = {0};
@@ -328,6 +331,7 @@ bool run_text(struct mdb *m, const char *text)
 		while (line > text && line[-1] != '\n')
 			line--;
 		e = command_read(&at, &env, &cmd);
+		log_command(m, begin, (size_t)(e ? strcspn(begin, "\n") : (size_t)(at - begin)));
 		if (!e) {
 			command_run(m, &cmd);
 			command_deinit(&cmd);

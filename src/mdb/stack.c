@@ -2,7 +2,9 @@
 /* Stacks: native frames by unwind tables, with frames of languages between them. */
 #include "mdb/impl.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 #include "helper/ustack.h"
@@ -26,8 +28,8 @@ static void frame_keep(void *ctx, uint32_t number, const struct walk_frame *f)
 	s->frames.data[number].fp = f->fp;
 }
 
-/* The helpers that cannot be made are missing in stacks; the reason was a notice. */
-static void walks_begin(struct mdb *m)
+/* A helper that cannot be made is missing in stacks; the reason is a notice, or the error. */
+static struct err *walks_begin(struct mdb *m)
 {
 	struct helper **list = xcalloc(USTACK_HELPERS_MAX, sizeof(struct helper *));
 	struct ustack_opts opts;
@@ -36,9 +38,6 @@ static void walks_begin(struct mdb *m)
 	compiler_refresh(&m->h->compiler);
 	live_helper_opts(&m->h->live, &opts);
 	e = ustacks_create(&opts, &m->ustacks);
-	if (e)
-		m->opts.error(m->opts.ctx, err_text(e));
-	err_destroy(e);
 	m->walk = walk_target_open(m->t, m->files);
 	m->replay = (struct replay){.target = m->t,
 				    .helpers = list,
@@ -51,6 +50,7 @@ static void walks_begin(struct mdb *m)
 	if (m->ustacks)
 		m->replay.nhelpers = ustacks_of_target(m->ustacks, m->t, list);
 	replay_begin(&m->replay);
+	return e;
 }
 
 void stacks_end(struct mdb *m)
@@ -61,6 +61,44 @@ void stacks_end(struct mdb *m)
 	free(HELPERS(m));
 	walk_target_close(m->walk);
 	ustacks_destroy(m->ustacks);
+	m->ustacks = NULL;
+	m->walk = NULL;
+}
+
+/* Sets the option helper; the file must be a regular one, because a FIFO would block. */
+static struct err *helper_set(struct mdb *m, const char *path)
+{
+	struct stat st;
+
+	if (*path && stat(path, &st) != 0)
+		return err_sys(errno, "cannot read '%s'", path);
+	if (*path && !S_ISREG(st.st_mode))
+		return err_new("'%s' is no file of D", path);
+	if (dtrace_setopt(m->h, "helper", path) != 0)
+		return err_new("%s", dtrace_errmsg(m->h, dtrace_errno(m->h)));
+	return NULL;
+}
+
+/* The helper that was used before is used on if the new one is wrong. */
+struct err *cmd_load(struct mdb *m, const struct call *c)
+{
+	CLEANUP(free) char *before = m->helper;
+	struct err *e = helper_set(m, c->argv[0]), *other;
+
+	m->helper = NULL;
+	if (!e) {
+		stacks_end(m);
+		e = walks_begin(m);
+	}
+	if (!e) {
+		m->helper = xstrdup(c->argv[0]);
+		return NULL;
+	}
+	stacks_end(m);
+	m->helper = before ? xstrdup(before) : NULL;
+	other = helper_set(m, before ? before : "");
+	err_destroy(other); /* it was set before */
+	return e;
 }
 
 void stack_free(struct stack *s)
@@ -86,7 +124,10 @@ void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
 		return;
 	}
 	if (!m->walk)
-		walks_begin(m);
+		e = walks_begin(m);
+	if (e)
+		m->opts.error(m->opts.ctx, err_text(e));
+	err_destroy(e);
 	r->regs = &regs;
 	r->thread = replay_thread_of(&who);
 	r->ctx = ret;
