@@ -168,6 +168,12 @@ void log_end(struct mdb *m);
 
 /* ---- stack.c --------------------------------------------------------------------------------- */
 
+/* Registers of a native frame: words of struct pt_regs, and bits of those that are known. */
+struct frame_regs {
+	uint64_t words[ARCH_NREGS_MAX], known;
+};
+/* Of the chosen thread; number: 0 is the innermost frame. */
+MUST_CHECK struct err *stack_frame_regs(struct mdb *m, uint64_t number, struct frame_regs *ret);
 /* Walks the stack of a thread. */
 void stack_take(struct mdb *m, pid_t tid, struct stack *ret);
 void stack_free(struct stack *s);

@@ -110,6 +110,58 @@ void stack_free(struct stack *s)
 	*s = (struct stack){0};
 }
 
+static void walks_ensure(struct mdb *m)
+{
+	struct err *e = m->walk ? NULL : walks_begin(m);
+
+	if (e)
+		m->opts.error(m->opts.ctx, err_text(e));
+	err_destroy(e);
+}
+
+/* The frame whose registers are asked for. */
+struct frame_search {
+	uint64_t number; /* how many come before it */
+	bool is_found;
+	struct frame_regs *ret;
+};
+
+static void frame_search_step(void *ctx, const struct walk_frame *f, bool is_first,
+			      struct walk_choice *ret)
+{
+	uint32_t fp = arch.unwind.words[arch.unwind.fp];
+	struct frame_search *s = ctx;
+
+	if (s->number--)
+		return;
+	s->is_found = true;
+	s->ret->known = f->known;
+	memcpy(s->ret->words, f->regs, arch.nregs * sizeof(*f->regs));
+	ret->is_over = true;
+	if (is_first)
+		return;
+	s->ret->words[arch.pc / 8] = f->pc;
+	s->ret->words[arch.sp / 8] = f->sp;
+	s->ret->words[fp] = f->fp;
+	s->ret->known |= 1ull << arch.pc / 8 | 1ull << arch.sp / 8 | 1ull << fp;
+}
+
+struct err *stack_frame_regs(struct mdb *m, uint64_t number, struct frame_regs *ret)
+{
+	struct frame_search s = {.number = number, .ret = ret};
+	struct arch_regs regs;
+	struct err *e = target_regs(m->t, m->tid, &regs);
+
+	if (e)
+		return e;
+	walks_ensure(m);
+	(void)stack_walk_each(&m->replay.space, &regs, true, frame_search_step, &s);
+	if (s.is_found)
+		return NULL;
+	return err_hint(err_new("there is no frame %" PRIu64, number),
+			"::stack -n shows the frames; the innermost one is 0");
+}
+
 void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
 {
 	struct replay *r = &m->replay;
@@ -123,11 +175,7 @@ void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
 		err_destroy(e);
 		return;
 	}
-	if (!m->walk)
-		e = walks_begin(m);
-	if (e)
-		m->opts.error(m->opts.ctx, err_text(e));
-	err_destroy(e);
+	walks_ensure(m);
 	r->regs = &regs;
 	r->thread = replay_thread_of(&who);
 	r->ctx = ret;

@@ -78,26 +78,47 @@ struct err *cmd_context(struct mdb *m, const struct call *c)
 	return NULL;
 }
 
+static void register_row(struct mdb *m, const char *name, uint64_t value, bool is_known)
+{
+	struct strbuf symbol = {0};
+
+	emit_row(&m->out);
+	if (is_known)
+		emit_value(&m->out, value);
+	emit_str(&m->out, "register", name, -8);
+	if (is_known)
+		emit_addr(&m->out, "value", value, 16);
+	else
+		emit_say(&m->out, "%16s ", "not known");
+	if (is_known && mdb_name_add(m, value, false, &symbol))
+		emit_bytes(&m->out, "name", strbuf_text(&symbol), symbol.len, 1);
+	emit_end(&m->out);
+	strbuf_deinit(&symbol);
+}
+
+/*
+ * Of an outer frame, only the registers are known that functions save for their callers, as far as
+ * unwind tables say where, and those that the walk itself follows.
+ */
 struct err *cmd_regs(struct mdb *m, const struct call *c)
 {
-	struct arch_regs regs;
-	struct err *e = target_regs(m->t, m->tid, &regs);
+	struct frame_regs regs = {0};
+	uint64_t frame = 0;
+	struct err *e = c->opts['f'] ? mdb_number(c->opts['f'], UINT32_MAX, &frame) : NULL;
 
-	if (e)
-		return e;
-	for (uint32_t i = 0; i < arch.nregs; i++) {
-		struct strbuf name = {0};
+	if (!e && frame) {
+		e = stack_frame_regs(m, frame, &regs);
+	} else if (!e) {
+		struct arch_regs own;
 
-		emit_row(&m->out);
-		emit_value(&m->out, regs.words[i]);
-		emit_str(&m->out, "register", arch_text.registers[i], -8);
-		emit_addr(&m->out, "value", regs.words[i], 16);
-		if (mdb_name_add(m, regs.words[i], false, &name))
-			emit_bytes(&m->out, "name", strbuf_text(&name), name.len, 1);
-		emit_end(&m->out);
-		strbuf_deinit(&name);
+		e = target_regs(m->t, m->tid, &own);
+		if (!e)
+			memcpy(regs.words, own.words, sizeof(regs.words));
+		regs.known = UINT64_MAX;
 	}
-	return NULL;
+	for (uint32_t i = 0; !e && i < arch.nregs; i++)
+		register_row(m, arch_text.registers[i], regs.words[i], regs.known >> i & 1);
+	return e;
 }
 
 /* ---- the target ------------------------------------------------------------------------------ */

@@ -1,0 +1,3 @@
+# Registers as gdb has them: of outer frames, where those that are lost are said to be unknown.
+# @@foreign
+exec python3 "$SRC/tests/e2e/mdb/registers.py"
