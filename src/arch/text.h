@@ -11,9 +11,21 @@
 
 struct strbuf;
 
+/*
+ * A register of vectors or floating point: its bytes, the lowest first. numbers: they are read as
+ * floating point numbers; "": they are none.
+ */
+typedef void vector_row_fn(void *ctx, const char *name, const uint8_t *bytes, size_t size,
+			   const char *numbers);
+
 struct arch_text {
 	/* The name of each word of struct pt_regs, arch.nregs of them. */
 	const char *const *registers;
+	/*
+	 * Calls row for each register of floating point and vectors in a note of a core file,
+	 * arch.elf.vector_note or NT_PRFPREG. False: it is too short. The notes begin alike.
+	 */
+	bool (*vectors)(const uint8_t *note, size_t size, vector_row_fn *row, void *ctx);
 };
 extern const struct arch_text arch_text;
 

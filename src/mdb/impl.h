@@ -204,6 +204,7 @@ struct err *cmd_findptr(struct mdb *m, const struct call *c);
 struct err *cmd_findstr(struct mdb *m, const struct call *c);
 struct err *cmd_findsym(struct mdb *m, const struct call *c);
 struct err *cmd_formats(struct mdb *m, const struct call *c);
+struct err *cmd_fpregs(struct mdb *m, const struct call *c);
 struct err *cmd_grep(struct mdb *m, const struct call *c);
 struct err *cmd_help(struct mdb *m, const struct call *c);
 struct err *cmd_locks(struct mdb *m, const struct call *c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands about threads and their registers, and about the target as a whole. */
+#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,6 +9,8 @@
 #include "image/image.h"
 #include "image/object.h"
 #include "mdb/impl.h"
+
+#define VECTOR_MAX 65536u /* bytes of floating point and vector registers */
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -119,6 +122,38 @@ struct err *cmd_regs(struct mdb *m, const struct call *c)
 	for (uint32_t i = 0; !e && i < arch.nregs; i++)
 		register_row(m, arch_text.registers[i], regs.words[i], regs.known >> i & 1);
 	return e;
+}
+
+static void vector_row(void *ctx, const char *name, const uint8_t *bytes, size_t size,
+		       const char *numbers)
+{
+	struct strbuf value = {0};
+	struct mdb *m = ctx;
+
+	strbuf_adds(&value, "0x");
+	for (size_t i = size; i--;)
+		strbuf_addf(&value, "%02x", bytes[i]);
+	emit_row(&m->out);
+	emit_str(&m->out, "register", name, -6);
+	emit_str(&m->out, "value", strbuf_text(&value), *numbers ? -66 : 1);
+	if (*numbers)
+		emit_str(&m->out, "numbers", numbers, 1);
+	emit_end(&m->out);
+	strbuf_deinit(&value);
+}
+
+/* The larger note has all; older core files have the smaller one only. */
+struct err *cmd_fpregs(struct mdb *m, const struct call *c)
+{
+	CLEANUP(free) uint8_t *note = xmalloc(VECTOR_MAX);
+	size_t n = target_regs_note(m->t, m->tid, arch.elf.vector_note, note, VECTOR_MAX);
+
+	if (!n)
+		n = target_regs_note(m->t, m->tid, NT_PRFPREG, note, VECTOR_MAX);
+	return n && arch_text.vectors(note, n, vector_row, m)
+		       ? NULL
+		       : err_new("the floating point registers of thread %d are not known",
+				 (int)m->tid);
 }
 
 /* ---- the target ------------------------------------------------------------------------------ */

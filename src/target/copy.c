@@ -26,7 +26,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/procfs.h>
-#include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "base/str.h"
@@ -205,20 +204,12 @@ static void note_add(struct copying *c, const char *name, uint32_t type, const v
 	strbuf_pad(&c->notes, '\0', -n.n_descsz % 4);
 }
 
-/* Reads a set of registers; its size, 0: the thread has not stopped, or there is no such set. */
-static size_t set_read(pid_t tid, uint32_t type, void *to, size_t size)
-{
-	struct iovec io = {to, size};
-
-	return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)type, &io) == 0 ? io.iov_len : 0;
-}
-
 /* A thread that waits in the kernel and does not stop is left out: it has no registers. */
 static void thread_add(struct copying *c, pid_t tid, const struct target_who *who)
 {
 	struct elf_prstatus st = {.pr_pid = tid, .pr_ppid = who->ppid, .pr_fpvalid = 1};
 	CLEANUP(free) uint8_t *vector = xmalloc(VECTOR_MAX);
-	size_t n = set_read(tid, NT_PRSTATUS, &st.pr_reg, sizeof(st.pr_reg));
+	size_t n = target_regs_note(c->t, tid, NT_PRSTATUS, &st.pr_reg, sizeof(st.pr_reg));
 	elf_fpregset_t fp;
 
 	if (n != sizeof(st.pr_reg)) {
@@ -227,9 +218,9 @@ static void thread_add(struct copying *c, pid_t tid, const struct target_who *wh
 	}
 	c->nthreads++;
 	note_add(c, "CORE", NT_PRSTATUS, &st, sizeof(st));
-	if (set_read(tid, NT_PRFPREG, &fp, sizeof(fp)) == sizeof(fp))
+	if (target_regs_note(c->t, tid, NT_PRFPREG, &fp, sizeof(fp)) == sizeof(fp))
 		note_add(c, "CORE", NT_PRFPREG, &fp, sizeof(fp));
-	n = arch.elf.vector_note ? set_read(tid, arch.elf.vector_note, vector, VECTOR_MAX) : 0;
+	n = target_regs_note(c->t, tid, arch.elf.vector_note, vector, VECTOR_MAX);
 	if (n)
 		note_add(c, "LINUX", arch.elf.vector_note, vector, n);
 }

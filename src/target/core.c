@@ -41,9 +41,16 @@ struct segment {
 	bool is_exec, is_write;
 };
 
+/* Where the file has the contents of a note. */
+struct place {
+	uint64_t off;
+	uint32_t size; /* 0: there is no such note */
+};
+
 struct thread {
 	pid_t tid;
 	struct arch_regs regs;
+	struct place basic, vector; /* NT_PRFPREG, arch.elf.vector_note */
 };
 
 struct core {
@@ -205,15 +212,28 @@ static void files_read(struct core *c, const uint8_t *desc, size_t size)
 	}
 }
 
-static void note_read(struct core *c, uint32_t type, const uint8_t *desc, size_t size)
+/* Notes of other registers stand behind the first one of their thread. */
+static void registers_place(struct core *c, uint32_t type, const struct place *at)
 {
+	struct thread *t = c->threads.len ? vec_last(&c->threads) : NULL;
+
+	if (t && type == NT_PRFPREG && !t->basic.size)
+		t->basic = *at;
+	else if (t && type == arch.elf.vector_note && !t->vector.size)
+		t->vector = *at;
+}
+
+static void note_read(struct core *c, uint32_t type, const uint8_t *desc, const struct place *at)
+{
+	size_t size = at->size;
+
 	switch (type) {
 	case NT_PRSTATUS: status_read(c, desc, size); break;
 	case NT_PRPSINFO: info_read(c, desc, size); break;
 	case NT_SIGINFO: signal_read(c, desc, size); break;
 	case NT_AUXV: auxv_read(c, desc, size); break;
 	case NT_FILE: files_read(c, desc, size); break;
-	default: break;
+	default: registers_place(c, type, at); break;
 	}
 }
 
@@ -233,7 +253,7 @@ static void notes_read(struct core *c, uint64_t off, uint64_t size)
 		desc = name + ((n.n_namesz + 3ull) & ~3ull);
 		if (desc > size || n.n_descsz > size - desc)
 			return;
-		note_read(c, n.n_type, all + desc, n.n_descsz);
+		note_read(c, n.n_type, all + desc, &(struct place){off + desc, n.n_descsz});
 		at = MIN(desc + ((n.n_descsz + 3ull) & ~3ull), size);
 	}
 }
@@ -599,6 +619,19 @@ static struct err *core_regs(struct target *t, pid_t tid, struct arch_regs *ret)
 	return NULL;
 }
 
+static size_t core_note(struct target *t, pid_t tid, uint32_t type, void *to, size_t size)
+{
+	const struct thread *th = thread_find(core_of(t), tid);
+	struct place at = {0};
+
+	if (th && type == NT_PRFPREG)
+		at = th->basic;
+	else if (th && type == arch.elf.vector_note)
+		at = th->vector;
+	size = MIN(size, (size_t)at.size);
+	return bytes_read(core_of(t), to, size, at.off) ? size : 0;
+}
+
 static void core_close(struct target *t)
 {
 	struct core *c = core_of(t);
@@ -626,6 +659,7 @@ static const struct target_ops core_ops = {
 	.program = core_program,
 	.threads = core_threads,
 	.regs = core_regs,
+	.note = core_note,
 };
 
 /* Names the memory of the vDSO, which no note names. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "files/gate.h"
@@ -174,6 +175,13 @@ static struct err *held_regs(struct target *t, pid_t tid, struct arch_regs *ret)
 		       : err_sys(errno, "cannot read the registers of thread %d", (int)tid);
 }
 
+static size_t held_note(struct target *t, pid_t tid, uint32_t type, void *to, size_t size)
+{
+	struct iovec io = {to, size};
+
+	return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)type, &io) == 0 ? io.iov_len : 0;
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static const struct target_ops live_ops = {
@@ -188,6 +196,7 @@ static const struct target_ops live_ops = {
 	.program = live_program,
 	.threads = live_threads,
 	.regs = target_regs_none,
+	.note = target_note_none,
 };
 
 static const struct target_ops held_ops = {
@@ -202,6 +211,7 @@ static const struct target_ops held_ops = {
 	.program = live_program,
 	.threads = live_threads,
 	.regs = held_regs,
+	.note = held_note,
 };
 
 static struct err *process_open(const struct target_ops *ops, pid_t pid, struct gate *g,

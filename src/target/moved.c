@@ -232,7 +232,8 @@ struct target *target_moved(struct target *t)
 					      .mapping = moved_mapping,
 					      .program = moved_program,
 					      .threads = moved_threads,
-					      .regs = target_regs_none};
+					      .regs = target_regs_none,
+					      .note = target_note_none};
 	struct moved *d = xcalloc(1, sizeof(*d));
 	const struct proc_maps *maps = target_maps(t);
 

@@ -32,6 +32,16 @@ struct err *target_regs_none(struct target *t, pid_t tid, struct arch_regs *ret)
 	return err_new("thread %d of process %d is not held", (int)tid, (int)t->pid);
 }
 
+size_t target_note_none(struct target *t, pid_t tid, uint32_t type, void *to, size_t size)
+{
+	(void)t;
+	(void)tid;
+	(void)type;
+	(void)to;
+	(void)size;
+	return 0;
+}
+
 /* ---- what it is ------------------------------------------------------------------------------ */
 
 pid_t target_pid(const struct target *t)
@@ -171,4 +181,9 @@ void target_threads(struct target *t, target_tids *ret)
 struct err *target_regs(struct target *t, pid_t tid, struct arch_regs *ret)
 {
 	return t->ops->regs(t, tid, ret);
+}
+
+size_t target_regs_note(struct target *t, pid_t tid, uint32_t type, void *to, size_t size)
+{
+	return type ? t->ops->note(t, tid, type, to, size) : 0;
 }

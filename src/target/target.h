@@ -169,3 +169,8 @@ void target_threads(struct target *t, target_tids *ret);
  * core file has those of all its threads, as they were when the process was dumped.
  */
 MUST_CHECK struct err *target_regs(struct target *t, pid_t tid, struct arch_regs *ret);
+/*
+ * Reads other registers of a thread as core files have them: type is that of the note, such as
+ * arch.elf.vector_note. Returns the number of bytes, at most size; 0: they are not there.
+ */
+size_t target_regs_note(struct target *t, pid_t tid, uint32_t type, void *to, size_t size);

@@ -40,6 +40,8 @@ struct target_ops {
 	const struct proc_map *(*program)(struct target *t);
 	void (*threads)(struct target *t, target_tids *ret);
 	struct err *(*regs)(struct target *t, pid_t tid, struct arch_regs *ret);
+	/* Reads at most size bytes of the thread's registers of a type; 0: there are none. */
+	size_t (*note)(struct target *t, pid_t tid, uint32_t type, void *to, size_t size);
 };
 
 struct target {
@@ -54,4 +56,5 @@ MUST_CHECK struct err *target_core_of(int fd, const char *name, struct gate *g,
 				      struct target **ret);
 
 bool target_signal_none(struct target *t, siginfo_t *ret);
+size_t target_note_none(struct target *t, pid_t tid, uint32_t type, void *to, size_t size);
 struct err *target_regs_none(struct target *t, pid_t tid, struct arch_regs *ret);

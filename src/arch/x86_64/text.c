@@ -15,7 +15,88 @@ static const char *const registers[FRAME_NREGS] = {"r15",    "r14", "r13", "r12"
 						   "rdx",    "rsi", "rdi", "orig_rax", "rip", "cs",
 						   "eflags", "rsp", "ss"};
 
-const struct arch_text arch_text = {.registers = registers};
+/* ---- floating point and vectors -------------------------------------------------------------- */
+
+/*
+ * Offsets in what FXSAVE and XSAVE write; the kernel always gives the standard format. Intel SDM
+ * vol. 1, 10.5.1 and 13.4.
+ */
+enum {
+	X87_STATUS = 2,
+	X87_TAGS = 4, /* a bit for each register of the stack: it is not empty */
+	X87_STACK = 32,
+	XMM = 160,
+	FXSAVE_SIZE = 512,
+	XSAVE_PARTS = 512, /* bits: which parts are not as they are initially, all zero */
+	XSAVE_AVX = 576,   /* the upper halves of ymm0 to ymm15 */
+	XSAVE_AVX_SIZE = 256,
+};
+#define XSAVE_HAS_AVX (1u << 2)
+
+static void stack_rows(const uint8_t *note, vector_row_fn *row, void *ctx)
+{
+	uint32_t top = (uint32_t)note[X87_STATUS + 1] >> 3 & 7;
+
+	for (uint32_t i = 0; i < 8; i++) {
+		const uint8_t *at = note + X87_STACK + 16 * i;
+		char name[8], text[64] = "empty";
+		/* printf() of older C libraries does not survive an exponent without integer bit */
+		bool is_valid = at[7] >> 7 || !((at[8] | at[9] << 8) & 0x7fff);
+		long double value = 0;
+
+		memcpy(&value, at, 10);
+		if (!is_valid)
+			(void)snprintf(text, sizeof(text), "invalid");
+		else if (note[X87_TAGS] >> ((top + i) & 7) & 1)
+			(void)snprintf(text, sizeof(text), "%.18Lg", value);
+		(void)snprintf(name, sizeof(name), "st%u", i);
+		row(ctx, name, at, 10, text);
+	}
+}
+
+static void doubles_add(char *to, size_t size, const uint8_t *bytes, size_t n)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < n && len < size; i += 8) {
+		double value;
+
+		memcpy(&value, bytes + i, sizeof(value));
+		len += (size_t)snprintf(to + len, size - len, "%s%.17g", i ? " " : "", value);
+	}
+}
+
+static bool vectors(const uint8_t *note, size_t size, vector_row_fn *row, void *ctx)
+{
+	static const struct {
+		const char *name;
+		uint32_t off, size;
+	} control[] = {{"fcw", 0, 2}, {"fsw", X87_STATUS, 2}, {"ftw", X87_TAGS, 1}, {"fop", 6, 2},
+		       {"fip", 8, 8}, {"fdp", 16, 8},	      {"mxcsr", 24, 4}};
+	bool is_wide = size >= XSAVE_AVX + XSAVE_AVX_SIZE;
+
+	if (size < FXSAVE_SIZE)
+		return false;
+	for (uint32_t i = 0; i < ARRAY_LEN(control); i++)
+		row(ctx, control[i].name, note + control[i].off, control[i].size, "");
+	stack_rows(note, row, ctx);
+	for (uint32_t i = 0; i < 16; i++) {
+		uint8_t bytes[32] = {0};
+		char name[8], text[160];
+
+		memcpy(bytes, note + XMM + 16 * i, 16);
+		if (is_wide && note[XSAVE_PARTS] & XSAVE_HAS_AVX)
+			memcpy(bytes + 16, note + XSAVE_AVX + 16 * i, 16);
+		(void)snprintf(name, sizeof(name), "%cmm%u", is_wide ? 'y' : 'x', i);
+		doubles_add(text, sizeof(text), bytes, is_wide ? 32 : 16);
+		row(ctx, name, bytes, is_wide ? 32 : 16, text);
+	}
+	return true;
+}
+
+const struct arch_text arch_text = {.registers = registers, .vectors = vectors};
+
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 /* The address of an operand that is relative to the instruction; false: none is. */
 static bool address_find(const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *ops,

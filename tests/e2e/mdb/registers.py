@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program that sets registers and waits: mdb and gdb, of the process and of a core file."""
-import json, os, platform, re, shutil, subprocess, sys
+import json, os, platform, re, shutil, struct, subprocess, sys, time
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 SOURCE = """
@@ -26,6 +26,23 @@ int main(void)
 	return middle(3) + 1;
 }
 """
+FLOATS = """
+#include <stdio.h>
+#include <unistd.h>
+static const float single = 0.1f;
+static const double pairs[4] = {1.25, -2.5, 1e300, 3.0};
+static const int towards_zero = 0x7f80;
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	asm volatile("fldpi; flds %1; ldmxcsr %3; movupd %2, %%xmm3" :: "a"(0), "m"(single), "m"(pairs), "m"(towards_zero) : "xmm3");
+	if (__builtin_cpu_supports("avx"))
+		asm volatile("vmovupd %0, %%ymm4" :: "m"(pairs) : "xmm4");
+	asm volatile("syscall" :: "a"(34) : "rcx", "r11", "memory"); /* pause() */
+	return 0;
+}
+"""
 failed = []
 
 
@@ -42,6 +59,42 @@ if not shutil.which("cc") or not shutil.which("gdb") or platform.machine() != "x
 open("t.c", "w").write(SOURCE)
 subprocess.run(["cc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", "t", "t.c"], check=True)
 program = subprocess.Popen(["./t"], stdout=subprocess.PIPE, text=True)
+
+
+def waits(pid):
+    """Whether it is in pause()."""
+    return open(f"/proc/{pid}/syscall").read().split()[0] == "34"
+
+
+def floats_check(pid):
+    """Compares ::fpregs with gdb and with what the program has loaded."""
+    live, err = run("::fpregs", "-p", str(pid))
+    rows = {r["register"]: r for r in live[0]["rows"]}
+    is_wide = "ymm4" in rows
+    check(is_wide == (" avx " in open("/proc/cpuinfo").read()), "AVX", rows)
+    check([rows[r]["numbers"] for r in ("st0", "st1", "st2")] == ["0.100000001490116119", "3.14159265358979324", "empty"], "stack of the x87", rows)
+    kind, pairs = ("y" if is_wide else "x"), [1.25, -2.5, 1e300, 3.0]
+    check([float(n) for n in rows[kind + "mm3"]["numbers"].split()] == pairs[:2] + [0, 0] * is_wide, "xmm3", rows)
+    if is_wide:
+        check([float(n) for n in rows["ymm4"]["numbers"].split()] == pairs, "ymm4", rows)
+    text = subprocess.run(["gdb", "-nx", "-batch", "-ex", "set debuginfod enabled off"] +
+                          [a for r in ("mxcsr", "fctrl", "fstat", *(f"xmm{i}.uint128" for i in range(16))) for a in ("-ex", f"p/x ${r}")] +
+                          [a for i in range(16 * is_wide) for a in ("-ex", f"p/x $ymm{i}.v2_int128[1]")] + ["-p", str(pid)],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300).stdout
+    want = [int(v, 16) for v in re.findall(r"^\$\d+ = 0x([0-9a-f]+)$", text, re.M)]
+    values = [int(rows[r]["value"], 16) for r in ("mxcsr", "fcw", "fsw")]
+    vectors = [int(rows[f"{kind}mm{i}"]["value"], 16) for i in range(16)]
+    values += [v & (1 << 128) - 1 for v in vectors] + [v >> 128 for v in vectors] * is_wide
+    check(values == want and values[0] == 0x7f80, "as in gdb", f"{values}\n{want}\n{text}")
+    subprocess.run([MDB, "-S", str(pid), "-w", "floats.core", "-e", ""], stdin=subprocess.DEVNULL, check=True)
+    check(run("::fpregs", "floats.core")[0] == live, "of a core file")
+    core = open("floats.core", "rb").read()  # without the larger note
+    open("short.core", "wb").write(core.replace(struct.pack("<I", 0x202) + b"LINUX\0", struct.pack("<I", 0x7FFFFFFF) + b"LINUX\0"))
+    short = {r["register"]: r for r in run("::fpregs", "short.core")[0][0]["rows"]}
+    check("ymm3" not in short and short["st1"] == rows["st1"] and float(short["xmm3"]["numbers"].split()[1]) == -2.5, "the note of older core files", short)
+    open("none.core", "wb").write(open("short.core", "rb").read().replace(struct.pack("<II", 512, 2) + b"CORE\0", struct.pack("<II", 512, 0x7FFFFFFF) + b"CORE\0"))
+    none, err = run("::fpregs", "none.core")
+    check(not none[0]["rows"] and "not known" in err, "a core file without both notes", f"{none}\n{err}")
 
 
 def run(commands, *target):
@@ -76,6 +129,18 @@ try:
         check(frames[number] == want, f"frame {number}", f"{frames[number]}\n{want}\n{text}")
     check([frames[2][r] for r in ("rbx", "r12", "r13", "r14")] == [0xb1b1, 0xb2b2, 0xb3b3, 0xb4b4] and frames[1]["rbx"] == 0x51, "as the program has set them", frames)
     check("no frame 4096" in run("::regs -f 4096", "kept")[1] and "no decimal number" in run("::regs -f -1", "kept")[1], "frames that are not there")
+finally:
+    program.kill()
+    program.wait()
+
+open("f.c", "w").write(FLOATS)
+subprocess.run(["cc", "-O1", "-o", "f", "f.c"], check=True)
+program = subprocess.Popen(["./f"], stdout=subprocess.PIPE, text=True)
+try:
+    end = time.monotonic() + 20
+    while not waits(program.pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    floats_check(program.pid)
 finally:
     program.kill()
     program.wait()
