@@ -156,7 +156,10 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	case ACT_LOOP: /* of ustack helpers only (helper/hcode.c) */
 	case ACT_AGAIN:
 	case ACT_UFRAME:
-	case ACT_UNWIND: break;
+	case ACT_UNWIND:
+#define ACT_VALUE(id, ...) case ACT_##id:
+#include "dif/acts.def"
+		break;
 	}
 	BUG("action kind %d reached code generation", (int)act->kind);
 }

@@ -14,6 +14,7 @@ static const struct {
 #define ACT_INNER(id, name, what) [ACT_##id] = {#name, false, HOLDS_##what},
 #define ACT_RECORD(id, name, proto, flags, what, ...) [ACT_##id] = {#name, true, HOLDS_##what},
 #define ACT_PROBE(id, name, ...) [ACT_##id] = {#name, false, HOLDS_NOTHING},
+#define ACT_VALUE(id, name, ...) [ACT_##id] = {#name, false, HOLDS_NOTHING},
 #include "dif/acts.def"
 	/* clang-format on */
 };

@@ -145,6 +145,7 @@ struct prog_fmt {
  *                    run so often
  *     ACT_UFRAME     what the text of the frame consists of
  *     ACT_UNWIND     pc, sp, fp
+ *     ACT_VALUE()    those of its prototype
  *     ACT_AGG        the keys, then the value and the increment if the function has them
  *     ACT_TRUNC      the number of elements to keep, if given
  *     ACT_TRACEMEM   the memory, then its length, if given
@@ -158,6 +159,7 @@ enum act_kind {
 #define ACT_INNER(id, ...)  ACT_##id,
 #define ACT_RECORD(id, ...) ACT_##id,
 #define ACT_PROBE(id, ...)  ACT_##id,
+#define ACT_VALUE(id, ...)  ACT_##id,
 #include "dif/acts.def"
 };
 

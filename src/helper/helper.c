@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "d/compile.h"
@@ -14,9 +15,9 @@
 #include "helper/hcode.h"
 
 static const char *const probe_names[] = {
-	[HELPER_ATTACH] = "attach",
-	[HELPER_UTHREAD] = "uthread",
-	[HELPER_USTACK] = "ustack",
+	[HELPER_ATTACH] = "attach", [HELPER_UTHREAD] = "uthread", [HELPER_USTACK] = "ustack",
+	[HELPER_VALUE] = "value",   [HELPER_TYPE] = "type",	  [HELPER_LOCALS] = "locals",
+	[HELPER_HEAP] = "heap",	    [HELPER_CLASS] = "class",	  [HELPER_SHAPE] = "shape",
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ static bool desc_is(const struct probe_desc *d, const char *func)
 
 static struct err *helper_match(void *ctx, const struct probe_desc *d, uint32_t *ret_count)
 {
-	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++) {
+	for (size_t i = 0; i <= HELPER_USTACK; i++) {
 		if (desc_is(d, probe_names[i])) {
 			*ret_count = 1;
 			return NULL;
@@ -148,6 +149,18 @@ static struct err *helper_match(void *ctx, const struct probe_desc *d, uint32_t 
 	return err_hint(err_new("a helper has clauses on dtrace:helper:ustack: only"),
 			"dtrace:helper:attach: and dtrace:helper:uthread: are the other probes of "
 			"helpers");
+}
+
+static struct err *values_match(void *ctx, const struct probe_desc *d, uint32_t *ret_count)
+{
+	for (size_t i = HELPER_VALUE; i < ARRAY_LEN(probe_names); i++)
+		if (desc_is(d, probe_names[i]))
+			*ret_count = 1;
+	if (desc_is(d, probe_names[HELPER_ATTACH]))
+		*ret_count = 1;
+	return *ret_count ? NULL
+			  : err_new("a file of values has clauses on dtrace:helper:value:, type, "
+				    "locals, heap, class, shape and attach");
 }
 
 static struct err *helper_option(void *ctx, const char *name, const char *value)
@@ -170,9 +183,11 @@ static void clauses_note(struct helper *h)
 }
 
 static struct err *text_compile(struct helper *h, const struct compile_opts *opts,
-				enum d_layer layer, const char *path, struct strbuf *text)
+				enum d_layer layer, const char *path, struct strbuf *text,
+				const struct prog **ret)
 {
-	const struct compile_env env = {.match = helper_match, .set_option = helper_option};
+	const struct compile_env env = {.match = ret == &h->values ? values_match : helper_match,
+					.set_option = helper_option};
 	struct compile_opts own = *opts;
 	struct prog *prog = NULL;
 	struct err *e;
@@ -180,7 +195,7 @@ static struct err *text_compile(struct helper *h, const struct compile_opts *opt
 	own.layer = layer;
 	e = dsession_compile(h->dsession, &own, &env, SOURCE_FILE, path, strbuf_text(text),
 			     text->len, SPEC_CTX_NAME, 0, NULL, &prog);
-	h->prog = prog;
+	*ret = prog;
 	h->vars = dsession_vars(h->dsession);
 	return e;
 }
@@ -196,7 +211,7 @@ static struct err *prelude_compile(struct helper *h, const struct compile_opts *
 
 	err_destroy(e);
 	own.cpp = false;
-	e = is_there ? text_compile(h, &own, LAYER_SYSTEM, path, &text) : NULL;
+	e = is_there ? text_compile(h, &own, LAYER_SYSTEM, path, &text, &h->prog) : NULL;
 	strbuf_deinit(&text);
 	return e;
 }
@@ -213,7 +228,27 @@ static struct err *wants_compile(struct helper *h, const struct compile_opts *op
 
 	own.cpp = false;
 	strbuf_addf(&text, "inline int WANTS_ASYNC = %d;\n", opts->jstackasync);
-	e = text_compile(h, &own, LAYER_SYSTEM, "options", &text);
+	e = text_compile(h, &own, LAYER_SYSTEM, "options", &text, &h->prog);
+	strbuf_deinit(&text);
+	return e;
+}
+
+struct err *helper_compile_values(struct helper *h, const struct compile_opts *opts)
+{
+	const char *name = basename(h->path);
+	struct compile_opts own = *opts;
+	struct strbuf path = {0}, text = {0};
+	struct err *e = NULL;
+
+	own.cpp = own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
+	own.is_helper = own.skips_excluded = true;
+	strbuf_add(&path, h->path, (size_t)(name - h->path));
+	strbuf_addf(&path, "values/%s", name);
+	if (!h->values && h->dsession && access(strbuf_text(&path), F_OK) == 0)
+		e = file_read(strbuf_text(&path), &text);
+	if (!e && text.len)
+		e = text_compile(h, &own, LAYER_PROGRAM, strbuf_text(&path), &text, &h->values);
+	strbuf_deinit(&path);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -235,7 +270,7 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts, const cha
 	if (!h->err)
 		h->err = wants_compile(h, &own);
 	if (!h->err)
-		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text);
+		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text, &h->prog);
 	if (!h->err)
 		clauses_note(h);
 	strbuf_deinit(&text);
@@ -264,7 +299,7 @@ struct helper *helper_carried(const char *path, const struct dof_prog *p, struct
 
 bool helper_is_clause(const struct prog_clause *cl)
 {
-	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++)
+	for (size_t i = 0; i <= HELPER_USTACK; i++)
 		if (desc_is(&cl->desc, probe_names[i]))
 			return true;
 	return false;

@@ -12,6 +12,9 @@
  *     dtrace:helper:uthread:  { ... }   runs in the kernel when a walk begins
  *     dtrace:helper:ustack:   { ... }   runs in the kernel for each frame
  *
+ * A file of the same name in the folder "values" beside it describes the values of the runtime to
+ * debuggers (helper/values.h). It may use all names of the helper.
+ *
  * A file without the pragma applies to all processes. A helper is compiled when the first process
  * to which it applies is met.
  *
@@ -29,7 +32,18 @@ struct dsession;
 
 struct strbuf;
 
-enum helper_probe { HELPER_ATTACH, HELPER_UTHREAD, HELPER_USTACK };
+enum helper_probe {
+	HELPER_ATTACH,
+	HELPER_UTHREAD,
+	HELPER_USTACK,
+	/* of the file of values */
+	HELPER_VALUE,
+	HELPER_TYPE,
+	HELPER_LOCALS,
+	HELPER_HEAP,
+	HELPER_CLASS,
+	HELPER_SHAPE,
+};
 
 struct helper {
 	char *path;
@@ -39,6 +53,7 @@ struct helper {
 	char *symbols;	/* "a|b": of programs; NULL: none */
 	struct dsession *dsession;    /* NULL: the helper was carried by a program */
 	const struct prog *prog;      /* NULL: not compiled yet */
+	const struct prog *values;    /* NULL: helper_compile_values() has found none */
 	const struct prog_vars *vars; /* what the clauses use, and maybe more */
 	struct err *err;	      /* why it cannot be compiled */
 	bool has_attach;
@@ -66,6 +81,11 @@ void helper_each_name(const struct helper *h, void (*f)(void *ctx, const char *n
  */
 bool helper_compile(struct helper *h, const struct compile_opts *opts,
 		    const char *const preludes[]);
+/*
+ * Compiles the file that describes the runtime's values, if there is one; the helper has been
+ * compiled with the same options.
+ */
+MUST_CHECK struct err *helper_compile_values(struct helper *h, const struct compile_opts *opts);
 /* Makes a helper of what the object `path` has carried; takes the arena, in which p lies. */
 struct helper *helper_carried(const char *path, const struct dof_prog *p, struct arena *a);
 /* Checks that a helper can run when a program carries it. */

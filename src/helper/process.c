@@ -188,7 +188,90 @@ static bool name_match(void *ctx, struct object *o, const struct proc_map *m, ui
 	return true;
 }
 
+/* ---- symbols whose names begin alike --------------------------------------------------------- */
+
+#define FAMILY_MAX 65536u
+
+struct named_addr {
+	const char *name;
+	uint64_t addr;
+};
+
+/* All symbols whose names begin with the same word, as "v8dbg_". */
+struct symbol_family {
+	struct process *p;
+	uint64_t bias;
+	VEC(struct named_addr) members;
+};
+
+static void family_add(void *ctx, const char *name, size_t len, uint64_t addr)
+{
+	struct symbol_family *f = ctx;
+
+	if (f->members.len >= FAMILY_MAX)
+		return;
+	vec_push(&f->members,
+		 (struct named_addr){arena_strndup(f->p->arena, name, len), addr + f->bias});
+}
+
+static bool family_read(void *ctx, struct object *o, const struct proc_map *m, uint64_t bias)
+{
+	struct symbol_family *f = ((void **)ctx)[0];
+	const char *prefix = ((void **)ctx)[1];
+
+	(void)m;
+	f->bias = bias;
+	object_each_symbol(o, prefix, family_add, f);
+	return f->members.len;
+}
+
+/* The symbols that begin as name does, up to the first '_'. */
+static const struct symbol_family *family_of(struct process *p, const char *name)
+{
+	size_t n = strcspn(name, "_");
+	char *prefix = arena_strndup(p->arena, name, n + (name[n] == '_'));
+	struct symbol_family *f;
+	void *ctx[2];
+
+	if (!p->families)
+		p->families = hashmap_create();
+	f = hashmap_finds(p->families, prefix);
+	if (f)
+		return f;
+	f = ARENA_NEW(p->arena, struct symbol_family);
+	f->p = p;
+	ctx[0] = f;
+	ctx[1] = prefix;
+	(void)each_object(p, NULL, family_read, ctx);
+	hashmap_sets(p->families, prefix, f);
+	return f;
+}
+
+/* "name*": the first symbol that begins so; 0: there is none. */
+static uint64_t prefix_addr(struct process *p, const char *name)
+{
+	const struct symbol_family *f = family_of(p, name);
+	size_t n = strlen(name) - 1;
+
+	for (uint32_t i = 0; i < f->members.len; i++)
+		if (strncmp(f->members.data[i].name, name, n) == 0)
+			return f->members.data[i].addr;
+	return 0;
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
+
+static void pages_forget(struct process *p)
+{
+	size_t pos = 0;
+	char *page;
+
+	while ((page = hashmap_next(p->pages, &pos, NULL, NULL)))
+		if (page != &unreadable)
+			free(page);
+	hashmap_destroy(p->pages);
+	p->pages = hashmap_create();
+}
 
 static const char *page_read(struct process *p, uint64_t number)
 {
@@ -196,8 +279,10 @@ static const char *page_read(struct process *p, uint64_t number)
 
 	if (page)
 		return page == &unreadable ? NULL : page;
-	if (hashmap_count(p->pages) >= PAGES_MAX)
+	if (hashmap_count(p->pages) >= PAGES_MAX && !p->is_explored)
 		return NULL;
+	if (hashmap_count(p->pages) >= PAGES_MAX)
+		pages_forget(p);
 	page = xmalloc(PAGE_BYTES);
 	if (!target_read(p->target, number * PAGE_BYTES, page, PAGE_BYTES)) {
 		free(page);
@@ -242,6 +327,11 @@ static bool origin_read(void *ctx, taddr addr, void *buf, size_t size)
 		memcpy(buf, known, size);
 	return known || (size <= PAGE_BYTES ? pages_read(origin, addr, buf, (uint32_t)size)
 					    : target_read(origin->target, addr, buf, size));
+}
+
+bool process_memory(struct process *p, uint64_t addr, void *buf, uint32_t size)
+{
+	return pages_read(p, addr, buf, size);
 }
 
 bool process_is_late(const struct process *p)
@@ -442,6 +532,21 @@ bool process_has_read_changing(const struct process *p)
 
 /* ---- subroutines ----------------------------------------------------------------------------- */
 
+/* What follows the prefix in the name of the symbol whose int has that value; "": none has. */
+static const char *rest_of_symbol(struct process *p, const char *prefix, uint64_t value)
+{
+	const struct symbol_family *f = family_of(p, prefix);
+	size_t n = strlen(prefix);
+	int32_t found;
+
+	for (uint32_t i = 0; i < f->members.len; i++)
+		if (strncmp(f->members.data[i].name, prefix, n) == 0 &&
+		    process_read(p, f->members.data[i].addr, &found, sizeof(found)) &&
+		    (uint64_t)(int64_t)found == value)
+			return f->members.data[i].name + n;
+	return "";
+}
+
 enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const char *const *texts,
 			    uint64_t *ret, const char **ret_text)
 {
@@ -457,6 +562,10 @@ enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const c
 		/* fall through */
 	case DIF_SUBR_SYMADDR:
 	case DIF_SUBR_SYMSIZE:
+		if (subr == DIF_SUBR_SYMADDR && *s.name && s.name[strlen(s.name) - 1] == '*') {
+			*ret = prefix_addr(p, s.name);
+			return DIF_FAULT_NONE;
+		}
 		(void)each_object(p, texts[1], symbol_match, &s);
 		*ret = subr == DIF_SUBR_SYMADDR || subr == DIF_SUBR_SECADDR ? s.addr : s.sym.size;
 		return DIF_FAULT_NONE;
@@ -483,6 +592,7 @@ enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const c
 		*ret_text = subr == DIF_SUBR_OBJNAME ? names.name : names.build_id;
 		return DIF_FAULT_NONE;
 	case DIF_SUBR_UFIND: *ret = element_find(p, v, texts[3], texts[5]); return DIF_FAULT_NONE;
+	case DIF_SUBR_SYMREST: *ret_text = rest_of_symbol(p, s.name, v[1]); return DIF_FAULT_NONE;
 	case DIF_SUBR_UBYTES: *ret = bytes_find(p, v, texts[2]); return DIF_FAULT_NONE;
 	case DIF_SUBR_UDECLINE:
 		free(p->declined);
@@ -507,9 +617,12 @@ void process_set_frame(struct process *p, const struct process_frame *f)
 	p->frame = f;
 }
 
-void process_set_hooks(struct process *p, const struct process_hooks *hooks)
+const struct process_hooks *process_set_hooks(struct process *p, const struct process_hooks *hooks)
 {
+	const struct process_hooks *was = p->hooks;
+
 	p->hooks = hooks;
+	return was;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -532,7 +645,7 @@ struct process *process_open(struct target *t, const struct file_opts *files)
 void process_close(struct process *p)
 {
 	size_t pos = 0;
-	char *page;
+	struct symbol_family *f;
 
 	if (!p)
 		return;
@@ -543,11 +656,12 @@ void process_close(struct process *p)
 	free(p->images);
 	free(p->expecting);
 	dif_machine_destroy(p->machine);
-	while ((page = hashmap_next(p->pages, &pos, NULL, NULL)))
-		if (page != &unreadable)
-			free(page);
+	pages_forget(p);
 	hashmap_destroy(p->pages);
 	free(p->searched.bytes);
+	while ((f = p->families ? hashmap_next(p->families, &pos, NULL, NULL) : NULL))
+		vec_deinit(&f->members);
+	hashmap_destroy(p->families);
 	arena_destroy(p->arena);
 	free(p->declined);
 	free(p);

@@ -62,6 +62,8 @@ bool process_is_linker(const char *name);
  * declined the process; *ret_why says why, and is the caller's to free.
  */
 bool process_attach(struct process *p, const struct helper *h, char **ret_why);
+/* The same for the clauses of attach in the file of values (helper_compile_values()). */
+bool process_attach_values(struct process *p, const struct helper *h, char **ret_why);
 /* The helper whose values the machine has: that of the last process_attach(); NULL: it failed. */
 const struct helper *process_attached(const struct process *p);
 /*
@@ -70,11 +72,13 @@ const struct helper *process_attached(const struct process *p);
  */
 bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *left,
 		    char **ret_why);
+/* Reads memory of the target. */
+MUST_CHECK bool process_memory(struct process *p, uint64_t addr, void *buf, uint32_t size);
 struct dif_machine *process_machine(struct process *p);
 
 /* What clauses can know of a frame of a walk. */
 struct process_frame {
-	uint64_t args[7];     /* arg0 to arg6 */
+	uint64_t args[8];     /* arg0 to arg7 */
 	const uint64_t *regs; /* words of struct pt_regs */
 	uint64_t known;	      /* bits: the words that are this frame's */
 	pid_t tid, ppid;
@@ -113,7 +117,8 @@ struct process_hooks {
 	/* An action has been executed; r is the value of its last argument. */
 	void (*done)(void *ctx, const struct prog_act *act, const struct dif_result *r);
 };
-void process_set_hooks(struct process *p, const struct process_hooks *hooks); /* NULL: none */
+/* NULL: none. Returns those that were set before. */
+const struct process_hooks *process_set_hooks(struct process *p, const struct process_hooks *hooks);
 
 /* The value of a global variable after process_attach(); strings are written to text. */
 bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret,

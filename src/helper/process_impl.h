@@ -43,6 +43,8 @@ struct process {
 	const struct process_hooks *hooks; /* NULL: nobody wants to know */
 	struct process *origin; /* whose files the target has moved; NULL: it has moved none */
 	bool has_counted_modules, has_read_changing;
+	bool is_explored;		   /* its values are looked at, which may be of any size */
+	struct hashmap *families;	   /* beginning of names -> struct symbol_family */
 	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */
 };
 

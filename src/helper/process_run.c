@@ -169,6 +169,21 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 	return good;
 }
 
+bool process_attach_values(struct process *p, const struct helper *h, char **ret_why)
+{
+	uint32_t left = STEPS_MAX;
+
+	p->is_explored = true;
+	for (uint32_t i = 0; i < h->values->nclauses; i++) {
+		if (helper_clause_probe(h->values->clauses[i]) != HELPER_ATTACH)
+			continue;
+		dif_machine_begin_clause(p->machine);
+		if (!process_clause(p, h->values->clauses[i], &left, ret_why))
+			return false;
+	}
+	return true;
+}
+
 const struct helper *process_attached(const struct process *p)
 {
 	return p->is_attached ? p->helper : NULL;

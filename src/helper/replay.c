@@ -11,7 +11,7 @@
 struct part {
 	const struct helper *h;
 	struct process *proc;
-	bool is_attached;
+	bool is_attached, has_values;
 };
 
 struct walk {
@@ -36,8 +36,11 @@ struct walk {
 static void frame_note(struct walk *w, enum replay_frame_kind kind, const struct walk_frame *at,
 		       const char *text)
 {
-	struct replay_frame f = {kind, at ? at->pc : 0, at && !at->is_exact,
-				 text ? xstrdup(text) : NULL};
+	struct replay_frame f = {.kind = kind,
+				 .pc = at ? at->pc : 0,
+				 .is_return = at && !at->is_exact,
+				 .text = text ? xstrdup(text) : NULL,
+				 .part = w->part ? (uint32_t)(w->part - w->parts) : 0};
 
 	if (w->nframes >= w->r->max_frames) {
 		free(f.text);
@@ -45,6 +48,16 @@ static void frame_note(struct walk *w, enum replay_frame_kind kind, const struct
 	}
 	w->nframes++;
 	vec_push(&w->r->frames, f);
+}
+
+/* The variables of the frame that was noted last, which was added or (false) has got a name. */
+static void locals_note(struct walk *w, struct part *part, struct replay_frame *f, bool is_added)
+{
+	if (!part->has_values)
+		return;
+	f->part = (uint32_t)(part - w->parts);
+	w->frame.args[7] = is_added;
+	value_locals_read(part->proc, part->h, &f->locals);
 }
 
 static char *text_read(const struct part *part, uint64_t addr)
@@ -62,6 +75,7 @@ static char *text_read(const struct part *part, uint64_t addr)
 static void name_note(struct walk *w, struct replay_frame *native)
 {
 	CLEANUP(free) char *text = w->result_of ? text_read(w->result_of, w->result) : NULL;
+	struct part *part = w->result_of;
 	size_t n = text ? strlen(text) : 0;
 
 	w->result_of = NULL;
@@ -69,6 +83,7 @@ static void name_note(struct walk *w, struct replay_frame *native)
 		return;
 	w->text_left -= (uint32_t)n + 1;
 	native->text = xstrdup(text + (*text == RT_USTACK_STUB));
+	locals_note(w, part, native, false);
 }
 
 static void scratch_free(struct walk *w)
@@ -127,8 +142,10 @@ static void on_done(void *ctx, const struct prog_act *act, const struct dif_resu
 	if (act->kind == ACT_UFRAME) {
 		if (w->text.len >= RT_HELPER_STRSIZE)
 			w->text.data[RT_HELPER_STRSIZE - 1] = '\0';
-		if (w->text.len)
+		if (w->text.len && w->nframes < w->r->max_frames) {
 			frame_note(w, REPLAY_LANGUAGE, NULL, strbuf_text(&w->text));
+			locals_note(w, w->part, vec_last(&w->r->frames), true);
+		}
 		w->result_of = NULL;
 	} else if (act->kind == ACT_UNWIND && w->choice) {
 		*w->choice = (struct walk_choice){.is_steered = true,
@@ -187,11 +204,17 @@ static void args_set(struct walk *w, const struct walk_frame *f)
 	w->frame.known = f->known;
 }
 
+static void replay_frame_free(struct replay_frame *f)
+{
+	free(f->text);
+	vec_deinit(&f->locals);
+}
+
 /* Forgets the frame, and what the helpers have added to it. */
 static void frame_take_back(struct walk *w, uint32_t len, uint32_t nframes)
 {
 	while (w->r->frames.len > len)
-		free(w->r->frames.data[--w->r->frames.len].text);
+		replay_frame_free(&w->r->frames.data[--w->r->frames.len]);
 	w->nframes = nframes;
 }
 
@@ -238,6 +261,11 @@ static void parts_open(struct walk *w)
 			w->r->part(w->r->ctx, part->h, HELPER_ATTACH);
 		part->is_attached = process_attach(part->proc, part->h, &why);
 		if (!part->is_attached && w->r->failed)
+			w->r->failed(w->r->ctx, part->h, why);
+		if (!part->is_attached || !part->h->values)
+			continue;
+		part->has_values = process_attach_values(part->proc, part->h, &why);
+		if (!part->has_values && w->r->failed)
 			w->r->failed(w->r->ctx, part->h, why);
 	}
 }
@@ -322,6 +350,13 @@ void replay_run(struct replay *r)
 	replay_end(r);
 }
 
+struct process *replay_values(const struct replay *r, uint32_t part)
+{
+	const struct walk *w = r->walk;
+
+	return w && part < r->nhelpers && w->parts[part].has_values ? w->parts[part].proc : NULL;
+}
+
 char *replay_text(const struct replay *r, uint64_t addr)
 {
 	return text_read(r->walk->part, addr);
@@ -335,7 +370,7 @@ const char *replay_frame_text(const struct replay *r)
 void replay_frames_deinit(replay_frames *frames)
 {
 	for (uint32_t i = 0; i < frames->len; i++)
-		free(frames->data[i].text);
+		replay_frame_free(&frames->data[i]);
 	vec_deinit(frames);
 }
 

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "helper/helper.h"
 #include "helper/process.h"
+#include "helper/values.h"
 
 struct target;
 struct target_who;
@@ -30,8 +31,10 @@ enum replay_frame_kind {
 struct replay_frame {
 	enum replay_frame_kind kind;
 	taddr pc;
-	bool is_return; /* pc is behind a call */
-	char *text;	/* REPLAY_NATIVE: the name that clauses give it, or NULL */
+	bool is_return;	     /* pc is behind a call */
+	char *text;	     /* REPLAY_NATIVE: the name that clauses give it, or NULL */
+	uint32_t part;	     /* index of the helper that has said so */
+	value_locals locals; /* if the helper has a file of values */
 };
 
 typedef VEC(struct replay_frame) replay_frames;
@@ -81,6 +84,11 @@ void replay_begin(struct replay *r);
 void replay_walk(struct replay *r);
 void replay_end(struct replay *r);
 void replay_frames_deinit(replay_frames *frames);
+/*
+ * Between begin and end: the process in which the clauses of a helper run, by its index; NULL: it
+ * declines the target, or has no file of values (helper_compile_values()).
+ */
+struct process *replay_values(const struct replay *r, uint32_t part);
 /* For the hooks: the string at an address of the clause that runs, to be freed. */
 char *replay_text(const struct replay *r, uint64_t addr);
 /* For done() of uframe(): the text of the frame. */

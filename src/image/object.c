@@ -591,6 +591,34 @@ bool object_symbol(struct object *o, const char *name, struct object_symbol *ret
 	return s != &absent;
 }
 
+struct prefix_walk {
+	const char *prefix;
+	size_t len;
+	void (*f)(void *ctx, const char *name, size_t len, uint64_t addr);
+	void *ctx;
+};
+
+static bool prefix_compare(void *ctx, const GElf_Sym *sym, uint32_t file, const char *name,
+			   size_t len)
+{
+	struct prefix_walk *w = ctx;
+
+	(void)file;
+	if (len > w->len && memcmp(name, w->prefix, w->len) == 0)
+		w->f(w->ctx, name, strnlen(name, len), sym->st_value);
+	return false;
+}
+
+void object_each_symbol(struct object *o, const char *prefix,
+			void (*f)(void *ctx, const char *name, size_t len, uint64_t addr),
+			void *ctx)
+{
+	struct prefix_walk w = {prefix, strlen(prefix), f, ctx};
+
+	if (object_open(o) && !table_walk(o, SYMTAB_DYNAMIC, prefix_compare, &w))
+		(void)table_walk(o, SYMTAB_STATIC, prefix_compare, &w);
+}
+
 static struct object_pieces *file_pieces(struct object *o, const char *name)
 {
 	struct object_pieces *ret = ARENA_NEW(o->arena, struct object_pieces);

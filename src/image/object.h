@@ -54,6 +54,10 @@ bool object_symbol(struct object *o, const char *name, struct object_symbol *ret
  * place of those said before: if one of them needs a search, the search is for all that need one.
  */
 void object_expect(struct object *o, const char *const *names, uint32_t n);
+/* Calls f for each symbol whose name begins with a prefix, with its address in the file. */
+void object_each_symbol(struct object *o, const char *prefix,
+			void (*f)(void *ctx, const char *name, size_t len, uint64_t addr),
+			void *ctx);
 /* Never NULL; stays the object's. */
 const struct object_pieces *object_pieces(struct object *o, const char *name);
 bool object_section(const struct object *o, const char *name, struct object_symbol *ret);

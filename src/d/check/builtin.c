@@ -55,6 +55,9 @@ const struct subr helper_subrs[] = {
 	  "adds a frame of the language, whose text is made of the arguments", NULL },
 	{ "unwind", SUBR_ACTION, "void(uint64_t, uint64_t, uint64_t)", 0, ACT_UNWIND, act_check_proto, DATUM_INT,
 	  ATTR_EVOLVING, "1.0", "chooses the next frame: pc, sp, fp", NULL },
+#define ACT_VALUE(id, name, proto, what) \
+	{ #name, SUBR_ACTION, proto, 0, ACT_##id, act_check_proto, DATUM_INT, ATTR_EVOLVING, "1.0", what, NULL },
+#include "dif/acts.def"
 };
 /* clang-format on */
 const uint32_t nhelper_subrs = ARRAY_LEN(helper_subrs);

@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the clauses that describe values, and keeps what they say. */
+#include "helper/values.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <time.h>
+
+#include "dif/interp.h"
+#include "helper/helper.h"
+#include "helper/process.h"
+
+#define STEPS_MAX  1000000u /* actions of the clauses of a value */
+#define PIECES_MAX 1000000u /* of a text */
+#define DIGITS_MAX 512u	    /* words of a number that is written in decimal */
+#define ITEMS_MAX  1000000u /* of a value, whatever was asked for */
+#define CHUNK	   4096u
+#define ARGS_MAX   5
+
+/* ---- running clauses ------------------------------------------------------------------------- */
+
+/* A run: arguments of the action that is executed, and who is told of it. */
+struct run {
+	struct process *p;
+	void (*act)(struct run *r, enum act_kind kind);
+	void *to;
+	uint64_t v[ARGS_MAX];
+	char *text[ARGS_MAX];
+	uint32_t nargs;
+	uint32_t nsaid; /* actions that have said something */
+};
+
+static void texts_free(struct run *r)
+{
+	for (uint32_t i = 0; i < ARGS_MAX; i++) {
+		free(r->text[i]);
+		r->text[i] = NULL;
+	}
+}
+
+static void on_begin(void *ctx, const struct prog_clause *cl, const struct prog_act *act)
+{
+	(void)ctx;
+	(void)cl;
+	(void)act;
+}
+
+static void on_value(void *ctx, const struct prog_act *act, uint32_t k, const struct difo *d,
+		     const struct dif_result *res)
+{
+	struct run *r = ctx;
+	uint32_t len;
+
+	(void)d;
+	if (!act || k >= ARGS_MAX || res->fault != DIF_FAULT_NONE)
+		return;
+	if (!k)
+		texts_free(r);
+	r->v[k] = res->value;
+	r->nargs = k + 1;
+	if (act->arg_kinds && act->arg_kinds[k] == DATUM_STRING) {
+		r->text[k] = xcalloc(1, dif_machine_strsize(process_machine(r->p)));
+		if (!dif_machine_text(process_machine(r->p), res->value, r->text[k], &len))
+			r->text[k][0] = '\0';
+	}
+}
+
+static bool act_is_value(enum act_kind kind)
+{
+	switch ((int)kind) {
+#define ACT_VALUE(id, ...) case ACT_##id:
+#include "dif/acts.def"
+		return true;
+	default: return false;
+	}
+}
+
+static void on_done(void *ctx, const struct prog_act *act, const struct dif_result *res)
+{
+	struct run *r = ctx;
+
+	(void)res;
+	if (!act_is_value(act->kind))
+		return;
+	r->nsaid++;
+	r->act(r, act->kind);
+	r->nargs = 0;
+	texts_free(r);
+}
+
+/* Runs the clauses of a probe; *ret_fault is set, to be freed, if one has faulted. */
+static void clauses_run(struct run *r, const struct helper *h, enum helper_probe probe,
+			char **ret_fault)
+{
+	const struct process_hooks hooks = {r, on_begin, NULL, on_value, on_done}, *was;
+	uint32_t left = STEPS_MAX;
+	char *why = NULL;
+
+	was = process_set_hooks(r->p, &hooks);
+	for (uint32_t i = 0; h->values && i < h->values->nclauses && !why; i++) {
+		const struct prog_clause *cl = h->values->clauses[i];
+
+		if (helper_clause_probe(cl) != probe)
+			continue;
+		dif_machine_begin_clause(process_machine(r->p));
+		(void)process_clause(r->p, cl, &left, &why);
+	}
+	process_set_hooks(r->p, was);
+	texts_free(r);
+	if (ret_fault)
+		*ret_fault = why;
+	else
+		free(why);
+}
+
+/* The same for a word, as a firing of its own. */
+static void word_run(struct run *r, const struct helper *h, enum helper_probe probe, uint64_t word,
+		     uint64_t most, char **ret_fault)
+{
+	const struct process_frame frame = {.args = {word, most}, .execname = "", .execargs = ""};
+
+	dif_machine_begin_firing(process_machine(r->p), 0);
+	process_set_frame(r->p, &frame);
+	clauses_run(r, h, probe, ret_fault);
+	process_set_frame(r->p, NULL);
+}
+
+/* ---- numbers and dates ----------------------------------------------------------------------- */
+
+/* The value of a number of 16 bits (IEEE 754). */
+static double half_value(uint32_t bits)
+{
+	int exponent = bits >> 10 & 31;
+	double fraction = bits & 1023, x;
+
+	if (exponent == 31)
+		x = fraction != 0 ? NAN : INFINITY;
+	else
+		x = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+	return bits >> 15 ? -x : x;
+}
+
+/* As short as it can be, and the same number when it is read again. */
+static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
+{
+	bool has_point = how == 1;
+	char text[40];
+	float f;
+	double x;
+
+	memcpy(&x, &bits, sizeof(x));
+	memcpy(&f, &bits, sizeof(f));
+	if (how == 2)
+		x = (double)f;
+	if (how == 3)
+		x = half_value((uint32_t)bits);
+	if (isnan(x)) {
+		strbuf_adds(out, has_point ? "nan" : "NaN");
+		return;
+	}
+	if (isinf(x)) {
+		strbuf_addf(out, "%s%s", x < 0 ? "-" : "", has_point ? "inf" : "Infinity");
+		return;
+	}
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	if (!has_point && fabs(x) < 1e21 && x == floor(x))
+		snprintf(text, sizeof(text), "%.0f", x);
+	strbuf_adds(out, text);
+	if (has_point && !strpbrk(text, ".e"))
+		strbuf_adds(out, ".0");
+}
+
+static void date_add(struct strbuf *out, uint64_t bits, bool is_integer)
+{
+	double x;
+	int64_t ms;
+	time_t s;
+	struct tm tm;
+
+	memcpy(&x, &bits, sizeof(x));
+	if (is_integer)
+		x = (double)(int64_t)bits;
+	if (!(fabs(x) <= 8.64e15)) {
+		strbuf_adds(out, "Invalid Date");
+		return;
+	}
+	ms = (int64_t)x;
+	s = (time_t)(ms / 1000 - (ms % 1000 < 0));
+	if (!gmtime_r(&s, &tm))
+		return;
+	strbuf_addf(out, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+		    tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms - s * 1000));
+}
+
+/* Divides a number of 32-bit words by a billion; returns the rest. */
+static uint32_t words_divide(uint32_t *words, uint32_t n)
+{
+	uint64_t rest = 0;
+
+	while (n--) {
+		rest = rest << 32 | words[n];
+		words[n] = (uint32_t)(rest / 1000000000);
+		rest %= 1000000000;
+	}
+	return (uint32_t)rest;
+}
+
+static bool words_are_zero(const uint32_t *words, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (words[i])
+			return false;
+	return true;
+}
+
+/* Digits of `bits` bits each (30 of four bytes, 64 of eight), the lowest first. */
+static void big_add(struct run *r, struct strbuf *out)
+{
+	uint64_t n = r->v[2], bits = r->v[3], size = bits > 32 ? 8 : 4;
+	CLEANUP(free) uint32_t *words = NULL;
+	VEC(uint32_t) parts = {0};
+	uint32_t nwords;
+
+	if (!bits || bits > 64 || n > DIGITS_MAX) {
+		strbuf_addf(out, "%s(%" PRIu64 " digits of %" PRIu64 " bits)", r->v[0] ? "-" : "",
+			    n, bits);
+		return;
+	}
+	nwords = (uint32_t)(n * bits / 32 + 2);
+	words = xcalloc(nwords + 1, sizeof(*words));
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t digit = 0;
+
+		if (!process_memory(r->p, r->v[1] + size * i, &digit, (uint32_t)size))
+			break;
+		for (uint64_t b = 0; b < bits; b++)
+			if (digit >> b & 1)
+				words[(i * bits + b) / 32] |= 1u << ((i * bits + b) % 32);
+	}
+	while (!words_are_zero(words, nwords))
+		vec_push(&parts, words_divide(words, nwords));
+	strbuf_addf(out, "%s%u", r->v[0] ? "-" : "", parts.len ? *vec_last(&parts) : 0);
+	for (uint32_t i = (uint32_t)parts.len; i-- > 1;)
+		strbuf_addf(out, "%09u", parts.data[i - 1]);
+	vec_deinit(&parts);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static void said_free(struct value_said *s)
+{
+	strbuf_deinit(&s->literal);
+	vec_deinit(&s->pieces);
+}
+
+/* Of the value, or of its last item. */
+static struct value_said *said_now(struct value *v)
+{
+	return v->items.len ? &vec_last(&v->items)->said : &v->said;
+}
+
+static void item_add(struct run *r, enum value_item_kind kind)
+{
+	struct value *v = r->to;
+	struct value_item item = {.kind = kind, .key = r->v[0]};
+
+	if (v->items.len >= ITEMS_MAX) {
+		v->left_out++;
+		return;
+	}
+	if (kind == VALUE_ITEM)
+		item.name = xstrdup(r->text[0] ? r->text[0] : "");
+	item.has_word = r->nargs > 1 || kind == VALUE_MEMBER;
+	item.word = kind == VALUE_MEMBER ? r->v[0] : r->v[1];
+	item.place = r->nargs > 2 ? r->v[2] : 0;
+	vec_push(&v->items, item);
+}
+
+static void value_act(struct run *r, enum act_kind kind)
+{
+	struct value *v = r->to;
+	struct value_said *s = said_now(v);
+	const char *brackets;
+
+	switch ((int)kind) {
+	case ACT_UNUMBER: strbuf_addf(&s->literal, "%" PRId64, (int64_t)r->v[0]); return;
+	case ACT_UBIG: big_add(r, &s->literal); return;
+	case ACT_UDOUBLE: double_add(&s->literal, r->v[0], r->nargs > 1 ? r->v[1] : 0); return;
+	case ACT_UDATE: date_add(&s->literal, r->v[0], r->nargs > 1 && r->v[1]); return;
+	case ACT_ULITERAL: strbuf_adds(&s->literal, r->text[0] ? r->text[0] : ""); return;
+	case ACT_UTEXT:
+		s->is_text = true;
+		vec_push(&s->pieces, (struct value_piece){.at = r->v[0],
+							  .n = r->v[1],
+							  .width = (uint32_t)r->v[2]});
+		return;
+	case ACT_UJOIN:
+		s->is_text = true;
+		vec_push(&s->pieces, (struct value_piece){.is_word = true,
+							  .at = r->v[0],
+							  .from = r->v[1],
+							  .n = r->v[2]});
+		return;
+	case ACT_UOPEN:
+		if (v->has_items)
+			return;
+		v->has_items = true;
+		brackets = r->text[0] && strlen(r->text[0]) == 2 ? r->text[0] : "{}";
+		memcpy(v->brackets, brackets, 2);
+		v->class = xstrdup(r->text[1] ? r->text[1] : "");
+		v->separator = xstrdup(r->text[2] ? r->text[2] : "");
+		return;
+	case ACT_UITEM: item_add(r, VALUE_ITEM); return;
+	case ACT_UPROPERTY: item_add(r, VALUE_PROPERTY); return;
+	case ACT_UELEMENT: item_add(r, VALUE_ELEMENT); return;
+	case ACT_UENTRY: item_add(r, VALUE_ENTRY); return;
+	case ACT_UMEMBER: item_add(r, VALUE_MEMBER); return;
+	case ACT_UMORE: v->left_out += r->v[0]; return;
+	default: return;
+	}
+}
+
+static int item_compare(const void *a, const void *b)
+{
+	const struct value_item *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static void items_sort(struct value *v)
+{
+	for (uint32_t i = 1; i < v->items.len; i++) {
+		if (v->items.data[i].place < v->items.data[i - 1].place) {
+			qsort(v->items.data, v->items.len, sizeof(*v->items.data), item_compare);
+			return;
+		}
+	}
+}
+
+bool value_read(struct process *p, const struct helper *h, uint64_t word, uint64_t most,
+		struct value *ret)
+{
+	struct run r = {.p = p, .act = value_act, .to = ret};
+
+	*ret = (struct value){0};
+	word_run(&r, h, HELPER_VALUE, word, most, &ret->fault);
+	items_sort(ret);
+	ret->is_known = r.nsaid;
+	return ret->is_known;
+}
+
+void value_free(struct value *v)
+{
+	for (uint32_t i = 0; i < v->items.len; i++) {
+		free(v->items.data[i].name);
+		said_free(&v->items.data[i].said);
+	}
+	vec_deinit(&v->items);
+	said_free(&v->said);
+	free(v->class);
+	free(v->separator);
+	free(v->fault);
+}
+
+static void type_act(struct run *r, enum act_kind kind)
+{
+	if (kind == ACT_ULITERAL && r->text[0])
+		strbuf_adds(r->to, r->text[0]);
+}
+
+bool value_type_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out)
+{
+	struct run r = {.p = p, .act = type_act, .to = out};
+
+	word_run(&r, h, HELPER_TYPE, word, 0, NULL);
+	return r.nsaid;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void utf8_add(struct strbuf *out, uint32_t c)
+{
+	if (c < 0x80) {
+		strbuf_addc(out, (char)c);
+	} else if (c < 0x800) {
+		strbuf_addc(out, (char)(0xc0 | c >> 6));
+		strbuf_addc(out, (char)(0x80 | (c & 63)));
+	} else if (c < 0x10000) {
+		strbuf_addc(out, (char)(0xe0 | c >> 12));
+		strbuf_addc(out, (char)(0x80 | (c >> 6 & 63)));
+		strbuf_addc(out, (char)(0x80 | (c & 63)));
+	} else {
+		strbuf_addc(out, (char)(0xf0 | (c >> 18 & 7)));
+		strbuf_addc(out, (char)(0x80 | (c >> 12 & 63)));
+		strbuf_addc(out, (char)(0x80 | (c >> 6 & 63)));
+		strbuf_addc(out, (char)(0x80 | (c & 63)));
+	}
+}
+
+/* Characters in memory, and the half of a pair that waits for the other. */
+struct text_out {
+	struct strbuf *to;
+	uint32_t half;
+};
+
+static void unit_add(struct text_out *o, uint32_t c)
+{
+	bool is_second = c >= 0xdc00 && c < 0xe000;
+
+	if (o->half && is_second) {
+		utf8_add(o->to, 0x10000 + ((o->half - 0xd800) << 10) + (c - 0xdc00));
+		o->half = 0;
+		return;
+	}
+	if (o->half)
+		utf8_add(o->to, 0xfffd);
+	o->half = c >= 0xd800 && c < 0xdc00 ? c : 0;
+	if (!o->half)
+		utf8_add(o->to, is_second || c > 0x10ffff ? 0xfffd : c);
+}
+
+static bool memory_add(struct process *p, const struct value_piece *piece, struct text_out *o)
+{
+	uint32_t width = piece->width ? piece->width : 1;
+	char buf[CHUNK];
+
+	if (width != 1 && width != 2 && width != 4)
+		return false;
+	for (uint64_t i = 0; i < piece->n;) {
+		uint64_t n = MIN(piece->n - i, (uint64_t)(CHUNK / width));
+
+		if (!process_memory(p, piece->at + (piece->from + i) * width, buf,
+				    (uint32_t)(n * width)))
+			return false;
+		if (!piece->width)
+			strbuf_add(o->to, buf, n);
+		for (uint64_t k = 0; piece->width && k < n; k++) {
+			uint32_t c = 0;
+
+			memcpy(&c, buf + k * width, width);
+			unit_add(o, c);
+		}
+		i += n;
+	}
+	return true;
+}
+
+static uint64_t pieces_length(const struct value_said *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->pieces.len; i++)
+		n += s->pieces.data[i].n;
+	return n;
+}
+
+/*
+ * Puts the pieces of a word's text on the stack, the last one first, but only the characters that
+ * piece wants.
+ */
+static void word_split(struct process *p, const struct helper *h, const struct value_piece *piece,
+		       value_pieces *to)
+{
+	uint64_t skip = piece->from, left = piece->n;
+	uint32_t first = (uint32_t)to->len;
+	struct value v;
+
+	(void)value_read(p, h, piece->at, 0, &v);
+	for (uint32_t i = 0; i < v.said.pieces.len && left; i++) {
+		struct value_piece part = v.said.pieces.data[i];
+		uint64_t cut = MIN(skip, part.n);
+
+		skip -= cut;
+		part.from += cut;
+		part.n = MIN(part.n - cut, left);
+		left -= part.n;
+		if (part.n)
+			vec_push(to, part);
+	}
+	for (uint32_t i = first, k = (uint32_t)to->len; i + 1 < k; i++, k--) {
+		struct value_piece swap = to->data[i];
+
+		to->data[i] = to->data[k - 1];
+		to->data[k - 1] = swap;
+	}
+	value_free(&v);
+}
+
+uint64_t value_characters_add(struct process *p, const struct helper *h, const struct value_said *s,
+			uint64_t most, struct strbuf *out)
+{
+	value_pieces stack = {0};
+	struct text_out o = {.to = out};
+	uint64_t left = most;
+
+	for (uint32_t i = (uint32_t)s->pieces.len; i--;)
+		vec_push(&stack, s->pieces.data[i]);
+	for (uint32_t n = 0; stack.len && left && n < PIECES_MAX; n++) {
+		struct value_piece piece = stack.data[--stack.len];
+
+		piece.n = MIN(piece.n, left);
+		if (piece.is_word) {
+			word_split(p, h, &piece, &stack);
+			continue;
+		}
+		if (!memory_add(p, &piece, &o))
+			break;
+		left -= piece.n;
+	}
+	if (o.half)
+		utf8_add(out, 0xfffd);
+	vec_deinit(&stack);
+	return pieces_length(s);
+}
+
+void value_name_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out)
+{
+	struct value v;
+
+	if (value_read(p, h, word, 0, &v)) {
+		if (v.said.is_text)
+			(void)value_characters_add(p, h, &v.said, 1000, out);
+		else
+			strbuf_add(out, strbuf_text(&v.said.literal), v.said.literal.len);
+	}
+	value_free(&v);
+}
+
+/* ---- classes and the heap -------------------------------------------------------------------- */
+
+static void class_act(struct run *r, enum act_kind kind)
+{
+	struct value_class *c = r->to;
+
+	if (kind == ACT_UCLASS) {
+		c->kinds = r->v[0];
+		c->size = r->v[1];
+		c->name = r->v[2];
+	} else if (kind == ACT_UCOUNT) {
+		c->has_count = true;
+		c->count_at = r->v[0];
+		c->count_shift = r->v[1] & 63;
+		c->unit = r->v[2];
+		c->head = r->v[3];
+		c->count_clear = r->nargs > 4 ? r->v[4] : 0;
+	}
+}
+
+bool value_class_read(struct process *p, const struct helper *h, uint64_t addr,
+		      struct value_class *ret)
+{
+	struct run r = {.p = p, .act = class_act, .to = ret};
+
+	*ret = (struct value_class){0};
+	word_run(&r, h, HELPER_CLASS, addr, 0, NULL);
+	return r.nsaid;
+}
+
+static void shape_act(struct run *r, enum act_kind kind)
+{
+	value_words *words = r->to;
+
+	if (kind == ACT_UPROP)
+		vec_push(words, r->v[0]);
+}
+
+void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, value_words *ret)
+{
+	struct run r = {.p = p, .act = shape_act, .to = ret};
+
+	word_run(&r, h, HELPER_SHAPE, addr, 0, NULL);
+}
+
+static void heap_act(struct run *r, enum act_kind kind)
+{
+	struct value_heap *v = r->to;
+
+	if (kind == ACT_USCAN) {
+		v->is_scan = true;
+		v->mask = r->v[0];
+		v->tag = r->v[1];
+	} else if (kind == ACT_UREQUIRE && v->nrules < VALUE_RULES) {
+		v->rules[v->nrules++] = (struct value_rule){r->v[0], r->v[1], r->v[2], r->v[3]};
+	} else if (kind == ACT_UKEPT) {
+		v->kept_kinds = r->v[0];
+		v->kept_at = r->v[1];
+	} else if (kind == ACT_ULIST) {
+		vec_push(&v->lists,
+			 (struct value_list){r->v[0], r->v[1], r->v[2], r->v[3], r->v[4]});
+	}
+}
+
+bool value_heap_read(struct process *p, const struct helper *h, struct value_heap *ret)
+{
+	struct run r = {.p = p, .act = heap_act, .to = ret};
+
+	*ret = (struct value_heap){0};
+	word_run(&r, h, HELPER_HEAP, 0, 0, &ret->fault);
+	return r.nsaid;
+}
+
+void value_heap_free(struct value_heap *v)
+{
+	vec_deinit(&v->lists);
+	free(v->fault);
+}
+
+/* ---- variables of frames --------------------------------------------------------------------- */
+
+static void local_act(struct run *r, enum act_kind kind)
+{
+	value_locals *to = r->to;
+
+	if (kind == ACT_USELF)
+		vec_push(to, (struct value_local){LOCAL_SELF, 0, r->v[0]});
+	else if (kind == ACT_UARG)
+		vec_push(to, (struct value_local){LOCAL_ARG, r->v[0], r->v[1]});
+	else if (kind == ACT_ULOCAL)
+		vec_push(to, (struct value_local){LOCAL_VARIABLE, r->v[0], r->v[1]});
+}
+
+void value_locals_read(struct process *p, const struct helper *h, value_locals *ret)
+{
+	struct run r = {.p = p, .act = local_act, .to = ret};
+
+	clauses_run(&r, h, HELPER_LOCALS, NULL);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The values of a runtime, as the clauses of a helper's file of values describe them.
+ *
+ * A value is a word: the number by which the runtime stores it (tagged, or an address). Clauses
+ * are run for one word at a time, and say what the value is (the actions of ACT_VALUE() in
+ * dif/acts.def); the words of items are handed back, and whoever prints them asks again. So nothing
+ * here recurses, however deep or cyclic the values of a process are.
+ *
+ *     dtrace:helper:value:    arg0: the word, arg1: the most items that are wanted
+ *     dtrace:helper:type:     arg0: the word; uliteral() says what it is called
+ *     dtrace:helper:heap:     where objects are
+ *     dtrace:helper:class:    arg0: the address of what may be a class
+ *     dtrace:helper:shape:    arg0: a class; uprop() for each of its properties
+ *
+ * Owns     what is returned, until the function of its type frees it.
+ * Errors   a fault of a clause: what it said before is kept, and the reason is in `fault`.
+ * Threads  the consumer's. The process does not run meanwhile.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/vec.h"
+
+struct helper;
+struct prog_act;
+struct process;
+
+/* A piece of text: characters in memory, or some of another value's. */
+struct value_piece {
+	bool is_word;
+	uint64_t at;	/* an address, or the word */
+	uint64_t from;	/* the first character of the word's */
+	uint64_t n;	/* characters */
+	uint32_t width; /* bytes of each; 0: UTF-8, n are bytes */
+};
+
+typedef VEC(struct value_piece) value_pieces;
+
+/* What is written as it is, or a text. */
+struct value_said {
+	struct strbuf literal;
+	value_pieces pieces; /* of a text */
+	bool is_text;
+};
+
+enum value_item_kind {
+	VALUE_ITEM,	/* name */
+	VALUE_PROPERTY, /* key: the word of the name */
+	VALUE_ELEMENT,	/* key: the index */
+	VALUE_ENTRY,	/* key: a word that is the key */
+	VALUE_MEMBER,	/* neither */
+};
+
+struct value_item {
+	enum value_item_kind kind;
+	char *name;
+	uint64_t key;
+	bool has_word;
+	uint64_t word;
+	uint64_t place;		/* by which the items were sorted */
+	struct value_said said; /* if it has no word */
+};
+
+struct value {
+	bool is_known;	/* clauses have said something */
+	bool has_items; /* what follows is set */
+	struct value_said said;
+	char brackets[2];
+	char *class, *separator; /* never NULL if has_items */
+	VEC(struct value_item) items;
+	uint64_t left_out;
+	char *fault; /* NULL: none */
+};
+
+/* Whether the word is a value of the runtime; *ret is to be freed in any case. */
+bool value_read(struct process *p, const struct helper *h, uint64_t word, uint64_t most,
+		struct value *ret);
+void value_free(struct value *v);
+/*
+ * Adds a text as UTF-8, at most `most` characters of it; returns how many it has. What cannot be
+ * read, and parts beyond a million, are left out.
+ */
+uint64_t value_characters_add(struct process *p, const struct helper *h, const struct value_said *s,
+			uint64_t most, struct strbuf *out);
+/* Adds the text of a name: a text, or what is written of another value. */
+void value_name_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
+/* Adds what the runtime calls the kind of value; false: it is none. */
+bool value_type_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
+
+/* A class: what the first word of its objects leads to. */
+struct value_class {
+	uint64_t kinds; /* bits, as the helper numbers them; bit 0: shown in a census */
+	uint64_t size;	/* bytes of an object; 0: they have a count */
+	uint64_t name;	/* the word of its name; 0: none */
+	bool has_count;
+	uint64_t count_at, count_shift, unit, head, count_clear;
+};
+bool value_class_read(struct process *p, const struct helper *h, uint64_t addr,
+		      struct value_class *ret);
+/* Adds the words of the names of the properties. */
+typedef VEC(uint64_t) value_words;
+void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, value_words *ret);
+
+#define VALUE_RULES 8
+
+struct value_list {
+	uint64_t head, next, mask, object,
+		class; /* offsets of the last two: from the link, the object */
+};
+
+struct value_heap {
+	bool is_scan;
+	uint64_t mask, tag; /* the bits of a class word */
+	struct value_rule {
+		uint64_t kinds, at, mask, other;
+	} rules[VALUE_RULES];
+	uint32_t nrules;
+	/* objects of these kinds have one at an offset that is not the program's; 0: none */
+	uint64_t kept_kinds, kept_at;
+	VEC(struct value_list) lists;
+	char *fault;
+};
+/* False: the runtime's heap is not described. */
+bool value_heap_read(struct process *p, const struct helper *h, struct value_heap *ret);
+void value_heap_free(struct value_heap *v);
+
+/* What a frame has said of its variables (actions of dtrace:helper:locals:). */
+struct value_local {
+	enum value_local_kind { LOCAL_SELF, LOCAL_ARG, LOCAL_VARIABLE } kind;
+	uint64_t key; /* the number of an argument, the word of the name of a variable */
+	uint64_t word;
+};
+typedef VEC(struct value_local) value_locals;
+/* Runs the clauses in the frame of the walk; this-> variables are those of its clauses. */
+void value_locals_read(struct process *p, const struct helper *h, value_locals *ret);
