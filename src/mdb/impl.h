@@ -26,6 +26,7 @@
 struct chunk;
 struct debug_search;
 struct dwarf_names;
+struct census;
 struct file_opts;
 struct heap;
 struct image;
@@ -60,6 +61,8 @@ struct frame {
 	taddr pc, sp, fp;
 	bool is_return;
 	char *text; /* of a language; of a native frame: the name that a helper gives it, or NULL */
+	uint32_t part; /* index of that helper */
+	value_locals locals;
 };
 struct stack {
 	VEC(struct frame) frames;
@@ -85,6 +88,8 @@ struct mdb {
 	struct heap *heap; /* of malloc; NULL: it was not asked for yet */
 	struct mdb_types *types; /* NULL: none was asked for */
 	char *helper; /* of ::load; NULL: none */
+	struct census *census; /* of the heaps of languages; NULL: not asked for yet */
+	char *failure; /* why a helper, or its values, are missing; NULL: none is */
 	/* The language. */
 	VEC(struct variable) variables;
 	uint64_t dot, increment, last;
@@ -174,6 +179,8 @@ struct frame_regs {
 };
 /* Of the chosen thread; number: 0 is the innermost frame. */
 MUST_CHECK struct err *stack_frame_regs(struct mdb *m, uint64_t number, struct frame_regs *ret);
+/* Finds the helpers and their values, once. */
+void walks_begin(struct mdb *m);
 /* Walks the stack of a thread. */
 void stack_take(struct mdb *m, pid_t tid, struct stack *ret);
 void stack_free(struct stack *s);
@@ -187,6 +194,9 @@ void stacks_end(struct mdb *m);
 void chunk_tell(struct mdb *m, const struct heap *h, const struct chunk *c, taddr addr);
 /* Rows for what is wrong with the heap, and what is not known of it. */
 void heap_notes_show(struct mdb *m, const struct heap *h);
+/* ---- census.c -------------------------------------------------------------------------------- */
+
+void census_end(struct mdb *m);
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
@@ -214,6 +224,13 @@ struct err *cmd_list(struct mdb *m, const struct call *c);
 struct err *cmd_libs(struct mdb *m, const struct call *c);
 struct err *cmd_load(struct mdb *m, const struct call *c);
 struct err *cmd_log(struct mdb *m, const struct call *c);
+struct err *cmd_lframe(struct mdb *m, const struct call *c);
+struct err *cmd_lobjects(struct mdb *m, const struct call *c);
+struct err *cmd_lprint(struct mdb *m, const struct call *c);
+struct err *cmd_lrefs(struct mdb *m, const struct call *c);
+struct err *cmd_lstack(struct mdb *m, const struct call *c);
+struct err *cmd_lstr(struct mdb *m, const struct call *c);
+struct err *cmd_ltype(struct mdb *m, const struct call *c);
 struct err *cmd_map(struct mdb *m, const struct call *c);
 struct err *cmd_mappings(struct mdb *m, const struct call *c);
 struct err *cmd_nm(struct mdb *m, const struct call *c);

@@ -28,12 +28,22 @@ static void frame_keep(void *ctx, uint32_t number, const struct walk_frame *f)
 	s->frames.data[number].fp = f->fp;
 }
 
+/* Notes the first reason for which a helper is missing. */
+static void helper_failed(void *ctx, const struct helper *h, const char *why)
+{
+	struct mdb *m = ctx;
+
+	(void)h;
+	if (!m->failure)
+		m->failure = xstrdup(why);
+}
+
 /* A helper that cannot be made is missing in stacks; the reason is a notice, or the error. */
-static struct err *walks_begin(struct mdb *m)
+static struct err *walks_make(struct mdb *m)
 {
 	struct helper **list = xcalloc(USTACK_HELPERS_MAX, sizeof(struct helper *));
 	struct ustack_opts opts;
-	struct err *e;
+	struct err *e, *of_values;
 
 	compiler_refresh(&m->h->compiler);
 	live_helper_opts(&m->h->live, &opts);
@@ -49,7 +59,16 @@ static struct err *walks_begin(struct mdb *m)
 				    .frame = frame_keep};
 	if (m->ustacks)
 		m->replay.nhelpers = ustacks_of_target(m->ustacks, m->t, list);
+	for (uint32_t i = 0; i < m->replay.nhelpers; i++) {
+		of_values = helper_compile_values(list[i], opts.compile);
+		if (of_values)
+			m->opts.error(m->opts.ctx, err_text(of_values));
+		err_destroy(of_values);
+	}
+	m->replay.ctx = m;
+	m->replay.failed = helper_failed;
 	replay_begin(&m->replay);
+	m->replay.failed = NULL;
 	return e;
 }
 
@@ -57,10 +76,13 @@ void stacks_end(struct mdb *m)
 {
 	if (!m->walk)
 		return;
+	census_end(m);
 	replay_end(&m->replay);
 	free(HELPERS(m));
 	walk_target_close(m->walk);
 	ustacks_destroy(m->ustacks);
+	free(m->failure);
+	m->failure = NULL;
 	m->ustacks = NULL;
 	m->walk = NULL;
 }
@@ -88,7 +110,7 @@ struct err *cmd_load(struct mdb *m, const struct call *c)
 	m->helper = NULL;
 	if (!e) {
 		stacks_end(m);
-		e = walks_begin(m);
+		e = walks_make(m);
 	}
 	if (!e) {
 		m->helper = xstrdup(c->argv[0]);
@@ -103,16 +125,18 @@ struct err *cmd_load(struct mdb *m, const struct call *c)
 
 void stack_free(struct stack *s)
 {
-	for (uint32_t i = 0; i < s->frames.len; i++)
+	for (uint32_t i = 0; i < s->frames.len; i++) {
 		free(s->frames.data[i].text);
+		vec_deinit(&s->frames.data[i].locals);
+	}
 	vec_deinit(&s->frames);
 	free(s->missing);
 	*s = (struct stack){0};
 }
 
-static void walks_ensure(struct mdb *m)
+void walks_begin(struct mdb *m)
 {
-	struct err *e = m->walk ? NULL : walks_begin(m);
+	struct err *e = m->walk ? NULL : walks_make(m);
 
 	if (e)
 		m->opts.error(m->opts.ctx, err_text(e));
@@ -154,7 +178,7 @@ struct err *stack_frame_regs(struct mdb *m, uint64_t number, struct frame_regs *
 
 	if (e)
 		return e;
-	walks_ensure(m);
+	walks_begin(m);
 	(void)stack_walk_each(&m->replay.space, &regs, true, frame_search_step, &s);
 	if (s.is_found)
 		return NULL;
@@ -175,7 +199,8 @@ void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
 		err_destroy(e);
 		return;
 	}
-	walks_ensure(m);
+	walks_begin(m);
+	walks_begin(m);
 	r->regs = &regs;
 	r->thread = replay_thread_of(&who);
 	r->ctx = ret;
@@ -191,7 +216,12 @@ void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
 		to->pc = from->pc;
 		to->is_return = from->is_return;
 		to->text = from->text;
+		to->part = from->part;
+		to->locals = from->locals;
 		from->text = NULL;
+		from->locals = (value_locals){0};
+		if (to->kind == REPLAY_LANGUAGE && i)
+			to->fp = to[-1].fp;
 	}
 	ret->is_cut = r->is_cut || r->is_full;
 	replay_frames_deinit(&r->frames);

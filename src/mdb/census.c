@@ -1,0 +1,725 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The objects of languages in memory: how many of which kind there are, and who refers to one.
+ *
+ * A helper says how objects are recognised (dtrace:helper:heap:), and what each class is: it is
+ * asked once for a class, never for an object. Memory is read from one end to the other; the size
+ * of an object says where the next one may begin.
+ *
+ * Owns     what was found, for the life of the debugger.
+ * Errors   struct err *: the language's heap is not described.
+ * Units    addresses and sizes in bytes; an object takes 16 bytes here.
+ */
+#include "mdb/lang.h"
+
+#include <inttypes.h>
+
+#include "base/hashmap.h"
+#include "base/text.h"
+
+#define CHUNK	    (1u << 20)
+#define AHEAD	    64u /* bytes behind a chunk that are there, too */
+#define CLASSES_MAX 1000000u
+#define OBJECTS_MAX 200000000u
+#define METAS_MAX   64u
+#define ROUNDS_MAX  4u
+#define KEY_MAX	    1000u
+#define SHOWN_KIND  1u /* of value_class.kinds: objects that a census shows */
+#define META_KIND   2u /* classes of classes */
+#define PART_KIND   4u /* objects that are no values, but parts of one */
+#define VIA_MAX	    4u
+
+struct class
+{
+	struct value_class is;
+	uint64_t addr;
+	uint32_t group; /* + 1; 0: none yet */
+};
+
+struct object_at {
+	uint64_t addr;
+	uint32_t class, words;
+};
+
+/* Classes whose objects have the same class name and properties. */
+struct group {
+	char *key;
+	uint64_t n, bytes, first;
+};
+
+struct census {
+	struct lang lang;
+	struct value_heap heap;
+	VEC(struct class) classes;
+	/* open addressing: index in classes + 1 */
+	uint32_t *slots;
+	uint32_t mask;
+	uint64_t low, high; /* of the addresses of classes */
+	uint64_t metas[METAS_MAX];
+	uint32_t nmetas;
+	VEC(struct object_at) objects;
+	VEC(struct group) groups;
+	uint64_t nrefused;
+	uint64_t end;  /* of the mapping that is walked over */
+	bool is_whole; /* it was not interrupted */
+};
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Memory in which a runtime may have objects: what no file has. */
+static bool map_may_have_objects(const struct mdb *m, const struct proc_map *map)
+{
+	return !map->is_exec && !map->is_shared && !proc_map_has_file(map) && *map->path != '[' &&
+	       (map->in_core || !m->opts.core);
+}
+
+typedef bool words_visit(struct census *s, uint64_t addr, const uint64_t *words, uint32_t n,
+			 uint32_t nbehind);
+
+static bool words_are_zero(const uint64_t *words, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (words[i])
+			return false;
+	return true;
+}
+
+/*
+ * Calls f for each piece of such memory: n words, and nbehind that follow them. False: it was
+ * interrupted.
+ */
+static bool memory_walk(struct mdb *m, struct census *s, words_visit *f)
+{
+	const struct proc_maps *maps = target_maps(m->t);
+	CLEANUP(free) uint64_t *buf = xmalloc(CHUNK + AHEAD);
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *map = &maps->maps.data[i];
+
+		if (!map_may_have_objects(m, map) && strcmp(map->path, "[heap]") != 0)
+			continue;
+		for (uint64_t at = map->start; at < map->end; at += CHUNK) {
+			uint64_t left = map->end - at, n = MIN(left, (uint64_t)CHUNK);
+			uint64_t ahead = MIN(left - n, (uint64_t)AHEAD);
+
+			if (m->is_interrupted)
+				return false;
+			if (!target_read(m->t, at, buf, n + ahead)) {
+				ahead = 0;
+				if (!target_read(m->t, at, buf, n))
+					continue;
+			}
+			if (words_are_zero(buf, (uint32_t)(n / 8)))
+				continue;
+			s->end = map->end;
+			if (!f(s, at, buf, (uint32_t)(n / 8), (uint32_t)(ahead / 8)))
+				return true;
+		}
+	}
+	return true;
+}
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static uint32_t slot_of(const struct census *s, uint64_t addr)
+{
+	return (uint32_t)((addr >> 3) * 0x9e3779b97f4a7c15ull >> 32) & s->mask;
+}
+
+static struct class *class_find(const struct census *s, uint64_t addr)
+{
+	for (uint32_t i = slot_of(s, addr); s->slots && s->slots[i]; i = (i + 1) & s->mask)
+		if (s->classes.data[s->slots[i] - 1].addr == addr)
+			return &s->classes.data[s->slots[i] - 1];
+	return NULL;
+}
+
+static void classes_index(struct census *s)
+{
+	free(s->slots);
+	s->mask = 1023;
+	while (s->mask < 4 * s->classes.len)
+		s->mask = 2 * s->mask + 1;
+	s->slots = xcalloc(s->mask + 1, sizeof(*s->slots));
+	for (uint32_t i = 0; i < s->classes.len; i++) {
+		uint32_t at = slot_of(s, s->classes.data[i].addr);
+
+		while (s->slots[at])
+			at = (at + 1) & s->mask;
+		s->slots[at] = i + 1;
+	}
+}
+
+/* Asks the helper about a class, unless that was done before. */
+static struct class *class_add(struct census *s, uint64_t addr)
+{
+	struct class c = {.addr = addr}, *found = class_find(s, addr);
+
+	if (found || s->classes.len >= CLASSES_MAX)
+		return found;
+	if (!value_class_read(s->lang.p, s->lang.h, addr, &c.is))
+		c.is = (struct value_class){0};
+	vec_push(&s->classes, c);
+	s->low = MIN(s->low, addr);
+	s->high = MAX(s->high, addr);
+	if (4 * s->classes.len > s->mask) {
+		classes_index(s);
+	} else {
+		uint32_t at = slot_of(s, addr);
+
+		while (s->slots[at])
+			at = (at + 1) & s->mask;
+		s->slots[at] = (uint32_t)s->classes.len;
+	}
+	return vec_last(&s->classes);
+}
+
+static bool word_is_class(const struct census *s, uint64_t word)
+{
+	return (word & s->heap.mask) == s->heap.tag;
+}
+
+static bool is_meta(const struct census *s, uint64_t word)
+{
+	for (uint32_t i = 0; i < s->nmetas; i++)
+		if (s->metas[i] == word)
+			return true;
+	return false;
+}
+
+static void meta_note(struct census *s, const struct class *c)
+{
+	uint64_t word = c->addr + s->heap.tag;
+
+	if (c->is.kinds & META_KIND && s->nmetas < METAS_MAX && !is_meta(s, word))
+		s->metas[s->nmetas++] = word;
+}
+
+/* Notes classes that are their own class. */
+static bool metas_find(struct census *s, uint64_t addr, const uint64_t *words, uint32_t n,
+		       uint32_t nbehind)
+{
+	(void)nbehind;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct class *c;
+
+		if (words[i] != addr + 8ull * i + s->heap.tag)
+			continue;
+		c = class_add(s, addr + 8ull * i);
+		if (c)
+			meta_note(s, c);
+	}
+	return true;
+}
+
+/* Notes the objects of those classes, which are classes. */
+static bool classes_find(struct census *s, uint64_t addr, const uint64_t *words, uint32_t n,
+			 uint32_t nbehind)
+{
+	(void)nbehind;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct class *c;
+
+		if (!word_is_class(s, words[i]) || !is_meta(s, words[i]))
+			continue;
+		c = class_add(s, addr + 8ull * i);
+		if (c)
+			meta_note(s, c);
+	}
+	return true;
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+/* The class to which a word leads as the first one of an object. */
+static const struct class *class_of_word(const struct census *s, uint64_t word)
+{
+	uint64_t addr = word - s->heap.tag;
+	const struct class *c;
+
+	if (!word_is_class(s, word) || addr < s->low || addr > s->high)
+		return NULL;
+	c = class_find(s, addr);
+	return c && c->is.kinds ? c : NULL;
+}
+
+static bool rule_holds(const struct census *s, const struct value_rule *r, uint64_t word)
+{
+	const struct class *c;
+	uint64_t first;
+
+	if (r->mask && !(word & r->mask))
+		return true;
+	if (!process_memory(s->lang.p, word - s->heap.tag, &first, sizeof(first)))
+		return false;
+	c = class_of_word(s, first);
+	return c && c->is.kinds & r->other;
+}
+
+static bool object_is_believed(struct census *s, const struct class *c, uint64_t addr)
+{
+	for (uint32_t i = 0; i < s->heap.nrules; i++) {
+		const struct value_rule *r = &s->heap.rules[i];
+		uint64_t word;
+
+		if (!(c->is.kinds & r->kinds))
+			continue;
+		if (!process_memory(s->lang.p, addr + r->at, &word, sizeof(word)) ||
+		    !rule_holds(s, r, word)) {
+			s->nrefused++;
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The size of an object; 0: it cannot be. */
+static uint64_t object_size(const struct census *s, const struct value_class *c, uint64_t addr)
+{
+	uint64_t count;
+
+	if (!c->has_count)
+		return c->size ? c->size : 8;
+	if (!process_memory(s->lang.p, addr + c->count_at, &count, sizeof(count)))
+		return 0;
+	if (count & c->count_clear)
+		return 0;
+	count >>= c->count_shift;
+	if (count > 1ull << 32 || c->unit > 4096 || c->head > 4096)
+		return 0;
+	return MAX((c->head + count * c->unit + 7) & ~7ull, 8ull);
+}
+
+static void object_add(struct census *s, const struct class *c, uint64_t addr, uint64_t size)
+{
+	if (s->objects.len < OBJECTS_MAX)
+		vec_push(&s->objects,
+			 (struct object_at){addr, (uint32_t)(c - s->classes.data),
+					    (uint32_t)MIN(size / 8, (uint64_t)UINT32_MAX)});
+}
+
+static bool objects_find(struct census *s, uint64_t addr, const uint64_t *words, uint32_t n,
+			 uint32_t nbehind)
+{
+	const struct object_at *last = s->objects.len ? vec_last(&s->objects) : NULL;
+	uint64_t from = last ? last->addr + 8ull * last->words : 0;
+	uint32_t i = from > addr ? (uint32_t)MIN((from - addr) / 8, (uint64_t)n) : 0;
+
+	(void)nbehind;
+	while (i < n) {
+		const struct class *c = class_of_word(s, words[i]);
+		uint64_t at = addr + 8ull * i, size = c ? object_size(s, &c->is, at) : 0;
+
+		if (!size || size > s->end - at || !object_is_believed(s, c, at)) {
+			i++;
+			continue;
+		}
+		object_add(s, c, at, size);
+		i += (uint32_t)MIN(size / 8, (uint64_t)(n - i));
+	}
+	return true;
+}
+
+/* Follows a list of objects to its head. */
+static void list_walk(struct mdb *m, struct census *s, const struct value_list *l)
+{
+	uint64_t at = l->head;
+
+	while (s->objects.len < OBJECTS_MAX && !m->is_interrupted) {
+		const struct class *c;
+		uint64_t word;
+
+		if (!process_memory(s->lang.p, at + l->next, &at, sizeof(at)))
+			return;
+		at &= l->mask;
+		if (!at || at == l->head ||
+		    !process_memory(s->lang.p, at + l->object + l->class, &word, sizeof(word)))
+			return;
+		c = class_add(s, word);
+		if (c)
+			object_add(s, c, at + l->object, object_size(s, &c->is, at + l->object));
+	}
+}
+
+static int object_compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct object_at *)a)->addr, y = ((const struct object_at *)b)->addr;
+
+	return (x > y) - (x < y);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* "Point: x, y" */
+static void class_key_add(const struct census *s, const struct class *c, struct strbuf *out)
+{
+	value_words words = {0};
+	struct strbuf text = {0};
+
+	if (c->is.name)
+		value_name_add(s->lang.p, s->lang.h, c->is.name, &text);
+	text_escape(out, strbuf_text(&text), text.len);
+	strbuf_addc(out, ':');
+	value_shape_read(s->lang.p, s->lang.h, c->addr, &words);
+	for (uint32_t i = 0; i < words.len && out->len < KEY_MAX; i++) {
+		strbuf_clear(&text);
+		value_name_add(s->lang.p, s->lang.h, words.data[i], &text);
+		strbuf_adds(out, i ? ", " : " ");
+		text_escape(out, strbuf_text(&text), text.len);
+	}
+	strbuf_deinit(&text);
+	vec_deinit(&words);
+}
+
+static void group_of_class(struct census *s, struct hashmap *keys, struct class *c)
+{
+	struct strbuf key = {0};
+	uint32_t at;
+
+	class_key_add(s, c, &key);
+	at = (uint32_t)(uintptr_t)hashmap_finds(keys, strbuf_text(&key));
+	if (!at) {
+		vec_push(&s->groups, (struct group){.key = xstrdup(strbuf_text(&key))});
+		at = (uint32_t)s->groups.len;
+		hashmap_sets(keys, vec_last(&s->groups)->key, (void *)(uintptr_t)at);
+	}
+	c->group = at;
+	strbuf_deinit(&key);
+}
+
+static int word_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The objects that the runtime keeps for itself, sorted (ukept()). */
+static void kept_find(const struct census *s, value_words *ret)
+{
+	for (uint32_t i = 0; s->heap.kept_kinds && i < s->objects.len; i++) {
+		const struct object_at *o = &s->objects.data[i];
+		uint64_t word;
+
+		if (s->classes.data[o->class].is.kinds & s->heap.kept_kinds &&
+		    process_memory(s->lang.p, o->addr + s->heap.kept_at, &word, sizeof(word)))
+			vec_push(ret, word);
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), word_compare);
+}
+
+static void groups_make(struct census *s)
+{
+	struct hashmap *keys = hashmap_create();
+	value_words kept = {0};
+
+	kept_find(s, &kept);
+
+	for (uint32_t i = 0; i < s->objects.len; i++) {
+		const struct object_at *o = &s->objects.data[i];
+		struct class *c = &s->classes.data[o->class];
+		struct group *g;
+
+		uint64_t word = o->addr + s->heap.tag;
+
+		if (!(c->is.kinds & SHOWN_KIND) ||
+		    (kept.len && bsearch(&word, kept.data, kept.len, sizeof(word), word_compare)))
+			continue;
+		if (!c->group)
+			group_of_class(s, keys, c);
+		g = &s->groups.data[c->group - 1];
+		g->first = g->n++ ? g->first : word;
+		g->bytes += 8ull * o->words;
+	}
+	hashmap_destroy(keys);
+	vec_deinit(&kept);
+}
+
+/* ---- the census ------------------------------------------------------------------------------ */
+
+static void census_free(struct census *s)
+{
+	for (uint32_t i = 0; i < s->groups.len; i++)
+		free(s->groups.data[i].key);
+	vec_deinit(&s->groups);
+	vec_deinit(&s->objects);
+	vec_deinit(&s->classes);
+	value_heap_free(&s->heap);
+	free(s->slots);
+	free(s);
+}
+
+static void objects_scan(struct mdb *m, struct census *s)
+{
+	uint32_t before = UINT32_MAX;
+
+	s->is_whole = memory_walk(m, s, metas_find);
+	for (uint32_t i = 0; i < ROUNDS_MAX && s->nmetas != before && s->is_whole; i++) {
+		before = s->nmetas;
+		s->is_whole = memory_walk(m, s, classes_find);
+	}
+	s->is_whole = s->is_whole && memory_walk(m, s, objects_find);
+}
+
+static struct err *census_make(struct mdb *m, struct census *s)
+{
+	bool is_there = false;
+
+	for (uint32_t i = 0; i < m->replay.nhelpers && !is_there; i++) {
+		value_heap_free(&s->heap);
+		is_there =
+			lang_at(m, i, &s->lang) && value_heap_read(s->lang.p, s->lang.h, &s->heap);
+	}
+	if (!is_there)
+		return err_new(
+			"the process has no runtime whose heap is described: Node.js, CPython");
+	s->low = UINT64_MAX;
+	classes_index(s);
+	if (s->heap.is_scan)
+		objects_scan(m, s);
+	for (uint32_t i = 0; i < s->heap.lists.len; i++)
+		list_walk(m, s, &s->heap.lists.data[i]);
+	if (s->heap.lists.len)
+		qsort(s->objects.data, s->objects.len, sizeof(*s->objects.data), object_compare);
+	if (m->is_interrupted)
+		return err_new("the census was interrupted");
+	groups_make(s);
+	return NULL;
+}
+
+static struct err *census_get(struct mdb *m, struct census **ret)
+{
+	struct err *e;
+
+	walks_begin(m);
+	if (!m->census) {
+		struct census *s = xcalloc(1, sizeof(*s));
+
+		e = census_make(m, s);
+		if (e) {
+			census_free(s);
+			return e;
+		}
+		m->census = s;
+	}
+	*ret = m->census;
+	return NULL;
+}
+
+void census_end(struct mdb *m)
+{
+	if (m->census)
+		census_free(m->census);
+	m->census = NULL;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static int group_compare(const void *a, const void *b)
+{
+	const struct group *x = *(const struct group *const *)a,
+			   *y = *(const struct group *const *)b;
+
+	return (x->n < y->n) - (x->n > y->n);
+}
+
+/* Whether the word stands in the list behind "Class:", or is the class. */
+static bool key_has(const char *key, const char *class, const char *property)
+{
+	size_t n = strcspn(key, ":");
+	const char *at = key + n;
+
+	if (class && (strlen(class) != n || strncmp(key, class, n) != 0))
+		return false;
+	if (!property)
+		return true;
+	n = strlen(property);
+	for (at += *at == ':'; *at; at += strcspn(at, ",")) {
+		at += strspn(at, ", ");
+		if (strncmp(at, property, n) == 0 && (!at[n] || at[n] == ','))
+			return true;
+	}
+	return false;
+}
+
+static void objects_emit(struct mdb *m, const struct census *s, uint32_t group)
+{
+	for (uint32_t i = 0; i < s->objects.len && !m->is_interrupted; i++) {
+		const struct object_at *o = &s->objects.data[i];
+
+		if (s->classes.data[o->class].group != group)
+			continue;
+		emit_row(&m->out);
+		emit_value(&m->out, o->addr + s->heap.tag);
+		emit_addr(&m->out, "object", o->addr + s->heap.tag, 1);
+		emit_end(&m->out);
+	}
+}
+
+/* The object of that word or, as the nearest that begins before it, around an address. */
+static const struct object_at *object_around(const struct census *s, uint64_t addr)
+{
+	uint32_t lo = 0, hi = (uint32_t)s->objects.len;
+	const struct object_at *o;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s->objects.data[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return NULL;
+	o = &s->objects.data[lo - 1];
+	return addr - o->addr < 8ull * MAX(o->words, 1u) ? o : NULL;
+}
+
+static struct err *like_emit(struct mdb *m, const struct census *s, uint64_t word)
+{
+	const struct object_at *o = object_around(s, word - s->heap.tag);
+
+	if (!o || o->addr + s->heap.tag != word || !s->classes.data[o->class].group)
+		return err_new("%" PRIx64 " is no object that the census has found", word);
+	objects_emit(m, s, s->classes.data[o->class].group);
+	return NULL;
+}
+
+struct err *cmd_lobjects(struct mdb *m, const struct call *c)
+{
+	const char *class = c->opts['c'], *property = c->opts['p'];
+	bool lists = c->opts['l'] || (m->out.is_piped && (class || property));
+	VEC(struct group *) shown = {0};
+	struct census *s;
+	struct err *e = census_get(m, &s);
+
+	if (e)
+		return e;
+	if (c->has_addr)
+		return like_emit(m, s, c->addr);
+	for (uint32_t i = 0; i < s->groups.len; i++)
+		if (s->groups.data[i].n && key_has(s->groups.data[i].key, class, property))
+			vec_push(&shown, &s->groups.data[i]);
+	if (shown.len)
+		qsort(shown.data, shown.len, sizeof(*shown.data), group_compare);
+	if (!lists)
+		emit_say(&m->out, "%16s %8s %10s %s\n", "OBJECT", "#OBJECTS", "BYTES",
+			 "CLASS: PROPERTIES");
+	for (uint32_t i = 0; i < shown.len && !m->is_interrupted; i++) {
+		const struct group *g = shown.data[i];
+
+		if (lists) {
+			objects_emit(m, s, (uint32_t)(g - s->groups.data) + 1);
+			continue;
+		}
+		emit_row(&m->out);
+		emit_value(&m->out, g->first);
+		emit_addr(&m->out, "object", g->first, 16);
+		emit_int(&m->out, "objects", (int64_t)g->n, 8);
+		emit_int(&m->out, "bytes", (int64_t)g->bytes, 10);
+		emit_str(&m->out, "shape", g->key, 1);
+		emit_end(&m->out);
+	}
+	vec_deinit(&shown);
+	return NULL;
+}
+
+/* ---- references ------------------------------------------------------------------------------ */
+
+/* The name of the item of an object that is the word. */
+static void item_name_add(const struct census *s, uint64_t holder, uint64_t word,
+			  struct strbuf *out)
+{
+	struct value v;
+
+	(void)value_read(s->lang.p, s->lang.h, holder, UINT32_MAX, &v);
+	for (uint32_t i = 0; i < v.items.len; i++) {
+		const struct value_item *item = &v.items.data[i];
+		struct strbuf name = {0};
+
+		if (!item->has_word || item->word != word)
+			continue;
+		if (item->kind == VALUE_ELEMENT)
+			strbuf_addf(&name, "[%" PRIu64 "]", item->key);
+		else if (item->kind == VALUE_ITEM)
+			strbuf_adds(&name, item->name);
+		else if (item->kind != VALUE_MEMBER)
+			value_name_add(s->lang.p, s->lang.h, item->key, &name);
+		text_escape(out, strbuf_text(&name), name.len);
+		strbuf_deinit(&name);
+		break;
+	}
+	value_free(&v);
+}
+
+static void ref_emit(struct mdb *m, const struct census *s, const struct object_at *o,
+		     uint64_t word, uint64_t at)
+{
+	uint64_t holder = o->addr + s->heap.tag;
+	struct strbuf what = {0}, name = {0};
+
+	if (s->classes.data[o->class].group)
+		strbuf_adds(&what, s->groups.data[s->classes.data[o->class].group - 1].key);
+	else
+		(void)value_type_add(s->lang.p, s->lang.h, holder, &what);
+	item_name_add(s, holder, word, &name);
+	emit_row(&m->out);
+	emit_value(&m->out, holder);
+	emit_addr(&m->out, "object", holder, 16);
+	emit_addr(&m->out, "at", at, 0);
+	if (name.len)
+		emit_say(&m->out, "%s of ", strbuf_text(&name));
+	else
+		emit_say(&m->out, "+0x%" PRIx64 " of ", at - o->addr);
+	emit_bytes(&m->out, "name", strbuf_text(&name), name.len, 0);
+	emit_bytes(&m->out, "class", strbuf_text(&what), what.len, 1);
+	emit_end(&m->out);
+	strbuf_deinit(&what);
+	strbuf_deinit(&name);
+}
+
+/*
+ * Shows the objects that have the word. One that is no value by itself (the memory of an array, of
+ * properties) is followed to the object that has it.
+ */
+static void refs_find(struct mdb *m, const struct census *s, uint64_t value, uint64_t word,
+		      uint32_t via)
+{
+	CLEANUP(free) uint64_t *words = NULL;
+	size_t room = 0;
+
+	for (uint32_t i = 0; i < s->objects.len && !m->is_interrupted; i++) {
+		const struct object_at *o = &s->objects.data[i];
+		uint64_t n = MIN((uint64_t)o->words, (uint64_t)1 << 24);
+
+		if (n > room) {
+			room = n;
+			free(words);
+			words = xcalloc(n, sizeof(*words));
+		}
+		if (!target_read(m->t, o->addr, words, n * 8))
+			continue;
+		for (uint64_t k = 1; k < n; k++) {
+			if (words[k] != word)
+				continue;
+			if (s->classes.data[o->class].is.kinds & SHOWN_KIND || via >= VIA_MAX ||
+			    !(s->classes.data[o->class].is.kinds & PART_KIND))
+				ref_emit(m, s, o, value, o->addr + 8 * k);
+			else
+				refs_find(m, s, value, o->addr + s->heap.tag, via + 1);
+			break;
+		}
+	}
+}
+
+struct err *cmd_lrefs(struct mdb *m, const struct call *c)
+{
+	struct census *s;
+	struct err *e = census_get(m, &s);
+
+	if (!e)
+		refs_find(m, s, c->addr, c->addr, 0);
+	return e;
+}

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of languages, as the language writes them. */
+#include "mdb/lang.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+
+#define DEPTH_MAX  64u
+#define DEPTH	   3u
+#define ITEMS	   100u
+#define TEXT	   1000u
+#define TEXT_INNER 200u
+#define INDENT	   4
+
+/* ---- languages ------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *file, *label;
+	char quote;
+} languages[] = {
+	{"node.d", "js", '"'},
+	{"python.d", "py", '\''},
+};
+
+bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
+{
+	walks_begin(m);
+	if (part >= m->replay.nhelpers || !replay_values(&m->replay, part))
+		return false;
+	*ret = (struct lang){.h = m->replay.helpers[part],
+			     .p = replay_values(&m->replay, part),
+			     .part = part,
+			     .label = "value",
+			     .quote = '"'};
+	for (uint32_t i = 0; i < ARRAY_LEN(languages); i++) {
+		if (strcmp(basename(ret->h->path), languages[i].file) == 0) {
+			ret->label = languages[i].label;
+			ret->quote = languages[i].quote;
+		}
+	}
+	return true;
+}
+
+static bool word_is_value(const struct lang *l, uint64_t word)
+{
+	struct strbuf text = {0};
+	bool is = value_type_add(l->p, l->h, word, &text);
+
+	strbuf_deinit(&text);
+	return is;
+}
+
+struct err *lang_of_word(struct mdb *m, uint64_t word, struct lang *ret)
+{
+	bool is_any = false;
+
+	walks_begin(m);
+	for (uint32_t i = 0; i < m->replay.nhelpers; i++) {
+		if (!lang_at(m, i, ret))
+			continue;
+		if (word_is_value(ret, word))
+			return NULL;
+		is_any = true;
+		for (int64_t near = -1; near <= 1; near += 2)
+			if (word_is_value(ret, word + (uint64_t)near))
+				return err_new("%" PRIx64 " is no value: did you mean %" PRIx64 "?",
+					       word, word + (uint64_t)near);
+	}
+	if (!is_any && m->failure)
+		return err_new("the values of the runtime are not known: %s", m->failure);
+	if (!is_any)
+		return err_new("the process has no runtime whose values are described: Node.js, "
+			       "CPython");
+	return err_new("%" PRIx64 " is no value; ::whatis says what is there", word);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct writer {
+	struct mdb *m;
+	const struct lang *l;
+	const struct value_style *style;
+	struct strbuf *out;
+	uint64_t above[DEPTH_MAX + 1]; /* the values in which the present one is */
+	uint32_t nabove;
+};
+
+static void word_write(struct writer *w, uint64_t word);
+
+static void quoted_add(struct strbuf *out, const struct strbuf *text, char quote)
+{
+	uint32_t at = (uint32_t)out->len;
+
+	if (quote == '"' || memchr(strbuf_text(text), quote, text->len)) {
+		json_quote(out, strbuf_text(text), text->len);
+		return;
+	}
+	json_quote(out, strbuf_text(text), text->len);
+	out->data[at] = out->data[out->len - 1] = quote;
+	/* a double quote needs no backslash between single ones */
+	for (size_t from = at + 1, to = from;; from++, to++) {
+		if (out->data[from] == '\\' && out->data[from + 1] == '"')
+			from++;
+		else if (out->data[from] == '\\')
+			out->data[to++] = out->data[from++];
+		out->data[to] = out->data[from];
+		if (from + 1 >= out->len) {
+			out->len = (uint32_t)to + 1;
+			out->data[out->len] = '\0';
+			return;
+		}
+	}
+}
+
+static void said_write(struct writer *w, const struct value_said *s)
+{
+	uint64_t most = w->nabove ? MIN(w->style->text, (uint64_t)TEXT_INNER) : w->style->text, n;
+	struct strbuf text = {0};
+
+	if (s->literal.len)
+		text_escape(w->out, s->literal.data, s->literal.len);
+	if (!s->is_text)
+		return;
+	n = value_characters_add(w->l->p, w->l->h, s, most, &text);
+	quoted_add(w->out, &text, w->l->quote);
+	if (n > most)
+		strbuf_addf(w->out, "... (%" PRIu64 " characters)", n);
+	strbuf_deinit(&text);
+}
+
+static void line_begin(struct writer *w, uint32_t i)
+{
+	if (w->style->is_one_line) {
+		strbuf_adds(w->out, i ? ", " : " ");
+		return;
+	}
+	strbuf_adds(w->out, i ? ",\n" : "\n");
+	strbuf_pad(w->out, ' ', (size_t)INDENT * w->nabove);
+}
+
+static void item_name_write(struct writer *w, const struct value *v, const struct value_item *item)
+{
+	bool is_quoted = strcmp(v->separator, "=") != 0;
+	struct strbuf name = {0};
+
+	if (item->kind == VALUE_ELEMENT && v->brackets[0] == '{')
+		strbuf_addf(w->out, "\"%" PRIu64 "\"%s", item->key, v->separator);
+	if (item->kind == VALUE_ENTRY) {
+		word_write(w, item->key);
+		strbuf_adds(w->out, v->separator);
+	}
+	if (item->kind != VALUE_ITEM && item->kind != VALUE_PROPERTY)
+		return;
+	if (item->kind == VALUE_ITEM)
+		strbuf_adds(&name, item->name);
+	else
+		value_name_add(w->l->p, w->l->h, item->key, &name);
+	if (is_quoted)
+		quoted_add(w->out, &name, w->l->quote);
+	else
+		text_escape(w->out, strbuf_text(&name), name.len);
+	strbuf_adds(w->out, v->separator);
+	strbuf_deinit(&name);
+}
+
+static void items_write(struct writer *w, const struct value *v)
+{
+	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items);
+	uint64_t left_out = v->left_out + (v->items.len - n);
+
+	strbuf_addc(w->out, v->brackets[0]);
+	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
+		const struct value_item *item = &v->items.data[i];
+
+		line_begin(w, i);
+		item_name_write(w, v, item);
+		if (item->has_word)
+			word_write(w, item->word);
+		else
+			said_write(w, &item->said);
+	}
+	if (left_out) {
+		line_begin(w, n);
+		strbuf_addf(w->out, "... %" PRIu64 " more", left_out);
+	}
+	if (w->style->is_one_line) {
+		strbuf_adds(w->out, n || left_out ? " " : "");
+	} else if (n || left_out) {
+		strbuf_adds(w->out, left_out ? "\n" : ",\n");
+		strbuf_pad(w->out, ' ', (size_t)INDENT * (w->nabove - 1));
+	}
+	strbuf_addc(w->out, v->brackets[1]);
+}
+
+static bool word_is_above(const struct writer *w, uint64_t word)
+{
+	for (uint32_t i = 0; i < w->nabove; i++)
+		if (w->above[i] == word)
+			return true;
+	return false;
+}
+
+static void value_write(struct writer *w, uint64_t word, const struct value *v)
+{
+	bool is_deep = w->nabove >= w->style->depth || w->nabove >= DEPTH_MAX;
+
+	said_write(w, &v->said);
+	if (v->has_items) {
+		if (w->style->with_addrs)
+			strbuf_addf(w->out, "%" PRIx64 ": ", word);
+		text_escape(w->out, v->class, strlen(v->class));
+		strbuf_adds(w->out, *v->class && v->brackets[0] != '(' ? " " : "");
+		if (!v->items.len && !v->left_out) {
+			strbuf_add(w->out, v->brackets, 2);
+		} else if (is_deep || word_is_above(w, word)) {
+			strbuf_addf(w->out, "%c%s%c", v->brackets[0],
+				    word_is_above(w, word) ? "<above>" : "...", v->brackets[1]);
+		} else {
+			w->above[w->nabove++] = word;
+			items_write(w, v);
+			w->nabove--;
+		}
+	}
+	if (v->fault) {
+		strbuf_adds(w->out, " <cut: ");
+		text_escape(w->out, v->fault, strlen(v->fault));
+		strbuf_addc(w->out, '>');
+	}
+}
+
+static void word_write(struct writer *w, uint64_t word)
+{
+	bool is_deep = w->nabove >= w->style->depth || w->nabove >= DEPTH_MAX;
+	struct value v;
+
+	if (value_read(w->l->p, w->l->h, word, is_deep ? 1 : w->style->items, &v))
+		value_write(w, word, &v);
+	else if (v.fault)
+		strbuf_addf(w->out, "<%" PRIx64 ": %s>", word, v.fault);
+	else
+		strbuf_addf(w->out, "<%" PRIx64 " is no value>", word);
+	value_free(&v);
+}
+
+void lang_value_add(struct mdb *m, const struct lang *l, uint64_t word,
+		    const struct value_style *style, struct strbuf *out)
+{
+	struct writer w = {.m = m, .l = l, .style = style, .out = out};
+
+	word_write(&w, word);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static bool item_is_named(const struct lang *l, const struct value_item *item, const char *name,
+			  size_t len)
+{
+	struct strbuf text = {0};
+	bool is;
+
+	if (item->kind == VALUE_ITEM)
+		strbuf_adds(&text, item->name);
+	else if (item->kind == VALUE_ELEMENT)
+		strbuf_addf(&text, "%" PRIu64, item->key);
+	else if (item->kind != VALUE_MEMBER)
+		value_name_add(l->p, l->h, item->key, &text);
+	is = text.len == len && memcmp(strbuf_text(&text), name, len) == 0;
+	strbuf_deinit(&text);
+	return is;
+}
+
+/* Writes the member "a.b.0" of a value; false: it has none. */
+static bool member_write(struct writer *w, uint64_t word, const char *path)
+{
+	for (;;) {
+		size_t len = strcspn(path, ".");
+		const struct value_item *found = NULL;
+		bool is_last = !path[len], is_found;
+		struct value v;
+
+		(void)value_read(w->l->p, w->l->h, word, UINT32_MAX, &v);
+		for (uint32_t i = 0; i < v.items.len && !found; i++)
+			if (item_is_named(w->l, &v.items.data[i], path, len))
+				found = &v.items.data[i];
+		is_found = found && (found->has_word || is_last);
+		if (is_found && found->has_word)
+			word = found->word;
+		if (is_found && is_last && found->has_word)
+			word_write(w, word);
+		else if (is_found && is_last)
+			said_write(w, &found->said);
+		value_free(&v);
+		if (!is_found || is_last)
+			return is_found;
+		path += len + 1;
+	}
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+static struct err *style_read(const struct call *c, struct value_style *ret)
+{
+	uint64_t depth = DEPTH;
+	struct err *e = NULL;
+
+	*ret = (struct value_style){.items = ITEMS, .text = TEXT, .with_addrs = c->opts['a']};
+	if (c->opts['d'])
+		e = mdb_number(c->opts['d'], DEPTH_MAX, &depth);
+	if (!e && c->opts['n'])
+		e = mdb_number(c->opts['n'], UINT32_MAX, &ret->items);
+	ret->depth = (uint32_t)depth;
+	return e;
+}
+
+/* The members that the command names: one alone, several in a line. */
+static void members_write(struct writer *w, const struct call *c, struct value_style *style)
+{
+	style->is_one_line = c->argc > 1;
+	style->depth += c->argc > 1;
+	strbuf_adds(w->out, c->argc > 1 ? "{ " : "");
+	if (c->argc > 1)
+		w->above[w->nabove++] = c->addr;
+	for (uint32_t i = 0; i < c->argc; i++) {
+		if (i)
+			strbuf_adds(w->out, ", ");
+		if (c->argc > 1) {
+			struct strbuf name = {0};
+
+			strbuf_adds(&name, c->argv[i]);
+			quoted_add(w->out, &name, w->l->quote);
+			strbuf_adds(w->out, ": ");
+			strbuf_deinit(&name);
+		}
+		if (!member_write(w, c->addr, c->argv[i]))
+			strbuf_adds(w->out, "<no such member>");
+	}
+	strbuf_adds(w->out, c->argc > 1 ? " }" : "");
+}
+
+struct err *cmd_lprint(struct mdb *m, const struct call *c)
+{
+	struct strbuf text = {0};
+	struct value_style style;
+	struct lang l;
+	struct writer w = {.m = m, .l = &l, .style = &style, .out = &text};
+	struct err *e = style_read(c, &style);
+
+	if (!e)
+		e = lang_of_word(m, c->addr, &l);
+	if (e)
+		return e;
+	if (c->argc)
+		members_write(&w, c, &style);
+	else
+		word_write(&w, c->addr);
+	emit_row(&m->out);
+	emit_value(&m->out, c->addr);
+	emit_addr(&m->out, "address", c->addr, 0);
+	if (c->opts['b'])
+		emit_say(&m->out, "%" PRIx64 ": ", c->addr);
+	emit_bytes(&m->out, "value", strbuf_text(&text), text.len, 0);
+	emit_say(&m->out, "%s", strbuf_text(&text));
+	emit_end(&m->out);
+	strbuf_deinit(&text);
+	return NULL;
+}
+
+struct err *cmd_ltype(struct mdb *m, const struct call *c)
+{
+	struct strbuf type = {0};
+	struct lang l;
+	struct err *e = lang_of_word(m, c->addr, &l);
+
+	if (e)
+		return e;
+	(void)value_type_add(l.p, l.h, c->addr, &type);
+	emit_row(&m->out);
+	emit_value(&m->out, c->addr);
+	emit_addr(&m->out, "address", c->addr, 0);
+	emit_say(&m->out, "0x%" PRIx64 ": ", c->addr);
+	emit_bytes(&m->out, "type", strbuf_text(&type), type.len, 1);
+	emit_end(&m->out);
+	strbuf_deinit(&type);
+	return NULL;
+}
+
+/* How a text is made up: a line for each piece, and for the pieces of those that are values. */
+static void pieces_show(struct mdb *m, const struct lang *l, uint64_t word)
+{
+	value_words todo = {0};
+	uint32_t shown = 0;
+
+	vec_push(&todo, word);
+	while (todo.len && shown++ < 1000 && !m->is_interrupted) {
+		struct strbuf type = {0};
+		struct value v;
+
+		word = todo.data[--todo.len];
+		(void)value_type_add(l->p, l->h, word, &type);
+		(void)value_read(l->p, l->h, word, 0, &v);
+		emit_say(&m->out, "%" PRIx64 ": %s\n", word, strbuf_text(&type));
+		for (uint32_t i = 0; i < v.said.pieces.len; i++) {
+			const struct value_piece *p = &v.said.pieces.data[i];
+
+			if (p->is_word)
+				emit_say(&m->out,
+					 "    %" PRIx64 ": characters %" PRIu64 " to %" PRIu64 "\n",
+					 p->at, p->from, p->from + p->n);
+			else
+				emit_say(&m->out,
+					 "    %" PRIx64 ": %" PRIu64 " characters of %u byte%s\n",
+					 p->at + p->from * MAX(p->width, 1u), p->n,
+					 MAX(p->width, 1u), PLURAL(MAX(p->width, 1u)));
+		}
+		for (uint32_t i = (uint32_t)v.said.pieces.len; i--;)
+			if (v.said.pieces.data[i].is_word)
+				vec_push(&todo, v.said.pieces.data[i].at);
+		value_free(&v);
+		strbuf_deinit(&type);
+	}
+	vec_deinit(&todo);
+}
+
+struct err *cmd_lstr(struct mdb *m, const struct call *c)
+{
+	struct strbuf text = {0}, quoted = {0};
+	struct lang l;
+	struct value v = {0};
+	struct err *e = lang_of_word(m, c->addr, &l);
+
+	if (!e && (!value_read(l.p, l.h, c->addr, 0, &v) || !v.said.is_text))
+		e = err_new("%" PRIx64 " is no text", c->addr);
+	if (!e) {
+		if (c->opts['v'])
+			pieces_show(m, &l, c->addr);
+		(void)value_characters_add(l.p, l.h, &v.said, UINT32_MAX, &text);
+		quoted_add(&quoted, &text, l.quote);
+		emit_row(&m->out);
+		emit_value(&m->out, c->addr);
+		emit_addr(&m->out, "address", c->addr, 0);
+		emit_bytes(&m->out, "text", strbuf_text(&text), text.len, 0);
+		emit_say(&m->out, "%s", strbuf_text(&quoted));
+		emit_end(&m->out);
+	}
+	value_free(&v);
+	strbuf_deinit(&text);
+	strbuf_deinit(&quoted);
+	return e;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* A word in a line: what it is if it is no more than that, or its address and class. */
+static void word_short_add(struct mdb *m, const struct lang *l, uint64_t word, struct strbuf *out)
+{
+	const struct value_style style = {.items = 1, .text = TEXT_INNER, .is_one_line = true};
+	struct value v;
+
+	if (value_read(l->p, l->h, word, 1, &v) && v.has_items) {
+		strbuf_addf(out, "%" PRIx64 " (", word);
+		if (*v.class)
+			text_escape(out, v.class, strlen(v.class));
+		else
+			(void)value_type_add(l->p, l->h, word, out);
+		strbuf_addc(out, ')');
+	} else {
+		lang_value_add(m, l, word, &style, out);
+	}
+	value_free(&v);
+}
+
+static void local_row(struct mdb *m, const struct lang *l, uint32_t frame,
+		      const struct value_local *local)
+{
+	struct strbuf name = {0}, text = {0};
+
+	if (local->kind == LOCAL_SELF)
+		strbuf_adds(&name, l->quote == '"' ? "this" : "self");
+	else if (local->kind == LOCAL_ARG)
+		strbuf_addf(&name, "arg%" PRIu64, local->key);
+	else
+		value_name_add(l->p, l->h, local->key, &name);
+	word_short_add(m, l, local->word, &text);
+	emit_row(&m->out);
+	emit_int(&m->out, "frame", frame, 0);
+	emit_say(&m->out, "          ");
+	emit_bytes(&m->out, "variable", strbuf_text(&name), name.len, 0);
+	text_escape(&m->out.text, m->out.is_json ? "" : strbuf_text(&name),
+		    m->out.is_json ? 0 : name.len);
+	emit_say(&m->out, ": %s", strbuf_text(&text));
+	emit_addr(&m->out, "word", local->word, 0);
+	emit_bytes(&m->out, "value", strbuf_text(&text), text.len, 0);
+	emit_end(&m->out);
+	strbuf_deinit(&name);
+	strbuf_deinit(&text);
+}
+
+/* "leaf at /srv/obj.js line 27" in its parts. */
+static void place_split(const char *text, struct strbuf *name, struct strbuf *file)
+{
+	const char *at = NULL, *line;
+
+	for (const char *p = text; (p = strstr(p, " at ")); p++)
+		at = p;
+	strbuf_add(name, text, at ? (size_t)(at - text) : strlen(text));
+	if (!at)
+		return;
+	at += strlen(" at ");
+	line = strstr(at, " line ");
+	strbuf_add(file, at, line ? (size_t)(line - at) : strlen(at));
+	if (line)
+		strbuf_addf(file, ", line %s", line + strlen(" line "));
+}
+
+static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bool is_verbose)
+{
+	struct strbuf name = {0}, file = {0};
+	struct lang l = {.label = "lang"};
+	bool has_values = lang_at(m, f->part, &l);
+
+	place_split(f->text + (*f->text == '@'), &name, &file);
+	emit_row(&m->out);
+	emit_value(&m->out, f->fp);
+	emit_int(&m->out, "frame", i, 0);
+	emit_addr(&m->out, "fp", f->fp, 0);
+	emit_str(&m->out, "language", l.label, 0);
+	emit_say(&m->out, "%s:%*s", l.label, (int)MAX(7 - (int)strlen(l.label), 1), "");
+	emit_bytes(&m->out, "name", strbuf_text(&name), name.len, 1);
+	emit_bytes(&m->out, "file", strbuf_text(&file), file.len, 0);
+	emit_end(&m->out);
+	if (is_verbose && file.len)
+		emit_say(&m->out, "          file: %s\n", strbuf_text(&file));
+	for (uint32_t k = 0; is_verbose && has_values && k < f->locals.len; k++)
+		local_row(m, &l, i, &f->locals.data[k]);
+	strbuf_deinit(&name);
+	strbuf_deinit(&file);
+}
+
+static void native_frame_show(struct mdb *m, uint32_t i, const struct frame *f)
+{
+	struct strbuf name = {0};
+
+	frame_name_add(m, f, &name);
+	emit_row(&m->out);
+	emit_int(&m->out, "frame", i, 0);
+	emit_say(&m->out, "native: ");
+	emit_bytes(&m->out, "native", strbuf_text(&name), name.len, 1);
+	emit_end(&m->out);
+	strbuf_deinit(&name);
+}
+
+static void elided_show(struct mdb *m, uint32_t *n)
+{
+	if (*n)
+		emit_say(&m->out, "        (%u internal frame%s elided)\n", *n, PLURAL(*n));
+	*n = 0;
+}
+
+static void lang_stack_show(struct mdb *m, pid_t tid, bool is_verbose)
+{
+	uint32_t nelided = 0;
+	struct stack s;
+
+	stack_take(m, tid, &s);
+	for (uint32_t i = 0; i < s.frames.len && !m->is_interrupted; i++) {
+		const struct frame *f = &s.frames.data[i];
+		struct strbuf name = {0};
+		bool has_name = f->text || mdb_name_add(m, f->pc, f->is_return, &name);
+
+		strbuf_deinit(&name);
+		if (!has_name) {
+			nelided++;
+			continue;
+		}
+		elided_show(m, &nelided);
+		if (f->text)
+			lang_frame_show(m, i, f, is_verbose);
+		else
+			native_frame_show(m, i, f);
+	}
+	elided_show(m, &nelided);
+	if (s.missing)
+		emit_say(&m->out, "(%s)\n", s.missing);
+	stack_free(&s);
+}
+
+struct err *cmd_lstack(struct mdb *m, const struct call *c)
+{
+	struct err *e = c->has_addr ? mdb_thread_check(m, (pid_t)c->addr) : NULL;
+
+	if (e)
+		return e;
+	for (uint32_t i = 0; i < m->tids.len && !m->is_interrupted; i++) {
+		pid_t tid = m->tids.data[i];
+
+		if (c->opts['a'])
+			emit_say(&m->out, "thread %d:\n", (int)tid);
+		else if (tid != (c->has_addr ? (pid_t)c->addr : m->tid))
+			continue;
+		lang_stack_show(m, tid, c->opts['v']);
+	}
+	return NULL;
+}
+
+struct err *cmd_lframe(struct mdb *m, const struct call *c)
+{
+	bool is_found = false;
+	struct stack s;
+
+	stack_take(m, m->tid, &s);
+	for (uint32_t i = 0; i < s.frames.len; i++) {
+		const struct frame *f = &s.frames.data[i];
+
+		if (f->fp != c->addr || !f->text)
+			continue;
+		emit_say(&m->out, "%" PRIx64 " %" PRIx64 " ", f->fp, f->pc);
+		lang_frame_show(m, i, f, c->opts['v']);
+		is_found = true;
+	}
+	stack_free(&s);
+	return is_found ? NULL
+			: err_new("no frame of a language has the frame pointer %" PRIx64
+				  "; ::stackregs shows those of the thread",
+				  c->addr);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The languages of a target: the helpers that apply to it and describe its values.
+ *
+ * Owns     nothing: all of it is the debugger's.
+ * Errors   struct err *: there is no such language, or the word is no value of one.
+ */
+#pragma once
+
+#include "mdb/impl.h"
+
+struct lang {
+	const struct helper *h;
+	struct process *p;
+	uint32_t part;	   /* index of the helper in replays */
+	const char *label; /* "js" */
+	char quote;	   /* around texts */
+};
+
+/* The language of that index; false: its values are not described. */
+bool lang_at(struct mdb *m, uint32_t part, struct lang *ret);
+/* The language of which the word is a value. */
+MUST_CHECK struct err *lang_of_word(struct mdb *m, uint64_t word, struct lang *ret);
+
+/* How a value is written. */
+struct value_style {
+	uint32_t depth; /* levels of values in values; 0: only what it is */
+	uint64_t items; /* most of one value */
+	uint64_t text;	/* most characters of a text */
+	bool is_one_line;
+	bool with_addrs; /* of values that have items */
+};
+void lang_value_add(struct mdb *m, const struct lang *l, uint64_t word,
+		    const struct value_style *style, struct strbuf *out);
