@@ -36,6 +36,8 @@ struct compile_opts {
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool hash_comments; /* parse_input.has_hash_comments */
 	bool is_helper;	    /* the text may have ustack helpers */
+	/* a this-> variable is that of the same name and type in earlier texts of the session */
+	bool shares_locals;
 	/*
 	 * What a constant excludes is not even checked: the other side of an && or ||, a branch, a
 	 * clause whose predicate begins with 0. For text about things that are seldom wanted.

@@ -241,7 +241,7 @@ struct err *helper_compile_values(struct helper *h, const struct compile_opts *o
 	struct err *e = NULL;
 
 	own.cpp = own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
-	own.is_helper = own.skips_excluded = true;
+	own.is_helper = own.skips_excluded = own.shares_locals = true;
 	strbuf_add(&path, h->path, (size_t)(name - h->path));
 	strbuf_addf(&path, "values/%s", name);
 	if (!h->values && h->dsession && access(strbuf_text(&path), F_OK) == 0)

@@ -330,6 +330,22 @@ static struct prog_var *prog_var_create(struct check *c, const struct ident *id,
 	return v;
 }
 
+/* The clause-local variable that an earlier text has by that name, of the same type; or NULL. */
+static struct prog_var *shared_local(const struct check *c, const struct ident *id)
+{
+	const struct dif_type type = dif_type_of(c->types, id->type);
+
+	for (uint32_t i = 0; c->opts->shares_locals && i < c->session->vars.len; i++) {
+		struct prog_var *v = c->session->vars.data[i];
+
+		if (v->scope == DIF_SCOPE_LOCAL && strcmp(v->name, id->name) == 0 &&
+		    v->type.kind == type.kind && v->type.size == type.size &&
+		    v->type.flags == type.flags && v->type.is_signed == type.is_signed)
+			return v;
+	}
+	return NULL;
+}
+
 struct ident *var_create(struct check *c, struct span at, enum ident_scope scope, const char *name,
 			 type_id type, bool is_assoc, const type_id *keys, uint32_t nkeys)
 {
@@ -346,7 +362,11 @@ struct ident *var_create(struct check *c, struct span at, enum ident_scope scope
 			    var_text(c, scope, name), VAR_ID_MAX - DIF_VAR_USER + 1);
 		id->type = TYPE_ERROR;
 	}
-	if (id->type != TYPE_ERROR) {
+	if (scope == SCOPE_THIS && id->type != TYPE_ERROR)
+		id->var = shared_local(c, id);
+	if (id->var) {
+		id->id = id->var->id;
+	} else if (id->type != TYPE_ERROR) {
 		id->id = (*next)++;
 		id->var = prog_var_create(c, id, is_assoc);
 	}
