@@ -167,7 +167,7 @@ static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 		if (strtod(text, NULL) == x)
 			break;
 	}
-	if (!has_point && fabs(x) < 1e21 && x == floor(x))
+	if (fabs(x) < (has_point ? 1e16 : 1e21) && x == floor(x))
 		snprintf(text, sizeof(text), "%.0f", x);
 	strbuf_adds(out, text);
 	if (has_point && !strpbrk(text, ".e"))

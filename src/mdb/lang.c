@@ -2,6 +2,7 @@
 /* Values of languages, as the language writes them. */
 #include "mdb/lang.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 
 #include "base/text.h"
@@ -42,6 +43,13 @@ bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
 	return true;
 }
 
+struct err *lang_missing_err(const struct mdb *m)
+{
+	if (m->declined)
+		return err_new("values cannot be shown: %s", m->declined);
+	return err_new("the process has no runtime whose values are described: Node.js, CPython");
+}
+
 static bool word_is_value(const struct lang *l, uint64_t word)
 {
 	struct strbuf text = {0};
@@ -67,11 +75,8 @@ struct err *lang_of_word(struct mdb *m, uint64_t word, struct lang *ret)
 				return err_new("%" PRIx64 " is no value: did you mean %" PRIx64 "?",
 					       word, word + (uint64_t)near);
 	}
-	if (!is_any && m->failure)
-		return err_new("the values of the runtime are not known: %s", m->failure);
 	if (!is_any)
-		return err_new("the process has no runtime whose values are described: Node.js, "
-			       "CPython");
+		return lang_missing_err(m);
 	return err_new("%" PRIx64 " is no value; ::whatis says what is there", word);
 }
 
@@ -88,44 +93,62 @@ struct writer {
 
 static void word_write(struct writer *w, uint64_t word);
 
-static void quoted_add(struct strbuf *out, const struct strbuf *text, char quote)
+/* As Python writes it: between double quotes only if it has single ones and no double ones. */
+static void python_quote(struct strbuf *out, const char *s, size_t len, bool is_bytes)
 {
-	uint32_t at = (uint32_t)out->len;
+	struct escapes how = {.letters = "\nn\rr\tt\'\'\\\\",
+			      .other = "\\x%02x",
+			      .broken = is_bytes ? NULL : "\\ufffd",
+			      .unit = is_bytes ? NULL : "\\u%04x"};
+	bool is_double = memchr(s, '\'', len) && !memchr(s, '"', len);
 
-	if (quote == '"' || memchr(strbuf_text(text), quote, text->len)) {
+	if (is_double)
+		how.letters = "\nn\rr\tt\\\\";
+	strbuf_addc(out, is_double ? '"' : '\'');
+	escape_add(out, s, len, &how);
+	strbuf_addc(out, is_double ? '"' : '\'');
+}
+
+static void quoted_add(const struct lang *l, struct strbuf *out, const struct strbuf *text)
+{
+	if (l->quote == '"')
 		json_quote(out, strbuf_text(text), text->len);
-		return;
+	else
+		python_quote(out, strbuf_text(text), text->len, false);
+}
+
+/* The same of bytes that were read as characters of Latin-1. */
+static void bytes_quote(struct strbuf *out, const struct strbuf *text)
+{
+	struct strbuf bytes = {0};
+	uint32_t ch;
+
+	for (size_t i = 0, n; i < text->len; i += MAX(n, (size_t)1)) {
+		n = utf8_get(text->data + i, text->len - i, &ch);
+		strbuf_addc(&bytes, n ? (char)ch : '?');
 	}
-	json_quote(out, strbuf_text(text), text->len);
-	out->data[at] = out->data[out->len - 1] = quote;
-	/* a double quote needs no backslash between single ones */
-	for (size_t from = at + 1, to = from;; from++, to++) {
-		if (out->data[from] == '\\' && out->data[from + 1] == '"')
-			from++;
-		else if (out->data[from] == '\\')
-			out->data[to++] = out->data[from++];
-		out->data[to] = out->data[from];
-		if (from + 1 >= out->len) {
-			out->len = (uint32_t)to + 1;
-			out->data[out->len] = '\0';
-			return;
-		}
-	}
+	python_quote(out, strbuf_text(&bytes), bytes.len, true);
+	strbuf_deinit(&bytes);
 }
 
 static void said_write(struct writer *w, const struct value_said *s)
 {
 	uint64_t most = w->nabove ? MIN(w->style->text, (uint64_t)TEXT_INNER) : w->style->text, n;
 	struct strbuf text = {0};
+	bool is_bytes;
 
 	if (s->literal.len)
 		text_escape(w->out, s->literal.data, s->literal.len);
 	if (!s->is_text)
 		return;
 	n = value_characters_add(w->l->p, w->l->h, s, most, &text);
-	quoted_add(w->out, &text, w->l->quote);
+	is_bytes = w->l->quote == '\'' && strcmp(strbuf_text(&s->literal), "b") == 0;
+	if (is_bytes)
+		bytes_quote(w->out, &text);
+	else
+		quoted_add(w->l, w->out, &text);
 	if (n > most)
-		strbuf_addf(w->out, "... (%" PRIu64 " characters)", n);
+		strbuf_addf(w->out, "... (%" PRIu64 " %s)", n, is_bytes ? "bytes" : "characters");
 	strbuf_deinit(&text);
 }
 
@@ -157,7 +180,7 @@ static void item_name_write(struct writer *w, const struct value *v, const struc
 	else
 		value_name_add(w->l->p, w->l->h, item->key, &name);
 	if (is_quoted)
-		quoted_add(w->out, &name, w->l->quote);
+		quoted_add(w->l, w->out, &name);
 	else
 		text_escape(w->out, strbuf_text(&name), name.len);
 	strbuf_adds(w->out, v->separator);
@@ -328,7 +351,7 @@ static void members_write(struct writer *w, const struct call *c, struct value_s
 			struct strbuf name = {0};
 
 			strbuf_adds(&name, c->argv[i]);
-			quoted_add(w->out, &name, w->l->quote);
+			quoted_add(w->l, w->out, &name);
 			strbuf_adds(w->out, ": ");
 			strbuf_deinit(&name);
 		}
@@ -435,7 +458,7 @@ struct err *cmd_lstr(struct mdb *m, const struct call *c)
 		if (c->opts['v'])
 			pieces_show(m, &l, c->addr);
 		(void)value_characters_add(l.p, l.h, &v.said, UINT32_MAX, &text);
-		quoted_add(&quoted, &text, l.quote);
+		quoted_add(&l, &quoted, &text);
 		emit_row(&m->out);
 		emit_value(&m->out, c->addr);
 		emit_addr(&m->out, "address", c->addr, 0);
@@ -496,6 +519,28 @@ static void local_row(struct mdb *m, const struct lang *l, uint32_t frame,
 	strbuf_deinit(&text);
 }
 
+/* "file.py:49 (leaf)" in its parts; false: it is none. */
+static bool file_first_split(const char *text, struct strbuf *name, struct strbuf *file)
+{
+	const char *at = NULL, *line;
+	size_t n;
+
+	for (const char *p = text; (p = strstr(p, " (")); p++)
+		at = p;
+	if (!at || !strchr(at, ')'))
+		return false;
+	for (line = at; line > text && isdigit((unsigned char)line[-1]);)
+		line--;
+	n = (size_t)((line > text && line < at && line[-1] == ':' ? line - 1 : at) - text);
+	strbuf_add(name, at + 2, strlen(at) - 3);
+	strbuf_add(file, text, n);
+	if (text + n < at) {
+		strbuf_adds(file, ", line ");
+		strbuf_add(file, line, (size_t)(at - line));
+	}
+	return true;
+}
+
 /* "leaf at /srv/obj.js line 27" in its parts. */
 static void place_split(const char *text, struct strbuf *name, struct strbuf *file)
 {
@@ -519,7 +564,8 @@ static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bo
 	struct lang l = {.label = "lang"};
 	bool has_values = lang_at(m, f->part, &l);
 
-	place_split(f->text + (*f->text == '@'), &name, &file);
+	if (*f->text != '@' || !file_first_split(f->text + 1, &name, &file))
+		place_split(f->text + (*f->text == '@'), &name, &file);
 	emit_row(&m->out);
 	emit_value(&m->out, f->fp);
 	emit_int(&m->out, "frame", i, 0);

@@ -19,6 +19,8 @@ struct lang {
 
 /* The language of that index; false: its values are not described. */
 bool lang_at(struct mdb *m, uint32_t part, struct lang *ret);
+/* Why there is none: what a helper said, or that no helper knows the process. */
+MUST_CHECK struct err *lang_missing_err(const struct mdb *m);
 /* The language of which the word is a value. */
 MUST_CHECK struct err *lang_of_word(struct mdb *m, uint64_t word, struct lang *ret);
 

@@ -32,10 +32,13 @@ static void frame_keep(void *ctx, uint32_t number, const struct walk_frame *f)
 static void helper_failed(void *ctx, const struct helper *h, const char *why)
 {
 	struct mdb *m = ctx;
+	struct strbuf text = {0};
 
-	(void)h;
-	if (!m->failure)
-		m->failure = xstrdup(why);
+	if (m->declined || !why)
+		return;
+	strbuf_addf(&text, "%s: %s", basename(h->path), why);
+	m->declined = xstrdup(strbuf_text(&text));
+	strbuf_deinit(&text);
 }
 
 /* A helper that cannot be made is missing in stacks; the reason is a notice, or the error. */
@@ -77,12 +80,12 @@ void stacks_end(struct mdb *m)
 	if (!m->walk)
 		return;
 	census_end(m);
+	free(m->declined);
+	m->declined = NULL;
 	replay_end(&m->replay);
 	free(HELPERS(m));
 	walk_target_close(m->walk);
 	ustacks_destroy(m->ustacks);
-	free(m->failure);
-	m->failure = NULL;
 	m->ustacks = NULL;
 	m->walk = NULL;
 }
