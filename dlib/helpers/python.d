@@ -311,11 +311,12 @@ dtrace:helper:ustack:
 {
 	this->is_last = 0;
 	while (this->frame && !this->is_last; 65536) {
-		this->owner = *(uint8_t *)(this->frame + f_owner);
+		this->own = this->frame; /* the variables of the frame are found by this */
+		this->owner = *(uint8_t *)(this->own + f_owner);
 		this->is_last = minor < 11 ? 1 : minor == 11 ? this->owner : this->owner >= 3;
-		this->code = minor > 11 && this->is_last ? 0 : REF[this->frame + f_code];
-		this->instr = minor > 10 ? WORD[this->frame + f_last] : HALF[this->frame + f_last];
-		this->frame = WORD[this->frame + f_back];
+		this->code = minor > 11 && this->is_last ? 0 : REF[this->own + f_code];
+		this->instr = minor > 10 ? WORD[this->own + f_last] : HALF[this->own + f_last];
+		this->frame = WORD[this->own + f_back];
 		this->first = 0;
 		if (this->code)
 			find_code();
@@ -437,6 +438,7 @@ inline void find_next()
 inline void add_async(uint64_t coro)
 {
 	this->body = GEN_FRAME[coro];
+	this->own = this->body;
 	this->code = REF[this->body + f_code];
 	this->instr = minor > 10 ? WORD[this->body + f_last] : HALF[this->body + f_last];
 	find_code();

@@ -27,6 +27,7 @@
 #define SHOWN_KIND  1u /* of value_class.kinds: objects that a census shows */
 #define META_KIND   2u /* classes of classes */
 #define PART_KIND   4u /* objects that are no values, but parts of one */
+#define APART_KIND  64u /* of objects that have items elsewhere in memory */
 #define VIA_MAX	    4u
 
 struct class
@@ -320,10 +321,13 @@ static bool objects_find(struct census *s, uint64_t addr, const uint64_t *words,
 	return true;
 }
 
-/* Follows a list of objects to its head. */
+/*
+ * Follows a list of objects to its head. One that is damaged may have a loop that its head is no
+ * part of: `mark` is moved on now and then, and in a loop the walk comes back to it.
+ */
 static void list_walk(struct mdb *m, struct census *s, const struct value_list *l)
 {
-	uint64_t at = l->head;
+	uint64_t at = l->head, mark = at, steps = 0, limit = 1024;
 
 	while (s->objects.len < OBJECTS_MAX && !m->is_interrupted) {
 		const struct class *c;
@@ -332,12 +336,16 @@ static void list_walk(struct mdb *m, struct census *s, const struct value_list *
 		if (!process_memory(s->lang.p, at + l->next, &at, sizeof(at)))
 			return;
 		at &= l->mask;
-		if (!at || at == l->head ||
+		if (!at || at == l->head || at == mark ||
 		    !process_memory(s->lang.p, at + l->object + l->class, &word, sizeof(word)))
 			return;
 		c = class_add(s, word);
 		if (c)
 			object_add(s, c, at + l->object, object_size(s, &c->is, at + l->object));
+		if (++steps == limit) {
+			mark = at;
+			limit *= 2;
+		}
 	}
 }
 
@@ -346,6 +354,20 @@ static int object_compare(const void *a, const void *b)
 	uint64_t x = ((const struct object_at *)a)->addr, y = ((const struct object_at *)b)->addr;
 
 	return (x > y) - (x < y);
+}
+
+/* Sorts the objects that lists have, each once. */
+static void objects_sort(struct census *s)
+{
+	uint32_t n = 0;
+
+	if (!s->objects.len)
+		return;
+	qsort(s->objects.data, s->objects.len, sizeof(*s->objects.data), object_compare);
+	for (uint32_t i = 0; i < s->objects.len; i++)
+		if (!i || s->objects.data[i].addr != s->objects.data[n - 1].addr)
+			s->objects.data[n++] = s->objects.data[i];
+	s->objects.len = n;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -472,8 +494,7 @@ static struct err *census_make(struct mdb *m, struct census *s)
 			lang_at(m, i, &s->lang) && value_heap_read(s->lang.p, s->lang.h, &s->heap);
 	}
 	if (!is_there)
-		return err_new(
-			"the process has no runtime whose heap is described: Node.js, CPython");
+		return lang_missing_err(m);
 	s->low = UINT64_MAX;
 	classes_index(s);
 	if (s->heap.is_scan)
@@ -481,7 +502,7 @@ static struct err *census_make(struct mdb *m, struct census *s)
 	for (uint32_t i = 0; i < s->heap.lists.len; i++)
 		list_walk(m, s, &s->heap.lists.data[i]);
 	if (s->heap.lists.len)
-		qsort(s->objects.data, s->objects.len, sizeof(*s->objects.data), object_compare);
+		objects_sort(s);
 	if (m->is_interrupted)
 		return err_new("the census was interrupted");
 	groups_make(s);
@@ -654,6 +675,20 @@ static void item_name_add(const struct census *s, uint64_t holder, uint64_t word
 	value_free(&v);
 }
 
+/* Whether the word is an item of an object. */
+static bool item_is(const struct census *s, uint64_t holder, uint64_t word)
+{
+	struct value v;
+	bool is = false;
+
+	(void)value_read(s->lang.p, s->lang.h, holder, UINT32_MAX, &v);
+	for (uint32_t i = 0; i < v.items.len && !is; i++)
+		is = (v.items.data[i].has_word && v.items.data[i].word == word) ||
+		     (v.items.data[i].kind == VALUE_ENTRY && v.items.data[i].key == word);
+	value_free(&v);
+	return is;
+}
+
 static void ref_emit(struct mdb *m, const struct census *s, const struct object_at *o,
 		     uint64_t word, uint64_t at)
 {
@@ -671,6 +706,8 @@ static void ref_emit(struct mdb *m, const struct census *s, const struct object_
 	emit_addr(&m->out, "at", at, 0);
 	if (name.len)
 		emit_say(&m->out, "%s of ", strbuf_text(&name));
+	else if (!at)
+		emit_say(&m->out, "an item of ");
 	else
 		emit_say(&m->out, "+0x%" PRIx64 " of ", at - o->addr);
 	emit_bytes(&m->out, "name", strbuf_text(&name), name.len, 0);
@@ -698,6 +735,11 @@ static void refs_find(struct mdb *m, const struct census *s, uint64_t value, uin
 			room = n;
 			free(words);
 			words = xcalloc(n, sizeof(*words));
+		}
+		if (s->classes.data[o->class].is.kinds & APART_KIND &&
+		    item_is(s, o->addr + s->heap.tag, word)) {
+			ref_emit(m, s, o, word, 0);
+			continue;
 		}
 		if (!target_read(m->t, o->addr, words, n * 8))
 			continue;
