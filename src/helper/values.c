@@ -493,7 +493,7 @@ static void word_split(struct process *p, const struct helper *h, const struct v
 }
 
 uint64_t value_characters_add(struct process *p, const struct helper *h, const struct value_said *s,
-			uint64_t most, struct strbuf *out)
+			      uint64_t most, struct strbuf *out)
 {
 	value_pieces stack = {0};
 	struct text_out o = {.to = out};

@@ -82,7 +82,7 @@ void value_free(struct value *v);
  * read, and parts beyond a million, are left out.
  */
 uint64_t value_characters_add(struct process *p, const struct helper *h, const struct value_said *s,
-			uint64_t most, struct strbuf *out);
+			      uint64_t most, struct strbuf *out);
 /* Adds the text of a name: a text, or what is written of another value. */
 void value_name_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
 /* Adds what the runtime calls the kind of value; false: it is none. */

@@ -24,9 +24,9 @@
 #define METAS_MAX   64u
 #define ROUNDS_MAX  4u
 #define KEY_MAX	    1000u
-#define SHOWN_KIND  1u /* of value_class.kinds: objects that a census shows */
-#define META_KIND   2u /* classes of classes */
-#define PART_KIND   4u /* objects that are no values, but parts of one */
+#define SHOWN_KIND  1u	/* of value_class.kinds: objects that a census shows */
+#define META_KIND   2u	/* classes of classes */
+#define PART_KIND   4u	/* objects that are no values, but parts of one */
 #define APART_KIND  64u /* of objects that have items elsewhere in memory */
 #define VIA_MAX	    4u
 
@@ -486,13 +486,16 @@ static void objects_scan(struct mdb *m, struct census *s)
 
 static struct err *census_make(struct mdb *m, struct census *s)
 {
-	bool is_there = false;
+	bool is_there = false, has_values = false;
 
 	for (uint32_t i = 0; i < m->replay.nhelpers && !is_there; i++) {
 		value_heap_free(&s->heap);
 		is_there =
 			lang_at(m, i, &s->lang) && value_heap_read(s->lang.p, s->lang.h, &s->heap);
+		has_values |= replay_values(&m->replay, i) != NULL;
 	}
+	if (!is_there && has_values)
+		return err_new("where the runtime has its objects is not described");
 	if (!is_there)
 		return lang_missing_err(m);
 	s->low = UINT64_MAX;

@@ -85,11 +85,11 @@ struct mdb {
 	struct ustacks *ustacks;
 	struct walk_target *walk;
 	struct replay replay;
-	struct heap *heap; /* of malloc; NULL: it was not asked for yet */
+	struct heap *heap;	 /* of malloc; NULL: it was not asked for yet */
 	struct mdb_types *types; /* NULL: none was asked for */
-	char *helper; /* of ::load; NULL: none */
-	char *declined;	       /* what a helper said that does not know this build; NULL: none */
-	struct census *census; /* of the heaps of languages; NULL: not asked for yet */
+	char *helper;		 /* of ::load; NULL: none */
+	char *declined;		 /* what a helper said that does not know this build; NULL: none */
+	struct census *census;	 /* of the heaps of languages; NULL: not asked for yet */
 	/* The language. */
 	VEC(struct variable) variables;
 	uint64_t dot, increment, last;

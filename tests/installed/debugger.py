@@ -47,3 +47,10 @@ def refused():
     status, out, err = run([MDB, "-e", "::status", "/etc/passwd"], check=False)
     if status != 1 or out or err.count("\n") != 1:
         raise Failed(f"status {status}\n{out}{err}")
+
+
+@test("mdb/values of a language")
+def values():
+    shown = []
+    held(["-e", "::pystack -v; ::findpyobjects"], shown.append)
+    expect(shown[-1], r"^py:     \S", r"^ +OBJECT +#OBJECTS +BYTES CLASS", r"^ +[0-9a-f]+ +\d+ +\d+ dict:")

@@ -7,6 +7,7 @@
   ```d warned      compiles with a warning
   ```d kprobes     compiles where functions of the kernel can be traced
   ```d helper      a ustack helper: has to be one
+  ```d values      the values of that helper: e2e/mdb/guide_values tries them
   ```sh            lines with 'dtrace ...': have to compile
   ```sh run        ... and are run, with a workload beside them; several lines have to end by themselves
   ```sh run rare   ... and may print nothing on a machine that is emulated (its CPUs take turns) or has less than three CPUs
@@ -123,6 +124,8 @@ def check_d(b, tmp, traced):
     argv = [DTRACE] + b.word("flags") + ["-s", "script.d"] + b.word("args")
     if "$target" in b.text:
         argv += ["-c", f"{TRIGGER}/work nap 300"]
+    if "values" in b.words:
+        return []
     if "helper" in b.words:
         return judged(b, *outcome([DTRACE, "-q", "-x", "helper=script.d", "-n", "BEGIN { jstack(); exit(0); }"], tmp))
     if "refused" in b.words:
