@@ -543,6 +543,25 @@ static bool core_read(struct target *t, taddr addr, void *dst, size_t size)
 	return true;
 }
 
+/* What the file has no blocks for is zeros, and what it has not at all is missing. */
+static taddr core_touched(struct target *t, taddr addr, taddr end)
+{
+	struct core *c = core_of(t);
+	const struct proc_map *m = proc_maps_find(&t->maps, addr);
+	const struct segment *s = m ? &c->segments.data[m - t->maps.maps.data] : NULL;
+	uint64_t at = s ? addr - s->start : 0;
+	off_t next;
+
+	if (!s || at >= s->in_file)
+		return end;
+	next = lseek(gate_file_fd(c->file), (off_t)(s->off + at), SEEK_DATA);
+	if (next < 0)
+		return errno == ENXIO ? end : addr;
+	if ((uint64_t)next >= s->off + s->in_file)
+		return end;
+	return MIN(s->start + ((uint64_t)next - s->off), end);
+}
+
 /* ---- the target ------------------------------------------------------------------------------ */
 
 static pid_t core_proc(const struct target *t)
@@ -655,6 +674,7 @@ static const struct target_ops core_ops = {
 	.signal = core_signal,
 	.maps_now = core_maps_now,
 	.read = core_read,
+	.touched = core_touched,
 	.mapping = core_mapping,
 	.program = core_program,
 	.threads = core_threads,

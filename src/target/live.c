@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "files/gate.h"
 #include "files/mapping.h"
@@ -182,6 +183,35 @@ static size_t held_note(struct target *t, pid_t tid, uint32_t type, void *to, si
 	return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)type, &io) == 0 ? io.iov_len : 0;
 }
 
+/* ---- pages that were touched ----------------------------------------------------------------- */
+
+#define PAGES_READ   8192u
+#define PAGE_PRESENT (1ull << 63)
+#define PAGE_SWAPPED (1ull << 62)
+
+/* Facts: Linux Documentation/admin-guide/mm/pagemap.rst. */
+static taddr live_touched(struct target *t, taddr addr, taddr end)
+{
+	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE), page = addr / page_size;
+	CLEANUP(free) uint64_t *bits = xcalloc(PAGES_READ, sizeof(*bits));
+	CLEANUP(fd) int fd = -1;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)t->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && page * page_size < end) {
+		uint64_t want = MIN((end - 1) / page_size - page + 1, (uint64_t)PAGES_READ);
+		ssize_t n = pread(fd, bits, want * sizeof(*bits), (off_t)(page * sizeof(*bits)));
+
+		if (n < (ssize_t)sizeof(*bits))
+			break;
+		for (uint64_t i = 0; i < (uint64_t)n / sizeof(*bits); i++, page++)
+			if (bits[i] & (PAGE_PRESENT | PAGE_SWAPPED))
+				return MIN(MAX(page * page_size, addr), end);
+	}
+	return page * page_size < end ? MAX(page * page_size, addr) : end;
+}
+
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static const struct target_ops live_ops = {
@@ -192,6 +222,7 @@ static const struct target_ops live_ops = {
 	.signal = target_signal_none,
 	.maps_now = live_maps_now,
 	.read = live_read,
+	.touched = live_touched,
 	.mapping = live_mapping,
 	.program = live_program,
 	.threads = live_threads,
@@ -207,6 +238,7 @@ static const struct target_ops held_ops = {
 	.signal = target_signal_none,
 	.maps_now = live_maps_now,
 	.read = held_read,
+	.touched = live_touched,
 	.mapping = live_mapping,
 	.program = live_program,
 	.threads = live_threads,

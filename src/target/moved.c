@@ -229,6 +229,7 @@ struct target *target_moved(struct target *t)
 					      .signal = target_signal_none,
 					      .maps_now = moved_maps_now,
 					      .read = moved_read,
+					      .touched = target_touched_all,
 					      .mapping = moved_mapping,
 					      .program = moved_program,
 					      .threads = moved_threads,

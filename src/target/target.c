@@ -32,6 +32,12 @@ struct err *target_regs_none(struct target *t, pid_t tid, struct arch_regs *ret)
 	return err_new("thread %d of process %d is not held", (int)tid, (int)t->pid);
 }
 
+taddr target_touched_all(struct target *t, taddr addr, taddr end)
+{
+	(void)t;
+	return MIN(addr, end);
+}
+
 size_t target_note_none(struct target *t, pid_t tid, uint32_t type, void *to, size_t size)
 {
 	(void)t;
@@ -137,6 +143,11 @@ struct err *target_refresh(struct target *t)
 bool target_read(struct target *t, taddr addr, void *dst, size_t size)
 {
 	return t->ops->read(t, addr, dst, size);
+}
+
+taddr target_touched(struct target *t, taddr addr, taddr end)
+{
+	return addr < end ? t->ops->touched(t, addr, end) : end;
 }
 
 struct gate_file *target_open_map(struct target *t, const struct proc_map *m)

@@ -142,6 +142,12 @@ MUST_CHECK struct err *target_maps_now(struct target *t, struct proc_maps *ret);
 /* Reads memory; false if not all of it can be read. */
 bool target_read(struct target *t, taddr addr, void *dst, size_t size);
 /*
+ * For those who read all memory of a mapping without a file: the first page from an address on,
+ * below the end, that the process has touched or the core file has. What lies before it is zeros,
+ * or missing; end: there is none.
+ */
+taddr target_touched(struct target *t, taddr addr, taddr end);
+/*
  * Opens the very file that is mapped; NULL and errno if that fails. ESTALE: another file has its
  * name now.
  */

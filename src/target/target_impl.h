@@ -35,6 +35,7 @@ struct target_ops {
 	bool (*signal)(struct target *t, siginfo_t *ret);
 	struct err *(*maps_now)(struct target *t, struct proc_maps *ret);
 	bool (*read)(struct target *t, taddr addr, void *dst, size_t size);
+	taddr (*touched)(struct target *t, taddr addr, taddr end);
 	/* Says what mapping_open() is to open for a mapping; false with errno: nothing. */
 	bool (*mapping)(const struct target *t, const struct proc_map *m, struct mapping *ret);
 	const struct proc_map *(*program)(struct target *t);
@@ -56,5 +57,6 @@ MUST_CHECK struct err *target_core_of(int fd, const char *name, struct gate *g,
 				      struct target **ret);
 
 bool target_signal_none(struct target *t, siginfo_t *ret);
+taddr target_touched_all(struct target *t, taddr addr, taddr end); /* it is not known */
 size_t target_note_none(struct target *t, pid_t tid, uint32_t type, void *to, size_t size);
 struct err *target_regs_none(struct target *t, pid_t tid, struct arch_regs *ret);

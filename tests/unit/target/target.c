@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -124,6 +125,35 @@ static void test_core(struct target *held)
 	t = core_open(core_path);
 	ok(t && !target_signal(t, &got), "it has none");
 	target_close(t);
+}
+
+/* ---- pages that were touched ----------------------------------------------------------------- */
+
+static void test_touched(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 20000 * page;
+	char *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	taddr start = (taddr)(uintptr_t)mem, end = start + size;
+	struct target *t = NULL;
+	struct err *e;
+
+	(void)madvise(mem, size, MADV_NOHUGEPAGE);
+	mem[3 * page] = 1;
+	mem[15000 * page + 7] = 1;
+	e = target_live_open(getpid(), gate, &t);
+	if (!ok(!e, "this process"))
+		return;
+	ok(target_touched(t, start, end) == start + 3 * page, "the first page that was touched");
+	ok(target_touched(t, start + 3 * page + 8, end) == start + 3 * page + 8,
+	   "an address in it");
+	ok(target_touched(t, start + 4 * page, end) == start + 15000 * page, "one far behind it");
+	ok(target_touched(t, start + 4 * page, start + 9 * page) == start + 9 * page,
+	   "none before the end");
+	ok(target_touched(t, start + 15001 * page, end) == end, "none");
+	ok(target_touched(t, end, end) == end, "nothing is asked for");
+	target_close(t);
+	(void)munmap(mem, size);
 }
 
 /* ---- files that are damaged ------------------------------------------------------------------ */
@@ -264,6 +294,7 @@ int main(void)
 		return tap_done();
 	test_common("a process", live, pid);
 	ok(target_proc(live) == pid, "a process is one");
+	test_touched();
 	e = target_regs(live, pid, &regs);
 	ok(e != NULL, "it runs, and has no registers");
 	err_destroy(e);
