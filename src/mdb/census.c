@@ -61,8 +61,13 @@ struct census {
 	VEC(struct object_at) objects;
 	VEC(struct group) groups;
 	uint64_t nrefused;
-	uint64_t end;  /* of the mapping that is walked over */
-	bool is_whole; /* it was not interrupted */
+	uint64_t end; /* of the mapping that is walked over */
+	/* the piece of memory that is walked over */
+	const uint64_t *piece;
+	uint64_t piece_addr;
+	uint32_t piece_words;
+	uint64_t good[VALUE_RULES]; /* the last word for which a rule has held; 0: none */
+	bool is_whole;		    /* it was not interrupted */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -99,7 +104,8 @@ static bool memory_walk(struct mdb *m, struct census *s, words_visit *f)
 
 		if (!map_may_have_objects(m, map) && strcmp(map->path, "[heap]") != 0)
 			continue;
-		for (uint64_t at = map->start; at < map->end; at += CHUNK) {
+		for (uint64_t at = map->start; (at = target_touched(m->t, at, map->end)) < map->end;
+		     at += CHUNK) {
 			uint64_t left = map->end - at, n = MIN(left, (uint64_t)CHUNK);
 			uint64_t ahead = MIN(left - n, (uint64_t)AHEAD);
 
@@ -244,17 +250,34 @@ static const struct class *class_of_word(const struct census *s, uint64_t word)
 	return c && c->is.kinds ? c : NULL;
 }
 
-static bool rule_holds(const struct census *s, const struct value_rule *r, uint64_t word)
+/* Reads a word of the piece of memory that is walked over, or of another one. */
+static bool word_read(const struct census *s, uint64_t addr, uint64_t *ret)
 {
+	uint64_t off = addr - s->piece_addr;
+
+	if (off % 8 == 0 && off / 8 < s->piece_words) {
+		*ret = s->piece[off / 8];
+		return true;
+	}
+	return process_memory(s->lang.p, addr, ret, sizeof(*ret));
+}
+
+/* Many objects have the same empty array there: the last word that was good is kept. */
+static bool rule_holds(struct census *s, uint32_t rule, uint64_t word)
+{
+	const struct value_rule *r = &s->heap.rules[rule];
 	const struct class *c;
 	uint64_t first;
 
-	if (r->mask && !(word & r->mask))
+	if ((r->mask && !(word & r->mask)) || (word && word == s->good[rule]))
 		return true;
-	if (!process_memory(s->lang.p, word - s->heap.tag, &first, sizeof(first)))
+	if (!word_read(s, word - s->heap.tag, &first))
 		return false;
 	c = class_of_word(s, first);
-	return c && c->is.kinds & r->other;
+	if (!c || !(c->is.kinds & r->other))
+		return false;
+	s->good[rule] = word;
+	return true;
 }
 
 static bool object_is_believed(struct census *s, const struct class *c, uint64_t addr)
@@ -265,8 +288,7 @@ static bool object_is_believed(struct census *s, const struct class *c, uint64_t
 
 		if (!(c->is.kinds & r->kinds))
 			continue;
-		if (!process_memory(s->lang.p, addr + r->at, &word, sizeof(word)) ||
-		    !rule_holds(s, r, word)) {
+		if (!word_read(s, addr + r->at, &word) || !rule_holds(s, i, word)) {
 			s->nrefused++;
 			return false;
 		}
@@ -281,7 +303,7 @@ static uint64_t object_size(const struct census *s, const struct value_class *c,
 
 	if (!c->has_count)
 		return c->size ? c->size : 8;
-	if (!process_memory(s->lang.p, addr + c->count_at, &count, sizeof(count)))
+	if (!word_read(s, addr + c->count_at, &count))
 		return 0;
 	if (count & c->count_clear)
 		return 0;
@@ -306,7 +328,9 @@ static bool objects_find(struct census *s, uint64_t addr, const uint64_t *words,
 	uint64_t from = last ? last->addr + 8ull * last->words : 0;
 	uint32_t i = from > addr ? (uint32_t)MIN((from - addr) / 8, (uint64_t)n) : 0;
 
-	(void)nbehind;
+	s->piece = words;
+	s->piece_addr = addr;
+	s->piece_words = n + nbehind;
 	while (i < n) {
 		const struct class *c = class_of_word(s, words[i]);
 		uint64_t at = addr + 8ull * i, size = c ? object_size(s, &c->is, at) : 0;
@@ -318,6 +342,7 @@ static bool objects_find(struct census *s, uint64_t addr, const uint64_t *words,
 		object_add(s, c, at, size);
 		i += (uint32_t)MIN(size / 8, (uint64_t)(n - i));
 	}
+	s->piece_words = 0;
 	return true;
 }
 
@@ -720,43 +745,130 @@ static void ref_emit(struct mdb *m, const struct census *s, const struct object_
 	strbuf_deinit(&name);
 }
 
-/*
- * Shows the objects that have the word. One that is no value by itself (the memory of an array, of
- * properties) is followed to the object that has it.
- */
-static void refs_find(struct mdb *m, const struct census *s, uint64_t value, uint64_t word,
-		      uint32_t via)
+/* Words to which references are searched, all at once. */
+struct ref_search {
+	const struct census *s;
+	uint64_t value; /* whose references are asked for */
+	bool is_first;	/* it is the only word */
+	bool is_last;	/* parts are not followed further */
+	struct hashmap *words;
+	uint64_t least, most; /* of the words */
+	struct hashmap *seen; /* the words of this search and of those before */
+	value_words parts;    /* objects that are no values, and have one of the words */
+};
+
+static bool search_has(const struct ref_search *r, uint64_t word)
 {
-	CLEANUP(free) uint64_t *words = NULL;
-	size_t room = 0;
+	return word >= r->least && word <= r->most && hashmap_find(r->words, &word, sizeof(word));
+}
+
+/* Shows an object that has one of the words, or notes it as a part of another one. */
+static void holder_note(struct mdb *m, struct ref_search *r, const struct object_at *o, uint64_t at)
+{
+	uint64_t word = o->addr + r->s->heap.tag, kinds = r->s->classes.data[o->class].is.kinds;
+
+	if (kinds & SHOWN_KIND || !(kinds & PART_KIND) || r->is_last) {
+		ref_emit(m, r->s, o, r->value, at);
+		return;
+	}
+	if (hashmap_find(r->seen, &word, sizeof(word)))
+		return;
+	hashmap_set(r->seen, &word, sizeof(word), r);
+	vec_push(&r->parts, word);
+}
+
+/* Memory that was read ahead of one object for those that follow it. */
+struct read_ahead {
+	uint64_t addr, size, room;
+	uint8_t *bytes;
+};
+
+/* Returns n words of an object, which stay until the next call; NULL: they cannot be read. */
+static const uint64_t *object_words(struct mdb *m, struct read_ahead *a, uint64_t addr, uint64_t n)
+{
+	const struct proc_map *map;
+	uint64_t size = n * 8;
+
+	if (addr < a->addr || addr - a->addr > a->size || size > a->size - (addr - a->addr)) {
+		map = proc_maps_find(target_maps(m->t), addr);
+		a->addr = addr;
+		a->size = map ? MAX(size, MIN(map->end - addr, (uint64_t)CHUNK)) : size;
+		if (a->size > a->room) {
+			free(a->bytes);
+			a->room = a->size;
+			a->bytes = xmalloc(a->room);
+		}
+		if (!target_read(m->t, addr, a->bytes, a->size)) {
+			a->size = size;
+			if (!target_read(m->t, addr, a->bytes, size))
+				a->size = 0;
+		}
+		if (!a->size)
+			return NULL;
+	}
+	return (const uint64_t *)(a->bytes + (addr - a->addr));
+}
+
+/* Looks at all objects once. */
+static void refs_search(struct mdb *m, struct ref_search *r)
+{
+	const struct census *s = r->s;
+	struct read_ahead ahead = {0};
 
 	for (uint32_t i = 0; i < s->objects.len && !m->is_interrupted; i++) {
 		const struct object_at *o = &s->objects.data[i];
 		uint64_t n = MIN((uint64_t)o->words, (uint64_t)1 << 24);
+		const uint64_t *words;
 
-		if (n > room) {
-			room = n;
-			free(words);
-			words = xcalloc(n, sizeof(*words));
-		}
-		if (s->classes.data[o->class].is.kinds & APART_KIND &&
-		    item_is(s, o->addr + s->heap.tag, word)) {
-			ref_emit(m, s, o, word, 0);
+		if (r->is_first && s->classes.data[o->class].is.kinds & APART_KIND &&
+		    item_is(s, o->addr + s->heap.tag, r->value)) {
+			ref_emit(m, s, o, r->value, 0);
 			continue;
 		}
-		if (!target_read(m->t, o->addr, words, n * 8))
-			continue;
-		for (uint64_t k = 1; k < n; k++) {
-			if (words[k] != word)
-				continue;
-			if (s->classes.data[o->class].is.kinds & SHOWN_KIND || via >= VIA_MAX ||
-			    !(s->classes.data[o->class].is.kinds & PART_KIND))
-				ref_emit(m, s, o, value, o->addr + 8 * k);
-			else
-				refs_find(m, s, value, o->addr + s->heap.tag, via + 1);
-			break;
+		words = object_words(m, &ahead, o->addr, n);
+		for (uint64_t k = 1; words && k < n; k++) {
+			if (search_has(r, words[k])) {
+				holder_note(m, r, o, o->addr + 8 * k);
+				break;
+			}
 		}
 	}
+	free(ahead.bytes);
+}
+
+static void search_add_word(struct ref_search *r, uint64_t word)
+{
+	hashmap_set(r->words, &word, sizeof(word), r);
+	r->least = MIN(r->least, word);
+	r->most = MAX(r->most, word);
+}
+
+/*
+ * Shows the objects that have the value. One that is no value by itself (the memory of an array, of
+ * properties) is followed to the object that has it: a search for all of these at once.
+ */
+static void refs_show(struct mdb *m, const struct census *s, uint64_t value)
+{
+	struct ref_search r = {.s = s, .value = value, .seen = hashmap_create(), .is_first = true};
+	value_words todo = {0};
+
+	vec_push(&todo, value);
+	for (uint32_t i = 0; todo.len && i <= VIA_MAX && !m->is_interrupted; i++) {
+		r.words = hashmap_create();
+		r.least = UINT64_MAX;
+		r.most = 0;
+		r.is_last = i == VIA_MAX;
+		for (uint32_t k = 0; k < todo.len; k++)
+			search_add_word(&r, todo.data[k]);
+		refs_search(m, &r);
+		hashmap_destroy(r.words);
+		vec_deinit(&todo);
+		todo = r.parts;
+		r.parts = (value_words){0};
+		r.is_first = false;
+	}
+	vec_deinit(&todo);
+	hashmap_destroy(r.seen);
 }
 
 struct err *cmd_lrefs(struct mdb *m, const struct call *c)
@@ -765,6 +877,6 @@ struct err *cmd_lrefs(struct mdb *m, const struct call *c)
 	struct err *e = census_get(m, &s);
 
 	if (!e)
-		refs_find(m, s, c->addr, c->addr, 0);
+		refs_show(m, s, c->addr);
 	return e;
 }
