@@ -39,6 +39,7 @@ enum helper_probe {
 	/* of the file of values */
 	HELPER_VALUE,
 	HELPER_TYPE,
+	HELPER_RAW,
 	HELPER_LOCALS,
 	HELPER_HEAP,
 	HELPER_CLASS,

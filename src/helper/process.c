@@ -532,6 +532,18 @@ bool process_has_read_changing(const struct process *p)
 
 /* ---- subroutines ----------------------------------------------------------------------------- */
 
+/* What follows the prefix in the name of the nth symbol, from 0, that has it; "": none has. */
+static const char *rest_of_nth(struct process *p, const char *prefix, uint64_t nth)
+{
+	const struct symbol_family *f = family_of(p, prefix);
+	size_t n = strlen(prefix);
+
+	for (uint32_t i = 0; i < f->members.len; i++)
+		if (strncmp(f->members.data[i].name, prefix, n) == 0 && !nth--)
+			return f->members.data[i].name + n;
+	return "";
+}
+
 /* What follows the prefix in the name of the symbol whose int has that value; "": none has. */
 static const char *rest_of_symbol(struct process *p, const char *prefix, uint64_t value)
 {
@@ -592,6 +604,7 @@ enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const c
 		*ret_text = subr == DIF_SUBR_OBJNAME ? names.name : names.build_id;
 		return DIF_FAULT_NONE;
 	case DIF_SUBR_UFIND: *ret = element_find(p, v, texts[3], texts[5]); return DIF_FAULT_NONE;
+	case DIF_SUBR_SYMNTH: *ret_text = rest_of_nth(p, s.name, v[1]); return DIF_FAULT_NONE;
 	case DIF_SUBR_SYMREST: *ret_text = rest_of_symbol(p, s.name, v[1]); return DIF_FAULT_NONE;
 	case DIF_SUBR_UBYTES: *ret = bytes_find(p, v, texts[2]); return DIF_FAULT_NONE;
 	case DIF_SUBR_UDECLINE:

@@ -382,6 +382,43 @@ bool value_type_add(struct process *p, const struct helper *h, uint64_t word, st
 	return r.nsaid;
 }
 
+/* ---- the runtime's own structures ------------------------------------------------------------ */
+
+#define FIELDS_MAX 1000u
+
+static void raw_act(struct run *r, enum act_kind kind)
+{
+	value_fields *to = r->to;
+
+	if (to->len >= FIELDS_MAX || !r->text[0])
+		return;
+	if (kind == ACT_UBASE)
+		vec_push(to, (struct value_field){.base = xstrdup(r->text[0])});
+	else if (kind == ACT_UFIELD)
+		vec_push(to, (struct value_field){.name = xstrdup(r->text[0]),
+						  .type = xstrdup(r->text[1] ? r->text[1] : ""),
+						  .addr = r->v[2]});
+}
+
+bool value_raw_read(struct process *p, const struct helper *h, uint64_t word, value_fields *ret)
+{
+	struct run r = {.p = p, .act = raw_act, .to = ret};
+
+	*ret = (value_fields){0};
+	word_run(&r, h, HELPER_RAW, word, 0, NULL);
+	return ret->len;
+}
+
+void value_fields_free(value_fields *v)
+{
+	for (uint32_t i = 0; i < v->len; i++) {
+		free(v->data[i].base);
+		free(v->data[i].name);
+		free(v->data[i].type);
+	}
+	vec_deinit(v);
+}
+
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 static void utf8_add(struct strbuf *out, uint32_t c)

@@ -9,6 +9,7 @@
  *
  *     dtrace:helper:value:    arg0: the word, arg1: the most items that are wanted
  *     dtrace:helper:type:     arg0: the word; uliteral() says what it is called
+ *     dtrace:helper:raw:      arg0: the word; the runtime's own structure
  *     dtrace:helper:heap:     where objects are
  *     dtrace:helper:class:    arg0: the address of what may be a class
  *     dtrace:helper:shape:    arg0: a class; uprop() for each of its properties
@@ -87,6 +88,16 @@ uint64_t value_characters_add(struct process *p, const struct helper *h, const s
 void value_name_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
 /* Adds what the runtime calls the kind of value; false: it is none. */
 bool value_type_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
+
+/* The runtime's own structure: fields of a class and of those from which it derives. */
+struct value_field {
+	char *base; /* the class begins: its name; name and type are NULL */
+	char *name, *type;
+	uint64_t addr;
+};
+typedef VEC(struct value_field) value_fields;
+bool value_raw_read(struct process *p, const struct helper *h, uint64_t word, value_fields *ret);
+void value_fields_free(value_fields *v);
 
 /* A class: what the first word of its objects leads to. */
 struct value_class {

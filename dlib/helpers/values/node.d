@@ -92,6 +92,10 @@ this uint64_t size;
 this uint64_t inside; /* properties that lie in the object */
 this uint64_t start;
 this string str;
+this string class;
+this string base;
+this string prefix;
+this int at_type;
 
 /* the type of a tagged object whose map is one */
 inline uint64_t KIND[uint64_t o] = TYPE[o] == 65535 ? 65535 :
@@ -493,6 +497,52 @@ dtrace:helper:type:
 	this->str = strtok(symrest("v8dbg_type_", this->t), "_");
 	uliteral(this->str != "" ? this->str : this->t == v_bigint ? "BigInt" :
 	    this->t == v_hole ? "Hole" : strjoin("instance type ", lltostr(this->t)));
+}
+
+/*
+ * The class from which one derives: V8 says so up to Node.js 20. Later, what matters is that all
+ * objects have those fields.
+ */
+inline void get_base()
+{
+	this->base = symnth(strjoin(strjoin("v8dbg_parent_", this->class), "__"), 0);
+	if (this->base == "")
+		this->base = this->class == "HeapObject" || this->class == "Object" ? "" :
+		    this->class == "JSReceiver" ? "HeapObject" :
+		    this->class == "JSObject" ? "JSReceiver" :
+		    substr(this->class, 0, 2) == "JS" ? "JSObject" :
+		    this->class != "String" && index(this->class, "String") > 0 ? "String" :
+		    "HeapObject";
+	if (this->base == "Object")
+		this->base = "";
+}
+
+dtrace:helper:raw:
+/(arg0 & 1) == 1 && arg0 != 3 && KIND[MOVED[arg0 & ~2]] != 65535/
+{
+	this->o = MOVED[arg0 & ~2];
+	this->class = strtok(symrest("v8dbg_type_", TYPE[this->o]), "_");
+	if (this->class == "")
+		this->class = TYPE[this->o] >= v_receiver ? "JSObject" : "HeapObject";
+	this->hops = 0;
+	while (this->class != "" && this->hops < 12; 12) {
+		ubase(this->class);
+		this->prefix = strjoin(strjoin("v8dbg_class_", this->class), "__");
+		this->i = 0;
+		this->str = symnth(this->prefix, 0);
+		while (this->str != "" && this->i < 40; 40) {
+			this->at_type = index(this->str, "__");
+			if (this->at_type > 0)
+				ufield(substr(this->str, 0, this->at_type),
+				    substr(this->str, this->at_type + 2),
+				    this->o - 1 + *(int *)symaddr(strjoin(this->prefix, this->str)));
+			this->i++;
+			this->str = symnth(this->prefix, this->i);
+		}
+		get_base();
+		this->class = this->base;
+		this->hops++;
+	}
 }
 
 /*

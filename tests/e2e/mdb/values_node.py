@@ -98,6 +98,11 @@ def look(target, said, where):
     rows = json.loads(run("-o", "json", "-e", f"{sample}::jsprint smi"))["rows"]
     check(rows == [{"address": f"0x{sample}", "value": "-7"}], f"{where}: JSON", rows)
     check(run("-e", f"{sample}::v8type") == f"0x{sample}: JSObject\n", f"{where}: type")
+    raw = run("-e", f"{sample}::v8print")
+    m = re.search(rf"^{sample} JSObject {{\n    {sample} JSReceiver {{\n        {sample} HeapObject {{\n +([0-9a-f]+) map = ([0-9a-f]+) \(Map\) \[Map\]\n", raw)
+    check(m and int(m[1], 16) == int(sample, 16) - 1, f"{where}: the structure of an object", raw)
+    check(m and run("-e", f"*{m[1]}=J").split() == [m[2]], f"{where}: its map is what memory has", raw)
+    check(raw.count("{") == raw.count("}") == 3 and re.search(r"^    [0-9a-f]+ elements = [0-9a-f]+ \(\w+\) \[", raw, re.M), f"{where}: its elements", raw)
     # a text of many parts, which are joined one into another
     rows = json.loads(run("-o", "json", "-e", f"{sample}::jsprint -a deep"))["rows"]
     check(rows[0]["value"] == '"' + "ab" * 500 + f'"... ({known["deep"]} characters)', f"{where}: a long text is cut", rows)
