@@ -32,7 +32,7 @@ def build_floor(folder):
 class Bench:
     """The options of a script, and its table. `alone` is the ratio's text in a row without a peer; None: the table has no ratios."""
 
-    def __init__(self, name, runs=3, flags=(), width=44, digits=3, unit_width=4, alone="nan", match=lambda only, name: only in name):
+    def __init__(self, name, runs=3, flags=(), width=44, digits=3, unit_width=4, alone="nan", peer="bpftrace", match=lambda only, name: only in name):
         ap = argparse.ArgumentParser()
         ap.add_argument("--build", default=os.path.join(ROOT, "build"))
         ap.add_argument("--runs", type=int, default=runs)
@@ -42,15 +42,15 @@ class Bench:
             ap.add_argument(flag, action="store_true")
         self.opts = ap.parse_args()
         self.dtrace = os.path.join(os.path.abspath(self.opts.build), "src/cmd/dtrace/dtrace")
-        self.raw = {}
+        self.raw, self.peer = {}, peer
         self.width, self.digits, self.unit_width, self.alone, self.match = width, digits, unit_width, alone, match
 
     def heading(self, load=True):
         busy = f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, " if load else ""
-        ratio = "; ratio = fathom / bpftrace" if self.alone else ""
+        ratio = f"; ratio = fathom / {self.peer}" if self.alone else ""
         print(f"kernel {platform.release()}, {busy}{self.opts.runs} runs, medians{ratio}")
         ratio = f" {'ratio':>8}" if self.alone else ""
-        print(f"{'what':<{self.width}} {'fathom':>12} {'bpftrace':>12} {'unit':>{self.unit_width}}{ratio}   target", flush=True)
+        print(f"{'what':<{self.width}} {'fathom':>12} {self.peer:>12} {'unit':>{self.unit_width}}{ratio}   target", flush=True)
 
     def wants(self, name):
         return self.match(self.opts.only, name)
@@ -64,7 +64,7 @@ class Bench:
             a.append(ours())
             if theirs:
                 b.append(theirs())
-        self.raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
+        self.raw[name] = {"unit": unit, "fathom": a, self.peer: b}
         ma, mb = median(a), median(b)
         number = lambda v: f"{v:12.{self.digits}f}"
         peer = number(mb) if b or self.alone else f"{'':>12}"
