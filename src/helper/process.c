@@ -532,7 +532,7 @@ bool process_has_read_changing(const struct process *p)
 
 /* ---- subroutines ----------------------------------------------------------------------------- */
 
-/* What follows the prefix in the name of the nth symbol, from 0, that has it; "": none has. */
+/* Returns the rest of the name of the nth symbol, from 0, with the prefix; "": there are fewer. */
 static const char *rest_of_nth(struct process *p, const char *prefix, uint64_t nth)
 {
 	const struct symbol_family *f = family_of(p, prefix);
@@ -544,7 +544,7 @@ static const char *rest_of_nth(struct process *p, const char *prefix, uint64_t n
 	return "";
 }
 
-/* What follows the prefix in the name of the symbol whose int has that value; "": none has. */
+/* Returns the rest of the name of the symbol with the prefix whose int is the value; "": none. */
 static const char *rest_of_symbol(struct process *p, const char *prefix, uint64_t value)
 {
 	const struct symbol_family *f = family_of(p, prefix);

@@ -257,7 +257,7 @@ static void said_free(struct value_said *s)
 	vec_deinit(&s->pieces);
 }
 
-/* Of the value, or of its last item. */
+/* Returns what an action adds to: the last item, or the value itself while it has no items. */
 static struct value_said *said_now(struct value *v)
 {
 	return v->items.len ? &vec_last(&v->items)->said : &v->said;

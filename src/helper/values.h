@@ -38,7 +38,7 @@ struct value_piece {
 
 typedef VEC(struct value_piece) value_pieces;
 
-/* What is written as it is, or a text. */
+/* A value or an item without items of its own: literal characters, or a text in pieces. */
 struct value_said {
 	struct strbuf literal;
 	value_pieces pieces; /* of a text */
@@ -136,7 +136,7 @@ struct value_heap {
 bool value_heap_read(struct process *p, const struct helper *h, struct value_heap *ret);
 void value_heap_free(struct value_heap *v);
 
-/* What a frame has said of its variables (actions of dtrace:helper:locals:). */
+/* A variable of a frame, as an action of dtrace:helper:locals: names it. */
 struct value_local {
 	enum value_local_kind { LOCAL_SELF, LOCAL_ARG, LOCAL_VARIABLE } kind;
 	uint64_t key; /* the number of an argument, the word of the name of a variable */

@@ -24,7 +24,7 @@ struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_se
 void dwarf_file_close(struct dwarf_file *d); /* NULL is allowed */
 /* Returns about how many bytes of memory d takes: libdw reads whole sections of the files. */
 uint64_t dwarf_file_size(const struct dwarf_file *d);
-/* What libdw calls it. */
+/* The handle by which libdw knows the file. */
 Dwarf *dwarf_file_handle(struct dwarf_file *d);
 
 /* Finds the subprogram whose code contains addr; false if none is known. */

@@ -66,7 +66,7 @@ static void doubles_add(char *to, size_t size, const uint8_t *bytes, size_t n)
 	}
 }
 
-static bool vectors(const uint8_t *note, size_t size, vector_row_fn *row, void *ctx)
+static bool vectors_each(const uint8_t *note, size_t size, vector_row_fn *row, void *ctx)
 {
 	static const struct {
 		const char *name;
@@ -94,7 +94,7 @@ static bool vectors(const uint8_t *note, size_t size, vector_row_fn *row, void *
 	return true;
 }
 
-const struct arch_text arch_text = {.registers = registers, .vectors = vectors};
+const struct arch_text arch_text = {.registers = registers, .vectors = vectors_each};
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
