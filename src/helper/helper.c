@@ -15,10 +15,10 @@
 #include "helper/hcode.h"
 
 static const char *const probe_names[] = {
-	[HELPER_ATTACH] = "attach", [HELPER_UTHREAD] = "uthread", [HELPER_USTACK] = "ustack",
-	[HELPER_VALUE] = "value",   [HELPER_TYPE] = "type",	  [HELPER_LOCALS] = "locals",
-	[HELPER_RAW] = "raw",	    [HELPER_HEAP] = "heap",	  [HELPER_CLASS] = "class",
-	[HELPER_SHAPE] = "shape",
+	[HELPER_ATTACH] = "attach",   [HELPER_UTHREAD] = "uthread", [HELPER_USTACK] = "ustack",
+	[HELPER_VALUE] = "value",     [HELPER_TYPE] = "type",	    [HELPER_LOCALS] = "locals",
+	[HELPER_RAW] = "raw",	      [HELPER_HEAP] = "heap",	    [HELPER_CLASS] = "class",
+	[HELPER_CLOSURE] = "closure", [HELPER_SHAPE] = "shape",
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static struct err *values_match(void *ctx, const struct probe_desc *d, uint32_t 
 		*ret_count = 1;
 	return *ret_count ? NULL
 			  : err_new("a file of values has clauses on dtrace:helper:value:, type, "
-				    "raw, locals, heap, class, shape and attach");
+				    "raw, closure, locals, heap, class, shape and attach");
 }
 
 static struct err *helper_option(void *ctx, const char *name, const char *value)

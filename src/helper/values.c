@@ -355,6 +355,15 @@ bool value_read(struct process *p, const struct helper *h, uint64_t word, uint64
 	return ret->is_known;
 }
 
+void value_closure_read(struct process *p, const struct helper *h, uint64_t word, struct value *ret)
+{
+	struct run r = {.p = p, .act = value_act, .to = ret};
+
+	*ret = (struct value){0};
+	word_run(&r, h, HELPER_CLOSURE, word, ITEMS_MAX, &ret->fault);
+	ret->is_known = r.nsaid;
+}
+
 void value_free(struct value *v)
 {
 	for (uint32_t i = 0; i < v->items.len; i++) {

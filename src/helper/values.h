@@ -10,6 +10,8 @@
  *     dtrace:helper:value:    arg0: the word, arg1: the most items that are wanted
  *     dtrace:helper:type:     arg0: the word; uliteral() says what it is called
  *     dtrace:helper:raw:      arg0: the word; the runtime's own structure
+ *     dtrace:helper:closure:  arg0: the word of a function; umember() for each scope of variables
+ *                             that it has captured, from the innermost one
  *     dtrace:helper:heap:     where objects are
  *     dtrace:helper:class:    arg0: the address of what may be a class
  *     dtrace:helper:shape:    arg0: a class; uprop() for each of its properties
@@ -88,6 +90,10 @@ uint64_t value_characters_add(struct process *p, const struct helper *h, const s
 void value_name_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
 /* Adds what the runtime calls the kind of value; false: it is none. */
 bool value_type_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
+
+/* The scopes that a function has captured, as the items; is_known: it is a function. */
+void value_closure_read(struct process *p, const struct helper *h, uint64_t word,
+			struct value *ret);
 
 /* The runtime's own structure: fields of a class and of those from which it derives. */
 struct value_field {

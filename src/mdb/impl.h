@@ -224,6 +224,7 @@ struct err *cmd_list(struct mdb *m, const struct call *c);
 struct err *cmd_libs(struct mdb *m, const struct call *c);
 struct err *cmd_load(struct mdb *m, const struct call *c);
 struct err *cmd_log(struct mdb *m, const struct call *c);
+struct err *cmd_lclosure(struct mdb *m, const struct call *c);
 struct err *cmd_lframe(struct mdb *m, const struct call *c);
 struct err *cmd_lobjects(struct mdb *m, const struct call *c);
 struct err *cmd_lprint(struct mdb *m, const struct call *c);

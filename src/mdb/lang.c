@@ -89,6 +89,8 @@ struct writer {
 	struct strbuf *out;
 	uint64_t above[DEPTH_MAX + 1]; /* the values in which the present one is */
 	uint32_t nabove;
+	bool has_member; /* the last member that was written has a word */
+	uint64_t member;
 };
 
 static void word_write(struct writer *w, uint64_t word);
@@ -309,6 +311,8 @@ static bool member_write(struct writer *w, uint64_t word, const char *path)
 		is_found = found && (found->has_word || is_last);
 		if (is_found && found->has_word)
 			word = found->word;
+		w->has_member = is_found && found->has_word;
+		w->member = word;
 		if (is_found && is_last && found->has_word)
 			word_write(w, word);
 		else if (is_found && is_last)
@@ -378,8 +382,10 @@ struct err *cmd_lprint(struct mdb *m, const struct call *c)
 	else
 		word_write(&w, c->addr);
 	emit_row(&m->out);
-	emit_value(&m->out, c->addr);
+	emit_value(&m->out, c->argc == 1 && w.has_member ? w.member : c->addr);
 	emit_addr(&m->out, "address", c->addr, 0);
+	if (c->argc == 1 && w.has_member)
+		emit_addr(&m->out, "member", w.member, 0);
 	if (c->opts['b'])
 		emit_say(&m->out, "%" PRIx64 ": ", c->addr);
 	emit_bytes(&m->out, "value", strbuf_text(&text), text.len, 0);
@@ -387,6 +393,37 @@ struct err *cmd_lprint(struct mdb *m, const struct call *c)
 	emit_end(&m->out);
 	strbuf_deinit(&text);
 	return NULL;
+}
+
+struct err *cmd_lclosure(struct mdb *m, const struct call *c)
+{
+	struct value_style style;
+	struct value scopes = {0};
+	struct lang l;
+	struct err *e = style_read(c, &style);
+
+	if (!e)
+		e = lang_of_word(m, c->addr, &l);
+	if (e)
+		return e;
+	value_closure_read(l.p, l.h, c->addr, &scopes);
+	for (uint32_t i = 0; i < scopes.items.len && !m->is_interrupted; i++) {
+		uint64_t scope = scopes.items.data[i].word;
+		struct strbuf text = {0};
+
+		lang_value_add(m, &l, scope, &style, &text);
+		emit_row(&m->out);
+		emit_value(&m->out, scope);
+		emit_addr(&m->out, "scope", scope, 0);
+		emit_bytes(&m->out, "variables", strbuf_text(&text), text.len, 0);
+		emit_say(&m->out, "%s", strbuf_text(&text));
+		emit_end(&m->out);
+		strbuf_deinit(&text);
+	}
+	if (!scopes.items.len)
+		e = err_new("%" PRIx64 " is no function that has captured variables", c->addr);
+	value_free(&scopes);
+	return e;
 }
 
 struct err *cmd_ltype(struct mdb *m, const struct call *c)

@@ -10,7 +10,8 @@
  */
 uint64_t v_map, v_number, v_oddball, v_hole, v_symbol, v_bigint;
 uint64_t v_receiver, v_array, v_date, v_map_object, v_set, v_regexp, v_error, v_typed, v_proxy;
-uint64_t v_promise, v_buffer, v_context, v_context_last, v_free;
+uint64_t v_promise, v_buffer, v_context, v_context_last, v_native, v_cell, v_free;
+uint64_t d_context;
 uint64_t d_ctor, d_descriptors, d_first, d_size, d_source, d_length, d_external, d_base;
 uint64_t k_dictionary;
 uint64_t n_prefix; /* words before the entries of a dictionary of names */
@@ -39,6 +40,9 @@ inline void read_numbers()
 	v_promise = EXPORT["v8dbg_type_JSPromise__*", 0];
 	v_context = EXPORT["v8dbg_FirstContextType", 0];
 	v_context_last = EXPORT["v8dbg_LastContextType", 0];
+	v_native = EXPORT["v8dbg_type_NativeContext__*", 0];
+	v_cell = EXPORT["v8dbg_type_ContextCell__*", version == 1406 ? 265 : 0];
+	d_context = EXPORT["v8dbg_class_JSFunction__context__*", 32] - 1;
 	v_free = EXPORT["v8dbg_type_FreeSpace__*", 0];
 	d_ctor = EXPORT["v8dbg_class_Map__constructor_or_back_pointer__*", 32] - 1;
 	d_descriptors = EXPORT["v8dbg_class_Map__instance_descriptors__*", 40] - 1;
@@ -431,6 +435,48 @@ inline void say_object()
 		say_fields();
 }
 
+/*
+ * A context has its scope, the context around it, in some an extension, and the variables whose
+ * names the scope has. One that changes may be in a cell. Names of 75 and more are in a table.
+ */
+inline void say_context()
+{
+	this->s = MOVED[WORD[this->o + 15]];
+	uopen("{}", "Context", ": ");
+	if (TYPE[this->s] == t_scope) {
+		this->chars = this->s - 1;
+		this->from = is_raw ? HALF[this->chars + SCOPE_FLAGS] :
+		    (uint64_t)SMI[this->chars + SCOPE_FLAGS];
+		this->most = SMI[this->chars + SCOPE_VARS];
+		this->j = first_var + ((this->from & 15) == t_module);
+		this->start = 2 + (this->from >> 26 & 1);
+		this->i = 0;
+		while (this->i < this->most && this->most < 75 && this->i < arg1; 75) {
+			this->key = WORD[this->chars + 8 + 8 * (this->j + this->i)];
+			this->item = ELEMENT[this->o, this->start + this->i];
+			if (v_cell && TYPE[this->item] == v_cell)
+				this->item = WORD[this->item + 7];
+			uproperty(this->key, this->item);
+			this->i++;
+		}
+		if (this->i < this->most)
+			umore(this->most - this->i);
+	}
+}
+
+dtrace:helper:closure:
+/(arg0 & 3) == 1 && KIND[MOVED[arg0]] >= t_function && KIND[MOVED[arg0]] <= t_function_last/
+{
+	this->item = WORD[MOVED[arg0] + d_context];
+	this->hops = 0;
+	while (this->hops < 64 && TYPE[this->item] >= v_context && TYPE[this->item] <= v_context_last &&
+	    TYPE[this->item] != v_native; 64) {
+		umember(this->item);
+		this->item = ELEMENT[this->item, 1];
+		this->hops++;
+	}
+}
+
 dtrace:helper:value:
 /(arg0 & 1) == 0 && (uint32_t)arg0 == 0/
 {
@@ -479,7 +525,7 @@ dtrace:helper:value:
 		uitem("target", WORD[this->o + 15]);
 		uitem("handler", WORD[this->o + 23]);
 	} else if (this->t >= v_context && this->t <= v_context_last)
-		uliteral("<context>");
+		say_context();
 	else if (this->t >= v_receiver)
 		say_object();
 }
@@ -496,6 +542,7 @@ dtrace:helper:type:
 	this->t = TYPE[MOVED[arg0 & ~2]];
 	this->str = strtok(symrest("v8dbg_type_", this->t), "_");
 	uliteral(this->str != "" ? this->str : this->t == v_bigint ? "BigInt" :
+	    this->t >= v_context && this->t <= v_context_last ? "Context" :
 	    this->t == v_hole ? "Hole" : strjoin("instance type ", lltostr(this->t)));
 }
 
@@ -585,7 +632,7 @@ dtrace:helper:class:
 	this->size = 8 * BYTE[this->m + 7];
 	this->str = this->t >= v_receiver ? "" : strtok(symrest("v8dbg_type_", this->t), "_");
 	this->kind = this->t == v_map ? META : this->t >= v_receiver ? SHOWN :
-	    this->t >= v_context && this->t <= v_context_last ? PART | CONTEXT :
+	    this->t >= v_context && this->t <= v_context_last ? CONTEXT :
 	    this->str == "AllocationSite" ? SITE :
 	    index(this->str, "FixedArray") >= 0 || index(this->str, "PropertyArray") >= 0 ||
 	    index(this->str, "Dictionary") >= 0 || index(this->str, "Hash") >= 0 ||
@@ -594,9 +641,9 @@ dtrace:helper:class:
 	this->s = 0;
 	if (this->kind == SHOWN)
 		get_class();
-	if (this->size || (this->kind & PART))
+	if (this->size || (this->kind & (PART | CONTEXT)))
 		uclass(this->kind, this->size, this->s);
-	if (!this->size && (this->kind & PART))
+	if (!this->size && (this->kind & (PART | CONTEXT)))
 		ucount(8, 32, 8, 16, SMI_LOW);
 	if (!this->size && this->t == t_bytes) {
 		uclass(OTHER, 0, 0);

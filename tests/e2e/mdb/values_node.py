@@ -36,7 +36,8 @@ add('date', new Date(1700000000123), '2023-11-14T22:13:20.123Z'); add('epoch', n
 add('never', new Date(NaN), 'Invalid Date');
 add('regexp', /a[b]+c/gi, '/a[b]+c/gi'); add('sticky', /x/my, '/x/my'); add('symbol', Symbol('mine'), 'Symbol(mine)');
 add('big', 12345678901234567890123n, '12345678901234567890123n'); add('negative', -5n, '-5n'); add('zero', 0n, '0n');
-add('fn', make('a'), 'function inner');
+add('fn', make('captured'), 'function inner'); sample.fn(1);
+sample.holder = (() => { const hidden = { onlyHeld: 1 }; return () => hidden; })();
 add('bytes', new Uint8Array([1, 255]), 'Uint8Array(2) [ 1, 255 ]'); add('int8', new Int8Array([-1]), 'Int8Array(1) [ -1 ]'); add('clamped', new Uint8ClampedArray([300]), 'Uint8ClampedArray(1) [ 255 ]');
 add('int16', new Int16Array([-300]), 'Int16Array(1) [ -300 ]'); add('uint32', new Uint32Array([4e9]), 'Uint32Array(1) [ 4000000000 ]');
 add('float', new Float32Array([1.5]), 'Float32Array(1) [ 1.5 ]'); add('f64', new Float64Array([1.25, 2.5]), 'Float64Array(2) [ 1.25, 2.5 ]'); add('b64', new BigInt64Array([-9n]), 'BigInt64Array(1) [ -9 ]');
@@ -96,13 +97,17 @@ def look(target, said, where):
     check(run("-e", f"{sample}::jsprint nested.a.b") == "{\n    \"c\": {\n        \"d\": 1,\n    },\n}\n", f"{where}: a member of members")
     check(run("-e", f"{sample}::jsprint -d1 nested") == '{\n    "a": {...},\n}\n', f"{where}: depth", run("-e", f"{sample}::jsprint -d1 nested"))
     rows = json.loads(run("-o", "json", "-e", f"{sample}::jsprint smi"))["rows"]
-    check(rows == [{"address": f"0x{sample}", "value": "-7"}], f"{where}: JSON", rows)
+    check(rows == [{"address": f"0x{sample}", "member": "0xfffffff900000000", "value": "-7"}], f"{where}: JSON", rows)
     check(run("-e", f"{sample}::v8type") == f"0x{sample}: JSObject\n", f"{where}: type")
     raw = run("-e", f"{sample}::v8print")
     m = re.search(rf"^{sample} JSObject {{\n    {sample} JSReceiver {{\n        {sample} HeapObject {{\n +([0-9a-f]+) map = ([0-9a-f]+) \(Map\) \[Map\]\n", raw)
     check(m and int(m[1], 16) == int(sample, 16) - 1, f"{where}: the structure of an object", raw)
     check(m and run("-e", f"*{m[1]}=J").split() == [m[2]], f"{where}: its map is what memory has", raw)
     check(raw.count("{") == raw.count("}") == 3 and re.search(r"^    [0-9a-f]+ elements = [0-9a-f]+ \(\w+\) \[", raw, re.M), f"{where}: its elements", raw)
+    scopes = run("-e", f"{sample}::jsprint fn | ::jsclosure -d1")
+    check(scopes.startswith('Context {\n    "a": "captured",\n    "n": 43,\n}\nContext {\n') and '"middle": function middle' in scopes, f"{where}: a closure", scopes)
+    refs = run("-e", "::findjsobjects -c Object -p onlyHeld | ::jsfindrefs")
+    check(re.search(r"^ *[0-9a-f]+ hidden of Context$", refs, re.M), f"{where}: what a closure holds", refs)
     # a text of many parts, which are joined one into another
     rows = json.loads(run("-o", "json", "-e", f"{sample}::jsprint -a deep"))["rows"]
     check(rows[0]["value"] == '"' + "ab" * 500 + f'"... ({known["deep"]} characters)', f"{where}: a long text is cut", rows)
