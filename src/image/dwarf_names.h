@@ -27,7 +27,7 @@ typedef bool dwarf_stop_f(void *ctx);
 struct dwarf_names *dwarf_names_create(Dwarf *dw, bool is_deep, dwarf_stop_f *stop, void *ctx);
 void dwarf_names_destroy(struct dwarf_names *n); /* NULL is allowed */
 
-/* What a name is of, as a set. */
+/* Kinds of things that have a name, as bits of a set. */
 enum {
 	DWARF_NAMES_STRUCT = 1, /* of C++ also classes */
 	DWARF_NAMES_UNION = 2,

@@ -687,7 +687,7 @@ static void names_free(struct names *n)
 	vec_deinit(&n->has);
 }
 
-/* Those that were looked up, and those that are symbols for the dynamic linker; true: all. */
+/* Fills the names found by earlier searches or by .gnu.hash; true: none is left to search for. */
 static bool names_find_known(struct names *n, const struct object *o)
 {
 	bool is_known = true;

@@ -30,7 +30,7 @@
 
 #include "base/err.h"
 
-/* What names and addresses mean. A function that is NULL finds nothing. */
+/* How expressions find symbols, registers and memory. A function may be NULL: none are found. */
 struct expr_env {
 	void *ctx;
 	/* what ".", "+", "^" and "&" are */

@@ -50,7 +50,7 @@ static struct err *descriptors_list(pid_t pid, numbers *ret)
 
 /*
  * The kind of a file, without a request to the server of its file system, which may not answer.
- * What has no type is of the kernel, and its name says what it is: "anon_inode:[eventpoll]".
+ * An object of the kernel has no type of file: its name says what it is, "anon_inode:[eventpoll]".
  */
 static const char *kind_of(const char *path)
 {

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* What formats ask of the target; a function that is NULL finds nothing. */
+/* How formats read the target. A function may be NULL: then nothing is read, named or decoded. */
 struct format_env {
 	void *ctx;
 	bool (*read)(void *ctx, taddr addr, void *to, size_t size);

@@ -53,7 +53,7 @@ size_t memory_some(struct mdb *m, taddr addr, void *to, size_t size)
 	uint64_t there = map ? map->end - addr : 0;
 	size_t n;
 
-	/* What a core file lacks can be in a file, but other memory is nowhere. */
+	/* Of memory without a file, a core file has only the first in_core bytes. */
 	if (map && m->opts.core && !proc_map_has_file(map))
 		there = map->in_core > addr - map->start ? map->in_core - (addr - map->start) : 0;
 	n = (size_t)MIN((uint64_t)size, there);
