@@ -29,10 +29,26 @@ static void dcmd_row(struct mdb *m, const struct dcmd *d)
 	emit_end(&m->out);
 }
 
+static void alias_row(struct mdb *m, const struct dcmd_alias *a)
+{
+	struct strbuf what = {0};
+
+	strbuf_addf(&what, "another name of ::%s", a->of);
+	emit_row(&m->out);
+	emit_say(&m->out, "::");
+	emit_str(&m->out, "name", a->name, -12);
+	emit_str(&m->out, "what", strbuf_text(&what), 1);
+	emit_str(&m->out, "synopsis", dcmd_find(a->of)->synopsis, 0);
+	emit_end(&m->out);
+	strbuf_deinit(&what);
+}
+
 struct err *cmd_dcmds(struct mdb *m, const struct call *c)
 {
 	for (uint32_t i = 0; i < ndcmds; i++)
 		dcmd_row(m, &dcmds[i]);
+	for (uint32_t i = 0; i < ndcmd_aliases; i++)
+		alias_row(m, &dcmd_aliases[i]);
 	return NULL;
 }
 

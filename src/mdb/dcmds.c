@@ -24,21 +24,14 @@ const struct dcmd dcmds[] = {
 	{"env", "::env", "environment of the program, at its start", "", DCMD_NO_ADDR, 0, 0, cmd_env},
 	{"exec", "::exec FILE", "execute the commands of a file", "", DCMD_NO_ADDR, 1, 1, cmd_source},
 	{"files", "::files", "list the open files of a process", "", DCMD_NO_ADDR, 0, 0, cmd_files},
-	{"findjsobjects", "[VALUE]::findjsobjects [-c CLASS] [-p PROPERTY] [-l]", "census of objects by class and properties; -l: each of them; of a value: all like it", "c:p:l", 0, 0, 0, cmd_lobjects},
 	{"findleaks", "::findleaks [-d] [-v]", "chunks of malloc to which nothing points, by size; -d: each of them, -v: what was searched", "dv", DCMD_NO_ADDR, 0, 0, cmd_findleaks},
 	{"findptr", "ADDR::findptr", "all words of memory that hold the address", "", DCMD_ADDR, 0, 0, cmd_findptr},
-	{"findpyobjects", "[VALUE]::findpyobjects [-c CLASS] [-p PROPERTY] [-l]", "census of objects by class and properties; -l: each of them; of a value: all like it", "c:p:l", 0, 0, 0, cmd_lobjects},
 	{"findstr", "::findstr TEXT", "all places of memory with the text", "", DCMD_NO_ADDR, 1, 1, cmd_findstr},
 	{"findsym", "::findsym PATTERN", "symbols whose names match the pattern (* ? [a-z])", "", DCMD_NO_ADDR, 1, 1, cmd_findsym},
 	{"formats", "::formats", "list the letters of / and =", "", DCMD_NO_ADDR, 0, 0, cmd_formats},
 	{"fpregs", "::fpregs", "registers of floating point and vectors of the chosen thread", "", DCMD_NO_ADDR, 0, 0, cmd_fpregs},
 	{"grep", "ADDR::grep EXPR", "hand on the addresses for which the expression is not 0; . is the address", "", DCMD_ADDR, 1, ANY, cmd_grep},
 	{"help", "::help [NAME]", "explain a command, or the language", "", DCMD_NO_ADDR, 0, 1, cmd_help},
-	{"jsclosure", "FUNCTION::jsclosure [-a] [-d DEPTH] [-n ITEMS]", "the variables that a function has captured, scope by scope from the innermost one", "ad:n:", DCMD_ADDR, 0, 0, cmd_lclosure},
-	{"jsfindrefs", "VALUE::jsfindrefs", "the objects that refer to a value", "", DCMD_ADDR, 0, 0, cmd_lrefs},
-	{"jsframe", "FP::jsframe [-v]", "the frames of languages at a frame pointer; -v: files, lines, receivers, arguments and variables", "v", DCMD_ADDR, 0, 0, cmd_lframe},
-	{"jsprint", "VALUE::jsprint [-a] [-b] [-d DEPTH] [-n ITEMS] [MEMBER...]", "the value as its language writes it, or members of it; -a: addresses of values in it, -b: its own", "abd:n:", DCMD_ADDR, 0, ANY, cmd_lprint},
-	{"jsstack", "[TID]::jsstack [-v] [-a]", "stack of the chosen thread by languages; -v: files, lines, receivers, arguments and variables, -a: all threads", "va", 0, 0, 0, cmd_lstack},
 	{"lclosure", "FUNCTION::lclosure [-a] [-d DEPTH] [-n ITEMS]", "the variables that a function has captured, scope by scope from the innermost one", "ad:n:", DCMD_ADDR, 0, 0, cmd_lclosure},
 	{"lframe", "FP::lframe [-v]", "the frames of languages at a frame pointer; -v: files, lines, receivers, arguments and variables", "v", DCMD_ADDR, 0, 0, cmd_lframe},
 	{"libs", "::libs", "list what the dynamic linker has loaded, in its order", "", DCMD_NO_ADDR, 0, 0, cmd_libs},
@@ -62,10 +55,6 @@ const struct dcmd dcmds[] = {
 	{"offsetof", "::offsetof TYPE MEMBER", "offset of a member in a structure, in bytes", "", DCMD_NO_ADDR, 2, ANY, cmd_offsetof},
 	{"print", "ADDR::print [-atx] [-d DEPTH] [-l N] [TYPE] [MEMBER...]", "a value by its type, which of a variable need not be said: x::print, x::print .member; -a: addresses, -t: types, -x: hexadecimal, -d: nested structures, -l: elements of arrays (0: all)", "atxd:l:", DCMD_ADDR, 0, ANY, cmd_print},
 	{"printf", "ADDR::printf FORMAT TYPE MEMBER...", "members by a format as in C: %d %u %x %p %c %s %a (symbol) %f; the member . is the value itself", "", DCMD_ADDR, 2, ANY, cmd_printf},
-	{"pyprint", "VALUE::pyprint [-a] [-b] [-d DEPTH] [-n ITEMS] [MEMBER...]", "the value as its language writes it, or members of it; -a: addresses of values in it, -b: its own", "abd:n:", DCMD_ADDR, 0, ANY, cmd_lprint},
-	{"pyrefs", "VALUE::pyrefs", "the objects that refer to a value", "", DCMD_ADDR, 0, 0, cmd_lrefs},
-	{"pystack", "[TID]::pystack [-v] [-a]", "stack of the chosen thread by languages; -v: files, lines, receivers, arguments and variables, -a: all threads", "va", 0, 0, 0, cmd_lstack},
-	{"pytype", "VALUE::pytype", "what the runtime calls the kind of the value", "", DCMD_ADDR, 0, 0, cmd_ltype},
 	{"quit", "::quit", "end the debugger", "", DCMD_NO_ADDR, 0, 0, cmd_quit},
 	{"regs", "::regs [-f N]", "registers of the chosen thread; -f: of its frame N, 0 is the innermost", "f:", DCMD_NO_ADDR, 0, 0, cmd_regs},
 	{"siginfo", "::siginfo", "the signal that ended the process", "", DCMD_NO_ADDR, 0, 0, cmd_siginfo},
@@ -75,9 +64,6 @@ const struct dcmd dcmds[] = {
 	{"status", "::status", "what is debugged, and why it ended", "", DCMD_NO_ADDR, 0, 0, cmd_status},
 	{"threads", "::threads", "list the threads", "", DCMD_NO_ADDR, 0, 0, cmd_threads},
 	{"typedef", "::typedef ['DECLARATION']", "declare a type in C, for programs without debug information: 'struct node { struct node *next; int n; }'; or list what was declared", "", DCMD_NO_ADDR, 0, ANY, cmd_typedef},
-	{"v8print", "VALUE::v8print", "the runtime's own structure of a value, with the classes it derives from", "", DCMD_ADDR, 0, 0, cmd_lraw},
-	{"v8str", "VALUE::v8str [-v]", "the whole of a text; -v: how it is made up", "v", DCMD_ADDR, 0, 0, cmd_lstr},
-	{"v8type", "VALUE::v8type", "what the runtime calls the kind of the value", "", DCMD_ADDR, 0, 0, cmd_ltype},
 	{"walk", "[ADDR]::walk NAME", "hand on the addresses of a walker", "", 0, 1, 1, cmd_walk},
 	{"walkers", "::walkers", "list what ::walk walks", "", DCMD_NO_ADDR, 0, 0, cmd_walkers},
 	{"whatis", "ADDR::whatis", "what an address is in: symbol, stack, chunk of malloc, mapping", "", DCMD_ADDR, 0, 0, cmd_whatis},
@@ -85,10 +71,37 @@ const struct dcmd dcmds[] = {
 /* clang-format on */
 const uint32_t ndcmds = ARRAY_LEN(dcmds);
 
-const struct dcmd *dcmd_find(const char *name)
+/* The names that the commands of languages have for one of these. */
+const struct dcmd_alias dcmd_aliases[] = {
+	{"findjsobjects", "lobjects"},
+	{"findpyobjects", "lobjects"},
+	{"jsclosure", "lclosure"},
+	{"jsfindrefs", "lrefs"},
+	{"jsframe", "lframe"},
+	{"jsprint", "lprint"},
+	{"jsstack", "lstack"},
+	{"pyprint", "lprint"},
+	{"pyrefs", "lrefs"},
+	{"pystack", "lstack"},
+	{"pytype", "ltype"},
+	{"v8print", "lraw"},
+	{"v8str", "lstr"},
+	{"v8type", "ltype"},
+};
+const uint32_t ndcmd_aliases = ARRAY_LEN(dcmd_aliases);
+
+static const struct dcmd *dcmd_named(const char *name)
 {
 	for (uint32_t i = 0; i < ndcmds; i++)
 		if (strcmp(dcmds[i].name, name) == 0)
 			return &dcmds[i];
 	return NULL;
+}
+
+const struct dcmd *dcmd_find(const char *name)
+{
+	for (uint32_t i = 0; i < ndcmd_aliases; i++)
+		if (strcmp(dcmd_aliases[i].name, name) == 0)
+			return dcmd_named(dcmd_aliases[i].of);
+	return dcmd_named(name);
 }

@@ -126,7 +126,14 @@ struct dcmd {
 };
 extern const struct dcmd dcmds[];
 extern const uint32_t ndcmds;
-const struct dcmd *dcmd_find(const char *name); /* NULL: there is none */
+
+struct dcmd_alias {
+	const char *name, *of;
+};
+extern const struct dcmd_alias dcmd_aliases[];
+extern const uint32_t ndcmd_aliases;
+/* The command of that name or alias; NULL: there is none. */
+const struct dcmd *dcmd_find(const char *name);
 
 struct walker {
 	const char *name, *what;

@@ -17,11 +17,11 @@
 /* ---- languages ------------------------------------------------------------------------------- */
 
 static const struct {
-	const char *file, *label;
+	const char *file, *name, *label;
 	char quote;
 } languages[] = {
-	{"node.d", "js", '"'},
-	{"python.d", "py", '\''},
+	{"node.d", "Node.js", "js", '"'},
+	{"python.d", "CPython", "py", '\''},
 };
 
 bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
@@ -45,9 +45,17 @@ bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
 
 struct err *lang_missing_err(const struct mdb *m)
 {
+	struct strbuf names = {0};
+	struct err *e;
+
 	if (m->declined)
 		return err_new("values cannot be shown: %s", m->declined);
-	return err_new("the process has no runtime whose values are described: Node.js, CPython");
+	for (uint32_t i = 0; i < ARRAY_LEN(languages); i++)
+		strbuf_addf(&names, "%s%s", i ? ", " : "", languages[i].name);
+	e = err_new("the process has no runtime whose values are described: %s",
+		    strbuf_text(&names));
+	strbuf_deinit(&names);
+	return e;
 }
 
 static bool word_is_value(const struct lang *l, uint64_t word)

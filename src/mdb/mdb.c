@@ -132,7 +132,9 @@ void mdb_interrupt(struct mdb *m)
 
 const char *mdb_command_name(uint32_t i)
 {
-	return i < ndcmds ? dcmds[i].name : NULL;
+	if (i < ndcmds)
+		return dcmds[i].name;
+	return i - ndcmds < ndcmd_aliases ? dcmd_aliases[i - ndcmds].name : NULL;
 }
 
 const char *mdb_walker_name(uint32_t i)
