@@ -82,7 +82,7 @@ static void tree_remove(void *ctx, uint32_t tree, uint32_t nrows)
 }
 
 static struct err *tree_add(void *ctx, uint32_t tree, const struct unwind_rows *rows,
-			    const struct unwind_pause *pause, uint32_t *ret_nlevels)
+			    const struct image_pause *pause, uint32_t *ret_nlevels)
 {
 	uint32_t nblocks = (rows->rows.len + RT_UBLOCK - 1) / RT_UBLOCK, level = 0;
 	struct err *e = NULL;
@@ -95,7 +95,7 @@ static struct err *tree_add(void *ctx, uint32_t tree, const struct unwind_rows *
 		for (uint32_t n = 0; n < nblocks && !e; n++) {
 			e = block_add(maps_of(ctx), tree, rows, level, n);
 			if (!e && n % PART == PART - 1)
-				pause->func(pause->ctx);
+				image_pause_run(pause);
 		}
 		if (nblocks == 1) {
 			level++;

@@ -33,7 +33,7 @@
 #include "image/segments.h"
 
 #define STATES_MAX	 16  /* DW_CFA_remember_state */
-#define PART		 256 /* entries that are read between two calls of struct unwind_pause */
+#define PART		 256 /* entries that are read between two calls of struct image_pause */
 #define PADDING		 16  /* bytes before a function that only align it and are never executed */
 #define AUGMENTATION_MAX 16  /* letters; real ones have up to five */
 /*
@@ -148,8 +148,8 @@ struct fde {
 };
 
 struct reader {
-	const struct unwind_pause *pause; /* NULL: none */
-	uint32_t nparts;		  /* entries read since the last pause */
+	const struct image_pause *pause; /* NULL: none */
+	uint32_t nparts;		 /* entries read since the last pause */
 	struct frames eh, debug;
 	struct cie cie;
 	VEC(struct fde) fdes;
@@ -318,10 +318,10 @@ static void fde_read(struct reader *r, const struct frames *in, struct bytes *e,
 
 static void part_done(struct reader *r)
 {
-	if (!r->pause || ++r->nparts < PART)
+	if (++r->nparts < PART)
 		return;
 	r->nparts = 0;
-	r->pause->func(r->pause->ctx);
+	image_pause_run(r->pause);
 }
 
 /*
@@ -790,7 +790,7 @@ static void sections_read(struct reader *r, struct gate_elf *g)
 	}
 }
 
-static void read_frames(struct gate_elf *g, bool is_saved, const struct unwind_pause *pause,
+static void read_frames(struct gate_elf *g, bool is_saved, const struct image_pause *pause,
 			struct unwind_rows *out)
 {
 	struct reader r = {.pause = pause,
@@ -819,7 +819,7 @@ static bool is_our_kind(Elf *elf)
 }
 
 /* Reads the rows of an ELF file and closes g. */
-static void read_elf(struct gate_elf *g, bool is_saved, const struct unwind_pause *pause,
+static void read_elf(struct gate_elf *g, bool is_saved, const struct image_pause *pause,
 		     struct unwind_rows *out)
 {
 	*out = (struct unwind_rows){0};
@@ -829,7 +829,7 @@ static void read_elf(struct gate_elf *g, bool is_saved, const struct unwind_paus
 	gate_elf_close(g);
 }
 
-void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct image_pause *pause,
 		      struct unwind_rows *ret)
 {
 	struct gate_elf g;
@@ -838,7 +838,7 @@ void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwin
 	read_elf(&g, false, pause, ret);
 }
 
-void unwind_saved_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+void unwind_saved_read(struct gate_file *file, uint64_t limit, const struct image_pause *pause,
 		       struct unwind_rows *ret)
 {
 	struct gate_elf g;

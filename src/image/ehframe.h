@@ -15,6 +15,7 @@
 
 #include "base/vec.h"
 #include "arch/rule.h"
+#include "image/pause.h"
 
 /* Where the caller's frame pointer is, as a distance below the CFA. */
 #define UNWIND_FP_SAME	0    /* in the register */
@@ -37,19 +38,10 @@ struct unwind_rows {
 };
 
 /*
- * A large file takes a tenth of a second: func is called between parts of the work of some 0.1 ms
- * each.
- */
-struct unwind_pause {
-	void (*func)(void *ctx);
-	void *ctx;
-};
-
-/*
  * Reads the rows of a file, which the caller keeps. limit bounds the size of each section that
  * is read, and of each table made from it (files/gate.h). pause may be NULL.
  */
-void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct image_pause *pause,
 		      struct unwind_rows *ret);
 /* The same for a file in memory: the vDSO. */
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
@@ -57,7 +49,7 @@ void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows 
  * The same two functions for rows of the kind UNWIND_SAVED: where the callee-saved registers of the
  * caller are. Few walks need them, so they are rows of their own. UNWIND_NONE: not known.
  */
-void unwind_saved_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
+void unwind_saved_read(struct gate_file *file, uint64_t limit, const struct image_pause *pause,
 		       struct unwind_rows *ret);
 void unwind_saved_read_memory(const void *image, size_t size, struct unwind_rows *ret);
 void unwind_rows_deinit(struct unwind_rows *r);

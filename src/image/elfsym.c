@@ -17,6 +17,8 @@
 
 /* ---- one symbol ----------------------------------------------------------------------------- */
 
+#define PART 128 /* symbols that are read between two calls of struct image_pause */
+
 /*
  * Returns the rank of a name among those of one address, by the rules for the canonical name
  * (providers.md 19.3); the last rules, size and alphabet, are in sym_compare(). glibc puts "__GI_"
@@ -145,14 +147,18 @@ static void add_symbol(struct elf_syms *s, const section_vec *sections, const GE
 		      end, name);
 }
 
-static void read_tables(struct elf_syms *s, struct gate_elf *g)
+static void read_tables(struct elf_syms *s, struct gate_elf *g, const struct image_pause *pause)
 {
 	struct symtab t = symtab_begin(g, SYMTAB_ALL);
 	section_vec sections = {0};
+	uint32_t n = 0;
 
 	read_sections(g->elf, &sections);
-	while (symtab_next(&t))
+	while (symtab_next(&t)) {
 		add_symbol(s, &sections, &t.sym, symtab_name(&t));
+		if (++n % PART == 0)
+			image_pause_run(pause);
+	}
 	s->has_symtab |= t.has_static;
 	vec_deinit(&sections);
 }
@@ -161,7 +167,7 @@ static void read_tables(struct elf_syms *s, struct gate_elf *g)
  * Reads the symbols in .gnu_debugdata. has_symtab is left as it was: the section has no types and
  * only names of functions, so a separate debug file is searched for all the same.
  */
-static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
+static void read_minidebug(struct elf_syms *s, struct gate_elf *g, const struct image_pause *pause)
 {
 	bool has_symtab = s->has_symtab;
 	size_t size = 0;
@@ -172,7 +178,7 @@ static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
 		return;
 	gate_elf_memory(image, size, g->limit, &inner);
 	if (inner.elf)
-		read_tables(s, &inner);
+		read_tables(s, &inner, pause);
 	s->is_cut |= inner.is_cut;
 	gate_elf_close(&inner);
 	s->has_symtab = has_symtab;
@@ -235,8 +241,8 @@ static void syms_fit(struct elf_syms *s)
 	s->syms.cap = MAX(n, 1u);
 }
 
-/* Reads the symbols of an ELF file and closes g. */
-static struct elf_syms *read_elf(struct gate_elf *g)
+/* Reads the symbols of an ELF file and closes g. pause may be NULL. */
+static struct elf_syms *read_elf(struct gate_elf *g, const struct image_pause *pause)
 {
 	struct elf_syms *s = xcalloc(1, sizeof(*s));
 
@@ -245,9 +251,10 @@ static struct elf_syms *read_elf(struct gate_elf *g)
 	segments_read(&s->segments, g->elf);
 	build_mark_read(&s->mark, g);
 	if (g->elf) {
-		read_tables(s, g);
-		read_minidebug(s, g);
+		read_tables(s, g, pause);
+		read_minidebug(s, g, pause);
 		elf_syms_sort(s);
+		image_pause_run(pause);
 		elf_plt_read(s, g); /* needs the sorted table for names of resolvers */
 		elf_syms_sort(s);
 		syms_fit(s);
@@ -257,12 +264,13 @@ static struct elf_syms *read_elf(struct gate_elf *g)
 	return s;
 }
 
-struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit)
+struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit,
+			       const struct image_pause *pause)
 {
 	struct gate_elf g;
 
 	gate_elf_open(file, limit, &g);
-	return read_elf(&g);
+	return read_elf(&g, pause);
 }
 
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
@@ -273,12 +281,13 @@ struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
 	if (size)
 		memcpy(copy, image, size);
 	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
-	return read_elf(&g);
+	return read_elf(&g, NULL);
 }
 
-bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit)
+bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit,
+		  const struct image_pause *pause)
 {
-	struct elf_syms *d = elf_syms_read(file, limit);
+	struct elf_syms *d = elf_syms_read(file, limit, pause);
 	bool good = build_id_equal(&s->mark.id, &d->mark.id) && d->syms.len;
 
 	for (uint32_t i = 0; good && i < d->syms.len; i++) {

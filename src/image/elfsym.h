@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "image/build_id.h"
+#include "image/pause.h"
 #include "image/segments.h"
 
 enum elf_sym_kind {
@@ -53,9 +54,10 @@ struct gate_file;
 
 /*
  * Reads the symbols of a file, which the caller keeps. limit bounds the size of each section
- * that is read, and of the table of symbols (files/gate.h).
+ * that is read, and of the table of symbols (files/gate.h). pause may be NULL.
  */
-struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit);
+struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit,
+			       const struct image_pause *pause);
 /* The same as elf_syms_read() for a file in memory: the vDSO. */
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size);
 void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
@@ -63,7 +65,8 @@ void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
  * Adds the symbols of the debug file to s; false if the file has none, or another build-id than
  * s.
  */
-bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit);
+bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit,
+		  const struct image_pause *pause);
 
 /* Returns the symbol whose code or data contains addr, or NULL. */
 const struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr);

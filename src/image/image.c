@@ -244,13 +244,14 @@ void image_put(struct image *i)
 struct debug_use {
 	struct elf_syms *syms;
 	uint64_t limit;
+	const struct image_pause *pause;
 };
 
 static bool use_debug_file(void *ctx, struct gate_file *file)
 {
 	const struct debug_use *use = ctx;
 
-	return elf_syms_add(use->syms, file, use->limit);
+	return elf_syms_add(use->syms, file, use->limit, use->pause);
 }
 
 /* Reads our own vDSO: the kernel maps the same one into all 64-bit processes. */
@@ -261,21 +262,31 @@ static struct elf_syms *vdso_read(void)
 	return image ? elf_syms_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE)) : NULL;
 }
 
-/* Reads the file; false: a later attempt may succeed. */
+/*
+ * Reads the file; false: a later attempt may succeed. What runs in a pause may open so many other
+ * files that this one is closed.
+ */
 static bool syms_of(const struct image *i, const struct debug_search *where, struct elf_syms **ret)
 {
+	const struct image_pause *pause = i->set ? &i->set->pause : NULL;
+	CLEANUP(gate_file) struct gate_file *file = NULL;
 	struct debug_use use;
 
 	*ret = NULL;
-	if (i->id.ino && !i->opened)
+	if (!i->id.ino) {
+		*ret = vdso_read();
+		return true;
+	}
+	if (!i->opened)
 		return false;
-	*ret = i->id.ino ? elf_syms_read(i->opened, where->limit) : vdso_read();
-	if (i->opened && gate_file_is_stuck(i->opened)) {
+	file = gate_file_share(i->opened);
+	*ret = elf_syms_read(file, where->limit, pause);
+	if (gate_file_is_stuck(file)) {
 		elf_syms_destroy(*ret); /* they are not all: the file may answer later */
 		return false;
 	}
-	if (*ret && i->opened && !(*ret)->has_symtab) {
-		use = (struct debug_use){*ret, where->limit};
+	if (!(*ret)->has_symtab) {
+		use = (struct debug_use){*ret, where->limit, pause};
 		(void)debug_file_find(&(*ret)->mark, where, use_debug_file, &use);
 	}
 	return true;

@@ -39,6 +39,7 @@
 
 #include "base/hashmap.h"
 #include "files/file_id.h"
+#include "image/pause.h"
 #include "image/text.h"
 
 struct debug_search; /* image/debugfile.h */
@@ -96,6 +97,11 @@ struct image_set {
 	/* for statistics: files that were opened, tables that were read, shed; files closed */
 	uint64_t nopened, nread;
 	uint32_t nshed, nclosed;
+	/*
+	 * Called while symbols by address are read. It may open other images, and read of them what
+	 * is found by name.
+	 */
+	struct image_pause pause;
 };
 
 struct image_set *image_set_create(void);

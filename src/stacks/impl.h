@@ -25,10 +25,16 @@ struct stacks {
 	const struct stack_tables *engine; /* what walks read is there, and they ask there */
 	struct unwinds *tables;
 	bool is_serving;	      /* stacks_serve() runs: it must not begin again */
-	VEC(struct rt_ureq) meetings; /* requests for helpers, in the order in which they came */
+	bool is_meeting;	      /* helpers of a process are attached */
+	bool is_naming;		      /* symbols are read: what is known of processes must stay */
+	VEC(struct rt_ureq) wanted;   /* requests for tables, in the order in which they came */
+	VEC(struct rt_ureq) meetings; /* the same for helpers */
 };
 
 /* ---- requests.c ----------------------------------------------------------------------------- */
 
-/* Called while a large file is read: takes requests, unless that file was read for one. */
-void requests_take_between(struct stacks *s);
+/*
+ * Called while a large file is read: takes requests, those for tables only if with_tables, and if
+ * that file was not read for one.
+ */
+void requests_take_between(struct stacks *s, bool with_tables);

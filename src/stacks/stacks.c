@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "image/debugfile.h"
+#include "image/image.h"
 #include "kernel/kernel.h"
 #include "record/layout.h"
 #include "stacks/impl.h"
@@ -139,12 +140,27 @@ static void tables_denied(void *ctx, uint64_t pid)
 	s->opts.denied(s->opts.ctx, pid);
 }
 
-static void tables_between(void *ctx)
+static void tables_between(void *ctx, bool is_nested)
 {
 	struct stacks *s = ctx;
 
-	s->opts.between(s->opts.ctx);
-	requests_take_between(s);
+	if (!is_nested && !s->is_naming)
+		s->opts.between(s->opts.ctx);
+	requests_take_between(s, !is_nested);
+}
+
+/*
+ * The symbols of a large program take as long as a tenth of a second, on a busy machine some
+ * seconds: who prints frames of the first stack of a process is not to keep its later ones bare.
+ */
+static void symbols_between(void *ctx)
+{
+	struct stacks *s = ctx;
+	bool was_naming = s->is_naming;
+
+	s->is_naming = true;
+	requests_take_between(s, false);
+	s->is_naming = was_naming;
 }
 
 struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine)
@@ -153,6 +169,7 @@ struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine)
 
 	s->engine = engine;
 	s->tables = unwinds_create(engine, s->opts.unwindsize, s->opts.helpers.files, &hooks);
+	s->opts.helpers.files->images->pause = (struct image_pause){symbols_between, s};
 	return ustacks_begin(s->helpers, engine);
 }
 
@@ -353,8 +370,11 @@ void stacks_destroy(struct stacks *s)
 {
 	if (!s)
 		return;
+	if (s->tables)
+		s->opts.helpers.files->images->pause = (struct image_pause){0};
 	ustacks_destroy(s->helpers);
 	unwinds_destroy(s->tables);
+	vec_deinit(&s->wanted);
 	vec_deinit(&s->meetings);
 	free(s);
 }

@@ -56,7 +56,7 @@ typedef void stack_request_f(void *ctx, const struct rt_ureq *req);
 struct stack_tables_ops {
 	/* Adds the rows as tree number `tree`; *ret_nlevels is 0 when there are no rows. */
 	struct err *(*tree_add)(void *ctx, uint32_t tree, const struct unwind_rows *rows,
-				const struct unwind_pause *pause, uint32_t *ret_nlevels);
+				const struct image_pause *pause, uint32_t *ret_nlevels);
 	/* Removes the tree of nrows rows; no file may refer to it any more. */
 	void (*tree_remove)(void *ctx, uint32_t tree, uint32_t nrows);
 	/* Makes walks use that tree for mappings of the file from now on. */

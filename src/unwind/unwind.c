@@ -63,8 +63,8 @@ struct unwinds {
 	bool is_target;	      /* a target has mapped the files that are being loaded */
 	uint64_t epoch_at;
 	uint64_t between_at;
-	bool is_busy; /* pause_run() must not begin again */
-	struct unwind_pause pause;
+	bool is_busy; /* pause_run() reads files */
+	struct image_pause pause;
 };
 
 /* ---- tables ------------------------------------------------------------------------------- */
@@ -438,22 +438,22 @@ void unwinds_request(struct unwinds *u, const struct rt_ureq *req)
 		utrees_publish(&u->trees, f, &req->key);
 }
 
-/* Called while a large file is read: serves requests and newly mapped files first. */
+/*
+ * Called while a large file is read: serves requests and newly mapped files first. While one of
+ * these is read, no further file is.
+ */
 static void pause_run(void *ctx)
 {
 	struct unwinds *u = ctx;
-	uint64_t now;
+	bool is_nested = u->is_busy;
 
-	if (u->is_busy)
-		return;
-	now = now_ns();
-	if (now < u->between_at)
+	if (now_ns() < u->between_at)
 		return;
 	u->is_busy = true;
-	u->hooks.between(u->hooks.ctx);
-	while (u->fresh.len)
+	u->hooks.between(u->hooks.ctx, is_nested);
+	while (!is_nested && u->fresh.len)
 		fresh_next(u);
-	u->is_busy = false;
+	u->is_busy = is_nested;
 	u->between_at = now_ns() + BETWEEN_NS;
 }
 
@@ -492,7 +492,7 @@ struct unwinds *unwinds_create(const struct stack_tables *tables, uint64_t unwin
 
 	u->tables = tables;
 	u->hooks = *hooks;
-	u->pause = (struct unwind_pause){pause_run, u};
+	u->pause = (struct image_pause){pause_run, u};
 	u->elfsize = files->limit;
 	u->gate = files->gate;
 	u->images = files->images;

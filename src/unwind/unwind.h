@@ -31,9 +31,9 @@ struct unwind_hooks {
 	void (*denied)(void *ctx, uint64_t pid);
 	/*
 	 * Called now and then while a large file is read: may call unwinds_mapped() and
-	 * unwinds_request().
+	 * unwinds_request(), unless that file is read within such a call itself (is_nested).
 	 */
-	void (*between)(void *ctx);
+	void (*between)(void *ctx, bool is_nested);
 };
 
 /* The engine's tables must outlive the result. */

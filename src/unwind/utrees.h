@@ -42,7 +42,7 @@ struct utrees {
 	const struct stack_tables *tables;
 	void (*notice)(void *ctx, const char *msg);
 	void *ctx;
-	const struct unwind_pause *pause;
+	const struct image_pause *pause;
 	struct hashmap *files; /* struct rt_ufile_key -> struct wfile */
 	uint32_t ntrees;       /* trees ever made: their numbers are not used again */
 	uint32_t nkeys, nrefused;

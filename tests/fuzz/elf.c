@@ -95,7 +95,7 @@ static void file_check(int fd, uint32_t kit, uint64_t limit)
 	where.gate = g;
 	where.path = path;
 	if (kit & (KIT_SYMTAB | KIT_DYNSYM | KIT_MINIDEBUG | KIT_LINKS))
-		check_symbols(elf_syms_read(file, limit));
+		check_symbols(elf_syms_read(file, limit, NULL));
 	if (kit & (KIT_EH_FRAME | KIT_DEBUG_FRAME)) {
 		unwind_rows_read(file, limit, NULL, &rows);
 		check_rows(&rows);

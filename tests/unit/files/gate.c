@@ -85,8 +85,8 @@ static void test_same(struct gate_file *here, struct gate_file *there)
 {
 	static char a[200000], b[200000];
 	ssize_t n = gate_file_read(here, a, sizeof(a), 1000);
-	struct elf_syms *x = elf_syms_read(here, GATE_LIMIT_DEFAULT);
-	struct elf_syms *y = elf_syms_read(there, GATE_LIMIT_DEFAULT);
+	struct elf_syms *x = elf_syms_read(here, GATE_LIMIT_DEFAULT, NULL);
+	struct elf_syms *y = elf_syms_read(there, GATE_LIMIT_DEFAULT, NULL);
 	uint32_t nwrong = 0;
 
 	ok(gate_file_stat(here)->st_ino == gate_file_stat(there)->st_ino &&

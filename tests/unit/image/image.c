@@ -143,6 +143,48 @@ static void test_identity(void)
 	image_set_destroy(s);
 }
 
+/* What test_pause() opens while symbols are read. */
+struct opener {
+	struct image_set *s;
+	uint32_t ncalls;
+};
+
+static void other_files_open(void *ctx)
+{
+	struct opener *o = ctx;
+	struct object_symbol sym;
+	struct image *i = open_named(o->s, o->ncalls++ % 2 ? "/bin/true" : "/bin/false");
+
+	image_pin(i);
+	(void)object_symbol(image_object(i, LIMIT), "main", &sym);
+	image_unpin(i);
+	image_put(i);
+}
+
+static void test_pause(void)
+{
+	struct image_set *s = image_set_create();
+	struct debug_search where = search_of(LIMIT);
+	struct opener o = {.s = s};
+	struct image *a, *b;
+
+	file_copy(self, path);
+	file_copy(self, other);
+	a = open_named(s, path);
+	b = open_named(s, other);
+	ok(image_syms_read(a, &where) && a->syms->syms.len > 384, "symbols of a large file");
+	s->pause = (struct image_pause){other_files_open, &o};
+	s->max_open = 1;
+	ok(image_syms_read(b, &where) && b->syms->syms.len == a->syms->syms.len,
+	   "the same, while other files are opened, and this one is closed for them");
+	ok(o.ncalls > 2 && !b->opened, "which was often");
+	image_put(a);
+	image_put(b);
+	(void)unlink(path);
+	(void)unlink(other);
+	image_set_destroy(s);
+}
+
 static void test_bound(void)
 {
 	struct image_set *s = image_set_create();
@@ -344,6 +386,7 @@ int main(void)
 	(void)snprintf(other, sizeof(other), "%s/two", dir);
 	test_once();
 	test_identity();
+	test_pause();
 	test_bound();
 	test_functions();
 	test_debug_held();

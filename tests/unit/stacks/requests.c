@@ -3,12 +3,14 @@
  * What walks ask for goes to the room that it is for: tables of files, helpers of processes. What
  * was not attached when the session began is asked for.
  */
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "../unwind/fake_tables.h"
 #include "files/gate.h"
 #include "image/debugfile.h"
 #include "image/image.h"
+#include "files/mapping.h"
 #include "rt/helper.h"
 #include "stacks/impl.h"
 #include "target/maps.h"
@@ -54,9 +56,16 @@ static void on_notice(void *ctx, const char *msg)
 	printf("# %s\n", msg);
 }
 
-static void on_between(void *ctx)
+/* A walk that meets a process while a file is read. */
+static bool is_met_between;
+
+static void on_between(void *ctx, bool is_nested)
 {
-	(void)ctx;
+	if (is_met_between) {
+		nrequests = 1;
+		is_met_between = false;
+	}
+	requests_take_between(ctx, !is_nested);
 }
 
 static void on_denied(void *ctx, uint64_t pid)
@@ -106,6 +115,35 @@ static void test_rooms(struct stacks *s, const struct proc_map *m)
 	is_int((int)removed, 4096, "a process that has gone is forgotten");
 }
 
+static void test_between(struct stacks *s, const struct proc_map *m)
+{
+	const struct file_opts *files = s->opts.helpers.files;
+	const struct mapping at = proc_map_mapping(getpid(), m);
+	struct image *i = image_open(files->images, files->gate, &at);
+	struct rt_ureq file = of_file(m), process = of_process(16384, 0);
+	const struct rt_ufile pending = {.nlevels = RT_UTREE_PENDING};
+	struct rt_ufile seen;
+
+	if (!ok(i, "a file that was not read yet"))
+		return;
+	file.key.ino++;
+	file.key.size = i->id.size;
+	file.key.mtime = (uint64_t)i->id.mtime;
+	file.key.dev = (uint64_t)major(i->id.dev) << 20 | minor(i->id.dev);
+	image_put(i);
+	err_destroy(fake_set(&fake, &file.key, pending));
+	put = 0;
+	requests[0] = process;
+	requests[1] = file;
+	is_met_between = true;
+	unwinds_request(s->tables, &file);
+	is_int((int)put, 16384, "while a large file is read, a process has its answer");
+	ok(!had_table, "before the file has");
+	ok(fake_read(&fake, &file.key, &seen) && seen.nlevels && seen.nlevels != RT_UTREE_PENDING,
+	   "which has it then");
+	ustacks_gone(s->helpers, (uint64_t)getpid(), UINT64_MAX);
+}
+
 static void test_begun(struct stacks *s)
 {
 	struct rt_ureq process;
@@ -130,9 +168,6 @@ static void test_begun(struct stacks *s)
 
 int main(void)
 {
-	static const struct unwind_hooks hooks = {.notice = on_notice,
-						  .denied = on_denied,
-						  .between = on_between};
 	struct stack_tables_ops ops = fake_ops;
 	struct gate *g = gate_create();
 	struct image_set *images = image_set_create();
@@ -141,6 +176,10 @@ int main(void)
 				   .system_dir = "/nonexistent",
 				   .notice = on_notice};
 	struct stacks s = {.opts.helpers = opts, .walks_here = true, .engine = &fake.public};
+	const struct unwind_hooks hooks = {.ctx = &s,
+					   .notice = on_notice,
+					   .denied = on_denied,
+					   .between = on_between};
 	struct proc_maps maps;
 
 	ops.requests = requests_give;
@@ -153,9 +192,11 @@ int main(void)
 			!proc_maps_read(getpid(), &maps) && maps.maps.len,
 		"tables, helpers, and a process"))
 		return tap_done();
+	test_between(&s, &maps.maps.data[0]);
 	test_rooms(&s, &maps.maps.data[0]);
 	test_begun(&s);
 	proc_maps_deinit(&maps);
+	vec_deinit(&s.wanted);
 	vec_deinit(&s.meetings);
 	ustacks_destroy(s.helpers);
 	unwinds_destroy(s.tables);

@@ -153,7 +153,7 @@ static void test_nm(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
-	struct elf_syms *e = elf_syms_read(file, GATE_LIMIT_DEFAULT);
+	struct elf_syms *e = elf_syms_read(file, GATE_LIMIT_DEFAULT, NULL);
 	char cmd[64], line[1024], name[256], type;
 	unsigned long long addr, size;
 	uint32_t n = 0, nwrong = 0;

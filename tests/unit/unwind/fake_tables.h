@@ -30,7 +30,7 @@ static int fake_find(const struct fake *f, const struct rt_ufile_key *key)
 }
 
 static struct err *fake_add(void *ctx, uint32_t tree, const struct unwind_rows *rows,
-			    const struct unwind_pause *pause, uint32_t *ret_nlevels)
+			    const struct image_pause *pause, uint32_t *ret_nlevels)
 {
 	struct fake *f = ctx;
 

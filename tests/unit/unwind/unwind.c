@@ -31,9 +31,9 @@ static void on_denied(void *ctx, uint64_t pid)
 	ndenied++;
 }
 
-static void on_between(void *ctx)
+static void on_between(void *ctx, bool is_nested)
 {
-	(void)ctx;
+	(void)ctx, (void)is_nested;
 }
 
 static const struct proc_map *code_of(const struct proc_maps *maps, const void *code)

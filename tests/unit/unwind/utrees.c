@@ -32,7 +32,7 @@ static struct wfile *fill(struct utrees *t, uint64_t ino, uint32_t nrows, bool i
 
 int main(void)
 {
-	static const struct unwind_pause pause;
+	static const struct image_pause pause;
 	struct fake f = {.control.epoch = 100};
 	const struct rt_ufile_key other = {.ino = 7, .dev = 1}, gone = {.ino = 9};
 	struct rt_ufile seen;
