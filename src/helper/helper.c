@@ -15,10 +15,11 @@
 #include "helper/hcode.h"
 
 static const char *const probe_names[] = {
-	[HELPER_ATTACH] = "attach",   [HELPER_UTHREAD] = "uthread", [HELPER_USTACK] = "ustack",
-	[HELPER_VALUE] = "value",     [HELPER_TYPE] = "type",	    [HELPER_LOCALS] = "locals",
-	[HELPER_RAW] = "raw",	      [HELPER_HEAP] = "heap",	    [HELPER_CLASS] = "class",
-	[HELPER_CLOSURE] = "closure", [HELPER_SHAPE] = "shape",
+	[HELPER_ATTACH] = "attach",   [HELPER_UTHREAD] = "uthread",	[HELPER_USTACK] = "ustack",
+	[HELPER_VALUE] = "value",     [HELPER_TYPE] = "type",		[HELPER_LOCALS] = "locals",
+	[HELPER_RAW] = "raw",	      [HELPER_HEAP] = "heap",		[HELPER_CLASS] = "class",
+	[HELPER_CLOSURE] = "closure", [HELPER_SHAPE] = "shape",		[HELPER_TASKS] = "tasks",
+	[HELPER_TASK] = "task",	      [HELPER_BACKTRACE] = "backtrace",
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */

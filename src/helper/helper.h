@@ -45,6 +45,9 @@ enum helper_probe {
 	HELPER_HEAP,
 	HELPER_CLASS,
 	HELPER_SHAPE,
+	HELPER_TASKS,
+	HELPER_TASK,
+	HELPER_BACKTRACE,
 };
 
 struct helper {

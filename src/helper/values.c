@@ -10,12 +10,14 @@
 #include "helper/helper.h"
 #include "helper/process.h"
 
-#define STEPS_MAX  1000000u /* actions of the clauses of a value */
-#define PIECES_MAX 1000000u /* of a text */
-#define DIGITS_MAX 512u	    /* words of a number that is written in decimal */
-#define ITEMS_MAX  1000000u /* of a value, whatever was asked for */
-#define CHUNK	   4096u
-#define ARGS_MAX   5
+#define STEPS_MAX   1000000u /* actions of the clauses of a value */
+#define PIECES_MAX  1000000u /* of a text */
+#define DIGITS_MAX  512u     /* words of a number that is written in decimal */
+#define ITEMS_MAX   1000000u /* of a value, whatever was asked for */
+#define ARRAYS_MAX  1000u    /* with tasks */
+#define SPREADS_MAX 1000000u /* values whose items are those of another one */
+#define CHUNK	    4096u
+#define ARGS_MAX    5
 
 /* ---- running clauses ------------------------------------------------------------------------- */
 
@@ -140,6 +142,28 @@ static double half_value(uint32_t bits)
 	return bits >> 15 ? -x : x;
 }
 
+/*
+ * Without or with an exponent, whichever is shorter: 100.0, 1.0e3; with one from 2^53 on, where not
+ * all whole numbers are doubles.
+ */
+static void double_short_add(struct strbuf *out, double x, int digits)
+{
+	char text[40], point[64], *e;
+	int exponent, decimals;
+
+	snprintf(text, sizeof(text), "%.*e", digits - 1, x);
+	e = strchr(text, 'e');
+	exponent = (int)strtol(e + 1, NULL, 10);
+	snprintf(e, sizeof(text) - (size_t)(e - text), "%se%d", digits == 1 ? ".0" : "", exponent);
+	decimals = MAX(digits - 1 - exponent, 1);
+	if (fabs(x) >= 9007199254740992.0 || decimals > 40) {
+		strbuf_adds(out, text);
+		return;
+	}
+	snprintf(point, sizeof(point), "%.*f", decimals, x);
+	strbuf_adds(out, strlen(point) <= strlen(text) ? point : text);
+}
+
 /* As short as it can be, and the same number when it is read again. */
 static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 {
@@ -147,6 +171,7 @@ static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 	char text[40];
 	float f;
 	double x;
+	int digits;
 
 	memcpy(&x, &bits, sizeof(x));
 	memcpy(&f, &bits, sizeof(f));
@@ -162,10 +187,14 @@ static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 		strbuf_addf(out, "%s%s", x < 0 ? "-" : "", has_point ? "inf" : "Infinity");
 		return;
 	}
-	for (int digits = 1; digits <= 17; digits++) {
+	for (digits = 1; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, x);
 		if (strtod(text, NULL) == x)
 			break;
+	}
+	if (how == 4) {
+		double_short_add(out, x, MIN(digits, 17));
+		return;
 	}
 	if (fabs(x) < (has_point ? 1e16 : 1e21) && x == floor(x))
 		snprintf(text, sizeof(text), "%.0f", x);
@@ -254,6 +283,7 @@ static void big_add(struct run *r, struct strbuf *out)
 static void said_free(struct value_said *s)
 {
 	strbuf_deinit(&s->literal);
+	strbuf_deinit(&s->behind);
 	vec_deinit(&s->pieces);
 }
 
@@ -274,8 +304,8 @@ static void item_add(struct run *r, enum value_item_kind kind)
 	}
 	if (kind == VALUE_ITEM)
 		item.name = xstrdup(r->text[0] ? r->text[0] : "");
-	item.has_word = r->nargs > 1 || kind == VALUE_MEMBER;
-	item.word = kind == VALUE_MEMBER ? r->v[0] : r->v[1];
+	item.has_word = r->nargs > 1 || kind == VALUE_MEMBER || kind == VALUE_SPREAD;
+	item.word = kind == VALUE_MEMBER || kind == VALUE_SPREAD ? r->v[0] : r->v[1];
 	item.place = r->nargs > 2 ? r->v[2] : 0;
 	vec_push(&v->items, item);
 }
@@ -291,7 +321,9 @@ static void value_act(struct run *r, enum act_kind kind)
 	case ACT_UBIG: big_add(r, &s->literal); return;
 	case ACT_UDOUBLE: double_add(&s->literal, r->v[0], r->nargs > 1 ? r->v[1] : 0); return;
 	case ACT_UDATE: date_add(&s->literal, r->v[0], r->nargs > 1 && r->v[1]); return;
-	case ACT_ULITERAL: strbuf_adds(&s->literal, r->text[0] ? r->text[0] : ""); return;
+	case ACT_ULITERAL:
+		strbuf_adds(s->is_text ? &s->behind : &s->literal, r->text[0] ? r->text[0] : "");
+		return;
 	case ACT_UTEXT:
 		s->is_text = true;
 		vec_push(&s->pieces, (struct value_piece){.at = r->v[0],
@@ -304,6 +336,13 @@ static void value_act(struct run *r, enum act_kind kind)
 							  .at = r->v[0],
 							  .from = r->v[1],
 							  .n = r->v[2]});
+		return;
+	case ACT_UCHARACTER:
+		s->is_text = true;
+		vec_push(&s->pieces, (struct value_piece){.is_character = true,
+							  .at = (uint32_t)r->v[0],
+							  .n = 1,
+							  .width = 4});
 		return;
 	case ACT_UOPEN:
 		if (v->has_items)
@@ -319,6 +358,7 @@ static void value_act(struct run *r, enum act_kind kind)
 	case ACT_UELEMENT: item_add(r, VALUE_ELEMENT); return;
 	case ACT_UENTRY: item_add(r, VALUE_ENTRY); return;
 	case ACT_UMEMBER: item_add(r, VALUE_MEMBER); return;
+	case ACT_USPREAD: item_add(r, VALUE_SPREAD); return;
 	case ACT_UMORE: v->left_out += r->v[0]; return;
 	default: return;
 	}
@@ -343,6 +383,62 @@ static void items_sort(struct value *v)
 	}
 }
 
+static void item_free(struct value_item *item)
+{
+	free(item->name);
+	said_free(&item->said);
+}
+
+typedef VEC(struct value_item) value_items;
+
+/* Puts items on the stack, the first one on top; they are no longer those of the value. */
+static void items_push(value_items *stack, struct value *v)
+{
+	for (uint32_t i = (uint32_t)v->items.len; i--;)
+		vec_push(stack, v->items.data[i]);
+	v->items.len = 0;
+}
+
+/*
+ * Reads the items that stand for those of other values (uspread()), and these again: at most as
+ * many as are wanted, and in so many steps that a value which has itself as its items comes to an
+ * end.
+ */
+static void items_spread(struct process *p, const struct helper *h, uint64_t most, struct value *v)
+{
+	value_items stack = {0};
+	uint32_t steps = 0;
+
+	items_push(&stack, v);
+	while (stack.len) {
+		struct value_item item = stack.data[--stack.len];
+		struct value inner = {0};
+		struct run r = {.p = p, .act = value_act, .to = &inner};
+
+		if (item.kind != VALUE_SPREAD && v->items.len < most) {
+			vec_push(&v->items, item);
+			continue;
+		}
+		if (item.kind == VALUE_SPREAD && v->items.len < most && steps++ < SPREADS_MAX &&
+		    !v->fault) {
+			word_run(&r, h, HELPER_VALUE, item.word, most, &v->fault);
+			items_push(&stack, &inner);
+		}
+		item_free(&item);
+		value_free(&inner);
+	}
+	vec_deinit(&stack);
+}
+
+/* Whether a value has items of others. */
+static bool has_spread(const struct value *v)
+{
+	for (uint32_t i = 0; i < v->items.len; i++)
+		if (v->items.data[i].kind == VALUE_SPREAD)
+			return true;
+	return false;
+}
+
 bool value_read(struct process *p, const struct helper *h, uint64_t word, uint64_t most,
 		struct value *ret)
 {
@@ -350,6 +446,8 @@ bool value_read(struct process *p, const struct helper *h, uint64_t word, uint64
 
 	*ret = (struct value){0};
 	word_run(&r, h, HELPER_VALUE, word, most, &ret->fault);
+	if (has_spread(ret))
+		items_spread(p, h, MIN(most, (uint64_t)ITEMS_MAX), ret);
 	items_sort(ret);
 	ret->is_known = r.nsaid;
 	return ret->is_known;
@@ -366,10 +464,8 @@ void value_closure_read(struct process *p, const struct helper *h, uint64_t word
 
 void value_free(struct value *v)
 {
-	for (uint32_t i = 0; i < v->items.len; i++) {
-		free(v->items.data[i].name);
-		said_free(&v->items.data[i].said);
-	}
+	for (uint32_t i = 0; i < v->items.len; i++)
+		item_free(&v->items.data[i]);
 	vec_deinit(&v->items);
 	said_free(&v->said);
 	free(v->class);
@@ -478,6 +574,10 @@ static bool memory_add(struct process *p, const struct value_piece *piece, struc
 
 	if (width != 1 && width != 2 && width != 4)
 		return false;
+	if (piece->is_character) {
+		unit_add(o, (uint32_t)piece->at);
+		return true;
+	}
 	for (uint64_t i = 0; i < piece->n;) {
 		uint64_t n = MIN(piece->n - i, (uint64_t)(CHUNK / width));
 
@@ -655,6 +755,59 @@ void value_heap_free(struct value_heap *v)
 {
 	vec_deinit(&v->lists);
 	free(v->fault);
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+static void tasks_act(struct run *r, enum act_kind kind)
+{
+	struct value_tasks *v = r->to;
+
+	if (kind == ACT_UMEMBER && v->words.len < ITEMS_MAX)
+		vec_push(&v->words, r->v[0]);
+	else if (kind == ACT_UARRAY && v->arrays.len < ARRAYS_MAX)
+		vec_push(&v->arrays, (struct value_array){r->v[0], r->v[1], r->v[2], r->v[3]});
+}
+
+bool value_tasks_read(struct process *p, const struct helper *h, struct value_tasks *ret)
+{
+	struct run r = {.p = p, .act = tasks_act, .to = ret};
+	bool is_described = false;
+
+	*ret = (struct value_tasks){0};
+	for (uint32_t i = 0; h->values && i < h->values->nclauses; i++)
+		is_described |= helper_clause_probe(h->values->clauses[i]) == HELPER_TASK;
+	if (is_described)
+		word_run(&r, h, HELPER_TASKS, 0, 0, &ret->fault);
+	return is_described;
+}
+
+void value_tasks_free(struct value_tasks *v)
+{
+	vec_deinit(&v->words);
+	vec_deinit(&v->arrays);
+	free(v->fault);
+}
+
+bool value_task_read(struct process *p, const struct helper *h, uint64_t word, bool is_whole,
+		     struct value *ret)
+{
+	struct run r = {.p = p, .act = value_act, .to = ret};
+
+	*ret = (struct value){0};
+	word_run(&r, h, HELPER_TASK, word, is_whole, &ret->fault);
+	ret->is_known = r.nsaid;
+	return ret->is_known;
+}
+
+void value_backtrace_read(struct process *p, const struct helper *h, uint64_t word,
+			  struct value *ret)
+{
+	struct run r = {.p = p, .act = value_act, .to = ret};
+
+	*ret = (struct value){0};
+	word_run(&r, h, HELPER_BACKTRACE, word, ITEMS_MAX, &ret->fault);
+	ret->is_known = r.nsaid;
 }
 
 /* ---- variables of frames --------------------------------------------------------------------- */

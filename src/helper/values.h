@@ -15,6 +15,12 @@
  *     dtrace:helper:heap:     where objects are
  *     dtrace:helper:class:    arg0: the address of what may be a class
  *     dtrace:helper:shape:    arg0: a class; uprop() for each of its properties
+ *     dtrace:helper:tasks:    where the runtime's own threads are
+ *     dtrace:helper:task:     arg0: the word of one, arg1: 1 if all of it is wanted; uitem() for
+ *                             each column of a table
+ *     dtrace:helper:backtrace:
+ *                             arg0: the word of one; uitem(text) for each frame, and further items
+ *                             behind it for the values in the frame
  *
  * Owns     what is returned, until the function of its type frees it.
  * Errors   a fault of a clause: what it said before is kept, and the reason is in `fault`.
@@ -32,20 +38,23 @@ struct process;
 /* A piece of text: characters in memory, or some of another value's. */
 struct value_piece {
 	bool is_word;
-	uint64_t at;	/* an address, or the word */
-	uint64_t from;	/* the first character of the word's */
-	uint64_t n;	/* characters */
-	uint32_t width; /* bytes of each; 0: UTF-8, n are bytes */
+	bool is_character; /* `at` is one */
+	uint64_t at;	   /* an address, or the word */
+	uint64_t from;	   /* the first character of the word's */
+	uint64_t n;	   /* characters */
+	uint32_t width;	   /* bytes of each; 0: UTF-8, n are bytes */
 };
 
 typedef VEC(struct value_piece) value_pieces;
 
 /* A value or an item without items of its own: literal characters, or a text in pieces. */
 struct value_said {
-	struct strbuf literal;
-	value_pieces pieces; /* of a text */
+	struct strbuf literal, behind; /* before the text, behind it */
+	value_pieces pieces;	       /* of a text */
 	bool is_text;
 };
+
+typedef VEC(uint64_t) value_words;
 
 enum value_item_kind {
 	VALUE_ITEM,	/* name */
@@ -53,6 +62,7 @@ enum value_item_kind {
 	VALUE_ELEMENT,	/* key: the index */
 	VALUE_ENTRY,	/* key: a word that is the key */
 	VALUE_MEMBER,	/* neither */
+	VALUE_SPREAD,	/* the items of the word stand in its place; none is left by value_read() */
 };
 
 struct value_item {
@@ -95,6 +105,26 @@ bool value_type_add(struct process *p, const struct helper *h, uint64_t word, st
 void value_closure_read(struct process *p, const struct helper *h, uint64_t word,
 			struct value *ret);
 
+/* The frames of a task, and the values in each. */
+void value_backtrace_read(struct process *p, const struct helper *h, uint64_t word,
+			  struct value *ret);
+
+/* Where tasks are, which is what a runtime has in place of threads. */
+struct value_array {
+	uint64_t at, n, stride, clear;
+};
+struct value_tasks {
+	value_words words;
+	VEC(struct value_array) arrays;
+	char *fault;
+};
+/* False: the runtime has none, or they are not described. */
+bool value_tasks_read(struct process *p, const struct helper *h, struct value_tasks *ret);
+void value_tasks_free(struct value_tasks *v);
+/* Whether the word is a task: its columns, as items. */
+bool value_task_read(struct process *p, const struct helper *h, uint64_t word, bool is_whole,
+		     struct value *ret);
+
 /* The runtime's own structure: fields of a class and of those from which it derives. */
 struct value_field {
 	char *base; /* the class begins: its name; name and type are NULL */
@@ -116,7 +146,6 @@ struct value_class {
 bool value_class_read(struct process *p, const struct helper *h, uint64_t addr,
 		      struct value_class *ret);
 /* Adds the words of the names of the properties. */
-typedef VEC(uint64_t) value_words;
 void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, value_words *ret);
 
 #define VALUE_RULES 8

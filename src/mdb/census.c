@@ -28,6 +28,7 @@
 #define META_KIND   2u	/* classes of classes */
 #define PART_KIND   4u	/* objects that are no values, but parts of one */
 #define APART_KIND  64u /* of objects that have items elsewhere in memory */
+#define TASK_KIND   128u
 #define VIA_MAX	    4u
 
 struct class
@@ -554,6 +555,25 @@ static struct err *census_get(struct mdb *m, struct census **ret)
 	}
 	*ret = m->census;
 	return NULL;
+}
+
+struct err *census_kind_add(struct mdb *m, uint32_t part, value_words *ret)
+{
+	struct value_heap heap;
+	struct lang l;
+	struct census *s;
+	struct err *e;
+	bool is;
+
+	is = lang_at(m, part, &l) && value_heap_read(l.p, l.h, &heap);
+	value_heap_free(&heap);
+	if (!is)
+		return NULL;
+	e = census_get(m, &s);
+	for (uint32_t i = 0; !e && s->lang.part == part && i < s->objects.len; i++)
+		if (s->classes.data[s->objects.data[i].class].is.kinds & TASK_KIND)
+			vec_push(ret, s->objects.data[i].addr + s->heap.tag);
+	return e;
 }
 
 void census_end(struct mdb *m)

@@ -45,6 +45,8 @@ const struct dcmd dcmds[] = {
 	{"lrefs", "VALUE::lrefs", "the objects that refer to a value", "", DCMD_ADDR, 0, 0, cmd_lrefs},
 	{"lstack", "[TID]::lstack [-v] [-a]", "stack of the chosen thread by languages; -v: files, lines, receivers, arguments and variables, -a: all threads", "va", 0, 0, 0, cmd_lstack},
 	{"lstr", "VALUE::lstr [-v]", "the whole of a text; -v: how it is made up", "v", DCMD_ADDR, 0, 0, cmd_lstr},
+	{"ltasks", "[TASK]::ltasks [-v] [-a] [-s COLUMN] [TEXT]", "what the runtime has in place of threads: all, or those with the text in a column; -v: all that is known of each, -a: with addresses of values, -s: sorted, numbers from the largest", "avs:", 0, 0, 1, cmd_ltasks},
+	{"ltaskstack", "[TASK]::ltaskstack [-a] [TEXT]", "the stacks of these, with the values in each frame; -a: and their addresses", "a", 0, 0, 1, cmd_ltaskstack},
 	{"ltype", "VALUE::ltype", "what the runtime calls the kind of the value", "", DCMD_ADDR, 0, 0, cmd_ltype},
 	{"malloc", "::malloc", "malloc's arenas and its chunks by size", "", DCMD_NO_ADDR, 0, 0, cmd_malloc},
 	{"mallocbrk", "::mallocbrk [-s]", "the chunks of malloc's main arena one by one; -s: their sums only", "s", DCMD_NO_ADDR, 0, 0, cmd_mallocbrk},
@@ -68,11 +70,15 @@ const struct dcmd dcmds[] = {
 	{"walkers", "::walkers", "list what ::walk walks", "", DCMD_NO_ADDR, 0, 0, cmd_walkers},
 	{"whatis", "ADDR::whatis", "what an address is in: symbol, stack, chunk of malloc, mapping", "", DCMD_ADDR, 0, 0, cmd_whatis},
 };
-/* clang-format on */
 const uint32_t ndcmds = ARRAY_LEN(dcmds);
 
 /* The names that the commands of languages have for one of these. */
 const struct dcmd_alias dcmd_aliases[] = {
+	{"erlprint", "lprint"},
+	{"erlps", "ltasks"},
+	{"erlstack", "ltaskstack"},
+	{"erlstr", "lstr"},
+	{"erltype", "ltype"},
 	{"findjsobjects", "lobjects"},
 	{"findpyobjects", "lobjects"},
 	{"jsclosure", "lclosure"},
@@ -83,11 +89,14 @@ const struct dcmd_alias dcmd_aliases[] = {
 	{"pyprint", "lprint"},
 	{"pyrefs", "lrefs"},
 	{"pystack", "lstack"},
+	{"pytasks", "ltasks"},
+	{"pytaskstack", "ltaskstack"},
 	{"pytype", "ltype"},
 	{"v8print", "lraw"},
 	{"v8str", "lstr"},
 	{"v8type", "ltype"},
 };
+/* clang-format on */
 const uint32_t ndcmd_aliases = ARRAY_LEN(dcmd_aliases);
 
 static const struct dcmd *dcmd_named(const char *name)

@@ -239,6 +239,8 @@ struct err *cmd_lraw(struct mdb *m, const struct call *c);
 struct err *cmd_lrefs(struct mdb *m, const struct call *c);
 struct err *cmd_lstack(struct mdb *m, const struct call *c);
 struct err *cmd_lstr(struct mdb *m, const struct call *c);
+struct err *cmd_ltasks(struct mdb *m, const struct call *c);
+struct err *cmd_ltaskstack(struct mdb *m, const struct call *c);
 struct err *cmd_ltype(struct mdb *m, const struct call *c);
 struct err *cmd_map(struct mdb *m, const struct call *c);
 struct err *cmd_mappings(struct mdb *m, const struct call *c);

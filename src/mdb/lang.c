@@ -13,15 +13,18 @@
 #define TEXT	   1000u
 #define TEXT_INNER 200u
 #define INDENT	   4
+#define LINE	   100u /* columns into which a value of Erlang has to fit */
 
 /* ---- languages ------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *file, *name, *label;
 	char quote;
+	bool is_erlang;
 } languages[] = {
-	{"node.d", "Node.js", "js", '"'},
-	{"python.d", "CPython", "py", '\''},
+	{"erlang.d", "Erlang", "erl", '"', true},
+	{"node.d", "Node.js", "js", '"', false},
+	{"python.d", "CPython", "py", '\'', false},
 };
 
 bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
@@ -38,6 +41,7 @@ bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
 		if (strcmp(basename(ret->h->path), languages[i].file) == 0) {
 			ret->label = languages[i].label;
 			ret->quote = languages[i].quote;
+			ret->is_erlang = languages[i].is_erlang;
 		}
 	}
 	return true;
@@ -97,6 +101,7 @@ struct writer {
 	struct strbuf *out;
 	uint64_t above[DEPTH_MAX + 1]; /* the values in which the present one is */
 	uint32_t nabove;
+	size_t limit; /* of `out`, in a trial whether a value fits into the line; 0: it is none */
 	bool has_member; /* the last member that was written has a word */
 	uint64_t member;
 };
@@ -121,7 +126,9 @@ static void python_quote(struct strbuf *out, const char *s, size_t len, bool is_
 
 static void quoted_add(const struct lang *l, struct strbuf *out, const struct strbuf *text)
 {
-	if (l->quote == '"')
+	if (l->is_erlang)
+		erlang_quote(out, strbuf_text(text), text->len, false);
+	else if (l->quote == '"')
 		json_quote(out, strbuf_text(text), text->len);
 	else
 		python_quote(out, strbuf_text(text), text->len, false);
@@ -144,21 +151,24 @@ static void bytes_quote(struct strbuf *out, const struct strbuf *text)
 static void said_write(struct writer *w, const struct value_said *s)
 {
 	uint64_t most = w->nabove ? MIN(w->style->text, (uint64_t)TEXT_INNER) : w->style->text, n;
+	bool is_atom = w->l->is_erlang && strcmp(strbuf_text(&s->literal), "'") == 0, is_bytes;
 	struct strbuf text = {0};
-	bool is_bytes;
 
-	if (s->literal.len)
+	if (s->literal.len && !is_atom)
 		text_escape(w->out, s->literal.data, s->literal.len);
 	if (!s->is_text)
 		return;
 	n = value_characters_add(w->l->p, w->l->h, s, most, &text);
 	is_bytes = w->l->quote == '\'' && strcmp(strbuf_text(&s->literal), "b") == 0;
-	if (is_bytes)
+	if (is_atom)
+		erlang_quote(w->out, strbuf_text(&text), text.len, true);
+	else if (is_bytes)
 		bytes_quote(w->out, &text);
 	else
 		quoted_add(w->l, w->out, &text);
 	if (n > most)
 		strbuf_addf(w->out, "... (%" PRIu64 " %s)", n, is_bytes ? "bytes" : "characters");
+	text_escape(w->out, strbuf_text(&s->behind), s->behind.len);
 	strbuf_deinit(&text);
 }
 
@@ -197,6 +207,14 @@ static void item_name_write(struct writer *w, const struct value *v, const struc
 	strbuf_deinit(&name);
 }
 
+static void item_word_write(struct writer *w, const struct value_item *item)
+{
+	if (item->has_word)
+		word_write(w, item->word);
+	else
+		said_write(w, &item->said);
+}
+
 static void items_write(struct writer *w, const struct value *v)
 {
 	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items);
@@ -208,10 +226,7 @@ static void items_write(struct writer *w, const struct value *v)
 
 		line_begin(w, i);
 		item_name_write(w, v, item);
-		if (item->has_word)
-			word_write(w, item->word);
-		else
-			said_write(w, &item->said);
+		item_word_write(w, item);
 	}
 	if (left_out) {
 		line_begin(w, n);
@@ -224,6 +239,72 @@ static void items_write(struct writer *w, const struct value *v)
 		strbuf_pad(w->out, ' ', (size_t)INDENT * (w->nabove - 1));
 	}
 	strbuf_addc(w->out, v->brackets[1]);
+}
+
+/* What follows a bracket of Erlang: binaries have two of them. */
+static void erlang_bracket_write(struct writer *w, char bracket)
+{
+	strbuf_addc(w->out, bracket);
+	if (bracket == '<' || bracket == '>')
+		strbuf_addc(w->out, bracket);
+}
+
+static bool item_is_tail(const struct value_item *item)
+{
+	return item->kind == VALUE_ITEM && strcmp(item->name, "|") == 0;
+}
+
+/* "{1,2}"; an item with the name "|" is the tail of a list. indent 0: in a line. */
+static void erlang_items_write(struct writer *w, const struct value *v, size_t indent)
+{
+	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items);
+	uint64_t left_out = v->left_out + (v->items.len - n);
+
+	erlang_bracket_write(w, v->brackets[0]);
+	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
+		const struct value_item *item = &v->items.data[i];
+
+		if (w->limit && w->out->len > w->limit)
+			return;
+		if (i)
+			strbuf_addc(w->out, item_is_tail(item) ? '|' : ',');
+		if (i && indent) {
+			strbuf_addc(w->out, '\n');
+			strbuf_pad(w->out, ' ', indent);
+		}
+		if (item->kind == VALUE_ENTRY) {
+			word_write(w, item->key);
+			strbuf_adds(w->out, v->separator);
+		}
+		item_word_write(w, item);
+	}
+	if (left_out)
+		strbuf_addf(w->out, "%s... %" PRIu64 " more", n ? "," : "", left_out);
+	erlang_bracket_write(w, v->brackets[1]);
+}
+
+/* In a line if it fits, or with a line for each item. */
+static void erlang_value_write(struct writer *w, const struct value *v)
+{
+	size_t indent = w->nabove, begin = w->out->len;
+	const struct value_style *style = w->style;
+	const struct value_style line = {style->depth, style->items, style->text, true,
+					 style->with_addrs};
+
+	if (style->is_one_line) {
+		erlang_items_write(w, v, 0);
+		return;
+	}
+	w->style = &line;
+	w->limit = begin + LINE - MIN(indent, (size_t)LINE / 2);
+	erlang_items_write(w, v, 0);
+	w->style = style;
+	if (w->out->len > w->limit) {
+		w->out->len = begin;
+		w->limit = 0;
+		erlang_items_write(w, v, indent);
+	}
+	w->limit = 0;
 }
 
 static bool word_is_above(const struct writer *w, uint64_t word)
@@ -243,15 +324,19 @@ static void value_write(struct writer *w, uint64_t word, const struct value *v)
 		if (w->style->with_addrs)
 			strbuf_addf(w->out, "%" PRIx64 ": ", word);
 		text_escape(w->out, v->class, strlen(v->class));
-		strbuf_adds(w->out, *v->class && v->brackets[0] != '(' ? " " : "");
-		if (!v->items.len && !v->left_out) {
+		if (*v->class && v->brackets[0] != '(' && !w->l->is_erlang)
+			strbuf_addc(w->out, ' ');
+		if (!v->items.len && !v->left_out && !w->l->is_erlang) {
 			strbuf_add(w->out, v->brackets, 2);
 		} else if (is_deep || word_is_above(w, word)) {
 			strbuf_addf(w->out, "%c%s%c", v->brackets[0],
 				    word_is_above(w, word) ? "<above>" : "...", v->brackets[1]);
 		} else {
 			w->above[w->nabove++] = word;
-			items_write(w, v);
+			if (w->l->is_erlang)
+				erlang_value_write(w, v);
+			else
+				items_write(w, v);
 			w->nabove--;
 		}
 	}
@@ -282,6 +367,14 @@ void lang_value_add(struct mdb *m, const struct lang *l, uint64_t word,
 	struct writer w = {.m = m, .l = l, .style = style, .out = out};
 
 	word_write(&w, word);
+}
+
+void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said *said,
+		   const struct value_style *style, struct strbuf *out)
+{
+	struct writer w = {.m = m, .l = l, .style = style, .out = out};
+
+	said_write(&w, said);
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -471,6 +564,8 @@ static void pieces_show(struct mdb *m, const struct lang *l, uint64_t word)
 		for (uint32_t i = 0; i < v.said.pieces.len; i++) {
 			const struct value_piece *p = &v.said.pieces.data[i];
 
+			if (p->is_character)
+				continue;
 			if (p->is_word)
 				emit_say(&m->out,
 					 "    %" PRIx64 ": characters %" PRIu64 " to %" PRIu64 "\n",

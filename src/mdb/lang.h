@@ -15,6 +15,7 @@ struct lang {
 	uint32_t part;	   /* index of the helper in replays */
 	const char *label; /* "js" */
 	char quote;	   /* around texts */
+	bool is_erlang;	   /* values are written as Erlang writes them: [{a,1},...] */
 };
 
 /* The language of that index; false: its values are not described. */
@@ -23,6 +24,9 @@ bool lang_at(struct mdb *m, uint32_t part, struct lang *ret);
 MUST_CHECK struct err *lang_missing_err(const struct mdb *m);
 /* The language of which the word is a value. */
 MUST_CHECK struct err *lang_of_word(struct mdb *m, uint64_t word, struct lang *ret);
+
+/* erlang.c: adds a string, or an atom, which has quotes only if it needs them. */
+void erlang_quote(struct strbuf *out, const char *s, size_t len, bool is_atom);
 
 /* How a value is written. */
 struct value_style {
@@ -34,3 +38,9 @@ struct value_style {
 };
 void lang_value_add(struct mdb *m, const struct lang *l, uint64_t word,
 		    const struct value_style *style, struct strbuf *out);
+/* The same of what has been said of an item that has no word. */
+void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said *said,
+		   const struct value_style *style, struct strbuf *out);
+
+/* census.c: adds the objects of the classes that the helper calls tasks, if it has such. */
+MUST_CHECK struct err *census_kind_add(struct mdb *m, uint32_t part, value_words *ret);
