@@ -5,8 +5,9 @@
 #include "arch/arch.h"
 #include "helper/process_impl.h"
 
-#define STEPS_MAX  2000000u   /* actions of clauses that run one after the other */
-#define FOREIGN_NS 100000000u /* time on a CPU for the clauses of a helper that is not trusted */
+#define SCRATCH_SIZE (1u << 20) /* texts of a clause, such as the frames of a task */
+#define STEPS_MAX    2000000u	/* actions of clauses that run one after the other */
+#define FOREIGN_NS   100000000u /* time on a CPU for the clauses of a helper that is not trusted */
 
 /* ---- built-in variables ---------------------------------------------------------------------- */
 
@@ -148,6 +149,7 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 				    .rand = dif_env_none.rand,
 				    .progenyof = dif_env_none.progenyof,
 				    .attach = process_subr};
+	const struct dif_machine_opts opts = {.scratch_size = SCRATCH_SIZE};
 	uint32_t left = STEPS_MAX;
 	bool good = true;
 
@@ -158,7 +160,7 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 	free(p->declined);
 	p->declined = NULL;
 	dif_machine_destroy(p->machine);
-	p->machine = dif_machine_create(&env, NULL);
+	p->machine = dif_machine_create(&env, &opts);
 	dif_machine_begin_firing(p->machine, 0);
 	for (uint32_t i = 0; i < h->prog->nclauses && good; i++)
 		if (helper_clause_probe(h->prog->clauses[i]) == HELPER_ATTACH) {
