@@ -354,6 +354,7 @@ static void value_act(struct run *r, enum act_kind kind)
 		v->separator = xstrdup(r->text[2] ? r->text[2] : "");
 		return;
 	case ACT_UITEM: item_add(r, VALUE_ITEM); return;
+	case ACT_ULOCAL: /* of a task's frame */
 	case ACT_UPROPERTY: item_add(r, VALUE_PROPERTY); return;
 	case ACT_UELEMENT: item_add(r, VALUE_ELEMENT); return;
 	case ACT_UENTRY: item_add(r, VALUE_ENTRY); return;
@@ -800,6 +801,26 @@ bool value_task_read(struct process *p, const struct helper *h, uint64_t word, b
 	return ret->is_known;
 }
 
+/* Frames that a helper has named from the outermost one: each with the values behind it. */
+static void frames_reverse(struct value *v)
+{
+	value_items to = {0};
+	uint32_t end = (uint32_t)v->items.len;
+
+	for (uint32_t i = end; i--;) {
+		const struct value_item *item = &v->items.data[i];
+
+		if (i && (item->kind != VALUE_ITEM || item->has_word))
+			continue;
+		for (uint32_t k = i; k < end; k++)
+			vec_push(&to, v->items.data[k]);
+		end = i;
+	}
+	for (uint32_t i = 0; i < to.len; i++)
+		v->items.data[i] = to.data[i];
+	vec_deinit(&to);
+}
+
 void value_backtrace_read(struct process *p, const struct helper *h, uint64_t word,
 			  struct value *ret)
 {
@@ -807,6 +828,8 @@ void value_backtrace_read(struct process *p, const struct helper *h, uint64_t wo
 
 	*ret = (struct value){0};
 	word_run(&r, h, HELPER_BACKTRACE, word, ITEMS_MAX, &ret->fault);
+	if (ret->has_items && strcmp(ret->class, "reversed") == 0)
+		frames_reverse(ret);
 	ret->is_known = r.nsaid;
 }
 

@@ -614,12 +614,18 @@ struct err *cmd_lstr(struct mdb *m, const struct call *c)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* A word in a line: what it is if it is no more than that, or its address and class. */
-static void word_short_add(struct mdb *m, const struct lang *l, uint64_t word, struct strbuf *out)
+void lang_value_add_short(struct mdb *m, const struct lang *l, uint64_t word, struct strbuf *out)
 {
-	const struct value_style style = {.items = 1, .text = TEXT_INNER, .is_one_line = true};
+	const struct value_style style = {.depth = l->is_erlang ? 4 : 0,
+					  .items = l->is_erlang ? 20 : 1,
+					  .text = TEXT_INNER,
+					  .is_one_line = true};
 	struct value v;
 
+	if (l->is_erlang) {
+		lang_value_add(m, l, word, &style, out);
+		return;
+	}
 	if (value_read(l->p, l->h, word, 1, &v) && v.has_items) {
 		strbuf_addf(out, "%" PRIx64 " (", word);
 		if (*v.class)
@@ -644,7 +650,7 @@ static void local_row(struct mdb *m, const struct lang *l, uint32_t frame,
 		strbuf_addf(&name, "arg%" PRIu64, local->key);
 	else
 		value_name_add(l->p, l->h, local->key, &name);
-	word_short_add(m, l, local->word, &text);
+	lang_value_add_short(m, l, local->word, &text);
 	emit_row(&m->out);
 	emit_int(&m->out, "frame", frame, 0);
 	emit_say(&m->out, "          ");

@@ -38,6 +38,11 @@ struct value_style {
 };
 void lang_value_add(struct mdb *m, const struct lang *l, uint64_t word,
 		    const struct value_style *style, struct strbuf *out);
+/*
+ * A value within a line: what it is if it is no more than that; of one that has items, the word and
+ * the class, unless the language writes values in a line.
+ */
+void lang_value_add_short(struct mdb *m, const struct lang *l, uint64_t word, struct strbuf *out);
 /* The same of what has been said of an item that has no word. */
 void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said *said,
 		   const struct value_style *style, struct strbuf *out);

@@ -97,15 +97,12 @@ static struct err *tasks_find(struct mdb *m, struct lang *lang, value_words *ret
 
 /* What an item says, in a line. */
 static void item_text_add(struct mdb *m, const struct lang *l, const struct value_item *item,
-			  uint32_t depth, struct strbuf *out)
+			  struct strbuf *out)
 {
-	const struct value_style style = {.depth = depth,
-					  .items = 20,
-					  .text = 200,
-					  .is_one_line = true};
+	const struct value_style style = {.text = 200, .is_one_line = true};
 
 	if (item->has_word)
-		lang_value_add(m, l, item->word, &style, out);
+		lang_value_add_short(m, l, item->word, out);
 	else
 		lang_said_add(m, l, &item->said, &style, out);
 }
@@ -142,7 +139,7 @@ static void cell_set(struct mdb *m, struct table *t, struct task *task,
 
 	if (at == COLUMNS_MAX || task->cells[at])
 		return;
-	item_text_add(m, &t->lang, item, 2, &text);
+	item_text_add(m, &t->lang, item, &text);
 	task->cells[at] = xstrdup(strbuf_text(&text));
 	t->columns.data[at].width = MAX(t->columns.data[at].width, text.len);
 	t->columns.data[at].is_number &= text_is_number(task->cells[at]);
@@ -300,7 +297,7 @@ static void details_show(struct mdb *m, const struct table *t, const struct task
 		strbuf_addf(&text, "%s: ", item->name);
 		if (with_words && item->has_word)
 			strbuf_addf(&text, "%" PRIx64 ": ", item->word);
-		item_text_add(m, &t->lang, item, 4, &text);
+		item_text_add(m, &t->lang, item, &text);
 		emit_list_str(&m->out, strbuf_text(&text), text.len);
 		emit_say(&m->out, "\n%16s %s", "", strbuf_text(&text));
 		strbuf_deinit(&text);
@@ -396,7 +393,7 @@ static void slot_show(struct mdb *m, const struct lang *l, const struct value_it
 		strbuf_adds(&name, item->name);
 	else if (item->kind != VALUE_MEMBER)
 		value_name_add(l->p, l->h, item->key, &name);
-	item_text_add(m, l, item, 4, &text);
+	item_text_add(m, l, item, &text);
 	emit_row(&m->out);
 	if (item->has_word)
 		emit_value(&m->out, item->word);

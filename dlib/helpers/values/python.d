@@ -452,6 +452,116 @@ inline void say_address()
 	uliteral(">");
 }
 
+/* ---- tasks of asyncio, written in C ---- */
+
+this uint64_t task_type; /* the type Task, from which the task's own one is derived; 0: none */
+this uint64_t future_type;
+this uint64_t coro_at;	 /* what a task has behind what futures have */
+this uint64_t code;
+this uint64_t state;
+this uint64_t instr;
+this uint64_t first;
+/* of the helper's blocks */
+this uint64_t at;
+this uint64_t body;
+this uint64_t top;
+this uint64_t table;
+this int line;
+
+inline void find_task_type(uint64_t type)
+{
+	this->b = type;
+	this->task_type = 0;
+	this->future_type = 0;
+	this->hops = 0;
+	while (this->b && !this->future_type && this->hops < 16; 16) {
+		if (IS_NAMED_TASK[TYPE_NAME[this->b]])
+			this->task_type = this->b;
+		else if (IS_NAMED_FUTURE[TYPE_NAME[this->b]])
+			this->future_type = this->b;
+		this->b = BASE[this->b];
+		this->hops++;
+	}
+	this->coro_at = this->task_type && this->future_type ?
+	    BASIC_SIZE[this->future_type] + t_coro : 0;
+	if (!this->coro_at)
+		this->task_type = 0;
+}
+
+/* Whether a future is done: 0 no, 1 it was cancelled, 2 yes. */
+inline uint32_t FUTURE_STATE[uint64_t o, uint64_t type] =
+    HALF[o + (minor > 12 ? BASIC_SIZE[type] - 8 : DICT_AT[type] - 16)];
+inline uint64_t FUTURE_RESULT[uint64_t o, uint64_t type] =
+    WORD[o + (minor < 10 ? 56 : minor == 10 ? DICT_AT[type] - 40 : 64)];
+inline uint64_t FUTURE_ERROR[uint64_t o] = WORD[o + 48];
+inline uint64_t TASK_AWAITS[uint64_t o, uint64_t coro_at] = WORD[o + coro_at - 8];
+
+/* Whether the code of a coroutine runs. */
+inline int IS_EXECUTED[uint64_t coro] = minor > 10 ? BYTE[GEN_FRAME[coro] - 5] == 0 :
+    minor == 10 ? GEN_FRAME[coro] && BYTE[GEN_FRAME[coro] + f_last + 12] == 0 : BYTE[coro + 24];
+
+inline string STATE_TEXT[uint64_t o, uint64_t future, uint64_t coro_at] =
+    FUTURE_STATE[o, future] == 1 ? "cancelled" :
+    FUTURE_STATE[o, future] == 2 ? (FUTURE_ERROR[o] ? "failed" : "finished") :
+    !coro_at || TASK_AWAITS[o, coro_at] ? "waiting" :
+    IS_GEN[TYPE[WORD[o + coro_at]]] && IS_EXECUTED[WORD[o + coro_at]] ? "running" : "ready";
+
+/* The name of a task is a number while nobody has asked for it (3.12 and later). */
+inline string TASK_NAME[uint64_t name] = !IS_POINTER[name] ? "?" :
+    FLAGS[TYPE[name]] & STR ? PYSTR[name] : FLAGS[TYPE[name]] & INT_TYPE ?
+    strjoin("Task-", lltostr((uint64_t)HALF[name + 24])) : "?";
+
+/* Where the generator or coroutine is: "leaf (app.py:12)", in this->str. */
+inline void find_place(uint64_t coro)
+{
+	this->body = GEN_FRAME[coro];
+	this->code = this->body ? REF[this->body + f_code] : 0;
+	this->str = this->code ? PYSTR[WORD[this->code + c_name]] : "(ended)";
+	if (this->code) {
+		this->instr = minor > 10 ? WORD[this->body + f_last] : HALF[this->body + f_last];
+		this->first = HALF[this->code + c_first];
+		this->table = WORD[this->code + c_lines];
+		find_line();
+		this->str = strjoin(this->str, strjoin(" (", strjoin(
+		    basename(PYSTR[WORD[this->code + c_file]]), strjoin(":",
+		    strjoin(lltostr((int)this->first + this->line), ")")))));
+	}
+}
+
+/* Sets this->at to the innermost one of the generators and coroutines that wait for each other. */
+inline void find_innermost(uint64_t coro)
+{
+	this->at = coro;
+	this->item = coro;
+	while (this->at; 1000) {
+		this->item = this->at;
+		find_next();
+	}
+	this->at = this->item;
+}
+
+inline void say_future()
+{
+	open_object();
+	this->key = this->coro_at ? WORD[this->o + this->coro_at + 8] : 0;
+	if (IS_POINTER[this->key] && (FLAGS[TYPE[this->key]] & STR))
+		uitem("name", this->key);
+	else if (this->key) {
+		uitem("name");
+		uliteral(TASK_NAME[this->key]);
+	}
+	uitem("state");
+	uliteral(STATE_TEXT[this->o, this->future_type, this->coro_at]);
+	if (this->coro_at && WORD[this->o + this->coro_at])
+		uitem("coro", WORD[this->o + this->coro_at]);
+	if (this->coro_at && TASK_AWAITS[this->o, this->coro_at])
+		uitem("waits_for", TASK_AWAITS[this->o, this->coro_at]);
+	if (FUTURE_STATE[this->o, this->future_type] == 2 && FUTURE_ERROR[this->o])
+		uitem("exception", FUTURE_ERROR[this->o]);
+	else if (FUTURE_STATE[this->o, this->future_type] == 2)
+		uitem("result", FUTURE_RESULT[this->o, this->future_type]);
+}
+
 inline void say_instance()
 {
 	if ((this->flags & MANAGED) || DICT_AT[this->t])
@@ -507,8 +617,12 @@ inline void say_other()
 		utext(WORD[this->o + 40], PYLEN[this->o], 1);
 	} else if (this->t == gen_type || this->t == coro_type || this->t == agen_type)
 		say_address();
-	else
+	else {
+		find_task_type(this->t);
+		if (this->future_type)
+			say_future();
 		say_instance();
+	}
 }
 
 dtrace:helper:value:
@@ -614,6 +728,7 @@ dtrace:helper:locals:
 /* Kinds of classes, as a census knows them. */
 inline int SHOWN = 1;
 inline int APART = 64; /* of objects that have items elsewhere in memory */
+inline int TASK = 128;
 
 /* The lists of three generations, and of objects that gc.freeze() keeps out of them. */
 dtrace:helper:heap:
@@ -642,7 +757,8 @@ dtrace:helper:class:
 			this->solid = BASE[this->solid];
 			this->hops++;
 		}
-		uclass(SHOWN | ((this->flags & (LIST | DICT | MANAGED)) || DICT_AT[arg0] ||
+		find_task_type(arg0);
+		uclass(SHOWN | (this->task_type ? TASK : 0) | ((this->flags & (LIST | DICT | MANAGED)) || DICT_AT[arg0] ||
 		    this->solid == set_type || this->solid == frozenset_type ? APART : 0),
 		    BASIC_SIZE[arg0], arg0 | 1);
 		if (ITEM_SIZE[arg0])
@@ -672,5 +788,89 @@ dtrace:helper:shape:
 		if (this->key)
 			uprop(this->key);
 		this->i++;
+	}
+}
+
+/*
+ * The tasks of asyncio are among the objects of the census, also those that are done and still
+ * referred to. Each is a row of a table: the innermost coroutine is where it waits.
+ */
+dtrace:helper:task:
+{
+	find_type(arg0);
+	this->o = arg0;
+	if (this->t)
+		find_task_type(this->t);
+	if (this->t && this->task_type) {
+		this->start = WORD[this->o + this->coro_at];
+		this->start = this->start && IS_GEN[TYPE[this->start]] ? this->start : 0;
+		this->state = FUTURE_STATE[this->o, this->future_type];
+		this->key = TASK_AWAITS[this->o, this->coro_at];
+		uitem("name");
+		uliteral(TASK_NAME[WORD[this->o + this->coro_at + 8]]);
+		uitem("state");
+		uliteral(STATE_TEXT[this->o, this->future_type, this->coro_at]);
+		uitem("coroutine");
+		uliteral(this->start ? PYSTR[WORD[this->start + g_name]] : "-");
+		find_innermost(this->state ? 0 : this->start);
+		if (this->at)
+			find_place(this->at);
+		uitem("place");
+		uliteral(this->at ? this->str : "-");
+		uitem("waits for");
+		this->t = this->key ? TYPE[this->key] : 0;
+		if (this->t) {
+			find_task_type(this->t);
+			this->b = this->t;
+			get_name();
+		}
+		uliteral(!this->t ? "-" : this->task_type ?
+		    TASK_NAME[WORD[this->key + this->coro_at + 8]] : this->str);
+	}
+}
+
+dtrace:helper:task:
+/arg1/
+{
+	find_type(arg0);
+	this->o = arg0;
+	find_task_type(this->t);
+	if (this->task_type) {
+		uitem("coroutine object", WORD[this->o + this->coro_at]);
+		if (TASK_AWAITS[this->o, this->coro_at])
+			uitem("what it waits for", TASK_AWAITS[this->o, this->coro_at]);
+		if (FUTURE_STATE[this->o, this->future_type] == 2 && FUTURE_ERROR[this->o])
+			uitem("exception", FUTURE_ERROR[this->o]);
+		else if (FUTURE_STATE[this->o, this->future_type] == 2)
+			uitem("result", FUTURE_RESULT[this->o, this->future_type]);
+	}
+}
+
+/* The coroutines that wait for each other, each with its variables: objects lead inwards only. */
+dtrace:helper:backtrace:
+{
+	find_type(arg0);
+	this->o = arg0;
+	find_task_type(this->t);
+	this->start = this->task_type ? WORD[this->o + this->coro_at] : 0;
+	this->start = this->start && IS_GEN[TYPE[this->start]] &&
+	    !FUTURE_STATE[this->o, this->future_type] ? this->start : 0;
+	uopen("", "reversed", "");
+	while (this->start; 1000) {
+		find_place(this->start);
+		uitem(this->str);
+		if (this->code) {
+			this->l_code = this->code;
+			this->l_at = this->body + f_local;
+			this->l_kinds = minor > 10 ? WORD[this->l_code + c_kinds] : 0;
+			say_variables(WORD[this->l_code + c_locals], 0);
+		}
+		if (this->code && minor < 11) {
+			say_variables(WORD[this->l_code + c_kinds], 1);
+			say_variables(WORD[this->l_code + c_free], 1);
+		}
+		this->at = this->start;
+		find_next();
+		this->start = this->at;
 	}
 }
