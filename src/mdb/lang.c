@@ -184,7 +184,11 @@ static void line_begin(struct writer *w, uint32_t i)
 
 static void item_name_write(struct writer *w, const struct value *v, const struct value_item *item)
 {
-	bool is_quoted = strcmp(v->separator, "=") != 0;
+	/* an attribute of an object of Python that has entries, too, is no entry */
+	bool is_attribute =
+		w->l->quote == '\'' && (item->kind == VALUE_ITEM || item->kind == VALUE_PROPERTY);
+	const char *separator = is_attribute ? "=" : v->separator;
+	bool is_quoted = strcmp(separator, "=") != 0;
 	struct strbuf name = {0};
 
 	if (item->kind == VALUE_ELEMENT && v->brackets[0] == '{')
@@ -203,7 +207,7 @@ static void item_name_write(struct writer *w, const struct value *v, const struc
 		quoted_add(w->l, w->out, &name);
 	else
 		text_escape(w->out, strbuf_text(&name), name.len);
-	strbuf_adds(w->out, v->separator);
+	strbuf_adds(w->out, separator);
 	strbuf_deinit(&name);
 }
 

@@ -8,8 +8,7 @@
  * the type at the address before it; only a census has such words.
  *
  * A dict of attributes that has been made for none but its object is not shown as an object of its
- * own. What an object of a class that is derived from dict or set has besides its entries is left
- * out.
+ * own.
  *
  * Offsets: CPython Include/object.h, Include/cpython/{object,longintrepr,dictobject,funcobject}.h,
  * Include/internal/pycore_{dict,gc,interp,code}.h, Objects/setobject.c.
@@ -30,6 +29,8 @@ table VALUES { /*	       3.8  3.9 3.10 3.11 3.12 3.13 */
 	uint64_t c_locals =	72,  72,  72,  96,  96,	 96;
 	uint64_t c_kinds  =	88,  88,  88, 104, 104, 104;
 	uint64_t c_free	  =	80,  80,  80,	0,   0,	  0;
+	/* of a frame of a module or a class: the dict of its variables */
+	uint64_t f_dict	  =	56,  56,  56,  24,  40,	 40;
 	/* of a dict's keys: how many entries there have been, the indices */
 	uint64_t k_count  =	32,  32,  32,  24,  24,	 24;
 	uint64_t k_start  =	40,  40,  40,  32,  32,	 32;
@@ -94,6 +95,7 @@ this uint64_t start;
 this uint64_t i;
 this uint64_t shown;
 this uint64_t opened;
+this uint64_t known; /* the type from which it is derived: find_known_type() */
 this uint64_t keys;
 this uint64_t values;
 this uint64_t dict;
@@ -108,7 +110,10 @@ this uint64_t members;
 this uint64_t width;
 this int64_t dot;
 this int64_t count;
+this int64_t n;
+this int64_t point;
 this string str;
+this string digits;
 
 inline uint64_t FLAGS[uint64_t t] = WORD[t + 168];
 inline uint64_t BASE[uint64_t t] = WORD[t + 256];
@@ -233,48 +238,6 @@ inline void find_dict_entries(uint64_t dict)
 		find_entries();
 }
 
-inline void say_dict()
-{
-	get_class(dict_type);
-	uopen("{}", this->str, ": ");
-	find_dict_entries(this->o);
-	this->i = 0;
-	this->shown = 0;
-	while (this->i < this->most && this->shown < arg1; 65536) {
-		get_entry();
-		if (this->key && this->item) {
-			uentry(this->key, this->item);
-			this->shown++;
-		}
-		this->i++;
-	}
-	if (PYLEN[this->o] > this->shown)
-		umore(PYLEN[this->o] - this->shown);
-}
-
-/* In the order of the table, as Python has it. A key that was removed has the hash -1. */
-inline void say_set()
-{
-	get_class(set_type);
-	if (this->t == set_type && !WORD[this->o + 24])
-		this->str = "set";
-	uopen("{}", this->str, ": ");
-	this->most = WORD[this->o + 32] + 1;
-	this->entries = WORD[this->o + 40];
-	this->i = 0;
-	this->shown = 0;
-	while (this->i < this->most && this->shown < arg1; 65536) {
-		this->key = WORD[this->entries + 16 * this->i];
-		if (this->key && ~WORD[this->entries + 16 * this->i + 8]) {
-			umember(this->key);
-			this->shown++;
-		}
-		this->i++;
-	}
-	if (WORD[this->o + 24] > this->shown)
-		umore(WORD[this->o + 24] - this->shown);
-}
-
 inline void open_object()
 {
 	if (!this->opened) {
@@ -357,6 +320,225 @@ inline void say_members()
 		this->b = BASE[this->b];
 		this->hops++;
 	}
+}
+
+inline void say_dict()
+{
+	get_class(dict_type);
+	uopen("{}", this->str, ": ");
+	find_dict_entries(this->o);
+	this->i = 0;
+	this->shown = 0;
+	while (this->i < this->most && this->shown < arg1; 65536) {
+		get_entry();
+		if (this->key && this->item) {
+			uentry(this->key, this->item);
+			this->shown++;
+		}
+		this->i++;
+	}
+	if (PYLEN[this->o] > this->shown)
+		umore(PYLEN[this->o] - this->shown);
+	this->shown = 0;
+	this->opened = 1;
+	if (this->t != dict_type) {
+		say_members();
+		say_attributes();
+	}
+}
+
+/* In the order of the table, as Python has it. A key that was removed has the hash -1. */
+inline void say_set()
+{
+	get_class(set_type);
+	if (this->t == set_type && !WORD[this->o + 24])
+		this->str = "set";
+	uopen("{}", this->str, ": ");
+	this->most = WORD[this->o + 32] + 1;
+	this->entries = WORD[this->o + 40];
+	this->i = 0;
+	this->shown = 0;
+	while (this->i < this->most && this->shown < arg1; 65536) {
+		this->key = WORD[this->entries + 16 * this->i];
+		if (this->key && ~WORD[this->entries + 16 * this->i + 8]) {
+			umember(this->key);
+			this->shown++;
+		}
+		this->i++;
+	}
+	if (WORD[this->o + 24] > this->shown)
+		umore(WORD[this->o + 24] - this->shown);
+	this->shown = 0;
+	this->opened = 1;
+	if (this->t != set_type && this->t != frozenset_type) {
+		say_members();
+		say_attributes();
+	}
+}
+
+/* Blocks of 64 elements with links on both sides (Modules/_collectionsmodule.c). */
+inline void say_deque()
+{
+	this->b = this->t;
+	get_name();
+	uopen("[]", this->str, "=");
+	this->most = PYLEN[this->o];
+	this->start = WORD[this->o + 24];
+	this->index = WORD[this->o + 40];
+	this->i = 0;
+	while (this->start && this->i < this->most && this->i < arg1; 65536) {
+		uelement(this->i, WORD[this->start + 8 + 8 * this->index]);
+		this->i++;
+		this->index++;
+		if (this->index == 64) {
+			this->index = 0;
+			this->start = WORD[this->start + 520];
+		}
+	}
+	if (this->i < this->most)
+		umore(this->most - this->i);
+	if (*(int64_t *)(this->o + 64) >= 0) {
+		uitem("maxlen");
+		unumber(*(int64_t *)(this->o + 64));
+	}
+	this->shown = 0;
+	this->opened = 1;
+	say_attributes();
+}
+
+inline void say_comma(int64_t n)
+{
+	uliteral(", ");
+	unumber(n);
+}
+
+/*
+ * Year, month and so on are bytes, the highest first, behind a byte that says whether there is a
+ * time zone (Include/datetime.h).
+ */
+inline void say_date()
+{
+	this->str = copyinstr(TYPE_NAME[this->solid]);
+	this->dot = this->str == "datetime.datetime" ? 10 : this->str == "datetime.time" ? 6 : 4;
+	this->start = this->o + 25;
+	this->item = this->dot > 4 && BYTE[this->o + 24] ?
+	    WORD[this->o + (this->dot == 10 ? 40 : 32)] : 0;
+	this->str = strjoin(copyinstr(TYPE_NAME[this->t]), "(");
+	uliteral(this->str);
+	if (this->dot != 6) {
+		unumber(BYTE[this->start] << 8 | BYTE[this->start + 1]);
+		say_comma(BYTE[this->start + 2]);
+		say_comma(BYTE[this->start + 3]);
+		this->start += 4;
+	}
+	if (this->dot == 10)
+		uliteral(", ");
+	if (this->dot > 4) {
+		unumber(BYTE[this->start]);
+		say_comma(BYTE[this->start + 1]);
+		this->count = BYTE[this->start + 3] << 16 | BYTE[this->start + 4] << 8 |
+		    BYTE[this->start + 5];
+		if (BYTE[this->start + 2] || this->count)
+			say_comma(BYTE[this->start + 2]);
+		if (this->count)
+			say_comma(this->count);
+		if (BYTE[this->start + 6] == 1)
+			uliteral(", fold=1");
+	}
+	if (this->item) {
+		uliteral(", tzinfo=");
+		this->b = TYPE[this->item];
+		get_name();
+		uliteral(this->str);
+	}
+	uliteral(")");
+}
+
+/* Ten digits of a number. */
+inline string PADDED[string digits] = strjoin(substr("0000000000", strlen(digits)), digits);
+
+/*
+ * Words of 19 digits, the lowest first, and an exponent (Modules/_decimal/libmpdec/mpdecimal.h); as
+ * repr() of Decimal writes it. Of one with more than 190 digits, the first and how many there are.
+ */
+inline void say_decimal()
+{
+	this->flags = BYTE[this->o + 24];
+	this->n = *(int64_t *)(this->o + 40);
+	this->count = *(int64_t *)(this->o + 32);
+	this->i = WORD[this->o + 48];
+	this->start = WORD[this->o + 64];
+	uliteral(this->t == this->solid ? "Decimal('" : strjoin(copyinstr(TYPE_NAME[this->t]), "('"));
+	uliteral(this->flags & 1 ? "-" : "");
+	this->str = "";
+	this->most = 0;
+	while (this->i && this->most < 10; 10) {
+		this->i--;
+		this->item = WORD[this->start + 8 * this->i];
+		this->digits = lltostr(this->item / 10000000000ull);
+		this->str = strjoin(this->str, this->digits == "0" && this->str == "" ? "" :
+		    this->str == "" ? this->digits :
+		    substr(PADDED[this->digits], 1));
+		this->digits = lltostr(this->item % 10000000000ull);
+		this->str = strjoin(this->str, this->str == "" ? this->digits : PADDED[this->digits]);
+		this->most++;
+	}
+	/* where the point is, from the first digit on */
+	this->point = this->n + this->count;
+	if (this->flags & 2)
+		uliteral("Infinity");
+	else if (this->flags & 12) {
+		uliteral(this->flags & 8 ? "sNaN" : "NaN");
+		if (this->n)
+			uliteral(this->str);
+	} else if (this->i)
+		uliteral(strjoin(substr(this->str, 0, 19), strjoin("... with ",
+		    strjoin(lltostr(this->n), " digits"))));
+	else if (this->count == 0)
+		uliteral(this->str);
+	else if (this->count < 0 && this->point > 0) {
+		uliteral(substr(this->str, 0, this->point));
+		uliteral(".");
+		uliteral(substr(this->str, this->point));
+	} else if (this->count < 0 && this->point > -6) {
+		uliteral("0.");
+		uliteral(substr("000000", 0, -this->point));
+		uliteral(this->str);
+	} else {
+		uliteral(substr(this->str, 0, 1));
+		uliteral(this->n > 1 ? "." : "");
+		uliteral(substr(this->str, 1));
+		uliteral(this->point > 0 ? "E+" : "E");
+		unumber(this->point - 1);
+	}
+	uliteral("')");
+}
+
+inline void say_timedelta()
+{
+	this->str = strjoin(copyinstr(TYPE_NAME[this->t]), "(");
+	uliteral(this->str);
+	this->str = "";
+	this->count = *(int *)(this->o + 24);
+	if (this->count) {
+		uliteral("days=");
+		unumber(this->count);
+		this->str = ", ";
+	}
+	if (HALF[this->o + 28]) {
+		uliteral(this->str);
+		uliteral("seconds=");
+		unumber(HALF[this->o + 28]);
+		this->str = ", ";
+	}
+	if (HALF[this->o + 32]) {
+		uliteral(this->str);
+		uliteral("microseconds=");
+		unumber(HALF[this->o + 32]);
+	}
+	if (!this->count && !HALF[this->o + 28] && !HALF[this->o + 32])
+		uliteral("0");
+	uliteral(")");
 }
 
 /* Elements of a list or a tuple. */
@@ -573,8 +755,29 @@ inline void say_instance()
 		say_address();
 }
 
+/*
+ * What the type is derived from: 1 deque, 2 timedelta, 3 date, datetime or time, 4 Decimal. this->solid: which
+ * of these; some are made like those of class statements.
+ */
+inline void find_known_type()
+{
+	this->known = 0;
+	this->b = this->t;
+	this->hops = 0;
+	while (this->b && !this->known && this->hops < 16; 16) {
+		this->str = copyinstr(TYPE_NAME[this->b]);
+		this->known = this->str == "collections.deque" ? 1 :
+		    this->str == "decimal.Decimal" ? 4 : this->str == "datetime.timedelta" ? 2 : this->str == "datetime.datetime" ||
+		    this->str == "datetime.date" || this->str == "datetime.time" ? 3 : 0;
+		this->solid = this->known ? this->b : this->solid;
+		this->b = BASE[this->b];
+		this->hops++;
+	}
+}
+
 inline void say_other()
 {
+	this->known = ~0ull; /* it is one of the following */
 	this->solid = this->t;
 	this->hops = 0;
 	while ((FLAGS[this->solid] & HEAP) && BASE[this->solid] && this->hops < 32; 32) {
@@ -618,6 +821,17 @@ inline void say_other()
 	} else if (this->t == gen_type || this->t == coro_type || this->t == agen_type)
 		say_address();
 	else {
+		find_known_type();
+		if (this->known == 1)
+			say_deque();
+		else if (this->known == 2)
+			say_timedelta();
+		else if (this->known == 3)
+			say_date();
+		else if (this->known == 4)
+			say_decimal();
+	}
+	if (this->known == 0) {
 		find_task_type(this->t);
 		if (this->future_type)
 			say_future();
@@ -689,6 +903,7 @@ this uint64_t l_code;
 this uint64_t l_names;
 this uint64_t l_kinds;
 this uint64_t l_item;
+this uint64_t l_dict;
 this uint64_t l_at;
 this uint64_t l_i;
 this uint64_t l_n;
@@ -712,6 +927,29 @@ inline void say_variables(uint64_t names, int is_cell)
 	this->l_at += 8 * this->l_n;
 }
 
+/*
+ * The variables of a module or the body of a class are in a dict; those that Python itself makes,
+ * and values of which a module has a name only, are left out.
+ */
+inline void say_dict_variables(uint64_t dict)
+{
+	find_dict_entries(dict);
+	this->l_i = 0;
+	this->shown = 0;
+	this->i = 0;
+	while (this->i < this->most && this->shown < 100; 4096) {
+		get_entry();
+		if (this->key && this->item && (FLAGS[TYPE[this->key]] & STR) &&
+		    substr(PYSTR[this->key], 0, 2) != "__" &&
+		    TYPE[this->item] != module_type && TYPE[this->item] != function_type &&
+		    !(FLAGS[TYPE[this->item]] & CLASS)) {
+			ulocal(this->key, this->item);
+			this->shown++;
+		}
+		this->i++;
+	}
+}
+
 dtrace:helper:locals:
 /arg7/
 {
@@ -719,10 +957,15 @@ dtrace:helper:locals:
 	this->l_at = this->own + f_local;
 	this->l_kinds = minor > 10 ? WORD[this->l_code + c_kinds] : 0;
 	say_variables(WORD[this->l_code + c_locals], 0);
+	/* CO_OPTIMIZED: of a function, whose dict is what locals() has made */
+	this->l_dict = HALF[this->l_code + (minor > 10 ? 48 : 36)] & 1 ? 0 :
+	    WORD[this->own + f_dict];
 	if (minor < 11) {
 		say_variables(WORD[this->l_code + c_kinds], 1);
 		say_variables(WORD[this->l_code + c_free], 1);
 	}
+	if (this->l_dict && IS_POINTER[this->l_dict] && (FLAGS[TYPE[this->l_dict]] & DICT))
+		say_dict_variables(this->l_dict);
 }
 
 /* Kinds of classes, as a census knows them. */

@@ -7,7 +7,7 @@ import glob, json, os, random, re, resource, struct, subprocess, sys
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
-import collections, functools, gc, json, os, sys, types
+import collections, datetime, decimal, functools, gc, json, os, sys, types
 
 class Worker:
     def __init__(self, id, name): self.id, self.name = id, name
@@ -23,6 +23,10 @@ class Meta(type): pass
 class WithMeta(metaclass=Meta): pass
 class Dict(dict): pass
 class List(list): pass
+class Set(set): pass
+class Deque(collections.deque): pass
+class Money(decimal.Decimal): pass
+class Day(datetime.date): pass
 class Tuple(tuple): pass
 class Text(str): pass
 class Int(int): pass
@@ -63,6 +67,15 @@ cut = Worker(1, "c")
 del cut.id
 over = made(List, attr=3)
 over.extend([1, 2])
+over_dict = Dict(a=1, b=[2])
+over_dict.attr, over_dict.other = 5, "o"
+over_set = Set((7,))
+over_set.attr = 6
+over_deque = Deque((1, 2))
+over_deque.attr = 8
+filled = collections.defaultdict(list, k=[1])
+turned = collections.deque(range(200), 130)
+turned.rotate(70)
 over_tuple = Tuple((1, 2))
 over_tuple.attr = 4
 values = {
@@ -81,6 +94,14 @@ values = {
     "slots": Slots("l", (1,)), "half": made(Slots, right=2), "both": made(Both, extra=5, z=1), "meta": made(WithMeta, a=1),
     "module": types.ModuleType("madeup"), "point": Point(1, "two"), "over": over, "over tuple": over_tuple, "over dict": Dict(a=1), "int": Int(77), "float": Float(2.5),
     "partial": functools.partial(plain, 3), "slice": slice(1, 2), "bytearray": bytearray(b"xyz"), "complex": 1 + 2j,
+    "attributes of dict": over_dict, "of set": over_set, "of deque": over_deque, "filled": filled, "ordered": collections.OrderedDict(a=1), "counter": collections.Counter("aab"),
+    "deques": [collections.deque(), collections.deque([1, "a"]), collections.deque([1, 2, 3], 2), turned],
+    "decimals": [decimal.Decimal(t) for t in ("0", "-0", "1", "-1.50", "0.000001", "0.0000001", "123.456", "1E+3", "1.5E-10", "-12345E+20", "0E-10", "0.00", "1E+1",
+                  "9999999999999999999", "10000000000000000000", "1234567890123456789012345678901234567890.5", "-3.00000000000000000000000000000000000001", "1" + "0" * 60 + ".25",
+                  "NaN", "-sNaN12", "Infinity", "-Infinity", "1E-6", "1.1E-7", "100E-2", "0E+3")] + [Money("2.50")],
+    "dates": [datetime.date(2024, 2, 29), Day(1, 1, 1), datetime.datetime(2024, 12, 31, 23, 59), datetime.datetime(9999, 1, 2, 3, 4, 5), datetime.datetime(1970, 1, 1, 0, 0, 0, 7),
+              datetime.datetime(2020, 1, 1, 2, 3, 4, 999999, fold=1), datetime.time(0, 0), datetime.time(23, 59, 58, 5), datetime.timedelta(0), datetime.timedelta(-1, 5, 6),
+              datetime.timedelta(999999999), datetime.timedelta(microseconds=1)],
     "no names": [object(), (x for x in ()), waits(), iter([])],
 }
 
@@ -99,8 +120,15 @@ def shown(v):
         if isinstance(v, base): return repr(base(v))
     if isinstance(v, list): return ("" if t is list else t.__name__ + " ") + items("[]", [shown(x) for x in v] + attributes(getattr(v, "__dict__", {})))
     if isinstance(v, tuple): return ("" if t is tuple else t.__name__) + items("()", [shown(x) for x in v] + attributes(getattr(v, "__dict__", {})))
-    if isinstance(v, dict): return ("" if t is dict else t.__name__ + " ") + items("{}", ["%s: %s" % (shown(k), shown(x)) for k, x in v.items()])
-    if isinstance(v, (set, frozenset)): return ("" if t is set and v else t.__name__ + " ") + items("{}", map(shown, v))
+    if isinstance(v, dict):
+        more = ["default_factory=" + shown(v.default_factory)] if t is collections.defaultdict else []
+        return ("" if t is dict else t.__name__ + " ") + items("{}", ["%s: %s" % (shown(k), shown(x)) for k, x in v.items()] + more + attributes(getattr(v, "__dict__", {})))
+    if isinstance(v, (set, frozenset)): return ("" if t is set and v else t.__name__ + " ") + items("{}", [shown(x) for x in v] + attributes(getattr(v, "__dict__", {})))
+    if isinstance(v, collections.deque):
+        more = ["maxlen=%d" % v.maxlen] if v.maxlen is not None else []
+        return t.__name__ + " " + items("[]", [shown(x) for x in v] + more + attributes(getattr(v, "__dict__", {})))
+    if t is Money: return repr(v).replace("Decimal", "Money") # Python writes Decimal
+    if isinstance(v, (decimal.Decimal, datetime.date, datetime.time, datetime.timedelta)): return repr(v)
     if isinstance(v, bytearray): return "bytearray(%r)" % bytes(v)
     if isinstance(v, BaseException):
         more = ["__cause__=" + shown(v.__cause__)] if v.__cause__ else []
@@ -206,6 +234,7 @@ def stack_check(target):
         check(seen == variables, f"variables of {frame}", f"{seen}\n{variables}\n{text}")
 
     has("inner", {"own": "'arg'", "shared": "(dict)", "seen": "(tuple)"})
+    check(found["<module>"].get("long_list") and found["<module>"].get("removed") and "__name__" not in found["<module>"], "variables of the module", found["<module>"])
     outer = {"argument": "'arg'", "rest": "(tuple)", "named": "(dict)", "shared": "(dict)", "number": "3.25", "inner": "<function outer.<locals>.inner>"}
     has("outer", outer)
     kind = "'core'" if "core" in found.get("end", {}).get("kind", "") else "'live'"
