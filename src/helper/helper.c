@@ -15,11 +15,23 @@
 #include "helper/hcode.h"
 
 static const char *const probe_names[] = {
-	[HELPER_ATTACH] = "attach",   [HELPER_UTHREAD] = "uthread",	[HELPER_USTACK] = "ustack",
-	[HELPER_VALUE] = "value",     [HELPER_TYPE] = "type",		[HELPER_LOCALS] = "locals",
-	[HELPER_RAW] = "raw",	      [HELPER_HEAP] = "heap",		[HELPER_CLASS] = "class",
-	[HELPER_CLOSURE] = "closure", [HELPER_SHAPE] = "shape",		[HELPER_TASKS] = "tasks",
-	[HELPER_TASK] = "task",	      [HELPER_BACKTRACE] = "backtrace",
+	[HELPER_ATTACH] = "attach",
+	[HELPER_UTHREAD] = "uthread",
+	[HELPER_USTACK] = "ustack",
+	[HELPER_VALUE] = "value",
+	[HELPER_TYPE] = "type",
+	[HELPER_LOCALS] = "locals",
+	[HELPER_RAW] = "raw",
+	[HELPER_HEAP] = "heap",
+	[HELPER_CLASS] = "class",
+	[HELPER_CLOSURE] = "closure",
+	[HELPER_SHAPE] = "shape",
+	[HELPER_FUNCTION] = "function",
+	[HELPER_CONSTRUCTOR] = "constructor",
+	[HELPER_BYTES] = "bytes",
+	[HELPER_TASKS] = "tasks",
+	[HELPER_TASK] = "task",
+	[HELPER_BACKTRACE] = "backtrace",
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -162,7 +174,8 @@ static struct err *values_match(void *ctx, const struct probe_desc *d, uint32_t 
 		*ret_count = 1;
 	return *ret_count ? NULL
 			  : err_new("a file of values has clauses on dtrace:helper:value:, type, "
-				    "raw, closure, locals, heap, class, shape and attach");
+				    "raw, closure, locals, function, constructor, bytes, "
+				    "heap, class, shape and attach");
 }
 
 static struct err *helper_option(void *ctx, const char *name, const char *value)

@@ -48,6 +48,9 @@ enum helper_probe {
 	HELPER_TASKS,
 	HELPER_TASK,
 	HELPER_BACKTRACE,
+	HELPER_FUNCTION,
+	HELPER_CONSTRUCTOR,
+	HELPER_BYTES,
 };
 
 struct helper {

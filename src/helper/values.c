@@ -454,13 +454,37 @@ bool value_read(struct process *p, const struct helper *h, uint64_t word, uint64
 	return ret->is_known;
 }
 
-void value_closure_read(struct process *p, const struct helper *h, uint64_t word, struct value *ret)
+void value_answer_read(struct process *p, const struct helper *h, enum helper_probe probe,
+		       uint64_t word, struct value *ret)
 {
 	struct run r = {.p = p, .act = value_act, .to = ret};
 
 	*ret = (struct value){0};
-	word_run(&r, h, HELPER_CLOSURE, word, ITEMS_MAX, &ret->fault);
+	word_run(&r, h, probe, word, ITEMS_MAX, &ret->fault);
 	ret->is_known = r.nsaid;
+}
+
+const struct value_item *value_item_find(const struct value *v, const char *name)
+{
+	for (uint32_t i = 0; i < v->items.len; i++)
+		if (v->items.data[i].kind == VALUE_ITEM && strcmp(v->items.data[i].name, name) == 0)
+			return &v->items.data[i];
+	return NULL;
+}
+
+bool value_number_get(const struct value *v, const char *name, int64_t *ret)
+{
+	const struct value_item *item = value_item_find(v, name);
+	char *end;
+	int64_t n;
+
+	if (!item || item->has_word || !item->said.literal.len)
+		return false;
+	n = strtoll(strbuf_text(&item->said.literal), &end, 10);
+	if (*end)
+		return false;
+	*ret = n;
+	return true;
 }
 
 void value_free(struct value *v)
@@ -724,6 +748,15 @@ void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, 
 	word_run(&r, h, HELPER_SHAPE, addr, 0, NULL);
 }
 
+/* Kinds of objects and an offset, by their names. */
+static void heap_item(struct value_heap *v, const char *name, uint64_t n)
+{
+	if (strcmp(name, "functions") == 0)
+		v->functions = n;
+	else if (strcmp(name, "code") == 0)
+		v->code = n;
+}
+
 static void heap_act(struct run *r, enum act_kind kind)
 {
 	struct value_heap *v = r->to;
@@ -737,6 +770,8 @@ static void heap_act(struct run *r, enum act_kind kind)
 	} else if (kind == ACT_UKEPT) {
 		v->kept_kinds = r->v[0];
 		v->kept_at = r->v[1];
+	} else if (kind == ACT_UITEM && r->text[0]) {
+		heap_item(v, r->text[0], r->v[1]);
 	} else if (kind == ACT_ULIST) {
 		vec_push(&v->lists,
 			 (struct value_list){r->v[0], r->v[1], r->v[2], r->v[3], r->v[4]});

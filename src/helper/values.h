@@ -12,6 +12,9 @@
  *     dtrace:helper:raw:      arg0: the word; the runtime's own structure
  *     dtrace:helper:closure:  arg0: the word of a function; umember() for each scope of variables
  *                             that it has captured, from the innermost one
+ *     dtrace:helper:function: arg0: the word of a function; its name, file, line or place, source
+ *     dtrace:helper:constructor: arg0: the word; umember() for what has made it
+ *     dtrace:helper:bytes:    arg0: the word; utext() says where its bytes are
  *     dtrace:helper:heap:     where objects are
  *     dtrace:helper:class:    arg0: the address of what may be a class
  *     dtrace:helper:shape:    arg0: a class; uprop() for each of its properties
@@ -30,8 +33,8 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "helper/helper.h"
 
-struct helper;
 struct prog_act;
 struct process;
 
@@ -101,9 +104,16 @@ void value_name_add(struct process *p, const struct helper *h, uint64_t word, st
 /* Adds what the runtime calls the kind of value; false: it is none. */
 bool value_type_add(struct process *p, const struct helper *h, uint64_t word, struct strbuf *out);
 
-/* The scopes that a function has captured, as the items; is_known: it is a function. */
-void value_closure_read(struct process *p, const struct helper *h, uint64_t word,
-			struct value *ret);
+/*
+ * The answer of the clauses of another probe about a word, as a value: the scopes that a function
+ * has captured as the items of HELPER_CLOSURE, and so on; is_known: they have said something.
+ */
+void value_answer_read(struct process *p, const struct helper *h, enum helper_probe probe,
+		       uint64_t word, struct value *ret);
+/* The item of a name; NULL: there is none. */
+const struct value_item *value_item_find(const struct value *v, const char *name);
+/* The number that an item is, by unumber(); false: it is none. */
+bool value_number_get(const struct value *v, const char *name, int64_t *ret);
 
 /* The frames of a task, and the values in each. */
 void value_backtrace_read(struct process *p, const struct helper *h, uint64_t word,
@@ -164,6 +174,8 @@ struct value_heap {
 	uint32_t nrules;
 	/* objects of these kinds have one at an offset that is not the program's; 0: none */
 	uint64_t kept_kinds, kept_at;
+	/* kinds of functions, and where these have what is the same of those of the same code */
+	uint64_t functions, code;
 	VEC(struct value_list) lists;
 	char *fault;
 };

@@ -10,7 +10,7 @@
  * Errors   struct err *: the language's heap is not described.
  * Units    addresses and sizes in bytes; an object takes 16 bytes here.
  */
-#include "mdb/lang.h"
+#include "mdb/census.h"
 
 #include <inttypes.h>
 
@@ -21,55 +21,9 @@
 #define AHEAD	    64u /* bytes behind a chunk that are there, too */
 #define CLASSES_MAX 1000000u
 #define OBJECTS_MAX 200000000u
-#define METAS_MAX   64u
 #define ROUNDS_MAX  4u
 #define KEY_MAX	    1000u
-#define SHOWN_KIND  1u	/* of value_class.kinds: objects that a census shows */
-#define META_KIND   2u	/* classes of classes */
-#define PART_KIND   4u	/* objects that are no values, but parts of one */
-#define APART_KIND  64u /* of objects that have items elsewhere in memory */
-#define TASK_KIND   128u
 #define VIA_MAX	    4u
-
-struct class
-{
-	struct value_class is;
-	uint64_t addr;
-	uint32_t group; /* + 1; 0: none yet */
-};
-
-struct object_at {
-	uint64_t addr;
-	uint32_t class, words;
-};
-
-/* Classes whose objects have the same class name and properties. */
-struct group {
-	char *key;
-	uint64_t n, bytes, first;
-};
-
-struct census {
-	struct lang lang;
-	struct value_heap heap;
-	VEC(struct class) classes;
-	/* open addressing: index in classes + 1 */
-	uint32_t *slots;
-	uint32_t mask;
-	uint64_t low, high; /* of the addresses of classes */
-	uint64_t metas[METAS_MAX];
-	uint32_t nmetas;
-	VEC(struct object_at) objects;
-	VEC(struct group) groups;
-	uint64_t nrefused;
-	uint64_t end; /* of the mapping that is walked over */
-	/* the piece of memory that is walked over */
-	const uint64_t *piece;
-	uint64_t piece_addr;
-	uint32_t piece_words;
-	uint64_t good[VALUE_RULES]; /* the last word for which a rule has held; 0: none */
-	bool is_whole;		    /* it was not interrupted */
-};
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -538,7 +492,7 @@ static struct err *census_make(struct mdb *m, struct census *s)
 	return NULL;
 }
 
-static struct err *census_get(struct mdb *m, struct census **ret)
+struct err *census_get(struct mdb *m, struct census **ret)
 {
 	struct err *e;
 

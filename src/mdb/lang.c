@@ -219,11 +219,35 @@ static void item_word_write(struct writer *w, const struct value_item *item)
 		said_write(w, &item->said);
 }
 
+/* Bytes are written as "<Buffer 01 02>". */
+static bool is_bytes(const struct writer *w, const struct value *v)
+{
+	return v->brackets[0] == '<' && !w->l->is_erlang;
+}
+
+static void bytes_write(struct writer *w, const struct value *v, uint32_t n, uint64_t left_out)
+{
+	strbuf_addc(w->out, '<');
+	text_escape(w->out, v->class, strlen(v->class));
+	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
+		const char *number = strbuf_text(&v->items.data[i].said.literal);
+
+		strbuf_addf(w->out, " %02x", (unsigned)strtoul(number, NULL, 10) & 0xff);
+	}
+	if (left_out)
+		strbuf_addf(w->out, " ... %" PRIu64 " more bytes", left_out);
+	strbuf_addc(w->out, '>');
+}
+
 static void items_write(struct writer *w, const struct value *v)
 {
 	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items);
 	uint64_t left_out = v->left_out + (v->items.len - n);
 
+	if (is_bytes(w, v)) {
+		bytes_write(w, v, n, left_out);
+		return;
+	}
 	strbuf_addc(w->out, v->brackets[0]);
 	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
 		const struct value_item *item = &v->items.data[i];
@@ -327,10 +351,14 @@ static void value_write(struct writer *w, uint64_t word, const struct value *v)
 	if (v->has_items) {
 		if (w->style->with_addrs)
 			strbuf_addf(w->out, "%" PRIx64 ": ", word);
-		text_escape(w->out, v->class, strlen(v->class));
-		if (*v->class && v->brackets[0] != '(' && !w->l->is_erlang)
-			strbuf_addc(w->out, ' ');
-		if (!v->items.len && !v->left_out && !w->l->is_erlang) {
+		if (!is_bytes(w, v)) {
+			text_escape(w->out, v->class, strlen(v->class));
+			if (*v->class && v->brackets[0] != '(' && !w->l->is_erlang)
+				strbuf_addc(w->out, ' ');
+		}
+		if (is_bytes(w, v)) {
+			items_write(w, v);
+		} else if (!v->items.len && !v->left_out && !w->l->is_erlang) {
 			strbuf_add(w->out, v->brackets, 2);
 		} else if (is_deep || word_is_above(w, word)) {
 			strbuf_addf(w->out, "%c%s%c", v->brackets[0],
@@ -511,7 +539,7 @@ struct err *cmd_lclosure(struct mdb *m, const struct call *c)
 		e = lang_of_word(m, c->addr, &l);
 	if (e)
 		return e;
-	value_closure_read(l.p, l.h, c->addr, &scopes);
+	value_answer_read(l.p, l.h, HELPER_CLOSURE, c->addr, &scopes);
 	for (uint32_t i = 0; i < scopes.items.len && !m->is_interrupted; i++) {
 		uint64_t scope = scopes.items.data[i].word;
 		struct strbuf text = {0};
@@ -528,6 +556,29 @@ struct err *cmd_lclosure(struct mdb *m, const struct call *c)
 	if (!scopes.items.len)
 		e = err_new("%" PRIx64 " is no function that has captured variables", c->addr);
 	value_free(&scopes);
+	return e;
+}
+
+struct err *cmd_lbytes(struct mdb *m, const struct call *c)
+{
+	struct value v = {0};
+	struct lang l;
+	struct err *e = lang_of_word(m, c->addr, &l);
+
+	if (e)
+		return e;
+	value_answer_read(l.p, l.h, HELPER_BYTES, c->addr, &v);
+	if (v.said.pieces.len) {
+		emit_row(&m->out);
+		emit_value(&m->out, v.said.pieces.data[0].at);
+		emit_addr(&m->out, "address", v.said.pieces.data[0].at, 1);
+		emit_int(&m->out, "length", (int64_t)v.said.pieces.data[0].n, 1);
+		emit_say(&m->out, "bytes");
+		emit_end(&m->out);
+	} else {
+		e = err_new("%" PRIx64 " has no bytes", c->addr);
+	}
+	value_free(&v);
 	return e;
 }
 

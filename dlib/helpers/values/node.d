@@ -12,6 +12,9 @@ uint64_t v_map, v_number, v_oddball, v_hole, v_symbol, v_bigint;
 uint64_t v_receiver, v_array, v_date, v_map_object, v_set, v_regexp, v_error, v_typed, v_proxy;
 uint64_t v_promise, v_buffer, v_context, v_context_last, v_native, v_cell, v_free;
 uint64_t d_context;
+uint64_t v_uncompiled, d_token; /* the first type of what is not compiled; of SharedFunctionInfo */
+uint64_t v_object, d_prototype, d_initial; /* the type JSObject; of Map and JSFunction */
+uint64_t d_store, d_store_length; /* of JSArrayBuffer */
 uint64_t d_ctor, d_descriptors, d_first, d_size, d_source, d_length, d_external, d_base;
 uint64_t k_dictionary;
 uint64_t n_prefix; /* words before the entries of a dictionary of names */
@@ -44,6 +47,13 @@ inline void read_numbers()
 	v_cell = EXPORT["v8dbg_type_ContextCell__*", version == 1406 ? 265 : 0];
 	d_context = EXPORT["v8dbg_class_JSFunction__context__*", 32] - 1;
 	v_free = EXPORT["v8dbg_type_FreeSpace__*", 0];
+	v_uncompiled = EXPORT["v8dbg_type_UncompiledDataWithPreparseData__*", 65535];
+	d_token = EXPORT["v8dbg_class_SharedFunctionInfo__raw_function_token_offset__*", 44];
+	v_object = EXPORT["v8dbg_type_JSObject__*", 0];
+	d_prototype = EXPORT["v8dbg_class_Map__prototype__*", 24] - 1;
+	d_initial = EXPORT["v8dbg_class_JSFunction__prototype_or_initial_map__*", 56] - 1;
+	d_store = EXPORT["v8dbg_class_JSArrayBuffer__backing_store__*", 48] - 1;
+	d_store_length = EXPORT["v8dbg_class_JSArrayBuffer__byte_length__*", 32] - 1;
 	d_ctor = EXPORT["v8dbg_class_Map__constructor_or_back_pointer__*", 32] - 1;
 	d_descriptors = EXPORT["v8dbg_class_Map__instance_descriptors__*", 40] - 1;
 	d_first = EXPORT["v8dbg_class_DescriptorArray__header_size__*", 24] - 1;
@@ -72,6 +82,7 @@ this uint64_t more; /* other functions follow in the frame */
 this uint64_t n;    /* how many came before */
 this uint64_t rep;
 this uint64_t s;
+this uint64_t script;
 this uint64_t sfi;
 this uint64_t wide;
 
@@ -95,6 +106,7 @@ this uint64_t entry;
 this uint64_t size;
 this uint64_t inside; /* properties that lie in the object */
 this uint64_t start;
+this uint64_t end;
 this string str;
 this string class;
 this string base;
@@ -130,6 +142,50 @@ inline void get_function_name()
 		this->s = 0;
 }
 
+/* Whether a string of one-byte characters is "constructor". */
+inline int IS_CONSTRUCTOR[uint64_t s] = TYPE[s] < t_string && LENGTH[s] == 11 &&
+    (TYPE[s] & (STRING_KIND | ONE_BYTE)) == ONE_BYTE &&
+    WORD[s + STRING_CHARS] == 0x63757274736e6f63; /* "construc" */
+
+/*
+ * What the prototype of the map this->m says that its constructor is, in this->ctor: the map of an
+ * object of a class that extends a builtin one has the constructor of that one.
+ */
+inline void get_derived()
+{
+	this->hops = 0;
+	this->key = WORD[this->m + d_prototype];
+	this->properties = WORD[this->key - 1];
+	this->entry = WORD[this->properties + d_descriptors] + d_first;
+	this->item = WORD[this->key + 7];
+	this->inside = BYTE[this->properties + 7] - BYTE[this->properties + 8];
+	if (HALF[this->properties + 15] >> 21 & 1) {
+		this->j = SMI[this->item + ARRAY_DATA + 16];
+		while (this->hops < this->j && this->hops < 1024; 1024) {
+			this->from = ARRAY_DATA + this->item + 8 * (n_prefix + 3 * this->hops);
+			this->hops += IS_CONSTRUCTOR[WORD[this->from]] ? 4096 : 1;
+		}
+		this->from = this->hops < 4096 ? 0 : WORD[this->from + 8];
+	} else {
+		this->j = HALF[this->properties + 15] >> 10 & 0x3ff;
+		this->from = 0;
+		while (this->hops < this->j && this->hops < 1024; 1024) {
+			if (IS_CONSTRUCTOR[WORD[this->entry]]) {
+				this->j = (SMI[this->entry + 8] & 0x1ff80000) >> 19;
+				this->from = (SMI[this->entry + 8] & 32) ? WORD[this->entry + 16] :
+				    this->j < this->inside ?
+				    WORD[this->key - 1 + 8 * (BYTE[this->properties + 8] + this->j)] :
+				    WORD[this->item + ARRAY_DATA + 8 * (this->j - this->inside)];
+				this->hops = 4096;
+			}
+			this->entry += d_size;
+			this->hops++;
+		}
+	}
+	if (TYPE[this->from] >= t_function && TYPE[this->from] <= t_function_last)
+		this->ctor = this->from;
+}
+
 /* The name of the constructor of the map this->m in this->s, or 0. */
 inline void get_class()
 {
@@ -140,8 +196,15 @@ inline void get_class()
 		this->hops++;
 	}
 	this->s = 0;
-	if (TYPE[this->ctor] >= t_function && TYPE[this->ctor] <= t_function_last)
+	if (TYPE[this->ctor] >= t_function && TYPE[this->ctor] <= t_function_last) {
+		this->j = SHORT[this->m + MAP_TYPE];
+		this->item = WORD[this->ctor - 1 + d_initial + 1];
+		if (this->j != v_object && TYPE[WORD[this->m + d_prototype]] >= v_object &&
+		    TYPE[WORD[this->m + d_prototype]] != 65535 && TYPE[this->item] == v_map &&
+		    WORD[this->item + d_prototype] != WORD[this->m + d_prototype])
+			get_derived();
 		get_function_name();
+	}
 }
 
 inline void say_string()
@@ -278,6 +341,9 @@ inline uint64_t T_CLAMPED = 8;
 inline uint64_t T_FLOAT = version > 1204 ? 9 : 6;
 inline uint64_t T_DOUBLE = version > 1204 ? 10 : 7;
 inline uint64_t T_HALF = version > 1204 ? 11 : 255;
+inline uint64_t TYPED_START = WORD[this->o + d_external] +
+    ((WORD[this->o + d_base] & 1) ? WORD[this->o + d_base] : 0);
+
 inline void say_typed()
 {
 	this->kind = (BYTE[this->m + 14] >> 2) - T_FIRST;
@@ -285,15 +351,17 @@ inline void say_typed()
 	    this->kind < 4 || this->kind == T_HALF ? 2 :
 	    this->kind < 6 || this->kind == T_FLOAT ? 4 : 8;
 	this->most = WORD[this->o + d_length] / this->size;
-	this->start = WORD[this->o + d_external] +
-	    ((WORD[this->o + d_base] & 1) ? WORD[this->o + d_base] : 0);
+	this->start = TYPED_START;
 	get_class();
 	this->str = "TypedArray";
 	if (this->s)
 		get_text();
-	uopen("[]", strjoin(this->str == "FastBuffer" ? "Buffer" : this->str,
-	    strjoin("(", strjoin(lltostr(this->most), ")"))), ": ");
 	this->i = 0;
+	if (this->str == "FastBuffer" || this->str == "Buffer")
+		uopen("<>", "Buffer", ": ");
+	else
+		uopen("[]", strjoin(this->str, strjoin("(", strjoin(lltostr(this->most), ")"))),
+		    ": ");
 	while (this->i < this->most && this->i < arg1; 65536) {
 		uelement(this->i);
 		this->entry = this->start + this->i * this->size;
@@ -477,6 +545,93 @@ dtrace:helper:closure:
 	}
 }
 
+inline int IS_FUNCTION[uint64_t o] = KIND[o] >= t_function && KIND[o] <= t_function_last;
+
+/*
+ * Where the source of the function this->sfi begins and ends: what is compiled has a scope, which
+ * says so behind its flags or, before V8 13, behind its names; what is not has it in its data. The
+ * word function, or the name of a method, may be before that.
+ */
+inline void find_extent()
+{
+	this->s = MOVED[WORD[this->sfi + o_name]];
+	this->end = 0;
+	if (TYPE[this->s] == t_scope) {
+		this->chars = this->s - 1;
+		this->from = is_raw ? HALF[this->chars + SCOPE_FLAGS] :
+		    (uint64_t)SMI[this->chars + SCOPE_FLAGS];
+		this->len = SMI[this->chars + SCOPE_VARS];
+		this->j = first_var - 2;
+		if (first_var == 3)
+			this->j = first_var + this->len + (this->len < 75 ? this->len : 1) +
+			    ((this->from & 15) == t_module) + (this->from >> 10 & 1) +
+			    ((this->from >> 12 & 3) ? 2 : 0) + (this->from >> 14 & 1);
+		this->start = SMI[this->chars + 8 + 8 * this->j];
+		this->end = SMI[this->chars + 16 + 8 * this->j];
+	} else {
+		this->s = MOVED[WORD[this->sfi + O_DATA]];
+		if (TYPE[this->s] - v_uncompiled < 4) {
+			this->start = HALF[this->s + 15];
+			this->end = HALF[this->s + 19];
+		}
+	}
+	if (this->end && SHORT[this->sfi + d_token] != 65535)
+		this->start -= SHORT[this->sfi + d_token];
+}
+
+dtrace:helper:function:
+/(arg0 & 3) == 1 && IS_FUNCTION[MOVED[arg0]]/
+{
+	this->ctor = MOVED[arg0];
+	get_function_name();
+	if (this->s)
+		uitem(this->anon ? "inferred" : "name", this->s);
+	this->sfi = MOVED[WORD[this->ctor - 1 + o_shared]];
+	this->script = TYPE[this->sfi] == t_shared ?
+	    MOVED[WORD[this->sfi - 1 + o_script]] : 0;
+	if (TYPE[this->script] == t_script) {
+		this->sfi--;
+		this->script--;
+		if (TYPE[WORD[this->script + SCRIPT_NAME]] < t_string)
+			uitem("file", WORD[this->script + SCRIPT_NAME]);
+		if (TYPE[WORD[this->script + SCRIPT_SOURCE]] < t_string)
+			uitem("source", WORD[this->script + SCRIPT_SOURCE]);
+		uitem("line of source");
+		unumber(SMI[this->script + SCRIPT_LINE]);
+		find_extent();
+		if (this->end && this->start <= this->end) {
+			uitem("begin");
+			unumber(this->start);
+			uitem("end");
+			unumber(this->end);
+		}
+	}
+}
+
+dtrace:helper:constructor:
+/(arg0 & 3) == 1 && KIND[MOVED[arg0]] != 65535 && TYPE[MOVED[arg0]] >= v_receiver/
+{
+	this->o = MOVED[arg0];
+	this->m = WORD[this->o - 1];
+	get_class();
+	if (IS_FUNCTION[this->ctor])
+		umember(this->ctor);
+}
+
+dtrace:helper:bytes:
+/(arg0 & 3) == 1 && KIND[MOVED[arg0]] == v_typed/
+{
+	this->o = MOVED[arg0];
+	utext(TYPED_START, WORD[this->o + d_length], 1);
+}
+
+dtrace:helper:bytes:
+/(arg0 & 3) == 1 && KIND[MOVED[arg0]] == v_buffer/
+{
+	this->o = MOVED[arg0];
+	utext(WORD[this->o + d_store], WORD[this->o + d_store_length], 1);
+}
+
 dtrace:helper:value:
 /(arg0 & 1) == 0 && (uint32_t)arg0 == 0/
 {
@@ -615,6 +770,7 @@ inline int OTHER = 8;
 inline int CONTEXT = 16;
 inline uint64_t SMI_LOW = 0xffffffff; /* bits that a small integer has not */
 inline int SITE = 32; /* where a literal stands: it keeps the object that is copied */
+inline int FUNCTION = 128;
 
 dtrace:helper:heap:
 {
@@ -622,6 +778,8 @@ dtrace:helper:heap:
 	urequire(SHOWN, 8, 1, PART);
 	urequire(SHOWN, 16, 0, PART);
 	ukept(SITE, 8);
+	uitem("functions", FUNCTION);
+	uitem("code", o_shared);
 }
 
 dtrace:helper:class:
@@ -641,6 +799,8 @@ dtrace:helper:class:
 	this->s = 0;
 	if (this->kind == SHOWN)
 		get_class();
+	if (this->t >= t_function && this->t <= t_function_last)
+		this->kind |= FUNCTION;
 	if (this->size || (this->kind & (PART | CONTEXT)))
 		uclass(this->kind, this->size, this->s);
 	if (!this->size && (this->kind & (PART | CONTEXT)))

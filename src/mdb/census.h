@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a census of a language's objects has found, for the commands about these.
+ *
+ * Owns     everything in it; the debugger keeps one, which census_end() frees.
+ * Errors   struct err *: the language's heap is not described, or the census was interrupted.
+ * Units    addresses and sizes in bytes; an object takes 16 bytes here.
+ */
+#pragma once
+
+#include "mdb/lang.h"
+
+#define METAS_MAX  64u
+#define SHOWN_KIND 1u  /* of value_class.kinds: objects that a census shows */
+#define META_KIND  2u  /* classes of classes */
+#define PART_KIND  4u  /* objects that are no values, but parts of one */
+#define APART_KIND 64u /* of objects that have items elsewhere in memory */
+#define TASK_KIND  128u
+
+struct class
+{
+	struct value_class is;
+	uint64_t addr;
+	uint32_t group; /* + 1; 0: none yet */
+};
+
+struct object_at {
+	uint64_t addr;
+	uint32_t class, words;
+};
+
+/* Classes whose objects have the same class name and properties. */
+struct group {
+	char *key;
+	uint64_t n, bytes, first;
+};
+
+struct census {
+	struct lang lang;
+	struct value_heap heap;
+	VEC(struct class) classes;
+	/* open addressing: index in classes + 1 */
+	uint32_t *slots;
+	uint32_t mask;
+	uint64_t low, high; /* of the addresses of classes */
+	uint64_t metas[METAS_MAX];
+	uint32_t nmetas;
+	VEC(struct object_at) objects; /* by their addresses */
+	VEC(struct group) groups;
+	uint64_t nrefused;
+	uint64_t end; /* of the mapping that is walked over */
+	/* the piece of memory that is walked over */
+	const uint64_t *piece;
+	uint64_t piece_addr;
+	uint32_t piece_words;
+	uint64_t good[VALUE_RULES]; /* the last word for which a rule has held; 0: none */
+	bool is_whole;		    /* it was not interrupted */
+};
+
+/* Makes the census at the first call. */
+MUST_CHECK struct err *census_get(struct mdb *m, struct census **ret);
+/* The word by which an object is named. */
+static inline uint64_t object_word(const struct census *s, const struct object_at *o)
+{
+	return o->addr + s->heap.tag;
+}
+static inline uint64_t object_kinds(const struct census *s, const struct object_at *o)
+{
+	return s->classes.data[o->class].is.kinds;
+}

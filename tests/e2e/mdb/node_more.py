@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Functions with their sources, constructors, bytes of Buffers of a Node.js program, in mdb: compared with what the program says of them."""
+import json, os, re, subprocess, sys
+
+MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
+NODE = os.environ.get("NODE", "/usr/bin/node")
+SOURCE = r"""
+'use strict';
+const net = require('net'), fs = require('fs');
+const known = {};
+class Account {
+	constructor(owner, balance) {
+		this.owner = owner;
+		this.balance = balance;
+		this.state = balance > 5 ? 'rich' : 'poor';
+	}
+	get total() { return this.balance; }
+	withdraw(n) {
+		this.balance -= n;
+		return this;
+	}
+}
+function Old(a) { this.a = a; }
+const arrow = (a, b) => {
+	return a + b;
+};
+const handlers = [];
+for (let i = 0; i < 25; i++) handlers.push(function handler() { return i; });
+const object = { method(x) { return x * 2; }, anonymous: function () { return 1; } };
+const functions = { arrow, handler: handlers[0], Old, withdraw: Account.prototype.withdraw, method: object.method, anonymous: object.anonymous };
+const accounts = globalThis.accounts = [];
+for (let i = 0; i < 10; i++) accounts.push(new Account('owner-' + i, i));
+class Derived extends Map {}
+const old = new Old(1);
+const made = { account: accounts[0], old, plain: {}, list: [], map: new Map(), derived: new Derived() };
+const small = Buffer.from([1, 2, 254]), large = Buffer.alloc(5000, 'xyz'), bytes = new Uint8Array([104, 105, 0]);
+const store = new ArrayBuffer(16);
+new Uint8Array(store).set(Buffer.from('in the store\0'));
+const buffers = { small, large, bytes, store };
+async function inner(p) { await p; }
+async function middle(p) {
+	await inner(p);
+}
+async function outer(p) {
+	await middle(p);
+	return 5;
+}
+const never = new Promise(() => {});
+const waits = { never, all: Promise.all([outer(never), inner(never)]), race: Promise.any([middle(new Promise(() => {}))]) };
+const done = [1, 2, 3].map((n) => Promise.resolve(n));
+const bad = Promise.reject(new Error('lost')); bad.catch(() => {});
+async function waiter() { await waits.all; }
+waiter();
+globalThis.root = { handlers, functions, made, buffers, waits, done, bad };
+known.functions = {};
+for (const [name, f] of Object.entries(functions)) known.functions[name] = f.toString();
+function last(o) {
+	console.log(JSON.stringify(known));
+	if (process.argv[2] === 'abort') process.abort();
+	fs.readSync(0, Buffer.alloc(1));
+	process.exit(0);
+}
+const server = net.createServer();
+server.listen(0, '127.0.0.1', () => {
+	const client = net.connect(server.address().port, '127.0.0.1', () => {
+		known.port = server.address().port;
+		setInterval(function beat() {}, 100000);
+		setTimeout(async function onTimer() {
+			await null;
+			if (global.gc) gc();
+			await asked();
+		}, 20);
+	});
+});
+async function asked() {
+	await null;
+	last(globalThis.root);
+}
+"""
+failed = []
+
+
+def check(is_good, what, shown=""):
+    if not is_good:
+        failed.append(what)
+        print(f"{what}:\n{str(shown)[:3000]}")
+
+
+if not os.access(NODE, os.X_OK):
+    print(f"there is no {NODE}")
+    sys.exit(67)
+major = int(subprocess.run([NODE, "-p", "process.versions.node"], capture_output=True, text=True).stdout.split(".")[0])
+if major not in (18, 20, 22, 24, 26):
+    print(f"Node.js {major} has no values in mdb")
+    sys.exit(67)
+os.chdir(TMP)
+open("more.js", "w").write(SOURCE)
+lines = SOURCE.split("\n")
+program = subprocess.Popen([NODE, "--expose-gc", "more.js", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def look(commands, status=0):
+    """The documents of the commands, and what was said on stderr."""
+    r = subprocess.run([MDB, "-o", "json", "-p", str(program.pid)], input=commands, capture_output=True, text=True, timeout=120)
+    check(r.returncode == status and (status or not r.stderr), commands, r.stdout + r.stderr)
+    return [json.loads(line) for line in r.stdout.split("\n") if line], r.stderr
+
+
+def line_of(text):
+    return SOURCE[: SOURCE.index(text)].count("\n") + 1
+
+
+try:
+    known = json.loads(program.stdout.readline())
+    stack = look("::jsstack -v\n")[0][0]["rows"]
+    root = next(r["word"] for r in stack if r.get("variable") == "arg1" and r["value"].endswith("(JSObject)"))[2:]
+
+    # functions: the program has their texts
+    docs, said = look("".join(f"{root}::jsprint functions.{name} | ::jssource\n{root}::jsprint functions.{name} | ::jssource -n 1\n" for name in known["functions"]))
+    for i, (name, text) in enumerate(known["functions"].items()):
+        rows, around = docs[2 * i]["rows"], docs[2 * i + 1]["rows"]
+        shown = "\n".join(r["text"] for r in rows)
+        check(text in shown and rows[0]["line"] == line_of(text) and len(rows) == text.count("\n") + 1, f"the source of {name}", rows)
+        check(all(r["text"] == lines[r["line"] - 1] for r in around) and [r["line"] for r in around] == list(range(rows[0]["line"] - 1, rows[-1]["line"] + 2)), f"lines around {name}", around)
+    docs, said = look("::jsfunctions -s more.js\n::jsfunctions -n handler -s more.js\n::jsfunctions -n handler -s more.js -l\n::jsfunctions -n no_such_function\n")
+    rows = {r["name"]: r for r in docs[0]["rows"]}
+    for name in ("withdraw", "Old", "arrow", "method", "Account"):
+        text = {"Account": "constructor(owner", "method": "method(x)"}.get(name, known["functions"].get(name, ""))
+        place = line_of("class Account") + (1 if name == "Account" else 0) if name == "Account" else line_of(text)
+        check(name in rows and rows[name]["functions"] == 1 and rows[name]["line"] in (place, place - 1) and rows[name]["file"].endswith("/more.js"), f"the function {name}", rows.get(name))
+    check([(r["name"], r["functions"], r["line"]) for r in docs[1]["rows"]] == [("handler", 25, line_of("function handler"))], "functions of the same code", docs[1])
+    check(len({r["function"] for r in docs[2]["rows"]}) == 25, "each of them", docs[2])
+    check(not docs[3]["rows"], "a name that no function has", docs[3])
+
+    # what made objects
+    docs, said = look("".join(f"{root}::jsprint made.{name} | ::jsconstructor\n" for name in ("account", "old", "plain", "list", "map", "derived")))
+    got = [(d["rows"][0]["name"], d["rows"][0].get("line")) for d in docs]
+    check(got == [("Account", docs[0]["rows"][0]["line"]), ("Old", line_of("function Old")), ("Object", None), ("Array", None), ("Map", None), ("Derived", docs[5]["rows"][0].get("line"))], "constructors", got)
+    check(docs[1]["rows"][0]["constructor"] == look(f"{root}::jsprint functions.Old\n")[0][0]["rows"][0]["member"], "the constructor is that function", docs[1])
+
+    # bytes
+    docs, said = look(f"{root}::jsprint buffers\n" + "".join(f"{root}::jsprint buffers.{n} | ::nodebuffer\n" for n in ("small", "large", "bytes", "store")))
+    shown = docs[0]["rows"][0]["value"]
+    check("<Buffer 01 02 fe>" in shown and "<Buffer" + " 78 79 7a" * 33 + " 78 ... 4900 more bytes>" in shown, "Buffers", shown)
+    check([d["rows"][0]["length"] for d in docs[1:]] == [3, 5000, 3, 16], "lengths", docs[1:])
+    mem = open(f"/proc/{program.pid}/mem", "rb", 0)
+    for doc, want in zip(docs[1:], (b"\x01\x02\xfe", b"xyz" * 1666 + b"xy", b"hi\0", b"in the store\0\0\0\0")):
+        mem.seek(int(doc["rows"][0]["address"], 16))
+        check(mem.read(len(want)) == want, "the bytes there", doc)
+    text = subprocess.run([MDB, "-e", f"{root}::jsprint buffers.store | ::nodebuffer | /s", "-p", str(program.pid)], capture_output=True, text=True, timeout=120)
+    check(text.stdout.endswith("in the store\n"), "a pipe to a format", text.stdout + text.stderr)
+
+    # what is none
+    docs, said = look(f"{root}::jssource\n{root}::nodebuffer\n700000000::jsconstructor\n{root}::jsprint made.map | ::jsconstructor | ::jssource\n", 1)
+    for text in ("is no function", "has no bytes", "has no constructor", "no source of the function Map"):
+        check(text in said, text, said)
+    program.stdin.write("x")
+    program.stdin.close()
+    check(program.wait(60) == 0, "it goes on to its end")
+finally:
+    if program.poll() is None:
+        program.kill()
+    program.wait()
+sys.exit(1 if failed else 0)
