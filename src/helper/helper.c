@@ -32,6 +32,8 @@ static const char *const probe_names[] = {
 	[HELPER_TASKS] = "tasks",
 	[HELPER_TASK] = "task",
 	[HELPER_BACKTRACE] = "backtrace",
+	[HELPER_FIBER] = "fiber",
+	[HELPER_HANDLES] = "handles",
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -174,8 +176,8 @@ static struct err *values_match(void *ctx, const struct probe_desc *d, uint32_t 
 		*ret_count = 1;
 	return *ret_count ? NULL
 			  : err_new("a file of values has clauses on dtrace:helper:value:, type, "
-				    "raw, closure, locals, function, constructor, bytes, "
-				    "heap, class, shape and attach");
+				    "raw, closure, locals, function, constructor, bytes, fiber, "
+				    "handles, heap, class, shape and attach");
 }
 
 static struct err *helper_option(void *ctx, const char *name, const char *value)

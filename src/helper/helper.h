@@ -51,6 +51,8 @@ enum helper_probe {
 	HELPER_FUNCTION,
 	HELPER_CONSTRUCTOR,
 	HELPER_BYTES,
+	HELPER_FIBER,
+	HELPER_HANDLES,
 };
 
 struct helper {

@@ -755,6 +755,10 @@ static void heap_item(struct value_heap *v, const char *name, uint64_t n)
 		v->functions = n;
 	else if (strcmp(name, "code") == 0)
 		v->code = n;
+	else if (strcmp(name, "waiting") == 0)
+		v->waiting = n;
+	else if (strcmp(name, "weak") == 0)
+		v->weak = n;
 }
 
 static void heap_act(struct run *r, enum act_kind kind)

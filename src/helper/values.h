@@ -15,6 +15,8 @@
  *     dtrace:helper:function: arg0: the word of a function; its name, file, line or place, source
  *     dtrace:helper:constructor: arg0: the word; umember() for what has made it
  *     dtrace:helper:bytes:    arg0: the word; utext() says where its bytes are
+ *     dtrace:helper:fiber:    arg0: the word of what can be waited for: its state, and who waits
+ *     dtrace:helper:handles:  what the event loop waits for, an item for each
  *     dtrace:helper:heap:     where objects are
  *     dtrace:helper:class:    arg0: the address of what may be a class
  *     dtrace:helper:shape:    arg0: a class; uprop() for each of its properties
@@ -176,6 +178,8 @@ struct value_heap {
 	uint64_t kept_kinds, kept_at;
 	/* kinds of functions, and where these have what is the same of those of the same code */
 	uint64_t functions, code;
+	uint64_t waiting; /* kinds of objects that HELPER_FIBER is asked about */
+	uint64_t weak;	  /* kinds of objects that do not hold those to which they refer */
 	VEC(struct value_list) lists;
 	char *fault;
 };

@@ -177,6 +177,14 @@ bool function_read(struct sources *all, const struct lang *l, uint64_t word, str
 	return true;
 }
 
+void function_line_at(struct sources *all, const struct lang *l, struct function *f, uint64_t unit)
+{
+	const struct source *lines = f->has_source ? sources_get(all, l, f->source) : NULL;
+
+	if (lines)
+		f->line = source_line(lines, unit) + 1 + f->before;
+}
+
 void function_free(struct function *f)
 {
 	strbuf_deinit(&f->name);

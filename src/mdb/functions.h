@@ -27,6 +27,8 @@ struct function {
 };
 /* all: NULL, or where lines are counted. False: the word is no function; *ret is to be freed. */
 bool function_read(struct sources *all, const struct lang *l, uint64_t word, struct function *ret);
+/* Sets the line to that of a character of the source, if the source is there. */
+void function_line_at(struct sources *all, const struct lang *l, struct function *f, uint64_t unit);
 void function_free(struct function *f);
 /* Adds "/srv/app.js line 27". */
 void function_place_add(const struct function *f, struct strbuf *out);

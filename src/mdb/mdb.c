@@ -53,6 +53,8 @@ struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 		return err_new("%s", dtrace_open_errmsg());
 	}
 	(void)dtrace_handle_notice(m->h, notice_give, m);
+	/* What waits for the outermost function is as interesting as its callers. */
+	(void)dtrace_setopt(m->h, "jstackasync", NULL);
 	m->syms = names_syms(&m->h->names);
 	m->files = &m->h->names.file_opts;
 	e = target_open(m);

@@ -12,6 +12,7 @@ uint64_t v_map, v_number, v_oddball, v_hole, v_symbol, v_bigint;
 uint64_t v_receiver, v_array, v_date, v_map_object, v_set, v_regexp, v_error, v_typed, v_proxy;
 uint64_t v_promise, v_buffer, v_context, v_context_last, v_native, v_cell, v_free;
 uint64_t d_context;
+uint64_t v_reaction, v_capability;
 uint64_t v_uncompiled, d_token; /* the first type of what is not compiled; of SharedFunctionInfo */
 uint64_t v_object, d_prototype, d_initial; /* the type JSObject; of Map and JSFunction */
 uint64_t d_store, d_store_length; /* of JSArrayBuffer */
@@ -47,6 +48,8 @@ inline void read_numbers()
 	v_cell = EXPORT["v8dbg_type_ContextCell__*", version == 1406 ? 265 : 0];
 	d_context = EXPORT["v8dbg_class_JSFunction__context__*", 32] - 1;
 	v_free = EXPORT["v8dbg_type_FreeSpace__*", 0];
+	v_reaction = EXPORT["v8dbg_type_PromiseReaction__*", 65534];
+	v_capability = EXPORT["v8dbg_type_PromiseCapability__*", 65534];
 	v_uncompiled = EXPORT["v8dbg_type_UncompiledDataWithPreparseData__*", 65535];
 	d_token = EXPORT["v8dbg_class_SharedFunctionInfo__raw_function_token_offset__*", 44];
 	v_object = EXPORT["v8dbg_type_JSObject__*", 0];
@@ -74,17 +77,32 @@ dtrace:helper:attach:
 
 /* of the helper's blocks */
 this uint64_t anon;
+this uint64_t bytecode;
 this uint64_t chars;
+this uint64_t context;
+this uint64_t counted;
 this uint64_t from;
+this uint64_t generator;
+this uint64_t handler;
+this uint64_t is_async;
+this uint64_t is_recorded;
 this uint64_t j;
 this uint64_t len;
 this uint64_t more; /* other functions follow in the frame */
 this uint64_t n;    /* how many came before */
+this uint64_t offset;
+this uint64_t position;
+this uint64_t promise;
+this uint64_t reaction;
 this uint64_t rep;
 this uint64_t s;
 this uint64_t script;
 this uint64_t sfi;
+this uint64_t table;
 this uint64_t wide;
+this int64_t at;
+this int64_t id;
+this int64_t k;
 
 this uint64_t o;      /* the object, tagged */
 this uint64_t t;      /* its type */
@@ -608,6 +626,77 @@ dtrace:helper:function:
 	}
 }
 
+/*
+ * One reaction of a promise: what waits, and the promise that is settled by it. Without a builtin
+ * that is known, it is a function that then() or catch() was given.
+ */
+inline void say_waiter()
+{
+	this->promise = MOVED[WORD[this->reaction + o_handler + 8]];
+	this->handler = MOVED[WORD[this->reaction + o_handler]];
+	find_builtin();
+	if (job && !IS_AWAIT[this->id]) {
+		/* of Promise.any() it is known by the handler of rejections */
+		this->k = this->id;
+		this->from = this->handler;
+		this->handler = MOVED[WORD[this->reaction + o_handler - 8]];
+		find_builtin();
+		if (this->id != id_all + 3 && TYPE[this->from] - t_function <=
+		    t_function_last - t_function) {
+			this->id = this->k;
+			this->handler = this->from;
+		}
+	}
+	uitem("waiter");
+	this->context = this->id >= 0 ? MOVED[WORD[this->handler - 1 + o_shared + 8]] : 0;
+	if (job && IS_AWAIT[this->id]) {
+		this->promise = 0;
+		this->n = 1;
+		find_waiting();
+		uliteral("async");
+		uitem("function", MOVED[WORD[this->generator + GENERATOR_FUNCTION]]);
+		if (this->promise && this->offset) {
+			uitem("at");
+			unumber(this->offset - 1);
+		}
+	} else if (job && IS_COMBINATOR[this->id]) {
+		uliteral(this->id == id_all + 1 ? "Promise.allSettled" :
+		    this->id == id_all + 3 ? "Promise.any" : "Promise.all");
+		if (HALF[this->handler + FUNCTION_HASH] == 0) {
+			uliteral(strjoin(" (index ",
+			    strjoin(lltostr(SMI[this->handler + FUNCTION_HASH] - 1), ")")));
+		}
+		this->promise = MOVED[WORD[this->context + CONTEXT_SECOND]];
+	} else if (job && this->id == id_resolve) {
+		uliteral("");
+		this->promise = MOVED[WORD[this->context + CONTEXT_FIRST]];
+	} else {
+		uliteral("then");
+		if (IS_FUNCTION[this->handler])
+			uitem("function", this->handler);
+	}
+	if (TYPE[this->promise] == v_capability)
+		this->promise = MOVED[WORD[this->promise + CAPABILITY_PROMISE]];
+	if (TYPE[this->promise] == v_promise)
+		uitem("next", this->promise);
+}
+
+dtrace:helper:fiber:
+/(arg0 & 3) == 1 && KIND[MOVED[arg0]] == v_promise/
+{
+	this->o = MOVED[arg0];
+	this->kind = SMI[this->o + PROMISE_FLAGS] & 3;
+	uitem("state");
+	uliteral(this->kind == 0 ? "pending" : this->kind == 1 ? "fulfilled" : "rejected");
+	this->reaction = this->kind ? 0 : MOVED[WORD[this->o + PROMISE_REACTIONS]];
+	this->i = 0;
+	while (this->i < 100 && TYPE[this->reaction] == v_reaction; 100) {
+		say_waiter();
+		this->reaction = MOVED[WORD[this->reaction + o_handler - 16]];
+		this->i++;
+	}
+}
+
 dtrace:helper:constructor:
 /(arg0 & 3) == 1 && KIND[MOVED[arg0]] != 65535 && TYPE[MOVED[arg0]] >= v_receiver/
 {
@@ -752,7 +841,7 @@ dtrace:helper:raw:
  * return address. They are those of the outermost of the functions that were inlined into it.
  */
 dtrace:helper:locals:
-/(arg7 ? !this->more : this->n == 1) && arg1 && WORD[arg1 - 24] - 1 < 1000/
+/!IS_ASYNC && (arg7 ? !this->more : this->n == 1) && arg1 && WORD[arg1 - 24] - 1 < 1000/
 {
 	uself(WORD[arg1 + 16]);
 	this->i = 1;
@@ -771,6 +860,7 @@ inline int CONTEXT = 16;
 inline uint64_t SMI_LOW = 0xffffffff; /* bits that a small integer has not */
 inline int SITE = 32; /* where a literal stands: it keeps the object that is copied */
 inline int FUNCTION = 128;
+inline int PROMISE = 256;
 
 dtrace:helper:heap:
 {
@@ -780,6 +870,7 @@ dtrace:helper:heap:
 	ukept(SITE, 8);
 	uitem("functions", FUNCTION);
 	uitem("code", o_shared);
+	uitem("waiting", PROMISE);
 }
 
 dtrace:helper:class:
@@ -801,6 +892,8 @@ dtrace:helper:class:
 		get_class();
 	if (this->t >= t_function && this->t <= t_function_last)
 		this->kind |= FUNCTION;
+	if (this->t == v_promise)
+		this->kind |= PROMISE;
 	if (this->size || (this->kind & (PART | CONTEXT)))
 		uclass(this->kind, this->size, this->s);
 	if (!this->size && (this->kind & (PART | CONTEXT)))

@@ -46,7 +46,9 @@ async function outer(p) {
 	return 5;
 }
 const never = new Promise(() => {});
-const waits = { never, all: Promise.all([outer(never), inner(never)]), race: Promise.any([middle(new Promise(() => {}))]) };
+const waits = { never, all: Promise.all([outer(never), inner(never)]), open: new Promise(() => {}) };
+waits.race = Promise.any([middle(waits.open)]);
+waits.open.then(function afterwards() {});
 const done = [1, 2, 3].map((n) => Promise.resolve(n));
 const bad = Promise.reject(new Error('lost')); bad.catch(() => {});
 async function waiter() { await waits.all; }
@@ -149,6 +151,28 @@ try:
         check(mem.read(len(want)) == want, "the bytes there", doc)
     text = subprocess.run([MDB, "-e", f"{root}::jsprint buffers.store | ::nodebuffer | /s", "-p", str(program.pid)], capture_output=True, text=True, timeout=120)
     check(text.stdout.endswith("in the store\n"), "a pipe to a format", text.stdout + text.stderr)
+
+    # promises: who waits for them
+    docs, said = look(f"{root}::jsprint waits.never | ::jspromises\n{root}::jsprint waits.open | ::jspromises\n{root}::jsprint waits.race | ::jspromises\n::jspromises\n::jspromises -s rejected | ::jsprint reason.message\n{root}::jsprint done\n")
+
+    def place(name, text):
+        return f"{name} at {TMP}/more.js line {line_of(text)}"
+
+    inner, middle = place("async inner", "async function inner"), place("async middle", "await inner(p)")
+    outer, waiter = place("async outer", "await middle(p)"), place("async waiter", "async function waiter")
+    row = docs[0]["rows"][0]
+    chains = sorted("\n".join(row["waiters"]).replace("\n  ", ";").split("\n"))
+    check(row["state"] == "pending" and chains == sorted([f"- {inner};{middle};{outer};Promise.all (index 0)", f"- {inner};Promise.all (index 1);{waiter}"]) or chains == sorted([f"- {inner};{middle};{outer};Promise.all (index 0);{waiter}", f"- {inner};Promise.all (index 1)"]), "what waits for a promise", chains)
+    row = docs[1]["rows"][0]
+    chains = sorted("\n".join(row["waiters"]).replace("\n  ", ";").split("\n"))
+    check(chains == sorted([f"- {inner};{middle};Promise.any (index 0)", "- " + place("then afterwards", "function afterwards")]), "Promise.any() and then()", chains)
+    check(docs[2]["rows"][0]["waiters"] == [], "nothing waits for that", docs[2])
+    states = {r["state"]: r["objects"] for r in docs[3]["rows"] if "waiters" not in r}
+    check(states.get("pending", 0) >= 9 and states.get("fulfilled", 0) >= 3 and states.get("rejected", 0) >= 1, "how many in which state", states)
+    shown = {r["object"] for r in docs[3]["rows"] if "waiters" in r}
+    check({docs[0]["rows"][0]["object"], docs[1]["rows"][0]["object"]} <= shown, "both are listed", docs[3])
+    check('"lost"' in [r["value"] for r in docs[4]["rows"]], "the reason of those that are rejected", docs[4])
+    check(any(r.get("name") == "async onTimer" and r["file"].endswith(f"more.js, line {line_of('await asked()')}") for r in stack), "what waits for the outermost function", stack)
 
     # what is none
     docs, said = look(f"{root}::jssource\n{root}::nodebuffer\n700000000::jsconstructor\n{root}::jsprint made.map | ::jsconstructor | ::jssource\n", 1)
