@@ -873,6 +873,10 @@ dtrace:helper:heap:
 	uitem("waiting", PROMISE);
 }
 
+/*
+ * Tables of names, of the entries of a Map, of a WeakMap (the second of them) and so on have no
+ * names; their types lie between those of arrays.
+ */
 dtrace:helper:class:
 /(WORD[arg0] & 7) == 1 && TYPE[arg0 + 1] == v_map && TYPE[WORD[arg0]] == v_map/
 {
@@ -883,6 +887,7 @@ dtrace:helper:class:
 	this->kind = this->t == v_map ? META : this->t >= v_receiver ? SHOWN :
 	    this->t >= v_context && this->t <= v_context_last ? CONTEXT :
 	    this->str == "AllocationSite" ? SITE :
+	    (this->t > t_array && this->t < t_bytes) ||
 	    index(this->str, "FixedArray") >= 0 || index(this->str, "PropertyArray") >= 0 ||
 	    index(this->str, "Dictionary") >= 0 || index(this->str, "Hash") >= 0 ||
 	    index(this->str, "FixedDoubleArray") >= 0 || index(this->str, "Boilerplate") >= 0 ||

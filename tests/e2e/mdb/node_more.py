@@ -32,6 +32,8 @@ const accounts = globalThis.accounts = [];
 for (let i = 0; i < 10; i++) accounts.push(new Account('owner-' + i, i));
 class Derived extends Map {}
 const old = new Old(1);
+class Dicty { constructor(i) { for (let k = 0; k < 40; k++) this['k' + k] = i; delete this.k3; delete this.k0; } }
+const dictionaries = globalThis.dictionaries = new Map(Array.from({ length: 50 }, (_, i) => [new Dicty(i), i]));
 const made = { account: accounts[0], old, plain: {}, list: [], map: new Map(), derived: new Derived() };
 const small = Buffer.from([1, 2, 254]), large = Buffer.alloc(5000, 'xyz'), bytes = new Uint8Array([104, 105, 0]);
 const store = new ArrayBuffer(16);
@@ -139,6 +141,11 @@ try:
     got = [(d["rows"][0]["name"], d["rows"][0].get("line")) for d in docs]
     check(got == [("Account", docs[0]["rows"][0]["line"]), ("Old", line_of("function Old")), ("Object", None), ("Array", None), ("Map", None), ("Derived", docs[5]["rows"][0].get("line"))], "constructors", got)
     check(docs[1]["rows"][0]["constructor"] == look(f"{root}::jsprint functions.Old\n")[0][0]["rows"][0]["member"], "the constructor is that function", docs[1])
+
+    # objects whose properties are in a table, which are keys of a Map
+    docs, said = look("::findjsobjects -c Dicty\n::findjsobjects -c Dicty | ::jsprint k7\n::findjsobjects -c Dicty | ::jsfindrefs\n")
+    check({r["value"] for r in docs[1]["rows"]} >= {str(i) for i in range(50)}, "objects with tables of properties", docs[0])
+    check(any(r.get("class", "").startswith("Map:") for d in docs[2:] for r in d["rows"]), "the Map that has them", docs[2:])
 
     # bytes
     docs, said = look(f"{root}::jsprint buffers\n" + "".join(f"{root}::jsprint buffers.{n} | ::nodebuffer\n" for n in ("small", "large", "bytes", "store")))
