@@ -16,6 +16,7 @@
 
 #include "base/hashmap.h"
 #include "base/text.h"
+#include "mdb/roots.h"
 
 #define CHUNK	    (1u << 20)
 #define AHEAD	    64u /* bytes behind a chunk that are there, too */
@@ -448,6 +449,7 @@ static void census_free(struct census *s)
 	vec_deinit(&s->objects);
 	vec_deinit(&s->classes);
 	value_heap_free(&s->heap);
+	retained_free(s->retained);
 	free(s->slots);
 	free(s);
 }
@@ -580,8 +582,7 @@ static void objects_emit(struct mdb *m, const struct census *s, uint32_t group)
 	}
 }
 
-/* The object of that word or, as the nearest that begins before it, around an address. */
-static const struct object_at *object_around(const struct census *s, uint64_t addr)
+const struct object_at *object_around(const struct census *s, uint64_t addr)
 {
 	uint32_t lo = 0, hi = (uint32_t)s->objects.len;
 	const struct object_at *o;
@@ -610,33 +611,133 @@ static struct err *like_emit(struct mdb *m, const struct census *s, uint64_t wor
 	return NULL;
 }
 
-struct err *cmd_lobjects(struct mdb *m, const struct call *c)
-{
-	const char *class = c->opts['c'], *property = c->opts['p'];
-	bool lists = c->opts['l'] || (m->out.is_piped && (class || property));
-	VEC(struct group *) shown = {0};
-	struct census *s;
-	struct err *e = census_get(m, &s);
+/* Which objects are wanted. */
+struct object_filter {
+	const char *class, *kind;
+	char *property;	   /* NULL: any */
+	const char *value; /* of the property, as it is written; NULL: any */
+	uint64_t bytes;	   /* at least */
+	uint8_t *kinds;	   /* of each class: 0 not known yet, 1 wanted, 2 not */
+};
 
-	if (e)
-		return e;
-	if (c->has_addr)
-		return like_emit(m, s, c->addr);
+static struct err *filter_read(const struct call *c, const struct census *s,
+			       struct object_filter *ret)
+{
+	char *equals;
+
+	*ret = (struct object_filter){.class = c->opts['c'], .kind = c->opts['k']};
+	if (c->opts['p']) {
+		ret->property = xstrdup(c->opts['p']);
+		equals = strchr(ret->property, '=');
+		if (equals) {
+			*equals = '\0';
+			ret->value = equals + 1;
+		}
+	}
+	ret->kinds = xcalloc(s->classes.len + 1, 1);
+	return c->opts['s'] ? mdb_number(c->opts['s'], UINT64_MAX, &ret->bytes) : NULL;
+}
+
+static void filter_free(struct object_filter *f)
+{
+	free(f->property);
+	free(f->kinds);
+}
+
+/* The objects of one class are all of one kind: it is asked for once. */
+static bool kind_matches(const struct census *s, struct object_filter *f, const struct object_at *o)
+{
+	struct strbuf type = {0};
+
+	if (!f->kind)
+		return true;
+	if (!f->kinds[o->class]) {
+		(void)value_type_add(s->lang.p, s->lang.h, object_word(s, o), &type);
+		f->kinds[o->class] = strcmp(strbuf_text(&type), f->kind) == 0 ? 1 : 2;
+		strbuf_deinit(&type);
+	}
+	return f->kinds[o->class] == 1;
+}
+
+/* Whether the property has the value, which may be given without the quotes of a text. */
+static bool value_matches(struct mdb *m, const struct census *s, const struct object_filter *f,
+			  const struct object_at *o)
+{
+	struct strbuf text = {0};
+	size_t n = strlen(f->value);
+	bool is;
+
+	is = lang_member_add(m, &s->lang, object_word(s, o), f->property, &text);
+	is = is && (strcmp(strbuf_text(&text), f->value) == 0 ||
+		    (text.len == n + 2 && text.data[0] == s->lang.quote &&
+		     text.data[n + 1] == s->lang.quote && memcmp(text.data + 1, f->value, n) == 0));
+	strbuf_deinit(&text);
+	return is;
+}
+
+/* A key without names of properties may be that of objects which have them in tables. */
+static bool group_matches(const struct group *g, const struct object_filter *f)
+{
+	char *dot = f->value ? strchr(f->property, '.') : NULL;
+	bool is;
+
+	if (dot)
+		*dot = '\0';
+	is = g->n &&
+	     (key_has(g->key, f->class, f->property) ||
+	      (f->value && g->key[strlen(g->key) - 1] == ':' && key_has(g->key, f->class, NULL)));
+	if (dot)
+		*dot = '.';
+	return is;
+}
+
+/* Counts the objects that are wanted in groups of their own. */
+static void groups_filter(struct mdb *m, const struct census *s, struct object_filter *f,
+			  struct group *groups, bool is_listed)
+{
+	for (uint32_t i = 0; i < s->objects.len && !m->is_interrupted; i++) {
+		const struct object_at *o = &s->objects.data[i];
+		uint32_t group = s->classes.data[o->class].group;
+		struct group *g = &groups[group ? group - 1 : 0];
+
+		if (!group || !g->key || 8ull * o->words < f->bytes || !kind_matches(s, f, o) ||
+		    (f->value && !value_matches(m, s, f, o)))
+			continue;
+		g->first = g->n++ ? g->first : object_word(s, o);
+		g->bytes += 8ull * o->words;
+		if (!is_listed)
+			continue;
+		emit_row(&m->out);
+		emit_value(&m->out, object_word(s, o));
+		emit_addr(&m->out, "object", object_word(s, o), 1);
+		emit_end(&m->out);
+	}
+}
+
+static void groups_show(struct mdb *m, const struct census *s, struct object_filter *f)
+{
+	bool counts_anew = f->kind || f->value || f->bytes;
+	VEC(struct group *) shown = {0};
+	struct group *groups = xcalloc(s->groups.len + 1, sizeof(*groups));
+
+	for (uint32_t i = 0; i < s->groups.len; i++) {
+		if (!group_matches(&s->groups.data[i], f))
+			continue;
+		groups[i] = s->groups.data[i];
+		if (counts_anew)
+			groups[i].n = groups[i].bytes = groups[i].first = 0;
+	}
+	if (counts_anew)
+		groups_filter(m, s, f, groups, false);
 	for (uint32_t i = 0; i < s->groups.len; i++)
-		if (s->groups.data[i].n && key_has(s->groups.data[i].key, class, property))
-			vec_push(&shown, &s->groups.data[i]);
+		if (groups[i].key && groups[i].n)
+			vec_push(&shown, &groups[i]);
 	if (shown.len)
 		qsort(shown.data, shown.len, sizeof(*shown.data), group_compare);
-	if (!lists)
-		emit_say(&m->out, "%16s %8s %10s %s\n", "OBJECT", "#OBJECTS", "BYTES",
-			 "CLASS: PROPERTIES");
+	emit_say(&m->out, "%16s %8s %10s %s\n", "OBJECT", "#OBJECTS", "BYTES", "CLASS: PROPERTIES");
 	for (uint32_t i = 0; i < shown.len && !m->is_interrupted; i++) {
 		const struct group *g = shown.data[i];
 
-		if (lists) {
-			objects_emit(m, s, (uint32_t)(g - s->groups.data) + 1);
-			continue;
-		}
 		emit_row(&m->out);
 		emit_value(&m->out, g->first);
 		emit_addr(&m->out, "object", g->first, 16);
@@ -646,7 +747,38 @@ struct err *cmd_lobjects(struct mdb *m, const struct call *c)
 		emit_end(&m->out);
 	}
 	vec_deinit(&shown);
-	return NULL;
+	free(groups);
+}
+
+static void groups_list(struct mdb *m, const struct census *s, struct object_filter *f)
+{
+	struct group *groups = xcalloc(s->groups.len + 1, sizeof(*groups));
+
+	for (uint32_t i = 0; i < s->groups.len; i++)
+		if (group_matches(&s->groups.data[i], f))
+			groups[i].key = s->groups.data[i].key;
+	groups_filter(m, s, f, groups, true);
+	free(groups);
+}
+
+struct err *cmd_lobjects(struct mdb *m, const struct call *c)
+{
+	bool has_filter = c->opts['c'] || c->opts['p'] || c->opts['k'] || c->opts['s'];
+	struct object_filter f;
+	struct census *s;
+	struct err *e = census_get(m, &s);
+
+	if (e)
+		return e;
+	if (c->has_addr)
+		return like_emit(m, s, c->addr);
+	e = filter_read(c, s, &f);
+	if (!e && (c->opts['l'] || (m->out.is_piped && has_filter)))
+		groups_list(m, s, &f);
+	else if (!e)
+		groups_show(m, s, &f);
+	filter_free(&f);
+	return e;
 }
 
 /* ---- references ------------------------------------------------------------------------------ */
@@ -751,14 +883,7 @@ static void holder_note(struct mdb *m, struct ref_search *r, const struct object
 	vec_push(&r->parts, word);
 }
 
-/* Memory that was read ahead of one object for those that follow it. */
-struct read_ahead {
-	uint64_t addr, size, room;
-	uint8_t *bytes;
-};
-
-/* Returns n words of an object, which stay until the next call; NULL: they cannot be read. */
-static const uint64_t *object_words(struct mdb *m, struct read_ahead *a, uint64_t addr, uint64_t n)
+const uint64_t *object_words(struct mdb *m, struct read_ahead *a, uint64_t addr, uint64_t n)
 {
 	const struct proc_map *map;
 	uint64_t size = n * 8;
@@ -845,12 +970,44 @@ static void refs_show(struct mdb *m, const struct census *s, uint64_t value)
 	hashmap_destroy(r.seen);
 }
 
+/* A search for a value among the roots. */
+struct root_search {
+	struct mdb *m;
+	const struct census *s;
+	uint64_t value;
+};
+
+static void root_show(void *ctx, taddr at, uint64_t word)
+{
+	struct root_search *r = ctx;
+	struct strbuf place = {0};
+
+	if (word != r->value)
+		return;
+	root_place_add(r->m, at, &place);
+	emit_row(&r->m->out);
+	emit_say(&r->m->out, "%16s ", "root");
+	emit_addr(&r->m->out, "at", at, 0);
+	emit_bytes(&r->m->out, "root", strbuf_text(&place), place.len, 0);
+	if (at)
+		emit_say(&r->m->out, "%" PRIx64 " in ", at);
+	emit_say(&r->m->out, "%s", strbuf_text(&place));
+	emit_end(&r->m->out);
+	strbuf_deinit(&place);
+}
+
 struct err *cmd_lrefs(struct mdb *m, const struct call *c)
 {
+	struct root_search roots = {.m = m, .value = c->addr};
 	struct census *s;
 	struct err *e = census_get(m, &s);
 
-	if (!e)
-		refs_show(m, s, c->addr);
-	return e;
+	if (e)
+		return e;
+	refs_show(m, s, c->addr);
+	roots.s = s;
+	/* Of a runtime whose objects have memory of malloc, that is no root. */
+	if (s->heap.is_scan)
+		roots_walk(m, s, root_show, &roots);
+	return NULL;
 }

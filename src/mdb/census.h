@@ -17,6 +17,8 @@
 #define APART_KIND 64u /* of objects that have items elsewhere in memory */
 #define TASK_KIND  128u
 
+struct retained;
+
 struct class
 {
 	struct value_class is;
@@ -55,10 +57,21 @@ struct census {
 	uint32_t piece_words;
 	uint64_t good[VALUE_RULES]; /* the last word for which a rule has held; 0: none */
 	bool is_whole;		    /* it was not interrupted */
+	struct retained *retained;  /* retained.c; NULL: not asked for yet */
 };
 
 /* Makes the census at the first call. */
 MUST_CHECK struct err *census_get(struct mdb *m, struct census **ret);
+/* The object around an address: the nearest that begins before it; NULL: there is none. */
+const struct object_at *object_around(const struct census *s, uint64_t addr);
+/* Memory that was read ahead of one object for those that follow it; free() the bytes. */
+struct read_ahead {
+	uint64_t addr, size, room;
+	uint8_t *bytes;
+};
+/* Returns n words of an object, which stay until the next call; NULL: they cannot be read. */
+const uint64_t *object_words(struct mdb *m, struct read_ahead *a, uint64_t addr, uint64_t n);
+void retained_free(struct retained *r); /* NULL is allowed */
 /* The word by which an object is named. */
 static inline uint64_t object_word(const struct census *s, const struct object_at *o)
 {

@@ -241,6 +241,7 @@ struct err *cmd_lobjects(struct mdb *m, const struct call *c);
 struct err *cmd_lprint(struct mdb *m, const struct call *c);
 struct err *cmd_lraw(struct mdb *m, const struct call *c);
 struct err *cmd_lrefs(struct mdb *m, const struct call *c);
+struct err *cmd_lretained(struct mdb *m, const struct call *c);
 struct err *cmd_lsource(struct mdb *m, const struct call *c);
 struct err *cmd_lstack(struct mdb *m, const struct call *c);
 struct err *cmd_lstr(struct mdb *m, const struct call *c);

@@ -457,6 +457,15 @@ static bool member_write(struct writer *w, uint64_t word, const char *path)
 	}
 }
 
+bool lang_member_add(struct mdb *m, const struct lang *l, uint64_t word, const char *path,
+		     struct strbuf *out)
+{
+	const struct value_style style = {.items = 1, .text = TEXT, .is_one_line = true};
+	struct writer w = {.m = m, .l = l, .style = &style, .out = out};
+
+	return member_write(&w, word, path);
+}
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static struct err *style_read(const struct call *c, struct value_style *ret)

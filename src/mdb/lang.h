@@ -36,6 +36,9 @@ struct value_style {
 	bool is_one_line;
 	bool with_addrs; /* of values that have items */
 };
+/* Adds the member "a.b.0" of a value in one line; false: it has none. */
+bool lang_member_add(struct mdb *m, const struct lang *l, uint64_t word, const char *path,
+		     struct strbuf *out);
 void lang_value_add(struct mdb *m, const struct lang *l, uint64_t word,
 		    const struct value_style *style, struct strbuf *out);
 /*

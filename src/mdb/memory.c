@@ -6,7 +6,7 @@
 #include "image/image.h"
 #include "image/object.h"
 #include "mdb/heap.h"
-#include "mdb/impl.h"
+#include "mdb/whatis.h"
 
 #define CHUNK	  65536u /* bytes that are searched at once */
 #define FOUND_MAX 1000000u
@@ -66,8 +66,8 @@ struct err *cmd_objects(struct mdb *m, const struct call *c)
 
 /* ---- what an address is ---------------------------------------------------------------------- */
 
-/* The thread whose stack pointer is next below the address in one mapping; 0: there is none. */
-static pid_t stack_owner(struct mdb *m, const struct proc_map *map, taddr addr)
+/* The thread is that whose stack pointer is next below the address. */
+pid_t stack_owner(struct mdb *m, const struct proc_map *map, taddr addr)
 {
 	taddr nearest = 0;
 	pid_t owner = 0;
@@ -86,8 +86,7 @@ static pid_t stack_owner(struct mdb *m, const struct proc_map *map, taddr addr)
 	return owner;
 }
 
-/* The number of the native frame that the address belongs to; false: it belongs to none. */
-static bool frame_of(struct mdb *m, pid_t tid, taddr addr, uint32_t *ret)
+bool frame_of(struct mdb *m, pid_t tid, taddr addr, uint32_t *ret)
 {
 	struct stack s;
 	bool is_found = false;

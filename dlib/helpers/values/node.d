@@ -12,7 +12,7 @@ uint64_t v_map, v_number, v_oddball, v_hole, v_symbol, v_bigint;
 uint64_t v_receiver, v_array, v_date, v_map_object, v_set, v_regexp, v_error, v_typed, v_proxy;
 uint64_t v_promise, v_buffer, v_context, v_context_last, v_native, v_cell, v_free;
 uint64_t d_context;
-uint64_t v_reaction, v_capability;
+uint64_t v_reaction, v_capability, v_weak_ref;
 uint64_t v_uncompiled, d_token; /* the first type of what is not compiled; of SharedFunctionInfo */
 uint64_t v_object, d_prototype, d_initial; /* the type JSObject; of Map and JSFunction */
 uint64_t d_store, d_store_length; /* of JSArrayBuffer */
@@ -50,6 +50,7 @@ inline void read_numbers()
 	v_free = EXPORT["v8dbg_type_FreeSpace__*", 0];
 	v_reaction = EXPORT["v8dbg_type_PromiseReaction__*", 65534];
 	v_capability = EXPORT["v8dbg_type_PromiseCapability__*", 65534];
+	v_weak_ref = EXPORT["v8dbg_type_JSWeakRef__*", 65534];
 	v_uncompiled = EXPORT["v8dbg_type_UncompiledDataWithPreparseData__*", 65535];
 	d_token = EXPORT["v8dbg_class_SharedFunctionInfo__raw_function_token_offset__*", 44];
 	v_object = EXPORT["v8dbg_type_JSObject__*", 0];
@@ -861,6 +862,7 @@ inline uint64_t SMI_LOW = 0xffffffff; /* bits that a small integer has not */
 inline int SITE = 32; /* where a literal stands: it keeps the object that is copied */
 inline int FUNCTION = 128;
 inline int PROMISE = 256;
+inline int WEAK = 512;
 
 dtrace:helper:heap:
 {
@@ -871,6 +873,7 @@ dtrace:helper:heap:
 	uitem("functions", FUNCTION);
 	uitem("code", o_shared);
 	uitem("waiting", PROMISE);
+	uitem("weak", WEAK);
 }
 
 /*
@@ -899,10 +902,16 @@ dtrace:helper:class:
 		this->kind |= FUNCTION;
 	if (this->t == v_promise)
 		this->kind |= PROMISE;
+	if (this->t == v_weak_ref || this->t == t_array + 2 || this->str == "WeakCell")
+		this->kind |= WEAK;
 	if (this->size || (this->kind & (PART | CONTEXT)))
 		uclass(this->kind, this->size, this->s);
 	if (!this->size && (this->kind & (PART | CONTEXT)))
 		ucount(8, 32, 8, 16, SMI_LOW);
+	if (!this->size && this->t < t_string && (this->t & STRING_KIND) == SEQUENTIAL) {
+		uclass(OTHER, 0, 0);
+		ucount(8, 32, this->t & ONE_BYTE ? 1 : 2, 16, 0);
+	}
 	if (!this->size && this->t == t_bytes) {
 		uclass(OTHER, 0, 0);
 		ucount(8, 32, 1, 16, SMI_LOW);

@@ -34,6 +34,11 @@ class Derived extends Map {}
 const old = new Old(1);
 class Dicty { constructor(i) { for (let k = 0; k < 40; k++) this['k' + k] = i; delete this.k3; delete this.k0; } }
 const dictionaries = globalThis.dictionaries = new Map(Array.from({ length: 50 }, (_, i) => [new Dicty(i), i]));
+class Leaf { constructor(i) { this.i = i; } }
+class Shared { constructor(i) { this.i = i; } }
+const shared = Array.from({ length: 300 }, (_, i) => new Shared(i)), weak = new WeakRef(new Leaf(-1));
+const holder = { owned: Array.from({ length: 2000 }, (_, i) => new Leaf(i)), shared, weak };
+globalThis.other = { shared };
 const made = { account: accounts[0], old, plain: {}, list: [], map: new Map(), derived: new Derived() };
 const small = Buffer.from([1, 2, 254]), large = Buffer.alloc(5000, 'xyz'), bytes = new Uint8Array([104, 105, 0]);
 const store = new ArrayBuffer(16);
@@ -55,7 +60,7 @@ const done = [1, 2, 3].map((n) => Promise.resolve(n));
 const bad = Promise.reject(new Error('lost')); bad.catch(() => {});
 async function waiter() { await waits.all; }
 waiter();
-globalThis.root = { handlers, functions, made, buffers, waits, done, bad };
+globalThis.root = { handlers, functions, made, buffers, waits, done, bad, holder };
 known.functions = {};
 for (const [name, f] of Object.entries(functions)) known.functions[name] = f.toString();
 function last(o) {
@@ -180,6 +185,40 @@ try:
     check({docs[0]["rows"][0]["object"], docs[1]["rows"][0]["object"]} <= shown, "both are listed", docs[3])
     check('"lost"' in [r["value"] for r in docs[4]["rows"]], "the reason of those that are rejected", docs[4])
     check(any(r.get("name") == "async onTimer" and r["file"].endswith(f"more.js, line {line_of('await asked()')}") for r in stack), "what waits for the outermost function", stack)
+
+    # which objects
+    docs, said = look("::findjsobjects -c Account -p state=rich\n::findjsobjects -c Account -p state=rich | ::jsprint owner\n::findjsobjects -c Account -p balance=3 -l | ::jsprint owner\n"
+                      "::findjsobjects -k JSMap -c Derived\n::findjsobjects -k JSSet -c Derived\n::findjsobjects -c Account -s 16\n::findjsobjects -c Account -s 4096\n::findjsobjects -c Account -p state=none\n")
+    # the collector may have left a copy
+    check(sum(r["objects"] for r in docs[0]["rows"]) in (4, 5, 6, 7, 8), "objects with a value", docs[0])
+    check(sorted({r["value"] for r in docs[1]["rows"]}) == [f'"owner-{i}"' for i in (6, 7, 8, 9)], "these are handed on", docs[1])
+    check({r["value"] for r in docs[2]["rows"]} == {'"owner-3"'}, "a number", docs[2])
+    check(len(docs[3]["rows"]) == 1 and not docs[4]["rows"], "of a kind", docs[3:5])
+    check(sum(r["objects"] for r in docs[5]["rows"]) >= 10 and not docs[6]["rows"] and not docs[7]["rows"], "of a size", docs[5:8])
+
+    # who holds the object of the frame
+    docs, said = look(f"{root}::jsfindrefs\n")
+    roots = [r for r in docs[0]["rows"] if "root" in r]
+    check(any(r["root"].startswith(f"the stack of thread {program.pid}, frame ") for r in roots), "a reference of the stack", docs[0])
+    for r in roots:
+        if r["at"] != "0x0":
+            mem = open(f"/proc/{program.pid}/mem", "rb", 0)
+            mem.seek(int(r["at"], 16))
+            check(int.from_bytes(mem.read(8), "little") == int(root, 16), "the word is there", r)
+    maps = [line.split() for line in open(f"/proc/{program.pid}/maps")]
+    stack_map = next(line[0].split("-") for line in maps if line[-1] == "[stack]")
+    on_stack = [r for r in roots if "stack of thread" in r["root"]]
+    check(all(int(stack_map[0], 16) <= int(r["at"], 16) < int(stack_map[1], 16) for r in on_stack), "that is the stack", on_stack)
+
+    # what it holds
+    docs, said = look(f"{root}::jsprint holder | ::lretained\n{root}::jsprint holder.owned | ::jsretained\n{root}::jsprint holder.shared | ::jsretained\n::findjsobjects -c Leaf -l\n::jsretained -n 30\n")
+    holder, owned, shared = (d["rows"][0] for d in docs[:3])
+    size = 8 * 2000
+    # the collector has worklists, and stacks have words that are no longer used, which hold single objects
+    check(1900 <= owned["objects"] <= 2003 and owned["retained"] >= 1900 * 32 + size, "an array holds its elements", owned)
+    check(owned["objects"] < holder["objects"] < owned["objects"] + 100 and holder["retained"] > owned["retained"], "an object holds the array, not what others hold, too", holder)
+    check(250 <= shared["objects"] <= 303, "what both hold", shared)
+    check(len(docs[3]["rows"]) >= 2000 and docs[4]["rows"][0]["retained"] >= docs[4]["rows"][-1]["retained"], "those that hold most", docs[4])
 
     # what is none
     docs, said = look(f"{root}::jssource\n{root}::nodebuffer\n700000000::jsconstructor\n{root}::jsprint made.map | ::jsconstructor | ::jssource\n", 1)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words outside of a language's heap that may hold its objects.
+ *
+ * Owns     nothing.
+ * Errors   none: memory that is missing is left out.
+ */
+#pragma once
+
+#include "mdb/census.h"
+
+/* at: the address of the word; 0: it is in a register. */
+typedef void root_visit(void *ctx, taddr at, uint64_t word);
+void roots_walk(struct mdb *m, const struct census *s, root_visit *visit, void *ctx);
+/* Adds what holds the word there: "the stack of thread 4711, frame 12". */
+void root_place_add(struct mdb *m, taddr at, struct strbuf *out);
