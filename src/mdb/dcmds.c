@@ -38,6 +38,7 @@ const struct dcmd dcmds[] = {
 	{"lfibers", "[VALUE]::lfibers [-s STATE]", "what can be waited for, as promises: how many in which state, and who waits for those that wait for nothing themselves; -s: those of a state; of a value: who waits for it", "s:", 0, 0, 0, cmd_lfibers},
 	{"lframe", "FP::lframe [-v]", "the frames of languages at a frame pointer; -v: files, lines, receivers, arguments and variables", "v", DCMD_ADDR, 0, 0, cmd_lframe},
 	{"lfunctions", "::lfunctions [-n NAME] [-s FILE] [-l]", "functions by their code: how many, the first, name, file and line; of those whose name or file contains a text; -l: each of them", "n:s:l", DCMD_NO_ADDR, 0, 0, cmd_lfunctions},
+	{"lhandles", "::lhandles", "what the event loop has: handles of sockets, servers, timers, with their objects", "", DCMD_NO_ADDR, 0, 0, cmd_lhandles},
 	{"libs", "::libs", "list what the dynamic linker has loaded, in its order", "", DCMD_NO_ADDR, 0, 0, cmd_libs},
 	{"list", "ADDR[,COUNT]::list TYPE MEMBER", "hand on the addresses of a linked list; MEMBER leads to the next element, as in next, or link.next of a link that leads to a link", "", DCMD_ADDR | DCMD_COUNT, 2, ANY, cmd_list},
 	{"load", "::load FILE", "use a ustack helper, a file of D, for frames of a language", "", DCMD_NO_ADDR, 1, 1, cmd_load},
@@ -79,6 +80,7 @@ const struct dcmd dcmds[] = {
 const uint32_t ndcmds = ARRAY_LEN(dcmds);
 
 /* The names that the commands of languages have for one of these. */
+/* clang-format off */
 const struct dcmd_alias dcmd_aliases[] = {
 	{"erlprint", "lprint"},
 	{"erlps", "ltasks"},
@@ -98,6 +100,7 @@ const struct dcmd_alias dcmd_aliases[] = {
 	{"jssource", "lsource"},
 	{"jsstack", "lstack"},
 	{"nodebuffer", "lbytes"},
+	{"nodehandles", "lhandles"},
 	{"pyprint", "lprint"},
 	{"pyrefs", "lrefs"},
 	{"pystack", "lstack"},

@@ -3,8 +3,8 @@
  * What waits in a language without a thread of its own: promises, and the functions that wait for
  * them.
  *
- * A helper is asked about each object of its waiting kinds: the state, and who waits for it. Each of
- * these may name another object, which is settled by it, and who waits for that is asked in its
+ * A helper is asked about each object of its waiting kinds: the state, and who waits for it. Each
+ * of these may name another object, which is settled by it, and who waits for that is asked in its
  * turn. Shown are the objects at the ends, which are what all others wait for.
  */
 #include <inttypes.h>

@@ -237,6 +237,7 @@ struct err *cmd_lbytes(struct mdb *m, const struct call *c);
 struct err *cmd_lconstructor(struct mdb *m, const struct call *c);
 struct err *cmd_lfibers(struct mdb *m, const struct call *c);
 struct err *cmd_lfunctions(struct mdb *m, const struct call *c);
+struct err *cmd_lhandles(struct mdb *m, const struct call *c);
 struct err *cmd_lobjects(struct mdb *m, const struct call *c);
 struct err *cmd_lprint(struct mdb *m, const struct call *c);
 struct err *cmd_lraw(struct mdb *m, const struct call *c);

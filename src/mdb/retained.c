@@ -2,10 +2,10 @@
 /*
  * What would be freed with an object: the objects that can be reached through it only.
  *
- * The census's objects are a graph: each word of one that leads to another is an edge. The roots are
- * the objects that are held from outside (roots.h). An object dominates another if all ways from the
- * roots to that one go through it; the bytes of all that it dominates are what it retains. The
- * dominators are found as Georgiadis, Tarjan and Werneck describe it ("Finding dominators in
+ * The census's objects are a graph: each word of one that leads to another is an edge. The roots
+ * are the objects that are held from outside (roots.h). An object dominates another if all ways
+ * from the roots to that one go through it; the bytes of all that it dominates are what it retains.
+ * The dominators are found as Georgiadis, Tarjan and Werneck describe it ("Finding dominators in
  * practice", SNCA), without recursion:
  *
  *     1. edges, sorted by where they lead to, after they were counted     4 bytes each, twice
@@ -13,8 +13,8 @@
  *     3. semidominators, from the last to the first; then dominators
  *     4. sums, from the last object to the first
  *
- * References of objects that the helper calls weak are no edges. What is not reached from a root has
- * no dominator: it is garbage, or what holds it is not known.
+ * References of objects that the helper calls weak are no edges. What is not reached from a root
+ * has no dominator: it is garbage, or what holds it is not known.
  *
  * Owns     the sums, for the life of the census.
  * Errors   struct err *: the runtime's objects are not found by what is in memory.
@@ -202,7 +202,7 @@ static void edges_turn(struct graph *g, const struct retained *r)
 
 /* ---- dominators ------------------------------------------------------------------------------ */
 
-/* The node with the least semidominator between one and the last that was linked, and shorter ways. */
+/* Returns the node with the least semidominator from v up to the last that is linked. */
 static uint32_t node_eval(struct graph *g, uint32_t v, uint32_t last, uint32_t *stack)
 {
 	uint32_t n = 0, p, least;

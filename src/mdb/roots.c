@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a language's objects are held from outside of its heap: stacks and registers of threads, and
- * native memory, where runtimes keep their handles.
+ * Where a language's objects are held from outside of its heap: stacks and registers of threads,
+ * and native memory, where runtimes keep their handles.
  *
- * What counts is as in leaks.c: stacks from the stack pointer on, chunks of malloc that are busy, the
- * data of files, and mappings in which the census has found no objects. The rest of a heap is not
- * searched: copies of objects that were moved or freed are there.
+ * What counts is as in leaks.c: stacks from the stack pointer on, chunks of malloc that are busy,
+ * the data of files, and mappings in which the census has found no objects. The rest of a heap is
+ * not searched: copies of objects that were moved or freed are there.
  */
 #include "mdb/roots.h"
 

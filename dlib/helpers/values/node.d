@@ -698,6 +698,63 @@ dtrace:helper:fiber:
 	}
 }
 
+/*
+ * A handle of libuv: the object of C++ behind it has a global handle of V8, which leads to the
+ * object of JavaScript. deps/uv/include/uv.h: struct uv_loop_s.handle_queue, uv_handle_s.type,
+ * handle_queue, flags, and where the io_watcher.fd of handles with one is.
+ */
+inline int LOOP_QUEUE = 16;
+inline int HANDLE_TYPE = 16;
+inline int HANDLE_QUEUE = 32;
+inline int HANDLE_FLAGS = 88;
+inline int IS_THERE[uint64_t a] = (a & 7) == 0 && a > 4096 && ucountnl(a, 8) >= 0;
+inline string HANDLE_NAME[uint64_t t] = t == 1 ? "async" : t == 2 ? "check" : t == 3 ? "fs_event" :
+    t == 4 ? "fs_poll" : t == 6 ? "idle" : t == 7 ? "pipe" : t == 8 ? "poll" :
+    t == 9 ? "prepare" : t == 10 ? "process" : t == 12 ? "tcp" : t == 13 ? "timer" :
+    t == 14 ? "tty" : t == 15 ? "udp" : t == 16 ? "signal" : "handle";
+inline int HANDLE_FD[uint64_t t] = t == 7 || t == 12 || t == 14 ? 184 : t == 15 ? 176 :
+    t == 8 ? 152 : 0;
+
+inline void say_handle()
+{
+	this->t = HALF[this->s + HANDLE_TYPE];
+	this->d = HALF[this->s + HANDLE_FLAGS];
+	uitem("handle", this->s);
+	uitem("type");
+	uliteral(HANDLE_NAME[this->t]);
+	uitem("state");
+	uliteral((this->d & 3) ? "closing" : (this->d & 4) ? "active" : "inactive");
+	if (!(this->d & 8))
+		uliteral(", unref");
+	if (HANDLE_FD[this->t]) {
+		uitem("fd");
+		unumber(INT[this->s + HANDLE_FD[this->t]]);
+	}
+	this->item = WORD[this->s];
+	this->item = IS_THERE[this->item] && IS_THERE[this->item + 8] ? WORD[this->item + 8] : 0;
+	this->item = IS_THERE[this->item] ? WORD[this->item] : 0;
+	if ((this->item & 3) == 1 && IS_THERE[this->item - 1]) {
+		this->key = WORD[this->item - 1] - 1;
+		if (IS_THERE[this->key] && IS_THERE[this->key + 8] &&
+		    KIND[this->item] != 65535 && KIND[this->item] >= v_receiver)
+			uitem("object", this->item);
+	}
+}
+
+dtrace:helper:handles:
+/symaddr("default_loop_struct")/
+{
+	this->o = symaddr("default_loop_struct") + LOOP_QUEUE;
+	this->m = WORD[this->o];
+	this->i = 0;
+	while (this->m && this->m != this->o && this->i < 10000; 10000) {
+		this->s = this->m - HANDLE_QUEUE;
+		say_handle();
+		this->m = WORD[this->m];
+		this->i++;
+	}
+}
+
 dtrace:helper:constructor:
 /(arg0 & 3) == 1 && KIND[MOVED[arg0]] != 65535 && TYPE[MOVED[arg0]] >= v_receiver/
 {

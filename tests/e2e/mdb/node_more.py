@@ -220,6 +220,15 @@ try:
     check(250 <= shared["objects"] <= 303, "what both hold", shared)
     check(len(docs[3]["rows"]) >= 2000 and docs[4]["rows"][0]["retained"] >= docs[4]["rows"][-1]["retained"], "those that hold most", docs[4])
 
+    # handles of the event loop
+    docs, said = look("::nodehandles\n::nodehandles | ::jsconstructor\n")
+    rows = [r for r in docs[0]["rows"] if r["type"] == "tcp"]
+    sockets = {int(n) for n in os.listdir(f"/proc/{program.pid}/fd") if os.readlink(f"/proc/{program.pid}/fd/{n}").startswith("socket:")}
+    # of two ends of a connection, the one that was accepted may not be there yet
+    check(len(rows) in (2, 3) and {r["fd"] for r in rows} <= sockets and all(r["value"].startswith("TCP ") and r["state"] == "active" for r in rows), "sockets", (docs[0], sockets))
+    check(any(r["type"] == "timer" for r in docs[0]["rows"]), "timers", docs[0])
+    check("TCP" in [r["name"] for d in docs[1:] for r in d["rows"]], "the object of a handle", docs[1:])
+
     # what is none
     docs, said = look(f"{root}::jssource\n{root}::nodebuffer\n700000000::jsconstructor\n{root}::jsprint made.map | ::jsconstructor | ::jssource\n", 1)
     for text in ("is no function", "has no bytes", "has no constructor", "no source of the function Map"):
