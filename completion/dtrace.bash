@@ -55,7 +55,7 @@ _dtrace() {
 	*)
 		compopt +o nospace
 		case $cur in
-		--*) mapfile -t COMPREPLY < <(compgen -W '--help --help=flags --help=options --help=language --help=all --version --pstack=' -- "$cur") ;;
+		--*) mapfile -t COMPREPLY < <(compgen -W '--help --help=flags --help=options --help=language --help=all --version --pstack= --core=' -- "$cur") ;;
 		-*) mapfile -t COMPREPLY < <(compgen -W '-b -c -C -D -e -f -F -G -h -H -i -I -l -L -m -n -o -p -P -q -s -S -U -v -V -w -x -X -Z --help --version' -- "$cur") ;;
 		*) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 		esac

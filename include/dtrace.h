@@ -249,6 +249,13 @@ DTRACE_SIZED(dtrace_activity, (dtrace_hdl_t * dtp, dtrace_activity_t *ret),
  */
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd);
 int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid);
+/*
+ * As --core, before any program is compiled: programs run over what is left of a process, in a core
+ * file, or (target is a decimal number) in a copy of a process, which stands still for the copying
+ * only. There are the providers mapping, thread, frame, chunk and object, and no others. The handle
+ * may have been opened with DTRACE_O_NODEV.
+ */
+int dtrace_core(dtrace_hdl_t *dtp, const char *target);
 /* Lets these processes run; to be called after dtrace_go(). */
 int dtrace_proc_continue(dtrace_hdl_t *dtp);
 

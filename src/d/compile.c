@@ -40,6 +40,12 @@ static void builtins_define(struct dsession *s, bool is_helper)
 		id = builtin_ident(s, IDENT_SUBR, subrs[i].name, subrs[i].attr, subrs[i].since);
 		id->subr = &subrs[i];
 	}
+	for (uint32_t i = 0; i < nremains_subrs; i++) {
+		const struct subr *own = &remains_subrs[i];
+
+		id = builtin_ident(s, IDENT_SUBR, own->name, own->attr, own->since);
+		id->subr = own;
+	}
 	for (uint32_t i = 0; is_helper && i < nhelper_subrs; i++) {
 		const struct subr *own = &helper_subrs[i];
 

@@ -38,6 +38,10 @@ static const struct dif_subr_row subrs[] = {
 #define SUBR_WALK(id, name, code, result, args, optional, addresses, ...) \
 	[code] = ROW_OF(#name, COUNT_ARGS args, optional, FX_FAULTS, addresses, true),
 #include "dif/helper_subrs.def"
+#define NO_OPTION 0, 0
+#define SUBR_REMAINS(id, name, code, result, args, addresses, ...) \
+	[code] = ROW_OF(#name, COUNT_ARGS args, NO_OPTION, FX_ATTACH | FX_FAULTS, addresses, false),
+#include "dif/remains_subrs.def"
 #undef ROW
 #undef ROW_OF
 	/* clang-format on */

@@ -137,6 +137,11 @@ bool dif_machine_text(struct dif_machine *m, uint64_t addr, char *buf, uint32_t 
 	return true;
 }
 
+bool dif_machine_bytes(struct dif_machine *m, uint64_t addr, void *buf, uint32_t size)
+{
+	return mem_load(m, SPACE_KERNEL, addr, buf, size);
+}
+
 uint32_t dif_machine_strsize(const struct dif_machine *m)
 {
 	return m->strsize;

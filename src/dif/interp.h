@@ -125,6 +125,8 @@ uint64_t dif_machine_string(struct dif_machine *m, const char *text);
  */
 MUST_CHECK bool dif_machine_text(struct dif_machine *m, uint64_t addr, char *buf,
 				 uint32_t *ret_len);
+/* Copies memory of the machine, or of the kernel as the environment has it. */
+MUST_CHECK bool dif_machine_bytes(struct dif_machine *m, uint64_t addr, void *buf, uint32_t size);
 uint32_t dif_machine_strsize(const struct dif_machine *m);
 /* The number of stores to dynamic variables that found no room. */
 uint64_t dif_machine_drops(const struct dif_machine *m);

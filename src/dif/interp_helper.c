@@ -4,6 +4,7 @@
  * walk, and what is asked of the environment when a process is met.
  */
 #include "dif/interp_impl.h"
+#include "dif/remains_subrs.h"
 
 #define TABLE_MAX 65536u
 #define NO_LINE	  0xffffffff80000000ull
@@ -43,6 +44,13 @@ static uint64_t attach_call(struct dif_machine *m, uint32_t subr, const uint64_t
 	}
 #define SUBR_WALK(...)
 #include "dif/helper_subrs.def"
+
+#define SUBR_REMAINS(id, name, ...)                                                                \
+	uint64_t subr_##name(struct dif_machine *m, const uint64_t *v)                             \
+	{                                                                                          \
+		return attach_call(m, REMAINS_SUBR_##id, v);                                       \
+	}
+#include "dif/remains_subrs.def"
 
 /* ---- strings --------------------------------------------------------------------------------- */
 

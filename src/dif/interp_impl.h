@@ -138,3 +138,5 @@ uint64_t subr_result(struct dif_machine *m, const char *text, size_t len);
 #define SUBR_WALK(id, name, code, result, args, optional, addresses, what, reference, ...)         \
 	uint64_t subr_##reference(struct dif_machine *m, const uint64_t *v);
 #include "dif/helper_subrs.def"
+#define SUBR_REMAINS(id, name, ...) uint64_t subr_##name(struct dif_machine *m, const uint64_t *v);
+#include "dif/remains_subrs.def"

@@ -360,6 +360,8 @@ static const subr_fn functions[] = {
 #define SUBR_ATTACH(id, name, code, ...) [code] = subr_##name,
 #define SUBR_WALK(id, name, code, result, args, optional, addresses, what, reference, ...) [code] = subr_##reference,
 #include "dif/helper_subrs.def"
+#define SUBR_REMAINS(id, name, code, ...) [code] = subr_##name,
+#include "dif/remains_subrs.def"
 	/* clang-format on */
 };
 

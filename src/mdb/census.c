@@ -397,7 +397,6 @@ static int word_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The objects that the runtime keeps for itself, sorted (ukept()). */
 static void kept_find(const struct census *s, value_words *ret)
 {
 	for (uint32_t i = 0; s->heap.kept_kinds && i < s->objects.len; i++) {
@@ -412,13 +411,21 @@ static void kept_find(const struct census *s, value_words *ret)
 		qsort(ret->data, ret->len, sizeof(*ret->data), word_compare);
 }
 
+/* Whether an object is one of the program, which has a group. */
+static bool object_is_shown(const struct census *s, const struct object_at *o)
+{
+	uint64_t word = o->addr + s->heap.tag;
+
+	return s->classes.data[o->class].is.kinds & SHOWN_KIND &&
+	       !(s->kept.len &&
+		 bsearch(&word, s->kept.data, s->kept.len, sizeof(word), word_compare));
+}
+
 static void groups_make(struct census *s)
 {
 	struct hashmap *keys = hashmap_create();
-	value_words kept = {0};
 
-	kept_find(s, &kept);
-
+	kept_find(s, &s->kept);
 	for (uint32_t i = 0; i < s->objects.len; i++) {
 		const struct object_at *o = &s->objects.data[i];
 		struct class *c = &s->classes.data[o->class];
@@ -426,8 +433,7 @@ static void groups_make(struct census *s)
 
 		uint64_t word = o->addr + s->heap.tag;
 
-		if (!(c->is.kinds & SHOWN_KIND) ||
-		    (kept.len && bsearch(&word, kept.data, kept.len, sizeof(word), word_compare)))
+		if (!object_is_shown(s, o))
 			continue;
 		if (!c->group)
 			group_of_class(s, keys, c);
@@ -436,7 +442,6 @@ static void groups_make(struct census *s)
 		g->bytes += 8ull * o->words;
 	}
 	hashmap_destroy(keys);
-	vec_deinit(&kept);
 }
 
 /* ---- the census ------------------------------------------------------------------------------ */
@@ -448,6 +453,7 @@ static void census_free(struct census *s)
 	vec_deinit(&s->groups);
 	vec_deinit(&s->objects);
 	vec_deinit(&s->classes);
+	vec_deinit(&s->kept);
 	value_heap_free(&s->heap);
 	retained_free(s->retained);
 	free(s->slots);
@@ -466,16 +472,25 @@ static void objects_scan(struct mdb *m, struct census *s)
 	s->is_whole = s->is_whole && memory_walk(m, s, objects_find);
 }
 
-static struct err *census_make(struct mdb *m, struct census *s)
+/* Finds the language whose heap is described; *ret_values: there is one whose values are. */
+static bool census_lang_find(struct mdb *m, struct census *s, bool *ret_values)
 {
-	bool is_there = false, has_values = false;
+	bool is_there = false;
 
+	*ret_values = false;
 	for (uint32_t i = 0; i < m->replay.nhelpers && !is_there; i++) {
 		value_heap_free(&s->heap);
 		is_there =
 			lang_at(m, i, &s->lang) && value_heap_read(s->lang.p, s->lang.h, &s->heap);
-		has_values |= replay_values(&m->replay, i) != NULL;
+		*ret_values |= replay_values(&m->replay, i) != NULL;
 	}
+	return is_there;
+}
+
+static struct err *census_make(struct mdb *m, struct census *s)
+{
+	bool has_values, is_there = census_lang_find(m, s, &has_values);
+
 	if (!is_there && has_values)
 		return err_new("where the runtime has its objects is not described");
 	if (!is_there)
@@ -537,6 +552,57 @@ void census_end(struct mdb *m)
 	if (m->census)
 		census_free(m->census);
 	m->census = NULL;
+}
+
+/* ---- objects, one by one --------------------------------------------------------------------- */
+
+/* "js", and the names of other helpers. */
+static const char *language_name(const struct lang *l)
+{
+	static const char *const names[] = {"erlang", "java",	"lua", "perl",
+					    "php",    "python", "ruby"};
+	const char *file = basename(l->h->path);
+
+	for (uint32_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strncmp(file, names[i], strlen(names[i])) == 0)
+			return names[i];
+	return l->label;
+}
+
+const char *census_language(struct mdb *m, uint32_t i)
+{
+	struct census s = {0};
+	bool has_values;
+	const char *name;
+
+	walks_begin(m);
+	name = i == 0 && census_lang_find(m, &s, &has_values) ? language_name(&s.lang) : NULL;
+	value_heap_free(&s.heap);
+	return name;
+}
+
+struct err *census_object_next(struct mdb *m, uint64_t *at, struct census_object *ret,
+			       bool *ret_is_over)
+{
+	const struct object_at *o = NULL;
+	struct census *s;
+	struct err *e = census_get(m, &s);
+
+	if (e)
+		return e;
+	while (*at < s->objects.len && !object_is_shown(s, &s->objects.data[*at]))
+		++*at;
+	*ret_is_over = *at >= s->objects.len;
+	if (*ret_is_over)
+		return NULL;
+	o = &s->objects.data[(*at)++];
+	*ret = (struct census_object){
+		.word = o->addr + s->heap.tag,
+		.bytes = 8ull * o->words,
+		.shape = s->groups.data[s->classes.data[o->class].group - 1].key,
+		.language = language_name(&s->lang),
+	};
+	return NULL;
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

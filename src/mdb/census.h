@@ -49,6 +49,7 @@ struct census {
 	uint32_t nmetas;
 	VEC(struct object_at) objects; /* by their addresses */
 	VEC(struct group) groups;
+	value_words kept; /* the objects that the runtime keeps for itself, sorted (ukept()) */
 	uint64_t nrefused;
 	uint64_t end; /* of the mapping that is walked over */
 	/* the piece of memory that is walked over */

@@ -466,6 +466,34 @@ bool lang_member_add(struct mdb *m, const struct lang *l, uint64_t word, const c
 	return member_write(&w, word, path);
 }
 
+/* Adds the characters of a text, and whatever is written of another value. */
+static void plain_add(struct writer *w, const struct value *v)
+{
+	if (v->said.is_text && !v->has_items)
+		(void)value_characters_add(w->l->p, w->l->h, &v->said, w->style->text, w->out);
+	else
+		value_write(w, w->member, v);
+}
+
+bool lang_member_text_add(struct mdb *m, const struct lang *l, uint64_t word, const char *path,
+			  const struct value_style *style, struct strbuf *out)
+{
+	struct strbuf written = {0};
+	struct writer w = {.m = m, .l = l, .style = style, .out = &written};
+	bool has = member_write(&w, word, path);
+	struct value v;
+
+	w.out = out;
+	if (has && w.has_member && value_read(l->p, l->h, w.member, style->items, &v))
+		plain_add(&w, &v);
+	else if (has)
+		strbuf_add(out, strbuf_text(&written), written.len);
+	if (has && w.has_member)
+		value_free(&v);
+	strbuf_deinit(&written);
+	return has;
+}
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static struct err *style_read(const struct call *c, struct value_style *ret)

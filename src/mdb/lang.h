@@ -27,6 +27,21 @@ MUST_CHECK struct err *lang_of_word(struct mdb *m, uint64_t word, struct lang *r
 
 /* erlang.c: adds a string, or an atom, which has quotes only if it needs them. */
 void erlang_quote(struct strbuf *out, const char *s, size_t len, bool is_atom);
+/*
+ * The languages of which a census has the objects, by number: the name of one, as probes have it
+ * ("js", "python"). NULL behind the last.
+ */
+const char *census_language(struct mdb *m, uint32_t i);
+/* An object that a census has found. */
+struct census_object {
+	uint64_t word, bytes;
+	const char *shape;    /* "Point: x, y" */
+	const char *language; /* its number and name */
+	uint32_t number;
+};
+/* *at is 0 before the first call; *ret_is_over: there is none any more. */
+MUST_CHECK struct err *census_object_next(struct mdb *m, uint64_t *at, struct census_object *ret,
+					  bool *ret_is_over);
 
 /* How a value is written. */
 struct value_style {
@@ -52,3 +67,9 @@ void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said 
 
 /* census.c: adds the objects of the classes that the helper calls tasks, if it has such. */
 MUST_CHECK struct err *census_kind_add(struct mdb *m, uint32_t part, value_words *ret);
+/*
+ * Adds the member "a.b.0" of a value: a text as it is, another value as it is written. False: there
+ * is no such member.
+ */
+bool lang_member_text_add(struct mdb *m, const struct lang *l, uint64_t word, const char *path,
+			  const struct value_style *style, struct strbuf *out);

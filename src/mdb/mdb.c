@@ -47,12 +47,13 @@ struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 
 	m->opts = *opts;
 	m->out.is_json = opts->is_json;
-	m->h = dtrace_open(DTRACE_VERSION, DTRACE_O_NODEV, &error);
+	m->h = opts->h ? opts->h : dtrace_open(DTRACE_VERSION, DTRACE_O_NODEV, &error);
 	if (!m->h) {
 		free(m);
 		return err_new("%s", dtrace_open_errmsg());
 	}
-	(void)dtrace_handle_notice(m->h, notice_give, m);
+	if (!opts->h)
+		(void)dtrace_handle_notice(m->h, notice_give, m);
 	/* What waits for the outermost function is as interesting as its callers. */
 	(void)dtrace_setopt(m->h, "jstackasync", NULL);
 	m->syms = names_syms(&m->h->names);
@@ -112,7 +113,8 @@ void mdb_close(struct mdb *m)
 	vec_deinit(&m->variables);
 	emit_deinit(&m->out);
 	free(m->helper);
-	dtrace_close(m->h);
+	if (!m->opts.h)
+		dtrace_close(m->h);
 	free(m);
 }
 

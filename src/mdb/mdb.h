@@ -22,9 +22,12 @@
 
 #include "base/err.h"
 
+struct dtrace_hdl;
 struct mdb;
 
 struct mdb_opts {
+	/* A session that outlives it, whose names and helpers it shares; NULL: its own. */
+	struct dtrace_hdl *h;
 	/* Either is given; program: NULL, or from where the program of the core file is read */
 	const char *core, *program;
 	pid_t pid;

@@ -40,6 +40,7 @@
 struct attachments;
 struct engine;
 struct layout;
+struct remains;
 struct stack_tables;
 struct syms;
 struct loaded; /* a unit that is loaded: the engine's own */
@@ -53,6 +54,8 @@ struct engine_opts {
 	/* The units of the session, for open() alone; others may come while it runs. */
 	const struct unit *const *units;
 	uint32_t nunits;
+	struct remains
+		*remains;     /* what the session is over (remains/remains.h); NULL: the system */
 	struct syms *syms;    /* what names addresses (sym/sym.h), until the run is closed */
 	uint32_t bufsize;     /* size of the buffer of each CPU; may be rounded up */
 	uint32_t strtab_room; /* for strings that are added while probes fire */
@@ -217,6 +220,11 @@ struct engine {
 	 */
 	uint64_t (*missed)(struct engine_run *r, const struct loaded *l);
 	uint64_t (*links_missed)(struct engine_run *r, const struct attachments *a);
+	/*
+	 * Fires some of the probes that are left to fire, and sets the state EXITING behind the
+	 * last one: they fire in this function alone. NULL: they fire by themselves.
+	 */
+	struct err *(*run)(struct engine_run *r);
 	/* Fires a probe that only the session itself fires (BEGIN, END). */
 	struct err *(*fire)(struct engine_run *r, struct loaded *l, uint32_t key);
 	/* Disables the unit's probes in a process, wherever they are attached. */

@@ -49,6 +49,15 @@ struct declared_source_fns {
 	void *ctx;
 };
 
+/* What a session is over that is no session over the running system. */
+struct remains_fns {
+	/* The name of language i of which there are objects: "js"; NULL behind the last. */
+	const char *(*language)(void *ctx, uint32_t i);
+	/* Why there is none, for a message; NULL: it is not known. */
+	const char *(*lack)(void *ctx);
+	void *ctx;
+};
+
 struct provider_env {
 	/* The registry of the session, and its arena: probes_create() sets both. */
 	struct probes *probes;
@@ -63,6 +72,7 @@ struct provider_env {
 	VEC(const struct harm *) harms; /* the table of such probes, in the arena */
 	uint32_t ncode_keys;		/* given out by env_code_key() */
 	struct declared_source_fns declared;
+	struct remains_fns remains; /* language NULL: the session is over the running system */
 	/* msg has no newline. */
 	void (*on_notice)(void *ctx, const char *msg);
 	void *notice_ctx;

@@ -93,6 +93,11 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 	const char *names[16], *near, *all = "";
 	uint32_t n = 0;
 
+	if (providers_of(ps) != provider_list)
+		return "nothing runs in a core file, or while a process stands still: there are "
+		       "the providers mapping, thread, frame, chunk and object";
+	if (is_set(desc->prov) && provider_concerns(provider_list_remains[1], desc))
+		return "it is a provider of what is left of a process: dtrace --core FILE|PID";
 	for (uint32_t i = 0; provider_list[i] && n < 16; i++) {
 		if (!*provider_list[i]->name)
 			continue;
@@ -237,23 +242,25 @@ static const char *hint_widened(struct probes *ps, const struct probe_desc *desc
 
 const char *probes_absent(struct probes *ps, const struct probe_desc *desc)
 {
+	const struct provider *const *list = providers_of(ps);
 	const char *why = NULL;
 
-	for (uint32_t i = 0; provider_list[i] && is_set(desc->prov) && !why; i++)
-		if (provider_list[i]->absent && provider_concerns(provider_list[i], desc))
-			why = provider_list[i]->absent(probes_env(ps), provider_list[i], desc);
+	for (uint32_t i = 0; list[i] && is_set(desc->prov) && !why; i++)
+		if (list[i]->absent && provider_concerns(list[i], desc))
+			why = list[i]->absent(probes_env(ps), list[i], desc);
 	return why;
 }
 
 const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
 {
+	const struct provider *const *list = providers_of(ps);
 	const char *hint = hint_shifted(ps, desc);
 
 	if (!hint)
 		hint = hint_widened(ps, desc);
-	for (uint32_t i = 0; provider_list[i] && !hint; i++)
-		if (provider_list[i]->hint && provider_concerns(provider_list[i], desc))
-			hint = provider_list[i]->hint(probes_env(ps), provider_list[i], desc);
+	for (uint32_t i = 0; list[i] && !hint; i++)
+		if (list[i]->hint && provider_concerns(list[i], desc))
+			hint = list[i]->hint(probes_env(ps), list[i], desc);
 	if (!hint && is_set(desc->prov))
 		hint = hint_provider(ps, desc);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && !hint; i++)

@@ -57,6 +57,9 @@ static const struct place_traits traits[PLACE_NKINDS] = {
 		.name = "fathom_event", .interrupts = true, .is_interruptible = true,
 		.wider = PLACE_EVENT,
 	},
+	[PLACE_REMAINS] = {
+		.name = "fathom_remains", .is_remains = true, .wider = PLACE_REMAINS,
+	},
 };
 /* clang-format on */
 

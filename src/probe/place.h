@@ -42,6 +42,11 @@ enum place_kind {
 	PLACE_COUNTER,	 /* as PLACE_TIMER, with a place_counter */
 	PLACE_KFUNC,	 /* functions of the kernel: struct place_func; key = its probe */
 	PLACE_KFUNC_FEW, /* the same, where they are few: a program for each entry or return */
+	/*
+	 * what is left of a process: a core file, or a copy; key: enum remains_key. arg9 is the
+	 * address of a structure of dlib/remains.d that has what is known of it
+	 */
+	PLACE_REMAINS,
 	PLACE_NKINDS
 };
 
@@ -64,6 +69,7 @@ struct place_traits {
 	bool is_begin_end; /* fires in every state of the run */
 	bool is_timer;
 	bool is_syscall;
+	bool is_remains;       /* it fires for what is left of a process: nothing runs there */
 	bool is_in_process;    /* in code of programs and libraries: struct place_code */
 	bool is_preemptible;   /* a program may be preempted by another task of its CPU */
 	bool interrupts;       /* may fire while a program of another place runs on the same CPU */
@@ -125,6 +131,17 @@ struct place_func {
 	 */
 	uint32_t btf_id;
 	bool is_exact; /* the user named the function: a failure to attach must be reported */
+};
+
+/* What the probes of PLACE_REMAINS fire for. */
+enum remains_key {
+	REMAINS_MAPPING,
+	REMAINS_THREAD,
+	REMAINS_FRAME,	/* the innermost frame of each thread */
+	REMAINS_CALLER, /* the frames above it */
+	REMAINS_BUSY,	/* chunks of malloc */
+	REMAINS_FREE,
+	REMAINS_OBJECT, /* of the first language; the next one's is greater by one */
 };
 
 #define RT_SYS_MAX     1024 /* keys of native system calls are below this */

@@ -375,6 +375,11 @@ struct probe *probes_find(struct probes *ps, uint32_t id)
 
 /* ---- matching ------------------------------------------------------------------------------- */
 
+const struct provider *const *providers_of(const struct probes *ps)
+{
+	return ps->env->remains.language ? provider_list_remains : provider_list;
+}
+
 static bool is_name(const char *field)
 {
 	return *field && glob_is_literal(field);
@@ -408,9 +413,10 @@ static struct err *providers_ask(struct probes *ps, const struct probe_desc *des
 				 struct probe_list *out)
 {
 	bool is_literal = is_name(desc->func) && is_name(desc->name);
+	const struct provider *const *list = providers_of(ps);
 
-	for (uint32_t i = 0; provider_list[i]; i++) {
-		const struct provider *pv = provider_list[i];
+	for (uint32_t i = 0; list[i]; i++) {
+		const struct provider *pv = list[i];
 		bool is_listed = pv->is_costly && ps->is_listing && !*desc->prov;
 		struct probe_desc wide = *desc;
 		struct err *e = NULL;
@@ -471,10 +477,11 @@ static void candidates_collect(const struct probes *ps, const struct probe_desc 
 static struct err *matches_expand(struct probes *ps, const struct probe_desc *desc,
 				  struct probe_list *found)
 {
+	const struct provider *const *list = providers_of(ps);
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; provider_list[i] && !e; i++) {
-		const struct provider *pv = provider_list[i];
+	for (uint32_t i = 0; list[i] && !e; i++) {
+		const struct provider *pv = list[i];
 
 		if (pv->expand && provider_concerns(pv, desc))
 			e = pv->expand(ps->env, pv, desc, found);
@@ -506,10 +513,11 @@ static struct match *match_finish(struct probes *ps, struct probe_list *l)
 
 static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *out)
 {
+	const struct provider *const *list = providers_of(ps);
 	struct probe *pr;
 
-	for (uint32_t i = 0; provider_list[i] && !probes_find(ps, id); i++) {
-		const struct provider *pv = provider_list[i];
+	for (uint32_t i = 0; list[i] && !probes_find(ps, id); i++) {
+		const struct provider *pv = list[i];
 		bool in_block = id - pv->id_base < pv->id_count;
 
 		if (in_block || (!pv->id_count && id >= PROBE_ID_DYNAMIC)) {
@@ -731,11 +739,12 @@ bool probes_is_named(const struct probes *ps, const struct provider *pv, const c
 
 void probes_name(struct probes *ps, const struct probe_desc *desc)
 {
+	const struct provider *const *list = providers_of(ps);
 	struct arena *a = ps->arena;
 	bool has_changed = false;
 
-	for (uint32_t i = 0; provider_list[i] && !desc->id; i++) {
-		const struct provider *pv = provider_list[i];
+	for (uint32_t i = 0; list[i] && !desc->id; i++) {
+		const struct provider *pv = list[i];
 
 		if (pv->named && provider_concerns(pv, desc))
 			has_changed |= pv->named(ps->env, pv, desc);

@@ -175,6 +175,10 @@ struct provider {
 #define PROBE_ID_LARGE_END 500001
 
 extern const struct provider *const provider_list[]; /* NULL-terminated (provider/list.c) */
+/* The same of sessions over what is left of a process. */
+extern const struct provider *const provider_list_remains[];
+/* The one of them that holds for the session. */
+const struct provider *const *providers_of(const struct probes *ps);
 
 /* env: what providers are told; it gets the registry and its arena. */
 struct probes *probes_create(struct provider_env *env);

@@ -12,6 +12,8 @@ const struct provider *const provider_list[] = {
 	NULL,
 };
 
+const struct provider *const provider_list_remains[] = {&provider_dtrace, &provider_remains, NULL};
+
 const struct provider_arrivals *const provider_arrivals[] = {
 #define PROVIDER(name, nids)
 #define ARRIVALS(name) &name##_arrivals,

@@ -18,6 +18,8 @@
 #undef PROVIDER
 #undef ARRIVALS
 
+extern const struct provider provider_remains;
+
 /* The blocks of ids of the providers, one behind the other. */
 enum {
 	PROVIDER_IDS_BEGIN = 0,

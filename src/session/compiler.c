@@ -102,19 +102,22 @@ static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t 
 }
 
 /* Finds the provider that a description names, whether or not probes match. */
-static const struct provider *named_provider(const struct probe_desc *desc)
+static const struct provider *named_provider(const struct probes *ps, const struct probe_desc *desc)
 {
-	for (uint32_t i = 0; *desc->prov && !strpbrk(desc->prov, "*?[") && provider_list[i]; i++)
-		if (provider_concerns(provider_list[i], desc))
-			return provider_list[i];
+	const struct provider *const *list = providers_of(ps);
+
+	for (uint32_t i = 0; *desc->prov && !strpbrk(desc->prov, "*?[") && list[i]; i++)
+		if (provider_concerns(list[i], desc))
+			return list[i];
 	return NULL;
 }
 
 static bool env_attrs(void *ctx, const struct probe_desc *desc, struct attr *ret)
 {
-	const struct provider *pv = named_provider(desc);
+	struct probes *ps = ((struct compiler *)ctx)->probes;
+	const struct provider *pv = named_provider(ps, desc);
 
-	if ((!pv || pv->attrs) && stability_of_probes(((struct compiler *)ctx)->probes, desc, ret))
+	if ((!pv || pv->attrs) && stability_of_probes(ps, desc, ret))
 		return true;
 	if (pv)
 		memcpy(ret, pv->attr, sizeof(pv->attr));

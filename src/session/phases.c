@@ -315,7 +315,7 @@ void dtrace_sleep(dtrace_hdl_t *dtp)
 	const struct live *live = &dtp->live;
 	SESSION_CALL(dtp);
 
-	if (live->is_active && !live->is_stopped && !live->exit_seen &&
+	if (live->is_active && !live->is_stopped && !live->exit_seen && !live->remains.of &&
 	    live_state(live) != RT_STATE_EXITING)
 		tracing_sleep(&dtp->arrivals, consumer_due(&dtp->consumer));
 }
@@ -328,7 +328,9 @@ static struct err *work(dtrace_hdl_t *h, FILE *fp, bool *ret_is_over)
 	tracing_tend(&h->arrivals);
 	is_over = live_is_over(&h->live);
 	if (!is_over) {
-		e = consumer_work(&h->consumer, fp);
+		e = live_run(&h->live);
+		if (!e)
+			e = consumer_work(&h->consumer, fp);
 		is_over = !e && live_is_over(&h->live);
 	}
 	if (is_over) {

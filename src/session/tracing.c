@@ -27,9 +27,16 @@ static struct err *check_destructive(const struct arrivals *a)
 			"add -w");
 }
 
-/* Returns an error for a subroutine that this kernel does not allow. */
+/* Returns an error for a subroutine that this kernel does not allow, or that needs a core file. */
 static struct err *check_features(const struct arrivals *a)
 {
+	if (a->live->remains.of)
+		return NULL;
+	if (match_calls(a->match, FX_ATTACH))
+		return err_hint(err_code(err_new("lprop(), lnumber() and ltext() read objects of "
+						 "a process that stands still"),
+					 EDT_NOTSUP),
+				"dtrace --core FILE|PID");
 	if (!match_calls(a->match, FX_WRITES_USER) || feat_has(FEAT_WRITE_USER))
 		return NULL;
 	return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel refuses %s",
@@ -81,7 +88,8 @@ static struct err *match_programs(struct arrivals *a)
 	match_number(a->match);
 	arrivals_plan(a);
 	match_note_used(a->match);
-	stack_needs_find(a->match->used, a->match->nused, &a->live->stack_needs);
+	if (!a->live->remains.of)
+		stack_needs_find(a->match->used, a->match->nused, &a->live->stack_needs);
 	return NULL;
 }
 
@@ -96,7 +104,7 @@ struct err *tracing_match(struct arrivals *a)
 		e = check_destructive(a);
 	if (!e)
 		e = check_features(a);
-	if (!e)
+	if (!e && !a->live->remains.of)
 		e = pidns_find(&a->live->pidns);
 	return e ? e : check_numbers(a);
 }
@@ -230,7 +238,7 @@ struct err *tracing_start(struct arrivals *a)
 	if (live_state(a->live) == RT_STATE_EXITING)
 		return NULL;
 	live_set_state(a->live, RT_STATE_OFF);
-	if (!arrivals_has_children(a))
+	if (!arrivals_has_children(a) && !a->live->remains.of)
 		e = processes_watch(a);
 	if (!e)
 		e = live_attach_units(a->live);

@@ -58,6 +58,7 @@ struct cmd {
 	const char **cmds; /* arguments of -c and -p, in the order given */
 	bool *cmd_is_pid;
 	int ncmds;
+	const char *core;    /* --core: what programs run over; NULL: the running system */
 	const char **stacks; /* arguments of --pstack, in the order given */
 	int nstacks;
 	/* messages that wait until the live view has left the terminal; NULL: none wait */

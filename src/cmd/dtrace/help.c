@@ -96,6 +96,7 @@ static void flags_print(struct cmd *c)
 		{"-v", "verbose: stability and argument types"},
 		{"-V", "print the version of the D language"},
 		{"--helpertrace=T", "what ustack helpers do for a stack of a process or core file"},
+		{"--core=T", "run the program over a core file, or a copy of process T"},
 		{"--pstack=T", "the stacks of all threads of a process or core file"},
 		{"-w", "permit actions that change the system"},
 		{"-x NAME[=VAL]", "set an option; the list follows"},

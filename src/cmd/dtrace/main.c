@@ -19,6 +19,7 @@ static const struct option longopts[] = {
 	{"version", no_argument, NULL, 'V'},
 	{"helpertrace", required_argument, NULL, 'T'},
 	{"pstack", required_argument, NULL, 'Y'},
+	{"core", required_argument, NULL, 'R'},
 	/* SystemTap's command of the same name has these; build systems pass them to -h and -G */
 	{"types", no_argument, NULL, 'k'},
 	{"no-pyparsing", no_argument, NULL, 'k'},
@@ -90,6 +91,8 @@ static void modes_scan(struct cmd *c, int argc, char **argv)
 			c->help = optarg ? optarg : "";
 		if (f == 'K')
 			c->completes = optarg;
+		if (f == 'R')
+			c->core = optarg;
 		c->verbose |= f == 'v';
 		c->only_compile |= f == 'e';
 		c->claims_anon |= f == 'a';
@@ -149,7 +152,8 @@ static void missing_refuse(const struct cmd *c)
 
 static void library_open(struct cmd *c)
 {
-	bool tracing = (c->mode == MODE_EXEC || c->mode == MODE_HELPERS) && !c->only_compile;
+	bool tracing =
+		(c->mode == MODE_EXEC || c->mode == MODE_HELPERS) && !c->only_compile && !c->core;
 	int err = 0;
 
 	c->dtp = dtrace_open(DTRACE_VERSION, tracing ? 0 : DTRACE_O_NODEV, &err);
@@ -234,6 +238,12 @@ static void flags_apply(struct cmd *c, int argc, char **argv)
 
 static void targets_start(struct cmd *c)
 {
+	if (c->core && c->ncmds)
+		flag_refuse("--core is about a process that stands still: -c and -p trace others",
+			    NULL);
+	if (c->core && (c->mode == MODE_EXEC || c->mode == MODE_LIST) &&
+	    dtrace_core(c->dtp, c->core) != 0)
+		cmd_fatal(c, "failed to open %s", c->core);
 	for (int i = 0; i < c->ncmds; i++) {
 		if (!c->cmd_is_pid[i]) {
 			if (dtrace_proc_create(c->dtp, c->cmds[i]) != 0)

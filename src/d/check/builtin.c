@@ -63,6 +63,15 @@ const struct subr helper_subrs[] = {
 const uint32_t nhelper_subrs = ARRAY_LEN(helper_subrs);
 
 /* clang-format off */
+const struct subr remains_subrs[] = {
+#define SUBR_REMAINS(id, name, code, result, args, addresses, what) \
+	{ #name, SUBR_FUNC, #result "(" TEXT args ")", SUBR_OURS, code, NULL, DATUM_INT, ATTR_EVOLVING, "1.0", what, NULL },
+#include "dif/remains_subrs.def"
+};
+/* clang-format on */
+const uint32_t nremains_subrs = ARRAY_LEN(remains_subrs);
+
+/* clang-format off */
 const struct builtin_var builtin_vars[] = {
 #define BUILTIN(id, name, code, type, attr, since, helpers, what) {#name, code, type, attr, since, what},
 #define BUILTIN_OTHER(...)

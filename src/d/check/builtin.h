@@ -53,6 +53,9 @@ extern const uint32_t nsubrs;
 /* The subroutines that only ustack helpers have (dif/helper_subrs.def). */
 extern const struct subr helper_subrs[];
 extern const uint32_t nhelper_subrs;
+/* Those of programs over what is left of a process, which each session knows. */
+extern const struct subr remains_subrs[];
+extern const uint32_t nremains_subrs;
 extern const struct builtin_var builtin_vars[];
 extern const uint32_t nbuiltin_vars;
 

@@ -267,8 +267,38 @@ struct expr *check_element(struct check *c, struct expr *e)
 	return check_bounds(c, e);
 }
 
+/*
+ * A pointer to a struct X that is subscripted by a string: the inline X_at[] of the library, with
+ * both as its parameters. NULL: there is none.
+ */
+static struct expr *subscript_inline(struct check *c, const struct expr *e)
+{
+	const struct expr *base = e->index.base, *sub = e->index.subs[0];
+	type_id to = type_deref(c->types, base->type);
+	const struct type_info *info;
+	struct expr *call;
+
+	if (to == TYPE_NONE || !type_is_strcompat(c->types, sub->type) ||
+	    !type_is_sou(c->types, to))
+		return NULL;
+	info = type_get(c->types, type_resolve(c->types, to));
+	call = expr_new(c, EXPR_INDEX, e->span, TYPE_NONE);
+	call->index.base = expr_new(c, EXPR_IDENT, e->span, TYPE_NONE);
+	call->index.base->ident.name =
+		arena_printf(c->arena, "%s_at", info->name ? info->name : "");
+	if (!ident_find(c, SCOPE_GLOBAL, call->index.base->ident.name))
+		return NULL;
+	call->index.subs = ARENA_NEW_N(c->arena, struct expr *, 2);
+	call->index.subs[0] = e->index.base;
+	call->index.subs[1] = e->index.subs[0];
+	call->index.nsubs = 2;
+	return check_expr(c, call);
+}
+
 static struct expr *check_subscript(struct check *c, struct expr *e)
 {
+	struct expr *call;
+
 	e->index.base = check_expr(c, e->index.base);
 	e->index.subs[0] = check_expr(c, e->index.subs[0]);
 	if (expr_is_bad(e->index.base) || expr_is_bad(e->index.subs[0]))
@@ -277,7 +307,8 @@ static struct expr *check_subscript(struct check *c, struct expr *e)
 		return expr_fail(c, D_ARR_BADREF, e->span,
 				 "a tuple of %u subscripts needs an associative array, not \"%s\"",
 				 e->index.nsubs, type_text(c, e->index.base->type));
-	return check_element(c, e);
+	call = subscript_inline(c, e);
+	return call ? call : check_element(c, e);
 }
 
 static bool is_subscriptable(struct check *c, const struct ident *id)

@@ -95,6 +95,7 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 		.layout = live->match->layout,
 		.units = c->units,
 		.nunits = c->n,
+		.remains = live->remains.of,
 		.syms = names_syms(live->names),
 		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
 		.strtab_room = strtab_room,

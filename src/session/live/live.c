@@ -25,6 +25,8 @@ void live_interrupt(struct live *live)
 	int saved = errno;
 
 	atomic_fetch_add(&live->is_interrupted, 1);
+	if (live->remains.of)
+		live->remains.interrupt(live->remains.of);
 	/* what fails is a counter that is full: it wakes, too */
 	(void)!write(live->wake_fd, &one, sizeof(one));
 	errno = saved;
@@ -32,6 +34,11 @@ void live_interrupt(struct live *live)
 
 void live_deinit(struct live *live)
 {
+	struct live_remains remains = live->remains;
+
+	live->remains.of = NULL; /* a signal handler may use it */
+	if (remains.of)
+		remains.close(remains.of);
 	if (live->wake_fd >= 0)
 		(void)close(live->wake_fd);
 	attachments_destroy(live->attachments);
@@ -71,6 +78,16 @@ bool live_is_over(const struct live *live)
 {
 	return live->is_stopped || live->exit_seen || live_state(live) == RT_STATE_EXITING ||
 	       targets_gone(live->targets);
+}
+
+struct err *live_run(struct live *live)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < live->engines.n && !e; i++)
+		if (live->engines.runs[i]->engine->run)
+			e = live->engines.runs[i]->engine->run(live->engines.runs[i]);
+	return e;
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

@@ -35,8 +35,9 @@
 #include "session/targets.h"
 #include "stacks/stacks.h"
 
-struct waiter; /* waits until there is something to consume (consume/wait.h) */
-struct watch;  /* reports what processes do (watch/watch.h) */
+struct remains; /* remains/remains.h */
+struct waiter;	/* waits until there is something to consume (consume/wait.h) */
+struct watch;	/* reports what processes do (watch/watch.h) */
 
 /* The attached timers, and which CPUs were online when they were attached (cpus.c). */
 struct cpu_watch {
@@ -49,6 +50,16 @@ struct cpu_watch {
 	uint32_t single_on; /* the CPU of the timers of TIMERS_SINGLE */
 };
 
+/*
+ * What is left of a process, which the session is over (dtrace_core()): nothing is attached to the
+ * running system, and the engine fires its probes when it is asked to.
+ */
+struct live_remains {
+	struct remains *of; /* NULL: the session is over the running system */
+	void (*close)(struct remains *of);
+	void (*interrupt)(struct remains *of); /* called by signal handlers */
+};
+
 struct live {
 	/* The parts of the session that it uses. */
 	struct arena *arena;
@@ -59,6 +70,7 @@ struct live {
 	struct names *names;
 	struct match *match;			   /* its units are loaded */
 	const struct engine *const *engine_choice; /* the engines that may run it: engine_list */
+	struct live_remains remains;
 
 	struct rt_pidns pidns;		/* dtrace's own */
 	struct stack_needs stack_needs; /* of the match */
@@ -103,6 +115,8 @@ MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
  * ones. strtab_room: bytes for names of added probes.
  */
 MUST_CHECK struct err *live_open(struct live *live, uint32_t strtab_room);
+/* Lets the engines fire probes that fire only when they are asked to. */
+MUST_CHECK struct err *live_run(struct live *live);
 /* Finds the engine of a unit that was added while the session runs. */
 MUST_CHECK struct err *live_choose_engine(struct live *live, struct session_unit *u);
 /* Makes what wakes the consumer: records, targets, the walks of stacks. */

@@ -98,6 +98,16 @@ static uint32_t max_printsize(const struct live *live)
 	return (uint32_t)most;
 }
 
+/* The most frames of user stacks that we walk; of a target that stands still, we walk them all. */
+static uint32_t max_uframes(const struct live *live)
+{
+	int64_t opt = live->opts->val[OPT_maxframes];
+
+	if (!live->remains.of)
+		return stacks_max_uframes(live->stacks);
+	return opt > 0 ? (uint32_t)MIN(opt, PROG_FRAMES_MAX) : PROG_FRAMES_MAX;
+}
+
 static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 {
 	const struct prog_vars *vars = dsession_vars(live->compiler->dsession);
@@ -110,7 +120,7 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 				      : 0,
 		.ncpus = ncpus,
 		.max_frames = stacks_max_frames(live->stacks),
-		.max_uframes = stacks_max_uframes(live->stacks),
+		.max_uframes = max_uframes(live),
 		.nspec = (uint32_t)live->opts->val[OPT_nspec],
 		.specsize = (uint64_t)live->opts->val[OPT_specsize],
 		.counts_vtime = match_reads(live->match, DIF_VAR_VTIMESTAMP),
@@ -118,7 +128,7 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 		.printsize = max_printsize(live),
 		.has_pids = has_pids || match_has_pids(live->match),
 		.max_maps = engines_max_maps(live->engine_choice, ncpus),
-		.has_helpers = stacks_has_helpers(live->stacks),
+		.has_helpers = live->remains.of || stacks_has_helpers(live->stacks),
 	};
 
 	match_make_layout(live->match, vars, aggs, &opts);
@@ -126,7 +136,7 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 
 struct err *live_make_layout(struct live *live, bool has_pids)
 {
-	uint32_t ncpus = cpus_possible();
+	uint32_t ncpus = live->remains.of ? 1 : cpus_possible();
 
 	if (!ncpus)
 		return err_sys(errno, "cannot count the CPUs");
