@@ -121,6 +121,7 @@ void mdb_close(struct mdb *m)
 bool mdb_run(struct mdb *m, const char *text)
 {
 	m->has_failed = false;
+	m->is_interrupted = 0;
 	return run_text(m, text);
 }
 

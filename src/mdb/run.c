@@ -302,7 +302,6 @@ static void command_run(struct mdb *m, const struct command *cmd)
 {
 	struct err *e;
 
-	m->is_interrupted = 0;
 	if (cmd->has_addr && !cmd->stages.len)
 		m->dot = cmd->addr;
 	if (cmd->has_addr)
@@ -321,7 +320,7 @@ bool run_text(struct mdb *m, const char *text)
 {
 	const char *at = text;
 
-	while (!m->is_over && command_more(&at)) {
+	while (!m->is_over && !m->is_interrupted && command_more(&at)) {
 		const char *line = at, *begin = at;
 		struct expr_env env = mdb_expr_env(m);
 		struct command cmd;

@@ -104,11 +104,13 @@ static unsigned char name_complete(EditLine *el, wint_t ch)
 /* ^C at the prompt is a key like others: a signal could come just before the terminal is read. */
 static unsigned char line_give_up(EditLine *el, wint_t ch)
 {
-	const LineInfo *line = el_line(el);
+	const LineInfoW *line = el_wline(el);
 
 	(void)el_cursor(el, (int)(line->lastchar - line->cursor));
 	el_deletestr(el, (int)(line->lastchar - line->buffer));
-	fputs("^C", stdout);
+	fputs("^C\n", stdout);
+	/* to libedit, a line without any character is the input's end */
+	(void)el_insertstr(el, "\n");
 	return CC_NEWLINE;
 }
 
@@ -136,11 +138,12 @@ static bool prompt_run(struct mdb *m)
 	el_set(el, EL_BIND, "^I", "mdb-complete", NULL);
 	el_wset(el, EL_ADDFN, L"mdb-give-up", L"gives up the line", line_give_up);
 	el_set(el, EL_BIND, "^C", "mdb-give-up", NULL);
-	el_set(el, EL_SETTY, "-d", "intr=", NULL);
 	el_source(el, NULL);
 	while (!mdb_is_over(m)) {
 		/* before the prompt is shown: keys that follow it are not the terminal's to use */
 		(void)el_set(el, EL_PREP_TERM, 1);
+		/* each time: libedit takes over the terminal's own keys when it prepares it */
+		(void)el_set(el, EL_SETTY, "-d", "intr=", NULL);
 		line = el_gets(el, &n);
 		if (!line && n < 0 && errno == EINTR) { /* a signal from elsewhere */
 			el_reset(el);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mdb on a terminal: results, history, completion, the end. Then a process that is held by an mdb that is killed goes on."""
+"""mdb on a terminal: results, history, completion, ^C, the end. Then a process that is held by an mdb that is killed goes on."""
 import os, pty, re, select, signal, subprocess, sys, time
 
 MDB = os.environ["BUILD"] + "/src/cmd/mdb/mdb"
@@ -37,7 +37,9 @@ class Terminal:
             except OSError:  # the other end is closed
                 break
         check(found, what, self.shown)
+        before = self.shown[:found.start()] if found else b""
         self.shown = self.shown[found.end():] if found else b""
+        return before
 
     def wait(self):
         """Waits until mdb has ended; returns its status, None if it does not end."""
@@ -79,6 +81,22 @@ try:
     t.type(b"::walke\t\n")
     t.expect(rb"frame", "a name that is completed")
     t.expect(rb"> ", "a prompt behind the walkers")
+    # as a key it gives up the line, also if it comes together with what was typed before
+    for keys in (b"0t40+2=D", b"0t40+2=D\x1b[D\x1b[D", "0t4\u00e9\u20ac".encode()):
+        for parts in ((keys, b"\x03"), (keys + b"\x03",)):
+            for part in parts:
+                t.type(part)
+            t.expect(rb"\^C\r?\n> ", f"^C gives up {keys}")
+            t.type(b"0t6+1=D\n")
+            t.expect(rb"\n +7\r?\n> ", "the next line is a command of its own")
+    # while commands run it ends them: the million searches would take long
+    t.type(b"0t5+1=D; 1000::array char 1000000 | ::findptr; 0t7+1=D\n")
+    t.expect(rb"\n +6\r?\n", "the first command")
+    t.type(b"\x03")
+    shown = t.expect(rb"\n> ", "^C ends the commands")
+    check(not re.search(rb"\n +8\r?\n", shown), "also those that follow", shown)
+    t.type(b"0t8+1=D\n")
+    t.expect(rb"\n +9\r?\n> ", "a command after that")
     t.type(b"\x04")
     check(t.wait() == 0, "the end of the input ends it")
     check(goes_on(sleeper.pid), "the process goes on", state_of(sleeper.pid))
