@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #define PAGE	  4096u
@@ -33,13 +35,34 @@ static int nameless_open(const char *folder)
 	return fd;
 }
 
+/*
+ * Opens a file that gets its name when it is complete, so that a command that is killed leaves
+ * nothing. On a file system without files that have no name it has another one meanwhile.
+ */
+static int named_open(const char *path, char **ret_other)
+{
+	CLEANUP(free) char *copy = xstrdup(path);
+	struct stat st;
+	int fd;
+
+	if (lstat(path, &st) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	fd = open(dirname(copy), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	if (asprintf(ret_other, "%s.XXXXXX", path) < 0)
+		oom();
+	return mkostemp(*ret_other, O_CLOEXEC);
+}
+
 struct err *scratch_create(const char *path, struct scratch *ret)
 {
 	struct scratch s = {.path = path, .where = path ? path : temporary_folder()};
 	struct statvfs fs;
 
-	s.fd = path ? open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600)
-		    : nameless_open(s.where);
+	s.fd = path ? named_open(path, &s.other) : nameless_open(s.where);
 	*ret = s;
 	if (s.fd < 0 && path)
 		return err_sys(errno, "cannot make the file '%s'", path);
@@ -89,19 +112,39 @@ struct err *scratch_write(struct scratch *s, const void *from, size_t size, uint
 	return NULL;
 }
 
+/* Gives the file its name; one that somebody else has made meanwhile is not overwritten. */
+static bool name_give(struct scratch *s)
+{
+	char self[64];
+
+	if (s->other) {
+		if (link(s->other, s->path) != 0)
+			return false;
+		(void)unlink(s->other);
+		return true;
+	}
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", s->fd);
+	return linkat(AT_FDCWD, self, AT_FDCWD, s->path, AT_SYMLINK_FOLLOW) == 0;
+}
+
 struct err *scratch_end(struct scratch *s, uint64_t size)
 {
 	if (ftruncate(s->fd, (off_t)size) != 0)
 		return err_sys(errno, "cannot give a file in '%s' its size", s->where);
+	if (s->path && !name_give(s))
+		return err_sys(errno, "cannot make the file '%s'", s->path);
+	free(s->other);
+	s->other = NULL;
 	return NULL;
 }
 
 void scratch_close(struct scratch *s)
 {
-	if (s->fd < 0)
-		return;
-	(void)close(s->fd);
-	if (s->path)
-		(void)unlink(s->path);
+	if (s->fd >= 0)
+		(void)close(s->fd);
+	if (s->fd >= 0 && s->other)
+		(void)unlink(s->other);
+	free(s->other);
+	s->other = NULL;
 	s->fd = -1;
 }

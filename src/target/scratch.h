@@ -13,18 +13,19 @@
 
 struct scratch {
 	const char *where; /* for messages: a directory, or the file's path */
-	const char *path;  /* NULL: it has no name */
+	const char *path;  /* the name that it gets at the end; NULL: none */
+	char *other;	   /* the name that it has until then; NULL: none */
 	int fd;
 	uint64_t written; /* bytes that are no holes */
 	uint64_t room;	  /* bytes that may be written */
 };
 
-/* path NULL: without a name. A file that exists is not overwritten. */
+/* path NULL: without a name. A file that exists is an error, now or at the end. */
 MUST_CHECK struct err *scratch_create(const char *path, struct scratch *ret);
 /* Writes at an offset; pages of zeros, counted from there, become holes. */
 MUST_CHECK struct err *scratch_write(struct scratch *s, const void *bytes, size_t size,
 				     uint64_t off);
-/* Gives the file its size. */
+/* Gives the file its size and its name. */
 MUST_CHECK struct err *scratch_end(struct scratch *s, uint64_t size);
-/* Closes and removes the file. One that could not be made is allowed. */
+/* Closes a file that is not complete, and removes it. One that could not be made is allowed. */
 void scratch_close(struct scratch *s);

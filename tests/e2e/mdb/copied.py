@@ -138,7 +138,8 @@ try:
     check(goes_on(pid), "it still goes on")
 
     for delay in (0, 0.02, 0.08):
-        mdb = subprocess.Popen([MDB, "-S", str(pid), "-e", "::status"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        name = f"killed-{delay}"
+        mdb = subprocess.Popen([MDB, "-S", str(pid), "-w", name, "-e", "::status"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while not tracer(pid) and mdb.poll() is None:
             time.sleep(0.001)
         time.sleep(delay)
@@ -147,6 +148,8 @@ try:
         mdb.wait()
         check(was_held or delay, "mdb is killed while it holds the process")
         check(goes_on(pid), f"goes on when mdb is killed after {delay} s")
+        left = [f for f in os.listdir(".") if f.startswith(name)]
+        check(not left or (left == [name] and run("-e", "::status", name)[0] == 0), f"killed after {delay} s it leaves a whole file or none", left)
 finally:
     program.kill()
     program.wait()
