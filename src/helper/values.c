@@ -878,7 +878,9 @@ static void local_act(struct run *r, enum act_kind kind)
 {
 	value_locals *to = r->to;
 
-	if (kind == ACT_USELF)
+	if (kind == ACT_UMEMBER)
+		vec_push(to, (struct value_local){LOCAL_FUNCTION, 0, r->v[0]});
+	else if (kind == ACT_USELF)
 		vec_push(to, (struct value_local){LOCAL_SELF, 0, r->v[0]});
 	else if (kind == ACT_UARG)
 		vec_push(to, (struct value_local){LOCAL_ARG, r->v[0], r->v[1]});

@@ -187,9 +187,9 @@ struct value_heap {
 bool value_heap_read(struct process *p, const struct helper *h, struct value_heap *ret);
 void value_heap_free(struct value_heap *v);
 
-/* A variable of a frame, as an action of dtrace:helper:locals: names it. */
+/* A variable or the function of a frame, as an action of dtrace:helper:locals: names it. */
 struct value_local {
-	enum value_local_kind { LOCAL_SELF, LOCAL_ARG, LOCAL_VARIABLE } kind;
+	enum value_local_kind { LOCAL_FUNCTION, LOCAL_SELF, LOCAL_ARG, LOCAL_VARIABLE } kind;
 	uint64_t key; /* the number of an argument, the word of the name of a variable */
 	uint64_t word;
 };

@@ -646,13 +646,14 @@ static void pieces_show(struct mdb *m, const struct lang *l, uint64_t word)
 
 	vec_push(&todo, word);
 	while (todo.len && shown++ < 1000 && !m->is_interrupted) {
-		struct strbuf type = {0};
+		struct strbuf type = {0}, clean = {0};
 		struct value v;
 
 		word = todo.data[--todo.len];
 		(void)value_type_add(l->p, l->h, word, &type);
 		(void)value_read(l->p, l->h, word, 0, &v);
-		emit_say(&m->out, "%" PRIx64 ": %s\n", word, strbuf_text(&type));
+		text_escape(&clean, strbuf_text(&type), type.len);
+		emit_say(&m->out, "%" PRIx64 ": %s\n", word, strbuf_text(&clean));
 		for (uint32_t i = 0; i < v.said.pieces.len; i++) {
 			const struct value_piece *p = &v.said.pieces.data[i];
 
@@ -673,6 +674,7 @@ static void pieces_show(struct mdb *m, const struct lang *l, uint64_t word)
 				vec_push(&todo, v.said.pieces.data[i].at);
 		value_free(&v);
 		strbuf_deinit(&type);
+		strbuf_deinit(&clean);
 	}
 	vec_deinit(&todo);
 }
@@ -736,6 +738,8 @@ static void local_row(struct mdb *m, const struct lang *l, uint32_t frame,
 {
 	struct strbuf name = {0}, text = {0};
 
+	if (local->kind == LOCAL_FUNCTION)
+		return;
 	if (local->kind == LOCAL_SELF)
 		strbuf_adds(&name, l->quote == '"' ? "this" : "self");
 	else if (local->kind == LOCAL_ARG)
@@ -796,8 +800,37 @@ static void place_split(const char *text, struct strbuf *name, struct strbuf *fi
 		strbuf_addf(file, ", line %s", line + strlen(" line "));
 }
 
-static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bool is_verbose)
+/* The function that a frame runs, where the runtime has it as a value; NULL: it is not known. */
+static const struct value_local *frame_function(const struct frame *f)
 {
+	for (uint32_t i = 0; i < f->locals.len; i++)
+		if (f->locals.data[i].kind == LOCAL_FUNCTION)
+			return &f->locals.data[i];
+	return NULL;
+}
+
+/* The place of a frame: alone (::lframe) file and position have a line each. */
+static void place_show(struct mdb *m, const struct strbuf *file, bool is_alone)
+{
+	const char *text, *line = NULL;
+	struct strbuf clean = {0};
+
+	text_escape(&clean, strbuf_text(file), file->len);
+	text = strbuf_text(&clean);
+	for (const char *p = text; is_alone && (p = strstr(p, ", line ")); p++)
+		line = p;
+	emit_say(&m->out, "          file: %.*s\n", (int)(line ? line - text : (int)clean.len),
+		 text);
+	if (line)
+		emit_say(&m->out, "          posn: %s\n", line + strlen(", "));
+	strbuf_deinit(&clean);
+}
+
+/* A frame alone begins with its frame pointer, and has its function in brackets. */
+static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bool is_verbose,
+			    bool is_alone)
+{
+	const struct value_local *function = frame_function(f);
 	struct strbuf name = {0}, file = {0};
 	struct lang l = {.label = "lang"};
 	bool has_values = lang_at(m, f->part, &l);
@@ -807,14 +840,21 @@ static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bo
 	emit_row(&m->out);
 	emit_value(&m->out, f->fp);
 	emit_int(&m->out, "frame", i, 0);
-	emit_addr(&m->out, "fp", f->fp, 0);
+	emit_addr(&m->out, "fp", f->fp, is_alone ? -1 : 0);
+	emit_addr(&m->out, "pc", f->pc, is_alone ? -1 : 0);
 	emit_str(&m->out, "language", l.label, 0);
-	emit_say(&m->out, "%s:%*s", l.label, (int)MAX(7 - (int)strlen(l.label), 1), "");
+	if (!is_alone)
+		emit_say(&m->out, "%s:%*s", l.label, (int)MAX(7 - (int)strlen(l.label), 1), "");
 	emit_bytes(&m->out, "name", strbuf_text(&name), name.len, 1);
 	emit_bytes(&m->out, "file", strbuf_text(&file), file.len, 0);
+	if (function) {
+		emit_addr(&m->out, "function", function->word, 0);
+		if (is_alone)
+			emit_say(&m->out, "(%" PRIx64 ")", function->word);
+	}
 	emit_end(&m->out);
 	if (is_verbose && file.len)
-		emit_say(&m->out, "          file: %s\n", strbuf_text(&file));
+		place_show(m, &file, is_alone);
 	for (uint32_t k = 0; is_verbose && has_values && k < f->locals.len; k++)
 		local_row(m, &l, i, &f->locals.data[k]);
 	strbuf_deinit(&name);
@@ -859,7 +899,7 @@ static void lang_stack_show(struct mdb *m, pid_t tid, bool is_verbose)
 		}
 		elided_show(m, &nelided);
 		if (f->text)
-			lang_frame_show(m, i, f, is_verbose);
+			lang_frame_show(m, i, f, is_verbose, false);
 		else
 			native_frame_show(m, i, f);
 	}
@@ -898,8 +938,7 @@ struct err *cmd_lframe(struct mdb *m, const struct call *c)
 
 		if (f->fp != c->addr || !f->text)
 			continue;
-		emit_say(&m->out, "%" PRIx64 " %" PRIx64 " ", f->fp, f->pc);
-		lang_frame_show(m, i, f, c->opts['v']);
+		lang_frame_show(m, i, f, c->opts['v'], true);
 		is_found = true;
 	}
 	stack_free(&s);

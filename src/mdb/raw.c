@@ -27,11 +27,36 @@ static uint32_t type_size(const char *type)
 	return 0;
 }
 
+/*
+ * Adds what a value is besides its type. V8's values that are none of a program's, such as
+ * "<hole>", are called by their names.
+ */
+static void plain_value_add(struct mdb *m, const struct lang *l, uint64_t word, bool is_named,
+			    struct strbuf *out)
+{
+	const struct value_style style = {.items = 1, .text = 60, .is_one_line = true};
+	struct strbuf text = {0};
+	const char *name;
+	size_t len;
+
+	strbuf_adds(out, ": ");
+	lang_value_add(m, l, word, &style, &text);
+	name = strbuf_text(&text);
+	len = text.len;
+	if (is_named && len > 2 && name[0] == '<' && name[len - 1] == '>') {
+		name++;
+		len -= 2;
+	}
+	strbuf_adds(out, is_named ? "\"" : "");
+	strbuf_add(out, name, len);
+	strbuf_adds(out, is_named ? "\"" : "");
+	strbuf_deinit(&text);
+}
+
 /* What a field has: a number, or a word with what it is. */
 static void field_value_add(struct mdb *m, const struct lang *l, const struct value_field *f,
 			    struct strbuf *out)
 {
-	const struct value_style style = {.items = 1, .text = 60, .is_one_line = true};
 	uint32_t size = type_size(f->type);
 	struct strbuf type = {0};
 	uint64_t word = 0;
@@ -46,10 +71,11 @@ static void field_value_add(struct mdb *m, const struct lang *l, const struct va
 		return;
 	strbuf_adds(out, " (");
 	text_escape(out, strbuf_text(&type), type.len);
-	if (value_read(l->p, l->h, word, 1, &v) && !v.has_items) {
-		strbuf_adds(out, ": ");
-		lang_value_add(m, l, word, &style, out);
-	}
+	if (value_read(l->p, l->h, word, 1, &v) && !v.has_items)
+		plain_value_add(m, l, word,
+				strcmp(strbuf_text(&type), "Oddball") == 0 ||
+					strcmp(strbuf_text(&type), "Hole") == 0,
+				out);
 	strbuf_addc(out, ')');
 	value_free(&v);
 	strbuf_deinit(&type);

@@ -223,8 +223,10 @@ void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
 		to->locals = from->locals;
 		from->text = NULL;
 		from->locals = (value_locals){0};
-		if (to->kind == REPLAY_LANGUAGE && i)
+		if (to->kind == REPLAY_LANGUAGE && i) {
 			to->fp = to[-1].fp;
+			to->pc = to[-1].pc;
+		}
 	}
 	ret->is_cut = r->is_cut || r->is_full;
 	replay_frames_deinit(&r->frames);

@@ -895,12 +895,13 @@ dtrace:helper:raw:
 }
 
 /*
- * A frame of JavaScript has the number of its arguments and the receiver, and these behind its
- * return address. They are those of the outermost of the functions that were inlined into it.
+ * A frame of JavaScript has its function and the number of its arguments, and the receiver and
+ * these behind its return address. They are those of the outermost of the functions that were inlined into it.
  */
 dtrace:helper:locals:
 /!IS_ASYNC && (arg7 ? !this->more : this->n == 1) && arg1 && WORD[arg1 - 24] - 1 < 1000/
 {
+	umember(WORD[arg1 - 16]);
 	uself(WORD[arg1 + 16]);
 	this->i = 1;
 	while (this->i < WORD[arg1 - 24]; 1000) {
