@@ -16,6 +16,7 @@
 
 #include "base/hashmap.h"
 #include "base/text.h"
+#include "mdb/heap.h"
 #include "mdb/roots.h"
 
 #define CHUNK	    (1u << 20)
@@ -60,22 +61,19 @@ static bool memory_walk(struct mdb *m, struct census *s, words_visit *f)
 
 		if (!map_may_have_objects(m, map) && strcmp(map->path, "[heap]") != 0)
 			continue;
-		for (uint64_t at = map->start; (at = target_touched(m->t, at, map->end)) < map->end;
-		     at += CHUNK) {
-			uint64_t left = map->end - at, n = MIN(left, (uint64_t)CHUNK);
-			uint64_t ahead = MIN(left - n, (uint64_t)AHEAD);
+		for (uint64_t at = map->start, step;
+		     (at = target_touched(m->t, at, map->end)) < map->end; at += step) {
+			uint64_t want = MIN(map->end - at, (uint64_t)CHUNK + AHEAD);
+			uint64_t got = memory_some(m, at, buf, want), n = MIN(got, (uint64_t)CHUNK);
 
 			if (m->is_interrupted)
 				return false;
-			if (!target_read(m->t, at, buf, n + ahead)) {
-				ahead = 0;
-				if (!target_read(m->t, at, buf, n))
-					continue;
-			}
-			if (words_are_zero(buf, (uint32_t)(n / 8)))
+			/* of a mapping of which a copy has a part, that part is read */
+			step = n >= 8 ? n / 8 * 8 : MIN(memory_skip(m, at), map->end) - at;
+			if (n < 8 || words_are_zero(buf, (uint32_t)(n / 8)))
 				continue;
 			s->end = map->end;
-			if (!f(s, at, buf, (uint32_t)(n / 8), (uint32_t)(ahead / 8)))
+			if (!f(s, at, buf, (uint32_t)(n / 8), (uint32_t)((got - n) / 8)))
 				return true;
 		}
 	}

@@ -150,6 +150,10 @@ def commands():
         with open(path, "w") as f:
             f.write(f'#!/bin/sh\nexec {DTRACE} "$@"{more}\n')
         os.chmod(path, 0o755)
+    path = os.path.join(TMP, "run", "mdb")
+    with open(path, "w") as f:
+        f.write(f'#!/bin/sh\nexec {os.environ["BUILD"]}/src/cmd/mdb/mdb "$@"\n')
+    os.chmod(path, 0o755)
     path = os.path.join(TMP, "run", "timeout")
     with open(path, "w") as f:
         f.write(f'#!/bin/sh\nexec {sys.executable} {os.path.abspath(__file__)} timeout "$@"\n')
