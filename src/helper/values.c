@@ -632,15 +632,37 @@ static uint64_t pieces_length(const struct value_said *s)
 }
 
 /*
- * Puts the pieces of a word's text on the stack, the last one first, but only the characters that
- * piece wants.
+ * A descent from texts into the texts that they begin with, until characters come. In a process
+ * that is damaged it may have a loop: `mark` is moved on now and then, and in a loop the descent
+ * comes back to it.
  */
-static void word_split(struct process *p, const struct helper *h, const struct value_piece *piece,
+struct descent {
+	uint64_t mark, steps, limit;
+};
+
+static bool descent_is_loop(struct descent *d, const struct value_piece *piece)
+{
+	if (d->steps && d->mark == piece->at && piece->n)
+		return true;
+	if (d->steps >= d->limit || !d->steps) {
+		d->mark = piece->at;
+		d->limit = 2 * d->steps + 1;
+	}
+	d->steps++;
+	return false;
+}
+
+/*
+ * Puts the pieces of a word's text on the stack, the last one first, but only the characters that
+ * piece wants. False: the word has no text.
+ */
+static bool word_split(struct process *p, const struct helper *h, const struct value_piece *piece,
 		       value_pieces *to)
 {
 	uint64_t skip = piece->from, left = piece->n;
 	uint32_t first = (uint32_t)to->len;
 	struct value v;
+	bool is_there;
 
 	(void)value_read(p, h, piece->at, 0, &v);
 	for (uint32_t i = 0; i < v.said.pieces.len && left; i++) {
@@ -654,6 +676,7 @@ static void word_split(struct process *p, const struct helper *h, const struct v
 		if (part.n)
 			vec_push(to, part);
 	}
+	is_there = !piece->n || to->len > first;
 	for (uint32_t i = first, k = (uint32_t)to->len; i + 1 < k; i++, k--) {
 		struct value_piece swap = to->data[i];
 
@@ -661,6 +684,7 @@ static void word_split(struct process *p, const struct helper *h, const struct v
 		to->data[k - 1] = swap;
 	}
 	value_free(&v);
+	return is_there;
 }
 
 uint64_t value_characters_add(struct process *p, const struct helper *h, const struct value_said *s,
@@ -668,6 +692,7 @@ uint64_t value_characters_add(struct process *p, const struct helper *h, const s
 {
 	value_pieces stack = {0};
 	struct text_out o = {.to = out};
+	struct descent descent = {0};
 	uint64_t left = most;
 
 	for (uint32_t i = (uint32_t)s->pieces.len; i--;)
@@ -676,13 +701,13 @@ uint64_t value_characters_add(struct process *p, const struct helper *h, const s
 		struct value_piece piece = stack.data[--stack.len];
 
 		piece.n = MIN(piece.n, left);
-		if (piece.is_word) {
-			word_split(p, h, &piece, &stack);
+		if (piece.is_word && !descent_is_loop(&descent, &piece) && stack.len < PIECES_MAX &&
+		    word_split(p, h, &piece, &stack))
 			continue;
-		}
-		if (!memory_add(p, &piece, &o))
+		if (piece.is_word || !memory_add(p, &piece, &o))
 			break;
 		left -= piece.n;
+		descent.steps = 0;
 	}
 	if (o.half)
 		utf8_add(out, 0xfffd);
