@@ -3,6 +3,7 @@
  * Fuzz target: core files. The input is a core file, whatever it claims: it is refused with a
  * message, or it has threads and memory, all of which can be asked for.
  */
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -58,15 +59,16 @@ static void target_check(struct target *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char path[] = "/tmp/fuzz_core.XXXXXX";
 	static struct gate *gate;
+	static char path[64];
 	static int fd = -1;
 	struct target *t = NULL;
 	struct err *e;
 
 	if (!gate) {
 		gate = gate_create();
-		fd = mkstemp(path);
+		fd = memfd_create("fuzz_core", MFD_CLOEXEC); /* nothing is left when it ends */
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	}
 	if (fd < 0 || ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
 		BUG("cannot write '%s'", path);
