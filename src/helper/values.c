@@ -804,6 +804,15 @@ static void heap_act(struct run *r, enum act_kind kind)
 	} else if (kind == ACT_ULIST) {
 		vec_push(&v->lists,
 			 (struct value_list){r->v[0], r->v[1], r->v[2], r->v[3], r->v[4]});
+	} else if (kind == ACT_UARRAY) {
+		vec_push(&v->arrays,
+			 (struct value_array){r->v[0], r->v[1], r->v[2], r->v[3], r->v[4]});
+	} else if (kind == ACT_UKIND && v->nkinds < VALUE_KINDS) {
+		v->kinds[v->nkinds++] =
+			(struct value_kind){r->v[0], r->v[1], r->v[2], r->v[3], r->v[4]};
+	} else if (kind == ACT_UROOT && v->roots.len < ITEMS_MAX) {
+		vec_push(&v->roots,
+			 (struct value_root){xstrdup(r->text[0] ? r->text[0] : ""), r->v[1]});
 	}
 }
 
@@ -818,6 +827,10 @@ bool value_heap_read(struct process *p, const struct helper *h, struct value_hea
 
 void value_heap_free(struct value_heap *v)
 {
+	for (uint32_t i = 0; i < v->roots.len; i++)
+		free(v->roots.data[i].name);
+	vec_deinit(&v->roots);
+	vec_deinit(&v->arrays);
 	vec_deinit(&v->lists);
 	free(v->fault);
 }
@@ -831,7 +844,7 @@ static void tasks_act(struct run *r, enum act_kind kind)
 	if (kind == ACT_UMEMBER && v->words.len < ITEMS_MAX)
 		vec_push(&v->words, r->v[0]);
 	else if (kind == ACT_UARRAY && v->arrays.len < ARRAYS_MAX)
-		vec_push(&v->arrays, (struct value_array){r->v[0], r->v[1], r->v[2], r->v[3]});
+		vec_push(&v->arrays, (struct value_array){r->v[0], r->v[1], r->v[2], r->v[3], 0});
 }
 
 bool value_tasks_read(struct process *p, const struct helper *h, struct value_tasks *ret)

@@ -121,10 +121,13 @@ bool value_number_get(const struct value *v, const char *name, int64_t *ret);
 void value_backtrace_read(struct process *p, const struct helper *h, uint64_t word,
 			  struct value *ret);
 
-/* Where tasks are, which is what a runtime has in place of threads. */
+/* An array of the addresses of objects, or tasks. */
 struct value_array {
-	uint64_t at, n, stride, clear;
+	uint64_t start, n, stride;
+	uint64_t free;	/* a slot whose word has one of these bits has none */
+	uint64_t class; /* of objects: its offset in one */
 };
+/* Where tasks are, which is what a runtime has in place of threads. */
 struct value_tasks {
 	value_words words;
 	VEC(struct value_array) arrays;
@@ -167,6 +170,19 @@ struct value_list {
 		class; /* offsets of the last two: from the link, the object */
 };
 
+/* Objects in lists whose word at an offset has that value: where their class is. */
+struct value_kind {
+	uint64_t at, mask, value;
+	uint64_t class, plus; /* offset of the class, 0: none; what is added to it */
+};
+#define VALUE_KINDS 16
+
+/* A value outside of all objects. */
+struct value_root {
+	char *name;
+	uint64_t word;
+};
+
 struct value_heap {
 	bool is_scan;
 	uint64_t mask, tag; /* the bits of a class word */
@@ -181,6 +197,10 @@ struct value_heap {
 	uint64_t waiting; /* kinds of objects that HELPER_FIBER is asked about */
 	uint64_t weak;	  /* kinds of objects that do not hold those to which they refer */
 	VEC(struct value_list) lists;
+	VEC(struct value_array) arrays;
+	struct value_kind kinds[VALUE_KINDS];
+	uint32_t nkinds;
+	VEC(struct value_root) roots;
 	char *fault;
 };
 /* False: the runtime's heap is not described. */

@@ -25,7 +25,6 @@
 #define OBJECTS_MAX 200000000u
 #define ROUNDS_MAX  4u
 #define KEY_MAX	    1000u
-#define VIA_MAX	    4u
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -300,6 +299,25 @@ static bool objects_find(struct census *s, uint64_t addr, const uint64_t *words,
 	return true;
 }
 
+/* The class of an object of a list; false: it cannot be read. */
+static bool class_word(const struct census *s, uint64_t addr, uint64_t offset, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < s->heap.nkinds; i++) {
+		const struct value_kind *k = &s->heap.kinds[i];
+		uint64_t word, class = 0;
+
+		if (!process_memory(s->lang.p, addr + k->at, &word, sizeof(word)))
+			return false;
+		if ((word & k->mask) != k->value)
+			continue;
+		if (k->class && !process_memory(s->lang.p, addr + k->class, &class, sizeof(class)))
+			return false;
+		*ret = class + k->plus;
+		return true;
+	}
+	return process_memory(s->lang.p, addr + offset, ret, sizeof(*ret));
+}
+
 /*
  * Follows a list of objects to its head. One that is damaged may have a loop that its head is no
  * part of: `mark` is moved on now and then, and in a loop the walk comes back to it.
@@ -316,7 +334,7 @@ static void list_walk(struct mdb *m, struct census *s, const struct value_list *
 			return;
 		at &= l->mask;
 		if (!at || at == l->head || at == mark ||
-		    !process_memory(s->lang.p, at + l->object + l->class, &word, sizeof(word)))
+		    !class_word(s, at + l->object, l->class, &word))
 			return;
 		c = class_add(s, word);
 		if (c)
@@ -325,6 +343,31 @@ static void list_walk(struct mdb *m, struct census *s, const struct value_list *
 			mark = at;
 			limit *= 2;
 		}
+	}
+}
+
+/* Adds the objects whose addresses an array has. What was never touched has none. */
+static void array_walk(struct mdb *m, struct census *s, const struct value_array *a)
+{
+	uint64_t stride = MIN(MAX(a->stride, (uint64_t)8), (uint64_t)4096);
+	uint64_t n = MIN(a->n, (uint64_t)OBJECTS_MAX), end = a->start + n * stride, word, class;
+
+	for (uint64_t i = 0; i < n && !m->is_interrupted; i++) {
+		uint64_t at = a->start + i * stride;
+		const struct class *c;
+
+		if (i % 512 == 0) {
+			i += (target_touched(m->t, at, end) - at + stride - 1) / stride;
+			at = a->start + i * stride;
+		}
+		if (i >= n || !process_memory(s->lang.p, at, &word, sizeof(word)))
+			return;
+		if (!word || word & a->free ||
+		    !process_memory(s->lang.p, word + a->class, &class, sizeof(class)))
+			continue;
+		c = class_add(s, class);
+		if (c && c->is.kinds)
+			object_add(s, c, word, object_size(s, &c->is, word));
 	}
 }
 
@@ -470,7 +513,7 @@ static void objects_scan(struct mdb *m, struct census *s)
 	s->is_whole = s->is_whole && memory_walk(m, s, objects_find);
 }
 
-/* Finds the language whose heap is described; *ret_values: there is one whose values are. */
+/* Finds the first language that describes its heap; *ret_values: there is one with values. */
 static bool census_lang_find(struct mdb *m, struct census *s, bool *ret_values)
 {
 	bool is_there = false;
@@ -485,10 +528,25 @@ static bool census_lang_find(struct mdb *m, struct census *s, bool *ret_values)
 	return is_there;
 }
 
+/* Walks the stacks of all threads: of some runtimes, nothing else leads to the heap. */
+static void stacks_walk(struct mdb *m)
+{
+	for (uint32_t i = 0; i < m->tids.len && !m->is_interrupted; i++) {
+		struct stack s;
+
+		stack_take(m, m->tids.data[i], &s);
+		stack_free(&s);
+	}
+}
+
 static struct err *census_make(struct mdb *m, struct census *s)
 {
 	bool has_values, is_there = census_lang_find(m, s, &has_values);
 
+	if (!is_there && has_values) {
+		stacks_walk(m);
+		is_there = census_lang_find(m, s, &has_values);
+	}
 	if (!is_there && has_values)
 		return err_new("where the runtime has its objects is not described");
 	if (!is_there)
@@ -499,7 +557,9 @@ static struct err *census_make(struct mdb *m, struct census *s)
 		objects_scan(m, s);
 	for (uint32_t i = 0; i < s->heap.lists.len; i++)
 		list_walk(m, s, &s->heap.lists.data[i]);
-	if (s->heap.lists.len)
+	for (uint32_t i = 0; i < s->heap.arrays.len; i++)
+		array_walk(m, s, &s->heap.arrays.data[i]);
+	if (s->heap.lists.len || s->heap.arrays.len)
 		objects_sort(s);
 	if (m->is_interrupted)
 		return err_new("the census was interrupted");
@@ -843,235 +903,4 @@ struct err *cmd_lobjects(struct mdb *m, const struct call *c)
 		groups_show(m, s, &f);
 	filter_free(&f);
 	return e;
-}
-
-/* ---- references ------------------------------------------------------------------------------ */
-
-/* The name of the item of an object that is the word. */
-static void item_name_add(const struct census *s, uint64_t holder, uint64_t word,
-			  struct strbuf *out)
-{
-	struct value v;
-
-	(void)value_read(s->lang.p, s->lang.h, holder, UINT32_MAX, &v);
-	for (uint32_t i = 0; i < v.items.len; i++) {
-		const struct value_item *item = &v.items.data[i];
-		struct strbuf name = {0};
-
-		if (!item->has_word || item->word != word)
-			continue;
-		if (item->kind == VALUE_ELEMENT)
-			strbuf_addf(&name, "[%" PRIu64 "]", item->key);
-		else if (item->kind == VALUE_ITEM)
-			strbuf_adds(&name, item->name);
-		else if (item->kind != VALUE_MEMBER)
-			value_name_add(s->lang.p, s->lang.h, item->key, &name);
-		text_escape(out, strbuf_text(&name), name.len);
-		strbuf_deinit(&name);
-		break;
-	}
-	value_free(&v);
-}
-
-/* Whether the word is an item of an object. */
-static bool item_is(const struct census *s, uint64_t holder, uint64_t word)
-{
-	struct value v;
-	bool is = false;
-
-	(void)value_read(s->lang.p, s->lang.h, holder, UINT32_MAX, &v);
-	for (uint32_t i = 0; i < v.items.len && !is; i++)
-		is = (v.items.data[i].has_word && v.items.data[i].word == word) ||
-		     (v.items.data[i].kind == VALUE_ENTRY && v.items.data[i].key == word);
-	value_free(&v);
-	return is;
-}
-
-static void ref_emit(struct mdb *m, const struct census *s, const struct object_at *o,
-		     uint64_t word, uint64_t at)
-{
-	uint64_t holder = o->addr + s->heap.tag;
-	struct strbuf what = {0}, name = {0};
-
-	if (s->classes.data[o->class].group)
-		strbuf_adds(&what, s->groups.data[s->classes.data[o->class].group - 1].key);
-	else
-		(void)value_type_add(s->lang.p, s->lang.h, holder, &what);
-	item_name_add(s, holder, word, &name);
-	emit_row(&m->out);
-	emit_value(&m->out, holder);
-	emit_addr(&m->out, "object", holder, 16);
-	emit_addr(&m->out, "at", at, 0);
-	if (name.len)
-		emit_say(&m->out, "%s of ", strbuf_text(&name));
-	else if (!at)
-		emit_say(&m->out, "an item of ");
-	else
-		emit_say(&m->out, "+0x%" PRIx64 " of ", at - o->addr);
-	emit_bytes(&m->out, "name", strbuf_text(&name), name.len, 0);
-	emit_bytes(&m->out, "class", strbuf_text(&what), what.len, 1);
-	emit_end(&m->out);
-	strbuf_deinit(&what);
-	strbuf_deinit(&name);
-}
-
-/* Words to which references are searched, all at once. */
-struct ref_search {
-	const struct census *s;
-	uint64_t value; /* whose references are asked for */
-	bool is_first;	/* it is the only word */
-	bool is_last;	/* parts are not followed further */
-	struct hashmap *words;
-	uint64_t least, most; /* of the words */
-	struct hashmap *seen; /* the words of this search and of those before */
-	value_words parts;    /* objects that are no values, and have one of the words */
-};
-
-static bool search_has(const struct ref_search *r, uint64_t word)
-{
-	return word >= r->least && word <= r->most && hashmap_find(r->words, &word, sizeof(word));
-}
-
-/* Shows an object that has one of the words, or notes it as a part of another one. */
-static void holder_note(struct mdb *m, struct ref_search *r, const struct object_at *o, uint64_t at)
-{
-	uint64_t word = o->addr + r->s->heap.tag, kinds = r->s->classes.data[o->class].is.kinds;
-
-	if (kinds & SHOWN_KIND || !(kinds & PART_KIND) || r->is_last) {
-		ref_emit(m, r->s, o, r->value, at);
-		return;
-	}
-	if (hashmap_find(r->seen, &word, sizeof(word)))
-		return;
-	hashmap_set(r->seen, &word, sizeof(word), r);
-	vec_push(&r->parts, word);
-}
-
-const uint64_t *object_words(struct mdb *m, struct read_ahead *a, uint64_t addr, uint64_t n)
-{
-	const struct proc_map *map;
-	uint64_t size = n * 8;
-
-	if (addr < a->addr || addr - a->addr > a->size || size > a->size - (addr - a->addr)) {
-		map = proc_maps_find(target_maps(m->t), addr);
-		a->addr = addr;
-		a->size = map ? MAX(size, MIN(map->end - addr, (uint64_t)CHUNK)) : size;
-		if (a->size > a->room) {
-			free(a->bytes);
-			a->room = a->size;
-			a->bytes = xmalloc(a->room);
-		}
-		if (!target_read(m->t, addr, a->bytes, a->size)) {
-			a->size = size;
-			if (!target_read(m->t, addr, a->bytes, size))
-				a->size = 0;
-		}
-		if (!a->size)
-			return NULL;
-	}
-	return (const uint64_t *)(a->bytes + (addr - a->addr));
-}
-
-/* Looks at all objects once. */
-static void refs_search(struct mdb *m, struct ref_search *r)
-{
-	const struct census *s = r->s;
-	struct read_ahead ahead = {0};
-
-	for (uint32_t i = 0; i < s->objects.len && !m->is_interrupted; i++) {
-		const struct object_at *o = &s->objects.data[i];
-		uint64_t n = MIN((uint64_t)o->words, (uint64_t)1 << 24);
-		const uint64_t *words;
-
-		if (r->is_first && s->classes.data[o->class].is.kinds & APART_KIND &&
-		    item_is(s, o->addr + s->heap.tag, r->value)) {
-			ref_emit(m, s, o, r->value, 0);
-			continue;
-		}
-		words = object_words(m, &ahead, o->addr, n);
-		for (uint64_t k = 1; words && k < n; k++) {
-			if (search_has(r, words[k])) {
-				holder_note(m, r, o, o->addr + 8 * k);
-				break;
-			}
-		}
-	}
-	free(ahead.bytes);
-}
-
-static void search_add_word(struct ref_search *r, uint64_t word)
-{
-	hashmap_set(r->words, &word, sizeof(word), r);
-	r->least = MIN(r->least, word);
-	r->most = MAX(r->most, word);
-}
-
-/*
- * Shows the objects that have the value. One that is no value by itself (the memory of an array, of
- * properties) is followed to the object that has it: a search for all of these at once.
- */
-static void refs_show(struct mdb *m, const struct census *s, uint64_t value)
-{
-	struct ref_search r = {.s = s, .value = value, .seen = hashmap_create(), .is_first = true};
-	value_words todo = {0};
-
-	vec_push(&todo, value);
-	for (uint32_t i = 0; todo.len && i <= VIA_MAX && !m->is_interrupted; i++) {
-		r.words = hashmap_create();
-		r.least = UINT64_MAX;
-		r.most = 0;
-		r.is_last = i == VIA_MAX;
-		for (uint32_t k = 0; k < todo.len; k++)
-			search_add_word(&r, todo.data[k]);
-		refs_search(m, &r);
-		hashmap_destroy(r.words);
-		vec_deinit(&todo);
-		todo = r.parts;
-		r.parts = (value_words){0};
-		r.is_first = false;
-	}
-	vec_deinit(&todo);
-	hashmap_destroy(r.seen);
-}
-
-/* A search for a value among the roots. */
-struct root_search {
-	struct mdb *m;
-	const struct census *s;
-	uint64_t value;
-};
-
-static void root_show(void *ctx, taddr at, uint64_t word)
-{
-	struct root_search *r = ctx;
-	struct strbuf place = {0};
-
-	if (word != r->value)
-		return;
-	root_place_add(r->m, at, &place);
-	emit_row(&r->m->out);
-	emit_say(&r->m->out, "%16s ", "root");
-	emit_addr(&r->m->out, "at", at, 0);
-	emit_bytes(&r->m->out, "root", strbuf_text(&place), place.len, 0);
-	if (at)
-		emit_say(&r->m->out, "%" PRIx64 " in ", at);
-	emit_say(&r->m->out, "%s", strbuf_text(&place));
-	emit_end(&r->m->out);
-	strbuf_deinit(&place);
-}
-
-struct err *cmd_lrefs(struct mdb *m, const struct call *c)
-{
-	struct root_search roots = {.m = m, .value = c->addr};
-	struct census *s;
-	struct err *e = census_get(m, &s);
-
-	if (e)
-		return e;
-	refs_show(m, s, c->addr);
-	roots.s = s;
-	/* Of a runtime whose objects have memory of malloc, that is no root. */
-	if (s->heap.is_scan)
-		roots_walk(m, s, root_show, &roots);
-	return NULL;
 }

@@ -10,12 +10,16 @@
 
 #include "mdb/lang.h"
 
-#define METAS_MAX  64u
-#define SHOWN_KIND 1u  /* of value_class.kinds: objects that a census shows */
+/* Bits of value_class.kinds; a file of values has others for itself. */
+#define SHOWN_KIND 1u  /* objects that a census shows */
 #define META_KIND  2u  /* classes of classes */
 #define PART_KIND  4u  /* objects that are no values, but parts of one */
 #define APART_KIND 64u /* of objects that have items elsewhere in memory */
-#define TASK_KIND  128u
+#define LEADS_KIND                                                                                 \
+	0x10000u /* of objects whose items may be values that no census has, with items */
+#define TASK_KIND 0x20000u
+
+#define METAS_MAX 64u
 
 struct retained;
 

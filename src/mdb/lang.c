@@ -124,10 +124,33 @@ static void python_quote(struct strbuf *out, const char *s, size_t len, bool is_
 	strbuf_addc(out, is_double ? '"' : '\'');
 }
 
+/* Texts of bytes: those that are no characters of UTF-8 are written by their numbers. */
+static void bytes_text_quote(struct strbuf *out, const char *s, size_t len, const char *letters)
+{
+	const struct escapes how = {.letters = letters,
+				    .other = "\\x%02x",
+				    .broken = "",
+				    .unit = "\\u{%04x}"};
+
+	strbuf_addc(out, '"');
+	for (size_t i = 0, n; i < len; i += MAX(n, (size_t)1)) {
+		n = utf8_get(s + i, len - i, NULL);
+		if (n)
+			escape_add(out, s + i, n, &how);
+		else
+			strbuf_addf(out, "\\x%02x", (unsigned char)s[i]);
+	}
+	strbuf_addc(out, '"');
+}
+
 static void quoted_add(const struct lang *l, struct strbuf *out, const struct strbuf *text)
 {
 	if (l->is_erlang)
 		erlang_quote(out, strbuf_text(text), text->len, false);
+	else if (l->quote == 'b')
+		bytes_text_quote(out, strbuf_text(text), text->len, "\nn\rr\tt\"\"\\\\");
+	else if (l->quote == '$')
+		bytes_text_quote(out, strbuf_text(text), text->len, "\nn\rr\tt\"\"\\\\$$");
 	else if (l->quote == '"')
 		json_quote(out, strbuf_text(text), text->len);
 	else
@@ -188,10 +211,12 @@ static void item_name_write(struct writer *w, const struct value *v, const struc
 	bool is_attribute =
 		w->l->quote == '\'' && (item->kind == VALUE_ITEM || item->kind == VALUE_PROPERTY);
 	const char *separator = is_attribute ? "=" : v->separator;
-	bool is_quoted = strcmp(separator, "=") != 0;
+	bool is_quoted = strcmp(separator, "=") != 0, has_brackets = *v->separator == ']';
 	struct strbuf name = {0};
 
-	if (item->kind == VALUE_ELEMENT && v->brackets[0] == '{')
+	if (has_brackets && item->kind != VALUE_ELEMENT && item->kind != VALUE_MEMBER)
+		strbuf_addc(w->out, '[');
+	if (item->kind == VALUE_ELEMENT && v->brackets[0] == '{' && !has_brackets)
 		strbuf_addf(w->out, "\"%" PRIu64 "\"%s", item->key, v->separator);
 	if (item->kind == VALUE_ENTRY) {
 		word_write(w, item->key);
@@ -213,10 +238,10 @@ static void item_name_write(struct writer *w, const struct value *v, const struc
 
 static void item_word_write(struct writer *w, const struct value_item *item)
 {
+	/* what a helper says of an item that has a word stands before the value: "&5" */
+	said_write(w, &item->said);
 	if (item->has_word)
 		word_write(w, item->word);
-	else
-		said_write(w, &item->said);
 }
 
 /* Bytes are written as "<Buffer 01 02>". */
@@ -741,7 +766,7 @@ static void local_row(struct mdb *m, const struct lang *l, uint32_t frame,
 	if (local->kind == LOCAL_FUNCTION)
 		return;
 	if (local->kind == LOCAL_SELF)
-		strbuf_adds(&name, l->quote == '"' ? "this" : "self");
+		strbuf_adds(&name, l->quote != '\'' ? "this" : "self");
 	else if (local->kind == LOCAL_ARG)
 		strbuf_addf(&name, "arg%" PRIu64, local->key);
 	else

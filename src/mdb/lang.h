@@ -14,8 +14,8 @@ struct lang {
 	struct process *p;
 	uint32_t part;	   /* index of the helper in replays */
 	const char *label; /* "js" */
-	char quote;	   /* around texts */
-	bool is_erlang;	   /* values are written as Erlang writes them: [{a,1},...] */
+	char quote; /* around texts; b: double ones, around bytes; $: those in which $ is special */
+	bool is_erlang; /* values are written as Erlang writes them: [{a,1},...] */
 };
 
 /* The language of that index; false: its values are not described. */

@@ -50,13 +50,13 @@ static void array_walk(struct mdb *m, const struct value_array *a, value_words *
 	for (uint64_t i = 0; each && i < n && !m->is_interrupted; i += each) {
 		uint64_t count = MIN(each, n - i);
 
-		if (!mdb_read(m, a->at + i * stride, buf, count * stride))
+		if (!mdb_read(m, a->start + i * stride, buf, count * stride))
 			return;
 		for (uint64_t k = 0; k < count && ret->len < TASKS_MAX; k++) {
 			uint64_t word;
 
 			memcpy(&word, buf + k * stride, sizeof(word));
-			if (word && !(word & a->clear))
+			if (word && !(word & a->free))
 				vec_push(ret, word);
 		}
 	}

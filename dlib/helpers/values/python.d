@@ -971,7 +971,7 @@ dtrace:helper:locals:
 /* Kinds of classes, as a census knows them. */
 inline int SHOWN = 1;
 inline int APART = 64; /* of objects that have items elsewhere in memory */
-inline int TASK = 128;
+inline int TASK = 0x20000;
 
 /* The lists of three generations, and of objects that gc.freeze() keeps out of them. */
 dtrace:helper:heap:
