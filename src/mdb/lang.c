@@ -23,6 +23,7 @@ static const struct {
 	bool is_erlang;
 } languages[] = {
 	{"erlang.d", "Erlang", "erl", '"', true},
+	{"lua.d", "Lua", "lua", 'b', false},
 	{"node.d", "Node.js", "js", '"', false},
 	{"php.d", "PHP", "php", '$', false},
 	{"python.d", "CPython", "py", '\'', false},
