@@ -24,6 +24,7 @@ static const struct {
 } languages[] = {
 	{"erlang.d", "Erlang", "erl", '"', true},
 	{"lua.d", "Lua", "lua", 'b', false},
+	{"luajit.d", "LuaJIT", "lua", 'b', false},
 	{"node.d", "Node.js", "js", '"', false},
 	{"php.d", "PHP", "php", '$', false},
 	{"python.d", "CPython", "py", '\'', false},

@@ -96,10 +96,12 @@ inline int IS_OBJECT[uint64_t tag] = (tag & 15) >= STRING && (tag & 15) <= THREA
     (tag & 63) != LIGHT_FUNCTION;
 inline int IS_STRING[uint64_t s] = KIND[s] == STRING && !(LENGTH[s] >> 32) &&
     !BYTE[s + 24 + LENGTH[s]];
-inline int IS_TABLE_AT[uint64_t t] = KIND[t] == TABLE && BYTE[t + 11] < 32 &&
-    IS_POINTER[WORD[t + t_entries]];
-inline int IS_C[uint64_t f] = minor == 1 ? BYTE[f + 10] : BYTE[f + 8] != FUNCTION;
 inline uint64_t ENTRY_COUNT[uint64_t t] = 1ull << (BYTE[t + 11] & 31);
+/* all entries of a table are there, also the last one */
+inline int IS_TABLE_AT[uint64_t t] = KIND[t] == TABLE && BYTE[t + 11] < 32 &&
+    IS_POINTER[WORD[t + t_entries]] &&
+    BYTE[WORD[t + t_entries] + e_size * (ENTRY_COUNT[t] - 1) + 8] < 128;
+inline int IS_C[uint64_t f] = minor == 1 ? BYTE[f + 10] : BYTE[f + 8] != FUNCTION;
 
 /* The word of a value in memory, in this->item. */
 inline void get_word(uint64_t z)
