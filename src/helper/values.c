@@ -164,6 +164,22 @@ static void double_short_add(struct strbuf *out, double x, int digits)
 	strbuf_adds(out, strlen(point) <= strlen(text) ? point : text);
 }
 
+/* A number that needs so many digits, with a point, as in 1.0e+16, 0.0001, 100.0. */
+static void float_add(struct strbuf *out, double x, int digits)
+{
+	char text[40], *e;
+	int point;
+
+	snprintf(text, sizeof(text), "%.*e", digits - 1, x);
+	e = strchr(text, 'e');
+	point = (int)strtol(e + 1, NULL, 10) + 1;
+	if (point > -4 && (point <= 15 || point < digits))
+		strbuf_addf(out, "%.*f", MAX(digits - point, 1), x);
+	else
+		strbuf_addf(out, "%.*s%se%+03d", (int)(e - text), text, digits > 1 ? "" : ".0",
+			    point - 1);
+}
+
 /* As short as it can be, and the same number when it is read again. */
 static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 {
@@ -194,6 +210,10 @@ static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 	}
 	if (how == 4) {
 		double_short_add(out, x, MIN(digits, 17));
+		return;
+	}
+	if (how == 7) {
+		float_add(out, x, MIN(digits, 17));
 		return;
 	}
 	if (fabs(x) < (has_point ? 1e16 : 1e21) && x == floor(x))
@@ -748,13 +768,13 @@ static void class_act(struct run *r, enum act_kind kind)
 	}
 }
 
-bool value_class_read(struct process *p, const struct helper *h, uint64_t addr,
+bool value_class_read(struct process *p, const struct helper *h, uint64_t addr, uint64_t kind,
 		      struct value_class *ret)
 {
 	struct run r = {.p = p, .act = class_act, .to = ret};
 
 	*ret = (struct value_class){0};
-	word_run(&r, h, HELPER_CLASS, addr, 0, NULL);
+	word_run(&r, h, HELPER_CLASS, addr, kind, NULL);
 	return r.nsaid;
 }
 
@@ -766,11 +786,12 @@ static void shape_act(struct run *r, enum act_kind kind)
 		vec_push(words, r->v[0]);
 }
 
-void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, value_words *ret)
+void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, uint64_t kind,
+		      value_words *ret)
 {
 	struct run r = {.p = p, .act = shape_act, .to = ret};
 
-	word_run(&r, h, HELPER_SHAPE, addr, 0, NULL);
+	word_run(&r, h, HELPER_SHAPE, addr, kind, NULL);
 }
 
 /* Kinds of objects and an offset, by their names. */
@@ -813,6 +834,15 @@ static void heap_act(struct run *r, enum act_kind kind)
 	} else if (kind == ACT_UROOT && v->roots.len < ITEMS_MAX) {
 		vec_push(&v->roots,
 			 (struct value_root){xstrdup(r->text[0] ? r->text[0] : ""), r->v[1]});
+	} else if (kind == ACT_USLOTS) {
+		vec_push(&v->blocks, (struct value_block){r->v[0], r->v[1], r->v[2]});
+	} else if (kind == ACT_USLOTKIND) {
+		v->kind_at = r->v[0];
+		v->kind_mask = r->v[1];
+	} else if (kind == ACT_USLOTCLASS && v->nslot_classes < VALUE_RULES) {
+		v->slot_classes[v->nslot_classes++] =
+			(struct value_slot_class){r->v[0], r->v[1], r->v[2],
+						  r->nargs > 3 ? r->v[3] : 0, r->nargs > 3};
 	}
 }
 
@@ -832,6 +862,7 @@ void value_heap_free(struct value_heap *v)
 	vec_deinit(&v->roots);
 	vec_deinit(&v->arrays);
 	vec_deinit(&v->lists);
+	vec_deinit(&v->blocks);
 	free(v->fault);
 }
 

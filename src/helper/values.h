@@ -18,8 +18,8 @@
  *     dtrace:helper:fiber:    arg0: the word of what can be waited for: its state, and who waits
  *     dtrace:helper:handles:  what the event loop waits for, an item for each
  *     dtrace:helper:heap:     where objects are
- *     dtrace:helper:class:    arg0: the address of what may be a class
- *     dtrace:helper:shape:    arg0: a class; uprop() for each of its properties
+ *     dtrace:helper:class:    arg0: the address of what may be a class, arg1: the kind of the slots
+ *     dtrace:helper:shape:    the same of a class; uprop() for each of its properties
  *     dtrace:helper:tasks:    where the runtime's own threads are
  *     dtrace:helper:task:     arg0: the word of one, arg1: 1 if all of it is wanted; uitem() for
  *                             each column of a table
@@ -150,7 +150,10 @@ typedef VEC(struct value_field) value_fields;
 bool value_raw_read(struct process *p, const struct helper *h, uint64_t word, value_fields *ret);
 void value_fields_free(value_fields *v);
 
-/* A class: what the first word of its objects leads to. */
+/*
+ * A class: what the first word of its objects leads to. Of objects in slots it is a pair: an
+ * address, or 0, and the kind of the slot; the kind is 0 elsewhere.
+ */
 struct value_class {
 	uint64_t kinds; /* bits, as the helper numbers them; bit 0: shown in a census */
 	uint64_t size;	/* bytes of an object; 0: they have a count */
@@ -158,10 +161,11 @@ struct value_class {
 	bool has_count;
 	uint64_t count_at, count_shift, unit, head, count_clear;
 };
-bool value_class_read(struct process *p, const struct helper *h, uint64_t addr,
+bool value_class_read(struct process *p, const struct helper *h, uint64_t addr, uint64_t kind,
 		      struct value_class *ret);
 /* Adds the words of the names of the properties. */
-void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, value_words *ret);
+void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, uint64_t kind,
+		      value_words *ret);
 
 #define VALUE_RULES 8
 
@@ -183,6 +187,11 @@ struct value_root {
 	uint64_t word;
 };
 
+/* A block of slots, each of which holds an object or nothing. */
+struct value_block {
+	uint64_t start, n, size;
+};
+
 struct value_heap {
 	bool is_scan;
 	uint64_t mask, tag; /* the bits of a class word */
@@ -201,6 +210,13 @@ struct value_heap {
 	struct value_kind kinds[VALUE_KINDS];
 	uint32_t nkinds;
 	VEC(struct value_root) roots;
+	VEC(struct value_block) blocks;
+	uint64_t kind_at, kind_mask; /* the word of a slot that says what is in it */
+	struct value_slot_class {
+		uint64_t mask, bits, at, inner;
+		bool is_inner; /* the class is where the word at `at` leads to, at `inner` */
+	} slot_classes[VALUE_RULES];
+	uint32_t nslot_classes;
 	char *fault;
 };
 /* False: the runtime's heap is not described. */

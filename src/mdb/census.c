@@ -81,16 +81,21 @@ static bool memory_walk(struct mdb *m, struct census *s, words_visit *f)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static uint32_t slot_of(const struct census *s, uint64_t addr)
+static uint32_t slot_of(const struct census *s, uint64_t addr, uint64_t kind)
 {
-	return (uint32_t)((addr >> 3) * 0x9e3779b97f4a7c15ull >> 32) & s->mask;
+	uint64_t hash = ((addr >> 3) + kind * 0xff51afd7ed558ccdull) * 0x9e3779b97f4a7c15ull;
+
+	return (uint32_t)(hash >> 32) & s->mask;
 }
 
-static struct class *class_find(const struct census *s, uint64_t addr)
+static struct class *class_find(const struct census *s, uint64_t addr, uint64_t kind)
 {
-	for (uint32_t i = slot_of(s, addr); s->slots && s->slots[i]; i = (i + 1) & s->mask)
-		if (s->classes.data[s->slots[i] - 1].addr == addr)
-			return &s->classes.data[s->slots[i] - 1];
+	for (uint32_t i = slot_of(s, addr, kind); s->slots && s->slots[i]; i = (i + 1) & s->mask) {
+		struct class *c = &s->classes.data[s->slots[i] - 1];
+
+		if (c->addr == addr && c->kind == kind)
+			return c;
+	}
 	return NULL;
 }
 
@@ -102,7 +107,7 @@ static void classes_index(struct census *s)
 		s->mask = 2 * s->mask + 1;
 	s->slots = xcalloc(s->mask + 1, sizeof(*s->slots));
 	for (uint32_t i = 0; i < s->classes.len; i++) {
-		uint32_t at = slot_of(s, s->classes.data[i].addr);
+		uint32_t at = slot_of(s, s->classes.data[i].addr, s->classes.data[i].kind);
 
 		while (s->slots[at])
 			at = (at + 1) & s->mask;
@@ -111,13 +116,13 @@ static void classes_index(struct census *s)
 }
 
 /* Asks the helper about a class, unless that was done before. */
-static struct class *class_add(struct census *s, uint64_t addr)
+static struct class *class_add(struct census *s, uint64_t addr, uint64_t kind)
 {
-	struct class c = {.addr = addr}, *found = class_find(s, addr);
+	struct class c = {.addr = addr, .kind = kind}, *found = class_find(s, addr, kind);
 
 	if (found || s->classes.len >= CLASSES_MAX)
 		return found;
-	if (!value_class_read(s->lang.p, s->lang.h, addr, &c.is))
+	if (!value_class_read(s->lang.p, s->lang.h, addr, kind, &c.is))
 		c.is = (struct value_class){0};
 	vec_push(&s->classes, c);
 	s->low = MIN(s->low, addr);
@@ -125,7 +130,7 @@ static struct class *class_add(struct census *s, uint64_t addr)
 	if (4 * s->classes.len > s->mask) {
 		classes_index(s);
 	} else {
-		uint32_t at = slot_of(s, addr);
+		uint32_t at = slot_of(s, addr, kind);
 
 		while (s->slots[at])
 			at = (at + 1) & s->mask;
@@ -165,7 +170,7 @@ static bool metas_find(struct census *s, uint64_t addr, const uint64_t *words, u
 
 		if (words[i] != addr + 8ull * i + s->heap.tag)
 			continue;
-		c = class_add(s, addr + 8ull * i);
+		c = class_add(s, addr + 8ull * i, 0);
 		if (c)
 			meta_note(s, c);
 	}
@@ -182,7 +187,7 @@ static bool classes_find(struct census *s, uint64_t addr, const uint64_t *words,
 
 		if (!word_is_class(s, words[i]) || !is_meta(s, words[i]))
 			continue;
-		c = class_add(s, addr + 8ull * i);
+		c = class_add(s, addr + 8ull * i, 0);
 		if (c)
 			meta_note(s, c);
 	}
@@ -199,7 +204,7 @@ static const struct class *class_of_word(const struct census *s, uint64_t word)
 
 	if (!word_is_class(s, word) || addr < s->low || addr > s->high)
 		return NULL;
-	c = class_find(s, addr);
+	c = class_find(s, addr, 0);
 	return c && c->is.kinds ? c : NULL;
 }
 
@@ -336,7 +341,7 @@ static void list_walk(struct mdb *m, struct census *s, const struct value_list *
 		if (!at || at == l->head || at == mark ||
 		    !class_word(s, at + l->object, l->class, &word))
 			return;
-		c = class_add(s, word);
+		c = class_add(s, word, 0);
 		if (c)
 			object_add(s, c, at + l->object, object_size(s, &c->is, at + l->object));
 		if (++steps == limit) {
@@ -365,7 +370,7 @@ static void array_walk(struct mdb *m, struct census *s, const struct value_array
 		if (!word || word & a->free ||
 		    !process_memory(s->lang.p, word + a->class, &class, sizeof(class)))
 			continue;
-		c = class_add(s, class);
+		c = class_add(s, class, 0);
 		if (c && c->is.kinds)
 			object_add(s, c, word, object_size(s, &c->is, word));
 	}
@@ -378,7 +383,93 @@ static int object_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts the objects that lists have, each once. */
+/* The class of the object in a slot; NULL: nothing that counts is there. */
+static const struct class *class_of_slot(struct census *s, const uint8_t *slot, uint64_t size)
+{
+	const struct value_heap *h = &s->heap;
+	const struct class *c;
+	uint64_t kind, addr = 0;
+
+	memcpy(&kind, slot + h->kind_at, sizeof(kind));
+	kind &= h->kind_mask;
+	if (!kind)
+		return NULL;
+	for (uint32_t i = 0; i < h->nslot_classes; i++) {
+		const struct value_slot_class *r = &h->slot_classes[i];
+
+		if ((kind & r->mask) != r->bits || r->at > size - sizeof(addr))
+			continue;
+		memcpy(&addr, slot + r->at, sizeof(addr));
+		if (r->is_inner && !process_memory(s->lang.p, addr + r->inner, &addr, sizeof(addr)))
+			return NULL;
+		break;
+	}
+	c = class_add(s, addr, kind);
+	return c && c->is.kinds ? c : NULL;
+}
+
+/* Looks at the slots of a block from an address on; returns the end of the block. */
+static uint64_t block_walk(struct mdb *m, struct census *s, const struct value_block *b,
+			   uint64_t from)
+{
+	CLEANUP(free) uint8_t *buf = xmalloc(CHUNK);
+	uint64_t end = b->start + b->n * b->size, step = CHUNK / b->size * b->size, at, n;
+
+	for (at = b->start; at < end && !m->is_interrupted; at += n) {
+		uint64_t next = target_touched(m->t, at, end);
+
+		at += (next - at) / b->size * b->size;
+		n = MIN(end - at, step);
+		/* the last pages of a piece may be missing */
+		while (n && !target_read(m->t, at, buf, n))
+			n = n / b->size / 2 * b->size;
+		if (!n)
+			break;
+		for (uint64_t i = 0; i < n; i += b->size) {
+			const struct class *c =
+				at + i < from ? NULL : class_of_slot(s, buf + i, b->size);
+
+			if (c)
+				object_add(s, c, at + i, b->size);
+		}
+	}
+	return end;
+}
+
+static int block_compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct value_block *)a)->start,
+		 y = ((const struct value_block *)b)->start;
+
+	return (x > y) - (x < y);
+}
+
+/* Blocks of a damaged process may lie upon each other: no memory is looked at twice. */
+static void blocks_walk(struct mdb *m, struct census *s)
+{
+	struct value_heap *h = &s->heap;
+	uint64_t from = 0;
+
+	if (!h->blocks.len)
+		return;
+	qsort(h->blocks.data, h->blocks.len, sizeof(*h->blocks.data), block_compare);
+	for (uint32_t i = 0; i < h->blocks.len && s->objects.len < OBJECTS_MAX; i++) {
+		struct value_block b = h->blocks.data[i];
+		uint64_t skipped;
+
+		if (b.size < 8 || b.size % 8 || b.size > CHUNK || h->kind_at > b.size - 8 ||
+		    b.start > UINT64_MAX / 2 || b.n > UINT32_MAX)
+			continue;
+		skipped = from > b.start ? (from - b.start) / b.size : 0;
+		if (skipped >= b.n)
+			continue;
+		b.start += skipped * b.size;
+		b.n -= skipped;
+		from = MAX(from, block_walk(m, s, &b, from));
+	}
+}
+
+/* Sorts the objects that lists and blocks have, each once. */
 static void objects_sort(struct census *s)
 {
 	uint32_t n = 0;
@@ -404,7 +495,7 @@ static void class_key_add(const struct census *s, const struct class *c, struct 
 		value_name_add(s->lang.p, s->lang.h, c->is.name, &text);
 	text_escape(out, strbuf_text(&text), text.len);
 	strbuf_addc(out, ':');
-	value_shape_read(s->lang.p, s->lang.h, c->addr, &words);
+	value_shape_read(s->lang.p, s->lang.h, c->addr, c->kind, &words);
 	for (uint32_t i = 0; i < words.len && out->len < KEY_MAX; i++) {
 		strbuf_clear(&text);
 		value_name_add(s->lang.p, s->lang.h, words.data[i], &text);
@@ -559,7 +650,8 @@ static struct err *census_make(struct mdb *m, struct census *s)
 		list_walk(m, s, &s->heap.lists.data[i]);
 	for (uint32_t i = 0; i < s->heap.arrays.len; i++)
 		array_walk(m, s, &s->heap.arrays.data[i]);
-	if (s->heap.lists.len || s->heap.arrays.len)
+	blocks_walk(m, s);
+	if (s->heap.lists.len || s->heap.arrays.len || s->heap.blocks.len)
 		objects_sort(s);
 	if (m->is_interrupted)
 		return err_new("the census was interrupted");

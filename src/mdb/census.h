@@ -26,7 +26,7 @@ struct retained;
 struct class
 {
 	struct value_class is;
-	uint64_t addr;
+	uint64_t addr, kind;
 	uint32_t group; /* + 1; 0: none yet */
 };
 

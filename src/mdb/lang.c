@@ -21,13 +21,16 @@ static const struct {
 	const char *file, *name, *label;
 	char quote;
 	bool is_erlang;
+	const char *self; /* the receiver of a frame */
+	text_quote *quoted;
 } languages[] = {
-	{"erlang.d", "Erlang", "erl", '"', true},
-	{"lua.d", "Lua", "lua", 'b', false},
-	{"luajit.d", "LuaJIT", "lua", 'b', false},
-	{"node.d", "Node.js", "js", '"', false},
-	{"php.d", "PHP", "php", '$', false},
-	{"python.d", "CPython", "py", '\'', false},
+	{"erlang.d", "Erlang", "erl", '"', true, "self", NULL},
+	{"lua.d", "Lua", "lua", '"', false, "self", lua_quote},
+	{"luajit.d", "LuaJIT", "lua", '"', false, "self", lua_quote},
+	{"node.d", "Node.js", "js", '"', false, "this", NULL},
+	{"php.d", "PHP", "php", '"', false, "this", php_quote},
+	{"python.d", "CPython", "py", '\'', false, "self", NULL},
+	{"ruby.d", "Ruby", "rb", '"', false, "self", ruby_quote},
 };
 
 bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
@@ -39,12 +42,15 @@ bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
 			     .p = replay_values(&m->replay, part),
 			     .part = part,
 			     .label = "value",
+			     .self = "this",
 			     .quote = '"'};
 	for (uint32_t i = 0; i < ARRAY_LEN(languages); i++) {
 		if (strcmp(basename(ret->h->path), languages[i].file) == 0) {
 			ret->label = languages[i].label;
 			ret->quote = languages[i].quote;
 			ret->is_erlang = languages[i].is_erlang;
+			ret->self = languages[i].self;
+			ret->quoted = languages[i].quoted;
 		}
 	}
 	return true;
@@ -127,33 +133,12 @@ static void python_quote(struct strbuf *out, const char *s, size_t len, bool is_
 	strbuf_addc(out, is_double ? '"' : '\'');
 }
 
-/* Texts of bytes: those that are no characters of UTF-8 are written by their numbers. */
-static void bytes_text_quote(struct strbuf *out, const char *s, size_t len, const char *letters)
-{
-	const struct escapes how = {.letters = letters,
-				    .other = "\\x%02x",
-				    .broken = "",
-				    .unit = "\\u{%04x}"};
-
-	strbuf_addc(out, '"');
-	for (size_t i = 0, n; i < len; i += MAX(n, (size_t)1)) {
-		n = utf8_get(s + i, len - i, NULL);
-		if (n)
-			escape_add(out, s + i, n, &how);
-		else
-			strbuf_addf(out, "\\x%02x", (unsigned char)s[i]);
-	}
-	strbuf_addc(out, '"');
-}
-
 static void quoted_add(const struct lang *l, struct strbuf *out, const struct strbuf *text)
 {
 	if (l->is_erlang)
 		erlang_quote(out, strbuf_text(text), text->len, false);
-	else if (l->quote == 'b')
-		bytes_text_quote(out, strbuf_text(text), text->len, "\nn\rr\tt\"\"\\\\");
-	else if (l->quote == '$')
-		bytes_text_quote(out, strbuf_text(text), text->len, "\nn\rr\tt\"\"\\\\$$");
+	else if (l->quoted)
+		l->quoted(out, strbuf_text(text), text->len, "", false);
 	else if (l->quote == '"')
 		json_quote(out, strbuf_text(text), text->len);
 	else
@@ -174,6 +159,27 @@ static void bytes_quote(struct strbuf *out, const struct strbuf *text)
 	strbuf_deinit(&bytes);
 }
 
+/* Whether all of a text has one byte for each character. */
+static bool said_is_bytes(const struct value_said *s)
+{
+	for (uint32_t i = 0; i < s->pieces.len; i++)
+		if (s->pieces.data[i].is_word || s->pieces.data[i].width != 1)
+			return false;
+	return true;
+}
+
+/* Leaves out the beginning of a character of UTF-8 at the end of a text that was cut. */
+static void cut_mend(struct strbuf *text)
+{
+	size_t n = 0;
+
+	while (n < 3 && n < text->len && (text->data[text->len - 1 - n] & 0xc0) == 0x80)
+		n++;
+	if (n < text->len && (text->data[text->len - 1 - n] & 0xc0) == 0xc0 &&
+	    !utf8_get(text->data + text->len - 1 - n, n + 1, NULL))
+		text->len -= n + 1;
+}
+
 static void said_write(struct writer *w, const struct value_said *s)
 {
 	uint64_t most = w->nabove ? MIN(w->style->text, (uint64_t)TEXT_INNER) : w->style->text, n;
@@ -186,8 +192,13 @@ static void said_write(struct writer *w, const struct value_said *s)
 		return;
 	n = value_characters_add(w->l->p, w->l->h, s, most, &text);
 	is_bytes = w->l->quote == '\'' && strcmp(strbuf_text(&s->literal), "b") == 0;
+	if (n > most)
+		cut_mend(&text);
 	if (is_atom)
 		erlang_quote(w->out, strbuf_text(&text), text.len, true);
+	else if (w->l->quoted)
+		w->l->quoted(w->out, strbuf_text(&text), text.len, strbuf_text(&s->literal),
+			     said_is_bytes(s));
 	else if (is_bytes)
 		bytes_quote(w->out, &text);
 	else
@@ -276,7 +287,8 @@ static void items_write(struct writer *w, const struct value *v)
 		bytes_write(w, v, n, left_out);
 		return;
 	}
-	strbuf_addc(w->out, v->brackets[0]);
+	if (v->brackets[0] != '#')
+		strbuf_addc(w->out, v->brackets[0]);
 	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
 		const struct value_item *item = &v->items.data[i];
 
@@ -289,7 +301,7 @@ static void items_write(struct writer *w, const struct value *v)
 		strbuf_addf(w->out, "... %" PRIu64 " more", left_out);
 	}
 	if (w->style->is_one_line) {
-		strbuf_adds(w->out, n || left_out ? " " : "");
+		strbuf_adds(w->out, (n || left_out) && v->brackets[1] != '>' ? " " : "");
 	} else if (n || left_out) {
 		strbuf_adds(w->out, left_out ? "\n" : ",\n");
 		strbuf_pad(w->out, ' ', (size_t)INDENT * (w->nabove - 1));
@@ -380,16 +392,18 @@ static void value_write(struct writer *w, uint64_t word, const struct value *v)
 		if (w->style->with_addrs)
 			strbuf_addf(w->out, "%" PRIx64 ": ", word);
 		if (!is_bytes(w, v)) {
+			strbuf_adds(w->out, v->brackets[0] == '#' ? "#<" : "");
 			text_escape(w->out, v->class, strlen(v->class));
-			if (*v->class && v->brackets[0] != '(' && !w->l->is_erlang)
+			if (*v->class && !strchr("(#", v->brackets[0]) && !w->l->is_erlang)
 				strbuf_addc(w->out, ' ');
 		}
 		if (is_bytes(w, v)) {
 			items_write(w, v);
 		} else if (!v->items.len && !v->left_out && !w->l->is_erlang) {
-			strbuf_add(w->out, v->brackets, 2);
+			strbuf_add(w->out, v->brackets + (v->brackets[0] == '#'),
+				   v->brackets[0] == '#' ? 1 : 2);
 		} else if (is_deep || word_is_above(w, word)) {
-			strbuf_addf(w->out, "%c%s%c", v->brackets[0],
+			strbuf_addf(w->out, "%c%s%c", v->brackets[0] == '#' ? ' ' : v->brackets[0],
 				    word_is_above(w, word) ? "<above>" : "...", v->brackets[1]);
 		} else {
 			w->above[w->nabove++] = word;
@@ -769,7 +783,7 @@ static void local_row(struct mdb *m, const struct lang *l, uint32_t frame,
 	if (local->kind == LOCAL_FUNCTION)
 		return;
 	if (local->kind == LOCAL_SELF)
-		strbuf_adds(&name, l->quote != '\'' ? "this" : "self");
+		strbuf_adds(&name, l->self);
 	else if (local->kind == LOCAL_ARG)
 		strbuf_addf(&name, "arg%" PRIu64, local->key);
 	else

@@ -8,14 +8,17 @@
 #pragma once
 
 #include "mdb/impl.h"
+#include "mdb/quote.h"
 
 struct lang {
 	const struct helper *h;
 	struct process *p;
-	uint32_t part;	   /* index of the helper in replays */
-	const char *label; /* "js" */
-	char quote; /* around texts; b: double ones, around bytes; $: those in which $ is special */
-	bool is_erlang; /* values are written as Erlang writes them: [{a,1},...] */
+	uint32_t part;	    /* index of the helper in replays */
+	const char *label;  /* "js" */
+	const char *self;   /* "this": the receiver of a frame */
+	char quote;	    /* around texts */
+	bool is_erlang;	    /* values are written as Erlang writes them: [{a,1},...] */
+	text_quote *quoted; /* writes a text; NULL: what `quote` says */
 };
 
 /* The language of that index; false: its values are not described. */
