@@ -216,6 +216,10 @@ static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 		float_add(out, x, MIN(digits, 17));
 		return;
 	}
+	if (how == 8) {
+		strbuf_addf(out, "%.*g", MAX(digits, 15), x);
+		return;
+	}
 	if (fabs(x) < (has_point ? 1e16 : 1e21) && x == floor(x))
 		snprintf(text, sizeof(text), "%.0f", x);
 	strbuf_adds(out, text);

@@ -28,6 +28,7 @@ static const struct {
 	{"lua.d", "Lua", "lua", '"', false, "self", lua_quote},
 	{"luajit.d", "LuaJIT", "lua", '"', false, "self", lua_quote},
 	{"node.d", "Node.js", "js", '"', false, "this", NULL},
+	{"perl.d", "Perl", "pl", '"', false, "self", perl_quote},
 	{"php.d", "PHP", "php", '"', false, "this", php_quote},
 	{"python.d", "CPython", "py", '\'', false, "self", NULL},
 	{"ruby.d", "Ruby", "rb", '"', false, "self", ruby_quote},

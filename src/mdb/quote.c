@@ -122,3 +122,27 @@ void php_quote(struct strbuf *out, const char *s, size_t len, const char *before
 {
 	bytes_quote(out, s, len, "\nn\rr\tt\"\"\\\\$$");
 }
+
+/* As Perl reads it between double quotes: characters beyond ASCII of a text of bytes are bytes. */
+void perl_quote(struct strbuf *out, const char *s, size_t len, const char *before, bool is_bytes)
+{
+	uint32_t ch;
+
+	(void)before;
+	strbuf_addc(out, '"');
+	for (size_t i = 0, n; i < len; i += MAX(n, (size_t)1)) {
+		char letter;
+
+		n = utf8_get(s + i, len - i, &ch);
+		letter = n ? letter_of("\nn\rr\tt\ff\bb\aa\033e\"\"\\\\$$@@", ch) : '\0';
+		if (letter)
+			strbuf_addf(out, "\\%c", letter);
+		else if (!n || ch < 0x20 || ch == 0x7f || (is_bytes && ch > 0x7e))
+			strbuf_addf(out, "\\x%02x", n ? ch : (unsigned char)s[i]);
+		else if (char_is_unsafe(ch))
+			strbuf_addf(out, "\\x{%x}", ch);
+		else
+			strbuf_add(out, s + i, n);
+	}
+	strbuf_addc(out, '"');
+}

@@ -13,4 +13,4 @@ struct strbuf;
 typedef void text_quote(struct strbuf *out, const char *s, size_t len, const char *before,
 			bool is_bytes);
 
-text_quote ruby_quote, lua_quote, php_quote;
+text_quote ruby_quote, lua_quote, php_quote, perl_quote;

@@ -51,20 +51,6 @@ static void word_name_add(const struct census *s, uint64_t holder, uint64_t word
 	value_free(&v);
 }
 
-/* Whether the word is an item of an object. */
-static bool item_is(const struct census *s, uint64_t holder, uint64_t word)
-{
-	struct value v;
-	bool is = false;
-
-	(void)value_read(s->lang.p, s->lang.h, holder, UINT32_MAX, &v);
-	for (uint32_t i = 0; i < v.items.len && !is; i++)
-		is = (v.items.data[i].has_word && v.items.data[i].word == word) ||
-		     (v.items.data[i].kind == VALUE_ENTRY && v.items.data[i].key == word);
-	value_free(&v);
-	return is;
-}
-
 /* A row for a holder: its item of that name, or what is so many bytes behind its beginning. */
 static void holder_emit(struct mdb *m, uint64_t holder, uint64_t at, uint64_t offset,
 			const struct strbuf *name, const struct strbuf *what)
@@ -118,6 +104,28 @@ struct ref_search {
 static bool search_has(const struct ref_search *r, uint64_t word)
 {
 	return word >= r->least && word <= r->most && hashmap_find(r->words, &word, sizeof(word));
+}
+
+/* Whether one of the words is an item of an object: which. */
+static bool item_find(const struct ref_search *r, uint64_t holder, uint64_t *ret)
+{
+	const struct lang *l = &r->s->lang;
+	struct value v;
+	bool is = false;
+
+	(void)value_read(l->p, l->h, holder, UINT32_MAX, &v);
+	for (uint32_t i = 0; i < v.items.len && !is; i++) {
+		const struct value_item *item = &v.items.data[i];
+
+		is = item->has_word && search_has(r, item->word);
+		*ret = item->word;
+		if (!is && item->kind == VALUE_ENTRY) {
+			is = search_has(r, item->key);
+			*ret = item->key;
+		}
+	}
+	value_free(&v);
+	return is;
 }
 
 /* Shows an object that has one of the words, or notes it as a part of another one. */
@@ -261,6 +269,7 @@ static void refs_search(struct mdb *m, struct ref_search *r)
 		const struct object_at *o = &s->objects.data[i];
 		uint64_t n = MIN((uint64_t)o->words, (uint64_t)1 << 24);
 		const uint64_t *words;
+		uint64_t word;
 
 		if (s->classes.data[o->class].is.kinds & LEADS_KIND) {
 			struct strbuf path = {0};
@@ -271,9 +280,9 @@ static void refs_search(struct mdb *m, struct ref_search *r)
 			strbuf_deinit(&path);
 			continue;
 		}
-		if (r->is_first && s->classes.data[o->class].is.kinds & APART_KIND &&
-		    item_is(s, o->addr + s->heap.tag, r->value)) {
-			ref_emit(m, s, o, r->value, 0, NULL);
+		if (s->classes.data[o->class].is.kinds & APART_KIND &&
+		    item_find(r, o->addr + s->heap.tag, &word)) {
+			ref_emit(m, s, o, word, 0, NULL);
 			continue;
 		}
 		words = object_words(m, &ahead, o->addr, n);
