@@ -16,8 +16,9 @@
 #define ITEMS_MAX   1000000u /* of a value, whatever was asked for */
 #define ARRAYS_MAX  1000u    /* with tasks */
 #define SPREADS_MAX 1000000u /* values whose items are those of another one */
+#define REFS_MAX    10000u   /* of a class */
 #define CHUNK	    4096u
-#define ARGS_MAX    5
+#define ARGS_MAX    6
 
 /* ---- running clauses ------------------------------------------------------------------------- */
 
@@ -180,6 +181,32 @@ static void float_add(struct strbuf *out, double x, int digits)
 			    point - 1);
 }
 
+/* As Java writes it, with the fewest digits by which the double or float is known. */
+static void java_double_add(struct strbuf *out, double x, bool is_float)
+{
+	int digits = 0, exponent = 0;
+	char text[40];
+
+	if (isnan(x) || isinf(x)) {
+		strbuf_adds(out, isnan(x) ? "NaN" : x < 0 ? "-Infinity" : "Infinity");
+		return;
+	}
+	do {
+		snprintf(text, sizeof(text), "%.*e", digits, x);
+	} while ((is_float ? (double)strtof(text, NULL) : strtod(text, NULL)) != x &&
+		 ++digits <= 17);
+	if (strchr(text, 'e'))
+		exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+	if (fabs(x) >= 1e-3 && fabs(x) < 1e7) {
+		strbuf_addf(out, "%.*f", MAX(digits - exponent, 1), x);
+		return;
+	}
+	*strchrnul(text, 'e') = '\0';
+	strbuf_addf(out, "%s%s", text, strchr(text, '.') ? "" : ".0");
+	if (exponent)
+		strbuf_addf(out, "E%d", exponent);
+}
+
 /* As short as it can be, and the same number when it is read again. */
 static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 {
@@ -191,6 +218,10 @@ static void double_add(struct strbuf *out, uint64_t bits, uint64_t how)
 
 	memcpy(&x, &bits, sizeof(x));
 	memcpy(&f, &bits, sizeof(f));
+	if (how == 5 || how == 6) {
+		java_double_add(out, how == 6 ? (double)f : x, how == 6);
+		return;
+	}
 	if (how == 2)
 		x = (double)f;
 	if (how == 3)
@@ -551,7 +582,9 @@ static void raw_act(struct run *r, enum act_kind kind)
 	else if (kind == ACT_UFIELD)
 		vec_push(to, (struct value_field){.name = xstrdup(r->text[0]),
 						  .type = xstrdup(r->text[1] ? r->text[1] : ""),
-						  .addr = r->v[2]});
+						  .addr = r->v[2],
+						  .has_word = r->nargs > 3,
+						  .word = r->v[3]});
 }
 
 bool value_raw_read(struct process *p, const struct helper *h, uint64_t word, value_fields *ret)
@@ -769,6 +802,10 @@ static void class_act(struct run *r, enum act_kind kind)
 		c->unit = r->v[2];
 		c->head = r->v[3];
 		c->count_clear = r->nargs > 4 ? r->v[4] : 0;
+		c->count_bits = r->nargs > 5 ? r->v[5] : 0;
+	} else if (kind == ACT_UREF && c->refs.len < REFS_MAX) {
+		vec_push(&c->refs,
+			 (struct value_ref){r->v[0], r->v[1], r->nargs > 2 ? r->v[2] : 0});
 	}
 }
 
@@ -780,6 +817,11 @@ bool value_class_read(struct process *p, const struct helper *h, uint64_t addr, 
 	*ret = (struct value_class){0};
 	word_run(&r, h, HELPER_CLASS, addr, kind, NULL);
 	return r.nsaid;
+}
+
+void value_class_free(struct value_class *v)
+{
+	vec_deinit(&v->refs);
 }
 
 static void shape_act(struct run *r, enum act_kind kind)
@@ -847,6 +889,22 @@ static void heap_act(struct run *r, enum act_kind kind)
 		v->slot_classes[v->nslot_classes++] =
 			(struct value_slot_class){r->v[0], r->v[1], r->v[2],
 						  r->nargs > 3 ? r->v[3] : 0, r->nargs > 3};
+	} else if (kind == ACT_USPAN && r->v[0] < r->v[1]) {
+		vec_push(&v->spans, (struct value_span){r->v[0], r->v[1]});
+	} else if (kind == ACT_UHOLE && r->v[0] < r->v[1]) {
+		vec_push(&v->holes, (struct value_span){r->v[0], r->v[1]});
+	} else if (kind == ACT_UHEADER) {
+		v->header.at = r->v[0];
+		v->header.right = r->v[1] & 63;
+		v->header.mask = r->v[2];
+		v->header.left = r->v[3] & 63;
+		v->header.base = r->v[4];
+	} else if (kind == ACT_UNARROW) {
+		v->is_narrow = true;
+		v->narrow_base = r->v[0];
+		v->narrow_shift = r->v[1] & 63;
+	} else if (kind == ACT_ULITERAL && r->text[0]) {
+		strbuf_adds(&v->reason, r->text[0]);
 	}
 }
 
@@ -867,6 +925,9 @@ void value_heap_free(struct value_heap *v)
 	vec_deinit(&v->arrays);
 	vec_deinit(&v->lists);
 	vec_deinit(&v->blocks);
+	vec_deinit(&v->spans);
+	vec_deinit(&v->holes);
+	strbuf_deinit(&v->reason);
 	free(v->fault);
 }
 

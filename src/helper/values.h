@@ -145,10 +145,18 @@ struct value_field {
 	char *base; /* the class begins: its name; name and type are NULL */
 	char *name, *type;
 	uint64_t addr;
+	bool has_word; /* what the field has is a value: */
+	uint64_t word;
 };
 typedef VEC(struct value_field) value_fields;
 bool value_raw_read(struct process *p, const struct helper *h, uint64_t word, value_fields *ret);
 void value_fields_free(value_fields *v);
+
+/* References in an object: n of them at an offset, UINT64_MAX: up to its end. */
+struct value_ref {
+	uint64_t at, n;
+	uint64_t name; /* the word of it; 0: none */
+};
 
 /*
  * A class: what the first word of its objects leads to. Of objects in slots it is a pair: an
@@ -160,9 +168,12 @@ struct value_class {
 	uint64_t name;	/* the word of its name; 0: none */
 	bool has_count;
 	uint64_t count_at, count_shift, unit, head, count_clear;
+	uint64_t count_bits; /* for each of the count, in words behind all */
+	VEC(struct value_ref) refs;
 };
 bool value_class_read(struct process *p, const struct helper *h, uint64_t addr, uint64_t kind,
 		      struct value_class *ret);
+void value_class_free(struct value_class *v);
 /* Adds the words of the names of the properties. */
 void value_shape_read(struct process *p, const struct helper *h, uint64_t addr, uint64_t kind,
 		      value_words *ret);
@@ -191,6 +202,11 @@ struct value_root {
 struct value_block {
 	uint64_t start, n, size;
 };
+/* Memory from an address to another. */
+struct value_span {
+	uint64_t from, to;
+};
+typedef VEC(struct value_span) value_spans;
 
 struct value_heap {
 	bool is_scan;
@@ -217,6 +233,15 @@ struct value_heap {
 		bool is_inner; /* the class is where the word at `at` leads to, at `inner` */
 	} slot_classes[VALUE_RULES];
 	uint32_t nslot_classes;
+	/* Objects follow each other in spans, but for holes; a word in one leads to its class. */
+	value_spans spans, holes;
+	struct {
+		uint64_t at, right, mask, left, base;
+	} header;
+	/* References have four bytes. */
+	bool is_narrow;
+	uint64_t narrow_base, narrow_shift;
+	struct strbuf reason; /* why objects cannot be found; empty: they can */
 	char *fault;
 };
 /* False: the runtime's heap is not described. */

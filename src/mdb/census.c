@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects of languages in memory: how many of which kind there are, and who refers to one.
+ * The objects of languages in memory: how many of which kind there are.
  *
  * A helper says how objects are recognised (dtrace:helper:heap:), and what each class is: it is
  * asked once for a class, never for an object. Memory is read from one end to the other; the size
- * of an object says where the next one may begin.
- *
- * Owns     what was found, for the life of the debugger.
- * Errors   struct err *: the language's heap is not described.
- * Units    addresses and sizes in bytes; an object takes 16 bytes here.
+ * of an object says where the next one may begin. Where a runtime says where its objects are (in
+ * lists, or in spans in which they follow each other), only these are looked at.
  */
 #include "mdb/census.h"
 
@@ -17,14 +14,15 @@
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "mdb/heap.h"
-#include "mdb/roots.h"
 
 #define CHUNK	    (1u << 20)
 #define AHEAD	    64u /* bytes behind a chunk that are there, too */
 #define CLASSES_MAX 1000000u
+#define NONE_MAX    10000u /* of what spans have in the place of classes, and is none */
 #define OBJECTS_MAX 200000000u
 #define ROUNDS_MAX  4u
 #define KEY_MAX	    1000u
+#define PAGE	    4096u
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -122,8 +120,11 @@ static struct class *class_add(struct census *s, uint64_t addr, uint64_t kind)
 
 	if (found || s->classes.len >= CLASSES_MAX)
 		return found;
-	if (!value_class_read(s->lang.p, s->lang.h, addr, kind, &c.is))
+	if (!value_class_read(s->lang.p, s->lang.h, addr, kind, &c.is)) {
+		value_class_free(&c.is);
 		c.is = (struct value_class){0};
+		s->nnone++;
+	}
 	vec_push(&s->classes, c);
 	s->low = MIN(s->low, addr);
 	s->high = MAX(s->high, addr);
@@ -268,7 +269,11 @@ static uint64_t object_size(const struct census *s, const struct value_class *c,
 	count >>= c->count_shift;
 	if (count > 1ull << 32 || c->unit > 4096 || c->head > 4096)
 		return 0;
-	return MAX((c->head + count * c->unit + 7) & ~7ull, 8ull);
+	if (c->count_bits > 4096)
+		return 0;
+	return MAX(((c->head + count * c->unit + 7) & ~7ull) +
+			   (count * c->count_bits + 63) / 64 * 8,
+		   8ull);
 }
 
 static void object_add(struct census *s, const struct class *c, uint64_t addr, uint64_t size)
@@ -483,6 +488,135 @@ static void objects_sort(struct census *s)
 	s->objects.len = n;
 }
 
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+static int span_compare(const void *a, const void *b)
+{
+	const struct value_span *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* The class of the object at an address in a span; NULL: there is none. */
+static const struct class *class_of_header(struct census *s, uint64_t at)
+{
+	const struct class *c;
+	uint64_t word, addr;
+
+	if (!word_read(s, at + s->heap.header.at, &word))
+		return NULL;
+	word = word >> s->heap.header.right & s->heap.header.mask;
+	addr = s->heap.header.base + (word << s->heap.header.left);
+	c = class_find(s, addr, 0);
+	if (!c && s->nnone < NONE_MAX)
+		c = class_add(s, addr, 0);
+	return c && c->is.kinds ? c : NULL;
+}
+
+/* Returns the first address from `at` on that may have objects; `to`: there is none below. */
+static uint64_t memory_find(struct mdb *m, uint64_t at, uint64_t to)
+{
+	const struct proc_maps *maps = target_maps(m->t);
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *map = &maps->maps.data[i];
+		uint64_t end = MIN(map->end, to);
+
+		if (map->end <= at)
+			continue;
+		at = MAX(at, map->start);
+		if (at >= to)
+			return to;
+		if (!proc_map_has_file(map))
+			at = target_touched(m->t, at, end);
+		if (at < end)
+			return at;
+	}
+	return to;
+}
+
+/* Returns what follows memory that cannot be read: the next page, or the end of a file. */
+static uint64_t unreadable_end(struct mdb *m, uint64_t at)
+{
+	const struct proc_map *map = proc_maps_find(target_maps(m->t), at);
+
+	return map && proc_map_has_file(map) ? map->end : at + PAGE - at % PAGE;
+}
+
+/* Reads the memory at an address of a span that ends at `to`; false: it is not there. */
+static bool piece_read(struct mdb *m, struct census *s, uint64_t *buf, uint64_t at, uint64_t to)
+{
+	uint64_t n = MIN(to - at, (uint64_t)CHUNK);
+
+	if (!target_read(m->t, at, buf, n)) {
+		n = MIN(n, PAGE - at % PAGE);
+		if (!target_read(m->t, at, buf, n))
+			return false;
+	}
+	s->piece = buf;
+	s->piece_addr = at;
+	s->piece_words = (uint32_t)(n / 8);
+	return true;
+}
+
+/* Returns where the next span begins at the earliest: the last object may be longer than this. */
+static uint64_t span_walk(struct mdb *m, struct census *s, uint64_t *buf, uint64_t at, uint64_t to)
+{
+	uint32_t hole = 0;
+
+	while (at < to && s->objects.len < OBJECTS_MAX && !m->is_interrupted) {
+		const struct class *c;
+		uint64_t size;
+
+		while (hole < s->heap.holes.len && s->heap.holes.data[hole].to <= at)
+			hole++;
+		if (hole < s->heap.holes.len && s->heap.holes.data[hole].from <= at) {
+			at = s->heap.holes.data[hole].to;
+			continue;
+		}
+		if (at < s->piece_addr || at - s->piece_addr >= 8ull * s->piece_words) {
+			uint64_t next = memory_find(m, at, to);
+
+			if (next == at && !piece_read(m, s, buf, at, to))
+				next = MIN(unreadable_end(m, at), to);
+			s->nlost += next - at;
+			if (next != at) {
+				at = next;
+				continue;
+			}
+		}
+		c = class_of_header(s, at);
+		size = c ? object_size(s, &c->is, at) : 0;
+		if (!size || size > s->end - at) {
+			s->nlost += 8;
+			at += 8;
+			continue;
+		}
+		object_add(s, c, at, size);
+		at += size;
+	}
+	s->piece_words = 0;
+	return at;
+}
+
+static void spans_walk(struct mdb *m, struct census *s)
+{
+	CLEANUP(free) uint64_t *buf = xmalloc(CHUNK);
+	value_spans *spans = &s->heap.spans, *holes = &s->heap.holes;
+	uint64_t next = 0;
+
+	qsort(spans->data, spans->len, sizeof(*spans->data), span_compare);
+	if (holes->len)
+		qsort(holes->data, holes->len, sizeof(*holes->data), span_compare);
+	for (uint32_t i = 0; i < spans->len; i++)
+		s->end = MAX(s->end, spans->data[i].to);
+	for (uint32_t i = 0; i < spans->len; i++) {
+		uint64_t from = MAX((spans->data[i].from + 7) & ~7ull, next);
+
+		next = span_walk(m, s, buf, from, spans->data[i].to);
+	}
+}
+
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* "Point: x, y" */
@@ -582,6 +716,8 @@ static void census_free(struct census *s)
 {
 	for (uint32_t i = 0; i < s->groups.len; i++)
 		free(s->groups.data[i].key);
+	for (uint32_t i = 0; i < s->classes.len; i++)
+		value_class_free(&s->classes.data[i].is);
 	vec_deinit(&s->groups);
 	vec_deinit(&s->objects);
 	vec_deinit(&s->classes);
@@ -642,6 +778,8 @@ static struct err *census_make(struct mdb *m, struct census *s)
 		return err_new("where the runtime has its objects is not described");
 	if (!is_there)
 		return lang_missing_err(m);
+	if (s->heap.reason.len)
+		return err_new("objects cannot be counted: %s", strbuf_text(&s->heap.reason));
 	s->low = UINT64_MAX;
 	classes_index(s);
 	if (s->heap.is_scan)
@@ -651,6 +789,8 @@ static struct err *census_make(struct mdb *m, struct census *s)
 	for (uint32_t i = 0; i < s->heap.arrays.len; i++)
 		array_walk(m, s, &s->heap.arrays.data[i]);
 	blocks_walk(m, s);
+	if (s->heap.spans.len)
+		spans_walk(m, s);
 	if (s->heap.lists.len || s->heap.arrays.len || s->heap.blocks.len)
 		objects_sort(s);
 	if (m->is_interrupted)

@@ -55,7 +55,7 @@ struct census {
 	VEC(struct group) groups;
 	value_words kept; /* the objects that the runtime keeps for itself, sorted (ukept()) */
 	uint64_t nrefused;
-	uint64_t end; /* of the mapping that is walked over */
+	uint64_t end; /* of the mapping, or the spans, that are walked over */
 	/* the piece of memory that is walked over */
 	const uint64_t *piece;
 	uint64_t piece_addr;
@@ -63,6 +63,8 @@ struct census {
 	uint64_t good[VALUE_RULES]; /* the last word for which a rule has held; 0: none */
 	bool is_whole;		    /* it was not interrupted */
 	struct retained *retained;  /* retained.c; NULL: not asked for yet */
+	uint64_t nlost;		    /* bytes in spans that are no objects */
+	uint32_t nnone;		    /* what was asked about as a class, and is none */
 };
 
 /* Makes the census at the first call. */

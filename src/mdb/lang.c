@@ -25,6 +25,7 @@ static const struct {
 	text_quote *quoted;
 } languages[] = {
 	{"erlang.d", "Erlang", "erl", '"', true, "self", NULL},
+	{"java.d", "HotSpot (Java)", "java", '"', false, "this", NULL},
 	{"lua.d", "Lua", "lua", '"', false, "self", lua_quote},
 	{"luajit.d", "LuaJIT", "lua", '"', false, "self", lua_quote},
 	{"node.d", "Node.js", "js", '"', false, "this", NULL},
@@ -826,6 +827,25 @@ static bool file_first_split(const char *text, struct strbuf *name, struct strbu
 	return true;
 }
 
+/* "Class.leaf(File.java:27)*" in its parts, "Class.leaf*" and the file; false: it is none. */
+static bool call_split(const char *text, struct strbuf *name, struct strbuf *file)
+{
+	const char *open = strrchr(text, '('), *close = open ? strchr(open, ')') : NULL, *line;
+
+	if (!close || open == text || open[-1] == ' ')
+		return false;
+	for (line = close; line > open && isdigit((unsigned char)line[-1]);)
+		line--;
+	if (line == close || line[-1] != ':')
+		return false;
+	strbuf_add(name, text, (size_t)(open - text));
+	strbuf_adds(name, close + 1);
+	strbuf_add(file, open + 1, (size_t)(line - open - 2));
+	strbuf_adds(file, ", line ");
+	strbuf_add(file, line, (size_t)(close - line));
+	return true;
+}
+
 /* "leaf at /srv/obj.js line 27" in its parts. */
 static void place_split(const char *text, struct strbuf *name, struct strbuf *file)
 {
@@ -878,7 +898,8 @@ static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bo
 	struct lang l = {.label = "lang"};
 	bool has_values = lang_at(m, f->part, &l);
 
-	if (*f->text != '@' || !file_first_split(f->text + 1, &name, &file))
+	if (!(*f->text == '@' && file_first_split(f->text + 1, &name, &file)) &&
+	    !call_split(f->text, &name, &file))
 		place_split(f->text + (*f->text == '@'), &name, &file);
 	emit_row(&m->out);
 	emit_value(&m->out, f->fp);

@@ -194,6 +194,9 @@ static void groups_show(struct mdb *m, const struct census *s, struct object_fil
 	}
 	vec_deinit(&shown);
 	free(groups);
+	if (s->nlost)
+		emit_say(&m->out, "(%" PRIu64 " bytes between objects are none that are known)\n",
+			 s->nlost);
 }
 
 static void groups_list(struct mdb *m, const struct census *s, struct object_filter *f)

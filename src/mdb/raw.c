@@ -62,6 +62,10 @@ static void field_value_add(struct mdb *m, const struct lang *l, const struct va
 	uint64_t word = 0;
 	struct value v;
 
+	if (f->has_word) {
+		lang_value_add_short(m, l, f->word, out);
+		return;
+	}
 	if (!mdb_read(m, f->addr, &word, size ? size : sizeof(word))) {
 		strbuf_adds(out, "(not there)");
 		return;

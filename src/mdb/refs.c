@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Who refers to an object of a language. */
+/*
+ * Who refers to an object of a language: all objects of a census are looked at.
+ *
+ * A helper may say where objects of a class have references (uref()). Otherwise all words of an
+ * object are taken for references.
+ */
 #include "mdb/census.h"
 
 #include <inttypes.h>
@@ -32,6 +37,19 @@ static void item_name_add(const struct census *s, const struct value_item *item,
 	strbuf_adds(out, in_brackets ? "[" : "");
 	text_escape(out, strbuf_text(&name), name.len);
 	strbuf_adds(out, in_brackets ? "]" : "");
+	strbuf_deinit(&name);
+}
+
+/* The name that the class gives to the reference at an offset. */
+static void ref_name_add(const struct census *s, const struct value_class *c, uint64_t at,
+			 struct strbuf *out)
+{
+	struct strbuf name = {0};
+
+	for (uint32_t i = 0; i < c->refs.len && !name.len; i++)
+		if (c->refs.data[i].at == at && c->refs.data[i].name)
+			value_name_add(s->lang.p, s->lang.h, c->refs.data[i].name, &name);
+	text_escape(out, strbuf_text(&name), name.len);
 	strbuf_deinit(&name);
 }
 
@@ -81,7 +99,9 @@ static void ref_emit(struct mdb *m, const struct census *s, const struct object_
 		strbuf_adds(&what, s->groups.data[s->classes.data[o->class].group - 1].key);
 	else
 		(void)value_type_add(s->lang.p, s->lang.h, holder, &what);
-	if (!path)
+	if (!path && at)
+		ref_name_add(s, &s->classes.data[o->class].is, at - o->addr, &name);
+	if (!path && !name.len)
 		word_name_add(s, holder, word, &name);
 	holder_emit(m, holder, at, at - o->addr, path ? path : &name, &what);
 	strbuf_deinit(&what);
@@ -259,6 +279,38 @@ const uint64_t *object_words(struct mdb *m, struct read_ahead *a, uint64_t addr,
 	return (const uint64_t *)(a->bytes + (addr - a->addr));
 }
 
+/* Returns the offset in an object of the first reference to one of the values; 0: there is none. */
+static uint64_t known_ref_find(const struct ref_search *r, const struct value_class *c,
+			       const uint64_t *words, uint64_t n)
+{
+	const struct value_heap *heap = &r->s->heap;
+	uint64_t width = heap->is_narrow ? 4 : 8;
+
+	for (uint32_t i = 0; i < c->refs.len; i++) {
+		uint64_t at = c->refs.data[i].at, room = at < 8 * n ? (8 * n - at) / width : 0;
+
+		for (uint64_t left = MIN(c->refs.data[i].n, room); left; left--, at += width) {
+			uint64_t word = 0;
+
+			memcpy(&word, (const uint8_t *)words + at, width);
+			if (word && heap->is_narrow)
+				word = heap->narrow_base + (word << heap->narrow_shift);
+			if (search_has(r, word))
+				return at;
+		}
+	}
+	return 0;
+}
+
+/* The same of an object whose class does not say where references are. */
+static uint64_t any_ref_find(const struct ref_search *r, const uint64_t *words, uint64_t n)
+{
+	for (uint64_t k = 1; k < n; k++)
+		if (search_has(r, words[k]))
+			return 8 * k;
+	return 0;
+}
+
 /* Looks at all objects once. */
 static void refs_search(struct mdb *m, struct ref_search *r)
 {
@@ -267,11 +319,11 @@ static void refs_search(struct mdb *m, struct ref_search *r)
 
 	for (uint32_t i = 0; i < s->objects.len && !m->is_interrupted; i++) {
 		const struct object_at *o = &s->objects.data[i];
-		uint64_t n = MIN((uint64_t)o->words, (uint64_t)1 << 24);
+		const struct value_class *c = &s->classes.data[o->class].is;
+		uint64_t n = MIN((uint64_t)o->words, (uint64_t)1 << 24), word, at;
 		const uint64_t *words;
-		uint64_t word;
 
-		if (s->classes.data[o->class].is.kinds & LEADS_KIND) {
+		if (c->kinds & LEADS_KIND) {
 			struct strbuf path = {0};
 
 			if (r->is_first && (value_leads(m, r, o->addr + s->heap.tag, 0, &path) ||
@@ -280,18 +332,18 @@ static void refs_search(struct mdb *m, struct ref_search *r)
 			strbuf_deinit(&path);
 			continue;
 		}
-		if (s->classes.data[o->class].is.kinds & APART_KIND &&
-		    item_find(r, o->addr + s->heap.tag, &word)) {
+		if (c->kinds & APART_KIND && item_find(r, o->addr + s->heap.tag, &word)) {
 			ref_emit(m, s, o, word, 0, NULL);
 			continue;
 		}
+		if (s->heap.spans.len && !c->refs.len)
+			continue;
 		words = object_words(m, &ahead, o->addr, n);
-		for (uint64_t k = 1; words && k < n; k++) {
-			if (search_has(r, words[k])) {
-				holder_note(m, r, o, o->addr + 8 * k);
-				break;
-			}
-		}
+		if (!words)
+			continue;
+		at = c->refs.len ? known_ref_find(r, c, words, n) : any_ref_find(r, words, n);
+		if (at)
+			holder_note(m, r, o, o->addr + at);
 	}
 	free(ahead.bytes);
 }
