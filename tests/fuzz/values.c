@@ -152,10 +152,11 @@ static void others_check(struct process *p, const struct helper *h, uint64_t wor
 	value_locals locals = {0};
 
 	(void)value_type_add(p, h, word, &type);
-	value_closure_read(p, h, word, &scopes);
+	value_answer_read(p, h, HELPER_CLOSURE, word, &scopes);
 	(void)value_raw_read(p, h, word, &fields);
-	(void)value_class_read(p, h, word, &class);
-	value_shape_read(p, h, word, &words);
+	(void)value_class_read(p, h, word, 0, &class);
+	value_class_free(&class);
+	value_shape_read(p, h, word, 0, &words);
 	value_locals_read(p, h, &locals);
 	value_free(&scopes);
 	value_fields_free(&fields);
