@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Stacks of languages from the first event on: how many are whole, on this machine as it is and beside processes that compute.
 
-    bench/first_stacks.py [--build build | --dtrace /usr/bin/dtrace] [--only TEXT] [--busy 30] [--seconds 3] [--json bench/first_stacks.json] [--verbose]
+    bench/first_stacks.py [--build build | --dtrace /usr/bin/dtrace] [--only TEXT] [--busy 30] [--seconds 3] [--json FILE] [--verbose]
 
 Each row is one session of dtrace and real work of one runtime, and counts stacks (or processes, where the row says so). Whole: no line of the stack
 says that something is missing, and the interpreter's own function is not there without a frame of the language. Known: another process of the same files ran

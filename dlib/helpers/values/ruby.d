@@ -10,8 +10,8 @@
  * Instance variables of objects that are neither plain objects nor classes (of a string, an array)
  * are kept elsewhere and left out.
  *
- * Offsets: include/ruby/internal/core/r*.h, internal/{class,hash,struct,bignum}.h, st.h, shape.h,
- * vm_core.h, gc.c, time.c of Ruby.
+ * Offsets: ruby/internal/core/robject.h and its neighbours, internal/{class,hash,struct,bignum}.h,
+ * st.h, shape.h, vm_core.h, gc.c, time.c of Ruby.
  */
 table VALUES { /*	       2.7   3.0   3.1   3.2   3.3 */
 	uint64_t v_minor  =	27,   30,   31,   32,   33;
