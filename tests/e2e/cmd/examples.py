@@ -123,7 +123,7 @@ cp /usr/bin/php8.2 $tmp/php8.2web
 export tmp; unshare -n sh -c 'ip link set lo up; $tmp/php8.2web -q -S 127.0.0.1:4751 -t $tmp 2>/dev/null & /usr/bin/python3 $tmp/ask.py; kill $!'"""
 
 ROWS = {
-    "addonlat.d":     ("a.node slow*", NODE, [r"slow_part, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n", r"slow, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n(node`.*\n)*later at \S*/a\.js line 3\n(.*\n)*?\n +value(.*\n)*? +2048 \|@"]),
+    "addonlat.d":     ("a.node slow*", NODE, [r"slow_part, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n", r"slow, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n(node`.*\n)*later at \S*/a\.js line 3\n(.*\n)*?\n +value(.*\n)*? +(2048|4096|8192|\d{5,}) \|@"]),
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "while :; do calls write 1000; sleep 0.1; done & held; kill $!", [r"TIME +CALLS +ERRORS +WRITTEN\n",
                        r"20\d\d \w+ +\d+ [\d:]+ +[1-9]\d{3,} +\d+ +[1-9]\d{4,}\n"]),
