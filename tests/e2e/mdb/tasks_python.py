@@ -130,6 +130,8 @@ pythons += sorted(p for p in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*
 if not pythons:
     print("no CPython 3.8 to 3.13 is installed")
     sys.exit(67)
+if os.environ.get("SANITIZED"):  # mdb is ten times as slow then
+    del pythons[1:]
 for python in pythons:
     version = python
     os.makedirs(f"{TMP}/core", exist_ok=True)
