@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is called while a large file is read.
+ * A function that is called while a large file is read.
  *
  * A table of a large file takes tenths of a second: func is called between parts of the work of
- * some 0.1 ms each, so that what is urgent need not wait for the whole.
+ * some 0.1 ms each, so that urgent work need not wait for the whole.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a census of a language's objects has found, for the commands about these.
+ * The result of a census of a language's objects, for the commands about these.
  *
  * Owns     everything in it; the debugger keeps one, which census_end() frees.
  * Errors   struct err *: the language's heap is not described, or the census was interrupted.

@@ -54,7 +54,7 @@ static uint32_t state_number(struct fibers *f, const char *state)
 	return f->nstates - 1;
 }
 
-/* What was said of a waiter, until it is complete. */
+/* A waiter of which the helper has not said everything yet. */
 struct waiter_said {
 	bool is_begun, has_function, has_at, has_next;
 	struct strbuf how;

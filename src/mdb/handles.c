@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the event loop of a runtime has: its handles, as the helper lists them. */
+/* The command ::lhandles: sockets, timers and others of a runtime's event loop. */
 #include <inttypes.h>
 #include <stdlib.h>
 

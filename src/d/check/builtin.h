@@ -53,7 +53,7 @@ extern const uint32_t nsubrs;
 /* The subroutines that only ustack helpers have (dif/helper_subrs.def). */
 extern const struct subr helper_subrs[];
 extern const uint32_t nhelper_subrs;
-/* Those of programs over what is left of a process, which each session knows. */
+/* The subroutines of programs over a core file (dtrace --core), which each session knows. */
 extern const struct subr remains_subrs[];
 extern const uint32_t nremains_subrs;
 extern const struct builtin_var builtin_vars[];
