@@ -45,6 +45,14 @@ struct insn_decoder {
 	uint64_t state[12]; /* its contents are private to the decoder of the architecture */
 };
 
+/* What an instruction does to the stack, as far as code without call frame information needs it. */
+struct insn_stack {
+	int32_t pushed;	  /* bytes; negative: taken off */
+	bool saves_fp;	  /* it pushes the frame pointer */
+	bool restores_fp; /* it pops it */
+	bool writes_fp;	  /* it changes it otherwise */
+};
+
 struct arch_insns {
 	uint32_t max_len; /* number of bytes of the longest instruction */
 	/* Begins to decode. is_begin says that the first instruction is the first of a function. */
@@ -52,6 +60,11 @@ struct arch_insns {
 	/* Decodes the instruction at code + off; false if the bytes there are none. */
 	bool (*decode)(struct insn_decoder *d, const uint8_t *code, uint32_t size, uint32_t off,
 		       struct insn *ret);
+	/*
+	 * False: the stack pointer becomes something that only a run of the program knows, or the
+	 * bytes are no instruction. A call leaves it as it is.
+	 */
+	bool (*stack)(const uint8_t *code, size_t size, struct insn_stack *ret);
 	/* True if the kernel refuses a probe on the instruction at code, or Fathom does. */
 	bool (*is_refused)(const uint8_t *code, size_t size);
 	/* True if the instruction at code is INSN_NOP5. */

@@ -30,11 +30,13 @@
 
 #include "arch/arch.h"
 #include "files/gate.h"
+#include "image/nocfi.h"
 #include "image/segments.h"
 
 #define STATES_MAX	 16  /* DW_CFA_remember_state */
 #define PART		 256 /* entries that are read between two calls of struct image_pause */
 #define PADDING		 16  /* bytes before a function that only align it and are never executed */
+#define GAPS_MAX	 64  /* pieces of code without FDEs whose instructions are looked at */
 #define AUGMENTATION_MAX 16  /* letters; real ones have up to five */
 /*
  * Bytes of instructions that may be run, as a multiple of the sections' size. A hostile file can
@@ -155,10 +157,12 @@ struct reader {
 	VEC(struct fde) fdes;
 	struct image_segments code;
 	struct unwind_rows *out;
-	uint64_t limit;	  /* largest size in bytes of the list of FDEs, and of the rows */
-	uint64_t work;	  /* bytes of instructions that may still be run */
-	uint32_t end_off; /* file offset behind the code of the last FDE */
-	bool is_saved;	  /* rows of UNWIND_SAVED are wanted */
+	uint64_t limit;		/* largest size in bytes of the list of FDEs, and of the rows */
+	uint64_t work;		/* bytes of instructions that may still be run */
+	uint32_t end_off;	/* file offset behind the code of the last FDE */
+	bool is_saved;		/* rows of UNWIND_SAVED are wanted */
+	struct gate_file *file; /* NULL: a file in memory */
+	uint32_t ngaps;		/* pieces of code without FDEs that may still be looked at */
 };
 
 /*
@@ -695,10 +699,45 @@ static void insns_run(struct machine *m, struct bytes b, uint64_t end)
 	}
 }
 
+/*
+ * Adds rows for code between two addresses of which no FDE tells, if its instructions do. `off`:
+ * file offset minus address.
+ */
+static bool gap_run(struct reader *r, uint64_t from, uint64_t to, uint64_t off)
+{
+	uint8_t code[NOCFI_SIZE_MAX];
+	nocfi_rows rows = {0};
+	uint64_t size = to - from;
+	bool is_followed;
+
+	if (!r->file || r->is_saved || size > sizeof(code) || !r->ngaps || from + off >= UINT32_MAX)
+		return false;
+	r->ngaps--;
+	is_followed = gate_file_read(r->file, code, size, from + off) == (ssize_t)size &&
+		      nocfi_rows_add(code, (uint32_t)size, &rows);
+	for (uint32_t i = 0; i < rows.len; i++) {
+		rows.data[i].off += (uint32_t)(from + off);
+		row_add(r, rows.data[i]);
+	}
+	vec_deinit(&rows);
+	return is_followed;
+}
+
+/* The code before the first FDE: _init. */
+static void begin_run(struct reader *r, uint64_t pc)
+{
+	const struct image_segment *s = segments_at(&r->code, pc, 1);
+
+	if (s && pc > s->addr)
+		(void)gap_run(r, s->addr, pc, s->off - s->addr);
+}
+
 static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
 {
 	struct machine m = {.r = r, .cie = cie_read(r, f->in, f->cie), .pc = f->pc};
 	uint64_t end = f->pc + f->size;
+	const struct image_segment *s;
+	bool is_last;
 
 	if (!code_find(r, f->pc, f->size, &m.off) || end + m.off >= UINT32_MAX)
 		return;
@@ -712,7 +751,12 @@ static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
 		row_add(r, (struct unwind_row){.off = (uint32_t)(m.pc + m.off)});
 	else if (m.pc < end)
 		row_emit(&m);
-	if (next_pc - end >= PADDING)
+	is_last = next_pc == UINT64_MAX && (s = segments_at(&r->code, end, 1)) != NULL;
+	if (is_last)
+		next_pc = s->addr + s->size; /* _fini lies behind the last FDE */
+	if ((is_last || next_pc - end >= PADDING) && gap_run(r, end, next_pc, m.off))
+		end = next_pc;
+	else if (next_pc - end >= PADDING)
 		row_add(r, (struct unwind_row){.off = (uint32_t)(end + m.off)});
 	r->end_off = (uint32_t)(end + m.off);
 }
@@ -743,6 +787,8 @@ static void fdes_run(struct reader *r)
 
 	if (!is_sorted(r)) /* the FDEs of nearly all files are sorted */
 		qsort(r->fdes.data, r->fdes.len, sizeof(*r->fdes.data), fde_compare);
+	if (r->fdes.len)
+		begin_run(r, r->fdes.data[0].pc);
 	for (uint32_t i = 0; i < r->fdes.len; i++) {
 		struct fde *f = &r->fdes.data[i];
 		uint64_t next = i + 1 < r->fdes.len ? r->fdes.data[i + 1].pc : UINT64_MAX;
@@ -797,7 +843,9 @@ static void read_frames(struct gate_elf *g, bool is_saved, const struct image_pa
 			   .is_saved = is_saved,
 			   .cie = {.off = UINT64_MAX},
 			   .out = out,
-			   .limit = g->limit};
+			   .limit = g->limit,
+			   .file = g->file,
+			   .ngaps = GAPS_MAX};
 
 	sections_read(&r, g);
 	segments_read_code(&r.code, g->elf);

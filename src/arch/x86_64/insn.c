@@ -246,6 +246,73 @@ static uint32_t insn_len(const uint8_t *code, size_t size)
 	return insn_decode(&d, code, (uint32_t)MIN(size, (size_t)INSN_MAX), 0, &in) ? in.len : 0;
 }
 
+/* ---- the stack ------------------------------------------------------------------------------- */
+
+/* Whether an operand, also one that is not written in the text, is the register, and is changed. */
+static bool operand_writes(const ZydisDecodedOperand *o, ZydisRegister reg)
+{
+	return o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+	       ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value) == reg;
+}
+
+/* The bytes that the first operand and a number are subtracted: rsp by sub, add and lea. */
+static bool stack_adjustment(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *o,
+			     int64_t *ret)
+{
+	const ZydisDecodedOperand *from = &o[1];
+
+	if (o[0].type != ZYDIS_OPERAND_TYPE_REGISTER || o[0].reg.value != ZYDIS_REGISTER_RSP)
+		return false;
+	if (z->mnemonic == ZYDIS_MNEMONIC_LEA) {
+		*ret = -from->mem.disp.value;
+		return from->mem.base == ZYDIS_REGISTER_RSP &&
+		       from->mem.index == ZYDIS_REGISTER_NONE;
+	}
+	*ret = z->mnemonic == ZYDIS_MNEMONIC_SUB ? from->imm.value.s : -from->imm.value.s;
+	return from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+static bool stack_effect(const uint8_t *code, size_t size, struct insn_stack *ret)
+{
+	ZydisDecodedOperand o[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction z;
+	bool writes_sp = false, writes_fp = false, is_fp;
+	ZydisDecoder d;
+	int64_t by = 8;
+
+	*ret = (struct insn_stack){0};
+	(void)ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d, code, size, &z, o)))
+		return false;
+	for (uint8_t i = 0; i < z.operand_count; i++) {
+		writes_sp |= operand_writes(&o[i], ZYDIS_REGISTER_RSP);
+		writes_fp |= operand_writes(&o[i], ZYDIS_REGISTER_RBP);
+	}
+	is_fp = o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && o[0].reg.value == ZYDIS_REGISTER_RBP;
+	ret->writes_fp = writes_fp;
+	if (!writes_sp || z.mnemonic == ZYDIS_MNEMONIC_CALL || z.mnemonic == ZYDIS_MNEMONIC_RET)
+		return true;
+	switch ((int)z.mnemonic) {
+	case ZYDIS_MNEMONIC_PUSH: ret->saves_fp = is_fp; break;
+	case ZYDIS_MNEMONIC_POP:
+		ret->restores_fp = is_fp;
+		ret->writes_fp = writes_fp && !is_fp;
+		by = -8;
+		break;
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_LEA:
+		if (!stack_adjustment(&z, o, &by))
+			return false;
+		break;
+	default: return false;
+	}
+	ret->pushed = (int32_t)by;
+	return by >= INT16_MIN && by <= INT16_MAX && z.operand_width == 64 &&
+	       !(z.mnemonic == ZYDIS_MNEMONIC_POP && o[0].reg.value == ZYDIS_REGISTER_RSP);
+}
+
 /* ---- where an entry probe goes --------------------------------------------------------------- */
 
 #define VECTORS_MAX 3
@@ -306,6 +373,7 @@ const struct arch_insns x86_64_insns = {
 	.max_len = INSN_MAX,
 	.start = decoder_start,
 	.decode = insn_decode,
+	.stack = stack_effect,
 	.is_refused = is_refused,
 	.is_nop5 = is_nop5,
 	.entry_skip = entry_skip,

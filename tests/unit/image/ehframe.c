@@ -128,8 +128,9 @@ static bool is_same(const struct unwind_row *ours, uint64_t addr, Dwarf_CFI *cfi
 	struct unwind_row row;
 	bool same;
 
+	/* code without call frame information may have been followed: unit/image/nocfi.c */
 	if (dwarf_cfi_addrframe(cfi, addr, &fr))
-		return ours->kind == UNWIND_NONE;
+		return ours->kind == UNWIND_NONE || ours->kind == UNWIND_SP;
 	row = cfa_of(fr);
 	if (is_ra_undefined(fr))
 		row = (struct unwind_row){.kind = UNWIND_END};
