@@ -202,7 +202,10 @@ static const struct subr_gen subrs[] = {
 
 enum name_list_id names_of_subr(uint32_t subr)
 {
-	return subrs[subr].emit == emit_name ? (enum name_list_id)subrs[subr].arg : NNAMES;
+	/* those of programs over a core file are none of the kernel's */
+	return subr < ARRAY_LEN(subrs) && subrs[subr].emit == emit_name
+		       ? (enum name_list_id)subrs[subr].arg
+		       : NNAMES;
 }
 
 void gen_call(struct gen *g, const struct dif_at *at)

@@ -86,13 +86,18 @@ static void event_fire(struct remains_run *r)
 static bool mapping_fire(struct remains_run *r)
 {
 	const struct proc_maps *maps = target_maps(r->m->t);
-	const struct proc_map *map = &maps->maps.data[r->at];
-	char perms[] = {map->is_write ? 'w' : '-', map->is_exec ? 'x' : '-',
-			map->is_shared ? 's' : 'p', '\0'};
-	const char *texts[] = {map->path, perms};
+	const char *texts[2];
+	const struct proc_map *map;
+	char perms[4] = "";
 
 	if (r->at >= maps->maps.len)
 		return false;
+	map = &maps->maps.data[r->at];
+	perms[0] = map->is_write ? 'w' : '-';
+	perms[1] = map->is_exec ? 'x' : '-';
+	perms[2] = map->is_shared ? 's' : 'p';
+	texts[0] = map->path;
+	texts[1] = perms;
 	event_set(r, REMAINS_MAPPING, (uint64_t[]){map->start, map->end, map->off, map->in_core}, 4,
 		  texts, 2);
 	r->event.args[0] = map->start;
