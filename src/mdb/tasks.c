@@ -188,16 +188,19 @@ static struct err *table_sort(struct table *t, const char *name)
 {
 	struct strbuf names = {0};
 	struct err *e;
+	uint32_t k = 0;
 
-	for (uint32_t i = 0; i < t->columns.len; i++) {
-		if (strcmp(t->columns.data[i].name, name) == 0) {
-			t->sorted = i;
+	while (k < t->columns.len && strcmp(t->columns.data[k].name, name) != 0)
+		k++;
+	if (k < t->columns.len) {
+		t->sorted = k;
+		if (t->tasks.len)
 			qsort_r(t->tasks.data, t->tasks.len, sizeof(struct task *), task_compare,
 				t);
-			return NULL;
-		}
-		strbuf_addf(&names, "%s%s", i ? ", " : "", t->columns.data[i].name);
+		return NULL;
 	}
+	for (uint32_t i = 0; i < t->columns.len; i++)
+		strbuf_addf(&names, "%s%s", i ? ", " : "", t->columns.data[i].name);
 	e = err_new("there is no column '%s'; there are: %s", name, strbuf_text(&names));
 	strbuf_deinit(&names);
 	return e;
