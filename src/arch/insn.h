@@ -45,7 +45,7 @@ struct insn_decoder {
 	uint64_t state[12]; /* its contents are private to the decoder of the architecture */
 };
 
-/* What an instruction does to the stack, as far as code without call frame information needs it. */
+/* Changes of the stack by one instruction: image/nocfi.c follows code without call frame rows. */
 struct insn_stack {
 	int32_t pushed;	  /* bytes; negative: taken off */
 	bool saves_fp;	  /* it pushes the frame pointer */

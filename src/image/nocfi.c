@@ -8,7 +8,7 @@
 #define ZERO	  0x00 /* between sections */
 #define INT3	  0xcc /* between functions */
 
-/* What was pushed since the function began, and where the caller's frame pointer is in that. */
+/* Bytes pushed since the function began, and where among them the caller's frame pointer is. */
 struct stack {
 	int32_t depth;
 	int32_t fp; /* the depth behind the push; 0: it is in the register */

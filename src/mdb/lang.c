@@ -311,7 +311,7 @@ static void items_write(struct writer *w, const struct value *v)
 	strbuf_addc(w->out, v->brackets[1]);
 }
 
-/* What follows a bracket of Erlang: binaries have two of them. */
+/* Brackets are doubled around binaries of Erlang: <<1,2>>. */
 static void erlang_bracket_write(struct writer *w, char bracket)
 {
 	strbuf_addc(w->out, bracket);

@@ -54,7 +54,7 @@ struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 	}
 	if (!opts->h)
 		(void)dtrace_handle_notice(m->h, notice_give, m);
-	/* What waits for the outermost function is as interesting as its callers. */
+	/* Stacks go on with the async functions that wait for the outermost one. */
 	(void)dtrace_setopt(m->h, "jstackasync", NULL);
 	m->syms = names_syms(&m->h->names);
 	m->files = &m->h->names.file_opts;

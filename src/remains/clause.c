@@ -35,7 +35,7 @@ static uint64_t name_addr(struct remains_run *r, const char *text)
 	return (uint64_t)(uintptr_t)addr;
 }
 
-static uint64_t walltime(const struct remains_run *r)
+static uint64_t walltime_read(const struct remains_run *r)
 {
 	return r->time + (uint64_t)r->run.control->wall_offset;
 }
@@ -94,7 +94,7 @@ static enum dif_fault builtin_get(void *ctx, uint32_t id, uint64_t index, uint64
 	case DIF_VAR_ID: *ret = identity_of(r)->probe; break;
 	case DIF_VAR_EPID: *ret = epid_of(r); break;
 	case DIF_VAR_TIMESTAMP: *ret = r->time; break;
-	case DIF_VAR_WALLTIMESTAMP: *ret = walltime(r); break;
+	case DIF_VAR_WALLTIMESTAMP: *ret = walltime_read(r); break;
 	case DIF_VAR_PID: *ret = (uint64_t)target_pid(r->m->t); break;
 	case DIF_VAR_TID: *ret = (uint64_t)t->tid; break;
 	case DIF_VAR_PPID: *ret = (uint64_t)t->who.ppid; break;
