@@ -680,6 +680,16 @@ bool ustacks_has_file(const struct ustacks *u, const struct proc_maps *maps)
 	return has_file;
 }
 
+bool ustacks_has_name(const struct ustacks *u, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	for (uint32_t i = 0; u && slash && i < u->helpers.len; i++)
+		if (u->helpers.data[i]->patterns && helper_matches(u->helpers.data[i], slash + 1))
+			return true;
+	return false;
+}
+
 bool ustacks_has_met(const struct ustacks *u, pid_t pid)
 {
 	uint64_t id = (uint64_t)pid;
@@ -731,9 +741,8 @@ static bool file_matters(const struct ustacks *u, uint64_t pid, const struct sym
 		return false;
 	if (process_is_libc(slash + 1))
 		return true;
-	for (uint32_t i = 0; i < u->helpers.len; i++)
-		if (u->helpers.data[i]->patterns && helper_matches(u->helpers.data[i], slash + 1))
-			return true;
+	if (ustacks_has_name(u, m->path))
+		return true;
 	return m->is_exec && carried_has(u->carried, (pid_t)pid, &at);
 }
 

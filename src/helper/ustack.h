@@ -86,6 +86,8 @@ void ustacks_work(struct ustacks *u);
 void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req);
 /* Whether a helper is for a file of this name that a process maps. */
 bool ustacks_has_file(const struct ustacks *u, const struct proc_maps *maps);
+/* The same for a path. u may be NULL. */
+bool ustacks_has_name(const struct ustacks *u, const char *path);
 /* Whether the process was met, by a walk or by ustacks_attach(). u may be NULL. */
 bool ustacks_has_met(const struct ustacks *u, pid_t pid);
 /*

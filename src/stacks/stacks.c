@@ -133,6 +133,11 @@ bool stacks_has_helpers(const struct stacks *s)
 	return s && s->helpers;
 }
 
+bool stacks_has_helper(const struct stacks *s, const char *path)
+{
+	return s && ustacks_has_name(s->helpers, path);
+}
+
 static void tables_denied(void *ctx, uint64_t pid)
 {
 	const struct stacks *s = ctx;

@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "consume/wait.h"
+#include "session/live/interpreters.h"
 #include "session/live/live.h"
 #include "target/control.h"
 #include "unwind/tables.h"
@@ -105,9 +106,19 @@ struct err *live_begin_stacks(struct live *live)
 void live_prepare_stacks(struct live *live)
 {
 	uint32_t n = live->targets->procs.len;
-	CLEANUP(free) pid_t *pids = xcalloc(MAX(n, 1u), sizeof(*pids));
+	struct interpreters held = {0};
+	VEC(pid_t) pids = {0};
 
-	for (uint32_t i = 0; i < n; i++)
-		pids[i] = proc_pid(live->targets->procs.data[i]);
-	stacks_prepare(live->stacks, pids, n, &live->is_interrupted);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct proc *p = live->targets->procs.data[i];
+
+		vec_push(&pids, proc_pid(p));
+		if (proc_is_created(p) && stacks_has_helpers(live->stacks))
+			interpreters_hold(&held, live, proc_pid(p));
+	}
+	for (uint32_t i = 0; i < held.procs.len; i++)
+		vec_push(&pids, proc_pid(held.procs.data[i]));
+	stacks_prepare(live->stacks, pids.data, pids.len, &live->is_interrupted);
+	interpreters_release(&held);
+	vec_deinit(&pids);
 }
