@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Stacks of languages from the first event on: how many are whole, on this machine as it is and beside processes that compute.
 
-    bench/first_stacks.py [--build build | --dtrace /usr/bin/dtrace] [--only TEXT] [--busy 30] [--seconds 3] [--json FILE] [--verbose]
+    bench/first_stacks.py [--build build | --dtrace /usr/sbin/dtrace] [--only TEXT] [--busy 30] [--seconds 3] [--json FILE] [--verbose]
 
 Each row is one session of dtrace and real work of one runtime, and counts stacks (or processes, where the row says so). Whole: no line of the stack
 says that something is missing, and the interpreter's own function is not there without a frame of the language. Known: another process of the same files ran
 when the session began; else the file is new to the session. --verbose shows the commonest stack of each kind that is not whole.
 """
-import argparse, collections, json, os, platform, re, shutil, signal, subprocess, sys, tempfile, time
+import argparse, collections, contextlib, json, os, platform, re, shutil, signal, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -55,6 +55,7 @@ for i in range(50):
     "work.lua": "local function row(i) return string.format('%d %s', i, ('x'):rep(i % 50)) end\nfor k = 1, 60 do local t = {} for i = 1, 20000 do t[i] = row(i) end table.sort(t) end\n",
     "Work.java": "import java.util.*;\npublic class Work {\n    static String row(int i) { return String.format(\"%d %s\", i, \"x\".repeat(i % 50)); }\n"
                  "    public static void main(String[] a) {\n        for (int k = 0; k < 30; k++) { List<String> t = new ArrayList<>(); for (int i = 0; i < 5000; i++) t.add(row(i)); Collections.sort(t); }\n    }\n}\n",
+    "Wait.java": "public class Wait { public static void main(String[] a) throws Exception { System.out.println(\"ready\"); System.in.read(); } }\n",
     "work.erl": "-module(work).\n-export([main/0, row/1]).\nrow(I) -> lists:flatten(io_lib:format(\"~w ~s\", [I, lists:duplicate(I rem 50, $x)])).\n"
                 "main() -> [lists:sort([row(I) || I <- lists:seq(1, 5000)]) || _ <- lists:seq(1, 20)], halt().\n",
 }
@@ -155,14 +156,21 @@ WAITS = {"Python": [PYTHON, "-c", "print('ready', flush=True); input()"],
          "Ruby": ["ruby", "-e", "$stdout.sync = true; puts 'ready'; gets"],
          "Perl": ["perl", "-e", "$| = 1; print qq(ready\\n); <STDIN>"],
          "PHP": ["php", "-r", "echo 'ready', PHP_EOL; fgets(STDIN);"],
-         "Lua": ["lua5.4", "-e", "print('ready') io.stdout:flush() io.read()"]}
+         "Lua": ["lua5.4", "-e", "print('ready') io.stdout:flush() io.read()"],
+         "Erlang": ["erl", "-noshell", "-eval", 'io:format("ready~n"), timer:sleep(infinity).'],
+         "Java": ["java", "Wait"]}
 
 
+@contextlib.contextmanager
 def waiting(argv):
     """A process of the same files, which has begun, and waits."""
-    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    p.stdout.readline()
-    return p
+    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        p.stdout.readline()
+        yield p
+    finally:
+        os.killpg(p.pid, signal.SIGKILL)  # erl has children
+        p.wait()
 
 
 def early(table):
@@ -176,10 +184,8 @@ def early(table):
             s = Stacks(table.session(calls, " ".join(command)))
             table.row(row, s.records, lambda r: s.fault(r[1]) or (None if s.named(r[1]) else "no frame of the language"))
         if table.wants(row := f"{name}: short programs anywhere, known file"):
-            other = waiting(WAITS[name])
-            s = Stacks(table.session(anywhere, work=lambda: [subprocess.run(command, stdout=subprocess.DEVNULL) for _ in range(10)]))
-            other.kill()
-            other.wait()
+            with waiting(WAITS[name]):
+                s = Stacks(table.session(anywhere, work=lambda: [subprocess.run(command, stdout=subprocess.DEVNULL) for _ in range(10)]))
             table.row(row, s.records, lambda r: s.fault(r[1]) or (None if s.named(r[1]) else "no frame of the language"))
         if table.wants(row := f"{name}: 10 short programs anywhere, new file"):
             s = Stacks(table.session(anywhere, work=lambda: [subprocess.run(command, stdout=subprocess.DEVNULL) for _ in range(10)]))
@@ -195,8 +201,7 @@ def early(table):
 
 
 def programs(table):
-    """Package managers, test suites, servers, builds: samples from the first instruction on."""
-    samples = 'profile-997 /progenyof($target) && execname == "%s"/ { printf("\\nstack %%d\\n", pid); jstack(); }'
+    """Package managers, test suites, servers, builds: samples from the first instruction on, of -c, and where the files are known."""
     work = {
         "Python: pip list": ("python3.11", f"{PYTHON} -m pip list"),
         "Python: a test suite": ("python3.11", f"{PYTHON} -m unittest -q test_sample"),
@@ -207,18 +212,24 @@ def programs(table):
         "Perl: prove": ("perl", "perl test_sample.t"),
         "PHP: a page": ("php", "php page.php"),
         "Lua: rows": ("lua5.4", "lua5.4 work.lua"),
-        "Erlang: a build and its run": ("erl_child_setup|beam.smp", "erl -noshell -eval c:c(work),work:main()."),
+        "Erlang: a build and its run": ("erl_child_setup|beam.smp", "erl -noshell -eval 'c:c(work),work:main().'"),
         "Java: a build": ("javac|java", "javac Work.java"),
         "Java: a program": ("java", "java Work"),
     }
     for name, (execname, command) in work.items():
-        if not shutil.which(command.split()[0]) or not table.wants(name):
+        if not shutil.which(command.split()[0]):
             continue
-        if name == "Java: a program" and not os.path.exists("Work.class"):
-            subprocess.run(["javac", "Work.java"], check=True)
-        clauses = samples.replace('execname == "%s"', "1") % () if "|" in execname else samples % execname
-        s = Stacks(table.session(clauses, command))
-        table.row(name, s.records, lambda r: s.fault(r[1]))
+        if name.startswith("Java") and not os.path.exists("Wait.class"):
+            subprocess.run(["javac", "Work.java", "Wait.java"], check=True)
+        names = " || ".join(f'execname == "{n}"' for n in execname.split("|"))
+        clauses = lambda whose: f'profile-997 /({whose}) && ({names})/ {{ printf("\\nstack %d\\n", pid); jstack(); }}'
+        if table.wants(row := name + ", -c"):
+            s = Stacks(table.session(clauses("progenyof($target)"), command))
+            table.row(row, s.records, lambda r: s.fault(r[1]))
+        if table.wants(row := name + ", known file"):
+            with waiting(WAITS[name.split(":")[0]]) as other:
+                s = Stacks(table.session(clauses(f"pid != {other.pid}"), work=lambda: subprocess.run(command, shell=True, stdout=subprocess.DEVNULL)))
+            table.row(row, s.records, lambda r: s.fault(r[1]))
     if shutil.which("node") and table.wants(row := "Node.js: a web server under load"):
         server = subprocess.Popen(["node", "server.js"], stdout=subprocess.PIPE, text=True)
         port = int(server.stdout.readline())
