@@ -69,6 +69,7 @@ struct arch_unwind {
 	uint32_t signal_sp;   /* bytes from the stack pointer in a signal frame to the saved one */
 	/* [nregs]: 1 + index of a callee-saved register in rules (arch/rule.h); 0: it is none */
 	const uint8_t *saved;
+	uint32_t carried; /* the carried one of them (arch/rule.h) */
 	/*
 	 * True for the expression that linkers write for the procedure linkage table: CFA = sp + 8,
 	 * or + 16 from byte *ret_n of an entry on. NULL: they write none.

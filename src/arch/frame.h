@@ -23,6 +23,7 @@
  * FRAME_NSAVED                   callee-saved registers in rules, at most RULE_NSAVED
  * FRAME_SAVED_WORD(i)            their words; i counts as in arch/rule.h
  * FRAME_SAVED_WORDS              bits: these words
+ * FRAME_CARRIED                  word of the carried register (arch/rule.h)
  * FRAME_RA_ABOVE_FP              0: calls store the return address at CFA - 8; 1: they leave it in
  *                                a register; functions store it above the caller's frame pointer
  * FRAME_FP_CFA                   distance from the frame pointer to the CFA of a function without a
@@ -59,6 +60,11 @@ struct frame {
 	 * this frame's, and what the step that follows has to know of this frame.
 	 */
 	u64 known, saved, left_kind, left_sp, left_fp;
+	/*
+	 * What a frame of UNWIND_CARRY has left to its caller, if carried_sp is this frame's stack
+	 * pointer: where the carried register is in memory. 0: its value is still that in regs.
+	 */
+	u64 carried_at, carried_sp;
 };
 
 #define FRAME_FUNC static inline __attribute__((always_inline, unused))

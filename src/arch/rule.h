@@ -11,10 +11,14 @@
 
 /* How the CFA of a frame is found. */
 enum unwind_cfa {
-	UNWIND_NONE,	 /* not known: no code, or code without call frame information */
-	UNWIND_SP,	 /* CFA = sp + cfa */
-	UNWIND_FP,	 /* CFA = fp + cfa */
-	UNWIND_REG,	 /* CFA = register reg + cfa; only the interrupted frame has its value */
+	UNWIND_NONE, /* not known: no code, or code without call frame information */
+	UNWIND_SP,   /* CFA = sp + cfa */
+	UNWIND_FP,   /* CFA = fp + cfa */
+	/*
+	 * CFA = register reg + cfa; only the interrupted frame has its value, and the caller of a
+	 * frame of UNWIND_CARRY that of the carried register
+	 */
+	UNWIND_REG,
 	UNWIND_SP_DEREF, /* CFA = *(sp + cfa) + 8: assembler code that aligned its stack */
 	UNWIND_FP_DEREF, /* CFA = *(fp + cfa): compiled code that aligned its stack */
 	UNWIND_PLT,	 /* frame_plt_cfa(): code of the procedure linkage table */
@@ -27,6 +31,8 @@ enum unwind_cfa {
 	 */
 	UNWIND_IN_REG,
 	UNWIND_SAVED, /* no rule of a frame: where the callee-saved registers are (below) */
+	/* as UNWIND_SP or UNWIND_FP; it also says where the carried register is (below) */
+	UNWIND_CARRY,
 	UNWIND_NKINDS,
 	/* These are no kinds of rows: an address has them when the rows of its file are missing. */
 	/*
@@ -52,6 +58,20 @@ enum unwind_cfa {
 #define RULE_AT_FP	   255u
 #define RULE_REG(rule)	   ((rule) >> 12 & 31)
 #define RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
+
+/*
+ * The carried register (arch_unwind.carried) is the callee-saved register by which assembler code
+ * finds its frame while it calls C: _dl_runtime_resolve() of the dynamic linker, which has aligned
+ * its stack for vector registers. Rows of files that have such code, which are also programs that
+ * were linked statically, are of the kind UNWIND_CARRY where they can be, so that the register is
+ * known in the caller of C that has saved it. In the place of cfa:
+ *     where   5 bits, as below
+ *     base    1 bit: CFA = sp + cfa (0) or fp + cfa (1)
+ *     cfa    14 bits, signed, in words
+ */
+#define RULE_CARRIED(rule)   RULE_REG(rule)
+#define RULE_CARRY_FP	     (1u << 17)
+#define RULE_CARRY_CFA(rule) ((s64)((s32)(rule) >> 18) * 8)
 
 /*
  * Where the callee-saved registers of the caller are, other than fp: those that the architecture

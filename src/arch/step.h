@@ -32,6 +32,34 @@ FRAME_FUNC u64 frame_rule(struct frame_env *env, struct frame *f, u64 row)
 	return row;
 }
 
+/* Returns the CFA by a rule of UNWIND_CARRY, and notes where the caller's carried register is. */
+FRAME_FUNC u64 frame_carry(struct frame *f, u64 rule)
+{
+	u64 cfa = (rule & RULE_CARRY_FP ? f->fp : f->sp) + (u64)RULE_CARRY_CFA(rule);
+	u64 n = RULE_CARRIED(rule), is_known = n || f->is_first || f->carried_sp == f->sp;
+
+	if (n)
+		f->carried_at = n > RULE_SAVED_FAR ? f->fp - 8 * (n - RULE_SAVED_FAR) : cfa - 8 * n;
+	f->carried_sp = is_known ? cfa : 0;
+	return cfa;
+}
+
+/* Returns the CFA by a rule of UNWIND_REG; 0 if the register is not known. */
+FRAME_FUNC u64 frame_reg_cfa(struct frame_env *env, struct frame *f, u64 rule)
+{
+	u64 reg = RULE_REG(rule), value = 0;
+
+	if (reg >= FRAME_NREGS)
+		return 0;
+	if (!f->is_first && (reg != FRAME_CARRIED || f->carried_sp != f->sp))
+		return 0;
+	if (f->is_first || !f->carried_at)
+		value = f->regs[reg];
+	else if (!env_read(env, &value, f->carried_at, 8))
+		return 0;
+	return value + (u64)RULE_REG_CFA(rule);
+}
+
 /* Returns the CFA by a rule that is neither UNWIND_SP nor UNWIND_FP; 0 if there is none. */
 FRAME_FUNC u64 frame_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
 {
@@ -42,13 +70,8 @@ FRAME_FUNC u64 frame_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
 		return env_read(env, &cfa, f->sp + (u64)RULE_CFA(rule), 8) ? cfa + 8 : 0;
 	case UNWIND_FP_DEREF: return env_read(env, &cfa, f->fp + (u64)RULE_CFA(rule), 8) ? cfa : 0;
 	case UNWIND_PLT: return frame_plt_cfa(f, rule);
-	case UNWIND_REG: {
-		u64 reg = RULE_REG(rule);
-
-		if (!f->is_first || reg >= FRAME_NREGS)
-			return 0;
-		return f->regs[reg] + (u64)RULE_REG_CFA(rule);
-	}
+	case UNWIND_REG: return frame_reg_cfa(env, f, rule);
+	case UNWIND_CARRY: return frame_carry(f, rule);
 	default: /* by frame pointer */
 		f->is_doubtful |= RULE_KIND(rule) == RULE_PENDING;
 		return f->fp >= f->sp && !(f->fp & 7) ? f->fp + FRAME_FP_CFA : 0;
@@ -146,6 +169,7 @@ FRAME_FUNC void frame_begin(struct frame *f)
 	f->is_first = 1;
 	f->is_doubtful = 0;
 	f->known = FRAME_ALL_WORDS;
+	f->carried_at = f->carried_sp = 0;
 }
 
 /* ---- callee-saved registers ------------------------------------------------------------------

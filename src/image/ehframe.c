@@ -38,6 +38,8 @@
 #define PADDING		 16  /* bytes before a function that only align it and are never executed */
 #define GAPS_MAX	 64  /* pieces of code without FDEs whose instructions are looked at */
 #define AUGMENTATION_MAX 16  /* letters; real ones have up to five */
+/* the largest distance to the CFA in a rule of UNWIND_CARRY, which has 14 bits for words */
+#define CARRY_CFA_MAX (8 * ((1 << 13) - 1))
 /*
  * Bytes of instructions that may be run, as a multiple of the sections' size. A hostile file can
  * let all its entries share one long CIE, whose instructions run again for each entry.
@@ -161,6 +163,8 @@ struct reader {
 	uint64_t work;		/* bytes of instructions that may still be run */
 	uint32_t end_off;	/* file offset behind the code of the last FDE */
 	bool is_saved;		/* rows of UNWIND_SAVED are wanted */
+	bool needs_carried;	/* a CFA is counted from the carried register */
+	bool carries;		/* rows of UNWIND_CARRY are wanted */
 	struct gate_file *file; /* NULL: a file in memory */
 	uint32_t ngaps;		/* pieces of code without FDEs that may still be looked at */
 };
@@ -497,12 +501,28 @@ static void row_add(struct reader *r, struct unwind_row row)
 		out->is_cut = true;
 }
 
+/* Makes of a row one that also says where the carried register is, if a rule has room for that. */
+static void row_carry(const struct machine *m, struct unwind_row *row)
+{
+	uint32_t i = arch.unwind.saved[arch.unwind.carried] - 1u;
+	uint32_t where = m->s.regs >> 5 * i & 31;
+
+	if ((row->kind != UNWIND_SP && row->kind != UNWIND_FP) || where == RULE_SAVED_LOST ||
+	    row->cfa < -CARRY_CFA_MAX || row->cfa > CARRY_CFA_MAX)
+		return;
+	row->reg = (uint8_t)(where | (row->kind == UNWIND_FP ? UNWIND_CARRY_FP : 0));
+	row->kind = UNWIND_CARRY;
+}
+
 /* Adds a row: the present state holds from m->pc on. */
 static void row_emit(struct machine *m)
 {
 	struct unwind_row row = state_row(m);
 
 	m->r->out->nodd += row.kind == UNWIND_NONE;
+	m->r->needs_carried |= row.kind == UNWIND_REG && row.reg == arch.unwind.carried;
+	if (m->r->carries)
+		row_carry(m, &row);
 	if (m->r->is_saved && row.kind != UNWIND_NONE)
 		row = (struct unwind_row){.kind = UNWIND_SAVED, .cfa = (int32_t)m->s.regs};
 	row.off = (uint32_t)(m->pc + m->off);
@@ -836,6 +856,26 @@ static void sections_read(struct reader *r, struct gate_elf *g)
 	}
 }
 
+static void work_allow(struct reader *r)
+{
+	r->work = WORK_MIN + WORK_FACTOR * (uint64_t)((r->eh.end - r->eh.data) +
+						      (r->debug.end - r->debug.data));
+	r->ngaps = GAPS_MAX;
+}
+
+/* Makes the rows once more, of the kind UNWIND_CARRY where they can be: few files need that. */
+static void rows_carry(struct reader *r)
+{
+	bool is_cut = r->out->is_cut;
+
+	vec_clear(&r->out->rows);
+	r->out->nfdes = r->out->nodd = 0;
+	r->carries = true;
+	work_allow(r);
+	fdes_run(r);
+	r->out->is_cut |= is_cut;
+}
+
 static void read_frames(struct gate_elf *g, bool is_saved, const struct image_pause *pause,
 			struct unwind_rows *out)
 {
@@ -844,16 +884,16 @@ static void read_frames(struct gate_elf *g, bool is_saved, const struct image_pa
 			   .cie = {.off = UINT64_MAX},
 			   .out = out,
 			   .limit = g->limit,
-			   .file = g->file,
-			   .ngaps = GAPS_MAX};
+			   .file = g->file};
 
 	sections_read(&r, g);
 	segments_read_code(&r.code, g->elf);
-	r.work = WORK_MIN +
-		 WORK_FACTOR * (uint64_t)((r.eh.end - r.eh.data) + (r.debug.end - r.debug.data));
+	work_allow(&r);
 	entries_read(&r, &r.eh);
 	entries_read(&r, &r.debug);
 	fdes_run(&r);
+	if (r.needs_carried && !is_saved)
+		rows_carry(&r);
 	vec_deinit(&r.fdes);
 	segments_deinit(&r.code);
 }

@@ -21,10 +21,16 @@
 #define UNWIND_FP_SAME	0    /* in the register */
 #define UNWIND_FP_AT_FP (-1) /* where the frame pointer points to, wherever the CFA is */
 
+#define UNWIND_CARRY_FP 32
+
 struct unwind_row {
 	uint32_t off;
 	uint8_t kind; /* enum unwind_cfa */
-	uint8_t reg;  /* DWARF number, of UNWIND_REG and UNWIND_IN_REG */
+	/*
+	 * of UNWIND_REG and UNWIND_IN_REG, a DWARF number; of UNWIND_CARRY, where the carried
+	 * register is, and UNWIND_CARRY_FP if the CFA is counted from the frame pointer
+	 */
+	uint8_t reg;
 	int16_t fp;
 	int32_t cfa; /* of UNWIND_SAVED: the registers, as in a rule, without the kind */
 };

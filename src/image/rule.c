@@ -23,6 +23,10 @@ uint32_t unwind_row_rule(const struct unwind_row *row)
 		return UNWIND_SAVED | (uint32_t)row->cfa << 4;
 	if (row->cfa % 8 || (row->fp > 0 && (row->fp % 8 || fp >= RULE_AT_FP)))
 		return UNWIND_NONE;
+	if (row->kind == UNWIND_CARRY && !bits_fit(cfa, 14))
+		return UNWIND_NONE; /* unwind_row makes none */
+	if (row->kind == UNWIND_CARRY)
+		return UNWIND_CARRY | fp << 4 | (uint32_t)row->reg << 12 | (uint32_t)cfa << 18;
 	if (row->kind != UNWIND_REG && row->kind != UNWIND_IN_REG)
 		return bits_fit(cfa, 20) ? row->kind | fp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
 	if (row->reg >= arch.unwind.nregs || !bits_fit(cfa, 15))

@@ -521,7 +521,7 @@ INLINE void walk_steer(struct frame_env *env, struct unwind_work *w, struct rt_h
 	f->fp = h->next[2];
 	f->insn = f->pc - 1;
 	f->is_first = 0;
-	f->known = 0;
+	f->known = f->carried_sp = 0;
 	w->end = WALK_COMPLETE;
 	if (!f->pc)
 		return;

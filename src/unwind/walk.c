@@ -67,7 +67,7 @@ static enum walk_end frame_steer(struct frame_env *env, struct frame *f,
 	f->fp = c->fp;
 	f->insn = f->pc - 1;
 	f->is_first = 0;
-	f->known = 0;
+	f->known = f->carried_sp = 0;
 	if (!f->pc)
 		return WALK_COMPLETE;
 	f->rule = env_rule(env, f);

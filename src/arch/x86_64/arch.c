@@ -257,6 +257,7 @@ const struct arch arch = {
 		.signal_sp = UCONTEXT_SP,
 		.is_plt_expr = is_plt_expr,
 		.saved = saved_index,
+		.carried = 3,
 	},
 	.register_find = register_find,
 	.is_vector = is_vector,

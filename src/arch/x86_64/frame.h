@@ -46,6 +46,8 @@ FRAME_FUNC u64 frame_leave_signal(struct frame_env *env, struct frame *f)
 		return 0;
 	f->sp = f->pair[0];
 	f->pc = f->insn = f->pair[1];
+	f->carried_at = uc + UCONTEXT_BX;
+	f->carried_sp = f->sp;
 	return f->pc != 0;
 }
 

@@ -27,6 +27,8 @@ enum {
 #define FRAME_NSAVED	    5
 #define FRAME_SAVED_WORD(i) ((i) + ((i) >> 2))
 #define FRAME_SAVED_WORDS   0x2full /* bits: these words */
+/* glibc sysdeps/x86_64/dl-trampoline.h keeps the stack pointer in rbx. */
+#define FRAME_CARRIED FRAME_BX
 /* A call stores the return address just below the CFA. */
 #define FRAME_RA_ABOVE_FP 0
 /* A function with a frame pointer has pushed the caller's below the return address. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unwind rows of stock binaries: at each place what libdw finds there. */
 #include "image/ehframe.h"
+#include "arch/arch.h"
 #include "files/gate.h"
 
 #include <dwarf.h>
@@ -122,15 +123,32 @@ static bool is_ra_in_register(Dwarf_Frame *fr, uint8_t *ret_reg)
 	return true;
 }
 
-static bool is_same(const struct unwind_row *ours, uint64_t addr, Dwarf_CFI *cfi)
+static uint32_t saved_bits_of(Dwarf_Frame *fr, uint32_t i);
+
+/* Makes a plain row of one of UNWIND_CARRY; false: libdw has the register elsewhere. */
+static bool carry_undo(struct unwind_row *row, Dwarf_Frame *fr)
 {
+	bool same;
+
+	if (row->kind != UNWIND_CARRY)
+		return true;
+	same = saved_bits_of(fr, RULE_NSAVED - 1) == (row->reg & 31u);
+	row->kind = row->reg & UNWIND_CARRY_FP ? UNWIND_FP : UNWIND_SP;
+	row->reg = 0;
+	return same;
+}
+
+static bool is_same(const struct unwind_row *found, uint64_t addr, Dwarf_CFI *cfi)
+{
+	struct unwind_row row, plain = *found;
+	const struct unwind_row *ours = &plain;
 	Dwarf_Frame *fr = NULL;
-	struct unwind_row row;
 	bool same;
 
 	/* code without call frame information may have been followed: unit/image/nocfi.c */
 	if (dwarf_cfi_addrframe(cfi, addr, &fr))
 		return ours->kind == UNWIND_NONE || ours->kind == UNWIND_SP;
+	same = carry_undo(&plain, fr);
 	row = cfa_of(fr);
 	if (is_ra_undefined(fr))
 		row = (struct unwind_row){.kind = UNWIND_END};
@@ -138,7 +156,7 @@ static bool is_same(const struct unwind_row *ours, uint64_t addr, Dwarf_CFI *cfi
 		row.kind = UNWIND_NONE;
 	else if (row.kind == UNWIND_SP && is_ra_in_register(fr, &row.reg))
 		row.kind = UNWIND_IN_REG;
-	same = ours->kind == row.kind &&
+	same = same && ours->kind == row.kind &&
 	       (ours->kind == UNWIND_NONE || ours->kind == UNWIND_END ||
 		(ours->cfa == row.cfa && ours->reg == row.reg && ours->fp == row.fp));
 	if (!same)
@@ -263,6 +281,37 @@ static void test_file(const char *path, bool is_there)
 	unwind_rows_deinit(&f.rows);
 }
 
+/* Rows of UNWIND_CARRY: those of a file with a function that is found by the carried register. */
+static void test_carried(const char *path, bool has_some)
+{
+	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
+	uint32_t n = 0, nregs = 0, bad = 0;
+	struct unwind_rows r;
+
+	if (fd < 0) {
+		ok(true, "%s: not here # SKIP", path);
+		return;
+	}
+	unwind_rows_read(file, GATE_LIMIT_DEFAULT, NULL, &r);
+	for (uint32_t i = 0; i < r.rows.len; i++) {
+		const struct unwind_row *row = &r.rows.data[i];
+		uint32_t rule = unwind_row_rule(row);
+
+		nregs += row->kind == UNWIND_REG && row->reg == arch.unwind.carried;
+		if (row->kind != UNWIND_CARRY)
+			continue;
+		n++;
+		bad += RULE_KIND(rule) != UNWIND_CARRY || RULE_CARRIED(rule) != (row->reg & 31u) ||
+		       !(rule & RULE_CARRY_FP) != !(row->reg & UNWIND_CARRY_FP) ||
+		       RULE_CARRY_CFA(rule) != row->cfa ||
+		       (row->fp > 0 && RULE_FP(rule) != (uint32_t)row->fp / 8);
+	}
+	ok((nregs != 0) == has_some && (n > 10) == has_some && !bad,
+	   "%s: %u rows by the carried register, %u that carry it", path, nregs, n);
+	unwind_rows_deinit(&r);
+}
+
 static bool is_ascending(const struct unwind_rows *r)
 {
 	for (uint32_t i = 1; i < r->rows.len; i++)
@@ -336,6 +385,8 @@ int main(void)
 	test_file("/bin/bash", false);
 	test_file("/usr/bin/perl", false);
 	test_file("/usr/bin/gdb", false);
+	test_carried("/lib64/ld-linux-x86-64.so.2", true);
+	test_carried("/lib/x86_64-linux-gnu/libc.so.6", false);
 	test_saved("/proc/self/exe");
 	test_saved("/lib/x86_64-linux-gnu/libc.so.6");
 	test_saved("/lib/x86_64-linux-gnu/libcrypto.so.3");

@@ -16,7 +16,17 @@
 #define NWORDS 128u
 
 /* Functions of CODE: where their rows begin. */
-enum { OUTER = 0x100, MIDDLE = 0x200, INNER = 0x300, SIGNAL = 0x400, LEAF = 0x500, END = 0x600 };
+enum {
+	OUTER = 0x100,
+	MIDDLE = 0x200,
+	INNER = 0x300,
+	SIGNAL = 0x400,
+	LEAF = 0x500,
+	ALIGNED = 0x600,  /* has its frame's address in the carried register */
+	CARRIER = 0x700,  /* has saved that register at CFA - 40 */
+	BEGINNER = 0x800, /* not yet */
+	END = 0x900,
+};
 
 struct world {
 	uint64_t words[NWORDS];
@@ -84,6 +94,11 @@ static void world_make(struct world *w)
 	row_put(&w->rows, SIGNAL, UNWIND_SIGNAL, 0, 0);
 	row_put(&w->rows, LEAF, UNWIND_IN_REG, 8, 0);
 	vec_last(&w->rows.rows)->reg = leaf_reg;
+	row_put(&w->rows, ALIGNED, UNWIND_REG, 64, saved_at());
+	vec_last(&w->rows.rows)->reg = (uint8_t)arch.unwind.carried;
+	row_put(&w->rows, CARRIER, UNWIND_CARRY, 48, saved_at());
+	vec_last(&w->rows.rows)->reg = 5;
+	row_put(&w->rows, BEGINNER, UNWIND_CARRY, 48, saved_at());
 	row_put(&w->rows, END, UNWIND_NONE, 0, 0);
 	/* the first register at CFA - 40, the second unchanged, the third lost */
 	row_put(&w->saved, INNER, UNWIND_SAVED, 5 | RULE_SAVED_LOST << 10, 0);
@@ -179,6 +194,49 @@ static void test_register(void)
 	ok(s.nframes == 3 && s.is_cut, "which only the first frame has");
 	free(s.frames);
 	world_end(&w);
+}
+
+/* A function that keeps its frame's address in a register has called one that saves it, or not. */
+static void test_carried(void)
+{
+	static const struct {
+		uint32_t callee;
+		bool in_register, is_called; /* the callee was itself called, by INNER's rule */
+		uint32_t nframes;
+		const char *what;
+	} cases[] = {
+		{CARRIER, false, false, 4, "a register that the callee has saved"},
+		{BEGINNER, true, false, 4, "that the callee still has"},
+		{INNER, true, false, 2, "that nobody knows of"},
+		{CARRIER, false, true, 5, "that an inner callee may use"},
+		{BEGINNER, true, true, 3, "of which the callee's value is not known"},
+	};
+	uint32_t word = arch.unwind.words[arch.unwind.carried];
+
+	for (uint32_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool is_called = cases[i].is_called;
+		uint32_t nwhole = is_called ? 5 : 4;
+		uint64_t want[] = {CODE + INNER, CODE + cases[i].callee + 8, CODE + ALIGNED + 8,
+				   CODE + MIDDLE + 8, CODE + OUTER + 4};
+		struct walk_space space;
+		struct walk_stack s;
+		struct world w;
+
+		world_make(&w);
+		space = space_of(&w);
+		regs_put(&w, is_called ? want[0] : want[1], is_called ? STACK + 8 : STACK + 56, 1);
+		w.regs.words[word] = cases[i].in_register ? STACK + 240 : 3;
+		call_put(&w, STACK + 56, 1, want[1]);
+		call_put(&w, STACK + 104, 1, want[2]);
+		word_put(&w, STACK + 104 - 40, cases[i].in_register ? 5 : STACK + 240);
+		call_put(&w, STACK + 240 + 64, STACK + 400, want[3]);
+		middle_put(&w, STACK + 400);
+		stack_walk(&space, &w.regs, 10, &s);
+		pcs_are(&s, want + !is_called, cases[i].nframes, cases[i].what);
+		ok(s.is_cut == (cases[i].nframes < nwhole), "and whether the stack is cut");
+		free(s.frames);
+		world_end(&w);
+	}
 }
 
 /* Code without rows: pairs of the caller's frame pointer and the return address. */
@@ -335,6 +393,7 @@ int main(void)
 {
 	test_rules();
 	test_register();
+	test_carried();
 	test_frame_pointer();
 	test_first_instruction();
 	test_signal();

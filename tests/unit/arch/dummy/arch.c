@@ -135,6 +135,7 @@ const struct arch arch = {
 		.has_link = true,
 		.words = dwarf_words,
 		.saved = saved_index,
+		.carried = 5,
 		.signal_sp = 8,
 	},
 	.insns = &insns,

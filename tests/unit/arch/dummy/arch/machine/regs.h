@@ -16,6 +16,7 @@ enum {
 #define FRAME_NSAVED	    3
 #define FRAME_SAVED_WORD(i) ((i) + 5)
 #define FRAME_SAVED_WORDS   0xe0ull
+#define FRAME_CARRIED	    FRAME_SAVED_WORD(0)
 #define FRAME_RA_ABOVE_FP   1
 #define FRAME_FP_CFA	    16
 #define FRAME_PAGE_SHIFT    14
