@@ -44,7 +44,7 @@ static void targets_find(struct compiler *k)
 			k->is_strange = true;
 			return;
 		}
-		if (target <= i)
+		if (target <= i || hop_code(c->words[i]) == HOP_TRY)
 			k->is_head[target] = true;
 		else if (k->labels[target] == NO_LABEL)
 			k->labels[target] = em_label(&k->e);

@@ -422,6 +422,10 @@ static void put_other_insn(struct compiler *k, uint64_t in)
 			     STATE(loops) + 8 * (int32_t)(hop_c(in) & (RT_HELPER_LOOPS - 1)),
 			     hop_imm(in));
 		return;
+	case HOP_TRY:
+		em_store_imm(e, 4, R6, STATE(on_fault),
+			     (int32_t)(k->c->base + k->word + 1) + hop_imm(in));
+		return;
 	case HOP_RESULT: em_store(e, 8, R6, STATE(result), reg_use(k, hop_b(in), R1)); return;
 	case HOP_NONE: em_store_imm(e, 8, R6, STATE(result), 0); return;
 	case HOP_FRAME:

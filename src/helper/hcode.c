@@ -298,6 +298,32 @@ static void put_clauses(struct translator *t, struct helper *const *helpers, uin
 	}
 }
 
+static bool has_uthread(const struct helper *h)
+{
+	for (uint32_t k = 0; k < h->prog->nclauses; k++)
+		if (helper_clause_probe(h->prog->clauses[k]) == HELPER_UTHREAD)
+			return true;
+	return false;
+}
+
+/* The clauses on uthread: a fault in those of one helper goes on with those of the next. */
+static void put_uthread(struct translator *t, struct helper *const *helpers, uint32_t n)
+{
+	uint32_t nwith = 0, word = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		nwith += has_uthread(helpers[i]);
+	for (uint32_t i = 0; i < n && !t->err; i++) {
+		if (!has_uthread(helpers[i]))
+			continue;
+		if (nwith > 1)
+			word = hcode_put(t, HOP_TRY, 0, 0, 0, 0);
+		put_clauses(t, &helpers[i], 1, HELPER_UTHREAD);
+		if (nwith > 1)
+			hcode_jump(t, word, hcode_here(t));
+	}
+}
+
 /* Whether clauses that run in walks use the global variable; attach clauses have it elsewhere. */
 static bool global_is_used(const struct helper *h, const struct prog_var *v)
 {
@@ -347,7 +373,7 @@ static void program_put(struct translator *t, struct helper *const *helpers, uin
 
 	for (uint32_t i = 0; i < n && !t->err; i++)
 		globals_number(t, helpers[i]);
-	put_clauses(t, helpers, n, HELPER_UTHREAD);
+	put_uthread(t, helpers, n);
 	out->frames = hcode_put(t, HOP_FRAMES, 0, 0, 0, 0);
 	hcode_put(t, HOP_STEP, 0, 0, 0, 0);
 	t->names_frames = false;

@@ -161,7 +161,10 @@ static void on_done(void *ctx, const struct prog_act *act, const struct dif_resu
 	}
 }
 
-/* Runs the clauses of one kind of all helpers; a fault ends them, and their value is lost. */
+/*
+ * Runs the clauses of one kind of all helpers; a fault ends them, and their value is lost. On
+ * uthread, it ends those of one helper.
+ */
 static void clauses_run(struct walk *w, enum helper_probe probe)
 {
 	scratch_free(w);
@@ -185,7 +188,10 @@ static void clauses_run(struct walk *w, enum helper_probe probe)
 			w->result_of = NULL;
 			if (w->r->failed)
 				w->r->failed(w->r->ctx, w->part->h, why);
-			return;
+			strbuf_clear(&w->text);
+			if (probe != HELPER_UTHREAD)
+				return;
+			break;
 		}
 	}
 }

@@ -74,6 +74,12 @@ RT_FUNC(rt_walk_again, 0, 0)   /* adds the words in rt_hwork.again; 0: not all a
 RT_FUNC(rt_walk_end, 0, 0)     /* bytes written */
 RT_FUNC(rt_helper_run, 0, 0)   /* the helper machine: walks the stack */
 RT_FUNC(rt_lang, 1, 1) /* enum rt_lang_part: that part of the text of the frame rt_mach.lang */
+/* faults of helpers (rt/fault.c) */
+RT_FUNC(rt_walk_inode, 1, 0)  /* address: the inode mapped there, or the range's start | 1, or 0 */
+RT_FUNC(rt_fault_take, 0, 0)  /* counts m->fault, or puts it off */
+RT_FUNC(rt_fault_meet, 0, 0)  /* at a frame: counts what was put off, if it is the runtime's */
+RT_FUNC(rt_fault_last, 0, 0)  /* the same at the end of a walk, if that is not whole */
+RT_FUNC(rt_fault_spent, 0, 0) /* counts a walk whose instructions are used up */
 /* steps of compiled helpers */
 RT_FUNC(rt_helper_load, 2, 1) /* address, operand c of HOP_LOAD: the word */
 RT_FUNC(rt_helper_rare, 2, 1) /* instruction, its operand b: the result */

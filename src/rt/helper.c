@@ -10,8 +10,9 @@
  * memory is read by functions that fail where there is none, the number of instructions is bounded,
  * and subroutines that read tables count as many instructions as they read words.
  *
- * A fault ends the clauses of one frame; a walk whose instructions are used up runs no clauses any
- * more. Both are counted, and marked in the stack, because frames may be missing from there on.
+ * A fault ends the clauses of one frame, or of one helper on uthread; a walk whose instructions are
+ * used up runs no clauses any more. Both are counted, and marked in the stack, because frames may
+ * be missing from there on (fault.c).
  */
 /* This file uses the struct of arch/frame.h, and none of its steps. */
 #pragma clang diagnostic ignored "-Wundefined-internal"
@@ -279,6 +280,7 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 	case HOP_SAVE: rt_helper_put(m, imm, b); return 0;
 	case HOP_SCMP: *ret = rt_strcmp(m, b, *reg_of(h, c)); return 0;
 	case HOP_LOOP: h->loops[c & (RT_HELPER_LOOPS - 1)] = imm; return 0;
+	case HOP_TRY: h->on_fault = h->pc + imm; return 0;
 	case HOP_RESULT: h->result = b; return 0;
 	case HOP_ADDS: rt_helper_add(m, b, 1); return 0;
 	case HOP_ADDN:
@@ -301,20 +303,10 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 	}
 }
 
-/* Notes what could not be done at a word of MAP_HCODE, unless an earlier note was not read yet. */
-INLINE void note_put(struct rt_mach *m, struct rt_helper_note *note, u64 word)
-{
-	if (*(volatile u64 *)&note->word != RT_NOTE_FREE ||
-	    __sync_val_compare_and_swap(&note->word, RT_NOTE_FREE, RT_NOTE_BUSY) != RT_NOTE_FREE)
-		return;
-	note->value = m->fault.value;
-	note->kind = m->fault.kind;
-	note->pid = pid_tgid(m) >> 32;
-	bpf_get_current_comm(note->comm, sizeof(note->comm));
-	__sync_val_compare_and_swap(&note->word, RT_NOTE_BUSY, RT_NOTE_WORD + word);
-}
-
-/* Goes on with the next frame; what the clauses were about to record is dropped. */
+/*
+ * Goes on with the next frame, or on uthread with the next helper; what the clauses were about to
+ * record is dropped.
+ */
 INLINE long clauses_end(struct rt_hwork *h)
 {
 	h->result = h->text_len = h->memo = h->known = 0;
@@ -325,18 +317,7 @@ INLINE long clauses_end(struct rt_hwork *h)
 /* The fault of the instruction before the machine's pc ends the clauses of the frame. */
 INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 {
-	struct unwind_work *w = work_of(m);
-	u32 cpu = m->cpu;
-
-	/*
-	 * Registers were not known because a table is still being read: that is no error. Nor is a
-	 * frame that is none, or lies in memory whose protection the kernel is changing.
-	 */
-	if (cpu < cfg.ncpus && w && !w->is_late && RULE_KIND(w->f.rule) != RULE_DATA) {
-		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
-		note_put(m, &val_control.notes[RT_NOTE_FAULT], h->pc - 1);
-		w->mark = RT_USTACK_FAULT;
-	}
+	rt_fault_take(m);
 	m->fault.kind = 0;
 	return clauses_end(h);
 }
@@ -344,15 +325,11 @@ INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 /* The instructions of the walk are used up: from now on there are native frames only. */
 INLINE long fuel_end(struct rt_mach *m, struct rt_hwork *h)
 {
-	struct unwind_work *w = work_of(m);
-	u32 cpu = m->cpu;
-
-	if (!h->is_spent && w && cpu < cfg.ncpus) {
-		__sync_fetch_and_add(&val_control.cpu[cpu].spent_stacks, 1);
-		note_put(m, &val_control.notes[RT_NOTE_SPENT], h->pc);
-		w->mark = RT_USTACK_SPENT;
-	}
+	if (!h->is_spent)
+		rt_fault_spent(m);
 	h->is_spent = 1;
+	if (h->on_fault < helper_frames(h)) /* no clauses of another helper on uthread */
+		h->on_fault = helper_frames(h);
 	return clauses_end(h);
 }
 

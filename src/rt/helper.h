@@ -232,6 +232,8 @@ struct rt_hmemo {
 #define RT_HELPER_LINE	     (1u << RT_HELPER_LINE_SHIFT)
 #define RT_HELPER_LINES	     64u
 
+#define RT_HELPER_ROOTS 4u /* faults that are put off in a walk (rt/fault.c) */
+
 /* The state of the machine, in the scratch memory of a firing. */
 struct rt_hwork {
 	u32 pc;	      /* word of MAP_HCODE */
@@ -255,6 +257,12 @@ struct rt_hwork {
 	u64 has_name;		  /* a file has a name for which there are helpers */
 	u64 next[3];		  /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
+	u64 nroots; /* faults that were put off */
+	struct {
+		u64 file; /* its inode */
+		u64 word,
+			value; /* of MAP_HCODE, of the instruction; the address that it has read */
+	} roots[RT_HELPER_ROOTS];
 	u64 regs[RT_HELPER_NREGS];
 	u64 push[RT_HELPER_PUSHES];
 	u64 loops[RT_HELPER_LOOPS];

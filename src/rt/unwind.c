@@ -615,6 +615,8 @@ u64 rt_walk_next(struct rt_mach *m)
 		if (w->saves)
 			rt_walk_restore(m);
 	}
+	if (h->nroots)
+		rt_fault_meet(m);
 	w->is_bare = RULE_KIND(w->f.rule) == RULE_NO_TABLE;
 	helper_prepare(&env, w);
 	return w->nframes > n;
@@ -946,6 +948,8 @@ u64 rt_walk_end(struct rt_mach *m)
 		return w->at - w->from;
 	(void)frame_take_back(w, HELPER(env.scratch));
 	*(u64 *)&m->scratch_top = w->top;
+	if (HELPER(env.scratch)->nroots)
+		rt_fault_last(m);
 	mark_flush(&env, w);
 	walk_mark(&env, w);
 	return w->at - w->from;

@@ -81,6 +81,12 @@ INLINE void words_note(struct rt_hwork *h, u64 word)
 	h->nwords = n + 1;
 }
 
+/* Returns the word of HOP_FRAMES of the process's program. */
+INLINE u32 helper_frames(const struct rt_hwork *h)
+{
+	return ((const struct rt_hproc *)&h->regs[HREG_PROC])->frames;
+}
+
 /* Returns the state of the helper machine (helper.h); NULL: the CPU has no scratch memory. */
 INLINE struct rt_hwork *helper_of(struct rt_mach *m)
 {
