@@ -520,12 +520,12 @@ dtrace:helper:ustack:
 }
 
 /*
- * A frame of JavaScript: neither C++ nor the C library, whose functions may leave the register as
- * their caller had it; all slots are in use; context and function are objects.
+ * A frame of JavaScript: neither C++ nor a library, whose functions may leave the register as their
+ * caller had it; all slots are in use; context and function are objects.
  */
 dtrace:helper:ustack:
 /!this->bailed && (arg0 < text || arg0 >= text_end || arg0 - blob < blob_size) &&
-    (arg0 < libc || arg0 >= libc_end) &&
+    (arg0 < libc || arg0 >= libc_end) && (arg5 || arg6 || arg0 - blob < blob_size) &&
     (uint64_t)(arg1 - arg2 - 24) < 0x1000000 && (WORD[arg1 - FRAME_CONTEXT] & 3) == 1 &&
     TYPE[WORD[arg1 - FRAME_FUNCTION]] - t_function <= t_function_last - t_function/
 {
