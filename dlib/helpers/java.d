@@ -628,8 +628,8 @@ dtrace:helper:ustack:
 		unwind(this->next, this->sp, this->fp);
 }
 
-dtrace:helper:ustack:
-/this->stepped && this->is_bottom/
+/* Goes on with the frames in this->chunk, or in one that follows it. */
+inline void enter_chunk()
 {
 	this->is_bottom = (uint64_t)0;
 	this->was = this->end;
@@ -652,9 +652,17 @@ dtrace:helper:ustack:
 		if (this->fp < RELATIVE_MAX)
 			this->fp = this->sp - 16 + 8 * this->fp;
 		unwind(this->next, this->sp, this->fp);
-	} else if (this->was && !this->end) {
+	} else if (this->was && !this->end && this->entry) {
 		unwind(WORD[entered], this->entry, WORD[this->entry + this->special - 16]);
+	} else if (this->was && !this->end) { /* no thread carries it */
+		unwind(0, 0, 0);
 	}
+}
+
+dtrace:helper:ustack:
+/this->stepped && this->is_bottom/
+{
+	enter_chunk();
 }
 
 dtrace:helper:ustack:

@@ -790,6 +790,38 @@ inline void show_call()
 	}
 }
 
+/* Shows the call this->call, and goes on to the one that has made it. */
+inline void show_next_call()
+{
+	if (!this->call && !this->is_known) {
+		if (minor == 1)
+			begin_old_state();
+		else
+			begin_state();
+	}
+	if (!this->is_last) {
+		if (minor == 1)
+			take_old_call();
+		else
+			take_call();
+		this->proto = 0ull;
+		this->at = 0ull;
+		this->is_shown = this->outer != 0;
+		if (this->outer && this->status & is_lua)
+			find_position();
+		this->is_first = 0;
+		find_caller();
+		if (this->is_shown &&
+		    !ucached(this->proto ^ (uint64_t)this->kind << 56 ^ 1ull << 60,
+		    this->at ^ this->from << 20,
+		    this->from_at ^ (this->proto ? WORD[this->proto + p_source] << 20 :
+		    0))) {
+			name_call();
+			show_call();
+		}
+	}
+}
+
 dtrace:helper:ustack:
 /arg0 >= entered && (arg0 < code_end || arg0 == code_end && arg3)/
 {
@@ -820,33 +852,6 @@ dtrace:helper:ustack:
 		this->is_last |= !IS_POINTER[this->outer] ||
 		    WORD[this->outer + C_NEXT] != this->own;
 	}
-	while (!this->is_last; 65536) {
-		if (!this->call && !this->is_known) {
-			if (minor == 1)
-				begin_old_state();
-			else
-				begin_state();
-		}
-		if (!this->is_last) {
-			if (minor == 1)
-				take_old_call();
-			else
-				take_call();
-			this->proto = 0ull;
-			this->at = 0ull;
-			this->is_shown = this->outer != 0;
-			if (this->outer && this->status & is_lua)
-				find_position();
-			this->is_first = 0;
-			find_caller();
-			if (this->is_shown &&
-			    !ucached(this->proto ^ (uint64_t)this->kind << 56 ^ 1ull << 60,
-			    this->at ^ this->from << 20,
-			    this->from_at ^ (this->proto ? WORD[this->proto + p_source] << 20 :
-			    0))) {
-				name_call();
-				show_call();
-			}
-		}
-	}
+	while (!this->is_last; 65536)
+		show_next_call();
 }

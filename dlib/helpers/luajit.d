@@ -608,6 +608,29 @@ inline void find_hashes()
 	this->from_hashed = this->from;
 }
 
+/* Shows the frame this->frame, and goes on to the one that has called it. */
+inline void show_next_frame()
+{
+	this->function = REFERENCE[this->frame - 8];
+	this->proto = PROTO[this->function];
+	find_caller();
+	if (!IS_IN[this->proto, this->at])
+		this->at = 0;
+	this->is_shown = this->below != 1 && IS_FUNCTION[this->function];
+	if (this->is_shown)
+		find_hashes();
+	if (this->is_shown &&
+	    !ucached((this->proto ? this->proto : this->function) ^ 1ull << 61,
+	    this->at ^ this->from << 20, this->from_at,
+	    this->hash + this->from_hash * 31))
+		name_frame();
+	this->at = this->from_at;
+	/* what is not understood is not shown, nor what is below it */
+	this->rest = this->below == 1 ? 1 : this->is_last && this->below > this->bottom ?
+	    this->below : 0;
+	this->frame = this->is_last || this->below == 1 ? 0 : this->below;
+}
+
 dtrace:helper:ustack:
 /to_running && (arg0 >= vm && arg0 <= vm_end || arg5 || arg6)/
 {
@@ -631,24 +654,6 @@ dtrace:helper:ustack:
 	this->at = 0ull;
 	if (this->own)
 		find_innermost();
-	while (this->own && this->frame > this->bottom; 65536) {
-		this->function = REFERENCE[this->frame - 8];
-		this->proto = PROTO[this->function];
-		find_caller();
-		if (!IS_IN[this->proto, this->at])
-			this->at = 0;
-		this->is_shown = this->below != 1 && IS_FUNCTION[this->function];
-		if (this->is_shown)
-			find_hashes();
-		if (this->is_shown &&
-		    !ucached((this->proto ? this->proto : this->function) ^ 1ull << 61,
-		    this->at ^ this->from << 20, this->from_at,
-		    this->hash + this->from_hash * 31))
-			name_frame();
-		this->at = this->from_at;
-		/* what is not understood is not shown, nor what is below it */
-		this->rest = this->below == 1 ? 1 : this->is_last && this->below > this->bottom ?
-		    this->below : 0;
-		this->frame = this->is_last || this->below == 1 ? 0 : this->below;
-	}
+	while (this->own && this->frame > this->bottom; 65536)
+		show_next_frame();
 }

@@ -378,26 +378,31 @@ inline void show_function()
 	}
 }
 
+/* Shows the frame this->frame, and goes on to the one that has called it. */
+inline void show_next_frame()
+{
+	this->self = this->frame;
+	this->func = WORD[this->self + FRAME_FUNC];
+	this->opline = WORD[this->self];
+	this->info = HALF[this->self + FRAME_INFO];
+	this->frame = WORD[this->self + FRAME_PREV];
+	this->type = this->func ? BYTE[this->func] : 0;
+	this->name = this->type ? WORD[this->func + FUNC_NAME] : 0;
+	this->scope = this->name ? WORD[this->func + FUNC_CLASS] : 0;
+	if (this->type == INTERNAL && this->name)
+		show_internal();
+	if (this->type == USER || this->type == EVAL_CODE) {
+		find_position();
+		if (this->info & INFO_TOP)
+			find_end();
+		find_kind();
+		show_function();
+	}
+}
+
 dtrace:helper:ustack:
 /this->frame && !this->is_last/
 {
-	while (this->frame && !this->is_last; 65536) {
-		this->self = this->frame;
-		this->func = WORD[this->self + FRAME_FUNC];
-		this->opline = WORD[this->self];
-		this->info = HALF[this->self + FRAME_INFO];
-		this->frame = WORD[this->self + FRAME_PREV];
-		this->type = this->func ? BYTE[this->func] : 0;
-		this->name = this->type ? WORD[this->func + FUNC_NAME] : 0;
-		this->scope = this->name ? WORD[this->func + FUNC_CLASS] : 0;
-		if (this->type == INTERNAL && this->name)
-			show_internal();
-		if (this->type == USER || this->type == EVAL_CODE) {
-			find_position();
-			if (this->info & INFO_TOP)
-				find_end();
-			find_kind();
-			show_function();
-		}
-	}
+	while (this->frame && !this->is_last; 65536)
+		show_next_frame();
 }

@@ -545,42 +545,47 @@ inline void show_frame()
 	}
 }
 
+/* Shows the frame this->frame, and goes on to the one that has called it. */
+inline void show_next_frame()
+{
+	this->env = WORD[this->frame + CFP_EP];
+	this->flags = WORD[this->env];
+	this->is_last = this->is_all ? 0 : this->flags & FLAG_FINISH;
+	this->label = (uint64_t)0;
+	this->owner = (uint64_t)0;
+	this->before = (uint64_t)0;
+	this->pc = CFP_PC[this->frame];
+	this->iseq = WORD[this->frame + CFP_ISEQ];
+	this->is_c = !this->iseq && (this->flags & MAGIC_MASK) == MAGIC_CFUNC;
+	if (this->is_c) {
+		find_method_name();
+		this->pc = (uint64_t)0;
+	}
+	if (this->is_c || this->is_last)
+		find_caller();
+	this->frame += size;
+	/* C methods that no Ruby frame has called: the first ones of a fiber */
+	if (this->is_c && !this->pc && ISSTRING[this->label]) {
+		if (this->owner)
+			uframe("@(", RSTRING[this->owner], this->is_own ? "." : "#",
+			    RSTRING[this->label], ")");
+		else
+			uframe("@(", RSTRING[this->label], ")");
+	}
+	/* frames of blocks written in C have no pc */
+	if (this->pc && ISIMEMO[this->iseq, IMEMO_ISEQ]) {
+		if (this->is_c || !this->is_shown)
+			show_frame();
+		/* what handles an exception has shown the frame that comes next */
+		if (!this->is_c)
+			this->is_shown = (uint64_t)(with_class &&
+			    HANDLES[HALF[WORD[this->iseq + ISEQ_BODY]]]);
+	}
+}
+
 dtrace:helper:ustack:
 /this->frame < this->bottom && !this->is_last/
 {
-	while (this->frame < this->bottom && !this->is_last; 65536) {
-		this->env = WORD[this->frame + CFP_EP];
-		this->flags = WORD[this->env];
-		this->is_last = this->is_all ? 0 : this->flags & FLAG_FINISH;
-		this->label = (uint64_t)0;
-		this->owner = (uint64_t)0;
-		this->before = (uint64_t)0;
-		this->pc = CFP_PC[this->frame];
-		this->iseq = WORD[this->frame + CFP_ISEQ];
-		this->is_c = !this->iseq && (this->flags & MAGIC_MASK) == MAGIC_CFUNC;
-		if (this->is_c) {
-			find_method_name();
-			this->pc = (uint64_t)0;
-		}
-		if (this->is_c || this->is_last)
-			find_caller();
-		this->frame += size;
-		/* C methods that no Ruby frame has called: the first ones of a fiber */
-		if (this->is_c && !this->pc && ISSTRING[this->label]) {
-			if (this->owner)
-				uframe("@(", RSTRING[this->owner], this->is_own ? "." : "#",
-				    RSTRING[this->label], ")");
-			else
-				uframe("@(", RSTRING[this->label], ")");
-		}
-		/* frames of blocks written in C have no pc */
-		if (this->pc && ISIMEMO[this->iseq, IMEMO_ISEQ]) {
-			if (this->is_c || !this->is_shown)
-				show_frame();
-			/* what handles an exception has shown the frame that comes next */
-			if (!this->is_c)
-				this->is_shown = (uint64_t)(with_class &&
-				    HANDLES[HALF[WORD[this->iseq + ISEQ_BODY]]]);
-		}
-	}
+	while (this->frame < this->bottom && !this->is_last; 65536)
+		show_next_frame();
 }

@@ -162,6 +162,8 @@ struct err *ustacks_dump(struct ustacks *u, const struct dump_opts *opts, struct
 	dump_signal_tell(t, &ret->notes);
 	dump_stale_tell(t, &ret->notes);
 	threads_walk(u, t, opts->only ? opts->only : opts->tid == ret->pid ? 0 : opts->tid, ret);
+	if (opts->held && ret->threads.len && (!opts->tid || opts->tid == ret->pid))
+		opts->held(opts->ctx, t);
 	target_close(t);
 	ret->held_ns = opts->core ? 0 : now_ns() - since;
 	if (ret->threads.len)

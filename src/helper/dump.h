@@ -29,6 +29,17 @@ struct dump_thread {
 	bool is_cut, is_full; /* as struct replay has them */
 };
 
+/* What stands parked without a thread: a fiber, a task, a virtual thread (mdb/parked.h). */
+struct dump_parked {
+	uint64_t addr;	      /* of the runtime's object */
+	const char *language; /* "ruby" */
+	char *kind;	      /* "fiber" */
+	/* each NULL: it is not known; id: by which the runtime's tools know it */
+	char *id, *name, *state;
+	VEC(char *) frames; /* as texts of helpers, the innermost first */
+	char *cut;	    /* why the stack ends before its end; NULL: it does not */
+};
+
 struct dump {
 	pid_t pid;	/* as the process has or had it */
 	uint64_t named; /* by which its addresses are named: syms_target() */
@@ -37,6 +48,12 @@ struct dump {
 	struct strbuf notes;
 	uint64_t held_ns; /* how long the threads stood still; 0: a core file */
 	VEC(struct dump_thread) threads;
+	/* With option pstacktasks; the list is its owner's, and outlives the dump. */
+	bool has_parked;
+	const struct dump_parked *parked;
+	uint32_t nparked;
+	uint64_t nmore;	       /* how many others there are, at most */
+	const char *no_parked; /* why there are none; NULL: they are there */
 };
 
 struct dump_opts {
@@ -45,6 +62,9 @@ struct dump_opts {
 	const char *core; /* NULL: a process that lives */
 	pid_t only;	  /* 0: all threads */
 	struct syms *syms;
+	/* NULL, or called when all threads of a process were walked and still stand still. */
+	void (*held)(void *ctx, struct target *t);
+	void *ctx;
 };
 
 MUST_CHECK struct err *ustacks_dump(struct ustacks *u, const struct dump_opts *opts,

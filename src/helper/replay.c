@@ -28,7 +28,8 @@ struct walk {
 	uint64_t unwind[3];	/* arguments of unwind() */
 	struct walk_choice *choice;
 	uint32_t nframes, text_left;
-	bool saves; /* a helper wants callee-saved registers */
+	bool saves;	/* a helper wants callee-saved registers */
+	bool is_parked; /* no frame was interrupted, and uthread clauses do not run */
 };
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -38,7 +39,7 @@ static void frame_note(struct walk *w, enum replay_frame_kind kind, const struct
 {
 	struct replay_frame f = {.kind = kind,
 				 .pc = at ? at->pc : 0,
-				 .is_return = at && !at->is_exact,
+				 .is_return = at && (!at->is_exact || w->is_parked),
 				 .text = text ? xstrdup(text) : NULL,
 				 .part = w->part ? (uint32_t)(w->part - w->parts) : 0};
 
@@ -161,6 +162,24 @@ static void on_done(void *ctx, const struct prog_act *act, const struct dif_resu
 	}
 }
 
+/* Runs those of a part; false: one has faulted, and their value is lost. */
+static bool part_run(struct walk *w, const struct prog *prog, enum helper_probe probe)
+{
+	for (uint32_t k = 0; k < prog->nclauses; k++) {
+		CLEANUP(free) char *why = NULL;
+
+		if (helper_clause_probe(prog->clauses[k]) != probe ||
+		    process_clause(w->part->proc, prog->clauses[k], &w->left, &why))
+			continue;
+		w->result_of = NULL;
+		if (w->r->failed)
+			w->r->failed(w->r->ctx, w->part->h, why);
+		strbuf_clear(&w->text);
+		return false;
+	}
+	return true;
+}
+
 /*
  * Runs the clauses of one kind of all helpers; a fault ends them, and their value is lost. On
  * uthread, it ends those of one helper.
@@ -171,28 +190,14 @@ static void clauses_run(struct walk *w, enum helper_probe probe)
 	strbuf_clear(&w->text);
 	w->result_of = NULL;
 	for (uint32_t i = 0; i < w->r->nhelpers; i++) {
-		const struct prog *prog = w->parts[i].h->prog;
-
 		w->part = &w->parts[i];
 		if (!w->part->is_attached)
 			continue;
 		if (w->r->part)
 			w->r->part(w->r->ctx, w->part->h, probe);
 		process_set_frame(w->part->proc, &w->frame);
-		for (uint32_t k = 0; k < prog->nclauses; k++) {
-			CLEANUP(free) char *why = NULL;
-
-			if (helper_clause_probe(prog->clauses[k]) != probe ||
-			    process_clause(w->part->proc, prog->clauses[k], &w->left, &why))
-				continue;
-			w->result_of = NULL;
-			if (w->r->failed)
-				w->r->failed(w->r->ctx, w->part->h, why);
-			strbuf_clear(&w->text);
-			if (probe != HELPER_UTHREAD)
-				return;
-			break;
-		}
+		if (!part_run(w, w->part->h->prog, probe) && probe != HELPER_UTHREAD)
+			return;
 	}
 }
 
@@ -203,7 +208,7 @@ static void args_set(struct walk *w, const struct walk_frame *f)
 	w->frame.args[0] = f->pc;
 	w->frame.args[1] = f->fp;
 	w->frame.args[2] = f->sp;
-	w->frame.args[3] = w->nframes ? w->nframes - 1 : 0;
+	w->frame.args[3] = (w->nframes ? w->nframes - 1 : 0) + w->is_parked;
 	w->frame.args[5] = f->is_bare;
 	w->frame.args[6] = f->is_data;
 	w->frame.regs = f->regs;
@@ -229,7 +234,7 @@ static void on_frame(void *ctx, const struct walk_frame *f, bool is_first, struc
 	struct walk *w = ctx;
 	uint32_t len = w->r->frames.len, nframes = w->nframes;
 
-	if (is_first) {
+	if (is_first && !w->is_parked) {
 		args_set(w, f);
 		clauses_run(w, HELPER_UTHREAD);
 	}
@@ -321,20 +326,72 @@ void replay_begin(struct replay *r)
 		w->saves |= part_saves(&w->parts[i]);
 }
 
+static void walk_begin(struct walk *w)
+{
+	w->left = w->r->max_actions ? w->r->max_actions : REPLAY_ACTIONS;
+	w->text_left = w->r->strsize;
+	w->nframes = 0;
+	w->r->is_full = w->r->is_cut = false;
+	for (uint32_t i = 0; i < w->r->nhelpers; i++)
+		if (w->parts[i].is_attached)
+			dif_machine_begin_firing(process_machine(w->parts[i].proc), 0);
+}
+
 void replay_walk(struct replay *r)
 {
 	struct walk *w = r->walk;
 
 	w->frame = r->thread;
 	w->frame.args[4] = r->regs->thread_pointer;
-	w->left = r->max_actions ? r->max_actions : REPLAY_ACTIONS;
-	w->text_left = r->strsize;
-	w->nframes = 0;
-	r->is_full = false;
-	for (uint32_t i = 0; i < r->nhelpers; i++)
-		if (w->parts[i].is_attached)
-			dif_machine_begin_firing(process_machine(w->parts[i].proc), 0);
+	walk_begin(w);
 	r->is_cut = stack_walk_each(&r->space, r->regs, w->saves, on_frame, w);
+}
+
+void replay_parked(struct replay *r, uint32_t part, uint64_t word)
+{
+	struct walk *w = r->walk;
+	struct walk_choice first = {0};
+	struct arch_regs regs = *r->regs;
+
+	w->part = &w->parts[part];
+	if (!w->part->has_values)
+		return;
+	/* arg3: no frame was interrupted, whose registers could be asked for */
+	w->frame = (struct process_frame){.args = {word, 0, 0, 1}, .execname = "", .execargs = ""};
+	w->frame.args[4] = r->regs->thread_pointer;
+	walk_begin(w);
+	scratch_free(w);
+	strbuf_clear(&w->text);
+	process_set_frame(w->part->proc, &w->frame);
+	/* They may set variables of the helper. */
+	(void)part_run(w, w->part->h->prog, HELPER_UTHREAD);
+	w->choice = &first;
+	(void)part_run(w, w->part->h->values, HELPER_BACKTRACE);
+	w->choice = NULL;
+	if (first.is_steered && first.pc) {
+		regs.words[arch.pc / 8] = first.pc;
+		regs.words[arch.sp / 8] = first.sp;
+		regs.words[arch.unwind.words[arch.unwind.fp]] = first.fp;
+		w->is_parked = true;
+		r->is_cut = stack_walk_each(&r->space, &regs, false, on_frame, w);
+		w->is_parked = false;
+	}
+	r->is_full = w->nframes >= r->max_frames;
+}
+
+bool replay_walks_parked(const struct replay *r, uint32_t part)
+{
+	const struct prog *values = part < r->nhelpers ? r->helpers[part]->values : NULL;
+
+	for (uint32_t i = 0; values && i < values->nclauses; i++) {
+		const struct prog_clause *cl = values->clauses[i];
+
+		for (uint32_t k = 0; k < cl->nacts; k++)
+			if (helper_clause_probe(cl) == HELPER_BACKTRACE &&
+			    (cl->acts[k].kind == ACT_UFRAME || cl->acts[k].kind == ACT_UNWIND))
+				return true;
+	}
+	return false;
 }
 
 void replay_end(struct replay *r)

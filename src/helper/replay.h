@@ -82,6 +82,14 @@ void replay_run(struct replay *r);
  */
 void replay_begin(struct replay *r);
 void replay_walk(struct replay *r);
+/*
+ * Walks what stands parked without a thread, of the helper of that index: clauses on
+ * dtrace:helper:backtrace: of its file of values are told the word, and add frames, or say by
+ * unwind() where native frames begin, for which clauses on ustack run then. regs: of any thread.
+ */
+void replay_parked(struct replay *r, uint32_t part, uint64_t word);
+/* Whether these clauses do so; else they say the frames as items (value_backtrace_read()). */
+bool replay_walks_parked(const struct replay *r, uint32_t part);
 void replay_end(struct replay *r);
 void replay_frames_deinit(replay_frames *frames);
 /*

@@ -782,6 +782,14 @@ void value_heap_free(struct value_heap *v)
 	free(v->fault);
 }
 
+bool value_has_clauses(const struct helper *h, enum helper_probe probe)
+{
+	for (uint32_t i = 0; h->values && i < h->values->nclauses; i++)
+		if (helper_clause_probe(h->values->clauses[i]) == probe)
+			return true;
+	return false;
+}
+
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void tasks_act(struct run *r, enum act_kind kind)
@@ -797,11 +805,9 @@ static void tasks_act(struct run *r, enum act_kind kind)
 bool value_tasks_read(struct process *p, const struct helper *h, struct value_tasks *ret)
 {
 	struct run r = {.p = p, .act = tasks_act, .to = ret};
-	bool is_described = false;
+	bool is_described = value_has_clauses(h, HELPER_TASK);
 
 	*ret = (struct value_tasks){0};
-	for (uint32_t i = 0; h->values && i < h->values->nclauses; i++)
-		is_described |= helper_clause_probe(h->values->clauses[i]) == HELPER_TASK;
 	if (is_described)
 		word_run(&r, h, HELPER_TASKS, 0, 0, &ret->fault);
 	return is_described;

@@ -112,6 +112,8 @@ bool value_type_add(struct process *p, const struct helper *h, uint64_t word, st
  */
 void value_answer_read(struct process *p, const struct helper *h, enum helper_probe probe,
 		       uint64_t word, struct value *ret);
+/* Whether the file of values has clauses on a probe. */
+bool value_has_clauses(const struct helper *h, enum helper_probe probe);
 /* The item of a name; NULL: there is none. */
 const struct value_item *value_item_find(const struct value *v, const char *name);
 /* The number that an item is, by unumber(); false: it is none. */

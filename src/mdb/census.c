@@ -818,21 +818,17 @@ struct err *census_get(struct mdb *m, struct census **ret)
 	return NULL;
 }
 
-struct err *census_kind_add(struct mdb *m, uint32_t part, value_words *ret)
+struct err *census_kind_add(struct mdb *m, uint32_t part, uint32_t kinds, value_words *ret)
 {
-	struct value_heap heap;
 	struct lang l;
 	struct census *s;
 	struct err *e;
-	bool is;
 
-	is = lang_at(m, part, &l) && value_heap_read(l.p, l.h, &heap);
-	value_heap_free(&heap);
-	if (!is)
+	if (!lang_at(m, part, &l) || !value_has_clauses(l.h, HELPER_HEAP))
 		return NULL;
 	e = census_get(m, &s);
 	for (uint32_t i = 0; !e && s->lang.part == part && i < s->objects.len; i++)
-		if (s->classes.data[s->objects.data[i].class].is.kinds & TASK_KIND)
+		if (s->classes.data[s->objects.data[i].class].is.kinds & kinds)
 			vec_push(ret, s->objects.data[i].addr + s->heap.tag);
 	return e;
 }
@@ -846,8 +842,7 @@ void census_end(struct mdb *m)
 
 /* ---- objects, one by one --------------------------------------------------------------------- */
 
-/* "js", and the names of other helpers. */
-static const char *language_name(const struct lang *l)
+const char *lang_name(const struct lang *l)
 {
 	static const char *const names[] = {"erlang", "java",	"lua", "perl",
 					    "php",    "python", "ruby"};
@@ -866,7 +861,7 @@ const char *census_language(struct mdb *m, uint32_t i)
 	const char *name;
 
 	walks_begin(m);
-	name = i == 0 && census_lang_find(m, &s, &has_values) ? language_name(&s.lang) : NULL;
+	name = i == 0 && census_lang_find(m, &s, &has_values) ? lang_name(&s.lang) : NULL;
 	value_heap_free(&s.heap);
 	return name;
 }
@@ -890,7 +885,7 @@ struct err *census_object_next(struct mdb *m, uint64_t *at, struct census_object
 		.word = o->addr + s->heap.tag,
 		.bytes = 8ull * o->words,
 		.shape = s->groups.data[s->classes.data[o->class].group - 1].key,
-		.language = language_name(&s->lang),
+		.language = lang_name(&s->lang),
 	};
 	return NULL;
 }

@@ -17,7 +17,8 @@
 #define APART_KIND 64u /* of objects that have items elsewhere in memory */
 #define LEADS_KIND                                                                                 \
 	0x10000u /* of objects whose items may be values that no census has, with items */
-#define TASK_KIND 0x20000u
+#define TASK_KIND   0x20000u /* what the runtime has in place of threads */
+#define PARKED_KIND 0x40000u /* what may stand parked, but is no task: generators */
 
 #define METAS_MAX 64u
 

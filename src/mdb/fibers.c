@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "mdb/census.h"
 #include "mdb/functions.h"
+#include "mdb/parked.h"
 
 #define STATES_MAX  8u
 #define LINES_MAX   200u /* of one chain */
@@ -366,6 +367,9 @@ struct err *cmd_lfibers(struct mdb *m, const struct call *c)
 	struct census *s;
 	struct err *e;
 
+	/* One language is asked: that which has stacks of such, or else promises. */
+	if (parked_is_described(m))
+		return parked_list(m, c);
 	if (c->has_addr) {
 		e = lang_of_word(m, c->addr, &f.lang);
 		if (e)

@@ -190,6 +190,8 @@ MUST_CHECK struct err *stack_frame_regs(struct mdb *m, uint64_t number, struct f
 void walks_begin(struct mdb *m);
 /* Walks the stack of a thread. */
 void stack_take(struct mdb *m, pid_t tid, struct stack *ret);
+/* The stack of what stands parked without a thread, by the helper of that index. */
+void stack_take_parked(struct mdb *m, uint32_t part, uint64_t word, struct stack *ret);
 void stack_free(struct stack *s);
 /* Adds what a frame is called: "libc.so.6`read+0xd", "0x7f00". */
 void frame_name_add(struct mdb *m, const struct frame *f, struct strbuf *out);

@@ -23,6 +23,8 @@ struct lang {
 
 /* The language of that index; false: its values are not described. */
 bool lang_at(struct mdb *m, uint32_t part, struct lang *ret);
+/* "ruby", "js": as probes have it. */
+const char *lang_name(const struct lang *l);
 /* Why there is none: what a helper said, or that no helper knows the process. */
 MUST_CHECK struct err *lang_missing_err(const struct mdb *m);
 /* The language of which the word is a value. */
@@ -68,8 +70,9 @@ void lang_value_add_short(struct mdb *m, const struct lang *l, uint64_t word, st
 void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said *said,
 		   const struct value_style *style, struct strbuf *out);
 
-/* census.c: adds the objects of the classes that the helper calls tasks, if it has such. */
-MUST_CHECK struct err *census_kind_add(struct mdb *m, uint32_t part, value_words *ret);
+/* census.c: adds the objects of classes of these kinds, if the helper has such. */
+MUST_CHECK struct err *census_kind_add(struct mdb *m, uint32_t part, uint32_t kinds,
+				       value_words *ret);
 /*
  * Adds the member "a.b.0" of a value: a text as it is, another value as it is written. False: there
  * is no such member.

@@ -189,25 +189,9 @@ struct err *stack_frame_regs(struct mdb *m, uint64_t number, struct frame_regs *
 			"::stack -n shows the frames; the innermost one is 0");
 }
 
-void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
+/* Takes the frames that a walk has found. */
+static void frames_take(struct replay *r, struct stack *ret)
 {
-	struct replay *r = &m->replay;
-	struct target_who who;
-	struct arch_regs regs;
-	struct err *e = target_regs(m->t, tid, &regs);
-
-	*ret = (struct stack){0};
-	if (e || !target_who(m->t, tid, &who)) {
-		ret->missing = xstrdup(e ? err_text(e) : "it has ended");
-		err_destroy(e);
-		return;
-	}
-	walks_begin(m);
-	walks_begin(m);
-	r->regs = &regs;
-	r->thread = replay_thread_of(&who);
-	r->ctx = ret;
-	replay_walk(r);
 	while (ret->frames.len < r->frames.len)
 		vec_push(&ret->frames, (struct frame){0});
 	ret->frames.len = r->frames.len;
@@ -230,6 +214,46 @@ void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
 	}
 	ret->is_cut = r->is_cut || r->is_full;
 	replay_frames_deinit(&r->frames);
+}
+
+void stack_take(struct mdb *m, pid_t tid, struct stack *ret)
+{
+	struct replay *r = &m->replay;
+	struct target_who who;
+	struct arch_regs regs;
+	struct err *e = target_regs(m->t, tid, &regs);
+
+	*ret = (struct stack){0};
+	if (e || !target_who(m->t, tid, &who)) {
+		ret->missing = xstrdup(e ? err_text(e) : "it has ended");
+		err_destroy(e);
+		return;
+	}
+	walks_begin(m);
+	walks_begin(m);
+	r->regs = &regs;
+	r->thread = replay_thread_of(&who);
+	r->ctx = ret;
+	replay_walk(r);
+	frames_take(r, ret);
+}
+
+void stack_take_parked(struct mdb *m, uint32_t part, uint64_t word, struct stack *ret)
+{
+	struct arch_regs regs;
+	struct err *e = target_regs(m->t, m->tid, &regs);
+
+	*ret = (struct stack){0};
+	if (e) {
+		ret->missing = xstrdup(err_text(e));
+		err_destroy(e);
+		return;
+	}
+	walks_begin(m);
+	m->replay.regs = &regs;
+	m->replay.ctx = ret;
+	replay_parked(&m->replay, part, word);
+	frames_take(&m->replay, ret);
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */

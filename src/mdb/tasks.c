@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What runtimes have in place of threads: processes of Erlang, tasks of asyncio.
+ * What runtimes have in place of threads: processes of Erlang, tasks of asyncio, fibers, coroutines
+ * and virtual threads.
  *
  * A helper says where they are (dtrace:helper:tasks:) and what each of them is
  * (dtrace:helper:task:), as the columns of a table; which columns there are is not known here.
@@ -8,11 +9,12 @@
  * Owns     a table, while a command runs.
  * Errors   struct err *: no runtime has tasks, or none is the one that was asked for.
  */
-#include "mdb/lang.h"
+#include "mdb/tasks.h"
 
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "mdb/census.h"
 
 #define CHUNK	    (1u << 16)
 #define TASKS_MAX   4000000u
@@ -62,32 +64,38 @@ static void array_walk(struct mdb *m, const struct value_array *a, value_words *
 	}
 }
 
-/* The tasks of the first runtime that has some; a fault is told. */
-static struct err *tasks_find(struct mdb *m, struct lang *lang, value_words *ret)
+struct err *tasks_of(struct mdb *m, const struct lang *lang, uint32_t kinds, value_words *ret,
+		     bool *ret_is)
 {
-	bool has_values = false;
+	struct value_tasks tasks;
+	struct err *e = NULL;
+
+	*ret_is = value_tasks_read(lang->p, lang->h, &tasks);
+	for (uint32_t k = 0; k < tasks.words.len; k++)
+		vec_push(ret, tasks.words.data[k]);
+	for (uint32_t k = 0; k < tasks.arrays.len; k++)
+		array_walk(m, &tasks.arrays.data[k], ret);
+	if (*ret_is && tasks.fault && !ret->len)
+		e = err_new("the tasks cannot be found: %s", tasks.fault);
+	value_tasks_free(&tasks);
+	return e || !*ret_is ? e : census_kind_add(m, lang->part, kinds, ret);
+}
+
+/* The tasks of the first runtime that has some; a fault is told. */
+static struct err *tasks_find(struct mdb *m, uint32_t kinds, struct lang *lang, value_words *ret)
+{
+	bool has_values = false, is = false;
 
 	walks_begin(m);
 	for (uint32_t i = 0; i < m->replay.nhelpers; i++) {
-		struct value_tasks tasks;
-		struct err *e = NULL;
-		bool is;
+		struct err *e;
 
 		if (!lang_at(m, i, lang))
 			continue;
 		has_values = true;
-		is = value_tasks_read(lang->p, lang->h, &tasks);
-		for (uint32_t k = 0; k < tasks.words.len; k++)
-			vec_push(ret, tasks.words.data[k]);
-		for (uint32_t k = 0; k < tasks.arrays.len; k++)
-			array_walk(m, &tasks.arrays.data[k], ret);
-		if (is && tasks.fault && !ret->len)
-			e = err_new("the tasks cannot be found: %s", tasks.fault);
-		value_tasks_free(&tasks);
-		if (e)
+		e = tasks_of(m, lang, kinds, ret, &is);
+		if (e || is)
 			return e;
-		if (is)
-			return census_kind_add(m, i, ret);
 	}
 	return has_values ? err_new("which tasks the runtime has is not described")
 			  : lang_missing_err(m);
@@ -95,9 +103,8 @@ static struct err *tasks_find(struct mdb *m, struct lang *lang, value_words *ret
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* What an item says, in a line. */
-static void item_text_add(struct mdb *m, const struct lang *l, const struct value_item *item,
-			  struct strbuf *out)
+void task_item_add(struct mdb *m, const struct lang *l, const struct value_item *item,
+		   struct strbuf *out)
 {
 	const struct value_style style = {.text = 200, .is_one_line = true};
 
@@ -139,7 +146,7 @@ static void cell_set(struct mdb *m, struct table *t, struct task *task,
 
 	if (at == COLUMNS_MAX || task->cells[at])
 		return;
-	item_text_add(m, &t->lang, item, &text);
+	task_item_add(m, &t->lang, item, &text);
 	task->cells[at] = xstrdup(strbuf_text(&text));
 	t->columns.data[at].width = MAX(t->columns.data[at].width, text.len);
 	t->columns.data[at].is_number &= text_is_number(task->cells[at]);
@@ -300,7 +307,7 @@ static void details_show(struct mdb *m, const struct table *t, const struct task
 		strbuf_addf(&text, "%s: ", item->name);
 		if (with_words && item->has_word)
 			strbuf_addf(&text, "%" PRIx64 ": ", item->word);
-		item_text_add(m, &t->lang, item, &text);
+		task_item_add(m, &t->lang, item, &text);
 		emit_list_str(&m->out, strbuf_text(&text), text.len);
 		emit_say(&m->out, "\n%16s %s", "", strbuf_text(&text));
 		strbuf_deinit(&text);
@@ -345,8 +352,9 @@ static void table_show(struct mdb *m, const struct table *t, const struct call *
 /* Reads the table of the tasks that a command names: all, one by its word, some by a text. */
 static struct err *table_read(struct mdb *m, const struct call *c, struct table *t)
 {
+	uint32_t kinds = TASK_KIND | (c->has_addr ? PARKED_KIND : 0);
 	value_words words = {0};
-	struct err *e = tasks_find(m, &t->lang, &words);
+	struct err *e = tasks_find(m, kinds, &t->lang, &words);
 
 	for (uint32_t i = 0; !e && i < words.len && !m->is_interrupted; i++)
 		if (!c->has_addr || c->addr == words.data[i])
@@ -377,10 +385,64 @@ struct err *cmd_ltasks(struct mdb *m, const struct call *c)
 
 /* ---- stacks of tasks ------------------------------------------------------------------------- */
 
+static void item_push(struct value *v, enum value_item_kind kind, const char *name,
+		      const struct value_local *local)
+{
+	vec_push(&v->items, (struct value_item){.kind = kind,
+						.name = name ? xstrdup(name) : NULL,
+						.key = local ? local->key : 0,
+						.has_word = local,
+						.word = local ? local->word : 0});
+}
+
+/* Adds a frame, and the values in it. */
+static void frame_push(struct mdb *m, const struct lang *lang, const struct frame *f,
+		       struct value *v)
+{
+	struct strbuf name = {0};
+
+	if (f->text)
+		strbuf_adds(&name, f->text);
+	else
+		frame_name_add(m, f, &name);
+	item_push(v, VALUE_ITEM, strbuf_text(&name), NULL);
+	for (uint32_t i = 0; i < f->locals.len && f->part == lang->part; i++) {
+		const struct value_local *local = &f->locals.data[i];
+
+		strbuf_clear(&name);
+		strbuf_addf(&name, "arg%" PRIu64, local->key);
+		if (local->kind == LOCAL_SELF)
+			item_push(v, VALUE_ITEM, lang->self, local);
+		else if (local->kind == LOCAL_ARG)
+			item_push(v, VALUE_ITEM, strbuf_text(&name), local);
+		else if (local->kind == LOCAL_VARIABLE)
+			item_push(v, VALUE_PROPERTY, NULL, local);
+	}
+	strbuf_deinit(&name);
+}
+
+void task_stack_read(struct mdb *m, const struct lang *lang, uint64_t word, struct value *ret)
+{
+	struct stack s;
+
+	if (!replay_walks_parked(&m->replay, lang->part)) {
+		value_backtrace_read(lang->p, lang->h, word, ret);
+		return;
+	}
+	*ret = (struct value){.is_known = true};
+	stack_take_parked(m, lang->part, word, &s);
+	for (uint32_t i = 0; i < s.frames.len; i++)
+		frame_push(m, lang, &s.frames.data[i], ret);
+	if (s.missing || s.is_cut)
+		ret->fault =
+			xstrdup(s.missing ? s.missing : "the caller of this frame cannot be found");
+	stack_free(&s);
+}
+
 static void frame_show(struct mdb *m, const struct value_item *item)
 {
 	emit_row(&m->out);
-	emit_str(&m->out, "frame", item->name, -1);
+	emit_str(&m->out, "frame", item->name + (*item->name == '@'), -1);
 	emit_end(&m->out);
 }
 
@@ -394,9 +456,9 @@ static void slot_show(struct mdb *m, const struct lang *l, const struct value_it
 		strbuf_addf(&name, "y(%" PRIu64 ")", item->key);
 	else if (item->kind == VALUE_ITEM)
 		strbuf_adds(&name, item->name);
-	else if (item->kind != VALUE_MEMBER)
+	else
 		value_name_add(l->p, l->h, item->key, &name);
-	item_text_add(m, l, item, &text);
+	task_item_add(m, l, item, &text);
 	emit_row(&m->out);
 	if (item->has_word)
 		emit_value(&m->out, item->word);
@@ -425,13 +487,13 @@ struct err *cmd_ltaskstack(struct mdb *m, const struct call *c)
 			emit_say(&m->out, "%s%" PRIx64 " %s:\n", i ? "\n" : "",
 				 t.tasks.data[i]->word, task_cell(&t, t.tasks.data[i], 0));
 		}
-		value_backtrace_read(t.lang.p, t.lang.h, t.tasks.data[i]->word, &v);
+		task_stack_read(m, &t.lang, t.tasks.data[i]->word, &v);
 		for (uint32_t k = 0; k < v.items.len && !m->is_interrupted; k++) {
 			const struct value_item *item = &v.items.data[k];
 
 			if (item->kind == VALUE_ITEM && !item->has_word)
 				frame_show(m, item);
-			else
+			else if (item->kind != VALUE_MEMBER)
 				slot_show(m, &t.lang, item, c->opts['a']);
 		}
 		if (v.fault)

@@ -986,8 +986,88 @@ dtrace:helper:locals:
 	}
 }
 
+/* ---- virtual threads ---- */
+
+this uint64_t chunk;
+this uint64_t was;
+this uint64_t entry;
+this uint64_t next;
+this uint64_t sp;
+this uint64_t fp;
+this uint64_t tries;
+this uint64_t is_bottom;
+this uint64_t state;
+
+/* java.lang.VirtualThread: numbers of its states, of which these are of one that is not carried */
+inline uint64_t STATE_STARTED = 1;
+inline uint64_t STATE_ENDED = 99;
+inline string STATE_TEXT[uint64_t s] = s == 4 || s == 16 ? "waiting" :
+    s == 7 || s == 18 ? "timed_waiting" : s == 13 ? "blocked" : "runnable";
+
+/*
+ * Sets this->state of a virtual thread that has begun, and this->chunk, which is 0 while a thread
+ * carries it.
+ */
+inline void find_virtual_thread(uint64_t word)
+{
+	this->state = 0;
+	this->chunk = 0;
+	find_object(word);
+	if (this->mirror && SYMBOL[WORD[this->k + klass_name]] == "java/lang/VirtualThread") {
+		this->want0 = "state";
+		this->want1 = "cont";
+		this->want2 = "carrierThread";
+		find_fields();
+		this->state = this->at0 ? HALF[this->o + this->at0] & 0xff : 0;
+		if (this->state > STATE_STARTED && this->state != STATE_ENDED && this->at1 &&
+		    this->at2 && !REF[this->o + this->at2])
+			this->chunk = COPY[REF[this->o + this->at1]];
+		if (this->chunk && entered)
+			this->chunk = OBJECT[this->chunk + HALF[co_tail]];
+	}
+}
+
+dtrace:helper:task:
+{
+	find_virtual_thread(arg0);
+	if (this->state > STATE_STARTED && this->state != STATE_ENDED) {
+		uitem("kind");
+		uliteral("virtual thread");
+		uitem("state");
+		uliteral(this->chunk ? STATE_TEXT[this->state] : "running");
+		this->k = WORD[this->k + k_super];
+		this->hops = 0;
+		while (this->k && SYMBOL[WORD[this->k + klass_name]] != "java/lang/Thread" &&
+		    this->hops < 8; 8) {
+			this->k = WORD[this->k + k_super];
+			this->hops++;
+		}
+		this->want0 = "tid";
+		this->want1 = "name";
+		this->want2 = "";
+		find_fields();
+		if (this->at1 && REF[this->o + this->at1])
+			uitem("name", REF[this->o + this->at1]);
+		if (this->at0) {
+			uitem("number");
+			unumber((int64_t)WORD[this->o + this->at0]);
+		}
+	}
+}
+
+/* Frames lie in the chunk as on a stack, and clauses on ustack walk them. */
+dtrace:helper:backtrace:
+{
+	find_virtual_thread(arg0);
+	this->end = 0;
+	this->entry = 0;
+	if (this->chunk)
+		enter_chunk();
+}
+
 /* Kinds of classes, as a census knows them. */
 inline int SHOWN = 1;
+inline int TASK = 0x20000;
 
 this uint64_t thread;
 this uint64_t tlab;
@@ -1169,7 +1249,8 @@ dtrace:helper:class:
 	this->special = this->name == "java/lang/Class" ? 1 :
 	    this->name == "jdk/internal/vm/StackChunk" ? 2 : 0;
 	if (this->layout > 0 && !this->special)
-		uclass(SHOWN, this->layout & ~7, arg0 | 1);
+		uclass(SHOWN | (this->name == "java/lang/VirtualThread" ? TASK : 0),
+		    this->layout & ~7, arg0 | 1);
 	else if (this->layout > 0) {
 		uclass(SHOWN, 0, arg0 | 1);
 		if (this->special == 1) {

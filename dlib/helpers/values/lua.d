@@ -50,6 +50,7 @@ dtrace:helper:attach:
 
 /* of the helper's blocks, as is this->self, a call, whose name cannot be declared */
 this uint64_t state;
+this uint64_t own;
 this uint64_t proto;
 this uint64_t at;
 
@@ -66,7 +67,7 @@ this uint64_t entry;
 this uint64_t entries;
 this uint64_t shown;
 this uint64_t meta;
-this uint64_t name; /* a string that names a class; 0: none */
+this uint64_t label; /* a string that names a class; 0: none */
 this uint64_t full; /* the array has no nil */
 this string str;
 
@@ -151,17 +152,17 @@ inline void find_value(uint64_t word)
 /* The string "__name" of a metatable. */
 inline void find_name(uint64_t meta)
 {
-	this->name = 0;
+	this->label = 0;
 	this->n = meta && IS_TABLE_AT[meta] ? ENTRY_COUNT[meta] : 0;
 	this->i = 0;
-	while (this->i < this->n && !this->name; 256) {
+	while (this->i < this->n && !this->label; 256) {
 		this->entry = WORD[meta + t_entries] + e_size * this->i;
 		get_key();
 		this->item = this->key && !(this->key & 7) ? WORD[this->entry] : 0;
 		if (this->item && IS_STRING[this->key] && LENGTH[this->key] == 6 &&
 		    (BYTE[this->entry + 8] & 15) == STRING && IS_STRING[this->item] &&
 		    TEXT[this->key] == "__name")
-			this->name = this->item;
+			this->label = this->item;
 		this->i++;
 	}
 }
@@ -191,7 +192,7 @@ inline void find_array()
 inline void say_table()
 {
 	find_name(this->meta);
-	uopen("{}", this->name ? TEXT[this->name] : "", "] = ");
+	uopen("{}", this->label ? TEXT[this->label] : "", "] = ");
 	find_array();
 	this->i = 0;
 	this->shown = 0;
@@ -233,9 +234,9 @@ inline void say_function()
 		uliteral(lltostr((int64_t)WORD[this->o + f_proto], 16));
 	} else {
 		this->proto = WORD[this->o + f_proto];
-		this->name = WORD[this->proto + p_source];
-		this->str = IS_STRING[this->name] ? TEXT[this->name] : "?";
-		uliteral(BYTE[this->name + 24] == '@' || BYTE[this->name + 24] == '=' ?
+		this->label = WORD[this->proto + p_source];
+		this->str = IS_STRING[this->label] ? TEXT[this->label] : "?";
+		uliteral(BYTE[this->label + 24] == '@' || BYTE[this->label + 24] == '=' ?
 		    substr(this->str, 1) : "[string]");
 		uliteral(":");
 		uliteral(lltostr((int64_t)INT[this->proto + P_FIRST]));
@@ -255,8 +256,8 @@ inline void say_userdata()
 {
 	find_name(this->meta);
 	uliteral("userdata ");
-	if (this->name) {
-		uliteral(TEXT[this->name]);
+	if (this->label) {
+		uliteral(TEXT[this->label]);
 		uliteral(" ");
 	}
 	uliteral("at ");
@@ -339,10 +340,10 @@ dtrace:helper:value:
 	while (this->i < this->n; 256) {
 		this->at = WORD[this->self + f_proto + 8 + 8 * this->i];
 		get_word(WORD[this->at + v_at]);
-		this->name = this->entries ?
+		this->label = this->entries ?
 		    WORD[this->entries + (minor == 1 ? 8 : 16) * this->i] : 0;
-		if (this->item && this->name)
-			uproperty(this->name, this->item);
+		if (this->item && this->label)
+			uproperty(this->label, this->item);
 		else if (this->item)
 			uitem("?", this->item);
 		this->i++;
@@ -413,8 +414,41 @@ dtrace:helper:locals:
 	}
 }
 
+/* ---- coroutines ------------------------------------------------------------------------------ */
+
+inline int S_STATUS = 10; /* of a thread: 1 if it has yielded */
+
+/* One that has not begun, or has ended, has no calls; of one that runs, a thread has the stack. */
+dtrace:helper:task:
+{
+	find_value(arg0);
+	if (this->is_value && this->k == THREAD && BYTE[this->o + S_STATUS] == 1) {
+		uitem("kind");
+		uliteral("coroutine");
+		uitem("state");
+		uliteral("suspended");
+	}
+}
+
+dtrace:helper:backtrace:
+{
+	find_value(arg0);
+	this->state = this->o;
+	this->is_last = (uint64_t)!(this->is_value && this->k == THREAD &&
+	    BYTE[this->o + S_STATUS] == 1);
+	this->call = this->is_last ? 0 : WORD[this->state + (minor == 1 ? OLD_CALL : S_CALL)];
+	this->base = !this->is_last && minor == 1 ? WORD[this->state + S_BASE] : 0;
+	this->is_known = 1;
+	this->is_first = 0;
+	this->is_reached = 0;
+	this->mine = 1; /* no call is that of a native frame */
+	while (!this->is_last; 65536)
+		show_next_call();
+}
+
 /* Kinds of classes, as a census knows them. */
 inline int SHOWN = 1;
+inline int TASK = 0x20000;
 inline int PART = 4;
 inline int APART = 64;
 inline int LEADS = 0x10000; /* of functions and threads, which have scopes */
@@ -447,20 +481,20 @@ dtrace:helper:heap:
 dtrace:helper:class:
 {
 	this->k = arg0 & 7;
-	this->name = 0;
+	this->label = 0;
 	if (this->k <= C_USERDATA)
 		find_name(arg0 & ~7ull);
 	/* without the link that the collector has at the end of a table */
 	if (this->k == C_TABLE)
-		uclass(SHOWN | APART, 48, this->name ? this->name : TABLE << 3 | KIND_NAME);
+		uclass(SHOWN | APART, 48, this->label ? this->label : TABLE << 3 | KIND_NAME);
 	else if (this->k == C_USERDATA) {
-		uclass(SHOWN | LEADS, 40, this->name ? this->name : USERDATA << 3 | KIND_NAME);
+		uclass(SHOWN | LEADS, 40, this->label ? this->label : USERDATA << 3 | KIND_NAME);
 		ucount(u_size, 0, 1, 40);
 	} else if (this->k == C_FUNCTION) {
 		uclass(SHOWN | LEADS, 40, FUNCTION << 3 | KIND_NAME);
 		ucount(f_count - 7, 56, 8, f_proto + 8);
 	} else if (this->k == C_THREAD)
-		uclass(SHOWN | LEADS, 200, THREAD << 3 | KIND_NAME);
+		uclass(SHOWN | LEADS | TASK, 200, THREAD << 3 | KIND_NAME);
 	else if (this->k == C_STRING || this->k == C_LONG) {
 		uclass(SHOWN, 24, STRING << 3 | KIND_NAME);
 		if (this->k == C_STRING)

@@ -20,6 +20,9 @@ this uint64_t frame;
 this uint64_t proto;
 this uint64_t at;
 this uint64_t own;
+this uint64_t from_hashed;
+this uint64_t from_hash;
+this uint64_t hash;
 
 this uint64_t o; /* the value without its tag */
 this uint64_t k; /* its kind */
@@ -34,7 +37,7 @@ this uint64_t entry;
 this uint64_t entries;
 this uint64_t shown;
 this uint64_t meta;
-this uint64_t name; /* a string that names a class; 0: none */
+this uint64_t label; /* a string that names a class; 0: none */
 this uint64_t names;
 this uint64_t full; /* the array has no nil */
 this string str;
@@ -124,10 +127,10 @@ inline void find_value(uint64_t word)
 /* The string "__name" of a metatable. */
 inline void find_name(uint64_t meta)
 {
-	this->name = 0;
+	this->label = 0;
 	this->n = meta && IS_TABLE_AT[meta] ? ENTRY_COUNT[meta] : 0;
 	this->i = 0;
-	while (this->i < this->n && !this->name; 256) {
+	while (this->i < this->n && !this->label; 256) {
 		this->entry = WORD[meta + T_ENTRIES] + ENTRY_SIZE * this->i;
 		this->key = KIND_OF[WORD[this->entry + 8]] == STRING ?
 		    REFERENCE[this->entry + 8] : 0;
@@ -135,7 +138,7 @@ inline void find_name(uint64_t meta)
 		    REFERENCE[this->entry] : 0;
 		if (this->item && IS_STRING[this->key] && LENGTH[this->key] == 6 &&
 		    IS_STRING[this->item] && TEXT[this->key] == "__name")
-			this->name = this->item;
+			this->label = this->item;
 		this->i++;
 	}
 }
@@ -159,7 +162,7 @@ inline void find_array()
 inline void say_table()
 {
 	find_name(this->meta);
-	uopen("{}", this->name ? TEXT[this->name] : "", "] = ");
+	uopen("{}", this->label ? TEXT[this->label] : "", "] = ");
 	find_array();
 	this->i = 0;
 	this->shown = 0;
@@ -201,9 +204,9 @@ inline void say_function()
 		uliteral(lltostr((int64_t)WORD[this->o + F_CAPTURED], 16));
 	} else {
 		this->proto = PROTO[this->o];
-		this->name = WORD[this->proto + PROTO_NAME];
-		this->str = IS_STRING[this->name] ? TEXT[this->name] : "?";
-		uliteral(BYTE[this->name + 24] == '@' || BYTE[this->name + 24] == '=' ?
+		this->label = WORD[this->proto + PROTO_NAME];
+		this->str = IS_STRING[this->label] ? TEXT[this->label] : "?";
+		uliteral(BYTE[this->label + 24] == '@' || BYTE[this->label + 24] == '=' ?
 		    substr(this->str, 1) : "[string]");
 		uliteral(":");
 		uliteral(lltostr((int64_t)INT[this->proto + PROTO_FIRST]));
@@ -235,9 +238,9 @@ dtrace:helper:value:
 	else {
 		uliteral(this->k == LIGHT ? "light userdata" : NAMES[this->k]);
 		find_name(this->k == USERDATA ? this->meta : 0);
-		if (this->name) {
+		if (this->label) {
 			uliteral(" ");
-			uliteral(TEXT[this->name]);
+			uliteral(TEXT[this->label]);
 		}
 		uliteral(" at ");
 		uliteral(lltostr((int64_t)this->o, 16));
@@ -368,8 +371,37 @@ dtrace:helper:locals:
 	}
 }
 
+/* ---- coroutines ------------------------------------------------------------------------------ */
+
+inline int L_STATUS = 11; /* of a thread: 1 if it has yielded */
+
+/* One that has not begun, or has ended, has no calls; of one that runs, a thread has the stack. */
+dtrace:helper:task:
+{
+	find_value(arg0);
+	if (this->is_value && this->k == KIND_THREAD && BYTE[this->o + L_STATUS] == 1) {
+		uitem("kind");
+		uliteral("coroutine");
+		uitem("state");
+		uliteral("suspended");
+	}
+}
+
+dtrace:helper:backtrace:
+{
+	find_value(arg0);
+	this->own = this->is_value && this->k == KIND_THREAD && BYTE[this->o + L_STATUS] == 1 ?
+	    this->o : 0;
+	this->bottom = this->own ? WORD[this->own + L_STACK] + 8 : 0;
+	this->frame = this->own ? WORD[this->own + L_BASE] - 8 : 0;
+	this->at = 0;
+	while (this->own && this->frame > this->bottom; 65536)
+		show_next_frame();
+}
+
 /* Kinds of classes, as a census knows them. */
 inline int SHOWN = 1;
+inline int TASK = 0x20000;
 inline int PART = 4;
 inline int LEADS = 0x10000; /* they are searched by their items, and by what they have captured */
 /* what stands in the low bits of a class, which is a metatable, or else 0 */
@@ -396,19 +428,19 @@ dtrace:helper:heap:
 dtrace:helper:class:
 {
 	this->k = arg0 & 7;
-	this->name = 0;
+	this->label = 0;
 	if (this->k <= C_USERDATA)
 		find_name(arg0 & ~7ull);
 	if (this->k == C_TABLE)
-		uclass(SHOWN | LEADS, 64, this->name ? this->name : TABLE << 3 | KIND_NAME);
+		uclass(SHOWN | LEADS, 64, this->label ? this->label : TABLE << 3 | KIND_NAME);
 	else if (this->k == C_USERDATA) {
-		uclass(SHOWN | LEADS, 48, this->name ? this->name : USERDATA << 3 | KIND_NAME);
+		uclass(SHOWN | LEADS, 48, this->label ? this->label : USERDATA << 3 | KIND_NAME);
 		ucount(U_SIZE - 4, 32, 1, 48);
 	} else if (this->k == C_FUNCTION) {
 		uclass(SHOWN | LEADS, 40, (uint64_t)KIND_FUNCTION << 3 | KIND_NAME);
 		ucount(4, 56, 8, F_CAPTURED);
 	} else if (this->k == C_THREAD)
-		uclass(SHOWN | LEADS, 96, (uint64_t)KIND_THREAD << 3 | KIND_NAME);
+		uclass(SHOWN | LEADS | TASK, 96, (uint64_t)KIND_THREAD << 3 | KIND_NAME);
 	else if (this->k == C_CDATA)
 		uclass(SHOWN | LEADS, 16, CDATA << 3 | KIND_NAME);
 	else

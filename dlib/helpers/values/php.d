@@ -32,6 +32,7 @@ table VALUES { /*	       7.4  8.0  8.1  8.2  8.3  8.4 */
 };
 
 uint64_t objects, globals, classes, base, closure_class;
+uint64_t fiber_class, generator_class;
 
 dtrace:helper:attach:
 {
@@ -43,6 +44,8 @@ dtrace:helper:attach:
 	classes = this->globals + 440;
 	base = g_base && symaddr("compiler_globals") ? symaddr("compiler_globals") + g_base : 0;
 	closure_class = symaddr("zend_ce_closure");
+	fiber_class = symaddr("zend_ce_fiber"); /* from 8.1 on */
+	generator_class = version < 80 ? 0 : symaddr("zend_ce_generator");
 }
 
 /* of the helper's blocks, as is this->self, a frame, whose name cannot be declared */
@@ -71,6 +74,7 @@ this uint64_t table;
 this uint64_t description;
 this uint64_t text;
 this uint64_t hops;
+this uint64_t status;
 this string str;
 
 inline uint64_t NULL_TYPE = 1;
@@ -455,6 +459,8 @@ dtrace:helper:locals:
 
 /* Kinds of classes, as a census knows them. */
 inline int SHOWN = 1;
+inline int TASK = 0x20000;
+inline int PARKED = 0x40000;
 inline int LEADS = 0x10000; /* arrays are in no table: whoever has an object may have it in one */
 
 dtrace:helper:heap:
@@ -492,7 +498,75 @@ dtrace:helper:heap:
 dtrace:helper:class:
 /IS_CLASS[arg0]/
 {
-	uclass(SHOWN | LEADS, PROPERTIES + 16 * (uint64_t)PROPERTY_COUNT[arg0], WORD[arg0 + 8]);
+	this->k = SHOWN | LEADS;
+	if (fiber_class)
+		this->k |= arg0 == WORD[fiber_class] ? TASK : 0;
+	if (generator_class)
+		this->k |= arg0 == WORD[generator_class] ? PARKED : 0;
+	uclass(this->k, PROPERTIES + 16 * (uint64_t)PROPERTY_COUNT[arg0], WORD[arg0 + 8]);
+}
+
+/* ---- fibers and generators ------------------------------------------------------------------- */
+
+/*
+ * of a fiber: its status, what has resumed it, its innermost frame while it does not run; the
+ * generators' flags
+ */
+inline uint64_t FIBER_STATUS = version == 81 ? 96 : 104;
+inline uint64_t FIBER_CALLER = version == 81 ? 152 : 168;
+inline uint64_t FIBER_FRAME = version == 81 ? 264 : version == 82 ? 280 : 288;
+inline uint64_t GENERATOR_FLAGS = frame + 208; /* from 8.0 on */
+inline uint64_t GENERATOR_RUNS = 1;
+inline uint64_t IS_RUNNING = 1;
+inline uint64_t IS_SUSPENDED = 2;
+
+/* Sets this->status and this->frame, which is 0 of what has not begun or has ended. */
+inline void find_parked(uint64_t o)
+{
+	find_value(o);
+	this->class = this->t == OBJECT ? CLASS[this->o] : 0;
+	this->status = 0;
+	this->frame = 0;
+	if (fiber_class && this->class && this->class == WORD[fiber_class]) {
+		this->status = HALF[this->o + FIBER_STATUS];
+		/* one that has resumed another fiber is in the stack of that */
+		if (this->status == IS_SUSPENDED && WORD[this->o + FIBER_CALLER])
+			this->status = IS_RUNNING;
+		this->frame = this->status == IS_SUSPENDED ? WORD[this->o + FIBER_FRAME] : 0;
+	}
+	if (generator_class && this->class && this->class == WORD[generator_class]) {
+		this->frame = WORD[this->o + frame];
+		this->status = !this->frame ? 0 :
+		    BYTE[this->o + GENERATOR_FLAGS] & GENERATOR_RUNS ? IS_RUNNING : IS_SUSPENDED;
+	}
+}
+
+dtrace:helper:task:
+{
+	find_parked(arg0);
+	if (this->status == IS_RUNNING || this->status == IS_SUSPENDED) {
+		uitem("kind");
+		uliteral(fiber_class && this->class == WORD[fiber_class] ? "fiber" : "generator");
+		uitem("state");
+		uliteral(this->status == IS_RUNNING ? "running" : "suspended");
+	}
+}
+
+dtrace:helper:backtrace:
+{
+	find_parked(arg0);
+	if (this->status != IS_SUSPENDED)
+		this->frame = 0;
+	this->is_all = 1;
+	this->is_last = 0;
+	this->leaf = 0;
+	this->hashed = 0;
+	this->hash = 0;
+	while (this->frame; 65536) {
+		show_next_frame();
+		if (this->class != WORD[fiber_class]) /* what has resumed a generator is left there */
+			this->frame = 0;
+	}
 }
 
 dtrace:helper:shape:

@@ -972,6 +972,7 @@ dtrace:helper:locals:
 inline int SHOWN = 1;
 inline int APART = 64; /* of objects that have items elsewhere in memory */
 inline int TASK = 0x20000;
+inline int PARKED = 0x40000;
 
 /* The lists of three generations, and of objects that gc.freeze() keeps out of them. */
 dtrace:helper:heap:
@@ -1001,7 +1002,7 @@ dtrace:helper:class:
 			this->hops++;
 		}
 		find_task_type(arg0);
-		uclass(SHOWN | (this->task_type ? TASK : 0) | ((this->flags & (LIST | DICT | MANAGED)) || DICT_AT[arg0] ||
+		uclass(SHOWN | (this->task_type ? TASK : IS_GEN[arg0] ? PARKED : 0) | ((this->flags & (LIST | DICT | MANAGED)) || DICT_AT[arg0] ||
 		    this->solid == set_type || this->solid == frozenset_type ? APART : 0),
 		    BASIC_SIZE[arg0], arg0 | 1);
 		if (ITEM_SIZE[arg0])
@@ -1072,6 +1073,23 @@ dtrace:helper:task:
 	}
 }
 
+/* A generator or a coroutine by itself: one that has not ended. */
+inline int IS_PARKED[uint64_t coro] = minor > 10 ? BYTE[GEN_FRAME[coro] - 5] > 127 :
+    GEN_FRAME[coro] && !IS_EXECUTED[coro];
+
+dtrace:helper:task:
+/IS_GEN[TYPE[arg0]]/
+{
+	if (IS_PARKED[arg0] || IS_EXECUTED[arg0]) {
+		uitem("kind");
+		uliteral(TYPE[arg0] == coro_type ? "coroutine" : TYPE[arg0] == gen_type ?
+		    "generator" : "async generator");
+		uitem("name", WORD[arg0 + g_name]);
+		uitem("state");
+		uliteral(IS_PARKED[arg0] ? "suspended" : "running");
+	}
+}
+
 dtrace:helper:task:
 /arg1/
 {
@@ -1089,7 +1107,10 @@ dtrace:helper:task:
 	}
 }
 
-/* The coroutines that wait for each other, each with its variables: objects lead inwards only. */
+/*
+ * The coroutines that wait for each other, each with its variables: objects lead inwards only. Those
+ * in the stack of another one are not parked by themselves.
+ */
 dtrace:helper:backtrace:
 {
 	find_type(arg0);
@@ -1098,10 +1119,13 @@ dtrace:helper:backtrace:
 	this->start = this->task_type ? WORD[this->o + this->coro_at] : 0;
 	this->start = this->start && IS_GEN[TYPE[this->start]] &&
 	    !FUTURE_STATE[this->o, this->future_type] ? this->start : 0;
+	if (IS_GEN[TYPE[arg0]])
+		this->start = IS_PARKED[arg0] ? (uint64_t)arg0 : 0;
 	uopen("", "reversed", "");
 	while (this->start; 1000) {
 		find_place(this->start);
 		uitem(this->str);
+		umember(this->start);
 		if (this->code) {
 			this->l_code = this->code;
 			this->l_at = this->body + f_local;

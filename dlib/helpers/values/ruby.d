@@ -107,6 +107,10 @@ this uint64_t hops;
 this uint64_t wanted;
 this uint64_t bits;
 this uint64_t scope;
+this uint64_t context;
+this uint64_t thread;
+this uint64_t is_running;
+this uint64_t is_fiber;
 this uint64_t l_i;
 this uint64_t l_n;
 this uint64_t l_names;
@@ -795,10 +799,75 @@ dtrace:helper:locals:
 	}
 }
 
+/* ---- fibers ---------------------------------------------------------------------------------- */
+
+/* in an execution context: the fiber that it is part of, its thread; in that: the present one */
+inline int EC_FIBER = 40;
+inline int EC_THREAD = 48;
+inline int THREAD_FIRST = 24;
+inline int THREAD_LAST = 96;
+
+/*
+ * Sets this->context of a fiber that has begun and has not ended, and this->is_running. Its context
+ * is where the fiber's memory has its own address.
+ */
+inline void find_fiber(uint64_t o)
+{
+	this->context = 0;
+	this->i = 0;
+	this->at = IS_SLOT[o] && OTYPE[o] == T_DATA && DATA_TYPE[o] == "fiber" ? DATA[o] : 0;
+	while (this->at && !this->context && this->i < 64; 64) {
+		if (WORD[this->at + 8 * this->i] == this->at)
+			this->context = this->at + 8 * this->i - EC_FIBER;
+		this->i++;
+	}
+	if (this->context && (!EC_STACK[this->context] ||
+	    WORD[this->context + EC_CFP] - EC_STACK[this->context] >=
+	    8 * WORD[this->context + EC_STACK_SIZE]))
+		this->context = 0;
+	this->thread = this->context ? WORD[this->context + EC_THREAD] : 0;
+	this->is_running = 0;
+	this->i = THREAD_FIRST;
+	while (this->thread && this->i < THREAD_LAST; 32) {
+		this->is_running |= (uint64_t)(WORD[this->thread + this->i] == this->context);
+		this->i += 8;
+	}
+}
+
+/* One that has resumed another fiber waits for it, and does not run. */
+dtrace:helper:task:
+{
+	find_fiber(arg0);
+	if (this->context) {
+		uitem("kind");
+		uliteral("fiber");
+		uitem("state");
+		uliteral(this->is_running ? "running" : "suspended");
+	}
+}
+
+dtrace:helper:backtrace:
+{
+	find_fiber(arg0);
+	if (this->context && !this->is_running) {
+		this->frame = WORD[this->context + EC_CFP];
+		this->bottom = EC_STACK[this->context] +
+		    8 * WORD[this->context + EC_STACK_SIZE] - size;
+		this->is_all = 1;
+		this->is_last = 0;
+		this->is_shown = 0;
+		this->hashed = 0;
+		this->hash = 0;
+		while (this->frame < this->bottom; 65536)
+			show_next_frame();
+	}
+}
+
 /* ---- the heap -------------------------------------------------------------------------------- */
 
 /* Kinds of classes, as a census knows them. */
 inline int SHOWN = 1;
+inline int TASK = 0x20000;
 inline int PART = 4;
 inline int OTHER = 8;
 inline int APART = 64; /* of objects that have items elsewhere in memory */
@@ -847,12 +916,25 @@ dtrace:helper:class:
 	}
 	if (this->c && !ISCLASS[this->c])
 		this->c = 0;
+	/* Fiber, and what is derived from it */
+	this->is_fiber = 0;
+	this->at = this->t == T_DATA ? this->c : 0;
+	this->j = 0;
+	while (this->at && !this->is_fiber && this->j < 16; 16) {
+		if (ISCLASS[this->at]) {
+			find_path(this->at);
+			this->is_fiber = (uint64_t)(this->item && RSTRING[this->item] == "Fiber");
+		}
+		this->at = SUPER[this->at];
+		this->j++;
+	}
 	if (this->t == T_CLASS && (arg1 & IS_SINGLETON))
 		uclass(OTHER, 0, 0);
 	else if (this->c && this->t == T_ICLASS)
 		uclass(OTHER, 0, 0);
 	else if (this->c)
-		uclass(SHOWN | (IS_APART[arg1] ? APART : 0), 0, this->c);
+		uclass(SHOWN | (IS_APART[arg1] ? APART : 0) | (this->is_fiber ? TASK : 0), 0,
+		    this->c);
 	else
 		uclass(PART, 0, 0);
 }
