@@ -32,6 +32,10 @@ static struct err *target_open(struct mdb *m)
 	struct gate *gate = m->files->gate;
 	struct err *e;
 
+	if (m->opts.target) {
+		m->t = m->opts.target;
+		return NULL;
+	}
 	if (m->opts.is_copy)
 		return target_copy(m->opts.pid, m->opts.keep, gate, &m->copied, &m->t);
 	e = m->opts.core ? target_core_open(m->opts.core, gate, &m->t)
@@ -55,7 +59,8 @@ struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 	if (!opts->h)
 		(void)dtrace_handle_notice(m->h, notice_give, m);
 	/* Stacks go on with the async functions that wait for the outermost one. */
-	(void)dtrace_setopt(m->h, "jstackasync", NULL);
+	if (!opts->keeps_options)
+		(void)dtrace_setopt(m->h, "jstackasync", NULL);
 	m->syms = names_syms(&m->h->names);
 	m->files = &m->h->names.file_opts;
 	e = target_open(m);

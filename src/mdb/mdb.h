@@ -24,6 +24,7 @@
 
 struct dtrace_hdl;
 struct mdb;
+struct target;
 
 struct mdb_opts {
 	/* A session that outlives it, whose names and helpers it shares; NULL: its own. */
@@ -31,8 +32,10 @@ struct mdb_opts {
 	/* Either is given; program: NULL, or from where the program of the core file is read */
 	const char *core, *program;
 	pid_t pid;
-	bool is_copy;	  /* a copy of the process is looked at, which goes on at once */
-	const char *keep; /* the core file to make of that copy; NULL: none */
+	struct target *target; /* of that process, which is taken; NULL: none is open */
+	bool keeps_options;    /* those of the session stay as they are */
+	bool is_copy;	       /* a copy of the process is looked at, which goes on at once */
+	const char *keep;      /* the core file to make of that copy; NULL: none */
 	bool is_json;
 	void *ctx;
 	/* Takes output of commands. False: nobody reads it any more, and the command ends. */

@@ -4,13 +4,15 @@
 
 #include <inttypes.h>
 
+#include "base/hashmap.h"
 #include "base/text.h"
 #include "sym/sym.h"
 #include "helper/dump.h"
 #include "render/json.h"
 #include "render/print.h"
 
-#define INDENT 4
+#define INDENT	   4
+#define TITLES_MAX 20u /* of what has equal stacks */
 
 static const char *state_text(char state)
 {
@@ -117,6 +119,97 @@ static void thread_text_add(const struct dump_thread *t, struct strbuf *out)
 		strbuf_addf(out, ", %s", state);
 }
 
+static void parked_title_add(const struct dump_parked *p, struct strbuf *out)
+{
+	strbuf_addf(out, "%s ", p->kind);
+	if (p->id)
+		text_escape(out, p->id, strlen(p->id));
+	else
+		strbuf_addf(out, "0x%" PRIx64, p->addr);
+	if (p->name) {
+		strbuf_adds(out, " (");
+		text_escape(out, p->name, strlen(p->name));
+		strbuf_addc(out, ')');
+	}
+	if (p->state) {
+		strbuf_adds(out, ", ");
+		text_escape(out, p->state, strlen(p->state));
+	}
+}
+
+/* Those of equal stacks: the index of the first, how many they are. */
+struct parked_group {
+	uint32_t first, n;
+	struct strbuf titles;
+	char *stack;
+};
+
+static struct parked_group *group_find(struct hashmap *groups, const struct dump_form *how,
+				       uint32_t i, char *stack)
+{
+	bool is_merged = how->opts->stackmerge > 0;
+	struct parked_group *g = is_merged ? hashmap_finds(groups, stack) : NULL;
+
+	if (g) {
+		free(stack);
+		return g;
+	}
+	g = xcalloc(1, sizeof(*g));
+	g->first = i;
+	g->stack = stack;
+	if (is_merged)
+		hashmap_sets(groups, stack, g);
+	return g;
+}
+
+static void parked_text_add(const struct dump *d, const struct dump_form *how, struct strbuf *out)
+{
+	struct parked_group **of = xcalloc(d->nparked + 1, sizeof(struct parked_group *));
+	struct hashmap *groups = hashmap_create();
+
+	for (uint32_t i = 0; i < d->nparked; i++) {
+		const struct dump_parked *p = &d->parked[i];
+		struct strbuf stack = {0};
+
+		for (uint32_t k = 0; k < p->frames.len; k++)
+			helper_text_add(&stack, p->frames.data[k]);
+		if (p->cut)
+			strbuf_addf(&stack, "%*s(%s)\n", INDENT, "", p->cut);
+		of[i] = group_find(groups, how, i, xstrdup(strbuf_text(&stack)));
+		strbuf_deinit(&stack);
+		if (of[i]->n++ < TITLES_MAX) {
+			strbuf_adds(&of[i]->titles, of[i]->n > 1 ? "; " : "");
+			parked_title_add(p, &of[i]->titles);
+		}
+	}
+	for (uint32_t i = 0; i < d->nparked; i++) {
+		struct parked_group *g = of[i];
+
+		if (g->first != i)
+			continue;
+		strbuf_addf(out, "-----------------  %s", strbuf_text(&g->titles));
+		if (g->n > TITLES_MAX)
+			strbuf_addf(out, "; and %u others", g->n - TITLES_MAX);
+		strbuf_addf(out, "  -----------------\n%s", g->stack);
+	}
+	for (uint32_t i = d->nparked; i--;) { /* the first of a group comes last */
+		if (of[i]->first != i)
+			continue;
+		strbuf_deinit(&of[i]->titles);
+		free(of[i]->stack);
+		free(of[i]);
+	}
+	hashmap_destroy(groups);
+	free(of);
+	if (d->nmore)
+		strbuf_addf(out,
+			    "... and up to %" PRIu64
+			    " more that no thread runs: -x pstacktasks=N shows up to N\n",
+			    d->nmore);
+	if (d->no_parked)
+		strbuf_addf(out, "(what no thread runs is not shown: %s)\n", d->no_parked);
+}
+
 void dump_text(const struct dump *d, const struct dump_form *how, struct strbuf *out)
 {
 	uint32_t n = d->threads.len;
@@ -146,6 +239,8 @@ void dump_text(const struct dump *d, const struct dump_form *how, struct strbuf 
 		strbuf_deinit(&stacks[i]);
 	free(stacks);
 	free(is_shown);
+	if (d->has_parked)
+		parked_text_add(d, how, out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -174,6 +269,31 @@ static void thread_json_add(const struct dump *d, const struct dump_form *how,
 	strbuf_addc(out, '}');
 }
 
+static void parked_json_add(const struct dump_parked *p, struct strbuf *out)
+{
+	strbuf_addf(out, "{\"address\": \"0x%" PRIx64 "\"", p->addr);
+	json_member(out, "kind", p->kind);
+	json_member(out, "language", p->language);
+	if (p->id)
+		json_member(out, "id", p->id);
+	if (p->name)
+		json_member(out, "name", p->name);
+	if (p->state)
+		json_member(out, "state", p->state);
+	strbuf_adds(out, ", \"frames\": [");
+	for (uint32_t i = 0; i < p->frames.len; i++) {
+		const char *text = p->frames.data[i];
+
+		strbuf_adds(out, i ? ", {\"kind\": \"language\"" : "{\"kind\": \"language\"");
+		json_member(out, "symbol", text + (*text == '@'));
+		strbuf_addc(out, '}');
+	}
+	strbuf_adds(out, "]");
+	if (p->cut)
+		json_member(out, "cut", p->cut);
+	strbuf_addc(out, '}');
+}
+
 void dump_json(const struct dump *d, const struct dump_form *how, struct strbuf *out)
 {
 	strbuf_addf(out, "{\"pid\": %d", (int)d->pid);
@@ -187,5 +307,16 @@ void dump_json(const struct dump *d, const struct dump_form *how, struct strbuf 
 		strbuf_adds(out, i ? ", " : "");
 		thread_json_add(d, how, &d->threads.data[i], out);
 	}
-	strbuf_adds(out, "]}\n");
+	strbuf_adds(out, "]");
+	if (d->has_parked) {
+		strbuf_adds(out, ", \"parked\": [");
+		for (uint32_t i = 0; i < d->nparked; i++) {
+			strbuf_adds(out, i ? ", " : "");
+			parked_json_add(&d->parked[i], out);
+		}
+		strbuf_addf(out, "], \"parked-more\": %" PRIu64, d->nmore);
+	}
+	if (d->no_parked)
+		json_member(out, "parked-missing", d->no_parked);
+	strbuf_adds(out, "}\n");
 }

@@ -6,8 +6,8 @@
  * What is copied is decided by page. The kernel marks in /proc/PID/pagemap which pages of a private
  * mapping are the process's own: those that it has written to. They are copied, whatever the
  * mapping allows now. All other pages of a mapping of a file are those of the file, and are read
- * from there later; of each file, the first page is copied, because of its build id. Shared memory
- * is not copied.
+ * from there later; of each file, the first page is copied, because of its build id. Of shared
+ * memory, only code without a file is copied.
  *
  *     pages of a mapping of a file   F C C F F F C      C: own, F: of the file
  *     segments                      |0|2,     |1|      copied pages; the rest follows from the file
@@ -100,6 +100,41 @@ static void pages_add(struct copying *c, uint32_t i, taddr start, taddr end)
 	s->copied = MAX(s->copied, end - s->start);
 }
 
+/* Shared memory that has code and no file: some runtimes write their code at another address. */
+static bool is_shared_code(const struct proc_map *m)
+{
+	return m->is_shared && m->is_exec && strncmp(m->path, "/memfd:", 7) == 0;
+}
+
+/*
+ * Marks the pages of shared code that are in memory, by this mapping or by another one of the file:
+ * reading the others would give the process memory for them.
+ */
+static void shared_mark(struct copying *c, int pagemap, const struct proc_map *m, taddr at,
+			uint64_t *entries, uint64_t n)
+{
+	const struct proc_maps *maps = target_maps(c->t);
+	CLEANUP(free) uint64_t *others = xcalloc(n, sizeof(*others));
+	uint64_t off = m->off + (at - m->start);
+
+	for (uint64_t k = 0; k < n; k++)
+		entries[k] = entries[k] >> 62 ? 1ull << 63 : 0;
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *o = &maps->maps.data[i];
+		uint64_t from = MAX(off, o->off),
+			 to = MIN(off + n * PAGE, o->off + (o->end - o->start));
+		ssize_t got;
+
+		if (o == m || !proc_map_is_same_file(o, m) || from >= to)
+			continue;
+		got = pread(pagemap, others, (to - from) / PAGE * sizeof(*others),
+			    (off_t)((o->start + (from - o->off)) / PAGE * sizeof(*others)));
+		for (uint64_t k = 0; got > 0 && k < (uint64_t)got / sizeof(*others); k++)
+			if (others[k] >> 62)
+				entries[(from - off) / PAGE + k] = 1ull << 63;
+	}
+}
+
 /* Finds the pages of a mapping that are the process's own. */
 static void mapping_scan(struct copying *c, int pagemap, uint32_t i)
 {
@@ -115,6 +150,8 @@ static void mapping_scan(struct copying *c, int pagemap, uint32_t i)
 		n = got > 0 ? (uint64_t)got / sizeof(*entries) : 0;
 		if (!n)
 			return;
+		if (m->is_shared)
+			shared_mark(c, pagemap, m, at, entries, n);
 		for (uint64_t k = 0, first; k < n; k++) {
 			for (first = k; k < n && PAGE_OWN(entries[k]); k++)
 				;
@@ -181,7 +218,7 @@ static struct err *pages_find(struct copying *c)
 			pages_add(c, i, m->start, m->end);
 		else if (has_file && !m->off && gate_is_dev_harmless(c->t->gate, m->dev))
 			pages_add(c, i, m->start, MIN(m->start + PAGE, m->end));
-		if (own[i] && !m->is_shared)
+		if (m->is_shared ? is_shared_code(m) : own[i])
 			mapping_scan(c, pagemap, i);
 	}
 	if (c->segments.len > SEGMENTS_MAX || c->runs.len >= RUNS_MAX)
@@ -409,35 +446,64 @@ static struct err *process_read(struct copying *c, pid_t tid)
 	return memory_copy(c);
 }
 
+/* Copies what the process has to stand still for; headers are written later. */
+static struct err *held_copy(struct copying *c, pid_t tid, struct proc_maps *maps)
+{
+	struct err *e = process_read(c, tid);
+
+	proc_maps_copy(target_maps(c->t), maps);
+	return e;
+}
+
+/* Ends the copy, and opens it if there was no error. */
+static struct err *copy_end(struct copying *c, pid_t tid, struct proc_maps *maps, pid_t pid,
+			    struct gate *g, struct err *e, struct target **ret)
+{
+	CLEANUP(free) char *name = NULL;
+
+	if (!e)
+		e = headers_write(c, maps);
+	proc_maps_deinit(maps);
+	vec_deinit(&c->segments);
+	vec_deinit(&c->runs);
+	strbuf_deinit(&c->notes);
+	if (e) {
+		scratch_close(&c->to);
+		return err_wrap(e, "cannot copy process %d", (int)tid);
+	}
+	if (asprintf(&name, "copy of process %d", (int)pid) < 0)
+		oom();
+	return target_core_of(fd_take(&c->to.fd), name, g, ret);
+}
+
 struct err *target_copy(pid_t tid, const char *path, struct gate *g, struct target_copied *stats,
 			struct target **ret)
 {
 	struct copying c = {.to.fd = -1};
 	struct proc_maps maps = {0};
-	CLEANUP(free) char *name = NULL;
 	struct err *e = scratch_create(path, &c.to);
 	uint64_t begin = now_ns();
+	pid_t pid = tid;
 
 	if (!e)
 		e = target_hold(tid, g, &c.t);
 	if (!e) {
-		e = process_read(&c, tid);
-		proc_maps_copy(target_maps(c.t), &maps);
-		if (asprintf(&name, "copy of process %d", (int)target_pid(c.t)) < 0)
-			oom();
+		e = held_copy(&c, tid, &maps);
+		pid = target_pid(c.t);
 		target_close(c.t);
 		stats->stopped_ns = now_ns() - begin;
 		stats->bytes = c.bytes;
-		if (!e)
-			e = headers_write(&c, &maps);
-		proc_maps_deinit(&maps);
 	}
-	vec_deinit(&c.segments);
-	vec_deinit(&c.runs);
-	strbuf_deinit(&c.notes);
-	if (e) {
-		scratch_close(&c.to);
-		return err_wrap(e, "cannot copy process %d", (int)tid);
-	}
-	return target_core_of(fd_take(&c.to.fd), name, g, ret);
+	return copy_end(&c, tid, &maps, pid, g, e, ret);
+}
+
+struct err *target_copy_held(struct target *held, pid_t tid, struct gate *g, struct target **ret)
+{
+	struct copying c = {.to.fd = -1, .t = held};
+	struct proc_maps maps = {0};
+	struct err *e = scratch_create(NULL, &c.to);
+
+	if (!e)
+		e = held_copy(&c, tid, &maps);
+	return copy_end(&c, tid, &maps, target_pid(held), g, e, ret);
 }

@@ -19,3 +19,6 @@ struct target_copied {
 /* path: the core file to make, which must not exist; NULL: a temporary one without a name. */
 MUST_CHECK struct err *target_copy(pid_t tid, const char *path, struct gate *g,
 				   struct target_copied *stats, struct target **ret);
+/* The same of a process that the caller holds, and lets go afterwards. */
+MUST_CHECK struct err *target_copy_held(struct target *held, pid_t tid, struct gate *g,
+					struct target **ret);

@@ -10,6 +10,7 @@
 #include "helper/dump.h"
 #include "helper/trace.h"
 #include "helper/ustack.h"
+#include "mdb/parked.h"
 #include "render/dump.h"
 #include "render/print.h"
 #include "session/session.h"
@@ -102,22 +103,91 @@ static struct err *dump_parse(const char *text, struct strbuf *file, struct dump
 		       : err_sys(errno, "'%s' is no process id, and no core file", ret->core);
 }
 
+/* A dump, and what is needed to find what stands parked. */
+struct dumping {
+	dtrace_hdl_t *dtp;
+	struct dump_opts opts;
+	struct target *copy; /* of a process; NULL: none was made */
+	struct dump dump;
+	struct mdb *m;
+	struct parked parked;
+	struct err *no_parked;
+};
+
+static void copy_make(void *ctx, struct target *held)
+{
+	struct dumping *d = ctx;
+
+	d->no_parked = target_copy_held(held, d->opts.tid, d->dtp->names.file_opts.gate, &d->copy);
+}
+
+static bool text_drop(void *ctx, const char *text, size_t len)
+{
+	(void)ctx;
+	(void)text;
+	(void)len;
+	return true;
+}
+
+static void note_add(void *ctx, const char *text)
+{
+	struct dumping *d = ctx;
+
+	strbuf_addf(&d->dump.notes, "%s\n", text);
+}
+
+/* Looks for them in the core file, or in the copy while the process runs on. */
+static void parked_find(struct dumping *d, uint32_t most)
+{
+	struct mdb_opts opts = {
+		.h = d->dtp,
+		.core = d->opts.core,
+		.pid = d->dump.pid,
+		.target = d->copy,
+		.keeps_options = true,
+		.ctx = d,
+		.write = text_drop,
+		.error = note_add,
+	};
+
+	if (!d->no_parked) {
+		d->no_parked = mdb_open(&opts, &d->m);
+		d->copy = NULL;
+	}
+	if (!d->no_parked)
+		d->no_parked = parked_read(d->m, 0, most, false, &d->parked);
+	d->dump.has_parked = true;
+	d->dump.parked = d->parked.all.data;
+	d->dump.nparked = d->parked.all.len;
+	d->dump.nmore = d->parked.nmore;
+	d->dump.no_parked = d->no_parked ? err_text(d->no_parked) : NULL;
+}
+
 static struct err *dump_run(dtrace_hdl_t *dtp, struct ustacks *u, struct strbuf *out)
 {
-	struct dump_opts opts = {.syms = names_syms(&dtp->names)};
+	uint32_t most = opt_u32(&dtp->opts, OPT_pstacktasks);
 	const struct print_opts *print = &dtp->consumer.print_opts;
-	const struct dump_form form = {opts.syms, print};
+	struct dumping d = {.dtp = dtp, .opts.syms = names_syms(&dtp->names)};
+	const struct dump_form form = {d.opts.syms, print};
 	struct strbuf file = {0};
-	struct dump d = {0};
-	struct err *e = dump_parse(dtp->opts.str[OPT_pstack], &file, &opts);
+	struct err *e = dump_parse(dtp->opts.str[OPT_pstack], &file, &d.opts);
 
+	if (!e && most && !d.opts.core && !d.opts.only) {
+		d.opts.ctx = &d;
+		d.opts.held = copy_make;
+	}
 	if (!e)
-		e = ustacks_dump(u, &opts, &d);
+		e = ustacks_dump(u, &d.opts, &d.dump);
+	if (!e && most && !d.opts.only && (d.opts.core || d.copy || d.no_parked))
+		parked_find(&d, most);
 	if (!e && (print->oformat == PRINT_JSON || print->oformat == PRINT_JSONL))
-		dump_json(&d, &form, out);
+		dump_json(&d.dump, &form, out);
 	else if (!e)
-		dump_text(&d, &form, out);
-	dump_deinit(&d);
+		dump_text(&d.dump, &form, out);
+	parked_free(&d.parked);
+	mdb_close(d.m);
+	err_destroy(d.no_parked);
+	dump_deinit(&d.dump);
 	strbuf_deinit(&file);
 	return e;
 }
