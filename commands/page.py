@@ -12,6 +12,7 @@ COMMON = {
     "[-p PID]": ("-p PID", "Only this process."),
     "[-n NAME]": ("-n NAME", "Only programs of this name."),
     "[-t]": ("-t", "The time in each line."),
+    "[-j]": ("-j", "The same as --json."),
     "[SECONDS [COUNT]]": ("SECONDS, COUNT", "A report every so many seconds, and so many of them."),
     "{-p PID | COMMAND}": ("-p PID, COMMAND", "The process that is traced, or the command that is run and traced; it ends with it."),
 }
@@ -31,20 +32,21 @@ def page(name, text):
     top = next((line.removeprefix("top: ") for line in lines if line.startswith("top: ")), None)
     runs = any(line.startswith("runs: ") for line in lines)
     members = [line.removeprefix("members").split(": ", 1) for line in lines if line.startswith("members")]
-    body = "\n".join(line for line in lines[1:] if not line.startswith(("usage: ", "every: ", "top: ", "members", "runs: ", "sets -")))
+    body = "\n".join(line for line in lines[1:] if not line.startswith(("usage: ", "every: ", "top: ", "members", "runs: ", "sets -", "waits ", "where ")))
     body, example = body.split("\nexample: ", 1)
     options = re.findall(r"^(-\w(?: [A-Z]+)?) {2,}(.*)$", body, re.M)
+    ends = not runs and not any(option.startswith("-d ") for option, _ in options)
     prose = re.sub(r"^-\w .*\n", "", body, flags=re.M).strip()
     options += [row for key, row in COMMON.items() if key in usage]
     if top:
         options.append(("-r N", f"At most N rows of a table, the greatest ones; {top} without this option, all with 0. The number of the others, and their sum, are told."))
     objects = "; ".join((f"with{flag} " if flag else "") + ", ".join(names.split()) for flag, names in members)
-    if not runs:
+    if ends:
         options.append(("-d SECONDS", "Ends after so long; else with ^C."))
     options += [("--json", f"An object of JSON a line, without titles: {'' if runs else 'time, '}{objects}." + (" All rows, unless -r is given." if top else "")),
                 ("-h, --help", "These options, in short.")]
     out = [f'.TH {name.upper()} 8 "2026" "Fathom" "System Administration"', ".SH NAME", f"{roff(name)} \\- {roff(title)}", ".SH SYNOPSIS",
-           f".B {roff(name)}", roff(usage.removeprefix(name).strip() + (" [--json]" if runs else " [-d SECONDS] [--json]")), ".SH DESCRIPTION",
+           f".B {roff(name)}", roff(usage.removeprefix(name).strip() + " [-d SECONDS]" * ends + " [--json]"), ".SH DESCRIPTION",
            roff(prose).replace("\n\n", "\n.PP\n")]
     if every:
         out.append(f".PP\nWithout SECONDS there is a report every {'second' if every == '1' else every + ' seconds'}.")

@@ -10,7 +10,7 @@ _fathom_value() {
 	case $1:$2 in
 	-p:*) mapfile -t COMPREPLY < <(compgen -W "$(command ps -eo pid=)" -- "$cur") ;;
 	-n:*) mapfile -t COMPREPLY < <(compgen -W "$(command ps -eo comm= | grep -xE '[A-Za-z0-9_.+-]+' | sort -u)" -- "$cur") ;;
-	-d:*) mapfile -t COMPREPLY < <(compgen -W '1 5 10 30 60' -- "$cur") ;;
+	-d:SECONDS) mapfile -t COMPREPLY < <(compgen -W '1 5 10 30 60' -- "$cur") ;;
 	-r:*) mapfile -t COMPREPLY < <(compgen -W '0 10 20 50 100' -- "$cur") ;;
 	*:SIGNAL) mapfile -t COMPREPLY < <(compgen -A signal -- "$cur"; compgen -A signal -- "SIG$cur" | sed 's/^SIG//') ;;
 	*:CALL) mapfile -t COMPREPLY < <(dtrace --complete="probe:syscall::$cur" 2>/dev/null | sed 's/^syscall:://; s/:$//') ;;
