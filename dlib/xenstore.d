@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Provider xenstore: messages between Xen's store daemon, xenstored (C) or oxenstored, and the clients of its sockets, which
- * are programs of domain 0.
+ * are programs of domain 0. Provider xenstored: those between a process of the C daemon and kernels, through shared memory.
+ * "xenstore*:::msg" means both.
  *
  * A message is a head of 16 bytes, and behind it a body of as many bytes as the head says.
  *
@@ -10,7 +11,8 @@
  * (oxenstored by one), whose first attempt has the whole of it, however much the connection takes.
  *
  * A call is noted when it begins. What it has brought is found out by the first guard that is evaluated when it returns;
- * guards that follow see the result. A connection is a struct sock *.
+ * guards that follow see the result. The calls are read() and write(), of which a connection is a struct sock *, and the
+ * daemon's functions that do the same with shared memory, of which it is a struct connection *.
  */
 #pragma D depends_on library pidns.d
 #pragma D depends_on library socket.d
@@ -56,6 +58,8 @@ inline string xs_type_name[uint32_t T] =
 
 self uintptr_t __xs_conn, __xs_buf;
 self uint32_t __xs_asked; /* bytes; 0: the call's result was looked at, or it is none of ours */
+self uintptr_t __xs_guest_conn, __xs_guest_buf; /* the same of a function, which makes system calls itself */
+self uint32_t __xs_guest_asked, __xs_guest;	/* the number of the domain */
 
 /* ---- the message that it has completed ---- */
 
@@ -245,6 +249,110 @@ provider xenstore {
 			(0, __xs_peer, __xs_said, (struct __xs_socket *)self->__xs_conn);
 };
 
+/* ---- kernels ---- */
+
+/*
+ * The functions readchn(connection, to, size) and writechn(connection, from, size) of the C daemon's xenstored_domain.c, which
+ * return how many bytes of the shared memory were moved. Debian's daemons are stripped: the functions are known by their code,
+ * which differs from version to version with the place of the domain in a struct connection (C), and of its number there (D).
+ */
+inline int __xs_note_guest[uintptr_t K, uintptr_t B, uint32_t N, int C, int D] =
+	(self->__xs_event = 0, self->__xs_guest_asked = __xs_sized[N], self->__xs_guest_conn = K, self->__xs_guest_buf = B,
+	 self->__xs_guest = *(userland uint32_t *)(*(userland uintptr_t *)(K + C) + D), 0);
+inline int __xs_note_414[uintptr_t K, uintptr_t B, uint32_t N] = __xs_note_guest[K, B, N, 0x70, 16];
+inline int __xs_note_417[uintptr_t K, uintptr_t B, uint32_t N] = __xs_note_guest[K, B, N, 0x88, 16];
+inline int __xs_note_420[uintptr_t K, uintptr_t B, uint32_t N] = __xs_note_guest[K, B, N, 0x98, 0];
+
+inline int __xs_take_guest[int R] =
+	(this->__xs_n = self->__xs_guest_asked, this->__xs_r = R > 0 ? R : 0, self->__xs_guest_asked = 0,
+	 this->__xs_c = self->__xs_guest_conn, this->__xs_b = self->__xs_guest_buf, 0);
+inline int __xs_guest_got[int R, int E] =
+	(self->__xs_guest_asked != 0 ? (__xs_take_guest[R], self->__xs_event = this->__xs_r != 0 ? __xs_got : 0) : 0,
+	 self->__xs_event == E);
+inline int __xs_guest_sent[int R, int E] =
+	(self->__xs_guest_asked != 0 ? (__xs_take_guest[R], self->__xs_event = this->__xs_r != 0 ? __xs_sent : 0) : 0,
+	 self->__xs_event == E);
+
+struct __xs_guest;
+translator xsinfo_t <struct __xs_guest *G> {
+	xs_tx = __xs_tx;
+	xs_dom = self->__xs_guest;
+	xs_pid = 0;
+	xs_type = self->__xs_type;
+	xs_name = xs_type_name[self->__xs_type];
+	xs_text = __xs_said;
+	xs_req = (uint32_t)self->__xs_ids;
+	xs_conn = (uintptr_t)G;
+};
+
+/* Debian's builds of Xen 4.14, 4.17 and 4.20 */
+provider xenstored {
+	probe msg(uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, struct __xs_guest *g)
+		: (uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, xsinfo_t *g)
+		= pid:xenstored:readchn-53488b47704889f14c8b4828418bb100080000418b9904080000:entry
+			/__xs_note_414[arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		  pid:xenstored:readchn-53488b47704889f14c8b4828418bb100080000418b9904080000:returned
+			/__xs_guest_got[arg1, __XS_IS_MSG]/ (__xs_tx, self->__xs_guest, 0, self->__xs_type, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:readchn-53488b87880000004889f14c8b4820418bb100080000418b8104080000:entry
+			/__xs_note_417[arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		  pid:xenstored:readchn-53488b87880000004889f14c8b4820418bb100080000418b8104080000:returned
+			/__xs_guest_got[arg1, __XS_IS_MSG]/ (__xs_tx, self->__xs_guest, 0, self->__xs_type, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:readchn-f30f1efa53488b87980000004889f14c8b4810418bb100080000418b8104080000:entry
+			/__xs_note_420[arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		  pid:xenstored:readchn-f30f1efa53488b87980000004889f14c8b4810418bb100080000418b8104080000:returned
+			/__xs_guest_got[arg1, __XS_IS_MSG]/ (__xs_tx, self->__xs_guest, 0, self->__xs_type, __xs_said, (struct __xs_guest *)self->__xs_guest_conn);
+
+	probe reply(uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, struct __xs_guest *g)
+		: (uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, xsinfo_t *g)
+		= pid:xenstored:writechn-53488b47704989f84c8b4828418b8908080000418b810c080000:entry
+			/__xs_note_414[arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		  pid:xenstored:writechn-53488b47704989f84c8b4828418b8908080000418b810c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_REPLY]/ (__xs_tx, self->__xs_guest, 0, self->__xs_type, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:writechn-53488b8f880000004889f84c8b4120418b9808080000418bb80c080000:entry
+			/__xs_note_417[arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		  pid:xenstored:writechn-53488b8f880000004889f84c8b4120418b9808080000418bb80c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_REPLY]/ (__xs_tx, self->__xs_guest, 0, self->__xs_type, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:writechn-f30f1efa53488b8f980000004889f84c8b4110418b9808080000418bb80c080000:entry
+			/__xs_note_420[arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		  pid:xenstored:writechn-f30f1efa53488b8f980000004889f84c8b4110418b9808080000418bb80c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_REPLY]/ (__xs_tx, self->__xs_guest, 0, self->__xs_type, __xs_said, (struct __xs_guest *)self->__xs_guest_conn);
+
+	probe error(uint32_t tx, uint32_t dom, int pid, string text, struct __xs_guest *g)
+		: (uint32_t tx, uint32_t dom, int pid, string text, xsinfo_t *g)
+		= pid:xenstored:writechn-53488b47704989f84c8b4828418b8908080000418b810c080000:entry
+			/__xs_note_414[arg0, arg1, arg2]/ (0, 0, 0, "", NULL),
+		  pid:xenstored:writechn-53488b47704989f84c8b4828418b8908080000418b810c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_ERROR]/ (__xs_tx, self->__xs_guest, 0, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:writechn-53488b8f880000004889f84c8b4120418b9808080000418bb80c080000:entry
+			/__xs_note_417[arg0, arg1, arg2]/ (0, 0, 0, "", NULL),
+		  pid:xenstored:writechn-53488b8f880000004889f84c8b4120418b9808080000418bb80c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_ERROR]/ (__xs_tx, self->__xs_guest, 0, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:writechn-f30f1efa53488b8f980000004889f84c8b4110418b9808080000418bb80c080000:entry
+			/__xs_note_420[arg0, arg1, arg2]/ (0, 0, 0, "", NULL),
+		  pid:xenstored:writechn-f30f1efa53488b8f980000004889f84c8b4110418b9808080000418bb80c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_ERROR]/ (__xs_tx, self->__xs_guest, 0, __xs_said, (struct __xs_guest *)self->__xs_guest_conn);
+
+	probe watch_event(uint32_t dom, int pid, string text, struct __xs_guest *g)
+		: (uint32_t dom, int pid, string text, xsinfo_t *g)
+		= pid:xenstored:writechn-53488b47704989f84c8b4828418b8908080000418b810c080000:entry
+			/__xs_note_414[arg0, arg1, arg2]/ (0, 0, "", NULL),
+		  pid:xenstored:writechn-53488b47704989f84c8b4828418b8908080000418b810c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_WATCH_EVENT]/ (self->__xs_guest, 0, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:writechn-53488b8f880000004889f84c8b4120418b9808080000418bb80c080000:entry
+			/__xs_note_417[arg0, arg1, arg2]/ (0, 0, "", NULL),
+		  pid:xenstored:writechn-53488b8f880000004889f84c8b4120418b9808080000418bb80c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_WATCH_EVENT]/ (self->__xs_guest, 0, __xs_said, (struct __xs_guest *)self->__xs_guest_conn),
+		  pid:xenstored:writechn-f30f1efa53488b8f980000004889f84c8b4110418b9808080000418bb80c080000:entry
+			/__xs_note_420[arg0, arg1, arg2]/ (0, 0, "", NULL),
+		  pid:xenstored:writechn-f30f1efa53488b8f980000004889f84c8b4110418b9808080000418bb80c080000:returned
+			/__xs_guest_sent[arg1, __XS_IS_WATCH_EVENT]/ (self->__xs_guest, 0, __xs_said, (struct __xs_guest *)self->__xs_guest_conn);
+};
+
+#pragma D attributes Evolving/Evolving/Common provider xenstored provider
+#pragma D attributes Private/Private/Unknown provider xenstored module
+#pragma D attributes Private/Private/Unknown provider xenstored function
+#pragma D attributes Evolving/Evolving/Common provider xenstored name
+#pragma D attributes Evolving/Evolving/Common provider xenstored args
 #pragma D attributes Evolving/Evolving/Common provider xenstore provider
 #pragma D attributes Private/Private/Unknown provider xenstore module
 #pragma D attributes Private/Private/Unknown provider xenstore function

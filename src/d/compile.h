@@ -171,6 +171,11 @@ struct code_source {
 	enum code_kind kind;
 	const char *mod, *func, *name;
 	/*
+	 * What the function's code begins with: two digits a byte, hexadecimal or '?' for any;
+	 * NULL: its name is enough. In a file that does not name it, it is where these bytes are.
+	 */
+	const char *bytes;
+	/*
 	 * The guard is 0: no clause runs, but the program counts a consumer of the probe. Some
 	 * programs do what another probe needs only then.
 	 */

@@ -10,7 +10,8 @@
  * In each process that has mapped a file of that name with that function, this is a probe like
  * those of notes: "perl123" is its provider, the file its module. The front end compiles clauses
  * for it with the guard and the arguments of the source (probe.source). A file that has a note for
- * a probe of the same provider and name keeps that one alone. A source usdt:FILE:PROVIDER:PROBE is
+ * a probe of the same provider and name keeps that one alone. A function may be known by the
+ * beginning of its code, also in a file without its name. A source usdt:FILE:PROVIDER:PROBE is
  * another name for probes of notes, or a declaration about them.
  */
 #include "d/compile.h"
@@ -233,17 +234,26 @@ static bool name_matches(const struct code_source *source, const char *file)
 	return glob_match(name, file);
 }
 
+static bool digit_matches(char pattern, uint8_t digit)
+{
+	return pattern == '?' || pattern == "0123456789abcdef"[digit] ||
+	       pattern == "0123456789ABCDEF"[digit];
+}
+
+static bool bytes_match(const uint8_t *code, const char *hex, size_t len)
+{
+	for (size_t i = 0; i < len / 2; i++)
+		if (!digit_matches(hex[2 * i], code[i] >> 4) ||
+		    !digit_matches(hex[2 * i + 1], code[i] & 15))
+			return false;
+	return true;
+}
+
 static bool has_bytes(struct code_file *file, const struct func *fn, const char *hex, size_t len)
 {
 	const uint8_t *code = text_at(&file->image->text, fn->off, len / 2);
 
-	for (size_t i = 0; code && i < len / 2; i++) {
-		char byte[3] = {hex[2 * i], hex[2 * i + 1]};
-
-		if (strtoul(byte, NULL, 16) != code[i])
-			return false;
-	}
-	return code;
+	return code && bytes_match(code, hex, len);
 }
 
 static bool has_functions(const struct code_source *source, struct code_file *file)
@@ -263,6 +273,75 @@ static bool has_functions(const struct code_source *source, struct code_file *fi
 	return true;
 }
 
+#define SEARCH_PIECE (1u << 20) /* bytes of code that are searched at once */
+
+/*
+ * Counts the places in a segment's code where the bytes are, at most up to 2; *ret_off is the last.
+ * The first of the bytes is one that is known.
+ */
+static uint32_t segment_search(struct code_file *file, const struct image_segment *g,
+			       const char *hex, uint64_t *ret_off)
+{
+	size_t len = strlen(hex), n = len / 2;
+	char first[3] = {hex[0], hex[1]};
+	int wanted = (int)strtoul(first, NULL, 16);
+	uint32_t nfound = 0;
+
+	for (uint64_t at = 0; at + n <= g->size && nfound < 2; at += SEARCH_PIECE) {
+		size_t starts = (size_t)MIN(g->size - n + 1 - at, (uint64_t)SEARCH_PIECE);
+		const uint8_t *code = text_at(&file->image->text, g->off + at, starts + n - 1);
+		const uint8_t *p = code, *end = code ? code + starts : NULL;
+
+		if (!code)
+			break;
+		while (nfound < 2 && p < end && (p = memchr(p, wanted, (size_t)(end - p)))) {
+			if (bytes_match(p, hex, len)) {
+				*ret_off = g->off + at + (uint64_t)(p - code);
+				nfound++;
+			}
+			p++;
+		}
+	}
+	return nfound;
+}
+
+/*
+ * The function of a file without its name: the only place in the file's code where its bytes are.
+ * Its end is not known.
+ */
+static bool function_search(struct code_file *file, const struct code_source *source,
+			    struct func *ret)
+{
+	const struct image_segments *code = &file->funcs->code;
+	uint32_t nfound = 0;
+
+	*ret = (struct func){.name = source->func};
+	for (uint32_t i = 0; i < code->list.len && nfound < 2; i++)
+		nfound += segment_search(file, &code->list.data[i], source->bytes, &ret->off);
+	if (nfound != 1 || !segments_addr(code, ret->off, &ret->addr))
+		return false;
+	ret->size = funcs_room(file->funcs, ret->addr);
+	return ret->size >= strlen(source->bytes) / 2;
+}
+
+/* Adds the function FUNCTION-BYTES, whose name the file may have or not. */
+static void known_code_add(struct usdt_object *o, const struct code_source *source)
+{
+	const struct func *fn = funcs_find(o->file->funcs, source->func);
+	struct usdt_group *grp;
+	struct func found;
+
+	if (fn && !has_bytes(o->file, fn, source->bytes, strlen(source->bytes)))
+		return;
+	if (fn) {
+		function_add(o, source, fn);
+		return;
+	}
+	grp = function_search(o->file, source, &found) ? group_make(o, source, source->func) : NULL;
+	if (grp)
+		function_sites_add(grp, source->kind, &found);
+}
+
 static void code_add(struct provider_env *env, struct usdt_object *o,
 		     const struct code_source *source)
 {
@@ -273,6 +352,10 @@ static void code_add(struct provider_env *env, struct usdt_object *o,
 	usdt_prov_add(o, source->probe->prov);
 	if (source->kind == CODE_NOTE) {
 		notes_add(env, o, source);
+		return;
+	}
+	if (source->bytes) {
+		known_code_add(o, source);
 		return;
 	}
 	if (glob_is_literal(source->func)) {

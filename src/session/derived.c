@@ -245,9 +245,11 @@ static const char *processes_hint(void *ctx, const struct probe_desc *desc)
 	for (uint32_t i = 0; (code = dsession_code_source(c->dsession, i, &is_live)); i++)
 		if (is_live && is_meant(code->probe, desc))
 			return arena_printf(c->arena,
-					    "this probe is made of the function '%s' of a file "
+					    "this probe is made of the function '%s'%s%s of a file "
 					    "'%.*s'%s%s, and there is none",
-					    code->func, (int)strcspn(code->mod, "`"), code->mod,
+					    code->func, code->bytes ? " with the code " : "",
+					    code->bytes ? code->bytes : "",
+					    (int)strcspn(code->mod, "`"), code->mod,
 					    strchr(code->mod, '`') ? " with " : "",
 					    code->mod + strcspn(code->mod, "`"));
 	return NULL;

@@ -12,9 +12,10 @@
  * from the probe that the clause names to a probe that a provider places.
  *
  * A probe in code of processes has sources of the form pid:FILE:FUNCTION:entry (return, returned),
- * or usdt:FILE:PROVIDER:PROBE, which is a probe that the file has itself. The
- * registry makes its probes when a description names processes; each has the number of its source,
- * and a clause is compiled once for each source that it could run for.
+ * or usdt:FILE:PROVIDER:PROBE, which is a probe that the file has itself. FUNCTION-BYTES is the
+ * function whose code begins with these bytes. The registry makes its probes when a description
+ * names processes; each has the number of its source, and a clause is compiled once for each source
+ * that it could run for.
  *
  * Which of several alternatives ("||") is taken is decided when a program first uses the probe: the
  * first alternative whose sources all exist here and have the arguments that guards and expressions
@@ -418,10 +419,34 @@ static bool is_same_code(const struct probe_desc *a, const struct probe_desc *b)
 	       strcmp(a->func, b->func) == 0 && strcmp(a->name, b->name) == 0;
 }
 
+#define CODE_BYTES_MIN 8 /* which say which function it is */
+
+/*
+ * The digits behind the function's name in "FUNCTION-BYTES"; NULL: only a name, which may have a
+ * dash itself (Go's "main.T.M-fm"), or a pattern.
+ */
+static const char *code_bytes_of(const struct probe_desc *d)
+{
+	const char *bytes = d->func + strcspn(d->func, "-[*?\\");
+
+	if (*bytes++ != '-' || strcmp(d->prov, CODE_PROVIDER) != 0)
+		return NULL;
+	return strspn(bytes, "0123456789abcdef?") == strlen(bytes) && strlen(bytes) >= 8 ? bytes
+											 : NULL;
+}
+
+static bool code_bytes_are_right(const char *bytes)
+{
+	size_t n = strlen(bytes);
+
+	return n % 2 == 0 && n / 2 >= CODE_BYTES_MIN && bytes[0] != '?' && bytes[1] != '?';
+}
+
 /* Why the source cannot be one of a probe in code of processes, or NULL. */
 static const char *code_source_wrong(const struct declared_probe *p, uint32_t i)
 {
 	const struct probe_desc *d = &p->sources[i].desc;
+	const char *bytes = code_bytes_of(d);
 	enum code_kind kind;
 
 	if (!is_code_provider(d->prov))
@@ -433,6 +458,12 @@ static const char *code_source_wrong(const struct declared_probe *p, uint32_t i)
 		return "a source in processes names a file, and a function or a provider";
 	if (!code_kind_of(d, &kind))
 		return "a source in processes is 'entry', 'return' or 'returned' of a function, or a probe";
+	if (bytes && (bytes == d->func + 1 || !code_bytes_are_right(bytes)))
+		return "a function that is known by its code is FUNCTION-BYTES: at least 8 bytes "
+		       "in hexadecimal, with '?' for any digit but the first two";
+	if (bytes && kind == CODE_RETURN)
+		return "a function that is known by its code has 'entry' and 'returned', "
+		       "because its end is not known";
 	for (uint32_t k = 0; k < i; k++)
 		if (is_same_code(&p->sources[k].desc, d))
 			return "another source of this probe is the same";
@@ -486,6 +517,10 @@ static bool code_sources_declare(struct check *c, const struct probe_decl *pd,
 			.name = src->desc.name,
 		};
 		(void)code_kind_of(&src->desc, &code->kind);
+		code->bytes = code_bytes_of(&src->desc);
+		if (code->bytes)
+			code->func = arena_strndup(c->session->arena, src->desc.func,
+						   strcspn(src->desc.func, "-"));
 		code->is_counter = code->kind == CODE_NOTE && src->guard &&
 				   src->guard->kind == EXPR_INT && !src->guard->ival.val;
 		src->code = code;

@@ -13,6 +13,9 @@ cat >app.c <<'END'
 struct item { int id; const char *name; };
 __attribute__((noipa)) int price(const struct item *i, int n) { return i->id * n; }
 __attribute__((noipa)) void order(int id) { SHOP_ORDER(id); __asm__ volatile(""); }
+__attribute__((noipa)) int total(const struct item *i, int n) { return i->id * n * 7 + n + 11; }
+__attribute__((noipa)) int first_twin(const struct item *i, int n) { return i->id * n * 13 + n + 17; }
+__attribute__((noipa)) int second_twin(const struct item *i, int n) { return i->id * n * 13 + n + 17; }
 __attribute__((noipa)) void only_here(void) { __asm__ volatile(""); }
 int main(void)
 {
@@ -23,6 +26,9 @@ int main(void)
 		if (i % 2)
 			__builtin_strcpy(name, "odd");
 		price(&it, 10);
+		total(&it, 10);
+		first_twin(&it, 10);
+		second_twin(&it, 10);
 		order(i);
 	}
 	only_here();
@@ -110,6 +116,40 @@ sed 's/depot/depot24h/' run2.d >digits.d
 "$DTRACE" -s run3.d -c ./shop-plain >out 2>err && fail "other code was accepted"
 grep -q 'and there is none' err || fail "no reason for other code"
 
+# functions that are known by their code, in a program that has not their names, and in one that has
+code_of() { objdump -d shop-plain --disassemble="$1" | awk -F '\t' '/^ / { gsub(/ /, "", $2); printf "%s", $2 }' | cut -c 1-24; }
+strip -o shop-bare shop-plain || fail "strip"
+total=$(code_of total) twin=$(code_of first_twin)
+[ ${#total} = 24 ] && [ "$twin" = "$(code_of second_twin)" ] || fail "the code of functions: $total $twin"
+cat >code.d <<END
+#pragma D option quiet
+provider shop {
+	probe taken(int n) = pid:shop-*:total-$total:entry ((int)arg1);
+	probe got(int v) = pid:shop-*:total-$(echo "$total" | sed 's/..$/??/; s/^\(....\)../\1??/'):returned ((int)arg1);
+	probe twin() = pid:shop-*:first_twin-$twin:entry ();
+	probe other() = pid:shop-*:total-${total%??}00:entry ();
+};
+END
+for program in shop-bare shop-plain; do
+	cat code.d - >run4.d <<'END'
+shop$target:::taken { @t[probefunc] = sum(arg0); }
+shop$target:::got { @g[probefunc] = sum(arg0); }
+END { printa("%s %@d ", @t); printa("%s %@d", @g); }
+END
+	"$DTRACE" -s run4.d -c ./$program >out 2>err || fail "functions by their code in $program"
+	[ "$(grep . out)" = "total 40 total 784" ] || fail "functions by their code in $program: calls"
+	{ cat code.d; echo 'shop$target:::other {}'; } >run5.d
+	"$DTRACE" -s run5.d -c ./$program >out 2>err && fail "other code was accepted in $program"
+	grep -q "the function 'total' with the code ${total%??}00 of a file" err || fail "no reason for other code in $program"
+done
+cat code.d - >run6.d <<'END'
+shop$target:::twin { @ = count(); }
+END { printa("%@d", @); }
+END
+"$DTRACE" -s run6.d -c ./shop-bare >out 2>err && fail "code of two functions was accepted"
+"$DTRACE" -s run6.d -c ./shop-plain >out 2>err || fail "a function that has its name"
+[ "$(grep . out)" = 4 ] || fail "a function that has its name: calls"
+
 refused() { # TEXT CLAUSE DECLARATION
 	{ [ "$3" ] && echo "provider shop { $3 };" || cat shop.d; echo "$2"; } >bad.d
 	"$DTRACE" -s bad.d -c ./shop-plain >out 2>err && fail "not refused: $2 $3"
@@ -122,6 +162,10 @@ refused 'or a probe' 'shop$target:::x {}' 'probe x() = pid:shop:order:1f ();'
 refused "chosen from by '||'" 'shop$target:::x {}' 'probe x() = pid:a:order:entry () || pid:b:order:entry ();'
 refused 'all sources of such a probe' 'shop$target:::x {}' 'probe x() = pid:a:order:entry (), tick-1s ();'
 refused 'of this probe is the same' 'shop$target:::x {}' 'probe x() = pid:a:order:entry (), pid:a:order:entry ();'
+refused 'at least 8 bytes' 'shop$target:::x {}' 'probe x() = pid:a:order-488b0748:entry ();'
+refused 'at least 8 bytes' 'shop$target:::x {}' 'probe x() = pid:a:order-488b07488b07488b0:entry ();'
+refused 'at least 8 bytes' 'shop$target:::x {}' 'probe x() = pid:a:order-??8b07488b07488b07:entry ();'
+refused "has 'entry' and 'returned'" 'shop$target:::x {}' 'probe x() = pid:a:order-488b07488b07488b07:return ();'
 refused 'lists its arguments' 'shop$target:::x {}' 'probe x() = pid:a:order:entry;'
 refused 'gives 1' 'shop$target:::x {}' 'probe x() = pid:a:order:entry (1);'
 refused "stands behind '='" 'shop$target:::x {}' 'probe x() = pid:a:order:entry (), "none";'

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Clients of a xenstored whose hypervisor is a preloaded library: what xenstore-snoop prints is what they have asked and were
 answered, and what the daemon's own trace (-T) says.
+
+The library (xenstore_machine.c) has the rings as files, so this program plays the kernels of domains 0 and 6.
 """
-import fcntl, json, os, re, select, signal, socket, struct, subprocess, sys, termios, time
+import fcntl, json, mmap, os, re, select, signal, socket, struct, subprocess, sys, termios, time
 
 TMP, SRC, DTRACE, ROOT = os.environ["TMP"], os.environ["SRC"], os.environ["DTRACE"], os.environ["ROOT"]
 RUN = f"{TMP}/run"
@@ -76,6 +78,57 @@ class Program(Client):
         return data
 
 
+class Kernel(Client):
+    """Another end of a ring: 1,024 bytes of requests, as many of answers, then how many of each were taken and put there."""
+    pid, to, from_daemon = 0, None, None
+
+    def __init__(self, dom):
+        self.dom = dom
+        with open(f"{RUN}/ring-{dom}", "r+b") as f:
+            self.ring = mmap.mmap(f.fileno(), 4096)
+        if Kernel.to is None:
+            Kernel.to, Kernel.from_daemon = (os.open(f"{RUN}/{name}", os.O_RDWR) for name in ("to", "from"))
+
+    def counters(self, at):
+        return struct.unpack_from("<2I", self.ring, at)
+
+    def notify(self):
+        os.write(self.to, struct.pack("<I", 100 + self.dom))
+
+    def wait(self):
+        if not select.select([self.from_daemon], [], [], LATEST)[0]:
+            raise TimeoutError("the daemon does not notify")
+        os.read(self.from_daemon, 4096)
+
+    def send(self, data):
+        while data:
+            taken, put = self.counters(2048)
+            room = 1024 - (put - taken & 0xffffffff)
+            if not room:
+                self.wait()
+                continue
+            for byte in data[:room]:
+                self.ring[put % 1024] = byte
+                put += 1
+            struct.pack_into("<I", self.ring, 2052, put & 0xffffffff)
+            data = data[room:]
+            self.notify()
+
+    def receive(self, size):
+        data = b""
+        while len(data) < size:
+            taken, put = self.counters(2056)
+            if taken == put:
+                self.wait()
+                continue
+            while taken != put and len(data) < size:
+                data += self.ring[1024 + taken % 1024:1025 + taken % 1024]
+                taken += 1
+            struct.pack_into("<I", self.ring, 2056, taken & 0xffffffff)
+            self.notify()
+        return data
+
+
 # ---- what is asked ------------------------------------------------------------------------------
 
 
@@ -135,6 +188,22 @@ def programs_play():
     return c
 
 
+def kernels_play(c):
+    guest, dom0 = Kernel(6), Kernel(0)
+    guest.ask("READ", b"device/vif/0/type\0")
+    guest.ask("READ", b"name\0", req=1)
+    guest.ask("WATCH", b"name\0FFFFFF0177B8F048\0", req=2)
+    guest.event_take()
+    c.ask("WRITE", b"/local/domain/6/name\0third")
+    guest.event_take()
+    guest.ask("DIRECTORY", b"/local/many\0", req=3)     # in two pieces
+    guest.ask("WRITE", b"/local/domain/6/data\0" + b"d" * 2500, req=4)
+    guest.ask("RM", b"/local\0")
+    dom0.ask("READ", b"/local/domain/6/name\0", req=77)
+    dom0.ask("TRANSACTION_START", b"\0")
+    return guest
+
+
 def tools_play():
     env = {**os.environ, "XENSTORED_RUNDIR": RUN}
     if ROOT:
@@ -158,11 +227,15 @@ def tools_play():
 def trace_rows(text):
     """The rows of the daemon's trace, without what it does not tell: type, request, answer, error; in its order."""
     waiting, found = {}, []
-    entries = rb"^(IN|OUT) (0x[0-9a-f]+) \d+ [\d:]+ (\S+) \((.*?)\)\n(?=IN |OUT |CREATE |DESTROY |wrl: |TRANSACTION |CONN |watch |\Z)"
-    for way, conn, kind, body in re.findall(entries, text, re.M | re.S):
+    way = rb"IN|OUT|OUT\(START\)|OUT\(END\)"  # the latter in place of OUT where an answer is sent in several pieces
+    entries = rb"""^(?:io:\ )?(""" + way + rb""")\ (0x[0-9a-f]+)\ (?:\(d\d+\)\ )?\d+\ [\d:]+\ (\S+)\ \((.*?)\)\n
+               (?=(?:\w+:\ )?(?:""" + way + rb"""|CREATE|DESTROY|TRANSACTION|CONN|watch|dom)\ |\Z)"""
+    for way, conn, kind, body in re.findall(entries, text, re.M | re.S | re.X):
         name, body = b"XS_" + kind, body.removesuffix(b" ")
         if way == b"IN":
             waiting[conn] = waiting.get(conn, []) + [(name, body)]
+        elif way == b"OUT(END)":
+            continue
         elif kind == b"WATCH_EVENT":
             found.append((name, body, b"", b""))
         elif kind == b"ERROR":
@@ -218,7 +291,9 @@ def daemon_start():
     with open(f"{RUN}/port", "w") as f:
         f.write("7\n")
     env = {**os.environ, "XEN_STUB": RUN, "XENSTORED_RUNDIR": RUN, "XENSTORED_ROOTDIR": RUN, "LD_LIBRARY_PATH": f"{TMP}/lib", "LD_PRELOAD": f"{TMP}/lib/machine.so"}
-    p = subprocess.Popen([os.environ["DAEMON"], "-N", "--internal-db=on", "-T", f"{RUN}/trace"], env=env, stderr=open(f"{TMP}/daemon.err", "w"))
+    with open(os.environ["DAEMON"], "rb") as f:
+        in_memory = ["--internal-db=on"] * (b"internal-db" in f.read())  # since Xen 4.20 it is always
+    p = subprocess.Popen([os.environ["DAEMON"], "-N", *in_memory, "-T", f"{RUN}/trace"], env=env, stderr=open(f"{TMP}/daemon.err", "w"))
     until = time.monotonic() + LATEST
     while not os.path.exists(f"{RUN}/socket"):
         if p.poll() is not None or time.monotonic() > until:
@@ -245,16 +320,19 @@ def trace_check(lines, told):
 
 def all_compare():
     first = Program()
-    everything, errors = snoops = [Snoop(), Snoop("-j", "-e", "-d", "0")]
+    everything, errors, guests = snoops = [Snoop(), Snoop("-j", "-e", "-d", "0"), Snoop("-t", "-d", "6")]
     for s in snoops:
         s.begin(first)
     check("title", everything.title, "DOM  PID      TX     OP\n")
+    check("title -t", guests.title, "TIME                       US DOM  PID      TX     OP\n")
     c = programs_play()
+    guest = kernels_play(c)
     tools_play()
     with open(f"{RUN}/trace", "rb") as f:
         told = f.read()
     asked = [row for row in rows if row[4] != b"/start"]
     c.ask("READ", b"/the/end\0")
+    guest.ask("READ", b"/the/end\0")
     for s in snoops:
         s.end()
     same_check("lines", everything.lines, map(line_of, asked))
@@ -263,6 +341,8 @@ def all_compare():
     same_check("-j -e -d 0", [str([o[k] for k in ("dom", "pid", "tx", "type", "request", "answer", "error")]) for o in objects],
                [str([x.decode() if isinstance(x, bytes) else x for x in row]) for row in asked if row[0] == 0 and row[6]])
     check("times of -j", [o["us"] for o in objects if o["us"] < 0], [])
+    same_check("-t -d 6", [re.sub(r"^20\d\d \w{3} [ \d]\d [\d:]{8} +(\d+|-) ", "", line) for line in guests.lines],
+               [line_of(row) for row in asked if row[0] == 6])
 
 
 def main():
