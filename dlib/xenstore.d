@@ -161,6 +161,8 @@ inline int __xs_sent =
 /* ---- calls ---- */
 
 inline int __xs_sized[uint64_t N] = N <= __XS_HEAD + __XS_BODY_MAX ? N : 0;
+/* Each clause notes the call; but for the first, it finds that it was noted. */
+inline int __xs_is_noted[uintptr_t B] = self->__xs_asked != 0 && self->__xs_buf == B;
 inline int __xs_note[uintptr_t C, uintptr_t B, uint64_t N] =
 	(self->__xs_event = 0, self->__xs_asked = C != 0 ? __xs_sized[N] : 0,
 	 C != 0 ? (self->__xs_conn = C, self->__xs_buf = B, 0) : 0, 0);
@@ -183,7 +185,8 @@ inline struct sock *__xs_socket[int FD] =
 	 this->__xs_file == NULL || (this->__xs_file->f_inode->i_mode & S_IFMT) != S_IFSOCK ? NULL :
 	 (this->__xs_sock = ((struct socket *)this->__xs_file->private_data)->sk,
 	  this->__xs_sock == NULL || this->__xs_sock->__sk_common.skc_family != AF_UNIX ? NULL : this->__xs_sock));
-inline int __xs_note_socket[int FD, uintptr_t B, uint64_t N] = __xs_note[(uintptr_t)__xs_socket[FD], B, N];
+inline int __xs_note_socket[int FD, uintptr_t B, uint64_t N] =
+	__xs_is_noted[B] ? 0 : __xs_note[(uintptr_t)__xs_socket[FD], B, N];
 
 /* ---- arguments ---- */
 
@@ -257,6 +260,7 @@ provider xenstore {
  * which differs from version to version with the place of the domain in a struct connection (C), and of its number there (D).
  */
 inline int __xs_note_guest[uintptr_t K, uintptr_t B, uint32_t N, int C, int D] =
+	self->__xs_guest_asked != 0 && self->__xs_guest_buf == B ? 0 :
 	(self->__xs_event = 0, self->__xs_guest_asked = __xs_sized[N], self->__xs_guest_conn = K, self->__xs_guest_buf = B,
 	 self->__xs_guest = *(userland uint32_t *)(*(userland uintptr_t *)(K + C) + D), 0);
 inline int __xs_note_414[uintptr_t K, uintptr_t B, uint32_t N] = __xs_note_guest[K, B, N, 0x70, 16];
