@@ -99,7 +99,14 @@ inline int __xs_tell[int E, uint32_t T, uint64_t ids, uintptr_t A, uint32_t N] =
 
 /* ---- received ---- */
 
+/*
+ * xenstored has a message in one buffer, whatever the pieces it comes in; oxenstored has each piece in the same buffer: then a
+ * head in pieces is lost, and of a body the last piece is told.
+ */
+inline int __xs_is_ocaml = execname == "oxenstored";
+
 inline int __xs_head_got =
+	__xs_is_ocaml && this->__xs_n < __XS_HEAD ? (__xs_in[this->__xs_c] = 0, 0) :
 	(this->__xs_h = this->__xs_b + this->__xs_n - __XS_HEAD,
 	 this->__xs_len = __xs_word[this->__xs_h, 3],
 	 this->__xs_len > __XS_BODY_MAX ? (__xs_in[this->__xs_c] = 0, 0) :
@@ -114,6 +121,7 @@ inline int __xs_body_got =
 	 this->__xs_h = __xs_in_ids[this->__xs_c],
 	 __xs_in[this->__xs_c] = 0,
 	 __xs_in_ids[this->__xs_c] = 0,
+	 this->__xs_len = __xs_is_ocaml ? this->__xs_n : this->__xs_len,
 	 __xs_tell[__XS_IS_MSG, this->__xs_s >> 32, this->__xs_h, this->__xs_b + this->__xs_n - this->__xs_len, this->__xs_len]);
 
 /* Bytes that the daemon did not ask for in this state begin a new head. */
