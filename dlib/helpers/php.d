@@ -237,10 +237,10 @@ dtrace:helper:ustack:
 
 /*
  * Code of the JIT runs in the frame of an execute_ex(), some words below it: found by the random
- * number, and by the return address.
+ * number, which a thread has when it has a thread pointer, and by the return address.
  */
 dtrace:helper:ustack:
-/this->is_bare && (body || is_framed) && (arg0 < make || arg0 > make_end)/
+/this->is_bare && arg4 && (body || is_framed) && (arg0 < make || arg0 > make_end)/
 {
 	this->random = WORD[arg4 + 40];
 	this->sp = (uint64_t)arg2;
