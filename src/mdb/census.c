@@ -741,7 +741,7 @@ static void objects_scan(struct mdb *m, struct census *s)
 }
 
 /* Finds the first language that describes its heap; *ret_values: there is one with values. */
-static bool census_lang_find(struct mdb *m, struct census *s, bool *ret_values)
+static bool lang_heap_find(struct mdb *m, struct census *s, bool *ret_values)
 {
 	bool is_there = false;
 
@@ -766,14 +766,21 @@ static void stacks_walk(struct mdb *m)
 	}
 }
 
+/* As lang_heap_find(), with what the stacks lead to. */
+static bool census_lang_find(struct mdb *m, struct census *s, bool *ret_values)
+{
+	if (lang_heap_find(m, s, ret_values))
+		return true;
+	if (!*ret_values)
+		return false;
+	stacks_walk(m);
+	return lang_heap_find(m, s, ret_values);
+}
+
 static struct err *census_make(struct mdb *m, struct census *s)
 {
 	bool has_values, is_there = census_lang_find(m, s, &has_values);
 
-	if (!is_there && has_values) {
-		stacks_walk(m);
-		is_there = census_lang_find(m, s, &has_values);
-	}
 	if (!is_there && has_values)
 		return err_new("where the runtime has its objects is not described");
 	if (!is_there)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs of Node.js and Python whose objects are known: what dtrace --core counts by class and property is what they have made."""
-import os, subprocess, sys
+"""Programs of Node.js, Python and Lua whose objects are known: what dtrace --core counts by class and property is what they have made."""
+import os, shutil, subprocess, sys
 
 BUILD, TMP = os.environ["BUILD"], os.environ["TMP"]
 DTRACE = BUILD + "/src/cmd/dtrace/dtrace"
@@ -25,6 +25,12 @@ class Worker:
 keep = [Worker(i) for i in range(300)]
 print('ready', flush=True)
 sys.stdin.read(1)
+"""
+LUA = r"""
+local Worker, keep = {__name = "Worker"}, {}
+for i = 1, 300 do keep[i] = setmetatable({id = i}, Worker) end
+print("ready") io.stdout:flush()
+io.read()
 """
 failed, tried = [], []
 
@@ -77,16 +83,33 @@ def objects_are_known(language, command, true):
     check(run('frame:::entry { @[jstack(50, 4000)] = count(); } END { printa("%k", @); }').find("graph." + language) > 0, f"{language}: frames of the language")
 
 
+def lua_is_known(lua):
+    """Only stacks lead to the objects of Lua."""
+    p = subprocess.Popen([lua, "graph.lua"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        check(p.stdout.readline() == "ready\n", "lua: it runs")
+        r = subprocess.run([DTRACE, "--core", str(p.pid), "-qn", 'object:::lua /args[0]->class == "Worker"/ { @n = count(); @s = sum(args[0]->number["id"]); } END { printa("%@d %@d\\n", @n, @s); }'],
+                           capture_output=True, text=True, timeout=120)
+        check(r.stdout.strip() == "300 45150", "lua: of a process", r.stdout + r.stderr)
+    finally:
+        p.kill()
+        p.wait()
+
+
 os.chdir(TMP)
 open("graph.js", "w").write(JS)
 open("graph.python", "w").write(PY)
+open("graph.lua", "w").write(LUA)
 if os.access(NODE, os.X_OK):
     objects_are_known("js", [NODE, "--expose-gc", "graph.js"], ("true", "false"))
     tried.append("js")
 if subprocess.run([PYTHON, "-c", "import sys; sys.exit(not (3, 8) <= sys.version_info[:2] <= (3, 13))"]).returncode == 0:
     objects_are_known("python", [PYTHON, "graph.python"], ("True", "False"))
     tried.append("python")
+if shutil.which("lua5.4"):
+    lua_is_known("lua5.4")
+    tried.append("lua")
 if not tried:
-    print("there is neither Node.js nor a Python whose values are described")
+    print("there is neither Node.js nor a Python or Lua whose values are described")
     sys.exit(67)
 sys.exit(1 if failed else 0)
