@@ -12,9 +12,9 @@
  *     pages of a mapping of a file   F C C F F F C      C: own, F: of the file
  *     segments                      |0|2,     |1|      copied pages; the rest follows from the file
  *
- * A mapping without a file is one segment with holes, which cost no room, unless a hole is so large
- * that the file could not have it. While the process stands still, only memory, registers and notes
- * are read; headers are written when it runs on.
+ * A mapping without a file is one segment with holes, which cost no room, up to its end, unless a
+ * hole is so large that the file could not have it. While the process stands still, only memory,
+ * registers and notes are read; headers are written when it runs on.
  *
  * Facts    Linux Documentation/admin-guide/mm/pagemap.rst; fs/binfmt_elf.c (the order of notes: of
  *          the first thread, of the process, of the other threads).
@@ -161,6 +161,18 @@ static void mapping_scan(struct copying *c, int pagemap, uint32_t i)
 	}
 }
 
+/*
+ * What follows the last page of a mapping without a file is zeros, as the holes before it are; of a
+ * segment, the core file has them too, if they are not too many.
+ */
+static void tail_add(struct copying *c)
+{
+	struct segment *s = vec_last(&c->segments);
+
+	if (s->copied && s->end - s->start - s->copied <= HOLE_MAX)
+		s->copied = s->end - s->start;
+}
+
 /* The mapping at which the text of /proc/PID/smaps is now, if the line begins one. */
 static void smaps_line(const struct proc_maps *maps, const char *line, uint32_t *at, uint8_t *own)
 {
@@ -220,6 +232,8 @@ static struct err *pages_find(struct copying *c)
 			pages_add(c, i, m->start, MIN(m->start + PAGE, m->end));
 		if (m->is_shared ? is_shared_code(m) : own[i])
 			mapping_scan(c, pagemap, i);
+		if (!has_file && !m->is_shared)
+			tail_add(c);
 	}
 	if (c->segments.len > SEGMENTS_MAX || c->runs.len >= RUNS_MAX)
 		return err_new("the memory of process %d is in too many pieces",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
 An Erlang program sends terms of all kinds to a process that does not take them, writes down what io:format("~p") and process_info() say, and
-aborts: its core file in mdb must say the same. Then the same of one that lives, and of core files that are damaged.
+aborts: its core file in mdb must say the same. Then the same of one that lives, of a copy of it, and of core files that are damaged.
 """
 import glob, json, os, random, re, resource, shutil, subprocess, sys
 
@@ -207,6 +207,7 @@ try:
     check(p.stdout.readline() == b"ready\n", "the program begins")
     terms_check(["-p", str(p.pid)])
     processes_check(["-p", str(p.pid)])
+    processes_check(["-S", str(p.pid)])
     p.communicate(b"\n", timeout=60)
     check(p.returncode == 0, "it goes on to its end", p.returncode)
 finally:
