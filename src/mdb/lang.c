@@ -579,9 +579,14 @@ static struct err *style_read(const struct call *c, struct value_style *ret)
 	return e;
 }
 
-/* The members that the command names: one alone, several in a line. */
-static void members_write(struct writer *w, const struct call *c, struct value_style *style)
+/*
+ * Writes the members that the command names: one alone, several in a line. False: the value has
+ * none of them.
+ */
+static bool members_write(struct writer *w, const struct call *c, struct value_style *style)
 {
+	bool has_any = false;
+
 	style->is_one_line = c->argc > 1;
 	style->depth += c->argc > 1;
 	strbuf_adds(w->out, c->argc > 1 ? "{ " : "");
@@ -598,10 +603,13 @@ static void members_write(struct writer *w, const struct call *c, struct value_s
 			strbuf_adds(w->out, ": ");
 			strbuf_deinit(&name);
 		}
-		if (!member_write(w, c->addr, c->argv[i]))
+		if (member_write(w, c->addr, c->argv[i]))
+			has_any = true;
+		else
 			strbuf_adds(w->out, "<no such member>");
 	}
 	strbuf_adds(w->out, c->argc > 1 ? " }" : "");
+	return has_any;
 }
 
 struct err *cmd_lprint(struct mdb *m, const struct call *c)
@@ -611,17 +619,19 @@ struct err *cmd_lprint(struct mdb *m, const struct call *c)
 	struct lang l;
 	struct writer w = {.m = m, .l = &l, .style = &style, .out = &text};
 	struct err *e = style_read(c, &style);
+	bool is_given = true; /* to the command behind "|" */
 
 	if (!e)
 		e = lang_of_word(m, c->addr, &l);
 	if (e)
 		return e;
 	if (c->argc)
-		members_write(&w, c, &style);
+		is_given = members_write(&w, c, &style);
 	else
 		word_write(&w, c->addr);
 	emit_row(&m->out);
-	emit_value(&m->out, c->argc == 1 && w.has_member ? w.member : c->addr);
+	if (is_given)
+		emit_value(&m->out, c->argc == 1 && w.has_member ? w.member : c->addr);
 	emit_addr(&m->out, "address", c->addr, 0);
 	if (c->argc == 1 && w.has_member)
 		emit_addr(&m->out, "member", w.member, 0);

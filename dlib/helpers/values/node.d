@@ -16,6 +16,8 @@ uint64_t v_reaction, v_capability, v_weak_ref;
 uint64_t v_uncompiled, d_token; /* the first type of what is not compiled; of SharedFunctionInfo */
 uint64_t v_object, d_prototype, d_initial; /* the type JSObject; of Map and JSFunction */
 uint64_t d_store, d_store_length; /* of JSArrayBuffer */
+uint64_t v_global, v_global_proxy, v_property; /* JSGlobalObject, JSGlobalProxy, PropertyCell */
+uint64_t v_accessors, v_accessor; /* AccessorPair, AccessorInfo */
 uint64_t d_ctor, d_descriptors, d_first, d_size, d_source, d_length, d_external, d_base;
 uint64_t k_dictionary;
 uint64_t n_prefix; /* words before the entries of a dictionary of names */
@@ -54,6 +56,11 @@ inline void read_numbers()
 	v_uncompiled = EXPORT["v8dbg_type_UncompiledDataWithPreparseData__*", 65535];
 	d_token = EXPORT["v8dbg_class_SharedFunctionInfo__raw_function_token_offset__*", 44];
 	v_object = EXPORT["v8dbg_type_JSObject__*", 0];
+	v_global = EXPORT["v8dbg_type_JSGlobalObject__*", 65534];
+	v_global_proxy = EXPORT["v8dbg_type_JSGlobalProxy__*", 65534];
+	v_property = EXPORT["v8dbg_type_PropertyCell__*", 65534];
+	v_accessors = EXPORT["v8dbg_type_AccessorPair__*", 65534];
+	v_accessor = EXPORT["v8dbg_type_AccessorInfo__*", 65534];
 	d_prototype = EXPORT["v8dbg_class_Map__prototype__*", 24] - 1;
 	d_initial = EXPORT["v8dbg_class_JSFunction__prototype_or_initial_map__*", 56] - 1;
 	d_store = EXPORT["v8dbg_class_JSArrayBuffer__backing_store__*", 48] - 1;
@@ -407,6 +414,13 @@ inline void say_typed()
 		umore(this->most - this->i);
 }
 
+/* of a PropertyCell; details of properties */
+inline int CELL_NAME = 7;
+inline int CELL_DETAILS = 15;
+inline int CELL_VALUE = 23;
+inline int IS_ACCESSOR = 1;
+inline int NOT_ENUMERABLE = 8;
+
 /* The elements of an array, and the properties of any object whose names are numbers. */
 inline void say_elements()
 {
@@ -520,6 +534,36 @@ inline void say_object()
 		say_dictionary();
 	else
 		say_fields();
+}
+
+/*
+ * The global object, or the proxy that stands for it, whose prototype it is; functions that are not
+ * strict have it as "this". Its table has a cell for each property: name, details, value
+ * (src/objects/property-cell.tq). Those that can be enumerated are shown: what a program has added.
+ */
+inline void say_global()
+{
+	if (this->t == v_global_proxy)
+		this->o = MOVED[WORD[this->m + d_prototype]];
+	uopen("{}", "global", ": ");
+	this->properties = TYPE[this->o] == v_global ? MOVED[WORD[this->o + 7]] : 0;
+	this->most = this->properties ? SMI[this->properties + ARRAY_LENGTH] : 0;
+	this->i = n_prefix;
+	this->shown = 0;
+	while (this->i < this->most && this->shown < arg1; 65536) {
+		this->item = ELEMENT[this->properties, this->i];
+		if ((this->item & 3) == 1 && TYPE[this->item] == v_property) {
+			this->key = WORD[this->item + CELL_NAME];
+			this->d = SMI[this->item + CELL_DETAILS];
+			if (!(this->d & (NOT_ENUMERABLE | IS_ACCESSOR)) && IS_SHOWN[this->key] &&
+			    !IS_HOLE[WORD[this->item + CELL_VALUE]]) {
+				uproperty(this->key, WORD[this->item + CELL_VALUE],
+				    1 + (this->d >> 8 & 0x7fffff));
+				this->shown++;
+			}
+		}
+		this->i++;
+	}
 }
 
 /*
@@ -828,6 +872,10 @@ dtrace:helper:value:
 		uitem("handler", WORD[this->o + 23]);
 	} else if (this->t >= v_context && this->t <= v_context_last)
 		say_context();
+	else if (this->t == v_global || this->t == v_global_proxy)
+		say_global();
+	else if (this->t == v_accessors || this->t == v_accessor)
+		uliteral("[accessor]");
 	else if (this->t >= v_receiver)
 		say_object();
 }

@@ -43,6 +43,8 @@ add('int16', new Int16Array([-300]), 'Int16Array(1) [ -300 ]'); add('uint32', ne
 add('float', new Float32Array([1.5]), 'Float32Array(1) [ 1.5 ]'); add('f64', new Float64Array([1.25, 2.5]), 'Float64Array(2) [ 1.25, 2.5 ]'); add('b64', new BigInt64Array([-9n]), 'BigInt64Array(1) [ -9 ]');
 add('point', new Point(1, 'p'), 'Point { "x": 1, "y": "p" }'); add('kept', Promise.resolve(5), 'Promise { "state": fulfilled, "value": 5 }');
 add('waits', new Promise(() => {}), 'Promise { "state": pending }'); add('proxy', new Proxy({ t: 1 }, {}), 'Proxy { "target": { "t": 1 }, "handler": {} }');
+add('getter', { plain: 1, get got() { return 2; } }, '{ "plain": 1, "got": [accessor] }');
+const lazy = { gone: 1, get got() { return 2; }, last: 3 }; delete lazy.gone; add('lazy', lazy, '{ "got": [accessor], "last": 3 }');
 sample[7] = 'seven'; expected.push(['7', '"seven"']);
 sample.self = sample; expected.push(['self', '{<above>}']);
 sample.nested = { a: { b: { c: { d: 1 } } } };
@@ -53,7 +55,7 @@ function leaf(object, text) {
 	require('fs').readSync(0, Buffer.alloc(1));
 	return object;
 }
-setTimeout(function onTimer() { if (global.gc) gc(); middle(sample); }, 10);
+setTimeout(function onTimer() { if (global.gc) gc(); new Function('next', 'object', 'return next(object)')(middle, sample); }, 10);
 """
 failed = []
 
@@ -108,6 +110,13 @@ def look(target, said, where):
     check(scopes.startswith('Context {\n    "a": "captured",\n    "n": 43,\n}\nContext {\n') and '"middle": function middle' in scopes, f"{where}: a closure", scopes)
     refs = run("-e", "::findjsobjects -c Object -p onlyHeld | ::jsfindrefs")
     check(re.search(r"^ *[0-9a-f]+ hidden of Context$", refs, re.M), f"{where}: what a closure holds", refs)
+    # a function that is not strict has the global object
+    m = re.search(r"^          this: ([0-9a-f]+) \(global\)\n          arg1: function middle\n", stack, re.M)
+    check(m, f"{where}: the global object", stack)
+    shown = run("-e", f"{m[1]}::jsprint -d1; {m[1]}::jsprint keep.7.name sample.marker") if m else ""
+    check(re.search(r'^    "keep": \[...\],\n    "sample": {...},$', shown, re.M) and shown.endswith('{ "keep.7.name": "worker-7", "sample.marker": 1 }\n'), f"{where}: its properties", shown)
+    shown = run("-e", f"{sample}::jsprint point.none | ::jsprint; {sample}::jsprint point.x | ::jsprint")
+    check(shown == "1\n", f"{where}: what is no member hands on nothing", shown)
     # a text of many parts, which are joined one into another
     rows = json.loads(run("-o", "json", "-e", f"{sample}::jsprint -a deep"))["rows"]
     check(rows[0]["value"] == '"' + "ab" * 500 + f'"... ({known["deep"]} characters)', f"{where}: a long text is cut", rows)
