@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Perl 5.32 to 5.42 (with threads, as Debian has it): frames of subroutines and evals, as
+ * Perl 5.30 to 5.42 (with threads, as Debian has it): frames of subroutines and evals, as
  * "file.pl:49 (Package::function)". The names are those of caller(); the outermost frame is "main".
  *
  * Perl keeps its frames (contexts) in stacks, of which there is a new one for each kind of callback
@@ -14,16 +14,20 @@
 #pragma D helper exec "perl|perl5*|libperl*"
 #pragma D helper symbol "Perl_runops_standard"
 
-table VERSIONS { /*         5.32  5.34  5.36  5.38  5.40  5.42 */
-	uint64_t minor	  =   32,   34,   36,   38,   40,   42;
+table VERSIONS { /*         5.30  5.32  5.34  5.36  5.38  5.40  5.42 */
+	uint64_t minor	  =   30,   32,   34,   36,   38,   40,   42;
 	/* offsets in the interpreter: PL_curcop, PL_curstackinfo */
-	uint64_t p_cop	  =  224,  208,  208,  208,  208,  208;
-	uint64_t p_info	  =  240,  224,  224,  224,  224,  224;
+	uint64_t p_cop	  =  224,  224,  208,  208,  208,  208,  208;
+	uint64_t p_info	  =  240,  240,  224,  224,  224,  224,  224;
+	/* of a stack of contexts: its type; of a context: its size, the code */
+	uint64_t si_type  =   40,   44,   44,   44,   44,   44,   44;
+	uint64_t cx_size  =   96,  104,  104,  104,  104,  104,  104;
+	uint64_t cx_cv	  =   64,   72,   72,   72,   72,   72,   72;
 	/*
 	 * the interpreter is in a thread-specific value; the names of packages lie behind their
 	 * table
 	 */
-	uint64_t is_old	  =    1,    1,    0,    0,    0,    0;
+	uint64_t is_old	  =    1,    1,    1,    0,    0,    0,    0;
 };
 
 inline int P_OP = 8; /* the operation that is executed, PL_op */
@@ -35,19 +39,14 @@ uint64_t module, variable;     /* PL_current_context */
 uint64_t key, specific;	       /* PL_thr_key, and where struct pthread has the values */
 uint64_t nextstate, scope;     /* kinds of operations, or 0 */
 
-/* struct stackinfo: its contexts, the index of the innermost one, its type, the stack outside */
+/* struct stackinfo: its contexts, the index of the innermost one, the stack outside */
 inline int SI_CXSTACK = 8;
 inline int SI_PREV = 16;
 inline int SI_CXIX = 32;
-inline int SI_TYPE = 44;
 inline int SI_TYPE_MAIN = 1;
-/*
- * struct context (PERL_CONTEXT): the statement that is left, the operation to return to, the code
- */
-inline int CX_SIZE = 104;
+/* struct context (PERL_CONTEXT): the statement that is left, the operation to return to */
 inline int CX_OLDCOP = 16;
 inline int CX_RETOP = 48;
-inline int CX_CV = 72;
 /* cx_type: its kind in the low bits, flags above */
 inline int CX_TYPEMASK = 15;
 inline int CX_SUB = 9;
@@ -108,7 +107,7 @@ dtrace:helper:attach:
 	if (!this->revision || !this->version)
 		udecline("this Perl has no symbols");
 	if (BYTE[this->revision] != 5 || !VERSIONS[BYTE[this->version]])
-		udecline("this version of Perl is not known (5.32 to 5.42 are)");
+		udecline("this version of Perl is not known (5.30 to 5.42 are)");
 	runops = symaddr("Perl_runops_standard");
 	runops_end = runops + symsize("Perl_runops_standard");
 	outer = symaddr("perl_run");
@@ -168,7 +167,7 @@ inline void skip_block()
 {
 	this->is_block = this->is_last;
 	while (this->is_block && this->index >= 0; 64) {
-		this->below = WORD[this->info + SI_CXSTACK] + CX_SIZE * this->index;
+		this->below = WORD[this->info + SI_CXSTACK] + cx_size * this->index;
 		this->flags_below = BYTE[this->below];
 		this->is_block =
 		    (this->flags_below & (CX_RE_FAKE | CX_TYPEMASK)) == (CX_RE_FAKE | CX_SUB) ||
@@ -181,7 +180,7 @@ inline void skip_block()
 /* Takes the next context off the stack: what it is (this->kind), and what has called it. */
 inline void take_context()
 {
-	this->context = WORD[this->info + SI_CXSTACK] + CX_SIZE * this->index;
+	this->context = WORD[this->info + SI_CXSTACK] + cx_size * this->index;
 	this->flags = (int)BYTE[this->context];
 	this->kind = this->flags & CX_TYPEMASK;
 	this->index--;
@@ -189,7 +188,7 @@ inline void take_context()
 	if (this->kind == CX_SUB || this->kind == CX_FORMAT) {
 		/* code of a regular expression stands in the stack a second time;
 		   a context that is just being made has no code */
-		this->cv = this->flags & CX_RE_FAKE ? 0 : WORD[this->context + CX_CV];
+		this->cv = this->flags & CX_RE_FAKE ? 0 : WORD[this->context + cx_cv];
 		this->is_last = this->cv && !WORD[this->context + CX_RETOP] && IN_RUNOPS;
 		skip_block();
 	}
@@ -215,7 +214,7 @@ inline void next_frame()
 	this->cv = (uint64_t)0;
 	if (this->index >= 0) {
 		take_context();
-	} else if (HALF[this->info + SI_TYPE] == SI_TYPE_MAIN) {
+	} else if (HALF[this->info + si_type] == SI_TYPE_MAIN) {
 		this->kind = MAIN; /* the outermost stack ends: the program itself */
 		this->info = (uint64_t)0;
 	} else {
@@ -381,7 +380,7 @@ dtrace:helper:ustack:
 		 * the context of its eval is the innermost one left, and has no operation to return
 		 * to
 		 */
-		this->context = WORD[this->info + SI_CXSTACK] + CX_SIZE * this->index;
+		this->context = WORD[this->info + SI_CXSTACK] + cx_size * this->index;
 		this->is_last = this->index < 0 ? 1 :
 		    (BYTE[this->context] & CX_TYPEMASK) != CX_EVAL ||
 		    WORD[this->context + CX_RETOP] != 0;

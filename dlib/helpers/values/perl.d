@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of Perl 5.32 to 5.40, for debuggers: scalars, arrays, hashes, code and globs, objects by
+ * Values of Perl 5.30 to 5.40, for debuggers: scalars, arrays, hashes, code and globs, objects by
  * their package, variables of subroutines, and the arenas in which all values have their heads.
  *
  * A word is the address of a head (SV): the body, the number of references, the flags with the type
@@ -14,14 +14,14 @@
  *
  * Offsets: sv.h, av.h, hv.h, cv.h, gv.h, pad.h, mg.h, cop.h, intrpvar.h of Perl.
  */
-table VALUES { /*	     5.32  5.34  5.36  5.38  5.40 */
-	uint64_t v_minor  =    32,   34,   36,   38,   40;
+table VALUES { /*	     5.30  5.32  5.34  5.36  5.38  5.40 */
+	uint64_t v_minor  =    30,   32,   34,   36,   38,   40;
 	/* offsets in the interpreter: PL_sv_arenaroot, PL_main_cv */
-	uint64_t p_arenas =   272,  256,  256,  256,  256;
-	uint64_t p_main	  =  1816, 1800, 1800, 1584, 1584;
+	uint64_t p_arenas =   272,  272,  256,  256,  256,  256;
+	uint64_t p_main	  =  1816, 1816, 1800, 1800, 1584, 1584;
 	/* of the name of a variable: the numbers of statements; the length, flags behind it */
-	uint64_t n_low	  =    24,   24,   24,   32,   32;
-	uint64_t n_length =    40,   40,   40,   48,   48;
+	uint64_t n_low	  =    24,   24,   24,   24,   32,   32;
+	uint64_t n_length =    40,   40,   40,   40,   48,   48;
 };
 
 uint64_t interpreter; /* where the address of the program's interpreter is */
@@ -29,7 +29,7 @@ uint64_t interpreter; /* where the address of the program's interpreter is */
 dtrace:helper:attach:
 {
 	if (!VALUES[minor])
-		udecline("values of this version of Perl are not known (those of 5.32 to 5.40 are)");
+		udecline("values of this version of Perl are not known (those of 5.30 to 5.40 are)");
 	interpreter = symaddr("PL_curinterp");
 	if (!interpreter)
 		udecline("a symbol is missing");
@@ -439,22 +439,22 @@ inline void find_code()
 	this->l_cv = this->kind == MAIN ? WORD[this->perl + p_main] : this->cv;
 	this->l_depth = 1;
 	if (this->kind == CX_SUB)
-		this->l_depth = HALF[this->context + 80] + 1;
+		this->l_depth = HALF[this->context + cx_cv + 8] + 1;
 	if (this->kind == CX_EVAL && !(this->flags & 0x40))
-		this->l_cv = WORD[this->context + 88];
+		this->l_cv = WORD[this->context + cx_cv + 16];
 	else if (this->kind == CX_EVAL) {
 		this->l_index = this->index;
 		this->l_cv = 0;
 		while (!this->l_cv && this->l_index >= 0; 256) {
-			this->l_context = WORD[this->info + SI_CXSTACK] + CX_SIZE * this->l_index;
+			this->l_context = WORD[this->info + SI_CXSTACK] + cx_size * this->l_index;
 			if ((BYTE[this->l_context] & CX_TYPEMASK) == CX_SUB &&
 			    !(BYTE[this->l_context] & CX_RE_FAKE)) {
-				this->l_cv = WORD[this->l_context + CX_CV];
-				this->l_depth = HALF[this->l_context + 80] + 1;
+				this->l_cv = WORD[this->l_context + cx_cv];
+				this->l_depth = HALF[this->l_context + cx_cv + 8] + 1;
 			}
 			this->l_index--;
 		}
-		if (!this->l_cv && this->info && HALF[this->info + SI_TYPE] == SI_TYPE_MAIN)
+		if (!this->l_cv && this->info && HALF[this->info + si_type] == SI_TYPE_MAIN)
 			this->l_cv = WORD[this->perl + p_main];
 	}
 }

@@ -2,7 +2,7 @@
 # native frames stand where they belong. The program runs before and while it is traced, in callbacks, overloaded operators, tied
 # variables, evals, threads, deep recursion; it needs no flag.
 perl=${PERL:-/usr/bin/perl}
-if ! $perl -Mthreads -MList::Util -e 'exit($] < 5.032 || $] >= 5.043)' 2>/dev/null; then
+if ! $perl -Mthreads -MList::Util -e 'exit($] < 5.030 || $] >= 5.043)' 2>/dev/null; then
 	echo "this test needs Perl of Debian (package perl)"
 	exit 67
 fi
