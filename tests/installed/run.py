@@ -20,7 +20,7 @@ inside.py    installs the packages there and runs the tests; suite.py has what t
     programs.py  probes of programs: -h and -G, libusdt, modules of languages; consumers: C, Python, Node.js
     metrics.py   fathom-metrics, with the capabilities that its unit has
     ready.py     the commands
-    debugger.py  mdb
+    debugger.py  mdb and dtrace --core: a process and its core file, of each language and of C
 data/        programs that are traced
 """
 import argparse, os, signal, subprocess, sys, tempfile
