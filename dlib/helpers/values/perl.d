@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of Perl 5.30 to 5.40, for debuggers: scalars, arrays, hashes, code and globs, objects by
+ * Values of Perl 5.30 to 5.42, for debuggers: scalars, arrays, hashes, code and globs, objects by
  * their package, variables of subroutines, and the arenas in which all values have their heads.
  *
  * A word is the address of a head (SV): the body, the number of references, the flags with the type
@@ -14,14 +14,14 @@
  *
  * Offsets: sv.h, av.h, hv.h, cv.h, gv.h, pad.h, mg.h, cop.h, intrpvar.h of Perl.
  */
-table VALUES { /*	     5.30  5.32  5.34  5.36  5.38  5.40 */
-	uint64_t v_minor  =    30,   32,   34,   36,   38,   40;
+table VALUES { /*	     5.30  5.32  5.34  5.36  5.38  5.40  5.42 */
+	uint64_t v_minor  =    30,   32,   34,   36,   38,   40,   42;
 	/* offsets in the interpreter: PL_sv_arenaroot, PL_main_cv */
-	uint64_t p_arenas =   272,  272,  256,  256,  256,  256;
-	uint64_t p_main	  =  1816, 1816, 1800, 1800, 1584, 1584;
+	uint64_t p_arenas =   272,  272,  256,  256,  256,  256,  256;
+	uint64_t p_main	  =  1816, 1816, 1800, 1800, 1584, 1584, 1584;
 	/* of the name of a variable: the numbers of statements; the length, flags behind it */
-	uint64_t n_low	  =    24,   24,   24,   24,   32,   32;
-	uint64_t n_length =    40,   40,   40,   40,   48,   48;
+	uint64_t n_low	  =    24,   24,   24,   24,   32,   32,   32;
+	uint64_t n_length =    40,   40,   40,   40,   48,   48,   48;
 };
 
 uint64_t interpreter; /* where the address of the program's interpreter is */
@@ -29,7 +29,7 @@ uint64_t interpreter; /* where the address of the program's interpreter is */
 dtrace:helper:attach:
 {
 	if (!VALUES[minor])
-		udecline("values of this version of Perl are not known (those of 5.30 to 5.40 are)");
+		udecline("values of this version of Perl are not known (those of 5.30 to 5.42 are)");
 	interpreter = symaddr("PL_curinterp");
 	if (!interpreter)
 		udecline("a symbol is missing");
