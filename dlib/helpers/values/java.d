@@ -39,6 +39,8 @@ inline uint64_t ADDRESS[string type, string name] =
 inline uint64_t OPTION[string name] =
     (this->entry = ufind(flags, flag_row, flag_name, name, flag_name, NULL)) ?
     BYTE[WORD[this->entry + flag_at]] : 0;
+inline int HAS_OPTION[string name] =
+    ufind(flags, flag_row, flag_name, name, flag_name, NULL) != 0;
 
 dtrace:helper:attach:
 /structs/
@@ -112,9 +114,13 @@ dtrace:helper:attach:
 	}
 	collector = OPTION["UseG1GC"] ? G1 : OPTION["UseSerialGC"] ? SERIAL :
 	    OPTION["UseParallelGC"] ? PARALLEL : 0;
-	/* without generations, they are addresses */
+	/*
+	 * Without generations, for which 21 to 23 have an option, references of ZGC are addresses:
+	 * the memory is mapped once for each bit.
+	 */
 	this->at = OFFSET["ZGlobalsForVMStructs", "_ZPointerLoadBadMask"];
-	if (OPTION["UseZGC"] && this->at != NONE) {
+	if (OPTION["UseZGC"] && this->at != NONE &&
+	    (OPTION["ZGenerational"] || !HAS_OPTION["ZGenerational"])) {
 		is_coloured = 1ull;
 		z_mask = WORD[WORD[ADDRESS["ZGlobalsForVMStructs", "_instance_p"]] + this->at];
 	}
@@ -1080,6 +1086,7 @@ this uint64_t tlab_end;
 this uint64_t region;
 this uint64_t young;
 this uint64_t old;
+this uint64_t tenured;
 this uint64_t is_known;
 this uint64_t type_at;
 this uint32_t humongous;
@@ -1201,14 +1208,22 @@ dtrace:helper:heap:
 	this->old = EITHER["SerialHeap", "_old_gen", "GenCollectedHeap", "_old_gen"];
 	this->bottom = EITHER["ContiguousSpace", "_bottom", "Space", "_bottom"];
 	this->top = OFFSET["ContiguousSpace", "_top"];
-	if (this->young != NONE && this->old != NONE && this->bottom != NONE && this->top != NONE) {
+	this->tenured = EITHER["TenuredGeneration", "_the_space",
+	    "OneContigSpaceCardGeneration", "_the_space"];
+	this->at = OFFSET["GenCollectedHeap", "_gens"]; /* of 8: an array of generations */
+	if (this->young == NONE && this->at != NONE) {
+		this->young = this->at;
+		this->old = this->at + 8;
+	}
+	if (this->young != NONE && this->old != NONE && this->bottom != NONE && this->top != NONE &&
+	    this->tenured != NONE) {
 		this->is_known = 1;
 		this->young = WORD[this->heap + this->young];
 		this->old = WORD[this->heap + this->old];
 		say_space(WORD[this->young + OFFSET["DefNewGeneration", "_eden_space"]]);
 		say_space(WORD[this->young + OFFSET["DefNewGeneration", "_from_space"]]);
 		say_space(WORD[this->young + OFFSET["DefNewGeneration", "_to_space"]]);
-		say_space(WORD[this->old + OFFSET["TenuredGeneration", "_the_space"]]);
+		say_space(WORD[this->old + this->tenured]);
 	}
 }
 
