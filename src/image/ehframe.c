@@ -17,9 +17,10 @@
  *       DW_CFA_advance_loc: 19 to 1150
  *       DW_CFA_def_cfa: rsp+8                                1150  rsp+8   at cfa-16
  *
- * These programs are run here, once a file, and only what a walk needs is kept: the CFA, and the
- * frame pointer, on which the CFAs of callers depend. Other callee-saved registers, which the
- * helpers of some languages want in outer frames, are in rows of their own (unwind_saved_read()).
+ * These programs are run (ehframe_run.c), once a file, or once for each function that is asked
+ * about. Only what a walk needs is kept: the CFA, and the frame pointer, on which the CFAs of
+ * callers depend. Other callee-saved registers, which the helpers of some languages want in outer
+ * frames, are in rows of their own (unwind_saved_read()).
  *
  * The return address is where the processor's convention has it in all code that was called
  * (arch_unwind.ra_off); a rule that says otherwise makes the row UNWIND_NONE.
@@ -30,16 +31,10 @@
 
 #include "arch/arch.h"
 #include "files/gate.h"
-#include "image/nocfi.h"
-#include "image/segments.h"
+#include "image/ehframe_impl.h"
 
-#define STATES_MAX	 16  /* DW_CFA_remember_state */
 #define PART		 256 /* entries that are read between two calls of struct image_pause */
-#define PADDING		 16  /* bytes before a function that only align it and are never executed */
-#define GAPS_MAX	 64  /* pieces of code without FDEs whose instructions are looked at */
 #define AUGMENTATION_MAX 16  /* letters; real ones have up to five */
-/* the largest distance to the CFA in a rule of UNWIND_CARRY, which has 14 bits for words */
-#define CARRY_CFA_MAX (8 * ((1 << 13) - 1))
 /*
  * Bytes of instructions that may be run, as a multiple of the sections' size. A hostile file can
  * let all its entries share one long CIE, whose instructions run again for each entry.
@@ -47,127 +42,7 @@
 #define WORK_FACTOR 64
 #define WORK_MIN    ((uint64_t)1 << 20)
 
-/* ---- reading bytes that are not trusted ---------------------------------------------------- */
-
-/* A read beyond the end returns zeros and sets is_bad. */
-struct bytes {
-	const uint8_t *p, *end;
-	bool is_bad;
-};
-
-static uint64_t get_fixed(struct bytes *b, uint32_t size)
-{
-	uint64_t v = 0;
-
-	if ((size_t)(b->end - b->p) < size) {
-		b->is_bad = true;
-		b->p = b->end;
-		return 0;
-	}
-	memcpy(&v, b->p, size); /* little-endian, like us */
-	b->p += size;
-	return v;
-}
-
-static uint8_t get_u8(struct bytes *b)
-{
-	return (uint8_t)get_fixed(b, 1);
-}
-
-static uint64_t get_uleb(struct bytes *b)
-{
-	uint64_t v = 0;
-	uint8_t byte;
-
-	for (uint32_t shift = 0;; shift += 7) {
-		byte = get_u8(b);
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return v;
-	}
-}
-
-static int64_t get_sleb(struct bytes *b)
-{
-	uint64_t v = 0;
-	uint32_t shift = 0;
-	uint8_t byte;
-
-	do {
-		byte = get_u8(b);
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		v |= UINT64_MAX << shift;
-	return (int64_t)v;
-}
-
-static void bytes_skip(struct bytes *b, uint64_t n)
-{
-	if (n > (uint64_t)(b->end - b->p)) {
-		b->is_bad = true;
-		n = (uint64_t)(b->end - b->p);
-	}
-	b->p += n;
-}
-
-/* Returns the next n bytes as a block of its own, and moves b behind them. */
-static struct bytes get_block(struct bytes *b, uint64_t n)
-{
-	struct bytes block = {.p = b->p};
-
-	bytes_skip(b, n);
-	block.end = b->p;
-	return block;
-}
-
 /* ---- the section -------------------------------------------------------------------------- */
-
-struct frames { /* the section .eh_frame, or .debug_frame if is_debug */
-	const uint8_t *data, *end;
-	uint64_t addr; /* virtual address of data */
-	bool is_debug;
-};
-
-struct cie {
-	uint64_t off; /* offset of the entry in its section, UINT64_MAX = no CIE was read yet */
-	const struct frames *in;
-	uint64_t code_align;
-	int64_t data_align;
-	uint8_t pointers; /* DW_EH_PE_* of addresses in FDEs */
-	bool has_data;	  /* FDEs have augmentation data */
-	bool is_signal;
-	bool is_bad;
-	struct bytes insns;
-};
-
-struct fde {
-	uint64_t pc, size;
-	uint64_t cie;
-	const struct frames *in;
-	struct bytes insns;
-};
-
-struct reader {
-	const struct image_pause *pause; /* NULL: none */
-	uint32_t nparts;		 /* entries read since the last pause */
-	struct frames eh, debug;
-	struct cie cie;
-	VEC(struct fde) fdes;
-	struct image_segments code;
-	struct unwind_rows *out;
-	uint64_t limit;		/* largest size in bytes of the list of FDEs, and of the rows */
-	uint64_t work;		/* bytes of instructions that may still be run */
-	uint32_t end_off;	/* file offset behind the code of the last FDE */
-	bool is_saved;		/* rows of UNWIND_SAVED are wanted */
-	bool needs_carried;	/* a CFA is counted from the carried register */
-	bool carries;		/* rows of UNWIND_CARRY are wanted */
-	struct gate_file *file; /* NULL: a file in memory */
-	uint32_t ngaps;		/* pieces of code without FDEs that may still be looked at */
-};
 
 /*
  * Reads an address encoded as form (DW_EH_PE_*); DW_EH_PE_indirect, datarel and the like do not
@@ -240,11 +115,7 @@ static bool is_version_good(const struct frames *in, uint8_t version, struct byt
 	return version == 1 || version == 3;
 }
 
-/*
- * Charges for instructions that are about to run; false if the file makes more work than its size
- * justifies.
- */
-static bool work_take(struct reader *r, uint64_t bytes)
+bool frame_work_take(struct reader *r, uint64_t bytes)
 {
 	if (bytes > r->work) {
 		r->out->is_cut = true;
@@ -254,8 +125,7 @@ static bool work_take(struct reader *r, uint64_t bytes)
 	return true;
 }
 
-/* Fills r->cie with the CIE whose entry begins at off in the section. */
-static const struct cie *cie_read(struct reader *r, const struct frames *in, uint64_t off)
+const struct cie *frame_cie_read(struct reader *r, const struct frames *in, uint64_t off)
 {
 	struct bytes b = {.p = in->data, .end = in->end}, e;
 	struct cie *c = &r->cie;
@@ -284,13 +154,12 @@ static const struct cie *cie_read(struct reader *r, const struct frames *in, uin
 	c->data_align = get_sleb(&e);
 	c->is_bad = (version == 1 ? get_u8(&e) : get_uleb(&e)) != arch.unwind.ra;
 	cie_augmentation(c, aug, &e);
-	c->is_bad |= e.is_bad || !work_take(r, (uint64_t)(e.p - header));
+	c->is_bad |= e.is_bad || !frame_work_take(r, (uint64_t)(e.p - header));
 	c->insns = e;
 	return c;
 }
 
-/* File offset minus address of the code at [pc, pc + size); false when no segment holds it. */
-static bool code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64_t *ret)
+bool frame_code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64_t *ret)
 {
 	const struct image_segment *s = segments_at(&r->code, pc, size);
 
@@ -301,7 +170,7 @@ static bool code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64
 
 static void fde_read(struct reader *r, const struct frames *in, struct bytes *e, uint64_t cie_off)
 {
-	const struct cie *c = cie_read(r, in, cie_off);
+	const struct cie *c = frame_cie_read(r, in, cie_off);
 	struct fde f = {.cie = cie_off, .in = in};
 	uint64_t off;
 
@@ -316,7 +185,8 @@ static void fde_read(struct reader *r, const struct frames *in, struct bytes *e,
 	 * .debug_frame also has entries for functions that the linker has dropped; no segment holds
 	 * those.
 	 */
-	if (e->is_bad || !f.size || f.pc + f.size <= f.pc || !code_find(r, f.pc, f.size, &off))
+	if (e->is_bad || !f.size || f.pc + f.size <= f.pc ||
+	    !frame_code_find(r, f.pc, f.size, &off))
 		return;
 	if (r->fdes.len < r->limit / sizeof(f))
 		vec_push(&r->fdes, f);
@@ -353,434 +223,6 @@ static void entries_read(struct reader *r, const struct frames *in)
 	}
 }
 
-/* ---- the programs ------------------------------------------------------------------------- */
-
-enum rule { CFI_SAME, CFI_OFFSET, CFI_AT_FP, CFI_REGISTER, CFI_UNDEFINED, CFI_ODD };
-
-struct saved {
-	enum rule rule;
-	/* CFI_OFFSET: from the CFA; CFI_AT_FP: from fp; CFI_REGISTER: number of the register */
-	int64_t off;
-};
-
-struct state {
-	uint64_t reg;
-	int64_t off;
-	struct bytes expr; /* the CFA when p is not NULL */
-	struct saved fp, ra;
-	uint32_t regs; /* other callee-saved registers, as the member cfa of UNWIND_SAVED */
-};
-
-struct machine {
-	struct reader *r;
-	const struct cie *cie;
-	uint64_t pc;
-	struct state s, initial, states[STATES_MAX];
-	uint32_t nstates;
-	bool is_bad;
-	uint64_t off; /* file offset minus address, modulo 2^64 */
-};
-
-/*
- * True if the expression is DW_OP_bregREG with any offset, then the operators of tail, and nothing
- * else.
- */
-static bool is_breg(struct bytes b, uint8_t reg, int64_t *ret_off, const uint8_t *tail, size_t len)
-{
-	if (get_u8(&b) != DW_OP_breg0 + reg)
-		return false;
-	*ret_off = get_sleb(&b);
-	return !b.is_bad && (size_t)(b.end - b.p) == len && (!len || memcmp(b.p, tail, len) == 0);
-}
-
-static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)
-{
-	static const uint8_t deref[] = {DW_OP_deref};
-	static const uint8_t deref_8[] = {DW_OP_deref, DW_OP_plus_uconst, 8};
-	const struct bytes *b = &m->s.expr;
-
-	if (arch.unwind.is_plt_expr &&
-	    arch.unwind.is_plt_expr(b->p, (size_t)(b->end - b->p), ret_off))
-		return UNWIND_PLT;
-	if (is_breg(*b, arch.unwind.fp, ret_off, deref, sizeof(deref)))
-		return UNWIND_FP_DEREF;
-	if (is_breg(*b, arch.unwind.sp, ret_off, deref_8, sizeof(deref_8)))
-		return UNWIND_SP_DEREF;
-	if (m->cie->is_signal && is_breg(*b, arch.unwind.sp, ret_off, deref, sizeof(deref)) &&
-	    *ret_off == arch.unwind.signal_sp)
-		return UNWIND_SIGNAL;
-	return UNWIND_NONE;
-}
-
-static bool fp_rule(const struct saved *s, int16_t *ret)
-{
-	switch (s->rule) {
-	case CFI_SAME:
-	case CFI_UNDEFINED: *ret = UNWIND_FP_SAME; return true;
-	case CFI_AT_FP: *ret = UNWIND_FP_AT_FP; return true;
-	case CFI_OFFSET: *ret = (int16_t)-s->off; return s->off < 0 && s->off >= INT16_MIN + 1;
-	case CFI_REGISTER:
-	case CFI_ODD: break;
-	}
-	return false;
-}
-
-/* True if the return address is in a register, maybe in that in which the call left it. */
-static bool is_ra_in_register(const struct saved *ra, int64_t *ret_reg)
-{
-	*ret_reg = ra->rule == CFI_SAME ? (int64_t)arch.unwind.ra : ra->off;
-	return ra->rule == CFI_REGISTER || (ra->rule == CFI_SAME && arch.unwind.has_link);
-}
-
-/* The return address is in a register: the walk knows one if nothing else is unusual. */
-static struct unwind_row in_reg_row(const struct machine *m, enum unwind_cfa kind, int64_t off,
-				    int64_t reg)
-{
-	if (kind != UNWIND_SP || m->s.fp.rule != CFI_SAME || off < 0 || off > INT16_MAX ||
-	    reg >= (int64_t)arch.unwind.nregs)
-		return (struct unwind_row){.kind = UNWIND_NONE};
-	return (struct unwind_row){.kind = UNWIND_IN_REG, .reg = (uint8_t)reg, .cfa = (int32_t)off};
-}
-
-/* True if the return address is in memory, where walks look for it. */
-static bool is_ra_where_expected(const struct state *s)
-{
-	if (s->ra.rule != CFI_OFFSET)
-		return false;
-	if (arch.unwind.ra_off)
-		return s->ra.off == arch.unwind.ra_off;
-	return s->fp.rule == CFI_OFFSET && s->ra.off == s->fp.off + 8;
-}
-
-static struct unwind_row state_row(const struct machine *m)
-{
-	struct unwind_row row = {.kind = UNWIND_NONE};
-	int64_t off = m->s.off, reg;
-	enum unwind_cfa kind = m->s.expr.p		    ? expr_kind(m, &off)
-			       : m->s.reg == arch.unwind.sp ? UNWIND_SP
-			       : m->s.reg == arch.unwind.fp ? UNWIND_FP
-							    : UNWIND_REG;
-
-	if (m->s.ra.rule == CFI_UNDEFINED) {
-		row.kind = UNWIND_END;
-		return row;
-	}
-	if (kind == UNWIND_SIGNAL) {
-		row.kind = UNWIND_SIGNAL;
-		return row;
-	}
-	if (is_ra_in_register(&m->s.ra, &reg))
-		return in_reg_row(m, kind, off, reg);
-	if (!is_ra_where_expected(&m->s) || off < INT32_MIN || off > INT32_MAX ||
-	    m->s.reg >= arch.unwind.nregs || !fp_rule(&m->s.fp, &row.fp))
-		return (struct unwind_row){.kind = UNWIND_NONE};
-	row.kind = (uint8_t)kind;
-	row.reg = kind == UNWIND_REG ? (uint8_t)m->s.reg : 0;
-	row.cfa = (int32_t)off;
-	return row;
-}
-
-static bool is_same_rule(const struct unwind_row *a, const struct unwind_row *b)
-{
-	return a->kind == b->kind && a->reg == b->reg && a->fp == b->fp && a->cfa == b->cfa;
-}
-
-static void row_add(struct reader *r, struct unwind_row row)
-{
-	struct unwind_rows *out = r->out;
-
-	if (out->rows.len && row.off < vec_last(&out->rows)->off)
-		return; /* segments out of order: rows must be ascending */
-	if (out->rows.len && vec_last(&out->rows)->off == row.off)
-		out->rows.len--;
-	if (out->rows.len ? is_same_rule(vec_last(&out->rows), &row) : row.kind == UNWIND_NONE)
-		return;
-	if (out->rows.len < r->limit / sizeof(row))
-		vec_push(&out->rows, row);
-	else
-		out->is_cut = true;
-}
-
-/* Makes of a row one that also says where the carried register is, if a rule has room for that. */
-static void row_carry(const struct machine *m, struct unwind_row *row)
-{
-	uint32_t i = arch.unwind.saved[arch.unwind.carried] - 1u;
-	uint32_t where = m->s.regs >> 5 * i & 31;
-
-	if ((row->kind != UNWIND_SP && row->kind != UNWIND_FP) || where == RULE_SAVED_LOST ||
-	    row->cfa < -CARRY_CFA_MAX || row->cfa > CARRY_CFA_MAX)
-		return;
-	row->reg = (uint8_t)(where | (row->kind == UNWIND_FP ? UNWIND_CARRY_FP : 0));
-	row->kind = UNWIND_CARRY;
-}
-
-/* Adds a row: the present state holds from m->pc on. */
-static void row_emit(struct machine *m)
-{
-	struct unwind_row row = state_row(m);
-
-	m->r->out->nodd += row.kind == UNWIND_NONE;
-	m->r->needs_carried |= row.kind == UNWIND_REG && row.reg == arch.unwind.carried;
-	if (m->r->carries)
-		row_carry(m, &row);
-	if (m->r->is_saved && row.kind != UNWIND_NONE)
-		row = (struct unwind_row){.kind = UNWIND_SAVED, .cfa = (int32_t)m->s.regs};
-	row.off = (uint32_t)(m->pc + m->off);
-	row_add(m->r, row);
-}
-
-static void pc_advance(struct machine *m, uint64_t delta, uint64_t end)
-{
-	delta *= m->cie->code_align;
-	if (delta == 0)
-		return;
-	if (delta > end - m->pc) {
-		m->is_bad = true;
-		return;
-	}
-	row_emit(m);
-	m->pc += delta;
-	m->is_bad |= m->pc == end; /* further instructions would describe no code */
-}
-
-/* How a rule (arch/rule.h) says where a callee-saved register is. */
-static uint32_t saved_bits(enum rule rule, int64_t off)
-{
-	int64_t words = -(off / 8);
-
-	if (rule == CFI_SAME)
-		return 0;
-	if (rule == CFI_OFFSET && off % 8 == 0 && words >= 1 && words <= RULE_SAVED_FAR)
-		return (uint32_t)words;
-	if (rule == CFI_AT_FP && off % 8 == 0 && words >= 1 &&
-	    words < RULE_SAVED_LOST - RULE_SAVED_FAR)
-		return RULE_SAVED_FAR + (uint32_t)words;
-	return RULE_SAVED_LOST;
-}
-
-/* The bits of a callee-saved register in state.regs; 0: it is none. */
-static uint32_t saved_mask(uint64_t reg, uint32_t *ret_shift)
-{
-	uint32_t i = reg < arch.unwind.nregs ? arch.unwind.saved[reg] : 0;
-
-	*ret_shift = i ? 5 * (i - 1) : 0;
-	return i ? 31u << *ret_shift : 0;
-}
-
-static void rule_set(struct machine *m, uint64_t reg, enum rule rule, int64_t off)
-{
-	struct saved s = {rule, off};
-	uint32_t shift, mask;
-
-	if (reg == arch.unwind.fp) {
-		m->s.fp = rule == CFI_AT_FP && off ? (struct saved){CFI_ODD, 0} : s;
-		return;
-	}
-	if (reg == arch.unwind.ra) {
-		m->s.ra = s;
-		return;
-	}
-	mask = saved_mask(reg, &shift);
-	if (mask)
-		m->s.regs = (m->s.regs & ~mask) | saved_bits(rule, off) << shift;
-}
-
-static void saved_restore(struct machine *m, uint64_t reg)
-{
-	uint32_t shift, mask = saved_mask(reg, &shift);
-
-	m->s.regs = (m->s.regs & ~mask) | (m->initial.regs & mask);
-}
-
-static void rule_restore(struct machine *m, uint64_t reg)
-{
-	if (reg == arch.unwind.fp)
-		m->s.fp = m->initial.fp;
-	else if (reg == arch.unwind.ra)
-		m->s.ra = m->initial.ra;
-	else
-		saved_restore(m, reg);
-}
-
-static void rule_expr(struct machine *m, struct bytes *b)
-{
-	uint64_t reg = get_uleb(b);
-	struct bytes expr = get_block(b, get_uleb(b));
-	int64_t off;
-
-	if (is_breg(expr, arch.unwind.fp, &off, NULL, 0))
-		rule_set(m, reg, CFI_AT_FP, off);
-	else
-		rule_set(m, reg, CFI_ODD, 0);
-}
-
-static void cfa_set(struct machine *m, uint64_t reg, int64_t off)
-{
-	m->s.reg = reg;
-	m->s.off = off;
-	m->s.expr.p = NULL;
-}
-
-static void state_restore(struct machine *m)
-{
-	if (m->nstates == 0)
-		m->is_bad = true;
-	else
-		m->s = m->states[--m->nstates];
-}
-
-static void state_remember(struct machine *m)
-{
-	if (m->nstates == STATES_MAX)
-		m->is_bad = true;
-	else
-		m->states[m->nstates++] = m->s;
-}
-
-/* Runs an instruction whose operands follow the opcode, instead of being part of it. */
-static void insn_run(struct machine *m, struct bytes *b, uint8_t op, uint64_t end)
-{
-	int64_t align = m->cie->data_align;
-	uint64_t reg, from;
-
-	switch (op) {
-	case DW_CFA_nop: return;
-	case DW_CFA_advance_loc1: pc_advance(m, get_fixed(b, 1), end); return;
-	case DW_CFA_advance_loc2: pc_advance(m, get_fixed(b, 2), end); return;
-	case DW_CFA_advance_loc4: pc_advance(m, get_fixed(b, 4), end); return;
-	case DW_CFA_def_cfa:
-		reg = get_uleb(b);
-		cfa_set(m, reg, (int64_t)get_uleb(b));
-		return;
-	case DW_CFA_def_cfa_sf:
-		reg = get_uleb(b);
-		cfa_set(m, reg, (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align));
-		return;
-	case DW_CFA_def_cfa_register: cfa_set(m, get_uleb(b), m->s.off); return;
-	case DW_CFA_def_cfa_offset: m->s.off = (int64_t)get_uleb(b); return;
-	case DW_CFA_def_cfa_offset_sf:
-		m->s.off = (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align);
-		return;
-	case DW_CFA_def_cfa_expression: m->s.expr = get_block(b, get_uleb(b)); return;
-	case DW_CFA_undefined: rule_set(m, get_uleb(b), CFI_UNDEFINED, 0); return;
-	case DW_CFA_same_value: rule_set(m, get_uleb(b), CFI_SAME, 0); return;
-	case DW_CFA_offset_extended:
-		reg = get_uleb(b);
-		rule_set(m, reg, CFI_OFFSET, (int64_t)(get_uleb(b) * (uint64_t)align));
-		return;
-	case DW_CFA_offset_extended_sf:
-		reg = get_uleb(b);
-		rule_set(m, reg, CFI_OFFSET, (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align));
-		return;
-	case DW_CFA_GNU_negative_offset_extended:
-		reg = get_uleb(b);
-		rule_set(m, reg, CFI_OFFSET, -(int64_t)(get_uleb(b) * (uint64_t)align));
-		return;
-	case DW_CFA_restore_extended: rule_restore(m, get_uleb(b)); return;
-	case DW_CFA_register:
-		reg = get_uleb(b);
-		from = get_uleb(b);
-		rule_set(m, reg, CFI_REGISTER, (int64_t)MIN(from, (uint64_t)INT32_MAX));
-		return;
-	case DW_CFA_val_offset:
-	case DW_CFA_val_offset_sf:
-		reg = get_uleb(b);
-		(void)get_uleb(b);
-		rule_set(m, reg, CFI_ODD, 0);
-		return;
-	case DW_CFA_expression: rule_expr(m, b); return;
-	case DW_CFA_val_expression:
-		reg = get_uleb(b);
-		bytes_skip(b, get_uleb(b));
-		rule_set(m, reg, CFI_ODD, 0);
-		return;
-	case DW_CFA_remember_state: state_remember(m); return;
-	case DW_CFA_restore_state: state_restore(m); return;
-	case DW_CFA_GNU_args_size: (void)get_uleb(b); return;
-	default: m->is_bad = true; return;
-	}
-}
-
-static void insns_run(struct machine *m, struct bytes b, uint64_t end)
-{
-	m->is_bad |= !work_take(m->r, (uint64_t)(b.end - b.p));
-	while (b.p < b.end && !b.is_bad && !m->is_bad) {
-		uint8_t op = get_u8(&b), low = op & 0x3f;
-
-		switch (op & 0xc0) {
-		case DW_CFA_advance_loc: pc_advance(m, low, end); break;
-		case DW_CFA_offset:
-			rule_set(m, low, CFI_OFFSET,
-				 (int64_t)(get_uleb(&b) * (uint64_t)m->cie->data_align));
-			break;
-		case DW_CFA_restore: rule_restore(m, low); break;
-		default: insn_run(m, &b, op, end); break;
-		}
-	}
-}
-
-/*
- * Adds rows for code between two addresses of which no FDE tells, if its instructions do. `off`:
- * file offset minus address.
- */
-static bool gap_run(struct reader *r, uint64_t from, uint64_t to, uint64_t off)
-{
-	uint8_t code[NOCFI_SIZE_MAX];
-	nocfi_rows rows = {0};
-	uint64_t size = to - from;
-	bool is_followed;
-
-	if (!r->file || r->is_saved || size > sizeof(code) || !r->ngaps || from + off >= UINT32_MAX)
-		return false;
-	r->ngaps--;
-	is_followed = gate_file_read(r->file, code, size, from + off) == (ssize_t)size &&
-		      nocfi_rows_add(code, (uint32_t)size, &rows);
-	for (uint32_t i = 0; i < rows.len; i++) {
-		rows.data[i].off += (uint32_t)(from + off);
-		row_add(r, rows.data[i]);
-	}
-	vec_deinit(&rows);
-	return is_followed;
-}
-
-/* The code before the first FDE: _init. */
-static void begin_run(struct reader *r, uint64_t pc)
-{
-	const struct image_segment *s = segments_at(&r->code, pc, 1);
-
-	if (s && pc > s->addr)
-		(void)gap_run(r, s->addr, pc, s->off - s->addr);
-}
-
-static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
-{
-	struct machine m = {.r = r, .cie = cie_read(r, f->in, f->cie), .pc = f->pc};
-	uint64_t end = f->pc + f->size;
-	const struct image_segment *s;
-	bool is_last;
-
-	if (!code_find(r, f->pc, f->size, &m.off) || end + m.off >= UINT32_MAX)
-		return;
-	r->out->nfdes++;
-	m.s.reg =
-		arch.unwind.nregs; /* none: the CFA is undefined until an instruction defines it */
-	insns_run(&m, m.cie->insns, f->pc);
-	m.initial = m.s;
-	insns_run(&m, f->insns, end);
-	if (m.pc < end && m.is_bad)
-		row_add(r, (struct unwind_row){.off = (uint32_t)(m.pc + m.off)});
-	else if (m.pc < end)
-		row_emit(&m);
-	is_last = next_pc == UINT64_MAX && (s = segments_at(&r->code, end, 1)) != NULL;
-	if (is_last)
-		next_pc = s->addr + s->size; /* _fini lies behind the last FDE */
-	if ((is_last || next_pc - end >= PADDING) && gap_run(r, end, next_pc, m.off))
-		end = next_pc;
-	else if (next_pc - end >= PADDING)
-		row_add(r, (struct unwind_row){.off = (uint32_t)(end + m.off)});
-	r->end_off = (uint32_t)(end + m.off);
-}
-
 static int fde_compare(const void *pa, const void *pb)
 {
 	const struct fde *a = pa, *b = pb;
@@ -808,7 +250,7 @@ static void fdes_run(struct reader *r)
 	if (!is_sorted(r)) /* the FDEs of nearly all files are sorted */
 		qsort(r->fdes.data, r->fdes.len, sizeof(*r->fdes.data), fde_compare);
 	if (r->fdes.len)
-		begin_run(r, r->fdes.data[0].pc);
+		frame_begin_run(r, r->fdes.data[0].pc);
 	for (uint32_t i = 0; i < r->fdes.len; i++) {
 		struct fde *f = &r->fdes.data[i];
 		uint64_t next = i + 1 < r->fdes.len ? r->fdes.data[i + 1].pc : UINT64_MAX;
@@ -816,12 +258,10 @@ static void fdes_run(struct reader *r)
 		if (f->pc < end)
 			continue;
 		end = f->pc + f->size;
-		fde_run(r, f, MAX(next, end));
+		frame_fde_run(r, f, MAX(next, end));
 		part_done(r);
 	}
-	if (r->out->rows.len && vec_last(&r->out->rows)->kind != UNWIND_NONE)
-		row_add(r, (struct unwind_row){
-				   .off = MAX(r->end_off, vec_last(&r->out->rows)->off + 1)});
+	frame_rows_end(r);
 }
 
 /* ---- the file ----------------------------------------------------------------------------- */
@@ -837,23 +277,32 @@ static void section_read(struct frames *f, struct gate_elf *g, Elf_Scn *scn, con
 	f->end = f->data + data->d_size;
 }
 
-static void sections_read(struct reader *r, struct gate_elf *g)
+/* Reads the section of a name; false: there is none. */
+static bool section_find(struct frames *f, struct gate_elf *g, const char *wanted)
 {
 	Elf_Scn *scn = NULL;
+	bool is_there = false;
 	size_t names;
 	GElf_Shdr sh;
 
-	r->debug.is_debug = true;
 	if (elf_getshdrstrndx(g->elf, &names))
-		return;
+		return false;
 	while ((scn = elf_nextscn(g->elf, scn))) {
 		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
 
-		if (name && strcmp(name, ".eh_frame") == 0)
-			section_read(&r->eh, g, scn, &sh);
-		else if (name && strcmp(name, ".debug_frame") == 0)
-			section_read(&r->debug, g, scn, &sh);
+		if (!name || strcmp(name, wanted) != 0)
+			continue;
+		section_read(f, g, scn, &sh);
+		is_there = true;
 	}
+	return is_there;
+}
+
+static void sections_read(struct reader *r, struct gate_elf *g)
+{
+	r->debug.is_debug = true;
+	section_find(&r->eh, g, ".eh_frame");
+	section_find(&r->debug, g, ".debug_frame");
 }
 
 static void work_allow(struct reader *r)
@@ -973,4 +422,167 @@ const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t o
 			hi = mid;
 	}
 	return lo ? &r->rows.data[lo - 1] : NULL;
+}
+
+/* ---- rows of single functions ---------------------------------------------------------------- */
+
+#define HDR_VERSION    1
+#define HDR_BEFORE     12 /* bytes before the table: version, encodings, two numbers of 4 bytes */
+#define HDR_ENTRY      8  /* of the table: where code begins, where its FDE is */
+#define HDR_EQUALS_MAX 16 /* FDEs for one address */
+
+struct unwind_lazy {
+	struct gate_elf g;
+	struct reader r;	   /* r.limit: what rows may still take */
+	struct frames hdr;	   /* .eh_frame_hdr */
+	uint32_t nentries;	   /* of its table */
+	uint64_t begin;		   /* offset in the file of the first function */
+	struct unwind_rows **rows; /* by entry; NULL: not asked for yet */
+};
+
+/* A number of the table, which counts from the section's address. */
+static uint64_t hdr_number(const struct unwind_lazy *l, uint32_t entry, uint32_t at)
+{
+	int32_t v;
+
+	memcpy(&v, l->hdr.data + HDR_BEFORE + (size_t)HDR_ENTRY * entry + at, sizeof(v));
+	return l->hdr.addr + (uint64_t)(int64_t)v;
+}
+
+static uint64_t entry_pc(const struct unwind_lazy *l, uint32_t entry)
+{
+	return hdr_number(l, entry, 0);
+}
+
+/* Returns the first of the last entries that begin at or before pc; 0 also if there is none. */
+static uint32_t entry_find(const struct unwind_lazy *l, uint64_t pc)
+{
+	uint32_t lo = 0, hi = l->nentries, entry;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (entry_pc(l, mid) <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	entry = lo ? lo - 1 : 0;
+	for (uint32_t i = 0; i < HDR_EQUALS_MAX && entry; i++) {
+		if (entry_pc(l, entry - 1) != entry_pc(l, entry))
+			break;
+		entry--;
+	}
+	return entry;
+}
+
+/* Reads the FDE of an entry into the reader's list; none if it is damaged. */
+static void entry_read(struct unwind_lazy *l, uint32_t entry)
+{
+	uint64_t off = hdr_number(l, entry, 4) - l->r.eh.addr, at, cie;
+	struct bytes b = {.p = l->r.eh.data, .end = l->r.eh.end}, e;
+
+	l->r.fdes.len = 0;
+	bytes_skip(&b, off);
+	if (b.is_bad || !entry_next(&b, &e))
+		return;
+	at = (uint64_t)(e.p - l->r.eh.data);
+	cie = get_fixed(&e, 4);
+	if (!e.is_bad && cie && cie <= at)
+		fde_read(&l->r, &l->r.eh, &e, at - cie);
+}
+
+/* Reads the rows from an entry to the next one; the first has those before it, too. */
+static struct unwind_rows *entry_rows(struct unwind_lazy *l, uint32_t entry)
+{
+	struct unwind_rows *rows = xcalloc(1, sizeof(*rows));
+	bool is_last = entry + 1 == l->nentries;
+	const struct fde *f;
+
+	l->r.out = rows;
+	l->r.ngaps = GAPS_MAX;
+	l->r.end_off = 0;
+	entry_read(l, entry);
+	f = l->r.fdes.len ? l->r.fdes.data : NULL;
+	if (f && !entry)
+		frame_begin_run(&l->r, f->pc);
+	if (f)
+		frame_fde_run(&l->r, f,
+			      is_last ? UINT64_MAX : MAX(entry_pc(l, entry + 1), f->pc + f->size));
+	if (is_last)
+		frame_rows_end(&l->r);
+	l->r.limit -= MIN(l->r.limit, rows->rows.len * sizeof(*rows->rows.data));
+	return rows;
+}
+
+static bool hdr_is_known(const struct unwind_lazy *l)
+{
+	const uint8_t *p = l->hdr.data;
+
+	return l->hdr.end - p >= HDR_BEFORE + HDR_ENTRY && p[0] == HDR_VERSION &&
+	       p[1] == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && p[2] == DW_EH_PE_udata4 &&
+	       p[3] == (DW_EH_PE_datarel | DW_EH_PE_sdata4);
+}
+
+struct unwind_lazy *unwind_lazy_open(struct gate_file *file, uint64_t limit, bool is_saved)
+{
+	struct unwind_lazy *l = xcalloc(1, sizeof(*l));
+	size_t most;
+
+	gate_elf_open(file, limit, &l->g);
+	/* Whether the file needs rows of UNWIND_CARRY is not known: they do for any. */
+	l->r = (struct reader){.is_saved = is_saved,
+			       .carries = !is_saved,
+			       .cie = {.off = UINT64_MAX},
+			       .limit = limit,
+			       .file = l->g.file};
+	if (!is_our_kind(l->g.elf) || !section_find(&l->hdr, &l->g, ".eh_frame_hdr") ||
+	    !hdr_is_known(l)) {
+		unwind_lazy_close(l);
+		return NULL;
+	}
+	sections_read(&l->r, &l->g);
+	segments_read_code(&l->r.code, l->g.elf);
+	work_allow(&l->r);
+	most = (size_t)(l->hdr.end - l->hdr.data - HDR_BEFORE) / HDR_ENTRY;
+	memcpy(&l->nentries, l->hdr.data + HDR_BEFORE - 4, sizeof(l->nentries));
+	if (l->r.debug.data || !l->r.eh.data || !l->nentries || l->nentries > most) {
+		unwind_lazy_close(l);
+		return NULL;
+	}
+	(void)segments_off(&l->r.code, entry_pc(l, 0), &l->begin); /* else it is 0 */
+	l->rows = xcalloc(l->nentries, sizeof(struct unwind_rows *));
+	return l;
+}
+
+void unwind_lazy_close(struct unwind_lazy *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; l->rows && i < l->nentries; i++)
+		if (l->rows[i]) {
+			unwind_rows_deinit(l->rows[i]);
+			free(l->rows[i]);
+		}
+	free(l->rows);
+	vec_deinit(&l->r.fdes);
+	segments_deinit(&l->r.code);
+	gate_elf_close(&l->g);
+	free(l);
+}
+
+const struct unwind_row *unwind_lazy_find(struct unwind_lazy *l, uint32_t off)
+{
+	static const struct unwind_row none = {.kind = UNWIND_NONE};
+	const struct unwind_row *row;
+	uint32_t entry;
+	uint64_t pc;
+
+	if (!segments_addr(&l->r.code, off, &pc))
+		return off >= l->begin ? &none : NULL;
+	entry = entry_find(l, pc);
+	if (!l->rows[entry])
+		l->rows[entry] = entry_rows(l, entry);
+	row = unwind_row_find(l->rows[entry], off);
+	return row || !entry ? row : &none;
 }

@@ -61,6 +61,21 @@ void unwind_saved_read_memory(const void *image, size_t size, struct unwind_rows
 void unwind_rows_deinit(struct unwind_rows *r);
 /* Returns the row that holds at the file offset off; NULL if off is before the first row. */
 const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off);
+
+/*
+ * The same rows, of which only those of the functions are read that are asked about: for few
+ * lookups in a large file. The sorted table in .eh_frame_hdr (LSB 5 10.6.2) says where they are.
+ */
+struct unwind_lazy;
+/*
+ * Returns NULL if the file has no such table, or .debug_frame as well: then all rows are to be
+ * read. is_saved: rows of the kind UNWIND_SAVED.
+ */
+struct unwind_lazy *unwind_lazy_open(struct gate_file *file, uint64_t limit, bool is_saved);
+void unwind_lazy_close(struct unwind_lazy *l); /* NULL is allowed */
+/* As unwind_row_find(); the row is valid until unwind_lazy_close(). */
+const struct unwind_row *unwind_lazy_find(struct unwind_lazy *l, uint32_t off);
+
 /*
  * Returns the row as a rule (arch/rule.h); UNWIND_NONE if it does not fit into the bits of one.
  */

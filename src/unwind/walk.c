@@ -3,6 +3,7 @@
 #include "unwind/walk.h"
 
 #include "base/vec.h"
+#include "files/gate.h"
 #include "target/maps.h"
 #include "target/target.h"
 #include "image/debugfile.h"
@@ -35,7 +36,9 @@ static u64 row_rule(const struct walk_code *c)
 {
 	const struct unwind_row *row = NULL;
 
-	if (c->rows && !(c->off >> 32))
+	if (c->lazy && !(c->off >> 32))
+		row = unwind_lazy_find(c->lazy, (uint32_t)c->off);
+	else if (c->rows && !(c->off >> 32))
 		row = unwind_row_find(c->rows, (uint32_t)c->off);
 	return row ? unwind_row_rule(row) : RULE_NO_TABLE;
 }
@@ -210,6 +213,8 @@ bool stack_walk_each(const struct walk_space *space, const struct arch_regs *reg
 struct mapped {
 	struct image *image; /* NULL: the vDSO, or a file that cannot be opened */
 	enum walk_rows which;
+	struct gate_file *file;	  /* that of `lazy` */
+	struct unwind_lazy *lazy; /* NULL: all rows are read */
 	struct unwind_rows rows;
 };
 
@@ -263,7 +268,11 @@ static struct mapped *mapped_get(struct walk_target *w, const struct proc_map *m
 	f = xcalloc(1, sizeof(*f));
 	f->image = i;
 	f->which = which;
-	if (!has_file)
+	if (i)
+		f->lazy = unwind_lazy_open(i->opened, w->opts->limit, which == WALK_SAVED);
+	if (f->lazy)
+		f->file = gate_file_share(i->opened);
+	else if (!has_file)
 		vdso_read(w, m, which, &f->rows);
 	else if (i && which == WALK_SAVED)
 		unwind_saved_read(i->opened, w->opts->limit, NULL, &f->rows);
@@ -273,26 +282,30 @@ static struct mapped *mapped_get(struct walk_target *w, const struct proc_map *m
 	return f;
 }
 
-static const struct unwind_rows *rows_of(struct walk_target *w, const struct proc_map *m,
-					 enum walk_rows which)
+static const struct mapped *mapped_of(struct walk_target *w, const struct proc_map *m,
+				      enum walk_rows which)
 {
 	struct mapped **slot = &w->known[which][m - w->maps->maps.data];
 
 	if (!*slot)
 		*slot = mapped_get(w, m, which);
-	return &(*slot)->rows;
+	return *slot;
 }
 
 static bool space_code(void *ctx, taddr addr, enum walk_rows which, struct walk_code *ret)
 {
 	struct walk_target *w = ctx;
 	const struct proc_map *m = proc_maps_find(w->maps, addr);
+	const struct mapped *f;
 
 	if (!m || !(m->is_exec || m->is_shared || !proc_map_has_file(m)))
 		return false;
 	*ret = (struct walk_code){.off = addr - m->start + m->off, .is_data = !m->is_exec};
-	if (m->is_exec && (proc_map_has_file(m) || is_vdso(m)))
-		ret->rows = rows_of(w, m, which);
+	if (!m->is_exec || !(proc_map_has_file(m) || is_vdso(m)))
+		return true;
+	f = mapped_of(w, m, which);
+	ret->rows = &f->rows;
+	ret->lazy = f->lazy;
 	return true;
 }
 
@@ -318,6 +331,8 @@ void walk_target_close(struct walk_target *w)
 	if (!w)
 		return;
 	for (uint32_t i = 0; i < w->files.len; i++) {
+		unwind_lazy_close(w->files.data[i]->lazy);
+		gate_file_close(w->files.data[i]->file);
 		unwind_rows_deinit(&w->files.data[i]->rows);
 		image_put(w->files.data[i]->image);
 		free(w->files.data[i]);

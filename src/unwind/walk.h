@@ -21,12 +21,14 @@
 
 struct file_opts; /* image/debugfile.h */
 struct target;	  /* target/target.h */
+struct unwind_lazy;
 struct unwind_rows;
 
 /* The code at an address. */
 struct walk_code {
-	const struct unwind_rows *rows; /* of its file; NULL: it has none */
-	uint64_t off;			/* of the address in that file */
+	const struct unwind_rows *rows; /* of its file; NULL: it has none, or they are these: */
+	struct unwind_lazy *lazy;
+	uint64_t off; /* of the address in that file */
 	/* The memory is not executable now; a helper may know that it is code (RULE_DATA). */
 	bool is_data;
 };

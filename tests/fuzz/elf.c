@@ -98,6 +98,7 @@ static void file_check(int fd, uint32_t kit, uint64_t limit)
 		check_symbols(elf_syms_read(file, limit, NULL));
 	if (kit & (KIT_EH_FRAME | KIT_DEBUG_FRAME)) {
 		unwind_rows_read(file, limit, NULL, &rows);
+		check_lazy_rows(file, limit);
 		check_rows(&rows);
 	}
 	check_functions(file, &where);

@@ -179,6 +179,20 @@ void check_functions(struct gate_file *file, const struct debug_search *where)
 /* ---- unwind rows ------------------------------------------------------------------------------
  */
 
+/* Looks rows up in all of the file. */
+void check_lazy_rows(struct gate_file *file, uint64_t limit)
+{
+	struct unwind_lazy *l = unwind_lazy_open(file, limit, false);
+
+	for (uint32_t off = 0; l && off < 65536; off += 7) {
+		const struct unwind_row *row = unwind_lazy_find(l, off);
+
+		if (row && row->kind >= UNWIND_NKINDS)
+			BUG("the row at %u is of kind %d", off, row->kind);
+	}
+	unwind_lazy_close(l);
+}
+
 void check_rows(struct unwind_rows *r)
 {
 	for (uint32_t i = 0; i < r->rows.len; i++) {

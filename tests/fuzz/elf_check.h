@@ -14,5 +14,6 @@ struct unwind_rows;
 
 void check_symbols(struct elf_syms *s); /* s: taken */
 void check_rows(struct unwind_rows *r); /* r: deinitialized */
+void check_lazy_rows(struct gate_file *file, uint64_t limit);
 void check_debug(struct gate_file *file, const struct debug_search *where);
 void check_functions(struct gate_file *file, const struct debug_search *where);

@@ -334,16 +334,49 @@ static void dwarf_add(struct image *m, struct tape *t)
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
+/* The sorted table of the entries of .eh_frame at `addr`, or what the tape has in its place. */
+static void frames_table_add(struct image *m, struct tape *t, uint64_t addr,
+			     const struct strbuf *frames)
+{
+	struct strbuf table = {0};
+	uint64_t own = image_next_addr(m);
+	uint32_t n = tape_u8(t) % 16, pc = (uint32_t)m->sections[m->code].sh_addr, len;
+	size_t at = 0;
+
+	bytes_put(&table, 1, 1);
+	bytes_put(&table, 0x1b, 1);			   /* relative to the place, 4 bytes */
+	bytes_put(&table, 3, 1);			   /* 4 bytes */
+	bytes_put(&table, n == 15 ? tape_u8(t) : 0x3b, 1); /* relative to this section, 4 bytes */
+	bytes_put(&table, addr - own - 4, 4);
+	bytes_put(&table, n == 14 ? tape_number(t) : n, 4);
+	for (uint32_t i = 0; i < n; i++) {
+		pc = n == 13 ? (uint32_t)tape_number(t) : pc + tape_u8(t) * 8;
+		bytes_put(&table, pc - own, 4);
+		bytes_put(&table, addr + (n == 12 ? tape_number(t) : at) - own, 4);
+		if (frames->len - at < sizeof(len))
+			continue;
+		memcpy(&len, frames->data + at, sizeof(len));
+		at += MIN((size_t)len + sizeof(len), frames->len - at);
+	}
+	(void)section_add(m, ".eh_frame_hdr", SHT_PROGBITS, SHF_ALLOC, &table);
+}
+
 static void frames_add(struct image *m, struct tape *t, bool is_debug)
 {
 	struct strbuf frames = {0};
 	struct tape own = tape_cut(t);
+	uint64_t addr = is_debug ? 0 : image_next_addr(m);
+	struct strbuf kept = {0};
 
-	frames_make(&own, is_debug ? 0 : image_next_addr(m), is_debug, &frames);
-	if (is_debug)
+	frames_make(&own, addr, is_debug, &frames);
+	if (is_debug) {
 		section_add_debug(m, t, ".debug_frame", &frames);
-	else
-		(void)section_add(m, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, &frames);
+		return;
+	}
+	strbuf_add(&kept, strbuf_text(&frames), frames.len);
+	(void)section_add(m, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, &frames);
+	frames_table_add(m, &own, addr, &kept);
+	strbuf_deinit(&kept);
 }
 
 /* Where a field stands in a header, and its size. */

@@ -111,13 +111,13 @@ static void test_walk(const struct file_opts *files)
 	for (uint32_t i = 0; i < maps->maps.len; i++)
 		if (maps->maps.data[i].is_exec)
 			(void)space.code(space.ctx, maps->maps.data[i].start, WALK_ROWS, &code);
-	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_ROWS, &code) && code.rows &&
-		   unwind_row_find(code.rows, (uint32_t)code.off),
+	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_ROWS, &code) && code.lazy &&
+		   unwind_lazy_find(code.lazy, (uint32_t)code.off),
 	   "the row of an address");
-	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_ROWS, &again) && again.rows == code.rows,
+	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_ROWS, &again) && again.lazy == code.lazy,
 	   "it is read once");
-	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_SAVED, &saved) && saved.rows &&
-		   saved.rows != code.rows,
+	ok(space.code(space.ctx, (uintptr_t)&getppid, WALK_SAVED, &saved) && saved.lazy &&
+		   saved.lazy != code.lazy,
 	   "rows of saved registers are others");
 	walk_target_close(w);
 }

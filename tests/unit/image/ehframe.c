@@ -259,6 +259,55 @@ static void test_saved(const char *path)
 	unwind_rows_deinit(&f.rows);
 }
 
+/* Of functions that are asked about, rows are of UNWIND_CARRY also if the file needs none. */
+static bool is_row_same(const struct unwind_row *all, const struct unwind_row *own)
+{
+	struct unwind_row plain;
+
+	if (!all || !own)
+		return all == own;
+	plain = *own;
+	if (own->kind == UNWIND_CARRY && all->kind != UNWIND_CARRY) {
+		plain.kind = own->reg & UNWIND_CARRY_FP ? UNWIND_FP : UNWIND_SP;
+		plain.reg = 0;
+	}
+	return all->kind == plain.kind && all->reg == plain.reg && all->fp == plain.fp &&
+	       all->cfa == plain.cfa;
+}
+
+/*
+ * Single functions have the same rows as the whole file, at the begin and the end of each row, and
+ * more where there are so many pieces of code without FDEs that the whole reading leaves some out.
+ */
+static void compare_lazy(const char *path, struct gate_file *file, const struct unwind_rows *all,
+			 bool is_saved)
+{
+	struct unwind_lazy *l = unwind_lazy_open(file, GATE_LIMIT_DEFAULT, is_saved);
+	uint32_t bad = 0, first = 0, more = 0;
+
+	for (uint32_t i = 0; l && i < 2 * all->rows.len; i++) {
+		/* half of them from the end on: the order does not matter */
+		uint32_t k = i % 2 ? all->rows.len - 1 - i / 2 : i / 2;
+		uint32_t off = all->rows.data[k].off;
+
+		for (uint32_t at = off ? off - 1 : 0; at <= off; at++) {
+			const struct unwind_row *row = unwind_row_find(all, at),
+						*own = unwind_lazy_find(l, at);
+
+			if (is_row_same(row, own))
+				continue;
+			if (row && row->kind == UNWIND_NONE && own && !is_saved)
+				more++;
+			else if (!bad++)
+				first = at;
+		}
+	}
+	ok(l && !bad && (!more || all->rows.len > 10000),
+	   "%s: functions that are asked about have the same%s rows (%u not, 0x%x)", path,
+	   is_saved ? " saved" : "", bad, first);
+	unwind_lazy_close(l);
+}
+
 static void test_file(const char *path, bool is_there)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -276,8 +325,12 @@ static void test_file(const char *path, bool is_there)
 	bad = compare(&f, &n);
 	ok(n > 10 && bad == 0, "%s: %u rows, %u places in them as libdw has it (%u odd)", path,
 	   f.rows.rows.len, n, f.rows.nodd);
+	compare_lazy(path, file, &f.rows, false);
 	dwarf_cfi_end(f.cfi);
 	elf_end(f.elf);
+	unwind_rows_deinit(&f.rows);
+	unwind_saved_read(file, GATE_LIMIT_DEFAULT, NULL, &f.rows);
+	compare_lazy(path, file, &f.rows, true);
 	unwind_rows_deinit(&f.rows);
 }
 
@@ -365,6 +418,9 @@ static void test_not_elf(void)
 	ok(r.rows.len == 0, "a file that is no ELF file has none");
 	unwind_rows_read(NULL, GATE_LIMIT_DEFAULT, NULL, &r);
 	ok(r.rows.len == 0, "neither has none at all");
+	ok(!unwind_lazy_open(file, GATE_LIMIT_DEFAULT, false) &&
+		   !unwind_lazy_open(NULL, GATE_LIMIT_DEFAULT, false),
+	   "and no table");
 	unwind_rows_read_memory(text, sizeof(text), &r);
 	ok(r.rows.len == 0, "nor some bytes");
 }
