@@ -21,7 +21,7 @@ typedef VEC(struct got_word) got_vec;
 
 /* ---- relocations ---------------------------------------------------------------------------- */
 
-static const char *word_name(const struct elf_syms *s, struct gate_elf *g, const GElf_Rela *rela,
+static const char *word_name(struct elf_syms *s, struct gate_elf *g, const GElf_Rela *rela,
 			     Elf_Data *symbols, size_t strings)
 {
 	const struct elf_sym *resolver;
@@ -40,7 +40,7 @@ static const char *word_name(const struct elf_syms *s, struct gate_elf *g, const
 	return resolver && resolver->addr == (uint64_t)rela->r_addend ? resolver->name : NULL;
 }
 
-static void read_relocations(const struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn,
+static void read_relocations(struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn,
 			     const GElf_Shdr *sh, got_vec *ret)
 {
 	Elf_Data *data = gate_data(g, scn);

@@ -7,10 +7,13 @@
 #include "image/elfplt.h"
 #include "files/gate.h"
 #include "image/minidebug.h"
+#include "image/symsparse.h"
 #include "image/symtab.h"
 
 /* A lookup tries so many symbols below an address, because functions may contain others. */
 #define LOOK_BACK 16
+
+#define DIGIT_BITS 11 /* of a radix sort */
 
 #define NAMES_MIN 512 /* blocks of names, in bytes */
 #define NAMES_MAX 65536
@@ -99,61 +102,60 @@ static bool kind_of(const GElf_Sym *sym, enum elf_sym_kind *ret_kind)
 	}
 }
 
-/* True for a label of the compiler, ".L...": some object files keep such labels. */
-static bool is_private(const char *name)
+bool elf_sym_name_is_wanted(const char *name)
 {
-	return name[0] == '.' && name[1] == 'L';
+	return *name && !(name[0] == '.' && name[1] == 'L');
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-struct section {
-	uint64_t start, end; /* 0, 0: a section that is not loaded into memory */
-};
-typedef VEC(struct section) section_vec;
-
-static void read_sections(Elf *elf, section_vec *ret)
+void elf_sections_read(Elf *elf, elf_sections *ret)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	vec_push(ret, (struct section){0});
+	vec_push(ret, (struct elf_section){0});
 	while ((scn = elf_nextscn(elf, scn))) {
-		struct section s = {0};
+		struct elf_section s = {0};
 
 		if (gelf_getshdr(scn, &sh) && (sh.sh_flags & SHF_ALLOC) &&
 		    sh.sh_size <= UINT64_MAX - sh.sh_addr)
-			s = (struct section){sh.sh_addr, sh.sh_addr + sh.sh_size};
+			s = (struct elf_section){sh.sh_addr, sh.sh_addr + sh.sh_size};
 		vec_push(ret, s);
 	}
 }
 
-static void add_symbol(struct elf_syms *s, const section_vec *sections, const GElf_Sym *sym,
+bool elf_sym_is_wanted(const elf_sections *sections, const GElf_Sym *sym,
+		       enum elf_sym_kind *ret_kind, uint64_t *ret_end)
+{
+	*ret_end = sym->st_value;
+	if (!sym->st_value || sym->st_shndx == SHN_UNDEF || !kind_of(sym, ret_kind))
+		return false;
+	if (sym->st_shndx < sections->len)
+		*ret_end = sections->data[sym->st_shndx].end;
+	else if (!sym->st_size)
+		return false; /* a constant, not an address */
+	return *ret_end;
+}
+
+static void add_symbol(struct elf_syms *s, const elf_sections *sections, const GElf_Sym *sym,
 		       const char *name)
 {
-	uint64_t end = sym->st_value;
 	enum elf_sym_kind kind;
+	uint64_t end;
 
-	if (!name || !*name || !sym->st_value || sym->st_shndx == SHN_UNDEF ||
-	    !kind_of(sym, &kind) || is_private(name))
-		return;
-	if (sym->st_shndx < sections->len)
-		end = sections->data[sym->st_shndx].end;
-	else if (!sym->st_size)
-		return; /* a constant, not an address */
-	if (!end)
-		return;
-	elf_syms_push(s, kind, GELF_ST_BIND(sym->st_info) == STB_LOCAL, sym->st_value, sym->st_size,
-		      end, name);
+	if (name && elf_sym_name_is_wanted(name) && elf_sym_is_wanted(sections, sym, &kind, &end))
+		elf_syms_push(s, kind, GELF_ST_BIND(sym->st_info) == STB_LOCAL, sym->st_value,
+			      sym->st_size, end, name);
 }
 
 static void read_tables(struct elf_syms *s, struct gate_elf *g, const struct image_pause *pause)
 {
 	struct symtab t = symtab_begin(g, SYMTAB_ALL);
-	section_vec sections = {0};
+	elf_sections sections = {0};
 	uint32_t n = 0;
 
-	read_sections(g->elf, &sections);
+	elf_sections_read(g->elf, &sections);
 	while (symtab_next(&t)) {
 		add_symbol(s, &sections, &t.sym, symtab_name(&t));
 		if (++n % PART == 0)
@@ -186,12 +188,9 @@ static void read_minidebug(struct elf_syms *s, struct gate_elf *g, const struct 
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static int sym_compare(const void *pa, const void *pb)
+/* Returns which of two symbols of one address has the canonical name: < 0: a. */
+static int sym_compare(const struct elf_sym *a, const struct elf_sym *b)
 {
-	const struct elf_sym *a = pa, *b = pb;
-
-	if (a->addr != b->addr)
-		return a->addr < b->addr ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
 	if (a->size != b->size && (!a->size || !b->size))
@@ -213,20 +212,101 @@ static void merge_alias(struct elf_sym *to, const struct elf_sym *alias)
 	to->end = alias->end;
 }
 
+static bool syms_ascend(const struct elf_syms *s)
+{
+	for (uint32_t i = 1; i < s->syms.len; i++)
+		if (s->syms.data[i - 1].addr >= s->syms.data[i].addr)
+			return false;
+	return true;
+}
+
+/* One pass of a radix sort, by DIGIT_BITS bits of the addresses. */
+static void keys_pass(const struct sym_key *from, struct sym_key *to, uint32_t n, uint32_t shift)
+{
+	uint32_t starts[1u << DIGIT_BITS] = {0}, sum = 0;
+	const uint64_t mask = (1u << DIGIT_BITS) - 1;
+
+	for (uint32_t i = 0; i < n; i++)
+		starts[from[i].addr >> shift & mask]++;
+	for (size_t k = 0; k < ARRAY_LEN(starts); k++) {
+		uint32_t count = starts[k];
+
+		starts[k] = sum;
+		sum += count;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		to[starts[from[i].addr >> shift & mask]++] = from[i];
+}
+
+/*
+ * A large program has half a million symbols: to compare each with nineteen others takes longer
+ * than to read them.
+ */
+struct sym_key *elf_sym_keys_sort(struct sym_key *keys, uint32_t n)
+{
+	CLEANUP(free) struct sym_key *other = xmalloc(MAX(n, 1u) * sizeof(*other));
+	uint64_t differ = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		differ |= keys[i].addr ^ keys[0].addr;
+	for (uint32_t shift = 0; shift < 64; shift += DIGIT_BITS) {
+		struct sym_key *swap = keys;
+
+		if (!(differ >> shift & ((1u << DIGIT_BITS) - 1)))
+			continue;
+		keys_pass(keys, other, n, shift);
+		keys = other;
+		other = swap;
+	}
+	return keys;
+}
+
+/* Returns the number of the first key behind those of the same address. */
+static uint32_t aliases_end(const struct elf_syms *s, const struct sym_key *keys, uint32_t first)
+{
+	uint32_t end = first + 1;
+
+	while (end < s->syms.len && keys[end].addr == keys[first].addr)
+		end++;
+	return end;
+}
+
+/* Returns the symbol for an address that has these names. */
+static struct elf_sym aliases_join(const struct elf_syms *s, const struct sym_key *keys,
+				   uint32_t first, uint32_t end)
+{
+	uint32_t best = keys[first].i;
+	struct elf_sym sym;
+
+	for (uint32_t i = first + 1; i < end; i++)
+		if (sym_compare(&s->syms.data[keys[i].i], &s->syms.data[best]) < 0)
+			best = keys[i].i;
+	sym = s->syms.data[best];
+	for (uint32_t i = first; i < end; i++)
+		merge_alias(&sym, &s->syms.data[keys[i].i]);
+	return sym;
+}
+
 void elf_syms_sort(struct elf_syms *s)
 {
+	CLEANUP(free) struct sym_key *keys = NULL;
+	struct elf_sym *sorted;
 	uint32_t n = 0;
 
-	if (s->syms.len)
-		qsort(s->syms.data, s->syms.len, sizeof(*s->syms.data), sym_compare);
-	for (uint32_t i = 0; i < s->syms.len; i++) {
-		struct elf_sym sym = s->syms.data[i];
-
-		if (n && s->syms.data[n - 1].addr == sym.addr)
-			merge_alias(&s->syms.data[n - 1], &sym);
-		else
-			s->syms.data[n++] = sym;
+	if (syms_ascend(s))
+		return;
+	keys = xmalloc(s->syms.len * sizeof(*keys));
+	for (uint32_t i = 0; i < s->syms.len; i++)
+		keys[i] = (struct sym_key){s->syms.data[i].addr, i};
+	keys = elf_sym_keys_sort(keys, s->syms.len);
+	sorted = xmalloc(s->syms.len * sizeof(*sorted));
+	for (uint32_t i = 0, end; i < s->syms.len; i = end) {
+		end = aliases_end(s, keys, i);
+		sorted[n++] = aliases_join(s, keys, i, end);
 	}
+	free(s->syms.data);
+	s->syms.data = sorted;
+	s->syms.cap = s->syms.len;
 	s->syms.len = n;
 }
 
@@ -241,16 +321,31 @@ static void syms_fit(struct elf_syms *s)
 	s->syms.cap = MAX(n, 1u);
 }
 
-/* Reads the symbols of an ELF file and closes g. pause may be NULL. */
-static struct elf_syms *read_elf(struct gate_elf *g, const struct image_pause *pause)
+struct elf_syms *elf_syms_create(void)
 {
 	struct elf_syms *s = xcalloc(1, sizeof(*s));
 
 	s->names = arena_create();
+	s->room = GATE_LIMIT_DEFAULT;
+	return s;
+}
+
+/*
+ * Reads the symbols of an ELF file and closes g. pause may be NULL; file: NULL, or where symbols
+ * may be looked up later.
+ */
+static struct elf_syms *read_elf(struct gate_elf *g, struct gate_file *file,
+				 const struct image_pause *pause)
+{
+	struct elf_syms *s = elf_syms_create();
+
 	s->room = g->limit;
 	segments_read(&s->segments, g->elf);
 	build_mark_read(&s->mark, g);
-	if (g->elf) {
+	if (file)
+		s->sparse = symsparse_open(g, file);
+	s->has_symtab = s->sparse;
+	if (g->elf && !s->sparse) {
 		read_tables(s, g, pause);
 		read_minidebug(s, g, pause);
 		elf_syms_sort(s);
@@ -270,7 +365,40 @@ struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit,
 	struct gate_elf g;
 
 	gate_elf_open(file, limit, &g);
-	return read_elf(&g, pause);
+	return read_elf(&g, NULL, pause);
+}
+
+struct elf_syms *elf_syms_read_sparse(struct gate_file *file, uint64_t limit,
+				      const struct image_pause *pause)
+{
+	struct elf_syms *s;
+	struct gate_elf g;
+
+	gate_elf_open(file, limit, &g);
+	s = read_elf(&g, file, pause);
+	s->file = s->sparse ? gate_file_share(file) : NULL;
+	s->room = limit;
+	return s;
+}
+
+void elf_syms_fill(struct elf_syms *s)
+{
+	struct elf_syms *all;
+
+	if (!s->sparse || s->is_filled)
+		return;
+	all = elf_syms_read(s->file, s->room, NULL);
+	s->syms.data = all->syms.data;
+	s->syms.len = all->syms.len;
+	s->syms.cap = all->syms.cap;
+	arena_destroy(s->names);
+	s->names = all->names;
+	s->is_cut = all->is_cut;
+	all->syms.data = NULL;
+	all->syms.len = all->syms.cap = 0;
+	all->names = NULL;
+	elf_syms_destroy(all);
+	s->is_filled = true;
 }
 
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
@@ -281,7 +409,7 @@ struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
 	if (size)
 		memcpy(copy, image, size);
 	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
-	return read_elf(&g, NULL);
+	return read_elf(&g, NULL, NULL);
 }
 
 bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit,
@@ -311,6 +439,7 @@ void elf_syms_destroy(struct elf_syms *s)
 	if (!s)
 		return;
 	elf_syms_shed(s);
+	gate_file_close(s->file);
 	segments_deinit(&s->segments);
 	build_mark_deinit(&s->mark);
 	free(s);
@@ -325,6 +454,8 @@ void elf_syms_shed(struct elf_syms *s)
 {
 	vec_deinit(&s->syms);
 	arena_destroy(s->names);
+	symsparse_close(s->sparse);
+	s->sparse = NULL;
 	s->names = NULL;
 	s->names_left = 0;
 	s->is_shed = true;
@@ -343,8 +474,8 @@ static uint64_t sym_end(const struct elf_sym *sym, bool is_next)
 	return sym->size <= UINT64_MAX - sym->addr ? sym->addr + sym->size : UINT64_MAX;
 }
 
-const struct elf_sym *elf_syms_find_range(const struct elf_syms *s, uint64_t addr,
-					  struct elf_range *ret)
+static const struct elf_sym *table_find_range(const struct elf_syms *s, uint64_t addr,
+					      struct elf_range *ret)
 {
 	uint32_t lo = 0, hi = s->syms.len, first;
 
@@ -372,7 +503,19 @@ const struct elf_sym *elf_syms_find_range(const struct elf_syms *s, uint64_t add
 	return NULL;
 }
 
-const struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr)
+const struct elf_sym *elf_syms_find_range(struct elf_syms *s, uint64_t addr, struct elf_range *ret)
+{
+	const struct elf_sym *found;
+
+	if (!s->sparse || s->is_filled)
+		return table_find_range(s, addr, ret);
+	if (symsparse_find(s->sparse, addr, ret, &found))
+		return found;
+	elf_syms_fill(s);
+	return table_find_range(s, addr, ret);
+}
+
+const struct elf_sym *elf_syms_find(struct elf_syms *s, uint64_t addr)
 {
 	struct elf_range range;
 

@@ -280,7 +280,8 @@ static bool syms_of(const struct image *i, const struct debug_search *where, str
 	if (!i->opened)
 		return false;
 	file = gate_file_share(i->opened);
-	*ret = elf_syms_read(file, where->limit, pause);
+	*ret = i->set && i->set->is_sparse ? elf_syms_read_sparse(file, where->limit, pause)
+					   : elf_syms_read(file, where->limit, pause);
 	if (gate_file_is_stuck(file)) {
 		elf_syms_destroy(*ret); /* they are not all: the file may answer later */
 		return false;

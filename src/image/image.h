@@ -89,6 +89,7 @@ struct image_set {
 	struct hashmap *by_id;	  /* struct file_id -> struct image */
 	struct hashmap *by_inode; /* struct file_inode of that -> the image that was opened last */
 	uint32_t nopen, max_open;
+	bool is_sparse;	     /* few addresses will be named: elf_syms_read_sparse() */
 	uint32_t nunused;    /* images without references */
 	uint64_t open_bytes; /* sizes of the files that are open */
 	uint64_t clock;

@@ -184,7 +184,9 @@ static struct err *walk_symbols(struct mdb *m, const struct call *c)
 
 		if (c->has_addr && o != mdb_object_at(m, c->addr))
 			continue;
-		(void)mdb_symbol_at(m, o, o->start); /* reads the table */
+		(void)mdb_symbol_at(m, o, o->start); /* opens the table */
+		if (o->image && o->image->syms)
+			elf_syms_fill(o->image->syms);
 		for (uint32_t k = 0; o->image && o->image->syms && k < o->image->syms->syms.len;
 		     k++)
 			value_row(m, o->image->syms->syms.data[k].addr + o->bias);

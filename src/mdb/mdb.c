@@ -63,6 +63,7 @@ struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 		(void)dtrace_setopt(m->h, "jstackasync", NULL);
 	m->syms = names_syms(&m->h->names);
 	m->files = &m->h->names.file_opts;
+	m->files->images->is_sparse = !opts->h; /* of a session, others name addresses, too */
 	e = target_open(m);
 	if (e) {
 		mdb_close(m);
