@@ -22,26 +22,18 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "mdb/nodes.h"
 #include "mdb/roots.h"
 
-#define GRANULE_BITS 9
-#define NOBODY	     UINT32_MAX
-#define EDGES_MAX    1000000000u
-#define TOP	     20u
-
-/* The first object that begins in a granule of memory. */
-struct granule {
-	uint64_t number; /* + 1; 0: none */
-	uint32_t first;
-};
+#define EDGES_MAX 1000000000u
+#define TOP	  20u
 
 /* Nodes are the numbers of objects, n is the root of all. */
 struct graph {
 	struct mdb *m;
 	const struct census *s;
 	uint32_t n;
-	struct granule *granules; /* open addressing */
-	uint32_t mask;
+	struct nodes nodes;
 	uint32_t *starts; /* where a node's edges begin */
 	VEC(uint32_t) edges;
 	uint8_t *is_root;
@@ -60,53 +52,6 @@ struct retained {
 
 /* ---- the graph ------------------------------------------------------------------------------- */
 
-static uint32_t granule_slot(const struct graph *g, uint64_t number)
-{
-	return (uint32_t)(number * 0x9e3779b97f4a7c15ull >> 32) & g->mask;
-}
-
-static void granules_make(struct graph *g)
-{
-	uint64_t last = 0;
-
-	g->mask = 1023;
-	while (g->mask < 2ull * g->n && g->mask < 1u << 30)
-		g->mask = 2 * g->mask + 1;
-	g->granules = xcalloc((size_t)g->mask + 1, sizeof(*g->granules));
-	for (uint32_t i = 0; i < g->n; i++) {
-		uint64_t number = (g->s->objects.data[i].addr >> GRANULE_BITS) + 1;
-		uint32_t at = granule_slot(g, number);
-
-		if (number == last)
-			continue;
-		last = number;
-		while (g->granules[at].number)
-			at = (at + 1) & g->mask;
-		g->granules[at] = (struct granule){number, i};
-	}
-}
-
-/* The object of a word; NOBODY: it is none. */
-static uint32_t node_find(const struct graph *g, uint64_t word)
-{
-	uint64_t addr = word - g->s->heap.tag, number = (addr >> GRANULE_BITS) + 1;
-
-	if ((word & g->s->heap.mask) != g->s->heap.tag || !g->n ||
-	    addr < g->s->objects.data[0].addr || addr > g->s->objects.data[g->n - 1].addr)
-		return NOBODY;
-	for (uint32_t at = granule_slot(g, number); g->granules[at].number;
-	     at = (at + 1) & g->mask) {
-		if (g->granules[at].number != number)
-			continue;
-		for (uint32_t i = g->granules[at].first;
-		     i < g->n && g->s->objects.data[i].addr <= addr; i++)
-			if (g->s->objects.data[i].addr == addr)
-				return i;
-		return NOBODY;
-	}
-	return NOBODY;
-}
-
 static void edges_find(struct graph *g)
 {
 	struct read_ahead ahead = {0};
@@ -121,7 +66,7 @@ static void edges_find(struct graph *g)
 			continue;
 		words = object_words(g->m, &ahead, o->addr, n);
 		for (uint64_t k = 0; words && k < n && g->edges.len < EDGES_MAX; k++) {
-			uint32_t to = node_find(g, words[k]);
+			uint32_t to = node_find(&g->nodes, words[k]);
 
 			if (to != NOBODY && to != i)
 				vec_push(&g->edges, to);
@@ -134,7 +79,7 @@ static void edges_find(struct graph *g)
 static void root_note(void *ctx, taddr at, uint64_t word)
 {
 	struct graph *g = ctx;
-	uint32_t to = node_find(g, word);
+	uint32_t to = node_find(&g->nodes, word);
 
 	(void)at;
 	/* A runtime's worklists, which are never cleared, have parts; its handles do not. */
@@ -264,7 +209,7 @@ static void sums_make(const struct graph *g, struct retained *r)
 
 static void graph_free(struct graph *g)
 {
-	free(g->granules);
+	nodes_free(&g->nodes);
 	free(g->starts);
 	vec_deinit(&g->edges);
 	free(g->is_root);
@@ -305,7 +250,7 @@ static struct err *retained_get(struct mdb *m, struct census *s, struct retained
 	g.is_root = xcalloc(n, 1);
 	g.order = xmalloc(n * sizeof(*g.order));
 	g.ancestor = xmalloc(n * sizeof(*g.ancestor));
-	granules_make(&g);
+	nodes_make(&g.nodes, s);
 	edges_find(&g);
 	roots_walk(m, s, root_note, &g);
 	if (!m->is_interrupted)
