@@ -102,15 +102,15 @@ static const struct value_local *frame_function(const struct frame *f)
 	return NULL;
 }
 
-/* The place of a frame: alone (::lframe) file and position have a line each. */
-static void place_show(struct mdb *m, const struct strbuf *file, bool is_alone)
+/* The place of a frame: file and position have a line each. */
+static void place_show(struct mdb *m, const struct strbuf *file)
 {
 	const char *text, *line = NULL;
 	struct strbuf clean = {0};
 
 	text_escape(&clean, strbuf_text(file), file->len);
 	text = strbuf_text(&clean);
-	for (const char *p = text; is_alone && (p = strstr(p, ", line ")); p++)
+	for (const char *p = text; (p = strstr(p, ", line ")); p++)
 		line = p;
 	emit_say(&m->out, "          file: %.*s\n", (int)(line ? line - text : (int)clean.len),
 		 text);
@@ -148,7 +148,7 @@ static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bo
 	}
 	emit_end(&m->out);
 	if (is_verbose && file.len)
-		place_show(m, &file, is_alone);
+		place_show(m, &file);
 	for (uint32_t k = 0; is_verbose && has_values && k < f->locals.len; k++)
 		local_row(m, &l, i, &f->locals.data[k]);
 	strbuf_deinit(&name);

@@ -149,9 +149,9 @@ want = (f"{fp} {frame['pc'][2:]} leaf ({function})\n          file: {TMP}/stream
 check(js_frame == want, "::jsframe -v", f"{js_frame}\n{want}")
 check(word_of(int(fp, 16) - 16) == int(function, 16), "its function is where V8 has it", function)
 
-want = (rf"js: +leaf\n +file: {TMP}/stream\.js, line 7\n +this: undefined\n +arg1: {sample} \(JSObject\)\n +arg2: \"{re.escape(JOINED)}\"\n(?:native: .*\n)*"
-        rf"js: +outer\n +file: {TMP}/stream\.js, line 10\n +this: undefined\n +arg1: {sample} \(JSObject\)\n(?:native: .*\n)*"
-        rf"js: +onTimer\n +file: {TMP}/stream\.js, line 13\n +this: [0-9a-f]+ \(Timeout\)\n(?:native: .*\n)*js: +listOnTimeout\n")
+want = (rf"js: +leaf\n +file: {TMP}/stream\.js\n +posn: line 7\n +this: undefined\n +arg1: {sample} \(JSObject\)\n +arg2: \"{re.escape(JOINED)}\"\n(?:native: .*\n)*"
+        rf"js: +outer\n +file: {TMP}/stream\.js\n +posn: line 10\n +this: undefined\n +arg1: {sample} \(JSObject\)\n(?:native: .*\n)*"
+        rf"js: +onTimer\n +file: {TMP}/stream\.js\n +posn: line 13\n +this: [0-9a-f]+ \(Timeout\)\n(?:native: .*\n)*js: +listOnTimeout\n")
 check(re.search(want, js_stack), "::jsstack -v", js_stack)
 check(re.match(r"(?:native: libc\.so\.6`.*\n)+(?:native: node`.*\n)+js: ", js_stack), "with native frames before and between", js_stack)
 short = "".join(line + "\n" for line in js_stack.splitlines() if not line.startswith(" " * 10))

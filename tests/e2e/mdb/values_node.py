@@ -86,10 +86,10 @@ def look(target, said, where):
         return r.stdout
 
     stack = run("-e", "::jsstack -v")
-    want = r"js:     leaf\n          file: \S+graph\.js, line \d+\n          this: undefined\n          arg1: ([0-9a-f]+) \(JSObject\)\n          arg2: \"second\"\n"
+    want = r"js:     leaf\n          file: \S+graph\.js\n          posn: line \d+\n          this: undefined\n          arg1: ([0-9a-f]+) \(JSObject\)\n          arg2: \"second\"\n"
     m = re.search(want, stack)
     check(m, f"{where}: the stack with arguments", stack)
-    check(re.search(r"js:     middle\n.*\n.*\n          arg1: " + (m[1] if m else "-"), stack), f"{where}: the caller's", stack)
+    check(re.search(r"js:     middle\n.*\n.*\n.*\n          arg1: " + (m[1] if m else "-"), stack), f"{where}: the caller's", stack)
     if not m:
         return
     sample = m[1]

@@ -197,7 +197,7 @@ def members_check(target, known):
 
 def stack_check(target, kind):
     text = run(target, "::plstack -v")
-    frames = re.findall(r"^pl: +(.*)\n +file: (\S+), line (\d+)\n((?: {10}.*\n)*)", text, re.M)
+    frames = re.findall(r"^pl: +(.*)\n +file: (\S+)\n +posn: line (\d+)\n((?: {10}.*\n)*)", text, re.M)
     wanted = ["main::finish", "main::deep", "main::deep", "main::deep", "eval", "main::outer", "main"]
     check([f[0] for f in frames] == wanted, "frames in their order", text)
     if len(frames) != len(wanted):
@@ -228,7 +228,7 @@ def census_check(target, known):
     check(listed.count("List") == int(known["lists"]), "each of a class", len(listed))
     wanted = [(known["first"], known["workers"], "[0]", "ARRAY"), (known["late"], known["objects"], "[0]", "ARRAY"), (known["objects"], known["at"], "objects", "HASH")]
     for (word, holder, name, cls), document in zip(wanted, rows(target, "; ".join(f"{w[0]}::plrefs" for w in wanted))):
-        found = {str(r["object"]).replace("0x", ""): (r["name"], r["class"].split(":")[0]) for r in document["rows"]}
+        found = {str(r["object"]).replace("0x", ""): (r["name"], r["class"].split(":")[0]) for r in document["rows"] if "object" in r}
         check(found.get(holder) == (name, cls), f"{name} of {cls} refers to the value", found)
 
 

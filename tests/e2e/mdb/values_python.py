@@ -218,7 +218,7 @@ def members_check(target, known):
 
 def stack_check(target):
     text = run(target, "::pystack -v")
-    frames = re.findall(r"^py: +(\S+)\n +file: (\S+), line (\d+)\n((?: {10}.*\n)*)", text, re.M)
+    frames = re.findall(r"^py: +(\S+)\n +file: (\S+)\n +posn: line (\d+)\n((?: {10}.*\n)*)", text, re.M)
     names = [f[0] for f in frames]
     check([n for n in names if n != "<listcomp>"] == ["end", "inner", "outer", "<module>"], "frames in their order", text)
     source = PROGRAM.splitlines()
@@ -255,7 +255,7 @@ def census_check(target, known):
     check(len(run(target, f"{known['at']['slots']:x}::findpyobjects").split()) == known["count"]["Slots"], "all like one")
 
     def refs(word):
-        return {r["object"]: (r["name"], r["class"].split(":")[0]) for r in rows(target, f"{word:x}::pyrefs")[0]["rows"]}
+        return {r["object"]: (r["name"], r["class"].split(":")[0]) for r in rows(target, f"{word:x}::pyrefs")[0]["rows"] if "object" in r}
 
     def refs_have(word, holder, name, cls):
         all_refs = refs(word)

@@ -201,7 +201,7 @@ def closure_check(target, known):
 
 def stack_check(target, kind):
     text = run(target, "::rbstack -v")
-    frames = re.findall(r"^rb: +(.*)\n +file: (\S+), line (\d+)\n((?: {10}.*\n)*)", text, re.M)
+    frames = re.findall(r"^rb: +(.*)\n +file: (\S+)\n +posn: line (\d+)\n((?: {10}.*\n)*)", text, re.M)
     names = [f[0] for f in frames]
     wanted = ["finish", "block in outer", "each", "outer", "<main>"]
     check(names[-5:] == wanted and names[:-5] in (["kill"], ["gets"]), "frames in their order", text)
@@ -238,7 +238,7 @@ def census_check(target, known):
     wanted = [(known["first"], known["workers"], "[0]", "Array"), (known["name"], known["first"], "@name", "Worker"),
               (known["late"], known["late_of"], "@late", "Worker"), (known["at"]["objects"], known["hash"], "objects", "Hash")]
     for (word, holder, name, cls), document in zip(wanted, rows(target, "; ".join(f"{w[0]}::rbrefs" for w in wanted))):
-        found = {str(r["object"]).replace("0x", ""): (r["name"], r["class"].split(":")[0]) for r in document["rows"]}
+        found = {str(r["object"]).replace("0x", ""): (r["name"], r["class"].split(":")[0]) for r in document["rows"] if "object" in r}
         check(found.get(holder) == (name, cls), f"{name} of {cls} refers to the object", found)
 
 
