@@ -12,27 +12,57 @@
 #define ITEMS	   100u
 #define TEXT	   1000u
 #define TEXT_INNER 200u
+#define TOTAL_MAX  (1u << 30)
 #define INDENT	   4
 #define LINE	   100u /* columns into which a value of Erlang has to fit */
 
 /* ---- languages ------------------------------------------------------------------------------- */
 
+struct writer;
+
+/* How values with items are written. */
+struct lang_form {
+	void (*items)(struct writer *w, const struct value *v, uint64_t word);
+	bool has_atoms; /* texts that are names: what is said before them is "'" */
+	/* within a line: values of so many levels, and items of each; 0: only what they are */
+	uint32_t short_depth, short_items;
+};
+
+static void object_items_write(struct writer *w, const struct value *v, uint64_t word);
+static void term_items_write(struct writer *w, const struct value *v, uint64_t word);
+
+/* "Point {"x": 1}", with a line for each item. */
+static const struct lang_form object_form = {.items = object_items_write};
+/* "[{a,1},<<2>>]", in a line if it fits. */
+static const struct lang_form term_form = {.items = term_items_write,
+					   .has_atoms = true,
+					   .short_depth = 4,
+					   .short_items = 20};
+
+static void term_quote(struct strbuf *out, const char *s, size_t len, const char *before,
+		       bool is_bytes)
+{
+	(void)is_bytes;
+	erlang_quote(out, s, len, strcmp(before, "'") == 0);
+}
+
 static const struct {
 	const char *file, *name, *label;
 	char quote;
-	bool is_erlang;
 	const char *self; /* the receiver of a frame */
 	text_quote *quoted;
+	const struct lang_form *form;
+	const char *task, *task_id; /* NULL: "task", "number" */
 } languages[] = {
-	{"erlang.d", "Erlang", "erl", '"', true, "self", NULL},
-	{"java.d", "HotSpot (Java)", "java", '"', false, "this", NULL},
-	{"lua.d", "Lua", "lua", '"', false, "self", lua_quote},
-	{"luajit.d", "LuaJIT", "lua", '"', false, "self", lua_quote},
-	{"node.d", "Node.js", "js", '"', false, "this", NULL},
-	{"perl.d", "Perl", "pl", '"', false, "self", perl_quote},
-	{"php.d", "PHP", "php", '"', false, "this", php_quote},
-	{"python.d", "CPython", "py", '\'', false, "self", NULL},
-	{"ruby.d", "Ruby", "rb", '"', false, "self", ruby_quote},
+	{"erlang.d", "Erlang", "erl", '"', "self", term_quote, &term_form, "process", "pid"},
+	{"java.d", "HotSpot (Java)", "java", '"', "this", NULL, &object_form, NULL, NULL},
+	{"lua.d", "Lua", "lua", '"', "self", lua_quote, &object_form, NULL, NULL},
+	{"luajit.d", "LuaJIT", "lua", '"', "self", lua_quote, &object_form, NULL, NULL},
+	{"node.d", "Node.js", "js", '"', "this", NULL, &object_form, NULL, NULL},
+	{"perl.d", "Perl", "pl", '"', "self", perl_quote, &object_form, NULL, NULL},
+	{"php.d", "PHP", "php", '"', "this", php_quote, &object_form, NULL, NULL},
+	{"python.d", "CPython", "py", '\'', "self", NULL, &object_form, NULL, NULL},
+	{"ruby.d", "Ruby", "rb", '"', "self", ruby_quote, &object_form, NULL, NULL},
 };
 
 bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
@@ -45,12 +75,19 @@ bool lang_at(struct mdb *m, uint32_t part, struct lang *ret)
 			     .part = part,
 			     .label = "value",
 			     .self = "this",
-			     .quote = '"'};
+			     .quote = '"',
+			     .form = &object_form,
+			     .task = "task",
+			     .task_id = "number"};
 	for (uint32_t i = 0; i < ARRAY_LEN(languages); i++) {
 		if (strcmp(basename(ret->h->path), languages[i].file) == 0) {
 			ret->label = languages[i].label;
 			ret->quote = languages[i].quote;
-			ret->is_erlang = languages[i].is_erlang;
+			ret->form = languages[i].form;
+			if (languages[i].task) {
+				ret->task = languages[i].task;
+				ret->task_id = languages[i].task_id;
+			}
 			ret->self = languages[i].self;
 			ret->quoted = languages[i].quoted;
 		}
@@ -113,6 +150,8 @@ struct writer {
 	uint64_t above[DEPTH_MAX + 1]; /* the values in which the present one is */
 	uint32_t nabove;
 	size_t limit; /* of `out`, in a trial whether a value fits into the line; 0: it is none */
+	size_t begin; /* of what is written, in `out` */
+	bool is_cut;  /* the total was exceeded */
 	bool has_member; /* the last member that was written has a word */
 	uint64_t member;
 };
@@ -137,9 +176,7 @@ static void python_quote(struct strbuf *out, const char *s, size_t len, bool is_
 
 static void quoted_add(const struct lang *l, struct strbuf *out, const struct strbuf *text)
 {
-	if (l->is_erlang)
-		erlang_quote(out, strbuf_text(text), text->len, false);
-	else if (l->quoted)
+	if (l->quoted)
 		l->quoted(out, strbuf_text(text), text->len, "", false);
 	else if (l->quote == '"')
 		json_quote(out, strbuf_text(text), text->len);
@@ -185,7 +222,8 @@ static void cut_mend(struct strbuf *text)
 static void said_write(struct writer *w, const struct value_said *s)
 {
 	uint64_t most = w->nabove ? MIN(w->style->text, (uint64_t)TEXT_INNER) : w->style->text, n;
-	bool is_atom = w->l->is_erlang && strcmp(strbuf_text(&s->literal), "'") == 0, is_bytes;
+	bool is_atom = w->l->form->has_atoms && strcmp(strbuf_text(&s->literal), "'") == 0;
+	bool is_bytes;
 	struct strbuf text = {0};
 
 	if (s->literal.len && !is_atom)
@@ -196,9 +234,7 @@ static void said_write(struct writer *w, const struct value_said *s)
 	is_bytes = w->l->quote == '\'' && strcmp(strbuf_text(&s->literal), "b") == 0;
 	if (n > most)
 		cut_mend(&text);
-	if (is_atom)
-		erlang_quote(w->out, strbuf_text(&text), text.len, true);
-	else if (w->l->quoted)
+	if (w->l->quoted)
 		w->l->quoted(w->out, strbuf_text(&text), text.len, strbuf_text(&s->literal),
 			     said_is_bytes(s));
 	else if (is_bytes)
@@ -209,6 +245,26 @@ static void said_write(struct writer *w, const struct value_said *s)
 		strbuf_addf(w->out, "... (%" PRIu64 " %s)", n, is_bytes ? "bytes" : "characters");
 	text_escape(w->out, strbuf_text(&s->behind), s->behind.len);
 	strbuf_deinit(&text);
+}
+
+static uint64_t style_total(const struct value_style *style)
+{
+	return style->total ? style->total : LANG_TOTAL;
+}
+
+/* Whether so much is written that the rest is left out. */
+static bool writer_is_full(struct writer *w)
+{
+	w->is_cut |= w->out->len - w->begin >= style_total(w->style);
+	return w->is_cut;
+}
+
+/* Ends what is written: says that something was left out because of the total. */
+static void writer_end(const struct writer *w)
+{
+	if (w->is_cut)
+		strbuf_addf(w->out, " <cut: more than %" PRIu64 " characters>",
+			    style_total(w->style));
 }
 
 static void line_begin(struct writer *w, uint32_t i)
@@ -260,21 +316,26 @@ static void item_word_write(struct writer *w, const struct value_item *item)
 		word_write(w, item->word);
 }
 
-/* Bytes are written as "<Buffer 01 02>". */
-static bool is_bytes(const struct writer *w, const struct value *v)
+/* How many items are left out of which i are written. */
+static uint64_t items_left(const struct value *v, uint32_t i)
 {
-	return v->brackets[0] == '<' && !w->l->is_erlang;
+	return v->left_out + (v->items.len - i);
 }
 
-static void bytes_write(struct writer *w, const struct value *v, uint32_t n, uint64_t left_out)
+/* Bytes are written as "<Buffer 01 02>". */
+static void bytes_write(struct writer *w, const struct value *v)
 {
+	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items), i;
+	uint64_t left_out;
+
 	strbuf_addc(w->out, '<');
 	text_escape(w->out, v->class, strlen(v->class));
-	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
+	for (i = 0; i < n && !w->m->is_interrupted && !writer_is_full(w); i++) {
 		const char *number = strbuf_text(&v->items.data[i].said.literal);
 
 		strbuf_addf(w->out, " %02x", (unsigned)strtoul(number, NULL, 10) & 0xff);
 	}
+	left_out = items_left(v, i);
 	if (left_out)
 		strbuf_addf(w->out, " ... %" PRIu64 " more bytes", left_out);
 	strbuf_addc(w->out, '>');
@@ -282,22 +343,20 @@ static void bytes_write(struct writer *w, const struct value *v, uint32_t n, uin
 
 static void items_write(struct writer *w, const struct value *v)
 {
-	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items);
-	uint64_t left_out = v->left_out + (v->items.len - n);
+	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items), i;
+	uint64_t left_out;
 
-	if (is_bytes(w, v)) {
-		bytes_write(w, v, n, left_out);
-		return;
-	}
 	if (v->brackets[0] != '#')
 		strbuf_addc(w->out, v->brackets[0]);
-	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
+	for (i = 0; i < n && !w->m->is_interrupted && !writer_is_full(w); i++) {
 		const struct value_item *item = &v->items.data[i];
 
 		line_begin(w, i);
 		item_name_write(w, v, item);
 		item_word_write(w, item);
 	}
+	left_out = items_left(v, i);
+	n = i;
 	if (left_out) {
 		line_begin(w, n);
 		strbuf_addf(w->out, "... %" PRIu64 " more", left_out);
@@ -311,8 +370,8 @@ static void items_write(struct writer *w, const struct value *v)
 	strbuf_addc(w->out, v->brackets[1]);
 }
 
-/* Brackets are doubled around binaries of Erlang: <<1,2>>. */
-static void erlang_bracket_write(struct writer *w, char bracket)
+/* Brackets are doubled around binaries: <<1,2>>. */
+static void term_bracket_write(struct writer *w, char bracket)
 {
 	strbuf_addc(w->out, bracket);
 	if (bracket == '<' || bracket == '>')
@@ -325,13 +384,13 @@ static bool item_is_tail(const struct value_item *item)
 }
 
 /* "{1,2}"; an item with the name "|" is the tail of a list. indent 0: in a line. */
-static void erlang_items_write(struct writer *w, const struct value *v, size_t indent)
+static void term_parts_write(struct writer *w, const struct value *v, size_t indent)
 {
-	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items);
-	uint64_t left_out = v->left_out + (v->items.len - n);
+	uint32_t n = (uint32_t)MIN((uint64_t)v->items.len, w->style->items), i;
+	uint64_t left_out;
 
-	erlang_bracket_write(w, v->brackets[0]);
-	for (uint32_t i = 0; i < n && !w->m->is_interrupted; i++) {
+	term_bracket_write(w, v->brackets[0]);
+	for (i = 0; i < n && !w->m->is_interrupted && !writer_is_full(w); i++) {
 		const struct value_item *item = &v->items.data[i];
 
 		if (w->limit && w->out->len > w->limit)
@@ -348,31 +407,33 @@ static void erlang_items_write(struct writer *w, const struct value *v, size_t i
 		}
 		item_word_write(w, item);
 	}
+	left_out = items_left(v, i);
 	if (left_out)
-		strbuf_addf(w->out, "%s... %" PRIu64 " more", n ? "," : "", left_out);
-	erlang_bracket_write(w, v->brackets[1]);
+		strbuf_addf(w->out, "%s... %" PRIu64 " more", i ? "," : "", left_out);
+	term_bracket_write(w, v->brackets[1]);
 }
 
 /* In a line if it fits, or with a line for each item. */
-static void erlang_value_write(struct writer *w, const struct value *v)
+static void term_value_write(struct writer *w, const struct value *v)
 {
 	size_t indent = w->nabove, begin = w->out->len;
 	const struct value_style *style = w->style;
-	const struct value_style line = {style->depth, style->items, style->text, true,
-					 style->with_addrs};
+	struct value_style line = *style;
 
+	line.is_one_line = true;
 	if (style->is_one_line) {
-		erlang_items_write(w, v, 0);
+		term_parts_write(w, v, 0);
 		return;
 	}
 	w->style = &line;
 	w->limit = begin + LINE - MIN(indent, (size_t)LINE / 2);
-	erlang_items_write(w, v, 0);
+	term_parts_write(w, v, 0);
 	w->style = style;
 	if (w->out->len > w->limit) {
 		w->out->len = begin;
 		w->limit = 0;
-		erlang_items_write(w, v, indent);
+		w->is_cut = false;
+		term_parts_write(w, v, indent);
 	}
 	w->limit = 0;
 }
@@ -385,37 +446,56 @@ static bool word_is_above(const struct writer *w, uint64_t word)
 	return false;
 }
 
+/* In place of the items of a value that is too deep, or in itself; false: it is neither. */
+static bool depth_write(struct writer *w, const struct value *v, uint64_t word)
+{
+	bool is_above = word_is_above(w, word);
+
+	if (!is_above && w->nabove < w->style->depth && w->nabove < DEPTH_MAX)
+		return false;
+	strbuf_addf(w->out, "%c%s%c", v->brackets[0] == '#' ? ' ' : v->brackets[0],
+		    is_above ? "<above>" : "...", v->brackets[1]);
+	return true;
+}
+
+/* The class and the items. */
+static void object_items_write(struct writer *w, const struct value *v, uint64_t word)
+{
+	if (v->brackets[0] == '<') {
+		bytes_write(w, v);
+		return;
+	}
+	strbuf_adds(w->out, v->brackets[0] == '#' ? "#<" : "");
+	text_escape(w->out, v->class, strlen(v->class));
+	if (*v->class && !strchr("(#", v->brackets[0]))
+		strbuf_addc(w->out, ' ');
+	if (!v->items.len && !v->left_out) {
+		strbuf_add(w->out, v->brackets + (v->brackets[0] == '#'),
+			   v->brackets[0] == '#' ? 1 : 2);
+	} else if (!depth_write(w, v, word)) {
+		w->above[w->nabove++] = word;
+		items_write(w, v);
+		w->nabove--;
+	}
+}
+
+static void term_items_write(struct writer *w, const struct value *v, uint64_t word)
+{
+	text_escape(w->out, v->class, strlen(v->class));
+	if (depth_write(w, v, word))
+		return;
+	w->above[w->nabove++] = word;
+	term_value_write(w, v);
+	w->nabove--;
+}
+
 static void value_write(struct writer *w, uint64_t word, const struct value *v)
 {
-	bool is_deep = w->nabove >= w->style->depth || w->nabove >= DEPTH_MAX;
-
 	said_write(w, &v->said);
-	if (v->has_items) {
-		if (w->style->with_addrs)
-			strbuf_addf(w->out, "%" PRIx64 ": ", word);
-		if (!is_bytes(w, v)) {
-			strbuf_adds(w->out, v->brackets[0] == '#' ? "#<" : "");
-			text_escape(w->out, v->class, strlen(v->class));
-			if (*v->class && !strchr("(#", v->brackets[0]) && !w->l->is_erlang)
-				strbuf_addc(w->out, ' ');
-		}
-		if (is_bytes(w, v)) {
-			items_write(w, v);
-		} else if (!v->items.len && !v->left_out && !w->l->is_erlang) {
-			strbuf_add(w->out, v->brackets + (v->brackets[0] == '#'),
-				   v->brackets[0] == '#' ? 1 : 2);
-		} else if (is_deep || word_is_above(w, word)) {
-			strbuf_addf(w->out, "%c%s%c", v->brackets[0] == '#' ? ' ' : v->brackets[0],
-				    word_is_above(w, word) ? "<above>" : "...", v->brackets[1]);
-		} else {
-			w->above[w->nabove++] = word;
-			if (w->l->is_erlang)
-				erlang_value_write(w, v);
-			else
-				items_write(w, v);
-			w->nabove--;
-		}
-	}
+	if (v->has_items && w->style->with_addrs)
+		strbuf_addf(w->out, "%" PRIx64 ": ", word);
+	if (v->has_items)
+		w->l->form->items(w, v, word);
 	if (v->fault) {
 		strbuf_adds(w->out, " <cut: ");
 		text_escape(w->out, v->fault, strlen(v->fault));
@@ -440,9 +520,10 @@ static void word_write(struct writer *w, uint64_t word)
 void lang_value_add(struct mdb *m, const struct lang *l, uint64_t word,
 		    const struct value_style *style, struct strbuf *out)
 {
-	struct writer w = {.m = m, .l = l, .style = style, .out = out};
+	struct writer w = {.m = m, .l = l, .style = style, .out = out, .begin = out->len};
 
 	word_write(&w, word);
+	writer_end(&w);
 }
 
 void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said *said,
@@ -455,13 +536,13 @@ void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said 
 
 void lang_value_add_short(struct mdb *m, const struct lang *l, uint64_t word, struct strbuf *out)
 {
-	const struct value_style style = {.depth = l->is_erlang ? 4 : 0,
-					  .items = l->is_erlang ? 20 : 1,
+	const struct value_style style = {.depth = l->form->short_depth,
+					  .items = MAX(l->form->short_items, 1u),
 					  .text = TEXT_INNER,
 					  .is_one_line = true};
 	struct value v;
 
-	if (l->is_erlang) {
+	if (l->form->short_items) {
 		lang_value_add(m, l, word, &style, out);
 		return;
 	}
@@ -530,7 +611,7 @@ bool lang_member_add(struct mdb *m, const struct lang *l, uint64_t word, const c
 		     struct strbuf *out)
 {
 	const struct value_style style = {.items = 1, .text = TEXT, .is_one_line = true};
-	struct writer w = {.m = m, .l = l, .style = &style, .out = out};
+	struct writer w = {.m = m, .l = l, .style = &style, .out = out, .begin = out->len};
 
 	return member_write(&w, word, path);
 }
@@ -553,6 +634,7 @@ bool lang_member_text_add(struct mdb *m, const struct lang *l, uint64_t word, co
 	struct value v;
 
 	w.out = out;
+	w.begin = out->len;
 	if (has && w.has_member && value_read(l->p, l->h, w.member, style->items, &v))
 		plain_add(&w, &v);
 	else if (has)
@@ -570,11 +652,17 @@ static struct err *style_read(const struct call *c, struct value_style *ret)
 	uint64_t depth = DEPTH;
 	struct err *e = NULL;
 
-	*ret = (struct value_style){.items = ITEMS, .text = TEXT, .with_addrs = c->opts['a']};
+	*ret = (struct value_style){.items = ITEMS,
+				    .text = TEXT,
+				    .total = LANG_TOTAL,
+				    .with_addrs = c->opts['a']};
 	if (c->opts['d'])
 		e = mdb_number(c->opts['d'], DEPTH_MAX, &depth);
 	if (!e && c->opts['n'])
 		e = mdb_number(c->opts['n'], UINT32_MAX, &ret->items);
+	if (!e && c->opts['m'])
+		e = mdb_number(c->opts['m'], TOTAL_MAX, &ret->total);
+	ret->total = MAX(ret->total, (uint64_t)1);
 	ret->depth = (uint32_t)depth;
 	return e;
 }
@@ -629,6 +717,7 @@ struct err *cmd_lprint(struct mdb *m, const struct call *c)
 		is_given = members_write(&w, c, &style);
 	else
 		word_write(&w, c->addr);
+	writer_end(&w);
 	emit_row(&m->out);
 	if (is_given)
 		emit_value(&m->out, c->argc == 1 && w.has_member ? w.member : c->addr);

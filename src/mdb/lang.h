@@ -10,6 +10,8 @@
 #include "mdb/impl.h"
 #include "mdb/quote.h"
 
+struct lang_form; /* how values with items are written: lang.c */
+
 struct lang {
 	const struct helper *h;
 	struct process *p;
@@ -17,8 +19,10 @@ struct lang {
 	const char *label;  /* "js" */
 	const char *self;   /* "this": the receiver of a frame */
 	char quote;	    /* around texts */
-	bool is_erlang;	    /* values are written as Erlang writes them: [{a,1},...] */
 	text_quote *quoted; /* writes a text; NULL: what `quote` says */
+	const struct lang_form *form;
+	const char *task,
+		*task_id; /* "process", "pid": what runs in it, and the item that has its id */
 };
 
 /* The language of that index; false: its values are not described. */
@@ -48,11 +52,14 @@ struct census_object {
 MUST_CHECK struct err *census_object_next(struct mdb *m, uint64_t *at, struct census_object *ret,
 					  bool *ret_is_over);
 
-/* How a value is written. */
+#define LANG_TOTAL 100000u
+
+/* How a value is written. What would exceed the total is left out, and said to be. */
 struct value_style {
 	uint32_t depth; /* levels of values in values; 0: only what it is */
 	uint64_t items; /* most of one value */
 	uint64_t text;	/* most characters of a text */
+	uint64_t total; /* most bytes of all that is written; 0: LANG_TOTAL */
 	bool is_one_line;
 	bool with_addrs; /* of values that have items */
 };

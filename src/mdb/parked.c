@@ -175,10 +175,10 @@ static bool one_read(struct mdb *m, const struct word *w, bool with_running,
 	}
 	one->kind = item_text(m, l, &v, "kind");
 	if (!one->kind)
-		one->kind = xstrdup(l->is_erlang ? "process" : "task");
+		one->kind = xstrdup(l->task);
 	one->state = item_text(m, l, &v, "state");
 	one->name = item_text(m, l, &v, "name");
-	one->id = item_text(m, l, &v, l->is_erlang ? "pid" : "number");
+	one->id = item_text(m, l, &v, l->task_id);
 	value_free(&v);
 	is_running = one->state && strcmp(one->state, "running") == 0;
 	if (!is_running)
