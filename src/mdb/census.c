@@ -14,6 +14,7 @@
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "mdb/heap.h"
+#include "mdb/roots.h"
 
 #define CHUNK	    (1u << 20)
 #define AHEAD	    64u /* bytes behind a chunk that are there, too */
@@ -724,6 +725,7 @@ static void census_free(struct census *s)
 	vec_deinit(&s->kept);
 	value_heap_free(&s->heap);
 	retained_free(s->retained);
+	roots_free(s);
 	free(s->slots);
 	free(s);
 }

@@ -19,6 +19,7 @@
 	0x10000u /* of objects whose items may be values that no census has, with items */
 #define TASK_KIND   0x20000u /* what the runtime has in place of threads */
 #define PARKED_KIND 0x40000u /* what may stand parked, but is no task: generators */
+#define ROOT_KIND   0x80000u /* of objects that a program has by their names, as modules */
 
 #define METAS_MAX 64u
 
@@ -40,6 +41,12 @@ struct object_at {
 struct group {
 	char *key;
 	uint64_t n, bytes, first;
+};
+
+/* A value that is held by a variable of a frame. */
+struct variable_root {
+	uint64_t word;
+	char *text; /* "pool in frame 3 of thread 4711: app.py:12 (main)" */
 };
 
 struct census {
@@ -64,8 +71,11 @@ struct census {
 	uint64_t good[VALUE_RULES]; /* the last word for which a rule has held; 0: none */
 	bool is_whole;		    /* it was not interrupted */
 	struct retained *retained;  /* retained.c; NULL: not asked for yet */
-	uint64_t nlost;		    /* bytes in spans that are no objects */
-	uint32_t nnone;		    /* what was asked about as a class, and is none */
+	/* roots.c: the values that variables of frames have */
+	VEC(struct variable_root) variables;
+	bool has_variables; /* they have been searched */
+	uint64_t nlost; /* bytes in spans that are no objects */
+	uint32_t nnone; /* what was asked about as a class, and is none */
 };
 
 /* Makes the census at the first call. */

@@ -47,7 +47,7 @@ const struct dcmd dcmds[] = {
 	{"log", "::log [-d] [FILE]", "append commands and output to a file; -d: no longer", "d", DCMD_NO_ADDR, 0, 1, cmd_log},
 	{"lprint", "VALUE::lprint [-a] [-b] [-d DEPTH] [-n ITEMS] [-m SIZE] [MEMBER...]", "the value as its language writes it, or members of it; -a: addresses of values in it, -b: its own, -m: so many characters at most (100000)", "abd:n:m:", DCMD_ADDR, 0, ANY, cmd_lprint},
 	{"lraw", "VALUE::lraw", "the runtime's own structure of a value, with the classes it derives from", "", DCMD_ADDR, 0, 0, cmd_lraw},
-	{"lrefs", "VALUE::lrefs", "the objects that refer to a value, and where else it is held: stacks, native memory", "", DCMD_ADDR, 0, 0, cmd_lrefs},
+	{"lrefs", "VALUE::lrefs [-r]", "the objects that refer to a value, and where else it is held: variables of frames, stacks, native memory; -r: the shortest chain from such a place to the value", "r", DCMD_ADDR, 0, 0, cmd_lrefs},
 	{"lretained", "[VALUE]::lretained [-n N]", "bytes and objects that would be freed with a value; without one, of the N that hold most (20)", "n:", 0, 0, 0, cmd_lretained},
 	{"lsource", "FUNCTION::lsource [-n LINES]", "the source of a function; -n: with so many lines around it", "n:", DCMD_ADDR, 0, 0, cmd_lsource},
 	{"lstack", "[TID]::lstack [-v] [-a]", "stack of the chosen thread by languages; -v: files, lines, receivers, arguments and variables, -a: all threads", "va", 0, 0, 0, cmd_lstack},

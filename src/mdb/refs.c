@@ -11,6 +11,7 @@
 
 #include "base/hashmap.h"
 #include "base/text.h"
+#include "mdb/chain.h"
 #include "mdb/roots.h"
 
 #define VIA_MAX		4u
@@ -88,9 +89,8 @@ static void holder_emit(struct mdb *m, uint64_t holder, uint64_t at, uint64_t of
 	emit_end(&m->out);
 }
 
-/* The same for an object; path: the name of the item, if it is known. */
-static void ref_emit(struct mdb *m, const struct census *s, const struct object_at *o,
-		     uint64_t word, uint64_t at, const struct strbuf *path)
+void ref_emit(struct mdb *m, const struct census *s, const struct object_at *o, uint64_t word,
+	      uint64_t at, const struct strbuf *path)
 {
 	uint64_t holder = o->addr + s->heap.tag;
 	struct strbuf what = {0}, name = {0};
@@ -244,6 +244,8 @@ static void roots_search(struct mdb *m, struct ref_search *r)
 		const struct value_root *root = &r->s->heap.roots.data[i];
 		struct strbuf path = {0}, what = {0};
 
+		if (word_is_object(r->s, root->word)) /* among the others */
+			continue;
 		hashmap_set(r->seen, &root->word, sizeof(root->word), (void *)(uintptr_t)LEADS_NOT);
 		if (value_leads(m, r, root->word, 0, &path)) {
 			text_escape(&what, root->name, strlen(root->name));
@@ -391,6 +393,22 @@ struct root_search {
 	uint64_t value;
 };
 
+void root_emit(struct mdb *m, taddr at, const char *place)
+{
+	struct strbuf clean = {0};
+
+	text_escape(&clean, place, strlen(place));
+	emit_row(&m->out);
+	emit_say(&m->out, "%16s ", "root");
+	emit_addr(&m->out, "at", at, 0);
+	emit_bytes(&m->out, "root", place, strlen(place), 0);
+	if (at)
+		emit_say(&m->out, "%" PRIx64 " in ", at);
+	emit_say(&m->out, "%s", strbuf_text(&clean));
+	emit_end(&m->out);
+	strbuf_deinit(&clean);
+}
+
 static void root_show(void *ctx, taddr at, uint64_t word)
 {
 	struct root_search *r = ctx;
@@ -399,15 +417,29 @@ static void root_show(void *ctx, taddr at, uint64_t word)
 	if (word != r->value)
 		return;
 	root_place_add(r->m, at, &place);
-	emit_row(&r->m->out);
-	emit_say(&r->m->out, "%16s ", "root");
-	emit_addr(&r->m->out, "at", at, 0);
-	emit_bytes(&r->m->out, "root", strbuf_text(&place), place.len, 0);
-	if (at)
-		emit_say(&r->m->out, "%" PRIx64 " in ", at);
-	emit_say(&r->m->out, "%s", strbuf_text(&place));
-	emit_end(&r->m->out);
+	root_emit(r->m, at, strbuf_text(&place));
 	strbuf_deinit(&place);
+}
+
+static void variables_show(struct mdb *m, struct census *s, uint64_t value)
+{
+	roots_name(m, s);
+	for (uint32_t i = 0; i < s->variables.len; i++)
+		if (s->variables.data[i].word == value)
+			root_emit(m, 0, s->variables.data[i].text);
+	for (uint32_t i = 0; i < s->heap.roots.len; i++)
+		if (s->heap.roots.data[i].word == value)
+			root_emit(m, 0, s->heap.roots.data[i].name);
+}
+
+bool ref_path_add(struct mdb *m, const struct census *s, uint64_t holder, uint64_t word,
+		  struct strbuf *path)
+{
+	struct ref_search r = {.s = s, .value = word, .seen = hashmap_create()};
+	bool is = value_leads(m, &r, holder, 0, path) || scopes_lead(m, &r, holder, path);
+
+	hashmap_destroy(r.seen);
+	return is;
 }
 
 struct err *cmd_lrefs(struct mdb *m, const struct call *c)
@@ -418,9 +450,10 @@ struct err *cmd_lrefs(struct mdb *m, const struct call *c)
 
 	if (e)
 		return e;
+	if (c->opts['r'])
+		return chain_show(m, s, c->addr);
 	refs_show(m, s, c->addr);
-	/* Of a runtime whose objects have memory of malloc, that is no root. */
-	if (s->heap.is_scan)
-		roots_walk(m, s, root_show, &roots);
+	variables_show(m, s, c->addr);
+	roots_walk(m, s, root_show, &roots);
 	return NULL;
 }

@@ -6,6 +6,9 @@
  * What counts is as in leaks.c: stacks from the stack pointer on, chunks of malloc that are busy,
  * the data of files, and mappings in which the census has found no objects. The rest of a heap is
  * not searched: copies of objects that were moved or freed are there.
+ *
+ * Of a runtime that does not say how objects are recognised, but where they are, native memory is
+ * left out but for the data of files: most of it are parts of objects.
  */
 #include "mdb/roots.h"
 
@@ -14,8 +17,9 @@
 #include "mdb/heap.h"
 #include "mdb/whatis.h"
 
-#define PIECE	 65536u
-#define RED_ZONE 128u /* bytes below a stack pointer that are in use: SysV AMD64 ABI 3.2.2 */
+#define PIECE	      65536u
+#define VARIABLES_MAX 1000000u
+#define RED_ZONE      128u /* bytes below a stack pointer that are in use: SysV AMD64 ABI 3.2.2 */
 
 /* A walk over roots. */
 struct root_walk {
@@ -99,7 +103,8 @@ static void maps_walk(const struct root_walk *w)
 		if (!map->is_write || map->is_shared || !map_is_low(map) || map_is_malloced(w, map))
 			continue;
 		live = stack_live(w, map);
-		if (live || proc_map_has_file(map) || !map_has_objects(w->s, map))
+		if (live || proc_map_has_file(map) ||
+		    (w->s->heap.is_scan && !map_has_objects(w->s, map)))
 			range_walk(w, live ? live : map->start, map->end);
 	}
 }
@@ -128,11 +133,67 @@ void roots_walk(struct mdb *m, const struct census *s, root_visit *visit, void *
 	if (e)
 		w.h = NULL;
 	err_destroy(e);
+	/* Of a runtime whose objects have memory of malloc, that is no root. */
 	w.sps = xcalloc(m->tids.len + 1, sizeof(*w.sps));
 	registers_walk(&w);
-	chunks_walk(&w);
+	if (s->heap.is_scan)
+		chunks_walk(&w);
 	maps_walk(&w);
 	free(w.sps);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* Notes the variables of a frame of the language. */
+static void frame_variables_note(struct census *s, pid_t tid, uint32_t number,
+				 const struct frame *f)
+{
+	for (uint32_t i = 0; i < f->locals.len; i++) {
+		const struct value_local *local = &f->locals.data[i];
+		struct strbuf text = {0}, name = {0};
+
+		if (local->kind == LOCAL_SELF)
+			strbuf_adds(&name, s->lang.self);
+		else if (local->kind == LOCAL_ARG)
+			strbuf_addf(&name, "argument %" PRIu64, local->key);
+		else if (local->kind == LOCAL_VARIABLE)
+			value_name_add(s->lang.p, s->lang.h, local->key, &name);
+		else
+			strbuf_adds(&name, "the function");
+		strbuf_addf(&text, "%s in frame %u of thread %d: %s", strbuf_text(&name), number,
+			    (int)tid, f->text + (*f->text == '@'));
+		vec_push(&s->variables,
+			 (struct variable_root){local->word, xstrdup(strbuf_text(&text))});
+		strbuf_deinit(&text);
+		strbuf_deinit(&name);
+	}
+}
+
+void roots_name(struct mdb *m, struct census *s)
+{
+	if (s->has_variables)
+		return;
+	s->has_variables = true;
+	for (uint32_t i = 0; i < m->tids.len && !m->is_interrupted; i++) {
+		struct stack stack;
+
+		stack_take(m, m->tids.data[i], &stack);
+		for (uint32_t k = 0; k < stack.frames.len; k++) {
+			const struct frame *f = &stack.frames.data[k];
+
+			if (f->kind == REPLAY_LANGUAGE && f->text && f->part == s->lang.part &&
+			    s->variables.len < VARIABLES_MAX)
+				frame_variables_note(s, m->tids.data[i], k, f);
+		}
+		stack_free(&stack);
+	}
+}
+
+void roots_free(struct census *s)
+{
+	for (uint32_t i = 0; i < s->variables.len; i++)
+		free(s->variables.data[i].text);
+	vec_deinit(&s->variables);
 }
 
 void root_place_add(struct mdb *m, taddr at, struct strbuf *out)

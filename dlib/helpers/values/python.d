@@ -981,6 +981,7 @@ dtrace:helper:heap:
 	this->i = 0;
 	while (this->o && this->i < 32; 32) {
 		this->start = (minor > 8 ? this->o + g_lists : g_lists) + 24;
+inline int ROOT = 0x80000; /* of objects that the program has by their names */
 		ulist(this->start, 0, ~3ull, 16, 8);
 		ulist(this->start + 24, 0, ~3ull, 16, 8);
 		ulist(this->start + 48, 0, ~3ull, 16, 8);
@@ -1002,7 +1003,8 @@ dtrace:helper:class:
 			this->hops++;
 		}
 		find_task_type(arg0);
-		uclass(SHOWN | (this->task_type ? TASK : IS_GEN[arg0] ? PARKED : 0) | ((this->flags & (LIST | DICT | MANAGED)) || DICT_AT[arg0] ||
+		uclass(SHOWN | (this->task_type ? TASK : IS_GEN[arg0] ? PARKED : 0) |
+		    (this->solid == module_type ? ROOT : 0) | ((this->flags & (LIST | DICT | MANAGED)) || DICT_AT[arg0] ||
 		    this->solid == set_type || this->solid == frozenset_type ? APART : 0),
 		    BASIC_SIZE[arg0], arg0 | 1);
 		if (ITEM_SIZE[arg0])

@@ -33,6 +33,8 @@ table VALUES { /*	       2.7   3.0   3.1   3.2   3.3 */
 	/* of a body of instructions: the names of the variables, and how many there are */
 	uint64_t b_names  =    152,  152,  152,  144,  144;
 	uint64_t b_count  =    232,  232,  240,  232,  232;
+	/* what a class has: the table of its constants; 0: not known */
+	uint64_t x_consts =	 0,    0,   24,    0,    0;
 	/* the bytes of a shape; 0: there are none */
 	uint64_t x_size	  =	 0,    0,    0,   32,   40;
 };
@@ -870,6 +872,7 @@ inline int SHOWN = 1;
 inline int TASK = 0x20000;
 inline int PART = 4;
 inline int OTHER = 8;
+inline int ROOT = 0x80000; /* of objects that the program has by their names */
 inline int APART = 64; /* of objects that have items elsewhere in memory */
 
 /*
@@ -904,6 +907,30 @@ dtrace:helper:heap:
 }
 
 dtrace:helper:class:
+/*
+ * The constants of Object that are neither classes nor modules: a table of ids, each with where its
+ * value is (id_table.c, constant.h).
+ */
+dtrace:helper:heap:
+/x_consts && symaddr("rb_cObject")/
+{
+	this->c = WORD[symaddr("rb_cObject")];
+	this->table = ISCLASS[this->c] ? WORD[WORD[this->c + 24] + x_consts] : 0;
+	this->most = this->table ? INT[this->table] : 0;
+	this->entries = this->table ? WORD[this->table + 16] : 0;
+	this->j = 0;
+	while (this->j < this->most; 65536) {
+		this->key = HALF[this->entries + 16 * this->j];
+		this->item = this->key ? WORD[WORD[this->entries + 16 * this->j + 8] + 8] : 0;
+		if (IS_SLOT[this->item] && !ISCLASS[this->item]) {
+			get_id_name(this->key << 4);
+			uroot(this->name ? strjoin("constant ", RSTRING[this->name]) : "constant",
+			    this->item);
+		}
+		this->j++;
+	}
+}
+
 /(arg1 & 31) && (arg1 & 31) != 29 && (arg1 & 31) != 30/
 {
 	this->t = arg1 & 31;
@@ -933,8 +960,8 @@ dtrace:helper:class:
 	else if (this->c && this->t == T_ICLASS)
 		uclass(OTHER, 0, 0);
 	else if (this->c)
-		uclass(SHOWN | (IS_APART[arg1] ? APART : 0) | (this->is_fiber ? TASK : 0), 0,
-		    this->c);
+		uclass(SHOWN | (IS_APART[arg1] ? APART : 0) | (this->is_fiber ? TASK : 0) |
+		    (this->t == T_CLASS || this->t == T_MODULE ? ROOT : 0), 0, this->c);
 	else
 		uclass(PART, 0, 0);
 }
