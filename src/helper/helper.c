@@ -34,6 +34,8 @@ static const char *const probe_names[] = {
 	[HELPER_BACKTRACE] = "backtrace",
 	[HELPER_FIBER] = "fiber",
 	[HELPER_HANDLES] = "handles",
+	[HELPER_THREAD] = "thread",
+	[HELPER_OWNER] = "owner",
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */

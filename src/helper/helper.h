@@ -53,6 +53,8 @@ enum helper_probe {
 	HELPER_BYTES,
 	HELPER_FIBER,
 	HELPER_HANDLES,
+	HELPER_THREAD,
+	HELPER_OWNER,
 };
 
 struct helper {

@@ -370,6 +370,16 @@ void value_answer_read(struct process *p, const struct helper *h, enum helper_pr
 	ret->is_known = r.nsaid;
 }
 
+void value_thread_read(struct process *p, const struct helper *h, taddr pointer, pid_t tid,
+		       struct value *ret)
+{
+	struct run r = {.p = p, .act = value_act, .to = ret};
+
+	*ret = (struct value){0};
+	word_run(&r, h, HELPER_THREAD, pointer, (uint64_t)tid, &ret->fault);
+	ret->is_known = r.nsaid;
+}
+
 const struct value_item *value_item_find(const struct value *v, const char *name)
 {
 	for (uint32_t i = 0; i < v->items.len; i++)
@@ -702,6 +712,8 @@ static void heap_item(struct value_heap *v, const char *name, uint64_t n)
 		v->waiting = n;
 	else if (strcmp(name, "weak") == 0)
 		v->weak = n;
+	else if (strcmp(name, "owned") == 0)
+		v->owner_bits = n;
 }
 
 static void heap_act(struct run *r, enum act_kind kind)

@@ -17,6 +17,10 @@
  *     dtrace:helper:bytes:    arg0: the word; utext() says where its bytes are
  *     dtrace:helper:fiber:    arg0: the word of what can be waited for: its state, and who waits
  *     dtrace:helper:handles:  what the event loop waits for, an item for each
+ *     dtrace:helper:thread:   arg0: the thread pointer of a thread of the process, arg1: its id; what
+ *                             the runtime has for it: uitem() of "thread", "name", "state", others
+ *     dtrace:helper:owner:    arg0: the address of an object; umember() of the "thread" to which
+ *                             it belongs, or of an address in that
  *     dtrace:helper:heap:     where objects are
  *     dtrace:helper:class:    arg0: the address of what may be a class, arg1: the kind of the slots
  *     dtrace:helper:shape:    the same of a class; uprop() for each of its properties
@@ -114,6 +118,9 @@ void value_answer_read(struct process *p, const struct helper *h, enum helper_pr
 		       uint64_t word, struct value *ret);
 /* Whether the file of values has clauses on a probe. */
 bool value_has_clauses(const struct helper *h, enum helper_probe probe);
+/* The answer about a thread, by its thread pointer and id. */
+void value_thread_read(struct process *p, const struct helper *h, taddr pointer, pid_t tid,
+		       struct value *ret);
 /* The item of a name; NULL: there is none. */
 const struct value_item *value_item_find(const struct value *v, const char *name);
 /* The number that an item is, by unumber(); false: it is none. */
@@ -223,6 +230,8 @@ struct value_heap {
 	uint64_t functions, code;
 	uint64_t waiting; /* kinds of objects that HELPER_FIBER is asked about */
 	uint64_t weak;	  /* kinds of objects that do not hold those to which they refer */
+	/* what HELPER_OWNER says is the same for addresses that differ in these low bits; 0: none */
+	uint64_t owner_bits;
 	VEC(struct value_list) lists;
 	VEC(struct value_array) arrays;
 	struct value_kind kinds[VALUE_KINDS];

@@ -725,6 +725,7 @@ static void census_free(struct census *s)
 	vec_deinit(&s->kept);
 	value_heap_free(&s->heap);
 	retained_free(s->retained);
+	census_owners_free(s);
 	roots_free(s);
 	free(s->slots);
 	free(s);

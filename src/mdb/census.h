@@ -23,6 +23,7 @@
 
 #define METAS_MAX 64u
 
+struct hashmap;
 struct retained;
 
 struct class
@@ -47,6 +48,12 @@ struct group {
 struct variable_root {
 	uint64_t word;
 	char *text; /* "pool in frame 3 of thread 4711: app.py:12 (main)" */
+};
+
+/* What a runtime has for a thread. */
+struct census_thread {
+	pid_t tid;
+	uint64_t word;
 };
 
 struct census {
@@ -74,6 +81,9 @@ struct census {
 	/* roots.c: the values that variables of frames have */
 	VEC(struct variable_root) variables;
 	bool has_variables; /* they have been searched */
+	/* lang_threads.c: the thread + 1 of pages, and threads; NULL: not asked for yet */
+	struct hashmap *owners;
+	VEC(struct census_thread) threads;
 	uint64_t nlost; /* bytes in spans that are no objects */
 	uint32_t nnone; /* what was asked about as a class, and is none */
 };
@@ -89,6 +99,11 @@ struct read_ahead {
 };
 /* Returns n words of an object, which stay until the next call; NULL: they cannot be read. */
 const uint64_t *object_words(struct mdb *m, struct read_ahead *a, uint64_t addr, uint64_t n);
+/* An error if the heap does not say to which threads objects belong. */
+MUST_CHECK struct err *census_has_owners(const struct census *s);
+/* The thread to which an object of such a heap belongs; 0: none. */
+pid_t census_owner(struct mdb *m, struct census *s, const struct object_at *o);
+void census_owners_free(struct census *s);
 void retained_free(struct retained *r); /* NULL is allowed */
 /* The word by which an object is named. */
 static inline uint64_t object_word(const struct census *s, const struct object_at *o)

@@ -197,6 +197,11 @@ void stack_free(struct stack *s);
 void frame_name_add(struct mdb *m, const struct frame *f, struct strbuf *out);
 void stacks_end(struct mdb *m);
 
+/* ---- threads.c ------------------------------------------------------------------------------- */
+
+/* "running", of a letter of /proc; "-": it is not known. */
+const char *thread_state_name(char state);
+
 /* ---- malloc.c ------------------------------------------------------------------------------- */
 
 /* Adds to a row which chunk an address is a part of. */
@@ -250,6 +255,7 @@ struct err *cmd_lstack(struct mdb *m, const struct call *c);
 struct err *cmd_lstr(struct mdb *m, const struct call *c);
 struct err *cmd_ltasks(struct mdb *m, const struct call *c);
 struct err *cmd_ltaskstack(struct mdb *m, const struct call *c);
+struct err *cmd_lthreads(struct mdb *m, const struct call *c);
 struct err *cmd_ltype(struct mdb *m, const struct call *c);
 struct err *cmd_map(struct mdb *m, const struct call *c);
 struct err *cmd_mappings(struct mdb *m, const struct call *c);

@@ -63,12 +63,15 @@ struct object_filter {
 	char *property;	   /* NULL: any */
 	const char *value; /* of the property, as it is written; NULL: any */
 	uint64_t bytes;	   /* at least */
+	pid_t tid;	   /* the thread to which they belong; 0: any */
 	uint8_t *kinds;	   /* of each class: 0 not known yet, 1 wanted, 2 not */
 };
 
-static struct err *filter_read(const struct call *c, const struct census *s,
+static struct err *filter_read(struct mdb *m, const struct call *c, const struct census *s,
 			       struct object_filter *ret)
 {
+	struct err *e = NULL;
+	uint64_t tid = 0;
 	char *equals;
 
 	*ret = (struct object_filter){.class = c->opts['c'], .kind = c->opts['k']};
@@ -81,7 +84,16 @@ static struct err *filter_read(const struct call *c, const struct census *s,
 		}
 	}
 	ret->kinds = xcalloc(s->classes.len + 1, 1);
-	return c->opts['s'] ? mdb_number(c->opts['s'], UINT64_MAX, &ret->bytes) : NULL;
+	if (c->opts['s'])
+		e = mdb_number(c->opts['s'], UINT64_MAX, &ret->bytes);
+	if (!e && c->opts['t'])
+		e = mdb_number(c->opts['t'], INT32_MAX, &tid);
+	if (!e && c->opts['t'])
+		e = mdb_thread_check(m, (pid_t)tid);
+	if (!e && c->opts['t'])
+		e = census_has_owners(s);
+	ret->tid = (pid_t)tid;
+	return e;
 }
 
 static void filter_free(struct object_filter *f)
@@ -138,7 +150,7 @@ static bool group_matches(const struct group *g, const struct object_filter *f)
 }
 
 /* Counts the objects that are wanted in groups of their own. */
-static void groups_filter(struct mdb *m, const struct census *s, struct object_filter *f,
+static void groups_filter(struct mdb *m, struct census *s, struct object_filter *f,
 			  struct group *groups, bool is_listed)
 {
 	for (uint32_t i = 0; i < s->objects.len && !m->is_interrupted; i++) {
@@ -147,6 +159,7 @@ static void groups_filter(struct mdb *m, const struct census *s, struct object_f
 		struct group *g = &groups[group ? group - 1 : 0];
 
 		if (!group || !g->key || 8ull * o->words < f->bytes || !kind_matches(s, f, o) ||
+		    (f->tid && census_owner(m, s, o) != f->tid) ||
 		    (f->value && !value_matches(m, s, f, o)))
 			continue;
 		g->first = g->n++ ? g->first : object_word(s, o);
@@ -160,9 +173,9 @@ static void groups_filter(struct mdb *m, const struct census *s, struct object_f
 	}
 }
 
-static void groups_show(struct mdb *m, const struct census *s, struct object_filter *f)
+static void groups_show(struct mdb *m, struct census *s, struct object_filter *f)
 {
-	bool counts_anew = f->kind || f->value || f->bytes;
+	bool counts_anew = f->kind || f->value || f->bytes || f->tid;
 	VEC(struct group *) shown = {0};
 	struct group *groups = xcalloc(s->groups.len + 1, sizeof(*groups));
 
@@ -199,7 +212,7 @@ static void groups_show(struct mdb *m, const struct census *s, struct object_fil
 			 s->nlost);
 }
 
-static void groups_list(struct mdb *m, const struct census *s, struct object_filter *f)
+static void groups_list(struct mdb *m, struct census *s, struct object_filter *f)
 {
 	struct group *groups = xcalloc(s->groups.len + 1, sizeof(*groups));
 
@@ -212,7 +225,8 @@ static void groups_list(struct mdb *m, const struct census *s, struct object_fil
 
 struct err *cmd_lobjects(struct mdb *m, const struct call *c)
 {
-	bool has_filter = c->opts['c'] || c->opts['p'] || c->opts['k'] || c->opts['s'];
+	bool has_filter =
+		c->opts['c'] || c->opts['p'] || c->opts['k'] || c->opts['s'] || c->opts['t'];
 	struct object_filter f;
 	struct census *s;
 	struct err *e = census_get(m, &s);
@@ -221,7 +235,7 @@ struct err *cmd_lobjects(struct mdb *m, const struct call *c)
 		return e;
 	if (c->has_addr)
 		return like_emit(m, s, c->addr);
-	e = filter_read(c, s, &f);
+	e = filter_read(m, c, s, &f);
 	if (!e && (c->opts['l'] || (m->out.is_piped && has_filter)))
 		groups_list(m, s, &f);
 	else if (!e)

@@ -14,7 +14,7 @@
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static const char *state_name(char state)
+const char *thread_state_name(char state)
 {
 	switch (state) {
 	case 'R': return "running";
@@ -49,7 +49,7 @@ struct err *cmd_threads(struct mdb *m, const struct call *c)
 		emit_bool(&m->out, "chosen", tid == m->tid);
 		emit_int(&m->out, "tid", tid, 10);
 		emit_str(&m->out, "name", who.name, -16);
-		emit_str(&m->out, "state", state_name(who.state), -10);
+		emit_str(&m->out, "state", thread_state_name(who.state), -10);
 		emit_bytes(&m->out, e ? "missing" : "function",
 			   e ? err_text(e) : strbuf_text(&name), e ? strlen(err_text(e)) : name.len,
 			   1);

@@ -538,8 +538,9 @@ inline void say_object()
 
 /*
  * The global object, or the proxy that stands for it, whose prototype it is; functions that are not
- * strict have it as "this". Its table has a cell for each property: name, details, value
- * (src/objects/property-cell.tq). Those that can be enumerated are shown: what a program has added.
+ * strict have it as "this". Its table has a cell for each property: name, details, value (Node
+ * deps/v8/src/objects/property-cell.tq). Those that can be enumerated are shown: what a program has
+ * added.
  */
 inline void say_global()
 {
@@ -970,6 +971,15 @@ inline int FUNCTION = 128;
 inline int PROMISE = 256;
 inline int WEAK = 512;
 
+inline int PAGE_BITS = 18;
+inline int PAGE_HEAP = 16; /* of a page: its heap, which is a part of the isolate */
+
+/* Node deps/v8/src/heap/basic-memory-chunk.h; from V8 13 on, it is elsewhere. */
+dtrace:helper:owner:
+{
+	umember(WORD[(arg0 & ~((1 << PAGE_BITS) - 1)) + PAGE_HEAP]);
+}
+
 dtrace:helper:heap:
 {
 	uscan(7, 1);
@@ -980,6 +990,8 @@ dtrace:helper:heap:
 	uitem("code", o_shared);
 	uitem("waiting", PROMISE);
 	uitem("weak", WEAK);
+	if (version < 1300)
+		uitem("owned", PAGE_BITS);
 }
 
 /*
@@ -1040,4 +1052,15 @@ dtrace:helper:shape:
 			uprop(this->key);
 		this->i++;
 	}
+}
+
+/* of a thread that has the thread pointer `tp`: its isolate, while it is in one */
+inline uint64_t ISOLATE_OF[uint64_t tp] = isolate ? WORD[tp + isolate] :
+    key && specific && INT[key] < 32 ? WORD[WORD[tp + 16] + specific + 16 * INT[key]] : 0;
+
+dtrace:helper:thread:
+{
+	this->s = ISOLATE_OF[arg0];
+	if (this->s)
+		uitem("thread", this->s);
 }

@@ -248,8 +248,11 @@ inline void open_object()
 	}
 }
 
-/* The attributes that are in a dict of the object, or would be if it had one. */
-inline void say_attributes()
+/*
+ * Finds the entries of the attributes that are in a dict of the object, or would be if it had one:
+ * this->most of them.
+ */
+inline void find_attributes()
 {
 	this->dict = 0;
 	this->values = 0;
@@ -279,6 +282,11 @@ inline void say_attributes()
 			find_split_entries();
 	} else if (this->dict && (FLAGS[TYPE[this->dict]] & DICT))
 		find_dict_entries(this->dict);
+}
+
+inline void say_attributes()
+{
+	find_attributes();
 	this->i = 0;
 	while (this->i < this->most && this->shown < arg1; 65536) {
 		get_entry();
@@ -973,6 +981,7 @@ inline int SHOWN = 1;
 inline int APART = 64; /* of objects that have items elsewhere in memory */
 inline int TASK = 0x20000;
 inline int PARKED = 0x40000;
+inline int ROOT = 0x80000; /* of objects that the program has by their names */
 
 /* The lists of three generations, and of objects that gc.freeze() keeps out of them. */
 dtrace:helper:heap:
@@ -981,7 +990,6 @@ dtrace:helper:heap:
 	this->i = 0;
 	while (this->o && this->i < 32; 32) {
 		this->start = (minor > 8 ? this->o + g_lists : g_lists) + 24;
-inline int ROOT = 0x80000; /* of objects that the program has by their names */
 		ulist(this->start, 0, ~3ull, 16, 8);
 		ulist(this->start + 24, 0, ~3ull, 16, 8);
 		ulist(this->start + 48, 0, ~3ull, 16, 8);
@@ -1034,6 +1042,81 @@ dtrace:helper:shape:
 		if (this->key)
 			uprop(this->key);
 		this->i++;
+	}
+}
+
+this uint64_t thread;
+this uint64_t outer;  /* its outermost frame */
+this uint64_t interp; /* the interpreter of a thread */
+this uint64_t called; /* its name */
+
+/* Whether it is the code of a function; a frame that belongs to C has none. */
+inline int IS_CODE[uint64_t o] = IS_POINTER[o] && TYPE[o] == code_type;
+
+/* Sets this->called to the attribute _name of the object. */
+inline void find_thread_name(uint64_t o)
+{
+	this->called = 0;
+	find_type(o);
+	this->o = (o);
+	this->flags = this->t ? FLAGS[this->t] : 0;
+	this->most = 0;
+	if (this->t)
+		find_attributes();
+	this->i = 0;
+	while (this->i < this->most && !this->called; 256) {
+		get_entry();
+		if (this->key && this->item && (FLAGS[TYPE[this->key]] & STR) &&
+		    PYSTR[this->key] == "_name")
+			this->called = this->item;
+		this->i++;
+	}
+}
+
+/*
+ * A thread has a state in an interpreter. Its outermost function is Thread._bootstrap(), whose
+ * first variable is the object of the thread, which has the name; in the main thread, it is a module.
+ */
+dtrace:helper:thread:
+{
+	this->interp = WORD[heads];
+	this->thread = 0;
+	this->hops = 0;
+	while (this->interp && !this->thread && this->hops < 32; 32) {
+		this->thread = WORD[this->interp + i_threads];
+		this->i = 0;
+		while (this->thread && WORD[this->thread + t_id] != arg0 && this->i < 10000; 10000) {
+			this->thread = WORD[this->thread + 8];
+			this->i++;
+		}
+		this->interp = this->thread ? this->interp : WORD[this->interp + i_next];
+		this->hops++;
+	}
+	if (this->thread) {
+		uitem("thread", this->thread);
+		this->own = WORD[this->thread + t_frame];
+		if (this->own && t_frame == 56)
+			this->own = WORD[this->own + c_frame];
+		this->outer = 0;
+		this->i = 0;
+		while (this->own && this->i < 20000; 20000) {
+			if (IS_CODE[REF[this->own + f_code]])
+				this->outer = this->own;
+			this->own = WORD[this->own + f_back];
+			this->i++;
+		}
+		this->code = this->outer ? REF[this->outer + f_code] : 0;
+		this->called = 0;
+		if (this->code && PYSTR[WORD[this->code + c_name]] == "_bootstrap")
+			find_thread_name(REF[this->outer + f_local]);
+		else if (this->code && PYSTR[WORD[this->code + c_name]] == "<module>") {
+			uitem("name");
+			uliteral("MainThread");
+		}
+		if (this->called)
+			uitem("name", this->called);
+		if (this->interp != WORD[heads])
+			uitem("interpreter", this->interp);
 	}
 }
 

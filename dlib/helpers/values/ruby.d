@@ -906,7 +906,6 @@ dtrace:helper:heap:
 	}
 }
 
-dtrace:helper:class:
 /*
  * The constants of Object that are neither classes nor modules: a table of ids, each with where its
  * value is (id_table.c, constant.h).
@@ -931,6 +930,7 @@ dtrace:helper:heap:
 	}
 }
 
+dtrace:helper:class:
 /(arg1 & 31) && (arg1 & 31) != 29 && (arg1 & 31) != 30/
 {
 	this->t = arg1 & 31;
@@ -1015,4 +1015,19 @@ dtrace:helper:shape:
 			this->i++;
 		}
 	}
+}
+
+/* of a thread that has the thread pointer `tp`: where its native thread-local variables are */
+inline uint64_t BLOCK_OF[uint64_t tp] = WORD[WORD[tp + 8] + 16 * module];
+
+/* The context that the thread has used last, whose thread (rb_thread_t) has the object. */
+dtrace:helper:thread:
+/module/
+{
+	this->table = BLOCK_OF[arg0];
+	this->at = this->table && ~this->table ? WORD[this->table + variable] : 0;
+	this->at = this->at ? WORD[this->at + EC_THREAD] : 0;
+	this->o = this->at ? WORD[this->at + 16] : 0;
+	if (IS_SLOT[this->o] && OTYPE[this->o] == T_DATA && WORD[this->o + 32] == this->at)
+		uitem("thread", this->o);
 }
