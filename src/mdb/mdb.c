@@ -153,6 +153,16 @@ const char *mdb_walker_name(uint32_t i)
 	return i < nwalkers ? walkers[i].name : NULL;
 }
 
+const char *mdb_command_what(uint32_t i)
+{
+	return i < ndcmds ? dcmds[i].what : dcmd_find(dcmd_aliases[i - ndcmds].name)->what;
+}
+
+const char *mdb_walker_what(uint32_t i)
+{
+	return walkers[i].what;
+}
+
 /* ---- the target ------------------------------------------------------------------------------ */
 
 bool mdb_read(struct mdb *m, taddr addr, void *to, size_t size)

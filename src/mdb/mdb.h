@@ -64,3 +64,6 @@ void mdb_interrupt(struct mdb *m);
  */
 const char *mdb_command_name(uint32_t i);
 const char *mdb_walker_name(uint32_t i);
+/* What the command or walker of that number does. */
+const char *mdb_command_what(uint32_t i);
+const char *mdb_walker_what(uint32_t i);

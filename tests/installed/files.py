@@ -85,9 +85,10 @@ def completion():
     out = run([DTRACE, "--complete=probe:sysc"])[1]
     expect(out, r"^syscall:")
     bash = need("bash", "bash")
-    script = ". /usr/share/bash-completion/completions/dtrace && complete -p dtrace"
-    expect(run([bash, "-c", script])[1], r"complete .*dtrace$")
-    paths = ["/usr/share/zsh/vendor-completions/_dtrace", "/usr/share/zsh/vendor-completions/_fathom", "/usr/share/fish/vendor_completions.d/dtrace.fish"]
+    for name in ("dtrace", "mdb"):
+        script = f". /usr/share/bash-completion/completions/{name} && complete -p {name}"
+        expect(run([bash, "-c", script])[1], rf"complete .*{name}$")
+    paths = ["/usr/share/zsh/vendor-completions/_mdb", "/usr/share/fish/vendor_completions.d/mdb.fish", "/usr/share/zsh/vendor-completions/_dtrace", "/usr/share/zsh/vendor-completions/_fathom", "/usr/share/fish/vendor_completions.d/dtrace.fish"]
     for name in commands_wanted():
         script = f". /usr/share/bash-completion/completions/{name} && complete -p {name}"
         expect(run([bash, "-c", script])[1], rf"complete .* {name}$")

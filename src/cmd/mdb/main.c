@@ -176,6 +176,30 @@ static bool input_run(struct mdb *m)
 	return is_good;
 }
 
+/* ---- what shells ask --------------------------------------------------------------------------- */
+
+/* Writes the names that begin with a text, each with what it does behind a tab. */
+static void candidates_print(const char *text, const char *(*name)(uint32_t),
+			     const char *(*what)(uint32_t))
+{
+	for (uint32_t i = 0; name(i); i++)
+		if (strncmp(name(i), text, strlen(text)) == 0 && name(i)[0] != '$')
+			printf("%s\t%s\n", name(i), what(i));
+}
+
+/* Answers "command:js" and "walker:th"; to anything else, nothing. */
+static int complete_print(const char *request)
+{
+	const char *colon = strchr(request, ':');
+	size_t n = colon ? (size_t)(colon - request) : 0;
+
+	if (n == strlen("command") && strncmp(request, "command", n) == 0)
+		candidates_print(colon + 1, mdb_command_name, mdb_command_what);
+	else if (n == strlen("walker") && strncmp(request, "walker", n) == 0)
+		candidates_print(colon + 1, mdb_walker_name, mdb_walker_what);
+	return E_SUCCESS;
+}
+
 /* ---- flags ----------------------------------------------------------------------------------- */
 
 struct flags {
@@ -204,10 +228,15 @@ static bool pid_parse(const char *text, pid_t *ret)
 /* Returns an exit status; -1: there is something to do. */
 static int flags_read(struct flags *f, int argc, char **argv)
 {
+	static const struct option words[] = {{"complete", required_argument, NULL, 'c'},
+					      {"help", no_argument, NULL, 'h'},
+					      {"version", no_argument, NULL, 'V'},
+					      {0}};
 	int opt;
 
-	while ((opt = getopt(argc, argv, "D:e:hlo:p:S:Vw:")) != -1) {
+	while ((opt = getopt_long(argc, argv, "D:e:hlo:p:S:Vw:", words, NULL)) != -1) {
 		switch (opt) {
+		case 'c': return complete_print(optarg);
 		case 'D': f->folder = optarg; break;
 		case 'e':
 			f->has_commands = true;

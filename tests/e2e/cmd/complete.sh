@@ -12,12 +12,12 @@ cc -c evil.c && objcopy --redefine-sym 'evil=$(touch evil.ran)' evil.o && cc -o 
 exec python3 - <<'EOF'
 import os, pty, select, shutil, signal, subprocess, sys, time
 
-DTRACE, SRC, PATIENCE = os.environ["DTRACE"], os.environ["SRC"], int(os.environ["PATIENCE"])
+DTRACE, MDB, SRC, PATIENCE = os.environ["DTRACE"], os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["SRC"], int(os.environ["PATIENCE"])
 bad = []
 
 
-def expect(request, only=None, has=(), lacks=()):
-    p = subprocess.run([DTRACE, f"--complete={request}"], capture_output=True, text=True)
+def expect(request, only=None, has=(), lacks=(), command=DTRACE):
+    p = subprocess.run([command, f"--complete={request}"], capture_output=True, text=True)
     got = [line.split("\t")[0] for line in p.stdout.splitlines()]
     if p.returncode or p.stderr or len(set(got)) != len(got):
         bad.append(f"{request}: status {p.returncode}, {p.stderr}, {got[:40]}")
@@ -45,6 +45,11 @@ expect("word:quant", only=["quantize"])
 expect("nosuch:x", only=[])
 expect("nosuch", only=[])
 expect("probe:" + "x" * 5000, only=[])
+expect("command:findjs", only=["findjsobjects"], command=MDB)
+expect("command:", has=["stack", "jsprint"], lacks=["$c"], command=MDB)
+expect("walker:thr", only=["thread"], command=MDB)
+expect("nosuch:x", only=[], command=MDB)
+expect("command", only=[], command=MDB)
 
 # A name that a shell would run is not offered.
 evil = subprocess.Popen(["./evil"], stdout=subprocess.PIPE)
@@ -60,7 +65,7 @@ class Shell:
     """A shell on a terminal, to which a user types."""
 
     def __init__(self, argv, env):
-        env = {**os.environ, "TERM": "dumb", "PATH": f"{os.path.dirname(DTRACE)}:{os.environ['PATH']}", **env}
+        env = {**os.environ, "TERM": "dumb", "PATH": f"{os.path.dirname(DTRACE)}:{os.path.dirname(MDB)}:{os.environ['PATH']}", **env}
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.execvpe(argv[0], argv, env)
@@ -96,6 +101,9 @@ def lines_check(shell):
     shell.type("dtrace -x ustackfr\t", "dtrace -x ustackframes")
     shell.type("dtrace -n 'syscall:::entry { @[execn\t", "@[execname")
     shell.type("dtrace -x oformat=fla\t", "dtrace -x oformat=flame")
+    shell.type("mdb -e '0t1::context; ::findjso\t", "; ::findjsobjects")
+    shell.type("mdb -e '::walk thr\t", "::walk thread")
+    shell.type("mdb -o js\t", "mdb -o json")
     # the commands: their options and the values of these
     shell.type("opensnoop --js\t", "opensnoop --json")
     shell.type(f"opensnoop -p {str(evil.pid)[:-1]}\t\t", str(evil.pid))
@@ -123,13 +131,18 @@ os.environ["PATH"] = f"{os.getcwd()}/bin:{os.environ['PATH']}"
 
 if shutil.which("bash") and os.path.exists("/usr/share/bash-completion/bash_completion"):
     with open("bashrc", "w") as f:
-        f.write(f"PS1='$ '\n. /usr/share/bash-completion/bash_completion\n. {SRC}/completion/dtrace.bash\nfor f in bash/*; do . $f; done\n")
+        f.write(f"PS1='$ '\n. /usr/share/bash-completion/bash_completion\n. {SRC}/completion/dtrace.bash\n. {SRC}/completion/mdb.bash\nfor f in bash/*; do . $f; done\n")
     lines_check(Shell(["bash", "--noprofile", "--rcfile", "bashrc", "-i"], {}))
 if shutil.which("zsh"):
     with open(".zshrc", "w") as f:
         f.write(f"PS1='$ '\nfpath=({SRC}/completion $PWD/zsh $fpath)\nautoload -U compinit\ncompinit -u -D\n")
     lines_check(Shell(["zsh", "-i"], {"ZDOTDIR": os.getcwd()}))
 if shutil.which("fish"):
+    for line, want in (("-e '::findjso", "::findjsobjects"), ("-e '::walk thr", "::walk thread"), ("-o js", "json")):
+        p = subprocess.run(["fish", "--no-config", "-c", f'source {SRC}/completion/mdb.fish; complete -C "mdb {line}"'],
+                           capture_output=True, text=True, env={**os.environ, "PATH": f"{os.path.dirname(MDB)}:{os.environ['PATH']}"})
+        if want not in p.stdout:
+            bad.append(f"fish, mdb {line}: {p.stdout}{p.stderr}")
     for line, want in (("-P sysc", "syscall"), ("-n syscall::openat2", "syscall::openat2:"), ("-x ustackfr", "ustackframes"),
                        ("-n 'syscall:::entry { @[execn", "@[execname")):
         p = subprocess.run(["fish", "--no-config", "-c", f'source {SRC}/completion/dtrace.fish; complete -C "dtrace {line}"'],
