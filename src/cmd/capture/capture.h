@@ -87,6 +87,7 @@ enum way { WAY_PIPE, WAY_PIDFD, WAY_SOCKET };
 extern const char *const way_names[];
 
 /* Who has crashed. -1 or ~0: not known. */
+#define UNKNOWN_LIMIT (~1ull)
 struct process {
 	enum way way;
 	int in;	      /* the kernel's core: a pipe or a socket; -1: let go */

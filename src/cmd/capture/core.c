@@ -2,16 +2,26 @@
 /*
  * The core file: the kernel's notes, and the memory that was copied, at places of the file that the
  * plan knows before it is copied.
+ *
+ * Disks are slower than memory: as much as fits is held in memory until the process is let go, and
+ * written then.
  */
 #include "base/base.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <sys/uio.h>
 
 #include "cmd/capture/capture.h"
 
 #define CHUNK	   (256u << 10)
+#define HELD_BYTES (512ull << 20)
+#define HELD_MAX   RUNS_MAX
+#define BIG_BYTES  (8ull << 20)
+#define BATCH	   256
 #define HOLES_MAX  1024
 #define PHDRS_MAX  65534u
 #define PIECES_MAX (2 * RUNS_MAX)
@@ -21,6 +31,13 @@ static u64 hole[HOLES_MAX]; /* addresses of pages that could not be read */
 static u32 nholes;
 static struct run pieces[PIECES_MAX]; /* what was copied, by address */
 static u32 npieces;
+static u8 *held_data; /* NULL: there is none */
+static size_t held_size, held_len;
+static struct held {
+	u64 offset; /* in the file */
+	size_t at, len;
+} held[HELD_MAX];
+static u32 nheld;
 static u64 data_offset; /* of the spans, in the file */
 static u64 copied_to;	/* all memory below this address was copied, above it plan->first */
 
@@ -72,6 +89,86 @@ static int pages_write(int fd, const u8 *data, size_t len, u64 offset)
 	return 0;
 }
 
+/* ---- the memory that is held */
+
+/* An eighth of the machine's memory at most, and a quarter of what is free. */
+static void held_init(u64 wanted)
+{
+	struct sysinfo info;
+	u64 size = HELD_BYTES;
+	void *data;
+
+	if (sysinfo(&info) < 0)
+		return;
+	size = MIN(size, (u64)info.totalram * info.mem_unit / 8);
+	size = MIN(size, (u64)(info.freeram + info.bufferram) * info.mem_unit / 4);
+	size &= ~(PAGE - 1);
+	data = size ? mmap(NULL, size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+		    : MAP_FAILED;
+	if (data == MAP_FAILED)
+		return;
+	if (wanted >= BIG_BYTES) /* the kernel may tidy up first, which small copies do not repay */
+		madvise(data, size, MADV_HUGEPAGE);
+	held_data = data;
+	held_size = size;
+}
+
+static bool held_fits(size_t len)
+{
+	return held_data && held_size - held_len >= len && nheld < HELD_MAX;
+}
+
+/* What was read to the end of the memory that is held stays there. */
+static void held_add(u64 offset, size_t len)
+{
+	struct held *last = nheld ? &held[nheld - 1] : NULL;
+
+	if (last && last->offset + last->len == offset && last->at + last->len == held_len)
+		last->len += len;
+	else if (len)
+		held[nheld++] = (struct held){.offset = offset, .at = held_len, .len = len};
+	held_len += len;
+}
+
+static int held_write(int fd)
+{
+	int error = 0;
+
+	for (u32 i = 0; i < nheld && !error; i++)
+		error = pages_write(fd, held_data + held[i].at, held[i].len, held[i].offset);
+	return error;
+}
+
+/*
+ * Reads the runs from i on, as many as go in one call; returns how many were read, which is 0 if a
+ * page of them cannot be read, or they do not fit.
+ */
+static u32 batch_copy(struct copied *c, const struct plan *plan, const struct process *p, u32 i)
+{
+	struct iovec remote[BATCH], local = {.iov_len = 0};
+	u32 n = 0;
+
+	for (; i + n < plan->first.n && n < BATCH; n++) {
+		const struct run *r = &plan->first.run[i + n];
+
+		if (local.iov_len + (r->end - r->start) > CHUNK * 4)
+			break;
+		remote[n].iov_base = (void *)(uintptr_t)r->start;
+		remote[n].iov_len = r->end - r->start;
+		local.iov_len += r->end - r->start;
+	}
+	if (!n || !held_fits(local.iov_len) || nheld + n > HELD_MAX)
+		return 0;
+	local.iov_base = held_data + held_len;
+	if (process_vm_readv((pid_t)p->mm_pid, &local, 1, remote, n, 0) != (ssize_t)local.iov_len)
+		return 0;
+	for (u32 k = 0; k < n; k++)
+		held_add(offset_of(plan, plan->first.run[i + k].start), remote[k].iov_len);
+	c->bytes += local.iov_len;
+	return n;
+}
+
 /* Copies a range of a span; returns the address that it came to, and why it stopped before end. */
 static u64 range_copy(struct copied *c, const struct plan *plan, const struct process *p, int fd,
 		      struct run range, u64 until_ns)
@@ -80,9 +177,15 @@ static u64 range_copy(struct copied *c, const struct plan *plan, const struct pr
 
 	while (addr < range.end) {
 		size_t len = (size_t)MIN(range.end - addr, CHUNK);
-		size_t n = memory_read(p, addr, chunk, len) & ~(size_t)(PAGE - 1);
-		int error = pages_write(fd, chunk, n, offset_of(plan, addr));
+		bool holds = held_fits(len);
+		size_t n = memory_read(p, addr, holds ? held_data + held_len : chunk, len) &
+			   ~(size_t)(PAGE - 1);
+		int error = 0;
 
+		if (holds)
+			held_add(offset_of(plan, addr), n);
+		else
+			error = pages_write(fd, chunk, n, offset_of(plan, addr));
 		if (error) {
 			c->cut = strerror(error);
 			return addr;
@@ -135,9 +238,15 @@ void core_copy(struct copied *c, struct plan *plan, const struct process *p, con
 	*c = (struct copied){0};
 	data_offset = ROUND_UP(notes + h->notes_len, PAGE);
 	copied_to = 0;
+	held_init(plan->size);
 	for (u32 i = 0; i < plan->first.n; i++) {
 		struct run *r = &plan->first.run[i];
+		u32 n = batch_copy(c, plan, p, i);
 
+		if (n) {
+			i += n - 1;
+			continue;
+		}
 		r->end = range_copy(c, plan, p, fd, *r, last_ns);
 		if (c->cut) {
 			plan->first.n = i + (r->end > r->start);
@@ -298,6 +407,9 @@ const char *core_head(const struct plan *plan, const struct head *h, int fd)
 	if (n + 1 > PHDRS_MAX)
 		return "the memory is in too many pieces for a core file";
 	if (ftruncate(fd, (off_t)(data_offset + plan->size)) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return strerror(errno);
+	errno = held_write(fd);
+	if (errno)
 		return strerror(errno);
 	out_init(&o, fd);
 	ehdr_add(&o, h, n + 1);

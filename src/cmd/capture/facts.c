@@ -45,7 +45,7 @@ static void who_add(struct out *o, const struct process *p)
 	if (p->start_ticks)
 		number_add(o, CRASH_KEY_START, p->start_ticks);
 	signed_add(o, CRASH_KEY_DUMPABLE, p->dumpable);
-	if (p->core_limit != ~1ull)
+	if (p->core_limit != UNKNOWN_LIMIT)
 		number_add(o, CRASH_KEY_CORE_LIMIT, p->core_limit);
 	id_add(o, CRASH_KEY_UID, p->uid);
 	id_add(o, CRASH_KEY_GID, p->gid);

@@ -2,7 +2,7 @@
 /*
  * The socket that the kernel connects to for each crash, if core_pattern is "@@/path": Linux 6.17.
  *
- * Facts    the kernel's header coredump.h: the kernel sends a request, gets an answer of at least 16
+ * Facts    the kernel's header coredump.h: it sends a request, gets an answer of at least 16
  *          bytes, sends a mark, which is 0 if it takes the answer, then the core. SO_PEERPIDFD
  *          gives a pidfd of the process that crashes.
  */

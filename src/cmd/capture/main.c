@@ -95,7 +95,7 @@ static void arguments_take(struct process *p, char **word, int n)
 	p->tid = (u32)number_of(w[1], p->pid);
 	p->signal = (int)number_of(w[2], 0);
 	p->dumpable = (int)number_of(w[4], (u64)-1);
-	p->core_limit = number_of(w[5], ~1ull);
+	p->core_limit = number_of(w[5], UNKNOWN_LIMIT);
 	p->uid = (u32)number_of(w[6], ~0u);
 	p->gid = (u32)number_of(w[7], ~0u);
 	fd = number_of(w[8], 0);
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 	process.way = WAY_SOCKET;
 	process.uid = process.gid = ~0u;
 	process.dumpable = -1;
-	process.core_limit = ~1ull;
+	process.core_limit = UNKNOWN_LIMIT;
 	process.in = -1;
 	why = listen_serve(&process, argc > 2 ? argv[2] : NULL);
 	begin_ns = time_mono();

@@ -220,6 +220,21 @@ static u64 start_read(int dir)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
+/* The soft limit of core files. */
+static u64 limit_read(int dir)
+{
+	static const char key[] = "\nMax core file size";
+	char text[4096];
+	const char *at;
+
+	at = proc_read(dir, "limits", text, sizeof(text)) > 0 ? strstr(text, key) : NULL;
+	if (!at)
+		return UNKNOWN_LIMIT;
+	at += strlen(key);
+	at += strspn(at, " ");
+	return *at == 'u' ? ~0ull : strtoull(at, NULL, 10);
+}
+
 void process_describe(struct process *p)
 {
 	char name[64], status[8192];
@@ -227,6 +242,8 @@ void process_describe(struct process *p)
 	u32 num[4];
 
 	p->start_ticks = start_read(p->dir);
+	if (p->core_limit == UNKNOWN_LIMIT)
+		p->core_limit = limit_read(p->dir);
 	p->cwd_len = link_read(p->dir, "cwd", p->cwd, sizeof(p->cwd));
 	snprintf(name, sizeof(name), "/proc/%u/task/%u/comm", p->pid, p->tid);
 	n = proc_read(AT_FDCWD, name, p->comm, sizeof(p->comm));

@@ -87,12 +87,13 @@ class Store:
     def wait(self, pid, seconds=60):
         """The capture of that process, as soon as it is whole; None: there came none."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while True:
             found = self.ids(pid)
             if found:
-                return Capture(os.path.join(self.dir, found[0]))
+                return Capture(os.path.join(self.dir, found[-1]))
+            if time.monotonic() >= end:
+                return None
             time.sleep(0.01)
-        return None
 
     def counts(self):
         out = []
