@@ -189,8 +189,11 @@ static bool capture_begin(const char **ret_why)
 		return false;
 	rights_drop();
 	*ret_why = process_open(&process);
-	if (*ret_why)
+	if (*ret_why) {
+		if (process.way == WAY_SOCKET) /* it can be another program that has connected */
+			process_release(&process);
 		return false;
+	}
 	process_origin(&process);
 	*ret_why = store_count(&store, &config, &process, &captures);
 	if (*ret_why)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The capturer under this kernel's core_pattern. The former program of the chain is one that keeps the kernel's own core of the same
 crash, so that each byte that was copied is compared with it."""
-import os, re, signal, subprocess, sys, threading
+import os, re, resource, signal, socket, struct, subprocess, sys, threading
 sys.path.insert(0, os.path.dirname(__file__))
 from capturing import *
 
@@ -13,7 +13,16 @@ os.chmod(TMP, 0o755)
 subprocess.run(["cc", "-g", "-O0", "-pthread", "-o", "dies", SRC + "/tests/e2e/crash/dies.c"], check=True)
 DIES = os.path.join(TMP, "dies")
 with open("save", "w") as f:
-    f.write(f"#!/bin/sh\nexec > {TMP}/kernel.$1.part\ncat\necho \"$@\" > {TMP}/args.$1\nmv {TMP}/kernel.$1.part {TMP}/kernel.$1\n")
+    # What others of root's lose meanwhile gets to where the kernel would have put it.
+    f.write(f"""#!/bin/sh
+case $6 in
+*!dies | *!loops) ;;
+*) [ "$2" != 0 ] || exec cat > /proc/$1/cwd/core; exit ;;
+esac
+cat > {TMP}/kernel.$1.part
+echo "$@" > {TMP}/args.$1
+mv {TMP}/kernel.$1.part {TMP}/kernel.$1
+""")
 os.chmod("save", 0o755)
 store = Store()
 has_pidfd = os.path.exists("/proc/sys/kernel/core_modes")  # %F came with the sockets
@@ -38,7 +47,7 @@ def captured(how, *args, want=None, **kwargs):
     difference = cores_differ(ours, kernels)
     check(not difference, f"{how}: the core beside the kernel's", difference)
     check(c.number("signal") == sig and c.number("pid") == pid and c.keys["exe"] == DIES, f"{how}: what is told", c.text)
-    check(c.keys["way"] == ("pidfd" if has_pidfd else "pipe"), f"{how}: the way", c.text)
+    check(c.keys["way"] == ("socket" if open(PATTERN).read()[0] == "@" else "pidfd" if has_pidfd else "pipe"), f"{how}: the way", c.text)
     check("cut" not in c.keys and c.number("holes") == 0, f"{how}: nothing is cut", c.text)
     sps = ours.stack_pointers()
     check(c.number("threads") == len(sps) == c.number("threads_copied"), f"{how}: threads", c.text)
@@ -92,7 +101,7 @@ def test_stack():
         ours, theirs = gdb_stack(c.path("core")), gdb_stack(kernels.path)
         check(ours == theirs and len(ours) == 8 and "node 3" in ours[-1], "gdb's stack", f"{ours}\n{theirs}")
     args = open(f"args.{c.keys['pid']}").read().split()
-    check(args == [c.keys["pid"], "11", "%", "dies", DIES.replace("/", "!"), "3" if has_pidfd else "-"], "arguments of the former program", args)
+    check(args == [c.keys["pid"], "0", "11", "%", "dies", DIES.replace("/", "!"), "3" if has_pidfd else "-"], "arguments of the former program", args)
 
 
 def test_threads():
@@ -181,6 +190,31 @@ def test_rights(pattern):
     check(found and found[0].number("pid") != 1 and Core(found[0].path("core")).stack_pointers(), "in namespaces of users and pids", r)
 
 
+def test_socket(pattern):
+    """The kernel connects to our socket: no arguments, and who it is by the socket's pidfd."""
+    if "socket" not in (open("/proc/sys/kernel/core_modes").read() if has_pidfd else ""):
+        print("skip: core_pattern knows no sockets")
+        return
+    path = TMP + "/sock"
+    server = subprocess.Popen([store.program, "config=" + store.config, "socket", path])
+    try:
+        check(wait_for(path), "the socket")
+        pattern.write("@@" + path)
+        c, _ = captured("thread")
+        check(c and c.number("tid") != c.number("pid") and c.number("si_addr") == 0x1234 and c.keys["uid"] == "0" and c.keys["dumpable"] == "1" and
+              c.keys["core_limit"] == str(resource.getrlimit(resource.RLIMIT_CORE)[0] % 2**64), "by the socket", c and c.text)
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(60)
+            s.connect(path)
+            s.sendall(struct.pack("<IIQ", 16, 16, 15))
+            check(len(s.recv(16)) == 16 and s.send(bytes(4)) == 4 and s.recv(1) == b"" and not store.ids(os.getpid()),
+                  "one that connects and is not being dumped")
+    finally:
+        pattern.write(store.pattern())
+        server.kill()
+        server.wait()
+
+
 def test_loop():
     """Of eight crashes at once two are captured, the others counted; the former program gets all."""
     store.configure(captures=2, window_s=600, chain=CHAIN)
@@ -205,7 +239,7 @@ def test_loop():
     store.configure(chain=CHAIN)
 
 
-CHAIN = f"{TMP}/save %P %s %% %e %E {'%F' if has_pidfd else '-'}"
+CHAIN = f"{TMP}/save %P %u %s %% %e %E {'%F' if has_pidfd else '-'}"
 configure = store.configure
 store.configure = lambda **keys: configure(**{"captures": 16, "window_s": 1, **keys})
 store.configure(chain=CHAIN)
@@ -217,6 +251,7 @@ with Pattern(store.pattern()) as pattern:
     test_places()
     test_name(pattern)
     test_rights(pattern)
+    test_socket(pattern)
     test_loop()
 left = [n for n in os.listdir(store.dir) if n.startswith(".")]
 check(not left, "entries that are not finished", left)

@@ -6,6 +6,7 @@ BUILD, SRC, TMP = os.environ["BUILD"], os.environ["SRC"], os.environ["TMP"]
 PATTERN, LOCK = "/proc/sys/kernel/core_pattern", "/run/fathom-test-core-pattern.lock"
 PROGRAM = os.path.join(BUILD, "src/cmd/capture/fathom-crash-capture")
 SKIP = 67
+LONGEST = 240  # so many seconds a test can have the pattern
 failed = []
 
 
@@ -35,8 +36,9 @@ class Pattern:
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.old = open(PATTERN, "rb").read()
         atexit.register(self.restore)
-        for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            signal.signal(n, lambda *_: sys.exit(1))
+        for n in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM):
+            signal.signal(n, lambda *_: sys.exit(f"ended by a signal, or the pattern was needed for {LONGEST} s"))
+        signal.alarm(LONGEST)
         self.write(self.new)
         return self
 
@@ -53,6 +55,7 @@ class Pattern:
             self.old = None
 
     def __exit__(self, *_):
+        signal.alarm(0)
         self.restore()
         self.lock.close()
 
