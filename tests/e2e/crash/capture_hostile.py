@@ -121,6 +121,21 @@ try:
         check(c.number("si_addr") == 0x1234 and c.keys["way"] == "pipe" and not os.path.exists(c.path("log")), "no log is read from a FIFO", c.text)
         shutil.rmtree(c.folder)
 
+    # kernels before 6.7 tell each page, later ones which are there: the same pages are copied
+    store.configure(captures=16, window_s=1, keep_core="heap")
+    memory = []
+    for prefix in ([], ["strace", "-f", "-o", "trace", "-e", "trace=ioctl", "-e", "inject=ioctl:error=ENOTTY"] if shutil.which("strace") else []):
+        status, _ = feed(head, pid, prefix=prefix)
+        c = store.wait(pid, 0)
+        check(status == 0 and c and c.keys["kept"] == "heap" and "cut" not in c.keys, f"the heap {prefix}", c and c.text)
+        core = Core(c.path("core"))
+        memory.append([(va, fsz, core.memory(va, fsz)) for va, _, _, fsz, _ in core.loads if fsz])
+        shutil.rmtree(c.folder)
+    check(memory[0] == memory[1] and len(memory[0]) > 5, "pages that are present", [[m[:2] for m in x] for x in memory])
+    if not shutil.which("strace"):
+        print("skip: strace is not installed")
+    store.configure(captures=16, window_s=1)
+
     # CVE-2025-4598, 2025-5054, 2019-15790, 2020-15702: another process with that pid
     refused("a core that has ended", feed(head, pid, ends=True), "did not wait")
     fd = os.pidfd_open(other.pid)
