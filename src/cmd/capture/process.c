@@ -91,10 +91,8 @@ static const char *info_take(struct process *p)
 	if (ioctl(p->pidfd, GET_INFO, &info) < 0)
 		info.mask = 0; /* before Linux 6.13 */
 	if (p->way == WAY_SOCKET && !(info.mask & INFO_DUMP))
-		return fault(
-			"process %u has connected to the socket, and the kernel does not say that it "
-			"dumps it",
-			p->pid);
+		return fault("process %u has connected to the socket, but is not being dumped",
+			     p->pid);
 	if ((info.mask & INFO_DUMP) && !(info.coredump_mask & DUMP_DUMPED))
 		return fault("process %u is not the one that the kernel dumps", p->pid);
 	if (info.mask & INFO_CREDS) {
