@@ -62,6 +62,7 @@ struct copying {
 	VEC(struct segment) segments;
 	VEC(struct run) runs;
 	struct strbuf notes;
+	const siginfo_t *why; /* NULL: no signal */
 	struct scratch to;
 	uint64_t size; /* of the core file */
 	uint64_t bytes;
@@ -258,7 +259,12 @@ static void note_add(struct copying *c, const char *name, uint32_t type, const v
 /* A thread that waits in the kernel and does not stop is left out: it has no registers. */
 static void thread_add(struct copying *c, pid_t tid, const struct target_who *who)
 {
-	struct elf_prstatus st = {.pr_pid = tid, .pr_ppid = who->ppid, .pr_fpvalid = 1};
+	int signal = c->why ? c->why->si_signo : 0; /* as the kernel says it of all threads */
+	struct elf_prstatus st = {.pr_info.si_signo = signal,
+				  .pr_cursig = (short)signal,
+				  .pr_pid = tid,
+				  .pr_ppid = who->ppid,
+				  .pr_fpvalid = 1};
 	CLEANUP(free) uint8_t *vector = xmalloc(VECTOR_MAX);
 	size_t n = target_regs_note(c->t, tid, NT_PRSTATUS, &st.pr_reg, sizeof(st.pr_reg));
 	elf_fpregset_t fp;
@@ -289,6 +295,8 @@ static void process_add(struct copying *c, const struct target_who *who)
 	memcpy(info.pr_fname, who->name, MIN(sizeof(info.pr_fname) - 1, strlen(who->name)));
 	memcpy(info.pr_psargs, who->args, MIN(sizeof(info.pr_psargs) - 1, strlen(who->args)));
 	note_add(c, "CORE", NT_PRPSINFO, &info, sizeof(info));
+	if (c->why)
+		note_add(c, "CORE", NT_SIGINFO, c->why, sizeof(*c->why));
 	if (n)
 		note_add(c, "CORE", NT_AUXV, auxv, n);
 }
@@ -460,6 +468,13 @@ static struct err *process_read(struct copying *c, pid_t tid)
 	return memory_copy(c);
 }
 
+static void copying_deinit(struct copying *c)
+{
+	vec_deinit(&c->segments);
+	vec_deinit(&c->runs);
+	strbuf_deinit(&c->notes);
+}
+
 /* Copies what the process has to stand still for; headers are written later. */
 static struct err *held_copy(struct copying *c, pid_t tid, struct proc_maps *maps)
 {
@@ -478,9 +493,7 @@ static struct err *copy_end(struct copying *c, pid_t tid, struct proc_maps *maps
 	if (!e)
 		e = headers_write(c, maps);
 	proc_maps_deinit(maps);
-	vec_deinit(&c->segments);
-	vec_deinit(&c->runs);
-	strbuf_deinit(&c->notes);
+	copying_deinit(c);
 	if (e) {
 		scratch_close(&c->to);
 		return err_wrap(e, "cannot copy process %d", (int)tid);
@@ -488,6 +501,26 @@ static struct err *copy_end(struct copying *c, pid_t tid, struct proc_maps *maps
 	if (asprintf(&name, "copy of process %d", (int)pid) < 0)
 		oom();
 	return target_core_of(fd_take(&c->to.fd), name, g, ret);
+}
+
+struct err *target_save_held(struct target *held, pid_t tid, const siginfo_t *why, const char *path,
+			     struct target_copied *stats)
+{
+	struct copying c = {.t = held, .to.fd = -1, .why = why};
+	struct err *e = scratch_create(path, &c.to);
+
+	if (!e)
+		e = process_read(&c, tid);
+	if (!e)
+		e = headers_write(&c, target_maps(held));
+	stats->bytes = c.bytes;
+	copying_deinit(&c);
+	if (!e) {
+		(void)close(c.to.fd);
+		return NULL;
+	}
+	scratch_close(&c.to);
+	return err_wrap(e, "cannot copy process %d", (int)target_pid(held));
 }
 
 struct err *target_copy(pid_t tid, const char *path, struct gate *g, struct target_copied *stats,

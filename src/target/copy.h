@@ -16,6 +16,13 @@ struct target_copied {
 	uint64_t bytes, stopped_ns;
 };
 
+/*
+ * Writes the core file of a process whose threads the caller holds, and goes on holding. why: the
+ * signal that the thread is about to die of; NULL: none is known. path must not exist. Of *stats,
+ * bytes are set.
+ */
+MUST_CHECK struct err *target_save_held(struct target *held, pid_t tid, const siginfo_t *why,
+					const char *path, struct target_copied *stats);
 /* path: the core file to make, which must not exist; NULL: a temporary one without a name. */
 MUST_CHECK struct err *target_copy(pid_t tid, const char *path, struct gate *g,
 				   struct target_copied *stats, struct target **ret);
