@@ -95,6 +95,31 @@ void crash_entry_deinit(struct crash_entry *c)
 	pairs_deinit(&c->analysed);
 }
 
+/* Adds the crashes that were counted only to the last entry before them. */
+static void counts_add(const struct crash_store *s, crash_entries *all)
+{
+	int fd = openat(s->fd, CRASH_STORE_COUNTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *d;
+
+	if (!dir && fd >= 0)
+		(void)close(fd);
+	while (dir && (d = readdir(dir))) {
+		CLEANUP(fd) int file = crash_file_open(dirfd(dir), d->d_name);
+		struct crash_count c;
+
+		if (file < 0 || read(file, &c, sizeof(c)) != sizeof(c) ||
+		    c.magic != CRASH_COUNT_MAGIC)
+			continue;
+		c.last_id[sizeof(c.last_id) - 1] = '\0';
+		for (uint32_t i = 0; i < all->len; i++)
+			if (strcmp(all->data[i].id, c.last_id) == 0)
+				all->data[i].count += c.counted;
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct crash_entry *c = a, *d = b;
@@ -128,6 +153,7 @@ struct err *crash_entries_read(const struct crash_store *s, crash_entries *ret)
 		err_destroy(e); /* it was removed meanwhile, or is no directory */
 	}
 	(void)closedir(dir);
+	counts_add(s, &all);
 	if (all.len)
 		qsort(all.data, all.len, sizeof(*all.data), by_time);
 	*ret = all;

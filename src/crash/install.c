@@ -526,6 +526,8 @@ struct err *crash_uninstall(const struct crash_paths *p, bool is_purge, crash_no
 	bool is_there = false;
 	struct err *e = record_read(p, &r, &is_there);
 
+	if (!e && !is_there && is_purge)
+		return store_leave(p, true, &r, notes);
 	if (!e && !is_there)
 		e = err_hint(err_new("nothing was installed: '%s' has no file '%s'", p->store,
 				     CRASH_STORE_INSTALL),
