@@ -52,14 +52,14 @@ def tree_files(root):
 C_COMMENT, HASH = "/* %s */", "# %s"
 COMMENTS = {  # suffix of a source file -> its comment
     **dict.fromkeys(("c", "h", "cc", "S", "def", "xs", "d", "css", "js", "java"), C_COMMENT),
-    **dict.fromkeys(("py", "sh", "bash", "fish", "inc", "pl", "pm", "PL", "t", "rb", "gemspec", "build", "toml", "service"), HASH),
+    **dict.fromkeys(("py", "sh", "bash", "fish", "inc", "pl", "pm", "PL", "t", "rb", "gemspec", "build", "toml", "service", "timer"), HASH),
     **dict.fromkeys(("go", "rs", "php"), "// %s"),
     **dict.fromkeys(("lua", "rockspec"), "-- %s"),
     "erl": "%%%% %s",
     "html": "<!-- %s -->",
     "m4": "dnl %s",
 }
-SOURCES_WITHOUT_SUFFIX = {"meson_options.txt", "modules/lua/Makefile", "completion/_dtrace", "tests/e2e/usdt/module_common",
+SOURCES_WITHOUT_SUFFIX = {"meson_options.txt", "modules/lua/Makefile", "completion/_dtrace", "completion/_fathom-crash", "tests/e2e/usdt/module_common",
                           "tests/e2e/usdt/traced_common"}
 # A test's script has its directives in its first lines, and messages name its lines by number; what it expects is no source.
 CASES = re.compile(r"tests/(golden|fuzz/(seeds|crashers))/(?!meson\.build)|tests/e2e/.*\.(d|sh)$")

@@ -21,6 +21,7 @@ inside.py    installs the packages there and runs the tests; suite.py has what t
     metrics.py   fathom-metrics, with the capabilities that its unit has
     ready.py     the commands
     debugger.py  mdb and dtrace --core: a process and its core file, of each language and of C
+    crash.py     fathom-crash
 data/        programs that are traced
 """
 import argparse, os, signal, subprocess, sys, tempfile

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The command fathom-crash over a store of the test's own, and over files that stand for those of the kernel."""
-import fcntl, glob, json, os, pty, re, shutil, stat, subprocess, sys, time
+import fcntl, glob, json, os, pty, re, shutil, stat, struct, subprocess, sys, time
 
 CRASH, TMP, SRC = os.environ["BUILD"] + "/src/cmd/crash/fathom-crash", os.environ["TMP"], os.environ["SRC"]
 PROGRAMS = f"/run/fathom-crash-test.{os.getpid()}"  # a directory that only root can change, as the capturer's must be
@@ -257,6 +257,11 @@ def hostile(real, pid):
 
     out = store("list")[0]
     lines = out.splitlines()
+    # a crash loop: 40 more crashes were only counted (struct crash_count of crash/format.h)
+    os.mkdir(f"{STORE}/counts")
+    for name, magic in (("a", 0x31544e4343485446), ("b", 1)):
+        write(f"{STORE}/counts/{name}", struct.pack("Q16QQQQII64s256s", magic, *[0] * 16, 40, 99, 0, 11, 5, b"20261127T122622-700-00000b", b""))
+    check({r["id"]: r["count"] for r in rows("--store", STORE, "list")}["20261127T122622-700-00000b"] == 41, "counted crashes")
     check("\x1b" not in out and "\x07" not in out and len(lines) == 7, "list", out)
     check([r["id"] for r in rows("--store", STORE, "list")][:3] == [real, "20261127T122622-700-00000b", evil] if pid else True, "newest first", out)
     row = next(r for r in rows("--store", STORE, "list") if r["id"] == evil)
@@ -309,6 +314,7 @@ def collected(evil):
     check(os.path.exists(f"{STORE}/.20251127T122630-811-00000b/core") and os.path.exists(f"{STORE}/.20251127T122630-812-00000c"), "others' work stays")
     check(not rows("--store", STORE, "gc", f"--limit={limit}"), "nothing is left to do")
     run("--store", STORE, "gc", "--limit=0")
+    check(os.path.exists(f"{STORE}/counts/a"), "the count of a loop of this day stays")
     check(not rows("--store", STORE, "list"), "all are removed", store("list")[0])
     check(os.path.exists("/etc/passwd") and os.listdir("/etc"), "links are not followed")
     os.close(held)
@@ -323,6 +329,11 @@ def usage():
                  ("gc", "--limit=-1"), ("install", "--post=ftp://x"), ("install", "--mail=-x"), ("install", "--env=some")):
         out, err = run("--store", STORE, *args, want=2)
         check(not out and err, f"usage of {args}", out + err)
+    commands = re.findall(r"^  ([a-z]+)(?: |$)", run("--help")[0], re.M)
+    check(len(commands) > 10, "commands", commands)
+    for name in ("completion/fathom-crash.bash", "completion/_fathom-crash", "completion/fathom-crash.fish", "doc/fathom-crash.1"):
+        missing = [c for c in commands if not re.search(rf"(\b|\\fB){c}\b", read(f"{SRC}/{name}"))]
+        check(not missing, f"{name} knows all commands", missing)
     check("usage:" in run("--help")[0] and "Fathom" in run("--version")[0], "help and version")
 
 
