@@ -14,10 +14,14 @@ struct key {
 	const char *name;
 	size_t off;
 	bool is_number;
-	const char *words;	 /* those that are allowed, each between blanks; NULL: any text */
+	/* those that are allowed, each between blanks; path: any absolute path; NULL: any text */
+	const char *words;
 	const char *missing;	 /* the value where the file has none; NULL: none */
 	int64_t least, greatest; /* of a number */
+	bool may_be_empty;	 /* of a path */
 };
+
+static const char path[] = "";
 
 /* clang-format off */
 #define TEXT(name) #name, offsetof(struct crash_config, name), false
@@ -25,17 +29,21 @@ struct key {
 #define TEXT_OF_(number) #number
 #define NUMBER(name) #name, offsetof(struct crash_config, name), true
 static const struct key keys[] = {
-	{ TEXT(keep_core), " no stacks heap full ", "stacks", 0, 0 },
-	{ TEXT(mail), NULL, NULL, 0, 0 },
-	{ TEXT(post), NULL, NULL, 0, 0 },
-	{ TEXT(chain), NULL, NULL, 0, 0 },
-	{ TEXT(env), " list all ", "list", 0, 0 },
-	{ TEXT(analyser), NULL, "/usr/bin/fathom-crash", 0, 0 },
-	{ TEXT(store), NULL, CRASH_STORE, 0, 0 },
-	{ NUMBER(max_wait_ms), NULL, TEXT_OF(CRASH_MAX_WAIT_MS), 1, 30000 },
-	{ NUMBER(max_bytes), NULL, "1073741824", 0, INT64_MAX },
-	{ NUMBER(captures), NULL, TEXT_OF(CRASH_CAPTURES), 0, CRASH_COUNT_TIMES },
-	{ NUMBER(window_s), NULL, TEXT_OF(CRASH_WINDOW_S), 1, 86400 },
+	{ TEXT(keep_core), " no stacks heap full ", "stacks", 0, 0, false },
+	{ TEXT(mail), NULL, NULL, 0, 0, false },
+	{ TEXT(post), NULL, NULL, 0, 0, false },
+	{ TEXT(chain), NULL, NULL, 0, 0, false },
+	{ TEXT(env), " list all ", "list", 0, 0, false },
+	{ TEXT(metrics), path, NULL, 0, 0, false },
+	{ TEXT(scripts), path, NULL, 0, 0, false },
+	{ TEXT(sendmail), path, NULL, 0, 0, false },
+	{ TEXT(curl), path, NULL, 0, 0, false },
+	{ TEXT(analyser), path, "/usr/bin/fathom-crash", 0, 0, true },
+	{ TEXT(store), path, CRASH_STORE, 0, 0, false },
+	{ NUMBER(max_wait_ms), NULL, TEXT_OF(CRASH_MAX_WAIT_MS), 1, 30000, false },
+	{ NUMBER(max_bytes), NULL, "1073741824", 0, INT64_MAX, false },
+	{ NUMBER(captures), NULL, TEXT_OF(CRASH_CAPTURES), 0, CRASH_COUNT_TIMES, false },
+	{ NUMBER(window_s), NULL, TEXT_OF(CRASH_WINDOW_S), 1, 86400, false },
 };
 /* clang-format on */
 
@@ -87,11 +95,12 @@ struct err *crash_config_check(const char *key, const char *value)
 			       ? NULL
 			       : err_new("'%s' of '%s' is no number from %" PRId64 " to %" PRId64,
 					 value, key, k->least, k->greatest);
+	if (k->words == path)
+		return *value == '/' || (!*value && k->may_be_empty)
+			       ? NULL
+			       : err_new("'%s' of '%s' is no absolute path", value, key);
 	if (!word_is_allowed(k, value))
 		return err_new("'%s' of '%s' is none of:%s", value, key, k->words);
-	if ((strcmp(key, "store") == 0 || (strcmp(key, "analyser") == 0 && *value)) &&
-	    *value != '/')
-		return err_new("'%s' of '%s' is no absolute path", value, key);
 	/* The address follows a "-t" of sendmail in a header, which a line feed would end. */
 	if (strcmp(key, "mail") == 0 && (!*value || strpbrk(value, " \t\r\n") || *value == '-'))
 		return err_new("'%s' of 'mail' is no address", value);
@@ -120,7 +129,7 @@ static void key_set(struct crash_config *c, const struct key *k, const char *val
 		crash_config_set(member, value);
 }
 
-static struct err *pairs_take(struct crash_config *c, const struct pairs *p, const char *path)
+static struct err *pairs_take(struct crash_config *c, const struct pairs *p, const char *file)
 {
 	for (uint32_t i = 0; i < p->list.len; i++) {
 		const struct pair *one = &p->list.data[i];
@@ -133,13 +142,13 @@ static struct err *pairs_take(struct crash_config *c, const struct pairs *p, con
 		}
 		e = crash_config_check(one->key, one->value);
 		if (e)
-			return err_wrap(e, "'%s'", path);
+			return err_wrap(e, "'%s'", file);
 		key_set(c, k, one->value);
 	}
 	return NULL;
 }
 
-struct err *crash_config_read(const char *path, struct crash_config *ret)
+struct err *crash_config_read(const char *file, struct crash_config *ret)
 {
 	struct crash_config c = {0};
 	struct strbuf text = {0};
@@ -149,14 +158,14 @@ struct err *crash_config_read(const char *path, struct crash_config *ret)
 	for (uint32_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (keys[i].missing)
 			key_set(&c, &keys[i], keys[i].missing);
-	e = crash_file_read(AT_FDCWD, path, PAIRS_TEXT_MAX, &text);
+	e = crash_file_read(AT_FDCWD, file, PAIRS_TEXT_MAX, &text);
 	if (e && err_get_sys(e) == ENOENT) {
 		err_destroy(e);
 		e = NULL;
 	}
 	if (!e) {
 		pairs_parse(strbuf_text(&text), text.len, &p);
-		e = pairs_take(&c, &p, path);
+		e = pairs_take(&c, &p, file);
 	}
 	pairs_deinit(&p);
 	strbuf_deinit(&text);

@@ -14,18 +14,20 @@
 struct strbuf;
 
 struct crash_config {
-	char *keep_core;	/* no, stacks, heap, full */
-	char *mail;		/* an address; NULL: no mail */
-	char *post;		/* a URL; NULL: nowhere */
-	char *chain;		/* the program and arguments that core_pattern had; NULL: none */
-	char *env;		/* list, all */
+	char *keep_core; /* no, stacks, heap, full */
+	char *mail;	 /* an address; NULL: no mail */
+	char *post;	 /* a URL; NULL: nowhere */
+	char *chain;	 /* the program and arguments that core_pattern had; NULL: none */
+	char *env;	 /* list, all */
+	/* a file of metrics; a folder of D scripts; programs for mail and HTTP; NULL: as usual */
+	char *metrics, *scripts, *sendmail, *curl;
 	char *analyser, *store; /* analyser "": none is started */
 	int64_t max_wait_ms, max_bytes, captures, window_s;
 	VEC(char *) unknown; /* keys that nobody knows */
 };
 
 /* An error names the file and the key. */
-MUST_CHECK struct err *crash_config_read(const char *path, struct crash_config *ret);
+MUST_CHECK struct err *crash_config_read(const char *file, struct crash_config *ret);
 void crash_config_deinit(struct crash_config *c);
 /* Checks a value as reading does. */
 MUST_CHECK struct err *crash_config_check(const char *key, const char *value);

@@ -114,6 +114,12 @@ def installation():
     check(read(f"{root}/proc/sys/kernel/core_pattern") == "|/bin/other %p\n", "another's pattern stays")
     check("colour=red" in read(f"{root}/etc/fathom/crash.conf"), "an edited configuration stays")
 
+    # a value that cannot be
+    for line in ("captures=17", "store=here", "keep_core=stack", "env=", "post=file:///etc/passwd"):
+        write(f"{TMP}/wrong.conf", f"# a comment\n{line}\n")
+        err = run("status", "--root", root, "--config", f"{TMP}/wrong.conf", want=1)[1]
+        check("wrong.conf': '" in err, line, err)
+
     # a configuration of before comes back; a handler of before is not pushed aside
     root = machine("chained", "|/bin/true %P %u\n", etc__fathom__crash_conf="")
     os.rename(f"{root}/etc/fathom/crash_conf", f"{root}/etc/fathom/crash.conf")
