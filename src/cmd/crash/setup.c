@@ -70,7 +70,7 @@ static void store_emit(struct run *r, const struct crash_status *s)
 	size_add(&text, s->budget_bytes);
 	emit_say(&r->out, "%-14s", "store");
 	emit_str(&r->out, "store", r->paths.store, 1);
-	emit_say(&r->out, "(%s)\n", strbuf_text(&text));
+	emit_say(&r->out, "(%s)\n", s->budget_bytes ? strbuf_text(&text) : "there is none");
 	emit_int(&r->out, "store-bytes", (int64_t)s->store_bytes, 0);
 	emit_int(&r->out, "budget-bytes", (int64_t)s->budget_bytes, 0);
 	emit_int(&r->out, "free-bytes", (int64_t)s->free_bytes, 0);
