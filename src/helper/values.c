@@ -889,6 +889,9 @@ static void local_act(struct run *r, enum act_kind kind)
 		vec_push(to, (struct value_local){LOCAL_ARG, r->v[0], r->v[1]});
 	else if (kind == ACT_ULOCAL)
 		vec_push(to, (struct value_local){LOCAL_VARIABLE, r->v[0], r->v[1]});
+	else if (kind == ACT_UITEM && r->text[0] && r->nargs > 1)
+		vec_push(to, (struct value_local){LOCAL_EXCEPTION,
+						  strcmp(r->text[0], "handled") == 0, r->v[1]});
 }
 
 void value_locals_read(struct process *p, const struct helper *h, value_locals *ret)

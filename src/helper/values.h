@@ -259,10 +259,20 @@ struct value_heap {
 bool value_heap_read(struct process *p, const struct helper *h, struct value_heap *ret);
 void value_heap_free(struct value_heap *v);
 
-/* A variable or the function of a frame, as an action of dtrace:helper:locals: names it. */
+/*
+ * A variable or the function of a frame, or an exception of its thread, as an action of
+ * dtrace:helper:locals: names it.
+ */
 struct value_local {
-	enum value_local_kind { LOCAL_FUNCTION, LOCAL_SELF, LOCAL_ARG, LOCAL_VARIABLE } kind;
-	uint64_t key; /* the number of an argument, the word of the name of a variable */
+	enum value_local_kind {
+		LOCAL_FUNCTION,
+		LOCAL_SELF,
+		LOCAL_ARG,
+		LOCAL_VARIABLE,
+		LOCAL_EXCEPTION,
+	} kind;
+	/* The number of an argument; the word of the name of a variable; 1: it is handled */
+	uint64_t key;
 	uint64_t word;
 };
 typedef VEC(struct value_local) value_locals;

@@ -52,6 +52,9 @@ struct census_object {
 MUST_CHECK struct err *census_object_next(struct mdb *m, uint64_t *at, struct census_object *ret,
 					  bool *ret_is_over);
 
+/* The text of a frame in its parts: "leaf", and "/srv/obj.js, line 27". */
+void lang_frame_split(const char *text, struct strbuf *name, struct strbuf *file);
+
 #define LANG_TOTAL 100000u
 
 /* How a value is written. What would exceed the total is left out, and said to be. */

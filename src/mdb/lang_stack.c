@@ -12,7 +12,7 @@ static void local_row(struct mdb *m, const struct lang *l, uint32_t frame,
 {
 	struct strbuf name = {0}, text = {0};
 
-	if (local->kind == LOCAL_FUNCTION)
+	if (local->kind == LOCAL_FUNCTION || local->kind == LOCAL_EXCEPTION)
 		return;
 	if (local->kind == LOCAL_SELF)
 		strbuf_adds(&name, l->self);
@@ -120,6 +120,13 @@ static void place_show(struct mdb *m, const struct strbuf *file)
 }
 
 /* A frame alone begins with its frame pointer, and has its function in brackets. */
+void lang_frame_split(const char *text, struct strbuf *name, struct strbuf *file)
+{
+	if (!(*text == '@' && file_first_split(text + 1, name, file)) &&
+	    !call_split(text, name, file))
+		place_split(text + (*text == '@'), name, file);
+}
+
 static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bool is_verbose,
 			    bool is_alone)
 {
@@ -128,9 +135,7 @@ static void lang_frame_show(struct mdb *m, uint32_t i, const struct frame *f, bo
 	struct lang l = {.label = "lang"};
 	bool has_values = lang_at(m, f->part, &l);
 
-	if (!(*f->text == '@' && file_first_split(f->text + 1, &name, &file)) &&
-	    !call_split(f->text, &name, &file))
-		place_split(f->text + (*f->text == '@'), &name, &file);
+	lang_frame_split(f->text, &name, &file);
 	emit_row(&m->out);
 	emit_value(&m->out, f->fp);
 	emit_int(&m->out, "frame", i, 0);

@@ -23,6 +23,9 @@ table VALUES { /*	       3.8  3.9 3.10 3.11 3.12 3.13 */
 	uint64_t g_name	  =	56,  56,  48,  40,  32,	 32;
 	/* of an exception: the one that was handled when it was raised; its cause follows */
 	uint64_t e_before =	40,  40,  40,  48,  48,  48;
+	/* of a thread: its exception, on the way; the one it handles (_PyErr_StackItem *) */
+	uint64_t t_raised =	96,  96,  96, 104,  96,	  0;
+	uint64_t t_items  =    144, 144, 144, 120, 104,	  0;
 	/* where the garbage collector has its lists: in _PyRuntime (3.8), in an interpreter */
 	uint64_t g_lists  =    344, 616, 616, 648, 112,	  0;
 	/* of code: the names of its variables; their kinds, or names that inner functions use */
@@ -82,6 +85,7 @@ dtrace:helper:attach:
 this string files;
 this uint64_t runtime;
 this uint64_t own; /* of the helper's blocks: the frame of a uframe() */
+this uint64_t thread; /* of them, too: the state of the thread */
 
 this uint64_t o;     /* the object */
 this uint64_t t;     /* its type; 0: it is no object */
@@ -974,6 +978,28 @@ dtrace:helper:locals:
 	}
 	if (this->l_dict && IS_POINTER[this->l_dict] && (FLAGS[TYPE[this->l_dict]] & DICT))
 		say_dict_variables(this->l_dict);
+}
+
+/*
+ * The exception that is on its way through the frames of the thread, and the one of the innermost
+ * "except" or "finally" that runs. Where these are in 3.13 and later is not known.
+ */
+dtrace:helper:locals:
+/arg7 && this->thread && t_items/
+{
+	this->l_item = WORD[this->thread + t_raised];
+	if (IS_POINTER[this->l_item])
+		uitem("raised", this->l_item);
+	this->l_at = WORD[this->thread + t_items];
+	this->l_item = 0;
+	while (IS_POINTER[this->l_at] && !this->l_item; 64) {
+		this->l_item = WORD[this->l_at + (minor > 10 ? 0 : 8)];
+		if (!IS_POINTER[this->l_item] || this->l_item == none)
+			this->l_item = 0;
+		this->l_at = WORD[this->l_at + (minor > 10 ? 8 : 24)];
+	}
+	if (this->l_item)
+		uitem("handled", this->l_item);
 }
 
 /* Kinds of classes, as a census knows them. */

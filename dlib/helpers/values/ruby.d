@@ -43,6 +43,7 @@ uint64_t vm_at;	     /* where the address of the virtual machine is */
 uint64_t shapes;     /* the array of shapes */
 uint64_t path, temporary; /* ids of the variables that have the name of a class */
 uint64_t range_class;
+uint64_t ec_errinfo; /* of a context: the exception on its way; 0: where it is is not known */
 
 /* types */
 inline int T_OBJECT = 1;
@@ -82,6 +83,7 @@ inline uint64_t UNDEF = minor < 32 ? 52 : 36;
 /* of the helper's blocks */
 this uint64_t array;
 this uint64_t body;
+this uint64_t context;
 this uint64_t env;
 this uint64_t frame;
 this uint64_t id;
@@ -109,7 +111,6 @@ this uint64_t hops;
 this uint64_t wanted;
 this uint64_t bits;
 this uint64_t scope;
-this uint64_t context;
 this uint64_t thread;
 this uint64_t is_running;
 this uint64_t is_fiber;
@@ -799,6 +800,33 @@ dtrace:helper:locals:
 			ulocal(this->name, this->item);
 		this->l_i++;
 	}
+}
+
+/* The exception on its way is where rb_errinfo() finds it, at its end. */
+dtrace:helper:attach:
+{
+	this->l_ep = symaddr("rb_errinfo");
+	this->l_ep = this->l_ep ? ubytes(this->l_ep, 48, "48 8b 40 ?? 48 83 c4 08 c3") : 0;
+	ec_errinfo = this->l_ep ? BYTE[this->l_ep + 3] : 0;
+}
+
+dtrace:helper:locals:
+/arg7 && ec_errinfo && this->context/
+{
+	this->item = WORD[this->context + ec_errinfo];
+	if (this->item != nil && IS_SLOT[this->item])
+		uitem("raised", this->item);
+}
+
+/* Code of "rescue" and "ensure" is a frame of its own, whose first variable is $!. */
+inline int IS_RESCUE[uint64_t body] = HALF[body] == 4 || HALF[body] == 5;
+
+dtrace:helper:locals:
+/arg7 && !this->is_c && this->body && IS_RESCUE[this->body]/
+{
+	this->item = WORD[WORD[this->frame - size + CFP_EP] - 24];
+	if (this->item != nil && IS_SLOT[this->item])
+		uitem("handled", this->item);
 }
 
 /* ---- fibers ---------------------------------------------------------------------------------- */
