@@ -88,6 +88,12 @@ const char *gate_late_text(const struct gate *g);
 uint64_t gate_late_count(const struct gate *g);
 
 /*
+ * Sets a function that opens a path of our own root directory for us where we have no right to: it
+ * returns a descriptor of a regular file, or -1 with errno. NULL: nobody is asked.
+ */
+void gate_set_opener(struct gate *g, int (*open)(void *ctx, const char *path), void *ctx);
+
+/*
  * Opens a path as a process with this root directory sees it (-1 = our own root). Symbolic links,
  * absolute ones too, cannot leave the root. NULL with errno; EINVAL: it is no regular file.
  */

@@ -11,10 +11,12 @@
  *          the other threads), include/uapi/linux/elfcore.h. gcore writes the same notes in another
  *          order.
  */
+#include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <sys/procfs.h>
+#include <sys/stat.h>
 
 #include "base/str.h"
 #include "files/gate.h"
@@ -697,12 +699,38 @@ static void vdso_name(struct core *c)
 	err_destroy(e);
 }
 
-/* Opens a path below our root directory: below that, the gate opens. */
+/* Returns the descriptor that "/dev/fd/3" names; -1: the path is another one. */
+static int path_descriptor(const char *path)
+{
+	static const char folder[] = "/dev/fd/";
+	char *end;
+	long fd;
+
+	if (strncmp(path, folder, sizeof(folder) - 1) != 0 ||
+	    !isdigit((unsigned char)path[sizeof(folder) - 1]))
+		return -1;
+	fd = strtol(path + sizeof(folder) - 1, &end, 10);
+	return *end || fd > INT_MAX ? -1 : (int)fd;
+}
+
+/*
+ * Opens a path below our root directory: below that, the gate opens. A descriptor is not opened
+ * again, because whoever has handed it on may have the right to and we not.
+ */
 static struct gate_file *path_open(struct gate *g, const char *path)
 {
 	CLEANUP(free) char *whole = NULL;
 	char folder[PATH_MAX];
+	int fd = path_descriptor(path);
+	struct stat st;
 
+	if (fd >= 0 && fstat(fd, &st) != 0)
+		return NULL;
+	if (fd >= 0 && S_ISREG(st.st_mode))
+		return gate_file_of(fd);
+	errno = EINVAL;
+	if (fd >= 0)
+		return NULL;
 	if (path[0] == '/')
 		return gate_open_path(g, -1, path);
 	if (!getcwd(folder, sizeof(folder)))
