@@ -33,6 +33,7 @@ int gc_run(struct run *r);
 int test_run(struct run *r);
 int watch_run(struct run *r);
 int capture_run(struct run *r);
+int analyse_run(struct run *r);
 
 /* ---- what they share ------------------------------------------------------------------------- */
 
@@ -48,5 +49,5 @@ void notes_say(crash_notes *notes);
 /* Opens the store, and finds the entry that the first operand means. */
 MUST_CHECK struct err *entry_find(struct run *r, struct crash_store *ret, char *ret_id);
 /* Adds a size for people: "212 K", "9.1 M". */
-void size_add(struct strbuf *out, uint64_t bytes);
+void bytes_add(struct strbuf *out, uint64_t bytes);
 void time_add(struct strbuf *out, int64_t time_ns);

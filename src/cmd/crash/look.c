@@ -79,7 +79,7 @@ static void entry_emit(struct run *r, const struct crash_entry *c)
 	emit_int(&r->out, "core-bytes", (int64_t)c->core_size, 0);
 	if (c->core_size) {
 		strbuf_addf(&size, "%s ", kept);
-		size_add(&size, c->core_size);
+		bytes_add(&size, c->core_size);
 	}
 	escaped_say(r, c->core_size ? strbuf_text(&size) : "-");
 	emit_end(&r->out);

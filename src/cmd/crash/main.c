@@ -73,6 +73,7 @@ static const struct command commands[] = {
 	{ "watch", "[-f] -p PID | -c COMMAND", "captures a process that dies, without install",
 	  " follow p c ", 0, 0, watch_run },
 	{ "capture", "PID", "captures a process that lives, which goes on", " ", 1, 1, capture_run },
+	{ "analyse", "[ID]", "makes the report of a crash, or all that are missing", " ", 0, 1, analyse_run },
 	{ "gc", "[-n] [--limit=BYTES]", "removes the oldest cores where the store is too large",
 	  " dry-run limit ", 0, 0, gc_run },
 	{ "uninstall", "[--purge]", "restores what was there before install", " purge capturer ", 0, 0, uninstall_run },
@@ -144,7 +145,7 @@ struct err *entry_find(struct run *r, struct crash_store *ret, char *ret_id)
 	return e;
 }
 
-void size_add(struct strbuf *out, uint64_t bytes)
+void bytes_add(struct strbuf *out, uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";
 	double size = (double)bytes / 1024;

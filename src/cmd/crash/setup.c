@@ -65,9 +65,9 @@ static void store_emit(struct run *r, const struct crash_status *s)
 {
 	struct strbuf text = {0};
 
-	size_add(&text, s->store_bytes);
+	bytes_add(&text, s->store_bytes);
 	strbuf_addf(&text, " of ");
-	size_add(&text, s->budget_bytes);
+	bytes_add(&text, s->budget_bytes);
 	emit_say(&r->out, "%-14s", "store");
 	emit_str(&r->out, "store", r->paths.store, 1);
 	emit_say(&r->out, "(%s)\n", s->budget_bytes ? strbuf_text(&text) : "there is none");
@@ -127,7 +127,7 @@ static void removed_emit(void *ctx, const char *id, const char *what, uint64_t b
 	struct run *r = ctx;
 	struct strbuf size = {0};
 
-	size_add(&size, bytes);
+	bytes_add(&size, bytes);
 	emit_row(&r->out);
 	emit_str(&r->out, "id", id, -34);
 	emit_str(&r->out, "removed", what, -16);

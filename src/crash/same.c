@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Merges equal crashes. */
+#include "crash/same.h"
+
+#include <inttypes.h>
+
+#include "crash/entries.h"
+#include "crash/format.h"
+
+#define SAME_MAX 4096u /* bytes of the file */
+
+/* The oldest other entry with this signature; NULL: there is none. */
+static const struct crash_entry *first_find(const crash_entries *all, const char *id,
+					    const char *signature, int64_t uid)
+{
+	const struct crash_entry *first = NULL;
+
+	for (uint32_t i = 0; i < all->len; i++) {
+		const struct crash_entry *c = &all->data[i];
+		const char *other = pairs_find(&c->analysed, "signature");
+
+		if (other && strcmp(other, signature) == 0 && strcmp(c->id, id) != 0 &&
+		    pairs_int(&c->capture, CRASH_KEY_UID, -1) == uid &&
+		    (!first || c->time_ns < first->time_ns))
+			first = c;
+	}
+	return first;
+}
+
+static struct err *count_add(const struct crash_store *s, const char *first, const char *id,
+			     int64_t time_ns, uint64_t *ret_count)
+{
+	CLEANUP(fd) int dir = crash_entry_open(s, first);
+	struct strbuf before = {0}, after = {0};
+	struct pairs same = {0};
+	const char *last;
+	struct err *e;
+
+	e = crash_file_read(dir, CRASH_FILE_SAME, SAME_MAX, &before);
+	err_destroy(e); /* it is the second one */
+	pairs_parse(strbuf_text(&before), before.len, &same);
+	*ret_count = (uint64_t)MAX(pairs_int(&same, "count", 1), (int64_t)1) + 1;
+	last = pairs_find(&same, "last_id");
+	pair_write_int(&after, "count", (int64_t)*ret_count);
+	pair_write_int(&after, "last_time_ns", time_ns);
+	pair_write(&after, "last_id", id);
+	e = crash_file_write(dir, CRASH_FILE_SAME, strbuf_text(&after), after.len);
+	if (!e && last && crash_id_is_good(last) && strcmp(last, first) != 0 &&
+	    strcmp(last, id) != 0)
+		(void)crash_tree_remove(s->fd, last); /* gc tries again */
+	pairs_deinit(&same);
+	strbuf_deinit(&before);
+	strbuf_deinit(&after);
+	return e;
+}
+
+struct err *crash_same_merge(const struct crash_store *s, const char *id, const char *signature,
+			     int64_t uid, int64_t time_ns, uint64_t *ret_count)
+{
+	const struct crash_entry *first;
+	crash_entries all = {0};
+	struct err *e = crash_entries_read(s, &all);
+
+	if (e)
+		return e;
+	first = first_find(&all, id, signature, uid);
+	*ret_count = 1;
+	if (first)
+		e = count_add(s, first->id, id, time_ns, ret_count);
+	crash_entries_deinit(&all);
+	return e;
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""What becomes of reports: equal ones, mails, posts, metrics, sections by D scripts."""
+import email, email.policy, http.server, os, shutil, subprocess, threading
+from captures import *
+
+SOURCE = r"""
+__attribute__((noinline)) int one(int *p) { return *p + 1; }
+__attribute__((noinline)) int two(int *p) { return *p + 2; }
+int main(int argc, char **argv) { wait_for_it(); return argc > 1 ? one(NULL) : two(NULL); }
+"""
+program = compiled("equal", SOURCE)
+one, two = Died([program, "1"], "first"), Died([program], "second")
+store = store_make()
+
+
+def same(ident):
+    path = f"{store}/{ident}/same"
+    return dict(line.split("=", 1) for line in open(path).read().splitlines()) if os.path.exists(path) else {}
+
+
+# Mails: a program in place of sendmail writes what it gets.
+mailer = TMP + "/mailer"
+open(mailer, "w").write(f'#!/bin/sh\necho "$@" >>{TMP}/mail.args\ncat >{TMP}/mail.$$\n')
+os.chmod(mailer, 0o755)
+
+
+def mails():
+    names = sorted((f for f in os.listdir(TMP) if f.startswith("mail.") and f != "mail.args"), key=lambda f: os.stat(f"{TMP}/{f}").st_mtime_ns)
+    return [email.message_from_bytes(open(f"{TMP}/{f}", "rb").read(), policy=email.policy.default) for f in names]
+
+
+# Posts: a server that is not there at first.
+class Handler(http.server.BaseHTTPRequestHandler):
+    got, status = [], 200
+
+    def do_POST(self):
+        Handler.got.append((self.headers["Content-Type"], self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(Handler.status)
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)  # it answers only from serve_forever() on
+url = f"http://127.0.0.1:{server.server_port}/crashes"
+scripts = TMP + "/scripts"
+os.mkdir(scripts)
+open(scripts + "/10-threads.d", "w").write('#!/usr/sbin/dtrace -s\n#pragma D option quiet\nthread:::entry { @ = count(); }\nEND { printa("%@d threads\\n", @); }\n')
+open(scripts + "/20-wrong.d", "w").write("nosuch:::probe { }\n")
+open(scripts + "/30-open.d", "w").write('BEGIN { printf("never\\n"); exit(0); }\n')
+os.chmod(scripts + "/30-open.d", 0o666)  # anybody may write to it
+open(scripts + "/40-system.d", "w").write(f'#pragma D option destructive\nBEGIN {{ system("touch {TMP}/owned"); exit(0); }}\n')
+os.chmod(TMP, 0o777)
+config = store + ".conf"
+has_curl = os.path.exists("/usr/bin/curl")
+open(config, "w").write(f"mail=root@example.org\nsendmail={mailer}\nmetrics={TMP}/crashes.prom\nscripts={scripts}\n" + (f"post={url}\n" if has_curl else ""))
+Handler.status = 503
+thread = threading.Thread(target=server.serve_forever, daemon=True)
+thread.start()
+
+hostile = {"exe": "/srv/\x1b[31m\"e\\vil\n"}
+first = one.entry(store, **hostile)
+status, err, report, text, state = analysed(store, first)
+check(state["state"] == "done" and report and not same(first), "the first one", (status, err, state))
+sections = {s["name"]: s["text"] for s in report["sections"]}
+check(sections.get("10-threads.d", "").strip() == "1 threads" and "nosuch" in sections.get("20-wrong.d", "") and len(sections) == 3 and not os.path.exists(TMP + "/owned"), "sections by D scripts", sections)
+check("10-threads.d\n  1 threads" in text, "sections in the text", text[-800:])
+
+# Equal ones: the first and the newest are kept.
+others = [one.entry(store, **hostile) for _ in range(3)]
+states = [analysed(store, o)[4] for o in others]
+check(all(s["signature"] == state["signature"] for s in states), "signatures of equal crashes", states)
+check(same(first).get("count") == "4" and same(first).get("last_id") == others[2], "the count", same(first))
+check([os.path.exists(f"{store}/{e}") for e in [first, *others]] == [True, False, False, True], "which are kept", os.listdir(store))
+different = two.entry(store)
+status, err, report, text, other = analysed(store, different)
+check(other["signature"] != state["signature"] and not same(different) and same(first)["count"] == "4", "another crash", (other, state))
+alien = one.entry(store, uid="1000", **hostile)
+check(analysed(store, alien)[4]["signature"] == state["signature"] and same(first)["count"] == "4", "the same crash of another user", same(first))
+
+# One mail a minute; the rest is a line in the next one.
+got = mails()
+check(len(got) == 1 and open(TMP + "/mail.args").read() == "-t -oi\n", "one mail", (len(got), got[0].as_string()[:400] if got else ""))
+check(got[0]["To"] == "root@example.org" and "has died of SIGSEGV: equal`one+0x" in got[0]["Subject"] and "\x1b" not in got[0].as_string(), "its head", got[0].items())
+check("equal`one+0x" in got[0].get_content() and "registers of" in got[0].get_content() and len(got[0].as_bytes()) < 110000, "its text", got[0].get_content()[:300])
+subprocess.run([ANALYSE, "--store", store, "--config", config, "analyse"], capture_output=True)
+check(len(mails()) == 1, "no second mail in the same minute")
+open(store + "/mail", "w").write("last_ns=0\n")
+subprocess.run([ANALYSE, "--store", store, "--config", config, "analyse"], capture_output=True)
+got = mails()
+lines = got[-1].get_content()
+check(len(got) == 2 and lines.count("(again)") == 3 and different in lines and alien in lines and not os.path.exists(store + "/mail-later"), "the summary", (len(got), lines))
+
+# The counter.
+series = [line for line in open(TMP + "/crashes.prom").read().splitlines() if not line.startswith("#")]
+check(len(series) == 2 and any(s.startswith('fathom_crashes_total{exe="/srv/') and s.endswith('signal="SIGSEGV"} 5') and "\x1b" not in s for s in series) and
+      f'fathom_crashes_total{{exe="{program}",signal="SIGSEGV"}} 1' in series, "the counter", series)
+
+# Reports that could not be posted wait in the queue.
+if has_curl:
+    queue = sorted(os.listdir(store + "/queue"))
+    check(len(queue) == 6 and queue[0] == first and len(Handler.got) >= 6, "the queue", (queue, len(Handler.got)))
+    Handler.got, Handler.status = [], 204
+    p = subprocess.run([ANALYSE, "--store", store, "--config", config, "analyse"], capture_output=True, text=True)
+    check(p.returncode == 0 and not os.listdir(store + "/queue") and len(Handler.got) == 6, "the queue is sent", (p, os.listdir(store + "/queue")))
+    kind, body = Handler.got[0]
+    check(kind == "application/json" and json.loads(body) == json.load(open(f"{store}/{first}/report.json")), "what is posted", body[:300])
+else:
+    print("skip: curl is not installed")
+check(not [f for f in os.listdir(f"{store}/{first}") if f not in ("capture", "proc", "log", "core.zst", "report.json", "report.txt", "analysed", "same")], "no other files",
+      os.listdir(f"{store}/{first}"))
+finish()
