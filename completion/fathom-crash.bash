@@ -28,14 +28,14 @@ _fathom_crash() {
 	esac
 	case $command:$cur in
 	:-*) mapfile -t COMPREPLY < <(compgen -W '-o --store --config --root --help --version' -- "$cur") ;;
-	:*) mapfile -t COMPREPLY < <(compgen -W 'install status list show core debug test watch capture gc uninstall' -- "$cur") ;;
+	:*) mapfile -t COMPREPLY < <(compgen -W 'install status list show core debug test watch capture analyse gc uninstall' -- "$cur") ;;
 	install:-*) mapfile -t COMPREPLY < <(compgen -W '--keep-core --mail --post --env --chain' -- "$cur") ;;
 	uninstall:-*) mapfile -t COMPREPLY < <(compgen -W '--purge' -- "$cur") ;;
 	gc:-*) mapfile -t COMPREPLY < <(compgen -W '-n --limit' -- "$cur") ;;
 	test:-*) mapfile -t COMPREPLY < <(compgen -W '--keep' -- "$cur") ;;
 	watch:-*) mapfile -t COMPREPLY < <(compgen -W '-p -c -f' -- "$cur") ;;
 	capture:*) mapfile -t COMPREPLY < <(compgen -W "$(command ps -eo pid=)" -- "$cur") ;;
-	show:* | core:* | debug:*) mapfile -t COMPREPLY < <(compgen -W "$(_fathom_crash_ids)" -- "$cur") ;;
+	show:* | core:* | debug:* | analyse:*) mapfile -t COMPREPLY < <(compgen -W "$(_fathom_crash_ids)" -- "$cur") ;;
 	esac
 }
 complete -F _fathom_crash fathom-crash

@@ -6,7 +6,7 @@ function __fathom_crash_ids
     echo last
 end
 
-set -l names install status list show core debug test watch capture gc uninstall
+set -l names install status list show core debug test watch capture analyse gc uninstall
 complete -c fathom-crash -f
 complete -c fathom-crash -s o -x -a 'text json' -d output
 complete -c fathom-crash -l store -x -a '(__fish_complete_directories)' -d 'where the crashes are'
@@ -23,6 +23,7 @@ complete -c fathom-crash -n $none -a debug -d 'open mdb on the core file'
 complete -c fathom-crash -n $none -a test -d 'let a child crash'
 complete -c fathom-crash -n $none -a watch -d 'capture a process that dies, without install'
 complete -c fathom-crash -n $none -a capture -d 'capture a process that lives'
+complete -c fathom-crash -n $none -a analyse -d 'make the report of a crash'
 complete -c fathom-crash -n $none -a gc -d 'remove the oldest cores where the store is too large'
 complete -c fathom-crash -n $none -a uninstall -d 'restore what was there before install'
 complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l keep-core -x -a 'no stacks heap full'
@@ -38,5 +39,5 @@ complete -c fathom-crash -n '__fish_seen_subcommand_from watch' -s p -x -a '(__f
 complete -c fathom-crash -n '__fish_seen_subcommand_from watch' -s c -x -a '(__fish_complete_command)'
 complete -c fathom-crash -n '__fish_seen_subcommand_from watch' -s f -l follow -d 'children, too'
 complete -c fathom-crash -n '__fish_seen_subcommand_from capture' -a '(__fish_complete_pids)'
-complete -c fathom-crash -n '__fish_seen_subcommand_from show core debug' -a '(__fathom_crash_ids)'
+complete -c fathom-crash -n '__fish_seen_subcommand_from show core debug analyse' -a '(__fathom_crash_ids)'
 complete -c fathom-crash -n '__fish_seen_subcommand_from core' -F
