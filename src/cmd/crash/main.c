@@ -69,7 +69,7 @@ static const struct command commands[] = {
 	{ "show", "ID", "the report of a crash", " ", 1, 1, show_run },
 	{ "core", "ID [FILE]", "writes the core file, to standard output or FILE", " ", 1, 2, core_run },
 	{ "debug", "ID [ARGUMENT...]", "opens mdb on the core file", " ", 1, INT_MAX, debug_run },
-	{ "test", "[--keep]", "lets a child crash, and shows what came of it", " keep ", 0, 0, test_run },
+	{ "test", "[--keep]", "lets a child crash, and shows what came of it", " keep capturer ", 0, 0, test_run },
 	{ "watch", "[-f] -p PID | -c COMMAND", "captures a process that dies, without install",
 	  " follow p c ", 0, 0, watch_run },
 	{ "capture", "PID", "captures a process that lives, which goes on", " ", 1, 1, capture_run },

@@ -148,18 +148,18 @@ static void trial_emit(struct run *r, const struct trial *t, bool is_analysed)
 	(void)output_end(r);
 }
 
-/* Says what keeps crashes from being captured. */
-static void problems_say(struct run *r)
+/* Says what keeps crashes from being captured; true: nothing is known that does. */
+static bool problems_say(struct run *r)
 {
 	struct crash_status s;
+	bool is_installed;
 
 	crash_status_read(&r->paths, &s);
-	if (!s.is_installed)
-		say("core_pattern is '%s': 'fathom-crash install' sets it",
-		    s.pattern ? s.pattern : "");
+	is_installed = s.pattern && crash_pattern_is_ours(s.pattern);
 	for (uint32_t i = 0; i < s.problems.len; i++)
 		say("%s", s.problems.data[i]);
 	crash_status_deinit(&s);
+	return is_installed;
 }
 
 static struct err *trial_run(struct run *r, struct trial *t)
@@ -169,6 +169,9 @@ static struct err *trial_run(struct run *r, struct trial *t)
 
 	if (e)
 		return e;
+	if (!problems_say(r))
+		return err_hint(err_new("nothing is captured: core_pattern is not ours"),
+				"'fathom-crash install' sets it");
 	t->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (t->watch < 0 || inotify_add_watch(t->watch, r->paths.store, IN_MOVED_TO) < 0)
 		return err_sys(errno, "cannot watch '%s'", r->paths.store);
@@ -176,12 +179,10 @@ static struct err *trial_run(struct run *r, struct trial *t)
 	if (e)
 		return e;
 	told = now_ns();
-	if (!event_await(t, entry_look, CAPTURE_NS)) {
-		problems_say(r);
+	if (!event_await(t, entry_look, CAPTURE_NS))
 		return err_hint(err_new("process %d has died of SIGSEGV, and nothing was captured",
 					(int)t->pid),
-				"the kernel's log (dmesg) may say why");
-	}
+				"the system's log, or that of the kernel (dmesg), may say why");
 	t->captured_ns = now_ns() - told;
 	return NULL;
 }

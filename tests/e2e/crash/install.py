@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""fathom-crash install, test, status and uninstall with the kernel's own core_pattern. Other files than that one are below a directory of the test's own."""
+import json, os, re, shutil, signal, subprocess, sys
+
+from capturing import BUILD, PATTERN, PROGRAM, Pattern, can_write_pattern, check, done, skip
+
+ROOT = f"/run/fct.{os.getpid()}"  # core_pattern has 127 bytes, and the capturer's directories must be root's alone
+PLACES = ["--root", ROOT, "--config", f"{ROOT}/conf", "--store", f"{ROOT}/s"]
+CAPTURER = ["--capturer", f"{ROOT}/fathom-crash-capture"]
+
+
+def run(*args, want=0):
+    r = subprocess.run([f"{BUILD}/src/cmd/crash/fathom-crash", *PLACES, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    check(r.returncode == want, f"status {r.returncode} of {args}", r.stdout + r.stderr)
+    return r.stdout, r.stderr
+
+
+def row(*args):
+    return json.loads(run("-o", "json", *args)[0])["rows"][0]
+
+
+def pattern():
+    with open(PATTERN) as f:
+        return f.read()
+
+
+def installed():
+    before = sorted(os.walk(ROOT))
+    run("install", *CAPTURER, "--analyser=")
+    check(pattern().startswith(f"|{ROOT}/fathom-crash-capture config={ROOT}/conf pipe %P "), "core_pattern", pattern())
+    status = row("status", *CAPTURER)
+    check(status["is-installed"] and status["before"] == "core" and not status["problems"], "status", status)
+
+    crash = row("test", "--keep", *CAPTURER)
+    with open(f"{ROOT}/s/{crash['id']}/capture") as f:
+        keys = dict(line.rstrip("\n").split("=", 1) for line in f)
+    check((keys["pid"], keys["signal"], keys["si_addr"]) == (str(crash["pid"]), "11", "0x1234"), "what was captured of the test's child", keys)
+    check(keys["way"] == ("pidfd" if os.path.exists("/proc/sys/kernel/core_modes") else "pipe"), "the way", keys)
+    check(0 < crash["waited-ns"] and not crash["is-analysed"], "what test has said", crash)
+    check(row("test", *CAPTURER)["id"] not in os.listdir(f"{ROOT}/s"), "a crash of the test is removed")
+
+    program = subprocess.Popen([sys.executable, "-c", "import os; os.abort()"], cwd="/")
+    check(program.wait() == -signal.SIGABRT, "a program aborts")
+    until = time.monotonic() + 120
+    while True:  # the capturer writes the entry when the program is gone
+        crashes = json.loads(run("-o", "json", "list")[0])["rows"]
+        if len(crashes) == 2 or time.monotonic() > until:
+            break
+        time.sleep(0.1)
+    check([c["pid"] for c in crashes] == [program.pid, crash["pid"]], "list", crashes)
+    check(f"pid {program.pid} " in (out := run("debug", "last", "-e", "::status")[0]) and "SIGABRT" in out, "debug", out)
+    check(re.search(r"\babort\+", run("debug", str(program.pid), "-e", "::stack")[0]), "its stack")
+
+    # somebody else takes the pattern: said at once, and left alone; then it is ours again
+    with open(PATTERN, "w") as f:
+        f.write("|/bin/false %p\n")
+    check("core_pattern was changed since the installation, to '|/bin/false %p'" in run("status", *CAPTURER, want=1)[1], "a foreign pattern")
+    check("nothing is captured" in run("test", *CAPTURER, want=1)[1], "test of a foreign pattern")
+    check("already" in run("install", *CAPTURER, want=1)[1], "a second handler")
+    with open(PATTERN, "w") as f:
+        f.write("core\n")
+    run("install", *CAPTURER)
+    check(row("status", *CAPTURER)["is-installed"], "installed again")
+    run("uninstall", "--purge", *CAPTURER)
+    check(pattern() == "core\n", "core_pattern as it was", pattern())
+    check(sorted(os.walk(ROOT)) == before, "files as they were", sorted(os.walk(ROOT)))
+
+
+if not can_write_pattern():
+    skip("core_pattern cannot be written here")
+os.makedirs(f"{ROOT}/etc/sysctl.d", 0o755)
+os.chmod(ROOT, 0o755)
+try:
+    os.symlink("/proc", f"{ROOT}/proc")
+    shutil.copy(PROGRAM, f"{ROOT}/fathom-crash-capture")
+    with Pattern("core"):
+        installed()
+finally:
+    shutil.rmtree(ROOT)
+done()
