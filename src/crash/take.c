@@ -300,10 +300,46 @@ static void build_id_key(struct taking *t)
 	gate_elf_close(&elf);
 }
 
+/* The real, effective, saved and file system ids of a process. */
+struct ids {
+	unsigned long of[4];
+};
+
+static struct ids ids_read(const struct strbuf *text, const char *name)
+{
+	struct ids i = {{0}};
+	size_t len;
+
+	(void)sscanf(line_value(text, name, &len), "%lu %lu %lu %lu", &i.of[0], &i.of[1], &i.of[2],
+		     &i.of[3]);
+	return i;
+}
+
+static bool ids_are_equal(const struct ids *i)
+{
+	return i->of[0] == i->of[1] && i->of[0] == i->of[2] && i->of[0] == i->of[3];
+}
+
+/*
+ * Whether its own user could have the process dumped: it has no other ids, and files of /proc that
+ * belong to root where that is forbidden are its own. -1: that is not certain. Facts: proc(5),
+ * prctl(2), PR_SET_DUMPABLE.
+ */
+static int dumpable_find(const struct taking *t, const struct ids *uids, const struct ids *gids)
+{
+	struct stat st;
+
+	return ids_are_equal(uids) && ids_are_equal(gids) &&
+			       fstatat(t->proc, "maps", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			       st.st_uid == uids->of[1]
+		       ? 1
+		       : -1;
+}
+
 static void status_keys(struct taking *t)
 {
 	struct strbuf text = {0};
-	unsigned long uid = 0, euid = 0, gid = 0, egid = 0;
+	struct ids uids, gids;
 	const char *value;
 	size_t len;
 
@@ -316,12 +352,13 @@ static void status_keys(struct taking *t)
 			i = (size_t)-1;
 		}
 	strbuf_addf(&t->out, "%s=%.*s\n", CRASH_KEY_NS_PID, (int)len, value);
-	(void)sscanf(line_value(&text, "Uid", &len), "%lu %lu", &uid, &euid);
-	(void)sscanf(line_value(&text, "Gid", &len), "%lu %lu", &gid, &egid);
-	pair_write_int(&t->out, CRASH_KEY_UID, (int64_t)uid);
-	pair_write_int(&t->out, CRASH_KEY_GID, (int64_t)gid);
-	pair_write_int(&t->out, CRASH_KEY_EUID, (int64_t)euid);
-	pair_write_int(&t->out, CRASH_KEY_EGID, (int64_t)egid);
+	uids = ids_read(&text, "Uid");
+	gids = ids_read(&text, "Gid");
+	pair_write_int(&t->out, CRASH_KEY_UID, (int64_t)uids.of[0]);
+	pair_write_int(&t->out, CRASH_KEY_GID, (int64_t)gids.of[0]);
+	pair_write_int(&t->out, CRASH_KEY_EUID, (int64_t)uids.of[1]);
+	pair_write_int(&t->out, CRASH_KEY_EGID, (int64_t)gids.of[1]);
+	pair_write_int(&t->out, CRASH_KEY_DUMPABLE, dumpable_find(t, &uids, &gids));
 	strbuf_deinit(&text);
 }
 
@@ -376,7 +413,6 @@ static void capture_make(struct taking *t, const char *id, uint64_t time_ns,
 	pair_write_int(&t->out, CRASH_KEY_TIME, (int64_t)time_ns);
 	start_key(t);
 	signal_keys(t);
-	pair_write_int(&t->out, CRASH_KEY_DUMPABLE, -1);
 	if (prlimit(t->pid, RLIMIT_CORE, NULL, &core) == 0)
 		strbuf_addf(&t->out, "%s=%" PRIu64 "\n", CRASH_KEY_CORE_LIMIT,
 			    (uint64_t)core.rlim_cur);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Subcommands that capture processes without core_pattern: watch, capture. */
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,11 +12,43 @@
 #include "crash/entries.h"
 #include "crash/watch.h"
 
+extern char **environ;
+
 static volatile sig_atomic_t is_interrupted;
 
 static void on_signal(int sig)
 {
 	is_interrupted = 1;
+}
+
+/*
+ * Starts the analyser for an entry. It reads what comes from the process that was captured, and
+ * takes long, so that it is another process.
+ */
+static void analyser_start(struct run *r, const char *id)
+{
+	char *argv[] =
+		{(char *)"fathom-crash", (char *)"--store", r->paths.store, (char *)"--config",
+		 r->paths.config,	 (char *)"analyse", (char *)id,	    NULL};
+	pid_t pid;
+
+	if (!r->has_analyser)
+		return;
+	errno = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
+	if (errno)
+		(void)error_report(err_sys(errno, "cannot start the analyser"));
+}
+
+/* Waits for the analysers that were started; false: one has failed, and has said why. */
+static bool analysers_await(void)
+{
+	bool is_good = true;
+	int status;
+	pid_t pid;
+
+	while ((pid = wait(&status)) > 0 || errno == EINTR)
+		is_good = is_good && (pid < 0 || status == 0);
+	return is_good;
 }
 
 /* ---- watch ----------------------------------------------------------------------------------- */
@@ -35,6 +69,7 @@ static void captured_emit(void *ctx, pid_t pid, int signal, const char *id, uint
 	emit_str(&r->out, "id", id, 1);
 	emit_say(&r->out, "(it stood still for %.1f ms)", (double)held_ns / 1e6);
 	(void)output_end(r);
+	analyser_start(r, id);
 }
 
 static void ended_emit(void *ctx, pid_t pid, int status)
@@ -103,6 +138,8 @@ int watch_run(struct run *r)
 	(void)sigaction(SIGTERM, &sa, NULL);
 	e = r->pid ? crash_watch_pid(&o, r->pid) : command_watch(&o, r->command, &status);
 	crash_store_close(&s);
+	if (!analysers_await() && !e)
+		return E_ERROR;
 	return e ? error_report(e) : E_SUCCESS;
 }
 
@@ -115,6 +152,7 @@ int capture_run(struct run *r)
 	struct crash_store s = {0};
 	uint64_t held_ns = 0;
 	struct err *e;
+	int status;
 
 	if (*end || pid <= 0 || pid > INT_MAX) {
 		say("'%s' is no process id", r->argv[0]);
@@ -133,5 +171,7 @@ int capture_run(struct run *r)
 	emit_say(&r->out, "captured as ");
 	emit_str(&r->out, "id", id, 1);
 	emit_say(&r->out, "(it stood still for %.1f ms)", (double)held_ns / 1e6);
-	return output_end(r);
+	status = output_end(r);
+	analyser_start(r, id);
+	return analysers_await() ? status : E_ERROR;
 }

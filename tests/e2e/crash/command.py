@@ -166,6 +166,12 @@ def store(*args, **kw):
     return run("--store", STORE, *args, **kw)
 
 
+def taken_of(pid):
+    """Captures a process; its core stays as it is, since no analyser packs it."""
+    write(f"{TMP}/crash.conf", "analyser=\n")
+    return rows("--config", f"{TMP}/crash.conf", "--store", STORE, "capture", str(pid))[0]
+
+
 def entry(identity, **keys):
     os.mkdir(f"{STORE}/{identity}", 0o700)
     write(f"{STORE}/{identity}/capture", "".join(f"{k}={v}\n" for k, v in keys.items()).encode(errors="surrogateescape"), 0o600)
@@ -184,7 +190,7 @@ def entries():
     try:
         while not re.match(r"\d", read(f"/proc/{sleeper.pid}/syscall")) or read(f"/proc/{sleeper.pid}/comm") != "sleep\n":
             time.sleep(0.01)
-        taken = rows("--store", STORE, "capture", str(sleeper.pid))[0]
+        taken = taken_of(sleeper.pid)
         check(sleeper.poll() is None and read(f"/proc/{sleeper.pid}/status").count("TracerPid:\t0"), "the process goes on")
         uid = os.stat(f"/proc/{sleeper.pid}").st_uid
         start = int(read(f"/proc/{sleeper.pid}/stat").rsplit(")", 1)[1].split()[19])

@@ -51,6 +51,16 @@ def installed():
     check(f"pid {program.pid} " in (out := run("debug", "last", "-e", "::status")[0]) and "SIGABRT" in out, "debug", out)
     check(re.search(r"\babort\+", run("debug", str(program.pid), "-e", "::stack")[0]), "its stack")
 
+    # with reports: the kernel gives the capturer no environment, and it gives none to the analyser
+    with open(f"{ROOT}/analyser", "w") as f:
+        f.write(f'#!/bin/sh\nDTRACE_OPT_SYSLIBDIR={os.environ["SRC"]}/dlib exec {BUILD}/src/cmd/crash/fathom-crash "$@"\n')
+    os.chmod(f"{ROOT}/analyser", 0o755)
+    run("install", *CAPTURER, f"--analyser={ROOT}/analyser")
+    out = run("test", *CAPTURER)[0]
+    check("captured as" in out and "analysed after" in out, "test with a report", out)
+    check("has died of SIGSEGV: address 0x1234 is not mapped" in out and re.search(r"^ +fathom-crash`crash_on_purpose\+", out, re.M), "the report", out[:3000])
+    os.unlink(f"{ROOT}/analyser")
+
     # somebody else takes the pattern: said at once, and left alone; then it is ours again
     with open(PATTERN, "w") as f:
         f.write("|/bin/false %p\n")
@@ -59,7 +69,7 @@ def installed():
     check("already" in run("install", *CAPTURER, want=1)[1], "a second handler")
     with open(PATTERN, "w") as f:
         f.write("core\n")
-    run("install", *CAPTURER)
+    run("install", *CAPTURER, "--analyser=")
     check(row("status", *CAPTURER)["is-installed"], "installed again")
     run("uninstall", "--purge", *CAPTURER)
     check(pattern() == "core\n", "core_pattern as it was", pattern())
