@@ -15,24 +15,35 @@
 #include "files/gate.h"
 #include "target/unpack.h"
 
-#define REPORT_MAX  (64u << 20)
-#define COPY_BYTES  (1u << 20)
-#define EXE_COLUMNS 20
-#define KEY_COLUMNS 15
+#define REPORT_MAX    (64u << 20)
+#define COPY_BYTES    (1u << 20)
+#define EXE_COLUMNS   20
+#define WHERE_COLUMNS 40
+#define KEY_COLUMNS   15
 
 /* ---- list ------------------------------------------------------------------------------------ */
 
-/* Adds a column for people; a text that is too long loses its begin, where paths are alike. */
-static void column_say(struct run *r, const char *text, int width)
+/*
+ * Adds a column for people. A text that is too long loses its begin, where paths are alike, or its
+ * end.
+ */
+static void column_say(struct run *r, const char *text, int width, bool keeps_end)
 {
 	struct strbuf safe = {0};
-	size_t cut;
+	size_t first = 0, end;
 
 	text_escape(&safe, text, strlen(text));
-	cut = safe.len > (size_t)width ? safe.len - (size_t)width : 0;
-	while (cut && ((unsigned char)safe.data[cut] & 0xc0) == 0x80)
-		cut++; /* not in the middle of a character */
-	emit_say(&r->out, "%-*s ", width, strbuf_text(&safe) + cut);
+	end = safe.len;
+	if (end > (size_t)width && keeps_end)
+		first = end - (size_t)width;
+	else if (end > (size_t)width)
+		end = (size_t)width;
+	/* not in the middle of a character */
+	while (first && ((unsigned char)safe.data[first] & 0xc0) == 0x80)
+		first++;
+	while (end < safe.len && end && ((unsigned char)safe.data[end] & 0xc0) == 0x80)
+		end--;
+	emit_say(&r->out, "%-*.*s ", width, (int)(end - first), strbuf_text(&safe) + first);
 	strbuf_deinit(&safe);
 }
 
@@ -65,8 +76,10 @@ static void entry_emit(struct run *r, const struct crash_entry *c)
 	emit_int(&r->out, "pid", c->pid, 7);
 	emit_int(&r->out, "count", (int64_t)c->count, 6);
 	emit_str(&r->out, "signal-name", crash_signal_name(c->signal, name, sizeof(name)), -7);
-	column_say(r, crash_entry_text(c, CRASH_KEY_EXE), EXE_COLUMNS);
-	emit_str(&r->out, "where", where ? where : c->has_report ? "" : state_of(c), -40);
+	column_say(r, crash_entry_text(c, CRASH_KEY_EXE), EXE_COLUMNS, true);
+	where = where ? where : c->has_report ? "" : state_of(c);
+	column_say(r, where, WHERE_COLUMNS, false);
+	emit_str(&r->out, "where", where, 0);
 	emit_str(&r->out, "id", c->id, 0);
 	emit_int(&r->out, "time-ns", c->time_ns, 0);
 	emit_int(&r->out, "tid", c->tid, 0);
@@ -100,8 +113,8 @@ int list_run(struct run *r)
 		return error_report(e);
 	output_begin(r, "list");
 	if (all.len)
-		emit_say(&r->out, "%-19s %7s %6s %-7s %-*s %-40s %s\n", "TIME", "PID", "COUNT",
-			 "SIGNAL", EXE_COLUMNS, "EXE", "WHERE", "CORE");
+		emit_say(&r->out, "%-19s %7s %6s %-7s %-*s %-*s %s\n", "TIME", "PID", "COUNT",
+			 "SIGNAL", EXE_COLUMNS, "EXE", WHERE_COLUMNS, "WHERE", "CORE");
 	else
 		emit_say(&r->out, "there is no crash in '%s'\n", r->paths.store);
 	for (uint32_t i = 0; i < all.len; i++)
@@ -130,7 +143,7 @@ static int capture_show(struct run *r, const struct crash_entry *c)
 		const struct pair *p = &c->capture.list.data[i];
 
 		emit_say(&r->out, "\n");
-		column_say(r, p->key, KEY_COLUMNS);
+		column_say(r, p->key, KEY_COLUMNS, false);
 		escaped_say(r, p->value);
 		emit_str(&r->out, p->key, p->value, 0);
 	}
