@@ -77,6 +77,7 @@ struct config {
 	u64 max_wait_ns, max_bytes;
 	u32 captures, window_s;
 	char chain[1024], analyser[256], store[256];
+	const char *path; /* from where it was read */
 };
 
 /* Without that file the defaults hold; one that others could have written is not read. */

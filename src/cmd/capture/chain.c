@@ -208,9 +208,11 @@ void chain_start(const struct config *c, struct process *p, const struct head *h
 void analyser_start(const struct config *c, const char *id)
 {
 	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-	static char name[] = "fathom-crash", verb[] = "analyse", option[] = "--store";
+	static char name[] = "fathom-crash", verb[] = "analyse";
+	static char option[] = "--store", second[] = "--config";
 	static char store[sizeof(c->store)], entry[CRASH_ID_SIZE];
-	char *args[] = {name, option, store, verb, entry, NULL}, *env[] = {path, NULL};
+	char *args[] = {name, option, store, second, (char *)c->path, verb, entry, NULL};
+	char *env[] = {path, NULL};
 	pid_t child;
 	int null;
 

@@ -108,6 +108,7 @@ const char *config_read(struct config *c, const char *path)
 	int fd;
 
 	*c = (struct config){
+		.path = path,
 		.keep = KEEP_STACKS,
 		.max_wait_ns = CRASH_MAX_WAIT_MS * NS_PER_MS,
 		.max_bytes = CRASH_MAX_BYTES,

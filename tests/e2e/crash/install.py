@@ -53,13 +53,16 @@ def installed():
 
     # with reports: the kernel gives the capturer no environment, and it gives none to the analyser
     with open(f"{ROOT}/analyser", "w") as f:
-        f.write(f'#!/bin/sh\nDTRACE_OPT_SYSLIBDIR={os.environ["SRC"]}/dlib exec {BUILD}/src/cmd/crash/fathom-crash "$@"\n')
+        f.write(f'#!/bin/sh\necho "$@" > {ROOT}/said\nDTRACE_OPT_SYSLIBDIR={os.environ["SRC"]}/dlib exec {BUILD}/src/cmd/crash/fathom-crash "$@"\n')
     os.chmod(f"{ROOT}/analyser", 0o755)
     run("install", *CAPTURER, f"--analyser={ROOT}/analyser")
     out = run("test", *CAPTURER)[0]
     check("captured as" in out and "analysed after" in out, "test with a report", out)
     check("has died of SIGSEGV: address 0x1234 is not mapped" in out and re.search(r"^ +fathom-crash`crash_on_purpose\+", out, re.M), "the report", out[:3000])
+    with open(f"{ROOT}/said") as f:
+        check(re.fullmatch(rf"--store {ROOT}/s --config {ROOT}/conf analyse \S+\n", f.read()), "the analyser's arguments")
     os.unlink(f"{ROOT}/analyser")
+    os.unlink(f"{ROOT}/said")
 
     # somebody else takes the pattern: said at once, and left alone; then it is ours again
     with open(PATTERN, "w") as f:
