@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pairs of keys and values: what is written is read again, whatever it is; what is damaged is left out. */
+/* Pairs of keys and values: what is written is read again; what is damaged is left out. */
 #include "crash/pairs.h"
 
 #include "base/text.h"
