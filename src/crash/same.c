@@ -2,16 +2,27 @@
 /* Merges equal crashes. */
 #include "crash/same.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <sys/file.h>
 
 #include "crash/entries.h"
 #include "crash/format.h"
 
 #define SAME_MAX 4096u /* bytes of the file */
 
-/* The oldest other entry with this signature; NULL: there is none. */
-static const struct crash_entry *first_find(const crash_entries *all, const char *id,
-					    const char *signature, int64_t uid)
+/* Whether an entry is the one that its equals are counted at. */
+static bool is_first(const struct crash_store *s, const char *id)
+{
+	CLEANUP(fd) int dir = crash_entry_open(s, id);
+	CLEANUP(fd) int same = dir >= 0 ? crash_file_open(dir, CRASH_FILE_SAME) : -1;
+
+	return same >= 0;
+}
+
+/* The other entry with this signature at which equal ones are counted; NULL: there is none. */
+static const struct crash_entry *first_find(const struct crash_store *s, const crash_entries *all,
+					    const char *id, const char *signature, int64_t uid)
 {
 	const struct crash_entry *first = NULL;
 
@@ -21,7 +32,7 @@ static const struct crash_entry *first_find(const crash_entries *all, const char
 
 		if (other && strcmp(other, signature) == 0 && strcmp(c->id, id) != 0 &&
 		    pairs_int(&c->capture, CRASH_KEY_UID, -1) == uid &&
-		    (!first || c->time_ns < first->time_ns))
+		    (!first || c->time_ns < first->time_ns) && is_first(s, c->id))
 			first = c;
 	}
 	return first;
@@ -54,19 +65,35 @@ static struct err *count_add(const struct crash_store *s, const char *first, con
 	return e;
 }
 
+static struct err *first_make(const struct crash_store *s, const char *id)
+{
+	CLEANUP(fd) int dir = crash_entry_open(s, id);
+	static const char text[] = "count=1\n";
+
+	return dir < 0 ? err_sys(errno, "cannot open crash '%s'", id)
+		       : crash_file_write(dir, CRASH_FILE_SAME, text, sizeof(text) - 1);
+}
+
+/*
+ * Equal crashes may be analysed at the same time: the first one that comes here gets a file `same`,
+ * at which the others count themselves, one after the other.
+ */
 struct err *crash_same_merge(const struct crash_store *s, const char *id, const char *signature,
 			     int64_t uid, int64_t time_ns, uint64_t *ret_count)
 {
 	const struct crash_entry *first;
 	crash_entries all = {0};
-	struct err *e = crash_entries_read(s, &all);
+	struct err *e;
 
-	if (e)
-		return e;
-	first = first_find(&all, id, signature, uid);
-	*ret_count = 1;
-	if (first)
-		e = count_add(s, first->id, id, time_ns, ret_count);
+	if (flock(s->fd, LOCK_EX) != 0)
+		return err_sys(errno, "cannot lock '%s'", s->path);
+	e = crash_entries_read(s, &all);
+	if (!e) {
+		first = first_find(s, &all, id, signature, uid);
+		*ret_count = 1;
+		e = first ? count_add(s, first->id, id, time_ns, ret_count) : first_make(s, id);
+	}
 	crash_entries_deinit(&all);
+	(void)flock(s->fd, LOCK_UN);
 	return e;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """fathom-crash install, test, status and uninstall with the kernel's own core_pattern. Other files than that one are below a directory of the test's own."""
-import json, os, re, shutil, signal, subprocess, sys
+import json, os, re, shutil, signal, subprocess, sys, time
 
 from capturing import BUILD, PATTERN, PROGRAM, Pattern, can_write_pattern, check, done, skip
 
@@ -61,6 +61,17 @@ def installed():
     check("has died of SIGSEGV: address 0x1234 is not mapped" in out and re.search(r"^ +fathom-crash`crash_on_purpose\+", out, re.M), "the report", out[:3000])
     with open(f"{ROOT}/said") as f:
         check(re.fullmatch(rf"--store {ROOT}/s --config {ROOT}/conf analyse \S+\n", f.read()), "the analyser's arguments")
+    # equal crashes at the same time, whose analysers run at the same time, are one with a count
+    programs = [subprocess.Popen([sys.executable, "-c", "import os; os.kill(os.getpid(), 3)"], cwd="/") for _ in range(3)]
+    for p in programs:
+        check(p.wait() == -signal.SIGQUIT, "a program quits")
+    until = time.monotonic() + 120
+    while True:
+        crashes = [c for c in json.loads(run("-o", "json", "list")[0])["rows"] if c["signal"] == signal.SIGQUIT]
+        if max((c["count"] for c in crashes), default=0) == 3 and len(crashes) == 2 and all(c["state"] == "done" for c in crashes) or time.monotonic() > until:
+            break
+        time.sleep(0.1)
+    check(sorted(c["count"] for c in crashes) == [1, 3], "equal crashes", crashes)
     os.unlink(f"{ROOT}/analyser")
     os.unlink(f"{ROOT}/said")
 
