@@ -85,7 +85,7 @@ class Died:
         self.log = open(self.dir + "/log", "rb").read() if log is None else log
         if not os.path.exists(self.core):
             skip(f"{argv[0]} has left no core: " + self.log.decode("utf-8", "replace")[-500:])
-        if not by_kernel:
+        if not by_kernel and os.path.getsize(self.core) < 32 << 20:  # so that a part of it is of use
             whole = open(self.core, "rb").read()
             open(self.core, "wb").write(notes_first(whole))
 
