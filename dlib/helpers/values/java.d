@@ -994,6 +994,9 @@ dtrace:helper:locals:
 
 /* ---- virtual threads ---- */
 
+/* its class, and where its fields are; 0: none was met yet */
+uint64_t v_class, v_state, v_cont, v_carrier, v_number, v_name;
+
 this uint64_t chunk;
 this uint64_t was;
 this uint64_t entry;
@@ -1010,6 +1013,33 @@ inline uint64_t STATE_ENDED = 99;
 inline string STATE_TEXT[uint64_t s] = s == 4 || s == 16 ? "waiting" :
     s == 7 || s == 18 ? "timed_waiting" : s == 13 ? "blocked" : "runnable";
 
+/* The name and the number are fields of a class from which the class this->k derives. */
+inline void find_virtual_class()
+{
+	this->was_k = this->k;
+	this->want0 = "state";
+	this->want1 = "cont";
+	this->want2 = "carrierThread";
+	find_fields();
+	v_state = this->at0;
+	v_cont = this->at1;
+	v_carrier = this->at2;
+	this->hops = 0;
+	while (this->k && SYMBOL[WORD[this->k + klass_name]] != "java/lang/Thread" &&
+	    this->hops < 8; 8) {
+		this->k = WORD[this->k + k_super];
+		this->hops++;
+	}
+	this->want0 = "tid";
+	this->want1 = "name";
+	this->want2 = "";
+	find_fields();
+	v_number = this->at0;
+	v_name = this->at1;
+	this->k = this->was_k;
+	v_class = v_state && v_cont && v_carrier && v_number && v_name ? this->k : 0;
+}
+
 /*
  * Sets this->state of a virtual thread that has begun, and this->chunk, which is 0 while a thread
  * carries it.
@@ -1019,16 +1049,15 @@ inline void find_virtual_thread(uint64_t word)
 	this->state = 0;
 	this->chunk = 0;
 	find_object(word);
-	if (this->mirror && SYMBOL[WORD[this->k + klass_name]] == "java/lang/VirtualThread") {
-		this->want0 = "state";
-		this->want1 = "cont";
-		this->want2 = "carrierThread";
-		find_fields();
-		this->state = this->at0 ? HALF[this->o + this->at0] & 0xff : 0;
-		if (this->state > STATE_STARTED && this->state != STATE_ENDED && this->at1 &&
-		    this->at2 && !REF[this->o + this->at2])
-			this->chunk = COPY[REF[this->o + this->at1]];
-		if (this->chunk && entered)
+	if (this->mirror && !v_class &&
+	    SYMBOL[WORD[this->k + klass_name]] == "java/lang/VirtualThread")
+		find_virtual_class();
+	if (this->mirror && v_class && this->k == v_class) {
+		this->state = HALF[this->o + v_state] & 0xff;
+		if (this->state > STATE_STARTED && this->state != STATE_ENDED && entered &&
+		    !REF[this->o + v_carrier])
+			this->chunk = COPY[REF[this->o + v_cont]];
+		if (this->chunk)
 			this->chunk = OBJECT[this->chunk + HALF[co_tail]];
 	}
 }
@@ -1041,23 +1070,10 @@ dtrace:helper:task:
 		uliteral("virtual thread");
 		uitem("state");
 		uliteral(this->chunk ? STATE_TEXT[this->state] : "running");
-		this->k = WORD[this->k + k_super];
-		this->hops = 0;
-		while (this->k && SYMBOL[WORD[this->k + klass_name]] != "java/lang/Thread" &&
-		    this->hops < 8; 8) {
-			this->k = WORD[this->k + k_super];
-			this->hops++;
-		}
-		this->want0 = "tid";
-		this->want1 = "name";
-		this->want2 = "";
-		find_fields();
-		if (this->at1 && REF[this->o + this->at1])
-			uitem("name", REF[this->o + this->at1]);
-		if (this->at0) {
-			uitem("number");
-			unumber((int64_t)WORD[this->o + this->at0]);
-		}
+		if (REF[this->o + v_name])
+			uitem("name", REF[this->o + v_name]);
+		uitem("number");
+		unumber((int64_t)WORD[this->o + v_number]);
 	}
 }
 

@@ -265,6 +265,24 @@ def debugger_check(core, shown):
     return rows
 
 
+def core_make(p, folder, by_kernel):
+    """A core file of the kernel, or of gcore."""
+    if not by_kernel:
+        subprocess.run(["gcore", "-o", "made", str(p.pid)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
+        return f"{folder}/made.{p.pid}"
+    os.kill(p.pid, 6)
+    p.wait()
+    return f"{folder}/core"
+
+
+def core_check(core, shown):
+    check(os.path.exists(core), "it leaves a core file")
+    dead, _ = parked_of(core)
+    check(sorted(dead, key=str) == sorted(shown, key=str), "the core file has the same", f"{dead}\n{shown}")
+    debugger_check(core, dead)
+    os.unlink(core)
+
+
 def trial(name):
     global language
     file, text, compiler, command = LANGUAGES[name]
@@ -286,16 +304,11 @@ def trial(name):
                 check(re.search(r"-+  thread \d+ .*\n(.*\n)*-+  fiber 0x[0-9a-f]+, suspended.*  -+\n      \[ p.rb:\d+ \(", text), "as text", text)
                 few = json.loads(subprocess.run([DTRACE, f"--pstack={pid}", "-x", "pstacktasks=2", "-x", "oformat=jsonl"], capture_output=True, text=True, timeout=120).stdout)
                 check(len(few["parked"]) == 2 and few["parked-more"] >= len(known) - 2, "no more than were asked for", few)
-            os.kill(pid, 6)
-            p.wait()
+            if name == "lua" and shutil.which("gcore"):
+                core_check(core_make(p, folder, False), shown)
+            core_check(core_make(p, folder, open("/proc/sys/kernel/core_pattern").read().strip() == "core"), shown)
         finally:
             p.kill()
-    core = f"{folder}/core"
-    check(os.path.exists(core), "it leaves a core file")
-    dead, _ = parked_of(core)
-    check(sorted(dead, key=str) == sorted(shown, key=str), "the core file has the same", f"{dead}\n{shown}")
-    debugger_check(core, dead)
-    os.unlink(core)
 
 
 resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
