@@ -17,8 +17,8 @@
  *     dtrace:helper:bytes:    arg0: the word; utext() says where its bytes are
  *     dtrace:helper:fiber:    arg0: the word of what can be waited for: its state, and who waits
  *     dtrace:helper:handles:  what the event loop waits for, an item for each
- *     dtrace:helper:thread:   arg0: the thread pointer of a thread of the process, arg1: its id; what
- *                             the runtime has for it: uitem() of "thread", "name", "state", others
+ *     dtrace:helper:thread:   arg0: the thread pointer of a thread of the process, arg1: its id;
+ *                             uitem() of "thread" (what the runtime has for it), "name", "state"
  *     dtrace:helper:owner:    arg0: the address of an object; umember() of the "thread" to which
  *                             it belongs, or of an address in that
  *     dtrace:helper:heap:     where objects are
@@ -230,7 +230,7 @@ struct value_heap {
 	uint64_t functions, code;
 	uint64_t waiting; /* kinds of objects that HELPER_FIBER is asked about */
 	uint64_t weak;	  /* kinds of objects that do not hold those to which they refer */
-	/* what HELPER_OWNER says is the same for addresses that differ in these low bits; 0: none */
+	/* what HELPER_OWNER says is the same for all values of so many low bits; 0: none */
 	uint64_t owner_bits;
 	VEC(struct value_list) lists;
 	VEC(struct value_array) arrays;

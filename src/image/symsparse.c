@@ -11,7 +11,7 @@
 #define BLOCK	    65536u
 #define ENTRY_BYTES sizeof(Elf64_Sym)
 #define NAME_BYTES  256u /* that are read at once */
-#define BELOW	    20u /* addresses below one that are looked at: LOOK_BACK of elfsym.c, and more */
+#define BELOW	    20u	 /* addresses below one that are looked at: more than LOOK_BACK */
 #define TRIES	    256u /* of symbols, for these */
 #define TABLE_BIT   31	 /* of sym_key.i: the table */
 

@@ -3,8 +3,8 @@
  * Chains of objects from roots.
  *
  * All roots are the first objects of a search that goes to what they refer to, then to what that
- * refers to, and ends at the first object that has the value: its chain is one of the shortest. Each
- * object is read once, when its turn comes.
+ * refers to, and ends at the first object that has the value: its chain is one of the shortest.
+ * Each object is read once, when its turn comes.
  */
 #include "mdb/chain.h"
 

@@ -116,7 +116,7 @@ static void owners_find(struct mdb *m, struct census *s)
 	}
 }
 
-/* The thread whose word is the nearest one at or before an address that is a part of it; 0: none. */
+/* The thread of which an address is a part: the nearest one at or before it; 0: none. */
 static pid_t owner_near(const struct census *s, uint64_t addr)
 {
 	const struct census_thread *best = NULL;

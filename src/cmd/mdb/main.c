@@ -176,7 +176,7 @@ static bool input_run(struct mdb *m)
 	return is_good;
 }
 
-/* ---- what shells ask --------------------------------------------------------------------------- */
+/* ---- what shells ask ------------------------------------------------------------------------- */
 
 /* Writes the names that begin with a text, each with what it does behind a tab. */
 static void candidates_print(const char *text, const char *(*name)(uint32_t),
