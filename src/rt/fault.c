@@ -49,11 +49,11 @@ INLINE void fault_count(struct rt_mach *m, struct unwind_work *w, u64 word, u64 
 /* ---- faults that are put off ----------------------------------------------------------------- */
 
 /*
- * Returns the inode of the file that is mapped at an address; of memory without a file, where its
+ * Returns the struct file of what is mapped at an address; of memory without a file, where its
  * mapping begins, with bit 0; 0: nothing is mapped. It is a function of its own because of what the
  * verifier takes for the tree, and of the room on the stack (kernel/budget.h).
  */
-u64 rt_walk_inode(struct rt_mach *m, u64 addr)
+u64 rt_walk_file(struct rt_mach *m, u64 addr)
 {
 	struct unwind_work *w = work_of(m);
 	u64 insn, vma, file;
@@ -67,15 +67,21 @@ u64 rt_walk_inode(struct rt_mach *m, u64 addr)
 	if (!vma)
 		return 0;
 	file = read_word(vma + K.vma_file);
-	return file ? read_word(file + K.file_inode) : read_word(vma + K.vma_start) | 1;
+	return file ? file : read_word(vma + K.vma_start) | 1;
 }
 
-/* What lies right behind a mapping of a file, without a file, is its memory that begins as zeros. */
+/* The inode of such a file; 0: there is none. */
+INLINE u64 inode_of(u64 file)
+{
+	return !file || (file & 1) ? 0 : read_word(file + K.file_inode);
+}
+
+/* What lies behind a mapping of a file, without a file, is its memory that begins as zeros. */
 INLINE u64 data_inode(struct rt_mach *m, u64 addr)
 {
-	u64 inode = rt_walk_inode(m, addr);
+	u64 file = rt_walk_file(m, addr);
 
-	return inode & 1 ? rt_walk_inode(m, inode - 2) : inode;
+	return inode_of(file & 1 ? rt_walk_file(m, file - 2) : file);
 }
 
 /* How far behind an address that attach clauses have found: 16 KB. */
@@ -103,18 +109,18 @@ INLINE u64 address_is_found(const struct rt_hwork *h, u64 addr)
 /* Puts a fault of clauses on `uthread' off, in memory of a file that is not the present frame's. */
 INLINE u64 fault_put_off(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
 {
-	u64 n = h->nroots, file;
+	u64 n = h->nroots, inode;
 
 	if (m->fault.kind != FAULT_BADADDR || h->on_fault > helper_frames(h) ||
 	    n >= RT_HELPER_ROOTS || !address_is_found(h, m->fault.value))
 		return 0;
-	file = data_inode(m, m->fault.value);
-	if (!file || (file & 1) || file == rt_walk_inode(m, w->f.insn))
+	inode = data_inode(m, m->fault.value);
+	if (!inode || inode == inode_of(rt_walk_file(m, w->f.insn)))
 		return 0;
 	n &= RT_HELPER_ROOTS - 1;
 	OPAQUE(n);
 	n &= RT_HELPER_ROOTS - 1;
-	h->roots[n].file = file;
+	h->roots[n].file = inode;
 	h->roots[n].word = h->pc - 1;
 	h->roots[n].value = m->fault.value;
 	h->nroots = n + 1;
@@ -153,14 +159,14 @@ u64 rt_fault_meet(struct rt_mach *m)
 {
 	struct unwind_work *w = work_of(m);
 	struct rt_hwork *h = helper_of(m);
-	u64 file, at = RT_HELPER_ROOTS;
+	u64 inode, at = RT_HELPER_ROOTS;
 
 	if (!w || !h)
 		return 0;
-	file = rt_walk_inode(m, w->f.insn);
+	inode = inode_of(rt_walk_file(m, w->f.insn));
 #pragma clang loop unroll(disable)
 	for (u64 i = 0; i < RT_HELPER_ROOTS; i++)
-		if (i < h->nroots && h->roots[i].file == file)
+		if (i < h->nroots && h->roots[i].file == inode)
 			at = i;
 	if (at < RT_HELPER_ROOTS)
 		fault_put_on(m, w, h, at);

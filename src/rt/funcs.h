@@ -64,6 +64,7 @@ RT_FUNC(rt_ustack, 2, 0)
  */
 RT_FUNC(rt_walk_begin, 3, 0)
 RT_FUNC(rt_walk_enter, 0, 0)   /* prepares the machine for the process; as rt_walk_begin() */
+RT_FUNC(rt_walk_bare, 0, 0)    /* at the end of a walk without helpers, if they are not known yet */
 RT_FUNC(rt_walk_first, 0, 0)   /* adds the first frame: 0 if no frame is wanted any more */
 RT_FUNC(rt_walk_next, 0, 0)    /* 0: there is no further frame */
 RT_FUNC(rt_walk_restore, 0, 0) /* behind a step: the callee-saved registers of the new frame */
@@ -75,7 +76,8 @@ RT_FUNC(rt_walk_end, 0, 0)     /* bytes written */
 RT_FUNC(rt_helper_run, 0, 0)   /* the helper machine: walks the stack */
 RT_FUNC(rt_lang, 1, 1) /* enum rt_lang_part: that part of the text of the frame rt_mach.lang */
 /* faults of helpers (rt/fault.c) */
-RT_FUNC(rt_walk_inode, 1, 0)  /* address: the inode mapped there, or the range's start | 1, or 0 */
+/* address: the struct file that is mapped there; without one, where the range begins | 1; or 0 */
+RT_FUNC(rt_walk_file, 1, 0)
 RT_FUNC(rt_fault_take, 0, 0)  /* counts m->fault, or puts it off */
 RT_FUNC(rt_fault_meet, 0, 0)  /* at a frame: counts what was put off, if it is the runtime's */
 RT_FUNC(rt_fault_last, 0, 0)  /* the same at the end of a walk, if that is not whole */

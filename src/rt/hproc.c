@@ -177,11 +177,11 @@ INLINE void hproc_ask(const struct rt_mach *m, char *p)
  * Counts a stack of a process whose helpers are not known yet. The count has an entry of its own,
  * because the consumer replaces the one of the process.
  */
-INLINE void bare_count(struct rt_hwork *h)
+INLINE void bare_count(struct unwind_work *w, struct rt_hwork *h)
 {
 	struct rt_hproc *count;
 
-	h->key = RT_HELPER_BARE_KEY(h->key);
+	h->key = RT_HELPER_BARE_KEY(w->key);
 	h->regs[HREG_PROC] = h->regs[HREG_GLOBALS] = 0;
 	count = bpf_map_lookup_elem(&map_hprocs, &h->key);
 	if (!count) {
@@ -190,7 +190,45 @@ INLINE void bare_count(struct rt_hwork *h)
 	}
 	if (count)
 		__sync_fetch_and_add(&count->globals[0], 1);
-	h->key = RT_HELPER_BARE_KEY(h->key);
+}
+
+#define LINKER_NAME 0x2d646cull /* how the names of dynamic linkers begin: "ld-" */
+
+/* Whether the walk has come to an outermost frame that is one of the dynamic linker. */
+INLINE u64 is_in_linker(struct rt_mach *m, struct unwind_work *w)
+{
+	u64 file, name;
+
+	if (!w->left || w->end != WALK_COMPLETE || w->f.is_doubtful)
+		return 0;
+	file = rt_walk_file(m, w->f.insn);
+	if (!file || (file & 1))
+		return 0;
+	name = read_word(read_word(file + K.file_dentry) + K.dentry_name);
+	return (read_word(name) & 0xffffff) == LINKER_NAME;
+}
+
+/*
+ * A walk of a process whose helpers are not known yet has ended. If it has found no stack, or one
+ * that begins in the dynamic linker, the program has not begun, and no frame of a language is
+ * missing.
+ */
+u64 rt_walk_bare(struct rt_mach *m)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct unwind_work *w;
+	struct rt_hwork *h;
+
+	if (!p)
+		return 0;
+	w = WALK(p);
+	h = HELPER(p);
+	if ((!w->nframes && w->end == WALK_COMPLETE) || is_in_linker(m, w)) {
+		w->is_early = 0;
+		return 0;
+	}
+	bare_count(w, h);
+	return 0;
 }
 
 /* Fills h for a walk of the process; 0 if it has no helper, else 1 + rt_hproc.program. */
@@ -213,7 +251,7 @@ u64 rt_walk_enter(struct rt_mach *m)
 	}
 	if (hp && !hp->entry && !hp->frames) {
 		w->is_early = hp->names;
-		bare_count(h);
+		w->is_unknown = 1;
 	}
 	if (!hp || !hp->entry) {
 		h->key = RT_HELPER_ALWAYS;

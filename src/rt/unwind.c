@@ -356,7 +356,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	w->only_lang = n & RT_USTACK_ONLY_LANG;
 	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
 	w->at = w->from = w->old_at = at;
-	w->nframes = w->is_early = 0;
+	w->nframes = w->is_early = w->is_unknown = 0;
 	if (!w->left || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = frame_is_32(&w->f);
@@ -375,6 +375,14 @@ INLINE void walk_first_rule(struct frame_env *env, struct unwind_work *w)
 	}
 	w->f.rule = env_rule(env, &w->f);
 	w->is_bare = RULE_KIND(w->f.rule) == RULE_NO_TABLE;
+	/*
+	 * In the middle of an execve(), the registers are those of the former program, of which
+	 * nothing is mapped any more: the task has no user stack.
+	 */
+	if (w->f.rule == RULE_NO_CODE && !rt_walk_file(env->m, w->f.sp)) {
+		w->left = 0;
+		w->end = WALK_COMPLETE;
+	}
 	if (RULE_KIND(w->f.rule) == RULE_PENDING || RULE_KIND(w->f.rule) == RULE_NO_TABLE)
 		w->f.rule = rt_unwind_first(env->m);
 }
@@ -388,7 +396,7 @@ INLINE u64 walk_first(struct frame_env *env, struct unwind_work *w)
 /* Steps to all further frames. */
 INLINE void walk_all(struct frame_env *env, struct unwind_work *w)
 {
-	if (!walk_first(env, w))
+	if (!w->left || !walk_first(env, w))
 		return;
 	if (w->is_32)
 		bpf_loop(w->left, walk32_step, env, 0);
@@ -473,8 +481,12 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 			w->left = 0;
 		else
 			walk_all(&env, w);
+		if (w->is_unknown)
+			rt_walk_bare(m);
 		return 0;
 	}
+	if (w->is_unknown) /* all that helps is a helper for any process */
+		rt_walk_bare(m);
 	w->asks = 1;
 	helper_prepare(&env, w);
 	return how;

@@ -35,8 +35,9 @@ struct unwind_work {
 	u64 is_late;   /* such a rule was not there yet */
 	u64 mark;      /* enum rt_ustack_mark, to be written behind the present frame; 0: none */
 	u64 is_marked; /* such a mark was written: one is enough, and there is room for one */
-	u64 is_early;  /* the process's helpers are not attached yet */
-	u64 asks;      /* helpers are asked about frames of RULE_DATA */
+	u64 is_early; /* the process's helpers are not attached yet, and it maps a runtime's file */
+	u64 is_unknown; /* they are not attached yet */
+	u64 asks;	/* helpers are asked about frames of RULE_DATA */
 	/* at, nframes and left before the present native frame was added */
 	u64 old_at, old_nframes, old_left;
 	u64 ends_early; /* the walk is over when no frame is wanted, in the middle of a clause */

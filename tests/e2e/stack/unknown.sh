@@ -46,6 +46,18 @@ int getppid(void)
 }
 X
 cc -shared -fPIC -o other.so other.c || exit 67
+# The command does not name the interpreter: one that is held beside the command has the version of its file.
+cat >launch.c <<'X'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (setenv("LD_PRELOAD", "./other.so", 1) == 0)
+		execv(getenv("PROGRAM"), argv);
+	return 1;
+}
+X
+cc -o launch launch.c || exit 67
 
 probe='syscall::getppid:entry /pid == $target/'
 traced() {
@@ -147,8 +159,8 @@ skipped() {
 	check perl '\[ ' ./perl5.99 w.pl
 	if [ -x /usr/bin/ruby3.1 ]; then
 		known ruby '\[ .*w.rb' /usr/bin/ruby3.1 w.rb
-		export OTHER=ruby_api_version OTHER_AT=4
-		check ruby '\[ ' env LD_PRELOAD=$TMP/other.so /usr/bin/ruby3.1 w.rb
+		export OTHER=ruby_api_version OTHER_AT=4 PROGRAM=/usr/bin/ruby3.1
+		check ruby '\[ ' ./launch w.rb
 	else
 		skipped ruby 'ruby.d: this version of Ruby is not known (2.7 to 3.4 are)'
 	fi
@@ -184,8 +196,8 @@ skipped() {
 	node=$(readlink -f /usr/bin/node)
 	if [ -x "$node" ] && readelf -W --dyn-syms "$node" | grep -q v8dbg_type_Code; then
 		known node ' at .*w\.js' "$node" w.js
-		export OTHER=_ZN2v88internal7Version6minor_E OTHER_AT=0
-		check node ' at .*w\.js| position [0-9]' env LD_PRELOAD=$TMP/other.so "$node" w.js
+		export OTHER=_ZN2v88internal7Version6minor_E OTHER_AT=0 PROGRAM=$node
+		check node ' at .*w\.js| position [0-9]' ./launch w.js
 		python3 patch.py "$node" nodes/node text v8dbg_type_Code__ v8xxx_type_Code__
 		check node ' at .*w\.js| position [0-9]' ./nodes/node w.js
 		rm -rf nodes

@@ -751,7 +751,7 @@ static void test_verification(uint32_t strsize)
 		for (uint32_t j = 0; j < big->nprogs; j++)
 			if (strcmp(big->progs[j].name, functions[i]) == 0)
 				ok(big->progs[j].nverified < (helps   ? 70000
-							      : walks ? 28000
+							      : walks ? 36000
 								      : 3000),
 				   "%s: %u instructions verified", functions[i],
 				   big->progs[j].nverified);
