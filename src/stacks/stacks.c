@@ -309,14 +309,16 @@ static void others_prepare(struct stacks *s, bool has_targets, const atomic_int 
 }
 
 /* The same of one that was named; its native frames need tables, too. */
-static void named_prepare(struct stacks *s, pid_t pid)
+static void named_prepare(struct stacks *s, const struct stack_process *named)
 {
 	struct target *t = NULL;
-	uint64_t key = ustacks_begun_key(pid), since, worked_since;
-	struct err *e = target_live_open(pid, s->opts.helpers.files->gate, &t);
+	uint64_t key = ustacks_begun_key(named->pid), since, worked_since;
+	struct gate *g = s->opts.helpers.files->gate;
+	struct err *e = named->is_held ? target_held_open(named->pid, g, &t)
+				       : target_live_open(named->pid, g, &t);
 
 	if (!e) {
-		unwinds_load_maps(s->tables, pid, target_maps(t));
+		unwinds_load_maps(s->tables, named->pid, target_maps(t));
 		since = now_ns();
 		worked_since = worked_ns();
 		prepare_debug(s, "targets", "helpers", ustacks_attach(s->helpers, key, t), since,
@@ -326,13 +328,13 @@ static void named_prepare(struct stacks *s, pid_t pid)
 	target_close(t);
 }
 
-void stacks_prepare(struct stacks *s, const pid_t *pids, uint32_t n,
+void stacks_prepare(struct stacks *s, const struct stack_process *named, uint32_t n,
 		    const atomic_int *is_interrupted)
 {
 	if (!s || !s->tables)
 		return;
 	for (uint32_t i = 0; i < n && !*is_interrupted; i++)
-		named_prepare(s, pids[i]);
+		named_prepare(s, &named[i]);
 	if (!n && s->helpers) /* else clauses are about these */
 		runtimes_prepare(s, is_interrupted);
 	others_prepare(s, n, is_interrupted);

@@ -81,6 +81,11 @@ uint32_t stacks_max_uframes(const struct stacks *s);
 
 /* The engine walks with these tables, whose request_fd is to wake the caller. */
 MUST_CHECK struct err *stacks_begin(struct stacks *s, const struct stack_tables *engine);
+/* A process that the session was told of. */
+struct stack_process {
+	pid_t pid;
+	bool is_held; /* by the caller, with ptrace(2) */
+};
 /*
  * Prepares the walks of processes that run, before any probe fires: loads the unwind tables of the
  * n processes, and attaches their helpers. n 0: the same for all processes whose files are named as
@@ -89,7 +94,7 @@ MUST_CHECK struct err *stacks_begin(struct stacks *s, const struct stack_tables 
  * processes map from now on must be watched already. Ends early when *is_interrupted is set. s may
  * be NULL.
  */
-void stacks_prepare(struct stacks *s, const pid_t *pids, uint32_t n,
+void stacks_prepare(struct stacks *s, const struct stack_process *named, uint32_t n,
 		    const atomic_int *is_interrupted);
 /* Subscribes to what all processes do; stacks_watch_followed() to what followed ones do. */
 void stacks_watch(struct stacks *s, struct watch *w);

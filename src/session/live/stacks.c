@@ -107,18 +107,18 @@ void live_prepare_stacks(struct live *live)
 {
 	uint32_t n = live->targets->procs.len;
 	struct interpreters held = {0};
-	VEC(pid_t) pids = {0};
+	VEC(struct stack_process) named = {0};
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct proc *p = live->targets->procs.data[i];
 
-		vec_push(&pids, proc_pid(p));
+		vec_push(&named, ((struct stack_process){proc_pid(p), proc_is_created(p)}));
 		if (proc_is_created(p) && stacks_has_helpers(live->stacks))
 			interpreters_hold(&held, live, proc_pid(p));
 	}
 	for (uint32_t i = 0; i < held.procs.len; i++)
-		vec_push(&pids, proc_pid(held.procs.data[i]));
-	stacks_prepare(live->stacks, pids.data, pids.len, &live->is_interrupted);
+		vec_push(&named, ((struct stack_process){proc_pid(held.procs.data[i]), true}));
+	stacks_prepare(live->stacks, named.data, named.len, &live->is_interrupted);
 	interpreters_release(&held);
-	vec_deinit(&pids);
+	vec_deinit(&named);
 }
