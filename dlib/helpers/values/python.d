@@ -1041,7 +1041,8 @@ dtrace:helper:class:
 		    (this->solid == module_type ? ROOT : 0) | ((this->flags & (LIST | DICT | MANAGED)) || DICT_AT[arg0] ||
 		    this->solid == set_type || this->solid == frozenset_type ? APART : 0),
 		    BASIC_SIZE[arg0], arg0 | 1);
-		if (ITEM_SIZE[arg0])
+		/* Generators have their variables as items, and their number in their code. */
+		if (ITEM_SIZE[arg0] && !IS_GEN[arg0])
 			ucount(16, 0, ITEM_SIZE[arg0], BASIC_SIZE[arg0]);
 	}
 }

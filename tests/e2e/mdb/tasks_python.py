@@ -119,6 +119,8 @@ def tasks_check(target, known):
     check(any(re.match(r"result: [0-9a-f]+ \(dict\)", d) for d in by_name["ends"]), "the result of a task", by_name["ends"])
     text = re.sub(r",?\n *", " ", run(target, f"{known['ends']:x}::pyprint")).strip()
     check(re.fullmatch(r"Task\( name='ends' state=finished coro=<coroutine object ends at 0x[0-9a-f]+> result={ 'answer': 42 } \)", text), "a task as a value", text)
+    census = {r["shape"].split(":")[0]: r for r in rows(target, "::findpyobjects -c coroutine")[0]}["coroutine"]
+    check(0 < census["bytes"] < 2000 * census["objects"], "bytes of coroutines", census)
     check("no task has 'nobody'" in run(target, "::pytasks nobody", status=1), "a task that is not there")
     check(len(run(target, "::pytasks waiting").splitlines()) == 1 + sum(t["state"] == "waiting" for t in every), "those that wait")
 
