@@ -49,7 +49,7 @@ static uint64_t folder_size(int dir, const char *name, uint32_t levels)
 	return size;
 }
 
-static uint64_t minus(uint64_t a, uint64_t b)
+static uint64_t bytes_less(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
@@ -62,7 +62,8 @@ struct err *crash_budget_read(const struct crash_store *s, uint64_t limit, struc
 	if (fstatvfs(s->fd, &fs) != 0)
 		return err_sys(errno, "cannot see how much room '%s' has", s->path);
 	b.disk_free = (uint64_t)fs.f_bavail * fs.f_frsize;
-	b.disk_needed = minus((uint64_t)fs.f_blocks * fs.f_frsize / SHARE_OF_DISK, b.disk_free);
+	b.disk_needed =
+		bytes_less((uint64_t)fs.f_blocks * fs.f_frsize / SHARE_OF_DISK, b.disk_free);
 	b.limit = limit != UINT64_MAX ? limit : (b.disk_free + b.used) / SHARE_OF_FREE;
 	*ret = b;
 	return NULL;
@@ -145,7 +146,7 @@ static struct err *unfinished_remove(const struct crash_store *s, const struct c
 
 static bool budget_is_kept(const struct crash_budget *b, uint64_t removed)
 {
-	return minus(b->used, removed) <= b->limit && removed >= b->disk_needed;
+	return bytes_less(b->used, removed) <= b->limit && removed >= b->disk_needed;
 }
 
 static struct err *core_remove(const struct crash_store *s, const struct crash_entry *c,
@@ -189,7 +190,7 @@ static struct err *budget_keep(const struct crash_store *s, const crash_entries 
 	for (uint32_t i = all->len; i-- && !e && !budget_is_kept(b, removed);) {
 		size = folder_size(s->fd, all->data[i].id, 1);
 		/* of a dry run, the core is still in it, and was counted above */
-		size = how->is_dry ? minus(size, all->data[i].core_size) : size;
+		size = how->is_dry ? bytes_less(size, all->data[i].core_size) : size;
 		e = entry_remove(s, &all->data[i], how);
 		removed += size;
 		how->removed(how->ctx, all->data[i].id, "crash", size);

@@ -17,13 +17,6 @@
 #define FILE_LAST   "mail"
 #define FILE_LATER  "mail-later"
 
-static const char *get(const struct pairs *p, const char *key, const char *missing)
-{
-	const char *value = pairs_find(p, key);
-
-	return value && *value ? value : missing;
-}
-
 static int64_t real_ns(void)
 {
 	struct timespec ts;
@@ -81,11 +74,11 @@ static struct err *mail_send(const struct pairs *config, const char *subject,
 {
 	char program[256], t[] = "-t", oi[] = "-oi";
 	char *argv[] = {program, t, oi, NULL};
-	const char *to = get(config, "mail", "");
+	const char *to = pairs_text(config, "mail", "");
 	struct strbuf mail = {0};
 	struct err *e;
 
-	(void)snprintf(program, sizeof(program), "%s", get(config, "sendmail", SENDMAIL));
+	(void)snprintf(program, sizeof(program), "%s", pairs_text(config, "sendmail", SENDMAIL));
 	if (!address_is_good(to))
 		return err_hint(err_new("'%s' is no address for mail", to),
 				"the key mail= has one address, such as root");
@@ -175,7 +168,7 @@ struct err *crash_mail(const struct crash_store *s, const struct pairs *config,
 	struct strbuf later = {0}, subject = {0};
 	struct err *e;
 
-	if (!*get(config, "mail", ""))
+	if (!*pairs_text(config, "mail", ""))
 		return NULL;
 	if (is_early(s))
 		return later_add(s, n);
@@ -200,7 +193,7 @@ struct err *crash_mail_waiting(const struct crash_store *s, const struct pairs *
 	struct err *e = NULL;
 
 	later_read(s, &later);
-	if (later.len && *get(config, "mail", "") && !is_early(s)) {
+	if (later.len && *pairs_text(config, "mail", "") && !is_early(s)) {
 		e = last_note(s);
 		if (!e)
 			e = mail_send(config, "further crashes", &later, "", 0);

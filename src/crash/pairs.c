@@ -87,6 +87,13 @@ const char *pairs_find(const struct pairs *p, const char *key)
 	return NULL;
 }
 
+const char *pairs_text(const struct pairs *p, const char *key, const char *missing)
+{
+	const char *value = pairs_find(p, key);
+
+	return value && *value ? value : missing;
+}
+
 int64_t pairs_int(const struct pairs *p, const char *key, int64_t missing)
 {
 	const char *text = pairs_find(p, key);

@@ -31,6 +31,8 @@ void pairs_parse(const char *text, size_t len, struct pairs *ret);
 void pairs_deinit(struct pairs *p);
 /* The value of the first pair with this key; NULL: there is none. */
 const char *pairs_find(const struct pairs *p, const char *key);
+/* The same; missing: there is none, or it is empty. */
+const char *pairs_text(const struct pairs *p, const char *key, const char *missing);
 /* The same as a number; missing: there is none, or the value is no number. */
 int64_t pairs_int(const struct pairs *p, const char *key, int64_t missing);
 /* Adds a line. */

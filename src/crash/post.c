@@ -16,13 +16,6 @@
 #define SECONDS	    10
 #define METRICS_MAX (1u << 20)
 
-static const char *get(const struct pairs *p, const char *key, const char *missing)
-{
-	const char *value = pairs_find(p, key);
-
-	return value && *value ? value : missing;
-}
-
 /* ---- posts ----------------------------------------------------------------------------------- */
 
 static bool url_is_good(const char *url)
@@ -43,8 +36,8 @@ static struct err *file_post(const struct pairs *config, int fd)
 	char *argv[] = {program, q,    s,  f, time, ten, proto, http, h,
 			type,	 data, in, o, null, end, url,	NULL};
 
-	(void)snprintf(program, sizeof(program), "%s", get(config, "curl", CURL));
-	(void)snprintf(url, sizeof(url), "%s", get(config, CRASH_CONF_POST, ""));
+	(void)snprintf(program, sizeof(program), "%s", pairs_text(config, "curl", CURL));
+	(void)snprintf(url, sizeof(url), "%s", pairs_text(config, CRASH_CONF_POST, ""));
 	if (!url_is_good(url))
 		return err_hint(err_new("'%s' is no URL to post to", url),
 				"the key post= has one that begins with https:// or http://");
@@ -109,7 +102,7 @@ static struct err *queue_send(const struct pairs *config, int dir)
 
 struct err *crash_post_waiting(const struct crash_store *s, const struct pairs *config)
 {
-	CLEANUP(fd) int dir = *get(config, CRASH_CONF_POST, "") ? queue_open(s) : -1;
+	CLEANUP(fd) int dir = *pairs_text(config, CRASH_CONF_POST, "") ? queue_open(s) : -1;
 
 	return dir < 0 ? NULL : queue_send(config, dir);
 }
@@ -120,7 +113,7 @@ struct err *crash_post(const struct crash_store *s, const struct pairs *config, 
 	CLEANUP(fd) int dir = -1;
 	struct err *e;
 
-	if (!*get(config, CRASH_CONF_POST, ""))
+	if (!*pairs_text(config, CRASH_CONF_POST, ""))
 		return NULL;
 	dir = queue_open(s);
 	if (dir < 0)
@@ -169,7 +162,7 @@ static void series_count(const struct strbuf *before, const char *series, struct
 
 struct err *crash_tally(const struct pairs *config, const struct crash_news *n)
 {
-	const char *path = get(config, "metrics", "");
+	const char *path = pairs_text(config, "metrics", "");
 	struct strbuf before = {0}, after = {0}, series = {0};
 	CLEANUP(free) char *folder = NULL;
 	CLEANUP(fd) int dir = -1;

@@ -94,7 +94,7 @@ void crash_scripts_read(const char *folder, struct crash_scripts *ret)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static int told(FILE *to, const char *text)
+static int text_put(FILE *to, const char *text)
 {
 	(void)fputs(text, to);
 	return DTRACE_HANDLE_OK;
@@ -102,17 +102,17 @@ static int told(FILE *to, const char *text)
 
 static int notice_tell(dtrace_hdl_t *dtp, const char *msg, void *arg)
 {
-	return told(arg, msg);
+	return text_put(arg, msg);
 }
 
 static int fault_tell(const dtrace_errdata_t *fault, void *arg)
 {
-	return told(arg, fault->dteda_msg);
+	return text_put(arg, fault->dteda_msg);
 }
 
 static int drop_tell(const dtrace_dropdata_t *drop, void *arg)
 {
-	return told(arg, drop->dtdda_msg);
+	return text_put(arg, drop->dtdda_msg);
 }
 
 static bool program_run(dtrace_hdl_t *h, const char *text, int core, FILE *to)

@@ -672,12 +672,10 @@ void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req)
 
 bool ustacks_has_file(const struct ustacks *u, const struct proc_maps *maps)
 {
-	bool has_file = false;
-
-	for (uint32_t i = 0; i < u->helpers.len && !has_file; i++)
-		has_file =
-			u->helpers.data[i]->patterns && process_maps_have(maps, u->helpers.data[i]);
-	return has_file;
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (u->helpers.data[i]->patterns && process_maps_have(maps, u->helpers.data[i]))
+			return true;
+	return false;
 }
 
 bool ustacks_has_name(const struct ustacks *u, const char *path)

@@ -247,7 +247,7 @@ static int capture_run(void)
 	return 0;
 }
 
-static int usage(void)
+static int usage_write(void)
 {
 	static const char text[] =
 		"usage: fathom-crash-capture [config=FILE] pipe %P %I %s %t %d "
@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 		argc--;
 	}
 	if (argc < 2)
-		return usage();
+		return usage_write();
 	environment_set();
 	why = config_read(&config, path);
 	if (why)
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
 		return capture_run();
 	}
 	if (strcmp(argv[1], "socket") != 0)
-		return usage();
+		return usage_write();
 	process.way = WAY_SOCKET;
 	process.uid = process.gid = ~0u;
 	process.dumpable = -1;
