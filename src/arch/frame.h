@@ -61,8 +61,8 @@ struct frame {
 	 */
 	u64 known, saved, left_kind, left_sp, left_fp;
 	/*
-	 * What a frame of UNWIND_CARRY has left to its caller, if carried_sp is this frame's stack
-	 * pointer: where the carried register is in memory. 0: its value is still that in regs.
+	 * The callee was found by a rule of UNWIND_CARRY if carried_sp is this frame's stack
+	 * pointer. carried_at is then where the carried register was saved; 0: it is in regs.
 	 */
 	u64 carried_at, carried_sp;
 };

@@ -59,7 +59,7 @@ void out_flush(struct out *o);
 /* Writes all of it, in spite of interruptions; 0 or an errno. */
 int write_all(int fd, const void *data, size_t len);
 
-/* What went wrong: formats it into the one buffer for that, and returns it. */
+/* Formats the text of an error into a static buffer, and returns it. */
 const char *fault(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* One line for the administrator: the system's log, or the kernel's if there is none. */
 void say(const char *fmt, ...) PRINTF_LIKE(1, 2);
@@ -116,7 +116,7 @@ bool process_holds(const struct process *p);
 u32 ns_pid_read(int dir, const char *name, const char *key);
 /* Fills in what identifies the executable and the cgroup: two files. */
 void process_origin(struct process *p);
-/* The rest: ids, names, start time. */
+/* Fills in the ids, the names and the start time of the process. */
 void process_describe(struct process *p);
 /* The path of the cgroup that says most, and an id of a container in it; false: none. */
 bool cgroup_path(const struct process *p, const char **ret_path, size_t *ret_len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stacks point to, and what that points to: the frames, functions and names of languages are
- * objects on the heap, a few pointers behind the stack.
+ * Finds the memory that stacks refer to, over several pointers: the frames, functions and names of
+ * languages are objects on the heap.
  *
  * Nothing is known of a language here: each word that could be a pointer is followed, breadth
  * first, and the begin of what it points to is looked through. Pages are read once, into a cache.

@@ -119,7 +119,7 @@ static bool held_fits(size_t len)
 	return held_data && held_size - held_len >= len && nheld < HELD_MAX;
 }
 
-/* What was read to the end of the memory that is held stays there. */
+/* Notes that the next len bytes of the held memory belong at this offset of the core file. */
 static void held_add(u64 offset, size_t len)
 {
 	struct held *last = nheld ? &held[nheld - 1] : NULL;
@@ -232,7 +232,7 @@ void core_copy(struct copied *c, struct plan *plan, const struct process *p, con
 	       int fd, u64 until_ns)
 {
 	u64 notes = notes_offset(plan, h), begin = time_mono();
-	/* What is copied in any case has as much time again. */
+	/* Registers and stacks, which are copied in any case, have twice the time. */
 	u64 last_ns = until_ns + (until_ns > begin ? until_ns - begin : 0) + 50 * NS_PER_MS;
 
 	*c = (struct copied){0};
