@@ -48,7 +48,10 @@ static bool all_write(int fd, const char *text, size_t len)
 	return true;
 }
 
-/* What root is told of the report; it believes nothing of it. */
+/*
+ * Writes the values by which root finds equal crashes. Root checks each: the analyser may have been
+ * taken over by the core file that it reads.
+ */
 static void result_add(struct strbuf *out, const struct crash_report *r)
 {
 	struct strbuf text = {0};

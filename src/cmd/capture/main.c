@@ -134,7 +134,7 @@ static u64 resident_pages(void)
 	return strtoull(at, NULL, 10);
 }
 
-/* What is copied while the process waits. */
+/* Copies files of /proc and memory, while the process stands still. */
 static void process_copy(struct facts *f, int core, int *ret_log)
 {
 	u64 until = begin_ns + config.max_wait_ns;
@@ -160,7 +160,7 @@ static void process_copy(struct facts *f, int core, int *ret_log)
 	}
 }
 
-/* What is done after the process is gone. */
+/* Writes the rest of the entry, when the process was let go. */
 static const char *entry_write(struct facts *f, int core, int log)
 {
 	const char *why = f->has_core ? core_head(&plan, &head, core) : NULL;

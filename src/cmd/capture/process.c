@@ -83,7 +83,7 @@ static u32 pidfd_pid(int pidfd)
 	return (u32)strtoul(line + 6, NULL, 10);
 }
 
-/* What the kernel says about the process itself: who it is, and that it is being dumped. */
+/* Reads the ids of the process by its pidfd; an error if the kernel says that it is not dumped. */
 static const char *info_take(struct process *p)
 {
 	struct info info = {.mask = INFO_CREDS | INFO_DUMP};

@@ -204,7 +204,7 @@ const char *entry_create(struct entry *e, struct store *s, u32 pid)
 
 const char *entry_finish(struct entry *e, struct store *s)
 {
-	/* What is there under its last name is whole, also after the power was lost. */
+	/* After a loss of power, an entry that has its final name has all of its files. */
 	fsync(e->proc);
 	fsync(e->dir);
 	if (renameat2(s->dir, e->id, s->dir, e->id + 1, RENAME_NOREPLACE) < 0)

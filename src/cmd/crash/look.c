@@ -125,7 +125,7 @@ int list_run(struct run *r)
 
 /* ---- show ------------------------------------------------------------------------------------ */
 
-/* What the capturer knew, where there is no report. */
+/* Shows the file `capture` of an entry that has no report. */
 static int capture_show(struct run *r, const struct crash_entry *c)
 {
 	const char *why = pairs_find(&c->analysed, "why");
