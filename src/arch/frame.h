@@ -85,6 +85,11 @@ FRAME_FUNC u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule);
 
 /* True if the registers are those of a 32-bit program. */
 FRAME_FUNC u64 frame_is_32(const struct frame *f);
+/*
+ * True for the registers with which a child comes out of the system call that made it. If it has a
+ * stack of its own, as threads have, its first frame has no caller.
+ */
+FRAME_FUNC u64 frame_is_newborn(struct frame_env *env, struct frame *f);
 /* True for code without a row that returns from a signal handler. */
 FRAME_FUNC u64 frame_is_sigreturn(struct frame_env *env, struct frame *f);
 /*

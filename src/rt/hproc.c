@@ -194,24 +194,62 @@ INLINE void bare_count(struct unwind_work *w, struct rt_hwork *h)
 
 #define LINKER_NAME 0x2d646cull /* how the names of dynamic linkers begin: "ld-" */
 
-/* Whether the walk has come to an outermost frame that is one of the dynamic linker. */
-INLINE u64 is_in_linker(struct rt_mach *m, struct unwind_work *w)
-{
-	u64 file, name;
+struct words {
+	char *mach, *p;
+};
 
-	if (!w->left || w->end != WALK_COMPLETE || w->f.is_doubtful)
+/*
+ * Looks at the frames from the outermost one on, and ends the loop, with is_runtime set, at one in
+ * a runtime's file, or in code without a file. In a program that the dynamic linker is preparing,
+ * nothing of a runtime has begun.
+ */
+static long runtime_step(u64 i, void *ctx)
+{
+	struct words *words = ctx;
+	struct unwind_work *w = WALK(words->p);
+	u64 at = w->at - 8 * (i + 1), vma, file, name;
+	struct rt_hfile *f;
+
+	if (at < w->from || at > cfg.mach_size - 8)
+		return 1;
+	w->f.insn = *(u64 *)(words->mach + at) & ~RT_USTACK_EXACT;
+	vma = range_find(w, 0);
+	file = vma ? read_word(vma + K.vma_file) : 0;
+	if (file && file_key(w, vma)) {
+		name = read_word(read_word(file + K.file_dentry) + K.dentry_name);
+		if (i == 0 && (read_word(name) & 0xffffff) == LINKER_NAME)
+			return 1;
+		f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
+		if (f ? !f->is_runtime : !name_matches(HELPER(words->p), file))
+			return 0;
+	}
+	w->is_runtime = 1;
+	return 1;
+}
+
+/*
+ * Whether the stack is whole, and none of its frames is of a runtime that has begun. Frames of a
+ * language stand behind native ones of their runtime, or behind code that this has made.
+ */
+INLINE u64 is_without_runtime(struct rt_mach *m, struct unwind_work *w, char *p)
+{
+	u32 slot = m->slot;
+	struct words words = {.mach = bpf_map_lookup_elem(&map_mach, &slot), .p = p};
+	u64 insn = w->f.insn;
+
+	if (w->only_lang || w->end != WALK_COMPLETE || w->f.is_doubtful || !words.mach)
 		return 0;
-	file = rt_walk_file(m, w->f.insn);
-	if (!file || (file & 1))
+	if (w->nframes && !w->left) /* there may be more frames */
 		return 0;
-	name = read_word(read_word(file + K.file_dentry) + K.dentry_name);
-	return (read_word(name) & 0xffffff) == LINKER_NAME;
+	w->is_runtime = 0;
+	bpf_loop(RT_WALK_MOST, runtime_step, &words, 0);
+	w->f.insn = insn;
+	return !w->is_runtime;
 }
 
 /*
  * A walk of a process whose helpers are not known yet has ended. If it has found no stack, or one
- * that begins in the dynamic linker, the program has not begun, and no frame of a language is
- * missing.
+ * without a frame of a runtime, then no frame of a language is missing.
  */
 u64 rt_walk_bare(struct rt_mach *m)
 {
@@ -223,7 +261,7 @@ u64 rt_walk_bare(struct rt_mach *m)
 		return 0;
 	w = WALK(p);
 	h = HELPER(p);
-	if ((!w->nframes && w->end == WALK_COMPLETE) || is_in_linker(m, w)) {
+	if (is_without_runtime(m, w, p)) {
 		w->is_early = 0;
 		return 0;
 	}

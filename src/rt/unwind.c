@@ -426,6 +426,8 @@ INLINE void walk_mark(struct frame_env *env, struct unwind_work *w)
 		return;
 	if (w->end == WALK_COMPLETE && !w->f.is_doubtful)
 		return;
+	if (w->nframes == 1 && !w->is_32 && frame_is_newborn(env, &w->f))
+		return;
 	/* stacks of 32-bit tasks, which have no tables here, are always doubtful */
 	is_late = w->is_late || (w->f.is_doubtful && !w->is_32);
 	word_put(env, w, is_late ? late_word(env) : RT_USTACK_CUT);
@@ -476,17 +478,15 @@ u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 	w->top = *(u64 *)&m->scratch_top;
 	walk_first_rule(&env, w);
 	how = rt_walk_enter(m);
-	if (!how) {
-		if (w->only_lang)
-			w->left = 0;
-		else
-			walk_all(&env, w);
-		if (w->is_unknown)
-			rt_walk_bare(m);
-		return 0;
-	}
-	if (w->is_unknown) /* all that helps is a helper for any process */
+	if (!how && w->only_lang)
+		w->left = 0;
+	else if (!how)
+		walk_all(&env, w);
+	/* where there is a helper for any process, the walk has not been made yet */
+	if (w->is_unknown)
 		rt_walk_bare(m);
+	if (!how)
+		return 0;
 	w->asks = 1;
 	helper_prepare(&env, w);
 	return how;

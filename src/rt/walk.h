@@ -37,6 +37,7 @@ struct unwind_work {
 	u64 is_marked; /* such a mark was written: one is enough, and there is room for one */
 	u64 is_early; /* the process's helpers are not attached yet, and it maps a runtime's file */
 	u64 is_unknown; /* they are not attached yet */
+	u64 is_runtime; /* a frame of the stack is in the file of a runtime, or in no file */
 	u64 asks;	/* helpers are asked about frames of RULE_DATA */
 	/* at, nframes and left before the present native frame was added */
 	u64 old_at, old_nframes, old_left;

@@ -179,6 +179,7 @@ void stack_walk(const struct walk_space *space, const struct arch_regs *regs, ui
 	struct frame_env env = {.space = space};
 	struct frame f = {0};
 	enum walk_end end;
+	bool is_whole;
 
 	*ret = (struct walk_stack){0};
 	if (!max)
@@ -188,8 +189,9 @@ void stack_walk(const struct walk_space *space, const struct arch_regs *regs, ui
 	frame_begin(&f);
 	end = frame_is_32(&f) ? walk32_run(&env, &f, frame_keep_shown, &k)
 			      : walk64_run(&env, &f, false, frame_keep_shown, &k);
-	ret->is_cut = end == WALK_CUT;
-	ret->is_doubtful = f.is_doubtful;
+	is_whole = ret->nframes == 1 && !frame_is_32(&f) && frame_is_newborn(&env, &f);
+	ret->is_cut = end == WALK_CUT && !is_whole;
+	ret->is_doubtful = f.is_doubtful && !is_whole;
 }
 
 /* ---- frames that a helper follows ------------------------------------------------------------ */

@@ -10,7 +10,9 @@
 
 #include "arch/frame.h"
 
-#define FRAME_CS_64 0x33 /* __USER_CS: the task executes 64-bit code */
+#define FRAME_CS_64  0x33 /* __USER_CS: the task executes 64-bit code */
+#define FRAME_CLONE  56	  /* numbers of system calls: arch/x86_64/syscalls.def */
+#define FRAME_CLONE3 435
 
 FRAME_FUNC u64 frame_is_32(const struct frame *f)
 {
@@ -33,6 +35,25 @@ FRAME_FUNC u64 frame_is_start_context(struct frame_env *env, struct frame *f)
 {
 	f->pair[0] = 0;
 	return env_read(env, f->pair, f->pc, 8) && f->pair[0] == 0x48243c8b48dc8948ull;
+}
+
+/*
+ * The number of the system call is in the registers, unless an interrupt has come since; then the
+ * code before says it: mov $number, %eax; syscall.
+ */
+FRAME_FUNC u64 frame_is_newborn(struct frame_env *env, struct frame *f)
+{
+	u64 call = f->regs[FRAME_SYSCALL];
+
+	if (f->regs[FRAME_RESULT] != 0)
+		return 0;
+	if (call == FRAME_CLONE || call == FRAME_CLONE3)
+		return 1;
+	f->pair[0] = 0;
+	(void)env_read(env, f->pair, f->regs[FRAME_PC] - 7, 8);
+	call = f->pair[0] & 0xffffffffffffffull; /* 7 bytes */
+	return call == 0x050f00000000b8ull + ((u64)FRAME_CLONE << 8) ||
+	       call == 0x050f00000000b8ull + ((u64)FRAME_CLONE3 << 8);
 }
 
 /* ---- signal frames: the registers are in the ucontext at rsp --------------------------------- */

@@ -10,7 +10,9 @@
 enum {
 	FRAME_FP = 4, /* rbp */
 	FRAME_BX = 5,
-	FRAME_PC = 16, /* rip */
+	FRAME_RESULT = 10,  /* rax */
+	FRAME_SYSCALL = 15, /* orig_rax: the number of the system call */
+	FRAME_PC = 16,	    /* rip */
 	FRAME_CS = 17,
 	FRAME_SP = 19, /* rsp */
 	FRAME_NREGS = 21,

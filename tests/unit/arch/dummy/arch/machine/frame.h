@@ -14,6 +14,11 @@ FRAME_FUNC u64 frame_is_32(const struct frame *f)
 	return 0;
 }
 
+FRAME_FUNC u64 frame_is_newborn(struct frame_env *env, struct frame *f)
+{
+	return 0;
+}
+
 FRAME_FUNC u64 dummy_opcode(struct frame_env *env, struct frame *f)
 {
 	f->pair[0] = 0;
