@@ -6,7 +6,8 @@
 
 Each row is one session of dtrace and real work of one runtime, and counts stacks (or processes, where the row says so). Whole: no line of the stack
 says that something is missing, and the interpreter's own function is not there without a frame of the language. Known: another process of the same files ran
-when the session began; else the file is new to the session. --verbose shows the commonest stack of each kind that is not whole.
+when the session began, and the same work was done once before what is counted, so that the session has met the files that it opens; else the file is new to the
+session. --verbose shows the commonest stack of each kind that is not whole.
 """
 import argparse, collections, contextlib, json, os, platform, re, shutil, signal, subprocess, sys, tempfile, time
 
@@ -105,8 +106,8 @@ class Table:
     def options(self):
         return [self.dtrace, "-q", "-x", "jstackframes=2500", "-x", "jstackstrsize=64k", "-x", "bufsize=32m", "-x", "switchrate=20hz"]
 
-    def session(self, clauses, command=None, work=None):
-        """What dtrace prints of a command of its own, or while work() runs."""
+    def session(self, clauses, command=None, work=None, meets=False):
+        """What dtrace prints of a command of its own, or while work() runs; meets: work() runs once before, of which nothing is returned."""
         if command:
             return subprocess.run([*self.options(), "-n", clauses, "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   text=True).stdout
@@ -115,12 +116,16 @@ class Table:
                                       stdout=out, stderr=subprocess.STDOUT, text=True)
             while tracer.poll() is None and b"begun\n" not in os.pread(out.fileno(), 1 << 20, 0):
                 time.sleep(0.01)
+            met = 0
+            if meets:
+                work()
+                time.sleep(0.5)
+                met = os.fstat(out.fileno()).st_size
             work()
             time.sleep(0.2)
             tracer.send_signal(signal.SIGINT)
             tracer.wait()
-            out.seek(0)
-            return out.read()
+            return os.pread(out.fileno(), 1 << 30, met).decode(errors="replace")
 
     def row(self, name, records, fault, unit="stacks"):
         faults = collections.Counter()
@@ -228,7 +233,8 @@ def programs(table):
             table.row(row, s.records, lambda r: s.fault(r[1]))
         if table.wants(row := name + ", known file"):
             with waiting(WAITS[name.split(":")[0]]) as other:
-                s = Stacks(table.session(clauses(f"pid != {other.pid}"), work=lambda: subprocess.run(command, shell=True, stdout=subprocess.DEVNULL)))
+                s = Stacks(table.session(clauses(f"pid != {other.pid}"), meets=True,
+                                         work=lambda: subprocess.run(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)))
             table.row(row, s.records, lambda r: s.fault(r[1]))
     if shutil.which("node") and table.wants(row := "Node.js: a web server under load"):
         server = subprocess.Popen(["node", "server.js"], stdout=subprocess.PIPE, text=True)
