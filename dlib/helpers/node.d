@@ -56,6 +56,12 @@ table VERSIONS { /*          Node.js: 16    18    20    22    24    26 */
 	 * they have their code
 	 */
 	uint64_t o_dispatch  =            0,    0,    0,    0, 0x3270,  616;
+	/*
+	 * a page of the heap leads to what V8 has for it, or is that itself (0); where the heap is in
+	 * that
+	 */
+	uint64_t o_page      =            0,    0,    0,    8,    8,    8;
+	uint64_t o_heap      =           16,   16,   16,   24,   64,   64;
 	/* the flags of an entry in the table of positions */
 	uint64_t pair_flags  =            0,    0,    0,    0,    0,    2;
 	/* from tagged addresses: the handler in a microtask and a reaction, a builtin's number */

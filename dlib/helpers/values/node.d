@@ -972,12 +972,14 @@ inline int PROMISE = 256;
 inline int WEAK = 512;
 
 inline int PAGE_BITS = 18;
-inline int PAGE_HEAP = 16; /* of a page: its heap, which is a part of the isolate */
 
-/* Node deps/v8/src/heap/basic-memory-chunk.h; from V8 13 on, it is elsewhere. */
+/* A page, or what it leads to, has its heap, which is a part of the isolate. */
 dtrace:helper:owner:
 {
-	umember(WORD[(arg0 & ~((1 << PAGE_BITS) - 1)) + PAGE_HEAP]);
+	this->s = arg0 & ~((1ull << PAGE_BITS) - 1);
+	if (o_page)
+		this->s = WORD[this->s + o_page];
+	umember(WORD[this->s + o_heap]);
 }
 
 dtrace:helper:heap:
@@ -990,8 +992,7 @@ dtrace:helper:heap:
 	uitem("code", o_shared);
 	uitem("waiting", PROMISE);
 	uitem("weak", WEAK);
-	if (version < 1300)
-		uitem("owned", PAGE_BITS);
+	uitem("owned", PAGE_BITS);
 }
 
 /*

@@ -189,7 +189,7 @@ def node_check(pid, facts):
 
 
 done = 0
-for language, argv, text, suffix, checks in (("python", ["/usr/bin/python3"], PYTHON, "py", python_check), ("ruby", ["/usr/bin/ruby"], RUBY, "rb", ruby_check), ("node", [shutil.which("node") or "/usr/bin/node"], NODE, "js", node_check)):
+for language, argv, text, suffix, checks in (("python", ["/usr/bin/python3"], PYTHON, "py", python_check), ("ruby", ["/usr/bin/ruby"], RUBY, "rb", ruby_check), ("node", [os.environ.get("NODE") or shutil.which("node") or "/usr/bin/node"], NODE, "js", node_check)):
     if os.access(argv[0], os.X_OK):
         program(argv, text, suffix, checks)
         done += 1
