@@ -77,6 +77,11 @@ struct dif_env {
 	 */
 	enum dif_fault (*attach)(void *ctx, uint32_t subr, const uint64_t *v,
 				 const char *const *texts, uint64_t *ret, const char **ret_text);
+	/*
+	 * A subroutine that the interpreter does not have (dif_subr_is_interpreted()), v: its
+	 * arguments. May be NULL.
+	 */
+	enum dif_fault (*missing)(void *ctx, uint32_t subr, const uint64_t *v, uint64_t *ret);
 };
 
 extern const struct dif_env dif_env_none;
@@ -111,7 +116,7 @@ struct dif_result {
 /* Executes d, which must have passed difo_verify(). */
 struct dif_result dif_run(struct dif_machine *m, const struct difo *d);
 
-/* Whether the interpreter has the subroutine; a call of any other faults with ILLOP. */
+/* Whether the interpreter has the subroutine; of any other, the environment is asked. */
 bool dif_subr_is_interpreted(uint32_t subr);
 
 /* ---- looking at results ---------------------------------------------------------------------- */

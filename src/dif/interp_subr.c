@@ -370,6 +370,14 @@ bool dif_subr_is_interpreted(uint32_t subr)
 	return subr < ARRAY_LEN(functions) && functions[subr] && functions[subr] != subr_none;
 }
 
+static uint64_t subr_call_missing(struct dif_machine *m, uint32_t subr, const uint64_t *v)
+{
+	uint64_t ret = 0;
+	enum dif_fault kind = m->env.missing(m->env.ctx, subr, v, &ret);
+
+	return kind == DIF_FAULT_NONE ? ret : dif_fault(m, kind, ret);
+}
+
 uint64_t subr_call(struct dif_machine *m, uint32_t subr)
 {
 	const struct dif_subr_row *row = dif_subr_row(subr);
@@ -379,5 +387,7 @@ uint64_t subr_call(struct dif_machine *m, uint32_t subr)
 		return dif_fault(m, DIF_FAULT_ILLOP, 0);
 	for (uint32_t i = 0; i < DIF_SUBR_ARGS; i++)
 		v[i] = i < m->ntuple ? m->tuple[i].value : row->omitted;
+	if (functions[subr] == subr_none && m->env.missing)
+		return subr_call_missing(m, subr, v);
 	return functions[subr](m, v);
 }

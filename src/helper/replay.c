@@ -83,7 +83,8 @@ static void name_note(struct walk *w, struct replay_frame *native)
 	if (!n || n >= w->text_left)
 		return;
 	w->text_left -= (uint32_t)n + 1;
-	native->text = xstrdup(text + (*text == RT_USTACK_STUB));
+	native->is_stub = *text == RT_USTACK_STUB;
+	native->text = xstrdup(text + native->is_stub);
 	locals_note(w, part, native, false);
 }
 

@@ -33,6 +33,7 @@ struct replay_frame {
 	taddr pc;
 	bool is_return;	     /* pc is behind a call */
 	char *text;	     /* REPLAY_NATIVE: the name that clauses give it, or NULL */
+	bool is_stub;	     /* that name is of code that is no function of the language */
 	uint32_t part;	     /* index of the helper that has said so */
 	value_locals locals; /* if the helper has a file of values */
 };

@@ -61,6 +61,7 @@ struct frame {
 	taddr pc, sp, fp;
 	bool is_return;
 	char *text; /* of a language; of a native frame: the name that a helper gives it, or NULL */
+	bool is_stub;  /* that name is of code that is no function of the language */
 	uint32_t part; /* index of that helper */
 	value_locals locals;
 };

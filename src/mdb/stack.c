@@ -203,6 +203,7 @@ static void frames_take(struct replay *r, struct stack *ret)
 		to->pc = from->pc;
 		to->is_return = from->is_return;
 		to->text = from->text;
+		to->is_stub = from->is_stub;
 		to->part = from->part;
 		to->locals = from->locals;
 		from->text = NULL;

@@ -15,11 +15,6 @@ static const char *act_refusal(enum act_kind kind)
 		return "stack(): no kernel has called these probes; ustack() and jstack() "
 		       "are the thread's";
 	case ACT_PCAP: return "pcap(): there are no packets";
-	case ACT_SPECULATE:
-	case ACT_COMMIT:
-	case ACT_DISCARD:
-		return "speculate(), commit() and discard(): everything is known when a "
-		       "probe fires, so that a predicate can decide";
 	default: return NULL;
 	}
 }
@@ -43,7 +38,8 @@ static bool var_is_known(uint32_t id)
 		DIF_VAR_ARGS,	  DIF_VAR_EPID,	       DIF_VAR_ID,	  DIF_VAR_PID,
 		DIF_VAR_TID,	  DIF_VAR_PPID,	       DIF_VAR_UID,	  DIF_VAR_GID,
 		DIF_VAR_EXECNAME, DIF_VAR_EXECARGS,    DIF_VAR_TIMESTAMP, DIF_VAR_WALLTIMESTAMP,
-		DIF_VAR_UCALLER,  DIF_VAR_USTACKDEPTH,
+		DIF_VAR_UCALLER,  DIF_VAR_USTACKDEPTH, DIF_VAR_LFILE,	  DIF_VAR_LLINE,
+		DIF_VAR_LFUNC,
 	};
 
 	for (uint32_t i = 0; i < ARRAY_LEN(known); i++)
@@ -83,12 +79,24 @@ static struct err *difo_check(const struct difo *d)
 
 		if (var != UINT32_MAX && !var_is_known(var))
 			return err_new("%s: " NOTHING_RUNS, var_name(var));
-		if (DIF_INSN_OP(d->code[i]) != DIF_OP_CALL || dif_subr_is_interpreted(subr))
+		if (DIF_INSN_OP(d->code[i]) != DIF_OP_CALL || dif_subr_is_interpreted(subr) ||
+		    subr == DIF_SUBR_SPECULATION)
 			continue;
 		row = dif_subr_row(subr);
 		return err_new("%s(): " NOTHING_RUNS, row ? row->name : "a subroutine");
 	}
 	return NULL;
+}
+
+static bool reads_lang(const struct difo *d)
+{
+	for (uint32_t i = 0; i < d->code_len; i++) {
+		uint32_t var = insn_var(d->code[i]);
+
+		if (var != UINT32_MAX && var_is_lang(var))
+			return true;
+	}
+	return false;
 }
 
 /* How the object is shown: as a key, or as an argument. */
@@ -134,6 +142,9 @@ static struct err *clause_check(const struct unit *u, const struct unit_clause *
 		if (!e && difo_datum(&at) == DATUM_USTACK && clause_lacks_stack(u, uc))
 			e = err_new("ustack(), jstack() and lstack(): a probe that fires for no "
 				    "thread has no stack; those of providers frame and thread do");
+		if (!e && reads_lang(at.difo) && clause_lacks_stack(u, uc))
+			e = err_new("lfile, lline and lfunc: a probe that fires for no thread has "
+				    "no stack; those of providers frame and thread do");
 		if (e)
 			return e;
 	}

@@ -104,8 +104,21 @@ static enum dif_fault builtin_get(void *ctx, uint32_t id, uint64_t index, uint64
 	case DIF_VAR_EXECARGS: *ret = name_addr(r, t->who.args); break;
 	case DIF_VAR_UCALLER: *ret = caller_get(r); break;
 	case DIF_VAR_USTACKDEPTH: *ret = depth_get(r); break;
+	case DIF_VAR_LFILE:
+	case DIF_VAR_LLINE:
+	case DIF_VAR_LFUNC: *ret = lang_part(r, id); break;
 	default: return DIF_FAULT_ILLOP;
 	}
+	return DIF_FAULT_NONE;
+}
+
+/* Those that check.c refuses do not get here. */
+static enum dif_fault missing_subr(void *ctx, uint32_t subr, const uint64_t *v, uint64_t *ret)
+{
+	(void)v;
+	if (subr != DIF_SUBR_SPECULATION)
+		return DIF_FAULT_ILLOP;
+	*ret = spec_take(ctx);
 	return DIF_FAULT_NONE;
 }
 
@@ -128,6 +141,7 @@ struct dif_env clause_env(struct remains_run *r)
 	env.load_user = user_load;
 	env.builtin = builtin_get;
 	env.attach = remains_subr;
+	env.missing = missing_subr;
 	return env;
 }
 
@@ -344,6 +358,15 @@ static uint32_t memory_size(const struct remains_run *r, const struct act_layout
 	return (uint32_t)MIN(len, (uint64_t)f->size);
 }
 
+/* Notes that the action was executed, if the clause has branches. */
+static void executed_mark(struct remains_run *r, uint32_t i)
+{
+	const struct clause_layout *cl = r->clause->layout;
+
+	if (cl->executed_off)
+		r->rec.data[cl->executed_off + i / 8] |= (char)(1 << i % 8);
+}
+
 static bool act_record(struct remains_run *r, uint32_t i)
 {
 	const struct clause_layout *cl = r->clause->layout;
@@ -354,9 +377,47 @@ static bool act_record(struct remains_run *r, uint32_t i)
 		if (!field_record(r, &al->fields[k], act->args[k], act->number + k,
 				  memory_size(r, al, act, k)))
 			return false;
-	if (cl->executed_off)
-		r->rec.data[cl->executed_off + i / 8] |= (char)(1 << i % 8);
+	executed_mark(r, i);
 	r->has_exited |= act->kind == ACT_EXIT;
+	return true;
+}
+
+/* ---- speculations ---------------------------------------------------------------------------- */
+
+/* The number of the action that is next, as act_run(). */
+static uint32_t speculate_run(struct remains_run *r, uint32_t i)
+{
+	const struct prog_clause *c = r->clause->layout->clause;
+	const struct prog_act *act = &c->acts[i];
+	bool is_fault;
+	uint64_t id;
+
+	if (!clause_value(r, act->args[0], act->number, &id))
+		return c->nacts + 1;
+	if (!spec_begin(r, id, &is_fault)) {
+		if (is_fault)
+			fault_add(r, DIF_FAULT_ILLOP, 0, OFFSET_UNKNOWN, act->number);
+		return c->nacts + 1;
+	}
+	if (c->is_default)
+		executed_mark(r, i);
+	return i + 1;
+}
+
+/* commit() and discard(). */
+static bool spec_end_run(struct remains_run *r, const struct prog_act *act)
+{
+	struct rt_rec_commit rec = {{RT_REC_COMMIT, identity_of(r)->probe, r->time}, {0}};
+	uint64_t id;
+
+	if (!clause_value(r, act->args[0], act->number, &id))
+		return false;
+	if (!spec_end(r, id, act->kind == ACT_COMMIT, &rec.tag)) {
+		fault_add(r, DIF_FAULT_ILLOP, 0, OFFSET_UNKNOWN, act->number);
+		return false;
+	}
+	if (rec.tag.word)
+		record_add(r, &rec, sizeof(rec));
 	return true;
 }
 
@@ -372,7 +433,11 @@ static uint32_t act_run(struct remains_run *r, uint32_t i)
 
 	if (act->kind == ACT_JMP)
 		return act->target;
-	if (act->kind == ACT_AGG)
+	if (act->kind == ACT_SPECULATE)
+		return speculate_run(r, i);
+	if (act->kind == ACT_COMMIT || act->kind == ACT_DISCARD)
+		is_fine = spec_end_run(r, act);
+	else if (act->kind == ACT_AGG)
 		is_fine = aggregate(r, act);
 	else if (act->kind == ACT_EXPR || act->kind == ACT_BRZ)
 		is_fine = clause_value(r, act->args[0], act->number, &value);
@@ -414,8 +479,10 @@ static void clause_run(struct remains_run *r)
 		rec_put(r, cl->pid_off, &pid, sizeof(pid));
 	while (i < c->nacts)
 		i = act_run(r, i);
-	if (i == c->nacts && c->records && record_has_data(r))
+	if (i == c->nacts && c->records && record_has_data(r)) {
 		record_add(r, r->rec.data, r->rec.len);
+		spec_count(r);
+	}
 }
 
 static void clauses_run(struct remains_run *r, const struct unit_clause *clauses, uint32_t n,

@@ -196,6 +196,7 @@ static struct err *remains_open(const struct engine_opts *opts, struct engine_ru
 		r->run.control =
 			arena_alloc(r->arena, sizeof(struct rt_control) + sizeof(struct rt_cpu));
 	maps_create(r);
+	specs_open(r);
 	*ret = &r->run;
 	return NULL;
 }

@@ -16,7 +16,9 @@
  */
 #define EVENT_AT	0xffff900000000000ull
 #define EVENT_WORDS	8u
-#define EVENT_TEXTS	3u
+#define EVENT_TEXTS	5u
+#define EVENT_FILE	3u /* the text of lfile, */
+#define EVENT_FUNC	4u /* of lfunc; those before them are what a probe has */
 #define EVENT_TEXT(i)	(EVENT_AT + ((i) + 1ull) * EVENT_TEXT_ROOM)
 #define EVENT_TEXT_ROOM (1ull << 20)
 
@@ -101,6 +103,8 @@ struct remains_run {
 	uint64_t ndropped;
 	struct hashmap *names; /* text -> its address in the machine */
 	char *text_buf;	       /* of strsize bytes */
+	uint64_t *spec;	       /* words of speculations; NULL: there are none */
+	uint64_t *spec_bytes;  /* that each of them has recorded */
 	struct strbuf answer;  /* of the subroutine that was called last */
 };
 
@@ -159,6 +163,29 @@ uint64_t side_add(struct hashmap *side, const char *bytes, size_t len, uint64_t 
  */
 void stack_words_add(struct remains_run *r, uint32_t frames, uint32_t strsize, bool is_lang,
 		     struct strbuf *out);
+
+/* ---- lang.c ---------------------------------------------------------------------------------- */
+
+/*
+ * The value of lfile, lline or lfunc for the event, strings as addresses that the event
+ * has.
+ */
+uint64_t lang_part(struct remains_run *r, uint32_t var);
+
+/* ---- spec.c ---------------------------------------------------------------------------------- */
+
+void specs_open(struct remains_run *r);
+/* The value of speculation(). */
+uint64_t spec_take(struct remains_run *r);
+/*
+ * Makes the record part of the speculation. False: the clause ends, *ret_fault says whether because
+ * there is no such id.
+ */
+bool spec_begin(struct remains_run *r, uint64_t id, bool *ret_fault);
+/* Counts the record that was made, if it is part of a speculation. */
+void spec_count(struct remains_run *r);
+/* Ends the speculation, and says for commit() which one that was; false: there is no such id. */
+bool spec_end(struct remains_run *r, uint64_t id, bool is_committed, struct rt_spec_tag *ret);
 
 /* ---- subr.c ---------------------------------------------------------------------------------- */
 

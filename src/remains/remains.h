@@ -8,6 +8,8 @@
  *     clause.c, aggs.c  run clauses in the interpreter of DIF: records, keys and values are those
  *                       of each engine (record/layout.h), so that all that shows them is the same
  *     stack.c           user stacks as records and keys have them
+ *     lang.c            file, line and function of the innermost frame of a language
+ *     spec.c            speculations, whose records the consumer keeps as those of each engine
  *     subr.c            properties of objects: lprop(), lnumber(), ltext()
  *     check.c           which clauses have no meaning where nothing runs
  *

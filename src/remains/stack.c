@@ -28,7 +28,7 @@ static bool text_add(struct writer *w, const char *text, uint64_t bits)
 static void native_add(struct writer *w, const struct frame *f, bool is_lang)
 {
 	if (is_lang) {
-		if (f->text && text_add(w, f->text, RT_USTACK_LANG))
+		if (f->text && !f->is_stub && text_add(w, f->text, RT_USTACK_LANG))
 			w->frames--;
 		return;
 	}

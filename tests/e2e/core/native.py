@@ -4,6 +4,7 @@ import json, os, re, resource, signal, struct, subprocess, sys
 
 BUILD, TMP = os.environ["BUILD"], os.environ["TMP"]
 DTRACE, MDB = BUILD + "/src/cmd/dtrace/dtrace", BUILD + "/src/cmd/mdb/mdb"
+SPEC = os.environ["SRC"] + "/tests/e2e/spec"
 SOURCE = r"""
 #include <malloc.h>
 #include <pthread.h>
@@ -117,6 +118,35 @@ def stacks_are_known(target, opened, where):
     check(callers and callers[0][-1] == "5", f"{where}: a stack begins at the frame", callers)
 
 
+def speculations_are_known(target):
+    """Scripts that need no other probe than BEGIN say the same as on the running system."""
+    for name in ("default_action", "nspec", "states"):
+        text = open(f"{SPEC}/{name}.d").read()
+        flags = re.findall(r"@@runtest-opts: (\S+) \*/", text)
+        got = dtrace("--core", target, *flags, "-s", f"{SPEC}/{name}.d")
+        # a line of the expected text that begins with "~ " is a regular expression
+        want = "\n".join(line[1:] if line.startswith("~ ") else re.escape(line) for line in open(f"{SPEC}/{name}.out").read().splitlines())
+        check(re.search(want.strip(), got), f"{name}.d over {target}", (got, want))
+    # of each thread, what its frames have recorded is kept only if one of them is wanted
+    text = dtrace("--core", target, "-x", "nspec=2", "-qn", '''
+        frame:::entry { self->s = speculation(); }
+        frame::: { speculate(self->s); printf("%d %s\\n", tid, args[0]->function); }
+        frame:::caller /args[0]->function == "wait_here"/ { commit(self->s); n++; }
+        frame:::caller /args[0]->function == "main"/ { discard(self->s); }
+        END { printf("%d", n); }''')
+    rows = [line.split() for line in text.splitlines() if line]
+    tids = {r[0] for r in rows[:-1]}
+    check(rows[-1] == ["5"] and len(tids) == 5 and sum(r[1] == "wait_here" for r in rows[:-1]) == 5, "speculations by thread", text)
+    r = subprocess.run([DTRACE, "--core", target, "-x", "specsize=1k", "-qn", '''BEGIN { s = speculation(); t = speculation(); }
+        mapping:::entry { speculate(s); printf("%500s\\n", args[0]->path); } END { commit(s); } END { printf("t %d", t); }'''],
+                       capture_output=True, text=True, timeout=60)
+    kept = sum(len(line) >= 500 for line in r.stdout.splitlines())
+    lost = re.search(r"(\d+) speculative drop", r.stderr)
+    total = len(lines(target, 'mapping:::entry { printf("x\\n"); }'))
+    check(lost and kept + int(lost[1]) == total and 0 < kept < total and "t 0" in r.stdout and "no speculative buffer available" in r.stderr,
+          "a full speculation", (kept, total, r.stdout[-300:], r.stderr))
+
+
 def main():
     open("t.c", "w").write(SOURCE)
     if subprocess.run(["cc", "-O0", "-g", "-w", "-pthread", "-o", "t", "t.c"]).returncode:
@@ -166,6 +196,8 @@ def main():
     shown = sum(line.strip() == "x" for line in dropped.stdout.splitlines())
     check(f"n={shown}\n" in dropped.stdout and "drop" not in dropped.stderr, "no record is dropped", dropped.stdout[-200:] + dropped.stderr)
 
+    speculations_are_known(target)
+
     # what is refused
     narrow = bytearray(64)
     narrow[:20] = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HH", 4, 3)
@@ -191,8 +223,9 @@ def main():
             ((target, "thread:::entry { @[stack()] = count(); }"), "stack(): no kernel"),
             ((target, "thread:::entry { trace(curthread); }"), "curthread: nothing runs"),
             ((target, "thread:::entry { trace(cpu); }"), "cpu: nothing runs"),
-            ((target, "thread:::entry { speculate(speculation()); }"), "speculat"),
             ((target, "chunk:::busy { @[ustack()] = count(); }"), "has no stack"),
+            ((target, "chunk:::busy /lline == 3/ { trace(arg0); }"), "lfile, lline and lfunc: a probe that fires for no thread has no stack"),
+            ((target, "BEGIN { trace(lfunc); }"), "has no stack"),
             ((target, "thread:::entry { system(\"true\"); }"), "Destructive")):
         flags = [] if "Destructive" in want else ["-w"]
         text = dtrace("--core", args[0], *flags, "-n", args[1], status=1)

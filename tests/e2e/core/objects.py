@@ -32,6 +32,8 @@ for i = 1, 300 do keep[i] = setmetatable({id = i}, Worker) end
 print("ready") io.stdout:flush()
 io.read()
 """
+# the function and the line in which they wait
+WAITS = {"js": ("(anon)", JS.count("\n")), "python": ("<module>", PY.count("\n"))}
 failed, tried = [], []
 
 
@@ -80,6 +82,12 @@ def objects_are_known(language, command, true):
     check(len(got) == 1 and got[0][1] == "300" and int(got[0][2]) % 300 == 0 and int(got[0][2]) > 0, f"{language}: by shape", got)
     got = run(f'object:::{language} {{ @[args[0]->address == arg0 && args[0]->bytes == arg1] = count(); }} END {{ printa("%d %@d\\n", @); }}')
     check(got.startswith("1 ") and got.strip().count("\n") == 0, f"{language}: arguments", got)
+    # the innermost frame of the language as values: where each of the programs waits
+    place = WAITS[language]
+    got = rows('frame::: /lfunc == "%s" && lline == %d/ { printf("%%s\\n", lfile); }' % place)
+    check(got and all(g[0].endswith("graph." + language) for g in got), f"{language}: lfunc, lline and lfile are {place}", got or run('frame::: { printf("%d %s|%s|%d\\n", tid, lfunc, lfile, lline); }'))
+    got = rows('thread:::entry /lfunc != ""/ { printf("%s|%d\\n", lfile, lline); }')
+    check(len(got) == 1 and (language == "js") == (got[0][0] == "node:fs") and int(got[0][1]) > 0, f"{language}: the innermost frame of the threads", got)
     check(run('frame:::entry { @[jstack(50, 4000)] = count(); } END { printa("%k", @); }').find("graph." + language) > 0, f"{language}: frames of the language")
 
 

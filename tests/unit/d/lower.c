@@ -86,8 +86,11 @@ static bool progenyof_none(void *ctx, int32_t pid)
 	return false;
 }
 
-static const struct dif_env world = {NULL,	load_kernel,	load_user, builtin,
-				     rand_none, progenyof_none, NULL};
+static const struct dif_env world = {.load_kernel = load_kernel,
+				     .load_user = load_user,
+				     .builtin = builtin,
+				     .rand = rand_none,
+				     .progenyof = progenyof_none};
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
