@@ -18,6 +18,16 @@ static void fail_redeclared(struct check *c, struct span at, const char *name,
 		diag_hint(c->diags, "it was declared in line %u", loc.line);
 }
 
+/* A file of values declares a variable that the helper has, whose value it would get. */
+static void fail_shared(struct check *c, struct span at, const char *name)
+{
+	check_error(c, D_DECL_IDRED, at, "identifier redeclared: %s", name);
+	diag_hint(c->diags,
+		  "the helper has declared '%s', which this file sees: leave this declaration out, "
+		  "or choose another name",
+		  name);
+}
+
 bool check_name_is_free(struct check *c, struct span at, const char *name)
 {
 	struct ident *old = ident_find_own(c, SCOPE_GLOBAL, name);
@@ -106,8 +116,12 @@ static void declare_object(struct check *c, struct type_name *tn)
 		return;
 	kind = is_extern ? IDENT_EXTERN : obj.is_assoc ? IDENT_ARRAY : IDENT_VAR;
 	old = ident_find(c, scope, tn->name);
-	if (old && is_same(c, old, &obj, kind))
-		return; /* the variable may be one of a library */
+	if (old && is_same(c, old, &obj, kind)) {
+		/* it may be a library's, but not one of the helper of these values */
+		if (c->opts->shares_locals && scope == SCOPE_GLOBAL)
+			fail_shared(c, tn->name_span, tn->name);
+		return;
+	}
 	old = ident_find_own(c, scope, tn->name);
 	if (old) {
 		if (old->type != TYPE_ERROR)

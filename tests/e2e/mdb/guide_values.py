@@ -72,7 +72,12 @@ try:
     check(run(f"{outer}::ltype; 0t85::ltype") == f"0x{outer}: pair\n0x55: number\n", "types")
     check("is no value" in run("8::lprint", 1), "what is none")
     check("is not described" in run("::lobjects", 1), "no census")
-    open("helpers/values/toy.d", "a").write("dtrace:helper:value: { nosuch(); }\n")
+    # a variable of the helper that the values declare, too, would have the helper's value
+    name = re.search(r"^(\w+) (\w+)[,;]", helper[0], re.M)
+    open("helpers/values/toy.d", "w").write(f"{name[1]} {name[2]};\n" + values[0])
+    r = subprocess.run([MDB, "-e", "::load helpers/toy.d; ::stack -l", "-p", str(program.pid)], capture_output=True, text=True, timeout=120)
+    check(f"identifier redeclared: {name[2]}" in r.stderr and r.stdout.count(" line ") == 2, "a variable that the helper has", r.stdout + r.stderr)
+    open("helpers/values/toy.d", "w").write(values[0] + "dtrace:helper:value: { nosuch(); }\n")
     r = subprocess.run([MDB, "-e", "::load helpers/toy.d; ::stack -l", "-p", str(program.pid)], capture_output=True, text=True, timeout=120)
     check("nosuch" in r.stderr and r.stdout.count(" line ") == 2, "a file of values that is wrong is said, and the stack is there", r.stdout + r.stderr)
 finally:
