@@ -23,9 +23,11 @@ struct arch_text {
 	const char *const *registers;
 	/*
 	 * Calls row for each register of floating point and vectors in a note of a core file,
-	 * arch.elf.vector_note or NT_PRFPREG. False: it is too short. The notes begin alike.
+	 * arch.elf.vector_note or NT_PRFPREG. is_long: also for the longest forms of them, where
+	 * the note has these. False: it is too short. The notes begin alike.
 	 */
-	bool (*vectors)(const uint8_t *note, size_t size, vector_row_fn *row, void *ctx);
+	bool (*vectors)(const uint8_t *note, size_t size, bool is_long, vector_row_fn *row,
+			void *ctx);
 };
 extern const struct arch_text arch_text;
 

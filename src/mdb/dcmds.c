@@ -29,7 +29,7 @@ const struct dcmd dcmds[] = {
 	{"findstr", "::findstr TEXT", "all places of memory with the text", "", DCMD_NO_ADDR, 1, 1, cmd_findstr},
 	{"findsym", "::findsym PATTERN", "symbols whose names match the pattern (* ? [a-z])", "", DCMD_NO_ADDR, 1, 1, cmd_findsym},
 	{"formats", "::formats", "list the letters of / and =", "", DCMD_NO_ADDR, 0, 0, cmd_formats},
-	{"fpregs", "::fpregs", "registers of floating point and vectors of the chosen thread", "", DCMD_NO_ADDR, 0, 0, cmd_fpregs},
+	{"fpregs", "::fpregs [-v]", "registers of floating point and vectors of the chosen thread; -v: all that AVX-512 has, zmm0 to zmm31 and k0 to k7", "v", DCMD_NO_ADDR, 0, 0, cmd_fpregs},
 	{"grep", "ADDR::grep EXPR", "hand on the addresses for which the expression is not 0; . is the address", "", DCMD_ADDR, 1, ANY, cmd_grep},
 	{"help", "::help [NAME]", "explain a command, or the language", "", DCMD_NO_ADDR, 0, 1, cmd_help},
 	{"lbytes", "VALUE::lbytes", "address and length of the bytes of a value, as of a Buffer; hands on the address", "", DCMD_ADDR, 0, 0, cmd_lbytes},

@@ -150,7 +150,7 @@ struct err *cmd_fpregs(struct mdb *m, const struct call *c)
 
 	if (!n)
 		n = target_regs_note(m->t, m->tid, NT_PRFPREG, note, VECTOR_MAX);
-	return n && arch_text.vectors(note, n, vector_row, m)
+	return n && arch_text.vectors(note, n, c->opts['v'] != NULL, vector_row, m)
 		       ? NULL
 		       : err_new("the floating point registers of thread %d are not known",
 				 (int)m->tid);

@@ -26,12 +26,29 @@ enum {
 	X87_TAGS = 4, /* a bit for each register of the stack: it is not empty */
 	X87_STACK = 32,
 	XMM = 160,
+	XSAVE_XCR0 = 464, /* Linux arch/x86/include/asm/user.h: which parts the processor has */
 	FXSAVE_SIZE = 512,
 	XSAVE_PARTS = 512, /* bits: which parts are not as they are initially, all zero */
 	XSAVE_AVX = 576,   /* the upper halves of ymm0 to ymm15 */
 	XSAVE_AVX_SIZE = 256,
 };
 #define XSAVE_HAS_AVX (1u << 2)
+#define XSAVE_HAS_K   (1u << 5) /* k0 to k7 */
+#define XSAVE_HAS_ZMM (1u << 6) /* the upper halves of zmm0 to zmm15 */
+#define XSAVE_HAS_HI  (1u << 7) /* zmm16 to zmm31 */
+#define XSAVE_AVX512  (XSAVE_HAS_K | XSAVE_HAS_ZMM | XSAVE_HAS_HI)
+
+/*
+ * Where the parts of AVX-512 are depends on the processor (CPUID leaf 13), which no note names:
+ * those of AMD leave no room for MPX. They are told apart by the size of the whole, with and
+ * without PKRU behind it.
+ */
+static const struct avx512_place {
+	uint32_t size_least, size_most, k, zmm, hi;
+} avx512_places[] = {
+	{2432, 2440, 832, 896, 1408},
+	{2688, UINT32_MAX, 1088, 1152, 1664},
+};
 
 static void stack_rows(const uint8_t *note, vector_row_fn *row, void *ctx)
 {
@@ -66,8 +83,54 @@ static void doubles_add(char *to, size_t size, const uint8_t *bytes, size_t n)
 	}
 }
 
-static bool vectors_each(const uint8_t *note, size_t size, vector_row_fn *row, void *ctx)
+/* Where the note has the parts of AVX-512; NULL: it has none. */
+static const struct avx512_place *avx512_find(const uint8_t *note, size_t size)
 {
+	if (size <= XSAVE_PARTS || (note[XSAVE_XCR0] & XSAVE_AVX512) != XSAVE_AVX512)
+		return NULL;
+	for (uint32_t i = 0; i < ARRAY_LEN(avx512_places); i++)
+		if (size >= avx512_places[i].size_least && size <= avx512_places[i].size_most)
+			return &avx512_places[i];
+	return NULL;
+}
+
+/* Rows for zmm0 to zmm31 and k0 to k7. A part that is not in use is zero. */
+static void avx512_rows(const uint8_t *note, const struct avx512_place *place, vector_row_fn *row,
+			void *ctx)
+{
+	const uint8_t parts = note[XSAVE_PARTS];
+	char name[8], text[320];
+
+	for (uint32_t i = 0; i < 32; i++) {
+		uint8_t bytes[64] = {0};
+
+		if (i < 16) {
+			memcpy(bytes, note + XMM + 16 * i, 16);
+			if (parts & XSAVE_HAS_AVX)
+				memcpy(bytes + 16, note + XSAVE_AVX + 16 * i, 16);
+			if (parts & XSAVE_HAS_ZMM)
+				memcpy(bytes + 32, note + place->zmm + 32 * i, 32);
+		} else if (parts & XSAVE_HAS_HI) {
+			memcpy(bytes, note + place->hi + 64 * (i - 16), 64);
+		}
+		(void)snprintf(name, sizeof(name), "zmm%u", i);
+		doubles_add(text, sizeof(text), bytes, sizeof(bytes));
+		row(ctx, name, bytes, sizeof(bytes), text);
+	}
+	for (uint32_t i = 0; i < 8; i++) {
+		uint8_t bytes[8] = {0};
+
+		if (parts & XSAVE_HAS_K)
+			memcpy(bytes, note + place->k + 8 * i, 8);
+		(void)snprintf(name, sizeof(name), "k%u", i);
+		row(ctx, name, bytes, sizeof(bytes), "");
+	}
+}
+
+static bool vectors_each(const uint8_t *note, size_t size, bool is_long, vector_row_fn *row,
+			 void *ctx)
+{
+	const struct avx512_place *place = is_long ? avx512_find(note, size) : NULL;
 	static const struct {
 		const char *name;
 		uint32_t off, size;
@@ -80,6 +143,10 @@ static bool vectors_each(const uint8_t *note, size_t size, vector_row_fn *row, v
 	for (uint32_t i = 0; i < ARRAY_LEN(control); i++)
 		row(ctx, control[i].name, note + control[i].off, control[i].size, "");
 	stack_rows(note, row, ctx);
+	if (place) {
+		avx512_rows(note, place, row, ctx);
+		return true;
+	}
 	for (uint32_t i = 0; i < 16; i++) {
 		uint8_t bytes[32] = {0};
 		char name[8], text[160];

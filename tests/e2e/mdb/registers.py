@@ -39,6 +39,9 @@ int main(void)
 	asm volatile("fldpi; flds %1; ldmxcsr %3; movupd %2, %%xmm3" :: "a"(0), "m"(single), "m"(pairs), "m"(towards_zero) : "xmm3");
 	if (__builtin_cpu_supports("avx"))
 		asm volatile("vmovupd %0, %%ymm4" :: "m"(pairs) : "xmm4");
+	if (__builtin_cpu_supports("avx512f"))
+		asm volatile("vbroadcastsd 16+%0, %%zmm31; vbroadcastsd 24+%0, %%zmm16; vbroadcastsd %0, %%zmm5; kmovw %1, %%k1; kmovw %2, %%k3; kmovw %3, %%k7"
+			     :: "m"(pairs), "r"(0x1234), "r"(0xbeef), "r"(0xffff) : "xmm5");
 	asm volatile("syscall" :: "a"(34) : "rcx", "r11", "memory"); /* pause() */
 	return 0;
 }
@@ -86,8 +89,10 @@ def floats_check(pid):
     vectors = [int(rows[f"{kind}mm{i}"]["value"], 16) for i in range(16)]
     values += [v & (1 << 128) - 1 for v in vectors] + [v >> 128 for v in vectors] * is_wide
     check(values == want and values[0] == 0x7f80, "as in gdb", f"{values}\n{want}\n{text}")
+    long_rows_check(pid, rows)
     subprocess.run([MDB, "-S", str(pid), "-w", "floats.core", "-e", ""], stdin=subprocess.DEVNULL, check=True)
     check(run("::fpregs", "floats.core")[0] == live, "of a core file")
+    check(run("::fpregs -v", "floats.core")[0] == run("::fpregs -v", "-p", str(pid))[0], "all of AVX-512 of a core file")
     core = open("floats.core", "rb").read()  # without the larger note
     open("short.core", "wb").write(core.replace(struct.pack("<I", 0x202) + b"LINUX\0", struct.pack("<I", 0x7FFFFFFF) + b"LINUX\0"))
     short = {r["register"]: r for r in run("::fpregs", "short.core")[0][0]["rows"]}
@@ -95,6 +100,21 @@ def floats_check(pid):
     open("none.core", "wb").write(open("short.core", "rb").read().replace(struct.pack("<II", 512, 2) + b"CORE\0", struct.pack("<II", 512, 0x7FFFFFFF) + b"CORE\0"))
     none, err = run("::fpregs", "none.core")
     check(not none[0]["rows"] and "not known" in err, "a core file without both notes", f"{none}\n{err}")
+
+
+def long_rows_check(pid, short):
+    """Compares ::fpregs -v with what the program has loaded, if there is AVX-512; gdb 13 does not know where AMD's processors save it."""
+    rows = {r["register"]: r for r in run("::fpregs -v", "-p", str(pid))[0][0]["rows"]}
+    if " avx512f " not in open("/proc/cpuinfo").read():
+        check(rows == short, "-v without AVX-512", rows)
+        return
+    want = {"zmm31": [1e300] * 8, "zmm16": [3.0] * 8, "zmm5": [1.25] * 8, "zmm4": [1.25, -2.5, 1e300, 3.0, 0, 0, 0, 0], "zmm3": [1.25, -2.5] + [0] * 6}
+    got = {r: [float(n) for n in rows[r]["numbers"].split()] for r in want}
+    check(got == want, "AVX-512", (got, want))
+    masks = [int(rows[f"k{i}"]["value"], 16) for i in (1, 3, 7)]
+    check(masks == [0x1234, 0xbeef, 0xffff] and len([r for r in rows if r.startswith("zmm")]) == 32, "masks", rows)
+    rest = {r for r in rows if not re.match("zmm|k[0-7]$", r)}
+    check(rest == {r for r in short if not re.match("[xy]mm", r)}, "the other registers are the same", rest)
 
 
 def run(commands, *target):
