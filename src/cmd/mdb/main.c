@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -14,13 +16,56 @@
 #include "mdb/mdb.h"
 
 #define HISTORY_LINES 1000
+#define SHELL_MISSING 127 /* status of a shell that finds no such command */
 
 enum { E_SUCCESS, E_ERROR, E_USAGE };
 
 static struct mdb *debugger; /* of the signal handler */
 
+/* ---- output ---------------------------------------------------------------------------------- */
+
+static const char *pager; /* $PAGER, while commands come from the prompt; NULL: there is none */
+
+/* Whether a text takes more lines of the terminal than that has, the prompt being one of them. */
+static bool is_long(const char *text, size_t len)
+{
+	struct winsize size;
+	size_t rows = 1, column = 0;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col)
+		return false;
+	for (size_t i = 0; i < len && rows <= size.ws_row; i++) {
+		bool is_new = text[i] == '\n' || column == size.ws_col;
+
+		rows += is_new;
+		column = is_new ? text[i] != '\n' : column + 1;
+	}
+	return rows > size.ws_row;
+}
+
+/* Gives a text to the pager, which may end before it has read all; false: it cannot be executed. */
+static bool pager_write(const char *text, size_t len)
+{
+	struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
+	int status;
+	FILE *to;
+
+	(void)fflush(NULL);
+	to = popen(pager, "we");
+	if (!to)
+		return false;
+	(void)sigaction(SIGINT, &ignored, &before); /* ^C is the pager's */
+	(void)fwrite(text, 1, len, to);
+	status = pclose(to);
+	(void)sigaction(SIGINT, &before, NULL);
+	return !WIFEXITED(status) || WEXITSTATUS(status) != SHELL_MISSING;
+}
+
+/* Gets all that a command has to say in one text. */
 static bool output_write(void *ctx, const char *text, size_t len)
 {
+	if (pager && is_long(text, len) && pager_write(text, len))
+		return true;
 	return fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0;
 }
 
@@ -139,6 +184,8 @@ static bool prompt_run(struct mdb *m)
 	el_wset(el, EL_ADDFN, L"mdb-give-up", L"gives up the line", line_give_up);
 	el_set(el, EL_BIND, "^C", "mdb-give-up", NULL);
 	el_source(el, NULL);
+	pager = isatty(STDOUT_FILENO) ? getenv("PAGER") : NULL;
+	pager = pager && *pager ? pager : NULL;
 	while (!mdb_is_over(m)) {
 		/* before the prompt is shown: keys that follow it are not the terminal's to use */
 		(void)el_set(el, EL_PREP_TERM, 1);
@@ -156,6 +203,7 @@ static bool prompt_run(struct mdb *m)
 		(void)history(lines, &event, H_ENTER, line);
 		is_good = mdb_run(m, line);
 	}
+	pager = NULL;
 	if (!mdb_is_over(m))
 		putchar('\n');
 	history_end(lines);

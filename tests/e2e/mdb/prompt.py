@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """mdb on a terminal: results, history, completion, ^C, the end. Then a process that is held by an mdb that is killed goes on."""
-import os, pty, re, select, signal, subprocess, sys, time
+import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 
 MDB = os.environ["BUILD"] + "/src/cmd/mdb/mdb"
 PATIENCE = 30  # seconds until something that does not come is missing
@@ -16,11 +16,12 @@ def check(is_good, what, shown=""):
 class Terminal:
     """mdb at the other end of a pseudoterminal."""
 
-    def __init__(self, *args):
+    def __init__(self, *args, rows=0, pager=""):
         self.pid, self.fd = pty.fork()
         self.shown = b""
         if self.pid == 0:
-            os.environ["TERM"] = "vt100"
+            os.environ["TERM"], os.environ["PAGER"] = "vt100", pager
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80 if rows else 0, 0, 0))
             os.execv(MDB, [MDB, *args])
 
     def type(self, keys):
@@ -100,6 +101,27 @@ try:
     t.type(b"\x04")
     check(t.wait() == 0, "the end of the input ends it")
     check(goes_on(sleeper.pid), "the process goes on", state_of(sleeper.pid))
+
+    # a pager gets what is longer than the terminal
+    t = Terminal("-p", str(sleeper.pid), rows=10, pager="sed -n '1s/^/first: /p; $s/^/last: /p'; echo end of the pager")
+    t.expect(rb"> ", "a prompt of a small terminal")
+    t.type(b"0t40+2=D\n")
+    shown = t.expect(rb"\s42\s", "a short result") + t.expect(rb"> ", "a prompt behind a short result")
+    check(b"pager" not in shown, "a short result without the pager", shown)
+    t.type(b"::formats\n")
+    shown = t.expect(rb"end of the pager\r?\n> ", "a long result goes to the pager")
+    check(shown.count(b"\n") == 3 and b"first: " in shown and b"last: " in shown, "all of it", shown)
+    t.type(b"::formats ; 0t7+1=D\n")
+    t.expect(rb"\s8\s", "the command behind the long result")
+    t.type(b"$q\n")
+    check(t.wait() == 0, "the end with a pager")
+    t = Terminal("-p", str(sleeper.pid), rows=10, pager="no-such-pager")
+    t.expect(rb"> ", "a prompt again")
+    t.type(b"::dcmds\n")
+    t.expect(rb"\n[^\n]*whatis", "without the pager, the result is shown")
+    t.expect(rb"\n> ", "a prompt behind it")
+    t.type(b"$q\n")
+    check(t.wait() == 0, "the end without the pager")
 
     t = Terminal("-p", str(sleeper.pid))
     t.expect(rb"> ", "a prompt again")
