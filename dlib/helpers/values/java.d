@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Values of Java (HotSpot 8 to 25), for debuggers: objects with their fields, variables of
- * interpreted frames, classes, and where the collectors G1, Serial and Parallel have objects.
+ * interpreted frames, classes, and where the collectors G1, Serial, Parallel and Shenandoah have objects.
  *
  * A word is the address of an object, 0 is null. Other words stand for what is no object: the name
  * of a class (bit 0), a name that is a Symbol (bit 1), the number of a slot, and a primitive value,
@@ -28,6 +28,7 @@ inline uint64_t NONE = ~0ull;
 inline int G1 = 1;
 inline int SERIAL = 2;
 inline int PARALLEL = 3;
+inline int SHENANDOAH = 4;
 
 /* in attach and heap clauses, of what not all versions have: a field's offset, an address */
 inline uint64_t OFFSET[string type, string name] =
@@ -113,7 +114,7 @@ dtrace:helper:attach:
 		ref_shift = this->at ? (uint64_t)HALF[this->at] : 0;
 	}
 	collector = OPTION["UseG1GC"] ? G1 : OPTION["UseSerialGC"] ? SERIAL :
-	    OPTION["UseParallelGC"] ? PARALLEL : 0;
+	    OPTION["UseParallelGC"] ? PARALLEL : OPTION["UseShenandoahGC"] ? SHENANDOAH : 0;
 	/*
 	 * Without generations, for which 21 to 23 have an option, references of ZGC are addresses:
 	 * the memory is mapped once for each bit.
@@ -1140,12 +1141,11 @@ dtrace:helper:heap:
 	uheader(h_at, h_right, h_mask, h_left, h_base);
 	if (is_small)
 		unarrow(ref_base, ref_shift);
-	if (OPTION["UseZGC"] || OPTION["UseShenandoahGC"])
-		uliteral(
-		    "ZGC and Shenandoah move objects while the program runs, and keep both copies");
+	if (OPTION["UseZGC"])
+		uliteral("ZGC moves objects while the program runs, and keeps both copies");
 	else if (OPTION["UseEpsilonGC"] || OPTION["UseConcMarkSweepGC"] || !collector)
 		uliteral(
-		    "this collector is not known (G1, Serial and Parallel are)");
+		    "this collector is not known (G1, Serial, Parallel and Shenandoah are)");
 }
 
 dtrace:helper:heap:
@@ -1258,6 +1258,46 @@ dtrace:helper:heap:
 		say_space(WORD[this->young + OFFSET["PSYoungGen", "_from_space"]]);
 		say_space(WORD[this->young + OFFSET["PSYoungGen", "_to_space"]]);
 		say_space(WORD[this->old + OFFSET["PSOldGen", "_object_space"]]);
+	}
+}
+
+/* The number of a constant of the virtual machine. */
+inline uint64_t CONSTANT[string name] =
+    (this->entry = ufind(WORD[symaddr("gHotSpotVMIntConstants", "libjvm.so")], CONSTANT_ROW,
+    CONSTANT_NAME, name, CONSTANT_NAME, NULL)) ? HALF[this->entry + CONSTANT_VALUE] : NONE;
+
+/*
+ * Regions whose objects are being moved have these, too: one that was moved is there twice until
+ * the region is trash.
+ */
+dtrace:helper:heap:
+/collector == SHENANDOAH/
+{
+	this->table = OFFSET["ShenandoahHeap", "_regions"];
+	this->most = OFFSET["ShenandoahHeap", "_num_regions"];
+	this->bottom = OFFSET["ShenandoahHeapRegion", "_bottom"];
+	this->top = OFFSET["ShenandoahHeapRegion", "_top"];
+	this->type_at = OFFSET["ShenandoahHeapRegion", "_state"];
+	this->humongous = CONSTANT["ShenandoahHeapRegion::_humongous_cont"];
+	this->trash = CONSTANT["ShenandoahHeapRegion::_trash"];
+	if (this->table != NONE && this->most != NONE && this->bottom != NONE &&
+	    this->top != NONE && this->type_at != NONE && this->humongous != NONE &&
+	    this->trash != NONE) {
+		this->is_known = 1;
+		this->table = WORD[this->heap + this->table];
+		this->most = WORD[this->heap + this->most];
+		this->i = 0;
+		while (this->i < this->most; 65536) {
+			this->region = WORD[this->table + 8 * this->i];
+			this->state = HALF[this->region + this->type_at];
+			if (this->state != this->trash)
+				say_space(this->region);
+			/* an object that began in another region, and nothing else */
+			if (this->state == this->humongous)
+				uhole(WORD[this->region + this->bottom],
+				    WORD[this->region + this->top]);
+			this->i++;
+		}
 	}
 }
 

@@ -309,7 +309,7 @@ class Program:
 def options_of(java):
     """Each collector once, and other sizes of references and headers."""
     known = subprocess.run([f"{java}/bin/java", "-XX:+PrintFlagsFinal", "-version"], capture_output=True, text=True).stdout
-    all_options = [("-XX:+UseSerialGC",), ("-XX:+UseParallelGC", "-XX:-UseCompressedOops"), ("-XX:+UseZGC",)]
+    all_options = [("-XX:+UseSerialGC",), ("-XX:+UseParallelGC", "-XX:-UseCompressedOops"), ("-XX:+UseShenandoahGC",), ("-XX:+UseZGC",)]
     if "UseCompactObjectHeaders" in known:
         all_options[0] += ("-XX:+UseCompactObjectHeaders",)
     return [o for o in all_options if all(re.sub(r"-XX:[+-]", "", x) in known for x in o)]
