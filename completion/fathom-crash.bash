@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of fathom-crash for bash. Ids and processes are those that the command lists, which only root may see.
+# Completion of fathom-crash for bash. Ids and processes are those that the command lists, which are root's or the user's own.
 
 _fathom_crash_ids() {
 	fathom-crash -o json list 2>/dev/null | grep -oP '"id": "\K[^"]+'
@@ -12,7 +12,7 @@ _fathom_crash() {
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		-o | --store | --config | --root) ((i++)) ;;
+		-o | --store | --config | --root | --users) ((i++)) ;;
 		-*) ;;
 		*) command=${words[i]}; break ;;
 		esac
@@ -22,13 +22,13 @@ _fathom_crash() {
 	--keep-core) mapfile -t COMPREPLY < <(compgen -W 'no stacks heap full' -- "$cur"); return ;;
 	--env) mapfile -t COMPREPLY < <(compgen -W 'list all' -- "$cur"); return ;;
 	--store | --root) compopt -o dirnames; return ;;
-	--config | --capturer | --analyser) compopt -o default; return ;;
+	--config | --users | --capturer | --analyser) compopt -o default; return ;;
 	-p) mapfile -t COMPREPLY < <(compgen -W "$(command ps -eo pid=)" -- "$cur"); return ;;
 	-c) mapfile -t COMPREPLY < <(compgen -c -- "$cur"); return ;;
 	esac
 	case $command:$cur in
-	:-*) mapfile -t COMPREPLY < <(compgen -W '-o --store --config --root --help --version' -- "$cur") ;;
-	:*) mapfile -t COMPREPLY < <(compgen -W 'install status list show core debug test watch capture analyse gc uninstall' -- "$cur") ;;
+	:-*) mapfile -t COMPREPLY < <(compgen -W '-o --store --config --root --users --help --version' -- "$cur") ;;
+	:*) mapfile -t COMPREPLY < <(compgen -W 'install status list show core debug test watch capture analyse gc serve uninstall' -- "$cur") ;;
 	install:-*) mapfile -t COMPREPLY < <(compgen -W '--keep-core --mail --post --env --chain' -- "$cur") ;;
 	uninstall:-*) mapfile -t COMPREPLY < <(compgen -W '--purge' -- "$cur") ;;
 	gc:-*) mapfile -t COMPREPLY < <(compgen -W '-n --limit' -- "$cur") ;;

@@ -6,11 +6,12 @@ function __fathom_crash_ids
     echo last
 end
 
-set -l names install status list show core debug test watch capture analyse gc uninstall
+set -l names install status list show core debug test watch capture analyse gc serve uninstall
 complete -c fathom-crash -f
 complete -c fathom-crash -s o -x -a 'text json' -d output
 complete -c fathom-crash -l store -x -a '(__fish_complete_directories)' -d 'where the crashes are'
 complete -c fathom-crash -l config -r -F -d 'the configuration'
+complete -c fathom-crash -l users -r -F -d 'the socket of serve'
 complete -c fathom-crash -s h -l help -d 'what it has'
 complete -c fathom-crash -s V -l version -d 'the version'
 set -l none "not __fish_seen_subcommand_from $names"
@@ -25,6 +26,7 @@ complete -c fathom-crash -n $none -a watch -d 'capture a process that dies, with
 complete -c fathom-crash -n $none -a capture -d 'capture a process that lives'
 complete -c fathom-crash -n $none -a analyse -d 'make the report of a crash'
 complete -c fathom-crash -n $none -a gc -d 'remove the oldest cores where the store is too large'
+complete -c fathom-crash -n $none -a serve -d 'give each user the crashes of their own programs'
 complete -c fathom-crash -n $none -a uninstall -d 'restore what was there before install'
 complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l keep-core -x -a 'no stacks heap full'
 complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l env -x -a 'list all'

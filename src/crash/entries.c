@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "crash/format.h"
+#include "crash/users.h"
 
 #define ENTRIES_MAX 100000u
 #define STAMP_LEN   15 /* of YYYYMMDDTHHMMSS */
@@ -45,6 +46,16 @@ int crash_entry_open(const struct crash_store *s, const char *id)
 	return openat(s->fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+int crash_entry_file(const struct crash_store *s, const char *id, const char *name)
+{
+	CLEANUP(fd) int dir = -1;
+
+	if (s->users)
+		return crash_users_open(s->users, id, name);
+	dir = crash_entry_open(s, id);
+	return dir >= 0 ? crash_file_open(dir, name) : -1;
+}
+
 /* Reads a file of pairs; one that is missing or too long has none. */
 static void pairs_read(int dir, const char *name, struct pairs *ret)
 {
@@ -62,23 +73,48 @@ static bool file_stat(int dir, const char *name, struct stat *st)
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st->st_mode);
 }
 
+void crash_entry_number(struct crash_entry *c)
+{
+	c->time_ns = pairs_int(&c->capture, CRASH_KEY_TIME, 0);
+	c->pid = (pid_t)pairs_int(&c->capture, CRASH_KEY_PID, 0);
+	c->tid = (pid_t)pairs_int(&c->capture, CRASH_KEY_TID, 0);
+	c->signal = (int)pairs_int(&c->capture, CRASH_KEY_SIGNAL, 0);
+}
+
+/* Takes one entry of the list that the server gives. */
+static struct err *entry_ask(const struct crash_store *s, const char *id, struct crash_entry *ret)
+{
+	crash_entries all = {0};
+	struct err *e = crash_users_list(s->users, &all);
+	bool is_there = false;
+
+	for (uint32_t i = 0; i < all.len && !is_there; i++) {
+		is_there = strcmp(all.data[i].id, id) == 0;
+		if (is_there) {
+			*ret = all.data[i];
+			all.data[i] = (struct crash_entry){0};
+		}
+	}
+	crash_entries_deinit(&all);
+	return e || is_there ? e : err_sys(ENOENT, "cannot read crash '%s'", id);
+}
+
 struct err *crash_entry_read(const struct crash_store *s, const char *id, struct crash_entry *ret)
 {
-	CLEANUP(fd) int dir = crash_entry_open(s, id);
+	CLEANUP(fd) int dir = s->users ? -1 : crash_entry_open(s, id);
 	struct crash_entry c = {0};
 	struct pairs same = {0};
 	struct stat st;
 
+	if (s->users)
+		return entry_ask(s, id, ret);
 	if (dir < 0)
 		return err_sys(errno, "cannot read crash '%s'", id);
 	memcpy(c.id, id, strlen(id) + 1);
 	pairs_read(dir, CRASH_FILE_CAPTURE, &c.capture);
 	pairs_read(dir, CRASH_FILE_ANALYSED, &c.analysed);
 	pairs_read(dir, CRASH_FILE_SAME, &same);
-	c.time_ns = pairs_int(&c.capture, CRASH_KEY_TIME, 0);
-	c.pid = (pid_t)pairs_int(&c.capture, CRASH_KEY_PID, 0);
-	c.tid = (pid_t)pairs_int(&c.capture, CRASH_KEY_TID, 0);
-	c.signal = (int)pairs_int(&c.capture, CRASH_KEY_SIGNAL, 0);
+	crash_entry_number(&c);
 	c.count = (uint64_t)MAX(pairs_int(&same, "count", 1), (int64_t)1);
 	pairs_deinit(&same);
 	c.is_packed = file_stat(dir, CRASH_FILE_CORE_ZST, &st);
@@ -131,11 +167,13 @@ static int by_time(const void *a, const void *b)
 
 struct err *crash_entries_read(const struct crash_store *s, crash_entries *ret)
 {
-	int fd = openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = s->users ? -1 : openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	crash_entries all = {0};
 	struct dirent *d;
 
+	if (s->users)
+		return crash_users_list(s->users, ret);
 	if (!dir) {
 		if (fd >= 0)
 			(void)close(fd);

@@ -38,7 +38,11 @@ void crash_entry_deinit(struct crash_entry *c);
 /* Reads all entries, the newest first. */
 MUST_CHECK struct err *crash_entries_read(const struct crash_store *s, crash_entries *ret);
 void crash_entries_deinit(crash_entries *all);
-/* Opens the directory of an entry; -1 with errno. */
+/* Fills in the numbers that stand in `capture`. */
+void crash_entry_number(struct crash_entry *c);
+/* Opens a file of an entry, for reading; -1 with errno. */
+int crash_entry_file(const struct crash_store *s, const char *id, const char *name);
+/* Opens the directory of an entry, but of a store that is asked for; -1 with errno. */
 int crash_entry_open(const struct crash_store *s, const char *id);
 /*
  * Finds the entry that a word of the user means: an id, the begin of exactly one id, a process id

@@ -50,7 +50,7 @@
 /* Copies of files of /proc/PID, under the same names in proc/. */
 #define CRASH_PROC_FILES                                                                           \
 	"status", "cmdline", "environ", "maps", "limits", "cgroup", "io", "auxv", "mountinfo",     \
-		"stat", "oom_score", "smaps_rollup"
+		"stat", "oom_score", "uid_map", "smaps_rollup"
 /* "N\tTARGET\tPOS\tFLAGS\n" for each descriptor; POS decimal, FLAGS octal, as fdinfo has them */
 #define CRASH_PROC_FD "fd"
 /*
@@ -92,6 +92,8 @@
 #define CRASH_KEY_HOLES		 "holes" /* pages that could not be read */
 /* from the capturer's start until the process was let go */
 #define CRASH_KEY_WAITED "waited_ns"
+/* 1: the process's own user may read what `log` is a copy of, or there is none */
+#define CRASH_KEY_LOG_READABLE "log_readable"
 /* 1: this crash was only counted. Entries have 0; the counts are in CRASH_STORE_COUNTS. */
 #define CRASH_KEY_COUNT_ONLY "count_only"
 

@@ -32,7 +32,8 @@ struct err *crash_store_open(const char *path, struct crash_store *ret)
 	if (fd < 0 && errno == EACCES)
 		return err_hint(err_sys(errno, "cannot read the store of crashes '%s'", path),
 				"it belongs to root, because cores contain the memory of "
-				"programs: try sudo");
+				"programs: try sudo, or have root run 'fathom-crash serve', which "
+				"gives each user the crashes of their own programs");
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return err_sys(errno, "cannot read the store of crashes '%s'", path);
 	if (st.st_mode & (S_IWGRP | S_IWOTH) || (st.st_uid != 0 && st.st_uid != geteuid()))
@@ -45,9 +46,10 @@ struct err *crash_store_open(const char *path, struct crash_store *ret)
 
 void crash_store_close(struct crash_store *s)
 {
-	if (s->path)
+	if (s->path && !s->users)
 		(void)close(s->fd);
 	free(s->path);
+	free(s->users);
 	*s = (struct crash_store){0};
 }
 
@@ -66,14 +68,11 @@ int crash_file_open(int dir, const char *name)
 	return fd_take(&fd);
 }
 
-struct err *crash_file_read(int dir, const char *name, size_t max, struct strbuf *ret)
+struct err *crash_fd_read(int fd, const char *name, size_t max, struct strbuf *ret)
 {
-	CLEANUP(fd) int fd = crash_file_open(dir, name);
 	size_t begin = ret->len;
 	ssize_t n;
 
-	if (fd < 0)
-		return err_sys(errno, "cannot read '%s'", name);
 	do {
 		size_t room = MIN(max + 1 - (ret->len - begin), (size_t)65536);
 
@@ -86,6 +85,14 @@ struct err *crash_file_read(int dir, const char *name, size_t max, struct strbuf
 	if (ret->len - begin > max)
 		return err_new("'%s' is longer than %zu bytes", name, max);
 	return NULL;
+}
+
+struct err *crash_file_read(int dir, const char *name, size_t max, struct strbuf *ret)
+{
+	CLEANUP(fd) int fd = crash_file_open(dir, name);
+
+	return fd < 0 ? err_sys(errno, "cannot read '%s'", name)
+		      : crash_fd_read(fd, name, max, ret);
 }
 
 static bool bytes_write(int fd, const char *text, size_t len)

@@ -20,6 +20,8 @@ struct strbuf;
 struct crash_store {
 	char *path;
 	int fd;
+	/* fd is -1: the crashes are asked for at this socket (crash/users.h); NULL: they are not */
+	char *users;
 };
 
 /* An error if there is no such directory, or if others can write to it. */
@@ -28,7 +30,9 @@ void crash_store_close(struct crash_store *s); /* of zeros is allowed */
 
 /* Opens a regular file for reading; -1 with errno, EINVAL: it is none. */
 int crash_file_open(int dir, const char *name);
-/* Reads a file that is not longer than max. Its error has ENOENT if there is no such file. */
+/* Reads a file that is not longer than max; name: for messages. */
+MUST_CHECK struct err *crash_fd_read(int fd, const char *name, size_t max, struct strbuf *ret);
+/* The same by name. Its error has ENOENT if there is no such file. */
 MUST_CHECK struct err *crash_file_read(int dir, const char *name, size_t max, struct strbuf *ret);
 /* Writes a file (0600) under another name first, so that it is never there in part. */
 MUST_CHECK struct err *crash_file_write(int dir, const char *name, const char *text, size_t len);

@@ -180,8 +180,12 @@ extern u32 nstacks;
 void thread_find(struct process *p, u32 ns_tid);
 void proc_copy(const struct process *p, struct head *h, int folder, bool wants_flags);
 void proc_copy_slow(const struct process *p, int folder);
-/* Copies the end of a log through a descriptor of O_PATH, within two seconds; is_regular()'s. */
-int log_open(const struct process *p);
+/*
+ * The log of descriptor 2, a descriptor of O_PATH or -1, and whether the process's user can read
+ * it: a descriptor for writing, or one of O_PATH, can be of a file that only others can.
+ */
+int log_open(const struct process *p, bool *ret_is_readable);
+/* Copies its end, within two seconds. */
 void log_copy(int log, int entry);
 
 /* ---- plan.c, chase.c: all addresses are multiples of a page */
@@ -244,7 +248,7 @@ struct facts {
 	const struct head *head;
 	const char *id;
 	enum keep kept;
-	bool has_core;
+	bool has_core, log_is_readable;
 	struct copied copied;
 	u64 waited_ns;
 	const char *cut;

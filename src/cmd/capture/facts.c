@@ -82,6 +82,7 @@ static void core_add(struct out *o, const struct facts *f)
 	word_add(o, CRASH_KEY_KEPT, f->has_core ? keep_names[f->kept] : "no");
 	if (f->cut)
 		word_add(o, CRASH_KEY_CUT, f->cut);
+	number_add(o, CRASH_KEY_LOG_READABLE, f->log_is_readable);
 	word_add(o, CRASH_KEY_WAY, way_names[f->process->way]);
 	number_add(o, CRASH_KEY_THREADS, h->threads);
 	number_add(o, CRASH_KEY_THREADS_COPIED, f->has_core ? nstacks : 0);

@@ -152,7 +152,7 @@ static void process_copy(struct facts *f, int core, int *ret_log)
 	}
 	if (time_mono() < begin_ns + config.max_wait_ns / 2 && resident_pages() < SLOW_PAGES)
 		proc_copy_slow(&process, entry.proc);
-	*ret_log = log_open(&process);
+	*ret_log = log_open(&process, &f->log_is_readable);
 	if (!process_holds(&process)) {
 		/* From here on its pid may be another's, and so may what was read by it. */
 		f->has_core = false;

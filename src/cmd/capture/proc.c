@@ -328,17 +328,29 @@ void proc_copy_slow(const struct process *p, int folder)
 
 /* ---- the log */
 
-int log_open(const struct process *p)
+/* By the bits of the mode, of which the first that is about the user counts. */
+static bool is_readable(const struct process *p, const struct statx *st)
 {
+	if (st->stx_uid == p->euid)
+		return st->stx_mode & S_IRUSR;
+	if (st->stx_gid == p->egid)
+		return st->stx_mode & S_IRGRP;
+	return st->stx_mode & S_IROTH;
+}
+
+int log_open(const struct process *p, bool *ret_is_readable)
+{
+	const u32 wanted = STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID;
 	struct statx st;
 	/* Opens no file: what the process chose can be a FIFO, or on a server that is gone. */
 	int fd = openat(p->dir, "fd/2", O_PATH | O_CLOEXEC);
 
-	if (fd >= 0 && (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 ||
+	if (fd >= 0 && (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, wanted, &st) < 0 ||
 			!S_ISREG(st.stx_mode))) {
 		close(fd);
 		fd = -1;
 	}
+	*ret_is_readable = fd < 0 || ((st.stx_mask & wanted) == wanted && is_readable(p, &st));
 	return fd;
 }
 

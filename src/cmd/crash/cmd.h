@@ -14,6 +14,7 @@ struct run {
 	bool has_analyser; /* it is configured */
 	bool is_json, is_dry, is_purge, is_kept, is_following;
 	const char *command; /* -c */
+	const char *users;   /* --users */
 	pid_t pid;	     /* -p */
 	uint64_t limit;	     /* --limit; UINT64_MAX: none */
 	int argc;
@@ -34,6 +35,7 @@ int test_run(struct run *r);
 int watch_run(struct run *r);
 int capture_run(struct run *r);
 int analyse_run(struct run *r);
+int serve_run(struct run *r);
 
 /* ---- what they share ------------------------------------------------------------------------- */
 
@@ -46,7 +48,9 @@ void output_begin(struct run *r, const char *command);
 int output_end(struct run *r);
 /* Says each note, and forgets it. */
 void notes_say(crash_notes *notes);
-/* Opens the store, and finds the entry that the first operand means. */
+/* Opens the store; a user who cannot sees what a server gives (crash/users.h). */
+MUST_CHECK struct err *store_open(struct run *r, struct crash_store *ret);
+/* The same, and finds the entry that the first operand means. */
 MUST_CHECK struct err *entry_find(struct run *r, struct crash_store *ret, char *ret_id);
 /* Adds a size for people: "212 K", "9.1 M". */
 void bytes_add(struct strbuf *out, uint64_t bytes);

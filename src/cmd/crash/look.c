@@ -104,7 +104,8 @@ int list_run(struct run *r)
 {
 	struct crash_store s = {0};
 	crash_entries all = {0};
-	struct err *e = crash_store_open(r->paths.store, &s);
+	struct err *e = store_open(r, &s);
+	bool is_asked = s.users;
 
 	if (!e)
 		e = crash_entries_read(&s, &all);
@@ -116,7 +117,8 @@ int list_run(struct run *r)
 		emit_say(&r->out, "%-19s %7s %6s %-7s %-*s %-*s %s\n", "TIME", "PID", "COUNT",
 			 "SIGNAL", EXE_COLUMNS, "EXE", WHERE_COLUMNS, "WHERE", "CORE");
 	else
-		emit_say(&r->out, "there is no crash in '%s'\n", r->paths.store);
+		emit_say(&r->out, "there is no crash%s in '%s'\n", is_asked ? " of yours" : "",
+			 r->paths.store);
 	for (uint32_t i = 0; i < all.len; i++)
 		entry_emit(r, &all.data[i]);
 	crash_entries_deinit(&all);
@@ -152,10 +154,12 @@ static int capture_show(struct run *r, const struct crash_entry *c)
 }
 
 /* The report was written over a hostile process: what controls a terminal does not get there. */
-static int report_show(int dir, const char *name)
+static int report_show(const struct crash_store *s, const char *id, const char *name)
 {
+	CLEANUP(fd) int fd = crash_entry_file(s, id, name);
 	struct strbuf text = {0};
-	struct err *e = crash_file_read(dir, name, REPORT_MAX, &text);
+	struct err *e = fd >= 0 ? crash_fd_read(fd, name, REPORT_MAX, &text)
+				: err_sys(errno, "cannot read '%s' of crash '%s'", name, id);
 	bool is_good;
 
 	if (e)
@@ -175,16 +179,15 @@ int show_run(struct run *r)
 	struct crash_entry c = {0};
 	char id[CRASH_ID_MAX + 1];
 	struct err *e = entry_find(r, &s, id);
-	CLEANUP(fd) int dir = -1;
 	int status;
 
 	if (!e)
 		e = crash_entry_read(&s, id, &c);
 	if (!e) {
-		dir = crash_entry_open(&s, id);
-		status = c.has_report ? report_show(dir, r->is_json ? CRASH_FILE_REPORT
-								    : CRASH_FILE_TEXT)
-				      : capture_show(r, &c);
+		status = c.has_report
+				 ? report_show(&s, id,
+					       r->is_json ? CRASH_FILE_REPORT : CRASH_FILE_TEXT)
+				 : capture_show(r, &c);
 	} else {
 		status = error_report(e);
 	}
@@ -283,14 +286,13 @@ static struct err *core_put(int from, int to)
 /* Opens the core of an entry, unpacked if it is compressed. */
 static struct err *core_open(const struct crash_store *s, const char *id, int *ret_fd)
 {
-	CLEANUP(fd) int dir = crash_entry_open(s, id);
-	CLEANUP(fd) int fd = dir >= 0 ? crash_file_open(dir, CRASH_FILE_CORE_ZST) : -1;
+	CLEANUP(fd) int fd = crash_entry_file(s, id, CRASH_FILE_CORE_ZST);
 	CLEANUP(gate_file) struct gate_file *packed = NULL;
 	CLEANUP(free) char *damage = NULL;
 	struct err *e;
 
 	if (fd < 0) {
-		fd = dir >= 0 ? crash_file_open(dir, CRASH_FILE_CORE) : -1;
+		fd = crash_entry_file(s, id, CRASH_FILE_CORE);
 		if (fd < 0)
 			return err_hint(err_new("crash '%s' has no core", id),
 					"--keep-core of 'fathom-crash install' says what is kept, "
@@ -358,6 +360,20 @@ static struct err *debugger_exec(char **argv)
 			"it is installed beside fathom-crash");
 }
 
+/* Opens a core that a user is given, for the debugger, which has the same descriptor. */
+static struct err *core_inherit(const struct crash_store *s, const struct crash_entry *c,
+				char **ret_path)
+{
+	CLEANUP(fd)
+	int fd = crash_entry_file(s, c->id, c->is_packed ? CRASH_FILE_CORE_ZST : CRASH_FILE_CORE);
+
+	if (fd < 0 || fcntl(fd, F_SETFD, 0) != 0)
+		return err_sys(errno, "cannot read the core of crash '%s'", c->id);
+	if (asprintf(ret_path, "/dev/fd/%d", fd_take(&fd)) < 0)
+		oom();
+	return NULL;
+}
+
 int debug_run(struct run *r)
 {
 	CLEANUP(free) char **argv = xcalloc((size_t)r->argc + 3, sizeof(*argv));
@@ -376,9 +392,13 @@ int debug_run(struct run *r)
 			     "'fathom-crash show %s' has "
 			     "the stacks",
 			     id);
-	if (!e) {
+	if (!e && s.users) {
+		e = core_inherit(&s, &c, &core);
+	} else if (!e) {
 		folder = path_join(r->paths.store, id);
 		core = path_join(folder, c.is_packed ? CRASH_FILE_CORE_ZST : CRASH_FILE_CORE);
+	}
+	if (!e) {
 		argv[n++] = (char *)"mdb";
 		for (int i = 1; i < r->argc; i++)
 			argv[n++] = r->argv[i];

@@ -13,6 +13,7 @@
 #include "crash/config.h"
 #include "crash/entries.h"
 #include "crash/format.h"
+#include "crash/users.h"
 
 enum {
 	OPT_ROOT = 256,
@@ -28,6 +29,7 @@ enum {
 	OPT_PURGE,
 	OPT_LIMIT,
 	OPT_KEEP,
+	OPT_USERS,
 };
 
 static const struct option longs[] = {{"analyser", required_argument, NULL, OPT_ANALYSER},
@@ -46,6 +48,7 @@ static const struct option longs[] = {{"analyser", required_argument, NULL, OPT_
 				      {"purge", no_argument, NULL, OPT_PURGE},
 				      {"root", required_argument, NULL, OPT_ROOT},
 				      {"store", required_argument, NULL, OPT_STORE},
+				      {"users", required_argument, NULL, OPT_USERS},
 				      {"version", no_argument, NULL, 'V'},
 				      {0}};
 
@@ -76,6 +79,7 @@ static const struct command commands[] = {
 	{ "analyse", "[ID]", "makes the report of a crash, or all that are missing", " ", 0, 1, analyse_run },
 	{ "gc", "[-n] [--limit=BYTES]", "removes the oldest cores where the store is too large",
 	  " dry-run limit ", 0, 0, gc_run },
+	{ "serve", "[SOCKET]", "gives each user the crashes of their own programs", " ", 0, 1, serve_run },
 	{ "uninstall", "[--purge]", "restores what was there before install", " purge capturer ", 0, 0, uninstall_run },
 };
 /* clang-format on */
@@ -136,9 +140,22 @@ int output_end(struct run *r)
 	return E_SUCCESS;
 }
 
-struct err *entry_find(struct run *r, struct crash_store *ret, char *ret_id)
+struct err *store_open(struct run *r, struct crash_store *ret)
 {
 	struct err *e = crash_store_open(r->paths.store, ret);
+
+	if (!e || err_get_sys(e) != EACCES || !crash_users_are_served(r->users))
+		return e;
+	err_destroy(e);
+	*ret = (struct crash_store){.path = xstrdup(r->paths.store),
+				    .fd = -1,
+				    .users = xstrdup(r->users)};
+	return NULL;
+}
+
+struct err *entry_find(struct run *r, struct crash_store *ret, char *ret_id)
+{
+	struct err *e = store_open(r, ret);
 
 	if (!e)
 		e = crash_entry_pick(ret, r->argv[0], ret_id);
@@ -183,6 +200,7 @@ static int usage_print(FILE *to)
 	      "  -o json            a document of JSON\n"
 	      "      --store DIR    where the crashes are (/var/lib/fathom/crash)\n"
 	      "      --config FILE  the configuration (/etc/fathom/crash.conf)\n"
+	      "      --users SOCKET where a user who cannot open the store asks for crashes\n"
 	      "      --root DIR     install, status, uninstall: files below DIR\n"
 	      "  -h, --help, -V, --version\n",
 	      to);
@@ -219,7 +237,8 @@ static bool option_is_known(const struct command *c, int opt)
 	case 'V':
 	case OPT_ROOT:
 	case OPT_STORE:
-	case OPT_CONFIG: return true;
+	case OPT_CONFIG:
+	case OPT_USERS: return true;
 	}
 	for (uint32_t i = 0; longs[i].name; i++)
 		if (longs[i].val == opt)
@@ -247,6 +266,7 @@ static bool option_take(struct run *r, struct places *p, int opt, const char *va
 	case OPT_STORE: p->store = value; return true;
 	case OPT_CONFIG: p->config = value; return true;
 	case OPT_CAPTURER: p->capturer = value; return true;
+	case OPT_USERS: r->users = value; return true;
 	case OPT_ANALYSER: return wish_take("analyser", value, &r->wishes.analyser);
 	case OPT_KEEP_CORE: return wish_take("keep_core", value, &r->wishes.keep_core);
 	case OPT_MAIL: return wish_take("mail", value, &r->wishes.mail);
@@ -347,7 +367,7 @@ static int command_run(struct run *r, const struct places *p, const struct comma
 
 int main(int argc, char **argv)
 {
-	struct run r = {.limit = UINT64_MAX};
+	struct run r = {.limit = UINT64_MAX, .users = CRASH_USERS_SOCKET};
 	struct places p = {0};
 	const struct command *c;
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Subcommands that change or look at the installation: install, uninstall, status, gc. */
+/* Subcommands that change, look at or serve the installation. */
 #include <inttypes.h>
 #include <limits.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "crash/gc.h"
 #include "crash/status.h"
+#include "crash/users.h"
 
 int install_run(struct run *r)
 {
@@ -118,6 +119,17 @@ int status_run(struct run *r)
 		status = E_ERROR;
 	crash_status_deinit(&s);
 	return status;
+}
+
+/* ---- serve ----------------------------------------------------------------------------------- */
+
+/* Without a path, systemd has accepted a connection, which is the standard input. */
+int serve_run(struct run *r)
+{
+	struct err *e = r->argc ? crash_users_listen(r->paths.store, r->argv[0])
+				: crash_users_answer(r->paths.store, STDIN_FILENO);
+
+	return e ? error_report(e) : E_SUCCESS;
 }
 
 /* ---- gc -------------------------------------------------------------------------------------- */

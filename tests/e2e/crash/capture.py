@@ -92,7 +92,7 @@ def test_stack():
     check(b"\tdies\t" in c.read("proc/task") and c.keys["cwd"] == TMP, "task, cwd", c.text)
     check(f"2\t{TMP}/stderr.txt\t{os.path.getsize('stderr.txt')}\t".encode() in c.read("proc/fd"), "fd", c.read("proc/fd"))
     check(set(os.listdir(c.path("proc"))) == {"status", "cmdline", "environ", "maps", "limits", "cgroup", "io", "auxv", "mountinfo", "stat",
-                                               "oom_score", "smaps_rollup", "fd", "task"}, "files of /proc", os.listdir(c.path("proc")))
+                                               "oom_score", "smaps_rollup", "uid_map", "fd", "task"}, "files of /proc", os.listdir(c.path("proc")))
     note = subprocess.run(["readelf", "-n", DIES], capture_output=True, text=True).stdout
     check(c.keys.get("exe_build_id") == re.search(r"Build ID: (\w+)", note).group(1), "build id", c.text)
     names = [n for n in mdb_stack(c.path("core"))]
