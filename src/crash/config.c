@@ -34,6 +34,7 @@ static const struct key keys[] = {
 	{ TEXT(post), NULL, NULL, 0, 0, false },
 	{ TEXT(chain), NULL, NULL, 0, 0, false },
 	{ TEXT(env), " list all ", "list", 0, 0, false },
+	{ TEXT(socket), path, NULL, 0, 0, false },
 	{ TEXT(metrics), path, NULL, 0, 0, false },
 	{ TEXT(scripts), path, NULL, 0, 0, false },
 	{ TEXT(sendmail), path, NULL, 0, 0, false },

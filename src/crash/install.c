@@ -11,6 +11,7 @@
 #include "crash/config.h"
 #include "crash/entries.h"
 #include "crash/format.h"
+#include "crash/server.h"
 
 #define CAPTURER_NAME "fathom-crash-capture"
 #define VALUE_MAX     65536u
@@ -93,13 +94,20 @@ static struct err *value_write(const char *path, const char *text)
 
 	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
 		return err_hint(err_sys(errno, "cannot write '%s'", path),
-				"only root of the machine itself can, not that of a container; "
-				"'fathom-crash watch' needs no such right");
+				errno == EINVAL ? "the kernel does not know what was written; "
+						  "sockets need Linux 6.17"
+						: "only root of the machine itself can, not that "
+						  "of a container; 'fathom-crash watch' needs no "
+						  "such right");
 	return NULL;
 }
 
-void crash_pattern_make(const struct crash_paths *p, struct strbuf *out)
+void crash_pattern_make(const struct crash_paths *p, const char *socket, struct strbuf *out)
 {
+	if (socket) {
+		strbuf_addf(out, "@@%s", socket);
+		return;
+	}
 	strbuf_addf(out, "|%s", p->capturer);
 	if (strcmp(p->config_name, CRASH_CONFIG) != 0)
 		strbuf_addf(out, " config=%s", p->config_name);
@@ -109,7 +117,10 @@ void crash_pattern_make(const struct crash_paths *p, struct strbuf *out)
 bool crash_pattern_is_ours(const char *pattern)
 {
 	size_t len = strcspn(pattern, " \n"), name = strlen(CAPTURER_NAME);
+	const char *last = memrchr(pattern, '/', len);
 
+	if (strncmp(pattern, "@@/", 3) == 0)
+		return strncmp(last + 1, CAPTURER_NAME, name) == 0;
 	return *pattern == '|' && len > name + 1 && pattern[len - name - 1] == '/' &&
 	       strncmp(pattern + len - name, CAPTURER_NAME, name) == 0;
 }
@@ -339,6 +350,8 @@ static void wishes_take(const struct crash_paths *p, const struct crash_wishes *
 		crash_config_set(&c->post, *w->post ? w->post : NULL);
 	if (w->env)
 		crash_config_set(&c->env, w->env);
+	if (w->socket)
+		crash_config_set(&c->socket, *w->socket ? w->socket : NULL);
 	if (w->analyser)
 		crash_config_set(&c->analyser, w->analyser);
 	crash_config_set(&c->store, p->store_name);
@@ -349,10 +362,14 @@ static struct err *record_fill(const struct crash_paths *p, const struct crash_c
 			       struct record *r)
 {
 	strbuf_clear(&r->pattern);
-	crash_pattern_make(p, &r->pattern);
+	crash_pattern_make(p, c->socket, &r->pattern);
 	if (r->pattern.len > CRASH_PATTERN_MAX)
 		return err_new("core_pattern '%s' would have %zu bytes, and the kernel takes %d",
 			       strbuf_text(&r->pattern), r->pattern.len, CRASH_PATTERN_MAX);
+	if (c->socket && !crash_pattern_is_ours(strbuf_text(&r->pattern)))
+		return err_new("the name of the socket '%s' does not begin with '%s', by which it "
+			       "is known as ours",
+			       c->socket, CAPTURER_NAME);
 	if (strpbrk(p->capturer, " %\n") || strpbrk(p->config_name, " %\n"))
 		return err_new("a path in core_pattern has a blank or '%%': '%s', '%s'",
 			       p->capturer, p->config_name);
@@ -384,7 +401,8 @@ static struct err *sysctl_check(const struct crash_paths *p, const struct record
 	return e;
 }
 
-static struct err *all_write(const struct crash_paths *p, const struct record *r)
+static struct err *all_write(const struct crash_paths *p, const struct crash_config *c,
+			     const struct record *r, crash_notes *notes)
 {
 	struct err *e = record_write(p, r);
 
@@ -392,12 +410,26 @@ static struct err *all_write(const struct crash_paths *p, const struct record *r
 		e = file_write(p->config, &r->config);
 	if (!e)
 		e = file_write(p->sysctl, &r->sysctl);
-	return e ? e : pattern_set(p->pattern, strbuf_text(&r->pattern));
+	if (!e && c->socket)
+		e = crash_server_start(p, c->socket, notes);
+	if (e)
+		return e;
+	e = pattern_set(p->pattern, strbuf_text(&r->pattern));
+	if (e && c->socket)
+		err_destroy(crash_server_stop(p, c->socket)); /* the first one is told */
+	return e;
+}
+
+/* Ends the server of an installation whose socket is used no more; NULL: there was none. */
+static struct err *server_leave(const struct crash_paths *p, const char *before, const char *now)
+{
+	return before && !(now && strcmp(before, now) == 0) ? crash_server_stop(p, before) : NULL;
 }
 
 static struct err *install_run(const struct crash_paths *p, const struct crash_wishes *w,
 			       struct record *r, struct crash_config *c, crash_notes *notes)
 {
+	CLEANUP(free) char *socket_before = NULL;
 	bool is_again;
 	struct err *e = record_read(p, r, &is_again);
 
@@ -407,7 +439,12 @@ static struct err *install_run(const struct crash_paths *p, const struct crash_w
 		e = config_begin(p, is_again, r, c);
 	if (e)
 		return e;
+	socket_before = c->socket ? xstrdup(c->socket) : NULL;
 	wishes_take(p, w, c);
+	if (c->socket)
+		e = crash_socket_check(c->socket);
+	if (e)
+		return e;
 	e = before_find(p, w, r, c, notes);
 	if (!e)
 		e = record_fill(p, c, r);
@@ -419,7 +456,9 @@ static struct err *install_run(const struct crash_paths *p, const struct crash_w
 		e = parent_make(p->config, r);
 	if (!e)
 		e = parent_make(p->sysctl, r);
-	return e ? e : all_write(p, r);
+	if (!e)
+		e = all_write(p, c, r, notes);
+	return e ? e : server_leave(p, socket_before, c->socket);
 }
 
 struct err *crash_install(const struct crash_paths *p, const struct crash_wishes *w,
@@ -522,6 +561,7 @@ static struct err *store_leave(const struct crash_paths *p, bool is_purge, const
 
 struct err *crash_uninstall(const struct crash_paths *p, bool is_purge, crash_notes *notes)
 {
+	struct crash_config c = {0};
 	struct record r = {0};
 	bool is_there = false;
 	struct err *e = record_read(p, &r, &is_there);
@@ -533,7 +573,11 @@ struct err *crash_uninstall(const struct crash_paths *p, bool is_purge, crash_no
 				     CRASH_STORE_INSTALL),
 			     "'fathom-crash status' says what is there");
 	if (!e)
+		e = crash_config_read(p->config, &c);
+	if (!e)
 		e = pattern_restore(p, &r, notes);
+	if (!e)
+		e = server_leave(p, c.socket, NULL);
 	if (!e)
 		e = file_restore(p->sysctl, &r.sysctl, NULL, notes);
 	if (!e)
@@ -541,6 +585,7 @@ struct err *crash_uninstall(const struct crash_paths *p, bool is_purge, crash_no
 				 notes);
 	if (!e)
 		e = store_leave(p, is_purge, &r, notes);
+	crash_config_deinit(&c);
 	record_deinit(&r);
 	return e ? err_wrap(e, "cannot uninstall") : NULL;
 }

@@ -39,6 +39,7 @@ void crash_paths_deinit(struct crash_paths *p);
 /* What the user wants to be in the configuration; NULL: as it is. */
 struct crash_wishes {
 	const char *keep_core, *mail, *post, *env, *analyser;
+	const char *socket; /* "": the kernel starts the capturer */
 	bool is_chain;
 };
 
@@ -55,16 +56,18 @@ MUST_CHECK struct err *crash_uninstall(const struct crash_paths *p, bool is_purg
 
 /* ---- for install and status ------------------------------------------------------------------ */
 
-/* Adds what core_pattern is to be. */
-void crash_pattern_make(const struct crash_paths *p, struct strbuf *out);
+/* Adds what core_pattern is to be; socket NULL: a pipe. */
+void crash_pattern_make(const struct crash_paths *p, const char *socket, struct strbuf *out);
 /* Reads a short file such as core_pattern, with its line feed. */
 MUST_CHECK struct err *crash_value_read(const char *path, struct strbuf *ret);
-/* Whether a pattern starts the capturer, of whichever version and place. */
+/* Whether a pattern starts the capturer, or connects to it, of whichever version and place. */
 bool crash_pattern_is_ours(const char *pattern);
 /*
  * Checks that nobody but root can put another program in the place of this one: it and all
  * directories above it are root's, and others cannot write to them.
  */
 MUST_CHECK struct err *crash_program_check(const char *path);
+/* The same for the directories above a path. */
+MUST_CHECK struct err *crash_above_check(const char *path);
 /* The same for the directory of the store, whose parents may be sticky. */
 MUST_CHECK struct err *crash_folder_check(const char *path);

@@ -75,6 +75,11 @@ struct err *crash_program_check(const char *path)
 		 : NULL;
 }
 
+struct err *crash_above_check(const char *path)
+{
+	return above_check(path, false);
+}
+
 struct err *crash_folder_check(const char *path)
 {
 	CLEANUP(free) char *real = realpath(path, NULL);

@@ -12,6 +12,7 @@
 #include "crash/entries.h"
 #include "crash/format.h"
 #include "crash/gc.h"
+#include "crash/server.h"
 
 /* Makes a problem of an error, which ends here. */
 static void problem_add(struct crash_status *s, struct err *e)
@@ -125,7 +126,7 @@ static void pattern_look(struct crash_status *s, const struct crash_paths *p)
 	CLEANUP(free) char *kept = line_read(s, p->sysctl);
 
 	s->pattern = line_read(s, p->pattern);
-	crash_pattern_make(p, &ours);
+	crash_pattern_make(p, s->socket, &ours);
 	s->is_installed = s->pattern && strcmp(s->pattern, strbuf_text(&ours)) == 0;
 	if (s->pattern && !s->is_installed && crash_pattern_is_ours(s->pattern))
 		crash_note(&s->problems,
@@ -142,6 +143,11 @@ static void pattern_look(struct crash_status *s, const struct crash_paths *p)
 			   p->sysctl);
 	if (s->is_installed || s->before) {
 		problem_add(s, crash_program_check(p->capturer));
+		if (s->socket && !crash_server_listens(s->socket))
+			crash_note(&s->problems,
+				   "nobody listens at '%s': crashes are lost ('fathom-crash "
+				   "install' starts a server)",
+				   s->socket);
 		later_files_find(s, p->root);
 	}
 	strbuf_deinit(&ours);
@@ -159,6 +165,9 @@ static void config_look(struct crash_status *s, const struct crash_paths *p)
 		crash_note(&s->problems, "'%s': there is no key '%s'", p->config,
 			   c.unknown.data[i]);
 	s->keep_core = xstrdup(c.keep_core);
+	s->socket = c.socket ? xstrdup(c.socket) : NULL;
+	if (c.socket)
+		s->way = "socket";
 	s->chain = c.chain ? xstrdup(c.chain) : NULL;
 	if (c.chain) {
 		CLEANUP(free) char *program = strndup(c.chain, strcspn(c.chain, " "));
@@ -213,8 +222,8 @@ void crash_status_read(const struct crash_paths *p, struct crash_status *ret)
 
 	s.way = way_find(&s, p->modes);
 	record_look(&s, p);
-	pattern_look(&s, p);
 	config_look(&s, p);
+	pattern_look(&s, p);
 	store_look(&s, p);
 	*ret = s;
 }
@@ -224,6 +233,7 @@ void crash_status_deinit(struct crash_status *s)
 	free(s->pattern);
 	free(s->before);
 	free(s->keep_core);
+	free(s->socket);
 	free(s->chain);
 	crash_notes_deinit(&s->problems);
 }

@@ -12,7 +12,8 @@
 struct crash_status {
 	bool is_installed;	 /* core_pattern is what install has written */
 	char *pattern, *before;	 /* without line feed; before NULL: not known */
-	const char *way;	 /* "pidfd", "pipe"; what the kernel offers */
+	const char *way;	 /* "socket"; "pidfd", "pipe": what the kernel offers */
+	char *socket;		 /* NULL: there is none */
 	char *keep_core, *chain; /* NULL: not known, none */
 	uint32_t captures, unanalysed, unfinished;
 	int64_t newest_ns; /* 0: there is none */

@@ -295,3 +295,8 @@ void analyser_start(const struct config *c, const char *id);
  * process of its own for each crash, with in and pidfd of p; never in the server.
  */
 const char *listen_serve(struct process *p, const char *path);
+/*
+ * Reads the kernel's request, and lets it write the core, or not; a fault: it is another that has
+ * connected, or the kernel will not.
+ */
+const char *listen_answer(const struct process *p, bool wants_core);

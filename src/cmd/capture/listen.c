@@ -18,6 +18,7 @@
 
 #define PEER_PIDFD    77 /* SO_PEERPIDFD */
 #define WRITES_CORE   1u /* the kernel writes the core */
+#define REJECTS	      4u /* it writes none, and the process ends */
 #define WAITS	      8u /* and keeps the process until we close */
 #define ANSWER_SIZE   16u
 #define SECONDS	      30
@@ -49,11 +50,12 @@ static bool receive_all(int fd, void *buf, size_t len)
 	return true;
 }
 
-/* Lets the kernel write the core; a fault: it is another that has connected, or will not. */
-static const char *core_ask(int fd)
+const char *listen_answer(const struct process *p, bool wants_core)
 {
 	struct request request;
-	struct answer answer = {.size = ANSWER_SIZE, .mask = WRITES_CORE | WAITS};
+	struct answer answer = {.size = ANSWER_SIZE,
+				.mask = wants_core ? WRITES_CORE | WAITS : REJECTS};
+	int fd = p->in;
 	u8 more[256];
 	u32 mark;
 
@@ -62,7 +64,7 @@ static const char *core_ask(int fd)
 	    !receive_all(fd, more, request.size - sizeof(request)))
 		return "no request of the kernel arrived";
 	if (request.answer_size < ANSWER_SIZE || (answer.mask & ~request.mask))
-		return "the kernel cannot write the core and wait";
+		return "the kernel knows no such answer";
 	if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != sizeof(answer) ||
 	    !receive_all(fd, &mark, sizeof(mark)))
 		return "the kernel does not go on";
@@ -94,6 +96,7 @@ const char *listen_serve(struct process *p, const char *path)
 	signal(SIGCHLD, SIG_IGN); /* none remains as a zombie */
 	for (;;) {
 		socklen_t len = sizeof(p->pidfd);
+		u8 first;
 		int fd = accept4(server, NULL, NULL, SOCK_CLOEXEC);
 
 		if (fd < 0 && (errno == EBADF || errno == ENOTSOCK || errno == EINVAL))
@@ -110,8 +113,10 @@ const char *listen_serve(struct process *p, const char *path)
 		alarm(SECONDS);
 		close(server);
 		p->in = fd;
+		if (recv(fd, &first, 1, MSG_PEEK) <= 0)
+			_exit(0); /* it only wanted to know whether we listen */
 		if (getsockopt(fd, SOL_SOCKET, PEER_PIDFD, &p->pidfd, &len) < 0)
 			return fault("the kernel gives no pidfd: %s", strerror(errno));
-		return core_ask(fd);
+		return NULL;
 	}
 }

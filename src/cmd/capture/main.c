@@ -215,8 +215,18 @@ static int capture_run(void)
 	struct facts f = {.config = &config, .process = &process, .head = &head};
 	const char *why, *head_why;
 	int core, log = -1;
+	bool captures;
 
-	if (!capture_begin(&why))
+	captures = capture_begin(&why);
+	if (process.way == WAY_SOCKET && process.in >= 0) {
+		const char *refused = listen_answer(&process, captures || config.chain[0]);
+
+		if (refused) {
+			process_release(&process);
+			return capture_give_up(why ? why : refused);
+		}
+	}
+	if (!captures)
 		return capture_give_up(why);
 	head_why = head_read(&head, process.in);
 	if (process.way == WAY_SOCKET && !head_why) {

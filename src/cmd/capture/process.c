@@ -37,6 +37,8 @@ struct info {
 #define DUMP_DUMPED 1
 #define DUMP_USER   4
 #define DUMP_ROOT   8
+#define STAT_START  22
+#define STAT_EXIT   52 /* of a process that dies, the signal is in its lowest bits */
 
 ssize_t proc_read(int dir, const char *name, char *buf, size_t size)
 {
@@ -152,8 +154,26 @@ static size_t link_read(int dir, const char *name, char *buf, size_t size)
 	return (size_t)n;
 }
 
+/* A field of stat, counted behind the name, which can contain everything. */
+static u64 stat_field(int dir, int wanted)
+{
+	char stat[2048], *at;
+	int field = 2;
+
+	if (proc_read(dir, "stat", stat, sizeof(stat)) <= 0)
+		return 0;
+	at = strrchr(stat, ')');
+	while (at && field < wanted) {
+		at = strchr(at + 1, ' ');
+		field++;
+	}
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
 void process_origin(struct process *p)
 {
+	if (p->way == WAY_SOCKET) /* the notes, which say it, may be read by nobody */
+		p->signal = (int)(stat_field(p->dir, STAT_EXIT) & 0x7f);
 	int exe = openat(p->dir, "exe", O_PATH | O_CLOEXEC);
 	ssize_t n = proc_read(p->dir, "cgroup", p->cgroup, sizeof(p->cgroup));
 	struct stat st;
@@ -202,22 +222,6 @@ u32 ns_pid_read(int dir, const char *name, const char *key)
 	return n ? num[n - 1] : 0;
 }
 
-/* Field 22 of stat, counted behind the name, which can contain everything. */
-static u64 start_read(int dir)
-{
-	char stat[2048], *at;
-	int field = 2;
-
-	if (proc_read(dir, "stat", stat, sizeof(stat)) <= 0)
-		return 0;
-	at = strrchr(stat, ')');
-	while (at && field < 22) {
-		at = strchr(at + 1, ' ');
-		field++;
-	}
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
 /* The soft limit of core files. */
 static u64 limit_read(int dir)
 {
@@ -239,7 +243,7 @@ void process_describe(struct process *p)
 	ssize_t n;
 	u32 num[4];
 
-	p->start_ticks = start_read(p->dir);
+	p->start_ticks = stat_field(p->dir, STAT_START);
 	if (p->core_limit == UNKNOWN_LIMIT)
 		p->core_limit = limit_read(p->dir);
 	p->cwd_len = link_read(p->dir, "cwd", p->cwd, sizeof(p->cwd));

@@ -13,6 +13,7 @@
 #include "crash/config.h"
 #include "crash/entries.h"
 #include "crash/format.h"
+#include "crash/server.h"
 #include "crash/users.h"
 
 enum {
@@ -30,6 +31,7 @@ enum {
 	OPT_LIMIT,
 	OPT_KEEP,
 	OPT_USERS,
+	OPT_SOCKET,
 };
 
 static const struct option longs[] = {{"analyser", required_argument, NULL, OPT_ANALYSER},
@@ -47,6 +49,7 @@ static const struct option longs[] = {{"analyser", required_argument, NULL, OPT_
 				      {"post", required_argument, NULL, OPT_POST},
 				      {"purge", no_argument, NULL, OPT_PURGE},
 				      {"root", required_argument, NULL, OPT_ROOT},
+				      {"socket", optional_argument, NULL, OPT_SOCKET},
 				      {"store", required_argument, NULL, OPT_STORE},
 				      {"users", required_argument, NULL, OPT_USERS},
 				      {"version", no_argument, NULL, 'V'},
@@ -64,9 +67,9 @@ struct command {
 
 /* clang-format off */
 static const struct command commands[] = {
-	{ "install", "[--keep-core=no|stacks|heap|full] [--mail=ADDRESS] [--post=URL] [--env=list|all] [--chain]",
+	{ "install", "[--keep-core=no|stacks|heap|full] [--mail=ADDRESS] [--post=URL] [--env=list|all] [--chain] [--socket[=PATH]]",
 	  "has the kernel hand over each process that dies of a signal",
-	  " keep-core mail post env chain capturer analyser ", 0, 0, install_run },
+	  " keep-core mail post env chain socket capturer analyser ", 0, 0, install_run },
 	{ "status", "", "whether crashes are captured, and what is wrong if not", " capturer ", 0, 0, status_run },
 	{ "list", "", "the crashes, the newest first", " ", 0, 0, list_run },
 	{ "show", "ID", "the report of a crash", " ", 1, 1, show_run },
@@ -272,6 +275,8 @@ static bool option_take(struct run *r, struct places *p, int opt, const char *va
 	case OPT_MAIL: return wish_take("mail", value, &r->wishes.mail);
 	case OPT_POST: return wish_take("post", value, &r->wishes.post);
 	case OPT_ENV: return wish_take("env", value, &r->wishes.env);
+	case OPT_SOCKET:
+		return wish_take("socket", value ? value : CRASH_SOCKET, &r->wishes.socket);
 	case OPT_CHAIN: r->wishes.is_chain = true; return true;
 	case OPT_PURGE: r->is_purge = true; return true;
 	case OPT_KEEP: r->is_kept = true; return true;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """fathom-crash install, test, status and uninstall with the kernel's own core_pattern. Other files than that one are below a directory of the test's own."""
-import json, os, re, shutil, signal, subprocess, sys, time
+import json, os, re, shutil, signal, socket, struct, subprocess, sys, time
 
 from capturing import BUILD, PATTERN, PROGRAM, Pattern, can_write_pattern, check, done, skip
 
@@ -90,6 +90,77 @@ def installed():
     check(sorted(os.walk(ROOT)) == before, "files as they were", sorted(os.walk(ROOT)))
 
 
+def count():
+    for name in os.listdir(f"{ROOT}/s/counts"):
+        with open(f"{ROOT}/s/counts/{name}", "rb") as f:
+            data = f.read()
+        magic, *rest = struct.unpack_from("<Q16QQQQII64s256s", data)
+        if rest[22].split(b"\0")[0].decode().endswith("/sleep"):
+            return {"counted_ever": rest[17], "signal": rest[19], "pid": rest[20]}
+    return {}
+
+
+def die_of(sig):
+    """A program that dies of a signal; its pid, when its parent knows."""
+    p = subprocess.Popen(["/bin/sleep", "600"], cwd="/", stdin=subprocess.DEVNULL)
+    p.send_signal(sig)
+    check(p.wait() == -sig, "a program dies")
+    return p.pid
+
+
+def socketed():
+    """The same by a socket: a server of ours, which is there as long as it is installed."""
+    path = f"{ROOT}/fathom-crash-capture.socket"
+    before = sorted(os.walk(ROOT))
+    if "socket" not in (open("/proc/sys/kernel/core_modes").read() if os.path.exists("/proc/sys/kernel/core_modes") else ""):
+        check("Linux 6.17" in run("install", *CAPTURER, f"--socket={path}", want=1)[1], "a kernel without sockets")
+        run("uninstall", "--purge", *CAPTURER)
+        return
+    check("does not begin with" in run("install", *CAPTURER, f"--socket={ROOT}/other", want=1)[1], "a name that is not ours")
+    run("uninstall", "--purge", *CAPTURER, want=1)
+    said = run("install", *CAPTURER, "--analyser=", f"--socket={path}")[1]
+    check(f"socket {path}" in said and pattern() == f"@@{path}\n" and os.stat(path).st_mode & 0o77 == 0, "installed with a socket", said)
+    status = row("status", *CAPTURER)
+    check(status["is-installed"] and status["way"] == "socket" and not status["problems"], "status of a socket", status)
+    crash = row("test", "--keep", *CAPTURER)
+    with open(f"{ROOT}/s/{crash['id']}/capture") as f:
+        keys = dict(line.rstrip("\n").split("=", 1) for line in f)
+    check((keys["pid"], keys["signal"], keys["way"], keys["si_addr"]) == (str(crash["pid"]), "11", "socket", "0x1234"), "captured by the socket", keys)
+
+    # what is only counted: the kernel writes no core, and the signal is known all the same
+    with open(f"{ROOT}/conf", "r+") as f:
+        text = f.read().replace("captures=5", "captures=0")
+        f.seek(0)
+        f.write(text)
+    run("install", *CAPTURER, "--analyser=")  # the server reads it when it starts
+    pid = die_of(signal.SIGABRT)
+    until = time.monotonic() + 60
+    while count().get("pid") != pid and time.monotonic() < until:
+        time.sleep(0.05)
+    check(count() == {"counted_ever": 1, "signal": 6, "pid": pid}, "counted only", count())
+    check(len(json.loads(run("-o", "json", "list")[0])["rows"]) == 1, "and not captured")
+
+    run("install", *CAPTURER, "--analyser=", "--socket=")
+    check(pattern().startswith("|") and not os.path.exists(path), "back to the pipe: the server has ended", pattern())
+    run("install", *CAPTURER, "--analyser=", f"--socket={path}")
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(path)
+        os.kill(struct.unpack("iii", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0], signal.SIGKILL)
+    until = time.monotonic() + 60
+    while (problems := row_of_status()["problems"]) == [] and time.monotonic() < until:
+        time.sleep(0.05)
+    check([p for p in problems if "nobody listens" in p], "the server was killed", problems)
+    run("install", *CAPTURER, "--analyser=")
+    check(not row("status", *CAPTURER)["problems"], "installed again")
+    run("uninstall", "--purge", *CAPTURER)
+    check(pattern() == "core\n" and sorted(os.walk(ROOT)) == before, "as it was", (pattern(), sorted(os.walk(ROOT))))
+
+
+def row_of_status():
+    r = subprocess.run([f"{BUILD}/src/cmd/crash/fathom-crash", *PLACES, "-o", "json", "status", *CAPTURER], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return json.loads(r.stdout)["rows"][0]
+
+
 if not can_write_pattern():
     skip("core_pattern cannot be written here")
 os.makedirs(f"{ROOT}/etc/sysctl.d", 0o755)
@@ -99,6 +170,7 @@ try:
     shutil.copy(PROGRAM, f"{ROOT}/fathom-crash-capture")
     with Pattern("core"):
         installed()
+        socketed()
 finally:
     shutil.rmtree(ROOT)
 done()
