@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "files/gate.h"
 #include "files/mapping.h"
+#include "target/seekable.h"
 #include "target/target_impl.h"
 #include "target/unpack.h"
 
@@ -58,8 +59,9 @@ struct thread {
 struct core {
 	struct target t; /* its maps have the numbers of the segments */
 	struct gate_file *file;
-	int fd;	      /* the file's descriptor, if it is ours; else -1 */
-	char *damage; /* what is wrong with the compressed stream; NULL: nothing */
+	int fd;			 /* the file's descriptor, if it is ours; else -1 */
+	char *damage;		 /* what is wrong with the compressed stream; NULL: nothing */
+	struct seekable *packed; /* file has what was unpacked of it; NULL: it has all */
 	struct target_who who;
 	VEC(struct thread) threads;
 	bool has_signal;
@@ -88,7 +90,8 @@ static void range_add(struct core *c, const struct segment *s)
 
 static bool bytes_read(struct core *c, void *to, size_t size, uint64_t off)
 {
-	return gate_file_read(c->file, to, size, off) == (ssize_t)size;
+	return !(c->packed && !seekable_need(c->packed, off, size)) &&
+	       gate_file_read(c->file, to, size, off) == (ssize_t)size;
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -556,7 +559,8 @@ static taddr core_touched(struct target *t, taddr addr, taddr end)
 
 	if (!s || at >= s->in_file)
 		return end;
-	next = lseek(gate_file_fd(c->file), (off_t)(s->off + at), SEEK_DATA);
+	next = c->packed ? (off_t)seekable_data(c->packed, s->off + at, s->off + s->in_file)
+			 : lseek(gate_file_fd(c->file), (off_t)(s->off + at), SEEK_DATA);
 	if (next < 0)
 		return errno == ENXIO ? end : addr;
 	if ((uint64_t)next >= s->off + s->in_file)
@@ -665,6 +669,7 @@ static void core_close(struct target *t)
 	gate_file_close(c->file);
 	if (c->fd >= 0)
 		(void)close(c->fd);
+	seekable_close(c->packed);
 	free(c->damage);
 }
 
@@ -743,12 +748,16 @@ static struct gate_file *path_open(struct gate *g, const char *path)
 /* Replaces the file by what is packed in it, if it is compressed. */
 static struct err *core_unpacked_use(struct core *c, const char *path)
 {
-	struct err *e = core_unpack(c->file, path, &c->fd, &c->damage);
+	struct err *e = seekable_open(c->file, &c->packed);
 
-	if (e || c->fd < 0)
+	if (e)
+		return err_wrap(e, "cannot unpack '%s'", path);
+	if (!c->packed)
+		e = core_unpack(c->file, path, &c->fd, &c->damage);
+	if (e || (!c->packed && c->fd < 0))
 		return e;
 	gate_file_close(c->file);
-	c->file = gate_file_of(c->fd);
+	c->file = gate_file_of(c->packed ? seekable_fd(c->packed) : c->fd);
 	return NULL;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A core file, compressed by each tool there is: mdb shows the same of it. Streams that are cut or damaged, and file systems without room."""
-import json, os, random, shutil, subprocess, sys
+import json, os, random, shutil, struct, subprocess, sys
 from cores import notes_first
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
@@ -79,6 +79,58 @@ check(run("-e", SHOWN, "two") == want, "two streams in a file", run("-e", "::sta
 
 pstack = [subprocess.run([os.environ["BUILD"] + "/src/cmd/dtrace/dtrace", f"--pstack={c}"], capture_output=True, text=True).stdout for c in ("core", "core.gz")]
 check("main" in pstack[0] and pstack[0].replace("core", "") == pstack[1].replace("core.gz", ""), "dtrace --pstack", pstack)
+
+# Frames of 1 MB with a table at the end, as fathom-crash keeps cores: what nobody reads is not unpacked, and may be damaged.
+FRAME = 1 << 20
+parts = [whole[i:i + FRAME] for i in range(0, len(whole), FRAME)]
+cache = {}
+for part in parts:
+    if part not in cache:
+        cache[part] = subprocess.run(["zstd", "-qc"], input=part, capture_output=True, check=True).stdout
+frames = [cache[part] for part in parts]
+
+
+def seekable(frames, sizes=None, flags=0, mark=0x8F92EAB1):
+    """The file of these frames; sizes: what the table says of them."""
+    rows = b"".join(struct.pack("<II", *r) for r in sizes or [(len(f), len(p)) for f, p in zip(frames, parts)])
+    return b"".join(frames) + struct.pack("<II", 0x184D2A5E, len(rows) + 9) + rows + struct.pack("<IBI", len(rows) // 8, flags, mark)
+
+
+def show(data, *commands):
+    open("seekable", "wb").write(data)
+    return run("-e", SHOWN if not commands else "; ".join(commands), "seekable")
+
+
+def address(offset):
+    n, = struct.unpack_from("<H", whole, 56)
+    for i in range(n):
+        kind, _, off, va, _, fsz, *_ = struct.unpack_from("<IIQQQQQQ", whole, 64 + 56 * i)
+        if kind == 1 and off <= offset < off + fsz:
+            return va + offset - off
+
+
+check(show(seekable(frames)) == want, "frames with a table", show(seekable(frames), "::status"))
+sizes = [(len(f), len(p)) for f, p in zip(frames, parts)]
+for what, data in (("another mark", seekable(frames, mark=1)), ("flags of the future", seekable(frames, flags=4)), ("a frame too few", seekable(frames, sizes[:-1])),
+                   ("frames of terabytes", seekable(frames, [(s[0], 2**32 - 1) for s in sizes])), ("empty frames", seekable(frames, sizes + [(0, 0)]))):
+    check(show(data) == want, f"a table that is wrong is not used: {what}", show(data, "::status"))
+noisy = next(i for i, f in enumerate(frames) if len(f) > FRAME * 9 // 10)  # and so are some that follow
+broken = frames[noisy][:1000] + bytes(1000) + frames[noisy][2000:]
+data = seekable(frames[:noisy] + [broken] + frames[noisy + 1:])
+check(show(data) == want, "a frame that is damaged, and not read", show(data, "::status"))
+values = [f"{address(i * FRAME + 512 * 1024):x}" for i in (noisy, noisy + 1)]
+right = struct.unpack_from("<I", whole, (noisy + 1) * FRAME + 512 * 1024)[0]
+status, out, err = show(data, f"{values[1]}/X")
+check(status == 0 and f"{right:x}" in out, "a frame behind the damaged one", out + err)
+check(show(data, f"{values[0]}/X") != run("-e", f"{values[0]}/X", "core") and show(seekable(frames), f"{values[0]}/X") == run("-e", f"{values[0]}/X", "core"),
+      "the damaged frame", show(data, f"{values[0]}/X"))
+for seed in range(3):
+    r = random.Random(seed)
+    damaged = bytearray(seekable(frames))
+    for _ in range(r.choice((1, 20))):
+        damaged[-r.randrange(1, 8 * len(frames) + 17)] = r.randrange(256)
+    status, out, err = show(bytes(damaged))
+    check(status in (0, 1) and len(out) < 1 << 20 and "Sanitizer" not in err, f"damaged table, seed {seed}", f"{status}\n{err[-2000:]}")
 
 # What is damaged is told or does no harm; nothing crashes.
 for seed in range(12):
