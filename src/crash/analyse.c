@@ -141,13 +141,6 @@ bool crash_analyse_is_due(const struct pairs *analysed)
 	       pairs_int(analysed, "attempts", 0) < ANALYSE_ATTEMPTS;
 }
 
-static const char *result_get(const struct analysis *a, const char *key, const char *missing)
-{
-	const char *value = pairs_find(&a->result, key);
-
-	return value ? value : missing;
-}
-
 static struct err *state_write(struct analysis *a, const char *state, const char *why)
 {
 	struct strbuf text = {0};
@@ -214,7 +207,7 @@ static struct err *result_take(struct analysis *a)
 	pairs_parse(strbuf_text(&kept), kept.len, &a->result);
 	strbuf_deinit(&text);
 	strbuf_deinit(&kept);
-	signature = result_get(a, "signature", "");
+	signature = pairs_text(&a->result, "signature", "");
 	return strlen(signature) == SIGNATURE_HASH &&
 			       strspn(signature, "0123456789abcdef") == SIGNATURE_HASH
 		       ? NULL
@@ -319,8 +312,8 @@ static struct err *news_tell(struct analysis *a, uint64_t count)
 		.id = a->opts->id,
 		.exe = exe ? exe : "",
 		.name = exe && *exe ? basename(exe) : "a program",
-		.signal = result_get(a, "signal", "a signal"),
-		.where = result_get(a, "where", ""),
+		.signal = pairs_text(&a->result, "signal", "a signal"),
+		.where = pairs_text(&a->result, "where", ""),
 		.time_ns = pairs_int(&a->capture, CRASH_KEY_TIME, 0),
 		.count = count,
 	};
@@ -367,7 +360,7 @@ static struct err *merge_and_tell(struct analysis *a)
 
 	if (e)
 		return e;
-	e = crash_same_merge(&a->store, a->opts->id, result_get(a, "signature", ""),
+	e = crash_same_merge(&a->store, a->opts->id, pairs_text(&a->result, "signature", ""),
 			     pairs_int(&a->capture, CRASH_KEY_UID, -1),
 			     pairs_int(&a->capture, CRASH_KEY_TIME, 0), &count);
 	return first_of(e, news_tell(a, count));
