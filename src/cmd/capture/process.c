@@ -211,15 +211,18 @@ static u32 status_numbers(const char *status, const char *key, u32 *num, u32 max
 	return n;
 }
 
+static u32 status_last(const char *status, const char *key)
+{
+	u32 num[32], n = status_numbers(status, key, num, ARRAY_LEN(num));
+
+	return n ? num[n - 1] : 0;
+}
+
 u32 ns_pid_read(int dir, const char *name, const char *key)
 {
 	char status[8192];
-	u32 num[32], n;
 
-	if (proc_read(dir, name, status, sizeof(status)) <= 0)
-		return 0;
-	n = status_numbers(status, key, num, ARRAY_LEN(num));
-	return n ? num[n - 1] : 0;
+	return proc_read(dir, name, status, sizeof(status)) > 0 ? status_last(status, key) : 0;
 }
 
 /* The soft limit of core files. */
@@ -252,11 +255,11 @@ void process_describe(struct process *p)
 	p->comm_len = (size_t)MAX(n, 0);
 	if (p->comm_len && p->comm[p->comm_len - 1] == '\n')
 		p->comm[--p->comm_len] = 0;
-	p->ns_pid = ns_pid_read(p->dir, "status", NS_TGID);
 	snprintf(name, sizeof(name), "/proc/%u/task/%u/status", p->pid, p->tid);
-	p->ns_tid = ns_pid_read(AT_FDCWD, name, NS_PID);
-	if (proc_read(p->dir, "status", status, sizeof(status)) <= 0)
+	if (proc_read(AT_FDCWD, name, status, sizeof(status)) <= 0)
 		return;
+	p->ns_pid = status_last(status, NS_TGID);
+	p->ns_tid = status_last(status, NS_PID);
 	if (p->euid == ~0u && status_numbers(status, "\nUid:", num, 4) == 4)
 		p->euid = num[1];
 	if (p->egid == ~0u && status_numbers(status, "\nGid:", num, 4) == 4)

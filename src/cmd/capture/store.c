@@ -180,14 +180,35 @@ int file_create(int dir, const char *name)
 	return openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+/*
+ * The date and time of day, as gmtime_r() gives them; that one reads the file of the time zone
+ * first, while the process waits. Years of 365.2425 days that begin in March have their odd day at
+ * their end.
+ */
+static struct tm utc_of(u64 seconds)
+{
+	u64 day = seconds / 86400 + 719468; /* from 1 March of the year 0 */
+	u64 era = day / 146097, of_era = day % 146097;
+	u64 year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	u64 of_year = of_era - (365 * year + year / 4 - year / 100);
+	u64 month = (5 * of_year + 2) / 153;
+
+	return (struct tm){
+		.tm_year = (int)(era * 400 + year + (month >= 10)) - 1900,
+		.tm_mon = (int)(month < 10 ? month + 2 : month - 10),
+		.tm_mday = (int)(of_year - (153 * month + 2) / 5 + 1),
+		.tm_hour = (int)(seconds / 3600 % 24),
+		.tm_min = (int)(seconds / 60 % 60),
+		.tm_sec = (int)(seconds % 60),
+	};
+}
+
 /* e->id begins with a dot, which is removed when the entry is finished. */
 const char *entry_create(struct entry *e, struct store *s, u32 pid)
 {
-	time_t now = time(NULL);
-	struct tm t = {0};
+	struct tm t = utc_of((u64)time(NULL));
 	u32 random = 0;
 
-	gmtime_r(&now, &t);
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = (u32)time_mono(); /* a name that exists is an error below */
 	snprintf(e->id, sizeof(e->id), ".%04d%02d%02dT%02d%02d%02d-%u-%06x", t.tm_year + 1900,
