@@ -29,7 +29,7 @@ _fathom_crash() {
 	case $command:$cur in
 	:-*) mapfile -t COMPREPLY < <(compgen -W '-o --store --config --root --users --help --version' -- "$cur") ;;
 	:*) mapfile -t COMPREPLY < <(compgen -W 'install status list show core debug test watch capture analyse gc serve uninstall' -- "$cur") ;;
-	install:-*) mapfile -t COMPREPLY < <(compgen -W '--keep-core --mail --post --env --chain --socket' -- "$cur") ;;
+	install:-*) mapfile -t COMPREPLY < <(compgen -W '--keep-core --mail --post --env --chain --socket --into-container' -- "$cur") ;;
 	uninstall:-*) mapfile -t COMPREPLY < <(compgen -W '--purge' -- "$cur") ;;
 	gc:-*) mapfile -t COMPREPLY < <(compgen -W '-n --limit' -- "$cur") ;;
 	test:-*) mapfile -t COMPREPLY < <(compgen -W '--keep' -- "$cur") ;;

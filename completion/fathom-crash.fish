@@ -34,6 +34,7 @@ complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l mail -x
 complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l post -x
 complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l chain -d 'hand crashes on'
 complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l socket -d 'the kernel connects to a socket'
+complete -c fathom-crash -n '__fish_seen_subcommand_from install' -l into-container -x -d 'a directory of containers'
 complete -c fathom-crash -n '__fish_seen_subcommand_from uninstall' -l purge -d 'remove the crashes, too'
 complete -c fathom-crash -n '__fish_seen_subcommand_from gc' -s n -l dry-run -d 'remove nothing'
 complete -c fathom-crash -n '__fish_seen_subcommand_from gc' -l limit -x

@@ -13,6 +13,7 @@
 #include "crash/confine.h"
 #include "crash/entries.h"
 #include "crash/format.h"
+#include "crash/into.h"
 #include "crash/pack.h"
 #include "crash/report.h"
 #include "crash/same.h"
@@ -120,6 +121,7 @@ struct analysis {
 	int64_t attempts;
 	struct stat core;
 	uint64_t packed_bytes;
+	char *into; /* what came of it in the container; NULL: nothing was to be written */
 };
 
 static void pairs_take(int dir, const char *name, struct pairs *ret)
@@ -152,6 +154,8 @@ static struct err *state_write(struct analysis *a, const char *state, const char
 		pair_write(&text, "why", why);
 	for (uint32_t i = 0; i < a->result.list.len; i++)
 		pair_write(&text, a->result.list.data[i].key, a->result.list.data[i].value);
+	if (a->into)
+		pair_write(&text, "into_container", a->into);
 	if (a->packed_bytes) {
 		pair_write_int(&text, "core_bytes", (int64_t)a->core.st_size);
 		pair_write_int(&text, "packed_bytes", (int64_t)a->packed_bytes);
@@ -380,6 +384,23 @@ static void config_read(const char *path, struct pairs *ret)
 	strbuf_deinit(&text);
 }
 
+/* Writes the core into the container, before its files are gone. */
+static void core_give(struct analysis *a)
+{
+	struct crash_into in = {.root = a->opts->container,
+				.folder = pairs_find(&a->config, CRASH_CONF_INTO),
+				.core = a->job.in.fds[CRASH_IN_CORE],
+				.capture = &a->capture};
+	struct err *e;
+
+	if (!in.root || !in.folder)
+		return;
+	e = crash_into_container(&in, &a->into);
+	if (e)
+		a->into = xstrdup(err_text(e));
+	err_destroy(e); /* the report is made all the same */
+}
+
 static struct err *analysis_begin(struct analysis *a)
 {
 	struct pairs before = {0};
@@ -407,6 +428,7 @@ static struct err *analysis_begin(struct analysis *a)
 		(void)fstat(a->job.in.fds[CRASH_IN_CORE], &a->core);
 	env = pairs_find(&a->config, CRASH_CONF_ENV);
 	a->job.all_env = env && strcmp(env, "all") == 0;
+	core_give(a);
 	scripts = pairs_find(&a->config, "scripts");
 	crash_scripts_read(scripts ? scripts : CRASH_SCRIPTS, &a->job.scripts);
 	return state_write(a, "running", NULL);
@@ -423,6 +445,7 @@ static void analysis_end(struct analysis *a)
 	pairs_deinit(&a->config);
 	pairs_deinit(&a->capture);
 	pairs_deinit(&a->result);
+	free(a->into);
 	cleanup_fd(&a->dir);
 	crash_store_close(&a->store);
 }

@@ -9,6 +9,7 @@
  *
  * `analysed` has attempts=N, state=running|done|failed|timeout, why=, and of a report signature=,
  * where= (its innermost frames), exception=, and the sizes core_bytes= and packed_bytes=.
+ * into_container= is the file that was written into the process's container, or why none was.
  *
  * Errors   struct err *: there is no such crash, or it was analysed already; the analysis has
  *          failed.
@@ -24,6 +25,7 @@ struct pairs;
 struct analyse_opts {
 	const char *store, *id;
 	const char *config; /* NULL: the usual one */
+	int container;	    /* the root directory of the process's container, O_PATH; 0: none */
 };
 
 MUST_CHECK struct err *crash_analyse(const struct analyse_opts *opts);

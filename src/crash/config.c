@@ -35,6 +35,7 @@ static const struct key keys[] = {
 	{ TEXT(chain), NULL, NULL, 0, 0, false },
 	{ TEXT(env), " list all ", "list", 0, 0, false },
 	{ TEXT(socket), path, NULL, 0, 0, false },
+	{ TEXT(into_container), path, NULL, 0, 0, false },
 	{ TEXT(metrics), path, NULL, 0, 0, false },
 	{ TEXT(scripts), path, NULL, 0, 0, false },
 	{ TEXT(sendmail), path, NULL, 0, 0, false },

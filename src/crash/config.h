@@ -20,6 +20,8 @@ struct crash_config {
 	char *chain;	 /* the program and arguments that core_pattern had; NULL: none */
 	char *env;	 /* list, all */
 	char *socket;	 /* where the kernel connects to; NULL: it starts the capturer */
+	/* a directory in containers, where cores are written, too; NULL: none */
+	char *into_container;
 	/* a file of metrics; a folder of D scripts; programs for mail and HTTP; NULL: as usual */
 	char *metrics, *scripts, *sendmail, *curl;
 	char *analyser, *store; /* analyser "": none is started */

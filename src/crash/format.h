@@ -129,6 +129,7 @@ struct crash_count {
 #define CRASH_CONF_WINDOW   "window_s" /* default CRASH_WINDOW_S */
 #define CRASH_CONF_ANALYSER "analyser" /* path of fathom-crash; empty: none is started */
 #define CRASH_CONF_STORE    "store"
+#define CRASH_CONF_INTO	    "into_container" /* a directory; none: nothing is written there */
 
 #define CRASH_MAX_WAIT_MS 1000
 #define CRASH_MAX_BYTES	  (1ull << 30)

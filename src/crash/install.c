@@ -350,6 +350,8 @@ static void wishes_take(const struct crash_paths *p, const struct crash_wishes *
 		crash_config_set(&c->post, *w->post ? w->post : NULL);
 	if (w->env)
 		crash_config_set(&c->env, w->env);
+	if (w->into_container)
+		crash_config_set(&c->into_container, *w->into_container ? w->into_container : NULL);
 	if (w->socket)
 		crash_config_set(&c->socket, *w->socket ? w->socket : NULL);
 	if (w->analyser)

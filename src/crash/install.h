@@ -39,6 +39,7 @@ void crash_paths_deinit(struct crash_paths *p);
 /* What the user wants to be in the configuration; NULL: as it is. */
 struct crash_wishes {
 	const char *keep_core, *mail, *post, *env, *analyser;
+	const char *into_container;
 	const char *socket; /* "": the kernel starts the capturer */
 	bool is_chain;
 };

@@ -74,6 +74,7 @@ extern const char *const keep_names[];
 
 struct config {
 	enum keep keep;
+	bool into_container; /* the core is written there, too, by the analyser */
 	u64 max_wait_ns, max_bytes;
 	u32 captures, window_s;
 	char chain[1024], analyser[256], store[256];
@@ -121,6 +122,8 @@ void process_describe(struct process *p);
 /* The path of the cgroup that says most, and an id of a container in it; false: none. */
 bool cgroup_path(const struct process *p, const char **ret_path, size_t *ret_len);
 bool cgroup_container(const char *path, size_t len, const char **ret_id, size_t *ret_len);
+/* The root directory of a process in another namespace of processes, O_PATH; -1: it is in ours. */
+int process_container(const struct process *p);
 /* Closes the kernel's end: the process ends now. */
 void process_release(struct process *p);
 /* Reads a small file of a folder of /proc; returns its length, with a NUL behind it, or -1. */
@@ -287,7 +290,8 @@ void chain_become(const struct config *c, const struct process *p);
  * process holds the dying one from now on; p->in is closed here.
  */
 void chain_start(const struct config *c, struct process *p, const struct head *h);
-void analyser_start(const struct config *c, const char *id);
+/* container: as process_container() */
+void analyser_start(const struct config *c, const char *id, int container);
 
 /* ---- listen.c */
 /*

@@ -205,13 +205,13 @@ void chain_start(const struct config *c, struct process *p, const struct head *h
 	process_release(p);
 }
 
-void analyser_start(const struct config *c, const char *id)
+void analyser_start(const struct config *c, const char *id, int container)
 {
 	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	static char name[] = "fathom-crash", verb[] = "analyse";
-	static char option[] = "--store", second[] = "--config";
+	static char option[] = "--store", second[] = "--config", third[] = "--container=3";
 	static char store[sizeof(c->store)], entry[CRASH_ID_SIZE];
-	char *args[] = {name, option, store, second, (char *)c->path, verb, entry, NULL};
+	char *args[] = {name, option, store, second, (char *)c->path, verb, entry, NULL, NULL};
 	char *env[] = {path, NULL};
 	pid_t child;
 	int null;
@@ -234,7 +234,10 @@ void analyser_start(const struct config *c, const char *id)
 	null = open("/dev/null", O_RDWR);
 	for (int i = 0; i < 3; i++)
 		dup2(null, i);
-	syscall(SYS_close_range, 3, ~0u, 0);
+	if (container >= 0 &&
+	    (container == 3 ? fcntl(3, F_SETFD, 0) == 0 : dup2(container, 3) == 3))
+		args[7] = third;
+	syscall(SYS_close_range, args[7] ? 4 : 3, ~0u, 0);
 	execve(c->analyser, args, env);
 	say("cannot start %s: %s", c->analyser, strerror(errno));
 	_exit(1);

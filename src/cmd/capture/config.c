@@ -61,6 +61,10 @@ static bool value_take(struct config *c, const char *key, const char *value)
 		return *value && path_read(value, c->store, sizeof(c->store));
 	if (strcmp(key, CRASH_CONF_ANALYSER) == 0)
 		return path_read(value, c->analyser, sizeof(c->analyser));
+	if (strcmp(key, CRASH_CONF_INTO) == 0) {
+		c->into_container = *value == '/';
+		return *value == '/';
+	}
 	if (strcmp(key, CRASH_CONF_CHAIN) == 0)
 		return path_read(value, c->chain, sizeof(c->chain));
 	if (strcmp(key, CRASH_CONF_MAX_WAIT) == 0 && number_read(value, 1, 20000, &n))

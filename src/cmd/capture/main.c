@@ -28,6 +28,7 @@ static struct store store = {.dir = -1, .lock = -1};
 static struct entry entry = {.dir = -1, .proc = -1};
 static struct plan plan;
 static u64 begin_ns;
+static int container = -1; /* the root directory of the process, if it was in one */
 
 /* Ends us in bounded time, whatever holds us; the kernel's end is closed by that. */
 static void alarm_ring(int signal_number)
@@ -152,10 +153,15 @@ static void process_copy(struct facts *f, int core, int *ret_log)
 	}
 	if (time_mono() < begin_ns + config.max_wait_ns / 2 && resident_pages() < SLOW_PAGES)
 		proc_copy_slow(&process, entry.proc);
+	if (config.into_container && process.dumpable == 1)
+		container = process_container(&process);
 	*ret_log = log_open(&process, &f->log_is_readable);
 	if (!process_holds(&process)) {
 		/* From here on its pid may be another's, and so may what was read by it. */
 		f->has_core = false;
+		if (container >= 0)
+			close(container);
+		container = -1;
 		f->cut = "the process did not wait: its core ended before its memory was copied";
 	}
 }
@@ -253,7 +259,7 @@ static int capture_run(void)
 	if (why)
 		return capture_give_up(why);
 	store_count_id(&store, &process, entry.id);
-	analyser_start(&config, entry.id);
+	analyser_start(&config, entry.id, container);
 	return 0;
 }
 

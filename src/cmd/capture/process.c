@@ -328,6 +328,17 @@ bool cgroup_container(const char *path, size_t len, const char **ret_id, size_t 
 	return false;
 }
 
+int process_container(const struct process *p)
+{
+	char theirs[64], ours[64];
+
+	if (!link_read(p->dir, "ns/pid", theirs, sizeof(theirs)) ||
+	    !link_read(AT_FDCWD, "/proc/self/ns/pid", ours, sizeof(ours)) ||
+	    strcmp(theirs, ours) == 0)
+		return -1;
+	return openat(p->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 void process_release(struct process *p)
 {
 	if (p->in >= 0)

@@ -7,7 +7,10 @@
 int analyse_run(struct run *r)
 {
 	char id[CRASH_ID_MAX + 1];
-	struct analyse_opts opts = {.store = r->paths.store, .id = id, .config = r->paths.config};
+	struct analyse_opts opts = {.store = r->paths.store,
+				    .id = id,
+				    .config = r->paths.config,
+				    .container = r->container};
 	struct crash_store s = {0};
 	struct err *e;
 

@@ -16,6 +16,7 @@ struct run {
 	const char *command; /* -c */
 	const char *users;   /* --users */
 	pid_t pid;	     /* -p */
+	int container;	     /* --container */
 	uint64_t limit;	     /* --limit; UINT64_MAX: none */
 	int argc;
 	char **argv; /* operands */

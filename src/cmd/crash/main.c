@@ -32,16 +32,20 @@ enum {
 	OPT_KEEP,
 	OPT_USERS,
 	OPT_SOCKET,
+	OPT_CONTAINER,
+	OPT_INTO,
 };
 
 static const struct option longs[] = {{"analyser", required_argument, NULL, OPT_ANALYSER},
 				      {"capturer", required_argument, NULL, OPT_CAPTURER},
 				      {"chain", no_argument, NULL, OPT_CHAIN},
 				      {"config", required_argument, NULL, OPT_CONFIG},
+				      {"container", required_argument, NULL, OPT_CONTAINER},
 				      {"dry-run", no_argument, NULL, 'n'},
 				      {"env", required_argument, NULL, OPT_ENV},
 				      {"follow", no_argument, NULL, 'f'},
 				      {"help", no_argument, NULL, 'h'},
+				      {"into-container", required_argument, NULL, OPT_INTO},
 				      {"keep", no_argument, NULL, OPT_KEEP},
 				      {"keep-core", required_argument, NULL, OPT_KEEP_CORE},
 				      {"limit", required_argument, NULL, OPT_LIMIT},
@@ -67,9 +71,9 @@ struct command {
 
 /* clang-format off */
 static const struct command commands[] = {
-	{ "install", "[--keep-core=no|stacks|heap|full] [--mail=ADDRESS] [--post=URL] [--env=list|all] [--chain] [--socket[=PATH]]",
+	{ "install", "[--keep-core=no|stacks|heap|full] [--mail=ADDRESS] [--post=URL] [--env=list|all] [--chain] [--socket[=PATH]] [--into-container=DIRECTORY]",
 	  "has the kernel hand over each process that dies of a signal",
-	  " keep-core mail post env chain socket capturer analyser ", 0, 0, install_run },
+	  " keep-core mail post env chain socket into-container capturer analyser ", 0, 0, install_run },
 	{ "status", "", "whether crashes are captured, and what is wrong if not", " capturer ", 0, 0, status_run },
 	{ "list", "", "the crashes, the newest first", " ", 0, 0, list_run },
 	{ "show", "ID", "the report of a crash", " ", 1, 1, show_run },
@@ -79,7 +83,7 @@ static const struct command commands[] = {
 	{ "watch", "[-f] -p PID | -c COMMAND", "captures a process that dies, without install",
 	  " follow p c ", 0, 0, watch_run },
 	{ "capture", "PID", "captures a process that lives, which goes on", " ", 1, 1, capture_run },
-	{ "analyse", "[ID]", "makes the report of a crash, or all that are missing", " ", 0, 1, analyse_run },
+	{ "analyse", "[ID]", "makes the report of a crash, or all that are missing", " container ", 0, 1, analyse_run },
 	{ "gc", "[-n] [--limit=BYTES]", "removes the oldest cores where the store is too large",
 	  " dry-run limit ", 0, 0, gc_run },
 	{ "serve", "[SOCKET]", "gives each user the crashes of their own programs", " ", 0, 1, serve_run },
@@ -277,6 +281,12 @@ static bool option_take(struct run *r, struct places *p, int opt, const char *va
 	case OPT_ENV: return wish_take("env", value, &r->wishes.env);
 	case OPT_SOCKET:
 		return wish_take("socket", value ? value : CRASH_SOCKET, &r->wishes.socket);
+	case OPT_INTO: return wish_take("into_container", value, &r->wishes.into_container);
+	case OPT_CONTAINER:
+		if (!number_parse(value, INT_MAX, &n))
+			return false;
+		r->container = (int)n;
+		return true;
 	case OPT_CHAIN: r->wishes.is_chain = true; return true;
 	case OPT_PURGE: r->is_purge = true; return true;
 	case OPT_KEEP: r->is_kept = true; return true;

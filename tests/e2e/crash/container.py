@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""--into-container: containers are made by unshare and chroot; what is written is compared with the store, and read by gdb."""
+import os, shutil, subprocess, sys, time
+sys.path.insert(0, os.path.dirname(__file__))
+from capturing import *
+
+if not can_write_pattern():
+    skip("core_pattern cannot be written here")
+if subprocess.run(["unshare", "-pf", "true"], capture_output=True).returncode:
+    skip("no namespace of processes can be made here")
+ROOT = f"/run/fci.{os.getpid()}"
+BOX, USER = f"{ROOT}/box", 45001
+COMMAND = os.path.join(BUILD, "src/cmd/crash/fathom-crash")
+
+
+def crash(user=USER, limit="unlimited", inside=True):
+    """A crash in the container: what the analyser has said, and its entry."""
+    before = set(store.ids())
+    command = ["unshare", "-pf", "--kill-child", "chroot", f"--userspec={user}:{user}", BOX, "/dies", "segv"] if inside else [f"{BOX}/dies", "segv"]
+    subprocess.run(["prlimit", f"--core={limit}:unlimited", *command], stdin=subprocess.DEVNULL, capture_output=True, timeout=120, cwd="/")
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        for name in set(store.ids()) - before:
+            path = f"{store.dir}/{name}/analysed"
+            text = open(path).read() if os.path.exists(path) else ""
+            if "into_container=" in text or "state=done" in text:
+                keys = dict(line.split("=", 1) for line in text.splitlines())
+                return keys.get("into_container"), name
+        time.sleep(0.02)
+    check(False, "no capture is analysed", store.ids())
+    return None, None
+
+
+def cores():
+    return sorted(n for n in os.listdir(f"{BOX}/crash/") if n.startswith("core."))
+
+
+def written():
+    said, name = crash()
+    check(said and cores() == [said] and said.startswith("core.1."), "a core in the container", (said, cores()))
+    path = f"{BOX}/crash/{said}"
+    st = os.stat(path)
+    check((st.st_uid, st.st_gid, st.st_mode & 0o777) == (USER, USER, 0o600), "it is the process's", st)
+    core = subprocess.run([COMMAND, "--store", store.dir, "core", name], capture_output=True, stdin=subprocess.DEVNULL).stdout
+    with open(path, "rb") as f:
+        check(f.read() == core != b"", "the core that is kept")
+    if shutil.which("gdb"):
+        out = subprocess.run(["gdb", "-nx", "-batch", "-ex", "bt", f"{BOX}/dies", path], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+        check("in die (" in out or "fail (" in out, "gdb's stack", out)
+    os.unlink(path)
+
+
+def refused():
+    said, _ = crash(limit="0")
+    check(said and "ulimit -c" in said and not cores(), "ulimit -c 0", said)
+    said, _ = crash(inside=False)
+    check(said is None and not cores(), "a process of the machine", said)
+    os.chown(f"{BOX}/crash", 0, 0)
+    said, _ = crash()
+    check(said and "could not have made a file" in said and not cores(), "a directory that the process cannot write to", said)
+    # a link to a directory of the machine's that the process could write to: it is looked for in the container, and is not there
+    os.rename(f"{BOX}/crash", f"{BOX}/other")
+    os.mkdir(f"{ROOT}/outside")
+    os.chmod(f"{ROOT}/outside", 0o777)
+    for target in (f"{ROOT}/outside", "../../../../../../.." + f"{ROOT}/outside"):
+        os.symlink(target, f"{BOX}/crash")
+        said, _ = crash()
+        check(said and "no directory" in said and not os.listdir(f"{ROOT}/outside"), f"a link to {target}", (said, os.listdir(f"{ROOT}/outside")))
+        os.unlink(f"{BOX}/crash")
+
+
+os.mkdir(ROOT, 0o755)
+try:
+    os.makedirs(f"{BOX}/crash")
+    os.chown(f"{BOX}/crash", USER, USER)
+    if subprocess.run(["cc", "-g", "-O0", "-pthread", "-static", "-o", f"{BOX}/dies", SRC + "/tests/e2e/crash/dies.c"], stderr=subprocess.DEVNULL).returncode:
+        skip("no static programs can be made here")
+    store = Store()
+    with open(f"{ROOT}/analyser", "w") as f:
+        f.write(f'#!/bin/sh\nDTRACE_OPT_SYSLIBDIR={SRC}/dlib exec {COMMAND} "$@"\n')
+    os.chmod(f"{ROOT}/analyser", 0o755)
+    store.configure(captures=16, analyser=f"{ROOT}/analyser", into_container="/crash")
+    with Pattern(store.pattern()):
+        written()
+        refused()
+        end = time.monotonic() + 120
+        while time.monotonic() < end and any("state=running" in open(f"{store.dir}/{n}/analysed").read() for n in store.ids()):
+            time.sleep(0.05)
+finally:
+    shutil.rmtree(ROOT)
+done()
