@@ -333,7 +333,7 @@ static struct err *news_tell(struct analysis *a, uint64_t count)
 	if (strspn(n.signal, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz +-") !=
 	    strlen(n.signal))
 		n.signal = "a signal";
-	e = crash_tally(&a->config, &n);
+	e = crash_tally(&a->store, &a->config, &n);
 	e = first_of(e, crash_mail(&a->store, &a->config, &n));
 	e = first_of(e, crash_post(&a->store, &a->config, n.id, strbuf_text(&json), json.len));
 	strbuf_deinit(&text);

@@ -29,6 +29,7 @@
 #define CRASH_STORE_COUNTS  "counts"  /* folder of struct crash_count, a file for each CRASH_HASH */
 #define CRASH_STORE_LOCK    "lock"    /* flock(): who changes the store; bytes 0 to 3: captures */
 #define CRASH_STORE_INSTALL "install" /* key=value: what was there before */
+#define CRASH_STORE_TALLY   "tally"   /* CRASH_TALLY_NAME, by executable and signal */
 #define CRASH_STORE_QUEUE   "queue"   /* posts that are tried again */
 
 #define CRASH_ID_SIZE	       64 /* of a buffer for an ID, with the dot and the NUL */
@@ -46,6 +47,11 @@
 #define CRASH_FILE_SAME	    "same"     /* count=, last_time_ns=, last_id= */
 
 #define CRASH_LOG_BYTES (64 << 10)
+
+/* Lines of Prometheus, and one that says since when it is counted, in ns since 1970. */
+#define CRASH_TALLY_NAME  "fathom_crashes_total"
+#define CRASH_TALLY_SINCE "# SINCE "
+#define CRASH_TALLY_MAX	  (1 << 20)
 
 /* Copies of files of /proc/PID, under the same names in proc/. */
 #define CRASH_PROC_FILES                                                                           \

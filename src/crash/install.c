@@ -554,6 +554,8 @@ static struct err *store_leave(const struct crash_paths *p, bool is_purge, const
 	(void)unlinkat(s.fd, CRASH_STORE_INSTALL, 0);
 	if (!all.len)
 		(void)unlinkat(s.fd, CRASH_STORE_LOCK, 0);
+	if (!all.len)
+		(void)unlinkat(s.fd, CRASH_STORE_TALLY, 0);
 	crash_entries_deinit(&all);
 	crash_store_close(&s);
 	for (uint32_t i = r->made.len; i--;)

@@ -11,10 +11,9 @@
 #include "crash/format.h"
 #include "crash/send.h"
 
-#define CURL	    "/usr/bin/curl"
-#define QUEUE_MAX   100u
-#define SECONDS	    10
-#define METRICS_MAX (1u << 20)
+#define CURL	  "/usr/bin/curl"
+#define QUEUE_MAX 100u
+#define SECONDS	  10
 
 /* ---- posts ----------------------------------------------------------------------------------- */
 
@@ -160,34 +159,48 @@ static void series_count(const struct strbuf *before, const char *series, struct
 		strbuf_addf(out, "%s 1\n", series);
 }
 
-struct err *crash_tally(const struct pairs *config, const struct crash_news *n)
+/* Counts in a file of a directory, which is replaced in one step. */
+static struct err *tally_write(int dir, const char *name, const struct crash_news *n, mode_t mode)
+{
+	struct strbuf before = {0}, after = {0}, series = {0};
+	const char *since;
+	struct err *e;
+
+	err_destroy(crash_file_read(dir, name, CRASH_TALLY_MAX, &before)); /* it is new */
+	strbuf_adds(&series, CRASH_TALLY_NAME "{exe=\"");
+	label_add(&series, n->exe);
+	strbuf_addf(&series, "\",signal=\"%s\"}", n->signal);
+	since = strstr(strbuf_text(&before), "\n" CRASH_TALLY_SINCE);
+	since = since ? since + strlen("\n" CRASH_TALLY_SINCE) : NULL;
+	strbuf_addf(&after,
+		    "# HELP " CRASH_TALLY_NAME " Crashes of which there is a report.\n"
+		    "# TYPE " CRASH_TALLY_NAME " counter\n" CRASH_TALLY_SINCE "%llu\n",
+		    since ? strtoull(since, NULL, 10) : (unsigned long long)n->time_ns);
+	series_count(&before, strbuf_text(&series), &after);
+	e = after.len > CRASH_TALLY_MAX ? NULL : crash_file_write(dir, name, after.data, after.len);
+	if (!e && mode != 0600 && fchmodat(dir, name, mode, 0) != 0)
+		e = err_sys(errno, "cannot change the mode of '%s'", name);
+	strbuf_deinit(&before);
+	strbuf_deinit(&after);
+	strbuf_deinit(&series);
+	return e;
+}
+
+struct err *crash_tally(const struct crash_store *s, const struct pairs *config,
+			const struct crash_news *n)
 {
 	const char *path = pairs_text(config, "metrics", "");
-	struct strbuf before = {0}, after = {0}, series = {0};
 	CLEANUP(free) char *folder = NULL;
 	CLEANUP(fd) int dir = -1;
-	struct err *e = NULL;
+	struct err *e = tally_write(s->fd, CRASH_STORE_TALLY, n, 0600);
 
-	if (!*path)
-		return NULL;
+	if (!*path || e)
+		return e;
 	folder = xstrdup(path);
 	if (*path != '/' || !*basename(path))
 		return err_new("'%s' is no absolute path of a file for metrics", path);
 	folder[strlen(path) - strlen(basename(path))] = '\0';
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return err_sys(errno, "cannot write metrics to '%s'", path);
-	err_destroy(crash_file_read(dir, basename(path), METRICS_MAX, &before)); /* it is new */
-	strbuf_adds(&series, "fathom_crashes_total{exe=\"");
-	label_add(&series, n->exe);
-	strbuf_addf(&series, "\",signal=\"%s\"}", n->signal);
-	strbuf_adds(&after, "# HELP fathom_crashes_total Crashes of which there is a report.\n"
-			    "# TYPE fathom_crashes_total counter\n");
-	series_count(&before, strbuf_text(&series), &after);
-	if (after.len < METRICS_MAX)
-		e = crash_file_write(dir, basename(path), after.data, after.len);
-	strbuf_deinit(&before);
-	strbuf_deinit(&after);
-	strbuf_deinit(&series);
-	return e;
+	return dir < 0 ? err_sys(errno, "cannot write metrics to '%s'", path)
+		       : tally_write(dir, basename(path), n, 0644);
 }

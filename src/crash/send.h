@@ -32,8 +32,12 @@ MUST_CHECK struct err *crash_mail_waiting(const struct crash_store *s, const str
 MUST_CHECK struct err *crash_post(const struct crash_store *s, const struct pairs *config,
 				  const char *id, const char *json, size_t len);
 MUST_CHECK struct err *crash_post_waiting(const struct crash_store *s, const struct pairs *config);
-/* Adds one to fathom_crashes_total{exe,signal} in the file that the key "metrics" names. */
-MUST_CHECK struct err *crash_tally(const struct pairs *config, const struct crash_news *n);
+/*
+ * Adds one to fathom_crashes_total{exe,signal} in the store's file CRASH_STORE_TALLY, and in the
+ * one that the key "metrics" names, which everybody may read.
+ */
+MUST_CHECK struct err *crash_tally(const struct crash_store *s, const struct pairs *config,
+				   const struct crash_news *n);
 
 /* send_run.c: runs a program whose standard input is what is at fd, for at most so many seconds. */
 struct send_program {

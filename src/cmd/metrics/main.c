@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "crash/format.h"
 #include "metrics.h"
 
 #define DEFAULT_DIR    "/etc/fathom/metrics.d"
@@ -30,6 +31,8 @@ static const char usage[] =
 	"  -n, --limit N           series of a metric; more rows become one series (1000)\n"
 	"  -e, --expire SECONDS    forgets series that have not changed for so long (0: never)\n"
 	"      --prefix TEXT       before the names of metrics (dtrace_)\n"
+	"      --crashes FILE      what fathom-crash has counted (" CRASH_STORE
+	"/" CRASH_STORE_TALLY ")\n"
 	"  -1, --once SECONDS      traces so long, prints what Prometheus would get, and ends\n"
 	"  -h, --help, -V, --version\n";
 
@@ -96,7 +99,7 @@ static double number_of(const char *flag, const char *text, double least)
 
 static void flags_read(struct run *r, int argc, char **argv)
 {
-	enum { OPT_OTLP = 256, OPT_STATSD, OPT_GANGLIA, OPT_PREFIX };
+	enum { OPT_OTLP = 256, OPT_STATSD, OPT_GANGLIA, OPT_PREFIX, OPT_CRASHES };
 	static const struct option longs[] = {{"dir", required_argument, NULL, 'd'},
 					      {"listen", required_argument, NULL, 'l'},
 					      {"no-listen", no_argument, NULL, 'L'},
@@ -108,6 +111,7 @@ static void flags_read(struct run *r, int argc, char **argv)
 					      {"expire", required_argument, NULL, 'e'},
 					      {"prefix", required_argument, NULL, OPT_PREFIX},
 					      {"once", required_argument, NULL, '1'},
+					      {"crashes", required_argument, NULL, OPT_CRASHES},
 					      {"help", no_argument, NULL, 'h'},
 					      {"version", no_argument, NULL, 'V'},
 					      {0}};
@@ -121,6 +125,7 @@ static void flags_read(struct run *r, int argc, char **argv)
 		case OPT_OTLP: r->otlp_url = optarg; break;
 		case OPT_STATSD: r->statsd_address = optarg; break;
 		case OPT_GANGLIA: r->ganglia_address = optarg; break;
+		case OPT_CRASHES: r->x.config.crashes = optarg; break;
 		case OPT_PREFIX: r->x.config.prefix = optarg; break;
 		case 'i': r->interval_s = number_of("--interval", optarg, 0.01); break;
 		case 'n': r->x.config.limit = (uint32_t)number_of("--limit", optarg, 1); break;
@@ -325,7 +330,9 @@ static void outputs_open(struct run *r)
 
 int main(int argc, char **argv)
 {
-	struct run r = {.x.config = {.limit = 1000, .prefix = "dtrace_"},
+	struct run r = {.x.config = {.limit = 1000,
+				     .prefix = "dtrace_",
+				     .crashes = CRASH_STORE "/" CRASH_STORE_TALLY},
 			.dir = DEFAULT_DIR,
 			.listen = DEFAULT_LISTEN,
 			.interval_s = 10,

@@ -126,6 +126,7 @@ struct config {
 	uint32_t limit;	    /* series of a metric */
 	uint64_t expire_ns; /* a series that has not changed for so long is forgotten; 0: never */
 	const char *prefix;
+	const char *crashes; /* the file in which fathom-crash counts; "": none */
 	bool is_verbose;
 };
 
@@ -235,14 +236,19 @@ uint64_t histogram_visit(const struct metric *m, const struct series *s, bound_f
 typedef void metric_func(struct exporter *x, const struct script *s, struct metric *m, void *arg);
 void metrics_visit(struct exporter *x, metric_func *func, void *arg);
 
-/* A metric about the exporter itself; it has one label at most. */
+/* A metric that is no script's: about the exporter itself, or crashes. */
 struct own_metric {
 	const char *name, *help;
 	bool is_counter;
-	const char *label; /* NULL: none */
+	const char *labels[2]; /* NULL: none */
+	uint64_t start_ns;     /* since 1970: a counter was zero then; 0: when we started */
 };
-typedef void own_func(const struct own_metric *m, const char *label_value, double value, void *arg);
+typedef void own_func(const struct own_metric *m, const char *const values[], double value,
+		      void *arg);
 void own_visit(struct exporter *x, own_func *func, void *arg);
+
+/* crashes.c: the same, of what fathom-crash has counted */
+void crashes_visit(struct exporter *x, own_func *func, void *arg);
 
 /* prometheus.c */
 void prometheus_text(struct exporter *x, struct strbuf *out);

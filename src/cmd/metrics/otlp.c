@@ -151,7 +151,7 @@ static void metric_add(struct exporter *x, const struct script *script, struct m
 	strbuf_adds(r->o, "]}}");
 }
 
-static void own_add(const struct own_metric *m, const char *label_value, double value, void *arg)
+static void own_add(const struct own_metric *m, const char *const values[], double value, void *arg)
 {
 	struct request *r = arg;
 
@@ -160,11 +160,15 @@ static void own_add(const struct own_metric *m, const char *label_value, double 
 				  ? ",\"sum\":{\"aggregationTemporality\":2,\"isMonotonic\":true,"
 				    "\"dataPoints\":[{\"attributes\":["
 				  : ",\"gauge\":{\"dataPoints\":[{\"attributes\":[");
-	if (m->label)
-		attribute_add(r->o, m->label, label_value);
+	for (uint32_t i = 0; i < 2 && m->labels[i]; i++) {
+		if (i)
+			strbuf_addc(r->o, ',');
+		attribute_add(r->o, m->labels[i], values[i]);
+	}
 	strbuf_addf(r->o,
 		    "],\"startTimeUnixNano\":\"%llu\",\"timeUnixNano\":\"%llu\",\"asDouble\":",
-		    (unsigned long long)r->start_ns, (unsigned long long)r->now_ns);
+		    (unsigned long long)(m->start_ns ? m->start_ns : r->start_ns),
+		    (unsigned long long)r->now_ns);
 	strbuf_add_number(r->o, value);
 	strbuf_adds(r->o, "}]}}");
 }

@@ -94,7 +94,8 @@ struct own_text {
 	const char *last; /* the metric whose head was written */
 };
 
-static void own_text(const struct own_metric *m, const char *label_value, double value, void *arg)
+static void own_text(const struct own_metric *m, const char *const values[], double value,
+		     void *arg)
 {
 	struct own_text *t = arg;
 	const char *suffix = m->is_counter ? "_total" : "";
@@ -103,11 +104,13 @@ static void own_text(const struct own_metric *m, const char *label_value, double
 		head_add(t->o, m->name, suffix, m->help, m->is_counter ? "counter" : "gauge");
 	t->last = m->name;
 	strbuf_addf(t->o, "%s%s", m->name, suffix);
-	if (m->label) {
-		strbuf_addf(t->o, "{%s=\"", m->label);
-		label_escape(t->o, label_value, false);
-		strbuf_adds(t->o, "\"}");
+	for (uint32_t i = 0; i < 2 && m->labels[i]; i++) {
+		strbuf_addf(t->o, "%s%s=\"", i ? "," : "{", m->labels[i]);
+		label_escape(t->o, values[i], false);
+		strbuf_addc(t->o, '"');
 	}
+	if (m->labels[0])
+		strbuf_addc(t->o, '}');
 	strbuf_addc(t->o, ' ');
 	strbuf_add_number(t->o, value);
 	strbuf_addc(t->o, '\n');
@@ -311,14 +314,14 @@ static void metric_protobuf(struct exporter *x, const struct script *script, str
 }
 
 /* A family a sample: Prometheus takes families of the same name one after another. */
-static void own_protobuf(const struct own_metric *m, const char *label_value, double value,
+static void own_protobuf(const struct own_metric *m, const char *const values[], double value,
 			 void *arg)
 {
 	static struct strbuf family, metric, number;
 
 	family_head(&family, m->name, m->is_counter, m->help, m->is_counter ? 0 : 1);
-	if (m->label)
-		label_add(&metric, m->label, label_value);
+	for (uint32_t i = 0; i < 2 && m->labels[i]; i++)
+		label_add(&metric, m->labels[i], values[i]);
 	double_add(&number, 1, value);
 	message_add(&metric, m->is_counter ? 3 : 2, &number);
 	message_add(&family, 4, &metric);

@@ -345,33 +345,52 @@ void metrics_visit(struct exporter *x, metric_func *func, void *arg)
 void own_visit(struct exporter *x, own_func *func, void *arg)
 {
 	static const struct own_metric
-		up = {"fathom_script_up", "Whether the script traces", false, "script"},
-		drops = {"fathom_script_drops", "Records and increments that were lost", true,
-			 "script"},
-		errors = {"fathom_script_errors", "Faults of clauses", true, "script"},
-		over = {"fathom_overflow_rows", "Rows beyond the limit of a metric's series", true,
-			"metric"},
-		series = {"fathom_series", "Series of all metrics", false, NULL},
-		reading = {"fathom_reading_seconds", "How long the last reading took", false, NULL},
-		errs = {"fathom_push_errors", "Messages that could not be sent", true, NULL};
+		up = {"fathom_script_up", "Whether the script traces", false, {"script"}, 0},
+		drops = {"fathom_script_drops",
+			 "Records and increments that were lost",
+			 true,
+			 {"script"},
+			 0},
+		errors = {"fathom_script_errors", "Faults of clauses", true, {"script"}, 0},
+		over = {"fathom_overflow_rows",
+			"Rows beyond the limit of a metric's series",
+			true,
+			{"metric"},
+			0},
+		series = {"fathom_series", "Series of all metrics", false, {NULL}, 0},
+		reading = {"fathom_reading_seconds",
+			   "How long the last reading took",
+			   false,
+			   {NULL},
+			   0},
+		errs = {"fathom_push_errors", "Messages that could not be sent", true, {NULL}, 0};
+	const char *values[2] = {NULL, NULL};
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < x->nscripts; i++)
-		func(&up, x->scripts[i]->name, x->scripts[i]->is_up, arg);
-	for (uint32_t i = 0; i < x->nscripts; i++)
-		func(&drops, x->scripts[i]->name, (double)x->scripts[i]->ndrops, arg);
-	for (uint32_t i = 0; i < x->nscripts; i++)
-		func(&errors, x->scripts[i]->name, (double)x->scripts[i]->nerrors, arg);
+	for (uint32_t i = 0; i < x->nscripts; i++) {
+		values[0] = x->scripts[i]->name;
+		func(&up, values, x->scripts[i]->is_up, arg);
+	}
+	for (uint32_t i = 0; i < x->nscripts; i++) {
+		values[0] = x->scripts[i]->name;
+		func(&drops, values, (double)x->scripts[i]->ndrops, arg);
+	}
+	for (uint32_t i = 0; i < x->nscripts; i++) {
+		values[0] = x->scripts[i]->name;
+		func(&errors, values, (double)x->scripts[i]->nerrors, arg);
+	}
 	for (uint32_t i = 0; i < x->nscripts; i++)
 		for (uint32_t k = 0; k < x->scripts[i]->naggs; k++) {
 			const struct metric *m = x->scripts[i]->aggs[k].metric;
 
 			if (!m)
 				continue;
-			func(&over, m->name, (double)m->noverflowed, arg);
+			values[0] = m->name;
+			func(&over, values, (double)m->noverflowed, arg);
 			n += m->nseries + (m->overflow != NULL);
 		}
-	func(&series, NULL, (double)n, arg);
-	func(&reading, NULL, x->reading_seconds, arg);
-	func(&errs, NULL, (double)x->npush_errors, arg);
+	func(&series, values, (double)n, arg);
+	func(&reading, values, x->reading_seconds, arg);
+	func(&errs, values, (double)x->npush_errors, arg);
+	crashes_visit(x, func, arg);
 }

@@ -97,6 +97,19 @@ series = [line for line in open(TMP + "/crashes.prom").read().splitlines() if no
 check(len(series) == 2 and any(s.startswith('fathom_crashes_total{exe="/srv/') and s.endswith('signal="SIGSEGV"} 5') and "\x1b" not in s for s in series) and
       f'fathom_crashes_total{{exe="{program}",signal="SIGSEGV"}} 1' in series, "the counter", series)
 
+check(os.stat(TMP + "/crashes.prom").st_mode & 0o777 == 0o644 and os.stat(store + "/tally").st_mode & 0o777 == 0o600, "who may read them")
+kept = [line for line in open(store + "/tally").read().splitlines() if not line.startswith("#")]
+check(kept == series, "the store's counter", (kept, series))
+exporter = os.environ["BUILD"] + "/src/cmd/metrics/fathom-metrics"
+if os.path.exists(exporter):
+    open(TMP + "/none.d", "w").write("BEGIN { @none = count(); }\n")
+    with open(TMP + "/odd", "w") as f:  # lines that are of no use stand between them
+        f.write("\n".join(["fathom_crashes_total{exe=\"", kept[0], "fathom_crashes_total{exe=\"a\"} 1", "fathom_crashes_total{exe=\"a\",signal=\"b\"} x", *kept[1:]]))
+    for name in (store + "/tally", TMP + "/odd"):
+        out = subprocess.run([exporter, "--crashes", name, "-1", "0.1", TMP + "/none.d"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        check([line for line in out.stdout.splitlines() if line.startswith("fathom_crashes_total")] == kept and out.stdout.count("# TYPE fathom_crashes_total counter") == 1,
+              f"fathom-metrics of {name}", out.stdout + out.stderr)
+
 # Reports that could not be posted wait in the queue.
 if has_curl:
     queue = sorted(os.listdir(store + "/queue"))
