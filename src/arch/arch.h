@@ -8,8 +8,8 @@
  *
  * To add an architecture, whose name is that which Meson has for the processor's family, and
  * uname(2) for the machine:
- * 1. the folder arch/NAME: arch.c fills struct arch, and struct arch_insns and struct arch_sites
- *    where it has them; meson.build lists the files;
+ * 1. the folder arch/NAME: arch.c fills struct arch, and struct arch_insns, struct arch_sites
+ *    and struct arch_stubs where it has them; meson.build lists the files;
  * 2. there regs.h and frame.h, for the walk of stacks here and in the kernel (arch/frame.h);
  * 3. there syscalls.def, the table of its system calls (tools/gen_syscalls.py);
  * 4. the folder dlib/NAME: regs.d, the names of registers in uregs[], and syscall.d.
@@ -26,6 +26,7 @@
 
 #include "arch/insn.h"
 #include "arch/sites.h"
+#include "arch/stub.h"
 #include "base/base.h"
 
 struct arch_note {
@@ -103,6 +104,7 @@ struct arch {
 	/* number of uprobe(2), by which the kernel optimizes probes on nops; 0 = it has none */
 	uint32_t nr_uprobe;
 	const struct arch_sites *sites; /* NULL: calls of probes cannot be replaced */
+	const struct arch_stubs *stubs; /* NULL: code of processes cannot be patched */
 
 	/* ---- functions */
 	uint32_t func_args[6]; /* arguments, at the first instruction of a function */

@@ -265,6 +265,7 @@ const struct arch arch = {
 	.thread_base = "thread.fsbase",
 	.insns = &x86_64_insns,
 	.sites = &x86_64_sites,
+	.stubs = &x86_64_stubs,
 	.sys_args = {DI, SI, DX, R10_, R8_, R9_},
 	.compat_args = {BX, CX, DX, SI, DI, BP},
 	.sys_nr = 120, /* orig_ax */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stubs: the code that a window of a traced program jumps to.
+ *
+ * A window is the bytes that a jump overwrites, and the whole instructions that these belong to. Its
+ * stub has the bodies of probes, the moved instructions, and a jump to what is behind the window:
+ *
+ *     window:  jmp stub               stub:   body: count, or call of a function
+ *              ...                            push %rbp
+ *     behind:  sub $8, %rsp                   mov %rdi, 0x1234(%rip)    same target, new distance
+ *                                             jmp behind
+ *
+ * The moved instructions leave registers, flags and memory as those of the window would, with the
+ * original addresses: a call pushes the address behind the window, so that no active frame ever
+ * returns into a stub. A fault finds the same state, but for the program counter (stub_origin()).
+ *
+ * A body uses no vector register, keeps all registers and, where they may be alive, the flags and the
+ * red zone. It tests the switch, a byte that is 0 in a child of fork(), and then does nothing.
+ *
+ * Stack    below the red zone: 24 bytes by STUB_COUNT, 168 and what the function needs by STUB_CALL.
+ * Threads  pure functions.
+ */
+#pragma once
+
+#include "base/base.h"
+
+#define STUB_INSNS_MAX 16
+#define STUB_SIZE_MAX  1024 /* no stub is longer */
+
+enum stub_kind {
+	STUB_COUNT, /* adds 1 to a word of the CPU */
+	STUB_CALL,  /* calls void func(struct native_frame *, uint32_t site) */
+};
+
+/*
+ * What the function of STUB_CALL is passed (native/native.h: struct native_frame), in words: first
+ * the 15 general registers in the order of the kernel's struct pt_regs, then these.
+ */
+enum { STUB_FRAME_PC = 15, STUB_FRAME_SP, STUB_FRAME_FLAGS, STUB_FRAME_NWORDS };
+
+struct stub_body {
+	enum stub_kind kind;
+	uint8_t off; /* runs before the instruction at this offset in the window */
+	/*
+	 * The site is a way out of the function: if the instruction is a conditional jump, then
+	 * the body runs only if it jumps.
+	 */
+	bool is_exit;
+	/* STUB_COUNT: the target's address of the word of CPU 0 (stub_env.cpu_mask, .cpu_shift) */
+	taddr counter;
+	/* STUB_CALL: the target's address of the function, the number that it is passed */
+	taddr func;
+	uint32_t site;
+	taddr pc; /* of the site, in the target: what the frame has */
+};
+
+/* Where the number of the CPU is read. */
+enum stub_cpu {
+	STUB_CPU_RSEQ,	 /* at rseq_cpu from the thread pointer (PTRACE_GET_RSEQ_CONFIGURATION) */
+	STUB_CPU_THREAD, /* no rseq: a number is made of the thread pointer */
+	STUB_CPU_ONE,	 /* threads may have no thread pointer: word 0 for all */
+};
+
+struct stub_env {
+	taddr code;	   /* the target's address of the stub */
+	taddr switch_addr; /* of the switch */
+	enum stub_cpu cpu;
+	int32_t rseq_cpu;
+	uint32_t cpu_mask;     /* ANDed to the number of the CPU: a power of 2 less 1 */
+	uint8_t cpu_shift;     /* the words of two CPUs are 1 << cpu_shift bytes apart */
+	bool has_shadow_stack; /* no call can be moved */
+};
+
+/* The instructions of a window. */
+struct stub_window {
+	taddr addr;	     /* in the target */
+	const uint8_t *code; /* len bytes, those of the file */
+	uint8_t len;	     /* of whole instructions */
+	uint8_t nins;
+	const uint8_t *ins; /* offsets of the instructions, ascending, the first 0 */
+	uint8_t nbodies;
+	const struct stub_body *bodies; /* ascending offset */
+	/* what may be alive where a body runs: bytes below the stack pointer; flags */
+	bool has_red_zone, has_flags;
+};
+
+struct stub {
+	uint16_t size;
+	uint8_t nins;
+	/*
+	 * For each instruction of the window the offset in the stub of the bodies before it, and
+	 * then of itself: there a thread goes on that stands at the instruction in the window.
+	 */
+	uint16_t bounds[STUB_INSNS_MAX];
+	uint16_t behind; /* offset of the jump to what is behind the window; size: there is none */
+};
+
+struct arch_stubs {
+	/*
+	 * Writes the stub to buf, of size bytes. NULL, or why there is none, as a phrase: an
+	 * instruction that cannot be moved, an address that is too far away.
+	 */
+	const char *(*make)(const struct stub_window *w, const struct stub_env *env, uint8_t *buf,
+			    uint32_t size, struct stub *ret);
+	/*
+	 * Writes a jump of size bytes, 5 or 2, from address from to address to. False: that is too
+	 * far away.
+	 */
+	bool (*jump)(taddr from, taddr to, uint8_t size, uint8_t *ret);
+};
