@@ -17,7 +17,7 @@
  * A body uses no vector register, keeps all registers and, where they may be alive, the flags and the
  * red zone. It tests the switch, a byte that is 0 in a child of fork(), and then does nothing.
  *
- * Stack    below the red zone: 24 bytes by STUB_COUNT, 168 and what the function needs by STUB_CALL.
+ * Stack    below the red zone: 24 bytes by STUB_COUNT, 176 and what the function needs by STUB_CALL.
  * Threads  pure functions.
  */
 #pragma once
@@ -29,7 +29,11 @@
 
 enum stub_kind {
 	STUB_COUNT, /* adds 1 to a word of the CPU */
-	STUB_CALL,  /* calls void func(struct native_frame *, uint32_t site) */
+	/*
+	 * Calls void func(struct native_frame *, uint32_t site), which may destroy all registers
+	 * but the stack pointer.
+	 */
+	STUB_CALL,
 };
 
 /*

@@ -23,6 +23,7 @@
 #include <Zydis/Zydis.h>
 
 #define OP_PUSH_MEM  0x35 /* ModRM of ff /6, relative to rip */
+#define OP_JRCXZ     0xe3
 #define REG_SP	     4
 #define REG_BASE_SIB 4 /* ModRM.rm: a SIB byte follows */
 
@@ -72,7 +73,7 @@ void emit_const_distance(struct emit *e, uint64_t value)
 
 void emit_consts(struct emit *e)
 {
-	while (e->nconsts && e->n % 8)
+	while (e->nconsts && e->n % 8 && !e->is_full)
 		EMIT(e, 0xcc);
 	for (uint32_t i = 0; i < e->nconsts; i++) {
 		uint32_t d = e->n - e->consts[i].at - 4;
@@ -235,20 +236,27 @@ static void jcc_move(struct emit *e, uint8_t opcode, const struct taken *t)
 	emit_arrive32(e, from);
 }
 
-/* Writes loop, loope, loopne or jrcxz, which have rel8 only. */
-static void loop_move(struct emit *e, const uint8_t *code, const ZydisDecodedInstruction *in,
-		      const struct taken *t)
+/*
+ * Writes loop, loope, loopne or jrcxz, which have rel8 only. A loop has counted when it jumps: a body
+ * would see another register.
+ */
+static const char *loop_move(struct emit *e, const uint8_t *code, const ZydisDecodedInstruction *in,
+			     const struct taken *t)
 {
-	uint32_t taken, from;
+	uint32_t taken, from, begin;
 
 	emit_bytes(e, code, in->length - 1u);
 	taken = emit_forward(e);
 	EMIT(e, 0xe9);
 	from = emit_forward32(e);
 	emit_arrive(e, taken);
+	begin = e->n;
 	t->before(e, t->ctx);
+	if (e->n != begin && in->opcode != OP_JRCXZ)
+		return "a loop that leaves the function";
 	emit_jump(e, t->target);
 	emit_arrive32(e, from);
+	return NULL;
 }
 
 const char *insn_move(struct emit *e, const uint8_t *code, uint32_t len, taddr at, bool is_last,
@@ -288,7 +296,7 @@ const char *insn_move(struct emit *e, const uint8_t *code, uint32_t len, taddr a
 		if (in.opcode_map == ZYDIS_OPCODE_MAP_0F || (in.opcode & 0xf0) == 0x70)
 			jcc_move(e, in.opcode, &t);
 		else
-			loop_move(e, code, &in, &t);
+			return loop_move(e, code, &in, &t);
 		return NULL;
 	case ZYDIS_CATEGORY_UNCOND_BR:
 		if (is_16bit(&in))

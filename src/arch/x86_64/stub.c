@@ -107,13 +107,13 @@ static void call_write(struct emit *e, const struct stub_window *w, const struct
 	emit_u32(e, STUB_FRAME_SP * 8);
 	emit_u32(e, 8 + zone);
 	EMIT(e, 0x48, 0x89, 0xe7);	 /* mov %rsp, %rdi */
-	EMIT(e, 0x48, 0x89, 0xe3);	 /* mov %rsp, %rbx */
 	EMIT(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16, %rsp */
+	EMIT(e, 0x57, 0x57);		 /* push %rdi, twice: the alignment stays */
 	EMIT(e, 0xfc, 0xbe);		 /* cld; mov $site, %esi */
 	emit_u32(e, b->site);
 	EMIT(e, 0xe8);
 	emit_distance(e, b->func, 0);
-	EMIT(e, 0x48, 0x89, 0xdc); /* mov %rbx, %rsp */
+	EMIT(e, 0x5c); /* pop %rsp */
 	emit_arrive(e, over);
 	EMIT(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c);
 	EMIT(e, 0x5d, 0x5b);

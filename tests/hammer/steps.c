@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executes windows and stubs one instruction at a time (steps.h).
+ *
+ * An int3 begins a run: its handler puts the state of the run into the signal's frame, with the trap
+ * flag set, and returns there. After each instruction the handler is called again. The one that sees
+ * the end takes the state out of the frame, and returns behind the int3.
+ */
+#include "steps.h"
+
+#include <Zydis/Zydis.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#define PAGE	    4096u
+#define ARENA_SIZE  0x10000u
+#define ARENA_DATA  0xa000u /* pointers lead below this; then the thread block, then the stack */
+#define ARENA_FS    0xb000u
+#define ARENA_STACK 0xe000u
+#define PAGES_MAX   24
+#define STEPS_MAX   600
+#define STUB_AREA   0x10000u /* stubs; then the function, counters, its copy of the frame */
+#define AREA_FUNC   0x4000u
+#define AREA_COUNTS 0x6000u
+#define AREA_SWITCH 0x7000u
+#define AREA_FRAME  0x8000u
+#define CPUS	    4
+#define CPU_SHIFT   7
+#define FLAGS_SEEN  0xcd5u /* CF PF AF ZF SF DF OF */
+#define FLAG_TRAP   0x100
+#define FLAG_DF	    0x400
+#define HWCAP2_FSGS 2 /* Linux arch/x86/include/uapi/asm/hwcap2.h */
+#define FP_SIZE	    416
+#define NGREGS	    15
+
+/* Of struct native_frame and of gregs: the same registers in its order. */
+static const int frame_gregs[NGREGS] = {REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
+					REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
+					REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI};
+
+struct state {
+	greg_t regs[NGREG];
+	uint8_t fp[FP_SIZE];
+};
+
+struct page {
+	uint8_t *at;
+	uint8_t image[PAGE], after[PAGE];
+};
+
+struct steps {
+	int64_t bias;
+	uint8_t *area; /* for stubs */
+	uint8_t *arena, *image, *after;
+	uint32_t npages;
+	struct page pages[PAGES_MAX];
+	uint64_t random;
+};
+
+/* One run: the handler's alone while it lasts. */
+static struct {
+	enum { RUN_NONE, RUN_STARTS, RUN_STEPS } phase;
+	bool is_repeated; /* the first instruction repeats itself */
+	bool has_fs;	  /* the thread pointer can be set */
+	uint64_t lo, hi, fs, own_fs;
+	uint64_t site; /* registers there are kept */
+	struct state in, out, saved, at_site;
+	bool was_at_site;
+	uint32_t steps;
+	int signal;
+	uint64_t fault;
+} run;
+
+static inline __attribute__((always_inline)) void fs_set(uint64_t v)
+{
+	__asm__ volatile("wrfsbase %0" ::"r"(v));
+}
+
+/* Copies as no function of a library would: the thread pointer is not ours. */
+static inline __attribute__((always_inline)) void bytes_copy(void *to, const void *from, size_t n)
+{
+	__asm__ volatile("cld; rep movsb" : "+D"(to), "+S"(from), "+c"(n)::"memory");
+}
+
+__attribute__((no_sanitize("address", "undefined"), optimize("no-stack-protector"))) static void
+trap_handle(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	greg_t *g = uc->uc_mcontext.gregs;
+	void *fp = uc->uc_mcontext.fpregs;
+	uint64_t pc = (uint64_t)g[REG_RIP];
+
+	if (run.phase == RUN_STARTS) {
+		bytes_copy(run.saved.regs, g, sizeof(run.saved.regs));
+		bytes_copy(run.saved.fp, fp, FP_SIZE);
+		for (int i = REG_R8; i <= REG_EFL; i++)
+			g[i] = run.in.regs[i];
+		g[REG_EFL] |= FLAG_TRAP;
+		bytes_copy((uint8_t *)fp + 160, run.in.fp + 160, FP_SIZE - 160);
+		run.phase = RUN_STEPS;
+		run.steps = 0;
+		run.was_at_site = false;
+		if (run.has_fs)
+			fs_set(run.fs);
+		if (run.site == (uint64_t)g[REG_RIP]) {
+			bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
+			run.was_at_site = true;
+		}
+		return;
+	}
+	if (run.phase != RUN_STEPS) {
+		signal(sig, SIG_DFL);
+		return;
+	}
+	if (sig == SIGTRAP && pc == run.site && !run.was_at_site) {
+		bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
+		run.was_at_site = true;
+	}
+	if (sig == SIGTRAP && pc >= run.lo && pc < run.hi && (pc != run.lo || run.is_repeated) &&
+	    ++run.steps < STEPS_MAX)
+		return;
+	run.signal = sig == SIGTRAP ? 0 : sig;
+	run.fault = sig == SIGSEGV || sig == SIGBUS ? (uint64_t)info->si_addr : 0;
+	bytes_copy(run.out.regs, g, sizeof(run.out.regs));
+	bytes_copy(run.out.fp, fp, FP_SIZE);
+	for (int i = REG_R8; i <= REG_EFL; i++)
+		g[i] = run.saved.regs[i];
+	bytes_copy(fp, run.saved.fp, FP_SIZE);
+	run.phase = RUN_NONE;
+	if (run.has_fs)
+		fs_set(run.own_fs);
+}
+
+/* Copies what the stub has passed, and destroys what it may. */
+__asm__(".pushsection .rodata\n"
+	"steps_func:\n"
+	"	movabs $0x1122334455667788, %rdx\n"
+	"	incq 160(%rdx)\n"
+	"	mov %rsi, 144(%rdx)\n"
+	"	mov %rsp, 152(%rdx)\n"
+	"	mov %rdi, %rsi\n"
+	"	mov %rdx, %rdi\n"
+	"	mov $18, %ecx\n"
+	"	rep movsq\n"
+	"	mov $0x5a5a5a5a, %eax\n"
+	"	mov %rax, %rbx; mov %rax, %rcx; mov %rax, %rdx; mov %rax, %rsi; mov %rax, %rdi\n"
+	"	mov %rax, %rbp; mov %rax, %r8; mov %rax, %r9; mov %rax, %r10; mov %rax, %r11\n"
+	"	mov %rax, %r12; mov %rax, %r13; mov %rax, %r14; mov %rax, %r15\n"
+	"	cmp $0x12, %rax\n"
+	"	ret\n"
+	"steps_func_end:\n"
+	".popsection\n");
+extern const uint8_t steps_func[], steps_func_end[];
+#define FUNC_FRAME 2 /* of the address of the copy in it */
+#define COPY_SITE  18
+#define COPY_SP	   19
+#define COPY_N	   20
+
+static uint64_t random_next(struct steps *s)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	return s->random;
+}
+
+/* A word as registers and memory have them: pointers, small numbers, any. */
+static uint64_t word_make(struct steps *s)
+{
+	uint64_t r = random_next(s);
+
+	switch (r >> 60) {
+	case 0:
+	case 1: return r & 0xff;
+	case 2: return -(uint64_t)(r & 0xff);
+	case 3: return r & 0xffffffff;
+	case 4:
+	case 5: return random_next(s);
+	default: return (uint64_t)s->arena + 0x800 + (r & 0xffff) % (ARENA_DATA - 0x1000);
+	}
+}
+
+static void state_make(struct steps *s, struct state *st)
+{
+	for (int i = REG_R8; i <= REG_EFL; i++)
+		st->regs[i] = (greg_t)word_make(s);
+	st->regs[REG_RSP] = (greg_t)((uint64_t)s->arena + ARENA_STACK + (random_next(s) & 0x3f8));
+	if (random_next(s) & 1)
+		st->regs[REG_RBP] = st->regs[REG_RSP] + (greg_t)(random_next(s) & 0xf8);
+	if (random_next(s) & 1)
+		st->regs[REG_RCX] &= 0xf;
+	st->regs[REG_EFL] = (greg_t)(0x202 | (random_next(s) & FLAGS_SEEN));
+	if (random_next(s) & 7)
+		st->regs[REG_EFL] &= ~(greg_t)FLAG_DF;
+	for (uint32_t i = 160; i < FP_SIZE; i += 8) {
+		uint64_t v = word_make(s);
+
+		memcpy(st->fp + i, &v, 8);
+	}
+}
+
+struct steps *steps_create(taddr lo, taddr hi)
+{
+	static uint8_t altstack[1 << 17];
+	struct sigaction sa = {.sa_sigaction = trap_handle,
+			       .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	int signals[] = {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+	stack_t ss = {.ss_sp = altstack, .ss_size = sizeof(altstack)};
+	struct steps *s = xcalloc(1, sizeof(*s));
+	uint64_t span, frame;
+	uint8_t *p;
+
+	lo &= ~(uint64_t)(PAGE - 1);
+	span = ROUND_UP(hi - lo, PAGE) + PAGE;
+	p = mmap(NULL, span + STUB_AREA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0);
+	s->arena =
+		mmap(NULL, ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED || s->arena == MAP_FAILED || sigaltstack(&ss, NULL) < 0 ||
+	    mprotect(p + span, STUB_AREA, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+		BUG("no memory for the steps");
+	s->bias = (int64_t)((uint64_t)p - lo);
+	s->area = p + span;
+	s->image = xmalloc(ARENA_SIZE);
+	s->after = xmalloc(ARENA_SIZE);
+	memcpy(s->area + AREA_FUNC, steps_func, (size_t)(steps_func_end - steps_func));
+	frame = (uint64_t)s->area + AREA_FRAME;
+	memcpy(s->area + AREA_FUNC + FUNC_FRAME, &frame, 8);
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		sigaction(signals[i], &sa, NULL);
+	run.has_fs = getauxval(AT_HWCAP2) & HWCAP2_FSGS;
+	run.fs = (uint64_t)s->arena + ARENA_FS;
+	if (run.has_fs)
+		__asm__ volatile("rdfsbase %0" : "=r"(run.own_fs));
+	return s;
+}
+
+/* ---- memory of a window ----------------------------------------------------------------------- */
+
+static struct page *page_get(struct steps *s, uint64_t addr)
+{
+	uint8_t *at = (uint8_t *)(addr & ~(uint64_t)(PAGE - 1));
+	struct page *p;
+
+	for (uint32_t i = 0; i < s->npages; i++)
+		if (s->pages[i].at == at)
+			return &s->pages[i];
+	if (s->npages == PAGES_MAX || mprotect(at, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+		return NULL;
+	p = &s->pages[s->npages++];
+	p->at = at;
+	for (uint32_t i = 0; i < PAGE; i += 8) {
+		uint64_t v = word_make(s);
+
+		memcpy(p->image + i, &v, 8);
+	}
+	return p;
+}
+
+static void pages_forget(struct steps *s)
+{
+	for (uint32_t i = 0; i < s->npages; i++) {
+		madvise(s->pages[i].at, PAGE, MADV_DONTNEED);
+		mprotect(s->pages[i].at, PAGE, PROT_NONE);
+	}
+	s->npages = 0;
+}
+
+/* False: an instruction has another result each time, or takes the trap flag away. */
+static bool insn_repeats(const ZydisDecodedInstruction *in)
+{
+	switch ((int)in->mnemonic) {
+	case ZYDIS_MNEMONIC_RDTSC:
+	case ZYDIS_MNEMONIC_RDTSCP:
+	case ZYDIS_MNEMONIC_RDRAND:
+	case ZYDIS_MNEMONIC_RDSEED:
+	case ZYDIS_MNEMONIC_CPUID: /* some hypervisors lose the trap behind it */
+	case ZYDIS_MNEMONIC_XGETBV:
+	case ZYDIS_MNEMONIC_RDPID:
+	case ZYDIS_MNEMONIC_POPF:
+	case ZYDIS_MNEMONIC_POPFD:
+	case ZYDIS_MNEMONIC_POPFQ:
+	case ZYDIS_MNEMONIC_WRPKRU:
+	case ZYDIS_MNEMONIC_RDPKRU:
+	case ZYDIS_MNEMONIC_WRFSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+	case ZYDIS_MNEMONIC_LFS:
+	case ZYDIS_MNEMONIC_LGS:
+	case ZYDIS_MNEMONIC_LSS:
+	case ZYDIS_MNEMONIC_XRSTOR:
+	case ZYDIS_MNEMONIC_XRSTOR64:
+	case ZYDIS_MNEMONIC_XSAVE: /* its header is what was in use at all */
+	case ZYDIS_MNEMONIC_XSAVE64:
+	case ZYDIS_MNEMONIC_XSAVEC:
+	case ZYDIS_MNEMONIC_XSAVEC64:
+	case ZYDIS_MNEMONIC_FXRSTOR:
+	case ZYDIS_MNEMONIC_FXRSTOR64:
+	case ZYDIS_MNEMONIC_INT1: return false;
+	case ZYDIS_MNEMONIC_MOV:
+		return in->opcode != 0x8e && in->opcode != 0x8c; /* segment registers */
+	default:
+		return in->meta.category != ZYDIS_CATEGORY_SEGOP &&
+		       in->meta.category != ZYDIS_CATEGORY_SYSCALL;
+	}
+}
+
+/* Maps what the window refers to. False: it is skipped. */
+static bool window_map(struct steps *s, const struct stub_window *w)
+{
+	uint64_t at = w->addr + (uint64_t)s->bias;
+	ZydisDecoder d;
+
+	run.is_repeated = false;
+	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (uint64_t a = at & ~(uint64_t)(PAGE - 1); a < at + w->len; a += PAGE) {
+		struct page *p = page_get(s, a);
+
+		if (!p)
+			return false;
+		memset(p->image, 0xcc, PAGE);
+	}
+	for (uint32_t i = 0; i < w->len; i++)
+		page_get(s, at + i)->image[(at + i) % PAGE] = w->code[i];
+	for (uint32_t i = 0; i < w->nins; i++) {
+		uint32_t off = w->ins[i];
+		ZydisDecodedInstruction in;
+		uint64_t to;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, w->code + off,
+								w->len - off, &in)) ||
+		    !insn_repeats(&in))
+			return false;
+		if (!i)
+			run.is_repeated =
+				in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
+						 ZYDIS_ATTRIB_HAS_REPNE);
+		if (!(in.attributes & ZYDIS_ATTRIB_HAS_MODRM) || in.raw.modrm.mod != 0 ||
+		    in.raw.modrm.rm != 5)
+			continue;
+		to = at + off + in.length + (uint64_t)in.raw.disp.value;
+		if (to >= (uint64_t)s->area - PAGE || !page_get(s, to) || !page_get(s, to + 64))
+			continue; /* not of the file: the access faults */
+	}
+	return true;
+}
+
+/* ---- runs and comparisons --------------------------------------------------------------------- */
+
+static void run_start(struct steps *s, uint64_t lo, uint64_t hi, uint64_t site)
+{
+	memcpy(s->arena, s->image, ARENA_SIZE);
+	for (uint32_t i = 0; i < s->npages; i++)
+		memcpy(s->pages[i].at, s->pages[i].image, PAGE);
+	run.lo = lo;
+	run.hi = hi;
+	run.site = site;
+	run.in.regs[REG_RIP] = (greg_t)lo;
+	run.phase = RUN_STARTS;
+	__asm__ volatile("int3" ::: "memory");
+}
+
+PRINTF_LIKE(2, 3) static bool differ(struct steps_result *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->why, sizeof(r->why), fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+/* The state after the window, or at its fault. */
+struct end {
+	struct state st;
+	int signal;
+	uint64_t fault;
+	uint32_t at; /* the fault: offset in the window */
+};
+
+static uint32_t window_off(const struct stub_window *w, const struct stub *s, uint32_t off)
+{
+	uint32_t i = 0;
+
+	while (i + 1u < s->nins && s->bounds[i + 1] <= off)
+		i++;
+	return w->ins[i];
+}
+
+/* hole_lo, hole_hi: bytes of the stack that bodies may have written. */
+static bool ends_compare(struct steps *s, const struct end *a, const struct end *b,
+			 uint64_t hole_lo, uint64_t hole_hi, bool with_flags,
+			 struct steps_result *r)
+{
+	static const char *const names[] = {"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
+					    "rdi", "rsi", "rbp", "rbx", "rdx", "rax", "rcx", "rsp"};
+
+	if (a->signal != b->signal || a->fault != b->fault)
+		return differ(r, "signal %d at %#lx, in the stub %d at %#lx", a->signal,
+			      (unsigned long)a->fault, b->signal, (unsigned long)b->fault);
+	if (a->signal ? a->at != b->at : a->st.regs[REG_RIP] != b->st.regs[REG_RIP])
+		return differ(r, "it ends at %#llx (+%u), the stub at %#llx (+%u)",
+			      (unsigned long long)a->st.regs[REG_RIP], a->at,
+			      (unsigned long long)b->st.regs[REG_RIP], b->at);
+	for (int i = REG_R8; i <= REG_RSP; i++)
+		if (a->st.regs[i] != b->st.regs[i])
+			return differ(r, "%s is %#llx, in the stub %#llx", names[i],
+				      (unsigned long long)a->st.regs[i],
+				      (unsigned long long)b->st.regs[i]);
+	if (with_flags && ((a->st.regs[REG_EFL] ^ b->st.regs[REG_EFL]) & FLAGS_SEEN))
+		return differ(r, "flags are %#llx, in the stub %#llx",
+			      (unsigned long long)a->st.regs[REG_EFL],
+			      (unsigned long long)b->st.regs[REG_EFL]);
+	/* but for the addresses of the last x87 instruction, bytes 8 to 23 */
+	if (memcmp(a->st.fp, b->st.fp, 8) != 0 ||
+	    memcmp(a->st.fp + 24, b->st.fp + 24, FP_SIZE - 24) != 0)
+		return differ(r, "vector or x87 registers differ");
+	for (uint32_t i = 0; i < ARENA_SIZE; i++) {
+		uint64_t addr = (uint64_t)s->arena + i;
+
+		if (s->arena[i] != s->after[i] && (addr < hole_lo || addr >= hole_hi))
+			return differ(r, "memory at %#x (sp %+lld) is %#x, with the stub %#x", i,
+				      (long long)addr - (long long)a->st.regs[REG_RSP], s->after[i],
+				      s->arena[i]);
+	}
+	for (uint32_t i = 0; i < s->npages; i++)
+		if (memcmp(s->pages[i].at, s->pages[i].after, PAGE) != 0)
+			return differ(r, "memory on the page %p differs", (void *)s->pages[i].at);
+	return true;
+}
+
+static void end_take(struct end *e)
+{
+	e->st = run.out;
+	e->signal = run.signal;
+	e->fault = run.fault;
+}
+
+/* What the one body of a stub must have done. */
+static bool body_check(struct steps *s, const struct stub_body *b, const struct state *at_site,
+		       uint32_t want, struct steps_result *r)
+{
+	const uint64_t *f = (const uint64_t *)(s->area + AREA_FRAME);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < CPUS; i++)
+		n += *(uint64_t *)(s->area + AREA_COUNTS + (i << CPU_SHIFT));
+	if (b->kind == STUB_CALL)
+		n = f[COPY_N];
+	if (n != want)
+		return differ(r, "the body before +%u ran %u times instead of %u", b->off,
+			      (unsigned)n, want);
+	r->bodies += want;
+	if (b->kind != STUB_CALL || !want)
+		return true;
+	for (int i = 0; i < NGREGS; i++)
+		if (f[i] != (uint64_t)at_site->regs[frame_gregs[i]])
+			return differ(r, "word %d of the frame is %#lx instead of %#llx", i,
+				      (unsigned long)f[i],
+				      (unsigned long long)at_site->regs[frame_gregs[i]]);
+	if (f[STUB_FRAME_PC] != b->pc || f[STUB_FRAME_SP] != (uint64_t)at_site->regs[REG_RSP] ||
+	    ((f[STUB_FRAME_FLAGS] ^ (uint64_t)at_site->regs[REG_EFL]) & FLAGS_SEEN))
+		return differ(r, "pc, sp or flags of the frame: %#lx %#lx %#lx",
+			      (unsigned long)f[STUB_FRAME_PC], (unsigned long)f[STUB_FRAME_SP],
+			      (unsigned long)f[STUB_FRAME_FLAGS]);
+	if (f[COPY_SITE] != b->site || f[COPY_SP] % 16 != 8)
+		return differ(r, "the function was called with %#lx and sp %#lx",
+			      (unsigned long)f[COPY_SITE], (unsigned long)f[COPY_SP]);
+	return true;
+}
+
+/* Runs the stub with this body (NULL: none) from run.in, and compares. */
+static bool stub_try(struct steps *s, const struct stub_window *file, const struct stub_body *b,
+		     const struct end *a, const struct state *at_site, bool is_on, bool is_reached,
+		     struct steps_result *r)
+{
+	struct stub_window w = *file;
+	struct stub_env env = {.code = (uint64_t)s->area,
+			       .switch_addr = (uint64_t)s->area + AREA_SWITCH,
+			       .rseq_cpu = -0x60,
+			       .cpu_mask = CPUS - 1,
+			       .cpu_shift = CPU_SHIFT};
+	uint64_t hole = (uint64_t)at_site->regs[REG_RSP] - (w.has_red_zone ? 128 : 0);
+	struct end end = {0};
+	struct stub stub;
+	const char *why;
+
+	env.cpu = (enum stub_cpu)(random_next(s) % 3);
+	w.addr += (uint64_t)s->bias;
+	w.bodies = b;
+	w.nbodies = b != NULL;
+	memset(s->area, 0xcc, STUB_SIZE_MAX);
+	why = arch.stubs->make(&w, &env, s->area, STUB_SIZE_MAX, &stub);
+	if (why)
+		return differ(r, "no stub: %s", why);
+	memset(s->area + AREA_COUNTS, 0, CPUS << CPU_SHIFT);
+	memset(s->area + AREA_FRAME, 0, 8 * (COPY_N + 1));
+	s->area[AREA_SWITCH] = is_on;
+	run_start(s, (uint64_t)s->area, (uint64_t)s->area + AREA_COUNTS, 0);
+	end_take(&end);
+	if (run.steps == STEPS_MAX)
+		return differ(r, "the stub does not end");
+	if (end.signal)
+		end.at = window_off(file, &stub,
+				    (uint32_t)((uint64_t)end.st.regs[REG_RIP] - (uint64_t)s->area));
+	if (b && !body_check(s, b, at_site, is_on && is_reached, r))
+		return false;
+	return ends_compare(s, a, &end, b ? hole - 1024 : 0, b ? hole : 0, !b || w.has_flags, r);
+}
+
+static void body_make(struct steps *s, const struct stub_window *w, uint32_t exit_off,
+		      struct stub_body *b)
+{
+	uint64_t r = random_next(s);
+
+	*b = (struct stub_body){
+		.kind = r & 1 ? STUB_COUNT : STUB_CALL,
+		.off = w->ins[(r >> 8) % w->nins],
+		.counter = (uint64_t)s->area + AREA_COUNTS,
+		.func = (uint64_t)s->area + AREA_FUNC,
+		.site = (uint32_t)(r >> 32),
+		.pc = random_next(s),
+	};
+	if (r & 2 && exit_off < w->len)
+		b->off = (uint8_t)exit_off;
+	b->is_exit = b->off == exit_off;
+}
+
+static bool is_indirect_call(const struct stub_window *w, uint32_t off)
+{
+	ZydisDecodedInstruction in;
+	ZydisDecoder d;
+
+	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return off < w->len &&
+	       ZYAN_SUCCESS(
+		       ZydisDecoderDecodeInstruction(&d, NULL, w->code + off, w->len - off, &in)) &&
+	       in.mnemonic == ZYDIS_MNEMONIC_CALL && !in.raw.imm[0].is_relative;
+}
+
+void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, uint32_t n,
+	       uint64_t seed, struct steps_result *ret)
+{
+	uint64_t at = w->addr + (uint64_t)s->bias;
+
+	*ret = (struct steps_result){0};
+	s->random = seed * 0x9e3779b97f4a7c15ull + 1;
+	for (uint32_t i = 0; i < ARENA_SIZE; i += 8) {
+		uint64_t v = word_make(s);
+
+		memcpy(s->image + i, &v, 8);
+	}
+	ret->is_skipped = !window_map(s, w);
+	for (uint32_t i = 0; i < n && !ret->is_skipped; i++) {
+		struct stub_body b;
+		struct state at_site;
+		struct end a = {0};
+		bool was_at_site, is_reached, jumps;
+
+		state_make(s, &run.in);
+		body_make(s, w, exit_off, &b);
+		run_start(s, at, at + w->len, at + b.off);
+		if (run.steps == STEPS_MAX)
+			continue;
+		end_take(&a);
+		a.at = (uint32_t)((uint64_t)a.st.regs[REG_RIP] - at);
+		/* The stub has pushed the return address when the processor refuses the target. */
+		if (a.signal == SIGSEGV && !a.fault && is_indirect_call(w, a.at))
+			continue;
+		memcpy(s->after, s->arena, ARENA_SIZE);
+		for (uint32_t k = 0; k < s->npages; k++)
+			memcpy(s->pages[k].after, s->pages[k].at, PAGE);
+		was_at_site = run.was_at_site;
+		at_site = was_at_site ? run.at_site : a.st;
+		/* A conditional jump that is an exit: the last instruction, or it was no exit. */
+		jumps = (uint64_t)a.st.regs[REG_RIP] != at + w->len || a.signal;
+		is_reached = was_at_site && (!b.is_exit || jumps);
+		ret->states++;
+		ret->faults += a.signal != 0;
+		if (!stub_try(s, w, NULL, &a, &a.st, true, false, ret) ||
+		    !stub_try(s, w, &b, &a, &at_site, (random_next(s) & 7) != 0, is_reached, ret))
+			break;
+	}
+	pages_forget(s);
+}
