@@ -96,7 +96,7 @@ static void cie_augmentation(struct cie *c, const char *aug, struct bytes *b)
 	for (aug++; *aug && !b->is_bad; aug++) {
 		switch (*aug) {
 		case 'R': c->pointers = get_u8(b); break;
-		case 'L': (void)get_u8(b); break;
+		case 'L': c->lsda = get_u8(b); break;
 		case 'P': (void)get_pointer(c->in, b, get_u8(b), true); break;
 		case 'S': c->is_signal = true; break;
 		default: c->is_bad = true; return;
@@ -135,7 +135,7 @@ const struct cie *frame_cie_read(struct reader *r, const struct frames *in, uint
 
 	if (c->off == off && c->in == in)
 		return c;
-	*c = (struct cie){.off = off, .in = in, .pointers = DW_EH_PE_absptr};
+	*c = (struct cie){.off = off, .in = in, .pointers = DW_EH_PE_absptr, .lsda = DW_EH_PE_omit};
 	bytes_skip(&b, off);
 	if (b.is_bad || !entry_next(&b, &e) ||
 	    get_fixed(&e, 4) != (in->is_debug ? UINT32_MAX : 0)) {
@@ -168,10 +168,23 @@ bool frame_code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64_
 	return s;
 }
 
+/* Returns where the landing pads of an FDE are listed, by the bytes of its augmentation. */
+static uint64_t lsda_read(const struct frames *in, const struct cie *c, struct bytes data)
+{
+	uint64_t at = in->addr + (uint64_t)(data.p - in->data), v;
+
+	if (c->lsda == DW_EH_PE_omit)
+		return 0;
+	v = get_pointer(in, &data, c->lsda, true);
+	if (!v || data.is_bad)
+		return 0;
+	return (c->lsda & 0x70) == DW_EH_PE_pcrel ? v + at : v;
+}
+
 static void fde_read(struct reader *r, const struct frames *in, struct bytes *e, uint64_t cie_off)
 {
 	const struct cie *c = frame_cie_read(r, in, cie_off);
-	struct fde f = {.cie = cie_off, .in = in};
+	struct fde f = {.cie = cie_off, .in = in, .is_signal = c->is_signal};
 	uint64_t off;
 
 	if (c->is_bad)
@@ -179,7 +192,7 @@ static void fde_read(struct reader *r, const struct frames *in, struct bytes *e,
 	f.pc = get_pointer(in, e, c->pointers, false);
 	f.size = get_pointer(in, e, c->pointers, true);
 	if (c->has_data)
-		bytes_skip(e, get_uleb(e));
+		f.lsda = lsda_read(in, c, get_block(e, get_uleb(e)));
 	f.insns = *e;
 	/*
 	 * .debug_frame also has entries for functions that the linker has dropped; no segment holds
@@ -364,6 +377,25 @@ static void read_elf(struct gate_elf *g, bool is_saved, const struct image_pause
 		read_frames(g, is_saved, pause, out);
 	out->is_cut |= g->is_cut;
 	gate_elf_close(g);
+}
+
+bool unwind_fdes_read(struct gate_elf *g, unwind_fdes *ret)
+{
+	struct unwind_rows none = {0};
+	struct reader r = {.cie = {.off = UINT64_MAX}, .out = &none, .limit = g->limit};
+
+	sections_read(&r, g);
+	segments_read_code(&r.code, g->elf);
+	work_allow(&r);
+	entries_read(&r, &r.eh);
+	for (uint32_t i = 0; i < r.fdes.len; i++) {
+		const struct fde *f = &r.fdes.data[i];
+
+		vec_push(ret, (struct unwind_fde){f->pc, f->size, f->lsda, f->is_signal});
+	}
+	vec_deinit(&r.fdes);
+	segments_deinit(&r.code);
+	return !none.is_cut;
 }
 
 void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct image_pause *pause,

@@ -35,6 +35,7 @@ struct unwind_row {
 	int32_t cfa; /* of UNWIND_SAVED: the registers, as in a rule, without the kind */
 };
 
+struct gate_elf;
 struct gate_file;
 
 struct unwind_rows {
@@ -75,6 +76,20 @@ struct unwind_lazy *unwind_lazy_open(struct gate_file *file, uint64_t limit, boo
 void unwind_lazy_close(struct unwind_lazy *l); /* NULL is allowed */
 /* As unwind_row_find(); the row is valid until unwind_lazy_close(). */
 const struct unwind_row *unwind_lazy_find(struct unwind_lazy *l, uint32_t off);
+
+/* What an entry of .eh_frame says of the code that it is for, besides its rows. */
+struct unwind_fde {
+	uint64_t addr, size;
+	uint64_t lsda;	/* address of the table of its landing pads; 0: none */
+	bool is_signal; /* a signal handler returns here (the augmentation S) */
+};
+typedef VEC(struct unwind_fde) unwind_fdes;
+
+/*
+ * Adds the entries of .eh_frame in the order of the file, without those that are damaged; false:
+ * some are missing because of the limit.
+ */
+bool unwind_fdes_read(struct gate_elf *g, unwind_fdes *ret);
 
 /*
  * Returns the row as a rule (arch/rule.h); UNWIND_NONE if it does not fit into the bits of one.

@@ -26,6 +26,7 @@ struct cie {
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t pointers; /* DW_EH_PE_* of addresses in FDEs */
+	uint8_t lsda;	  /* the same of where tables of landing pads are */
 	bool has_data;	  /* FDEs have augmentation data */
 	bool is_signal;
 	bool is_bad;
@@ -37,6 +38,8 @@ struct fde {
 	uint64_t cie;
 	const struct frames *in;
 	struct bytes insns;
+	uint64_t lsda; /* 0: none */
+	bool is_signal;
 };
 
 struct reader {
