@@ -3,8 +3,8 @@
  * The control flow of a file of x86-64: where its code can be entered, and at which places of it a
  * jump can be written in the stead of a trap.
  *
- * A window is the piece of code whose first bytes such a jump overwrites: 5 bytes, or 2 that lead to
- * 5 bytes of padding nearby. The jump leads to a stub, which runs the bodies of probes and the
+ * A window is the piece of code whose first bytes such a jump overwrites: 5 bytes, or 2 that lead
+ * to 5 bytes of padding nearby. The jump leads to a stub, which runs the bodies of probes and the
  * instructions of the window, and goes on behind it. So no control may arrive inside the window.
  * All places at which control can arrive are marked first, in the whole file (marks.c, tables.c):
  *
@@ -17,7 +17,7 @@
  * system calls, the code to which signal handlers return, sections of rseq, transactions, and
  * functions whose addresses somebody compares with those of faults (known.def).
  *
- * Owns     a flow owns copies of all it needs, the code included: some 3 bytes for each byte of
+ * Owns     a flow owns copies of all it needs, the code included: 2 1/8 bytes for each byte of
  *          code. A plan owns its windows.
  * Errors   no ELF file, not of x86-64, no code, too large. Of a damaged file less is patched.
  * Units    virtual addresses as in the file; bytes.
@@ -42,7 +42,7 @@ uint64_t flow_size(const struct flow *f); /* the bytes of memory that it takes *
 /* Returns the code at an address; NULL: the file does not have all of these bytes as code. */
 const uint8_t *flow_code(const struct flow *f, uint64_t addr, uint32_t size);
 
-/* ---- plans (plan.c) --------------------------------------------------------------------------- */
+/* ---- plans (plan.c) ------------------------------------------------------------------------- */
 
 enum flow_kind {
 	FLOW_ENTRY,  /* addr: of the function */
@@ -74,6 +74,7 @@ enum flow_lack {
 	FLOW_OVERLAPS,	   /* the window of another site is in the way */
 	FLOW_NO_PAD,	   /* room for a short jump, but no padding within its reach */
 	FLOW_UNKNOWN_JUMP, /* the function jumps to where a table says that was not found */
+	FLOW_FIRST,	   /* room only at the first instruction of the function */
 	FLOW_NLACKS,
 };
 
@@ -96,8 +97,8 @@ struct flow_window {
 	uint64_t pad;  /* jump == 2: where the jump rel32 is written that it leads to; else 0 */
 	uint8_t jump;  /* FLOW_JUMP or FLOW_JUMP_SHORT */
 	/*
-	 * Bytes of the instructions that are moved. Less than jump only if `ends`, and then the jump
-	 * also overwrites padding that nobody executes.
+	 * Bytes of the instructions that are moved. Less than jump only if `ends`, and then the
+	 * jump also overwrites padding that nobody executes.
 	 */
 	uint8_t len;
 	uint8_t nins;
@@ -135,7 +136,7 @@ MUST_CHECK struct err *flow_plan(const struct flow *f, const struct flow_site *s
 				 const struct flow_opts *opts, struct flow_plan *ret);
 void flow_plan_deinit(struct flow_plan *p);
 
-/* ---- the functions of a file (census.c) ------------------------------------------------------- */
+/* ---- the functions of a file (census.c) ----------------------------------------------------- */
 
 /* Calls func for each function, in the order of addresses. */
 void flow_each(const struct flow *f, void (*func)(void *ctx, uint64_t addr, uint64_t size),
@@ -164,6 +165,7 @@ struct flow_census {
 	struct flow_counts at_entry; /* windows at the first instruction (-x inproc=all) */
 	struct flow_counts entries;  /* behind it */
 	struct flow_counts exits;
+	struct flow_counts all; /* entries and exits at the same time, which may be in the way */
 	uint32_t nfull, nfull_short; /* functions with all exits by 5-byte jumps, and with short */
 };
 

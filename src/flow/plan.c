@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chooses windows for a set of sites.
+ *
+ * Sites are taken in the order of addresses, so that only the last window can be in the way of the
+ * next: a site whose instruction that window moves anyway gets a body there, and one shortly behind
+ * makes it longer. Jumps of 5 bytes come first, for all sites. What is left gets short jumps to
+ * padding that is still free.
+ */
+#include "flow/impl.h"
+
+struct taken { /* a bit for each byte of an area that a window uses */
+	uint64_t *bits;
+};
+
+struct planning {
+	const struct flow *f;
+	const struct flow_site *sites;
+	const struct flow_opts *opts;
+	struct flow_plan *plan;
+	struct taken *taken; /* by area */
+	uint32_t first;	     /* of the windows that this round has made */
+};
+
+/* ---- bytes in use --------------------------------------------------------------------------- */
+
+static bool range_is_free(const struct planning *p, uint64_t addr, uint32_t size)
+{
+	const struct flow_area *a = area_at(p->f, addr);
+	const uint64_t *bits;
+
+	if (!a || size > a->size - (addr - a->addr))
+		return false;
+	bits = p->taken[a - p->f->areas.data].bits;
+	for (uint64_t i = addr - a->addr, end = i + size; i < end; i++)
+		if (bits[i / 64] >> (i % 64) & 1)
+			return false;
+	return true;
+}
+
+static bool range_take(const struct planning *p, uint64_t addr, uint32_t size)
+{
+	const struct flow_area *a = area_at(p->f, addr);
+	uint64_t *bits;
+
+	if (!a || size > a->size - (addr - a->addr))
+		return false;
+	bits = p->taken[a - p->f->areas.data].bits;
+	for (uint64_t i = addr - a->addr, end = i + size; i < end; i++)
+		bits[i / 64] |= (uint64_t)1 << (i % 64);
+	return true;
+}
+
+static uint32_t window_size(const struct flow_window *w)
+{
+	return MAX(w->len, w->jump);
+}
+
+static bool window_take(const struct planning *p, const struct flow_window *w)
+{
+	return range_take(p, w->addr, window_size(w)) &&
+	       (w->jump == FLOW_JUMP || range_take(p, w->pad, FLOW_JUMP));
+}
+
+/* Finds free padding that a short jump at addr reaches; 0: there is none. */
+static uint64_t pad_find(const struct planning *p, uint64_t addr)
+{
+	uint64_t from = addr + FLOW_JUMP_SHORT - MIN(addr + FLOW_JUMP_SHORT, 128u);
+	uint64_t to = addr + FLOW_JUMP_SHORT + 127;
+	uint32_t lo = 0, hi = p->f->runs.len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		const struct flow_run *r = &p->f->runs.data[mid];
+
+		if (r->addr + r->size < from + FLOW_JUMP)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < p->f->runs.len && p->f->runs.data[lo].addr <= to; lo++) {
+		const struct flow_run *r = &p->f->runs.data[lo];
+		uint64_t last = MIN(to, r->addr + r->size - FLOW_JUMP);
+
+		for (uint64_t at = MAX(from, r->addr); at <= last; at++)
+			if (range_is_free(p, at, FLOW_JUMP))
+				return at;
+	}
+	return 0;
+}
+
+/* ---- bodies --------------------------------------------------------------------------------- */
+
+/* Where the body of a site runs: before this instruction. */
+struct spot {
+	struct flow_range bounds; /* its function */
+	uint64_t at;
+	struct flow_prologue prologue; /* of FLOW_ENTRY */
+	bool is_exit;
+};
+
+static bool body_add(struct flow_window *w, const struct spot *s, uint32_t site)
+{
+	uint32_t at = w->nbodies, off = (uint32_t)(s->at - w->addr);
+
+	if (w->nbodies == FLOW_BODIES_MAX)
+		return false;
+	for (; at && w->bodies[at - 1].off > off; at--)
+		w->bodies[at] = w->bodies[at - 1];
+	w->bodies[at] = (struct flow_body){(uint8_t)off, site};
+	w->nbodies++;
+	if (!s->is_exit) {
+		w->pushed = s->prologue.pushed;
+		w->changed_args = s->prologue.changed_args;
+	}
+	w->has_red_zone |= s->prologue.has_red_zone;
+	w->has_flags |= window_has_flags(w, off);
+	return true;
+}
+
+/* Adds a body to the last window, if that moves the instruction, or can. */
+static bool window_join(const struct planning *p, const struct spot *s, uint32_t site)
+{
+	struct flow_window *w =
+		p->plan->windows.len > p->first ? vec_last(&p->plan->windows) : NULL;
+	struct flow_window longer;
+
+	if (!w || s->at < w->addr || w->nbodies == FLOW_BODIES_MAX)
+		return false;
+	if (s->at < w->addr + w->len) {
+		for (uint32_t i = 0; i < w->nins; i++)
+			if (w->addr + w->ins[i] == s->at)
+				return body_add(w, s, site);
+		return false;
+	}
+	longer = *w;
+	if (!window_extend(p->f, &s->bounds, &longer, s->at) ||
+	    !range_is_free(p, w->addr + window_size(w), window_size(&longer) - window_size(w)))
+		return false;
+	*w = longer;
+	(void)window_take(p, w);
+	return body_add(w, s, site);
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+static enum flow_lack window_put(const struct planning *p, struct flow_window *w,
+				 const struct spot *s, uint32_t site)
+{
+	if (!range_is_free(p, w->addr, window_size(w)))
+		return FLOW_OVERLAPS;
+	if (w->jump == FLOW_JUMP_SHORT) {
+		const uint8_t *old;
+
+		w->pad = pad_find(p, w->addr);
+		if (!w->pad)
+			return FLOW_NO_PAD;
+		old = flow_code(p->f, w->pad, FLOW_JUMP);
+		memcpy(w->old_pad, old, FLOW_JUMP);
+	}
+	(void)window_take(p, w);
+	(void)body_add(w, s, site);
+	vec_push(&p->plan->windows, *w);
+	return FLOW_FITS;
+}
+
+/*
+ * Whether a window is where other tools put their probes on functions: they execute the first
+ * instruction of the file, go on behind it, and write its first byte back when they go. Only a
+ * return of one byte survives that.
+ */
+static bool is_at_first(const struct planning *p, const struct spot *s, const struct flow_window *w)
+{
+	return w->addr == s->bounds.start && s->is_exit && !p->opts->at_entry &&
+	       !(w->ends && w->len == 1);
+}
+
+/*
+ * Tries the starts from the site back to where its block begins: the latest one that has room.
+ * Returns what the first one lacks, or where they all would do but for padding, that.
+ */
+static enum flow_lack starts_try(const struct planning *p, const struct spot *s, uint32_t jump,
+				 uint32_t site)
+{
+	const struct flow_area *a = area_at(p->f, s->at);
+	enum flow_lack first = FLOW_NLACKS;
+
+	for (uint64_t start = s->at; a;) {
+		struct flow_window w;
+		enum flow_lack lack = window_try(p->f, &s->bounds, start, jump, s->at, &w);
+
+		if (lack == FLOW_FITS)
+			lack = is_at_first(p, s, &w) ? FLOW_FIRST : window_put(p, &w, s, site);
+		if (lack == FLOW_FITS)
+			return FLOW_FITS;
+		if (first == FLOW_NLACKS || (first == FLOW_SHORT && lack == FLOW_FIRST))
+			first = lack;
+		if (lack == FLOW_NO_PAD)
+			return lack;
+		if (lack == FLOW_NO_CODE || !s->is_exit || is_marked(a, start))
+			break;
+		start = insn_before(p->f, &s->bounds, start);
+		if (!start || s->at - start >= FLOW_WINDOW_MAX)
+			break;
+	}
+	return first;
+}
+
+static enum flow_lack spot_find(const struct planning *p, const struct flow_site *site,
+				bool at_entry, struct spot *ret)
+{
+	const struct flow_area *a = area_at(p->f, site->addr);
+
+	*ret = (struct spot){.at = site->addr, .is_exit = site->kind != FLOW_ENTRY};
+	if (!a || !a->map[site->addr - a->addr])
+		return FLOW_NO_CODE;
+	ret->bounds = flow_around(p->f, a, site->addr);
+	if (ret->is_exit) {
+		ret->prologue.has_red_zone = insn_kind(a->map[site->addr - a->addr]) != CODE_RET;
+		return FLOW_FITS;
+	}
+	if (at_entry) { /* the landing of an indirect call is no instruction to jump over */
+		if (insn_kind(a->map[site->addr - a->addr]) == CODE_ENDBR)
+			ret->at += insn_size(a->map[site->addr - a->addr]);
+		return FLOW_FITS;
+	} else {
+		enum flow_lack lack = prologue_read(p->f, &ret->bounds, site->addr, &ret->prologue);
+
+		ret->at = ret->prologue.behind;
+		return lack;
+	}
+}
+
+/* Tries one way: behind the first instruction of a function, or at it. */
+static enum flow_lack way_try(const struct planning *p, uint32_t site, uint32_t jump, bool at_entry)
+{
+	struct spot s;
+	enum flow_lack lack = spot_find(p, &p->sites[site], at_entry, &s);
+
+	if (lack != FLOW_FITS)
+		return lack;
+	return window_join(p, &s, site) ? FLOW_FITS : starts_try(p, &s, jump, site);
+}
+
+static enum flow_lack site_try(const struct planning *p, uint32_t site, uint32_t jump)
+{
+	enum flow_lack lack = way_try(p, site, jump, false);
+
+	if (lack != FLOW_FITS && p->opts->at_entry && p->sites[site].kind == FLOW_ENTRY &&
+	    way_try(p, site, jump, true) == FLOW_FITS)
+		return FLOW_FITS;
+	return lack;
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+struct order {
+	uint64_t addr;
+	uint32_t site;
+};
+
+static int order_compare(const void *pa, const void *pb)
+{
+	const struct order *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return (a->site > b->site) - (a->site < b->site);
+}
+
+static int window_compare(const void *pa, const void *pb)
+{
+	const struct flow_window *a = pa, *b = pb;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static void sites_place(struct planning *p, uint32_t n)
+{
+	struct order *order = xmalloc(MAX(n, 1u) * sizeof(*order));
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = (struct order){p->sites[i].addr, i};
+	qsort(order, n, sizeof(*order), order_compare);
+	for (uint32_t i = 0; i < n; i++)
+		p->plan->lacks[order[i].site] = site_try(p, order[i].site, FLOW_JUMP);
+	p->first = p->plan->windows.len;
+	for (uint32_t i = 0; i < n; i++) {
+		enum flow_lack *lack = &p->plan->lacks[order[i].site], left;
+
+		if (*lack == FLOW_FITS)
+			continue;
+		left = site_try(p, order[i].site, FLOW_JUMP_SHORT);
+		if (left == FLOW_FITS || left == FLOW_NO_PAD)
+			*lack = left;
+	}
+	if (p->plan->windows.len)
+		qsort(p->plan->windows.data, p->plan->windows.len, sizeof(*p->plan->windows.data),
+		      window_compare);
+	free(order);
+}
+
+struct err *flow_plan(const struct flow *f, const struct flow_site *sites, uint32_t n,
+		      const struct flow_opts *opts, struct flow_plan *ret)
+{
+	static const struct flow_opts none;
+	struct planning p = {.f = f, .sites = sites, .opts = opts ? opts : &none, .plan = ret};
+	struct err *e = NULL;
+
+	*ret = (struct flow_plan){.lacks = xcalloc(MAX(n, 1u), sizeof(enum flow_lack))};
+	p.taken = xcalloc(f->areas.len, sizeof(*p.taken));
+	for (uint32_t i = 0; i < f->areas.len; i++)
+		p.taken[i].bits = xcalloc(f->areas.data[i].size / 64 + 1, sizeof(uint64_t));
+	for (uint32_t i = 0; i < p.opts->ntaken && !e; i++)
+		if (!window_take(&p, &p.opts->taken[i]))
+			e = err_new("a window of another file");
+	if (!e)
+		sites_place(&p, n);
+	for (uint32_t i = 0; i < f->areas.len; i++)
+		free(p.taken[i].bits);
+	free(p.taken);
+	if (e)
+		flow_plan_deinit(ret);
+	return e;
+}
+
+void flow_plan_deinit(struct flow_plan *p)
+{
+	vec_deinit(&p->windows);
+	free(p->lacks);
+	p->lacks = NULL;
+}
