@@ -77,6 +77,7 @@ const struct dcmd dcmds[] = {
 	{"walk", "[ADDR]::walk NAME", "hand on the addresses of a walker", "", 0, 1, 1, cmd_walk},
 	{"walkers", "::walkers", "list what ::walk walks", "", DCMD_NO_ADDR, 0, 0, cmd_walkers},
 	{"whatis", "ADDR::whatis", "what an address is in: symbol, stack, chunk of malloc, mapping", "", DCMD_ADDR, 0, 0, cmd_whatis},
+	{"windows", "::windows [FILE]", "at how many entries and exits of functions a jump can stand in place of a trap, of the files that are mapped; of one file, and why not", "", DCMD_NO_ADDR, 0, 1, cmd_windows},
 };
 const uint32_t ndcmds = ARRAY_LEN(dcmds);
 

@@ -278,6 +278,7 @@ struct err *cmd_typedef(struct mdb *m, const struct call *c);
 struct err *cmd_walk(struct mdb *m, const struct call *c);
 struct err *cmd_walkers(struct mdb *m, const struct call *c);
 struct err *cmd_whatis(struct mdb *m, const struct call *c);
+struct err *cmd_windows(struct mdb *m, const struct call *c);
 struct err *walk_arenas(struct mdb *m, const struct call *c);
 struct err *walk_busy(struct mdb *m, const struct call *c);
 struct err *walk_chunks(struct mdb *m, const struct call *c);
