@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows: jumps written over the code of a process, to stubs in memory that we map into it.
+ *
+ * That memory is the region, which is shared with us:
+ *
+ *     code part    a header, the table of windows, then what patch_code_write() puts there. The
+ *                  process may read and execute it.
+ *     data part    what stubs count and record. The process may read and write it.
+ *     switch page  private memory of the process; its first byte is not 0 while stubs run their
+ *                  bodies, and is 0 in a child of fork() (MADV_WIPEONFORK).
+ *
+ * No file, descriptor, library, thread or signal handler gets into the process. All of its threads
+ * are held by ptrace(2) while it is changed, and go on if we die meanwhile.
+ *
+ * Nothing in the region is trusted: the process can write to its data part, and can unmap all or
+ * make it shorter. So we do not map the region ourselves: it is read and written through a
+ * descriptor. What was read last stays there when the process has ended, or executed a program.
+ *
+ * A window is written only where memory has the bytes of the file, and taken back only where it has
+ * our jump. The keeper takes all windows back when the tracer dies. If the keeper is killed, too,
+ * they stay and work, and patch_leftovers() of a later tracer finds them.
+ *
+ * Owns     a struct patch owns the region's descriptor and what the keeper holds for it.
+ * Errors   struct err *; a process into which no region can be brought is EDT_NOTSUP with reason
+ *          and remedy. That a process has ended is no error but for patch_open().
+ * Threads  the thread that opened it (ptrace).
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define PATCH_BATCH	 1000	    /* windows that are written during one stop */
+#define PATCH_BOUNDS_MAX 8	    /* instructions of a window */
+#define PATCH_REACH	 0x70000000 /* bytes between the code and the region */
+
+struct gate;
+struct keeper;
+struct patch;
+
+struct patch_opts {
+	/* code that has the windows: the region gets to where a jump reaches all of it */
+	taddr near_lo, near_hi;
+	uint64_t code_size;    /* for patch_code_write(); rounded up to pages */
+	uint64_t data_size;    /* the same for the data part; 0: there is none */
+	uint32_t windows;      /* the most that are in place at the same time */
+	struct gate *gate;     /* through which the program's file is looked at */
+	struct keeper *keeper; /* NULL: when we are killed, the windows stay until they are found */
+};
+
+/* NULL: this machine's processor is one for which windows can be made; else a reason. */
+const char *patch_lack(void);
+/*
+ * Brings a region into the process. Errors are the refusals: another kind of processor, a program
+ * of 32 bits or of Go, a seccomp filter that cannot be suspended, strict seccomp, system calls that
+ * are dispatched in user space, another tracer, no hole within reach, no memory.
+ */
+MUST_CHECK struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret);
+/*
+ * Takes all windows back, and forgets the region. Stubs stay mapped, because threads may be in
+ * them. NULL is allowed.
+ */
+void patch_close(struct patch *p);
+pid_t patch_pid(const struct patch *p);
+/* The process has ended, or executes another program: its windows are gone with its memory. */
+bool patch_is_gone(const struct patch *p);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Where stubs may be placed, in the process, and how many bytes are there. */
+taddr patch_code_addr(const struct patch *p);
+uint64_t patch_code_size(const struct patch *p);
+/* Writes code, also while the process runs: where no window leads to yet. */
+MUST_CHECK struct err *patch_code_write(struct patch *p, uint64_t off, const void *from,
+					size_t size);
+taddr patch_data_addr(const struct patch *p);
+uint64_t patch_data_size(const struct patch *p);
+/* Reads data; what the process has cut off is zeros. Returns false then. */
+bool patch_data_read(const struct patch *p, uint64_t off, void *to, size_t size);
+MUST_CHECK struct err *patch_data_write(struct patch *p, uint64_t off, const void *from,
+					size_t size);
+/*
+ * For those who read by themselves, with pread(2) only: the file of the region, and where in it the
+ * data part begins.
+ */
+int patch_data_fd(const struct patch *p, uint64_t *ret_off);
+/* The address of the byte that is 0 in a child. It is 0 until patch_switch(). */
+taddr patch_switch_addr(const struct patch *p);
+MUST_CHECK struct err *patch_switch(struct patch *p, bool is_on);
+/*
+ * The distance from the thread pointer to the 32 bits with the number of the CPU on which the
+ * thread runs (struct rseq); false: the process has none.
+ */
+bool patch_rseq_offset(const struct patch *p, int64_t *ret);
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+struct patch_bound {
+	uint8_t off; /* of an instruction in the window, but for the first one */
+	taddr to;    /* of the same instruction in the stub */
+};
+
+struct patch_window {
+	taddr addr;	/* the jump is written here */
+	taddr pad;	/* 5 unreachable bytes with the jump to which a short one leads; 0: none */
+	taddr stub;	/* in the code part */
+	uint8_t old[5]; /* what the file has at addr; 2 bytes if there is a pad */
+	uint8_t old_pad[5]; /* what it has at pad */
+	uint8_t nbounds;
+	struct patch_bound bounds[PATCH_BOUNDS_MAX]; /* those below the end of the jump */
+};
+
+enum patch_state {
+	PATCH_OUT,     /* not tried yet, or taken back */
+	PATCH_IN,      /* the jump is in place */
+	PATCH_HELD,    /* each time, a signal handler was about to return into the window */
+	PATCH_DIFFERS, /* memory has other bytes than the file: a breakpoint, another tracer */
+	PATCH_REFUSED, /* the kernel does not let us write there, or nothing is mapped there */
+	PATCH_BEYOND,  /* a jump does not reach the stub, or the table is full */
+};
+
+/*
+ * Writes the windows, in batches. What becomes of each is in states[n]. An error if the threads
+ * cannot be held: then some may be in place, as states[] says. It ends early without an error when
+ * *is_interrupted is not 0 (NULL is allowed).
+ */
+MUST_CHECK struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t n,
+				   const atomic_int *is_interrupted, enum patch_state *states);
+/* Takes back the windows at these addresses, as they were given to patch_write(). */
+MUST_CHECK struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n);
+MUST_CHECK struct err *patch_take_back_all(struct patch *p);
+uint32_t patch_count(const struct patch *p); /* windows in place */
+
+/* ---- other processes ------------------------------------------------------------------------- */
+
+/*
+ * A child of fork() has the windows and shares the data. is_on: sets its switch, so that its probes
+ * fire; else the windows are taken out of it, and only of it.
+ */
+MUST_CHECK struct err *patch_child(struct patch *p, pid_t child, bool is_on);
+/*
+ * Looks for regions of tracers that have died, and takes their windows back: only those that are
+ * jumps into that region now, and by the bytes that the file has. *ret_n: how many.
+ */
+MUST_CHECK struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n);
