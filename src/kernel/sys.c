@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 /* Process state on purpose: it is a test of the whole process, of all its threads. */
@@ -16,6 +18,7 @@ static struct {
 	pthread_once_t is_asked;
 	atomic_uint countdown; /* calls until the one that fails, 0 = none */
 	atomic_int sys;	       /* its errno, 0 = that of the kind of call */
+	atomic_bool kills;     /* instead of failing, the call ends this process */
 } fail = {.is_asked = PTHREAD_ONCE_INIT};
 
 /* "n" or "n:ERRNO" */
@@ -35,11 +38,18 @@ static void fail_ask(void)
 			atomic_store(&fail.sys, names[i].sys);
 }
 
+void sys_kill_set(unsigned int n)
+{
+	sys_fail_set(n);
+	atomic_store(&fail.kills, n > 0);
+}
+
 void sys_fail_set(unsigned int n)
 {
 	/* what the environment says does not count any more */
 	(void)pthread_once(&fail.is_asked, fail_ask);
 	atomic_store(&fail.sys, 0);
+	atomic_store(&fail.kills, false);
 	atomic_store(&fail.countdown, n);
 }
 
@@ -69,9 +79,17 @@ static bool is_to_fail(const char *call, long number, int sys)
 		;
 	if (n != 1)
 		return false;
+	if (atomic_load(&fail.kills))
+		(void)kill(getpid(), SIGKILL);
 	fail_log(call, number);
 	errno = atomic_load(&fail.sys) ? atomic_load(&fail.sys) : sys;
 	return true;
+}
+
+void sys_point(void)
+{
+	if (atomic_load(&fail.kills))
+		(void)is_to_fail("", 0, 0);
 }
 
 bool sys_fails(const char *call, long number)
@@ -105,4 +123,25 @@ int sys_ioctl(int fd, unsigned long request, unsigned long arg)
 	if (is_to_fail("ioctl", (long)request, EINVAL))
 		return -1;
 	return ioctl(fd, request, arg);
+}
+
+long sys_ptrace(int request, pid_t tid, void *addr, void *data)
+{
+	if (is_to_fail("ptrace", request, EIO))
+		return -1;
+	return ptrace(request, tid, addr, data);
+}
+
+ssize_t sys_pread(int fd, void *to, size_t size, uint64_t off)
+{
+	if (is_to_fail("pread", (long)size, EIO))
+		return -1;
+	return pread(fd, to, size, (off_t)off);
+}
+
+ssize_t sys_pwrite(int fd, const void *from, size_t size, uint64_t off)
+{
+	if (is_to_fail("pwrite", (long)size, EIO))
+		return -1;
+	return pwrite(fd, from, size, (off_t)off);
 }

@@ -19,10 +19,17 @@ int sys_bpf(int cmd, void *attr, unsigned int size);
 int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned long flags);
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int sys_ioctl(int fd, unsigned long request, unsigned long arg);
+/* For requests that change a process that we hold. */
+long sys_ptrace(int request, pid_t tid, void *addr, void *data);
+ssize_t sys_pread(int fd, void *to, size_t size, uint64_t off);
+ssize_t sys_pwrite(int fd, const void *from, size_t size, uint64_t off);
 
 /* Whether this call is to fail; then errno is set. For calls that another process makes for us. */
 bool sys_fails(const char *call, long number);
 
 void sys_fail_set(unsigned int n);
+/* The n-th call kills this process by SIGKILL instead, and places count, too, that cannot fail. */
+void sys_kill_set(unsigned int n);
+void sys_point(void);
 /* Whether the n-th call is still to come. A test that finds it so has tried every n. */
 bool sys_fail_pending(void);
