@@ -121,6 +121,7 @@ static const struct {
 	[UPROBE_LINK] = {"cannot attach to the uprobe", "bpf", BPF_LINK_CREATE},
 	[UPROBE_START] = {"cannot start the uprobe", "ioctl", 0},
 	[UPROBE_STOPPED] = {"too many processes are to be stopped", NULL, 0},
+	[UPROBE_PATCHED] = {"too many processes are to have windows", NULL, 0},
 };
 
 static struct err *step_refused_err(enum uprobe_step step, int sys)
@@ -148,22 +149,22 @@ static struct err *keeper_gone_err(const struct keeper *k)
 		       (int)k->pid);
 }
 
-/* Announces the request and passes two descriptors: the program and the file. fds may be NULL. */
-static bool request_send(const struct keeper *k, const int *fds)
+/* Announces the request and passes n descriptors, such as those of the program and of the file. */
+static bool request_send(const struct keeper *k, const int *fds, uint32_t n)
 {
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(2 * sizeof(int))];
+		char space[CMSG_SPACE(KEEPER_FDS * sizeof(int))];
 	} control = {0};
 	char byte = 0;
 	struct iovec iov = {&byte, 1};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 
-	if (fds) {
-		control.align = (struct cmsghdr){CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+	if (n) {
+		control.align = (struct cmsghdr){CMSG_LEN(n * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
 		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-		memcpy(CMSG_DATA(&control.align), fds, 2 * sizeof(int));
+		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		memcpy(CMSG_DATA(&control.align), fds, n * sizeof(int));
 	}
 	return sendmsg(k->sock, &msg, MSG_NOSIGNAL) == 1;
 }
@@ -191,13 +192,13 @@ static bool wait_for(const struct keeper *k, int fd)
 }
 
 /* Sends the request and waits for the answer; false: the keeper is gone. */
-static bool request_do(struct keeper *k, const int *fds)
+static bool request_do(struct keeper *k, const int *fds, uint32_t nfds)
 {
 	char byte;
 	ssize_t n = -1;
 
 	realtime_lend(k->pid);
-	if (request_send(k, fds)) {
+	if (request_send(k, fds, nfds)) {
 		do {
 			k->is_given_up = !wait_for(k, k->sock);
 			n = k->is_given_up ? -1 : recv(k->sock, &byte, 1, 0);
@@ -212,7 +213,7 @@ static struct err *request_make(struct keeper *k, enum keeper_op op, int prog_fd
 	if (k->is_given_up)
 		return keeper_gone_err(k);
 	k->area->op = op;
-	if (!request_do(k, (int[]){prog_fd, file_fd}))
+	if (!request_do(k, (int[]){prog_fd, file_fd}, 2))
 		return keeper_gone_err(k);
 	if (k->area->sys)
 		return step_refused_err(k->area->step, k->area->sys);
@@ -271,6 +272,26 @@ struct err *keeper_stopped_map(struct keeper *k, int procs_fd)
 	return request_make(k, KEEPER_STOPPED_MAP, procs_fd, procs_fd);
 }
 
+struct err *keeper_patched(struct keeper *k, uint64_t id, int mem_fd, int journal_fd, int region_fd)
+{
+	if (k->is_given_up)
+		return keeper_gone_err(k);
+	k->area->op = KEEPER_PATCHED;
+	k->area->offsets[0] = id;
+	if (!request_do(k, (int[]){mem_fd, journal_fd, region_fd}, 3))
+		return keeper_gone_err(k);
+	return k->area->sys ? step_refused_err(k->area->step, k->area->sys) : NULL;
+}
+
+struct err *keeper_unpatched(struct keeper *k, uint64_t id)
+{
+	if (k->is_given_up)
+		return keeper_gone_err(k);
+	k->area->op = KEEPER_UNPATCHED;
+	k->area->offsets[0] = id;
+	return request_do(k, NULL, 0) ? NULL : keeper_gone_err(k);
+}
+
 /* The processes are in the area, unless it is about a group. */
 static struct err *links_drop(struct keeper *k, uint32_t npids, uint32_t group, bool waits)
 {
@@ -280,7 +301,7 @@ static struct err *links_drop(struct keeper *k, uint32_t npids, uint32_t group, 
 	k->area->n = npids;
 	k->area->group = group;
 	k->area->waits = waits;
-	return request_do(k, NULL) ? NULL : keeper_gone_err(k);
+	return request_do(k, NULL, 0) ? NULL : keeper_gone_err(k);
 }
 
 struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits)
@@ -377,7 +398,7 @@ void keeper_destroy(struct keeper *k)
 	k->area->is_done = true;
 	if (!k->is_given_up && (k->nlinks > WAIT_MAX || k->nsites > WAIT_SITES_MAX)) {
 		k->area->op = KEEPER_DETACH_ELSEWHERE;
-		(void)request_send(k, NULL); /* fails if the keeper was killed */
+		(void)request_send(k, NULL, 0); /* fails if the keeper was killed */
 	}
 	realtime_lend(k->pid);
 	(void)shutdown(k->sock, SHUT_RDWR); /* a forked process may hold the socket, too */

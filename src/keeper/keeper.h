@@ -13,6 +13,8 @@
  *     descriptor of a link;
  *   - holds events of tracefs, each of which the kernel takes 60 ms to detach (two grace periods,
  *     one event after the other): a session with many of them ends, and the keeper detaches them;
+ *   - knows the processes into which the tracer has written jumps (windows.h), and takes these back
+ *     when the tracer has ended and has left some;
  *   - blocks all signals, belongs to no terminal and to no process group that one could kill
  *     together with the tracer, and has another name than the tracer ("killall -9 dtrace");
  *   - ends when the tracer ends, in whatever way, or when the tracer tells it to. It detaches the
@@ -89,6 +91,14 @@ MUST_CHECK struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd);
  * keeper releases these processes (stopped_map_release()). The descriptor stays the caller's.
  */
 MUST_CHECK struct err *keeper_stopped_map(struct keeper *k, int procs_fd);
+/*
+ * Names a process in which windows may be (keeper/windows.h): by its memory, the journal, and the
+ * region. The keeper takes them back when the tracer has ended, unless keeper_unpatched() was
+ * called. The descriptors stay the caller's.
+ */
+MUST_CHECK struct err *keeper_patched(struct keeper *k, uint64_t id, int mem_fd, int journal_fd,
+				      int region_fd);
+MUST_CHECK struct err *keeper_unpatched(struct keeper *k, uint64_t id);
 /* Closes the links that were made for the process. waits: returns only when they are closed. */
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
 /* Closes those of n processes, some time after the return. */

@@ -25,6 +25,8 @@ enum keeper_op {
 	KEEPER_STOPPED,	    /* the first descriptor is a pidfd */
 	KEEPER_STOPPED_MAP, /* the first descriptor is a map of processes */
 	KEEPER_HOLD,	    /* the keeper holds both descriptors until it ends */
+	KEEPER_PATCHED,	    /* descriptors of a process with windows, id in offsets[0] */
+	KEEPER_UNPATCHED,   /* passes no descriptors: that process has none any more */
 	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */
 	KEEPER_DROP,
 	/* passes no descriptors, gets no answer: end, and let another process detach the uprobes */
@@ -39,10 +41,12 @@ enum uprobe_step {
 	UPROBE_LINK,
 	UPROBE_START,
 	UPROBE_STOPPED,
+	UPROBE_PATCHED,
 	UPROBE_NSTEPS
 };
 
 #define KEEPER_STOPPED_MAX 64
+#define KEEPER_FDS	   3 /* the most descriptors that a request passes */
 
 struct keeper_area {
 	enum keeper_op op;

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "base/apart.h"
+#include "keeper/patched.h"
 #include "keeper/stopped.h"
 #include "keeper/warm.h"
 #include "kernel/kernel.h"
@@ -247,14 +248,14 @@ static void stopped_release(const struct stopped *s)
 /* ---- receiving requests ---------------------------------------------------------------------- */
 
 /*
- * Receives the byte of a request and its two descriptors, which are -1 if none were passed. Returns
+ * Receives the byte of a request and its descriptors, which are -1 if none were passed. Returns
  * false if the tracer has closed the socket.
  */
-static bool request_receive(int sock, int ret_fds[2])
+static bool request_receive(int sock, int ret_fds[KEEPER_FDS])
 {
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(2 * sizeof(int))];
+		char space[CMSG_SPACE(KEEPER_FDS * sizeof(int))];
 	} control;
 	char byte;
 	struct iovec iov = {&byte, 1};
@@ -264,12 +265,14 @@ static bool request_receive(int sock, int ret_fds[2])
 			     .msg_controllen = sizeof(control)};
 	const struct cmsghdr *c;
 
-	ret_fds[0] = ret_fds[1] = -1;
+	for (int i = 0; i < KEEPER_FDS; i++)
+		ret_fds[i] = -1;
 	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
 		return false;
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fds, CMSG_DATA(c), MIN(c->cmsg_len - CMSG_LEN(0), 2 * sizeof(int)));
+		memcpy(ret_fds, CMSG_DATA(c),
+		       MIN(c->cmsg_len - CMSG_LEN(0), KEEPER_FDS * sizeof(int)));
 	return true;
 }
 
@@ -278,29 +281,48 @@ static bool request_receive(int sock, int ret_fds[2])
  * the tracer, which waits for the keeper's end, does not wait for the kernel. The clone waits until
  * the keeper has ended: the kernel detaches with the last copy, which must not be the keeper's.
  */
-static NORETURN void end_late(void)
+static NORETURN void end_late(struct patched *p)
 {
 	int self = (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0);
 	struct pollfd end = {.fd = self, .events = POLLIN};
+	pid_t clone = apart_clone(); /* without a clone, the end takes longer */
 
-	if (apart_clone() == 0 && self >= 0) /* without a clone, the end takes longer */
+	if (clone > 0)
+		_exit(0);
+	if (clone == 0 && self >= 0)
 		while (poll(&end, 1, -1) < 0 && errno == EINTR)
 			;
+	patched_undo(p); /* what the tracer could not take back */
 	_exit(0);
 }
 
-static bool request_serve(struct keeper_area *area, int sock, struct stopped *s)
+/* Takes over the descriptors of a process with windows. */
+static void patched_take(struct patched *p, struct keeper_area *a, int fds[KEEPER_FDS])
+{
+	a->step = UPROBE_PATCHED;
+	a->sys = fds[2] < 0 ? EMFILE : 0;
+	if (!a->sys && !patched_add(p, a->offsets[0], fds[0], fds[1], fds[2]))
+		a->sys = EUSERS;
+	for (int i = 0; i < KEEPER_FDS && !a->sys; i++)
+		(void)fd_take(&fds[i]);
+}
+
+static bool request_serve(struct keeper_area *area, int sock, struct stopped *s, struct patched *p)
 {
 	uint32_t n = 0; /* offsets to be swept after the answer */
 	bool is_there;
-	int fds[2];
+	int fds[KEEPER_FDS];
 
 	if (!request_receive(sock, fds))
 		return false;
 	if (area->op == KEEPER_DETACH_ELSEWHERE)
-		end_late();
+		end_late(p);
 	if (area->op == KEEPER_DROP) {
 		do_drop(area);
+	} else if (area->op == KEEPER_UNPATCHED) {
+		patched_drop(p, area->offsets[0]);
+	} else if (area->op == KEEPER_PATCHED) {
+		patched_take(p, area, fds);
 	} else if (fds[1] < 0) { /* the keeper has no room for the descriptors */
 		area->sys = EMFILE;
 		area->step = UPROBE_PASS;
@@ -323,7 +345,7 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s)
 	is_there = send(sock, "", 1, MSG_NOSIGNAL) == 1;
 	if (n)
 		do_sweep(area, n, fds[0], fds[1]);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < KEEPER_FDS; i++)
 		if (fds[i] >= 0)
 			(void)close(fds[i]); /* the link holds the program and the file itself */
 	return is_there;
@@ -345,6 +367,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
 	struct stopped stopped = {.map = -1};
+	static struct patched patched;
 	struct warm warm;
 
 	apart_begin("uprobe-keeper", parent, (int[]){sock, parent_fd}, 2);
@@ -364,9 +387,10 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 		/* the tracer has ended; a process it forked may hold the socket */
 		if (fds[1].revents)
 			break;
-		if (fds[0].revents && !request_serve(area, sock, &stopped))
+		if (fds[0].revents && !request_serve(area, sock, &stopped, &patched))
 			break;
 	}
+	patched_undo(&patched); /* none, if the tracer has ended in order */
 	if (!area->is_done)
 		stopped_release(&stopped);
 	_exit(0); /* closes all links (keeper.h) */

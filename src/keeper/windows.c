@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes windows into a process that is held, and takes them back. */
+#include "keeper/windows.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "arch/patch.h"
+#include "kernel/sys.h"
+#include "target/remote.h"
+#include "target/seize.h"
+
+#define PAGE	    4096
+#define STACK_WORDS 8192      /* that are read at once */
+#define STACK_MAX   (8 << 20) /* bytes of one stack that are looked at */
+#define STACKS_MAX  16	      /* of one thread: its own, and those that signals have interrupted */
+#define MOVES_MAX   1024      /* threads that are moved out of windows during one stop */
+#define SYNC_CORE   32	      /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
+
+/* Addresses at which no thread may be, or return to, while a window is changed. */
+struct range {
+	taddr lo, hi; /* hi is the last one */
+	uint32_t i;   /* of the job's rows */
+};
+
+struct plan {
+	uint8_t new[WINDOWS_JUMP], new_pad[WINDOWS_JUMP];
+	uint8_t now[WINDOWS_JUMP], now_pad[WINDOWS_JUMP];
+	uint8_t size; /* of the jump at addr */
+	bool changes;
+	bool keeps_pad; /* a thread is about to return to it */
+};
+
+struct move {
+	pid_t tid;
+	uint32_t i;
+	taddr to;
+};
+
+struct work {
+	struct windows_job *job;
+	struct seized held;
+	struct plan plans[WINDOWS_BATCH];
+	struct range ranges[WINDOWS_BATCH];
+	uint32_t nranges;
+	struct move moves[MOVES_MAX];
+	uint32_t nmoves;
+	uint64_t words[STACK_WORDS + 4];
+	struct {
+		taddr from, to;
+	} stacks[STACKS_MAX];
+	uint32_t nstacks;
+	struct iovec ours[2 * WINDOWS_BATCH], theirs[2 * WINDOWS_BATCH];
+	uint8_t frame[ARCH_FRAME_MAX];
+};
+
+static const struct window_row *row_of(const struct work *w, uint32_t i)
+{
+	return &w->job->journal->rows[w->job->rows[i]];
+}
+
+static void result_set(struct work *w, uint32_t i, enum window_result r)
+{
+	w->job->results[i] = (uint8_t)r;
+	w->plans[i].changes = false;
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+static bool is_on_page(taddr addr, uint32_t size)
+{
+	return addr / PAGE == (addr + size - 1) / PAGE;
+}
+
+/* Makes the jumps; false: they do not reach. */
+static bool plan_make(struct plan *p, const struct window_row *r)
+{
+	p->size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
+	if (!is_on_page(r->addr, p->size) || (r->pad && !is_on_page(r->pad, WINDOWS_JUMP)))
+		return false;
+	if (!r->pad)
+		return arch_patch->jump_make(r->addr, r->stub, p->new);
+	return arch_patch->short_make(r->addr, r->pad, p->new) &&
+	       arch_patch->jump_make(r->pad, r->stub, p->new_pad);
+}
+
+static void plans_make(struct work *w)
+{
+	for (uint32_t i = 0; i < w->job->n; i++) {
+		w->job->results[i] = WINDOW_DONE;
+		w->plans[i].changes = true;
+		if (!plan_make(&w->plans[i], row_of(w, i)))
+			result_set(w, i, WINDOW_BEYOND);
+	}
+}
+
+static void iov_add(struct work *w, uint32_t *n, uint8_t *to, taddr from, size_t size)
+{
+	w->ours[*n] = (struct iovec){to, size};
+	w->theirs[(*n)++] = (struct iovec){(void *)from, size};
+}
+
+/* Reads all at once where that is allowed, one by one otherwise. */
+static void bytes_read(struct work *w)
+{
+	size_t want = 0;
+	uint32_t n = 0;
+	ssize_t got = 0;
+
+	for (uint32_t i = 0; i < w->job->n; i++) {
+		const struct window_row *r = row_of(w, i);
+
+		if (!w->plans[i].changes)
+			continue;
+		iov_add(w, &n, w->plans[i].now, r->addr, w->plans[i].size);
+		if (r->pad)
+			iov_add(w, &n, w->plans[i].now_pad, r->pad, WINDOWS_JUMP);
+	}
+	for (uint32_t at = 0, some; at < n && got >= 0; at += some) {
+		some = MIN(n - at, 1024u); /* IOV_MAX */
+		for (uint32_t i = at; i < at + some; i++)
+			want += w->ours[i].iov_len;
+		got = process_vm_readv(w->job->pid, w->ours + at, some, w->theirs + at, some, 0);
+		want -= (size_t)MAX(got, (ssize_t)0);
+	}
+	if (!want)
+		return;
+	for (uint32_t i = 0; i < w->job->n; i++) {
+		const struct window_row *r = row_of(w, i);
+		struct plan *p = &w->plans[i];
+
+		if (p->changes && (sys_pread(w->job->mem_fd, p->now, p->size, r->addr) != p->size ||
+				   (r->pad && sys_pread(w->job->mem_fd, p->now_pad, WINDOWS_JUMP,
+							r->pad) != WINDOWS_JUMP)))
+			result_set(w, i, WINDOW_REFUSED);
+	}
+}
+
+/* Leaves windows alone that are not as they were left. */
+static void bytes_compare(struct work *w)
+{
+	bool is_in = w->job->bounds;
+
+	for (uint32_t i = 0; i < w->job->n; i++) {
+		const struct window_row *r = row_of(w, i);
+		const struct plan *p = &w->plans[i];
+		bool is_old = p->changes && memcmp(p->now, r->old, p->size) == 0;
+
+		if (!p->changes)
+			continue;
+		if (is_in) {
+			if (!is_old ||
+			    (r->pad && memcmp(p->now_pad, r->old_pad, WINDOWS_JUMP) != 0))
+				result_set(w, i, WINDOW_DIFFERS);
+		} else if (memcmp(p->now, p->new, p->size) != 0) {
+			/* of a window that was not written, or not wholly taken back */
+			if (!is_old)
+				result_set(w, i, WINDOW_DIFFERS);
+			else if (!r->pad || memcmp(p->now_pad, p->new_pad, WINDOWS_JUMP) != 0)
+				result_set(w, i, WINDOW_DONE);
+		}
+	}
+}
+
+static bool bytes_put(const struct work *w, taddr addr, const uint8_t *from, size_t size)
+{
+	return remote_write(w->held.threads[0].tid, w->job->mem_fd, addr, from, size);
+}
+
+/* The jump that leads to the pad is there only as long as the pad is. */
+static bool bytes_write(const struct work *w, uint32_t i)
+{
+	const struct window_row *r = row_of(w, i);
+	const struct plan *p = &w->plans[i];
+
+	if (w->job->bounds)
+		return (!r->pad || bytes_put(w, r->pad, p->new_pad, WINDOWS_JUMP)) &&
+		       bytes_put(w, r->addr, p->new, p->size);
+	return bytes_put(w, r->addr, r->old, p->size) &&
+	       (!r->pad || p->keeps_pad || memcmp(p->now_pad, p->new_pad, WINDOWS_JUMP) != 0 ||
+		bytes_put(w, r->pad, r->old_pad, WINDOWS_JUMP));
+}
+
+/*
+ * A thread is about to return into the window. One that is taken back leads nowhere any more, and
+ * its pad can stay as long as that.
+ */
+static void window_hold(struct work *w, uint32_t i)
+{
+	if (w->job->bounds) {
+		result_set(w, i, WINDOW_HELD);
+		return;
+	}
+	w->job->results[i] = WINDOW_HELD;
+	w->plans[i].keeps_pad = true;
+}
+
+/* ---- threads in windows ---------------------------------------------------------------------- */
+
+static void ranges_sort(struct range *r, uint32_t n)
+{
+	for (uint32_t gap = n / 2; gap; gap /= 2)
+		for (uint32_t i = gap; i < n; i++) {
+			struct range x = r[i];
+			uint32_t j = i;
+
+			for (; j >= gap && r[j - gap].lo > x.lo; j -= gap)
+				r[j] = r[j - gap];
+			r[j] = x;
+		}
+}
+
+/*
+ * A window that is written must not be entered in its middle; the pad of one that is taken back
+ * must not be entered any more.
+ */
+static void ranges_make(struct work *w)
+{
+	for (uint32_t i = 0; i < w->job->n; i++) {
+		const struct window_row *r = row_of(w, i);
+
+		if (!w->plans[i].changes)
+			continue;
+		if (w->job->bounds)
+			w->ranges[w->nranges++] =
+				(struct range){r->addr + 1, r->addr + w->plans[i].size - 1, i};
+		else if (r->pad)
+			w->ranges[w->nranges++] = (struct range){r->pad, r->pad, i};
+	}
+	ranges_sort(w->ranges, w->nranges);
+}
+
+static const struct range *range_find(const struct work *w, taddr addr)
+{
+	uint32_t low = 0, high = w->nranges, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (w->ranges[mid].lo <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && addr <= w->ranges[low - 1].hi ? &w->ranges[low - 1] : NULL;
+}
+
+static void pc_check(struct work *w, pid_t tid, taddr pc)
+{
+	const struct range *r = range_find(w, pc);
+	const struct window_bounds *b;
+	struct move m = {.tid = tid};
+
+	if (!r || !w->plans[r->i].changes)
+		return;
+	m.i = r->i;
+	if (w->job->bounds) {
+		b = &w->job->bounds[r->i];
+		for (uint8_t k = 0; k < MIN(b->n, WINDOWS_BOUNDS); k++)
+			if (row_of(w, r->i)->addr + b->offs[k] == pc)
+				m.to = b->to[k];
+	} else {
+		m.to = row_of(w, r->i)->addr;
+	}
+	if (m.to && w->nmoves < MOVES_MAX)
+		w->moves[w->nmoves++] = m;
+	else
+		window_hold(w, r->i);
+}
+
+static void stack_add(struct work *w, taddr sp)
+{
+	for (uint32_t i = 0; i < w->nstacks; i++)
+		if (sp >= w->stacks[i].from && sp < w->stacks[i].to)
+			return;
+	if (w->nstacks == STACKS_MAX)
+		return;
+	w->stacks[w->nstacks].from = sp & ~7ull;
+	w->stacks[w->nstacks++].to = (sp & ~7ull) + 1;
+}
+
+/*
+ * Looks at words of a stack, before which stand the last three of those below. Frames of signals
+ * say where else the thread has a stack.
+ */
+static void words_check(struct work *w, uint32_t n)
+{
+	taddr lo = w->ranges[0].lo, hi = w->ranges[w->nranges - 1].hi;
+	uint64_t mask = arch_patch->frame_mask, mark = arch_patch->frame_mark & mask;
+	const uint64_t *words = w->words + 4;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (words[i] - lo <= hi - lo) {
+			const struct range *r = range_find(w, words[i]);
+
+			if (r)
+				window_hold(w, r->i);
+		}
+		if ((words[i] & mask) == mark)
+			stack_add(w, w->words[4 + i - arch_patch->frame_sp]);
+	}
+}
+
+static void stack_check(struct work *w, uint32_t k)
+{
+	taddr at = w->stacks[k].from, end = at + STACK_MAX;
+	struct iovec ours = {w->words + 4, STACK_WORDS * 8}, theirs;
+	ssize_t got;
+
+	memset(w->words, 0, 4 * sizeof(*w->words));
+	while (at < end) {
+		theirs = (struct iovec){(void *)at, STACK_WORDS * 8};
+		got = process_vm_readv(w->job->pid, &ours, 1, &theirs, 1, 0);
+		if (got < 8)
+			break;
+		at += (taddr)got & ~7ull;
+		w->stacks[k].to = at;
+		words_check(w, (uint32_t)got / 8);
+		if (got < STACK_WORDS * 8)
+			break;
+		memcpy(w->words, w->words + STACK_WORDS, 4 * sizeof(*w->words));
+	}
+}
+
+static void threads_check(struct work *w)
+{
+	struct arch_words regs;
+
+	for (uint32_t i = 0; i < w->held.n && w->nranges; i++) {
+		pid_t tid = w->held.threads[i].tid;
+
+		if (!arch_patch->words_read(tid, &regs))
+			continue; /* it has ended */
+		pc_check(w, tid, arch_patch->pc(&regs));
+		w->nstacks = 0;
+		stack_add(w, arch_patch->sp(&regs));
+		for (uint32_t k = 0; k < w->nstacks; k++)
+			stack_check(w, k);
+	}
+}
+
+/* A thread that cannot be moved holds its window back. */
+static void threads_move(struct work *w)
+{
+	struct arch_words regs;
+
+	for (uint32_t i = 0; i < w->nmoves; i++) {
+		const struct move *m = &w->moves[i];
+
+		if (!w->plans[m->i].changes || !arch_patch->words_read(m->tid, &regs))
+			continue;
+		arch_patch->pc_set(&regs, m->to);
+		sys_point();
+		if (!arch_patch->words_write(m->tid, &regs) && errno != ESRCH)
+			window_hold(w, m->i);
+	}
+}
+
+/* ---- a stop ---------------------------------------------------------------------------------- */
+
+bool windows_is_there(const struct windows_journal *j, int mem_fd)
+{
+	uint64_t magic[ARRAY_LEN(j->magic)];
+
+	return pread(mem_fd, magic, sizeof(magic), (off_t)j->region) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, j->magic, sizeof(magic)) == 0;
+}
+
+/*
+ * Makes all CPUs fetch the new code; a process whose threads all stood still hardly needs it. Only
+ * the tracer does it: when it was killed in such a call, the thread still needs the frame.
+ */
+static void barrier_make(struct work *w)
+{
+	const uint64_t args[6] = {SYNC_CORE};
+	struct windows_journal *j = w->job->journal;
+	struct remote r = {.tid = w->held.threads[0].tid,
+			   .mem_fd = w->job->mem_fd,
+			   .code = j->call,
+			   .frame = j->frame,
+			   .buf = w->frame};
+	int64_t value;
+
+	if (!j->has_barrier || j->tracer != getpid())
+		return;
+	if (!remote_call(&r, SYS_membarrier, args, &value) && r.is_left)
+		j->has_barrier = false;
+}
+
+static enum windows_result work_do(struct work *w)
+{
+	struct windows_job *job = w->job;
+	uint32_t n = 0;
+
+	switch (seize_process(job->pid, job->journal->suspends, &w->held)) {
+	case SEIZE_DONE: break;
+	case SEIZE_GONE: return WINDOWS_GONE;
+	case SEIZE_BUSY: return WINDOWS_BUSY;
+	case SEIZE_REFUSED:
+	case SEIZE_MANY: return WINDOWS_REFUSED;
+	}
+	if (!windows_is_there(job->journal, job->mem_fd))
+		return WINDOWS_GONE;
+	plans_make(w);
+	bytes_read(w);
+	bytes_compare(w);
+	ranges_make(w);
+	threads_check(w);
+	threads_move(w);
+	for (uint32_t i = 0; i < job->n; i++)
+		if (w->plans[i].changes) {
+			if (!bytes_write(w, i))
+				result_set(w, i, WINDOW_REFUSED);
+			n++;
+		}
+	if (n)
+		barrier_make(w);
+	return WINDOWS_DONE;
+}
+
+enum windows_result windows_change(struct windows_job *job)
+{
+	enum windows_result r = WINDOWS_REFUSED;
+	uint64_t begin;
+	struct work *w;
+
+	assert(job->n <= WINDOWS_BATCH);
+	if (!windows_is_there(job->journal, job->mem_fd))
+		return WINDOWS_GONE;
+	w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (w == MAP_FAILED) {
+		job->sys = errno;
+		return WINDOWS_REFUSED;
+	}
+	w->job = job;
+	begin = now_ns();
+	r = work_do(w);
+	job->tid = w->held.tid;
+	job->sys = w->held.sys;
+	seize_release(&w->held);
+	job->stop_ns = now_ns() - begin;
+	(void)munmap(w, sizeof(*w));
+	return r;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+/* The next rows that are used, from *from on, which becomes the row behind them. */
+static uint32_t rows_next(const struct windows_journal *j, uint32_t *from, uint32_t *rows)
+{
+	uint32_t n = 0;
+
+	for (; *from < j->nrows && n < WINDOWS_BATCH; (*from)++)
+		if (j->rows[*from].is_used)
+			rows[n++] = *from;
+	return n;
+}
+
+uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_freed,
+		      uint32_t *ret_n)
+{
+	uint32_t rows[WINDOWS_BATCH], from = 0, n, left = 0, done = 0;
+	uint8_t results[WINDOWS_BATCH];
+
+	while ((n = rows_next(j, &from, rows))) {
+		struct windows_job job = {.pid = pid,
+					  .mem_fd = mem_fd,
+					  .journal = j,
+					  .rows = rows,
+					  .n = n,
+					  .results = results};
+		enum windows_result r = windows_change(&job);
+
+		for (uint32_t i = 0; i < n; i++) {
+			if (r == WINDOWS_GONE || (r == WINDOWS_DONE && results[i] != WINDOW_HELD))
+				j->rows[rows[i]].is_used &= !is_freed;
+			else
+				left++;
+			done += r == WINDOWS_DONE && results[i] == WINDOW_DONE;
+		}
+	}
+	if (ret_n)
+		*ret_n += done;
+	return left;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows are written into a process, and taken back (patch/patch.h): what both the tracer and the
+ * keeper do.
+ *
+ * The journal says which windows may be in place. It is memory that the tracer shares with the
+ * keeper: a row is filled before the first byte of its window is written, and freed when the window
+ * was taken back, so that at every moment, whoever dies, all that was changed is in the journal.
+ *
+ * A window lies on one page: then it is written as a whole or not at all. Threads are moved out of
+ * it before. So the process can be let go at each moment, also by our death.
+ *
+ * Threads  the one that calls holds the process meanwhile. All is async-signal-safe.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/base.h"
+
+#define WINDOWS_BATCH	   1000 /* windows that are changed during one stop */
+#define WINDOWS_BOUNDS	   8
+#define WINDOWS_JUMP	   5
+#define WINDOWS_MAGIC_SIZE 16
+
+struct window_row {
+	taddr addr, pad, stub; /* as in struct patch_window */
+	uint8_t old[WINDOWS_JUMP], old_pad[WINDOWS_JUMP];
+	bool is_used;
+};
+
+struct windows_journal {
+	uint64_t id;
+	uint64_t magic[WINDOWS_MAGIC_SIZE / 8]; /* which the process has at region */
+	taddr region;
+	uint64_t region_size;
+	taddr call, frame; /* for remote calls (target/remote.h) */
+	int32_t pid, tracer;
+	bool suspends;	  /* seccomp is suspended */
+	bool has_barrier; /* the process has registered for membarrier(2) */
+	uint32_t nrows;
+	struct window_row rows[];
+};
+
+static inline size_t windows_journal_size(uint32_t nrows)
+{
+	return sizeof(struct windows_journal) + nrows * sizeof(struct window_row);
+}
+
+/* The instructions of a window, where threads go on that are in it when it is written. */
+struct window_bounds {
+	uint8_t n;
+	uint8_t offs[WINDOWS_BOUNDS];
+	taddr to[WINDOWS_BOUNDS];
+};
+
+enum window_result {
+	WINDOW_DONE,
+	WINDOW_HELD,	/* the stack of a thread has an address inside */
+	WINDOW_DIFFERS, /* other bytes are there than before a change: it was left alone */
+	WINDOW_REFUSED, /* the memory cannot be read or written */
+	WINDOW_BEYOND,	/* the jump does not reach, or lies on two pages */
+};
+
+enum windows_result {
+	WINDOWS_DONE,	 /* results[] say of each what has become of it */
+	WINDOWS_GONE,	 /* the process has ended, or executed another program */
+	WINDOWS_REFUSED, /* it cannot be held: sys, tid */
+	WINDOWS_BUSY,	 /* a thread, tid, does not stop */
+};
+
+struct windows_job {
+	pid_t pid; /* the process of the journal, or a child of it */
+	int mem_fd;
+	struct windows_journal *journal;
+	const uint32_t *rows; /* n rows, at most WINDOWS_BATCH */
+	uint32_t n;
+	const struct window_bounds *bounds; /* of each, to write them; NULL: to take them back */
+	uint8_t *results;		    /* enum window_result */
+	pid_t tid;
+	int sys;
+	uint64_t stop_ns; /* how long the process was stopped */
+};
+
+enum windows_result windows_change(struct windows_job *job);
+/*
+ * Tries once to take all windows of the journal out of a process, which is that of the journal or a
+ * child. Returns how many are left; adds to *ret_n (NULL is allowed) how many were taken. is_freed:
+ * frees their rows. Who calls ends afterwards (target/seize.h).
+ */
+uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_freed,
+		      uint32_t *ret_n);
+#define WINDOWS_UNDO_NS	      3000000000ull /* so long callers go on trying */
+#define WINDOWS_UNDO_PAUSE_NS 2000000	    /* between two times */
+/* Whether the memory is that of the journal's process, or of a child. */
+bool windows_is_there(const struct windows_journal *j, int mem_fd);
