@@ -13,6 +13,9 @@
  * No file, descriptor, library, thread or signal handler gets into the process. All of its threads
  * are held by ptrace(2) while it is changed, and go on if we die meanwhile.
  *
+ * A system call that a stop interrupts is begun anew, but for those of which the kernel never does
+ * so (epoll_wait(), semop() and others: signal(7)): they fail with EINTR, as after SIGCONT.
+ *
  * Nothing in the region is trusted: the process can write to its data part, and can unmap all or
  * make it shorter. So we do not map the region ourselves: it is read and written through a
  * descriptor. What was read last stays there when the process has ended, or executed a program.
@@ -132,7 +135,8 @@ MUST_CHECK struct err *patch_write(struct patch *p, const struct patch_window *w
 /* Takes back the windows at these addresses, as they were given to patch_write(). */
 MUST_CHECK struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n);
 MUST_CHECK struct err *patch_take_back_all(struct patch *p);
-uint32_t patch_count(const struct patch *p); /* windows in place */
+uint32_t patch_count(const struct patch *p);	    /* windows in place */
+uint64_t patch_longest_stop(const struct patch *p); /* ns that the process stood still at once */
 
 /* ---- other processes ------------------------------------------------------------------------- */
 

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The way into a process: a thread of it maps the region.
+ *
+ * The first calls have no code of ours to run on. They borrow the unused end of the last page of
+ * executable memory, which the vDSO has and most files, for the few bytes of arch_patch->call_code,
+ * and memory below the thread's stack for the frame. Both get their bytes back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+
+#include "arch/arch.h"
+#include "arch/patch.h"
+#include "dtrace.h"
+#include "kernel/sys.h"
+#include "patch/hole.h"
+#include "patch/patch_impl.h"
+#include "target/remote.h"
+#include "target/seize.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION /* Linux 90f093fa8ea4, v5.13 */
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+#define RSEQ_CPU_ID	   4  /* of struct rseq */
+#define REGISTER_SYNC_CORE 64 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
+#define SLACK_SIZE	   32 /* bytes of zeros at the end of a page, with room to spare */
+#define MAPS_TRIES	   4
+
+struct rseq_config { /* struct ptrace_rseq_configuration */
+	uint64_t pointer;
+	uint32_t size, signature, flags, pad;
+};
+
+struct enter {
+	struct patch *p;
+	const struct patch_opts *o;
+	struct seized held;
+	struct proc_maps maps;
+	struct remote remote;
+	/* what was borrowed */
+	uint8_t *frame_was;
+	bool has_slack, has_frame;
+	taddr region;
+	uint64_t size; /* of the shared part */
+	struct err *e;
+};
+
+/* ---- what is borrowed ------------------------------------------------------------------------ */
+
+static bool slack_try(const struct enter *t, const struct proc_map *m)
+{
+	uint8_t bytes[SLACK_SIZE], zeros[SLACK_SIZE] = {0};
+	bool is_code = m->is_exec && !m->is_write && !m->is_shared;
+
+	if (!is_code || m->start >> arch.user_bits ||
+	    sys_pread(t->p->mem_fd, bytes, sizeof(bytes), m->end - SLACK_SIZE) != SLACK_SIZE)
+		return false;
+	if (memcmp(bytes, arch_patch->call_code, arch_patch->call_size) == 0)
+		memset(bytes, 0, arch_patch->call_size); /* of a tracer that was killed here */
+	return memcmp(bytes, zeros, sizeof(zeros)) == 0;
+}
+
+static struct err *slack_borrow(struct enter *t)
+{
+	_Static_assert(SLACK_SIZE <= REGION_CALL_MAX, "the code is at most that long");
+	for (uint32_t i = t->maps.maps.len; i-- > 0;) {
+		const struct proc_map *m = &t->maps.maps.data[i];
+
+		if (!slack_try(t, m))
+			continue;
+		t->remote.code = m->end - SLACK_SIZE;
+		if (!remote_write(t->held.threads[0].tid, t->p->mem_fd, t->remote.code,
+				  arch_patch->call_code, arch_patch->call_size))
+			return err_sys(errno, "cannot write to the code of process %d",
+				       (int)t->p->pid);
+		t->has_slack = true;
+		return NULL;
+	}
+	return err_code(err_new("process %d has no unused bytes at the end of a page of code",
+				(int)t->p->pid),
+			EDT_NOTSUP);
+}
+
+/* A thread with enough memory below its stack pointer, that is not in use. */
+static struct err *frame_borrow(struct enter *t)
+{
+	for (uint32_t i = 0; i < t->held.n; i++) {
+		struct arch_words w;
+		const struct proc_map *m;
+		taddr at;
+
+		if (!arch_patch->words_read(t->held.threads[i].tid, &w))
+			continue;
+		at = arch_patch->sp(&w) - arch_patch->red_zone - ARCH_FRAME_MAX;
+		at -= at % arch_patch->frame_align;
+		m = proc_maps_find(&t->maps, at);
+		if (!m || !m->is_write || m->is_shared || arch_patch->sp(&w) >= m->end ||
+		    sys_pread(t->p->mem_fd, t->frame_was, ARCH_FRAME_MAX, at) != ARCH_FRAME_MAX)
+			continue;
+		t->remote.tid = t->held.threads[i].tid;
+		t->remote.frame = at;
+		t->has_frame = true;
+		return NULL;
+	}
+	return err_hint(err_code(err_new("no thread of process %d has room on its stack for a call",
+					 (int)t->p->pid),
+				 EDT_NOTSUP),
+			"try again later");
+}
+
+/* Whether a thread still restores itself there, after a call in which a tracer was killed. */
+static bool slack_is_used(const struct enter *t)
+{
+	struct arch_words w;
+
+	for (uint32_t i = 0; i < t->held.n; i++)
+		if (arch_patch->words_read(t->held.threads[i].tid, &w) &&
+		    arch_patch->pc(&w) - t->remote.code < arch_patch->call_size)
+			return true;
+	return false;
+}
+
+/* A thread that could not be stopped again needs both to restore itself. */
+static void borrowed_give_back(struct enter *t)
+{
+	const uint8_t zeros[SLACK_SIZE] = {0};
+
+	if (t->remote.is_left)
+		return;
+	if (t->has_frame)
+		(void)!pwrite(t->p->mem_fd, t->frame_was, ARCH_FRAME_MAX, (off_t)t->remote.frame);
+	if (t->has_slack && !slack_is_used(t) &&
+	    pwrite(t->p->mem_fd, zeros, arch_patch->call_size, (off_t)t->remote.code) < 0)
+		(void)remote_write(t->held.threads[0].tid, t->p->mem_fd, t->remote.code, zeros,
+				   arch_patch->call_size);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static int64_t call(struct enter *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	const uint64_t args[6] = {a, b, c, d, ~0ull, 0}; /* no descriptor, offset 0 */
+	int64_t value;
+
+	if (t->remote.is_left)
+		return -EIO;
+	return remote_call(&t->remote, nr, args, &value) ? value : -(errno ? errno : EIO);
+}
+
+static struct err *region_map(struct enter *t)
+{
+	const int flags = MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	uint64_t code = t->p->head_size + t->p->code_size;
+	int64_t r;
+
+	r = call(t, SYS_mmap, t->region, t->size, PROT_READ | PROT_EXEC,
+		 (uint64_t)flags | MAP_SHARED);
+	if (r != (int64_t)t->region)
+		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
+	r = t->p->data_size ? call(t, SYS_mprotect, t->region + code, t->p->data_size,
+				   PROT_READ | PROT_WRITE, 0)
+			    : 0;
+	if (r)
+		return refuse_call(t->p->pid, "mprotect", (int)-r);
+	r = call(t, SYS_mmap, t->region + t->size, REGION_PRIVATE, PROT_READ | PROT_WRITE,
+		 (uint64_t)flags | MAP_PRIVATE);
+	if (r != (int64_t)(t->region + t->size))
+		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
+	r = call(t, SYS_madvise, t->region + t->size, REGION_PRIVATE, MADV_WIPEONFORK, 0);
+	if (r)
+		return refuse_call(t->p->pid, "madvise", (int)-r);
+	r = call(t, SYS_membarrier, REGISTER_SYNC_CORE, 0, 0, 0); /* a kernel may lack it */
+	t->p->journal->has_barrier = r == 0;
+	return t->remote.is_left ? refuse_call(t->p->pid, "membarrier", (int)-r) : NULL;
+}
+
+/* Nothing is in it yet. */
+static void region_unmap(struct enter *t)
+{
+	if (t->region)
+		(void)call(t, SYS_munmap, t->region, t->size + REGION_PRIVATE, 0, 0);
+}
+
+/* ---- our side -------------------------------------------------------------------------------- */
+
+static void head_size_set(struct patch *p, const struct patch_opts *o)
+{
+	uint64_t head = REGION_ROWS + (uint64_t)o->windows * sizeof(struct window_row);
+
+	p->head_size = ROUND_UP(head, (uint64_t)PATCH_PAGE);
+	p->code_size = ROUND_UP(o->code_size, (uint64_t)PATCH_PAGE);
+	p->data_size = ROUND_UP(o->data_size, (uint64_t)PATCH_PAGE);
+}
+
+/* Looks into the mappings, because on some kernel the call answered and had mapped nothing. */
+static struct err *region_open(struct enter *t)
+{
+	struct patch *p = t->p;
+	taddr end = t->region + p->head_size + p->code_size;
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)p->pid,
+		       (unsigned long long)t->region, (unsigned long long)end);
+	p->region_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (p->region_fd < 0)
+		return err_hint(err_code(err_sys(errno, "cannot open the region of process %d",
+						 (int)p->pid),
+					 EDT_NOTSUP),
+				"it takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE");
+	/* whoever comes later sees by this that the tracer, or its keeper, lives */
+	if (flock(p->region_fd, LOCK_EX | LOCK_NB))
+		return err_sys(errno, "cannot lock the region of process %d", (int)p->pid);
+	return NULL;
+}
+
+static struct err *head_write(struct enter *t)
+{
+	struct patch *p = t->p;
+	struct region_head h = {.text = REGION_TEXT,
+				.version = REGION_VERSION,
+				.nrows = p->journal->nrows,
+				.code_size = p->head_size + p->code_size,
+				.data_size = p->data_size};
+
+	_Static_assert(sizeof(h) <= REGION_ROWS, "the head stands before the rows");
+	memcpy(h.magic, p->journal->magic, sizeof(h.magic));
+	memcpy(h.call, arch_patch->call_code, arch_patch->call_size);
+	if (sys_pwrite(p->region_fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
+		return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
+	p->journal->region = t->region;
+	p->journal->region_size = t->size;
+	p->journal->call = t->region + offsetof(struct region_head, call);
+	p->journal->frame = t->region + t->size + PATCH_PAGE;
+	if (!windows_is_there(p->journal, p->mem_fd))
+		return err_code(err_new("process %d has not mapped the region", (int)p->pid),
+				EDT_NOTSUP);
+	return NULL;
+}
+
+static void rseq_ask(struct enter *t)
+{
+	struct rseq_config c = {0};
+	struct arch_regs regs;
+	pid_t tid = t->held.threads[0].tid;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, (void *)sizeof(c), &c) <= 0 || !c.pointer ||
+	    !arch.regs_read(tid, &regs) || !regs.thread_pointer)
+		return;
+	t->p->has_rseq = true;
+	t->p->rseq_offset = (int64_t)(c.pointer + RSEQ_CPU_ID - regs.thread_pointer);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static struct err *threads_hold(struct enter *t)
+{
+	struct windows_journal *j = t->p->journal;
+	enum seize_result r;
+	pid_t pid = t->p->pid;
+
+	j->suspends = true;
+	r = seize_process(pid, true, &t->held);
+	if (r == SEIZE_REFUSED && !seccomp_is_on(pid)) { /* there is nothing to be suspended */
+		seize_release(&t->held);
+		j->suspends = false;
+		r = seize_process(pid, false, &t->held);
+	}
+	switch (r) {
+	case SEIZE_DONE: break;
+	case SEIZE_GONE: return refuse_gone(pid);
+	case SEIZE_REFUSED: return refuse_hold(pid, j->suspends, t->held.tid, t->held.sys);
+	case SEIZE_MANY: return refuse_hold(pid, j->suspends, pid, 0);
+	case SEIZE_BUSY: return refuse_busy(pid, t->held.tid);
+	}
+	return NULL;
+}
+
+static struct err *enter_held(struct enter *t)
+{
+	struct err *e = threads_hold(t);
+
+	for (uint32_t i = 0; i < t->held.n && !e; i++)
+		e = refuse_thread(t->p->pid, t->held.threads[i].tid);
+	if (!e)
+		e = proc_maps_read(t->p->pid, &t->maps);
+	if (!e) {
+		t->region =
+			hole_find(&t->maps, t->size + REGION_PRIVATE, t->o->near_lo, t->o->near_hi);
+		if (!t->region)
+			e = err_code(err_new("process %d has no room for %llu bytes within reach "
+					     "of its code",
+					     (int)t->p->pid, (unsigned long long)t->size),
+				     EDT_NOTSUP);
+	}
+	if (!e)
+		e = slack_borrow(t);
+	if (!e)
+		e = frame_borrow(t);
+	if (!e) {
+		e = region_map(t);
+		if (!e)
+			e = region_open(t);
+		if (!e)
+			e = head_write(t);
+		if (e)
+			region_unmap(t);
+		else
+			rseq_ask(t);
+	}
+	borrowed_give_back(t);
+	return e;
+}
+
+static void enter_run(void *ctx)
+{
+	struct enter *t = ctx;
+
+	t->e = enter_held(t);
+	seize_release(&t->held);
+	proc_maps_deinit(&t->maps);
+}
+
+struct err *region_enter(struct patch *p, const struct patch_opts *o)
+{
+	struct enter t = {.p = p, .o = o};
+	struct err *e;
+
+	head_size_set(p, o);
+	t.size = p->head_size + p->code_size + p->data_size;
+	if (getrandom(p->journal->magic, sizeof(p->journal->magic), 0) !=
+	    (ssize_t)sizeof(p->journal->magic))
+		return err_sys(errno, "the kernel has no random numbers");
+	t.frame_was = xmalloc(ARCH_FRAME_MAX);
+	t.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
+	e = worker_run(enter_run, &t);
+	free(t.frame_was);
+	free(t.remote.buf);
+	return e ? e : t.e;
+}
+
+bool region_row_write(const struct patch *p, uint32_t row)
+{
+	const struct window_row *r = &p->journal->rows[row];
+
+	return sys_pwrite(p->region_fd, r, sizeof(*r), REGION_ROWS + row * sizeof(*r)) ==
+	       (ssize_t)sizeof(*r);
+}

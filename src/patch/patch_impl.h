@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a struct patch (patch.h), for the files of this room that change processes.
+ *
+ * Threads  a process is held by a thread that ends afterwards (target/seize.h), so worker_run()
+ *          calls the functions that hold one.
+ */
+#pragma once
+
+#include "keeper/windows.h"
+#include "patch/patch.h"
+
+#define PATCH_PAGE	4096u
+#define REGION_TEXT	"fathom: the windows of a tracer"
+#define REGION_VERSION	1
+#define REGION_CALL_MAX 32
+#define REGION_ROWS	256		 /* offset of the rows */
+#define REGION_PRIVATE	(5 * PATCH_PAGE) /* the switch page, and a frame for remote calls */
+
+/* At the begin of the region. Whoever finds it later trusts none of it. */
+struct region_head {
+	uint64_t magic[WINDOWS_MAGIC_SIZE / 8];
+	char text[32];
+	uint32_t version, nrows;
+	uint64_t code_size; /* bytes up to the data part */
+	uint64_t data_size;
+	uint8_t call[REGION_CALL_MAX];
+};
+
+/* What is cleared when nothing is left; a thread may still be in the code of a call. */
+#define REGION_MARK offsetof(struct region_head, call)
+
+struct patch {
+	pid_t pid;
+	struct gate *gate;
+	struct keeper *keeper;
+	bool is_kept; /* the keeper knows of it */
+	int mem_fd, region_fd, journal_fd;
+	struct windows_journal *journal;
+	size_t journal_size;
+	uint64_t head_size, code_size, data_size; /* parts of the region, one behind the other */
+	bool has_rseq;
+	int64_t rseq_offset;
+	uint32_t next_row;
+	uint64_t longest_stop_ns;
+};
+
+/* Runs a function in a thread of its own, which takes no signals. */
+MUST_CHECK struct err *worker_run(void (*run)(void *ctx), void *ctx);
+
+/* ---- refusals (refuse.c) */
+
+MUST_CHECK struct err *refuse_early(pid_t pid, struct gate *g);
+MUST_CHECK struct err *refuse_hold(pid_t pid, bool suspended, pid_t tid, int sys);
+MUST_CHECK struct err *refuse_busy(pid_t pid, pid_t tid);
+MUST_CHECK struct err *refuse_gone(pid_t pid);
+/* Of a thread that is held; NULL: it may make calls. */
+MUST_CHECK struct err *refuse_thread(pid_t pid, pid_t tid);
+MUST_CHECK struct err *refuse_call(pid_t pid, const char *call, int sys);
+bool seccomp_is_on(pid_t pid);
+
+/* ---- the way in (enter.c) */
+
+/* Fills the region's address, the descriptor of the region, and what p says of the process. */
+MUST_CHECK struct err *region_enter(struct patch *p, const struct patch_opts *o);
+/* The row of the table in the region is as that of the journal. False with errno. */
+bool region_row_write(const struct patch *p, uint32_t row);
+
+/* ---- windows (write.c) */
+
+/*
+ * Tries for three seconds to take all windows of a journal out of its process or of a child;
+ * *ret_n, which may be NULL: how many.
+ */
+MUST_CHECK struct err *windows_take_out(struct windows_journal *j, pid_t pid, int mem_fd,
+					bool is_freed, uint32_t *ret_n);
+int process_memory_open(pid_t pid);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* A process with our region: opening, memory, closing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "keeper/keeper.h"
+#include "kernel/sys.h"
+#include "patch/patch_impl.h"
+
+static atomic_uint_fast64_t last_id; /* tells processes apart that one keeper knows */
+
+int process_memory_open(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static struct err *journal_create(struct patch *p, uint32_t nrows)
+{
+	p->journal_size = windows_journal_size(nrows);
+	p->journal_fd = memfd_create("fathom-windows", MFD_CLOEXEC);
+	if (p->journal_fd < 0 || ftruncate(p->journal_fd, (off_t)p->journal_size))
+		return err_sys(errno, "cannot make the journal of windows");
+	p->journal = sys_mmap(NULL, p->journal_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      p->journal_fd, 0);
+	if (p->journal == MAP_FAILED) {
+		p->journal = NULL;
+		return err_sys(errno, "cannot make the journal of windows");
+	}
+	p->journal->id = atomic_fetch_add(&last_id, 1) + 1;
+	p->journal->pid = p->pid;
+	p->journal->tracer = getpid();
+	p->journal->nrows = nrows;
+	return NULL;
+}
+
+static void patch_free(struct patch *p)
+{
+	if (p->journal)
+		(void)munmap(p->journal, p->journal_size);
+	if (p->journal_fd >= 0)
+		(void)close(p->journal_fd);
+	if (p->region_fd >= 0)
+		(void)close(p->region_fd);
+	if (p->mem_fd >= 0)
+		(void)close(p->mem_fd);
+	free(p);
+}
+
+struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret)
+{
+	struct err *e = refuse_early(pid, o->gate);
+	struct patch *p;
+
+	if (e)
+		return e;
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct patch){.pid = pid,
+			    .gate = o->gate,
+			    .keeper = o->keeper,
+			    .mem_fd = process_memory_open(pid),
+			    .region_fd = -1,
+			    .journal_fd = -1};
+	if (p->mem_fd < 0)
+		e = err_sys(errno, "cannot open the memory of process %d", (int)pid);
+	if (!e)
+		e = journal_create(p, o->windows);
+	if (!e)
+		e = region_enter(p, o);
+	if (!e && p->keeper) {
+		e = keeper_patched(p->keeper, p->journal->id, p->mem_fd, p->journal_fd,
+				   p->region_fd);
+		p->is_kept = !e;
+	}
+	if (e)
+		patch_free(p);
+	else
+		*ret = p;
+	return e;
+}
+
+void patch_close(struct patch *p)
+{
+	static const struct region_head none;
+	struct err *e;
+
+	if (!p)
+		return;
+	err_destroy(patch_switch(p, false)); /* fails if the process has ended */
+	e = patch_take_back_all(p);
+	if (!e) {
+		if (p->is_kept)
+			err_destroy(keeper_unpatched(p->keeper, p->journal->id));
+		(void)!pwrite(p->region_fd, &none, REGION_MARK, 0);
+		/* pages that nobody reads any more; a stub that still runs gets a new one */
+		(void)fallocate(p->region_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				(off_t)(p->head_size + p->code_size), (off_t)p->data_size);
+	}
+	err_destroy(e); /* the keeper tries once more when we end, and then patch_leftovers() */
+	patch_free(p);
+}
+
+pid_t patch_pid(const struct patch *p)
+{
+	return p->pid;
+}
+
+bool patch_is_gone(const struct patch *p)
+{
+	return !windows_is_there(p->journal, p->mem_fd);
+}
+
+uint32_t patch_count(const struct patch *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->journal->nrows; i++)
+		n += p->journal->rows[i].is_used;
+	return n;
+}
+
+uint64_t patch_longest_stop(const struct patch *p)
+{
+	return p->longest_stop_ns;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+taddr patch_code_addr(const struct patch *p)
+{
+	return p->journal->region + p->head_size;
+}
+
+uint64_t patch_code_size(const struct patch *p)
+{
+	return p->code_size;
+}
+
+taddr patch_data_addr(const struct patch *p)
+{
+	return p->journal->region + p->head_size + p->code_size;
+}
+
+uint64_t patch_data_size(const struct patch *p)
+{
+	return p->data_size;
+}
+
+static struct err *region_write(struct patch *p, uint64_t off, const void *from, size_t size)
+{
+	if (sys_pwrite(p->region_fd, from, size, off) == (ssize_t)size)
+		return NULL;
+	return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
+}
+
+struct err *patch_code_write(struct patch *p, uint64_t off, const void *from, size_t size)
+{
+	assert(off <= p->code_size && size <= p->code_size - off);
+	return region_write(p, p->head_size + off, from, size);
+}
+
+struct err *patch_data_write(struct patch *p, uint64_t off, const void *from, size_t size)
+{
+	assert(off <= p->data_size && size <= p->data_size - off);
+	return region_write(p, p->head_size + p->code_size + off, from, size);
+}
+
+bool patch_data_read(const struct patch *p, uint64_t off, void *to, size_t size)
+{
+	uint64_t at = p->head_size + p->code_size + off;
+	uint8_t *bytes = to;
+	ssize_t n = 1;
+
+	assert(off <= p->data_size && size <= p->data_size - off);
+	for (; size && n > 0; size -= (size_t)MAX(n, (ssize_t)0)) {
+		n = sys_pread(p->region_fd, bytes, size, at);
+		if (n > 0) {
+			bytes += n;
+			at += (uint64_t)n;
+		}
+	}
+	memset(bytes, 0, size);
+	return !size;
+}
+
+int patch_data_fd(const struct patch *p, uint64_t *ret_off)
+{
+	*ret_off = p->head_size + p->code_size;
+	return p->region_fd;
+}
+
+taddr patch_switch_addr(const struct patch *p)
+{
+	return p->journal->region + p->journal->region_size;
+}
+
+static struct err *switch_write(const struct patch *p, pid_t pid, int mem_fd, bool is_on)
+{
+	uint8_t byte = is_on;
+
+	if (!windows_is_there(p->journal, mem_fd))
+		return NULL; /* it has ended, or executed a program */
+	if (sys_pwrite(mem_fd, &byte, 1, patch_switch_addr(p)) == 1)
+		return NULL;
+	return err_sys(errno, "cannot switch the windows of process %d", (int)pid);
+}
+
+struct err *patch_switch(struct patch *p, bool is_on)
+{
+	return switch_write(p, p->pid, p->mem_fd, is_on);
+}
+
+bool patch_rseq_offset(const struct patch *p, int64_t *ret)
+{
+	if (p->has_rseq)
+		*ret = p->rseq_offset;
+	return p->has_rseq;
+}
+
+struct err *patch_child(struct patch *p, pid_t child, bool is_on)
+{
+	CLEANUP(fd) int mem_fd = process_memory_open(child);
+
+	if (mem_fd < 0)
+		return errno == ENOENT || errno == ESRCH
+			       ? NULL
+			       : err_sys(errno, "cannot open the memory of process %d", (int)child);
+	if (is_on)
+		return switch_write(p, child, mem_fd, true);
+	return windows_take_out(p->journal, child, mem_fd, false, NULL);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads of ours that hold processes: with their end, the kernel lets all threads go. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "patch/patch_impl.h"
+
+#define STACK_SIZE (1 << 20)
+
+struct worker {
+	void (*run)(void *ctx);
+	void *ctx;
+};
+
+static void *worker_main(void *arg)
+{
+	const struct worker *w = arg;
+
+	/* a process that is stopped must not wait for a CPU; an ordinary user may not do it */
+	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), -20);
+	w->run(w->ctx);
+	return NULL;
+}
+
+struct err *worker_run(void (*run)(void *ctx), void *ctx)
+{
+	struct worker w = {run, ctx};
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int sys;
+
+	sigfillset(&all);
+	(void)pthread_attr_init(&attr);
+	(void)pthread_attr_setstacksize(&attr, STACK_SIZE);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	sys = pthread_create(&thread, &attr, worker_main, &w);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	(void)pthread_attr_destroy(&attr);
+	if (sys)
+		return err_sys(sys, "cannot start the thread that holds the process");
+	(void)pthread_join(thread, NULL);
+	return NULL;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes windows in batches, and takes them back. */
+#include <errno.h>
+#include <time.h>
+
+#include "kernel/sys.h"
+#include "patch/patch_impl.h"
+
+#define RETRIES	 4	 /* for windows to which a signal handler was about to return */
+#define RETRY_NS 1000000 /* before the first one; each later one waits four times as long */
+#define USER_END (1ull << 47)
+
+_Static_assert(PATCH_BATCH == WINDOWS_BATCH && PATCH_BOUNDS_MAX <= WINDOWS_BOUNDS, "the same");
+
+struct change {
+	struct windows_job job;
+	enum windows_result result;
+};
+
+static void change_run(void *ctx)
+{
+	struct change *c = ctx;
+
+	c->result = windows_change(&c->job);
+}
+
+/* *ret_gone: the process has ended; no error then. */
+static struct err *change_do(struct patch *p, struct change *c, bool *ret_gone)
+{
+	struct err *e = worker_run(change_run, c);
+
+	*ret_gone = !e && c->result == WINDOWS_GONE;
+	if (e)
+		return e;
+	p->longest_stop_ns = MAX(p->longest_stop_ns, c->job.stop_ns);
+	switch (c->result) {
+	case WINDOWS_DONE:
+	case WINDOWS_GONE: break;
+	case WINDOWS_REFUSED:
+		return refuse_hold(c->job.pid, p->journal->suspends, c->job.tid, c->job.sys);
+	case WINDOWS_BUSY: return refuse_busy(c->job.pid, c->job.tid);
+	}
+	return NULL;
+}
+
+/* Waits before another try; false: there is to be none. */
+static bool retry_wait(uint32_t n)
+{
+	struct timespec pause = {.tv_nsec = RETRY_NS};
+
+	for (uint32_t i = 0; i < n; i++)
+		pause.tv_nsec *= 4;
+	if (n >= RETRIES)
+		return false;
+	(void)nanosleep(&pause, NULL);
+	return true;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+struct batch {
+	uint32_t n;
+	uint32_t which[PATCH_BATCH]; /* of the caller's windows */
+	uint32_t rows[PATCH_BATCH];
+	struct window_bounds bounds[PATCH_BATCH];
+	uint8_t results[PATCH_BATCH];
+};
+
+static bool row_take(struct patch *p, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < p->journal->nrows; i++) {
+		uint32_t row = (p->next_row + i) % p->journal->nrows;
+
+		if (p->journal->rows[row].is_used)
+			continue;
+		p->next_row = row + 1;
+		*ret = row;
+		return true;
+	}
+	return false;
+}
+
+static void row_free(struct patch *p, uint32_t row)
+{
+	p->journal->rows[row].is_used = false;
+	(void)region_row_write(p, row); /* who reads it compares with memory */
+}
+
+static bool window_is_sound(const struct patch *p, const struct patch_window *w)
+{
+	taddr code = patch_code_addr(p);
+
+	return w->nbounds <= PATCH_BOUNDS_MAX && w->addr < USER_END - 16 &&
+	       w->pad < USER_END - 16 && w->stub >= code && w->stub < code + p->code_size;
+}
+
+/* The page becomes the process's own before it is stopped: this takes the longest. */
+static bool page_touch(const struct patch *p, taddr addr, const uint8_t *old)
+{
+	uint8_t now;
+
+	return pread(p->mem_fd, &now, 1, (off_t)addr) == 1 && now == *old &&
+	       sys_pwrite(p->mem_fd, &now, 1, addr) == 1;
+}
+
+/* Adds a window to the batch; what cannot be written gets its state. */
+static void batch_add(struct patch *p, struct batch *b, const struct patch_window *w, uint32_t k,
+		      enum patch_state *state)
+{
+	struct window_bounds *bounds = &b->bounds[b->n];
+	struct window_row *r;
+	uint32_t row;
+
+	*state = PATCH_BEYOND;
+	if (!window_is_sound(p, w) || !row_take(p, &row))
+		return;
+	*bounds = (struct window_bounds){.n = w->nbounds};
+	for (uint8_t i = 0; i < w->nbounds; i++) {
+		bounds->offs[i] = w->bounds[i].off;
+		bounds->to[i] = w->bounds[i].to;
+	}
+	r = &p->journal->rows[row];
+	*r = (struct window_row){.addr = w->addr, .pad = w->pad, .stub = w->stub, .is_used = true};
+	memcpy(r->old, w->old, sizeof(r->old));
+	memcpy(r->old_pad, w->old_pad, sizeof(r->old_pad));
+	if (!region_row_write(p, row)) {
+		r->is_used = false;
+		*state = PATCH_REFUSED;
+		return;
+	}
+	*state = PATCH_OUT;
+	(void)page_touch(p, w->addr, w->old); /* what fails is found out when all stands still */
+	if (w->pad)
+		(void)page_touch(p, w->pad, w->old_pad);
+	b->which[b->n] = k;
+	b->rows[b->n++] = row;
+}
+
+static enum patch_state state_of(uint8_t result)
+{
+	switch ((enum window_result)result) {
+	case WINDOW_DONE: return PATCH_IN;
+	case WINDOW_HELD: return PATCH_HELD;
+	case WINDOW_DIFFERS: return PATCH_DIFFERS;
+	case WINDOW_REFUSED: return PATCH_REFUSED;
+	case WINDOW_BEYOND: return PATCH_BEYOND;
+	}
+	BUG("result %d of a window", result);
+}
+
+static struct err *batch_write(struct patch *p, struct batch *b, enum patch_state *states,
+			       bool *ret_gone)
+{
+	struct change c = {.job = {.pid = p->pid,
+				   .mem_fd = p->mem_fd,
+				   .journal = p->journal,
+				   .rows = b->rows,
+				   .n = b->n,
+				   .bounds = b->bounds,
+				   .results = b->results}};
+	struct err *e = change_do(p, &c, ret_gone);
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		enum patch_state *s = &states[b->which[i]];
+
+		*s = e || *ret_gone ? PATCH_OUT : state_of(b->results[i]);
+		/* of one that the kernel has refused, a part may be there: the row stays */
+		if (*s != PATCH_IN && *s != PATCH_REFUSED)
+			row_free(p, b->rows[i]);
+	}
+	return e;
+}
+
+/* One pass over those that are in a state. */
+static struct err *pass_write(struct patch *p, const struct patch_window *w, uint32_t n,
+			      enum patch_state want, const atomic_int *is_interrupted,
+			      enum patch_state *states, bool *ret_over)
+{
+	struct batch *b = xmalloc(sizeof(*b));
+	struct err *e = NULL;
+
+	for (uint32_t k = 0; k < n && !e && !*ret_over;) {
+		b->n = 0;
+		for (; k < n && b->n < PATCH_BATCH; k++)
+			if (states[k] == want)
+				batch_add(p, b, &w[k], k, &states[k]);
+		if (b->n)
+			e = batch_write(p, b, states, ret_over);
+		if (is_interrupted && *is_interrupted)
+			*ret_over = true;
+	}
+	free(b);
+	return e;
+}
+
+static bool some_are(const enum patch_state *states, uint32_t n, enum patch_state want)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (states[i] == want)
+			return true;
+	return false;
+}
+
+struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t n,
+			const atomic_int *is_interrupted, enum patch_state *states)
+{
+	bool is_over = false;
+	struct err *e;
+
+	for (uint32_t i = 0; i < n; i++)
+		states[i] = PATCH_OUT;
+	e = pass_write(p, w, n, PATCH_OUT, is_interrupted, states, &is_over);
+	for (uint32_t i = 0; !e && !is_over && some_are(states, n, PATCH_HELD) && retry_wait(i);
+	     i++)
+		e = pass_write(p, w, n, PATCH_HELD, is_interrupted, states, &is_over);
+	return e;
+}
+
+/* ---- taking back ----------------------------------------------------------------------------- */
+
+static struct err *batch_take_back(struct patch *p, struct batch *b, bool *ret_gone)
+{
+	struct change c = {.job = {.pid = p->pid,
+				   .mem_fd = p->mem_fd,
+				   .journal = p->journal,
+				   .rows = b->rows,
+				   .n = b->n,
+				   .results = b->results}};
+	struct err *e = change_do(p, &c, ret_gone);
+
+	for (uint32_t i = 0; i < b->n && !e; i++)
+		if (*ret_gone || b->results[i] != WINDOW_HELD)
+			row_free(p, b->rows[i]);
+	return e;
+}
+
+static int by_addr(const void *pa, const void *pb)
+{
+	const taddr *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* One pass over the windows at the addresses, which ascend. */
+static struct err *pass_take_back(struct patch *p, const taddr *addrs, uint32_t n, bool *ret_left)
+{
+	struct batch *b = xmalloc(sizeof(*b));
+	struct err *e = NULL;
+	bool is_gone = false;
+
+	*ret_left = false;
+	for (uint32_t row = 0; row < p->journal->nrows && !e && !is_gone;) {
+		b->n = 0;
+		for (; row < p->journal->nrows && b->n < PATCH_BATCH; row++) {
+			const struct window_row *r = &p->journal->rows[row];
+
+			if (r->is_used && bsearch(&r->addr, addrs, n, sizeof(*addrs), by_addr))
+				b->rows[b->n++] = row;
+		}
+		if (b->n)
+			e = batch_take_back(p, b, &is_gone);
+		for (uint32_t i = 0; i < b->n; i++)
+			*ret_left |= p->journal->rows[b->rows[i]].is_used;
+	}
+	free(b);
+	return e;
+}
+
+static struct err *left_err(pid_t pid)
+{
+	return err_hint(err_new("some windows of process %d cannot be taken back now, because a "
+				"signal handler will return into them",
+				(int)pid),
+			"they stay until the handler has returned");
+}
+
+struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n)
+{
+	taddr *sorted = xmalloc((n + 1) * sizeof(*sorted));
+	bool is_left = n > 0;
+	struct err *e = NULL;
+
+	memcpy(sorted, addrs, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_addr);
+	for (uint32_t i = 0; is_left && !e; i++) {
+		e = pass_take_back(p, sorted, n, &is_left);
+		if (!e && is_left && !retry_wait(i))
+			e = left_err(p->pid);
+	}
+	free(sorted);
+	return e;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+struct undo {
+	struct windows_journal *journal;
+	pid_t pid;
+	int mem_fd;
+	bool is_freed;
+	uint32_t left, done;
+};
+
+static void undo_run(void *ctx)
+{
+	struct undo *u = ctx;
+
+	u->left = windows_undo(u->journal, u->pid, u->mem_fd, u->is_freed, &u->done);
+}
+
+struct err *windows_take_out(struct windows_journal *j, pid_t pid, int mem_fd, bool is_freed,
+			     uint32_t *ret_n)
+{
+	const struct timespec pause = {.tv_nsec = WINDOWS_UNDO_PAUSE_NS};
+	uint64_t until = now_ns() + WINDOWS_UNDO_NS;
+	struct undo u = {.journal = j,
+			 .pid = pid,
+			 .mem_fd = mem_fd,
+			 .is_freed = is_freed,
+			 .left = 1};
+	struct err *e = NULL;
+
+	while (!e && u.left) {
+		e = worker_run(undo_run, &u);
+		if (!e && u.left && now_ns() > until)
+			e = left_err(pid);
+		else if (u.left)
+			(void)nanosleep(&pause, NULL);
+	}
+	if (ret_n)
+		*ret_n = u.done;
+	return e;
+}
+
+struct err *patch_take_back_all(struct patch *p)
+{
+	return windows_take_out(p->journal, p->pid, p->mem_fd, true, NULL);
+}
