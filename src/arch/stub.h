@@ -2,8 +2,9 @@
 /*
  * Stubs: the code that a window of a traced program jumps to.
  *
- * A window is the bytes that a jump overwrites, and the whole instructions that these belong to. Its
- * stub has the bodies of probes, the moved instructions, and a jump to what is behind the window:
+ * A window is the bytes that a jump overwrites, and the whole instructions that these belong to.
+ * Its stub has the bodies of probes, the moved instructions, and a jump to what is behind the
+ * window:
  *
  *     window:  jmp stub               stub:   body: count, or call of a function
  *              ...                            push %rbp
@@ -14,10 +15,11 @@
  * original addresses: a call pushes the address behind the window, so that no active frame ever
  * returns into a stub. A fault finds the same state, but for the program counter (stub_origin()).
  *
- * A body uses no vector register, keeps all registers and, where they may be alive, the flags and the
- * red zone. It tests the switch, a byte that is 0 in a child of fork(), and then does nothing.
+ * A body uses no vector register, keeps all registers and, where they may be alive, the flags and
+ * the red zone. It tests the switch, a byte that is 0 in a child of fork(), and then does nothing.
  *
- * Stack    below the red zone: 24 bytes by STUB_COUNT, 176 and what the function needs by STUB_CALL.
+ * Stack    below the red zone: 24 bytes by STUB_COUNT, 176 and what the function needs by
+ *          STUB_CALL.
  * Threads  pure functions.
  */
 #pragma once
@@ -106,9 +108,4 @@ struct arch_stubs {
 	 */
 	const char *(*make)(const struct stub_window *w, const struct stub_env *env, uint8_t *buf,
 			    uint32_t size, struct stub *ret);
-	/*
-	 * Writes a jump of size bytes, 5 or 2, from address from to address to. False: that is too
-	 * far away.
-	 */
-	bool (*jump)(taddr from, taddr to, uint8_t size, uint8_t *ret);
 };

@@ -2,16 +2,17 @@
 /*
  * Executes windows and stubs one instruction at a time (steps.h).
  *
- * An int3 begins a run: its handler puts the state of the run into the signal's frame, with the trap
- * flag set, and returns there. After each instruction the handler is called again. The one that sees
- * the end takes the state out of the frame, and returns behind the int3.
+ * An int3 begins a run: its handler puts the state of the run into the signal's frame, with the
+ * trap flag set, and returns there. After each instruction the handler is called again. The one
+ * that sees the end takes the state out of the frame, and returns behind the int3.
  */
 #include "steps.h"
 
 #include <Zydis/Zydis.h>
+#include <asm/prctl.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #define PAGE	    4096u
@@ -31,7 +32,6 @@
 #define FLAGS_SEEN  0xcd5u /* CF PF AF ZF SF DF OF */
 #define FLAG_TRAP   0x100
 #define FLAG_DF	    0x400
-#define HWCAP2_FSGS 2 /* Linux arch/x86/include/uapi/asm/hwcap2.h */
 #define FP_SIZE	    416
 #define NGREGS	    15
 
@@ -63,7 +63,6 @@ struct steps {
 static struct {
 	enum { RUN_NONE, RUN_STARTS, RUN_STEPS } phase;
 	bool is_repeated; /* the first instruction repeats itself */
-	bool has_fs;	  /* the thread pointer can be set */
 	uint64_t lo, hi, fs, own_fs;
 	uint64_t site; /* registers there are kept */
 	struct state in, out, saved, at_site;
@@ -73,9 +72,11 @@ static struct {
 	uint64_t fault;
 } run;
 
-static inline __attribute__((always_inline)) void fs_set(uint64_t v)
+static inline __attribute__((always_inline)) void fs_call(int what, uint64_t v)
 {
-	__asm__ volatile("wrfsbase %0" ::"r"(v));
+	long r = SYS_arch_prctl;
+
+	__asm__ volatile("syscall" : "+a"(r) : "D"((long)what), "S"(v) : "rcx", "r11", "memory");
 }
 
 /* Copies as no function of a library would: the thread pointer is not ours. */
@@ -84,7 +85,7 @@ static inline __attribute__((always_inline)) void bytes_copy(void *to, const voi
 	__asm__ volatile("cld; rep movsb" : "+D"(to), "+S"(from), "+c"(n)::"memory");
 }
 
-__attribute__((no_sanitize("address", "undefined"), optimize("no-stack-protector"))) static void
+__attribute__((no_sanitize("address", "undefined"), no_stack_protector)) static void
 trap_handle(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
@@ -102,8 +103,7 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 		run.phase = RUN_STEPS;
 		run.steps = 0;
 		run.was_at_site = false;
-		if (run.has_fs)
-			fs_set(run.fs);
+		fs_call(ARCH_SET_FS, run.fs);
 		if (run.site == (uint64_t)g[REG_RIP]) {
 			bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
 			run.was_at_site = true;
@@ -129,8 +129,7 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 		g[i] = run.saved.regs[i];
 	bytes_copy(fp, run.saved.fp, FP_SIZE);
 	run.phase = RUN_NONE;
-	if (run.has_fs)
-		fs_set(run.own_fs);
+	fs_call(ARCH_SET_FS, run.own_fs);
 }
 
 /* Copies what the stub has passed, and destroys what it may. */
@@ -230,14 +229,12 @@ struct steps *steps_create(taddr lo, taddr hi)
 	memcpy(s->area + AREA_FUNC + FUNC_FRAME, &frame, 8);
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &sa, NULL);
-	run.has_fs = getauxval(AT_HWCAP2) & HWCAP2_FSGS;
 	run.fs = (uint64_t)s->arena + ARENA_FS;
-	if (run.has_fs)
-		__asm__ volatile("rdfsbase %0" : "=r"(run.own_fs));
+	fs_call(ARCH_GET_FS, (uint64_t)&run.own_fs);
 	return s;
 }
 
-/* ---- memory of a window ----------------------------------------------------------------------- */
+/* ---- memory of a window ---------------------------------------------------------------------- */
 
 static struct page *page_get(struct steps *s, uint64_t addr)
 {
@@ -346,7 +343,7 @@ static bool window_map(struct steps *s, const struct stub_window *w)
 	return true;
 }
 
-/* ---- runs and comparisons --------------------------------------------------------------------- */
+/* ---- runs and comparisons -------------------------------------------------------------------- */
 
 static void run_start(struct steps *s, uint64_t lo, uint64_t hi, uint64_t site)
 {
@@ -481,15 +478,21 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 			       .rseq_cpu = -0x60,
 			       .cpu_mask = CPUS - 1,
 			       .cpu_shift = CPU_SHIFT};
-	uint64_t hole = (uint64_t)at_site->regs[REG_RSP] - (w.has_red_zone ? 128 : 0);
+	uint64_t hole;
 	struct end end = {0};
 	struct stub stub;
 	const char *why;
 
 	env.cpu = (enum stub_cpu)(random_next(s) % 3);
 	w.addr += (uint64_t)s->bias;
+	for (uint32_t i = 0, known = 0; b && i < file->nbodies; i++) {
+		known += file->bodies[i].off == b->off;
+		if (i + 1u == file->nbodies && !known)
+			w.has_flags = w.has_red_zone = true;
+	}
 	w.bodies = b;
 	w.nbodies = b != NULL;
+	hole = (uint64_t)at_site->regs[REG_RSP] - (w.has_red_zone ? 128 : 0);
 	memset(s->area, 0xcc, STUB_SIZE_MAX);
 	why = arch.stubs->make(&w, &env, s->area, STUB_SIZE_MAX, &stub);
 	if (why)
@@ -524,19 +527,40 @@ static void body_make(struct steps *s, const struct stub_window *w, uint32_t exi
 	};
 	if (r & 2 && exit_off < w->len)
 		b->off = (uint8_t)exit_off;
+	else if (r & 4 && w->nbodies)
+		b->off = w->bodies[0].off;
 	b->is_exit = b->off == exit_off;
+}
+
+static bool insn_read(const struct stub_window *w, uint32_t off, ZydisDecodedInstruction *ret)
+{
+	ZydisDecoder d;
+
+	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return off < w->len && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, w->code + off,
+									  w->len - off, ret));
 }
 
 static bool is_indirect_call(const struct stub_window *w, uint32_t off)
 {
 	ZydisDecodedInstruction in;
-	ZydisDecoder d;
 
-	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return off < w->len &&
-	       ZYAN_SUCCESS(
-		       ZydisDecoderDecodeInstruction(&d, NULL, w->code + off, w->len - off, &in)) &&
-	       in.mnemonic == ZYDIS_MNEMONIC_CALL && !in.raw.imm[0].is_relative;
+	return insn_read(w, off, &in) && in.mnemonic == ZYDIS_MNEMONIC_CALL &&
+	       !in.raw.imm[0].is_relative;
+}
+
+static bool is_conditional(const struct stub_window *w, uint32_t off)
+{
+	ZydisDecodedInstruction in;
+
+	return insn_read(w, off, &in) && in.meta.category == ZYDIS_CATEGORY_COND_BR;
+}
+
+static bool has_stack(const struct steps *s, const struct state *st)
+{
+	uint64_t off = (uint64_t)st->regs[REG_RSP] - (uint64_t)s->arena;
+
+	return off >= ARENA_STACK - 0x1000 && off < ARENA_SIZE;
 }
 
 void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, uint32_t n,
@@ -575,10 +599,13 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 		at_site = was_at_site ? run.at_site : a.st;
 		/* A conditional jump that is an exit: the last instruction, or it was no exit. */
 		jumps = (uint64_t)a.st.regs[REG_RIP] != at + w->len || a.signal;
-		is_reached = was_at_site && (!b.is_exit || jumps);
+		is_reached = was_at_site && (jumps || !b.is_exit || !is_conditional(w, b.off));
 		ret->states++;
 		ret->faults += a.signal != 0;
-		if (!stub_try(s, w, NULL, &a, &a.st, true, false, ret) ||
+		if (!stub_try(s, w, NULL, &a, &a.st, true, false, ret))
+			break;
+		/* Bodies need a stack: no program makes one of a random number. */
+		if (has_stack(s, &at_site) &&
 		    !stub_try(s, w, &b, &a, &at_site, (random_next(s) & 7) != 0, is_reached, ret))
 			break;
 	}

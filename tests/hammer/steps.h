@@ -4,9 +4,9 @@
  *
  * steps_try() places the bytes of a window at its address, in memory that has nothing else, and its
  * stub nearby. It runs both from the same registers, flags, vector registers and memory, until
- * control leaves them or an instruction faults, and compares what has become of all of it. Stubs with
- * bodies are run, too: each body must run as often as the site is reached, with its registers in the
- * frame, and must change nothing.
+ * control leaves them or an instruction faults, and compares what has become of all of it. Stubs
+ * with bodies are run, too: each body must run as often as the site is reached, with its registers
+ * in the frame, and must change nothing.
  *
  * It is for a process of its own: signal handlers of it receive the traps, and a window may write
  * anywhere.
@@ -28,8 +28,9 @@ struct steps_result {
 	bool is_skipped; /* an instruction whose result is another each time */
 };
 /*
- * Tries n states. w: with an address as in the file, and without bodies. exit_off: the offset of
- * the instruction that is a way out of the function, or w->len.
+ * Tries n states. w: with an address as in the file. Its bodies say only where they are: what may
+ * be alive there is known. In other places flags and red zone are taken to be. exit_off: the offset
+ * of the instruction that is a way out of the function, or w->len.
  */
 void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, uint32_t n,
 	       uint64_t seed, struct steps_result *ret);

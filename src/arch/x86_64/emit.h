@@ -19,24 +19,24 @@ struct emit {
 	} consts[EMIT_CONSTS_MAX];
 };
 
-void emit_bytes(struct emit *e, const void *bytes, uint32_t n);
+void code_bytes(struct emit *e, const void *bytes, uint32_t n);
 /* Writes bytes that are given one by one. */
 #define EMIT(e, ...)                                                                               \
-	emit_bytes((e), (const uint8_t[]){__VA_ARGS__},                                            \
+	code_bytes((e), (const uint8_t[]){__VA_ARGS__},                                            \
 		   (uint32_t)sizeof((const uint8_t[]){__VA_ARGS__}))
-void emit_u32(struct emit *e, uint32_t v);
+void code_u32(struct emit *e, uint32_t v);
 /* Writes the distance to an address; after: bytes of the instruction that follow the distance. */
-void emit_distance(struct emit *e, taddr to, uint32_t after);
-/* Writes the distance to a word with this value, which emit_consts() writes behind the code. */
-void emit_const_distance(struct emit *e, uint64_t value);
-void emit_consts(struct emit *e);
+void code_distance(struct emit *e, taddr to, uint32_t after);
+/* Writes the distance to a word with this value, which code_consts() writes behind the code. */
+void code_const_distance(struct emit *e, uint64_t value);
+void code_consts(struct emit *e);
 /* Writes jmp rel32. */
-void emit_jump(struct emit *e, taddr to);
+void code_jump(struct emit *e, taddr to);
 /* A forward distance of 1 byte, or of 4: written when it is known, when the code has arrived. */
-uint32_t emit_forward(struct emit *e);
-void emit_arrive(struct emit *e, uint32_t forward);
-uint32_t emit_forward32(struct emit *e);
-void emit_arrive32(struct emit *e, uint32_t forward);
+uint32_t code_forward(struct emit *e);
+void code_arrive(struct emit *e, uint32_t forward);
+uint32_t code_forward32(struct emit *e);
+void code_arrive32(struct emit *e, uint32_t forward);
 
 /*
  * Writes the instruction code[0..len), which stands at address at. before() writes what is executed

@@ -7,14 +7,14 @@
  *     operands relative to rip     a new distance
  *     jcc, jmp rel8, rel32         the same with rel32
  *     loop, jrcxz                  rel8 only: they jump over a jump, to a jump with rel32
- *     call                         push of the original return address, jmp. It must be the last one
+ *     call                         push of the original return address, jmp; the last one
  *     xbegin, syscall, int, ...    refused: the kernel or the processor goes back to them, or knows
  *                                  their address
  *
- * The address that a call pushes is a word behind the code, because push of a word in memory is the one
- * instruction that stores 8 bytes at once and changes neither a register nor a flag. A call through
- * memory first reads its target in a way that leaves the stack pointer alone: if the read faults,
- * nothing has been pushed.
+ * The address that a call pushes is a word behind the code, because push of a word in memory is the
+ * one instruction that stores 8 bytes at once and changes neither a register nor a flag. A call
+ * through memory first reads its target in a way that leaves the stack pointer alone: if the read
+ * faults, nothing has been pushed.
  *
  * Facts    Intel SDM vol. 2: 2.2.1.6 (rip-relative addressing), CALL, JMP, Jcc, LOOP.
  */
@@ -27,7 +27,7 @@
 #define REG_SP	     4
 #define REG_BASE_SIB 4 /* ModRM.rm: a SIB byte follows */
 
-void emit_bytes(struct emit *e, const void *bytes, uint32_t n)
+void code_bytes(struct emit *e, const void *bytes, uint32_t n)
 {
 	if (e->is_full || n > e->size - e->n) {
 		e->is_full = true;
@@ -37,9 +37,9 @@ void emit_bytes(struct emit *e, const void *bytes, uint32_t n)
 	e->n += n;
 }
 
-void emit_u32(struct emit *e, uint32_t v)
+void code_u32(struct emit *e, uint32_t v)
 {
-	emit_bytes(e, &v, sizeof(v));
+	code_bytes(e, &v, sizeof(v));
 }
 
 static bool distance_fits(taddr from, taddr to, int32_t *ret)
@@ -52,57 +52,57 @@ static bool distance_fits(taddr from, taddr to, int32_t *ret)
 	return true;
 }
 
-void emit_distance(struct emit *e, taddr to, uint32_t after)
+void code_distance(struct emit *e, taddr to, uint32_t after)
 {
 	int32_t d = 0;
 
 	if (!distance_fits(e->code + e->n + 4 + after, to, &d))
 		e->is_far = true;
-	emit_u32(e, (uint32_t)d);
+	code_u32(e, (uint32_t)d);
 }
 
-void emit_const_distance(struct emit *e, uint64_t value)
+void code_const_distance(struct emit *e, uint64_t value)
 {
 	if (e->nconsts == EMIT_CONSTS_MAX) {
 		e->is_full = true;
 		return;
 	}
 	e->consts[e->nconsts++] = (struct emit_const){.at = e->n, .value = value};
-	emit_u32(e, 0);
+	code_u32(e, 0);
 }
 
-void emit_consts(struct emit *e)
+void code_consts(struct emit *e)
 {
 	while (e->nconsts && e->n % 8 && !e->is_full)
 		EMIT(e, 0xcc);
 	for (uint32_t i = 0; i < e->nconsts; i++) {
 		uint32_t d = e->n - e->consts[i].at - 4;
 
-		emit_bytes(e, &e->consts[i].value, 8);
+		code_bytes(e, &e->consts[i].value, 8);
 		if (!e->is_full)
 			memcpy(e->buf + e->consts[i].at, &d, 4);
 	}
 }
 
-void emit_jump(struct emit *e, taddr to)
+void code_jump(struct emit *e, taddr to)
 {
 	EMIT(e, 0xe9);
-	emit_distance(e, to, 0);
+	code_distance(e, to, 0);
 }
 
-uint32_t emit_forward(struct emit *e)
+uint32_t code_forward(struct emit *e)
 {
 	EMIT(e, 0);
 	return e->n;
 }
 
-uint32_t emit_forward32(struct emit *e)
+uint32_t code_forward32(struct emit *e)
 {
-	emit_u32(e, 0);
+	code_u32(e, 0);
 	return e->n;
 }
 
-void emit_arrive32(struct emit *e, uint32_t forward)
+void code_arrive32(struct emit *e, uint32_t forward)
 {
 	uint32_t d = e->n - forward;
 
@@ -110,7 +110,7 @@ void emit_arrive32(struct emit *e, uint32_t forward)
 		memcpy(e->buf + forward - 4, &d, 4);
 }
 
-void emit_arrive(struct emit *e, uint32_t forward)
+void code_arrive(struct emit *e, uint32_t forward)
 {
 	uint32_t d = e->n - forward;
 
@@ -120,7 +120,7 @@ void emit_arrive(struct emit *e, uint32_t forward)
 		e->buf[forward - 1] = (uint8_t)d;
 }
 
-/* ---- kinds of instructions -------------------------------------------------------------------- */
+/* ---- kinds of instructions ------------------------------------------------------------------- */
 
 static bool is_pc_relative(const ZydisDecodedInstruction *in)
 {
@@ -128,7 +128,7 @@ static bool is_pc_relative(const ZydisDecodedInstruction *in)
 	       in->raw.modrm.rm == 5;
 }
 
-/* A branch with an operand of 16 bits: processors differ (Intel SDM vol. 2, Jcc; AMD APM vol. 3). */
+/* Processors differ in branches with 16-bit operands: Intel SDM vol. 2, Jcc; AMD APM vol. 3. */
 static bool is_16bit(const ZydisDecodedInstruction *in)
 {
 	return (in->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) && !in->raw.rex.W;
@@ -167,12 +167,12 @@ static void insn_copy(struct emit *e, const uint8_t *code, const ZydisDecodedIns
 	uint32_t disp = in->raw.disp.offset;
 
 	if (!is_pc_relative(in)) {
-		emit_bytes(e, code, in->length);
+		code_bytes(e, code, in->length);
 		return;
 	}
-	emit_bytes(e, code, disp);
-	emit_distance(e, at + in->length + (uint64_t)in->raw.disp.value, in->length - disp - 4u);
-	emit_bytes(e, code + disp + 4, in->length - disp - 4u);
+	code_bytes(e, code, disp);
+	code_distance(e, at + in->length + (uint64_t)in->raw.disp.value, in->length - disp - 4u);
+	code_bytes(e, code + disp + 4, in->length - disp - 4u);
 }
 
 /* Writes the instruction with another number in the field reg of its ModRM byte. */
@@ -191,8 +191,8 @@ static const char *call_move(struct emit *e, const uint8_t *code, const ZydisDec
 {
 	if (in->raw.imm[0].is_relative) {
 		EMIT(e, 0xff, OP_PUSH_MEM); /* push word(%rip) */
-		emit_const_distance(e, behind);
-		emit_jump(e, behind + (uint64_t)in->raw.imm[0].value.s);
+		code_const_distance(e, behind);
+		code_jump(e, behind + (uint64_t)in->raw.imm[0].value.s);
 		return NULL;
 	}
 	/* The push moves the stack pointer before the jump uses it. */
@@ -205,7 +205,7 @@ static const char *call_move(struct emit *e, const uint8_t *code, const ZydisDec
 		EMIT(e, 0x48, 0x8d, 0x64, 0x24, 0x08); /* lea 8(%rsp), %rsp */
 	}
 	EMIT(e, 0xff, OP_PUSH_MEM);
-	emit_const_distance(e, behind);
+	code_const_distance(e, behind);
 	insn_copy_as(e, code, in, at, 4); /* jmp *target */
 	return NULL;
 }
@@ -224,38 +224,38 @@ static void jcc_move(struct emit *e, uint8_t opcode, const struct taken *t)
 
 	begin = e->n;
 	EMIT(e, 0x0f, (uint8_t)(0x80 | ((opcode & 15) ^ 1))); /* the opposite, over the body */
-	from = emit_forward32(e);
+	from = code_forward32(e);
 	t->before(e, t->ctx);
 	if (e->n == from) { /* there is none */
 		e->n = begin;
 		EMIT(e, 0x0f, (uint8_t)(0x80 | (opcode & 15)));
-		emit_distance(e, t->target, 0);
+		code_distance(e, t->target, 0);
 		return;
 	}
-	emit_jump(e, t->target);
-	emit_arrive32(e, from);
+	code_jump(e, t->target);
+	code_arrive32(e, from);
 }
 
 /*
- * Writes loop, loope, loopne or jrcxz, which have rel8 only. A loop has counted when it jumps: a body
- * would see another register.
+ * Writes loop, loope, loopne or jrcxz, which have rel8 only. A loop has counted when it jumps: a
+ * body would see another register.
  */
 static const char *loop_move(struct emit *e, const uint8_t *code, const ZydisDecodedInstruction *in,
 			     const struct taken *t)
 {
 	uint32_t taken, from, begin;
 
-	emit_bytes(e, code, in->length - 1u);
-	taken = emit_forward(e);
+	code_bytes(e, code, in->length - 1u);
+	taken = code_forward(e);
 	EMIT(e, 0xe9);
-	from = emit_forward32(e);
-	emit_arrive(e, taken);
+	from = code_forward32(e);
+	code_arrive(e, taken);
 	begin = e->n;
 	t->before(e, t->ctx);
 	if (e->n != begin && in->opcode != OP_JRCXZ)
 		return "a loop that leaves the function";
-	emit_jump(e, t->target);
-	emit_arrive32(e, from);
+	code_jump(e, t->target);
+	code_arrive32(e, from);
 	return NULL;
 }
 
@@ -304,7 +304,7 @@ const char *insn_move(struct emit *e, const uint8_t *code, uint32_t len, taddr a
 		before(e, ctx);
 		*ret_ends = true;
 		if (in.raw.imm[0].is_relative)
-			emit_jump(e, t.target);
+			code_jump(e, t.target);
 		else
 			insn_copy(e, code, &in, at);
 		return NULL;

@@ -2,9 +2,9 @@
 /*
  * Stubs for x86-64: bodies of probes, and all around the moved instructions (move.c).
  *
- * Flags are restored by sahf, and the overflow flag by an addition, because popfq takes 20 cycles and
- * more. Neither changes the flags of the system (trap, direction, alignment), which bodies leave as
- * they are; but for the direction flag, which a called function expects to be 0.
+ * Flags are restored by sahf, and the overflow flag by an addition, because popfq takes 20 cycles
+ * and more. Neither changes the flags of the system (trap, direction, alignment), which bodies
+ * leave as they are; but for the direction flag, which a called function expects to be 0.
  *
  * Facts    SysV AMD64 ABI 3.2.2 (red zone, alignment of the stack), 3.2.1 (direction flag). Linux
  *          include/uapi/linux/rseq.h: cpu_id is negative when it is not valid, and so it is masked.
@@ -13,8 +13,6 @@
 #include "arch/x86_64/x86_64.h"
 
 #define RED_ZONE     128
-#define JUMP_SIZE    5
-#define JUMP_SHORT   2
 #define THREAD_SHIFT 12 /* threads' blocks lie on stacks, which are some pages apart */
 
 struct body_ctx {
@@ -30,7 +28,7 @@ static void stack_add(struct emit *e, int32_t n)
 		EMIT(e, 0x48, 0x8d, 0x64, 0x24, (uint8_t)n); /* lea n(%rsp), %rsp */
 	} else {
 		EMIT(e, 0x48, 0x8d, 0xa4, 0x24);
-		emit_u32(e, (uint32_t)n);
+		code_u32(e, (uint32_t)n);
 	}
 }
 
@@ -38,30 +36,30 @@ static void stack_add(struct emit *e, int32_t n)
 static uint32_t switch_test(struct emit *e, const struct stub_env *env)
 {
 	EMIT(e, 0x80, 0x3d);
-	emit_distance(e, env->switch_addr, 1);
+	code_distance(e, env->switch_addr, 1);
 	EMIT(e, 0x00, 0x74);
-	return emit_forward(e);
+	return code_forward(e);
 }
 
 static void counter_add(struct emit *e, const struct stub_env *env, taddr counter)
 {
 	if (env->cpu == STUB_CPU_ONE || !env->cpu_mask) {
 		EMIT(e, 0xf0, 0x48, 0xff, 0x05); /* lock incq counter(%rip) */
-		emit_distance(e, counter, 0);
+		code_distance(e, counter, 0);
 		return;
 	}
 	if (env->cpu == STUB_CPU_RSEQ) {
 		EMIT(e, 0x64, 0x8b, 0x0c, 0x25); /* mov %fs:rseq_cpu, %ecx */
-		emit_u32(e, (uint32_t)env->rseq_cpu);
+		code_u32(e, (uint32_t)env->rseq_cpu);
 	} else {
 		EMIT(e, 0x64, 0x48, 0x8b, 0x0c, 0x25, 0, 0, 0, 0); /* mov %fs:0, %rcx */
 		EMIT(e, 0x48, 0xc1, 0xe9, THREAD_SHIFT);	   /* shr */
 	}
 	EMIT(e, 0x81, 0xe1); /* and $mask, %ecx */
-	emit_u32(e, env->cpu_mask);
+	code_u32(e, env->cpu_mask);
 	EMIT(e, 0x48, 0xc1, 0xe1, env->cpu_shift); /* shl */
 	EMIT(e, 0x48, 0x8d, 0x15);		   /* lea counter(%rip), %rdx */
-	emit_distance(e, counter, 0);
+	code_distance(e, counter, 0);
 	EMIT(e, 0xf0, 0x48, 0xff, 0x04, 0x0a); /* lock incq (%rdx,%rcx) */
 }
 
@@ -78,7 +76,7 @@ static void count_write(struct emit *e, const struct stub_window *w, const struc
 	EMIT(e, 0x51, 0x52);			 /* push %rcx; push %rdx */
 	over = switch_test(e, env);
 	counter_add(e, env, b->counter);
-	emit_arrive(e, over);
+	code_arrive(e, over);
 	EMIT(e, 0x5a, 0x59);
 	if (w->has_flags)
 		EMIT(e, 0x04, 0x7f, 0x9e); /* add $127, %al: overflows if it is 1; sahf */
@@ -97,24 +95,24 @@ static void call_write(struct emit *e, const struct stub_window *w, const struct
 	EMIT(e, 0x9c);	     /* pushfq */
 	EMIT(e, 0x54);	     /* push %rsp */
 	EMIT(e, 0xff, 0x35); /* push pc */
-	emit_const_distance(e, b->pc);
+	code_const_distance(e, b->pc);
 	EMIT(e, 0x57, 0x56, 0x52, 0x51, 0x50);			 /* di si dx cx ax */
 	EMIT(e, 0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53); /* r8 to r11 */
 	EMIT(e, 0x53, 0x55);					 /* bx bp */
 	EMIT(e, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* r12 to r15 */
 	over = switch_test(e, env);
 	EMIT(e, 0x48, 0x81, 0x84, 0x24); /* addq $, STUB_FRAME_SP * 8(%rsp) */
-	emit_u32(e, STUB_FRAME_SP * 8);
-	emit_u32(e, 8 + zone);
+	code_u32(e, STUB_FRAME_SP * 8);
+	code_u32(e, 8 + zone);
 	EMIT(e, 0x48, 0x89, 0xe7);	 /* mov %rsp, %rdi */
 	EMIT(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16, %rsp */
 	EMIT(e, 0x57, 0x57);		 /* push %rdi, twice: the alignment stays */
 	EMIT(e, 0xfc, 0xbe);		 /* cld; mov $site, %esi */
-	emit_u32(e, b->site);
+	code_u32(e, b->site);
 	EMIT(e, 0xe8);
-	emit_distance(e, b->func, 0);
+	code_distance(e, b->func, 0);
 	EMIT(e, 0x5c); /* pop %rsp */
-	emit_arrive(e, over);
+	code_arrive(e, over);
 	EMIT(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c);
 	EMIT(e, 0x5d, 0x5b);
 	EMIT(e, 0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58);
@@ -171,8 +169,8 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 	}
 	s.behind = (uint16_t)e.n;
 	if (!ends)
-		emit_jump(&e, w->addr + w->len);
-	emit_consts(&e);
+		code_jump(&e, w->addr + w->len);
+	code_consts(&e);
 	if (e.is_full)
 		return "its stub would be too long";
 	if (e.is_far)
@@ -184,23 +182,4 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 	return NULL;
 }
 
-static bool jump_write(taddr from, taddr to, uint8_t size, uint8_t *ret)
-{
-	int64_t d = (int64_t)(to - from - size);
-	int32_t d32 = (int32_t)d;
-
-	if (size == JUMP_SHORT) {
-		if (d < INT8_MIN || d > INT8_MAX)
-			return false;
-		ret[0] = 0xeb;
-		ret[1] = (uint8_t)d;
-		return true;
-	}
-	if (size != JUMP_SIZE || d != d32)
-		return false;
-	ret[0] = 0xe9;
-	memcpy(ret + 1, &d32, 4);
-	return true;
-}
-
-const struct arch_stubs x86_64_stubs = {.make = stub_write, .jump = jump_write};
+const struct arch_stubs x86_64_stubs = {.make = stub_write};
