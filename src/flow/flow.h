@@ -22,7 +22,7 @@
  * Errors   no ELF file, not of x86-64, no code, too large. Of a damaged file less is patched.
  * Units    virtual addresses as in the file; bytes.
  * Threads  a flow does not change once it is made: any thread may use it.
- * Facts    in-process.md 3, 4.1, 4.2, 4.6.
+ * Facts    the rules of patching: in-process, sections 3, 4.1, 4.2 and 4.6.
  */
 #pragma once
 
