@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The blob: C functions that generated code calls inside a traced process, and the memory on which
+ * they work, the data part.
+ *
+ * The functions are in rt/. They are compiled to one flat piece of position-independent code, which
+ * the engine copies into the process as it is: no relocations, no calls out of it, no data of its
+ * own, general registers only. They never wait: a signal handler may enter them again at every
+ * instruction, a thread may move to another CPU or end anywhere. What they cannot do at once they
+ * count as dropped.
+ *
+ * The data part begins with struct blob_data. Behind it, at offsets that the tracer has chosen
+ * (struct blob_plan), lie:
+ *
+ *     struct blob_cpu[ncpus]      counters, and the head of the ring of records
+ *     rings                       one a CPU
+ *     tables                      aggregations: one a map and CPU; arrays: one a map; threads: one
+ *     global variables            layout.gvars_size bytes
+ *
+ * Tables    A table has a power of two of slots: a word, the key, the value. Searching begins at
+ *           the slot of the key's hash, and ends at an empty one, or after BLOB_PROBES slots. A key
+ *           is entered by changing the word from empty to busy; when the key is complete, the word
+ *           becomes live. Whoever meets a busy slot goes on to the next one, so that a key can be
+ *           in two slots, which the reader adds up.
+ * Cells     Aggregations without keys have a value at a fixed place for each CPU. Those of min()
+ *           and max() have BLOB_BANKS of them; a byte that the tracer changes says which is used.
+ * Records   A record is reserved by changing the CPU's head. Its word is then BLOB_REC_BEGUN, and
+ *           after the last byte is written BLOB_REC_DONE. Words are disguised by their position, so
+ *           that bytes of older records do not pass for one.
+ * Writers   The tracer writes while functions run: single bytes only, because nothing says that its
+ *           writes are atomic beyond. Otherwise it writes what no function can be reading.
+ *
+ * Included by host C and by the blob itself, hence fixed-width types only.
+ */
+#pragma once
+
+#include "base/ints.h"
+
+#define BLOB_MAGIC     0x61746164656e7564ull
+#define BLOB_LINE      64u
+#define BLOB_PROBES    64u
+#define BLOB_BANKS     8u
+#define BLOB_CLOCKS    16u
+#define BLOB_STACK_MAX 256u /* bytes of stack that a function of the blob uses */
+
+/* ---- the data part --------------------------------------------------------------------------- */
+
+/*
+ * How the time stamp counter becomes CLOCK_MONOTONIC: ns + ((counter - tsc) * mult >> 32). tsc lies
+ * in the past.
+ */
+struct blob_clock {
+	u64 tsc, ns, mult, pad;
+};
+
+/* Of a map of aggregations or arrays, or of the threads; slots == 0: it has no table. */
+struct blob_table {
+	u64 off;      /* of the first slot, or cell, in the data part */
+	u64 cpu_size; /* from one CPU's to the next one's; 0: all CPUs use the same */
+	u32 slots;    /* a power of two; cells: their number */
+	u32 slot_size, key_size, val_off; /* multiples of 8; key_size 0: cells */
+	u32 val_size;			  /* a multiple of 8 */
+	u32 pad;
+	u64 banks_off; /* cells: one byte each, the bank that is used */
+};
+
+struct blob_cpu {
+	u64 drops, agg_drops, dyn_drops; /* as those of struct rt_cpu */
+	u64 pad[5];
+	u64 head; /* bytes that were ever reserved in the ring */
+	u8 tail;  /* how many BLOB_RING_PARTS-ths of the ring the tracer has read, modulo 256 */
+	u8 pad2[55];
+};
+
+struct blob_data {
+	u64 magic;
+	u64 cookie; /* a random number, by which words of records and places of keys differ */
+	u8 state;   /* enum rt_state */
+	u8 clock;   /* clocks[clock % BLOB_CLOCKS] is the newest */
+	u8 pad[2];
+	u32 ncpus;
+	u64 cpus_off, rings_off;
+	u64 ring_size;	      /* of each CPU's, a power of two */
+	u32 ntables, threads; /* threads: the number of the table of thread-local variables */
+	struct blob_clock clocks[BLOB_CLOCKS];
+	struct blob_table tables[];
+};
+
+/* Where things lie; the tracer's own copy, which is not read from the process. */
+struct blob_plan {
+	u64 size; /* of the data part */
+	u32 ncpus;
+	u32 nagg, narr; /* as layout.nagg_maps, narr_maps */
+	u64 cpus_off, rings_off, ring_size, gvars_off;
+	u32 max_record; /* the most bytes of a record */
+	/*
+	 * Table i is that of layout.agg_maps[i], nagg + i that of layout.arr_maps[i], and
+	 * nagg + narr that of thread-local scalars.
+	 */
+	u32 ntables;
+	struct blob_table *tables;
+};
+
+/* The word of a slot: what it is, and bits of the key's hash, or a number that counts uses. */
+#define BLOB_SLOT_EMPTY 0ull
+#define BLOB_SLOT_BUSY	1ull /* somebody is writing the key */
+#define BLOB_SLOT_LIVE	2ull
+#define BLOB_SLOT_DEAD	3ull /* taken out by the tracer; changed by late writers only */
+#define BLOB_SLOT_FREE	4ull /* may become busy again */
+#define BLOB_SLOT_SHIFT 56   /* the byte of these */
+#define BLOB_SLOT_WORD(state, bits)                                                                \
+	((state) << BLOB_SLOT_SHIFT | ((bits) & ((1ull << BLOB_SLOT_SHIFT) - 1)))
+
+/*
+ * A thread, as functions are told it: its id, and bits of the address of its thread block. Id 0:
+ * not known.
+ */
+#define BLOB_THREAD(tid, fs) ((u64)(tid) << 32 | (u32)((u64)(fs) >> 6))
+/*
+ * The word of a slot of the threads' table is the thread, without a hash and without being busy: it
+ * is changed by one instruction. Its highest byte is never used by a thread's id.
+ */
+#define BLOB_THREAD_FREE 0xffull
+
+static inline u64 blob_key_hash(u64 cookie, const u64 *key, u32 nwords)
+{
+	u64 h = cookie;
+
+	for (u32 i = 0; i < nwords; i++) {
+		h = (h ^ key[i]) * 0x9e3779b97f4a7c15ull; /* 2^64 / golden ratio */
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+/* ---- rings ----------------------------------------------------------------------------------- */
+
+#define BLOB_RING_PARTS 64u
+#define BLOB_REC_ALIGN	16u /* of records, and of their sizes in the ring */
+
+/* Stands before each record. The bytes of struct rt_rec follow. */
+struct blob_rec {
+	u64 word;   /* (len << 8 | state) ^ blob_rec_mask() */
+	u64 thread; /* whose record it is */
+};
+#define BLOB_REC_BEGUN 0x11u
+#define BLOB_REC_DONE  0x22u
+#define BLOB_REC_NONE  0x44u /* nothing to be read: given up, or the rest of the ring's end */
+
+static inline u64 blob_rec_mask(u64 cookie, u64 pos)
+{
+	u64 x = cookie ^ pos * 0x9e3779b97f4a7c15ull;
+
+	return x ^ x >> 29;
+}
+
+/* The bytes that a record of len takes in the ring. */
+static inline u64 blob_rec_size(u64 len)
+{
+	return (sizeof(struct blob_rec) + len + (BLOB_REC_ALIGN - 1)) & ~(u64)(BLOB_REC_ALIGN - 1);
+}
+
+/*
+ * Generated code may do these itself: rec is what BLOB_RECORD_BEGIN has returned. All bytes of the
+ * record must be written before.
+ */
+static inline void blob_rec_end(void *rec, u8 state)
+{
+	u8 *word = (u8 *)((struct blob_rec *)rec - 1);
+
+	__atomic_store_n(word, (u8)(*word ^ BLOB_REC_BEGUN ^ state), __ATOMIC_RELEASE);
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+/*
+ * They are called by the C calling convention, except that they need no alignment of the stack;
+ * they destroy what that allows, general registers only. data is the address of the data part; cpu
+ * the number of a CPU, from whatever source (one that is too large counts as 0); thread is
+ * BLOB_THREAD().
+ *
+ * u64 TIME(data)
+ *     CLOCK_MONOTONIC in ns.
+ * void EXIT(data)
+ *     exit(): changes the state ON to EXITING.
+ * u64 *CELL(data, table, elem, cpu)
+ *     The value of a keyless aggregation. Code for others than min() and max() may use
+ *     tables[table].off + cpu * cpu_size + elem * slot_size instead.
+ * u64 *VALUE(data, table, key, cpu)
+ *     The value of a key of an aggregation, which is entered if it is new; NULL: there was no room,
+ *     which has been counted. key: tables[table].key_size bytes, on an address that is a multiple
+ *     of 8, all of them set: padding is zero.
+ * void MIN, MAX, AVG, STDDEV(value, x)
+ *     Update a value; count() and sum() are one locked add. A keyless value's touched word is the
+ *     caller's to set.
+ * u64 QUANTIZE(x), LQUANTIZE(x, base, levels, step), LLQUANTIZE(x, factor, low, high, steps)
+ *     The bucket's number, which is below agg_layout.nbuckets.
+ * void *RECORD_BEGIN(data, cpu, len, thread)
+ *     Room for a record of len bytes, which begins with struct rt_rec, on an address that is a
+ *     multiple of 16; NULL: there was none, which has been counted. It must be ended soon: nothing
+ *     behind it is read before.
+ * void RECORD_END(rec), RECORD_DROP(rec)
+ *     The record is complete; or there is none after all.
+ * u64 *THREAD(data, thread, cpu, makes)
+ *     The layout.tls_size bytes of thread-local scalars, zero at first. NULL: there are none yet,
+ *     and makes is 0; or there was no room, which has been counted.
+ * u64 LOAD(data, table, key)
+ *     An element of an array, as u64; 0: not there. table, key: as those of VALUE.
+ * void STORE(data, table, key, x, cpu)
+ *     Stores an element; 0 removes it.
+ */
+/* clang-format off */
+#define BLOB_FUNCS(F)               \
+	F(TIME, time)               \
+	F(EXIT, exit)               \
+	F(CELL, cell)               \
+	F(VALUE, value)             \
+	F(MIN, min)                 \
+	F(MAX, max)                 \
+	F(AVG, avg)                 \
+	F(STDDEV, stddev)           \
+	F(QUANTIZE, quantize)       \
+	F(LQUANTIZE, lquantize)     \
+	F(LLQUANTIZE, llquantize)   \
+	F(RECORD_BEGIN, record_begin) \
+	F(RECORD_END, record_end)   \
+	F(RECORD_DROP, record_drop) \
+	F(THREAD, thread)           \
+	F(LOAD, load)               \
+	F(STORE, store)
+/* clang-format on */
+
+enum blob_func {
+#define BLOB_FUNC(id, name) BLOB_##id,
+	BLOB_FUNCS(BLOB_FUNC)
+#undef BLOB_FUNC
+		BLOB_NFUNCS
+};
+
+/* The code, for an address that is a multiple of 64, and the offsets of its functions. */
+extern const u8 blob_code[];
+extern const u32 blob_code_size;
+extern const u32 blob_entries[BLOB_NFUNCS];
