@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Machines on whose counter the process could not compute the time: no clause runs there. */
+#include "native/data_impl.h"
+
+void clock_init(struct ndata *d)
+{
+}
+
+struct err *clock_start(struct ndata *d)
+{
+	return ndata_clock_correct(d);
+}
+
+struct err *ndata_clock_correct(struct ndata *d)
+{
+	return err_new("a process on this machine cannot read the time by itself");
+}
+
+bool ndata_clock_usable(const char **ret_why)
+{
+	*ret_why = "the machine is not one for which that is known";
+	return false;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tracer's side of the data part (native/blob.h): lays it out, reads the records and
+ * aggregations that a traced process has written into it, and sets its clock.
+ *
+ *     blob_plan_create()      what lies where, and how large all of it is
+ *     ndata_create()          fills the memory, which the process does not use yet
+ *     ndata_set_state()       ON: the clock goes, clauses run
+ *     ndata_clock_correct()   at each drain, or some times a second
+ *     ndata_drain(), ndata_aggs, ndata_count()
+ *
+ * Trust     The process can change each byte at any time. What is read is copied first, then
+ *           bounded; nothing that is found there is followed. A record is handed out only if its
+ *           clause and size fit the layout and the engine allows its probe. The work of a drain or
+ *           snapshot is bounded by the size of the data part, which the process cannot change.
+ *           What is wrong is skipped, and counted (ndata_nbad()).
+ * Owns      the plan must live as long as ndata; the descriptor is the caller's.
+ * Errors    struct err *: the memory cannot be read, because the process has truncated it.
+ * Threads   belongs to one thread.
+ *
+ * What concurrent updates mean for aggregations
+ *     Values are only read while probes fire, so that nothing is lost. take() of an element with a
+ *     key marks it dead: functions that look for the key make a new element. What a function adds
+ *     to a dead one that it had found before is handed out by the next each(). After NDATA_GRACE_NS
+ *     the slot is used again: an update that took longer than that between finding the element and
+ *     adding to it is lost. avg() and stddev() are several adds: a value that is read in between is
+ *     short by a part of one update.
+ */
+#pragma once
+
+#include "native/blob.h"
+#include "probe/engine.h"
+
+struct ndata;
+
+/* After this time, what a thread has begun counts as given up. */
+#define NDATA_GRACE_NS 5000000000ull
+
+struct ndata_opts {
+	const struct layout *layout;
+	uint32_t ncpus;	   /* possible CPUs */
+	uint32_t bufsize;  /* of each CPU's ring; may be rounded up */
+	uint64_t max_size; /* of the data part: tables become smaller to fit; 0: 1 GiB */
+	/* By index of the map, whether clauses in the process use it; NULL: all of them. */
+	const bool *agg_used, *arr_used;
+};
+
+/* Refused: sizes that cannot fit, with the remedy; E2BIG: a smaller bufsize may work. */
+MUST_CHECK struct err *blob_plan_create(const struct ndata_opts *opts, struct blob_plan **ret);
+void blob_plan_destroy(struct blob_plan *p); /* NULL is allowed */
+
+struct ndata_hooks {
+	/* Whether the clause may have fired on the probe in the process. NULL: it may. */
+	bool (*allows)(void *ctx, uint32_t clause, uint32_t probe);
+	/* Whether a thread is alive; tid: the id that it has for itself. NULL: not known. */
+	bool (*is_alive)(void *ctx, uint32_t tid);
+	void *ctx;
+};
+
+/*
+ * map: a mapping of the data part, all zero, which is not used after the return. fd, off: where the
+ * same memory is read and written later. plan and layout stay the caller's.
+ */
+MUST_CHECK struct err *ndata_create(const struct blob_plan *plan, const struct layout *layout,
+				    uint8_t *map, int fd, uint64_t off,
+				    const struct ndata_hooks *hooks, struct ndata **ret);
+void ndata_destroy(struct ndata *d); /* NULL is allowed */
+
+/* state: enum rt_state. The first ON sets the clock, which takes 10 ms after ndata_create(). */
+MUST_CHECK struct err *ndata_set_state(struct ndata *d, uint32_t state);
+MUST_CHECK struct err *ndata_state(struct ndata *d, uint32_t *ret_state);
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/*
+ * Whether CLOCK_MONOTONIC can be computed from the time stamp counter on this machine: the kernel
+ * does so itself, and the counter runs evenly. Else *ret_why: a phrase.
+ */
+bool ndata_clock_usable(const char **ret_why);
+/* Compares the clock in the process with CLOCK_MONOTONIC, and corrects it. */
+MUST_CHECK struct err *ndata_clock_correct(struct ndata *d);
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/*
+ * As engine.drain(). A record that was begun and not ended holds back those behind it on its CPU,
+ * until its thread is dead, or for NDATA_GRACE_NS.
+ */
+MUST_CHECK struct err *ndata_drain(struct ndata *d, uint64_t horizon, engine_record_f *func,
+				   void *ctx);
+uint32_t ndata_fill(const struct ndata *d); /* as engine.fill() */
+
+/* ---- counters, aggregations, threads --------------------------------------------------------- */
+
+/* Adds what was dropped since the last call to the counters of the session. */
+MUST_CHECK struct err *ndata_count(struct ndata *d, struct rt_control *control);
+uint64_t ndata_nbad(const struct ndata *d); /* records that were no records */
+
+/* ctx: a struct ndata. drops() counts what ndata_count() has not handed over. */
+extern const struct agg_io ndata_aggs;
+
+/* Frees the variables of threads that have ended (hooks.is_alive): some times a minute. */
+MUST_CHECK struct err *ndata_sweep(struct ndata *d);

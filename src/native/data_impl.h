@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the tracer's side of the data part share. */
+#pragma once
+
+#include "base/err.h"
+#include "base/hashmap.h"
+#include "native/data.h"
+#include "record/layout.h"
+
+struct ring;
+struct map_state;
+
+struct ndata {
+	const struct blob_plan *plan;
+	const struct layout *layout;
+	int fd;
+	uint64_t off; /* of the data part in the file */
+	struct ndata_hooks hooks;
+	uint64_t cookie;
+	uint64_t grace_ns; /* NDATA_GRACE_NS; tests wait for less */
+	uint64_t final_ns; /* how long the last drain waits for records that are not complete */
+	uint64_t nbad;
+	struct blob_cpu *cpus; /* as read last, and as handed over by ndata_count() */
+	struct blob_cpu *counted;
+	uint64_t *lost; /* records of each CPU that their threads have given up */
+	/* data_ring.c */
+	struct ring *rings;
+	struct ring **heap; /* rings that have a record, earliest first */
+	uint32_t nheap, fill;
+	uint64_t waits_until; /* the last drain, for all holes; 0: it has met none */
+	/* data_aggs.c: one a map of aggregations */
+	struct map_state *maps;
+	/* data_clock.c */
+	struct blob_clock clock; /* the newest in the process */
+	uint8_t clock_number;
+	struct clock_sample {
+		uint64_t tsc, ns;
+	} anchor, middle;
+};
+
+/* Read and write the data part; an error when the memory is not there any more. */
+MUST_CHECK struct err *ndata_read(const struct ndata *d, uint64_t off, void *buf, size_t len);
+MUST_CHECK struct err *ndata_write(const struct ndata *d, uint64_t off, const void *buf,
+				   size_t len);
+MUST_CHECK struct err *ndata_write_byte(const struct ndata *d, uint64_t off, uint8_t byte);
+/* Reads all of d->cpus. */
+MUST_CHECK struct err *ndata_read_cpus(struct ndata *d);
+/*
+ * Returns the place of the first byte at or behind off that may not be zero; end if there is
+ * none before end. Pages that nobody has written do not exist.
+ */
+uint64_t ndata_skip_holes(const struct ndata *d, uint64_t off, uint64_t end);
+
+static inline bool ndata_is_dead(const struct ndata *d, uint64_t thread)
+{
+	uint32_t tid = (uint32_t)(thread >> 32);
+
+	return tid && d->hooks.is_alive && !d->hooks.is_alive(d->hooks.ctx, tid);
+}
+
+void rings_init(struct ndata *d);
+void rings_deinit(struct ndata *d);
+void maps_init(struct ndata *d);
+void maps_deinit(struct ndata *d);
+/* Begins to measure the rate of the counter; start() sets the first clock, at least 10 ms later. */
+void clock_init(struct ndata *d);
+MUST_CHECK struct err *clock_start(struct ndata *d);
