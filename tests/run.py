@@ -416,12 +416,13 @@ def machine_users():
 
 def test_arch(name, opts):
     """A port to another processor adds a folder there and one to dlib/, and changes no file. What depends on the processor when it is compiled,
-    is compiled for the dummy, too. src/flow reads files of x86-64, on whatever processor: what it names is in the files."""
+    is compiled for the dummy, too. src/flow reads files of x86-64, on whatever processor: what it names is in the files. src/native writes code of x86-64,
+    and takes nothing on another processor (none.c)."""
     known = re.compile(r"\b(%s)\b" % MACHINE_NAMES)
     detail = ""
     folders = [f for f in os.listdir(os.path.join(ROOT, "src/arch")) if os.path.exists(os.path.join(ROOT, "src/arch", f, "arch.c"))]
     for f in sorted(c_files()):
-        if not f.startswith("src/") or f.startswith("src/flow/") or f.startswith(tuple(f"src/arch/{folder}/" for folder in folders)):
+        if not f.startswith("src/") or f.startswith(("src/flow/", "src/native/")) or f.startswith(tuple(f"src/arch/{folder}/" for folder in folders)):
             continue
         code = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), read(os.path.join(ROOT, f)), flags=re.S)
         for n, line in enumerate(code.split("\n"), 1):

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Code generation: aggregations. Builds the key on the stack, finds the value, updates it in place.
+ *
+ * While the value is updated: rax is its address, rdx the argument or the bucket's number, rcx the
+ * increment if there is one.
+ */
+#include "native/gen.h"
+
+static const struct agg_layout *agg_layout_of(const struct ngen *g, const struct prog_act *act)
+{
+	return &g->l->aggs[act->agg->id - 1];
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+void ngen_strid(struct ngen *g, const struct difo *d)
+{
+	const char *s = difo_is_strconst(d);
+	struct ra_loc name;
+	uint32_t id;
+
+	if (!s) {
+		name = builtin_home(g, (uint32_t)difo_is_builtin(d));
+		loc_load(g, RAX, &name);
+		return;
+	}
+	if (!strtab_find(g->l->strtab, s, strlen(s), &id))
+		BUG("a string constant is not in the session's table");
+	x86_imm(&g->x, RAX, id);
+}
+
+void ngen_user_addr(struct ngen *g, uint32_t off, const struct difo *d, uint32_t action)
+{
+	ngen_difo(g, d, action);
+	x86_store(&g->x, 8, on_stack(off + 8), RAX);
+	x86_store_imm(&g->x, 8, on_stack(off), (int32_t)g->t->pid);
+}
+
+/* next: where the next field begins. Returns how far the key is written. */
+static uint32_t key_part(struct ngen *g, const struct key_field *f, const struct difo *d,
+			 uint32_t action, uint32_t next)
+{
+	switch (f->repr) {
+	case KEY_STRID:
+	case KEY_INT:
+		if (f->repr == KEY_STRID)
+			ngen_strid(g, d);
+		else
+			ngen_difo(g, d, action);
+		return ngen_key_store(g, g->stack.key, f->off, f->size, next);
+	case KEY_BYTES:
+		ngen_user_addr(g, g->stack.key + f->off, d, action);
+		return f->off + f->size;
+	case KEY_COMM:
+	case KEY_STRHASH:
+	case KEY_STACK: break;
+	}
+	BUG("key of kind %d in the process", (int)f->repr);
+}
+
+static void key_build(struct ngen *g, const struct agg_layout *al, const struct prog_act *act)
+{
+	uint32_t at = g->stack.key, pos = 0;
+	uint32_t end = ngen_table_key(g, al->map, g->l->agg_maps[al->map].key_size);
+
+	if (al->owner) {
+		x86_store_imm(&g->x, 8, on_stack(at), (int32_t)al->owner);
+		pos = 8;
+	}
+	for (uint32_t k = 0; k < al->nkeys; k++) {
+		const struct key_field *f = &al->keys[k];
+
+		ngen_zero(g, at + pos, at + f->off);
+		pos = key_part(g, f, act->args[k], act->number + k,
+			       k + 1 < al->nkeys ? f[1].off : end);
+	}
+	/* the number of a sparse histogram's bucket is stored when it is known */
+	ngen_zero(g, at + pos, at + end);
+}
+
+/* ---- argument -> bucket: rax = the bucket of the value in rax -------------------------------- */
+
+/* The numbers of d-language.md 5.5: 63 is for zero, 64 + k for 2^k, and 62 - k for -2^k. */
+static void bucket_power(struct ngen *g)
+{
+	uint32_t zero = x86_label(&g->x), negative = x86_label(&g->x), done = x86_label(&g->x);
+
+	x86_test(&g->x, RAX, RAX);
+	x86_jcc(&g->x, X86_E, zero);
+	x86_jcc(&g->x, X86_S, negative);
+	x86_bsr(&g->x, RCX, RAX);
+	x86_lea(&g->x, RAX, x86_at(RCX, 64));
+	x86_jmp(&g->x, done);
+	x86_here(&g->x, negative);
+	x86_neg(&g->x, RAX);
+	x86_bsr(&g->x, RCX, RAX);
+	x86_imm(&g->x, RAX, 62);
+	x86_alu(&g->x, X86_SUB, RAX, RCX);
+	x86_jcc(&g->x, X86_NS, done);
+	x86_imm(&g->x, RAX, 0); /* -2^63 */
+	x86_jmp(&g->x, done);
+	x86_here(&g->x, zero);
+	x86_imm(&g->x, RAX, 63);
+	x86_here(&g->x, done);
+}
+
+static void compare_imm(struct ngen *g, int64_t value)
+{
+	if (value == (int32_t)value) {
+		x86_alu_imm(&g->x, X86_CMP, RAX, (int32_t)value);
+		return;
+	}
+	x86_imm(&g->x, RCX, (uint64_t)value);
+	x86_alu(&g->x, X86_CMP, RAX, RCX);
+}
+
+static void bucket_linear(struct ngen *g, const int64_t *param)
+{
+	int64_t base = param[0], levels = param[1], step = param[2];
+	uint32_t low = x86_label(&g->x), high = x86_label(&g->x), done = x86_label(&g->x);
+
+	compare_imm(g, base);
+	x86_jcc(&g->x, X86_L, low);
+	compare_imm(g, base + levels * step);
+	x86_jcc(&g->x, X86_GE, high);
+	x86_alu_imm(&g->x, X86_SUB, RAX, (int32_t)base);
+	if ((step & (step - 1)) == 0) {
+		x86_shift(&g->x, X86_SHR, RAX, (uint32_t)__builtin_ctzll((uint64_t)step));
+	} else {
+		x86_imm(&g->x, RDX, 0);
+		x86_imm(&g->x, RCX, (uint64_t)step);
+		x86_div(&g->x, RCX, false);
+	}
+	x86_alu_imm(&g->x, X86_ADD, RAX, 1);
+	x86_jmp(&g->x, done);
+	x86_here(&g->x, high);
+	x86_imm(&g->x, RAX, (uint64_t)levels + 1);
+	x86_jmp(&g->x, done);
+	x86_here(&g->x, low);
+	x86_imm(&g->x, RAX, 0);
+	x86_here(&g->x, done);
+}
+
+static void bucket_log_linear(struct ngen *g, const int64_t *param)
+{
+	static const enum x86_reg regs[] = {RSI, RDX, RCX, R8};
+
+	for (uint32_t k = 0; k < ARRAY_LEN(regs); k++)
+		x86_imm(&g->x, regs[k], (uint64_t)param[k]);
+	x86_mov(&g->x, RDI, RAX);
+	x86_call(&g->x, g->t->blob + blob_entries[BLOB_LLQUANTIZE]);
+}
+
+static void bucket_find(struct ngen *g, const struct prog_agg *agg)
+{
+	if (agg->func == AGGFUNC_QUANTIZE)
+		bucket_power(g);
+	else if (agg->func == AGGFUNC_LQUANTIZE)
+		bucket_linear(g, agg->param);
+	else
+		bucket_log_linear(g, agg->param);
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/*
+ * Minimum or maximum, stored xor the neutral element, so that zero bytes mean no value. It is
+ * exchanged if it is still the compared one; else another thread has made progress.
+ */
+static void extreme_update(struct ngen *g, uint64_t neutral, enum x86_cond keep)
+{
+	uint32_t again = x86_label(&g->x), done = x86_label(&g->x);
+
+	x86_mov(&g->x, RSI, RAX);
+	x86_imm(&g->x, RDI, neutral);
+	x86_mov(&g->x, R11, RDX);
+	x86_alu(&g->x, X86_XOR, R11, RDI);
+	x86_load(&g->x, 8, false, RAX, x86_at(RSI, 0));
+	x86_here(&g->x, again);
+	x86_mov(&g->x, RCX, RAX);
+	x86_alu(&g->x, X86_XOR, RCX, RDI);
+	x86_alu(&g->x, X86_CMP, RCX, RDX);
+	x86_jcc(&g->x, keep, done);
+	x86_lock_cmpxchg(&g->x, 8, x86_at(RSI, 0), R11); /* rax = what was there */
+	x86_jcc(&g->x, X86_NE, again);
+	x86_here(&g->x, done);
+}
+
+static void average_update(struct ngen *g)
+{
+	x86_lock_add_imm(&g->x, x86_at(RAX, 0), 1);
+	x86_lock_add(&g->x, x86_at(RAX, 8), RDX);
+}
+
+/* The square has 128 bits: the carry out of the lower half is that of the exchanged addition. */
+static void deviation_update(struct ngen *g)
+{
+	uint32_t positive = x86_label(&g->x), no_carry = x86_label(&g->x);
+
+	average_update(g);
+	x86_mov(&g->x, RCX, RAX);
+	x86_mov(&g->x, RAX, RDX);
+	x86_test(&g->x, RAX, RAX);
+	x86_jcc(&g->x, X86_NS, positive);
+	x86_neg(&g->x, RAX);
+	x86_here(&g->x, positive);
+	x86_mul_wide(&g->x, RAX);
+	x86_mov(&g->x, RSI, RAX);
+	x86_lock_xadd(&g->x, x86_at(RCX, 16), RSI); /* rsi = the word before */
+	x86_alu(&g->x, X86_ADD, RSI, RAX);
+	x86_jcc(&g->x, X86_AE, no_carry);
+	x86_alu_imm(&g->x, X86_ADD, RDX, 1);
+	x86_here(&g->x, no_carry);
+	x86_lock_add(&g->x, x86_at(RCX, 24), RDX);
+}
+
+static void value_update(struct ngen *g, const struct agg_layout *al, bool has_incr)
+{
+	struct x86_mem bucket = al->is_sparse ? x86_at(RAX, 0) : x86_at_index(RAX, RDX, 8, 0);
+
+	switch (al->agg->func) {
+	case AGGFUNC_COUNT: x86_lock_add_imm(&g->x, x86_at(RAX, 0), 1); return;
+	case AGGFUNC_SUM: x86_lock_add(&g->x, x86_at(RAX, 0), RDX); return;
+	case AGGFUNC_MIN: extreme_update(g, INT64_MAX, X86_LE); return;
+	case AGGFUNC_MAX: extreme_update(g, (uint64_t)INT64_MIN, X86_GE); return;
+	case AGGFUNC_AVG: average_update(g); return;
+	case AGGFUNC_STDDEV: deviation_update(g); return;
+	case AGGFUNC_QUANTIZE:
+	case AGGFUNC_LQUANTIZE:
+	case AGGFUNC_LLQUANTIZE:
+		if (has_incr)
+			x86_lock_add(&g->x, bucket, RCX);
+		else
+			x86_lock_add_imm(&g->x, bucket, 1);
+		return;
+	}
+	BUG("aggregating function %d has no code", (int)al->agg->func);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* rax = the value to which this CPU adds; leads to done if there is no room for a new key. */
+static void value_find(struct ngen *g, const struct agg_layout *al, uint32_t done)
+{
+	const struct blob_table *t = &g->t->plan->tables[al->map];
+	bool is_extreme = al->agg->func == AGGFUNC_MIN || al->agg->func == AGGFUNC_MAX;
+
+	if (!al->key_size && !is_extreme) {
+		x86_load(&g->x, 8, false, RAX, on_stack(g->stack.cpu));
+		x86_mul_imm(&g->x, RAX, RAX, (int32_t)t->cpu_size);
+		x86_lea(&g->x, RAX,
+			x86_at_index(R14, RAX, 1,
+				     (int64_t)(t->off + (uint64_t)al->elem * t->slot_size)));
+		return;
+	}
+	x86_imm(&g->x, RSI, al->map);
+	if (al->key_size)
+		x86_lea(&g->x, RDX, on_stack(g->stack.key));
+	else
+		x86_imm(&g->x, RDX, al->elem);
+	x86_load(&g->x, 4, false, RCX, on_stack(g->stack.cpu));
+	ngen_call(g, al->key_size ? BLOB_VALUE : BLOB_CELL);
+	if (!al->key_size)
+		return;
+	x86_test(&g->x, RAX, RAX);
+	x86_jcc(&g->x, X86_E, done);
+}
+
+/* Stores the value, and the increment if there is one, on the stack. */
+static void args_evaluate(struct ngen *g, const struct prog_act *act, bool has_incr)
+{
+	uint32_t k = act->agg->nkeys;
+
+	if (act->nargs <= k)
+		return; /* count() */
+	ngen_difo(g, act->args[k], act->number + k);
+	x86_store(&g->x, 8, on_stack(g->stack.val), RAX);
+	if (!has_incr)
+		return;
+	ngen_difo(g, act->args[k + 1], act->number + k + 1);
+	x86_store(&g->x, 8, on_stack(g->stack.incr), RAX);
+}
+
+void ngen_agg(struct ngen *g, const struct prog_act *act)
+{
+	const struct agg_layout *al = agg_layout_of(g, act);
+	bool is_histogram = !aggfunc_words(act->agg->func), has_incr;
+	uint32_t done = x86_label(&g->x);
+
+	has_incr = is_histogram && act->nargs > act->agg->nkeys + 1;
+	if (al->key_size)
+		key_build(g, al, act);
+	args_evaluate(g, act, has_incr);
+	if (is_histogram) {
+		x86_load(&g->x, 8, false, RAX, on_stack(g->stack.val));
+		bucket_find(g, act->agg);
+		x86_store(&g->x, 8, on_stack(g->stack.val), RAX);
+	}
+	if (al->is_sparse)
+		x86_store(&g->x, 4, on_stack(g->stack.key + al->key_size - 4), RAX);
+	value_find(g, al, done);
+	if (!al->key_size)
+		x86_store_imm(&g->x, 8, x86_at(RAX, al->touched_off), 1);
+	if (act->nargs > act->agg->nkeys)
+		x86_load(&g->x, 8, false, RDX, on_stack(g->stack.val));
+	if (has_incr)
+		x86_load(&g->x, 8, false, RCX, on_stack(g->stack.incr));
+	value_update(g, al, has_incr);
+	x86_here(&g->x, done);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Code generation: small helpers that all of its files use. */
+#include "native/gen.h"
+
+void ngen_fail(struct ngen *g, const char *fmt, ...)
+{
+	struct strbuf text = {0};
+	va_list ap;
+
+	if (g->err)
+		return;
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	g->err = err_new("%s", strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+uint32_t ngen_cold(struct ngen *g, struct ngen_cold c)
+{
+	c.entry = x86_label(&g->x);
+	vec_push(&g->cold, c);
+	return c.entry;
+}
+
+void ngen_flush_cold(struct ngen *g)
+{
+	/* a piece may add others */
+	for (uint32_t i = 0; i < g->cold.len; i++) {
+		struct ngen_cold c = g->cold.data[i];
+
+		x86_here(&g->x, c.entry);
+		c.emit(g, &c);
+	}
+	vec_clear(&g->cold);
+}
+
+void ngen_call(struct ngen *g, enum blob_func func)
+{
+	x86_mov(&g->x, RDI, R14);
+	x86_call(&g->x, g->t->blob + blob_entries[func]);
+}
+
+void ngen_time(struct ngen *g)
+{
+	uint32_t have = x86_label(&g->x);
+
+	x86_load(&g->x, 8, false, RAX, on_stack(g->stack.time));
+	x86_test(&g->x, RAX, RAX);
+	x86_jcc(&g->x, X86_NE, have);
+	ngen_call(g, BLOB_TIME);
+	x86_store(&g->x, 8, on_stack(g->stack.time), RAX);
+	x86_here(&g->x, have);
+}
+
+void ngen_row_load(struct ngen *g, enum x86_reg dst, enum row_word word)
+{
+	x86_load(&g->x, 4, false, dst, x86_at(R13, g->grp->row_off[word]));
+}
+
+void ngen_epid_load(struct ngen *g, enum x86_reg dst)
+{
+	x86_load(&g->x, 4, false, dst, x86_at(R13, g->grp->epid_off[g->clause]));
+}
+
+void ngen_zero(struct ngen *g, uint32_t from, uint32_t to)
+{
+	uint32_t size;
+
+	if (to - from > 16) {
+		x86_imm(&g->x, RAX, 0);
+		for (; to - from >= 8; from += 8)
+			x86_store(&g->x, 8, on_stack(from), RAX);
+	}
+	for (; from < to; from += size) {
+		for (size = 8; from % size || size > to - from;)
+			size /= 2;
+		x86_store_imm(&g->x, size, on_stack(from), 0);
+	}
+}
+
+uint32_t ngen_table_key(struct ngen *g, uint32_t table, uint32_t map_key_size)
+{
+	const struct blob_table *t = &g->t->plan->tables[table];
+
+	if (table >= g->t->plan->ntables || !t->slots ||
+	    t->key_size != ROUND_UP(map_key_size, 8u)) {
+		ngen_fail(g, "the data part has no table for an aggregation or array");
+		return map_key_size;
+	}
+	return t->key_size;
+}
+
+uint32_t ngen_key_store(struct ngen *g, uint32_t at, uint32_t off, uint32_t size, uint32_t next)
+{
+	if (size < 8 && off % 8 == 0 && next >= off + 8) {
+		x86_extend(&g->x, size, false, RAX, RAX);
+		size = 8;
+	}
+	x86_store(&g->x, size, on_stack(at + off), RAX);
+	return off + size;
+}
+
+void ngen_tid_load(struct ngen *g, enum x86_reg dst)
+{
+	x86_load(&g->x, 4, false, dst, x86_at_fs(g->t->tid_off));
+}
+
+void ngen_thread_load(struct ngen *g, enum x86_reg dst, enum x86_reg scratch)
+{
+	/* BLOB_THREAD(): bits of the address of the thread block, and the id above them */
+	x86_load(&g->x, 8, false, dst, x86_at_fs(0));
+	x86_shift(&g->x, X86_SHR, dst, 6);
+	x86_extend(&g->x, 4, false, dst, dst);
+	if (!g->t->has_tid)
+		return;
+	ngen_tid_load(g, scratch);
+	x86_shift(&g->x, X86_SHL, scratch, 32);
+	x86_alu(&g->x, X86_OR, dst, scratch);
+}

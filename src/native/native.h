@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The compiler of the in-process engine: the clauses of a unit to x86-64 code that runs inside the
+ * traced process.
+ *
+ * The code of a unit is one or more functions, because which clauses are enabled, and where their
+ * arguments are, is known for each site. For each site the compiler says which function the stub
+ * calls and what number it passes:
+ *
+ *     void f(struct native_frame *frame, uint32_t site)      rdi, esi
+ *
+ * The function runs the clauses that are enabled on the site's probe, in program order: predicate,
+ * actions, record. What it does is what the kernel's engine does in the same place; dif/interp.h
+ * says what DIF means.
+ *
+ * What the code may do inside of a foreign process
+ *     Registers  it destroys all general registers but rsp, and the flags: the stub saves and
+ *                restores them. It touches no vector, x87 or segment register.
+ *     Memory     it reads and writes the frame, NATIVE_STACK_MAX bytes below it (the blob's
+ *                functions included), the data part, its own constants, the thread block at %fs:0,
+ *                and the word at frame->rsp. Nothing else, so that no instruction can fault,
+ *                whatever the clauses compute.
+ *     Calls      functions of the blob only (native/blob.h). No system call.
+ *     Re-entry   a signal handler may fire the same probes in the middle of it: all state of a
+ *                firing is on the stack, and what lies in the data part is changed by single
+ *                instructions, locked where another thread may write the same word.
+ *
+ * Owns     native_code_deinit() releases what native_compile() returned.
+ * Units    bytes; addresses are those of the target.
+ * Errors   struct err *; native_takes() gives the reason why a unit is not taken, as a phrase.
+ * Threads  no state: any thread may compile.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/ints.h"
+#include "probe/unit.h"
+#include "record/layout.h"
+
+/*
+ * What the stub has saved: at an entry the registers as they are at the body, which may lie behind
+ * the first instructions of the function (struct native_site.pushed). The first 15 words are in the
+ * order of struct pt_regs (Linux arch/x86/include/asm/ptrace.h).
+ */
+struct native_frame {
+	u64 r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi;
+	u64 pc;	 /* of the site: the function's address at an entry */
+	u64 rsp; /* of the program, without what the stub has skipped and pushed */
+	u64 rflags;
+};
+/* Bytes of stack below the frame that a function uses, its return address and the blob included. */
+#define NATIVE_STACK_MAX 1024u
+
+/* ---- what is taken --------------------------------------------------------------------------- */
+
+/*
+ * Whether the unit's clauses can run in the process. If not, *ret_why is the reason, a phrase that
+ * follows "cannot run in the process: ". l may be NULL when there is no layout yet: then only what
+ * the clauses themselves say is considered, and native_compile() may still refuse the unit.
+ */
+bool native_takes(const struct unit *u, const struct layout *l, const char **ret_why);
+
+/*
+ * Which registers of the site's thread the clauses of a probe (an index in u->probes) read. The
+ * engine compares them with what the function has changed before the body.
+ */
+struct native_reads {
+	uint32_t args; /* bit n: the register of the function's argument n, at an entry */
+	bool regs;     /* others, by uregs[]: the body must run before any other instruction */
+};
+struct native_reads native_reads_of(const struct unit *u, uint32_t probe);
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+/* A site of the target at which a probe of the unit fires. */
+struct native_site {
+	uint32_t probe; /* index in unit.probes */
+	uint32_t rel;	/* place_site.rel: offset in the function, arg0 of a return probe */
+	bool is_tail;	/* place_site.is_tail: arg1 of the return probe is 0 */
+	/*
+	 * The bytes that the function has pushed before the body: the return address is at
+	 * frame->rsp + pushed. 0 at returns.
+	 */
+	int16_t pushed;
+};
+
+struct blob_plan; /* native/blob.h: where things lie in the data part */
+
+struct native_target {
+	uint64_t code; /* the address at which the code will lie, a multiple of 16 */
+	uint64_t blob; /* the address of the blob, within 2 GiB of the code */
+	uint64_t data; /* the address of the data part, within 2 GiB of the code */
+	const struct blob_plan *plan;
+	const struct layout *layout;
+	uint32_t pid;	/* as the session numbers processes */
+	uint32_t ncpus; /* possible CPUs */
+	/*
+	 * The offset of the u32 cpu_id of struct rseq from %fs:0. Without it slots of CPUs are
+	 * chosen by the thread, and clauses that read cpu are refused.
+	 */
+	bool has_rseq;
+	int32_t rseq_cpu_off;
+	/*
+	 * The offset of the u32 thread id from %fs:0, which must be the one that the session has
+	 * for the thread. Without it, no tid and no self->.
+	 */
+	bool has_tid;
+	int32_t tid_off;
+	/*
+	 * Threads may have no thread block yet (the program is still in its dynamic linker): the
+	 * code asks the processor for the address of it first (rdfsbase, which the kernel must
+	 * allow: HWCAP2_FSGSBASE), and does nothing in such threads.
+	 */
+	bool checks_fs;
+	bool stops_when_full; /* a record that finds no room ends the run */
+	int32_t only_cpu;     /* probes fire on this CPU only; -1: on all */
+	uint32_t shuffle;     /* not 0: registers are chosen at random (for tests) */
+};
+
+/* For each site: the offset in the code of the function that the stub calls, and its argument. */
+struct native_entry {
+	uint32_t func;
+	uint32_t site;
+};
+
+struct native_code {
+	uint8_t *bytes;
+	size_t size;
+	struct native_entry *entries; /* one per site, in their order */
+	uint32_t nentries;
+	uint32_t nfuncs;
+	uint32_t consts; /* offset of the constants: what lies before it are instructions */
+	uint32_t stack;	 /* the most bytes of stack that a function uses, the blob's included */
+};
+
+/*
+ * Compiles the unit for these sites. It may be called again for sites that come later. Refused:
+ * what native_takes() refuses, what the target lacks, and code of more than NATIVE_CODE_MAX bytes.
+ */
+MUST_CHECK struct err *native_compile(const struct unit *u, const struct native_target *t,
+				      const struct native_site *sites, uint32_t nsites,
+				      struct native_code *ret);
+void native_code_deinit(struct native_code *code);
+#define NATIVE_CODE_MAX (64u << 20)

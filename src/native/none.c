@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The compiler on machines for which it makes no code. */
+#include "native/native.h"
+
+bool native_takes(const struct unit *u, const struct layout *l, const char **ret_why)
+{
+	*ret_why = "there is no machine code for this processor";
+	return false;
+}
+
+struct native_reads native_reads_of(const struct unit *u, uint32_t probe)
+{
+	return (struct native_reads){0};
+}
+
+struct err *native_compile(const struct unit *u, const struct native_target *t,
+			   const struct native_site *sites, uint32_t nsites,
+			   struct native_code *ret)
+{
+	return err_new("there is no machine code for this processor");
+}
+
+void native_code_deinit(struct native_code *code)
+{
+}
