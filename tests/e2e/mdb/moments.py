@@ -17,7 +17,7 @@ def values_count(text):
     for line in text.splitlines():
         if not line.startswith("{ "):
             continue
-        m = re.fullmatch(r"""\{ ["']id["']: (\d+), ["']name["']: ["']worker-(\d+)["'], ["']twice["']: (\d+) \}""", line)
+        m = re.fullmatch(r"""\{ ["']@?id["']: (\d+), ["']@?name["']: ["']worker-(\d+)["'], ["']@?twice["']: (\d+) \}""", line)
         if m and m[1] == m[2] and int(m[3]) == 2 * int(m[1]):
             good += 1
             ids.add(int(m[1]))
@@ -37,10 +37,12 @@ if not names:
 for name in names:
     total = dict.fromkeys(("cores", "framed", "valued", "complete", "good", "wrong", "faults"), 0)
     slowest, largest, examples = 0.0, 0, []
+    has_census = False
+    at = "@" if name == "ruby" else ""  # what begins the name of a variable of an object
     for i in range(CORES):
         path = busy_programs.core_make(name, name, r.uniform(0, 0.6))
         stack = busy_programs.Look(MDB, ["-e", "::lstack -v -a", path], 60 * PATIENCE, 20, 2000)
-        objects = busy_programs.Look(MDB, ["-e", "::lobjects; ::lobjects -c Worker -p id | ::lprint id name twice", path], 60 * PATIENCE, 20, 2000)
+        objects = busy_programs.Look(MDB, ["-e", f"::lobjects; ::lobjects -c Worker -p {at}id | ::lprint {at}id {at}name {at}twice", path], 60 * PATIENCE, 20, 2000)
         total["cores"] += 1
         slowest, largest = max(slowest, stack.seconds, objects.seconds), max(largest, stack.memory, objects.memory)
         for look, what in ((stack, "the stack"), (objects, "objects")):
@@ -50,6 +52,7 @@ for name in names:
         total["framed"] += bool(re.search(r"^\w+: +\S*(?:leaf|middle|turn|<module>|Worker|__init__|main)", stack.out, re.M))
         if objects.err and "described" in objects.err:
             continue  # this language has no census
+        has_census = True
         good, ids, wrong = values_count(objects.out)
         total["valued"] += good > 0
         total["complete"] += len(ids) == busy_programs.COUNT
@@ -61,7 +64,7 @@ for name in names:
     print(f"{name}: {total}, slowest {slowest:.1f} s, largest {largest} MB, for example {examples}", flush=True)
     if total["valued"] and total["wrong"] * 100 > total["good"]:
         failed.append(f"{name}: more than one of a hundred values is wrong")
-    if total["valued"] and total["valued"] * 10 < total["cores"] * 9:
+    if has_census and total["valued"] * 10 < total["cores"] * 9:
         failed.append(f"{name}: more than one of ten core files has no objects")
 for what in failed:
     print(what)
