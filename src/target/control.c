@@ -25,6 +25,7 @@ struct proc {
 	pid_t pid;
 	int pidfd;
 	bool is_created, is_held, is_advanced, is_ended;
+	bool is_parked; /* stopped by a signal: proc_park() */
 	bool is_reaped; /* it ended during proc_advance(), which has waited for it */
 	int status;
 	struct tracees threads; /* while it is held */
@@ -270,11 +271,29 @@ struct err *proc_advance(struct proc *p, const struct proc_advance *how, struct 
 	return e ? e : ended_err(p, how->when);
 }
 
+struct err *proc_park(struct proc *p)
+{
+	if (!p->is_held)
+		return NULL;
+	/* the signal waits for the threads: none of them comes to an instruction of the program */
+	if (kill(p->pid, SIGSTOP) != 0)
+		return err_sys(errno, "cannot stop process %d", (int)p->pid);
+	tracees_release(&p->threads);
+	p->is_held = false;
+	p->is_parked = true;
+	while (waitpid(p->pid, &p->status, WUNTRACED) < 0 && errno == EINTR)
+		;
+	p->is_reaped = !WIFSTOPPED(p->status); /* somebody has killed it */
+	return NULL;
+}
+
 struct err *proc_continue(struct proc *p)
 {
 	if (p->is_held)
 		tracees_release(&p->threads);
-	p->is_held = false;
+	if (p->is_parked)
+		(void)kill(p->pid, SIGCONT); /* or it has been killed */
+	p->is_held = p->is_parked = false;
 	return NULL;
 }
 

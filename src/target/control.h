@@ -44,6 +44,12 @@ struct proc_advance {
  */
 MUST_CHECK struct err *proc_advance(struct proc *p, const struct proc_advance *how,
 				    struct evaltime *ret);
+/*
+ * Lets go of the threads of a held process, which is stopped by a signal instead until
+ * proc_continue(): others may trace it meanwhile. It still dies with us, unless its program has the
+ * privileges of another user.
+ */
+MUST_CHECK struct err *proc_park(struct proc *p);
 MUST_CHECK struct err *proc_continue(struct proc *p); /* a second time does nothing */
 
 pid_t proc_pid(const struct proc *p);
