@@ -74,6 +74,8 @@ struct unit {
 	/* Another unit of the session shares its aggregations and may interrupt it. */
 	bool can_nest;
 	bool is_begin_end; /* it runs in every control.state */
+	/* The engine in the process can have all sites of its probes (src/inproc/inproc.h). */
+	bool is_inproc;
 	struct unit_clause *clauses;
 	uint32_t nclauses, nwords;
 	struct unit_probe *probes;

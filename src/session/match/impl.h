@@ -39,3 +39,5 @@ bool unit_can_nest(const struct match *m, const struct session_unit *u);
  * have the number of the other clause, and match_clause_for() says which one it is.
  */
 void unit_join_clauses(struct match *m, struct session_unit *u);
+/* Removes the unit's clauses that are gone (by number), and their bits in its points' masks. */
+void unit_pack_clauses(struct session_unit *u, const bool *gone);

@@ -276,14 +276,12 @@ static void clauses_join(struct joiner *j, bool is_across)
 	}
 }
 
-/* Removes the clauses that are gone, and their bits. */
-static void clauses_pack(struct joiner *j)
+void unit_pack_clauses(struct session_unit *u, const bool *gone)
 {
-	struct session_unit *u = j->u;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < u->clauses.len; i++) {
-		if (j->gone[i])
+		if (gone[i])
 			continue;
 		u->clauses.data[n] = u->clauses.data[i];
 		for (uint32_t k = 0; k < u->points.len && n < i; k++) {
@@ -307,6 +305,6 @@ void unit_join_clauses(struct match *m, struct session_unit *u)
 	j.gone = xcalloc(u->clauses.len, sizeof(*j.gone));
 	clauses_join(&j, false);
 	clauses_join(&j, true);
-	clauses_pack(&j);
+	unit_pack_clauses(u, j.gone);
 	free(j.gone);
 }

@@ -10,6 +10,7 @@
  *     match_make_layout()    the layout of their data, with numbers of enablings
  *     match_make_units()     the clauses of each place (units.c), joined (join.c)
  *     match_make_late_unit() a unit of probes that are added while the session runs (added.c)
+ *     match_divide_unit()    a unit's sites in two units, for two engines (divide.c)
  *     units_find_groups()    which share memory, so that one engine must run them (together.h)
  *
  * probe_idx    index of a probe among the session's enabled ones, ascending probe id.
@@ -137,7 +138,7 @@ bool match_reads_user(const struct match *m);
 bool match_calls(const struct match *m, enum subr_fx effect);
 bool match_is_destructive(const struct match *m);
 
-/* ---- units: units.c, join.c, added.c -------------------------------------------------------- */
+/* ---- units: units.c, join.c, added.c, divide.c ---------------------------------------------- */
 
 void match_make_units(struct match *m);
 /*
@@ -146,5 +147,12 @@ void match_make_units(struct match *m);
  */
 struct session_unit *match_make_late_unit(struct match *m, const struct late_clause *late,
 					  uint32_t n, struct late_numbers *numbers);
+/*
+ * Divides a unit of code that no engine has yet, for the engine in the process. takes: a byte for
+ * each site of its points, in their order; 1: it goes there. Returns the unit with these sites, of
+ * which unit.is_inproc is true: a new one, or u itself if it has no others; NULL: there are none.
+ */
+struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
+				       const uint8_t *takes);
 /* Takes a unit that was added later, and is unloaded, out of the match, and frees it. */
 void match_drop_unit(struct match *m, struct session_unit *u);

@@ -62,6 +62,19 @@ static void clause_note(struct sets *s, uint32_t unit, const struct prog_clause 
 	}
 }
 
+bool clause_shares(const struct prog_clause *c, const struct layout *l)
+{
+	CLEANUP(free) uint32_t *owner = xcalloc(l->nvars + 1, sizeof(*owner));
+	uint32_t parent = 0;
+	struct sets s = {&parent, owner, l};
+	bool shares = false;
+
+	clause_note(&s, 0, c);
+	for (uint32_t i = 0; i <= l->nvars; i++)
+		shares |= owner[i] != 0;
+	return shares;
+}
+
 void units_find_groups(const struct unit *const *units, uint32_t n, const struct layout *l,
 		       uint32_t *ret)
 {

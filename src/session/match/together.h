@@ -19,6 +19,8 @@
 #include "probe/unit.h"
 #include "record/layout.h"
 
+/* Whether a clause uses memory that binds it to the engine of others, also of itself elsewhere. */
+bool clause_shares(const struct prog_clause *c, const struct layout *l);
 /* ret[i]: the least number of a unit that must run in the engine of unit i, at most i itself. */
 void units_find_groups(const struct unit *const *units, uint32_t n, const struct layout *l,
 		       uint32_t *ret);
