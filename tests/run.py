@@ -255,7 +255,7 @@ def test_e2e(name, script, opts):
 
 
 ROOMS = [["base"], ["arch"], ["dif"], ["record"], ["rt"], ["kernel"], ["files"], ["image"], ["flow"], ["target"], ["sym"], ["keeper"], ["patch"], ["usdt"], ["unwind"], ["d"],
-         ["helper"], ["probe"], ["native"], ["bpf"], ["watch"], ["stacks"], ["provider"], ["agg"], ["consume"], ["picture"], ["render"], ["library"], ["session"], ["mdb"], ["remains"], ["crash"], ["cmd"]]
+         ["helper"], ["probe"], ["native"], ["inproc"], ["bpf"], ["watch"], ["stacks"], ["provider"], ["agg"], ["consume"], ["picture"], ["render"], ["library"], ["session"], ["mdb"], ["remains"], ["crash"], ["cmd"]]
 
 
 def room_of(path):

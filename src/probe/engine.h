@@ -39,6 +39,7 @@
 
 struct attachments;
 struct engine;
+struct inproc;
 struct layout;
 struct remains;
 struct stack_tables;
@@ -55,10 +56,11 @@ struct engine_opts {
 	const struct unit *const *units;
 	uint32_t nunits;
 	struct remains
-		*remains;     /* what the session is over (remains/remains.h); NULL: the system */
-	struct syms *syms;    /* what names addresses (sym/sym.h), until the run is closed */
-	uint32_t bufsize;     /* size of the buffer of each CPU; may be rounded up */
-	uint32_t strtab_room; /* for strings that are added while probes fire */
+		*remains;      /* what the session is over (remains/remains.h); NULL: the system */
+	struct inproc *inproc; /* of the engine in the process (inproc/inproc.h), or NULL */
+	struct syms *syms;     /* what names addresses (sym/sym.h), until the run is closed */
+	uint32_t bufsize;      /* size of the buffer of each CPU; may be rounded up */
+	uint32_t strtab_room;  /* for strings that are added while probes fire */
 	int cpu; /* probes other than BEGIN and END fire on this CPU only; -1 = on all */
 	bool stops_when_full; /* a record that finds no room ends the run */
 	/*
@@ -191,6 +193,8 @@ struct engine {
 	 * session there is one such engine at most.
 	 */
 	bool makes_control;
+	/* It is opened only beside an engine that makes the control block. */
+	bool needs_control;
 	/* Into how many maps elements may be divided (layout_opts.max_maps). NULL: any number. */
 	uint32_t (*max_maps)(uint32_t ncpus);
 	/* Makes room for everything in the layout. ENOMEM, E2BIG: a smaller bufsize may work. */
@@ -204,6 +208,12 @@ struct engine {
 	 */
 	struct err *(*load)(struct engine_run *r, const struct unit *u, struct loaded **ret,
 			    uint32_t *ret_span);
+	/*
+	 * The session has changed control->state. NULL: the engine's clauses read it there. An
+	 * engine whose clauses read a copy sets control->state to EXITING when exit() has changed
+	 * the copy.
+	 */
+	void (*set_state)(struct engine_run *r, enum rt_state state);
 	/* After the first units are loaded: prepares for drain(). */
 	struct err *(*ready)(struct engine_run *r);
 	/* After the last attach() of a unit: frees what only attach() needs. */

@@ -22,6 +22,7 @@ static const char *const enum_values[OPT_COUNT][12] = {
 	[OPT_encoding] = {"ascii", "utf8"},
 	[OPT_evaltime] = {"exec", "preinit", "postinit", "main"},
 	[OPT_follow] = {"none", "fork"},
+	[OPT_inproc] = {"off", "auto", "all"}, /* as enum inproc_mode */
 	[OPT_late] = {"dynamic", "static"},
 	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
 	[OPT_linktype] = {"elf", "dof"},

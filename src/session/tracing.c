@@ -121,7 +121,9 @@ struct err *tracing_load(struct arrivals *a)
 	if (e)
 		return e;
 	match_make_units(a->match);
-	e = live_open(live, arrivals_strtab_room(a));
+	e = live_divide_units(live);
+	if (!e)
+		e = live_open(live, arrivals_strtab_room(a));
 	if (!e)
 		e = live_load_units(live);
 	if (!e)

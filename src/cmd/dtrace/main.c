@@ -164,6 +164,8 @@ static void library_open(struct cmd *c)
 	dtrace_dump_to(c->dtp, stderr); /* for -S, -x tree and -x dump */
 	if (tracing)
 		(void)dtrace_setopt(c->dtp, "sched", "realtime"); /* the flags may change it */
+	if (c->verbose)
+		(void)dtrace_setopt(c->dtp, "inprocsum", NULL);
 }
 
 static void option_set(struct cmd *c, int flag, const char *opt, const char *val)

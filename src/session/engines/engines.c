@@ -6,9 +6,11 @@
 #include "base/str.h"
 #include "bpf/engine.h"
 #include "dtrace.h"
+#include "inproc/inproc.h"
 #include "session/match/together.h"
 
 const struct engine *const engine_list[] = {
+	&engine_inproc,
 	&engine_bpf,
 	NULL,
 };
@@ -129,6 +131,23 @@ static struct err *engine_open(struct engines *es, const struct engine *e,
 	return NULL;
 }
 
+/* Whether an engine is opened although no unit is in it: another one needs its control block. */
+static bool is_needed(const struct engine *e, const struct engine *const *chosen, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && e->makes_control; i++)
+		if (chosen[i]->needs_control)
+			return true;
+	return false;
+}
+
+/* The engine of a session without units: one that needs no other. */
+static const struct engine *engine_plain(const struct engine *const *list)
+{
+	while ((*list)->needs_control)
+		list++;
+	return *list;
+}
+
 /* Opens the chosen engines that make a control block themselves, or the others. */
 static struct err *engines_open_those(struct engines *es, const struct engine *const *list,
 				      const struct engine *const *chosen, uint32_t n,
@@ -137,7 +156,8 @@ static struct err *engines_open_those(struct engines *es, const struct engine *c
 	struct err *err = NULL;
 
 	for (const struct engine *const *e = list; *e && !err; e++)
-		if ((*e)->makes_control == makes_control && is_chosen(*e, chosen, n))
+		if ((*e)->makes_control == makes_control &&
+		    (is_chosen(*e, chosen, n) || is_needed(*e, chosen, n)))
 			err = engine_open(es, *e, opts);
 	return err;
 }
@@ -149,7 +169,7 @@ struct err *engines_open(struct engines *es, const struct engine *const *list,
 	struct err *e;
 
 	if (!n)
-		return engine_open(es, list[0], opts);
+		return engine_open(es, engine_plain(list), opts);
 	e = engines_open_those(es, list, chosen, n, true, opts);
 	if (!e)
 		e = engines_open_those(es, list, chosen, n, false, opts);
@@ -197,6 +217,13 @@ struct err *engines_ready(const struct engines *es)
 	for (uint32_t i = 0; i < es->n && !e; i++)
 		e = es->runs[i]->engine->ready(es->runs[i]);
 	return e;
+}
+
+void engines_set_state(const struct engines *es, enum rt_state state)
+{
+	for (uint32_t i = 0; i < es->n; i++)
+		if (es->runs[i]->engine->set_state)
+			es->runs[i]->engine->set_state(es->runs[i], state);
 }
 
 bool engines_add_strings(const struct engines *es)

@@ -4,8 +4,9 @@
  * all of them.
  *
  * A unit runs in the first engine of the list that takes it and all units that must stay with it
- * (session/match/together.h). Only engines that have units are opened. The first one makes the
- * session's control block, the others are given it.
+ * (session/match/together.h). Only engines that have units are opened, and one that makes the
+ * control block which another one needs. The first one makes the session's control block, the
+ * others are given it.
  *
  * Owns     struct engines owns the opened engines; engines_close() closes them.
  * Errors   struct err *: why no engine takes a unit, or what an engine refused.
@@ -41,8 +42,8 @@ MUST_CHECK struct err *engines_choose(const struct engine *const *list,
 				      const struct unit *const *units, uint32_t n,
 				      const struct layout *l, const struct engine **ret);
 /*
- * Opens each engine that occurs in chosen, or the first of the list if chosen is empty. After an
- * error none is open. opts->control is not used.
+ * Opens each engine that occurs in chosen, or the first that needs no other if chosen is empty.
+ * After an error none is open. opts->control is not used.
  */
 MUST_CHECK struct err *engines_open(struct engines *es, const struct engine *const *list,
 				    const struct engine *const *chosen, uint32_t n,
@@ -56,6 +57,7 @@ void engines_opened(const struct engines *es, const struct engine *const *list,
 
 /* Each of these does in all engines what the function of struct engine does in one. */
 MUST_CHECK struct err *engines_ready(const struct engines *es);
+void engines_set_state(const struct engines *es, enum rt_state state);
 bool engines_add_strings(const struct engines *es);
 uint32_t engines_fill(const struct engines *es);
 /* The size of the smallest buffer of a CPU. */

@@ -96,6 +96,7 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 		.units = c->units,
 		.nunits = c->n,
 		.remains = live->remains.of,
+		.inproc = live->inproc,
 		.syms = names_syms(live->names),
 		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
 		.strtab_room = strtab_room,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "consume/wait.h"
+#include "inproc/inproc.h"
 #include "target/control.h"
 #include "watch/watch.h"
 
@@ -68,6 +69,7 @@ enum rt_state live_state(const struct live *live)
 void live_set_state(struct live *live, enum rt_state state)
 {
 	__atomic_store_n(&live->engines.control->state, state, __ATOMIC_RELEASE);
+	engines_set_state(&live->engines, state);
 }
 
 /*
@@ -108,6 +110,10 @@ void live_undo(struct live *live)
 		live_set_state(live, RT_STATE_OFF);
 	watch_destroy(live->watch);
 	live->watch = NULL;
+	for (uint32_t i = 0; i < live->match->units.len; i++)
+		if (live->match->units.data[i]->unit.is_inproc)
+			live_unload_unit(live, live->match->units.data[i]);
+	inproc_leave(live->inproc);
 	attachments_close(live->attachments);
 	live_end_timers(live);
 	for (uint32_t i = 0; i < live->match->units.len; i++)
@@ -117,5 +123,7 @@ void live_undo(struct live *live)
 	stacks_destroy(live->stacks);
 	live->stacks = NULL;
 	engines_close(&live->engines);
+	inproc_destroy(live->inproc);
+	live->inproc = NULL;
 	live->is_active = live->opts->is_active = false;
 }

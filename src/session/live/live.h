@@ -35,6 +35,7 @@
 #include "session/targets.h"
 #include "stacks/stacks.h"
 
+struct inproc;	/* the engine in the process (inproc/inproc.h) */
 struct remains; /* remains/remains.h */
 struct waiter;	/* waits until there is something to consume (consume/wait.h) */
 struct watch;	/* reports what processes do (watch/watch.h) */
@@ -76,6 +77,7 @@ struct live {
 	struct stack_needs stack_needs; /* of the match */
 
 	/* These are set when programs are loaded. */
+	struct inproc *inproc; /* option inproc: what goes to a process itself; NULL: nothing */
 	struct engines engines;
 	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
 	struct waiter *waiter;
@@ -110,6 +112,8 @@ void live_deinit(struct live *live);
 
 /* has_pids: added probes may have the id of the process that fires them in their names. */
 MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
+/* Divides units of code for the engine in the process: option inproc (inproc.c). */
+MUST_CHECK struct err *live_divide_units(struct live *live);
 /*
  * Opens the engines of the units, with principal buffers of the size of option bufsize, or smaller
  * ones. strtab_room: bytes for names of added probes.

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A function as compilers make them, for probes that jump: waits for a line, then calls it N times,
+ * and prints nanoseconds a call.
+ *
+ *     inproc N
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static volatile long sink;
+
+__attribute__((noinline, noclone)) long work(long a, long b, long c)
+{
+	long list[4];
+
+	__asm__ volatile("" : : "r"(list) : "memory", "rbx", "r12");
+	return a + b * c;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+	char line[16];
+
+	while (n > 0 && fgets(line, sizeof(line), stdin)) {
+		uint64_t start = now_ns();
+
+		for (long i = 0; i < n; i++)
+			sink += work(i & 15, 2, 3);
+		printf("%.2f\n", (double)(now_ns() - start) / (double)n);
+		(void)fflush(stdout);
+	}
+	return 0;
+}

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Probes of functions that jump (-x inproc=auto) beside the same probes as uprobes, and beside those of bpftrace: nanoseconds added to one call.
+
+    bench/inproc.py [--build build] [--runs 5] [--only NAME] [--json bench/inproc.json]
+
+The function is bench/inproc.c's work(), which begins as compilers make functions. Each figure is the loop traced less the same loop untraced just
+before. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
+"""
+import os, shutil, subprocess, tempfile
+
+from pairs import Bench, added_to_loop, build_c, median
+
+W = "pid$target:a.out:work"
+# name, clauses, the same for bpftrace (None: not compared), the goal in ns
+ROWS = [
+    ("entry: @ = count()", f"{W}:entry {{ @ = count(); }}", "uprobe:EXE:work { @ = count(); }", "<= 10 ns"),
+    ("entry and return: @ = count()", f"{W}:entry,{W}:return {{ @ = count(); }}", "uprobe:EXE:work,uretprobe:EXE:work { @ = count(); }", "<= 25 ns"),
+    ("entry: @[probefunc] = count()", f"{W}:entry {{ @[probefunc] = count(); }}", "uprobe:EXE:work { @[func] = count(); }", "<= 12 ns"),
+    ("entry: @[arg0] = count()", f"{W}:entry {{ @[arg0] = count(); }}", "uprobe:EXE:work { @[arg0] = count(); }", ""),
+    ("entry: @ = quantize(arg0)", f"{W}:entry {{ @ = quantize(arg0); }}", "uprobe:EXE:work { @ = hist(arg0); }", ""),
+    ("predicate that is false", f"{W}:entry /arg0 == 77/ {{ @ = count(); }}", "uprobe:EXE:work /arg0 == 77/ { @ = count(); }", "<= 8 ns"),
+    ("latency, a histogram", f"{W}:entry {{ self->ts = timestamp; }} {W}:return /self->ts/ {{ @ = quantize(timestamp - self->ts); self->ts = 0; }}",
+     "uprobe:EXE:work { @ts[tid] = nsecs; } uretprobe:EXE:work /@ts[tid]/ { @ = hist(nsecs - @ts[tid]); delete(@ts[tid]); }", "<= 45 ns"),
+    ("printf of three fields", f'{W}:entry {{ printf("%d %d %d\\n", arg0, arg1, arg2); }}', None, "<= 40 ns"),
+]
+
+
+def uftrace(tmp, n):
+    exe = os.path.join(tmp, "hooked")
+    subprocess.run(["gcc", "-O2", "-pg", "-mfentry", "-mnop-mcount", "-o", exe, os.path.join(os.path.dirname(__file__), "inproc.c")], check=True)
+    once = lambda argv: float(subprocess.run(argv, input="\n", capture_output=True, text=True, check=True).stdout.split("\n")[0])
+    return once(["uftrace", "record", "-P", "work", "-d", os.path.join(tmp, "data"), exe, str(n)]) - once([exe, str(n)])
+
+
+def main():
+    bench = Bench("inproc", runs=5, width=34, peer="uprobe")
+    opts = bench.opts
+    with tempfile.TemporaryDirectory() as tmp:
+        exe = build_c(tmp, "inproc")
+
+        def cost(script, mode, n):
+            argv = [bench.dtrace, "-q", "-x", f"inproc={mode}", "-x", "bufsize=32m", "-n", script + ' tick-50ms { printf("READY\\n"); }', "-p", "PID"]
+            return added_to_loop([exe, str(n)], argv)
+
+        bench.heading()
+        for name, script, _, goal in ROWS:
+            bench.row(name, lambda s=script: cost(s, "auto", 100_000 if "printf" in s.split("tick")[0] else 2_000_000), lambda s=script: cost(s, "off", 50_000),
+                      "ns", goal)
+        if shutil.which("bpftrace"):
+            print("bpftrace:")
+            for name, _, script, _ in ROWS:
+                if script and bench.wants(name):
+                    argv = ["bpftrace", "-B", "line", "-p", "PID", "-e", script.replace("EXE", exe) + ' interval:ms:50 { printf("READY\\n"); }']
+                    print(f"{name:<34} {median([added_to_loop([exe, '50000'], argv) for _ in range(opts.runs)]):12.1f}   ns", flush=True)
+        if shutil.which("uftrace") and bench.wants("uftrace"):
+            print(f"{'uftrace: entry and return recorded':<34} {median([uftrace(tmp, 1_000_000) for _ in range(opts.runs)]):12.1f}   ns")
+    bench.save()
+
+
+main()

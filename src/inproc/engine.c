@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine: units in the process, their windows, and what they have recorded. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "dtrace.h"
+#include "inproc/impl.h"
+#include "patch/stub.h"
+
+/*
+ * How often it is looked whether exit() was called in the process, or whether a buffer fills: the
+ * clauses there can wake nobody.
+ */
+#define POLL_NS	   50000000
+#define CLOCK_NS   500000000 /* between two corrections of the clock */
+#define SWEEP_NS   10000000000
+#define STUB_ALIGN 16u
+#define RETRIES	   20 /* windows that were held back are tried so often, with CLOCK_NS between */
+
+struct inproc_run {
+	struct engine_run run;
+	struct inproc *p;
+	int timer_fd;
+	bool stops_when_full;
+	int only_cpu;
+	uint64_t clock_at, sweep_at; /* when these are due */
+	struct loaded *units;	     /* all that are loaded */
+};
+
+struct loaded {
+	struct loaded *next;
+	const struct unit *unit;
+	/* The windows that were given to patch_write(), and what became of them. */
+	VEC(struct patch_window) windows;
+	enum patch_state *states;
+	uint32_t ntries;
+};
+
+static struct inproc_run *run_of(const struct engine_run *r)
+{
+	return CONTAINER_OF(r, struct inproc_run, run);
+}
+
+static bool inproc_takes(const struct unit *u, const char **ret_why)
+{
+	*ret_why = "only pid probes of the process of -p or -c, with option inproc";
+	return u->is_inproc;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+/* The sites of a unit: for the compiler, and as we know them. */
+struct unit_sites {
+	VEC(struct native_site) natives;
+	VEC(struct inproc_site *) list;
+};
+
+static struct err *sites_list(const struct inproc *p, const struct unit *u, struct unit_sites *ret)
+{
+	for (uint32_t i = 0; i < u->nprobes; i++)
+		for (uint32_t k = 0; k < u->probes[i].code->sites.len; k++) {
+			const struct place_site *s = &u->probes[i].code->sites.data[k];
+			struct inproc_site *site = inproc_site_find(p, &u->probes[i], s);
+			struct native_site native = {.probe = i,
+						     .rel = s->rel,
+						     .is_tail = s->is_tail};
+
+			if (!site || !site->window)
+				return err_new("'%s' has no window at offset %" PRIx64,
+					       s->file->name, s->off);
+			if (site->is_entry)
+				native.pushed = site->window->pushed;
+			vec_push(&ret->list, site);
+			vec_push(&ret->natives, native);
+		}
+	return NULL;
+}
+
+static struct native_target target_of(const struct inproc_run *r)
+{
+	const struct inproc *p = r->p;
+	int64_t rseq = 0;
+	bool has_rseq = patch_rseq_offset(p->patch, &rseq);
+
+	return (struct native_target){
+		.code = inproc_place_next(p),
+		.blob = p->blob,
+		.data = patch_data_addr(p->patch),
+		.plan = p->plan,
+		.layout = p->layout,
+		.pid = (uint32_t)p->opts.pid,
+		.ncpus = p->layout->opts.ncpus,
+		.has_rseq = has_rseq,
+		.rseq_cpu_off = (int32_t)rseq,
+		.has_tid = p->has_tid,
+		.tid_off = p->tid_off,
+		.checks_fs = p->opts.is_early,
+		.stops_when_full = r->stops_when_full,
+		.only_cpu = r->only_cpu,
+	};
+}
+
+static struct err *unit_compile(const struct inproc_run *r, const struct unit *u,
+				struct unit_sites *s)
+{
+	const struct native_target t = target_of(r);
+	struct native_code code = {0};
+	uint64_t at;
+	struct err *e = native_compile(u, &t, s->natives.data, s->natives.len, &code);
+
+	if (e)
+		return e;
+	e = inproc_place(r->p, code.bytes, code.size, &at);
+	for (uint32_t i = 0; i < s->list.len && !e; i++) {
+		s->list.data[i]->func = at + code.entries[i].func;
+		s->list.data[i]->number = code.entries[i].site;
+		s->list.data[i]->owner = u;
+	}
+	native_code_deinit(&code);
+	return e;
+}
+
+static struct err *inproc_load(struct engine_run *er, const struct unit *u, struct loaded **ret,
+			       uint32_t *ret_span)
+{
+	struct inproc_run *r = run_of(er);
+	struct unit_sites sites = {0};
+	struct err *e = sites_list(r->p, u, &sites);
+	struct loaded *l;
+
+	(void)ret_span; /* what it refuses is about no place of the text */
+	if (!e)
+		e = unit_compile(r, u, &sites);
+	vec_deinit(&sites.natives);
+	vec_deinit(&sites.list);
+	if (e)
+		return err_hint(e, "-x inproc=off");
+	l = xcalloc(1, sizeof(*l));
+	l->unit = u;
+	l->next = r->units;
+	r->units = l;
+	*ret = l;
+	return NULL;
+}
+
+/* What fails is left to patch_close() and to the keeper. */
+static void windows_take_back(const struct inproc_run *r, struct loaded *l)
+{
+	CLEANUP(free) taddr *addrs = xcalloc(MAX(l->windows.len, 1u), sizeof(*addrs));
+	uint32_t n = 0;
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < l->windows.len; i++)
+		if (l->states[i] == PATCH_IN)
+			addrs[n++] = l->windows.data[i].addr;
+	if (n && !patch_is_gone(r->p->patch))
+		e = patch_take_back(r->p->patch, addrs, n);
+	if (e)
+		inproc_debug(r->p, "windows stay for now", e);
+	err_destroy(e);
+	vec_deinit(&l->windows);
+	free(l->states);
+	l->states = NULL;
+}
+
+static void inproc_unload(struct engine_run *er, struct loaded *l)
+{
+	struct loaded **at = &run_of(er)->units;
+
+	if (!l)
+		return;
+	windows_take_back(run_of(er), l);
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	free(l);
+}
+
+static struct err *inproc_ready(struct engine_run *r)
+{
+	(void)r;
+	return NULL;
+}
+
+static void inproc_settle(struct engine_run *r, struct loaded *l)
+{
+	(void)r, (void)l;
+}
+
+/* ---- attaching ------------------------------------------------------------------------------- */
+
+/* Stubs that are made before all of them are written together. */
+struct stubs {
+	uint64_t base; /* the address of the first one */
+	struct strbuf code;
+};
+
+/* The window with the bodies of this unit alone, and what they call. */
+static struct flow_window bodies_of(const struct inproc_file *f, const struct unit *u,
+				    const struct flow_window *w, struct stub_body *bodies)
+{
+	struct flow_window own = *w;
+
+	own.nbodies = 0;
+	for (uint32_t i = 0; i < w->nbodies; i++) {
+		const struct inproc_site *s = &f->sites.data[w->bodies[i].site];
+		const struct flow_site *fs = &f->flow_sites.data[w->bodies[i].site];
+
+		if (s->owner != u)
+			continue;
+		bodies[own.nbodies] = (struct stub_body){.kind = STUB_CALL,
+							 .is_exit = fs->kind == FLOW_EXIT,
+							 .func = s->func,
+							 .site = s->number,
+							 .pc = f->bias + fs->addr};
+		own.bodies[own.nbodies++] = w->bodies[i];
+	}
+	return own;
+}
+
+/* Makes the stub of a window, if the unit has a body in it. */
+static struct err *window_make(const struct inproc *p, const struct inproc_file *f,
+			       const struct flow_window *w, struct loaded *l, struct stubs *to)
+{
+	struct stub_body bodies[FLOW_BODIES_MAX];
+	uint8_t code[STUB_SIZE_MAX];
+	struct flow_window own = bodies_of(f, l->unit, w, bodies);
+	struct stub_env env = {.switch_addr = patch_switch_addr(p->patch), .cpu = STUB_CPU_ONE};
+	struct patch_window window;
+	struct stub stub;
+	const char *why;
+
+	if (!own.nbodies)
+		return NULL;
+	while (to->code.len % STUB_ALIGN)
+		strbuf_addc(&to->code, '\xcc');
+	env.code = to->base + to->code.len;
+	why = stub_make(&own, (int64_t)f->bias, &env, bodies, code, sizeof(code), &stub);
+	if (why)
+		return err_new("no stub can be made for '%s' at %" PRIx64 ": %s", f->name, w->addr,
+			       why);
+	strbuf_add(&to->code, (const char *)code, stub.size);
+	stub_window(&own, (int64_t)f->bias, &stub, env.code, &window);
+	vec_push(&l->windows, window);
+	return NULL;
+}
+
+static struct err *windows_make(struct inproc *p, struct loaded *l)
+{
+	struct stubs stubs = {.base = inproc_place_next(p)};
+	struct err *e = NULL;
+	uint64_t at;
+
+	for (uint32_t i = 0; i < p->files.len && !e; i++) {
+		const struct inproc_file *f = p->files.data[i];
+
+		for (uint32_t k = 0; k < f->plan.windows.len && !e; k++)
+			e = window_make(p, f, &f->plan.windows.data[k], l, &stubs);
+	}
+	if (!e)
+		e = inproc_place(p, stubs.code.data, stubs.code.len, &at);
+	strbuf_deinit(&stubs.code);
+	return e;
+}
+
+static uint32_t states_count(const struct loaded *l, enum patch_state state)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->windows.len; i++)
+		n += l->states[i] == state;
+	return n;
+}
+
+/* Says which places are not probed although they were to be. */
+static void windows_tell(const struct inproc *p, const struct loaded *l,
+			 const struct attach_opts *opts)
+{
+	uint32_t ndiffer = states_count(l, PATCH_DIFFERS),
+		 nrefused = states_count(l, PATCH_REFUSED) + states_count(l, PATCH_BEYOND);
+	struct strbuf text = {0};
+
+	if (!opts->notice || ndiffer + nrefused == 0)
+		return;
+	if (ndiffer)
+		strbuf_addf(&text,
+			    "%" PRIu32 " places are left out: process %d has changed its code "
+			    "there, or is being debugged",
+			    ndiffer, (int)p->opts.pid);
+	if (nrefused)
+		strbuf_addf(&text,
+			    "%s%" PRIu32 " places are left out: process %d cannot be written there",
+			    ndiffer ? "; " : "", nrefused, (int)p->opts.pid);
+	opts->notice(opts->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
+				 const struct attach_opts *opts, struct attachments *ret)
+{
+	struct inproc_run *r = run_of(er);
+	struct err *e = windows_make(r->p, l);
+
+	(void)ret; /* nothing is held by a descriptor */
+	if (e)
+		return e;
+	l->states = xcalloc(MAX(l->windows.len, 1u), sizeof(*l->states));
+	e = patch_write(r->p->patch, l->windows.data, l->windows.len, opts->is_interrupted,
+			l->states);
+	if (!e)
+		e = patch_switch(r->p->patch, true);
+	if (!e)
+		windows_tell(r->p, l, opts);
+	return e;
+}
+
+static struct err *inproc_detach(struct engine_run *er, struct loaded *l, struct attachments *a,
+				 uint32_t group)
+{
+	(void)a, (void)group; /* a unit is of one group */
+	windows_take_back(run_of(er), l);
+	return NULL;
+}
+
+/* The process executes another program: the windows have gone with its memory. */
+static struct err *inproc_drop_process(struct engine_run *r, struct loaded *l, uint32_t tgid)
+{
+	(void)r, (void)l, (void)tgid;
+	return NULL;
+}
+
+static uint64_t inproc_missed(struct engine_run *r, const struct loaded *l)
+{
+	(void)r, (void)l;
+	return 0;
+}
+
+static uint64_t inproc_links_missed(struct engine_run *r, const struct attachments *a)
+{
+	(void)r, (void)a;
+	return 0;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+static void inproc_set_state(struct engine_run *er, enum rt_state state)
+{
+	struct err *e = ndata_set_state(run_of(er)->p->data, state);
+
+	if (e)
+		inproc_debug(run_of(er)->p, "the state cannot be set", e);
+	err_destroy(e); /* a process that has cut off its data has no probes any more */
+}
+
+/* exit() in the process ends the session. */
+static void state_follow(const struct inproc_run *r)
+{
+	uint32_t there = RT_STATE_OFF, on = RT_STATE_ON;
+	struct err *e = ndata_state(r->p->data, &there);
+
+	err_destroy(e); /* as above */
+	if (there == RT_STATE_EXITING)
+		(void)__atomic_compare_exchange_n(&r->run.control->state, &on, RT_STATE_EXITING,
+						  false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+/* exit() elsewhere stops the clauses in the process. */
+static void state_lead(struct inproc_run *r)
+{
+	uint32_t state = __atomic_load_n(&r->run.control->state, __ATOMIC_ACQUIRE);
+	uint32_t there = state;
+	struct err *e = ndata_state(r->p->data, &there);
+
+	err_destroy(e);
+	if (state != there && state == RT_STATE_EXITING)
+		inproc_set_state(&r->run, RT_STATE_EXITING);
+}
+
+/* Tries again to write windows into which a signal handler was about to return. */
+static void windows_retry(const struct inproc_run *r)
+{
+	for (struct loaded *l = r->units; l; l = l->next) {
+		struct err *e = NULL;
+
+		if (l->ntries >= RETRIES || !l->states || !states_count(l, PATCH_HELD))
+			continue;
+		l->ntries++;
+		for (uint32_t i = 0; i < l->windows.len && !e; i++)
+			if (l->states[i] == PATCH_HELD)
+				e = patch_write(r->p->patch, &l->windows.data[i], 1, NULL,
+						&l->states[i]);
+		if (e)
+			inproc_debug(r->p, "windows are held back", e);
+		err_destroy(e);
+	}
+}
+
+/* What has to be done now and then. */
+static void work(struct inproc_run *r)
+{
+	uint64_t now = now_ns();
+	struct err *e = NULL;
+
+	state_follow(r);
+	state_lead(r);
+	if (now >= r->clock_at && !patch_is_gone(r->p->patch)) {
+		r->clock_at = now + CLOCK_NS;
+		e = ndata_clock_correct(r->p->data);
+		windows_retry(r);
+	}
+	if (!e && now >= r->sweep_at) {
+		r->sweep_at = now + SWEEP_NS;
+		e = ndata_sweep(r->p->data);
+	}
+	if (!e)
+		e = ndata_count(r->p->data, r->run.control);
+	if (e)
+		inproc_debug(r->p, "data", e);
+	err_destroy(e); /* the process has cut off its data: what was read stays */
+}
+
+/* ---- consuming ------------------------------------------------------------------------------- */
+
+static struct err *inproc_drain(struct engine_run *er, uint64_t horizon, engine_record_f *func,
+				void *ctx)
+{
+	struct inproc_run *r = run_of(er);
+	uint64_t ticks;
+
+	/* what is read is of no use: that the descriptor can be read has ended the wait */
+	(void)!read(r->timer_fd, &ticks, sizeof(ticks));
+	work(r);
+	return ndata_drain(r->p->data, horizon, func, ctx);
+}
+
+static uint32_t inproc_fill(const struct engine_run *r)
+{
+	return ndata_fill(run_of(r)->p->data);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void inproc_close(struct engine_run *er)
+{
+	struct inproc_run *r = run_of(er);
+
+	if (r->timer_fd >= 0)
+		(void)close(r->timer_fd);
+	free((void *)(uintptr_t)er->wake_fds);
+	free(r);
+}
+
+static struct err *inproc_open(const struct engine_opts *opts, struct engine_run **ret)
+{
+	static const struct itimerspec every = {{0, POLL_NS}, {0, POLL_NS}};
+	struct inproc_run *r = xcalloc(1, sizeof(*r));
+	uint32_t ncpus = opts->layout->opts.ncpus;
+	int *fds = xcalloc(MAX(ncpus, 1u), sizeof(*fds));
+
+	for (uint32_t i = 0; i < ncpus; i++)
+		fds[i] = -1;
+	r->p = opts->inproc;
+	r->stops_when_full = opts->stops_when_full;
+	r->only_cpu = opts->cpu;
+	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	r->run = (struct engine_run){.engine = &engine_inproc,
+				     .control = opts->control,
+				     .ncpus = ncpus,
+				     .wake_fds = fds,
+				     .wake_fd = r->timer_fd,
+				     .bufsize = (uint32_t)r->p->plan->ring_size,
+				     .aggs = r->p->data};
+	if (r->timer_fd < 0 || timerfd_settime(r->timer_fd, 0, &every, NULL)) {
+		struct err *e = err_sys(errno, "no timer");
+
+		inproc_close(&r->run);
+		return e;
+	}
+	*ret = &r->run;
+	return NULL;
+}
+
+const struct engine engine_inproc = {
+	.name = "inproc",
+	.takes = inproc_takes,
+	.needs_control = true,
+	.open = inproc_open,
+	.close = inproc_close,
+	.load = inproc_load,
+	.ready = inproc_ready,
+	.set_state = inproc_set_state,
+	.settle = inproc_settle,
+	.unload = inproc_unload,
+	.attach = inproc_attach,
+	.missed = inproc_missed,
+	.links_missed = inproc_links_missed,
+	.drop_process = inproc_drop_process,
+	.detach = inproc_detach,
+	.drain = inproc_drain,
+	.fill = inproc_fill,
+	.aggs = &ndata_aggs,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of inproc.h: files with the windows in them, the process, the code in it.
+ *
+ * A site is surveyed once, in the unit as the session has made it. When the session has divided its
+ * units, the engine finds the sites of its own unit again, by file, offset and probe.
+ *
+ * Owns     struct inproc owns all of it.
+ * Threads  the one of the session.
+ */
+#pragma once
+
+#include "flow/flow.h"
+#include "image/segments.h"
+#include "inproc/inproc.h"
+#include "native/data.h"
+#include "native/native.h"
+#include "patch/patch.h"
+#include "target/maps.h"
+
+/* A place at which a probe fires. */
+struct inproc_site {
+	const struct unit *unit; /* which was surveyed */
+	uint32_t probe;		 /* the index of its probe there */
+	uint32_t index;		 /* of the site among all of that unit */
+	uint64_t off;		 /* in the file */
+	uint32_t key, rel;	 /* of its probe, and in its function */
+	bool is_entry;
+	const struct flow_window *window; /* NULL: it has none */
+	/* These are set when the unit that the engine runs is loaded. */
+	const struct unit *owner; /* that unit; NULL: the site is a uprobe */
+	uint64_t func;		  /* address of the code that the stub calls, */
+	uint32_t number;	  /* and what it is passed */
+};
+
+/* A file of the process, and the windows in it. */
+struct inproc_file {
+	struct file_inode inode;
+	const char *name;
+	const char *lack; /* why it has no windows at all; NULL: it may have some */
+	struct image_segments segs;
+	struct flow *flow;
+	struct flow_plan plan;
+	VEC(struct inproc_site) sites;
+	VEC(struct flow_site) flow_sites; /* the same, for flow_plan() */
+	VEC(uint32_t) by_off;		  /* sites by ascending offset */
+	uint64_t bias;
+	bool is_far;	       /* no jump reaches from here to the region */
+	VEC(uint64_t) uprobes; /* addresses, ascending, while windows are checked */
+};
+
+struct inproc {
+	struct inproc_opts opts;
+	struct proc_maps maps; /* as they were when the first unit was surveyed */
+	bool has_maps;
+	VEC(struct inproc_file *) files;
+	/* These are set when the process is entered. */
+	const struct layout *layout;
+	struct patch *patch;
+	struct blob_plan *plan;
+	struct ndata *data;
+	uint64_t blob;	    /* the address of the blob */
+	uint64_t code_used; /* bytes of the code part */
+	bool has_tid;
+	int32_t tid_off;
+};
+
+/* ---- survey.c -------------------------------------------------------------------------------- */
+
+struct inproc_file *inproc_file_find(const struct inproc *p, const struct file_inode *inode);
+void inproc_files_destroy(struct inproc *p);
+/* Where the first and the last window of a file are in the process; false: it has none. */
+bool inproc_file_span(const struct inproc_file *f, taddr *ret_lo, taddr *ret_hi);
+/* Finds the site of a unit's probe among those that were surveyed; NULL: it was not. */
+struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_probe *pr,
+				     const struct place_site *s);
+
+/* ---- process.c ------------------------------------------------------------------------------- */
+
+/* The address at which inproc_place() will place the next code. */
+uint64_t inproc_place_next(const struct inproc *p);
+/* Places code in the region; *ret: its address there. */
+MUST_CHECK struct err *inproc_place(struct inproc *p, const void *code, size_t size, uint64_t *ret);
+/* A line for debugging; e may be NULL, and stays the caller's. */
+void inproc_debug(const struct inproc *p, const char *what, const struct err *e);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engine in the process: clauses of pid probes run in the traced process itself, which jumps to
+ * them instead of trapping (doc/inproc.md).
+ *
+ * A session that may use it makes a struct inproc, and asks it about each unit of code before
+ * engines are chosen:
+ *
+ *     inproc_create()          for the process of -p or -c
+ *     inproc_survey()          which sites of a unit a jump can be written at
+ *     inproc_takes_clause()    which of its clauses have code there
+ *     inproc_enter()           enters the process; fails where that is refused
+ *
+ * What goes there is a unit of its own (match_divide_unit()), which the engine takes; the session
+ * gives struct inproc to its open() (engine_opts.inproc).
+ *
+ *     survey.c    files, control flow, windows: what a site lacks
+ *     process.c   the process: region, layout of code and data, windows written and taken back
+ *     engine.c    struct engine
+ *
+ * Owns     struct inproc owns the hold on the process, the windows and the region; it lives from
+ *          before engines are chosen until they are closed.
+ * Errors   struct err *: why the process is refused, with the remedy.
+ * Threads  the one of the session.
+ */
+#pragma once
+
+#include "probe/engine.h"
+#include "record/layout.h"
+
+struct gate;
+struct inproc;
+struct keeper;
+
+/* Values of option inproc. */
+enum inproc_mode { INPROC_OFF, INPROC_AUTO, INPROC_ALL };
+
+extern const struct engine engine_inproc;
+
+struct inproc_opts {
+	enum inproc_mode mode;
+	pid_t pid;
+	bool is_early; /* the process has not run yet: threads may have no thread block */
+	struct gate *gate;
+	uint32_t bufsize;
+	/* Receives lines for debugging, without newline; may be NULL. */
+	void (*debug)(void *ctx, const char *msg);
+	void *ctx;
+};
+#define INPROC_BUFSIZE_MAX (64u << 20)
+
+struct inproc *inproc_create(const struct inproc_opts *opts);
+/*
+ * Takes all windows back. After all units are unloaded, and while the keeper is there that
+ * inproc_enter() was given. NULL is allowed.
+ */
+void inproc_leave(struct inproc *p);
+void inproc_destroy(struct inproc *p); /* NULL is allowed */
+
+/*
+ * Finds out at which sites of a unit a jump can be written. ret_lacks[i], a site each, in the order
+ * of the unit's probes and their sites: NULL: it can; else why not, a static text.
+ */
+MUST_CHECK struct err *inproc_survey(struct inproc *p, const struct unit *u,
+				     const char **ret_lacks);
+/* A unit of code; lacks as inproc_survey() and others have filled it, NULL: all are uprobes. */
+struct inproc_choice {
+	const struct unit *unit;
+	const char **lacks;
+};
+/*
+ * A uprobe inside of a window would be the death of the process: sites whose window has one get a
+ * lack, too. list: all units of code, as far as decided. Returns true if a site got one.
+ */
+bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint32_t n);
+/* Whether clause i of the unit can run in the process; else *ret_why says why not (static). */
+bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t i,
+			 const struct layout *l, const char **ret_why);
+/*
+ * Enters the process, with room for the code of so many sites and for the data of the layout, which
+ * must live as long as p. keeper: takes everything back if we are killed.
+ */
+MUST_CHECK struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
+				    struct keeper *keeper);

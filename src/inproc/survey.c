@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds out at which sites of the process a jump can be written, and why not at others. */
+#include <inttypes.h>
+
+#include "files/gate.h"
+#include "image/segments.h"
+#include "inproc/impl.h"
+#include "patch/stub.h"
+#include "target/code.h"
+
+/* The region lies within PATCH_REACH of all windows that it serves. */
+#define SPAN_MAX  (PATCH_REACH / 2)
+#define STUB_NEAR 0x1000000u
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct inproc_file *inproc_file_find(const struct inproc *p, const struct file_inode *inode)
+{
+	for (uint32_t i = 0; i < p->files.len; i++)
+		if (file_inode_equal(&p->files.data[i]->inode, inode))
+			return p->files.data[i];
+	return NULL;
+}
+
+void inproc_files_destroy(struct inproc *p)
+{
+	for (uint32_t i = 0; i < p->files.len; i++) {
+		struct inproc_file *f = p->files.data[i];
+
+		flow_plan_deinit(&f->plan);
+		flow_destroy(f->flow);
+		vec_deinit(&f->sites);
+		vec_deinit(&f->flow_sites);
+		vec_deinit(&f->by_off);
+		vec_deinit(&f->uprobes);
+		segments_deinit(&f->segs);
+		free(f);
+	}
+	vec_deinit(&p->files);
+	if (p->has_maps)
+		proc_maps_deinit(&p->maps);
+	p->has_maps = false;
+}
+
+/* Finds where the file's code is in the process: the same distance for all its mappings. */
+static const char *file_place(const struct inproc *p, struct inproc_file *f,
+			      const struct image_segments *segs)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
+		const struct proc_map *m = &p->maps.maps.data[i];
+		uint64_t bias;
+
+		if (!m->is_exec || !proc_map_is_of(m, &f->inode))
+			continue;
+		if (!proc_map_is_code(m))
+			return "in code that is mapped writable or shared";
+		if (!segments_bias(segs, m->start, m->off, true, &bias))
+			return "in code that is no segment of its file";
+		if (n++ && bias != f->bias)
+			return "in a file that is mapped more than once";
+		f->bias = bias;
+	}
+	return n ? NULL : "in a file that is not mapped";
+}
+
+static const char *file_read(struct inproc *p, struct inproc_file *f, struct gate_file *opened,
+			     struct image_segments *segs)
+{
+	struct gate_elf elf;
+	const char *why;
+	struct err *e;
+
+	gate_elf_open(opened, GATE_LIMIT_DEFAULT, &elf);
+	segments_read_code(segs, elf.elf);
+	gate_elf_close(&elf);
+	why = file_place(p, f, segs);
+	if (why)
+		return why;
+	e = flow_create(opened, GATE_LIMIT_DEFAULT * GATE_DEBUG_FACTOR, &f->flow);
+	if (!e)
+		return NULL;
+	if (p->opts.debug)
+		p->opts.debug(p->opts.ctx, err_text(e));
+	err_destroy(e);
+	return "in a file whose control flow cannot be read";
+}
+
+/* ---- sites ----------------------------------------------------------------------------------- */
+
+/* Returns why a probe of this kind is a uprobe; NULL: sites of it have a kind for flow_plan(). */
+static const char *spot_lack(enum code_spot spot, enum flow_kind *ret)
+{
+	*ret = FLOW_OFFSET;
+	switch (spot) {
+	case SPOT_ENTRY:
+	case SPOT_ENTRY_STACK: *ret = FLOW_ENTRY; return NULL;
+	case SPOT_RETURN:
+	case SPOT_RETURN_NONE: *ret = FLOW_EXIT; return NULL;
+	case SPOT_INSN: return NULL;
+	case SPOT_ENTRY32: return "in 32-bit code";
+	case SPOT_ENTRY_GO:
+	case SPOT_RETURN_GO: return "in Go code, which moves its stacks";
+	case SPOT_ENTRY_NONE: return "at functions whose arguments are not known";
+	case SPOT_RETURNED: return "behind calls";
+	case SPOT_USDT:
+	case SPOT_COUNT: break;
+	}
+	return "at probes of the program's own";
+}
+
+static const char *probe_lack(const struct inproc *p, const struct unit_probe *pr,
+			      enum flow_kind *ret)
+{
+	const struct place_code *c = pr->code;
+
+	if (c->pid != p->opts.pid || c->at != p->opts.pid)
+		return "in other processes";
+	return spot_lack(pr->spot, ret);
+}
+
+/* Adds a site to the list of its file; returns why it is a uprobe, or NULL. */
+static const char *site_add(struct inproc *p, const struct inproc_site *site,
+			    const struct place_site *s, enum flow_kind kind)
+{
+	struct inproc_file *f = inproc_file_find(p, &s->file->inode);
+	struct image_segments segs = {0};
+	uint64_t addr;
+	const char *why;
+
+	if (s->is_returned || s->operands || s->counter_off)
+		return "at probes of the program's own";
+	if (f && f->plan.lacks)
+		return "in a file whose windows are chosen";
+	if (!f) {
+		f = xcalloc(1, sizeof(*f));
+		f->inode = s->file->inode;
+		f->name = s->file->name;
+		vec_push(&p->files, f);
+		f->lack = file_read(p, f, s->file->opened, &segs);
+		f->segs = segs;
+	}
+	why = f->lack;
+	if (!why && !segments_addr(&f->segs, s->off, &addr))
+		why = "outside of all segments";
+	if (why)
+		return why;
+	vec_push(&f->sites, *site);
+	vec_push(&f->flow_sites, (struct flow_site){addr, kind});
+	return NULL;
+}
+
+static void sites_add(struct inproc *p, const struct unit *u, const char **lacks)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->nprobes; i++) {
+		const struct unit_probe *pr = &u->probes[i];
+		enum flow_kind kind = FLOW_OFFSET;
+		const char *why = probe_lack(p, pr, &kind);
+
+		for (uint32_t k = 0; k < pr->code->sites.len; k++, n++) {
+			const struct place_site *s = &pr->code->sites.data[k];
+			const struct inproc_site site = {.unit = u,
+							 .probe = i,
+							 .index = n,
+							 .off = s->off,
+							 .key = pr->key,
+							 .rel = s->rel,
+							 .is_entry = kind == FLOW_ENTRY};
+
+			lacks[n] = why ? why : site_add(p, &site, s, kind);
+		}
+	}
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+static uint32_t window_span(const struct flow_window *w)
+{
+	return MAX(w->len, w->jump);
+}
+
+/* What a body's clauses read, and the function has changed before it. */
+static const char *body_lack(const struct inproc_file *f, const struct flow_window *w, uint32_t b)
+{
+	const struct inproc_site *s = &f->sites.data[w->bodies[b].site];
+	const struct flow_site *fs = &f->flow_sites.data[w->bodies[b].site];
+	struct native_reads reads;
+
+	if (fs->kind != FLOW_ENTRY)
+		return NULL;
+	reads = native_reads_of(s->unit, s->probe);
+	if (reads.args & w->changed_args)
+		return "write an argument that the script reads";
+	if (reads.regs && w->addr + w->bodies[b].off != fs->addr)
+		return "write a register that the script may read";
+	return NULL;
+}
+
+/* Whether a stub can be made, which is tried with one near by that is never used. */
+static const char *window_lack(const struct inproc_file *f, const struct flow_window *w)
+{
+	const struct stub_env env = {.code = w->addr + f->bias + STUB_NEAR,
+				     .switch_addr = w->addr + f->bias + STUB_NEAR,
+				     .cpu = STUB_CPU_ONE};
+	struct stub_body bodies[FLOW_BODIES_MAX];
+	uint8_t code[STUB_SIZE_MAX];
+	struct stub stub;
+
+	for (uint32_t i = 0; i < w->nbodies; i++)
+		bodies[i] =
+			(struct stub_body){.kind = STUB_CALL,
+					   .is_exit = f->flow_sites.data[w->bodies[i].site].kind ==
+						      FLOW_EXIT,
+					   .func = env.code,
+					   .pc = w->addr + f->bias};
+	return stub_make(w, (int64_t)f->bias, &env, bodies, code, sizeof(code), &stub);
+}
+
+/* Compares a window with the memory of the process. */
+static bool is_window_same(struct code_check *c, const struct inproc_file *f,
+			   const struct flow_window *w)
+{
+	return code_check_at(c, w->addr + f->bias, w->old, window_span(w)) == CODE_SAME &&
+	       (!w->pad ||
+		code_check_at(c, w->pad + f->bias, w->old_pad, sizeof(w->old_pad)) == CODE_SAME);
+}
+
+static int by_site_off(const void *a, const void *b, void *ctx)
+{
+	const struct inproc_site *sites = ctx, *x = &sites[*(const uint32_t *)a],
+				 *y = &sites[*(const uint32_t *)b];
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+static void sites_sort(struct inproc_file *f)
+{
+	for (uint32_t i = 0; i < f->sites.len; i++)
+		vec_push(&f->by_off, i);
+	qsort_r(f->by_off.data, f->by_off.len, sizeof(uint32_t), by_site_off, f->sites.data);
+}
+
+struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_probe *pr,
+				     const struct place_site *s)
+{
+	struct inproc_file *f = inproc_file_find(p, &s->file->inode);
+	uint32_t from = 0, to = f ? f->by_off.len : 0;
+
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (f->sites.data[f->by_off.data[mid]].off < s->off)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	for (; f && from < f->by_off.len; from++) {
+		struct inproc_site *site = &f->sites.data[f->by_off.data[from]];
+
+		if (site->off != s->off)
+			break;
+		if (site->key == pr->key && site->rel == s->rel)
+			return site;
+	}
+	return NULL;
+}
+
+static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char **lacks)
+{
+	const struct flow_opts opts = {.at_entry = p->opts.mode == INPROC_ALL};
+	struct code_check check;
+	struct err *e = flow_plan(f->flow, f->flow_sites.data, f->flow_sites.len, &opts, &f->plan);
+
+	if (e)
+		return e;
+	for (uint32_t i = 0; i < f->sites.len; i++)
+		if (f->plan.lacks[i] != FLOW_FITS)
+			lacks[f->sites.data[i].index] =
+				flow_lack_text((enum flow_lack)f->plan.lacks[i]);
+	code_check_init(&check, p->opts.pid);
+	for (uint32_t i = 0; i < f->plan.windows.len; i++) {
+		const struct flow_window *w = &f->plan.windows.data[i];
+		const char *why = is_window_same(&check, f, w)
+					  ? window_lack(f, w)
+					  : "where the process has changed its code";
+
+		for (uint32_t k = 0; k < w->nbodies; k++) {
+			struct inproc_site *s = &f->sites.data[w->bodies[k].site];
+
+			s->window = w;
+			lacks[s->index] = why ? why : body_lack(f, w, k);
+		}
+	}
+	code_check_deinit(&check);
+	sites_sort(f);
+	return NULL;
+}
+
+/* Where the first and the last window of a file are in the process; false: it has none. */
+bool inproc_file_span(const struct inproc_file *f, taddr *ret_lo, taddr *ret_hi)
+{
+	uint32_t n = f->plan.windows.len;
+
+	if (!n)
+		return false;
+	*ret_lo = f->plan.windows.data[0].addr + f->bias;
+	*ret_hi = f->plan.windows.data[n - 1].addr + f->bias + FLOW_WINDOW_MAX;
+	return true;
+}
+
+static bool are_near(const struct inproc_file *a, const struct inproc_file *b)
+{
+	taddr lo, hi, from, to;
+
+	return inproc_file_span(a, &lo, &hi) && inproc_file_span(b, &from, &to) &&
+	       MAX(hi, to) - MIN(lo, from) < SPAN_MAX;
+}
+
+/*
+ * One region serves what a jump can reach. Of a program whose code is in several parts of its
+ * address space, the part with the most windows is served.
+ */
+static void files_reach(struct inproc *p, const struct unit *u, const char **lacks)
+{
+	const struct inproc_file *best = NULL;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < p->files.len; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < p->files.len; k++)
+			if (are_near(p->files.data[i], p->files.data[k]))
+				n += p->files.data[k]->plan.windows.len;
+		if (n > most) {
+			most = n;
+			best = p->files.data[i];
+		}
+	}
+	for (uint32_t i = 0; i < p->files.len && best; i++) {
+		struct inproc_file *f = p->files.data[i];
+
+		f->is_far = !are_near(best, f);
+		for (uint32_t k = 0; k < f->sites.len && f->is_far; k++)
+			if (f->sites.data[k].unit == u && !lacks[f->sites.data[k].index])
+				lacks[f->sites.data[k].index] = "too far from the others";
+	}
+}
+
+/* Takes back what a tracer has left that was killed together with its keeper. */
+static void leftovers_remove(const struct inproc *p)
+{
+	uint32_t n = 0;
+	struct err *e = p->opts.is_early ? NULL : patch_leftovers(p->opts.pid, p->opts.gate, &n);
+
+	if (e || n)
+		inproc_debug(p, "jumps of a tracer that was killed are looked for", e);
+	err_destroy(e); /* what is left differs from the file, and is no place for a window */
+}
+
+struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **ret_lacks)
+{
+	struct err *e = NULL;
+
+	if (!p->has_maps) {
+		leftovers_remove(p);
+		e = proc_maps_read(p->opts.pid, &p->maps);
+		if (e)
+			return e;
+		p->has_maps = true;
+	}
+	sites_add(p, u, ret_lacks);
+	for (uint32_t i = 0; i < p->files.len && !e; i++)
+		if (p->files.data[i]->sites.len && !p->files.data[i]->plan.lacks)
+			e = file_plan(p, p->files.data[i], ret_lacks);
+	if (!e)
+		files_reach(p, u, ret_lacks);
+	return e;
+}
+
+/* ---- beside uprobes -------------------------------------------------------------------------- */
+
+static int by_offset(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void uprobes_note(struct inproc *p, const struct inproc_choice *c)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < c->unit->nprobes; i++)
+		for (uint32_t k = 0; k < c->unit->probes[i].code->sites.len; k++, n++) {
+			const struct place_site *s = &c->unit->probes[i].code->sites.data[k];
+			struct inproc_file *f = inproc_file_find(p, &s->file->inode);
+			uint64_t addr;
+
+			if (f && (!c->lacks || c->lacks[n]) &&
+			    segments_addr(&f->segs, s->off, &addr))
+				vec_push(&f->uprobes, addr);
+		}
+}
+
+static bool has_uprobe(const struct inproc_file *f, uint64_t addr, uint32_t size)
+{
+	uint32_t from = 0, to = f->uprobes.len;
+
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (f->uprobes.data[mid] < addr)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from < f->uprobes.len && f->uprobes.data[from] - addr < size;
+}
+
+static const char **lack_of(const struct inproc_choice *list, uint32_t n,
+			    const struct inproc_site *s)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].unit == s->unit)
+			return &list[i].lacks[s->index];
+	BUG("a site of a unit that is no choice");
+}
+
+bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint32_t n)
+{
+	bool has_changed = false;
+
+	for (uint32_t i = 0; i < p->files.len; i++)
+		vec_clear(&p->files.data[i]->uprobes);
+	for (uint32_t i = 0; i < n; i++)
+		uprobes_note(p, &list[i]);
+	for (uint32_t i = 0; i < p->files.len; i++) {
+		struct inproc_file *f = p->files.data[i];
+
+		if (f->uprobes.len)
+			qsort(f->uprobes.data, f->uprobes.len, sizeof(uint64_t), by_offset);
+		for (uint32_t k = 0; k < f->plan.windows.len && f->uprobes.len; k++) {
+			const struct flow_window *w = &f->plan.windows.data[k];
+
+			if (!has_uprobe(f, w->addr, window_span(w)) &&
+			    (!w->pad || !has_uprobe(f, w->pad, FLOW_JUMP)))
+				continue;
+			for (uint32_t b = 0; b < w->nbodies; b++) {
+				const char **lack =
+					lack_of(list, n, &f->sites.data[w->bodies[b].site]);
+
+				if (!*lack) {
+					*lack = "have another probe's uprobe in their window";
+					has_changed = true;
+				}
+			}
+		}
+	}
+	return has_changed;
+}
+
+/* ---- clauses --------------------------------------------------------------------------------- */
+
+bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t i,
+			 const struct layout *l, const char **ret_why)
+{
+	CLEANUP(free) struct unit_probe *probes = xcalloc(MAX(u->nprobes, 1u), sizeof(*probes));
+	struct unit one = *u;
+	uint64_t mask = 1;
+
+	if (u->clauses[i].tgid && u->clauses[i].tgid != (uint32_t)p->opts.pid) {
+		*ret_why = "of clauses about another process";
+		return false;
+	}
+	one.clauses = &u->clauses[i];
+	one.nclauses = one.nwords = 1;
+	one.probes = probes;
+	one.nprobes = 0;
+	for (uint32_t k = 0; k < u->nprobes; k++)
+		if (u->probes[k].mask[i / 64] >> (i % 64) & 1) {
+			probes[one.nprobes] = u->probes[k];
+			probes[one.nprobes++].mask = &mask;
+		}
+	return native_takes(&one, l, ret_why);
+}

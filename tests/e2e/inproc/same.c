@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* The traced process of same.py: makes as many rounds of calls as a line says, and answers. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OWN __attribute__((noinline, noclone, noipa))
+
+OWN long add(long a, long b)
+{
+	return a + b;
+}
+
+OWN long six(long a, long b, long c, long d, long e, long f)
+{
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+}
+
+OWN long fib(long n)
+{
+	return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+
+/* Three ways out. */
+OWN long ways(long n)
+{
+	char text[64];
+
+	if (n % 3 == 0)
+		return -1;
+	if (n % 3 == 1)
+		return (long)strlen(memset(text, 0, sizeof(text))) + n;
+	return add(n, 1000);
+}
+
+OWN void nothing(void)
+{
+	__asm__ volatile("");
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+OWN long rounds(long n)
+{
+	long sum = 0;
+
+	for (long i = 0; i < n; i++) {
+		int list[8] = {5, 3, 8, 1, 9, 2, 7, 4};
+
+		sum += add(i, 1) + six(i, 1, 2, 3, 4, 5) + fib(5) + ways(i);
+		nothing();
+		qsort(list, 8, sizeof(list[0]), by_value);
+		sum += list[0] + strtol("12", NULL, 10);
+	}
+	return sum;
+}
+
+static void *in_thread(void *arg)
+{
+	(void)arg;
+	return (void *)rounds(3);
+}
+
+int main(void)
+{
+	char line[256];
+	pthread_t t;
+	void *lib;
+	pid_t pid;
+	long sum;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("0\n");
+	while (fgets(line, sizeof(line), stdin)) {
+		sum = 0;
+		if (line[0] == 'f') { /* a child makes the calls */
+			pid = fork();
+			if (!pid)
+				_exit((int)rounds(3) & 0x7f);
+			waitpid(pid, NULL, 0);
+		} else if (line[0] == 't') { /* another thread */
+			pthread_create(&t, NULL, in_thread, NULL);
+			pthread_join(t, (void **)&sum);
+		} else if (line[0] == '/') { /* a library is opened, and called */
+			line[strcspn(line, "\n")] = '\0';
+			lib = dlopen(line, RTLD_NOW);
+			sum = lib ? ((long (*)(long))dlsym(lib, "from_library"))(4) : -1;
+		} else {
+			sum = rounds(atol(line));
+		}
+		printf("%ld\n", sum);
+	}
+	return 0;
+}

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Pid probes by uprobes (-x inproc=off) and in the process (all): the same output of the same scripts.
+
+One process makes the same calls for each run. SCRIPTS has the scripts, with what the program itself knows about their output where that is short;
+and each says how many of its places may be uprobes. Then: exit() ends a session at once, a tracer that is killed leaves the code as it was, children
+fire nothing, libraries that come later are probed, and a process that is being debugged is refused.
+"""
+import os, re, signal, subprocess, sys, time
+
+DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
+PATIENCE = int(os.environ.get("PATIENCE", 1))
+FILE, LIBRARY = f"{TMP}/same", f"{TMP}/libcome.so"
+ROUNDS = 5
+bad = []
+
+
+def check(what, got, want):
+    if got != want:
+        bad.append(f"{what}: {got!r} instead of {want!r}")
+
+
+class Target:
+    def __init__(self):
+        self.p = subprocess.Popen([FILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.p.pid
+        self.p.stdout.readline()
+
+    def call(self, what=ROUNDS):
+        self.p.stdin.write(f"{what}\n")
+        self.p.stdin.flush()
+        line = self.p.stdout.readline()
+        if not line.strip().lstrip("-").isdigit():
+            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
+        return int(line)
+
+    def end(self):
+        self.p.stdin.close()
+        return self.p.wait(60 * PATIENCE)
+
+    def code(self):
+        """The bytes of the program's and libc's code in memory."""
+        out = []
+        with open(f"/proc/{self.pid}/maps") as maps, open(f"/proc/{self.pid}/mem", "rb") as mem:
+            for line in maps:
+                words = line.split()
+                if "x" in words[1] and len(words) > 5 and (words[5] == FILE or "libc.so" in words[5]):
+                    start, end = (int(x, 16) for x in words[0].split("-"))
+                    mem.seek(start)
+                    out.append(mem.read(end - start))
+        return out
+
+
+class Tracer:
+    def __init__(self, mode, script, pid, *flags):
+        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, "-p", str(pid), "-n",
+                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for line in self.p.stdout:
+            if "READY" in line:
+                return
+        raise ValueError(f"{script}: {self.p.stderr.read()}")
+
+    def end(self, how=signal.SIGINT):
+        if how:
+            self.p.send_signal(how)
+        out, err = self.p.communicate(timeout=60 * PATIENCE)
+        found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", err)
+        return out, (int(found.group(1)), int(found.group(2))) if found else err
+
+
+P = "pid$target:a.out"
+N = ROUNDS
+# name, script, what the sorted lines of the output must be (None: only the same), whether all places must be in the process
+SCRIPTS = [
+    ("entries", f"{P}:add:entry,{P}:nothing:entry,{P}:six:entry {{ @[probefunc] = count(); }}",
+     [f"add {N + 1}", f"nothing {N}", f"six {N}"], False),
+    ("entries and returns of all functions", f"{P}::entry,{P}::return {{ @[probefunc, probename] = count(); }}", None, False),
+    ("a library", 'pid$target:libc.so.6:qsort:entry,pid$target:libc.so.6:strtol:entry,pid$target:libc.so.6:strlen:entry { @[probemod, probefunc] = count(); }',
+     None, False),
+    ("arguments", f'{P}:six:entry {{ printf("%d %d %d %d %d %d\\n", arg0, arg1, arg2, arg3, arg4, arg5); }}',
+     sorted(f"{i} 1 2 3 4 5" for i in range(N)), False),
+    ("returns", f'{P}:ways:return {{ printf("%x %d %s\\n", arg0, arg1, probename); }}', None, False),
+    ("predicates", f"{P}:fib:entry /arg0 > 2 && arg0 != 4/ {{ @[arg0] = count(); @s = sum(arg0 * 3 - 1); }}", None, False),
+    ("functions of aggregations",
+     f"{P}:fib:entry {{ @a = avg(arg0); @b = min(arg0); @c = max(arg0); @d = sum(arg0); @e = stddev(arg0); @q = quantize(arg0); @l = lquantize(arg0, 0, 6, 2); }}",
+     None, False),
+    ("variables of threads", f"{P}:ways:entry {{ self->n = arg0 + 1; }} {P}:ways:return /self->n/ {{ @[self->n, arg1] = count(); self->n = 0; }}", None, True),
+    ("latencies", f"{P}:rounds:entry {{ self->at = timestamp; }} {P}:rounds:return /self->at/ {{ @[timestamp > self->at && timestamp - self->at < 60000000000] = count(); self->at = 0; }}",
+     ["1 1"], True),
+    ("clauses of both kinds", f'{P}:add:entry {{ @n = count(); }} {P}:six:entry {{ @[stringof(execname), copyin(uregs[R_RSP], 1) != NULL] = count(); }}', None, False),
+]
+
+
+def lines_of(out):
+    return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip())
+
+
+def same(t, name, script, want, is_whole):
+    got = {}
+    for mode in ("off", "all"):
+        tracer = Tracer(mode, script, t.pid)
+        t.call()
+        got[mode], places = tracer.end()
+        if mode == "all":
+            check(f"{name}: some places are in the process", isinstance(places, tuple) and places[0] > 0 and (not is_whole or places[1] == 0) or places, True)
+    check(f"{name}: the output", lines_of(got["all"]), lines_of(got["off"]))
+    if want is not None:
+        check(f"{name}: what the program has done", lines_of(got["all"]), want)
+
+
+def exits(t):
+    """exit() in the process: the session ends, and with the status."""
+    tracer = Tracer("all", f"{P}:add:entry /arg0 == 2/ {{ exit(7); }}", t.pid)
+    since = time.monotonic()
+    t.call()
+    out, places = tracer.end(None)
+    check("exit(): its status", tracer.p.returncode, 7)
+    check("exit(): in the process", isinstance(places, tuple) and places[0] > 0 or places, True)
+    check("exit(): soon", time.monotonic() - since < 5 * PATIENCE, True)
+
+
+def killed(t):
+    """The keeper takes the jumps back; the process goes on."""
+    before = t.code()
+    tracer = Tracer("all", f"{P}::entry,{P}::return,pid$target:libc.so.6::entry {{ @ = count(); }}", t.pid)
+    t.call()
+    check("killed: the code was changed", t.code() != before, True)
+    tracer.end(signal.SIGKILL)
+    until = time.monotonic() + 30 * PATIENCE
+    while t.code() != before and time.monotonic() < until:
+        t.call()
+    check("killed: the code is that of before", t.code() == before, True)
+
+
+def children(t):
+    tracer = Tracer("all", f"{P}:add:entry {{ @ = count(); }}", t.pid)
+    t.call("f")
+    t.call(2)
+    t.call("t")
+    check("children fire nothing, threads do", lines_of(tracer.end()[0]), ["6"])
+
+
+def comes(t):
+    """A library that is opened while probes are in place."""
+    with open(f"{TMP}/come.c", "w") as f:
+        f.write("long from_library(long n) { return n + 38; }\n")
+    subprocess.run([CC, "-O1", "-shared", "-fPIC", "-o", LIBRARY, f"{TMP}/come.c"], check=True)
+    tracer = Tracer("all", f"{P}:add:entry,pid$target:libcome.so:from_library:entry {{ @[probefunc] = count(); }}", t.pid, "-Z", "-x", "libstop")
+    check("the library's function", t.call(LIBRARY), 42)
+    t.call(1)
+    check("a library that comes", lines_of(tracer.end()[0]), ["add 1", "from_library 1"])
+
+
+def command():
+    """A process of -c, from its first instruction of main() on."""
+    outs = {}
+    for mode in ("off", "all"):
+        p = subprocess.run([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", "-c", FILE, "-n", f"{P}:add:entry {{ @[probefunc, arg1] = count(); }} END {{ printa(@); }}"],
+                           input="4\n", capture_output=True, text=True, timeout=120 * PATIENCE)
+        outs[mode] = lines_of(p.stdout)
+        if mode == "all":
+            check("-c: places in the process", bool(re.search(r"[1-9]\d* places probed in process", p.stderr)) or p.stderr, True)
+    check("-c: the output", outs["all"], outs["off"])
+
+
+def refused(t):
+    """A process that is being debugged: an error with all, uprobes with auto."""
+    gdb = subprocess.Popen(["gdb", "-q", "-nx", "-p", str(t.pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    gdb.stdin.write("echo HELD\\n\n")
+    gdb.stdin.flush()
+    while "HELD" not in gdb.stdout.readline():
+        pass
+    script = f"{P}:add:entry {{ @ = count(); }} tick-10ms {{ exit(0); }}"
+    p = {mode: subprocess.run([DTRACE, "-qv", "-x", f"inproc={mode}", "-p", str(t.pid), "-n", script], capture_output=True, text=True, timeout=60 * PATIENCE)
+         for mode in ("all", "auto")}
+    gdb.communicate("detach\nquit\n", timeout=60 * PATIENCE)
+    check("refused: all is an error", p["all"].returncode != 0 and "inproc" in p["all"].stderr or p["all"].stderr, True)
+    check("refused: auto is uprobes", p["auto"].returncode == 0 and " 0 places probed in process" in " " + p["auto"].stderr or p["auto"].stderr, True)
+
+
+subprocess.run([CC, "-O2", "-pthread", "-o", FILE, f"{SRC}/tests/e2e/inproc/same.c", "-ldl"], check=True)
+t = Target()
+only = os.environ.get("ONLY", "")
+for row in SCRIPTS:
+    if only in row[0]:
+        same(t, *row)
+for f in (exits, killed, children, comes):
+    if only in f.__name__:
+        f(t)
+if only in "command":
+    command()
+if only in "refused":
+    if subprocess.run(["sh", "-c", "command -v gdb"], capture_output=True).returncode == 0:
+        refused(t)
+    else:
+        print("skip: no gdb")
+check("the process ends well", t.end(), 0)
+for line in bad:
+    print(line)
+sys.exit(bool(bad))
