@@ -266,6 +266,8 @@ static void insn_note(struct decoding *d, const ZydisDecodedInstruction *in, uin
 		jump_note(d, in, at);
 	if (in->mnemonic == ZYDIS_MNEMONIC_XBEGIN || in->mnemonic == ZYDIS_MNEMONIC_XEND)
 		transaction_note(d, in, at);
+	if (in->mnemonic == ZYDIS_MNEMONIC_XABORT) /* the transaction has begun elsewhere */
+		flow_bar_add(d->f, at, next, FLOW_TRANSACTION);
 	d->recent[d->nrecent++ % BACK_MAX] = at;
 }
 

@@ -75,6 +75,7 @@ enum flow_lack {
 	FLOW_NO_PAD,	   /* room for a short jump, but no padding within its reach */
 	FLOW_UNKNOWN_JUMP, /* the function jumps to where a table says that was not found */
 	FLOW_FIRST,	   /* room only at the first instruction of the function */
+	FLOW_PAGES,	   /* the jump would lie on two pages: it could be written only in part */
 	FLOW_NLACKS,
 };
 
@@ -86,6 +87,7 @@ const char *flow_lack_text(enum flow_lack lack);
 #define FLOW_BODIES_MAX 4
 #define FLOW_JUMP	5 /* bytes of jmp rel32 */
 #define FLOW_JUMP_SHORT 2 /* of jmp rel8 */
+#define FLOW_PAGE	4096
 
 struct flow_body {
 	uint8_t off;   /* before the moved instruction at this offset the body runs */

@@ -41,6 +41,7 @@ const char *flow_lack_text(enum flow_lack lack)
 	case FLOW_NO_PAD: return "no padding within a short jump";
 	case FLOW_UNKNOWN_JUMP: return "a jump to where is not known";
 	case FLOW_FIRST: return "room only at the first instruction";
+	case FLOW_PAGES: return "two pages, on which a jump cannot be written at once";
 	case FLOW_NLACKS: break;
 	}
 	return "not known";

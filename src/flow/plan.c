@@ -62,6 +62,12 @@ static bool window_take(const struct planning *p, const struct flow_window *w)
 	       (w->jump == FLOW_JUMP || range_take(p, w->pad, FLOW_JUMP));
 }
 
+/* Whether all of a jump is written at once, and never in part. */
+static bool is_on_page(uint64_t addr, uint32_t size)
+{
+	return addr / FLOW_PAGE == (addr + size - 1) / FLOW_PAGE;
+}
+
 /* Finds free padding that a short jump at addr reaches; 0: there is none. */
 static uint64_t pad_find(const struct planning *p, uint64_t addr)
 {
@@ -83,7 +89,7 @@ static uint64_t pad_find(const struct planning *p, uint64_t addr)
 		uint64_t last = MIN(to, r->addr + r->size - FLOW_JUMP);
 
 		for (uint64_t at = MAX(from, r->addr); at <= last; at++)
-			if (range_is_free(p, at, FLOW_JUMP))
+			if (is_on_page(at, FLOW_JUMP) && range_is_free(p, at, FLOW_JUMP))
 				return at;
 	}
 	return 0;
@@ -147,6 +153,8 @@ static bool window_join(const struct planning *p, const struct spot *s, uint32_t
 static enum flow_lack window_put(const struct planning *p, struct flow_window *w,
 				 const struct spot *s, uint32_t site)
 {
+	if (!is_on_page(w->addr, w->jump))
+		return FLOW_PAGES;
 	if (!range_is_free(p, w->addr, window_size(w)))
 		return FLOW_OVERLAPS;
 	if (w->jump == FLOW_JUMP_SHORT) {
@@ -291,7 +299,7 @@ static void sites_place(struct planning *p, uint32_t n)
 		if (*lack == FLOW_FITS)
 			continue;
 		left = site_try(p, order[i].site, FLOW_JUMP_SHORT);
-		if (left == FLOW_FITS || left == FLOW_NO_PAD)
+		if (left == FLOW_FITS || (left == FLOW_NO_PAD && *lack != FLOW_PAGES))
 			*lack = left;
 	}
 	if (p->plan->windows.len)

@@ -173,6 +173,33 @@ static void test_exit_at_first(void)
 	made_end(&m);
 }
 
+/* A jump is not written on two pages. */
+static void test_pages(void)
+{
+	static const uint32_t before[] = {6, 3}; /* bytes of the function on the first page */
+	struct flow_window w = {0};
+
+	for (uint32_t i = 0; i < ARRAY_LEN(before); i++) {
+		struct made m = {0};
+		uint64_t at = CODE + FLOW_PAGE - before[i];
+
+		while (m.code.len < FLOW_PAGE - before[i])
+			(void)ADD(&m, "\x98"); /* cwde */
+		(void)ADD(&m, PLAIN);
+		made_symbol(&m, "plain", at, sizeof(PLAIN) - 1);
+		FUNC(&m, "next", PLAIN);
+		must_read(&m);
+		if (i)
+			is_str(flow_lack_text(site_lack(&m, at, FLOW_ENTRY, false, NULL)),
+			       flow_lack_text(FLOW_PAGES), "an entry on two pages");
+		else
+			ok(site_lack(&m, at + 11, FLOW_EXIT, false, &w) == FLOW_FITS &&
+				   w.addr == at + 1,
+			   "an exit gets an earlier start, on one page");
+		made_end(&m);
+	}
+}
+
 /* xor; lea TABLE(%rip),%rdx; movslq (%rdx,%rdi,4),%rax; add %rdx,%rax; jmp *%rax, then cases */
 #define SWITCH "\x31\xc0\x48\x8d\x15\xf7\x0f\x00\x00\x48\x63\x04\xba\x48\x01\xd0\xff\xe0"
 #define CASES  "\xff\xc0\xff\xc0\xff\xc0\xff\xc0\xff\xc0\xff\xc0\xff\xc0\xc3"
@@ -287,6 +314,9 @@ static void test_call(void)
 	/* push; xbegin; inc; inc; xend; pop; ret */
 	FUNC(&m, "tsx", "\x53\xc7\xf8\x00\x00\x00\x00\xff\xc0\xff\xc0\xff\xc0\x0f\x01\xd5\x5b\xc3");
 	FUNC(&m, "SafeFetchN_impl", "\x48\x8b\x07\x48\x83\xc0\x01\x90\x90\xc3");
+	/* push; xabort; pop; ret */
+	FUNC(&m, "gives_up", "\x53\xc6\xf8\xfd\x90\x90\x90\x5b\xc3");
+	FUNC(&m, "__pthread_enable_asynccancel", PLAIN);
 	must_read(&m);
 	ok(site_lack(&m, CODE, FLOW_ENTRY, false, &w) == FLOW_FITS && w.len == 8 && w.nins == 2,
 	   "a call as the last instruction");
@@ -296,6 +326,9 @@ static void test_call(void)
 	lack_is(&m, CODE + 96, FLOW_ENTRY, FLOW_UNMOVABLE, "the instruction loop");
 	lack_is(&m, CODE + 128 + 7, FLOW_OFFSET, FLOW_TRANSACTION, "inside of a transaction");
 	lack_is(&m, CODE + 160, FLOW_ENTRY, FLOW_KNOWN, "a function that compares addresses");
+	lack_is(&m, CODE + 192, FLOW_ENTRY, FLOW_TRANSACTION,
+		"the end of one that began elsewhere");
+	lack_is(&m, CODE + 224, FLOW_ENTRY, FLOW_KNOWN, "a function that is unwound everywhere");
 	made_end(&m);
 }
 
@@ -487,6 +520,7 @@ int main(void)
 	test_back();
 	test_first();
 	test_exit_at_first();
+	test_pages();
 	test_table();
 	test_tables();
 	test_labels();
