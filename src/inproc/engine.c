@@ -145,6 +145,14 @@ static struct err *inproc_load(struct engine_run *er, const struct unit *u, stru
 	return NULL;
 }
 
+static bool is_attached_alone(const struct inproc_run *r, const struct loaded *l)
+{
+	for (const struct loaded *other = r->units; other; other = other->next)
+		if (other != l && other->states)
+			return false;
+	return true;
+}
+
 /* What fails is left to patch_close() and to the keeper. */
 static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 {
@@ -155,8 +163,12 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 	for (uint32_t i = 0; i < l->windows.len; i++)
 		if (l->states[i] == PATCH_IN)
 			addrs[n++] = l->windows.data[i].addr;
-	if (n && !patch_is_gone(r->p->patch))
-		e = patch_take_back(r->p->patch, addrs, n);
+	if (n && !patch_is_gone(r->p->patch)) {
+		if (is_attached_alone(r, l))
+			e = patch_switch(r->p->patch, false);
+		if (!e)
+			e = patch_take_back(r->p->patch, addrs, n);
+	}
 	if (e)
 		inproc_debug(r->p, "windows stay for now", e);
 	err_destroy(e);
@@ -310,8 +322,6 @@ static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
 	e = patch_write(r->p->patch, l->windows.data, l->windows.len, opts->is_interrupted,
 			l->states);
 	if (!e)
-		e = patch_switch(r->p->patch, true);
-	if (!e)
 		windows_tell(r->p, l, opts);
 	return e;
 }
@@ -345,10 +355,16 @@ static uint64_t inproc_links_missed(struct engine_run *r, const struct attachmen
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
+/*
+ * All windows are written before the switch is turned on, and taken back after it was turned off:
+ * entries and returns begin and end together, whichever batch they are in.
+ */
 static void inproc_set_state(struct engine_run *er, enum rt_state state)
 {
 	struct err *e = ndata_set_state(run_of(er)->p->data, state);
 
+	if (!e)
+		e = patch_switch(run_of(er)->p->patch, state == RT_STATE_ON);
 	if (e)
 		inproc_debug(run_of(er)->p, "the state cannot be set", e);
 	err_destroy(e); /* a process that has cut off its data has no probes any more */

@@ -56,6 +56,8 @@ struct inproc *inproc_create(const struct inproc_opts *opts);
  */
 void inproc_leave(struct inproc *p);
 void inproc_destroy(struct inproc *p); /* NULL is allowed */
+/* Whether no jump of ours is in the process: its places may get uprobes. */
+bool inproc_is_out(const struct inproc *p);
 
 /*
  * Finds out at which sites of a unit a jump can be written. ret_lacks[i], a site each, in the order

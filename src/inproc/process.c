@@ -35,6 +35,11 @@ void inproc_leave(struct inproc *p)
 	p->patch = NULL;
 }
 
+bool inproc_is_out(const struct inproc *p)
+{
+	return !p->patch || patch_is_gone(p->patch) || patch_count(p->patch) == 0;
+}
+
 void inproc_destroy(struct inproc *p)
 {
 	if (!p)

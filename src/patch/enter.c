@@ -51,6 +51,7 @@ struct enter {
 	bool has_slack, has_frame;
 	taddr region;
 	uint64_t size; /* of the shared part */
+	bool is_busy;  /* a thread did not stop */
 	struct err *e;
 };
 
@@ -279,7 +280,7 @@ static struct err *threads_hold(struct enter *t)
 	case SEIZE_GONE: return refuse_gone(pid);
 	case SEIZE_REFUSED: return refuse_hold(pid, j->suspends, t->held.tid, t->held.sys);
 	case SEIZE_MANY: return refuse_hold(pid, j->suspends, pid, 0);
-	case SEIZE_BUSY: return refuse_busy(pid, t->held.tid);
+	case SEIZE_BUSY: t->is_busy = true; return refuse_busy(pid, t->held.tid);
 	}
 	return NULL;
 }
@@ -324,6 +325,7 @@ static void enter_run(void *ctx)
 {
 	struct enter *t = ctx;
 
+	t->is_busy = false;
 	t->e = enter_held(t);
 	seize_release(&t->held);
 	proc_maps_deinit(&t->maps);
@@ -332,6 +334,7 @@ static void enter_run(void *ctx)
 struct err *region_enter(struct patch *p, const struct patch_opts *o)
 {
 	struct enter t = {.p = p, .o = o};
+	uint64_t until = now_ns() + p->busy_ns;
 	struct err *e;
 
 	head_size_set(p, o);
@@ -342,6 +345,11 @@ struct err *region_enter(struct patch *p, const struct patch_opts *o)
 	t.frame_was = xmalloc(ARCH_FRAME_MAX);
 	t.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
 	e = worker_run(enter_run, &t);
+	while (!e && t.is_busy && busy_wait(until)) { /* nothing was changed */
+		err_destroy(t.e);
+		t.e = NULL;
+		e = worker_run(enter_run, &t);
+	}
 	free(t.frame_was);
 	free(t.remote.buf);
 	return e ? e : t.e;

@@ -39,6 +39,7 @@
 #define PATCH_BATCH	 1000	    /* windows that are written during one stop */
 #define PATCH_BOUNDS_MAX 8	    /* instructions of a window */
 #define PATCH_REACH	 0x70000000 /* bytes between the code and the region */
+#define PATCH_BUSY_NS	 5000000000ull
 
 struct gate;
 struct keeper;
@@ -52,6 +53,11 @@ struct patch_opts {
 	uint32_t windows;      /* the most that are in place at the same time */
 	struct gate *gate;     /* through which the program's file is looked at */
 	struct keeper *keeper; /* NULL: when we are killed, the windows stay until they are found */
+	/*
+	 * A thread may wait where nothing stops it, as for a child of vfork(): each stop is tried
+	 * again for so long, while the process runs. 0: PATCH_BUSY_NS.
+	 */
+	uint64_t busy_ns;
 };
 
 /* NULL: this machine's processor is one for which windows can be made; else a reason. */
@@ -128,7 +134,7 @@ enum patch_state {
 /*
  * Writes the windows, in batches. What becomes of each is in states[n]. An error if the threads
  * cannot be held: then some may be in place, as states[] says. It ends early without an error when
- * *is_interrupted is not 0 (NULL is allowed).
+ * *is_interrupted is not 0 (NULL is allowed). What an earlier call has left in place is PATCH_IN.
  */
 MUST_CHECK struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t n,
 				   const atomic_int *is_interrupted, enum patch_state *states);

@@ -42,11 +42,14 @@ struct patch {
 	bool has_rseq;
 	int64_t rseq_offset;
 	uint32_t next_row;
+	uint64_t busy_ns;
 	uint64_t longest_stop_ns;
 };
 
 /* Runs a function in a thread of its own, which takes no signals. */
 MUST_CHECK struct err *worker_run(void (*run)(void *ctx), void *ctx);
+/* Waits before a stop is tried again that a thread has prevented; false: it is later than that. */
+bool busy_wait(uint64_t until);
 
 /* ---- refusals (refuse.c) */
 

@@ -150,8 +150,8 @@ struct err *refuse_hold(pid_t pid, bool suspended, pid_t tid, int sys)
 
 struct err *refuse_busy(pid_t pid, pid_t tid)
 {
-	return use_uprobes(err_new("thread %d of process %d waits in the kernel and cannot be "
-				   "stopped",
+	return use_uprobes(err_new("thread %d of process %d waits in the kernel, as for a child "
+				   "of vfork(), and cannot be stopped",
 				   (int)tid, (int)pid),
 			   "try again later");
 }

@@ -61,6 +61,7 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 	*p = (struct patch){.pid = pid,
 			    .gate = o->gate,
 			    .keeper = o->keeper,
+			    .busy_ns = o->busy_ns ? o->busy_ns : PATCH_BUSY_NS,
 			    .mem_fd = process_memory_open(pid),
 			    .region_fd = -1,
 			    .journal_fd = -1};

@@ -3,10 +3,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "patch/patch_impl.h"
 
 #define STACK_SIZE (1 << 20)
+#define BUSY_NS	   50000000
 
 struct worker {
 	void (*run)(void *ctx);
@@ -21,6 +23,16 @@ static void *worker_main(void *arg)
 	(void)setpriority(PRIO_PROCESS, (id_t)gettid(), -20);
 	w->run(w->ctx);
 	return NULL;
+}
+
+bool busy_wait(uint64_t until)
+{
+	static const struct timespec pause = {.tv_nsec = BUSY_NS};
+
+	if (now_ns() >= until)
+		return false;
+	(void)nanosleep(&pause, NULL);
+	return true;
 }
 
 struct err *worker_run(void (*run)(void *ctx), void *ctx)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "arch/patch.h"
 #include "kernel/sys.h"
 #include "patch/patch_impl.h"
 
@@ -27,8 +28,11 @@ static void change_run(void *ctx)
 /* *ret_gone: the process has ended; no error then. */
 static struct err *change_do(struct patch *p, struct change *c, bool *ret_gone)
 {
+	uint64_t until = now_ns() + p->busy_ns;
 	struct err *e = worker_run(change_run, c);
 
+	while (!e && c->result == WINDOWS_BUSY && busy_wait(until))
+		e = worker_run(change_run, c);
 	*ret_gone = !e && c->result == WINDOWS_GONE;
 	if (e)
 		return e;
@@ -171,6 +175,59 @@ static struct err *batch_write(struct patch *p, struct batch *b, enum patch_stat
 	return e;
 }
 
+/* ---- those that stand already ----------------------------------------------------------------- */
+
+static bool memory_has(const struct patch *p, taddr addr, const uint8_t *want, uint32_t size)
+{
+	uint8_t now[WINDOWS_JUMP];
+
+	return sys_pread(p->mem_fd, now, size, addr) == (ssize_t)size &&
+	       memcmp(now, want, size) == 0;
+}
+
+/* Whether our jump is at the window of a row: that there is a row says only that it may be. */
+static bool row_stands(const struct patch *p, const struct window_row *r)
+{
+	uint8_t jump[WINDOWS_JUMP];
+
+	if (!arch_patch->jump_make(r->pad ? r->pad : r->addr, r->stub, jump) ||
+	    !memory_has(p, r->pad ? r->pad : r->addr, jump, arch_patch->jump_size))
+		return false;
+	return !r->pad || (arch_patch->short_make(r->addr, r->pad, jump) &&
+			   memory_has(p, r->addr, jump, arch_patch->short_size));
+}
+
+static int by_row_addr(const void *pa, const void *pb)
+{
+	const struct window_row *const *a = pa, *const *b = pb;
+
+	return ((*a)->addr > (*b)->addr) - ((*a)->addr < (*b)->addr);
+}
+
+/* An earlier call may have failed in its middle: what it has written holds our own jumps. */
+static void standing_find(const struct patch *p, const struct patch_window *w, uint32_t n,
+			  enum patch_state *states)
+{
+	const struct windows_journal *j = p->journal;
+	CLEANUP(free)
+	const struct window_row **rows = xcalloc(MAX(j->nrows, 1u), sizeof(void *));
+	uint32_t nrows = 0;
+
+	for (uint32_t i = 0; i < j->nrows; i++)
+		if (j->rows[i].is_used)
+			rows[nrows++] = &j->rows[i];
+	qsort(rows, nrows, sizeof(*rows), by_row_addr);
+	for (uint32_t i = 0; i < n && nrows; i++) {
+		const struct window_row key = {.addr = w[i].addr}, *k = &key;
+		const struct window_row **r = bsearch(&k, rows, nrows, sizeof(*rows), by_row_addr);
+
+		if (r && (*r)->stub == w[i].stub && (*r)->pad == w[i].pad && row_stands(p, *r))
+			states[i] = PATCH_IN;
+	}
+}
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
 /* One pass over those that are in a state. */
 static struct err *pass_write(struct patch *p, const struct patch_window *w, uint32_t n,
 			      enum patch_state want, const atomic_int *is_interrupted,
@@ -209,6 +266,8 @@ struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t 
 
 	for (uint32_t i = 0; i < n; i++)
 		states[i] = PATCH_OUT;
+	if (windows_is_there(p->journal, p->mem_fd))
+		standing_find(p, w, n, states);
 	e = pass_write(p, w, n, PATCH_OUT, is_interrupted, states, &is_over);
 	for (uint32_t i = 0; !e && !is_over && some_are(states, n, PATCH_HELD) && retry_wait(i);
 	     i++)

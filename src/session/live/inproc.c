@@ -365,6 +365,49 @@ static struct err *division_decide(struct division *d)
 	return e;
 }
 
+/* ---- leaving -------------------------------------------------------------------------------- */
+
+/* Loads a unit into the engine that takes it now; the others follow in their turn. */
+static struct err *unit_move(struct live *live, struct session_unit *u, bool attaches)
+{
+	struct err *e = live_choose_engine(live, u);
+
+	if (!e)
+		e = live_load_unit(live, u);
+	return e || !attaches ? e : live_attach_unit(live, u);
+}
+
+struct err *live_leave_process(struct live *live, uint32_t i, bool attaches, struct err *e)
+{
+	const struct match *m = live->match;
+	CLEANUP(free) bool *moves = xcalloc(MAX(m->units.len, 1u), sizeof(*moves));
+
+	if (live->opts->val[OPT_inproc] == INPROC_ALL)
+		return err_wrap(e, "option inproc");
+	for (uint32_t k = 0; k < m->units.len; k++)
+		if (m->units.data[k]->unit.is_inproc)
+			live_unload_unit(live, m->units.data[k]);
+	if (!inproc_is_out(live->inproc)) /* a uprobe in a jump would be the death of the process */
+		return e;
+	report_adjusted(live->report, "%s; the probes in the process are uprobes", err_text(e));
+	err_destroy(e);
+	e = NULL;
+	for (uint32_t k = 0; k < m->units.len; k++) {
+		struct session_unit *u = m->units.data[k];
+
+		moves[k] = u->unit.is_inproc;
+		if (moves[k])
+			u->engine = NULL;
+		u->unit.is_inproc = false;
+	}
+	for (uint32_t k = 0; k < m->units.len && !e; k++)
+		if (moves[k] && (k <= i || attaches))
+			e = unit_move(live, m->units.data[k], attaches && k <= i);
+		else if (moves[k])
+			e = live_choose_engine(live, m->units.data[k]);
+	return e;
+}
+
 static void inproc_debug_line(void *ctx, const char *msg)
 {
 	report_debug(ctx, "%s", msg);

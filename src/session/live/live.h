@@ -115,6 +115,12 @@ MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
 /* Divides units of code for the engine in the process: option inproc (inproc.c). */
 MUST_CHECK struct err *live_divide_units(struct live *live);
 /*
+ * The engine in the process has refused unit i, while units are loaded or attached: its units
+ * become uprobes, if the user allows that and the process is as it was. Else the error is returned.
+ */
+MUST_CHECK struct err *live_leave_process(struct live *live, uint32_t i, bool attaches,
+					  struct err *e);
+/*
  * Opens the engines of the units, with principal buffers of the size of option bufsize, or smaller
  * ones. strtab_room: bytes for names of added probes.
  */

@@ -44,6 +44,8 @@ struct err *live_load_units(struct live *live)
 		report_progress(live->report, i);
 		e = live->is_interrupted ? err_sys(EINTR, "a signal came before tracing began")
 					 : live_load_unit(live, live->match->units.data[i]);
+		if (e && live->match->units.data[i]->unit.is_inproc && !live->is_interrupted)
+			e = live_leave_process(live, i, false, e);
 	}
 	report_end(live->report);
 	return e;
@@ -98,6 +100,8 @@ struct err *live_attach_units(struct live *live)
 			continue;
 		if (!unit_has_timers(u))
 			e = live_attach_unit(live, u);
+		if (e && u->unit.is_inproc)
+			e = live_leave_process(live, i, true, e);
 		report_progress(live->report, done);
 		if (!e)
 			report_debug(live->report, "'%s': attached", u->unit.name);

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,35 @@ static void *in_thread(void *arg)
 	return (void *)rounds(3);
 }
 
+static int regions(void)
+{
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "re");
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, " r-xs ") != NULL;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* As soon as there is one region more, this thread waits where nothing can stop it. */
+static atomic_bool may_end;
+static void *in_vfork(void *arg)
+{
+	long before = (long)arg;
+
+	while (regions() <= before)
+		usleep(1000);
+	if (!vfork()) {
+		while (!may_end)
+			usleep(10000);
+		_exit(0);
+	}
+	return NULL;
+}
+
 int main(void)
 {
 	char line[256];
@@ -89,6 +120,11 @@ int main(void)
 		} else if (line[0] == 't') { /* another thread */
 			pthread_create(&t, NULL, in_thread, NULL);
 			pthread_join(t, (void **)&sum);
+		} else if (line[0] == 'v') {
+			pthread_create(&t, NULL, in_vfork, (void *)(long)regions());
+		} else if (line[0] == 'w') {
+			may_end = true;
+			pthread_join(t, NULL);
 		} else if (line[0] == '/') { /* a library is opened, and called */
 			line[strcspn(line, "\n")] = '\0';
 			lib = dlopen(line, RTLD_NOW);

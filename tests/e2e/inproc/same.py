@@ -140,6 +140,20 @@ def children(t):
     check("children fire nothing, threads do", lines_of(tracer.end()[0]), ["6"])
 
 
+def stuck(t):
+    """A thread waits for a child of vfork() when windows are to be written, and goes on waiting: uprobes."""
+    before = t.code()
+    t.call("v")
+    tracer = Tracer("auto", f"{P}:add:entry,{P}:ways:return {{ @[probefunc] = count(); }}", t.pid)
+    t.call(2)
+    tracer.p.send_signal(signal.SIGINT)
+    out, err = tracer.p.communicate(timeout=60 * PATIENCE)
+    check("vfork: what fires", lines_of(out), ["add 2", "ways 2"])
+    check("vfork: why they are uprobes", "of vfork(), and cannot be stopped; the probes in the process are uprobes" in err or err, True)
+    t.call("w")
+    check("vfork: the code is that of before", t.code() == before, True)
+
+
 def comes(t):
     """A library that is opened while probes are in place."""
     with open(f"{TMP}/come.c", "w") as f:
@@ -184,7 +198,7 @@ only = os.environ.get("ONLY", "")
 for row in SCRIPTS:
     if only in row[0]:
         same(t, *row)
-for f in (exits, killed, children, comes):
+for f in (exits, killed, children, stuck, comes):
     if only in f.__name__:
         f(t)
 if only in "command":

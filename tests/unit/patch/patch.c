@@ -249,8 +249,20 @@ static void test_many(void)
 	for (uint64_t i = 0; i < MANY; i++)
 		in += many_counted(p, i, i + 1, i % 2 ? 1 : 2);
 	is_int(in, MANY, "and count");
-	ok(!patch_write(p, w, MANY, NULL, s) && s[0] == PATCH_DIFFERS && s[1] == PATCH_IN,
-	   "who writes all again writes those only");
+	in = 0;
+	e = patch_write(p, w, MANY, NULL, s);
+	for (uint32_t i = 0; i < MANY; i++)
+		in += s[i] == PATCH_IN;
+	ok(!e && in == MANY && patch_count(p) == MANY,
+	   "who writes all again writes those only, and all are in place %s", text(e));
+	shared->go = 3;
+	(void)await(&shared->done, 3);
+	in = 0;
+	for (uint64_t i = 0; i < MANY; i++)
+		in += many_counted(p, i, i + 1, i % 2 ? 2 : 3);
+	is_int(in, MANY, "once");
+	w[0].stub += STUB_SIZE;
+	ok(!patch_write(p, w, 1, NULL, s) && s[0] != PATCH_IN, "another stub is none of them");
 	patch_close(p);
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
@@ -558,13 +570,15 @@ static void test_vfork(void)
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
-/* The parent of a child of vfork() cannot be stopped. */
+/* The parent of a child of vfork() cannot be stopped. go: so many ms longer. */
 static void stuck_run(void)
 {
 	if (!vfork()) {
 		shared->is_ready = 1;
 		while (!shared->go)
 			(void)usleep(1000);
+		shared->handling = 1;
+		(void)usleep(shared->go * 1000);
 		_exit(0);
 	}
 	victim_run();
@@ -579,13 +593,16 @@ static void test_stuck(void)
 	struct err *e;
 
 	(void)await(&shared->is_ready, 1);
+	o.busy_ns = 1;
 	e = patch_open(pid, &o, &p);
 	ok(e && strstr(err_text(e), "waits in the kernel"), "a thread cannot be stopped");
 	err_destroy(e);
-	shared->go = 1;
-	ok(calls_await(500), "it runs on when it has waited");
+	is_int(shared->calls, 0, "it waits all the time");
+	shared->go = 700; /* longer than one stop is waited for */
+	(void)await(&shared->handling, 1);
 	p = patch_all(pid, NULL, s);
-	ok(p && all_are(s, PATCH_IN), "then it gets windows");
+	ok(p && all_are(s, PATCH_IN), "it gets windows when it has waited");
+	ok(calls_await(500), "and runs on");
 	patch_close(p);
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
