@@ -109,14 +109,18 @@ static struct err *candidate_add(struct division *d, struct session_unit *u)
 	for (uint32_t i = 0; i < u->unit.nclauses; i++) {
 		const char *why = NULL;
 
+		if (d->live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
+			c->refusals[i] = "of scripts that follow children";
 		/* of what a pattern finds later, some places may have to be uprobes */
-		if (d->shares[clause_index(&u->unit, i)] &&
-		    may_get_more(d, clause_index(&u->unit, i)))
+		else if (d->shares[clause_index(&u->unit, i)] &&
+			 may_get_more(d, clause_index(&u->unit, i)))
 			c->refusals[i] = "share variables with probes that may come";
 		else if (!inproc_takes_clause(p, &u->unit, i, d->live->match->layout, &why))
 			c->refusals[i] = why;
 	}
-	return inproc_survey(p, &u->unit, c->lacks);
+	return d->live->opts->val[OPT_follow] == FOLLOW_OPT_FORK
+		       ? NULL
+		       : inproc_survey(p, &u->unit, c->lacks);
 }
 
 /* Why clause i of the unit cannot run in the process; NULL: it can. */

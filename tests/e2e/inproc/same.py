@@ -140,6 +140,16 @@ def children(t):
     check("children fire nothing, threads do", lines_of(tracer.end()[0]), ["6"])
 
 
+def follows(t):
+    """With -x follow=fork the probes of the parent are uprobes, too, and those of children fire."""
+    tracer = Tracer("auto", f"{P}:add:entry {{ @ = count(); }}", t.pid, "-x", "follow=fork")
+    t.call("f")
+    t.call(2)
+    out, places = tracer.end()
+    check("children that are followed", lines_of(out), ["6"])
+    check("children that are followed: no place is in the process", places, (0, 1))
+
+
 def stuck(t):
     """A thread waits for a child of vfork() when windows are to be written, and goes on waiting: uprobes."""
     before = t.code()
@@ -198,7 +208,7 @@ only = os.environ.get("ONLY", "")
 for row in SCRIPTS:
     if only in row[0]:
         same(t, *row)
-for f in (exits, killed, children, stuck, comes):
+for f in (exits, killed, children, follows, stuck, comes):
     if only in f.__name__:
         f(t)
 if only in "command":
