@@ -96,7 +96,7 @@ static struct native_target target_of(const struct inproc_run *r)
 		.rseq_cpu_off = (int32_t)rseq,
 		.has_tid = p->has_tid,
 		.tid_off = p->tid_off,
-		.checks_fs = p->opts.is_early,
+		.checks_fs = p->checks_fs,
 		.stops_when_full = r->stops_when_full,
 		.only_cpu = r->only_cpu,
 	};
@@ -141,6 +141,7 @@ static struct err *inproc_load(struct engine_run *er, const struct unit *u, stru
 	l->unit = u;
 	l->next = r->units;
 	r->units = l;
+	inproc_note_fires(r->p, u);
 	*ret = l;
 	return NULL;
 }

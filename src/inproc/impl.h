@@ -63,6 +63,9 @@ struct inproc {
 	uint64_t code_used; /* bytes of the code part */
 	bool has_tid;
 	int32_t tid_off;
+	bool checks_fs; /* threads may have no thread block */
+	/* Which clauses fire on which probes there: allows() of clause and probe, ascending. */
+	VEC(uint64_t) fires;
 };
 
 /* ---- survey.c -------------------------------------------------------------------------------- */
@@ -81,5 +84,9 @@ struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_p
 uint64_t inproc_place_next(const struct inproc *p);
 /* Places code in the region; *ret: its address there. */
 MUST_CHECK struct err *inproc_place(struct inproc *p, const void *code, size_t size, uint64_t *ret);
+/* Whether a record may be of the clause and the probe: struct ndata_hooks. */
+bool inproc_allows(void *ctx, uint32_t clause, uint32_t probe);
+/* Adds what a unit fires. */
+void inproc_note_fires(struct inproc *p, const struct unit *u);
 /* A line for debugging; e may be NULL, and stays the caller's. */
 void inproc_debug(const struct inproc *p, const char *what, const struct err *e);

@@ -79,8 +79,9 @@ bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint3
 bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t i,
 			 const struct layout *l, const char **ret_why);
 /*
- * Enters the process, with room for the code of so many sites and for the data of the layout, which
- * must live as long as p. keeper: takes everything back if we are killed.
+ * Enters the process, with room for the code of so many sites, and for what the clauses use of the
+ * layout, which must live as long as p. clauses: by index, whether code of it goes there. keeper:
+ * takes everything back if we are killed.
  */
 MUST_CHECK struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
-				    struct keeper *keeper);
+				    const bool *clauses, struct keeper *keeper);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -18,6 +19,8 @@
 #define CODE_PER_CLAUSE (16u << 10)
 #define CODE_PER_SITE	384u /* a stub, and a row of the constants */
 #define CODE_ALIGN	64u
+
+#define HWCAP2_FSGSBASE 2u /* Linux arch/x86/include/uapi/asm/hwcap2.h */
 
 struct inproc *inproc_create(const struct inproc_opts *opts)
 {
@@ -47,6 +50,7 @@ void inproc_destroy(struct inproc *p)
 	inproc_leave(p);
 	ndata_destroy(p->data);
 	blob_plan_destroy(p->plan);
+	vec_deinit(&p->fires);
 	inproc_files_destroy(p);
 	free(p);
 }
@@ -65,6 +69,14 @@ void inproc_debug(const struct inproc *p, const char *what, const struct err *e)
 /* ---- threads --------------------------------------------------------------------------------- */
 
 #define BLOCK_MAX 4096u /* bytes of a thread block that are searched for the thread's id */
+
+/* False: the thread has not come so far that the C library has given it one. */
+static bool has_block(const struct halt_thread *t)
+{
+	struct arch_regs regs;
+
+	return !t->is_stopped || !arch.regs_read(t->tid, &regs) || regs.thread_pointer;
+}
 
 /* Keeps the offsets at which the block of this thread has the thread's id, as in all before. */
 static bool tid_offsets_keep(pid_t pid, const struct halt_thread *t, bool *is_one)
@@ -90,31 +102,35 @@ static bool tid_offsets_keep(pid_t pid, const struct halt_thread *t, bool *is_on
  * Finds where the thread block has the thread's id: at one offset in all threads. Where a single
  * thread has it more than once, the C library's own place is meant if it is among them.
  */
-static bool tid_offset_find(pid_t pid, int32_t *ret)
+static bool tid_offset_find(struct inproc *p)
 {
 	static const uint32_t usual = 0x2d0; /* glibc: struct pthread.tid, from 2.3 to 2.41 */
 	bool is_one[BLOCK_MAX / 4], is_known;
 	uint32_t n = 0;
 	struct halt h = {0};
-	struct err *e = halt_process(pid, &h);
+	struct err *e = halt_process(p->opts.pid, &h);
 
+	p->checks_fs = p->opts.is_early;
 	if (e) {
 		err_destroy(e); /* clauses that need the id are uprobes then */
 		return false;
 	}
+	p->checks_fs = false;
 	for (uint32_t i = 0; i < ARRAY_LEN(is_one); i++)
 		is_one[i] = true;
 	is_known = h.threads.len > 0;
-	for (uint32_t i = 0; i < h.threads.len && is_known; i++)
-		is_known = tid_offsets_keep(pid, &h.threads.data[i], is_one);
+	for (uint32_t i = 0; i < h.threads.len; i++) {
+		p->checks_fs |= !has_block(&h.threads.data[i]);
+		is_known = is_known && tid_offsets_keep(p->opts.pid, &h.threads.data[i], is_one);
+	}
 	halt_release(&h);
 	for (uint32_t i = 0; i < ARRAY_LEN(is_one); i++) {
 		n += is_one[i];
 		if (is_one[i])
-			*ret = (int32_t)(4 * i);
+			p->tid_off = (int32_t)(4 * i);
 	}
 	if (n > 1 && is_one[usual / 4]) {
-		*ret = (int32_t)usual;
+		p->tid_off = (int32_t)usual;
 		n = 1;
 	}
 	return is_known && n == 1;
@@ -147,7 +163,7 @@ struct err *inproc_place(struct inproc *p, const void *code, size_t size, uint64
 	return patch_code_write(p->patch, at, code, size);
 }
 
-/* ---- entering -------------------------------------------------------------------------------- */
+/* ---- where ----------------------------------------------------------------------------------- */
 
 /* Finds the range of code that the region must reach. */
 static void span_find(const struct inproc *p, taddr *lo, taddr *hi)
@@ -171,10 +187,113 @@ static bool is_thread_alive(void *ctx, uint32_t tid)
 	return syscall(SYS_tgkill, p->opts.pid, (pid_t)tid, 0) == 0 || errno != ESRCH;
 }
 
+/* Whether threads have for themselves the ids that we have for them: in our namespace they do. */
+static bool has_our_ids(pid_t pid)
+{
+	CLEANUP(file) FILE *f = NULL;
+	char line[256], path[64], more;
+	bool is_one = false;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "NSpid:", 6) == 0)
+			is_one = sscanf(line + 6, "%*d %c", &more) != 1;
+	return is_one;
+}
+
+/* ---- what fires ------------------------------------------------------------------------------ */
+
+static uint64_t fires_word(uint32_t clause, uint32_t probe)
+{
+	return (uint64_t)clause << 32 | probe;
+}
+
+static int by_word(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+bool inproc_allows(void *ctx, uint32_t clause, uint32_t probe)
+{
+	const struct inproc *p = ctx;
+	uint64_t word = fires_word(clause, probe);
+
+	return p->fires.len && bsearch(&word, p->fires.data, p->fires.len, sizeof(word), by_word);
+}
+
+void inproc_note_fires(struct inproc *p, const struct unit *u)
+{
+	for (uint32_t i = 0; i < u->nprobes; i++)
+		for (uint32_t k = 0; k < u->nclauses; k++) {
+			const struct unit_identity *as = u->clauses[k].as;
+
+			if (u->probes[i].mask[k / 64] >> (k % 64) & 1)
+				vec_push(&p->fires,
+					 fires_word(u->clauses[k].layout->clause->index,
+						    as ? as->probe : u->probes[i].id.probe));
+		}
+	if (p->fires.len)
+		qsort(p->fires.data, p->fires.len, sizeof(*p->fires.data), by_word);
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* What clauses in the process use of the layout; what others use takes no room there. */
+struct used {
+	bool *aggs, *arrs; /* by map */
+	uint32_t nclauses;
+};
+
+static void clause_use(struct used *used, const struct layout *l, const struct prog_clause *c)
+{
+	struct clause_difo at = {0};
+
+	used->nclauses++;
+	for (uint32_t i = 0; i < c->nacts; i++)
+		if (c->acts[i].kind == ACT_AGG)
+			used->aggs[l->aggs[c->acts[i].agg->id - 1].map] = true;
+	while (clause_each_difo(c, &at))
+		for (uint32_t i = 0; i < at.difo->vars_len; i++) {
+			const struct dif_var *v = &at.difo->vars[i];
+			const struct var_layout *vl =
+				v->scope == DIF_SCOPE_LOCAL
+					? NULL
+					: layout_var(l, (enum dif_scope)v->scope, v->id);
+
+			if (vl && vl->is_elem)
+				used->arrs[vl->map] = true;
+		}
+}
+
+static struct err *data_plan(struct inproc *p, const struct layout *l, const bool *clauses,
+			     uint32_t *ret_nclauses)
+{
+	CLEANUP(free) bool *aggs = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*aggs));
+	CLEANUP(free) bool *arrs = xcalloc(MAX(l->narr_maps, 1u), sizeof(*arrs));
+	struct used used = {aggs, arrs, 0};
+	const struct ndata_opts opts = {.layout = l,
+					.ncpus = l->opts.ncpus,
+					.bufsize = p->opts.bufsize,
+					.agg_used = aggs,
+					.arr_used = arrs};
+
+	for (uint32_t i = 0; i < l->nclauses; i++)
+		if (clauses[i])
+			clause_use(&used, l, l->clauses[i].clause);
+	*ret_nclauses = used.nclauses;
+	return blob_plan_create(&opts, &p->plan);
+}
+
 /* Fills the data part: through a file of ours, of which only what was written is copied. */
 static struct err *data_fill(struct inproc *p, const struct layout *l)
 {
-	const struct ndata_hooks hooks = {.is_alive = is_thread_alive, .ctx = p};
+	const struct ndata_hooks hooks = {.allows = inproc_allows,
+					  .is_alive =
+						  has_our_ids(p->opts.pid) ? is_thread_alive : NULL,
+					  .ctx = p};
 	size_t size = p->plan->size;
 	uint64_t data_off;
 	int data_fd = patch_data_fd(p->patch, &data_off);
@@ -204,10 +323,24 @@ static struct err *data_fill(struct inproc *p, const struct layout *l)
 	return e;
 }
 
-struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
-			 struct keeper *keeper)
+/* ---- entering -------------------------------------------------------------------------------- */
+
+/* Threads may have no thread block yet: the code can ask for it only where the kernel allows. */
+static struct err *thread_blocks_check(struct inproc *p)
 {
-	struct ndata_opts data = {.layout = l, .ncpus = l->opts.ncpus, .bufsize = p->opts.bufsize};
+	if (!p->checks_fs || getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)
+		return NULL;
+	return err_hint(err_code(err_new("process %d has not made its thread blocks yet, and this "
+					 "kernel lets no code ask for them",
+					 (int)p->opts.pid),
+				 EDT_NOTSUP),
+			"-x inproc=auto or off, or -p once it runs");
+}
+
+struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
+			 const bool *clauses, struct keeper *keeper)
+{
+	uint32_t nclauses;
 	struct patch_opts opts = {.windows = nsites, .gate = p->opts.gate, .keeper = keeper};
 	const char *why;
 	struct err *e;
@@ -216,15 +349,17 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 		return err_code(err_new("time cannot be read in process %d: %s", (int)p->opts.pid,
 					why),
 				EDT_NOTSUP);
-	e = blob_plan_create(&data, &p->plan);
+	p->has_tid = tid_offset_find(p);
+	e = thread_blocks_check(p);
+	if (!e)
+		e = data_plan(p, l, clauses, &nclauses);
 	if (e)
 		return e;
 	span_find(p, &opts.near_lo, &opts.near_hi);
 	opts.data_size = p->plan->size;
-	opts.code_size = blob_code_size + CODE_ROOM + (uint64_t)l->nclauses * CODE_PER_CLAUSE +
+	opts.code_size = blob_code_size + CODE_ROOM + (uint64_t)nclauses * CODE_PER_CLAUSE +
 			 (uint64_t)nsites * CODE_PER_SITE;
 	p->layout = l;
-	p->has_tid = tid_offset_find(p->opts.pid, &p->tid_off);
 	e = patch_open(p->opts.pid, &opts, &p->patch);
 	if (!e)
 		e = data_fill(p, l);

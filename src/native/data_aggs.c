@@ -653,6 +653,7 @@ static struct err *elem_read(struct ndata *d, uint32_t map, const void *key, boo
 	bool is_found = true;
 	struct err *e;
 
+	*ret_ncpus = 0;
 	if (!m->table->slots)
 		return NULL;
 	(void)values_clear(m);

@@ -152,6 +152,7 @@ static size_t items_list(struct ndata *d, struct ring *r, size_t len)
 			continue;
 		if (!record_is_valid(d, rec, p.len, now)) {
 			d->nbad++;
+			d->lost[r->cpu]++; /* whatever it was before the process has changed it */
 			continue;
 		}
 		memcpy(&it.time, rec + offsetof(struct rt_rec, time), sizeof(it.time));

@@ -11,6 +11,7 @@
 #include <linux/membarrier.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -34,6 +35,7 @@
 #define REGISTER_SYNC_CORE 64 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
 #define SLACK_SIZE	   32 /* bytes of zeros at the end of a page, with room to spare */
 #define MAPS_TRIES	   4
+#define TSC_AT		   64 /* where an answer is put, in the page of the switch */
 
 struct rseq_config { /* struct ptrace_rseq_configuration */
 	uint64_t pointer;
@@ -247,6 +249,40 @@ static struct err *head_write(struct enter *t)
 	return NULL;
 }
 
+/*
+ * Asks each thread whether it may read the time stamp counter. The code and the frame are those of
+ * the region, which several threads can use.
+ */
+static struct err *tsc_check(struct enter *t)
+{
+	const struct windows_journal *j = t->p->journal;
+	const taddr at = t->region + t->size + TSC_AT;
+	const uint64_t args[6] = {PR_GET_TSC, at};
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < t->held.n && !e; i++) {
+		struct remote r = {.tid = t->held.threads[i].tid,
+				   .mem_fd = t->p->mem_fd,
+				   .code = j->call,
+				   .frame = j->frame,
+				   .buf = t->remote.buf};
+		int32_t mode = PR_TSC_ENABLE;
+		int64_t value = -1;
+
+		if (!remote_call(&r, SYS_prctl, args, &value)) {
+			t->remote.is_left |= r.is_left;
+			if (r.is_left)
+				e = refuse_call(t->p->pid, "prctl", errno ? errno : EIO);
+			continue; /* it has ended */
+		}
+		if (value == 0 &&
+		    sys_pread(t->p->mem_fd, &mode, sizeof(mode), at) == (ssize_t)sizeof(mode) &&
+		    mode == PR_TSC_SIGSEGV)
+			e = refuse_tsc(t->p->pid, r.tid);
+	}
+	return e;
+}
+
 static void rseq_ask(struct enter *t)
 {
 	struct rseq_config c = {0};
@@ -312,6 +348,8 @@ static struct err *enter_held(struct enter *t)
 			e = region_open(t);
 		if (!e)
 			e = head_write(t);
+		if (!e)
+			e = tsc_check(t);
 		if (e)
 			region_unmap(t);
 		else

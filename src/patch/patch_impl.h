@@ -59,6 +59,8 @@ MUST_CHECK struct err *refuse_busy(pid_t pid, pid_t tid);
 MUST_CHECK struct err *refuse_gone(pid_t pid);
 /* Of a thread that is held; NULL: it may make calls. */
 MUST_CHECK struct err *refuse_thread(pid_t pid, pid_t tid);
+/* Reading the time stamp counter is the end of this thread. */
+MUST_CHECK struct err *refuse_tsc(pid_t pid, pid_t tid);
 MUST_CHECK struct err *refuse_call(pid_t pid, const char *call, int sys);
 bool seccomp_is_on(pid_t pid);
 

@@ -175,6 +175,14 @@ struct err *refuse_thread(pid_t pid, pid_t tid)
 	return NULL;
 }
 
+struct err *refuse_tsc(pid_t pid, pid_t tid)
+{
+	return use_uprobes(err_new("thread %d of process %d must not read the time stamp counter "
+				   "(PR_SET_TSC), which our code does",
+				   (int)tid, (int)pid),
+			   "there is no other clock without a system call");
+}
+
 struct err *refuse_call(pid_t pid, const char *call, int sys)
 {
 	const char *how = "look at what security modules forbid";

@@ -308,21 +308,42 @@ static const struct proc *process_of(const struct live *live)
 		       : live->targets->procs.data[0];
 }
 
+/* Finds the clauses that have a site in the process. */
+static void division_clauses(const struct division *d, bool *ret)
+{
+	for (uint32_t i = 0; i < d->candidates.len; i++) {
+		const struct candidate *c = &d->candidates.data[i];
+		const struct unit *u = &c->unit->unit;
+		const uint8_t *takes = c->takes;
+
+		for (uint32_t k = 0; k < u->nprobes; k++) {
+			uint32_t n = u->probes[k].code->sites.len;
+
+			for (uint32_t j = 0; j < u->nclauses && memchr(takes, 1, n); j++)
+				if (u->probes[k].mask[j / 64] >> (j % 64) & 1)
+					ret[clause_index(u, j)] = true;
+			takes += n;
+		}
+	}
+}
+
 /* Enters the process; where it is refused, all sites are uprobes unless the user has said all. */
 static struct err *division_enter(struct division *d)
 {
 	struct live *live = d->live;
 	uint32_t n = division_count(d);
+	CLEANUP(free) bool *clauses = xcalloc(MAX(d->nclauses, 1u), sizeof(*clauses));
 	struct keeper *keeper;
 	struct err *e;
 
 	if (!n)
 		return NULL;
+	division_clauses(d, clauses);
 	e = proc_park(live->targets->procs.data[0]);
 	if (!e)
 		e = attachments_keeper(live->attachments, &keeper);
 	if (!e)
-		e = inproc_enter(live->inproc, live->match->layout, n, keeper);
+		e = inproc_enter(live->inproc, live->match->layout, n, clauses, keeper);
 	if (!e)
 		return NULL;
 	if (live->opts->val[OPT_inproc] == INPROC_ALL)

@@ -64,6 +64,7 @@ class Tracer:
         if how:
             self.p.send_signal(how)
         out, err = self.p.communicate(timeout=60 * PATIENCE)
+        self.err = err
         found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", err)
         return out, (int(found.group(1)), int(found.group(2))) if found else err
 
@@ -164,6 +165,17 @@ def stuck(t):
     check("vfork: the code is that of before", t.code() == before, True)
 
 
+def forges(t):
+    """A process that changes the records it has made: they are dropped and counted, and the session goes on."""
+    tracer = Tracer("all", f'{P}:add:entry {{ printf("%d\\n", arg0); }}', t.pid, "-x", "switchrate=500ms")
+    check("forged: the process has found records", t.call("h") > 0, True)
+    t.call(3)
+    out = tracer.end()[0]
+    drops = sum(int(x) for x in re.findall(r"(\d+) drops? on CPU", tracer.err))
+    # 50 rounds call it 66 times, 3 of them 4 times; some may have been read before they were changed
+    check("forged: those that are left, and those that are counted", (len(lines_of(out)) + drops, drops > 0 or tracer.err), (70, True))
+
+
 def comes(t):
     """A library that is opened while probes are in place."""
     with open(f"{TMP}/come.c", "w") as f:
@@ -208,7 +220,7 @@ only = os.environ.get("ONLY", "")
 for row in SCRIPTS:
     if only in row[0]:
         same(t, *row)
-for f in (exits, killed, children, follows, stuck, comes):
+for f in (exits, killed, children, follows, stuck, forges, comes):
     if only in f.__name__:
         f(t)
 if only in "command":

@@ -265,6 +265,7 @@ static void test_refused(void)
 	BLOB(&t, RECORD_END, record_end)(f);
 	is_int(drain(&t, ENGINE_EVERYTHING).nrecords, 3, "two records and a fault are handed out");
 	is_int(ndata_nbad(t.d), 7, "seven are none");
+	is_int(t.d->lost[0], 7, "and are lost records");
 	ok(!BLOB(&t, RECORD_BEGIN, record_begin)(t.head, 0, 1 << 16, 0), "too large for the ring");
 	env_close(&t);
 }

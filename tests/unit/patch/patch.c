@@ -721,6 +721,25 @@ static bool narrow_await(pid_t pid)
 	return true;
 }
 
+/* One of its threads gets a signal if it reads the time stamp counter. */
+static void *no_tsc_thread(void *arg)
+{
+	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
+		_exit(3);
+	shared->is_ready = 2;
+	while (!shared->stop)
+		(void)usleep(1000);
+	return arg;
+}
+
+static void no_tsc_run(void)
+{
+	pthread_t t;
+
+	(void)pthread_create(&t, NULL, no_tsc_thread, NULL);
+	(void)pthread_join(t, NULL);
+}
+
 static void traced_run(void)
 {
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
@@ -761,6 +780,7 @@ static void test_refusals(void)
 	is_refused(pid, "No such process", "a process that has ended");
 	test_refused(strict_run, "strict mode", "strict seccomp");
 	test_refused(dispatch_run, "handles its system calls itself", "user dispatch");
+	test_refused(no_tsc_run, "must not read the time stamp counter", "PR_SET_TSC");
 	test_refused(traced_run, "is traced by process", "another tracer");
 	narrow_make();
 	if (narrow != MAP_FAILED)
