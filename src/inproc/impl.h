@@ -33,6 +33,10 @@ struct inproc_site {
 	uint32_t number;	  /* and what it is passed */
 };
 
+struct inproc_range {
+	uint64_t start, end;
+};
+
 /* A file of the process, and the windows in it. */
 struct inproc_file {
 	struct file_inode inode;
@@ -45,8 +49,9 @@ struct inproc_file {
 	VEC(struct flow_site) flow_sites; /* the same, for flow_plan() */
 	VEC(uint32_t) by_off;		  /* sites by ascending offset */
 	uint64_t bias;
-	bool is_far;	       /* no jump reaches from here to the region */
-	VEC(uint64_t) uprobes; /* addresses, ascending, while windows are checked */
+	VEC(struct inproc_range) copies; /* of the file: mapped once more, elsewhere */
+	bool is_far;			 /* no jump reaches from here to the region */
+	VEC(uint64_t) uprobes;		 /* addresses, ascending, while windows are checked */
 };
 
 struct inproc {

@@ -11,6 +11,7 @@
 /* The region lies within PATCH_REACH of all windows that it serves. */
 #define SPAN_MAX  (PATCH_REACH / 2)
 #define STUB_NEAR 0x1000000u
+#define COPY_NEAR 256u /* bytes within which the window of a site lies, and its pad */
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -33,6 +34,7 @@ void inproc_files_destroy(struct inproc *p)
 		vec_deinit(&f->flow_sites);
 		vec_deinit(&f->by_off);
 		vec_deinit(&f->uprobes);
+		vec_deinit(&f->copies);
 		segments_deinit(&f->segs);
 		free(f);
 	}
@@ -42,27 +44,84 @@ void inproc_files_destroy(struct inproc *p)
 	p->has_maps = false;
 }
 
-/* Finds where the file's code is in the process: the same distance for all its mappings. */
+/* Mappings of a file that lie as far from each other as in the file. */
+struct group {
+	uint64_t bias, size;
+};
+typedef VEC(struct group) group_vec;
+
+static void group_add(group_vec *v, uint64_t bias, uint64_t size)
+{
+	for (uint32_t i = 0; i < v->len; i++)
+		if (v->data[i].bias == bias) {
+			v->data[i].size += size;
+			return;
+		}
+	vec_push(v, (struct group){bias, size});
+}
+
+static bool is_of_file(const struct proc_map *m, const struct inproc_file *f)
+{
+	return m->is_exec && proc_map_is_of(m, &f->inode);
+}
+
+/* A process may map parts of its file once more, far away, and execute them there, too. */
+static void copies_note(const struct inproc *p, struct inproc_file *f,
+			const struct image_segments *segs)
+{
+	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
+		const struct proc_map *m = &p->maps.maps.data[i];
+		uint64_t bias;
+
+		if (is_of_file(m, f) &&
+		    (!segments_bias(segs, m->start, m->off, true, &bias) || bias != f->bias))
+			vec_push(&f->copies,
+				 (struct inproc_range){m->off - MIN(m->off, COPY_NEAR),
+						       m->off + (m->end - m->start) + COPY_NEAR});
+	}
+}
+
+/*
+ * Finds where the file's code is in the process: windows are written in the largest group of
+ * mappings. What the others have is probed by uprobes, which the kernel places in all of them.
+ */
 static const char *file_place(const struct inproc *p, struct inproc_file *f,
 			      const struct image_segments *segs)
 {
-	uint32_t n = 0;
+	group_vec groups = {0};
+	const char *why = "in a file that is not mapped";
+	const struct group *best = NULL;
+	bool is_odd = false;
 
 	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
 		const struct proc_map *m = &p->maps.maps.data[i];
 		uint64_t bias;
 
-		if (!m->is_exec || !proc_map_is_of(m, &f->inode))
+		if (!is_of_file(m, f))
 			continue;
-		if (!proc_map_is_code(m))
-			return "in code that is mapped writable or shared";
-		if (!segments_bias(segs, m->start, m->off, true, &bias))
-			return "in code that is no segment of its file";
-		if (n++ && bias != f->bias)
-			return "in a file that is mapped more than once";
-		f->bias = bias;
+		is_odd |= !proc_map_is_code(m);
+		why = "in code that is no segment of its file";
+		if (segments_bias(segs, m->start, m->off, true, &bias))
+			group_add(&groups, bias, m->end - m->start);
 	}
-	return n ? NULL : "in a file that is not mapped";
+	for (uint32_t i = 0; i < groups.len; i++)
+		if (!best || groups.data[i].size > best->size)
+			best = &groups.data[i];
+	if (best)
+		f->bias = best->bias;
+	why = is_odd ? "in code that is mapped writable or shared" : best ? NULL : why;
+	vec_deinit(&groups);
+	if (!why)
+		copies_note(p, f, segs);
+	return why;
+}
+
+static bool is_copied(const struct inproc_file *f, uint64_t off)
+{
+	for (uint32_t i = 0; i < f->copies.len; i++)
+		if (off >= f->copies.data[i].start && off < f->copies.data[i].end)
+			return true;
+	return false;
 }
 
 static const char *file_read(struct inproc *p, struct inproc_file *f, struct gate_file *opened,
@@ -144,6 +203,8 @@ static const char *site_add(struct inproc *p, const struct inproc_site *site,
 	why = f->lack;
 	if (!why && !segments_addr(&f->segs, s->off, &addr))
 		why = "outside of all segments";
+	if (!why && is_copied(f, s->off))
+		why = "in code that is mapped more than once";
 	if (why)
 		return why;
 	vec_push(&f->sites, *site);

@@ -165,6 +165,22 @@ def stuck(t):
     check("vfork: the code is that of before", t.code() == before, True)
 
 
+def copied():
+    """A process that executes a second copy of a page of its file: there, all fires by uprobes."""
+    t = Target()
+    check("copied: its own result", t.call("m"), 42)
+    got = {}
+    for mode in ("off", "all"):
+        tracer = Tracer(mode, f"{P}:add:entry,pid$target:libc.so.6:strtol:entry {{ @[probefunc] = count(); }}", t.pid)
+        t.call("m")
+        t.call(2)
+        got[mode], places = tracer.end()
+    check("copied: what fires", lines_of(got["all"]), lines_of(got["off"]))
+    check("copied: in the copy, too", "add 3" in lines_of(got["all"]) or got["all"], True)
+    check("copied: the function is a uprobe, others are in the process", isinstance(places, tuple) and places[0] > 0 and places[1] > 0 or places, True)
+    check("copied: the process ends well", t.end(), 0)
+
+
 def forges(t):
     """A process that changes the records it has made: they are dropped and counted, and the session goes on."""
     tracer = Tracer("all", f'{P}:add:entry {{ printf("%d\\n", arg0); }}', t.pid, "-x", "switchrate=500ms")
@@ -223,6 +239,8 @@ for row in SCRIPTS:
 for f in (exits, killed, children, follows, stuck, forges, comes):
     if only in f.__name__:
         f(t)
+if only in "copied":
+    copied()
 if only in "command":
     command()
 if only in "refused":
