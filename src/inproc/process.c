@@ -38,6 +38,12 @@ void inproc_leave(struct inproc *p)
 	p->patch = NULL;
 }
 
+struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
+{
+	*ret_n = 0;
+	return patch_lack() ? NULL : patch_leftovers(pid, g, ret_n);
+}
+
 bool inproc_is_out(const struct inproc *p)
 {
 	return !p->patch || patch_is_gone(p->patch) || patch_count(p->patch) == 0;

@@ -410,23 +410,11 @@ static void files_reach(struct inproc *p, const struct unit *u, const char **lac
 	}
 }
 
-/* Takes back what a tracer has left that was killed together with its keeper. */
-static void leftovers_remove(const struct inproc *p)
-{
-	uint32_t n = 0;
-	struct err *e = p->opts.is_early ? NULL : patch_leftovers(p->opts.pid, p->opts.gate, &n);
-
-	if (e || n)
-		inproc_debug(p, "jumps of a tracer that was killed are looked for", e);
-	err_destroy(e); /* what is left differs from the file, and is no place for a window */
-}
-
 struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **ret_lacks)
 {
 	struct err *e = NULL;
 
 	if (!p->has_maps) {
-		leftovers_remove(p);
 		e = proc_maps_read(p->opts.pid, &p->maps);
 		if (e)
 			return e;

@@ -438,12 +438,42 @@ static void inproc_debug_line(void *ctx, const char *msg)
 	report_debug(ctx, "%s", msg);
 }
 
+/* Takes back what dtraces have left in processes of -p that were killed with their keepers. */
+static void leftovers_remove(const struct live *live)
+{
+	bool has_code = false;
+
+	for (uint32_t i = 0; i < live->match->units.len; i++)
+		has_code |= is_candidate(live->match->units.data[i]);
+	for (uint32_t i = 0; i < live->targets->procs.len && has_code; i++) {
+		const struct proc *p = live->targets->procs.data[i];
+		uint32_t n = 0;
+		struct err *e = NULL;
+
+		if (!proc_is_created(p))
+			e = inproc_remove_leftovers(proc_pid(p), live->names->file_opts.gate, &n);
+		if (n)
+			report_adjusted(live->report,
+					"a dtrace that was killed has left %" PRIu32
+					" jumps in process %d; they have been taken back",
+					n, (int)proc_pid(p));
+		if (e)
+			report_adjusted(live->report,
+					"what dtraces may have left in process %d cannot be taken "
+					"back: %s",
+					(int)proc_pid(p), err_text(e));
+		err_destroy(e);
+	}
+}
+
 struct err *live_divide_units(struct live *live)
 {
 	const struct proc *proc = process_of(live);
 	struct division d;
 	struct err *e;
 
+	if (!live->remains.of)
+		leftovers_remove(live);
 	if (!proc)
 		return NULL;
 	live->inproc = inproc_create(&(struct inproc_opts){

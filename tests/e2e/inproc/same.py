@@ -133,6 +133,33 @@ def killed(t):
     check("killed: the code is that of before", t.code() == before, True)
 
 
+def left(t):
+    """Tracer and keeper are killed: the jumps stay, and the next dtrace takes them back and says so."""
+    before = t.code()
+    tracer = Tracer("all", f"{P}::entry,{P}::return {{ @ = count(); }}", t.pid)
+    with open(f"/proc/{tracer.p.pid}/task/{tracer.p.pid}/children") as f:
+        keepers = [int(x) for x in f.read().split()]
+    check("left: a keeper", len(keepers) > 0, True)
+    tracer.p.send_signal(signal.SIGSTOP)
+    for pid in keepers:
+        os.kill(pid, signal.SIGKILL)
+    tracer.end(signal.SIGKILL)
+    until = time.monotonic() + 30 * PATIENCE
+    while any(os.path.lexists(f"/proc/{pid}/fd/0") for pid in keepers) and time.monotonic() < until:
+        t.call()  # they hold the region until they have ended
+    t.call()
+    check("left: the jumps have stayed", t.code() != before, True)
+    tracer = Tracer("off", f"{P}:add:entry,{P}:ways:return {{ @[probefunc] = count(); }}", t.pid)
+    t.call(2)
+    out = tracer.end()[0]
+    check("left: what fires", lines_of(out), ["add 2", "ways 2"])
+    check("left: that it is said", bool(re.search(r"has left [1-9]\d* jumps in process \d+; they have been taken back", tracer.err)) or tracer.err, True)
+    check("left: the code is that of before", t.code() == before, True)
+    tracer = Tracer("all", f"{P}:add:entry {{ @ = count(); }}", t.pid)
+    tracer.end()
+    check("left: there is nothing more", "has left" in tracer.err, False)
+
+
 def children(t):
     tracer = Tracer("all", f"{P}:add:entry {{ @ = count(); }}", t.pid)
     t.call("f")
@@ -236,7 +263,7 @@ only = os.environ.get("ONLY", "")
 for row in SCRIPTS:
     if only in row[0]:
         same(t, *row)
-for f in (exits, killed, children, follows, stuck, forges, comes):
+for f in (exits, killed, left, children, follows, stuck, forges, comes):
     if only in f.__name__:
         f(t)
 if only in "copied":
