@@ -88,11 +88,13 @@ static uint32_t sites_count(const struct unit *u)
 	return n;
 }
 
+/* Whether what comes later may be of the clause: a module of a pattern, or one that is not there. */
 static bool may_get_more(const struct division *d, uint32_t clause)
 {
 	const struct session_clause *sc = &d->live->match->clauses.data[clause];
 
-	return sc->is_open && (!*sc->clause->desc.mod || !glob_is_literal(sc->clause->desc.mod));
+	return sc->is_open &&
+	       (!sc->n || !*sc->clause->desc.mod || !glob_is_literal(sc->clause->desc.mod));
 }
 
 static struct err *candidate_add(struct division *d, struct session_unit *u)
@@ -375,6 +377,9 @@ static struct err *division_decide(struct division *d)
 	struct match *m = d->live->match;
 	struct err *e = NULL;
 
+	for (uint32_t i = 0; i < d->nclauses; i++)
+		if (may_get_more(d, i))
+			clause_bind(d, i);
 	for (uint32_t i = 0; i < m->units.len && !e; i++)
 		if (is_candidate(m->units.data[i]))
 			e = candidate_add(d, m->units.data[i]);

@@ -230,6 +230,18 @@ def comes(t):
     check("a library that comes", lines_of(tracer.end()[0]), ["add 1", "from_library 1"])
 
 
+def comes_and_shares():
+    """A clause on a library that comes later shares a variable with others: all of them are uprobes from the beginning."""
+    t = Target()
+    tracer = Tracer("all", f"{P}:add:entry {{ n++; }} pid$target:libcome.so:from_library:entry {{ @[n] = count(); }}", t.pid, "-Z", "-x", "libstop")
+    t.call(2)
+    check("shares: the library's function", t.call(LIBRARY), 42)
+    out, places = tracer.end()
+    check("shares: what fires", lines_of(out), ["2 1"])
+    check("shares: no place is in the process", places, (0, 1))
+    check("shares: the process ends well", t.end(), 0)
+
+
 def command():
     """A process of -c, from its first instruction of main() on."""
     outs = {}
@@ -266,6 +278,8 @@ for row in SCRIPTS:
 for f in (exits, killed, left, children, follows, stuck, forges, comes):
     if only in f.__name__:
         f(t)
+if only in "comes_and_shares":
+    comes_and_shares()
 if only in "copied":
     copied()
 if only in "command":
