@@ -123,7 +123,8 @@ static void bytes_read(struct work *w)
 		some = MIN(n - at, 1024u); /* IOV_MAX */
 		for (uint32_t i = at; i < at + some; i++)
 			want += w->ours[i].iov_len;
-		got = process_vm_readv(w->job->pid, w->ours + at, some, w->theirs + at, some, 0);
+		got = process_vm_readv(w->held.threads[0].tid, w->ours + at, some, w->theirs + at,
+				       some, 0);
 		want -= (size_t)MAX(got, (ssize_t)0);
 	}
 	if (!want)
@@ -303,16 +304,27 @@ static void words_check(struct work *w, uint32_t n)
 	}
 }
 
+/*
+ * Reads words of a stack. The id of the process itself is of no use: when its first thread has
+ * ended, the kernel finds no memory by it. Some containers forbid the call.
+ */
+static ssize_t stack_read(struct work *w, taddr at)
+{
+	struct iovec ours = {w->words + 4, STACK_WORDS * 8};
+	struct iovec theirs = {(void *)at, STACK_WORDS * 8};
+	ssize_t got = process_vm_readv(w->held.threads[0].tid, &ours, 1, &theirs, 1, 0);
+
+	return got < 0 ? pread(w->job->mem_fd, ours.iov_base, ours.iov_len, (off_t)at) : got;
+}
+
 static void stack_check(struct work *w, uint32_t k)
 {
 	taddr at = w->stacks[k].from, end = at + STACK_MAX;
-	struct iovec ours = {w->words + 4, STACK_WORDS * 8}, theirs;
 	ssize_t got;
 
 	memset(w->words, 0, 4 * sizeof(*w->words));
 	while (at < end) {
-		theirs = (struct iovec){(void *)at, STACK_WORDS * 8};
-		got = process_vm_readv(w->job->pid, &ours, 1, &theirs, 1, 0);
+		got = stack_read(w, at);
 		if (got < 8)
 			break;
 		at += (taddr)got & ~7ull;

@@ -446,6 +446,67 @@ static void test_handler(bool nested)
 	is_int(victim_end(pid), 0, "and the process ends well");
 }
 
+static void *fault_thread(void *arg)
+{
+	fault_run();
+	_exit(0);
+	return arg;
+}
+
+static void leaderless_run(void)
+{
+	pthread_t t;
+
+	(void)pthread_create(&t, NULL, fault_thread, NULL);
+	while (!shared->signals)
+		(void)usleep(500);
+	(void)syscall(SYS_exit, 0); /* of this thread alone */
+}
+
+static bool is_zombie(pid_t pid)
+{
+	char line[256] = "", path[64];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		(void)fclose(f);
+	return strstr(line, ") Z ") != NULL;
+}
+
+/* The kernel knows no memory by the id of a process whose first thread has ended. */
+static void test_leaderless(void)
+{
+	struct patch_opts o = victim_opts(gate, NULL);
+	static struct patch_window w[V_COUNT];
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e;
+	pid_t pid;
+
+	is_nested = false;
+	pid = victim_start(leaderless_run);
+	(void)await(&shared->handling, 2);
+	e = patch_open(pid, &o, &p);
+	if (!e)
+		e = victim_windows(p, w);
+	shared->signals = 1;
+	while (!is_zombie(pid))
+		(void)usleep(500);
+	if (!e)
+		e = patch_write(p, w, V_COUNT, NULL, s);
+	ok(!e, "the first thread has ended %s", text(e));
+	is_int(s[V_LOAD], PATCH_HELD, "the window of another one's handler is held back");
+	is_int(s[V_ADD], PATCH_IN, "others are not");
+	shared->go = 1;
+	ok(await(&shared->done, 1), "the handler returns into the window");
+	patch_close(p);
+	is_int(victim_end(pid), 0, "and the process ends well");
+}
+
 /* The same without the check: what it is for. */
 static void test_handler_control(void)
 {
@@ -1049,6 +1110,7 @@ int main(void)
 	test_stopped();
 	test_handler(false);
 	test_handler(true);
+	test_leaderless();
 	test_handler_control();
 	test_moved();
 	test_fork();
