@@ -52,8 +52,9 @@ struct enter {
 	uint8_t *frame_was;
 	bool has_slack, has_frame;
 	taddr region;
-	uint64_t size; /* of the shared part */
-	bool is_busy;  /* a thread did not stop */
+	uint64_t size;		      /* of the shared part */
+	bool has_shared, has_private; /* the parts of the region that are mapped */
+	bool is_busy;		      /* a thread did not stop */
 	struct err *e;
 };
 
@@ -169,6 +170,7 @@ static struct err *region_map(struct enter *t)
 		 (uint64_t)flags | MAP_SHARED);
 	if (r != (int64_t)t->region)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
+	t->has_shared = true;
 	r = t->p->data_size ? call(t, SYS_mprotect, t->region + code, t->p->data_size,
 				   PROT_READ | PROT_WRITE, 0)
 			    : 0;
@@ -178,6 +180,7 @@ static struct err *region_map(struct enter *t)
 		 (uint64_t)flags | MAP_PRIVATE);
 	if (r != (int64_t)(t->region + t->size))
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
+	t->has_private = true;
 	r = call(t, SYS_madvise, t->region + t->size, REGION_PRIVATE, MADV_WIPEONFORK, 0);
 	if (r)
 		return refuse_call(t->p->pid, "madvise", (int)-r);
@@ -186,11 +189,16 @@ static struct err *region_map(struct enter *t)
 	return t->remote.is_left ? refuse_call(t->p->pid, "membarrier", (int)-r) : NULL;
 }
 
-/* Nothing is in it yet. */
+/*
+ * Nothing is in it yet. What was not mapped may be somebody else's: a process that shares the
+ * memory and is not held can have mapped something in the hole meanwhile.
+ */
 static void region_unmap(struct enter *t)
 {
-	if (t->region)
-		(void)call(t, SYS_munmap, t->region, t->size + REGION_PRIVATE, 0, 0);
+	if (t->has_shared)
+		(void)call(t, SYS_munmap, t->region, t->size, 0, 0);
+	if (t->has_private)
+		(void)call(t, SYS_munmap, t->region + t->size, REGION_PRIVATE, 0, 0);
 }
 
 /* ---- our side -------------------------------------------------------------------------------- */
