@@ -291,17 +291,38 @@ static struct err *tsc_check(struct enter *t)
 	return e;
 }
 
-static void rseq_ask(struct enter *t)
+/* False: the thread has none. */
+static bool rseq_ask(pid_t tid, int64_t *ret)
 {
 	struct rseq_config c = {0};
 	struct arch_regs regs;
-	pid_t tid = t->held.threads[0].tid;
 
 	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, (void *)sizeof(c), &c) <= 0 || !c.pointer ||
 	    !arch.regs_read(tid, &regs) || !regs.thread_pointer)
-		return;
-	t->p->has_rseq = true;
-	t->p->rseq_offset = (int64_t)(c.pointer + RSEQ_CPU_ID - regs.thread_pointer);
+		return false;
+	*ret = (int64_t)(c.pointer + RSEQ_CPU_ID - regs.thread_pointer);
+	return true;
+}
+
+/*
+ * The C library has it at one distance from the thread pointer in all threads. A program that
+ * registers it by itself may have it anywhere: where one instruction does not reach, or where
+ * another thread has nothing mapped.
+ */
+static void rseq_find(struct enter *t)
+{
+	struct patch *p = t->p;
+	bool is_one = true;
+	int64_t offset;
+
+	for (uint32_t i = 0; i < t->held.n && is_one; i++)
+		if (rseq_ask(t->held.threads[i].tid, &offset)) {
+			is_one = offset == (int32_t)offset &&
+				 (!p->has_rseq || p->rseq_offset == offset);
+			p->has_rseq = true;
+			p->rseq_offset = offset;
+		}
+	p->has_rseq &= is_one;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -361,7 +382,7 @@ static struct err *enter_held(struct enter *t)
 		if (e)
 			region_unmap(t);
 		else
-			rseq_ask(t);
+			rseq_find(t);
 	}
 	borrowed_give_back(t);
 	return e;

@@ -101,7 +101,8 @@ taddr patch_switch_addr(const struct patch *p);
 MUST_CHECK struct err *patch_switch(struct patch *p, bool is_on);
 /*
  * The distance from the thread pointer to the 32 bits with the number of the CPU on which the
- * thread runs (struct rseq); false: the process has none.
+ * thread runs (struct rseq), which fits into 32 bits; false: the process has none, or not at the
+ * same distance in all of its threads.
  */
 bool patch_rseq_offset(const struct patch *p, int64_t *ret);
 

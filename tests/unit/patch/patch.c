@@ -160,6 +160,45 @@ static void test_exact(void)
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
+#define RSEQ_SIZE  32
+#define RSEQ_SIGN  0x53053053
+#define UNREGISTER 1
+
+/* The thread registers a struct rseq of its own, far from its thread block. */
+static void rseq_run(void)
+{
+	uint8_t *far = mmap((void *)0x200000000000, 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *was = (uint8_t *)__builtin_thread_pointer() + __rseq_offset;
+
+	if (syscall(SYS_rseq, was, RSEQ_SIZE, UNREGISTER, RSEQ_SIGN) != 0 ||
+	    syscall(SYS_rseq, far, RSEQ_SIZE, 0, RSEQ_SIGN) != 0)
+		_exit(3);
+	shared->is_ready = 1;
+	(void)victim_thread(NULL);
+}
+
+static void test_rseq(void)
+{
+	struct patch_opts o = victim_opts(gate, NULL);
+	struct patch *p = NULL;
+	struct err *e;
+	int64_t off;
+	pid_t pid;
+
+	if (!&__rseq_offset || __rseq_size == 0) {
+		ok(true, "no rseq # SKIP the C library has none");
+		return;
+	}
+	pid = victim_start(rseq_run);
+	(void)await(&shared->is_ready, 1);
+	e = patch_open(pid, &o, &p);
+	ok(!e && !patch_rseq_offset(p, &off), "a number that no instruction reaches is not read %s",
+	   text(e));
+	patch_close(p);
+	is_int(victim_end(pid), 0, "the process runs on");
+}
+
 /* ---- more than a batch ----------------------------------------------------------------------- */
 
 #define MANY	  2500
@@ -1104,6 +1143,7 @@ int main(void)
 	gate = gate_create();
 	test_life();
 	test_exact();
+	test_rseq();
 	test_many();
 	test_signals();
 	test_calls();
