@@ -91,3 +91,9 @@ bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t 
  */
 MUST_CHECK struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
 				    const bool *clauses, struct keeper *keeper);
+/*
+ * Why clause i of the unit cannot run in the process, after it was entered: what it reads was not
+ * found there (static). NULL: it can. only_cpu: as engine_opts.cpu.
+ */
+const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uint32_t i,
+			       int only_cpu);

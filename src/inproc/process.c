@@ -84,21 +84,24 @@ static bool has_block(const struct halt_thread *t)
 	return !t->is_stopped || !arch.regs_read(t->tid, &regs) || regs.thread_pointer;
 }
 
-/* Keeps the offsets at which the block of this thread has the thread's id, as in all before. */
-static bool tid_offsets_keep(pid_t pid, const struct halt_thread *t, bool *is_one)
+/*
+ * Keeps the offsets at which the block of this thread has the thread's id, as in all before. Behind
+ * the block of a thread may be nothing: what is mapped there is read.
+ */
+static bool tid_offsets_keep(const struct halt_thread *t, bool *is_one)
 {
 	struct arch_regs regs;
 	uint32_t words[BLOCK_MAX / 4];
 	struct iovec to = {words, sizeof(words)}, from = {.iov_len = sizeof(words)};
 	bool is_some = false;
+	ssize_t size;
 
 	if (!t->is_stopped || !arch.regs_read(t->tid, &regs) || !regs.thread_pointer)
 		return false;
 	from.iov_base = (void *)(uintptr_t)regs.thread_pointer; /* an address of the process */
-	if (process_vm_readv(pid, &to, 1, &from, 1, 0) != (ssize_t)sizeof(words))
-		return false;
-	for (uint32_t i = 0; i < BLOCK_MAX / 4; i++) {
-		is_one[i] &= words[i] == (uint32_t)t->tid;
+	size = process_vm_readv(t->tid, &to, 1, &from, 1, 0);
+	for (int32_t i = 0; i < (int32_t)BLOCK_MAX / 4; i++) {
+		is_one[i] &= 4 * i + 4 <= size && words[i] == (uint32_t)t->tid;
 		is_some |= is_one[i];
 	}
 	return is_some;
@@ -127,7 +130,7 @@ static bool tid_offset_find(struct inproc *p)
 	is_known = h.threads.len > 0;
 	for (uint32_t i = 0; i < h.threads.len; i++) {
 		p->checks_fs |= !has_block(&h.threads.data[i]);
-		is_known = is_known && tid_offsets_keep(p->opts.pid, &h.threads.data[i], is_one);
+		is_known = is_known && tid_offsets_keep(&h.threads.data[i], is_one);
 	}
 	halt_release(&h);
 	for (uint32_t i = 0; i < ARRAY_LEN(is_one); i++) {
@@ -140,6 +143,18 @@ static bool tid_offset_find(struct inproc *p)
 		n = 1;
 	}
 	return is_known && n == 1;
+}
+
+const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uint32_t i,
+			       int only_cpu)
+{
+	struct native_target t = {.layout = p->layout, .has_tid = p->has_tid, .only_cpu = only_cpu};
+	int64_t off;
+
+	if (!p->patch)
+		return NULL;
+	t.has_rseq = patch_rseq_offset(p->patch, &off);
+	return native_target_lack(u, i, &t);
 }
 
 /* ---- code ------------------------------------------------------------------------------------ */

@@ -346,17 +346,27 @@ static void function_emit(struct compile *c, struct group *grp)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* What the clauses need and the target does not have. */
-static struct err *target_check(const struct unit *u, const struct native_target *t)
+const char *native_target_lack(const struct unit *u, uint32_t i, const struct native_target *t)
 {
 	struct ngen_needs n = {0};
 
-	for (uint32_t i = 0; i < u->nclauses; i++)
-		ngen_needs(&n, t->layout, u->clauses[i].layout);
+	ngen_needs(&n, t->layout, u->clauses[i].layout);
 	if (n.tid && !t->has_tid)
-		return err_new("the thread's number is not found in its thread block");
+		return "read the thread's number, which is not found in its thread block";
 	if (!t->has_rseq && (n.cpu || t->only_cpu >= 0))
-		return err_new("the process has no restartable sequences, which tell the CPU");
+		return "need the number of the CPU, and the process has no restartable sequences";
+	return NULL;
+}
+
+/* What the clauses need and the target does not have. */
+static struct err *target_check(const struct unit *u, const struct native_target *t)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++) {
+		const char *why = native_target_lack(u, i, t);
+
+		if (why)
+			return err_new("its clauses %s", why);
+	}
 	if (t->plan->size > INT32_MAX)
 		return err_new("the data part is larger than 2 GiB");
 	return NULL;

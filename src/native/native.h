@@ -117,6 +117,12 @@ struct native_target {
 	uint32_t shuffle;     /* not 0: registers are chosen at random (for tests) */
 };
 
+/*
+ * Why clause i of a unit cannot run in a target: a phrase that follows "places " (static). NULL: it
+ * can. Of the target only layout, has_rseq, has_tid and only_cpu are looked at.
+ */
+const char *native_target_lack(const struct unit *u, uint32_t i, const struct native_target *t);
+
 /* For each site: the offset in the code of the function that the stub calls, and its argument. */
 struct native_entry {
 	uint32_t func;

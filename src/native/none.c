@@ -13,6 +13,11 @@ struct native_reads native_reads_of(const struct unit *u, uint32_t probe)
 	return (struct native_reads){0};
 }
 
+const char *native_target_lack(const struct unit *u, uint32_t i, const struct native_target *t)
+{
+	return "there is no machine code for this processor";
+}
+
 struct err *native_compile(const struct unit *u, const struct native_target *t,
 			   const struct native_site *sites, uint32_t nsites,
 			   struct native_code *ret)

@@ -372,6 +372,16 @@ static void division_keep_apart(struct division *d)
 	d->has_changed |= inproc_keep_apart(d->live->inproc, list, n);
 }
 
+static void division_settle(struct division *d)
+{
+	do {
+		d->has_changed = false;
+		for (uint32_t i = 0; i < d->candidates.len; i++)
+			candidate_decide(d, &d->candidates.data[i]);
+		division_keep_apart(d);
+	} while (d->has_changed);
+}
+
 static struct err *division_decide(struct division *d)
 {
 	struct match *m = d->live->match;
@@ -385,14 +395,29 @@ static struct err *division_decide(struct division *d)
 			e = candidate_add(d, m->units.data[i]);
 		else if (!m->units.data[i]->unit.is_inproc)
 			unit_bind(d, &m->units.data[i]->unit);
-	do {
-		d->has_changed = false;
-		for (uint32_t i = 0; i < d->candidates.len && !e; i++)
-			candidate_decide(d, &d->candidates.data[i]);
-		if (!e)
-			division_keep_apart(d);
-	} while (d->has_changed);
+	if (!e)
+		division_settle(d);
 	return e;
+}
+
+/* Clauses that read what was not found in the process are uprobes. */
+static void division_check_target(struct division *d)
+{
+	bool is_lacking = false;
+
+	for (uint32_t i = 0; i < d->candidates.len; i++) {
+		struct candidate *c = &d->candidates.data[i];
+
+		for (uint32_t k = 0; k < c->unit->unit.nclauses; k++) {
+			if (c->refusals[k])
+				continue;
+			c->refusals[k] = inproc_clause_lack(d->live->inproc, &c->unit->unit, k,
+							    live_cpu(d->live));
+			is_lacking |= c->refusals[k] != NULL;
+		}
+	}
+	if (is_lacking)
+		division_settle(d);
 }
 
 /* ---- leaving -------------------------------------------------------------------------------- */
@@ -494,6 +519,8 @@ struct err *live_divide_units(struct live *live)
 	e = division_decide(&d);
 	if (!e)
 		e = division_enter(&d);
+	if (!e)
+		division_check_target(&d);
 	if (!e && opt_flag(live->opts, OPT_inprocdebug))
 		division_tell_sites(&d);
 	if (!e && opt_flag(live->opts, OPT_inprocsum))
