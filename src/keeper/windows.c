@@ -10,6 +10,7 @@
 
 #include "arch/patch.h"
 #include "kernel/sys.h"
+#include "target/code.h"
 #include "target/remote.h"
 #include "target/seize.h"
 
@@ -382,7 +383,8 @@ bool windows_is_there(const struct windows_journal *j, int mem_fd)
 
 /*
  * Makes all CPUs fetch the new code; a process whose threads all stood still hardly needs it. Only
- * the tracer does it: when it was killed in such a call, the thread still needs the frame.
+ * the tracer does it: when it was killed in such a call, the thread still needs the frame. A filter
+ * that the process has got since it was entered might kill it for the call.
  */
 static void barrier_make(struct work *w)
 {
@@ -395,7 +397,8 @@ static void barrier_make(struct work *w)
 			   .buf = w->frame};
 	int64_t value;
 
-	if (!j->has_barrier || j->tracer != getpid())
+	if (!j->has_barrier || j->tracer != getpid() ||
+	    (!j->suspends && proc_status_field(r.tid, "Seccomp") != 0))
 		return;
 	if (!remote_call(&r, SYS_membarrier, args, &value) && r.is_left)
 		j->has_barrier = false;

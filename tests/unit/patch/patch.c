@@ -907,6 +907,63 @@ static void filter_run(void)
 	(void)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+/* A filter that comes when windows are in place, and kills at what the tracer lets threads call. */
+static void late_filter_run(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {ARRAY_LEN(code), code};
+
+	shared->is_ready = 1;
+	(void)await(&shared->go, 1);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		_exit(3);
+	shared->done = 1;
+	(void)victim_thread(NULL);
+}
+
+/* A tracer that has a filter itself cannot suspend those of others: Linux kernel/ptrace.c. */
+static int late_filter_trace(pid_t pid)
+{
+	struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog prog = {ARRAY_LEN(code), code};
+	enum patch_state s[V_COUNT];
+	struct patch *p;
+
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		return 3;
+	p = patch_all(pid, NULL, s);
+	if (!p || !all_are(s, PATCH_IN))
+		return 4;
+	shared->go = 1;
+	if (!await(&shared->done, 1))
+		return 5;
+	patch_close(p);
+	return 0;
+}
+
+static void test_late_filter(void)
+{
+	pid_t pid = victim_start(late_filter_run), tracer;
+	int status = -1;
+
+	(void)await(&shared->is_ready, 1);
+	tracer = fork();
+	if (!tracer)
+		_exit(late_filter_trace(pid));
+	(void)waitpid(tracer, &status, 0);
+	is_int(status, 0, "a process makes a filter while it has windows");
+	ok(victim_is_clean(pid) && calls_await(500),
+	   "taking them back makes no call that it kills");
+	is_int(victim_end(pid), 0, "the process ends well");
+}
+
 static void namespace_run(void)
 {
 	pid_t child;
@@ -1160,6 +1217,7 @@ int main(void)
 	test_exec(true);
 	test_refusals();
 	test_places();
+	test_late_filter();
 	test_programs();
 	test_hostile(1);
 	test_hostile(2);
