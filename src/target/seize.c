@@ -182,8 +182,13 @@ static enum seize_result threads_ask(struct seized *s, bool suspends)
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 && (errno == ENOENT || errno == ESRCH))
 		return SEIZE_GONE;
+	if (fd < 0) { /* there is no descriptor or memory left: nobody must take that for an end */
+		s->sys = errno;
+		s->tid = s->pid;
+		return SEIZE_REFUSED;
+	}
 	while (r == SEIZE_DONE && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
 		for (at = 0; at < n && r == SEIZE_DONE;) {
 			const struct dirent64 *d = (const struct dirent64 *)(buf + at);
