@@ -478,8 +478,9 @@ uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_
 {
 	uint32_t rows[WINDOWS_BATCH], from = 0, n, left = 0, done = 0;
 	uint8_t results[WINDOWS_BATCH];
+	bool is_held_off = false;
 
-	while ((n = rows_next(j, &from, rows))) {
+	while (!is_held_off && (n = rows_next(j, &from, rows))) {
 		struct windows_job job = {.pid = pid,
 					  .mem_fd = mem_fd,
 					  .journal = j,
@@ -495,7 +496,11 @@ uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_
 				left++;
 			done += r == WINDOWS_DONE && results[i] == WINDOW_DONE;
 		}
+		/* a thread that does not stop does so for no other row; nor can it be let go now */
+		is_held_off = r == WINDOWS_BUSY || r == WINDOWS_REFUSED;
 	}
+	while ((n = rows_next(j, &from, rows)))
+		left += n;
 	if (ret_n)
 		*ret_n += done;
 	return left;
