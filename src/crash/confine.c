@@ -87,6 +87,8 @@ static const uint16_t refused[] = {
 	SYS_ptrace,
 	SYS_reboot,
 	SYS_request_key,
+	SYS_rt_sigqueueinfo,
+	SYS_rt_tgsigqueueinfo,
 	SYS_setdomainname,
 	SYS_sethostname,
 	SYS_setns,
@@ -289,7 +291,8 @@ static bool request_serve(struct gate *g, const struct confined *c, int fd)
 		h->cmsg_len = CMSG_LEN(sizeof(given));
 		memcpy(CMSG_DATA(h), &given, sizeof(given));
 	}
-	n = sendmsg(fd, &m.head, MSG_NOSIGNAL);
+	/* one that asks and does not read the answers must not make us wait for it */
+	n = sendmsg(fd, &m.head, MSG_NOSIGNAL | MSG_DONTWAIT);
 	gate_file_close(f);
 	return n == sizeof(sys);
 }
