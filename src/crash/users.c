@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "crash/format.h"
@@ -20,6 +21,7 @@
 #define LIST_BYTES  (64u << 20)
 #define STATUS_MAX  65536u /* bytes of a copy of /proc/PID/status */
 #define WAITING_MAX 128
+#define ANSWERS_MAX 64u /* at the same time; those who ask have no rights */
 
 enum what { WHAT_LIST = 1, WHAT_FILE = 2 };
 
@@ -284,14 +286,20 @@ struct err *crash_users_listen(const char *store, const char *path)
 	if (server < 0 || bind(server, (struct sockaddr *)&at, sizeof(at)) != 0 ||
 	    chmod(path, 0666) != 0 || listen(server, WAITING_MAX) != 0)
 		return err_sys(errno, "cannot listen at '%s'", path);
-	(void)signal(SIGCHLD, SIG_IGN); /* none remains as a zombie */
-	for (;;) {
+	(void)signal(SIGCHLD, SIG_DFL);
+	for (uint32_t n = 0;;) {
 		CLEANUP(fd) int fd = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+		pid_t pid;
 
 		if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
 			return err_sys(errno, "cannot accept a connection at '%s'", path);
-		if (fd >= 0 && fork() == 0)
+		/* each ends after SECONDS, whatever its client does */
+		while (n && waitpid(-1, NULL, n < ANSWERS_MAX ? WNOHANG : 0) > 0)
+			n--;
+		pid = fd < 0 ? -1 : fork();
+		if (pid == 0)
 			return crash_users_answer(store, fd);
+		n += pid > 0;
 	}
 }
 
