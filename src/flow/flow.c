@@ -240,11 +240,12 @@ static struct err *segments_check(struct making *m)
 
 /*
  * Reads all segments. Those of a hostile file may all have the same bytes: together they are not
- * larger than the file.
+ * larger than the file. A sparse one may be of any size: neither code nor data exceeds the limit.
  */
 static struct err *segments_load(struct making *m, const struct image_segments *s)
 {
 	uint64_t left = (uint64_t)gate_file_stat(m->file)->st_size + OVERLAP;
+	uint64_t most[2] = {m->limit, m->limit};
 
 	for (uint32_t i = 0; i < s->list.len; i++) {
 		const struct image_segment *g = &s->list.data[i];
@@ -252,9 +253,9 @@ static struct err *segments_load(struct making *m, const struct image_segments *
 
 		if (!g->size)
 			continue;
-		if (g->size > m->limit)
-			e = err_hint(err_new("a segment of it has more than %" PRIu64 " bytes",
-					     m->limit),
+		if (g->size > most[g->is_exec])
+			e = err_hint(err_new("its %s has more than %" PRIu64 " bytes",
+					     g->is_exec ? "code" : "data", m->limit),
 				     "raise the option elfsize");
 		else if (g->size > left || g->size > UINT64_MAX - g->addr)
 			e = err_new("its segments are larger than the file");
@@ -263,6 +264,7 @@ static struct err *segments_load(struct making *m, const struct image_segments *
 		if (e)
 			return e;
 		left -= g->size;
+		most[g->is_exec] -= g->size;
 	}
 	return segments_check(m);
 }

@@ -2,6 +2,8 @@
 /* Windows in small functions: a function, or a pair of them, for each rule. */
 #include "flow/flow.h"
 
+#include <sys/mman.h>
+
 #include "files/gate.h"
 #include "flow/impl.h"
 #include "made.h"
@@ -514,6 +516,42 @@ static void test_damage(void)
 	ok(n > 200, "%u damaged files were read", n);
 }
 
+/* A sparse file of a few blocks whose segments have more than the limit together. */
+static void test_sparse(void)
+{
+	enum { N = 8, LIMIT = 1 << 20, SIZE = 3 << 18 };
+	CLEANUP(fd) int fd = memfd_create("flow", MFD_CLOEXEC);
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Phdr ph[N];
+	} h = {.eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		      .e_type = ET_DYN,
+		      .e_machine = EM_X86_64,
+		      .e_version = EV_CURRENT,
+		      .e_phoff = sizeof(Elf64_Ehdr),
+		      .e_ehsize = sizeof(Elf64_Ehdr),
+		      .e_phentsize = sizeof(Elf64_Phdr),
+		      .e_phnum = N}};
+	struct gate_file *file;
+	struct flow *f = NULL;
+	struct err *e;
+
+	for (uint32_t i = 0; i < N; i++)
+		h.ph[i] = (Elf64_Phdr){PT_LOAD,	  i < N / 2 ? PF_R | PF_X : PF_R,
+				       i * LIMIT, i * LIMIT,
+				       i * LIMIT, SIZE,
+				       SIZE,	  4096};
+	if (fd < 0 || write(fd, &h, sizeof(h)) != sizeof(h) || ftruncate(fd, N * LIMIT) != 0)
+		exit(1);
+	file = gate_file_of(fd);
+	e = flow_create(file, LIMIT, &f);
+	ok(e && strstr(err_text(e), "its code has more than"), "the limit is that of all code: %s",
+	   e ? err_text(e) : "");
+	err_destroy(e);
+	flow_destroy(f);
+	gate_file_close(file);
+}
+
 int main(void)
 {
 	test_plain();
@@ -532,5 +570,6 @@ int main(void)
 	test_many();
 	test_frames();
 	test_damage();
+	test_sparse();
 	return tap_done();
 }
