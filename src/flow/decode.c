@@ -262,6 +262,8 @@ static void insn_note(struct decoding *d, const ZydisDecodedInstruction *in, uin
 	addresses_mark(d, in, next);
 	if (kind == CODE_CALL)
 		flow_mark(d->f, next);
+	if (kind == CODE_ENDBR) /* it says that a jump or call may come from anywhere */
+		flow_mark(d->f, at);
 	if (kind == CODE_JMP_TO)
 		jump_note(d, in, at);
 	if (in->mnemonic == ZYDIS_MNEMONIC_XBEGIN || in->mnemonic == ZYDIS_MNEMONIC_XEND)

@@ -9,7 +9,7 @@
  * All places at which control can arrive are marked first, in the whole file (marks.c, tables.c):
  *
  *     targets of branches and calls, also in code that belongs to no function
- *     what is behind a call: active frames return there
+ *     what is behind a call: active frames return there; endbr64
  *     symbols, and where entries of .eh_frame begin; landing pads of exceptions
  *     targets of jump tables; pointers to code in data, and addresses that code computes
  *

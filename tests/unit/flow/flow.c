@@ -552,6 +552,26 @@ static void test_sparse(void)
 	gate_file_close(file);
 }
 
+static void test_endbr(void)
+{
+	/* push %rbx; endbr64; mov %rdi,%rax; pop %rbx; ret: the label of a goto that is computed */
+	static const uint8_t code[] = "\x53\xf3\x0f\x1e\xfa\x48\x89\xf8\x5b\xc3";
+	struct flow_site site = {CODE, FLOW_ENTRY};
+	struct flow_plan plan;
+	struct made m = {0};
+	struct err *e;
+
+	made_symbol(&m, "f", made_code(&m, code, 10), 10);
+	e = made_read(&m);
+	if (!e)
+		e = flow_plan(m.flow, &site, 1, NULL, &plan);
+	ok(!e && plan.lacks[0] != FLOW_FITS, "control can enter at endbr64");
+	if (!e)
+		flow_plan_deinit(&plan);
+	err_destroy(e);
+	made_end(&m);
+}
+
 int main(void)
 {
 	test_plain();
@@ -571,5 +591,6 @@ int main(void)
 	test_frames();
 	test_damage();
 	test_sparse();
+	test_endbr();
 	return tap_done();
 }
