@@ -12,12 +12,14 @@
 
 #define REGION_FILE "/dev/zero" /* what the kernel calls shared memory without a file */
 #define CODE_MAX    ((uint64_t)1 << 31)
+#define ROWS_MAX    (1u << 22) /* of all regions: a process can make as many as it likes */
 
 struct leftover {
 	pid_t pid;
 	struct gate *gate;
 	struct proc_maps maps;
 	int mem_fd;
+	uint32_t rows_left;
 	/* the file that was read last */
 	const struct proc_map *map;
 	struct gate_file *file;
@@ -42,7 +44,7 @@ static int region_open_dead(const struct leftover *l, const struct proc_map *m,
 	    memcmp(ret->text, REGION_TEXT, sizeof(REGION_TEXT)) != 0 ||
 	    ret->version != REGION_VERSION || ret->code_size != m->end - m->start ||
 	    ret->code_size > CODE_MAX || ret->data_size > CODE_MAX ||
-	    windows_journal_size(ret->nrows) > ret->code_size)
+	    windows_journal_size(ret->nrows) > ret->code_size || ret->nrows > l->rows_left)
 		return -1;
 	return flock(fd, LOCK_EX | LOCK_NB) ? -1 : fd_take(&fd);
 }
@@ -106,7 +108,7 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
 {
 	static const struct region_head none;
-	struct leftover l = {.pid = pid, .gate = g, .mem_fd = -1};
+	struct leftover l = {.pid = pid, .gate = g, .mem_fd = -1, .rows_left = ROWS_MAX};
 	struct err *e = proc_maps_read(pid, &l.maps);
 
 	*ret_n = 0;
@@ -124,6 +126,7 @@ struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
 			e = err_sys(errno, "cannot open the memory of process %d", (int)pid);
 			break;
 		}
+		l.rows_left -= h.nrows;
 		e = region_undo(&l, m, fd, &h, &n);
 		*ret_n += n;
 		if (!e)
