@@ -22,6 +22,7 @@
 #include "base/vec.h"
 
 #define WINDOW_BYTES (256u << 10)
+#define LOOK_BYTES   4096u	   /* are read at first behind a hole: more may follow soon */
 #define FUTURE_NS    1000000000ull /* a record that is later than now by more has no time */
 
 struct item {
@@ -34,7 +35,7 @@ struct ring {
 	uint64_t pos, end; /* next byte to be read; end of what was reserved when the drain began */
 	uint8_t tail;	   /* as the process sees it */
 	uint8_t *window;
-	size_t window_size;
+	size_t window_size, look_size; /* how much there is room for, and is read next */
 	VEC(struct item) items;
 	uint32_t next;
 	uint64_t hole, hole_since, hole_end; /* where the hole is; since 0: there is none */
@@ -225,6 +226,12 @@ static struct err *hole_look(struct ndata *d, struct ring *r, size_t len, bool g
 	return *ret_left ? hole_leave(d, r, is_known ? &p : NULL, len) : NULL;
 }
 
+/* So much that a record is in it, wherever it begins. */
+static size_t look_least(const struct ndata *d)
+{
+	return (size_t)MAX(2 * blob_rec_size(d->plan->max_record), (uint64_t)LOOK_BYTES);
+}
+
 /* ---- one ring -------------------------------------------------------------------------------- */
 
 /*
@@ -238,7 +245,7 @@ static struct err *window_fill(struct ndata *d, struct ring *r, bool is_last)
 	vec_clear(&r->items);
 	r->next = 0;
 	while (!e && !r->items.len && r->pos < r->end) {
-		size_t len = (size_t)MIN(r->end - r->pos, (uint64_t)r->window_size), complete;
+		size_t len = (size_t)MIN(r->end - r->pos, (uint64_t)r->look_size), complete;
 		bool is_left = false;
 
 		e = bytes_read(d, r, r->pos, len);
@@ -247,8 +254,11 @@ static struct err *window_fill(struct ndata *d, struct ring *r, bool is_last)
 			e = bytes_read(d, r, r->pos, complete);
 		if (!e && complete)
 			e = pos_set(d, r, r->pos + items_list(d, r, complete));
-		if (e || complete)
+		if (e || complete) {
+			r->look_size = MIN(2 * r->look_size, r->window_size);
 			continue;
+		}
+		r->look_size = look_least(d);
 		if (is_last && !d->waits_until)
 			d->waits_until = now_ns() + d->final_ns;
 		e = hole_look(d, r, len, is_last && now_ns() >= d->waits_until, &is_left);
@@ -371,6 +381,7 @@ void rings_init(struct ndata *d)
 	for (uint32_t i = 0; i < d->plan->ncpus; i++) {
 		d->rings[i].cpu = i;
 		d->rings[i].window_size = (size_t)size;
+		d->rings[i].look_size = (size_t)size;
 		d->rings[i].window = xmalloc((size_t)size);
 	}
 }

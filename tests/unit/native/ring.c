@@ -227,6 +227,36 @@ static void test_holes(void)
 	env_close(&t);
 }
 
+/* Bytes that this process has read. */
+static uint64_t bytes_read(void)
+{
+	FILE *f = fopen("/proc/self/io", "re");
+	unsigned long long n = 0;
+
+	if (f && fscanf(f, "rchar: %llu", &n) != 1)
+		n = 0;
+	if (f)
+		(void)fclose(f);
+	return n;
+}
+
+/* A process that fills its ring with holes of threads that have died must not be read for ever. */
+static void test_only_holes(void)
+{
+	struct env t = {.hooks = {.is_alive = thread_is_alive}};
+	uint64_t before, n = 0;
+
+	is_dead = true;
+	env_open(&t, 1 << 20);
+	while (record_begin(&t, 0, 2, BLOB_THREAD(77, 64)))
+		n++;
+	before = bytes_read();
+	is_int(drain(&t, 10).nrecords, 0, "a ring of nothing but holes");
+	is_int(t.d->lost[0], n, "each of which is counted");
+	ok(bytes_read() - before < 200ull << 20, "reading it takes a bounded time");
+	env_close(&t);
+}
+
 /* ---- what is no record ----------------------------------------------------------------------- */
 
 static bool probe_is_allowed(void *ctx, uint32_t clause, uint32_t probe)
@@ -275,6 +305,7 @@ int main(void)
 	test_hammer();
 	test_order();
 	test_holes();
+	test_only_holes();
 	test_refused();
 	return tap_done();
 }
