@@ -457,34 +457,6 @@ static void fault_run(void)
 			(void)usleep(200);
 }
 
-static void test_handler(bool nested)
-{
-	struct patch_opts o = victim_opts(gate, NULL);
-	static struct patch_window w[V_COUNT];
-	enum patch_state s[V_COUNT];
-	struct patch *p = NULL;
-	struct err *e;
-	pid_t pid;
-
-	is_nested = nested;
-	pid = victim_start(fault_run);
-	(void)await(&shared->handling, 2);
-	e = patch_open(pid, &o, &p);
-	if (!e)
-		e = victim_windows(p, w);
-	if (!e)
-		e = patch_write(p, w, V_COUNT, NULL, s);
-	ok(!e, "a handler has interrupted a window%s %s",
-	   nested ? ", and another one the first, on its own stack" : "", text(e));
-	is_int(s[V_LOAD], PATCH_HELD, "that window is held back");
-	is_int(s[V_ADD], PATCH_IN, "others are not");
-	shared->go = 1;
-	ok(await(&shared->done, 1), "the handler returns into the window");
-	ok(!patch_write(p, &w[V_LOAD], 1, NULL, s) && s[0] == PATCH_IN, "then it is written");
-	patch_close(p);
-	is_int(victim_end(pid), 0, "and the process ends well");
-}
-
 static void *fault_thread(void *arg)
 {
 	fault_run();
@@ -516,8 +488,11 @@ static bool is_zombie(pid_t pid)
 	return strstr(line, ") Z ") != NULL;
 }
 
-/* The kernel knows no memory by the id of a process whose first thread has ended. */
-static void test_leaderless(void)
+/*
+ * nested: there are two, on two stacks. ends_first: the first thread has ended, by whose id the
+ * kernel then knows no memory.
+ */
+static void test_handler(bool nested, bool ends_first)
 {
 	struct patch_opts o = victim_opts(gate, NULL);
 	static struct patch_window w[V_COUNT];
@@ -526,22 +501,27 @@ static void test_leaderless(void)
 	struct err *e;
 	pid_t pid;
 
-	is_nested = false;
-	pid = victim_start(leaderless_run);
+	is_nested = nested;
+	pid = victim_start(ends_first ? leaderless_run : fault_run);
 	(void)await(&shared->handling, 2);
 	e = patch_open(pid, &o, &p);
 	if (!e)
 		e = victim_windows(p, w);
 	shared->signals = 1;
-	while (!is_zombie(pid))
+	while (ends_first && !is_zombie(pid))
 		(void)usleep(500);
 	if (!e)
 		e = patch_write(p, w, V_COUNT, NULL, s);
-	ok(!e, "the first thread has ended %s", text(e));
-	is_int(s[V_LOAD], PATCH_HELD, "the window of another one's handler is held back");
+	ok(!e, "a handler has interrupted a window%s %s",
+	   nested	? ", and another one the first, on its own stack"
+	   : ends_first ? ", and the first thread has ended"
+			: "",
+	   text(e));
+	is_int(s[V_LOAD], PATCH_HELD, "that window is held back");
 	is_int(s[V_ADD], PATCH_IN, "others are not");
 	shared->go = 1;
 	ok(await(&shared->done, 1), "the handler returns into the window");
+	ok(!patch_write(p, &w[V_LOAD], 1, NULL, s) && s[0] == PATCH_IN, "then it is written");
 	patch_close(p);
 	is_int(victim_end(pid), 0, "and the process ends well");
 }
@@ -1205,9 +1185,9 @@ int main(void)
 	test_signals();
 	test_calls();
 	test_stopped();
-	test_handler(false);
-	test_handler(true);
-	test_leaderless();
+	test_handler(false, false);
+	test_handler(true, false);
+	test_handler(false, true);
 	test_handler_control();
 	test_moved();
 	test_fork();
