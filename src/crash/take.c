@@ -201,7 +201,10 @@ static struct err *threads_copy(struct taking *t, int to)
 	return e;
 }
 
-/* Copies the end of what descriptor 2 is, if that is a file that can be read without harm. */
+/*
+ * Copies the end of what descriptor 2 is, if that is a file that can be read without harm. Others
+ * may share the descriptors and put another file there, so that it is found once.
+ */
 static struct err *log_copy(struct taking *t)
 {
 	char path[64], text[CRASH_LOG_BYTES];
@@ -210,13 +213,12 @@ static struct err *log_copy(struct taking *t)
 	ssize_t n = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)t->pid);
-	if (!gate_identity(path, &st) ||
-	    !gate_is_dev_harmless(target_gate(t->what->held), st.st_dev))
-		return NULL;
 	fd = open(path, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return NULL;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd < 0 || !gate_identity(path, &st) ||
+	    !gate_is_dev_harmless(target_gate(t->what->held), st.st_dev) || fstat(fd, &st) != 0 ||
+	    !S_ISREG(st.st_mode))
+		return NULL;
 	{
 		CLEANUP(fd) int log = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
