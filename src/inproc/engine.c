@@ -240,7 +240,9 @@ static struct err *window_make(const struct inproc *p, const struct inproc_file 
 	struct stub_body bodies[FLOW_BODIES_MAX];
 	uint8_t code[STUB_SIZE_MAX];
 	struct flow_window own = bodies_of(f, l->unit, w, bodies);
-	struct stub_env env = {.switch_addr = patch_switch_addr(p->patch), .cpu = STUB_CPU_ONE};
+	struct stub_env env = {.switch_addr = patch_switch_addr(p->patch),
+			       .cpu = STUB_CPU_ONE,
+			       .has_shadow_stack = p->has_shadow_stack};
 	struct patch_window window;
 	struct stub stub;
 	const char *why;

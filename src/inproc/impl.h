@@ -58,6 +58,7 @@ struct inproc {
 	struct inproc_opts opts;
 	struct proc_maps maps; /* as they were when the first unit was surveyed */
 	bool has_maps;
+	bool has_shadow_stack; /* the processor compares return addresses: no call is moved */
 	VEC(struct inproc_file *) files;
 	/* These are set when the process is entered. */
 	const struct layout *layout;

@@ -261,11 +261,13 @@ static const char *body_lack(const struct inproc_file *f, const struct flow_wind
 }
 
 /* Whether a stub can be made, which is tried with one near by that is never used. */
-static const char *window_lack(const struct inproc_file *f, const struct flow_window *w)
+static const char *window_lack(const struct inproc *p, const struct inproc_file *f,
+			       const struct flow_window *w)
 {
 	const struct stub_env env = {.code = w->addr + f->bias + STUB_NEAR,
 				     .switch_addr = w->addr + f->bias + STUB_NEAR,
-				     .cpu = STUB_CPU_ONE};
+				     .cpu = STUB_CPU_ONE,
+				     .has_shadow_stack = p->has_shadow_stack};
 	struct stub_body bodies[FLOW_BODIES_MAX];
 	uint8_t code[STUB_SIZE_MAX];
 	struct stub stub;
@@ -345,7 +347,7 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 	for (uint32_t i = 0; i < f->plan.windows.len; i++) {
 		const struct flow_window *w = &f->plan.windows.data[i];
 		const char *why = is_window_same(&check, f, w)
-					  ? window_lack(f, w)
+					  ? window_lack(p, f, w)
 					  : "where the process has changed its code";
 
 		for (uint32_t k = 0; k < w->nbodies; k++) {
@@ -410,6 +412,15 @@ static void files_reach(struct inproc *p, const struct unit *u, const char **lac
 	}
 }
 
+/*
+ * Whether the process has a hardware shadow stack, or may get one while it starts: a field that
+ * Linux has from v6.6 on, arch/x86/kernel/cpu/proc.c.
+ */
+static bool shadow_stack_find(const struct inproc *p)
+{
+	return proc_status_has(p->opts.pid, "x86_Thread_features", p->opts.is_early ? "" : "shstk");
+}
+
 struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **ret_lacks)
 {
 	struct err *e = NULL;
@@ -419,6 +430,7 @@ struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **r
 		if (e)
 			return e;
 		p->has_maps = true;
+		p->has_shadow_stack = shadow_stack_find(p);
 	}
 	sites_add(p, u, ret_lacks);
 	for (uint32_t i = 0; i < p->files.len && !e; i++)

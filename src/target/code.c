@@ -11,18 +11,44 @@
 #define PAGE_OF_FILE ((uint64_t)1 << 61)
 #define INSN_MAX     16 /* bytes of the longest instruction of any architecture */
 
-long proc_status_field(pid_t pid, const char *name)
+/* Finds a field of /proc/PID/status: what is behind its name; NULL: there is none. */
+static const char *status_find(pid_t pid, const char *name, char *line, int size)
 {
 	CLEANUP(file) FILE *f = NULL;
-	char line[256], path[64];
+	char path[64];
 	size_t len = strlen(name);
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
+	while (f && fgets(line, size, f))
 		if (strncmp(line, name, len) == 0 && line[len] == ':')
-			return strtol(line + len + 1, NULL, 10);
-	return -1;
+			return line + len + 1;
+	return NULL;
+}
+
+long proc_status_field(pid_t pid, const char *name)
+{
+	char line[256];
+	const char *at = status_find(pid, name, line, sizeof(line));
+
+	return at ? strtol(at, NULL, 10) : -1;
+}
+
+bool proc_status_has(pid_t pid, const char *name, const char *word)
+{
+	char line[256];
+	const char *at = status_find(pid, name, line, sizeof(line));
+	size_t len = strlen(word), n;
+
+	for (; at && len; at += n) {
+		at += strspn(at, "\t \n");
+		n = strcspn(at, "\t \n");
+		if (!n)
+			return false;
+		if (n == len && memcmp(at, word, n) == 0)
+			return true;
+	}
+	return at != NULL;
 }
 
 static int open_proc(pid_t pid, const char *name)

@@ -35,3 +35,5 @@ void code_check_deinit(struct code_check *c);
 enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *code, size_t len);
 /* Returns the number in a field of /proc/PID/status; -1 if there is none. */
 long proc_status_field(pid_t pid, const char *name);
+/* Whether a field of /proc/PID/status is there and has a word; "": whether it is there. */
+bool proc_status_has(pid_t pid, const char *name, const char *word);

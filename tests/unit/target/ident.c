@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What /proc/PID/stat says of a process, whatever its name is. */
+#include "target/code.h"
 #include "target/ident.h"
 #include "tap.h"
 
@@ -40,12 +41,26 @@ static void test_child(void)
 	   "nothing is known of it");
 }
 
+static void test_status(void)
+{
+	(void)prctl(PR_SET_NAME, "one two");
+	ok(proc_status_has(getpid(), "Name", "one") && proc_status_has(getpid(), "Name", "two"),
+	   "words of a field of the status");
+	ok(!proc_status_has(getpid(), "Name", "on") && !proc_status_has(getpid(), "Name", "ones"),
+	   "words as a whole");
+	ok(proc_status_has(getpid(), "Name", "") && !proc_status_has(getpid(), "Nam", ""),
+	   "whether there is such a field");
+	is_int(proc_status_field(getpid(), "Threads"), 1, "a number");
+	is_int(proc_status_field(getpid(), "Threadz"), -1, "a field that is not there");
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
 	test_fields(argv[0], "simple");
 	test_fields(argv[0], ") R (1 2 3");
 	test_child();
+	test_status();
 	ok(!proc_began(0, &(uint64_t){0}, &(uint64_t){0}), "there is no process 0");
 	return tap_done();
 }
