@@ -175,7 +175,7 @@ static struct err *batch_write(struct patch *p, struct batch *b, enum patch_stat
 	return e;
 }
 
-/* ---- those that stand already ----------------------------------------------------------------- */
+/* ---- those that stand already ---------------------------------------------------------------- */
 
 static bool memory_has(const struct patch *p, taddr addr, const uint8_t *want, uint32_t size)
 {

@@ -88,7 +88,7 @@ static uint32_t sites_count(const struct unit *u)
 	return n;
 }
 
-/* Whether what comes later may be of the clause: a module of a pattern, or one that is not there. */
+/* Whether later mappings may be of the clause: modules of a pattern, or one that is not there. */
 static bool may_get_more(const struct division *d, uint32_t clause)
 {
 	const struct session_clause *sc = &d->live->match->clauses.data[clause];

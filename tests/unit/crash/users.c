@@ -15,7 +15,7 @@
 #include "crash/users.h"
 
 #define CLIENTS 120 /* which ask nothing */
-#define MOST	64 
+#define MOST	64
 
 static pid_t server_start(const char *path)
 {
