@@ -33,8 +33,8 @@ struct windows_journal {
 	uint64_t id;
 	uint64_t magic[WINDOWS_MAGIC_SIZE / 8]; /* which the process has at region */
 	taddr region;
-	uint64_t region_size;
-	taddr call, frame; /* for remote calls (target/remote.h) */
+	uint64_t region_size; /* up to the switch page */
+	taddr call, frame;    /* for remote calls (target/remote.h) */
 	int32_t pid, tracer;
 	bool suspends;	  /* seccomp is suspended */
 	bool has_barrier; /* the process has registered for membarrier(2) */

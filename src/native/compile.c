@@ -13,6 +13,7 @@
 #include "base/hashmap.h"
 #include "record/format.h"
 
+#define DATA_NEAR   0x70000000u /* bytes within which the data part is addressed from the code */
 #define STACK_LIMIT (NATIVE_STACK_MAX - BLOB_STACK_MAX - 16) /* 16: two return addresses */
 #define MAX_GROUPS  65536u
 
@@ -252,7 +253,10 @@ static void cpu_find(struct ngen *g, uint32_t done)
 static void begin_emit(struct ngen *g, const struct ngen_needs *n, uint32_t done)
 {
 	x86_mov(&g->x, R15, RDI);
-	x86_lea(&g->x, R14, x86_at_addr(g->t->data));
+	if (DATA_NEAR > MAX(g->t->data, g->t->code) - MIN(g->t->data, g->t->code))
+		x86_lea(&g->x, R14, x86_at_addr(g->t->data));
+	else
+		x86_imm(&g->x, R14, g->t->data);
 	x86_alu_mem_imm(&g->x, 1, X86_CMP, in_data(offsetof(struct blob_data, state)), RT_STATE_ON);
 	x86_jcc(&g->x, X86_NE, done);
 	if (g->t->checks_fs) {

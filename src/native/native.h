@@ -89,7 +89,7 @@ struct blob_plan; /* native/blob.h: where things lie in the data part */
 struct native_target {
 	uint64_t code; /* the address at which the code will lie, a multiple of 16 */
 	uint64_t blob; /* the address of the blob, within 2 GiB of the code */
-	uint64_t data; /* the address of the data part, within 2 GiB of the code */
+	uint64_t data; /* the address of the data part */
 	const struct blob_plan *plan;
 	const struct layout *layout;
 	uint32_t pid;	/* as the session numbers processes */

@@ -52,9 +52,11 @@ struct enter {
 	uint8_t *frame_was;
 	bool has_slack, has_frame;
 	taddr region;
-	uint64_t size;		      /* of the shared part */
-	bool has_shared, has_private; /* the parts of the region that are mapped */
-	bool is_busy;		      /* a thread did not stop */
+	uint64_t size;	    /* of the file: head, code and data */
+	uint64_t near_size; /* of what lies at region before the switch page */
+	/* the parts that are mapped: at region, the switch page and what follows, data elsewhere */
+	bool has_shared, has_private, has_data;
+	bool is_busy; /* a thread did not stop */
 	struct err *e;
 };
 
@@ -150,9 +152,10 @@ static void borrowed_give_back(struct enter *t)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static int64_t call(struct enter *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static int64_t call(struct enter *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+		    uint64_t e)
 {
-	const uint64_t args[6] = {a, b, c, d, ~0ull, 0}; /* no descriptor, offset 0 */
+	const uint64_t args[6] = {a, b, c, d, e, 0};
 	int64_t value;
 
 	if (t->remote.is_left)
@@ -160,31 +163,72 @@ static int64_t call(struct enter *t, long nr, uint64_t a, uint64_t b, uint64_t c
 	return remote_call(&t->remote, nr, args, &value) ? value : -(errno ? errno : EIO);
 }
 
-static struct err *region_map(struct enter *t)
+/* Maps memory without a file. */
+static int64_t call_map(struct enter *t, taddr at, uint64_t size, uint64_t prot, uint64_t flags)
 {
-	const int flags = MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-	uint64_t code = t->p->head_size + t->p->code_size;
-	int64_t r;
+	return call(t, SYS_mmap, at, size, prot, flags | MAP_ANONYMOUS, ~0ull);
+}
 
-	r = call(t, SYS_mmap, t->region, t->size, PROT_READ | PROT_EXEC,
-		 (uint64_t)flags | MAP_SHARED);
+/*
+ * There is room for the code alone: all is mapped where the kernel likes, and the code moves from
+ * there to a place that was kept for it.
+ */
+static struct err *parts_map(struct enter *t)
+{
+	uint64_t code = t->p->head_size + t->p->code_size;
+	taddr all;
+	int64_t r = call_map(t, t->region, t->near_size + REGION_PRIVATE, PROT_NONE,
+			     MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE);
+
 	if (r != (int64_t)t->region)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
-	t->has_shared = true;
-	r = t->p->data_size ? call(t, SYS_mprotect, t->region + code, t->p->data_size,
-				   PROT_READ | PROT_WRITE, 0)
+	t->has_shared = t->has_private = true;
+	r = call_map(t, 0, t->size, PROT_READ | PROT_EXEC, MAP_SHARED);
+	if (r < 0)
+		return refuse_call(t->p->pid, "mmap", (int)-r);
+	all = (taddr)r;
+	t->p->data = all + code;
+	t->has_data = t->p->data_size > 0;
+	r = call(t, SYS_mremap, all, code, code, MREMAP_MAYMOVE | MREMAP_FIXED, t->region);
+	if (r == (int64_t)t->region)
+		return NULL;
+	(void)call(t, SYS_munmap, all, code, 0, 0, 0);
+	return refuse_call(t->p->pid, "mremap", r < 0 ? (int)-r : EEXIST);
+}
+
+static struct err *whole_map(struct enter *t)
+{
+	int64_t r = call_map(t, t->region, t->size, PROT_READ | PROT_EXEC,
+			     MAP_SHARED | MAP_FIXED_NOREPLACE);
+
+	t->has_shared = r == (int64_t)t->region;
+	t->p->data = t->region + t->p->head_size + t->p->code_size;
+	return t->has_shared ? NULL : refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
+}
+
+static struct err *region_map(struct enter *t)
+{
+	taddr own = t->region + t->near_size; /* what the process does not share with us */
+	bool is_whole = t->near_size == t->size;
+	struct err *e = is_whole ? whole_map(t) : parts_map(t);
+	int64_t r;
+
+	if (e)
+		return e;
+	r = t->p->data_size ? call(t, SYS_mprotect, t->p->data, t->p->data_size,
+				   PROT_READ | PROT_WRITE, 0, 0)
 			    : 0;
 	if (r)
 		return refuse_call(t->p->pid, "mprotect", (int)-r);
-	r = call(t, SYS_mmap, t->region + t->size, REGION_PRIVATE, PROT_READ | PROT_WRITE,
-		 (uint64_t)flags | MAP_PRIVATE);
-	if (r != (int64_t)(t->region + t->size))
+	r = call_map(t, own, REGION_PRIVATE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | (is_whole ? MAP_FIXED_NOREPLACE : MAP_FIXED));
+	if (r != (int64_t)own)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 	t->has_private = true;
-	r = call(t, SYS_madvise, t->region + t->size, REGION_PRIVATE, MADV_WIPEONFORK, 0);
+	r = call(t, SYS_madvise, own, REGION_PRIVATE, MADV_WIPEONFORK, 0, 0);
 	if (r)
 		return refuse_call(t->p->pid, "madvise", (int)-r);
-	r = call(t, SYS_membarrier, REGISTER_SYNC_CORE, 0, 0, 0); /* a kernel may lack it */
+	r = call(t, SYS_membarrier, REGISTER_SYNC_CORE, 0, 0, 0, 0); /* a kernel may lack it */
 	t->p->journal->has_barrier = r == 0;
 	return t->remote.is_left ? refuse_call(t->p->pid, "membarrier", (int)-r) : NULL;
 }
@@ -196,9 +240,11 @@ static struct err *region_map(struct enter *t)
 static void region_unmap(struct enter *t)
 {
 	if (t->has_shared)
-		(void)call(t, SYS_munmap, t->region, t->size, 0, 0);
+		(void)call(t, SYS_munmap, t->region, t->near_size, 0, 0, 0);
 	if (t->has_private)
-		(void)call(t, SYS_munmap, t->region + t->size, REGION_PRIVATE, 0, 0);
+		(void)call(t, SYS_munmap, t->region + t->near_size, REGION_PRIVATE, 0, 0, 0);
+	if (t->has_data)
+		(void)call(t, SYS_munmap, t->p->data, t->p->data_size, 0, 0, 0);
 }
 
 /* ---- our side -------------------------------------------------------------------------------- */
@@ -248,9 +294,9 @@ static struct err *head_write(struct enter *t)
 	if (sys_pwrite(p->region_fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
 		return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
 	p->journal->region = t->region;
-	p->journal->region_size = t->size;
+	p->journal->region_size = t->near_size;
 	p->journal->call = t->region + offsetof(struct region_head, call);
-	p->journal->frame = t->region + t->size + PATCH_PAGE;
+	p->journal->frame = t->region + t->near_size + PATCH_PAGE;
 	if (!windows_is_there(p->journal, p->mem_fd))
 		return err_code(err_new("process %d has not mapped the region", (int)p->pid),
 				EDT_NOTSUP);
@@ -264,7 +310,7 @@ static struct err *head_write(struct enter *t)
 static struct err *tsc_check(struct enter *t)
 {
 	const struct windows_journal *j = t->p->journal;
-	const taddr at = t->region + t->size + TSC_AT;
+	const taddr at = t->region + t->near_size + TSC_AT;
 	const uint64_t args[6] = {PR_GET_TSC, at};
 	struct err *e = NULL;
 
@@ -350,6 +396,23 @@ static struct err *threads_hold(struct enter *t)
 	return NULL;
 }
 
+/* Finds room for all within reach, or for the code alone. */
+static struct err *region_place(struct enter *t)
+{
+	uint64_t sizes[] = {t->size, t->p->head_size + t->p->code_size};
+
+	for (uint32_t i = 0; i < ARRAY_LEN(sizes) && !t->region; i++) {
+		t->near_size = sizes[i];
+		t->region = hole_find(&t->maps, sizes[i] + REGION_PRIVATE, t->o->near_lo,
+				      t->o->near_hi);
+	}
+	return t->region ? NULL
+			 : err_code(err_new("process %d has no room for %llu bytes of code within "
+					    "reach of its own",
+					    (int)t->p->pid, (unsigned long long)t->near_size),
+				    EDT_NOTSUP);
+}
+
 static struct err *enter_held(struct enter *t)
 {
 	struct err *e = threads_hold(t);
@@ -358,15 +421,8 @@ static struct err *enter_held(struct enter *t)
 		e = refuse_thread(t->p->pid, t->held.threads[i].tid);
 	if (!e)
 		e = proc_maps_read(t->p->pid, &t->maps);
-	if (!e) {
-		t->region =
-			hole_find(&t->maps, t->size + REGION_PRIVATE, t->o->near_lo, t->o->near_hi);
-		if (!t->region)
-			e = err_code(err_new("process %d has no room for %llu bytes within reach "
-					     "of its code",
-					     (int)t->p->pid, (unsigned long long)t->size),
-				     EDT_NOTSUP);
-	}
+	if (!e)
+		e = region_place(t);
 	if (!e)
 		e = slack_borrow(t);
 	if (!e)

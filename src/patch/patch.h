@@ -6,7 +6,8 @@
  *
  *     code part    a header, the table of windows, then what patch_code_write() puts there. The
  *                  process may read and execute it.
- *     data part    what stubs count and record. The process may read and write it.
+ *     data part    what stubs count and record. The process may read and write it. Where there is
+ *                  no room near the code, it lies anywhere.
  *     switch page  private memory of the process; its first byte is not 0 while stubs run their
  *                  bodies, and is 0 in a child of fork() (MADV_WIPEONFORK).
  *

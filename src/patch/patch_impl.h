@@ -38,7 +38,8 @@ struct patch {
 	int mem_fd, region_fd, journal_fd;
 	struct windows_journal *journal;
 	size_t journal_size;
-	uint64_t head_size, code_size, data_size; /* parts of the region, one behind the other */
+	uint64_t head_size, code_size, data_size; /* parts of the region's file, in this order */
+	taddr data;
 	bool has_rseq;
 	int64_t rseq_offset;
 	uint32_t next_row;

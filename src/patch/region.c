@@ -142,7 +142,7 @@ uint64_t patch_code_size(const struct patch *p)
 
 taddr patch_data_addr(const struct patch *p)
 {
-	return p->journal->region + p->head_size + p->code_size;
+	return p->data;
 }
 
 uint64_t patch_data_size(const struct patch *p)

@@ -127,6 +127,18 @@ static long (*add_copy(void))(long, long)
 	return (long (*)(long, long))(p + at % 4096);
 }
 
+/* Leaves no room for more than 5 MiB within the reach of a jump from an address. */
+static void crowd(const void *at)
+{
+	const long step = 8 << 20, size = 3 << 20;
+	unsigned long middle = (unsigned long)at / step * step;
+
+	for (long i = -280; i <= 280; i++)
+		(void)mmap((void *)(middle + (unsigned long)(i * step)), size, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+			   0);
+}
+
 static int regions(void)
 {
 	char line[512];
@@ -181,6 +193,9 @@ int main(void)
 
 			copy = copy ? copy : add_copy();
 			sum = copy(20, 22);
+		} else if (line[0] == 'c') {
+			crowd(add);
+			crowd(strtol);
 		} else if (line[0] == 'h') {
 			sum = forge(50);
 		} else if (line[0] == 'v') {

@@ -208,6 +208,26 @@ def copied():
     check("copied: the process ends well", t.end(), 0)
 
 
+def crowded():
+    """A process without room for the buffers within reach: they lie elsewhere."""
+    t = Target()
+    t.call("c")
+    script = f'{P}:add:entry,{P}:ways:return {{ @[probefunc, arg1] = count(); printf("%d\\n", arg1); }}'
+    got = {}
+    for mode in ("off", "all"):
+        tracer = Tracer(mode, script, t.pid)
+        if mode == "all":
+            with open(f"/proc/{t.pid}/maps") as maps:
+                parts = [[int(x, 16) for x in l.split()[0].split("-")] for l in maps if " r-xs " in l or " rw-s " in l]
+            check("crowded: code and data lie apart", len(parts) == 2 and parts[0][1] != parts[1][0] or parts, True)
+        t.call()
+        t.call("f")
+        got[mode], places = tracer.end()
+    check("crowded: what fires", lines_of(got["all"]), lines_of(got["off"]))
+    check("crowded: all is in the process", isinstance(places, tuple) and places[0] > 1 and places[1] == 0 or places, True)
+    check("crowded: the process ends well", t.end(), 0)
+
+
 def forges(t):
     """A process that changes the records it has made: they are dropped and counted, and the session goes on."""
     tracer = Tracer("all", f'{P}:add:entry {{ printf("%d\\n", arg0); }}', t.pid, "-x", "switchrate=500ms")
@@ -280,6 +300,8 @@ for f in (exits, killed, left, children, follows, stuck, forges, comes):
         f(t)
 if only in "comes_and_shares":
     comes_and_shares()
+if only in "crowded":
+    crowded()
 if only in "copied":
     copied()
 if only in "command":
