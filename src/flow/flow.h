@@ -33,8 +33,8 @@ struct gate_file;
 struct flow;
 
 /*
- * Reads a file, which stays the caller's and need not stay open. limit: of one section, of all code,
- * and of all other segments (files/gate.h).
+ * Reads a file, which stays the caller's and need not stay open. limit: of one section, of all
+ * code, and of all other segments (files/gate.h).
  */
 MUST_CHECK struct err *flow_create(struct gate_file *file, uint64_t limit, struct flow **ret);
 void flow_destroy(struct flow *f);	  /* NULL is allowed */
