@@ -433,8 +433,6 @@ static void work(struct inproc_run *r)
 		r->sweep_at = now + SWEEP_NS;
 		e = ndata_sweep(r->p->data);
 	}
-	if (!e)
-		e = ndata_count(r->p->data, r->run.control);
 	if (e)
 		inproc_debug(r->p, "data", e);
 	err_destroy(e); /* the process has cut off its data: what was read stays */
@@ -446,12 +444,17 @@ static struct err *inproc_drain(struct engine_run *er, uint64_t horizon, engine_
 				void *ctx)
 {
 	struct inproc_run *r = run_of(er);
+	struct err *e, *lost;
 	uint64_t ticks;
 
 	/* what is read is of no use: that the descriptor can be read has ended the wait */
 	(void)!read(r->timer_fd, &ticks, sizeof(ticks));
 	work(r);
-	return ndata_drain(r->p->data, horizon, func, ctx);
+	e = ndata_drain(r->p->data, horizon, func, ctx);
+	/* the drain itself gives records up: those of the last one are to be counted, too */
+	lost = ndata_count(r->p->data, r->run.control);
+	err_destroy(lost); /* as in work() */
+	return e;
 }
 
 static uint32_t inproc_fill(const struct engine_run *r)
