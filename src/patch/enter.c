@@ -34,7 +34,6 @@
 #define RSEQ_CPU_ID	   4  /* of struct rseq */
 #define REGISTER_SYNC_CORE 64 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
 #define SLACK_SIZE	   32 /* bytes of zeros at the end of a page, with room to spare */
-#define MAPS_TRIES	   4
 #define TSC_AT		   64 /* where an answer is put, in the page of the switch */
 
 struct rseq_config { /* struct ptrace_rseq_configuration */

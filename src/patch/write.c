@@ -327,10 +327,10 @@ static struct err *pass_take_back(struct patch *p, const taddr *addrs, uint32_t 
 
 static struct err *left_err(pid_t pid)
 {
-	return err_hint(err_new("some windows of process %d cannot be taken back now, because a "
-				"signal handler will return into them",
+	return err_hint(err_new("some windows of process %d cannot be taken back now: a thread of "
+				"it does not stop, or a signal handler will return into them",
 				(int)pid),
-			"they stay until the handler has returned");
+			"what is left is taken back when dtrace ends, or by the next one");
 }
 
 struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n)
