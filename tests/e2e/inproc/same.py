@@ -230,13 +230,17 @@ def crowded():
 
 def forges(t):
     """A process that changes the records it has made: they are dropped and counted, and the session goes on."""
-    tracer = Tracer("all", f'{P}:add:entry {{ printf("%d\\n", arg0); }}', t.pid, "-x", "switchrate=500ms")
-    check("forged: the process has found records", t.call("h") > 0, True)
-    t.call(3)
-    out = tracer.end()[0]
-    drops = sum(int(x) for x in re.findall(r"(\d+) drops? on CPU", tracer.err))
-    # 50 rounds call it 66 times, 3 of them 4 times; some may have been read before they were changed
-    check("forged: those that are left, and those that are counted", (len(lines_of(out)) + drops, drops > 0 or tracer.err), (70, True))
+    for _ in range(10):
+        tracer = Tracer("all", f'{P}:add:entry {{ printf("%d\\n", arg0); }}', t.pid, "-x", "switchrate=500ms")
+        check("forged: the process has found records", t.call("h") > 0, True)
+        t.call(3)
+        out = tracer.end()[0]
+        drops = sum(int(x) for x in re.findall(r"(\d+) drops? on CPU", tracer.err))
+        # 50 rounds call it 66 times, 3 of them 4 times
+        check("forged: those that are left, and those that are counted", len(lines_of(out)) + drops, 70)
+        if drops:  # else all were read before they were changed
+            return
+    check("forged: some are counted", tracer.err, "drops")
 
 
 def comes(t):
