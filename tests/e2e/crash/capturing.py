@@ -2,6 +2,8 @@
 """For tests of crash capture: the machine's core_pattern for a while, captures, and core files compared byte for byte."""
 import atexit, fcntl, os, shutil, signal, struct, subprocess, sys, time
 
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell starts its background jobs without it, and programs here are to die of it
+
 BUILD, SRC, TMP = os.environ["BUILD"], os.environ["SRC"], os.environ["TMP"]
 PATTERN, LOCK = "/proc/sys/kernel/core_pattern", "/run/fathom-test-core-pattern.lock"
 PROGRAM = os.path.join(BUILD, "src/cmd/capture/fathom-crash-capture")
