@@ -417,7 +417,7 @@ static void windows_retry(const struct inproc_run *r)
 }
 
 /* What has to be done now and then. */
-static void work(struct inproc_run *r)
+static void run_tend(struct inproc_run *r)
 {
 	uint64_t now = now_ns();
 	struct err *e = NULL;
@@ -449,11 +449,11 @@ static struct err *inproc_drain(struct engine_run *er, uint64_t horizon, engine_
 
 	/* what is read is of no use: that the descriptor can be read has ended the wait */
 	(void)!read(r->timer_fd, &ticks, sizeof(ticks));
-	work(r);
+	run_tend(r);
 	e = ndata_drain(r->p->data, horizon, func, ctx);
 	/* the drain itself gives records up: those of the last one are to be counted, too */
 	lost = ndata_count(r->p->data, r->run.control);
-	err_destroy(lost); /* as in work() */
+	err_destroy(lost); /* as in run_tend() */
 	return e;
 }
 

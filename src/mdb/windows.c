@@ -18,7 +18,7 @@ struct row {
 	bool is_long; /* with a head, and reasons */
 };
 
-static double percent(uint64_t n, uint64_t of)
+static double share_percent(uint64_t n, uint64_t of)
 {
 	return of ? 100.0 * (double)n / (double)of : 0;
 }
@@ -69,11 +69,12 @@ static void census_say(struct mdb *m, const struct flow_census *n, uint64_t ms)
 	emit_say(&m->out,
 		 " %9u %5.1f%% %5.1f%% %5.1f%% %5.1f%% %9u %5.1f%% %5.1f%% %5.1f%% %5.1f%% %5.1f%% "
 		 "%7" PRIu64,
-		 in->n, percent(n->at_entry.lacks[FLOW_FITS], in->n),
-		 percent(in->lacks[FLOW_FITS], in->n), percent(n->nargs, in->n),
-		 percent(in->nshort, in->n), out->n, percent(out->lacks[FLOW_FITS], out->n),
-		 percent(out->nshort, out->n), percent(none, out->n), percent(n->nfull, in->n),
-		 percent(n->nfull_short, in->n), ms);
+		 in->n, share_percent(n->at_entry.lacks[FLOW_FITS], in->n),
+		 share_percent(in->lacks[FLOW_FITS], in->n), share_percent(n->nargs, in->n),
+		 share_percent(in->nshort, in->n), out->n,
+		 share_percent(out->lacks[FLOW_FITS], out->n), share_percent(out->nshort, out->n),
+		 share_percent(none, out->n), share_percent(n->nfull, in->n),
+		 share_percent(n->nfull_short, in->n), ms);
 }
 
 static void reasons_show(struct mdb *m, const struct flow_census *n)

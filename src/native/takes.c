@@ -15,7 +15,7 @@ struct takes {
 	bool may_fault;
 };
 
-static void refuse(struct takes *t, const char *why)
+static void takes_refuse(struct takes *t, const char *why)
 {
 	if (!t->why)
 		t->why = why;
@@ -34,13 +34,14 @@ static void builtin_check(struct takes *t, uint32_t id)
 	if (id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9) {
 		for (uint32_t i = 0; i < t->u->nprobes; i++)
 			if (t->u->probes[i].spot == SPOT_ENTRY && id - DIF_VAR_ARG0 >= NATIVE_NARGS)
-				refuse(t, "arguments from the seventh on are read from the stack");
+				takes_refuse(
+					t, "arguments from the seventh on are read from the stack");
 		return;
 	}
 	switch (id) {
 	case DIF_VAR_PROBEPROV:
 		if (t->l && t->l->opts.has_pids)
-			refuse(t, "probeprov ends with the number of the process");
+			takes_refuse(t, "probeprov ends with the number of the process");
 		return;
 	case DIF_VAR_UCALLER:
 		for (uint32_t i = 0; i < t->u->nprobes; i++)
@@ -48,7 +49,7 @@ static void builtin_check(struct takes *t, uint32_t id)
 			    t->u->probes[i].spot != SPOT_RETURN &&
 			    t->u->probes[i].spot != SPOT_RETURN_NONE &&
 			    t->u->probes[i].spot != SPOT_ENTRY_NONE)
-				refuse(t, "ucaller is found by walking the stack");
+				takes_refuse(t, "ucaller is found by walking the stack");
 		return;
 	case DIF_VAR_PROBEMOD:
 	case DIF_VAR_PROBEFUNC:
@@ -61,13 +62,13 @@ static void builtin_check(struct takes *t, uint32_t id)
 	case DIF_VAR_PID:
 	case DIF_VAR_TID:
 	case DIF_VAR_TIMESTAMP: return;
-	case DIF_VAR_EXECNAME: refuse(t, "execname is known to the kernel"); return;
-	case DIF_VAR_VTIMESTAMP: refuse(t, "vtimestamp is known to the kernel"); return;
-	case DIF_VAR_WALLTIMESTAMP: refuse(t, "walltimestamp is known to the kernel"); return;
+	case DIF_VAR_EXECNAME: takes_refuse(t, "execname is known to the kernel"); return;
+	case DIF_VAR_VTIMESTAMP: takes_refuse(t, "vtimestamp is known to the kernel"); return;
+	case DIF_VAR_WALLTIMESTAMP: takes_refuse(t, "walltimestamp is known to the kernel"); return;
 	case DIF_VAR_USTACKDEPTH:
 	case DIF_VAR_STACKDEPTH:
-	case DIF_VAR_CALLER: refuse(t, "stacks are walked in the kernel"); return;
-	default: refuse(t, "it reads a variable that the kernel has"); return;
+	case DIF_VAR_CALLER: takes_refuse(t, "stacks are walked in the kernel"); return;
+	default: takes_refuse(t, "it reads a variable that the kernel has"); return;
 	}
 }
 
@@ -77,11 +78,11 @@ static void array_check(struct takes *t, const struct difo *d, uint32_t i)
 	uint64_t index;
 
 	if (!ngen_const_index(d, i, &index))
-		refuse(t, "the index of args[] or uregs[] is computed");
+		takes_refuse(t, "the index of args[] or uregs[] is computed");
 	else if (id == DIF_VAR_ARGS && index < 10)
 		builtin_check(t, DIF_VAR_ARG0 + (uint32_t)index);
 	else if (id != DIF_VAR_UREGS || !ureg_is_known(index))
-		refuse(t, "it reads a register that the kernel has");
+		takes_refuse(t, "it reads a register that the kernel has");
 }
 
 /* The variable's table entry in the object, or the layout's. */
@@ -92,18 +93,18 @@ static void var_check(struct takes *t, const struct difo *d, dif_insn insn)
 	const struct var_layout *vl = t->l ? layout_var(t->l, scope, DIF_INSN_INDEX(insn)) : NULL;
 
 	if (!v || !is_number(&v->type) || (t->l && !vl)) {
-		refuse(t, "it has a variable that is no number");
+		takes_refuse(t, "it has a variable that is no number");
 		return;
 	}
 	if (!vl)
 		return;
 	if (vl->is_elem && vl->var->kind != DIF_VAR_ARRAY)
-		refuse(t, "its thread-local variables are too large");
+		takes_refuse(t, "its thread-local variables are too large");
 	if (vl->is_elem && t->l->arr_maps[vl->map].val_size != 8)
-		refuse(t, "an array has values that are no numbers");
+		takes_refuse(t, "an array has values that are no numbers");
 	for (uint32_t k = 0; vl->is_elem && k < vl->var->nkeys; k++)
 		if (vl->keys[k].repr != KEY_INT && vl->keys[k].repr != KEY_STRHASH)
-			refuse(t, "an array has keys that are no numbers");
+			takes_refuse(t, "an array has keys that are no numbers");
 }
 
 static bool is_subr(uint32_t subr)
@@ -121,20 +122,20 @@ static void insn_check(struct takes *t, const struct difo *d, uint32_t i)
 	case DIF_FORM_RRR: t->may_fault |= op >= DIF_OP_SDIV && op <= DIF_OP_UREM; return;
 	case DIF_FORM_RR:
 		if (op == DIF_OP_ALLOCS)
-			refuse(t, "it uses scratch memory");
+			takes_refuse(t, "it uses scratch memory");
 		return;
-	case DIF_FORM_LOAD: refuse(t, "it reads memory through a pointer"); return;
+	case DIF_FORM_LOAD: takes_refuse(t, "it reads memory through a pointer"); return;
 	case DIF_FORM_STORE:
-	case DIF_FORM_COPYS: refuse(t, "it uses scratch memory"); return;
+	case DIF_FORM_COPYS: takes_refuse(t, "it uses scratch memory"); return;
 	case DIF_FORM_SETS:
 		if (!d->strs[DIF_INSN_INDEX(insn)])
-			refuse(t, "it has an empty string");
+			takes_refuse(t, "it has an empty string");
 		else if (t->l && strlen(d->strs + DIF_INSN_INDEX(insn)) >= t->l->strsize)
-			refuse(t, "a string is longer than strsize");
+			takes_refuse(t, "a string is longer than strsize");
 		return;
 	case DIF_FORM_LDA:
 		if (op != DIF_OP_LDGA)
-			refuse(t, "it reads a variable that the kernel has");
+			takes_refuse(t, "it reads a variable that the kernel has");
 		else
 			array_check(t, d, i);
 		return;
@@ -147,12 +148,12 @@ static void insn_check(struct takes *t, const struct difo *d, uint32_t i)
 	case DIF_FORM_STV: var_check(t, d, insn); return;
 	case DIF_FORM_CALL:
 		if (!is_subr(DIF_INSN_INDEX(insn)))
-			refuse(t, "it calls a function that the kernel's engine has");
+			takes_refuse(t, "it calls a function that the kernel's engine has");
 		return;
-	case DIF_FORM_XLATE: refuse(t, "it uses a translator at run time"); return;
+	case DIF_FORM_XLATE: takes_refuse(t, "it uses a translator at run time"); return;
 	case DIF_FORM_PUSHTR:
 		if (DIF_INSN_TTYPE(insn) != DIF_TUPLE_STR)
-			refuse(t, "an array has keys that are no numbers");
+			takes_refuse(t, "an array has keys that are no numbers");
 		return;
 	case DIF_FORM_NONE:
 	case DIF_FORM_CMP:
@@ -223,10 +224,10 @@ static void keys_check(struct takes *t, const struct difo *d, dif_insn insn, con
 	if (!vl)
 		return;
 	if (f->depth != vl->var->nkeys)
-		refuse(t, "an array has another number of keys");
+		takes_refuse(t, "an array has another number of keys");
 	for (uint32_t k = 0; k < vl->var->nkeys && k < f->depth; k++)
 		if ((vl->keys[k].repr == KEY_STRHASH) != (f->tuple >> k & 1))
-			refuse(t, "an array has keys of other types");
+			takes_refuse(t, "an array has keys of other types");
 }
 
 /* Strings may be copied, compared and pushed; what is read as a string must be a known one. */
@@ -241,9 +242,9 @@ static void operands_check(struct takes *t, dif_insn insn, const struct flow *f)
 		bool is_string = reg_is_string(f, uses.reads[k]);
 
 		if (reads_text && !is_string)
-			refuse(t, "it reads a string from memory");
+			takes_refuse(t, "it reads a string from memory");
 		if (is_string && !allows_text)
-			refuse(t, "it uses a string as a number");
+			takes_refuse(t, "it uses a string as a number");
 	}
 }
 
@@ -264,7 +265,7 @@ static void flow_step(struct takes *t, const struct difo *d, uint32_t i, struct 
 	operands_check(t, insn, f);
 	if (op == DIF_OP_PUSHTV || op == DIF_OP_PUSHTR) {
 		if (f->depth >= DIF_MAX_TUPLE) {
-			refuse(t, "a tuple is too long, or depends on a condition");
+			takes_refuse(t, "a tuple is too long, or depends on a condition");
 			return;
 		}
 		f->tuple &= ~(1ull << f->depth);
@@ -277,9 +278,9 @@ static void flow_step(struct takes *t, const struct difo *d, uint32_t i, struct 
 		f->has_texts_compared = op == DIF_OP_SCMP;
 	/* what two strings have in common is that they are equal, or not */
 	if (dif_op_is_cond(op) && f->has_texts_compared && op != DIF_OP_BE && op != DIF_OP_BNE)
-		refuse(t, "it compares the order of strings");
+		takes_refuse(t, "it compares the order of strings");
 	if (op == DIF_OP_CALL && f->depth != 1)
-		refuse(t, "a function has another number of arguments");
+		takes_refuse(t, "a function has another number of arguments");
 	if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
 		f->depth = 0;
 	if (op == DIF_OP_POPTS && f->depth && f->depth != DEPTH_MIXED)
@@ -320,7 +321,7 @@ static void text_check(struct takes *t, const struct difo *d)
 	if (difo_is_strconst(d))
 		return;
 	if (var < 0)
-		refuse(t, "it reads a string from memory");
+		takes_refuse(t, "it reads a string from memory");
 	else
 		builtin_check(t, (uint32_t)var);
 }
@@ -334,19 +335,19 @@ static void datum_check(struct takes *t, enum datum_kind datum, const struct dif
 	case DATUM_UADDR: difo_check(t, d); return;
 	case DATUM_STRING: text_check(t, d); return;
 	case DATUM_STACK:
-	case DATUM_USTACK: refuse(t, "stacks are walked in the kernel"); return;
+	case DATUM_USTACK: takes_refuse(t, "stacks are walked in the kernel"); return;
 	case DATUM_SYM:
 	case DATUM_MOD:
 	case DATUM_BYTES:
 	case DATUM_STRUCT:
-	case DATUM_MEMORY: refuse(t, "it reads memory through a pointer"); return;
+	case DATUM_MEMORY: takes_refuse(t, "it reads memory through a pointer"); return;
 	}
 }
 
 static void field_check(struct takes *t, const struct rec_field *f)
 {
 	if (f->kind == REC_STR)
-		refuse(t, "it reads a string from memory");
+		takes_refuse(t, "it reads a string from memory");
 }
 
 static void agg_check(struct takes *t, const struct prog_act *act)
@@ -358,7 +359,7 @@ static void agg_check(struct takes *t, const struct prog_act *act)
 		datum_check(t, k < agg->nkeys ? agg->key_kinds[k] : DATUM_INT, act->args[k]);
 	for (uint32_t k = 0; al && k < al->nkeys; k++)
 		if (al->keys[k].repr == KEY_STRHASH)
-			refuse(t, "another clause has a key that is read from memory");
+			takes_refuse(t, "another clause has a key that is read from memory");
 }
 
 static void act_check(struct takes *t, const struct clause_layout *cl, uint32_t i)
@@ -372,10 +373,10 @@ static void act_check(struct takes *t, const struct clause_layout *cl, uint32_t 
 	case ACT_AGG: agg_check(t, act); return;
 	case ACT_SPECULATE:
 	case ACT_COMMIT:
-	case ACT_DISCARD: refuse(t, "speculations are kept in the kernel"); return;
+	case ACT_DISCARD: takes_refuse(t, "speculations are kept in the kernel"); return;
 	case ACT_STOP:
 	case ACT_RAISE:
-	case ACT_CHILL: refuse(t, "it acts on the process"); return;
+	case ACT_CHILL: takes_refuse(t, "it acts on the process"); return;
 #define ACT_RECORD(id, ...) case ACT_##id:
 #include "dif/acts.def"
 		for (uint32_t k = 0; k < cl->acts[i].nfields; k++) {
@@ -390,7 +391,7 @@ static void act_check(struct takes *t, const struct clause_layout *cl, uint32_t 
 	case ACT_UNWIND:
 #define ACT_VALUE(id, ...) case ACT_##id:
 #include "dif/acts.def"
-		refuse(t, "it has an action that the kernel's engine has");
+		takes_refuse(t, "it has an action that the kernel's engine has");
 		return;
 	}
 }
@@ -400,7 +401,7 @@ static void clause_check(struct takes *t, const struct clause_layout *cl)
 	const struct prog_clause *c = cl->clause;
 
 	if (cl->spec_off)
-		refuse(t, "speculations are kept in the kernel");
+		takes_refuse(t, "speculations are kept in the kernel");
 	if (c->pred)
 		difo_check(t, c->pred);
 	for (uint32_t i = 0; i < c->nacts && !t->why; i++)
@@ -418,11 +419,11 @@ static void spot_check(struct takes *t, enum code_spot spot)
 	case SPOT_RETURN_NONE:
 	case SPOT_RETURNED:
 	case SPOT_INSN: return;
-	case SPOT_ENTRY32: refuse(t, "the code is of a 32-bit program"); return;
+	case SPOT_ENTRY32: takes_refuse(t, "the code is of a 32-bit program"); return;
 	case SPOT_ENTRY_STACK:
 	case SPOT_ENTRY_GO:
-	case SPOT_RETURN_GO: refuse(t, "the code is Go's"); return;
-	case SPOT_USDT: refuse(t, "the probe is one of the program's own"); return;
+	case SPOT_RETURN_GO: takes_refuse(t, "the code is Go's"); return;
+	case SPOT_USDT: takes_refuse(t, "the probe is one of the program's own"); return;
 	case SPOT_COUNT: break;
 	}
 	BUG("spot %d of a probe", (int)spot);
@@ -435,9 +436,9 @@ static void name_check(struct takes *t, uint32_t names, const struct unit_identi
 		if (!(names >> k & 1))
 			continue;
 		if (!id->names[k] || id->names[k] & RT_NAME_PID)
-			refuse(t, "a name of a probe depends on the process");
+			takes_refuse(t, "a name of a probe depends on the process");
 		else if (strlen(strtab_get(t->l->strtab, id->names[k])) >= t->l->strsize)
-			refuse(t, "a name of a probe is longer than strsize");
+			takes_refuse(t, "a name of a probe is longer than strsize");
 	}
 }
 
@@ -454,7 +455,8 @@ static void names_check(struct takes *t)
 		if (u->clauses[i].as)
 			name_check(t, n.names, u->clauses[i].as);
 	if (n.key_size + n.rec_size + (n.this_vars ? t->l->this_size : 0) > NATIVE_STACK_MAX / 2)
-		refuse(t, "its records, keys and variables take too much of the thread's stack");
+		takes_refuse(t,
+			     "its records, keys and variables take too much of the thread's stack");
 }
 
 bool native_takes(const struct unit *u, const struct layout *l, const char **ret_why)
@@ -462,13 +464,13 @@ bool native_takes(const struct unit *u, const struct layout *l, const char **ret
 	struct takes t = {.u = u, .l = l};
 
 	if (!place_traits(u->place.kind)->is_in_process)
-		refuse(&t, "the probe is none of a process's code");
+		takes_refuse(&t, "the probe is none of a process's code");
 	for (uint32_t i = 0; i < u->nprobes; i++)
 		spot_check(&t, u->probes[i].spot);
 	for (uint32_t i = 0; i < u->nclauses && !t.why; i++)
 		clause_check(&t, u->clauses[i].layout);
 	if (t.may_fault && u->nerror_clauses)
-		refuse(&t, "it may fault, and an ERROR clause is enabled");
+		takes_refuse(&t, "it may fault, and an ERROR clause is enabled");
 	if (l && !t.why)
 		names_check(&t);
 	if (t.why && ret_why)

@@ -151,8 +151,8 @@ static void borrowed_give_back(struct enter *t)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static int64_t call(struct enter *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
-		    uint64_t e)
+static int64_t enter_call(struct enter *t, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+			  uint64_t e)
 {
 	const uint64_t args[6] = {a, b, c, d, e, 0};
 	int64_t value;
@@ -165,7 +165,7 @@ static int64_t call(struct enter *t, long nr, uint64_t a, uint64_t b, uint64_t c
 /* Maps memory without a file. */
 static int64_t call_map(struct enter *t, taddr at, uint64_t size, uint64_t prot, uint64_t flags)
 {
-	return call(t, SYS_mmap, at, size, prot, flags | MAP_ANONYMOUS, ~0ull);
+	return enter_call(t, SYS_mmap, at, size, prot, flags | MAP_ANONYMOUS, ~0ull);
 }
 
 /*
@@ -188,10 +188,10 @@ static struct err *parts_map(struct enter *t)
 	all = (taddr)r;
 	t->p->data = all + code;
 	t->has_data = t->p->data_size > 0;
-	r = call(t, SYS_mremap, all, code, code, MREMAP_MAYMOVE | MREMAP_FIXED, t->region);
+	r = enter_call(t, SYS_mremap, all, code, code, MREMAP_MAYMOVE | MREMAP_FIXED, t->region);
 	if (r == (int64_t)t->region)
 		return NULL;
-	(void)call(t, SYS_munmap, all, code, 0, 0, 0);
+	(void)enter_call(t, SYS_munmap, all, code, 0, 0, 0);
 	return refuse_call(t->p->pid, "mremap", r < 0 ? (int)-r : EEXIST);
 }
 
@@ -214,8 +214,8 @@ static struct err *region_map(struct enter *t)
 
 	if (e)
 		return e;
-	r = t->p->data_size ? call(t, SYS_mprotect, t->p->data, t->p->data_size,
-				   PROT_READ | PROT_WRITE, 0, 0)
+	r = t->p->data_size ? enter_call(t, SYS_mprotect, t->p->data, t->p->data_size,
+					 PROT_READ | PROT_WRITE, 0, 0)
 			    : 0;
 	if (r)
 		return refuse_call(t->p->pid, "mprotect", (int)-r);
@@ -224,10 +224,11 @@ static struct err *region_map(struct enter *t)
 	if (r != (int64_t)own)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 	t->has_private = true;
-	r = call(t, SYS_madvise, own, REGION_PRIVATE, MADV_WIPEONFORK, 0, 0);
+	r = enter_call(t, SYS_madvise, own, REGION_PRIVATE, MADV_WIPEONFORK, 0, 0);
 	if (r)
 		return refuse_call(t->p->pid, "madvise", (int)-r);
-	r = call(t, SYS_membarrier, REGISTER_SYNC_CORE, 0, 0, 0, 0); /* a kernel may lack it */
+	r = enter_call(t, SYS_membarrier, REGISTER_SYNC_CORE, 0, 0, 0,
+		       0); /* a kernel may lack it */
 	t->p->journal->has_barrier = r == 0;
 	return t->remote.is_left ? refuse_call(t->p->pid, "membarrier", (int)-r) : NULL;
 }
@@ -239,11 +240,11 @@ static struct err *region_map(struct enter *t)
 static void region_unmap(struct enter *t)
 {
 	if (t->has_shared)
-		(void)call(t, SYS_munmap, t->region, t->near_size, 0, 0, 0);
+		(void)enter_call(t, SYS_munmap, t->region, t->near_size, 0, 0, 0);
 	if (t->has_private)
-		(void)call(t, SYS_munmap, t->region + t->near_size, REGION_PRIVATE, 0, 0, 0);
+		(void)enter_call(t, SYS_munmap, t->region + t->near_size, REGION_PRIVATE, 0, 0, 0);
 	if (t->has_data)
-		(void)call(t, SYS_munmap, t->p->data, t->p->data_size, 0, 0, 0);
+		(void)enter_call(t, SYS_munmap, t->p->data, t->p->data_size, 0, 0, 0);
 }
 
 /* ---- our side -------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ static bool gap_between(const struct proc_map *below, const struct proc_map *abo
 	return true;
 }
 
-static uint64_t distance(taddr a, taddr b)
+static uint64_t hole_distance(taddr a, taddr b)
 {
 	return a < b ? b - a : a - b;
 }
@@ -58,7 +58,7 @@ taddr hole_find(const struct proc_maps *maps, uint64_t size, taddr lo, taddr hi)
 			at = g.is_high || g.to < lo ? g.to : g.from;
 			at &= ~4095ull;
 			if (g.from <= g.to && at >= g.from &&
-			    (!best || distance(at, lo) < distance(best, lo)))
+			    (!best || hole_distance(at, lo) < hole_distance(best, lo)))
 				best = at;
 		}
 		if (!above)

@@ -30,14 +30,14 @@ const char *patch_lack(void)
 	return arch_patch ? NULL : "windows are made for x86-64 only";
 }
 
-static struct err *refused(struct err *e)
+static struct err *err_refused(struct err *e)
 {
 	return err_code(e, EDT_NOTSUP);
 }
 
 static struct err *use_uprobes(struct err *e, const char *how)
 {
-	return err_hint(refused(e), "%s; or leave it to uprobes: -x inproc=auto or off", how);
+	return err_hint(err_refused(e), "%s; or leave it to uprobes: -x inproc=auto or off", how);
 }
 
 static void name_read(long pid, char name[17])
@@ -105,7 +105,7 @@ struct err *refuse_early(pid_t pid, struct gate *g)
 	uint64_t start;
 
 	if (patch_lack())
-		return refused(err_new("%s", patch_lack()));
+		return err_refused(err_new("%s", patch_lack()));
 	if (!proc_started(pid, &start))
 		return refuse_gone(pid);
 	if (pid == getpid())

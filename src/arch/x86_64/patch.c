@@ -76,12 +76,12 @@ static bool words_write(pid_t tid, const struct arch_words *w)
 	return ptrace(PTRACE_SETREGS, tid, NULL, w->words) == 0;
 }
 
-static taddr pc(const struct arch_words *w)
+static taddr words_pc(const struct arch_words *w)
 {
 	return user_in(w)->rip;
 }
 
-static taddr sp(const struct arch_words *w)
+static taddr words_sp(const struct arch_words *w)
 {
 	return user_in(w)->rsp;
 }
@@ -144,7 +144,7 @@ static uint32_t xstate_make(pid_t tid, uint8_t *to, uint32_t size)
 }
 
 /* The registers with which an interrupted call is begun anew. */
-static void restart(struct user_regs_struct *u)
+static void call_restart(struct user_regs_struct *u)
 {
 	int64_t value = (int64_t)u->rax;
 
@@ -169,7 +169,7 @@ static uint32_t frame_make(pid_t tid, const struct arch_words *w, uint64_t mask,
 	state = xstate_make(tid, to + head, size - head);
 	if (!state)
 		return 0;
-	restart(&u);
+	call_restart(&u);
 	g[REG_R8] = (greg_t)u.r8;
 	g[REG_R9] = (greg_t)u.r9;
 	g[REG_R10] = (greg_t)u.r10;
@@ -227,8 +227,8 @@ static const struct arch_patch patch = {
 	.short_make = short_make,
 	.words_read = words_read,
 	.words_write = words_write,
-	.pc = pc,
-	.sp = sp,
+	.pc = words_pc,
+	.sp = words_sp,
 	.pc_set = pc_set,
 	.is_narrow = is_narrow,
 	.red_zone = 128,
