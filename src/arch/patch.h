@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one must know of the processor to change the code of a process that is held: its jumps, the
- * registers of its threads, and how a thread is made to call the kernel.
+ * The processor's part in changing the code of a process that is held: the bytes of jumps, the
+ * registers of threads, and the code with which a thread calls the kernel for us.
  *
  * A thread that makes a call for us has other registers meanwhile. If we are killed then, the
  * kernel lets it run on with these. So the code that makes the call goes on with a second one,

@@ -39,8 +39,9 @@ enum stub_kind {
 };
 
 /*
- * What the function of STUB_CALL is passed (native/native.h: struct native_frame), in words: first
- * the 15 general registers in the order of the kernel's struct pt_regs, then these.
+ * Indices of the 64-bit words of struct native_frame (native/native.h), whose address a stub passes
+ * to the function of STUB_CALL. Words 0 to 14 are the general registers but for the stack pointer,
+ * in the order of the kernel's struct pt_regs.
  */
 enum { STUB_FRAME_PC = 15, STUB_FRAME_SP, STUB_FRAME_FLAGS, STUB_FRAME_NWORDS };
 

@@ -108,11 +108,15 @@ struct flow_window {
 	uint8_t nbodies;	     /* 1 or more; ascending offset */
 	struct flow_body bodies[FLOW_BODIES_MAX];
 	bool ends; /* control does not go on behind it: the last instruction is ret, jmp or ud2 */
-	/* What may be alive where a body runs: bytes below the stack pointer; flags. */
+	/*
+	 * The program may still use the 128 bytes below the stack pointer (the red zone), or the
+	 * flags, when a body runs: the stub must keep them.
+	 */
 	bool has_red_zone, has_flags;
 	/*
-	 * Of a body of FLOW_ENTRY: the bytes that the function has pushed before, and which of the
-	 * argument registers rdi, rsi, rdx, rcx, r8, r9 (bits 0 to 5) it has written.
+	 * At an entry (FLOW_ENTRY), what the instructions between the function's begin and the body
+	 * do: how many bytes they push, and which of the argument registers rdi, rsi, rdx, rcx, r8,
+	 * r9 (bits 0 to 5) they write.
 	 */
 	int16_t pushed;
 	uint32_t changed_args;
@@ -153,7 +157,7 @@ struct flow_counts {
 	uint32_t nshort;
 };
 
-/* What of a file can be patched if all entries and exits are wanted. */
+/* How many entries and exits of a file's functions have a window, if all of them are probed. */
 struct flow_census {
 	bool has_symbols; /* functions are those of the symbol table, else of .eh_frame */
 	uint64_t code;	  /* bytes */

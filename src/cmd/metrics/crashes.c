@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What fathom-crash has counted, as a metric: its analyser keeps a file of lines as Prometheus has
- * them, fathom_crashes_total{exe="/srv/bin/x",signal="SIGSEGV"} 3, in the store.
+ * The number of crashes by executable and signal, as a metric. fathom-crash keeps the numbers in a
+ * file of its store, with lines in the text format of Prometheus:
+ * fathom_crashes_total{exe="/srv/bin/x",signal="SIGSEGV"} 3
  *
  * The file is read for each scrape and each push; a line that is not of this form is left out.
  */
