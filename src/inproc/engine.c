@@ -102,6 +102,32 @@ static struct native_target target_of(const struct inproc_run *r)
 	};
 }
 
+/* Whether stubs reach all of the data part with a distance of 32 bits. */
+static bool is_data_near(const struct inproc *p)
+{
+	taddr code = patch_code_addr(p->patch), data = patch_data_addr(p->patch);
+	uint64_t lo = MIN(code, data);
+	uint64_t hi = MAX(code + patch_code_size(p->patch), data + p->plan->size);
+
+	return hi - lo < INT32_MAX;
+}
+
+/*
+ * Gives a site a counter if it only counts. Not where it has to look at more than the switch first:
+ * whether exit() was called in the process, on which CPU it is, whether the thread has a block.
+ */
+static void site_count(const struct inproc_run *r, struct inproc_site *s,
+		       const struct native_entry *entry)
+{
+	const struct inproc *p = r->p;
+	uint32_t n;
+
+	s->counter = 0;
+	if (entry->key && !p->exits && !p->checks_fs && r->only_cpu < 0 && is_data_near(p) &&
+	    ndata_counter_add(p->data, entry->map, entry->key, &n))
+		s->counter = patch_data_addr(p->patch) + p->plan->counters_off + n * 8ull;
+}
+
 static struct err *unit_compile(const struct inproc_run *r, const struct unit *u,
 				struct unit_sites *s)
 {
@@ -117,6 +143,7 @@ static struct err *unit_compile(const struct inproc_run *r, const struct unit *u
 		s->list.data[i]->func = at + code.entries[i].func;
 		s->list.data[i]->number = code.entries[i].site;
 		s->list.data[i]->owner = u;
+		site_count(r, s->list.data[i], &code.entries[i]);
 	}
 	native_code_deinit(&code);
 	return e;
@@ -223,14 +250,29 @@ static struct flow_window bodies_of(const struct inproc_file *f, const struct un
 
 		if (s->owner != u)
 			continue;
-		bodies[own.nbodies] = (struct stub_body){.kind = STUB_CALL,
-							 .is_exit = fs->kind == FLOW_EXIT,
-							 .func = s->func,
-							 .site = s->number,
-							 .pc = f->bias + fs->addr};
+		bodies[own.nbodies] =
+			(struct stub_body){.kind = s->counter ? STUB_COUNT : STUB_CALL,
+					   .is_exit = fs->kind == FLOW_EXIT,
+					   .counter = s->counter,
+					   .func = s->func,
+					   .site = s->number,
+					   .pc = f->bias + fs->addr};
 		own.bodies[own.nbodies++] = w->bodies[i];
 	}
 	return own;
+}
+
+static struct stub_env stub_env_of(const struct inproc *p)
+{
+	int64_t rseq = 0;
+	bool has_rseq = patch_rseq_offset(p->patch, &rseq);
+
+	return (struct stub_env){.switch_addr = patch_switch_addr(p->patch),
+				 .cpu = has_rseq ? STUB_CPU_RSEQ : STUB_CPU_THREAD,
+				 .rseq_cpu = (int32_t)rseq,
+				 .cpu_mask = plan_ncounter_blocks(p->plan->ncpus) - 1,
+				 .cpu_shift = (uint8_t)p->plan->counters_shift,
+				 .has_shadow_stack = p->has_shadow_stack};
 }
 
 /* Makes the stub of a window, if the unit has a body in it. */
@@ -240,9 +282,7 @@ static struct err *window_make(const struct inproc *p, const struct inproc_file 
 	struct stub_body bodies[FLOW_BODIES_MAX];
 	uint8_t code[STUB_SIZE_MAX];
 	struct flow_window own = bodies_of(f, l->unit, w, bodies);
-	struct stub_env env = {.switch_addr = patch_switch_addr(p->patch),
-			       .cpu = STUB_CPU_ONE,
-			       .has_shadow_stack = p->has_shadow_stack};
+	struct stub_env env = stub_env_of(p);
 	struct patch_window window;
 	struct stub stub;
 	const char *why;

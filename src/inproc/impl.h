@@ -31,6 +31,7 @@ struct inproc_site {
 	const struct unit *owner; /* that unit; NULL: the site is a uprobe */
 	uint64_t func;		  /* address of the code that the stub calls, */
 	uint32_t number;	  /* and what it is passed */
+	taddr counter;		  /* of CPU 0: the stub only counts; 0: it calls */
 };
 
 struct inproc_range {
@@ -70,6 +71,7 @@ struct inproc {
 	bool has_tid;
 	int32_t tid_off;
 	bool checks_fs; /* threads may have no thread block */
+	bool exits;	/* clauses there may call exit(), after which nothing is counted */
 	/* Which clauses fire on which probes there: allows() of clause and probe, ascending. */
 	VEC(uint64_t) fires;
 };

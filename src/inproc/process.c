@@ -266,6 +266,7 @@ void inproc_note_fires(struct inproc *p, const struct unit *u)
 struct used {
 	bool *aggs, *arrs; /* by map */
 	uint32_t nclauses;
+	bool exits; /* one calls exit() */
 };
 
 static void clause_use(struct used *used, const struct layout *l, const struct prog_clause *c)
@@ -276,6 +277,8 @@ static void clause_use(struct used *used, const struct layout *l, const struct p
 	for (uint32_t i = 0; i < c->nacts; i++)
 		if (c->acts[i].kind == ACT_AGG)
 			used->aggs[l->aggs[c->acts[i].agg->id - 1].map] = true;
+		else
+			used->exits |= c->acts[i].kind == ACT_EXIT;
 	while (clause_each_difo(c, &at))
 		for (uint32_t i = 0; i < at.difo->vars_len; i++) {
 			const struct dif_var *v = &at.difo->vars[i];
@@ -290,14 +293,15 @@ static void clause_use(struct used *used, const struct layout *l, const struct p
 }
 
 static struct err *data_plan(struct inproc *p, const struct layout *l, const bool *clauses,
-			     uint32_t *ret_nclauses)
+			     uint32_t nsites, uint32_t *ret_nclauses)
 {
 	CLEANUP(free) bool *aggs = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*aggs));
 	CLEANUP(free) bool *arrs = xcalloc(MAX(l->narr_maps, 1u), sizeof(*arrs));
-	struct used used = {aggs, arrs, 0};
+	struct used used = {.aggs = aggs, .arrs = arrs};
 	const struct ndata_opts opts = {.layout = l,
 					.ncpus = l->opts.ncpus,
 					.bufsize = p->opts.bufsize,
+					.ncounters = nsites,
 					.agg_used = aggs,
 					.arr_used = arrs};
 
@@ -305,6 +309,7 @@ static struct err *data_plan(struct inproc *p, const struct layout *l, const boo
 		if (clauses[i])
 			clause_use(&used, l, l->clauses[i].clause);
 	*ret_nclauses = used.nclauses;
+	p->exits = used.exits;
 	return blob_plan_create(&opts, &p->plan);
 }
 
@@ -373,7 +378,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 	p->has_tid = tid_offset_find(p);
 	e = thread_blocks_check(p);
 	if (!e)
-		e = data_plan(p, l, clauses, &nclauses);
+		e = data_plan(p, l, clauses, nsites, &nclauses);
 	if (e)
 		return e;
 	span_find(p, &opts.near_lo, &opts.near_hi);

@@ -15,6 +15,7 @@
  *     struct blob_cpu[ncpus]      counters, and the head of the ring of records
  *     rings                       one a CPU
  *     tables                      aggregations: one a map and CPU; arrays: one a map; threads: one
+ *     counters                    of sites that do nothing but count under a key which they fix
  *     global variables            layout.gvars_size bytes
  *
  * Tables    A table has a power of two of slots: a word, the key, the value. Searching begins at
@@ -92,6 +93,12 @@ struct blob_plan {
 	u32 ncpus;
 	u32 nagg, narr; /* as layout.nagg_maps, narr_maps */
 	u64 cpus_off, rings_off, ring_size, gvars_off;
+	/*
+	 * Counters of sites: ncounters words, and 1 << counters_shift bytes on those of the next
+	 * CPU, for plan_ncounter_blocks() CPUs.
+	 */
+	u64 counters_off;
+	u32 ncounters, counters_shift;
 	u32 max_record; /* the most bytes of a record */
 	/*
 	 * Table i is that of layout.agg_maps[i], nagg + i that of layout.arr_maps[i], and
@@ -100,6 +107,16 @@ struct blob_plan {
 	u32 ntables;
 	struct blob_table *tables;
 };
+
+/* A power of two, so that a stub need not compare the number of a CPU, but only mask it. */
+static inline u32 plan_ncounter_blocks(u32 ncpus)
+{
+	u32 n = 1;
+
+	while (n < ncpus)
+		n *= 2;
+	return n;
+}
 
 /* The word of a slot: what it is, and bits of the key's hash, or a number that counts uses. */
 #define BLOB_SLOT_EMPTY 0ull

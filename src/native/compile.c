@@ -8,7 +8,7 @@
  *
  * What differs from site to site (the probe, its names, the offset of a return) stands in rows.
  */
-#include "native/gen.h"
+#include "native/counter.h"
 
 #include "base/hashmap.h"
 #include "record/format.h"
@@ -399,6 +399,22 @@ static void compile_emit(struct compile *c)
 	x86_align(&c->g.x, 16);
 }
 
+/* The element in which a site only counts. */
+static void entry_count(const struct compile *c, uint32_t site, struct native_code *code)
+{
+	const struct blob_plan *p = c->g.t->plan;
+	struct native_entry *to = &code->entries[site];
+	uint32_t size = 8;
+	uint8_t *key;
+
+	for (uint32_t i = 0; i < p->nagg; i++)
+		size = MAX(size, p->tables[i].key_size);
+	key = memset(arena_alloc(code->keys, size), 0, size);
+	if (counter_key(&c->g, &c->groups.data[c->group_of[site]], c->sites[site].probe, &to->map,
+			key))
+		to->key = key;
+}
+
 static void result_make(struct compile *c, uint32_t consts, struct native_code *ret)
 {
 	*ret = (struct native_code){.bytes = c->g.x.code.data,
@@ -408,9 +424,12 @@ static void result_make(struct compile *c, uint32_t consts, struct native_code *
 				    .consts = consts,
 				    .stack = c->stack + BLOB_STACK_MAX + 16};
 	ret->entries = xcalloc(c->nsites + 1, sizeof(*ret->entries));
-	for (uint32_t i = 0; i < c->nsites; i++)
-		ret->entries[i] =
-			(struct native_entry){c->groups.data[c->group_of[i]].func, c->row_of[i]};
+	ret->keys = arena_create();
+	for (uint32_t i = 0; i < c->nsites; i++) {
+		ret->entries[i].func = c->groups.data[c->group_of[i]].func;
+		ret->entries[i].site = c->row_of[i];
+		entry_count(c, i, ret);
+	}
 	memset(&c->g.x.code, 0, sizeof(c->g.x.code)); /* the bytes are the caller's now */
 }
 
@@ -453,5 +472,6 @@ void native_code_deinit(struct native_code *code)
 {
 	free(code->bytes);
 	free(code->entries);
+	arena_destroy(code->keys);
 	*code = (struct native_code){0};
 }

@@ -88,6 +88,7 @@ struct err *ndata_create(const struct blob_plan *plan, const struct layout *layo
 	d->lost = xcalloc(plan->ncpus, sizeof(*d->lost));
 	rings_init(d);
 	maps_init(d);
+	counters_init(d);
 	head->cookie = cookie;
 	head->state = RT_STATE_OFF;
 	head->ncpus = plan->ncpus;
@@ -109,6 +110,7 @@ void ndata_destroy(struct ndata *d)
 		return;
 	rings_deinit(d);
 	maps_deinit(d);
+	counters_deinit(d);
 	free(d->cpus);
 	free(d->counted);
 	free(d->lost);

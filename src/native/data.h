@@ -38,9 +38,10 @@ struct ndata;
 
 struct ndata_opts {
 	const struct layout *layout;
-	uint32_t ncpus;	   /* possible CPUs */
-	uint32_t bufsize;  /* of each CPU's ring; may be rounded up */
-	uint64_t max_size; /* of the data part: tables become smaller to fit; 0: 1 GiB */
+	uint32_t ncpus;	    /* possible CPUs */
+	uint32_t bufsize;   /* of each CPU's ring; may be rounded up */
+	uint64_t max_size;  /* of the data part: tables become smaller to fit; 0: 1 GiB */
+	uint32_t ncounters; /* of sites; may become 0 where there are too many for all CPUs */
 	/* By index of the map, whether clauses in the process use it; NULL: all of them. */
 	const bool *agg_used, *arr_used;
 };
@@ -95,6 +96,14 @@ uint32_t ndata_fill(const struct ndata *d); /* as engine.fill() */
 /* Adds what was dropped since the last call to the counters of the session. */
 MUST_CHECK struct err *ndata_count(struct ndata *d, struct rt_control *control);
 uint64_t ndata_nbad(const struct ndata *d); /* records that were no records */
+
+/*
+ * Gives a counter (struct blob_plan) to a site that does nothing but count in one element: of the
+ * map, with the key that is padded to the size in the plan, or without keys the u32 number of the
+ * element, all of which is copied. Several sites may count in one element. False: there is none
+ * left.
+ */
+bool ndata_counter_add(struct ndata *d, uint32_t map, const void *key, uint32_t *ret);
 
 /* ctx: a struct ndata. drops() counts what ndata_count() has not handed over. */
 extern const struct agg_io ndata_aggs;

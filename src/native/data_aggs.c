@@ -32,6 +32,7 @@ struct cell {
 	uint8_t bank;
 	uint8_t *base, *taken; /* NULL: zeros; not taken */
 	uint64_t *carry;       /* NULL: none */
+	uint64_t counted;      /* by counters of sites, when it was taken */
 };
 
 struct map_state {
@@ -366,6 +367,16 @@ static void keyed_hand_out(const struct reading *r, const uint8_t *key, const st
 	f(arg, key, r->m->values, r->d->plan->ncpus);
 }
 
+static void reading_count(void *ctx, const uint8_t *key, uint32_t cpu, uint64_t n)
+{
+	part_add(ctx, key, cpu)->words[0] += n;
+}
+
+static uint32_t map_index(const struct ndata *d, const struct map_state *m)
+{
+	return (uint32_t)(m - d->maps);
+}
+
 static struct err *keyed_each(struct ndata *d, struct map_state *m, agg_each_f *f, void *arg)
 {
 	struct reading r = {d, m, arena_create(), hashmap_create()};
@@ -377,6 +388,8 @@ static struct err *keyed_each(struct ndata *d, struct map_state *m, agg_each_f *
 
 	for (uint32_t cpu = 0; cpu < d->plan->ncpus && !e; cpu++)
 		e = table_read(&r, cpu);
+	if (!e)
+		e = counters_each(d, map_index(d, m), reading_count, &r);
 	while (!e && (carry = hashmap_next(m->carry, &pos, &key, &len)))
 		value_add(owner_of(d, m, key), part_add(&r, key, 0)->words, (const uint8_t *)carry,
 			  NULL);
@@ -445,6 +458,20 @@ static struct err *key_read(struct ndata *d, struct map_state *m, uint32_t cpu, 
 	return e;
 }
 
+/* Adds what counters of sites have of an element to its value. */
+static struct err *counters_add(struct ndata *d, struct map_state *m, const void *key, bool takes,
+				bool *ret_found)
+{
+	CLEANUP(free) uint64_t *sums = xcalloc(d->plan->ncpus, sizeof(*sums));
+	struct err *e = counters_read(d, map_index(d, m), key, takes, sums);
+
+	for (uint32_t cpu = 0; cpu < d->plan->ncpus && !e; cpu++) {
+		*(uint64_t *)(void *)values_of(m, cpu) += sums[cpu];
+		*ret_found |= sums[cpu] != 0;
+	}
+	return e;
+}
+
 static struct err *keyed_read(struct ndata *d, struct map_state *m, const void *key, bool takes,
 			      bool *ret_found)
 {
@@ -458,6 +485,8 @@ static struct err *keyed_read(struct ndata *d, struct map_state *m, const void *
 		return NULL;
 	for (uint32_t cpu = 0; cpu < d->plan->ncpus && !e; cpu++)
 		e = key_read(d, m, cpu, padded, takes, ret_found);
+	if (!e)
+		e = counters_add(d, m, padded, takes, ret_found);
 	if (!e && carry)
 		value_add(owner_of(d, m, (const uint8_t *)padded),
 			  (uint64_t *)(void *)values_of(m, 0), (const uint8_t *)carry, NULL);
@@ -539,17 +568,45 @@ static void cell_values(const struct ndata *d, struct map_state *m, uint32_t ele
 	((uint64_t *)(void *)m->values)[n] |= c->carry[n];
 }
 
+static uint64_t values_total(const struct ndata *d, const struct map_state *m)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t cpu = 0; cpu < d->plan->ncpus; cpu++)
+		sum += word_of(values_of(m, cpu), 0);
+	return sum;
+}
+
+/* Adds what counters of sites have; *ret: how much that is. */
+static struct err *cell_count(struct ndata *d, struct map_state *m, uint32_t elem, uint64_t *ret)
+{
+	uint32_t n = nwords_of(member_of(d, m, elem));
+	uint64_t before = values_total(d, m);
+	bool is_found = false;
+	struct err *e = counters_add(d, m, &elem, false, &is_found);
+
+	*ret = values_total(d, m) - before;
+	for (uint32_t cpu = 0; cpu < d->plan->ncpus && is_found; cpu++)
+		if (word_of(values_of(m, cpu), 0))
+			((uint64_t *)(void *)values_of(m, cpu))[n] = 1;
+	return e;
+}
+
 static struct err *cells_each(struct ndata *d, struct map_state *m, agg_each_f *f, void *arg)
 {
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < m->spec->nmembers && !e; i++) {
 		CLEANUP(free) uint8_t *raw = NULL;
+		uint64_t counted;
 
 		e = cell_read(d, m, i, &raw);
 		if (e)
 			break;
 		cell_values(d, m, i, raw);
+		e = cell_count(d, m, i, &counted);
+		if (e)
+			break;
 		f(arg, (const uint8_t *)&i, m->values, d->plan->ncpus);
 	}
 	return e;
@@ -559,6 +616,7 @@ static struct err *cell_show(struct ndata *d, struct map_state *m, const void *k
 {
 	uint32_t elem;
 	uint8_t *raw;
+	uint64_t counted;
 	struct err *e;
 
 	memcpy(&elem, key, sizeof(elem));
@@ -566,12 +624,14 @@ static struct err *cell_show(struct ndata *d, struct map_state *m, const void *k
 	if (e)
 		return e;
 	cell_values(d, m, elem, raw);
-	if (takes) {
-		free(m->cells[elem].taken);
-		m->cells[elem].taken = raw;
-	} else {
+	e = cell_count(d, m, elem, &counted);
+	if (!takes || e) {
 		free(raw);
+		return e;
 	}
+	free(m->cells[elem].taken);
+	m->cells[elem].taken = raw;
+	m->cells[elem].counted = counted;
 	return NULL;
 }
 
@@ -608,22 +668,39 @@ static struct err *touched_clear(struct ndata *d, struct map_state *m, uint32_t 
 	return e;
 }
 
+/* Counters of sites begin anew; *ret: what came to them since the element was taken. */
+static struct err *cell_recount(struct ndata *d, struct map_state *m, uint32_t elem, bool is_taken,
+				uint64_t *ret)
+{
+	struct err *e = NULL;
+	bool is_found = false;
+
+	(void)values_clear(m);
+	e = counters_add(d, m, &elem, true, &is_found);
+	*ret = is_taken ? values_total(d, m) - m->cells[elem].counted : 0;
+	return e;
+}
+
 static struct err *cell_put(struct ndata *d, struct map_state *m, const void *key,
 			    const uint8_t *value)
 {
 	struct cell *c;
 	uint32_t elem;
 	uint8_t *base;
-	struct err *e = NULL;
+	uint64_t late;
+	struct err *e;
 
 	memcpy(&elem, key, sizeof(elem));
 	c = &m->cells[elem];
 	base = c->taken;
 	c->taken = NULL;
-	if (!base)
+	e = cell_recount(d, m, elem, base, &late);
+	if (!base && !e)
 		e = cell_read(d, m, elem, &base);
-	if (e)
+	if (e) {
+		free(base);
 		return e;
+	}
 	e = is_extreme(member_of(d, m, elem)) ? bank_next(d, m, elem, base)
 					      : touched_clear(d, m, elem, base);
 	free(c->base);
@@ -631,6 +708,9 @@ static struct err *cell_put(struct ndata *d, struct map_state *m, const void *ke
 	if (!c->carry)
 		c->carry = xcalloc(1, value_size(m));
 	memcpy(c->carry, value, m->spec->val_size);
+	c->carry[0] += late;
+	if (late)
+		c->carry[nwords_of(member_of(d, m, elem))] = 1;
 	return e;
 }
 

@@ -7,6 +7,7 @@
 #include "native/data.h"
 #include "record/layout.h"
 
+struct counters;
 struct ring;
 struct map_state;
 
@@ -30,6 +31,7 @@ struct ndata {
 	uint64_t waits_until; /* the last drain, for all holes; 0: it has met none */
 	/* data_aggs.c: one a map of aggregations */
 	struct map_state *maps;
+	struct counters *counters; /* data_counters.c */
 	/* data_clock.c */
 	struct blob_clock clock; /* the newest in the process */
 	uint8_t clock_number;
@@ -62,6 +64,14 @@ void rings_init(struct ndata *d);
 void rings_deinit(struct ndata *d);
 void maps_init(struct ndata *d);
 void maps_deinit(struct ndata *d);
+void counters_init(struct ndata *d);
+void counters_deinit(struct ndata *d);
+/* Calls f for each counter of the map that has counted on a CPU since it was taken. */
+typedef void counter_each_f(void *ctx, const uint8_t *key, uint32_t cpu, uint64_t n);
+MUST_CHECK struct err *counters_each(struct ndata *d, uint32_t map, counter_each_f *f, void *ctx);
+/* Adds to sums[cpu] what the counters of an element have; takes: they begin anew. */
+MUST_CHECK struct err *counters_read(struct ndata *d, uint32_t map, const void *key, bool takes,
+				     uint64_t *sums);
 /* Begins to measure the rate of the counter; start() sets the first clock, at least 10 ms later. */
 void clock_init(struct ndata *d);
 MUST_CHECK struct err *clock_start(struct ndata *d);

@@ -13,6 +13,7 @@
 #define RING_MIN     (BLOB_RING_PARTS * 64)
 #define RING_MAX     (1u << 30)
 #define PAGE	     4096u
+#define COUNTERS_MAX (128ull << 20) /* bytes of all CPUs' counters */
 
 /* The power of two that is at least n. */
 static uint64_t power_up(uint64_t n)
@@ -103,11 +104,26 @@ static uint64_t space_take(struct blob_plan *p, uint64_t size, uint64_t align)
 	return off;
 }
 
+static uint64_t counters_bytes(const struct blob_plan *p)
+{
+	return p->ncounters ? (uint64_t)plan_ncounter_blocks(p->ncpus) << p->counters_shift : 0;
+}
+
+/* CPUs have their counters in different lines. */
+static void counters_shape(struct blob_plan *p, uint32_t n)
+{
+	p->ncounters = n;
+	p->counters_shift = (uint32_t)__builtin_ctzll(power_up(MAX(n * 8ull, (uint64_t)BLOB_LINE)));
+	if (counters_bytes(p) > COUNTERS_MAX)
+		p->ncounters = 0;
+}
+
 static void plan_place(struct blob_plan *p, const struct layout *l)
 {
 	p->size = sizeof(struct blob_data) + p->ntables * sizeof(struct blob_table);
 	p->cpus_off = space_take(p, (uint64_t)p->ncpus * sizeof(struct blob_cpu), PAGE);
 	p->gvars_off = space_take(p, ROUND_UP(l->gvars_size, 8u), BLOB_LINE);
+	p->counters_off = space_take(p, counters_bytes(p), PAGE);
 	for (uint32_t i = 0; i < p->ntables; i++)
 		if (!p->tables[i].key_size)
 			p->tables[i].banks_off = space_take(p, p->tables[i].slots, 8);
@@ -168,6 +184,7 @@ struct err *blob_plan_create(const struct ndata_opts *opts, struct blob_plan **r
 	p->ring_size = power_up(MIN(MAX(opts->bufsize, RING_MIN), RING_MAX));
 	p->ring_size = MAX(p->ring_size, power_up(4 * blob_rec_size(p->max_record)));
 	tables_shape(p, opts);
+	counters_shape(p, opts->ncounters);
 	plan_place(p, l);
 	while (p->size > most && tables_shrink(p))
 		plan_place(p, l);

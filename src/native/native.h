@@ -127,6 +127,13 @@ const char *native_target_lack(const struct unit *u, uint32_t i, const struct na
 struct native_entry {
 	uint32_t func;
 	uint32_t site;
+	/*
+	 * The clauses of the site do nothing but count in one element, always the same: instead of
+	 * calling the function, the stub may count by itself (ndata_counter_add()). key: in
+	 * native_code.keys; NULL: they do more.
+	 */
+	const uint8_t *key;
+	uint32_t map;
 };
 
 struct native_code {
@@ -134,6 +141,7 @@ struct native_code {
 	size_t size;
 	struct native_entry *entries; /* one per site, in their order */
 	uint32_t nentries;
+	struct arena *keys; /* memory of the entries' keys */
 	uint32_t nfuncs;
 	uint32_t consts; /* offset of the constants: what lies before it are instructions */
 	uint32_t stack;	 /* the most bytes of stack that a function uses, the blob's included */

@@ -24,6 +24,7 @@ struct env {
 	uint32_t members[ENV_MAPS];
 	struct clause_layout clauses[ENV_CLAUSES];
 	struct ndata_hooks hooks;
+	uint32_t ncounters;
 	struct blob_plan *plan;
 	struct ndata *d;
 	struct blob_data *head; /* as the process sees it */
@@ -95,7 +96,10 @@ __attribute__((unused)) static void env_array(struct env *t, uint32_t key_size,
 /* Records of clause 1 may have any size between ENV_REC_MIN and ENV_REC_MAX. */
 static void env_open(struct env *t, uint32_t bufsize)
 {
-	struct ndata_opts opts = {.layout = &t->layout, .ncpus = ENV_CPUS, .bufsize = bufsize};
+	struct ndata_opts opts = {.layout = &t->layout,
+				  .ncpus = ENV_CPUS,
+				  .bufsize = bufsize,
+				  .ncounters = t->ncounters};
 	size_t size;
 	struct err *e;
 	uint8_t *map;
