@@ -30,6 +30,7 @@ struct arch_words {
 struct arch_patch {
 	/* ---- jumps */
 	uint8_t jump_size, short_size;
+	uint8_t breakpoint; /* the first byte of one, which the jumps do not have */
 	/* False: it does not reach. */
 	bool (*jump_make)(taddr from, taddr to, uint8_t *ret_code);
 	bool (*short_make)(taddr from, taddr to, uint8_t *ret_code);

@@ -62,7 +62,7 @@ enum flow_lack {
 	FLOW_SHORT,	/* too few bytes before the code ends */
 	FLOW_ENTERED,	/* control can enter inside */
 	FLOW_LOOP,	/* control comes back behind the first instruction, as to an entry */
-	FLOW_JUMPS,	/* the first instruction of the function jumps or calls */
+	FLOW_JUMPS,	/* the first instruction of the function calls, or jumps in another form */
 	FLOW_STACK,	/* the first instruction changes the stack pointer by an unknown amount */
 	FLOW_CALL,	/* a call that is not the last instruction */
 	FLOW_UNMOVABLE, /* an instruction that only works where it is */
@@ -107,6 +107,11 @@ struct flow_window {
 	uint8_t ins[FLOW_INSNS_MAX]; /* offsets of the moved instructions, ascending, the first 0 */
 	uint8_t nbodies;	     /* 1 or more; ascending offset */
 	struct flow_body bodies[FLOW_BODIES_MAX];
+	/*
+	 * It stands at the first instruction of a function, where other tools put breakpoints,
+	 * which is a jump of the same form: while one is there, the stub is not reached.
+	 */
+	bool is_first_jump;
 	bool ends; /* control does not go on behind it: the last instruction is ret, jmp or ud2 */
 	/*
 	 * The program may still use the 128 bytes below the stack pointer (the red zone), or the

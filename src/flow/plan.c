@@ -6,6 +6,13 @@
  * next: a site whose instruction that window moves anyway gets a body there, and one shortly behind
  * makes it longer. Jumps of 5 bytes come first, for all sites. What is left gets short jumps to
  * padding that is still free.
+ *
+ * First instructions. Other tools put breakpoints on the first instruction of a function. The
+ * kernel executes the file's instruction then, goes on behind it, or where it jumps to, and writes
+ * its first byte back when the breakpoint goes. So a window begins behind it, with two exceptions:
+ * a return of one byte, and a jump with the same first byte as ours, as in functions that are
+ * nothing but a call of another one. Nothing is destroyed there, but the stub is not reached
+ * while the breakpoint is there (flow_window.is_first_jump).
  */
 #include "flow/impl.h"
 
@@ -172,15 +179,21 @@ static enum flow_lack window_put(const struct planning *p, struct flow_window *w
 	return FLOW_FITS;
 }
 
-/*
- * Whether a window is where other tools put their probes on functions: they execute the first
- * instruction of the file, go on behind it, and write its first byte back when they go. Only a
- * return of one byte survives that.
- */
+#define JUMP_REL32 0xe9 /* Intel SDM vol. 2A, JMP */
+
+static bool is_our_jump(const struct flow_area *a, uint64_t addr)
+{
+	uint8_t entry = a->map[addr - a->addr];
+
+	return (insn_kind(entry) == CODE_JMP || insn_kind(entry) == CODE_JMP_TO) &&
+	       insn_size(entry) == FLOW_JUMP && a->code[addr - a->addr] == JUMP_REL32;
+}
+
+/* Whether a window of an exit is at a first instruction where it could not stay. */
 static bool is_at_first(const struct planning *p, const struct spot *s, const struct flow_window *w)
 {
 	return w->addr == s->bounds.start && s->is_exit && !p->opts->at_entry &&
-	       !(w->ends && w->len == 1);
+	       !w->is_first_jump && !(w->ends && w->len == 1);
 }
 
 /*
@@ -197,6 +210,8 @@ static enum flow_lack starts_try(const struct planning *p, const struct spot *s,
 		struct flow_window w;
 		enum flow_lack lack = window_try(p->f, &s->bounds, start, jump, s->at, &w);
 
+		w.is_first_jump =
+			lack == FLOW_FITS && start == s->bounds.start && is_our_jump(a, start);
 		if (lack == FLOW_FITS)
 			lack = is_at_first(p, s, &w) ? FLOW_FIRST : window_put(p, &w, s, site);
 		if (lack == FLOW_FITS)
@@ -235,7 +250,7 @@ static enum flow_lack spot_find(const struct planning *p, const struct flow_site
 		enum flow_lack lack = prologue_read(p->f, &ret->bounds, site->addr, &ret->prologue);
 
 		ret->at = ret->prologue.behind;
-		return lack;
+		return lack == FLOW_JUMPS && is_our_jump(a, ret->at) ? FLOW_FITS : lack;
 	}
 }
 

@@ -36,6 +36,11 @@ struct loaded {
 	VEC(struct patch_window) windows;
 	enum patch_state *states;
 	uint32_t ntries;
+	/* Windows at first instructions: flow_window.is_first_jump. */
+	VEC(taddr) firsts;
+	bool is_hidden_told;
+	void (*notice)(void *ctx, const char *msg); /* attach_opts.notice */
+	void *notice_ctx;
 };
 
 static struct inproc_run *run_of(const struct engine_run *r)
@@ -201,6 +206,7 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 		inproc_debug(r->p, "windows stay for now", e);
 	err_destroy(e);
 	vec_deinit(&l->windows);
+	vec_deinit(&l->firsts);
 	free(l->states);
 	l->states = NULL;
 }
@@ -299,6 +305,8 @@ static struct err *window_make(const struct inproc *p, const struct inproc_file 
 	strbuf_add(&to->code, (const char *)code, stub.size);
 	stub_window(&own, (int64_t)f->bias, &stub, env.code, &window);
 	vec_push(&l->windows, window);
+	if (own.is_first_jump)
+		vec_push(&l->firsts, window.addr);
 	return NULL;
 }
 
@@ -362,6 +370,8 @@ static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
 	if (e)
 		return e;
 	l->states = xcalloc(MAX(l->windows.len, 1u), sizeof(*l->states));
+	l->notice = opts->notice;
+	l->notice_ctx = opts->notice_ctx;
 	e = patch_write(r->p->patch, l->windows.data, l->windows.len, opts->is_interrupted,
 			l->states);
 	if (!e)
@@ -456,6 +466,30 @@ static void windows_retry(const struct inproc_run *r)
 	}
 }
 
+/*
+ * Says when a breakpoint of another tool stands where a window begins. It executes what the file
+ * has there, and so the probes do not fire.
+ */
+static void firsts_check(struct loaded *l, pid_t pid)
+{
+	struct strbuf text = {0};
+	uint32_t n;
+
+	if (!l->states || !l->firsts.len || l->is_hidden_told || !l->notice)
+		return;
+	n = inproc_breakpoints(pid, l->firsts.data, l->firsts.len);
+	if (!n)
+		return;
+	l->is_hidden_told = true;
+	strbuf_addf(&text,
+		    "another tracer or debugger has breakpoints on %" PRIu32
+		    " functions of process %d that begin with a jump: meanwhile their probes do "
+		    "not fire (-x inproc=off)",
+		    n, (int)pid);
+	l->notice(l->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
 /* What has to be done now and then. */
 static void run_tend(struct inproc_run *r)
 {
@@ -468,6 +502,8 @@ static void run_tend(struct inproc_run *r)
 		r->clock_at = now + CLOCK_NS;
 		e = ndata_clock_correct(r->p->data);
 		windows_retry(r);
+		for (struct loaded *l = r->units; l; l = l->next)
+			firsts_check(l, r->p->opts.pid);
 	}
 	if (!e && now >= r->sweep_at) {
 		r->sweep_at = now + SWEEP_NS;

@@ -33,6 +33,11 @@ struct plan {
 	uint8_t size; /* of the jump at addr */
 	bool changes;
 	bool keeps_pad; /* a thread is about to return to it */
+	/*
+	 * Somebody's breakpoint is where the jump begins, which has the same first byte as what the
+	 * file has there: the breakpoint stays, and what is behind it is taken back.
+	 */
+	bool has_breakpoint;
 };
 
 struct move {
@@ -141,6 +146,13 @@ static void bytes_read(struct work *w)
 	}
 }
 
+static bool is_under_breakpoint(const struct plan *p, const struct window_row *r)
+{
+	return !r->pad && p->new[0] == r->old[0] &&
+	       p->now[0] == arch_patch->breakpoint &&memcmp(p->now + 1, p->new + 1, p->size - 1u) ==
+		       0;
+}
+
 /* Leaves windows alone that are not as they were left. */
 static void bytes_compare(struct work *w)
 {
@@ -148,7 +160,7 @@ static void bytes_compare(struct work *w)
 
 	for (uint32_t i = 0; i < w->job->n; i++) {
 		const struct window_row *r = row_of(w, i);
-		const struct plan *p = &w->plans[i];
+		struct plan *p = &w->plans[i];
 		bool is_old = p->changes && memcmp(p->now, r->old, p->size) == 0;
 
 		if (!p->changes)
@@ -157,6 +169,8 @@ static void bytes_compare(struct work *w)
 			if (!is_old ||
 			    (r->pad && memcmp(p->now_pad, r->old_pad, WINDOWS_JUMP) != 0))
 				result_set(w, i, WINDOW_DIFFERS);
+		} else if (is_under_breakpoint(p, r)) {
+			p->has_breakpoint = true;
 		} else if (memcmp(p->now, p->new, p->size) != 0) {
 			/* of a window that was not written, or not wholly taken back */
 			if (!is_old)
@@ -181,6 +195,8 @@ static bool bytes_write(const struct work *w, uint32_t i)
 	if (w->job->bounds)
 		return (!r->pad || bytes_put(w, r->pad, p->new_pad, WINDOWS_JUMP)) &&
 		       bytes_put(w, r->addr, p->new, p->size);
+	if (p->has_breakpoint)
+		return bytes_put(w, r->addr + 1, r->old + 1, p->size - 1u);
 	return bytes_put(w, r->addr, r->old, p->size) &&
 	       (!r->pad || p->keeps_pad || memcmp(p->now_pad, p->new_pad, WINDOWS_JUMP) != 0 ||
 		bytes_put(w, r->pad, r->old_pad, WINDOWS_JUMP));

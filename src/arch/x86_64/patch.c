@@ -222,6 +222,7 @@ static int64_t call_value(const struct arch_words *w)
 
 static const struct arch_patch patch = {
 	.jump_size = 5,
+	.breakpoint = 0xcc,
 	.short_size = 2,
 	.jump_make = jump_make,
 	.short_make = short_make,

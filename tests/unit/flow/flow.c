@@ -157,6 +157,36 @@ static void test_first(void)
 	made_end(&m);
 }
 
+/* A function that is nothing but a jump to another one: entry and exit are one instruction. */
+static void test_thunk(void)
+{
+	struct made m = {0};
+	struct flow_site sites[] = {{CODE + 32, FLOW_ENTRY}, {CODE + 32, FLOW_EXIT}};
+	struct flow_window w = {0};
+	struct flow_plan p;
+
+	FUNC(&m, "work", PLAIN);
+	made_pad(&m, 32);
+	made_symbol(&m, "thunk", ADD(&m, "\xe9\xdb\xff\xff\xff"), 5);
+	made_pad(&m, 32);
+	/* the same with a jump of two bytes, whose first one is another */
+	made_symbol(&m, "near", ADD(&m, "\xeb\xbe"), 2);
+	made_pad(&m, 32);
+	must_read(&m);
+	if (flow_plan(m.flow, sites, 2, NULL, &p))
+		exit(1);
+	ok(p.windows.len == 1 && p.lacks[0] == FLOW_FITS && p.lacks[1] == FLOW_FITS,
+	   "entry and exit of a function that is a jump have one window");
+	ok(p.windows.data[0].addr == CODE + 32 && p.windows.data[0].nbodies == 2 &&
+		   p.windows.data[0].is_first_jump,
+	   "at its only instruction, which is known as that");
+	flow_plan_deinit(&p);
+	lack_is(&m, CODE + 64, FLOW_ENTRY, FLOW_JUMPS, "a jump of another form");
+	ok(site_lack(&m, CODE, FLOW_ENTRY, false, &w) == FLOW_FITS && !w.is_first_jump,
+	   "other windows are no such jumps");
+	made_end(&m);
+}
+
 /* Only the first instruction of a function has room for its exit. */
 static void test_exit_at_first(void)
 {
@@ -577,6 +607,7 @@ int main(void)
 	test_plain();
 	test_back();
 	test_first();
+	test_thunk();
 	test_exit_at_first();
 	test_pages();
 	test_table();
