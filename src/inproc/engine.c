@@ -50,7 +50,7 @@ static struct inproc_run *run_of(const struct engine_run *r)
 
 static bool inproc_takes(const struct unit *u, const char **ret_why)
 {
-	*ret_why = "only pid probes of the process of -p or -c, with option inproc";
+	*ret_why = "only pid probes of processes that descriptions name, with option inproc";
 	return u->is_inproc;
 }
 
@@ -559,7 +559,7 @@ static struct err *inproc_open(const struct engine_opts *opts, struct engine_run
 
 	for (uint32_t i = 0; i < ncpus; i++)
 		fds[i] = -1;
-	r->p = opts->inproc;
+	r->p = inproc_list_find(opts->inprocs, (pid_t)opts->process);
 	r->stops_when_full = opts->stops_when_full;
 	r->only_cpu = opts->cpu;
 	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -584,6 +584,7 @@ const struct engine engine_inproc = {
 	.name = "inproc",
 	.takes = inproc_takes,
 	.needs_control = true,
+	.is_by_process = true,
 	.open = inproc_open,
 	.close = inproc_close,
 	.load = inproc_load,

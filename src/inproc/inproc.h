@@ -6,13 +6,14 @@
  * A session that may use it makes a struct inproc, and asks it about each unit of code before
  * engines are chosen:
  *
- *     inproc_create()          for the process of -p or -c
+ *     inproc_create()          for each process that descriptions name
  *     inproc_survey()          which sites of a unit a jump can be written at
  *     inproc_takes_clause()    which of its clauses have code there
  *     inproc_enter()           enters the process; fails where that is refused
  *
- * What goes there is a unit of its own (match_divide_unit()), which the engine takes; the session
- * gives struct inproc to its open() (engine_opts.inproc).
+ * What goes there is a unit of its own (match_divide_unit()), which the engine takes. The engine is
+ * opened once for each process; the session gives the list of all to its open()
+ * (engine_opts.inprocs), and each open engine knows its own process only.
  *
  *     survey.c    files, control flow, windows: what a site lacks
  *     process.c   the process: region, layout of code and data, windows written and taken back
@@ -25,6 +26,8 @@
  */
 #pragma once
 
+#include "base/vec.h"
+#include "native/data.h"
 #include "probe/engine.h"
 #include "record/layout.h"
 
@@ -49,7 +52,17 @@ struct inproc_opts {
 };
 #define INPROC_BUFSIZE_MAX (64u << 20)
 
+/* The processes of a session. */
+struct inproc_list {
+	VEC(struct inproc *) of;
+};
+
 struct inproc *inproc_create(const struct inproc_opts *opts);
+pid_t inproc_pid(const struct inproc *p);
+/* The one of this process; NULL: there is none. */
+struct inproc *inproc_list_find(const struct inproc_list *l, pid_t pid);
+void inproc_list_leave(const struct inproc_list *l); /* inproc_leave() of all */
+void inproc_list_deinit(struct inproc_list *l);	     /* destroys all */
 /*
  * Takes all windows back. After all units are unloaded, and while the keeper is there that
  * inproc_enter() was given. NULL is allowed.
@@ -64,6 +77,8 @@ void inproc_destroy(struct inproc *p); /* NULL is allowed */
 MUST_CHECK struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n);
 /* Whether no jump of ours is in the process: its places may get uprobes. */
 bool inproc_is_out(const struct inproc *p);
+/* What was dropped in the process, as far as it was handed over to the session's counters. */
+void inproc_drops(const struct inproc *p, struct ndata_drops *ret);
 
 /*
  * Finds out at which sites of a unit a jump can be written. ret_lacks[i], a site each, in the order

@@ -31,6 +31,19 @@ struct inproc *inproc_create(const struct inproc_opts *opts)
 	return p;
 }
 
+pid_t inproc_pid(const struct inproc *p)
+{
+	return p->opts.pid;
+}
+
+struct inproc *inproc_list_find(const struct inproc_list *l, pid_t pid)
+{
+	for (uint32_t i = 0; i < l->of.len; i++)
+		if (l->of.data[i]->opts.pid == pid)
+			return l->of.data[i];
+	return NULL;
+}
+
 void inproc_leave(struct inproc *p)
 {
 	if (!p)
@@ -50,6 +63,11 @@ bool inproc_is_out(const struct inproc *p)
 	return !p->patch || patch_is_gone(p->patch) || patch_count(p->patch) == 0;
 }
 
+void inproc_drops(const struct inproc *p, struct ndata_drops *ret)
+{
+	*ret = p->data ? ndata_dropped(p->data) : (struct ndata_drops){0};
+}
+
 void inproc_destroy(struct inproc *p)
 {
 	if (!p)
@@ -60,6 +78,19 @@ void inproc_destroy(struct inproc *p)
 	vec_deinit(&p->fires);
 	inproc_files_destroy(p);
 	free(p);
+}
+
+void inproc_list_leave(const struct inproc_list *l)
+{
+	for (uint32_t i = 0; i < l->of.len; i++)
+		inproc_leave(l->of.data[i]);
+}
+
+void inproc_list_deinit(struct inproc_list *l)
+{
+	for (uint32_t i = 0; i < l->of.len; i++)
+		inproc_destroy(l->of.data[i]);
+	vec_deinit(&l->of);
 }
 
 void inproc_debug(const struct inproc *p, const char *what, const struct err *e)

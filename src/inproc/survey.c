@@ -458,8 +458,11 @@ static void uprobes_note(struct inproc *p, const struct inproc_choice *c)
 		for (uint32_t k = 0; k < c->unit->probes[i].code->sites.len; k++, n++) {
 			const struct place_site *s = &c->unit->probes[i].code->sites.data[k];
 			struct inproc_file *f = inproc_file_find(p, &s->file->inode);
+			pid_t pid = c->unit->probes[i].code->pid;
 			uint64_t addr;
 
+			if (pid && pid != p->opts.pid)
+				continue; /* the kernel places it in that process alone */
 			if (f && (!c->lacks || c->lacks[n]) &&
 			    segments_addr(&f->segs, s->off, &addr))
 				vec_push(&f->uprobes, addr);

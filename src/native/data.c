@@ -147,8 +147,9 @@ static uint64_t counter_growth(uint64_t now, uint64_t *before)
 	return n;
 }
 
-static void counter_add(uint64_t *to, uint64_t n)
+static void counter_add(uint64_t *to, uint64_t n, uint64_t *own)
 {
+	*own += n;
 	if (n)
 		(void)__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
@@ -161,12 +162,20 @@ struct err *ndata_count(struct ndata *d, struct rt_control *control)
 		struct blob_cpu *now = &d->cpus[i], *before = &d->counted[i];
 		struct rt_cpu *to = &control->cpu[i];
 
-		counter_add(&to->drops, counter_growth(now->drops, &before->drops) + d->lost[i]);
-		counter_add(&to->agg_drops, counter_growth(now->agg_drops, &before->agg_drops));
-		counter_add(&to->dyn_drops, counter_growth(now->dyn_drops, &before->dyn_drops));
+		counter_add(&to->drops, counter_growth(now->drops, &before->drops) + d->lost[i],
+			    &d->dropped.records);
+		counter_add(&to->agg_drops, counter_growth(now->agg_drops, &before->agg_drops),
+			    &d->dropped.aggs);
+		counter_add(&to->dyn_drops, counter_growth(now->dyn_drops, &before->dyn_drops),
+			    &d->dropped.vars);
 		d->lost[i] = 0;
 	}
 	return e;
+}
+
+struct ndata_drops ndata_dropped(const struct ndata *d)
+{
+	return d->dropped;
 }
 
 uint64_t ndata_nbad(const struct ndata *d)

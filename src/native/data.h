@@ -95,6 +95,11 @@ uint32_t ndata_fill(const struct ndata *d); /* as engine.fill() */
 
 /* Adds what was dropped since the last call to the counters of the session. */
 MUST_CHECK struct err *ndata_count(struct ndata *d, struct rt_control *control);
+/* All that it has handed over: how many records, updates of aggregations, variables. */
+struct ndata_drops {
+	uint64_t records, aggs, vars;
+};
+struct ndata_drops ndata_dropped(const struct ndata *d);
 uint64_t ndata_nbad(const struct ndata *d); /* records that were no records */
 
 /*

@@ -23,6 +23,7 @@ struct ndata {
 	uint64_t nbad;
 	struct blob_cpu *cpus; /* as read last, and as handed over by ndata_count() */
 	struct blob_cpu *counted;
+	struct ndata_drops dropped;
 	uint64_t *lost; /* records of each CPU that their threads have given up */
 	/* data_ring.c */
 	struct ring *rings;

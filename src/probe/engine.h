@@ -39,7 +39,7 @@
 
 struct attachments;
 struct engine;
-struct inproc;
+struct inproc_list;
 struct layout;
 struct remains;
 struct stack_tables;
@@ -56,11 +56,13 @@ struct engine_opts {
 	const struct unit *const *units;
 	uint32_t nunits;
 	struct remains
-		*remains;      /* what the session is over (remains/remains.h); NULL: the system */
-	struct inproc *inproc; /* of the engine in the process (inproc/inproc.h), or NULL */
-	struct syms *syms;     /* what names addresses (sym/sym.h), until the run is closed */
-	uint32_t bufsize;      /* size of the buffer of each CPU; may be rounded up */
-	uint32_t strtab_room;  /* for strings that are added while probes fire */
+		*remains; /* what the session is over (remains/remains.h); NULL: the system */
+	/* Of the engine in the process (inproc/inproc.h): all processes, or NULL; and which one. */
+	const struct inproc_list *inprocs;
+	uint32_t process;
+	struct syms *syms;    /* what names addresses (sym/sym.h), until the run is closed */
+	uint32_t bufsize;     /* size of the buffer of each CPU; may be rounded up */
+	uint32_t strtab_room; /* for strings that are added while probes fire */
 	int cpu; /* probes other than BEGIN and END fire on this CPU only; -1 = on all */
 	bool stops_when_full; /* a record that finds no room ends the run */
 	/*
@@ -78,6 +80,7 @@ struct engine_opts {
 /* An engine that a session has opened. These members stay the same until it is closed. */
 struct engine_run {
 	const struct engine *engine;
+	uint32_t process; /* it runs units of this process only (unit.inproc_pid); 0: of all */
 	/*
 	 * The state of the session, and counters of lost records; running clauses use both. It is
 	 * the same memory in all engines of a session.
@@ -195,6 +198,8 @@ struct engine {
 	bool makes_control;
 	/* It is opened only beside an engine that makes the control block. */
 	bool needs_control;
+	/* It is opened once for each process that its units name (unit.inproc_pid). */
+	bool is_by_process;
 	/* Into how many maps elements may be divided (layout_opts.max_maps). NULL: any number. */
 	uint32_t (*max_maps)(uint32_t ncpus);
 	/* Makes room for everything in the layout. ENOMEM, E2BIG: a smaller bufsize may work. */

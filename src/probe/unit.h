@@ -76,6 +76,7 @@ struct unit {
 	bool is_begin_end; /* it runs in every control.state */
 	/* The engine in the process can have all sites of its probes (src/inproc/inproc.h). */
 	bool is_inproc;
+	uint32_t inproc_pid; /* that process; 0: is_inproc is false */
 	struct unit_clause *clauses;
 	uint32_t nclauses, nwords;
 	struct unit_probe *probes;

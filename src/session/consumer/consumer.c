@@ -393,7 +393,10 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 	late_stacks_report(c);
 	bare_stacks_report(c);
 	spent_stacks_report(c);
-	return e ? e : consumer_report_drops(c);
+	if (!e)
+		e = consumer_report_drops(c);
+	live_tell_inproc_drops(c->live);
+	return e;
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------ */

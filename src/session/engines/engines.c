@@ -114,21 +114,46 @@ static bool is_chosen(const struct engine *e, const struct engine *const *chosen
 }
 
 static struct err *engine_open(struct engines *es, const struct engine *e,
-			       const struct engine_opts *opts)
+			       const struct engine_opts *opts, uint32_t process)
 {
 	struct engine_opts own = *opts;
+	struct engine_run *run = NULL;
 	struct err *err;
 
-	if (es->n == ENGINES_MAX)
-		return err_new("a session has at most %u engines", ENGINES_MAX);
 	own.control = es->control;
-	err = e->open(&own, &es->runs[es->n]);
+	own.process = process;
+	err = e->open(&own, &run);
 	if (err)
 		return err;
-	es->control = es->runs[es->n]->control;
-	es->ncpus = es->runs[es->n]->ncpus;
-	es->n++;
+	run->process = process;
+	es->control = run->control;
+	es->ncpus = run->ncpus;
+	es->runs = xrealloc(es->runs, (es->n + 1) * sizeof(*es->runs));
+	es->runs[es->n++] = run;
 	return NULL;
+}
+
+static struct engine_run *run_find(const struct engines *es, const struct engine *engine,
+				   uint32_t process)
+{
+	for (uint32_t i = 0; i < es->n; i++)
+		if (es->runs[i]->engine == engine && es->runs[i]->process == process)
+			return es->runs[i];
+	return NULL;
+}
+
+/* Opens an engine for each process of its units. */
+static struct err *engine_open_all(struct engines *es, const struct engine *e,
+				   const struct engine *const *chosen, uint32_t n,
+				   const struct engine_opts *opts)
+{
+	struct err *err = NULL;
+
+	assert(n <= opts->nunits);
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (chosen[i] == e && !run_find(es, e, opts->units[i]->inproc_pid))
+			err = engine_open(es, e, opts, opts->units[i]->inproc_pid);
+	return err;
 }
 
 /* Whether an engine is opened although no unit is in it: another one needs its control block. */
@@ -156,9 +181,12 @@ static struct err *engines_open_those(struct engines *es, const struct engine *c
 	struct err *err = NULL;
 
 	for (const struct engine *const *e = list; *e && !err; e++)
-		if ((*e)->makes_control == makes_control &&
-		    (is_chosen(*e, chosen, n) || is_needed(*e, chosen, n)))
-			err = engine_open(es, *e, opts);
+		if ((*e)->makes_control != makes_control)
+			continue;
+		else if ((*e)->is_by_process)
+			err = engine_open_all(es, *e, chosen, n, opts);
+		else if (is_chosen(*e, chosen, n) || is_needed(*e, chosen, n))
+			err = engine_open(es, *e, opts, 0);
 	return err;
 }
 
@@ -169,7 +197,7 @@ struct err *engines_open(struct engines *es, const struct engine *const *list,
 	struct err *e;
 
 	if (!n)
-		return engine_open(es, engine_plain(list), opts);
+		return engine_open(es, engine_plain(list), opts, 0);
 	e = engines_open_those(es, list, chosen, n, true, opts);
 	if (!e)
 		e = engines_open_those(es, list, chosen, n, false, opts);
@@ -186,6 +214,7 @@ void engines_close(struct engines *es)
 
 		r->engine->close(r);
 	}
+	free(es->runs);
 	*es = (struct engines){0};
 }
 
@@ -195,6 +224,12 @@ struct engine_run *engines_find(const struct engines *es, const struct engine *e
 		if (es->runs[i]->engine == engine)
 			return es->runs[i];
 	return NULL;
+}
+
+struct engine_run *engines_find_for(const struct engines *es, const struct engine *engine,
+				    const struct unit *u)
+{
+	return run_find(es, engine, engine->is_by_process ? u->inproc_pid : 0);
 }
 
 void engines_opened(const struct engines *es, const struct engine *const *list,
@@ -329,7 +364,7 @@ const struct stack_tables *engines_tables(const struct engines *es)
 
 struct agg_merge *engines_aggs(const struct engines *es, const struct layout *l)
 {
-	struct agg_source sources[ENGINES_MAX];
+	CLEANUP(free) struct agg_source *sources = xcalloc(MAX(es->n, 1u), sizeof(*sources));
 
 	for (uint32_t i = 0; i < es->n; i++)
 		sources[i] = (struct agg_source){es->runs[i]->engine->aggs, es->runs[i]->aggs};

@@ -19,10 +19,10 @@
 
 struct agg_merge;
 
-#define ENGINES_MAX 4 /* in one session */
+#define ENGINES_MAX 4 /* in engine_list */
 
 struct engines {
-	struct engine_run *runs[ENGINES_MAX];
+	struct engine_run **runs; /* one an engine; of one that is_by_process, one a process */
 	uint32_t n;
 	/* The session's control block, which all open engines share; NULL: no engine is open. */
 	struct rt_control *control;
@@ -42,15 +42,19 @@ MUST_CHECK struct err *engines_choose(const struct engine *const *list,
 				      const struct unit *const *units, uint32_t n,
 				      const struct layout *l, const struct engine **ret);
 /*
- * Opens each engine that occurs in chosen, or the first that needs no other if chosen is empty.
- * After an error none is open. opts->control is not used.
+ * Opens each engine that occurs in chosen, which has an engine for each of opts->units, or the
+ * first that needs no other if chosen is empty. After an error none is open. opts->control and
+ * opts->process are not used.
  */
 MUST_CHECK struct err *engines_open(struct engines *es, const struct engine *const *list,
 				    const struct engine *const *chosen, uint32_t n,
 				    const struct engine_opts *opts);
 void engines_close(struct engines *es);
-/* The opened run of an engine; NULL: it is not open. */
+/* The first opened run of an engine; NULL: it is not open. */
 struct engine_run *engines_find(const struct engines *es, const struct engine *engine);
+/* The run of the engine that takes the unit: that of its process; NULL: there is none. */
+struct engine_run *engines_find_for(const struct engines *es, const struct engine *engine,
+				    const struct unit *u);
 /* ret has room for ENGINES_MAX + 1: the opened engines in the order of the list, then NULL. */
 void engines_opened(const struct engines *es, const struct engine *const *list,
 		    const struct engine **ret);

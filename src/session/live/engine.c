@@ -80,7 +80,7 @@ struct err *live_choose_engine(struct live *live, struct session_unit *u)
 	e = engines_choose(opened, c.units, c.n, live->match->layout, c.engines);
 	for (uint32_t i = 0; i < c.n && !e; i++)
 		if (live->match->units.data[i] == u)
-			u->engine = engines_find(&live->engines, c.engines[i]);
+			u->engine = engines_find_for(&live->engines, c.engines[i], &u->unit);
 	choice_deinit(&c);
 	return e;
 }
@@ -96,7 +96,7 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 		.units = c->units,
 		.nunits = c->n,
 		.remains = live->remains.of,
-		.inproc = live->inproc,
+		.inprocs = &live->inprocs,
 		.syms = names_syms(live->names),
 		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
 		.strtab_room = strtab_room,
@@ -171,7 +171,7 @@ static struct err *engines_fitted(struct live *live, uint32_t strtab_room)
 	if (!e) {
 		for (uint32_t i = 0; i < c.n; i++)
 			live->match->units.data[i]->engine =
-				engines_find(&live->engines, c.engines[i]);
+				engines_find_for(&live->engines, c.engines[i], c.units[i]);
 		if (live->bufsize < asked)
 			live_tell_size(live, "buffer size", live->bufsize);
 	}

@@ -6,8 +6,16 @@
  * there. Clauses that share variables stay in one engine (match/together.h): as soon as one site of
  * one of them has to be a uprobe, all of their sites are. Each such decision may bring others with
  * it, so they are repeated until nothing changes.
+ *
+ * Each process that descriptions name has sites, refusals and units of its own. Clauses that share
+ * variables of threads only are decided for each process alone, because a thread is of one; clauses
+ * that share others are uprobes if they have sites in several processes.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "inproc/inproc.h"
 #include "session/live/live.h"
@@ -15,23 +23,38 @@
 #include "target/control.h"
 
 static const char shared_why[] = "share variables with uprobes";
+static const char spanning_why[] = "share variables with probes of other processes";
+
+#define OWNER_NONE UINT32_MAX
 
 /* A unit of pid probes whose sites are divided. */
 struct candidate {
 	struct session_unit *unit;
 	uint32_t nsites;
 	const char **lacks; /* by site: why it is a uprobe; NULL: it is in the process */
+	uint32_t *owners;   /* by site: the index of its process; OWNER_NONE: of none, or of all */
 	uint8_t *takes;
-	const char **refusals; /* by clause of the unit; NULL: it has code there */
+	/* By process, and clause of the unit: NULL: it has code there. */
+	const char **refusals;
+};
+
+/* A process that descriptions name. */
+struct division_process {
+	struct inproc *inproc; /* NULL: nothing of it is in the process, because of lack */
+	pid_t pid;
+	const char *lack;
 };
 
 struct division {
 	struct live *live;
+	VEC(struct division_process) processes;
 	VEC(struct candidate) candidates;
 	uint32_t nclauses; /* of the session */
 	uint32_t *roots;   /* by clause: the first of those with which it shares variables */
 	bool *shares;	   /* by clause: it uses variables that bind it */
-	bool *is_bound;	   /* by root: its clauses must run in the kernel */
+	bool *has_globals; /* by root: they are not of threads only */
+	bool *spans;	   /* by root: they are not, and it has sites in several processes */
+	bool *is_bound;	   /* by root, and process: its clauses must run in the kernel */
 	bool has_changed;
 };
 
@@ -53,6 +76,9 @@ static void division_group(struct division *d)
 		d->shares[i] = clause_shares(m->clauses.data[i].clause, m->layout);
 	}
 	units_find_groups(list, d->nclauses, m->layout, d->roots);
+	for (uint32_t i = 0; i < d->nclauses; i++)
+		d->has_globals[d->roots[i]] |=
+			clause_shares_globals(m->clauses.data[i].clause, m->layout);
 }
 
 static uint32_t clause_index(const struct unit *u, uint32_t i)
@@ -60,21 +86,32 @@ static uint32_t clause_index(const struct unit *u, uint32_t i)
 	return u->clauses[i].layout->clause->index;
 }
 
-/* The clause runs in the kernel at some site: all with which it shares variables must. */
-static void clause_bind(struct division *d, uint32_t clause)
+static bool *bound_of(const struct division *d, uint32_t clause, uint32_t process)
 {
-	bool *bound = &d->is_bound[d->roots[clause]];
+	return &d->is_bound[d->roots[clause] * d->processes.len + process];
+}
 
-	if (d->shares[clause] && !*bound)
+/*
+ * The clause runs in the kernel at some site of a process: all with which it shares variables must,
+ * at sites of the same one. OWNER_NONE: of all of them.
+ */
+static void clause_bind(struct division *d, uint32_t clause, uint32_t process)
+{
+	for (uint32_t i = 0; i < d->processes.len && d->shares[clause]; i++) {
+		bool *bound = bound_of(d, clause, i);
+
+		if ((process != OWNER_NONE && process != i) || *bound)
+			continue;
 		*bound = d->has_changed = true;
+	}
 }
 
 static void unit_bind(struct division *d, const struct unit *u)
 {
 	for (uint32_t i = 0; i < u->nclauses; i++)
-		clause_bind(d, clause_index(u, i));
+		clause_bind(d, clause_index(u, i), OWNER_NONE);
 	for (uint32_t i = 0; i < u->nerror_clauses; i++)
-		clause_bind(d, u->error_clauses[i].layout->clause->index);
+		clause_bind(d, u->error_clauses[i].layout->clause->index, OWNER_NONE);
 }
 
 /* ---- candidates ----------------------------------------------------------------------------- */
@@ -97,54 +134,106 @@ static bool may_get_more(const struct division *d, uint32_t clause)
 	       (!sc->n || !*sc->clause->desc.mod || !glob_is_literal(sc->clause->desc.mod));
 }
 
-static struct err *candidate_add(struct division *d, struct session_unit *u)
+/* Asks each process about the clauses of a unit. */
+static void candidate_find_refusals(const struct division *d, struct candidate *c, uint32_t process)
 {
-	struct inproc *p = d->live->inproc;
-	struct candidate *c;
+	const struct division_process *dp = &d->processes.data[process];
+	const struct unit *u = &c->unit->unit;
+	const char **refusals = &c->refusals[process * u->nclauses];
 
-	vec_push(&d->candidates, (struct candidate){.unit = u});
-	c = vec_last(&d->candidates);
-	c->nsites = sites_count(&u->unit);
-	c->lacks = xcalloc(MAX(c->nsites, 1u), sizeof(*c->lacks));
-	c->takes = xcalloc(MAX(c->nsites, 1u), 1);
-	c->refusals = xcalloc(MAX(u->unit.nclauses, 1u), sizeof(*c->refusals));
-	for (uint32_t i = 0; i < u->unit.nclauses; i++) {
+	for (uint32_t i = 0; i < u->nclauses; i++) {
 		const char *why = NULL;
 
-		if (d->live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
-			c->refusals[i] = "of scripts that follow children";
+		if (dp->lack)
+			refusals[i] = dp->lack;
+		else if (d->live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
+			refusals[i] = "of scripts that follow children";
 		/* of what a pattern finds later, some places may have to be uprobes */
-		else if (d->shares[clause_index(&u->unit, i)] &&
-			 may_get_more(d, clause_index(&u->unit, i)))
-			c->refusals[i] = "share variables with probes that may come";
-		else if (!inproc_takes_clause(p, &u->unit, i, d->live->match->layout, &why))
-			c->refusals[i] = why;
+		else if (d->shares[clause_index(u, i)] && may_get_more(d, clause_index(u, i)))
+			refusals[i] = "share variables with probes that may come";
+		else if (!inproc_takes_clause(dp->inproc, u, i, d->live->match->layout, &why))
+			refusals[i] = why;
 	}
-	return d->live->opts->val[OPT_follow] == FOLLOW_OPT_FORK
-		       ? NULL
-		       : inproc_survey(p, &u->unit, c->lacks);
+}
+
+/* Asks a process about the sites of a unit, and notes which of them are its own. */
+static struct err *candidate_survey(const struct division *d, struct candidate *c, uint32_t process)
+{
+	const struct division_process *dp = &d->processes.data[process];
+	const struct unit *u = &c->unit->unit;
+	CLEANUP(free) const char **lacks = xcalloc(MAX(c->nsites, 1u), sizeof(*lacks));
+	bool is_asked = dp->inproc && d->live->opts->val[OPT_follow] != FOLLOW_OPT_FORK;
+	struct err *e = is_asked ? inproc_survey(dp->inproc, u, lacks) : NULL;
+	uint32_t site = 0;
+
+	for (uint32_t i = 0; i < u->nprobes; i++)
+		for (uint32_t k = 0; k < u->probes[i].code->sites.len; k++, site++) {
+			bool is_own = u->probes[i].code->pid == dp->pid;
+
+			if (is_own || (is_asked && !lacks[site]))
+				c->owners[site] = process;
+			if (c->owners[site] == process || c->owners[site] == OWNER_NONE)
+				c->lacks[site] = lacks[site];
+		}
+	return e;
+}
+
+static struct err *candidate_add(struct division *d, struct session_unit *u)
+{
+	uint32_t n = sites_count(&u->unit);
+	struct err *e = NULL;
+	struct candidate *c;
+
+	vec_push(&d->candidates, (struct candidate){.unit = u, .nsites = n});
+	c = vec_last(&d->candidates);
+	c->lacks = xcalloc(MAX(n, 1u), sizeof(*c->lacks));
+	c->owners = xcalloc(MAX(n, 1u), sizeof(*c->owners));
+	c->takes = xcalloc(MAX(n, 1u), 1);
+	c->refusals = xcalloc(MAX(u->unit.nclauses * d->processes.len, 1u), sizeof(*c->refusals));
+	memset(c->owners, 0xff, n * sizeof(*c->owners)); /* OWNER_NONE */
+	for (uint32_t i = 0; i < d->processes.len && !e; i++) {
+		candidate_find_refusals(d, c, i);
+		e = candidate_survey(d, c, i);
+	}
+	return e;
 }
 
 /* Why clause i of the unit cannot run in the process; NULL: it can. */
-static const char *clause_refusal(const struct division *d, const struct candidate *c, uint32_t i)
+static const char *clause_refusal(const struct division *d, const struct candidate *c, uint32_t i,
+				  uint32_t process)
 {
-	uint32_t clause = clause_index(&c->unit->unit, i);
+	const struct unit *u = &c->unit->unit;
+	uint32_t clause = clause_index(u, i);
 
-	if (c->refusals[i])
-		return c->refusals[i];
-	return d->shares[clause] && d->is_bound[d->roots[clause]] ? shared_why : NULL;
+	if (c->refusals[process * u->nclauses + i])
+		return c->refusals[process * u->nclauses + i];
+	if (!d->shares[clause] || !*bound_of(d, clause, process))
+		return NULL;
+	return d->spans[d->roots[clause]] ? spanning_why : shared_why;
 }
 
 static const char *point_refusal(const struct division *d, const struct candidate *c,
-				 const struct unit_probe *p)
+				 const struct unit_probe *p, uint32_t process)
 {
+	if (process == OWNER_NONE)
+		return "in other processes";
 	for (uint32_t i = 0; i < c->unit->unit.nclauses; i++) {
-		const char *why = p->mask[i / 64] >> (i % 64) & 1 ? clause_refusal(d, c, i) : NULL;
+		const char *why =
+			p->mask[i / 64] >> (i % 64) & 1 ? clause_refusal(d, c, i, process) : NULL;
 
 		if (why)
 			return why;
 	}
 	return NULL;
+}
+
+/* A site of the probe in the process, or in all of them, is a uprobe. */
+static void point_bind(struct division *d, const struct unit *u, const struct unit_probe *p,
+		       uint32_t process)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		if (p->mask[i / 64] >> (i % 64) & 1)
+			clause_bind(d, clause_index(u, i), process);
 }
 
 /* Decides about the sites of a unit, and binds the clauses of those that are uprobes. */
@@ -154,51 +243,62 @@ static void candidate_decide(struct division *d, struct candidate *c)
 	uint32_t site = 0;
 
 	for (uint32_t i = 0; i < u->nprobes; i++) {
-		const char *why = point_refusal(d, c, &u->probes[i]);
-		bool is_whole = true;
+		uint32_t n = u->probes[i].code->sites.len, known = n, bound = n;
+		const char *why = NULL;
 
-		for (uint32_t k = 0; k < u->probes[i].code->sites.len; k++, site++) {
+		/* the sites of a probe are of one process, or follow one another by process */
+		for (uint32_t k = 0; k < n; k++, site++) {
+			uint32_t owner = c->owners[site];
+
+			if (known == n || owner != c->owners[site - k + known])
+				why = point_refusal(d, c, &u->probes[i], owner);
+			known = k;
 			if (!c->lacks[site])
 				c->lacks[site] = why;
 			c->takes[site] = !c->lacks[site];
-			is_whole &= c->takes[site];
+			if (c->takes[site] || (bound < n && owner == c->owners[site - k + bound]))
+				continue;
+			point_bind(d, u, &u->probes[i], owner);
+			bound = k;
 		}
-		for (uint32_t k = 0; !is_whole && k < u->nclauses; k++)
-			if (u->probes[i].mask[k / 64] >> (k % 64) & 1)
-				clause_bind(d, clause_index(u, k));
 	}
 }
 
-static uint32_t division_count(const struct division *d)
+/* How many sites of a process go there. */
+static uint32_t division_count(const struct division *d, uint32_t process)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < d->candidates.len; i++)
 		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++)
-			n += d->candidates.data[i].takes[k];
+			n += d->candidates.data[i].takes[k] &&
+			     d->candidates.data[i].owners[k] == process;
 	return n;
 }
 
-static void division_refuse(struct division *d, const char *why)
+static void division_refuse(struct division *d, uint32_t process, const char *why)
 {
 	for (uint32_t i = 0; i < d->candidates.len; i++) {
 		struct candidate *c = &d->candidates.data[i];
 
 		for (uint32_t k = 0; k < c->nsites; k++) {
+			if (c->owners[k] != process)
+				continue;
 			c->takes[k] = 0;
 			c->lacks[k] = c->lacks[k] ? c->lacks[k] : why;
 		}
 	}
 }
 
-static void division_begin(struct division *d, struct live *live)
+static void division_begin(struct division *d)
 {
-	uint32_t n = live->match->clauses.len;
+	uint32_t n = MAX(d->nclauses, 1u);
 
-	*d = (struct division){.live = live, .nclauses = n};
-	d->roots = xcalloc(MAX(n, 1u), sizeof(*d->roots));
-	d->shares = xcalloc(MAX(n, 1u), sizeof(*d->shares));
-	d->is_bound = xcalloc(MAX(n, 1u), sizeof(*d->is_bound));
+	d->roots = xcalloc(n, sizeof(*d->roots));
+	d->shares = xcalloc(n, sizeof(*d->shares));
+	d->has_globals = xcalloc(n, sizeof(*d->has_globals));
+	d->spans = xcalloc(n, sizeof(*d->spans));
+	d->is_bound = xcalloc((size_t)n * MAX(d->processes.len, 1u), sizeof(*d->is_bound));
 	division_group(d);
 }
 
@@ -206,12 +306,16 @@ static void division_end(struct division *d)
 {
 	for (uint32_t i = 0; i < d->candidates.len; i++) {
 		free(d->candidates.data[i].lacks);
+		free(d->candidates.data[i].owners);
 		free(d->candidates.data[i].takes);
 		free(d->candidates.data[i].refusals);
 	}
 	vec_deinit(&d->candidates);
+	vec_deinit(&d->processes);
 	free(d->roots);
 	free(d->shares);
+	free(d->has_globals);
+	free(d->spans);
 	free(d->is_bound);
 }
 
@@ -271,17 +375,21 @@ static void division_tell_sites(const struct division *d)
 	}
 }
 
-/* Says how many places are probed in which way, and why. */
-static void division_tell(const struct division *d, pid_t pid)
+/* Says how many places of a process are probed in which way, and why; the first has the rest. */
+static void division_tell(const struct division *d, uint32_t process)
 {
 	reason_vec reasons = {0};
 	struct strbuf text = {0};
-	uint32_t n = division_count(d), nuprobes = 0;
+	uint32_t n = division_count(d, process), nuprobes = 0;
 
 	for (uint32_t i = 0; i < d->candidates.len; i++)
-		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++)
-			if (d->candidates.data[i].lacks[k])
-				reason_count(&reasons, d->candidates.data[i].lacks[k]);
+		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++) {
+			const struct candidate *c = &d->candidates.data[i];
+
+			if (c->lacks[k] && (c->owners[k] == process ||
+					    (c->owners[k] == OWNER_NONE && process == 0)))
+				reason_count(&reasons, c->lacks[k]);
+		}
 	if (reasons.len)
 		qsort(reasons.data, reasons.len, sizeof(*reasons.data), by_count);
 	for (uint32_t i = 0; i < reasons.len; i++) {
@@ -293,66 +401,77 @@ static void division_tell(const struct division *d, pid_t pid)
 		strbuf_addf(&text, ")");
 	report_adjusted(d->live->report,
 			"%" PRIu32 " places probed in process %d itself, %" PRIu32 " by uprobes%s",
-			n, (int)pid, nuprobes, strbuf_text(&text));
+			n, (int)d->processes.data[process].pid, nuprobes, strbuf_text(&text));
 	strbuf_deinit(&text);
 	vec_deinit(&reasons);
 }
 
 /* ---- dividing ------------------------------------------------------------------------------- */
 
-/* The process of -p or -c whose probes may go there; NULL: there is none. */
-static const struct proc *process_of(const struct live *live)
+static struct proc *target_find(const struct live *live, pid_t pid)
 {
-	enum inproc_mode mode = (enum inproc_mode)live->opts->val[OPT_inproc];
-
-	return mode == INPROC_OFF || live->remains.of || !live->targets->procs.len
-		       ? NULL
-		       : live->targets->procs.data[0];
+	for (uint32_t i = 0; i < live->targets->procs.len; i++)
+		if (proc_pid(live->targets->procs.data[i]) == pid)
+			return live->targets->procs.data[i];
+	return NULL;
 }
 
 /* Finds the clauses that have a site in the process. */
-static void division_clauses(const struct division *d, bool *ret)
+static void division_clauses(const struct division *d, uint32_t process, bool *ret)
 {
 	for (uint32_t i = 0; i < d->candidates.len; i++) {
 		const struct candidate *c = &d->candidates.data[i];
 		const struct unit *u = &c->unit->unit;
-		const uint8_t *takes = c->takes;
+		uint32_t site = 0;
 
 		for (uint32_t k = 0; k < u->nprobes; k++) {
-			uint32_t n = u->probes[k].code->sites.len;
+			bool is_there = false;
 
-			for (uint32_t j = 0; j < u->nclauses && memchr(takes, 1, n); j++)
+			for (uint32_t j = 0; j < u->probes[k].code->sites.len; j++, site++)
+				is_there |= c->takes[site] && c->owners[site] == process;
+			for (uint32_t j = 0; j < u->nclauses && is_there; j++)
 				if (u->probes[k].mask[j / 64] >> (j % 64) & 1)
 					ret[clause_index(u, j)] = true;
-			takes += n;
 		}
 	}
 }
 
-/* Enters the process; where it is refused, all sites are uprobes unless the user has said all. */
-static struct err *division_enter(struct division *d)
+/* Enters a process; where it is refused, its sites are uprobes unless the user has said all. */
+static struct err *process_enter(struct division *d, uint32_t process)
 {
+	const struct division_process *dp = &d->processes.data[process];
 	struct live *live = d->live;
-	uint32_t n = division_count(d);
+	uint32_t n = division_count(d, process);
 	CLEANUP(free) bool *clauses = xcalloc(MAX(d->nclauses, 1u), sizeof(*clauses));
+	struct proc *target = target_find(live, dp->pid);
 	struct keeper *keeper;
-	struct err *e;
+	struct err *e = NULL;
 
 	if (!n)
 		return NULL;
-	division_clauses(d, clauses);
-	e = proc_park(live->targets->procs.data[0]);
+	division_clauses(d, process, clauses);
+	if (target)
+		e = proc_park(target);
 	if (!e)
 		e = attachments_keeper(live->attachments, &keeper);
 	if (!e)
-		e = inproc_enter(live->inproc, live->match->layout, n, clauses, keeper);
+		e = inproc_enter(dp->inproc, live->match->layout, n, clauses, keeper);
 	if (!e)
 		return NULL;
 	if (live->opts->val[OPT_inproc] == INPROC_ALL)
 		return err_wrap(e, "option inproc");
-	division_refuse(d, arena_strdup(live->arena, err_text(e)));
+	division_refuse(d, process, arena_strdup(live->arena, err_text(e)));
 	err_destroy(e);
 	return NULL;
+}
+
+static struct err *division_enter(struct division *d)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < d->processes.len && !e; i++)
+		e = process_enter(d, i);
+	return e;
 }
 
 /* Sites whose windows have a uprobe of another unit, or of their own, are uprobes, too. */
@@ -369,7 +488,9 @@ static void division_keep_apart(struct division *d)
 	for (uint32_t i = 0; i < m->units.len; i++)
 		if (m->units.data[i]->traits->is_in_process && !is_candidate(m->units.data[i]))
 			list[n++] = (struct inproc_choice){&m->units.data[i]->unit, NULL};
-	d->has_changed |= inproc_keep_apart(d->live->inproc, list, n);
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		if (d->processes.data[i].inproc)
+			d->has_changed |= inproc_keep_apart(d->processes.data[i].inproc, list, n);
 }
 
 static void division_settle(struct division *d)
@@ -382,6 +503,34 @@ static void division_settle(struct division *d)
 	} while (d->has_changed);
 }
 
+/* Variables that are not of threads only are shared by all processes of a group's clauses. */
+static void division_find_spanning(struct division *d)
+{
+	CLEANUP(free) uint32_t *owner = xcalloc(MAX(d->nclauses, 1u), sizeof(*owner));
+
+	memset(owner, 0xff, d->nclauses * sizeof(*owner)); /* OWNER_NONE: it has no site yet */
+	for (uint32_t i = 0; i < d->candidates.len; i++) {
+		const struct candidate *c = &d->candidates.data[i];
+		const struct unit *u = &c->unit->unit;
+		uint32_t site = 0;
+
+		for (uint32_t k = 0; k < u->nprobes; site += u->probes[k++].code->sites.len)
+			for (uint32_t j = 0; j < u->nclauses && u->probes[k].code->sites.len; j++) {
+				uint32_t root = d->roots[clause_index(u, j)], at = c->owners[site];
+
+				if (!(u->probes[k].mask[j / 64] >> (j % 64) & 1) ||
+				    !d->has_globals[root])
+					continue;
+				if (owner[root] == OWNER_NONE)
+					owner[root] = at;
+				d->spans[root] |= owner[root] != at;
+			}
+	}
+	for (uint32_t i = 0; i < d->nclauses; i++)
+		if (d->spans[d->roots[i]])
+			clause_bind(d, i, OWNER_NONE);
+}
+
 static struct err *division_decide(struct division *d)
 {
 	struct match *m = d->live->match;
@@ -389,30 +538,34 @@ static struct err *division_decide(struct division *d)
 
 	for (uint32_t i = 0; i < d->nclauses; i++)
 		if (may_get_more(d, i))
-			clause_bind(d, i);
+			clause_bind(d, i, OWNER_NONE);
 	for (uint32_t i = 0; i < m->units.len && !e; i++)
 		if (is_candidate(m->units.data[i]))
 			e = candidate_add(d, m->units.data[i]);
 		else if (!m->units.data[i]->unit.is_inproc)
 			unit_bind(d, &m->units.data[i]->unit);
-	if (!e)
-		division_settle(d);
-	return e;
+	if (e)
+		return e;
+	division_find_spanning(d);
+	division_settle(d);
+	return NULL;
 }
 
-/* Clauses that read what was not found in the process are uprobes. */
-static void division_check_target(struct division *d)
+/* Clauses that read what was not found in their process are uprobes. */
+static void division_check_targets(struct division *d)
 {
 	bool is_lacking = false;
 
 	for (uint32_t i = 0; i < d->candidates.len; i++) {
 		struct candidate *c = &d->candidates.data[i];
+		const struct unit *u = &c->unit->unit;
 
-		for (uint32_t k = 0; k < c->unit->unit.nclauses; k++) {
+		for (uint32_t k = 0; k < u->nclauses * d->processes.len; k++) {
 			if (c->refusals[k])
 				continue;
-			c->refusals[k] = inproc_clause_lack(d->live->inproc, &c->unit->unit, k,
-							    live_cpu(d->live));
+			c->refusals[k] =
+				inproc_clause_lack(d->processes.data[k / u->nclauses].inproc, u,
+						   k % u->nclauses, live_cpu(d->live));
 			is_lacking |= c->refusals[k] != NULL;
 		}
 	}
@@ -421,6 +574,11 @@ static void division_check_target(struct division *d)
 }
 
 /* ---- leaving -------------------------------------------------------------------------------- */
+
+struct inproc *live_inproc_of(const struct live *live, const struct session_unit *u)
+{
+	return inproc_list_find(&live->inprocs, (pid_t)u->unit.inproc_pid);
+}
 
 /* Loads a unit into the engine that takes it now; the others follow in their turn. */
 static struct err *unit_move(struct live *live, struct session_unit *u, bool attaches)
@@ -436,13 +594,15 @@ struct err *live_leave_process(struct live *live, uint32_t i, bool attaches, str
 {
 	const struct match *m = live->match;
 	CLEANUP(free) bool *moves = xcalloc(MAX(m->units.len, 1u), sizeof(*moves));
+	const struct inproc *p = live_inproc_of(live, m->units.data[i]);
+	uint32_t pid = (uint32_t)inproc_pid(p);
 
 	if (live->opts->val[OPT_inproc] == INPROC_ALL)
 		return err_wrap(e, "option inproc");
 	for (uint32_t k = 0; k < m->units.len; k++)
-		if (m->units.data[k]->unit.is_inproc)
+		if (m->units.data[k]->unit.inproc_pid == pid)
 			live_unload_unit(live, m->units.data[k]);
-	if (!inproc_is_out(live->inproc)) /* a uprobe in a jump would be the death of the process */
+	if (!inproc_is_out(p)) /* a uprobe in a jump would be the death of the process */
 		return e;
 	report_adjusted(live->report, "%s; the probes in the process are uprobes", err_text(e));
 	err_destroy(e);
@@ -450,10 +610,12 @@ struct err *live_leave_process(struct live *live, uint32_t i, bool attaches, str
 	for (uint32_t k = 0; k < m->units.len; k++) {
 		struct session_unit *u = m->units.data[k];
 
-		moves[k] = u->unit.is_inproc;
-		if (moves[k])
-			u->engine = NULL;
+		moves[k] = u->unit.inproc_pid == pid;
+		if (!moves[k])
+			continue;
+		u->engine = NULL;
 		u->unit.is_inproc = false;
+		u->unit.inproc_pid = 0;
 	}
 	for (uint32_t k = 0; k < m->units.len && !e; k++)
 		if (moves[k] && (k <= i || attaches))
@@ -468,66 +630,174 @@ static void inproc_debug_line(void *ctx, const char *msg)
 	report_debug(ctx, "%s", msg);
 }
 
-/* Takes back what dtraces have left in processes of -p that were killed with their keepers. */
-static void leftovers_remove(const struct live *live)
+/* Takes back what a dtrace has left in a process, which was killed with its keeper. */
+static void leftovers_remove(const struct live *live, pid_t pid)
 {
-	bool has_code = false;
+	const struct proc *target = target_find(live, pid);
+	uint32_t n = 0;
+	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < live->match->units.len; i++)
-		has_code |= is_candidate(live->match->units.data[i]);
-	for (uint32_t i = 0; i < live->targets->procs.len && has_code; i++) {
-		const struct proc *p = live->targets->procs.data[i];
-		uint32_t n = 0;
-		struct err *e = NULL;
-
-		if (!proc_is_created(p))
-			e = inproc_remove_leftovers(proc_pid(p), live->names->file_opts.gate, &n);
-		if (n)
-			report_adjusted(live->report,
-					"a dtrace that was killed has left %" PRIu32
-					" jumps in process %d; they have been taken back",
-					n, (int)proc_pid(p));
-		if (e)
-			report_adjusted(live->report,
-					"what dtraces may have left in process %d cannot be taken "
-					"back: %s",
-					(int)proc_pid(p), err_text(e));
-		err_destroy(e);
-	}
+	if (!target || !proc_is_created(target))
+		e = inproc_remove_leftovers(pid, live->names->file_opts.gate, &n);
+	if (n)
+		report_adjusted(live->report,
+				"a dtrace that was killed has left %" PRIu32
+				" jumps in process %d; they have been taken back",
+				n, (int)pid);
+	if (e)
+		report_adjusted(live->report,
+				"what dtraces may have left in process %d cannot be taken "
+				"back: %s",
+				(int)pid, err_text(e));
+	err_destroy(e);
 }
 
-struct err *live_divide_units(struct live *live)
+static void process_add(struct division *d, pid_t pid)
 {
-	const struct proc *proc = process_of(live);
-	struct division d;
-	struct err *e;
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		if (d->processes.data[i].pid == pid)
+			return;
+	if (pid)
+		vec_push(&d->processes, (struct division_process){.pid = pid});
+}
 
-	if (!live->remains.of)
-		leftovers_remove(live);
-	if (!proc)
+/*
+ * Finds the processes that descriptions name: those of -p and -c with a probe, and others. All
+ * targets are among them if there is any code to be probed, because descriptions can mean all.
+ */
+static void processes_find(struct division *d)
+{
+	const struct match *m = d->live->match;
+	bool has_code = false;
+
+	for (uint32_t i = 0; i < m->units.len; i++)
+		has_code |= is_candidate(m->units.data[i]);
+	for (uint32_t i = 0; i < d->live->targets->procs.len && has_code; i++)
+		process_add(d, proc_pid(d->live->targets->procs.data[i]));
+	for (uint32_t i = 0; i < m->units.len && has_code; i++)
+		for (uint32_t k = 0; k < m->units.data[i]->points.len; k++) {
+			const struct place_code *code = m->units.data[i]->points.data[k].code;
+
+			if (is_candidate(m->units.data[i]) && code && code->pid == code->at)
+				process_add(d, code->pid);
+		}
+}
+
+/*
+ * Whether two processes have one memory, as after vfork(): uprobes of the one would be in jumps of
+ * the other. Where the kernel does not say (CONFIG_KCMP), they may have.
+ */
+static bool may_share_memory(pid_t a, pid_t b)
+{
+	long order = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+
+	return order == 0 || (order < 0 && errno != ESRCH);
+}
+
+static const char *process_find_lack(const struct division *d, uint32_t process)
+{
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		if (i != process &&
+		    may_share_memory(d->processes.data[i].pid, d->processes.data[process].pid))
+			return "in processes that may share their memory";
+	return NULL;
+}
+
+static struct err *process_prepare(struct division *d, uint32_t process)
+{
+	struct live *live = d->live;
+	struct division_process *dp = &d->processes.data[process];
+	const struct proc *target = target_find(live, dp->pid);
+
+	dp->lack = process_find_lack(d, process);
+	if (dp->lack && live->opts->val[OPT_inproc] == INPROC_ALL)
+		return err_hint(err_code(err_new("option inproc: process %d may share its memory "
+						 "with another one that is traced",
+						 (int)dp->pid),
+					 EDT_NOTSUP),
+				"-x inproc=auto or off, or trace one of them");
+	if (dp->lack)
 		return NULL;
-	live->inproc = inproc_create(&(struct inproc_opts){
+	dp->inproc = inproc_create(&(struct inproc_opts){
 		.mode = (enum inproc_mode)live->opts->val[OPT_inproc],
-		.pid = proc_pid(proc),
-		.is_early = proc_is_created(proc),
+		.pid = dp->pid,
+		.is_early = target && proc_is_created(target),
 		.gate = live->names->file_opts.gate,
 		.bufsize = (uint32_t)MIN(live->opts->val[OPT_bufsize], (int64_t)INPROC_BUFSIZE_MAX),
 		.debug = report_is_debugging(live->report) ? inproc_debug_line : NULL,
 		.ctx = live->report,
 	});
-	division_begin(&d, live);
-	e = division_decide(&d);
+	vec_push(&live->inprocs.of, dp->inproc);
+	return NULL;
+}
+
+/* Divides a unit among the processes and the kernel. */
+static void candidate_divide(const struct division *d, struct candidate *c)
+{
+	CLEANUP(free) uint8_t *takes = xcalloc(MAX(c->nsites, 1u), 1);
+	CLEANUP(free) bool *gone = xcalloc(MAX(c->nsites, 1u), sizeof(*gone));
+
+	for (uint32_t i = 0; i < d->processes.len; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < c->nsites; k++) {
+			bool goes = c->takes[k] && c->owners[k] == i;
+
+			if (!gone[k])
+				takes[n++] = goes;
+			gone[k] |= goes;
+		}
+		if (n)
+			(void)match_divide_unit(d->live->match, c->unit, takes,
+						(uint32_t)d->processes.data[i].pid);
+	}
+}
+
+struct err *live_divide_units(struct live *live)
+{
+	struct division d = {.live = live, .nclauses = live->match->clauses.len};
+	struct err *e = NULL;
+
+	if (live->remains.of)
+		return NULL;
+	processes_find(&d);
+	for (uint32_t i = 0; i < d.processes.len; i++)
+		leftovers_remove(live, d.processes.data[i].pid);
+	if (live->opts->val[OPT_inproc] == INPROC_OFF || !d.processes.len) {
+		vec_deinit(&d.processes);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < d.processes.len && !e; i++)
+		e = process_prepare(&d, i);
+	division_begin(&d);
+	if (!e)
+		e = division_decide(&d);
 	if (!e)
 		e = division_enter(&d);
 	if (!e)
-		division_check_target(&d);
+		division_check_targets(&d);
 	if (!e && opt_flag(live->opts, OPT_inprocdebug))
 		division_tell_sites(&d);
-	if (!e && opt_flag(live->opts, OPT_inprocsum))
-		division_tell(&d, proc_pid(proc));
+	for (uint32_t i = 0; i < d.processes.len && !e && opt_flag(live->opts, OPT_inprocsum); i++)
+		division_tell(&d, i);
 	for (uint32_t i = 0; i < d.candidates.len && !e; i++)
-		(void)match_divide_unit(live->match, d.candidates.data[i].unit,
-					d.candidates.data[i].takes);
+		candidate_divide(&d, &d.candidates.data[i]);
 	division_end(&d);
 	return e;
+}
+
+void live_tell_inproc_drops(const struct live *live)
+{
+	for (uint32_t i = 0; i < live->inprocs.of.len && live->inprocs.of.len > 1; i++) {
+		const struct inproc *p = live->inprocs.of.data[i];
+		struct ndata_drops n;
+
+		inproc_drops(p, &n);
+		if (n.records + n.aggs + n.vars)
+			report_adjusted(live->report,
+					"of the drops, process %d itself has had %" PRIu64
+					" of records, %" PRIu64 " of aggregations, %" PRIu64
+					" of variables",
+					(int)inproc_pid(p), n.records, n.aggs, n.vars);
+	}
 }

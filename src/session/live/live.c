@@ -113,7 +113,7 @@ void live_undo(struct live *live)
 	for (uint32_t i = 0; i < live->match->units.len; i++)
 		if (live->match->units.data[i]->unit.is_inproc)
 			live_unload_unit(live, live->match->units.data[i]);
-	inproc_leave(live->inproc);
+	inproc_list_leave(&live->inprocs);
 	attachments_close(live->attachments);
 	live_end_timers(live);
 	for (uint32_t i = 0; i < live->match->units.len; i++)
@@ -123,7 +123,6 @@ void live_undo(struct live *live)
 	stacks_destroy(live->stacks);
 	live->stacks = NULL;
 	engines_close(&live->engines);
-	inproc_destroy(live->inproc);
-	live->inproc = NULL;
+	inproc_list_deinit(&live->inprocs);
 	live->is_active = live->opts->is_active = false;
 }

@@ -22,6 +22,7 @@
 
 #include <stdatomic.h>
 
+#include "inproc/inproc.h"
 #include "kernel/kernel.h"
 #include "kernel/pidns.h"
 #include "probe/attachments.h"
@@ -35,7 +36,6 @@
 #include "session/targets.h"
 #include "stacks/stacks.h"
 
-struct inproc;	/* the engine in the process (inproc/inproc.h) */
 struct remains; /* remains/remains.h */
 struct waiter;	/* waits until there is something to consume (consume/wait.h) */
 struct watch;	/* reports what processes do (watch/watch.h) */
@@ -77,7 +77,7 @@ struct live {
 	struct stack_needs stack_needs; /* of the match */
 
 	/* These are set when programs are loaded. */
-	struct inproc *inproc; /* option inproc: what goes to a process itself; NULL: nothing */
+	struct inproc_list inprocs; /* option inproc: processes that clauses may go to */
 	struct engines engines;
 	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
 	struct waiter *waiter;
@@ -114,6 +114,10 @@ void live_deinit(struct live *live);
 MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
 /* Divides units of code for the engine in the process: option inproc (inproc.c). */
 MUST_CHECK struct err *live_divide_units(struct live *live);
+/* With several processes: says which of them has had drops of its own. After the last drain. */
+void live_tell_inproc_drops(const struct live *live);
+/* The process whose engine has a unit, of which unit.is_inproc is true. */
+struct inproc *live_inproc_of(const struct live *live, const struct session_unit *u);
 /*
  * The engine in the process has refused unit i, while units are loaded or attached: its units
  * become uprobes, if the user allows that and the process is as it was. Else the error is returned.

@@ -109,7 +109,7 @@ static struct session_unit *unit_split(struct match *m, struct session_unit *u,
 }
 
 struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
-				       const uint8_t *takes)
+				       const uint8_t *takes, uint32_t pid)
 {
 	struct session_unit *part;
 	uint32_t n = 0, ntaken = 0;
@@ -121,6 +121,7 @@ struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
 		return NULL;
 	if (ntaken == n) {
 		u->unit.is_inproc = true;
+		u->unit.inproc_pid = pid;
 		return u;
 	}
 	part = unit_split(m, u, takes);
@@ -129,6 +130,7 @@ struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
 	unit_finish(m, part);
 	unit_finish(m, u);
 	part->unit.is_inproc = true;
+	part->unit.inproc_pid = pid;
 	part->unit.can_nest = u->unit.can_nest;
 	return part;
 }

@@ -148,11 +148,12 @@ void match_make_units(struct match *m);
 struct session_unit *match_make_late_unit(struct match *m, const struct late_clause *late,
 					  uint32_t n, struct late_numbers *numbers);
 /*
- * Divides a unit of code that no engine has yet, for the engine in the process. takes: a byte for
- * each site of its points, in their order; 1: it goes there. Returns the unit with these sites, of
- * which unit.is_inproc is true: a new one, or u itself if it has no others; NULL: there are none.
+ * Divides a unit of code that no engine has yet, for the engine in the process pid. takes: a byte
+ * for each site of its points, in their order; 1: it goes there. Returns the unit with these sites,
+ * of which unit.is_inproc is true: a new one, or u itself if it has no others; NULL: there are
+ * none.
  */
 struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
-				       const uint8_t *takes);
+				       const uint8_t *takes, uint32_t pid);
 /* Takes a unit that was added later, and is unloaded, out of the match, and frees it. */
 void match_drop_unit(struct match *m, struct session_unit *u);

@@ -7,6 +7,8 @@ struct sets {
 	uint32_t *parent;
 	uint32_t *owner; /* by variable of the layout, then speculations: 1 + a unit that uses it */
 	const struct layout *layout;
+	/* The unit whose clauses are noted runs in one process: its thread-locals are its own. */
+	bool is_in_process;
 };
 
 static uint32_t root_find(struct sets *s, uint32_t unit)
@@ -44,7 +46,7 @@ static void difo_note(struct sets *s, uint32_t unit, const struct difo *d)
 				: layout_var(s->layout, (enum dif_scope)d->vars[i].scope,
 					     d->vars[i].id);
 
-		if (vl)
+		if (vl && !(s->is_in_process && d->vars[i].scope == DIF_SCOPE_THREAD))
 			use_note(s, unit, (uint32_t)(vl - s->layout->vars));
 	}
 }
@@ -62,28 +64,41 @@ static void clause_note(struct sets *s, uint32_t unit, const struct prog_clause 
 	}
 }
 
-bool clause_shares(const struct prog_clause *c, const struct layout *l)
+/* Whether the clause uses a speculation, or a variable; of threads only if has_threads. */
+static bool clause_uses(const struct prog_clause *c, const struct layout *l, bool has_threads)
 {
 	CLEANUP(free) uint32_t *owner = xcalloc(l->nvars + 1, sizeof(*owner));
 	uint32_t parent = 0;
-	struct sets s = {&parent, owner, l};
-	bool shares = false;
+	struct sets s = {&parent, owner, l, false};
+	bool uses = false;
 
 	clause_note(&s, 0, c);
 	for (uint32_t i = 0; i <= l->nvars; i++)
-		shares |= owner[i] != 0;
-	return shares;
+		uses |= owner[i] &&
+			(has_threads || i == l->nvars || l->vars[i].var->scope != DIF_SCOPE_THREAD);
+	return uses;
+}
+
+bool clause_shares(const struct prog_clause *c, const struct layout *l)
+{
+	return clause_uses(c, l, true);
+}
+
+bool clause_shares_globals(const struct prog_clause *c, const struct layout *l)
+{
+	return clause_uses(c, l, false);
 }
 
 void units_find_groups(const struct unit *const *units, uint32_t n, const struct layout *l,
 		       uint32_t *ret)
 {
 	CLEANUP(free) uint32_t *owner = xcalloc(l->nvars + 1, sizeof(*owner));
-	struct sets s = {ret, owner, l};
+	struct sets s = {ret, owner, l, false};
 
 	for (uint32_t i = 0; i < n; i++)
 		ret[i] = i;
 	for (uint32_t i = 0; i < n; i++) {
+		s.is_in_process = units[i]->is_inproc;
 		for (uint32_t k = 0; k < units[i]->nclauses; k++)
 			clause_note(&s, i, units[i]->clauses[k].layout->clause);
 		for (uint32_t k = 0; k < units[i]->nerror_clauses; k++)

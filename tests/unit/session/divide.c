@@ -123,7 +123,7 @@ static void test_divide(void)
 	struct session_unit *u = unit_make(&f), *part;
 
 	is_str(unit_text(u), "0:1:0 1:3:12 2:5:3 c0 c1 c2 ", "the unit before");
-	part = match_divide_unit(&f.m, u, takes);
+	part = match_divide_unit(&f.m, u, takes, 7);
 	ok(part && part != u && f.m.units.len == 2, "there is another unit");
 	is_str(unit_text(part), "1:3:1 2:5:3 c0 c1 c2 ", "it has the sites that were taken");
 	is_str(unit_text(u), "0:1:0 1:3:2 c0 c1 ", "the others stay; a clause without sites goes");
@@ -137,7 +137,7 @@ static void test_clauses(void)
 {
 	const uint8_t takes[4] = {0, 0, 0, 1};
 	struct fixture f;
-	struct session_unit *u = unit_make(&f), *part = match_divide_unit(&f.m, u, takes);
+	struct session_unit *u = unit_make(&f), *part = match_divide_unit(&f.m, u, takes, 7);
 
 	is_str(unit_text(part), "2:3:3 c0 c2 ", "bits of the clauses move with them");
 	is_str(unit_text(u), "0:1:0 1:3:12 c0 c1 ", "in both");
@@ -150,9 +150,9 @@ static void test_ends(void)
 	struct fixture f;
 	struct session_unit *u = unit_make(&f);
 
-	ok(!match_divide_unit(&f.m, u, none) && f.m.units.len == 1 && !u->unit.is_inproc,
+	ok(!match_divide_unit(&f.m, u, none, 7) && f.m.units.len == 1 && !u->unit.is_inproc,
 	   "nothing is taken");
-	ok(match_divide_unit(&f.m, u, all) == u && f.m.units.len == 1 && u->unit.is_inproc,
+	ok(match_divide_unit(&f.m, u, all, 7) == u && f.m.units.len == 1 && u->unit.is_inproc,
 	   "all is taken: the unit itself");
 	fixture_close(&f);
 }

@@ -82,6 +82,29 @@ static void test_variables(void)
 	gx_destroy(f.x);
 }
 
+/* A unit of the engine in the process shares what is not of threads only. */
+static void test_processes(void)
+{
+	struct fixture f = {.x = gx_create()};
+	struct prog_var *global = gx_var(f.x, "g", DIF_SCOPE_GLOBAL, gx_s64);
+	struct prog_var *own = gx_var(f.x, "s", DIF_SCOPE_THREAD, gx_s64);
+	struct prog_clause *c[4];
+
+	c[0] = clause_add(&f, own);
+	c[1] = clause_add(&f, own);
+	c[2] = clause_add(&f, own);
+	c[3] = clause_add(&f, global);
+	clause_add(&f, global);
+	units_make(&f);
+	ok(clause_shares(c[0], f.x->layout) && !clause_shares_globals(c[0], f.x->layout) &&
+		   clause_shares(c[3], f.x->layout) && clause_shares_globals(c[3], f.x->layout),
+	   "which clauses share variables that are not of threads");
+	is_groups(&f, "0 0 0 3 3 ", "units of the kernel's engine");
+	f.units[1].is_inproc = f.units[4].is_inproc = true;
+	is_groups(&f, "0 1 0 3 3 ", "one in a process has its own thread-local variables");
+	gx_destroy(f.x);
+}
+
 static void discard_add(struct fixture *f)
 {
 	struct dif_builder *b = dif_builder_create(f->x->arena);
@@ -173,7 +196,8 @@ static void test_all(void)
 	const int first[] = {-1, 5, -1}, second[] = {-1, -1, 7};
 	struct engine_run a = {.ncpus = 3, .wake_fds = first, .bufsize = 8192, .scratch_size = 100};
 	struct engine_run b = {.ncpus = 3, .wake_fds = second, .bufsize = 4096, .scratch_size = 50};
-	struct engines es = {.runs = {&a, &b}, .n = 2};
+	struct engine_run *runs[] = {&a, &b};
+	struct engines es = {.runs = runs, .n = 2};
 
 	is_int(engines_bufsize(&es), 4096, "the smallest buffers are full first");
 	is_int(engines_scratch_size(&es), 100, "the most scratch memory");
@@ -185,6 +209,7 @@ int main(void)
 {
 	test_variables();
 	test_all();
+	test_processes();
 	test_speculations();
 	test_choice();
 	return tap_done();
