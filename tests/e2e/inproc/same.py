@@ -133,6 +133,15 @@ def killed(t):
     check("killed: the code is that of before", t.code() == before, True)
 
 
+def runs(pid):
+    """Whether a process is there, and is no zombie yet."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def left(t):
     """Tracer and keeper are killed: the jumps stay, and the next dtrace takes them back and says so."""
     before = t.code()
@@ -145,8 +154,8 @@ def left(t):
         os.kill(pid, signal.SIGKILL)
     tracer.end(signal.SIGKILL)
     until = time.monotonic() + 30 * PATIENCE
-    while any(os.path.lexists(f"/proc/{pid}/fd/0") for pid in keepers) and time.monotonic() < until:
-        t.call()  # they hold the region until they have ended
+    while any(runs(pid) for pid in keepers) and time.monotonic() < until:
+        t.call()  # they hold the region until they have closed everything
     t.call()
     check("left: the jumps have stayed", t.code() != before, True)
     tracer = Tracer("off", f"{P}:add:entry,{P}:ways:return {{ @[probefunc] = count(); }}", t.pid)
