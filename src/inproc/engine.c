@@ -32,8 +32,9 @@ struct inproc_run {
 struct loaded {
 	struct loaded *next;
 	const struct unit *unit;
-	/* The windows that were given to patch_write(), and what became of them. */
+	/* The windows that were given to patch_write(), their files, and what became of them. */
 	VEC(struct patch_window) windows;
+	VEC(const struct inproc_file *) files;
 	enum patch_state *states;
 	uint32_t ntries;
 	/* Windows at first instructions: flow_window.is_first_jump. */
@@ -207,6 +208,7 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 	err_destroy(e);
 	vec_deinit(&l->windows);
 	vec_deinit(&l->firsts);
+	vec_deinit(&l->files);
 	free(l->states);
 	l->states = NULL;
 }
@@ -307,6 +309,7 @@ static struct err *window_make(const struct inproc *p, const struct inproc_file 
 	vec_push(&l->windows, window);
 	if (own.is_first_jump)
 		vec_push(&l->firsts, window.addr);
+	vec_push(&l->files, f);
 	return NULL;
 }
 
@@ -376,6 +379,9 @@ static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
 			l->states);
 	if (!e)
 		windows_tell(r->p, l, opts);
+	/* of a unit that comes while the session runs: it may be the first one there */
+	if (!e && __atomic_load_n(&r->run.control->state, __ATOMIC_ACQUIRE) == RT_STATE_ON)
+		e = patch_switch(r->p->patch, true);
 	return e;
 }
 
@@ -404,6 +410,167 @@ static uint64_t inproc_links_missed(struct engine_run *r, const struct attachmen
 {
 	(void)r, (void)a;
 	return 0;
+}
+
+/* ---- files that go, and come again ----------------------------------------------------------- */
+
+#define STANDING_TRIED 8u /* a mapping comes and goes as a whole: so many windows say it of all */
+
+/* The windows of a file that a unit has; they lie behind one another. */
+struct stretch {
+	struct loaded *l;
+	uint32_t from, to;
+};
+
+static struct stretch stretch_find(struct loaded *l, const struct inproc_file *f)
+{
+	struct stretch s = {l, 0, l->states ? l->windows.len : 0};
+
+	while (s.from < s.to && l->files.data[s.from] != f)
+		s.from++;
+	while (s.from < s.to && l->files.data[s.to - 1] != f)
+		s.to--;
+	return s;
+}
+
+static bool stretch_stands(const struct inproc_run *r, const struct stretch *s)
+{
+	uint32_t step = MAX((s->to - s->from) / STANDING_TRIED, 1u);
+
+	for (uint32_t i = s->from; i < s->to; i += step)
+		if (s->l->states[i] == PATCH_IN &&
+		    !patch_stands(r->p->patch, &s->l->windows.data[i]))
+			return false;
+	return true;
+}
+
+static bool stretch_is_written(const struct stretch *s)
+{
+	for (uint32_t i = s->from; i < s->to; i++)
+		if (s->l->states[i] == PATCH_OUT)
+			return false;
+	return true;
+}
+
+/* What was unmapped is out. */
+static void stretch_forget(const struct inproc_run *r, const struct stretch *s)
+{
+	patch_forget(r->p->patch, &s->l->windows.data[s->from], s->to - s->from);
+	for (uint32_t i = s->from; i < s->to; i++)
+		if (s->l->states[i] == PATCH_IN &&
+		    !patch_stands(r->p->patch, &s->l->windows.data[i]))
+			s->l->states[i] = PATCH_OUT;
+}
+
+/*
+ * Makes the stubs anew, for where the file is now. The old ones stay as they are: a thread may be
+ * in one of them.
+ */
+static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *f,
+				const struct stretch *s)
+{
+	struct stubs stubs = {.base = inproc_place_next(r->p)};
+	struct loaded moved = {.unit = s->l->unit};
+	struct err *e = NULL;
+	uint64_t at;
+
+	for (uint32_t k = 0; k < f->plan.windows.len && !e; k++)
+		e = window_make(r->p, f, &f->plan.windows.data[k], &moved, &stubs);
+	if (!e)
+		e = inproc_place(r->p, stubs.code.data, stubs.code.len, &at);
+	if (!e) {
+		assert(moved.windows.len == s->to - s->from);
+		memcpy(&s->l->windows.data[s->from], moved.windows.data,
+		       moved.windows.len * sizeof(*moved.windows.data));
+	}
+	strbuf_deinit(&stubs.code);
+	vec_deinit(&moved.windows);
+	vec_deinit(&moved.files);
+	return e;
+}
+
+static void stretch_tell(const struct inproc_run *r, const struct inproc_file *f,
+			 const struct stretch *s, const struct attach_opts *opts)
+{
+	struct strbuf text = {0};
+	uint32_t n = 0;
+
+	for (uint32_t i = s->from; i < s->to; i++)
+		n += s->l->states[i] != PATCH_IN && s->l->states[i] != PATCH_HELD;
+	strbuf_addf(&text,
+		    "%" PRIu32 " places of '%s' are left out: process %d has mapped it anew, and "
+		    "they cannot be written there",
+		    n, f->name, (int)r->p->opts.pid);
+	if (n && opts->notice)
+		opts->notice(opts->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* The file is where the process has it now: with its windows, or, with why, without. */
+static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file *f,
+				  const struct stretch *s, const char *why, bool has_moved,
+				  const struct attach_opts *opts)
+{
+	struct err *e = NULL;
+
+	if (s->from == s->to ||
+	    (!why && !has_moved && stretch_is_written(s) && stretch_stands(r, s)))
+		return NULL;
+	stretch_forget(r, s);
+	if (why)
+		return NULL;
+	if (has_moved)
+		e = stretch_move(r, f, s);
+	if (!e)
+		e = patch_write(r->p->patch, &s->l->windows.data[s->from], s->to - s->from,
+				opts->is_interrupted, &s->l->states[s->from]);
+	s->l->ntries = 0;
+	if (!e)
+		stretch_tell(r, f, s, opts);
+	return e ? err_wrap(e, "'%s' was mapped anew", f->name) : NULL;
+}
+
+/* A uprobe would fire in each copy of a file, and a jump is in one of them. */
+static void copies_tell(const struct inproc_run *r, struct inproc_file *f,
+			const struct attach_opts *opts)
+{
+	struct strbuf text = {0};
+
+	if (!f->copies.len || f->is_copy_told || !opts->notice)
+		return;
+	f->is_copy_told = true;
+	strbuf_addf(&text,
+		    "process %d has mapped code of '%s' more than once: probes that jump fire in "
+		    "one of the copies only",
+		    (int)r->p->opts.pid, f->name);
+	opts->notice(opts->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+static struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *opts)
+{
+	struct inproc_run *r = run_of(er);
+	struct inproc *p = r->p;
+	struct err *e = inproc_is_entered(p) ? inproc_maps_renew(p) : NULL;
+
+	for (uint32_t i = 0; i < p->files.len && inproc_is_entered(p) && !e; i++) {
+		struct inproc_file *f = p->files.data[i];
+		uint64_t was = f->bias;
+		const char *why;
+
+		if (f->lack || f->is_far || !f->plan.windows.len)
+			continue;
+		why = inproc_file_place(p, f);
+		copies_tell(r, f, opts);
+		for (struct loaded *l = r->units; l && !e; l = l->next) {
+			const struct stretch s = stretch_find(l, f);
+
+			e = stretch_follow(r, f, &s, why, f->bias != was, opts);
+		}
+		if (e)
+			f->bias = was; /* next time it has moved, too */
+	}
+	return e;
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */
@@ -550,6 +717,15 @@ static void inproc_close(struct engine_run *er)
 	free(r);
 }
 
+/* The processes that were entered; of one that was not, no unit can come. */
+static uint32_t inproc_process(const struct engine_opts *opts, uint32_t i)
+{
+	for (uint32_t k = 0; opts->inprocs && k < opts->inprocs->of.len; k++)
+		if (opts->inprocs->of.data[k]->patch && i-- == 0)
+			return (uint32_t)opts->inprocs->of.data[k]->opts.pid;
+	return 0;
+}
+
 static struct err *inproc_open(const struct engine_opts *opts, struct engine_run **ret)
 {
 	static const struct itimerspec every = {{0, POLL_NS}, {0, POLL_NS}};
@@ -584,7 +760,7 @@ const struct engine engine_inproc = {
 	.name = "inproc",
 	.takes = inproc_takes,
 	.needs_control = true,
-	.is_by_process = true,
+	.process = inproc_process,
 	.open = inproc_open,
 	.close = inproc_close,
 	.load = inproc_load,
@@ -597,6 +773,7 @@ const struct engine engine_inproc = {
 	.links_missed = inproc_links_missed,
 	.drop_process = inproc_drop_process,
 	.detach = inproc_detach,
+	.follow_maps = inproc_follow_maps,
 	.drain = inproc_drain,
 	.fill = inproc_fill,
 	.aggs = &ndata_aggs,

@@ -51,6 +51,7 @@ struct inproc_file {
 	VEC(uint32_t) by_off;		  /* sites by ascending offset */
 	uint64_t bias;
 	VEC(struct inproc_range) copies; /* of the file: mapped once more, elsewhere */
+	bool is_copy_told;		 /* that copies have come */
 	bool is_far;			 /* no jump reaches from here to the region */
 	VEC(uint64_t) uprobes;		 /* addresses, ascending, while windows are checked */
 };
@@ -72,6 +73,7 @@ struct inproc {
 	int32_t tid_off;
 	bool checks_fs; /* threads may have no thread block */
 	bool exits;	/* clauses there may call exit(), after which nothing is counted */
+	bool *clauses;	/* by index: those for which there is room; NULL: it was not entered */
 	/* Which clauses fire on which probes there: allows() of clause and probe, ascending. */
 	VEC(uint64_t) fires;
 };
@@ -80,11 +82,22 @@ struct inproc {
 
 struct inproc_file *inproc_file_find(const struct inproc *p, const struct file_inode *inode);
 void inproc_files_destroy(struct inproc *p);
+/* Adds the sites of a unit to their files, and plans the windows of those that are new. */
+MUST_CHECK struct err *inproc_sites_survey(struct inproc *p, const struct unit *u,
+					   const char **lacks);
+/* Finds where the file is mapped now: its bias and copies. Why it has no windows there, or NULL. */
+const char *inproc_file_place(const struct inproc *p, struct inproc_file *f);
+void inproc_file_destroy(struct inproc_file *f);
 /* Where the first and the last window of a file are in the process; false: it has none. */
 bool inproc_file_span(const struct inproc_file *f, taddr *ret_lo, taddr *ret_hi);
 /* Finds the site of a unit's probe among those that were surveyed; NULL: it was not. */
 struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_probe *pr,
 				     const struct place_site *s);
+
+/* ---- later.c --------------------------------------------------------------------------------- */
+
+/* Reads the mappings of the process again. */
+MUST_CHECK struct err *inproc_maps_renew(struct inproc *p);
 
 /* ---- process.c ------------------------------------------------------------------------------- */
 

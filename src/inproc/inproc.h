@@ -16,6 +16,7 @@
  * (engine_opts.inprocs), and each open engine knows its own process only.
  *
  *     survey.c    files, control flow, windows: what a site lacks
+ *     later.c     files that come while the session runs, and where they are when they come again
  *     process.c   the process: region, layout of code and data, windows written and taken back
  *     engine.c    struct engine
  *
@@ -77,6 +78,11 @@ void inproc_destroy(struct inproc *p); /* NULL is allowed */
 MUST_CHECK struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n);
 /* Whether no jump of ours is in the process: its places may get uprobes. */
 bool inproc_is_out(const struct inproc *p);
+/* Whether the process was entered, and has not ended or executed another program since. */
+bool inproc_is_entered(const struct inproc *p);
+/* Whether it has done so since it was entered. */
+bool inproc_is_gone(const struct inproc *p);
+uint32_t inproc_count(const struct inproc *p); /* jumps in the process */
 /* What was dropped in the process, as far as it was handed over to the session's counters. */
 void inproc_drops(const struct inproc *p, struct ndata_drops *ret);
 
@@ -100,15 +106,31 @@ bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint3
 bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t i,
 			 const struct layout *l, const char **ret_why);
 /*
- * Enters the process, with room for the code of so many sites, and for what the clauses use of the
- * layout, which must live as long as p. clauses: by index, whether code of it goes there. keeper:
- * takes everything back if we are killed.
+ * Enters the process, with room for the code of so many sites, of INPROC_LATER more if has_later,
+ * and for what the clauses use of the layout, which must live as long as p. clauses: by index,
+ * whether code of it goes there, or may later. keeper: takes everything back if we are killed.
  */
 MUST_CHECK struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
-				    const bool *clauses, struct keeper *keeper);
+				    bool has_later, const bool *clauses, struct keeper *keeper);
+#define INPROC_LATER 8192u
 /*
  * Why clause i of the unit cannot run in the process, after it was entered: what it reads was not
  * found there (static). NULL: it can. only_cpu: as engine_opts.cpu.
  */
 const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uint32_t i,
 			       int only_cpu);
+
+/* ---- code that comes while the session runs (later.c) ---------------------------------------- */
+
+/* Whether there is code for a clause of which no unit is there yet. */
+bool inproc_has_code(const struct inproc *p, uint32_t clause, const struct layout *l);
+/* Whether inproc_enter() has kept room for the data of a clause. */
+bool inproc_takes_later(const struct inproc *p, uint32_t clause);
+/*
+ * As inproc_survey(), of a unit of code that the process has mapped since it was entered: what is
+ * beyond the reach or the room of the region is a lack, too.
+ */
+MUST_CHECK struct err *inproc_survey_later(struct inproc *p, const struct unit *u,
+					   const char **ret_lacks);
+/* Forgets the files of a unit that was surveyed, and is unloaded. */
+void inproc_forget_unit(struct inproc *p, const struct unit *u);

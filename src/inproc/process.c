@@ -58,6 +58,21 @@ struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
 	return patch_lack() ? NULL : patch_leftovers(pid, g, ret_n);
 }
 
+bool inproc_is_entered(const struct inproc *p)
+{
+	return p->patch && !patch_is_gone(p->patch);
+}
+
+bool inproc_is_gone(const struct inproc *p)
+{
+	return p->patch && patch_is_gone(p->patch);
+}
+
+uint32_t inproc_count(const struct inproc *p)
+{
+	return p->patch ? patch_count(p->patch) : 0;
+}
+
 bool inproc_is_out(const struct inproc *p)
 {
 	return !p->patch || patch_is_gone(p->patch) || patch_count(p->patch) == 0;
@@ -76,6 +91,7 @@ void inproc_destroy(struct inproc *p)
 	ndata_destroy(p->data);
 	blob_plan_destroy(p->plan);
 	vec_deinit(&p->fires);
+	free(p->clauses);
 	inproc_files_destroy(p);
 	free(p);
 }
@@ -218,6 +234,21 @@ struct err *inproc_place(struct inproc *p, const void *code, size_t size, uint64
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
+/*
+ * Where the kernel maps libraries that come later: below those that are there, the last ones in
+ * memory.
+ */
+static taddr libraries_find(const struct inproc *p)
+{
+	taddr last = 0;
+
+	for (uint32_t i = 0; i < p->maps.maps.len; i++)
+		if (proc_map_is_code(&p->maps.maps.data[i]) &&
+		    proc_map_has_file(&p->maps.maps.data[i]))
+			last = p->maps.maps.data[i].start;
+	return last;
+}
+
 /* Finds the range of code that the region must reach. */
 static void span_find(const struct inproc *p, taddr *lo, taddr *hi)
 {
@@ -231,6 +262,8 @@ static void span_find(const struct inproc *p, taddr *lo, taddr *hi)
 		*lo = MIN(*lo, from);
 		*hi = MAX(*hi, to);
 	}
+	if (*lo > *hi)
+		*lo = *hi = libraries_find(p);
 }
 
 static bool is_thread_alive(void *ctx, uint32_t tid)
@@ -419,11 +452,11 @@ static struct err *thread_blocks_check(struct inproc *p)
 			"-x inproc=auto or off, or -p once it runs");
 }
 
-struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
+struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites, bool has_later,
 			 const bool *clauses, struct keeper *keeper)
 {
-	uint32_t nclauses;
-	struct patch_opts opts = {.windows = nsites, .gate = p->opts.gate, .keeper = keeper};
+	uint32_t nclauses, nwindows = nsites + (has_later ? INPROC_LATER : 0);
+	struct patch_opts opts = {.windows = nwindows, .gate = p->opts.gate, .keeper = keeper};
 	const char *why;
 	struct err *e;
 
@@ -433,6 +466,8 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 				EDT_NOTSUP);
 	p->has_tid = tid_offset_find(p);
 	e = thread_blocks_check(p);
+	if (!e && !p->has_maps)
+		e = inproc_maps_renew(p);
 	if (!e)
 		e = data_plan(p, l, clauses, nsites, &nclauses);
 	if (e)
@@ -440,8 +475,10 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 	span_find(p, &opts.near_lo, &opts.near_hi);
 	opts.data_size = p->plan->size;
 	opts.code_size = blob_code_size + CODE_ROOM + (uint64_t)nclauses * CODE_PER_CLAUSE +
-			 (uint64_t)nsites * CODE_PER_SITE;
+			 (uint64_t)nwindows * CODE_PER_SITE;
 	p->layout = l;
+	p->clauses = xcalloc(MAX(l->nclauses, 1u), sizeof(*p->clauses));
+	memcpy(p->clauses, clauses, l->nclauses * sizeof(*clauses));
 	e = patch_open(p->opts.pid, &opts, &p->patch);
 	if (!e)
 		e = data_fill(p, l);

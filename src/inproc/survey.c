@@ -23,21 +23,23 @@ struct inproc_file *inproc_file_find(const struct inproc *p, const struct file_i
 	return NULL;
 }
 
+void inproc_file_destroy(struct inproc_file *f)
+{
+	flow_plan_deinit(&f->plan);
+	flow_destroy(f->flow);
+	vec_deinit(&f->sites);
+	vec_deinit(&f->flow_sites);
+	vec_deinit(&f->by_off);
+	vec_deinit(&f->uprobes);
+	vec_deinit(&f->copies);
+	segments_deinit(&f->segs);
+	free(f);
+}
+
 void inproc_files_destroy(struct inproc *p)
 {
-	for (uint32_t i = 0; i < p->files.len; i++) {
-		struct inproc_file *f = p->files.data[i];
-
-		flow_plan_deinit(&f->plan);
-		flow_destroy(f->flow);
-		vec_deinit(&f->sites);
-		vec_deinit(&f->flow_sites);
-		vec_deinit(&f->by_off);
-		vec_deinit(&f->uprobes);
-		vec_deinit(&f->copies);
-		segments_deinit(&f->segs);
-		free(f);
-	}
+	for (uint32_t i = 0; i < p->files.len; i++)
+		inproc_file_destroy(p->files.data[i]);
 	vec_deinit(&p->files);
 	if (p->has_maps)
 		proc_maps_deinit(&p->maps);
@@ -105,8 +107,9 @@ static const char *file_place(const struct inproc *p, struct inproc_file *f,
 			group_add(&groups, bias, m->end - m->start);
 	}
 	for (uint32_t i = 0; i < groups.len; i++)
-		if (!best || groups.data[i].size > best->size)
-			best = &groups.data[i];
+		if (!best || groups.data[i].size > best->size ||
+		    (groups.data[i].size == best->size && groups.data[i].bias == f->bias))
+			best = &groups.data[i]; /* of two that are equal, where it was before */
 	if (best)
 		f->bias = best->bias;
 	why = is_odd ? "in code that is mapped writable or shared" : best ? NULL : why;
@@ -114,6 +117,12 @@ static const char *file_place(const struct inproc *p, struct inproc_file *f,
 	if (!why)
 		copies_note(p, f, segs);
 	return why;
+}
+
+const char *inproc_file_place(const struct inproc *p, struct inproc_file *f)
+{
+	vec_clear(&f->copies);
+	return file_place(p, f, &f->segs);
 }
 
 static bool is_copied(const struct inproc_file *f, uint64_t off)
@@ -339,6 +348,7 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 
 	if (e)
 		return e;
+	f->is_copy_told = f->copies.len > 0; /* in those that are there, there are no jumps */
 	for (uint32_t i = 0; i < f->sites.len; i++)
 		if (f->plan.lacks[i] != FLOW_FITS)
 			lacks[f->sites.data[i].index] =
@@ -421,21 +431,26 @@ static bool shadow_stack_find(const struct inproc *p)
 	return proc_status_has(p->opts.pid, "x86_Thread_features", p->opts.is_early ? "" : "shstk");
 }
 
-struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **ret_lacks)
+struct err *inproc_sites_survey(struct inproc *p, const struct unit *u, const char **lacks)
 {
 	struct err *e = NULL;
 
 	if (!p->has_maps) {
-		e = proc_maps_read(p->opts.pid, &p->maps);
-		if (e)
-			return e;
-		p->has_maps = true;
+		e = inproc_maps_renew(p);
 		p->has_shadow_stack = shadow_stack_find(p);
 	}
-	sites_add(p, u, ret_lacks);
+	if (!e)
+		sites_add(p, u, lacks);
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
 		if (p->files.data[i]->sites.len && !p->files.data[i]->plan.lacks)
-			e = file_plan(p, p->files.data[i], ret_lacks);
+			e = file_plan(p, p->files.data[i], lacks);
+	return e;
+}
+
+struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **ret_lacks)
+{
+	struct err *e = inproc_sites_survey(p, u, ret_lacks);
+
 	if (!e)
 		files_reach(p, u, ret_lacks);
 	return e;
@@ -484,13 +499,14 @@ static bool has_uprobe(const struct inproc_file *f, uint64_t addr, uint32_t size
 	return from < f->uprobes.len && f->uprobes.data[from] - addr < size;
 }
 
+/* NULL: it is of a unit that was decided earlier, of which no uprobes come any more. */
 static const char **lack_of(const struct inproc_choice *list, uint32_t n,
 			    const struct inproc_site *s)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (list[i].unit == s->unit)
+		if (list[i].unit == s->unit && list[i].lacks)
 			return &list[i].lacks[s->index];
-	BUG("a site of a unit that is no choice");
+	return NULL;
 }
 
 bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint32_t n)
@@ -516,7 +532,7 @@ bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint3
 				const char **lack =
 					lack_of(list, n, &f->sites.data[w->bodies[b].site]);
 
-				if (!*lack) {
+				if (lack && !*lack) {
 					*lack = "have another probe's uprobe in their window";
 					has_changed = true;
 				}

@@ -143,7 +143,15 @@ MUST_CHECK struct err *patch_write(struct patch *p, const struct patch_window *w
 /* Takes back the windows at these addresses, as they were given to patch_write(). */
 MUST_CHECK struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n);
 MUST_CHECK struct err *patch_take_back_all(struct patch *p);
-uint32_t patch_count(const struct patch *p);	    /* windows in place */
+uint32_t patch_count(const struct patch *p); /* windows in place */
+uint32_t patch_room(const struct patch *p);  /* how many more can be */
+/* Whether the jump of a window is in memory now. */
+bool patch_stands(const struct patch *p, const struct patch_window *w);
+/*
+ * The process has unmapped what is at these addresses, or may have: forgets those windows of which
+ * nothing is in memory any more, without stopping the process.
+ */
+void patch_forget(struct patch *p, const struct patch_window *w, uint32_t n);
 uint64_t patch_longest_stop(const struct patch *p); /* ns that the process stood still at once */
 
 /* ---- other processes ------------------------------------------------------------------------- */

@@ -123,6 +123,11 @@ uint32_t patch_count(const struct patch *p)
 	return n;
 }
 
+uint32_t patch_room(const struct patch *p)
+{
+	return p->journal->nrows - patch_count(p);
+}
+
 uint64_t patch_longest_stop(const struct patch *p)
 {
 	return p->longest_stop_ns;

@@ -226,6 +226,47 @@ static void standing_find(const struct patch *p, const struct patch_window *w, u
 	}
 }
 
+bool patch_stands(const struct patch *p, const struct patch_window *w)
+{
+	return row_stands(p, &(struct window_row){.addr = w->addr, .pad = w->pad, .stub = w->stub});
+}
+
+/* Whether a part of the window may be there; memory that cannot be read has none. */
+static bool row_remains(const struct patch *p, const struct window_row *r)
+{
+	uint8_t jump[WINDOWS_JUMP];
+
+	if (r->pad && arch_patch->short_make(r->addr, r->pad, jump) &&
+	    memory_has(p, r->addr, jump, arch_patch->short_size))
+		return true;
+	return arch_patch->jump_make(r->pad ? r->pad : r->addr, r->stub, jump) &&
+	       memory_has(p, r->pad ? r->pad : r->addr, jump, arch_patch->jump_size);
+}
+
+static int by_window_addr(const void *pa, const void *pb)
+{
+	const struct patch_window *const *a = pa, *const *b = pb;
+
+	return ((*a)->addr > (*b)->addr) - ((*a)->addr < (*b)->addr);
+}
+
+void patch_forget(struct patch *p, const struct patch_window *w, uint32_t n)
+{
+	CLEANUP(free) const struct patch_window **sorted = xcalloc(MAX(n, 1u), sizeof(*sorted));
+
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = &w[i];
+	qsort(sorted, n, sizeof(*sorted), by_window_addr);
+	for (uint32_t i = 0; i < p->journal->nrows && n; i++) {
+		const struct window_row *r = &p->journal->rows[i];
+		const struct patch_window key = {.addr = r->addr}, *k = &key;
+
+		if (r->is_used && bsearch(&k, sorted, n, sizeof(*sorted), by_window_addr) &&
+		    !row_remains(p, r))
+			row_free(p, i);
+	}
+}
+
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 /* One pass over those that are in a state. */

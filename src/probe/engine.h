@@ -198,8 +198,11 @@ struct engine {
 	bool makes_control;
 	/* It is opened only beside an engine that makes the control block. */
 	bool needs_control;
-	/* It is opened once for each process that its units name (unit.inproc_pid). */
-	bool is_by_process;
+	/*
+	 * It is opened once for each process that this returns, for i from 0 on; 0: there are no
+	 * more. NULL: it is opened once, for all.
+	 */
+	uint32_t (*process)(const struct engine_opts *opts, uint32_t i);
 	/* Into how many maps elements may be divided (layout_opts.max_maps). NULL: any number. */
 	uint32_t (*max_maps)(uint32_t ncpus);
 	/* Makes room for everything in the layout. ENOMEM, E2BIG: a smaller bufsize may work. */
@@ -265,6 +268,11 @@ struct engine {
 	 */
 	uint32_t (*nplaces)(struct engine_run *r, const struct attachments *a, pid_t pid);
 	struct err *(*sweep)(struct engine_run *r, struct attachments *a, pid_t pid);
+	/*
+	 * The process of the run has mapped or unmapped files, or may have: what is attached at
+	 * addresses goes to where the code is now. NULL: the engine attaches to files.
+	 */
+	struct err *(*follow_maps)(struct engine_run *r, const struct attach_opts *opts);
 	/*
 	 * Takes over strings that were added to the layout; false: there is no room for them. NULL:
 	 * the engine reads the layout's.

@@ -118,7 +118,14 @@ static uint32_t match_clauses(struct arrivals *a, const struct provider_arrivals
 	return n;
 }
 
-static struct err *unit_place(struct arrivals *a, struct session_unit *u)
+static void unit_settle(const struct session_unit *u)
+{
+	if (u && u->loaded)
+		u->engine->engine->settle(u->engine, u->loaded);
+}
+
+static struct err *unit_place(struct arrivals *a, struct session_unit *u,
+			      struct session_unit **ret_part)
 {
 	struct err *e;
 
@@ -129,13 +136,11 @@ static struct err *unit_place(struct arrivals *a, struct session_unit *u)
 				"from now on is not probed",
 				arrivals_strtab_room(a)),
 			"name modules and functions");
-	e = live_choose_engine(a->live, u);
-	if (!e)
-		e = live_load_unit(a->live, u);
-	if (!e)
-		e = live_attach_unit(a->live, u);
-	if (u->loaded && !a->wants_children)
-		u->engine->engine->settle(u->engine, u->loaded);
+	e = live_place_late(a->live, u, ret_part);
+	if (!a->wants_children) {
+		unit_settle(*ret_part);
+		unit_settle(u);
+	}
 	return e;
 }
 
@@ -158,7 +163,7 @@ static struct err *batch_place(struct arrivals *a, const struct provider_arrival
 	if (n && !e && !a->is_full) {
 		a->numbers.group = ++a->ngroups;
 		b.unit = match_make_late_unit(a->match, late, n, &a->numbers);
-		e = unit_place(a, b.unit);
+		e = unit_place(a, b.unit, &b.part);
 	}
 	vec_push(&a->batches, b);
 	return e;
@@ -226,6 +231,23 @@ void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
 		watch_failed(a->live->watch, p, "its functions are not probed", e);
 }
 
+void arrivals_follow_maps(struct arrivals *a, const struct watch_proc *p)
+{
+	struct attach_opts opts = live_attach_opts(a->live);
+	struct err *e = engines_follow_maps(&a->live->engines, watch_id(p)->pid, &opts);
+
+	if (e)
+		watch_failed(a->live->watch, p, "some of its functions are not probed", e);
+}
+
+void arrivals_follow_exec(struct arrivals *a, const struct watch_proc *p, bool is_other)
+{
+	struct err *e = live_follow_exec(a->live, watch_id(p)->pid, !is_other);
+
+	if (e)
+		watch_failed(a->live->watch, p, "its functions are not probed", e);
+}
+
 /* ---- removing probes ------------------------------------------------------------------------ */
 
 /*
@@ -253,18 +275,28 @@ static struct arrival_batch *batch_oldest(struct arrivals *a, uint32_t *ret_nunu
 	return oldest;
 }
 
+static struct err *unit_detach(const struct arrivals *a, const struct session_unit *u)
+{
+	return u && u->loaded ? u->engine->engine->detach(u->engine, u->loaded,
+							  a->live->attachments, u->group)
+			      : NULL;
+}
+
 struct err *arrivals_batch_retire(struct arrivals *a, struct arrival_batch *b)
 {
-	struct session_unit *u = b->unit;
-	struct err *e = NULL;
+	struct err *e = unit_detach(a, b->part);
 
 	b->retired_at = now_ns();
-	if (u && u->loaded)
-		e = u->engine->engine->detach(u->engine, u->loaded, a->live->attachments, u->group);
+	if (!e)
+		e = unit_detach(a, b->unit);
 	if (e)
 		return e;
-	if (u)
-		live_unload_unit(a->live, u);
+	if (b->part)
+		live_unload_unit(a->live, b->part);
+	if (b->unit) {
+		live_unload_unit(a->live, b->unit);
+		live_drop_late(a->live, b->unit);
+	}
 	if (b->from->processes)
 		b->from->processes->retire(a->env, b->number);
 	return NULL;
@@ -328,6 +360,8 @@ void arrivals_tend(struct arrivals *a, uint64_t consumed_at)
 			a->batches.data[n++] = *b;
 			continue;
 		}
+		if (b->part)
+			match_drop_unit(a->match, b->part);
 		if (b->unit)
 			match_drop_unit(a->match, b->unit);
 		b->from->free(a->env, b->number, keeps_names(a));

@@ -27,6 +27,7 @@ struct arrival_batch {
 	const struct provider_arrivals *from;
 	uint32_t number;	   /* the provider's number */
 	struct session_unit *unit; /* NULL: no clause matches */
+	struct session_unit *part; /* those of its sites that are in the process; NULL: none */
 	char mod[64];		   /* the module of the kernel that has brought them; "": none */
 	uint64_t retired_at;	   /* ns; 0: it is attached */
 };
@@ -52,6 +53,10 @@ void arrivals_batches_survey(struct arrivals *a);
 void arrivals_batches_retire(struct arrivals *a);
 /* Drops the probes of a process whose links are dead (watch/procs.c). */
 void arrivals_drop_probes(struct arrivals *a, const struct watch_proc *p);
+/* After each event of a process: jumps in it go to where its code is now. */
+void arrivals_follow_maps(struct arrivals *a, const struct watch_proc *p);
+/* The process executes another program: is_other: and all its probes come anew. */
+void arrivals_follow_exec(struct arrivals *a, const struct watch_proc *p, bool is_other);
 /* Adds the probes of code that is new in a process. */
 void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p);
 

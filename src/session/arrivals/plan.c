@@ -33,7 +33,9 @@ static void plan_clause(struct arrivals *a, const struct provider_arrivals *from
 	for (uint32_t i = 0; from->processes && (id = from->processes->described(a->env, desc, i));
 	     i++) {
 		sc->is_open = a->is_possible = true;
-		a->wants_libraries |= from->processes->waits_for_library(a->env, desc, id);
+		/* jumps in a library that goes and comes again have gone with it */
+		a->wants_libraries |= from->processes->waits_for_library(a->env, desc, id) ||
+				      a->live->opts->val[OPT_inproc] != INPROC_OFF;
 		a->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 		id_add(a, id);
 	}
@@ -137,6 +139,7 @@ static void probes_execed(void *ctx, const struct watch_subject *s)
 	struct arrivals *a = ctx;
 
 	a->has_changed = a->has_gone = true;
+	arrivals_follow_exec(a, s->proc, s->is_other_task);
 	if (!s->is_other_task)
 		return;
 	if (a->wants_children) {
@@ -159,6 +162,7 @@ static void probes_reported(void *ctx, const struct watch_subject *s)
 {
 	struct arrivals *a = ctx;
 
+	arrivals_follow_maps(a, s->proc);
 	if (a->has_changed)
 		arrivals_proc_look(a, s->proc);
 	a->has_changed = a->is_other = false;

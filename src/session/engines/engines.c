@@ -142,17 +142,15 @@ static struct engine_run *run_find(const struct engines *es, const struct engine
 	return NULL;
 }
 
-/* Opens an engine for each process of its units. */
+/* Opens an engine for each of its processes. */
 static struct err *engine_open_all(struct engines *es, const struct engine *e,
-				   const struct engine *const *chosen, uint32_t n,
 				   const struct engine_opts *opts)
 {
 	struct err *err = NULL;
+	uint32_t process;
 
-	assert(n <= opts->nunits);
-	for (uint32_t i = 0; i < n && !err; i++)
-		if (chosen[i] == e && !run_find(es, e, opts->units[i]->inproc_pid))
-			err = engine_open(es, e, opts, opts->units[i]->inproc_pid);
+	for (uint32_t i = 0; !err && (process = e->process(opts, i)); i++)
+		err = engine_open(es, e, opts, process);
 	return err;
 }
 
@@ -163,6 +161,18 @@ static bool is_needed(const struct engine *e, const struct engine *const *chosen
 		if (chosen[i]->needs_control)
 			return true;
 	return false;
+}
+
+/* Opens those of the engines that are for processes, of which no unit is there yet. */
+static struct err *engines_open_idle(struct engines *es, const struct engine *const *list,
+				     const struct engine_opts *opts)
+{
+	struct err *err = NULL;
+
+	for (const struct engine *const *e = list; *e && !err; e++)
+		if ((*e)->process)
+			err = engine_open_all(es, *e, opts);
+	return err;
 }
 
 /* The engine of a session without units: one that needs no other. */
@@ -183,8 +193,8 @@ static struct err *engines_open_those(struct engines *es, const struct engine *c
 	for (const struct engine *const *e = list; *e && !err; e++)
 		if ((*e)->makes_control != makes_control)
 			continue;
-		else if ((*e)->is_by_process)
-			err = engine_open_all(es, *e, chosen, n, opts);
+		else if ((*e)->process)
+			err = engine_open_all(es, *e, opts);
 		else if (is_chosen(*e, chosen, n) || is_needed(*e, chosen, n))
 			err = engine_open(es, *e, opts, 0);
 	return err;
@@ -196,11 +206,15 @@ struct err *engines_open(struct engines *es, const struct engine *const *list,
 {
 	struct err *e;
 
-	if (!n)
-		return engine_open(es, engine_plain(list), opts, 0);
-	e = engines_open_those(es, list, chosen, n, true, opts);
-	if (!e)
-		e = engines_open_those(es, list, chosen, n, false, opts);
+	if (!n) {
+		e = engine_open(es, engine_plain(list), opts, 0);
+		if (!e)
+			e = engines_open_idle(es, list, opts);
+	} else {
+		e = engines_open_those(es, list, chosen, n, true, opts);
+		if (!e)
+			e = engines_open_those(es, list, chosen, n, false, opts);
+	}
 	if (e)
 		engines_close(es);
 	return e;
@@ -229,7 +243,7 @@ struct engine_run *engines_find(const struct engines *es, const struct engine *e
 struct engine_run *engines_find_for(const struct engines *es, const struct engine *engine,
 				    const struct unit *u)
 {
-	return run_find(es, engine, engine->is_by_process ? u->inproc_pid : 0);
+	return run_find(es, engine, engine->process ? u->inproc_pid : 0);
 }
 
 void engines_opened(const struct engines *es, const struct engine *const *list,
@@ -331,6 +345,16 @@ void engines_forget_child(const struct engines *es, struct attachments *a, pid_t
 	for (uint32_t i = 0; i < es->n; i++)
 		if (es->runs[i]->engine->forget_child)
 			es->runs[i]->engine->forget_child(es->runs[i], a, child);
+}
+
+struct err *engines_follow_maps(const struct engines *es, pid_t pid, const struct attach_opts *opts)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < es->n && !e; i++)
+		if (es->runs[i]->engine->follow_maps && es->runs[i]->process == (uint32_t)pid)
+			e = es->runs[i]->engine->follow_maps(es->runs[i], opts);
+	return e;
 }
 
 uint32_t engines_nplaces(const struct engines *es, const struct attachments *a, pid_t pid)

@@ -22,7 +22,7 @@ struct agg_merge;
 #define ENGINES_MAX 4 /* in engine_list */
 
 struct engines {
-	struct engine_run **runs; /* one an engine; of one that is_by_process, one a process */
+	struct engine_run **runs; /* one an engine; of one that asks for a process, one each */
 	uint32_t n;
 	/* The session's control block, which all open engines share; NULL: no engine is open. */
 	struct rt_control *control;
@@ -42,9 +42,9 @@ MUST_CHECK struct err *engines_choose(const struct engine *const *list,
 				      const struct unit *const *units, uint32_t n,
 				      const struct layout *l, const struct engine **ret);
 /*
- * Opens each engine that occurs in chosen, which has an engine for each of opts->units, or the
- * first that needs no other if chosen is empty. After an error none is open. opts->control and
- * opts->process are not used.
+ * Opens each engine that occurs in chosen, or the first that needs no other if chosen is empty, and
+ * those that are for processes. After an error none is open. opts->control and opts->process are
+ * not used.
  */
 MUST_CHECK struct err *engines_open(struct engines *es, const struct engine *const *list,
 				    const struct engine *const *chosen, uint32_t n,
@@ -74,6 +74,9 @@ uint64_t engines_links_missed(const struct engines *es, const struct attachments
 MUST_CHECK struct err *engines_add_child(const struct engines *es, struct attachments *a, pid_t pid,
 					 pid_t child, const struct attach_opts *opts);
 void engines_forget_child(const struct engines *es, struct attachments *a, pid_t child);
+/* Lets what is attached at addresses of the process go to where its code is now. */
+MUST_CHECK struct err *engines_follow_maps(const struct engines *es, pid_t pid,
+					   const struct attach_opts *opts);
 uint32_t engines_nplaces(const struct engines *es, const struct attachments *a, pid_t pid);
 MUST_CHECK struct err *engines_sweep(const struct engines *es, struct attachments *a, pid_t pid);
 /* The tables of the engine that walks user stacks with them; NULL: none does. */

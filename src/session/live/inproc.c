@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "inproc/inproc.h"
+#include "provider/arrivals.h"
 #include "session/live/live.h"
 #include "session/match/together.h"
 #include "target/control.h"
@@ -55,6 +56,7 @@ struct division {
 	bool *has_globals; /* by root: they are not of threads only */
 	bool *spans;	   /* by root: they are not, and it has sites in several processes */
 	bool *is_bound;	   /* by root, and process: its clauses must run in the kernel */
+	bool *is_later;	   /* by process, and clause: it may get code that is mapped later */
 	bool has_changed;
 };
 
@@ -317,6 +319,7 @@ static void division_end(struct division *d)
 	free(d->has_globals);
 	free(d->spans);
 	free(d->is_bound);
+	free(d->is_later);
 }
 
 static bool is_candidate(const struct session_unit *u)
@@ -375,21 +378,16 @@ static void division_tell_sites(const struct division *d)
 	}
 }
 
-/* Says how many places of a process are probed in which way, and why; the first has the rest. */
-static void division_tell(const struct division *d, uint32_t process)
+void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const char *const *lacks,
+		      uint32_t nlacks)
 {
 	reason_vec reasons = {0};
 	struct strbuf text = {0};
-	uint32_t n = division_count(d, process), nuprobes = 0;
+	uint32_t nuprobes = 0;
 
-	for (uint32_t i = 0; i < d->candidates.len; i++)
-		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++) {
-			const struct candidate *c = &d->candidates.data[i];
-
-			if (c->lacks[k] && (c->owners[k] == process ||
-					    (c->owners[k] == OWNER_NONE && process == 0)))
-				reason_count(&reasons, c->lacks[k]);
-		}
+	for (uint32_t i = 0; i < nlacks; i++)
+		if (lacks[i])
+			reason_count(&reasons, lacks[i]);
 	if (reasons.len)
 		qsort(reasons.data, reasons.len, sizeof(*reasons.data), by_count);
 	for (uint32_t i = 0; i < reasons.len; i++) {
@@ -399,11 +397,29 @@ static void division_tell(const struct division *d, uint32_t process)
 	}
 	if (reasons.len)
 		strbuf_addf(&text, ")");
-	report_adjusted(d->live->report,
+	report_adjusted(live->report,
 			"%" PRIu32 " places probed in process %d itself, %" PRIu32 " by uprobes%s",
-			n, (int)d->processes.data[process].pid, nuprobes, strbuf_text(&text));
+			n, (int)pid, nuprobes, strbuf_text(&text));
 	strbuf_deinit(&text);
 	vec_deinit(&reasons);
+}
+
+/* Says how many places of a process are probed in which way, and why; the first has the rest. */
+static void division_tell(const struct division *d, uint32_t process)
+{
+	VEC(const char *) lacks = {0};
+
+	for (uint32_t i = 0; i < d->candidates.len; i++)
+		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++) {
+			const struct candidate *c = &d->candidates.data[i];
+
+			if (c->lacks[k] && (c->owners[k] == process ||
+					    (c->owners[k] == OWNER_NONE && process == 0)))
+				vec_push(&lacks, c->lacks[k]);
+		}
+	live_tell_places(d->live, d->processes.data[process].pid, division_count(d, process),
+			 lacks.data, lacks.len);
+	vec_deinit(&lacks);
 }
 
 /* ---- dividing ------------------------------------------------------------------------------- */
@@ -436,6 +452,22 @@ static void division_clauses(const struct division *d, uint32_t process, bool *r
 	}
 }
 
+/* Adds the clauses that may go there with code that is mapped later; false: there are none. */
+static bool later_clauses(const struct division *d, uint32_t process, bool *clauses)
+{
+	const struct layout *l = d->live->match->layout;
+	bool has_later = false;
+
+	for (uint32_t i = 0; i < d->nclauses; i++) {
+		bool is_later = d->is_later[process * d->nclauses + i] && !d->shares[i] &&
+				inproc_has_code(d->processes.data[process].inproc, i, l);
+
+		clauses[i] |= is_later;
+		has_later |= is_later;
+	}
+	return has_later;
+}
+
 /* Enters a process; where it is refused, its sites are uprobes unless the user has said all. */
 static struct err *process_enter(struct division *d, uint32_t process)
 {
@@ -446,16 +478,20 @@ static struct err *process_enter(struct division *d, uint32_t process)
 	struct proc *target = target_find(live, dp->pid);
 	struct keeper *keeper;
 	struct err *e = NULL;
+	bool has_later;
 
-	if (!n)
+	if (!dp->inproc)
 		return NULL;
 	division_clauses(d, process, clauses);
+	has_later = later_clauses(d, process, clauses);
+	if (!n && !has_later)
+		return NULL;
 	if (target)
 		e = proc_park(target);
 	if (!e)
 		e = attachments_keeper(live->attachments, &keeper);
 	if (!e)
-		e = inproc_enter(dp->inproc, live->match->layout, n, clauses, keeper);
+		e = inproc_enter(dp->inproc, live->match->layout, n, has_later, clauses, keeper);
 	if (!e)
 		return NULL;
 	if (live->opts->val[OPT_inproc] == INPROC_ALL)
@@ -575,6 +611,13 @@ static void division_check_targets(struct division *d)
 
 /* ---- leaving -------------------------------------------------------------------------------- */
 
+void live_unit_to_kernel(struct session_unit *u)
+{
+	u->engine = NULL;
+	u->unit.is_inproc = false;
+	u->unit.inproc_pid = 0;
+}
+
 struct inproc *live_inproc_of(const struct live *live, const struct session_unit *u)
 {
 	return inproc_list_find(&live->inprocs, (pid_t)u->unit.inproc_pid);
@@ -613,9 +656,7 @@ struct err *live_leave_process(struct live *live, uint32_t i, bool attaches, str
 		moves[k] = u->unit.inproc_pid == pid;
 		if (!moves[k])
 			continue;
-		u->engine = NULL;
-		u->unit.is_inproc = false;
-		u->unit.inproc_pid = 0;
+		live_unit_to_kernel(u);
 	}
 	for (uint32_t k = 0; k < m->units.len && !e; k++)
 		if (moves[k] && (k <= i || attaches))
@@ -661,14 +702,30 @@ static void process_add(struct division *d, pid_t pid)
 		vec_push(&d->processes, (struct division_process){.pid = pid});
 }
 
+/* The process that a clause may get code of later, the i-th one; NULL: there are no more. */
+static const struct proc_id *later_process(const struct division *d, uint32_t clause, uint32_t i,
+					   bool *ret_waits)
+{
+	const struct session_clause *sc = &d->live->match->clauses.data[clause];
+	struct provider_env *env = d->live->targets->env;
+	const struct proc_id *id =
+		sc->is_open && d->live->opts->val[OPT_follow] != FOLLOW_OPT_FORK
+			? pid_arrivals.processes->described(env, &sc->clause->desc, i)
+			: NULL;
+
+	*ret_waits = id && pid_arrivals.processes->waits_for_library(env, &sc->clause->desc, id);
+	return id;
+}
+
 /*
- * Finds the processes that descriptions name: those of -p and -c with a probe, and others. All
- * targets are among them if there is any code to be probed, because descriptions can mean all.
+ * Finds the processes that descriptions name: those of -p and -c, and others. All targets are among
+ * them if there is any code to be probed, because descriptions can mean all.
  */
 static void processes_find(struct division *d)
 {
 	const struct match *m = d->live->match;
-	bool has_code = false;
+	const struct proc_id *id;
+	bool has_code = false, waits;
 
 	for (uint32_t i = 0; i < m->units.len; i++)
 		has_code |= is_candidate(m->units.data[i]);
@@ -681,6 +738,23 @@ static void processes_find(struct division *d)
 			if (is_candidate(m->units.data[i]) && code && code->pid == code->at)
 				process_add(d, code->pid);
 		}
+	for (uint32_t i = 0; i < d->nclauses; i++)
+		for (uint32_t k = 0; (id = later_process(d, i, k, &waits)); k++)
+			if (waits)
+				process_add(d, id->pid);
+}
+
+static void processes_find_later(struct division *d)
+{
+	const struct proc_id *id;
+	bool waits;
+
+	d->is_later = xcalloc(MAX((size_t)d->nclauses * d->processes.len, 1u), sizeof(bool));
+	for (uint32_t i = 0; i < d->nclauses; i++)
+		for (uint32_t k = 0; (id = later_process(d, i, k, &waits)); k++)
+			for (uint32_t j = 0; j < d->processes.len; j++)
+				if (waits && d->processes.data[j].pid == id->pid)
+					d->is_later[j * d->nclauses + i] = true;
 }
 
 /*
@@ -769,6 +843,7 @@ struct err *live_divide_units(struct live *live)
 	}
 	for (uint32_t i = 0; i < d.processes.len && !e; i++)
 		e = process_prepare(&d, i);
+	processes_find_later(&d);
 	division_begin(&d);
 	if (!e)
 		e = division_decide(&d);

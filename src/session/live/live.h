@@ -114,6 +114,11 @@ void live_deinit(struct live *live);
 MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
 /* Divides units of code for the engine in the process: option inproc (inproc.c). */
 MUST_CHECK struct err *live_divide_units(struct live *live);
+/* Lets a unit that the engine in the process has given up go to another one. */
+void live_unit_to_kernel(struct session_unit *u);
+/* Says how many places are probed in the process, and why others (lacks, NULL: none) are not. */
+void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const char *const *lacks,
+		      uint32_t nlacks);
 /* With several processes: says which of them has had drops of its own. After the last drain. */
 void live_tell_inproc_drops(const struct live *live);
 /* The process whose engine has a unit, of which unit.is_inproc is true. */
@@ -124,6 +129,25 @@ struct inproc *live_inproc_of(const struct live *live, const struct session_unit
  */
 MUST_CHECK struct err *live_leave_process(struct live *live, uint32_t i, bool attaches,
 					  struct err *e);
+
+/* ---- code that comes while the session runs: late.c ----------------------------------------- */
+
+/*
+ * Loads and attaches a unit that has come. *ret_part: another unit, with those of its sites that
+ * are in the process; NULL: there is none. It must be unloaded and dropped before u.
+ */
+MUST_CHECK struct err *live_place_late(struct live *live, struct session_unit *u,
+				       struct session_unit **ret_part);
+/* The unit and its part are unloaded, and its files are closed. */
+void live_drop_late(struct live *live, const struct session_unit *u);
+/*
+ * The process has executed another program: its jumps are gone, and what they were for is uprobes
+ * from now on. attaches: false: nothing is, since all of its probes come anew.
+ */
+MUST_CHECK struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches);
+
+/* ---- engines: engine.c ---------------------------------------------------------------------- */
+
 /*
  * Opens the engines of the units, with principal buffers of the size of option bufsize, or smaller
  * ones. strtab_room: bytes for names of added probes.
