@@ -13,7 +13,7 @@
 
 #define SYSCALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
 #define MASK_SIZE    8		      /* Linux sizeof(sigset_t) */
-#define ASKED_MAX    4
+#define ASKED_MAX    6
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -51,18 +51,21 @@ bool remote_write(pid_t tid, int mem_fd, taddr addr, const void *from, size_t si
 
 /*
  * Lets the thread run to the next stop, which must be of this kind. A process that was stopped
- * before may report that it has been asked to stop once more.
+ * before may report that it has been asked to stop once more. SIGSTOP, which cannot be blocked, is
+ * given to the thread: it is stopped then as soon as we let go.
  */
 static bool thread_run(pid_t tid, int request, int want)
 {
+	uintptr_t sig = 0;
 	int status = 0;
 
 	for (int i = 0; i < ASKED_MAX; i++) {
-		if (sys_ptrace(request, tid, NULL, NULL) || !seize_wait(tid, &status))
+		if (sys_ptrace(request, tid, NULL, (void *)sig) || !seize_wait(tid, &status))
 			return false;
 		if (status >> 16 == want || (!(status >> 16) && WSTOPSIG(status) == want))
 			return true;
-		if (status >> 16 != PTRACE_EVENT_STOP)
+		sig = !(status >> 16) && WSTOPSIG(status) == SIGSTOP ? SIGSTOP : 0;
+		if (status >> 16 != PTRACE_EVENT_STOP && !sig)
 			break;
 	}
 	errno = EPROTO;
