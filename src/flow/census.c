@@ -174,7 +174,7 @@ struct err *flow_census(const struct flow *f, struct flow_census *ret)
 	for (uint32_t i = 0; i < f->funcs.len; i++) {
 		const struct flow_func *fn = &f->funcs.data[i];
 
-		ret->nunknown += func_is_lost(fn);
+		ret->nunknown += (fn->flags & FUNC_LOST) != 0;
 		if (fn->flags & FUNC_PART)
 			continue;
 		at_entry_count(f, fn->addr, &ret->at_entry);

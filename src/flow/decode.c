@@ -3,12 +3,9 @@
  * Decodes the code of a file, each function from its first byte to its last, and what is between
  * functions.
  */
-#include <Zydis/Zydis.h>
-
-#include "flow/impl.h"
+#include "flow/jumps.h"
 
 #define INSN_MAX 15 /* bytes: Intel SDM vol. 2, 2.3.11 */
-#define BACK_MAX 32 /* instructions that are looked at before a jump to a register */
 
 /*
  * Jumps to registers whose value is followed back: programs have one in some thousand bytes of
@@ -21,18 +18,15 @@ struct decoding {
 	struct making *m;
 	struct flow *f;
 	struct flow_area *area;
-	ZydisDecoder decoder;
+	struct trail trail;
 	uint32_t func; /* index of the function that is decoded, or UINT32_MAX */
 	uint64_t start, end;
-	VEC(uint64_t) leas;	   /* addresses of data that the function takes */
-	bool jumps;		   /* to an address in a register, */
-	bool computes;		   /* which it has computed, */
-	bool lists;		   /* or taken from a list of addresses in memory */
-	bool labels;		   /* the function takes addresses inside of itself */
-	uint64_t xbegin;	   /* the transaction that has begun; 0: none */
-	uint64_t recent[BACK_MAX]; /* the last instructions */
-	uint32_t nrecent;
-	uint64_t norigins; /* jumps to registers that may still be looked at */
+	VEC(struct flow_table) leas; /* addresses that the function takes */
+	bool jumps;		     /* to an address in a register, */
+	bool computes;		     /* which it has computed, */
+	bool lists;		     /* or taken from a list of addresses in memory */
+	uint64_t xbegin;	     /* the transaction that has begun; 0: none */
+	uint64_t norigins;	     /* jumps to registers that may still be looked at */
 };
 
 /* ---- kinds ---------------------------------------------------------------------------------- */
@@ -99,6 +93,15 @@ static void number_mark(const struct decoding *d, const ZydisDecodedInstruction 
 			flow_mark(d->f, in->raw.imm[i].value.u);
 }
 
+/* Somebody takes the address of a function, or calls it. */
+static void func_note_called(const struct flow *f, uint64_t addr)
+{
+	struct flow_func *fn = func_at(f, addr);
+
+	if (fn)
+		fn->flags |= FUNC_CALLED;
+}
+
 static void addresses_mark(struct decoding *d, const ZydisDecodedInstruction *in, uint64_t next)
 {
 	if (in->raw.imm[0].is_relative)
@@ -107,125 +110,21 @@ static void addresses_mark(struct decoding *d, const ZydisDecodedInstruction *in
 		number_mark(d, in);
 	if (in->mnemonic == ZYDIS_MNEMONIC_LEA && is_rip_relative(in)) {
 		uint64_t addr = next + (uint64_t)in->raw.disp.value;
+		uint32_t reg = in->raw.modrm.reg | (uint32_t)in->raw.rex.R << 3;
 
-		flow_mark(d->f, addr);
-		vec_push(&d->leas, addr);
-		d->labels |= addr > d->start && addr < d->end;
+		if (flow_mark(d->f, addr))
+			func_note_called(d->f, addr);
+		vec_push(&d->leas, (struct flow_table){addr, d->func, (uint8_t)(reg + 1)});
 	}
 }
 
-/* ---- jumps to computed addresses ------------------------------------------------------------ */
-
-static ZydisRegister whole_register(ZydisRegister r)
-{
-	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
-}
-
-enum origin {
-	ORIGIN_OPEN,	 /* not from this instruction */
-	ORIGIN_POINTER,	 /* from memory, or the address of code */
-	ORIGIN_LISTED,	 /* from a list of pointers in memory, by a number */
-	ORIGIN_COMPUTED, /* a sum, or a number of less than 64 bits */
-};
-
-/*
- * Where an instruction takes the value from that it gives the register *reg; if that is another
- * register, *reg becomes it.
- */
-static enum origin origin_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *ops,
-			     ZydisRegister *reg)
-{
-	const ZydisDecodedOperand *to = &ops[0], *from = &ops[1];
-
-	if (in->operand_count_visible == 0 || to->type != ZYDIS_OPERAND_TYPE_REGISTER ||
-	    whole_register(to->reg.value) != *reg ||
-	    !(to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-		return ORIGIN_OPEN;
-	switch ((int)in->mnemonic) {
-	case ZYDIS_MNEMONIC_MOV:
-		if (to->size != 64)
-			return ORIGIN_COMPUTED;
-		if (from->type == ZYDIS_OPERAND_TYPE_MEMORY &&
-		    from->mem.index != ZYDIS_REGISTER_NONE && from->mem.base != ZYDIS_REGISTER_NONE)
-			return ORIGIN_LISTED;
-		if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
-			return ORIGIN_POINTER;
-		*reg = whole_register(from->reg.value);
-		return ORIGIN_OPEN;
-	case ZYDIS_MNEMONIC_LEA:
-		return from->mem.base == ZYDIS_REGISTER_RIP ? ORIGIN_POINTER : ORIGIN_COMPUTED;
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-	case ZYDIS_MNEMONIC_MOVSXD:
-	case ZYDIS_MNEMONIC_MOVSX:
-	case ZYDIS_MNEMONIC_MOVZX:
-	case ZYDIS_MNEMONIC_IMUL:
-	case ZYDIS_MNEMONIC_SHL: return ORIGIN_COMPUTED;
-	default: return ORIGIN_POINTER; /* pop; xor and ror of a pointer that is guarded */
-	}
-}
-
-/* Returns the number in d->recent of the last branch before `from` to one of these addresses. */
-static uint32_t branch_find(struct decoding *d, uint32_t from, uint32_t n, uint64_t start,
-			    uint64_t end)
-{
-	ZydisDecodedInstruction in;
-
-	for (uint32_t i = from; i <= n; i++) {
-		uint64_t at = d->recent[(d->nrecent - i) % BACK_MAX], to;
-
-		if (ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->decoder, NULL,
-							       d->area->code + (at - d->area->addr),
-							       MIN(d->end - at, (uint64_t)INSN_MAX),
-							       &in)) &&
-		    in.raw.imm[0].is_relative) {
-			to = at + in.length + (uint64_t)in.raw.imm[0].value.s;
-			if (to >= start && to <= end)
-				return i;
-		}
-	}
-	return n + 1;
-}
-
-/*
- * Follows the value of a register back from the jump to it, also to a branch that leads to the
- * jump's block. What is not found is a pointer that the function has from its caller, or loaded
- * long before.
- */
-static enum origin jump_origin(struct decoding *d, uint64_t jump, ZydisRegister reg)
-{
-	ZydisDecodedInstruction in;
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-	uint32_t n = MIN(d->nrecent, (uint32_t)BACK_MAX);
-
-	for (uint32_t i = 1; i <= n; i++) {
-		uint64_t at = d->recent[(d->nrecent - i) % BACK_MAX];
-		uint64_t k = at - d->area->addr;
-		enum flow_insn kind = insn_kind(d->area->map[k]);
-		enum origin origin;
-
-		if (kind == CODE_RET || kind == CODE_JMP || kind == CODE_JMP_TO ||
-		    kind == CODE_STOP) {
-			i = branch_find(d, i + (kind != CODE_JMP), n, at + 1, jump);
-			if (i > n)
-				break;
-			continue;
-		}
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->decoder, d->area->code + k,
-							 MIN(d->end - at, (uint64_t)INSN_MAX), &in,
-							 ops)))
-			break;
-		origin = origin_of(&in, ops, &reg);
-		if (origin != ORIGIN_OPEN)
-			return origin;
-	}
-	return ORIGIN_POINTER;
-}
+/* ---- jumps and calls ------------------------------------------------------------------------- */
 
 static void jump_note(struct decoding *d, const ZydisDecodedInstruction *in, uint64_t at)
 {
 	uint32_t reg = in->raw.modrm.rm | (uint32_t)in->raw.rex.B << 3;
-	enum origin origin;
+	struct flow_jump j = {.at = at};
+	enum origin origin = ORIGIN_COMPUTED;
 
 	if (in->raw.modrm.mod != 3) {
 		/* by a number from a list, and not from one whose address is in the instruction */
@@ -233,12 +132,37 @@ static void jump_note(struct decoding *d, const ZydisDecodedInstruction *in, uin
 			    !(in->raw.modrm.mod == 0 && in->raw.sib.base == 5);
 		return;
 	}
-	origin = d->norigins ? jump_origin(d, at, (ZydisRegister)(ZYDIS_REGISTER_RAX + (int)reg))
-			     : ORIGIN_COMPUTED;
-	d->norigins -= d->norigins > 0;
+	if (d->norigins) {
+		d->norigins--;
+		origin = jump_origin(&d->trail, at, (ZydisRegister)(ZYDIS_REGISTER_RAX + (int)reg),
+				     &j);
+	}
 	d->jumps = true;
 	d->computes |= origin == ORIGIN_COMPUTED;
 	d->lists |= origin == ORIGIN_LISTED;
+	j.func = d->func;
+	j.is_unsure = origin == ORIGIN_OPEN;
+	if (d->func != UINT32_MAX && (j.is_unsure || origin == ORIGIN_COMPUTED))
+		vec_push(&d->m->jumps, j);
+}
+
+/* A branch out of the function, or a call. */
+static void branch_note(struct decoding *d, enum flow_insn kind, uint64_t to)
+{
+	const struct flow_func *funcs = d->f->funcs.data;
+	const struct flow_func *fn;
+
+	if (kind == CODE_CALL) {
+		func_note_called(d->f, to);
+		return;
+	}
+	if (d->func == UINT32_MAX || (to >= d->start && to < d->end) ||
+	    section_at(d->f, to) != section_at(d->f, d->start))
+		return;
+	fn = func_in(funcs, d->f->funcs.len, to);
+	if (fn)
+		vec_push(&d->m->edges,
+			 (struct flow_edge){d->func, (uint32_t)(fn - funcs), fn->addr == to});
 }
 
 /* ---- functions ------------------------------------------------------------------------------ */
@@ -266,11 +190,13 @@ static void insn_note(struct decoding *d, const ZydisDecodedInstruction *in, uin
 		flow_mark(d->f, at);
 	if (kind == CODE_JMP_TO)
 		jump_note(d, in, at);
+	if (in->raw.imm[0].is_relative)
+		branch_note(d, kind, next + (uint64_t)in->raw.imm[0].value.s);
 	if (in->mnemonic == ZYDIS_MNEMONIC_XBEGIN || in->mnemonic == ZYDIS_MNEMONIC_XEND)
 		transaction_note(d, in, at);
 	if (in->mnemonic == ZYDIS_MNEMONIC_XABORT) /* the transaction has begun elsewhere */
 		flow_bar_add(d->f, at, next, FLOW_TRANSACTION);
-	d->recent[d->nrecent++ % BACK_MAX] = at;
+	d->trail.recent[d->trail.n++ % BACK_MAX] = at;
 }
 
 static void range_decode(struct decoding *d, uint64_t start, uint64_t end, uint32_t func)
@@ -280,14 +206,16 @@ static void range_decode(struct decoding *d, uint64_t start, uint64_t end, uint3
 	d->start = start;
 	d->end = end;
 	d->func = func;
-	d->jumps = d->computes = d->lists = d->labels = false;
+	d->jumps = d->computes = d->lists = false;
 	d->xbegin = 0;
-	d->nrecent = 0;
+	d->trail.area = d->area;
+	d->trail.end = end;
+	d->trail.n = 0;
 	vec_clear(&d->leas);
 	for (uint64_t at = start; at < end;) {
 		uint64_t i = at - d->area->addr;
 
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->decoder, NULL,
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->trail.decoder, NULL,
 								d->area->code + i,
 								MIN(end - at, (uint64_t)INSN_MAX),
 								&in))) {
@@ -301,13 +229,17 @@ static void range_decode(struct decoding *d, uint64_t start, uint64_t end, uint3
 	if (d->xbegin)
 		flow_bar_add(d->f, d->xbegin, end, FLOW_TRANSACTION);
 	/* where no list is taken the address of, the list is not in the file */
-	d->computes |= d->lists && !d->leas.len && !d->m->is_fixed;
-	if (d->computes && func == UINT32_MAX)
-		flow_bar_add(d->f, start, end, FLOW_UNKNOWN_JUMP);
-	else if (d->computes)
-		d->f->funcs.data[func].flags |= FUNC_COMPUTE | (d->labels ? FUNC_LABELS : 0);
-	for (uint32_t i = 0; d->jumps && i < d->leas.len; i++)
-		vec_push(&d->m->tables, (struct flow_table){d->leas.data[i], func});
+	d->lists &= !d->leas.len && !d->m->is_fixed;
+	if (func == UINT32_MAX) {
+		if (d->computes || d->lists)
+			flow_bar_add(d->f, start, end, FLOW_UNKNOWN_JUMP);
+	} else {
+		d->f->funcs.data[func].flags |= d->jumps ? FUNC_JUMPS : 0;
+		if (d->lists)
+			vec_push(&d->m->jumps, (struct flow_jump){.at = start, .func = func});
+	}
+	for (uint32_t i = 0; (d->jumps || func != UINT32_MAX) && i < d->leas.len; i++)
+		vec_push(&d->m->tables, d->leas.data[i]);
 }
 
 /* Returns the first function that begins at or behind an address. */
@@ -351,7 +283,7 @@ void code_decode(struct making *m)
 
 	for (uint32_t i = 0; i < m->f->code.len; i++)
 		d.norigins += (m->f->code.data[i].end - m->f->code.data[i].start) / ORIGINS_EACH;
-	ZydisDecoderInit(&d.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderInit(&d.trail.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	for (uint32_t i = 0; i < m->f->code.len; i++)
 		section_decode(&d, &m->f->code.data[i]);
 	vec_deinit(&d.leas);

@@ -38,6 +38,13 @@ const struct flow_func *func_in(const struct flow_func *funcs, uint32_t n, uint6
 	return lo && addr - funcs[lo - 1].addr < funcs[lo - 1].size ? &funcs[lo - 1] : NULL;
 }
 
+struct flow_func *func_at(const struct flow *f, uint64_t addr)
+{
+	const struct flow_func *fn = func_in(f->funcs.data, f->funcs.len, addr);
+
+	return fn && fn->addr == addr ? &f->funcs.data[fn - f->funcs.data] : NULL;
+}
+
 const uint8_t *flow_code(const struct flow *f, uint64_t addr, uint32_t size)
 {
 	const struct flow_area *a = area_at(f, addr);
@@ -344,6 +351,8 @@ struct err *flow_create(struct gate_file *file, uint64_t limit, struct flow **re
 		free(m.data.data[i].bytes);
 	vec_deinit(&m.data);
 	vec_deinit(&m.tables);
+	vec_deinit(&m.jumps);
+	vec_deinit(&m.edges);
 	vec_deinit(&m.rseq);
 	if (e) {
 		flow_destroy(m.f);

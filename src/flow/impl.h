@@ -6,7 +6,8 @@
  *     marks.c    where control can enter: symbols, .eh_frame, relocations, words of data
  *     landing.c  the landing pads of exceptions
  *     decode.c   where instructions begin, of what kind they are, where they branch to
- *     tables.c   jump tables
+ *     jumps.c    jumps to registers, followed back to their tables
+ *     tables.c   jump tables, and which functions share them
  *     window.c   whether a jump can be written at an address
  *     plan.c     windows for a set of sites
  *     census.c   functions, exits, the table of a file
@@ -50,10 +51,10 @@ struct flow_range {
 	uint64_t start, end;
 };
 
-#define FUNC_PART    1u /* was split off another function (.cold) */
-#define FUNC_COMPUTE 2u /* has jumps to addresses that it computes: of jump tables, mostly */
-#define FUNC_TABLE   4u /* a jump table of it was found */
-#define FUNC_LABELS  8u /* it computes with addresses inside of itself: distances from labels */
+#define FUNC_PART   1u /* was split off another function (.cold) */
+#define FUNC_JUMPS  2u /* jumps to addresses in registers */
+#define FUNC_CALLED 4u /* somebody calls it, or takes its address */
+#define FUNC_LOST   8u /* it, or a part of it, jumps by a table that was not found */
 
 struct flow_func {
 	uint64_t addr;
@@ -82,10 +83,28 @@ struct flow {
 	uint32_t ntables, nlandings, npointers;
 };
 
-/* A word of data that may be a jump table of a function, or the begin of one. */
+/* An address that a function takes, which may be that of a jump table. */
 struct flow_table {
 	uint64_t addr;
 	uint32_t func; /* index, or UINT32_MAX: code of no function */
+	uint8_t base;  /* 1 and the number of the register that has it */
+};
+
+/* A jump to an address that was computed (jumps.h). */
+struct flow_jump {
+	uint64_t at;
+	uint64_t table;	  /* the table's address; 0: not known */
+	uint64_t checked; /* the branch that leaves if the number of the entry is too large */
+	uint32_t bound;	  /* so many entries does it let pass; 0: not known */
+	uint32_t func;
+	uint8_t base;	/* 1 and the number of the register that has the table's address, or 0 */
+	bool is_unsure; /* the address may as well be a pointer of the caller's */
+};
+
+/* A branch from one function into another one. */
+struct flow_edge {
+	uint32_t from, to;
+	bool is_entry; /* it leads to where the other one begins */
 };
 
 struct flow_data { /* a segment without code */
@@ -101,6 +120,8 @@ struct making {
 	bool is_fixed; /* it is loaded where its addresses say: ET_EXEC */
 	VEC(struct flow_data) data;
 	VEC(struct flow_table) tables;
+	VEC(struct flow_jump) jumps;
+	VEC(struct flow_edge) edges;
 	VEC(uint8_t) rseq; /* the section __rseq_cs, relocated */
 	uint64_t rseq_addr;
 	uint64_t work;	/* bytes of tables of landing pads that may still be read, */
@@ -163,15 +184,12 @@ static inline uint8_t insn_at(const struct flow *f, uint64_t addr)
 }
 
 void flow_bar_add(struct flow *f, uint64_t start, uint64_t end, enum flow_lack why);
-/* Whether a function jumps to where nobody knows. */
-static inline bool func_is_lost(const struct flow_func *fn)
-{
-	return (fn->flags & FUNC_COMPUTE) &&
-	       ((fn->flags & FUNC_LABELS) || !(fn->flags & FUNC_TABLE));
-}
+#define ENTRIES_MAX 65536 /* of a jump table */
 
 /* Returns that of n ascending functions which has an address, or NULL. */
 const struct flow_func *func_in(const struct flow_func *funcs, uint32_t n, uint64_t addr);
+/* Returns the function that begins at an address, or NULL. */
+struct flow_func *func_at(const struct flow *f, uint64_t addr);
 /* Returns the code around an address up to other functions, or to the end of its area. */
 struct flow_range flow_around(const struct flow *f, const struct flow_area *a, uint64_t addr);
 /* Returns the bytes of the file at an address, and how many there are up to their segment's end. */
@@ -191,7 +209,7 @@ MUST_CHECK struct err *marks_read(struct making *m);
 bool landings_mark(struct making *m, const struct unwind_fde *fde);
 /* decode.c */
 void code_decode(struct making *m);
-/* tables.c */
+/* tables.c: after all else is marked */
 void tables_mark(struct making *m);
 void runs_find(struct flow *f);
 /* known.c: whether somebody knows the addresses of a function's instructions. */

@@ -91,6 +91,20 @@ static void symbols_read(struct making *m)
 		symbol_read(m, &t);
 }
 
+/* Others can call the functions that have a symbol: they are no parts of functions. */
+static void symbols_note_called(struct making *m)
+{
+	struct symtab t = symtab_begin(&m->g, SYMTAB_ALL);
+
+	while (symtab_next(&t)) {
+		struct flow_func *fn =
+			t.sym.st_shndx == SHN_UNDEF ? NULL : func_at(m->f, t.sym.st_value);
+
+		if (fn && !(fn->flags & FUNC_PART))
+			fn->flags |= FUNC_CALLED;
+	}
+}
+
 /* ---- .eh_frame ------------------------------------------------------------------------------ */
 
 /*
@@ -144,8 +158,14 @@ static bool frames_read(struct making *m)
 
 static void pointer_mark(struct making *m, uint64_t addr)
 {
-	if (making_has_code(m, addr) && flow_mark(m->f, addr))
-		m->f->npointers++;
+	struct flow_func *fn;
+
+	if (!making_has_code(m, addr) || !flow_mark(m->f, addr))
+		return;
+	m->f->npointers++;
+	fn = func_at(m->f, addr);
+	if (fn)
+		fn->flags |= FUNC_CALLED;
 }
 
 /* Puts a pointer into the copy of the list of critical sections, if it is one of it. */
@@ -344,6 +364,7 @@ struct err *marks_read(struct making *m)
 		flow_mark(m->f, eh.e_entry);
 	symbols_read(m);
 	is_whole = frames_read(m);
+	symbols_note_called(m);
 	sections_read(m);
 	if (m->is_fixed)
 		fixed_words_mark(m);

@@ -157,7 +157,7 @@ static enum flow_lack bytes_lack(const struct flow *f, const struct flow_area *a
 	if (is_entered(a, w->addr, w->addr + w->len))
 		return FLOW_ENTERED;
 	fn = w->nins > 1 ? func_in(f->funcs.data, f->funcs.len, w->addr) : NULL;
-	if (fn && func_is_lost(fn))
+	if (fn && (fn->flags & FUNC_LOST))
 		return FLOW_UNKNOWN_JUMP;
 	return FLOW_FITS;
 }

@@ -159,8 +159,8 @@ static void step_check(struct stepped *s, uint64_t before, uint64_t pc)
 	s->nentered += s->inside[pc - s->start];
 	s->nlost += !insn_at(s->f, pc - s->bias);
 	fn = func_in(s->f->funcs.data, s->f->funcs.len, pc - s->bias);
-	if (!is_marked(area_at(s->f, pc - s->bias), pc - s->bias) && !(fn && func_is_lost(fn)) &&
-	    !s->nunmarked++)
+	if (!is_marked(area_at(s->f, pc - s->bias), pc - s->bias) &&
+	    !(fn && (fn->flags & FUNC_LOST)) && !s->nunmarked++)
 		printf("# %#lx is not marked\n", (unsigned long)(pc - s->bias));
 }
 
