@@ -27,7 +27,8 @@
 #include "base/base.h"
 
 #define STUB_INSNS_MAX 16
-#define STUB_SIZE_MAX  1024 /* no stub is longer */
+#define STUB_SIZE_MAX  1024	   /* no stub is longer */
+#define STUB_STACK_MAX (128 + 176) /* of STUB_CALL, the red zone included */
 
 enum stub_kind {
 	STUB_COUNT, /* adds 1 to a word of the CPU */

@@ -27,6 +27,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "base/vec.h"
 #include "native/data.h"
 #include "probe/engine.h"
@@ -47,6 +49,7 @@ struct inproc_opts {
 	bool is_early; /* the process has not run yet: threads may have no thread block */
 	struct gate *gate;
 	uint32_t bufsize;
+	const atomic_int *is_interrupted; /* as in struct attach_opts; NULL is allowed */
 	/* Receives lines for debugging, without newline; may be NULL. */
 	void (*debug)(void *ctx, const char *msg);
 	void *ctx;

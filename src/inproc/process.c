@@ -11,6 +11,7 @@
 
 #include "arch/arch.h"
 #include "arch/patch.h"
+#include "arch/stub.h"
 #include "dtrace.h"
 #include "inproc/impl.h"
 #include "target/halt.h"
@@ -456,7 +457,11 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 			 const bool *clauses, struct keeper *keeper)
 {
 	uint32_t nclauses, nwindows = nsites + (has_later ? INPROC_LATER : 0);
-	struct patch_opts opts = {.windows = nwindows, .gate = p->opts.gate, .keeper = keeper};
+	struct patch_opts opts = {.windows = nwindows,
+				  .gate = p->opts.gate,
+				  .keeper = keeper,
+				  .stack_size = STUB_STACK_MAX + NATIVE_STACK_MAX,
+				  .is_interrupted = p->opts.is_interrupted};
 	const char *why;
 	struct err *e;
 

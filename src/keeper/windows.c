@@ -420,10 +420,35 @@ static void barrier_make(struct work *w)
 		j->has_barrier = false;
 }
 
+/*
+ * Writes what is to be changed; false: nothing is. The first write to a page gives the process a
+ * copy of its own, which takes longest. It is made here and not before the stop: what is written to
+ * a process that runs can meet a breakpoint, or a window, that another tracer writes there.
+ */
+static bool all_write(struct work *w)
+{
+	struct windows_job *job = w->job;
+	uint64_t until = now_ns() + (job->write_ns ? job->write_ns : WINDOWS_WRITE_NS);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < job->n; i++) {
+		if (!w->plans[i].changes)
+			continue;
+		/* the old bytes lie on pages that the process has to itself */
+		if (job->bounds && n && now_ns() > until) {
+			result_set(w, i, WINDOW_LATE);
+			continue;
+		}
+		n++;
+		if (!bytes_write(w, i))
+			result_set(w, i, WINDOW_REFUSED);
+	}
+	return n > 0;
+}
+
 static enum windows_result work_do(struct work *w)
 {
 	struct windows_job *job = w->job;
-	uint32_t n = 0;
 
 	switch (seize_process(job->pid, job->journal->suspends, &w->held)) {
 	case SEIZE_DONE: break;
@@ -440,13 +465,7 @@ static enum windows_result work_do(struct work *w)
 	ranges_make(w);
 	threads_check(w);
 	threads_move(w);
-	for (uint32_t i = 0; i < job->n; i++)
-		if (w->plans[i].changes) {
-			if (!bytes_write(w, i))
-				result_set(w, i, WINDOW_REFUSED);
-			n++;
-		}
-	if (n)
+	if (all_write(w))
 		barrier_make(w);
 	return WINDOWS_DONE;
 }

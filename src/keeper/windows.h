@@ -60,7 +60,9 @@ enum window_result {
 	WINDOW_DIFFERS, /* other bytes are there than before a change: it was left alone */
 	WINDOW_REFUSED, /* the memory cannot be read or written */
 	WINDOW_BEYOND,	/* the jump does not reach, or lies on two pages */
+	WINDOW_LATE,	/* the process has stood still for too long: it was not written */
 };
+#define WINDOWS_WRITE_NS 5000000 /* of writing, after which others are late */
 
 enum windows_result {
 	WINDOWS_DONE,	 /* results[] say of each what has become of it */
@@ -79,7 +81,8 @@ struct windows_job {
 	uint8_t *results;		    /* enum window_result */
 	pid_t tid;
 	int sys;
-	uint64_t stop_ns; /* how long the process was stopped */
+	uint64_t stop_ns;  /* how long the process was stopped */
+	uint64_t write_ns; /* how long it may be written to; 0: WINDOWS_WRITE_NS */
 };
 
 enum windows_result windows_change(struct windows_job *job);

@@ -11,9 +11,9 @@
 #include <linux/membarrier.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
@@ -34,7 +34,6 @@
 #define RSEQ_CPU_ID	   4  /* of struct rseq */
 #define REGISTER_SYNC_CORE 64 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
 #define SLACK_SIZE	   32 /* bytes of zeros at the end of a page, with room to spare */
-#define TSC_AT		   64 /* where an answer is put, in the page of the switch */
 
 struct rseq_config { /* struct ptrace_rseq_configuration */
 	uint64_t pointer;
@@ -303,40 +302,6 @@ static struct err *head_write(struct enter *t)
 	return NULL;
 }
 
-/*
- * Asks each thread whether it may read the time stamp counter. The code and the frame are those of
- * the region, which several threads can use.
- */
-static struct err *tsc_check(struct enter *t)
-{
-	const struct windows_journal *j = t->p->journal;
-	const taddr at = t->region + t->near_size + TSC_AT;
-	const uint64_t args[6] = {PR_GET_TSC, at};
-	struct err *e = NULL;
-
-	for (uint32_t i = 0; i < t->held.n && !e; i++) {
-		struct remote r = {.tid = t->held.threads[i].tid,
-				   .mem_fd = t->p->mem_fd,
-				   .code = j->call,
-				   .frame = j->frame,
-				   .buf = t->remote.buf};
-		int32_t mode = PR_TSC_ENABLE;
-		int64_t value = -1;
-
-		if (!remote_call(&r, SYS_prctl, args, &value)) {
-			t->remote.is_left |= r.is_left;
-			if (r.is_left)
-				e = refuse_call(t->p->pid, "prctl", errno ? errno : EIO);
-			continue; /* it has ended */
-		}
-		if (value == 0 &&
-		    sys_pread(t->p->mem_fd, &mode, sizeof(mode), at) == (ssize_t)sizeof(mode) &&
-		    mode == PR_TSC_SIGSEGV)
-			e = refuse_tsc(t->p->pid, r.tid);
-	}
-	return e;
-}
-
 /* False: the thread has none. */
 static bool rseq_ask(pid_t tid, int64_t *ret)
 {
@@ -413,7 +378,8 @@ static struct err *region_place(struct enter *t)
 				    EDT_NOTSUP);
 }
 
-static struct err *enter_held(struct enter *t)
+/* Holds the process; a thread of it can make calls then. */
+static struct err *calls_begin(struct enter *t)
 {
 	struct err *e = threads_hold(t);
 
@@ -422,25 +388,40 @@ static struct err *enter_held(struct enter *t)
 	if (!e)
 		e = proc_maps_read(t->p->pid, &t->maps);
 	if (!e)
-		e = region_place(t);
-	if (!e)
 		e = slack_borrow(t);
 	if (!e)
 		e = frame_borrow(t);
-	if (!e) {
-		e = region_map(t);
-		if (!e)
-			e = region_open(t);
-		if (!e)
-			e = head_write(t);
-		if (!e)
-			e = tsc_check(t);
-		if (e)
-			region_unmap(t);
-		else
-			rseq_find(t);
-	}
+	return e;
+}
+
+static void calls_end(struct enter *t)
+{
 	borrowed_give_back(t);
+	seize_release(&t->held);
+	proc_maps_deinit(&t->maps);
+}
+
+static struct err *enter_held(struct enter *t)
+{
+	struct err *e = calls_begin(t);
+
+	if (!e)
+		e = region_place(t);
+	if (e)
+		return e;
+	e = region_map(t);
+	if (!e)
+		e = region_open(t);
+	if (!e)
+		e = head_write(t);
+	if (e)
+		region_unmap(t);
+	else
+		rseq_find(t);
+	if (e && t->remote.is_dispatched) {
+		err_destroy(e);
+		e = refuse_dispatch(t->p->pid);
+	}
 	return e;
 }
 
@@ -450,8 +431,13 @@ static void enter_run(void *ctx)
 
 	t->is_busy = false;
 	t->e = enter_held(t);
-	seize_release(&t->held);
-	proc_maps_deinit(&t->maps);
+	calls_end(t);
+}
+
+static void enter_deinit(struct enter *t)
+{
+	free(t->frame_was);
+	free(t->remote.buf);
 }
 
 struct err *region_enter(struct patch *p, const struct patch_opts *o)
@@ -468,14 +454,57 @@ struct err *region_enter(struct patch *p, const struct patch_opts *o)
 	t.frame_was = xmalloc(ARCH_FRAME_MAX);
 	t.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
 	e = worker_run(enter_run, &t);
-	while (!e && t.is_busy && busy_wait(until)) { /* nothing was changed */
+	while (!e && t.is_busy && busy_wait(until, o->is_interrupted)) { /* nothing was changed */
 		err_destroy(t.e);
 		t.e = NULL;
 		e = worker_run(enter_run, &t);
 	}
-	free(t.frame_was);
-	free(t.remote.buf);
+	enter_deinit(&t);
 	return e ? e : t.e;
+}
+
+/* Whether the region is where the process has mapped it, and not what another program has there. */
+static bool region_is_there(const struct patch *p)
+{
+	char path[96];
+	struct stat ours, there;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)p->pid,
+		       (unsigned long long)p->journal->region,
+		       (unsigned long long)(p->journal->region + p->head_size + p->code_size));
+	return fstat(p->region_fd, &ours) == 0 && stat(path, &there) == 0 &&
+	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+static void leave_run(void *ctx)
+{
+	struct enter *t = ctx;
+
+	t->e = calls_begin(t);
+	if (!t->e && region_is_there(t->p))
+		region_unmap(t);
+	calls_end(t);
+}
+
+void region_leave(struct patch *p)
+{
+	const struct windows_journal *j = p->journal;
+	struct enter t = {.p = p,
+			  .region = j->region,
+			  .near_size = j->region_size,
+			  .has_shared = true,
+			  .has_private = true};
+	bool is_apart = p->data != j->region + p->head_size + p->code_size;
+
+	/* a call that has failed in its middle is still in the region */
+	if (p->is_left)
+		return;
+	t.has_data = is_apart && p->data_size;
+	t.frame_was = xmalloc(ARCH_FRAME_MAX);
+	t.remote = (struct remote){.mem_fd = p->mem_fd, .buf = xmalloc(ARCH_FRAME_MAX)};
+	err_destroy(worker_run(leave_run, &t));
+	err_destroy(t.e); /* it has ended, or does not stop: nothing leads into what stays */
+	enter_deinit(&t);
 }
 
 bool region_row_write(const struct patch *p, uint32_t row)

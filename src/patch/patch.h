@@ -59,6 +59,13 @@ struct patch_opts {
 	 * again for so long, while the process runs. 0: PATCH_BUSY_NS.
 	 */
 	uint64_t busy_ns;
+	const atomic_int *is_interrupted; /* not 0: no stop is tried again; NULL is allowed */
+	/*
+	 * Bytes of stack that the code of a window may need. A process with a thread that has less
+	 * beside the frame of a signal on its alternate stack (sigaltstack(2)) is refused.
+	 */
+	uint32_t stack_size;
+	uint64_t write_ns; /* how long is written during one stop; 0: 5 ms */
 };
 
 /* NULL: this machine's processor is one for which windows can be made; else a reason. */
@@ -66,12 +73,13 @@ const char *patch_lack(void);
 /*
  * Brings a region into the process. Errors are the refusals: another kind of processor, a program
  * of 32 bits or of Go, a seccomp filter that cannot be suspended, strict seccomp, system calls that
- * are dispatched in user space, another tracer, no hole within reach, no memory.
+ * are dispatched in user space, another tracer, no hole within reach, no memory, a thread with a
+ * small stack for signals.
  */
 MUST_CHECK struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret);
 /*
  * Takes all windows back, and forgets the region. Stubs stay mapped, because threads may be in
- * them. NULL is allowed.
+ * them, unless there was never a window. NULL is allowed.
  */
 void patch_close(struct patch *p);
 pid_t patch_pid(const struct patch *p);

@@ -40,17 +40,21 @@ struct patch {
 	size_t journal_size;
 	uint64_t head_size, code_size, data_size; /* parts of the region's file, in this order */
 	taddr data;
+	bool is_left; /* a thread may still be in the code of a call in the region */
 	bool has_rseq;
 	int64_t rseq_offset;
 	uint32_t next_row;
-	uint64_t busy_ns;
+	uint64_t busy_ns, write_ns;
 	uint64_t longest_stop_ns;
 };
 
 /* Runs a function in a thread of its own, which takes no signals. */
 MUST_CHECK struct err *worker_run(void (*run)(void *ctx), void *ctx);
-/* Waits before a stop is tried again that a thread has prevented; false: it is later than that. */
-bool busy_wait(uint64_t until);
+/*
+ * Waits before a stop is tried again that a thread has prevented; false: it is later than that, or
+ * *is_interrupted is not 0 (NULL is allowed).
+ */
+bool busy_wait(uint64_t until, const atomic_int *is_interrupted);
 
 /* ---- refusals (refuse.c) */
 
@@ -62,6 +66,9 @@ MUST_CHECK struct err *refuse_gone(pid_t pid);
 MUST_CHECK struct err *refuse_thread(pid_t pid, pid_t tid);
 /* Reading the time stamp counter is the end of this thread. */
 MUST_CHECK struct err *refuse_tsc(pid_t pid, pid_t tid);
+/* The thread's stack for signals has size bytes, of which want would be needed. */
+MUST_CHECK struct err *refuse_stack(pid_t pid, pid_t tid, uint64_t size, uint64_t want);
+MUST_CHECK struct err *refuse_dispatch(pid_t pid);
 MUST_CHECK struct err *refuse_call(pid_t pid, const char *call, int sys);
 bool seccomp_is_on(pid_t pid);
 
@@ -69,6 +76,10 @@ bool seccomp_is_on(pid_t pid);
 
 /* Fills the region's address, the descriptor of the region, and what p says of the process. */
 MUST_CHECK struct err *region_enter(struct patch *p, const struct patch_opts *o);
+/* Unmaps the region, into which no window has ever led. What fails leaves it mapped. */
+void region_leave(struct patch *p);
+/* threads.c: whether each thread of the process can run what the region will have. */
+MUST_CHECK struct err *threads_ask(struct patch *p, const struct patch_opts *o);
 /* The row of the table in the region is as that of the journal. False with errno. */
 bool region_row_write(const struct patch *p, uint32_t row);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why no region is brought into a process, and what the user can do. */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -168,11 +169,24 @@ struct err *refuse_thread(pid_t pid, pid_t tid)
 				   "64-bit programs only");
 	if (ptrace(PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, tid, (void *)sizeof(c), &c) == 0 &&
 	    c.mode)
-		return use_uprobes(err_new("process %d handles its system calls itself (syscall "
-					   "user dispatch): one that we make would be a signal",
-					   (int)pid),
-				   "it works while the process has it turned off");
+		return refuse_dispatch(pid);
 	return NULL;
+}
+
+struct err *refuse_dispatch(pid_t pid)
+{
+	return use_uprobes(err_new("process %d handles its system calls itself (syscall user "
+				   "dispatch): one that we make would be a signal",
+				   (int)pid),
+			   "it works while the process has it turned off");
+}
+
+struct err *refuse_stack(pid_t pid, pid_t tid, uint64_t size, uint64_t want)
+{
+	return use_uprobes(err_new("thread %d of process %d has a stack for signals of %" PRIu64
+				   " bytes, of which a probe in a handler may need %" PRIu64,
+				   (int)tid, (int)pid, size, want),
+			   "give the program a larger one (sigaltstack)");
 }
 
 struct err *refuse_tsc(pid_t pid, pid_t tid)

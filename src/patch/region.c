@@ -62,6 +62,7 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 			    .gate = o->gate,
 			    .keeper = o->keeper,
 			    .busy_ns = o->busy_ns ? o->busy_ns : PATCH_BUSY_NS,
+			    .write_ns = o->write_ns,
 			    .mem_fd = process_memory_open(pid),
 			    .region_fd = -1,
 			    .journal_fd = -1};
@@ -71,10 +72,15 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 		e = journal_create(p, o->windows);
 	if (!e)
 		e = region_enter(p, o);
-	if (!e && p->keeper) {
-		e = keeper_patched(p->keeper, p->journal->id, p->mem_fd, p->journal_fd,
-				   p->region_fd);
-		p->is_kept = !e;
+	if (!e) {
+		e = threads_ask(p, o);
+		if (!e && p->keeper) {
+			e = keeper_patched(p->keeper, p->journal->id, p->mem_fd, p->journal_fd,
+					   p->region_fd);
+			p->is_kept = !e;
+		}
+		if (e)
+			region_leave(p);
 	}
 	if (e)
 		patch_free(p);
@@ -99,6 +105,8 @@ void patch_close(struct patch *p)
 		/* pages that nobody reads any more; a stub that still runs gets a new one */
 		(void)fallocate(p->region_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				(off_t)(p->head_size + p->code_size), (off_t)p->data_size);
+		if (!p->next_row)
+			region_leave(p);
 	}
 	err_destroy(e); /* the keeper tries once more when we end, and then patch_leftovers() */
 	patch_free(p);

@@ -25,11 +25,11 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-bool busy_wait(uint64_t until)
+bool busy_wait(uint64_t until, const atomic_int *is_interrupted)
 {
 	static const struct timespec pause = {.tv_nsec = BUSY_NS};
 
-	if (now_ns() >= until)
+	if (now_ns() >= until || (is_interrupted && *is_interrupted))
 		return false;
 	(void)nanosleep(&pause, NULL);
 	return true;

@@ -25,16 +25,21 @@ static void change_run(void *ctx)
 	c->result = windows_change(&c->job);
 }
 
-/* *ret_gone: the process has ended; no error then. */
-static struct err *change_do(struct patch *p, struct change *c, bool *ret_gone)
+/*
+ * *ret_over: the process has ended, or the user does not wait for a thread that does not stop
+ * (is_interrupted, which may be NULL); no error then.
+ */
+static struct err *change_do(struct patch *p, struct change *c, const atomic_int *is_interrupted,
+			     bool *ret_over)
 {
 	uint64_t until = now_ns() + p->busy_ns;
 	struct err *e = worker_run(change_run, c);
 
-	while (!e && c->result == WINDOWS_BUSY && busy_wait(until))
+	while (!e && c->result == WINDOWS_BUSY && busy_wait(until, is_interrupted))
 		e = worker_run(change_run, c);
-	*ret_gone = !e && c->result == WINDOWS_GONE;
-	if (e)
+	*ret_over = !e && (c->result == WINDOWS_GONE ||
+			   (c->result == WINDOWS_BUSY && is_interrupted && *is_interrupted));
+	if (e || *ret_over)
 		return e;
 	p->longest_stop_ns = MAX(p->longest_stop_ns, c->job.stop_ns);
 	switch (c->result) {
@@ -98,15 +103,6 @@ static bool window_is_sound(const struct patch *p, const struct patch_window *w)
 	       w->pad < USER_END - 16 && w->stub >= code && w->stub < code + p->code_size;
 }
 
-/* The page becomes the process's own before it is stopped: this takes the longest. */
-static bool page_touch(const struct patch *p, taddr addr, const uint8_t *old)
-{
-	uint8_t now;
-
-	return pread(p->mem_fd, &now, 1, (off_t)addr) == 1 && now == *old &&
-	       sys_pwrite(p->mem_fd, &now, 1, addr) == 1;
-}
-
 /* Adds a window to the batch; what cannot be written gets its state. */
 static void batch_add(struct patch *p, struct batch *b, const struct patch_window *w, uint32_t k,
 		      enum patch_state *state)
@@ -133,9 +129,6 @@ static void batch_add(struct patch *p, struct batch *b, const struct patch_windo
 		return;
 	}
 	*state = PATCH_OUT;
-	(void)page_touch(p, w->addr, w->old); /* what fails is found out when all stands still */
-	if (w->pad)
-		(void)page_touch(p, w->pad, w->old_pad);
 	b->which[b->n] = k;
 	b->rows[b->n++] = row;
 }
@@ -148,12 +141,14 @@ static enum patch_state state_of(uint8_t result)
 	case WINDOW_DIFFERS: return PATCH_DIFFERS;
 	case WINDOW_REFUSED: return PATCH_REFUSED;
 	case WINDOW_BEYOND: return PATCH_BEYOND;
+	case WINDOW_LATE: return PATCH_OUT;
 	}
 	BUG("result %d of a window", result);
 }
 
-static struct err *batch_write(struct patch *p, struct batch *b, enum patch_state *states,
-			       bool *ret_gone)
+/* *k: the window behind the batch; it becomes the first one that there was no time for. */
+static struct err *batch_write(struct patch *p, struct batch *b, const atomic_int *is_interrupted,
+			       enum patch_state *states, uint32_t *k, bool *ret_over)
 {
 	struct change c = {.job = {.pid = p->pid,
 				   .mem_fd = p->mem_fd,
@@ -161,13 +156,16 @@ static struct err *batch_write(struct patch *p, struct batch *b, enum patch_stat
 				   .rows = b->rows,
 				   .n = b->n,
 				   .bounds = b->bounds,
-				   .results = b->results}};
-	struct err *e = change_do(p, &c, ret_gone);
+				   .results = b->results,
+				   .write_ns = p->write_ns}};
+	struct err *e = change_do(p, &c, is_interrupted, ret_over);
 
-	for (uint32_t i = 0; i < b->n; i++) {
+	for (uint32_t i = b->n; i-- > 0;) {
 		enum patch_state *s = &states[b->which[i]];
 
-		*s = e || *ret_gone ? PATCH_OUT : state_of(b->results[i]);
+		*s = e || *ret_over ? PATCH_OUT : state_of(b->results[i]);
+		if (!e && !*ret_over && b->results[i] == WINDOW_LATE)
+			*k = b->which[i];
 		/* of one that the kernel has refused, a part may be there: the row stays */
 		if (*s != PATCH_IN && *s != PATCH_REFUSED)
 			row_free(p, b->rows[i]);
@@ -280,10 +278,10 @@ static struct err *pass_write(struct patch *p, const struct patch_window *w, uin
 	for (uint32_t k = 0; k < n && !e && !*ret_over;) {
 		b->n = 0;
 		for (; k < n && b->n < PATCH_BATCH; k++)
-			if (states[k] == want)
+			if (states[k] == want || states[k] == PATCH_OUT)
 				batch_add(p, b, &w[k], k, &states[k]);
 		if (b->n)
-			e = batch_write(p, b, states, ret_over);
+			e = batch_write(p, b, is_interrupted, states, &k, ret_over);
 		if (is_interrupted && *is_interrupted)
 			*ret_over = true;
 	}
@@ -326,7 +324,7 @@ static struct err *batch_take_back(struct patch *p, struct batch *b, bool *ret_g
 				   .rows = b->rows,
 				   .n = b->n,
 				   .results = b->results}};
-	struct err *e = change_do(p, &c, ret_gone);
+	struct err *e = change_do(p, &c, NULL, ret_gone);
 
 	for (uint32_t i = 0; i < b->n && !e; i++)
 		if (*ret_gone || b->results[i] != WINDOW_HELD)

@@ -15,6 +15,10 @@
 #define MASK_SIZE    8		      /* Linux sizeof(sigset_t) */
 #define ASKED_MAX    6
 
+#ifndef SYS_USER_DISPATCH /* Linux include/uapi/asm-generic/siginfo.h, v5.11 */
+#define SYS_USER_DISPATCH 2
+#endif
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Where the kernel refuses forced writes through the file, it still grants them to a tracer. */
@@ -72,29 +76,46 @@ static bool thread_run(pid_t tid, int request, int want)
 	return false;
 }
 
-/* Makes the call, and returns to a stop as the first one was. */
-static bool call_run(pid_t tid, int64_t *ret)
+/* Returns to a stop as the first one was, at which the kernel sees to calls that are begun anew. */
+static bool call_end(pid_t tid)
+{
+	return sys_ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
+	       thread_run(tid, PTRACE_CONT, PTRACE_EVENT_STOP);
+}
+
+/* Whether the thread has stopped because its call is a signal to itself. */
+static bool is_dispatched(pid_t tid)
+{
+	siginfo_t si = {0};
+
+	return ptrace(PTRACE_GETSIGINFO, tid, NULL, &si) == 0 && si.si_signo == SIGSYS &&
+	       si.si_code == SYS_USER_DISPATCH;
+}
+
+/* Makes the call. *ret_dispatched: the kernel has not made it, and the signal was taken away. */
+static bool call_run(pid_t tid, int64_t *ret, bool *ret_dispatched)
 {
 	struct arch_words after;
 
-	if (!thread_run(tid, PTRACE_SYSCALL, SYSCALL_STOP) ||
-	    !thread_run(tid, PTRACE_SYSCALL, SYSCALL_STOP) || !arch_patch->words_read(tid, &after))
+	if (!thread_run(tid, PTRACE_SYSCALL, SYSCALL_STOP)) {
+		*ret_dispatched = errno == EPROTO && is_dispatched(tid);
+		return *ret_dispatched && call_end(tid);
+	}
+	if (!thread_run(tid, PTRACE_SYSCALL, SYSCALL_STOP) || !arch_patch->words_read(tid, &after))
 		return false;
 	*ret = arch_patch->call_value(&after);
-	/* at a stop of this kind, the kernel sees to calls that are begun anew */
-	return sys_ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
-	       thread_run(tid, PTRACE_CONT, PTRACE_EVENT_STOP);
+	return call_end(tid);
 }
 
 bool remote_call(struct remote *r, long nr, const uint64_t args[6], int64_t *ret)
 {
 	struct arch_words before, call;
-	uint64_t mask, all = ~0ull;
+	uint64_t mask, all = ~(1ull << (SIGSYS - 1));
 	int64_t value = 0;
 	uint32_t size;
 
 	errno = 0;
-	r->is_left = false;
+	r->is_left = r->is_dispatched = false;
 	if (!arch_patch->words_read(r->tid, &before) ||
 	    sys_ptrace(PTRACE_GETSIGMASK, r->tid, (void *)MASK_SIZE, &mask))
 		return false;
@@ -115,7 +136,7 @@ bool remote_call(struct remote *r, long nr, const uint64_t args[6], int64_t *ret
 	if (!arch_patch->words_write(r->tid, &call))
 		return false;
 	if (sys_ptrace(PTRACE_SETSIGMASK, r->tid, (void *)MASK_SIZE, &all) ||
-	    !call_run(r->tid, &value)) {
+	    !call_run(r->tid, &value, &r->is_dispatched)) {
 		r->is_left = true;
 		return false;
 	}
@@ -130,6 +151,10 @@ bool remote_call(struct remote *r, long nr, const uint64_t args[6], int64_t *ret
 		return false;
 	}
 	sys_point();
+	if (r->is_dispatched) {
+		errno = EACCES;
+		return false;
+	}
 	*ret = value;
 	return true;
 }

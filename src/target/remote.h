@@ -4,7 +4,8 @@
  *
  * The thread executes code of a few bytes (arch/patch.h) that was written into the process before,
  * with a frame from which it restores itself if we are killed in the middle. All of its signals are
- * blocked meanwhile.
+ * blocked meanwhile, but for SIGSYS: with syscall user dispatch, the kernel makes that signal of
+ * our call. It is taken away, and the thread knows of nothing. Blocked, it would end the process.
  *
  * Threads  the one that holds the process (target/seize.h); async-signal-safe.
  */
@@ -25,6 +26,8 @@ struct remote {
 	 * for which it needs the code and the frame.
 	 */
 	bool is_left;
+	/* It has failed because the thread handles its system calls itself (SIGSYS). */
+	bool is_dispatched;
 };
 
 /*

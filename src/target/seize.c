@@ -240,6 +240,26 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
 	return r;
 }
 
+enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seized *ret)
+{
+	uint64_t begin = now_ns();
+	enum seize_result r;
+
+	*ret = (struct seized){.pid = pid,
+			       .threads = memory_get(THREADS_SIZE),
+			       .known = memory_get(KNOWN_SIZE)};
+	if (!ret->threads || !ret->known)
+		return SEIZE_MANY;
+	r = thread_ask(ret, tid, suspends);
+	if (r != SEIZE_DONE)
+		return r;
+	if (!threads_await(ret, begin)) {
+		ret->tid = tid;
+		return SEIZE_BUSY;
+	}
+	return ret->n ? SEIZE_DONE : SEIZE_GONE;
+}
+
 void seize_release(struct seized *s)
 {
 	if (s->threads) {

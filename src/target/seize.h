@@ -50,6 +50,8 @@ struct seized {
  * nothing is held, but for threads that do not stop; seize_release() is called in any case.
  */
 enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret);
+/* The same of one thread, while the others run. */
+enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seized *ret);
 void seize_release(struct seized *s);
 /*
  * Waits for the next stop of a thread that runs; *ret_status as waitpid(2) has it. False: it has

@@ -798,6 +798,7 @@ static struct err *process_prepare(struct division *d, uint32_t process)
 		.is_early = target && proc_is_created(target),
 		.gate = live->names->file_opts.gate,
 		.bufsize = (uint32_t)MIN(live->opts->val[OPT_bufsize], (int64_t)INPROC_BUFSIZE_MAX),
+		.is_interrupted = &live->is_interrupted,
 		.debug = report_is_debugging(live->report) ? inproc_debug_line : NULL,
 		.ctx = live->report,
 	});

@@ -139,14 +139,17 @@ static void crowd(const void *at)
 			   0);
 }
 
+/* How many regions have code behind their first page: the process has been entered wholly then. */
 static int regions(void)
 {
 	char line[512];
 	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long at;
 	int n = 0;
 
 	while (f && fgets(line, sizeof(line), f))
-		n += strstr(line, " r-xs ") != NULL;
+		if (strstr(line, " r-xs ") && sscanf(line, "%lx", &at) == 1)
+			n += *(const volatile long *)(at + 4096) != 0;
 	if (f)
 		fclose(f);
 	return n;

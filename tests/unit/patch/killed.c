@@ -7,8 +7,6 @@
 
 #ifdef __x86_64__
 
-#include <dirent.h>
-
 #include "files/gate.h"
 #include "keeper/keeper.h"
 #include "kernel/sys.h"
@@ -56,31 +54,6 @@ static bool clean_await(pid_t pid)
 		(void)usleep(500);
 	}
 	return true;
-}
-
-/* The keeper of a tracer, by its command line. */
-static pid_t keeper_of(pid_t tracer)
-{
-	DIR *d = opendir("/proc");
-	const struct dirent *de;
-	char want[64];
-	pid_t found = 0;
-
-	(void)snprintf(want, sizeof(want), "uprobe-keeper of %d", (int)tracer);
-	while (d && !found && (de = readdir(d))) {
-		char path[300], line[64] = "";
-		FILE *f;
-
-		(void)snprintf(path, sizeof(path), "/proc/%s/cmdline", de->d_name);
-		f = de->d_name[0] >= '1' && de->d_name[0] <= '9' ? fopen(path, "re") : NULL;
-		if (f && fread(line, 1, sizeof(line) - 1, f) && strcmp(line, want) == 0)
-			found = (pid_t)strtol(de->d_name, NULL, 10);
-		if (f)
-			(void)fclose(f);
-	}
-	if (d)
-		(void)closedir(d);
-	return found;
 }
 
 /* Waits until the keeper of a tracer that has ended has done its work. */

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -157,6 +158,31 @@ __attribute__((unused)) static int victim_end(pid_t pid)
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
 	return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* The keeper of a tracer, by its command line. */
+__attribute__((unused)) static pid_t keeper_of(pid_t tracer)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *de;
+	char want[64];
+	pid_t found = 0;
+
+	(void)snprintf(want, sizeof(want), "uprobe-keeper of %d", (int)tracer);
+	while (d && !found && (de = readdir(d))) {
+		char path[300], line[64] = "";
+		FILE *f;
+
+		(void)snprintf(path, sizeof(path), "/proc/%s/cmdline", de->d_name);
+		f = de->d_name[0] >= '1' && de->d_name[0] <= '9' ? fopen(path, "re") : NULL;
+		if (f && fread(line, 1, sizeof(line) - 1, f) && strcmp(line, want) == 0)
+			found = (pid_t)strtol(de->d_name, NULL, 10);
+		if (f)
+			(void)fclose(f);
+	}
+	if (d)
+		(void)closedir(d);
+	return found;
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows and what a process does meanwhile: nothing is written to it while it runs; it handles its
+ * system calls itself; its stacks for signals are small; it is not waited for; nothing stays in it.
+ */
+#include "tap.h"
+
+#ifdef __x86_64__
+
+#include <sys/auxv.h>
+
+#include "files/gate.h"
+#include "keeper/keeper.h"
+#include "patch/victim.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+
+static struct gate *gate;
+static struct patch_window windows[V_COUNT];
+
+static bool all_are(const enum patch_state *s, enum patch_state want)
+{
+	for (uint32_t i = 0; i < V_COUNT; i++)
+		if (s[i] != want) {
+			printf("# window %u: state %d\n", i, (int)s[i]);
+			return false;
+		}
+	return true;
+}
+
+static bool is_fine(struct err *e)
+{
+	if (e)
+		printf("# %s\n", err_text(e));
+	err_destroy(e);
+	return !e;
+}
+
+/* Whether the process has the memory of a region. */
+static bool has_region(pid_t pid)
+{
+	char path[64], line[512];
+	bool is_there = false;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		is_there |= strstr(line, "r-xs") && strstr(line, "/dev/zero");
+	if (f)
+		(void)fclose(f);
+	return is_there;
+}
+
+/* ---- writes ---------------------------------------------------------------------------------- */
+
+static pid_t watched; /* 0: no writes are watched */
+static uint32_t nwrites, nloose;
+
+static bool is_held(pid_t pid)
+{
+	char line[512] = "", path[64];
+	const char *end;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		(void)fclose(f);
+	end = strrchr(line, ')');
+	return end && end[1] == ' ' && end[2] == 't';
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t size, off_t at);
+
+/* All writes of this program come here. */
+ssize_t pwrite64(int fd, const void *from, size_t size, off_t at)
+{
+	taddr lo = (taddr)victim_add, hi = (taddr)victim_pad + 5;
+
+	if (watched && (taddr)at >= lo && (taddr)at < hi) {
+		nwrites++;
+		nloose += !is_held(watched);
+	}
+	return syscall(SYS_pwrite64, fd, from, size, at);
+}
+
+/* A breakpoint that comes while the process runs must not meet our writes. */
+static void test_writes(void)
+{
+	pid_t pid = victim_start(victim_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	o.write_ns = 1; /* each stop has time for one window */
+	e = patch_open(pid, &o, &p);
+	if (!e)
+		e = victim_windows(p, windows);
+	watched = pid;
+	if (!e)
+		e = patch_write(p, windows, V_COUNT, NULL, s);
+	ok(is_fine(e) && all_are(s, PATCH_IN), "windows are written in several stops");
+	ok(nwrites > V_COUNT && !nloose, "%u writes, %u of them while the process runs", nwrites,
+	   nloose);
+	ok(is_fine(patch_take_back_all(p)) && !nloose, "the same for those that are taken back");
+	watched = 0;
+	patch_close(p);
+	ok(victim_is_clean(pid) && calls_await(500), "all is as it was");
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
+/* ---- windows that come when probes fire ------------------------------------------------------ */
+
+static void calls_on_demand(void)
+{
+	shared->is_ready = 1;
+	for (uint32_t n = 0; !shared->stop; n++) {
+		while (shared->go <= n && !shared->stop)
+			(void)usleep(200);
+		for (uint64_t i = 0; i < 1000 && !shared->stop; i++)
+			victim_round(i);
+		shared->done = n + 1;
+	}
+}
+
+/* A window that was held back is written after the switch was turned on. */
+static void test_later(void)
+{
+	pid_t pid = victim_start(calls_on_demand);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	e = patch_open(pid, &o, &p);
+	if (!e)
+		e = victim_windows(p, windows);
+	if (!e)
+		e = patch_write(p, windows + 1, V_COUNT - 1, NULL, s);
+	if (!e)
+		e = patch_switch(p, true);
+	shared->go = 1;
+	(void)await(&shared->done, 1);
+	if (!e)
+		e = patch_write(p, windows, 1, NULL, s);
+	ok(is_fine(e) && s[0] == PATCH_IN, "a window is written while others fire");
+	shared->go = 2;
+	(void)await(&shared->done, 2);
+	is_int(counter(p, V_ADD), 1000, "it fires from then on, each time");
+	is_int(counter(p, V_LONG), 2000, "the others as before");
+	patch_close(p);
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
+/* ---- user dispatch --------------------------------------------------------------------------- */
+
+static void on_sigsys(int sig)
+{
+	(void)sig;
+	shared->signals++;
+}
+
+static bool libc_find(unsigned long *lo, unsigned long *hi)
+{
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "re");
+
+	*lo = 0;
+	while (f && !*lo && fgets(line, sizeof(line), f))
+		if (strstr(line, "r-xp") && strstr(line, "libc.so") &&
+		    sscanf(line, "%lx-%lx", lo, hi) != 2)
+			*lo = 0;
+	if (f)
+		(void)fclose(f);
+	return *lo;
+}
+
+/* System calls of all code but the C library become signals, as of now. */
+static void dispatch_run(void)
+{
+	static char selector = 1; /* SYSCALL_DISPATCH_FILTER_BLOCK */
+	unsigned long lo, hi;
+
+	(void)signal(SIGSYS, on_sigsys);
+	shared->is_ready = 1;
+	(void)await(&shared->go, 1);
+	if (!libc_find(&lo, &hi) || prctl(PR_SET_SYSCALL_USER_DISPATCH, 1, lo, hi - lo, &selector))
+		_exit(3);
+	shared->done = 1;
+	(void)victim_thread(NULL);
+}
+
+static void test_dispatch(void)
+{
+	pid_t pid = victim_start(dispatch_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	e = patch_open(pid, &o, &p);
+	if (!e)
+		e = victim_windows(p, windows);
+	if (!e)
+		e = patch_write(p, windows, V_COUNT, NULL, s);
+	shared->go = 1;
+	if (!await(&shared->done, 1)) {
+		ok(true, "user dispatch # SKIP the kernel, or a static C library, has none");
+		patch_close(p);
+		(void)victim_end(pid);
+		return;
+	}
+	ok(is_fine(e) && all_are(s, PATCH_IN),
+	   "a process dispatches its calls while it has windows");
+	e = patch_take_back_all(p);
+	ok(is_fine(e) && victim_is_clean(pid), "they are taken back");
+	ok(is_fine(patch_write(p, windows, V_COUNT, NULL, s)) && all_are(s, PATCH_IN),
+	   "and written again");
+	ok(calls_await(500), "the process runs on");
+	patch_close(p);
+	ok(victim_is_clean(pid) && calls_await(500), "all is as it was");
+	is_int(shared->signals, 0, "it had no signal");
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
+/* ---- small stacks for signals ---------------------------------------------------------------- */
+
+#define BODY 1328u /* what a body may need in this test */
+static size_t alternate_size;
+
+static void alternate_run(void)
+{
+	static uint8_t bytes[65536];
+	stack_t stack = {.ss_sp = bytes, .ss_size = alternate_size};
+
+	if (sigaltstack(&stack, NULL))
+		_exit(3);
+	shared->is_ready = 1;
+	(void)victim_thread(NULL);
+}
+
+static void test_alternate(void)
+{
+	size_t least = getauxval(AT_MINSIGSTKSZ);
+
+	for (int i = 0; i < 2; i++) {
+		struct patch_opts o = victim_opts(gate, NULL);
+		struct patch *p = NULL;
+		struct err *e;
+		pid_t pid;
+
+		alternate_size = MAX(least, (size_t)2048) + (i ? BODY : 0);
+		pid = victim_start(alternate_run);
+		(void)await(&shared->is_ready, 1);
+		o.stack_size = BODY;
+		e = patch_open(pid, &o, &p);
+		if (i)
+			ok(!e, "a stack for signals that a body fits into");
+		else
+			ok(e && strstr(err_text(e), "has a stack for signals of"),
+			   "one that is as large as the frame of a signal: %s",
+			   e ? err_text(e) : "no error");
+		err_destroy(e);
+		ok(has_region(pid) == i, "the region is %s", i ? "there" : "not there any more");
+		patch_close(p);
+		ok(calls_await(200) && victim_is_clean(pid), "the process runs on");
+		is_int(victim_end(pid), 0, "no result was wrong");
+	}
+}
+
+/* ---- a keeper that does not answer ----------------------------------------------------------- */
+
+static void test_keeper(void)
+{
+	pid_t pid = victim_start(victim_run), keeper = 0;
+	struct keeper *k = NULL;
+	struct patch *p = NULL;
+	struct patch_opts o;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	if (!is_fine(keeper_create(false, &k)))
+		exit(1);
+	for (int i = 0; i < 10000 && !(keeper = keeper_of(getpid())); i++)
+		(void)usleep(1000);
+	if (!keeper || kill(keeper, SIGKILL))
+		exit(1);
+	o = victim_opts(gate, k);
+	e = patch_open(pid, &o, &p);
+	ok(e != NULL, "the keeper does not answer: %s", e ? err_text(e) : "no error");
+	err_destroy(e);
+	ok(!has_region(pid), "nothing stays mapped");
+	ok(calls_await(500) && victim_is_clean(pid), "the process runs on");
+	o.keeper = NULL;
+	e = patch_open(pid, &o, &p);
+	ok(is_fine(e) && has_region(pid), "another time, without it");
+	patch_close(p);
+	ok(!has_region(pid), "a region that no window has led to is unmapped");
+	is_int(victim_end(pid), 0, "no result was wrong");
+	keeper_destroy(k);
+}
+
+/* ---- a process that is not waited for -------------------------------------------------------- */
+
+static void stuck_run(void)
+{
+	shared->is_ready = 1;
+	(void)await(&shared->go, 1);
+	if (!vfork()) {
+		shared->is_ready = 2;
+		while (!shared->stop)
+			(void)usleep(1000);
+		_exit(0);
+	}
+}
+
+static atomic_int interrupted;
+
+static void *interrupt_thread(void *arg)
+{
+	(void)usleep(700000);
+	interrupted = 1;
+	return arg;
+}
+
+static void test_interrupted(void)
+{
+	pid_t pid = victim_start(stuck_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL, *q = NULL;
+	uint64_t begin;
+	struct err *e;
+	pthread_t t;
+
+	(void)await(&shared->is_ready, 1);
+	o.busy_ns = 20000000000;
+	o.is_interrupted = &interrupted;
+	e = patch_open(pid, &o, &p);
+	if (!e)
+		e = victim_windows(p, windows);
+	shared->go = 1;
+	(void)await(&shared->is_ready, 2);
+	begin = now_ns();
+	(void)pthread_create(&t, NULL, interrupt_thread, NULL);
+	if (!e)
+		e = patch_write(p, windows, V_COUNT, &interrupted, s);
+	ok(is_fine(e) && all_are(s, PATCH_OUT) && now_ns() - begin < 10000000000,
+	   "a thread that cannot be stopped is not waited for when the user interrupts");
+	is_int(patch_count(p), 0, "no window is said to be in place");
+	begin = now_ns();
+	e = patch_open(pid, &o, &q);
+	ok(e && now_ns() - begin < 10000000000, "nor is it entered: %s",
+	   e ? err_text(e) : "no error");
+	err_destroy(e);
+	(void)pthread_join(t, NULL);
+	shared->stop = 1;
+	patch_close(p);
+	is_int(victim_end(pid), 0, "the process ends as it would");
+}
+
+int main(void)
+{
+	if (geteuid()) {
+		printf("1..0 # SKIP needs privilege\n");
+		return 0;
+	}
+	gate = gate_create();
+	test_writes();
+	test_later();
+	test_dispatch();
+	test_alternate();
+	test_keeper();
+	test_interrupted();
+	gate_destroy(gate);
+	return tap_done();
+}
+
+#else
+
+int main(void)
+{
+	printf("1..0 # SKIP windows are made for x86-64 only\n");
+	return 0;
+}
+
+#endif
