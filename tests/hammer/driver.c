@@ -47,7 +47,7 @@ struct function {
 	taddr addr;
 	uint64_t size;
 	uint32_t first, n;
-	bool is_whole; /* entry and all exits have windows */
+	bool is_whole; /* entry and all exits have windows, in each cycle */
 };
 
 struct module {
@@ -257,6 +257,7 @@ static uint32_t func_write(uint8_t *buf, taddr at, taddr counters)
 
 struct made {
 	VEC(struct patch_window) windows;
+	VEC(uint32_t) plans; /* by window: its index in the plan */
 	uint32_t nrefused;
 	uint64_t size;
 };
@@ -317,6 +318,7 @@ static struct err *stubs_make(const struct opts *o, struct module *m, struct pat
 		}
 		stub_window(w, m->bias, &s, env.code, &pw);
 		vec_push(&made->windows, pw);
+		vec_push(&made->plans, i);
 		made->size += ROUND_UP((uint64_t)s.size, STUB_ALIGN);
 	}
 	return patch_code_write(p, 0, code, made->size);
@@ -355,15 +357,34 @@ static bool is_over(struct err **e, struct patch *p, struct totals *t)
 	return false;
 }
 
-static void states_count(const struct made *made, const enum patch_state *states, int64_t bias,
+/* A site of the function had no window for a while: its entries and returns may differ. */
+static void function_part(struct module *m, uint32_t site)
+{
+	uint32_t lo = 0, hi = m->functions.len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (m->functions.data[mid].first <= site)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	m->functions.data[lo - 1].is_whole = false;
+}
+
+static void states_count(const struct made *made, const enum patch_state *states, struct module *m,
 			 struct totals *t)
 {
 	for (uint32_t i = 0; i < made->windows.len; i++) {
-		taddr addr = made->windows.data[i].addr - (uint64_t)bias;
+		taddr addr = made->windows.data[i].addr - (uint64_t)m->bias;
+		const struct flow_window *w = &m->plan.windows.data[made->plans.data[i]];
 
 		t->states[states[i]]++;
 		if (states[i] != PATCH_IN && !t->cycles && t->nshown++ < SHOWN)
 			printf("state %d: %#lx\n", states[i], (unsigned long)addr);
+		for (uint32_t k = 0; states[i] != PATCH_IN && k < w->nbodies; k++)
+			function_part(m, w->bodies[k].site);
 	}
 }
 
@@ -376,7 +397,7 @@ static void time_add(double begin, double *sum, double *max)
 }
 
 static struct err *cycle_run(const struct opts *o, struct patch *p, const struct made *made,
-			     int64_t bias, enum patch_state *states, struct totals *t)
+			     struct module *m, enum patch_state *states, struct totals *t)
 {
 	struct timespec pause = {.tv_sec = o->ms / 1000, .tv_nsec = o->ms % 1000 * 1000000};
 	double begin = now_ms();
@@ -391,7 +412,7 @@ static struct err *cycle_run(const struct opts *o, struct patch *p, const struct
 	if (e)
 		return e;
 	time_add(begin, &t->write_ms, &t->write_max_ms);
-	states_count(made, states, bias, t);
+	states_count(made, states, m, t);
 	/* Windows are written in batches: only now all of them are in place. */
 	e = patch_switch(p, true);
 	if (e)
@@ -413,14 +434,14 @@ static struct err *cycle_run(const struct opts *o, struct patch *p, const struct
 }
 
 static struct err *cycles_run(const struct opts *o, struct patch *p, const struct made *made,
-			      int64_t bias, struct totals *t)
+			      struct module *m, struct totals *t)
 {
 	CLEANUP(free) enum patch_state *states = xcalloc(made->windows.len + 1, sizeof(*states));
 	double end = now_ms() + o->seconds * 1e3;
 
 	while (!interrupted && !patch_is_gone(p) && (!o->cycles || t->cycles < o->cycles) &&
 	       (!o->seconds || now_ms() < end)) {
-		struct err *e = cycle_run(o, p, made, bias, states, t);
+		struct err *e = cycle_run(o, p, made, m, states, t);
 
 		if (e)
 			return patch_is_gone(p) ? (err_destroy(e), NULL) : e;
@@ -506,7 +527,7 @@ static struct err *hammer_run(const struct opts *o, int *ret_status)
 		goto out;
 	e = stubs_make(o, &m, p, &c, &made);
 	if (!e)
-		e = cycles_run(o, p, &made, m.bias, &t);
+		e = cycles_run(o, p, &made, &m, &t);
 	if (!e) {
 		*ret_status = balance_print(o, &m, p, &c, &t, &made) ? 0 : 1;
 		if (patch_is_gone(p))
@@ -520,6 +541,7 @@ out:
 	vec_deinit(&m.functions);
 	vec_deinit(&m.sites);
 	vec_deinit(&made.windows);
+	vec_deinit(&made.plans);
 	return e;
 }
 
