@@ -40,7 +40,8 @@ struct loaded {
 	/* Windows at first instructions: flow_window.is_first_jump. */
 	VEC(taddr) firsts;
 	bool is_hidden_told;
-	void (*notice)(void *ctx, const char *msg); /* attach_opts.notice */
+	/* as in struct attach_opts */
+	void (*notice)(void *ctx, const char *msg);
 	void *notice_ctx;
 };
 
@@ -614,22 +615,56 @@ static void state_lead(struct inproc_run *r)
 		inproc_set_state(&r->run, RT_STATE_EXITING);
 }
 
-/* Tries again to write windows into which a signal handler was about to return. */
+static void windows_give_up(const struct inproc *p, const struct loaded *l)
+{
+	struct strbuf text = {0};
+
+	if (!l->notice)
+		return;
+	strbuf_addf(&text,
+		    "%" PRIu32 " places are left out: a signal handler of process %d has "
+		    "interrupted them, and does not return",
+		    states_count(l, PATCH_HELD), (int)p->opts.pid);
+	l->notice(l->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/*
+ * Tries again to write the windows into which a signal handler was about to return, all in one
+ * stop. Their probes fire from then on; what a call that has begun before does is half seen, as at
+ * the begin of a session.
+ */
+static struct err *held_write(const struct inproc *p, struct loaded *l)
+{
+	uint32_t n = 0, count = states_count(l, PATCH_HELD);
+	CLEANUP(free) struct patch_window *list = xcalloc(count, sizeof(*list));
+	CLEANUP(free) enum patch_state *states = xcalloc(count, sizeof(*states));
+	struct err *e;
+
+	for (uint32_t i = 0; i < l->windows.len; i++)
+		if (l->states[i] == PATCH_HELD)
+			list[n++] = l->windows.data[i];
+	e = patch_write(p->patch, list, n, p->opts.is_interrupted, states);
+	n = 0;
+	for (uint32_t i = 0; i < l->windows.len; i++)
+		if (l->states[i] == PATCH_HELD && states[n++] != PATCH_OUT)
+			l->states[i] = states[n - 1];
+	return e;
+}
+
 static void windows_retry(const struct inproc_run *r)
 {
 	for (struct loaded *l = r->units; l; l = l->next) {
-		struct err *e = NULL;
+		struct err *e;
 
 		if (l->ntries >= RETRIES || !l->states || !states_count(l, PATCH_HELD))
 			continue;
-		l->ntries++;
-		for (uint32_t i = 0; i < l->windows.len && !e; i++)
-			if (l->states[i] == PATCH_HELD)
-				e = patch_write(r->p->patch, &l->windows.data[i], 1, NULL,
-						&l->states[i]);
+		e = held_write(r->p, l);
 		if (e)
 			inproc_debug(r->p, "windows are held back", e);
 		err_destroy(e);
+		if (++l->ntries == RETRIES && states_count(l, PATCH_HELD))
+			windows_give_up(r->p, l);
 	}
 }
 
