@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that has memory which looks like what a tracer has left there: heads and tables of
+ * windows in which random bytes are random, and rows that mean code of it or of nobody. Nothing is
+ * taken back that was not written, and who reads it lives.
+ */
+#include "tap.h"
+
+#ifdef __x86_64__
+
+#include "files/gate.h"
+#include "patch/patch_impl.h"
+#include "patch/victim.h"
+
+#define SIZE   (1u << 20)
+#define ROUNDS 400
+
+static uint8_t *region; /* shared with the process, where it may be executed */
+static uint32_t seed = 1;
+
+static uint32_t number(void)
+{
+	seed = seed * 1103515245 + 12345;
+	return seed >> 8;
+}
+
+static void forged_run(void)
+{
+	if (mprotect(region, SIZE, PROT_READ | PROT_EXEC))
+		_exit(3);
+	victim_run();
+}
+
+/* A number that is near one at which something ends, or any. */
+static uint64_t number_odd(uint64_t near)
+{
+	switch (number() % 6) {
+	case 0: return near;
+	case 1: return near + number() % 3 - 1;
+	case 2: return near * 2;
+	case 3: return UINT64_MAX - number() % 16;
+	case 4: return number() % 16;
+	default: return (uint64_t)number() << 40 | number();
+	}
+}
+
+static taddr addr_odd(void)
+{
+	static uint8_t *const code[] = {victim_add_window, victim_load_window, victim_pad};
+
+	switch (number() % 4) {
+	case 0: return (taddr)region + number() % SIZE;
+	case 1: return number_odd((taddr)region);
+	default: return (taddr)code[number() % ARRAY_LEN(code)] + number() % 3;
+	}
+}
+
+static void region_forge(void)
+{
+	uint32_t nrows = (SIZE - REGION_ROWS) / sizeof(struct window_row);
+	struct region_head h = {.text = REGION_TEXT,
+				.version = REGION_VERSION,
+				.nrows = number() % 64,
+				.code_size = SIZE,
+				.data_size = 4096};
+	struct window_row r;
+
+	if (number() % 3 == 0)
+		h.nrows = (uint32_t)number_odd(nrows);
+	if (number() % 8 == 0)
+		h.code_size = number_odd(SIZE);
+	if (number() % 8 == 0)
+		h.data_size = number_odd(SIZE);
+	memcpy(region, &h, sizeof(h));
+	for (uint32_t i = 0; i < 64; i++) {
+		for (uint32_t k = 0; k < sizeof(r); k++)
+			((uint8_t *)&r)[k] = (uint8_t)number();
+		r.addr = addr_odd();
+		r.pad = number() % 2 ? addr_odd() : 0;
+		r.stub = addr_odd();
+		memcpy(region + REGION_ROWS + i * sizeof(r), &r, sizeof(r));
+	}
+	for (uint32_t i = number() % 4; i > 0; i--)
+		region[number() % (i % 2 ? 128 : 8192)] = (uint8_t)number();
+}
+
+int main(void)
+{
+	uint32_t nerrors = 0, ntaken = 0, nchanged = 0;
+	struct gate *gate;
+	pid_t pid;
+
+	if (geteuid()) {
+		printf("1..0 # SKIP needs privilege\n");
+		return 0;
+	}
+	gate = gate_create();
+	region = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = victim_start(forged_run);
+	(void)await(&shared->is_ready, 1);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		uint32_t n = 0;
+		struct err *e;
+
+		region_forge();
+		e = patch_leftovers(pid, gate, &n);
+		nerrors += e != NULL;
+		ntaken += n;
+		nchanged += !victim_is_clean(pid);
+		if (e && nerrors == 1)
+			printf("# %s\n", err_text(e));
+		err_destroy(e);
+	}
+	is_int(ntaken, 0, "nothing is taken back that was not written");
+	is_int(nchanged, 0, "the code of the process is as it was");
+	ok(calls_await(500), "it runs on");
+	printf("# %u errors in %u rounds\n", nerrors, ROUNDS);
+	is_int(victim_end(pid), 0, "no result was wrong");
+	gate_destroy(gate);
+	return tap_done();
+}
+
+#else
+
+int main(void)
+{
+	printf("1..0 # SKIP windows are made for x86-64 only\n");
+	return 0;
+}
+
+#endif
