@@ -48,6 +48,11 @@ enum flow_kind {
 	FLOW_ENTRY,  /* addr: of the function */
 	FLOW_EXIT,   /* addr: of a return, or of a jump out of the function */
 	FLOW_OFFSET, /* addr: of any instruction */
+	/*
+	 * addr: of the nop of a program's own probe. The body runs behind it, where registers,
+	 * flags and memory are those at the nop.
+	 */
+	FLOW_NOP,
 };
 
 struct flow_site {
@@ -76,6 +81,9 @@ enum flow_lack {
 	FLOW_UNKNOWN_JUMP, /* the function jumps to where a table says that was not found */
 	FLOW_FIRST,	   /* room only at the first instruction of the function */
 	FLOW_PAGES,	   /* the jump would lie on two pages: it could be written only in part */
+	FLOW_NO_NOP,	   /* the instruction of a program's own probe is no nop */
+	FLOW_JOINS,	   /* control comes to behind the nop from elsewhere, too */
+	FLOW_OTHER_NOP,	   /* the nop of a program's own probe would be in the window */
 	FLOW_NLACKS,
 };
 
@@ -135,6 +143,12 @@ struct flow_opts {
 	/* windows of earlier plans, whose bytes are in use */
 	const struct flow_window *taken;
 	uint32_t ntaken;
+	/*
+	 * The nops of the file's own probes, ascending. No window has one: other tracers write
+	 * breakpoints there.
+	 */
+	const uint64_t *nops;
+	uint32_t nnops;
 };
 
 struct flow_plan {
@@ -146,6 +160,13 @@ struct flow_plan {
 MUST_CHECK struct err *flow_plan(const struct flow *f, const struct flow_site *sites, uint32_t n,
 				 const struct flow_opts *opts, struct flow_plan *ret);
 void flow_plan_deinit(struct flow_plan *p);
+
+/*
+ * How many pieces of padding the file has that nobody executes; finds in one of them an instruction
+ * at which the kernel can place a uprobe, and how many bytes it has; false: there is none.
+ */
+uint32_t flow_idle_count(const struct flow *f);
+bool flow_idle_find(const struct flow *f, uint32_t i, uint64_t *ret_addr, uint32_t *ret_size);
 
 /* ---- the functions of a file (census.c) ----------------------------------------------------- */
 

@@ -42,6 +42,9 @@ const char *flow_lack_text(enum flow_lack lack)
 	case FLOW_UNKNOWN_JUMP: return "a jump to where is not known";
 	case FLOW_FIRST: return "room only at the first instruction";
 	case FLOW_PAGES: return "two pages, on which a jump cannot be written at once";
+	case FLOW_NO_NOP: return "the probe's instruction is no nop";
+	case FLOW_JOINS: return "control comes from elsewhere, too, right behind the nop";
+	case FLOW_OTHER_NOP: return "the nop of one of the program's own probes is in the way";
 	case FLOW_NLACKS: break;
 	}
 	return "not known";

@@ -58,6 +58,27 @@ static bool range_take(const struct planning *p, uint64_t addr, uint32_t size)
 	return true;
 }
 
+/* Returns the first nop of a program's own probe at an address or behind it; UINT64_MAX: none. */
+static uint64_t nop_from(const struct planning *p, uint64_t addr)
+{
+	uint32_t lo = 0, hi = p->opts->nnops;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (p->opts->nops[mid] < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < p->opts->nnops ? p->opts->nops[lo] : UINT64_MAX;
+}
+
+static bool has_nop(const struct planning *p, uint64_t addr, uint32_t size)
+{
+	return nop_from(p, addr) - addr < size;
+}
+
 static uint32_t window_size(const struct flow_window *w)
 {
 	return MAX(w->len, w->jump);
@@ -96,7 +117,8 @@ static uint64_t pad_find(const struct planning *p, uint64_t addr)
 		uint64_t last = MIN(to, r->addr + r->size - FLOW_JUMP);
 
 		for (uint64_t at = MAX(from, r->addr); at <= last; at++)
-			if (is_on_page(at, FLOW_JUMP) && range_is_free(p, at, FLOW_JUMP))
+			if (is_on_page(at, FLOW_JUMP) && range_is_free(p, at, FLOW_JUMP) &&
+			    !has_nop(p, at, FLOW_JUMP))
 				return at;
 	}
 	return 0;
@@ -109,7 +131,8 @@ struct spot {
 	struct flow_range bounds; /* its function */
 	uint64_t at;
 	struct flow_prologue prologue; /* of FLOW_ENTRY */
-	bool is_exit;
+	bool is_entry;
+	bool goes_back; /* the window may begin before it */
 };
 
 static bool body_add(struct flow_window *w, const struct spot *s, uint32_t site)
@@ -122,7 +145,7 @@ static bool body_add(struct flow_window *w, const struct spot *s, uint32_t site)
 		w->bodies[at] = w->bodies[at - 1];
 	w->bodies[at] = (struct flow_body){(uint8_t)off, site};
 	w->nbodies++;
-	if (!s->is_exit) {
+	if (s->is_entry) {
 		w->pushed = s->prologue.pushed;
 		w->changed_args = s->prologue.changed_args;
 	}
@@ -148,6 +171,7 @@ static bool window_join(const struct planning *p, const struct spot *s, uint32_t
 	}
 	longer = *w;
 	if (!window_extend(p->f, &s->bounds, &longer, s->at) ||
+	    has_nop(p, w->addr, window_size(&longer)) ||
 	    !range_is_free(p, w->addr + window_size(w), window_size(&longer) - window_size(w)))
 		return false;
 	*w = longer;
@@ -162,6 +186,8 @@ static enum flow_lack window_put(const struct planning *p, struct flow_window *w
 {
 	if (!is_on_page(w->addr, w->jump))
 		return FLOW_PAGES;
+	if (has_nop(p, w->addr, window_size(w)))
+		return FLOW_OTHER_NOP;
 	if (!range_is_free(p, w->addr, window_size(w)))
 		return FLOW_OVERLAPS;
 	if (w->jump == FLOW_JUMP_SHORT) {
@@ -192,7 +218,7 @@ static bool is_our_jump(const struct flow_area *a, uint64_t addr)
 /* Whether a window of an exit is at a first instruction where it could not stay. */
 static bool is_at_first(const struct planning *p, const struct spot *s, const struct flow_window *w)
 {
-	return w->addr == s->bounds.start && s->is_exit && !p->opts->at_entry &&
+	return w->addr == s->bounds.start && s->goes_back && !p->opts->at_entry &&
 	       !w->is_first_jump && !(w->ends && w->len == 1);
 }
 
@@ -220,7 +246,7 @@ static enum flow_lack starts_try(const struct planning *p, const struct spot *s,
 			first = lack;
 		if (lack == FLOW_NO_PAD)
 			return lack;
-		if (lack == FLOW_NO_CODE || !s->is_exit || is_marked(a, start))
+		if (lack == FLOW_NO_CODE || !s->goes_back || is_marked(a, start))
 			break;
 		start = insn_before(p->f, &s->bounds, start);
 		if (!start || s->at - start >= FLOW_WINDOW_MAX)
@@ -229,16 +255,41 @@ static enum flow_lack starts_try(const struct planning *p, const struct spot *s,
 	return first;
 }
 
+/*
+ * Finds the place behind the nop of a program's own probe: behind its neighbours, too, which may be
+ * in no window. Control must come there from the nop alone.
+ */
+static enum flow_lack nop_leave(const struct planning *p, const struct flow_area *a, struct spot *s)
+{
+	s->prologue.has_red_zone = true;
+	do {
+		uint8_t entry = a->map[s->at - a->addr];
+
+		if (insn_kind(entry) != CODE_NOP)
+			return entry ? FLOW_NO_NOP : FLOW_NO_CODE;
+		s->at += insn_size(entry);
+		if (s->at >= s->bounds.end)
+			return FLOW_SHORT;
+		if (is_marked(a, s->at))
+			return FLOW_JOINS;
+	} while (nop_from(p, s->at) == s->at);
+	return FLOW_FITS;
+}
+
 static enum flow_lack spot_find(const struct planning *p, const struct flow_site *site,
 				bool at_entry, struct spot *ret)
 {
 	const struct flow_area *a = area_at(p->f, site->addr);
 
-	*ret = (struct spot){.at = site->addr, .is_exit = site->kind != FLOW_ENTRY};
+	*ret = (struct spot){.at = site->addr,
+			     .is_entry = site->kind == FLOW_ENTRY,
+			     .goes_back = site->kind == FLOW_EXIT || site->kind == FLOW_OFFSET};
 	if (!a || !a->map[site->addr - a->addr])
 		return FLOW_NO_CODE;
 	ret->bounds = flow_around(p->f, a, site->addr);
-	if (ret->is_exit) {
+	if (site->kind == FLOW_NOP)
+		return nop_leave(p, a, ret);
+	if (ret->goes_back) {
 		ret->prologue.has_red_zone = insn_kind(a->map[site->addr - a->addr]) != CODE_RET;
 		return FLOW_FITS;
 	}

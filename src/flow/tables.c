@@ -450,3 +450,51 @@ void runs_find(struct flow *f)
 	for (uint32_t i = 0; i < f->areas.len; i++)
 		area_runs(f, &f->areas.data[i]);
 }
+
+/* ---- padding for uprobes that never fire ----------------------------------------------------- */
+
+/*
+ * The offset in a nop of padding at which the kernel lets a uprobe be: behind prefixes of segments,
+ * which it refuses (Linux arch/x86/kernel/uprobes.c: is_prefix_bad()).
+ */
+static bool nop_is_probed(const uint8_t *code, uint32_t size, uint32_t *ret)
+{
+	uint32_t i = 0;
+
+	while (i < size && (code[i] == 0x66 || code[i] == 0x2e))
+		i++;
+	*ret = i;
+	return (i + 1 < size && code[i] == 0x0f && code[i + 1] == 0x1f) ||
+	       (i + 1 == size && code[i] == 0x90);
+}
+
+/* Finds the last nop of a run: windows of exits overwrite the first bytes of one. */
+static bool run_idle_find(const struct flow *f, const struct flow_run *r, uint64_t *ret_addr,
+			  uint32_t *ret_size)
+{
+	const struct flow_area *a = area_at(f, r->addr);
+	uint64_t at = a ? r->addr - a->addr : 0, end = a ? at + r->size : 0;
+	bool is_found = false;
+
+	for (uint32_t size, skip; at < end; at += size) {
+		size = insn_size(a->map[at]);
+		if (!size)
+			break;
+		if (insn_kind(a->map[at]) != CODE_NOP || !nop_is_probed(a->code + at, size, &skip))
+			continue;
+		*ret_addr = a->addr + at + skip;
+		*ret_size = size - skip;
+		is_found = true;
+	}
+	return is_found;
+}
+
+uint32_t flow_idle_count(const struct flow *f)
+{
+	return f->runs.len;
+}
+
+bool flow_idle_find(const struct flow *f, uint32_t i, uint64_t *ret_addr, uint32_t *ret_size)
+{
+	return i < f->runs.len && run_idle_find(f, &f->runs.data[i], ret_addr, ret_size);
+}
