@@ -2,7 +2,7 @@
 /* Code generation: built-in variables. */
 #include "native/builtin.h"
 
-#include "native/gen.h"
+#include "native/operand.h"
 
 #define REG(name) offsetof(struct native_frame, name)
 
@@ -55,11 +55,11 @@ static struct ra_loc arg_home(struct ngen *g, uint32_t n)
 	case SPOT_RETURN_NONE: return n == 0 ? row_loc(g, ROW_REL, true) : zero;
 	case SPOT_ENTRY_NONE:
 	case SPOT_INSN: return zero;
+	case SPOT_USDT: return operand_home(g->grp->operands, n);
 	case SPOT_ENTRY32:
 	case SPOT_ENTRY_STACK:
 	case SPOT_ENTRY_GO:
 	case SPOT_RETURN_GO:
-	case SPOT_USDT:
 	case SPOT_COUNT: break;
 	}
 	BUG("spot %d of a probe in the process", (int)g->grp->spot);
@@ -114,14 +114,22 @@ static void sp_load(struct ngen *g)
 	x86_alu(&g->x, X86_ADD, RAX, RCX);
 }
 
-void ngen_ureg(struct ngen *g, uint64_t index)
+void ngen_array(struct ngen *g, uint32_t id, uint64_t index)
 {
+	if (id == DIF_VAR_ARGS) {
+		operand_load(g, g->grp->operands, (uint32_t)index);
+		return;
+	}
 	assert(index == UREG_SP);
 	sp_load(g);
 }
 
 void ngen_builtin(struct ngen *g, uint32_t id)
 {
+	if (id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9) {
+		operand_load(g, g->grp->operands, id - DIF_VAR_ARG0);
+		return;
+	}
 	switch (id) {
 	case DIF_VAR_TID: ngen_tid_load(g, RAX); return;
 	case DIF_VAR_CPU: x86_load(&g->x, 4, false, RAX, on_stack(g->stack.cpu)); return;

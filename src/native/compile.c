@@ -51,7 +51,9 @@ static uint32_t clauses_list(const struct compile *c, uint32_t probe, const stru
 
 static void group_add(struct compile *c, const struct native_site *s)
 {
-	struct group grp = {.spot = c->g.u->probes[s->probe].spot, .is_tail = s->is_tail};
+	struct group grp = {.spot = c->g.u->probes[s->probe].spot,
+			    .is_tail = s->is_tail,
+			    .operands = s->operands};
 
 	grp.nclauses = clauses_list(c, s->probe, NULL);
 	grp.clauses = xcalloc(grp.nclauses + 1, sizeof(*grp.clauses));
@@ -66,6 +68,8 @@ static void group_key(const struct compile *c, const struct native_site *s, uint
 	const struct unit_probe *p = &c->g.u->probes[s->probe];
 
 	key[0] = (uint64_t)p->spot << 1 | s->is_tail;
+	if (p->spot == SPOT_USDT) /* the number of the operands */
+		key[0] |= (uint64_t)s->rel << 32;
 	memcpy(key + 1, p->mask, c->g.u->nwords * sizeof(*key));
 }
 

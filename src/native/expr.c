@@ -464,7 +464,7 @@ static void load_emit(struct ngen *g, const struct dif_at *at, const struct ra_l
 	if (home->kind != RA_UNUSED) {
 		loc_copy(g, home, &at->writes[0]);
 	} else if (DIF_INSN_OP(at->insn) == DIF_OP_LDGA && ngen_const_index(at->d, at->i, &index)) {
-		ngen_ureg(g, index);
+		ngen_array(g, DIF_INSN_R1(at->insn), index);
 		loc_put(g, &at->writes[0], RAX);
 	} else if (DIF_INSN_OP(at->insn) == DIF_OP_LDGS && id < DIF_VAR_USER) {
 		ngen_builtin(g, id);

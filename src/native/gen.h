@@ -54,9 +54,10 @@ struct group {
 	uint32_t nclauses;
 	enum code_spot spot;
 	bool is_tail;
-	VEC(uint32_t) sites;	   /* indices of those passed to native_compile() */
-	int32_t row_off[ROW_EPID]; /* of a word in the row; -1: it is not needed */
-	int32_t *epid_off;	   /* by clause of the group */
+	const struct usdt_operands *operands; /* of SPOT_USDT */
+	VEC(uint32_t) sites;		      /* indices of those passed to native_compile() */
+	int32_t row_off[ROW_EPID];	      /* of a word in the row; -1: it is not needed */
+	int32_t *epid_off;		      /* by clause of the group */
 	uint32_t row_size;
 	uint32_t rows; /* label */
 	uint32_t func; /* offset in the code */
@@ -179,9 +180,9 @@ uint32_t ngen_fault(struct ngen *g, const struct dif_at *at, enum dif_fault kind
 /* The value that a built-in variable always has, or where it is; RA_UNUSED: neither. */
 struct ra_loc builtin_home(struct ngen *g, uint32_t id);
 struct ra_loc array_home(struct ngen *g, uint32_t id, uint64_t index);
-/* rax = a built-in variable, or an element of uregs[], that has no home */
+/* rax = a built-in variable, or an element of uregs[] or args[], that has no home */
 void ngen_builtin(struct ngen *g, uint32_t id);
-void ngen_ureg(struct ngen *g, uint64_t index);
+void ngen_array(struct ngen *g, uint32_t id, uint64_t index);
 
 /* ---- variables (var.c) ----------------------------------------------------------------------- */
 

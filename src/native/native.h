@@ -18,8 +18,9 @@
  *                restores them. It touches no vector, x87 or segment register.
  *     Memory     it reads and writes the frame, NATIVE_STACK_MAX bytes below it (the blob's
  *                functions included), the data part, its own constants, the thread block at %fs:0,
- *                and the word at frame->rsp. Nothing else, so that no instruction can fault,
- *                whatever the clauses compute.
+ *                the word at frame->rsp, and words of the function's own stack frame, which are
+ *                arguments of programs' own probes. Nothing else, so that no instruction can
+ *                fault, whatever the clauses compute.
  *     Calls      functions of the blob only (native/blob.h). No system call.
  *     Re-entry   a signal handler may fire the same probes in the middle of it: all state of a
  *                firing is on the stack, and what lies in the data part is changed by single
@@ -65,10 +66,25 @@ bool native_takes(const struct unit *u, const struct layout *l, const char **ret
  * engine compares them with what the function has changed before the body.
  */
 struct native_reads {
-	uint32_t args; /* bit n: the register of the function's argument n, at an entry */
-	bool regs;     /* others, by uregs[]: the body must run before any other instruction */
+	/*
+	 * bit n: argument n: its register at an entry, the operand of a program's own probe
+	 */
+	uint32_t args;
+	bool regs; /* others, by uregs[]: the body must run before any other instruction */
 };
 struct native_reads native_reads_of(const struct unit *u, uint32_t probe);
+
+/* What code in the process can do with an operand of a program's own probe. */
+enum native_operand {
+	NATIVE_OPERAND_VALUE, /* compute it: registers, constants, addresses */
+	/*
+	 * Read it from memory at the stack pointer + disp, which faults if that is no stack. The
+	 * caller vouches for it.
+	 */
+	NATIVE_OPERAND_STACK,
+	NATIVE_OPERAND_FAR, /* nothing: it is in other memory */
+};
+enum native_operand native_operand_of(const struct usdt_operand *o);
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
@@ -82,6 +98,11 @@ struct native_site {
 	 * frame->rsp + pushed. 0 at returns.
 	 */
 	int16_t pushed;
+	/*
+	 * Of a program's own probe (SPOT_USDT). Those that its clauses read are no
+	 * NATIVE_OPERAND_FAR; sites with equal ones have the same rel.
+	 */
+	const struct usdt_operands *operands;
 };
 
 struct blob_plan; /* native/blob.h: where things lie in the data part */

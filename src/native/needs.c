@@ -150,16 +150,19 @@ struct native_reads native_reads_of(const struct unit *u, uint32_t probe)
 {
 	struct native_reads reads = {0};
 	bool is_entry = u->probes[probe].spot == SPOT_ENTRY;
+	bool is_own = u->probes[probe].spot == SPOT_USDT;
 
 	for (uint32_t i = 0; i < u->nclauses; i++) {
 		struct clause_difo at = {0};
 		struct ngen_needs n = {0};
 
-		if (!is_entry || !is_enabled(u, probe, i))
+		if ((!is_entry && !is_own) || !is_enabled(u, probe, i))
 			continue;
 		while (clause_each_difo(u->clauses[i].layout->clause, &at))
 			difo_need_builtins(&n, at.difo);
-		reads.args |= n.args & ((1u << NATIVE_NARGS) - 1);
+		reads.args |= is_own ? n.args : n.args & ((1u << NATIVE_NARGS) - 1);
+		if (is_own)
+			continue; /* a nop changes no register */
 		for (uint32_t k = 0; k < DIF_NUREGS; k++) {
 			if (!(n.regs >> k & 1) || k == UREG_SP || k == UREG_PC)
 				continue;

@@ -13,6 +13,11 @@ struct native_reads native_reads_of(const struct unit *u, uint32_t probe)
 	return (struct native_reads){0};
 }
 
+enum native_operand native_operand_of(const struct usdt_operand *o)
+{
+	return NATIVE_OPERAND_FAR;
+}
+
 const char *native_target_lack(const struct unit *u, uint32_t i, const struct native_target *t)
 {
 	return "there is no machine code for this processor";

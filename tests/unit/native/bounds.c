@@ -299,8 +299,8 @@ static void test_errors(void)
 	x->unit.nerror_clauses = 1;
 	ok(!native_takes(&x->unit, x->layout, &why) && strstr(why, "ERROR"), "%s", why);
 	x->unit.nerror_clauses = 0;
-	x->unit.probes[0].spot = SPOT_USDT;
-	ok(!native_takes(&x->unit, x->layout, &why) && strstr(why, "program's own"), "%s", why);
+	x->unit.probes[0].spot = SPOT_ENTRY32;
+	ok(!native_takes(&x->unit, x->layout, &why) && strstr(why, "32-bit"), "%s", why);
 	x->unit.place.kind = PLACE_TIMER;
 	ok(!native_takes(&x->unit, x->layout, &why), "%s", why);
 	nx_destroy(x);
