@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A function as compilers make them, for probes that jump: waits for a line, then calls it N times,
- * and prints nanoseconds a call.
+ * Two functions as compilers make them, for probes that jump: waits for a line, then calls one of
+ * them N times, and prints nanoseconds a call. The second one has a probe of its own.
  *
- *     inproc N
+ *     inproc N [own]
  */
+#include <dtrace/sdt.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,15 @@ __attribute__((noinline, noclone)) long work(long a, long b, long c)
 	return a + b * c;
 }
 
+__attribute__((noinline, noclone)) long probed(long a, long b, long c)
+{
+	long list[4];
+
+	__asm__ volatile("" : : "r"(list) : "memory", "rbx", "r12");
+	DTRACE_PROBE2(bench, probed, a, (int)c);
+	return a + b * c;
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -31,13 +41,14 @@ static uint64_t now_ns(void)
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+	long (*func)(long, long, long) = argc > 2 ? probed : work;
 	char line[16];
 
 	while (n > 0 && fgets(line, sizeof(line), stdin)) {
 		uint64_t start = now_ns();
 
 		for (long i = 0; i < n; i++)
-			sink += work(i & 15, 2, 3);
+			sink += func(i & 15, 2, 3);
 		printf("%.2f\n", (double)(now_ns() - start) / (double)n);
 		(void)fflush(stdout);
 	}

@@ -4,12 +4,12 @@
 
     bench/inproc.py [--build build] [--runs 5] [--only NAME] [--json bench/inproc.json]
 
-The function is bench/inproc.c's work(), which begins as compilers make functions. Each figure is the loop traced less the same loop untraced just
-before. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
+The function is bench/inproc.c's work(), which begins as compilers make functions, or probed(), which has a probe of its own (USDT). Each figure is
+the loop traced less the same loop untraced just before. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
 """
-import os, shutil, subprocess, tempfile
+import os, re, shutil, subprocess, tempfile
 
-from pairs import Bench, added_to_loop, build_c, median
+from pairs import ROOT, Bench, added_to_loop, build_c, median
 
 W = "pid$target:a.out:work"
 # name, clauses, the same for bpftrace (None: not compared), the goal in ns
@@ -22,13 +22,23 @@ ROWS = [
     ("predicate that is false", f"{W}:entry /arg0 == 77/ {{ @ = count(); }}", "uprobe:EXE:work /arg0 == 77/ { @ = count(); }", "<= 8 ns"),
     ("latency, a histogram", f"{W}:entry {{ self->ts = timestamp; }} {W}:return /self->ts/ {{ @ = quantize(timestamp - self->ts); self->ts = 0; }}",
      "uprobe:EXE:work { @ts[tid] = nsecs; } uretprobe:EXE:work /@ts[tid]/ { @ = hist(nsecs - @ts[tid]); delete(@ts[tid]); }", "<= 45 ns"),
+    ("USDT: @ = count()", "bench$target:::probed { @ = count(); }", "usdt:EXE:bench:probed { @ = count(); }", "<= 50 ns"),
+    ("USDT: @ = quantize(arg0)", "bench$target:::probed { @ = quantize(arg0); }", "usdt:EXE:bench:probed { @ = hist(arg0); }", "<= 50 ns"),
+    ("offset: @ = count()", f"{W}:OFFSET {{ @ = count(); }}", None, ""),
     ("printf of three fields", f'{W}:entry {{ printf("%d %d %d\\n", arg0, arg1, arg2); }}', None, "<= 40 ns"),
 ]
 
 
+def offset_of(exe):
+    """The offset of an instruction in the middle of work(), in hexadecimal digits."""
+    code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=work", exe], capture_output=True, text=True, check=True).stdout
+    at = [int(m, 16) for m in re.findall(r"^ +([0-9a-f]+):\t", code, re.M)]
+    return f"{at[len(at) // 2] - at[0]:x}"
+
+
 def uftrace(tmp, n):
     exe = os.path.join(tmp, "hooked")
-    subprocess.run(["gcc", "-O2", "-pg", "-mfentry", "-mnop-mcount", "-o", exe, os.path.join(os.path.dirname(__file__), "inproc.c")], check=True)
+    subprocess.run(["gcc", "-O2", "-pg", "-mfentry", "-mnop-mcount", f"-I{ROOT}/include", "-o", exe, os.path.join(os.path.dirname(__file__), "inproc.c")], check=True)
     once = lambda argv: float(subprocess.run(argv, input="\n", capture_output=True, text=True, check=True).stdout.split("\n")[0])
     return once(["uftrace", "record", "-P", "work", "-d", os.path.join(tmp, "data"), exe, str(n)]) - once([exe, str(n)])
 
@@ -37,22 +47,27 @@ def main():
     bench = Bench("inproc", runs=5, width=34, peer="uprobe")
     opts = bench.opts
     with tempfile.TemporaryDirectory() as tmp:
-        exe = build_c(tmp, "inproc")
+        exe = build_c(tmp, "inproc", f"-I{ROOT}/include")
+        offset = offset_of(exe)
 
-        def cost(script, mode, n):
+        def loop(name, n):
+            return [exe, str(n)] + (["own"] if name.startswith("USDT") else [])
+
+        def cost(name, script, mode, n):
+            script = script.replace("OFFSET", offset)
             argv = [bench.dtrace, "-q", "-x", f"inproc={mode}", "-x", "bufsize=32m", "-n", script + ' tick-50ms { printf("READY\\n"); }', "-p", "PID"]
-            return added_to_loop([exe, str(n)], argv)
+            return added_to_loop(loop(name, n), argv)
 
         bench.heading()
         for name, script, _, goal in ROWS:
-            bench.row(name, lambda s=script: cost(s, "auto", 100_000 if "printf" in s.split("tick")[0] else 2_000_000), lambda s=script: cost(s, "off", 50_000),
-                      "ns", goal)
+            bench.row(name, lambda n=name, s=script: cost(n, s, "auto", 100_000 if "printf" in s else 2_000_000),
+                      lambda n=name, s=script: cost(n, s, "off", 50_000), "ns", goal)
         if shutil.which("bpftrace"):
             print("bpftrace:")
             for name, _, script, _ in ROWS:
                 if script and bench.wants(name):
                     argv = ["bpftrace", "-B", "line", "-p", "PID", "-e", script.replace("EXE", exe) + ' interval:ms:50 { printf("READY\\n"); }']
-                    print(f"{name:<34} {median([added_to_loop([exe, '50000'], argv) for _ in range(opts.runs)]):12.1f}   ns", flush=True)
+                    print(f"{name:<34} {median([added_to_loop(loop(name, 50000), argv) for _ in range(opts.runs)]):12.1f}   ns", flush=True)
         if shutil.which("uftrace") and bench.wants("uftrace"):
             print(f"{'uftrace: entry and return recorded':<34} {median([uftrace(tmp, 1_000_000) for _ in range(opts.runs)]):12.1f}   ns")
     bench.save()

@@ -52,7 +52,7 @@ static struct inproc_run *run_of(const struct engine_run *r)
 
 static bool inproc_takes(const struct unit *u, const char **ret_why)
 {
-	*ret_why = "only pid probes of processes that descriptions name, with option inproc";
+	*ret_why = "only probes in the code of processes that descriptions name, with option inproc";
 	return u->is_inproc;
 }
 
@@ -72,7 +72,8 @@ static struct err *sites_list(const struct inproc *p, const struct unit *u, stru
 			struct inproc_site *site = inproc_site_find(p, &u->probes[i], s);
 			struct native_site native = {.probe = i,
 						     .rel = s->rel,
-						     .is_tail = s->is_tail};
+						     .is_tail = s->is_tail,
+						     .operands = s->operands};
 
 			if (!site || !site->window)
 				return err_new("'%s' has no window at offset %" PRIx64,
@@ -207,6 +208,8 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 	if (e)
 		inproc_debug(r->p, "windows stay for now", e);
 	err_destroy(e);
+	if (is_attached_alone(r, l))
+		inproc_counters_drop(r->p);
 	vec_deinit(&l->windows);
 	vec_deinit(&l->firsts);
 	vec_deinit(&l->files);
@@ -376,6 +379,9 @@ static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
 	l->states = xcalloc(MAX(l->windows.len, 1u), sizeof(*l->states));
 	l->notice = opts->notice;
 	l->notice_ctx = opts->notice_ctx;
+	e = inproc_counters_raise(r->p, l->unit);
+	if (e)
+		return e;
 	e = patch_write(r->p->patch, l->windows.data, l->windows.len, opts->is_interrupted,
 			l->states);
 	if (!e)

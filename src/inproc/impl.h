@@ -11,6 +11,7 @@
 #pragma once
 
 #include "flow/flow.h"
+#include "image/ehframe.h"
 #include "image/segments.h"
 #include "inproc/inproc.h"
 #include "native/data.h"
@@ -26,7 +27,9 @@ struct inproc_site {
 	uint64_t off;		 /* in the file */
 	uint32_t key, rel;	 /* of its probe, and in its function */
 	bool is_entry;
-	const struct flow_window *window; /* NULL: it has none */
+	const struct usdt_operands *operands; /* of a program's own probe, else NULL */
+	uint64_t counter_off;		      /* the same; 0: it has no counter */
+	const struct flow_window *window;     /* NULL: it has none */
 	/* These are set when the unit that the engine runs is loaded. */
 	const struct unit *owner; /* that unit; NULL: the site is a uprobe */
 	uint64_t func;		  /* address of the code that the stub calls, */
@@ -38,11 +41,22 @@ struct inproc_range {
 	uint64_t start, end;
 };
 
+/*
+ * A counter of who is at a program's own probe. The kernel increments it as long as a uprobe of
+ * ours is at an instruction that is never executed (counter.c).
+ */
+struct inproc_counter {
+	uint64_t off;	   /* of the counter, in the file */
+	uint32_t idle;	   /* number of the piece of padding (flow_idle_find()), */
+	uint64_t idle_off; /* and where the uprobe is, in the file */
+};
+
 /* A file of the process, and the windows in it. */
 struct inproc_file {
 	struct file_inode inode;
 	const char *name;
-	const char *lack; /* why it has no windows at all; NULL: it may have some */
+	struct gate_file *opened; /* the file's owner's */
+	const char *lack;	  /* why it has no windows at all; NULL: it may have some */
 	struct image_segments segs;
 	struct flow *flow;
 	struct flow_plan plan;
@@ -50,6 +64,11 @@ struct inproc_file {
 	VEC(struct flow_site) flow_sites; /* the same, for flow_plan() */
 	VEC(uint32_t) by_off;		  /* sites by ascending offset */
 	uint64_t bias;
+	VEC(uint64_t) nops; /* addresses of the nops of its own probes, ascending */
+	VEC(struct inproc_counter) counters;
+	bool has_frames; /* somebody has asked where the frames of functions are: */
+	struct unwind_lazy *lazy;
+	struct unwind_rows frames;	 /* all of them, if lazy is NULL */
 	VEC(struct inproc_range) copies; /* of the file: mapped once more, elsewhere */
 	bool is_copy_told;		 /* that copies have come */
 	bool is_far;			 /* no jump reaches from here to the region */
@@ -67,6 +86,8 @@ struct inproc {
 	struct patch *patch;
 	struct blob_plan *plan;
 	struct ndata *data;
+	struct keeper *keeper;
+	bool has_counters;  /* some are raised */
 	uint64_t blob;	    /* the address of the blob */
 	uint64_t code_used; /* bytes of the code part */
 	bool has_tid;
@@ -113,3 +134,23 @@ void inproc_note_fires(struct inproc *p, const struct unit *u);
 uint32_t inproc_breakpoints(pid_t pid, const taddr *addrs, uint32_t n);
 /* A line for debugging; e may be NULL, and stays the caller's. */
 void inproc_debug(const struct inproc *p, const char *what, const struct err *e);
+
+/* ---- operand.c ------------------------------------------------------------------------------- */
+
+/* Reads where the nops of the file's own probes are; returns why it has no windows, or NULL. */
+const char *inproc_nops_read(struct inproc_file *f, struct gate_elf *g);
+/*
+ * Why arguments of a program's own probe cannot be read in the process; NULL: they can. args: bit
+ * n: argument n.
+ */
+const char *inproc_operands_lack(struct inproc_file *f, const struct inproc_site *s, uint32_t args);
+void inproc_operands_deinit(struct inproc_file *f);
+
+/* ---- counter.c ------------------------------------------------------------------------------- */
+
+/* Finds places for the counters of a file's sites; sites without one get a lack. */
+void inproc_counters_place(struct inproc *p, struct inproc_file *f, const char **lacks);
+/* Raises the counters of the unit's sites, which were surveyed. */
+MUST_CHECK struct err *inproc_counters_raise(struct inproc *p, const struct unit *u);
+/* Takes back what inproc_counters_raise() has done; waits until it is done. */
+void inproc_counters_drop(struct inproc *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine in the process: clauses of pid probes run in the traced process itself, which jumps to
- * them instead of trapping (doc/inproc.md).
+ * The engine in the process: clauses of probes in code run in the traced process itself, which
+ * jumps to them instead of trapping (doc/inproc.md).
  *
  * A session that may use it makes a struct inproc, and asks it about each unit of code before
  * engines are chosen:

@@ -484,6 +484,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 	p->layout = l;
 	p->clauses = xcalloc(MAX(l->nclauses, 1u), sizeof(*p->clauses));
 	memcpy(p->clauses, clauses, l->nclauses * sizeof(*clauses));
+	p->keeper = keeper;
 	e = patch_open(p->opts.pid, &opts, &p->patch);
 	if (!e)
 		e = data_fill(p, l);

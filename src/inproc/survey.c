@@ -32,6 +32,8 @@ void inproc_file_destroy(struct inproc_file *f)
 	vec_deinit(&f->by_off);
 	vec_deinit(&f->uprobes);
 	vec_deinit(&f->copies);
+	vec_deinit(&f->counters);
+	inproc_operands_deinit(f);
 	segments_deinit(&f->segs);
 	free(f);
 }
@@ -142,8 +144,10 @@ static const char *file_read(struct inproc *p, struct inproc_file *f, struct gat
 
 	gate_elf_open(opened, GATE_LIMIT_DEFAULT, &elf);
 	segments_read_code(segs, elf.elf);
-	gate_elf_close(&elf);
 	why = file_place(p, f, segs);
+	if (!why)
+		why = inproc_nops_read(f, &elf);
+	gate_elf_close(&elf);
 	if (why)
 		return why;
 	e = flow_create(opened, GATE_LIMIT_DEFAULT * GATE_DEBUG_FACTOR, &f->flow);
@@ -172,10 +176,10 @@ static const char *spot_lack(enum code_spot spot, enum flow_kind *ret)
 	case SPOT_RETURN_GO: return "in Go code, which moves its stacks";
 	case SPOT_ENTRY_NONE: return "at functions whose arguments are not known";
 	case SPOT_RETURNED: return "behind calls";
-	case SPOT_USDT:
+	case SPOT_USDT: *ret = FLOW_NOP; return NULL;
 	case SPOT_COUNT: break;
 	}
-	return "at probes of the program's own";
+	BUG("spot %d of a probe", (int)spot);
 }
 
 static const char *probe_lack(const struct inproc *p, const struct unit_probe *pr,
@@ -197,14 +201,15 @@ static const char *site_add(struct inproc *p, const struct inproc_site *site,
 	uint64_t addr;
 	const char *why;
 
-	if (s->is_returned || s->operands || s->counter_off)
-		return "at probes of the program's own";
+	if (s->is_returned)
+		return "behind calls";
 	if (f && f->plan.lacks)
 		return "in a file whose windows are chosen";
 	if (!f) {
 		f = xcalloc(1, sizeof(*f));
 		f->inode = s->file->inode;
 		f->name = s->file->name;
+		f->opened = s->file->opened;
 		vec_push(&p->files, f);
 		f->lack = file_read(p, f, s->file->opened, &segs);
 		f->segs = segs;
@@ -238,7 +243,9 @@ static void sites_add(struct inproc *p, const struct unit *u, const char **lacks
 							 .off = s->off,
 							 .key = pr->key,
 							 .rel = s->rel,
-							 .is_entry = kind == FLOW_ENTRY};
+							 .is_entry = kind == FLOW_ENTRY,
+							 .operands = s->operands,
+							 .counter_off = s->counter_off};
 
 			lacks[n] = why ? why : site_add(p, &site, s, kind);
 		}
@@ -253,12 +260,14 @@ static uint32_t window_span(const struct flow_window *w)
 }
 
 /* What a body's clauses read, and the function has changed before it. */
-static const char *body_lack(const struct inproc_file *f, const struct flow_window *w, uint32_t b)
+static const char *body_lack(struct inproc_file *f, const struct flow_window *w, uint32_t b)
 {
 	const struct inproc_site *s = &f->sites.data[w->bodies[b].site];
 	const struct flow_site *fs = &f->flow_sites.data[w->bodies[b].site];
 	struct native_reads reads;
 
+	if (fs->kind == FLOW_NOP)
+		return inproc_operands_lack(f, s, native_reads_of(s->unit, s->probe).args);
 	if (fs->kind != FLOW_ENTRY)
 		return NULL;
 	reads = native_reads_of(s->unit, s->probe);
@@ -342,7 +351,9 @@ struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_p
 
 static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char **lacks)
 {
-	const struct flow_opts opts = {.at_entry = p->opts.mode == INPROC_ALL};
+	const struct flow_opts opts = {.at_entry = p->opts.mode == INPROC_ALL,
+				       .nops = f->nops.data,
+				       .nnops = f->nops.len};
 	struct code_check check;
 	struct err *e = flow_plan(f->flow, f->flow_sites.data, f->flow_sites.len, &opts, &f->plan);
 
@@ -368,6 +379,7 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 		}
 	}
 	code_check_deinit(&check);
+	inproc_counters_place(p, f, lacks);
 	sites_sort(f);
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which sites of pid probes go to the engine in the process (option inproc).
+ * Which sites of probes in code go to the engine in the process (option inproc).
  *
  * A site goes there if a jump can be written at it, and if all clauses of its probe have code
  * there. Clauses that share variables stay in one engine (match/together.h): as soon as one site of
@@ -28,7 +28,7 @@ static const char spanning_why[] = "share variables with probes of other process
 
 #define OWNER_NONE UINT32_MAX
 
-/* A unit of pid probes whose sites are divided. */
+/* A unit of probes in code whose sites are divided. */
 struct candidate {
 	struct session_unit *unit;
 	uint32_t nsites;
