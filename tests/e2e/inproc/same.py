@@ -88,6 +88,9 @@ SCRIPTS = [
     ("variables of threads", f"{P}:ways:entry {{ self->n = arg0 + 1; }} {P}:ways:return /self->n/ {{ @[self->n, arg1] = count(); self->n = 0; }}", None, True),
     ("latencies", f"{P}:rounds:entry {{ self->at = timestamp; }} {P}:rounds:return /self->at/ {{ @[timestamp > self->at && timestamp - self->at < 60000000000] = count(); self->at = 0; }}",
      ["1 1"], True),
+    ("instructions, with registers and flags",
+     f'{P}:six:[0-9a-f]*,{P}:fib:[0-9a-f]*,{P}:ways:[0-9a-f]* {{ @[probefunc, probename, uregs[R_RAX], uregs[R_RDI], uregs[R_RSP], uregs[R_RFL] & 0x8c5] = count(); }}',
+     None, False),
     ("clauses of both kinds", f'{P}:add:entry {{ @n = count(); }} {P}:six:entry {{ @[stringof(execname), copyin(uregs[R_RSP], 1) != NULL] = count(); }}', None, False),
 ]
 
