@@ -380,6 +380,10 @@ static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
 	l->notice = opts->notice;
 	l->notice_ctx = opts->notice_ctx;
 	e = inproc_counters_raise(r->p, l->unit);
+	if (e && opts->is_interrupted && *opts->is_interrupted) {
+		err_destroy(e); /* the keeper is not waited for any more */
+		return NULL;
+	}
 	if (e)
 		return e;
 	e = patch_write(r->p->patch, l->windows.data, l->windows.len, opts->is_interrupted,
