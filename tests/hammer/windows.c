@@ -2,7 +2,8 @@
 /*
  * All windows of a file, each executed beside its stub from random states (steps.h).
  *
- * windows FILE [STATES [PART]]: of PART windows one is tried, a fixed one. Prints a line for each
+ * windows FILE [STATES [PART]]: of PART windows one is tried, a fixed one; 0: all of those that are
+ * of the file's own probes. Prints a line for each
  * that differs, and at the end how many were tried; exits with 1 if one differed. A window may
  * destroy the process that tries it, so that is a child; when it dies, the window is named and the
  * next one tried.
@@ -11,6 +12,7 @@
 
 #include "files/gate.h"
 #include "flow/flow.h"
+#include "usdt/note.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,6 +47,14 @@ static uint32_t window_exit(const struct work *k, const struct flow_window *w)
 	return w->len;
 }
 
+static bool window_is_own(const struct work *k, const struct flow_window *w)
+{
+	for (uint32_t i = 0; i < w->nbodies; i++)
+		if (k->sites[w->bodies[i].site].kind == FLOW_NOP)
+			return true;
+	return false;
+}
+
 static void window_print(const struct flow_window *w, const char *why)
 {
 	printf("%#lx:", (unsigned long)w->addr);
@@ -76,7 +86,7 @@ static void windows_try(const struct work *k, struct shared *sh)
 
 		for (uint32_t i = 0; i < w->nbodies; i++)
 			bodies[i].off = w->bodies[i].off;
-		if ((w->addr >> 1) % k->part)
+		if (k->part ? (w->addr >> 1) % k->part != 0 : !window_is_own(k, w))
 			continue;
 		steps_try(s, &sw, window_exit(k, w), k->states, w->addr, &r);
 		sh->tried++;
@@ -115,8 +125,34 @@ static void work_run(const struct work *k, struct shared *sh)
 struct collected {
 	const struct flow *f;
 	flow_sites sites;
+	VEC(uint64_t) nops;
 	taddr lo, hi;
 };
+
+static int by_address(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Adds the file's own probes. */
+static void nops_add(struct collected *c, struct gate_file *file)
+{
+	struct usdt_notes notes;
+	struct gate_elf g;
+
+	gate_elf_open(file, FILE_MAX, &g);
+	usdt_notes_read(&g, &notes);
+	gate_elf_close(&g);
+	for (uint32_t i = 0; i < notes.list.len; i++) {
+		vec_push(&c->sites, (struct flow_site){notes.list.data[i].pc, FLOW_NOP});
+		vec_push(&c->nops, notes.list.data[i].pc);
+	}
+	if (c->nops.len)
+		qsort(c->nops.data, c->nops.len, sizeof(*c->nops.data), by_address);
+	usdt_notes_deinit(&notes);
+}
 
 static void function_add(void *ctx, uint64_t addr, uint64_t size)
 {
@@ -145,12 +181,16 @@ static struct err *file_run(const char *path, uint32_t states, uint32_t part, ui
 		return err_sys(errno, "cannot open '%s'", path);
 	file = gate_file_of(fd);
 	e = flow_create(file, FILE_MAX, &f);
+	if (!e) {
+		c.f = f;
+		flow_each(f, function_add, &c);
+		nops_add(&c, file);
+	}
 	gate_file_close(file);
 	if (e)
 		return e;
-	c.f = f;
-	flow_each(f, function_add, &c);
-	e = flow_plan(f, c.sites.data, c.sites.len, NULL, &plan);
+	e = flow_plan(f, c.sites.data, c.sites.len,
+		      &(struct flow_opts){.nops = c.nops.data, .nnops = c.nops.len}, &plan);
 	if (!e) {
 		k = (struct work){.plan = &plan,
 				  .sites = c.sites.data,
@@ -167,6 +207,7 @@ static struct err *file_run(const char *path, uint32_t states, uint32_t part, ui
 	}
 	flow_plan_deinit(&plan);
 	vec_deinit(&c.sites);
+	vec_deinit(&c.nops);
 	flow_destroy(f);
 	munmap(sh, sizeof(*sh));
 	return e;
@@ -182,7 +223,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	e = file_run(argv[1], argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 4,
-		     argc > 3 ? MAX((uint32_t)strtoul(argv[3], NULL, 10), 1) : 1, &failed);
+		     argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1, &failed);
 	if (e) {
 		fprintf(stderr, "windows: %s\n", err_text(e));
 		err_destroy(e);
