@@ -33,6 +33,14 @@ struct insn {
 	int64_t target;	 /* of INSN_JMP and INSN_JCC; may lie outside the function */
 };
 
+/* A call, or a jump, that says itself where it leads. */
+struct insn_call {
+	uint32_t len; /* bytes from its opcode to its end */
+	bool is_jump;
+	bool is_word;	 /* target is the address of a word in memory that has the address */
+	uint64_t target; /* as the address of the instruction is counted */
+};
+
 /* How the code in memory differs from that of the file. */
 enum insn_patch {
 	INSN_PATCH_OTHER,
@@ -67,6 +75,13 @@ struct arch_insns {
 	bool (*stack)(const uint8_t *code, size_t size, struct insn_stack *ret);
 	/* True if the kernel refuses a probe on the instruction at code, or Fathom does. */
 	bool (*is_refused)(const uint8_t *code, size_t size);
+	/*
+	 * Looks for the opcode of a call or of an unconditional jump, which would be at the address
+	 * addr. That an instruction begins there, or before it with its prefixes, is not known.
+	 */
+	bool (*call)(const uint8_t *code, size_t size, uint64_t addr, struct insn_call *ret);
+	/* True if the n bytes before that opcode are prefixes that leave the target as it is. */
+	bool (*is_call_prefix)(const uint8_t *code, uint32_t n);
 	/* True if the instruction at code is INSN_NOP5. */
 	bool (*is_nop5)(const uint8_t *code, size_t size);
 	/*

@@ -13,35 +13,30 @@
 #include "image/elfsym.h"
 #include "files/gate.h"
 
-struct got_word {
-	uint64_t addr;
-	const char *name;
-};
-typedef VEC(struct got_word) got_vec;
-
 /* ---- relocations ---------------------------------------------------------------------------- */
 
-static const char *word_name(struct elf_syms *s, struct gate_elf *g, const GElf_Rela *rela,
-			     Elf_Data *symbols, size_t strings)
+/* Fills what a relocation says of its word; false: it is none of a function. */
+static bool word_fill(struct gate_elf *g, const GElf_Rela *rela, Elf_Data *symbols, size_t strings,
+		      struct plt_word *ret)
 {
-	const struct elf_sym *resolver;
+	uint32_t type = (uint32_t)GELF_R_TYPE(rela->r_info);
 	GElf_Sym sym;
 
-	uint32_t type = (uint32_t)GELF_R_TYPE(rela->r_info);
-
-	if (type == arch.elf.jump_slot || type == arch.elf.glob_dat)
-		return symbols && gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &sym)
-			       ? gate_text(g, strings, sym.st_name)
-			       : NULL;
-	if (type != arch.elf.irelative)
-		return NULL;
-	/* a function of this file: its resolver's symbol has the name */
-	resolver = elf_syms_find(s, (uint64_t)rela->r_addend);
-	return resolver && resolver->addr == (uint64_t)rela->r_addend ? resolver->name : NULL;
+	*ret = (struct plt_word){.addr = rela->r_offset};
+	if (type == arch.elf.irelative) {
+		ret->func = (uint64_t)rela->r_addend;
+		return true;
+	}
+	if ((type != arch.elf.jump_slot && type != arch.elf.glob_dat) || !symbols ||
+	    !gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &sym))
+		return false;
+	ret->name = gate_text(g, strings, sym.st_name);
+	if (sym.st_shndx != SHN_UNDEF)
+		ret->func = sym.st_value;
+	return ret->name && *ret->name;
 }
 
-static void read_relocations(struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn,
-			     const GElf_Shdr *sh, got_vec *ret)
+static void read_relocations(struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh, plt_words *ret)
 {
 	Elf_Data *data = gate_data(g, scn);
 	Elf_Scn *symtab = elf_getscn(g->elf, sh->sh_link);
@@ -53,48 +48,26 @@ static void read_relocations(struct elf_syms *s, struct gate_elf *g, Elf_Scn *sc
 	if (symtab && gelf_getshdr(symtab, &symsh) && symsh.sh_type == SHT_DYNSYM)
 		symbols = gate_data(g, symtab);
 	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getrela(data, (int)i, &rela); i++) {
-		const char *name = word_name(s, g, &rela, symbols, symsh.sh_link);
+		struct plt_word w;
 
-		if (name && *name)
-			vec_push(ret, (struct got_word){rela.r_offset, name});
+		if (word_fill(g, &rela, symbols, symsh.sh_link, &w))
+			vec_push(ret, w);
 	}
 }
 
 static int word_compare(const void *pa, const void *pb)
 {
-	const struct got_word *a = pa, *b = pb;
+	const struct plt_word *a = pa, *b = pb;
 
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static const char *find_word(const got_vec *words, uint64_t addr)
+static const struct plt_word *find_word(const plt_words *words, uint64_t addr)
 {
-	struct got_word key = {addr, NULL}, *w = NULL;
+	struct plt_word key = {.addr = addr};
 
-	if (words->len)
-		w = bsearch(&key, words->data, words->len, sizeof(key), word_compare);
-	return w ? w->name : NULL;
-}
-
-/* ---- stubs ---------------------------------------------------------------------------------- */
-
-static void read_stubs(struct elf_syms *s, const Elf_Data *data, const GElf_Shdr *sh, size_t stub,
-		       const got_vec *words)
-{
-	const uint8_t *code = data ? data->d_buf : NULL;
-	struct strbuf text = {0};
-
-	for (size_t off = 0; code && off + stub <= data->d_size; off += stub) {
-		uint64_t addr = sh->sh_addr + off;
-		const char *name = find_word(words, arch.elf.stub_word(code + off, stub, addr));
-
-		if (!name)
-			continue;
-		strbuf_clear(&text);
-		strbuf_addf(&text, "%s@plt", name);
-		elf_syms_push(s, ELF_SYM_STUB, true, addr, stub, 0, strbuf_text(&text));
-	}
-	strbuf_deinit(&text);
+	return words->len ? bsearch(&key, words->data, words->len, sizeof(key), word_compare)
+			  : NULL;
 }
 
 static bool is_native(Elf *elf)
@@ -104,29 +77,85 @@ static bool is_native(Elf *elf)
 	return gelf_getehdr(elf, &eh) && eh.e_machine == arch.elf.machine;
 }
 
-void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
+void plt_words_read(struct gate_elf *g, plt_words *ret)
 {
-	got_vec words = {0};
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	if (!is_native(g->elf))
+		return;
+	while ((scn = elf_nextscn(g->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
+			read_relocations(g, scn, &sh, ret);
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), word_compare);
+}
+
+/* ---- stubs ---------------------------------------------------------------------------------- */
+
+void plt_stubs_each(struct gate_elf *g, const plt_words *words,
+		    void (*func)(void *ctx, uint64_t addr, uint64_t size, const struct plt_word *w),
+		    void *ctx)
+{
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	size_t names;
 
-	if (!is_native(g->elf) || elf_getshdrstrndx(g->elf, &names))
+	if (!words->len || elf_getshdrstrndx(g->elf, &names))
 		return;
-	while ((scn = elf_nextscn(g->elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
-			read_relocations(s, g, scn, &sh, &words);
-	if (words.len)
-		qsort(words.data, words.len, sizeof(*words.data), word_compare);
-	while (words.len && (scn = elf_nextscn(g->elf, scn))) {
+	while ((scn = elf_nextscn(g->elf, scn))) {
 		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
+		const Elf_Data *data;
+		size_t stub;
 
-		if (name && strncmp(name, ".plt", 4) == 0 && sh.sh_type == SHT_PROGBITS &&
-		    (sh.sh_flags & SHF_EXECINSTR))
-			read_stubs(s, gate_data(g, scn), &sh,
-				   strcmp(name, ".plt.got") == 0 ? arch.elf.stub_size_got
-								 : arch.elf.stub_size,
-				   &words);
+		if (!name || strncmp(name, ".plt", 4) != 0 || sh.sh_type != SHT_PROGBITS ||
+		    !(sh.sh_flags & SHF_EXECINSTR))
+			continue;
+		stub = strcmp(name, ".plt.got") == 0 ? arch.elf.stub_size_got : arch.elf.stub_size;
+		data = gate_data(g, scn);
+		for (size_t off = 0; data && data->d_buf && off + stub <= data->d_size;
+		     off += stub) {
+			uint64_t addr = sh.sh_addr + off;
+			const struct plt_word *w =
+				find_word(words,
+					  arch.elf.stub_word((const uint8_t *)data->d_buf + off,
+							     stub, addr));
+
+			if (w)
+				func(ctx, addr, stub, w);
+		}
 	}
+}
+
+static void stub_name(void *ctx, uint64_t addr, uint64_t size, const struct plt_word *w)
+{
+	struct strbuf text = {0};
+
+	if (!w->name)
+		return;
+	strbuf_addf(&text, "%s@plt", w->name);
+	elf_syms_push(ctx, ELF_SYM_STUB, true, addr, size, 0, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* A function of this file that is chosen at run time has the name of what chooses it. */
+static void resolvers_name(struct elf_syms *s, const plt_words *words)
+{
+	for (uint32_t i = 0; i < words->len; i++) {
+		struct plt_word *w = &words->data[i];
+		const struct elf_sym *resolver = w->name ? NULL : elf_syms_find(s, w->func);
+
+		if (resolver && resolver->addr == w->func && *resolver->name)
+			w->name = resolver->name;
+	}
+}
+
+void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
+{
+	plt_words words = {0};
+
+	plt_words_read(g, &words);
+	resolvers_name(s, &words); /* before anything is added: what is found has to be sorted */
+	plt_stubs_each(g, &words, stub_name, s);
 	vec_deinit(&words);
 }

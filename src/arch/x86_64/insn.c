@@ -4,12 +4,15 @@
 
 #include <Zydis/Zydis.h>
 
-#define INSN_MAX   15 /* bytes: Intel SDM vol. 2, 2.3.11 */
-#define OP_INT3	   0xcc
-#define OP_CALL	   0xe8
-#define ENDBR_LEN  4
-#define NOP5_LEN   5
-#define TABLE_BACK 4 /* the most instructions between the add of a switch and its jump */
+#define INSN_MAX     15 /* bytes: Intel SDM vol. 2, 2.3.11 */
+#define OP_INT3	     0xcc
+#define OP_CALL	     0xe8
+#define OP_JMP	     0xe9
+#define OP_JMP_SHORT 0xeb
+#define OP_GROUP5    0xff /* among others, call and jmp through memory */
+#define ENDBR_LEN    4
+#define NOP5_LEN     5
+#define TABLE_BACK   4 /* the most instructions between the add of a switch and its jump */
 
 static bool is_nop_prefix(uint8_t byte)
 {
@@ -313,6 +316,62 @@ static bool stack_effect(const uint8_t *code, size_t size, struct insn_stack *re
 	       !(z.mnemonic == ZYDIS_MNEMONIC_POP && o[0].reg.value == ZYDIS_REGISTER_RSP);
 }
 
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static uint64_t distance_add(uint64_t from, const uint8_t *at)
+{
+	int32_t distance;
+
+	memcpy(&distance, at, sizeof(distance));
+	return from + (uint64_t)(int64_t)distance;
+}
+
+/*
+ *     e8 rel32       call f
+ *     e9 rel32       jmp f
+ *     eb rel8        jmp f
+ *     ff 15 rel32    call *word(%rip)
+ *     ff 25 rel32    jmp *word(%rip)
+ */
+static bool call_find(const uint8_t *code, size_t size, uint64_t addr, struct insn_call *ret)
+{
+	switch (code[0]) {
+	case OP_CALL:
+	case OP_JMP:
+		if (size < 5)
+			return false;
+		*ret = (struct insn_call){.len = 5,
+					  .is_jump = code[0] == OP_JMP,
+					  .target = distance_add(addr + 5, code + 1)};
+		return true;
+	case OP_JMP_SHORT:
+		if (size < 2)
+			return false;
+		*ret = (struct insn_call){.len = 2,
+					  .is_jump = true,
+					  .target = addr + 2 + (uint64_t)(int64_t)(int8_t)code[1]};
+		return true;
+	case OP_GROUP5:
+		if (size < 6 || (code[1] != 0x15 && code[1] != 0x25))
+			return false;
+		*ret = (struct insn_call){.len = 6,
+					  .is_jump = code[1] == 0x25,
+					  .is_word = true,
+					  .target = distance_add(addr + 6, code + 2)};
+		return true;
+	default: return false;
+	}
+}
+
+/* addr32, bnd, notrack, rex.W: linkers pad a call with them that they have made shorter. */
+static bool is_call_prefix(const uint8_t *code, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (code[i] != 0x67 && code[i] != 0xf2 && code[i] != 0x3e && code[i] != 0x48)
+			return false;
+	return true;
+}
+
 /* ---- where an entry probe goes --------------------------------------------------------------- */
 
 #define VECTORS_MAX 3
@@ -375,6 +434,8 @@ const struct arch_insns x86_64_insns = {
 	.decode = insn_decode,
 	.stack = stack_effect,
 	.is_refused = is_refused,
+	.call = call_find,
+	.is_call_prefix = is_call_prefix,
 	.is_nop5 = is_nop5,
 	.entry_skip = entry_skip,
 	.go_entry_skip = x86_64_go_entry_skip,
