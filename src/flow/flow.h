@@ -53,6 +53,7 @@ enum flow_kind {
 	 * flags and memory are those at the nop.
 	 */
 	FLOW_NOP,
+	FLOW_TARGET, /* addr: of a call or jump that says itself where it leads: that is changed */
 };
 
 struct flow_site {
@@ -93,7 +94,7 @@ const char *flow_lack_text(enum flow_lack lack);
 #define FLOW_WINDOW_MAX 32 /* bytes of moved instructions */
 #define FLOW_INSNS_MAX	16
 #define FLOW_BODIES_MAX 4
-#define FLOW_JUMP	5 /* bytes of jmp rel32 */
+#define FLOW_JUMP	5 /* bytes of jmp rel32, call rel32 */
 #define FLOW_JUMP_SHORT 2 /* of jmp rel8 */
 #define FLOW_PAGE	4096
 
@@ -102,8 +103,20 @@ struct flow_body {
 	uint32_t site; /* index in sites[] */
 };
 
+/*
+ * Of a call or jump (FLOW_TARGET) only the 4 bytes are changed that say where it leads: they are
+ * the last ones of the instruction, and a distance from its end. The instruction stays what it is,
+ * and a call pushes the same address. So nothing is moved out of the program; in the stub, which
+ * is called, stands a jump to what the call leads to.
+ */
+enum flow_target {
+	FLOW_TARGET_NONE, /* a window with a jump */
+	FLOW_TARGET_CODE, /* call rel32, jmp rel32: it leads to the stub */
+	FLOW_TARGET_WORD, /* call *word(%rip), jmp *word(%rip): to a word with the stub's address */
+};
+
 struct flow_window {
-	uint64_t addr; /* where the jump is written */
+	uint64_t addr; /* where the jump is written; of a changed call, its begin */
 	uint64_t pad;  /* jump == 2: where the jump rel32 is written that it leads to; else 0 */
 	uint8_t jump;  /* FLOW_JUMP or FLOW_JUMP_SHORT */
 	/*
@@ -121,6 +134,7 @@ struct flow_window {
 	 */
 	bool is_first_jump;
 	bool ends; /* control does not go on behind it: the last instruction is ret, jmp or ud2 */
+	uint8_t target; /* enum flow_target */
 	/*
 	 * The program may still use the 128 bytes below the stack pointer (the red zone), or the
 	 * flags, when a body runs: the stub must keep them.
@@ -129,7 +143,7 @@ struct flow_window {
 	/*
 	 * At an entry (FLOW_ENTRY), what the instructions between the function's begin and the body
 	 * do: how many bytes they push, and which of the argument registers rdi, rsi, rdx, rcx, r8,
-	 * r9 (bits 0 to 5) they write.
+	 * r9 (bits 0 to 5) they write. The stub of a changed call has the return address pushed.
 	 */
 	int16_t pushed;
 	uint32_t changed_args;

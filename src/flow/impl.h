@@ -226,6 +226,8 @@ enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds,
 /* Adds instructions to a window up to the one at `last`; what it says on failure is unchanged. */
 bool window_extend(const struct flow *f, const struct flow_range *bounds, struct flow_window *w,
 		   uint64_t last);
+/* Makes the window of a call or jump whose target is changed. */
+enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_window *ret);
 /* Returns the instruction that ends at an address, in the same bounds; 0: none is known. */
 uint64_t insn_before(const struct flow *f, const struct flow_range *bounds, uint64_t addr);
 

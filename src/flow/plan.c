@@ -161,7 +161,7 @@ static bool window_join(const struct planning *p, const struct spot *s, uint32_t
 		p->plan->windows.len > p->first ? vec_last(&p->plan->windows) : NULL;
 	struct flow_window longer;
 
-	if (!w || s->at < w->addr || w->nbodies == FLOW_BODIES_MAX)
+	if (!w || s->at < w->addr || w->nbodies == FLOW_BODIES_MAX || (w->target && !s->goes_back))
 		return false;
 	if (s->at < w->addr + w->len) {
 		for (uint32_t i = 0; i < w->nins; i++)
@@ -184,7 +184,7 @@ static bool window_join(const struct planning *p, const struct spot *s, uint32_t
 static enum flow_lack window_put(const struct planning *p, struct flow_window *w,
 				 const struct spot *s, uint32_t site)
 {
-	if (!is_on_page(w->addr, w->jump))
+	if (!is_on_page(w->target ? w->addr + w->len - FLOW_JUMP : w->addr, w->jump))
 		return FLOW_PAGES;
 	if (has_nop(p, w->addr, window_size(w)))
 		return FLOW_OTHER_NOP;
@@ -283,7 +283,7 @@ static enum flow_lack spot_find(const struct planning *p, const struct flow_site
 
 	*ret = (struct spot){.at = site->addr,
 			     .is_entry = site->kind == FLOW_ENTRY,
-			     .goes_back = site->kind == FLOW_EXIT || site->kind == FLOW_OFFSET};
+			     .goes_back = site->kind != FLOW_ENTRY && site->kind != FLOW_NOP};
 	if (!a || !a->map[site->addr - a->addr])
 		return FLOW_NO_CODE;
 	ret->bounds = flow_around(p->f, a, site->addr);
@@ -305,6 +305,23 @@ static enum flow_lack spot_find(const struct planning *p, const struct flow_site
 	}
 }
 
+/*
+ * Changes where a call leads, or a jump. The call may be in the window of another site already; a
+ * jump that has no room for a distance of 4 bytes gets a window as any other instruction.
+ */
+static enum flow_lack call_try(const struct planning *p, uint32_t site)
+{
+	struct spot s = {.at = p->sites[site].addr, .goes_back = true};
+	struct flow_window w;
+	enum flow_lack lack = target_try(p->f, s.at, &w);
+
+	/* no caller keeps anything below the stack pointer when it calls */
+	s.prologue.has_red_zone = !w.pushed;
+	if (window_join(p, &s, site))
+		return FLOW_FITS;
+	return lack == FLOW_FITS ? window_put(p, &w, &s, site) : lack;
+}
+
 /* Tries one way: behind the first instruction of a function, or at it. */
 static enum flow_lack way_try(const struct planning *p, uint32_t site, uint32_t jump, bool at_entry)
 {
@@ -318,8 +335,14 @@ static enum flow_lack way_try(const struct planning *p, uint32_t site, uint32_t 
 
 static enum flow_lack site_try(const struct planning *p, uint32_t site, uint32_t jump)
 {
-	enum flow_lack lack = way_try(p, site, jump, false);
+	enum flow_lack lack;
 
+	if (p->sites[site].kind == FLOW_TARGET && jump == FLOW_JUMP) {
+		lack = call_try(p, site);
+		if (lack != FLOW_SHORT)
+			return lack;
+	}
+	lack = way_try(p, site, jump, false);
 	if (lack != FLOW_FITS && p->opts->at_entry && p->sites[site].kind == FLOW_ENTRY &&
 	    way_try(p, site, jump, true) == FLOW_FITS)
 		return FLOW_FITS;
@@ -330,6 +353,7 @@ static enum flow_lack site_try(const struct planning *p, uint32_t site, uint32_t
 
 struct order {
 	uint64_t addr;
+	bool moves; /* not FLOW_TARGET: what only changes a call comes first, and others join it */
 	uint32_t site;
 };
 
@@ -339,6 +363,8 @@ static int order_compare(const void *pa, const void *pb)
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
+	if (a->moves != b->moves)
+		return a->moves ? 1 : -1;
 	return (a->site > b->site) - (a->site < b->site);
 }
 
@@ -354,7 +380,7 @@ static void sites_place(struct planning *p, uint32_t n)
 	struct order *order = xmalloc(MAX(n, 1u) * sizeof(*order));
 
 	for (uint32_t i = 0; i < n; i++)
-		order[i] = (struct order){p->sites[i].addr, i};
+		order[i] = (struct order){p->sites[i].addr, p->sites[i].kind != FLOW_TARGET, i};
 	qsort(order, n, sizeof(*order), order_compare);
 	for (uint32_t i = 0; i < n; i++)
 		p->plan->lacks[order[i].site] = site_try(p, order[i].site, FLOW_JUMP);

@@ -184,6 +184,38 @@ enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds,
 	return lack;
 }
 
+enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_window *ret)
+{
+	const struct flow_area *a = area_at(f, addr);
+	uint64_t i = a ? addr - a->addr : 0;
+	uint32_t len = a ? insn_size(a->map[i]) : 0;
+	enum flow_insn kind = a ? insn_kind(a->map[i]) : CODE_BAD;
+	const struct flow_bar *bar = bar_from(f, addr);
+	const uint8_t *end = a ? a->code + i + len : NULL; /* behind the instruction */
+
+	*ret = (struct flow_window){.addr = addr,
+				    .jump = FLOW_JUMP,
+				    .len = (uint8_t)len,
+				    .nins = 1,
+				    .ends = true};
+	if (!len || (kind != CODE_CALL && kind != CODE_JMP && kind != CODE_JMP_TO))
+		return FLOW_NO_CODE;
+	if (bar && bar->start < addr + len)
+		return bar->why;
+	if (len < FLOW_JUMP)
+		return FLOW_SHORT;
+	if (end[-5] == (kind == CODE_CALL ? 0xe8 : 0xe9) && kind != CODE_JMP_TO)
+		ret->target = FLOW_TARGET_CODE;
+	else if (len > FLOW_JUMP && end[-6] == 0xff &&
+		 end[-5] == (kind == CODE_CALL ? 0x15 : 0x25) && kind != CODE_JMP)
+		ret->target = FLOW_TARGET_WORD;
+	else
+		return FLOW_UNMOVABLE;
+	ret->pushed = kind == CODE_CALL ? 8 : 0;
+	memcpy(ret->old, a->code + i, len);
+	return FLOW_FITS;
+}
+
 bool window_extend(const struct flow *f, const struct flow_range *bounds, struct flow_window *w,
 		   uint64_t last)
 {

@@ -81,16 +81,25 @@ static bool is_on_page(taddr addr, uint32_t size)
 	return addr / PAGE == (addr + size - 1) / PAGE;
 }
 
+bool windows_jump_make(const struct window_row *r, uint8_t *ret_code)
+{
+	if (r->pad)
+		return arch_patch->short_make(r->addr, r->pad, ret_code);
+	if (!arch_patch->jump_make(r->addr, r->stub, ret_code))
+		return false;
+	if (r->is_call) /* the same distance from the same end */
+		ret_code[0] = r->old[0];
+	return true;
+}
+
 /* Makes the jumps; false: they do not reach. */
 static bool plan_make(struct plan *p, const struct window_row *r)
 {
 	p->size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
 	if (!is_on_page(r->addr, p->size) || (r->pad && !is_on_page(r->pad, WINDOWS_JUMP)))
 		return false;
-	if (!r->pad)
-		return arch_patch->jump_make(r->addr, r->stub, p->new);
-	return arch_patch->short_make(r->addr, r->pad, p->new) &&
-	       arch_patch->jump_make(r->pad, r->stub, p->new_pad);
+	return windows_jump_make(r, p->new) &&
+	       (!r->pad || arch_patch->jump_make(r->pad, r->stub, p->new_pad));
 }
 
 static void plans_make(struct work *w)
@@ -233,7 +242,7 @@ static void ranges_sort(struct range *r, uint32_t n)
 
 /*
  * A window that is written must not be entered in its middle; the pad of one that is taken back
- * must not be entered any more.
+ * must not be entered any more. The middle of a call nobody enters: its instruction stays.
  */
 static void ranges_make(struct work *w)
 {
@@ -242,7 +251,7 @@ static void ranges_make(struct work *w)
 
 		if (!w->plans[i].changes)
 			continue;
-		if (w->job->bounds)
+		if (w->job->bounds && !r->is_call)
 			w->ranges[w->nranges++] =
 				(struct range){r->addr + 1, r->addr + w->plans[i].size - 1, i};
 		else if (r->pad)

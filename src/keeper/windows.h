@@ -26,7 +26,7 @@
 struct window_row {
 	taddr addr, pad, stub; /* as in struct patch_window */
 	uint8_t old[WINDOWS_JUMP], old_pad[WINDOWS_JUMP];
-	bool is_used;
+	bool is_used, is_call;
 };
 
 struct windows_journal {
@@ -85,6 +85,8 @@ struct windows_job {
 	uint64_t write_ns; /* how long it may be written to; 0: WINDOWS_WRITE_NS */
 };
 
+/* Makes the bytes at the address of a row: a jump, or a call that leads to the stub. */
+bool windows_jump_make(const struct window_row *r, uint8_t *ret_code);
 enum windows_result windows_change(struct windows_job *job);
 /*
  * Tries once to take all windows of the journal out of a process, which is that of the journal or a

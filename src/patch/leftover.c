@@ -96,8 +96,9 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 	for (uint32_t i = 0; i < j->nrows; i++) {
 		struct window_row *r = &j->rows[i];
 
-		/* any other byte than 0 and 1 is no bool, and the process may have written it */
+		/* a byte other than 0 and 1 is no bool, and the process may have written it */
 		*(uint8_t *)&r->is_used &= 1;
+		*(uint8_t *)&r->is_call &= 1;
 		r->is_used = row_verify(l, r, m->start, h->code_size);
 	}
 	e = windows_take_out(j, l->pid, l->mem_fd, true, ret_n);

@@ -123,11 +123,18 @@ struct patch_bound {
 };
 
 struct patch_window {
-	taddr addr;	/* the jump is written here */
+	/*
+	 * The jump is written here. is_call: the last 5 bytes of a call or jump are here, of which
+	 * the first one stays, and the others become the distance to the stub; or to a word in the
+	 * code part with the stub's address, if that is what the instruction takes. Threads may
+	 * stand at such an instruction, and return behind it: it has no pad and no bounds.
+	 */
+	taddr addr;
 	taddr pad;	/* 5 unreachable bytes with the jump to which a short one leads; 0: none */
 	taddr stub;	/* in the code part */
 	uint8_t old[5]; /* what the file has at addr; 2 bytes if there is a pad */
 	uint8_t old_pad[5]; /* what it has at pad */
+	bool is_call;
 	uint8_t nbounds;
 	struct patch_bound bounds[PATCH_BOUNDS_MAX]; /* those below the end of the jump */
 };

@@ -12,7 +12,7 @@
 
 #define PATCH_PAGE	4096u
 #define REGION_TEXT	"fathom: the windows of a tracer"
-#define REGION_VERSION	1
+#define REGION_VERSION	2
 #define REGION_CALL_MAX 32
 #define REGION_ROWS	256		 /* offset of the rows */
 #define REGION_PRIVATE	(5 * PATCH_PAGE) /* the switch page, and a frame for remote calls */

@@ -8,6 +8,22 @@
 
 _Static_assert(FLOW_INSNS_MAX <= STUB_INSNS_MAX, "a stub has all instructions of a window");
 
+#define OPCODE_JMP	 0xe9
+#define OPCODE_JMP_WORD	 0x25 /* behind ff: jmp *word(%rip) */
+#define TARGET_WORD_SIZE 6
+
+/* In the stub of a changed call, a jump to what it leads to stands in the place of the call. */
+static void target_jump_make(const struct flow_window *w, uint8_t *code, struct stub_window *sw)
+{
+	uint8_t len = w->target == FLOW_TARGET_WORD ? TARGET_WORD_SIZE : FLOW_JUMP;
+
+	memcpy(code, w->old + w->len - len, len);
+	code[len - FLOW_JUMP] = len == FLOW_JUMP ? OPCODE_JMP : OPCODE_JMP_WORD;
+	sw->addr += w->len - len;
+	sw->code = code;
+	sw->len = len;
+}
+
 const char *stub_make(const struct flow_window *w, int64_t bias, const struct stub_env *env,
 		      struct stub_body *bodies, uint8_t *buf, uint32_t size, struct stub *ret)
 {
@@ -23,6 +39,10 @@ const char *stub_make(const struct flow_window *w, int64_t bias, const struct st
 		.has_flags = w->has_flags,
 	};
 
+	uint8_t jump[TARGET_WORD_SIZE];
+
+	if (w->target)
+		target_jump_make(w, jump, &sw);
 	if (!arch.stubs)
 		return "there are no stubs for this processor";
 	for (uint32_t i = 0; i < w->nbodies; i++)
@@ -38,6 +58,12 @@ void stub_window(const struct flow_window *w, int64_t bias, const struct stub *s
 		.pad = w->pad ? w->pad + (uint64_t)bias : 0,
 		.stub = code,
 	};
+	if (w->target) {
+		ret->is_call = true;
+		ret->addr += w->len - FLOW_JUMP;
+		memcpy(ret->old, w->old + w->len - FLOW_JUMP, FLOW_JUMP);
+		return;
+	}
 	memcpy(ret->old, w->old, w->jump);
 	memcpy(ret->old_pad, w->old_pad, sizeof(ret->old_pad));
 	for (uint32_t i = 1; i < w->nins && w->ins[i] < w->jump; i++)

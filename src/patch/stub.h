@@ -19,7 +19,10 @@ struct patch_window;
  */
 const char *stub_make(const struct flow_window *w, int64_t bias, const struct stub_env *env,
 		      struct stub_body *bodies, uint8_t *buf, uint32_t size, struct stub *ret);
-/* What patch_write() takes for it: code is the address of the stub. */
+/*
+ * What patch_write() takes for it: code is the address of the stub; of FLOW_TARGET_WORD, that of a
+ * word that has it.
+ */
 void stub_window(const struct flow_window *w, int64_t bias, const struct stub *s, taddr code,
 		 struct patch_window *ret);
 /*

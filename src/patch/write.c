@@ -99,8 +99,9 @@ static bool window_is_sound(const struct patch *p, const struct patch_window *w)
 {
 	taddr code = patch_code_addr(p);
 
-	return w->nbounds <= PATCH_BOUNDS_MAX && w->addr < USER_END - 16 &&
-	       w->pad < USER_END - 16 && w->stub >= code && w->stub < code + p->code_size;
+	return w->nbounds <= PATCH_BOUNDS_MAX && !(w->is_call && (w->pad || w->nbounds)) &&
+	       w->addr < USER_END - 16 && w->pad < USER_END - 16 && w->stub >= code &&
+	       w->stub < code + p->code_size;
 }
 
 /* Adds a window to the batch; what cannot be written gets its state. */
@@ -120,7 +121,11 @@ static void batch_add(struct patch *p, struct batch *b, const struct patch_windo
 		bounds->to[i] = w->bounds[i].to;
 	}
 	r = &p->journal->rows[row];
-	*r = (struct window_row){.addr = w->addr, .pad = w->pad, .stub = w->stub, .is_used = true};
+	*r = (struct window_row){.addr = w->addr,
+				 .pad = w->pad,
+				 .stub = w->stub,
+				 .is_used = true,
+				 .is_call = w->is_call};
 	memcpy(r->old, w->old, sizeof(r->old));
 	memcpy(r->old_pad, w->old_pad, sizeof(r->old_pad));
 	if (!region_row_write(p, row)) {
@@ -188,11 +193,12 @@ static bool row_stands(const struct patch *p, const struct window_row *r)
 {
 	uint8_t jump[WINDOWS_JUMP];
 
-	if (!arch_patch->jump_make(r->pad ? r->pad : r->addr, r->stub, jump) ||
-	    !memory_has(p, r->pad ? r->pad : r->addr, jump, arch_patch->jump_size))
+	uint8_t size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
+
+	if (!windows_jump_make(r, jump) || !memory_has(p, r->addr, jump, size))
 		return false;
-	return !r->pad || (arch_patch->short_make(r->addr, r->pad, jump) &&
-			   memory_has(p, r->addr, jump, arch_patch->short_size));
+	return !r->pad || (arch_patch->jump_make(r->pad, r->stub, jump) &&
+			   memory_has(p, r->pad, jump, arch_patch->jump_size));
 }
 
 static int by_row_addr(const void *pa, const void *pb)

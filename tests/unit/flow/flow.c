@@ -602,8 +602,63 @@ static void test_endbr(void)
 	made_end(&m);
 }
 
+/* 0: call f; 5: call *word; 11: addr32 call f; 17: jmp *word; 23: jmp f; 28: jmp 23 */
+#define CALLS                                                                                      \
+	"\xe8\x5b\x00\x00\x00\xff\x15\xf5\x0f\x00\x00\x67\xe8\x4f\x00\x00\x00"                     \
+	"\xff\x25\xe9\x0f\x00\x00\xe9\x44\x00\x00\x00\xeb\xf9"
+
+/* Only where a call or jump leads is changed. */
+static void test_target(void)
+{
+	struct made m = {0};
+	struct flow_window w = {0};
+	struct flow_site both[] = {{CODE, FLOW_OFFSET}, {CODE, FLOW_TARGET}};
+	struct flow_site entered[] = {{CODE + 32, FLOW_ENTRY}, {CODE + 33, FLOW_TARGET}};
+	struct flow_plan p;
+
+	FUNC(&m, "calls", CALLS);
+	FUNC(&m, "entry", "\x53\xe8\x3a\x00\x00\x00\x5b\xc3"); /* push; call; pop; ret */
+	made_pad(&m, 96);
+	FUNC(&m, "f", PLAIN);
+	must_read(&m);
+	ok(site_lack(&m, CODE, FLOW_TARGET, false, &w) == FLOW_FITS, "a call");
+	ok(w.target == FLOW_TARGET_CODE && w.addr == CODE && w.len == 5 && w.ends, "is changed");
+	ok(w.pushed == 8 && !w.has_red_zone && w.has_flags, "its stub is called");
+	ok(memcmp(w.old, CALLS, 5) == 0 && w.nbodies == 1 && w.nins == 1, "with its bytes");
+	ok(site_lack(&m, CODE + 5, FLOW_TARGET, false, &w) == FLOW_FITS &&
+		   w.target == FLOW_TARGET_WORD && w.len == 6 && w.pushed == 8,
+	   "a call through a word");
+	ok(site_lack(&m, CODE + 11, FLOW_TARGET, false, &w) == FLOW_FITS &&
+		   w.target == FLOW_TARGET_CODE && w.len == 6,
+	   "a call with a prefix");
+	ok(site_lack(&m, CODE + 17, FLOW_TARGET, false, &w) == FLOW_FITS &&
+		   w.target == FLOW_TARGET_WORD && w.pushed == 0 && w.has_red_zone,
+	   "a jump through a word");
+	ok(site_lack(&m, CODE + 23, FLOW_TARGET, false, &w) == FLOW_FITS &&
+		   w.target == FLOW_TARGET_CODE && w.pushed == 0,
+	   "a jump to which others lead");
+	ok(site_lack(&m, CODE + 28, FLOW_TARGET, false, &w) != FLOW_FITS || !w.target,
+	   "a short jump has no room for it");
+	ok(site_lack(&m, CODE + 1, FLOW_TARGET, false, NULL) == FLOW_NO_CODE, "inside of one");
+	ok(site_lack(&m, CODE + 32, FLOW_TARGET, false, NULL) == FLOW_NO_CODE, "no call");
+	if (flow_plan(m.flow, both, 2, NULL, &p))
+		exit(1);
+	ok(p.lacks[0] == FLOW_FITS && p.lacks[1] == FLOW_FITS && p.windows.len == 1 &&
+		   p.windows.data[0].nbodies == 2,
+	   "two probes of one call");
+	flow_plan_deinit(&p);
+	if (flow_plan(m.flow, entered, 2, NULL, &p))
+		exit(1);
+	ok(p.lacks[0] == FLOW_FITS && p.lacks[1] == FLOW_FITS && p.windows.len == 1 &&
+		   !p.windows.data[0].target && p.windows.data[0].pushed == 8,
+	   "a call that the window of an entry moves");
+	flow_plan_deinit(&p);
+	made_end(&m);
+}
+
 int main(void)
 {
+	test_target();
 	test_plain();
 	test_back();
 	test_first();
