@@ -20,7 +20,12 @@ enum code_spot {
 	SPOT_RETURN_NONE, /* arg0 = offset of the instruction; the value is not known */
 	SPOT_RETURNED,	  /* behind the call of a function: arg1 = value */
 	SPOT_INSN,	  /* an instruction in the middle of a function: no arguments */
-	SPOT_USDT,	  /* a program's own probe: arg0... as its note says */
+	/*
+	 * A call of the function that the probe names, before it is executed: arg0... as at that
+	 * function's entry, but for where the stack pointer is. Or a jump to it (is_tail).
+	 */
+	SPOT_CALL,
+	SPOT_USDT, /* a program's own probe: arg0... as its note says */
 	SPOT_COUNT
 };
 

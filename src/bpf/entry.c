@@ -299,9 +299,9 @@ static void spot_fill(struct entry *en)
 {
 	struct gen *g = en->g;
 
-	if (!g->needs.ctx || !g->env->unwinds)
+	if (!g->needs.ctx || (!g->env->unwinds && !gen_has_calls(g)))
 		return;
-	if (g->env->pidns.level) {
+	if (g->env->unwinds && g->env->pidns.level) {
 		gen_pid_tgid(g);
 		em_alu_imm(&g->e, BPF_RSH, R0, 32);
 		gen_mach_store(g, 4, offsetof(struct rt_mach, pid), R0);

@@ -345,6 +345,8 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off);
 void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot);
 /* r0 = the variable (DIF_VAR_CALLER ...); destroys r1-r5 */
 void gen_stack_var(struct gen *g, uint32_t var);
+/* Whether the unit has probes at calls (SPOT_CALL). */
+bool gen_has_calls(const struct gen *g);
 /* r0 = lfile, lline or lfunc (enum rt_lang_part), or a fault in m; destroys r1-r5 */
 void gen_lang_var(struct gen *g, uint32_t part);
 

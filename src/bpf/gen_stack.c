@@ -246,6 +246,27 @@ static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 	get_stack(g, stack_bytes(frames), false);
 }
 
+bool gen_has_calls(const struct gen *g)
+{
+	for (uint32_t i = 0; i < g->u->nprobes; i++)
+		if (g->u->probes[i].spot == SPOT_CALL)
+			return true;
+	return false;
+}
+
+/* At a call the first frame is that of the caller: r0 = its word; r1: how many bytes are there. */
+static void calling_frame_load(struct gen *g, uint32_t words, uint32_t done)
+{
+	uint32_t other = em_label(&g->e);
+
+	gen_mach_load(g, 4, R2, offsetof(struct rt_mach, spot));
+	em_jmp_imm(&g->e, BPF_JNE, R2, SPOT_CALL, other);
+	em_jmp_imm(&g->e, BPF_JLT, R1, 8, done);
+	gen_mach_load(g, 8, R0, words);
+	em_ja(&g->e, done);
+	em_here(&g->e, other);
+}
+
 /* r0 = second frame of a user stack, or of a kernel stack that begins where the probe fired */
 static void second_frame(struct gen *g, bool is_user)
 {
@@ -255,6 +276,8 @@ static void second_frame(struct gen *g, bool is_user)
 	var_stack(g, 2, is_user);
 	em_mov(&g->e, R1, R0);
 	em_imm(&g->e, R0, 0);
+	if (is_user && gen_has_calls(g))
+		calling_frame_load(g, slot + (uint32_t)offsetof(struct rt_stack, words), done);
 	em_jmp_imm(&g->e, BPF_JLT, R1, 16, done);
 	gen_mach_load(g, 8, R0, slot + (uint32_t)offsetof(struct rt_stack, words) + 8);
 	em_here(&g->e, done);

@@ -433,6 +433,31 @@ static void uprobe_entry_args(struct entry *en, uint32_t used)
 	entry_args_fill(en, used, arch.func_args, ARRAY_LEN(arch.func_args));
 }
 
+/*
+ * A call has not pushed its return address yet: arguments on the stack begin where the stack
+ * pointer is. At a jump, the caller's return address is there, as at an entry.
+ */
+static void uprobe_call_args(struct entry *en, uint32_t used)
+{
+	const uint32_t n = ARRAY_LEN(arch.func_args);
+	struct emitter *e = &en->g->e;
+	uint32_t last = NFUNC_ARGS - 1, is_call = em_label(e);
+
+	entry_args_fill(en, used & ((1u << n) - 1), arch.func_args, n);
+	if (!(used >> n))
+		return;
+	while (!(used >> last & 1))
+		last--;
+	em_load(e, 8, R3, R6, (int32_t)arch.sp);
+	em_load(e, 8, R2, R10, FRAME_VAL);
+	em_jmp_imm(e, BPF_JSGE, R2, 0, is_call);
+	em_alu_imm(e, BPF_ADD, R3, (int32_t)arch.stack_args);
+	em_here(e, is_call);
+	em_imm(e, R2, 8 * (last + 1 - n));
+	em_addr(e, R1, R9, ARG_OFF(n));
+	em_helper(e, BPF_FUNC_probe_read_user); /* zeroes its destination if it fails */
+}
+
 static void uprobe_entry_go_args(struct entry *en, uint32_t used)
 {
 	entry_args_fill(en, used, arch.go_args, ARRAY_LEN(arch.go_args));
@@ -672,6 +697,7 @@ static void (*const spot_args[SPOT_COUNT])(struct entry *en, uint32_t used) = {
 	[SPOT_RETURN_NONE] = uprobe_return_none_args,
 	[SPOT_RETURNED] = uprobe_return_args,
 	[SPOT_INSN] = args_zero,
+	[SPOT_CALL] = uprobe_call_args,
 	[SPOT_USDT] = usdt_args,
 };
 

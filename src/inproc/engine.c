@@ -78,7 +78,7 @@ static struct err *sites_list(const struct inproc *p, const struct unit *u, stru
 			if (!site || !site->window)
 				return err_new("'%s' has no window at offset %" PRIx64,
 					       s->file->name, s->off);
-			if (site->is_entry)
+			if (site->is_entry || site->window->target)
 				native.pushed = site->window->pushed;
 			vec_push(&ret->list, site);
 			vec_push(&ret->natives, native);
@@ -287,6 +287,17 @@ static struct stub_env stub_env_of(const struct inproc *p)
 				 .has_shadow_stack = p->has_shadow_stack};
 }
 
+/* Adds a word with the address of the stub that comes next, and returns the word's own. */
+static uint64_t word_add(struct stubs *to)
+{
+	uint64_t word = to->base + to->code.len, code = word + STUB_ALIGN;
+
+	strbuf_add(&to->code, (const char *)&code, sizeof(code));
+	while (to->code.len % STUB_ALIGN)
+		strbuf_addc(&to->code, '\xcc');
+	return word;
+}
+
 /* Makes the stub of a window, if the unit has a body in it. */
 static struct err *window_make(const struct inproc *p, const struct inproc_file *f,
 			       const struct flow_window *w, struct loaded *l, struct stubs *to)
@@ -297,19 +308,22 @@ static struct err *window_make(const struct inproc *p, const struct inproc_file 
 	struct stub_env env = stub_env_of(p);
 	struct patch_window window;
 	struct stub stub;
+	uint64_t word = 0;
 	const char *why;
 
 	if (!own.nbodies)
 		return NULL;
 	while (to->code.len % STUB_ALIGN)
 		strbuf_addc(&to->code, '\xcc');
+	if (own.target == FLOW_TARGET_WORD)
+		word = word_add(to);
 	env.code = to->base + to->code.len;
 	why = stub_make(&own, (int64_t)f->bias, &env, bodies, code, sizeof(code), &stub);
 	if (why)
 		return err_new("no stub can be made for '%s' at %" PRIx64 ": %s", f->name, w->addr,
 			       why);
 	strbuf_add(&to->code, (const char *)code, stub.size);
-	stub_window(&own, (int64_t)f->bias, &stub, env.code, &window);
+	stub_window(&own, (int64_t)f->bias, &stub, word ? word : env.code, &window);
 	vec_push(&l->windows, window);
 	if (own.is_first_jump)
 		vec_push(&l->firsts, window.addr);

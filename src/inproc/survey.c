@@ -171,6 +171,7 @@ static const char *spot_lack(enum code_spot spot, enum flow_kind *ret)
 	case SPOT_RETURN:
 	case SPOT_RETURN_NONE: *ret = FLOW_EXIT; return NULL;
 	case SPOT_INSN: return NULL;
+	case SPOT_CALL: *ret = FLOW_TARGET; return NULL;
 	case SPOT_ENTRY32: return "in 32-bit code";
 	case SPOT_ENTRY_GO:
 	case SPOT_RETURN_GO: return "in Go code, which moves its stacks";

@@ -46,7 +46,8 @@ static struct ra_loc arg_home(struct ngen *g, uint32_t n)
 	const struct ra_loc zero = {.kind = RA_CONST};
 
 	switch (g->grp->spot) {
-	case SPOT_ENTRY: return (struct ra_loc){.kind = RA_MACH, .n = LOC_FRAME(arg_regs[n])};
+	case SPOT_ENTRY:
+	case SPOT_CALL: return (struct ra_loc){.kind = RA_MACH, .n = LOC_FRAME(arg_regs[n])};
 	case SPOT_RETURN:
 	case SPOT_RETURNED:
 		if (n == 1 && !g->grp->is_tail)
@@ -135,6 +136,10 @@ void ngen_builtin(struct ngen *g, uint32_t id)
 	case DIF_VAR_CPU: x86_load(&g->x, 4, false, RAX, on_stack(g->stack.cpu)); return;
 	case DIF_VAR_TIMESTAMP: ngen_time(g); return;
 	case DIF_VAR_UCALLER:
+		if (g->grp->spot == SPOT_CALL) { /* the call itself */
+			x86_load(&g->x, 8, false, RAX, x86_at(R15, REG(pc)));
+			return;
+		}
 		sp_load(g);
 		x86_load(&g->x, 8, false, RAX, x86_at(RAX, 0));
 		return;

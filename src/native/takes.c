@@ -33,7 +33,9 @@ static void builtin_check(struct takes *t, uint32_t id)
 {
 	if (id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9) {
 		for (uint32_t i = 0; i < t->u->nprobes; i++)
-			if (t->u->probes[i].spot == SPOT_ENTRY && id - DIF_VAR_ARG0 >= NATIVE_NARGS)
+			if ((t->u->probes[i].spot == SPOT_ENTRY ||
+			     t->u->probes[i].spot == SPOT_CALL) &&
+			    id - DIF_VAR_ARG0 >= NATIVE_NARGS)
 				takes_refuse(
 					t, "arguments from the seventh on are read from the stack");
 		return;
@@ -48,7 +50,8 @@ static void builtin_check(struct takes *t, uint32_t id)
 			if (t->u->probes[i].spot != SPOT_ENTRY &&
 			    t->u->probes[i].spot != SPOT_RETURN &&
 			    t->u->probes[i].spot != SPOT_RETURN_NONE &&
-			    t->u->probes[i].spot != SPOT_ENTRY_NONE)
+			    t->u->probes[i].spot != SPOT_ENTRY_NONE &&
+			    t->u->probes[i].spot != SPOT_CALL)
 				takes_refuse(t, "ucaller is found by walking the stack");
 		return;
 	case DIF_VAR_PROBEMOD:
@@ -418,6 +421,7 @@ static void spot_check(struct takes *t, enum code_spot spot)
 	case SPOT_RETURN:
 	case SPOT_RETURN_NONE:
 	case SPOT_RETURNED:
+	case SPOT_CALL:
 	case SPOT_INSN:
 	case SPOT_USDT: return; /* what its operands are is asked for each site */
 	case SPOT_ENTRY32: takes_refuse(t, "the code is of a 32-bit program"); return;

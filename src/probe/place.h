@@ -103,7 +103,7 @@ struct place_site {
 	const struct place_file *file;
 	uint64_t off; /* in the file */
 	uint32_t rel; /* from the start of the function; with operands: their number */
-	bool is_tail; /* of a return probe: a jump to another function */
+	bool is_tail; /* of a probe at returns or calls: a jump to another function */
 	/* off is where a function begins, and the probe fires when a call of it has come back */
 	bool is_returned;
 	/* The operands of a program's own probe; equal ones have one number (rel). */

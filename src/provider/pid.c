@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Provider pid: functions and instructions of processes (providers.md 19). */
-#include "provider/pid.h"
-
 #include <errno.h>
 #include <inttypes.h>
 
@@ -11,38 +9,12 @@
 #include "image/insn.h"
 #include "image/demangle.h"
 #include "d/types/import_dwarf.h"
+#include "provider/pid_request.h"
 #include "target/maps.h"
 #include "target/target.h"
 
 #define PROVIDER   "pid"
 #define MAX_PROBES (4u << 20)
-
-/* A description whose probes are being created. */
-struct request {
-	struct provider_env *env;
-	const struct provider *pv;
-	struct pid_state *st;
-	struct code_process *target;
-	const struct probe_desc *desc;
-	struct probe_list *out;
-	char prov[24]; /* "pid123", of target */
-	bool is_exact; /* module and function are names, not patterns */
-	bool is_new;   /* only files of the present batch are searched */
-	bool is_insn;  /* the name is an offset, which insn contains */
-	uint64_t insn;
-	uint32_t nfound; /* number of functions that match */
-	/*
-	 * The error for an offset that the function of one file does not have; a function of the
-	 * same name in another file may have it.
-	 */
-	struct err *bad_offset;
-	struct arena *tmp;
-};
-
-static bool is_name(const char *field)
-{
-	return *field && glob_is_literal(field);
-}
 
 /* ---- which process --------------------------------------------------------------------------- */
 
@@ -122,7 +94,7 @@ struct err *pid_of(const struct provider_env *env, const struct probe_desc *desc
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-static struct pid_probe *probe_create(struct request *r, enum code_spot spot)
+static struct pid_probe *probe_create(struct pid_request *r, enum code_spot spot)
 {
 	struct pid_probe *pp = xcalloc(1, sizeof(*pp));
 
@@ -145,7 +117,7 @@ void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp)
  * Clears the instructions of a probe that an earlier batch has created: a file of the present batch
  * has a function of the same name.
  */
-static void probe_renew(const struct request *r, struct pid_probe *pp)
+static void probe_renew(const struct pid_request *r, struct pid_probe *pp)
 {
 	code_probe_renew(r->env, &r->st->code, &pp->probe);
 	pp->probe.code.at = pp->target->at;
@@ -160,8 +132,8 @@ static bool has_site(const struct place_code *code, const struct code_file *o, u
 	return false;
 }
 
-static struct probe *add_probe(struct request *r, const struct code_file *o, const char *func,
-			       const char *name, enum code_spot spot)
+struct probe *pid_probe_add(struct pid_request *r, const struct code_file *o, const char *func,
+			    const char *name, enum code_spot spot)
 {
 	struct probe *pr =
 		probes_add_as(r->env->probes, r->pv, r->prov, o->file.name, func, name, 0);
@@ -191,7 +163,7 @@ static void add_site(struct probe *pr, struct code_file *o, uint64_t off, uint32
 
 /* ---- the three kinds of probes of a function ------------------------------------------------- */
 
-static struct err *code_unreadable_err(const struct request *r, const struct code_file *o,
+static struct err *code_unreadable_err(const struct pid_request *r, const struct code_file *o,
 				       const struct func *fn)
 {
 	if (!r->is_exact)
@@ -200,7 +172,7 @@ static struct err *code_unreadable_err(const struct request *r, const struct cod
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-static const char *list_command(const struct request *r, const char *mod, const char *func,
+static const char *list_command(const struct pid_request *r, const char *mod, const char *func,
 				const char *name)
 {
 	const struct probe_desc desc = {r->prov, mod, func, name, 0, false, 0};
@@ -208,7 +180,7 @@ static const char *list_command(const struct request *r, const char *mod, const 
 	return probes_list_command(r->env->probes, &desc);
 }
 
-static struct err *insn_refused_err(const struct request *r, const char *func, uint32_t off)
+static struct err *insn_refused_err(const struct pid_request *r, const char *func, uint32_t off)
 {
 	if (!r->is_exact)
 		return NULL;
@@ -219,7 +191,7 @@ static struct err *insn_refused_err(const struct request *r, const char *func, u
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-static struct err *add_entry(struct request *r, struct code_file *o, const struct func *fn)
+static struct err *add_entry(struct pid_request *r, struct code_file *o, const struct func *fn)
 {
 	const uint8_t *code;
 	struct probe *pr;
@@ -232,13 +204,13 @@ static struct err *add_entry(struct request *r, struct code_file *o, const struc
 	code = text_at(&o->image->text, fn->off + skip, MIN(fn->size, CODE_ENTRY_BYTES) - skip);
 	if (!code || arch.insns->is_refused(code, MIN(fn->size, CODE_ENTRY_BYTES) - skip))
 		return insn_refused_err(r, fn->name, skip);
-	pr = add_probe(r, o, fn->name, "entry", code_entry_spot(o, fn));
+	pr = pid_probe_add(r, o, fn->name, "entry", code_entry_spot(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
 }
 
-static struct err *exits_missing_err(const struct request *r, const struct func *fn)
+static struct err *exits_missing_err(const struct pid_request *r, const struct func *fn)
 {
 	if (!r->is_exact || !is_name(r->desc->name))
 		return NULL;
@@ -247,7 +219,7 @@ static struct err *exits_missing_err(const struct request *r, const struct func 
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-static struct err *add_return(struct request *r, struct code_file *o, const struct func *fn)
+static struct err *add_return(struct pid_request *r, struct code_file *o, const struct func *fn)
 {
 	struct func_exits exits = {0};
 	struct err *e = NULL;
@@ -257,7 +229,7 @@ static struct err *add_return(struct request *r, struct code_file *o, const stru
 	} else if (!exits.list.len) {
 		e = exits_missing_err(r, fn);
 	} else {
-		struct probe *pr = add_probe(r, o, fn->name, "return", code_return_spot(o, fn));
+		struct probe *pr = pid_probe_add(r, o, fn->name, "return", code_return_spot(o, fn));
 
 		for (uint32_t i = 0; i < exits.list.len; i++) {
 			const struct func_exit *x = &exits.list.data[i];
@@ -276,17 +248,17 @@ static bool is_unsafe_nop(const struct code_file *o, const struct insn *in)
 	return in->kind == INSN_NOP5 && !o->funcs->is_32bit && feat_has(FEAT_UPROBE_NOP5);
 }
 
-static void add_insn(struct request *r, struct code_file *o, const struct func *fn,
+static void add_insn(struct pid_request *r, struct code_file *o, const struct func *fn,
 		     const char *func, const struct insn *in, const char *name)
 {
-	struct probe *pr = add_probe(r, o, func, name, SPOT_INSN);
+	struct probe *pr = pid_probe_add(r, o, func, name, SPOT_INSN);
 
 	add_site(pr, o, fn->off + in->off, in->off, false);
 	probe_list_add(r->out, pr);
 }
 
 /* Adds a probe for each instruction whose offset the pattern matches. */
-static struct err *add_insns(struct request *r, struct code_file *o, const struct func *fn,
+static struct err *add_insns(struct pid_request *r, struct code_file *o, const struct func *fn,
 			     const struct insns *s)
 {
 	char name[16];
@@ -305,7 +277,7 @@ static struct err *add_insns(struct request *r, struct code_file *o, const struc
 	return NULL;
 }
 
-static struct err *offset_misaligned_err(const struct request *r, const struct func *fn,
+static struct err *offset_misaligned_err(const struct pid_request *r, const struct func *fn,
 					 const struct insns *s)
 {
 	uint32_t before = 0, after = 0;
@@ -322,7 +294,7 @@ static struct err *offset_misaligned_err(const struct request *r, const struct f
 			DTAG_CODE(D_PROC_ALIGN));
 }
 
-static struct err *nop_unsafe_err(const struct request *r, const struct func *fn)
+static struct err *nop_unsafe_err(const struct pid_request *r, const struct func *fn)
 {
 	return err_code(err_hint(err_new("offset %" PRIx64
 					 " of '%s' is a 5-byte nop: this kernel would "
@@ -337,7 +309,7 @@ static struct err *nop_unsafe_err(const struct request *r, const struct func *fn
  * and function, this is an error at once. If it names only the function, it is an error only when
  * no file has a function with this offset. If the function is a pattern, it is no error.
  */
-static struct err *note_offset(struct request *r, struct err *e)
+static struct err *note_offset(struct pid_request *r, struct err *e)
 {
 	if (r->is_exact)
 		return e;
@@ -349,7 +321,7 @@ static struct err *note_offset(struct request *r, struct err *e)
 }
 
 /* Adds the probe for the one instruction whose offset is the name in the description. */
-static struct err *add_exact_insn(struct request *r, struct code_file *o, const struct func *fn,
+static struct err *add_exact_insn(struct pid_request *r, struct code_file *o, const struct func *fn,
 				  const struct insns *s)
 {
 	const struct insn *in;
@@ -369,7 +341,7 @@ static struct err *add_exact_insn(struct request *r, struct code_file *o, const 
 	return NULL;
 }
 
-static struct err *add_offsets(struct request *r, struct code_file *o, const struct func *fn)
+static struct err *add_offsets(struct pid_request *r, struct code_file *o, const struct func *fn)
 {
 	const uint8_t *code = text_at(&o->image->text, fn->off, fn->size);
 	struct insns s;
@@ -402,23 +374,23 @@ static bool parse_offset(const char *name, uint64_t *ret)
 	return true;
 }
 
-static struct err *check_name(struct request *r)
+static struct err *check_name(struct pid_request *r)
 {
 	const char *name = r->desc->name;
 
-	if (!is_name(name) || strcmp(name, "entry") == 0 || strcmp(name, "return") == 0)
+	if (!is_name(name) || strcmp(name, "entry") == 0 || strcmp(name, "return") == 0 ||
+	    pid_calls_only(r))
 		return NULL;
 	r->is_insn = parse_offset(name, &r->insn);
 	if (r->is_insn)
 		return NULL;
-	return err_code(
-		err_hint(err_new("'%s' is no probe of a function", name),
-			 "there are entry, return, and offsets of instructions in hexadecimal "
-			 "(1f)"),
-		DTAG_CODE(D_PROC_NAME));
+	return err_code(err_hint(err_new("'%s' is no probe of a function", name),
+				 "there are entry, return, call, and offsets of instructions in "
+				 "hexadecimal (1f)"),
+			DTAG_CODE(D_PROC_NAME));
 }
 
-static struct err *ifunc_unchosen_err(const struct request *r, const struct func *fn)
+static struct err *ifunc_unchosen_err(const struct pid_request *r, const struct func *fn)
 {
 	if (!r->is_exact)
 		return NULL;
@@ -430,7 +402,7 @@ static struct err *ifunc_unchosen_err(const struct request *r, const struct func
 		DTAG_CODE(D_PROC_FUNC));
 }
 
-static struct err *add_code(struct request *r, struct code_file *o, const struct func *fn)
+static struct err *add_code(struct pid_request *r, struct code_file *o, const struct func *fn)
 {
 	const char *name = r->desc->name;
 	struct err *e = NULL;
@@ -448,11 +420,14 @@ static struct err *add_code(struct request *r, struct code_file *o, const struct
 	return e;
 }
 
-static struct err *add_function(struct request *r, struct code_file *o, const struct func *fn)
+static struct err *add_function(struct pid_request *r, struct code_file *o, const struct func *fn)
 {
 	struct func code = *funcs_preferred(o->funcs, fn);
 
 	r->nfound++;
+	pid_calls_want(r, &code);
+	if (pid_calls_only(r))
+		return NULL;
 	if (fn->is_ifunc && !code_file_chosen(r->target, o, fn, &code))
 		return ifunc_unchosen_err(r, fn);
 	code.name = code_file_code_name(o, &code);
@@ -461,30 +436,26 @@ static struct err *add_function(struct request *r, struct code_file *o, const st
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/*
- * True if the pattern matches the demangled name. A description may give names of C++ and Rust
- * mangled, as they are in the file, or as programmers write them.
- */
-static bool demangled_matches(struct request *r, const struct func *fn)
+bool pid_demangled_matches(struct pid_request *r, const char *name)
 {
 	const char *pattern = r->desc->func, *text;
 
-	if (!is_mangled(fn->name) || is_mangled(pattern))
+	if (!is_mangled(name) || is_mangled(pattern))
 		return false;
 	arena_reset(r->tmp);
-	text = demangle_bare(r->tmp, fn->name);
-	if (text == fn->name)
+	text = demangle_bare(r->tmp, name);
+	if (text == name)
 		return false;
-	return glob_match(pattern, text) || glob_match(pattern, demangle(r->tmp, fn->name));
+	return glob_match(pattern, text) || glob_match(pattern, demangle(r->tmp, name));
 }
 
-static struct err *add_demangled(struct request *r, struct code_file *o)
+static struct err *add_demangled(struct pid_request *r, struct code_file *o)
 {
 	for (uint32_t i = 0; i < o->funcs->list.len; i++) {
 		const struct func *fn = &o->funcs->list.data[i];
 		struct err *e = NULL;
 
-		if (fn->is_canonical && !fn->is_part && demangled_matches(r, fn))
+		if (fn->is_canonical && !fn->is_part && pid_demangled_matches(r, fn->name))
 			e = add_function(r, o, fn);
 		if (e)
 			return e;
@@ -492,7 +463,7 @@ static struct err *add_demangled(struct request *r, struct code_file *o)
 	return NULL;
 }
 
-static struct err *add_named(struct request *r, struct code_file *o)
+static struct err *add_named(struct pid_request *r, struct code_file *o)
 {
 	const struct func *fn = funcs_find(o->funcs, r->desc->func);
 
@@ -509,14 +480,14 @@ static struct err *add_named(struct request *r, struct code_file *o)
 	return NULL;
 }
 
-static bool function_is_meant(struct request *r, const struct func *fn)
+static bool function_is_meant(struct pid_request *r, const struct func *fn)
 {
 	return !fn->is_startup && !fn->is_part && fn->is_sized &&
-	       (glob_match(r->desc->func, fn->name) || demangled_matches(r, fn));
+	       (glob_match(r->desc->func, fn->name) || pid_demangled_matches(r, fn->name));
 }
 
 /* Adds the matching functions that are, or are not, indirect; of one address only the first. */
-static struct err *add_kind(struct request *r, struct code_file *o, bool is_ifunc)
+static struct err *add_kind(struct pid_request *r, struct code_file *o, bool is_ifunc)
 {
 	uint64_t last = UINT64_MAX;
 
@@ -538,7 +509,7 @@ static struct err *add_kind(struct request *r, struct code_file *o, bool is_ifun
  * Adds indirect functions before all others: the implementations that they have chosen get their
  * names.
  */
-static struct err *add_matching(struct request *r, struct code_file *o)
+static struct err *add_matching(struct pid_request *r, struct code_file *o)
 {
 	struct err *e = o->funcs->has_ifuncs ? add_kind(r, o, true) : NULL;
 
@@ -547,7 +518,7 @@ static struct err *add_matching(struct request *r, struct code_file *o)
 
 /* ---- absolute addresses ---------------------------------------------------------------------- */
 
-static struct err *check_absolute(const struct request *r)
+static struct err *check_absolute(const struct pid_request *r)
 {
 	const char *mod = r->desc->mod;
 
@@ -566,7 +537,7 @@ static struct err *check_absolute(const struct request *r)
 	return NULL;
 }
 
-static bool object_is_asked(const struct request *r, const struct code_file *o)
+static bool object_is_asked(const struct pid_request *r, const struct code_file *o)
 {
 	return !r->is_new || o->batch == r->st->code.batch;
 }
@@ -580,7 +551,8 @@ static struct code_file *main_object(const struct code_process *t)
 }
 
 /* Converts an address to a file offset; it is an address of the running process, or as linked. */
-static bool address_to_off(const struct request *r, const struct code_file *o, uint64_t *ret_off)
+static bool address_to_off(const struct pid_request *r, const struct code_file *o,
+			   uint64_t *ret_off)
 {
 	const struct proc_map *m = proc_maps_find(target_maps(r->target->target), r->insn);
 
@@ -591,7 +563,7 @@ static bool address_to_off(const struct request *r, const struct code_file *o, u
 	return funcs_off(o->funcs, r->insn, ret_off);
 }
 
-static struct err *address_missing_err(const struct request *r, const struct code_file *o)
+static struct err *address_missing_err(const struct pid_request *r, const struct code_file *o)
 {
 	return err_code(err_new("address %" PRIx64 " is not in the code of '%s'", r->insn,
 				o->file.name),
@@ -602,11 +574,11 @@ static struct err *address_missing_err(const struct request *r, const struct cod
  * Checks that an instruction begins at the file offset. Without the symbol of the function, the
  * boundaries are not known, and the user is trusted.
  */
-static struct err *check_address(struct request *r, struct code_file *o, uint64_t off)
+static struct err *check_address(struct pid_request *r, struct code_file *o, uint64_t off)
 {
 	const struct func *fn = funcs_at_off(o->funcs, off);
 	const uint8_t *code = fn ? text_at(&o->image->text, fn->off, fn->size) : NULL;
-	struct request within = *r;
+	struct pid_request within = *r;
 	struct insns s;
 	struct err *e = NULL;
 
@@ -621,7 +593,7 @@ static struct err *check_address(struct request *r, struct code_file *o, uint64_
 }
 
 /* Adds the probe at an address of the program. */
-static struct err *add_address(struct request *r, struct code_file *o)
+static struct err *add_address(struct pid_request *r, struct code_file *o)
 {
 	struct probe *pr;
 	struct err *e;
@@ -633,13 +605,13 @@ static struct err *add_address(struct request *r, struct code_file *o)
 	if (e)
 		return e;
 	r->is_exact = true;
-	pr = add_probe(r, o, "-", r->desc->name, SPOT_INSN);
+	pr = pid_probe_add(r, o, "-", r->desc->name, SPOT_INSN);
 	add_site(pr, o, off, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
 }
 
-static struct err *collect_absolute(struct request *r)
+static struct err *collect_absolute(struct pid_request *r)
 {
 	struct code_file *o = main_object(r->target);
 	struct err *e = check_absolute(r);
@@ -669,20 +641,25 @@ static struct err *object_refused_err(const struct code_file *o, const struct er
 	return err_code(e, DTAG_CODE(D_PROC_LIB));
 }
 
-static struct err *collect_object(struct request *r, struct code_file *o)
+static struct err *collect_object(struct pid_request *r, struct code_file *o)
 {
 	const struct err *why = code_file_hold(r->target, o);
 	struct err *e;
 
 	if (why)
 		return is_name(r->desc->mod) ? object_refused_err(o, why) : NULL;
-	e = is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
+	e = pid_calls_begin(r, o);
+	if (!e)
+		e = is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
+	if (!e)
+		e = pid_calls_add(r, o);
+	pid_calls_end(r);
 	code_file_rest(o);
 	return e;
 }
 
 /* Returns the function of the file whose name is the nearest to the one that was asked for. */
-static const char *function_near(const struct request *r, struct code_file *o)
+static const char *function_near(const struct pid_request *r, struct code_file *o)
 {
 	const char **names, *near;
 
@@ -697,7 +674,7 @@ static const char *function_near(const struct request *r, struct code_file *o)
 	return near;
 }
 
-static struct err *function_missing_err(const struct request *r, struct code_file *o)
+static struct err *function_missing_err(const struct pid_request *r, struct code_file *o)
 {
 	const char *near;
 	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d",
@@ -712,10 +689,11 @@ static struct err *function_missing_err(const struct request *r, struct code_fil
 	near = function_near(r, o);
 	if (near)
 		return err_hint(e, "did you mean '%s'?", near);
-	return err_hint(e, "%s lists what there is", list_command(r, o->file.name, "", "entry"));
+	return err_hint(e, "%s lists what there is",
+			list_command(r, o->file.name, "", pid_calls_only(r) ? "call" : "entry"));
 }
 
-static struct err *collect_functions(struct request *r)
+static struct err *collect_functions(struct pid_request *r)
 {
 	struct code_file *last = NULL;
 	uint32_t nbefore = r->out->probes.len;
@@ -741,7 +719,7 @@ static struct err *collect_functions(struct request *r)
 }
 
 /* Adds the probes in one process. */
-static struct err *collect_process(struct request *r, pid_t pid)
+static struct err *collect_process(struct pid_request *r, pid_t pid)
 {
 	struct err *e = code_process_get(r->env, &r->st->code, pid, &r->target);
 
@@ -761,7 +739,7 @@ static struct err *collect_process(struct request *r, pid_t pid)
 static struct err *collect_in(struct provider_env *env, const struct probe_desc *desc, bool is_new,
 			      struct probe_list *out)
 {
-	struct request r = {
+	struct pid_request r = {
 		.env = env,
 		.pv = &provider_pid,
 		.st = probes_state(env->probes, &provider_pid, sizeof(struct pid_state)),

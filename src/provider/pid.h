@@ -3,6 +3,7 @@
  * Provider pid: the data and functions that its files share.
  *
  *     pid.c           finds the probes that a description matches
+ *     pid_calls.c     finds the calls of functions
  *     pid_inline.c    says why a function that was inlined has none
  *     pid_types.c     finds the types of arguments
  *     pid_arrivals.c  adds the files that processes map while they are traced
@@ -19,6 +20,8 @@
 struct pid_probe {
 	struct code_probe probe; /* its code has sites of the process's files */
 	struct code_process *target;
+	/* SPOT_CALL: the called function, in the file of the first call; 0: another file has it */
+	uint64_t callee;
 };
 
 struct pid_state {

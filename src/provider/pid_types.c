@@ -20,13 +20,20 @@ static struct code_file *first_object(const struct pid_probe *p)
 	return code_file_of(p->probe.code.sites.data[0].file);
 }
 
-/* Finds the address, as in the file, of the function that the probe's first instruction is in. */
+/*
+ * Finds the address, as in the file, of the function that the probe's first instruction is in, or,
+ * of a probe at calls, that it calls.
+ */
 static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 {
 	const struct place_site *s = &p->probe.code.sites.data[0];
 	struct code_file *o = first_object(p);
 	bool is_known;
 
+	if (p->probe.spot == SPOT_CALL) {
+		*ret_addr = p->callee;
+		return p->callee;
+	}
 	if (code_file_hold(p->target, o))
 		return false;
 	is_known = segments_addr(&o->funcs->code, s->off - s->rel, ret_addr);

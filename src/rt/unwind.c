@@ -269,7 +269,8 @@ static long walk_step(u64 i, void *ctx)
 /* True if the probe is on the first instruction of a function or on its ret. */
 INLINE u64 is_edge(const struct rt_mach *m)
 {
-	return m->spot != SPOT_INSN && m->spot != SPOT_USDT && m->spot != SPOT_RETURNED;
+	return m->spot != SPOT_INSN && m->spot != SPOT_USDT && m->spot != SPOT_RETURNED &&
+	       m->spot != SPOT_CALL;
 }
 
 u64 rt_unwind_first(struct rt_mach *m)
