@@ -25,6 +25,7 @@ struct inproc_run {
 	int timer_fd;
 	bool stops_when_full;
 	int only_cpu;
+	bool has_rings;		     /* their pages were made */
 	uint64_t clock_at, sweep_at; /* when these are due */
 	struct loaded *units;	     /* all that are loaded */
 };
@@ -157,6 +158,32 @@ static struct err *unit_compile(const struct inproc_run *r, const struct unit *u
 	return e;
 }
 
+static bool unit_records(const struct unit *u)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++) {
+		const struct prog_clause *c = u->clauses[i].layout->clause;
+
+		for (uint32_t k = 0; k < c->nacts; k++)
+			if (act_is_recording(c->acts[k].kind) && c->acts[k].kind != ACT_EXIT)
+				return true;
+	}
+	return false;
+}
+
+/* Nothing fires yet. That it fails makes records slower, and no more. */
+static void rings_make(struct inproc_run *r, const struct unit *u)
+{
+	struct err *e;
+
+	if (r->has_rings || !unit_records(u))
+		return;
+	r->has_rings = true;
+	e = ndata_rings_make(r->p->data);
+	if (e)
+		inproc_debug(r->p, "the pages of the buffers are made later", e);
+	err_destroy(e);
+}
+
 static struct err *inproc_load(struct engine_run *er, const struct unit *u, struct loaded **ret,
 			       uint32_t *ret_span)
 {
@@ -177,6 +204,7 @@ static struct err *inproc_load(struct engine_run *er, const struct unit *u, stru
 	l->next = r->units;
 	r->units = l;
 	inproc_note_fires(r->p, u);
+	rings_make(r, u);
 	*ret = l;
 	return NULL;
 }

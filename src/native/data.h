@@ -68,6 +68,13 @@ MUST_CHECK struct err *ndata_create(const struct blob_plan *plan, const struct l
 void ndata_destroy(struct ndata *d); /* NULL is allowed */
 
 /* state: enum rt_state. The first ON sets the clock, which takes 10 ms after ndata_create(). */
+/*
+ * Makes the pages with which the rings begin, 16 MiB of all together, before anything is recorded.
+ * The thread that first writes to a page waits 2.5 us for the kernel to make it: 40 ns for each of
+ * the records that fill it, which themselves take half of that. Pages that are there already are
+ * mapped sixteen at a time, for whom reads first (native/rt/record.c).
+ */
+MUST_CHECK struct err *ndata_rings_make(const struct ndata *d);
 MUST_CHECK struct err *ndata_set_state(struct ndata *d, uint32_t state);
 MUST_CHECK struct err *ndata_state(struct ndata *d, uint32_t *ret_state);
 

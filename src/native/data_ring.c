@@ -22,7 +22,9 @@
 #include "base/vec.h"
 
 #define WINDOW_BYTES (256u << 10)
-#define LOOK_BYTES   4096u	   /* are read at first behind a hole: more may follow soon */
+#define LOOK_BYTES   4096u	 /* are read at first behind a hole: more may follow soon */
+#define READY_BYTES  (16u << 20) /* of all rings, which exist before the first record */
+#define READY_STEP   (64u << 10)
 #define FUTURE_NS    1000000000ull /* a record that is later than now by more has no time */
 
 struct item {
@@ -370,6 +372,19 @@ uint32_t ndata_fill(const struct ndata *d)
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
+
+struct err *ndata_rings_make(const struct ndata *d)
+{
+	uint64_t size = MIN(d->plan->ring_size, (uint64_t)READY_BYTES / MAX(d->plan->ncpus, 1u));
+	CLEANUP(free) uint8_t *zeros = xcalloc(1, READY_STEP);
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < d->plan->ncpus; i++)
+		for (uint64_t at = 0; at < size && !e; at += READY_STEP)
+			e = ndata_write(d, d->plan->rings_off + i * d->plan->ring_size + at, zeros,
+					(size_t)MIN(size - at, (uint64_t)READY_STEP));
+	return e;
+}
 
 void rings_init(struct ndata *d)
 {

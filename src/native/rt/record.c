@@ -13,6 +13,8 @@ static inline void piece_begin(const struct blob_data *d, u8 *ring, u64 pos, u64
 {
 	struct blob_rec *r = (struct blob_rec *)(ring + (pos & (d->ring_size - 1)));
 
+	/* a fault of a read maps the pages around that are there, one of a write only its own */
+	(void)*(volatile u64 *)&r->word;
 	__atomic_store_n(&r->thread, thread, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->word, (len << 8 | state) ^ blob_rec_mask(d->cookie, pos),
 			 __ATOMIC_RELEASE);

@@ -257,6 +257,32 @@ static void test_only_holes(void)
 	env_close(&t);
 }
 
+/* ---- pages that are made before -------------------------------------------------------------- */
+
+static void test_made(void)
+{
+	struct env t = {0};
+	bool is_hole = true, is_made = true;
+	off_t at;
+
+	env_open(&t, 8 << 20);
+	for (uint32_t i = 0; i < ENV_CPUS; i++) {
+		at = (off_t)(t.plan->rings_off + i * t.plan->ring_size);
+		is_hole &= lseek(t.fd, at, SEEK_HOLE) == at;
+	}
+	ok(is_hole, "no page of a ring is there");
+	(void)env_ok(ndata_rings_make(t.d), "pages");
+	for (uint32_t i = 0; i < ENV_CPUS; i++) {
+		at = (off_t)(t.plan->rings_off + i * t.plan->ring_size);
+		is_made &= lseek(t.fd, at, SEEK_HOLE) - at >= (16 << 20) / ENV_CPUS;
+	}
+	ok(is_made, "their begins are, of all CPUs");
+	for (uint32_t i = 0; i < 1000; i++)
+		BLOB(&t, RECORD_END, record_end)(record_begin(&t, 0, 1, 0));
+	is_int(drain(&t, ENGINE_EVERYTHING).nrecords, 1000, "records are read as ever");
+	env_close(&t);
+}
+
 /* ---- what is no record ----------------------------------------------------------------------- */
 
 static bool probe_is_allowed(void *ctx, uint32_t clause, uint32_t probe)
@@ -306,6 +332,7 @@ int main(void)
 	test_order();
 	test_holes();
 	test_only_holes();
+	test_made();
 	test_refused();
 	return tap_done();
 }
