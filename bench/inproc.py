@@ -16,6 +16,7 @@ W = "pid$target:a.out:work"
 ROWS = [
     ("entry: @ = count()", f"{W}:entry {{ @ = count(); }}", "uprobe:EXE:work { @ = count(); }", "<= 10 ns"),
     ("entry and return: @ = count()", f"{W}:entry,{W}:return {{ @ = count(); }}", "uprobe:EXE:work,uretprobe:EXE:work { @ = count(); }", "<= 25 ns"),
+    ("call: @ = count()", f"{W}:call {{ @ = count(); }}", None, "<= 10 ns"),
     ("entry: @[probefunc] = count()", f"{W}:entry {{ @[probefunc] = count(); }}", "uprobe:EXE:work { @[func] = count(); }", "<= 12 ns"),
     ("entry: @[arg0] = count()", f"{W}:entry {{ @[arg0] = count(); }}", "uprobe:EXE:work { @[arg0] = count(); }", ""),
     ("entry: @ = quantize(arg0)", f"{W}:entry {{ @ = quantize(arg0); }}", "uprobe:EXE:work { @ = hist(arg0); }", ""),
