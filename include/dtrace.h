@@ -346,7 +346,8 @@ typedef enum dtrace_actkind {
 	DTRACEACT_SETOPT, DTRACEACT_FTRUNCATE, DTRACEACT_FREOPEN, DTRACEACT_SYSTEM,
 	/* the value of an aggregation */
 	DTRACEAGG_COUNT, DTRACEAGG_SUM, DTRACEAGG_MIN, DTRACEAGG_MAX, DTRACEAGG_AVG,
-	DTRACEAGG_STDDEV, DTRACEAGG_QUANTIZE, DTRACEAGG_LQUANTIZE, DTRACEAGG_LLQUANTIZE
+	DTRACEAGG_STDDEV, DTRACEAGG_QUANTIZE, DTRACEAGG_LQUANTIZE, DTRACEAGG_LLQUANTIZE,
+	DTRACEAGG_LIVE
 } dtrace_actkind_t;
 /* clang-format on */
 
@@ -468,14 +469,15 @@ typedef struct dtrace_bucket {
 
 typedef struct dtrace_aggvalue {
 	dtrace_actkind_t dtav_action;
-	/* count, sum, min, max, avg, stddev as they are printed; of a histogram 0 */
+	/* count, sum, min, max, avg, stddev, live as they are printed; of a histogram 0 */
 	int64_t dtav_value;
 	/*
 	 * The parts of which the values were made, as recorded: normalize() does not change them.
 	 * A part that the aggregating function does not have is 0.
 	 */
-	uint64_t dtav_count;	/* count, avg, stddev: how many values; histograms: all counts */
-	int64_t dtav_sum;	/* sum, avg, stddev */
+	/* count, avg, stddev: how many values; live: how many are alive; histograms: all counts */
+	uint64_t dtav_count;
+	int64_t dtav_sum;	/* sum, avg, stddev; live: bytes */
 	uint64_t dtav_sumsq[2]; /* stddev: sum of the squares, low word first */
 	int dtav_is_empty;	/* no value, or none since clear() */
 	/* of a histogram: from the first bucket with a count to the last one, ascending */
@@ -603,7 +605,8 @@ typedef enum dtrace_dropkind {
 	DTRACEDROP_SPECUNAVAIL,
 	DTRACEDROP_DBLERROR,
 	DTRACEDROP_STKSTROVERFLOW,
-	DTRACEDROP_HELPERERROR /* of Fathom: a ustack helper faulted, its frame has no name */
+	DTRACEDROP_HELPERERROR, /* of Fathom: a ustack helper faulted, its frame has no name */
+	DTRACEDROP_LIVE /* of Fathom: live() had no room for an address, which it does not count */
 } dtrace_dropkind_t;
 
 /* Records or data were lost, which only this handler is told. ABORT: EDT_DROPABORT. */

@@ -598,7 +598,7 @@ static int row_visit(const dtrace_aggdata_t *agg, void *arg)
 	args[1] = array_create(env, agg->dtada_nkeys);
 	for (uint32_t i = 0; i < agg->dtada_nkeys; i++)
 		(void)napi_set_element(env, args[1], i, datum_get(s, &agg->dtada_keys[i]));
-	args[2] = v.dtav_action >= DTRACEAGG_QUANTIZE
+	args[2] = v.dtav_action >= DTRACEAGG_QUANTIZE && v.dtav_action <= DTRACEAGG_LLQUANTIZE
 			  ? buckets_get(env, &v)
 			  : value_int(env, (uint64_t)v.dtav_value, true);
 	args[3] = value_text(env, agg->dtada_desc->dtagd_name, NAPI_AUTO_LENGTH);

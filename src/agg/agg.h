@@ -35,11 +35,21 @@ struct agg_key {
 	uint64_t time;	   /* stacks: when one of them was first recorded; 0: unknown */
 };
 
+/* The words of the state of live(). */
+enum live_word {
+	LIVE_COUNT,
+	LIVE_BYTES,
+	LIVE_AGE,	 /* of the oldest, in ns */
+	LIVE_LOST,	 /* how many found no room in the table, and are not counted */
+	LIVE_LOST_BYTES, /* and their bytes */
+	LIVE_WORDS
+};
+
 struct agg_elem {
 	struct agg_key *keys;
 	uint32_t nkeys;
 	/* Merged state: count/sum/min/max: [0]; avg: count, sum; stddev: count, sum, sumsq low,
-	 * high; histograms: nbuckets counts. */
+	 * high; live: enum live_word; histograms: nbuckets counts. */
 	int64_t *state;
 	bool touched;	 /* false after clear(): prints as 0 */
 	bool is_removed; /* by aggs_remove_elem() */
@@ -89,6 +99,10 @@ void aggs_keep_percpu(struct aggs *a, bool keep);
  * from the kernel.
  */
 void aggs_set_quiet(struct aggs *a);
+/* live() counts only what is at least so old, from the next snapshot on. */
+void aggs_set_livemin(struct aggs *a, uint64_t ns);
+/* What is at addresses of a process has gone at that time: it executes another program. */
+void aggs_note_exec(struct aggs *a, uint64_t pid, uint64_t time);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);
 /* Writes how many strings and stacks of keys are known, and left the kernel to make room. */
 void aggs_describe(const struct aggs *a, struct strbuf *out);

@@ -28,7 +28,9 @@ static void block_move(const struct agg_layout *l, int64_t *to, const int64_t *f
 		a = is_minus ? a - b : a + b;
 		memcpy(to + 2, &a, sizeof(a));
 	}
-	for (uint32_t i = 0, n = l->agg->func == AGGFUNC_STDDEV ? 2 : agg_state_len(l); i < n; i++)
+	for (uint32_t i = l->agg->func == AGGFUNC_LIVE ? LIVE_LOST : 0,
+		      n = l->agg->func == AGGFUNC_STDDEV ? 2 : agg_state_len(l);
+	     i < n; i++)
 		to[i] = (int64_t)(is_minus ? (uint64_t)to[i] - (uint64_t)from[i]
 					   : (uint64_t)to[i] + (uint64_t)from[i]);
 }
@@ -48,6 +50,7 @@ static void block_merge(const struct agg_layout *l, int64_t *to, const int64_t *
 
 struct base {
 	uint64_t hidden_at; /* now_ns(); 0: the element is shown */
+	uint64_t since;	    /* when the snapshot began whose state was taken off last */
 	int64_t state[];    /* the merged state, then those of the CPUs if they are kept */
 };
 
@@ -89,6 +92,17 @@ void agg_base_add(struct agg_slot *slot, struct agg_elem *e)
 
 	for (uint32_t i = 0; i <= e->ncpus; i++)
 		block_move(l, base->state + (size_t)i * len, e->state + (size_t)i * len, false);
+	base->since = slot->snap_at;
+}
+
+uint64_t agg_base_since(const struct agg_slot *slot, const struct agg_elem *e)
+{
+	struct strbuf canon = {0};
+	const struct base *base = base_find(slot, e, &canon);
+	uint64_t since = base ? base->since : 0;
+
+	strbuf_deinit(&canon);
+	return since;
 }
 
 void agg_base_hide(struct agg_slot *slot, struct agg_elem *e)

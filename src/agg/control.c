@@ -41,6 +41,7 @@ struct err *aggs_clear(struct aggs *a, uint32_t agg_id)
 
 	if (!slot)
 		return fail_unknown_agg(agg_id);
+	slot->cleared_at = slot->snap_at;
 	for (uint32_t i = 0; i < slot->view.nelems && !err; i++)
 		err = elem_clear(a, slot, slot->view.elems[i]);
 	slot->was_cleared |= !agg_is_additive(slot->view.agg);
@@ -69,7 +70,9 @@ static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg
 		return elem_clear(a, slot, e);
 	if (a->is_final)
 		return NULL;
-	if (agg_is_additive(slot->view.agg) && agg_has_room(a, slot->view.layout->map)) {
+	/* the next snapshot must know when live() was truncated, to leave out what came before */
+	if (slot->view.agg->func == AGGFUNC_LIVE ||
+	    (agg_is_additive(slot->view.agg) && agg_has_room(a, slot->view.layout->map))) {
 		agg_base_hide(slot, e);
 		return NULL;
 	}
@@ -113,6 +116,8 @@ struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n, const struct 
 	if (!slot)
 		return fail_unknown_agg(agg_id);
 	nelems = slot->view.nelems;
+	if (!n)
+		slot->cleared_at = slot->snap_at;
 	if (keep >= nelems)
 		return NULL;
 	agg_view_sort(&slot->view, &by_value);

@@ -8,6 +8,7 @@
  *     frame_texts.c  texts that helpers have made of frames, by their hashes
  *     value.c        states: sums, extremes, buckets
  *     base.c         the part of a state that clear() or trunc() has taken off
+ *     alive.c        what live() follows
  *     take.c         takes elements out of the kernel's maps
  *     control.c      clear(), trunc(), normalize()
  *     order.c        sorting
@@ -33,6 +34,9 @@ struct raw_key { /* the key of a kernel element that was merged into an element 
 struct elem {
 	struct agg_elem pub;
 	struct raw_key *raws; /* NULL for a keyless aggregation */
+	uint64_t since;	      /* of live(): agg_base_since(), once it is known */
+	bool is_since_known;
+	bool has_live; /* entries of the table are its own, though they may be too young */
 };
 
 static inline struct elem *elem_of(struct agg_elem *e)
@@ -44,7 +48,10 @@ struct agg_slot { /* one aggregation */
 	struct agg_view view;
 	VEC(struct agg_elem *) elems;
 	struct hashmap *by_keys; /* canonical keys -> struct elem, while a snapshot is read */
+	struct hashmap *by_raw;	 /* of live(): keys of the kernel -> struct elem, meanwhile */
 	struct hashmap *base;	 /* canonical keys -> struct base (base.c); NULL = none */
+	uint64_t snap_at;	 /* when the present snapshot began */
+	uint64_t cleared_at;	 /* of live(): what came before does not count */
 	bool was_cleared;	 /* of min, max: a value of zero may mean none since clear() */
 	bool has_removed;	 /* elements that wait for aggs_drop_removed() */
 	bool is_shown_empty;	 /* of a keyless one: clear() leaves it shown */
@@ -104,6 +111,30 @@ const char *frame_texts_find(struct frame_texts *n, uint64_t hash); /* NULL: it 
 /* Makes known all texts of frames that the kernel has, and deletes them there. */
 void frame_texts_evict(struct aggs *a);
 
+/* ---- alive.c --------------------------------------------------------------------------------- */
+
+struct alive {
+	struct hashmap *execs; /* process id -> u64 time of its last exec */
+	uint64_t least_age;
+};
+
+struct alive_key { /* an entry of the table */
+	struct rt_live_key key;
+	uint64_t time;
+};
+
+/* Returns the element with the kernel's key; the snapshot makes it if it has none. */
+typedef struct agg_elem *alive_elem_f(void *arg, struct agg_slot *slot, const uint8_t *key);
+
+void alive_init(struct alive *v);
+void alive_deinit(struct alive *v);
+/* Adds what is alive to the elements of the snapshot. */
+MUST_CHECK struct err *alive_snap(struct aggs *a, alive_elem_f *get, void *arg);
+/* Whether the element is shown: one of live() only if something is alive, or was not followed. */
+bool alive_is_shown(const struct agg_slot *slot, const struct agg_elem *e);
+/* Whether an element with a key has nothing: not even what is too young to be shown. */
+bool alive_is_gone(const struct agg_slot *slot, struct agg_elem *e);
+
 /* ---- the handle ---------------------------------------------------------------------------- */
 
 struct aggs {
@@ -115,6 +146,7 @@ struct aggs {
 	struct arena *arena;		/* of the snapshot */
 	struct texts texts;		/* strings and stacks of keys */
 	struct frame_texts frame_texts; /* texts of frames */
+	struct alive alive;		/* what live() has to know */
 	uint32_t *map_elems;		/* by map: how many elements the snapshot found */
 	/*
 	 * How long an element that trunc() has removed stays in the kernel, hidden, while nothing
@@ -175,6 +207,8 @@ void agg_base_remove(struct agg_slot *slot, struct agg_elem *e);
  * (now_ns()), if nothing was added to it since; else 0.
  */
 uint64_t agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
+/* When clear() or trunc() was last called for the element; 0: never. */
+uint64_t agg_base_since(const struct agg_slot *slot, const struct agg_elem *e);
 void agg_base_deinit(struct agg_slot *slot);
 
 /* ---- control.c ------------------------------------------------------------------------------ */

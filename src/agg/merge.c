@@ -197,6 +197,28 @@ static uint64_t merge_drops(void *ctx)
 	return n;
 }
 
+/* ---- what is alive --------------------------------------------------------------------------- */
+
+static struct err *merge_alive(void *ctx, agg_alive_f *f, void *arg)
+{
+	const struct agg_merge *m = ctx;
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < m->n && !e; i++)
+		if (m->sources[i].io->alive)
+			e = m->sources[i].io->alive(m->sources[i].ctx, f, arg);
+	return e;
+}
+
+static void merge_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+{
+	const struct agg_merge *m = ctx;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->sources[i].io->bury)
+			m->sources[i].io->bury(m->sources[i].ctx, key, time);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 struct agg_merge *agg_merge_create(const struct layout *l, const struct agg_source *sources,
@@ -218,6 +240,8 @@ struct agg_merge *agg_merge_create(const struct layout *l, const struct agg_sour
 		m->io.stack = sources[i].io->stack ? merge_stack : m->io.stack;
 		m->io.texts = sources[i].io->texts ? merge_texts : m->io.texts;
 		m->io.forget = sources[i].io->forget ? merge_forget : m->io.forget;
+		m->io.alive = sources[i].io->alive ? merge_alive : m->io.alive;
+		m->io.bury = sources[i].io->bury ? merge_bury : m->io.bury;
 		m->io.room = sources[i].io->room ? merge_room : m->io.room;
 		m->io.drops = sources[i].io->drops ? merge_drops : m->io.drops;
 	}

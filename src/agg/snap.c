@@ -24,6 +24,7 @@ struct aggs *aggs_create(const struct layout *l, const struct agg_io *io, void *
 	a->map_elems = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*a->map_elems));
 	texts_init(&a->texts, io, ctx);
 	frame_texts_init(&a->frame_texts);
+	alive_init(&a->alive);
 	return a;
 }
 
@@ -43,6 +44,7 @@ void aggs_destroy(struct aggs *a)
 	free(a->map_elems);
 	texts_deinit(&a->texts);
 	frame_texts_deinit(&a->frame_texts);
+	alive_deinit(&a->alive);
 	arena_destroy(a->arena);
 	free(a);
 }
@@ -292,6 +294,17 @@ static uint32_t cpus_of_engine(const struct aggs *a, uint32_t ncpus)
 	return possible && possible < ncpus ? possible : ncpus;
 }
 
+/* Lets entries of the table of live() find their element. */
+static void raw_key_note(const struct snap *s, struct agg_slot *slot, struct elem *e,
+			 const uint8_t *key)
+{
+	if (slot->view.agg->func != AGGFUNC_LIVE)
+		return;
+	if (!slot->by_raw)
+		slot->by_raw = hashmap_create();
+	hashmap_set(slot->by_raw, key, s->map->key_size, e);
+}
+
 static void keyed_add(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	struct snap *s = arg;
@@ -310,6 +323,7 @@ static void keyed_add(void *arg, const uint8_t *key, const uint8_t *values, uint
 	memcpy(raw->data, key, s->map->key_size);
 	raw->next = e->raws;
 	e->raws = raw;
+	raw_key_note(s, slot, e, key);
 	raw->state = arena_alloc(s->a->arena, raw_state_size(l));
 	raw_state_init(l, raw->state);
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
@@ -364,6 +378,37 @@ static struct err *map_snap(struct aggs *a, uint32_t map)
 	return e;
 }
 
+/* ---- what is alive ------------------------------------------------------------------------- */
+
+static struct agg_elem *alive_elem_get(void *arg, struct agg_slot *slot, const uint8_t *key)
+{
+	struct aggs *a = arg;
+	const struct agg_layout *l = slot->view.layout;
+	const struct elem_map *m = &a->layout->agg_maps[l->map];
+	struct snap s = {.a = a, .map = m, .stride = elem_map_stride(m)};
+	uint32_t ncpus = MAX(a->layout->opts.ncpus, 1u);
+	struct elem *e = NULL;
+
+	if (!l->key_size && slot->elems.len)
+		return slot->elems.data[0];
+	if (l->key_size && slot->by_raw)
+		e = hashmap_find(slot->by_raw, key, m->key_size);
+	if (e)
+		return &e->pub;
+	s.ncpus = ncpus;
+	if (!l->key_size) {
+		e = elem_create(&s, slot);
+		vec_push(&slot->elems, &e->pub);
+	} else {
+		CLEANUP(free) uint8_t *none = xcalloc(ncpus, s.stride);
+
+		keyed_add(&s, key, none, ncpus);
+		strbuf_deinit(&s.canon);
+		e = slot->by_raw ? hashmap_find(slot->by_raw, key, m->key_size) : NULL;
+	}
+	return e ? &e->pub : NULL;
+}
+
 /* ---- all maps ------------------------------------------------------------------------------ */
 
 /*
@@ -399,14 +444,20 @@ static struct err *slot_finish(struct aggs *a, struct agg_slot *slot, struct err
 		uint64_t hidden_at =
 			slot->view.layout->key_size && slot->base ? agg_base_apply(slot, e) : 0;
 
-		if (!hidden_at)
+		if (!hidden_at && alive_is_shown(slot, e))
 			slot->elems.data[nshown++] = e;
-		else if (!err && is_idle(a, slot, hidden_at))
+		else if (!hidden_at) {
+			/* new keys need the room; an entry makes its element again */
+			if (!err && alive_is_gone(slot, e) &&
+			    !agg_has_room(a, slot->view.layout->map))
+				err = elem_drop(a, slot, e);
+		} else if (!err && is_idle(a, slot, hidden_at))
 			err = elem_drop(a, slot, e);
 	}
 	slot->elems.len = nshown;
 	hashmap_destroy(slot->by_keys);
-	slot->by_keys = NULL;
+	hashmap_destroy(slot->by_raw);
+	slot->by_keys = slot->by_raw = NULL;
 	slot->view.elems = slot->elems.data;
 	slot->view.nelems = slot->elems.len;
 	return err;
@@ -428,10 +479,14 @@ struct err *aggs_snap(struct aggs *a)
 	if (a->syms)
 		syms_at(a->syms,
 			SYMS_ANY_TIME); /* the time at which a key was recorded is unknown */
-	for (uint32_t i = 0; i < a->nslots; i++)
+	for (uint32_t i = 0; i < a->nslots; i++) {
 		vec_clear(&a->slots[i].elems);
+		a->slots[i].snap_at = a->texts.snap_at;
+	}
 	for (uint32_t map = 0; map < a->layout->nagg_maps && !e; map++)
 		e = map_snap(a, map);
+	if (!e)
+		e = alive_snap(a, alive_elem_get, a);
 	for (uint32_t i = 0; i < a->nslots; i++)
 		e = slot_finish(a, &a->slots[i], e);
 	if (!e && !a->is_quiet)

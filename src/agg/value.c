@@ -83,6 +83,7 @@ void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t
 	case AGGFUNC_QUANTIZE:
 	case AGGFUNC_LQUANTIZE:
 	case AGGFUNC_LLQUANTIZE:
+	case AGGFUNC_LIVE: /* the kernel has only what is lost */
 		for (uint32_t i = 0, n = agg_state_len(l); i < n; i++)
 			state[i] = wrap_add(state[i], raw_word(raw, i));
 		return;
@@ -146,6 +147,7 @@ static int64_t value_of(const struct agg_layout *l, const struct agg_elem *e, ui
 			       ? div_normal(div_normal(e->state[1], normal), (uint64_t)e->state[0])
 			       : 0;
 	case AGGFUNC_STDDEV: return (int64_t)stddev_value(e->state, normal);
+	case AGGFUNC_LIVE: return div_normal(e->state[LIVE_BYTES], normal);
 	case AGGFUNC_QUANTIZE:
 	case AGGFUNC_LQUANTIZE:
 	case AGGFUNC_LLQUANTIZE: break;
@@ -190,7 +192,8 @@ int64_t agg_bucket_label(const struct agg_layout *l, uint32_t bucket)
 	case AGGFUNC_MIN:
 	case AGGFUNC_MAX:
 	case AGGFUNC_AVG:
-	case AGGFUNC_STDDEV: break;
+	case AGGFUNC_STDDEV:
+	case AGGFUNC_LIVE: break;
 	}
 	BUG("aggregating function %d has no buckets", (int)l->agg->func);
 }
@@ -256,6 +259,9 @@ struct agg_weight agg_weight(const struct agg_layout *l, const struct agg_elem *
 	case AGGFUNC_LLQUANTIZE: return llquantize_weight(l, e->state);
 	case AGGFUNC_STDDEV:
 		return (struct agg_weight){.val = (long double)(uint64_t)value_of(l, e, 1)};
+	case AGGFUNC_LIVE:
+		return (struct agg_weight){.val = (long double)value_of(l, e, 1),
+					   .tie = (long double)e->state[LIVE_COUNT]};
 	case AGGFUNC_COUNT:
 	case AGGFUNC_SUM:
 	case AGGFUNC_MIN:

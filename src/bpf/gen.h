@@ -239,6 +239,15 @@ void at_fault_always(struct gen *g, const struct dif_at *at, uint32_t kind, uint
 /* To be called after a run-time function that can fault. */
 void at_check_rt(struct gen *g, const struct dif_at *at);
 
+/*
+ * gen_live.c: live() and dead(). r0 = this CPU's state of the element, r6 = the address, r8 = the
+ * bytes; the key is in the machine state
+ */
+void gen_live_follow(struct gen *g, const struct agg_layout *al);
+/* The address in r6 is in use again, and what it is now cannot be followed. */
+void gen_live_replaced(struct gen *g);
+void gen_dead(struct gen *g, const struct prog_act *act);
+
 /* gen_var.c: variables */
 void gen_ldv(struct gen *g, const struct dif_at *at);
 void gen_stv(struct gen *g, const struct dif_at *at);

@@ -278,6 +278,11 @@ static void update_histogram(struct gen *g, const struct agg_layout *al)
 	}
 }
 
+static void update_live(struct gen *g, const struct agg_layout *al)
+{
+	gen_live_follow(g, al);
+}
+
 static void bucket_none(struct gen *g, const struct prog_agg *agg)
 {
 }
@@ -323,6 +328,8 @@ static void emit_insert(struct gen *g, const struct cold *c)
 	gen_lookup(g, map);
 	em_jmp_imm(e, BPF_JNE, R0, 0, c->back);
 	em_here(e, drop);
+	if (act->agg->func == AGGFUNC_LIVE)
+		gen_live_replaced(g);
 	gen_count(g, offsetof(struct rt_cpu, agg_drops));
 	em_ja(e, c->action);
 }

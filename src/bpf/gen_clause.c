@@ -148,6 +148,7 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	case ACT_SPECULATE: gen_speculate(g, act); return;
 	case ACT_COMMIT: act_rt(g, act, "rt_commit"); return;
 	case ACT_DISCARD: act_rt(g, act, "rt_discard"); return;
+	case ACT_DEAD: gen_dead(g, act); return;
 #define ACT_RECORD(id, ...) case ACT_##id:
 #include "dif/acts.def"
 		gen_record_act(g, i);

@@ -5,7 +5,7 @@
  * A machine state (an entry of MAP_MACH) has this order. A load or store reaches the first 32 KiB
  * with one instruction, so what may be large comes last:
  *
- *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record | stacks
+ *     struct rt_mach | save | kaddr | spill | keys | live | zero | this-> block | record | stacks
  */
 #include "bpf/mach.h"
 
@@ -157,6 +157,8 @@ static void mach_lay_out(struct mach *m, const struct layout *l)
 	m->key_size = agg_key + arr_key;
 	m->key_off = area_take(&pos, m->key_size);
 	m->arr_key_off = m->key_off + agg_key;
+	m->live_size = l->live_size ? (uint32_t)sizeof(struct rt_live_key) + l->live_size : 0;
+	m->live_off = area_take(&pos, m->live_size);
 	m->zero_off = area_take(&pos, m->zero_size);
 	m->this_off = area_take(&pos, l->this_size);
 	for (uint32_t i = 0; i < l->nclauses; i++)

@@ -22,7 +22,9 @@ struct mach {
 	uint32_t spill_off, spill_nslots;
 	/* stacks in keys, then one for built-in variables (abi.h); size of MAP_STACKS values */
 	uint32_t stack_off, stack_stride, stack_nslots, stack_size;
-	uint32_t save_off;	      /* copy of what the firing of an ERROR clause overwrites */
+	uint32_t save_off; /* copy of what the firing of an ERROR clause overwrites */
+	uint32_t live_off,
+		live_size; /* struct rt_live_key and its entry; 0: nothing calls live() */
 	uint32_t zero_off, zero_size; /* zeros: the initial value of map elements */
 	uint32_t size;		      /* of a machine state */
 	uint32_t scratch_size;	      /* scratch memory of a firing */

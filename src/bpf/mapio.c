@@ -404,6 +404,47 @@ static void map_forget(void *ctx, enum agg_side side, uint64_t hash)
 		(void)elem_cmd(BPF_MAP_DELETE_ELEM, fd, &hash, NULL, 0);
 }
 
+/* ---- what is alive ------------------------------------------------------------------------- */
+
+struct alive_reading {
+	agg_alive_f *f;
+	void *arg;
+};
+
+static void alive_read(void *arg, const uint8_t *key, const uint8_t *value)
+{
+	const struct alive_reading *r = arg;
+
+	r->f(r->arg, (const struct rt_live_key *)(const void *)key,
+	     (const struct rt_live *)(const void *)value);
+}
+
+static struct err *map_alive(void *ctx, agg_alive_f *f, void *arg)
+{
+	const struct map_io *io = ctx;
+	struct alive_reading r = {f, arg};
+	int fd = io->maps->fd[MAP_LIVE], sys = 0;
+
+	if (fd >= 0)
+		sys = hash_each_batch(fd, sizeof(struct rt_live_key), io->layout->live_size,
+				      alive_read, &r);
+	return sys ? err_sys(sys, "cannot read the kernel's map") : NULL;
+}
+
+/* The address may have come again since it was read: that entry is put back. */
+static void map_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+{
+	const struct map_io *io = ctx;
+	CLEANUP(free) struct rt_live *entry = xmalloc(io->layout->live_size);
+	int fd = io->maps->fd[MAP_LIVE];
+
+	/* looked at first, because dead() finds nothing of what is off for a moment */
+	if (fd < 0 || elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, key, entry, 0) || entry->time != time)
+		return;
+	if (!elem_cmd(BPF_MAP_LOOKUP_AND_DELETE_ELEM, fd, key, entry, 0) && entry->time != time)
+		(void)elem_cmd(BPF_MAP_UPDATE_ELEM, fd, key, entry, BPF_NOEXIST);
+}
+
 static uint32_t map_room(void *ctx, enum agg_side side)
 {
 	const struct map_io *io = ctx;
@@ -431,6 +472,8 @@ const struct agg_io map_io_ops = {
 	.stack = map_stack,
 	.texts = map_texts,
 	.forget = map_forget,
+	.alive = map_alive,
+	.bury = map_bury,
 	.room = map_room,
 	.drops = map_drops,
 };

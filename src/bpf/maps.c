@@ -24,7 +24,7 @@
 #define UREQ_SIZE   (64u << 10)
 
 #define MAPS_A_PROGRAM 64
-#define MAPS_SPARE     4 /* maps left free for new kinds of units and run-time functions */
+#define MAPS_SPARE     3 /* maps left free for new kinds of units and run-time functions */
 
 uint32_t kmaps_max_elem_maps(uint32_t ncpus)
 {
@@ -274,6 +274,17 @@ static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 		e = map_create(a->key_size ? &hash : &array, &m->agg_fds[i]);
 	}
 	return e;
+}
+
+/* Its memory is allocated with the addresses that come: most programs have few at a time. */
+static struct err *live_create(struct kmaps *m, const struct layout *l)
+{
+	const struct map_spec s = {BPF_MAP_TYPE_HASH,	       "live",
+				   sizeof(struct rt_live_key), l->live_size,
+				   MAX(l->opts.livesize, 1u),  .flags = BPF_F_NO_PREALLOC,
+				   .option = "livesize"};
+
+	return l->live_size ? map_create(&s, &m->fd[MAP_LIVE]) : NULL;
 }
 
 /*
@@ -539,6 +550,8 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 		e = helpers_create(m, l);
 	if (!e)
 		e = aggs_create(m, l);
+	if (!e)
+		e = live_create(m, l);
 	if (!e)
 		e = arrays_create(m, l);
 	if (e) {

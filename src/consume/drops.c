@@ -10,7 +10,7 @@ struct drops {
 	uint32_t ncpus;
 	struct rt_cpu *seen; /* [ncpus] */
 	uint64_t specs_seen; /* the drops that the consumer counts */
-	uint64_t totals[DTRACEDROP_HELPERERROR + 1], counts[DTRACEDROP_HELPERERROR + 1];
+	uint64_t totals[DTRACEDROP_LIVE + 1], counts[DTRACEDROP_LIVE + 1];
 };
 
 /* The kind of each counter. A firing that found no free machine state has lost records, too. */
@@ -28,14 +28,15 @@ static const struct {
 	{offsetof(struct rt_cpu, dblerrors), DTRACEDROP_DBLERROR},
 	{offsetof(struct rt_cpu, helper_drops), DTRACEDROP_STKSTROVERFLOW},
 	{offsetof(struct rt_cpu, helper_faults), DTRACEDROP_HELPERERROR},
+	{offsetof(struct rt_cpu, live_drops), DTRACEDROP_LIVE},
 };
 
 /* The kinds that are reported for each CPU, and those that are reported for all CPUs together. */
 static const dtrace_dropkind_t per_cpu[] = {DTRACEDROP_PRINCIPAL, DTRACEDROP_AGGREGATION};
-static const dtrace_dropkind_t of_all[] = {DTRACEDROP_DYNAMIC,	  DTRACEDROP_SPEC,
-					   DTRACEDROP_SPECBUSY,	  DTRACEDROP_SPECUNAVAIL,
-					   DTRACEDROP_DBLERROR,	  DTRACEDROP_STKSTROVERFLOW,
-					   DTRACEDROP_HELPERERROR};
+static const dtrace_dropkind_t of_all[] = {DTRACEDROP_DYNAMIC,	   DTRACEDROP_SPEC,
+					   DTRACEDROP_SPECBUSY,	   DTRACEDROP_SPECUNAVAIL,
+					   DTRACEDROP_DBLERROR,	   DTRACEDROP_STKSTROVERFLOW,
+					   DTRACEDROP_HELPERERROR, DTRACEDROP_LIVE};
 
 struct drops *drops_create(const struct rt_control *control, uint32_t ncpus,
 			   const struct specs *specs)

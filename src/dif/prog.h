@@ -115,13 +115,21 @@ enum conv_flag {
 	CONV_NOARG = 1 << 9,	 /* literal text only (also %%): conv == 0 */
 };
 
+/* What a conversion with @ shows of the aggregation: of live(), "%@count" and "%@age", too. */
+enum conv_part {
+	CONV_PART_VALUE,
+	CONV_PART_COUNT,
+	CONV_PART_AGE,
+};
+
 struct prog_conv {
 	const char *literal; /* text before the conversion */
 	uint32_t literal_len;
 	char conv;    /* d i u o x X c C e E f g G p s S q a A k T Y I P; 0 = literal only */
 	char size[3]; /* "", "h", "l", "ll", "L", "w" as written */
 	uint32_t flags;
-	int width, prec; /* -1 = not given */
+	enum conv_part part; /* with CONV_AGG; conv is d if it is not the value */
+	int width, prec;     /* -1 = not given */
 };
 
 struct prog_fmt {

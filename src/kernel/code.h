@@ -35,6 +35,7 @@ enum map_class {
 	MAP_HCODE,    /* words of helpers: one element, mmapped, direct value */
 	MAP_HMEMO,    /* struct rt_hmemo */
 	MAP_HPROGS,   /* the type of program's own: compiled programs of helpers */
+	MAP_LIVE,     /* struct rt_live_key -> struct rt_live */
 	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
 	MAP_RINGS,    /* ring buffers by CPU, when there are many CPUs */
 	/* the watch's own (watch/follow.h), not the session's */

@@ -64,6 +64,7 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_HCONSTS:
 	case MAP_HCODE:
 	case MAP_HMEMO:
+	case MAP_LIVE:
 	case MAP_SPEC:
 	case MAP_RINGS:
 	case MAP_RODATA:

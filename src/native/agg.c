@@ -226,6 +226,7 @@ static void value_update(struct ngen *g, const struct agg_layout *al, bool has_i
 	case AGGFUNC_MAX: extreme_update(g, (uint64_t)INT64_MIN, X86_GE); return;
 	case AGGFUNC_AVG: average_update(g); return;
 	case AGGFUNC_STDDEV: deviation_update(g); return;
+	case AGGFUNC_LIVE: BUG("live() is refused");
 	case AGGFUNC_QUANTIZE:
 	case AGGFUNC_LQUANTIZE:
 	case AGGFUNC_LLQUANTIZE:

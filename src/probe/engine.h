@@ -145,6 +145,9 @@ enum agg_side {
 /* Called for an entry of such a table: the text of a key string, or a key stack. */
 typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
 
+/* Called for an entry of the table of live(). */
+typedef void agg_alive_f(void *arg, const struct rt_live_key *key, const struct rt_live *entry);
+
 /* The functions by which aggregations are read and changed while probes fire. */
 struct agg_io {
 	/*
@@ -178,6 +181,10 @@ struct agg_io {
 	void (*forget)(void *ctx, enum agg_side side, uint64_t hash);
 	/* Returns how many entries the table has room for; 0: there is no table. May be NULL. */
 	uint32_t (*room)(void *ctx, enum agg_side side);
+	/* Calls f for each entry of the table of live(). NULL: the engine has none. */
+	struct err *(*alive)(void *ctx, agg_alive_f *f, void *arg);
+	/* Deletes an entry, unless it is a younger one by now. NULL: entries are kept. */
+	void (*bury)(void *ctx, const struct rt_live_key *key, uint64_t time);
 	/* Counts how often an aggregation or a table had no room until now. May be NULL. */
 	uint64_t (*drops)(void *ctx);
 };

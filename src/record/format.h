@@ -44,7 +44,7 @@ struct rt_cpu {
 	u64 yields;		     /* firings inside a clause that left it alone */
 	u64 late_stacks;	     /* user stacks that end with RT_USTACK_LATE */
 	u64 spent_stacks;	     /* whose helpers had no instructions left (RT_USTACK_SPENT) */
-	u64 pad[1];
+	u64 live_drops;		     /* no room for an address that live() was to follow */
 };
 
 /*
@@ -159,6 +159,23 @@ struct rt_rec_commit {
  */
 struct rt_str {
 	u32 off, len;
+};
+
+/*
+ * What live() follows: a table with an entry for each address that is alive. Addresses of the
+ * kernel are the same in all processes: pid is 0 for them.
+ */
+struct rt_live_key {
+	u64 addr;
+	u32 pid;
+	u32 pad;
+};
+struct rt_live {
+	u64 time; /* when live() was called */
+	u64 bytes;
+	u32 agg; /* prog_agg.id */
+	u32 cpu;
+	u8 key[]; /* of the element, as in the map of the aggregation */
 };
 
 /* An entry of the table of strings, keyed by content hash: the one copy of a key string. */

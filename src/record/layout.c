@@ -349,7 +349,8 @@ static uint32_t agg_nbuckets(const struct prog_agg *agg)
 	case AGGFUNC_MIN:
 	case AGGFUNC_MAX:
 	case AGGFUNC_AVG:
-	case AGGFUNC_STDDEV: break;
+	case AGGFUNC_STDDEV:
+	case AGGFUNC_LIVE: break;
 	}
 	return 0;
 }
@@ -596,6 +597,19 @@ const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope
 	return NULL;
 }
 
+/* An entry of the table of live() has the key of its element as it is in the aggregation's map. */
+static void live_lay_out(struct layout *l)
+{
+	for (uint32_t i = 0; i < l->naggs; i++) {
+		const struct agg_layout *al = &l->aggs[i];
+		uint32_t key_size = al->key_size ? l->agg_maps[al->map].key_size : 0;
+
+		if (al->agg->func == AGGFUNC_LIVE)
+			l->live_size = MAX(l->live_size, (uint32_t)sizeof(struct rt_live) +
+								 ROUND_UP(key_size, 8u));
+	}
+}
+
 /* ---- facts of all clauses -------------------------------------------------------------------- */
 
 /* Adds the tables of names that the programs use to the string table. */
@@ -696,5 +710,6 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	for (uint32_t i = 0; i < nclauses; i++)
 		removals_note(l, clauses[i]);
 	share_maps(a, l);
+	live_lay_out(l);
 	return l;
 }

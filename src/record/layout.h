@@ -196,7 +196,8 @@ struct layout_opts {
 	 * (probe.has_pid): records have a u64 with it behind struct rt_rec.
 	 */
 	bool has_pids;
-	bool has_helpers; /* ustack helpers may run for stacks with strsize (rt/helper.h) */
+	bool has_helpers;  /* ustack helpers may run for stacks with strsize (rt/helper.h) */
+	uint32_t livesize; /* addresses that live() follows, at most */
 	uint32_t
 		max_maps; /* into which elements may be divided (engine.max_maps); 0 = any number */
 };
@@ -224,6 +225,8 @@ struct layout {
 	uint32_t nvars;
 	struct elem_map *agg_maps, *arr_maps;
 	uint32_t nagg_maps, narr_maps;
+	/* the size of an entry of the table of live(), behind its key; 0: no clause calls live() */
+	uint32_t live_size;
 	uint32_t gvars_size, tls_size, this_size; /* blocks of scalars; 0 = none */
 	struct layout_facts facts;
 	bool counts_vtime; /* a thread's block begins with two words for gen_vtime.c */

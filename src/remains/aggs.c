@@ -252,6 +252,7 @@ static void state_update(enum aggfunc func, uint64_t *state, int64_t v)
 		state[2] = (uint64_t)sum;
 		state[3] = (uint64_t)(sum >> 64);
 		break;
+	case AGGFUNC_LIVE: BUG("live() is refused");
 	case AGGFUNC_QUANTIZE:
 	case AGGFUNC_LQUANTIZE:
 	case AGGFUNC_LLQUANTIZE: BUG("a histogram has buckets");

@@ -11,6 +11,7 @@ static const char *act_refusal(enum act_kind kind)
 	case ACT_STOP: return "stop(): " NOTHING_RUNS;
 	case ACT_RAISE: return "raise(): " NOTHING_RUNS;
 	case ACT_CHILL: return "chill(): " NOTHING_RUNS;
+	case ACT_DEAD: return "dead(): " NOTHING_RUNS;
 	case ACT_STACK:
 		return "stack(): no kernel has called these probes; ustack() and jstack() "
 		       "are the thread's";
@@ -131,6 +132,8 @@ static struct err *clause_check(const struct unit *u, const struct unit_clause *
 		const char *why = act_refusal(c->acts[i].kind);
 
 		*ret_span = c->acts[i].span;
+		if (c->acts[i].kind == ACT_AGG && c->acts[i].agg->func == AGGFUNC_LIVE)
+			why = "live(): " NOTHING_RUNS;
 		if (why)
 			return err_new("%s", why);
 	}

@@ -54,6 +54,7 @@ dtrace_actkind_t api_aggfunc(enum aggfunc func)
 	case AGGFUNC_QUANTIZE: return DTRACEAGG_QUANTIZE;
 	case AGGFUNC_LQUANTIZE: return DTRACEAGG_LQUANTIZE;
 	case AGGFUNC_LLQUANTIZE: return DTRACEAGG_LLQUANTIZE;
+	case AGGFUNC_LIVE: return DTRACEAGG_LIVE;
 	}
 	BUG("aggregating function %d", (int)func);
 }
@@ -340,6 +341,10 @@ static void value_parts(const struct agg_elem *e, enum aggfunc func, dtrace_aggv
 	switch (func) {
 	case AGGFUNC_COUNT: ret->dtav_count = (uint64_t)e->state[0]; return;
 	case AGGFUNC_SUM: ret->dtav_sum = e->state[0]; return;
+	case AGGFUNC_LIVE:
+		ret->dtav_count = (uint64_t)e->state[LIVE_COUNT];
+		ret->dtav_sum = e->state[LIVE_BYTES];
+		return;
 	case AGGFUNC_STDDEV:
 		ret->dtav_sumsq[0] = (uint64_t)e->state[2];
 		ret->dtav_sumsq[1] = (uint64_t)e->state[3];

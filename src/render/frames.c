@@ -263,7 +263,8 @@ enum weight_kind weight_kind_of(const struct prog_agg *agg)
 		return WEIGHT_NUMBER;
 	switch (agg->func) {
 	case AGGFUNC_COUNT:
-	case AGGFUNC_SUM: return WEIGHT_VALUE;
+	case AGGFUNC_SUM:
+	case AGGFUNC_LIVE: return WEIGHT_VALUE;
 	case AGGFUNC_AVG:
 	case AGGFUNC_STDDEV: return WEIGHT_SUM;
 	case AGGFUNC_MIN:
@@ -295,7 +296,7 @@ const char *weight_text(const struct prog_agg *agg)
 {
 	switch (weight_kind_of(agg)) {
 	case WEIGHT_VALUE:
-	case WEIGHT_NONE: return aggfunc_name(agg->func);
+	case WEIGHT_NONE: return agg->func == AGGFUNC_LIVE ? "alive" : aggfunc_name(agg->func);
 	case WEIGHT_SUM: return agg->func == AGGFUNC_AVG ? "sum of avg()" : "sum of stddev()";
 	case WEIGHT_NUMBER: return "number of values";
 	}
@@ -334,5 +335,7 @@ const char *weight_unit(const struct printer *p, const struct prog_agg *agg)
 {
 	bool is_number = agg->func == AGGFUNC_COUNT || agg_is_histogram(agg);
 
+	if (agg->func == AGGFUNC_LIVE && p->opts->unit == PRINT_UNIT_AUTO)
+		return "bytes";
 	return is_number ? "" : value_unit(p, agg);
 }

@@ -48,6 +48,7 @@ struct conv { /* a prepared conversion */
 	const char *literal;
 	uint32_t literal_len;
 	char conv;
+	enum conv_part part;
 	bool is_long; /* size l, ll, L or w */
 	struct spec spec;
 	conv_func *print; /* NULL: literal only */

@@ -102,6 +102,16 @@ void json_buckets(struct strbuf *o, const struct agg_view *v, const struct agg_e
 	strbuf_addc(o, ']');
 }
 
+/* What a row of live() has beside its bytes. */
+static void live_pairs(struct strbuf *o, const struct agg_elem *e)
+{
+	strbuf_addf(o, ", \"objects\": %" PRId64 ", \"age\": %" PRId64, e->state[LIVE_COUNT],
+		    e->state[LIVE_AGE]);
+	if (e->state[LIVE_LOST])
+		strbuf_addf(o, ", \"not-followed\": %" PRId64 ", \"bytes-not-followed\": %" PRId64,
+			    e->state[LIVE_LOST], e->state[LIVE_LOST_BYTES]);
+}
+
 static void agg_pair(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e)
 {
 	if (agg_is_histogram(v->agg)) {
@@ -111,6 +121,8 @@ static void agg_pair(struct strbuf *o, const struct agg_view *v, const struct ag
 	}
 	strbuf_addf(o, "\"%s\": ", aggfunc_name(v->agg->func));
 	json_int(o, (uint64_t)agg_value(v, e), v->agg->func != AGGFUNC_STDDEV);
+	if (v->agg->func == AGGFUNC_LIVE)
+		live_pairs(o, e);
 }
 
 void json_row(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems)

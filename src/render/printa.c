@@ -32,6 +32,8 @@ static int64_t row_weight(const struct agg_view *v, const struct agg_elem *e)
 
 	if (!e || !e->touched)
 		return 0;
+	if (v->agg->func == AGGFUNC_LIVE)
+		return e->state[LIVE_BYTES];
 	if (!agg_is_histogram(v->agg))
 		return e->state[0];
 	for (uint32_t i = 0; i < v->layout->nbuckets; i++)
@@ -41,7 +43,8 @@ static int64_t row_weight(const struct agg_view *v, const struct agg_elem *e)
 
 bool agg_has_sum(const struct prog_agg *agg)
 {
-	return agg->func == AGGFUNC_COUNT || agg->func == AGGFUNC_SUM || agg_is_histogram(agg);
+	return agg->func == AGGFUNC_COUNT || agg->func == AGGFUNC_SUM ||
+	       agg->func == AGGFUNC_LIVE || agg_is_histogram(agg);
 }
 
 struct agg_sort table_order(const struct printer *p)

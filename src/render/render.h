@@ -100,4 +100,4 @@ struct renderer {
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-#define JSON_SCHEMA 2 /* the version of doc/json-schema.json to which the output conforms */
+#define JSON_SCHEMA 3 /* the version of doc/json-schema.json to which the output conforms */

@@ -3,6 +3,7 @@
  * Renders text as d-language.md 6 describes it: header, CPU and probe columns (6.1, 6.8),
  * rows of aggregations (6.4).
  */
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -134,6 +135,39 @@ static struct err *text_message(struct printer *p, const struct act_layout *al,
 
 /* ---- rows without format --------------------------------------------------------------------- */
 
+/* Adds a time in the unit that fits: "850ms", "12.3s", "4m10s", "3h02m", "2d04h". */
+static void age_add(struct strbuf *o, uint64_t ns)
+{
+	uint64_t ms = ns / 1000000, s = ms / 1000;
+
+	if (s < 1)
+		strbuf_addf(o, "%" PRIu64 "ms", ms);
+	else if (s < 60)
+		strbuf_addf(o, "%" PRIu64 ".%" PRIu64 "s", s, ms % 1000 / 100);
+	else if (s < 3600)
+		strbuf_addf(o, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
+	else if (s < 86400)
+		strbuf_addf(o, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
+	else
+		strbuf_addf(o, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
+}
+
+/* Prints "4096 bytes in 4 objects, oldest 12.3s", and what was not followed. */
+static void print_alive(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e)
+{
+	int64_t n = e ? e->state[LIVE_COUNT] : 0, lost = e ? e->state[LIVE_LOST] : 0;
+
+	out_int(o, 16, e ? (uint64_t)agg_value(v, e) : 0, true);
+	strbuf_addf(o, " bytes in %" PRId64 " object%s", n, PLURAL(n));
+	if (n) {
+		strbuf_adds(o, ", oldest ");
+		age_add(o, (uint64_t)e->state[LIVE_AGE]);
+	}
+	if (lost)
+		strbuf_addf(o, " (not followed: %" PRId64 ", %" PRId64 " bytes)", lost,
+			    e->state[LIVE_LOST_BYTES]);
+}
+
 /* Prints a value; e NULL: the zero of the aggregation's kind. */
 static void print_one_value(struct printer *p, struct strbuf *o, const struct agg_view *v,
 			    const struct agg_elem *e)
@@ -143,6 +177,10 @@ static void print_one_value(struct printer *p, struct strbuf *o, const struct ag
 		return;
 	}
 	strbuf_addc(o, ' ');
+	if (v->agg->func == AGGFUNC_LIVE) {
+		print_alive(o, v, e);
+		return;
+	}
 	out_int(o, 16, e ? (uint64_t)agg_value(v, e) : 0, v->agg->func != AGGFUNC_STDDEV);
 }
 
@@ -189,15 +227,38 @@ static bool row_next(struct fmt_args *args, struct datum *ret)
 	return true;
 }
 
+/* Prints number or age of what live() counts; e NULL: nothing is alive. */
+static void print_part(struct printer *p, struct strbuf *o, const struct conv *c,
+		       const struct spec *s, const struct agg_elem *e)
+{
+	struct datum d = {.kind = DATUM_INT, .size = 8};
+	struct strbuf age = {0};
+
+	if (c->part == CONV_PART_COUNT) {
+		d.ival = e ? (uint64_t)e->state[LIVE_COUNT] : 0;
+		c->print(p, o, c, s, &d);
+		return;
+	}
+	age_add(&age, e ? (uint64_t)e->state[LIVE_AGE] : 0);
+	out_text(o, s, strbuf_text(&age), age.len);
+	strbuf_deinit(&age);
+}
+
 static void row_value(struct fmt_args *args, struct printer *p, struct strbuf *o,
 		      const struct conv *c, const struct spec *s)
 {
 	struct row_args *r = CONTAINER_OF(args, struct row_args, args);
-	uint32_t at = MIN(r->next_value, r->n - 1);
+	bool is_part = c->part != CONV_PART_VALUE;
+	uint32_t at =
+		is_part ? MIN(MAX(r->next_value, 1u), r->n) - 1 : MIN(r->next_value, r->n - 1);
 	const struct agg_view *v = r->views[at];
 	const struct agg_elem *e = r->elems[at];
 	struct datum d = {.kind = DATUM_INT, .size = 8};
 
+	if (is_part) {
+		print_part(p, o, c, s, e);
+		return;
+	}
 	r->next_value++;
 	if (agg_is_histogram(v->agg)) {
 		print_histogram(p, o, v, e);

@@ -394,6 +394,7 @@ static struct conv conv_prepare(const struct prog_conv *src)
 	c.is_long = desc && (src->size[0] == 'l' || src->size[0] == 'w') &&
 		    (src->conv == 's' || src->conv == 'c');
 	/* A precision of 0 has no effect. */
+	c.part = src->part;
 	c.spec = (struct spec){src->flags, src->width, src->prec > 0 ? src->prec : -1};
 	return c;
 }

@@ -58,8 +58,8 @@ static void packed_keys(struct printer *p, struct strbuf *o, const struct agg_el
 
 static bool has_bar_value(const struct prog_agg *agg)
 {
-	return agg->func == AGGFUNC_COUNT || agg->func == AGGFUNC_SUM || agg->func == AGGFUNC_AVG ||
-	       agg->func == AGGFUNC_STDDEV;
+	return agg->func == AGGFUNC_COUNT || agg->func == AGGFUNC_LIVE ||
+	       agg->func == AGGFUNC_SUM || agg->func == AGGFUNC_AVG || agg->func == AGGFUNC_STDDEV;
 }
 
 static void print_agghist(struct printer *p, struct strbuf *o, const struct agg_view *v)

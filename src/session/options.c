@@ -64,6 +64,7 @@ static const struct {
 	{OPT_jstackstrsize, 0, 1 << 20},
 	{OPT_stackindent, 0, 1024},
 	{OPT_toprows, 0, UINT32_MAX},
+	{OPT_livesize, 1, 1 << 28},
 };
 
 int64_t opt_max(enum opt_id id)

@@ -184,7 +184,7 @@ static struct err *processes_watch(struct arrivals *a)
 
 	if (has_addresses)
 		watch_subscribe(live_watch(live), &watch_names, names_syms(live->names));
-	if (has_addresses || arrivals_has_pids(a)) {
+	if (has_addresses || arrivals_has_pids(a) || a->match->layout->live_size) {
 		stacks_watch(live->stacks, live_watch(live));
 		arrivals_watch_all(a);
 		e = live_watch_all(live);

@@ -330,7 +330,7 @@ class Consumer:
             if v.dtav_is_empty:
                 return abi.AGGWALK_NEXT
             desc = agg.dtada_desc.contents
-            if desc.dtagd_action >= abi.AGG_QUANTIZE:
+            if abi.AGG_QUANTIZE <= desc.dtagd_action <= abi.AGG_LLQUANTIZE:
                 value = [Bucket(None if b.dtb_min == -2**63 else b.dtb_min, None if b.dtb_max == 2**63 - 1 else b.dtb_max, b.dtb_count)
                          for b in v.dtav_buckets[:v.dtav_nbuckets]]
             else:

@@ -13,8 +13,8 @@ INT, STRING, BYTES, STACK, USTACK, SYM, MOD, USYM, UMOD, UADDR = range(10)
 # dtrace_actkind_t, those that are asked for here
 ACT_DIFEXPR, ACT_EXIT, ACT_PRINTF, ACT_PRINTA = 1, 2, 3, 4
 ACT_CLEAR, ACT_SYSTEM = 15, 22
-AGG_COUNT, AGG_QUANTIZE = 23, 29
-FUNCTIONS = ("count", "sum", "min", "max", "avg", "stddev", "quantize", "lquantize", "llquantize")
+AGG_COUNT, AGG_QUANTIZE, AGG_LLQUANTIZE = 23, 29, 31
+FUNCTIONS = ("count", "sum", "min", "max", "avg", "stddev", "quantize", "lquantize", "llquantize", "live")
 CONSUME_ERROR, CONSUME_THIS, CONSUME_NEXT = -1, 0, 1
 AGGWALK_ERROR, AGGWALK_NEXT, AGGWALK_CLEAR, AGGWALK_REMOVE = -1, 0, 2, 5
 WORK_ERROR, WORK_OKAY, WORK_DONE = -1, 0, 1

@@ -17,7 +17,7 @@ static enum metric_type type_of(dtrace_actkind_t action, const struct directive 
 	case DTRACEAGG_QUANTIZE:
 	case DTRACEAGG_LQUANTIZE:
 	case DTRACEAGG_LLQUANTIZE: return METRIC_HISTOGRAM;
-	default: return METRIC_GAUGE; /* min(), max(), stddev() */
+	default: return METRIC_GAUGE; /* min(), max(), stddev(), live() */
 	}
 }
 
@@ -89,9 +89,9 @@ static void suffix_cut(char *name)
 struct metric *metric_create(const struct exporter *x, const struct script *s,
 			     const dtrace_aggdesc_t *desc, uint32_t nkeys)
 {
-	static const char *const functions[] = {"count",    "sum",	 "min",
-						"max",	    "avg",	 "stddev",
-						"quantize", "lquantize", "llquantize"};
+	static const char *const functions[] = {"count",      "sum",	"min",	    "max",
+						"avg",	      "stddev", "quantize", "lquantize",
+						"llquantize", "live"};
 	struct directive *d = directive_find(s->directives, desc->dtagd_name);
 	struct metric *m = mem_check(calloc(1, sizeof(*m)));
 	struct strbuf help = {0};
@@ -512,6 +512,12 @@ static bool is_expired(const struct reading *r, const struct series *s)
 	return limit && s->changed_ns && r->now_ns - s->changed_ns > limit;
 }
 
+/* What live() counts stays, however long it does not change: to take it out is to forget it. */
+static bool is_alive(const struct metric *m, const struct parts *p)
+{
+	return (int)m->action == DTRACEAGG_LIVE && p->count;
+}
+
 int metric_row(const struct reading *r, struct metric *m, const dtrace_aggdata_t *row, bool is_due)
 {
 	bool is_gauge = m->type == METRIC_GAUGE, is_removed, is_base;
@@ -529,14 +535,14 @@ int metric_row(const struct reading *r, struct metric *m, const dtrace_aggdata_t
 		m->noverflowed++;
 	}
 	series_begin(r, s);
+	parts = parts_of(&v);
 	/*
 	 * Rows of a series that expires are taken out, and metric_read() forgets the series, unless
 	 * one of them has changed after all: then base has what they had counted. A gauge that the
 	 * script clears keeps its value until there is another one.
 	 */
-	is_removed = is_due || s->is_overflow || is_expired(r, s);
+	is_removed = is_due || s->is_overflow || (!is_alive(m, &parts) && is_expired(r, s));
 	is_base = is_removed && (s->is_overflow || !is_due || !is_gauge);
-	parts = parts_of(&v);
 	parts_add(is_base ? &s->base : &s->now, &parts);
 	if (m->type == METRIC_HISTOGRAM)
 		buckets_add(m, s, &v, is_base);
@@ -569,8 +575,11 @@ void metric_read(const struct reading *r, struct metric *m)
 		for (struct series **at = &m->slots[i]; *at;) {
 			struct series *s = *at;
 
+			/* nothing is alive where live() has no row any more */
+			if ((int)m->action == DTRACEAGG_LIVE && s->seen != r->number)
+				s->now = (struct parts){0};
 			series_compare(r, m, s);
-			if (!is_expired(r, s) || s->npinned) {
+			if (!is_expired(r, s) || s->npinned || is_alive(m, &s->now)) {
 				at = &s->next;
 				continue;
 			}

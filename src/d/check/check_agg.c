@@ -358,7 +358,11 @@ static struct expr *agg_value(struct check *c, const struct subr *subr, struct e
 	if (!type_is_scalar(c->types, e->type)) {
 		check_error(c, tag, e->span,
 			    "%s( ) argument #%u%s must be of scalar type, not \"%s\"", subr->name,
-			    n + 1, n ? " (increment)" : "", type_text(c, e->type));
+			    n + 1,
+			    !n				 ? ""
+			    : subr->code == AGGFUNC_LIVE ? " (bytes)"
+							 : " (increment)",
+			    type_text(c, e->type));
 		return NULL;
 	}
 	return check_convert(c, &e, TYPE_INT64) ? e : expr_cast(c, e, TYPE_INT64);
@@ -440,6 +444,19 @@ bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 		return false;
 	return agg_bind(c, e, subr, params, act) && agg_values_add(c, subr, call, act) &&
 	       subr_use(c, subr, call->span);
+}
+
+bool act_check_dead(struct check *c, struct expr *call, struct prog_act *act)
+{
+	const struct subr *subr = call_subr(c, call);
+	struct expr *e;
+
+	if (!check_arg_count(c, subr, call))
+		return false;
+	e = agg_value(c, subr, call, 0);
+	if (e)
+		act_arg(c, act, e, DATUM_INT);
+	return e != NULL;
 }
 
 /* ---- references ------------------------------------------------------------------------- */

@@ -67,6 +67,9 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 		rule_check(c, seen->records || path->records, D_SPEC_DREC, at,
 			   "speculate( ) may not follow data-recording action(s)");
 		path->speculates = b->speculates = true;
+	} else if (subr->code == ACT_DEAD) {
+		rule_check(c, path->speculates, D_AGG_SPEC, at,
+			   "dead( ) may not follow speculate( )");
 	} else if (subr->code == ACT_EXIT) {
 		rule_check(c, may_speculate, D_EXIT_SPEC, at,
 			   "exit( ) may not follow speculate( )");

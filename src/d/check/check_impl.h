@@ -561,6 +561,8 @@ const struct shape *type_shape(struct check *c, type_id type);
 #define ACT_RECORD(id, name, proto, flags, holds, rule, ...)                                       \
 	bool act_check_##rule(struct check *c, struct expr *call, struct prog_act *act);
 #define ACT_ALIAS ACT_RECORD
+#define ACT_PROBE(id, name, proto, flags, rule, ...)                                               \
+	bool act_check_##rule(struct check *c, struct expr *call, struct prog_act *act);
 #include "dif/acts.def"
 
 /*

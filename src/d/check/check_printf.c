@@ -244,7 +244,21 @@ static bool check_key_conv(struct check *c, const struct ident *agg, const struc
 	return false;
 }
 
-/* The n-th '@' conversion shows the n-th aggregation; further ones show the last aggregation. */
+static bool check_part(struct check *c, const struct ident *agg, const struct prog_conv *conv,
+		       uint32_t convno, struct span at)
+{
+	if (agg->agg->func == AGGFUNC_LIVE)
+		return true;
+	check_error(c, D_PRINTF_ARG_TYPE, at,
+		    "printa( ) conversion #%u (%s) is only for live( ): @%s is of %s( )", convno,
+		    fmt_conv_text(conv, c->arena), agg->name, aggfunc_name(agg->agg->func));
+	return false;
+}
+
+/*
+ * The n-th '@' conversion shows the n-th aggregation; further ones show the last aggregation. Those
+ * of a part, as %@age, show it of the aggregation of the conversion before.
+ */
 static bool check_printa_format(struct check *c, const struct prog_fmt *fmt,
 				struct ident *const *aggs, uint32_t naggs, struct span at)
 {
@@ -260,6 +274,10 @@ static bool check_printa_format(struct check *c, const struct prog_fmt *fmt,
 		convno++;
 		if (!(conv->flags & CONV_AGG)) {
 			good = check_key_conv(c, aggs[0], conv, convno, &key, at);
+			continue;
+		}
+		if (conv->part != CONV_PART_VALUE) {
+			good = check_part(c, aggs[MIN(MAX(next, 1u), naggs) - 1], conv, convno, at);
 			continue;
 		}
 		type = agg_value_type(aggs[MIN(next, naggs - 1)]->agg);

@@ -151,8 +151,15 @@ static const struct conv_row *row_find(const struct prog_conv *conv)
 	return NULL;
 }
 
+static const char *const part_words[] = {
+	[CONV_PART_COUNT] = "count",
+	[CONV_PART_AGE] = "age",
+};
+
 const char *fmt_conv_text(const struct prog_conv *conv, struct arena *a)
 {
+	if (conv->part != CONV_PART_VALUE)
+		return arena_printf(a, "%%@%s", part_words[conv->part]);
 	return arena_printf(a, "%%%s%s%c", conv->flags & CONV_AGG ? "@" : "", conv->size,
 			    conv->conv);
 }
@@ -286,6 +293,23 @@ static bool parse_modifiers(struct fmt_parser *f)
 	return fmt_fail(f, "name expected before end of format string");
 }
 
+/* Parses a word behind '@' that names a part of the value; true if there is one. */
+static bool parse_part(struct fmt_parser *f)
+{
+	for (uint32_t i = CONV_PART_COUNT; (f->conv.flags & CONV_AGG) && i < ARRAY_LEN(part_words);
+	     i++) {
+		size_t n = strlen(part_words[i]);
+
+		if ((size_t)(f->end - f->p) < n || memcmp(f->p, part_words[i], n) != 0)
+			continue;
+		f->p += n;
+		f->conv.part = (enum conv_part)i;
+		f->conv.conv = 'd';
+		return true;
+	}
+	return false;
+}
+
 static void add_conv(struct fmt_parser *f)
 {
 	struct arena *a = f->c->arena;
@@ -313,7 +337,8 @@ static bool parse_conv(struct fmt_parser *f)
 		strbuf_addc(&f->literal, *f->p++);
 		return true;
 	}
-	f->conv.conv = *f->p++;
+	if (!parse_part(f))
+		f->conv.conv = *f->p++;
 	if (!f->conv.conv || !row_find(&f->conv))
 		return fmt_fail(f, arena_printf(f->c->arena, "is undefined: %s",
 						fmt_conv_text(&f->conv, f->c->arena)));

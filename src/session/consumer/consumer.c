@@ -113,8 +113,11 @@ static void hook_notice(void *ctx, const char *msg)
 
 struct err *consumer_snap(struct consumer *c)
 {
-	struct err *e = aggs_snap(c->aggs);
+	struct err *e;
 
+	aggs_set_livemin(c->aggs, (uint64_t)MAX(c->live->opts->val[OPT_livemin], 0));
+	watch_drain(c->live->watch); /* who has executed another program */
+	e = aggs_snap(c->aggs);
 	c->is_snapped = true;
 	c->snap_at = now_ns() + (uint64_t)MAX(c->live->opts->val[OPT_aggrate], 0);
 	return e;
@@ -137,6 +140,21 @@ static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint3
 	watch_drain(c->live->watch);
 	printer_stack_name(c->printer, kind, bytes, size, time, out);
 }
+
+static void note_execed(void *ctx, const struct watch_subject *s)
+{
+	struct consumer *c = ctx;
+
+	if (c->aggs)
+		aggs_note_exec(c->aggs, s->pid, s->time);
+}
+
+/* Their times are the kernel's, as those of live(). */
+static const struct watch_subscriber exec_subscriber = {
+	.name = "alive",
+	.scope = WATCH_ALL,
+	.execed = note_execed,
+};
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
@@ -178,6 +196,8 @@ struct err *consumer_start(struct consumer *c)
 	if (c->print_opts.stackmerge != PRINT_MERGE_OFF)
 		aggs_merge_stacks(c->aggs, name_stack, c);
 	names_add_targets(live->names, live->targets);
+	if (c->match->layout->live_size)
+		watch_subscribe(live_watch(live), &exec_subscriber, c);
 	c->status_at = now_ns() + (uint64_t)live->opts->val[OPT_statusrate];
 	return printer_open_base(c->printer);
 }

@@ -24,6 +24,7 @@ enum remedy {
 	REMEDY_DBLERROR,
 	REMEDY_STKSTR,
 	REMEDY_HELPER,
+	REMEDY_LIVE,
 	REMEDY_NULL,
 	REMEDY_DIRFD,
 	REMEDY_USER,
@@ -60,6 +61,8 @@ static const struct {
 				 "-x jstackstrsize=", 2048 },
 	[REMEDY_HELPER]      = { "HELPERERROR", "from '[helper error]' on, frames of the language may be missing, or a name",
 				 OPT_COUNT, NULL, 0 },
+	[REMEDY_LIVE]        = { "LIVE",        "aggregations of live() do not count them", OPT_livesize,
+				 "-x livesize=", 4000000 },
 	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
 	[REMEDY_DIRFD]       = { NULL, "this is AT_FDCWD: openat() and other calls whose name ends in 'at' have a directory "
 				       "in arg0, and the path in arg1", OPT_COUNT, NULL, 0 },
@@ -141,6 +144,7 @@ static const struct {
 	[DTRACEDROP_DBLERROR]    = { REMEDY_DBLERROR,    "error", " in ERROR probe enabling" },
 	[DTRACEDROP_STKSTROVERFLOW] = { REMEDY_STKSTR,   "jstack()/ustack() string table overflow", "" },
 	[DTRACEDROP_HELPERERROR] = { REMEDY_HELPER,      "error", " in ustack helpers" },
+	[DTRACEDROP_LIVE]        = { REMEDY_LIVE,        "object", " not followed by live()" },
 	/* clang-format on */
 };
 

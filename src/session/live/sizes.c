@@ -129,6 +129,7 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 		.has_pids = has_pids || match_has_pids(live->match),
 		.max_maps = engines_max_maps(live->engine_choice, ncpus),
 		.has_helpers = live->remains.of || stacks_has_helpers(live->stacks),
+		.livesize = (uint32_t)live->opts->val[OPT_livesize],
 	};
 
 	match_make_layout(live->match, vars, aggs, &opts);

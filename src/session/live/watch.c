@@ -47,6 +47,9 @@ struct err *live_watch_all(struct live *live)
 		report_notice(live->report, "%s\n%s", err_text(e),
 			      live->stack_needs.has_addresses
 				      ? "processes that end soon will have no names"
+			      : live->match->layout->live_size
+				      ? "live() still counts what processes had before they "
+					"executed another program"
 				      : "programs that begin later are not probed");
 		err_destroy(e);
 		return NULL;

@@ -19,7 +19,7 @@ def document(text):
     assert list(doc) == ["dtrace"], doc
     if len(text) < 1 << 20:
         bad.extend(schema.complaints("document", doc))
-    check("version", doc["dtrace"]["schema"], 2)
+    check("version", doc["dtrace"]["schema"], 3)
     if shutil.which("jq"):
         jq = subprocess.run(["jq", "-e", ".dtrace.probes | length"], input=text, capture_output=True, text=True)
         check("jq", jq.stdout.strip(), str(len(doc["dtrace"]["probes"])))

@@ -52,8 +52,8 @@ BEGIN { this->o = (struct out *)alloca(sizeof(struct out)); this->o->in[0].a = -
 this->o->other = 7; print(*this->o); print(1); print("text"); print(curthread->se); exit(0); }'''.replace("\n", " "))
 aggs = '''BEGIN { @c["k", -1, stack(2)] = count(); @s[1] = sum(-5); @mi = min(3); @ma = max(3); @a = avg(8); @d = stddev(2); @mod[mod((uintptr_t)&`schedule)] = count();
 @q = quantize(5); @q = quantize(-3); @q = quantize(0); @l = lquantize(7, 0, 10, 2); @l = lquantize(-1, 0, 10, 2); @l = lquantize(99, 0, 10, 2);
-@sy[sym((uintptr_t)&`schedule)] = count(); @ll = llquantize(15, 10, 0, 2, 10); this->b = (char *)alloca(8); this->b[1] = 1; @st[*(struct { char c[5]; } *)this->b] = count(); exit(0); }'''.replace("\n", " ")
-run("-n", aggs)
+@sy[sym((uintptr_t)&`schedule)] = count(); @ll = llquantize(15, 10, 0, 2, 10); this->b = (char *)alloca(8); this->b[1] = 1; @st[*(struct { char c[5]; } *)this->b] = count(); @al["x"] = live(7, 70); @al["x"] = live(8, 8); dead(8); exit(0); }'''.replace("\n", " ")
+run("-x", "livesize=1", "-n", aggs)
 run("-x", "aggpercpu", "-n", aggs)
 run("-n", r'BEGIN { @a["x"] = count(); @b["x"] = sum(3); printa("%s %@d %@d\n", @a, @b); printa(@a); exit(0); }')
 run("-w", "-n", r'BEGIN { system("echo x; exit 3"); exit(0); }')

@@ -25,6 +25,26 @@ struct fake_map {
 	VEC(struct fake_elem) elems;
 };
 
+#define FAKE_LIVE 32
+
+struct fake_alive { /* an entry of the table of live() */
+	struct rt_live_key key;
+	struct {
+		uint64_t time, bytes;
+		uint32_t agg, cpu;
+		uint8_t key[FAKE_LIVE];
+	} value; /* as struct rt_live, which has no end of its own */
+	bool is_gone;
+};
+
+static inline const struct rt_live *fake_live(const struct fake_alive *a)
+{
+	static_assert(offsetof(struct fake_alive, value.key) - offsetof(struct fake_alive, value) ==
+			      offsetof(struct rt_live, key),
+		      "the key lies where it does there");
+	return (const struct rt_live *)(const void *)&a->value;
+}
+
 struct fake {
 	struct arena *arena;
 	struct layout layout;
@@ -38,6 +58,8 @@ struct fake {
 	int ntake, nput, nstring; /* calls */
 	int nforget;
 	uint64_t forgotten; /* hash that was forgotten last */
+	VEC(struct fake_alive) alive;
+	int nburied;
 	/* a probe that fires when an element has just been taken */
 	void (*on_take)(struct fake *f, uint32_t agg, const void *key);
 	/* one that fires when an element has just been looked at */
@@ -155,12 +177,36 @@ static inline void fake_forget(void *ctx, enum agg_side side, uint64_t hash)
 	fk->forgotten = hash;
 }
 
+static inline struct err *fake_alive_each(void *ctx, agg_alive_f *f, void *arg)
+{
+	struct fake *fk = ctx;
+
+	for (uint32_t i = 0; i < fk->alive.len; i++)
+		if (!fk->alive.data[i].is_gone)
+			f(arg, &fk->alive.data[i].key, fake_live(&fk->alive.data[i]));
+	return NULL;
+}
+
+static inline void fake_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+{
+	struct fake *fk = ctx;
+
+	for (uint32_t i = 0; i < fk->alive.len; i++)
+		if (!fk->alive.data[i].is_gone && fk->alive.data[i].key.addr == key->addr &&
+		    fk->alive.data[i].value.time == time) {
+			fk->alive.data[i].is_gone = true;
+			fk->nburied++;
+		}
+}
+
 static const struct agg_io fake_io = {.each = fake_each,
 				      .take = fake_take,
 				      .peek = fake_peek,
 				      .put = fake_put_back,
 				      .string = fake_string,
 				      .stack = fake_stack,
+				      .alive = fake_alive_each,
+				      .bury = fake_bury,
 				      .forget = fake_forget};
 
 static inline void fake_init(struct fake *f)
@@ -180,6 +226,7 @@ static inline void fake_deinit(struct fake *f)
 	aggs_destroy(f->aggs);
 	for (uint32_t i = 0; i < f->layout.naggs; i++)
 		vec_deinit(&f->maps[i].elems);
+	vec_deinit(&f->alive);
 	strtab_destroy(f->strings);
 	strtab_destroy(f->layout.strtab);
 	arena_destroy(f->arena);
@@ -269,6 +316,7 @@ static inline void fake_open(struct fake *f)
 	for (uint32_t i = 0; i < f->layout.naggs; i++)
 		if (!f->als[i].val_size)
 			fake_size(f, i + 1, false);
+	f->layout.live_size = sizeof(struct rt_live) + FAKE_LIVE;
 	f->aggs = aggs_create(&f->layout, &fake_io, f);
 }
 

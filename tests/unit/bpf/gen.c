@@ -163,7 +163,8 @@ static int64_t host_word(const struct prog_agg *agg, uint32_t k, int64_t incr)
 				: (int64_t)(squares >> 64);
 	case AGGFUNC_QUANTIZE:
 	case AGGFUNC_LQUANTIZE:
-	case AGGFUNC_LLQUANTIZE: break;
+	case AGGFUNC_LLQUANTIZE:
+	case AGGFUNC_LIVE: break;
 	}
 	return bucket;
 }

@@ -263,6 +263,8 @@ static const struct {
 	{"{ trace(rand()); }", "function"},
 	{"{ trace(uregs[18]); }", "register"},
 	{"{ stop(); }", "acts on"},
+	{"{ @[probefunc] = live(arg0, 1); }", "alive"},
+	{"{ dead(arg0); }", "alive"},
 	{"{ printf(\"%s\", strjoin(probefunc, \"x\")); }", "string"},
 };
 

@@ -66,10 +66,12 @@ static const struct {
 	{ offsetof(struct rt_cpu, dblerrors),	 "DBLERROR",    "1 error in ERROR probe enabling",
 	  "3 errors in ERROR probe enabling",
 	  DTRACEDROP_DBLERROR, DTRACE_CPUALL },
+	{ offsetof(struct rt_cpu, live_drops),	 "LIVE",	"1 object not followed by live()",
+	  "3 objects not followed by live()", DTRACEDROP_LIVE, DTRACE_CPUALL },
 };
 /* clang-format on */
 
-static uint64_t totals[DTRACEDROP_STKSTROVERFLOW + 1];
+static uint64_t totals[DTRACEDROP_LIVE + 1];
 
 static void check(dtrace_hdl_t *h, size_t row, uint64_t n, bool is_tagged)
 {

@@ -1,0 +1,5 @@
+BEGIN
+{
+	speculate(speculation());
+	dead(1);
+}
