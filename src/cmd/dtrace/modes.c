@@ -237,8 +237,19 @@ static void interrupt_note(int sig)
 		dtrace_interrupt(interrupted->dtp);
 }
 
+/* SIGUSR1 prints the aggregations as they are now, and the run goes on. */
+static volatile sig_atomic_t print_due;
+
+static void print_note(int sig)
+{
+	(void)sig;
+	print_due = 1;
+}
+
 static void signals_catch(const struct cmd *c)
 {
+	struct sigaction print = {.sa_handler = print_note, .sa_flags = SA_RESTART}, is_now;
+
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction act = {.sa_handler = interrupt_note}, old;
 
@@ -246,6 +257,30 @@ static void signals_catch(const struct cmd *c)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &act, NULL);
+	if (sigaction(SIGUSR1, NULL, &is_now) == 0 && is_now.sa_handler != SIG_IGN)
+		sigaction(SIGUSR1, &print, NULL);
+}
+
+static void aggregations_print(struct cmd *c)
+{
+	if (dtrace_aggregate_print(c->dtp, c->out, NULL) == 0)
+		return;
+	output_check(c);
+	if (interrupts < 2)
+		cmd_fatal(c, "failed to print aggregations");
+}
+
+/* Answers SIGUSR1. What is one document or picture is written at the end only. */
+static void aggregations_print_now(struct cmd *c)
+{
+	print_due = 0;
+	if (cmd_form_kind(c) == FORM_IS_PICTURE || cmd_form_kind(c) == FORM_IS_SCREEN ||
+	    cmd_output_form(c) == FORM_JSON) {
+		fputs("dtrace: SIGUSR1 prints nothing: this form of output (oformat) is one whole\n",
+		      stderr);
+		return;
+	}
+	aggregations_print(c);
 }
 
 static int fault_print(const dtrace_errdata_t *fault, void *arg)
@@ -318,7 +353,7 @@ static void run_consume(struct cmd *c)
 	bool done = false;
 
 	do {
-		if (!interrupts)
+		if (!interrupts && !print_due)
 			dtrace_sleep(c->dtp);
 		if (newline_due) {
 			newline_due = 0;
@@ -343,6 +378,8 @@ static void run_consume(struct cmd *c)
 			done = true;
 			break;
 		}
+		if (print_due && !done)
+			aggregations_print_now(c);
 		output_flush(c);
 	} while (!done);
 }
@@ -398,11 +435,8 @@ int cmd_run(struct cmd *c)
 	if (dtrace_proc_continue(c->dtp) != 0)
 		cmd_fatal(c, "failed to release the traced processes");
 	run_consume(c);
-	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out, NULL) != 0) {
-		output_check(c);
-		if (interrupts < 2)
-			cmd_fatal(c, "failed to print aggregations");
-	}
+	if (interrupts < 2)
+		aggregations_print(c);
 	output_end(c);
 	output_flush(c);
 	status = dtrace_exit_status(c->dtp);

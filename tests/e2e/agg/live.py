@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """live() and dead() over a program that takes and gives back known numbers of objects (live.c)."""
-import json, os, re, subprocess, sys
+import json, os, re, signal, subprocess, sys, time
 
 DTRACE, TMP, PATIENCE = os.environ["DTRACE"], os.environ["TMP"], int(os.environ.get("PATIENCE", "1"))
 PROGRAM = TMP + "/live"
@@ -103,5 +103,29 @@ pid$target:a.out:_Py_Dealloc:entry { dead(arg0); }""", command=python + " -S " +
 else:
     print("skip: this Python's functions have no names")
 
+# SIGUSR1 prints what there is, and the run goes on.
+for form in ("text", "flame"):
+    if os.path.exists(TMP + "/out." + form):
+        os.unlink(TMP + "/out." + form)
+    d = subprocess.Popen([DTRACE, "-q", "-x", "oformat=" + form, "-x", "picture=svg", "-o", TMP + "/out." + form, "-n", CLAUSES.replace("@[", "@[ustack(1), "), "-c", PROGRAM + " wait"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check("the program", d.stdout.readline(), "taken\n")
+    d.send_signal(signal.SIGUSR1)
+    for _ in range(600 * PATIENCE):
+        with open(TMP + "/out." + form) as f:
+            if form == "flame" or "objects" in f.read():
+                break
+        time.sleep(0.1)
+    if form == "flame":
+        check("a picture", "SIGUSR1 prints nothing" in d.stderr.readline(), True)
+    d.stdin.write("go\n")
+    _, err = d.communicate(timeout=60 * PATIENCE)
+    check("goes on: " + err, d.returncode, 0)
+    with open(TMP + "/out." + form) as f:
+        text = f.read()
+    if form == "text":
+        check("twice: " + text, re.findall(r"(\d+) bytes in (\d+) objects", text), [("2400", "100"), ("1200", "50")])
+    else:
+        check("bytes in the picture", "alive" in text and "1,200" in text or "1200" in text, True)
 print("\n".join(bad))
 sys.exit(bool(bad))
