@@ -54,7 +54,7 @@ ROWS = {
     "iotop-dtrace": (LONG, LOOP, [r" calls +loop\d+ +W +20 +1310720\n"]),
     "killsnoop": ("-s USR1", "sleep 60 & kill -10 $!; wait", [r" sh +SIGUSR1 +\d+ s\w+\n"]),
     "lockcontention": ("-n touch", FROZEN, [r"^touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
-    "mallocstacks": ("", "work sync 3", [r"^    .*\n(    .*\n)*\d+ bytes\n", "bytes" + HIST]),
+    "mallocstacks": ("", "work sync 3", [r"^    .*\n(    .*\n)*\d+ bytes in \d+ blocks, for [\d.ms]+\n", "bytes" + HIST]),
     "mountsnoop": ("", MOUNT, [r" mount +mount +- +none at \S+/m\n", r" umount +umount +- +\S+/m\n"]),
     "offcputime": ("-n work", "work nap 20", [r"^work\n( +\S+\n)+ +\S*nanosleep\S*\n( *\S*\n)+\d+ ms"]),
     "opensnoop": ("-n cat", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"^ *\d+ cat +3 - +/etc/hostname\n", r" cat +-1 ENOENT +/no/such\n"]),
