@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "cmd/capture/capture.h"
 
@@ -21,6 +22,7 @@
 #define HELD_BYTES (512ull << 20)
 #define HELD_MAX   RUNS_MAX
 #define BIG_BYTES  (8ull << 20)
+#define HUGE_BYTES (2ull << 20) /* of a huge page; where they have another size, of a step */
 #define BATCH	   256
 #define HOLES_MAX  1024
 #define PHDRS_MAX  65534u
@@ -33,6 +35,12 @@ static struct run pieces[PIECES_MAX]; /* what was copied, by address */
 static u32 npieces;
 static u8 *held_data; /* NULL: there is none */
 static size_t held_size, held_len;
+static struct {
+	size_t until; /* bytes from the start for which it is decided */
+	bool is_huge, is_last;
+	size_t from; /* since when it was measured, and what one byte of either kind costs */
+	u64 from_ns, huge_cost, small_cost;
+} pages;
 static struct held {
 	u64 offset; /* in the file */
 	size_t at, len;
@@ -103,15 +111,54 @@ static void held_init(u64 wanted)
 	size = MIN(size, (u64)info.totalram * info.mem_unit / 8);
 	size = MIN(size, (u64)(info.freeram + info.bufferram) * info.mem_unit / 4);
 	size &= ~(PAGE - 1);
-	data = size ? mmap(NULL, size, PROT_READ | PROT_WRITE,
+	data = size ? mmap(NULL, size + HUGE_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
 		    : MAP_FAILED;
 	if (data == MAP_FAILED)
 		return;
-	if (wanted >= BIG_BYTES) /* the kernel may tidy up first, which small copies do not repay */
-		madvise(data, size, MADV_HUGEPAGE);
-	held_data = data;
+	held_data = (u8 *)ROUND_UP((uintptr_t)data, HUGE_BYTES);
 	held_size = size;
+	pages.is_last = wanted < BIG_BYTES; /* small copies do not repay a try */
+}
+
+static u64 cpu_used(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) < 0)
+		return 0;
+	return (u64)t.tv_sec * NS_PER_S + (u64)t.tv_nsec;
+}
+
+/*
+ * Decides for the next len bytes which pages they get: small ones first, then a huge one, and from
+ * there on those that cost less. Huge ones cost half of what small ones do where the kernel has
+ * some at hand, and ten times as much where it has to tidy up first, or, in a virtual machine,
+ * where the host has yet to find the memory.
+ */
+static void pages_choose(size_t len)
+{
+	while (pages.until < held_len + len) {
+		size_t bytes = held_len - pages.from;
+
+		if (!pages.is_last && bytes) {
+			u64 cost = ((cpu_used() - pages.from_ns) << 10) / bytes;
+
+			if (pages.is_huge)
+				pages.huge_cost = cost;
+			else
+				pages.small_cost = cost;
+			pages.is_last = pages.huge_cost > pages.small_cost;
+			pages.is_huge = !pages.is_last;
+			pages.from = held_len;
+			pages.from_ns = cpu_used();
+		} else if (!pages.is_last && !pages.until) {
+			pages.from_ns = cpu_used();
+		}
+		madvise(held_data + pages.until, MIN(HUGE_BYTES, held_size - pages.until),
+			pages.is_huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+		pages.until += HUGE_BYTES;
+	}
 }
 
 static bool held_fits(size_t len)
@@ -160,6 +207,7 @@ static u32 batch_copy(struct copied *c, const struct plan *plan, const struct pr
 	}
 	if (!n || !held_fits(local.iov_len) || nheld + n > HELD_MAX)
 		return 0;
+	pages_choose(local.iov_len);
 	local.iov_base = held_data + held_len;
 	if (process_vm_readv((pid_t)p->mm_pid, &local, 1, remote, n, 0) != (ssize_t)local.iov_len)
 		return 0;
@@ -178,10 +226,13 @@ static u64 range_copy(struct copied *c, const struct plan *plan, const struct pr
 	while (addr < range.end) {
 		size_t len = (size_t)MIN(range.end - addr, CHUNK);
 		bool holds = held_fits(len);
-		size_t n = memory_read(p, addr, holds ? held_data + held_len : chunk, len) &
-			   ~(size_t)(PAGE - 1);
+		size_t n;
 		int error = 0;
 
+		if (holds)
+			pages_choose(len);
+		n = memory_read(p, addr, holds ? held_data + held_len : chunk, len) &
+		    ~(size_t)(PAGE - 1);
 		if (holds)
 			held_add(offset_of(plan, addr), n);
 		else
