@@ -34,6 +34,7 @@ struct search {
 		dev_t dev;
 		ino_t ino;
 	} held[HELD_MAX];
+	const char *dirs; /* where the command finds programs, as in PATH */
 	uint32_t nwords;
 };
 
@@ -70,7 +71,9 @@ static void interpreter_hold(struct search *s, const char *path, const struct st
 	if (n == HELD_MAX || is_held(s, st) || strchr(path, '\''))
 		return;
 	strbuf_addf(&cmd, "'%s'", path);
-	err_destroy(proc_create(strbuf_text(&cmd), NULL, 0, &p));
+	/* Its libraries are found as the command's are. */
+	err_destroy(proc_create(strbuf_text(&cmd), s->live->opts->envs.data,
+				s->live->opts->envs.len, &p));
 	strbuf_deinit(&cmd);
 	if (!p)
 		return;
@@ -140,7 +143,7 @@ static bool file_look_in(struct search *s, const char *dir, size_t len, const ch
 /* Looks a word up as execvp() does: of names without a slash, the first in PATH. */
 static void word_look_up(struct search *s, const char *word, uint32_t nscripts)
 {
-	const char *dirs = getenv("PATH");
+	const char *dirs = s->dirs;
 
 	if (word[0] == '-' || strchr(word, '=') || s->nwords++ >= WORDS_MAX)
 		return;
@@ -173,9 +176,35 @@ static void words_look_up(struct search *s, char *text, uint32_t nscripts)
 		word_look_up(s, w, nscripts);
 }
 
+/*
+ * The directories in which the command finds programs: those of its own environment, which the
+ * options setenv and unsetenv change. Without the variable, the C library has a list of its own.
+ */
+static void dirs_read(pid_t command, struct strbuf *ret)
+{
+	char path[64], bytes[4096];
+	struct strbuf text = {0};
+	const char *found = NULL;
+	size_t n;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)command);
+	f = fopen(path, "re");
+	while (f && (n = fread(bytes, 1, sizeof(bytes), f)) > 0)
+		strbuf_add(&text, bytes, n);
+	if (f)
+		(void)fclose(f);
+	for (size_t at = 0; at < text.len && !found; at += strlen(text.data + at) + 1)
+		if (strncmp(text.data + at, "PATH=", 5) == 0)
+			found = text.data + at + 5;
+	strbuf_addf(ret, "%s", found ? found : "/bin:/usr/bin");
+	strbuf_deinit(&text);
+}
+
 void interpreters_hold(struct interpreters *i, struct live *live, pid_t command)
 {
 	struct search s = {.found = i, .live = live, .gate = live->names->file_opts.gate};
+	struct strbuf dirs = {0};
 	char path[64], text[COMMAND_SIZE], exe[PATH_MAX];
 	FILE *f;
 	ssize_t n;
@@ -193,11 +222,14 @@ void interpreters_hold(struct interpreters *i, struct live *live, pid_t command)
 	if (f)
 		(void)fclose(f);
 	text[n] = '\0';
+	dirs_read(command, &dirs);
+	s.dirs = strbuf_text(&dirs);
 	for (char *w = text + strlen(text) + 1; w < text + n; w += strlen(w) + 1) {
 		CLEANUP(free) char *copy = xstrdup(w);
 
 		words_look_up(&s, copy, 0);
 	}
+	strbuf_deinit(&dirs);
 }
 
 void interpreters_release(struct interpreters *i)

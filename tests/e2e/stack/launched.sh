@@ -37,14 +37,14 @@ X
 cc -O1 -nostdlib -shared -fPIC -fno-stack-protector -Wl,-e,_start -o linker linker.c || exit 67
 echo 'int main(void) { return 0; }' | cc -x c -Wl,--dynamic-linker="$PWD/linker" -o python3-others - || exit 67
 chown 65534 python3-others
-calls() { # title, command
+calls() { # title, command, options
 	rm -f calls.out
 	timeout $((120 * PATIENCE)) "$DTRACE" -q -x bufsize=16m -o calls.out -n '
 		syscall::newfstatat:entry /copyinstr(arg1) == "/nonexistent/early"/ { printf("\ncall of %s\n", execname); jstack(); }
 		proc:::exec-success /progenyof($pid)/ { executed[execname]++; }
 		proc:::exit /progenyof($pid) && execname == "python3.11"/ { ended++; }
 		END { printf("\npython3.11 was executed %d times, and ended %d times\n", executed["python3.11"], ended); }' \
-		-c "$2" >calls.log 2>&1 || cat calls.log
+		${3:+-x "$3"} -c "$2" >calls.log 2>&1 || cat calls.log
 	awk -v title="$1" '
 		/^call of/ { n++; next }
 		/early.py:[0-9]+ \(asks\)/ { named++ }
@@ -56,6 +56,9 @@ calls script ./early.py
 calls shell "sh -c 'cd . && python3.11 early.py; true'"
 calls options 'timeout 600 python3.11 early.py'
 calls folder "sh -c 'exec ./early.py'"
+# another file of that name, which only the command's PATH has
+mkdir other && cp /usr/bin/python3.11 other || exit 1
+calls setenv "sh -c 'exec ./early.py'" "setenv=PATH=$PWD/other:$PATH"
 # Who is executed at all: the one that is held, and the same by the command; not the one that changes its user, which is a name here.
 timeout $((120 * PATIENCE)) "$DTRACE" -q -o executed.out -n 'proc:::exec-success /execname == "python3.11" || execname == "python3-suid"/ { @[execname] = count(); }' \
 	-c "$DTRACE -q -o none.out -n 'syscall::newfstatat:entry /progenyof(\$target)/ { @[jstack()] = count(); }' -c \"sh -c './early.py; true' ./python3-suid\"" || echo failed
