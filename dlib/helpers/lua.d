@@ -190,12 +190,17 @@ inline string CONSTANT[uint64_t p, int n] =
 /* whether a position, which is that of the next instruction, belongs to a function's code */
 inline int IS_IN[uint64_t p, uint64_t at] = at > WORD[p + p_code] &&
     at <= WORD[p + p_code] + 4 * (uint64_t)HALF[p + p_ncode];
-/* the prototype of the function of a call; 0: a result has replaced the function in its slot */
+/*
+ * the prototype of the function of a call; 0: a result has replaced the function in its slot, or
+ * its first half has, and the tag has not yet
+ */
 inline uint64_t LUA[uint64_t slot] = (BYTE[slot + VALUE_TAG] & 63) == 6 &&
+    IS_POINTER[WORD[slot]] && IS_POINTER[WORD[WORD[slot] + 24]] &&
     BYTE[WORD[WORD[slot] + 24] + 8] == PROTO_TAG ?
     WORD[WORD[slot] + 24] : 0;
 /* in 5.1, where functions in C have the same tag */
-inline uint64_t OLD_LUA[uint64_t slot] = BYTE[slot + VALUE_TAG] == 6 && !BYTE[WORD[slot] + 10] &&
+inline uint64_t OLD_LUA[uint64_t slot] = BYTE[slot + VALUE_TAG] == 6 &&
+    IS_POINTER[WORD[slot]] && !BYTE[WORD[slot] + 10] && IS_POINTER[WORD[WORD[slot] + 32]] &&
     BYTE[WORD[WORD[slot] + 32] + 8] == PROTO_TAG ?
     WORD[WORD[slot] + 32] : 0;
 inline uint64_t PROTO[uint64_t call] = minor == 1 ? OLD_LUA[WORD[call + OLD_FUNC]] :
