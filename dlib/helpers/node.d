@@ -430,7 +430,8 @@ dtrace:helper:uthread:
 /o_dispatch/ /* there is none before V8 is initialised, and in V8's other threads */
 {
 	/* a page of the program's variables that it has not touched yet is not there */
-	this->s = group && ucountnl(group, 8) < 0 ? 0 : WORD[group ? group : arg4 + isolate];
+	this->s = !(group ? ucountnl(group, 8) >= 0 : arg4) ? 0 :
+	    WORD[group ? group : arg4 + isolate];
 	this->dispatch = this->s ? WORD[this->s + o_dispatch] : 0;
 }
 

@@ -355,6 +355,7 @@ static void known_publish(const struct constants *c, const struct known *k)
 	h->needs = k->needs;
 	h->tls = k->tls;
 	h->proc = k->hp;
+	h->proc.is_new = 1; /* a process that ran when the session began has an entry of its own */
 	memcpy(h->file_of, k->file_of, sizeof(k->file_of));
 	c->tables->ops->constants_set(c->tables->ctx, k->runtimes, h);
 	free(h);

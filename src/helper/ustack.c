@@ -17,6 +17,7 @@
 #include "target/target.h"
 #include "image/debugfile.h"
 #include "sym/sym.h"
+#include "helper/begun.h"
 #include "helper/carried.h"
 #include "helper/constants.h"
 #include "helper/hcode.h"
@@ -65,6 +66,7 @@ struct ustacks {
 	uint64_t always;       /* the helpers of the program for all processes */
 	uint64_t nbare;	       /* stacks that ustacks_bare() has not returned */
 	uint64_t again;	       /* the first space.again of all; UINT64_MAX: none */
+	uint64_t began;	       /* begun_clock() */
 };
 
 /* ---- notices --------------------------------------------------------------------------------- */
@@ -234,6 +236,7 @@ struct meeting {
 	 * program may not have begun. The first walk asks for anything else.
 	 */
 	bool is_early;
+	bool is_new;	/* it is younger than the session */
 	bool has_entry; /* it was published before any walk had asked */
 	bool is_again;	/* the user knows that it could not be read before */
 	bool is_published;
@@ -545,6 +548,7 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	if (set != u->always && process_is_loading(proc))
 		return NULL;	      /* ustacks_mapped() hears of the C library */
 	hp = xcalloc(1, sizeof(*hp)); /* what was published before is void */
+	hp->is_new = m->is_new;
 	is_known = set != u->always && constants_find(u->constants, m->target, &set, hp);
 	if (set != u->always && !is_known)
 		set = set_attach(u, proc, m, set);
@@ -602,13 +606,15 @@ static void space_put_off(struct ustacks *u, struct space *s)
 }
 
 /* Looks at the mappings of a process, and publishes the helpers that apply. */
-static bool target_meet(struct ustacks *u, struct space *s, struct target *t, bool is_early)
+static bool target_meet(struct ustacks *u, struct space *s, struct target *t, bool is_early,
+			bool is_new)
 {
 	pid_t pid = target_pid(t);
 	struct meeting m = {.key = s->key,
 			    .pid = pid,
 			    .target = t,
 			    .is_early = is_early,
+			    .is_new = is_new || begun_since(pid, u->began),
 			    .has_entry = s->has_changed,
 			    .is_again = s->again != 0};
 	struct process *proc = process_open(t, u->opts.files);
@@ -646,7 +652,7 @@ static void space_meet(struct ustacks *u, struct space *s, pid_t pid)
 	struct err *e = target_live_open(pid, u->opts.files->gate, &t);
 
 	if (!e) /* else it has ended, or we may not look at it */
-		(void)target_meet(u, s, t, false);
+		(void)target_meet(u, s, t, false, false);
 	err_destroy(e);
 	target_close(t);
 }
@@ -695,16 +701,7 @@ bool ustacks_has_met(const struct ustacks *u, pid_t pid)
 	return u && hashmap_find(u->known, &id, sizeof(id));
 }
 
-uint64_t ustacks_begun_key(pid_t pid)
-{
-	uint64_t start, arg_start;
-
-	if (!proc_began(pid, &start, &arg_start) || !arg_start)
-		return 0;
-	return rt_helper_begun_key((uint64_t)pid, start, arg_start);
-}
-
-bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t)
+bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t, bool is_new)
 {
 	uint64_t id = (uint64_t)target_pid(t);
 	struct space *s;
@@ -712,7 +709,7 @@ bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t)
 	if (!u || !u->tables || !key || ustacks_has_met(u, (pid_t)id))
 		return false;
 	s = space_note(u, key, id);
-	if (target_meet(u, s, t, true))
+	if (target_meet(u, s, t, true, is_new))
 		return true;
 	spaces_forget(u, id, UINT64_MAX);
 	return false;
@@ -898,6 +895,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 
 	u->opts = *opts;
 	u->again = UINT64_MAX;
+	u->began = begun_clock();
 	u->known = hashmap_create();
 	u->programs = programs_create();
 	u->told = hashmap_create();

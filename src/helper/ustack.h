@@ -97,10 +97,11 @@ bool ustacks_has_met(const struct ustacks *u, pid_t pid);
  */
 uint64_t ustacks_begun_key(pid_t pid);
 /*
- * The same before any walk meets the process, which has that key. False: no helper applies to it by
- * now, or not each that does could be attached: its first walk asks. u may be NULL.
+ * The same before any walk meets the process, which has that key; is_new: it has executed nothing
+ * yet. False: no helper applies to it by now, or not each that does could be attached: its first
+ * walk asks. u may be NULL.
  */
-bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t);
+bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t, bool is_new);
 /*
  * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
  * file, the next walk asks again, unless the process was met long enough after that time.

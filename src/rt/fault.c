@@ -11,6 +11,10 @@
  * runtime. Such a fault is put off until the walk comes to a frame in the code of that file, where
  * it becomes an error. If the walk comes to the outermost frame without one, the stack is whole,
  * and nobody is told.
+ *
+ * A runtime that prepares itself executes its own code before it touches its state. In a process
+ * that is younger than the session, such a fault is no error either until a walk has read the state
+ * once: what has begun has touched it, and nothing that young is swapped out.
  */
 /* This file uses the struct of arch/frame.h, and none of its steps. */
 #pragma clang diagnostic ignored "-Wundefined-internal"
@@ -106,7 +110,10 @@ INLINE u64 address_is_found(const struct rt_hwork *h, u64 addr)
 	return is_found;
 }
 
-/* Puts a fault of clauses on `uthread' off, in memory of a file that is not the present frame's. */
+/*
+ * Puts a fault of clauses on `uthread' off, in memory of a file that is not the present frame's; or
+ * for good, if the runtime has not begun.
+ */
 INLINE u64 fault_put_off(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
 {
 	u64 n = h->nroots, inode;
@@ -115,7 +122,13 @@ INLINE u64 fault_put_off(struct rt_mach *m, struct unwind_work *w, struct rt_hwo
 	    n >= RT_HELPER_ROOTS || !address_is_found(h, m->fault.value))
 		return 0;
 	inode = data_inode(m, m->fault.value);
-	if (!inode || inode == inode_of(rt_walk_file(m, w->f.insn)))
+	if (!inode)
+		return 0;
+	if (((const struct rt_hproc *)&h->regs[HREG_PROC])->is_new) {
+		h->is_unread = 1;
+		return 1;
+	}
+	if (inode == inode_of(rt_walk_file(m, w->f.insn)))
 		return 0;
 	n &= RT_HELPER_ROOTS - 1;
 	OPAQUE(n);

@@ -187,7 +187,12 @@ struct rt_hproc {
 	 * Clauses give native frames names, which come behind the frames they add. Without entry:
 	 * the process maps a file of a name for which there are helpers.
 	 */
-	u8 names;
+	u8 names : 1;
+	/*
+	 * The process is younger than the session, and no walk has read the state of its runtimes
+	 * yet: while the pages of that are not there, they have not begun (fault.c).
+	 */
+	u8 is_new : 1;
 	u64 globals[RT_HELPER_GLOBALS];
 };
 
@@ -257,7 +262,8 @@ struct rt_hwork {
 	u64 has_name;		  /* a file has a name for which there are helpers */
 	u64 next[3];		  /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
-	u64 nroots; /* faults that were put off */
+	u64 is_unread; /* the state of a runtime is not there yet (rt_hproc.is_new) */
+	u64 nroots;    /* faults that were put off */
 	struct {
 		u64 file; /* its inode */
 		u64 word,
@@ -275,4 +281,4 @@ struct rt_hwork {
 	u64 tags[RT_HELPER_LINES]; /* 1 + number of the line; 0: there is none */
 	char lines[(RT_HELPER_LINES + 1) * RT_HELPER_LINE + 8]; /* one more for the verifier */
 };
-#define RT_HWORK_SIZE 23168
+#define RT_HWORK_SIZE 23176

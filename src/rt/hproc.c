@@ -302,7 +302,7 @@ u64 rt_walk_enter(struct rt_mach *m)
 	h->entering = hp->program ? w->task : 0;
 	h->pc = h->entry = hp->entry;
 	h->on_fault = hp->frames;
-	h->is_steered = h->nroots = 0;
+	h->is_steered = h->nroots = h->is_unread = 0;
 	h->result = h->text_len = h->memo = h->known = h->is_spent = 0;
 	h->fuel = RT_HELPER_FUEL(w->left);
 	h->regs[0] = 0;

@@ -28,7 +28,7 @@
  */
 #include "rt/mapping.h"
 
-extern char map_ublocks, map_ucache;
+extern char map_ublocks, map_ucache, map_hprocs;
 
 #define PF_KTHREAD 0x200000 /* Linux include/linux/sched.h, "I am a kernel thread" */
 
@@ -505,6 +505,18 @@ INLINE void helper_extend(struct unwind_work *w, struct rt_hwork *h)
 	h->fuel += 1000 * RT_HELPER_SKIPPED;
 }
 
+/* Notes that the state of the process's runtimes is there: from now on, faults at it are errors. */
+INLINE void state_note(struct rt_hwork *h)
+{
+	struct rt_hproc *p;
+
+	if (!((const struct rt_hproc *)&h->regs[HREG_PROC])->is_new || h->is_unread)
+		return;
+	p = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	if (p)
+		p->is_new = 0;
+}
+
 u64 rt_walk_first(struct rt_mach *m)
 {
 	struct frame_env env;
@@ -515,6 +527,7 @@ u64 rt_walk_first(struct rt_mach *m)
 	w = WALK(env.scratch);
 	if (!w->left)
 		return 0;
+	state_note(HELPER(env.scratch));
 	if (w->only_lang)
 		helper_extend(w, HELPER(env.scratch));
 	if (walk_first(&env, w))

@@ -235,7 +235,7 @@ static bool process_prepare(struct stacks *s, pid_t pid, unsigned int wanted)
 		return false;
 	e = target_live_open(pid, s->opts.helpers.files->gate, &t);
 	if (!e && (!(wanted & WANT_RUNTIME) || ustacks_has_file(s->helpers, target_maps(t))))
-		is_attached = ustacks_attach(s->helpers, key, t);
+		is_attached = ustacks_attach(s->helpers, key, t, false);
 	err_destroy(e); /* it has ended, or we may not look at it */
 	target_close(t);
 	return is_attached;
@@ -321,7 +321,8 @@ static void named_prepare(struct stacks *s, const struct stack_process *named)
 		unwinds_load_maps(s->tables, named->pid, target_maps(t));
 		since = now_ns();
 		worked_since = worked_ns();
-		prepare_debug(s, "targets", "helpers", ustacks_attach(s->helpers, key, t), since,
+		prepare_debug(s, "targets", "helpers",
+			      ustacks_attach(s->helpers, key, t, named->is_held), since,
 			      worked_since);
 	}
 	err_destroy(e);

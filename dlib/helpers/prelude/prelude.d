@@ -23,8 +23,12 @@ inline uint64_t TARGET[uint64_t a] = a + 4 + *(int *)a;
 
 /* ---- threads ------------------------------------------------------------------------------------ */
 
-/* a thread's block of variables of a module (tlsmod()); 0 or all ones: it has none yet */
-inline uint64_t TLS[uint64_t module] = *(uint64_t *)(*(uint64_t *)(arg4 + 8) + 16 * module);
+/*
+ * a thread's block of variables of a module (tlsmod()); 0 or all ones: it has none yet. While the
+ * dynamic linker maps a program's libraries, there is no thread pointer (arg4).
+ */
+inline uint64_t TLS[uint64_t module] = arg4 ?
+    *(uint64_t *)(*(uint64_t *)(arg4 + 8) + 16 * module) : 0;
 
 /*
  * A value of pthread_getspecific(): find_specific() sets, in an attach clause, this->specific, which
@@ -41,7 +45,7 @@ inline void find_specific()
 	this->specific = this->layout ? *(uint32_t *)(this->layout + 8) - 512 + 8 : 0;
 }
 inline uint64_t SPECIFIC[uint64_t specific, uint64_t key] =
-    key < 32 ? *(uint64_t *)(*(uint64_t *)(arg4 + 16) + specific + 16 * key) : 0;
+    key < 32 && arg4 ? *(uint64_t *)(*(uint64_t *)(arg4 + 16) + specific + 16 * key) : 0;
 
 /* ---- functions without symbols, in attach clauses ------------------------------------------------ */
 

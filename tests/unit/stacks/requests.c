@@ -154,7 +154,7 @@ static void test_begun(struct stacks *s)
 	ok(t, "the process is opened");
 	if (!t)
 		return;
-	ok(!ustacks_attach(s->helpers, ustacks_begun_key(getpid()), t),
+	ok(!ustacks_attach(s->helpers, ustacks_begun_key(getpid()), t, false),
 	   "no helper applies to this process");
 	target_close(t);
 	ok(!put && (removed & 1), "so its first walk has to ask");
