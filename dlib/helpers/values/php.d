@@ -33,6 +33,7 @@ table VALUES { /*	       7.4  8.0  8.1  8.2  8.3  8.4 */
 
 uint64_t objects, globals, classes, base, closure_class;
 uint64_t fiber_class, generator_class;
+uint64_t exception_class, error_class; /* what all that can be thrown derives from */
 
 dtrace:helper:attach:
 {
@@ -44,6 +45,8 @@ dtrace:helper:attach:
 	classes = this->globals + 440;
 	base = g_base && symaddr("compiler_globals") ? symaddr("compiler_globals") + g_base : 0;
 	closure_class = symaddr("zend_ce_closure");
+	exception_class = symaddr("zend_ce_exception");
+	error_class = symaddr("zend_ce_error");
 	fiber_class = symaddr("zend_ce_fiber"); /* from 8.1 on */
 	generator_class = version < 80 ? 0 : symaddr("zend_ce_generator");
 }
@@ -423,6 +426,11 @@ dtrace:helper:type:
 this uint64_t l_i;
 this uint64_t l_n;
 this int is_c; /* the function is one of an extension */
+/* instructions: the first one of the function, the present one, that of a "catch" block */
+this uint64_t l_first;
+this uint64_t l_at;
+this uint64_t l_found;
+this uint64_t l_class;
 
 /*
  * Arguments beyond those that the function has names for stand behind its temporary values, but not
@@ -454,6 +462,77 @@ dtrace:helper:locals:
 		if (this->item)
 			uarg(this->l_i + 1, this->item);
 		this->l_i++;
+	}
+}
+
+/* instructions: their operands, the kind of the result */
+inline uint64_t OP_FIRST = 8;
+inline uint64_t OP_SECOND = 12;
+inline uint64_t OP_RESULT = 16;
+inline uint64_t OP_RESULT_KIND = 31;
+inline int IS_VARIABLE = 8;
+inline int JUMP = 42;
+inline int CATCH = 107;
+inline int IS_LAST_CATCH = 1;
+/* in a function, before the file's name: its "try" statements, and their number */
+inline uint64_t TRIES[uint64_t func] = WORD[func + filename - 8];
+inline uint32_t TRY_COUNT[uint64_t func] = HALF[func + filename - 20];
+
+/* Says the object this->item if it can be thrown. */
+inline void say_thrown(string how)
+{
+	this->l_class = COUNTED[this->item] == OBJECT ? CLASS[this->item] : 0;
+	this->hops = 0;
+	while (this->hops < 64 && IS_CLASS[this->l_class] && IS_POINTER[WORD[this->l_class + 16]]; 64) {
+		this->l_class = WORD[this->l_class + 16]; /* what it extends */
+		this->hops++;
+	}
+	if (this->l_class && (this->l_class == WORD[exception_class] ||
+	    this->l_class == WORD[error_class]))
+		uitem(how, this->item);
+}
+
+/* The exception that is on its way through the frames. */
+dtrace:helper:locals:
+/arg7 && exception_class && error_class/
+{
+	this->item = WORD[thrower - 16];
+	say_thrown("raised");
+}
+
+/*
+ * The variable of the innermost "catch" block that runs. The blocks of a "try" statement follow its
+ * body, which ends with a jump behind them; each begins with an instruction that names the
+ * variable, and leads to the next one.
+ */
+dtrace:helper:locals:
+/arg7 && !this->is_c && exception_class && error_class/
+{
+	this->l_first = WORD[this->func + opcodes];
+	this->l_at = WORD[this->self];
+	this->l_found = (uint64_t)0;
+	this->l_n = TRY_COUNT[this->func] <= 4096 ? TRY_COUNT[this->func] : 0;
+	this->l_i = 0;
+	while (this->l_i < this->l_n; 4096) {
+		this->z = (uint64_t)HALF[TRIES[this->func] + 16 * this->l_i + 4];
+		this->z = this->z ? this->l_first + OP_SIZE * this->z : 0;
+		if (this->z && this->l_at >= this->z && BYTE[this->z - OP_SIZE + OP_CODE] == JUMP &&
+		    this->l_at < this->z - OP_SIZE + INT[this->z - OP_SIZE + OP_FIRST] &&
+		    this->z > this->l_found)
+			this->l_found = this->z;
+		this->l_i++;
+	}
+	this->l_i = 0;
+	while (this->l_found && this->l_i < 64 && BYTE[this->l_found + OP_CODE] == CATCH &&
+	    !(HALF[this->l_found + OP_EXTENDED] & IS_LAST_CATCH) &&
+	    this->l_found + INT[this->l_found + OP_SECOND] <= this->l_at; 64) {
+		this->l_found += INT[this->l_found + OP_SECOND];
+		this->l_i++;
+	}
+	if (this->l_found && BYTE[this->l_found + OP_CODE] == CATCH &&
+	    BYTE[this->l_found + OP_RESULT_KIND] == IS_VARIABLE) {
+		get_word(this->self + HALF[this->l_found + OP_RESULT]);
+		say_thrown("handled");
 	}
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports of programs in Python, Ruby and JavaScript."""
+"""Reports of programs in Python, Ruby, PHP and JavaScript."""
 import os, shutil
 from captures import *
 
@@ -56,6 +56,25 @@ fs.writeSync(+process.env.READY, process.pid + "\\n");
 try { fs.readSync(+process.env.TOLD, Buffer.alloc(1)); } catch (e) { }
 setTimeout(() => middle(42), 1);
 """
+PHP = """<?php
+class OrderError extends DomainException {}
+function leaf($n) { throw new OrderError("order $n <b>is</b> wrong"); }
+function middle($n) {
+    try {
+        leaf($n);
+    } catch (TypeError $e) {
+        over();
+    } catch (OrderError $e) {
+        over();
+    }
+}
+function over() {
+    fwrite(fopen("php://fd/" . getenv("READY"), "w"), getmypid() . "\n");
+    fread(fopen("php://fd/" . getenv("TOLD"), "r"), 1);
+    posix_kill(getmypid(), 6);
+}
+middle(42);
+"""
 store = store_make()
 
 
@@ -97,6 +116,13 @@ if report:
     if "values of this version" not in str(report["notes"]):
         check(report.get("exception") == {"language": "ruby", "class": "OrderError", "message": "order 42 <b>is</b> wrong", "source": "state", "is-handled": True},
               "Ruby's exception", (report.get("exception"), report["notes"]))
+
+report, text, state = report_of("caught_php", ["php", "-n", "-d", "extension=posix"], PHP)
+if report:
+    check([n.split("\\")[-1] for n in language(report)[:3]] in (["posix_kill", "over", "middle"], ["over", "middle", "{main}"]), "PHP's frames", frames(report))
+    if "values of this version" not in str(report["notes"]):
+        check(report.get("exception") == {"language": "php", "class": "OrderError", "message": "order 42 <b>is</b> wrong", "source": "state", "is-handled": True},
+              "PHP's exception", (report.get("exception"), report["notes"]))
 
 report, text, state = report_of("thrown", ["node", "--abort-on-uncaught-exception"], NODE)
 if report:
