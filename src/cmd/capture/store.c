@@ -121,7 +121,7 @@ static void count_name(struct crash_count *count, const struct process *p)
 const char *store_count(struct store *s, const struct config *c, const struct process *p,
 			bool *ret_captures)
 {
-	u64 now = time_real(), window = c->window_s * NS_PER_S;
+	u64 now, window = c->window_s * NS_PER_S;
 	struct crash_count count;
 	u32 oldest = 0, recent = 0;
 	const char *why = NULL;
@@ -130,6 +130,7 @@ const char *store_count(struct store *s, const struct config *c, const struct pr
 	*ret_captures = true;
 	if (fd < 0)
 		return fault("cannot count the crash: %s", strerror(errno));
+	now = time_real(); /* others have written theirs while we waited for the lock */
 	count_load(fd, &count);
 	for (u32 i = 0; i < CRASH_COUNT_TIMES; i++) {
 		/* Times of the future are of a clock that was wrong. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The capturer under this kernel's core_pattern. The former program of the chain is one that keeps the kernel's own core of the same
 crash, so that each byte that was copied is compared with it."""
-import os, re, resource, signal, socket, struct, subprocess, sys, threading
+import fcntl, os, re, resource, signal, socket, struct, subprocess, sys, threading
 sys.path.insert(0, os.path.dirname(__file__))
 from capturing import *
 
@@ -242,6 +242,32 @@ def test_loop():
     store.configure(chain=CHAIN)
 
 
+def test_lock():
+    """A crash that waits for the lock of its count, while another one is captured, is only counted: its time is not that of its begin."""
+    program = shutil.copy(DIES, os.path.join(TMP, "waits"))
+    store.configure(captures=1, window_s=600)
+    store.wait(die(program, "segv")[0])
+    for name in os.listdir(store.dir + "/counts"):
+        f = open(f"{store.dir}/counts/{name}", "r+b")
+        if b"/waits\0" in f.read():
+            break
+    fcntl.flock(f, fcntl.LOCK_EX)
+    pids = []
+    t = threading.Thread(target=lambda: pids.append(die(program, "segv")[0]))
+    t.start()
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not re.search(rf"-> FLOCK .*:{os.fstat(f.fileno()).st_ino} ", open("/proc/locks").read()):
+        time.sleep(0.01)
+    os.pwrite(f.fileno(), struct.pack("<16Q", time.time_ns(), *[0] * 15), 8)
+    f.close()
+    t.join()
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not (count := [c for c in store.counts() if c["exe"] == program and c["pid"] == pids[0]]):
+        time.sleep(0.01)
+    check(count and count[0]["counted"] == 1 and not store.ids(pids[0]), "a crash that waits for the lock", (count, store.ids(pids[0])))
+    store.configure(chain=CHAIN)
+
+
 CHAIN = f"{TMP}/save %P %u %s %% %e %E {'%F' if has_pidfd else '-'}"
 configure = store.configure
 store.configure = lambda **keys: configure(**{"captures": 16, "window_s": 1, **keys})
@@ -256,6 +282,7 @@ with Pattern(store.pattern()) as pattern:
     test_rights(pattern)
     test_socket(pattern)
     test_loop()
+    test_lock()
 left = [n for n in os.listdir(store.dir) if n.startswith(".")]
 check(not left, "entries that are not finished", left)
 done()
