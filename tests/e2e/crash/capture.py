@@ -268,6 +268,19 @@ def test_lock():
     store.configure(chain=CHAIN)
 
 
+def test_apport():
+    """The pattern of Ubuntu's handler: specifiers within words."""
+    words = "-p%p -s%s -c%c -d%d -P%P -u%u -g%g -F%F -- %E" if has_pidfd else "-p%p -s%s -c%c -d%d -P%P -u%u -g%g -- %E"
+    store.configure(chain=f"{TMP}/save %P 1 - - - %E {words}")  # save looks at the first and the sixth
+    c, _ = captured("abrt", want=signal.SIGABRT, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (4096, 8192)))
+    if c:
+        pid = c.keys["pid"]
+        want = [pid, "1", "-", "-", "-", DIES.replace("/", "!"), f"-p{pid}", "-s6", "-c4096", "-d1", f"-P{pid}", "-u0", "-g0", *(["-F3"] if has_pidfd else []), "--", DIES.replace("/", "!")]
+        args = open(f"args.{pid}").read().split()
+        check(args == want, "arguments of apport", args)
+    store.configure(chain=CHAIN)
+
+
 CHAIN = f"{TMP}/save %P %u %s %% %e %E {'%F' if has_pidfd else '-'}"
 configure = store.configure
 store.configure = lambda **keys: configure(**{"captures": 16, "window_s": 1, **keys})
@@ -278,6 +291,7 @@ with Pattern(store.pattern()) as pattern:
     test_threads()
     test_heap()
     test_places()
+    test_apport()
     test_name(pattern)
     test_rights(pattern)
     test_socket(pattern)
