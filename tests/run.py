@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
-    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--full] [--no-kernel] [--patience N] [--record FILE] [--done FILE]
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--full] [--no-kernel] [--patience N] [--record FILE] [--done FILE] [--times [N]]
 
 Kinds of test, all found by looking at the tree:
   unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
@@ -39,8 +39,9 @@ twenty have failed, none is run again. Tests wait for events, count what was los
 on a machine that has other work.
 Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'. A record (--record) has two lines a test: 'begin NAME',
 then 'pass|fail|skip PASSED FAILED SKIPPED SECONDS NAME'; tests that have the second one in another run's record (--done) are left out.
+--times names the N tests (25) that took the CPUs longest, and says how much of the CPUs' time the run has used.
 """
-import argparse, concurrent.futures, json, os, re, signal, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, json, os, re, signal, subprocess, sys, tempfile, threading, time
 
 import lints
 
@@ -52,17 +53,32 @@ STAGES = {"ast": ("ast_dump", ".ast"), "check": ("compile_dump", ".dif")}
 class Result:
     def __init__(self, name, status, detail="", seconds=0.0, count=(0, 0, 0)):
         self.name, self.status, self.detail, self.seconds, self.count = name, status, detail, seconds, count
+        self.cpu = 0.0  # seconds on CPUs, of its programs and of those that they have waited for
 
 
 PATIENCE = 1  # an emulated machine needs more
 RUNNING = set()  # process groups of tests
+SPENT = threading.local()  # .cpu: seconds on CPUs of what the test of this thread has run
+
+
+class Program(subprocess.Popen):
+    """A process that says how long it was on CPUs: the one way in which subprocess waits for it is another."""
+
+    def _try_wait(self, wait_flags):
+        try:
+            pid, status, usage = os.wait4(self.pid, wait_flags)
+        except ChildProcessError:
+            return self.pid, 0
+        if pid:
+            SPENT.cpu = getattr(SPENT, "cpu", 0.0) + usage.ru_utime + usage.ru_stime
+        return pid, status
 
 
 def run(argv, timeout, **kw):
     """Runs argv in its own process group, so that a timeout ends its children too."""
     timeout *= PATIENCE
-    proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            start_new_session=True, **kw)
+    proc = Program(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                   start_new_session=True, **kw)
     RUNNING.add(proc.pid)
     try:
         out, err = proc.communicate(timeout=timeout)
@@ -537,6 +553,14 @@ def names_done(path):
     return {l[5] for l in lines if len(l) == 6 and l[0] in ("pass", "fail", "skip")}
 
 
+def times_show(results, number, seconds):
+    """What tests cost: a run is as long as its CPUs are busy, unless it waits."""
+    used, cpus = sum(os.times()[:4]), os.cpu_count() or 1
+    print(f"== {seconds:.0f} s, in which {used:.0f} s on CPUs: {100 * used / max(seconds * cpus, 0.01):.0f} % of {cpus} CPUs")
+    for r in sorted(results, key=lambda r: -r.cpu)[:number]:
+        print(f"{r.cpu:7.2f} s on CPUs, {r.seconds:7.2f} s in all: {r.name}")
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("build")
@@ -550,6 +574,7 @@ def main():
     ap.add_argument("--record", type=argparse.FileType("a"), default=None)
     ap.add_argument("--done", default="")
     ap.add_argument("--verbose", action="store_true")
+    ap.add_argument("--times", type=int, nargs="?", const=25, default=0)
     opts = ap.parse_args()
     global PATIENCE
     PATIENCE = opts.patience
@@ -574,15 +599,17 @@ def main():
     def one(test):
         name, func, args = test
         note(f"begin {name}")
-        start = time.monotonic()
+        start, SPENT.cpu, own = time.monotonic(), 0.0, time.thread_time()
         try:
             r = func(name, *args, opts)
         except Exception as e:  # a broken test is a failure, not the end of the run
             r = Result(name, "fail", f"  {type(e).__name__}: {e}\n")
-        r.seconds = time.monotonic() - start
+        r.seconds, r.cpu = time.monotonic() - start, SPENT.cpu + time.thread_time() - own
+        results.append(r)
         note(" ".join(map(str, (r.status, *counts(r), f"{r.seconds:.1f}", r.name))))
         return r
 
+    results = []  # of all runs of tests
     failed = []  # the first results of those that have failed
 
     def report(r, is_last=False):
@@ -612,7 +639,7 @@ def main():
                 unsteady.append(first.name)
         return unsteady
 
-    before = tree_strangers()
+    before, begin = tree_strangers(), time.monotonic()
     alone = [t for t in tests if is_exclusive(t)]
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
         for r in pool.map(one, (t for t in tests if t not in alone)):
@@ -623,6 +650,8 @@ def main():
     if not opts.only:
         left = sorted(tree_strangers() - before)
         report(one(("tests leave nothing in the tree", test_left, (left,))), is_last=True)
+    if opts.times:
+        times_show(results, opts.times, time.monotonic() - begin)
     for name in unsteady:
         print(f"unsteady: {name}")
     if len(unsteady) > UNSTEADY_MAX:

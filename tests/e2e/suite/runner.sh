@@ -79,3 +79,13 @@ assert matches("~line .\n~*\n~.* 199", lines) and not matches("~line ..\n~*", li
 assert not matches("\n".join(["~*", "~line .*"] * 20 + ["end"]), lines)
 assert not matches("line 0\nline 2", "line 0\nline 1\nline 2") and not matches("a\n~*\na", "a")
 X
+
+# --times says what tests cost, also in programs that they start.
+rm tree/tests/e2e/t/*.sh
+echo 'python3 -c "
+import time
+while time.process_time() < 0.5: pass"' | t dear
+echo 'sleep 0.1' | t cheap
+python3 tree/tests/run.py "$BUILD" --only e2e/t --times 1 >got 2>&1 || fail "--times"
+grep -Eqx ' +0\.[5-9][0-9] s on CPUs, .*: e2e/t/dear|  +[1-9]\.[0-9]+ s on CPUs, .*: e2e/t/dear' got && ! grep -q 'e2e/t/cheap' got || fail "--times: the dearest"
+grep -q '^== .* s on CPUs: .* % of ' got || fail "--times: how much is used"
