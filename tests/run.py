@@ -39,11 +39,13 @@ twenty have failed, none is run again. Tests wait for events, count what was los
 on a machine that has other work.
 Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'. A record (--record) has two lines a test: 'begin NAME',
 then 'pass|fail|skip PASSED FAILED SKIPPED SECONDS NAME'; tests that have the second one in another run's record (--done) are left out.
+So many tests run at once as --jobs says (as there are CPUs), and up to twice as many while CPUs have nothing to do (tests/slots.py).
 --times names the N tests (25) that took the CPUs longest, and says how much of the CPUs' time the run has used.
 """
 import argparse, concurrent.futures, json, os, re, signal, subprocess, sys, tempfile, threading, time
 
 import lints
+from slots import Slots
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # stage folder -> (dump program, suffix of the expected text of good programs)
@@ -641,8 +643,15 @@ def main():
 
     before, begin = tree_strangers(), time.monotonic()
     alone = [t for t in tests if is_exclusive(t)]
-    with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
-        for r in pool.map(one, (t for t in tests if t not in alone)):
+    most = opts.jobs * 2 if PATIENCE == 1 else opts.jobs  # the CPUs of an emulated machine are slow even when they have nothing to do
+    slots = Slots(opts.jobs, most)
+
+    def one_of_several(test):
+        with slots:
+            return one(test)
+
+    with concurrent.futures.ThreadPoolExecutor(most) as pool:
+        for r in pool.map(one_of_several, (t for t in tests if t not in alone)):
             report(r)
     for t in alone:
         report(one(t))

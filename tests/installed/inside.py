@@ -6,6 +6,7 @@
 import argparse, concurrent.futures, os, re, signal, subprocess, sys, time
 
 import suite
+from slots import Slots
 from suite import ENV, PACKAGES, Failed, Skip, test
 
 RETRY_MAX, UNSTEADY_MAX = 20, 3  # as in tests/run.py
@@ -117,8 +118,15 @@ def main():
         total[1 if failure else 2 if skipped else 0] += 1
         suite.report(number, name, seconds, failure, skipped, opts.verbose)
 
-    with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
-        for test_, r in zip(tests, pool.map(one, tests)):
+    most = opts.jobs * 2 if opts.patience == 1 else opts.jobs
+    slots = Slots(opts.jobs, most)
+
+    def one_of_several(test_):
+        with slots:
+            return one(test_)
+
+    with concurrent.futures.ThreadPoolExecutor(most) as pool:
+        for test_, r in zip(tests, pool.map(one_of_several, tests)):
             if r[2] and len(failed) < RETRY_MAX:
                 print(f"# {r[0]} fails, and is run once more, alone\n" + re.sub("^", "#   ", r[2], flags=re.M), flush=True)
                 failed.append(test_)

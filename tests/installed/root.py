@@ -61,6 +61,7 @@ def root_make(base):
 def suite_copy(root, tree, packages):
     suite = f"{root}/tmp/suite"
     shutil.copytree(f"{tree}/tests/installed", suite, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(f"{tree}/tests/slots.py", suite)
     os.mkdir(f"{suite}/shared")
     for path in SHARED:
         shutil.copy(f"{tree}/{path}", f"{suite}/shared")

@@ -2,7 +2,7 @@
 set -e
 cd "$TMP"
 mkdir -p tree/tests/e2e/t
-cp "$SRC/tests/run.py" "$SRC/tests/lints.py" "$SRC/tests/interface.py" tree/tests
+cp "$SRC/tests/run.py" "$SRC/tests/lints.py" "$SRC/tests/interface.py" "$SRC/tests/slots.py" tree/tests
 fail() { echo "$*"; cat got; exit 1; }
 lacking= # what the machine lacks
 at=@@  # directives of this text would be its own
@@ -78,6 +78,43 @@ assert matches("~*\nline 3\n~*\nline 7\n~*", lines) and matches("~*", "") and ma
 assert matches("~line .\n~*\n~.* 199", lines) and not matches("~line ..\n~*", lines)
 assert not matches("\n".join(["~*", "~line .*"] * 20 + ["end"]), lines)
 assert not matches("line 0\nline 2", "line 0\nline 1\nline 2") and not matches("a\n~*\na", "a")
+X
+
+# While CPUs have nothing to do there are more tests at once, one at a time; where they are busy, as many as there are CPUs.
+python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "slots"
+import sys, threading, time
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import slots
+slots.LOOK_S = 0.05
+def most_at_once(spare):
+    """Of two CPUs, one of which has that part of its time nothing to do: how many of ten tests run at once."""
+    ticks, running, most = [0, 0], 0, 0
+    lock, ended = threading.Lock(), threading.Event()
+    def times():
+        ticks[0], ticks[1] = ticks[0] + 100 * spare, ticks[1] + 200
+        return tuple(ticks)
+    many = slots.Slots(2, 4, times, cpus=2)
+    def work():
+        nonlocal running, most
+        with many:
+            with lock:
+                running += 1
+                most = max(most, running)
+            ended.wait()
+            with lock:
+                running -= 1
+    threads = [threading.Thread(target=work) for _ in range(10)]
+    for t in threads: t.start()
+    limit = time.monotonic() + (30 if spare > 0.5 else 1)
+    while most < 4 and time.monotonic() < limit: time.sleep(0.01)
+    time.sleep(0.3)
+    ended.set()
+    for t in threads: t.join()
+    return most
+assert most_at_once(1) == 4 and most_at_once(0.2) == 2
+idle, total = slots.cpu_times()
+assert 0 < idle < total
 X
 
 # --times says what tests cost, also in programs that they start.
