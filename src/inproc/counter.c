@@ -149,23 +149,27 @@ static void counters_collect(const struct inproc *p, struct inproc_file *f, cons
 		}
 }
 
+/* Whether the kernel has links for many instructions of one process. */
+static bool has_multi(void)
+{
+	return feat_has(FEAT_UPROBE_MULTI) && feat_has(FEAT_UPROBE_TGID);
+}
+
 static int program_make(void)
 {
 	const struct bpf_insn insns[] = {INSNS_RETURN(0)};
 
-	return insns_load(BPF_PROG_TYPE_KPROBE,
-			  feat_has(FEAT_UPROBE_MULTI) ? ATTACH_UPROBE_MULTI : 0, insns,
+	return insns_load(BPF_PROG_TYPE_KPROBE, has_multi() ? ATTACH_UPROBE_MULTI : 0, insns,
 			  ARRAY_LEN(insns), "fathom_counter");
 }
 
-/* One link for all, where the kernel has such links for one process. */
 static struct err *uprobes_place(const struct inproc *p, const struct inproc_file *f, int prog,
 				 const counter_vec *list)
 {
 	CLEANUP(free) uint64_t *offs = xcalloc(list->len, sizeof(*offs));
 	CLEANUP(free) uint64_t *cookies = xcalloc(list->len, sizeof(*cookies));
 	CLEANUP(free) uint64_t *counters = xcalloc(list->len, sizeof(*counters));
-	bool is_multi = feat_has(FEAT_UPROBE_MULTI) && feat_has(FEAT_UPROBE_TGID);
+	bool is_multi = has_multi();
 	struct err *e = NULL;
 	int fd = gate_file_fd(f->opened);
 
