@@ -224,7 +224,8 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 	uint32_t n = 0;
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < l->windows.len; i++)
+	/* there are no states when the stubs could not be made */
+	for (uint32_t i = 0; l->states && i < l->windows.len; i++)
 		if (l->states[i] == PATCH_IN)
 			addrs[n++] = l->windows.data[i].addr;
 	if (n && !patch_is_gone(r->p->patch)) {

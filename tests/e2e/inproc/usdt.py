@@ -23,6 +23,7 @@ class Target:
         self.p = subprocess.Popen([FILE, LIBRARY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.pid = self.p.pid
         self.p.stdout.readline()
+        self.clean = self.code()
 
     def call(self, what=ROUNDS):
         self.p.stdin.write(f"{what}\n")
@@ -137,9 +138,8 @@ def same(t, name, script, want, where):
 
 def counters(t):
     """Raised while somebody is there, and 0 again afterwards, also when the tracer is killed."""
-    check("counters: before", t.counters(), 0)
+    check("counters: before", t.counters_until(0), 0)
     for how in (signal.SIGINT, signal.SIGKILL):
-        before = t.code()
         tracer = Tracer("auto", "app$target:::asked,app$target:::twice,lib$target:::fired { @ = count(); }", t.pid)
         check(f"counters: while it is traced ({how})", t.counters(), 14)
         other = Tracer("auto", "app$target:::often,app$target:::asked { @[probename] = count(); }", t.pid)
@@ -150,9 +150,9 @@ def counters(t):
         check(f"counters: when the second one has gone ({how})", t.counters_until(14), 14)
         out = tracer.end(how)[0]
         until = time.monotonic() + 30 * PATIENCE
-        while t.code() != before and time.monotonic() < until:
+        while t.code() != t.clean and time.monotonic() < until:
             t.call(1)
-        check(f"counters: in the end ({how})", (t.counters_until(0), t.code() == before), (0, True))
+        check(f"counters: in the end ({how})", (t.counters_until(0), t.code() == t.clean), (0, True))
 
 
 def beside(t):
@@ -173,6 +173,7 @@ def beside(t):
         p.send_signal(signal.SIGINT)
         return dict(re.findall(r"@\[(\w+)\]: (\d+)", p.communicate(timeout=60 * PATIENCE)[0]))
 
+    check("beside bpftrace: the counters before", t.counters_until(0), 0)
     counted = {"often": str(3 * N), "twice": str(2 * N), "s8": str(N), "two": str(N)}
     tracer = Tracer("auto", script, t.pid)
     p = peer()
