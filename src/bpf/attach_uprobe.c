@@ -410,6 +410,7 @@ struct placed {
 	uint32_t group;	       /* as in struct attach_opts */
 	uint32_t nplaces;      /* how many instructions were asked for */
 	VEC(uint64_t) offsets; /* ascending */
+	bool only_children;    /* as in struct attach_opts */
 	/* These are for children that get links of their own. */
 	int prog_fd; /* the session owns it */
 	uprobe_vec list;
@@ -491,6 +492,7 @@ static void placed_add(struct placed_list *l, const struct attempt *at, const st
 		vec_push(&l->files, (struct placed){.file = p->file,
 						    .pid = p->pid,
 						    .group = at->opts->group,
+						    .only_children = at->opts->only_children,
 						    .prog_fd = at->prog_fd});
 		to = vec_last(&l->files);
 	}
@@ -503,7 +505,8 @@ static void placed_add(struct placed_list *l, const struct attempt *at, const st
 	for (uint32_t i = 0; i < n; i++)
 		if (p[i].is_placed)
 			vec_push(&to->list, p[i]);
-	vec_push(&to->pids, p->at);
+	if (!at->opts->only_children)
+		vec_push(&to->pids, p->at);
 }
 
 struct err *attach_uprobes(const struct unit *u, const int *progs, const struct attach_opts *opts,
@@ -524,7 +527,10 @@ struct err *attach_uprobes(const struct unit *u, const int *progs, const struct 
 		struct uprobe *p = &probes.data[i];
 		uint32_t k = same_file_count(p, probes.len - i), good = k;
 
-		e = attach_unchanged(&at, p, &good);
+		if (opts->only_children)
+			mark_placed(p, k); /* when there are children */
+		else
+			e = attach_unchanged(&at, p, &good);
 		placed_add(l, &at, p, good, e ? 0 : k);
 		i += k;
 	}
@@ -600,6 +606,8 @@ struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
 	for (uint32_t i = 0; maps && i < l->files.len && !e && !is_interrupted(&at); i++) {
 		struct placed *p = &l->files.data[i];
 
+		if (p->only_children && opts->only_children)
+			continue;
 		if (p->pid == pid && p->list.len && !is_placed_in(p, child) &&
 		    is_mapped(maps, p->file))
 			e = attach_again(&at, p, child);

@@ -92,9 +92,10 @@ struct inproc {
 	uint64_t code_used; /* bytes of the code part */
 	bool has_tid;
 	int32_t tid_off;
-	bool checks_fs; /* threads may have no thread block */
-	bool exits;	/* clauses there may call exit(), after which nothing is counted */
-	bool *clauses;	/* by index: those for which there is room; NULL: it was not entered */
+	bool checks_fs;	     /* threads may have no thread block */
+	VEC(pid_t) children; /* whose memory has no jumps any more */
+	bool exits;	     /* clauses there may call exit(), after which nothing is counted */
+	bool *clauses;	     /* by index: those for which there is room; NULL: it was not entered */
 	/* Which clauses fire on which probes there: allows() of clause and probe, ascending. */
 	VEC(uint64_t) fires;
 };

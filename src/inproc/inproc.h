@@ -17,6 +17,7 @@
  *
  *     survey.c    files, control flow, windows: what a site lacks
  *     later.c     files that come while the session runs, and where they are when they come again
+ *     children.c  jumps that children have inherited
  *     process.c   the process: region, layout of code and data, windows written and taken back
  *     engine.c    struct engine
  *
@@ -122,6 +123,17 @@ MUST_CHECK struct err *inproc_enter(struct inproc *p, const struct layout *l, ui
  */
 const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uint32_t i,
 			       int only_cpu);
+
+/* ---- children (children.c) ------------------------------------------------------------------- */
+
+/*
+ * Prepares a process that descends from p, or p itself, for uprobes at places where p has jumps:
+ * takes the jumps out of its memory. *ret_may: it may have such uprobes; false: it is p with its
+ * jumps, or has the memory of p (vfork()).
+ */
+MUST_CHECK struct err *inproc_free_child(struct inproc *p, pid_t child, bool *ret_may);
+/* The child has ended, or executed another program. */
+void inproc_forget_child(struct inproc *p, pid_t child);
 
 /* ---- code that comes while the session runs (later.c) ---------------------------------------- */
 

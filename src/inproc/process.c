@@ -93,6 +93,7 @@ void inproc_destroy(struct inproc *p)
 	blob_plan_destroy(p->plan);
 	vec_deinit(&p->fires);
 	free(p->clauses);
+	vec_deinit(&p->children);
 	inproc_files_destroy(p);
 	free(p);
 }

@@ -409,7 +409,8 @@ bool windows_is_there(const struct windows_journal *j, int mem_fd)
 /*
  * Makes all CPUs fetch the new code; a process whose threads all stood still hardly needs it. Only
  * the tracer does it: when it was killed in such a call, the thread still needs the frame. A filter
- * that the process has got since it was entered might kill it for the call.
+ * that the process has got since it was entered might kill it for the call. A child that has just
+ * been born has executed nothing of it.
  */
 static void barrier_make(struct work *w)
 {
@@ -422,7 +423,7 @@ static void barrier_make(struct work *w)
 			   .buf = w->frame};
 	int64_t value;
 
-	if (!j->has_barrier || j->tracer != getpid() ||
+	if (!j->has_barrier || j->tracer != getpid() || w->job->pid != j->pid ||
 	    (!j->suspends && proc_status_field(r.tid, "Seccomp") != 0))
 		return;
 	if (!remote_call(&r, SYS_membarrier, args, &value) && r.is_left)

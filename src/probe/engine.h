@@ -110,8 +110,13 @@ struct attach_opts {
 	int cpu;	     /* probes fire on this CPU only; -1 = on all */
 	uint32_t max_places; /* how many instructions may be probed at once */
 	bool has_children;   /* children are attached as well: add_child() */
-	uint32_t group;	     /* detach() detaches a group together; 0: attached until the end */
-	uint32_t timers;     /* of a unit of timers: attaches this group only; 0: all of them */
+	/*
+	 * attach(): the process itself has the unit's clauses by another engine, so it is attached
+	 * by add_child() only. add_child(): units of that kind are left out.
+	 */
+	bool only_children;
+	uint32_t group;	 /* detach() detaches a group together; 0: attached until the end */
+	uint32_t timers; /* of a unit of timers: attaches this group only; 0: all of them */
 	/* Set by a signal: attaching may stop, and leave the rest. */
 	const atomic_int *is_interrupted;
 	/* Receives messages for the user, without newline; may be NULL. */
@@ -262,9 +267,9 @@ struct engine {
 			      uint32_t group);
 	/*
 	 * These serve the children of a process whose units were attached with opts->has_children.
-	 * add_child() attaches to a child what is attached to the process and its other children.
-	 * forget_child() is called when a child has ended, or when its links are dead. NULL, as the
-	 * two below may be: the engine attaches nothing to processes.
+	 * add_child() attaches to a child, or to the process itself, what is attached to the process
+	 * or its other children. forget_child() is called when a child has ended, or when its links
+	 * are dead. NULL, as the two below may be: the engine attaches nothing to processes.
 	 */
 	struct err *(*add_child)(struct engine_run *r, struct attachments *a, pid_t pid,
 				 pid_t child, const struct attach_opts *opts);

@@ -224,9 +224,16 @@ void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
 		if (!e && batch)
 			e = arrivals_batch_add(a, from, batch, p);
 	}
-	if (!e && a->wants_children)
-		e = engines_add_child(&a->live->engines, a->live->attachments, root->pid, id->pid,
-				      &opts);
+	if (e) {
+		watch_failed(a->live->watch, p, "its functions are not probed", e);
+		return;
+	}
+	if (!a->wants_children)
+		return;
+	e = live_prepare_child(a->live, root->pid, id->pid, &opts);
+	if (e)
+		watch_failed(a->live->watch, p, "some of its functions are not probed", e);
+	e = engines_add_child(&a->live->engines, a->live->attachments, root->pid, id->pid, &opts);
 	if (e)
 		watch_failed(a->live->watch, p, "its functions are not probed", e);
 }

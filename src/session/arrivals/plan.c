@@ -140,6 +140,7 @@ static void probes_execed(void *ctx, const struct watch_subject *s)
 
 	a->has_changed = a->has_gone = true;
 	arrivals_follow_exec(a, s->proc, s->is_other_task);
+	live_forget_child(a->live, watch_id(s->proc)->pid);
 	if (!s->is_other_task)
 		return;
 	if (a->wants_children) {
@@ -174,6 +175,7 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 	struct arrivals *a = ctx;
 
 	engines_forget_child(&a->live->engines, a->live->attachments, watch_id(s->proc)->pid);
+	live_forget_child(a->live, watch_id(s->proc)->pid);
 	for (uint32_t i = 0; provider_arrivals[i]; i++)
 		if (provider_arrivals[i]->processes)
 			provider_arrivals[i]->processes->ended(a->env, watch_root(s->proc),

@@ -28,6 +28,11 @@ static const char spanning_why[] = "share variables with probes of other process
 
 #define OWNER_NONE UINT32_MAX
 
+static bool follows_children(const struct live *live)
+{
+	return live->opts->val[OPT_follow] == FOLLOW_OPT_FORK;
+}
+
 /* A unit of probes in code whose sites are divided. */
 struct candidate {
 	struct session_unit *unit;
@@ -148,8 +153,6 @@ static void candidate_find_refusals(const struct division *d, struct candidate *
 
 		if (dp->lack)
 			refusals[i] = dp->lack;
-		else if (d->live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
-			refusals[i] = "of scripts that follow children";
 		/* of what a pattern finds later, some places may have to be uprobes */
 		else if (d->shares[clause_index(u, i)] && may_get_more(d, clause_index(u, i)))
 			refusals[i] = "share variables with probes that may come";
@@ -164,15 +167,14 @@ static struct err *candidate_survey(const struct division *d, struct candidate *
 	const struct division_process *dp = &d->processes.data[process];
 	const struct unit *u = &c->unit->unit;
 	CLEANUP(free) const char **lacks = xcalloc(MAX(c->nsites, 1u), sizeof(*lacks));
-	bool is_asked = dp->inproc && d->live->opts->val[OPT_follow] != FOLLOW_OPT_FORK;
-	struct err *e = is_asked ? inproc_survey(dp->inproc, u, lacks) : NULL;
+	struct err *e = dp->inproc ? inproc_survey(dp->inproc, u, lacks) : NULL;
 	uint32_t site = 0;
 
 	for (uint32_t i = 0; i < u->nprobes; i++)
 		for (uint32_t k = 0; k < u->probes[i].code->sites.len; k++, site++) {
 			bool is_own = u->probes[i].code->pid == dp->pid;
 
-			if (is_own || (is_asked && !lacks[site]))
+			if (is_own || (dp->inproc && !lacks[site]))
 				c->owners[site] = process;
 			if (c->owners[site] == process || c->owners[site] == OWNER_NONE)
 				c->lacks[site] = lacks[site];
@@ -562,9 +564,11 @@ static void division_find_spanning(struct division *d)
 				d->spans[root] |= owner[root] != at;
 			}
 	}
-	for (uint32_t i = 0; i < d->nclauses; i++)
+	for (uint32_t i = 0; i < d->nclauses; i++) {
+		d->spans[d->roots[i]] |= d->has_globals[d->roots[i]] && follows_children(d->live);
 		if (d->spans[d->roots[i]])
 			clause_bind(d, i, OWNER_NONE);
+	}
 }
 
 static struct err *division_decide(struct division *d)
@@ -657,6 +661,11 @@ struct err *live_leave_process(struct live *live, uint32_t i, bool attaches, str
 		if (!moves[k])
 			continue;
 		live_unit_to_kernel(u);
+		if (!u->twin)
+			continue;
+		moves[k] = false;
+		u->is_void = true;
+		u->twin->is_for_children = false; /* twins are attached after all others */
 	}
 	for (uint32_t k = 0; k < m->units.len && !e; k++)
 		if (moves[k] && (k <= i || attaches))
@@ -709,7 +718,7 @@ static const struct proc_id *later_process(const struct division *d, uint32_t cl
 	const struct session_clause *sc = &d->live->match->clauses.data[clause];
 	struct provider_env *env = d->live->targets->env;
 	const struct proc_id *id =
-		sc->is_open && d->live->opts->val[OPT_follow] != FOLLOW_OPT_FORK
+		sc->is_open && !follows_children(d->live)
 			? pid_arrivals.processes->described(env, &sc->clause->desc, i)
 			: NULL;
 
@@ -770,9 +779,12 @@ static bool may_share_memory(pid_t a, pid_t b)
 
 static const char *process_find_lack(const struct division *d, uint32_t process)
 {
+	pid_t pid = d->processes.data[process].pid;
+
+	if (follows_children(d->live) && syscall(SYS_kcmp, pid, pid, KCMP_VM, 0, 0) != 0)
+		return "in processes whose children may share their memory (no kcmp())";
 	for (uint32_t i = 0; i < d->processes.len; i++)
-		if (i != process &&
-		    may_share_memory(d->processes.data[i].pid, d->processes.data[process].pid))
+		if (i != process && may_share_memory(d->processes.data[i].pid, pid))
 			return "in processes that may share their memory";
 	return NULL;
 }
@@ -828,6 +840,16 @@ static void candidate_divide(const struct division *d, struct candidate *c)
 	}
 }
 
+/* Children have uprobes where their parents have jumps; these units come after all others. */
+static void twins_make(struct match *m)
+{
+	uint32_t n = m->units.len;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (m->units.data[i]->unit.is_inproc)
+			match_make_twin(m, m->units.data[i]);
+}
+
 struct err *live_divide_units(struct live *live)
 {
 	struct division d = {.live = live, .nclauses = live->match->clauses.len};
@@ -858,6 +880,8 @@ struct err *live_divide_units(struct live *live)
 		division_tell(&d, i);
 	for (uint32_t i = 0; i < d.candidates.len && !e; i++)
 		candidate_divide(&d, &d.candidates.data[i]);
+	if (!e && follows_children(live))
+		twins_make(live->match);
 	division_end(&d);
 	return e;
 }

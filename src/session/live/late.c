@@ -28,6 +28,8 @@ static struct inproc *late_find_process(const struct live *live, const struct se
 {
 	pid_t pid = u->points.len ? u->points.data[0].code->pid : 0;
 
+	if (live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
+		return NULL; /* children have such code, too */
 	for (uint32_t i = 0; i < u->points.len; i++)
 		if (u->points.data[i].code->pid != pid || u->points.data[i].code->at != pid)
 			return NULL;
@@ -185,10 +187,28 @@ struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
 		if (u->unit.inproc_pid != (uint32_t)pid || !u->loaded)
 			continue;
 		live_unload_unit(live, u);
-		if (!attaches)
+		if (!attaches || u->twin) /* a twin is attached to all processes of the family */
 			continue;
 		live_unit_to_kernel(u);
 		e = unit_place(live, u);
 	}
 	return e;
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+struct err *live_prepare_child(struct live *live, pid_t pid, pid_t child, struct attach_opts *opts)
+{
+	struct inproc *p = inproc_list_find(&live->inprocs, pid);
+	bool may = true;
+	struct err *e = p ? inproc_free_child(p, child, &may) : NULL;
+
+	opts->only_children = !may;
+	return e;
+}
+
+void live_forget_child(struct live *live, pid_t child)
+{
+	for (uint32_t i = 0; i < live->inprocs.of.len; i++)
+		inproc_forget_child(live->inprocs.of.data[i], child);
 }

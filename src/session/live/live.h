@@ -146,6 +146,14 @@ void live_drop_late(struct live *live, const struct session_unit *u);
  */
 MUST_CHECK struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches);
 
+/*
+ * Before a process gets what is attached to pid, from which it descends: what pid has jumps for is
+ * left out (opts->only_children) as long as its own memory has them.
+ */
+MUST_CHECK struct err *live_prepare_child(struct live *live, pid_t pid, pid_t child,
+					  struct attach_opts *opts);
+void live_forget_child(struct live *live, pid_t child);
+
 /* ---- engines: engine.c ---------------------------------------------------------------------- */
 
 /*

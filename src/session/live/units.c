@@ -42,6 +42,8 @@ struct err *live_load_units(struct live *live)
 	report_begin(live->report, "loading programs", live->match->units.len);
 	for (uint32_t i = 0; i < live->match->units.len && !e; i++) {
 		report_progress(live->report, i);
+		if (live->match->units.data[i]->is_void)
+			continue;
 		e = live->is_interrupted ? err_sys(EINTR, "a signal came before tracing began")
 					 : live_load_unit(live, live->match->units.data[i]);
 		if (e && live->match->units.data[i]->unit.is_inproc && !live->is_interrupted)
@@ -80,6 +82,7 @@ struct err *live_attach_unit(struct live *live, struct session_unit *u)
 	struct attach_opts opts = live_attach_opts(live);
 
 	opts.group = u->group;
+	opts.only_children = u->is_for_children;
 	return u->engine->engine->attach(u->engine, u->loaded, &opts, live->attachments);
 }
 
@@ -96,7 +99,7 @@ struct err *live_attach_units(struct live *live)
 		struct session_unit *u = live->match->units.data[i];
 
 		done += u->points.len;
-		if (u->group)
+		if (u->group || u->is_void)
 			continue;
 		if (!unit_has_timers(u))
 			e = live_attach_unit(live, u);

@@ -134,3 +134,18 @@ struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
 	part->unit.can_nest = u->unit.can_nest;
 	return part;
 }
+
+void match_make_twin(struct match *m, struct session_unit *u)
+{
+	struct session_unit *twin = unit_create(m, &u->unit.place);
+	uint32_t nwords = (m->clauses.len + 63) / 64;
+
+	for (uint32_t i = 0; i < u->clauses.len; i++)
+		vec_push(&twin->clauses, u->clauses.data[i]);
+	for (uint32_t i = 0; i < u->points.len; i++)
+		point_add(twin, &u->points.data[i], u->points.data[i].code, nwords);
+	unit_finish(m, twin);
+	twin->unit.can_nest = u->unit.can_nest;
+	twin->is_for_children = true;
+	u->twin = twin;
+}

@@ -48,6 +48,10 @@ struct session_unit {
 	uint32_t noperands;
 	struct arena *arena; /* the match's, or its own if the unit was added later */
 	uint32_t group;	     /* group of its attachments; 0: the unit was there at the start */
+	/* Of a unit in a process: the kernel's unit with the same sites, for its children; NULL. */
+	struct session_unit *twin;
+	bool is_for_children; /* it is such a one */
+	bool is_void; /* its twin has its sites in all processes: it is not loaded any more */
 };
 
 /* A probe on which a clause was enabled while the session runs. */
@@ -155,5 +159,7 @@ struct session_unit *match_make_late_unit(struct match *m, const struct late_cla
  */
 struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
 				       const uint8_t *takes, uint32_t pid);
+/* Makes another unit with the same sites, clauses and numbers, which is not in the process. */
+void match_make_twin(struct match *m, struct session_unit *u);
 /* Takes a unit that was added later, and is unloaded, out of the match, and frees it. */
 void match_drop_unit(struct match *m, struct session_unit *u);

@@ -144,6 +144,22 @@ static void test_clauses(void)
 	fixture_close(&f);
 }
 
+static void test_twin(void)
+{
+	const uint8_t takes[4] = {0, 1, 0, 1};
+	struct fixture f;
+	struct session_unit *u = unit_make(&f), *part = match_divide_unit(&f.m, u, takes, 7);
+
+	match_make_twin(&f.m, part);
+	ok(part->twin && f.m.units.len == 3 && part->twin == f.m.units.data[2],
+	   "the twin comes after all others");
+	is_str(unit_text(part->twin), "1:3:1 2:5:3 c0 c1 c2 ", "it has the same sites and clauses");
+	ok(part->twin->is_for_children && !part->twin->unit.is_inproc &&
+		   !part->twin->unit.inproc_pid && part->unit.inproc_pid == 7,
+	   "and is not in the process");
+	fixture_close(&f);
+}
+
 static void test_ends(void)
 {
 	const uint8_t none[4] = {0}, all[4] = {1, 1, 1, 1};
@@ -163,6 +179,7 @@ int main(void)
 		sites[i].off = i;
 	test_divide();
 	test_clauses();
+	test_twin();
 	test_ends();
 	return tap_done();
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Children of the process, with the option follow: their probes are uprobes.
+ *
+ * A child of fork() has the jumps in its memory, and a switch that is off. The watch holds it
+ * before it executes anything; its jumps are taken out then, and only after that it gets uprobes:
+ * one in the middle of a jump would be the death of it. A child of vfork() has the memory of its
+ * parent, whose jumps fire there, until it executes another program.
+ */
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inproc/impl.h"
+
+static bool has_memory_of(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
+
+static bool is_free(const struct inproc *p, pid_t child)
+{
+	for (uint32_t i = 0; i < p->children.len; i++)
+		if (p->children.data[i] == child)
+			return true;
+	return false;
+}
+
+struct err *inproc_free_child(struct inproc *p, pid_t child, bool *ret_may)
+{
+	struct err *e = NULL;
+
+	*ret_may = true;
+	if (!inproc_is_entered(p) || is_free(p, child))
+		return NULL;
+	*ret_may = child != p->opts.pid && !has_memory_of(p->opts.pid, child);
+	if (*ret_may)
+		e = patch_child(p->patch, child, false);
+	if (e)
+		*ret_may = false;
+	else if (*ret_may)
+		vec_push(&p->children, child);
+	return e;
+}
+
+void inproc_forget_child(struct inproc *p, pid_t child)
+{
+	for (uint32_t i = p->children.len; i-- > 0;)
+		if (p->children.data[i] == child)
+			p->children.data[i] = p->children.data[--p->children.len];
+}

@@ -1,0 +1,4 @@
+# Children with -x inproc and -x follow=fork: they have uprobes where their parent has jumps, and all is counted.
+command -v cc >/dev/null || exit 67
+[ "$(uname -m)" = x86_64 ] || { echo "skip: no code for this processor"; exit 67; }
+exec python3 "$SRC/tests/e2e/inproc/family.py"
