@@ -103,11 +103,18 @@ static struct err *late_divide(struct live *live, struct session_unit *u, struct
 	CLEANUP(free) uint8_t *takes = NULL;
 	struct err *e;
 
-	if (!d.inproc || !inproc_is_entered(d.inproc))
+	if (!d.inproc)
 		return NULL;
 	for (uint32_t i = 0; i < u->points.len; i++)
 		d.nsites += u->points.data[i].code->sites.len;
 	d.lacks = xcalloc(MAX(d.nsites, 1u), sizeof(*d.lacks));
+	if (!inproc_is_entered(d.inproc)) {
+		for (uint32_t i = 0; i < d.nsites; i++)
+			d.lacks[i] = "in a process that was refused, or executes another program";
+		late_tell(&d);
+		free(d.lacks);
+		return NULL;
+	}
 	takes = xcalloc(MAX(d.nsites, 1u), 1);
 	e = inproc_survey_later(d.inproc, &u->unit, d.lacks);
 	if (!e) {
