@@ -182,10 +182,10 @@ class Tracer:
 P = "pid$target:a.out"
 
 
-def family(what, script, calls, want, is_inside):
+def family(what, script, calls, want, is_inside, *flags):
     for mode in ("off", "all"):
         t = Target()
-        tracer = Tracer(mode, script.replace("PARENT", str(t.pid)), t.pid)
+        tracer = Tracer(mode, script.replace("PARENT", str(t.pid)), t.pid, *flags)
         since = time.monotonic()
         for c in calls:
             check(f"{what}, {mode}: the program's own result", t.call(c), 0)
@@ -232,7 +232,7 @@ ROWS = [
     ("variables of threads", f"{P}:twice:entry {{ self->n = arg0 + 1; }} {P}:twice:return /self->n/ {{ @[pid == PARENT, self->n] = count(); self->n = 0; }}",
      ["t2", "c2"], ["1 1 2", "1 2 2", "1 3 1", "0 1 6", "0 2 6", "0 3 6"], True),
     ("a global variable", f"{P}:twice:entry {{ n++; @[n > 0] = count(); }}", ["t1"], ["1 9"], False),
-    ("another program", COUNT, ["c3", "x", "t1", "c2"], counts(3 + 3 + 2, 2 * 3), True),
+    ("another program", COUNT, ["c3", "x", "t1", "c2"], counts(3 + 3 + 2, 2 * 3), True, "-x", "libstop"),
 ]
 for row in ROWS:
     if only in row[0]:
