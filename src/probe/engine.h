@@ -267,9 +267,10 @@ struct engine {
 			      uint32_t group);
 	/*
 	 * These serve the children of a process whose units were attached with opts->has_children.
-	 * add_child() attaches to a child, or to the process itself, what is attached to the process
-	 * or its other children. forget_child() is called when a child has ended, or when its links
-	 * are dead. NULL, as the two below may be: the engine attaches nothing to processes.
+	 * add_child() attaches to a child, or to the process itself, what is attached to the
+	 * process or its other children. forget_child() is called when a child has ended, or when
+	 * its links are dead. NULL, as the two below may be: the engine attaches nothing to
+	 * processes.
 	 */
 	struct err *(*add_child)(struct engine_run *r, struct attachments *a, pid_t pid,
 				 pid_t child, const struct attach_opts *opts);
