@@ -30,6 +30,8 @@ An e2e script states its needs in comments of its first lines:
   /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times
   /* @@full */                      it takes long for what it finds: only --full, the run of 'tools/test full', has it
   /* @@exclusive */                 runs alone, after the others
+  /* @@bare */                      does not see the debug files of the system's packages (/usr/lib/debug), where namespaces of mounts
+                                    allow it: mdb would unpack those of libc in each of its hundred runs, to know all types
 A shell script that leaves out a part prints 'skip: REASON' (as 'has' does); the part counts as skipped.
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
@@ -226,6 +228,14 @@ def lack_of(words, opts):
     return None
 
 
+def argv_bare(argv):
+    """What runs a command in a namespace of mounts in which /usr/lib/debug is empty."""
+    hidden = "[ ! -d /usr/lib/debug ] || mount -t tmpfs none /usr/lib/debug"
+    if run(["unshare", "--mount", "sh", "-c", hidden], 60)[0]:
+        return argv
+    return ["unshare", "--mount", "sh", "-c", hidden + '; exec "$@"', "sh", *argv]
+
+
 def skips_of(out):
     """The reasons for which a script has left out parts."""
     return re.findall(r"^skip: (.*)", out, re.M)
@@ -250,6 +260,8 @@ def test_e2e(name, script, opts):
             if "trigger" in d:
                 argv += ["-c", os.path.join(env["TRIGGER"], d["trigger"])]
             argv += ["-s", os.path.relpath(script, ROOT)] + d.get("args", "").split()
+        if "bare" in d:
+            argv = argv_bare(argv)
         code, out, err = run(argv, max(int(d.get("timeout", 0)), 600), cwd=ROOT, env=env)
     if script.endswith(".sh") and code == 67:
         return Result(name, "skip", "  " + (out + err).strip().replace("\n", "\n  ") + "\n", count=(0, 0, 1))

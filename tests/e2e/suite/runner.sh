@@ -126,3 +126,13 @@ echo 'sleep 0.1' | t cheap
 python3 tree/tests/run.py "$BUILD" --only e2e/t --times 1 >got 2>&1 || fail "--times"
 grep -Eqx ' +0\.[5-9][0-9] s on CPUs, .*: e2e/t/dear|  +[1-9]\.[0-9]+ s on CPUs, .*: e2e/t/dear' got && ! grep -q 'e2e/t/cheap' got || fail "--times: the dearest"
 grep -q '^== .* s on CPUs: .* % of ' got || fail "--times: how much is used"
+
+# A test that says so does not see the debug files of the system's packages; others do, and so does the system.
+rm tree/tests/e2e/t/*.sh
+if [ -d /usr/lib/debug ] && unshare --mount sh -c 'mount -t tmpfs none /usr/lib/debug' 2>/dev/null; then
+	there=$(ls /usr/lib/debug)
+	printf '# %sbare\n[ -d /usr/lib/debug ] && [ -z "$(ls -A /usr/lib/debug)" ] && [ -f "$0" ]\n' "$at" | t bare
+	echo '[ "$(ls /usr/lib/debug)" = '"'$there'"' ]' | t other
+	suite
+	tail -n 1 got | grep -qx '2 passed, 0 failed, 0 skipped' && [ "$(ls /usr/lib/debug)" = "$there" ] || fail "${at}bare"
+fi
