@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Builds the Debian packages from a copy of the tree that has its files only, and nothing that a build has left."""
-import hashlib, os, re, shutil, subprocess
+import contextlib, fcntl, hashlib, os, re, shutil, subprocess
 
 NO_LANGUAGES = "pkg.fathom.nolanguages"
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -36,8 +36,24 @@ def unmet(source, profile=()):
     return re.sub(r".*Unmet build dependencies: ", "", p.stderr.strip()) if p.returncode else ""
 
 
+@contextlib.contextmanager
+def one_builder(tree):
+    """Waits until nobody else builds packages of the tree."""
+    lock = os.open(tree, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
 def packages_build(tree, folder):
     """Leaves the packages in the folder. Returns why they could not be built, or None; and what is missing to build those of languages."""
+    with one_builder(tree):
+        return packages_build_alone(tree, folder)
+
+
+def packages_build_alone(tree, folder):
     names = tree_files(tree)
     source, log = f"{folder}/source", f"{folder}/log"
     languages = unmet(tree)

@@ -3,6 +3,7 @@
 """Builds the Debian packages, installs them in a root of their own, and does there what users do.
 
     tests/installed/run.py [--packages DIR] [--only SUBSTRING]... [--jobs N] [--patience N] [--verbose]
+    tests/installed/run.py --build         makes the packages only
 
 The packages are built from a copy of the files of the tree, in build-deb, without their own tests; --packages takes those of DIR. The root (root.py) is this
 system with the packages on top, in a mount namespace: every interpreter and compiler of the machine is there, neither the tree nor a build folder is, and the
@@ -48,6 +49,7 @@ def main():
     ap.add_argument("--jobs", type=int, default=min(os.cpu_count() or 2, 4))
     ap.add_argument("--patience", type=int, default=1)
     ap.add_argument("--verbose", action="store_true")
+    ap.add_argument("--build", action="store_true")
     opts = ap.parse_args()
     lack = needs()
     if not lack and not opts.packages:
@@ -61,6 +63,8 @@ def main():
         if why:
             print(f"not ok 1 the packages are built\n{why}\n0 passed, 1 failed, 0 skipped")
             return 1
+    if opts.build:
+        return 0
     with tempfile.TemporaryDirectory(prefix="fathom-installed.", dir="/var/tmp") as base:
         p = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "/usr/bin/python3", f"{HERE}/root.py", TREE, packages, base,
                               "--jobs", str(opts.jobs), "--patience", str(opts.patience), "--missing", " ".join(missing)]

@@ -136,3 +136,21 @@ if [ -d /usr/lib/debug ] && unshare --mount sh -c 'mount -t tmpfs none /usr/lib/
 	suite
 	tail -n 1 got | grep -qx '2 passed, 0 failed, 0 skipped' && [ "$(ls /usr/lib/debug)" = "$there" ] || fail "${at}bare"
 fi
+
+# The packages are built once at a time: whoever runs their tests while they are built beside the suite waits for them.
+python3 - "$SRC/tests/installed" "$TMP" <<'X' >got 2>&1 || fail "two builders"
+import sys, threading
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import build
+entered = threading.Event()
+def second():
+    with build.one_builder(sys.argv[2]):
+        entered.set()
+with build.one_builder(sys.argv[2]):
+    other = threading.Thread(target=second)
+    other.start()
+    assert not entered.wait(0.5)
+assert entered.wait(60)
+other.join()
+X
