@@ -18,17 +18,25 @@
  * A body uses no vector register, keeps all registers and, where they may be alive, the flags and
  * the red zone. It tests the switch, a byte that is 0 in a child of fork(), and then does nothing.
  *
+ * A relay (STUB_RELAY) is a body that hands the firing to a uprobe: to a nop in memory of its own,
+ * the relay's slot, which the body reaches with all registers and flags as they are at the site.
+ *
+ *     stub:    switch? filter? restore; jmp slot      slot:    nop               <-- uprobe
+ *     goes on: ...                                             jmp goes on
+ *
  * Stack    below the red zone: 24 bytes by STUB_COUNT, 176 and what the function needs by
- *          STUB_CALL.
+ *          STUB_CALL and STUB_RELAY.
  * Threads  pure functions.
  */
 #pragma once
 
 #include "base/base.h"
 
-#define STUB_INSNS_MAX 16
-#define STUB_SIZE_MAX  1024	   /* no stub is longer */
-#define STUB_STACK_MAX (128 + 176) /* of STUB_CALL, the red zone included */
+#define STUB_INSNS_MAX	16
+#define STUB_SIZE_MAX	1024	    /* no stub is longer */
+#define STUB_STACK_MAX	(128 + 176) /* of STUB_CALL, the red zone included */
+#define STUB_BODIES_MAX 4
+#define STUB_SLOT_SIZE	8 /* bytes of a relay's slot */
 
 enum stub_kind {
 	STUB_COUNT, /* adds 1 to a word of the CPU */
@@ -37,6 +45,11 @@ enum stub_kind {
 	 * but the stack pointer.
 	 */
 	STUB_CALL,
+	/*
+	 * Jumps to the slot of the relay, if the function says so, which is as that of STUB_CALL
+	 * and returns uint64_t: not 0: yes. Without a function (0) always.
+	 */
+	STUB_RELAY,
 };
 
 /*
@@ -56,10 +69,16 @@ struct stub_body {
 	bool is_exit;
 	/* STUB_COUNT: the target's address of the word of CPU 0 (stub_env.cpu_mask, .cpu_shift) */
 	taddr counter;
-	/* STUB_CALL: the target's address of the function, the number that it is passed */
+	/* STUB_CALL, STUB_RELAY: the target's address of the function, the number it is passed */
 	taddr func;
 	uint32_t site;
 	taddr pc; /* of the site, in the target: what the frame has */
+	/*
+	 * STUB_RELAY: the target's address of the slot, and how many bytes the stack pointer has
+	 * been lowered by since the site, which has it back while the slot is executed.
+	 */
+	taddr slot;
+	int16_t pushed;
 };
 
 /* Where the number of the CPU is read. */
@@ -101,6 +120,8 @@ struct stub {
 	 */
 	uint16_t bounds[STUB_INSNS_MAX];
 	uint16_t behind; /* offset of the jump to what is behind the window; size: there is none */
+	/* for each body that is a relay the offset at which the stub goes on behind the slot */
+	uint16_t goes_on[STUB_BODIES_MAX];
 };
 
 struct arch_stubs {
@@ -110,4 +131,9 @@ struct arch_stubs {
 	 */
 	const char *(*make)(const struct stub_window *w, const struct stub_env *env, uint8_t *buf,
 			    uint32_t size, struct stub *ret);
+	/*
+	 * Writes the slot of a relay, STUB_SLOT_SIZE bytes that will stand at that address; false:
+	 * goes_on, where it jumps to, is too far away.
+	 */
+	bool (*slot_make)(taddr slot, taddr goes_on, uint8_t *buf);
 };

@@ -18,6 +18,7 @@
 
 #include "arch/arch.h"
 #include "arch/patch.h"
+#include "arch/stub.h"
 #include "dtrace.h"
 #include "kernel/sys.h"
 #include "patch/hole.h"
@@ -33,6 +34,7 @@
 #endif
 #define RSEQ_CPU_ID	   4  /* of struct rseq */
 #define REGISTER_SYNC_CORE 64 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE */
+#define RELAYS_NAME_AT	   64 /* in the page of the switch, while the relays are mapped */
 #define SLACK_SIZE	   32 /* bytes of zeros at the end of a page, with room to spare */
 
 struct rseq_config { /* struct ptrace_rseq_configuration */
@@ -244,6 +246,8 @@ static void region_unmap(struct enter *t)
 		(void)enter_call(t, SYS_munmap, t->region + t->near_size, REGION_PRIVATE, 0, 0, 0);
 	if (t->has_data)
 		(void)enter_call(t, SYS_munmap, t->p->data, t->p->data_size, 0, 0, 0);
+	if (t->p->relays && t->p->relays_size)
+		(void)enter_call(t, SYS_munmap, t->p->relays, t->p->relays_size, 0, 0, 0);
 }
 
 /* ---- our side -------------------------------------------------------------------------------- */
@@ -255,6 +259,7 @@ static void head_size_set(struct patch *p, const struct patch_opts *o)
 	p->head_size = ROUND_UP(head, (uint64_t)PATCH_PAGE);
 	p->code_size = ROUND_UP(o->code_size, (uint64_t)PATCH_PAGE);
 	p->data_size = ROUND_UP(o->data_size, (uint64_t)PATCH_PAGE);
+	p->relays_size = ROUND_UP((uint64_t)o->slots * STUB_SLOT_SIZE, (uint64_t)PATCH_PAGE);
 }
 
 /* Looks into the mappings, because on some kernel the call answered and had mapped nothing. */
@@ -368,8 +373,8 @@ static struct err *region_place(struct enter *t)
 
 	for (uint32_t i = 0; i < ARRAY_LEN(sizes) && !t->region; i++) {
 		t->near_size = sizes[i];
-		t->region = hole_find(&t->maps, sizes[i] + REGION_PRIVATE, t->o->near_lo,
-				      t->o->near_hi);
+		t->region = hole_find(&t->maps, sizes[i] + REGION_PRIVATE + t->p->relays_size,
+				      t->o->near_lo, t->o->near_hi);
 	}
 	return t->region ? NULL
 			 : err_code(err_new("process %d has no room for %llu bytes of code within "
@@ -418,6 +423,9 @@ static struct err *enter_held(struct enter *t)
 		region_unmap(t);
 	else
 		rseq_find(t);
+	if (!e)
+		relays_map(t->p, &t->remote, t->region + t->near_size + REGION_PRIVATE,
+			   t->region + t->near_size + RELAYS_NAME_AT);
 	if (e && t->remote.is_dispatched) {
 		err_destroy(e);
 		e = refuse_dispatch(t->p->pid);

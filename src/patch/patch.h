@@ -8,10 +8,13 @@
  *                  process may read and execute it.
  *     data part    what stubs count and record. The process may read and write it. Where there is
  *                  no room near the code, it lies anywhere.
+ *     relays       slots for uprobes (arch/stub.h, STUB_RELAY): a file in memory, which the process
+ *                  maps privately, because a uprobe in a shared mapping never fires. It keeps no
+ *                  descriptor of it. Where it may not make such a file, there are no relays.
  *     switch page  private memory of the process; its first byte is not 0 while stubs run their
  *                  bodies, and is 0 in a child of fork() (MADV_WIPEONFORK).
  *
- * No file, descriptor, library, thread or signal handler gets into the process. All of its threads
+ * No path, descriptor, library, thread or signal handler gets into the process. All of its threads
  * are held by ptrace(2) while it is changed, and go on if we die meanwhile.
  *
  * A system call that a stop interrupts is begun anew, but for those of which the kernel never does
@@ -52,6 +55,7 @@ struct patch_opts {
 	uint64_t code_size;    /* for patch_code_write(); rounded up to pages */
 	uint64_t data_size;    /* the same for the data part; 0: there is none */
 	uint32_t windows;      /* the most that are in place at the same time */
+	uint32_t slots;	       /* of relays */
 	struct gate *gate;     /* through which the program's file is looked at */
 	struct keeper *keeper; /* NULL: when we are killed, the windows stay until they are found */
 	/*
@@ -114,6 +118,19 @@ MUST_CHECK struct err *patch_switch(struct patch *p, bool is_on);
  * same distance in all of its threads.
  */
 bool patch_rseq_offset(const struct patch *p, int64_t *ret);
+
+/* ---- relays (relay.c) ------------------------------------------------------------------------ */
+
+/* Why there are none although some were asked for; NULL: there are, or none were. */
+const char *patch_relays_lack(const struct patch *p);
+/* The file with the slots, which stays ours, and the address in the process of its first byte. */
+int patch_relays_fd(const struct patch *p);
+taddr patch_relays_addr(const struct patch *p);
+/*
+ * Writes slots, from the first one on. A page in which a uprobe was placed is the process's own
+ * from then on: slots come before uprobes.
+ */
+MUST_CHECK struct err *patch_relays_write(struct patch *p, const void *from, size_t size);
 
 /* ---- windows --------------------------------------------------------------------------------- */
 

@@ -41,6 +41,11 @@ struct patch {
 	uint64_t head_size, code_size, data_size; /* parts of the region's file, in this order */
 	taddr data;
 	bool is_left; /* a thread may still be in the code of a call in the region */
+	/* Relays: relays_size is 0 and relays_lack says why, if there are none. */
+	int relays_fd;
+	taddr relays;
+	uint64_t relays_size;
+	char *relays_lack;
 	bool has_rseq;
 	int64_t rseq_offset;
 	uint32_t next_row;
@@ -82,6 +87,17 @@ void region_leave(struct patch *p);
 MUST_CHECK struct err *threads_ask(struct patch *p, const struct patch_opts *o);
 /* The row of the table in the region is as that of the journal. False with errno. */
 bool region_row_write(const struct patch *p, uint32_t row);
+
+/* ---- relays (relay.c) */
+
+struct remote;
+/*
+ * Maps the slots into a process that is held, at an address behind the region; spare: memory of it
+ * that may be changed. What fails is noted in relays_lack; nothing is left then but what
+ * remote.is_left says.
+ */
+void relays_map(struct patch *p, struct remote *r, taddr at, taddr spare);
+void relays_deinit(struct patch *p);
 
 /* ---- windows (write.c) */
 

@@ -45,6 +45,7 @@ static void patch_free(struct patch *p)
 		(void)close(p->journal_fd);
 	if (p->region_fd >= 0)
 		(void)close(p->region_fd);
+	relays_deinit(p);
 	if (p->mem_fd >= 0)
 		(void)close(p->mem_fd);
 	free(p);
@@ -65,6 +66,7 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 			    .write_ns = o->write_ns,
 			    .mem_fd = process_memory_open(pid),
 			    .region_fd = -1,
+			    .relays_fd = -1,
 			    .journal_fd = -1};
 	if (p->mem_fd < 0)
 		e = err_sys(errno, "cannot open the memory of process %d", (int)pid);

@@ -3,11 +3,12 @@
  * Patches the entries and exits of all functions of a module in a running process, counts, takes
  * all of it back, and begins again.
  *
- * driver [-c CYCLES] [-t SECONDS] [-m MS] [-e] [-f] [-n THREADS] PID MODULE
+ * driver [-c CYCLES] [-t SECONDS] [-m MS] [-e] [-f] [-r] [-n THREADS] PID MODULE
  *   -c, -t  ends after so many cycles, or seconds
  *   -m      milliseconds that windows stay in place in a cycle
  *   -e      entries only
  *   -f      bodies call a function that counts, instead of counting themselves
+ *   -r      bodies are relays, which such a function has execute their slots
  *   -n      threads that may be in a function when its windows come and go
  * Prints one line with what was done, and one for each function whose entries and returns differ by
  * more than the threads of all cycles, although all of its exits have windows.
@@ -39,7 +40,7 @@ struct opts {
 	pid_t pid;
 	const char *module;
 	uint32_t cycles, seconds, ms, threads;
-	bool entries_only, calls;
+	bool entries_only, calls, relays;
 };
 
 /* A function: its sites are sites[first..first + n), the first one its entry. */
@@ -239,7 +240,10 @@ static struct counters counters_size(const struct module *m)
 	return c;
 }
 
-/* lock incq counters(,%rsi,8), without an absolute address: the function of -f. */
+/*
+ * lock incq counters(,%rsi,8), without an absolute address: the function of -f and -r. It returns
+ * the address of the counters, which relays take for true.
+ */
 static uint32_t func_write(uint8_t *buf, taddr at, taddr counters)
 {
 	uint8_t code[] = {0x48, 0x8d, 0x05, 0,	  0,	0, 0, /* lea counters(%rip), %rax */
@@ -260,6 +264,7 @@ struct made {
 	VEC(uint32_t) plans; /* by window: its index in the plan */
 	uint32_t nrefused;
 	uint64_t size;
+	uint8_t *slots; /* of -r: one a site */
 };
 
 static void reason_print(const struct flow_window *w, const char *why)
@@ -268,6 +273,39 @@ static void reason_print(const struct flow_window *w, const char *why)
 	for (uint32_t i = 0; i < w->len; i++)
 		printf(" %02x", w->old[i]);
 	printf(": %s\n", why);
+}
+
+static struct stub_body body_make(const struct opts *o, const struct module *m, struct patch *p,
+				  const struct flow_window *w, uint32_t site)
+{
+	const struct flow_site *fs = &m->sites.data[site];
+	struct stub_body b = {
+		.kind = o->relays  ? STUB_RELAY
+			: o->calls ? STUB_CALL
+				   : STUB_COUNT,
+		.is_exit = fs->kind == FLOW_EXIT,
+		.counter = patch_data_addr(p) + site * 8ull,
+		.func = patch_code_addr(p),
+		.site = site,
+		.pc = fs->addr + (uint64_t)m->bias,
+	};
+
+	if (o->relays) {
+		b.slot = patch_relays_addr(p) + (uint64_t)site * STUB_SLOT_SIZE;
+		b.pushed = fs->kind == FLOW_ENTRY ? w->pushed : 0;
+	}
+	return b;
+}
+
+/* Makes the slots of the window's bodies; false: one is too far from the stub. */
+static bool slots_make(const struct flow_window *w, const struct stub_body *bodies,
+		       const struct stub *s, taddr code, struct made *made)
+{
+	for (uint32_t k = 0; k < w->nbodies; k++)
+		if (!arch.stubs->slot_make(bodies[k].slot, code + s->goes_on[k],
+					   made->slots + (uint64_t)bodies[k].site * STUB_SLOT_SIZE))
+			return false;
+	return true;
 }
 
 static struct err *stubs_make(const struct opts *o, struct module *m, struct patch *p,
@@ -295,18 +333,8 @@ static struct err *stubs_make(const struct opts *o, struct module *m, struct pat
 		struct stub s;
 		const char *why;
 
-		for (uint32_t k = 0; k < w->nbodies; k++) {
-			uint32_t site = w->bodies[k].site;
-
-			bodies[k] = (struct stub_body){
-				.kind = o->calls ? STUB_CALL : STUB_COUNT,
-				.is_exit = m->sites.data[site].kind == FLOW_EXIT,
-				.counter = counters + site * 8ull,
-				.func = base,
-				.site = site,
-				.pc = m->sites.data[site].addr + (uint64_t)m->bias,
-			};
-		}
+		for (uint32_t k = 0; k < w->nbodies; k++)
+			bodies[k] = body_make(o, m, p, w, w->bodies[k].site);
 		if (made->size + STUB_SIZE_MAX > size)
 			return err_new("the stubs do not fit into %lu bytes", (unsigned long)size);
 		env.code = base + made->size;
@@ -316,10 +344,19 @@ static struct err *stubs_make(const struct opts *o, struct module *m, struct pat
 				reason_print(w, why);
 			continue;
 		}
+		if (o->relays && !slots_make(w, bodies, &s, env.code, made))
+			return err_new("a slot is too far from its stub");
 		stub_window(w, m->bias, &s, env.code, &pw);
 		vec_push(&made->windows, pw);
 		vec_push(&made->plans, i);
 		made->size += ROUND_UP((uint64_t)s.size, STUB_ALIGN);
+	}
+	if (o->relays) {
+		struct err *e =
+			patch_relays_write(p, made->slots, (size_t)m->sites.len * STUB_SLOT_SIZE);
+
+		if (e)
+			return e;
 	}
 	return patch_code_write(p, 0, code, made->size);
 }
@@ -515,7 +552,11 @@ static struct err *hammer_run(const struct opts *o, int *ret_status)
 	po = (struct patch_opts){
 		.near_lo = m.lo,
 		.near_hi = m.hi,
-		.code_size = m.plan.windows.len * (o->calls ? 256ull : 160ull) + 65536,
+		.code_size = m.plan.windows.len * (o->relays  ? 384ull
+						   : o->calls ? 256ull
+							      : 160ull) +
+			     65536,
+		.slots = o->relays ? m.sites.len : 0,
 		.data_size = (uint64_t)c.ncpus << c.shift,
 		.windows = m.plan.windows.len,
 		.gate = gate,
@@ -523,8 +564,11 @@ static struct err *hammer_run(const struct opts *o, int *ret_status)
 	do
 		e = patch_open(o->pid, &po, &p);
 	while (!is_over(&e, p, &t));
+	if (!e && patch_relays_lack(p))
+		e = err_new("no relays: %s", patch_relays_lack(p));
 	if (e)
 		goto out;
+	made.slots = xcalloc(MAX(m.sites.len, 1u), STUB_SLOT_SIZE);
 	e = stubs_make(o, &m, p, &c, &made);
 	if (!e)
 		e = cycles_run(o, p, &made, &m, &t);
@@ -542,6 +586,7 @@ out:
 	vec_deinit(&m.sites);
 	vec_deinit(&made.windows);
 	vec_deinit(&made.plans);
+	free(made.slots);
 	return e;
 }
 
@@ -551,7 +596,7 @@ int main(int argc, char **argv)
 	int status = 2, c;
 	struct err *e;
 
-	while ((c = getopt(argc, argv, "c:t:m:n:ef")) != -1) {
+	while ((c = getopt(argc, argv, "c:t:m:n:efr")) != -1) {
 		uint32_t n = optarg ? (uint32_t)strtoul(optarg, NULL, 10) : 0;
 
 		switch (c) {
@@ -561,6 +606,7 @@ int main(int argc, char **argv)
 		case 'n': o.threads = n; break;
 		case 'e': o.entries_only = true; break;
 		case 'f': o.calls = true; break;
+		case 'r': o.relays = true; break;
 		default: return 2;
 		}
 	}

@@ -24,6 +24,8 @@
 #define STEPS_MAX   600
 #define STUB_AREA   0x10000u /* stubs; then the function, counters, its copy of the frame */
 #define AREA_FUNC   0x4000u
+#define AREA_FALSE  0x5000u /* a function that returns 0 */
+#define AREA_SLOT   0x5100u /* of a relay */
 #define AREA_COUNTS 0x6000u
 #define AREA_SWITCH 0x7000u
 #define AREA_FRAME  0x8000u
@@ -227,6 +229,7 @@ struct steps *steps_create(taddr lo, taddr hi)
 	memcpy(s->area + AREA_FUNC, steps_func, (size_t)(steps_func_end - steps_func));
 	frame = (uint64_t)s->area + AREA_FRAME;
 	memcpy(s->area + AREA_FUNC + FUNC_FRAME, &frame, 8);
+	memcpy(s->area + AREA_FALSE, "\x31\xc0\xc3", 3); /* xor %eax, %eax; ret */
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		sigaction(signals[i], &sa, NULL);
 	run.fs = (uint64_t)s->arena + ARENA_FS;
@@ -434,6 +437,24 @@ static void end_take(struct end *e)
 	e->fault = run.fault;
 }
 
+/* The slot of a relay: executed if it had to be, with the registers and flags of the site. */
+static bool slot_check(const struct stub_body *b, const struct state *at_site, bool has_flags,
+		       bool want, struct steps_result *r)
+{
+	const struct state *at_slot = &run.at_site;
+
+	if (run.was_at_site != want)
+		return differ(r, "the slot before +%u was%s executed", b->off, want ? " not" : "");
+	for (int i = REG_R8; i <= REG_RSP && want; i++)
+		if (at_slot->regs[i] != at_site->regs[i] + (i == REG_RSP ? b->pushed : 0))
+			return differ(r, "register %d is %#llx in the slot", i,
+				      (unsigned long long)at_slot->regs[i]);
+	if (want && has_flags && ((at_slot->regs[REG_EFL] ^ at_site->regs[REG_EFL]) & FLAGS_SEEN))
+		return differ(r, "flags are %#llx in the slot",
+			      (unsigned long long)at_slot->regs[REG_EFL]);
+	return true;
+}
+
 /* What the one body of a stub must have done. */
 static bool body_check(struct steps *s, const struct stub_body *b, const struct state *at_site,
 		       uint32_t want, struct steps_result *r)
@@ -472,6 +493,7 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 		     const struct end *a, const struct state *at_site, bool is_on, bool is_reached,
 		     struct steps_result *r)
 {
+	bool is_relay = b && b->kind == STUB_RELAY;
 	struct stub_window w = *file;
 	struct stub_env env = {.code = (uint64_t)s->area,
 			       .switch_addr = (uint64_t)s->area + AREA_SWITCH,
@@ -497,18 +519,26 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 	why = arch.stubs->make(&w, &env, s->area, STUB_SIZE_MAX, &stub);
 	if (why)
 		return differ(r, "no stub: %s", why);
+	if (is_relay &&
+	    !arch.stubs->slot_make(b->slot, env.code + stub.goes_on[0], s->area + AREA_SLOT))
+		return differ(r, "no slot");
 	memset(s->area + AREA_COUNTS, 0, CPUS << CPU_SHIFT);
 	memset(s->area + AREA_FRAME, 0, 8 * (COPY_N + 1));
 	s->area[AREA_SWITCH] = is_on;
-	run_start(s, (uint64_t)s->area, (uint64_t)s->area + AREA_COUNTS, 0);
+	run_start(s, (uint64_t)s->area, (uint64_t)s->area + AREA_COUNTS, is_relay ? b->slot : 0);
 	end_take(&end);
 	if (run.steps == STEPS_MAX)
 		return differ(r, "the stub does not end");
 	if (end.signal)
 		end.at = window_off(file, &stub,
 				    (uint32_t)((uint64_t)end.st.regs[REG_RIP] - (uint64_t)s->area));
-	if (b && !body_check(s, b, at_site, is_on && is_reached, r))
+	if (b && !is_relay && !body_check(s, b, at_site, is_on && is_reached, r))
 		return false;
+	if (is_relay &&
+	    !slot_check(b, at_site, w.has_flags,
+			is_on && is_reached && b->func != (uint64_t)s->area + AREA_FALSE, r))
+		return false;
+	r->bodies += is_relay && is_on && is_reached;
 	return ends_compare(s, a, &end, b ? hole - 1024 : 0, b ? hole : 0, !b || w.has_flags, r);
 }
 
@@ -518,13 +548,19 @@ static void body_make(struct steps *s, const struct stub_window *w, uint32_t exi
 	uint64_t r = random_next(s);
 
 	*b = (struct stub_body){
-		.kind = r & 1 ? STUB_COUNT : STUB_CALL,
+		.kind = r & 8	? STUB_RELAY
+			: r & 1 ? STUB_COUNT
+				: STUB_CALL,
 		.off = w->ins[(r >> 8) % w->nins],
 		.counter = (uint64_t)s->area + AREA_COUNTS,
 		.func = (uint64_t)s->area + AREA_FUNC,
 		.site = (uint32_t)(r >> 32),
 		.pc = random_next(s),
+		.slot = (uint64_t)s->area + AREA_SLOT,
+		.pushed = (int16_t)(((int)(r >> 12 & 3) - 1) * 8),
 	};
+	if (b->kind == STUB_RELAY && r & 16)
+		b->func = r & 32 ? 0 : (uint64_t)s->area + AREA_FALSE;
 	if (r & 2 && exit_off < w->len)
 		b->off = (uint8_t)exit_off;
 	else if (r & 4 && w->nbodies)

@@ -17,6 +17,7 @@
 
 struct body_ctx {
 	const struct stub_window *w;
+	uint16_t *goes_on; /* of struct stub */
 	const struct stub_env *env;
 	uint32_t at; /* bodies at this offset, */
 	bool exits;  /* of this kind */
@@ -85,12 +86,10 @@ static void count_write(struct emit *e, const struct stub_window *w, const struc
 		stack_add(e, RED_ZONE);
 }
 
-static void call_write(struct emit *e, const struct stub_window *w, const struct stub_env *env,
-		       const struct stub_body *b)
+/* Saves all registers as struct native_frame, of which the stack pointer is not right yet. */
+static void frame_write(struct emit *e, const struct stub_window *w, const struct stub_body *b)
 {
-	uint32_t zone = w->has_red_zone ? RED_ZONE : 0, over;
-
-	if (zone)
+	if (w->has_red_zone)
 		stack_add(e, -RED_ZONE);
 	EMIT(e, 0x9c);	     /* pushfq */
 	EMIT(e, 0x54);	     /* push %rsp */
@@ -100,10 +99,14 @@ static void call_write(struct emit *e, const struct stub_window *w, const struct
 	EMIT(e, 0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53); /* r8 to r11 */
 	EMIT(e, 0x53, 0x55);					 /* bx bp */
 	EMIT(e, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57); /* r12 to r15 */
-	over = switch_test(e, env);
+}
+
+/* Calls the function of the body with the frame; rax is what it returns. */
+static void frame_call(struct emit *e, const struct stub_window *w, const struct stub_body *b)
+{
 	EMIT(e, 0x48, 0x81, 0x84, 0x24); /* addq $, STUB_FRAME_SP * 8(%rsp) */
 	code_u32(e, STUB_FRAME_SP * 8);
-	code_u32(e, 8 + zone);
+	code_u32(e, 8 + (w->has_red_zone ? RED_ZONE : 0));
 	EMIT(e, 0x48, 0x89, 0xe7);	 /* mov %rsp, %rdi */
 	EMIT(e, 0x48, 0x83, 0xe4, 0xf0); /* and $-16, %rsp */
 	EMIT(e, 0x57, 0x57);		 /* push %rdi, twice: the alignment stays */
@@ -112,7 +115,11 @@ static void call_write(struct emit *e, const struct stub_window *w, const struct
 	EMIT(e, 0xe8);
 	code_distance(e, b->func, 0);
 	EMIT(e, 0x5c); /* pop %rsp */
-	code_arrive(e, over);
+}
+
+/* Restores all registers and the flags; more: bytes that are added to the stack pointer, too. */
+static void frame_restore(struct emit *e, const struct stub_window *w, int32_t more)
+{
 	EMIT(e, 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c);
 	EMIT(e, 0x5d, 0x5b);
 	EMIT(e, 0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58);
@@ -122,7 +129,63 @@ static void call_write(struct emit *e, const struct stub_window *w, const struct
 	EMIT(e, 0x86, 0xc4, 0xc0, 0xe0, 0x04); /* xchg %al, %ah; shl $4, %al: bit 7 is OF */
 	EMIT(e, 0x04, 0x80, 0x9e);	       /* add $128, %al: overflows if it is set; sahf */
 	EMIT(e, 0x58, 0x59, 0x5a, 0x5e, 0x5f);
-	stack_add(e, (int32_t)(24 + zone));
+	stack_add(e, 24 + (w->has_red_zone ? RED_ZONE : 0) + more);
+}
+
+static void call_write(struct emit *e, const struct stub_window *w, const struct stub_env *env,
+		       const struct stub_body *b)
+{
+	uint32_t over;
+
+	frame_write(e, w, b);
+	over = switch_test(e, env);
+	frame_call(e, w, b);
+	code_arrive(e, over);
+	frame_restore(e, w, 0);
+}
+
+/*
+ * The stack pointer is what it is at the site while the slot is executed. What the function has
+ * pushed since then is below it for that moment, within the red zone, which signal handlers keep.
+ * Returns the offset at which the slot goes on.
+ */
+static uint16_t relay_write(struct emit *e, const struct stub_window *w, const struct stub_env *env,
+			    const struct stub_body *b)
+{
+	uint32_t off, no = 0, end;
+	uint16_t goes_on;
+
+	frame_write(e, w, b);
+	off = switch_test(e, env);
+	if (b->func) {
+		frame_call(e, w, b);
+		EMIT(e, 0x85, 0xc0, 0x74); /* test %eax, %eax; je */
+		no = code_forward(e);
+	}
+	frame_restore(e, w, b->pushed);
+	code_jump(e, b->slot);
+	goes_on = (uint16_t)e->n;
+	if (b->pushed)
+		stack_add(e, -b->pushed);
+	EMIT(e, 0xeb); /* jmp end */
+	end = code_forward(e);
+	code_arrive(e, off);
+	if (b->func)
+		code_arrive(e, no);
+	frame_restore(e, w, 0);
+	code_arrive(e, end);
+	return goes_on;
+}
+
+static bool slot_make(taddr slot, taddr goes_on, uint8_t *buf)
+{
+	struct emit e = {.buf = buf, .size = STUB_SLOT_SIZE, .code = slot};
+
+	EMIT(&e, 0x90); /* nop: one byte, on which a uprobe costs least */
+	code_jump(&e, goes_on);
+	while (e.n < STUB_SLOT_SIZE)
+		EMIT(&e, 0xcc);
+	return !e.is_far;
 }
 
 static void bodies_write(struct emit *e, void *ctx)
@@ -137,6 +200,7 @@ static void bodies_write(struct emit *e, void *ctx)
 		switch (b->kind) {
 		case STUB_COUNT: count_write(e, c->w, c->env, b); break;
 		case STUB_CALL: call_write(e, c->w, c->env, b); break;
+		case STUB_RELAY: c->goes_on[i] = relay_write(e, c->w, c->env, b); break;
 		}
 	}
 }
@@ -150,9 +214,11 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 
 	if (!w->nins || w->nins > STUB_INSNS_MAX || w->ins[0] != 0)
 		return "too many instructions";
+	if (w->nbodies > STUB_BODIES_MAX)
+		return "too many probes";
 	for (uint32_t i = 0; i < w->nins; i++) {
 		uint32_t off = w->ins[i], end = i + 1 < w->nins ? w->ins[i + 1] : w->len;
-		struct body_ctx c = {.w = w, .env = env, .at = off};
+		struct body_ctx c = {.w = w, .env = env, .at = off, .goes_on = s.goes_on};
 		const char *why;
 
 		if (off >= end || end > w->len)
@@ -182,4 +248,4 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 	return NULL;
 }
 
-const struct arch_stubs x86_64_stubs = {.make = stub_write};
+const struct arch_stubs x86_64_stubs = {.make = stub_write, .slot_make = slot_make};
