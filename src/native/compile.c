@@ -257,6 +257,8 @@ static void cpu_find(struct ngen *g, uint32_t done)
 static void begin_emit(struct ngen *g, const struct ngen_needs *n, uint32_t done)
 {
 	x86_mov(&g->x, R15, RDI);
+	if (g->t->is_filter)
+		ngen_filter_begin(g);
 	if (DATA_NEAR > MAX(g->t->data, g->t->code) - MIN(g->t->data, g->t->code))
 		x86_lea(&g->x, R14, x86_at_addr(g->t->data));
 	else
@@ -270,6 +272,8 @@ static void begin_emit(struct ngen *g, const struct ngen_needs *n, uint32_t done
 	}
 	row_find(g);
 	cpu_find(g, done);
+	if (g->t->is_filter)
+		ngen_filter_set(g, false);
 	if (n->time)
 		x86_store_imm(&g->x, 8, on_stack(g->stack.time), 0);
 	if (n->exits)
@@ -334,8 +338,13 @@ static void function_emit(struct compile *c, struct group *grp)
 	stack_lay_out(g, &n);
 	down = stack_move(&g->x, true);
 	begin_emit(g, &n, done);
-	clauses_emit(g, n.exits);
+	if (g->t->is_filter)
+		ngen_filter(g);
+	else
+		clauses_emit(g, n.exits);
 	x86_here(&g->x, done);
+	if (g->t->is_filter)
+		x86_load(&g->x, 8, false, RAX, on_stack(g->stack.val));
 	up = stack_move(&g->x, false);
 	x86_ret(&g->x);
 	/* the stub has called with a stack that is a multiple of 16 */
@@ -369,7 +378,7 @@ const char *native_target_lack(const struct unit *u, uint32_t i, const struct na
 /* What the clauses need and the target does not have. */
 static struct err *target_check(const struct unit *u, const struct native_target *t)
 {
-	for (uint32_t i = 0; i < u->nclauses; i++) {
+	for (uint32_t i = 0; i < u->nclauses && !t->is_filter; i++) {
 		const char *why = native_target_lack(u, i, t);
 
 		if (why)
@@ -448,7 +457,8 @@ struct err *native_compile(const struct unit *u, const struct native_target *t,
 	struct err *e;
 	uint32_t consts;
 
-	if (!native_takes(u, t->layout, &why))
+	/* the predicates of a filter were asked about one by one */
+	if (!t->is_filter && !native_takes(u, t->layout, &why))
 		return err_new("cannot run in the process: %s", why);
 	e = target_check(u, t);
 	if (e)

@@ -110,6 +110,14 @@ static inline bool clause_is_of(const struct unit_clause *uc, uint32_t pid)
 	return !uc->tgid || uc->tgid == pid;
 }
 
+/* ---- filters (filter.c): the result is g->stack.val ------------------------------------------ */
+
+/* Nothing is known yet: true. */
+void ngen_filter_begin(struct ngen *g);
+void ngen_filter_set(struct ngen *g, bool is_true);
+/* Tests the predicates of the group's clauses until one is true. */
+void ngen_filter(struct ngen *g);
+
 /* ---- helpers (gen.c) ------------------------------------------------------------------------- */
 
 PRINTF_LIKE(2, 3) void ngen_fail(struct ngen *g, const char *fmt, ...);

@@ -86,6 +86,24 @@ enum native_operand {
 };
 enum native_operand native_operand_of(const struct usdt_operand *o);
 
+/* ---- filters (filter.c) ---------------------------------------------------------------------- */
+
+/*
+ * Filters decide in the process whether a firing is handed to the engine in the kernel, which
+ * evaluates all of its clauses once more. So a filter says yes too often, never too seldom: it is
+ * the disjunction of those predicates that compute with registers, constants, the ids of process,
+ * thread and CPU, and the names of the probe. With a clause that has no predicate, or one that
+ * reads anything else or may fault, the filter is always true.
+ */
+
+/* Whether the filter of a probe, an index in u->probes, is always true. */
+bool native_filter_is_true(const struct unit *u, uint32_t probe, const struct layout *l);
+/*
+ * Which registers the clauses of a probe read in the kernel. Indices that are computed count as all
+ * registers.
+ */
+struct native_reads native_relay_reads(const struct unit *u, uint32_t probe);
+
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 /* A site of the target at which a probe of the unit fires. */
@@ -136,6 +154,8 @@ struct native_target {
 	bool stops_when_full; /* a record that finds no room ends the run */
 	int32_t only_cpu;     /* probes fire on this CPU only; -1: on all */
 	uint32_t shuffle;     /* not 0: registers are chosen at random (for tests) */
+	/* Functions return whether a predicate is true, and do nothing else (filter.c). */
+	bool is_filter;
 };
 
 /*
@@ -176,4 +196,12 @@ MUST_CHECK struct err *native_compile(const struct unit *u, const struct native_
 				      const struct native_site *sites, uint32_t nsites,
 				      struct native_code *ret);
 void native_code_deinit(struct native_code *code);
-#define NATIVE_CODE_MAX (64u << 20)
+/*
+ * Compiles the filters of these sites, functions as those above that return uint64_t. Of a site
+ * whose filter is always true the function is NATIVE_NO_FILTER; what the target lacks is no error.
+ */
+MUST_CHECK struct err *native_filter_compile(const struct unit *u, const struct native_target *t,
+					     const struct native_site *sites, uint32_t nsites,
+					     struct native_code *ret);
+#define NATIVE_NO_FILTER UINT32_MAX
+#define NATIVE_CODE_MAX	 (64u << 20)

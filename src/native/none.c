@@ -18,6 +18,23 @@ enum native_operand native_operand_of(const struct usdt_operand *o)
 	return NATIVE_OPERAND_FAR;
 }
 
+bool native_filter_is_true(const struct unit *u, uint32_t probe, const struct layout *l)
+{
+	return true;
+}
+
+struct native_reads native_relay_reads(const struct unit *u, uint32_t probe)
+{
+	return (struct native_reads){0};
+}
+
+struct err *native_filter_compile(const struct unit *u, const struct native_target *t,
+				  const struct native_site *sites, uint32_t nsites,
+				  struct native_code *ret)
+{
+	return err_new("there is no machine code for this processor");
+}
+
 const char *native_target_lack(const struct unit *u, uint32_t i, const struct native_target *t)
 {
 	return "there is no machine code for this processor";

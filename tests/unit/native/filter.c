@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters: which predicates the process can tell, and what their code returns. */
+#include "tap.h"
+
+#include "prog.h"
+
+/* uint64_t func(struct native_frame *, uint32_t site), which keeps only the stack pointer. */
+uint64_t filter_call(uint64_t func, struct native_frame *frame, uint32_t site);
+__asm__(".text\n"
+	"filter_call:\n"
+	"	push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15\n"
+	"	sub $8, %rsp\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %edx, %esi\n"
+	"	call *%rax\n"
+	"	add $8, %rsp\n"
+	"	pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx\n"
+	"	ret\n");
+
+/* ---- which are always true ------------------------------------------------------------------- */
+
+#define F "pid1:a.out:f:entry "
+
+static const struct {
+	const char *text;
+	bool is_true; /* of the entry of f */
+} rows[] = {
+	{F "{ ustack(); }", true},
+	{F "/arg0 == 3/ { ustack(); }", false},
+	{F "/arg0 == 3 && arg1 != 4 || arg2/ { trace(copyinstr(arg0)); }", false},
+	{F "/pid == 1 && tid != 2 && cpu < 4/ { stop(); }", false},
+	{F "/probefunc == \"f\"/ { trace(execname); }", false},
+	{F "/uregs[20] > 5/ { trace(execname); }", false},
+	{F "/arg0 == 3/ { ustack(); } " F "/arg1 == 4/ { trace(execname); }", false},
+	{F "/arg0 == 3/ { ustack(); } " F "{ trace(execname); }", true},
+	{F "/execname == \"x\"/ { ustack(); }", true},
+	{F "/timestamp & 1/ { ustack(); }", true},
+	{"int x; " F "/x++ < 3/ { ustack(); }", true},
+	{"self int x; " F "/self->x/ { ustack(); }", true},
+	{F "{ this->x = arg0; } " F "/this->x/ { ustack(); }", true},
+	{"int a[uint64_t]; " F "/a[arg0]/ { ustack(); }", true},
+	{F "/0 != *(int *)arg0/ { ustack(); }", true},
+	{F "/copyinstr(arg0) == \"x\"/ { ustack(); }", true},
+	{F "/(arg0 % arg1) == 2/ { ustack(); }", true},
+	{F "/arg7 == 2/ { ustack(); }", true},
+	{F "/ucaller == 2/ { ustack(); }", true},
+	{"pid1:a.out:f:return { ustack(); } " F "/arg0 == 1/ { ustack(); }", false},
+};
+
+static void test_rows(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct nx *x = nx_create(rows[i].text);
+
+		nx_lay_out(x);
+		ok(native_filter_is_true(&x->unit, SITE_F_ENTRY, x->layout) == rows[i].is_true,
+		   "%s: %s", rows[i].text, rows[i].is_true ? "true" : "a filter");
+		nx_destroy(x);
+	}
+}
+
+/* ---- what they return ------------------------------------------------------------------------ */
+
+struct filters {
+	struct nx *x, *host; /* host: its memory has the code */
+	struct native_code code;
+	uint64_t at;
+};
+
+static void filters_make(struct filters *f, const char *text, const struct nrun_opts *opts)
+{
+	struct native_target t;
+	struct err *e;
+
+	*f = (struct filters){.x = nx_create(text), .host = nx_create(F "{ trace(1); }")};
+	nx_lay_out(f->x);
+	nx_lay_out(f->host);
+	nx_make(f->host, opts);
+	t = f->host->run->target;
+	t.layout = f->x->layout;
+	t.code += 1 << 20;
+	f->at = t.code;
+	e = native_filter_compile(&f->x->unit, &t, f->x->sites, NSITES, &f->code);
+	ok(!e, "%s", e ? err_text(e) : text);
+	err_destroy(e);
+	if (f->code.size &&
+	    pwrite(f->host->run->fd, f->code.bytes, f->code.size,
+		   (off_t)(t.code - (uint64_t)f->host->run->map)) != (ssize_t)f->code.size)
+		ok(false, "the code is written");
+}
+
+static void filters_free(struct filters *f)
+{
+	native_code_deinit(&f->code);
+	nx_destroy(f->x);
+	nx_destroy(f->host);
+}
+
+static bool filter_has(const struct filters *f, uint32_t site)
+{
+	return f->code.entries[site].func != NATIVE_NO_FILTER;
+}
+
+static uint64_t filter_ask(const struct filters *f, uint32_t site, uint64_t arg0, uint64_t arg1)
+{
+	struct native_frame frame = {.rdi = arg0, .rsi = arg1, .rax = arg1, .pc = 0x401000};
+
+	return filter_call(f->at + f->code.entries[site].func, &frame, f->code.entries[site].site);
+}
+
+static void test_values(void)
+{
+	struct filters f;
+
+	filters_make(&f,
+		     F "/arg0 == 3/ { ustack(); } " F "/arg1 > 10 && arg1 < 20/ { stop(); } "
+		       "pid1:a.out:g:return /arg1 == 7 && arg0 == 0x123/ { ustack(); } "
+		       "pid1:a.out:g:entry { ustack(); }",
+		     &(struct nrun_opts){0});
+	ok(filter_has(&f, SITE_F_ENTRY) && filter_has(&f, SITE_G_RETURN), "two have filters");
+	ok(!filter_has(&f, SITE_G_ENTRY), "one is always true");
+	is_int(filter_ask(&f, SITE_F_ENTRY, 3, 0), 1, "the first predicate");
+	is_int(filter_ask(&f, SITE_F_ENTRY, 4, 15), 1, "the second one");
+	is_int(filter_ask(&f, SITE_F_ENTRY, 3, 15), 1, "both");
+	is_int(filter_ask(&f, SITE_F_ENTRY, 4, 20), 0, "none");
+	is_int(filter_ask(&f, SITE_G_RETURN, 0, 7), 1, "a value that is returned");
+	is_int(filter_ask(&f, SITE_G_RETURN, 0, 8), 0, "another one");
+	filters_free(&f);
+	filters_make(&f,
+		     F "/probefunc == \"f\"/ { ustack(); } "
+		       "pid1:a.out:g:entry /probefunc == \"f\"/ { ustack(); }",
+		     &(struct nrun_opts){0});
+	is_int(filter_ask(&f, SITE_F_ENTRY, 0, 0), 1, "a name");
+	is_int(filter_ask(&f, SITE_G_ENTRY, 0, 0), 0, "another one");
+	filters_free(&f);
+}
+
+/* A process that has no number of its thread: the kernel tests the predicate. */
+static void test_lack(void)
+{
+	struct filters f;
+
+	filters_make(&f, F "/tid == 1/ { ustack(); } pid1:a.out:g:entry /pid == 1/ { ustack(); }",
+		     &(struct nrun_opts){.has_no_tid = true});
+	ok(!filter_has(&f, SITE_F_ENTRY), "what the process lacks is true");
+	ok(filter_has(&f, SITE_G_ENTRY), "what it has is not");
+	is_int(filter_ask(&f, SITE_G_ENTRY, 0, 0), 0, "and is tested");
+	filters_free(&f);
+}
+
+int main(void)
+{
+	test_rows();
+	test_values();
+	test_lack();
+	return tap_done();
+}
