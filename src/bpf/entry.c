@@ -315,6 +315,29 @@ static void spot_fill(struct entry *en)
 			      offsetof(struct rt_dispatch, spot));
 }
 
+/* Whether the probes of the unit fire for sites that are elsewhere. */
+static bool is_relayed(const struct entry *en)
+{
+	return en->g->u->nprobes && en->g->u->probes[0].relay_pc;
+}
+
+/* Between two firings rt_mach.pc is 0, so that other units need not know of it. */
+static void relay_begin(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	if (!is_relayed(en))
+		return;
+	em_load(e, 8, R1, R8, offsetof(struct rt_dispatch, pc));
+	gen_mach_store(en->g, 8, offsetof(struct rt_mach, pc), R1);
+}
+
+static void relay_end(struct entry *en)
+{
+	if (is_relayed(en))
+		em_store_imm(&en->g->e, 8, R9, offsetof(struct rt_mach, pc), 0);
+}
+
 /* Leaves nothing for strtok() to go on with. */
 static void token_reset(struct gen *g)
 {
@@ -541,6 +564,7 @@ static void gen_entry(struct entry *en)
 	gen_vtime_begin(g);
 	identity_fill(en);
 	spot_fill(en);
+	relay_begin(en);
 	mach_reset(en);
 	en->ops->args(en);
 	if (en->group_ends.len)
@@ -549,6 +573,7 @@ static void gen_entry(struct entry *en)
 		clauses_inline(en);
 	gen_exit(g);
 	gen_vtime_end(g);
+	relay_end(en);
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 0);
 	em_here(e, en->quit);
 	em_imm(e, R0, 0);

@@ -47,7 +47,8 @@ static struct err *dispatch_fill(const struct unit *u, int fd)
 		keys[i] = pr->key;
 		*d = (struct rt_dispatch){.probe = pr->id.probe,
 					  .probe_idx = pr->id.probe_idx,
-					  .tgid = pr->tgid};
+					  .tgid = pr->tgid,
+					  .pc = pr->relay_pc};
 		memcpy(d->names, pr->id.names, sizeof(d->names));
 		if (place_traits(u->place.kind)->is_syscall)
 			d->key = pr->key;

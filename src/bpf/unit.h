@@ -30,6 +30,7 @@ struct rt_dispatch {
 		u32 spot; /* enum code_spot */
 		u32 key;  /* of a system call */
 	};
+	u64 pc;	    /* unit_probe.relay_pc */
 	u64 mask[]; /* bit i: clause i of the unit runs; unit.nwords words */
 };
 

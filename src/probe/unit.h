@@ -65,6 +65,11 @@ struct unit_probe {
 	const struct place_timer *timer; /* for PLACE_TIMER */
 	const struct place_event *event; /* for PLACE_EVENT */
 	const struct place_func *kfunc;	 /* for PLACE_KFUNC */
+	/*
+	 * The address in the process of the site for which it fires, where that is not the address
+	 * of its code: of a relay (inproc/relay.c). All probes of a unit have one, or none has.
+	 */
+	uint64_t relay_pc;
 	uint64_t *mask;
 };
 
@@ -77,6 +82,8 @@ struct unit {
 	/* The engine in the process can have all sites of its probes (src/inproc/inproc.h). */
 	bool is_inproc;
 	uint32_t inproc_pid; /* that process; 0: is_inproc is false */
+	/* It relays its sites to another unit, which has the same clauses and runs them. */
+	bool is_relay;
 	struct unit_clause *clauses;
 	uint32_t nclauses, nwords;
 	struct unit_probe *probes;

@@ -90,6 +90,11 @@ struct rt_mach {
 	 */
 	u64 lang;
 	u32 has_lang, unused;
+	/*
+	 * The user's program counter where it is not the one in struct pt_regs: of a relay, the
+	 * address of its site. 0 in other firings, and between them.
+	 */
+	u64 pc;
 };
 
 /* The part that rt_lang() returns of the innermost frame of the program's language. */

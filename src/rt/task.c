@@ -6,6 +6,7 @@
  * bits in each. The comment above each function lists the members in order; bpf/gen_task.c reads
  * their offsets from the kernel's BTF.
  */
+#include "arch/machine/regs.h"
 #include "rt/rt.h"
 
 #define NAME_MAX  255 /* Linux include/uapi/linux/limits.h */
@@ -284,6 +285,8 @@ u64 rt_uregs(struct rt_mach *m, u64 index, u64 t0, u64 t1, u64 t2)
 	word = word >> (index % PER_WORD * PT_REGS_BITS) & PT_REGS_NONE;
 	if (word == PT_REGS_NONE)
 		return fault(m, FAULT_ILLOP, 0);
+	if (word == FRAME_PC && m->pc) /* the site of a relay */
+		return m->pc;
 	regs = bpf_task_pt_regs(bpf_get_current_task_btf());
 	if (bpf_probe_read_kernel(&value, sizeof(value), regs + word * 8))
 		return fault(m, FAULT_BADADDR, regs + word * 8);

@@ -338,6 +338,8 @@ u64 rt_unwind_start(struct rt_mach *m)
 	w->key = w->mm ^ read_word(w->mm + K.mm_arg_start) << 20;
 	w->tag = w->key ^ (u64)val_control.epoch << 44;
 	walk_leave_copy(w);
+	if (m->pc)
+		w->f.regs[FRAME_PC] = m->pc;
 	frame_begin(&w->f);
 	w->map_start = w->map_end = 0;
 	w->window_at = FAR_AWAY;

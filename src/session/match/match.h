@@ -11,6 +11,7 @@
  *     match_make_units()     the clauses of each place (units.c), joined (join.c)
  *     match_make_late_unit() a unit of probes that are added while the session runs (added.c)
  *     match_divide_unit()    a unit's sites in two units, for two engines (divide.c)
+ *     match_relay_unit()     the unit to which another one relays its sites (relay.c)
  *     units_find_groups()    which share memory, so that one engine must run them (together.h)
  *
  * probe_idx    index of a probe among the session's enabled ones, ascending probe id.
@@ -142,7 +143,7 @@ bool match_reads_user(const struct match *m);
 bool match_calls(const struct match *m, enum subr_fx effect);
 bool match_is_destructive(const struct match *m);
 
-/* ---- units: units.c, join.c, added.c, divide.c ---------------------------------------------- */
+/* ---- units: units.c, join.c, added.c, divide.c, relay.c ------------------------------------- */
 
 void match_make_units(struct match *m);
 /*
@@ -161,5 +162,14 @@ struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
 				       const uint8_t *takes, uint32_t pid);
 /* Makes another unit with the same sites, clauses and numbers, which is not in the process. */
 void match_make_twin(struct match *m, struct session_unit *u);
+/*
+ * Makes the unit that runs the clauses of one that relays, which match_divide_unit() has returned
+ * and unit.is_relay is set of. Its sites are the slots of those, in their order: slot i is at i *
+ * slot_size of the file, and stands for the site at pcs[i] in the process. Each is a probe of the
+ * unit with a key of its own; identity, clauses and arguments are those of the site.
+ */
+struct session_unit *match_relay_unit(struct match *m, const struct session_unit *of,
+				      const struct place_file *file, uint32_t slot_size,
+				      const uint64_t *pcs);
 /* Takes a unit that was added later, and is unloaded, out of the match, and frees it. */
 void match_drop_unit(struct match *m, struct session_unit *u);

@@ -98,6 +98,8 @@ void units_find_groups(const struct unit *const *units, uint32_t n, const struct
 	for (uint32_t i = 0; i < n; i++)
 		ret[i] = i;
 	for (uint32_t i = 0; i < n; i++) {
+		if (units[i]->is_relay) /* another unit runs its clauses */
+			continue;
 		s.is_in_process = units[i]->is_inproc;
 		for (uint32_t k = 0; k < units[i]->nclauses; k++)
 			clause_note(&s, i, units[i]->clauses[k].layout->clause);

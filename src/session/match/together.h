@@ -13,7 +13,8 @@
  * is made so that no other one fires in the same process and uses them (live/inproc.c).
  *
  * Clause-local variables last for one firing, which belongs to one unit. The ERROR clauses run
- * inside every unit, so a variable of theirs binds all units.
+ * inside every unit, so a variable of theirs binds all units. Units that relay run no clause
+ * (unit.is_relay), and are bound to no other.
  *
  * Threads  that of the caller.
  */

@@ -79,6 +79,10 @@ static void test_variables(void)
 	f.units[4].error_clauses = f.units[6].clauses;
 	f.units[4].nerror_clauses = 1;
 	is_groups(&f, "0 1 2 3 1 2 1 ", "the clauses of ERROR");
+
+	/* another unit runs the clauses of unit 2 */
+	f.units[2].is_relay = true;
+	is_groups(&f, "0 1 2 3 1 5 1 ", "a unit that relays");
 	gx_destroy(f.x);
 }
 
