@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two functions as compilers make them, for probes that jump: waits for a line, then calls one of
- * them N times, and prints nanoseconds a call. The second one has a probe of its own.
+ * Functions as compilers make them, for probes that jump: waits for a line, then calls one of them
+ * N times, and prints nanoseconds a call. The first instruction of work() is a push, which the
+ * kernel emulates at a uprobe, that of moves() a mov, which it does not, and probed() has a probe
+ * of its own.
  *
- *     inproc N [own]
+ *     inproc N [own | moves]
  */
 #include <dtrace/sdt.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static volatile long sink;
@@ -30,6 +34,16 @@ __attribute__((noinline, noclone)) long probed(long a, long b, long c)
 	return a + b * c;
 }
 
+long moves(long a);
+__asm__(".text\n"
+	".type moves, @function\n"
+	"moves:\n"
+	"	mov %rdi, %rax\n"
+	"	add $1, %rax\n"
+	"	xor $3, %rax\n"
+	"	ret\n"
+	".size moves, . - moves\n");
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
@@ -41,6 +55,7 @@ static uint64_t now_ns(void)
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+	bool is_moves = argc > 2 && strcmp(argv[2], "moves") == 0;
 	long (*func)(long, long, long) = argc > 2 ? probed : work;
 	char line[16];
 
@@ -48,7 +63,7 @@ int main(int argc, char **argv)
 		uint64_t start = now_ns();
 
 		for (long i = 0; i < n; i++)
-			sink += func(i & 15, 2, 3);
+			sink += is_moves ? moves(i) : func(i & 15, 2, 3);
 		printf("%.2f\n", (double)(now_ns() - start) / (double)n);
 		(void)fflush(stdout);
 	}

@@ -4,7 +4,7 @@
 
     bench/inproc.py [--build build] [--runs 5] [--only NAME] [--json bench/inproc.json]
 
-The function is bench/inproc.c's work(), which begins as compilers make functions, or probed(), which has a probe of its own (USDT). Each figure is
+The functions are bench/inproc.c's work() and moves(), which begin as compilers make functions, and probed(), which has a probe of its own (USDT). Each figure is
 the loop traced less the same loop untraced just before. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
 """
 import os, re, shutil, subprocess, tempfile
@@ -27,6 +27,11 @@ ROWS = [
     ("USDT: @ = quantize(arg0)", "bench$target:::probed { @ = quantize(arg0); }", "usdt:EXE:bench:probed { @ = hist(arg0); }", "<= 50 ns"),
     ("offset: @ = count()", f"{W}:OFFSET {{ @ = count(); }}", None, ""),
     ("printf of three fields", f'{W}:entry {{ printf("%d %d %d\\n", arg0, arg1, arg2); }}', None, "<= 40 ns"),
+    # clauses that run in the kernel: relayed where that is cheaper
+    ("return, relayed: @[execname]", f"{W}:return {{ @[execname] = count(); }}", "uretprobe:EXE:work { @[comm] = count(); }", "<= 1000 ns"),
+    ("mov, relayed: @[execname]", "pid$target:a.out:moves:entry { @[execname] = count(); }", "uprobe:EXE:moves { @[comm] = count(); }", "<= 1000 ns"),
+    ("push, relayed, a false predicate", f"{W}:entry /arg0 == 77/ {{ @[execname] = count(); }}", "uprobe:EXE:work /arg0 == 77/ { @[comm] = count(); }", "<= 10 ns"),
+    ("push, relayed, a true predicate", f"{W}:entry /arg0 != 77/ {{ @[execname] = count(); }}", "uprobe:EXE:work /arg0 != 77/ { @[comm] = count(); }", "<= 1000 ns"),
 ]
 
 
@@ -52,7 +57,7 @@ def main():
         offset = offset_of(exe)
 
         def loop(name, n):
-            return [exe, str(n)] + (["own"] if name.startswith("USDT") else [])
+            return [exe, str(n)] + (["own"] if name.startswith("USDT") else ["moves"] if name.startswith("mov") else [])
 
         def cost(name, script, mode, n):
             script = script.replace("OFFSET", offset)
@@ -61,7 +66,7 @@ def main():
 
         bench.heading()
         for name, script, _, goal in ROWS:
-            bench.row(name, lambda n=name, s=script: cost(n, s, "auto", 100_000 if "printf" in s else 2_000_000),
+            bench.row(name, lambda n=name, s=script: cost(n, s, "auto", 100_000 if "printf" in s or ("relayed" in n and "false" not in n) else 2_000_000),
                       lambda n=name, s=script: cost(n, s, "off", 50_000), "ns", goal)
         if shutil.which("bpftrace"):
             print("bpftrace:")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
-    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--full] [--no-kernel] [--patience N] [--record FILE] [--done FILE] [--times [N]]
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING]... [--foreign] [--full] [--no-kernel] [--patience N] [--inproc MODE] [--record FILE] [--done FILE] [--times [N]]
 
 Kinds of test, all found by looking at the tree:
   unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
@@ -202,6 +202,8 @@ def env_for(opts, tmp):
     env = dict(os.environ, DTRACE_OPT_SYSLIBDIR=os.path.join(ROOT, "dlib"), TZ="UTC", LC_ALL="C", BUILD=opts.build, SRC=ROOT, TMP=tmp,
                DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"), SANITIZED=opts.sanitized, PATIENCE=str(PATIENCE),
                TRIGGER=os.path.join(opts.build, "tests/e2e/trigger"))
+    if opts.inproc:
+        env["DTRACE_OPT_INPROC"] = opts.inproc
     if PATIENCE > 1:  # an emulated machine is stopped for longer than a file system may take to answer
         env["DTRACE_OPT_FILEWAIT"] = f"{200 * PATIENCE}ms"
     return env
@@ -585,6 +587,7 @@ def main():
     ap.add_argument("--full", action="store_true")
     ap.add_argument("--no-kernel", action="store_true")
     ap.add_argument("--patience", type=int, default=1)
+    ap.add_argument("--inproc", choices=["off", "auto", "all"], help="option inproc of every dtrace that an e2e test starts")
     ap.add_argument("--record", type=argparse.FileType("a"), default=None)
     ap.add_argument("--done", default="")
     ap.add_argument("--verbose", action="store_true")

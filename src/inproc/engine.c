@@ -53,7 +53,8 @@ static struct inproc_run *run_of(const struct engine_run *r)
 
 static bool inproc_takes(const struct unit *u, const char **ret_why)
 {
-	*ret_why = "only probes in the code of processes that descriptions name, with option inproc";
+	*ret_why =
+		"only probes in the code of processes that descriptions name, with option inproc";
 	return u->is_inproc;
 }
 
@@ -132,8 +133,8 @@ static void site_count(const struct inproc_run *r, struct inproc_site *s,
 	uint32_t n;
 
 	s->counter = 0;
-	if (entry->key && !p->exits && !p->checks_fs && r->only_cpu < 0 && is_data_near(p) &&
-	    ndata_counter_add(p->data, entry->map, entry->key, &n))
+	if (entry->key && !s->slot && !p->exits && !p->checks_fs && r->only_cpu < 0 &&
+	    is_data_near(p) && ndata_counter_add(p->data, entry->map, entry->key, &n))
 		s->counter = patch_data_addr(p->patch) + p->plan->counters_off + n * 8ull;
 }
 
@@ -142,14 +143,18 @@ static struct err *unit_compile(const struct inproc_run *r, const struct unit *u
 {
 	const struct native_target t = target_of(r);
 	struct native_code code = {0};
-	uint64_t at;
-	struct err *e = native_compile(u, &t, s->natives.data, s->natives.len, &code);
+	uint64_t at = 0;
+	struct err *e =
+		u->is_relay ? native_filter_compile(u, &t, s->natives.data, s->natives.len, &code)
+			    : native_compile(u, &t, s->natives.data, s->natives.len, &code);
 
 	if (e)
 		return e;
-	e = inproc_place(r->p, code.bytes, code.size, &at);
+	if (code.size)
+		e = inproc_place(r->p, code.bytes, code.size, &at);
 	for (uint32_t i = 0; i < s->list.len && !e; i++) {
-		s->list.data[i]->func = at + code.entries[i].func;
+		s->list.data[i]->func =
+			code.entries[i].func == NATIVE_NO_FILTER ? 0 : at + code.entries[i].func;
 		s->list.data[i]->number = code.entries[i].site;
 		s->list.data[i]->owner = u;
 		site_count(r, s->list.data[i], &code.entries[i]);
@@ -203,7 +208,8 @@ static struct err *inproc_load(struct engine_run *er, const struct unit *u, stru
 	l->unit = u;
 	l->next = r->units;
 	r->units = l;
-	inproc_note_fires(r->p, u);
+	if (!u->is_relay)
+		inproc_note_fires(r->p, u);
 	rings_make(r, u);
 	*ret = l;
 	return NULL;
@@ -278,9 +284,14 @@ struct stubs {
 	struct strbuf code;
 };
 
-/* The window with the bodies of this unit alone, and what they call. */
-static struct flow_window bodies_of(const struct inproc_file *f, const struct unit *u,
-				    const struct flow_window *w, struct stub_body *bodies)
+/*
+ * The window with the bodies of sites that a unit has, and what they call. A window belongs to the
+ * unit of the first of them, and has those of other units, too: a function's entry may have code in
+ * the process, and its return be relayed. All units are loaded before the first one is attached.
+ */
+static struct flow_window bodies_of(const struct inproc *p, const struct inproc_file *f,
+				    const struct unit *u, const struct flow_window *w,
+				    struct stub_body *bodies)
 {
 	struct flow_window own = *w;
 
@@ -289,8 +300,10 @@ static struct flow_window bodies_of(const struct inproc_file *f, const struct un
 		const struct inproc_site *s = &f->sites.data[w->bodies[i].site];
 		const struct flow_site *fs = &f->flow_sites.data[w->bodies[i].site];
 
-		if (s->owner != u)
+		if (!s->owner)
 			continue;
+		if (!own.nbodies && s->owner != u)
+			break;
 		bodies[own.nbodies] =
 			(struct stub_body){.kind = s->counter ? STUB_COUNT : STUB_CALL,
 					   .is_exit = fs->kind == FLOW_EXIT,
@@ -298,6 +311,11 @@ static struct flow_window bodies_of(const struct inproc_file *f, const struct un
 					   .func = s->func,
 					   .site = s->number,
 					   .pc = f->bias + fs->addr};
+		if (s->slot) {
+			bodies[own.nbodies].kind = STUB_RELAY;
+			bodies[own.nbodies].slot = inproc_slot_addr(p, s);
+			bodies[own.nbodies].pushed = s->is_entry ? w->pushed : 0;
+		}
 		own.bodies[own.nbodies++] = w->bodies[i];
 	}
 	return own;
@@ -327,13 +345,28 @@ static uint64_t word_add(struct stubs *to)
 	return word;
 }
 
-/* Makes the stub of a window, if the unit has a body in it. */
-static struct err *window_make(const struct inproc *p, const struct inproc_file *f,
+/* Makes the slots of those bodies that are relays. */
+static struct err *slots_make(struct inproc *p, const struct inproc_file *f,
+			      const struct flow_window *own, const struct stub *stub, taddr code)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < own->nbodies && !e; i++) {
+		const struct inproc_site *s = &f->sites.data[own->bodies[i].site];
+
+		if (s->slot)
+			e = inproc_slot_make(p, s, code + stub->goes_on[i]);
+	}
+	return e;
+}
+
+/* Makes the stub of a window, if it belongs to the unit. */
+static struct err *window_make(struct inproc *p, const struct inproc_file *f,
 			       const struct flow_window *w, struct loaded *l, struct stubs *to)
 {
 	struct stub_body bodies[FLOW_BODIES_MAX];
 	uint8_t code[STUB_SIZE_MAX];
-	struct flow_window own = bodies_of(f, l->unit, w, bodies);
+	struct flow_window own = bodies_of(p, f, l->unit, w, bodies);
 	struct stub_env env = stub_env_of(p);
 	struct patch_window window;
 	struct stub stub;
@@ -357,7 +390,7 @@ static struct err *window_make(const struct inproc *p, const struct inproc_file 
 	if (own.is_first_jump)
 		vec_push(&l->firsts, window.addr);
 	vec_push(&l->files, f);
-	return NULL;
+	return slots_make(p, f, &own, &stub, env.code);
 }
 
 static struct err *windows_make(struct inproc *p, struct loaded *l)
@@ -374,6 +407,8 @@ static struct err *windows_make(struct inproc *p, struct loaded *l)
 	}
 	if (!e)
 		e = inproc_place(p, stubs.code.data, stubs.code.len, &at);
+	if (!e)
+		e = inproc_slots_write(p);
 	strbuf_deinit(&stubs.code);
 	return e;
 }

@@ -32,9 +32,10 @@ struct inproc_site {
 	const struct flow_window *window;     /* NULL: it has none */
 	/* These are set when the unit that the engine runs is loaded. */
 	const struct unit *owner; /* that unit; NULL: the site is a uprobe */
-	uint64_t func;		  /* address of the code that the stub calls, */
+	uint64_t func;		  /* address of the code that the stub calls; of a relay: or 0 */
 	uint32_t number;	  /* and what it is passed */
 	taddr counter;		  /* of CPU 0: the stub only counts; 0: it calls */
+	uint32_t slot;		  /* of a relay: 1 + its number */
 };
 
 struct inproc_range {
@@ -96,6 +97,9 @@ struct inproc {
 	VEC(pid_t) children; /* whose memory has no jumps any more */
 	bool exits;	     /* clauses there may call exit(), after which nothing is counted */
 	bool *clauses;	     /* by index: those for which there is room; NULL: it was not entered */
+	struct place_file relays; /* the file of the slots */
+	struct strbuf slots;	  /* their code, as it is written there */
+	uint32_t nslots;	  /* given to sites */
 	/* Which clauses fire on which probes there: allows() of clause and probe, ascending. */
 	VEC(uint64_t) fires;
 };
@@ -120,6 +124,16 @@ struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_p
 
 /* Reads the mappings of the process again. */
 MUST_CHECK struct err *inproc_maps_renew(struct inproc *p);
+
+/* ---- relay.c --------------------------------------------------------------------------------- */
+
+void inproc_relays_deinit(struct inproc *p);
+/* The address of the slot of a site. */
+taddr inproc_slot_addr(const struct inproc *p, const struct inproc_site *s);
+/* Makes the slot of a site, for a stub that goes on at this address. */
+MUST_CHECK struct err *inproc_slot_make(struct inproc *p, const struct inproc_site *s,
+					taddr goes_on);
+MUST_CHECK struct err *inproc_slots_write(struct inproc *p);
 
 /* ---- process.c ------------------------------------------------------------------------------- */
 

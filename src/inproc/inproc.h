@@ -18,6 +18,7 @@
  *     survey.c    files, control flow, windows: what a site lacks
  *     later.c     files that come while the session runs, and where they are when they come again
  *     children.c  jumps that children have inherited
+ *     relay.c     sites that are handed to the engine in the kernel, by a uprobe in the region
  *     process.c   the process: region, layout of code and data, windows written and taken back
  *     engine.c    struct engine
  *
@@ -111,11 +112,13 @@ bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t 
 			 const struct layout *l, const char **ret_why);
 /*
  * Enters the process, with room for the code of so many sites, of INPROC_LATER more if has_later,
- * and for what the clauses use of the layout, which must live as long as p. clauses: by index,
- * whether code of it goes there, or may later. keeper: takes everything back if we are killed.
+ * for relays if there are some or may be some when it is known what the process lacks, and for what
+ * the clauses use of the layout, which must live as long as p. clauses: by index, whether code of
+ * it goes there, or may later. keeper: takes everything back if we are killed.
  */
 MUST_CHECK struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites,
-				    bool has_later, const bool *clauses, struct keeper *keeper);
+				    bool has_relays, bool has_later, const bool *clauses,
+				    struct keeper *keeper);
 #define INPROC_LATER 8192u
 /*
  * Why clause i of the unit cannot run in the process, after it was entered: what it reads was not
@@ -149,3 +152,33 @@ MUST_CHECK struct err *inproc_survey_later(struct inproc *p, const struct unit *
 					   const char **ret_lacks);
 /* Forgets the files of a unit that was surveyed, and is unloaded. */
 void inproc_forget_unit(struct inproc *p, const struct unit *u);
+
+/* ---- relays (relay.c) ------------------------------------------------------------------------ */
+
+/*
+ * A site is relayed if a jump can be written at it, and its clauses run in the kernel: the jump
+ * leads to a stub that tests a filter (native/native.h), and then executes a nop in the region,
+ * where the kernel's engine has its uprobe. Two units stand for such sites:
+ *
+ *     the one that relays    unit.is_relay: has the sites, and is this engine's
+ *     the one that runs      has a slot of the region for each of them, and is the kernel's
+ *                            (match_relay_unit())
+ */
+
+/*
+ * Why a site of probe i of the unit, at which a jump can be written, is not relayed: a uprobe at it
+ * sees more, or costs no more (static). NULL: it is. Before inproc_enter().
+ */
+const char *inproc_relay_lack(const struct inproc *p, const struct unit *u, uint32_t i,
+			      const struct place_site *s, const struct layout *l);
+/*
+ * After inproc_enter(): whether there can be relays. *ret_why, which lives as p: why the process
+ * has refused them; NULL: it was not asked.
+ */
+bool inproc_has_relays(const struct inproc *p, const char **ret_why);
+/*
+ * Gives the sites of a unit that relays their slots, in the order of its probes and their sites;
+ * the file lives as long as p. ret_pcs has room for a word a site: ret->pcs.
+ */
+void inproc_relays_place(struct inproc *p, const struct unit *u, struct relay_slots *ret,
+			 uint64_t *ret_pcs);

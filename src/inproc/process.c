@@ -94,6 +94,7 @@ void inproc_destroy(struct inproc *p)
 	vec_deinit(&p->fires);
 	free(p->clauses);
 	vec_deinit(&p->children);
+	inproc_relays_deinit(p);
 	inproc_files_destroy(p);
 	free(p);
 }
@@ -454,8 +455,8 @@ static struct err *thread_blocks_check(struct inproc *p)
 			"-x inproc=auto or off, or -p once it runs");
 }
 
-struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites, bool has_later,
-			 const bool *clauses, struct keeper *keeper)
+struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites, bool has_relays,
+			 bool has_later, const bool *clauses, struct keeper *keeper)
 {
 	uint32_t nclauses, nwindows = nsites + (has_later ? INPROC_LATER : 0);
 	struct patch_opts opts = {.windows = nwindows,
@@ -471,6 +472,8 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 					why),
 				EDT_NOTSUP);
 	p->has_tid = tid_offset_find(p);
+	if (has_relays || !p->has_tid)
+		opts.slots = nsites;
 	e = thread_blocks_check(p);
 	if (!e && !p->has_maps)
 		e = inproc_maps_renew(p);

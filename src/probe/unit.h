@@ -73,6 +73,13 @@ struct unit_probe {
 	uint64_t *mask;
 };
 
+/* Slots of relays, in a file: the i-th one is at (first + i) * size, for the site at pcs[i]. */
+struct relay_slots {
+	const struct place_file *file;
+	uint32_t first, size;
+	const uint64_t *pcs; /* in the process */
+};
+
 struct unit {
 	const char *name; /* of the kind of place (place_traits.name), for messages */
 	struct place place;

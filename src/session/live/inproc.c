@@ -3,9 +3,10 @@
  * Which sites of probes in code go to the engine in the process (option inproc).
  *
  * A site goes there if a jump can be written at it, and if all clauses of its probe have code
- * there. Clauses that share variables stay in one engine (match/together.h): as soon as one site of
- * one of them has to be a uprobe, all of their sites are. Each such decision may bring others with
- * it, so they are repeated until nothing changes.
+ * there. If only the jump can be written, the site may be relayed: its clauses run in the kernel
+ * (live/relay.c). Clauses that share variables stay in one engine (match/together.h): as soon as
+ * one site of one of them runs in the kernel, all of their sites do. Each such decision may bring
+ * others with it, so they are repeated until nothing changes.
  *
  * Each process that descriptions name has sites, refusals and units of its own. Clauses that share
  * variables of threads only are decided for each process alone, because a thread is of one; clauses
@@ -19,51 +20,17 @@
 
 #include "inproc/inproc.h"
 #include "provider/arrivals.h"
-#include "session/live/live.h"
+#include "session/live/division.h"
 #include "session/match/together.h"
 #include "target/control.h"
 
 static const char shared_why[] = "share variables with uprobes";
 static const char spanning_why[] = "share variables with probes of other processes";
 
-#define OWNER_NONE UINT32_MAX
-
 static bool follows_children(const struct live *live)
 {
 	return live->opts->val[OPT_follow] == FOLLOW_OPT_FORK;
 }
-
-/* A unit of probes in code whose sites are divided. */
-struct candidate {
-	struct session_unit *unit;
-	uint32_t nsites;
-	const char **lacks; /* by site: why it is a uprobe; NULL: it is in the process */
-	uint32_t *owners;   /* by site: the index of its process; OWNER_NONE: of none, or of all */
-	uint8_t *takes;
-	/* By process, and clause of the unit: NULL: it has code there. */
-	const char **refusals;
-};
-
-/* A process that descriptions name. */
-struct division_process {
-	struct inproc *inproc; /* NULL: nothing of it is in the process, because of lack */
-	pid_t pid;
-	const char *lack;
-};
-
-struct division {
-	struct live *live;
-	VEC(struct division_process) processes;
-	VEC(struct candidate) candidates;
-	uint32_t nclauses; /* of the session */
-	uint32_t *roots;   /* by clause: the first of those with which it shares variables */
-	bool *shares;	   /* by clause: it uses variables that bind it */
-	bool *has_globals; /* by root: they are not of threads only */
-	bool *spans;	   /* by root: they are not, and it has sites in several processes */
-	bool *is_bound;	   /* by root, and process: its clauses must run in the kernel */
-	bool *is_later;	   /* by process, and clause: it may get code that is mapped later */
-	bool has_changed;
-};
 
 /* ---- clauses that share variables ----------------------------------------------------------- */
 
@@ -193,6 +160,7 @@ static struct err *candidate_add(struct division *d, struct session_unit *u)
 	c->lacks = xcalloc(MAX(n, 1u), sizeof(*c->lacks));
 	c->owners = xcalloc(MAX(n, 1u), sizeof(*c->owners));
 	c->takes = xcalloc(MAX(n, 1u), 1);
+	c->relayed = xcalloc(MAX(n, 1u), sizeof(*c->relayed));
 	c->refusals = xcalloc(MAX(u->unit.nclauses * d->processes.len, 1u), sizeof(*c->refusals));
 	memset(c->owners, 0xff, n * sizeof(*c->owners)); /* OWNER_NONE */
 	for (uint32_t i = 0; i < d->processes.len && !e; i++) {
@@ -231,7 +199,7 @@ static const char *point_refusal(const struct division *d, const struct candidat
 	return NULL;
 }
 
-/* A site of the probe in the process, or in all of them, is a uprobe. */
+/* A site of the probe in the process, or in all of them, runs in the kernel. */
 static void point_bind(struct division *d, const struct unit *u, const struct unit_probe *p,
 		       uint32_t process)
 {
@@ -240,7 +208,7 @@ static void point_bind(struct division *d, const struct unit *u, const struct un
 			clause_bind(d, clause_index(u, i), process);
 }
 
-/* Decides about the sites of a unit, and binds the clauses of those that are uprobes. */
+/* Decides about the sites of a unit, and binds the clauses of those that run in the kernel. */
 static void candidate_decide(struct division *d, struct candidate *c)
 {
 	const struct unit *u = &c->unit->unit;
@@ -257,10 +225,14 @@ static void candidate_decide(struct division *d, struct candidate *c)
 			if (known == n || owner != c->owners[site - k + known])
 				why = point_refusal(d, c, &u->probes[i], owner);
 			known = k;
-			if (!c->lacks[site])
-				c->lacks[site] = why;
-			c->takes[site] = !c->lacks[site];
-			if (c->takes[site] || (bound < n && owner == c->owners[site - k + bound]))
+			c->relayed[site] = NULL;
+			if (why && !c->lacks[site])
+				division_relay(d, c, i, k, site, why);
+			c->takes[site] = c->lacks[site]	    ? SITE_UPROBE
+					 : c->relayed[site] ? SITE_RELAYED
+							    : SITE_NATIVE;
+			if (c->takes[site] == SITE_NATIVE ||
+			    (bound < n && owner == c->owners[site - k + bound]))
 				continue;
 			point_bind(d, u, &u->probes[i], owner);
 			bound = k;
@@ -268,14 +240,13 @@ static void candidate_decide(struct division *d, struct candidate *c)
 	}
 }
 
-/* How many sites of a process go there. */
-static uint32_t division_count(const struct division *d, uint32_t process)
+uint32_t division_count(const struct division *d, uint32_t process, enum site_way way)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < d->candidates.len; i++)
 		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++)
-			n += d->candidates.data[i].takes[k] &&
+			n += d->candidates.data[i].takes[k] == way &&
 			     d->candidates.data[i].owners[k] == process;
 	return n;
 }
@@ -288,7 +259,7 @@ static void division_refuse(struct division *d, uint32_t process, const char *wh
 		for (uint32_t k = 0; k < c->nsites; k++) {
 			if (c->owners[k] != process)
 				continue;
-			c->takes[k] = 0;
+			c->takes[k] = SITE_UPROBE;
 			c->lacks[k] = c->lacks[k] ? c->lacks[k] : why;
 		}
 	}
@@ -312,6 +283,7 @@ static void division_end(struct division *d)
 		free(d->candidates.data[i].lacks);
 		free(d->candidates.data[i].owners);
 		free(d->candidates.data[i].takes);
+		free(d->candidates.data[i].relayed);
 		free(d->candidates.data[i].refusals);
 	}
 	vec_deinit(&d->candidates);
@@ -356,12 +328,12 @@ static int by_count(const void *a, const void *b)
 }
 
 static void site_tell(const struct division *d, const struct unit_probe *p,
-		      const struct place_site *s, const char *why)
+		      const struct place_site *s, const char *way, const char *why)
 {
 	const struct probe *pr = d->live->match->enabled[p->id.probe_idx];
 
-	report_adjusted(d->live->report, "%s:%s:%s:%s at offset %" PRIx64 " of '%s': uprobe: %s",
-			pr->prov, pr->mod, pr->func, pr->name, s->off, s->file->name, why);
+	report_adjusted(d->live->report, "%s:%s:%s:%s at offset %" PRIx64 " of '%s': %s: %s",
+			pr->prov, pr->mod, pr->func, pr->name, s->off, s->file->name, way, why);
 }
 
 static void division_tell_sites(const struct division *d)
@@ -375,53 +347,78 @@ static void division_tell_sites(const struct division *d)
 
 			for (uint32_t j = 0; j < p->code->sites.len; j++, site++)
 				if (c->lacks[site])
-					site_tell(d, p, &p->code->sites.data[j], c->lacks[site]);
+					site_tell(d, p, &p->code->sites.data[j], "uprobe",
+						  c->lacks[site]);
+				else if (c->relayed[site])
+					site_tell(d, p, &p->code->sites.data[j], "relayed",
+						  c->relayed[site]);
 		}
 	}
 }
 
-void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const char *const *lacks,
-		      uint32_t nlacks)
+static uint32_t whys_count(const struct live_whys *w)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->len; i++)
+		n += w->data[i] != NULL;
+	return n;
+}
+
+/* Adds how many places have which reason. */
+static void whys_add(struct strbuf *text, const struct live_whys *w)
 {
 	reason_vec reasons = {0};
-	struct strbuf text = {0};
-	uint32_t nuprobes = 0;
 
-	for (uint32_t i = 0; i < nlacks; i++)
-		if (lacks[i])
-			reason_count(&reasons, lacks[i]);
+	for (uint32_t i = 0; i < w->len; i++)
+		if (w->data[i])
+			reason_count(&reasons, w->data[i]);
 	if (reasons.len)
 		qsort(reasons.data, reasons.len, sizeof(*reasons.data), by_count);
-	for (uint32_t i = 0; i < reasons.len; i++) {
-		strbuf_addf(&text, "%s%" PRIu32 " %s", i ? ", " : " (", reasons.data[i].n,
+	for (uint32_t i = 0; i < reasons.len; i++)
+		strbuf_addf(text, "%s%" PRIu32 " %s", i ? ", " : " (", reasons.data[i].n,
 			    reasons.data[i].why);
-		nuprobes += reasons.data[i].n;
-	}
 	if (reasons.len)
-		strbuf_addf(&text, ")");
-	report_adjusted(live->report,
-			"%" PRIu32 " places probed in process %d itself, %" PRIu32 " by uprobes%s",
-			n, (int)pid, nuprobes, strbuf_text(&text));
-	strbuf_deinit(&text);
+		strbuf_addf(text, ")");
 	vec_deinit(&reasons);
+}
+
+void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const struct live_whys *lacks,
+		      const struct live_whys *relayed)
+{
+	uint32_t nrelayed = whys_count(relayed);
+	struct strbuf text = {0};
+
+	strbuf_addf(&text, "%" PRIu32 " places probed in process %d itself, %" PRIu32 " by uprobes",
+		    n, (int)pid, whys_count(lacks));
+	whys_add(&text, lacks);
+	if (nrelayed)
+		strbuf_addf(&text, ", %" PRIu32 " relayed to the kernel", nrelayed);
+	whys_add(&text, relayed);
+	report_adjusted(live->report, "%s", strbuf_text(&text));
+	strbuf_deinit(&text);
 }
 
 /* Says how many places of a process are probed in which way, and why; the first has the rest. */
 static void division_tell(const struct division *d, uint32_t process)
 {
-	VEC(const char *) lacks = {0};
+	VEC(const char *) lacks = {0}, relayed = {0};
 
 	for (uint32_t i = 0; i < d->candidates.len; i++)
 		for (uint32_t k = 0; k < d->candidates.data[i].nsites; k++) {
 			const struct candidate *c = &d->candidates.data[i];
 
-			if (c->lacks[k] && (c->owners[k] == process ||
-					    (c->owners[k] == OWNER_NONE && process == 0)))
-				vec_push(&lacks, c->lacks[k]);
+			if (c->owners[k] != process && (c->owners[k] != OWNER_NONE || process))
+				continue;
+			vec_push(&lacks, c->lacks[k]);
+			vec_push(&relayed, c->relayed[k]);
 		}
-	live_tell_places(d->live, d->processes.data[process].pid, division_count(d, process),
-			 lacks.data, lacks.len);
+	live_tell_places(d->live, d->processes.data[process].pid,
+			 division_count(d, process, SITE_NATIVE),
+			 &(struct live_whys){lacks.data, lacks.len},
+			 &(struct live_whys){relayed.data, relayed.len});
 	vec_deinit(&lacks);
+	vec_deinit(&relayed);
 }
 
 /* ---- dividing ------------------------------------------------------------------------------- */
@@ -446,7 +443,8 @@ static void division_clauses(const struct division *d, uint32_t process, bool *r
 			bool is_there = false;
 
 			for (uint32_t j = 0; j < u->probes[k].code->sites.len; j++, site++)
-				is_there |= c->takes[site] && c->owners[site] == process;
+				is_there |=
+					c->takes[site] == SITE_NATIVE && c->owners[site] == process;
 			for (uint32_t j = 0; j < u->nclauses && is_there; j++)
 				if (u->probes[k].mask[j / 64] >> (j % 64) & 1)
 					ret[clause_index(u, j)] = true;
@@ -475,7 +473,8 @@ static struct err *process_enter(struct division *d, uint32_t process)
 {
 	const struct division_process *dp = &d->processes.data[process];
 	struct live *live = d->live;
-	uint32_t n = division_count(d, process);
+	uint32_t nrelayed = division_count(d, process, SITE_RELAYED);
+	uint32_t n = division_count(d, process, SITE_NATIVE) + nrelayed;
 	CLEANUP(free) bool *clauses = xcalloc(MAX(d->nclauses, 1u), sizeof(*clauses));
 	struct proc *target = target_find(live, dp->pid);
 	struct keeper *keeper;
@@ -493,7 +492,8 @@ static struct err *process_enter(struct division *d, uint32_t process)
 	if (!e)
 		e = attachments_keeper(live->attachments, &keeper);
 	if (!e)
-		e = inproc_enter(dp->inproc, live->match->layout, n, has_later, clauses, keeper);
+		e = inproc_enter(dp->inproc, live->match->layout, n, nrelayed > 0, has_later,
+				 clauses, keeper);
 	if (!e)
 		return NULL;
 	if (live->opts->val[OPT_inproc] == INPROC_ALL)
@@ -594,7 +594,7 @@ static struct err *division_decide(struct division *d)
 /* Clauses that read what was not found in their process are uprobes. */
 static void division_check_targets(struct division *d)
 {
-	bool is_lacking = false;
+	bool is_lacking = division_check_relays(d);
 
 	for (uint32_t i = 0; i < d->candidates.len; i++) {
 		struct candidate *c = &d->candidates.data[i];
@@ -618,7 +618,7 @@ static void division_check_targets(struct division *d)
 void live_unit_to_kernel(struct session_unit *u)
 {
 	u->engine = NULL;
-	u->unit.is_inproc = false;
+	u->unit.is_inproc = u->unit.is_relay = false;
 	u->unit.inproc_pid = 0;
 }
 
@@ -818,28 +818,6 @@ static struct err *process_prepare(struct division *d, uint32_t process)
 	return NULL;
 }
 
-/* Divides a unit among the processes and the kernel. */
-static void candidate_divide(const struct division *d, struct candidate *c)
-{
-	CLEANUP(free) uint8_t *takes = xcalloc(MAX(c->nsites, 1u), 1);
-	CLEANUP(free) bool *gone = xcalloc(MAX(c->nsites, 1u), sizeof(*gone));
-
-	for (uint32_t i = 0; i < d->processes.len; i++) {
-		uint32_t n = 0;
-
-		for (uint32_t k = 0; k < c->nsites; k++) {
-			bool goes = c->takes[k] && c->owners[k] == i;
-
-			if (!gone[k])
-				takes[n++] = goes;
-			gone[k] |= goes;
-		}
-		if (n)
-			(void)match_divide_unit(d->live->match, c->unit, takes,
-						(uint32_t)d->processes.data[i].pid);
-	}
-}
-
 /* Children have uprobes where their parents have jumps; these units come after all others. */
 static void twins_make(struct match *m)
 {
@@ -868,6 +846,7 @@ struct err *live_divide_units(struct live *live)
 		e = process_prepare(&d, i);
 	processes_find_later(&d);
 	division_begin(&d);
+	division_begin_relays(&d);
 	if (!e)
 		e = division_decide(&d);
 	if (!e)

@@ -93,7 +93,8 @@ static void late_tell(const struct late *d)
 	for (uint32_t i = 0; i < d->nsites; i++)
 		n += !d->lacks[i];
 	if (opt_flag(d->live->opts, OPT_inprocsum))
-		live_tell_places(d->live, inproc_pid(d->inproc), n, d->lacks, d->nsites);
+		live_tell_places(d->live, inproc_pid(d->inproc), n,
+				 &(struct live_whys){d->lacks, d->nsites}, &(struct live_whys){0});
 }
 
 /* Divides the unit; *ret: the part in the process, which may be all of it; NULL: there is none. */

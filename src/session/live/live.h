@@ -116,9 +116,14 @@ MUST_CHECK struct err *live_make_layout(struct live *live, bool has_pids);
 MUST_CHECK struct err *live_divide_units(struct live *live);
 /* Lets a unit that the engine in the process has given up go to another one. */
 void live_unit_to_kernel(struct session_unit *u);
-/* Says how many places are probed in the process, and why others (lacks, NULL: none) are not. */
-void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const char *const *lacks,
-		      uint32_t nlacks);
+/* Reasons, one a site; NULL: it has none. */
+struct live_whys {
+	const char *const *data;
+	uint32_t len;
+};
+/* Says how many places are probed in the process, and why others are uprobes, or are relayed. */
+void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const struct live_whys *lacks,
+		      const struct live_whys *relayed);
 /* With several processes: says which of them has had drops of its own. After the last drain. */
 void live_tell_inproc_drops(const struct live *live);
 /* The process whose engine has a unit, of which unit.is_inproc is true. */

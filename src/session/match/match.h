@@ -164,12 +164,10 @@ struct session_unit *match_divide_unit(struct match *m, struct session_unit *u,
 void match_make_twin(struct match *m, struct session_unit *u);
 /*
  * Makes the unit that runs the clauses of one that relays, which match_divide_unit() has returned
- * and unit.is_relay is set of. Its sites are the slots of those, in their order: slot i is at i *
- * slot_size of the file, and stands for the site at pcs[i] in the process. Each is a probe of the
- * unit with a key of its own; identity, clauses and arguments are those of the site.
+ * and unit.is_relay is set of. Its sites are the slots of those, in their order. Each is a probe of
+ * the unit with a key of its own; identity, clauses and arguments are those of the site.
  */
 struct session_unit *match_relay_unit(struct match *m, const struct session_unit *of,
-				      const struct place_file *file, uint32_t slot_size,
-				      const uint64_t *pcs);
+				      const struct relay_slots *slots);
 /* Takes a unit that was added later, and is unloaded, out of the match, and frees it. */
 void match_drop_unit(struct match *m, struct session_unit *u);

@@ -21,8 +21,7 @@ static const struct place_code *slot_code(struct arena *a, const struct place_co
 }
 
 struct session_unit *match_relay_unit(struct match *m, const struct session_unit *of,
-				      const struct place_file *file, uint32_t slot_size,
-				      const uint64_t *pcs)
+				      const struct relay_slots *slots)
 {
 	struct session_unit *u = unit_create(m, &of->unit.place);
 	uint32_t n = 0;
@@ -37,8 +36,9 @@ struct session_unit *match_relay_unit(struct match *m, const struct session_unit
 
 			/* not in by_key: it is no number of a provider */
 			slot.key = n;
-			slot.relay_pc = pcs[n];
-			slot.code = slot_code(u->arena, p->code, k, file, (uint64_t)n * slot_size);
+			slot.relay_pc = slots->pcs[n];
+			slot.code = slot_code(u->arena, p->code, k, slots->file,
+					      (uint64_t)(slots->first + n) * slots->size);
 			vec_push(&u->points, slot);
 		}
 	}

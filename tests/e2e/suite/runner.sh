@@ -61,7 +61,7 @@ import sys, types
 sys.path.insert(0, sys.argv[1])
 sys.dont_write_bytecode = True
 import run
-opts = types.SimpleNamespace(build=sys.argv[2], only=None, full=False, no_kernel=False, sanitized="", bless=False)
+opts = types.SimpleNamespace(build=sys.argv[2], only=None, full=False, no_kernel=False, sanitized="", bless=False, inproc=None)
 assert run.test_e2e("long", sys.argv[3], opts).status == "skip"
 opts.full = True
 assert run.test_e2e("long", sys.argv[3], opts).status == "pass"

@@ -176,22 +176,24 @@ static void test_ends(void)
 /* The unit that runs the clauses of one that relays: a probe for each of its sites. */
 static void test_relays(void)
 {
-	static const struct place_file slots;
+	static const struct place_file file;
 	const uint64_t pcs[3] = {0x1000, 0x2000, 0x3000};
+	const struct relay_slots slots = {&file, 5, 8, pcs};
 	const uint8_t takes[4] = {0, 1, 1, 1};
 	struct fixture f;
-	struct session_unit *u = unit_make(&f), *relays = match_divide_unit(&f.m, u, takes), *runs;
+	struct session_unit *u = unit_make(&f), *relays = match_divide_unit(&f.m, u, takes, 7),
+			    *runs;
 	bool is_same = true;
 
 	relays->unit.is_relay = true;
-	runs = match_relay_unit(&f.m, relays, &slots, 8, pcs);
+	runs = match_relay_unit(&f.m, relays, &slots);
 	ok(f.m.units.len == 3 && !runs->unit.is_inproc && !runs->unit.is_relay,
 	   "it is another unit, of the kernel");
-	is_str(unit_text(runs), "0:3:0 1:3:8 2:5:16 c0 c1 c2 ", "its sites are the slots");
+	is_str(unit_text(runs), "0:3:40 1:3:48 2:5:56 c0 c1 c2 ", "its sites are the slots");
 	for (uint32_t i = 0; i < runs->unit.nprobes; i++) {
 		const struct unit_probe *p = &runs->unit.probes[i];
 
-		is_same &= p->relay_pc == pcs[i] && p->code->sites.data[0].file == &slots &&
+		is_same &= p->relay_pc == pcs[i] && p->code->sites.data[0].file == &file &&
 			   p->id.probe_idx == (i < 2 ? 1 : 2);
 	}
 	ok(is_same, "each has the identity of its probe, and the address of its site");

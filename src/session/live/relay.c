@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sites that are relayed: a jump is written at them, and their clauses run in the kernel all the
+ * same (inproc/inproc.h).
+ *
+ * For variables that clauses share such a site is a uprobe: it binds their other sites to the
+ * kernel. It is relayed where that costs less than a uprobe at the site.
+ */
+#include "inproc/inproc.h"
+#include "session/live/division.h"
+
+void division_begin_relays(struct division *d)
+{
+	const struct live *live = d->live;
+	const char *why = NULL;
+
+	if (live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
+		why = "of scripts that follow children";
+	else if (live->stack_needs.has_walks && !stacks_tables_size(live->stacks))
+		why = "walk stacks by frame pointers";
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		d->processes.data[i].relay_lack = why;
+}
+
+void division_relay(const struct division *d, const struct candidate *c, uint32_t i, uint32_t k,
+		    uint32_t site, const char *why)
+{
+	const struct unit *u = &c->unit->unit;
+	const struct division_process *dp =
+		c->owners[site] == OWNER_NONE ? NULL : &d->processes.data[c->owners[site]];
+	const char *lack = dp ? dp->relay_lack : why;
+
+	if (!lack && (dp->has_no_slots || !dp->inproc))
+		lack = why;
+	if (!lack)
+		lack = inproc_relay_lack(dp->inproc, u, i, &u->probes[i].code->sites.data[k],
+					 d->live->match->layout);
+	if (lack)
+		c->lacks[site] = lack;
+	else
+		c->relayed[site] = why;
+}
+
+/* Whether sites of the process that were to be relayed cannot be. */
+static bool process_check_relays(const struct division *d, uint32_t process)
+{
+	struct division_process *dp = &d->processes.data[process];
+	const char *why;
+
+	if (!dp->inproc || !inproc_is_entered(dp->inproc) || inproc_has_relays(dp->inproc, &why))
+		return false;
+	if (why)
+		dp->relay_lack = arena_strdup(d->live->arena, why);
+	dp->has_no_slots = true;
+	return division_count(d, process, SITE_RELAYED) > 0;
+}
+
+bool division_check_relays(struct division *d)
+{
+	bool is_lacking = false;
+
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		is_lacking |= process_check_relays(d, i);
+	return is_lacking;
+}
+
+/* Takes the sites of a process that are probed in one way out of what is left of the unit. */
+static struct session_unit *sites_divide(const struct division *d, struct candidate *c,
+					 uint32_t process, enum site_way way, bool *gone)
+{
+	CLEANUP(free) uint8_t *takes = xcalloc(MAX(c->nsites, 1u), 1);
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < c->nsites; k++) {
+		bool goes = c->takes[k] == way && c->owners[k] == process;
+
+		if (!gone[k])
+			takes[n++] = goes;
+		gone[k] |= goes;
+	}
+	return n ? match_divide_unit(d->live->match, c->unit, takes,
+				     (uint32_t)d->processes.data[process].pid)
+		 : NULL;
+}
+
+/* Makes the unit that runs the clauses of one that relays. */
+static void relays_make(const struct division *d, struct session_unit *relays, uint32_t process,
+			uint32_t nsites)
+{
+	CLEANUP(free) uint64_t *pcs = xcalloc(MAX(nsites, 1u), sizeof(*pcs));
+	struct relay_slots slots;
+
+	relays->unit.is_relay = true;
+	inproc_relays_place(d->processes.data[process].inproc, &relays->unit, &slots, pcs);
+	(void)match_relay_unit(d->live->match, relays, &slots);
+}
+
+void candidate_divide(const struct division *d, struct candidate *c)
+{
+	CLEANUP(free) bool *gone = xcalloc(MAX(c->nsites, 1u), sizeof(*gone));
+
+	for (uint32_t i = 0; i < d->processes.len; i++) {
+		struct session_unit *relays;
+
+		(void)sites_divide(d, c, i, SITE_NATIVE, gone);
+		relays = sites_divide(d, c, i, SITE_RELAYED, gone);
+		if (relays)
+			relays_make(d, relays, i, c->nsites);
+	}
+}
