@@ -94,8 +94,9 @@ struct ngen {
 /* ---- what clauses need (needs.c) ------------------------------------------------------------- */
 
 struct ngen_needs {
-	uint32_t args;	/* bit n: argN */
-	uint32_t names; /* bit n: probeprov, mod, func, name */
+	uint32_t args;		 /* bit n: argN */
+	uint32_t names;		 /* bit n: probeprov, mod, func, name */
+	uint32_t compared_names; /* those that are more than a key or a field of a record */
 	bool probe, epid, time, tls, faults, exits, cpu, tid, ucaller, this_vars, records, pushed;
 	uint32_t regs; /* bit n: uregs[n] */
 	uint32_t key_size, rec_size;

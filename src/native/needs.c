@@ -69,6 +69,11 @@ static void element_need(struct ngen_needs *n, const struct layout *l, dif_insn 
 /* What it reads that is no variable of the program. */
 static void difo_need_builtins(struct ngen_needs *n, const struct difo *d)
 {
+	bool is_name =
+		difo_is_builtin(d) >= DIF_VAR_PROBEPROV && difo_is_builtin(d) <= DIF_VAR_PROBENAME;
+	uint32_t before = n->names;
+
+	n->names = 0;
 	for (uint32_t i = 0; i < d->code_len; i++) {
 		dif_insn insn = d->code[i];
 
@@ -77,6 +82,8 @@ static void difo_need_builtins(struct ngen_needs *n, const struct difo *d)
 		if (DIF_INSN_OP(insn) == DIF_OP_LDGA)
 			array_need(n, d, i);
 	}
+	n->compared_names |= is_name ? 0 : n->names;
+	n->names |= before;
 }
 
 static void difo_need(struct ngen_needs *n, const struct layout *l, const struct difo *d)
@@ -123,6 +130,7 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 
 	n->args |= own.args;
 	n->names |= own.names;
+	n->compared_names |= own.compared_names;
 	n->regs |= own.regs;
 	n->probe |= own.probe;
 	n->epid |= own.epid;

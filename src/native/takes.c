@@ -437,15 +437,19 @@ static void spot_check(struct takes *t, enum code_spot spot)
 	BUG("spot %d of a probe", (int)spot);
 }
 
-/* A name that is longer than a string is cut by the kernel's engine; "" is NULL here. */
-static void name_check(struct takes *t, uint32_t names, const struct unit_identity *id)
+/*
+ * "" is NULL here. A name that is longer than a string is cut by the kernel's engine where it is
+ * compared; as a key or in a record it is a number in both.
+ */
+static void name_check(struct takes *t, const struct ngen_needs *n, const struct unit_identity *id)
 {
 	for (uint32_t k = 0; k < ARRAY_LEN(id->names); k++) {
-		if (!(names >> k & 1))
+		if (!(n->names >> k & 1))
 			continue;
 		if (!id->names[k] || id->names[k] & RT_NAME_PID)
 			takes_refuse(t, "a name of a probe depends on the process");
-		else if (strlen(strtab_get(t->l->strtab, id->names[k])) >= t->l->strsize)
+		else if (n->compared_names >> k & 1 &&
+			 strlen(strtab_get(t->l->strtab, id->names[k])) >= t->l->strsize)
 			takes_refuse(t, "a name of a probe is longer than strsize");
 	}
 }
@@ -458,10 +462,10 @@ static void names_check(struct takes *t)
 	for (uint32_t i = 0; i < u->nclauses; i++)
 		ngen_needs(&n, t->l, u->clauses[i].layout);
 	for (uint32_t i = 0; n.names && i < u->nprobes; i++)
-		name_check(t, n.names, &u->probes[i].id);
+		name_check(t, &n, &u->probes[i].id);
 	for (uint32_t i = 0; n.names && i < u->nclauses; i++)
 		if (u->clauses[i].as)
-			name_check(t, n.names, u->clauses[i].as);
+			name_check(t, &n, u->clauses[i].as);
 	if (n.key_size + n.rec_size + (n.this_vars ? t->l->this_size : 0) > NATIVE_STACK_MAX / 2)
 		takes_refuse(t,
 			     "its records, keys and variables take too much of the thread's stack");

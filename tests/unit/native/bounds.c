@@ -290,6 +290,32 @@ static void test_takes(void)
 	}
 }
 
+/* A name that is longer than strsize is cut where it is compared, and nowhere else. */
+static void test_long_names(void)
+{
+	static const struct {
+		const char *text;
+		bool is_taken;
+	} rows[] = {
+		{"pid1:a.out:f:entry { @[probemod] = count(); }", true},
+		{"pid1:a.out:f:entry { @[probemod, probefunc] = count(); trace(probemod); }", true},
+		{"pid1:a.out:f:entry /probemod == \"x\"/ { @ = count(); }", false},
+		{"pid1:a.out:f:entry /probefunc == \"f\"/ { @[probemod] = count(); }", true},
+		{"pid1:a.out:f:entry { a[probemod] = 1; @[probemod] = count(); }", false},
+	};
+
+	for (uint32_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct nx *x = nx_create(rows[i].text);
+		const char *why = "";
+
+		x->opts.strsize = 4;
+		nx_lay_out(x);
+		ok(native_takes(&x->unit, x->layout, &why) == rows[i].is_taken, "%s %s",
+		   rows[i].text, why);
+		nx_destroy(x);
+	}
+}
+
 static void test_errors(void)
 {
 	struct nx *x = nx_create("pid1:a.out:f:entry { trace(1 / arg0); }");
@@ -366,6 +392,7 @@ int main(void)
 	test_instructions();
 	test_shared();
 	test_takes();
+	test_long_names();
 	test_errors();
 	test_reads();
 	test_cost();
