@@ -443,14 +443,20 @@ static struct err *data_fill(struct inproc *p, const struct layout *l)
 
 /* ---- entering -------------------------------------------------------------------------------- */
 
-/* Threads may have no thread block yet: the code can ask for it only where the kernel allows. */
+/*
+ * Threads may have no thread block yet. Uprobes see what these do, and our code drops it; with the
+ * option all it is asked for, if the kernel lets code ask for blocks.
+ */
 static struct err *thread_blocks_check(struct inproc *p)
 {
-	if (!p->checks_fs || getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)
+	bool may_ask = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE;
+
+	if (!p->checks_fs || (may_ask && p->opts.mode == INPROC_ALL))
 		return NULL;
-	return err_hint(err_code(err_new("process %d has not made its thread blocks yet, and this "
-					 "kernel lets no code ask for them",
-					 (int)p->opts.pid),
+	return err_hint(err_code(err_new("process %d has not made its thread blocks yet%s",
+					 (int)p->opts.pid,
+					 may_ask ? ""
+						 : ", and this kernel lets no code ask for them"),
 				 EDT_NOTSUP),
 			"-x inproc=auto or off, or -p once it runs");
 }

@@ -254,6 +254,22 @@ static void cpu_find(struct ngen *g, uint32_t done)
 	x86_store(&g->x, 8, on_stack(g->stack.cpu), RAX);
 }
 
+/* A thread without a block has no CPU and no number: its firing is dropped, and counted as that. */
+static void block_check(struct ngen *g, const struct ngen_needs *n, uint32_t done)
+{
+	uint32_t has_block = x86_label(&g->x);
+	uint64_t off = n->records ? offsetof(struct blob_cpu, drops)
+				  : offsetof(struct blob_cpu, agg_drops);
+
+	x86_rdfsbase(&g->x, RAX);
+	x86_test(&g->x, RAX, RAX);
+	x86_jcc(&g->x, X86_NE, has_block);
+	if (!g->t->is_filter) /* else the kernel runs the clauses */
+		x86_lock_add_imm(&g->x, in_data(g->t->plan->cpus_off + off), 1);
+	x86_jmp(&g->x, done);
+	x86_here(&g->x, has_block);
+}
+
 static void begin_emit(struct ngen *g, const struct ngen_needs *n, uint32_t done)
 {
 	x86_mov(&g->x, R15, RDI);
@@ -265,11 +281,8 @@ static void begin_emit(struct ngen *g, const struct ngen_needs *n, uint32_t done
 		x86_imm(&g->x, R14, g->t->data);
 	x86_alu_mem_imm(&g->x, 1, X86_CMP, in_data(offsetof(struct blob_data, state)), RT_STATE_ON);
 	x86_jcc(&g->x, X86_NE, done);
-	if (g->t->checks_fs) {
-		x86_rdfsbase(&g->x, RAX);
-		x86_test(&g->x, RAX, RAX);
-		x86_jcc(&g->x, X86_E, done);
-	}
+	if (g->t->checks_fs)
+		block_check(g, n, done);
 	row_find(g);
 	cpu_find(g, done);
 	if (g->t->is_filter)

@@ -148,7 +148,7 @@ struct native_target {
 	/*
 	 * Threads may have no thread block yet (the program is still in its dynamic linker): the
 	 * code asks the processor for the address of it first (rdfsbase, which the kernel must
-	 * allow: HWCAP2_FSGSBASE), and does nothing in such threads.
+	 * allow: HWCAP2_FSGSBASE), and counts a drop in such threads.
 	 */
 	bool checks_fs;
 	bool stops_when_full; /* a record that finds no room ends the run */

@@ -445,6 +445,7 @@ static void test_options(void)
 	ok(nrun_agg(x->run, 1, NULL, 0, &v) && v == 1, "threads with a thread block count");
 	nrun_without_block(x->run, SITE_F_ENTRY);
 	ok(nrun_agg(x->run, 1, NULL, 0, &v) && v == 1, "those without one do nothing");
+	is_int(nrun_drops(x->run).agg_drops, 1, "which is counted as dropped");
 	nx_destroy(x);
 }
 
