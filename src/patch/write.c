@@ -188,14 +188,29 @@ static bool memory_has(const struct patch *p, taddr addr, const uint8_t *want, u
 	       memcmp(now, want, size) == 0;
 }
 
+/*
+ * Whether the jump of a row is where its window begins. Somebody's breakpoint may be on its first
+ * byte, if that is the file's: when it goes, the jump is whole again (keeper/windows.c).
+ */
+static bool row_has_jump(const struct patch *p, const struct window_row *r)
+{
+	uint8_t size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
+	uint8_t jump[WINDOWS_JUMP], now[WINDOWS_JUMP];
+
+	if (!windows_jump_make(r, jump) ||
+	    sys_pread(p->mem_fd, now, size, r->addr) != (ssize_t)size)
+		return false;
+	if (!r->pad && jump[0] == r->old[0] && now[0] == arch_patch->breakpoint)
+		now[0] = jump[0];
+	return memcmp(now, jump, size) == 0;
+}
+
 /* Whether our jump is at the window of a row: that there is a row says only that it may be. */
 static bool row_stands(const struct patch *p, const struct window_row *r)
 {
 	uint8_t jump[WINDOWS_JUMP];
 
-	uint8_t size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
-
-	if (!windows_jump_make(r, jump) || !memory_has(p, r->addr, jump, size))
+	if (!row_has_jump(p, r))
 		return false;
 	return !r->pad || (arch_patch->jump_make(r->pad, r->stub, jump) &&
 			   memory_has(p, r->pad, jump, arch_patch->jump_size));
@@ -232,7 +247,13 @@ static void standing_find(const struct patch *p, const struct patch_window *w, u
 
 bool patch_stands(const struct patch *p, const struct patch_window *w)
 {
-	return row_stands(p, &(struct window_row){.addr = w->addr, .pad = w->pad, .stub = w->stub});
+	struct window_row r = {.addr = w->addr,
+			       .pad = w->pad,
+			       .stub = w->stub,
+			       .is_call = w->is_call};
+
+	memcpy(r.old, w->old, sizeof(r.old));
+	return row_stands(p, &r);
 }
 
 /* Whether a part of the window may be there; memory that cannot be read has none. */
@@ -240,11 +261,8 @@ static bool row_remains(const struct patch *p, const struct window_row *r)
 {
 	uint8_t jump[WINDOWS_JUMP];
 
-	if (r->pad && arch_patch->short_make(r->addr, r->pad, jump) &&
-	    memory_has(p, r->addr, jump, arch_patch->short_size))
-		return true;
-	return arch_patch->jump_make(r->pad ? r->pad : r->addr, r->stub, jump) &&
-	       memory_has(p, r->pad ? r->pad : r->addr, jump, arch_patch->jump_size);
+	return row_has_jump(p, r) || (r->pad && arch_patch->jump_make(r->pad, r->stub, jump) &&
+				      memory_has(p, r->pad, jump, arch_patch->jump_size));
 }
 
 static int by_window_addr(const void *pa, const void *pb)

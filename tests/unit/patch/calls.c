@@ -144,6 +144,10 @@ static void test_calls(void)
 		   counter(p, (enum victim_window)JUMP) > 1000,
 	   "the stubs have counted");
 	ok(!patch_write(p, w, NCALLS, NULL, s) && all_are(s, PATCH_IN), "what stands, stands");
+	ok(patch_stands(p, &w[DIRECT]) && patch_stands(p, &w[WORD]) && patch_stands(p, &w[JUMP]),
+	   "and is seen to");
+	patch_forget(p, w, NCALLS);
+	is_int(patch_count(p), NCALLS, "what stands is not forgotten");
 	for (int i = 0; i < 200; i++) {
 		is_first = !patch_take_back_all(p) && is_clean(pid);
 		if (!is_first || patch_write(p, w, NCALLS, NULL, s) || !all_are(s, PATCH_IN)) {
