@@ -238,6 +238,8 @@ static enum flow_lack starts_try(const struct planning *p, const struct spot *s,
 
 		w.is_first_jump =
 			lack == FLOW_FITS && start == s->bounds.start && is_our_jump(a, start);
+		if (w.is_first_jump && jump != FLOW_JUMP)
+			lack = FLOW_PAGES; /* its first byte would not be the file's */
 		if (lack == FLOW_FITS)
 			lack = is_at_first(p, s, &w) ? FLOW_FIRST : window_put(p, &w, s, site);
 		if (lack == FLOW_FITS)

@@ -226,7 +226,7 @@ static bool bound_holds(const struct flow *f, const struct flow_jump *j)
 
 	if (!j->bound || !a || j->checked < a->addr || j->checked >= j->at)
 		return false;
-	for (uint64_t at = j->checked + 1; at <= j->at; at++)
+	for (uint64_t at = j->checked; at <= j->at; at++)
 		if (is_marked(a, at))
 			return false;
 	return true;

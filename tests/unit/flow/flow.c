@@ -185,6 +185,17 @@ static void test_thunk(void)
 	ok(site_lack(&m, CODE, FLOW_ENTRY, false, &w) == FLOW_FITS && !w.is_first_jump,
 	   "other windows are no such jumps");
 	made_end(&m);
+
+	m = (struct made){0};
+	FUNC(&m, "work", PLAIN);
+	while (m.code.len < FLOW_PAGE - 3)
+		(void)ADD(&m, "\xcc");
+	made_symbol(&m, "thunk", ADD(&m, "\xe9\x00\xf0\xff\xff"), 5);
+	made_pad(&m, 64);
+	must_read(&m);
+	ok(site_lack(&m, CODE + FLOW_PAGE - 3, FLOW_ENTRY, false, NULL) == FLOW_PAGES,
+	   "a short jump there would have another first byte");
+	made_end(&m);
 }
 
 /* Only the first instruction of a function has room for its exit. */
