@@ -134,7 +134,8 @@ static void site_count(const struct inproc_run *r, struct inproc_site *s,
 
 	s->counter = 0;
 	if (entry->key && !s->slot && !p->exits && !p->checks_fs && r->only_cpu < 0 &&
-	    is_data_near(p) && ndata_counter_add(p->data, entry->map, entry->key, &n))
+	    !r->stops_when_full && is_data_near(p) &&
+	    ndata_counter_add(p->data, entry->map, entry->key, &n))
 		s->counter = patch_data_addr(p->patch) + p->plan->counters_off + n * 8ull;
 }
 
@@ -314,7 +315,7 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 		if (s->slot) {
 			bodies[own.nbodies].kind = STUB_RELAY;
 			bodies[own.nbodies].slot = inproc_slot_addr(p, s);
-			bodies[own.nbodies].pushed = s->is_entry ? w->pushed : 0;
+			bodies[own.nbodies].pushed = s->is_entry || w->target ? w->pushed : 0;
 		}
 		own.bodies[own.nbodies++] = w->bodies[i];
 	}
@@ -551,6 +552,25 @@ static void stretch_forget(const struct inproc_run *r, const struct stretch *s)
 			s->l->states[i] = PATCH_OUT;
 }
 
+/* The addresses of moved windows at first instructions, in place of the old ones. */
+static void firsts_move(const struct stretch *s, const struct loaded *moved)
+{
+	struct loaded *l = s->l;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->firsts.len; i++) {
+		bool is_old = false;
+
+		for (uint32_t k = s->from; k < s->to; k++)
+			is_old |= l->windows.data[k].addr == l->firsts.data[i];
+		if (!is_old)
+			l->firsts.data[n++] = l->firsts.data[i];
+	}
+	l->firsts.len = n;
+	for (uint32_t i = 0; i < moved->firsts.len; i++)
+		vec_push(&l->firsts, moved->firsts.data[i]);
+}
+
 /*
  * Makes the stubs anew, for where the file is now. The old ones stay as they are: a thread may be
  * in one of them.
@@ -569,10 +589,12 @@ static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *
 		e = inproc_place(r->p, stubs.code.data, stubs.code.len, &at);
 	if (!e) {
 		assert(moved.windows.len == s->to - s->from);
+		firsts_move(s, &moved);
 		memcpy(&s->l->windows.data[s->from], moved.windows.data,
 		       moved.windows.len * sizeof(*moved.windows.data));
 	}
 	strbuf_deinit(&stubs.code);
+	vec_deinit(&moved.firsts);
 	vec_deinit(&moved.windows);
 	vec_deinit(&moved.files);
 	return e;
@@ -593,6 +615,23 @@ static void stretch_tell(const struct inproc_run *r, const struct inproc_file *f
 	if (n && opts->notice)
 		opts->notice(opts->notice_ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
+}
+
+/* The slots of relays are the process's own since their first uprobe: they lead where they did. */
+static bool file_has_slots(const struct inproc_file *f)
+{
+	for (uint32_t i = 0; i < f->sites.len; i++)
+		if (f->sites.data[i].slot)
+			return true;
+	return false;
+}
+
+/* The windows of a file cannot follow it: they are left out from now on. */
+static void stretch_leave(const struct inproc_run *r, const struct inproc_file *f,
+			  const struct stretch *s, const struct attach_opts *opts)
+{
+	stretch_forget(r, s);
+	stretch_tell(r, f, s, opts);
 }
 
 /* The file is where the process has it now: with its windows, or, with why, without. */
@@ -646,17 +685,29 @@ static struct err *inproc_follow_maps(struct engine_run *er, const struct attach
 		struct inproc_file *f = p->files.data[i];
 		uint64_t was = f->bias;
 		const char *why;
+		bool is_lost = false;
 
 		if (f->lack || f->is_far || !f->plan.windows.len)
 			continue;
 		why = inproc_file_place(p, f);
 		copies_tell(r, f, opts);
-		for (struct loaded *l = r->units; l && !e; l = l->next) {
+		for (struct loaded *l = r->units; l; l = l->next) {
 			const struct stretch s = stretch_find(l, f);
+			bool has_moved = f->bias != was, may = !has_moved || !file_has_slots(f);
+			struct err *lost = NULL;
 
-			e = stretch_follow(r, f, &s, why, f->bias != was, opts);
+			if (may || why)
+				lost = stretch_follow(r, f, &s, why, has_moved, opts);
+			if (!lost && (may || why))
+				continue;
+			if (lost)
+				inproc_debug(p, "windows do not follow their file", lost);
+			err_destroy(lost);
+			stretch_leave(r, f, &s, opts);
+			is_lost = true;
 		}
-		if (e)
+		f->is_far |= is_lost;
+		if (why)
 			f->bias = was; /* next time it has moved, too */
 	}
 	return e;
