@@ -51,6 +51,7 @@ struct division {
 	bool *is_bound;	   /* by root, and process: its clauses must run in the kernel */
 	bool *is_later;	   /* by process, and clause: it may get code that is mapped later */
 	bool has_changed;
+	VEC(struct session_unit *) relaying; /* units of sites that are relayed */
 };
 
 /* How many sites of a process are probed in one way (inproc.c). */
@@ -68,5 +69,11 @@ void division_relay(const struct division *d, const struct candidate *c, uint32_
 		    uint32_t site, const char *why);
 /* The processes were entered: true if sites that were to be relayed cannot be. */
 bool division_check_relays(struct division *d);
-/* Divides the unit as decided; relays get a unit that runs their clauses. */
-void candidate_divide(const struct division *d, struct candidate *c);
+/* Divides the unit as decided. */
+void candidate_divide(struct division *d, struct candidate *c);
+/*
+ * Makes the units that run the clauses of relays. They are attached after all units with jumps:
+ * from its first uprobe on, the process has a page of slots for itself, and sees nothing that is
+ * written there later.
+ */
+void division_make_relays(struct division *d);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "inproc/inproc.h"
+#include "kernel/kernel.h"
 #include "provider/arrivals.h"
 #include "session/live/division.h"
 #include "session/match/together.h"
@@ -288,6 +289,7 @@ static void division_end(struct division *d)
 	}
 	vec_deinit(&d->candidates);
 	vec_deinit(&d->processes);
+	vec_deinit(&d->relaying);
 	free(d->roots);
 	free(d->shares);
 	free(d->has_globals);
@@ -783,6 +785,9 @@ static const char *process_find_lack(const struct division *d, uint32_t process)
 
 	if (follows_children(d->live) && syscall(SYS_kcmp, pid, pid, KCMP_VM, 0, 0) != 0)
 		return "in processes whose children may share their memory (no kcmp())";
+	/* such a link has no filter, and a uprobe would be in jumps of another process */
+	if (d->processes.len > 1 && feat_has(FEAT_UPROBE_MULTI) && !feat_has(FEAT_UPROBE_TGID))
+		return "in several processes, and this kernel places uprobes in all of them";
 	for (uint32_t i = 0; i < d->processes.len; i++)
 		if (i != process && may_share_memory(d->processes.data[i].pid, pid))
 			return "in processes that may share their memory";
@@ -859,6 +864,8 @@ struct err *live_divide_units(struct live *live)
 		division_tell(&d, i);
 	for (uint32_t i = 0; i < d.candidates.len && !e; i++)
 		candidate_divide(&d, &d.candidates.data[i]);
+	if (!e)
+		division_make_relays(&d);
 	if (!e && follows_children(live))
 		twins_make(live->match);
 	division_end(&d);

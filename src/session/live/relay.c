@@ -84,18 +84,28 @@ static struct session_unit *sites_divide(const struct division *d, struct candid
 }
 
 /* Makes the unit that runs the clauses of one that relays. */
-static void relays_make(const struct division *d, struct session_unit *relays, uint32_t process,
-			uint32_t nsites)
+static void relays_make(const struct division *d, const struct session_unit *relays)
 {
-	CLEANUP(free) uint64_t *pcs = xcalloc(MAX(nsites, 1u), sizeof(*pcs));
+	struct inproc *p = live_inproc_of(d->live, relays);
 	struct relay_slots slots;
+	uint32_t n = 0;
+	uint64_t *pcs;
 
-	relays->unit.is_relay = true;
-	inproc_relays_place(d->processes.data[process].inproc, &relays->unit, &slots, pcs);
+	for (uint32_t i = 0; i < relays->points.len; i++)
+		n += relays->points.data[i].code->sites.len;
+	pcs = xcalloc(MAX(n, 1u), sizeof(*pcs));
+	inproc_relays_place(p, &relays->unit, &slots, pcs);
 	(void)match_relay_unit(d->live->match, relays, &slots);
+	free(pcs);
 }
 
-void candidate_divide(const struct division *d, struct candidate *c)
+void division_make_relays(struct division *d)
+{
+	for (uint32_t i = 0; i < d->relaying.len; i++)
+		relays_make(d, d->relaying.data[i]);
+}
+
+void candidate_divide(struct division *d, struct candidate *c)
 {
 	CLEANUP(free) bool *gone = xcalloc(MAX(c->nsites, 1u), sizeof(*gone));
 
@@ -104,7 +114,9 @@ void candidate_divide(const struct division *d, struct candidate *c)
 
 		(void)sites_divide(d, c, i, SITE_NATIVE, gone);
 		relays = sites_divide(d, c, i, SITE_RELAYED, gone);
-		if (relays)
-			relays_make(d, relays, i, c->nsites);
+		if (!relays)
+			continue;
+		relays->unit.is_relay = true;
+		vec_push(&d->relaying, relays);
 	}
 }
