@@ -31,7 +31,8 @@ struct err *inproc_free_child(struct inproc *p, pid_t child, bool *ret_may)
 	struct err *e = NULL;
 
 	*ret_may = true;
-	if (!inproc_is_entered(p) || is_free(p, child))
+	/* a child may have the jumps although its parent has gone, as that of daemon(3) */
+	if (!p->patch || is_free(p, child) || (child == p->opts.pid && !inproc_is_entered(p)))
 		return NULL;
 	*ret_may = child != p->opts.pid && !has_memory_of(p->opts.pid, child);
 	if (*ret_may)

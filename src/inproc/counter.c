@@ -34,8 +34,9 @@
 #include "kernel/kernel.h"
 #include "target/code.h"
 
-#define GROUP 0x7fffffffu /* of the keeper's links: batches count from 1, others are above */
-#define TRIES 16	  /* at other places when the kernel refuses one */
+/* Of the keeper's links, by process: batches count from 1, others are above. */
+#define GROUP(pid) (0x40000000u | (uint32_t)(pid))
+#define TRIES	   16 /* at other places when the kernel refuses one */
 /* Linux include/linux/errno.h: the kernel cannot probe the instruction */
 #define KERNEL_ENOTSUPP 524
 
@@ -249,7 +250,7 @@ struct err *inproc_counters_raise(struct inproc *p, const struct unit *u)
 			e = err_sys(errno, "the kernel refused the program of counters");
 		if (list.len && !e) {
 			p->has_counters = true;
-			keeper_set_group(p->keeper, GROUP);
+			keeper_set_group(p->keeper, GROUP(p->opts.pid));
 			e = file_raise(p, f, prog, &list);
 			keeper_set_group(p->keeper, 0);
 		}
@@ -263,7 +264,7 @@ void inproc_counters_drop(struct inproc *p)
 	struct err *e = NULL;
 
 	if (p->has_counters)
-		e = keeper_drop_group(p->keeper, GROUP, true);
+		e = keeper_drop_group(p->keeper, GROUP(p->opts.pid), true);
 	if (e)
 		inproc_debug(p, "counters", e);
 	err_destroy(e); /* the keeper is gone, and its links with it */
