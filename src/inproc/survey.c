@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "files/gate.h"
+#include "image/gocode.h"
 #include "image/segments.h"
 #include "inproc/impl.h"
 #include "patch/stub.h"
@@ -139,12 +140,17 @@ static const char *file_read(struct inproc *p, struct inproc_file *f, struct gat
 			     struct image_segments *segs)
 {
 	struct gate_elf elf;
+	struct go_code go = {0};
 	const char *why;
 	struct err *e;
 
 	gate_elf_open(opened, GATE_LIMIT_DEFAULT, &elf);
 	segments_read_code(segs, elf.elf);
 	why = file_place(p, f, segs);
+	if (!why && elf.elf)
+		go_code_read(&go, &elf, false);
+	if (!why && go.abi != GO_NONE) /* of a library, too: its functions run on small stacks */
+		why = "in Go code, which moves its stacks";
 	if (!why)
 		why = inproc_nops_read(f, &elf);
 	gate_elf_close(&elf);
@@ -166,13 +172,13 @@ static const char *spot_lack(enum code_spot spot, enum flow_kind *ret)
 {
 	*ret = FLOW_OFFSET;
 	switch (spot) {
-	case SPOT_ENTRY:
-	case SPOT_ENTRY_STACK: *ret = FLOW_ENTRY; return NULL;
+	case SPOT_ENTRY: *ret = FLOW_ENTRY; return NULL;
 	case SPOT_RETURN:
 	case SPOT_RETURN_NONE: *ret = FLOW_EXIT; return NULL;
 	case SPOT_INSN: return NULL;
 	case SPOT_CALL: *ret = FLOW_TARGET; return NULL;
 	case SPOT_ENTRY32: return "in 32-bit code";
+	case SPOT_ENTRY_STACK:
 	case SPOT_ENTRY_GO:
 	case SPOT_RETURN_GO: return "in Go code, which moves its stacks";
 	case SPOT_ENTRY_NONE: return "at functions whose arguments are not known";
