@@ -60,5 +60,6 @@ echo 'for i in 1 2 3 4 5; do ./mapsruntime ./python3.1$i; done' >all.sh
 "$DTRACE" -q -o maps.out -n 'syscall::getppid:entry /progenyof($target) && execname == "mapsruntime"/ { @[jstack()] = count(); }' -c 'sh all.sh' || exit 1
 grep -c . maps.out >/dev/null || echo "no stack"
 grep -q 'asks\|main' maps.out && echo "stacks of the program"
-grep '\[' maps.out
+# a stack that ends before its first table came is not whole, and both of its marks are right
+awk 'BEGIN { RS = "" } !/\[no unwind table yet\]/ { n = split($0, l, "\n"); for (i = 1; i <= n; i++) if (l[i] ~ /\[/) print l[i] }' maps.out
 exit 0
