@@ -101,7 +101,7 @@ void aggs_keep_percpu(struct aggs *a, bool keep);
 void aggs_set_quiet(struct aggs *a);
 /* live() counts only what is at least so old, from the next snapshot on. */
 void aggs_set_livemin(struct aggs *a, uint64_t ns);
-/* What is at addresses of a process has gone at that time: it executes another program. */
+/* A process executes another program: the objects at its addresses went at that time. */
 void aggs_note_exec(struct aggs *a, uint64_t pid, uint64_t time);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);
 /* Writes how many strings and stacks of keys are known, and left the kernel to make room. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is alive: live() and dead().
+ * Objects that are alive: live() and dead().
  *
  * The kernel has one table of all addresses that live() was given and dead() was not (struct
  * rt_live), and nothing else: a snapshot goes through the table, and adds each entry to the element

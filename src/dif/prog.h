@@ -115,7 +115,7 @@ enum conv_flag {
 	CONV_NOARG = 1 << 9,	 /* literal text only (also %%): conv == 0 */
 };
 
-/* What a conversion with @ shows of the aggregation: of live(), "%@count" and "%@age", too. */
+/* The part of an aggregation that a conversion with @ shows; all but the value: of live(). */
 enum conv_part {
 	CONV_PART_VALUE,
 	CONV_PART_COUNT,

@@ -104,8 +104,8 @@ struct flow_body {
 };
 
 /*
- * Of a call or jump (FLOW_TARGET) only the 4 bytes are changed that say where it leads: they are
- * the last ones of the instruction, and a distance from its end. The instruction stays what it is,
+ * A call or jump (FLOW_TARGET) keeps all bytes but the 4 that say where it leads: these are the
+ * last ones of the instruction, and a distance from its end. The instruction stays what it is,
  * and a call pushes the same address. So nothing is moved out of the program; in the stub, which
  * is called, stands a jump to what the call leads to.
  */

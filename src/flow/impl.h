@@ -175,7 +175,7 @@ static inline bool flow_mark(const struct flow *f, uint64_t addr)
 	return true;
 }
 
-/* What begins at an address: 0 if that is no instruction. */
+/* The kind and size of the instruction that begins at an address; 0: none does. */
 static inline uint8_t insn_at(const struct flow *f, uint64_t addr)
 {
 	const struct flow_area *a = area_at(f, addr);

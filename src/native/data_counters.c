@@ -26,7 +26,7 @@ struct counters {
 };
 
 /* The blocks of plan->ncounters words: a power of two, of which CPUs use the first ones. */
-static uint32_t nblocks(const struct ndata *d)
+static uint32_t blocks_count(const struct ndata *d)
 {
 	return plan_ncounter_blocks(d->plan->ncpus);
 }
@@ -89,7 +89,7 @@ struct err *counters_each(struct ndata *d, uint32_t map, counter_each_f *f, void
 	struct counters *c = d->counters;
 	struct err *e = NULL;
 
-	for (uint32_t b = 0; b < nblocks(d) && c->list.len && !e; b++) {
+	for (uint32_t b = 0; b < blocks_count(d) && c->list.len && !e; b++) {
 		e = ndata_read(d, word_off(d, b, 0), c->now, (size_t)c->list.len * 8);
 		for (uint32_t i = 0; i < c->list.len && !e; i++) {
 			const struct counter *one = &c->list.data[i];
@@ -109,8 +109,8 @@ static struct err *counter_read(struct ndata *d, uint32_t i, bool takes, uint64_
 	struct err *e = NULL;
 
 	if (takes && !one->base)
-		one->base = xcalloc(nblocks(d), sizeof(*one->base));
-	for (uint32_t b = 0; b < nblocks(d) && !e; b++) {
+		one->base = xcalloc(blocks_count(d), sizeof(*one->base));
+	for (uint32_t b = 0; b < blocks_count(d) && !e; b++) {
 		uint64_t now = 0;
 
 		e = ndata_read(d, word_off(d, b, i), &now, sizeof(now));

@@ -512,7 +512,7 @@ static bool is_expired(const struct reading *r, const struct series *s)
 	return limit && s->changed_ns && r->now_ns - s->changed_ns > limit;
 }
 
-/* What live() counts stays, however long it does not change: to take it out is to forget it. */
+/* Objects that live() counts stay, though they do not change: taken out, they are forgotten. */
 static bool is_alive(const struct metric *m, const struct parts *p)
 {
 	return (int)m->action == DTRACEAGG_LIVE && p->count;
