@@ -242,7 +242,7 @@ static void table_find(struct walk *w, struct flow_jump *ret)
 		ret->base = (uint8_t)(e.base - ZYDIS_REGISTER_RAX + 1);
 }
 
-/* What is not found is a pointer that the function has from its caller, or loaded long before. */
+/* An address of unknown origin is a pointer from the caller, or one that was loaded long before. */
 enum origin jump_origin(const struct trail *t, uint64_t jump, ZydisRegister reg,
 			struct flow_jump *ret)
 {

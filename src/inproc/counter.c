@@ -34,7 +34,7 @@
 #include "kernel/kernel.h"
 #include "target/code.h"
 
-/* Of the keeper's links, by process: batches count from 1, others are above. */
+/* The group of a process's links in the keeper: batches count from 1, others are above. */
 #define GROUP(pid) (0x40000000u | (uint32_t)(pid))
 #define TRIES	   16 /* at other places when the kernel refuses one */
 /* Linux include/linux/errno.h: the kernel cannot probe the instruction */

@@ -542,7 +542,7 @@ static bool stretch_is_written(const struct stretch *s)
 	return true;
 }
 
-/* What was unmapped is out. */
+/* Windows of which nothing stands are out: their memory was unmapped. */
 static void stretch_forget(const struct inproc_run *r, const struct stretch *s)
 {
 	patch_forget(r->p->patch, &s->l->windows.data[s->from], s->to - s->from);

@@ -11,7 +11,7 @@
  *     inproc_takes_clause()    which of its clauses have code there
  *     inproc_enter()           enters the process; fails where that is refused
  *
- * What goes there is a unit of its own (match_divide_unit()), which the engine takes. The engine is
+ * Sites that go there are a unit of their own (match_divide_unit()), which the engine takes. It is
  * opened once for each process; the session gives the list of all to its open()
  * (engine_opts.inprocs), and each open engine knows its own process only.
  *
@@ -88,7 +88,7 @@ bool inproc_is_entered(const struct inproc *p);
 /* Whether it has done so since it was entered. */
 bool inproc_is_gone(const struct inproc *p);
 uint32_t inproc_count(const struct inproc *p); /* jumps in the process */
-/* What was dropped in the process, as far as it was handed over to the session's counters. */
+/* Drops in the process, as far as they were handed over to the session's counters. */
 void inproc_drops(const struct inproc *p, struct ndata_drops *ret);
 
 /*

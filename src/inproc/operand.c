@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a file says of its own probes (USDT): where their nops are, and whether code in the process
- * can read their arguments.
+ * Probes that a file has itself (USDT): where their nops are, and whether code in the process can
+ * read their arguments.
  *
  * An argument in memory is read without any check, because nothing in the process could bear a
  * fault. That is done where the compiler has put it into the stack frame of the function itself:
