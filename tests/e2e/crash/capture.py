@@ -269,6 +269,22 @@ def test_lock():
     store.configure(chain=CHAIN)
 
 
+def test_analyser():
+    """The analyser gets the lock of the entry at once, although the capturer that has started it may still run."""
+    if subprocess.run(["cc", "-O2", "-static", "-o", "analyser", SRC + "/tests/e2e/crash/analyser.c"], capture_output=True).returncode:
+        print("skip: no static programs can be made here")
+        return
+    program = shutil.copy(DIES, os.path.join(TMP, "seen"))
+    store.configure(analyser=f"{TMP}/analyser")
+    said = []
+    for _ in range(16):
+        c = store.wait(die(program, "segv")[0])
+        told = f"{store.config}.{c.name if c else 'none'}"
+        said.append(c and wait_for(told) and open(told).read())
+    check(said == ["locked"] * 16, "the analyser's lock of the entry", said)
+    store.configure(chain=CHAIN)
+
+
 def test_apport():
     """The pattern of Ubuntu's handler: specifiers within words."""
     words = "-p%p -s%s -c%c -d%d -P%P -u%u -g%g -F%F -- %E" if has_pidfd else "-p%p -s%s -c%c -d%d -P%P -u%u -g%g -- %E"
@@ -288,7 +304,7 @@ store.configure = lambda **keys: configure(**{"captures": 16, "window_s": 1, **k
 store.configure(chain=CHAIN)
 with Pattern(store.pattern()) as pattern:
     for test in (test_stack, test_signals, test_threads, test_heap, test_places, test_apport, lambda: test_name(pattern), lambda: test_rights(pattern),
-                 lambda: test_socket(pattern), test_loop, test_lock):
+                 lambda: test_socket(pattern), test_loop, test_lock, test_analyser):
         # On a fast machine all tests together have more crashes of one program in a second than are captured.
         for name in os.listdir(store.dir + "/counts") if os.path.isdir(store.dir + "/counts") else []:
             os.unlink(f"{store.dir}/counts/{name}")
