@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/file.h>
+#include <time.h>
 
 #include "crash/entries.h"
 #include "crash/format.h"
@@ -38,27 +39,55 @@ static const struct crash_entry *first_find(const struct crash_store *s, const c
 	return first;
 }
 
-static struct err *count_add(const struct crash_store *s, const char *first, const char *id,
-			     int64_t time_ns, uint64_t *ret_count)
+/*
+ * The time of another entry that is newer than time_ns; 0: it is older, or gone. A time that has
+ * not come yet is of a clock that was wrong.
+ */
+static int64_t newer_time(const crash_entries *all, const char *id, int64_t time_ns)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	for (uint32_t i = 0; i < all->len; i++)
+		if (strcmp(all->data[i].id, id) == 0 && all->data[i].time_ns > time_ns &&
+		    all->data[i].time_ns <= now.tv_sec * INT64_C(1000000000) + now.tv_nsec)
+			return all->data[i].time_ns;
+	return 0;
+}
+
+/*
+ * Counts the entry id at the first one. Equal crashes are analysed beside each other and come here
+ * in any order: the newest keeps its entry, and an older one that comes behind it loses its own.
+ */
+static struct err *count_add(const struct crash_store *s, const crash_entries *all,
+			     const char *first, const char *id, int64_t time_ns,
+			     uint64_t *ret_count)
 {
 	CLEANUP(fd) int dir = crash_entry_open(s, first);
 	struct strbuf before = {0}, after = {0};
+	const char *last, *newest = id, *older;
 	struct pairs same = {0};
-	const char *last;
+	int64_t newer = 0;
 	struct err *e;
 
 	e = crash_file_read(dir, CRASH_FILE_SAME, SAME_MAX, &before);
 	err_destroy(e); /* it is the second one */
 	pairs_parse(strbuf_text(&before), before.len, &same);
 	*ret_count = (uint64_t)MAX(pairs_int(&same, "count", 1), (int64_t)1) + 1;
-	last = pairs_find(&same, "last_id");
+	older = last = pairs_find(&same, "last_id");
+	if (last)
+		newer = newer_time(all, last, time_ns);
+	if (newer) {
+		newest = last;
+		older = id;
+	}
 	pair_write_int(&after, "count", (int64_t)*ret_count);
-	pair_write_int(&after, "last_time_ns", time_ns);
-	pair_write(&after, "last_id", id);
+	pair_write_int(&after, "last_time_ns", newer ? newer : time_ns);
+	pair_write(&after, "last_id", newest);
 	e = crash_file_write(dir, CRASH_FILE_SAME, strbuf_text(&after), after.len);
-	if (!e && last && crash_id_is_good(last) && strcmp(last, first) != 0 &&
-	    strcmp(last, id) != 0)
-		(void)crash_tree_remove(s->fd, last); /* gc tries again */
+	if (!e && older && crash_id_is_good(older) && strcmp(older, first) != 0 &&
+	    strcmp(older, newest) != 0)
+		(void)crash_tree_remove(s->fd, older); /* gc tries again */
 	pairs_deinit(&same);
 	strbuf_deinit(&before);
 	strbuf_deinit(&after);
@@ -91,7 +120,8 @@ struct err *crash_same_merge(const struct crash_store *s, const char *id, const 
 	if (!e) {
 		first = first_find(s, &all, id, signature, uid);
 		*ret_count = 1;
-		e = first ? count_add(s, first->id, id, time_ns, ret_count) : first_make(s, id);
+		e = first ? count_add(s, &all, first->id, id, time_ns, ret_count)
+			  : first_make(s, id);
 	}
 	crash_entries_deinit(&all);
 	(void)flock(s->fd, LOCK_UN);
