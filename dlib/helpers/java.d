@@ -15,6 +15,8 @@
  * libjava.so is mapped when libjvm.so has been relocated: then the attach clauses run again.
  */
 #pragma D helper exec "libjvm.so|libjava.so"
+/* The tables can be written, and are not, once the initialisers of libjvm.so have run. */
+#pragma D helper fixed "structs"
 
 uint64_t structs, types; /* the tables; 0: the virtual machine is not loaded yet */
 uint64_t is_ready;	 /* the code cache is known */
@@ -40,10 +42,11 @@ uint64_t barrier;     /* and of that for frames whose callers lie in the heap, o
 /*
  * Addresses of variables of the virtual machine, from 21 on: where enterSpecial() continues, and
  * its code; offsets of the fields of a continuation and its chunks of stack; how a reference is
- * packed, by which collector
+ * packed, by which collector: that is an option of the process
  */
 uint64_t entered, enter_code, co_tail, ch_parent, ch_sp, ch_pc, ch_bottom, ch_stack;
-uint64_t is_narrow, narrow_base, narrow_shift, is_z, z_shift, z_bad;
+uint64_t narrow, narrow_base, narrow_shift, z, z_shift, z_bad;
+uint64_t generational, old_z_bad; /* which of two ZGCs it is, and the mask of the older (21) */
 
 /*
  * the first four letters of the names of blobs: "Interpreter", "nmethod", "native nmethod",
@@ -53,6 +56,9 @@ inline uint64_t INTERPRETER = 0x65746e49;
 inline uint64_t NMETHOD = 0x74656d6e;
 inline uint64_t NATIVE = 0x6974616e;
 inline uint64_t STUBS = 0x62757453;
+/* "native signature handlers" are stubs: the eighth letter tells them from "native nmethod" */
+inline uint64_t SIGNATURES = 0x6e676973;
+inline int IS_SIGNATURES[uint64_t name] = HALF[name] == NATIVE && BYTE[name + 7] == 's';
 
 /* rows of the tables, of fields and of types: hotspot/share/runtime/vmStructs.hpp */
 inline int STRUCT_ROW = 48;
@@ -146,10 +152,12 @@ inline uint64_t MARK[uint64_t s] = WORD[s + symbol_length] ^ s << 13;
 inline uint64_t SLOT[uint64_t pool, uint64_t i] = WORD[pool + pool_slots + 8 * i] & ~1ull;
 
 /* the object that a field refers to, 0 where the collector may have moved it */
-inline uint64_t OBJECT[uint64_t a] = is_z ?
-    (WORD[a] & WORD[z_bad] ? 0 : z_shift ? WORD[a] >> WORD[z_shift] : WORD[a]) :
-    !is_narrow ? WORD[a] : HALF[a] ? WORD[narrow_base] + ((uint64_t)HALF[a] << HALF[narrow_shift]) :
-    0;
+inline int IS_Z = z && BYTE[z];
+inline int IS_OLD_Z = generational && !BYTE[generational];
+inline uint64_t Z_OBJECT[uint64_t a] = IS_OLD_Z ? (WORD[a] & WORD[old_z_bad] ? 0 : WORD[a]) :
+    WORD[a] & WORD[z_bad] ? 0 : WORD[a] >> WORD[z_shift];
+inline uint64_t OBJECT[uint64_t a] = IS_Z ? Z_OBJECT[a] : !BYTE[narrow] ? WORD[a] :
+    HALF[a] ? WORD[narrow_base] + ((uint64_t)HALF[a] << HALF[narrow_shift]) : 0;
 /* where a collector that works meanwhile has copied an object to */
 inline uint64_t COPY[uint64_t o] = o && (WORD[o] & MARKED) == MARKED ? WORD[o] & ~7ull : o;
 
@@ -307,15 +315,12 @@ dtrace:helper:attach:
 	ch_pc = symaddr("_ZN26jdk_internal_vm_StackChunk10_pc_offsetE", "libjvm.so");
 	ch_bottom = symaddr("_ZN26jdk_internal_vm_StackChunk14_bottom_offsetE", "libjvm.so");
 	ch_stack = symaddr("_ZN23InstanceStackChunkKlass16_offset_of_stackE", "libjvm.so");
-	this->narrow = symaddr("UseCompressedOops", "libjvm.so");
-	this->z = symaddr("UseZGC", "libjvm.so");
-	this->old_z = this->z && symaddr("ZGenerational", "libjvm.so") ?
-	    !BYTE[symaddr("ZGenerational", "libjvm.so")] : 0;
-	is_narrow = this->narrow ? BYTE[this->narrow] : 0;
-	is_z = this->z ? BYTE[this->z] : 0;
-	z_shift = this->old_z ? 0 : symaddr("ZPointerLoadShift", "libjvm.so");
-	z_bad = this->old_z ? symaddr("XAddressBadMask", "libjvm.so") :
-	    symaddr("ZPointerLoadBadMask", "libjvm.so");
+	narrow = symaddr("UseCompressedOops", "libjvm.so");
+	z = symaddr("UseZGC", "libjvm.so");
+	generational = z ? symaddr("ZGenerational", "libjvm.so") : 0;
+	old_z_bad = generational ? symaddr("XAddressBadMask", "libjvm.so") : 0;
+	z_shift = symaddr("ZPointerLoadShift", "libjvm.so");
+	z_bad = symaddr("ZPointerLoadBadMask", "libjvm.so");
 	narrow_base = symaddr("_ZN14CompressedOops11_narrow_oopE", "libjvm.so");
 	narrow_shift = narrow_base ? narrow_base + 8 :
 	    symaddr("_ZN14CompressedOops6_shiftE", "libjvm.so");
@@ -323,8 +328,8 @@ dtrace:helper:attach:
 	    symaddr("_ZN14CompressedOops5_baseE", "libjvm.so");
 	if (!entered || !enter_code || !co_tail || !ch_parent || !ch_sp || !ch_pc || !ch_bottom ||
 	    !ch_stack ||
-	    !this->narrow || (is_narrow && (!narrow_base || !narrow_shift)) ||
-	    (is_z && (!z_bad || (!z_shift && !this->old_z))))
+	    !narrow || !narrow_base || !narrow_shift ||
+	    (z && (!z_bad || !z_shift)) || (generational && !old_z_bad))
 		entered = 0;
 }
 
@@ -415,6 +420,8 @@ dtrace:helper:ustack:
 		if (!this->hop) {
 			this->blob = this->base + (this->segment << shift) + header;
 			this->kind = HALF[WORD[this->blob + blob_name]];
+			if (IS_SIGNATURES[WORD[this->blob + blob_name]])
+				this->kind = SIGNATURES;
 			this->size = 8 * (uint64_t)HALF[this->blob + blob_frame];
 			this->code = is_relative ? this->blob + HALF[this->blob + blob_code] :
 			    WORD[this->blob + blob_code];
@@ -441,7 +448,12 @@ dtrace:helper:ustack:
 			unwind(WORD[this->sp + 16], this->sp + 24, this->sp == arg1 ? WORD[arg1] :
 			    arg1);
 	}
-	this->part = arg0 == WORD[call_stub] ? 1 : barrier && arg0 == WORD[barrier] ? 2 : 0;
+	/*
+	 * Other stubs run before the virtual machine has touched the page of these variables, which
+	 * cannot be read then.
+	 */
+	this->part = this->kind != STUBS ? 0 : arg0 == WORD[call_stub] ? 1 :
+	    barrier && arg0 == WORD[barrier] ? 2 : 0;
 	if (this->part == 2) {
 		/*
 		 * no register leads on: a record of the continuation is here, then rbp and address

@@ -13,7 +13,11 @@
  * what the file says and will become something else. So nothing is learned then either: not of a
  * file that is not relocated, nor where a zero was read from memory that may be written. Nor is
  * anything learned where the process has written: what clauses conclude from something else than
- * the process has there may be the same by accident.
+ * the process has there may be the same by accident. A helper may say that its runtime writes its
+ * tables once, and the same ones in every process (#pragma D helper fixed). Then the clauses read
+ * the process's own data the second time, with the addresses in it moved
+ * (target_moved_set_fixed()), and the values are learned when the variable that the pragma names is
+ * not 0.
  *
  * The number of a library among those with thread-local variables (tlsmod()) depends on which of
  * them were mapped before it. It is published for processes all of whose files are known and which

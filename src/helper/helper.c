@@ -63,6 +63,7 @@ static void fact_note(void *ctx, const char *fact, const char *value)
 	struct helper *h = ctx;
 	char **to = strcmp(fact, "exec") == 0	  ? &h->patterns
 		    : strcmp(fact, "symbol") == 0 ? &h->symbols
+		    : strcmp(fact, "fixed") == 0  ? &h->fixed_if
 						  : &h->saves_if;
 
 	h->saves |= to == &h->saves_if;
@@ -108,6 +109,7 @@ void helper_close(struct helper *h)
 	free(h->patterns);
 	free(h->symbols);
 	free(h->saves_if);
+	free(h->fixed_if);
 	free(h->text);
 	free(h->path);
 	free(h);

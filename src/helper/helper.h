@@ -7,6 +7,9 @@
  *                                       whatever their names: those that have one of the symbols
  *     #pragma D helper registers        uregs[] of outer frames has the callee-saved registers
  *     #pragma D helper registers "x"    the same in processes where global variable x is not 0
+ *     #pragma D helper fixed "x"        once global variable x is not 0, what attach clauses have
+ *                                       read of the data of its files will stay, and is the same in
+ *                                       all processes of these files (helper/constants.h)
  *     dtrace:helper:attach:   { ... }   runs here, once when a process is met: its global variables
  *                                       have the values then that they have in the process's walks
  *     dtrace:helper:uthread:  { ... }   runs in the kernel when a walk begins
@@ -71,6 +74,7 @@ struct helper {
 	bool has_attach;
 	bool saves;	/* the pragma "registers": walks restore callee-saved registers, */
 	char *saves_if; /* if this global variable is not 0 in a process; NULL: in all */
+	char *fixed_if; /* the pragma "fixed": the global variable; NULL: there is none */
 	/*
 	 * A program has carried it (helper/carried.h): nothing in it is trusted. Spans are lines.
 	 */

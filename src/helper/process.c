@@ -361,7 +361,7 @@ static bool is_changing(const struct process *p, uint64_t addr, const char *byte
 /* Tells those who want to know what clauses have read. */
 static void read_note(struct process *p, uint64_t addr, const void *bytes, uint32_t size, bool good)
 {
-	if (p->origin && good)
+	if (p->origin && good && !p->is_fixed)
 		p->has_read_changing |= is_changing(p, addr, bytes, size);
 	if (p->hooks && p->hooks->read)
 		p->hooks->read(p->hooks->ctx, addr, good ? bytes : NULL, size);
@@ -518,6 +518,17 @@ void process_set_origin(struct process *p, struct process *origin)
 	p->origin = origin;
 	target_moved_set_reader(p->target, origin_read, origin);
 	p->has_counted_modules = p->has_read_changing = false;
+}
+
+void process_set_fixed(struct process *p, bool is_fixed)
+{
+	if (!p->origin || p->is_fixed == is_fixed)
+		return;
+	p->is_fixed = is_fixed;
+	target_moved_set_fixed(p->target, is_fixed);
+	/* the same addresses have something else now */
+	pages_forget(p);
+	p->searched.size = 0;
 }
 
 bool process_has_counted_modules(const struct process *p)

@@ -100,7 +100,8 @@ void process_set_origin(struct process *p, struct process *origin);
 bool process_has_counted_modules(const struct process *p);
 /*
  * Whether clauses have read since then what the process has written, or a zero that it may write:
- * what is not there yet will be written when the runtime begins.
+ * what is not there yet will be written when the runtime begins. Clauses of a helper with the
+ * pragma "fixed" may, if its variable is not 0 afterwards.
  */
 bool process_has_read_changing(const struct process *p);
 
@@ -120,6 +121,9 @@ struct process_hooks {
 /* NULL: none. Returns those that were set before. */
 const struct process_hooks *process_set_hooks(struct process *p, const struct process_hooks *hooks);
 
-/* The value of a global variable after process_attach(); strings are written to text. */
+/*
+ * The value of a global variable after process_attach(); strings are written to text, if that is
+ * not NULL.
+ */
 bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret,
 		    struct strbuf *text);

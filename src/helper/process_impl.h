@@ -43,6 +43,7 @@ struct process {
 	const struct process_hooks *hooks; /* NULL: nobody wants to know */
 	struct process *origin; /* whose files the target has moved; NULL: it has moved none */
 	bool has_counted_modules, has_read_changing;
+	bool is_fixed;			   /* process_set_fixed() */
 	bool is_explored;		   /* its values are looked at, which may be of any size */
 	struct hashmap *families;	   /* beginning of names -> struct symbol_family */
 	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */
@@ -50,6 +51,11 @@ struct process {
 
 /* The mapping of the program if it has one of the symbols that the helper is for, or NULL. */
 const struct proc_map *process_program(const struct process *p, const struct helper *h);
+/*
+ * Whether clauses run that say of what they read that it does not change, and does not depend on
+ * the process (#pragma D helper fixed). Without an origin, nothing changes.
+ */
+void process_set_fixed(struct process *p, bool is_fixed);
 /* Whether the clauses of a helper that a program carries have used up their time. */
 bool process_is_late(const struct process *p);
 /*

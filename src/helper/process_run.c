@@ -140,6 +140,20 @@ bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *l
 	return false;
 }
 
+/* The value of the helper's global variable; 0: it has none of that name. */
+static uint64_t number_find(struct process *p, const struct helper *h, const char *name)
+{
+	uint64_t value = 0;
+
+	for (uint32_t i = 0; i < h->vars->len; i++) {
+		const struct prog_var *v = h->vars->vars[i];
+
+		if (v->scope == DIF_SCOPE_GLOBAL && strcmp(v->name, name) == 0)
+			(void)process_global(p, v, &value, NULL);
+	}
+	return value;
+}
+
 bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 {
 	const struct dif_env env = {.ctx = p,
@@ -162,12 +176,15 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 	dif_machine_destroy(p->machine);
 	p->machine = dif_machine_create(&env, &opts);
 	dif_machine_begin_firing(p->machine, 0);
+	process_set_fixed(p, h->fixed_if != NULL);
 	for (uint32_t i = 0; i < h->prog->nclauses && good; i++)
 		if (helper_clause_probe(h->prog->clauses[i]) == HELPER_ATTACH) {
 			dif_machine_begin_clause(p->machine);
 			good = process_clause(p, h->prog->clauses[i], &left, ret_why);
 		}
 	p->is_attached = good;
+	if (good && h->fixed_if && !number_find(p, h, h->fixed_if))
+		p->has_read_changing = true; /* the runtime has not written it yet */
 	return good;
 }
 
@@ -207,7 +224,7 @@ bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret, 
 	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
 	r = dif_run(p->machine, dif_builder_finish(b, v->type));
 	*ret = r.value;
-	if (v->type.kind == DIF_KIND_STRING) {
+	if (v->type.kind == DIF_KIND_STRING && text) {
 		CLEANUP(free) char *buf = xcalloc(1, dif_machine_strsize(p->machine));
 
 		if (dif_machine_text(p->machine, r.value, buf, &len))

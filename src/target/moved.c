@@ -13,6 +13,7 @@ struct moved {
 	uint32_t nfiles;
 	struct gate_file *files[TARGET_MOVED_FILES]; /* that memory was read of */
 	uint64_t asked;				     /* bits: files */
+	bool is_fixed;				     /* target_moved_set_fixed() */
 	target_reader *read;			     /* NULL: memory of `of` is read of it */
 	void *ctx;
 };
@@ -168,6 +169,56 @@ static void addresses_move(struct moved *d, const struct proc_map *m, taddr addr
 	}
 }
 
+void target_moved_set_fixed(struct target *moved, bool is_fixed)
+{
+	moved_of(moved)->is_fixed = is_fixed;
+}
+
+/*
+ * The file whose memory a mapping of `of` is: its own, or that of the mapping which ends where this
+ * one without a file begins; NULL: there is none.
+ */
+static const struct proc_map *file_before(const struct moved *d, const struct proc_map *m)
+{
+	if (m && !proc_map_has_file(m) && m->is_write && !m->is_shared)
+		m = proc_maps_find(target_maps(d->of), m->start - 1);
+	return m && proc_map_has_file(m) ? m : NULL;
+}
+
+/* Reads what the process has, with addresses in the same file moved. */
+static bool fixed_read(struct moved *d, taddr addr, uint8_t *dst, size_t size)
+{
+	const uint64_t distance = addr - target_moved_from(addr);
+	const struct proc_map *m = proc_maps_find(target_maps(d->of), addr - distance);
+	const struct proc_map *file = file_before(d, m), *to;
+	const uint32_t number = target_moved_file(distance);
+	uint64_t value;
+
+	/* the file is the one that lies there */
+	for (uint32_t i = 0; file && i < d->t.maps.maps.len; i++)
+		if (file_number(&d->t.maps.maps.data[i]) == number) {
+			if (!proc_map_is_same_file(&d->t.maps.maps.data[i], file))
+				file = NULL;
+			break;
+		}
+	if (!file || number >= d->nfiles || size > m->end - (addr - distance) ||
+	    !(d->read ? d->read(d->ctx, addr - distance, dst, size)
+		      : target_read(d->of, addr - distance, dst, size)))
+		return false;
+	d->asked |= 1ull << number;
+	if (!m->is_write && m->is_exec)
+		return true;
+	for (size_t i = -addr & 7; i + sizeof(value) <= size; i += sizeof(value)) {
+		memcpy(&value, dst + i, sizeof(value));
+		to = file_before(d, proc_maps_find(target_maps(d->of), value));
+		if (!to || !proc_map_is_same_file(to, file))
+			continue;
+		value += distance;
+		memcpy(dst + i, &value, sizeof(value));
+	}
+	return true;
+}
+
 static bool moved_read(struct target *t, taddr addr, void *dst, size_t size)
 {
 	struct moved *d = moved_of(t);
@@ -175,6 +226,8 @@ static bool moved_read(struct target *t, taddr addr, void *dst, size_t size)
 	struct gate_file **f;
 	ssize_t n;
 
+	if (d->is_fixed)
+		return fixed_read(d, addr, dst, size);
 	if (!m || m->is_shared || size > m->end - addr)
 		return false;
 	f = &d->files[file_number(m)];

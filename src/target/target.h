@@ -129,6 +129,12 @@ uint32_t target_moved_file(uint64_t distance);
 /* Memory of t is read by this function from now on, which may know some of it; NULL: by itself. */
 typedef bool target_reader(void *ctx, taddr addr, void *dst, size_t size);
 void target_moved_set_reader(struct target *moved, target_reader *read, void *ctx);
+/*
+ * Memory of the files, and what lies behind them without a file (.bss), has from now on what t has,
+ * whoever has written it: addresses in the same file and behind it move with it. Of data that does
+ * not change any more, and does not depend on the process, that is the truth.
+ */
+void target_moved_set_fixed(struct target *moved, bool is_fixed);
 /* Bits: the files that were read, or whose images were opened, since target_moved(). */
 uint64_t target_moved_asked(const struct target *t);
 

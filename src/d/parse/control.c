@@ -297,8 +297,9 @@ static void depends_on_run(struct lexer *lx, struct control *c)
 
 /*
  * '#pragma D helper exec "PATTERN|PATTERN"', '#pragma D helper symbol "NAME|NAME"',
- * '#pragma D helper registers', '#pragma D helper registers "VARIABLE"'. Whoever loads the helper
- * asks for them before it is compiled (parse_helper_facts()).
+ * '#pragma D helper registers', '#pragma D helper registers "VARIABLE"', '#pragma D helper fixed
+ * "VARIABLE"'. Whoever loads the helper asks for them before it is compiled
+ * (parse_helper_facts()).
  */
 static void helper_run(struct lexer *lx, struct control *c)
 {
@@ -306,15 +307,15 @@ static void helper_run(struct lexer *lx, struct control *c)
 	const char *fact = args_len(c) && !arg(c, 0)->is_str ? arg(c, 0)->text : "";
 	const char *value = args_len(c) == 2 && arg(c, 1)->is_str ? arg(c, 1)->text : NULL;
 	bool takes_value = strcmp(fact, "exec") == 0 || strcmp(fact, "symbol") == 0 ||
-			   strcmp(fact, "registers") == 0;
+			   strcmp(fact, "registers") == 0 || strcmp(fact, "fixed") == 0;
 
 	if (!lx->in->is_helper)
 		control_error(lx, D_PRAGMA_INVAL, c->span,
 			      "#pragma D helper stands in files of ustack helpers only");
 	else if (!(value && takes_value) && !(args_len(c) == 1 && strcmp(fact, "registers") == 0))
 		fail_malformed(lx, c,
-			       "exec \"PATTERN|PATTERN\", symbol \"NAME|NAME\", registers, or "
-			       "registers \"VARIABLE\"");
+			       "exec \"PATTERN|PATTERN\", symbol \"NAME|NAME\", registers, "
+			       "registers \"VARIABLE\", or fixed \"VARIABLE\"");
 	else if (env && env->helper)
 		env->helper(env->ctx, fact, value);
 }

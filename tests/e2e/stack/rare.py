@@ -18,8 +18,6 @@ RUNTIMES = {
     "Node.js": (["node", "p.js"], 6),
     "Java": (["java", "-Xmx64m", "-XX:+UseSerialGC", "-cp", ".", "P"], 5),
 }
-# What its helper knows depends on the process: on memory that could be written.
-OF_THE_PROCESS = ("Java",)
 # The tables that the helper reads are empty until the virtual machine is loaded, which -c does not wait for.
 LOADED_LATE = ("Java",)
 
@@ -113,8 +111,7 @@ def main():
             found["-c"] = started(name, command)
         else:
             found |= {f"met while it begins, {i + 1}": begun(name, command) for i in range(4)}
-        if name not in OF_THE_PROCESS:
-            found["another process"] = another(name, command)
+        found["another process"] = another(name, command)
         for how, stack in found.items():
             lines = [line for line in stack.splitlines() if line.strip()]
             if language_frames(lines) < least:

@@ -29,11 +29,13 @@ static void test_facts(void)
 				     "#pragma D helper exec \"second\"\n"
 				     "#pragma D helper symbol \"toy_run\"\n"
 				     "#pragma D helper registers \"in_r12\"\n"
+				     "#pragma D helper fixed \"tables\"\n"
 				     "dtrace:helper:ustack: { \"#pragma D helper exec\" }\n");
 
 	is_str(h->patterns, "toy*|libtoy*", "files: the first that it says, however it is spaced");
 	is_str(h->symbols, "toy_run", "symbols");
 	ok(h->saves && strcmp(h->saves_if, "in_r12") == 0, "registers, if a variable is not 0");
+	ok(h->fixed_if && strcmp(h->fixed_if, "tables") == 0, "what it reads is fixed, likewise");
 	ok(helper_matches(h, "libtoy.so") && !helper_matches(h, "second"), "matches");
 	helper_close(h);
 }
@@ -43,6 +45,7 @@ static void test_defaults(void)
 	struct helper *h = file_open("int x;\n");
 
 	ok(!h->patterns && !h->symbols && !h->saves && helper_matches(h, "any"), "all processes");
+	ok(!h->fixed_if, "nothing is fixed");
 	helper_close(h);
 	h = file_open("#pragma D helper symbol \"toy_run\"\n#pragma D helper registers");
 	ok(!helper_matches(h, "any"), "symbols alone: no file by its name");
@@ -54,9 +57,11 @@ static void test_defaults(void)
 static void test_bad(void)
 {
 	struct helper *h = file_open("#pragma D helper exec toy\n#pragma D helper exec \"open\n"
-				     "#pragma D helper nothing \"x\"\n#pragma D helper\n#\n");
+				     "#pragma D helper nothing \"x\"\n#pragma D helper\n#\n"
+				     "#pragma D helper fixed\n");
 
-	ok(!h->patterns && !h->symbols && !h->saves, "what is malformed says nothing");
+	ok(!h->patterns && !h->symbols && !h->saves && !h->fixed_if,
+	   "what is malformed says nothing");
 	helper_close(h);
 }
 

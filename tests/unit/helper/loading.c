@@ -40,6 +40,10 @@
 	"}\n"
 static const char helper_of_constant[] = HELPER("*(uint64_t *)secaddr(\".dynamic\")");
 static const char helper_of_data[] = HELPER("*(uint64_t *)secaddr(\".data\") == 42");
+/* The address of what the library has written, once it has. */
+#define WRITTEN "*(uint64_t *)secaddr(\".data\") == 0x0101010101010101"
+static const char helper_of_fixed[] =
+	"#pragma D helper fixed \"number\"\n" HELPER(WRITTEN " ? secaddr(\".data\") : 0");
 
 static struct fake fake;
 static uint32_t nputs, nlearned;
@@ -54,6 +58,18 @@ static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *h
 static void constants_set(void *ctx, uint64_t runtimes, const struct rt_hconst *constants)
 {
 	(void)ctx, (void)runtimes, (void)constants;
+	nlearned++;
+}
+
+/* In place of the one above: the value is an address in the file, which is a number. */
+static void constants_check(void *ctx, uint64_t runtimes, const struct rt_hconst *constants)
+{
+	const uint32_t number = constants->file_of[0];
+
+	(void)ctx;
+	ok(number && runtimes == 1ull << number && constants->needs == runtimes &&
+		   constants->proc.globals[0] && constants->proc.globals[0] < 1 << 20,
+	   "an address in the library");
 	nlearned++;
 }
 
@@ -159,7 +175,8 @@ static pid_t loading_start(const struct library *l, int nsegments, bool writes)
 
 /* ---- what is learned of it ------------------------------------------------------------------- */
 
-static void test_learned(struct ustacks *u, const struct library *l, int nsegments, bool writes)
+static void test_learned(struct ustacks *u, const struct library *l, int nsegments, bool writes,
+			 bool is_learned)
 {
 	const pid_t pid = loading_start(l, nsegments, writes);
 	const struct rt_ureq req = {.key = {.ino = 4096 * (uint64_t)pid}, .pid = (uint64_t)pid};
@@ -168,10 +185,11 @@ static void test_learned(struct ustacks *u, const struct library *l, int nsegmen
 	ok(pid > 0, "a process maps %d of %d segments", nsegments, l->n);
 	ustacks_add_process(u, &req);
 	ok(nputs, "the helper is attached");
-	is_int((int)nlearned, nsegments == l->n && !writes,
-	       nsegments < l->n ? "nothing is learned yet"
-	       : writes		? "nothing is learned where it has written"
-				: "its constants are learned");
+	is_int((int)nlearned, is_learned,
+	       is_learned	  ? "its constants are learned"
+	       : nsegments < l->n ? "nothing is learned yet"
+	       : writes		  ? "nothing is learned where it has written"
+				  : "nothing is learned where it has not written");
 	ustacks_gone(u, (uint64_t)pid, UINT64_MAX);
 	if (pid > 0)
 		(void)kill(pid, SIGKILL);
@@ -201,7 +219,7 @@ static void test_mapped(const struct room *r, const struct library *l)
 	struct ustacks *u = ustacks_start(r, helper_of_constant);
 
 	for (int n = 2; n <= l->n; n++)
-		test_learned(u, l, n, false);
+		test_learned(u, l, n, false, n == l->n);
 	ustacks_destroy(u);
 }
 
@@ -209,8 +227,19 @@ static void test_written(const struct room *r, const struct library *l)
 {
 	struct ustacks *u = ustacks_start(r, helper_of_data);
 
-	test_learned(u, l, l->n, true);
-	test_learned(u, l, l->n, false);
+	test_learned(u, l, l->n, true, false);
+	test_learned(u, l, l->n, false, true);
+	ustacks_destroy(u);
+}
+
+/* The helper says that what the library has written is the same in all processes. */
+static void test_fixed(const struct room *r, const struct library *l, struct stack_tables_ops *ops)
+{
+	struct ustacks *u = ustacks_start(r, helper_of_fixed);
+
+	ops->constants_set = constants_check;
+	test_learned(u, l, l->n, false, false); /* its variable is 0 */
+	test_learned(u, l, l->n, true, true);
 	ustacks_destroy(u);
 }
 
@@ -248,6 +277,7 @@ int main(void)
 	(void)snprintf(path, sizeof(path), "%s/loading.d", folder);
 	test_mapped(&room, &library);
 	test_written(&room, &library);
+	test_fixed(&room, &library, &ops);
 	(void)unlink(path);
 	(void)rmdir(folder);
 	close(library.fd);
