@@ -108,9 +108,6 @@ struct inproc {
 
 struct inproc_file *inproc_file_find(const struct inproc *p, const struct file_inode *inode);
 void inproc_files_destroy(struct inproc *p);
-/* Adds the sites of a unit to their files, and plans the windows of those that are new. */
-MUST_CHECK struct err *inproc_sites_survey(struct inproc *p, const struct unit *u,
-					   const char **lacks);
 /* Finds where the file is mapped now: its bias and copies. Why it has no windows there, or NULL. */
 const char *inproc_file_place(const struct inproc *p, struct inproc_file *f);
 void inproc_file_destroy(struct inproc_file *f);

@@ -8,6 +8,7 @@
  *
  *     inproc_create()          for each process that descriptions name
  *     inproc_survey()          which sites of a unit a jump can be written at
+ *     inproc_reach()           which of all units one region reaches
  *     inproc_takes_clause()    which of its clauses have code there
  *     inproc_enter()           enters the process; fails where that is refused
  *
@@ -102,6 +103,12 @@ struct inproc_choice {
 	const struct unit *unit;
 	const char **lacks;
 };
+/*
+ * One region serves what a jump can reach. Of a process whose code is in several parts of its
+ * address space, the part with the most windows is served; sites in the others get a lack. list:
+ * all units that were surveyed.
+ */
+void inproc_reach(struct inproc *p, const struct inproc_choice *list, uint32_t n);
 /*
  * A uprobe inside of a window would be the death of the process: sites whose window has one get a
  * lack, too. list: all units of code, as far as decided. Returns true if a site got one.

@@ -75,7 +75,7 @@ struct err *inproc_survey_later(struct inproc *p, const struct unit *u, const ch
 	struct err *e = inproc_maps_renew(p);
 
 	if (!e)
-		e = inproc_sites_survey(p, u, ret_lacks);
+		e = inproc_survey(p, u, ret_lacks);
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
 		if (is_of_unit(p->files.data[i], u))
 			file_fit(p, p->files.data[i], ret_lacks);

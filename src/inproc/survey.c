@@ -412,36 +412,6 @@ static bool are_near(const struct inproc_file *a, const struct inproc_file *b)
 }
 
 /*
- * One region serves what a jump can reach. Of a program whose code is in several parts of its
- * address space, the part with the most windows is served.
- */
-static void files_reach(struct inproc *p, const struct unit *u, const char **lacks)
-{
-	const struct inproc_file *best = NULL;
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < p->files.len; i++) {
-		uint32_t n = 0;
-
-		for (uint32_t k = 0; k < p->files.len; k++)
-			if (are_near(p->files.data[i], p->files.data[k]))
-				n += p->files.data[k]->plan.windows.len;
-		if (n > most) {
-			most = n;
-			best = p->files.data[i];
-		}
-	}
-	for (uint32_t i = 0; i < p->files.len && best; i++) {
-		struct inproc_file *f = p->files.data[i];
-
-		f->is_far = !are_near(best, f);
-		for (uint32_t k = 0; k < f->sites.len && f->is_far; k++)
-			if (f->sites.data[k].unit == u && !lacks[f->sites.data[k].index])
-				lacks[f->sites.data[k].index] = "too far from the others";
-	}
-}
-
-/*
  * Whether the process has a hardware shadow stack, or may get one while it starts: a field that
  * Linux has from v6.6 on, arch/x86/kernel/cpu/proc.c.
  */
@@ -450,7 +420,7 @@ static bool shadow_stack_find(const struct inproc *p)
 	return proc_status_has(p->opts.pid, "x86_Thread_features", p->opts.is_early ? "" : "shstk");
 }
 
-struct err *inproc_sites_survey(struct inproc *p, const struct unit *u, const char **lacks)
+struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **lacks)
 {
 	struct err *e = NULL;
 
@@ -463,15 +433,6 @@ struct err *inproc_sites_survey(struct inproc *p, const struct unit *u, const ch
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
 		if (p->files.data[i]->sites.len && !p->files.data[i]->plan.lacks)
 			e = file_plan(p, p->files.data[i], lacks);
-	return e;
-}
-
-struct err *inproc_survey(struct inproc *p, const struct unit *u, const char **ret_lacks)
-{
-	struct err *e = inproc_sites_survey(p, u, ret_lacks);
-
-	if (!e)
-		files_reach(p, u, ret_lacks);
 	return e;
 }
 
@@ -559,6 +520,45 @@ bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint3
 		}
 	}
 	return has_changed;
+}
+
+/* ---- what a jump reaches --------------------------------------------------------------------- */
+
+/* The file near which most windows are; NULL: there are none. */
+static const struct inproc_file *files_find_middle(const struct inproc *p)
+{
+	const struct inproc_file *best = NULL;
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < p->files.len; i++) {
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < p->files.len; k++)
+			if (are_near(p->files.data[i], p->files.data[k]))
+				n += p->files.data[k]->plan.windows.len;
+		if (n > most) {
+			most = n;
+			best = p->files.data[i];
+		}
+	}
+	return best;
+}
+
+void inproc_reach(struct inproc *p, const struct inproc_choice *list, uint32_t n)
+{
+	const struct inproc_file *middle = files_find_middle(p);
+
+	for (uint32_t i = 0; i < p->files.len && middle; i++) {
+		struct inproc_file *f = p->files.data[i];
+
+		f->is_far = !are_near(middle, f);
+		for (uint32_t k = 0; k < f->sites.len && f->is_far; k++) {
+			const char **lack = lack_of(list, n, &f->sites.data[k]);
+
+			if (lack && !*lack)
+				*lack = "too far from the others";
+		}
+	}
 }
 
 /* ---- clauses --------------------------------------------------------------------------------- */

@@ -514,6 +514,20 @@ static struct err *division_enter(struct division *d)
 	return e;
 }
 
+/* The region of a process reaches a part of its files; which one, the units say together. */
+static void division_reach(const struct division *d)
+{
+	CLEANUP(free)
+	struct inproc_choice *list = xcalloc(MAX(d->candidates.len, 1u), sizeof(*list));
+
+	for (uint32_t i = 0; i < d->candidates.len; i++)
+		list[i] = (struct inproc_choice){&d->candidates.data[i].unit->unit,
+						 d->candidates.data[i].lacks};
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		if (d->processes.data[i].inproc)
+			inproc_reach(d->processes.data[i].inproc, list, d->candidates.len);
+}
+
 /* Sites whose windows have a uprobe of another unit, or of their own, are uprobes, too. */
 static void division_keep_apart(struct division *d)
 {
@@ -588,6 +602,7 @@ static struct err *division_decide(struct division *d)
 			unit_bind(d, &m->units.data[i]->unit);
 	if (e)
 		return e;
+	division_reach(d);
 	division_find_spanning(d);
 	division_settle(d);
 	return NULL;
