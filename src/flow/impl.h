@@ -94,7 +94,7 @@ struct flow_table {
 struct flow_jump {
 	uint64_t at;
 	uint64_t table;	  /* the table's address; 0: not known */
-	uint64_t checked; /* the branch that leaves if the number of the entry is too large */
+	uint64_t checked; /* the comparison of the entry's number, with a branch behind it */
 	uint32_t bound;	  /* so many entries does it let pass; 0: not known */
 	uint32_t func;
 	uint8_t base;	/* 1 and the number of the register that has the table's address, or 0 */

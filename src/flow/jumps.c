@@ -158,9 +158,10 @@ static bool sum_read(const struct walk *w, ZydisRegister sum[2])
 struct entry {
 	ZydisRegister base, index; /* NONE: it is not followed any more */
 	bool has_table;
-	/* what the branch says that was met last: the least number with which it is taken */
+	/* a branch was met, and nothing that sets the flags is between it and what is read now */
+	bool has_branch;
+	/* it leaves if the index is at least the number that was compared, plus this */
 	uint32_t above;
-	uint64_t branch;
 };
 
 /* Goes back to the load of one of the registers, by a base and a number. */
@@ -211,17 +212,17 @@ static void index_follow(const struct walk *w, struct entry *e, struct flow_jump
 		e->above = w->in.mnemonic == ZYDIS_MNEMONIC_JNBE  ? 1
 			   : w->in.mnemonic == ZYDIS_MNEMONIC_JNB ? 0
 								  : UINT32_MAX;
-		e->branch = w->at;
+		e->has_branch = true;
 		return;
 	}
-	if (is_compared(w, e->index) && e->branch && e->above <= 1) {
+	if (is_compared(w, e->index) && e->has_branch && e->above <= 1) {
 		ret->bound = (uint32_t)w->ops[1].imm.value.u + e->above;
-		ret->checked = e->branch;
+		ret->checked = w->at;
 		e->index = ZYDIS_REGISTER_NONE;
 	} else if (walk_writes(w, e->index) && !walk_copies(w, &e->index)) {
 		e->index = ZYDIS_REGISTER_NONE;
 	} else if (w->in.cpu_flags && w->in.cpu_flags->modified) {
-		e->branch = 0;
+		e->has_branch = false;
 	}
 }
 

@@ -219,14 +219,17 @@ static uint32_t table_mark(struct making *m, const struct flow_table *t, uint64_
 	return n;
 }
 
-/* Whether control comes to a jump only by the comparison before it. */
+/*
+ * Whether control comes to a jump only by the comparison before it. Who comes in between, even to
+ * the branch, brings the flags of another comparison.
+ */
 static bool bound_holds(const struct flow *f, const struct flow_jump *j)
 {
 	const struct flow_area *a = area_at(f, j->at);
 
 	if (!j->bound || !a || j->checked < a->addr || j->checked >= j->at)
 		return false;
-	for (uint64_t at = j->checked; at <= j->at; at++)
+	for (uint64_t at = j->checked + 1; at <= j->at; at++)
 		if (is_marked(a, at))
 			return false;
 	return true;

@@ -138,6 +138,46 @@ static void test_bound(void)
 	made_end(&m);
 }
 
+/*
+ * cmp $1,%edi; 3: mov %ecx,%ecx; 5: ja 37; 7: lea; movslq; add; jmp; 23: cases, the ret at 37
+ *
+ * The flags that the branch sees are those of another comparison where control comes from
+ * elsewhere in between.
+ */
+/* clang-format off */
+#define BETWEEN(first) \
+	"\x83\xff\x01\x89\xc9\x77\x1e\x48\x8d\x15\xf2\x0f\x00\x00\x48\x63\x04\xba\x48\x01" \
+	"\xd0\xff\xe0" first "\xff\xc0\xff\xc0\xff\xc0\xff\xc0\xff\xc0\xff\xc0\xc3"
+/* clang-format on */
+
+static void between_is(const uint8_t *code, size_t size, enum flow_lack want, const char *name)
+{
+	static const int32_t table[] = {ENTRY(27), ENTRY(29), ENTRY(33), NO_ENTRY};
+	struct made m = {0};
+
+	made_symbol(&m, "between", made_code(&m, code, size), size);
+	(void)made_data(&m, table, sizeof(table));
+	must_read(&m);
+	lack_is(&m, CODE + 25, FLOW_ENTERED, "an entry that the comparison lets pass");
+	lack_is(&m, CODE + 31, want, name);
+	made_end(&m);
+}
+
+static void test_between(void)
+{
+	static const uint8_t none[] = BETWEEN("\xff\xc0"), compared[] = BETWEEN("\xeb\xe7");
+	static const uint8_t between[] = BETWEEN("\xeb\xea"), branch[] = BETWEEN("\xeb\xec");
+	static const uint8_t inside[] = BETWEEN("\xeb\xe8");
+
+	between_is(none, sizeof(none) - 1, FLOW_FITS, "what is behind the table is none");
+	between_is(compared, sizeof(compared) - 1, FLOW_FITS, "control comes to the comparison");
+	between_is(between, sizeof(between) - 1, FLOW_ENTERED,
+		   "control comes between comparison and branch");
+	between_is(branch, sizeof(branch) - 1, FLOW_ENTERED, "control comes to the branch");
+	between_is(inside, sizeof(inside) - 1, FLOW_ENTERED,
+		   "control comes to the middle of the comparison");
+}
+
 /* The address of the second entry is taken, too: as if there began another table. */
 static void test_longer(void)
 {
@@ -168,6 +208,7 @@ int main(void)
 	test_split();
 	test_two();
 	test_bound();
+	test_between();
 	test_longer();
 	return tap_done();
 }
