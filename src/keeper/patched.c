@@ -55,37 +55,71 @@ static struct windows_journal *journal_map(int fd, size_t *ret_size)
 	return NULL;
 }
 
+/* The journal as it was before rows are freed: what children of the process have. */
+static struct windows_journal *journal_copy(const struct windows_journal *j, size_t size)
+{
+	struct windows_journal *copy =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (copy == MAP_FAILED)
+		return NULL; /* the windows in children stay, and do nothing */
+	memcpy(copy, j, size);
+	return copy;
+}
+
+static uint32_t parent_undo(struct windows_journal *j, const struct patched_process *x)
+{
+	return windows_undo(j, j->pid, x->mem_fd, true, NULL);
+}
+
+static uint32_t children_undo(struct windows_journal *j, const struct patched_process *x)
+{
+	return windows_undo_children(j, x->region_fd, NULL);
+}
+
 /*
  * Tries once, in a clone: when that ends, the kernel lets threads go that have not stopped for it.
  * True: nothing is left.
  */
-static bool process_try(struct windows_journal *j, int mem_fd)
+static bool undo_try(uint32_t (*undo)(struct windows_journal *j, const struct patched_process *x),
+		     struct windows_journal *j, const struct patched_process *x)
 {
 	pid_t clone = apart_clone();
 	int status = 0;
 
 	if (clone == 0)
-		_exit(windows_undo(j, j->pid, mem_fd, true, NULL) > 0);
+		_exit(undo(j, x) > 0);
 	if (clone < 0)
-		return windows_undo(j, j->pid, mem_fd, true, NULL) == 0;
+		return undo(j, x) == 0;
 	while (syscall(SYS_wait4, clone, &status, __WCLONE, NULL) < 0 && errno == EINTR)
 		;
 	return status == 0;
 }
 
-void patched_undo(struct patched *p)
+/* The process comes first: then none is born any more that has its windows. */
+static void process_undo(const struct patched_process *x)
 {
 	const struct timespec pause = {.tv_nsec = WINDOWS_UNDO_PAUSE_NS};
+	uint64_t until = now_ns() + WINDOWS_UNDO_NS;
+	size_t size = 0;
+	struct windows_journal *j = journal_map(x->journal_fd, &size);
+	struct windows_journal *copy = j ? journal_copy(j, size) : NULL;
 
+	while (j && !undo_try(parent_undo, j, x) && now_ns() < until)
+		(void)nanosleep(&pause, NULL);
+	until = now_ns() + WINDOWS_CHILDREN_NS;
+	while (copy && !undo_try(children_undo, copy, x) && now_ns() < until)
+		(void)nanosleep(&pause, NULL);
+	if (copy)
+		(void)munmap(copy, size);
+	if (j)
+		(void)munmap(j, size);
+}
+
+void patched_undo(struct patched *p)
+{
 	for (uint32_t i = 0; i < p->n; i++) {
-		uint64_t until = now_ns() + WINDOWS_UNDO_NS;
-		size_t size = 0;
-		struct windows_journal *j = journal_map(p->list[i].journal_fd, &size);
-
-		while (j && !process_try(j, p->list[i].mem_fd) && now_ns() < until)
-			(void)nanosleep(&pause, NULL);
-		if (j)
-			(void)munmap(j, size);
+		process_undo(&p->list[i]);
 		process_close(&p->list[i]);
 	}
 	p->n = 0;

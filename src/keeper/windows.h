@@ -34,6 +34,7 @@ struct windows_journal {
 	uint64_t magic[WINDOWS_MAGIC_SIZE / 8]; /* which the process has at region */
 	taddr region;
 	uint64_t region_size; /* up to the switch page */
+	uint64_t code_size;   /* of the mapping that begins at region */
 	taddr call, frame;    /* for remote calls (target/remote.h) */
 	int32_t pid, tracer;
 	bool suspends;	  /* seccomp is suspended */
@@ -97,5 +98,15 @@ uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_
 		      uint32_t *ret_n);
 #define WINDOWS_UNDO_NS	      3000000000ull /* so long callers go on trying */
 #define WINDOWS_UNDO_PAUSE_NS 2000000	    /* between two times */
+/*
+ * Tries once to take all windows of the journal out of all other processes that have mapped the
+ * region where its process has it: children of fork(), and theirs, whoever has become their parent.
+ * Processes without a window are not stopped. Returns how many windows are left; adds to *ret_n,
+ * which may be NULL, how many were taken. Rows stay as they are. Who calls ends afterwards.
+ */
+uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint32_t *ret_n);
+/* Whether there are such processes, with windows or without. */
+bool windows_has_children(struct windows_journal *j, int region_fd);
+#define WINDOWS_CHILDREN_NS 1000000000ull /* so long callers go on trying */
 /* Whether the memory is that of the journal's process, or of a child. */
 bool windows_is_there(const struct windows_journal *j, int mem_fd);

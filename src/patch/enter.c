@@ -299,6 +299,7 @@ static struct err *head_write(struct enter *t)
 		return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
 	p->journal->region = t->region;
 	p->journal->region_size = t->near_size;
+	p->journal->code_size = h.code_size;
 	p->journal->call = t->region + offsetof(struct region_head, call);
 	p->journal->frame = t->region + t->near_size + PATCH_PAGE;
 	if (!windows_is_there(p->journal, p->mem_fd))

@@ -81,6 +81,7 @@ static bool row_verify(struct leftover *l, struct window_row *r, taddr code, uin
 static struct err *region_undo(struct leftover *l, const struct proc_map *m, int fd,
 			       const struct region_head *h, uint32_t *ret_n)
 {
+	static const struct region_head none;
 	struct windows_journal *j = xcalloc(1, windows_journal_size(h->nrows));
 	size_t size = h->nrows * sizeof(*j->rows);
 	ssize_t n = pread(fd, j->rows, size, REGION_ROWS);
@@ -88,6 +89,7 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 
 	*j = (struct windows_journal){
 		.region = m->start,
+		.code_size = h->code_size,
 		.pid = l->pid,
 		.suspends = seccomp_is_on(l->pid),
 		.nrows = n > 0 ? (uint32_t)((size_t)n / sizeof(*j->rows)) : 0,
@@ -102,13 +104,15 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 		r->is_used = row_verify(l, r, m->start, h->code_size);
 	}
 	e = windows_take_out(j, l->pid, l->mem_fd, true, ret_n);
+	/* parent and children have one region, in which each of them is to find its own windows */
+	if (!e && !windows_has_children(j, fd))
+		(void)!pwrite(fd, &none, REGION_MARK, 0);
 	free(j);
 	return e;
 }
 
 struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
 {
-	static const struct region_head none;
 	struct leftover l = {.pid = pid, .gate = g, .mem_fd = -1, .rows_left = ROWS_MAX};
 	struct err *e = proc_maps_read(pid, &l.maps);
 
@@ -130,8 +134,6 @@ struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
 		l.rows_left -= h.nrows;
 		e = region_undo(&l, m, fd, &h, &n);
 		*ret_n += n;
-		if (!e)
-			(void)!pwrite(fd, &none, REGION_MARK, 0);
 	}
 	gate_file_close(l.file);
 	if (l.mem_fd >= 0)

@@ -172,7 +172,10 @@ enum patch_state {
  */
 MUST_CHECK struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t n,
 				   const atomic_int *is_interrupted, enum patch_state *states);
-/* Takes back the windows at these addresses, as they were given to patch_write(). */
+/*
+ * Takes back the windows at these addresses, as they were given to patch_write(): out of the
+ * process, and then out of its children that have them (children.c).
+ */
 MUST_CHECK struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n);
 MUST_CHECK struct err *patch_take_back_all(struct patch *p);
 uint32_t patch_count(const struct patch *p); /* windows in place */

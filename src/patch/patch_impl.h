@@ -107,4 +107,11 @@ void relays_deinit(struct patch *p);
  */
 MUST_CHECK struct err *windows_take_out(struct windows_journal *j, pid_t pid, int mem_fd,
 					bool is_freed, uint32_t *ret_n);
+/*
+ * Takes the windows of a journal, which is a copy from before its rows were freed, out of children
+ * of its process. What does not succeed within a second stays there, and does nothing.
+ */
+void windows_take_out_of_children(struct windows_journal *j, int region_fd);
+/* That copy, of the rows with these addresses, which ascend; NULL: of all. NULL: there are none. */
+struct windows_journal *windows_copy(const struct patch *p, const taddr *addrs, uint32_t n);
 int process_memory_open(pid_t pid);

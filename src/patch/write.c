@@ -399,16 +399,21 @@ static struct err *left_err(pid_t pid)
 struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n)
 {
 	taddr *sorted = xmalloc((n + 1) * sizeof(*sorted));
+	struct windows_journal *copy;
 	bool is_left = n > 0;
 	struct err *e = NULL;
 
 	memcpy(sorted, addrs, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), by_addr);
+	copy = n ? windows_copy(p, sorted, n) : NULL;
 	for (uint32_t i = 0; is_left && !e; i++) {
 		e = pass_take_back(p, sorted, n, &is_left);
 		if (!e && is_left && !retry_wait(i))
 			e = left_err(p->pid);
 	}
+	if (copy)
+		windows_take_out_of_children(copy, p->region_fd);
+	free(copy);
 	free(sorted);
 	return e;
 }
@@ -456,5 +461,11 @@ struct err *windows_take_out(struct windows_journal *j, pid_t pid, int mem_fd, b
 
 struct err *patch_take_back_all(struct patch *p)
 {
-	return windows_take_out(p->journal, p->pid, p->mem_fd, true, NULL);
+	struct windows_journal *copy = windows_copy(p, NULL, 0);
+	struct err *e = windows_take_out(p->journal, p->pid, p->mem_fd, true, NULL);
+
+	if (copy)
+		windows_take_out_of_children(copy, p->region_fd);
+	free(copy);
+	return e;
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes windows out of children of fork(), which nobody has followed. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "arch/patch.h"
+#include "kernel/sys.h"
+#include "keeper/windows.h"
+
+struct children {
+	struct windows_journal *journal;
+	struct stat region;
+	bool is_looking; /* they are only counted */
+	uint32_t n, left, done;
+};
+
+/* Whether a process has mapped the region where the journal's process has it. */
+static bool child_has_region(const struct children *c, pid_t pid)
+{
+	const struct windows_journal *j = c->journal;
+	char path[96];
+	struct stat there;
+
+	/* nothing is read of memory that may be of anybody, and may be a device's */
+	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
+		       (unsigned long long)j->region,
+		       (unsigned long long)(j->region + j->code_size));
+	return stat(path, &there) == 0 && there.st_dev == c->region.st_dev &&
+	       there.st_ino == c->region.st_ino;
+}
+
+/* Whether memory has a jump of the journal; one that shares its parent's memory has none more. */
+static bool child_has_jump(const struct windows_journal *j, int mem_fd)
+{
+	uint8_t jump[WINDOWS_JUMP], now[WINDOWS_JUMP];
+
+	for (uint32_t i = 0; i < j->nrows; i++) {
+		const struct window_row *r = &j->rows[i];
+		size_t size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
+
+		if (r->is_used && windows_jump_make(r, jump) &&
+		    sys_pread(mem_fd, now, size, r->addr) == (ssize_t)size &&
+		    memcmp(now, r->old, size) != 0)
+			return true;
+	}
+	return false;
+}
+
+static void child_visit(struct children *c, pid_t pid)
+{
+	char path[64];
+	int mem_fd;
+
+	if (!child_has_region(c, pid))
+		return;
+	c->n++;
+	if (c->is_looking)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (mem_fd < 0)
+		return; /* it has ended */
+	if (windows_is_there(c->journal, mem_fd) && child_has_jump(c->journal, mem_fd))
+		c->left += windows_undo(c->journal, pid, mem_fd, false, &c->done);
+	(void)close(mem_fd);
+}
+
+static pid_t number_read(const char *text)
+{
+	pid_t n = 0;
+
+	for (; *text >= '0' && *text <= '9' && n < 1 << 22; text++)
+		n = n * 10 + (*text - '0');
+	return *text ? 0 : n;
+}
+
+static void children_visit(struct children *c, int region_fd)
+{
+	char buf[8192] __attribute__((aligned(8)));
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long n;
+
+	if (fd >= 0 && fstat(region_fd, &c->region) == 0)
+		while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+			for (long at = 0; at < n;) {
+				const struct dirent64 *d = (const struct dirent64 *)(buf + at);
+				pid_t pid = number_read(d->d_name);
+
+				at += d->d_reclen;
+				if (pid > 0 && pid != c->journal->pid)
+					child_visit(c, pid);
+			}
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint32_t *ret_n)
+{
+	struct children c = {.journal = j};
+
+	children_visit(&c, region_fd);
+	if (ret_n)
+		*ret_n += c.done;
+	return c.left;
+}
+
+bool windows_has_children(struct windows_journal *j, int region_fd)
+{
+	struct children c = {.journal = j, .is_looking = true};
+
+	children_visit(&c, region_fd);
+	return c.n > 0;
+}
