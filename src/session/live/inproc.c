@@ -507,10 +507,11 @@ static struct err *process_enter(struct division *d, uint32_t process)
 
 static struct err *division_enter(struct division *d)
 {
-	struct err *e = NULL;
+	struct err *e = live_begin_turns(d->live);
 
 	for (uint32_t i = 0; i < d->processes.len && !e; i++)
 		e = process_enter(d, i);
+	live_end_turns(d->live);
 	return e;
 }
 
@@ -856,8 +857,10 @@ struct err *live_divide_units(struct live *live)
 	if (live->remains.of)
 		return NULL;
 	processes_find(&d);
-	for (uint32_t i = 0; i < d.processes.len; i++)
+	for (uint32_t i = 0; i < d.processes.len; i++) {
+		live_note_code(live, d.processes.data[i].pid);
 		leftovers_remove(live, d.processes.data[i].pid);
+	}
 	if (live->opts->val[OPT_inproc] == INPROC_OFF || !d.processes.len) {
 		vec_deinit(&d.processes);
 		return NULL;

@@ -165,13 +165,19 @@ static struct err *part_place(struct live *live, struct session_unit *part)
 struct err *live_place_late(struct live *live, struct session_unit *u,
 			    struct session_unit **ret_part)
 {
+	pid_t pid = u->points.len && u->points.data[0].code ? u->points.data[0].code->at : 0;
 	struct session_unit *part = NULL;
-	struct err *e = late_divide(live, u, &part);
+	struct err *e = pid ? live_begin_turn(live, pid) : NULL;
 
+	if (!e)
+		e = late_divide(live, u, &part);
 	*ret_part = part != u ? part : NULL;
 	if (!e && part)
 		e = part_place(live, part);
-	return e || part == u ? e : unit_place(live, u);
+	if (!e && part != u)
+		e = unit_place(live, u);
+	live_end_turns(live);
+	return e;
 }
 
 void live_drop_late(struct live *live, const struct session_unit *u)

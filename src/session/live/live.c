@@ -124,5 +124,6 @@ void live_undo(struct live *live)
 	live->stacks = NULL;
 	engines_close(&live->engines);
 	inproc_list_deinit(&live->inprocs);
+	live_deinit_turns(live);
 	live->is_active = live->opts->is_active = false;
 }

@@ -78,6 +78,8 @@ struct live {
 
 	/* These are set when programs are loaded. */
 	struct inproc_list inprocs; /* option inproc: processes that clauses may go to */
+	VEC(pid_t) coded;	    /* processes whose code is probed by name, ascending */
+	VEC(int) turns;		    /* which we have now (turns.c) */
 	struct engines engines;
 	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
 	struct waiter *waiter;
@@ -134,6 +136,18 @@ struct inproc *live_inproc_of(const struct live *live, const struct session_unit
  */
 MUST_CHECK struct err *live_leave_process(struct live *live, uint32_t i, bool attaches,
 					  struct err *e);
+
+/* ---- turns: turns.c -------------------------------------------------------------------------- */
+
+/*
+ * While code of processes is looked at and changed, other tracers wait (target/turn.h). With option
+ * inproc nobody else may do so meanwhile; else those may that place uprobes.
+ */
+void live_note_code(struct live *live, pid_t pid);
+MUST_CHECK struct err *live_begin_turns(struct live *live); /* of all that were noted */
+MUST_CHECK struct err *live_begin_turn(struct live *live, pid_t pid);
+void live_end_turns(struct live *live);
+void live_deinit_turns(struct live *live);
 
 /* ---- code that comes while the session runs: late.c ----------------------------------------- */
 

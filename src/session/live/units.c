@@ -90,8 +90,10 @@ struct err *live_attach_unit(struct live *live, struct session_unit *u)
 struct err *live_attach_units(struct live *live)
 {
 	uint64_t done = 0, total = 0;
-	struct err *e = NULL;
+	struct err *e = live_begin_turns(live);
 
+	if (e)
+		return e;
 	for (uint32_t i = 0; i < live->match->units.len; i++)
 		total += live->match->units.data[i]->points.len;
 	report_begin(live->report, "placing probes", total);
@@ -109,6 +111,7 @@ struct err *live_attach_units(struct live *live)
 		if (!e)
 			report_debug(live->report, "'%s': attached", u->unit.name);
 	}
+	live_end_turns(live);
 	report_end(live->report);
 	if (e)
 		return e;

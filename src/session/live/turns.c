@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The turns (target/turn.h) of the processes whose code is probed. */
+#include "session/live/live.h"
+#include "target/turn.h"
+
+#define TOLD_NS 100000000 /* who has waited for less has not noticed it */
+
+void live_note_code(struct live *live, pid_t pid)
+{
+	uint32_t i = 0;
+
+	while (i < live->coded.len && live->coded.data[i] < pid)
+		i++;
+	if (i < live->coded.len && live->coded.data[i] == pid)
+		return;
+	vec_push(&live->coded, pid);
+	memmove(&live->coded.data[i + 1], &live->coded.data[i],
+		(live->coded.len - 1 - i) * sizeof(pid));
+	live->coded.data[i] = pid;
+}
+
+struct err *live_begin_turn(struct live *live, pid_t pid)
+{
+	uint64_t waited;
+	int turn;
+	struct err *e =
+		turn_begin(pid, !live->inprocs.of.len, &live->is_interrupted, &turn, &waited);
+
+	if (e)
+		return e;
+	vec_push(&live->turns, turn);
+	if (waited > TOLD_NS)
+		report_adjusted(live->report,
+				"waited %u ms for another dtrace that was changing the code of "
+				"process %d",
+				(unsigned int)(waited / 1000000), (int)pid);
+	return NULL;
+}
+
+/* All take them in the same order, so none waits for one that waits for it. */
+struct err *live_begin_turns(struct live *live)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < live->coded.len && !e; i++)
+		e = live_begin_turn(live, live->coded.data[i]);
+	if (e)
+		live_end_turns(live);
+	return e;
+}
+
+void live_end_turns(struct live *live)
+{
+	for (uint32_t i = 0; i < live->turns.len; i++)
+		turn_end(live->turns.data[i]);
+	vec_clear(&live->turns);
+}
+
+void live_deinit_turns(struct live *live)
+{
+	live_end_turns(live);
+	vec_deinit(&live->turns);
+	vec_deinit(&live->coded);
+}
