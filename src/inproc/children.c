@@ -7,16 +7,8 @@
  * one in the middle of a jump would be the death of it. A child of vfork() has the memory of its
  * parent, whose jumps fire there, until it executes another program.
  */
-#include <linux/kcmp.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "inproc/impl.h"
-
-static bool has_memory_of(pid_t a, pid_t b)
-{
-	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
-}
+#include "target/ident.h"
 
 static bool is_free(const struct inproc *p, pid_t child)
 {
@@ -34,7 +26,7 @@ struct err *inproc_free_child(struct inproc *p, pid_t child, bool *ret_may)
 	/* a child may have the jumps although its parent has gone, as that of daemon(3) */
 	if (!p->patch || is_free(p, child) || (child == p->opts.pid && !inproc_is_entered(p)))
 		return NULL;
-	*ret_may = child != p->opts.pid && !has_memory_of(p->opts.pid, child);
+	*ret_may = child != p->opts.pid && proc_memory_compare(p->opts.pid, child) == MEMORY_OTHER;
 	if (*ret_may)
 		e = patch_child(p->patch, child, false);
 	if (e)

@@ -552,20 +552,26 @@ static void stretch_forget(const struct inproc_run *r, const struct stretch *s)
 			s->l->states[i] = PATCH_OUT;
 }
 
+static int by_addr(const void *pa, const void *pb)
+{
+	const taddr *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
 /* The addresses of moved windows at first instructions, in place of the old ones. */
 static void firsts_move(const struct stretch *s, const struct loaded *moved)
 {
+	uint32_t n = 0, nold = s->to - s->from;
+	CLEANUP(free) taddr *old = xcalloc(MAX(nold, 1u), sizeof(*old));
 	struct loaded *l = s->l;
-	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < l->firsts.len; i++) {
-		bool is_old = false;
-
-		for (uint32_t k = s->from; k < s->to; k++)
-			is_old |= l->windows.data[k].addr == l->firsts.data[i];
-		if (!is_old)
+	for (uint32_t i = 0; i < nold; i++)
+		old[i] = l->windows.data[s->from + i].addr;
+	qsort(old, nold, sizeof(*old), by_addr);
+	for (uint32_t i = 0; i < l->firsts.len; i++)
+		if (!bsearch(&l->firsts.data[i], old, nold, sizeof(*old), by_addr))
 			l->firsts.data[n++] = l->firsts.data[i];
-	}
 	l->firsts.len = n;
 	for (uint32_t i = 0; i < moved->firsts.len; i++)
 		vec_push(&l->firsts, moved->firsts.data[i]);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -198,4 +199,13 @@ void proc_resume_exact(pid_t pid, uint64_t start)
 	if (!proc_started(pid, &now) || now == start)
 		pidfd_resume(fd);
 	(void)close(fd);
+}
+
+enum memory_relation proc_memory_compare(pid_t a, pid_t b)
+{
+	long order = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+
+	if (order < 0)
+		return errno == ESRCH ? MEMORY_OTHER : MEMORY_UNKNOWN;
+	return order == 0 ? MEMORY_SAME : MEMORY_OTHER;
 }

@@ -44,6 +44,13 @@ bool proc_started(pid_t pid, uint64_t *ret_start);
 bool proc_began(pid_t pid, uint64_t *ret_start, uint64_t *ret_arg_start);
 /* Whether its first thread uses a CPU, or waits for one, at this moment. */
 bool proc_is_running(pid_t pid);
+/* Whether two processes, or threads, have one memory, as after vfork(). */
+enum memory_relation {
+	MEMORY_OTHER, /* or one of them has ended */
+	MEMORY_SAME,
+	MEMORY_UNKNOWN, /* the kernel does not say (CONFIG_KCMP), or not to us */
+};
+enum memory_relation proc_memory_compare(pid_t a, pid_t b);
 /* Sends SIGCONT to the process with this id if its start time is start; never to another one. */
 void proc_resume_exact(pid_t pid, uint64_t start);
 /*

@@ -12,10 +12,7 @@
  * variables of threads only are decided for each process alone, because a thread is of one; clauses
  * that share others are uprobes if they have sites in several processes.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <linux/kcmp.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inproc/inproc.h"
@@ -24,6 +21,7 @@
 #include "session/live/division.h"
 #include "session/match/together.h"
 #include "target/control.h"
+#include "target/ident.h"
 
 static const char shared_why[] = "share variables with uprobes";
 static const char spanning_why[] = "share variables with probes of other processes";
@@ -784,28 +782,19 @@ static void processes_find_later(struct division *d)
 					d->is_later[j * d->nclauses + i] = true;
 }
 
-/*
- * Whether two processes have one memory, as after vfork(): uprobes of the one would be in jumps of
- * the other. Where the kernel does not say (CONFIG_KCMP), they may have.
- */
-static bool may_share_memory(pid_t a, pid_t b)
-{
-	long order = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
-
-	return order == 0 || (order < 0 && errno != ESRCH);
-}
-
 static const char *process_find_lack(const struct division *d, uint32_t process)
 {
 	pid_t pid = d->processes.data[process].pid;
 
-	if (follows_children(d->live) && syscall(SYS_kcmp, pid, pid, KCMP_VM, 0, 0) != 0)
+	if (follows_children(d->live) && proc_memory_compare(pid, pid) == MEMORY_UNKNOWN)
 		return "in processes whose children may share their memory (no kcmp())";
 	/* such a link has no filter, and a uprobe would be in jumps of another process */
 	if (d->processes.len > 1 && feat_has(FEAT_UPROBE_MULTI) && !feat_has(FEAT_UPROBE_TGID))
 		return "in several processes, and this kernel places uprobes in all of them";
 	for (uint32_t i = 0; i < d->processes.len; i++)
-		if (i != process && may_share_memory(d->processes.data[i].pid, pid))
+		/* uprobes of the one would be in jumps of the other */
+		if (i != process &&
+		    proc_memory_compare(d->processes.data[i].pid, pid) != MEMORY_OTHER)
 			return "in processes that may share their memory";
 	return NULL;
 }

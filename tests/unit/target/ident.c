@@ -54,6 +54,32 @@ static void test_status(void)
 	is_int(proc_status_field(getpid(), "Threadz"), -1, "a field that is not there");
 }
 
+static void test_memory(void)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (!pid) {
+		(void)pause();
+		_exit(0);
+	}
+	if (proc_memory_compare(getpid(), getpid()) == MEMORY_UNKNOWN) {
+		ok(true, "memory of processes # SKIP the kernel does not say");
+	} else {
+		ok(proc_memory_compare(getpid(), getpid()) == MEMORY_SAME,
+		   "a process's own memory");
+		ok(proc_memory_compare(getpid(), pid) == MEMORY_OTHER, "that of a child");
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	ok(proc_memory_compare(getpid(), pid) == MEMORY_OTHER, "that of one that has ended");
+	if (!vfork()) { /* the parent waits, and its memory is ours */
+		_exit(proc_memory_compare(getpid(), getppid()) == MEMORY_OTHER);
+	}
+	(void)wait(&status);
+	is_int(status, 0, "that of the parent of vfork()");
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -61,6 +87,7 @@ int main(int argc, char **argv)
 	test_fields(argv[0], ") R (1 2 3");
 	test_child();
 	test_status();
+	test_memory();
 	ok(!proc_began(0, &(uint64_t){0}, &(uint64_t){0}), "there is no process 0");
 	return tap_done();
 }
