@@ -483,7 +483,7 @@ static enum windows_result work_do(struct work *w)
 enum windows_result windows_change(struct windows_job *job)
 {
 	enum windows_result r = WINDOWS_REFUSED;
-	uint64_t begin;
+	uint64_t since;
 	struct work *w;
 
 	assert(job->n <= WINDOWS_BATCH);
@@ -495,12 +495,12 @@ enum windows_result windows_change(struct windows_job *job)
 		return WINDOWS_REFUSED;
 	}
 	w->job = job;
-	begin = now_ns();
 	r = work_do(w);
 	job->tid = w->held.tid;
 	job->sys = w->held.sys;
+	since = w->held.since_ns;
 	seize_release(&w->held);
-	job->stop_ns = now_ns() - begin;
+	job->stop_ns = since ? now_ns() - since : 0;
 	(void)munmap(w, sizeof(*w));
 	return r;
 }

@@ -82,7 +82,7 @@ struct windows_job {
 	uint8_t *results;		    /* enum window_result */
 	pid_t tid;
 	int sys;
-	uint64_t stop_ns;  /* how long the process was stopped */
+	uint64_t stop_ns;  /* from when its first thread was asked to stop until all run again */
 	uint64_t write_ns; /* how long it may be written to; 0: WINDOWS_WRITE_NS */
 };
 

@@ -159,8 +159,19 @@ static enum seize_result thread_ask(struct seized *s, pid_t tid, bool suspends)
 	}
 	s->known[tid / 64] |= 1ull << (tid % 64);
 	s->threads[s->n++] = (struct seized_thread){.tid = tid};
-	(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL); /* fails if it has ended */
 	return SEIZE_DONE;
+}
+
+/*
+ * Asks threads to stop, from the i-th on. Attaching to them costs most, and they run meanwhile: so
+ * all of them are attached to first.
+ */
+static void threads_interrupt(struct seized *s, uint32_t i)
+{
+	if (!s->since_ns)
+		s->since_ns = now_ns();
+	for (; i < s->n; i++)
+		(void)ptrace(PTRACE_INTERRUPT, s->threads[i].tid, NULL, NULL); /* or it has ended */
 }
 
 static pid_t number_read(const char *text)
@@ -172,7 +183,7 @@ static pid_t number_read(const char *text)
 	return n;
 }
 
-/* Asks the threads that are not known yet; their number is what s->n has grown by. */
+/* Attaches to the threads that are not known yet; their number is what s->n has grown by. */
 static enum seize_result threads_ask(struct seized *s, bool suspends)
 {
 	enum seize_result r = SEIZE_DONE;
@@ -221,6 +232,11 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
 			       .known = memory_get(KNOWN_SIZE)};
 	if (!ret->threads || !ret->known)
 		return SEIZE_MANY;
+	/* those that begin meanwhile are found below, when their makers stand still */
+	r = threads_ask(ret, suspends);
+	threads_interrupt(ret, 0);
+	if (!threads_await(ret, begin) && r == SEIZE_DONE)
+		r = SEIZE_BUSY;
 	for (int i = 0; r == SEIZE_DONE; i++) {
 		if (i == ROUNDS_MAX)
 			return SEIZE_MANY;
@@ -228,6 +244,7 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
 		r = threads_ask(ret, suspends);
 		if (r == SEIZE_DONE && ret->n == before)
 			break;
+		threads_interrupt(ret, before);
 		if (!threads_await(ret, begin) && r == SEIZE_DONE)
 			r = SEIZE_BUSY;
 	}
@@ -253,6 +270,7 @@ enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seize
 	r = thread_ask(ret, tid, suspends);
 	if (r != SEIZE_DONE)
 		return r;
+	threads_interrupt(ret, 0);
 	if (!threads_await(ret, begin)) {
 		ret->tid = tid;
 		return SEIZE_BUSY;

@@ -39,7 +39,8 @@ struct seized {
 	pid_t pid;
 	struct seized_thread *threads;
 	uint32_t n;
-	uint64_t *known; /* bits: ids of threads */
+	uint64_t *known;   /* bits: ids of threads */
+	uint64_t since_ns; /* when the first thread was asked to stop; 0: none was */
 	/* of the thread with which it has failed */
 	pid_t tid;
 	int sys;
