@@ -7,69 +7,20 @@ without probes; and the code is that of before when dtrace has ended or was kill
 """
 import os, re, signal, subprocess, sys, time
 
-DTRACE, TMP, SRC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"]
-PATIENCE = int(os.environ.get("PATIENCE", 1))
+import tracing
+from tracing import PATIENCE, Tracer, bad, check, lines_of
+
+TMP, SRC = os.environ["TMP"], os.environ["SRC"]
 LIBRARY = f"{TMP}/libcome.so"
 ROUNDS = 5
-bad = []
 
 
-def check(what, got, want):
-    if got != want:
-        bad.append(f"{what}: {got!r} instead of {want!r}")
-
-
-class Target:
+class Target(tracing.Target):
     def __init__(self, file):
-        self.file = file
-        self.p = subprocess.Popen([file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "LIBRARY": LIBRARY})
-        self.pid = self.p.pid
-        self.p.stdout.readline()
-
-    def ask(self, what):
-        self.p.stdin.write(f"{what}\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        if not line.strip():
-            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
-        return line.split()
+        super().__init__(file, LIBRARY=LIBRARY)
 
     def call(self, what=f"o{ROUNDS}"):
-        return int(self.ask(what)[-1])
-
-    def end(self):
-        self.p.stdin.close()
-        return self.p.wait(60 * PATIENCE)
-
-    def code(self):
-        """The bytes of the code of the program and of libc in memory."""
-        out = []
-        with open(f"/proc/{self.pid}/maps") as maps, open(f"/proc/{self.pid}/mem", "rb") as mem:
-            for line in maps:
-                words = line.split()
-                if "x" in words[1] and len(words) > 5 and (words[5] == self.file or "libc.so" in words[5]):
-                    start, end = (int(x, 16) for x in words[0].split("-"))
-                    mem.seek(start)
-                    out.append(mem.read(end - start))
-        return out
-
-
-class Tracer:
-    def __init__(self, mode, script, pid, *flags):
-        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, "-p", str(pid), "-n",
-                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in self.p.stdout:
-            if "READY" in line:
-                return
-        raise ValueError(f"{script}: {self.p.stderr.read()}")
-
-    def end(self, how=signal.SIGINT):
-        if how:
-            self.p.send_signal(how)
-        out, self.err = self.p.communicate(timeout=60 * PATIENCE)
-        found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", self.err)
-        return out, (int(found.group(1)), int(found.group(2))) if found else self.err
+        return super().call(what)
 
 
 P = "pid$target:a.out"
@@ -94,10 +45,6 @@ SCRIPTS = [
     ("clauses of both kinds", f'{P}:called:call {{ @n = count(); }} {P}:plain:call {{ @[stringof(execname), copyin(uregs[R_RSP], 1) != NULL] = count(); }}', None, False),
     ("stacks", f"{P}:plain:call {{ @[ufunc(ucaller), ufunc(uregs[R_PC])] = count(); @s[ustack(2)] = count(); }}", None, False),
 ]
-
-
-def lines_of(out):
-    return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip())
 
 
 def same(t, name, script, want, is_whole):

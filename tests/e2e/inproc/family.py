@@ -4,10 +4,12 @@
 A tree of processes calls two functions: children of fork() in three generations, those of vfork(), which have their parent's memory until they execute
 another program, threads that fork while others call, and the program itself once more, by exec.
 """
-import os, re, signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 
-DTRACE, TMP, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ.get("CC", "cc")
-PATIENCE = int(os.environ.get("PATIENCE", 1))
+import tracing
+from tracing import bad, check, lines_of, report
+
+TMP, CC = os.environ["TMP"], os.environ.get("CC", "cc")
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -134,49 +136,20 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
-bad = []
 
 
-def check(what, got, want):
-    if got != want:
-        bad.append(f"{what}: {got!r} instead of {want!r}")
-
-
-class Target:
+class Target(tracing.Target):
     def __init__(self):
-        self.p = subprocess.Popen([f"{TMP}/family"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.p.pid
-        self.p.stdout.readline()
-
-    def call(self, what):
-        self.p.stdin.write(f"{what}\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        if not line.strip().lstrip("-").isdigit():
-            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
-        return int(line)
-
-    def end(self):
-        self.p.stdin.close()
-        return self.p.wait(60 * PATIENCE)
+        super().__init__(f"{TMP}/family")
 
 
-class Tracer:
+class Tracer(tracing.Tracer):
     def __init__(self, mode, script, pid, *flags):
-        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", "-x", "follow=fork", *flags, "-p", str(pid), "-n",
-                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in self.p.stdout:
-            if "READY" in line:
-                return
-        raise ValueError(f"{script}: {self.p.stderr.read()}")
+        super().__init__(mode, script, pid, "-x", "follow=fork", *flags)
 
     def end(self, how=signal.SIGINT):
-        if how:
-            self.p.send_signal(how)
-        out, self.err = self.p.communicate(timeout=60 * PATIENCE)
-        found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", self.err)
-        return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip()), (int(found.group(1)), int(found.group(2))) if found else None
+        out, places = super().end(how)
+        return lines_of(out), places
 
 
 P = "pid$target:a.out"
@@ -193,7 +166,7 @@ def family(what, script, calls, want, is_inside, *flags):
         got, places = tracer.end()
         check(f"{what}, {mode}: what is counted", got, sorted(want))
         if mode == "all":
-            check(f"{what}: places", places and (places[0] > 0 and places[1] == 0) == is_inside or tracer.err, True)
+            check(f"{what}: places", (places[0] > 0 and places[1] == 0) == is_inside or tracer.err, True)
         if "left out" in tracer.err or "not probed" in tracer.err or "drop" in tracer.err:
             bad.append(f"{what}, {mode}: {tracer.err}")
         check(f"{what}, {mode}: the process ends well", t.end(), 0)
@@ -239,6 +212,4 @@ for row in ROWS:
         family(*row)
 if only in "killed":
     killed()
-for line in bad:
-    print(line)
-sys.exit(bool(bad))
+sys.exit(report())

@@ -4,10 +4,12 @@
 The program opens a library, calls it in four threads, and closes it, as often as it is told, while other threads use libc. It waits at each (-c, or the
 option libstop), so nothing is missed.
 """
-import os, re, signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 
-DTRACE, TMP, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ.get("CC", "cc")
-PATIENCE = int(os.environ.get("PATIENCE", 1))
+import tracing
+from tracing import DTRACE, PATIENCE, bad, check, lines_of, report
+
+TMP, CC = os.environ["TMP"], os.environ.get("CC", "cc")
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -105,49 +107,17 @@ int main(int argc, char **argv)
 }
 """
 LIBRARY = {"a": "long from_library(long n) { return n + 38; }\n", "b": "static volatile long one = 1;\nlong from_library(long n) { return n * 2 * one; }\n"}
-bad = []
 
 
-def check(what, got, want):
-    if got != want:
-        bad.append(f"{what}: {got!r} instead of {want!r}")
-
-
-class Target:
+class Target(tracing.Target):
     def __init__(self):
-        self.p = subprocess.Popen([f"{TMP}/loader", TMP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.p.pid
-        self.p.stdout.readline()
-
-    def call(self, what):
-        self.p.stdin.write(f"{what}\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        if not line.strip().lstrip("-").isdigit():
-            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
-        return int(line)
-
-    def end(self):
-        self.p.stdin.close()
-        return self.p.wait(60 * PATIENCE)
+        super().__init__(f"{TMP}/loader", TMP)
 
 
-class Tracer:
-    def __init__(self, mode, script, pid, *flags):
-        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, "-p", str(pid), "-n",
-                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in self.p.stdout:
-            if "READY" in line:
-                return
-        raise ValueError(f"{script}: {self.p.stderr.read()}")
-
+class Tracer(tracing.Tracer):
     def end(self, how=signal.SIGINT):
-        if how:
-            self.p.send_signal(how)
-        out, self.err = self.p.communicate(timeout=60 * PATIENCE)
-        places = [(int(n), int(k)) for n, k in re.findall(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", self.err)]
-        return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip()), places
+        out = super().end(how)[0]
+        return lines_of(out), [counts[:2] for pid, counts in self.places]
 
 
 def cycles(what, script, call, want, check_places, *flags):
@@ -241,6 +211,4 @@ for row in (("one library", ALL, "200 a", ["liba.so entry 8000", "liba.so return
 for f in (moves_to_kernel, killed, unheld, command):
     if only in f.__name__:
         f()
-for line in bad:
-    print(line)
-sys.exit(bool(bad))
+sys.exit(report())

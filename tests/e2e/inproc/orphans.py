@@ -185,7 +185,7 @@ def run(what, ends):
     keeper = keeper_of(tracer)
     if ends == "both":
         os.kill(keeper, signal.SIGKILL)
-    out = lines_of(tracer.end(signal.SIGINT if ends == "dtrace" else signal.SIGKILL))
+    out = lines_of(tracer.end(signal.SIGINT if ends == "dtrace" else signal.SIGKILL)[0])
     if ends == "dtrace":
         check(f"{what}: only the parent fires", [line.split()[0] for line in out], [str(t.pid)])
     if ends == "both":

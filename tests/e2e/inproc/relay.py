@@ -6,18 +6,14 @@ providers. A row says how many of their places may be uprobes, because relays wo
 no less there. Then: a filter that is false costs no trap, the process may be
 stopped, execute another program, have children, and lose its tracer, and one that may make no file in memory gets uprobes.
 """
-import os, re, signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 
-DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
-PATIENCE = int(os.environ.get("PATIENCE", 1))
+import tracing
+from tracing import PATIENCE, bad, check, lines_of, report
+
+TMP, SRC, CC = os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
 FILE = f"{TMP}/same"
 ROUNDS = 5
-bad = []
-
-
-def check(what, got, want):
-    if got != want:
-        bad.append(f"{what}: {got!r} instead of {want!r}")
 
 
 def check_that(what, good, seen):
@@ -25,41 +21,12 @@ def check_that(what, good, seen):
         bad.append(f"{what}: {seen!r}")
 
 
-class Target:
+class Target(tracing.Target):
     def __init__(self, *argv):
-        self.p = subprocess.Popen(argv or [FILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.p.stdout.readline()
-        self.pid = self.p.pid
-
-    def ask(self, what=ROUNDS):
-        self.p.stdin.write(f"{what}\n")
-        self.p.stdin.flush()
+        super().__init__(*(argv or [FILE]))
 
     def call(self, what=ROUNDS):
-        self.ask(what)
-        line = self.p.stdout.readline()
-        if not line.strip().lstrip("-").isdigit():
-            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
-        return int(line)
-
-    def end(self):
-        self.p.stdin.close()
-        return self.p.wait(60 * PATIENCE)
-
-    def maps(self):
-        with open(f"/proc/{self.pid}/maps") as f:
-            return f.read().splitlines()
-
-    def code(self):
-        """The bytes of the program's and libc's code in memory."""
-        out = []
-        with open(f"/proc/{self.pid}/mem", "rb") as mem:
-            for words in (line.split() for line in self.maps()):
-                if "x" in words[1] and len(words) > 5 and (words[5] == FILE or "libc.so" in words[5]):
-                    start, end = (int(x, 16) for x in words[0].split("-"))
-                    mem.seek(start)
-                    out.append(mem.read(end - start))
-        return out
+        return super().call(what)
 
     def files(self):
         return sorted(os.readlink(f"/proc/{self.pid}/fd/{n}") for n in os.listdir(f"/proc/{self.pid}/fd"))
@@ -72,23 +39,11 @@ class Target:
         return time.clock_gettime((~self.pid << 3) | 2)
 
 
-class Tracer:
-    def __init__(self, mode, script, pid, *flags):
-        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, "-p", str(pid), "-n",
-                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in self.p.stdout:
-            if "READY" in line:
-                return
-        raise ValueError(f"{script}: {self.p.stderr.read()}")
-
+class Tracer(tracing.Tracer):
     def end(self, how=signal.SIGINT):
         """Returns the output, and how many places were (in the process, uprobes, relayed)."""
-        if how:
-            self.p.send_signal(how)
-        out, self.err = self.p.communicate(timeout=60 * PATIENCE)
-        found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes(?: \([^)]*\))?(?:, (\d+) relayed)?", self.err)
-        return out, tuple(int(x or 0) for x in found.groups()) if found else self.err
+        out = super().end(how)[0]
+        return out, self.places[0][1] if self.places else self.err
 
 
 P = "pid$target:a.out"
@@ -110,10 +65,6 @@ SCRIPTS = [
                              f" {P}:rounds:entry {{ @e[execname] = count(); }}", 2, 1),
     ("functions in the window of their returns", f"{P}:add:entry {{ @n[probename] = count(); }} {P}:add:return {{ @u[ustack()] = count(); }}", 1, 0),
 ]
-
-
-def lines_of(out):
-    return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip())
 
 
 def same(t, name, script, nuprobes, nnative):
@@ -149,7 +100,7 @@ def filters(t):
 def stops(t):
     for action in ("stop()", f"raise({int(signal.SIGSTOP)})"):
         tracer = Tracer("all", f'{P}:ways:return /arg1 == -1/ {{ {action}; printf("%d\\n", arg1); }}', t.pid, "-w")
-        t.ask(1)
+        t.tell(1)
         until = time.monotonic() + 30 * PATIENCE
         while t.state() != "T" and time.monotonic() < until:
             time.sleep(0.01)
@@ -296,6 +247,4 @@ check("the process ends well", t.end(), 0)
 for f in (executes, refused, languages):
     if only in f.__name__:
         f()
-for line in bad:
-    print(line)
-sys.exit(bool(bad))
+sys.exit(report())

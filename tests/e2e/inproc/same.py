@@ -7,66 +7,20 @@ fire nothing, libraries that come later are probed, and a process that is being 
 """
 import os, re, signal, subprocess, sys, time
 
-DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
-PATIENCE = int(os.environ.get("PATIENCE", 1))
+import tracing
+from tracing import DTRACE, PATIENCE, Tracer, check, lines_of, report
+
+TMP, SRC, CC = os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
 FILE, LIBRARY = f"{TMP}/same", f"{TMP}/libcome.so"
 ROUNDS = 5
-bad = []
 
 
-def check(what, got, want):
-    if got != want:
-        bad.append(f"{what}: {got!r} instead of {want!r}")
-
-
-class Target:
+class Target(tracing.Target):
     def __init__(self):
-        self.p = subprocess.Popen([FILE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.p.pid
-        self.p.stdout.readline()
+        super().__init__(FILE)
 
     def call(self, what=ROUNDS):
-        self.p.stdin.write(f"{what}\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        if not line.strip().lstrip("-").isdigit():
-            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
-        return int(line)
-
-    def end(self):
-        self.p.stdin.close()
-        return self.p.wait(60 * PATIENCE)
-
-    def code(self):
-        """The bytes of the program's and libc's code in memory."""
-        out = []
-        with open(f"/proc/{self.pid}/maps") as maps, open(f"/proc/{self.pid}/mem", "rb") as mem:
-            for line in maps:
-                words = line.split()
-                if "x" in words[1] and len(words) > 5 and (words[5] == FILE or "libc.so" in words[5]):
-                    start, end = (int(x, 16) for x in words[0].split("-"))
-                    mem.seek(start)
-                    out.append(mem.read(end - start))
-        return out
-
-
-class Tracer:
-    def __init__(self, mode, script, pid, *flags):
-        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, "-p", str(pid), "-n",
-                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in self.p.stdout:
-            if "READY" in line:
-                return
-        raise ValueError(f"{script}: {self.p.stderr.read()}")
-
-    def end(self, how=signal.SIGINT):
-        if how:
-            self.p.send_signal(how)
-        out, err = self.p.communicate(timeout=60 * PATIENCE)
-        self.err = err
-        found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", err)
-        return out, (int(found.group(1)), int(found.group(2))) if found else err
+        return super().call(what)
 
 
 P = "pid$target:a.out"
@@ -93,10 +47,6 @@ SCRIPTS = [
      None, False),
     ("clauses of both kinds", f'{P}:add:entry {{ @n = count(); }} {P}:six:entry {{ @[stringof(execname), copyin(uregs[R_RSP], 1) != NULL] = count(); }}', None, False),
 ]
-
-
-def lines_of(out):
-    return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip())
 
 
 def same(t, name, script, want, is_whole):
@@ -328,6 +278,4 @@ if only in "refused":
     else:
         print("skip: no gdb")
 check("the process ends well", t.end(), 0)
-for line in bad:
-    print(line)
-sys.exit(bool(bad))
+sys.exit(report())

@@ -6,8 +6,10 @@ read the time stamp counter.
 """
 import os, re, signal, subprocess, sys, time
 
-DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
-PATIENCE = int(os.environ.get("PATIENCE", 1))
+import tracing
+from tracing import DTRACE, PATIENCE, Target, check, lines_of, report
+
+TMP, SRC, CC = os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
 OTHER = r"""
 #define _GNU_SOURCE
 #include <sched.h>
@@ -56,66 +58,19 @@ int main(void)
 	return 0;
 }
 """
-bad = []
 
 
-def check(what, got, want):
-    if got != want:
-        bad.append(f"{what}: {got!r} instead of {want!r}")
-
-
-class Target:
-    def __init__(self, file):
-        self.file = file
-        self.p = subprocess.Popen([file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.p.pid
-        self.p.stdout.readline()
-
-    def call(self, what):
-        self.p.stdin.write(f"{what}\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        if not line.strip().lstrip("-").isdigit():
-            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
-        return int(line)
-
-    def end(self):
-        self.p.stdin.close()
-        return self.p.wait(60 * PATIENCE)
-
-    def code(self):
-        out = []
-        with open(f"/proc/{self.pid}/maps") as maps, open(f"/proc/{self.pid}/mem", "rb") as mem:
-            for line in maps:
-                words = line.split()
-                if "x" in words[1] and len(words) > 5 and (words[5] == self.file or "libc.so" in words[5]):
-                    start, end = (int(x, 16) for x in words[0].split("-"))
-                    mem.seek(start)
-                    out.append(mem.read(end - start))
-        return out
-
-
-class Tracer:
+class Tracer(tracing.Tracer):
     """names: what the script calls the processes; they are put in place of A, B and C."""
 
     def __init__(self, mode, script, targets, *flags, grabs=True):
         for name, t in zip("ABC", targets):
             script = re.sub(rf"pid{name}\b", f"pid{t.pid}", script)
-        pids = [x for t in targets for x in ("-p", str(t.pid))] if grabs else []
-        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, *pids, "-n",
-                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in self.p.stdout:
-            if "READY" in line:
-                return
-        raise ValueError(f"{script}: {self.p.stderr.read()}")
+        super().__init__(mode, script, [t.pid for t in targets] if grabs else [], *flags)
 
     def end(self, how=signal.SIGINT):
-        if how:
-            self.p.send_signal(how)
-        out, self.err = self.p.communicate(timeout=60 * PATIENCE)
-        places = {int(pid): (int(n), int(k)) for n, pid, k in re.findall(r"(\d+) places probed in process (\d+) itself, (\d+) by uprobes", self.err)}
-        return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip()), places
+        out = super().end(how)[0]
+        return lines_of(out), {pid: counts[:2] for pid, counts in self.places}
 
 
 def both(what, script, targets, calls, want, check_places=None, **kw):
@@ -244,6 +199,4 @@ shares_memory()
 drops(a, c)
 for t in (a, b, c):
     check("a process ends well", t.end(), 0)
-for line in bad:
-    print(line)
-sys.exit(bool(bad))
+sys.exit(report())

@@ -71,9 +71,10 @@ class Target:
 
 
 class Tracer:
-    """Returns when the probes of the script fire. -p is given for each of pids."""
+    """Returns when the probes of the script fire. pids: for which -p is given; one, or a list."""
 
-    def __init__(self, mode, script, *pids, flags=()):
+    def __init__(self, mode, script, pids, *flags):
+        pids = [pids] if isinstance(pids, int) else pids
         self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, *(x for pid in pids for x in ("-p", str(pid))), "-n",
                                    script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -84,17 +85,13 @@ class Tracer:
 
     def end(self, how=signal.SIGINT):
         """
-        Ends it by a signal, or, with None, waits for its end. Returns the output. err: its messages; places: by process, in their order, how many places were in
-        the process, uprobes, and relayed.
+        Ends it by a signal, or, with None, waits for its end. Returns the output, and how many places were (in the process, uprobes), or the messages if none
+        were counted. places: (process, (in it, uprobes, relayed)), each time that places were counted.
         """
         if how:
             self.p.send_signal(how)
-        self.out, self.err = self.p.communicate(timeout=60 * PATIENCE)
+        out, self.err = self.p.communicate(timeout=60 * PATIENCE)
         self.places = [(int(pid), tuple(int(x or 0) for x in counts)) for *counts, pid in
                        ((n, k, relayed, pid) for n, pid, k, relayed in
                         re.findall(r"(\d+) places probed in process (\d+) itself, (\d+) by uprobes(?: \([^)]*\))?(?:, (\d+) relayed)?", self.err))]
-        return self.out
-
-    def counts(self):
-        """Of one process that was divided once: its places. None: nothing was said of any."""
-        return self.places[0][1] if self.places else None
+        return out, self.places[0][1][:2] if self.places else self.err

@@ -6,32 +6,24 @@ library. Counters are 0 again when dtrace has ended, in whatever way. bpftrace i
 """
 import os, re, shutil, signal, subprocess, sys, time
 
-DTRACE, TMP, SRC, CC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
-PATIENCE = int(os.environ.get("PATIENCE", 1))
+import tracing
+from tracing import PATIENCE, Tracer, check, lines_of, report
+
+TMP, SRC, CC = os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
 FILE, LIBRARY = f"{TMP}/usdt", f"{TMP}/libfired.so"
 ROUNDS = 5
-bad = []
 
 
-def check(what, got, want):
-    if got != want:
-        bad.append(f"{what}: {got!r} instead of {want!r}")
-
-
-class Target:
+class Target(tracing.Target):
     def __init__(self):
-        self.p = subprocess.Popen([FILE, LIBRARY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.p.pid
-        self.p.stdout.readline()
+        super().__init__(FILE, LIBRARY)
         self.clean = self.code()
 
     def call(self, what=ROUNDS):
-        self.p.stdin.write(f"{what}\n")
-        self.p.stdin.flush()
-        line = self.p.stdout.readline()
-        if not line.strip().lstrip("-").isdigit():
-            raise ValueError(f"the process does not answer: {line!r}, {self.p.poll()}")
-        return int(line)
+        return super().call(what)
+
+    def code(self):
+        return super().code(LIBRARY)
 
     def counters(self):
         """Bits: which counters are not 0: often, asked, twice, that of the library."""
@@ -43,42 +35,6 @@ class Target:
         while self.counters() != want and time.monotonic() < until:
             time.sleep(0.02)
         return self.counters()
-
-    def end(self):
-        self.p.stdin.close()
-        return self.p.wait(60 * PATIENCE)
-
-    def code(self):
-        out = []
-        with open(f"/proc/{self.pid}/maps") as maps, open(f"/proc/{self.pid}/mem", "rb") as mem:
-            for line in maps:
-                words = line.split()
-                if "x" in words[1] and len(words) > 5 and words[5] in (FILE, LIBRARY):
-                    start, end = (int(x, 16) for x in words[0].split("-"))
-                    mem.seek(start)
-                    out.append(mem.read(end - start))
-        return out
-
-
-class Tracer:
-    def __init__(self, mode, script, pid, *flags):
-        self.p = subprocess.Popen([DTRACE, "-q", "-x", "inprocsum", "-x", f"inproc={mode}", *flags, "-p", str(pid), "-n",
-                                   script + ' tick-20ms /!told/ { told = 1; printf("READY\\n"); }'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for line in self.p.stdout:
-            if "READY" in line:
-                return
-        raise ValueError(f"{script}: {self.p.stderr.read()}")
-
-    def end(self, how=signal.SIGINT):
-        self.p.send_signal(how)
-        out, self.err = self.p.communicate(timeout=60 * PATIENCE)
-        found = re.search(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", self.err)
-        return out, (int(found.group(1)), int(found.group(2))) if found else self.err
-
-
-def lines_of(out):
-    return sorted(" ".join(l.split()) for l in out.splitlines() if l.strip())
 
 
 K = "kinds$target:::"
@@ -208,6 +164,4 @@ for f in (counters, beside):
         continue
     f(t)
 check("the process ends well", t.end(), 0)
-for line in bad:
-    print(line)
-sys.exit(bool(bad))
+sys.exit(report())
