@@ -16,8 +16,8 @@
 #define POLL_NS	   50000000
 #define CLOCK_NS   500000000 /* between two corrections of the clock */
 #define SWEEP_NS   10000000000
+#define MAPS_PART  20u /* of the time is spent with looking at mappings, at most */
 #define STUB_ALIGN 16u
-#define RETRIES	   20 /* windows that were held back are tried so often, with CLOCK_NS between */
 
 struct inproc_run {
 	struct engine_run run;
@@ -25,9 +25,9 @@ struct inproc_run {
 	int timer_fd;
 	bool stops_when_full;
 	int only_cpu;
-	bool has_rings;		     /* their pages were made */
-	uint64_t clock_at, sweep_at; /* when these are due */
-	struct loaded *units;	     /* all that are loaded */
+	bool has_rings;			      /* their pages were made */
+	uint64_t clock_at, sweep_at, maps_at; /* when these are due */
+	struct loaded *units;		      /* all that are loaded */
 };
 
 struct loaded {
@@ -227,10 +227,12 @@ static bool is_attached_alone(const struct inproc_run *r, const struct loaded *l
 /* What fails is left to patch_close() and to the keeper. */
 static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 {
-	CLEANUP(free) taddr *addrs = xcalloc(MAX(l->windows.len, 1u), sizeof(*addrs));
-	uint32_t n = 0;
+	uint32_t ncopied = inproc_copies_count(r->p, l->unit), n;
+	CLEANUP(free)
+	taddr *addrs = xcalloc(MAX(l->windows.len + ncopied, 1u), sizeof(*addrs));
 	struct err *e = NULL;
 
+	n = inproc_copies_drop(r->p, l->unit, addrs);
 	/* there are no states when the stubs could not be made */
 	for (uint32_t i = 0; l->states && i < l->windows.len; i++)
 		if (l->states[i] == PATCH_IN)
@@ -279,12 +281,6 @@ static void inproc_settle(struct engine_run *r, struct loaded *l)
 
 /* ---- attaching ------------------------------------------------------------------------------- */
 
-/* Stubs that are made before all of them are written together. */
-struct stubs {
-	uint64_t base; /* the address of the first one */
-	struct strbuf code;
-};
-
 /*
  * The window with the bodies of sites that a unit has, and what they call. A window belongs to the
  * unit of the first of them, and has those of other units, too: a function's entry may have code in
@@ -292,7 +288,8 @@ struct stubs {
  */
 static struct flow_window bodies_of(const struct inproc *p, const struct inproc_file *f,
 				    const struct unit *u, const struct flow_window *w,
-				    struct stub_body *bodies)
+				    const struct inproc_at *at, struct stub_body *bodies,
+				    uint32_t *ret_nleft)
 {
 	struct flow_window own = *w;
 
@@ -301,17 +298,18 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 		const struct inproc_site *s = &f->sites.data[w->bodies[i].site];
 		const struct flow_site *fs = &f->flow_sites.data[w->bodies[i].site];
 
-		if (!s->owner)
+		*ret_nleft += at->is_copy && s->slot && s->owner == u;
+		if (!s->owner || (at->is_copy && s->slot))
 			continue;
 		if (!own.nbodies && s->owner != u)
 			break;
 		bodies[own.nbodies] =
 			(struct stub_body){.kind = s->counter ? STUB_COUNT : STUB_CALL,
 					   .is_exit = fs->kind == FLOW_EXIT,
-					   .counter = s->counter,
-					   .func = s->func,
+					   .counter = s->counter ? s->counter + at->shift : 0,
+					   .func = s->func ? s->func + at->shift : 0,
 					   .site = s->number,
-					   .pc = f->bias + fs->addr};
+					   .pc = at->bias + fs->addr};
 		if (s->slot) {
 			bodies[own.nbodies].kind = STUB_RELAY;
 			bodies[own.nbodies].slot = inproc_slot_addr(p, s);
@@ -322,12 +320,12 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 	return own;
 }
 
-static struct stub_env stub_env_of(const struct inproc *p)
+static struct stub_env stub_env_of(const struct inproc *p, const struct inproc_at *at)
 {
 	int64_t rseq = 0;
 	bool has_rseq = patch_rseq_offset(p->patch, &rseq);
 
-	return (struct stub_env){.switch_addr = patch_switch_addr(p->patch),
+	return (struct stub_env){.switch_addr = at->switch_addr,
 				 .cpu = has_rseq ? STUB_CPU_RSEQ : STUB_CPU_THREAD,
 				 .rseq_cpu = (int32_t)rseq,
 				 .cpu_mask = plan_ncounter_blocks(p->plan->ncpus) - 1,
@@ -336,7 +334,7 @@ static struct stub_env stub_env_of(const struct inproc *p)
 }
 
 /* Adds a word with the address of the stub that comes next, and returns the word's own. */
-static uint64_t word_add(struct stubs *to)
+static uint64_t word_add(struct inproc_stubs *to)
 {
 	uint64_t word = to->base + to->code.len, code = word + STUB_ALIGN;
 
@@ -361,19 +359,21 @@ static struct err *slots_make(struct inproc *p, const struct inproc_file *f,
 	return e;
 }
 
-/* Makes the stub of a window, if it belongs to the unit. */
-static struct err *window_make(struct inproc *p, const struct inproc_file *f,
-			       const struct flow_window *w, struct loaded *l, struct stubs *to)
+struct err *inproc_window_make(struct inproc *p, const struct inproc_file *f,
+			       const struct flow_window *w, const struct unit *u,
+			       const struct inproc_at *at, struct inproc_stubs *to,
+			       struct inproc_made *ret)
 {
 	struct stub_body bodies[FLOW_BODIES_MAX];
 	uint8_t code[STUB_SIZE_MAX];
-	struct flow_window own = bodies_of(p, f, l->unit, w, bodies);
-	struct stub_env env = stub_env_of(p);
-	struct patch_window window;
+	uint32_t nleft = 0;
+	struct flow_window own = bodies_of(p, f, u, w, at, bodies, &nleft);
+	struct stub_env env = stub_env_of(p, at);
 	struct stub stub;
 	uint64_t word = 0;
 	const char *why;
 
+	*ret = (struct inproc_made){.nleft = nleft};
 	if (!own.nbodies)
 		return NULL;
 	while (to->code.len % STUB_ALIGN)
@@ -381,22 +381,39 @@ static struct err *window_make(struct inproc *p, const struct inproc_file *f,
 	if (own.target == FLOW_TARGET_WORD)
 		word = word_add(to);
 	env.code = to->base + to->code.len;
-	why = stub_make(&own, (int64_t)f->bias, &env, bodies, code, sizeof(code), &stub);
-	if (why)
+	why = stub_make(&own, (int64_t)at->bias, &env, bodies, code, sizeof(code), &stub);
+	if (why) {
+		ret->nleft += own.nbodies;
 		return err_new("no stub can be made for '%s' at %" PRIx64 ": %s", f->name, w->addr,
 			       why);
+	}
 	strbuf_add(&to->code, (const char *)code, stub.size);
-	stub_window(&own, (int64_t)f->bias, &stub, word ? word : env.code, &window);
-	vec_push(&l->windows, window);
-	if (own.is_first_jump)
-		vec_push(&l->firsts, window.addr);
-	vec_push(&l->files, f);
+	stub_window(&own, (int64_t)at->bias, &stub, word ? word : env.code, &ret->window);
+	ret->is_made = true;
 	return slots_make(p, f, &own, &stub, env.code);
+}
+
+/* Makes the stub of a window where the file is, if it belongs to the unit. */
+static struct err *window_make(struct inproc *p, const struct inproc_file *f,
+			       const struct flow_window *w, struct loaded *l,
+			       struct inproc_stubs *to)
+{
+	const struct inproc_at at = {.bias = f->bias, .switch_addr = patch_switch_addr(p->patch)};
+	struct inproc_made made;
+	struct err *e = inproc_window_make(p, f, w, l->unit, &at, to, &made);
+
+	if (!made.is_made)
+		return e;
+	vec_push(&l->windows, made.window);
+	if (w->is_first_jump)
+		vec_push(&l->firsts, made.window.addr);
+	vec_push(&l->files, f);
+	return e;
 }
 
 static struct err *windows_make(struct inproc *p, struct loaded *l)
 {
-	struct stubs stubs = {.base = inproc_place_next(p)};
+	struct inproc_stubs stubs = {.base = inproc_place_next(p)};
 	struct err *e = NULL;
 	uint64_t at;
 
@@ -469,6 +486,8 @@ static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
 			l->states);
 	if (!e)
 		windows_tell(r->p, l, opts);
+	if (!e)
+		e = inproc_copies_attach(r->p, l->unit, opts);
 	/* of a unit that comes while the session runs: it may be the first one there */
 	if (!e && __atomic_load_n(&r->run.control->state, __ATOMIC_ACQUIRE) == RT_STATE_ON)
 		e = patch_switch(r->p->patch, true);
@@ -584,7 +603,7 @@ static void firsts_move(const struct stretch *s, const struct loaded *moved)
 static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *f,
 				const struct stretch *s)
 {
-	struct stubs stubs = {.base = inproc_place_next(r->p)};
+	struct inproc_stubs stubs = {.base = inproc_place_next(r->p)};
 	struct loaded moved = {.unit = s->l->unit};
 	struct err *e = NULL;
 	uint64_t at;
@@ -664,23 +683,6 @@ static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file
 	return e ? err_wrap(e, "'%s' was mapped anew", f->name) : NULL;
 }
 
-/* A uprobe would fire in each copy of a file, and a jump is in one of them. */
-static void copies_tell(const struct inproc_run *r, struct inproc_file *f,
-			const struct attach_opts *opts)
-{
-	struct strbuf text = {0};
-
-	if (!f->copies.len || f->is_copy_told || !opts->notice)
-		return;
-	f->is_copy_told = true;
-	strbuf_addf(&text,
-		    "process %d has mapped code of '%s' more than once: probes that jump fire in "
-		    "one of the copies only",
-		    (int)r->p->opts.pid, f->name);
-	opts->notice(opts->notice_ctx, strbuf_text(&text));
-	strbuf_deinit(&text);
-}
-
 static struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *opts)
 {
 	struct inproc_run *r = run_of(er);
@@ -696,7 +698,7 @@ static struct err *inproc_follow_maps(struct engine_run *er, const struct attach
 		if (f->lack || f->is_far || !f->plan.windows.len)
 			continue;
 		why = inproc_file_place(p, f);
-		copies_tell(r, f, opts);
+		inproc_copies_reach(p, f);
 		for (struct loaded *l = r->units; l; l = l->next) {
 			const struct stretch s = stretch_find(l, f);
 			bool has_moved = f->bias != was, may = !has_moved || !file_has_slots(f);
@@ -704,6 +706,8 @@ static struct err *inproc_follow_maps(struct engine_run *er, const struct attach
 
 			if (may || why)
 				lost = stretch_follow(r, f, &s, why, has_moved, opts);
+			if (!lost && l->states)
+				lost = inproc_copies_follow(p, f, l->unit, true, opts);
 			if (!lost && (may || why))
 				continue;
 			if (lost)
@@ -779,21 +783,22 @@ static void windows_give_up(const struct inproc *p, const struct loaded *l)
  * stop. Their probes fire from then on; what a call that has begun before does is half seen, as at
  * the begin of a session.
  */
-static struct err *held_write(const struct inproc *p, struct loaded *l)
+struct err *inproc_held_write(const struct inproc *p, const struct patch_window *w, uint32_t n,
+			      enum patch_state *states)
 {
-	uint32_t n = 0, count = states_count(l, PATCH_HELD);
-	CLEANUP(free) struct patch_window *list = xcalloc(count, sizeof(*list));
-	CLEANUP(free) enum patch_state *states = xcalloc(count, sizeof(*states));
+	CLEANUP(free) struct patch_window *list = xcalloc(MAX(n, 1u), sizeof(*list));
+	CLEANUP(free) enum patch_state *now = xcalloc(MAX(n, 1u), sizeof(*now));
+	uint32_t held = 0;
 	struct err *e;
 
-	for (uint32_t i = 0; i < l->windows.len; i++)
-		if (l->states[i] == PATCH_HELD)
-			list[n++] = l->windows.data[i];
-	e = patch_write(p->patch, list, n, p->opts.is_interrupted, states);
-	n = 0;
-	for (uint32_t i = 0; i < l->windows.len; i++)
-		if (l->states[i] == PATCH_HELD && states[n++] != PATCH_OUT)
-			l->states[i] = states[n - 1];
+	for (uint32_t i = 0; i < n; i++)
+		if (states[i] == PATCH_HELD)
+			list[held++] = w[i];
+	e = patch_write(p->patch, list, held, p->opts.is_interrupted, now);
+	held = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (states[i] == PATCH_HELD && now[held++] != PATCH_OUT)
+			states[i] = now[held - 1];
 	return e;
 }
 
@@ -802,13 +807,13 @@ static void windows_retry(const struct inproc_run *r)
 	for (struct loaded *l = r->units; l; l = l->next) {
 		struct err *e;
 
-		if (l->ntries >= RETRIES || !l->states || !states_count(l, PATCH_HELD))
+		if (l->ntries >= INPROC_RETRIES || !l->states || !states_count(l, PATCH_HELD))
 			continue;
-		e = held_write(r->p, l);
+		e = inproc_held_write(r->p, l->windows.data, l->windows.len, l->states);
 		if (e)
 			inproc_debug(r->p, "windows are held back", e);
 		err_destroy(e);
-		if (++l->ntries == RETRIES && states_count(l, PATCH_HELD))
+		if (++l->ntries == INPROC_RETRIES && states_count(l, PATCH_HELD))
 			windows_give_up(r->p, l);
 	}
 }
@@ -837,6 +842,29 @@ static void firsts_check(struct loaded *l, pid_t pid)
 	strbuf_deinit(&text);
 }
 
+/*
+ * Looks for code that has come or gone without the dynamic linker, which would have been reported.
+ * A process that often maps code is looked at for a small part of the time only.
+ */
+static void maps_look(struct inproc_run *r, uint64_t now)
+{
+	struct attach_opts opts = {.is_interrupted = r->p->opts.is_interrupted};
+	struct err *e;
+
+	for (const struct loaded *l = r->units; l; l = l->next)
+		if (l->states) {
+			opts.notice = l->notice;
+			opts.notice_ctx = l->notice_ctx;
+		}
+	if (now < r->maps_at || !inproc_maps_have_changed(r->p))
+		return;
+	e = inproc_follow_maps(&r->run, &opts);
+	if (e)
+		inproc_debug(r->p, "code that was mapped", e);
+	err_destroy(e); /* it has ended, or does not stop now */
+	r->maps_at = now + MAPS_PART * (now_ns() - now);
+}
+
 /* What has to be done now and then. */
 static void run_tend(struct inproc_run *r)
 {
@@ -845,10 +873,13 @@ static void run_tend(struct inproc_run *r)
 
 	state_follow(r);
 	state_lead(r);
+	if (!patch_is_gone(r->p->patch))
+		maps_look(r, now);
 	if (now >= r->clock_at && !patch_is_gone(r->p->patch)) {
 		r->clock_at = now + CLOCK_NS;
 		e = ndata_clock_correct(r->p->data);
 		windows_retry(r);
+		inproc_copies_retry(r->p);
 		for (struct loaded *l = r->units; l; l = l->next)
 			firsts_check(l, r->p->opts.pid);
 	}

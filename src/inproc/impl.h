@@ -38,9 +38,14 @@ struct inproc_site {
 	uint32_t slot;		  /* of a relay: 1 + its number */
 };
 
-struct inproc_range {
-	uint64_t start, end;
+/* A part of a file that the process has mapped once more, and executes there, too (copies.c). */
+struct inproc_copy {
+	uint64_t lo, hi; /* addresses of the file */
+	uint64_t bias;	 /* what is added to them there */
+	bool is_served;	 /* a jump reaches the mirror of the region with this shift */
+	uint64_t shift;
 };
+struct inproc_copied;
 
 /*
  * A counter of who is at a program's own probe. The kernel increments it as long as a uprobe of
@@ -69,11 +74,12 @@ struct inproc_file {
 	VEC(struct inproc_counter) counters;
 	bool has_frames; /* somebody has asked where the frames of functions are: */
 	struct unwind_lazy *lazy;
-	struct unwind_rows frames;	 /* all of them, if lazy is NULL */
-	VEC(struct inproc_range) copies; /* of the file: mapped once more, elsewhere */
-	bool is_copy_told;		 /* that copies have come */
-	bool is_far;			 /* no jump reaches from here to the region */
-	VEC(uint64_t) uprobes;		 /* addresses, ascending, while windows are checked */
+	struct unwind_rows frames; /* all of them, if lazy is NULL */
+	VEC(struct inproc_copy) copies;
+	bool is_late_told;     /* that copies have come */
+	bool is_unserved_told; /* that there is one without windows */
+	bool is_far;	       /* no jump reaches from here to the region */
+	VEC(uint64_t) uprobes; /* addresses, ascending, while windows are checked */
 };
 
 struct inproc {
@@ -82,6 +88,8 @@ struct inproc {
 	bool has_maps;
 	bool has_shadow_stack; /* the processor compares return addresses: no call is moved */
 	VEC(struct inproc_file *) files;
+	VEC(struct inproc_copied *) copied; /* the windows in copies */
+	long code_kib; /* size of all mappings of code, when they were looked at */
 	/* These are set when the process is entered. */
 	const struct layout *layout;
 	struct patch *patch;
@@ -116,6 +124,70 @@ bool inproc_file_span(const struct inproc_file *f, taddr *ret_lo, taddr *ret_hi)
 /* Finds the site of a unit's probe among those that were surveyed; NULL: it was not. */
 struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_probe *pr,
 				     const struct place_site *s);
+
+/* ---- copies.c -------------------------------------------------------------------------------- */
+
+/* Finds the copies of a file, whose bias is set. */
+void inproc_copies_find(const struct inproc *p, struct inproc_file *f,
+			const struct image_segments *segs);
+/* Whether an address of the file is in a copy; and whether one ends near by, inside of code. */
+bool inproc_is_copied(const struct inproc_file *f, uint64_t addr);
+bool inproc_copies_cut(const struct inproc_file *f, uint64_t addr);
+/* Whether a window is wholly in a copy. */
+bool inproc_copy_has(const struct inproc_copy *c, const struct flow_window *w);
+/* For how many windows of copies, of those that are there and of later ones, room is needed. */
+uint32_t inproc_copies_room(const struct inproc *p, uint32_t nsites);
+/* Has the region mapped near each copy of the file that has windows. */
+void inproc_copies_reach(struct inproc *p, struct inproc_file *f);
+bool inproc_copies_refuse(const struct inproc_file *f, const struct unit *u, const char **lacks);
+/* Writes the windows of a unit into all copies. */
+MUST_CHECK struct err *inproc_copies_attach(struct inproc *p, const struct unit *u,
+					    const struct attach_opts *opts);
+/*
+ * Follows the copies of a file, which were found anew: writes what has come, and what does not
+ * stand any more. is_late: probes fire already.
+ */
+MUST_CHECK struct err *inproc_copies_follow(struct inproc *p, struct inproc_file *f,
+					    const struct unit *u, bool is_late,
+					    const struct attach_opts *opts);
+/* Tries again to write what was held back. */
+void inproc_copies_retry(const struct inproc *p);
+/* How many windows a unit has in copies. */
+uint32_t inproc_copies_count(const struct inproc *p, const struct unit *u);
+/* Forgets them; ret_addrs: those that are in place. Returns how many these are. */
+uint32_t inproc_copies_drop(struct inproc *p, const struct unit *u, taddr *ret_addrs);
+void inproc_copies_deinit(struct inproc *p);
+/* Whether the process may have mapped or unmapped code since this was asked last; costs little. */
+bool inproc_maps_have_changed(struct inproc *p);
+
+/* ---- engine.c -------------------------------------------------------------------------------- */
+
+/* Stubs that are made before all of them are written together. */
+struct inproc_stubs {
+	uint64_t base; /* the address of the first one */
+	struct strbuf code;
+};
+/* Where the code is that gets a window, and the memory that its stub works on. */
+struct inproc_at {
+	uint64_t bias;
+	uint64_t shift; /* of the mirror */
+	taddr switch_addr;
+	bool is_copy; /* relays have no slots there */
+};
+struct inproc_made {
+	bool is_made; /* false: the window has nothing of the unit */
+	struct patch_window window;
+	uint32_t nleft; /* relays of the unit that were left out */
+};
+/* Makes the stub of a window, with the slots of its relays, if it belongs to the unit. */
+MUST_CHECK struct err *inproc_window_make(struct inproc *p, const struct inproc_file *f,
+					  const struct flow_window *w, const struct unit *u,
+					  const struct inproc_at *at, struct inproc_stubs *to,
+					  struct inproc_made *ret);
+/* Tries once more to write those that are PATCH_HELD, as is done so often, now and then. */
+#define INPROC_RETRIES 20u
+MUST_CHECK struct err *inproc_held_write(const struct inproc *p, const struct patch_window *w,
+					 uint32_t n, enum patch_state *states);
 
 /* ---- later.c --------------------------------------------------------------------------------- */
 

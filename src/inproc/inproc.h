@@ -18,6 +18,7 @@
  *
  *     survey.c    files, control flow, windows: what a site lacks
  *     later.c     files that come while the session runs, and where they are when they come again
+ *     copies.c    code that the process has mapped more than once
  *     children.c  jumps that children have inherited
  *     relay.c     sites that are handed to the engine in the kernel, by a uprobe in the region
  *     process.c   the process: region, layout of code and data, windows written and taken back
@@ -114,6 +115,11 @@ void inproc_reach(struct inproc *p, const struct inproc_choice *list, uint32_t n
  * lack, too. list: all units of code, as far as decided. Returns true if a site got one.
  */
 bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint32_t n);
+/*
+ * After inproc_enter(): sites in code that the process has mapped once more, where no jump reaches
+ * our code, get a lack. Returns true if a site got one.
+ */
+bool inproc_check_copies(struct inproc *p, const struct inproc_choice *list, uint32_t n);
 /* Whether clause i of the unit can run in the process; else *ret_why says why not (static). */
 bool inproc_takes_clause(const struct inproc *p, const struct unit *u, uint32_t i,
 			 const struct layout *l, const char **ret_why);

@@ -65,6 +65,10 @@ static void file_fit(struct inproc *p, struct inproc_file *f, const char **lacks
 		why = "too far from the others";
 	else if (f->plan.windows.len > patch_room(p->patch))
 		why = "for which the process has no room left";
+	if (!f->is_far) {
+		inproc_copies_reach(p, f);
+		(void)inproc_copies_refuse(f, f->sites.data[0].unit, lacks);
+	}
 	for (uint32_t i = 0; i < f->sites.len && why; i++)
 		if (!lacks[f->sites.data[i].index])
 			lacks[f->sites.data[i].index] = why;

@@ -94,6 +94,7 @@ void inproc_destroy(struct inproc *p)
 	vec_deinit(&p->fires);
 	free(p->clauses);
 	vec_deinit(&p->children);
+	inproc_copies_deinit(p);
 	inproc_relays_deinit(p);
 	inproc_files_destroy(p);
 	free(p);
@@ -464,7 +465,9 @@ static struct err *thread_blocks_check(struct inproc *p)
 struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites, bool has_relays,
 			 bool has_later, const bool *clauses, struct keeper *keeper)
 {
-	uint32_t nclauses, nwindows = nsites + (has_later ? INPROC_LATER : 0);
+	uint32_t nclauses,
+		nwindows = nsites + (has_later ? INPROC_LATER : 0) +
+			   inproc_copies_room(p, nsites + (has_later ? INPROC_LATER : 0));
 	struct patch_opts opts = {.windows = nwindows,
 				  .gate = p->opts.gate,
 				  .keeper = keeper,
@@ -500,6 +503,9 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 		e = data_fill(p, l);
 	if (!e)
 		e = inproc_place(p, blob_code, blob_code_size, &p->blob);
+	for (uint32_t i = 0; i < p->files.len && !e; i++)
+		if (!p->files.data[i]->is_far)
+			inproc_copies_reach(p, p->files.data[i]);
 	if (!e)
 		return NULL;
 	patch_close(p->patch);

@@ -43,6 +43,8 @@ const char *inproc_relay_lack(const struct inproc *p, const struct unit *u, uint
 
 	if (!site || !site->window || !f || !segments_addr(&f->segs, s->off, &addr))
 		return "have no window";
+	if (inproc_is_copied(f, addr))
+		return "are in code that is mapped once more, and their clauses run in the kernel";
 	if (s->operands || s->counter_off)
 		return "are at probes of the program's own, whose clauses run in the kernel";
 	if (u->probes[i].spot == SPOT_CALL)

@@ -12,7 +12,6 @@
 /* The region lies within PATCH_REACH of all windows that it serves. */
 #define SPAN_MAX  (PATCH_REACH / 2)
 #define STUB_NEAR 0x1000000u
-#define COPY_NEAR 256u /* bytes within which the window of a site lies, and its pad */
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -70,25 +69,9 @@ static bool is_of_file(const struct proc_map *m, const struct inproc_file *f)
 	return m->is_exec && proc_map_is_of(m, &f->inode);
 }
 
-/* A process may map parts of its file once more, far away, and execute them there, too. */
-static void copies_note(const struct inproc *p, struct inproc_file *f,
-			const struct image_segments *segs)
-{
-	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
-		const struct proc_map *m = &p->maps.maps.data[i];
-		uint64_t bias;
-
-		if (is_of_file(m, f) &&
-		    (!segments_bias(segs, m->start, m->off, true, &bias) || bias != f->bias))
-			vec_push(&f->copies,
-				 (struct inproc_range){m->off - MIN(m->off, COPY_NEAR),
-						       m->off + (m->end - m->start) + COPY_NEAR});
-	}
-}
-
 /*
  * Finds where the file's code is in the process: windows are written in the largest group of
- * mappings. What the others have is probed by uprobes, which the kernel places in all of them.
+ * mappings. What the others have are copies of a part of it.
  */
 static const char *file_place(const struct inproc *p, struct inproc_file *f,
 			      const struct image_segments *segs)
@@ -118,7 +101,7 @@ static const char *file_place(const struct inproc *p, struct inproc_file *f,
 	why = is_odd ? "in code that is mapped writable or shared" : best ? NULL : why;
 	vec_deinit(&groups);
 	if (!why)
-		copies_note(p, f, segs);
+		inproc_copies_find(p, f, segs);
 	return why;
 }
 
@@ -126,14 +109,6 @@ const char *inproc_file_place(const struct inproc *p, struct inproc_file *f)
 {
 	vec_clear(&f->copies);
 	return file_place(p, f, &f->segs);
-}
-
-static bool is_copied(const struct inproc_file *f, uint64_t off)
-{
-	for (uint32_t i = 0; i < f->copies.len; i++)
-		if (off >= f->copies.data[i].start && off < f->copies.data[i].end)
-			return true;
-	return false;
 }
 
 static const char *file_read(struct inproc *p, struct inproc_file *f, struct gate_file *opened,
@@ -224,8 +199,8 @@ static const char *site_add(struct inproc *p, const struct inproc_site *site,
 	why = f->lack;
 	if (!why && !segments_addr(&f->segs, s->off, &addr))
 		why = "outside of all segments";
-	if (!why && is_copied(f, s->off))
-		why = "in code that is mapped more than once";
+	if (!why && inproc_copies_cut(f, addr))
+		why = "near the end of code that is mapped once more";
 	if (why)
 		return why;
 	vec_push(&f->sites, *site);
@@ -286,11 +261,11 @@ static const char *body_lack(struct inproc_file *f, const struct flow_window *w,
 }
 
 /* Whether a stub can be made, which is tried with one near by that is never used. */
-static const char *window_lack(const struct inproc *p, const struct inproc_file *f,
-			       const struct flow_window *w)
+static const char *stub_lack(const struct inproc *p, const struct inproc_file *f,
+			     const struct flow_window *w, uint64_t bias)
 {
-	const struct stub_env env = {.code = w->addr + f->bias + STUB_NEAR,
-				     .switch_addr = w->addr + f->bias + STUB_NEAR,
+	const struct stub_env env = {.code = w->addr + bias + STUB_NEAR,
+				     .switch_addr = w->addr + bias + STUB_NEAR,
 				     .cpu = STUB_CPU_ONE,
 				     .has_shadow_stack = p->has_shadow_stack};
 	struct stub_body bodies[FLOW_BODIES_MAX];
@@ -303,17 +278,36 @@ static const char *window_lack(const struct inproc *p, const struct inproc_file 
 					   .is_exit = f->flow_sites.data[w->bodies[i].site].kind ==
 						      FLOW_EXIT,
 					   .func = env.code,
-					   .pc = w->addr + f->bias};
-	return stub_make(w, (int64_t)f->bias, &env, bodies, code, sizeof(code), &stub);
+					   .pc = w->addr + bias};
+	return stub_make(w, (int64_t)bias, &env, bodies, code, sizeof(code), &stub);
 }
 
 /* Compares a window with the memory of the process. */
-static bool is_window_same(struct code_check *c, const struct inproc_file *f,
-			   const struct flow_window *w)
+static bool is_window_same(struct code_check *c, const struct flow_window *w, uint64_t bias)
 {
-	return code_check_at(c, w->addr + f->bias, w->old, window_span(w)) == CODE_SAME &&
+	return code_check_at(c, w->addr + bias, w->old, window_span(w)) == CODE_SAME &&
 	       (!w->pad ||
-		code_check_at(c, w->pad + f->bias, w->old_pad, sizeof(w->old_pad)) == CODE_SAME);
+		code_check_at(c, w->pad + bias, w->old_pad, sizeof(w->old_pad)) == CODE_SAME);
+}
+
+static const char *window_lack_at(const struct inproc *p, struct code_check *c,
+				  const struct inproc_file *f, const struct flow_window *w,
+				  uint64_t bias)
+{
+	return is_window_same(c, w, bias) ? stub_lack(p, f, w, bias)
+					  : "where the process has changed its code";
+}
+
+/* Why the window cannot be written where the file is, or in a copy. */
+static const char *window_lack(const struct inproc *p, struct code_check *c,
+			       const struct inproc_file *f, const struct flow_window *w)
+{
+	const char *why = window_lack_at(p, c, f, w, f->bias);
+
+	for (uint32_t i = 0; i < f->copies.len && !why; i++)
+		if (inproc_copy_has(&f->copies.data[i], w))
+			why = window_lack_at(p, c, f, w, f->copies.data[i].bias);
+	return why;
 }
 
 static int by_site_off(const void *a, const void *b, void *ctx)
@@ -366,7 +360,6 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 
 	if (e)
 		return e;
-	f->is_copy_told = f->copies.len > 0; /* in those that are there, there are no jumps */
 	for (uint32_t i = 0; i < f->sites.len; i++)
 		if (f->plan.lacks[i] != FLOW_FITS)
 			lacks[f->sites.data[i].index] =
@@ -374,9 +367,7 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 	code_check_init(&check, p->opts.pid);
 	for (uint32_t i = 0; i < f->plan.windows.len; i++) {
 		const struct flow_window *w = &f->plan.windows.data[i];
-		const char *why = is_window_same(&check, f, w)
-					  ? window_lack(p, f, w)
-					  : "where the process has changed its code";
+		const char *why = window_lack(p, &check, f, w);
 
 		for (uint32_t k = 0; k < w->nbodies; k++) {
 			struct inproc_site *s = &f->sites.data[w->bodies[k].site];

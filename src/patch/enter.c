@@ -472,15 +472,15 @@ struct err *region_enter(struct patch *p, const struct patch_opts *o)
 	return e ? e : t.e;
 }
 
-/* Whether the region is where the process has mapped it, and not what another program has there. */
-static bool region_is_there(const struct patch *p)
+/* Whether the region is mapped there, or a mirror, and not what another program has there. */
+static bool region_is_there(const struct patch *p, taddr at)
 {
 	char path[96];
 	struct stat ours, there;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)p->pid,
-		       (unsigned long long)p->journal->region,
-		       (unsigned long long)(p->journal->region + p->head_size + p->code_size));
+		       (unsigned long long)at,
+		       (unsigned long long)(at + p->head_size + p->code_size));
 	return fstat(p->region_fd, &ours) == 0 && stat(path, &there) == 0 &&
 	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }
@@ -490,7 +490,11 @@ static void leave_run(void *ctx)
 	struct enter *t = ctx;
 
 	t->e = calls_begin(t);
-	if (!t->e && region_is_there(t->p))
+	for (uint32_t i = 0; i < t->p->nmirrors && !t->e; i++)
+		if (region_is_there(t->p, t->p->mirrors[i]))
+			(void)enter_call(t, SYS_munmap, t->p->mirrors[i], mirror_span(t->p), 0, 0,
+					 0);
+	if (!t->e && region_is_there(t->p, t->p->journal->region))
 		region_unmap(t);
 	calls_end(t);
 }

@@ -67,12 +67,22 @@ static bool file_read(struct leftover *l, taddr addr, uint8_t *to, size_t size)
 	       gate_file_read(l->file, to, size, m->off + (addr - m->start)) == (ssize_t)size;
 }
 
+/* Whether the address is in the code of the region, or of a mirror: another mapping of its file. */
+static bool region_has(const struct leftover *l, const struct proc_map *region, taddr addr)
+{
+	const struct proc_map *m = proc_maps_find(&l->maps, addr);
+
+	return m && m->is_exec && !m->is_write && m->is_shared && !m->off &&
+	       proc_map_is_same_file(m, region);
+}
+
 /* The row is taken back by what the file has, whatever the process has written there. */
-static bool row_verify(struct leftover *l, struct window_row *r, taddr code, uint64_t size)
+static bool row_verify(struct leftover *l, struct window_row *r, const struct proc_map *region)
 {
 	uint8_t jump = r->pad ? arch_patch->short_size : arch_patch->jump_size;
 
-	return r->is_used && r->stub - code < size && file_read(l, r->addr, r->old, jump) &&
+	return r->is_used && region_has(l, region, r->stub) &&
+	       file_read(l, r->addr, r->old, jump) &&
 	       (!r->pad || file_read(l, r->pad, r->old_pad, arch_patch->jump_size));
 }
 
@@ -101,7 +111,7 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 		/* a byte other than 0 and 1 is no bool, and the process may have written it */
 		*(uint8_t *)&r->is_used &= 1;
 		*(uint8_t *)&r->is_call &= 1;
-		r->is_used = row_verify(l, r, m->start, h->code_size);
+		r->is_used = row_verify(l, r, m);
 	}
 	e = windows_take_out(j, l->pid, l->mem_fd, true, ret_n);
 	/* parent and children have one region, in which each of them is to find its own windows */

@@ -40,10 +40,11 @@
 
 #include "base/err.h"
 
-#define PATCH_BATCH	 1000	    /* windows that are written during one stop */
-#define PATCH_BOUNDS_MAX 8	    /* instructions of a window */
-#define PATCH_REACH	 0x70000000 /* bytes between the code and the region */
-#define PATCH_BUSY_NS	 5000000000ull
+#define PATCH_BATCH	  1000	     /* windows that are written during one stop */
+#define PATCH_BOUNDS_MAX  8	     /* instructions of a window */
+#define PATCH_REACH	  0x70000000 /* bytes between the code and the region */
+#define PATCH_BUSY_NS	  5000000000ull
+#define PATCH_MIRRORS_MAX 16 /* mappings of the region near other code */
 
 struct gate;
 struct keeper;
@@ -118,6 +119,24 @@ MUST_CHECK struct err *patch_switch(struct patch *p, bool is_on);
  * same distance in all of its threads.
  */
 bool patch_rseq_offset(const struct patch *p, int64_t *ret);
+
+/* ---- mirrors (mirror.c) ---------------------------------------------------------------------- */
+
+/*
+ * Finds a mirror that a jump reaches from all of lo..hi, or has the process map one: what is at an
+ * address of the region is also at that address + *ret_shift; 0: the region itself is near. Errors
+ * leave all as it was: no room, too many, a call that the process may not make.
+ */
+MUST_CHECK struct err *patch_mirror(struct patch *p, taddr lo, taddr hi,
+				    const atomic_int *is_interrupted, uint64_t *ret_shift);
+/*
+ * A switch of its own near a mirror, for windows that are written while others fire: it is off
+ * until patch_gate_open(), and whenever that of patch_switch() is. *ret: its address. False: none
+ * is left.
+ */
+bool patch_gate_take(struct patch *p, uint64_t shift, taddr *ret);
+void patch_gate_open(struct patch *p, taddr gate, bool is_open);
+void patch_gate_free(struct patch *p, taddr gate);
 
 /* ---- relays (relay.c) ------------------------------------------------------------------------ */
 

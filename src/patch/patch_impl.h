@@ -17,6 +17,9 @@
 #define REGION_ROWS	256		 /* offset of the rows */
 #define REGION_PRIVATE	(5 * PATCH_PAGE) /* the switch page, and a frame for remote calls */
 
+#define PATCH_GATES    1024u /* switches of their own in a switch page, behind this offset: */
+#define PATCH_GATES_AT 1024u
+
 /* At the begin of the region. Whoever finds it later trusts none of it. */
 struct region_head {
 	uint64_t magic[WINDOWS_MAGIC_SIZE / 8];
@@ -48,6 +51,11 @@ struct patch {
 	char *relays_lack;
 	bool has_rseq;
 	int64_t rseq_offset;
+	taddr mirrors[PATCH_MIRRORS_MAX]; /* where the region is mapped once more */
+	uint32_t nmirrors;
+	/* bytes of switch pages that were given out: of mirrors, and last of the region */
+	uint8_t gates[PATCH_MIRRORS_MAX + 1][PATCH_GATES];
+	bool is_on; /* patch_switch() */
 	uint32_t next_row;
 	uint64_t busy_ns, write_ns;
 	uint64_t longest_stop_ns;
@@ -98,6 +106,15 @@ struct remote;
  */
 void relays_map(struct patch *p, struct remote *r, taddr at, taddr spare);
 void relays_deinit(struct patch *p);
+
+/* ---- mirrors (mirror.c) */
+
+/* Whether the address is in the code part of a mirror. */
+bool mirrors_have_code(const struct patch *p, taddr addr);
+/* Sets what was given out of the switch pages, in this memory. */
+void mirrors_switch(const struct patch *p, int mem_fd, bool is_on);
+/* How many bytes a mirror takes, its switch included. */
+uint64_t mirror_span(const struct patch *p);
 
 /* ---- windows (write.c) */
 

@@ -219,13 +219,15 @@ static struct err *switch_write(const struct patch *p, pid_t pid, int mem_fd, bo
 
 	if (!windows_is_there(p->journal, mem_fd))
 		return NULL; /* it has ended, or executed a program */
-	if (sys_pwrite(mem_fd, &byte, 1, patch_switch_addr(p)) == 1)
-		return NULL;
-	return err_sys(errno, "cannot switch the windows of process %d", (int)pid);
+	if (sys_pwrite(mem_fd, &byte, 1, patch_switch_addr(p)) != 1)
+		return err_sys(errno, "cannot switch the windows of process %d", (int)pid);
+	mirrors_switch(p, mem_fd, is_on);
+	return NULL;
 }
 
 struct err *patch_switch(struct patch *p, bool is_on)
 {
+	p->is_on = is_on;
 	return switch_write(p, p->pid, p->mem_fd, is_on);
 }
 

@@ -513,6 +513,21 @@ static struct err *division_enter(struct division *d)
 	return e;
 }
 
+/* All units of code, as far as decided; list has room for as many as the match has. */
+static uint32_t choices_list(const struct division *d, struct inproc_choice *list)
+{
+	const struct match *m = d->live->match;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < d->candidates.len; i++)
+		list[n++] = (struct inproc_choice){&d->candidates.data[i].unit->unit,
+						   d->candidates.data[i].lacks};
+	for (uint32_t i = 0; i < m->units.len; i++)
+		if (m->units.data[i]->traits->is_in_process && !is_candidate(m->units.data[i]))
+			list[n++] = (struct inproc_choice){&m->units.data[i]->unit, NULL};
+	return n;
+}
+
 /* The region of a process reaches a part of its files; which one, the units say together. */
 static void division_reach(const struct division *d)
 {
@@ -530,17 +545,10 @@ static void division_reach(const struct division *d)
 /* Sites whose windows have a uprobe of another unit, or of their own, are uprobes, too. */
 static void division_keep_apart(struct division *d)
 {
-	const struct match *m = d->live->match;
-	uint32_t n = 0;
 	CLEANUP(free)
-	struct inproc_choice *list = xcalloc(MAX(m->units.len, 1u), sizeof(*list));
+	struct inproc_choice *list = xcalloc(MAX(d->live->match->units.len, 1u), sizeof(*list));
+	uint32_t n = choices_list(d, list);
 
-	for (uint32_t i = 0; i < d->candidates.len; i++)
-		list[n++] = (struct inproc_choice){&d->candidates.data[i].unit->unit,
-						   d->candidates.data[i].lacks};
-	for (uint32_t i = 0; i < m->units.len; i++)
-		if (m->units.data[i]->traits->is_in_process && !is_candidate(m->units.data[i]))
-			list[n++] = (struct inproc_choice){&m->units.data[i]->unit, NULL};
 	for (uint32_t i = 0; i < d->processes.len; i++)
 		if (d->processes.data[i].inproc)
 			d->has_changed |= inproc_keep_apart(d->processes.data[i].inproc, list, n);
@@ -607,10 +615,26 @@ static struct err *division_decide(struct division *d)
 	return NULL;
 }
 
+/* Sites in code that a process has mapped once more are uprobes if no jump reaches from there. */
+static bool division_check_copies(const struct division *d)
+{
+	CLEANUP(free)
+	struct inproc_choice *list = xcalloc(MAX(d->live->match->units.len, 1u), sizeof(*list));
+	uint32_t n = choices_list(d, list);
+	bool is_lacking = false;
+
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		if (d->processes.data[i].inproc)
+			is_lacking |= inproc_check_copies(d->processes.data[i].inproc, list, n);
+	return is_lacking;
+}
+
 /* Clauses that read what was not found in their process are uprobes. */
 static void division_check_targets(struct division *d)
 {
 	bool is_lacking = division_check_relays(d);
+
+	is_lacking |= division_check_copies(d);
 
 	for (uint32_t i = 0; i < d->candidates.len; i++) {
 		struct candidate *c = &d->candidates.data[i];

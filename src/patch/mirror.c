@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mirrors: the region once more in the same process, where a jump reaches it from code that lies
+ * far away.
+ *
+ * The region is shared memory, of which mremap(2) with an old size of 0 makes another mapping. All
+ * distances in it are those of the region, so code and data are found as there; what the region has
+ * for itself is the page of the switch behind it, and a mirror has one of its own.
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "arch/patch.h"
+#include "dtrace.h"
+#include "kernel/sys.h"
+#include "patch/hole.h"
+#include "patch/patch_impl.h"
+#include "target/code.h"
+#include "target/remote.h"
+#include "target/seize.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct mirroring {
+	struct patch *p;
+	taddr lo, hi; /* the code from which it must be reached */
+	struct seized held;
+	struct remote remote;
+	taddr at; /* of the new one; 0: nothing is mapped */
+	bool is_busy;
+	struct err *e;
+};
+
+static uint64_t mirror_size(const struct patch *p)
+{
+	return p->head_size + p->code_size + p->data_size;
+}
+
+uint64_t mirror_span(const struct patch *p)
+{
+	return mirror_size(p) + PATCH_PAGE;
+}
+
+static bool mirror_is_near(const struct patch *p, taddr at, taddr lo, taddr hi)
+{
+	taddr end = at + mirror_span(p);
+
+	return MAX(hi, end) - MIN(lo, at) <= PATCH_REACH;
+}
+
+bool mirrors_have_code(const struct patch *p, taddr addr)
+{
+	for (uint32_t i = 0; i < p->nmirrors; i++)
+		if (addr - (p->mirrors[i] + p->head_size) < p->code_size)
+			return true;
+	return false;
+}
+
+/* ---- switches -------------------------------------------------------------------------------- */
+
+enum gate_state { GATE_FREE, GATE_SHUT, GATE_OPEN };
+
+/* The page of a row of gates: of a mirror, or, behind these, of the region. */
+static taddr gates_addr(const struct patch *p, uint32_t i)
+{
+	taddr page = i < PATCH_MIRRORS_MAX ? p->mirrors[i] + mirror_size(p) : patch_switch_addr(p);
+
+	return page + PATCH_GATES_AT;
+}
+
+/* A process may have unmapped a mirror: nothing of it is left that could fire. */
+static void gates_write(const struct patch *p, int mem_fd, uint32_t i, bool is_on)
+{
+	uint8_t bytes[PATCH_GATES];
+
+	for (uint32_t k = 0; k < PATCH_GATES; k++)
+		bytes[k] = is_on && p->gates[i][k] == GATE_OPEN;
+	(void)!pwrite(mem_fd, bytes, sizeof(bytes), (off_t)gates_addr(p, i));
+}
+
+void mirrors_switch(const struct patch *p, int mem_fd, bool is_on)
+{
+	for (uint32_t i = 0; i < p->nmirrors; i++)
+		gates_write(p, mem_fd, i, is_on);
+	gates_write(p, mem_fd, PATCH_MIRRORS_MAX, is_on);
+}
+
+bool patch_gate_take(struct patch *p, uint64_t shift, taddr *ret)
+{
+	uint32_t i = 0;
+
+	while (i < p->nmirrors && p->mirrors[i] - p->journal->region != shift)
+		i++;
+	if (i == p->nmirrors && shift)
+		return false;
+	i = shift ? i : PATCH_MIRRORS_MAX;
+	for (uint32_t k = 0; k < PATCH_GATES; k++)
+		if (p->gates[i][k] == GATE_FREE) {
+			p->gates[i][k] = GATE_SHUT;
+			*ret = gates_addr(p, i) + k;
+			return true;
+		}
+	return false;
+}
+
+static void gate_set(struct patch *p, taddr gate, enum gate_state state)
+{
+	for (uint32_t i = 0; i <= PATCH_MIRRORS_MAX; i++) {
+		bool is_used = i < p->nmirrors || i == PATCH_MIRRORS_MAX;
+		uint8_t byte = state == GATE_OPEN && p->is_on;
+
+		if (!is_used || gate - gates_addr(p, i) >= PATCH_GATES)
+			continue;
+		p->gates[i][gate - gates_addr(p, i)] = (uint8_t)state;
+		(void)!pwrite(p->mem_fd, &byte, 1, (off_t)gate);
+	}
+}
+
+void patch_gate_open(struct patch *p, taddr gate, bool is_open)
+{
+	gate_set(p, gate, is_open ? GATE_OPEN : GATE_SHUT);
+}
+
+void patch_gate_free(struct patch *p, taddr gate)
+{
+	gate_set(p, gate, GATE_FREE);
+}
+
+/* ---- in the process -------------------------------------------------------------------------- */
+
+static struct err *mirror_call(struct mirroring *t, const char *name, long nr,
+			       const uint64_t args[6], uint64_t want)
+{
+	int64_t value;
+
+	if (t->remote.is_left || !remote_call(&t->remote, nr, args, &value))
+		value = -(errno ? errno : EIO);
+	t->p->is_left |= t->remote.is_left;
+	if ((uint64_t)value == want)
+		return NULL;
+	return t->remote.is_dispatched
+		       ? refuse_dispatch(t->p->pid)
+		       : refuse_call(t->p->pid, name, value < 0 ? (int)-value : EEXIST);
+}
+
+static struct err *mirror_reserve(struct mirroring *t, taddr at, uint64_t size)
+{
+	const uint64_t args[6] = {at,
+				  size,
+				  PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				  ~0ull,
+				  0};
+	struct err *e = mirror_call(t, "mmap", SYS_mmap, args, at);
+
+	t->at = e ? 0 : at;
+	return e;
+}
+
+/* Maps a part of the region once more over what was reserved. */
+static struct err *part_map(struct mirroring *t, taddr from, uint64_t size, taddr to)
+{
+	const uint64_t args[6] = {from, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, to, 0};
+
+	return size ? mirror_call(t, "mremap", SYS_mremap, args, to) : NULL;
+}
+
+static struct err *switch_map(struct mirroring *t, taddr at)
+{
+	const uint64_t page[6] = {at,
+				  PATCH_PAGE,
+				  PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+				  ~0ull,
+				  0};
+	const uint64_t wipe[6] = {at, PATCH_PAGE, MADV_WIPEONFORK};
+	struct err *e = mirror_call(t, "mmap", SYS_mmap, page, at);
+
+	return e ? e : mirror_call(t, "madvise", SYS_madvise, wipe, 0);
+}
+
+static struct err *mirror_map(struct mirroring *t, taddr at)
+{
+	const struct patch *p = t->p;
+	uint64_t code = p->head_size + p->code_size, size = mirror_size(p), magic[2] = {0};
+	struct err *e = mirror_reserve(t, at, mirror_span(p));
+
+	if (!e)
+		e = part_map(t, p->journal->region, code, at);
+	if (!e)
+		e = part_map(t, p->data, p->data_size, at + code);
+	if (!e)
+		e = switch_map(t, at + size);
+	_Static_assert(sizeof(magic) == WINDOWS_MAGIC_SIZE, "the region begins with it");
+	if (!e && (sys_pread(p->mem_fd, magic, sizeof(magic), at) != (ssize_t)sizeof(magic) ||
+		   memcmp(magic, p->journal->magic, sizeof(magic)) != 0))
+		e = err_code(err_new("process %d has not mapped the region once more", (int)p->pid),
+			     EDT_NOTSUP);
+	return e;
+}
+
+static void mirror_unmap(struct mirroring *t)
+{
+	const uint64_t args[6] = {t->at, mirror_span(t->p)};
+
+	if (t->at)
+		err_destroy(mirror_call(t, "munmap", SYS_munmap, args, 0));
+	t->at = 0;
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+static struct err *thread_choose(struct mirroring *t)
+{
+	const struct windows_journal *j = t->p->journal;
+	struct err *e = refuse_gone(t->p->pid);
+
+	for (uint32_t i = 0; i < t->held.n && e; i++) {
+		err_destroy(e);
+		t->remote.tid = t->held.threads[i].tid;
+		e = refuse_thread(t->p->pid, t->remote.tid);
+	}
+	if (!e && !windows_is_there(j, t->p->mem_fd))
+		e = refuse_gone(t->p->pid);
+	/* a filter that it has got since it was entered might end it for a call of ours */
+	if (!e && !j->suspends && proc_status_field(t->remote.tid, "Seccomp") != 0)
+		e = refuse_hold(t->p->pid, false, t->remote.tid, EPERM);
+	return e;
+}
+
+static struct err *mirror_make(struct mirroring *t)
+{
+	struct proc_maps maps;
+	struct err *e = proc_maps_read(t->p->pid, &maps);
+	taddr at;
+
+	if (e)
+		return e;
+	at = hole_find(&maps, mirror_span(t->p), t->lo, t->hi);
+	proc_maps_deinit(&maps);
+	if (!at)
+		return err_code(err_new("process %d has no room for %llu bytes near the code that "
+					"it has mapped once more",
+					(int)t->p->pid, (unsigned long long)mirror_size(t->p)),
+				EDT_NOTSUP);
+	e = mirror_map(t, at);
+	if (e)
+		mirror_unmap(t);
+	return e;
+}
+
+static void mirror_run(void *ctx)
+{
+	struct mirroring *t = ctx;
+	bool suspends = t->p->journal->suspends;
+	pid_t pid = t->p->pid;
+
+	t->is_busy = false;
+	switch (seize_process(pid, suspends, &t->held)) {
+	case SEIZE_DONE:
+		t->e = thread_choose(t);
+		if (!t->e)
+			t->e = mirror_make(t);
+		break;
+	case SEIZE_GONE: t->e = refuse_gone(pid); break;
+	case SEIZE_BUSY:
+		t->is_busy = true;
+		t->e = refuse_busy(pid, t->held.tid);
+		break;
+	case SEIZE_REFUSED:
+	case SEIZE_MANY: t->e = refuse_hold(pid, suspends, t->held.tid, t->held.sys); break;
+	}
+	seize_release(&t->held);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static struct err *mirror_add(struct patch *p, taddr lo, taddr hi, const atomic_int *is_interrupted)
+{
+	struct mirroring t = {.p = p, .lo = lo, .hi = hi};
+	uint64_t until = now_ns() + p->busy_ns;
+	struct err *e;
+
+	t.remote = (struct remote){.mem_fd = p->mem_fd,
+				   .code = p->journal->call,
+				   .frame = p->journal->frame,
+				   .buf = xmalloc(ARCH_FRAME_MAX)};
+	e = worker_run(mirror_run, &t);
+	while (!e && t.is_busy && busy_wait(until, is_interrupted)) { /* nothing was changed */
+		err_destroy(t.e);
+		t.e = NULL;
+		e = worker_run(mirror_run, &t);
+	}
+	free(t.remote.buf);
+	if (e || t.e) {
+		if (e)
+			err_destroy(t.e);
+		return e ? e : t.e;
+	}
+	p->mirrors[p->nmirrors++] = t.at;
+	return NULL;
+}
+
+struct err *patch_mirror(struct patch *p, taddr lo, taddr hi, const atomic_int *is_interrupted,
+			 uint64_t *ret_shift)
+{
+	bool is_whole = p->journal->region_size == mirror_size(p);
+	struct err *e = NULL;
+
+	*ret_shift = 0;
+	if (!is_whole)
+		return err_code(err_new("the data of process %d is not near its code", (int)p->pid),
+				EDT_NOTSUP);
+	if (mirror_is_near(p, p->journal->region, lo, hi))
+		return NULL;
+	for (uint32_t i = 0; !e; i++) {
+		if (i == PATCH_MIRRORS_MAX)
+			return err_code(err_new("process %d has too much code far away",
+						(int)p->pid),
+					EDT_NOTSUP);
+		if (i == p->nmirrors)
+			e = mirror_add(p, lo, hi, is_interrupted);
+		if (!e && mirror_is_near(p, p->mirrors[i], lo, hi)) {
+			*ret_shift = p->mirrors[i] - p->journal->region;
+			break;
+		}
+	}
+	return e;
+}
