@@ -5,7 +5,7 @@
     bench/inproc.py [--build build] [--runs 5] [--only NAME] [--json bench/inproc.json]
 
 The functions are bench/inproc.c's work() and moves(), which begin as compilers make functions, and probed(), which has a probe of its own (USDT). Each figure is
-the loop traced less the same loop untraced just before. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
+the loop traced less the same loop untraced just before. A row is of a web server of Node.js: the share of its requests that it still answers. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
 """
 import os, re, shutil, subprocess, tempfile
 
@@ -49,6 +49,35 @@ def uftrace(tmp, n):
     return once(["uftrace", "record", "-P", "work", "-d", os.path.join(tmp, "data"), exe, str(n)]) - once([exe, str(n)])
 
 
+NODE = "a node server, all functions"
+EVERY = "pid$target:node::entry, pid$target:node::return { @[probefunc, probename] = count(); }"
+
+
+def node_share(bench, mode, seconds=4):
+    """Requests a second that a Node.js server answers while every entry and return of its program is counted, in percent of those before. NaN: a wrong answer."""
+    script = os.path.join(ROOT, "bench/inproc.js")
+    server = subprocess.Popen(["node", script], stdout=subprocess.PIPE, text=True)
+    port = server.stdout.readline().strip()
+
+    def load(s):
+        return float(subprocess.run(["node", script, port, str(s), "8"], capture_output=True, text=True, check=True).stdout)
+
+    load(2)  # its code is compiled
+    before = load(seconds)
+    tracer = subprocess.Popen([bench.dtrace, "-q", "-x", f"inproc={mode}", "-x", "aggsize=64m", "-p", str(server.pid), "-n",
+                               EVERY + ' tick-200ms /!told/ { told = 1; printf("READY\\n"); }'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        while "READY" not in (line := tracer.stdout.readline()):
+            if not line:
+                raise SystemExit("dtrace has ended")
+        return 100 * load(seconds) / before
+    finally:
+        tracer.terminate()
+        tracer.communicate()
+        server.kill()
+        server.wait()
+
+
 def main():
     bench = Bench("inproc", runs=5, width=34, peer="uprobe")
     opts = bench.opts
@@ -68,6 +97,8 @@ def main():
         for name, script, _, goal in ROWS:
             bench.row(name, lambda n=name, s=script: cost(n, s, "auto", 100_000 if "printf" in s or ("relayed" in n and "false" not in n) else 2_000_000),
                       lambda n=name, s=script: cost(n, s, "off", 50_000), "ns", goal)
+        if shutil.which("node"):
+            bench.row(NODE, lambda: node_share(bench, "auto"), lambda: node_share(bench, "off"), "%", ">= 60 %", runs=min(opts.runs, 3))
         if shutil.which("bpftrace"):
             print("bpftrace:")
             for name, _, script, _ in ROWS:
