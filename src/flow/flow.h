@@ -68,7 +68,7 @@ enum flow_lack {
 	FLOW_SHORT,	/* too few bytes before the code ends */
 	FLOW_ENTERED,	/* control can enter inside */
 	FLOW_LOOP,	/* control comes back behind the first instruction, as to an entry */
-	FLOW_JUMPS,	/* the first instruction of the function calls, or jumps in another form */
+	FLOW_JUMPS,	/* the first instruction calls, or jumps or returns in another form */
 	FLOW_STACK,	/* the first instruction changes the stack pointer by an unknown amount */
 	FLOW_CALL,	/* a call that is not the last instruction */
 	FLOW_UNMOVABLE, /* an instruction that only works where it is */
@@ -133,6 +133,11 @@ struct flow_window {
 	 * which is a jump of the same form: while one is there, the stub is not reached.
 	 */
 	bool is_first_jump;
+	/*
+	 * It stands at a return of one byte that is the first instruction of a function: a
+	 * breakpoint there hides the stub, and leaves the return behind when it goes.
+	 */
+	bool is_first_return;
 	bool ends; /* control does not go on behind it: the last instruction is ret, jmp or ud2 */
 	uint8_t target; /* enum flow_target */
 	/*

@@ -28,7 +28,7 @@ const char *flow_lack_text(enum flow_lack lack)
 	case FLOW_SHORT: return "too short";
 	case FLOW_ENTERED: return "control enters inside";
 	case FLOW_LOOP: return "a loop begins behind the first instruction";
-	case FLOW_JUMPS: return "the first instruction calls or jumps";
+	case FLOW_JUMPS: return "the first instruction calls, jumps or returns";
 	case FLOW_STACK: return "the first instruction changes the stack pointer";
 	case FLOW_CALL: return "a call is in the way";
 	case FLOW_UNMOVABLE: return "an instruction that cannot be moved";

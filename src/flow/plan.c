@@ -10,9 +10,10 @@
  * First instructions. Other tools put breakpoints on the first instruction of a function. The
  * kernel executes the file's instruction then, goes on behind it, or where it jumps to, and writes
  * its first byte back when the breakpoint goes. So a window begins behind it, with two exceptions:
- * a return of one byte, and a jump with the same first byte as ours, as in functions that are
- * nothing but a call of another one. Nothing is destroyed there, but the stub is not reached
- * while the breakpoint is there (flow_window.is_first_jump).
+ * a return of one byte, as in empty functions, and a jump with the same first byte as ours, as in
+ * functions that are nothing but a call of another one. Nothing is destroyed there, but the stub is
+ * not reached while the breakpoint is there, and behind a return that was written back not
+ * afterwards either (flow_window.is_first_jump, is_first_return).
  */
 #include "flow/impl.h"
 
@@ -215,11 +216,18 @@ static bool is_our_jump(const struct flow_area *a, uint64_t addr)
 	       insn_size(entry) == FLOW_JUMP && a->code[addr - a->addr] == JUMP_REL32;
 }
 
+static bool is_lone_return(const struct flow_area *a, uint64_t addr)
+{
+	uint8_t entry = a->map[addr - a->addr];
+
+	return insn_kind(entry) == CODE_RET && insn_size(entry) == 1;
+}
+
 /* Whether a window of an exit is at a first instruction where it could not stay. */
 static bool is_at_first(const struct planning *p, const struct spot *s, const struct flow_window *w)
 {
 	return w->addr == s->bounds.start && s->goes_back && !p->opts->at_entry &&
-	       !w->is_first_jump && !(w->ends && w->len == 1);
+	       !w->is_first_jump && !w->is_first_return;
 }
 
 /*
@@ -240,6 +248,8 @@ static enum flow_lack starts_try(const struct planning *p, const struct spot *s,
 			lack == FLOW_FITS && start == s->bounds.start && is_our_jump(a, start);
 		if (w.is_first_jump && jump != FLOW_JUMP)
 			lack = FLOW_PAGES; /* its first byte would not be the file's */
+		w.is_first_return =
+			lack == FLOW_FITS && start == s->bounds.start && is_lone_return(a, start);
 		if (lack == FLOW_FITS)
 			lack = is_at_first(p, s, &w) ? FLOW_FIRST : window_put(p, &w, s, site);
 		if (lack == FLOW_FITS)
@@ -303,7 +313,9 @@ static enum flow_lack spot_find(const struct planning *p, const struct flow_site
 		enum flow_lack lack = prologue_read(p->f, &ret->bounds, site->addr, &ret->prologue);
 
 		ret->at = ret->prologue.behind;
-		return lack == FLOW_JUMPS && is_our_jump(a, ret->at) ? FLOW_FITS : lack;
+		return lack == FLOW_JUMPS && (is_our_jump(a, ret->at) || is_lone_return(a, ret->at))
+			       ? FLOW_FITS
+			       : lack;
 	}
 }
 
@@ -355,9 +367,18 @@ static enum flow_lack site_try(const struct planning *p, uint32_t site, uint32_t
 
 struct order {
 	uint64_t addr;
-	bool moves; /* not FLOW_TARGET: what only changes a call comes first, and others join it */
+	/*
+	 * 0: FLOW_TARGET, because what only changes a call comes first, and others join it. 1: a
+	 * function's entry, whose body runs before that of an exit at the same instruction.
+	 */
+	uint32_t rank;
 	uint32_t site;
 };
+
+static uint32_t rank_of(enum flow_kind kind)
+{
+	return kind == FLOW_TARGET ? 0 : kind == FLOW_ENTRY ? 1 : 2;
+}
 
 static int order_compare(const void *pa, const void *pb)
 {
@@ -365,8 +386,8 @@ static int order_compare(const void *pa, const void *pb)
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
-	if (a->moves != b->moves)
-		return a->moves ? 1 : -1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
 	return (a->site > b->site) - (a->site < b->site);
 }
 
@@ -382,7 +403,7 @@ static void sites_place(struct planning *p, uint32_t n)
 	struct order *order = xmalloc(MAX(n, 1u) * sizeof(*order));
 
 	for (uint32_t i = 0; i < n; i++)
-		order[i] = (struct order){p->sites[i].addr, p->sites[i].kind != FLOW_TARGET, i};
+		order[i] = (struct order){p->sites[i].addr, rank_of(p->sites[i].kind), i};
 	qsort(order, n, sizeof(*order), order_compare);
 	for (uint32_t i = 0; i < n; i++)
 		p->plan->lacks[order[i].site] = site_try(p, order[i].site, FLOW_JUMP);

@@ -40,7 +40,8 @@ struct loaded {
 	uint32_t ntries;
 	/* Windows at first instructions: flow_window.is_first_jump. */
 	VEC(taddr) firsts;
-	bool is_hidden_told;
+	VEC(uint32_t) returns; /* by index: those with flow_window.is_first_return */
+	bool is_hidden_told, is_lost_told;
 	/* as in struct attach_opts */
 	void (*notice)(void *ctx, const char *msg);
 	void *notice_ctx;
@@ -250,6 +251,7 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 		inproc_counters_drop(r->p);
 	vec_deinit(&l->windows);
 	vec_deinit(&l->firsts);
+	vec_deinit(&l->returns);
 	vec_deinit(&l->files);
 	free(l->states);
 	l->states = NULL;
@@ -407,6 +409,8 @@ static struct err *window_make(struct inproc *p, const struct inproc_file *f,
 	vec_push(&l->windows, made.window);
 	if (w->is_first_jump)
 		vec_push(&l->firsts, made.window.addr);
+	if (w->is_first_return)
+		vec_push(&l->returns, l->windows.len - 1);
 	vec_push(&l->files, f);
 	return e;
 }
@@ -620,6 +624,7 @@ static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *
 	}
 	strbuf_deinit(&stubs.code);
 	vec_deinit(&moved.firsts);
+	vec_deinit(&moved.returns); /* their indices in the unit are what they were */
 	vec_deinit(&moved.windows);
 	vec_deinit(&moved.files);
 	return e;
@@ -818,27 +823,26 @@ static void windows_retry(const struct inproc_run *r)
 	}
 }
 
-/*
- * Says when a breakpoint of another tool stands where a window begins. It executes what the file
- * has there, and so the probes do not fire.
- */
-static void firsts_check(struct loaded *l, pid_t pid)
+/* Says once what breakpoints of other tools hide (hidden.c). */
+static void hidden_check(struct loaded *l, pid_t pid)
 {
 	struct strbuf text = {0};
-	uint32_t n;
+	VEC(taddr) returns = {0};
 
-	if (!l->states || !l->firsts.len || l->is_hidden_told || !l->notice)
+	if (!l->states || !l->notice)
 		return;
-	n = inproc_breakpoints(pid, l->firsts.data, l->firsts.len);
-	if (!n)
-		return;
-	l->is_hidden_told = true;
-	strbuf_addf(&text,
-		    "another tracer or debugger has breakpoints on %" PRIu32
-		    " functions of process %d that begin with a jump: meanwhile their probes do "
-		    "not fire (-x inproc=off)",
-		    n, (int)pid);
-	l->notice(l->notice_ctx, strbuf_text(&text));
+	for (uint32_t i = 0; i < l->returns.len && !l->is_lost_told; i++)
+		if (l->states[l->returns.data[i]] == PATCH_IN)
+			vec_push(&returns, l->windows.data[l->returns.data[i]].addr);
+	if (!l->is_hidden_told && inproc_jumps_hidden(pid, l->firsts.data, l->firsts.len, &text)) {
+		l->is_hidden_told = true;
+		l->notice(l->notice_ctx, strbuf_text(&text));
+	}
+	if (inproc_returns_lost(pid, returns.data, returns.len, &text)) {
+		l->is_lost_told = true;
+		l->notice(l->notice_ctx, strbuf_text(&text));
+	}
+	vec_deinit(&returns);
 	strbuf_deinit(&text);
 }
 
@@ -881,7 +885,7 @@ static void run_tend(struct inproc_run *r)
 		windows_retry(r);
 		inproc_copies_retry(r->p);
 		for (struct loaded *l = r->units; l; l = l->next)
-			firsts_check(l, r->p->opts.pid);
+			hidden_check(l, r->p->opts.pid);
 	}
 	if (!e && now >= r->sweep_at) {
 		r->sweep_at = now + SWEEP_NS;

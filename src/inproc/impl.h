@@ -214,10 +214,21 @@ MUST_CHECK struct err *inproc_place(struct inproc *p, const void *code, size_t s
 bool inproc_allows(void *ctx, uint32_t clause, uint32_t probe);
 /* Adds what a unit fires. */
 void inproc_note_fires(struct inproc *p, const struct unit *u);
-/* How many of these addresses have a breakpoint. */
-uint32_t inproc_breakpoints(pid_t pid, const taddr *addrs, uint32_t n);
 /* A line for debugging; e may be NULL, and stays the caller's. */
 void inproc_debug(const struct inproc *p, const char *what, const struct err *e);
+
+/* ---- hidden.c -------------------------------------------------------------------------------- */
+
+/*
+ * Whether breakpoints of other tools hide windows at these addresses, where functions begin with a
+ * jump of the form of ours; *ret says so then.
+ */
+bool inproc_jumps_hidden(pid_t pid, const taddr *addrs, uint32_t n, struct strbuf *ret);
+/*
+ * Whether some of the jumps at these addresses, where functions are nothing but a return, are gone
+ * because of such a breakpoint; *ret says so then.
+ */
+bool inproc_returns_lost(pid_t pid, const taddr *addrs, uint32_t n, struct strbuf *ret);
 
 /* ---- operand.c ------------------------------------------------------------------------------- */
 

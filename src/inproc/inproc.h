@@ -21,6 +21,7 @@
  *     copies.c    code that the process has mapped more than once
  *     children.c  jumps that children have inherited
  *     relay.c     sites that are handed to the engine in the kernel, by a uprobe in the region
+ *     hidden.c    windows that breakpoints of other tools hide
  *     process.c   the process: region, layout of code and data, windows written and taken back
  *     engine.c    struct engine
  *

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "arch/patch.h"
 #include "arch/stub.h"
 #include "dtrace.h"
 #include "inproc/impl.h"
@@ -327,30 +326,6 @@ void inproc_note_fires(struct inproc *p, const struct unit *u)
 		}
 	if (p->fires.len)
 		qsort(p->fires.data, p->fires.len, sizeof(*p->fires.data), by_word);
-}
-
-/* ---- breakpoints of others ------------------------------------------------------------------- */
-
-#define ADDRS_AT_ONCE 256u
-
-uint32_t inproc_breakpoints(pid_t pid, const taddr *addrs, uint32_t n)
-{
-	uint32_t found = 0;
-
-	for (uint32_t i = 0; i < n; i += ADDRS_AT_ONCE) {
-		struct iovec ours[ADDRS_AT_ONCE], theirs[ADDRS_AT_ONCE];
-		uint8_t bytes[ADDRS_AT_ONCE] = {0};
-		uint32_t some = MIN(n - i, ADDRS_AT_ONCE);
-
-		for (uint32_t k = 0; k < some; k++) {
-			ours[k] = (struct iovec){&bytes[k], 1};
-			theirs[k] = (struct iovec){(void *)(uintptr_t)addrs[i + k], 1};
-		}
-		(void)process_vm_readv(pid, ours, some, theirs, some, 0); /* it may have ended */
-		for (uint32_t k = 0; k < some; k++)
-			found += bytes[k] == arch_patch->breakpoint;
-	}
-	return found;
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */

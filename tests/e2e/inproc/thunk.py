@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A window on the jump that a function consists of, with and without the breakpoint of another tracer on it.
+"""A window on the jump, or on the return, that a function consists of, with and without the breakpoint of another tracer on it.
 
 The program calls the function as often as it is told. At another tracer's uprobe the kernel executes what the file has there, which hides the window:
 dtrace says so, the program goes on, and in whichever order the two end, the code is what it was.
@@ -12,15 +12,19 @@ SOURCE = r"""
 #include <stdio.h>
 __attribute__((noinline, used)) long work(long x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
 __asm__(".text\n.p2align 4\n.globl thunk\n.type thunk, @function\nthunk:\n.byte 0xe9\n.long work - . - 4\n.size thunk, . - thunk\n.p2align 4, 0xcc\n");
+__asm__(".globl empty\n.type empty, @function\nempty: ret\n.size empty, . - empty\n.p2align 4, 0xcc\n");
 long thunk(long x);
+void empty(void);
 int main(void)
 {
 	long n, sum;
-	printf("%p\n", (void *)thunk);
+	printf("%p %p\n", (void *)thunk, (void *)empty);
 	for (fflush(stdout); scanf("%ld", &n) == 1; fflush(stdout)) {
 		sum = 0;
-		while (n--)
+		while (n--) {
 			sum = thunk(sum);
+			empty();
+		}
 		printf("%ld\n", sum);
 	}
 }
@@ -67,8 +71,8 @@ def check(what, got, want):
 class Tracer:
     """A dtrace that counts, and whose messages are collected."""
 
-    def __init__(self, mode, pid):
-        script = 'pid$target:a.out:thunk:entry,pid$target:a.out:thunk:return { @[probename] = count(); } tick-20ms /!told/ { told = 1; printf("READY\\n"); }'
+    def __init__(self, mode, pid, func="thunk"):
+        script = f'pid$target:a.out:{func}:return,pid$target:a.out:{func}:entry {{ @[probename] = count(); }} ' 'tick-20ms /!told/ { told = 1; printf("READY\\n"); }'
         self.p = subprocess.Popen([DTRACE, "-x", f"inproc={mode}", "-x", "inprocsum", "-p", str(pid), "-n", script],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.errors = []
@@ -108,9 +112,9 @@ class Other:
 
 
 class Program:
-    def __init__(self):
+    def __init__(self, func="thunk"):
         self.p = subprocess.Popen([f"{TMP}/thunk"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addr = int(self.p.stdout.readline(), 16)
+        self.addr = int(self.p.stdout.readline().split()[func == "empty"], 16)
         self.before = self.code()
         with open(f"/proc/{self.p.pid}/maps") as maps:
             for line in maps:
@@ -166,6 +170,29 @@ for order in "inner", "outer":
     program.call(1)
     check("the code at the end", program.code(), program.before)
     program.end()
+
+# A function that is nothing but a return. What the kernel writes back when a breakpoint goes is the return, so its probes are lost, and that is said.
+alone = Program("empty")
+first = Tracer("auto", alone.p.pid, "empty")
+check("the places", first.await_message("2 places probed in process %d itself, 0 by uprobes" % alone.p.pid), True)
+alone.call(1000)
+check("alone", first.end(), (1000, 1000))
+check("the code afterwards", alone.code(), alone.before)
+alone.end()
+
+program = Program("empty")
+first = Tracer("auto", program.p.pid, "empty")
+program.call(10)
+second = Other(program)
+check("the message", first.await_message("on 1 functions of process %d that are nothing but a return" % program.p.pid), True)
+program.call(100)
+check("by uprobes", second.end(), "100")
+program.call(1000)
+check("before the other one", first.end(), (10, 10))
+check("the return", program.code()[:2], "c3")
+program.call(1)
+program.end()
+
 for line in bad:
     print(line)
 sys.exit(1 if bad else 0)

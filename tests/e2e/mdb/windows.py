@@ -109,12 +109,16 @@ class Listing:
         return n
 
     def entries(self):
-        """Functions whose second instruction begins 5 bytes into which no branch leads, and no system call is in them, or that begin with a long jump."""
+        """Functions whose second instruction begins 5 bytes into which no branch leads, and no system call is in them, or that begin with a long jump, or are a
+        return of one byte, with padding behind it."""
         starts, addrs, n = set(self.frames), sorted(self.insns), 0
         index = {a: i for i, a in enumerate(addrs)}
         for start in starts:
             i = index.get(start)
             if i is not None and re.fullmatch(r"jmp +[0-9a-f]+.*", self.insns[start]) and addrs[i + 1 : i + 2] == [start + 5]:
+                n += not any(a in self.targets or a in starts for a in range(start + 1, start + 5))
+                continue
+            if i is not None and re.fullmatch("retq? *", self.insns[start]) and addrs[i + 1 : i + 2] == [start + 1]:
                 n += not any(a in self.targets or a in starts for a in range(start + 1, start + 5))
                 continue
             if i is None or re.match(r"(bnd |notrack |repz )*(j|call|ret|syscall|hlt|ud2)", self.insns[start]):

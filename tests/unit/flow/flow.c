@@ -158,6 +158,40 @@ static void test_first(void)
 }
 
 /* A function that is nothing but a jump to another one: entry and exit are one instruction. */
+static void test_empty(void)
+{
+	struct made m = {0};
+	/* a clause about the return may come first in a script */
+	struct flow_site sites[] = {{CODE + 32, FLOW_EXIT}, {CODE + 32, FLOW_ENTRY}};
+	struct flow_window w = {0};
+	struct flow_plan p;
+
+	FUNC(&m, "work", PLAIN);
+	made_pad(&m, 32);
+	made_symbol(&m, "empty", ADD(&m, "\xc3\xcc\xcc\xcc\xcc"), 1);
+	made_pad(&m, 32);
+	made_symbol(&m, "rep", ADD(&m, "\xf3\xc3\xcc\xcc\xcc"), 2);
+	made_pad(&m, 32);
+	must_read(&m);
+	if (flow_plan(m.flow, sites, 2, NULL, &p))
+		exit(1);
+	ok(p.windows.len == 1 && p.lacks[0] == FLOW_FITS && p.lacks[1] == FLOW_FITS,
+	   "entry and exit of an empty function have one window");
+	if (p.windows.len == 1) {
+		w = p.windows.data[0];
+		ok(w.addr == CODE + 32 && w.len == 1 && w.is_first_return && !w.is_first_jump,
+		   "at its return, which is known as that");
+		ok(w.nbodies == 2 && w.bodies[0].site == 1 && w.bodies[1].site == 0,
+		   "and the body of the entry runs first");
+	}
+	flow_plan_deinit(&p);
+	ok(site_lack(&m, CODE + 64, FLOW_ENTRY, false, NULL) == FLOW_JUMPS,
+	   "a return of two bytes would be cut by a breakpoint that goes");
+	ok(site_lack(&m, CODE + 11, FLOW_EXIT, false, &w) == FLOW_FITS && !w.is_first_return,
+	   "other returns are not first ones");
+	made_end(&m);
+}
+
 static void test_thunk(void)
 {
 	struct made m = {0};
@@ -673,6 +707,7 @@ int main(void)
 	test_plain();
 	test_back();
 	test_first();
+	test_empty();
 	test_thunk();
 	test_exit_at_first();
 	test_pages();
