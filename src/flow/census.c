@@ -10,8 +10,8 @@ void flow_each(const struct flow *f, void (*func)(void *ctx, uint64_t addr, uint
 			func(ctx, f->funcs.data[i].addr, f->funcs.data[i].size);
 }
 
-/* Where a jmp of a size in bytes leads: its distance is its last 4 bytes, or its last one. */
-static uint64_t jump_target(const uint8_t *code, uint64_t addr, uint32_t size)
+/* Its distance is its last 4 bytes, or its last one. */
+uint64_t jump_target(const uint8_t *code, uint64_t addr, uint32_t size)
 {
 	int32_t distance;
 

@@ -102,9 +102,19 @@ static void func_note_called(const struct flow *f, uint64_t addr)
 		fn->flags |= FUNC_CALLED;
 }
 
-static void addresses_mark(struct decoding *d, const ZydisDecodedInstruction *in, uint64_t next)
+/* Processors differ in how many bytes a jump with 16-bit operands has: Intel SDM vol. 2, Jcc. */
+static bool is_plain_jump(const ZydisDecodedInstruction *in, enum flow_insn kind)
 {
-	if (in->raw.imm[0].is_relative)
+	return (kind == CODE_JMP || kind == CODE_JCC) &&
+	       !(in->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE);
+}
+
+static void addresses_mark(struct decoding *d, const ZydisDecodedInstruction *in, uint64_t next,
+			   enum flow_insn kind)
+{
+	if (in->raw.imm[0].is_relative && is_plain_jump(in, kind))
+		flow_mark_jump(d->f, next + (uint64_t)in->raw.imm[0].value.s);
+	else if (in->raw.imm[0].is_relative)
 		flow_mark(d->f, next + (uint64_t)in->raw.imm[0].value.s);
 	else if (d->m->is_fixed)
 		number_mark(d, in);
@@ -183,7 +193,7 @@ static void insn_note(struct decoding *d, const ZydisDecodedInstruction *in, uin
 	enum flow_insn kind = kind_of(in, d->area->code + i);
 
 	d->area->map[i] = (uint8_t)(in->length | (unsigned int)kind << 4);
-	addresses_mark(d, in, next);
+	addresses_mark(d, in, next, kind);
 	if (kind == CODE_CALL)
 		flow_mark(d->f, next);
 	if (kind == CODE_ENDBR) /* it says that a jump or call may come from anywhere */

@@ -60,7 +60,7 @@ uint64_t flow_size(const struct flow *f)
 			f->bars.cap * sizeof(*f->bars.data) + f->runs.cap * sizeof(*f->runs.data);
 
 	for (uint32_t i = 0; i < f->areas.len; i++)
-		size += 2 * f->areas.data[i].size + f->areas.data[i].size / 8;
+		size += 2 * f->areas.data[i].size + f->areas.data[i].size / 4;
 	return size;
 }
 
@@ -72,6 +72,7 @@ void flow_destroy(struct flow *f)
 		free(f->areas.data[i].code);
 		free(f->areas.data[i].map);
 		free(f->areas.data[i].marks);
+		free(f->areas.data[i].odd);
 	}
 	vec_deinit(&f->areas);
 	vec_deinit(&f->code);
@@ -211,6 +212,7 @@ static struct err *segment_read(struct making *m, const struct image_segment *s)
 	a.code = bytes;
 	a.map = xcalloc(1, s->size);
 	a.marks = xcalloc(s->size / 64 + 1, sizeof(*a.marks));
+	a.odd = xcalloc(s->size / 64 + 1, sizeof(*a.odd));
 	vec_push(&m->f->areas, a);
 	return NULL;
 }

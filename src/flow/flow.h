@@ -17,7 +17,7 @@
  * system calls, the code to which signal handlers return, sections of rseq, transactions, and
  * functions whose addresses somebody compares with those of faults (known.def).
  *
- * Owns     a flow owns copies of all it needs, the code included: 2 1/8 bytes for each byte of
+ * Owns     a flow owns copies of all it needs, the code included: 2 1/4 bytes for each byte of
  *          code. A plan owns its windows.
  * Errors   no ELF file, not of x86-64, no code, too large. Of a damaged file less is patched.
  * Units    virtual addresses as in the file; bytes.

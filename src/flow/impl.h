@@ -10,6 +10,7 @@
  *     tables.c   jump tables, and which functions share them
  *     window.c   whether a jump can be written at an address
  *     plan.c     windows for a set of sites
+ *     ways.c     windows at all ways to a return that has no room itself
  *     census.c   functions, exits, the table of a file
  *
  * A byte of `map` stands for a byte of code: 0 where no instruction begins, else the instruction's
@@ -44,7 +45,8 @@ struct flow_area { /* a segment with code */
 	uint64_t addr, size;
 	uint8_t *code;
 	uint8_t *map;
-	uint64_t *marks; /* a bit for each byte: control can enter there */
+	uint64_t *marks; /* a bit for each byte: control can enter there, */
+	uint64_t *odd;	 /* and not only by jumps that say where they lead */
 };
 
 struct flow_range {
@@ -164,6 +166,23 @@ static inline bool is_marked(const struct flow_area *a, uint64_t addr)
 	return a->marks[i / 64] >> (i % 64) & 1;
 }
 
+/* Whether control can come to a marked place in another way than by a jump that says so. */
+static inline bool is_odd(const struct flow_area *a, uint64_t addr)
+{
+	uint64_t i = addr - a->addr;
+
+	return a->odd[i / 64] >> (i % 64) & 1;
+}
+
+/* Marks the target of a jump that says where it leads. */
+static inline void flow_mark_jump(const struct flow *f, uint64_t addr)
+{
+	const struct flow_area *a = area_at(f, addr);
+
+	if (a)
+		a->marks[(addr - a->addr) / 64] |= (uint64_t)1 << ((addr - a->addr) % 64);
+}
+
 /* Marks a place at which control can enter; false: it is none of the code. */
 static inline bool flow_mark(const struct flow *f, uint64_t addr)
 {
@@ -172,6 +191,7 @@ static inline bool flow_mark(const struct flow *f, uint64_t addr)
 	if (!a)
 		return false;
 	a->marks[(addr - a->addr) / 64] |= (uint64_t)1 << ((addr - a->addr) % 64);
+	a->odd[(addr - a->addr) / 64] |= (uint64_t)1 << ((addr - a->addr) % 64);
 	return true;
 }
 
@@ -190,6 +210,8 @@ void flow_bar_add(struct flow *f, uint64_t start, uint64_t end, enum flow_lack w
 const struct flow_func *func_in(const struct flow_func *funcs, uint32_t n, uint64_t addr);
 /* Returns the function that begins at an address, or NULL. */
 struct flow_func *func_at(const struct flow *f, uint64_t addr);
+/* Returns where a jump of size bytes leads that says so itself. */
+uint64_t jump_target(const uint8_t *code, uint64_t addr, uint32_t size);
 /* Returns the code around an address up to other functions, or to the end of its area. */
 struct flow_range flow_around(const struct flow *f, const struct flow_area *a, uint64_t addr);
 /* Returns the bytes of the file at an address, and how many there are up to their segment's end. */
@@ -226,8 +248,24 @@ enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds,
 /* Adds instructions to a window up to the one at `last`; what it says on failure is unchanged. */
 bool window_extend(const struct flow *f, const struct flow_range *bounds, struct flow_window *w,
 		   uint64_t last);
-/* Makes the window of a call or jump whose target is changed. */
+/*
+ * The same two for a `last` to which control may also come from elsewhere: it is behind the jump,
+ * stays as it is, and the stub has a copy of it.
+ */
+enum flow_lack window_try_copy(const struct flow *f, const struct flow_range *bounds,
+			       uint64_t start, uint32_t jump, uint64_t last,
+			       struct flow_window *ret);
+bool window_extend_copy(const struct flow *f, const struct flow_range *bounds,
+			struct flow_window *w, uint64_t last);
+/* Makes the window of a call or jump whose target is changed, also of a conditional jump. */
 enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_window *ret);
+/* Returns the first code without windows that ends behind an address, or NULL. */
+const struct flow_bar *bar_from(const struct flow *f, uint64_t addr);
+/* Whether control does not go on behind an instruction. */
+static inline bool ends_flow(enum flow_insn kind)
+{
+	return kind == CODE_RET || kind == CODE_JMP || kind == CODE_JMP_TO || kind == CODE_STOP;
+}
 /* Returns the instruction that ends at an address, in the same bounds; 0: none is known. */
 uint64_t insn_before(const struct flow *f, const struct flow_range *bounds, uint64_t addr);
 

@@ -5,7 +5,8 @@
  * Sites are taken in the order of addresses, so that only the last window can be in the way of the
  * next: a site whose instruction that window moves anyway gets a body there, and one shortly behind
  * makes it longer. Jumps of 5 bytes come first, for all sites. What is left gets short jumps to
- * padding that is still free.
+ * padding that is still free. Last, returns that have no room get windows at all ways to them
+ * (ways.c).
  *
  * First instructions. Other tools put breakpoints on the first instruction of a function. The
  * kernel executes the file's instruction then, goes on behind it, or where it jumps to, and writes
@@ -15,24 +16,11 @@
  * not reached while the breakpoint is there, and behind a return that was written back not
  * afterwards either (flow_window.is_first_jump, is_first_return).
  */
-#include "flow/impl.h"
-
-struct taken { /* a bit for each byte of an area that a window uses */
-	uint64_t *bits;
-};
-
-struct planning {
-	const struct flow *f;
-	const struct flow_site *sites;
-	const struct flow_opts *opts;
-	struct flow_plan *plan;
-	struct taken *taken; /* by area */
-	uint32_t first;	     /* of the windows that this round has made */
-};
+#include "flow/planning.h"
 
 /* ---- bytes in use --------------------------------------------------------------------------- */
 
-static bool range_is_free(const struct planning *p, uint64_t addr, uint32_t size)
+bool range_is_free(const struct planning *p, uint64_t addr, uint32_t size)
 {
 	const struct flow_area *a = area_at(p->f, addr);
 	const uint64_t *bits;
@@ -75,17 +63,17 @@ static uint64_t nop_from(const struct planning *p, uint64_t addr)
 	return lo < p->opts->nnops ? p->opts->nops[lo] : UINT64_MAX;
 }
 
-static bool has_nop(const struct planning *p, uint64_t addr, uint32_t size)
+bool has_nop(const struct planning *p, uint64_t addr, uint32_t size)
 {
 	return nop_from(p, addr) - addr < size;
 }
 
-static uint32_t window_size(const struct flow_window *w)
+uint32_t window_size(const struct flow_window *w)
 {
 	return MAX(w->len, w->jump);
 }
 
-static bool window_take(const struct planning *p, const struct flow_window *w)
+bool window_take(const struct planning *p, const struct flow_window *w)
 {
 	return range_take(p, w->addr, window_size(w)) &&
 	       (w->jump == FLOW_JUMP || range_take(p, w->pad, FLOW_JUMP));
@@ -127,16 +115,7 @@ static uint64_t pad_find(const struct planning *p, uint64_t addr)
 
 /* ---- bodies --------------------------------------------------------------------------------- */
 
-/* Where the body of a site runs: before this instruction. */
-struct spot {
-	struct flow_range bounds; /* its function */
-	uint64_t at;
-	struct flow_prologue prologue; /* of FLOW_ENTRY */
-	bool is_entry;
-	bool goes_back; /* the window may begin before it */
-};
-
-static bool body_add(struct flow_window *w, const struct spot *s, uint32_t site)
+bool body_add(struct flow_window *w, const struct spot *s, uint32_t site)
 {
 	uint32_t at = w->nbodies, off = (uint32_t)(s->at - w->addr);
 
@@ -155,12 +134,11 @@ static bool body_add(struct flow_window *w, const struct spot *s, uint32_t site)
 	return true;
 }
 
-/* Adds a body to the last window, if that moves the instruction, or can. */
-static bool window_join(const struct planning *p, const struct spot *s, uint32_t site)
+bool window_join(const struct planning *p, struct flow_window *w, const struct spot *s,
+		 uint32_t site)
 {
-	struct flow_window *w =
-		p->plan->windows.len > p->first ? vec_last(&p->plan->windows) : NULL;
 	struct flow_window longer;
+	bool is_extended;
 
 	if (!w || s->at < w->addr || w->nbodies == FLOW_BODIES_MAX || (w->target && !s->goes_back))
 		return false;
@@ -171,8 +149,9 @@ static bool window_join(const struct planning *p, const struct spot *s, uint32_t
 		return false;
 	}
 	longer = *w;
-	if (!window_extend(p->f, &s->bounds, &longer, s->at) ||
-	    has_nop(p, w->addr, window_size(&longer)) ||
+	is_extended = s->is_copied ? window_extend_copy(p->f, &s->bounds, &longer, s->at)
+				   : window_extend(p->f, &s->bounds, &longer, s->at);
+	if (!is_extended || has_nop(p, w->addr, window_size(&longer)) ||
 	    !range_is_free(p, w->addr + window_size(w), window_size(&longer) - window_size(w)))
 		return false;
 	*w = longer;
@@ -180,10 +159,19 @@ static bool window_join(const struct planning *p, const struct spot *s, uint32_t
 	return body_add(w, s, site);
 }
 
+/* Joins the last window of this round. */
+static bool window_join_last(const struct planning *p, const struct spot *s, uint32_t site)
+{
+	struct flow_window *w =
+		p->plan->windows.len > p->first ? vec_last(&p->plan->windows) : NULL;
+
+	return window_join(p, w, s, site);
+}
+
 /* ---- windows -------------------------------------------------------------------------------- */
 
-static enum flow_lack window_put(const struct planning *p, struct flow_window *w,
-				 const struct spot *s, uint32_t site)
+enum flow_lack window_put(const struct planning *p, struct flow_window *w, const struct spot *s,
+			  uint32_t site)
 {
 	if (!is_on_page(w->target ? w->addr + w->len - FLOW_JUMP : w->addr, w->jump))
 		return FLOW_PAGES;
@@ -234,15 +222,17 @@ static bool is_at_first(const struct planning *p, const struct spot *s, const st
  * Tries the starts from the site back to where its block begins: the latest one that has room.
  * Returns what the first one lacks, or where they all would do but for padding, that.
  */
-static enum flow_lack starts_try(const struct planning *p, const struct spot *s, uint32_t jump,
-				 uint32_t site)
+enum flow_lack starts_try(const struct planning *p, const struct spot *s, uint32_t jump,
+			  uint32_t site)
 {
 	const struct flow_area *a = area_at(p->f, s->at);
 	enum flow_lack first = FLOW_NLACKS;
 
 	for (uint64_t start = s->at; a;) {
 		struct flow_window w;
-		enum flow_lack lack = window_try(p->f, &s->bounds, start, jump, s->at, &w);
+		enum flow_lack lack =
+			s->is_copied ? window_try_copy(p->f, &s->bounds, start, jump, s->at, &w)
+				     : window_try(p->f, &s->bounds, start, jump, s->at, &w);
 
 		w.is_first_jump =
 			lack == FLOW_FITS && start == s->bounds.start && is_our_jump(a, start);
@@ -258,7 +248,8 @@ static enum flow_lack starts_try(const struct planning *p, const struct spot *s,
 			first = lack;
 		if (lack == FLOW_NO_PAD)
 			return lack;
-		if (lack == FLOW_NO_CODE || !s->goes_back || is_marked(a, start))
+		if (lack == FLOW_NO_CODE || !s->goes_back ||
+		    (is_marked(a, start) && !(s->is_copied && start == s->at)))
 			break;
 		start = insn_before(p->f, &s->bounds, start);
 		if (!start || s->at - start >= FLOW_WINDOW_MAX)
@@ -331,7 +322,7 @@ static enum flow_lack call_try(const struct planning *p, uint32_t site)
 
 	/* no caller keeps anything below the stack pointer when it calls */
 	s.prologue.has_red_zone = !w.pushed;
-	if (window_join(p, &s, site))
+	if (window_join_last(p, &s, site))
 		return FLOW_FITS;
 	return lack == FLOW_FITS ? window_put(p, &w, &s, site) : lack;
 }
@@ -344,7 +335,7 @@ static enum flow_lack way_try(const struct planning *p, uint32_t site, uint32_t 
 
 	if (lack != FLOW_FITS)
 		return lack;
-	return window_join(p, &s, site) ? FLOW_FITS : starts_try(p, &s, jump, site);
+	return window_join_last(p, &s, site) ? FLOW_FITS : starts_try(p, &s, jump, site);
 }
 
 static enum flow_lack site_try(const struct planning *p, uint32_t site, uint32_t jump)
@@ -398,6 +389,13 @@ static int window_compare(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
+static void windows_sort(const struct planning *p)
+{
+	if (p->plan->windows.len)
+		qsort(p->plan->windows.data, p->plan->windows.len, sizeof(*p->plan->windows.data),
+		      window_compare);
+}
+
 static void sites_place(struct planning *p, uint32_t n)
 {
 	struct order *order = xmalloc(MAX(n, 1u) * sizeof(*order));
@@ -417,9 +415,9 @@ static void sites_place(struct planning *p, uint32_t n)
 		if (left == FLOW_FITS || (left == FLOW_NO_PAD && *lack != FLOW_PAGES))
 			*lack = left;
 	}
-	if (p->plan->windows.len)
-		qsort(p->plan->windows.data, p->plan->windows.len, sizeof(*p->plan->windows.data),
-		      window_compare);
+	windows_sort(p);
+	ways_place(p, n);
+	windows_sort(p);
 	free(order);
 }
 

@@ -45,8 +45,7 @@ uint64_t insn_before(const struct flow *f, const struct flow_range *bounds, uint
 	return 0;
 }
 
-/* Returns the first code without windows that ends behind an address, or NULL. */
-static const struct flow_bar *bar_from(const struct flow *f, uint64_t addr)
+const struct flow_bar *bar_from(const struct flow *f, uint64_t addr)
 {
 	uint32_t lo = 0, hi = f->bars.len;
 
@@ -83,11 +82,6 @@ static bool is_padded(const struct flow_area *a, uint64_t start, uint64_t end)
 		at += insn_size(entry);
 	}
 	return at >= end && end - a->addr <= a->size && !is_entered(a, start - 1, end);
-}
-
-static bool ends_flow(enum flow_insn kind)
-{
-	return kind == CODE_RET || kind == CODE_JMP || kind == CODE_JMP_TO || kind == CODE_STOP;
 }
 
 /* Whether an instruction can stand in a window; is_last: nothing of the jump is behind it. */
@@ -144,9 +138,12 @@ static enum flow_lack insns_add(const struct flow_area *a, const struct flow_ran
 	return FLOW_FITS;
 }
 
-/* Whether the bytes of a window may be overwritten, and moved. */
+/*
+ * Whether the bytes of a window may be overwritten, and moved. entered: control may come from
+ * elsewhere to what is from this address on.
+ */
 static enum flow_lack bytes_lack(const struct flow *f, const struct flow_area *a,
-				 const struct flow_window *w)
+				 const struct flow_window *w, uint64_t entered)
 {
 	uint64_t end = w->addr + MAX(w->len, w->jump);
 	const struct flow_bar *bar = bar_from(f, w->addr);
@@ -154,7 +151,7 @@ static enum flow_lack bytes_lack(const struct flow *f, const struct flow_area *a
 
 	if (bar && bar->start < end)
 		return bar->why;
-	if (is_entered(a, w->addr, w->addr + w->len))
+	if (is_entered(a, w->addr, MIN(w->addr + w->len, entered)))
 		return FLOW_ENTERED;
 	fn = w->nins > 1 ? func_in(f->funcs.data, f->funcs.len, w->addr) : NULL;
 	if (fn && (fn->flags & FUNC_LOST))
@@ -167,8 +164,9 @@ static void bytes_copy(const struct flow_area *a, struct flow_window *w)
 	memcpy(w->old, a->code + (w->addr - a->addr), MAX(w->len, w->jump));
 }
 
-enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds, uint64_t start,
-			  uint32_t jump, uint64_t last, struct flow_window *ret)
+static enum flow_lack window_make(const struct flow *f, const struct flow_range *bounds,
+				  uint64_t start, uint32_t jump, uint64_t last, uint64_t entered,
+				  struct flow_window *ret)
 {
 	const struct flow_area *a = area_at(f, start);
 	enum flow_lack lack;
@@ -178,10 +176,24 @@ enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds,
 		return FLOW_NO_CODE;
 	lack = insns_add(a, bounds, last, ret);
 	if (lack == FLOW_FITS)
-		lack = bytes_lack(f, a, ret);
+		lack = bytes_lack(f, a, ret, entered);
 	if (lack == FLOW_FITS)
 		bytes_copy(a, ret);
 	return lack;
+}
+
+enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds, uint64_t start,
+			  uint32_t jump, uint64_t last, struct flow_window *ret)
+{
+	return window_make(f, bounds, start, jump, last, UINT64_MAX, ret);
+}
+
+enum flow_lack window_try_copy(const struct flow *f, const struct flow_range *bounds,
+			       uint64_t start, uint32_t jump, uint64_t last,
+			       struct flow_window *ret)
+{
+	return start + jump > last ? FLOW_SHORT
+				   : window_make(f, bounds, start, jump, last, last, ret);
 }
 
 enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_window *ret)
@@ -198,16 +210,19 @@ enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_windo
 				    .len = (uint8_t)len,
 				    .nins = 1,
 				    .ends = true};
-	if (!len || (kind != CODE_CALL && kind != CODE_JMP && kind != CODE_JMP_TO))
+	if (!len ||
+	    (kind != CODE_CALL && kind != CODE_JMP && kind != CODE_JMP_TO && kind != CODE_JCC))
 		return FLOW_NO_CODE;
 	if (bar && bar->start < addr + len)
 		return bar->why;
 	if (len < FLOW_JUMP)
 		return FLOW_SHORT;
-	if (end[-5] == (kind == CODE_CALL ? 0xe8 : 0xe9) && kind != CODE_JMP_TO)
+	if (kind == CODE_JCC ? len > FLOW_JUMP && end[-6] == 0x0f && (end[-5] & 0xf0) == 0x80
+			     : end[-5] == (kind == CODE_CALL ? 0xe8 : 0xe9) && kind != CODE_JMP_TO)
 		ret->target = FLOW_TARGET_CODE;
 	else if (len > FLOW_JUMP && end[-6] == 0xff &&
-		 end[-5] == (kind == CODE_CALL ? 0x15 : 0x25) && kind != CODE_JMP)
+		 end[-5] == (kind == CODE_CALL ? 0x15 : 0x25) && kind != CODE_JMP &&
+		 kind != CODE_JCC)
 		ret->target = FLOW_TARGET_WORD;
 	else
 		return FLOW_UNMOVABLE;
@@ -216,8 +231,8 @@ enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_windo
 	return FLOW_FITS;
 }
 
-bool window_extend(const struct flow *f, const struct flow_range *bounds, struct flow_window *w,
-		   uint64_t last)
+static bool window_lengthen(const struct flow *f, const struct flow_range *bounds,
+			    struct flow_window *w, uint64_t last, uint64_t entered)
 {
 	const struct flow_area *a = area_at(f, w->addr);
 	struct flow_window longer = *w;
@@ -225,11 +240,23 @@ bool window_extend(const struct flow *f, const struct flow_range *bounds, struct
 	if (w->ends || !a || last < w->addr + w->len || last - w->addr >= FLOW_WINDOW_MAX ||
 	    insn_kind(a->map[w->addr + w->ins[w->nins - 1] - a->addr]) == CODE_CALL ||
 	    insns_add(a, bounds, last, &longer) != FLOW_FITS ||
-	    bytes_lack(f, a, &longer) != FLOW_FITS)
+	    bytes_lack(f, a, &longer, entered) != FLOW_FITS)
 		return false;
 	bytes_copy(a, &longer);
 	*w = longer;
 	return true;
+}
+
+bool window_extend(const struct flow *f, const struct flow_range *bounds, struct flow_window *w,
+		   uint64_t last)
+{
+	return window_lengthen(f, bounds, w, last, UINT64_MAX);
+}
+
+bool window_extend_copy(const struct flow *f, const struct flow_range *bounds,
+			struct flow_window *w, uint64_t last)
+{
+	return window_lengthen(f, bounds, w, last, last);
 }
 
 /* ---- what instructions do ------------------------------------------------------------------- */

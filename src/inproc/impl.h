@@ -29,7 +29,8 @@ struct inproc_site {
 	bool is_entry;
 	const struct usdt_operands *operands; /* of a program's own probe, else NULL */
 	uint64_t counter_off;		      /* the same; 0: it has no counter */
-	const struct flow_window *window;     /* NULL: it has none */
+	const struct flow_window *window;     /* the last one of its windows; NULL: it has none */
+	uint32_t nwindows;		      /* one at each way to a return (flow/ways.c) */
 	/* These are set when the unit that the engine runs is loaded. */
 	const struct unit *owner; /* that unit; NULL: the site is a uprobe */
 	uint64_t func;		  /* address of the code that the stub calls; of a relay: or 0 */

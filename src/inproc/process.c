@@ -437,12 +437,25 @@ static struct err *thread_blocks_check(struct inproc *p)
 			"-x inproc=auto or off, or -p once it runs");
 }
 
+/* How many windows sites may have beyond the first one of each. */
+static uint32_t windows_more(const struct inproc *p)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->files.len; i++)
+		for (uint32_t k = 0; k < p->files.data[i]->sites.len; k++) {
+			uint32_t some = p->files.data[i]->sites.data[k].nwindows;
+
+			n += some - MIN(some, 1u);
+		}
+	return n;
+}
+
 struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsites, bool has_relays,
 			 bool has_later, const bool *clauses, struct keeper *keeper)
 {
-	uint32_t nclauses,
-		nwindows = nsites + (has_later ? INPROC_LATER : 0) +
-			   inproc_copies_room(p, nsites + (has_later ? INPROC_LATER : 0));
+	uint32_t nclauses, nall = nsites + windows_more(p) + (has_later ? INPROC_LATER : 0),
+			   nwindows = nall + inproc_copies_room(p, nall);
 	struct patch_opts opts = {.windows = nwindows,
 				  .gate = p->opts.gate,
 				  .keeper = keeper,

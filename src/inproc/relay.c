@@ -49,6 +49,8 @@ const char *inproc_relay_lack(const struct inproc *p, const struct unit *u, uint
 		return "are at probes of the program's own, whose clauses run in the kernel";
 	if (u->probes[i].spot == SPOT_CALL)
 		return "are at calls, and their clauses run in the kernel";
+	if (site->nwindows > 1) /* a slot leads back to one stub */
+		return "have windows at several ways to them";
 	if (site->is_entry && reads.args & site->window->changed_args)
 		return "write an argument that the script reads";
 	if (site->is_entry && reads.regs && site->window->addr != addr)

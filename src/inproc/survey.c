@@ -373,7 +373,9 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 			struct inproc_site *s = &f->sites.data[w->bodies[k].site];
 
 			s->window = w;
-			lacks[s->index] = why ? why : body_lack(f, w, k);
+			s->nwindows++;
+			if (!lacks[s->index]) /* all windows of a site, or none */
+				lacks[s->index] = why ? why : body_lack(f, w, k);
 		}
 	}
 	code_check_deinit(&check);

@@ -66,7 +66,14 @@ static struct {
 	enum { RUN_NONE, RUN_STARTS, RUN_STEPS } phase;
 	bool is_repeated; /* the first instruction repeats itself */
 	uint64_t lo, hi, fs, own_fs;
-	uint64_t site; /* registers there are kept */
+	uint64_t site; /* registers there are kept, */
+	uint64_t next; /* and where control went from there */
+	/*
+	 * Of a window, by offset of an instruction: where the next one is; NULL: of a stub. A jump
+	 * into the window leaves it: in memory it is as it was there, and the stub leads there.
+	 */
+	const uint8_t *follow;
+	uint64_t last; /* the instruction that was executed */
 	struct state in, out, saved, at_site;
 	bool was_at_site;
 	uint32_t steps;
@@ -94,6 +101,7 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 	greg_t *g = uc->uc_mcontext.gregs;
 	void *fp = uc->uc_mcontext.fpregs;
 	uint64_t pc = (uint64_t)g[REG_RIP];
+	bool leaps;
 
 	if (run.phase == RUN_STARTS) {
 		bytes_copy(run.saved.regs, g, sizeof(run.saved.regs));
@@ -105,6 +113,8 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 		run.phase = RUN_STEPS;
 		run.steps = 0;
 		run.was_at_site = false;
+		run.next = 0;
+		run.last = run.lo;
 		fs_call(ARCH_SET_FS, run.fs);
 		if (run.site == (uint64_t)g[REG_RIP]) {
 			bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
@@ -116,13 +126,18 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 		signal(sig, SIG_DFL);
 		return;
 	}
+	if (run.was_at_site && !run.next)
+		run.next = pc;
 	if (sig == SIGTRAP && pc == run.site && !run.was_at_site) {
 		bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
 		run.was_at_site = true;
 	}
+	leaps = run.follow && pc != run.last && pc != run.lo + run.follow[run.last - run.lo];
 	if (sig == SIGTRAP && pc >= run.lo && pc < run.hi && (pc != run.lo || run.is_repeated) &&
-	    ++run.steps < STEPS_MAX)
+	    !leaps && ++run.steps < STEPS_MAX) {
+		run.last = pc;
 		return;
+	}
 	run.signal = sig == SIGTRAP ? 0 : sig;
 	run.fault = sig == SIGSEGV || sig == SIGBUS ? (uint64_t)info->si_addr : 0;
 	bytes_copy(run.out.regs, g, sizeof(run.out.regs));
@@ -603,7 +618,10 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 	       uint64_t seed, struct steps_result *ret)
 {
 	uint64_t at = w->addr + (uint64_t)s->bias;
+	uint8_t follow[UINT8_MAX] = {0};
 
+	for (uint32_t i = 0; i < w->nins; i++)
+		follow[w->ins[i]] = i + 1 < w->nins ? w->ins[i + 1] : w->len;
 	*ret = (struct steps_result){0};
 	s->random = seed * 0x9e3779b97f4a7c15ull + 1;
 	for (uint32_t i = 0; i < ARENA_SIZE; i += 8) {
@@ -620,7 +638,9 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 
 		state_make(s, &run.in);
 		body_make(s, w, exit_off, &b);
+		run.follow = follow;
 		run_start(s, at, at + w->len, at + b.off);
+		run.follow = NULL;
 		if (run.steps == STEPS_MAX)
 			continue;
 		end_take(&a);
@@ -633,8 +653,7 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 			memcpy(s->pages[k].after, s->pages[k].at, PAGE);
 		was_at_site = run.was_at_site;
 		at_site = was_at_site ? run.at_site : a.st;
-		/* A conditional jump that is an exit: the last instruction, or it was no exit. */
-		jumps = (uint64_t)a.st.regs[REG_RIP] != at + w->len || a.signal;
+		jumps = run.next != at + follow[b.off];
 		is_reached = was_at_site && (jumps || !b.is_exit || !is_conditional(w, b.off));
 		ret->states++;
 		ret->faults += a.signal != 0;

@@ -250,6 +250,95 @@ static void test_exit_at_first(void)
 	made_end(&m);
 }
 
+static uint32_t plan_one(const struct made *m, uint64_t addr, enum flow_lack *ret_lack,
+			 struct flow_window *ret, uint32_t max)
+{
+	struct flow_site site = {addr, FLOW_EXIT};
+	struct flow_plan p;
+	uint32_t n;
+
+	if (flow_plan(m->flow, &site, 1, NULL, &p))
+		exit(1);
+	n = p.windows.len;
+	*ret_lack = p.lacks[0];
+	for (uint32_t i = 0; i < MIN(n, max); i++)
+		ret[i] = p.windows.data[i];
+	flow_plan_deinit(&p);
+	return n;
+}
+
+/*
+ * cmpq; 8: mov; je 16; 15: ret; 16: movzbl; test; 25: jne 15; cmpq; setne; ret. Control comes to
+ * the return at 15 from the je before it, and from the jne.
+ */
+#define TWO_WAYS                                                                                   \
+	"\x48\x83\xbe\x38\x01\x00\x00\x00\xb8\x01\x00\x00\x00\x74\x01\xc3"                         \
+	"\x0f\xb6\x86\x40\x01\x00\x00\x84\xc0\x75\xf4\x48\x83\xbf\x10\x01\x00\x00\x00\x0f\x95\xc0" \
+	"\xc3"
+
+static void test_ways(void)
+{
+	struct flow_site sites[] = {{CODE, FLOW_ENTRY},
+				    {CODE + 15, FLOW_EXIT},
+				    {CODE + 15, FLOW_EXIT}};
+	struct flow_window w[3] = {0};
+	struct made m = {0};
+	enum flow_lack lack;
+	struct flow_plan p;
+
+	FUNC(&m, "useful", TWO_WAYS);
+	FUNC(&m, "next", PLAIN);
+	must_read(&m);
+	ok(plan_one(&m, CODE + 15, &lack, w, 3) == 2 && lack == FLOW_FITS,
+	   "a return that jumps lead to has a window at each way to it");
+	ok(w[0].addr == CODE + 8 && w[0].jump == 5 && w[0].len == 8 && w[0].ends &&
+		   w[0].nbodies == 1 && w[0].bodies[0].off == 7,
+	   "before it, with a copy of it");
+	ok(w[1].addr == CODE + 25 && w[1].nbodies == 1 && w[1].bodies[0].off == 0,
+	   "and at the jump");
+	if (flow_plan(m.flow, sites, 3, NULL, &p))
+		exit(1);
+	ok(p.windows.len == 2 && p.lacks[1] == FLOW_FITS && p.lacks[2] == FLOW_FITS &&
+		   p.windows.data[0].nbodies == 3 && p.windows.data[1].nbodies == 2,
+	   "they join the entry's window, and each other's");
+	flow_plan_deinit(&p);
+	made_end(&m);
+
+	m = (struct made){0};
+	FUNC(&m, "useful", TWO_WAYS);
+	FUNC(&m, "next", PLAIN);
+	made_rela(&m, DATA, CODE + 15);
+	(void)made_data(&m, "\0\0\0\0\0\0\0\0", 8);
+	must_read(&m);
+	ok(plan_one(&m, CODE + 15, &lack, w, 3) == 0 && lack != FLOW_FITS,
+	   "none where a pointer leads to it, too");
+	made_end(&m);
+
+	/* test; 2: je 14; jmp; nop; 14: ret; xor; 17: jmp 14 */
+	m = (struct made){0};
+	FUNC(&m, "far",
+	     "\x85\xff\x0f\x84\x06\x00\x00\x00\xe9\x13\x00\x00\x00\x90\xc3\x31\xc0\xeb\xfb\xcc\xcc\xcc");
+	FUNC(&m, "next", PLAIN);
+	must_read(&m);
+	ok(plan_one(&m, CODE + 14, &lack, w, 3) == 2 && lack == FLOW_FITS, "another one");
+	ok(w[0].addr == CODE + 2 && w[0].target == FLOW_TARGET_CODE && w[0].len == 6 &&
+		   w[0].bodies[0].off == 0,
+	   "a jump with a distance of 4 bytes gets another one");
+	ok(w[1].addr == CODE + 17 && !w[1].target && w[1].len == 2 && w[1].jump == 5,
+	   "a short one a window");
+	made_end(&m);
+
+	/* test; 2: je 25; call; 13: jne 25; 15: inc; jne 15; jmp; 25: ret */
+	m = (struct made){0};
+	FUNC(&m, "half",
+	     "\x85\xff\x0f\x84\x11\x00\x00\x00\xe8\x13\x00\x00\x00\x75\x0a\x48\xff\xc7\x75\xfb\xe9\x07\x00\x00\x00\xc3");
+	FUNC(&m, "next", PLAIN);
+	must_read(&m);
+	ok(plan_one(&m, CODE + 25, &lack, w, 3) == 0 && lack != FLOW_FITS,
+	   "a way without room leaves none to the others");
+	made_end(&m);
+}
+
 /* A jump is not written on two pages. */
 static void test_pages(void)
 {
@@ -710,6 +799,7 @@ int main(void)
 	test_empty();
 	test_thunk();
 	test_exit_at_first();
+	test_ways();
 	test_pages();
 	test_table();
 	test_tables();

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Returns that jumps lead to: whichever way the program takes to one, its probe fires once, in the process as by a uprobe.
+
+The program calls two functions with many arguments, in two threads with signals between, and checks their results. Before the lone return of each,
+behind which other code begins, is a way that goes on to it; short and long jumps lead to it from elsewhere.
+"""
+import os, re, subprocess, sys, threading
+
+DTRACE, TMP = os.environ["DTRACE"], os.environ["TMP"]
+PATIENCE = int(os.environ.get("PATIENCE", 1))
+SOURCE = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+/* Each has one return in its middle; `near` is reached from before and by a short jump, `far` by a long and a short jump. */
+__asm__(".text\n.p2align 4\n.globl near\n.type near, @function\nnear:\n"
+	"cmpq $0, %fs:0\n movl $1, %eax\n testq $1, %rdi\n je 2f\n 1: ret\n 2: leaq 5(%rdi), %rax\n testb $2, %dil\n jne 1b\n movl $7, %eax\n imulq $3, %rdi, %rcx\n addq %rcx, %rax\n ret\n"
+	".size near, . - near\n.p2align 4\n.globl far\n.type far, @function\nfar:\n"
+	"movq %rdi, %rax\n testq $1, %rdi\n .byte 0x0f, 0x85\n .long 4f - . - 4\n testq $2, %rdi\n jne 5f\n addq $9, %rax\n jmp 6f\n nop\n 4: ret\n 5: addq $100, %rax\n jmp 4b\n 6: incq %rax\n ret\n"
+	".size far, . - far\n.p2align 4\n");
+long near(long), far(long);
+static volatile int bad, ticks;
+static void tick(int sig) { ticks++; bad |= near(1) != 1 || far(2) != 102; }
+static void *work(void *p)
+{
+	long n = (long)p;
+	for (long i = 0; i < n; i++) {
+		bad |= near(i) != (i & 1 ? 1 : i & 2 ? i + 5 : 7 + 3 * i);
+		bad |= far(i) != (i & 1 ? i : i & 2 ? i + 100 : i + 10);
+	}
+	return p;
+}
+int main(void)
+{
+	struct itimerval every = {{0, 300}, {0, 300}}, never = {{0}};
+	pthread_t t[2];
+	long n;
+	signal(SIGALRM, tick);
+	for (setlinebuf(stdout); scanf("%ld", &n) == 1;) {
+		ticks = 0;
+		if (n > 100)
+			setitimer(ITIMER_REAL, &every, NULL);
+		for (int i = 0; i < 2; i++)
+			pthread_create(&t[i], NULL, work, (void *)n);
+		for (int i = 0; i < 2; i++)
+			pthread_join(t[i], NULL);
+		setitimer(ITIMER_REAL, &never, NULL);
+		printf("%s %ld\n", bad ? "wrong" : "right", 2 * n + ticks);
+	}
+}
+"""
+bad = []
+
+
+def check(what, got, want):
+    if got != want:
+        bad.append(f"{what}: {got!r} instead of {want!r}")
+
+
+def trace(program, mode, clause, n):
+    """Calls both functions n times in each thread, traced; returns what dtrace has printed, its messages, and how many calls there were."""
+    script = "BEGIN { printf(\"READY\\n\"); } pid$target:a.out:near:entry,pid$target:a.out:far:entry,pid$target:a.out:near:return,pid$target:a.out:far:return " + clause
+    p = subprocess.Popen([DTRACE, "-q", "-x", f"inproc={mode}", "-x", "inprocsum", "-p", str(program.pid), "-n", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    errors = []
+    reader = threading.Thread(target=lambda: errors.extend(p.stderr), daemon=True)
+    reader.start()
+    if "READY" not in p.stdout.readline():
+        reader.join()
+        sys.exit(f"dtrace -x inproc={mode} has ended: {''.join(errors)}")
+    program.stdin.write(f"{n}\n")
+    program.stdin.flush()
+    verdict, calls = program.stdout.readline().split()
+    check("the program's results", verdict, "right")
+    p.terminate()
+    out = p.stdout.read()
+    p.wait(60 * PATIENCE)
+    reader.join()
+    return out, "".join(errors), int(calls)
+
+
+with open(f"{TMP}/ways.c", "w") as f:
+    f.write(SOURCE)
+subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", f"{TMP}/ways", f"{TMP}/ways.c", "-pthread"], check=True)
+program = subprocess.Popen([f"{TMP}/ways"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+for clause in "{ @[probefunc, probename] = count(); }", "{ @[probefunc, probename] = sum(arg0 >= 0); }":
+    out, errors, calls = trace(program, "auto", clause, 300000)
+    counts = {(f, n): int(c) for f, n, c in re.findall(r"(near|far)\s+(entry|return)\s+(\d+)", out)}
+    check("counts of " + clause, counts, {(f, n): calls for f in ("near", "far") for n in ("entry", "return")})
+    check("the places", re.findall(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", errors), [("6", "0")])
+
+# the same firings with the same values, whichever way they are had
+values = '/probename == "return"/ { @[probefunc, arg0, arg1] = count(); }'
+want, _, _ = trace(program, "off", values, 40)
+got, errors, _ = trace(program, "auto", values, 40)
+check("offsets and values", sorted(got.split("\n")), sorted(want.split("\n")))
+
+# a clause that needs the kernel has uprobes at such returns
+out, errors, calls = trace(program, "auto", "{ @[probefunc, probename, ustack(1)] = count(); }", 40)
+check("counts with stacks", sum(int(c) for c in re.findall(r"^\s+(\d+)$", out, re.M)), 4 * calls)
+
+program.stdin.close()
+check("the program's end", program.wait(60 * PATIENCE), 0)
+for line in bad:
+    print(line)
+sys.exit(1 if bad else 0)
