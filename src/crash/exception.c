@@ -25,12 +25,15 @@ void exception_deinit(struct exception *x)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Where exceptions have their message: in Ruby in a variable that no program can name. */
+/*
+ * Where exceptions have their message: in Ruby in a variable that no program can name; in Perl,
+ * where objects of any class are thrown, as Exception::Class and Moose have it, and as Error has.
+ */
 static const struct {
 	const char *language, *member;
 } messages[] = {
-	{"node", "message"}, {"python", "0"},		{"ruby", ""},
-	{"php", "message"},  {"java", "detailMessage"},
+	{"node", "message"}, {"python", "0"},		{"ruby", ""},	   {"php", "message"},
+	{"perl", "message"}, {"java", "detailMessage"}, {"perl", "-text"},
 };
 
 void language_of(const struct mdb *m, uint32_t part, char ret[LANGUAGE_MAX])
@@ -45,6 +48,18 @@ static void language_set(struct exception *x, const char *language)
 	(void)snprintf(x->language, sizeof(x->language), "%s", language);
 }
 
+/* Perl throws texts, and any other value; a text ends with a new line. */
+static bool text_take(struct mdb *m, const struct lang *l, uint64_t word, struct exception *ret)
+{
+	struct strbuf *text = &ret->message;
+
+	if (!lang_text_add(m, l, word, &style, text))
+		return false;
+	while (text->len && text->data[text->len - 1] == '\n')
+		text->data[--text->len] = '\0';
+	return text->len != 0;
+}
+
 static bool value_take(struct mdb *m, const struct lang *l, uint64_t word, struct exception *ret)
 {
 	struct value v;
@@ -53,9 +68,9 @@ static bool value_take(struct mdb *m, const struct lang *l, uint64_t word, struc
 	if (is_object)
 		strbuf_add(&ret->class, v.class, strnlen(v.class, CLASS_MAX));
 	value_free(&v);
-	if (!is_object)
-		return false;
 	language_of(m, l->part, ret->language);
+	if (!is_object)
+		return strcmp(ret->language, "perl") == 0 && text_take(m, l, word, ret);
 	for (uint32_t i = 0; i < ARRAY_LEN(messages) && !ret->message.len; i++)
 		if (strcmp(messages[i].language, ret->language) == 0)
 			(void)lang_member_text_add(m, l, word, messages[i].member, &style,
@@ -74,7 +89,7 @@ static bool state_find(struct mdb *m, const struct stack *s, struct exception *r
 			    !value_take(m, &l, f->locals.data[k].word, ret))
 				continue;
 			ret->source = EXCEPTION_STATE;
-			ret->is_handled = f->locals.data[k].key == 1;
+			ret->thrown = (enum thrown_state)f->locals.data[k].key;
 			return true;
 		}
 	}
@@ -301,6 +316,12 @@ static bool log_find(const char *language, const char *log, size_t len, struct e
 	}
 	free(lines);
 	return is_found;
+}
+
+void exception_thread_find(struct mdb *m, const struct stack *stack, struct exception *ret)
+{
+	*ret = (struct exception){0};
+	(void)state_find(m, stack, ret);
 }
 
 void exception_find(struct mdb *m, const struct stack *stack, const char *log, size_t len,

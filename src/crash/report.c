@@ -358,7 +358,7 @@ static void place_add(struct crash_report *r)
 	doc_close(&r->doc, '}');
 }
 
-static void exception_add(struct crash_report *r)
+void crash_report_exception(struct crash_report *r, const struct exception *x)
 {
 	static const char *const sources[] = {
 		[EXCEPTION_NONE] = "",
@@ -366,27 +366,42 @@ static void exception_add(struct crash_report *r)
 		[EXCEPTION_STACK] = "stack",
 		[EXCEPTION_LOG] = "log",
 	};
-	const struct exception *x = &r->exception;
+	static const char *const states[] = {
+		[THROWN_RAISED] = "raised",
+		[THROWN_HANDLED] = "handled",
+		[THROWN_CAUGHT] = "caught",
+	};
+	static const char *const told[] = {
+		[THROWN_RAISED] = "",
+		[THROWN_HANDLED] = "  (the program was handling it)",
+		[THROWN_CAUGHT] = "  (the last one that the program has caught)",
+	};
 
-	if (x->source == EXCEPTION_NONE)
-		return;
 	doc_open(&r->doc, "exception", '{');
 	doc_str(&r->doc, "language", x->language);
 	if (x->class.len)
 		doc_bytes(&r->doc, "class", x->class.data, x->class.len);
 	doc_bytes(&r->doc, "message", strbuf_text(&x->message), x->message.len);
 	doc_str(&r->doc, "source", sources[x->source]);
-	if (x->source == EXCEPTION_STATE)
-		doc_bool(&r->doc, "is-handled", x->is_handled);
+	if (x->source == EXCEPTION_STATE) {
+		doc_str(&r->doc, "state", states[x->thrown]);
+		doc_bool(&r->doc, "is-handled", x->thrown != THROWN_RAISED);
+	}
 	doc_close(&r->doc, '}');
-	doc_say(&r->doc, "\nexception of %s: ", x->language);
+	doc_say(&r->doc, "exception of %s: ", x->language);
 	doc_tell(&r->doc, strbuf_text(&x->class), x->class.len);
 	doc_say(&r->doc, "%s", x->class.len && x->message.len ? ": " : "");
 	doc_tell(&r->doc, strbuf_text(&x->message), x->message.len);
 	doc_say(&r->doc, "%s\n",
-		x->source == EXCEPTION_LOG ? "  (the end of its log says so)"
-		: x->is_handled		   ? "  (the program was handling it)"
-					   : "");
+		x->source == EXCEPTION_LOG ? "  (the end of its log says so)" : told[x->thrown]);
+}
+
+static void exception_add(struct crash_report *r)
+{
+	if (r->exception.source == EXCEPTION_NONE)
+		return;
+	doc_say(&r->doc, "\n");
+	crash_report_exception(r, &r->exception);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

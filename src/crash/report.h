@@ -50,6 +50,8 @@ void crash_report_make(struct crash_input *in, const struct crash_report_opts *o
 		       struct crash_report *ret);
 void crash_report_end(struct crash_report *r);
 
+/* Says the exception of the process or, within the object of a thread, that of the thread. */
+void crash_report_exception(struct crash_report *r, const struct exception *x);
 void crash_report_threads(struct crash_report *r);
 void crash_report_registers(struct crash_report *r);
 void crash_report_code(struct crash_report *r);

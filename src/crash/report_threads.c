@@ -180,6 +180,19 @@ static void call_add(struct crash_report *r, const struct task *t)
 	doc_close(&r->doc, ']');
 }
 
+/* The exception of a thread that has not crashed: that of the one that has is in the head. */
+static void thrown_add(struct crash_report *r, const struct stack *s)
+{
+	struct exception x;
+
+	exception_thread_find(r->m, s, &x);
+	if (x.source != EXCEPTION_NONE) {
+		doc_say(&r->doc, "    ");
+		crash_report_exception(r, &x);
+	}
+	exception_deinit(&x);
+}
+
 static void thread_add(struct crash_report *r, pid_t tid, bool is_first, const struct strbuf *tasks,
 		       bool with_frames)
 {
@@ -208,6 +221,7 @@ static void thread_add(struct crash_report *r, pid_t tid, bool is_first, const s
 		frames_add(r, &r->first);
 	else if (with_frames) {
 		stack_take(r->m, tid, &s);
+		thrown_add(r, &s);
 		frames_add(r, &s);
 		stack_free(&s);
 	}

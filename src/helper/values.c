@@ -877,6 +877,13 @@ void value_backtrace_read(struct process *p, const struct helper *h, uint64_t wo
 
 /* ---- variables of frames --------------------------------------------------------------------- */
 
+static enum thrown_state thrown_state(const char *how)
+{
+	return strcmp(how, "handled") == 0  ? THROWN_HANDLED
+	       : strcmp(how, "caught") == 0 ? THROWN_CAUGHT
+					    : THROWN_RAISED;
+}
+
 static void local_act(struct run *r, enum act_kind kind)
 {
 	value_locals *to = r->to;
@@ -890,8 +897,8 @@ static void local_act(struct run *r, enum act_kind kind)
 	else if (kind == ACT_ULOCAL)
 		vec_push(to, (struct value_local){LOCAL_VARIABLE, r->v[0], r->v[1]});
 	else if (kind == ACT_UITEM && r->text[0] && r->nargs > 1)
-		vec_push(to, (struct value_local){LOCAL_EXCEPTION,
-						  strcmp(r->text[0], "handled") == 0, r->v[1]});
+		vec_push(to,
+			 (struct value_local){LOCAL_EXCEPTION, thrown_state(r->text[0]), r->v[1]});
 }
 
 void value_locals_read(struct process *p, const struct helper *h, value_locals *ret)

@@ -259,6 +259,9 @@ struct value_heap {
 bool value_heap_read(struct process *p, const struct helper *h, struct value_heap *ret);
 void value_heap_free(struct value_heap *v);
 
+/* An exception is on its way; the program handles it; it is the last one that was caught. */
+enum thrown_state { THROWN_RAISED, THROWN_HANDLED, THROWN_CAUGHT };
+
 /*
  * A variable or the function of a frame, or an exception of its thread, as an action of
  * dtrace:helper:locals: names it.
@@ -271,7 +274,7 @@ struct value_local {
 		LOCAL_VARIABLE,
 		LOCAL_EXCEPTION,
 	} kind;
-	/* The number of an argument; the word of the name of a variable; 1: it is handled */
+	/* The number of an argument; the word of the name of a variable; enum thrown_state */
 	uint64_t key;
 	uint64_t word;
 };

@@ -625,22 +625,29 @@ static void plain_add(struct writer *w, const struct value *v)
 		value_write(w, w->member, v);
 }
 
+bool lang_text_add(struct mdb *m, const struct lang *l, uint64_t word,
+		   const struct value_style *style, struct strbuf *out)
+{
+	struct writer w =
+		{.m = m, .l = l, .style = style, .out = out, .begin = out->len, .member = word};
+	struct value v;
+	bool is_value = value_read(l->p, l->h, word, style->items, &v);
+
+	if (is_value)
+		plain_add(&w, &v);
+	value_free(&v);
+	return is_value;
+}
+
 bool lang_member_text_add(struct mdb *m, const struct lang *l, uint64_t word, const char *path,
 			  const struct value_style *style, struct strbuf *out)
 {
 	struct strbuf written = {0};
 	struct writer w = {.m = m, .l = l, .style = style, .out = &written};
 	bool has = member_write(&w, word, path);
-	struct value v;
 
-	w.out = out;
-	w.begin = out->len;
-	if (has && w.has_member && value_read(l->p, l->h, w.member, style->items, &v))
-		plain_add(&w, &v);
-	else if (has)
+	if (has && !(w.has_member && lang_text_add(m, l, w.member, style, out)))
 		strbuf_add(out, strbuf_text(&written), written.len);
-	if (has && w.has_member)
-		value_free(&v);
 	strbuf_deinit(&written);
 	return has;
 }

@@ -83,9 +83,9 @@ void lang_said_add(struct mdb *m, const struct lang *l, const struct value_said 
 /* census.c: adds the objects of classes of these kinds, if the helper has such. */
 MUST_CHECK struct err *census_kind_add(struct mdb *m, uint32_t part, uint32_t kinds,
 				       value_words *ret);
-/*
- * Adds the member "a.b.0" of a value: a text as it is, another value as it is written. False: there
- * is no such member.
- */
+/* Adds a value: a text as it is, another value as it is written. False: the word is none. */
+bool lang_text_add(struct mdb *m, const struct lang *l, uint64_t word,
+		   const struct value_style *style, struct strbuf *out);
+/* The same of the member "a.b.0" of a value. False: there is no such member. */
 bool lang_member_text_add(struct mdb *m, const struct lang *l, uint64_t word, const char *path,
 			  const struct value_style *style, struct strbuf *out);

@@ -158,6 +158,8 @@ static void frame_variables_note(struct census *s, pid_t tid, uint32_t number,
 			strbuf_addf(&name, "argument %" PRIu64, local->key);
 		else if (local->kind == LOCAL_VARIABLE)
 			value_name_add(s->lang.p, s->lang.h, local->key, &name);
+		else if (local->kind == LOCAL_EXCEPTION)
+			strbuf_adds(&name, "the exception");
 		else
 			strbuf_adds(&name, "the function");
 		strbuf_addf(&text, "%s in frame %u of thread %d: %s", strbuf_text(&name), number,

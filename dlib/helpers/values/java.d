@@ -1373,3 +1373,153 @@ dtrace:helper:shape:
 		this->hops++;
 	}
 }
+
+/* ---- exceptions ---- */
+
+/*
+ * What a thread keeps of an exception: offsets in a JavaThread of the one that native code has left
+ * pending, and of the one for which a handler is being searched; of where its stack begins, and its
+ * size; the list of threads.
+ */
+uint64_t x_pending, x_thrown, x_base, x_size;
+uint64_t x_list, x_length, x_threads, x_next;
+/*
+ * The thread that a frame was last found in, and its stack: frames of a thread follow each other.
+ */
+uint64_t x_thread, x_low, x_high;
+/*
+ * The message with which the virtual machine ends itself, and its thread; 0: libjvm.so has no
+ * symbols. With -XX:+CrashOnOutOfMemoryError it is "OutOfMemory encountered: Java heap space", and
+ * there is no object of the error yet.
+ */
+uint64_t fatal_text, fatal_thread;
+
+this uint64_t x_i;
+this uint64_t x_n;
+this uint64_t x_table;
+this uint64_t x_word;
+
+inline uint64_t KIND_FATAL = 4; /* of words: the error of such a message, its text */
+inline uint64_t KIND_FATAL_TEXT = 5;
+inline int FATAL_HEAD = 25; /* length of what stands before the text */
+inline int FATAL_MAX = 1024;
+
+dtrace:helper:attach:
+/structs/
+{
+	x_thread = x_low = x_high = 0ull;
+	x_pending = OFFSET["ThreadShadow", "_pending_exception"];
+	x_thrown = OFFSET["JavaThread", "_exception_oop"];
+	x_base = EITHER["JavaThread", "_stack_base", "Thread", "_stack_base"];
+	x_size = EITHER["JavaThread", "_stack_size", "Thread", "_stack_size"];
+	x_list = ADDRESS["ThreadsSMRSupport", "_java_thread_list"];
+	x_length = OFFSET["ThreadsList", "_length"];
+	x_threads = OFFSET["ThreadsList", "_threads"];
+	x_next = 0ull;
+	if (!x_list) {
+		x_list = ADDRESS["Threads", "_thread_list"];
+		x_next = OFFSET["JavaThread", "_next"];
+	}
+	if (x_pending == NONE || x_base == NONE || x_size == NONE || x_next == NONE)
+		x_list = 0ull;
+	fatal_text = symaddr("_ZN7VMError11_detail_msgE", "libjvm.so");
+	fatal_thread = symaddr("_ZN7VMError7_threadE", "libjvm.so");
+}
+
+/* Notes the thread if the stack pointer is in its stack. */
+inline void try_thread(uint64_t thread, uint64_t sp)
+{
+	if (sp < WORD[thread + x_base] && WORD[thread + x_base] - sp <= WORD[thread + x_size]) {
+		x_thread = thread;
+		x_high = WORD[thread + x_base];
+		x_low = x_high - WORD[thread + x_size];
+	}
+}
+
+/* The thread in whose stack the frame is, or 0. */
+inline void find_thread(uint64_t sp)
+{
+	if (!x_thread || sp < x_low || sp >= x_high) {
+		x_thread = 0;
+		this->x_i = 0;
+		this->x_n = x_next ? 0 : HALF[WORD[x_list] + x_length];
+		this->x_table = x_next ? WORD[x_list] : WORD[WORD[x_list] + x_threads];
+		while (!x_thread && this->x_i < this->x_n; 65536) {
+			try_thread(WORD[this->x_table + 8 * this->x_i], sp);
+			this->x_i++;
+		}
+		while (!x_thread && x_next && this->x_table; 65536) {
+			try_thread(this->x_table, sp);
+			this->x_table = WORD[this->x_table + x_next];
+		}
+	}
+}
+
+/* Sets this->x_word to 0 if it is no object whose class derives from Throwable. */
+inline void check_thrown()
+{
+	find_object(this->x_word);
+	this->x_i = 0;
+	while (this->mirror && this->k && this->x_i < 64 &&
+	    SYMBOL[WORD[this->k + klass_name]] != "java/lang/Throwable"; 64) {
+		this->k = WORD[this->k + k_super];
+		this->x_i++;
+	}
+	if (!this->mirror || !this->k || this->x_i == 64)
+		this->x_word = 0;
+}
+
+/* Of each frame of a thread the same is said. */
+dtrace:helper:locals:
+/x_list && this->blob && !this->end/
+{
+	find_thread(arg2);
+	this->x_word = x_thread ? WORD[x_thread + x_pending] : 0;
+	if (x_thread && !this->x_word && x_thrown != NONE)
+		this->x_word = WORD[x_thread + x_thrown];
+	if (this->x_word)
+		check_thrown();
+	else if (x_thread && fatal_text && fatal_thread && WORD[fatal_thread] == x_thread &&
+	    substr(copyinstr(fatal_text), 0, FATAL_HEAD) == "OutOfMemory encountered: ")
+		this->x_word = fatal_text | KIND_FATAL << KIND_SHIFT;
+	if (this->x_word)
+		uitem("raised", this->x_word);
+}
+
+/*
+ * An exception that nothing has caught: the virtual machine gives it to this method, which calls
+ * the handler of such exceptions.
+ */
+dtrace:helper:locals:
+/!arg7 && IS_IN_FRAME && this->l_base &&
+    NAME[this->l_pool, this->l_const] == "dispatchUncaughtException" &&
+    CLASS[this->l_pool] == "java/lang/Thread"/
+{
+	this->x_word = WORD[this->l_base - 8];
+	if (this->x_word)
+		check_thrown();
+	if (this->x_word)
+		uitem("raised", this->x_word);
+}
+
+dtrace:helper:value:
+/arg0 >> KIND_SHIFT == KIND_FATAL/
+{
+	uopen("{}", "java.lang.OutOfMemoryError", "=");
+	uitem("detailMessage", fatal_text | KIND_FATAL_TEXT << KIND_SHIFT);
+}
+
+dtrace:helper:value:
+/arg0 >> KIND_SHIFT == KIND_FATAL_TEXT/
+{
+	this->x_i = FATAL_HEAD;
+	while (this->x_i < FATAL_MAX && BYTE[fatal_text + this->x_i]; 1024)
+		this->x_i++;
+	utext(fatal_text + FATAL_HEAD, this->x_i - FATAL_HEAD, 0);
+}
+
+dtrace:helper:type:
+/arg0 >> KIND_SHIFT == KIND_FATAL/
+{
+	uliteral("java.lang.OutOfMemoryError");
+}

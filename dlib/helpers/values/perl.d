@@ -489,6 +489,77 @@ dtrace:helper:locals:
 	}
 }
 
+/* ---- exceptions ------------------------------------------------------------------------------ */
+
+/*
+ * PL_errgv, the glob of $@: where in the interpreter its address is. It is known by its name, as
+ * its distance from PL_main_cv differs from version to version: between the two, all words are
+ * addresses or small numbers (intrpvar.h). 0: nothing was searched yet.
+ */
+uint64_t p_errors;
+
+this uint64_t x_i;
+this uint64_t x_gv;
+this uint64_t x_name;
+this uint64_t x_item;
+this uint64_t x_args;
+
+inline uint64_t NO_ERRORS = ~0ull;
+inline int ERRORS_MAX = 40; /* words before PL_main_cv in which it is searched */
+inline int SI_TYPE_DIEHOOK = 8;
+inline int CX_HASARGS = 0x20;
+
+/* Whether something is a glob with that name, a single character. */
+inline int IS_NAMED[uint64_t gv, int c] = SVTYPE[gv] == SV_GLOB && IS_GLOB[gv] &&
+    IS_POINTER[BODY[gv]] && IS_POINTER[WORD[BODY[gv] + GV_NAME]] &&
+    HALF[WORD[BODY[gv] + GV_NAME] + 4] == 1 && BYTE[WORD[BODY[gv] + GV_NAME] + 8] == c;
+
+inline void find_errors()
+{
+	this->x_i = 1;
+	while (!p_errors && this->x_i <= ERRORS_MAX; 40) {
+		this->x_gv = WORD[this->perl + p_main - 8 * this->x_i];
+		if (IS_POINTER[this->x_gv] && IS_NAMED[this->x_gv, '@'])
+			p_errors = p_main - 8 * this->x_i;
+		this->x_i++;
+	}
+	if (!p_errors)
+		p_errors = NO_ERRORS;
+}
+
+/*
+ * What was given to the handler in $SIG{__DIE__}: the first element that @_ had, which is still
+ * there if shift() has taken it. Handlers have a stack of contexts of their own.
+ */
+dtrace:helper:locals:
+/arg7 && this->kind == CX_SUB && this->info && this->index < 0 &&
+    HALF[this->info + si_type] == SI_TYPE_DIEHOOK && this->flags & CX_HASARGS/
+{
+	this->x_args = HAS_PAD[this->cv] ?
+	    PAD_ITEM[PAD[this->cv, HALF[this->context + cx_cv + 8] + 1], 0] : 0;
+	this->x_args = this->x_args && KIND[this->x_args] == SV_ARRAY ?
+	    WORD[BODY[this->x_args] + 32] : 0; /* AvALLOC */
+	this->x_item = this->x_args ? WORD[this->x_args] : 0;
+	if (IS_HEAD[this->x_item])
+		uitem("raised", this->x_item);
+}
+
+/*
+ * $@, the error of the last eval, which is empty if that eval has not failed. The program itself
+ * is the outermost frame, so an exception of a handler comes before.
+ */
+dtrace:helper:locals:
+/arg7 && this->kind == MAIN && this->perl/
+{
+	if (!p_errors)
+		find_errors();
+	this->x_gv = p_errors == NO_ERRORS ? 0 : WORD[this->perl + p_errors];
+	this->x_item = this->x_gv ? WORD[CONTENT[this->x_gv]] : 0;
+	if (IS_HEAD[this->x_item] && (FLAGS[this->x_item] & ROK ||
+	    FLAGS[this->x_item] & POK && WORD[BODY[this->x_item] + 16]))
+		uitem("caught", this->x_item);
+}
+
 /* ---- the heap -------------------------------------------------------------------------------- */
 
 /* Kinds of classes, as a census knows them. */
