@@ -12,10 +12,11 @@
 #include "crash/entries.h"
 #include "crash/format.h"
 #include "crash/server.h"
+#include "kernel/btf.h"
 
 #define CAPTURER_NAME "fathom-crash-capture"
 #define VALUE_MAX     65536u
-/* %F, the descriptor of the process, stands last: kernels before 6.16 drop it. */
+/* %F, the descriptor of the process, stands last: kernels that do not know it drop it. */
 #define PATTERN_ARGS "pipe %P %I %s %t %d %c %u %g %F"
 
 /* ---- paths and notes ------------------------------------------------------------------------- */
@@ -37,6 +38,7 @@ void crash_paths_make(const char *root, const char *config, const char *store, c
 		.root = xstrdup(root),
 		.pattern = path_of(root, "/proc/sys/kernel/core_pattern"),
 		.modes = path_of(root, "/proc/sys/kernel/core_modes"),
+		.types = path_of(root, BTF_KERNEL),
 		.pipe_limit = path_of(root, "/proc/sys/kernel/core_pipe_limit"),
 		.uses_pid = path_of(root, "/proc/sys/kernel/core_uses_pid"),
 		.sysctl = path_of(root, "/etc/sysctl.d/" CRASH_SYSCTL_NAME),
@@ -53,6 +55,7 @@ void crash_paths_deinit(struct crash_paths *p)
 	free(p->root);
 	free(p->pattern);
 	free(p->modes);
+	free(p->types);
 	free(p->pipe_limit);
 	free(p->uses_pid);
 	free(p->sysctl);
@@ -428,6 +431,25 @@ static struct err *server_leave(const struct crash_paths *p, const char *before,
 	return before && !(now && strcmp(before, now) == 0) ? crash_server_stop(p, before) : NULL;
 }
 
+/*
+ * Kernels without sockets take "@@..." for the name of a file, and say nothing: crashes would be
+ * lost. Those with sockets list them.
+ */
+static struct err *modes_check(const struct crash_paths *p)
+{
+	struct strbuf modes = {0};
+	struct err *e = crash_value_read(p->modes, &modes);
+	bool is_old = e ? err_get_sys(e) == ENOENT : !strstr(strbuf_text(&modes), "socket");
+
+	strbuf_deinit(&modes);
+	if (!is_old)
+		return e;
+	err_destroy(e);
+	return err_hint(err_new("this kernel cannot hand over a crash by a socket"),
+			"sockets need Linux 6.17; without --socket, the kernel starts the "
+			"capturer");
+}
+
 static struct err *install_run(const struct crash_paths *p, const struct crash_wishes *w,
 			       struct record *r, struct crash_config *c, crash_notes *notes)
 {
@@ -445,6 +467,8 @@ static struct err *install_run(const struct crash_paths *p, const struct crash_w
 	wishes_take(p, w, c);
 	if (c->socket)
 		e = crash_socket_check(c->socket);
+	if (!e && c->socket)
+		e = modes_check(p);
 	if (e)
 		return e;
 	e = before_find(p, w, r, c, notes);

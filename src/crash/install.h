@@ -24,6 +24,7 @@ struct strbuf;
 /* Where everything is; of tests below another root. */
 struct crash_paths {
 	char *pattern, *modes, *pipe_limit, *uses_pid; /* in /proc/sys/kernel */
+	char *types;				       /* the kernel's own BTF */
 	char *sysctl;				       /* our file in /etc/sysctl.d */
 	char *config, *store;
 	const char *config_name, *store_name; /* below that root */

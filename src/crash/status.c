@@ -13,6 +13,7 @@
 #include "crash/format.h"
 #include "crash/gc.h"
 #include "crash/server.h"
+#include "kernel/btf.h"
 
 /* Makes a problem of an error, which ends here. */
 static void problem_add(struct crash_status *s, struct err *e)
@@ -41,12 +42,36 @@ static char *line_read(struct crash_status *s, const char *path)
 	return line;
 }
 
-/* Kernels that know the socket, of 6.16, know %F, too, and list the former. */
-static const char *way_find(struct crash_status *s, const char *modes)
+/*
+ * Whether a struct of the kernel's has a member. A kernel without types of its own is taken for one
+ * that has not.
+ */
+static bool kernel_has_member(const char *path, const char *name, const char *member)
 {
-	CLEANUP(free) char *list = line_read(s, modes);
+	struct btf_file *f = NULL;
+	uint32_t id = 0;
+	struct err *e = btf_file_open_for(path, BTF_FIND_STRUCT, name, &f, &id);
+	const struct btf_type *t = !e && id ? btf_file_type(f, id) : NULL;
+	const struct btf_member *m = t ? (const struct btf_member *)(t + 1) : NULL;
+	bool has = false;
 
-	return list ? "pidfd" : "pipe";
+	for (uint32_t i = 0; t && i < BTF_INFO_VLEN(t->info) && !has; i++)
+		has = strcmp(btf_file_str(f, m[i].name_off), member) == 0;
+	btf_file_close(f);
+	err_destroy(e);
+	return has;
+}
+
+/*
+ * Kernels that list their ways know %F. Before, the process whose descriptor %F is has a place in
+ * the parameters of a dump: Linux b5325b2a270f ("coredump: hand a pidfd to the usermode coredump
+ * helper"), v6.16, which later releases of long-term kernels have got, too.
+ */
+static const char *way_find(struct crash_status *s, const struct crash_paths *p)
+{
+	CLEANUP(free) char *list = line_read(s, p->modes);
+
+	return list || kernel_has_member(p->types, "coredump_params", "pid") ? "pidfd" : "pipe";
 }
 
 /* ---- sysctl.d -------------------------------------------------------------------------------- */
@@ -220,7 +245,7 @@ void crash_status_read(const struct crash_paths *p, struct crash_status *ret)
 {
 	struct crash_status s = {0};
 
-	s.way = way_find(&s, p->modes);
+	s.way = way_find(&s, p);
 	record_look(&s, p);
 	config_look(&s, p);
 	pattern_look(&s, p);

@@ -40,7 +40,7 @@ def installed():
     with open(f"{ROOT}/s/{crash['id']}/capture") as f:
         keys = dict(line.rstrip("\n").split("=", 1) for line in f)
     check((keys["pid"], keys["signal"], keys["si_addr"]) == (str(crash["pid"]), "11", "0x1234"), "what was captured of the test's child", keys)
-    check(keys["way"] == ("pidfd" if os.path.exists("/proc/sys/kernel/core_modes") else "pipe"), "the way", keys)
+    check(keys["way"] == status["way"], "the way", (status["way"], keys))
     check(0 < crash["waited-ns"] and not crash["is-analysed"], "what test has said", crash)
     check(row("test", *CAPTURER)["id"] not in os.listdir(f"{ROOT}/s"), "a crash of the test is removed")
 
@@ -119,7 +119,7 @@ def socketed():
     before = sorted(os.walk(ROOT))
     if "socket" not in (open("/proc/sys/kernel/core_modes").read() if os.path.exists("/proc/sys/kernel/core_modes") else ""):
         check("Linux 6.17" in run("install", *CAPTURER, f"--socket={path}", want=1)[1], "a kernel without sockets")
-        run("uninstall", "--purge", *CAPTURER)
+        check(before == sorted(os.walk(ROOT)) and pattern() == "core\n", "what a refused installation leaves", (before, sorted(os.walk(ROOT)), pattern()))
         return
     check("does not begin with" in run("install", *CAPTURER, f"--socket={ROOT}/other", want=1)[1], "a name that is not ours")
     run("uninstall", "--purge", *CAPTURER, want=1)
@@ -171,7 +171,9 @@ if not can_write_pattern():
 os.makedirs(f"{ROOT}/etc/sysctl.d", 0o755)
 os.chmod(ROOT, 0o755)
 try:
-    os.symlink("/proc", f"{ROOT}/proc")
+    os.makedirs(f"{ROOT}/sys/kernel")
+    for name in ("proc", "sys/kernel/btf"):
+        os.symlink(f"/{name}", f"{ROOT}/{name}")
     shutil.copy(PROGRAM, f"{ROOT}/fathom-crash-capture")
     with Pattern("core"):
         installed()
