@@ -7,7 +7,7 @@ from suite import DTRACE, ENV, WANTED, Failed, Skip, dtrace, expect, folder, nee
 
 DOC = "/usr/share/doc/fathom"
 NOT_INSTALLED = {"architecture.md", "release.md", "style.md", "testing.md", "meson.build", "page.py", "dtrace.8", "fathom-crash.1", "fathom-metrics.8",
-                 "mdb.1"}  # of doc/
+                 "mdb.1", "memprof.8"}  # of doc/
 
 
 def names(*globs):
@@ -69,7 +69,7 @@ def links():
 
 @test("files/manual pages")
 def manual():
-    wanted = {f"8/{n}.8" for n in ("dtrace", "fathom-metrics")}
+    wanted = {f"8/{n}.8" for n in ("dtrace", "fathom-metrics", "memprof")}
     wanted |= {"1/fathom-crash.1", "1/mdb.1"} | {f"8/{n}.8" for n in commands_wanted()}
     wanted |= {f"7/dtrace-{os.path.basename(p)[:-3]}.7" for p in names(f"{WANTED}/doc/guide/*.md")}
     missing = [p for p in sorted(wanted) if not os.path.exists(f"/usr/share/man/man{p}.gz")]
@@ -86,10 +86,10 @@ def completion():
     out = run([DTRACE, "--complete=probe:sysc"])[1]
     expect(out, r"^syscall:")
     bash = need("bash", "bash")
-    for name in ("dtrace", "mdb"):
+    for name in ("dtrace", "mdb", "memprof"):
         script = f". /usr/share/bash-completion/completions/{name} && complete -p {name}"
         expect(run([bash, "-c", script])[1], rf"complete .*{name}$")
-    paths = ["/usr/share/zsh/vendor-completions/_mdb", "/usr/share/fish/vendor_completions.d/mdb.fish", "/usr/share/zsh/vendor-completions/_dtrace", "/usr/share/zsh/vendor-completions/_fathom", "/usr/share/fish/vendor_completions.d/dtrace.fish"]
+    paths = ["/usr/share/zsh/vendor-completions/_mdb", "/usr/share/fish/vendor_completions.d/mdb.fish", "/usr/share/zsh/vendor-completions/_memprof", "/usr/share/fish/vendor_completions.d/memprof.fish", "/usr/share/zsh/vendor-completions/_dtrace", "/usr/share/zsh/vendor-completions/_fathom", "/usr/share/fish/vendor_completions.d/dtrace.fish"]
     for name in commands_wanted():
         script = f". /usr/share/bash-completion/completions/{name} && complete -p {name}"
         expect(run([bash, "-c", script])[1], rf"complete .* {name}$")

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Entry point of memprof: the table of ways, the command line, messages. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "memprof.h"
+
+/* clang-format off */
+static const struct way ways[] = {
+	/* name        what                                                                        */
+	{ "",          "what grows: new pages, by who has touched them", growth_run },
+};
+/* clang-format on */
+#define NWAYS (sizeof(ways) / sizeof(ways[0]))
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+static void message_print(const char *fmt, va_list ap)
+{
+	fflush(stdout);
+	fputs("memprof: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message_print(fmt, ap);
+	va_end(ap);
+}
+
+void say_fatal(struct memprof *m, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message_print(fmt, ap);
+	va_end(ap);
+	dtrace_close(m->dtp);
+	exit(E_ERROR);
+}
+
+void library_fatal(struct memprof *m, const char *fmt, ...)
+{
+	const char *hint = dtrace_errhint(m->dtp);
+	struct strbuf what = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vaddf(&what, fmt, ap);
+	va_end(ap);
+	say("%s: %s", strbuf_text(&what), dtrace_errmsg(m->dtp, dtrace_errno(m->dtp)));
+	if (hint)
+		fprintf(stderr, "hint: %s\n", hint);
+	dtrace_close(m->dtp);
+	exit(E_ERROR);
+}
+
+void *mem_check(void *p)
+{
+	if (p)
+		return p;
+	say("out of memory");
+	exit(E_ERROR);
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static __attribute__((noreturn, format(printf, 1, 2))) void usage_refuse(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message_print(fmt, ap);
+	va_end(ap);
+	fputs("hint: memprof --help shows the ways and options\n", stderr);
+	exit(E_USAGE);
+}
+
+static void usage_print(void)
+{
+	fputs("usage: memprof [WAY] [options] {-p PID | -c COMMAND | COMMAND [ARGUMENT...]}\n"
+	      "  What the memory of a process is used for, by place in its program.\n"
+	      "ways:\n",
+	      stdout);
+	for (size_t i = 0; i < NWAYS; i++)
+		printf("  %-8s %s\n", ways[i].name[0] ? ways[i].name : "(none)", ways[i].what);
+	fputs("options:\n"
+	      "  -p PID        a process that runs\n"
+	      "  -c COMMAND    runs a command, until it ends; so do operands\n"
+	      "  -d SECONDS    ends after so long; else with ^C. SIGUSR1 prints, and it goes on\n"
+	      "  -i SECONDS    prints every so many seconds what has grown since the time before\n"
+	      "  -n N          at most N rows (20); 0: all\n"
+	      "  -s N          at most N frames of a row (8); 0: all\n"
+	      "  -m, --mixed   native frames between those of the language, too\n"
+	      "      --json    a row is an object of JSON in a line\n"
+	      "      --flame FILE   a flame graph instead of rows, as SVG or HTML\n"
+	      "      --show    prints the D program, and traces nothing\n"
+	      "  -x NAME[=VALUE]    an option of dtrace, or maxrate=N: events a second at which\n"
+	      "                     exact ways end by themselves (100000)\n"
+	      "  -v            also says what becomes of the probes\n"
+	      "  -h, --help, -V, --version\n",
+	      stdout);
+}
+
+static double number_of(const char *flag, const char *text, double least, double most)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (*end || end == text || !(v >= least) || v > most)
+		usage_refuse("%s: expected a number from %g to %g, not '%s'", flag, least, most,
+			     text);
+	return v;
+}
+
+static uint32_t count_of(const char *flag, const char *text, uint32_t least, uint32_t most)
+{
+	double v = number_of(flag, text, least, most);
+
+	if (v != (double)(uint32_t)v)
+		usage_refuse("%s: expected a whole number, not '%s'", flag, text);
+	return (uint32_t)v;
+}
+
+static const struct way *way_find(const char *name)
+{
+	for (size_t i = 0; i < NWAYS; i++)
+		if (strcmp(ways[i].name, name) == 0)
+			return &ways[i];
+	return NULL;
+}
+
+/* Operands are a command; each is one word of it, whatever characters it has. */
+static char *command_join(char **words)
+{
+	struct strbuf b = {0};
+
+	for (; *words; words++) {
+		strbuf_adds(&b, b.len ? " '" : "'");
+		for (const char *c = *words; *c; c++) {
+			if (*c == '\'')
+				strbuf_adds(&b, "'\\''");
+			else
+				strbuf_addc(&b, *c);
+		}
+		strbuf_addc(&b, '\'');
+	}
+	return b.data;
+}
+
+static void option_take(struct memprof *m, const char *text)
+{
+	if (strncmp(text, "maxrate=", 8) == 0) {
+		m->maxrate = count_of("-x maxrate", text + 8, 1, 4000000000);
+		return;
+	}
+	if (strcmp(text, "maxrate") == 0)
+		usage_refuse("-x maxrate needs a number: -x maxrate=100000");
+	m->options = mem_check(realloc(m->options, (m->noptions + 1) * sizeof(*m->options)));
+	m->options[m->noptions++] = text;
+}
+
+static void flag_take(struct memprof *m, int f)
+{
+	switch (f) {
+	case 'p': m->pid = (pid_t)count_of("-p", optarg, 1, INT32_MAX); break;
+	case 'c': m->command = mem_check(strdup(optarg)); break;
+	case 'd': m->duration_s = number_of("-d", optarg, 0.001, 1e9); break;
+	case 'i': m->interval_s = number_of("-i", optarg, 0.1, 1e9); break;
+	case 'n': m->top = count_of("-n", optarg, 0, 1000000000); break;
+	case 's': m->depth = count_of("-s", optarg, 0, 16384); break;
+	case 'm': m->is_mixed = true; break;
+	case 'v': m->is_verbose = true; break;
+	case 'x': option_take(m, optarg); break;
+	case 'J': m->is_json = true; break;
+	case 'F': m->flame = optarg; break;
+	case 'S': m->shows_d = true; break;
+	case 'h': usage_print(); exit(E_SUCCESS);
+	case 'V': puts("memprof " FATHOM_VERSION); exit(E_SUCCESS);
+	default: fputs("hint: memprof --help shows the ways and options\n", stderr); exit(E_USAGE);
+	}
+}
+
+/* Refuses options that would have no effect beside the others. */
+static void flags_check(const struct memprof *m)
+{
+	if (m->pid && m->command)
+		usage_refuse("there are both -p and a command: memprof is about one process");
+	if (!m->pid && !m->command)
+		usage_refuse("which process? -p PID, -c COMMAND, or a command");
+	if (m->command && !m->command[strspn(m->command, " \t")])
+		usage_refuse("-c: the command is empty");
+	if (m->flame && m->is_json)
+		usage_refuse("--flame and --json are two forms of output");
+	if (m->flame && m->interval_s > 0)
+		usage_refuse("--flame is one picture, made at the end: there is no -i with it");
+}
+
+static void flags_read(struct memprof *m, int argc, char **argv)
+{
+	static const struct option longs[] = {{"mixed", no_argument, NULL, 'm'},
+					      {"json", no_argument, NULL, 'J'},
+					      {"flame", required_argument, NULL, 'F'},
+					      {"show", no_argument, NULL, 'S'},
+					      {"help", no_argument, NULL, 'h'},
+					      {"version", no_argument, NULL, 'V'},
+					      {0}};
+	int f;
+
+	m->way = way_find("");
+	if (argc > 1 && argv[1][0] != '-' && way_find(argv[1])) {
+		m->way = way_find(argv[1]);
+		argv[1] = argv[0];
+		argv++;
+		argc--;
+	}
+	/* "+": what follows the first word of a command is the command's own */
+	while ((f = getopt_long(argc, argv, "+p:c:d:i:n:s:mvx:hV", longs, NULL)) != -1)
+		flag_take(m, f);
+	if (optind < argc) {
+		if (m->command)
+			usage_refuse("there are both -c and the command '%s'", argv[optind]);
+		m->command = command_join(argv + optind);
+	}
+	flags_check(m);
+}
+
+int main(int argc, char **argv)
+{
+	struct memprof m = {.top = 20, .depth = 8, .maxrate = 100000};
+	int status;
+
+	flags_read(&m, argc, argv);
+	status = m.way->run(&m);
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == E_SUCCESS) {
+		say("cannot write to the standard output: %s", strerror(errno));
+		status = E_ERROR;
+	}
+	dtrace_close(m.dtp);
+	free(m.command);
+	free(m.options);
+	return status;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memprof command: what a process's memory is used for, by place in its program.
+ *
+ *     main.c     the command line, the table of ways    session.c  a run of libdtrace
+ *     growth.c   page faults                            rows.c     what aggregations have counted
+ *     d/NAME.d   the D programs of the ways             out.c      rows as tables, JSON, a picture
+ *
+ * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
+ * program in D. Adding one:
+ *     1. src/cmd/memprof/NAME.c with the function NAME_run(), declared below; meson.build;
+ *     2. its D in d/NAME.d, which is embedded as memprof_d_NAME, or text that NAME.c makes;
+ *     3. a row in main.c; the man page doc/memprof.8, completion/, doc/memory.md.
+ *
+ * Owns     struct memprof is the state of one run of the command; main() has the only one.
+ * Units    bytes; seconds as double.
+ * Errors   a function that cannot go on prints why and ends the process (say_fatal()).
+ */
+#pragma once
+
+#include <dtrace.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+
+#define E_SUCCESS 0
+#define E_ERROR	  1
+#define E_USAGE	  2
+
+struct memprof;
+
+struct way {
+	const char *name; /* "": the way without a word */
+	const char *what; /* a line of the usage */
+	int (*run)(struct memprof *m);
+};
+
+struct memprof {
+	const struct way *way;
+	/* what was asked for */
+	pid_t pid;		       /* of -p; of -c once session_open() was called */
+	char *command;		       /* -c, and operands as one text; NULL: there is -p */
+	double duration_s, interval_s; /* 0: none */
+	uint32_t top;		       /* rows of a table; 0: all */
+	uint32_t depth;		       /* frames of a row; 0: all */
+	bool is_mixed, is_json, shows_d, is_verbose;
+	const char *flame;    /* the file of the picture; NULL: none */
+	uint64_t maxrate;     /* events a second at which exact ways stop */
+	const char **options; /* of -x, as given */
+	uint32_t noptions;
+
+	dtrace_hdl_t *dtp;
+};
+
+/* ---- main.c ---------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
+/* Ends the command, and with it a program of -c that was not let go yet. */
+__attribute__((format(printf, 2, 3), noreturn)) void say_fatal(struct memprof *m, const char *fmt,
+							       ...);
+/* The same with the library's reason and hint. */
+__attribute__((format(printf, 2, 3), noreturn)) void library_fatal(struct memprof *m,
+								   const char *fmt, ...);
+void *mem_check(void *p);
+
+/* ---- session.c ------------------------------------------------------------------------------- */
+
+/* The program that a way runs, and how its rows are read. */
+struct tracing {
+	const char *d;	     /* the program */
+	const char *agg;     /* the aggregation that has the rows */
+	const char *count;   /* the title of the second column: "BLOCKS"; NULL: there is none */
+	const char *hits;    /* the aggregation that counts events for -x maxrate; NULL: none */
+	const char *nothing; /* what is said when there is no row */
+};
+
+/* Opens the library, and holds the process of -p or -c, whose id is m->pid then. */
+void session_open(struct memprof *m);
+/* Calls func for each function of a description with patterns ("pid$target::malloc:entry"). */
+typedef void function_f(const char *module, const char *function, void *arg);
+void functions_find(struct memprof *m, const char *description, function_f *func, void *arg);
+/* Traces until the end, and prints reports; returns the exit status. */
+int session_run(struct memprof *m, const struct tracing *t);
+
+/* ---- rows.c ---------------------------------------------------------------------------------- */
+
+/*
+ * A row: what one place has. Its text has a line for each key and frame, innermost first; the first
+ * character of a line says what it is (LINE_*).
+ */
+#define LINE_KEY      'K'
+#define LINE_NATIVE   'N'
+#define LINE_LANGUAGE 'L'
+
+struct row {
+	char *text;
+	int64_t bytes, count;
+	int64_t grown, grown_count; /* since the rows before; without these, all */
+};
+
+struct rows {
+	struct row *rows; /* by text, each text once */
+	size_t n;
+};
+
+/* Reads the rows of an aggregation; how texts are made is said by m->is_mixed and m->depth. */
+void rows_read(struct memprof *m, const char *agg, struct rows *ret_rows);
+void rows_compare(struct rows *r, const struct rows *before);
+/* Sorts by growth, the greatest first. */
+void rows_sort(struct rows *r);
+void rows_deinit(struct rows *r);
+
+/* ---- out.c ----------------------------------------------------------------------------------- */
+
+struct report {
+	const struct tracing *tracing;
+	const struct rows *rows;
+	bool is_difference; /* rows show what has grown since the report before */
+	double seconds;	    /* since tracing began, or since the report before */
+};
+
+void report_print(const struct memprof *m, const struct report *r);
+/* "1.5 MB": decimal, as sizes of memory are printed in tables. */
+void size_text(char *buf, size_t size, int64_t bytes);
+
+/* ---- ways ------------------------------------------------------------------------------------ */
+
+int growth_run(struct memprof *m);
+
+extern const char memprof_d_growth[];

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows as a table, or as objects of JSON. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "memprof.h"
+
+void size_text(char *buf, size_t size, int64_t bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	double v = (double)bytes;
+	size_t u = 0;
+
+	while ((v >= 999.95 || v <= -999.95) && u + 1 < sizeof(units) / sizeof(units[0])) {
+		v /= 1000;
+		u++;
+	}
+	(void)snprintf(buf, size, u ? "%.1f %s" : "%.0f %s", v, units[u]);
+}
+
+static bool is_shown(const struct report *r, const struct row *row)
+{
+	return !r->is_difference || row->grown || row->grown_count;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void time_add(struct strbuf *b)
+{
+	struct timespec now;
+	struct tm tm;
+	char text[32];
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	(void)gmtime_r(&now.tv_sec, &tm);
+	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	strbuf_addf(b, "\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+}
+
+/* Lines of the text: keys and frames are two arrays. A frame of a language is an object. */
+static void lines_add(struct strbuf *b, const char *text, bool wants_keys)
+{
+	const char *sep = "";
+
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		size_t len = strcspn(line, "\n") - 1;
+
+		if ((line[0] == LINE_KEY) != wants_keys)
+			continue;
+		strbuf_adds(b, sep);
+		sep = ", ";
+		strbuf_adds(b, line[0] == LINE_LANGUAGE ? "{\"language\": " : "");
+		json_quote(b, line + 1, len);
+		strbuf_adds(b, line[0] == LINE_LANGUAGE ? "}" : "");
+	}
+}
+
+static void json_print(const struct memprof *m, const struct report *r)
+{
+	struct strbuf stamp = {0};
+
+	time_add(&stamp);
+	for (size_t i = 0, n = 0; i < r->rows->n && (!m->top || n < m->top); i++) {
+		const struct row *row = &r->rows->rows[i];
+		struct strbuf b = {0};
+
+		if (!is_shown(r, row))
+			continue;
+		n++;
+		strbuf_addf(&b, "{\"time\": %s, \"pid\": %d, \"bytes\": %lld", stamp.data,
+			    (int)m->pid, (long long)row->bytes);
+		if (r->tracing->count)
+			strbuf_addf(&b, ", \"count\": %lld", (long long)row->count);
+		if (r->is_difference)
+			strbuf_addf(&b, ", \"grown\": %lld", (long long)row->grown);
+		if (r->is_difference && r->tracing->count)
+			strbuf_addf(&b, ", \"grown_count\": %lld", (long long)row->grown_count);
+		if (strchr(row->text, LINE_KEY) == row->text) {
+			strbuf_adds(&b, ", \"keys\": [");
+			lines_add(&b, row->text, true);
+			strbuf_addc(&b, ']');
+		}
+		strbuf_adds(&b, ", \"stack\": [");
+		lines_add(&b, row->text, false);
+		strbuf_adds(&b, "]}\n");
+		(void)fwrite(b.data, 1, b.len, stdout);
+		strbuf_deinit(&b);
+	}
+	strbuf_deinit(&stamp);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void row_print(const struct report *r, const struct row *row)
+{
+	char bytes[32];
+	int indent = 12;
+	bool is_first = true;
+
+	size_text(bytes, sizeof(bytes), row->grown);
+	printf("%10s", bytes);
+	if (r->tracing->count) {
+		printf(" %9lld", (long long)row->grown_count);
+		indent += 10;
+	}
+	for (const char *line = row->text; *line; line = strchr(line, '\n') + 1) {
+		printf("%*s%.*s\n", is_first ? 2 : indent + 2, "", (int)strcspn(line, "\n") - 1,
+		       line + 1);
+		is_first = false;
+	}
+}
+
+static void table_print(const struct memprof *m, const struct report *r)
+{
+	size_t nshown = 0, nall = 0;
+	int64_t total = 0, rest = 0;
+	char text[32];
+
+	for (size_t i = 0; i < r->rows->n; i++)
+		if (is_shown(r, &r->rows->rows[i])) {
+			nall++;
+			total += r->rows->rows[i].grown;
+		}
+	if (!nall && !r->is_difference) {
+		say("%s", r->tracing->nothing);
+		return;
+	}
+	printf("%10s", r->is_difference ? "GROWN" : "BYTES");
+	if (r->tracing->count)
+		printf(" %9s", r->tracing->count);
+	printf("  PLACE\n");
+	for (size_t i = 0; i < r->rows->n; i++) {
+		const struct row *row = &r->rows->rows[i];
+
+		if (!is_shown(r, row))
+			continue;
+		if (m->top && nshown == m->top) {
+			rest += row->grown;
+			continue;
+		}
+		row_print(r, row);
+		nshown++;
+	}
+	if (nall > nshown) {
+		size_text(text, sizeof(text), rest);
+		printf("... %zu more rows, %s\n", nall - nshown, text);
+	}
+	size_text(text, sizeof(text), total);
+	printf("%10s  in %zu place%s, for %.1f s\n", text, nall, nall == 1 ? "" : "s", r->seconds);
+	if (r->is_difference)
+		putchar('\n');
+}
+
+void report_print(const struct memprof *m, const struct report *r)
+{
+	if (m->is_json)
+		json_print(m, r);
+	else
+		table_print(m, r);
+	(void)fflush(stdout);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run of libdtrace: the process, the program, reports until the end.
+ *
+ * Reports are due at the end, after each interval of -i, and when SIGUSR1 comes. A timer interrupts
+ * the library's waiting, so that none of them is late by more than TICK_US.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "memprof.h"
+
+#define TICK_US 100000
+
+static dtrace_hdl_t *volatile interrupted; /* NULL: the library is not to be called */
+static volatile sig_atomic_t is_ending, print_due;
+
+static void end_note(int sig)
+{
+	(void)sig;
+	is_ending = 1;
+	if (interrupted)
+		dtrace_interrupt(interrupted);
+}
+
+static void print_note(int sig)
+{
+	(void)sig;
+	print_due = 1;
+}
+
+/* Its only effect is that a system call which waits returns. */
+static void tick_note(int sig)
+{
+	(void)sig;
+}
+
+static double clock_s(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void signals_catch(struct memprof *m)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction end = {.sa_handler = end_note}, old;
+
+	interrupted = m->dtp;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			(void)sigaction(ends[i], &end, NULL);
+}
+
+/* Only when probes are placed: the kernel gives up loading a program when a signal comes. */
+static void timer_start(void)
+{
+	struct sigaction tick = {.sa_handler = tick_note};
+	struct itimerval timer = {.it_interval.tv_usec = TICK_US, .it_value.tv_usec = TICK_US};
+
+	(void)sigaction(SIGALRM, &tick, NULL);
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* ---- messages of the library ----------------------------------------------------------------- */
+
+static int message_print(const char *msg)
+{
+	fflush(stdout);
+	fprintf(stderr, "memprof: %s", msg);
+	return DTRACE_HANDLE_OK;
+}
+
+static int drop_print(const dtrace_dropdata_t *drop, void *arg)
+{
+	(void)arg;
+	return message_print(drop->dtdda_msg);
+}
+
+static int fault_print(const dtrace_errdata_t *fault, void *arg)
+{
+	(void)arg;
+	return message_print(fault->dteda_msg);
+}
+
+static int notice_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
+{
+	(void)dtp;
+	(void)arg;
+	return message_print(msg);
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+static void option_set(struct memprof *m, const char *name, const char *value)
+{
+	if (dtrace_setopt(m->dtp, name, value) != 0)
+		library_fatal(m, "cannot set the option '%s'", name);
+}
+
+static bool has_ending(const char *path, const char *ending)
+{
+	size_t len = strlen(path), n = strlen(ending);
+
+	return len > n && strcasecmp(path + len - n, ending) == 0;
+}
+
+static void options_set(struct memprof *m)
+{
+	option_set(m, "quiet", NULL);
+	option_set(m, "stackmerge", "function");
+	option_set(m, "jstackframes", "128");
+	option_set(m, "jstackstrsize", "16k");
+	if (m->flame) {
+		option_set(m, "oformat", "flame");
+		if (has_ending(m->flame, ".html") || has_ending(m->flame, ".htm"))
+			option_set(m, "picture", "html");
+	}
+	if (m->is_verbose)
+		option_set(m, "inprocsum", NULL);
+	for (uint32_t i = 0; i < m->noptions; i++) { /* the user's own win */
+		char *name = mem_check(strdup(m->options[i])), *value = strchr(name, '=');
+
+		if (value)
+			*value++ = '\0';
+		option_set(m, name, value);
+		free(name);
+	}
+}
+
+struct found {
+	function_f *func;
+	void *arg;
+	pid_t pid; /* of the description's provider, which $target has become */
+};
+
+static int desc_note(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
+{
+	struct found *f = arg;
+
+	(void)dtp;
+	f->pid = (pid_t)strtol(desc->dtpd_provider + strlen("pid"), NULL, 10);
+	return 0;
+}
+
+/* The library tells the id of a process that it has started by what $target becomes. */
+static pid_t target_pid(struct memprof *m)
+{
+	struct found f = {0};
+	dtrace_prog_t *prog =
+		dtrace_program_strcompile(m->dtp, "pid$target:::entry", DTRACE_PROBESPEC_NAME,
+					  DTRACE_C_ZDEFS, 0, NULL);
+
+	if (!prog || dtrace_desc_iter(m->dtp, prog, desc_note, &f) != 0)
+		library_fatal(m, "cannot start '%s'", m->command);
+	return f.pid;
+}
+
+void session_open(struct memprof *m)
+{
+	struct sigaction print = {.sa_handler = print_note};
+	int error;
+
+	(void)sigaction(SIGUSR1, &print, NULL); /* one that comes early must not end the command */
+	m->dtp = dtrace_open(DTRACE_VERSION, 0, &error);
+	if (!m->dtp)
+		say_fatal(m, "%s", dtrace_open_errmsg());
+	options_set(m);
+	if (dtrace_handle_notice(m->dtp, notice_print, m) != 0)
+		library_fatal(m, "cannot handle messages");
+	if (m->command) {
+		if (dtrace_proc_create(m->dtp, m->command) != 0)
+			library_fatal(m, "cannot start '%s'", m->command);
+		m->pid = target_pid(m);
+	} else if (dtrace_proc_grab(m->dtp, m->pid) != 0) {
+		library_fatal(m, "cannot trace process %d", (int)m->pid);
+	}
+}
+
+static int probe_note(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
+{
+	struct found *f = arg;
+
+	(void)dtp;
+	f->func(pd->dtpd_mod, pd->dtpd_func, f->arg);
+	return 0;
+}
+
+static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
+{
+	return dtrace_probe_iter(dtp, desc, probe_note, arg);
+}
+
+void functions_find(struct memprof *m, const char *description, function_f *func, void *arg)
+{
+	struct found f = {.func = func, .arg = arg};
+	dtrace_prog_t *prog = dtrace_program_strcompile(m->dtp, description, DTRACE_PROBESPEC_NAME,
+							DTRACE_C_ZDEFS, 0, NULL);
+
+	if (!prog || dtrace_desc_iter(m->dtp, prog, desc_list, &f) != 0)
+		library_fatal(m, "cannot look for '%s'", description);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+struct run {
+	struct memprof *m;
+	const struct tracing *t;
+	struct rows before; /* with -i: what the report before has shown */
+	double started, reported;
+	uint64_t hits; /* of the last second */
+	double hits_at;
+};
+
+static void report_make(struct run *r)
+{
+	struct rows now;
+	double at = clock_s();
+	struct report report = {.tracing = r->t,
+				.rows = &now,
+				.is_difference = r->m->interval_s > 0,
+				.seconds = at - (r->m->interval_s > 0 ? r->reported : r->started)};
+
+	rows_read(r->m, r->t->agg, &now);
+	rows_compare(&now, &r->before);
+	rows_sort(&now);
+	report_print(r->m, &report);
+	if (r->m->interval_s > 0) {
+		rows_deinit(&r->before);
+		r->before = now;
+	} else {
+		rows_deinit(&now);
+	}
+	r->reported = at;
+}
+
+struct hits {
+	const char *agg;
+	uint64_t n;
+};
+
+static int hits_read(const dtrace_aggdata_t *agg, void *arg)
+{
+	struct hits *want = arg;
+	dtrace_aggvalue_t value;
+
+	if (strcmp(agg->dtada_desc->dtagd_name, want->agg) != 0)
+		return DTRACE_AGGWALK_NEXT;
+	if (dtrace_aggvalue(agg, DTRACE_CPUALL, &value) == 0)
+		want->n = (uint64_t)value.dtav_value;
+	return DTRACE_AGGWALK_NEXT;
+}
+
+/* Whether more events come than -x maxrate allows; looked at once a second. */
+static bool is_too_fast(struct run *r)
+{
+	struct hits want = {.agg = r->t->hits};
+	double now = clock_s(), rate;
+
+	if (!r->t->hits || now < r->hits_at + 1)
+		return false;
+	if (dtrace_aggregate_snap(r->m->dtp) != 0 ||
+	    dtrace_aggregate_walk(r->m->dtp, hits_read, &want) != 0)
+		library_fatal(r->m, "cannot read aggregations");
+	rate = (double)(want.n - r->hits) / (now - r->hits_at);
+	if (r->hits == 0 && want.n)
+		say("%.0f events a second are traced", rate);
+	r->hits = want.n;
+	r->hits_at = now;
+	if (rate <= (double)r->m->maxrate)
+		return false;
+	say("stopped: %.0f events a second are more than maxrate=%llu, and slow the program down",
+	    rate, (unsigned long long)r->m->maxrate);
+	fputs("hint: -x maxrate=N allows more; memprof without a word costs nearly nothing\n",
+	      stderr);
+	return true;
+}
+
+static void picture_print(struct memprof *m)
+{
+	FILE *fp = fopen(m->flame, "we");
+
+	if (!fp)
+		say_fatal(m, "cannot write '%s': %s", m->flame, strerror(errno));
+	if (dtrace_aggregate_print(m->dtp, fp, NULL) != 0 || dtrace_output_end(m->dtp, fp) != 0)
+		library_fatal(m, "cannot write '%s'", m->flame);
+	if (fclose(fp) != 0)
+		say_fatal(m, "cannot write '%s': %s", m->flame, strerror(errno));
+}
+
+static void reports_print(struct run *r)
+{
+	if (!print_due)
+		return;
+	print_due = 0;
+	if (r->m->flame)
+		say("SIGUSR1 prints nothing: the picture is made at the end");
+	else
+		report_make(r);
+}
+
+static bool events_consume(struct run *r)
+{
+	struct memprof *m = r->m;
+	bool is_over = false;
+
+	if (!is_ending && !print_due)
+		dtrace_sleep(m->dtp);
+	if (m->duration_s > 0 && clock_s() >= r->started + m->duration_s)
+		is_ending = 1;
+	if (!is_ending && is_too_fast(r))
+		is_ending = is_over = true;
+	if (is_ending && dtrace_stop(m->dtp) != 0)
+		library_fatal(m, "cannot stop tracing");
+	switch (dtrace_work(m->dtp, stdout, NULL, NULL, NULL)) {
+	case DTRACE_WORKSTATUS_DONE: is_ending = 1; break;
+	case DTRACE_WORKSTATUS_OKAY: break;
+	case DTRACE_WORKSTATUS_ERROR: library_fatal(m, "cannot continue tracing");
+	}
+	if (!is_ending && m->interval_s > 0 && clock_s() >= r->reported + m->interval_s)
+		print_due = 1;
+	if (!is_ending)
+		reports_print(r);
+	return is_over;
+}
+
+int session_run(struct memprof *m, const struct tracing *t)
+{
+	struct run r = {.m = m, .t = t};
+	bool is_over = false;
+	dtrace_prog_t *prog;
+
+	if (m->shows_d) {
+		fputs(t->d, stdout);
+		return E_SUCCESS;
+	}
+	prog = dtrace_program_strcompile(m->dtp, t->d, DTRACE_PROBESPEC_NAME, 0, 0, NULL);
+	if (!prog || dtrace_program_exec(m->dtp, prog, NULL) != 0)
+		library_fatal(m, "cannot compile the program of 'memprof%s%s'",
+			      m->way->name[0] ? " " : "", m->way->name);
+	if (dtrace_handle_drop(m->dtp, drop_print, m) != 0 ||
+	    dtrace_handle_err(m->dtp, fault_print, m) != 0)
+		library_fatal(m, "cannot handle messages");
+	signals_catch(m);
+	if (dtrace_go(m->dtp) != 0)
+		library_fatal(m, "cannot trace");
+	if (dtrace_proc_continue(m->dtp) != 0)
+		library_fatal(m, "cannot let the process run");
+	timer_start();
+	r.started = r.reported = r.hits_at = clock_s();
+	while (!is_ending)
+		is_over |= events_consume(&r);
+	if (m->flame)
+		picture_print(m);
+	else
+		report_make(&r);
+	rows_deinit(&r.before);
+	interrupted = NULL;
+	return is_over ? E_ERROR : E_SUCCESS;
+}
