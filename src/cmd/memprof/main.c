@@ -9,8 +9,9 @@
 
 /* clang-format off */
 static const struct way ways[] = {
-	/* name        what                                                                        */
-	{ "",          "what grows: new pages, by who has touched them", growth_run },
+	/* name    options  what                                                               */
+	{ "",       "",   "what grows: new pages, by who has touched them", growth_run },
+	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run },
 };
 /* clang-format on */
 #define NWAYS (sizeof(ways) / sizeof(ways[0]))
@@ -98,6 +99,7 @@ static void usage_print(void)
 	      "  -n N          at most N rows (20); 0: all\n"
 	      "  -s N          at most N frames of a row (8); 0: all\n"
 	      "  -m, --mixed   native frames between those of the language, too\n"
+	      "  -o SECONDS    malloc: only what is at least so old\n"
 	      "      --json    a row is an object of JSON in a line\n"
 	      "      --flame FILE   a flame graph instead of rows, as SVG or HTML\n"
 	      "      --show    prints the D program, and traces nothing\n"
@@ -175,6 +177,7 @@ static void flag_take(struct memprof *m, int f)
 	case 'i': m->interval_s = number_of("-i", optarg, 0.1, 1e9); break;
 	case 'n': m->top = count_of("-n", optarg, 0, 1000000000); break;
 	case 's': m->depth = count_of("-s", optarg, 0, 16384); break;
+	case 'o': m->older_s = number_of("-o", optarg, 0.001, 1e9); break;
 	case 'm': m->is_mixed = true; break;
 	case 'v': m->is_verbose = true; break;
 	case 'x': option_take(m, optarg); break;
@@ -190,6 +193,8 @@ static void flag_take(struct memprof *m, int f)
 /* Refuses options that would have no effect beside the others. */
 static void flags_check(const struct memprof *m)
 {
+	if (m->older_s > 0 && !strchr(m->way->options, 'o'))
+		usage_refuse("-o is an option of 'memprof malloc'");
 	if (m->pid && m->command)
 		usage_refuse("there are both -p and a command: memprof is about one process");
 	if (!m->pid && !m->command)
@@ -221,7 +226,7 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 		argc--;
 	}
 	/* "+": what follows the first word of a command is the command's own */
-	while ((f = getopt_long(argc, argv, "+p:c:d:i:n:s:mvx:hV", longs, NULL)) != -1)
+	while ((f = getopt_long(argc, argv, "+p:c:d:i:n:s:o:mvx:hV", longs, NULL)) != -1)
 		flag_take(m, f);
 	if (optind < argc) {
 		if (m->command)

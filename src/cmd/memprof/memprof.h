@@ -4,6 +4,7 @@
  *
  *     main.c     the command line, the table of ways    session.c  a run of libdtrace
  *     growth.c   page faults                            rows.c     what aggregations have counted
+ *     malloc.c   blocks of malloc
  *     d/NAME.d   the D programs of the ways             out.c      rows as tables, JSON, a picture
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
@@ -32,8 +33,9 @@
 struct memprof;
 
 struct way {
-	const char *name; /* "": the way without a word */
-	const char *what; /* a line of the usage */
+	const char *name;    /* "": the way without a word */
+	const char *options; /* letters of those that only some ways have */
+	const char *what;    /* a line of the usage */
 	int (*run)(struct memprof *m);
 };
 
@@ -45,6 +47,8 @@ struct memprof {
 	double duration_s, interval_s; /* 0: none */
 	uint32_t top;		       /* rows of a table; 0: all */
 	uint32_t depth;		       /* frames of a row; 0: all */
+	double older_s;		       /* -o: only what is at least so old */
+	bool is_inproc;		       /* probes jump, where they can: the way's choice */
 	bool is_mixed, is_json, shows_d, is_verbose;
 	const char *flame;    /* the file of the picture; NULL: none */
 	uint64_t maxrate;     /* events a second at which exact ways stop */
@@ -128,5 +132,6 @@ void size_text(char *buf, size_t size, int64_t bytes);
 /* ---- ways ------------------------------------------------------------------------------------ */
 
 int growth_run(struct memprof *m);
+int malloc_run(struct memprof *m);
 
-extern const char memprof_d_growth[];
+extern const char memprof_d_growth[], memprof_d_malloc[];

@@ -114,10 +114,18 @@ static bool has_ending(const char *path, const char *ending)
 
 static void options_set(struct memprof *m)
 {
+	char value[32];
+
 	option_set(m, "quiet", NULL);
 	option_set(m, "stackmerge", "function");
 	option_set(m, "jstackframes", "128");
 	option_set(m, "jstackstrsize", "16k");
+	if (m->is_inproc)
+		option_set(m, "inproc", "auto");
+	if (m->older_s > 0) {
+		(void)snprintf(value, sizeof(value), "%.0fms", m->older_s * 1000);
+		option_set(m, "livemin", value);
+	}
 	if (m->flame) {
 		option_set(m, "oformat", "flame");
 		if (has_ending(m->flame, ".html") || has_ending(m->flame, ".htm"))
@@ -126,11 +134,11 @@ static void options_set(struct memprof *m)
 	if (m->is_verbose)
 		option_set(m, "inprocsum", NULL);
 	for (uint32_t i = 0; i < m->noptions; i++) { /* the user's own win */
-		char *name = mem_check(strdup(m->options[i])), *value = strchr(name, '=');
+		char *name = mem_check(strdup(m->options[i])), *set = strchr(name, '=');
 
-		if (value)
-			*value++ = '\0';
-		option_set(m, name, value);
+		if (set)
+			*set++ = '\0';
+		option_set(m, name, set);
 		free(name);
 	}
 }

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Blocks of malloc that are alive, by who has asked for them.
+ *
+ * Every file of the process that defines malloc() or free() is an allocator: the C library, one
+ * that replaces it, the program itself. Where one function calls another one (realloc() malloc(),
+ * the C library's a replacement's), the block is counted once, because it is known by its address.
+ *
+ * The result of a function is seen at its return instructions in glibc, where most functions have
+ * such. A function that ends with a jump into another one has none: those of glibc that align, and
+ * any of other allocators. For these the kernel replaces the return address (a source "returned",
+ * guide/own-provider.md). An exception must not pass such a return, so operators of C++ are not
+ * probed: those that call malloc() are seen by that, those that do not are told.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "memprof.h"
+
+#define NMODULES_MAX 32
+
+/* clang-format off */
+static const struct request {
+	const char *name, *bytes; /* the function, what it is asked for */
+	bool is_result_seen;	  /* in glibc, at its return instructions */
+	const char *more;	  /* what else is done at its entry */
+} requests[] = {
+	{ "malloc",         "arg0",        true,  "" },
+	{ "calloc",         "arg0 * arg1", true,  "" },
+	/* another thread may have the old block as soon as it is free, before realloc() returns */
+	{ "realloc",        "arg1",        true,  " dead(arg0);" },
+	{ "memalign",       "arg1",        false, "" },
+	{ "aligned_alloc",  "arg1",        false, "" },
+	{ "valloc",         "arg0",        false, "" },
+	{ "pvalloc",        "arg0",        false, "" },
+	/* it stores the address where arg0 points to, and returns 0 */
+	{ "posix_memalign", "arg2",        true,  " self->to = arg0;" },
+};
+/* clang-format on */
+#define NREQUESTS (sizeof(requests) / sizeof(requests[0]))
+
+struct allocator {
+	char *module;
+	bool has[NREQUESTS], has_free, has_new;
+};
+
+struct allocators {
+	struct allocator list[NMODULES_MAX];
+	uint32_t n;
+	uint32_t nodd; /* with names that no probe description can have, or too many */
+};
+
+static struct allocator *allocator_get(struct allocators *a, const char *module)
+{
+	for (uint32_t i = 0; i < a->n; i++)
+		if (strcmp(a->list[i].module, module) == 0)
+			return &a->list[i];
+	if (a->n == NMODULES_MAX || module[strspn(module, "abcdefghijklmnopqrstuvwxyz"
+							  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+							  "0123456789._+-")]) {
+		a->nodd++;
+		return NULL;
+	}
+	a->list[a->n].module = mem_check(strdup(module));
+	return &a->list[a->n++];
+}
+
+static void function_note(const char *module, const char *function, void *arg)
+{
+	struct allocator *a = allocator_get(arg, module);
+
+	if (!a)
+		return;
+	if (strcmp(function, "free") == 0)
+		a->has_free = true;
+	if (strcmp(function, "_Znwm") == 0)
+		a->has_new = true;
+	for (size_t i = 0; i < NREQUESTS; i++)
+		if (strcmp(function, requests[i].name) == 0)
+			a->has[i] = true;
+}
+
+static bool is_glibc(const struct allocator *a)
+{
+	return strcmp(a->module, "libc.so.6") == 0;
+}
+
+static bool is_allocator(const struct allocator *a)
+{
+	return a->has_free && a->has[0];
+}
+
+/* Probes that the functions of an allocator have come back, where no return instruction tells. */
+static void provider_add(struct strbuf *d, const struct allocators *a)
+{
+	strbuf_adds(d, "provider memprof {\n");
+	for (uint32_t i = 0; i < a->n; i++)
+		for (size_t k = 0; k < NREQUESTS; k++)
+			if (is_allocator(&a->list[i]) && a->list[i].has[k] &&
+			    !(is_glibc(&a->list[i]) && requests[k].is_result_seen))
+				strbuf_addf(d,
+					    "\tprobe r%u_%s(uintptr_t result) ="
+					    " pid:%s:%s:returned (arg1);\n",
+					    i, requests[k].name, a->list[i].module,
+					    requests[k].name);
+	strbuf_adds(d, "};\n");
+}
+
+static void request_add(struct strbuf *d, const struct allocator *a, uint32_t number, size_t k)
+{
+	const struct request *r = &requests[k];
+	bool is_seen = is_glibc(a) && r->is_result_seen;
+	const char *result = is_seen ? "arg1" : "arg0";
+
+	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
+		    r->name, r->bytes, r->more);
+	if (is_seen)
+		strbuf_addf(d, "pid$target:%s:%s:return\n", a->module, r->name);
+	else
+		strbuf_addf(d, "memprof$target:::r%u_%s\n", number, r->name);
+	if (strcmp(r->name, "posix_memalign") == 0)
+		strbuf_addf(d,
+			    "/self->bytes && self->to && !(int)%s/\n{\n"
+			    "\t@bytes[jstack()] = live(*(uintptr_t *)copyin(self->to, 8), "
+			    "self->bytes);\n\t@hits = count();\n\tself->bytes = 0;\n\tself->to = 0;"
+			    "\n}\n",
+			    result);
+	else
+		strbuf_addf(d,
+			    "/self->bytes && %s/\n{\n\t@bytes[jstack()] = live(%s, self->bytes);\n"
+			    "\t@hits = count();\n\tself->bytes = 0;\n}\n",
+			    result, result);
+}
+
+static void program_add(struct strbuf *d, const struct allocators *a)
+{
+	provider_add(d, a);
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (!is_allocator(&a->list[i]))
+			continue;
+		for (size_t k = 0; k < NREQUESTS; k++)
+			if (a->list[i].has[k])
+				request_add(d, &a->list[i], i, k);
+		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0/\n{\n\tdead(arg0);\n}\n",
+			    a->list[i].module);
+	}
+	strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
+}
+
+static void allocators_find(struct memprof *m, struct allocators *a)
+{
+	struct strbuf what = {0};
+	bool has_any = false;
+
+	strbuf_adds(&what, "pid$target::free:entry,pid$target::_Znwm:entry");
+	for (size_t i = 0; i < NREQUESTS; i++)
+		strbuf_addf(&what, ",pid$target::%s:entry", requests[i].name);
+	functions_find(m, what.data, function_note, a);
+	strbuf_deinit(&what);
+	for (uint32_t i = 0; i < a->n; i++) {
+		has_any |= is_allocator(&a->list[i]);
+		if (is_allocator(&a->list[i]) && a->list[i].has_new)
+			say("operators new of '%s' that do not call its malloc() are not followed",
+			    a->list[i].module);
+	}
+	if (a->nodd)
+		say("%u functions of libraries with odd names are not followed", a->nodd);
+	if (has_any)
+		return;
+	fputs("memprof: process has no file with the functions malloc() and free(), by their "
+	      "symbols\nhint: memprof without a word shows what grows, whatever the allocator\n",
+	      stderr);
+	dtrace_close(m->dtp);
+	exit(E_ERROR);
+}
+
+int malloc_run(struct memprof *m)
+{
+	struct tracing t = {.agg = "bytes",
+			    .count = "BLOCKS",
+			    .hits = "hits",
+			    .nothing = "nothing was asked for that was not given back"};
+	struct allocators a = {0};
+	struct strbuf d = {0};
+	int status;
+
+	m->is_inproc = true;
+	session_open(m);
+	allocators_find(m, &a);
+	strbuf_adds(&d, memprof_d_malloc);
+	program_add(&d, &a);
+	t.d = d.data;
+	status = session_run(m, &t);
+	strbuf_deinit(&d);
+	for (uint32_t i = 0; i < a.n; i++)
+		free(a.list[i].module);
+	return status;
+}
