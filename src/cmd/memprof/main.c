@@ -12,6 +12,7 @@ static const struct way ways[] = {
 	/* name    options  what                                                               */
 	{ "",       "",   "what grows: new pages, by who has touched them", growth_run },
 	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run },
+	{ "objects", "C", "objects of Ruby that are alive, by file, line and class", objects_run },
 };
 /* clang-format on */
 #define NWAYS (sizeof(ways) / sizeof(ways[0]))
@@ -100,6 +101,7 @@ static void usage_print(void)
 	      "  -s N          at most N frames of a row (8); 0: all\n"
 	      "  -m, --mixed   native frames between those of the language, too\n"
 	      "  -o SECONDS    malloc: only what is at least so old\n"
+	      "  -C, --created objects: all that were created, alive or not\n"
 	      "      --json    a row is an object of JSON in a line\n"
 	      "      --flame FILE   a flame graph instead of rows, as SVG or HTML\n"
 	      "      --show    prints the D program, and traces nothing\n"
@@ -178,6 +180,7 @@ static void flag_take(struct memprof *m, int f)
 	case 'n': m->top = count_of("-n", optarg, 0, 1000000000); break;
 	case 's': m->depth = count_of("-s", optarg, 0, 16384); break;
 	case 'o': m->older_s = number_of("-o", optarg, 0.001, 1e9); break;
+	case 'C': m->is_created = true; break;
 	case 'm': m->is_mixed = true; break;
 	case 'v': m->is_verbose = true; break;
 	case 'x': option_take(m, optarg); break;
@@ -195,6 +198,8 @@ static void flags_check(const struct memprof *m)
 {
 	if (m->older_s > 0 && !strchr(m->way->options, 'o'))
 		usage_refuse("-o is an option of 'memprof malloc'");
+	if (m->is_created && !strchr(m->way->options, 'C'))
+		usage_refuse("-C is an option of 'memprof objects'");
 	if (m->pid && m->command)
 		usage_refuse("there are both -p and a command: memprof is about one process");
 	if (!m->pid && !m->command)
@@ -210,6 +215,7 @@ static void flags_check(const struct memprof *m)
 static void flags_read(struct memprof *m, int argc, char **argv)
 {
 	static const struct option longs[] = {{"mixed", no_argument, NULL, 'm'},
+					      {"created", no_argument, NULL, 'C'},
 					      {"json", no_argument, NULL, 'J'},
 					      {"flame", required_argument, NULL, 'F'},
 					      {"show", no_argument, NULL, 'S'},
@@ -226,7 +232,7 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 		argc--;
 	}
 	/* "+": what follows the first word of a command is the command's own */
-	while ((f = getopt_long(argc, argv, "+p:c:d:i:n:s:o:mvx:hV", longs, NULL)) != -1)
+	while ((f = getopt_long(argc, argv, "+p:c:d:i:n:s:o:Cmvx:hV", longs, NULL)) != -1)
 		flag_take(m, f);
 	if (optind < argc) {
 		if (m->command)

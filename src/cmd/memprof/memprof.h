@@ -4,7 +4,7 @@
  *
  *     main.c     the command line, the table of ways    session.c  a run of libdtrace
  *     growth.c   page faults                            rows.c     what aggregations have counted
- *     malloc.c   blocks of malloc
+ *     malloc.c   blocks of malloc                       objects.c  objects by file, line, class
  *     d/NAME.d   the D programs of the ways             out.c      rows as tables, JSON, a picture
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
@@ -49,6 +49,7 @@ struct memprof {
 	uint32_t depth;		       /* frames of a row; 0: all */
 	double older_s;		       /* -o: only what is at least so old */
 	bool is_inproc;		       /* probes jump, where they can: the way's choice */
+	bool is_created;	       /* objects: also what is not alive any more */
 	bool is_mixed, is_json, shows_d, is_verbose;
 	const char *flame;    /* the file of the picture; NULL: none */
 	uint64_t maxrate;     /* events a second at which exact ways stop */
@@ -78,6 +79,12 @@ struct tracing {
 	const char *count;   /* the title of the second column: "BLOCKS"; NULL: there is none */
 	const char *hits;    /* the aggregation that counts events for -x maxrate; NULL: none */
 	const char *nothing; /* what is said when there is no row */
+	/* objects: keys are file, line and class, and the value is how many there are */
+	bool is_objects;
+	const char *names; /* the aggregation whose rows name_note() gets before a report */
+	void (*name_note)(const dtrace_aggdata_t *row, void *arg);
+	const char *(*class_name)(uint64_t class, void *arg); /* NULL: not known */
+	void *arg;
 };
 
 /* Opens the library, and holds the process of -p or -c, whose id is m->pid then. */
@@ -131,7 +138,12 @@ void size_text(char *buf, size_t size, int64_t bytes);
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
+/* elf.c: variables that a module of a process exports; false: it could not be read */
+typedef void variable_f(const char *name, uint64_t addr, void *arg);
+bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg);
+
 int growth_run(struct memprof *m);
 int malloc_run(struct memprof *m);
+int objects_run(struct memprof *m);
 
-extern const char memprof_d_growth[], memprof_d_malloc[];
+extern const char memprof_d_growth[], memprof_d_malloc[], memprof_d_objects_ruby[];

@@ -57,6 +57,45 @@ static void lines_add(struct strbuf *b, const char *text, bool wants_keys)
 	}
 }
 
+/* Adds a row of memprof objects, whose keys are file, line and class. */
+static void object_json_add(struct strbuf *b, const struct report *r, const struct row *row)
+{
+	const char *file = row->text + 1, *line = strchr(file, '\n') + 2;
+	uint64_t addr = strtoull(strchr(line, '\n') + 2, NULL, 10);
+	const char *name = r->tracing->class_name(addr, r->tracing->arg);
+
+	strbuf_addf(b, ", \"count\": %lld", (long long)row->bytes);
+	if (r->is_difference)
+		strbuf_addf(b, ", \"grown\": %lld", (long long)row->grown);
+	strbuf_adds(b, ", \"file\": ");
+	json_quote(b, file, strcspn(file, "\n"));
+	strbuf_addf(b, ", \"line\": %.*s, \"class\": ", (int)strcspn(line, "\n"), line);
+	if (name)
+		json_quote(b, name, strlen(name));
+	else
+		strbuf_adds(b, "null");
+	strbuf_adds(b, "}\n");
+}
+
+static void place_json_add(struct strbuf *b, const struct report *r, const struct row *row)
+{
+	strbuf_addf(b, ", \"bytes\": %lld", (long long)row->bytes);
+	if (r->tracing->count)
+		strbuf_addf(b, ", \"count\": %lld", (long long)row->count);
+	if (r->is_difference)
+		strbuf_addf(b, ", \"grown\": %lld", (long long)row->grown);
+	if (r->is_difference && r->tracing->count)
+		strbuf_addf(b, ", \"grown_count\": %lld", (long long)row->grown_count);
+	if (strchr(row->text, LINE_KEY) == row->text) {
+		strbuf_adds(b, ", \"keys\": [");
+		lines_add(b, row->text, true);
+		strbuf_addc(b, ']');
+	}
+	strbuf_adds(b, ", \"stack\": [");
+	lines_add(b, row->text, false);
+	strbuf_adds(b, "]}\n");
+}
+
 static void json_print(const struct memprof *m, const struct report *r)
 {
 	struct strbuf stamp = {0};
@@ -69,22 +108,11 @@ static void json_print(const struct memprof *m, const struct report *r)
 		if (!is_shown(r, row))
 			continue;
 		n++;
-		strbuf_addf(&b, "{\"time\": %s, \"pid\": %d, \"bytes\": %lld", stamp.data,
-			    (int)m->pid, (long long)row->bytes);
-		if (r->tracing->count)
-			strbuf_addf(&b, ", \"count\": %lld", (long long)row->count);
-		if (r->is_difference)
-			strbuf_addf(&b, ", \"grown\": %lld", (long long)row->grown);
-		if (r->is_difference && r->tracing->count)
-			strbuf_addf(&b, ", \"grown_count\": %lld", (long long)row->grown_count);
-		if (strchr(row->text, LINE_KEY) == row->text) {
-			strbuf_adds(&b, ", \"keys\": [");
-			lines_add(&b, row->text, true);
-			strbuf_addc(&b, ']');
-		}
-		strbuf_adds(&b, ", \"stack\": [");
-		lines_add(&b, row->text, false);
-		strbuf_adds(&b, "]}\n");
+		strbuf_addf(&b, "{\"time\": %s, \"pid\": %d", stamp.data, (int)m->pid);
+		if (r->tracing->is_objects)
+			object_json_add(&b, r, row);
+		else
+			place_json_add(&b, r, row);
 		(void)fwrite(b.data, 1, b.len, stdout);
 		strbuf_deinit(&b);
 	}
@@ -110,6 +138,53 @@ static void row_print(const struct report *r, const struct row *row)
 		       line + 1);
 		is_first = false;
 	}
+}
+
+/* "   1000 test.rb:10:String": the keys are file, line and class. */
+static void object_print(const struct report *r, const struct row *row)
+{
+	const char *file = row->text + 1, *line = strchr(file, '\n') + 2;
+	const char *class = strchr(line, '\n') + 2;
+	uint64_t addr = strtoull(class, NULL, 10);
+	const char *name = r->tracing->class_name(addr, r->tracing->arg);
+	struct strbuf b = {0};
+
+	if (name)
+		text_escape(&b, name, strlen(name));
+	else
+		strbuf_addf(&b, "class 0x%llx", (unsigned long long)addr);
+	if (*file == '\n') /* no method of Ruby was running */
+		printf("%7lld (no line):%s\n", (long long)row->grown, b.data);
+	else
+		printf("%7lld %.*s:%.*s:%s\n", (long long)row->grown, (int)strcspn(file, "\n"),
+		       file, (int)strcspn(line, "\n"), line, b.data);
+	strbuf_deinit(&b);
+}
+
+static void objects_print(const struct memprof *m, const struct report *r)
+{
+	size_t nshown = 0, nmore = 0;
+	int64_t rest = 0;
+
+	for (size_t i = 0; i < r->rows->n; i++) {
+		const struct row *row = &r->rows->rows[i];
+
+		if (!is_shown(r, row))
+			continue;
+		if (m->top && nshown == m->top) {
+			nmore++;
+			rest += row->grown;
+			continue;
+		}
+		object_print(r, row);
+		nshown++;
+	}
+	if (nmore)
+		printf("... %zu more rows, %lld objects\n", nmore, (long long)rest);
+	if (!nshown && !r->is_difference)
+		say("%s", r->tracing->nothing);
+	if (r->is_difference)
+		putchar('\n');
 }
 
 static void table_print(const struct memprof *m, const struct report *r)
@@ -157,6 +232,8 @@ void report_print(const struct memprof *m, const struct report *r)
 {
 	if (m->is_json)
 		json_print(m, r);
+	else if (r->tracing->is_objects)
+		objects_print(m, r);
 	else
 		table_print(m, r);
 	(void)fflush(stdout);

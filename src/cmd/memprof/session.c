@@ -59,7 +59,16 @@ static void signals_catch(struct memprof *m)
 			(void)sigaction(ends[i], &end, NULL);
 }
 
-/* Only when probes are placed: the kernel gives up loading a program when a signal comes. */
+/* The kernel gives up loading a program when a signal comes, so what can wait waits until then. */
+static void print_hold(int how)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGUSR1);
+	(void)pthread_sigmask(how, &set, NULL);
+}
+
 static void timer_start(void)
 {
 	struct sigaction tick = {.sa_handler = tick_note};
@@ -227,6 +236,15 @@ struct run {
 	double hits_at;
 };
 
+static int name_read(const dtrace_aggdata_t *row, void *arg)
+{
+	const struct tracing *t = arg;
+
+	if (strcmp(row->dtada_desc->dtagd_name, t->names) == 0)
+		t->name_note(row, t->arg);
+	return DTRACE_AGGWALK_NEXT;
+}
+
 static void report_make(struct run *r)
 {
 	struct rows now;
@@ -237,6 +255,8 @@ static void report_make(struct run *r)
 				.seconds = at - (r->m->interval_s > 0 ? r->reported : r->started)};
 
 	rows_read(r->m, r->t->agg, &now);
+	if (r->t->names && dtrace_aggregate_walk(r->m->dtp, name_read, (void *)r->t) != 0)
+		library_fatal(r->m, "cannot read aggregations");
 	rows_compare(&now, &r->before);
 	rows_sort(&now);
 	report_print(r->m, &report);
@@ -357,10 +377,12 @@ int session_run(struct memprof *m, const struct tracing *t)
 	    dtrace_handle_err(m->dtp, fault_print, m) != 0)
 		library_fatal(m, "cannot handle messages");
 	signals_catch(m);
+	print_hold(SIG_BLOCK); /* a program of -c has been started before, and inherits nothing */
 	if (dtrace_go(m->dtp) != 0)
 		library_fatal(m, "cannot trace");
 	if (dtrace_proc_continue(m->dtp) != 0)
 		library_fatal(m, "cannot let the process run");
+	print_hold(SIG_UNBLOCK);
 	timer_start();
 	r.started = r.reported = r.hits_at = clock_s();
 	while (!is_ending)

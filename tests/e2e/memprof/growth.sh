@@ -51,7 +51,7 @@ END
 $python slow.py >/dev/null 2>&1 & victim=$!
 trap 'kill $victim 2>/dev/null' EXIT
 "$memprof" -p $victim >out 2>err & tracer=$!
-for i in $(seq 100); do sleep 0.1; kill -USR1 $tracer; grep -q 'slow.py:4' out && break; done
+for i in $(seq 100); do sleep 0.1; kill -USR1 $tracer || fail "it has ended"; grep -q 'slow.py:4' out && break; done
 grep -q 'slow.py:4' out || fail "SIGUSR1"
 kill -0 $tracer || fail "it has ended"
 n=$(grep -c PLACE out)

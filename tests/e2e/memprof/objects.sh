@@ -1,0 +1,51 @@
+# memprof objects: exactly the strings that are alive and that were created, by line, of a Ruby that is started and one that runs; refusals.
+memprof=$BUILD/src/cmd/memprof/memprof
+ruby=/usr/bin/ruby3.1
+[ -x "$memprof" ] && [ -x $ruby ] || { echo "needs ruby3.1"; exit 67; }
+fail() { echo "$1"; head -40 "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
+cd "$TMP" || exit 1
+cat >test.rb <<'END'
+$kept = []
+class Other < String; end
+sleep 0.1 until ARGV.empty? || File.exist?(ARGV[0])
+def made
+  100.times do
+    $kept << "a#{1}"
+  end
+end
+made
+1000.times { $kept << "abc" }
+7.times { Other.new("x") }
+20000.times { "garb" + "age" }
+sleep 30 unless ARGV.empty?
+END
+# the seed's rows; of 60,000 strings of line 12 some are not swept yet
+"$memprof" objects -n 0 -c "$ruby --disable-gems test.rb" >out 2>err || fail "alive"
+grep -qx '   1000 test.rb:10:String' out && grep -qx '    100 test.rb:6:String' out || fail "alive: other numbers"
+n=$(sed -n 's/^ *\([0-9]*\) test.rb:12:String$/\1/p' out)
+[ "${n:-0}" -lt 30000 ] || fail "alive: garbage counts"
+grep -q 'objects were made by new()' err || fail "new() is not told"
+
+"$memprof" objects -C --json -n 0 -x maxrate=10000000 $ruby --disable-gems test.rb >out 2>err || fail "created"
+/usr/bin/python3 - <<'END' || fail "created: other numbers"
+import json
+rows = {(r["line"], r["class"]): r["count"] for r in map(json.loads, open("out")) if r["file"] == "test.rb"}
+assert rows[10, "String"] == 1000 and rows[6, "String"] == 100 and rows[12, "String"] == 60000, rows
+assert rows[11, None] == 7, rows # a class of its own is no String
+END
+
+# one that runs already
+$ruby --disable-gems test.rb "$TMP/go" >/dev/null 2>&1 & victim=$!
+trap 'kill $victim 2>/dev/null' EXIT
+sleep 1
+"$memprof" objects -p $victim >out 2>err & tracer=$!
+for i in $(seq 100); do sleep 0.1; kill -USR1 $tracer || fail "-p: it has ended"; [ -e go ] || ! grep -q 'no object was created' err || touch go; grep -q 'rb:10:String' out && break; done
+kill -TERM $tracer
+wait $tracer || fail "-p"
+grep -qx '   1000 test.rb:10:String' out && grep -qx '    100 test.rb:6:String' out || fail "-p: other numbers"
+
+# no Ruby
+timeout 20 "$memprof" objects -c "/bin/sleep 1" >out 2>err; [ $? = 1 ] && grep -q "has no Ruby" err && grep -q "^hint: " err || fail "no Ruby"
+"$memprof" objects --flame f.svg -c "/bin/sleep 1" >out 2>err; [ $? = 1 ] && [ ! -e f.svg ] || fail "--flame"
+"$memprof" -C /bin/sleep 1 >out 2>err; [ $? = 2 ] || fail "-C without objects"
+exit 0
