@@ -21,6 +21,7 @@
 enum { E_SUCCESS, E_ERROR, E_USAGE };
 
 static struct mdb *debugger; /* of the signal handler */
+static bool is_at_terminal;  /* commands come from the prompt */
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
@@ -80,6 +81,8 @@ static void error_print(void *ctx, const char *text)
 
 static void on_interrupt(int sig)
 {
+	if (is_at_terminal) /* which has written ^C, behind which nothing may follow in its line */
+		(void)!write(STDOUT_FILENO, "\n", 1);
 	if (debugger)
 		mdb_interrupt(debugger);
 }
@@ -184,7 +187,8 @@ static bool prompt_run(struct mdb *m)
 	el_wset(el, EL_ADDFN, L"mdb-give-up", L"gives up the line", line_give_up);
 	el_set(el, EL_BIND, "^C", "mdb-give-up", NULL);
 	el_source(el, NULL);
-	pager = isatty(STDOUT_FILENO) ? getenv("PAGER") : NULL;
+	is_at_terminal = isatty(STDOUT_FILENO);
+	pager = is_at_terminal ? getenv("PAGER") : NULL;
 	pager = pager && *pager ? pager : NULL;
 	while (!mdb_is_over(m)) {
 		/* before the prompt is shown: keys that follow it are not the terminal's to use */
