@@ -139,6 +139,17 @@ void aggs_denormalize(struct aggs *a, uint32_t agg_id);
  */
 bool aggs_text(struct aggs *a, uint64_t hash, struct strbuf *out);
 
+/*
+ * The stack that is a value (dif/prog.h, PROG_STACK_USER), as a key; valid until the next snapshot.
+ * Id 0 is an empty stack. One that has left the table is a user stack of the mark RT_USTACK_GONE,
+ * and is counted.
+ */
+struct agg_key aggs_stack(struct aggs *a, uint64_t id);
+/* How many stacks could not be shown since the last call. */
+uint64_t aggs_take_lost_stacks(struct aggs *a);
+/* Whether the table of stacks fills: a snapshot makes room. Cheap to ask. */
+bool aggs_needs_sweep(const struct aggs *a);
+
 /* Returns the element with the state of one CPU; its keys are not filled. */
 struct agg_elem agg_elem_of_cpu(const struct agg_view *v, const struct agg_elem *e, uint32_t cpu);
 /* Printed value of count, sum, min, max, avg, stddev (after normalization). */

@@ -78,8 +78,10 @@ struct texts {
 	uint64_t snap;			   /* number of the present snapshot, and when it began */
 	uint64_t snap_at;
 	uint64_t drops_seen, search_at, search_pause; /* for entries that no key has */
-	uint64_t ndeleted; /* entries of the kernel's tables, until now */
-	uint32_t nmisses;  /* strings that were not known, in this snapshot */
+	uint64_t made_seen;			      /* agg_io.made at the last search */
+	uint64_t nlost, ntold; /* stacks that could not be shown; of them, told */
+	uint64_t ndeleted;     /* entries of the kernel's tables, until now */
+	uint32_t nmisses;      /* strings that were not known, in this snapshot */
 };
 
 struct aggs;

@@ -197,6 +197,28 @@ static uint64_t merge_drops(void *ctx)
 	return n;
 }
 
+static bool merge_roots(void *ctx, agg_root_f *f, void *arg)
+{
+	const struct agg_merge *m = ctx;
+	bool good = true;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->sources[i].io->roots)
+			good = m->sources[i].io->roots(m->sources[i].ctx, f, arg) && good;
+	return good;
+}
+
+static uint64_t merge_made(void *ctx)
+{
+	const struct agg_merge *m = ctx;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->sources[i].io->made)
+			n += m->sources[i].io->made(m->sources[i].ctx);
+	return n;
+}
+
 /* ---- what is alive --------------------------------------------------------------------------- */
 
 static struct err *merge_alive(void *ctx, agg_alive_f *f, void *arg)
@@ -244,6 +266,8 @@ struct agg_merge *agg_merge_create(const struct layout *l, const struct agg_sour
 		m->io.bury = sources[i].io->bury ? merge_bury : m->io.bury;
 		m->io.room = sources[i].io->room ? merge_room : m->io.room;
 		m->io.drops = sources[i].io->drops ? merge_drops : m->io.drops;
+		m->io.roots = sources[i].io->roots ? merge_roots : m->io.roots;
+		m->io.made = sources[i].io->made ? merge_made : m->io.made;
 	}
 	return m;
 }

@@ -129,7 +129,7 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 		       struct agg_key *k)
 {
 	const uint8_t *raw = key + f->off;
-	const struct key_text *st;
+	struct agg_key stack;
 
 	k->datum = f->datum;
 	k->is_signed = f->is_signed;
@@ -149,13 +149,11 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 	case KEY_STRID: k->bytes = strid_text(a, raw); break;
 	case KEY_STRHASH: k->bytes = text_of_string(a, int_at(raw, 8, false)); break;
 	case KEY_STACK:
-		st = text_of_stack(a, int_at(raw, 8, false));
-		key_set_text(k, st ? st->bytes : "", st ? st->size : 0);
-		if (!st)
-			return;
-		k->datum = st->datum;
-		k->name = st->name;
-		k->time = st->time;
+		stack = aggs_stack(a, int_at(raw, 8, false));
+		key_set_text(k, stack.bytes, stack.size);
+		k->datum = stack.datum;
+		k->name = stack.name;
+		k->time = stack.time;
 		return;
 	case KEY_BYTES:
 		key_bytes(a, f, raw, k);

@@ -13,6 +13,12 @@
  * snapshot that began KEEP_NS after the deletion has found no key with it. A key that is found is
  * in use, and its text is kept as long as that key is.
  *
+ * Stacks may also be values of variables (dif/prog.h, PROG_STACK_USER): a sweep keeps those, too,
+ * and reads the variables for it. A stack that is only in a record which nobody has read yet, or in
+ * a clause that runs, is in none of them, and lives on here for KEEP_NS. The hash is that of the
+ * content, so a stack that was deleted after all shows as missing, and never as another one. Where
+ * stacks become values, the table is also searched when a quarter of it is new.
+ *
  * When an aggregation is full, texts are added to the table whose elements find no room. No key
  * ever has them: they are searched for when something was dropped.
  */
@@ -133,6 +139,56 @@ const struct key_text *text_of_stack(struct aggs *a, uint64_t hash)
 	return kt;
 }
 
+/* ---- stacks that are values ------------------------------------------------------------------ */
+
+struct agg_key aggs_stack(struct aggs *a, uint64_t id)
+{
+	static const uint64_t gone[] = {0, RT_USTACK_GONE};
+	const struct key_text *st = id ? text_of_stack(a, id) : NULL;
+
+	if (st)
+		return (struct agg_key){.datum = st->datum,
+					.bytes = st->bytes,
+					.size = st->size,
+					.name = st->name,
+					.time = st->time};
+	if (!id)
+		return (struct agg_key){.datum = DATUM_STACK, .bytes = ""};
+	a->texts.nlost++;
+	return (struct agg_key){.datum = DATUM_USTACK,
+				.bytes = (const char *)gone,
+				.size = sizeof(gone)};
+}
+
+uint64_t aggs_take_lost_stacks(struct aggs *a)
+{
+	uint64_t n = a->texts.nlost - a->texts.ntold;
+
+	a->texts.ntold = a->texts.nlost;
+	return n;
+}
+
+/* So many stacks have become values since the last search that the table may fill. */
+static bool is_filling(const struct aggs *a)
+{
+	const struct texts *t = &a->texts;
+
+	return a->io->made && t->room[AGG_SIDE_STACKS] &&
+	       a->io->made(a->ctx) - t->made_seen >= t->room[AGG_SIDE_STACKS] / 4;
+}
+
+static void root_note(void *arg, uint64_t hash)
+{
+	(void)text_find(arg, AGG_SIDE_STACKS, hash);
+}
+
+/* Makes the stacks that variables have known as used; false: not all of them could be read. */
+static bool roots_note(struct aggs *a)
+{
+	return !a->layout->facts.has_stackid || !a->io->roots ||
+	       a->io->roots(a->ctx, root_note, &a->texts);
+}
+
 /* ---- forgetting ------------------------------------------------------------------------------ */
 
 /*
@@ -190,10 +246,27 @@ static bool is_search_due(struct aggs *a)
 	struct texts *t = &a->texts;
 	uint64_t drops = a->io->drops ? a->io->drops(a->ctx) : 0;
 
-	if (!a->io->texts || drops == t->drops_seen || t->snap_at < t->search_at)
+	if (!a->io->texts)
+		return false;
+	if (is_filling(a)) {
+		t->made_seen = a->io->made(a->ctx);
+		return true;
+	}
+	if (drops == t->drops_seen || t->snap_at < t->search_at)
 		return false;
 	t->drops_seen = drops;
 	return true;
+}
+
+static bool is_side_full(const struct texts *t, enum agg_side side)
+{
+	return hashmap_count(t->known[side]) > MIN(t->sweep_at[side], t->room[side] / 2);
+}
+
+bool aggs_needs_sweep(const struct aggs *a)
+{
+	return a->layout->facts.has_stackid && a->io->forget &&
+	       (is_filling(a) || is_side_full(&a->texts, AGG_SIDE_STACKS));
 }
 
 void texts_bound(struct aggs *a)
@@ -211,8 +284,9 @@ void texts_bound(struct aggs *a)
 
 		if (is_search)
 			a->io->texts(a->ctx, side, unknown_add, &s);
-		if (is_search ||
-		    hashmap_count(t->known[side]) > MIN(t->sweep_at[side], t->room[side] / 2))
+		if (!is_search && !is_side_full(t, side))
+			continue;
+		if (side != AGG_SIDE_STACKS || roots_note(a))
 			ndeleted += side_sweep(a, side);
 	}
 	if (is_search) {

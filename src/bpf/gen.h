@@ -350,6 +350,8 @@ void gen_strid(struct gen *g, uint32_t off, const struct difo *d);
 /* gen_stack.c: stacks */
 /* Appends a stack to the record; off: of its struct rt_str in the machine state */
 void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off);
+/* r0 = the stack that a constant describes, as a value (PROG_STACK_USER); 0: the table is full */
+void gen_stack_value(struct gen *g, uint64_t constant);
 /* r0 = hash of the stack that d describes; the stack stays in a slot of the stack area */
 void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot);
 /* r0 = the variable (DIF_VAR_CALLER ...); destroys r1-r5 */

@@ -58,7 +58,10 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 	case KEY_STRID: gen_strid(g, off, d); break;
 	case KEY_STRHASH: key_strhash(g, off, k, d, action); break;
 	case KEY_STACK:
-		gen_key_stack(g, d, act->arg_kinds[k], stack_slot(al, k));
+		if (act->arg_kinds[k] == DATUM_STACKID)
+			gen_difo(g, d, action);
+		else
+			gen_key_stack(g, d, act->arg_kinds[k], stack_slot(al, k));
 		gen_mach_store(g, 8, off, R0);
 		break;
 	case KEY_INT:
@@ -311,6 +314,8 @@ static void emit_insert(struct gen *g, const struct cold *c)
 
 		if (!is_stack && al->keys[k].repr != KEY_STRHASH)
 			continue;
+		if (is_stack && act->arg_kinds[k] == DATUM_STACKID)
+			continue; /* it was stored when it became a value */
 		if (is_stack)
 			em_imm(e, R2, stack_slot(al, k));
 		else

@@ -205,30 +205,53 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 	gen_mach_store(g, 8, HEAP_OFF, R7);
 }
 
-void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot)
+/* r0 = the hash of a stack, which is written to a slot of the stack area */
+static void slot_fill(struct gen *g, const struct stack_how *how, uint32_t slot)
 {
 	struct emitter *e = &g->e;
 	uint32_t at = g->mach->stack_off + slot * g->mach->stack_stride;
 	uint32_t words = at + (uint32_t)offsetof(struct rt_stack, words);
-	uint32_t frames = layout_frames(g->l, d, datum == DATUM_USTACK);
-	bool is_user = datum == DATUM_USTACK;
 
-	if (is_user) {
+	if (how->is_user) {
 		get_pid(g);
 		gen_mach_store(g, 8, words, R0);
-		get_user_stack(g, frames, layout_strsize(&g->l->opts, d, true),
-			       (struct stack_at){words + 8, false},
-			       difo_stack_is_lang(d) ? RT_USTACK_ONLY_LANG : 0);
+		get_user_stack(g, how->frames, how->strsize, (struct stack_at){words + 8, false},
+			       how->is_lang ? RT_USTACK_ONLY_LANG : 0);
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	} else {
 		em_addr(e, R2, R9, words);
-		get_stack(g, stack_bytes(frames), false);
+		get_stack(g, stack_bytes(how->frames), false);
 	}
 	gen_mach_store(g, 4, at + (uint32_t)offsetof(struct rt_stack, len), R0);
 	em_store_imm(e, 4, R9, (int32_t)(at + offsetof(struct rt_stack, frames)),
-		     (int32_t)(frames | stack_flags(g, is_user)));
+		     (int32_t)(how->frames | stack_flags(g, how->is_user)));
 	em_imm(e, R2, slot);
 	gen_rt(g, "rt_stackhash");
+}
+
+void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot)
+{
+	struct stack_how how = {.is_user = datum == DATUM_USTACK, .is_lang = difo_stack_is_lang(d)};
+
+	how.frames = layout_frames(g->l, d, how.is_user);
+	how.strsize = layout_strsize(&g->l->opts, d, how.is_user);
+	slot_fill(g, &how, slot);
+}
+
+/* The last slot is that of values: no key has its stack there. */
+void gen_stack_value(struct gen *g, uint64_t constant)
+{
+	struct stack_how how = layout_stack_how(&g->l->opts, constant);
+	uint32_t slot = g->mach->stack_nslots - 1, done = em_label(&g->e);
+
+	slot_fill(g, &how, slot);
+	em_imm(&g->e, R2, slot);
+	em_mov(&g->e, R3, R0);
+	gen_rt(g, "rt_stackid");
+	em_jmp_imm(&g->e, BPF_JNE, R0, 0, done);
+	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
+	em_imm(&g->e, R0, 0);
+	em_here(&g->e, done);
 }
 
 /* r0 = bytes of a stack of so many frames, which is written to the words of the last slot */

@@ -184,6 +184,14 @@ static void emit_rwlock(struct gen *g, const struct dif_at *at, const struct sub
 #define RW_WAITING 0x100
 #define RW_READERS (~0x1ff)
 
+static void emit_stackid(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	if (at->reads[0].kind != RA_CONST) /* DIF that the compiler has not made */
+		at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
+	else
+		gen_stack_value(g, at->reads[0].value);
+}
+
 static void emit_illop(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
 	at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
@@ -197,6 +205,7 @@ static const struct subr_gen subrs[] = {
 	[code] = {emit_##how, NULL, value},
 #define SUBR_FOREIGN(id, name, code, ...) [code] = {emit_illop, NULL, 0},
 #include "dif/subrs.def"
+	[DIF_SUBR_STACKID] = {emit_stackid, NULL, 0},
 	/* clang-format on */
 };
 

@@ -27,14 +27,16 @@ _Static_assert(sizeof(struct rt_block) == LAYOUT_BLOCK_HEAD, "the layout counts 
 /*
  * Which arrays have slots: those of numbers with short keys of which elements are removed. Where
  * nothing is removed, elements soon fill any number of slots. A small array has none, so that the
- * number of its elements is what dynvarsize says.
+ * number of its elements is what dynvarsize says. Arrays of stacks have none, because slots have
+ * their keys in a form that a reader of the map would have to undo (mapio.c).
  */
 static bool var_is_slotted(const struct layout *l, const struct var_layout *vl)
 {
 	uint32_t key_size = vl->key_size - (vl->owner ? 8 : 0);
 
-	return vl->is_removed && !var_is_byref(vl) && vl->var->nkeys > 0 && key_size <= 16 &&
-	       l->arr_maps[vl->map].val_size == 8 && vl->max_entries >= SLOTTED_MIN;
+	return vl->is_removed && !var_has_stacks(vl->var) && !var_is_byref(vl) &&
+	       vl->var->nkeys > 0 && key_size <= 16 && l->arr_maps[vl->map].val_size == 8 &&
+	       vl->max_entries >= SLOTTED_MIN;
 }
 
 static void slots_lay_out(struct mach *m, const struct layout *l)
@@ -94,22 +96,45 @@ static uint32_t key_words(const struct layout *l)
 				act->kind == ACT_AGG ? &l->aggs[act->agg->id - 1] : NULL;
 
 			for (uint32_t k = 0; al && k < al->nkeys; k++)
-				if (al->keys[k].repr == KEY_STACK)
+				if (al->keys[k].repr == KEY_STACK &&
+				    act->arg_kinds[k] != DATUM_STACKID)
 					max = MAX(max, key_stack_words(l, act->args[k],
 								       act->arg_kinds[k]));
 		}
 	return max;
 }
 
+/* The most words of a stack that is a value. */
+static uint32_t value_words(const struct layout *l)
+{
+	uint32_t max = 0;
+
+	for (uint32_t c = 0; c < l->nclauses && l->facts.has_stackid; c++) {
+		struct clause_difo in = {0};
+
+		while (clause_each_difo(l->clauses[c].clause, &in)) {
+			uint32_t at = 0;
+			uint64_t how;
+
+			while (difo_each_stackid(in.difo, &at, &how)) {
+				struct stack_how h = layout_stack_how(&l->opts, how);
+
+				max = MAX(max, stack_words(h.frames, h.strsize));
+			}
+		}
+	}
+	return max;
+}
+
 static void stacks_size(struct mach *m, const struct layout *l)
 {
 	const struct layout_facts *f = &l->facts;
-	uint32_t words = key_words(l);
+	uint32_t words = MAX(key_words(l), value_words(l));
 
 	for (uint32_t i = 0; i < l->naggs; i++)
 		m->stack_nslots = MAX(m->stack_nslots, stack_keys(&l->aggs[i]));
 	m->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(words);
-	if (f->has_caller || f->has_depth || f->has_udepth || f->has_lang) {
+	if (f->has_caller || f->has_depth || f->has_udepth || f->has_lang || f->has_stackid) {
 		m->stack_nslots++;
 		words = MAX(words, 2u); /* the second frame is the caller; a frame and its name */
 	}

@@ -453,14 +453,119 @@ static uint32_t map_room(void *ctx, enum agg_side side)
 	return map_info(io->maps->fd[side_maps[side]], &info) ? info.max_entries : 0;
 }
 
+/* The sum of a counter of struct rt_cpu over the CPUs. */
+static uint64_t counter_sum(const struct map_io *io, size_t offset)
+{
+	uint64_t n = 0;
+
+	for (uint32_t cpu = 0; io->maps->control && cpu < io->maps->ncpus; cpu++) {
+		const char *counters = (const char *)&io->maps->control->cpu[cpu];
+
+		n += __atomic_load_n((const uint64_t *)(const void *)(counters + offset),
+				     __ATOMIC_RELAXED);
+	}
+	return n;
+}
+
+/* A stack that found no room to become a value is counted with the dynamic variables. */
 static uint64_t map_drops(void *ctx)
 {
 	const struct map_io *io = ctx;
+	uint64_t n = counter_sum(io, offsetof(struct rt_cpu, agg_drops));
+
+	if (io->layout->facts.has_stackid)
+		n += counter_sum(io, offsetof(struct rt_cpu, dyn_drops));
+	return n;
+}
+
+static uint64_t map_made(void *ctx)
+{
+	return counter_sum(ctx, offsetof(struct rt_cpu, stacks_made));
+}
+
+/* ---- stacks that variables have -------------------------------------------------------------- */
+
+struct root_reading {
+	const struct layout *layout;
+	const struct elem_map *map;
+	agg_root_f *f;
+	void *arg;
+};
+
+static void root_note(const struct root_reading *r, const uint8_t *at)
+{
+	uint64_t hash;
+
+	memcpy(&hash, at, sizeof(hash));
+	if (hash)
+		r->f(r->arg, hash);
+}
+
+/* An element of a map of arrays and of thread-locals. */
+static void elem_roots(void *arg, const uint8_t *key, const uint8_t *value)
+{
+	const struct root_reading *r = arg;
+	const struct var_layout *vl;
 	uint64_t n = 0;
 
-	for (uint32_t cpu = 0; io->maps->control && cpu < io->maps->ncpus; cpu++)
-		n += __atomic_load_n(&io->maps->control->cpu[cpu].agg_drops, __ATOMIC_RELAXED);
-	return n;
+	if (r->map->nmembers > 1) {
+		memcpy(&n, key, sizeof(n));
+		n--;
+	}
+	if (n >= r->map->nmembers)
+		return;
+	vl = &r->layout->vars[r->map->members[n]];
+	if (vl->var->type.flags & DIF_TF_STACK)
+		root_note(r, value);
+	for (uint32_t k = 0; k < vl->var->nkeys; k++)
+		if (vl->var->keys[k].flags & DIF_TF_STACK)
+			root_note(r, key + vl->keys[k].off);
+}
+
+static bool globals_read(const struct map_io *io, const struct root_reading *r)
+{
+	int fd = io->maps->fd[MAP_GVARS];
+	struct bpf_map_info info;
+	uint8_t *values;
+	uint32_t key = 0;
+	bool good;
+
+	if (fd < 0 || !map_info(fd, &info))
+		return false;
+	values = xmalloc(ROUND_UP((size_t)info.value_size, 8u));
+	good = !elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, &key, values, 0);
+	for (uint32_t i = 0; good && i < io->layout->nvars; i++) {
+		const struct var_layout *vl = &io->layout->vars[i];
+
+		if (!vl->is_elem && vl->var->scope == DIF_SCOPE_GLOBAL &&
+		    (vl->var->type.flags & DIF_TF_STACK))
+			root_note(r, values + vl->off);
+	}
+	free(values);
+	return good;
+}
+
+static bool has_stacks(const struct layout *l, const struct elem_map *m)
+{
+	for (uint32_t i = 0; i < m->nmembers; i++)
+		if (var_has_stacks(l->vars[m->members[i]].var))
+			return true;
+	return false;
+}
+
+static bool map_roots(void *ctx, agg_root_f *f, void *arg)
+{
+	const struct map_io *io = ctx;
+	struct root_reading r = {.layout = io->layout, .f = f, .arg = arg};
+	bool good = !io->layout->gvars_size || globals_read(io, &r);
+
+	for (uint32_t i = 0; good && i < io->layout->narr_maps; i++) {
+		r.map = &io->layout->arr_maps[i];
+		if (has_stacks(io->layout, r.map))
+			good = !hash_each_batch(io->maps->arr_fds[i], r.map->key_size,
+						r.map->val_size, elem_roots, &r);
+	}
+	return good;
 }
 
 const struct agg_io map_io_ops = {
@@ -476,4 +581,6 @@ const struct agg_io map_io_ops = {
 	.bury = map_bury,
 	.room = map_room,
 	.drops = map_drops,
+	.roots = map_roots,
+	.made = map_made,
 };

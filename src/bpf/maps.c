@@ -17,6 +17,7 @@
 #define HELPER_STRINGS 65536	   /* most names of frames that helpers give */
 #define ELEMS_READY    (1u << 20)  /* bytes that the elements of an array may take at once */
 #define NAMES_READY    (32u << 20) /* bytes that names may take before the first of them is made */
+#define VALUES_MIN     256u	   /* stacks that are values */
 #define STRINGS_MAX    (1u << 23)  /* most entries for each key field that is a string hash */
 
 #define UFILES_MAX  16384u
@@ -239,7 +240,10 @@ static struct err *unwind_create(struct kmaps *m, const struct kmaps_opts *opts)
 	return e;
 }
 
-/* The stacks of keys take most of the memory of such keys, so aggsize limits them, too. */
+/*
+ * The stacks of keys take most of the memory of such keys, so aggsize limits them, too; those of
+ * variables are limited by dynvarsize.
+ */
 static struct err *stacks_create(struct kmaps *m, const struct layout *l)
 {
 	struct map_spec s = {BPF_MAP_TYPE_HASH,		 "stacks",	     8, m->stack_size,
@@ -249,9 +253,13 @@ static struct err *stacks_create(struct kmaps *m, const struct layout *l)
 	for (uint32_t i = 0; i < l->naggs; i++)
 		n += (uint64_t)keys_stacks(l->aggs[i].keys, l->aggs[i].nkeys) *
 		     l->aggs[i].max_entries;
+	if (n)
+		n = MIN(n, MAX(room, 1u));
+	if (l->facts.has_stackid)
+		n += MAX(l->opts.dynvarsize * m->ncpus / MAX(m->stack_size, 1u), VALUES_MIN);
 	if (n == 0)
 		return NULL;
-	s.max_entries = (uint32_t)MIN(MIN(n, MAX(room, 1u)), STRINGS_MAX);
+	s.max_entries = (uint32_t)MIN(n, STRINGS_MAX);
 	return map_create(&s, &m->fd[MAP_STACKS]);
 }
 

@@ -92,6 +92,7 @@ void needs_of_difo(struct needs *n, const struct layout *l, const struct difo *d
 			n->scratch |= dif_subr_row(id)->fx & FX_SCRATCH;
 			n->token |= id == DIF_SUBR_STRTOK;
 			n->faults |= dif_subr_row(id)->fx & FX_FAULTS;
+			n->ctx |= id == DIF_SUBR_STACKID;
 		}
 		n->scratch |= op == DIF_OP_ALLOCS;
 		n->faults |= (is_load(op) && !difo_is_trusted_load(d, i)) || op_divides(op) ||
@@ -156,13 +157,26 @@ static bool has_helper_stack(const struct layout *l, const struct prog_act *act)
 	return false;
 }
 
+static bool has_helper_value(const struct layout *l, const struct difo *d)
+{
+	uint32_t at = 0;
+	uint64_t how;
+
+	while (difo_each_stackid(d, &at, &how))
+		if (layout_stack_how(&l->opts, how).strsize)
+			return true;
+	return false;
+}
+
 void needs_of_clause(struct needs *n, const struct layout *l, const struct clause_layout *cl)
 {
 	const struct prog_clause *c = cl->clause;
 	struct clause_difo at = {0};
 
-	while (clause_each_difo(c, &at))
+	while (clause_each_difo(c, &at)) {
 		needs_of_difo(n, l, at.difo);
+		n->helpers |= has_helper_value(l, at.difo);
+	}
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		n->faults |= act_can_fault(l, cl, i);
 		n->ctx |= has_stack(&c->acts[i]);

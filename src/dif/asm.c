@@ -62,6 +62,7 @@ static const struct word {
 	{"string", ATTR_KIND, DIF_KIND_STRING},
 	{"byref", ATTR_FLAGS, DIF_TF_BYREF},
 	{"byuref", ATTR_FLAGS, DIF_TF_BYUREF},
+	{"stackid", ATTR_FLAGS, DIF_TF_STACK},
 	{"signed", ATTR_SIGNED, 1},
 	{"kind=", ATTR_KIND, 0},
 	{"ckind=", ATTR_CKIND, 0},

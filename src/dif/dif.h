@@ -109,6 +109,11 @@ enum dif_subr {
 #include "dif/subrs.def"
 #define SUBR_HELPER(id, name, code, ...) DIF_SUBR_##id = (code),
 #include "dif/helper_subrs.def"
+	/*
+	 * A stack as a value: the argument is the constant of prog.h, PROG_STACK. No program can
+	 * call it by name: the compiler makes the call of stack(), ustack() and their like.
+	 */
+	DIF_SUBR_STACKID = 140,
 };
 
 /* Properties of a subroutine: what a call does besides returning a value. */
@@ -160,6 +165,7 @@ void dif_fault_text(uint32_t kind, uint64_t value, struct strbuf *out);
 enum dif_kind { DIF_KIND_CTF = 0, DIF_KIND_STRING = 1 };
 #define DIF_TF_BYREF  0x1
 #define DIF_TF_BYUREF 0x2 /* address in user memory */
+#define DIF_TF_STACK  0x4 /* a stack as a value (prog.h, PROG_STACK) */
 
 struct dif_type {
 	uint8_t kind;	/* enum dif_kind */

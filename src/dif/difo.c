@@ -42,6 +42,7 @@ static const struct dif_subr_row subrs[] = {
 #define SUBR_REMAINS(id, name, code, result, args, addresses, ...) \
 	[code] = ROW_OF(#name, COUNT_ARGS args, NO_OPTION, FX_ATTACH | FX_FAULTS, addresses, false),
 #include "dif/remains_subrs.def"
+	[DIF_SUBR_STACKID] = {"stackid", 1, 1, 0, FX_CALLS, NO_ARGS, false},
 #undef ROW
 #undef ROW_OF
 	/* clang-format on */

@@ -34,6 +34,8 @@ void dif_type_print(const struct dif_type *t, struct strbuf *out)
 			    : "unknown");
 	if (t->flags & DIF_TF_BYREF)
 		strbuf_adds(out, " by ref");
+	if (t->flags & DIF_TF_STACK)
+		strbuf_adds(out, " stackid");
 	if (t->flags & DIF_TF_BYUREF)
 		strbuf_adds(out, " by uref");
 	strbuf_addf(out, " (size %u)", t->size);

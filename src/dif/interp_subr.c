@@ -362,6 +362,7 @@ static const subr_fn functions[] = {
 #include "dif/helper_subrs.def"
 #define SUBR_REMAINS(id, name, code, ...) [code] = subr_##name,
 #include "dif/remains_subrs.def"
+	[DIF_SUBR_STACKID] = subr_none,
 	/* clang-format on */
 };
 

@@ -28,10 +28,11 @@ static const struct {
 };
 
 static const char *const datum_names[] = {
-	[DATUM_INT] = "int",	   [DATUM_STRING] = "string", [DATUM_BYTES] = "bytes",
-	[DATUM_STRUCT] = "struct", [DATUM_STACK] = "stack",   [DATUM_USTACK] = "ustack",
-	[DATUM_SYM] = "sym",	   [DATUM_MOD] = "mod",	      [DATUM_USYM] = "usym",
-	[DATUM_UMOD] = "umod",	   [DATUM_UADDR] = "uaddr",   [DATUM_MEMORY] = "memory",
+	[DATUM_INT] = "int",	     [DATUM_STRING] = "string", [DATUM_BYTES] = "bytes",
+	[DATUM_STRUCT] = "struct",   [DATUM_STACK] = "stack",	[DATUM_USTACK] = "ustack",
+	[DATUM_STACKID] = "stackid", [DATUM_SYM] = "sym",	[DATUM_MOD] = "mod",
+	[DATUM_USYM] = "usym",	     [DATUM_UMOD] = "umod",	[DATUM_UADDR] = "uaddr",
+	[DATUM_MEMORY] = "memory",
 };
 
 /* clang-format off */
@@ -76,6 +77,35 @@ bool clause_each_difo(const struct prog_clause *cl, struct clause_difo *at)
 			at->difo = at->act->args[0];
 			return true;
 		}
+	}
+	return false;
+}
+
+/* The constant in a register at instruction i: the compiler sets it just before it is used. */
+static bool const_find(const struct difo *d, uint32_t i, uint32_t reg, uint64_t *ret)
+{
+	while (i-- > 0) {
+		dif_insn insn = d->code[i];
+
+		if (dif_insn_uses(insn).writes != reg)
+			continue;
+		if (DIF_INSN_OP(insn) != DIF_OP_SETX || DIF_INSN_INDEX(insn) >= d->ints_len)
+			return false;
+		*ret = d->ints[DIF_INSN_INDEX(insn)];
+		return true;
+	}
+	return false;
+}
+
+bool difo_each_stackid(const struct difo *d, uint32_t *at, uint64_t *ret_how)
+{
+	while (++*at < d->code_len) {
+		dif_insn call = d->code[*at], push = d->code[*at - 1];
+
+		if (DIF_INSN_OP(call) == DIF_OP_CALL && DIF_INSN_INDEX(call) == DIF_SUBR_STACKID &&
+		    DIF_INSN_OP(push) == DIF_OP_PUSHTV &&
+		    const_find(d, *at - 1, DIF_INSN_RS(push), ret_how))
+			return true;
 	}
 	return false;
 }

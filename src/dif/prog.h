@@ -34,6 +34,16 @@ struct prog_var {
 	uint32_t nkeys;
 };
 
+/* Whether the values or the keys of the variable are stacks. */
+static inline bool var_has_stacks(const struct prog_var *v)
+{
+	bool has = v->type.flags & DIF_TF_STACK;
+
+	for (uint32_t k = 0; k < v->nkeys; k++)
+		has |= v->keys[k].flags & DIF_TF_STACK;
+	return has;
+}
+
 struct prog_vars {
 	struct prog_var **vars; /* in order of creation; all scopes */
 	uint32_t len;
@@ -54,7 +64,9 @@ enum datum_kind {
 	DATUM_STRUCT, /* struct, union: type.size bytes */
 	DATUM_STACK,  /* stack(): the DIFO is the constant PROG_STACK() */
 	DATUM_USTACK, /* ustack(), jstack(), lstack(): the same */
-	DATUM_SYM,    /* sym(), func() */
+	/* a stack as a value, of either kind: its hash, or 0 for none */
+	DATUM_STACKID,
+	DATUM_SYM, /* sym(), func() */
 	DATUM_MOD,
 	DATUM_USYM, /* usym(), ufunc() */
 	DATUM_UMOD,
@@ -74,8 +86,14 @@ enum datum_kind {
  */
 #define PROG_STACK(frames, strsize) ((uint64_t)(frames) | (uint64_t)(strsize) << 32)
 /* Added to it: of a user stack, only the frames of a language. */
-#define PROG_STACK_ONLY_LANG  (1u << 31)
-#define PROG_STACK_FRAMES(v)  ((uint32_t)(v) & ~PROG_STACK_ONLY_LANG)
+#define PROG_STACK_ONLY_LANG (1u << 31)
+/*
+ * Added to it where a stack is a value: it is one of a process. The constant is then the argument
+ * of DIF_SUBR_STACKID, which stores the stack and returns its hash: the key of the table of stacks
+ * (record/format.h, struct rt_stack). A value of type stackid_t is that hash; 0 is no stack.
+ */
+#define PROG_STACK_USER	      (1u << 30)
+#define PROG_STACK_FRAMES(v)  ((uint32_t)(v) & ~(PROG_STACK_ONLY_LANG | PROG_STACK_USER))
 #define PROG_STACK_STRSIZE(v) ((uint32_t)((v) >> 32))
 
 struct prog_agg {
@@ -224,6 +242,12 @@ static inline const struct prog_fmt *act_fmt(const struct prog_act *act)
 
 /* Whether the action puts data into the record. */
 bool act_is_recording(enum act_kind kind);
+
+/*
+ * Each call of DIF_SUBR_STACKID in the object: *ret_how is its constant. *at is 0 for the first
+ * one, and belongs to the walk.
+ */
+bool difo_each_stackid(const struct difo *d, uint32_t *at, uint64_t *ret_how);
 
 /* ---- clauses --------------------------------------------------------------------------------- */
 

@@ -97,8 +97,9 @@ static struct err *verify_type(const struct dif_type *t)
 
 	if (t->kind > DIF_KIND_STRING)
 		return object_refuse("unknown kind of type %u", t->kind);
-	if (t->flags & ~(DIF_TF_BYREF | DIF_TF_BYUREF) ||
-	    t->flags == (DIF_TF_BYREF | DIF_TF_BYUREF))
+	if (t->flags & (t->flags - 1u) ||
+	    t->flags & ~(DIF_TF_BYREF | DIF_TF_BYUREF | DIF_TF_STACK) ||
+	    (t->flags == DIF_TF_STACK && (t->kind != DIF_KIND_CTF || t->size != 8)))
 		return object_refuse("bad type flags 0x%x", t->flags);
 	if (t->kind == DIF_KIND_STRING && !dif_type_is_byref(t))
 		return object_refuse("a string by value");

@@ -99,6 +99,8 @@ static void var_check(struct takes *t, const struct difo *d, dif_insn insn)
 		takes_refuse(t, "it has a variable that is no number");
 		return;
 	}
+	if (v->type.flags & DIF_TF_STACK)
+		takes_refuse(t, "it has a variable that is a stack");
 	if (!vl)
 		return;
 	if (vl->is_elem && vl->var->kind != DIF_VAR_ARRAY)
@@ -106,7 +108,8 @@ static void var_check(struct takes *t, const struct difo *d, dif_insn insn)
 	if (vl->is_elem && t->l->arr_maps[vl->map].val_size != 8)
 		takes_refuse(t, "an array has values that are no numbers");
 	for (uint32_t k = 0; vl->is_elem && k < vl->var->nkeys; k++)
-		if (vl->keys[k].repr != KEY_INT && vl->keys[k].repr != KEY_STRHASH)
+		if ((vl->keys[k].repr != KEY_INT && vl->keys[k].repr != KEY_STRHASH) ||
+		    (vl->var->keys[k].flags & DIF_TF_STACK))
 			takes_refuse(t, "an array has keys that are no numbers");
 }
 
@@ -338,7 +341,8 @@ static void datum_check(struct takes *t, enum datum_kind datum, const struct dif
 	case DATUM_UADDR: difo_check(t, d); return;
 	case DATUM_STRING: text_check(t, d); return;
 	case DATUM_STACK:
-	case DATUM_USTACK: takes_refuse(t, "stacks are walked in the kernel"); return;
+	case DATUM_USTACK:
+	case DATUM_STACKID: takes_refuse(t, "stacks are walked in the kernel"); return;
 	case DATUM_SYM:
 	case DATUM_MOD:
 	case DATUM_BYTES:

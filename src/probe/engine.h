@@ -153,6 +153,9 @@ typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
 /* Called for an entry of the table of live(). */
 typedef void agg_alive_f(void *arg, const struct rt_live_key *key, const struct rt_live *entry);
 
+/* Called for a stack that a variable has, by its hash; it may be called several times for one. */
+typedef void agg_root_f(void *arg, uint64_t hash);
+
 /* The functions by which aggregations are read and changed while probes fire. */
 struct agg_io {
 	/*
@@ -192,6 +195,13 @@ struct agg_io {
 	void (*bury)(void *ctx, const struct rt_live_key *key, uint64_t time);
 	/* Counts how often an aggregation or a table had no room until now. May be NULL. */
 	uint64_t (*drops)(void *ctx);
+	/*
+	 * Calls f for each stack that a variable has; false: not all could be read. NULL: no
+	 * variable has any.
+	 */
+	bool (*roots)(void *ctx, agg_root_f *f, void *arg);
+	/* Counts the stacks that became values and were new in their table. May be NULL. */
+	uint64_t (*made)(void *ctx);
 };
 
 /* ---- engines --------------------------------------------------------------------------------- */

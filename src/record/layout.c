@@ -91,6 +91,18 @@ uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bo
 	return is_user && opts->has_helpers ? PROG_STACK_STRSIZE(stack_const(d)) : 0;
 }
 
+struct stack_how layout_stack_how(const struct layout_opts *opts, uint64_t how)
+{
+	bool is_user = how & PROG_STACK_USER;
+
+	return (struct stack_how){.is_user = is_user,
+				  .is_lang = how & PROG_STACK_ONLY_LANG,
+				  .frames = MIN(PROG_STACK_FRAMES(how),
+						layout_max_frames(opts, is_user)),
+				  .strsize = is_user && opts->has_helpers ? PROG_STACK_STRSIZE(how)
+									  : 0};
+}
+
 /* Whether the text of a string DIFO is known before it is evaluated, and how. */
 enum known_text { TEXT_UNKNOWN, TEXT_COMM, TEXT_STRID };
 
@@ -154,6 +166,7 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, bool has_pids
 			f->bytes += scratch_bytes(&known, subr, depth);
 			f->has_blocks |= dif_subr_row(subr)->fx & FX_BLOCK;
 			f->has_flags |= subr == DIF_SUBR_STRFLAGS;
+			f->has_stackid |= subr == DIF_SUBR_STACKID;
 			if (names_of_subr(subr) < NNAMES)
 				f->has_names[names_of_subr(subr)] = true;
 		}
@@ -267,6 +280,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 		f.size = act->memory.size;
 		datum = DATUM_BYTES;
 		break;
+	case DATUM_STACKID:
 	case DATUM_SYM:
 	case DATUM_MOD: break;
 	}
@@ -407,7 +421,8 @@ static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 		f.size = 16;
 		break;
 	case DATUM_STACK:
-	case DATUM_USTACK: f.repr = KEY_STACK; break;
+	case DATUM_USTACK:
+	case DATUM_STACKID: f.repr = KEY_STACK; break;
 	case DATUM_SYM:
 	case DATUM_MOD:
 	case DATUM_MEMORY: break; /* cannot be a key */
@@ -544,6 +559,16 @@ static void tls_trim(struct arena *a, struct layout *l)
 	}
 }
 
+/*
+ * The thread's block is in the kernel's storage of the task, which nobody can walk. Thread-locals
+ * that hold stacks are elements of a hash map, so that the sweep of the table of stacks finds them
+ * (agg/text.c).
+ */
+static bool is_thread_stack(const struct prog_var *v)
+{
+	return v->scope == DIF_SCOPE_THREAD && (v->type.flags & DIF_TF_STACK);
+}
+
 static void vars_lay_out(struct arena *a, struct layout *l, const struct prog_vars *vars)
 {
 	l->nvars = vars->len;
@@ -553,7 +578,7 @@ static void vars_lay_out(struct arena *a, struct layout *l, const struct prog_va
 
 		l->vars[i].var = v;
 		l->vars[i].size = v->type.kind == DIF_KIND_STRING ? l->opts.strsize : v->type.size;
-		if (v->kind == DIF_VAR_ARRAY)
+		if (v->kind == DIF_VAR_ARRAY || is_thread_stack(v))
 			array_lay_out(a, &l->opts, &l->vars[i]);
 	}
 	if (l->counts_vtime)
@@ -639,6 +664,7 @@ static void facts_add(struct layout_facts *all, struct layout_facts f)
 	all->has_depth |= f.has_depth;
 	all->has_udepth |= f.has_udepth;
 	all->has_lang |= f.has_lang;
+	all->has_stackid |= f.has_stackid;
 	all->has_flags |= f.has_flags;
 	for (uint32_t k = 0; k < NNAMES; k++)
 		all->has_names[k] |= f.has_names[k];

@@ -210,6 +210,7 @@ struct layout_facts {
 	bool has_caller;		       /* reads caller or ucaller */
 	bool has_depth, has_udepth;	       /* reads stackdepth, ustackdepth */
 	bool has_lang;			       /* reads lfile, lline or lfunc */
+	bool has_stackid;		       /* has a stack as a value */
 	bool speculates, has_token, has_flags; /* calls speculation(), strtok(), strflags() */
 	bool has_names[NNAMES];
 	bool has_blocks; /* calls alloca(), copyin() or memref() */
@@ -263,6 +264,12 @@ uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_use
  * runs.
  */
 uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bool is_user);
+/* A stack that is a value: what the constant of its call says (dif/prog.h, PROG_STACK_USER). */
+struct stack_how {
+	bool is_user, is_lang;
+	uint32_t frames, strsize; /* as layout_frames() and layout_strsize() limit them */
+};
+struct stack_how layout_stack_how(const struct layout_opts *opts, uint64_t how);
 /* The most words of frames and of their names. */
 static inline uint32_t stack_words(uint32_t frames, uint32_t strsize)
 {

@@ -24,6 +24,9 @@ static const char *datum_refusal(enum datum_kind kind)
 {
 	switch ((int)kind) {
 	case DATUM_STACK: return act_refusal(ACT_STACK);
+	case DATUM_STACKID:
+		return "a stack as a value: nothing keeps stacks here; ustack() as a key or an "
+		       "argument of printf() is available";
 	case DATUM_SYM:
 	case DATUM_MOD:
 		return "sym(), func() and mod(): these are names of the kernel; usym(), "

@@ -19,6 +19,7 @@ enum addr_form addr_form_of(enum datum_kind kind)
 	case DATUM_STRUCT:
 	case DATUM_STACK:
 	case DATUM_USTACK:
+	case DATUM_STACKID:
 	case DATUM_UADDR: return ADDR_FULL;
 	}
 	BUG("datum kind %d", (int)kind);
@@ -56,9 +57,11 @@ static const char *const marks[RT_USTACK_MARKS] = {
 };
 
 /* The mark that the word of a user stack is; 0: it is none. */
-static uint64_t mark_of(uint64_t pid, uint64_t word)
+static uint64_t mark_of(const struct datum *d, uint64_t word)
 {
-	return pid && word < RT_USTACK_MARKS && marks[word] ? word : 0;
+	bool is_mark = d->kind == DATUM_USTACK && word < RT_USTACK_MARKS && marks[word];
+
+	return is_mark ? word : 0;
 }
 
 const char *async_text(const char *text)
@@ -193,7 +196,7 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 		n = d->frames ? MIN(n, d->frames) : n;
 	}
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
-		uint64_t mark = mark_of(pid, word_at(pcs, i));
+		uint64_t mark = mark_of(d, word_at(pcs, i));
 		struct position at;
 
 		if (mark) {

@@ -37,6 +37,7 @@ dtrace_actkind_t api_action(enum act_kind kind, enum datum_kind datum)
 	case DATUM_STRUCT:
 	case DATUM_STACK:
 	case DATUM_USTACK:
+	case DATUM_STACKID:
 	case DATUM_MEMORY: return DTRACEACT_SYM;
 	}
 	BUG("datum kind %d", (int)datum);
@@ -156,6 +157,7 @@ dtrace_datum_t api_datum(struct printer *p, struct arena *a, const struct datum 
 	case DATUM_USYM: datum_addr(d, DTRACE_DATUM_USYM, &ret); break;
 	case DATUM_UMOD: datum_addr(d, DTRACE_DATUM_UMOD, &ret); break;
 	case DATUM_UADDR: datum_addr(d, DTRACE_DATUM_UADDR, &ret); break;
+	case DATUM_STACKID: BUG("a stack as a value"); /* act_datum() makes a stack of it */
 	}
 	return ret;
 }

@@ -71,9 +71,13 @@ struct err *act_print(struct printer *p, const struct prog_act *act, const struc
 	struct datum d;
 	struct err *e = act_datum(p, al, 0, &d);
 
-	if (!e)
+	if (e)
+		return e;
+	if (d.kind == DATUM_STACK || d.kind == DATUM_USTACK) /* it was a value */
+		p->render->value(p, &d);
+	else
 		p->render->typed(p, act->shape, &d);
-	return e;
+	return NULL;
 }
 
 struct err *act_printf(struct printer *p, const struct prog_act *act, const struct act_layout *al,

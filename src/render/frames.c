@@ -39,7 +39,8 @@ void key_label(struct printer *p, struct strbuf *o, const struct agg_key *k)
 	case DATUM_BYTES:
 	case DATUM_MEMORY: break;
 	case DATUM_STACK:
-	case DATUM_USTACK: BUG("a stack has no label");
+	case DATUM_USTACK:
+	case DATUM_STACKID: BUG("a stack has no label");
 	}
 	if (d.bytes && datum_is_text(&d))
 		text_escape(o, d.bytes, strnlen(d.bytes, d.size));

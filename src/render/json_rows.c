@@ -77,6 +77,7 @@ static void datum_add(struct printer *p, struct strbuf *o, const struct datum *d
 		json_quote(o, text.data, text.len);
 		strbuf_deinit(&text);
 		return;
+	case DATUM_STACKID: break; /* act_datum() makes a stack of it */
 	}
 	BUG("datum kind %d", (int)d->kind);
 }

@@ -235,6 +235,7 @@ void json_pair(struct printer *p, struct strbuf *o, const struct datum *d)
 	case DATUM_USYM: pair_address(p, o, d, "usym"); return;
 	case DATUM_UMOD: pair_address(p, o, d, "umod"); return;
 	case DATUM_UADDR: pair_address(p, o, d, "uaddr"); return;
+	case DATUM_STACKID: break; /* act_datum() makes a stack of it */
 	}
 	BUG("datum kind %d", (int)d->kind);
 }

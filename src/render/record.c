@@ -197,6 +197,12 @@ struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i
 		return bad_record(p, EDT_DMISMATCH, "missing field");
 	if (!datum_of_field(ret, p->layout, &al->fields[i], p->rec, p->rec_len))
 		return bad_record(p, EDT_DOFFSET, "field beyond the end");
+	if (ret->kind == DATUM_STACKID) {
+		struct agg_key stack = aggs_stack(p->aggs, ret->ival);
+
+		*ret = datum_of_key(&stack);
+		ret->is_merged = false; /* a record has a stack of its own */
+	}
 	return NULL;
 }
 

@@ -149,6 +149,7 @@ static void print_datum(struct printer *p, struct strbuf *o, int str_width, cons
 	case DATUM_USYM:
 	case DATUM_UMOD:
 	case DATUM_UADDR: print_addr(p, o, d); return;
+	case DATUM_STACKID: break; /* act_datum() makes a stack of it */
 	}
 	BUG("datum kind %d", (int)d->kind);
 }

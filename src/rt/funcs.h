@@ -50,6 +50,7 @@ RT_FUNC(rt_byteshash, 2, 1) /* address, size */
 /* stacks: k = slot of the stack area (abi.h) */
 RT_FUNC(rt_stackhash, 1, 0) /* k: 64-bit hash of the stack there */
 RT_FUNC(rt_keystack, 2, 0)  /* k, its stack's hash: adds it to MAP_STACKS; 0 if that is full */
+RT_FUNC(rt_stackid, 2, 0)   /* the same, for a stack that is a value: its hash, or 0 */
 /* number of bytes in the words of the last slot: address of the second frame, 0 if there is none */
 RT_FUNC(rt_caller, 1, 0)
 RT_FUNC(rt_stackdepth, 1, 0) /* bytes in the last slot's words: number of frames */

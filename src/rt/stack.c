@@ -80,27 +80,50 @@ u64 rt_stackhash(struct rt_mach *m, u64 k)
 	return WORK(l.scratch, struct stack_work)->h * PRIME_1;
 }
 
-u64 rt_keystack(struct rt_mach *m, u64 k, u64 hash)
+enum insert { INSERT_FULL, INSERT_KNOWN, INSERT_MADE };
+
+/* Adds the stack in slot k to the table of stacks. */
+INLINE enum insert stack_insert(struct rt_mach *m, u64 k, u64 hash)
 {
 	struct rt_stack *st;
 	u64 key = hash;
 
-	if (!m)
-		return 0;
 	if (bpf_map_lookup_elem(&map_stacks, &key))
-		return 1;
+		return INSERT_KNOWN;
 	st = slot_stack(m, k);
 	if (!st)
-		return 0;
+		return INSERT_FULL;
 	/*
 	 * A process that executes several programs may map different files at one address: the time
 	 * says which of them the stack is in.
 	 */
 	st->time = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&map_stacks, &key, st, BPF_NOEXIST) == 0)
-		return 1;
+		return INSERT_MADE;
 	/* BPF_NOEXIST fails if another CPU has added the stack since the lookup above. */
-	return bpf_map_lookup_elem(&map_stacks, &key) != NULL;
+	return bpf_map_lookup_elem(&map_stacks, &key) ? INSERT_KNOWN : INSERT_FULL;
+}
+
+u64 rt_keystack(struct rt_mach *m, u64 k, u64 hash)
+{
+	return m && stack_insert(m, k, hash) != INSERT_FULL;
+}
+
+/* 0 is no stack. What is made is counted, so that the session knows when to sweep the table. */
+u64 rt_stackid(struct rt_mach *m, u64 k, u64 hash)
+{
+	enum insert done;
+	u32 cpu;
+
+	if (!m || !hash)
+		return 0;
+	done = stack_insert(m, k, hash);
+	if (done == INSERT_FULL)
+		return 0;
+	cpu = m->cpu;
+	if (done == INSERT_MADE && cpu < cfg.ncpus)
+		__sync_fetch_and_add(&val_control.cpu[cpu].stacks_made, 1);
+	return hash;
 }
 
 /* ---- frames of the kernel's tracing code -------------------------------------------------- */

@@ -36,6 +36,23 @@ static void needs_of_stack(const struct clause_difo *at, struct stack_needs *ret
 	ret->uframes = MAX(ret->uframes, difo_stack_frames(at->difo));
 }
 
+/* The stacks that are values: the addresses in them are named, too. */
+static void needs_of_values(const struct difo *d, struct stack_needs *ret)
+{
+	uint32_t at = 0;
+	uint64_t how;
+
+	while (difo_each_stackid(d, &at, &how)) {
+		if (!(how & PROG_STACK_USER)) {
+			ret->frames = MAX(ret->frames, PROG_STACK_FRAMES(how));
+			continue;
+		}
+		ret->has_walks = ret->has_addresses = true;
+		ret->has_names |= PROG_STACK_STRSIZE(how) != 0;
+		ret->uframes = MAX(ret->uframes, PROG_STACK_FRAMES(how));
+	}
+}
+
 void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct stack_needs *ret)
 {
 	struct prog_difo at = {0};
@@ -43,6 +60,7 @@ void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct sta
 	*ret = (struct stack_needs){0};
 	while (prog_each_difo(clauses, n, &at)) {
 		needs_of_stack(&at.in, ret);
+		needs_of_values(at.in.difo, ret);
 		ret->has_walks |= difo_walks(at.in.difo, &ret->has_names);
 		ret->has_addresses |= is_user_address(&at.in);
 	}

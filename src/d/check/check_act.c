@@ -32,6 +32,8 @@ enum datum_kind datum_kind_of(struct check *c, type_id type)
 		return DATUM_STRING;
 	if (type_is_sou(c->types, type))
 		return DATUM_STRUCT;
+	if (type_is_stack(c->types, type))
+		return DATUM_STACKID;
 	return type_is_byref(c->types, type) ? DATUM_BYTES : DATUM_INT;
 }
 
@@ -441,4 +443,40 @@ struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *re
 		return expr_bad(c, e->span);
 	*ret_kind = b.act.arg_kinds[0];
 	return b.exprs[0];
+}
+
+bool subr_is_stack(const struct subr *subr)
+{
+	return subr->class == SUBR_ACTION && (subr->flags & SUBR_KEY) &&
+	       (subr->datum == DATUM_STACK || subr->datum == DATUM_USTACK);
+}
+
+struct expr *check_stack_value(struct check *c, struct expr *e)
+{
+	static const struct subr stackid = {.name = "stackid",
+					    .class = SUBR_FUNC,
+					    .proto = "stackid_t(uint64_t)",
+					    .code = DIF_SUBR_STACKID};
+	enum datum_kind kind;
+	struct expr *how = check_key_call(c, e, &kind);
+
+	if (expr_is_bad(how))
+		return how;
+	if (kind == DATUM_USTACK)
+		how = expr_int(c, how->span, how->ival.val | PROG_STACK_USER, how->type);
+	e->call.subr = &stackid;
+	e->call.args = ARENA_NEW_N(c->arena, struct expr *, 1);
+	e->call.args[0] = how;
+	e->call.nargs = 1;
+	e->type = TYPE_STACK;
+	return e;
+}
+
+void hint_stack(struct check *c, const struct expr *l, const struct expr *r)
+{
+	if (!type_is_stack(c->types, l->type) && !type_is_stack(c->types, r->type))
+		return;
+	diag_hint(c->diags,
+		  "a stack can be assigned, compared with another one by == and !=, used as a key, "
+		  "and printed with %%k");
 }

@@ -234,7 +234,7 @@ static enum datum_kind *check_agg_keys(struct check *c, const char *what, struct
 
 static bool is_stack_kind(enum datum_kind kind)
 {
-	return kind == DATUM_STACK || kind == DATUM_USTACK;
+	return kind == DATUM_STACK || kind == DATUM_USTACK || kind == DATUM_STACKID;
 }
 
 bool key_kinds_match(enum datum_kind a, enum datum_kind b)

@@ -411,6 +411,8 @@ struct expr *check_call(struct check *c, struct expr *e)
 		diag_hint(c->diags, "assign it to an aggregation: @a = %s", call_simplest(c, subr));
 		return expr_bad(c, e->span);
 	}
+	if (subr_is_stack(subr))
+		return check_stack_value(c, e);
 	if (subr->class == SUBR_ACTION)
 		return expr_fail(
 			c, D_CG_EXPR, e->span,

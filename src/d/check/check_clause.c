@@ -277,7 +277,7 @@ static void check_if(struct clause_build *b, struct stmt *s)
 		return;
 	}
 	brz = act_jump(b, ACT_BRZ, cond->span);
-	if (!expr_is_bad(cond) && !type_is_scalar(b->c->types, cond->type))
+	if (!expr_is_bad(cond) && !type_is_condition(b->c->types, cond->type))
 		check_error(b->c, D_OP_SCALAR, cond->span,
 			    "condition of if must be of scalar type, not \"%s\"",
 			    type_text(b->c, cond->type));
@@ -336,7 +336,7 @@ static void check_while(struct clause_build *b, struct stmt *s)
 		check_error(b->c, D_SYNTAX, s->span, "at most %u loops may stand in one another",
 			    LOOPS_NESTED);
 	cond = check_expr_or(b->c, s->e, D_OP_SCALAR);
-	if (!expr_is_bad(cond) && !type_is_scalar(b->c->types, cond->type))
+	if (!expr_is_bad(cond) && !type_is_condition(b->c->types, cond->type))
 		check_error(b->c, D_OP_SCALAR, cond->span,
 			    "condition of while must be of scalar type, not \"%s\"",
 			    type_text(b->c, cond->type));
@@ -435,7 +435,7 @@ static void check_pred(struct check *c, struct clause_trees *t, struct expr *gua
 	c->in_predicate = true;
 	assign_warn(c, t->pred);
 	t->pred = check_expr_or(c, t->pred, D_PRED_SCALAR);
-	if (!expr_is_bad(t->pred) && !type_is_scalar(c->types, t->pred->type))
+	if (!expr_is_bad(t->pred) && !type_is_condition(c->types, t->pred->type))
 		check_error(c, D_PRED_SCALAR, t->pred->span,
 			    "predicate result must be of scalar type, not \"%s\"",
 			    type_text(c, t->pred->type));

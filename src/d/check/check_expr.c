@@ -161,6 +161,10 @@ bool check_convert(struct check *c, struct expr **e, type_id to)
 		return convert_string(c, e, to);
 	if (type_kind(t, to) == TK_PTR)
 		return convert_pointer(c, e, to);
+	if (type_is_stack(t, to) && expr_is_zero(c, *e)) {
+		*e = expr_int(c, (*e)->span, 0, to);
+		return true;
+	}
 	return !type_is_void(t, to) && type_same(t, from, to);
 }
 
@@ -360,7 +364,8 @@ struct dif_type dif_type_of(const struct types *t, type_id id)
 		.kind = type_is_string(t, id) ? DIF_KIND_STRING : DIF_KIND_CTF,
 		.ckind = (uint8_t)type_kind(t, id),
 		.flags = (is_byref ? DIF_TF_BYREF : 0) |
-			 (is_byref && type_is_userland(t, id) ? DIF_TF_BYUREF : 0),
+			 (is_byref && type_is_userland(t, id) ? DIF_TF_BYUREF : 0) |
+			 (type_is_stack(t, id) ? DIF_TF_STACK : 0),
 		.is_signed = type_is_signed(t, id),
 		.size = type_size(t, id),
 	};

@@ -580,6 +580,12 @@ struct ident *check_agg_arg(struct check *c, const char *func, uint32_t argno, s
  * NULL when e is no such call; else the expression to record, a poison node after reporting.
  */
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind);
+/* Whether it is stack(), ustack() or one like these, which an expression may use as a value. */
+bool subr_is_stack(const struct subr *subr);
+/* Checks the call of such a one in an expression: a value of type stackid_t. */
+struct expr *check_stack_value(struct check *c, struct expr *e);
+/* Says in a hint what can be done with stacks, if one of the operands is one. */
+void hint_stack(struct check *c, const struct expr *l, const struct expr *r);
 
 void check_clause(struct check *c, struct decl *d);
 /* Calls compile_env.named for each description of a clause; other declarations have none. */

@@ -8,16 +8,23 @@
 static struct expr *fail_operand(struct check *c, enum dtag tag, const char *op,
 				 const struct expr *operand, const char *what)
 {
-	return expr_fail(c, tag, operand->span,
-			 "operator %s requires an operand of %s type, not \"%s\"", op, what,
-			 type_text(c, operand->type));
+	struct expr *bad = expr_fail(c, tag, operand->span,
+				     "operator %s requires an operand of %s type, not \"%s\"", op,
+				     what, type_text(c, operand->type));
+
+	hint_stack(c, operand, operand);
+	return bad;
 }
 
 struct expr *fail_incompat(struct check *c, struct span at, const char *op, const struct expr *l,
 			   const struct expr *r)
 {
-	return expr_fail(c, D_OP_INCOMPAT, at, "operands have incompatible types: \"%s\" %s \"%s\"",
-			 type_text(c, l->type), op, type_text(c, r->type));
+	struct expr *bad = expr_fail(c, D_OP_INCOMPAT, at,
+				     "operands have incompatible types: \"%s\" %s \"%s\"",
+				     type_text(c, l->type), op, type_text(c, r->type));
+
+	hint_stack(c, l, r);
+	return bad;
 }
 
 /* Floating-point types describe data; D has no arithmetic on them (d-language.md 3.1). */
@@ -118,7 +125,7 @@ static struct expr *check_not(struct check *c, struct expr *e)
 
 	if (expr_is_bad(o))
 		return o;
-	if (!type_is_scalar(c->types, o->type))
+	if (!type_is_condition(c->types, o->type))
 		return fail_operand(c, D_OP_SCALAR, "!", o, "scalar");
 	return unary_value(c, e, TYPE_INT);
 }
@@ -368,14 +375,14 @@ static struct expr *check_logical(struct check *c, struct expr *e)
 	struct expr *const operands[] = {e->binary.l, e->binary.r};
 
 	for (int i = 0; i < 2; i++)
-		if (!type_is_scalar(c->types, operands[i]->type))
+		if (!type_is_condition(c->types, operands[i]->type))
 			return fail_operand(c, D_OP_SCALAR, op_text(e->binary.op), operands[i],
 					    "scalar");
 	return binary_done(c, e, TYPE_INT, false);
 }
 
 /* By which rule two values can be compared or be the operands of ?: */
-enum pairing { PAIR_NONE, PAIR_INTEGERS, PAIR_STRINGS, PAIR_ADDRESSES };
+enum pairing { PAIR_NONE, PAIR_INTEGERS, PAIR_STRINGS, PAIR_ADDRESSES, PAIR_STACKS };
 
 static enum pairing pairing_of(struct check *c, struct expr **l, struct expr **r)
 {
@@ -384,6 +391,10 @@ static enum pairing pairing_of(struct check *c, struct expr **l, struct expr **r
 
 	if (is_integer(c, *l) && is_integer(c, *r))
 		return PAIR_INTEGERS;
+	if (type_is_stack(t, (*l)->type) || type_is_stack(t, (*r)->type))
+		return check_convert(c, l, TYPE_STACK) && check_convert(c, r, TYPE_STACK)
+			       ? PAIR_STACKS
+			       : PAIR_NONE;
 	if ((l_string || r_string) && type_is_strcompat(t, (*l)->type) &&
 	    type_is_strcompat(t, (*r)->type))
 		return PAIR_STRINGS;
@@ -408,6 +419,10 @@ static struct expr *check_compare(struct check *c, struct expr *e)
 	}
 	case PAIR_STRINGS: e->binary.is_strcmp = true; return binary_done(c, e, TYPE_INT, true);
 	case PAIR_ADDRESSES: return binary_done(c, e, TYPE_INT, false);
+	case PAIR_STACKS:
+		if (e->binary.op == OP_EQ || e->binary.op == OP_NE)
+			return binary_done(c, e, TYPE_INT, false);
+		return fail_incompat(c, e->span, op_text(e->binary.op), e->binary.l, e->binary.r);
 	case PAIR_NONE: break;
 	}
 	if (is_float(c, e->binary.l) || is_float(c, e->binary.r))
@@ -546,7 +561,7 @@ static struct expr *check_operand(struct check *c, const char *op, struct expr *
 {
 	const struct subr *subr = e->type == TYPE_NONE ? call_subr(c, e) : NULL;
 
-	if (subr && subr->class != SUBR_FUNC)
+	if (subr && subr->class != SUBR_FUNC && !subr_is_stack(subr))
 		return expr_fail(c, D_OP_ACT, e->span,
 				 "operator %s cannot have %s( ) as an operand", op, subr->name);
 	e = xlate_address(c, check_any(c, e));
@@ -613,7 +628,7 @@ struct expr *check_cond(struct check *c, struct expr *e)
 	e->cond.f = f = check_arm(c, e->cond.f, expr_is_const(c, e->cond.c) && e->cond.c->ival.val);
 	if (expr_is_bad(e->cond.c) || expr_is_bad(t) || expr_is_bad(f))
 		return expr_bad(c, e->span);
-	if (!type_is_scalar(c->types, e->cond.c->type))
+	if (!type_is_condition(c->types, e->cond.c->type))
 		return fail_operand(c, D_OP_SCALAR, "?:", e->cond.c, "scalar");
 	switch (pairing_of(c, &e->cond.t, &e->cond.f)) {
 	case PAIR_INTEGERS:
@@ -627,6 +642,7 @@ struct expr *check_cond(struct check *c, struct expr *e)
 		    type_is_string(c->types, e->cond.f->type))
 			return cond_done(c, e, TYPE_STRING);
 		return cond_done(c, e, address_cond_type(c, e->cond.t, e->cond.f));
+	case PAIR_STACKS: return cond_done(c, e, TYPE_STACK);
 	case PAIR_NONE: break;
 	}
 	if (type_same(c->types, t->type, f->type) && !type_is_void(c->types, t->type))

@@ -73,7 +73,8 @@ static type_id datum_type(type_id type, enum datum_kind kind)
 	case DATUM_MEMORY:
 	case DATUM_STRUCT: return type;
 	case DATUM_STACK:
-	case DATUM_USTACK: return TYPE_STACK;
+	case DATUM_USTACK:
+	case DATUM_STACKID: return TYPE_STACK;
 	case DATUM_SYM:
 	case DATUM_MOD: return TYPE_SYMADDR;
 	case DATUM_USYM:

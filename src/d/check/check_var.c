@@ -475,7 +475,7 @@ bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t 
 	for (uint32_t i = 0; i < nkeys; i++) {
 		const struct subr *subr = keys[i]->type == TYPE_NONE ? call_subr(c, keys[i]) : NULL;
 
-		if (subr && subr->class != SUBR_FUNC) {
+		if (subr && subr->class != SUBR_FUNC && !subr_is_stack(subr)) {
 			keys[i] = expr_fail(c, D_KEY_TYPE, keys[i]->span,
 					    "%s key #%u: %s( ) has no value that could be a key",
 					    what, i + 1, subr->name);

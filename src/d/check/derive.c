@@ -174,7 +174,7 @@ static struct expr *derived_guard(struct check *c, const struct derivation *dv)
 	if (!dv->src->guard)
 		return inner;
 	guard = source_value(c, dv, dv->src->guard);
-	if (!expr_is_bad(guard) && !type_is_scalar(c->types, guard->type))
+	if (!expr_is_bad(guard) && !type_is_condition(c->types, guard->type))
 		guard = expr_fail(c, D_PRED_SCALAR, dv->src->guard->span,
 				  "a guard must be of scalar type, not \"%s\"",
 				  type_text(c, guard->type));

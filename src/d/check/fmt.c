@@ -99,7 +99,7 @@ static bool accept_wide_string(const struct types *t, type_id type, enum datum_k
 
 static bool accept_stack(const struct types *t, type_id type, enum datum_kind kind)
 {
-	return kind == DATUM_STACK || kind == DATUM_USTACK;
+	return kind == DATUM_STACK || kind == DATUM_USTACK || kind == DATUM_STACKID;
 }
 
 #define W_INT	 "char, short, int, long, or long long"

@@ -36,7 +36,7 @@ static void type_id_print(type_id id, struct strbuf *out)
 		[TYPE_BOOL] = "_Bool",
 		[TYPE_STRING] = "string",
 		[TYPE_DYNAMIC] = "dynamic",
-		[TYPE_STACK] = "stack",
+		[TYPE_STACK] = "stackid_t",
 		[TYPE_SYMADDR] = "_symaddr",
 		[TYPE_USYMADDR] = "_usymaddr",
 		[TYPE_INT8] = "int8_t",

@@ -36,7 +36,7 @@ static const struct fixed_type fixed_types[] = {
 	{ TYPE_LDOUBLE,  TK_FLOAT,     "long double",        16, true,  false, TYPE_NONE },
 	{ TYPE_STRING,   TK_STRING,    "string",              0, false, false, TYPE_NONE }, /* size: strsize */
 	{ TYPE_DYNAMIC,  TK_DYNAMIC,   "<DYN>",               0, false, false, TYPE_NONE },
-	{ TYPE_STACK,    TK_STACK,     "stack",               0, false, false, TYPE_NONE },
+	{ TYPE_STACK,    TK_STACK,     "stackid_t",           8, false, false, TYPE_NONE },
 	{ TYPE_SYMADDR,  TK_SYMADDR,   "_symaddr",            8, false, false, TYPE_NONE },
 	{ TYPE_USYMADDR, TK_USYMADDR,  "_usymaddr",          16, false, false, TYPE_NONE }, /* process id, address */
 	/* d-language.md 3.1, LP64 */
@@ -240,9 +240,8 @@ static void fixed_row_add(struct types *t, const struct fixed_type *f)
 	row->align = f->size ? f->size : 1;
 	if (f->kind == TK_PTR)
 		derived_set(t, TK_PTR, f->ref, 0, f->id);
-	else if (f->id != TYPE_ERROR && f->id != TYPE_DYNAMIC && f->id != TYPE_STACK)
-		names_set(t, LAYER_SYSTEM, f->name,
-			  f->id); /* stack() is an action, so D text cannot name the type stack */
+	else if (f->id != TYPE_ERROR && f->id != TYPE_DYNAMIC)
+		names_set(t, LAYER_SYSTEM, f->name, f->id);
 }
 
 struct types *types_create(uint32_t strsize)

@@ -211,6 +211,9 @@ bool type_is_float(const struct types *t, type_id id);
 bool type_is_arith(const struct types *t, type_id id);
 bool type_is_pointer(const struct types *t, type_id id); /* PTR or ARRAY */
 bool type_is_scalar(const struct types *t, type_id id);	 /* integer or PTR */
+bool type_is_stack(const struct types *t, type_id id);	 /* stackid_t */
+/* Whether it is true or false: a scalar, or a stack, which is false if there is none. */
+bool type_is_condition(const struct types *t, type_id id);
 bool type_is_sou(const struct types *t, type_id id);
 bool type_is_string(const struct types *t, type_id id);	   /* TK_STRING */
 bool type_is_strcompat(const struct types *t, type_id id); /* string, char *, char [] */

@@ -81,6 +81,16 @@ bool type_is_scalar(const struct types *t, type_id id)
 	return type_is_integer(t, id) || type_kind(t, id) == TK_PTR;
 }
 
+bool type_is_stack(const struct types *t, type_id id)
+{
+	return type_kind(t, id) == TK_STACK;
+}
+
+bool type_is_condition(const struct types *t, type_id id)
+{
+	return type_is_scalar(t, id) || type_is_stack(t, id);
+}
+
 bool type_is_sou(const struct types *t, type_id id)
 {
 	enum type_kind kind = type_kind(t, id);

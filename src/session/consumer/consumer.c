@@ -327,6 +327,8 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 	arrivals_tend(c->arrivals, now - HORIZON_NS);
 	c->work_at = now_ns();
 	live_follow_cpus(live, now >= c->status_at);
+	if (!e && aggs_needs_sweep(c->aggs))
+		e = consumer_snap(c);
 	if (!e && now >= c->status_at) {
 		c->status_at = now + (uint64_t)live->opts->val[OPT_statusrate];
 		consumer_debug_memory(c);
@@ -390,6 +392,18 @@ static void spent_stacks_report(struct consumer *c)
 	strbuf_deinit(&at);
 }
 
+/* Says how many stacks that variables or records had were not in their table any more. */
+static void lost_stacks_report(const struct consumer *c)
+{
+	uint64_t n = aggs_take_lost_stacks(c->aggs);
+
+	if (n)
+		report_adjusted(c->live->report,
+				"%" PRIu64 " time%s '%s' was shown: that stack had left the table "
+				"of stacks; a larger dynvarsize or aggsize keeps more of them",
+				n, n == 1 ? "" : "s", "[stack not kept]");
+}
+
 /* END fires after the buffers were emptied: its record must not be lost to a full buffer. */
 struct err *consumer_finish(struct consumer *c, FILE *fp)
 {
@@ -413,6 +427,7 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 	late_stacks_report(c);
 	bare_stacks_report(c);
 	spent_stacks_report(c);
+	lost_stacks_report(c);
 	if (!e)
 		e = consumer_report_drops(c);
 	live_tell_inproc_drops(c->live);

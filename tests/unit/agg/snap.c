@@ -73,7 +73,9 @@ static void test_stack_keys(void)
 	is_int(v->elems[0]->keys[0].size, 24, "three frames of five");
 	ok(memcmp(v->elems[0]->keys[0].bytes, (uint64_t[]){0x1000, 0x2000, 0x3000}, 24) == 0,
 	   "the first ones");
-	is_int(v->elems[1]->keys[0].size, 0, "a stack that is not in the map is empty");
+	ok(v->elems[1]->keys[0].datum == DATUM_USTACK && v->elems[1]->keys[0].size == 16 &&
+		   memcmp(v->elems[1]->keys[0].bytes, (uint64_t[]){0, RT_USTACK_GONE}, 16) == 0,
+	   "of a stack that is not in the map, a mark says so");
 	fake_deinit(&f);
 }
 

@@ -814,7 +814,7 @@ static void test_listing(void)
 				   "if r0 != 0 goto\n"
 				   "r1 = *(u32 *)(r9 +44)\n"
 				   "if r1 >= 2 goto\n"
-				   "r1 *= 128\n"
+				   "r1 *= 192\n"
 				   "r2 = map control value+1664\n"
 				   "r2 += r1\n"
 				   "r1 = 1\n"

@@ -155,7 +155,10 @@ static const struct {
 	 "'x': size 1048577 by reference"},
 	{".var \"x\" id=0x500 scalar string size=8\nret %r0", "'x': a string by value"},
 	{".var \"x\" id=0x500 scalar byref byuref size=8\nret %r0", "'x': bad type flags"},
-	{".var \"x\" id=0x500 scalar flags=4 size=8\nret %r0", "'x': bad type flags"},
+	{".var \"x\" id=0x500 scalar flags=8 size=8\nret %r0", "'x': bad type flags"},
+	{".var \"x\" id=0x500 scalar stackid size=8\nret %r0", NULL},
+	{".var \"x\" id=0x500 scalar stackid size=4\nret %r0", "'x': bad type flags"},
+	{".var \"x\" id=0x500 scalar stackid byref size=8\nret %r0", "'x': bad type flags"},
 	{".var \"x\" id=0x500 scalar kind=2 size=8\nret %r0", "'x': unknown kind of type"},
 
 	/* result */

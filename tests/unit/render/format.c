@@ -564,7 +564,7 @@ static void test_stacks(void)
 	is_str(fix_fire(&f),
 	       "\n0x401000\n[language frames cut]\n0x402000\n[helper error]\n0x403000\n"
 	       "[no unwind table yet]\n[no language frames yet]\n\n"
-	       "0x401000\n[cut]\n\n0x7\n0x3\n\n0x1\n",
+	       "0x401000\n[cut]\n\n0x8\n0x3\n\n0x1\n",
 	       "marks, and small addresses that are none");
 	fix_act(&f, ACT_PRINTF, "%k|%-3k");
 	fix_bytes(&f, DATUM_STACK, pcs, sizeof(pcs));
