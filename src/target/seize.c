@@ -157,20 +157,23 @@ static enum seize_result thread_ask(struct seized *s, pid_t tid, bool suspends)
 		s->tid = tid;
 		return s->sys == ESRCH || thread_is_dead(tid) ? SEIZE_DONE : SEIZE_REFUSED;
 	}
+	/* its filters are off from here on: it must not go on with what they would forbid */
+	if (suspends)
+		(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	s->known[tid / 64] |= 1ull << (tid % 64);
 	s->threads[s->n++] = (struct seized_thread){.tid = tid};
 	return SEIZE_DONE;
 }
 
 /*
- * Asks threads to stop, from the i-th on. Attaching to them costs most, and they run meanwhile: so
- * all of them are attached to first.
+ * Asks threads to stop, from the i-th on, unless they were asked one by one, because their filters
+ * are suspended. Else they run while all of them are attached to first.
  */
-static void threads_interrupt(struct seized *s, uint32_t i)
+static void threads_interrupt(struct seized *s, uint32_t i, bool suspends)
 {
 	if (!s->since_ns)
 		s->since_ns = now_ns();
-	for (; i < s->n; i++)
+	for (; i < s->n && !suspends; i++)
 		(void)ptrace(PTRACE_INTERRUPT, s->threads[i].tid, NULL, NULL); /* or it has ended */
 }
 
@@ -232,9 +235,10 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
 			       .known = memory_get(KNOWN_SIZE)};
 	if (!ret->threads || !ret->known)
 		return SEIZE_MANY;
+	ret->since_ns = suspends ? begin : 0;
 	/* those that begin meanwhile are found below, when their makers stand still */
 	r = threads_ask(ret, suspends);
-	threads_interrupt(ret, 0);
+	threads_interrupt(ret, 0, suspends);
 	if (!threads_await(ret, begin) && r == SEIZE_DONE)
 		r = SEIZE_BUSY;
 	for (int i = 0; r == SEIZE_DONE; i++) {
@@ -244,7 +248,7 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
 		r = threads_ask(ret, suspends);
 		if (r == SEIZE_DONE && ret->n == before)
 			break;
-		threads_interrupt(ret, before);
+		threads_interrupt(ret, before, suspends);
 		if (!threads_await(ret, begin) && r == SEIZE_DONE)
 			r = SEIZE_BUSY;
 	}
@@ -270,7 +274,7 @@ enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seize
 	r = thread_ask(ret, tid, suspends);
 	if (r != SEIZE_DONE)
 		return r;
-	threads_interrupt(ret, 0);
+	threads_interrupt(ret, 0, suspends);
 	if (!threads_await(ret, begin)) {
 		ret->tid = tid;
 		return SEIZE_BUSY;
