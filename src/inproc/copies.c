@@ -177,6 +177,23 @@ void inproc_copies_reach(struct inproc *p, struct inproc_file *f)
 	f->copies.len = n;
 }
 
+/* Refuses the sites of a window; true: there are some. */
+static bool window_refuse(const struct inproc_file *f, const struct flow_window *w,
+			  const struct unit *u, const char **lacks)
+{
+	bool has_changed = false;
+
+	for (uint32_t k = 0; k < w->nbodies; k++) {
+		const struct inproc_site *s = &f->sites.data[w->bodies[k].site];
+
+		if (s->unit != u || lacks[s->index])
+			continue;
+		lacks[s->index] = "in code that is mapped once more, too far away";
+		has_changed = true;
+	}
+	return has_changed;
+}
+
 /* Refuses the sites of a file that no jump reaches in one of its copies; true: there are some. */
 bool inproc_copies_refuse(const struct inproc_file *f, const struct unit *u, const char **lacks)
 {
@@ -185,15 +202,9 @@ bool inproc_copies_refuse(const struct inproc_file *f, const struct unit *u, con
 	for (uint32_t i = 0; i < f->copies.len; i++) {
 		const struct inproc_copy *c = &f->copies.data[i];
 
-		for (uint32_t k = 0; k < f->sites.len && !c->is_served; k++) {
-			const struct inproc_site *s = &f->sites.data[k];
-
-			if (s->unit != u || lacks[s->index] || !s->window ||
-			    !inproc_copy_has(c, s->window))
-				continue;
-			lacks[s->index] = "in code that is mapped once more, too far away";
-			has_changed = true;
-		}
+		for (uint32_t k = 0; k < f->plan.windows.len && !c->is_served; k++)
+			if (inproc_copy_has(c, &f->plan.windows.data[k]))
+				has_changed |= window_refuse(f, &f->plan.windows.data[k], u, lacks);
 	}
 	return has_changed;
 }
@@ -251,9 +262,18 @@ static void stubs_make(struct inproc *p, struct inproc_copied *cd, struct inproc
 	}
 }
 
-/* Room that a copy has left behind which is not there any more. */
+/*
+ * Room that a copy has left behind which is not there any more. A child of fork() may have the copy
+ * still, and its jumps, and executes what is in that room.
+ */
 static struct inproc_copied *idle_find(const struct inproc *p, const struct inproc_copied *cd)
 {
+	bool has_idle = false;
+
+	for (uint32_t i = 0; i < p->copied.len; i++)
+		has_idle |= p->copied.data[i]->is_idle;
+	if (!has_idle || patch_has_children(p->patch))
+		return NULL;
 	for (uint32_t i = 0; i < p->copied.len; i++) {
 		struct inproc_copied *other = p->copied.data[i];
 

@@ -38,6 +38,11 @@ void windows_take_out_of_children(struct windows_journal *j, int region_fd)
 	err_destroy(e); /* what stays does nothing */
 }
 
+bool patch_has_children(struct patch *p)
+{
+	return windows_has_children(p->journal, p->region_fd);
+}
+
 static int by_addr(const void *pa, const void *pb)
 {
 	const taddr *a = pa, *b = pb;

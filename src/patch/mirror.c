@@ -139,6 +139,8 @@ static struct err *mirror_call(struct mirroring *t, const char *name, long nr,
 	if (t->remote.is_left || !remote_call(&t->remote, nr, args, &value))
 		value = -(errno ? errno : EIO);
 	t->p->is_left |= t->remote.is_left;
+	if (t->remote.is_left)
+		t->p->journal->has_barrier = false; /* it would use the same frame */
 	if ((uint64_t)value == want)
 		return NULL;
 	return t->remote.is_dispatched
@@ -317,6 +319,12 @@ struct err *patch_mirror(struct patch *p, taddr lo, taddr hi, const atomic_int *
 	if (mirror_is_near(p, p->journal->region, lo, hi))
 		return NULL;
 	for (uint32_t i = 0; !e; i++) {
+		/* it restores itself later from where another call would have its registers */
+		if (i == p->nmirrors && p->is_left)
+			return err_code(err_new("a thread of process %d is still in a call that it "
+						"was to make",
+						(int)p->pid),
+					EDT_NOTSUP);
 		if (i == PATCH_MIRRORS_MAX)
 			return err_code(err_new("process %d has too much code far away",
 						(int)p->pid),

@@ -119,6 +119,8 @@ MUST_CHECK struct err *patch_switch(struct patch *p, bool is_on);
  * same distance in all of its threads.
  */
 bool patch_rseq_offset(const struct patch *p, int64_t *ret);
+/* Whether other processes have mapped the region, as children of fork() that nobody follows do. */
+bool patch_has_children(struct patch *p);
 
 /* ---- mirrors (mirror.c) ---------------------------------------------------------------------- */
 
