@@ -73,7 +73,8 @@ half, end = states[steps // 2], states[-1]
 assert counted >= n * 0.999, "keys are missing" # the last ones may not be printed
 assert all(names) and specs > n / 4
 if measures:
-    assert end[0] < half[0] * 1.2 + 4096, "memory"
+    # Not a part of what it was at the half: on a busy machine the tables are not full by then. They were in the end, with 55 MiB.
+    assert end[0] < 80 << 10, "memory" # 160 bytes for each process would be more
     assert end[1] < 1500, "descriptors"
     assert end[2] < half[2] * 1.2 + 4096, "maps"
 END
