@@ -168,6 +168,27 @@ static int64_t text_find(const struct rows *r, const char *text)
 	return found ? found - r->rows : -1;
 }
 
+/* Adds the rows of old that r, which is sorted by text, does not have. */
+static void rows_add_gone(struct rows *r, const struct rows *old)
+{
+	struct rows gone = {.rows = mem_check(calloc(old->n + 1, sizeof(*gone.rows)))};
+
+	for (size_t i = 0; i < old->n; i++) {
+		const struct row *o = &old->rows[i];
+
+		if ((o->bytes || o->count) && text_find(r, o->text) < 0)
+			gone.rows[gone.n++] = (struct row){.text = mem_check(strdup(o->text)),
+							   .grown = -o->bytes,
+							   .grown_count = -o->count};
+	}
+	if (gone.n) {
+		r->rows = mem_check(realloc(r->rows, (r->n + gone.n) * sizeof(*r->rows)));
+		memcpy(&r->rows[r->n], gone.rows, gone.n * sizeof(*gone.rows));
+		r->n += gone.n;
+	}
+	free(gone.rows);
+}
+
 void rows_compare(struct rows *r, const struct rows *before)
 {
 	struct rows old = {.n = before->n};
@@ -183,6 +204,7 @@ void rows_compare(struct rows *r, const struct rows *before)
 		r->rows[i].grown = r->rows[i].bytes - (k < 0 ? 0 : old.rows[k].bytes);
 		r->rows[i].grown_count = r->rows[i].count - (k < 0 ? 0 : old.rows[k].count);
 	}
+	rows_add_gone(r, &old);
 	free(old.rows);
 }
 

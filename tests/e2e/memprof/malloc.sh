@@ -89,4 +89,34 @@ void _start(void) { for (;;) __builtin_ia32_pause(); }
 END
 timeout 20 "$memprof" malloc -x evaltime=exec ./none >out 2>err; [ $? = 1 ] && grep -q "no file with the functions malloc" err && grep -q "^hint: " err || fail "no malloc"
 "$memprof" -o 1 ./old >out 2>err; [ $? = 2 ] || fail "-o without malloc"
+# with -i, a place whose blocks were all given back has grown by a negative number, once
+cat >swap.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *kept[100];
+__attribute__((noinline)) void one(void)
+{
+	for (int i = 0; i < 100; i++)
+		kept[i] = malloc(1000);
+}
+int main(void)
+{
+	one();
+	sleep(2);
+	for (int i = 0; i < 100; i++)
+		free(kept[i]);
+	sleep(3);
+	return 0;
+}
+END
+cc -O1 -o swap swap.c || fail "cc"
+"$memprof" malloc --json -n 0 -i 1 ./swap >out 2>err || fail "-i"
+/usr/bin/python3 - <<'END' || fail "-i: other numbers"
+import json
+grown = {}
+for r in map(json.loads, open("out")):
+    if any(isinstance(f, str) and f.startswith("swap`one") for f in r["stack"]):
+        grown.setdefault("one", []).append((r["grown"], r["grown_count"]))
+assert sorted(grown["one"]) == [(-100000, -100), (100000, 100)], grown
+END
 exit 0
