@@ -43,7 +43,7 @@ void say_fatal(struct memprof *m, const char *fmt, ...)
 	va_start(ap, fmt);
 	message_print(fmt, ap);
 	va_end(ap);
-	dtrace_close(m->dtp);
+	session_close(m);
 	exit(E_ERROR);
 }
 
@@ -59,7 +59,7 @@ void library_fatal(struct memprof *m, const char *fmt, ...)
 	say("%s: %s", strbuf_text(&what), dtrace_errmsg(m->dtp, dtrace_errno(m->dtp)));
 	if (hint)
 		fprintf(stderr, "hint: %s\n", hint);
-	dtrace_close(m->dtp);
+	session_close(m);
 	exit(E_ERROR);
 }
 
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 		say("cannot write to the standard output: %s", strerror(errno));
 		status = E_ERROR;
 	}
-	dtrace_close(m.dtp);
+	session_close(&m);
 	free(m.command);
 	free(m.options);
 	return status;

@@ -55,9 +55,7 @@ static struct allocator *allocator_get(struct allocators *a, const char *module)
 	for (uint32_t i = 0; i < a->n; i++)
 		if (strcmp(a->list[i].module, module) == 0)
 			return &a->list[i];
-	if (a->n == NMODULES_MAX || module[strspn(module, "abcdefghijklmnopqrstuvwxyz"
-							  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-							  "0123456789._+-")]) {
+	if (a->n == NMODULES_MAX || !module_is_plain(module)) {
 		a->nodd++;
 		return NULL;
 	}
@@ -170,7 +168,7 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 	fputs("memprof: process has no file with the functions malloc() and free(), by their "
 	      "symbols\nhint: memprof without a word shows what grows, whatever the allocator\n",
 	      stderr);
-	dtrace_close(m->dtp);
+	session_close(m);
 	exit(E_ERROR);
 }
 

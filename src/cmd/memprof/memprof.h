@@ -92,8 +92,15 @@ void session_open(struct memprof *m);
 /* Calls func for each function of a description with patterns ("pid$target::malloc:entry"). */
 typedef void function_f(const char *module, const char *function, void *arg);
 void functions_find(struct memprof *m, const char *description, function_f *func, void *arg);
+/*
+ * Whether the name of a file may stand in the text of a program: the process chooses it, and with
+ * other characters it could be more than a name there.
+ */
+bool module_is_plain(const char *module);
 /* Traces until the end, and prints reports; returns the exit status. */
 int session_run(struct memprof *m, const struct tracing *t);
+/* No signal reaches the library from then on; nothing to do if it is closed. */
+void session_close(struct memprof *m);
 
 /* ---- rows.c ---------------------------------------------------------------------------------- */
 
@@ -118,6 +125,7 @@ struct rows {
 
 /* Reads the rows of an aggregation; how texts are made is said by m->is_mixed and m->depth. */
 void rows_read(struct memprof *m, const char *agg, struct rows *ret_rows);
+/* Rows of before that are no more are added, with nothing left. */
 void rows_compare(struct rows *r, const struct rows *before);
 /* Sorts by growth, the greatest first. */
 void rows_sort(struct rows *r);
@@ -138,8 +146,12 @@ void size_text(char *buf, size_t size, int64_t bytes);
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-/* elf.c: variables that a module of a process exports; false: it could not be read */
-typedef void variable_f(const char *name, uint64_t addr, void *arg);
+/*
+ * elf.c: variables that a module of a process exports; false: it could not be read, or is in a file
+ * system that a process or another machine serves, which may never answer. func returns whether it
+ * wants more of them. The names are those of the process's file: any number, of any length.
+ */
+typedef bool variable_f(const char *name, uint64_t addr, void *arg);
 bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg);
 
 int growth_run(struct memprof *m);

@@ -27,6 +27,9 @@ static const struct {
 	{"rb_ec_wb_protected_newobj_of", 1},
 };
 #define NSLOTS (sizeof(slots) / sizeof(slots[0]))
+/* Ruby has some sixty such classes; a file of the process may say anything. */
+#define NAMES_MAX    256
+#define NAME_MAX_LEN 64
 /* With the last one the others have the class first, as Ruby 2.7 to 3.2 have. */
 #define SLOT_EC (NSLOTS - 1)
 
@@ -43,6 +46,8 @@ struct objects {
 	int mem_fd;
 	struct name *names;
 	size_t nnames;
+	size_t nvariables;
+	uint32_t nodd; /* functions of files whose names cannot stand in a program */
 	uint64_t nnew; /* calls of new() that make an object */
 };
 
@@ -50,6 +55,10 @@ static void function_note(const char *module, const char *function, void *arg)
 {
 	struct objects *o = arg;
 
+	if (!o->module && !module_is_plain(module)) {
+		o->nodd++;
+		return;
+	}
 	if (!o->module)
 		o->module = mem_check(strdup(module));
 	if (strcmp(module, o->module) != 0)
@@ -67,24 +76,28 @@ static void name_add(struct objects *o, uint64_t class, const char *text)
 	for (size_t i = 0; i < o->nnames; i++)
 		if (o->names[i].class == class)
 			return;
+	if (o->nnames == NAMES_MAX)
+		return; /* the class is printed as an address */
 	o->names = mem_check(realloc(o->names, (o->nnames + 1) * sizeof(*o->names)));
 	o->names[o->nnames++] = (struct name){class, mem_check(strdup(text))};
 }
 
 /* rb_cString is String. In a process of -c it is not set yet: a probe tells it later. */
-static void variable_note(const char *name, uint64_t addr, void *arg)
+static bool variable_note(const char *name, uint64_t addr, void *arg)
 {
 	struct objects *o = arg;
 	uint64_t class;
 
 	if (strncmp(name, "rb_c", 4) != 0 || name[4] < 'A' || name[4] > 'Z' ||
+	    strnlen(name, NAME_MAX_LEN) == NAME_MAX_LEN ||
 	    name[strspn(name, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")])
-		return;
+		return true;
 	if (o->m->command)
 		strbuf_addf(&o->d, "\t@names[*(uint64_t *)copyin(0x%llx, 8), \"%s\"] = count();\n",
 			    (unsigned long long)addr, name + 4);
 	else if (pread(o->mem_fd, &class, sizeof(class), (off_t)addr) == sizeof(class) && class)
 		name_add(o, class, name + 4);
+	return ++o->nvariables < NAMES_MAX;
 }
 
 static const char *class_name(uint64_t class, void *arg)
@@ -204,6 +217,8 @@ int objects_run(struct memprof *m)
 	for (size_t i = 0; i < NSLOTS; i++)
 		strbuf_addf(&what, ",pid$target::%s:entry", slots[i].name);
 	functions_find(m, what.data, function_note, &o);
+	if (o.nodd)
+		say("%u functions of libraries with odd names are not followed", o.nodd);
 	if (!o.has[SLOT_EC]) {
 		say("process %d has no Ruby 2.7 to 3.2 whose objects can be followed: there is no "
 		    "function rb_ec_wb_protected_newobj_of()",
@@ -211,8 +226,7 @@ int objects_run(struct memprof *m)
 		fputs("hint: other languages are not there yet; memprof without a word shows what "
 		      "grows\n",
 		      stderr);
-		dtrace_close(m->dtp);
-		m->dtp = NULL;
+		session_close(m);
 		free(o.module);
 		strbuf_deinit(&what);
 		return E_ERROR;

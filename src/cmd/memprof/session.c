@@ -71,7 +71,8 @@ static void print_hold(int how)
 
 static void timer_start(void)
 {
-	struct sigaction tick = {.sa_handler = tick_note};
+	/* what waits returns all the same (signal(7)); a write of a report goes on */
+	struct sigaction tick = {.sa_handler = tick_note, .sa_flags = SA_RESTART};
 	struct itimerval timer = {.it_interval.tv_usec = TICK_US, .it_value.tv_usec = TICK_US};
 
 	(void)sigaction(SIGALRM, &tick, NULL);
@@ -180,9 +181,23 @@ static pid_t target_pid(struct memprof *m)
 	return f.pid;
 }
 
+bool module_is_plain(const char *module)
+{
+	return *module && !module[strspn(module, "abcdefghijklmnopqrstuvwxyz"
+						 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+						 "0123456789._+-")];
+}
+
+void session_close(struct memprof *m)
+{
+	interrupted = NULL;
+	dtrace_close(m->dtp);
+	m->dtp = NULL;
+}
+
 void session_open(struct memprof *m)
 {
-	struct sigaction print = {.sa_handler = print_note};
+	struct sigaction print = {.sa_handler = print_note, .sa_flags = SA_RESTART};
 	int error;
 
 	(void)sigaction(SIGUSR1, &print, NULL); /* one that comes early must not end the command */
@@ -234,6 +249,8 @@ struct run {
 	double started, reported;
 	uint64_t hits; /* of the last second */
 	double hits_at;
+	bool is_over; /* the process was too fast */
+	bool is_done;
 };
 
 static int name_read(const dtrace_aggdata_t *row, void *arg)
@@ -334,35 +351,37 @@ static void reports_print(struct run *r)
 		report_make(r);
 }
 
-static bool events_consume(struct run *r)
+static void events_consume(struct run *r)
 {
 	struct memprof *m = r->m;
-	bool is_over = false;
+	bool ends;
 
 	if (!is_ending && !print_due)
 		dtrace_sleep(m->dtp);
 	if (m->duration_s > 0 && clock_s() >= r->started + m->duration_s)
 		is_ending = 1;
 	if (!is_ending && is_too_fast(r))
-		is_ending = is_over = true;
-	if (is_ending && dtrace_stop(m->dtp) != 0)
+		is_ending = r->is_over = true;
+	/* A signal may come behind this: the next time it is stopped, and END fires. */
+	ends = is_ending;
+	if (ends && dtrace_stop(m->dtp) != 0)
 		library_fatal(m, "cannot stop tracing");
 	switch (dtrace_work(m->dtp, stdout, NULL, NULL, NULL)) {
-	case DTRACE_WORKSTATUS_DONE: is_ending = 1; break;
+	case DTRACE_WORKSTATUS_DONE: ends = true; break;
 	case DTRACE_WORKSTATUS_OKAY: break;
 	case DTRACE_WORKSTATUS_ERROR: library_fatal(m, "cannot continue tracing");
 	}
-	if (!is_ending && m->interval_s > 0 && clock_s() >= r->reported + m->interval_s)
+	r->is_done = ends;
+	if (ends)
+		return;
+	if (m->interval_s > 0 && clock_s() >= r->reported + m->interval_s)
 		print_due = 1;
-	if (!is_ending)
-		reports_print(r);
-	return is_over;
+	reports_print(r);
 }
 
 int session_run(struct memprof *m, const struct tracing *t)
 {
 	struct run r = {.m = m, .t = t};
-	bool is_over = false;
 	dtrace_prog_t *prog;
 
 	if (m->shows_d) {
@@ -385,13 +404,13 @@ int session_run(struct memprof *m, const struct tracing *t)
 	print_hold(SIG_UNBLOCK);
 	timer_start();
 	r.started = r.reported = r.hits_at = clock_s();
-	while (!is_ending)
-		is_over |= events_consume(&r);
+	while (!r.is_done)
+		events_consume(&r);
 	if (m->flame)
 		picture_print(m);
 	else
 		report_make(&r);
 	rows_deinit(&r.before);
 	interrupted = NULL;
-	return is_over ? E_ERROR : E_SUCCESS;
+	return r.is_over ? E_ERROR : E_SUCCESS;
 }
