@@ -286,7 +286,7 @@ def test_e2e(name, script, opts):
     return Result(name, "pass", "".join(f"  left out: {s}\n" for s in skips), count=(1, 0, len(skips)))
 
 
-ROOMS = [["base"], ["arch"], ["dif"], ["record"], ["rt"], ["kernel"], ["files"], ["image"], ["flow"], ["target"], ["sym"], ["keeper"], ["patch"], ["usdt"], ["unwind"], ["d"],
+ROOMS = [["base"], ["arch"], ["dif"], ["record"], ["rt"], ["kernel"], ["privilege"], ["files"], ["image"], ["flow"], ["target"], ["sym"], ["keeper"], ["patch"], ["usdt"], ["unwind"], ["d"],
          ["helper"], ["probe"], ["native"], ["inproc"], ["bpf"], ["watch"], ["stacks"], ["provider"], ["agg"], ["consume"], ["picture"], ["render"], ["library"], ["session"], ["mdb"], ["remains"], ["crash"], ["cmd"]]
 
 

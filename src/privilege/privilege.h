@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Levels of privilege: what a session may ask of the system, as on illumos (ppriv(5)).
+ *
+ *     user          events of one's own processes: system calls, timers, the scheduler, faults,
+ *                   signals, input and output, their processes
+ *     proc          their code: pid, USDT, locks, the probes and stacks of languages
+ *     kernel        every provider and all memory of the kernel
+ *     proc_owner    with any of the others: processes of other users as well
+ *
+ * A session has one struct privileges from its beginning to its end. Whoever places a probe,
+ * compiles a clause or opens a process asks it here; nobody compares user ids anywhere else.
+ *
+ * Units    user ids as the initial user namespace has them.
+ * Errors   a word that is no level is refused by level_parse().
+ * Threads  constant after the session is open.
+ */
+#pragma once
+
+#include "base/base.h"
+
+enum privilege_level {
+	LEVEL_USER = 1 << 0,
+	LEVEL_PROC = 1 << 1,
+	LEVEL_KERNEL = 1 << 2,
+	LEVEL_PROC_OWNER = 1 << 3,
+	LEVELS_ALL = LEVEL_USER | LEVEL_PROC | LEVEL_KERNEL | LEVEL_PROC_OWNER,
+};
+
+struct privileges {
+	uint32_t levels; /* LEVEL_...; LEVELS_ALL: nothing is checked */
+	uint32_t uid;	 /* whose processes; only read where LEVEL_PROC_OWNER is missing */
+};
+
+/* The session of root: it may do all that the kernel lets it do. */
+#define PRIVILEGES_ALL ((struct privileges){.levels = LEVELS_ALL})
+
+/* Room for the words of all levels, with commas between them. */
+#define LEVELS_TEXT_MAX 64
+
+/*
+ * The level of a word of `len` bytes: "dtrace_user", "dtrace_proc", "dtrace_kernel", or
+ * "proc_owner". Returns 0 for any other word.
+ */
+uint32_t level_parse(const char *word, size_t len);
+/* The words of the levels, "dtrace_user, dtrace_proc"; "none" if there are none. Returns buf. */
+const char *levels_text(uint32_t levels, char buf[LEVELS_TEXT_MAX]);
+/* The word of one level. */
+const char *level_word(enum privilege_level level);
+
+/* Whether all the levels are there. */
+static inline bool privileges_have(const struct privileges *p, uint32_t levels)
+{
+	return (p->levels & levels) == levels;
+}
+
+/* Whether the session may ask about processes of this user. */
+static inline bool privileges_own(const struct privileges *p, uint32_t uid)
+{
+	return (p->levels & LEVEL_PROC_OWNER) || p->uid == uid;
+}
