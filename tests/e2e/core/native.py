@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A C program that says what malloc has given it: the same in programs over a copy of it and over its core file. Then what is refused."""
-import json, os, re, resource, signal, struct, subprocess, sys
+import json, os, re, signal, struct, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 BUILD, TMP = os.environ["BUILD"], os.environ["TMP"]
 DTRACE, MDB = BUILD + "/src/cmd/dtrace/dtrace", BUILD + "/src/cmd/mdb/mdb"
@@ -152,7 +156,7 @@ def main():
     if subprocess.run(["cc", "-O0", "-g", "-w", "-pthread", "-o", "t", "t.c"]).returncode:
         print("there is no compiler")
         sys.exit(67)
-    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    unlimited()
     p = subprocess.Popen(["./t"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     given = {int(a, 16): int(n) for a, n in (w.split(":") for w in p.stdout.readline().split())}
     pid = str(p.pid)
@@ -165,9 +169,10 @@ def main():
         check(all(r in got and got[r] == perms[1:] for r, perms in maps.items()), "a process: mappings", (maps, got))
         state = open(f"/proc/{pid}/stat").read().split()[2]
         check(state == "S" and "TracerPid:\t0" in open(f"/proc/{pid}/status").read(), "the process goes on", state)
-        p.stdin.write("x\n")
-        p.stdin.flush()
-        p.wait()
+        with kernel_cores():
+            p.stdin.write("x\n")
+            p.stdin.flush()
+            p.wait()
     finally:
         p.kill()
     core = next((f for f in os.listdir(".") if f.startswith("core")), None)

@@ -2,9 +2,10 @@
 """What tests of reports share: programs that crash when they are told to, and entries of a store as the capturer writes them."""
 import json, os, shutil, subprocess, sys, time
 
-sys.path.insert(0, os.environ["SRC"] + "/tests/e2e/mdb")
+sys.path[:0] = [os.environ["SRC"] + "/tests/e2e/mdb", os.environ["SRC"] + "/tests/e2e"]
 sys.dont_write_bytecode = True
 from cores import notes_first
+from core_files import kernel_cores, pattern_read
 
 ANALYSE, TMP, SRC = os.environ["BUILD"] + "/src/cmd/crash/fathom-crash", os.environ["TMP"], os.environ["SRC"]
 MDB = os.environ["BUILD"] + "/src/cmd/mdb/mdb"
@@ -44,7 +45,7 @@ class Died:
         os.mkdir(self.dir)
         err = open(self.dir + "/log", "wb+")
         self.core = self.dir + "/core"
-        by_kernel = open("/proc/sys/kernel/core_pattern").read() == "core\n"
+        by_kernel = pattern_read() == "core"
         if not by_kernel and not shutil.which("gdb"):
             skip("gdb is not installed, and the kernel writes no core into the folder of a process")
         read, write = os.pipe()
@@ -71,7 +72,9 @@ class Died:
                 break
             time.sleep(0.01)
         if by_kernel:
-            os.close(tell)
+            with kernel_cores():
+                os.close(tell)
+                p.wait()
         else:  # gdb goes on with the process once it has attached to it
             fifo = self.dir + "/attached"
             os.mkfifo(fifo)

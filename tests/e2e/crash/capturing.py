@@ -2,10 +2,12 @@
 """For tests of crash capture: the machine's core_pattern for a while, captures, and core files compared byte for byte."""
 import atexit, fcntl, os, shutil, signal, struct, subprocess, sys, time
 
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+from core_files import LOCK, PATTERN
+
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell starts its background jobs without it, and programs here are to die of it
 
 BUILD, SRC, TMP = os.environ["BUILD"], os.environ["SRC"], os.environ["TMP"]
-PATTERN, LOCK = "/proc/sys/kernel/core_pattern", "/run/fathom-test-core-pattern.lock"
 PROGRAM = os.path.join(BUILD, "src/cmd/capture/fathom-crash-capture")
 SKIP = 67
 LONGEST = 240  # so many seconds a test can have the pattern

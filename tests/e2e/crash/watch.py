@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """fathom-crash watch, beside the core file that the kernel writes of the same crash."""
-import json, os, re, resource, shutil, signal, subprocess, sys, time
+import json, os, re, shutil, signal, subprocess, sys, time
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, pattern_read, unlimited
 
 CRASH, TMP = os.environ["BUILD"] + "/src/cmd/crash/fathom-crash", os.environ["TMP"]
 STORE = f"{TMP}/store"
@@ -65,7 +69,7 @@ def start(what):
     folder = f"{TMP}/{what}"
     os.mkdir(folder)
     program = subprocess.Popen([PYTHON, "-c", PROGRAM, what], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+                               preexec_fn=unlimited)
     check(program.stdout.readline() == "ready usr1 quit\n", "the program has begun")
     return program, folder
 
@@ -82,7 +86,8 @@ def watch(program, *options):
         time.sleep(0.005)
     for number in (signal.SIGUSR1, signal.SIGQUIT):  # these are handled, and pass
         program.send_signal(number)
-    out = program.communicate("go\n")[0]
+    with kernel_cores():
+        out = program.communicate("go\n")[0]
     said, err = watcher.communicate(timeout=300)
     check(watcher.returncode == 0 and not err, "watch", said + err)
     return [json.loads(line)["rows"][0] for line in said.splitlines()], out
@@ -97,8 +102,7 @@ def traced(pid, tracer):
 
 
 os.mkdir(STORE, 0o700)
-with open("/proc/sys/kernel/core_pattern") as f:
-    has_kernel_core = f.read() == "core\n"
+has_kernel_core = pattern_read() == "core"
 
 # a bad address in the first thread: the kernel's core of the same crash is the other witness
 program, folder = start("read")

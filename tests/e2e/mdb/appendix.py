@@ -3,7 +3,8 @@
 import json, os, re, shutil, struct, subprocess, sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-import busy_programs
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+from core_files import kernel_cores, kernel_writes_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 NODE = os.environ.get("NODE", "/usr/bin/node")
@@ -64,11 +65,12 @@ def lines_check(text, pattern, what):
 
 
 os.chdir(TMP)
-if not os.access(NODE, os.X_OK) or not busy_programs.kernel_writes_cores():
+if not os.access(NODE, os.X_OK) or not kernel_writes_cores():
     print(f"there is no {NODE}, or the kernel writes no core files here")
     sys.exit(67)
 open("stream.js", "w").write(SOURCE)
-subprocess.run([NODE, "stream.js"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, preexec_fn=busy_programs.unlimited)
+with kernel_cores():
+    subprocess.run([NODE, "stream.js"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, preexec_fn=unlimited)
 core = next(f for f in os.listdir(".") if f.startswith("core"))
 DATA = open(core, "rb").read()
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Busy programs in several languages, whose objects are known, and core files of them."""
-import os, resource, signal, subprocess, time
+import os, signal, subprocess, sys, time
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+from core_files import kernel_cores, unlimited
 
 COUNT = 400  # objects of class Worker that each of them keeps
 NODE = r"""
@@ -80,14 +83,6 @@ def installed():
     return [name for name, (exe, _, _) in PROGRAMS.items() if os.access(exe, os.X_OK)]
 
 
-def kernel_writes_cores():
-    return open("/proc/sys/kernel/core_pattern").read()[0] not in "|/"
-
-
-def unlimited():
-    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-
-
 def core_make(name, folder, delay=0.0):
     """Kills the program `delay` seconds after it is busy; returns the core file."""
     exe, ending, text = PROGRAMS[name]
@@ -103,8 +98,9 @@ def core_make(name, folder, delay=0.0):
         if program.stdout.readline() != "ready\n":
             raise RuntimeError(f"{exe} does not become busy")
         time.sleep(delay)  # the moment is random; nothing waits for it
-        program.send_signal(signal.SIGABRT)
-        program.wait(60)
+        with kernel_cores():
+            program.send_signal(signal.SIGABRT)
+            program.wait(60)
     finally:
         if program.poll() is None:
             program.kill()

@@ -4,6 +4,7 @@ import os, random, re, sys, time
 
 sys.path.insert(0, os.path.dirname(__file__))
 import busy_programs
+from core_files import kernel_writes_cores
 
 MDB, TMP, PATIENCE = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"], int(os.environ.get("PATIENCE", "1"))
 CORES = int(os.environ.get("CORES", "70"))
@@ -27,7 +28,7 @@ def values_count(text):
 
 
 os.chdir(TMP)
-if not busy_programs.kernel_writes_cores():
+if not kernel_writes_cores():
     print("the kernel writes no core files here")
     sys.exit(67)
 names = busy_programs.installed()

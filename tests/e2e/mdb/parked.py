@@ -3,7 +3,11 @@
 Programs make fibers, coroutines, generators and virtual threads, and write down the stack that their language tells of each of them. The same
 must be shown of the process while it lives, and of its core file. An argument: the languages that are tried.
 """
-import json, os, re, resource, shutil, subprocess, sys
+import json, os, re, shutil, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, pattern_read, unlimited
 
 DTRACE, MDB, TMP = os.environ["BUILD"] + "/src/cmd/dtrace/dtrace", os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 RUBY = r'''
@@ -270,8 +274,9 @@ def core_make(p, folder, by_kernel):
     if not by_kernel:
         subprocess.run(["gcore", "-o", "made", str(p.pid)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
         return f"{folder}/made.{p.pid}"
-    os.kill(p.pid, 6)
-    p.wait()
+    with kernel_cores():
+        os.kill(p.pid, 6)
+        p.wait()
     return f"{folder}/core"
 
 
@@ -306,12 +311,12 @@ def trial(name):
                 check(len(few["parked"]) == 2 and few["parked-more"] >= len(known) - 2, "no more than were asked for", few)
             if name == "lua" and shutil.which("gcore"):
                 core_check(core_make(p, folder, False), shown)
-            core_check(core_make(p, folder, open("/proc/sys/kernel/core_pattern").read().strip() == "core"), shown)
+            core_check(core_make(p, folder, pattern_read() == "core"), shown)
         finally:
             p.kill()
 
 
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 for each in sys.argv[1:] or [n for n in LANGUAGES if n != "java"]:
     if shutil.which(LANGUAGES[each][3][0]):
         trial(each)

@@ -3,7 +3,11 @@
 A Python program makes tasks that wait for each other, writes down what asyncio says of them, and aborts: its core file in mdb must say the
 same, with each CPython that is installed. Then the same of a process that lives.
 """
-import glob, json, os, re, resource, subprocess, sys
+import glob, json, os, re, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
@@ -126,7 +130,7 @@ def tasks_check(target, known):
 
 
 open(f"{TMP}/tasks.py", "w").write(PROGRAM)
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 pythons = [p for p in ("/usr/bin/python3.%d" % i for i in range(8, 14)) if os.access(p, os.X_OK)]
 pythons += sorted(p for p in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.*")) if re.search(r"python3\.(8|9|1[0-3])$", p))
 if not pythons:
@@ -137,7 +141,8 @@ if os.environ.get("SANITIZED"):  # mdb is ten times as slow then
 for python in pythons:
     version = python
     os.makedirs(f"{TMP}/core", exist_ok=True)
-    subprocess.run([python, f"{TMP}/tasks.py", f"{TMP}/known", "core"], cwd=f"{TMP}/core", timeout=60)
+    with kernel_cores():
+        subprocess.run([python, f"{TMP}/tasks.py", f"{TMP}/known", "core"], cwd=f"{TMP}/core", timeout=60)
     core = next(iter(glob.glob(f"{TMP}/core/core*")), None)
     check(core, "it leaves a core file")
     if core:

@@ -3,7 +3,11 @@
 An Erlang program sends terms of all kinds to a process that does not take them, writes down what io:format("~p") and process_info() say, and
 aborts: its core file in mdb must say the same. Then the same of one that lives, of a copy of it, and of core files that are damaged.
 """
-import glob, json, os, random, re, resource, shutil, subprocess, sys
+import glob, json, os, random, re, shutil, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
@@ -192,9 +196,9 @@ if release not in ("25", "27"):
     sys.exit(67)
 open("graph.erl", "w").write("%% coding: utf-8\n" + PROGRAM)
 subprocess.run(["erlc", "graph.erl"], check=True)
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-p = program_run("core")
-p.communicate(timeout=120)
+unlimited()
+with kernel_cores():
+    program_run("core").communicate(timeout=120)
 core = next(iter(glob.glob(f"{TMP}/core*")), None)
 check(core, "it leaves a core file")
 if core:

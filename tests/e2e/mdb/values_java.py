@@ -3,7 +3,11 @@
 A Java program builds a known graph of objects and writes down what it is: its core file, and the living program, in mdb, with each JDK that is installed (or those of JAVA), and each collector of the newest.
 The census is compared with the histogram that the JDK's own tool, jhsdb, takes of the same core file, and core files that are damaged must do no harm.
 """
-import glob, json, os, random, re, resource, signal, struct, subprocess, sys
+import glob, json, os, random, re, signal, struct, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
@@ -296,8 +300,9 @@ class Program:
         self.known = json.load(open(f"{TMP}/known"))
 
     def core(self):
-        self.p.send_signal(signal.SIGABRT)
-        self.p.wait()
+        with kernel_cores():
+            self.p.send_signal(signal.SIGABRT)
+            self.p.wait()
         return next(iter(glob.glob(f"{self.dir}/core*")), None)
 
     def end(self):
@@ -315,7 +320,7 @@ def options_of(java):
     return [o for o in all_options if all(re.sub(r"-XX:[+-]", "", x) in known for x in o)]
 
 
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 installed = sorted({os.path.realpath(p[:-len("/bin/java")]) for p in glob.glob("/usr/lib/jvm/*/bin/java")}, key=lambda h: int(re.search(r"\d+", os.path.basename(h))[0]))
 homes = os.environ["JAVA"].split() if "JAVA" in os.environ else installed
 compilers = [h for h in installed + homes if os.access(f"{h}/bin/javac", os.X_OK)]

@@ -3,7 +3,11 @@
 A Lua program builds a known graph of values, writes down how they are written and where they are, and waits. mdb has to show the same of the process, of a
 core file that gcore writes of it, and of the one that the kernel writes when it is killed; and must survive files that are damaged. $LUA is another Lua.
 """
-import glob, json, os, random, re, resource, shutil, subprocess, sys
+import glob, json, os, random, re, shutil, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
@@ -218,8 +222,9 @@ def version_check(lua, folder, with_damage):
             check(run([f"{folder}/copy.{p.pid}"], everything) == wanted, "a core file of gcore has the same")
             if with_damage:
                 damage_check(f"{folder}/copy.{p.pid}", known)
-        os.kill(p.pid, 6)
-        p.wait(60)
+        with kernel_cores():
+            os.kill(p.pid, 6)
+            p.wait(60)
         core = next(iter(glob.glob(f"{folder}/core*")), None)
         check(core, "it leaves a core file")
         if core:
@@ -230,7 +235,7 @@ def version_check(lua, folder, with_damage):
         p.wait()
 
 
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 luas = [lua for lua in os.environ.get("LUA", "/usr/bin/lua5.4 /usr/bin/lua5.1 /usr/bin/luajit").split() if os.access(lua, os.X_OK)]
 if not luas:
     print("neither lua5.4, lua5.1 nor luajit is installed")

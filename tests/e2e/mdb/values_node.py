@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A Node.js program whose objects are known: its values, stack, objects and references in mdb, of a core file and of a process that is held."""
-import json, os, re, resource, subprocess, sys
+import json, os, re, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, kernel_writes_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 NODE = os.environ.get("NODE", "/usr/bin/node")
@@ -139,13 +143,10 @@ def look(target, said, where):
     check(r.returncode == 1 and r.stderr.count("is no") == 3 and not r.stdout, f"{where}: no values", r.stderr + r.stdout)
 
 
-def unlimited():
-    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-
-
-r = subprocess.run([NODE, "--expose-gc", "graph.js", "abort"], capture_output=True, text=True, preexec_fn=unlimited, stdin=subprocess.DEVNULL)
+with kernel_cores():
+    r = subprocess.run([NODE, "--expose-gc", "graph.js", "abort"], capture_output=True, text=True, preexec_fn=unlimited, stdin=subprocess.DEVNULL)
 cores = [f for f in os.listdir(".") if f.startswith("core")]
-if open("/proc/sys/kernel/core_pattern").read()[0] not in "|/" and cores:
+if kernel_writes_cores() and cores:
     look(["-e", "", cores[0]][2:], r.stdout.split("\n")[0], "core")
 else:
     print("the kernel writes no core files here")

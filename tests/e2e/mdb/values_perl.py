@@ -4,7 +4,11 @@ A Perl program builds a known graph of values, writes down what it is, and abort
 lives, of a core file of gcore, and of core files that are damaged. What Perl itself says of a value is written by the program, by ref(),
 keys() and the text of a number.
 """
-import glob, json, os, random, re, resource, shutil, subprocess, sys
+import glob, json, os, random, re, shutil, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
@@ -256,13 +260,13 @@ def program_run(perl, kind):
 
 
 open(f"{TMP}/graph.pl", "w").write(PROGRAM)
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 version = os.environ.get("PERL", "/usr/bin/perl")
 if not os.access(version, os.X_OK):
     print("no Perl is installed")
     sys.exit(67)
-p = program_run(version, "core")
-p.communicate()
+with kernel_cores():
+    program_run(version, "core").communicate()
 core = next(iter(glob.glob(f"{TMP}/core/core*")), None)
 if not core:
     print("it leaves no core file")

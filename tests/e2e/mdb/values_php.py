@@ -3,7 +3,11 @@
 A PHP program builds a known graph of values, writes down how they are written, and waits. mdb has to show the same of the process, of a core file that gcore
 writes of it, and of the one that the kernel writes when it is killed; and must survive files that are damaged. $PHP is another PHP, 7.4 to 8.4.
 """
-import glob, json, os, random, re, resource, shutil, struct, subprocess, sys
+import glob, json, os, random, re, shutil, struct, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PHP = os.environ.get("PHP", "/usr/bin/php8.2")
@@ -263,7 +267,7 @@ PROGRAM = PROGRAM.replace("/*ENUM*/", enum if has_enums else "").replace("/*CASE
 folder = f"{TMP}/run"
 os.makedirs(folder)
 open(f"{folder}/graph.php", "w").write(PROGRAM)
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 p = subprocess.Popen([PHP, "-n", f"{folder}/graph.php"], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
 try:
     line = p.stderr.readline()
@@ -281,8 +285,9 @@ try:
         seen = text_of_all([f"{folder}/copy.{known['pid']}"], main)
         check(seen == wanted, "a core file of gcore has the same", seen)
         damage_check(f"{folder}/copy.{known['pid']}", main)
-    os.kill(known["pid"], 6)
-    p.wait(60)
+    with kernel_cores():
+        os.kill(known["pid"], 6)
+        p.wait(60)
     core = next(iter(glob.glob(f"{folder}/core*")), None)
     check(core, "it leaves a core file")
     if core:

@@ -3,7 +3,11 @@
 A Python program builds a known graph of objects, writes down what it is, and aborts: its core file in mdb, with each CPython that is installed.
 Then the same of a process that lives, of core files that are damaged, and of a version whose values are not known.
 """
-import glob, json, os, random, re, resource, struct, subprocess, sys
+import glob, json, os, random, re, struct, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
@@ -310,7 +314,7 @@ def program_run(python, kind):
 
 
 open(f"{TMP}/graph.py", "w").write(PROGRAM)
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 pythons = [p for p in ("/usr/bin/python3.%d" % i for i in range(8, 14)) if os.access(p, os.X_OK)]
 pythons += sorted(p for p in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3.*")) if re.search(r"python3\.(8|9|1[0-3])$", p))
 if not pythons:
@@ -320,8 +324,8 @@ if os.environ.get("SANITIZED"):  # mdb is ten times as slow then
     del pythons[1:]
 for i, python in enumerate(pythons):
     version = python
-    p = program_run(python, "core")
-    p.communicate()
+    with kernel_cores():
+        program_run(python, "core").communicate()
     core = next(iter(glob.glob(f"{TMP}/core/core*")), None)
     if not core:
         check(False, "it leaves a core file")

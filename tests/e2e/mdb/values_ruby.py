@@ -3,7 +3,11 @@
 A Ruby program builds a known graph of objects, writes down what it is, and aborts: its core file in mdb, with each Ruby that is installed.
 Then the same of a core file of gcore, of a process that lives, and of core files that are damaged.
 """
-import glob, json, os, random, re, resource, shutil, subprocess, sys
+import glob, json, os, random, re, shutil, subprocess, sys
+
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+sys.dont_write_bytecode = True
+from core_files import kernel_cores, unlimited
 
 MDB, TMP = os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 PROGRAM = r'''
@@ -267,15 +271,15 @@ def program_run(ruby, kind):
 
 
 open(f"{TMP}/graph.rb", "w").write(PROGRAM)
-resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+unlimited()
 rubies = [os.environ["RUBY"]] if "RUBY" in os.environ else [p for p in ("/usr/bin/ruby%s" % v for v in ("2.7", "3.0", "3.1", "3.2", "3.3")) if os.access(p, os.X_OK)]
 if not rubies:
     print("no Ruby 2.7 to 3.3 is installed")
     sys.exit(67)
 for i, ruby in enumerate(rubies):
     version = ruby
-    p = program_run(ruby, "core")
-    p.communicate()
+    with kernel_cores():
+        program_run(ruby, "core").communicate()
     core = next(iter(glob.glob(f"{TMP}/core/core*")), None)
     if not core:
         check(False, "it leaves a core file")

@@ -2,8 +2,10 @@
 """The stack of a process and that of its core file are the same, for each runtime: frames of the language, native frames, their names and
 offsets. Each program goes deep and waits in read(), or computes (Erlang). gcore makes the core file, or the kernel, which leaves out what
 was never touched, where the file would be large."""
-import os, re, resource, shutil, signal, subprocess, sys
+import os, re, shutil, signal, subprocess, sys
 
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e")
+from core_files import kernel_cores, kernel_writes_cores, unlimited
 from helpertrace import PATIENCE, TMP, language_frames, read, report, stacks, until, write
 from readers import MADE_BY, PROGRAMS, reader, threads
 
@@ -22,20 +24,12 @@ RUNTIMES = {
 }
 
 
-def kernel_dumps():
-    pattern = read("/proc/sys/kernel/core_pattern").strip()
-    return pattern and "/" not in pattern and not pattern.startswith("|")
-
-
-def unlimited():
-    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-
-
 def core_of(program, by_kernel):
     if by_kernel:
         before = set(os.listdir("."))
-        program.send_signal(signal.SIGABRT)
-        program.wait()
+        with kernel_cores():
+            program.send_signal(signal.SIGABRT)
+            program.wait()
         made = [f for f in os.listdir(".") if f not in before]
     else:
         run = subprocess.run(["gcore", "-o", "made", str(program.pid)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -107,7 +101,7 @@ def main():
         maker = MADE_BY.get(name)
         if not shutil.which(command[0]) and not maker or maker and not shutil.which(maker[0]):
             continue
-        if by_kernel and not kernel_dumps():
+        if by_kernel and not kernel_writes_cores():
             print(f"skip: {name}: the kernel gives core files to a program (core_pattern)")
             continue
         if maker:
