@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs of Node.js, Python and Lua whose objects are known: what dtrace --core counts by class and property is what they have made."""
-import os, shutil, subprocess, sys
+import os, shutil, subprocess, sys, time
 
 BUILD, TMP = os.environ["BUILD"], os.environ["TMP"]
 DTRACE = BUILD + "/src/cmd/dtrace/dtrace"
@@ -43,11 +43,21 @@ def check(is_good, what, shown=""):
         print(f"{what}:\n{str(shown)[:3000]}")
 
 
+def wait_for_read(p):
+    """Until the program waits in read(0, ...): it may be anywhere between its last line and that call."""
+    end = time.monotonic() + 60
+    while not open(f"/proc/{p.pid}/syscall").read().startswith("0 0x0 "):
+        if time.monotonic() > end:
+            sys.exit("the program does not read")
+        time.sleep(0.005)
+
+
 def objects_are_known(language, command, true):
     p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     core = f"{language}.core"
     try:
         check(p.stdout.readline() == "ready\n", f"{language}: it runs")
+        wait_for_read(p)
         # one copy of the process for all programs
         r = subprocess.run([BUILD + "/src/cmd/mdb/mdb", "-S", str(p.pid), "-w", core, "-e", "::status"], capture_output=True, text=True, timeout=120)
         check(r.returncode == 0, f"{language}: mdb -S -w", r.stderr)
@@ -96,6 +106,7 @@ def lua_is_known(lua):
     p = subprocess.Popen([lua, "graph.lua"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         check(p.stdout.readline() == "ready\n", "lua: it runs")
+        wait_for_read(p)
         r = subprocess.run([DTRACE, "--core", str(p.pid), "-qn", 'object:::lua /args[0]->class == "Worker"/ { @n = count(); @s = sum(args[0]->number["id"]); } END { printa("%@d %@d\\n", @n, @s); }'],
                            capture_output=True, text=True, timeout=120)
         check(r.stdout.strip() == "300 45150", "lua: of a process", r.stdout + r.stderr)
