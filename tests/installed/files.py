@@ -111,7 +111,7 @@ def group():
     expect(run([visudo, "-cf", "/etc/sudoers.d/fathom"])[1], "parsed OK")
     with open("/etc/sudoers.d/fathom", encoding="utf-8") as f:
         allowed = set(re.search(r"^Cmnd_Alias FATHOM = (.*)", f.read(), re.M)[1].split(", "))
-    wanted = {DTRACE} | {f"/usr/sbin/{n}" for n in commands_wanted()}
+    wanted = {DTRACE, "/usr/sbin/memprof"} | {f"/usr/sbin/{n}" for n in commands_wanted()}
     if allowed != wanted:
         raise Failed(f"sudo's rule differs from what is installed: {sorted(allowed ^ wanted)}")
 
