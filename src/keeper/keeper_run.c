@@ -21,6 +21,7 @@
 #include "keeper/patched.h"
 #include "keeper/stopped.h"
 #include "keeper/warm.h"
+#include "kernel/capabilities.h"
 #include "kernel/kernel.h"
 
 /* Linux kernel/trace/trace_event_perf.c: format of the PMU "uprobe", ref_ctr_offset */
@@ -29,6 +30,16 @@
 #define UPROBE_MULTI_RETURN 1 /* Linux include/uapi/linux/bpf.h: BPF_F_UPROBE_MULTI_RETURN */
 
 /* ---- doing ----------------------------------------------------------------------------------- */
+
+static int link_create(void *attr, unsigned int size)
+{
+	int link;
+
+	capabilities_raise();
+	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, size);
+	capabilities_lower();
+	return link;
+}
 
 static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t *offsets,
 			const uint64_t *cookies, const uint64_t *counters, uint32_t n,
@@ -46,7 +57,7 @@ static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t
 		.pid = (uint32_t)pid,
 	};
 
-	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	return link_create(&attr, sizeof(attr));
 }
 
 /*
@@ -111,8 +122,7 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 	/* An event for all processes is opened on CPU 0; its program runs on every CPU. */
 	pid_t pid = a->pid ? a->pid : -1;
 	CLEANUP(fd)
-	int event = (int)syscall(SYS_perf_event_open, &ev, pid, a->pid ? -1 : 0, -1,
-				 PERF_FLAG_FD_CLOEXEC);
+	int event = uprobe_event_open(&ev, pid, a->pid ? -1 : 0);
 	CLEANUP(fd) int link = -1;
 
 	if (event < 0)
@@ -121,7 +131,7 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 	attr.link_create.target_fd = (uint32_t)event;
 	attr.link_create.attach_type = BPF_PERF_EVENT;
 	attr.link_create.perf_event.bpf_cookie = a->cookies[0];
-	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	link = link_create(&attr, sizeof(attr));
 	if (link < 0)
 		return UPROBE_LINK;
 	if (syscall(SYS_ioctl, event, PERF_EVENT_IOC_ENABLE, 0))

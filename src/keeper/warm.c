@@ -15,9 +15,20 @@
 #include <sys/syscall.h>
 
 #include "base/apart.h"
+#include "kernel/capabilities.h"
 
 #define NOP  0x90
 #define STEP 16 /* bytes from one instruction to the next */
+
+int uprobe_event_open(struct perf_event_attr *ev, pid_t pid, int cpu)
+{
+	int fd;
+
+	capabilities_raise();
+	fd = (int)syscall(SYS_perf_event_open, ev, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	capabilities_lower();
+	return fd;
+}
 
 static int event_open(const struct warm *w)
 {
@@ -27,7 +38,7 @@ static int event_open(const struct warm *w)
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", w->file);
 	ev.config1 = (uint64_t)(uintptr_t)path;
 	ev.config2 = (uint64_t)STEP * w->n;
-	return (int)syscall(SYS_perf_event_open, &ev, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return uprobe_event_open(&ev, 0, -1);
 }
 
 void warm_begin(struct warm *w, uint32_t pmu_type)

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/base.h"
 
 #define WARM_MAX 16 /* uprobes; each lasts WARM_MS */
@@ -20,6 +22,13 @@ struct warm {
 	uint32_t n;
 	bool is_on; /* warm_renew() is to be called every WARM_MS */
 };
+
+struct perf_event_attr;
+/*
+ * Opens an event of the kernel's uprobes, for which capabilities are raised; -1 with errno. pid and
+ * cpu: as perf_event_open(2) takes them.
+ */
+int uprobe_event_open(struct perf_event_attr *ev, pid_t pid, int cpu);
 
 /*
  * Places the first uprobe. pmu_type: the type of uprobes, from sysfs; 0: none is placed, now or

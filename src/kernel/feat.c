@@ -17,6 +17,7 @@
 
 #include "arch/arch.h"
 #include "kernel/btf_blob.h"
+#include "kernel/capabilities.h"
 #include "kernel/insn.h"
 #include "kernel/btf.h"
 
@@ -388,7 +389,7 @@ static void answer_make(enum feature f)
 	if (answers[f].is_asked)
 		return;
 	answers[f].is_asked = true;
-	if (env_has(getenv("FATHOM_NO_FEATURE"), probes[f].name))
+	if (env_has(trusted_getenv("FATHOM_NO_FEATURE"), probes[f].name))
 		answers[f].is_absent = true;
 	else
 		answers[f].sys = probes[f].probe();
@@ -450,12 +451,12 @@ void feat_force_absent(enum feature f, bool absent)
 
 bool kernel_has_cap(unsigned int cap)
 {
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
+	struct capability_sets sets;
 
-	if (syscall(SYS_capget, &head, data))
+	if (!capabilities_read(&sets))
 		return true; /* the capabilities are unknown: the kernel will decide */
-	return data[cap / 32].effective >> cap % 32 & 1;
+	return ((capabilities_are_held() ? sets.permitted : sets.effective) &
+		capability_bit(cap)) != 0;
 }
 
 static bool lockdown_is(const char *level)

@@ -37,7 +37,7 @@ void feat_force_absent(enum feature f, bool absent); /* also env FATHOM_NO_FEATU
  * buffers.
  */
 MUST_CHECK struct err *kernel_check(void);
-/* True if this process has the capability (CAP_...) now. */
+/* True if this process has the capability (CAP_...), or raises it for the calls that need it. */
 bool kernel_has_cap(unsigned int cap);
 /* The mount point of tracefs, which is mounted first if need be. */
 MUST_CHECK struct err *tracefs_path(const char **ret_path);

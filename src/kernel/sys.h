@@ -7,6 +7,9 @@
  * EINVAL, EMFILE, E2BIG or EBUSY; default: EINVAL, sys_mmap: ENOMEM); 0 = none. The call is then
  * named in the file FATHOM_FAIL_LOG, if set.
  *
+ * A process that holds capabilities (capabilities.h) raises them for sys_bpf() and
+ * sys_perf_event_open(), and for no other of these calls.
+ *
  * Threads  the counter belongs to the process: calls of all threads count, and one of them fails.
  */
 #pragma once
