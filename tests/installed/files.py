@@ -6,7 +6,7 @@ import workloads
 from suite import DTRACE, ENV, WANTED, Failed, Skip, dtrace, expect, folder, need, run, test
 
 DOC = "/usr/share/doc/fathom"
-NOT_INSTALLED = {"architecture.md", "release.md", "style.md", "testing.md", "meson.build", "page.py", "dtrace.8", "fathom-crash.1", "fathom-metrics.8",
+NOT_INSTALLED = {"architecture.md", "release.md", "style.md", "testing.md", "meson.build", "page.py", "dtrace.8", "fathom-crash.1", "fathom-metrics.8", "fathom-privileges.5",
                  "mdb.1", "memprof.8"}  # of doc/
 
 
@@ -70,7 +70,7 @@ def links():
 @test("files/manual pages")
 def manual():
     wanted = {f"8/{n}.8" for n in ("dtrace", "fathom-metrics", "memprof")}
-    wanted |= {"1/fathom-crash.1", "1/mdb.1"} | {f"8/{n}.8" for n in commands_wanted()}
+    wanted |= {"1/fathom-crash.1", "1/mdb.1", "5/fathom-privileges.5"} | {f"8/{n}.8" for n in commands_wanted()}
     wanted |= {f"7/dtrace-{os.path.basename(p)[:-3]}.7" for p in names(f"{WANTED}/doc/guide/*.md")}
     missing = [p for p in sorted(wanted) if not os.path.exists(f"/usr/share/man/man{p}.gz")]
     if missing or len(wanted) < 60:
