@@ -78,10 +78,22 @@ typedef uint32_t dtrace_epid_t;
 /* ---- handle ---------------------------------------------------------------------------------- */
 
 #define DTRACE_O_NODEV 0x01 /* only compile and list: needs no privilege */
+/*
+ * For a command whose file may have capabilities, before it has other threads. If what it may do
+ * comes from there, a session has the levels that /etc/fathom/privileges gives the user
+ * (fathom-privileges(5)), and is refused without any; with DTRACE_O_NODEV the capabilities are
+ * given up. Without the flag they are not used.
+ */
+#define DTRACE_O_LEVELS 0x02
 
 /* On failure NULL and *errp; dtrace_open_errmsg() has the reason and the remedy. */
 dtrace_hdl_t *dtrace_open(int version, int flags, int *errp);
 const char *dtrace_open_errmsg(void); /* of this thread's last failed dtrace_open() */
+/*
+ * Writes a line that says who calls, what they may trace with DTRACE_O_LEVELS, and what gives it to
+ * them. No handle is needed. -1: dtrace_open_errmsg() has why that is not certain.
+ */
+int dtrace_levels_print(FILE *fp);
 /*
  * Releases the handle and ends its probes. NULL is allowed. In a callback or handler it returns -1
  * with EDT_ACTIVE, and the handle stays as it is: close it when the call that led there returns.

@@ -3,7 +3,7 @@
  * Levels of privilege: what a session may ask of the system, as on illumos (ppriv(5)).
  *
  *     user          events of one's own processes: system calls, timers, the scheduler, faults,
- *                   signals, input and output, their processes
+ *                   signals, their processes
  *     proc          their code: pid, USDT, locks, the probes and stacks of languages
  *     kernel        every provider and all memory of the kernel
  *     proc_owner    with any of the others: processes of other users as well
@@ -34,6 +34,14 @@ struct privileges {
 
 /* The session of root: it may do all that the kernel lets it do. */
 #define PRIVILEGES_ALL ((struct privileges){.levels = LEVELS_ALL})
+
+/*
+ * Whether sessions heed their levels. Where it is false, a user who has levels from the file is
+ * refused, because nothing would keep him to them.
+ */
+#ifndef PRIVILEGES_ENFORCED
+#define PRIVILEGES_ENFORCED false
+#endif
 
 /* Room for the words of all levels, with commas between them. */
 #define LEVELS_TEXT_MAX 64

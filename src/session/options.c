@@ -6,6 +6,7 @@
 #include "d/parse/attr.h"
 #include "d/text/diag.h"
 #include "dtrace.h"
+#include "kernel/capabilities.h"
 #include "session/options.h"
 
 const struct opt_desc opt_descs[OPT_COUNT] = {
@@ -436,6 +437,11 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 	if (in_pragma && (d->flags & OPTF_NOPRAGMA))
 		return err_code(err_new("Option cannot be used from within a D program"),
 				EDT_BADOPTCTX);
+	if (o->is_limited && (d->flags & OPTF_TRUSTED))
+		return err_hint(err_code(err_new("Option names what is trusted, which is not for a "
+						 "user with levels to choose"),
+					 EDT_ACCESS),
+				"-L (option libdir) adds a folder of your own");
 	if (o->is_active && d->class == OPTC_RUNTIME)
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
 	if (d->flags & OPTF_NOT_LINUX)
@@ -456,7 +462,7 @@ struct err *options_from_env(struct options *o)
 		strbuf_adds(&name, "DTRACE_OPT_");
 		for (const char *p = opt_descs[id].name; *p; p++)
 			strbuf_addc(&name, (char)(*p & ~0x20));
-		value = getenv(name.data);
+		value = trusted_getenv(name.data);
 		if (value)
 			e = options_set(o, opt_descs[id].name, *value ? value : NULL, false);
 		if (e)

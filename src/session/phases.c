@@ -7,7 +7,9 @@
 
 #include "base/str.h"
 #include "consume/wait.h"
+#include "kernel/capabilities.h"
 #include "kernel/kernel.h"
+#include "privilege/rights.h"
 #include "session/session.h"
 #include "session/sized.h"
 #include "session/tracing.h"
@@ -16,12 +18,22 @@ static _Thread_local char open_errmsg[1024];
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
-static struct err *open_checks(int version, int flags)
+static struct err *open_checks(int version, int flags, struct privileges *ret_privileges)
 {
+	struct rights rights;
+	struct err *e;
+
 	if (version > DTRACE_VERSION)
 		return err_code(err_new("%s", report_code_text(EDT_VERSION)), EDT_VERSION);
 	if (version < DTRACE_VERSION)
 		return err_code(err_new("%s", report_code_text(EDT_OVERSION)), EDT_OVERSION);
+	*ret_privileges = PRIVILEGES_ALL;
+	if (flags & DTRACE_O_LEVELS) {
+		e = rights_take(!(flags & DTRACE_O_NODEV), &rights);
+		if (e)
+			return err_code(e, EDT_ACCESS);
+		*ret_privileges = rights.privileges;
+	}
 	return flags & DTRACE_O_NODEV ? NULL : kernel_check();
 }
 
@@ -65,12 +77,14 @@ static void options_changed(void *ctx)
 	consumer_refresh(&h->consumer);
 }
 
-static dtrace_hdl_t *handle_create(void)
+static dtrace_hdl_t *handle_create(const struct privileges *privileges)
 {
 	dtrace_hdl_t *h = xcalloc(1, sizeof(*h));
 
+	h->privileges = *privileges;
 	h->arena = arena_create();
 	options_init(&h->opts);
+	h->opts.is_limited = privileges->levels != LEVELS_ALL;
 	report_init(&h->report, h, &h->opts);
 	h->probes = probes_create(&h->env);
 	h->env.on_notice = notice_give;
@@ -110,14 +124,36 @@ static void open_fail(struct err *e, int *errp)
 	err_destroy(e);
 }
 
+/* Tells which options of the environment are not heeded, because the user may not choose them. */
+static void environment_tell(dtrace_hdl_t *h)
+{
+	static const char prefix[] = "DTRACE_OPT_";
+	uint32_t n = 0;
+	const char *first = NULL;
+
+	for (char **v = environ; capabilities_are_held() && v && *v; v++)
+		if (strncmp(*v, prefix, sizeof(prefix) - 1) == 0) {
+			first = first ? first : *v;
+			n++;
+		}
+	if (!first)
+		return;
+	report_adjusted(&h->report,
+			"options in the environment are not heeded by a session with levels: "
+			"'%.*s'%s\nhint: use -x",
+			(int)MIN(strcspn(first, "="), 64), first, n > 1 ? " and others" : "");
+}
+
 dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 {
-	struct err *e = open_checks(version, flags);
+	struct privileges privileges;
+	struct err *e = open_checks(version, flags, &privileges);
 	dtrace_hdl_t *h = NULL;
 
 	if (!e) {
-		h = handle_create();
+		h = handle_create(&privileges);
 		e = options_from_env(&h->opts);
+		environment_tell(h);
 		options_changed(h);
 	}
 	if (!e)
@@ -125,6 +161,20 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 	open_fail(e, errp);
 	(void)dtrace_close(h);
 	return NULL;
+}
+
+int dtrace_levels_print(FILE *fp)
+{
+	struct rights rights;
+	struct err *e = rights_find(&rights);
+	char text[1024];
+	int sys;
+
+	if (e) {
+		open_fail(e, &sys);
+		return -1;
+	}
+	return fprintf(fp, "%s\n", rights_text(&rights, text, sizeof(text))) < 0 ? -1 : 0;
 }
 
 const char *dtrace_open_errmsg(void)

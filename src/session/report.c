@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "kernel/capabilities.h"
 #include "session/options.h"
 
 void report_init(struct report *r, dtrace_hdl_t *hdl, const struct options *opts)
@@ -167,7 +168,7 @@ void report_adjusted(struct report *r, const char *fmt, ...)
 
 bool report_is_debugging(const struct report *r)
 {
-	return opt_flag(r->opts, OPT_debug) || getenv("DTRACE_DEBUG");
+	return opt_flag(r->opts, OPT_debug) || trusted_getenv("DTRACE_DEBUG") != NULL;
 }
 
 void report_debug(const struct report *r, const char *fmt, ...)

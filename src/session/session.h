@@ -11,6 +11,7 @@
 
 #include "dtrace.h"
 #include "base/realtime.h"
+#include "privilege/privilege.h"
 #include "session/compiler.h"
 #include "session/consumer/consumer.h"
 #include "session/names.h"
@@ -19,7 +20,8 @@
 #include "session/targets.h"
 
 struct dtrace_hdl {
-	uint32_t ncalls; /* public calls that have not returned, one inside another */
+	uint32_t ncalls;	      /* public calls that have not returned, one inside another */
+	struct privileges privileges; /* what may be asked; set before any option is read */
 
 	/* open */
 	struct arena *arena; /* of the handle */

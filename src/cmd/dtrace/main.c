@@ -156,7 +156,8 @@ static void library_open(struct cmd *c)
 		(c->mode == MODE_EXEC || c->mode == MODE_HELPERS) && !c->only_compile && !c->core;
 	int err = 0;
 
-	c->dtp = dtrace_open(DTRACE_VERSION, tracing ? 0 : DTRACE_O_NODEV, &err);
+	c->dtp =
+		dtrace_open(DTRACE_VERSION, DTRACE_O_LEVELS | (tracing ? 0 : DTRACE_O_NODEV), &err);
 	if (!c->dtp) {
 		fprintf(stderr, "dtrace: failed to initialize dtrace: %s\n", dtrace_open_errmsg());
 		exit(E_ERROR);

@@ -446,6 +446,9 @@ int cmd_run(struct cmd *c)
 void cmd_version(struct cmd *c)
 {
 	puts("dtrace: Sun D 1.13");
-	if (c->verbose)
-		puts("This is Fathom, DTrace for Linux, version " FATHOM_VERSION);
+	if (!c->verbose)
+		return;
+	puts("This is Fathom, DTrace for Linux, version " FATHOM_VERSION);
+	if (dtrace_levels_print(stdout) != 0)
+		cmd_fatal(c, "cannot tell what you may trace: %s\n", dtrace_open_errmsg());
 }

@@ -10,6 +10,7 @@
 #include "consume/drops.h"
 #include "consume/stream.h"
 #include "keeper/keeper.h"
+#include "kernel/capabilities.h"
 #include "provider/providers.h"
 #include "session/arrivals/arrivals.h"
 #include "watch/watch.h"
@@ -53,7 +54,7 @@ void consumer_refresh(struct consumer *c)
 #include "session/options.def"
 		/* clang-format on */
 		.target_pid = (uint64_t)targets_first(c->live->targets),
-		.is_testing = getenv("_DTRACE_TESTING") != NULL,
+		.is_testing = trusted_getenv("_DTRACE_TESTING") != NULL,
 	};
 }
 

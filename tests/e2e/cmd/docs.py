@@ -277,8 +277,8 @@ def links():
                 yield f"{page}: link to {path}#{anchor}, but that page has no such heading"
             elif page not in NOT_INSTALLED and path and (not (target + "/").startswith(("README.md", "doc/", "examples/")) or target in NOT_INSTALLED):
                 yield f"{page}: link to {path}, which is not installed"
-    ours = {(f"dtrace-{os.path.basename(p)[:-3]}", "7") for p in glob.glob("doc/guide/*.md")} | {(os.path.basename(p)[:-2], p[-1]) for p in glob.glob("doc/*.[18]")}
-    for page in sorted(glob.glob("doc/*.[18]")):
+    ours = {(f"dtrace-{os.path.basename(p)[:-3]}", "7") for p in glob.glob("doc/guide/*.md")} | {(os.path.basename(p)[:-2], p[-1]) for p in glob.glob("doc/*.[158]")}
+    for page in sorted(glob.glob("doc/*.[158]")):
         with open(page) as f:
             for name, section in re.findall(r"^\.BR ([\w\\-]+) \((\d)\)", f.read(), re.M):
                 name = name.replace("\\-", "-")
