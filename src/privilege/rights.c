@@ -228,7 +228,11 @@ struct err *rights_find(struct rights *ret)
 	switch (r.origin) {
 	case RIGHTS_ROOT:
 	case RIGHTS_PROCESS: ret->privileges = PRIVILEGES_ALL; return NULL;
-	case RIGHTS_NONE: return NULL;
+	case RIGHTS_NONE:
+		/* a line about them has no effect, and is only told */
+		err_destroy(levels_find(ret));
+		ret->privileges.levels = 0;
+		return NULL;
 	case RIGHTS_FILE: break;
 	}
 	e = caller_check();
@@ -287,6 +291,16 @@ static struct err *levels_take(struct rights *r)
 	return e;
 }
 
+/* The user has levels, and the file of the command gives this process nothing. */
+static struct err *lost_err(const struct rights *r)
+{
+	return err_hint(err_new("%s has a level by %s:%u, but this process has not the "
+				"capabilities of the command's file",
+				r->user, LEVELS_PATH, r->found.lines[0]),
+			"root sets them: setcap cap_bpf,cap_perfmon=ip /usr/sbin/dtrace; they do "
+			"not count under a tracer, with no_new_privs, or on a mount with nosuid");
+}
+
 struct err *rights_take(bool is_tracing, struct rights *ret)
 {
 	struct capability_sets sets;
@@ -296,6 +310,13 @@ struct err *rights_take(bool is_tracing, struct rights *ret)
 	*ret = (struct rights){.origin = origin, .privileges = PRIVILEGES_ALL};
 	switch (origin) {
 	case RIGHTS_NONE:
+		if (!is_tracing)
+			break;
+		e = rights_find(ret);
+		if (!e && ret->found.levels)
+			e = lost_err(ret);
+		ret->privileges = PRIVILEGES_ALL; /* the kernel refuses */
+		break;
 	case RIGHTS_ROOT: break;
 	case RIGHTS_PROCESS:
 		/* given, and not effective: the file has capabilities, too */
@@ -337,7 +358,14 @@ const char *rights_text(const struct rights *r, char *buf, size_t size)
 		strbuf_adds(&b, "all levels (by capabilities that this process was given)");
 		break;
 	case RIGHTS_NONE:
-		strbuf_adds(&b, "no level (neither root, nor CAP_BPF and CAP_PERFMON)");
+		if (r->found.levels) {
+			strbuf_addf(&b, "no level (%s", LEVELS_PATH);
+			lines_add(&b, &r->found);
+			strbuf_adds(&b, " gives one, and this process has not the capabilities of "
+					"the command's file)");
+		} else {
+			strbuf_adds(&b, "no level (neither root, nor CAP_BPF and CAP_PERFMON)");
+		}
 		break;
 	case RIGHTS_FILE:
 		if (!r->privileges.levels) {

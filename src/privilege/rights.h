@@ -36,7 +36,7 @@ struct rights {
 	enum rights_origin origin;
 	char user[LEVELS_NAME_MAX + 1]; /* the user's name, or the number; safe to print */
 	struct privileges privileges;	/* RIGHTS_NONE and RIGHTS_FILE without levels: no levels */
-	struct levels_found found;	/* RIGHTS_FILE: the lines that gave them */
+	struct levels_found found;	/* the lines about them; RIGHTS_NONE: without effect */
 };
 
 /*

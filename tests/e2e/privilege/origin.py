@@ -183,11 +183,14 @@ def traced(argv):
 def no_detours():
     """Levels are of the user who calls; whoever holds the process gets no capabilities."""
     levels(f"user {ALICE}: dtrace_user\n")
-    lacks = "lacks CAP_BPF and CAP_PERFMON"
+    lacks = "has not the capabilities of the command's file"
     refused("alice, who traces it", traced([DTRACE, *TRACE]), lacks)
     refused("alice, with no_new_privs", run(ALICE, ["setpriv", "--no-new-privs", DTRACE, *TRACE]), lacks)
     r = subprocess.run(["setpriv", f"--ruid={BOB}", f"--euid={ALICE}", f"--regid={ALICE}", "--clear-groups", DTRACE, *TRACE], capture_output=True, text=True, env=ENV)
     refused("bob, by a set-user-id program of alice", r, f"user {BOB} calls with the rights of user {ALICE}")
+    r = run(ALICE, ["setpriv", "--no-new-privs", DTRACE, "-V", "-v"])
+    check(f"no level ({LEVELS}:1 gives one, and this process has not the capabilities" in r.stdout, "-V -v says so", r)
+    refused("bob, with no_new_privs", run(BOB, ["setpriv", "--no-new-privs", DTRACE, *TRACE]), "lacks CAP_BPF and CAP_PERFMON")
     r = run(ALICE, ["unshare", "-Ur", DTRACE, *TRACE])
     if "unshare failed" not in r.stderr:
         check(r.returncode == 1 and "traced" not in r.stdout, "root of a user namespace does not trace", r)
