@@ -28,7 +28,7 @@ def main():
         parts[i] = re.sub(r"^```.*", "```", parts[i], count=1)  # what a test does with it
     title = title.removeprefix("# ")
     text = f"# NAME\n\n{name} - {title}\n\n# DESCRIPTION\n{''.join(parts)}\n# SEE ALSO\n\n**dtrace**(8)\n"
-    page = subprocess.run([lowdown, "-s", "-Tman", f"-Mtitle={name}", "-Msection=7", "-Msource=Fathom", "-Mvolume=DTrace"],
+    page = subprocess.run([lowdown, "-s", "-Tman", "--parse-no-intraemph", f"-Mtitle={name}", "-Msection=7", "-Msource=Fathom", "-Mvolume=DTrace"],
                           input=text, capture_output=True, text=True, check=True).stdout
     with open(output, "w", encoding="utf-8") as f:
         f.write(page)

@@ -286,6 +286,18 @@ def links():
                     yield f"{page}: there is no {name}({section})"
 
 
+def manual_words():
+    """Manual pages that the build has made of the guide have the words of their page: names of capabilities and constants, whole."""
+    made = sorted(glob.glob(os.path.join(os.environ["BUILD"], "doc/dtrace-*.7")))
+    for path in made:
+        page = f"doc/guide/{os.path.basename(path)[len('dtrace-'):-2]}.md"
+        with open(path) as f:
+            text = f.read()
+        for word in sorted(set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", prose(page)))):
+            if word not in text:
+                yield f"{page}: the manual page has no {word}"
+
+
 # Variables of threads that a script keeps on purpose: the end of the heap is that of the call before.
 KEPT = {"examples/mmapstacks.d": ["top"]}
 
@@ -343,7 +355,7 @@ def main():
         stop.append(True)
         noise.result()
     if not sys.argv[1:]:
-        wrong += complete() + list(links()) + list(habits())
+        wrong += complete() + list(links()) + list(manual_words()) + list(habits())
         if len(blocks) < 50:
             wrong.append(f"only {len(blocks)} blocks found")
     print("\n".join(wrong), end="\n" if wrong else "")
