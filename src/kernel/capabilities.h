@@ -16,7 +16,8 @@
  * all the time) makes these calls as it is: the functions then do nothing.
  *
  * Threads  capabilities_hold() and capabilities_give_up() come before the first other thread, and
- *          concern the process. Raising concerns the calling thread only.
+ *          concern the process. Raising concerns the calling thread only, and a signal handler that
+ *          interrupts it there: handlers open nothing.
  * Facts    capabilities(7). A change of the effective set alone keeps the attribute "dumpable" and
  *          the signal at the end of the parent: Linux kernel/cred.c, commit_creds(). execve() of a
  *          file without capabilities empties the permitted set of whoever is not root.

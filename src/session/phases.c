@@ -77,14 +77,12 @@ static void options_changed(void *ctx)
 	consumer_refresh(&h->consumer);
 }
 
-static dtrace_hdl_t *handle_create(const struct privileges *privileges)
+static dtrace_hdl_t *handle_create(void)
 {
 	dtrace_hdl_t *h = xcalloc(1, sizeof(*h));
 
-	h->privileges = *privileges;
 	h->arena = arena_create();
 	options_init(&h->opts);
-	h->opts.is_limited = privileges->levels != LEVELS_ALL;
 	report_init(&h->report, h, &h->opts);
 	h->probes = probes_create(&h->env);
 	h->env.on_notice = notice_give;
@@ -151,7 +149,9 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 	dtrace_hdl_t *h = NULL;
 
 	if (!e) {
-		h = handle_create(&privileges);
+		h = handle_create();
+		h->privileges = privileges;
+		h->opts.is_limited = privileges.levels != LEVELS_ALL;
 		e = options_from_env(&h->opts);
 		environment_tell(h);
 		options_changed(h);

@@ -236,10 +236,31 @@ def the_process_itself():
         target.wait()
 
 
+def kept_to_levels():
+    """A session has the levels of the file, and no others: what each of them lacks is refused, and named."""
+    for given, text, lacks in (("dtrace_user, dtrace_proc", "BEGIN { stack(); exit(0); }", "dtrace_kernel"),
+                               ("dtrace_user, dtrace_proc", "BEGIN { trace(curthread); exit(0); }", "dtrace_kernel"),
+                               ("dtrace_user, dtrace_proc", "BEGIN { trace(`jiffies); exit(0); }", "dtrace_kernel"),
+                               ("dtrace_user", "BEGIN { ustack(); exit(0); }", "dtrace_proc"),
+                               ("dtrace_proc", "syscall::read:entry { exit(0); }", "dtrace_user")):
+        levels(f"user {ALICE}: {given}\n")
+        r = dtrace(ALICE, "-n", text)
+        check(r.returncode == 1 and lacks in r.stderr, f"{text} with {given}", r)
+    for given, tenths in ("dtrace_user, dtrace_proc", 20), ("dtrace_user, proc_owner", 10 * SECONDS // 2):
+        levels(f"user {ALICE}: {given}\n")
+        other = subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=ENV, **user(BOB))
+        r = dtrace(ALICE, "-qn", f"syscall::getppid:entry /pid == {other.pid}/ {{ n++; }} tick-10hz /n || ++t >= {tenths}/ {{ printf(\"%d\", n > 0); exit(0); }}")
+        other.kill()
+        other.wait()
+        check(r.stdout.strip() == ("1" if "proc_owner" in given else "0"), f"bob's process is seen with {given}", r)
+    levels(f"user {ALICE}: dtrace_user, dtrace_proc\n")
+
+
 files_of_root()
 environment()
 descriptors_and_limits()
 if ENFORCED:
+    kept_to_levels()
     children()
     the_process_itself()
 else:
