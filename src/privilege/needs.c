@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "privilege/needs.h"
+
+#include "base/str.h"
+
+#define LEVEL_NOTHING 0
+enum { ABOUT_NONE, ABOUT_TASK };
+
+struct need_row {
+	const char *name;
+	uint32_t level;
+	bool is_about_task;
+};
+
+static const struct need_row providers[] = {
+#define NEED_PROVIDER(name, level) {#name, LEVEL_##level, false},
+#include "privilege/needs.def"
+};
+
+static const struct need_row variables[] = {
+#define NEED_VARIABLE(name, level, about) {#name, LEVEL_##level, ABOUT_##about == ABOUT_TASK},
+#include "privilege/needs.def"
+};
+
+static const struct need_row calls[] = {
+#define NEED_CALL(name, level, about) {#name, LEVEL_##level, ABOUT_##about == ABOUT_TASK},
+#include "privilege/needs.def"
+};
+
+static const struct {
+	const char *provider, *probe;
+	uint32_t level, args;
+} probes[] = {
+#define NEED_PROBE(provider, probe, level, args) {#provider, #probe, LEVEL_##level, args},
+#include "privilege/needs.def"
+};
+
+static const struct need unknown = {.level = LEVEL_KERNEL, .is_about_task = true};
+
+static struct need row_find(const struct need_row *rows, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return (struct need){.level = rows[i].level,
+					     .is_known = true,
+					     .is_about_task = rows[i].is_about_task};
+	return unknown;
+}
+
+struct need need_of_provider(const char *name)
+{
+	return row_find(providers, ARRAY_LEN(providers), name);
+}
+
+struct need need_of_variable(const char *name)
+{
+	return row_find(variables, ARRAY_LEN(variables), name);
+}
+
+struct need need_of_call(const char *name)
+{
+	return row_find(calls, ARRAY_LEN(calls), name);
+}
+
+struct need need_of_probe(const char *provider, const char *probe)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
+		if (strcmp(probes[i].provider, provider) == 0 &&
+		    strcmp(probes[i].probe, probe) == 0)
+			return (struct need){.level = probes[i].level,
+					     .is_known = true,
+					     .is_about_task = true,
+					     .args = probes[i].args};
+	return unknown;
+}

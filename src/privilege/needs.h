@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which level of privilege probes, variables and calls of D need: the table in needs.def.
+ *
+ * Errors   none: what the table does not know needs LEVEL_KERNEL.
+ * Threads  any; the table is constant.
+ */
+#pragma once
+
+#include "privilege/privilege.h"
+
+struct need {
+	uint32_t level; /* LEVEL_...; 0: none */
+	bool is_known;	/* the table has a row for it */
+	/* It tells of the current task, or acts on it. */
+	bool is_about_task;
+	uint32_t args; /* of a probe: the arguments, bit by bit, that need no other level */
+};
+
+/* name: that of a provider of the session: "syscall", "pid", "usdt". */
+struct need need_of_provider(const char *name);
+/* A probe that the D library declares, by its names with '-': "proc", "exec-success". */
+struct need need_of_probe(const char *provider, const char *probe);
+struct need need_of_variable(const char *name);
+/* A function, action or aggregating function. */
+struct need need_of_call(const char *name);

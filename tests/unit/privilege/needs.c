@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of levels has a row for each variable, function and action that the compiler has, and
+ * for each provider: what is new has to be decided.
+ */
+#include "d/check/builtin.h"
+#include "privilege/needs.h"
+#include "provider/providers.h"
+#include "tap.h"
+
+static const struct {
+	const char *name;
+	uint32_t level;
+	bool is_about_task;
+} wanted_variables[] = {
+	{"curthread", LEVEL_KERNEL, false},  {"caller", LEVEL_KERNEL, false},
+	{"stackdepth", LEVEL_KERNEL, false}, {"execname", LEVEL_USER, true},
+	{"ucaller", LEVEL_PROC, true},	     {"timestamp", LEVEL_USER, false},
+};
+
+static const struct {
+	const char *name;
+	uint32_t level;
+	bool is_about_task;
+} wanted_calls[] = {
+	{"stack", LEVEL_KERNEL, false}, {"chill", LEVEL_KERNEL, false},
+	{"getf", LEVEL_KERNEL, false},	{"sym", LEVEL_KERNEL, false},
+	{"pcap", LEVEL_KERNEL, false},	{"stop", LEVEL_PROC, true},
+	{"copyout", LEVEL_PROC, true},	{"copyinstr", 0, true},
+	{"printf", 0, false},
+};
+
+static void rows_are_complete(void)
+{
+	for (uint32_t i = 0; i < nbuiltin_vars; i++)
+		ok(need_of_variable(builtin_vars[i].name).is_known, "variable %s is decided",
+		   builtin_vars[i].name);
+	for (uint32_t i = 0; i < nsubrs; i++)
+		ok(need_of_call(subrs[i].name).is_known || subrs[i].why, "%s( ) is decided",
+		   subrs[i].name);
+	for (uint32_t i = 0; provider_list[i]; i++)
+		if (*provider_list[i]->name)
+			ok(need_of_provider(provider_list[i]->name).is_known,
+			   "provider %s is decided", provider_list[i]->name);
+}
+
+int main(void)
+{
+	rows_are_complete();
+	for (size_t i = 0; i < ARRAY_LEN(wanted_variables); i++) {
+		struct need n = need_of_variable(wanted_variables[i].name);
+
+		ok(n.level == wanted_variables[i].level &&
+			   n.is_about_task == wanted_variables[i].is_about_task,
+		   "level of %s", wanted_variables[i].name);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(wanted_calls); i++) {
+		struct need n = need_of_call(wanted_calls[i].name);
+
+		ok(n.level == wanted_calls[i].level &&
+			   n.is_about_task == wanted_calls[i].is_about_task,
+		   "level of %s( )", wanted_calls[i].name);
+	}
+	is_int(need_of_provider("syscall").level, LEVEL_USER, "syscall");
+	is_int(need_of_provider("pid").level, LEVEL_PROC, "pid");
+	is_int(need_of_provider("fbt").level, LEVEL_KERNEL, "fbt");
+	is_int(need_of_provider("none").level, LEVEL_KERNEL, "an unknown provider");
+	is_int(need_of_variable("none").level, LEVEL_KERNEL, "an unknown variable");
+	is_int(need_of_call("none").level, LEVEL_KERNEL, "an unknown function");
+	is_int(need_of_probe("proc", "exec-success").level, LEVEL_USER, "proc:::exec-success");
+	is_int(need_of_probe("proc", "signal-send").level, LEVEL_KERNEL, "proc:::signal-send");
+	is_int(need_of_probe("proc", "exec").args, 1, "args[0] of proc:::exec");
+	return tap_done();
+}
