@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <sys/stat.h>
 
 #include "bpf/attach.h"
 #include "bpf/engine.h"
@@ -11,6 +12,7 @@
 #include "bpf/rings.h"
 #include "bpf/tables.h"
 #include "kernel/pidns.h"
+#include "privilege/privilege.h"
 #include "sym/sym.h"
 #include "target/ident.h"
 
@@ -18,6 +20,7 @@ struct bpf_run {
 	struct engine_run run;
 	struct engine_opts opts;
 	struct rt_pidns pidns;	   /* whose process numbers clauses see: dtrace's own */
+	uint32_t userns;	   /* the inode of dtrace's user namespace, if it is asked */
 	struct rt_ukernel ukernel; /* for walks with unwind tables: opts.tables_size */
 	struct mach *mach;
 	struct kmaps *maps;
@@ -72,6 +75,17 @@ static bool sees_tracing(const struct engine_opts *opts)
 	return reads;
 }
 
+static struct err *userns_find(uint32_t *ret)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/user", &st) < 0)
+		return err_sys(errno, "cannot read /proc/self/ns/user, by which processes of the "
+				      "user are known");
+	*ret = (uint32_t)st.st_ino;
+	return NULL;
+}
+
 static struct err *maps_open(struct bpf_run *b, const struct engine_opts *opts)
 {
 	struct kmaps_opts map_opts = {.mach = b->mach,
@@ -81,6 +95,8 @@ static struct err *maps_open(struct bpf_run *b, const struct engine_opts *opts)
 				      .strtab_room = opts->strtab_room};
 	struct err *e = pidns_find(&b->pidns);
 
+	if (!e && privileges_lack(opts->privileges, LEVEL_PROC_OWNER))
+		e = userns_find(&b->userns);
 	map_opts.pidns = b->pidns;
 	if (!e && opts->tables_size) {
 		e = kfields_walk(&b->ukernel);
@@ -193,6 +209,9 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 		.pidns = b->pidns,
 		.signals_own = !kernel_has_cap(CAP_KILL),
 		.uid = geteuid(),
+		.fires_own = privileges_lack(b->opts.privileges, LEVEL_PROC_OWNER),
+		.own_uid = b->opts.privileges ? b->opts.privileges->uid : 0,
+		.own_userns = b->userns,
 		.ncpus = b->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
 		.unwinds = b->opts.tables_size > 0,

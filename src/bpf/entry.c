@@ -92,6 +92,36 @@ static void state_check(struct entry *en)
 	em_jmp_imm(e, BPF_JNE, R1, RT_STATE_ON, en->quit);
 }
 
+/* A timer that fires on whichever CPU, at whatever task: tick, as opposed to profile. */
+static bool is_tick(const struct unit_probe *p)
+{
+	return p->timer && !p->timer->counter && p->timer->is_single;
+}
+
+/*
+ * Leaves if the task is none of the session's user. Clauses of tick see nothing of the task, which
+ * the compiler has checked (d/check/privileges.c), and fire whatever it is.
+ */
+static void owner_check(struct entry *en)
+{
+	const struct unit *u = en->g->u;
+	struct emitter *e = &en->g->e;
+	uint32_t any = em_label(e);
+
+	if (!en->g->env->fires_own || u->is_begin_end)
+		return;
+	if (en->has_one_probe && is_tick(&u->probes[0]))
+		return;
+	for (uint32_t i = 0; i < u->nprobes && !en->has_one_probe; i++) {
+		if (!is_tick(&u->probes[i]))
+			continue;
+		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, probe));
+		em_jmp_imm(e, BPF_JEQ, R1, (int32_t)u->probes[i].id.probe, any);
+	}
+	gen_task_own(en->g, en->quit);
+	em_here(e, any);
+}
+
 /* ---- machine state -------------------------------------------------------------------------- */
 
 #define OWNER_BIT (1 << 30) /* above all thread ids */
@@ -560,6 +590,7 @@ static void gen_entry(struct entry *en)
 	probe_find(en);
 	state_check(en);
 	process_check(en);
+	owner_check(en);
 	mach_claim(en);
 	gen_vtime_begin(g);
 	identity_fill(en);

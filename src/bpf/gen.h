@@ -265,6 +265,8 @@ void gen_pointer_to_number(struct gen *g, int dst, int src);
 void gen_value_load(struct gen *g, const struct var_layout *vl, int dst, int base, int32_t off);
 /* Faults if what gen_ref_copy_in() will read is in scratch memory that was not allocated. */
 void gen_source_check(struct gen *g, const struct dif_at *at, const struct var_layout *vl);
+/* gen_var.c: makes the address in dst, of a value in a hash map, one that clauses may read. */
+void gen_elem_own(struct gen *g, const struct dif_at *at, const struct var_layout *vl, int dst);
 /* Copies the memory to which the value points to the map pointer in r1. */
 void gen_ref_copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl);
 
@@ -302,6 +304,8 @@ void gen_comm(struct gen *g, uint32_t off);
 
 /* gen_task.c: the current process */
 void gen_getf(struct gen *g, const struct dif_at *at);
+/* Jumps unless the current task is one of the session's user (rt/privilege.c). Keeps r6 to r9. */
+void gen_task_own(struct gen *g, uint32_t otherwise);
 void gen_d_path(struct gen *g, const struct dif_at *at);
 void gen_uregs(struct gen *g, const struct dif_at *at);
 /* r0 = text of DIF_VAR_CWD, ROOT or EXECARGS, or a fault in m; destroys r1-r5 */

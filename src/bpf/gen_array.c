@@ -405,6 +405,8 @@ static void elem_load(struct gen *g, const struct dif_at *at, const struct var_l
 		gen_pointer_to_number(g, dst, R0);
 	else
 		gen_value_load(g, vl, dst, R0, 0);
+	if (var_is_byref(vl))
+		gen_elem_own(g, at, vl, dst);
 	em_here(e, unset);
 	ra_loc_put(g, d, dst);
 }

@@ -599,7 +599,7 @@ static void home_describe(struct difo_gen *dg, struct ra_insn *ri, uint32_t i)
 		ri->home = (struct ra_loc){.kind = RA_CONST};
 }
 
-/* Whether the load is of a thread-local in a hash map, which takes a call. */
+/* Whether the load is of a thread-local in a hash map, or is copied, which takes a call. */
 static bool loads_elem(const struct layout *l, dif_insn insn)
 {
 	const struct var_layout *vl;
@@ -607,7 +607,7 @@ static bool loads_elem(const struct layout *l, dif_insn insn)
 	if (DIF_INSN_OP(insn) != DIF_OP_LDTS)
 		return false;
 	vl = layout_var(l, DIF_SCOPE_THREAD, DIF_INSN_INDEX(insn));
-	return vl && vl->is_elem;
+	return vl && (vl->is_elem || (l->opts.reads_own && dif_type_is_byref(&vl->var->type)));
 }
 
 static void clobbers_describe(const struct layout *l, struct ra_insn *ri, dif_insn insn)

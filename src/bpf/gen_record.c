@@ -226,6 +226,24 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 	}
 }
 
+/* A fault unless the bytes at the address in r6, as many as the field `len` says, are D's own. */
+static void sized_check_own(struct gen *g, const struct rec_field *f, const struct rec_field *len,
+			    uint32_t action)
+{
+	struct ra_loc none = {.kind = RA_CONST};
+	struct emitter *e = &g->e;
+	uint32_t fits = em_label(e);
+
+	em_mov(e, R2, R6);
+	gen_mach_load(g, len->size, R3, rec_off(g, len->off));
+	em_jmp_imm(e, BPF_JLE, R3, (int32_t)f->size, fits);
+	em_imm(e, R3, f->size);
+	em_here(e, fits);
+	gen_rt(g, "rt_readable");
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
+	em_jmp_imm(e, BPF_JNE, R0, 0, gen_fault(g, 0, action, UNKNOWN_OFFSET, none));
+}
+
 /*
  * Records memory: as many bytes as the field `len`, which is recorded already, gives, limited by
  * the room in the record.
@@ -239,6 +257,8 @@ static void sized_memory_field(struct gen *g, const struct rec_field *f,
 
 	gen_difo(g, d, action);
 	em_mov(e, R6, R0);
+	if (g->l->opts.reads_own)
+		sized_check_own(g, f, len, action);
 	gen_mach_load(g, len->size, R2, rec_off(g, len->off));
 	em_jmp_imm(e, BPF_JLE, R2, (int32_t)f->size, fits);
 	em_imm(e, R2, f->size);
@@ -258,9 +278,13 @@ static void memory_field(struct gen *g, const struct act_layout *al, const struc
 
 	if (len < k)
 		sized_memory_field(g, f, &al->fields[len], act->args[k], action);
-	/* a length that is recorded later decides what is shown: only the first byte must exist */
+	/*
+	 * A length that is recorded later decides what is shown: only the first byte must exist.
+	 * What is recorded must be D's own, though, where clauses may read nothing else.
+	 */
 	else
-		record_field(g, f, act->args[k], len == PROG_NO_ARG ? f->size : 1, action);
+		record_field(g, f, act->args[k],
+			     len == PROG_NO_ARG || g->l->opts.reads_own ? f->size : 1, action);
 }
 
 void gen_record_act(struct gen *g, uint32_t act)

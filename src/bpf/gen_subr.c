@@ -28,12 +28,18 @@ static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_ge
 
 static void emit_getf(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	gen_getf(g, at);
+	if (g->l->opts.reads_own)
+		at_fault_always(g, at, DIF_FAULT_KPRIV, 0);
+	else
+		gen_getf(g, at);
 }
 
 static void emit_d_path(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	gen_d_path(g, at);
+	if (g->l->opts.reads_own)
+		at_fault_always(g, at, DIF_FAULT_KPRIV, 0);
+	else
+		gen_d_path(g, at);
 }
 
 static void emit_rand(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
@@ -124,6 +130,10 @@ static void emit_progenyof(struct gen *g, const struct dif_at *at, const struct 
 /* r0 = `size` bytes at offset off of the lock that is the argument, or a fault */
 static void lock_word_load(struct gen *g, const struct dif_at *at, uint32_t off, uint32_t size)
 {
+	if (g->l->opts.reads_own) {
+		at_fault_always(g, at, DIF_FAULT_KPRIV, 0);
+		return;
+	}
 	ra_loc_args(g, at->reads, 1);
 	if (off)
 		em_alu_imm(&g->e, BPF_ADD, R2, (int32_t)off);

@@ -120,9 +120,27 @@ void gen_ref_copy_in(struct gen *g, const struct dif_at *at, const struct var_la
 	em_jmp_imm(&g->e, BPF_JSLT, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
 }
 
+/*
+ * dst = the address in dst or, where clauses may read D's own memory only, of a copy in scratch
+ * memory: where elements of hash maps lie is not known beforehand.
+ */
+void gen_elem_own(struct gen *g, const struct dif_at *at, const struct var_layout *vl, int dst)
+{
+	if (!g->l->opts.reads_own)
+		return;
+	em_mov(&g->e, R2, dst);
+	em_imm(&g->e, R3, vl->size);
+	gen_rt(g, "rt_own_copy");
+	em_mov(&g->e, dst, R0);
+	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
+	em_jmp_imm(&g->e, BPF_JNE, R1, 0,
+		   gen_fault(g, 0, at->action, dif_at_offset(at),
+			     (struct ra_loc){.kind = RA_CONST}));
+}
+
 /* ---- loads of scalars ----------------------------------------------------------------------- */
 
-static void tls_load(struct gen *g, const struct var_layout *vl, int dst)
+static void tls_load(struct gen *g, const struct dif_at *at, const struct var_layout *vl, int dst)
 {
 	struct emitter *e = &g->e;
 	uint32_t unset = em_label(e);
@@ -140,6 +158,7 @@ static void tls_load(struct gen *g, const struct var_layout *vl, int dst)
 		em_jmp_imm(e, BPF_JEQ, R2, 0, unset);
 		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
 		gen_pointer_to_number(g, dst, R1);
+		gen_elem_own(g, at, vl, dst);
 	} else {
 		gen_value_load(g, vl, dst, R1, (int32_t)vl->off);
 	}
@@ -180,14 +199,15 @@ static bool is_string(const struct var_layout *vl)
 	return vl->var->type.kind == DIF_KIND_STRING;
 }
 
-static void scalar_load(struct gen *g, const struct var_layout *vl, int dst)
+static void scalar_load(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
+			int dst)
 {
 	if (is_string(vl) && vl->var->scope != DIF_SCOPE_THREAD) {
 		string_load(g, vl, dst);
 		return;
 	}
 	switch ((enum dif_scope)vl->var->scope) {
-	case DIF_SCOPE_THREAD: tls_load(g, vl, dst); break;
+	case DIF_SCOPE_THREAD: tls_load(g, at, vl, dst); break;
 	case DIF_SCOPE_GLOBAL:
 		if (var_is_byref(vl)) {
 			addr_load(g, dst, offsetof(struct rt_mach, gvars), vl->off);
@@ -235,7 +255,7 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 		gen_elem_load(g, at, vl, NULL);
 		return;
 	}
-	scalar_load(g, vl, dst);
+	scalar_load(g, at, vl, dst);
 	ra_loc_put(g, d, dst);
 }
 

@@ -452,7 +452,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 	struct rt_cfg cfg = {
 		.strsize = l->strsize,
 		.scratch_size = mach->scratch_size & ~7u,
-		.strtab_size = (uint32_t)strtab_size(l->strtab),
+		.strtab_size = (uint32_t)strtab_size(l->strtab) + opts->strtab_room,
 		.gvars_size = l->gvars_size,
 		.this_off = mach->this_off,
 		.this_size = l->this_size,
@@ -466,20 +466,28 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.nuses = spec_nuses(l),
 		.specsize = l->opts.specsize,
 		.mach_size = mach->size,
-		.has_blocks = l->facts.has_blocks,
+		.reads = (l->facts.has_blocks ? RT_READS_BLOCKS : 0) |
+			 (l->opts.reads_own ? RT_READS_OWN : 0),
 		.pidns = opts->pidns,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
-	uint32_t scratch_value = scratch_lay_out(&cfg, l, opts->ukernel);
+	/* a string that begins in memory of D's own and has no end there ends in the same value */
+	uint32_t behind = l->opts.reads_own ? l->strsize : 0;
+	uint32_t scratch_value = scratch_lay_out(&cfg, l, opts->ukernel) + behind;
 	uint32_t slots = m->ncpus * RT_LEVELS;
-	struct map_spec states =
-		{BPF_MAP_TYPE_ARRAY, "mach", 4, RT_MACH_VALUE(&cfg, mach->size), slots, .flags = 0};
+	struct map_spec states = {BPF_MAP_TYPE_ARRAY,
+				  "mach",
+				  4,
+				  RT_MACH_VALUE(&cfg, mach->size) + behind,
+				  slots,
+				  .flags = 0};
 	struct map_spec scratch = {BPF_MAP_TYPE_ARRAY, "scratch", 4,
 				   scratch_value,      slots,	  .option = "strsize"};
 	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY,
 				 "gvars",
 				 4,
-				 MAX(RT_GVARS_VALUE(&cfg), mach->slots_end),
+				 MAX(RT_GVARS_VALUE(&cfg) + (cfg.gvars_size ? behind : 0),
+				     mach->slots_end),
 				 1,
 				 .flags = 0};
 	struct err *e;
@@ -498,8 +506,8 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 	if (!e && opts->strtab_room)
 		e = strtab_create_open(m, l->strtab, opts->strtab_room);
 	else if (!e && cfg.strtab_size)
-		e = map_create_const("strtab", strtab_data(l->strtab), cfg.strtab_size,
-				     &m->fd[MAP_STRTAB]);
+		e = map_create_const("strtab", strtab_data(l->strtab),
+				     (uint32_t)strtab_size(l->strtab), &m->fd[MAP_STRTAB]);
 	return e;
 }
 

@@ -23,9 +23,10 @@
 
 struct attr; /* d/parse/attr.h */
 struct dsession;
-struct harm;	/* d/parse/harm.h */
-struct types;	/* d/types/types.h; a type_id is an uint32_t */
-struct kallsym; /* sym/kallsyms.h */
+struct harm;	   /* d/parse/harm.h */
+struct privileges; /* privilege/privilege.h */
+struct types;	   /* d/types/types.h; a type_id is an uint32_t */
+struct kallsym;	   /* sym/kallsyms.h */
 
 /*
  * The options that change a compile (d-language.md 8.2); the option table of session/ fills them.
@@ -57,8 +58,9 @@ struct compile_opts {
 	bool jstackasync;   /* what helpers know as WANTS_ASYNC (helper/helper.c) */
 	uint32_t pcapsize;  /* most bytes pcap() records */
 	uint32_t d_version; /* 0 = no limit */
-	uint8_t amin[3];    /* option amin, components as in d/parse/attr.h; zeros = no limit */
-	FILE *dump;	    /* where -S and -xtree write; NULL = nowhere */
+	const struct privileges *privileges; /* of the session; NULL: all of them */
+	uint8_t amin[3]; /* option amin, components as in d/parse/attr.h; zeros = no limit */
+	FILE *dump;	 /* where -S and -xtree write; NULL = nowhere */
 	bool dump_dif, dump_ast;
 };
 
@@ -110,6 +112,11 @@ struct compile_env {
 	 */
 	const struct derived_info *(*derived)(void *ctx, const struct probe_desc *desc, uint32_t i,
 					      uint32_t *ret_nplain);
+	/*
+	 * The level of privilege that the session lacks for one of the probes that a provider
+	 * places and desc matches; 0: for none. *ret_name: that probe. May be NULL.
+	 */
+	uint32_t (*lacks)(void *ctx, const struct probe_desc *desc, const char **ret_name);
 	/* Tells that probes have been declared: earlier answers of match() are out of date. */
 	void (*declared)(void *ctx);
 	/* Sets an option from a pragma; the text of an error is used for D_PRAGMA_OPTSET. */
@@ -156,6 +163,8 @@ struct derived_info {
 	 * name is followed by the id of a process, as in "perl123".
 	 */
 	bool is_in_processes;
+	/* The system's library declares it: what it may be used for is in privilege/needs.def. */
+	bool is_of_system;
 };
 
 enum code_kind { CODE_ENTRY, CODE_RETURN, CODE_RETURNED, CODE_NOTE };

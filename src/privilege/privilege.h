@@ -17,7 +17,10 @@
  */
 #pragma once
 
+#include <sys/types.h>
+
 #include "base/base.h"
+#include "base/err.h"
 
 enum privilege_level {
 	LEVEL_USER = 1 << 0,
@@ -55,6 +58,33 @@ uint32_t level_parse(const char *word, size_t len);
 const char *levels_text(uint32_t levels, char buf[LEVELS_TEXT_MAX]);
 /* The word of one level. */
 const char *level_word(enum privilege_level level);
+
+/*
+ * Whether one of the levels is missing. NULL stands for PRIVILEGES_ALL: parts that are used without
+ * a session have no privileges to ask.
+ */
+static inline bool privileges_lack(const struct privileges *p, uint32_t levels)
+{
+	return p && (p->levels & levels) != levels;
+}
+
+/*
+ * Takes away what the text does not name: "USER:LEVEL,LEVEL..." or "LEVEL,LEVEL...", where USER is
+ * a name or number; without it the user stays the one of p, or becomes the process's real one.
+ * dtrace_kernel includes dtrace_user and dtrace_proc. Nothing is ever added; an error leaves p as it
+ * was.
+ */
+MUST_CHECK struct err *privileges_narrow(struct privileges *p, const char *text);
+
+/*
+ * Refuses a process that the session may not look at: one that is not the user's in all of its ids,
+ * that may not be dumped, or that is in another user namespace than dtrace. A process that ends
+ * meanwhile is refused as well. The answer is of this moment: what probes record is decided by the
+ * guard of each program, when it fires (rt/privilege.c).
+ */
+MUST_CHECK struct err *privileges_check_process(const struct privileges *p, pid_t pid);
+/* The same as a question. */
+bool privileges_own_process(const struct privileges *p, pid_t pid);
 
 /* Whether all the levels are there. */
 static inline bool privileges_have(const struct privileges *p, uint32_t levels)

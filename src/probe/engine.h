@@ -44,7 +44,8 @@ struct layout;
 struct remains;
 struct stack_tables;
 struct syms;
-struct loaded; /* a unit that is loaded: the engine's own */
+struct privileges; /* privilege/privilege.h */
+struct loaded;	   /* a unit that is loaded: the engine's own */
 
 /* ---- running --------------------------------------------------------------------------------- */
 
@@ -60,6 +61,8 @@ struct engine_opts {
 	/* Of the engine in the process (inproc/inproc.h): all processes, or NULL; and which one. */
 	const struct inproc_list *inprocs;
 	uint32_t process;
+	/* Whose processes probes fire in, and which memory is read; NULL: all. */
+	const struct privileges *privileges;
 	struct syms *syms;    /* what names addresses (sym/sym.h), until the run is closed */
 	uint32_t bufsize;     /* size of the buffer of each CPU; may be rounded up */
 	uint32_t strtab_room; /* for strings that are added while probes fire */

@@ -2,6 +2,7 @@
 /* What a session tells its providers. */
 #include "probe/env.h"
 
+#include "privilege/privilege.h"
 #include "probe/probe.h"
 
 void env_deinit(struct provider_env *env)
@@ -34,6 +35,10 @@ void env_adjusted(struct provider_env *env, const char *fmt, ...)
 
 struct err *env_need_process(struct provider_env *env, pid_t pid)
 {
+	struct err *e = privileges_check_process(env->privileges, pid);
+
+	if (e)
+		return e;
 	return env->on_process ? env->on_process(env->process_ctx, pid) : NULL;
 }
 

@@ -22,6 +22,7 @@
 
 struct probe_desc;
 struct probe_list;
+struct privileges; /* privilege/privilege.h */
 struct probes;
 struct code_source; /* d/compile.h */
 
@@ -64,6 +65,8 @@ struct provider_env {
 	struct arena *arena;
 	/* How files of programs are read (image/debugfile.h); NULL: they are not opened. */
 	const struct file_opts *files;
+	/* Which processes may be looked at; NULL: all. */
+	const struct privileges *privileges;
 	VEC(pid_t) processes; /* of -c and -p, in the order of the options */
 	/* The process of -c, which messages call pid$target: it ends with dtrace. 0: none */
 	pid_t created;

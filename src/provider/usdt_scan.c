@@ -2,12 +2,25 @@
 /* Which processes have mapped files with notes about probes. */
 #include "provider/usdt.h"
 
+#include "privilege/privilege.h"
 #include "target/search.h"
 
 struct scan {
 	struct provider_env *env;
 	struct usdt_state *st;
+	/* whether the process that was asked about last may be looked at */
+	pid_t asked;
+	bool is_own;
 };
+
+/* A process's mappings come one after another. */
+static bool scan_may_look(struct scan *s, pid_t pid)
+{
+	if (s->asked != pid)
+		s->is_own = privileges_own_process(s->env->privileges, pid);
+	s->asked = pid;
+	return s->is_own;
+}
 
 static void use_add(struct usdt_state *st, pid_t pid, struct usdt_object *o)
 {
@@ -21,8 +34,9 @@ static void use_add(struct usdt_state *st, pid_t pid, struct usdt_object *o)
 
 static void use_scan(void *ctx, pid_t pid, const struct proc_map *m)
 {
-	const struct scan *s = ctx;
-	struct usdt_object *o = usdt_object_find(s->env, s->st, pid, 0, m);
+	struct scan *s = ctx;
+	struct usdt_object *o =
+		scan_may_look(s, pid) ? usdt_object_find(s->env, s->st, pid, 0, m) : NULL;
 
 	if (!o)
 		return;
@@ -36,9 +50,10 @@ static void use_scan(void *ctx, pid_t pid, const struct proc_map *m)
 
 static void file_scan(void *ctx, pid_t pid, const struct proc_map *m)
 {
-	const struct scan *s = ctx;
+	struct scan *s = ctx;
 
-	(void)usdt_object_find(s->env, s->st, pid, 0, m);
+	if (scan_may_look(s, pid))
+		(void)usdt_object_find(s->env, s->st, pid, 0, m);
 }
 
 static void mapping_survey(void *ctx, pid_t pid, const struct proc_map *m)
@@ -65,7 +80,7 @@ static void use_scan_one(void *ctx, const struct proc_map *m)
 
 struct err *usdt_scan_process(struct provider_env *env, struct usdt_state *st, pid_t pid)
 {
-	return proc_code_each(pid, use_scan_one, &(struct scan_one){{env, st}, pid});
+	return proc_code_each(pid, use_scan_one, &(struct scan_one){{.env = env, .st = st}, pid});
 }
 
 void usdt_scan_all(struct provider_env *env, struct usdt_state *st)
@@ -74,18 +89,18 @@ void usdt_scan_all(struct provider_env *env, struct usdt_state *st)
 	vec_clear(&st->uses);
 	hashmap_destroy(st->used);
 	st->used = hashmap_create();
-	proc_search(use_scan, &(struct scan){env, st});
+	proc_search(use_scan, &(struct scan){.env = env, .st = st});
 	st->scanned_at = now_ns();
 	st->ncodes_scanned = usdt_code_count(env, st);
 }
 
 void usdt_scan_files(struct provider_env *env, struct usdt_state *st)
 {
-	proc_search(file_scan, &(struct scan){env, st});
+	proc_search(file_scan, &(struct scan){.env = env, .st = st});
 }
 
 void usdt_survey(struct provider_env *env, struct usdt_state *st)
 {
 	st->nsurveys++;
-	proc_search(mapping_survey, &(struct scan){env, st});
+	proc_search(mapping_survey, &(struct scan){.env = env, .st = st});
 }

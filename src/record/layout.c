@@ -185,6 +185,7 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, bool has_pids
 			f->has_udepth |= var == DIF_VAR_USTACKDEPTH;
 			f->has_lang |= var_is_lang(var);
 		}
+		f->nelems += op == DIF_OP_LDTS || op == DIF_OP_LDGAA || op == DIF_OP_LDTAA;
 		if (op == DIF_OP_PUSHTR || op == DIF_OP_PUSHTV)
 			depth++;
 		else if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
@@ -657,6 +658,7 @@ static void facts_add(struct layout_facts *all, struct layout_facts f)
 	all->max_tuple = MAX(all->max_tuple, f.max_tuple);
 	all->nstrings = MAX(all->nstrings, f.nstrings);
 	all->bytes = MAX(all->bytes, f.bytes);
+	all->nelems = MAX(all->nelems, f.nelems);
 	all->speculates |= f.speculates;
 	all->has_token |= f.has_token;
 	all->has_blocks |= f.has_blocks;
@@ -726,6 +728,10 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	}
 	if (opts->has_helpers)
 		l->facts.nstrings += HELPER_STRINGS;
+	if (opts->reads_own) { /* reads of memory are checked, elements are copied */
+		l->facts.has_blocks = true;
+		l->facts.nstrings += l->facts.nelems;
+	}
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)

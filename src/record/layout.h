@@ -196,6 +196,7 @@ struct layout_opts {
 	 * (probe.has_pid): records have a u64 with it behind struct rt_rec.
 	 */
 	bool has_pids;
+	bool reads_own;	   /* clauses read memory of D's own only, nothing else of the kernel's */
 	bool has_helpers;  /* ustack helpers may run for stacks with strsize (rt/helper.h) */
 	uint32_t livesize; /* addresses that live() follows, at most */
 	uint32_t
@@ -214,7 +215,9 @@ struct layout_facts {
 	bool speculates, has_token, has_flags; /* calls speculation(), strtok(), strflags() */
 	bool has_names[NNAMES];
 	bool has_blocks; /* calls alloca(), copyin() or memref() */
-	uint64_t bytes;	 /* of scratch memory with a constant size: alloca(), copyin() */
+	/* loads of thread-locals and elements, each of which may be copied to scratch memory */
+	uint32_t nelems;
+	uint64_t bytes; /* of scratch memory with a constant size: alloca(), copyin() */
 };
 
 struct layout {

@@ -179,7 +179,7 @@ struct rt_cfg {
 	u32 table_off;	    /* u32[strsize + 1] */
 	u32 tok_off;	    /* scratch_size + 8 bytes: text that strtok() continues with */
 	u32 scratch_stride; /* from one MAP_SCRATCH value to the next */
-	u32 has_blocks;	    /* 1: clauses allocate blocks, so reads of scratch memory are checked */
+	u32 reads;	    /* RT_READS_...: how reads of memory are checked; 0: they are not */
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
 	u32 nuses;	    /* number of struct rt_spec_use behind the words of MAP_SPEC */
 	u64 specsize;	    /* bytes that a CPU may record into a speculation */
@@ -200,8 +200,10 @@ struct rt_cfg {
 	struct rt_ukernel k;
 	struct rt_pidns pidns;
 };
-#define RT_WORK_SIZE 256
-#define RT_WALK_SIZE 1984
+#define RT_READS_BLOCKS 1 /* clauses allocate blocks: scratch memory outside of them is none */
+#define RT_READS_OWN	2 /* beside user memory, clauses may read D's own memory only */
+#define RT_WORK_SIZE	256
+#define RT_WALK_SIZE	1984
 /* Frames that a walk visits which records only some of them: those of the longest stack. */
 #define RT_WALK_MOST  16384u
 #define RT_BLOCK_WORK 64

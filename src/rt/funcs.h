@@ -26,6 +26,8 @@ RT_FUNC(rt_strflags, 4, 1)
 /* kernel objects */
 /* none: the result of bpf_get_current_pid_tgid(), with the numbers of dtrace's PID namespace */
 RT_FUNC(rt_pid_tgid, 0, 0)
+/* three words of offsets; user id, and above it the inode of a user namespace: 1 for its tasks */
+RT_FUNC(rt_task_own, 4, 0)
 RT_FUNC(rt_ppid, 0, 0)	    /* the parent process, in dtrace's PID namespace */
 RT_FUNC(rt_provider, 1, 1)  /* names[0]: the name of the probe's provider, with the process id */
 RT_FUNC(rt_progenyof, 3, 0) /* pid; offsets of real_parent and tgid in task_struct */
@@ -40,6 +42,7 @@ RT_FUNC(rt_uregs, 4, 1)
 RT_FUNC(rt_strcmp, 2, 1)   /* like strcmp, up to strsize: negative, 0, positive */
 RT_FUNC(rt_allocs, 1, 1)   /* DIF allocs */
 RT_FUNC(rt_readable, 2, 1) /* kernel address, size: a fault for unallocated scratch memory */
+RT_FUNC(rt_own_copy, 2, 1) /* address of a value in a map, size: a copy in scratch memory */
 RT_FUNC(rt_copys, 3, 1)	   /* DIF copys: source, size, destination (scratch, globals, this) */
 RT_FUNC(rt_store, 3, 1)	   /* DIF stb..stx: address, value, size 1 2 4 8 */
 RT_FUNC(rt_sdiv, 2, 0)	   /* dividend, divisor, which the caller has compared with 0: quotient */

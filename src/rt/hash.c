@@ -40,6 +40,8 @@ u64 rt_strhash(struct rt_mach *m, u64 s)
 	p = slot_of(m);
 	if (!p)
 		return 0;
+	if (s && (cfg.reads & RT_READS_OWN) && !may_read(m, s, 1))
+		return 0;
 	if (s && short_hash(m, p, s, &hash))
 		return hash;
 	if (s) {

@@ -7,6 +7,7 @@
  * (struct rt_cfg, RT_GVARS_VALUE, RT_MACH_VALUE) that the sum of any offset in a window and any
  * size up to the window's stays inside the value.
  */
+#include "rt/helper.h"
 #include "rt/rt.h"
 
 /*
@@ -129,16 +130,66 @@ INLINE int scratch_has(struct rt_mach *m, u64 off, u64 n)
 	return !w->is_bad;
 }
 
+/* Whether [addr, addr + n) lies in the size bytes at base. */
+INLINE int range_has(u64 base, u64 size, u64 addr, u64 n)
+{
+	u64 off = addr - base;
+
+	return off < size && n <= size - off;
+}
+
+/*
+ * Whether the memory is D's own: scratch memory of this firing, variables, string constants, the
+ * name of the task. A string that begins there may be read as far as strings go: what follows
+ * belongs to the session, too (kmaps_create()).
+ */
+INLINE int is_own(struct rt_mach *m, u64 addr, u64 n)
+{
+	return range_has(m->scratch, cfg.scratch_size, addr, n) ||
+	       (cfg.tok_off && range_has(m->scratch + cfg.tok_off, cfg.scratch_size, addr, n)) ||
+	       (cfg.helper_off && range_has(m->scratch + cfg.helper_off, RT_HWORK_SIZE, addr, n)) ||
+	       range_has(m->strtab, cfg.strtab_size, addr, n) ||
+	       range_has(m->gvars, cfg.gvars_size, addr, n) ||
+	       range_has(m->self + cfg.this_off, cfg.this_size, addr, n) ||
+	       range_has(m->self + __builtin_offsetof(struct rt_mach, comm), sizeof(m->comm), addr,
+			 n);
+}
+
 u64 rt_readable(struct rt_mach *m, u64 addr, u64 n)
 {
 	u64 off;
 
-	if (!m || !in_scratch_map(m, addr))
+	if (!m)
+		return 0;
+	/* NULL has no memory: who reads there faults, and strtok() goes on with its text */
+	if ((cfg.reads & RT_READS_OWN) && addr && !is_own(m, addr, n))
+		return fault(m, FAULT_KPRIV, addr);
+	if (!in_scratch_map(m, addr))
 		return 0;
 	off = addr - m->scratch;
 	if (scratch_has(m, off, n) || (cfg.tok_off && off - cfg.tok_off <= cfg.scratch_size))
 		return 0;
 	return fault(m, FAULT_BADADDR, addr);
+}
+
+u64 rt_own_copy(struct rt_mach *m, u64 addr, u64 n)
+{
+	u64 off;
+	s64 top;
+	char *p;
+
+	if (!m || !addr)
+		return 0;
+	top = scratch_take(m, n);
+	p = slot_of(m);
+	off = top;
+	OPAQUE(off);
+	OPAQUE(n);
+	if (!p || top < 0 || off > cfg.scratch_size || n > cfg.scratch_size)
+		return 0;
+	if (bpf_probe_read_kernel(p + off, n, addr))
+		return fault(m, FAULT_BADADDR, addr);
+	return m->scratch + off;
 }
 
 u64 rt_allocs(struct rt_mach *m, u64 n)

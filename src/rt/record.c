@@ -21,8 +21,8 @@ u64 rt_fault_record(struct rt_mach *m)
 	r.epid = m->epid;
 	r.pid = cfg.pidns.level ? process_number(bpf_get_current_task())
 				: bpf_get_current_pid_tgid() >> 32;
-	r.in_scratch = cfg.has_blocks && m->fault.kind == FAULT_BADADDR &&
-		       in_scratch_map(m, m->fault.value);
+	r.in_scratch =
+		cfg.reads && m->fault.kind == FAULT_BADADDR && in_scratch_map(m, m->fault.value);
 	/*
 	 * After exit() no later record wakes the consumer, so the record of a fault behind exit()
 	 * must do that.

@@ -136,7 +136,7 @@ INLINE int in_scratch_map(struct rt_mach *m, u64 addr)
  */
 INLINE int may_read(struct rt_mach *m, u64 addr, u64 n)
 {
-	if (!cfg.has_blocks)
+	if (!cfg.reads)
 		return 1;
 	rt_readable(m, addr, n);
 	return m->fault.kind == 0;

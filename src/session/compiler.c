@@ -4,6 +4,7 @@
 
 #include "d/parse/attr.h"
 #include "provider/providers.h"
+#include "session/match/match.h"
 #include "session/options.h"
 #include "session/report.h"
 #include "session/targets.h"
@@ -58,6 +59,7 @@ static void compile_opts_refresh(struct compiler *c)
 		.jstackasync = opt_flag(c->opts, OPT_jstackasync),
 		.pcapsize = opt_u32(c->opts, OPT_pcapsize),
 		.d_version = opt_u32(c->opts, OPT_version),
+		.privileges = c->privileges,
 		.amin = {amin.name, amin.data, amin.class},
 		.dump = c->report->dump,
 		.dump_dif = (opt_flag(c->opts, OPT_verbose) &&
@@ -253,6 +255,25 @@ static const char *env_arg_refused(void *ctx, const struct probe_desc *desc, uin
 	return why;
 }
 
+static uint32_t env_lacks(void *ctx, const struct probe_desc *desc, const char **ret_name)
+{
+	struct compiler *c = ctx;
+	struct probe **probes;
+	uint32_t n = 0, level = 0;
+	struct err *e = probes_match(c->probes, desc, &probes, &n);
+
+	if (e) {
+		err_destroy(e); /* match() has told */
+		return 0;
+	}
+	for (uint32_t i = 0; i < n && !level; i++) {
+		level = probe_lacks(probes_env(c->probes), probes[i]);
+		*ret_name = arena_printf(c->arena, "%s:%s:%s:%s", probes[i]->prov, probes[i]->mod,
+					 probes[i]->func, probes[i]->name);
+	}
+	return level;
+}
+
 static void env_declared(void *ctx)
 {
 	probes_forget(((struct compiler *)ctx)->probes);
@@ -379,6 +400,7 @@ void compiler_init(struct compiler *c, struct arena *a, struct options *opts, st
 			.arg_types = env_arg_types,
 			.arg_type = env_arg_type,
 			.arg_refused = env_arg_refused,
+			.lacks = env_lacks,
 			.derived = derived_find,
 			.declared = env_declared,
 			.set_option = env_set_option,

@@ -38,7 +38,8 @@ struct compiler {
 	struct options *opts; /* pragmas in the text set some */
 	struct report *report;
 	struct probes *probes;
-	struct targets *targets; /* $target */
+	struct targets *targets;	     /* $target */
+	const struct privileges *privileges; /* NULL: all of them */
 	/* The rest belongs to the compiler. */
 	unsigned int cflags; /* DTRACE_C_* of the compile that runs */
 	struct cpp_opts cpp_opts;

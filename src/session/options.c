@@ -7,6 +7,7 @@
 #include "d/text/diag.h"
 #include "dtrace.h"
 #include "kernel/capabilities.h"
+#include "privilege/privilege.h"
 #include "session/options.h"
 
 const struct opt_desc opt_descs[OPT_COUNT] = {
@@ -400,6 +401,18 @@ static bool is_well_formed(enum opt_id id, const char *value)
 	return id != OPT_setenv || strchr(value, '=');
 }
 
+static struct err *set_privileges(struct options *o, const char *value)
+{
+	struct privileges unused = PRIVILEGES_ALL;
+	struct err *e = privileges_narrow(o->privileges ? o->privileges : &unused, value);
+
+	if (e)
+		return err_code(err_wrap(e, "option privileges"), EDT_BADOPTVAL);
+	o->val[OPT_privileges] = 1;
+	str_replace(o, OPT_privileges, value);
+	return NULL;
+}
+
 /* Parses and stores a value. The caller has checked that the option may be set now. */
 static struct err *set_value(struct options *o, enum opt_id id, const char *value)
 {
@@ -414,6 +427,8 @@ static struct err *set_value(struct options *o, enum opt_id id, const char *valu
 	}
 	if (id == OPT_version)
 		return set_version(o, value);
+	if (id == OPT_privileges)
+		return set_privileges(o, value);
 	if (!parse_value(id, value, &val) || !is_well_formed(id, value))
 		return bad_value(id);
 	e = check_limits(id, val);

@@ -55,6 +55,8 @@ struct options {
 	VEC(char *) envs; /* changes to the environment of -c: +VAR=value, -VAR */
 	bool is_active;
 	bool is_limited; /* the session has levels: its user does not choose what it trusts */
+	/* What option privileges takes levels from; NULL: its text is checked only. */
+	struct privileges *privileges;
 	void (*changed)(void *ctx); /* options_on_change() */
 	void *ctx;
 };

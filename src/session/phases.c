@@ -83,6 +83,9 @@ static dtrace_hdl_t *handle_create(void)
 
 	h->arena = arena_create();
 	options_init(&h->opts);
+	h->privileges = PRIVILEGES_ALL;
+	h->opts.privileges = &h->privileges;
+	h->env.privileges = &h->privileges;
 	report_init(&h->report, h, &h->opts);
 	h->probes = probes_create(&h->env);
 	h->env.on_notice = notice_give;
@@ -92,8 +95,10 @@ static dtrace_hdl_t *handle_create(void)
 	names_init(&h->names, &h->opts, &h->report);
 	targets_init(&h->targets, &h->opts, &h->report, &h->env, &h->live.is_interrupted);
 	compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);
+	h->compiler.privileges = &h->privileges;
 	match_init(&h->match, h->arena, h->probes);
 	live_init(&h->live, &(struct live){.arena = h->arena,
+					   .privileges = &h->privileges,
 					   .opts = &h->opts,
 					   .report = &h->report,
 					   .compiler = &h->compiler,
@@ -151,7 +156,7 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 	if (!e) {
 		h = handle_create();
 		h->privileges = privileges;
-		h->opts.is_limited = privileges.levels != LEVELS_ALL;
+		h->opts.is_limited = privileges_lack(&privileges, LEVELS_ALL);
 		e = options_from_env(&h->opts);
 		environment_tell(h);
 		options_changed(h);

@@ -20,12 +20,13 @@
 #include "session/targets.h"
 
 struct dtrace_hdl {
-	uint32_t ncalls;	      /* public calls that have not returned, one inside another */
-	struct privileges privileges; /* what may be asked; set before any option is read */
+	uint32_t ncalls; /* public calls that have not returned, one inside another */
 
 	/* open */
 	struct arena *arena; /* of the handle */
 	struct options opts;
+	/* Asked by all parts, which have its address; set before any option is read. */
+	struct privileges privileges;
 	struct report report;
 	struct provider_env env; /* what providers are told of the session */
 	struct probes *probes;

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "kernel/kernel.h"
+#include "privilege/privilege.h"
 #include "probe/probe.h"
 #include "target/control.h"
 #include "session/options.h"
@@ -71,10 +72,23 @@ static void target_add(struct targets *t, struct proc *p)
 	env_add_process(t->env, proc_pid(p));
 }
 
+/* The program runs as who has called us. */
+static struct err *create_check(const struct privileges *p)
+{
+	if (!privileges_lack(p, LEVEL_PROC_OWNER) || p->uid == getuid())
+		return NULL;
+	return err_new("a program that is started here runs as user %u: this session is about "
+		       "processes of user %u",
+		       (unsigned int)getuid(), p->uid);
+}
+
 struct err *targets_create(struct targets *t, const char *cmd)
 {
 	struct proc *p;
-	struct err *e = proc_create(cmd, t->opts->envs.data, t->opts->envs.len, &p);
+	struct err *e = create_check(t->env->privileges);
+
+	if (!e)
+		e = proc_create(cmd, t->opts->envs.data, t->opts->envs.len, &p);
 
 	if (e)
 		return e;
@@ -86,7 +100,10 @@ struct err *targets_create(struct targets *t, const char *cmd)
 struct err *targets_grab(struct targets *t, pid_t pid)
 {
 	struct proc *p;
-	struct err *e = proc_grab(pid, &p);
+	struct err *e = privileges_check_process(t->env->privileges, pid);
+
+	if (!e)
+		e = proc_grab(pid, &p);
 
 	if (!e)
 		target_add(t, p);

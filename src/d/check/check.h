@@ -71,6 +71,7 @@ struct check {
 	 */
 	const struct derivation *derived;
 	const struct probe_desc *source;
+	uint32_t ntrusted; /* > 0: a text of the system's library that no level is needed for */
 	bool in_predicate;
 	/* the declaration that is checked stands in an included file: C allows more than D */
 	bool in_include;

@@ -320,6 +320,8 @@ static struct expr *fail_callee(struct check *c, const struct expr *e)
 bool subr_use(struct check *c, const struct subr *subr, struct span at)
 {
 	attr_use(c, at, subr->name, subr->attr);
+	if (!subr->why && !privilege_check_call(c, subr->name, at))
+		return false;
 	if (subr->flags & SUBR_DESTRUCTIVE)
 		c->destructive = true;
 	if (subr->flags & SUBR_DESTRUCTIVE && subr->class == SUBR_FUNC && c->speculates) {

@@ -642,6 +642,8 @@ static bool check_for_source(struct check *c, void *ctx, const struct derivation
 
 	to->derived = top;
 	to->source = source;
+	if (!privilege_check_probe(c, top, source, to->spec->span))
+		return false;
 	check_for_target(c, to);
 	to->is_again = true;
 	return diags_count(c->diags) == nerrors;
@@ -683,6 +685,8 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 		return;
 	if (absent_has(c, spec))
 		check_for_coming(c, &plain);
+	else if (!privilege_check_desc(c, &desc, spec->span))
+		return;
 	else if (nplain || !i)
 		check_for_target(c, &plain);
 	else if (plain.is_again)

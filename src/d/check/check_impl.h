@@ -342,6 +342,21 @@ void wide_array_keys(struct check *c, enum ident_scope scope, const char *name, 
 		     uint32_t nkeys);
 void wide_agg_keys(struct check *c, const char *name, struct expr **keys, uint32_t nkeys);
 
+/* ---- privileges.c: what the session lacks a level for is reported; false -------------------- */
+
+bool privilege_check_variable(struct check *c, const char *name, struct span at);
+bool privilege_check_call(struct check *c, const char *name, struct span at);
+bool privilege_check_symbol(struct check *c, const char *name, struct span at);
+/* A probe that is declared in D, and its arguments by their numbers. */
+bool privilege_check_probe(struct check *c, const struct derivation *dv,
+			   const struct probe_desc *source, struct span at);
+/* The probes that providers place and the description means. */
+bool privilege_check_desc(struct check *c, const struct probe_desc *desc, struct span at);
+bool privilege_check_arg(struct check *c, const struct derivation *dv, uint32_t index,
+			 struct span at);
+/* Whether the guards and arguments of the probe are checked by the probe's own level. */
+bool privilege_trusts(const struct check *c, const struct derivation *dv);
+
 /* ---- check_absent.c: probes of other systems that are not to be had here ------------------- */
 
 /* Notes a description that has matched probes. */

@@ -52,6 +52,8 @@ static bool address_find(struct check *c, const struct expr *e, struct symbol *s
 	struct err *err = NULL;
 	bool found = false;
 
+	if (!privilege_check_symbol(c, e->ident.name, e->span))
+		return false;
 	if (c->env->symbol)
 		err = c->env->symbol(c->env->ctx, s->module, s->name, &found, &s->sym);
 	if (err) {

@@ -578,7 +578,7 @@ bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 {
 	const struct builtin_var *v = id->builtin;
 
-	if (!arg_is_available(c, id, at))
+	if (!arg_is_available(c, id, at) || !privilege_check_variable(c, v->name, at))
 		return false;
 	if (id->type == TYPE_NONE && *v->type)
 		id->type = type_from_text(c, v->type);

@@ -35,6 +35,7 @@ static struct expr *source_value(struct check *c, const struct derivation *dv, c
 	struct binding *bindings = c->bindings;
 	const struct derivation *derived = c->derived;
 	enum d_layer layer = session_set_layer(c->session, dv->probe->layer);
+	bool is_trusted = privilege_trusts(c, dv);
 	struct attr attr = c->attr;
 	struct expr *value = expr_clone(c->arena, (struct expr *)(uintptr_t)e);
 
@@ -42,7 +43,9 @@ static struct expr *source_value(struct check *c, const struct derivation *dv, c
 		value = expr_bad(c, e->span);
 	c->bindings = NULL;
 	c->derived = dv->base;
+	c->ntrusted += is_trusted;
 	value = check_value(c, check_any(c, value));
+	c->ntrusted -= is_trusted;
 	c->derived = derived;
 	c->bindings = bindings;
 	c->attr = attr; /* the stability of the declared provider counts, not that of its sources */
@@ -110,6 +113,8 @@ struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index)
 		return expr_fail(c, D_ARGS_IDX, e->span,
 				 "index %lld is out of range for args[ ] of %s:::%s, which has %u",
 				 (long long)index, p->info.prov, p->info.name, p->nxargs);
+	if (!privilege_check_arg(c, dv, (uint32_t)index, e->span))
+		return expr_bad(c, e->span);
 	ref = native_arg(c, dv, p->map[index], e->span);
 	if (!expr_is_bad(ref) && type_same(c->types, p->args[p->map[index]], p->xargs[index]))
 		return arg_is_open(c, p->xargs[index]) ? expr_cast(c, ref, p->xargs[index]) : ref;
@@ -125,6 +130,8 @@ struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e)
 	attr_use(c, e->span, id->name, builtin_attr(c, id));
 	if (index >= dv->probe->nargs)
 		return expr_int(c, e->span, 0, TYPE_INT64);
+	if (!privilege_check_arg(c, dv, index, e->span))
+		return expr_bad(c, e->span);
 	value = native_arg(c, dv, index, e->span);
 	if (expr_is_bad(value))
 		return value;
@@ -560,6 +567,7 @@ bool derived_declare(struct check *c, const struct declared_provider *pv,
 	for (uint32_t i = 0; i < p->nxargs; i++)
 		types[i] = arg_text(c, p, i);
 	p->info = (struct derived_info){
+		.is_of_system = p->layer == LAYER_SYSTEM,
 		.prov = pv->name,
 		.name = p->name,
 		.types = types,

@@ -4,6 +4,7 @@
  * event has brought. A batch has a unit of its own.
  */
 #include "session/arrivals/impl.h"
+#include "privilege/privilege.h"
 
 #define LINGER_NS     1000000000 /* BPF programs that began earlier have ended by then */
 #define LATE_EPID_MAX 0xf0000000u
@@ -63,6 +64,17 @@ static void drop_sources(const struct prog_clause *cl, struct probe_list *l)
 	l->probes.len = n;
 }
 
+/* Drops the probes for which the session lacks a level of privilege: it does not see them. */
+static void drop_lacking(const struct arrivals *a, struct probe_list *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->probes.len; i++)
+		if (!probe_lacks(a->env, l->probes.data[i]))
+			l->probes.data[n++] = l->probes.data[i];
+	l->probes.len = n;
+}
+
 /* True if the clause may get probes of the batch; p: the process that has the new code, or NULL. */
 static bool clause_is_meant(const struct arrivals *a, const struct provider_arrivals *from,
 			    const struct session_clause *sc, const struct watch_proc *p)
@@ -70,6 +82,8 @@ static bool clause_is_meant(const struct arrivals *a, const struct provider_arri
 	const struct probe_desc *desc = &sc->clause->desc;
 
 	if (!sc->is_open || sc->clause->derived)
+		return false;
+	if (p && !privileges_own_process(a->env->privileges, watch_id(p)->pid))
 		return false;
 	if (from->modules)
 		return !p && arrivals_clause_wants_modules(a, from, sc);
@@ -110,6 +124,7 @@ static uint32_t match_clauses(struct arrivals *a, const struct provider_arrivals
 		}
 		drop_sources(sc->clause, &lc->list);
 		drop_mistyped(a, sc, &lc->list);
+		drop_lacking(a, &lc->list);
 		if (lc->list.probes.len)
 			n++;
 		else

@@ -34,6 +34,7 @@ enum remedy {
 	REMEDY_NOSCRATCH,
 	REMEDY_ILLOP,
 	REMEDY_UPRIV,
+	REMEDY_KPRIV,
 	REMEDY_STRTOK,
 	REMEDY_NONE,
 };
@@ -78,6 +79,7 @@ static const struct {
 	[REMEDY_STRTOK]      = { NULL, "strtok(NULL, ...) goes on with a text: call strtok(text, ...) before it in this firing",
 				 OPT_COUNT, NULL, 0 },
 	[REMEDY_UPRIV]       = { NULL, "stop() and raise() in processes of other users need CAP_KILL", OPT_COUNT, NULL, 0 },
+	[REMEDY_KPRIV]       = { NULL, "reading memory of the kernel needs dtrace_kernel", OPT_COUNT, NULL, 0 },
 	/* clang-format on */
 };
 
@@ -307,9 +309,9 @@ static enum remedy fault_remedy(const struct consumer *c, const struct rt_rec_fa
 	case DIF_FAULT_NOSCRATCH: return REMEDY_NOSCRATCH;
 	case DIF_FAULT_ILLOP: return REMEDY_ILLOP;
 	case DIF_FAULT_UPRIV: return REMEDY_UPRIV;
+	case DIF_FAULT_KPRIV: return REMEDY_KPRIV;
 	case DIF_FAULT_NONE:
 	case DIF_FAULT_BADALIGN:
-	case DIF_FAULT_KPRIV:
 	case DIF_FAULT_TUPOFLOW:
 	case DIF_FAULT_BADSTACK:
 	case DIF_FAULT_BADSIZE:

@@ -97,6 +97,7 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 		.nunits = c->n,
 		.remains = live->remains.of,
 		.inprocs = &live->inprocs,
+		.privileges = live->privileges,
 		.syms = names_syms(live->names),
 		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
 		.strtab_room = strtab_room,

@@ -65,6 +65,7 @@ struct live {
 	/* The parts of the session that it uses. */
 	struct arena *arena;
 	struct options *opts;
+	const struct privileges *privileges;
 	struct report *report;
 	const struct compiler *compiler;
 	struct targets *targets;

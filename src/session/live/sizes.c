@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "privilege/privilege.h"
 #include "session/live/live.h"
 
 /* the kernel's buffers have a power of two that 32 bits hold */
@@ -128,6 +129,7 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 		.printsize = max_printsize(live),
 		.has_pids = has_pids || match_has_pids(live->match),
 		.max_maps = engines_max_maps(live->engine_choice, ncpus),
+		.reads_own = privileges_lack(live->privileges, LEVEL_KERNEL),
 		.has_helpers = live->remains.of || stacks_has_helpers(live->stacks),
 		.livesize = (uint32_t)live->opts->val[OPT_livesize],
 	};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds and numbers the probes of clauses. */
+#include "d/compile.h"
+#include "privilege/needs.h"
 #include "session/match/impl.h"
 
 void match_init(struct match *m, struct arena *a, struct probes *probes)
@@ -127,6 +129,53 @@ static struct err *match_sources(struct match *m, const struct prog_clause *cl,
 	return e;
 }
 
+uint32_t probe_lacks(const struct provider_env *env, const struct probe *pr)
+{
+	struct need need;
+
+	if (!env->privileges || pr->provider->is_derived)
+		return 0;
+	need = need_of_provider(pr->provider->name);
+	return privileges_lack(env->privileges, need.level) ? need.level : 0;
+}
+
+/*
+ * Whether the clause is on a probe of the system's library that the session may use; what that is
+ * made of need not be allowed then.
+ */
+static bool is_allowed_declared(const struct match *m, const struct session_clause *sc)
+{
+	const struct privileges *p = probes_env(m->probes)->privileges;
+	const struct derived_info *info;
+
+	if (!sc->clause->derived || !sc->n || !sc->probes[0]->provider->is_derived)
+		return false;
+	info = (const struct derived_info *)(uintptr_t)sc->probes[0]->data;
+	return info->is_of_system &&
+	       !privileges_lack(p, need_of_probe(info->prov, info->name).level);
+}
+
+static struct err *levels_check(const struct match *m, const struct session_clause *sc)
+{
+	struct provider_env *env = probes_env(m->probes);
+	bool is_derived = sc->clause->derived != 0;
+	struct probe *const *list = is_derived ? sc->sources : sc->probes;
+	char have[LEVELS_TEXT_MAX];
+
+	if (!env->privileges || is_allowed_declared(m, sc))
+		return NULL;
+	for (uint32_t i = 0; i < (is_derived ? sc->nsources : sc->n); i++) {
+		uint32_t level = probe_lacks(env, list[i]);
+
+		if (level)
+			return err_new("%s:%s:%s:%s needs %s; this session has %s", list[i]->prov,
+				       list[i]->mod, list[i]->func, list[i]->name,
+				       level_word((enum privilege_level)level),
+				       levels_text(env->privileges->levels, have));
+	}
+	return NULL;
+}
+
 struct err *match_find_probes(struct match *m, const struct prog *prog)
 {
 	for (uint32_t i = 0; i < prog->nclauses; i++) {
@@ -136,6 +185,8 @@ struct err *match_find_probes(struct match *m, const struct prog *prog)
 
 		if (!e)
 			e = match_sources(m, cl, sc);
+		if (!e)
+			e = levels_check(m, sc);
 		if (e)
 			return e;
 		sc->is_expanded = probes_is_expanded(m->probes, &cl->desc);

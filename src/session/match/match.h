@@ -115,6 +115,12 @@ void match_deinit(struct match *m);
 /* ---- clauses and probes: clauses.c ---------------------------------------------------------- */
 
 void match_add_program(struct match *m, const struct prog *prog);
+/*
+ * The level of privilege that the session lacks for a probe that a provider places; 0: none. Probes
+ * that are declared in D are what the probes are that they are made of (d/check/privileges.c).
+ */
+uint32_t probe_lacks(const struct provider_env *env, const struct probe *pr);
+/* Errors: a probe for which the session lacks a level; the compiler has told of it with a place. */
 MUST_CHECK struct err *match_find_probes(struct match *m, const struct prog *prog);
 void match_number(struct match *m);
 void match_note_used(struct match *m);

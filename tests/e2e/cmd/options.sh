@@ -44,6 +44,7 @@ while read -r name kind rest; do
 		for value in $(echo "$listed" | tr -d ,); do good -x "$name=$value"; done ;;
 	version:*) good -x "$name=1.2.2"; bad "$name" 1.x "Version is not properly formatted or is too large"
 		bad "$name" 9.9 "Requested version is not supported by compiler" ;;
+	privileges:*) bad "$name" dtrace_none "option privileges: 'dtrace_none' is no level of privilege" ;;
 	amin:*) values="$values -x $name=Private/Private/Unknown"; bad "$name" private "$invalid" ;;
 	setenv:*) values="$values -x $name=A=b"; bad "$name" A "$invalid" ;;
 	ctypes:* | dtypes:*) values="$values -x $name=types" ;;

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Levels of privilege: refuses probes, variables and calls for which the session lacks one, by the
+ * table in privilege/needs.def.
+ *
+ * This gives early messages with a place. What a clause must not read although nothing here has
+ * refused it (an address that it has calculated) faults when it is read: rt_readable(). Which
+ * probes a pattern means is checked when it is matched (session/match).
+ *
+ * Files of the library are compiled unchecked; their names are checked where the program uses them.
+ * The guards and arguments of a library's probe that the session may use are trusted.
+ */
+#include <fnmatch.h>
+
+#include "d/check/check_impl.h"
+#include "privilege/needs.h"
+
+static bool is_checked(const struct check *c)
+{
+	return c->opts->privileges && c->opts->layer == LAYER_PROGRAM && !c->ntrusted;
+}
+
+/* Reports that `what` needs a level; why: a hint, or NULL. Returns false. */
+static bool fail_level(struct check *c, struct span at, const char *what, uint32_t level,
+		       const char *why)
+{
+	char have[LEVELS_TEXT_MAX];
+
+	check_error(c, D_UNKNOWN, at, "%s needs %s; this session has %s", what,
+		    level_word((enum privilege_level)level),
+		    levels_text(c->opts->privileges->levels, have));
+	diag_hint(c->diags, "%s", why ? why : "doc/guide/levels.md says what each level sees");
+	return false;
+}
+
+/* ---- where a clause runs --------------------------------------------------------------------- */
+
+static bool may_be_provider(const struct probe_desc *d, const char *name)
+{
+	return d->id || !*d->prov || fnmatch(d->prov, name, 0) == 0;
+}
+
+static bool is_pattern(const char *text)
+{
+	return !*text || strpbrk(text, "*?[\\");
+}
+
+/* Whether a probe of the description may be a timer that fires at whichever task. */
+static bool may_be_tick(const struct probe_desc *d)
+{
+	if (!may_be_provider(d, "profile"))
+		return false;
+	if (d->id || is_pattern(d->name))
+		return strncmp(d->name, "profile-", strlen("profile-")) != 0;
+	return strncmp(d->name, "tick-", strlen("tick-")) == 0;
+}
+
+/* Whether it may be ERROR, which fires wherever a clause of the session has failed. */
+static bool may_be_error(const struct probe_desc *d)
+{
+	return may_be_provider(d, "dtrace") &&
+	       (d->id || !*d->name || fnmatch(d->name, "ERROR", 0) == 0);
+}
+
+/* Refuses what tells of the current task where that may be anybody's. */
+static bool check_task(struct check *c, struct span at, const char *what)
+{
+	const struct probe_desc *d = c->desc;
+
+	if (!d || !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER))
+		return true;
+	if (!may_be_tick(d) && !may_be_error(d))
+		return true;
+	return fail_level(c, at,
+			  arena_printf(c->arena, "%s in %s", what,
+				       may_be_tick(d) ? "a clause of tick" : "a clause of ERROR"),
+			  LEVEL_PROC_OWNER,
+			  "such a clause runs in whatever task has the CPU, which may be another "
+			  "user's: use profile-N, or keep the value in a variable");
+}
+
+/* ---- variables and calls --------------------------------------------------------------------- */
+
+/* The number of a raw argument; -1: it is another variable. */
+static int arg_number(const char *name)
+{
+	return strncmp(name, "arg", 3) == 0 && name[3] >= '0' && name[3] <= '9' && !name[4]
+		       ? name[3] - '0'
+		       : -1;
+}
+
+/* arg0 of profile is an address of the kernel. */
+static bool check_profile_arg(struct check *c, struct span at, const char *name)
+{
+	if (!c->desc || c->derived || arg_number(name) != 0)
+		return true;
+	if (!may_be_provider(c->desc, "profile") ||
+	    (!c->desc->id && !is_pattern(c->desc->name) && strchr(c->desc->name, '-') == NULL))
+		return true;
+	return fail_level(c, at, "arg0 of profile, an address of the kernel,", LEVEL_KERNEL,
+			  "arg1 is the address in the process");
+}
+
+bool privilege_check_variable(struct check *c, const char *name, struct span at)
+{
+	struct need need = need_of_variable(name);
+
+	if (!is_checked(c))
+		return true;
+	if (privileges_lack(c->opts->privileges, need.level))
+		return fail_level(c, at, name, need.level, NULL);
+	if (need.is_about_task && !check_task(c, at, name))
+		return false;
+	return !privileges_lack(c->opts->privileges, LEVEL_KERNEL) ||
+	       check_profile_arg(c, at, name);
+}
+
+bool privilege_check_call(struct check *c, const char *name, struct span at)
+{
+	struct need need = need_of_call(name);
+	const char *what = arena_printf(c->arena, "%s( )", name);
+
+	if (!is_checked(c))
+		return true;
+	if (need.level && privileges_lack(c->opts->privileges, need.level))
+		return fail_level(c, at, what, need.level, NULL);
+	return !need.is_about_task || check_task(c, at, what);
+}
+
+bool privilege_check_symbol(struct check *c, const char *name, struct span at)
+{
+	if (!is_checked(c) || !privileges_lack(c->opts->privileges, LEVEL_KERNEL))
+		return true;
+	return fail_level(c, at, arena_printf(c->arena, "%s, a symbol of the kernel,", name),
+			  LEVEL_KERNEL, NULL);
+}
+
+/* ---- declared probes ------------------------------------------------------------------------- */
+
+static bool is_of_system(const struct derivation *dv)
+{
+	return dv->probe->layer == LAYER_SYSTEM;
+}
+
+bool privilege_trusts(const struct check *c, const struct derivation *dv)
+{
+	return c->opts->privileges && is_of_system(dv);
+}
+
+bool privilege_check_arg(struct check *c, const struct derivation *dv, uint32_t index,
+			 struct span at)
+{
+	const struct derived_info *info = &dv->probe->info;
+
+	if (!is_checked(c) || !is_of_system(dv) || info->is_in_processes)
+		return true;
+	if (!privileges_lack(c->opts->privileges, LEVEL_KERNEL) &&
+	    !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER))
+		return true;
+	if (index < 32 && need_of_probe(info->prov, info->name).args >> index & 1)
+		return true;
+	return fail_level(c, at,
+			  arena_printf(c->arena, "argument %u of %s:::%s", index, info->prov,
+				       info->name),
+			  privileges_lack(c->opts->privileges, LEVEL_KERNEL) ? LEVEL_KERNEL
+									     : LEVEL_PROC_OWNER,
+			  NULL);
+}
+
+bool privilege_check_desc(struct check *c, const struct probe_desc *desc, struct span at)
+{
+	const char *probe = NULL;
+	uint32_t level;
+
+	if (!is_checked(c) || !c->env->lacks)
+		return true;
+	level = c->env->lacks(c->env->ctx, desc, &probe);
+	return !level || fail_level(c, at, arena_strdup(c->arena, probe), level, NULL);
+}
+
+bool privilege_check_probe(struct check *c, const struct derivation *dv,
+			   const struct probe_desc *source, struct span at)
+{
+	const struct derived_info *info = &dv->probe->info;
+	struct need need;
+
+	if (!is_checked(c) || info->is_in_processes)
+		return true; /* its probes are those of provider usdt */
+	if (!is_of_system(dv))
+		return privilege_check_desc(c, source, at);
+	need = need_of_probe(info->prov, info->name);
+	if (privileges_lack(c->opts->privileges, need.level))
+		return fail_level(c, at, arena_printf(c->arena, "%s:::%s", info->prov, info->name),
+				  need.level,
+				  "it also fires for what other processes do, or its arguments are "
+				  "structures of the kernel");
+	if (!need.is_known && privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER))
+		return fail_level(c, at, arena_printf(c->arena, "%s:::%s", info->prov, info->name),
+				  LEVEL_PROC_OWNER, "it also fires for what other processes do");
+	return true;
+}

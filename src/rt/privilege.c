@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Run-time library: whether the current task is one that the session's user may look at.
+ *
+ * The rule is that of ptrace(2) for a tracer without capabilities: all user ids of the task are the
+ * user's, no capability is in its permitted set that such a tracer lacks, its memory may be dumped,
+ * and both belong to the session's user namespace. The kernel makes memory that of another
+ * namespace when the file that is executed cannot be read by who executes it (would_dump() in Linux
+ * fs/exec.c). Tasks of the kernel have no memory, and neither has a task that is about to end.
+ */
+#include "rt/rt.h"
+
+#define PF_KTHREAD	0x200000 /* Linux include/linux/sched.h */
+#define DUMPABLE_MASK	3	 /* Linux MMF_DUMPABLE_MASK */
+#define DUMPABLE_USER	1	 /* Linux SUID_DUMP_USER */
+#define OFFSET_OF(w, i) ((w) >> (16 * (i)) & 0xffff)
+
+/* Members of a cred that follow each other; bpf/gen_task.c checks the kernel's types for that. */
+struct cred_ids {
+	u32 uid, gid, suid, sgid, euid, egid;
+};
+
+INLINE u64 word_at(u64 addr)
+{
+	u64 word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), addr);
+	return word;
+}
+
+/* Whether the namespace, which may be NULL, has this inode. */
+INLINE int userns_is(u64 ns, u64 inum_off, u32 inum)
+{
+	u32 of_ns = 0;
+
+	if (!ns || bpf_probe_read_kernel(&of_ns, sizeof(of_ns), ns + inum_off))
+		return 0;
+	return of_ns == inum;
+}
+
+INLINE int ids_are(u64 cred, u64 ids_off, u32 uid)
+{
+	struct cred_ids ids = {};
+
+	if (bpf_probe_read_kernel(&ids, sizeof(ids), cred + ids_off))
+		return 0;
+	return ids.uid == uid && ids.euid == uid && ids.suid == uid && ids.gid == ids.egid &&
+	       ids.gid == ids.sgid;
+}
+
+/*
+ * task, memory: offsets, four a word: flags, mm, real_cred of task_struct, uid of cred;
+ * cap_permitted, user_ns of cred, flags, user_ns of mm_struct. inum: that of ns.inum in
+ * user_namespace. who: the user; in the upper half the inode of the session's namespace.
+ */
+u64 rt_task_own(struct rt_mach *unused, u64 task_offs, u64 memory_offs, u64 inum_off, u64 who)
+{
+	u64 task = bpf_get_current_task(), mm, cred, flags = 0;
+	u32 uid = who, ns = who >> 32;
+
+	(void)unused;
+	if ((u32)word_at(task + OFFSET_OF(task_offs, 0)) & PF_KTHREAD)
+		return 0;
+	mm = word_at(task + OFFSET_OF(task_offs, 1));
+	cred = word_at(task + OFFSET_OF(task_offs, 2));
+	if (!mm || !cred || !ids_are(cred, OFFSET_OF(task_offs, 3), uid))
+		return 0;
+	if (uid && word_at(cred + OFFSET_OF(memory_offs, 0)))
+		return 0;
+	if (bpf_probe_read_kernel(&flags, sizeof(flags), mm + OFFSET_OF(memory_offs, 2)) ||
+	    (flags & DUMPABLE_MASK) != DUMPABLE_USER)
+		return 0;
+	return userns_is(word_at(cred + OFFSET_OF(memory_offs, 1)), inum_off, ns) &&
+	       userns_is(word_at(mm + OFFSET_OF(memory_offs, 3)), inum_off, ns);
+}

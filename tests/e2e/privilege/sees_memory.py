@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+# No variable, cast, translator, function, action, key or conversion reads the kernel's memory below dtrace_kernel: it is refused with the level that would
+# be needed, or it faults. What is D's own, and the process's memory, is read as ever.
+import ctypes, os, subprocess, sys
+
+DTRACE = os.environ["DTRACE"]
+PATIENCE = int(os.environ.get("PATIENCE", "1"))
+MARK = "LEAKEDTEXT"
+ctypes.CDLL(None).prctl(15, MARK.encode(), 0, 0, 0)  # the name of this process, in its task_struct, which lives as long as the test
+r = subprocess.run([DTRACE, "-qn", 'BEGIN { printf("%x", (uint64_t)&curthread->real_parent->comm[0]); exit(0); }'], capture_output=True, text=True)
+if r.returncode or not int(r.stdout, 16) >> 63:
+    raise SystemExit(f"no address of the kernel: {r.stdout} {r.stderr}")
+B = f"0x{r.stdout.strip()}"
+S = f"((char *){B})"
+
+FAULTS = [
+    f"trace(*(int *){B});", f"trace({S}[0]);", f"trace(stringof({S}));", f"trace((string){S});", f'printf("%s", stringof({S}));',
+    f"trace(strlen(stringof({S})));", f"trace(strlen({S}));", f'trace(strjoin("a", {S}));', f'trace(strstr({S}, "x"));',
+    f'trace(strstr("x", {S}));', f"trace(substr({S}, 1));", f'trace(strtok({S}, " "));', f"trace(strchr({S}, 'v'));",
+    f"trace(strrchr({S}, 'v'));", f'trace(index({S}, "x"));', f'trace(rindex({S}, "x"));', f"trace(basename({S}));", f"trace(dirname({S}));",
+    f"trace(cleanpath({S}));", f"trace(toupper({S}));", f"trace(tolower({S}));", f"trace(strtoll({S}));", f'trace(json({S}, "a"));',
+    f'trace(json("{{}}", {S}));', f"trace(inet_ntoa((uint32_t *){B}));", f"trace(inet_ntoa6((struct in6_addr *){B}));",
+    f"trace(inet_ntop(2, (void *){B}));", f"trace(inet_ntop(10, (void *){B}));", f"trace(link_ntop(1, (void *){B}));",
+    f"trace(memstr((void *){B}, ' ', 8));", f"tracemem({B}, 16);", f"this->n = 8; tracemem({B}, 16, this->n);",
+    f"this->a = alloca(16); bcopy((void *){B}, this->a, 8); tracemem(this->a, 8);", f"@[stringof({S})] = count();", f"@[{S}[0]] = count();",
+    f"@ = sum(*(int *){B});", f"x[stringof({S})] = 1;", f"s = stringof({S}); trace(s);", f"self->s = stringof({S}); trace(self->s);",
+    f"this->s = stringof({S}); trace(this->s);", f"y[1] = stringof({S}); trace(y[1]);", f'trace({S} == "LEAK" ? 1 : 2);',
+    f'trace(stringof({S}) > "L" ? 1 : 2);', f"exit(*(int *){B});", f"print(*(struct list_head *){B});",
+    f"trace(*(int *)((char *)alloca(8) + 1000000));", f'trace(*(int *)((char *)alloca(8) - 100000));', 'trace(*(((char *)"abc") + 10000000));',
+    f"this->p = (int *){B}; trace(*this->p);", f"p = (struct list_head *){B}; trace((uint64_t)p->next);",
+    f"trace(((struct task_struct *){B})->pid);", f"a = {B}; trace(*(uint64_t *)a);",
+]
+REFUSED = {
+    "trace(curthread->pid);": "curthread needs dtrace_kernel", "trace((uint64_t)curthread);": "curthread needs dtrace_kernel",
+    "trace(`jiffies);": "needs dtrace_kernel", "trace((uint64_t)&`linux_banner);": "needs dtrace_kernel", "trace(caller);": "caller needs dtrace_kernel",
+    "stack();": "stack( ) needs dtrace_kernel", "@[stack()] = count();": "stack( ) needs dtrace_kernel", "self->w = stack();": "stack( ) needs dtrace_kernel",
+    "trace(stackdepth);": "stackdepth needs dtrace_kernel", f"sym({B});": "sym( ) needs dtrace_kernel", f"@[func({B})] = count();": "func( ) needs dtrace_kernel",
+    f"mod({B});": "mod( ) needs dtrace_kernel", "trace(curpsinfo->pr_pid);": "curthread needs dtrace_kernel",
+    "trace(curlwpsinfo->pr_lwpid);": "curthread needs dtrace_kernel",
+    "trace(fds[1].fi_pathname);": "getf( ) needs dtrace_kernel", "trace(getf(1)->f_flags);": "getf( ) needs dtrace_kernel",
+    f"trace(d_path((struct path *){B}));": "d_path( ) needs dtrace_kernel", f"trace(mutex_owned((struct mutex *){B}));": "mutex_owned( ) needs dtrace_kernel",
+    f"trace(rw_read_held((rwlock_t *){B}));": "rw_read_held( ) needs dtrace_kernel", "chill(1);": "chill( ) needs dtrace_kernel",
+    f"printm(8, memref((void *){B}, 8));": "memref( ) needs dtrace_kernel", f"pcap((void *){B}, 0);": "pcap( ) needs dtrace_kernel",
+    "ustack();": "ustack( ) needs dtrace_proc", "jstack();": "jstack( ) needs dtrace_proc", "trace(ucaller);": "ucaller needs dtrace_proc",
+    "trace(uregs[0]);": "uregs needs dtrace_proc", "raise(9);": "raise( ) needs dtrace_proc", "stop();": "stop( ) needs dtrace_proc",
+}
+GOOD = {
+    'x = "abc"; trace(strlen(x));': "3", 'self->s = "abc"; trace(self->s);': "abc", 'y[1] = "abc"; trace(strjoin(y[1], "d"));': "abcd",
+    'z["a", 1] = "q"; trace(z["a", 1]);': "q", "trace(execname);": "dtrace", "trace(probename);": "BEGIN", 'trace(strtok("a b", " "));': "a",
+    'this->a = (char *)alloca(8); this->a[0] = 65; trace(stringof(this->a));': "A", "this->a = (int *)alloca(8); *this->a = 77; trace(*this->a);": "77",
+    "trace(curcpu->cpu_id == cpu);": "1", 'trace(strerrno(2));': "ENOENT", 'trace(inet_ntoa((uint32_t *)alloca(4)));': "0.0.0.0", 'trace(O_RDWR);': "2", 'trace(pid == $pid);': "1",
+    'trace(strflags("open", 2));': "O_RDWR", 'trace(strsignal(9));': "SIGKILL", "trace(json(\"{\\\"a\\\":5}\", \"a\"));": "5",
+    'trace(strtok("a b", " ")); trace(strtok(NULL, " "));': "b", "this->c = \"abc\"; trace(toupper(this->c));": "ABC",
+    'trace(((char *)"abc")[1] == 98 ? "yes" : "no");': "yes", 'trace(sizeof(struct task_struct) > 0);': "1",
+}
+bad = []
+
+
+def run(body, levels="64001:dtrace_user"):
+    args = [DTRACE, "-qw", *(["-x", f"privileges={levels}"] if levels else []), "-n", "BEGIN { %s } BEGIN { exit(0); } ERROR { exit(0); }" % body]
+    return subprocess.run(args, capture_output=True, text=True, timeout=60 * PATIENCE)
+
+
+def leaks(text):
+    words = "%d" % int.from_bytes(MARK[:4].encode(), "little"), "%d" % int.from_bytes(MARK[:8].encode(), "little"), "4c 45 41 4b"
+    return any(w in text for w in (MARK, MARK[1:], MARK.lower(), *words))
+
+
+for body in FAULTS:
+    r = run(body)
+    if "invalid kernel access" not in r.stderr or leaks(r.stdout):
+        bad.append(f"{body}\n  no fault: {r.stdout!r} {r.stderr!r}")
+for body, said in REFUSED.items():
+    r = run(body)
+    if r.returncode != 1 or said not in r.stderr or "; this session has dtrace_user\n" not in r.stderr or "-->" not in r.stderr or "hint: " not in r.stderr:
+        bad.append(f"{body}\n  not refused: {r.stdout!r} {r.stderr!r}")
+for body, out in GOOD.items():
+    r = run(body)
+    if r.returncode or r.stderr or out not in r.stdout:
+        bad.append(f"{body}\n  does not work: {r.stdout!r} {r.stderr!r}")
+# the same reads work where they may, so the list above is a test
+r = run(f"trace(stringof({S}));", None)
+if MARK not in r.stdout:
+    bad.append(f"root cannot read the name of the process: {r.stdout} {r.stderr}")
+r = run(f"trace(stringof({S})); trace(curthread->pid);", "64001:dtrace_kernel")
+if MARK not in r.stdout:
+    bad.append(f"dtrace_kernel cannot read the name of the process: {r.stdout} {r.stderr}")
+print("\n".join(bad))
+sys.exit(len(bad) > 0)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+# Which probes and processes a session may name at each level: refusals with place and level, listings without others, tick and ERROR without their task.
+import os, shutil, subprocess, sys
+
+DTRACE, TMP, TRIGGER = os.environ["DTRACE"], os.environ["TMP"], os.environ["TRIGGER"]
+PATIENCE = int(os.environ.get("PATIENCE", "1"))
+ALICE, BOB = 64001, 64002
+USER, PROC = f"{ALICE}:dtrace_user", f"{ALICE}:dtrace_user,dtrace_proc"
+if not shutil.which("setpriv"):
+    print("needs setpriv")
+    sys.exit(67)
+os.chmod(TMP, 0o755)
+bad = []
+
+
+def run(levels, *args):
+    return subprocess.run([DTRACE, "-x", f"privileges={levels}", *args], capture_output=True, text=True, timeout=60 * PATIENCE)
+
+
+def refused(levels, said, *args):
+    r = run(levels, *args)
+    if r.returncode == 0 or said not in r.stderr or r.stderr.count("\ndtrace: ") > 0:
+        bad.append(f"{levels} {args}: not refused with '{said}': {r.returncode} {r.stdout!r} {r.stderr!r}")
+
+
+def works(levels, *args):
+    r = run(levels, *args)
+    if r.returncode or "error" in r.stderr:
+        bad.append(f"{levels} {args}: {r.returncode} {r.stdout!r} {r.stderr!r}")
+    return r.stdout
+
+
+for probe in ("sched:::wakeup", "sched:::enqueue", "sched:::tick", "io:::start", "io:::done", "proc:::signal-send", "ip:::send", "tcp:::send",
+              "rawtp:::sched_switch", "sdt:sched::sched_switch", "sysinfo:::", "vminfo:::pgin"):
+    refused(PROC, "needs dtrace_kernel; this session has dtrace_user, dtrace_proc", "-n", probe + " { n++; }")
+refused(USER, "needs dtrace_kernel", "-n", "provider zz { probe q() = rawtp:::sched_switch; }; zz:::q { n++; }")
+refused(USER, "needs dtrace_kernel", "-n", "provider zz { probe q(int a) = rawtp:::signal_generate (arg0); }; zz:::q { trace(arg0); }")
+refused(USER, "argument 0 of sched:::off-cpu needs dtrace_kernel", "-n", "sched:::off-cpu { trace(args[0]->pr_pid); }")
+refused(USER, "argument 0 of sched:::off-cpu needs dtrace_kernel", "-n", "sched:::off-cpu { trace(arg0); }")
+refused(USER, "argument 0 of proc:::create needs dtrace_kernel", "-n", "proc:::create { trace(args[0]->pr_pid); }")
+refused(USER, "argument 1 of proc:::fault needs dtrace_kernel", "-n", "proc:::fault { trace(args[1]->si_addr); }")
+refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", "profile-97 { trace(arg0); }")
+refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", "profile-* { @[arg0] = count(); }")
+for task in ("execname", "pid", "uid", "copyinstr(1)", "cwd", "vtimestamp", "arg1", "progenyof(1)"):
+    refused(USER, "in a clause of tick needs proc_owner", "-n", "tick-1s { trace(%s); }" % task)
+    refused(USER, "in a clause of ERROR needs proc_owner", "-n", "ERROR { trace(%s); }" % task)
+    refused(USER, "needs proc_owner", "-n", "profile:::tick-? { trace(%s); }" % task)
+refused(PROC, "in a clause of tick needs proc_owner", "-n", "tick-1s { ustack(); }")
+refused(PROC, "in a clause of tick needs proc_owner", "-w", "-n", "tick-1s { raise(9); }")
+refused(f"{ALICE}:dtrace_kernel", "in a clause of tick needs proc_owner", "-n", "tick-1s { trace(execname); }")
+works(USER, "-n", "BEGIN { trace(execname); trace(pid); } tick-10ms { trace(timestamp); trace(cpu); trace(probename); exit(0); }")
+works(USER, "-n", "proc:::exec { trace(args[0]); } proc:::exec-failure { trace(args[0]); } proc:::signal-handle { trace(args[0]); } profile-97 { @[arg1] = count(); } BEGIN { exit(0); }")
+# a name of the library with other sources of one's own
+refused(USER, "needs dtrace_kernel", "-x", "nolibs", "-n", "provider sched { probe sleep() = rawtp:::sched_switch; }; sched:::sleep { n++; }")
+
+# the option only takes away, and says what it does not know
+refused("nobody at all:dtrace_user", "there is no user 'nobody at all'", "-n", "BEGIN { exit(0); }")
+refused("dtrace_none", "'dtrace_none' is no level of privilege", "-n", "BEGIN { exit(0); }")
+r = subprocess.run([DTRACE, "-x", f"privileges={USER}", "-x", "privileges=dtrace_kernel,proc_owner", "-n", "BEGIN { stack(); exit(0); }"], capture_output=True, text=True)
+if r.returncode == 0 or "this session has dtrace_user\n" not in r.stderr:
+    bad.append(f"a second option gives levels: {r.stderr}")
+r = subprocess.run([DTRACE, "-x", f"privileges={USER}", "-x", f"privileges={BOB}:dtrace_user", "-n", "BEGIN { exit(0); }"], capture_output=True, text=True)
+if r.returncode == 0 or "option privileges only takes away" not in r.stderr:
+    bad.append(f"a second option gives another user: {r.stderr}")
+refused(USER, "Option cannot be used from within a D program", "-n", '#pragma D option privileges=proc_owner\nBEGIN { exit(0); }')
+
+# processes of others
+calls = f"{TMP}/calls"
+shutil.copy(f"{TRIGGER}/calls", calls)
+os.chmod(calls, 0o755)
+as_user = lambda uid, *cmd: ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "sh", "-c", 'exec "$@"', "sh", *cmd]
+own, other = (subprocess.Popen(as_user(uid, calls, "getppid", "2000000000")) for uid in (ALICE, BOB))
+try:
+    for p in (own, other):  # until the shell has executed it
+        while os.path.basename(os.readlink(f"/proc/{p.pid}/exe")) != "calls":
+            pass
+    said = f"process {other.pid} is not one of user {ALICE}: it needs proc_owner"
+    refused(PROC, said, "-n", f"pid{other.pid}:a.out:main:entry")
+    refused(PROC, said, "-ln", f"pid{other.pid}:a.out:main:entry")
+    refused(PROC, said, "-p", str(other.pid), "-n", "BEGIN { exit(0); }")
+    refused(PROC, said, "-p", str(other.pid), "-n", "pid$target:a.out:main:entry")
+    refused(USER, "needs dtrace_proc; this session has dtrace_user", "-n", f"pid{own.pid}:a.out:main:entry")
+    if f"pid{own.pid}" not in works(PROC, "-ln", f"pid{own.pid}:a.out:main:entry"):
+        bad.append("the own process has no probes")
+    refused(PROC, f"this session is about processes of user {ALICE}", "-c", "/bin/true", "-n", "BEGIN { exit(0); }")
+    # actions with -w, at the own process only
+    r = run(PROC, "-qw", "-n", 'syscall::getppid:entry /execname == "calls"/ { @[pid] = count(); raise(SIGTERM); } tick-10hz /++n > 20/ { exit(0); }')
+    if own.wait() != -15 or other.poll() is not None or str(other.pid) in r.stdout:
+        bad.append(f"raise(): {r.stdout} {r.stderr}")
+finally:
+    for p in (own, other):
+        p.kill()
+        p.wait()
+print("\n".join(bad))
+sys.exit(len(bad) > 0)
