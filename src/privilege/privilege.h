@@ -69,10 +69,10 @@ static inline bool privileges_lack(const struct privileges *p, uint32_t levels)
 }
 
 /*
- * Takes away what the text does not name: "USER:LEVEL,LEVEL..." or "LEVEL,LEVEL...", where USER is
+ * Takes away what the text does not name: "USER:LEVEL,LEVEL..." or "LEVEL,LEVEL...": USER is
  * a name or number; without it the user stays the one of p, or becomes the process's real one.
- * dtrace_kernel includes dtrace_user and dtrace_proc. Nothing is ever added; an error leaves p as it
- * was.
+ * dtrace_kernel includes dtrace_user and dtrace_proc. Nothing is ever added; an error leaves p as
+ * it was.
  */
 MUST_CHECK struct err *privileges_narrow(struct privileges *p, const char *text);
 

@@ -6,6 +6,9 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "d/text/source.h"
+#include "dif/address.h"
+#include "privilege/privilege.h"
 #include "consume/wait.h"
 #include "files/gate.h"
 #include "provider/providers.h"
@@ -72,6 +75,27 @@ static void clamp_rate(struct arrivals *a, enum opt_id id, const char *what, int
 				to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
 }
 
+/* Where D's own memory lies is an address of the kernel, which needs a level to be known. */
+static struct err *addresses_check(const struct arrivals *a)
+{
+	const struct privileges *p = a->env->privileges;
+	char have[LEVELS_TEXT_MAX];
+	struct source_loc at;
+	const char *how;
+	uint32_t span;
+
+	if (!privileges_lack(p, LEVEL_KERNEL) ||
+	    !addresses_are_told(a->match->used, a->match->nused, &span, &how))
+		return NULL;
+	at = source_locate(dsession_sources(a->compiler->dsession), span);
+	return err_hint(err_new("%s%sline %u: an address of the kernel, that of memory of D's own, "
+				"is %s, which needs %s; this session has %s",
+				at.file && *at.file ? at.file : "", at.file && *at.file ? ", " : "",
+				at.line, how, level_word(LEVEL_KERNEL),
+				levels_text(p->levels, have)),
+			"use what is at the address: a string, or *pointer");
+}
+
 /* Finds the probes of the enabled programs; clauses of others are known, too. */
 static struct err *match_programs(struct arrivals *a)
 {
@@ -90,7 +114,7 @@ static struct err *match_programs(struct arrivals *a)
 	match_note_used(a->match);
 	if (!a->live->remains.of)
 		stack_needs_find(a->match->used, a->match->nused, &a->live->stack_needs);
-	return NULL;
+	return addresses_check(a);
 }
 
 struct err *tracing_match(struct arrivals *a)

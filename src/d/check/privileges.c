@@ -109,7 +109,9 @@ bool privilege_check_variable(struct check *c, const char *name, struct span at)
 		return true;
 	if (privileges_lack(c->opts->privileges, need.level))
 		return fail_level(c, at, name, need.level, NULL);
-	if (need.is_about_task && !check_task(c, at, name))
+	/* those of ERROR are about the fault */
+	if (need.is_about_task && !(arg_number(name) >= 0 && c->desc && !may_be_tick(c->desc)) &&
+	    !check_task(c, at, name))
 		return false;
 	return !privileges_lack(c->opts->privileges, LEVEL_KERNEL) ||
 	       check_profile_arg(c, at, name);

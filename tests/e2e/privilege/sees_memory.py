@@ -53,6 +53,16 @@ GOOD = {
     'trace(strtok("a b", " ")); trace(strtok(NULL, " "));': "b", "this->c = \"abc\"; trace(toupper(this->c));": "ABC",
     'trace(((char *)"abc")[1] == 98 ? "yes" : "no");': "yes", 'trace(sizeof(struct task_struct) > 0);': "1",
 }
+# where D's own memory lies is an address of the kernel
+TOLD = {
+    "trace((uint64_t)alloca(8));": "recorded", 'trace((uint64_t)(char *)"abc");': "recorded", "this->p = alloca(8); trace((uint64_t)this->p);": "recorded",
+    "p = alloca(8); trace(p);": "recorded", 'printf("%p", alloca(8));': "recorded", "@[alloca(8)] = count();": "recorded", "@ = max((uint64_t)alloca(8));": "recorded",
+    "trace((uint64_t)alloca(8) >> 3);": "recorded", "trace((uint64_t)(char *)execname);": "recorded", "trace(lltostr((uint64_t)alloca(8)));": "passed on as a number",
+    "this->q = (uint64_t *)alloca(8); *this->q = (uint64_t)this->q; trace(*this->q);": "stored in memory",
+    "trace((uint64_t)alloca(8) > 0xffff888000000000 ? 1 : 2);": "compared", 'self->a = (uint64_t)(char *)"x"; trace(self->a);': "recorded",
+    "z[1] = (uint64_t)alloca(8); trace(z[1]);": "recorded", "exit((int)(uint64_t)alloca(8));": "recorded", "trace((char *)alloca(8) - (char *)0);": "recorded",
+    "tracemem((uint64_t)alloca(8), 8); trace((uint64_t)(char *)strchr(\"abc\", 'b'));": "recorded", "trace(copyinstr((uint64_t)alloca(8)));": "passed on as a number",
+}
 bad = []
 
 
@@ -78,6 +88,16 @@ for body, out in GOOD.items():
     r = run(body)
     if r.returncode or r.stderr or out not in r.stdout:
         bad.append(f"{body}\n  does not work: {r.stdout!r} {r.stderr!r}")
+for body, how in TOLD.items():
+    r = run(body)
+    if r.returncode != 1 or f"line 1: an address of the kernel, that of memory of D's own, is {how}, which needs dtrace_kernel" not in r.stderr or r.stdout.strip():
+        bad.append(f"{body}\n  told: {r.stdout!r} {r.stderr!r}")
+    if run(body, "64001:dtrace_kernel").returncode == 1 and "exit(" not in body:
+        bad.append(f"{body}: dtrace_kernel may")
+# nor do faults tell it
+r = run("this->p = (char *)alloca(8); trace(*(this->p + 100)); } ERROR { printf(\"fault %x\", arg5);")
+if "fault 0" not in r.stdout or "0xffff" in r.stderr:
+    bad.append(f"a fault tells an address: {r.stdout!r} {r.stderr!r}")
 # the same reads work where they may, so the list above is a test
 r = run(f"trace(stringof({S}));", None)
 if MARK not in r.stdout:

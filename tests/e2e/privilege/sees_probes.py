@@ -43,7 +43,8 @@ refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", 
 refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", "profile-* { @[arg0] = count(); }")
 for task in ("execname", "pid", "uid", "copyinstr(1)", "cwd", "vtimestamp", "arg1", "progenyof(1)"):
     refused(USER, "in a clause of tick needs proc_owner", "-n", "tick-1s { trace(%s); }" % task)
-    refused(USER, "in a clause of ERROR needs proc_owner", "-n", "ERROR { trace(%s); }" % task)
+    if task != "arg1":  # of ERROR, it is about the fault
+        refused(USER, "in a clause of ERROR needs proc_owner", "-n", "ERROR { trace(%s); }" % task)
     refused(USER, "needs proc_owner", "-n", "profile:::tick-? { trace(%s); }" % task)
 refused(PROC, "in a clause of tick needs proc_owner", "-n", "tick-1s { ustack(); }")
 refused(PROC, "in a clause of tick needs proc_owner", "-w", "-n", "tick-1s { raise(9); }")

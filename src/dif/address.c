@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows addresses of D's own memory through the DIF of a program (address.h). */
+#include "dif/address.h"
+
+#include "base/hashmap.h"
+
+/* What a value may be, a set of bits; one that was never written is 0. */
+enum {
+	IS_ADDRESS = 1 << 0,
+	IS_NUMBER = 1 << 1, /* other than 0 */
+};
+
+struct var_key {
+	uint32_t scope, id;
+};
+
+struct told {
+	bool is_told;
+	uint32_t span;
+	const char *how;
+};
+
+struct program {
+	struct hashmap *vars; /* struct var_key -> what all values that are stored may be */
+	bool has_changed;
+	struct told told;
+};
+
+struct regs {
+	uint8_t of[DIF_MAX_REGS + 1];
+};
+
+/* The state before an instruction. Branches lead forward only. */
+struct flow {
+	const struct difo *d;
+	uint32_t at;
+	struct regs regs;
+	bool is_dead;	       /* no way leads here */
+	struct regs **arrived; /* by instruction: what branches have brought there, or NULL */
+	uint8_t tuple[DIF_MAX_TUPLE];
+	uint32_t depth;
+	uint8_t result; /* of all ret */
+};
+
+static bool type_is_address(const char *type)
+{
+	return strcmp(type, "string") == 0 || strchr(type, '*');
+}
+
+/* What a subroutine returns. */
+static uint8_t call_result(uint32_t subr)
+{
+	switch (subr) {
+#define SUBR(id, name, code, result, ...)                                                          \
+	case code:                                                                                 \
+		return type_is_address(#result) ? IS_ADDRESS : IS_NUMBER;
+#include "dif/subrs.def"
+	default: return IS_NUMBER;
+	}
+}
+
+static uint8_t builtin_result(uint32_t id)
+{
+	switch (id) {
+#define BUILTIN(id, name, code, type, ...)                                                         \
+	case code:                                                                                 \
+		return type_is_address(type) ? IS_ADDRESS : IS_NUMBER;
+#define BUILTIN_OTHER(...)
+#include "dif/builtins.def"
+	default: return IS_NUMBER;
+	}
+}
+
+static void note_told(struct program *p, const struct flow *f, const char *how)
+{
+	if (f->is_dead || p->told.is_told)
+		return;
+	p->told = (struct told){true, f->d->spans ? f->d->spans[f->at] : 0, how};
+}
+
+/* ---- registers and branches ------------------------------------------------------------------ */
+
+static void regs_merge(struct regs *to, const struct regs *from)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(to->of); i++)
+		to->of[i] |= from->of[i];
+}
+
+static void flow_branch(struct flow *f, uint32_t target)
+{
+	if (f->is_dead || target >= f->d->code_len)
+		return;
+	if (!f->arrived)
+		f->arrived = xcalloc(f->d->code_len, sizeof(struct regs *));
+	if (!f->arrived[target])
+		f->arrived[target] = xcalloc(1, sizeof(struct regs));
+	regs_merge(f->arrived[target], &f->regs);
+}
+
+static void flow_arrive(struct flow *f)
+{
+	const struct regs *from = f->arrived ? f->arrived[f->at] : NULL;
+
+	if (!from)
+		return;
+	if (f->is_dead)
+		f->regs = (struct regs){0};
+	f->is_dead = false;
+	regs_merge(&f->regs, from);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* Whether the variable's value is in memory of D's own, of which a load gives the address. */
+static bool var_is_memory(const struct flow *f, struct var_key key)
+{
+	const struct dif_var *v = difo_find_var(f->d, (uint8_t)key.scope, key.id);
+
+	return v && dif_type_is_byref(&v->type);
+}
+
+static uint8_t var_load(const struct program *p, const struct flow *f, struct var_key key)
+{
+	if (key.id < DIF_VAR_USER)
+		return builtin_result(key.id);
+	if (var_is_memory(f, key))
+		return IS_ADDRESS;
+	return IS_NUMBER | (uint8_t)(uintptr_t)hashmap_find(p->vars, &key, sizeof(key));
+}
+
+static void var_store(struct program *p, const struct flow *f, struct var_key key, uint8_t what)
+{
+	uint8_t old;
+
+	if (f->is_dead || var_is_memory(f, key)) /* what is at the address is copied */
+		return;
+	old = (uint8_t)(uintptr_t)hashmap_find(p->vars, &key, sizeof(key));
+	if (!(what & ~old))
+		return;
+	hashmap_set(p->vars, &key, sizeof(key), (void *)(uintptr_t)(old | what));
+	p->has_changed = true;
+}
+
+/* ---- one object ------------------------------------------------------------------------------ */
+
+/* An address that is compared with another one, or with a number, tells something of it. */
+static void compare_step(struct program *p, const struct flow *f, uint8_t a, uint8_t b)
+{
+	if (((a & IS_ADDRESS) && b) || ((b & IS_ADDRESS) && a))
+		note_told(p, f, "compared");
+}
+
+static void call_check(struct program *p, const struct flow *f, uint32_t subr)
+{
+	const struct dif_subr_row *row = dif_subr_row(subr);
+
+	for (uint32_t i = 0; i < f->depth; i++)
+		if (f->tuple[i] & IS_ADDRESS && !(row && row->addresses >> i & 1))
+			note_told(p, f, "passed on as a number");
+}
+
+static void insn_step(struct program *p, struct flow *f, dif_insn insn)
+{
+	enum dif_op op = DIF_INSN_OP(insn);
+	const struct var_key key = {dif_op_scope(op), DIF_INSN_INDEX(insn)};
+	uint8_t *r = f->regs.of, *rd = &r[DIF_INSN_RD(insn)];
+	uint8_t r1 = r[DIF_INSN_R1(insn)], r2 = r[DIF_INSN_R2(insn)];
+
+	switch (dif_op_form(op)) {
+	case DIF_FORM_RRR: *rd = r1 | r2 | IS_NUMBER; break;
+	case DIF_FORM_RR:
+		*rd = op == DIF_OP_MOV ? r1 : op == DIF_OP_NOT ? r1 | IS_NUMBER : IS_ADDRESS;
+		break;
+	case DIF_FORM_LABEL:
+		flow_branch(f, DIF_INSN_LABEL(insn));
+		f->is_dead |= op == DIF_OP_BA;
+		break;
+	case DIF_FORM_SETX:
+		*rd = DIF_INSN_INDEX(insn) < f->d->ints_len && !f->d->ints[DIF_INSN_INDEX(insn)]
+			      ? 0
+			      : IS_NUMBER;
+		break;
+	case DIF_FORM_SETS: *rd = IS_ADDRESS; break;
+	case DIF_FORM_LDV:
+		*rd = var_load(p, f, key);
+		if (op == DIF_OP_LDGAA || op == DIF_OP_LDTAA)
+			f->depth = 0;
+		break;
+	case DIF_FORM_STV:
+		var_store(p, f, key, *rd);
+		if (op == DIF_OP_STGAA || op == DIF_OP_STTAA)
+			f->depth = 0;
+		break;
+	case DIF_FORM_PUSHTR:
+	case DIF_FORM_PUSHTV:
+		if (f->depth < DIF_MAX_TUPLE)
+			f->tuple[f->depth++] = *rd;
+		break;
+	case DIF_FORM_CALL:
+		call_check(p, f, DIF_INSN_INDEX(insn));
+		*rd = call_result(DIF_INSN_INDEX(insn));
+		f->depth = 0;
+		break;
+	case DIF_FORM_RET:
+		if (!f->is_dead)
+			f->result |= *rd;
+		f->is_dead = true;
+		break;
+	case DIF_FORM_LOAD: /* addresses are never stored where a load finds them */
+	case DIF_FORM_LDA: *rd = IS_NUMBER; break;
+	case DIF_FORM_XLATE: *rd = IS_ADDRESS; break;
+	case DIF_FORM_NONE:
+		if (op == DIF_OP_FLUSHTS)
+			f->depth = 0;
+		else if (op == DIF_OP_POPTS && f->depth)
+			f->depth--;
+		break;
+	case DIF_FORM_CMP:
+		if (op != DIF_OP_SCMP)
+			compare_step(p, f, r1, r2);
+		break;
+	case DIF_FORM_STORE:
+		if (r1 & IS_ADDRESS)
+			note_told(p, f, "stored in memory");
+		break;
+	case DIF_FORM_TST:
+	case DIF_FORM_COPYS: break;
+	}
+	r[0] = 0; /* %r0 is always zero */
+}
+
+static uint8_t difo_follow(struct program *p, const struct difo *d)
+{
+	struct flow f = {.d = d};
+
+	for (; f.at < d->code_len; f.at++) {
+		flow_arrive(&f);
+		/* a guard of the system's library reads what is the kernel's, and tells yes or no */
+		if (f.at >= d->trusted_len)
+			insn_step(p, &f, d->code[f.at]);
+	}
+	for (uint32_t i = 0; f.arrived && i < d->code_len; i++)
+		free(f.arrived[i]);
+	free(f.arrived);
+	return f.result;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* Whether the value of an argument of the action gets into a record or aggregation as it is. */
+static bool is_data(const struct prog_act *act, uint32_t arg)
+{
+	const struct difo *d = act->args[arg];
+
+	if (act->kind == ACT_EXPR || act->kind == ACT_BRZ)
+		return false;
+	if (act->arg_kinds && act->arg_kinds[arg] == DATUM_MEMORY)
+		return false;
+	return !dif_type_is_byref(&d->ret) && d->ret.kind != DIF_KIND_STRING;
+}
+
+static void clause_follow(struct program *p, const struct prog_clause *c)
+{
+	if (c->pred)
+		(void)difo_follow(p, c->pred);
+	for (uint32_t i = 0; i < c->nacts; i++)
+		for (uint32_t k = 0; k < c->acts[i].nargs; k++) {
+			const struct difo *d = c->acts[i].args[k];
+
+			if (!(difo_follow(p, d) & IS_ADDRESS) || !is_data(&c->acts[i], k) ||
+			    p->told.is_told)
+				continue;
+			p->told = (struct told){true, d->spans ? d->spans[d->code_len - 1] : 0,
+						"recorded"};
+		}
+}
+
+bool addresses_are_told(struct prog_clause *const *clauses, uint32_t nclauses, uint32_t *ret_span,
+			const char **ret_how)
+{
+	struct program p = {.vars = hashmap_create()};
+
+	do {
+		p.has_changed = false;
+		for (uint32_t i = 0; i < nclauses && !p.told.is_told; i++)
+			clause_follow(&p, clauses[i]);
+	} while (p.has_changed && !p.told.is_told);
+	hashmap_destroy(p.vars);
+	*ret_span = p.told.span;
+	*ret_how = p.told.how;
+	return p.told.is_told;
+}

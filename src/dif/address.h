@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether a program records where D's own memory lies.
+ *
+ * Strings, structures and what alloca() and copyin() return are addresses of the kernel to a
+ * program. A session that may not know such addresses may use them, and add to them, but it must
+ * not turn them into data: record them, store them in memory, compare them with numbers, or pass
+ * them on as numbers. The answer is found by following registers and variables through the DIF of
+ * all clauses, as own.h does; what a branch decides is followed no further, which is why
+ * comparisons count.
+ *
+ * Errors   none.
+ */
+#pragma once
+
+#include "dif/prog.h"
+
+/*
+ * Whether a clause does so. *ret_span: the source offset of what does (d/text/source.h), or 0;
+ * *ret_how: a phrase for a message, "recorded".
+ */
+bool addresses_are_told(struct prog_clause *const *clauses, uint32_t nclauses, uint32_t *ret_span,
+			const char **ret_how);
