@@ -381,6 +381,18 @@ static struct err *data_plan(struct inproc *p, const struct layout *l, const boo
 	return blob_plan_create(&opts, &p->plan);
 }
 
+/* Places the blob, with what it knows of the data part. */
+static struct err *blob_place(struct inproc *p)
+{
+	size_t size;
+	CLEANUP(free) struct blob_conf *conf = ndata_conf(p->data, &size);
+	CLEANUP(free) uint8_t *code = xmalloc(blob_code_size + size);
+
+	memcpy(code, blob_code, blob_code_size);
+	memcpy(code + blob_code_size, conf, size);
+	return inproc_place(p, code, blob_code_size + size, &p->blob);
+}
+
 /* Fills the data part: through a file of ours, of which only what was written is copied. */
 static struct err *data_fill(struct inproc *p, const struct layout *l)
 {
@@ -480,8 +492,9 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 		return e;
 	span_find(p, &opts.near_lo, &opts.near_hi);
 	opts.data_size = p->plan->size;
-	opts.code_size = blob_code_size + CODE_ROOM + (uint64_t)nclauses * CODE_PER_CLAUSE +
-			 (uint64_t)nwindows * CODE_PER_SITE;
+	opts.code_size = blob_code_size + sizeof(struct blob_conf) +
+			 p->plan->ntables * sizeof(struct blob_table) + CODE_ROOM +
+			 (uint64_t)nclauses * CODE_PER_CLAUSE + (uint64_t)nwindows * CODE_PER_SITE;
 	p->layout = l;
 	p->clauses = xcalloc(MAX(l->nclauses, 1u), sizeof(*p->clauses));
 	memcpy(p->clauses, clauses, l->nclauses * sizeof(*clauses));
@@ -490,7 +503,7 @@ struct err *inproc_enter(struct inproc *p, const struct layout *l, uint32_t nsit
 	if (!e)
 		e = data_fill(p, l);
 	if (!e)
-		e = inproc_place(p, blob_code, blob_code_size, &p->blob);
+		e = blob_place(p);
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
 		if (!p->files.data[i]->is_far)
 			inproc_copies_reach(p, p->files.data[i]);

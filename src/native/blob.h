@@ -4,13 +4,13 @@
  * they work, the data part.
  *
  * The functions are in rt/. They are compiled to one flat piece of position-independent code, which
- * the engine copies into the process as it is: no relocations, no calls out of it, no data of its
- * own, general registers only. They never wait: a signal handler may enter them again at every
- * instruction, a thread may move to another CPU or end anywhere. What they cannot do at once they
- * count as dropped.
+ * the engine copies into the process as it is: no relocations, no calls out of it, general
+ * registers only. The only data of its own is struct blob_conf, which the engine places behind it.
+ * They never wait: a signal handler may enter them again at every instruction, a thread may move to
+ * another CPU or end anywhere. What they cannot do at once they count as dropped.
  *
  * The data part begins with struct blob_data. Behind it, at offsets that the tracer has chosen
- * (struct blob_plan), lie:
+ * (struct blob_plan, of which functions have what they need in struct blob_conf), lie:
  *
  *     struct blob_cpu[ncpus]      counters, and the head of the ring of records
  *     rings                       one a CPU
@@ -28,6 +28,11 @@
  * Records   A record is reserved by changing the CPU's head. Its word is then BLOB_REC_BEGUN, and
  *           after the last byte is written BLOB_REC_DONE. Words are disguised by their position, so
  *           that bytes of older records do not pass for one.
+ * Trust     Children of fork() share the data part with the process, may have fewer privileges than
+ *           it, and can write anything there at any time. So nothing that is read from it leads
+ *           anywhere: where things lie and how large they are stands in the code, which is memory
+ *           of each process alone, and a position or number from the data part is masked before it
+ *           is used. Wrong bytes make wrong numbers, and nothing else.
  * Writers   The tracer writes while functions run: single bytes only, because nothing says that its
  *           writes are atomic beyond. Otherwise it writes what no function can be reading.
  *
@@ -75,15 +80,20 @@ struct blob_cpu {
 
 struct blob_data {
 	u64 magic;
-	u64 cookie; /* a random number, by which words of records and places of keys differ */
-	u8 state;   /* enum rt_state */
-	u8 clock;   /* clocks[clock % BLOB_CLOCKS] is the newest */
-	u8 pad[2];
-	u32 ncpus;
-	u64 cpus_off, rings_off;
-	u64 ring_size;	      /* of each CPU's, a power of two */
-	u32 ntables, threads; /* threads: the number of the table of thread-local variables */
+	u8 state; /* enum rt_state */
+	u8 clock; /* clocks[clock % BLOB_CLOCKS] is the newest */
+	u8 pad[6];
 	struct blob_clock clocks[BLOB_CLOCKS];
+};
+
+/* What the functions know of the data part: it stands behind their code, which nobody changes. */
+struct blob_conf {
+	u64 cookie; /* a random number, by which words of records and places of keys differ */
+	u32 ncpus;
+	u32 threads; /* the number of the table of thread-local variables */
+	u64 cpus_off, rings_off;
+	u64 ring_size; /* of each CPU's, a power of two */
+	u64 pad[3];
 	struct blob_table tables[];
 };
 
@@ -254,7 +264,10 @@ enum blob_func {
 		BLOB_NFUNCS
 };
 
-/* The code, for an address that is a multiple of 64, and the offsets of its functions. */
+/*
+ * The code, for an address that is a multiple of 64, and the offsets of its functions. The code is
+ * followed by struct blob_conf (ndata_conf()).
+ */
 extern const u8 blob_code[];
 extern const u32 blob_code_size;
 extern const u32 blob_entries[BLOB_NFUNCS];

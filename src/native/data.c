@@ -89,19 +89,30 @@ struct err *ndata_create(const struct blob_plan *plan, const struct layout *layo
 	rings_init(d);
 	maps_init(d);
 	counters_init(d);
-	head->cookie = cookie;
 	head->state = RT_STATE_OFF;
-	head->ncpus = plan->ncpus;
-	head->cpus_off = plan->cpus_off;
-	head->rings_off = plan->rings_off;
-	head->ring_size = plan->ring_size;
-	head->ntables = plan->ntables;
-	head->threads = plan->nagg + plan->narr;
-	memcpy(head->tables, plan->tables, plan->ntables * sizeof(*plan->tables));
 	clock_init(d);
 	head->magic = BLOB_MAGIC;
 	*ret = d;
 	return NULL;
+}
+
+struct blob_conf *ndata_conf(const struct ndata *d, size_t *ret_size)
+{
+	const struct blob_plan *p = d->plan;
+	size_t size = sizeof(struct blob_conf) + p->ntables * sizeof(*p->tables);
+	struct blob_conf *c = xcalloc(1, size);
+
+	*c = (struct blob_conf){
+		.cookie = d->cookie,
+		.ncpus = p->ncpus,
+		.threads = p->nagg + p->narr,
+		.cpus_off = p->cpus_off,
+		.rings_off = p->rings_off,
+		.ring_size = p->ring_size,
+	};
+	memcpy(c->tables, p->tables, p->ntables * sizeof(*p->tables));
+	*ret_size = size;
+	return c;
 }
 
 void ndata_destroy(struct ndata *d)

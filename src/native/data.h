@@ -66,6 +66,8 @@ MUST_CHECK struct err *ndata_create(const struct blob_plan *plan, const struct l
 				    uint8_t *map, int fd, uint64_t off,
 				    const struct ndata_hooks *hooks, struct ndata **ret);
 void ndata_destroy(struct ndata *d); /* NULL is allowed */
+/* What stands behind the code of the blob; the caller's, to be freed. */
+struct blob_conf *ndata_conf(const struct ndata *d, size_t *ret_size);
 
 /* state: enum rt_state. The first ON sets the clock, which takes 10 ms after ndata_create(). */
 /*

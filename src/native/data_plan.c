@@ -120,7 +120,7 @@ static void counters_shape(struct blob_plan *p, uint32_t n)
 
 static void plan_place(struct blob_plan *p, const struct layout *l)
 {
-	p->size = sizeof(struct blob_data) + p->ntables * sizeof(struct blob_table);
+	p->size = sizeof(struct blob_data);
 	p->cpus_off = space_take(p, (uint64_t)p->ncpus * sizeof(struct blob_cpu), PAGE);
 	p->gvars_off = space_take(p, ROUND_UP(l->gvars_size, 8u), BLOB_LINE);
 	p->counters_off = space_take(p, counters_bytes(p), PAGE);

@@ -100,8 +100,8 @@ static void env_make(void)
 	env_array(&env, 8, 30);
 	env.layout.tls_size = 24;
 	env.hooks.is_alive = thread_is_alive;
+	env.cookie = 0x1234567; /* inputs mean the same in each run */
 	env_open(&env, 4096);
-	env.head->cookie = 0x1234567; /* inputs mean the same in each run */
 	memory_fill();
 	pristine = xmalloc(env.plan->size);
 	memcpy(pristine, env.head, env.plan->size);
@@ -168,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	e = ndata_create(env.plan, &env.layout, (uint8_t *)env.head, env.fd, 0, &env.hooks, &env.d);
 	if (e)
 		BUG("%s", err_text(e));
-	env.d->cookie = 0x1234567;
+	env.d->cookie = env.cookie;
 	env.d->final_ns = 0;
 	for (uint32_t step = 0; size >= 4 && step < STEPS_MAX; step++) {
 		uint32_t what = data[0], where = data[1] | (uint32_t)data[2] << 8;

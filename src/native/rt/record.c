@@ -8,43 +8,46 @@
 #include "native/rt/rt.h"
 #include "record/format.h"
 
-static inline void piece_begin(const struct blob_data *d, u8 *ring, u64 pos, u64 len, u32 state,
-			       u64 thread)
+/* pos: a multiple of BLOB_REC_ALIGN, so that the piece does not begin in the ring's last bytes. */
+static inline void piece_begin(u8 *ring, u64 pos, u64 len, u32 state, u64 thread)
 {
-	struct blob_rec *r = (struct blob_rec *)(ring + (pos & (d->ring_size - 1)));
+	struct blob_rec *r = (struct blob_rec *)(ring + (pos & (blob_conf.ring_size - 1)));
 
 	/* a fault of a read maps the pages around that are there, one of a write only its own */
 	(void)*(volatile u64 *)&r->word;
 	__atomic_store_n(&r->thread, thread, __ATOMIC_RELAXED);
-	__atomic_store_n(&r->word, (len << 8 | state) ^ blob_rec_mask(d->cookie, pos),
+	__atomic_store_n(&r->word, (len << 8 | state) ^ blob_rec_mask(blob_conf.cookie, pos),
 			 __ATOMIC_RELEASE);
 }
 
 FUNC void *blob_record_begin(struct blob_data *d, u64 cpu, u64 len, u64 thread)
 {
 	struct blob_cpu *c = cpu_of(d, cpu);
-	u8 *ring = (u8 *)d + d->rings_off + cpu_bounded(d, cpu) * d->ring_size;
-	u64 size = blob_rec_size(len), head = word_load(&c->head), rest;
-	u64 shift = (u64)__builtin_ctzll(d->ring_size / BLOB_RING_PARTS | 1ull << 63);
+	u64 ring_size = blob_conf.ring_size;
+	u8 *ring = (u8 *)d + blob_conf.rings_off + cpu_bounded(cpu) * ring_size;
+	u64 size = blob_rec_size(len), head = word_load(&c->head), pos, rest;
+	u64 shift = (u64)__builtin_ctzll(ring_size / BLOB_RING_PARTS | 1ull << 63);
 
 	for (;;) {
-		u64 left = d->ring_size - (head & (d->ring_size - 1));
+		u64 left;
 		u8 last;
 
+		pos = head & ~(u64)(BLOB_REC_ALIGN - 1); /* it is one, unless somebody lies */
+		left = ring_size - (pos & (ring_size - 1));
 		rest = left < size ? left : 0;
-		last = (u8)((head + rest + size - 1) >> shift);
+		last = (u8)((pos + rest + size - 1) >> shift);
 		last -= __atomic_load_n(&c->tail, __ATOMIC_ACQUIRE);
-		if (size > d->ring_size / 2 || last >= BLOB_RING_PARTS) {
+		if (size > ring_size / 2 || last >= BLOB_RING_PARTS) {
 			word_add(&c->drops, 1);
 			return 0;
 		}
-		if (word_swap(&c->head, &head, head + rest + size))
+		if (word_swap(&c->head, &head, pos + rest + size))
 			break;
 	}
 	if (rest)
-		piece_begin(d, ring, head, rest - sizeof(struct blob_rec), BLOB_REC_NONE, thread);
-	piece_begin(d, ring, head + rest, len, BLOB_REC_BEGUN, thread);
-	return ring + ((head + rest) & (d->ring_size - 1)) + sizeof(struct blob_rec);
+		piece_begin(ring, pos, rest - sizeof(struct blob_rec), BLOB_REC_NONE, thread);
+	piece_begin(ring, pos + rest, len, BLOB_REC_BEGUN, thread);
+	return ring + ((pos + rest) & (ring_size - 1)) + sizeof(struct blob_rec);
 }
 
 FUNC void blob_record_end(void *rec)

@@ -11,6 +11,9 @@
 
 #define FUNC __attribute__((visibility("hidden")))
 
+/* Behind the code: blob.ld. */
+extern FUNC const struct blob_conf blob_conf;
+
 FUNC u64 blob_time(struct blob_data *d);
 FUNC void blob_exit(struct blob_data *d);
 FUNC u64 *blob_cell(struct blob_data *d, u64 table, u64 elem, u64 cpu);
@@ -50,14 +53,14 @@ static inline u8 slot_state(u64 word)
 	return (u8)(word >> BLOB_SLOT_SHIFT);
 }
 
-static inline u64 cpu_bounded(const struct blob_data *d, u64 cpu)
+static inline u64 cpu_bounded(u64 cpu)
 {
-	return cpu < d->ncpus ? cpu : 0;
+	return cpu < blob_conf.ncpus ? cpu : 0;
 }
 
 static inline struct blob_cpu *cpu_of(struct blob_data *d, u64 cpu)
 {
-	return (struct blob_cpu *)((u8 *)d + d->cpus_off) + cpu_bounded(d, cpu);
+	return (struct blob_cpu *)((u8 *)d + blob_conf.cpus_off) + cpu_bounded(cpu);
 }
 
 static inline int key_is(const u64 *a, const u64 *b, u32 nwords)

@@ -4,11 +4,11 @@
 
 FUNC u64 *blob_cell(struct blob_data *d, u64 table, u64 elem, u64 cpu)
 {
-	const struct blob_table *t = &d->tables[table];
+	const struct blob_table *t = &blob_conf.tables[table];
 	u8 *banks = (u8 *)d + t->banks_off;
 	u64 bank = __atomic_load_n(&banks[elem], __ATOMIC_RELAXED) % BLOB_BANKS;
 
-	return (u64 *)((u8 *)d + t->off + cpu_bounded(d, cpu) * t->cpu_size + elem * t->slot_size +
+	return (u64 *)((u8 *)d + t->off + cpu_bounded(cpu) * t->cpu_size + elem * t->slot_size +
 		       bank * t->val_size);
 }
 
@@ -65,12 +65,12 @@ static inline u64 *slot_get(struct search *s)
 
 FUNC u64 *blob_value(struct blob_data *d, u64 table, const u64 *key, u64 cpu)
 {
-	const struct blob_table *t = &d->tables[table];
+	const struct blob_table *t = &blob_conf.tables[table];
 	struct search s = {.t = t, .key = key, .nwords = t->key_size / 8};
 	u64 *slot = 0;
 
-	s.base = (u8 *)d + t->off + cpu_bounded(d, cpu) * t->cpu_size;
-	s.hash = blob_key_hash(d->cookie, key, s.nwords);
+	s.base = (u8 *)d + t->off + cpu_bounded(cpu) * t->cpu_size;
+	s.hash = blob_key_hash(blob_conf.cookie, key, s.nwords);
 	for (u32 i = 0; t->slots && !slot && i < TRIES; i++) {
 		slot = slot_get(&s);
 		if (!slot && !s.free)

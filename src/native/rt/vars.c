@@ -17,7 +17,7 @@
 static u64 *thread_search(const struct blob_data *d, const struct blob_table *t, u64 thread,
 			  u64 makes, int *again)
 {
-	u64 hash = blob_key_hash(d->cookie, &thread, 1), *free = 0, free_word = 0;
+	u64 hash = blob_key_hash(blob_conf.cookie, &thread, 1), *free = 0, free_word = 0;
 
 	*again = 0;
 	for (u32 i = 0; i < BLOB_PROBES; i++) {
@@ -48,7 +48,7 @@ static u64 *thread_search(const struct blob_data *d, const struct blob_table *t,
 
 FUNC u64 *blob_thread(struct blob_data *d, u64 thread, u64 cpu, u64 makes)
 {
-	const struct blob_table *t = &d->tables[d->threads];
+	const struct blob_table *t = &blob_conf.tables[blob_conf.threads];
 	int again = 1;
 
 	for (u32 i = 0; thread >> 32 && t->slots && again && i < TRIES; i++) {
@@ -82,11 +82,12 @@ struct found {
 
 static inline struct array array_of(struct blob_data *d, u64 table, const u64 *key)
 {
-	const struct blob_table *t = &d->tables[table];
+	const struct blob_table *t = &blob_conf.tables[table];
 	u32 nwords = t->key_size / 8;
 
-	return (struct array){(u8 *)d + t->off, key,	t->slots,
-			      t->slot_size,	nwords, blob_key_hash(d->cookie, key, nwords)};
+	return (struct array){(u8 *)d + t->off, key,
+			      t->slots,		t->slot_size,
+			      nwords,		blob_key_hash(blob_conf.cookie, key, nwords)};
 }
 
 /* Searches from slot *i of the chain on, and leaves there the one behind what it has found. */

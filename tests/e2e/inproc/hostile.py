@@ -75,7 +75,7 @@ static void *harm(void *arg)
 		bytes_write(data, data_end - data, 1000);
 	for (int i = 0; i < 3000 && strcmp(how, "head") == 0; i++, usleep(200))
 		bytes_write(data, 8192, 5);
-	for (int i = 0; i < 3000 && strcmp(how, "records") == 0; i++, usleep(200)) /* but for the head, on which the code works */
+	for (int i = 0; i < 3000 && strcmp(how, "records") == 0; i++, usleep(200)) /* but for the head */
 		bytes_write(data + 8192, data_end - data - 8192, 5000);
 	if (strcmp(how, "code") == 0) {
 		mprotect((void *)code, code_end - code, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -165,6 +165,8 @@ def session(how, seed, seconds):
     if how not in ("lies",) and not re.search(r"<\d+ 2>", out):
         bad.append(f"{how}: nothing was recorded before: {out[:100]} {err[-300:]}")
     t.poll()
+    if how in ("data", "head", "records") and t.returncode is not None:
+        bad.append(f"{how}: bytes of the data have led the program astray: it has ended with {t.returncode}")
     print(f"# {how}: {took:.1f} s, dtrace {d.returncode}, the program {t.returncode}, {len(re.findall('<', out))} records: "
           f"{err.strip().splitlines()[-1:]}", file=sys.stderr)
     t.kill()

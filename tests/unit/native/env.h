@@ -30,6 +30,8 @@ struct env {
 	struct blob_data *head; /* as the process sees it */
 	int fd;
 	uint8_t *code;
+	size_t code_size;
+	uint64_t cookie; /* 0: a random one */
 };
 
 typedef u64 blob_time_f(struct blob_data *d);
@@ -100,6 +102,7 @@ static void env_open(struct env *t, uint32_t bufsize)
 				  .ncpus = ENV_CPUS,
 				  .bufsize = bufsize,
 				  .ncounters = t->ncounters};
+	struct blob_conf *conf;
 	size_t size;
 	struct err *e;
 	uint8_t *map;
@@ -121,23 +124,31 @@ static void env_open(struct env *t, uint32_t bufsize)
 	if (t->fd < 0 || ftruncate(t->fd, (off_t)t->plan->size) != 0)
 		BUG("memfd");
 	map = mmap(NULL, t->plan->size, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
-	size = ROUND_UP((size_t)blob_code_size, 4096u);
-	t->code = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED || t->code == MAP_FAILED)
+	if (map == MAP_FAILED)
 		BUG("mmap");
-	memcpy(t->code, blob_code, blob_code_size);
-	if (mprotect(t->code, size, PROT_READ | PROT_EXEC) != 0)
-		BUG("mprotect");
 	e = ndata_create(t->plan, &t->layout, map, t->fd, 0, &t->hooks, &t->d);
 	if (e)
 		BUG("create: %s", err_text(e));
+	if (t->cookie)
+		t->d->cookie = t->cookie;
+	conf = ndata_conf(t->d, &size);
+	t->code_size = ROUND_UP(blob_code_size + size, (size_t)4096);
+	t->code = mmap(NULL, t->code_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+	if (t->code == MAP_FAILED)
+		BUG("mmap");
+	memcpy(t->code, blob_code, blob_code_size);
+	memcpy(t->code + blob_code_size, conf, size);
+	free(conf);
+	if (mprotect(t->code, t->code_size, PROT_READ | PROT_EXEC) != 0)
+		BUG("mprotect");
 	t->head = (struct blob_data *)(void *)map;
 }
 
 __attribute__((unused)) static void env_close(struct env *t)
 {
 	(void)munmap(t->head, t->plan->size);
-	(void)munmap(t->code, ROUND_UP((size_t)blob_code_size, 4096u));
+	(void)munmap(t->code, t->code_size);
 	ndata_destroy(t->d);
 	blob_plan_destroy(t->plan);
 	(void)close(t->fd);

@@ -175,12 +175,23 @@ static void code_write(struct nrun *r, const void *bytes, size_t size, uint64_t 
 		die(NULL, "pwrite");
 }
 
+static void conf_write(struct nrun *r)
+{
+	size_t size;
+	struct blob_conf *conf = ndata_conf(r->data, &size);
+
+	code_write(r, conf, size, blob_code_size);
+	free(conf);
+}
+
 static void target_fill(struct nrun *r, const struct nrun_opts *opts)
 {
 	struct native_target *t = &r->target;
 
 	t->blob = (uintptr_t)r->map;
-	t->code = t->blob + ROUND_UP(blob_code_size, 64u);
+	t->code = t->blob + ROUND_UP(blob_code_size + sizeof(struct blob_conf) +
+					     r->plan->ntables * sizeof(struct blob_table),
+				     64u);
 	t->data = (uintptr_t)r->data_map;
 	t->plan = r->plan;
 	t->layout = r->layout;
@@ -223,6 +234,8 @@ struct nrun *nrun_create(const struct layout *l, const struct unit *u,
 	code_write(r, blob_code, blob_code_size, 0);
 	code_write(r, r->code.bytes, r->code.size, r->target.code - r->target.blob);
 	e = ndata_create(r->plan, l, r->data_map, r->fd, NRUN_CODE_SIZE, &hooks, &r->data);
+	if (!e)
+		conf_write(r);
 	if (!e)
 		e = ndata_set_state(r->data, RT_STATE_ON);
 	if (!e)
