@@ -26,7 +26,7 @@ static bool child_has_region(const struct children *c, pid_t pid)
 	/* nothing is read of memory that may be of anybody, and may be a device's */
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
 		       (unsigned long long)j->region,
-		       (unsigned long long)(j->region + j->code_size));
+		       (unsigned long long)(j->region + j->head_size));
 	return stat(path, &there) == 0 && there.st_dev == c->region.st_dev &&
 	       there.st_ino == c->region.st_ino;
 }

@@ -34,7 +34,7 @@ struct windows_journal {
 	uint64_t magic[WINDOWS_MAGIC_SIZE / 8]; /* which the process has at region */
 	taddr region;
 	uint64_t region_size; /* up to the switch page */
-	uint64_t code_size;   /* of the mapping that begins at region */
+	uint64_t head_size;   /* of the mapping that begins at region, which the process shares */
 	taddr call, frame;    /* for remote calls (target/remote.h) */
 	int32_t pid, tracer;
 	bool suspends;	  /* seccomp is suspended */

@@ -52,7 +52,7 @@ struct enter {
 	uint8_t *frame_was;
 	bool has_slack, has_frame;
 	taddr region;
-	uint64_t size;	    /* of the file: head, code and data */
+	uint64_t size;	    /* head, code and data */
 	uint64_t near_size; /* of what lies at region before the switch page */
 	/* the parts that are mapped: at region, the switch page and what follows, data elsewhere */
 	bool has_shared, has_private, has_data;
@@ -65,7 +65,9 @@ struct enter {
 static bool slack_try(const struct enter *t, const struct proc_map *m)
 {
 	uint8_t bytes[SLACK_SIZE], zeros[SLACK_SIZE] = {0};
-	bool is_code = m->is_exec && !m->is_write && !m->is_shared;
+	/* memory without a file is a region, which may be unmapped by the call, or a compiler's */
+	bool has_file = proc_map_has_file(m) || strcmp(m->path, "[vdso]") == 0;
+	bool is_code = has_file && m->is_exec && !m->is_write && !m->is_shared;
 
 	if (!is_code || m->start >> arch.user_bits ||
 	    sys_pread(t->p->mem_fd, bytes, sizeof(bytes), m->end - SLACK_SIZE) != SLACK_SIZE)
@@ -77,7 +79,7 @@ static bool slack_try(const struct enter *t, const struct proc_map *m)
 
 static struct err *slack_borrow(struct enter *t)
 {
-	_Static_assert(SLACK_SIZE <= REGION_CALL_MAX, "the code is at most that long");
+	_Static_assert(SLACK_SIZE <= CALL_ROOM, "the code is at most that long");
 	for (uint32_t i = t->maps.maps.len; i-- > 0;) {
 		const struct proc_map *m = &t->maps.maps.data[i];
 
@@ -170,12 +172,12 @@ static int64_t call_map(struct enter *t, taddr at, uint64_t size, uint64_t prot,
 }
 
 /*
- * There is room for the code alone: all is mapped where the kernel likes, and the code moves from
- * there to a place that was kept for it.
+ * There is room for the code alone: all is mapped where the kernel likes, and the head moves from
+ * there to a place that was kept for it and the code.
  */
 static struct err *parts_map(struct enter *t)
 {
-	uint64_t code = t->p->head_size + t->p->code_size;
+	uint64_t head = t->p->head_size, code = head + t->p->code_size;
 	taddr all;
 	int64_t r = call_map(t, t->region, t->near_size + REGION_PRIVATE, PROT_NONE,
 			     MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE);
@@ -183,23 +185,22 @@ static struct err *parts_map(struct enter *t)
 	if (r != (int64_t)t->region)
 		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 	t->has_shared = t->has_private = true;
-	r = call_map(t, 0, t->size, PROT_READ | PROT_EXEC, MAP_SHARED);
+	r = call_map(t, 0, t->size, PROT_READ, MAP_SHARED);
 	if (r < 0)
 		return refuse_call(t->p->pid, "mmap", (int)-r);
 	all = (taddr)r;
 	t->p->data = all + code;
 	t->has_data = t->p->data_size > 0;
-	r = enter_call(t, SYS_mremap, all, code, code, MREMAP_MAYMOVE | MREMAP_FIXED, t->region);
+	r = enter_call(t, SYS_mremap, all, head, head, MREMAP_MAYMOVE | MREMAP_FIXED, t->region);
+	(void)enter_call(t, SYS_munmap, all, code, 0, 0, 0);
 	if (r == (int64_t)t->region)
 		return NULL;
-	(void)enter_call(t, SYS_munmap, all, code, 0, 0, 0);
 	return refuse_call(t->p->pid, "mremap", r < 0 ? (int)-r : EEXIST);
 }
 
 static struct err *whole_map(struct enter *t)
 {
-	int64_t r = call_map(t, t->region, t->size, PROT_READ | PROT_EXEC,
-			     MAP_SHARED | MAP_FIXED_NOREPLACE);
+	int64_t r = call_map(t, t->region, t->size, PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE);
 
 	t->has_shared = r == (int64_t)t->region;
 	t->p->data = t->region + t->p->head_size + t->p->code_size;
@@ -208,13 +209,17 @@ static struct err *whole_map(struct enter *t)
 
 static struct err *region_map(struct enter *t)
 {
-	taddr own = t->region + t->near_size; /* what the process does not share with us */
+	taddr own = t->region + t->near_size; /* the switch page, and what follows */
+	taddr code = t->region + t->p->head_size;
 	bool is_whole = t->near_size == t->size;
 	struct err *e = is_whole ? whole_map(t) : parts_map(t);
 	int64_t r;
 
 	if (e)
 		return e;
+	r = call_map(t, code, t->p->code_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED);
+	if (r != (int64_t)code)
+		return refuse_call(t->p->pid, "mmap", r < 0 ? (int)-r : EEXIST);
 	r = t->p->data_size ? enter_call(t, SYS_mprotect, t->p->data, t->p->data_size,
 					 PROT_READ | PROT_WRITE, 0, 0)
 			    : 0;
@@ -257,7 +262,7 @@ static void head_size_set(struct patch *p, const struct patch_opts *o)
 	uint64_t head = REGION_ROWS + (uint64_t)o->windows * sizeof(struct window_row);
 
 	p->head_size = ROUND_UP(head, (uint64_t)PATCH_PAGE);
-	p->code_size = ROUND_UP(o->code_size, (uint64_t)PATCH_PAGE);
+	p->code_size = ROUND_UP(CALL_ROOM + o->code_size, (uint64_t)PATCH_PAGE);
 	p->data_size = ROUND_UP(o->data_size, (uint64_t)PATCH_PAGE);
 	p->relays_size = ROUND_UP((uint64_t)o->slots * STUB_SLOT_SIZE, (uint64_t)PATCH_PAGE);
 }
@@ -266,7 +271,7 @@ static void head_size_set(struct patch *p, const struct patch_opts *o)
 static struct err *region_open(struct enter *t)
 {
 	struct patch *p = t->p;
-	taddr end = t->region + p->head_size + p->code_size;
+	taddr end = t->region + p->head_size;
 	char path[96];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)p->pid,
@@ -289,18 +294,19 @@ static struct err *head_write(struct enter *t)
 	struct region_head h = {.text = REGION_TEXT,
 				.version = REGION_VERSION,
 				.nrows = p->journal->nrows,
-				.code_size = p->head_size + p->code_size,
+				.region = t->region,
+				.head_size = p->head_size,
+				.code_size = p->code_size,
 				.data_size = p->data_size};
 
 	_Static_assert(sizeof(h) <= REGION_ROWS, "the head stands before the rows");
 	memcpy(h.magic, p->journal->magic, sizeof(h.magic));
-	memcpy(h.call, arch_patch->call_code, arch_patch->call_size);
 	if (sys_pwrite(p->region_fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
 		return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
 	p->journal->region = t->region;
 	p->journal->region_size = t->near_size;
-	p->journal->code_size = h.code_size;
-	p->journal->call = t->region + offsetof(struct region_head, call);
+	p->journal->head_size = p->head_size;
+	p->journal->call = t->region + p->head_size;
 	p->journal->frame = t->region + t->near_size + PATCH_PAGE;
 	if (!windows_is_there(p->journal, p->mem_fd))
 		return err_code(err_new("process %d has not mapped the region", (int)p->pid),
@@ -479,8 +485,7 @@ static bool region_is_there(const struct patch *p, taddr at)
 	struct stat ours, there;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)p->pid,
-		       (unsigned long long)at,
-		       (unsigned long long)(at + p->head_size + p->code_size));
+		       (unsigned long long)at, (unsigned long long)(at + p->head_size));
 	return fstat(p->region_fd, &ours) == 0 && stat(path, &there) == 0 &&
 	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
 }

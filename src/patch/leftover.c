@@ -34,7 +34,7 @@ static int region_open_dead(const struct leftover *l, const struct proc_map *m,
 	CLEANUP(fd) int fd = -1;
 	char path[96];
 
-	if (!m->is_exec || m->is_write || !m->is_shared || m->off ||
+	if (m->is_exec || m->is_write || !m->is_shared || m->off ||
 	    strcmp(m->path, REGION_FILE) != 0)
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)l->pid,
@@ -42,9 +42,11 @@ static int region_open_dead(const struct leftover *l, const struct proc_map *m,
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 || pread(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret) ||
 	    memcmp(ret->text, REGION_TEXT, sizeof(REGION_TEXT)) != 0 ||
-	    ret->version != REGION_VERSION || ret->code_size != m->end - m->start ||
-	    ret->code_size > CODE_MAX || ret->data_size > CODE_MAX ||
-	    windows_journal_size(ret->nrows) > ret->code_size || ret->nrows > l->rows_left)
+	    ret->version != REGION_VERSION || ret->region != m->start ||
+	    ret->head_size != m->end - m->start || ret->code_size > CODE_MAX ||
+	    ret->data_size > CODE_MAX ||
+	    REGION_ROWS + (uint64_t)ret->nrows * sizeof(struct window_row) > ret->head_size ||
+	    ret->nrows > l->rows_left)
 		return -1;
 	return flock(fd, LOCK_EX | LOCK_NB) ? -1 : fd_take(&fd);
 }
@@ -67,13 +69,20 @@ static bool file_read(struct leftover *l, taddr addr, uint8_t *to, size_t size)
 	       gate_file_read(l->file, to, size, m->off + (addr - m->start)) == (ssize_t)size;
 }
 
-/* Whether the address is in the code of the region, or of a mirror: another mapping of its file. */
+/*
+ * Whether the address is in the code of the region, or of a mirror: in memory without a file that
+ * stands right behind the head, or behind another mapping of it.
+ */
 static bool region_has(const struct leftover *l, const struct proc_map *region, taddr addr)
 {
-	const struct proc_map *m = proc_maps_find(&l->maps, addr);
+	const struct proc_map *m = proc_maps_find(&l->maps, addr), *head;
 
-	return m && m->is_exec && !m->is_write && m->is_shared && !m->off &&
-	       proc_map_is_same_file(m, region);
+	if (!m || !m->is_exec || m->is_write || m->is_shared || proc_map_has_file(m))
+		return false;
+	head = proc_maps_find(&l->maps, m->start - 1);
+	return head && head->is_shared && !head->off &&
+	       head->end - head->start == region->end - region->start &&
+	       proc_map_is_same_file(head, region);
 }
 
 /* The row is taken back by what the file has, whatever the process has written there. */
@@ -99,7 +108,7 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 
 	*j = (struct windows_journal){
 		.region = m->start,
-		.code_size = h->code_size,
+		.head_size = h->head_size,
 		.pid = l->pid,
 		.suspends = seccomp_is_on(l->pid),
 		.nrows = n > 0 ? (uint32_t)((size_t)n / sizeof(*j->rows)) : 0,
@@ -116,7 +125,7 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 	e = windows_take_out(j, l->pid, l->mem_fd, true, ret_n);
 	/* parent and children have one region, in which each of them is to find its own windows */
 	if (!e && !windows_has_children(j, fd))
-		(void)!pwrite(fd, &none, REGION_MARK, 0);
+		(void)!pwrite(fd, &none, sizeof(none), 0);
 	free(j);
 	return e;
 }

@@ -3,9 +3,10 @@
  * Mirrors: the region once more in the same process, where a jump reaches it from code that lies
  * far away.
  *
- * The region is shared memory, of which mremap(2) with an old size of 0 makes another mapping. All
- * distances in it are those of the region, so code and data are found as there; what the region has
- * for itself is the page of the switch behind it, and a mirror has one of its own.
+ * Of shared memory, mremap(2) with an old size of 0 makes another mapping; the code, which is
+ * private, is copied. All distances in a mirror are those of the region, so code and data are found
+ * as there; what the region has for itself is the page of the switch behind it, and a mirror has
+ * one of its own.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -170,6 +171,33 @@ static struct err *part_map(struct mirroring *t, taddr from, uint64_t size, tadd
 	return size ? mirror_call(t, "mremap", SYS_mremap, args, to) : NULL;
 }
 
+#define COPY_SIZE 65536u /* bytes that are copied at once */
+
+/* Code that is written from now on is written to both. */
+static struct err *code_map(struct mirroring *t, taddr at)
+{
+	const struct patch *p = t->p;
+	const uint64_t args[6] = {at,
+				  p->code_size,
+				  PROT_READ | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+				  ~0ull,
+				  0};
+	struct err *e = mirror_call(t, "mmap", SYS_mmap, args, at);
+	CLEANUP(free) uint8_t *buf = xmalloc(COPY_SIZE);
+
+	for (uint64_t off = 0; off < p->code_end && !e; off += COPY_SIZE) {
+		size_t n = (size_t)MIN(p->code_end - off, (uint64_t)COPY_SIZE);
+		taddr from = p->journal->region + p->head_size + off;
+
+		if (sys_pread(p->mem_fd, buf, n, from) != (ssize_t)n ||
+		    sys_pwrite(p->mem_fd, buf, n, at + off) != (ssize_t)n)
+			e = err_code(err_sys(errno, "cannot copy code in process %d", (int)p->pid),
+				     EDT_NOTSUP);
+	}
+	return e;
+}
+
 static struct err *switch_map(struct mirroring *t, taddr at)
 {
 	const uint64_t page[6] = {at,
@@ -191,7 +219,9 @@ static struct err *mirror_map(struct mirroring *t, taddr at)
 	struct err *e = mirror_reserve(t, at, mirror_span(p));
 
 	if (!e)
-		e = part_map(t, p->journal->region, code, at);
+		e = part_map(t, p->journal->region, p->head_size, at);
+	if (!e)
+		e = code_map(t, at + p->head_size);
 	if (!e)
 		e = part_map(t, p->data, p->data_size, at + code);
 	if (!e)

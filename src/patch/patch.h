@@ -2,17 +2,23 @@
 /*
  * Windows: jumps written over the code of a process, to stubs in memory that we map into it.
  *
- * That memory is the region, which is shared with us:
+ * That memory is the region:
  *
- *     code part    a header, the table of windows, then what patch_code_write() puts there. The
- *                  process may read and execute it.
- *     data part    what stubs count and record. The process may read and write it. Where there is
- *                  no room near the code, it lies anywhere.
+ *     head         a header, and the table of windows: shared with us, and read by nobody but later
+ *                  tracers.
+ *     code part    what patch_code_write() puts there: private memory of the process, which may
+ *                  read and execute it.
+ *     data part    what stubs count and record: shared with us. The process may read and write it.
+ *                  Where there is no room near the code, it lies anywhere.
  *     relays       slots for uprobes (arch/stub.h, STUB_RELAY): a file in memory, which the process
  *                  maps privately, because a uprobe in a shared mapping never fires. It keeps no
  *                  descriptor of it. Where it may not make such a file, there are no relays.
  *     switch page  private memory of the process; its first byte is not 0 while stubs run their
  *                  bodies, and is 0 in a child of fork() (MADV_WIPEONFORK).
+ *
+ * A child of fork() shares what its parent shares with us, and may be under somebody's control who
+ * is not to have the parent's privileges. So nothing that is executed is shared: the code is
+ * written through the process's mem file, and a child that changes it has a copy.
  *
  * No path, descriptor, library, thread or signal handler gets into the process. All of its threads
  * are held by ptrace(2) while it is changed, and go on if we die meanwhile.
@@ -21,8 +27,9 @@
  * so (epoll_wait(), semop() and others: signal(7)): they fail with EINTR, as after SIGCONT.
  *
  * Nothing in the region is trusted: the process can write to its data part, and can unmap all or
- * make it shorter. So we do not map the region ourselves: it is read and written through a
- * descriptor. What was read last stays there when the process has ended, or executed a program.
+ * make it shorter. So we do not map the region ourselves: what is shared is read and written
+ * through a descriptor. What was read last stays there when the process has ended, or executed a
+ * program.
  *
  * A window is written only where memory has the bytes of the file, and taken back only where it has
  * our jump. The keeper takes all windows back when the tracer dies. If the keeper is killed, too,
@@ -79,7 +86,7 @@ const char *patch_lack(void);
  * Brings a region into the process. Errors are the refusals: another kind of processor, a program
  * of 32 bits or of Go, a seccomp filter that cannot be suspended, strict seccomp, system calls that
  * are dispatched in user space, another tracer, no hole within reach, no memory, a thread with a
- * small stack for signals.
+ * small stack for signals, a kernel that lets nobody write to code through mem files.
  */
 MUST_CHECK struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret);
 /*
@@ -96,7 +103,10 @@ bool patch_is_gone(const struct patch *p);
 /* Where stubs may be placed, in the process, and how many bytes are there. */
 taddr patch_code_addr(const struct patch *p);
 uint64_t patch_code_size(const struct patch *p);
-/* Writes code, also while the process runs: where no window leads to yet. */
+/*
+ * Writes code, also while the process runs: where no window leads to yet. That the process has
+ * ended is no error.
+ */
 MUST_CHECK struct err *patch_code_write(struct patch *p, uint64_t off, const void *from,
 					size_t size);
 taddr patch_data_addr(const struct patch *p);

@@ -10,12 +10,12 @@
 #include "keeper/windows.h"
 #include "patch/patch.h"
 
-#define PATCH_PAGE	4096u
-#define REGION_TEXT	"fathom: the windows of a tracer"
-#define REGION_VERSION	2
-#define REGION_CALL_MAX 32
-#define REGION_ROWS	256		 /* offset of the rows */
-#define REGION_PRIVATE	(5 * PATCH_PAGE) /* the switch page, and a frame for remote calls */
+#define PATCH_PAGE     4096u
+#define REGION_TEXT    "fathom: the windows of a tracer"
+#define REGION_VERSION 3
+#define REGION_ROWS    256 /* offset of the rows */
+#define CALL_ROOM      64  /* at the begin of the code part: the code of remote calls */
+#define REGION_PRIVATE (5 * PATCH_PAGE) /* the switch page, and a frame for remote calls */
 
 #define PATCH_GATES    1024u /* switches of their own in a switch page, behind this offset: */
 #define PATCH_GATES_AT 1024u
@@ -25,13 +25,9 @@ struct region_head {
 	uint64_t magic[WINDOWS_MAGIC_SIZE / 8];
 	char text[32];
 	uint32_t version, nrows;
-	uint64_t code_size; /* bytes up to the data part */
-	uint64_t data_size;
-	uint8_t call[REGION_CALL_MAX];
+	uint64_t region; /* where the process has it: a mirror, elsewhere, has the same head */
+	uint64_t head_size, code_size, data_size;
 };
-
-/* What is cleared when nothing is left; a thread may still be in the code of a call. */
-#define REGION_MARK offsetof(struct region_head, call)
 
 struct patch {
 	pid_t pid;
@@ -41,7 +37,12 @@ struct patch {
 	int mem_fd, region_fd, journal_fd;
 	struct windows_journal *journal;
 	size_t journal_size;
-	uint64_t head_size, code_size, data_size; /* parts of the region's file, in this order */
+	/*
+	 * Parts of the region's file, in this order; the code has no memory there. The region and
+	 * its mirrors have private memory in its place, in which code_end bytes were written.
+	 */
+	uint64_t head_size, code_size, data_size;
+	uint64_t code_end;
 	taddr data;
 	bool is_left; /* a thread may still be in the code of a call in the region */
 	/* Relays: relays_size is 0 and relays_lack says why, if there are none. */
@@ -93,6 +94,9 @@ MUST_CHECK struct err *region_enter(struct patch *p, const struct patch_opts *o)
 void region_leave(struct patch *p);
 /* threads.c: whether each thread of the process can run what the region will have. */
 MUST_CHECK struct err *threads_ask(struct patch *p, const struct patch_opts *o);
+/* Writes to the code part of the region, and of all mirrors. */
+MUST_CHECK struct err *region_code_write(struct patch *p, uint64_t off, const void *from,
+					 size_t size);
 /* The row of the table in the region is as that of the journal. False with errno. */
 bool region_row_write(const struct patch *p, uint32_t row);
 

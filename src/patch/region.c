@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "arch/patch.h"
+#include "dtrace.h"
 #include "keeper/keeper.h"
 #include "kernel/sys.h"
 #include "patch/patch_impl.h"
@@ -75,7 +77,9 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 	if (!e)
 		e = region_enter(p, o);
 	if (!e) {
-		e = threads_ask(p, o);
+		e = region_code_write(p, 0, arch_patch->call_code, arch_patch->call_size);
+		if (!e)
+			e = threads_ask(p, o);
 		if (!e && p->keeper) {
 			e = keeper_patched(p->keeper, p->journal->id, p->mem_fd, p->journal_fd,
 					   p->region_fd);
@@ -103,7 +107,7 @@ void patch_close(struct patch *p)
 	if (!e) {
 		if (p->is_kept)
 			err_destroy(keeper_unpatched(p->keeper, p->journal->id));
-		(void)!pwrite(p->region_fd, &none, REGION_MARK, 0);
+		(void)!pwrite(p->region_fd, &none, sizeof(none), 0);
 		/* pages that nobody reads any more; a stub that still runs gets a new one */
 		(void)fallocate(p->region_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				(off_t)(p->head_size + p->code_size), (off_t)p->data_size);
@@ -147,12 +151,12 @@ uint64_t patch_longest_stop(const struct patch *p)
 
 taddr patch_code_addr(const struct patch *p)
 {
-	return p->journal->region + p->head_size;
+	return p->journal->region + p->head_size + CALL_ROOM;
 }
 
 uint64_t patch_code_size(const struct patch *p)
 {
-	return p->code_size;
+	return p->code_size - CALL_ROOM;
 }
 
 taddr patch_data_addr(const struct patch *p)
@@ -165,23 +169,51 @@ uint64_t patch_data_size(const struct patch *p)
 	return p->data_size;
 }
 
-static struct err *region_write(struct patch *p, uint64_t off, const void *from, size_t size)
+static bool memory_write(int fd, uint64_t at, const uint8_t *from, size_t size)
 {
-	if (sys_pwrite(p->region_fd, from, size, off) == (ssize_t)size)
+	ssize_t n = 1;
+
+	for (; size && n > 0; size -= (size_t)MAX(n, (ssize_t)0)) {
+		n = sys_pwrite(fd, from, size, at);
+		if (n > 0) {
+			from += n;
+			at += (uint64_t)n;
+		}
+	}
+	return !size;
+}
+
+/* The memory of a process that has ended takes nothing: then it needs nothing either. */
+struct err *region_code_write(struct patch *p, uint64_t off, const void *from, size_t size)
+{
+	bool is_written =
+		memory_write(p->mem_fd, p->journal->region + p->head_size + off, from, size);
+	int sys;
+
+	for (uint32_t i = 0; i < p->nmirrors && is_written; i++)
+		is_written =
+			memory_write(p->mem_fd, p->mirrors[i] + p->head_size + off, from, size);
+	sys = errno;
+	p->code_end = MAX(p->code_end, off + size);
+	if (is_written || !windows_is_there(p->journal, p->mem_fd))
 		return NULL;
-	return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
+	return err_hint(err_code(err_sys(sys, "cannot write code to process %d", (int)p->pid),
+				 EDT_NOTSUP),
+			"-x inproc=off; perhaps the kernel forbids it (proc_mem.force_override)");
 }
 
 struct err *patch_code_write(struct patch *p, uint64_t off, const void *from, size_t size)
 {
-	assert(off <= p->code_size && size <= p->code_size - off);
-	return region_write(p, p->head_size + off, from, size);
+	assert(off <= patch_code_size(p) && size <= patch_code_size(p) - off);
+	return region_code_write(p, CALL_ROOM + off, from, size);
 }
 
 struct err *patch_data_write(struct patch *p, uint64_t off, const void *from, size_t size)
 {
 	assert(off <= p->data_size && size <= p->data_size - off);
-	return region_write(p, p->head_size + p->code_size + off, from, size);
+	if (memory_write(p->region_fd, p->head_size + p->code_size + off, from, size))
+		return NULL;
+	return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
 }
 
 bool patch_data_read(const struct patch *p, uint64_t off, void *to, size_t size)

@@ -101,7 +101,7 @@ static bool window_is_sound(const struct patch *p, const struct patch_window *w)
 
 	return w->nbounds <= PATCH_BOUNDS_MAX && !(w->is_call && (w->pad || w->nbounds)) &&
 	       w->addr < USER_END - 16 && w->pad < USER_END - 16 &&
-	       (w->stub - code < p->code_size || mirrors_have_code(p, w->stub));
+	       (w->stub - code < patch_code_size(p) || mirrors_have_code(p, w->stub));
 }
 
 /* Adds a window to the batch; what cannot be written gets its state. */

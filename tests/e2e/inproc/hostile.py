@@ -26,7 +26,7 @@ PROGRAM = r"""
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-static unsigned long code, code_end, data, data_end, state;
+static unsigned long head, head_end, code, code_end, data, data_end, state;
 static volatile long total;
 __attribute__((noinline, noipa)) long work(long a, long b)
 {
@@ -47,11 +47,13 @@ static void region_find(void)
 		unsigned long lo, hi;
 
 		while (f && fgets(line, sizeof(line), f))
-			if (strstr(line, "/dev/zero") && sscanf(line, "%lx-%lx", &lo, &hi) == 2) {
-				if (strstr(line, "r-xs"))
-					code = lo, code_end = hi;
-				else if (strstr(line, "rw-s"))
+			if (sscanf(line, "%lx-%lx", &lo, &hi) == 2) {
+				if (strstr(line, "/dev/zero") && strstr(line, "r--s"))
+					head = lo, head_end = hi;
+				else if (strstr(line, "/dev/zero") && strstr(line, "rw-s"))
 					data = lo, data_end = hi;
+				else if (strstr(line, "r-xp") && lo == head_end)
+					code = lo, code_end = hi;
 			}
 		if (f)
 			fclose(f);
@@ -78,11 +80,13 @@ static void *harm(void *arg)
 	for (int i = 0; i < 3000 && strcmp(how, "records") == 0; i++, usleep(200)) /* but for the head */
 		bytes_write(data + 8192, data_end - data - 8192, 5000);
 	if (strcmp(how, "code") == 0) {
+		mprotect((void *)head, head_end - head, PROT_READ | PROT_WRITE);
 		mprotect((void *)code, code_end - code, PROT_READ | PROT_WRITE | PROT_EXEC);
+		bytes_write(head, head_end - head, 100000);
 		bytes_write(code, code_end - code, 100000);
 	}
 	if (strcmp(how, "cut") == 0) {
-		snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", code, code_end);
+		snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", head, head_end);
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd < 0 || ftruncate(fd, 4096))
 			_exit(3);
@@ -90,6 +94,7 @@ static void *harm(void *arg)
 	if (strcmp(how, "unmap-data") == 0)
 		munmap((void *)data, data_end - data);
 	if (strcmp(how, "unmap") == 0) {
+		munmap((void *)head, head_end - head);
 		munmap((void *)code, code_end - code + 5 * 4096);
 		munmap((void *)data, data_end - data);
 	}
@@ -149,7 +154,7 @@ def session(how, seed, seconds):
         bad.append(f"{how}: the program does not start")
         return
     begin = time.monotonic()
-    d = subprocess.Popen([DTRACE, "-q", "-x", "inproc=all", "-x", "bufsize=256k", "-p", str(t.pid), "-n",
+    d = subprocess.Popen([DTRACE, "-q", "-x", "inproc=all", "-x", "bufsize=256k", "-x", "switchrate=50ms", "-p", str(t.pid), "-n",
                           SCRIPT + f" tick-{seconds}s {{ exit(0); }}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     try:
         out, err = d.communicate(timeout=60 * PATIENCE)

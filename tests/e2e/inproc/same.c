@@ -144,12 +144,16 @@ static int regions(void)
 {
 	char line[512];
 	FILE *f = fopen("/proc/self/maps", "re");
-	unsigned long at;
+	unsigned long at, to, head_end = 0;
 	int n = 0;
 
-	while (f && fgets(line, sizeof(line), f))
-		if (strstr(line, " r-xs ") && sscanf(line, "%lx", &at) == 1)
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx", &at, &to) != 2)
+			continue;
+		if (strstr(line, " r-xp ") && at == head_end)
 			n += *(const volatile long *)(at + 4096) != 0;
+		head_end = strstr(line, " r--s ") && strstr(line, "/dev/zero") ? to : 0;
+	}
 	if (f)
 		fclose(f);
 	return n;

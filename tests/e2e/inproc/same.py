@@ -180,8 +180,11 @@ def crowded():
         tracer = Tracer(mode, script, t.pid)
         if mode == "all":
             with open(f"/proc/{t.pid}/maps") as maps:
-                parts = [[int(x, 16) for x in l.split()[0].split("-")] for l in maps if " r-xs " in l or " rw-s " in l]
-            check("crowded: code and data lie apart", len(parts) == 2 and parts[0][1] != parts[1][0] or parts, True)
+                parts = [([int(x, 16) for x in l.split()[0].split("-")], l.split()[1], "/dev/zero" in l) for l in maps]
+            head = [at[1] for at, perms, is_shared in parts if perms == "r--s" and is_shared]
+            code = [at[1] for at, perms, _ in parts if perms == "r-xp" and at[0] in head]
+            data = [at[0] for at, perms, is_shared in parts if perms == "rw-s" and is_shared]
+            check("crowded: code and data lie apart", len(head) == len(code) == len(data) == 1 and code != data or parts, True)
         t.call()
         t.call("f")
         got[mode], places = tracer.end()

@@ -15,7 +15,8 @@
 #define SIZE   (1u << 20)
 #define ROUNDS 400
 
-static uint8_t *region; /* shared with the process, where it may be executed */
+static uint8_t *region;	     /* shared with the process; there its code follows */
+static uint8_t *region_near; /* the same, where a jump of its code reaches it */
 static uint32_t seed = 1;
 
 static uint32_t number(void)
@@ -24,11 +25,30 @@ static uint32_t number(void)
 	return seed >> 8;
 }
 
+static void region_become(uint8_t *at)
+{
+	if (mprotect(at, SIZE, PROT_READ) ||
+	    mmap(at + SIZE, SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		 -1, 0) == MAP_FAILED)
+		_exit(3);
+}
+
 static void forged_run(void)
 {
-	if (mprotect(region, SIZE, PROT_READ | PROT_EXEC))
-		_exit(3);
+	region_become(region);
+	region_become(region_near);
 	victim_run();
+}
+
+static uint8_t *region_map(uint8_t *at)
+{
+	uint8_t *p = mmap(at, 2 * SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || (at && p != at) ||
+	    mmap(p, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+		    p)
+		BUG("mmap");
+	return p;
 }
 
 /* A number that is near one at which something ends, or any. */
@@ -49,7 +69,7 @@ static taddr addr_odd(void)
 	static uint8_t *const code[] = {victim_add_window, victim_load_window, victim_pad};
 
 	switch (number() % 4) {
-	case 0: return (taddr)region + number() % SIZE;
+	case 0: return (taddr)region + number() % (2 * SIZE);
 	case 1: return number_odd((taddr)region);
 	default: return (taddr)code[number() % ARRAY_LEN(code)] + number() % 3;
 	}
@@ -61,12 +81,18 @@ static void region_forge(void)
 	struct region_head h = {.text = REGION_TEXT,
 				.version = REGION_VERSION,
 				.nrows = number() % 64,
+				.region = (taddr)region,
+				.head_size = SIZE,
 				.code_size = SIZE,
 				.data_size = 4096};
 	struct window_row r;
 
 	if (number() % 3 == 0)
 		h.nrows = (uint32_t)number_odd(nrows);
+	if (number() % 8 == 0)
+		h.region = number_odd((taddr)region);
+	if (number() % 8 == 0)
+		h.head_size = number_odd(SIZE);
 	if (number() % 8 == 0)
 		h.code_size = number_odd(SIZE);
 	if (number() % 8 == 0)
@@ -84,6 +110,44 @@ static void region_forge(void)
 		region[number() % (i % 2 ? 128 : 8192)] = (uint8_t)number();
 }
 
+/* The region of a dead tracer, with one window, which is in place where nobody executes it. */
+static void window_make(pid_t pid, taddr at)
+{
+	taddr addr = (taddr)victim_pad, stub = (taddr)region_near + SIZE + 64;
+	int32_t distance = (int32_t)(stub - addr - 5);
+	struct region_head h = {.text = REGION_TEXT,
+				.version = REGION_VERSION,
+				.nrows = 1,
+				.region = at,
+				.head_size = SIZE,
+				.code_size = SIZE,
+				.data_size = 4096};
+	struct window_row r = {.addr = addr, .stub = stub, .is_used = true};
+	uint8_t jump[5] = {0xe9};
+	CLEANUP(fd) int fd = process_memory_open(pid);
+
+	memcpy(jump + 1, &distance, sizeof(distance));
+	memcpy(h.magic, "of a dead tracer", sizeof(h.magic));
+	memcpy(region_near, &h, sizeof(h));
+	memcpy(region_near + REGION_ROWS, &r, sizeof(r));
+	if (pwrite(fd, jump, sizeof(jump), (off_t)addr) != (ssize_t)sizeof(jump))
+		BUG("pwrite");
+}
+
+static void test_window(pid_t pid, struct gate *gate)
+{
+	uint32_t n = 9;
+	struct err *e;
+
+	window_make(pid, (taddr)region_near - SIZE);
+	e = patch_leftovers(pid, gate, &n);
+	ok(!e && n == 0 && !victim_is_clean(pid), "a head that is another place's is a mirror's");
+	window_make(pid, (taddr)region_near);
+	e = patch_leftovers(pid, gate, &n);
+	ok(!e && n == 1 && victim_is_clean(pid), "that of the region has the window taken back");
+	memset(region_near, 0, SIZE);
+}
+
 int main(void)
 {
 	uint32_t nerrors = 0, ntaken = 0, nchanged = 0;
@@ -95,9 +159,11 @@ int main(void)
 		return 0;
 	}
 	gate = gate_create();
-	region = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	region = region_map(NULL);
+	region_near = region_map((uint8_t *)((taddr)victim_pad & -(taddr)SIZE) - (64u << 20));
 	pid = victim_start(forged_run);
 	(void)await(&shared->is_ready, 1);
+	test_window(pid, gate);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		uint32_t n = 0;
 		struct err *e;

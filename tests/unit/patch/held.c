@@ -48,7 +48,7 @@ static bool has_region(pid_t pid)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
-		is_there |= strstr(line, "r-xs") && strstr(line, "/dev/zero");
+		is_there |= strstr(line, "r--s") && strstr(line, "/dev/zero");
 	if (f)
 		(void)fclose(f);
 	return is_there;

@@ -85,7 +85,8 @@ static bool mirror_find(struct patch *p, taddr at, uint64_t *ret)
 
 static void test_mirror(struct gate *gate)
 {
-	const uint64_t code = 0x1122334455667788, data = 0x99aabbccddeeff00;
+	const uint64_t early = 0x1020304050607080, code = 0x1122334455667788,
+		       data = 0x99aabbccddeeff00;
 	pid_t pid = victim_start(fork_run);
 	uint64_t first, again, other;
 	taddr door = 0, last = 0;
@@ -95,6 +96,7 @@ static void test_mirror(struct gate *gate)
 	(void)await(&shared->is_ready, 1);
 	p = patch_make(pid, gate);
 	fd = memory_open(pid);
+	ok(p && !patch_code_write(p, 8, &early, sizeof(early)), "code is written to the region");
 	ok(p && !patch_switch(p, true) && mirror_find(p, patch_code_addr(p), &first) && first == 0,
 	   "near the region there is no other one");
 	ok(mirror_find(p, FAR, &first) && first, "far away there is");
@@ -106,6 +108,9 @@ static void test_mirror(struct gate *gate)
 		   word_read(fd, patch_code_addr(p) + 64 + first) == code &&
 		   word_read(fd, patch_code_addr(p) + 64 + other) == code,
 	   "all have the same code");
+	ok(word_read(fd, patch_code_addr(p) + 8 + first) == early &&
+		   word_read(fd, patch_code_addr(p) + 8 + other) == early,
+	   "and what was written before");
 	ok(!patch_data_write(p, 64, &data, sizeof(data)) &&
 		   word_read(fd, patch_data_addr(p) + 64 + first) == data &&
 		   word_read(fd, patch_data_addr(p) + 64 + other) == data,

@@ -1072,11 +1072,11 @@ static void hostile_run(void)
 	while (f && fgets(line, sizeof(line), f)) {
 		int fd;
 
-		if (!strstr(line, "r-xs") || sscanf(line, "%lx-%lx", &from, &to) != 2)
+		if (!strstr(line, "r--s") || sscanf(line, "%lx-%lx", &from, &to) != 2)
 			continue;
 		hostile_region = from;
 		hostile_size = to - from;
-		(void)mprotect((void *)from, to - from, PROT_READ | PROT_WRITE | PROT_EXEC);
+		(void)mprotect((void *)from, to - from, PROT_READ | PROT_WRITE);
 		memset((uint8_t *)from + 256, 0xff, 64); /* the table */
 		if (shared->go == 1)
 			break;
