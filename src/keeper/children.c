@@ -31,20 +31,38 @@ static bool child_has_region(const struct children *c, pid_t pid)
 	       there.st_ino == c->region.st_ino;
 }
 
-/* Whether memory has a jump of the journal; one that shares its parent's memory has none more. */
-static bool child_has_jump(const struct windows_journal *j, int mem_fd)
+static bool memory_has(int mem_fd, taddr at, const uint8_t *bytes, size_t size)
 {
-	uint8_t jump[WINDOWS_JUMP], now[WINDOWS_JUMP];
+	uint8_t now[WINDOWS_JUMP];
 
-	for (uint32_t i = 0; i < j->nrows; i++) {
-		const struct window_row *r = &j->rows[i];
-		size_t size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
+	return sys_pread(mem_fd, now, size, at) == (ssize_t)size && memcmp(now, bytes, size) == 0;
+}
 
-		if (r->is_used && windows_jump_make(r, jump) &&
-		    sys_pread(mem_fd, now, size, r->addr) == (ssize_t)size &&
-		    memcmp(now, r->old, size) != 0)
+/* Whether windows_undo() would write there: memory has the jump, or what is left of it. */
+static bool row_is_in(const struct window_row *r, int mem_fd)
+{
+	size_t size = r->pad ? arch_patch->short_size : arch_patch->jump_size;
+	uint8_t jump[WINDOWS_JUMP];
+
+	if (!r->is_used || !windows_jump_make(r, jump))
+		return false;
+	if (memory_has(mem_fd, r->addr, jump, size))
+		return true;
+	if (r->pad)
+		return memory_has(mem_fd, r->addr, r->old, size) &&
+		       arch_patch->jump_make(r->pad, r->stub, jump) &&
+		       memory_has(mem_fd, r->pad, jump, arch_patch->jump_size);
+	/* somebody's breakpoint hides the first byte, which is the file's as well */
+	return jump[0] == r->old[0] && memory_has(mem_fd, r->addr, &arch_patch->breakpoint, 1) &&
+	       memory_has(mem_fd, r->addr + 1, jump + 1, size - 1);
+}
+
+/* One that shares its parent's memory has no window any more. */
+static bool child_has_window(const struct windows_journal *j, int mem_fd)
+{
+	for (uint32_t i = 0; i < j->nrows; i++)
+		if (row_is_in(&j->rows[i], mem_fd))
 			return true;
-	}
 	return false;
 }
 
@@ -62,7 +80,7 @@ static void child_visit(struct children *c, pid_t pid)
 	mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (mem_fd < 0)
 		return; /* it has ended */
-	if (windows_is_there(c->journal, mem_fd) && child_has_jump(c->journal, mem_fd))
+	if (windows_is_there(c->journal, mem_fd) && child_has_window(c->journal, mem_fd))
 		c->left += windows_undo(c->journal, pid, mem_fd, false, &c->done);
 	(void)close(mem_fd);
 }
