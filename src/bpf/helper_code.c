@@ -251,7 +251,7 @@ static struct err *array_add(const struct helper_load *l, const struct helper_ar
 		.func_info_cnt = l->linked.funcs.len,
 		.prog_name = "helper",
 	};
-	CLEANUP(fd) int fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	CLEANUP(fd) int fd = sys_bpf_load(&attr, sizeof(attr));
 
 	if (fd < 0)
 		return err_sys(errno, "the kernel refused a compiled ustack helper");

@@ -296,19 +296,6 @@ static struct err *load_refused(const struct unit *u, const struct linked *l, in
 	return e;
 }
 
-/* Loads; a signal during verification makes it fail with EAGAIN (Linux c3494801cd17, v4.20). */
-static int load_once(union bpf_attr *attr)
-{
-	int fd;
-
-	for (int i = 0; i < 10; i++) {
-		fd = sys_bpf(BPF_PROG_LOAD, attr, sizeof(*attr));
-		if (fd >= 0 || errno != EAGAIN)
-			break;
-	}
-	return fd;
-}
-
 /*
  * Loads a refused program again, with a log. sys: why it was refused before; 0: this is the first
  * load. If the log tells nothing, the error is that of the first load. If the program is accepted
@@ -333,7 +320,7 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 	attr.log_buf = (uint64_t)(uintptr_t)text;
 	attr.log_size = LOG_SIZE;
 	attr.log_level = VERBOSITY;
-	fd = load_once(&attr);
+	fd = sys_bpf_load(&attr, sizeof(attr));
 	if (fd < 0 && !sys)
 		sys = errno;
 	text[LOG_SIZE - 1] = '\0';
@@ -365,7 +352,7 @@ static struct err *prog_load(const struct unit *u, const struct bpf_code *code,
 	if (e)
 		return e;
 	attr = load_attr(u, l, &target);
-	prog = log ? -1 : load_once(&attr);
+	prog = log ? -1 : sys_bpf_load(&attr, sizeof(attr));
 	if (prog < 0)
 		e = load_explain(u, code, l, attr, log ? 0 : errno, log, ret_span, &prog);
 	if (target.btf_fd > 0)

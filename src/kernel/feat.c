@@ -236,7 +236,7 @@ static int probe_fentry(void)
 	err_destroy(e);
 	if (!attr.attach_btf_id)
 		return ENOENT;
-	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	fd = sys_bpf_load(&attr, sizeof(attr));
 	return fd < 0 ? errno : 0;
 }
 
@@ -321,7 +321,7 @@ static int probe_tail_call(void)
 				.func_info = (uint64_t)(uintptr_t)funcs,
 				.func_info_rec_size = sizeof(funcs[0]),
 				.func_info_cnt = ARRAY_LEN(funcs)};
-	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	fd = sys_bpf_load(&attr, sizeof(attr));
 	return fd < 0 ? errno : 0;
 }
 

@@ -54,7 +54,7 @@ int ksym_ask(const char *name, uint64_t *ret_addr)
 	insns[n++] = INSN_STORE(BPF_DW, R6, 0, R1);
 	insns[n++] = INSN_EXIT;
 	attr.insn_cnt = n;
-	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	fd = sys_bpf_load(&attr, sizeof(attr));
 	if (fd < 0)
 		return errno;
 	attr = (union bpf_attr){.test = {.prog_fd = (uint32_t)fd,

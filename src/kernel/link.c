@@ -328,7 +328,7 @@ int insns_load(enum bpf_prog_type type, uint32_t attach_type, const struct bpf_i
 	};
 
 	(void)snprintf(attr.prog_name, sizeof(attr.prog_name), "%s", name);
-	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	return sys_bpf_load(&attr, sizeof(attr));
 }
 
 int prog_ask(int prog_fd, uint64_t arg, uint32_t *ret_value)

@@ -35,7 +35,7 @@ struct err *program_load(const char *name, enum program_kind kind, const int fds
 		attr.func_info_rec_size = sizeof(struct bpf_func_info);
 		attr.func_info_cnt = l.funcs.len;
 	}
-	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	fd = sys_bpf_load(&attr, sizeof(attr));
 	if (fd < 0)
 		e = err_sys(errno, "the kernel refused the program '%s'", name + strlen(PREFIX));
 	else

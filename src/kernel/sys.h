@@ -19,6 +19,12 @@
 #include "base/base.h"
 
 int sys_bpf(int cmd, void *attr, unsigned int size);
+/*
+ * BPF_PROG_LOAD. The kernel gives up (EAGAIN) when the thread has a signal to take, so it takes
+ * none meanwhile, and what cannot be kept off (SIGSTOP, a debugger) has the program loaded once
+ * more.
+ */
+int sys_bpf_load(void *attr, unsigned int size);
 int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned long flags);
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int sys_ioctl(int fd, unsigned long request, unsigned long arg);
