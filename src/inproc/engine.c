@@ -7,6 +7,7 @@
 
 #include "dtrace.h"
 #include "inproc/impl.h"
+#include "inproc/run.h"
 #include "patch/stub.h"
 
 /*
@@ -18,39 +19,6 @@
 #define SWEEP_NS   10000000000
 #define MAPS_PART  20u /* of the time is spent with looking at mappings, at most */
 #define STUB_ALIGN 16u
-
-struct inproc_run {
-	struct engine_run run;
-	struct inproc *p;
-	int timer_fd;
-	bool stops_when_full;
-	int only_cpu;
-	bool has_rings;			      /* their pages were made */
-	uint64_t clock_at, sweep_at, maps_at; /* when these are due */
-	struct loaded *units;		      /* all that are loaded */
-};
-
-struct loaded {
-	struct loaded *next;
-	const struct unit *unit;
-	/* The windows that were given to patch_write(), their files, and what became of them. */
-	VEC(struct patch_window) windows;
-	VEC(const struct inproc_file *) files;
-	enum patch_state *states;
-	uint32_t ntries;
-	/* Windows at first instructions: flow_window.is_first_jump. */
-	VEC(taddr) firsts;
-	VEC(uint32_t) returns; /* by index: those with flow_window.is_first_return */
-	bool is_hidden_told, is_lost_told;
-	/* as in struct attach_opts */
-	void (*notice)(void *ctx, const char *msg);
-	void *notice_ctx;
-};
-
-static struct inproc_run *run_of(const struct engine_run *r)
-{
-	return CONTAINER_OF(r, struct inproc_run, run);
-}
 
 static bool inproc_takes(const struct unit *u, const char **ret_why)
 {
@@ -194,7 +162,7 @@ static void rings_make(struct inproc_run *r, const struct unit *u)
 static struct err *inproc_load(struct engine_run *er, const struct unit *u, struct loaded **ret,
 			       uint32_t *ret_span)
 {
-	struct inproc_run *r = run_of(er);
+	struct inproc_run *r = inproc_run_of(er);
 	struct unit_sites sites = {0};
 	struct err *e = sites_list(r->p, u, &sites);
 	struct loaded *l;
@@ -259,11 +227,11 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 
 static void inproc_unload(struct engine_run *er, struct loaded *l)
 {
-	struct loaded **at = &run_of(er)->units;
+	struct loaded **at = &inproc_run_of(er)->units;
 
 	if (!l)
 		return;
-	windows_take_back(run_of(er), l);
+	windows_take_back(inproc_run_of(er), l);
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
@@ -395,10 +363,9 @@ struct err *inproc_window_make(struct inproc *p, const struct inproc_file *f,
 	return slots_make(p, f, &own, &stub, env.code);
 }
 
-/* Makes the stub of a window where the file is, if it belongs to the unit. */
-static struct err *window_make(struct inproc *p, const struct inproc_file *f,
-			       const struct flow_window *w, struct loaded *l,
-			       struct inproc_stubs *to)
+struct err *inproc_window_add(struct inproc *p, const struct inproc_file *f,
+			      const struct flow_window *w, struct loaded *l,
+			      struct inproc_stubs *to)
 {
 	const struct inproc_at at = {.bias = f->bias, .switch_addr = patch_switch_addr(p->patch)};
 	struct inproc_made made;
@@ -425,7 +392,7 @@ static struct err *windows_make(struct inproc *p, struct loaded *l)
 		const struct inproc_file *f = p->files.data[i];
 
 		for (uint32_t k = 0; k < f->plan.windows.len && !e; k++)
-			e = window_make(p, f, &f->plan.windows.data[k], l, &stubs);
+			e = inproc_window_add(p, f, &f->plan.windows.data[k], l, &stubs);
 	}
 	if (!e)
 		e = inproc_place(p, stubs.code.data, stubs.code.len, &at);
@@ -470,7 +437,7 @@ static void windows_tell(const struct inproc *p, const struct loaded *l,
 static struct err *inproc_attach(struct engine_run *er, struct loaded *l,
 				 const struct attach_opts *opts, struct attachments *ret)
 {
-	struct inproc_run *r = run_of(er);
+	struct inproc_run *r = inproc_run_of(er);
 	struct err *e = windows_make(r->p, l);
 
 	(void)ret; /* nothing is held by a descriptor */
@@ -502,7 +469,7 @@ static struct err *inproc_detach(struct engine_run *er, struct loaded *l, struct
 				 uint32_t group)
 {
 	(void)a, (void)group; /* a unit is of one group */
-	windows_take_back(run_of(er), l);
+	windows_take_back(inproc_run_of(er), l);
 	return NULL;
 }
 
@@ -525,209 +492,6 @@ static uint64_t inproc_links_missed(struct engine_run *r, const struct attachmen
 	return 0;
 }
 
-/* ---- files that go, and come again ----------------------------------------------------------- */
-
-#define STANDING_TRIED 8u /* a mapping comes and goes as a whole: so many windows say it of all */
-
-/* The windows of a file that a unit has; they lie behind one another. */
-struct stretch {
-	struct loaded *l;
-	uint32_t from, to;
-};
-
-static struct stretch stretch_find(struct loaded *l, const struct inproc_file *f)
-{
-	struct stretch s = {l, 0, l->states ? l->windows.len : 0};
-
-	while (s.from < s.to && l->files.data[s.from] != f)
-		s.from++;
-	while (s.from < s.to && l->files.data[s.to - 1] != f)
-		s.to--;
-	return s;
-}
-
-static bool stretch_stands(const struct inproc_run *r, const struct stretch *s)
-{
-	uint32_t step = MAX((s->to - s->from) / STANDING_TRIED, 1u);
-
-	for (uint32_t i = s->from; i < s->to; i += step)
-		if (s->l->states[i] == PATCH_IN &&
-		    !patch_stands(r->p->patch, &s->l->windows.data[i]))
-			return false;
-	return true;
-}
-
-static bool stretch_is_written(const struct stretch *s)
-{
-	for (uint32_t i = s->from; i < s->to; i++)
-		if (s->l->states[i] == PATCH_OUT)
-			return false;
-	return true;
-}
-
-/* Windows of which nothing stands are out: their memory was unmapped. */
-static void stretch_forget(const struct inproc_run *r, const struct stretch *s)
-{
-	patch_forget(r->p->patch, &s->l->windows.data[s->from], s->to - s->from);
-	for (uint32_t i = s->from; i < s->to; i++)
-		if (s->l->states[i] == PATCH_IN &&
-		    !patch_stands(r->p->patch, &s->l->windows.data[i]))
-			s->l->states[i] = PATCH_OUT;
-}
-
-static int by_addr(const void *pa, const void *pb)
-{
-	const taddr *a = pa, *b = pb;
-
-	return (*a > *b) - (*a < *b);
-}
-
-/* The addresses of moved windows at first instructions, in place of the old ones. */
-static void firsts_move(const struct stretch *s, const struct loaded *moved)
-{
-	uint32_t n = 0, nold = s->to - s->from;
-	CLEANUP(free) taddr *old = xcalloc(MAX(nold, 1u), sizeof(*old));
-	struct loaded *l = s->l;
-
-	for (uint32_t i = 0; i < nold; i++)
-		old[i] = l->windows.data[s->from + i].addr;
-	qsort(old, nold, sizeof(*old), by_addr);
-	for (uint32_t i = 0; i < l->firsts.len; i++)
-		if (!bsearch(&l->firsts.data[i], old, nold, sizeof(*old), by_addr))
-			l->firsts.data[n++] = l->firsts.data[i];
-	l->firsts.len = n;
-	for (uint32_t i = 0; i < moved->firsts.len; i++)
-		vec_push(&l->firsts, moved->firsts.data[i]);
-}
-
-/*
- * Makes the stubs anew, for where the file is now. The old ones stay as they are: a thread may be
- * in one of them.
- */
-static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *f,
-				const struct stretch *s)
-{
-	struct inproc_stubs stubs = {.base = inproc_place_next(r->p)};
-	struct loaded moved = {.unit = s->l->unit};
-	struct err *e = NULL;
-	uint64_t at;
-
-	for (uint32_t k = 0; k < f->plan.windows.len && !e; k++)
-		e = window_make(r->p, f, &f->plan.windows.data[k], &moved, &stubs);
-	if (!e)
-		e = inproc_place(r->p, stubs.code.data, stubs.code.len, &at);
-	if (!e) {
-		assert(moved.windows.len == s->to - s->from);
-		firsts_move(s, &moved);
-		memcpy(&s->l->windows.data[s->from], moved.windows.data,
-		       moved.windows.len * sizeof(*moved.windows.data));
-	}
-	strbuf_deinit(&stubs.code);
-	vec_deinit(&moved.firsts);
-	vec_deinit(&moved.returns); /* their indices in the unit are what they were */
-	vec_deinit(&moved.windows);
-	vec_deinit(&moved.files);
-	return e;
-}
-
-static void stretch_tell(const struct inproc_run *r, const struct inproc_file *f,
-			 const struct stretch *s, const struct attach_opts *opts)
-{
-	struct strbuf text = {0};
-	uint32_t n = 0;
-
-	for (uint32_t i = s->from; i < s->to; i++)
-		n += s->l->states[i] != PATCH_IN && s->l->states[i] != PATCH_HELD;
-	strbuf_addf(&text,
-		    "%" PRIu32 " places of '%s' are left out: process %d has mapped it anew, and "
-		    "they cannot be written there",
-		    n, f->name, (int)r->p->opts.pid);
-	if (n && opts->notice)
-		opts->notice(opts->notice_ctx, strbuf_text(&text));
-	strbuf_deinit(&text);
-}
-
-/* The slots of relays are the process's own since their first uprobe: they lead where they did. */
-static bool file_has_slots(const struct inproc_file *f)
-{
-	for (uint32_t i = 0; i < f->sites.len; i++)
-		if (f->sites.data[i].slot)
-			return true;
-	return false;
-}
-
-/* The windows of a file cannot follow it: they are left out from now on. */
-static void stretch_leave(const struct inproc_run *r, const struct inproc_file *f,
-			  const struct stretch *s, const struct attach_opts *opts)
-{
-	stretch_forget(r, s);
-	stretch_tell(r, f, s, opts);
-}
-
-/* The file is where the process has it now: with its windows, or, with why, without. */
-static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file *f,
-				  const struct stretch *s, const char *why, bool has_moved,
-				  const struct attach_opts *opts)
-{
-	struct err *e = NULL;
-
-	if (s->from == s->to ||
-	    (!why && !has_moved && stretch_is_written(s) && stretch_stands(r, s)))
-		return NULL;
-	stretch_forget(r, s);
-	if (why)
-		return NULL;
-	if (has_moved)
-		e = stretch_move(r, f, s);
-	if (!e)
-		e = patch_write(r->p->patch, &s->l->windows.data[s->from], s->to - s->from,
-				opts->is_interrupted, &s->l->states[s->from]);
-	s->l->ntries = 0;
-	if (!e)
-		stretch_tell(r, f, s, opts);
-	return e ? err_wrap(e, "'%s' was mapped anew", f->name) : NULL;
-}
-
-static struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *opts)
-{
-	struct inproc_run *r = run_of(er);
-	struct inproc *p = r->p;
-	struct err *e = inproc_is_entered(p) ? inproc_maps_renew(p) : NULL;
-
-	for (uint32_t i = 0; i < p->files.len && inproc_is_entered(p) && !e; i++) {
-		struct inproc_file *f = p->files.data[i];
-		uint64_t was = f->bias;
-		const char *why;
-		bool is_lost = false;
-
-		if (f->lack || f->is_far || !f->plan.windows.len)
-			continue;
-		why = inproc_file_place(p, f);
-		inproc_copies_reach(p, f);
-		for (struct loaded *l = r->units; l; l = l->next) {
-			const struct stretch s = stretch_find(l, f);
-			bool has_moved = f->bias != was, may = !has_moved || !file_has_slots(f);
-			struct err *lost = NULL;
-
-			if (may || why)
-				lost = stretch_follow(r, f, &s, why, has_moved, opts);
-			if (!lost && l->states)
-				lost = inproc_copies_follow(p, f, l->unit, true, opts);
-			if (!lost && (may || why))
-				continue;
-			if (lost)
-				inproc_debug(p, "windows do not follow their file", lost);
-			err_destroy(lost);
-			stretch_leave(r, f, &s, opts);
-			is_lost = true;
-		}
-		f->is_far |= is_lost;
-		if (why)
-			f->bias = was; /* next time it has moved, too */
-	}
-	return e;
-}
-
 /* ---- state ----------------------------------------------------------------------------------- */
 
 /*
@@ -736,12 +500,12 @@ static struct err *inproc_follow_maps(struct engine_run *er, const struct attach
  */
 static void inproc_set_state(struct engine_run *er, enum rt_state state)
 {
-	struct err *e = ndata_set_state(run_of(er)->p->data, state);
+	struct err *e = ndata_set_state(inproc_run_of(er)->p->data, state);
 
 	if (!e)
-		e = patch_switch(run_of(er)->p->patch, state == RT_STATE_ON);
+		e = patch_switch(inproc_run_of(er)->p->patch, state == RT_STATE_ON);
 	if (e)
-		inproc_debug(run_of(er)->p, "the state cannot be set", e);
+		inproc_debug(inproc_run_of(er)->p, "the state cannot be set", e);
 	err_destroy(e); /* a process that has cut off its data has no probes any more */
 }
 
@@ -901,7 +665,7 @@ static void run_tend(struct inproc_run *r)
 static struct err *inproc_drain(struct engine_run *er, uint64_t horizon, engine_record_f *func,
 				void *ctx)
 {
-	struct inproc_run *r = run_of(er);
+	struct inproc_run *r = inproc_run_of(er);
 	struct err *e, *lost;
 	uint64_t ticks;
 
@@ -917,14 +681,14 @@ static struct err *inproc_drain(struct engine_run *er, uint64_t horizon, engine_
 
 static uint32_t inproc_fill(const struct engine_run *r)
 {
-	return ndata_fill(run_of(r)->p->data);
+	return ndata_fill(inproc_run_of(r)->p->data);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static void inproc_close(struct engine_run *er)
 {
-	struct inproc_run *r = run_of(er);
+	struct inproc_run *r = inproc_run_of(er);
 
 	if (r->timer_fd >= 0)
 		(void)close(r->timer_fd);

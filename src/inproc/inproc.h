@@ -24,6 +24,7 @@
  *     hidden.c    windows that breakpoints of other tools hide
  *     process.c   the process: region, layout of code and data, windows written and taken back
  *     engine.c    struct engine
+ *     follow.c    files that the process has unmapped, or mapped again
  *
  * Owns     struct inproc owns the hold on the process, the windows and the region; it lives from
  *          before engines are chosen until they are closed.

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that a process unmaps, and maps again: their windows are forgotten, and written anew. */
+#include <inttypes.h>
+
+#include "inproc/run.h"
+
+#define STANDING_TRIED 8u /* a mapping comes and goes as a whole: so many windows say it of all */
+
+/* The windows of a file that a unit has; they lie behind one another. */
+struct stretch {
+	struct loaded *l;
+	uint32_t from, to;
+};
+
+static struct stretch stretch_find(struct loaded *l, const struct inproc_file *f)
+{
+	struct stretch s = {l, 0, l->states ? l->windows.len : 0};
+
+	while (s.from < s.to && l->files.data[s.from] != f)
+		s.from++;
+	while (s.from < s.to && l->files.data[s.to - 1] != f)
+		s.to--;
+	return s;
+}
+
+static bool stretch_stands(const struct inproc_run *r, const struct stretch *s)
+{
+	uint32_t step = MAX((s->to - s->from) / STANDING_TRIED, 1u);
+
+	for (uint32_t i = s->from; i < s->to; i += step)
+		if (s->l->states[i] == PATCH_IN &&
+		    !patch_stands(r->p->patch, &s->l->windows.data[i]))
+			return false;
+	return true;
+}
+
+static bool stretch_is_written(const struct stretch *s)
+{
+	for (uint32_t i = s->from; i < s->to; i++)
+		if (s->l->states[i] == PATCH_OUT)
+			return false;
+	return true;
+}
+
+/* Windows of which nothing stands are out: their memory was unmapped. */
+static void stretch_forget(const struct inproc_run *r, const struct stretch *s)
+{
+	patch_forget(r->p->patch, &s->l->windows.data[s->from], s->to - s->from);
+	for (uint32_t i = s->from; i < s->to; i++)
+		if (s->l->states[i] == PATCH_IN &&
+		    !patch_stands(r->p->patch, &s->l->windows.data[i]))
+			s->l->states[i] = PATCH_OUT;
+}
+
+static int by_addr(const void *pa, const void *pb)
+{
+	const taddr *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* The addresses of moved windows at first instructions, in place of the old ones. */
+static void firsts_move(const struct stretch *s, const struct loaded *moved)
+{
+	uint32_t n = 0, nold = s->to - s->from;
+	CLEANUP(free) taddr *old = xcalloc(MAX(nold, 1u), sizeof(*old));
+	struct loaded *l = s->l;
+
+	for (uint32_t i = 0; i < nold; i++)
+		old[i] = l->windows.data[s->from + i].addr;
+	qsort(old, nold, sizeof(*old), by_addr);
+	for (uint32_t i = 0; i < l->firsts.len; i++)
+		if (!bsearch(&l->firsts.data[i], old, nold, sizeof(*old), by_addr))
+			l->firsts.data[n++] = l->firsts.data[i];
+	l->firsts.len = n;
+	for (uint32_t i = 0; i < moved->firsts.len; i++)
+		vec_push(&l->firsts, moved->firsts.data[i]);
+}
+
+/*
+ * Makes the stubs anew, for where the file is now. The old ones stay as they are: a thread may be
+ * in one of them.
+ */
+static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *f,
+				const struct stretch *s)
+{
+	struct inproc_stubs stubs = {.base = inproc_place_next(r->p)};
+	struct loaded moved = {.unit = s->l->unit};
+	struct err *e = NULL;
+	uint64_t at;
+
+	for (uint32_t k = 0; k < f->plan.windows.len && !e; k++)
+		e = inproc_window_add(r->p, f, &f->plan.windows.data[k], &moved, &stubs);
+	if (!e)
+		e = inproc_place(r->p, stubs.code.data, stubs.code.len, &at);
+	if (!e) {
+		assert(moved.windows.len == s->to - s->from);
+		firsts_move(s, &moved);
+		memcpy(&s->l->windows.data[s->from], moved.windows.data,
+		       moved.windows.len * sizeof(*moved.windows.data));
+	}
+	strbuf_deinit(&stubs.code);
+	vec_deinit(&moved.firsts);
+	vec_deinit(&moved.returns); /* their indices in the unit are what they were */
+	vec_deinit(&moved.windows);
+	vec_deinit(&moved.files);
+	return e;
+}
+
+static void stretch_tell(const struct inproc_run *r, const struct inproc_file *f,
+			 const struct stretch *s, const struct attach_opts *opts)
+{
+	struct strbuf text = {0};
+	uint32_t n = 0;
+
+	for (uint32_t i = s->from; i < s->to; i++)
+		n += s->l->states[i] != PATCH_IN && s->l->states[i] != PATCH_HELD;
+	strbuf_addf(&text,
+		    "%" PRIu32 " places of '%s' are left out: process %d has mapped it anew, and "
+		    "they cannot be written there",
+		    n, f->name, (int)r->p->opts.pid);
+	if (n && opts->notice)
+		opts->notice(opts->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* The slots of relays are the process's own since their first uprobe: they lead where they did. */
+static bool file_has_slots(const struct inproc_file *f)
+{
+	for (uint32_t i = 0; i < f->sites.len; i++)
+		if (f->sites.data[i].slot)
+			return true;
+	return false;
+}
+
+/* The windows of a file cannot follow it: they are left out from now on. */
+static void stretch_leave(const struct inproc_run *r, const struct inproc_file *f,
+			  const struct stretch *s, const struct attach_opts *opts)
+{
+	stretch_forget(r, s);
+	stretch_tell(r, f, s, opts);
+}
+
+/* The file is where the process has it now: with its windows, or, with why, without. */
+static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file *f,
+				  const struct stretch *s, const char *why, bool has_moved,
+				  const struct attach_opts *opts)
+{
+	struct err *e = NULL;
+
+	if (s->from == s->to ||
+	    (!why && !has_moved && stretch_is_written(s) && stretch_stands(r, s)))
+		return NULL;
+	stretch_forget(r, s);
+	if (why)
+		return NULL;
+	if (has_moved)
+		e = stretch_move(r, f, s);
+	if (!e)
+		e = patch_write(r->p->patch, &s->l->windows.data[s->from], s->to - s->from,
+				opts->is_interrupted, &s->l->states[s->from]);
+	s->l->ntries = 0;
+	if (!e)
+		stretch_tell(r, f, s, opts);
+	return e ? err_wrap(e, "'%s' was mapped anew", f->name) : NULL;
+}
+
+struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *opts)
+{
+	struct inproc_run *r = inproc_run_of(er);
+	struct inproc *p = r->p;
+	struct err *e = inproc_is_entered(p) ? inproc_maps_renew(p) : NULL;
+
+	for (uint32_t i = 0; i < p->files.len && inproc_is_entered(p) && !e; i++) {
+		struct inproc_file *f = p->files.data[i];
+		uint64_t was = f->bias;
+		const char *why;
+		bool is_lost = false;
+
+		if (f->lack || f->is_far || !f->plan.windows.len)
+			continue;
+		why = inproc_file_place(p, f);
+		inproc_copies_reach(p, f);
+		for (struct loaded *l = r->units; l; l = l->next) {
+			const struct stretch s = stretch_find(l, f);
+			bool has_moved = f->bias != was, may = !has_moved || !file_has_slots(f);
+			struct err *lost = NULL;
+
+			if (may || why)
+				lost = stretch_follow(r, f, &s, why, has_moved, opts);
+			if (!lost && l->states)
+				lost = inproc_copies_follow(p, f, l->unit, true, opts);
+			if (!lost && (may || why))
+				continue;
+			if (lost)
+				inproc_debug(p, "windows do not follow their file", lost);
+			err_destroy(lost);
+			stretch_leave(r, f, &s, opts);
+			is_lost = true;
+		}
+		f->is_far |= is_lost;
+		if (why)
+			f->bias = was; /* next time it has moved, too */
+	}
+	return e;
+}
