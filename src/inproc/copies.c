@@ -529,13 +529,26 @@ struct err *inproc_copies_attach(struct inproc *p, const struct unit *u,
 	return e;
 }
 
+static bool copied_is_retried(const struct inproc_copied *cd)
+{
+	return cd->ntries < INPROC_RETRIES && copied_count(cd, PATCH_HELD);
+}
+
+bool inproc_copies_are_held(const struct inproc *p)
+{
+	for (uint32_t i = 0; i < p->copied.len; i++)
+		if (copied_is_retried(p->copied.data[i]))
+			return true;
+	return false;
+}
+
 void inproc_copies_retry(const struct inproc *p)
 {
 	for (uint32_t i = 0; i < p->copied.len; i++) {
 		struct inproc_copied *cd = p->copied.data[i];
 		struct err *e;
 
-		if (cd->ntries >= INPROC_RETRIES || !copied_count(cd, PATCH_HELD))
+		if (!copied_is_retried(cd))
 			continue;
 		e = inproc_held_write(p, cd->windows.data, cd->windows.len, cd->states);
 		if (e)

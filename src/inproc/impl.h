@@ -151,7 +151,8 @@ MUST_CHECK struct err *inproc_copies_attach(struct inproc *p, const struct unit 
 MUST_CHECK struct err *inproc_copies_follow(struct inproc *p, struct inproc_file *f,
 					    const struct unit *u, bool is_late,
 					    const struct attach_opts *opts);
-/* Tries again to write what was held back. */
+/* Tries again to write what was held back; and whether there is such a thing. */
+bool inproc_copies_are_held(const struct inproc *p);
 void inproc_copies_retry(const struct inproc *p);
 /* How many windows a unit has in copies. */
 uint32_t inproc_copies_count(const struct inproc *p, const struct unit *u);

@@ -7,12 +7,18 @@
  * middle of a jump of the other would be the death of the process. So who looks and writes has the
  * turn meanwhile. Those who place breakpoints only may do so together: the kernel counts these.
  *
- * A turn is a lock on the directory of the process in /proc, which nobody else uses, and which the
- * kernel lets go when its owner ends. Another mount of /proc, as that of a container, has locks of
- * its own.
+ * A turn is a lock on one byte of the file TURN_FILE, which the kernel lets go when its owner ends.
+ * The byte is that with the number of the process: the inode of its pidfd, which no other process
+ * gets and which is the same in all PID namespaces (pidfs, Linux v6.9), else its id. Only root gets
+ * into the directory, so nobody else can keep root waiting; nothing is left behind but an empty
+ * file.
+ *
+ * Where there is no such directory and none can be made (/run is read-only, or we are not root),
+ * the memory file of the process is locked: who may not trace the process cannot open it. Another
+ * mount of /run, as that of a container, has locks of its own.
  *
  * Owns     a turn is a descriptor, which is closed by turn_end().
- * Errors   struct err *: another tracer does not end its turn.
+ * Errors   struct err *: another tracer does not end its turn, or there is nothing to be locked.
  */
 #pragma once
 
@@ -21,10 +27,19 @@
 
 #include "base/err.h"
 
+#define TURN_DIR  "/run/fathom" /* of mode 0700 */
+#define TURN_FILE "turns"
+
 /*
- * Waits for the turn. shares: with others that do. *ret: -1 if the process has ended, or if
- * *is_interrupted is not 0 (NULL is allowed); *ret_waited_ns: for how long others had it.
+ * Waits for the turn. shares: with others that do. *ret: -1 if the process has ended, if
+ * *is_interrupted is not 0 (NULL is allowed), or, if it is to be shared, where nobody can have a
+ * turn: who changes code needs one. *ret_waited_ns: for how long others had it.
  */
 MUST_CHECK struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted,
 				  int *ret, uint64_t *ret_waited_ns);
+/*
+ * Takes the turn alone, without waiting; false: it is not to be had now. *ret: -1 if the process
+ * has ended.
+ */
+bool turn_try(pid_t pid, int *ret);
 void turn_end(int turn); /* -1 is allowed */

@@ -223,10 +223,32 @@ void arrivals_drop_probes(struct arrivals *a, const struct watch_proc *p)
 	}
 }
 
-void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
+/* Gives a child the probes of the process from which it descends. */
+static void child_place(struct arrivals *a, const struct watch_proc *p)
 {
 	const struct proc_id *id = watch_id(p), *root = watch_root(p);
 	struct attach_opts opts = live_attach_opts(a->live);
+	struct err *e = live_begin_turn(a->live, id->pid);
+
+	if (e) {
+		watch_failed(a->live->watch, p, "its functions are not probed", e);
+		return;
+	}
+	if (!a->live->is_interrupted)
+		e = live_prepare_child(a->live, root->pid, id->pid, &opts);
+	if (e)
+		watch_failed(a->live->watch, p, "some of its functions are not probed", e);
+	e = a->live->is_interrupted ? NULL
+				    : engines_add_child(&a->live->engines, a->live->attachments,
+							root->pid, id->pid, &opts);
+	if (e)
+		watch_failed(a->live->watch, p, "its functions are not probed", e);
+	live_end_turns(a->live);
+}
+
+void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
+{
+	const struct proc_id *id = watch_id(p), *root = watch_root(p);
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; provider_arrivals[i] && !e; i++) {
@@ -245,12 +267,7 @@ void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
 	}
 	if (!a->wants_children)
 		return;
-	e = live_prepare_child(a->live, root->pid, id->pid, &opts);
-	if (e)
-		watch_failed(a->live->watch, p, "some of its functions are not probed", e);
-	e = engines_add_child(&a->live->engines, a->live->attachments, root->pid, id->pid, &opts);
-	if (e)
-		watch_failed(a->live->watch, p, "its functions are not probed", e);
+	child_place(a, p);
 }
 
 void arrivals_follow_maps(struct arrivals *a, const struct watch_proc *p)

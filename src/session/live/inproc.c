@@ -507,7 +507,12 @@ static struct err *division_enter(struct division *d)
 {
 	struct err *e = live_begin_turns(d->live);
 
-	for (uint32_t i = 0; i < d->processes.len && !e; i++)
+	if (e) {
+		for (uint32_t i = 0; i < d->processes.len; i++)
+			division_refuse(d, i, "in processes whose code another tracer changes now");
+		return live_share_turns(d->live, e);
+	}
+	for (uint32_t i = 0; i < d->processes.len && !d->live->is_interrupted && !e; i++)
 		e = process_enter(d, i);
 	live_end_turns(d->live);
 	return e;

@@ -169,6 +169,9 @@ struct err *live_place_late(struct live *live, struct session_unit *u,
 	struct session_unit *part = NULL;
 	struct err *e = pid ? live_begin_turn(live, pid) : NULL;
 
+	*ret_part = NULL;
+	if (!e && pid && live->is_interrupted)
+		return NULL; /* there is no turn, and nobody waits for these probes any more */
 	if (!e)
 		e = late_divide(live, u, &part);
 	*ret_part = part != u ? part : NULL;
@@ -195,7 +198,9 @@ struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
 
 	if (!p || !inproc_is_gone(p))
 		return NULL;
-	for (uint32_t i = 0; i < live->match->units.len && !e; i++) {
+	if (attaches)
+		e = live_begin_turn(live, pid);
+	for (uint32_t i = 0; i < live->match->units.len && !live->is_interrupted && !e; i++) {
 		struct session_unit *u = live->match->units.data[i];
 
 		if (u->unit.inproc_pid != (uint32_t)pid || !u->loaded)
@@ -206,6 +211,7 @@ struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
 		live_unit_to_kernel(u);
 		e = unit_place(live, u);
 	}
+	live_end_turns(live);
 	return e;
 }
 

@@ -81,6 +81,7 @@ struct live {
 	struct inproc_list inprocs; /* option inproc: processes that clauses may go to */
 	VEC(pid_t) coded;	    /* processes whose code is probed by name, ascending */
 	VEC(int) turns;		    /* which we have now (turns.c) */
+	bool shares_turns;	    /* with those that place uprobes only, as we do */
 	struct engines engines;
 	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
 	struct waiter *waiter;
@@ -142,11 +143,17 @@ MUST_CHECK struct err *live_leave_process(struct live *live, uint32_t i, bool at
 
 /*
  * While code of processes is looked at and changed, other tracers wait (target/turn.h). With option
- * inproc nobody else may do so meanwhile; else those may that place uprobes.
+ * inproc nobody else may do so meanwhile; else those may that place uprobes. Who is interrupted
+ * gets no turn, and no error: live->is_interrupted is to be looked at before anything is written.
  */
 void live_note_code(struct live *live, pid_t pid);
 MUST_CHECK struct err *live_begin_turns(struct live *live); /* of all that were noted */
 MUST_CHECK struct err *live_begin_turn(struct live *live, pid_t pid);
+/*
+ * The turn alone was not to be had, which e says: with inproc=auto nothing goes to processes from
+ * now on, and the turns that begin are shared. With inproc=all, the error is returned.
+ */
+MUST_CHECK struct err *live_share_turns(struct live *live, struct err *e);
 void live_end_turns(struct live *live);
 void live_deinit_turns(struct live *live);
 

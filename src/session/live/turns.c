@@ -21,10 +21,10 @@ void live_note_code(struct live *live, pid_t pid)
 
 struct err *live_begin_turn(struct live *live, pid_t pid)
 {
+	bool shares = !live->inprocs.of.len || live->shares_turns;
 	uint64_t waited;
 	int turn;
-	struct err *e =
-		turn_begin(pid, !live->inprocs.of.len, &live->is_interrupted, &turn, &waited);
+	struct err *e = turn_begin(pid, shares, &live->is_interrupted, &turn, &waited);
 
 	if (e)
 		return e;
@@ -47,6 +47,16 @@ struct err *live_begin_turns(struct live *live)
 	if (e)
 		live_end_turns(live);
 	return e;
+}
+
+struct err *live_share_turns(struct live *live, struct err *e)
+{
+	if (live->opts->val[OPT_inproc] == INPROC_ALL)
+		return err_wrap(e, "option inproc");
+	live->shares_turns = true;
+	report_adjusted(live->report, "%s; the probes are uprobes", err_text(e));
+	err_destroy(e);
+	return NULL;
 }
 
 void live_end_turns(struct live *live)

@@ -91,7 +91,12 @@ struct err *live_attach_units(struct live *live)
 {
 	uint64_t done = 0, total = 0;
 	struct err *e = live_begin_turns(live);
+	bool is_lost = e && live->inprocs.of.len && !live->shares_turns;
 
+	if (is_lost)
+		e = live_share_turns(live, e);
+	if (is_lost && !e)
+		e = live_begin_turns(live);
 	if (e)
 		return e;
 	for (uint32_t i = 0; i < live->match->units.len; i++)
@@ -103,7 +108,9 @@ struct err *live_attach_units(struct live *live)
 		done += u->points.len;
 		if (u->group || u->is_void)
 			continue;
-		if (!unit_has_timers(u))
+		if (is_lost && u->unit.is_inproc)
+			e = err_new("jumps need the turn alone");
+		else if (!unit_has_timers(u))
 			e = live_attach_unit(live, u);
 		if (e && u->unit.is_inproc)
 			e = live_leave_process(live, i, true, e);

@@ -3,7 +3,7 @@
 
 The program prints a line when it is ready, and a line with a number for each line that it reads; it ends with its input.
 """
-import os, re, signal, subprocess
+import fcntl, os, re, signal, struct, subprocess
 
 DTRACE = os.environ["DTRACE"]
 PATIENCE = int(os.environ.get("PATIENCE", 1))
@@ -13,6 +13,23 @@ bad = []
 def check(what, got, want):
     if got != want:
         bad.append(f"{what}: {got!r} instead of {want!r}")
+
+
+TURNS = "/run/fathom/turns"
+
+
+def turn(pid, how=fcntl.F_WRLCK, file=TURNS):
+    """Takes the turn at a process, as another tracer (target/turn.h): a descriptor, of which the closing ends it. how: F_RDLCK: with others that place breakpoints."""
+    own, other = os.pidfd_open(os.getpid()), os.pidfd_open(pid)
+    inodes = [os.fstat(fd).st_ino for fd in (own, other)]
+    os.close(own)
+    os.close(other)
+    if file == TURNS:
+        os.makedirs(os.path.dirname(TURNS), 0o700, exist_ok=True)
+    fd = os.open(file, os.O_RDWR | (os.O_CREAT if file == TURNS else 0), 0o600)
+    number = 0 if file != TURNS else inodes[1] if inodes[0] != inodes[1] or pid == os.getpid() else pid
+    fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", how, os.SEEK_SET, number, 1 if number else 0, 0))  # F_OFD_SETLK
+    return fd
 
 
 def report():
