@@ -9,6 +9,7 @@
 #include "inproc/impl.h"
 #include "inproc/run.h"
 #include "patch/stub.h"
+#include "target/turn.h"
 
 /*
  * How often it is looked whether exit() was called in the process, or whether a buffer fills: the
@@ -571,12 +572,17 @@ struct err *inproc_held_write(const struct inproc *p, const struct patch_window 
 	return e;
 }
 
+static bool is_retried(const struct loaded *l)
+{
+	return l->ntries < INPROC_RETRIES && l->states && states_count(l, PATCH_HELD);
+}
+
 static void windows_retry(const struct inproc_run *r)
 {
 	for (struct loaded *l = r->units; l; l = l->next) {
 		struct err *e;
 
-		if (l->ntries >= INPROC_RETRIES || !l->states || !states_count(l, PATCH_HELD))
+		if (!is_retried(l))
 			continue;
 		e = inproc_held_write(r->p, l->windows.data, l->windows.len, l->states);
 		if (e)
@@ -585,6 +591,21 @@ static void windows_retry(const struct inproc_run *r)
 		if (++l->ntries == INPROC_RETRIES && states_count(l, PATCH_HELD))
 			windows_give_up(r->p, l);
 	}
+}
+
+/* While another tracer changes the code, nothing is tried, and no try is used up. */
+static void held_retry(const struct inproc_run *r)
+{
+	bool is_due = inproc_copies_are_held(r->p);
+	int turn;
+
+	for (const struct loaded *l = r->units; l; l = l->next)
+		is_due |= is_retried(l);
+	if (!is_due || !turn_try(r->p->opts.pid, &turn))
+		return;
+	windows_retry(r);
+	inproc_copies_retry(r->p);
+	turn_end(turn);
 }
 
 /* Says once what breakpoints of other tools hide (hidden.c). */
@@ -624,7 +645,7 @@ static void maps_look(struct inproc_run *r, uint64_t now)
 			opts.notice = l->notice;
 			opts.notice_ctx = l->notice_ctx;
 		}
-	if (now < r->maps_at || !inproc_maps_have_changed(r->p))
+	if (now < r->maps_at || (!inproc_maps_have_changed(r->p) && !r->is_behind))
 		return;
 	e = inproc_follow_maps(&r->run, &opts);
 	if (e)
@@ -646,8 +667,7 @@ static void run_tend(struct inproc_run *r)
 	if (now >= r->clock_at && !patch_is_gone(r->p->patch)) {
 		r->clock_at = now + CLOCK_NS;
 		e = ndata_clock_correct(r->p->data);
-		windows_retry(r);
-		inproc_copies_retry(r->p);
+		held_retry(r);
 		for (struct loaded *l = r->units; l; l = l->next)
 			hidden_check(l, r->p->opts.pid);
 	}

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "inproc/run.h"
+#include "target/turn.h"
 
 #define STANDING_TRIED 8u /* a mapping comes and goes as a whole: so many windows say it of all */
 
@@ -165,9 +166,8 @@ static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file
 	return e ? err_wrap(e, "'%s' was mapped anew", f->name) : NULL;
 }
 
-struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *opts)
+static struct err *files_follow(struct inproc_run *r, const struct attach_opts *opts)
 {
-	struct inproc_run *r = inproc_run_of(er);
 	struct inproc *p = r->p;
 	struct err *e = inproc_is_entered(p) ? inproc_maps_renew(p) : NULL;
 
@@ -202,5 +202,20 @@ struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *
 		if (why)
 			f->bias = was; /* next time it has moved, too */
 	}
+	return e;
+}
+
+/* While another tracer changes the code, nothing is written: it is done at a later poll. */
+struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *opts)
+{
+	struct inproc_run *r = inproc_run_of(er);
+	struct err *e;
+	int turn;
+
+	r->is_behind = !turn_try(r->p->opts.pid, &turn);
+	if (r->is_behind)
+		return NULL;
+	e = files_follow(r, opts);
+	turn_end(turn);
 	return e;
 }

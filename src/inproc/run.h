@@ -17,6 +17,7 @@ struct inproc_run {
 	int only_cpu;
 	bool has_rings;			      /* their pages were made */
 	uint64_t clock_at, sweep_at, maps_at; /* when these are due */
+	bool is_behind;			      /* mappings have changed, and others have the turn */
 	struct loaded *units;		      /* all that are loaded */
 };
 

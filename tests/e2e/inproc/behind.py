@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""What comes while dtrace runs waits for its turn: jumps in code that is mapped once more, in a library that is opened, and at places that were held back.
+
+The test has the turn, as another tracer would (target/turn.h). Meanwhile no byte of code is changed; afterwards the jumps come. Who is interrupted while
+it waits for the turn places nothing any more.
+"""
+import os, re, signal, subprocess, sys, threading, time
+
+from tracing import PATIENCE, Target, Tracer, check, report, turn
+
+TMP, CC = os.environ["TMP"], os.environ.get("CC", "cc")
+LIBRARY = "__attribute__((noinline, noipa)) long from_library(long n) { return n * 3 + (n >> 2) + (n & 7); }"
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+/* It uses nothing outside of this code. */
+__attribute__((noinline, noipa)) long leaf(long x) { return x * 3 + (x >> 2) + (x & 7); }
+__attribute__((noinline, noipa)) long own(long x) { return x * 5 + (x >> 3) + (x & 15); }
+int loads(const int *p);
+__asm__(".text\n.balign 64\n.globl loads\n.type loads,@function\nloads: push %rbx\nxor %eax, %eax\nmov (%rdi), %eax\nnop\npop %rbx\nret\n"
+	".size loads, .-loads\n.balign 64\n");
+static const int good = 4711;
+static void answer(long n) { printf("%ld\n", n); fflush(stdout); }
+/* Interrupts loads() in the middle of its window, and waits there for a line. */
+static void on_fault(int sig, siginfo_t *si, void *uc)
+{
+	char line[64];
+	(void)sig, (void)si;
+	answer(1);
+	fgets(line, sizeof(line), stdin);
+	((ucontext_t *)uc)->uc_mcontext.gregs[REG_RDI] = (greg_t)&good;
+}
+static unsigned long start, end, off;
+static void code_find(void)
+{
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long from, to, at;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx r-xp %lx", &from, &to, &at) == 3 && (unsigned long)leaf >= from && (unsigned long)leaf < to) {
+			start = from;
+			end = to;
+			off = at;
+		}
+	fclose(f);
+}
+int main(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	char line[64];
+	unsigned long at;
+	void *lib = NULL, *p;
+	int fd = open("/proc/self/exe", O_RDONLY);
+	sigaction(SIGSEGV, &sa, NULL);
+	code_find();
+	for (puts("ready"), fflush(stdout); fgets(line, sizeof(line), stdin);) {
+		at = strtoul(line + 1, NULL, 16);
+		switch (line[0]) {
+		case 'm':
+			p = mmap((void *)at, end - start, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, off);
+			answer(p == (void *)at);
+			break;
+		case 'c': answer(((long (*)(long))(at ? (unsigned long)leaf - start + at : (unsigned long)leaf))(10)); break;
+		case 'o': answer((lib = dlopen(argv[1], RTLD_NOW)) != NULL); break;
+		case 'l': answer(((long (*)(long))dlsym(lib, "from_library"))(10)); break;
+		case 'f': answer(loads((int *)8)); break;
+		case 'g': answer(loads(&good)); break;
+		default: answer(own(10));
+		}
+	}
+	return 0;
+}
+"""
+A = "100000000000"
+SO = f"{TMP}/libbehind.so"
+
+
+class Reader:
+    """The messages of a dtrace, while it runs."""
+
+    def __init__(self, tracer):
+        self.tracer, self.lines = tracer, []
+        self.thread = threading.Thread(target=lambda: self.lines.extend(tracer.p.stderr), daemon=True)
+        self.thread.start()
+
+    def end(self, how=signal.SIGTERM):
+        self.tracer.p.send_signal(how)
+        out = self.tracer.p.stdout.read()
+        check("dtrace's end", self.tracer.p.wait(60 * PATIENCE), 0)
+        self.thread.join(5)
+        return out
+
+
+def program():
+    return Target(f"{TMP}/behind", SO)
+
+
+def changes(t, clean, patience=30):
+    """Whether the code is changed before that many seconds have passed."""
+    until = time.monotonic() + patience * PATIENCE
+    while time.monotonic() < until:
+        if t.code(SO) != clean:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def counts(out):
+    return dict(re.findall(r"(\w+) +(\d+)", out))
+
+
+COUNT = "pid$target:a.out:leaf:entry,pid$target:a.out:own:entry,pid$target:a.out:loads:entry,pid$target:libbehind*:from_library:entry { @[probefunc] = count(); }"
+
+
+def copies_wait():
+    t = program()
+    d = Tracer("auto", COUNT, t.pid, "-Z")
+    r, fd = Reader(d), turn(t.pid)
+    check("the copy", t.call(f"m{A}"), 1)
+    clean = t.code()
+    check("a copy gets jumps while another one has the turn", changes(t, clean, 1.5), False)
+    check("what it computes", t.call(f"c{A}"), 34)
+    os.close(fd)
+    check("a copy gets jumps afterwards", changes(t, clean), True)
+    for _ in range(50):  # the first ones may come before the copy's switch is on
+        check("what it computes with jumps", t.call(f"c{A}"), 34)
+        time.sleep(0.02)
+    check("counted", 0 < int(counts(r.end()).get("leaf", 0)) <= 50, True)
+    check("it ends well", t.end(), 0)
+
+
+def held_wait():
+    t = program()
+    check("the handler", t.call("f"), 1)
+    d = Tracer("all", COUNT, t.pid, "-Z")
+    r, fd, clean = Reader(d), turn(t.pid), t.code()
+    check("the handler returns", t.call("x"), 4711)
+    check("what was held back is written while another one has the turn", changes(t, clean, 1.5), False)
+    check("what it computes", t.call("g"), 4711)
+    os.close(fd)
+    check("it is written afterwards", changes(t, clean), True)
+    check("what it computes with a jump", t.call("g"), 4711)
+    check("counted", counts(r.end()).get("loads"), "1")
+    check("it ends well", t.end(), 0)
+
+
+def libraries_wait():
+    """Also who waits for the turn of a library: an interrupt ends it."""
+    for is_interrupted in False, True:
+        t = program()
+        d = Tracer("auto", COUNT, t.pid, "-Z")
+        r, fd = Reader(d), turn(t.pid)
+        check("the library", t.call("o"), 1)
+        clean = t.code(SO)
+        check("a library gets jumps while another one has the turn", changes(t, clean, 1.5), False)
+        if is_interrupted:
+            r.end(signal.SIGINT)
+            check("nothing is placed after an interrupt", sum("places probed in process" in m for m in r.lines), 1)
+        os.close(fd)
+        if not is_interrupted:
+            check("a library gets jumps afterwards", changes(t, clean), True)
+            until = time.monotonic() + 30 * PATIENCE
+            while time.monotonic() < until and sum("places probed in process" in m for m in r.lines) < 2:
+                time.sleep(0.02)
+            time.sleep(0.2)
+            check("what the library computes", t.call("l"), 34)
+            check("counted", counts(r.end()).get("from_library"), "1")
+        check("it ends well", t.end(), 0)
+
+
+for name, text, flags in ("libbehind.so", LIBRARY, ["-shared", "-fPIC"]), ("behind", PROGRAM, ["-ldl"]):
+    with open(f"{TMP}/{name}.c", "w") as f:
+        f.write(text)
+    subprocess.run([CC, "-O1", "-o", f"{TMP}/{name}", f"{TMP}/{name}.c", *flags], check=True)
+copies_wait()
+held_wait()
+libraries_wait()
+sys.exit(report())
