@@ -21,6 +21,7 @@
 #define WINDOWS_LATER  32768u /* windows for which it is, at most, if there are none yet */
 #define STANDING_TRIED 8u
 #define REACH_TRIED    3u
+#define REACH_NS       250000000ull /* a try in which threads do not stop takes longer */
 
 /* The windows of one unit in one copy. */
 struct inproc_copied {
@@ -32,7 +33,7 @@ struct inproc_copied {
 	taddr gate;	   /* their switch */
 	uint64_t at, size; /* of their stubs, in the region */
 	uint32_t nleft;	   /* places of the file that are not among the windows */
-	uint32_t ntries;
+	uint32_t ntries;   /* of those that were held back */
 	void (*notice)(void *ctx, const char *msg); /* as in struct attach_opts */
 	void *notice_ctx;
 	bool is_idle; /* it was unmapped, and nothing stands */
@@ -149,14 +150,16 @@ static bool copy_is_there(struct inproc *p, const struct inproc_copy *c)
 /* A thread that makes our calls may end in the middle of one, so it is tried more than once. */
 static struct err *copy_reach(struct inproc *p, struct inproc_copy *c)
 {
+	uint64_t until = now_ns() + REACH_NS;
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < REACH_TRIED && !c->is_served; i++) {
+	for (uint32_t i = 0; i < REACH_TRIED && !c->is_served && now_ns() < until; i++) {
 		err_destroy(e);
 		e = patch_mirror(p->patch, c->lo + c->bias, c->hi + c->bias, p->opts.is_interrupted,
 				 &c->shift);
 		c->is_served = !e;
 	}
+	p->is_stuck |= e && now_ns() >= until;
 	return e;
 }
 
@@ -170,6 +173,8 @@ void inproc_copies_reach(struct inproc *p, struct inproc_file *f)
 
 		if (e)
 			inproc_debug(p, "code that is mapped once more", e);
+		if (e && p->is_stuck)
+			p->nstuck += copy_count(f, c);
 		if (!e || copy_is_there(p, c)) /* or it has gone meanwhile, which is the reason */
 			f->copies.data[n++] = *c;
 		err_destroy(e);
@@ -358,11 +363,12 @@ static void copied_forget(const struct inproc *p, struct inproc_copied *cd)
 }
 
 /* Says that places of a copy are not probed although the process executes them. */
-static void copied_tell(const struct inproc *p, const struct inproc_copied *cd, uint32_t n,
+static void copied_tell(struct inproc *p, const struct inproc_copied *cd, uint32_t n,
 			const char *why)
 {
 	struct strbuf text = {0};
 
+	p->nleft_out += n;
 	if (!n || !cd->notice)
 		return;
 	strbuf_addf(&text,
@@ -398,11 +404,12 @@ static struct err *copied_write(struct inproc *p, struct inproc_copied *cd,
 }
 
 /* A copy that cannot be probed is said, once for each file. */
-static void unserved_tell(const struct inproc *p, struct inproc_file *f,
+static void unserved_tell(struct inproc *p, struct inproc_file *f, const struct inproc_copy *c,
 			  const struct attach_opts *opts)
 {
 	struct strbuf text = {0};
 
+	p->nleft_out += copy_count(f, c);
 	if (f->is_unserved_told || !opts->notice)
 		return;
 	f->is_unserved_told = true;
@@ -448,9 +455,14 @@ static struct err *copied_make(struct inproc *p, struct inproc_file *f, const st
 	if (e)
 		inproc_debug(p, "code that is mapped once more", e);
 	if (e || !is_served || cd->windows.len > patch_room(p->patch)) {
+		/* that no mirror could be made may be because the threads do not stop now */
+		bool is_tried = !c->is_served && is_late && !f->is_unserved_told;
+
 		err_destroy(e);
 		copied_destroy(p, cd);
-		unserved_tell(p, f, opts);
+		p->is_behind |= is_tried;
+		if (!is_tried || inproc_is_late(p))
+			unserved_tell(p, f, c, opts);
 		return NULL;
 	}
 	if (!cd->windows.len && !cd->nleft) {
@@ -461,7 +473,11 @@ static struct err *copied_make(struct inproc *p, struct inproc_file *f, const st
 	vec_push(&p->copied, cd);
 	if (is_late)
 		late_tell(p, f, opts);
-	return copied_write(p, cd, opts);
+	e = copied_write(p, cd, opts);
+	if (!e || !is_late)
+		return e;
+	inproc_put_off(p, cd->windows.len, e);
+	return NULL;
 }
 
 static const struct inproc_copy *copy_of(const struct inproc_file *f,
@@ -506,13 +522,18 @@ struct err *inproc_copies_follow(struct inproc *p, struct inproc_file *f, const 
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < p->copied.len && !e; i++) {
+	/* a thread that does not stop now has held up all others for long enough */
+	for (uint32_t i = 0; i < p->copied.len && !e && !p->is_stuck; i++) {
 		struct inproc_copied *cd = p->copied.data[i];
 
 		if (cd->file == f && cd->unit == u && !cd->is_idle)
 			e = copied_follow(p, cd, opts);
+		if (!e || !is_late)
+			continue;
+		inproc_put_off(p, cd->windows.len, e);
+		e = NULL;
 	}
-	for (uint32_t i = 0; i < f->copies.len && !e; i++)
+	for (uint32_t i = 0; i < f->copies.len && !e && !p->is_stuck; i++)
 		if (!is_followed(p, f, &f->copies.data[i], u))
 			e = copied_make(p, f, &f->copies.data[i], u, is_late, opts);
 	return e;
@@ -523,6 +544,7 @@ struct err *inproc_copies_attach(struct inproc *p, const struct unit *u,
 {
 	struct err *e = NULL;
 
+	p->is_stuck = false;
 	for (uint32_t i = 0; i < p->files.len && !e; i++)
 		if (p->files.data[i]->copies.len && !p->files.data[i]->is_far)
 			e = inproc_copies_follow(p, p->files.data[i], u, false, opts);
@@ -542,7 +564,7 @@ bool inproc_copies_are_held(const struct inproc *p)
 	return false;
 }
 
-void inproc_copies_retry(const struct inproc *p)
+void inproc_copies_retry(struct inproc *p)
 {
 	for (uint32_t i = 0; i < p->copied.len; i++) {
 		struct inproc_copied *cd = p->copied.data[i];

@@ -18,7 +18,6 @@
 #define POLL_NS	   50000000
 #define CLOCK_NS   500000000 /* between two corrections of the clock */
 #define SWEEP_NS   10000000000
-#define MAPS_PART  20u /* of the time is spent with looking at mappings, at most */
 #define STUB_ALIGN 16u
 
 static bool inproc_takes(const struct unit *u, const char **ret_why)
@@ -413,13 +412,13 @@ static uint32_t states_count(const struct loaded *l, enum patch_state state)
 }
 
 /* Says which places are not probed although they were to be. */
-static void windows_tell(const struct inproc *p, const struct loaded *l,
-			 const struct attach_opts *opts)
+static void windows_tell(struct inproc *p, const struct loaded *l, const struct attach_opts *opts)
 {
 	uint32_t ndiffer = states_count(l, PATCH_DIFFERS),
 		 nrefused = states_count(l, PATCH_REFUSED) + states_count(l, PATCH_BEYOND);
 	struct strbuf text = {0};
 
+	p->nleft_out += ndiffer + nrefused;
 	if (!opts->notice || ndiffer + nrefused == 0)
 		return;
 	if (ndiffer)
@@ -534,10 +533,11 @@ static void state_lead(struct inproc_run *r)
 		inproc_set_state(&r->run, RT_STATE_EXITING);
 }
 
-static void windows_give_up(const struct inproc *p, const struct loaded *l)
+static void windows_give_up(struct inproc *p, const struct loaded *l)
 {
 	struct strbuf text = {0};
 
+	p->nleft_out += states_count(l, PATCH_HELD);
 	if (!l->notice)
 		return;
 	strbuf_addf(&text,
@@ -645,13 +645,14 @@ static void maps_look(struct inproc_run *r, uint64_t now)
 			opts.notice = l->notice;
 			opts.notice_ctx = l->notice_ctx;
 		}
-	if (now < r->maps_at || (!inproc_maps_have_changed(r->p) && !r->is_behind))
+	if (now < r->maps_at || (!inproc_maps_have_changed(r->p) && !r->has_no_turn &&
+				 !(r->p->is_behind && now >= r->retry_at)))
 		return;
 	e = inproc_follow_maps(&r->run, &opts);
 	if (e)
 		inproc_debug(r->p, "code that was mapped", e);
 	err_destroy(e); /* it has ended, or does not stop now */
-	r->maps_at = now + MAPS_PART * (now_ns() - now);
+	r->maps_at = now + INPROC_MAPS_PART * (now_ns() - now);
 }
 
 /* What has to be done now and then. */

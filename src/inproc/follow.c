@@ -5,6 +5,9 @@
 #include "inproc/run.h"
 #include "target/turn.h"
 
+#define ONE_TRY_NS     1u
+#define RETRY_NS       500000000ull
+#define RETRY_LATER_NS 10000000000ull
 #define STANDING_TRIED 8u /* a mapping comes and goes as a whole: so many windows say it of all */
 
 /* The windows of a file that a unit has; they lie behind one another. */
@@ -120,6 +123,7 @@ static void stretch_tell(const struct inproc_run *r, const struct inproc_file *f
 		    "%" PRIu32 " places of '%s' are left out: process %d has mapped it anew, and "
 		    "they cannot be written there",
 		    n, f->name, (int)r->p->opts.pid);
+	r->p->nleft_out += n;
 	if (n && opts->notice)
 		opts->notice(opts->notice_ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
@@ -157,13 +161,16 @@ static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file
 		return NULL;
 	if (has_moved)
 		e = stretch_move(r, f, s);
-	if (!e)
-		e = patch_write(r->p->patch, &s->l->windows.data[s->from], s->to - s->from,
-				opts->is_interrupted, &s->l->states[s->from]);
+	if (e)
+		return err_wrap(e, "'%s' was mapped anew", f->name);
+	e = patch_write(r->p->patch, &s->l->windows.data[s->from], s->to - s->from,
+			opts->is_interrupted, &s->l->states[s->from]);
 	s->l->ntries = 0;
-	if (!e)
+	if (e)
+		inproc_put_off(r->p, s->to - s->from, e);
+	else
 		stretch_tell(r, f, s, opts);
-	return e ? err_wrap(e, "'%s' was mapped anew", f->name) : NULL;
+	return NULL;
 }
 
 static struct err *files_follow(struct inproc_run *r, const struct attach_opts *opts)
@@ -171,7 +178,7 @@ static struct err *files_follow(struct inproc_run *r, const struct attach_opts *
 	struct inproc *p = r->p;
 	struct err *e = inproc_is_entered(p) ? inproc_maps_renew(p) : NULL;
 
-	for (uint32_t i = 0; i < p->files.len && inproc_is_entered(p) && !e; i++) {
+	for (uint32_t i = 0; i < p->files.len && inproc_is_entered(p) && !e && !p->is_stuck; i++) {
 		struct inproc_file *f = p->files.data[i];
 		uint64_t was = f->bias;
 		const char *why;
@@ -181,7 +188,7 @@ static struct err *files_follow(struct inproc_run *r, const struct attach_opts *
 			continue;
 		why = inproc_file_place(p, f);
 		inproc_copies_reach(p, f);
-		for (struct loaded *l = r->units; l; l = l->next) {
+		for (struct loaded *l = r->units; l && !p->is_stuck; l = l->next) {
 			const struct stretch s = stretch_find(l, f);
 			bool has_moved = f->bias != was, may = !has_moved || !file_has_slots(f);
 			struct err *lost = NULL;
@@ -205,17 +212,64 @@ static struct err *files_follow(struct inproc_run *r, const struct attach_opts *
 	return e;
 }
 
-/* While another tracer changes the code, nothing is written: it is done at a later poll. */
+void inproc_put_off(struct inproc *p, uint32_t nwindows, struct err *e)
+{
+	p->is_stuck = true;
+	p->nstuck += nwindows;
+	inproc_debug(p, "code that was mapped", e);
+	err_destroy(e);
+}
+
+static void stuck_tell(struct inproc *p, const struct attach_opts *opts)
+{
+	struct strbuf text = {0};
+
+	p->is_stuck_told = true;
+	p->nleft_out += p->nstuck;
+	strbuf_addf(&text,
+		    "at least %" PRIu32 " places in code that process %d has mapped are left out: "
+		    "its threads cannot be stopped now; this is tried again",
+		    p->nstuck, (int)p->opts.pid);
+	if (opts->notice)
+		opts->notice(opts->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/*
+ * While another tracer changes the code, nothing is written: it is done at a later poll. Threads
+ * that do not stop are tried again, too. Each try holds up the others for half a second, in which
+ * nobody reads what probes have recorded: so there is one at a time, for a small part of the time.
+ */
 struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *opts)
 {
 	struct inproc_run *r = inproc_run_of(er);
+	struct inproc *p = r->p;
+	uint64_t begin = now_ns(), now;
 	struct err *e;
 	int turn;
 
-	r->is_behind = !turn_try(r->p->opts.pid, &turn);
-	if (r->is_behind)
+	r->has_no_turn = !turn_try(p->opts.pid, &turn);
+	if (r->has_no_turn)
 		return NULL;
+	p->is_behind = p->is_stuck = false;
+	p->nstuck = 0;
+	if (p->patch)
+		patch_set_busy(p->patch, ONE_TRY_NS);
 	e = files_follow(r, opts);
+	if (p->patch)
+		patch_set_busy(p->patch, 0);
 	turn_end(turn);
+	now = now_ns();
+	p->is_behind |= p->is_stuck;
+	if (p->is_behind && !p->behind_since)
+		p->behind_since = begin;
+	if (p->is_stuck && inproc_is_late(p) && !p->is_stuck_told)
+		stuck_tell(p, opts);
+	r->retry_at = now + MAX(INPROC_MAPS_PART * (now - begin),
+				inproc_is_late(p) ? RETRY_LATER_NS : RETRY_NS);
+	if (!p->is_behind) {
+		p->behind_since = 0;
+		p->is_stuck_told = false;
+	}
 	return e;
 }

@@ -91,6 +91,13 @@ struct inproc {
 	VEC(struct inproc_file *) files;
 	VEC(struct inproc_copied *) copied; /* the windows in copies */
 	long code_kib; /* size of all mappings of code, when they were looked at */
+	/* Code was mapped, and its jumps could not be written yet; and since when that is so. */
+	bool is_behind;
+	bool is_stuck;	 /* its threads did not stop at this try */
+	uint32_t nstuck; /* places for which they were to stop */
+	bool is_stuck_told;
+	uint64_t behind_since;
+	uint32_t nleft_out; /* places that were said to be left out */
 	/* These are set when the process is entered. */
 	const struct layout *layout;
 	struct patch *patch;
@@ -146,14 +153,15 @@ MUST_CHECK struct err *inproc_copies_attach(struct inproc *p, const struct unit 
 					    const struct attach_opts *opts);
 /*
  * Follows the copies of a file, which were found anew: writes what has come, and what does not
- * stand any more. is_late: probes fire already.
+ * stand any more. is_late: probes fire already; what cannot be written now is no error then, and
+ * p->is_behind.
  */
 MUST_CHECK struct err *inproc_copies_follow(struct inproc *p, struct inproc_file *f,
 					    const struct unit *u, bool is_late,
 					    const struct attach_opts *opts);
 /* Tries again to write what was held back; and whether there is such a thing. */
 bool inproc_copies_are_held(const struct inproc *p);
-void inproc_copies_retry(const struct inproc *p);
+void inproc_copies_retry(struct inproc *p);
 /* How many windows a unit has in copies. */
 uint32_t inproc_copies_count(const struct inproc *p, const struct unit *u);
 /* Forgets them; ret_addrs: those that are in place. Returns how many these are. */
@@ -188,6 +196,14 @@ MUST_CHECK struct err *inproc_window_make(struct inproc *p, const struct inproc_
 					  struct inproc_made *ret);
 /* Tries once more to write those that are PATCH_HELD, as is done so often, now and then. */
 #define INPROC_RETRIES 20u
+/* Notes that windows cannot be written because the threads do not stop; e is destroyed. */
+void inproc_put_off(struct inproc *p, uint32_t nwindows, struct err *e);
+/* Whether jumps could not be written for so long that it is to be said. */
+#define INPROC_BEHIND_NS 10000000000ull
+static inline bool inproc_is_late(const struct inproc *p)
+{
+	return p->behind_since && now_ns() - p->behind_since >= INPROC_BEHIND_NS;
+}
 MUST_CHECK struct err *inproc_held_write(const struct inproc *p, const struct patch_window *w,
 					 uint32_t n, enum patch_state *states);
 

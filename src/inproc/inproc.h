@@ -92,6 +92,8 @@ bool inproc_is_entered(const struct inproc *p);
 /* Whether it has done so since it was entered. */
 bool inproc_is_gone(const struct inproc *p);
 uint32_t inproc_count(const struct inproc *p); /* jumps in the process */
+/* Places without their jumps, for good or for a time, each time that they were said to be. */
+uint32_t inproc_nleft_out(const struct inproc *p);
 /* Drops in the process, as far as they were handed over to the session's counters. */
 void inproc_drops(const struct inproc *p, struct ndata_drops *ret);
 

@@ -449,6 +449,11 @@ static struct err *thread_blocks_check(struct inproc *p)
 			"-x inproc=auto or off, or -p once it runs");
 }
 
+uint32_t inproc_nleft_out(const struct inproc *p)
+{
+	return p->nleft_out;
+}
+
 /* How many windows sites may have beyond the first one of each. */
 static uint32_t windows_more(const struct inproc *p)
 {

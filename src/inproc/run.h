@@ -15,10 +15,11 @@ struct inproc_run {
 	int timer_fd;
 	bool stops_when_full;
 	int only_cpu;
-	bool has_rings;			      /* their pages were made */
-	uint64_t clock_at, sweep_at, maps_at; /* when these are due */
-	bool is_behind;			      /* mappings have changed, and others have the turn */
-	struct loaded *units;		      /* all that are loaded */
+	bool has_rings; /* their pages were made */
+	/* when these are due; retry_at: what could not be written (struct inproc.is_behind) */
+	uint64_t clock_at, sweep_at, maps_at, retry_at;
+	bool has_no_turn;     /* mappings have changed, and another tracer has the turn */
+	struct loaded *units; /* all that are loaded */
 };
 
 struct loaded {
@@ -42,6 +43,8 @@ static inline struct inproc_run *inproc_run_of(const struct engine_run *r)
 {
 	return CONTAINER_OF(r, struct inproc_run, run);
 }
+
+#define INPROC_MAPS_PART 20u /* of the time is spent with looking at mappings, at most */
 
 /* ---- engine.c -------------------------------------------------------------------------------- */
 

@@ -196,6 +196,8 @@ enum patch_state {
 	PATCH_BEYOND,  /* a jump does not reach the stub, or the table is full */
 };
 
+/* How long each stop is tried from now on: patch_opts.busy_ns. */
+void patch_set_busy(struct patch *p, uint64_t busy_ns);
 /*
  * Writes the windows, in batches. What becomes of each is in states[n]. An error if the threads
  * cannot be held: then some may be in place, as states[] says. It ends early without an error when

@@ -245,6 +245,11 @@ static void standing_find(const struct patch *p, const struct patch_window *w, u
 	}
 }
 
+void patch_set_busy(struct patch *p, uint64_t busy_ns)
+{
+	p->busy_ns = busy_ns ? busy_ns : PATCH_BUSY_NS;
+}
+
 bool patch_stands(const struct patch *p, const struct patch_window *w)
 {
 	struct window_row r = {.addr = w->addr,

@@ -908,8 +908,21 @@ struct err *live_divide_units(struct live *live)
 	return e;
 }
 
+static void left_out_tell(const struct live *live, const struct inproc *p)
+{
+	uint32_t n = inproc_nleft_out(p);
+
+	if (n)
+		report_adjusted(live->report,
+				"%" PRIu32 " places of process %d were not probed, or not all the "
+				"time: their jumps could not be written",
+				n, (int)inproc_pid(p));
+}
+
 void live_tell_inproc_drops(const struct live *live)
 {
+	for (uint32_t i = 0; i < live->inprocs.of.len; i++)
+		left_out_tell(live, live->inprocs.of.data[i]);
 	for (uint32_t i = 0; i < live->inprocs.of.len && live->inprocs.of.len > 1; i++) {
 		const struct inproc *p = live->inprocs.of.data[i];
 		struct ndata_drops n;

@@ -128,7 +128,10 @@ struct live_whys {
 /* Says how many places are probed in the process, and why others are uprobes, or are relayed. */
 void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const struct live_whys *lacks,
 		      const struct live_whys *relayed);
-/* With several processes: says which of them has had drops of its own. After the last drain. */
+/*
+ * Says how many places of processes were left out; and, with several processes, which of them has
+ * had drops of its own. After the last drain.
+ */
 void live_tell_inproc_drops(const struct live *live);
 /* The process whose engine has a unit, of which unit.is_inproc is true. */
 struct inproc *live_inproc_of(const struct live *live, const struct session_unit *u);

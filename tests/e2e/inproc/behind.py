@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What comes while dtrace runs waits for its turn: jumps in code that is mapped once more, in a library that is opened, and at places that were held back.
+"""What comes while dtrace runs waits for its turn, and for threads that do not stop: jumps in code that is mapped once more, in a library that is opened, and at places that were held back.
 
 The test has the turn, as another tracer would (target/turn.h). Meanwhile no byte of code is changed; afterwards the jumps come. Who is interrupted while
 it waits for the turn places nothing any more.
@@ -14,6 +14,7 @@ PROGRAM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,18 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 	fgets(line, sizeof(line), stdin);
 	((ucontext_t *)uc)->uc_mcontext.gregs[REG_RDI] = (greg_t)&good;
 }
+/* A thread that nothing stops: it waits for a child that has its memory. */
+static volatile int waits;
+static void *vfork_call(void *arg)
+{
+	if (vfork() == 0) {
+		waits = 1;
+		while (waits)
+			usleep(1000);
+		_exit(0);
+	}
+	return arg;
+}
 static unsigned long start, end, off;
 static void code_find(void)
 {
@@ -58,6 +71,7 @@ int main(int argc, char **argv)
 	char line[64];
 	unsigned long at;
 	void *lib = NULL, *p;
+	pthread_t thread;
 	int fd = open("/proc/self/exe", O_RDONLY);
 	sigaction(SIGSEGV, &sa, NULL);
 	code_find();
@@ -73,6 +87,16 @@ int main(int argc, char **argv)
 		case 'l': answer(((long (*)(long))dlsym(lib, "from_library"))(10)); break;
 		case 'f': answer(loads((int *)8)); break;
 		case 'g': answer(loads(&good)); break;
+		case 'v':
+			pthread_create(&thread, NULL, vfork_call, NULL);
+			while (!waits)
+				usleep(1000);
+			answer(1);
+			break;
+		case 'w':
+			waits = 0;
+			answer(pthread_join(thread, NULL) == 0);
+			break;
 		default: answer(own(10));
 		}
 	}
@@ -80,6 +104,7 @@ int main(int argc, char **argv)
 }
 """
 A = "100000000000"
+B = "100010000000"  # one mirror serves both
 SO = f"{TMP}/libbehind.so"
 
 
@@ -97,6 +122,14 @@ class Reader:
         check("dtrace's end", self.tracer.p.wait(60 * PATIENCE), 0)
         self.thread.join(5)
         return out
+
+
+def said(d, text):
+    """Reads messages until one of them has the text; returns whether there was one."""
+    for line in d.p.stderr:
+        if text in line:
+            return True
+    return False
 
 
 def program():
@@ -176,11 +209,34 @@ def libraries_wait():
         check("it ends well", t.end(), 0)
 
 
-for name, text, flags in ("libbehind.so", LIBRARY, ["-shared", "-fPIC"]), ("behind", PROGRAM, ["-ldl"]):
+def busy_waits():
+    """A thread does not stop for longer than that is waited for: jumps in code that comes meanwhile are written when it does, however late that is."""
+    t = program()
+    check("the first copy", t.call(f"m{A}"), 1)
+    d = Tracer("auto", COUNT, t.pid, "-Z", "-x", "quiet=0")
+    check("a thread that does not stop", t.call("v"), 1)
+    clean = t.code()
+    check("the second copy", t.call(f"m{B}"), 1)
+    clean = t.code()
+    check("it is said", said(d, "its threads cannot be stopped now; this is tried again"), True)
+    check("nothing was written", t.code() == clean, True)
+    r = Reader(d)
+    check("the thread", t.call("w"), 1)
+    check("the copy gets jumps afterwards", changes(t, clean), True)
+    for _ in range(50):
+        check("what it computes with jumps", t.call(f"c{B}"), 34)
+        time.sleep(0.02)
+    check("counted", 0 < int(counts(r.end()).get("leaf", 0)) <= 50, True)
+    check("it is said in the end", any("were not probed, or not all the time" in m for m in r.lines) or r.lines, True)
+    check("it ends well", t.end(), 0)
+
+
+for name, text, flags in ("libbehind.so", LIBRARY, ["-shared", "-fPIC"]), ("behind", PROGRAM, ["-ldl", "-pthread"]):
     with open(f"{TMP}/{name}.c", "w") as f:
         f.write(text)
     subprocess.run([CC, "-O1", "-o", f"{TMP}/{name}", f"{TMP}/{name}.c", *flags], check=True)
 copies_wait()
+busy_waits()
 held_wait()
 libraries_wait()
 sys.exit(report())
