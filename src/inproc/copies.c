@@ -37,6 +37,8 @@ struct inproc_copied {
 	void (*notice)(void *ctx, const char *msg); /* as in struct attach_opts */
 	void *notice_ctx;
 	bool is_idle; /* it was unmapped, and nothing stands */
+	/* It has other bounds now, and other windows for them; threads may be in these stubs. */
+	bool is_left;
 };
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -62,7 +64,7 @@ void inproc_copies_find(const struct inproc *p, struct inproc_file *f,
 		const struct proc_map *m = &p->maps.maps.data[i];
 		uint64_t bias, end = m->off + (m->end - m->start);
 
-		if (!m->is_exec || !proc_map_is_of(m, &f->inode) ||
+		if (!proc_map_is_code(m) || !proc_map_is_of(m, &f->inode) ||
 		    (segments_bias(segs, m->start, m->off, true, &bias) && bias == f->bias))
 			continue;
 		for (uint32_t k = 0; k < segs->list.len; k++) {
@@ -490,15 +492,56 @@ static const struct inproc_copy *copy_of(const struct inproc_file *f,
 	return NULL;
 }
 
+static bool copied_is_used(const struct inproc_copied *cd)
+{
+	return !cd->is_idle && !cd->is_left;
+}
+
+static bool copied_overlaps(const struct inproc_copied *cd, const struct inproc_copy *c)
+{
+	return cd->copy.bias == c->bias && cd->copy.lo < c->hi && cd->copy.hi > c->lo;
+}
+
 static bool is_followed(const struct inproc *p, const struct inproc_file *f,
 			const struct inproc_copy *c, const struct unit *u)
 {
 	for (uint32_t i = 0; i < p->copied.len; i++) {
 		const struct inproc_copied *cd = p->copied.data[i];
 
-		if (cd->file == f && cd->unit == u && !cd->is_idle && cd->copy.bias == c->bias)
+		if (cd->file == f && cd->unit == u && copied_is_used(cd) && copied_overlaps(cd, c))
 			return true;
 	}
+	return false;
+}
+
+/*
+ * A part of the copy was unmapped, or mapped otherwise, or it has grown: its windows are taken
+ * back, and others made for what is there now. Those in a part that is writable now go, too.
+ */
+static struct err *copied_leave(struct inproc *p, struct inproc_copied *cd)
+{
+	CLEANUP(free) taddr *addrs = xcalloc(MAX(cd->windows.len, 1u), sizeof(*addrs));
+	uint32_t n = 0;
+	struct err *e;
+
+	for (uint32_t i = 0; i < cd->windows.len; i++)
+		if (cd->states[i] == PATCH_IN)
+			addrs[n++] = cd->windows.data[i].addr;
+	patch_gate_open(p->patch, cd->gate, false);
+	e = patch_take_back(p->patch, addrs, n);
+	if (e)
+		return e;
+	for (uint32_t i = 0; i < cd->windows.len; i++)
+		cd->states[i] = PATCH_OUT;
+	cd->is_left = true;
+	return NULL;
+}
+
+static bool has_other_bounds(const struct inproc_file *f, const struct inproc_copied *cd)
+{
+	for (uint32_t i = 0; i < f->copies.len; i++)
+		if (copied_overlaps(cd, &f->copies.data[i]))
+			return true;
 	return false;
 }
 
@@ -513,6 +556,8 @@ static struct err *copied_follow(struct inproc *p, struct inproc_copied *cd,
 	copied_forget(p, cd);
 	if (c)
 		return copied_write(p, cd, opts);
+	if (has_other_bounds(cd->file, cd))
+		return copied_leave(p, cd);
 	cd->is_idle = copied_count(cd, PATCH_IN) == 0;
 	return NULL;
 }
@@ -526,7 +571,7 @@ struct err *inproc_copies_follow(struct inproc *p, struct inproc_file *f, const 
 	for (uint32_t i = 0; i < p->copied.len && !e && !p->is_stuck; i++) {
 		struct inproc_copied *cd = p->copied.data[i];
 
-		if (cd->file == f && cd->unit == u && !cd->is_idle)
+		if (cd->file == f && cd->unit == u && copied_is_used(cd))
 			e = copied_follow(p, cd, opts);
 		if (!e || !is_late)
 			continue;
@@ -553,7 +598,7 @@ struct err *inproc_copies_attach(struct inproc *p, const struct unit *u,
 
 static bool copied_is_retried(const struct inproc_copied *cd)
 {
-	return cd->ntries < INPROC_RETRIES && copied_count(cd, PATCH_HELD);
+	return copied_is_used(cd) && cd->ntries < INPROC_RETRIES && copied_count(cd, PATCH_HELD);
 }
 
 bool inproc_copies_are_held(const struct inproc *p)
@@ -628,7 +673,7 @@ bool inproc_maps_have_changed(struct inproc *p)
 
 	p->code_kib = size;
 	for (uint32_t i = 0; i < p->copied.len && !has_changed; i++)
-		has_changed =
-			!p->copied.data[i]->is_idle && !copied_stands(p, p->copied.data[i], 1);
+		has_changed = copied_is_used(p->copied.data[i]) &&
+			      !copied_stands(p, p->copied.data[i], 1);
 	return has_changed;
 }

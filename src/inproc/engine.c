@@ -646,7 +646,7 @@ static void maps_look(struct inproc_run *r, uint64_t now)
 			opts.notice_ctx = l->notice_ctx;
 		}
 	if (now < r->maps_at || (!inproc_maps_have_changed(r->p) && !r->has_no_turn &&
-				 !(r->p->is_behind && now >= r->retry_at)))
+				 now < r->look_at && !(r->p->is_behind && now >= r->retry_at)))
 		return;
 	e = inproc_follow_maps(&r->run, &opts);
 	if (e)
@@ -736,6 +736,7 @@ static struct err *inproc_open(const struct engine_opts *opts, struct engine_run
 	for (uint32_t i = 0; i < ncpus; i++)
 		fds[i] = -1;
 	r->p = inproc_list_find(opts->inprocs, (pid_t)opts->process);
+	r->look_at = now_ns() + INPROC_LOOK_NS;
 	r->stops_when_full = opts->stops_when_full;
 	r->only_cpu = opts->cpu;
 	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -173,6 +173,23 @@ static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file
 	return NULL;
 }
 
+/* Such code has no uprobes either: the kernel places none there. */
+static void odd_tell(struct inproc *p, struct inproc_file *f, const struct attach_opts *opts)
+{
+	struct strbuf text = {0};
+
+	if (!f->is_odd || f->is_odd_told)
+		return;
+	f->is_odd_told = true;
+	strbuf_addf(&text,
+		    "process %d has mapped code of '%s' writable or shared: probes fire there only "
+		    "as long as jumps that were written before stand",
+		    (int)p->opts.pid, f->name);
+	if (opts->notice)
+		opts->notice(opts->notice_ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
 static struct err *files_follow(struct inproc_run *r, const struct attach_opts *opts)
 {
 	struct inproc *p = r->p;
@@ -187,6 +204,7 @@ static struct err *files_follow(struct inproc_run *r, const struct attach_opts *
 		if (f->lack || f->is_far || !f->plan.windows.len)
 			continue;
 		why = inproc_file_place(p, f);
+		odd_tell(p, f, opts);
 		inproc_copies_reach(p, f);
 		for (struct loaded *l = r->units; l && !p->is_stuck; l = l->next) {
 			const struct stretch s = stretch_find(l, f);
@@ -265,6 +283,7 @@ struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *
 		p->behind_since = begin;
 	if (p->is_stuck && inproc_is_late(p) && !p->is_stuck_told)
 		stuck_tell(p, opts);
+	r->look_at = now + INPROC_LOOK_NS;
 	r->retry_at = now + MAX(INPROC_MAPS_PART * (now - begin),
 				inproc_is_late(p) ? RETRY_LATER_NS : RETRY_NS);
 	if (!p->is_behind) {

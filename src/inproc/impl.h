@@ -79,6 +79,8 @@ struct inproc_file {
 	VEC(struct inproc_copy) copies;
 	bool is_late_told;     /* that copies have come */
 	bool is_unserved_told; /* that there is one without windows */
+	bool is_odd;	       /* some of its code is mapped writable or shared */
+	bool is_odd_told;
 	bool is_far;	       /* no jump reaches from here to the region */
 	VEC(uint64_t) uprobes; /* addresses, ascending, while windows are checked */
 };

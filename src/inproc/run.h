@@ -16,8 +16,11 @@ struct inproc_run {
 	bool stops_when_full;
 	int only_cpu;
 	bool has_rings; /* their pages were made */
-	/* when these are due; retry_at: what could not be written (struct inproc.is_behind) */
-	uint64_t clock_at, sweep_at, maps_at, retry_at;
+	/*
+	 * When these are due; look_at: the mappings, whatever tells of changes; retry_at: what
+	 * could not be written (struct inproc.is_behind).
+	 */
+	uint64_t clock_at, sweep_at, maps_at, look_at, retry_at;
 	bool has_no_turn;     /* mappings have changed, and another tracer has the turn */
 	struct loaded *units; /* all that are loaded */
 };
@@ -44,6 +47,7 @@ static inline struct inproc_run *inproc_run_of(const struct engine_run *r)
 	return CONTAINER_OF(r, struct inproc_run, run);
 }
 
+#define INPROC_LOOK_NS	 10000000000ull
 #define INPROC_MAPS_PART 20u /* of the time is spent with looking at mappings, at most */
 
 /* ---- engine.c -------------------------------------------------------------------------------- */

@@ -69,38 +69,52 @@ static bool is_of_file(const struct proc_map *m, const struct inproc_file *f)
 	return m->is_exec && proc_map_is_of(m, &f->inode);
 }
 
+static const char odd_why[] = "in code that is mapped writable or shared";
+
 /*
  * Finds where the file's code is in the process: windows are written in the largest group of
  * mappings. What the others have are copies of a part of it.
+ *
+ * Nothing is written into mappings that are writable, whose code changes, or shared, which would
+ * write into the file. A file that has windows stays where it is while something of it is there.
  */
 static const char *file_place(const struct inproc *p, struct inproc_file *f,
-			      const struct image_segments *segs)
+			      const struct image_segments *segs, bool has_windows)
 {
 	group_vec groups = {0};
 	const char *why = "in a file that is not mapped";
 	const struct group *best = NULL;
-	bool is_odd = false;
+	bool is_here = false, is_odd_here = false;
 
+	f->is_odd = false;
 	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
 		const struct proc_map *m = &p->maps.maps.data[i];
+		bool is_code = proc_map_is_code(m);
 		uint64_t bias;
 
 		if (!is_of_file(m, f))
 			continue;
-		is_odd |= !proc_map_is_code(m);
+		f->is_odd |= !is_code;
 		why = "in code that is no segment of its file";
-		if (segments_bias(segs, m->start, m->off, true, &bias))
+		if (!segments_bias(segs, m->start, m->off, true, &bias))
+			continue;
+		if (is_code)
 			group_add(&groups, bias, m->end - m->start);
+		is_here |= bias == f->bias;
+		is_odd_here |= !is_code && bias == f->bias;
 	}
 	for (uint32_t i = 0; i < groups.len; i++)
 		if (!best || groups.data[i].size > best->size ||
 		    (groups.data[i].size == best->size && groups.data[i].bias == f->bias))
 			best = &groups.data[i]; /* of two that are equal, where it was before */
-	if (best)
+	if (best && !(has_windows && is_here))
 		f->bias = best->bias;
-	why = is_odd ? "in code that is mapped writable or shared" : best ? NULL : why;
+	if (has_windows ? is_odd_here || (f->is_odd && !best) : f->is_odd)
+		why = odd_why;
+	else if (best)
+		why = NULL;
 	vec_deinit(&groups);
-	if (!why)
+	if (!why || is_odd_here)
 		inproc_copies_find(p, f, segs);
 	return why;
 }
@@ -108,7 +122,7 @@ static const char *file_place(const struct inproc *p, struct inproc_file *f,
 const char *inproc_file_place(const struct inproc *p, struct inproc_file *f)
 {
 	vec_clear(&f->copies);
-	return file_place(p, f, &f->segs);
+	return file_place(p, f, &f->segs, true);
 }
 
 static const char *file_read(struct inproc *p, struct inproc_file *f, struct gate_file *opened,
@@ -121,7 +135,7 @@ static const char *file_read(struct inproc *p, struct inproc_file *f, struct gat
 
 	gate_elf_open(opened, GATE_LIMIT_DEFAULT, &elf);
 	segments_read_code(segs, elf.elf);
-	why = file_place(p, f, segs);
+	why = file_place(p, f, segs, false);
 	if (!why && elf.elf)
 		go_code_read(&go, &elf, false);
 	if (!why && go.abi != GO_NONE) /* of a library, too: its functions run on small stacks */

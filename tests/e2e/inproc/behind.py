@@ -24,7 +24,8 @@ PROGRAM = r"""
 #include <unistd.h>
 /* It uses nothing outside of this code. */
 __attribute__((noinline, noipa)) long leaf(long x) { return x * 3 + (x >> 2) + (x & 7); }
-__attribute__((noinline, noipa)) long own(long x) { return x * 5 + (x >> 3) + (x & 15); }
+/* On a page of its own: a part of the code can be mapped without it. */
+__attribute__((noinline, noipa, aligned(4096))) long own(long x) { return x * 5 + (x >> 3) + (x & 15); }
 int loads(const int *p);
 __asm__(".text\n.balign 64\n.globl loads\n.type loads,@function\nloads: push %rbx\nxor %eax, %eax\nmov (%rdi), %eax\nnop\npop %rbx\nret\n"
 	".size loads, .-loads\n.balign 64\n");
@@ -75,13 +76,24 @@ int main(int argc, char **argv)
 	int fd = open("/proc/self/exe", O_RDONLY);
 	sigaction(SIGSEGV, &sa, NULL);
 	code_find();
-	for (puts("ready"), fflush(stdout); fgets(line, sizeof(line), stdin);) {
+	for (printf("ready %lx %lx %lx\n", start, (unsigned long)own, end), fflush(stdout); fgets(line, sizeof(line), stdin);) {
 		at = strtoul(line + 1, NULL, 16);
 		switch (line[0]) {
 		case 'm':
 			p = mmap((void *)at, end - start, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, off);
 			answer(p == (void *)at);
 			break;
+		case 'i': /* the first part of the code, and the rest of it */
+		case 'j': {
+			unsigned long part = (unsigned long)own - start, from = line[0] == 'j' ? part : 0;
+			p = mmap((void *)(at + from), line[0] == 'j' ? end - start - part : part, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, off + from);
+			answer(p == (void *)(at + from));
+			break;
+		}
+		case 'u': answer(munmap((void *)(at + (unsigned long)own - start), end - (unsigned long)own)); break;
+		case 'x': answer(mprotect((void *)start, end - start, PROT_READ | PROT_WRITE | PROT_EXEC)); break;
+		case 'y': answer(mprotect((void *)start, end - start, PROT_READ | PROT_EXEC)); break;
+		case 'd': answer(((long (*)(long))((unsigned long)own - start + at))(10)); break;
 		case 'c': answer(((long (*)(long))(at ? (unsigned long)leaf - start + at : (unsigned long)leaf))(10)); break;
 		case 'o': answer((lib = dlopen(argv[1], RTLD_NOW)) != NULL); break;
 		case 'l': answer(((long (*)(long))dlsym(lib, "from_library"))(10)); break;
@@ -125,11 +137,18 @@ class Reader:
 
 
 def said(d, text):
-    """Reads messages until one of them has the text; returns whether there was one."""
-    for line in d.p.stderr:
-        if text in line:
-            return True
-    return False
+    """Reads messages until one of them has the text, or for a minute; returns whether there was one."""
+    lines = []
+
+    def read():
+        for line in d.p.stderr:
+            if text in line:
+                lines.append(line)
+                return
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(60 * PATIENCE)
+    return bool(lines)
 
 
 def program():
@@ -231,11 +250,65 @@ def busy_waits():
     check("it ends well", t.end(), 0)
 
 
+def memory(t, at, size):
+    with open(f"/proc/{t.pid}/mem", "rb") as mem:
+        mem.seek(at)
+        return mem.read(size)
+
+
+def jumps_come(t, at, clean):
+    until = time.monotonic() + 30 * PATIENCE
+    while time.monotonic() < until and memory(t, at, len(clean)) == clean:
+        time.sleep(0.02)
+    return memory(t, at, len(clean)) != clean
+
+
+def bounds_change():
+    """A copy grows, and a part of it goes, and comes again: what is there is probed."""
+    t = program()
+    start, part, end = (int(x, 16) for x in t.greeting.split()[1:])
+    first, rest = memory(t, start, part - start), memory(t, part, end - part)
+    d = Tracer("auto", COUNT, t.pid, "-Z")
+    r, at = Reader(d), int(A, 16)
+    for step, has_rest in ("i", False), ("j", True), ("u", False), ("j", True):
+        check(f"{step}: the mapping", t.call(f"{step}{A}"), 0 if step == "u" else 1)
+        check(f"{step}: the first part gets jumps", jumps_come(t, at, first), True)
+        check(f"{step}: the rest gets jumps", has_rest and jumps_come(t, at + part - start, rest), has_rest)
+        time.sleep(0.2 * PATIENCE)  # its switch is turned on
+        for _ in range(10):
+            check(f"{step}: what it computes", [t.call(f"{which}{A}") for which in "cd"[:1 + has_rest]], [34, 61][:1 + has_rest])
+    got = counts(r.end())
+    check("counted in the part that stays", 0 < int(got.get("leaf", 0)) <= 40, True)
+    check("counted in the part that comes and goes", 10 < int(got.get("own", 0)) <= 20, True)
+    check("the file's bytes again", [memory(t, at, len(first)) == first, memory(t, at + part - start, len(rest)) == rest], [True, True])
+    check("it ends well", t.end(), 0)
+
+
+def writable_said():
+    """The process makes its code writable: that is said, its jumps fire as long as they stand, and a copy is probed even so."""
+    t = program()
+    clean = t.code()
+    d = Tracer("auto", COUNT, t.pid, "-Z", "-x", "quiet=0")
+    check("writable code", t.call("x"), 0)
+    check("it is said", said(d, "has mapped code of 'behind' writable or shared"), True)
+    check("what it computes", [t.call("c0") for _ in range(10)], [34] * 10)
+    start, part, end = (int(x, 16) for x in t.greeting.split()[1:])
+    check("a copy", t.call(f"m{A}"), 1)
+    check("it gets jumps", jumps_come(t, int(A, 16), clean[0][:part - start]), True)
+    check("as it was", t.call("y"), 0)
+    check("what it computes then", [t.call("c0") for _ in range(10)], [34] * 10)
+    check("counted", counts(Reader(d).end()).get("leaf"), "20")
+    check("the file's bytes again", memory(t, start, end - start) == clean[0], True)
+    check("it ends well", t.end(), 0)
+
+
 for name, text, flags in ("libbehind.so", LIBRARY, ["-shared", "-fPIC"]), ("behind", PROGRAM, ["-ldl", "-pthread"]):
     with open(f"{TMP}/{name}.c", "w") as f:
         f.write(text)
     subprocess.run([CC, "-O1", "-o", f"{TMP}/{name}", f"{TMP}/{name}.c", *flags], check=True)
 copies_wait()
+bounds_change()
+writable_said()
 busy_waits()
 held_wait()
 libraries_wait()
