@@ -37,8 +37,11 @@ struct arch_note {
 /* ELF files of the architecture: gABI 4.1 and its processor supplement. */
 struct arch_elf {
 	uint16_t machine, machine_32; /* EM_*; machine_32 0: there are no 32-bit programs */
-	/* relocation types: a function's address, an address of data, the result of a resolver */
-	uint32_t jump_slot, glob_dat, irelative;
+	/*
+	 * relocation types: a function's address, an address of data, the result of a resolver, an
+	 * address in the file, the address of a symbol
+	 */
+	uint32_t jump_slot, glob_dat, irelative, relative, absolute;
 	uint32_t vector_note; /* NT_* of all floating point and vector registers; 0: none */
 	/*
 	 * The note .note.gnu.property of an object without code. It declares that the object

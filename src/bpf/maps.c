@@ -330,8 +330,8 @@ static struct err *helpers_create(struct kmaps *m, const struct layout *l)
 		 .flags = BPF_F_NO_PREALLOC},
 		{BPF_MAP_TYPE_HASH, "hfiles", sizeof(struct rt_ufile_key), sizeof(struct rt_hfile),
 		 RT_HFILES, .flags = BPF_F_NO_PREALLOC},
-		{BPF_MAP_TYPE_HASH, "hconsts", 8, sizeof(struct rt_hconst), RT_HFILES_MAX,
-		 .flags = BPF_F_NO_PREALLOC},
+		{BPF_MAP_TYPE_HASH, "hconsts", sizeof(struct rt_hconst_key),
+		 sizeof(struct rt_hconst), RT_HFILES_MAX, .flags = BPF_F_NO_PREALLOC},
 		{BPF_MAP_TYPE_ARRAY, "hmemo", 4, sizeof(struct rt_hmemo), RT_HMEMO, .flags = 0},
 	};
 	static const enum map_class classes[] = {MAP_HPROCS, MAP_HFILES, MAP_HCONSTS, MAP_HMEMO};

@@ -184,9 +184,15 @@ static void runtime_file_set(void *ctx, const struct rt_ufile_key *key, const st
 		m->control->has_constants = 1;
 }
 
-static void constants_set(void *ctx, uint64_t runtimes, const struct rt_hconst *constants)
+static void constants_set(void *ctx, const struct rt_hconst_key *key,
+			  const struct rt_hconst *constants)
 {
-	(void)map_put(maps_of(ctx)->fd[MAP_HCONSTS], &runtimes, constants);
+	const int fd = maps_of(ctx)->fd[MAP_HCONSTS];
+
+	if (constants)
+		(void)map_put(fd, key, constants);
+	else
+		map_remove(fd, key);
 }
 
 static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct err **ret_err)

@@ -24,6 +24,8 @@ struct known_file {
 
 struct known {
 	uint64_t wanted, set;		    /* as in struct attached */
+	uint64_t owner;			    /* as in struct rt_hconst_key */
+	bool is_refuted;		    /* another process of the same owner has other values */
 	uint64_t needs;			    /* bits: numbers of files */
 	uint64_t runtimes;		    /* those of them that are of a runtime */
 	uint64_t tls;			    /* as in struct rt_hconst */
@@ -111,11 +113,15 @@ static const struct proc_map *image_map(const struct constants *c, struct target
 	return NULL;
 }
 
-static const struct known *known_find(const struct constants *c, uint64_t wanted, uint64_t runtimes)
+static struct known *known_find(const struct constants *c, uint64_t wanted, uint64_t runtimes,
+				uint64_t owner)
 {
-	for (uint32_t i = 0; i < c->known.len; i++)
-		if (c->known.data[i]->wanted == wanted && c->known.data[i]->runtimes == runtimes)
-			return c->known.data[i];
+	for (uint32_t i = 0; i < c->known.len; i++) {
+		struct known *k = c->known.data[i];
+
+		if (k->wanted == wanted && k->runtimes == runtimes && k->owner == owner)
+			return k;
+	}
 	return NULL;
 }
 
@@ -139,6 +145,11 @@ static void bases_find(const struct constants *c, struct target *t, struct bases
 	}
 }
 
+static uint64_t value_place(const struct known *k, const struct bases *bases, uint32_t i)
+{
+	return k->hp.globals[i] + bases->at[k->file_of[i]];
+}
+
 bool constants_find(const struct constants *c, struct target *t, uint64_t *set, struct rt_hproc *hp)
 {
 	struct bases bases;
@@ -147,11 +158,11 @@ bool constants_find(const struct constants *c, struct target *t, uint64_t *set, 
 	if (!c->known.len)
 		return false;
 	bases_find(c, t, &bases);
-	k = known_find(c, *set, bases.runtimes);
-	if (!k || k->tls || (k->needs & ~bases.found))
+	k = known_find(c, *set, bases.runtimes, RT_HCONST_ALL);
+	if (!k || (k->needs & ~bases.found))
 		return false;
 	for (uint32_t i = 0; i < RT_HELPER_GLOBALS; i++)
-		hp->globals[i] = k->hp.globals[i] + bases.at[k->file_of[i]];
+		hp->globals[i] = value_place(k, &bases, i);
 	hp->saves = k->hp.saves;
 	*set = k->set;
 	return true;
@@ -278,16 +289,28 @@ static bool is_protected(const struct proc_maps *maps, uint64_t bias,
 	       addr - m->start < PAGE_BYTES && end >= m->end && end - m->end < PAGE_BYTES;
 }
 
+/* The first mapping of the file of m. */
+static const struct proc_map *file_first(const struct proc_maps *maps, const struct proc_map *m)
+{
+	const struct proc_map *first = maps->maps.data;
+
+	while (!proc_map_has_file(first) || !proc_map_is_same_file(first, m))
+		first++;
+	return first;
+}
+
 /*
  * Whether the dynamic linker has relocated a file of the process: before that, data is what the
- * file says, and would seem to depend on it alone.
+ * file says, and would seem to depend on it alone. Clauses find symbols by the first mapping of the
+ * file: one that the process has made elsewhere would move them away from the code.
  */
 static bool is_relocated(const struct constants *c, struct target *t, const struct proc_map *m)
 {
 	struct image *image = target_image(t, c->files->images, m);
+	const struct proc_map *first = file_first(target_maps(t), m);
 	struct object_relro relro;
 	const struct object *o;
-	uint64_t bias;
+	uint64_t bias, addr;
 	bool is_good;
 
 	if (!image)
@@ -296,6 +319,7 @@ static bool is_relocated(const struct constants *c, struct target *t, const stru
 	o = image_object(image, c->files->limit);
 	is_good = o && object_relocated(o, &relro) &&
 		  object_bias(o, m->start, m->off, m->is_exec, &bias) &&
+		  object_addr(o, first->off, &addr) && first->start - addr == bias &&
 		  (!relro.size || is_protected(target_maps(t), bias, &relro));
 	image_unpin(image);
 	image_put(image);
@@ -350,50 +374,181 @@ static bool lesson_compare(const struct lesson *l, const struct rt_hproc *moved,
 
 static void known_publish(const struct constants *c, const struct known *k)
 {
+	const struct rt_hconst_key key = {k->runtimes, k->owner};
 	struct rt_hconst *h = xcalloc(1, sizeof(*h));
 
 	h->needs = k->needs;
 	h->tls = k->tls;
 	h->proc = k->hp;
+	h->proc.is_said = k->owner != RT_HCONST_ALL;
 	h->proc.is_new = 1; /* a process that ran when the session began has an entry of its own */
 	memcpy(h->file_of, k->file_of, sizeof(k->file_of));
-	c->tables->ops->constants_set(c->tables->ctx, k->runtimes, h);
+	c->tables->ops->constants_set(c->tables->ctx, &key, h);
 	free(h);
+}
+
+/*
+ * Whether the words of a file that were read as addresses are what its relocations say, or what it
+ * has there itself (DT_RELR).
+ */
+static bool words_are_true(const struct lesson *l, const struct proc_map *m, uint32_t file)
+{
+	uint32_t n, nwords = 0;
+	const struct target_moved_word *from = target_moved_words(l->moved, file, &n);
+	CLEANUP(free) struct object_word *words = NULL;
+	struct image *image;
+	struct object *o;
+	uint64_t bias;
+	bool are_true;
+
+	if (!n || n == UINT32_MAX)
+		return !n;
+	image = target_image(l->a->target, l->c->files->images, m);
+	if (!image)
+		return false;
+	words = xcalloc(n, sizeof(*words));
+	image_pin(image);
+	o = image_object(image, l->c->files->limit);
+	are_true = o && object_bias(o, m->start, m->off, m->is_exec, &bias);
+	for (uint32_t i = 0; i < n && are_true; i++)
+		if (from[i].value - bias != from[i].says)
+			words[nwords++] =
+				(struct object_word){from[i].addr - bias, from[i].value - bias};
+	are_true = are_true && (!nwords || object_relocates(o, words, nwords));
+	image_unpin(image);
+	image_put(image);
+	return are_true;
+}
+
+/* Whether what the clauses have read the second time is in the files: nothing is the process's. */
+static bool is_of_files(const struct lesson *l)
+{
+	const struct proc_maps *maps = target_maps(l->moved), *own = target_maps(l->a->target);
+	uint32_t seen = 0; /* files */
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i], *code = code_find(own, m);
+		const uint32_t file = (uint32_t)(m->start >> TARGET_MOVED_SHIFT) - 1;
+		uint32_t n;
+
+		if (file < seen) /* its words were compared at its first mapping */
+			continue;
+		seen = file + 1;
+		(void)target_moved_words(l->moved, file, &n);
+		if (n && (!code || !words_are_true(l, code, file)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Who owns the process: processes of the same user believe what only it says. 0: it is not the one
+ * any more whose memory was read.
+ */
+static uint64_t owner_find(const struct attached *a)
+{
+	const struct proc_maps *own = target_maps(a->target);
+	struct target_who who;
+	struct proc_maps now;
+	struct err *e;
+	bool is_same = true;
+
+	if (!target_who(a->target, target_pid(a->target), &who))
+		return 0;
+	e = target_maps_now(a->target, &now);
+	if (e) {
+		err_destroy(e);
+		return 0;
+	}
+	/* another process with its id would have its files elsewhere */
+	for (uint32_t i = 0; i < own->maps.len && is_same; i++) {
+		const struct proc_map *m = &own->maps.data[i], *at;
+
+		if (!m->is_exec || !proc_map_has_file(m))
+			continue;
+		at = proc_maps_find(&now, m->start);
+		is_same = at && at->start == m->start && proc_map_is_same_file(at, m);
+	}
+	proc_maps_deinit(&now);
+	return is_same ? RT_HCONST_OWNER(who.uid) : 0;
 }
 
 static bool lesson_learn(struct lesson *l, struct process *p, struct known *k)
 {
 	struct rt_hproc *moved = xcalloc(1, sizeof(*moved));
 	bool is_learned = l->a->again(l->a->ctx, p, moved) && !process_has_read_changing(p) &&
-			  lesson_number(l, k) && lesson_compare(l, moved, k) &&
-			  !known_find(l->c, k->wanted, k->runtimes);
+			  lesson_number(l, k) && lesson_compare(l, moved, k);
 
 	free(moved);
 	if (is_learned && process_has_counted_modules(p)) {
 		k->tls = modules_publish(l->c, l->a->target);
 		is_learned = k->tls != 0;
 	}
-	return is_learned;
+	if (is_learned && (k->tls || process_is_believed(p) || !is_of_files(l))) {
+		k->owner = owner_find(l->a);
+		is_learned = k->owner != 0;
+	}
+	return is_learned && !known_find(l->c, k->wanted, k->runtimes, k->owner);
+}
+
+/*
+ * A process was attached whose owner has values that another process has said. If its own are not
+ * the same, one of the two is not what it seems: nothing is believed of both.
+ */
+static void known_check(const struct constants *c, struct known *k, const struct attached *a,
+			const struct bases *bases)
+{
+	const struct rt_hconst_key key = {k->runtimes, k->owner};
+	bool is_same = a->set == k->set && !(k->needs & ~bases->found);
+
+	for (uint32_t i = 0; i < RT_HELPER_GLOBALS && is_same; i++)
+		is_same = a->hp->globals[i] == value_place(k, bases, i);
+	if (is_same || k->is_refuted)
+		return;
+	k->is_refuted = true;
+	c->tables->ops->constants_set(c->tables->ctx, &key, NULL);
+}
+
+/* Whether a process of any owner has said values of these files. */
+static bool is_said(const struct constants *c, uint64_t wanted, uint64_t runtimes)
+{
+	for (uint32_t i = 0; i < c->known.len; i++)
+		if (c->known.data[i]->wanted == wanted && c->known.data[i]->runtimes == runtimes)
+			return true;
+	return false;
+}
+
+/*
+ * Whether there is nothing to learn of the process: values of its files are known for all, or for
+ * its owner.
+ */
+static bool is_known(struct constants *c, const struct attached *a)
+{
+	struct known *k;
+	struct bases bases;
+	uint64_t owner;
+
+	bases_find(c, a->target, &bases);
+	if (known_find(c, a->wanted, bases.runtimes, RT_HCONST_ALL))
+		return true;
+	owner = is_said(c, a->wanted, bases.runtimes) ? owner_find(a) : 0;
+	k = owner ? known_find(c, a->wanted, bases.runtimes, owner) : NULL;
+	if (k && k->tls) /* of files that are new */
+		(void)modules_publish(c, a->target);
+	else if (k && !process_has_read_changing(a->process))
+		known_check(c, k, a, &bases);
+	return k;
 }
 
 bool constants_learn(struct constants *c, const struct attached *a)
 {
 	struct lesson l = {.c = c, .a = a};
-	const struct known *known;
 	struct known *k;
 	struct process *p;
-	struct bases bases;
 	bool is_learned, is_lasting;
 
-	if (!c->tables || c->known.len == KNOWN_MAX)
+	if (!c->tables || is_known(c, a) || c->known.len == KNOWN_MAX)
 		return false;
-	bases_find(c, a->target, &bases);
-	known = known_find(c, a->wanted, bases.runtimes);
-	if (known) {
-		if (known->tls) /* of files that are new */
-			(void)modules_publish(c, a->target);
-		return false;
-	}
 	k = xcalloc(1, sizeof(*k));
 	k->wanted = a->wanted;
 	k->set = a->set;
@@ -401,7 +556,7 @@ bool constants_learn(struct constants *c, const struct attached *a)
 	p = process_open(l.moved, c->files);
 	process_set_origin(p, a->process);
 	is_learned = lesson_learn(&l, p, k);
-	is_lasting = is_learned && !k->tls;
+	is_lasting = is_learned && k->owner == RT_HCONST_ALL;
 	if (is_learned) {
 		vec_push(&c->known, k);
 		known_publish(c, k);

@@ -21,7 +21,14 @@
  *
  * The number of a library among those with thread-local variables (tlsmod()) depends on which of
  * them were mapped before it. It is published for processes all of whose files are known and which
- * have the same ones of these; each of them is attached by itself as well.
+ * have the same ones of these.
+ *
+ * Whom to believe: any user may run a program that maps a runtime's files and has something else in
+ * its memory. What the files say is true for everybody: also addresses that the dynamic linker
+ * writes, if a relocation of the file says the same (object_relocates()). What only a process says
+ * (fixed tables, numbers of libraries, other addresses) is believed of processes of the same real
+ * user, for their first stacks only: each of them is attached by itself as well, and its own values
+ * replace those. If they are not the same, nothing is believed of that user any more.
  *
  * Values that were learned attach further processes without running the clauses, and are published
  * to walks in the kernel (rt/helper.h), which attach a process at its first stack.

@@ -517,7 +517,7 @@ void process_set_origin(struct process *p, struct process *origin)
 {
 	p->origin = origin;
 	target_moved_set_reader(p->target, origin_read, origin);
-	p->has_counted_modules = p->has_read_changing = false;
+	p->has_counted_modules = p->has_read_changing = p->is_believed = false;
 }
 
 void process_set_fixed(struct process *p, bool is_fixed)
@@ -525,6 +525,7 @@ void process_set_fixed(struct process *p, bool is_fixed)
 	if (!p->origin || p->is_fixed == is_fixed)
 		return;
 	p->is_fixed = is_fixed;
+	p->is_believed |= is_fixed;
 	target_moved_set_fixed(p->target, is_fixed);
 	/* the same addresses have something else now */
 	pages_forget(p);
@@ -534,6 +535,11 @@ void process_set_fixed(struct process *p, bool is_fixed)
 bool process_has_counted_modules(const struct process *p)
 {
 	return p->has_counted_modules;
+}
+
+bool process_is_believed(const struct process *p)
+{
+	return p->is_believed;
 }
 
 bool process_has_read_changing(const struct process *p)

@@ -104,6 +104,8 @@ bool process_has_counted_modules(const struct process *p);
  * pragma "fixed" may, if its variable is not 0 afterwards.
  */
 bool process_has_read_changing(const struct process *p);
+/* Whether clauses of a helper with that pragma have run since then. */
+bool process_is_believed(const struct process *p);
 
 /* Functions that are called while clauses run. */
 struct process_hooks {

@@ -44,6 +44,7 @@ struct process {
 	struct process *origin; /* whose files the target has moved; NULL: it has moved none */
 	bool has_counted_modules, has_read_changing;
 	bool is_fixed;			   /* process_set_fixed() */
+	bool is_believed;		   /* it was fixed once */
 	bool is_explored;		   /* its values are looked at, which may be of any size */
 	struct hashmap *families;	   /* beginning of names -> struct symbol_family */
 	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */

@@ -2,6 +2,8 @@
 /* Reads the symbols and sections of ELF files. */
 #include "image/object.h"
 
+#include "image/relocs.h"
+
 #include "base/arena.h"
 #include "base/hashmap.h"
 #include "base/str.h"
@@ -797,6 +799,11 @@ bool object_relocated(const struct object *o, struct object_relro *ret)
 {
 	*ret = o->relro;
 	return o->relro.size || o->is_fixed;
+}
+
+bool object_relocates(struct object *o, struct object_word *words, uint32_t n)
+{
+	return object_open(o) && relocs_write(&o->elf, words, n) && !object_is_stuck(o);
 }
 
 const char *object_build_id(const struct object *o)

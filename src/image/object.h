@@ -79,4 +79,13 @@ struct object_relro {
  * relocate. False: it cannot be seen.
  */
 bool object_relocated(const struct object *o, struct object_relro *ret);
+/* A word that the dynamic linker may have written: addresses as in the file. */
+struct object_word {
+	uint64_t addr, value;
+};
+/*
+ * Whether the dynamic linker writes each of these values, as the relocations of the file say, if it
+ * takes symbols that the file defines from the file. words is put in order of addresses.
+ */
+bool object_relocates(struct object *o, struct object_word *words, uint32_t n);
 const char *object_build_id(const struct object *o); /* hexadecimal digits; "" = none */

@@ -193,6 +193,11 @@ struct rt_hproc {
 	 * yet: while the pages of that are not there, they have not begun (fault.c).
 	 */
 	u8 is_new : 1;
+	/*
+	 * The values are those that another process has said: frames that are remembered by them
+	 * are not found any more when the consumer has replaced the entry.
+	 */
+	u8 is_said : 1;
 	u64 globals[RT_HELPER_GLOBALS];
 };
 
@@ -200,7 +205,7 @@ struct rt_hproc {
  * What files fix (helper/constants.h): MAP_HFILES has those that values of helpers depend on, and
  * MAP_HCONSTS the entry of a process by the bits of the files of runtimes that it maps. The first
  * walk of a process looks at all that the process maps, makes its entry of that, and asks the
- * consumer as well.
+ * consumer as well. Values that a process has said are those of its user's processes only.
  */
 #define RT_HFILES_MAX 63u
 #define RT_HFILES     1024u /* entries of MAP_HFILES */
@@ -209,6 +214,12 @@ struct rt_hfile {
 	u16 is_runtime; /* 0: programs of all kinds map it, as the C library */
 	u16 has_tls;	/* it has thread-local variables; only files with a number have */
 };
+struct rt_hconst_key {
+	u64 runtimes; /* bits: numbers of files */
+	u64 owner;    /* RT_HCONST_ALL, or RT_HCONST_OWNER() */
+};
+#define RT_HCONST_ALL	     0ull
+#define RT_HCONST_OWNER(uid) (1 + (u64)(uid)) /* the real user id of a process */
 struct rt_hconst {
 	u64 needs; /* bits: numbers of files that must be mapped */
 	/*
@@ -256,11 +267,12 @@ struct rt_hwork {
 	u64 again[RT_HMEMO_WORDS + 1]; /* what is recorded again; ends with 0 */
 	/* the task whose walk a compiled program is to take over; 0: none is */
 	u64 entering;
-	u64 is_spent;		  /* the instructions of the walk are used up */
-	u64 found, runtimes, tls; /* bits: files of MAP_HFILES that the process maps */
-	u64 has_strangers;	  /* it maps code of other files, too */
-	u64 has_name;		  /* a file has a name for which there are helpers */
-	u64 next[3];		  /* pc, sp, fp of the next frame; is_steered says whether */
+	u64 is_spent;	/* the instructions of the walk are used up */
+	u64 found, tls; /* bits: files of MAP_HFILES that the process maps */
+	struct rt_hconst_key constants;
+	u64 has_strangers; /* it maps code of other files, too */
+	u64 has_name;	   /* a file has a name for which there are helpers */
+	u64 next[3];	   /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
 	u64 is_unread; /* the state of a runtime is not there yet (rt_hproc.is_new) */
 	u64 nroots;    /* faults that were put off */
@@ -281,4 +293,4 @@ struct rt_hwork {
 	u64 tags[RT_HELPER_LINES]; /* 1 + number of the line; 0: there is none */
 	char lines[(RT_HELPER_LINES + 1) * RT_HELPER_LINE + 8]; /* one more for the verifier */
 };
-#define RT_HWORK_SIZE 23176
+#define RT_HWORK_SIZE 23184

@@ -734,7 +734,8 @@ NOINLINE u64 rt_helper_memo(struct rt_mach *m, u64 is_all)
 
 	if (!h)
 		return 0;
-	key = hash_word(hash_word(cfg.hash_seed, h->key), h->entry);
+	key = h->entry | (u64)((struct rt_hproc *)&h->regs[HREG_PROC])->is_said << 32;
+	key = hash_word(hash_word(cfg.hash_seed, h->key), key);
 	key = hash_word(hash_word(key, h->push[0]), h->push[1]);
 	key = hash_word(hash_word(key, h->push[2]), h->push[3]);
 	if (is_all)

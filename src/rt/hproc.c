@@ -11,6 +11,8 @@
 #pragma clang diagnostic ignored "-Wundefined-internal"
 #include "rt/mapping.h"
 
+static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
+
 extern char map_hprocs, map_hfiles, map_hconsts;
 extern u64 val_hcode[];
 
@@ -75,7 +77,7 @@ INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
 		return;
 	h->found |= 1ull << number;
 	if (f->is_runtime)
-		h->runtimes |= 1ull << number;
+		h->constants.runtimes |= 1ull << number;
 	if (f->has_tls)
 		h->tls |= 1ull << number;
 	FILE_BASE(h, number) =
@@ -120,14 +122,19 @@ INLINE u64 hproc_make(char *p)
 	u64 insn = w->f.insn;
 	struct rt_hconst *c;
 
-	h->found = h->runtimes = h->tls = h->has_strangers = h->has_name = 0;
+	h->found = h->constants.runtimes = h->tls = h->has_strangers = h->has_name = 0;
 	if (!val_control.has_constants && !val_control.nnames)
 		return 0;
 	w->f.insn = 0;
 	loop_run(RT_HRANGES, file_step, p);
 	h->has_strangers |= w->f.insn; /* there are more ranges */
 	w->f.insn = insn;
-	c = bpf_map_lookup_elem(&map_hconsts, &h->runtimes);
+	h->constants.owner = RT_HCONST_ALL;
+	c = bpf_map_lookup_elem(&map_hconsts, &h->constants);
+	if (!c) {
+		h->constants.owner = RT_HCONST_OWNER(bpf_get_current_uid_gid() & 0xffffffff);
+		c = bpf_map_lookup_elem(&map_hconsts, &h->constants);
+	}
 	if (!c || (c->needs & ~h->found) || (c->tls && (h->has_strangers || c->tls != h->tls)) ||
 	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)&c->proc))
 		return 0;

@@ -6,15 +6,18 @@
 #include "files/mapping.h"
 #include "target/target_impl.h"
 
+#define WORDS_MAX 65536u /* that are noted of a file */
+
 struct moved {
 	struct target t;
 	struct target *of;
 	VEC(const struct proc_map *) origins; /* of `of`; by the number of the mapping here */
 	uint32_t nfiles;
 	struct gate_file *files[TARGET_MOVED_FILES]; /* that memory was read of */
-	uint64_t asked;				     /* bits: files */
-	bool is_fixed;				     /* target_moved_set_fixed() */
-	target_reader *read;			     /* NULL: memory of `of` is read of it */
+	VEC(struct target_moved_word) words[TARGET_MOVED_FILES];
+	uint64_t asked;	     /* bits: files */
+	bool is_fixed;	     /* target_moved_set_fixed() */
+	target_reader *read; /* NULL: memory of `of` is read of it */
 	void *ctx;
 };
 
@@ -54,8 +57,10 @@ static void moved_close(struct target *t)
 {
 	struct moved *d = moved_of(t);
 
-	for (uint32_t i = 0; i < d->nfiles; i++)
+	for (uint32_t i = 0; i < d->nfiles; i++) {
 		gate_file_close(d->files[i]);
+		vec_deinit(&d->words[i]);
+	}
 	vec_deinit(&d->origins);
 }
 
@@ -144,16 +149,32 @@ static bool changes_spoil(struct moved *d, const struct proc_map *m, taddr addr,
 	return true;
 }
 
+static void word_note(struct moved *d, const struct proc_map *m, const struct target_moved_word *w)
+{
+	if (d->words[file_number(m)].len <= WORDS_MAX)
+		vec_push(&d->words[file_number(m)], *w);
+}
+
+const struct target_moved_word *target_moved_words(const struct target *moved, uint32_t file,
+						   uint32_t *ret_n)
+{
+	const struct moved *d = moved_of(moved);
+
+	*ret_n = d->words[file].len > WORDS_MAX ? UINT32_MAX : d->words[file].len;
+	return d->words[file].data;
+}
+
 /*
  * Of data that may not be written any more, the dynamic linker has written addresses: those in the
- * file itself move with it. The file has other bytes there.
+ * file itself move with it. The file has other bytes there. The process could have written them as
+ * well, so they are noted.
  */
 static void addresses_move(struct moved *d, const struct proc_map *m, taddr addr, uint8_t *bytes,
 			   size_t size)
 {
 	const struct proc_map *origin = origin_of(d, m), *to;
 	CLEANUP(free) uint8_t *now = xmalloc(size);
-	uint64_t value;
+	uint64_t value, says;
 
 	if (!origin_read(d, m, addr, now, size) || memcmp(now, bytes, size) == 0)
 		return;
@@ -164,6 +185,11 @@ static void addresses_move(struct moved *d, const struct proc_map *m, taddr addr
 			     : NULL;
 		if (!to || !proc_map_is_same_file(to, origin))
 			continue;
+		memcpy(&says, bytes + i, sizeof(says));
+		word_note(d, m,
+			  &(struct target_moved_word){.addr = origin->start + (addr + i - m->start),
+						      value,
+						      says});
 		value += m->start - origin->start;
 		memcpy(bytes + i, &value, sizeof(value));
 	}

@@ -135,6 +135,20 @@ void target_moved_set_reader(struct target *moved, target_reader *read, void *ct
  * not change any more, and does not depend on the process, that is the truth.
  */
 void target_moved_set_fixed(struct target *moved, bool is_fixed);
+/*
+ * A word of a file that was read as the address in that file that t has there, which the dynamic
+ * linker may have written, or t itself.
+ */
+struct target_moved_word {
+	taddr addr, value; /* in t: where it lies, and the address that it has */
+	uint64_t says;	   /* what the file has there */
+};
+/*
+ * Those of a file so far, in no order, some maybe several times; *ret_n: their number, UINT32_MAX:
+ * there were too many to note. Valid until the next read.
+ */
+const struct target_moved_word *target_moved_words(const struct target *moved, uint32_t file,
+						   uint32_t *ret_n);
 /* Bits: the files that were read, or whose images were opened, since target_moved(). */
 uint64_t target_moved_asked(const struct target *t);
 

@@ -75,7 +75,9 @@ struct stack_tables_ops {
 	/* What files fix of that (rt/helper.h); without room for it, nothing happens. */
 	void (*runtime_file_set)(void *ctx, const struct rt_ufile_key *key,
 				 const struct rt_hfile *file);
-	void (*constants_set)(void *ctx, uint64_t runtimes, const struct rt_hconst *constants);
+	/* NULL in place of the constants: there are none with that key any more. */
+	void (*constants_set)(void *ctx, const struct rt_hconst_key *key,
+			      const struct rt_hconst *constants);
 	/* Begins to compile the program, or looks how far that is. */
 	enum helper_code_state (*code_work)(void *ctx, struct helper_code *c, struct err **ret_err);
 	/* Waits until a compilation that has begun is over. */
