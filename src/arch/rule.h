@@ -19,8 +19,12 @@ enum unwind_cfa {
 	 * frame of UNWIND_CARRY that of the carried register
 	 */
 	UNWIND_REG,
-	UNWIND_SP_DEREF, /* CFA = *(sp + cfa) + 8: assembler code that aligned its stack */
-	UNWIND_FP_DEREF, /* CFA = *(fp + cfa): compiled code that aligned its stack */
+	/*
+	 * CFA = *(sp + off + 8 * register) + plus (RULE_DEREF()): assembler code that aligned its
+	 * stack, or that has room on it by a number
+	 */
+	UNWIND_SP_DEREF,
+	UNWIND_FP_DEREF, /* the same with fp: compiled code that aligned its stack */
 	UNWIND_PLT,	 /* frame_plt_cfa(): code of the procedure linkage table */
 	/* return from a signal handler: the registers are in the ucontext */
 	UNWIND_SIGNAL,
@@ -58,6 +62,20 @@ enum unwind_cfa {
 #define RULE_AT_FP	   255u
 #define RULE_REG(rule)	   ((rule) >> 12 & 31)
 #define RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
+
+/*
+ * In the place of cfa, of UNWIND_SP_DEREF and UNWIND_FP_DEREF:
+ *     reg     5 bits: RULE_NO_REG, or a word of struct pt_regs, which only the interrupted frame
+ *             has
+ *     plus    4 bits, in words
+ *     off    11 bits, signed, in words
+ */
+#define RULE_NO_REG		   31u
+#define RULE_DEREF_OFF(rule)	   ((s64)((s32)(rule) >> 21) * 8)
+#define RULE_DEREF_PLUS(rule)	   (((rule) >> 17 & 15) * 8)
+#define RULE_DEREF(reg, plus, off) ((u32)(reg) | (u32)(plus) / 8 << 5 | (u32)((off) / 8) << 9)
+#define RULE_DEREF_PLUS_MAX	   (15 * 8)
+#define RULE_DEREF_OFF_MAX	   (1023 * 8)
 
 /*
  * The carried register (arch_unwind.carried) is the callee-saved register by which assembler code

@@ -60,15 +60,27 @@ FRAME_FUNC u64 frame_reg_cfa(struct frame_env *env, struct frame *f, u64 rule)
 	return value + (u64)RULE_REG_CFA(rule);
 }
 
+/* Returns the CFA by a rule of UNWIND_SP_DEREF or UNWIND_FP_DEREF; 0 if it is not there. */
+FRAME_FUNC u64 frame_deref_cfa(struct frame_env *env, struct frame *f, u64 rule, u64 base)
+{
+	u64 reg = RULE_REG(rule), cfa = 0;
+
+	if (reg < FRAME_NREGS) {
+		if (!f->is_first)
+			return 0;
+		base += 8 * f->regs[reg];
+	}
+	return env_read(env, &cfa, base + (u64)RULE_DEREF_OFF(rule), 8)
+		       ? cfa + RULE_DEREF_PLUS(rule)
+		       : 0;
+}
+
 /* Returns the CFA by a rule that is neither UNWIND_SP nor UNWIND_FP; 0 if there is none. */
 FRAME_FUNC u64 frame_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
 {
-	u64 cfa = 0;
-
 	switch (RULE_KIND(rule)) {
-	case UNWIND_SP_DEREF:
-		return env_read(env, &cfa, f->sp + (u64)RULE_CFA(rule), 8) ? cfa + 8 : 0;
-	case UNWIND_FP_DEREF: return env_read(env, &cfa, f->fp + (u64)RULE_CFA(rule), 8) ? cfa : 0;
+	case UNWIND_SP_DEREF: return frame_deref_cfa(env, f, rule, f->sp);
+	case UNWIND_FP_DEREF: return frame_deref_cfa(env, f, rule, f->fp);
 	case UNWIND_PLT: return frame_plt_cfa(f, rule);
 	case UNWIND_REG: return frame_reg_cfa(env, f, rule);
 	case UNWIND_CARRY: return frame_carry(f, rule);

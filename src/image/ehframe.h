@@ -32,7 +32,11 @@ struct unwind_row {
 	 */
 	uint8_t reg;
 	int16_t fp;
-	int32_t cfa; /* of UNWIND_SAVED: the registers, as in a rule, without the kind */
+	/*
+	 * of UNWIND_SAVED the registers, as in a rule, without the kind; of UNWIND_SP_DEREF and
+	 * UNWIND_FP_DEREF RULE_DEREF()
+	 */
+	int32_t cfa;
 };
 
 struct gate_elf;

@@ -50,23 +50,57 @@ static bool is_breg(struct bytes b, uint8_t reg, int64_t *ret_off, const uint8_t
 	return !b.is_bad && (size_t)(b.end - b.p) == len && (!len || memcmp(b.p, tail, len) == 0);
 }
 
+/* Reads DW_OP_bregREG 0, times 8, plus what was there before; false: something else follows. */
+static bool get_index(struct bytes *b, uint8_t *ret_word)
+{
+	const uint8_t reg = get_u8(b) - DW_OP_breg0;
+	uint8_t first, second;
+
+	if (reg >= arch.unwind.nregs || get_sleb(b) != 0)
+		return false;
+	*ret_word = arch.unwind.words[reg];
+	first = get_u8(b);
+	second = get_u8(b);
+	return ((first == DW_OP_lit8 && second == DW_OP_mul) ||
+		(first == DW_OP_lit3 && second == DW_OP_shl)) &&
+	       get_u8(b) == DW_OP_plus && *ret_word < RULE_NO_REG;
+}
+
+/* The CFA *(sp or fp + off + 8 * register) + plus, of which the last two may be missing. */
+static enum unwind_cfa deref_kind(struct bytes b, int64_t *ret_cfa)
+{
+	const uint8_t reg = get_u8(&b) - DW_OP_breg0;
+	const int64_t off = get_sleb(&b);
+	uint64_t plus = 0;
+	uint8_t word = RULE_NO_REG;
+
+	if (reg != arch.unwind.sp && reg != arch.unwind.fp)
+		return UNWIND_NONE;
+	if (b.p < b.end && *b.p != DW_OP_deref && !get_index(&b, &word))
+		return UNWIND_NONE;
+	if (get_u8(&b) != DW_OP_deref)
+		return UNWIND_NONE;
+	if (b.p < b.end && get_u8(&b) == DW_OP_plus_uconst)
+		plus = get_uleb(&b);
+	if (b.is_bad || b.p != b.end || off % 8 || plus % 8 || plus > RULE_DEREF_PLUS_MAX ||
+	    off < -RULE_DEREF_OFF_MAX || off > RULE_DEREF_OFF_MAX)
+		return UNWIND_NONE;
+	*ret_cfa = RULE_DEREF(word, plus, off) & 0xfffff;
+	return reg == arch.unwind.sp ? UNWIND_SP_DEREF : UNWIND_FP_DEREF;
+}
+
 static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)
 {
 	static const uint8_t deref[] = {DW_OP_deref};
-	static const uint8_t deref_8[] = {DW_OP_deref, DW_OP_plus_uconst, 8};
 	const struct bytes *b = &m->s.expr;
 
 	if (arch.unwind.is_plt_expr &&
 	    arch.unwind.is_plt_expr(b->p, (size_t)(b->end - b->p), ret_off))
 		return UNWIND_PLT;
-	if (is_breg(*b, arch.unwind.fp, ret_off, deref, sizeof(deref)))
-		return UNWIND_FP_DEREF;
-	if (is_breg(*b, arch.unwind.sp, ret_off, deref_8, sizeof(deref_8)))
-		return UNWIND_SP_DEREF;
 	if (m->cie->is_signal && is_breg(*b, arch.unwind.sp, ret_off, deref, sizeof(deref)) &&
 	    *ret_off == arch.unwind.signal_sp)
 		return UNWIND_SIGNAL;
-	return UNWIND_NONE;
+	return deref_kind(*b, ret_off);
 }
 
 static bool fp_rule(const struct saved *s, int16_t *ret)

@@ -21,6 +21,10 @@ uint32_t unwind_row_rule(const struct unwind_row *row)
 		return row->kind;
 	if (row->kind == UNWIND_SAVED)
 		return UNWIND_SAVED | (uint32_t)row->cfa << 4;
+	if (row->kind == UNWIND_SP_DEREF || row->kind == UNWIND_FP_DEREF)
+		return row->fp > 0 && (row->fp % 8 || fp >= RULE_AT_FP)
+			       ? UNWIND_NONE
+			       : row->kind | fp << 4 | (uint32_t)row->cfa << 12;
 	if (row->cfa % 8 || (row->fp > 0 && (row->fp % 8 || fp >= RULE_AT_FP)))
 		return UNWIND_NONE;
 	if (row->kind == UNWIND_CARRY && !bits_fit(cfa, 14))
