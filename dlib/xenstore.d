@@ -10,9 +10,12 @@
  * other, and puts us in step again where tracing began in the midst of a message. It sends a head and a body by two calls
  * (oxenstored by one), whose first attempt has the whole of it, however much the connection takes.
  *
- * A call is noted when it begins. What it has brought is found out by the first guard that is evaluated when it returns;
- * guards that follow see the result. The calls are read() and write(), of which a connection is a struct sock *, and the
- * daemon's functions that do the same with shared memory, of which it is a struct connection *.
+ * Since Linux 6.3 a tracepoint says how many bytes a call has moved over a socket, of which struct sock; what the call has asked
+ * for, and where the bytes are, is in the registers with which the thread has entered the kernel. Other calls than those with
+ * sockets cost nothing then. In older kernels, read() and write() are noted when they begin, and looked at when they return, as
+ * are the daemon's functions that do the same with shared memory, of which a connection is a struct connection *.
+ *
+ * What a call has brought is found out by the first guard that is evaluated then; guards that follow see the result.
  */
 #pragma D depends_on library pidns.d
 #pragma D depends_on library socket.d
@@ -196,6 +199,21 @@ inline struct sock *__xs_socket[int FD] =
 inline int __xs_note_socket[int FD, uintptr_t B, uint64_t N] =
 	__xs_is_noted[B] ? 0 : __xs_note[(uintptr_t)__xs_socket[FD], B, N];
 
+/* ---- the tracepoints of sockets ---- */
+
+self uint64_t __xs_at; /* the time of the firing whose event __xs_event is */
+
+inline int __xs_is_ours[struct sock *S] = S->__sk_common.skc_family == AF_UNIX && __xs_is_daemon;
+/* SYSCALL(the socket, from or to which address, how many bytes) */
+inline int __xs_has_moved[struct sock *S, int R, int SYSCALL] =
+	(self->__xs_at = timestamp, self->__xs_event = 0, self->__xs_conn = (uintptr_t)S, this->__xs_c = (uintptr_t)S,
+	 this->__xs_b = uregs[R_RSI], this->__xs_r = R, this->__xs_n = __xs_sized[uregs[R_RDX]],
+	 R > 0 && this->__xs_n != 0 && uregs[R_ERR] == SYSCALL);
+inline int __xs_has_got[struct sock *S, int R, int E] =
+	(self->__xs_at != timestamp && __xs_has_moved[S, R, SYS_read] ? (self->__xs_event = __xs_got) : 0, self->__xs_event == E);
+inline int __xs_has_sent[struct sock *S, int R, int E] =
+	(self->__xs_at != timestamp && __xs_has_moved[S, R, SYS_write] ? (self->__xs_event = __xs_sent) : 0, self->__xs_event == E);
+
 /* ---- arguments ---- */
 
 /* NUL ends the last of several texts, and stands between them */
@@ -237,25 +255,33 @@ translator xsinfo_t <struct __xs_socket *C> {
 provider xenstore {
 	probe msg(uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, struct __xs_socket *c)
 		: (uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, xsinfo_t *c)
-		= syscall::read:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		= rawtp:sock::sock_recv_length /__xs_is_ours[args[0]] && __xs_has_got[args[0], args[1], __XS_IS_MSG]/
+			(__xs_tx, 0, __xs_peer, self->__xs_type, __xs_said, (struct __xs_socket *)self->__xs_conn)
+		|| syscall::read:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
 		  syscall::read:return /__xs_is_daemon && __xs_is_got[arg0, __XS_IS_MSG]/
 			(__xs_tx, 0, __xs_peer, self->__xs_type, __xs_said, (struct __xs_socket *)self->__xs_conn);
 
 	probe reply(uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, struct __xs_socket *c)
 		: (uint32_t tx, uint32_t dom, int pid, uint32_t type, string text, xsinfo_t *c)
-		= syscall::write:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
+		= rawtp:sock::sock_send_length /__xs_is_ours[args[0]] && __xs_has_sent[args[0], args[1], __XS_IS_REPLY]/
+			(__xs_tx, 0, __xs_peer, self->__xs_type, __xs_said, (struct __xs_socket *)self->__xs_conn)
+		|| syscall::write:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, 0, 0, "", NULL),
 		  syscall::write:return /__xs_is_daemon && __xs_is_sent[arg0, __XS_IS_REPLY]/
 			(__xs_tx, 0, __xs_peer, self->__xs_type, __xs_said, (struct __xs_socket *)self->__xs_conn);
 
 	probe error(uint32_t tx, uint32_t dom, int pid, string text, struct __xs_socket *c)
 		: (uint32_t tx, uint32_t dom, int pid, string text, xsinfo_t *c)
-		= syscall::write:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, 0, "", NULL),
+		= rawtp:sock::sock_send_length /__xs_is_ours[args[0]] && __xs_has_sent[args[0], args[1], __XS_IS_ERROR]/
+			(__xs_tx, 0, __xs_peer, __xs_said, (struct __xs_socket *)self->__xs_conn)
+		|| syscall::write:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, 0, "", NULL),
 		  syscall::write:return /__xs_is_daemon && __xs_is_sent[arg0, __XS_IS_ERROR]/
 			(__xs_tx, 0, __xs_peer, __xs_said, (struct __xs_socket *)self->__xs_conn);
 
 	probe watch_event(uint32_t dom, int pid, string text, struct __xs_socket *c)
 		: (uint32_t dom, int pid, string text, xsinfo_t *c)
-		= syscall::write:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, "", NULL),
+		= rawtp:sock::sock_send_length /__xs_is_ours[args[0]] && __xs_has_sent[args[0], args[1], __XS_IS_WATCH_EVENT]/
+			(0, __xs_peer, __xs_said, (struct __xs_socket *)self->__xs_conn)
+		|| syscall::write:entry /__xs_is_daemon && __xs_note_socket[(int)arg0, arg1, arg2]/ (0, 0, "", NULL),
 		  syscall::write:return /__xs_is_daemon && __xs_is_sent[arg0, __XS_IS_WATCH_EVENT]/
 			(0, __xs_peer, __xs_said, (struct __xs_socket *)self->__xs_conn);
 };

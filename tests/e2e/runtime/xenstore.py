@@ -4,9 +4,10 @@ answered, and what the daemon's own trace (-T) says.
 
 The library (xenstore_machine.c) has the rings as files, so this program plays the kernels of domains 0 and 6.
 """
-import fcntl, json, mmap, os, re, select, signal, socket, struct, subprocess, sys, termios, time
+import contextlib, fcntl, glob, json, mmap, os, re, select, signal, socket, struct, subprocess, sys, termios, time
 
 TMP, SRC, DTRACE, ROOT = os.environ["TMP"], os.environ["SRC"], os.environ["DTRACE"], os.environ["ROOT"]
+WAY = sys.argv[1]  # "calls" or "sockets": what xenstore:::msg is made of
 RUN = f"{TMP}/run"
 LATEST = 100  # seconds that anything may take
 TYPES = ["CONTROL", "DIRECTORY", "READ", "GET_PERMS", "WATCH", "UNWATCH", "TRANSACTION_START", "TRANSACTION_END", "INTRODUCE", "RELEASE",
@@ -271,6 +272,14 @@ class Snoop:
         while "-j" in self.args and not select.select([self.p.stdout], [], [], 0.2)[0]:
             c.ask("READ", b"/start\0")
 
+    def tracepoints(self):
+        """Those that have a program of the command."""
+        found = set()
+        for path in glob.glob(f"/proc/{self.p.pid}/fdinfo/*"):
+            with contextlib.suppress(OSError), open(path) as f:
+                found.update(re.findall(r"^tp_name:\s*(\S+)", f.read(), re.M))
+        return found
+
     def end(self):
         """Takes the lines up to the first request for /the/end."""
         for line in iter(self.p.stdout.readline, b""):
@@ -325,6 +334,9 @@ def all_compare():
         s.begin(first)
     check("title", everything.title, "DOM  PID      TX     OP\n")
     check("title -t", guests.title, "TIME                       US DOM  PID      TX     OP\n")
+    # of a kernel that has tracepoints of sockets no other call is traced
+    calls = {"sys_enter", "sys_exit"} if WAY == "calls" else {"sock_recv_length", "sock_send_length"}
+    check("tracepoints", everything.tracepoints() & {"sys_enter", "sys_exit", "sock_recv_length", "sock_send_length"}, calls)
     c = programs_play()
     guest = kernels_play(c)
     tools_play()

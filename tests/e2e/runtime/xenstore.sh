@@ -16,4 +16,11 @@ fi
 # the hypervisor's libraries, by the names that the daemon was linked with
 mkdir lib && cc -shared -fPIC -O1 -o lib/machine.so "$SRC/tests/e2e/runtime/xenstore_machine.c" || exit 1
 readelf -d "$daemon" | sed -n 's/.*NEEDED.*\[\(libxen[^]]*\)\]/\1/p' | while read -r name; do ln -s machine.so "lib/$name"; done
-DAEMON=$daemon ROOT=$root exec /usr/bin/python3 "$SRC/tests/e2e/runtime/xenstore.py"
+mkdir calls && ln -s "$TMP/lib" calls/lib
+failed=0
+# as with kernels before 6.3, which have no tracepoints of sockets
+cp -r "$DTRACE_OPT_SYSLIBDIR" older && sed -i 's/sock::sock_[a-z]*_length/sock::of_later_kernels/' older/xenstore.d || exit 1
+DTRACE_OPT_SYSLIBDIR=$TMP/older TMP=$TMP/calls DAEMON=$daemon ROOT=$root /usr/bin/python3 "$SRC/tests/e2e/runtime/xenstore.py" calls || failed=1
+"$DTRACE" -ln 'rawtp:sock::sock_recv_length' >/dev/null 2>&1 || exit $failed
+DAEMON=$daemon ROOT=$root /usr/bin/python3 "$SRC/tests/e2e/runtime/xenstore.py" sockets || failed=1
+exit $failed
