@@ -401,6 +401,27 @@ static void core_give(struct analysis *a)
 	err_destroy(e); /* the report is made all the same */
 }
 
+/* The entry's directory: that which the capturer has handed over, or it is opened. */
+static struct err *entry_open(struct analysis *a)
+{
+	int entry = a->opts->entry;
+	struct stat st, of_entry;
+
+	a->dir = crash_entry_open(&a->store, a->opts->id);
+	if (a->dir < 0)
+		return err_sys(errno, "there is no crash '%s'", a->opts->id);
+	if (!entry)
+		return NULL;
+	if (fstat(a->dir, &st) != 0 || fstat(entry, &of_entry) != 0 ||
+	    st.st_dev != of_entry.st_dev || st.st_ino != of_entry.st_ino ||
+	    fcntl(entry, F_SETFD, FD_CLOEXEC) != 0)
+		return err_new("descriptor %d is not the directory of crash '%s'", entry,
+			       a->opts->id);
+	(void)close(a->dir);
+	a->dir = entry;
+	return NULL;
+}
+
 static struct err *analysis_begin(struct analysis *a)
 {
 	struct pairs before = {0};
@@ -409,11 +430,12 @@ static struct err *analysis_begin(struct analysis *a)
 
 	if (e)
 		return e;
-	a->dir = crash_entry_open(&a->store, a->opts->id);
-	if (a->dir < 0)
-		return err_sys(errno, "there is no crash '%s'", a->opts->id);
+	e = entry_open(a);
+	if (e)
+		return e;
+	/* an inherited one is locked already, by the same open file */
 	if (flock(a->dir, LOCK_EX | LOCK_NB) != 0)
-		return err_new("crash '%s' is being analysed", a->opts->id);
+		return err_code(err_new("crash '%s' is being analysed", a->opts->id), EBUSY);
 	pairs_take(a->dir, CRASH_FILE_ANALYSED, &before);
 	a->attempts = pairs_int(&before, "attempts", 0) + 1;
 	if (!crash_analyse_is_due(&before))
@@ -446,6 +468,8 @@ static void analysis_end(struct analysis *a)
 	pairs_deinit(&a->capture);
 	pairs_deinit(&a->result);
 	free(a->into);
+	if (a->dir >= 0)
+		(void)flock(a->dir, LOCK_UN); /* a process of the capturer may have it open */
 	cleanup_fd(&a->dir);
 	crash_store_close(&a->store);
 }
@@ -460,8 +484,13 @@ struct err *crash_analyse(const struct analyse_opts *opts)
 		a.job.in.fds[i] = -1;
 	e = analysis_begin(&a);
 	if (e) {
+		bool is_busy = err_get_code(e) == EBUSY;
+
 		analysis_end(&a);
-		return e;
+		if (!is_busy || !opts->skips_busy)
+			return e;
+		err_destroy(e);
+		return NULL;
 	}
 	e = report_write(&a);
 	if (e) {
@@ -506,7 +535,8 @@ struct err *crash_analyse_waiting(const char *store, const char *config)
 	for (uint32_t i = all.len; i-- > 0;) {
 		const struct analyse_opts opts = {.store = store,
 						  .id = all.data[i].id,
-						  .config = config};
+						  .config = config,
+						  .skips_busy = true};
 
 		if (crash_analyse_is_due(&all.data[i].analysed))
 			e = first_of(e, crash_analyse(&opts));

@@ -26,6 +26,12 @@ struct analyse_opts {
 	const char *store, *id;
 	const char *config; /* NULL: the usual one */
 	int container;	    /* the root directory of the process's container, O_PATH; 0: none */
+	/*
+	 * The entry's directory, which the capturer has locked; crash_analyse() closes it. 0: it is
+	 * opened and locked.
+	 */
+	int entry;
+	bool skips_busy; /* an entry that another analyser has is no error */
 };
 
 MUST_CHECK struct err *crash_analyse(const struct analyse_opts *opts);

@@ -6,8 +6,9 @@
  * Store    a folder of root's, 0700. An entry is a folder ID, 0700, with files 0600. ID is
  *          YYYYMMDDTHHMMSS-PID-RRRRRR: UTC, the pid in the initial namespace, random hex digits.
  *          While it is written it is named ".ID", and its writer has an flock() on it: who gets
- *          that lock on a ".ID" may remove it. It is renamed when all is written, and unlocked
- *          before an analyser is started, which has the same lock on "ID" while it runs.
+ *          that lock on a ".ID" may remove it. It is renamed when all is written, still locked. The
+ *          capturer's analyser inherits the descriptor and so the lock, which an analyser of
+ *          "ID" has while it runs.
  * Text     "key=value" lines. In values, and in the fields of proc/fd and proc/task, control
  *          characters (those of C1 too), backslashes and bytes that are no UTF-8 are "\xNN".
  *          Programs choose most of the values: they are shown, never believed. A key that is not

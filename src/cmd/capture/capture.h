@@ -290,8 +290,8 @@ void chain_become(const struct config *c, const struct process *p);
  * process holds the dying one from now on; p->in is closed here.
  */
 void chain_start(const struct config *c, struct process *p, const struct head *h);
-/* container: as process_container() */
-void analyser_start(const struct config *c, const char *id, int container);
+/* Hands the locked entry over to an analyser. container: as process_container() */
+void analyser_start(const struct config *c, const struct entry *e, int container);
 
 /* ---- listen.c */
 /*

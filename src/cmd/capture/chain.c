@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -205,22 +206,27 @@ void chain_start(const struct config *c, struct process *p, const struct head *h
 	process_release(p);
 }
 
-void analyser_start(const struct config *c, const char *id, int container)
+/*
+ * An flock() belongs to the open file: the analyser has the entry's from its first instruction on,
+ * and no other analyser can take the entry before. Whatever else of ours has the descriptor, the
+ * lock is given up where no analyser runs.
+ */
+void analyser_start(const struct config *c, const struct entry *e, int container)
 {
 	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	static char name[] = "fathom-crash", verb[] = "analyse";
-	static char option[] = "--store", second[] = "--config", third[] = "--container=3";
+	static char option[] = "--store", second[] = "--config", third[] = "--entry=3",
+		    fourth[] = "--container=4";
 	static char store[sizeof(c->store)], entry[CRASH_ID_SIZE];
-	char *args[] = {name, option, store, second, (char *)c->path, verb, entry, NULL, NULL};
+	char *args[] = {name, option, store, second, (char *)c->path,
+			verb, entry,  third, NULL,   NULL};
 	char *env[] = {path, NULL};
 	pid_t child;
-	int null;
+	int null, dir;
 
-	if (!c->analyser[0] || access(c->analyser, X_OK) < 0)
-		return; /* the timer's run finds the capture */
-	memcpy(store, c->store, sizeof(store));
-	memcpy(entry, id, strlen(id) + 1);
-	child = fork();
+	child = c->analyser[0] && access(c->analyser, X_OK) == 0 ? fork() : -1;
+	if (child < 0)
+		flock(e->dir, LOCK_UN); /* the timer's run finds the capture */
 	if (child > 0)
 		waitpid(child, NULL, 0);
 	if (child != 0)
@@ -231,14 +237,21 @@ void analyser_start(const struct config *c, const char *id, int container)
 	alarm(0);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
+	memcpy(store, c->store, sizeof(store));
+	memcpy(entry, e->id, strlen(e->id) + 1);
 	null = open("/dev/null", O_RDWR);
 	for (int i = 0; i < 3; i++)
 		dup2(null, i);
-	if (container >= 0 &&
-	    (container == 3 ? fcntl(3, F_SETFD, 0) == 0 : dup2(container, 3) == 3))
-		args[7] = third;
-	syscall(SYS_close_range, args[7] ? 4 : 3, ~0u, 0);
-	execve(c->analyser, args, env);
+	/* none of the two is closed by the other one's new number */
+	dir = fcntl(e->dir, F_DUPFD, 5);
+	container = container >= 0 ? fcntl(container, F_DUPFD, 5) : -1;
+	if (container >= 0 && dup2(container, 4) == 4)
+		args[8] = fourth;
+	if (dup2(dir, 3) == 3) {
+		syscall(SYS_close_range, args[8] ? 5 : 4, ~0u, 0);
+		execve(c->analyser, args, env);
+	}
 	say("cannot start %s: %s", c->analyser, strerror(errno));
+	flock(3, LOCK_UN);
 	_exit(1);
 }

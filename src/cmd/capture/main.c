@@ -259,7 +259,7 @@ static int capture_run(void)
 	if (why)
 		return capture_give_up(why);
 	store_count_id(&store, &process, entry.id);
-	analyser_start(&config, entry.id, container);
+	analyser_start(&config, &entry, container);
 	return 0;
 }
 

@@ -232,9 +232,7 @@ const char *entry_finish(struct entry *e, struct store *s)
 	if (renameat2(s->dir, e->id, s->dir, e->id + 1, RENAME_NOREPLACE) < 0)
 		return fault("cannot finish the entry %s: %s", e->id, strerror(errno));
 	memmove(e->id, e->id + 1, strlen(e->id));
-	/* The analyser takes the lock as soon as it runs, which may be before this process ends. */
-	flock(e->dir, LOCK_UN);
-	return NULL;
+	return NULL; /* it stays locked: the analyser gets it so */
 }
 
 void entry_remove(struct entry *e, struct store *s)

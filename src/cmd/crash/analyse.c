@@ -10,7 +10,8 @@ int analyse_run(struct run *r)
 	struct analyse_opts opts = {.store = r->paths.store,
 				    .id = id,
 				    .config = r->paths.config,
-				    .container = r->container};
+				    .container = r->container,
+				    .entry = r->entry};
 	struct crash_store s = {0};
 	struct err *e;
 

@@ -17,6 +17,7 @@ struct run {
 	const char *users;   /* --users */
 	pid_t pid;	     /* -p */
 	int container;	     /* --container */
+	int entry;	     /* --entry */
 	uint64_t limit;	     /* --limit; UINT64_MAX: none */
 	int argc;
 	char **argv; /* operands */

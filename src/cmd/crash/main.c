@@ -33,6 +33,7 @@ enum {
 	OPT_USERS,
 	OPT_SOCKET,
 	OPT_CONTAINER,
+	OPT_ENTRY,
 	OPT_INTO,
 };
 
@@ -42,6 +43,7 @@ static const struct option longs[] = {{"analyser", required_argument, NULL, OPT_
 				      {"config", required_argument, NULL, OPT_CONFIG},
 				      {"container", required_argument, NULL, OPT_CONTAINER},
 				      {"dry-run", no_argument, NULL, 'n'},
+				      {"entry", required_argument, NULL, OPT_ENTRY},
 				      {"env", required_argument, NULL, OPT_ENV},
 				      {"follow", no_argument, NULL, 'f'},
 				      {"help", no_argument, NULL, 'h'},
@@ -83,7 +85,7 @@ static const struct command commands[] = {
 	{ "watch", "[-f] -p PID | -c COMMAND", "captures a process that dies, without install",
 	  " follow p c ", 0, 0, watch_run },
 	{ "capture", "PID", "captures a process that lives, which goes on", " ", 1, 1, capture_run },
-	{ "analyse", "[ID]", "makes the report of a crash, or all that are missing", " container ", 0, 1, analyse_run },
+	{ "analyse", "[ID]", "makes the report of a crash, or all that are missing", " container entry ", 0, 1, analyse_run },
 	{ "gc", "[-n] [--limit=BYTES]", "removes the oldest cores where the store is too large",
 	  " dry-run limit ", 0, 0, gc_run },
 	{ "serve", "[SOCKET]", "gives each user the crashes of their own programs", " ", 0, 1, serve_run },
@@ -286,6 +288,11 @@ static bool option_take(struct run *r, struct places *p, int opt, const char *va
 		if (!number_parse(value, INT_MAX, &n))
 			return false;
 		r->container = (int)n;
+		return true;
+	case OPT_ENTRY:
+		if (!number_parse(value, INT_MAX, &n))
+			return false;
+		r->entry = (int)n;
 		return true;
 	case OPT_CHAIN: r->wishes.is_chain = true; return true;
 	case OPT_PURGE: r->is_purge = true; return true;

@@ -272,7 +272,7 @@ def test_lock():
 
 
 def test_analyser():
-    """The analyser gets the lock of the entry at once, although the capturer that has started it may still run."""
+    """The analyser has the lock of the entry from its first instruction on; nobody else could get it in between."""
     if subprocess.run(["cc", "-O2", "-static", "-o", "analyser", SRC + "/tests/e2e/crash/analyser.c"], capture_output=True).returncode:
         print("skip: no static programs can be made here")
         return
@@ -283,7 +283,7 @@ def test_analyser():
         c = store.wait(die(program, "segv")[0])
         told = f"{store.config}.{c.name if c else 'none'}"
         said.append(c and wait_for(told) and open(told).read())
-    check(said == ["locked"] * 16, "the analyser's lock of the entry", said)
+    check(said == ["ours"] * 16, "the analyser's lock of the entry", said)
     store.configure(chain=CHAIN)
 
 

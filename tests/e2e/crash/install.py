@@ -65,7 +65,7 @@ def installed():
     check("captured as" in out and "analysed after" in out, "test with a report", out)
     check("has died of SIGSEGV: address 0x1234 is not mapped" in out and re.search(r"^ +fathom-crash`crash_on_purpose\+", out, re.M), "the report", out[:3000])
     with open(f"{ROOT}/said") as f:
-        check(re.fullmatch(rf"--store {ROOT}/s --config {ROOT}/conf analyse \S+\n", f.read()), "the analyser's arguments")
+        check(re.fullmatch(rf"--store {ROOT}/s --config {ROOT}/conf analyse \S+ --entry=3\n", f.read()), "the analyser's arguments")
     # equal crashes at the same time, whose analysers run at the same time, are one with a count
     programs = [subprocess.Popen([sys.executable, "-c", "import os; os.kill(os.getpid(), 3)"], cwd="/") for _ in range(3)]
     for p in programs:
