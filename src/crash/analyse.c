@@ -307,13 +307,14 @@ static void fd_read(int fd, size_t max, struct strbuf *ret)
 	}
 }
 
-static struct err *news_tell(struct analysis *a, uint64_t count)
+/* id: the entry that is left for this crash and its equals. */
+static struct err *news_tell(struct analysis *a, const char *id, uint64_t count)
 {
 	const char *exe = pairs_find(&a->capture, CRASH_KEY_EXE);
 	struct strbuf text = {0}, json = {0};
 	struct utsname host = {0};
 	struct crash_news n = {
-		.id = a->opts->id,
+		.id = id,
 		.exe = exe ? exe : "",
 		.name = exe && *exe ? basename(exe) : "a program",
 		.signal = pairs_text(&a->result, "signal", "a signal"),
@@ -335,7 +336,8 @@ static struct err *news_tell(struct analysis *a, uint64_t count)
 		n.signal = "a signal";
 	e = crash_tally(&a->store, &a->config, &n);
 	e = first_of(e, crash_mail(&a->store, &a->config, &n));
-	e = first_of(e, crash_post(&a->store, &a->config, n.id, strbuf_text(&json), json.len));
+	e = first_of(e,
+		     crash_post(&a->store, &a->config, a->opts->id, strbuf_text(&json), json.len));
 	strbuf_deinit(&text);
 	strbuf_deinit(&json);
 	return e;
@@ -359,6 +361,7 @@ static struct err *store_lock(const struct crash_store *s, int *ret_fd)
 static struct err *merge_and_tell(struct analysis *a)
 {
 	CLEANUP(fd) int lock = -1;
+	char id[CRASH_ID_MAX + 1];
 	uint64_t count = 1;
 	struct err *e = store_lock(&a->store, &lock);
 
@@ -366,8 +369,8 @@ static struct err *merge_and_tell(struct analysis *a)
 		return e;
 	e = crash_same_merge(&a->store, a->opts->id, pairs_text(&a->result, "signature", ""),
 			     pairs_int(&a->capture, CRASH_KEY_UID, -1),
-			     pairs_int(&a->capture, CRASH_KEY_TIME, 0), &count);
-	return first_of(e, news_tell(a, count));
+			     pairs_int(&a->capture, CRASH_KEY_TIME, 0), &count, id);
+	return first_of(e, news_tell(a, id, count));
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -61,7 +61,7 @@ static int64_t newer_time(const crash_entries *all, const char *id, int64_t time
  */
 static struct err *count_add(const struct crash_store *s, const crash_entries *all,
 			     const char *first, const char *id, int64_t time_ns,
-			     uint64_t *ret_count)
+			     uint64_t *ret_count, char ret_id[CRASH_ID_MAX + 1])
 {
 	CLEANUP(fd) int dir = crash_entry_open(s, first);
 	struct strbuf before = {0}, after = {0};
@@ -88,6 +88,8 @@ static struct err *count_add(const struct crash_store *s, const crash_entries *a
 	if (!e && older && crash_id_is_good(older) && strcmp(older, first) != 0 &&
 	    strcmp(older, newest) != 0)
 		(void)crash_tree_remove(s->fd, older); /* gc tries again */
+	if (!e)
+		(void)snprintf(ret_id, CRASH_ID_MAX + 1, "%s", newest);
 	pairs_deinit(&same);
 	strbuf_deinit(&before);
 	strbuf_deinit(&after);
@@ -108,19 +110,21 @@ static struct err *first_make(const struct crash_store *s, const char *id)
  * at which the others count themselves, one after the other.
  */
 struct err *crash_same_merge(const struct crash_store *s, const char *id, const char *signature,
-			     int64_t uid, int64_t time_ns, uint64_t *ret_count)
+			     int64_t uid, int64_t time_ns, uint64_t *ret_count,
+			     char ret_id[CRASH_ID_MAX + 1])
 {
 	const struct crash_entry *first;
 	crash_entries all = {0};
 	struct err *e;
 
+	(void)snprintf(ret_id, CRASH_ID_MAX + 1, "%s", id);
 	if (flock(s->fd, LOCK_EX) != 0)
 		return err_sys(errno, "cannot lock '%s'", s->path);
 	e = crash_entries_read(s, &all);
 	if (!e) {
 		first = first_find(s, &all, id, signature, uid);
 		*ret_count = 1;
-		e = first ? count_add(s, &all, first->id, id, time_ns, ret_count)
+		e = first ? count_add(s, &all, first->id, id, time_ns, ret_count, ret_id)
 			  : first_make(s, id);
 	}
 	crash_entries_deinit(&all);

@@ -80,6 +80,9 @@ for entry in (newer, older):
 told = dict(line.split("=", 1) for line in open(f"{store}/{newer}/capture").read().splitlines()) if os.path.exists(f"{store}/{newer}") else {}
 check(same(first).get("count") == "6" and same(first).get("last_id") == newer and same(first).get("last_time_ns") == told.get("time_ns"), "the newest one", (same(first), told))
 check([os.path.exists(f"{store}/{e}") for e in (first, others[2], older, newer)] == [True, False, False, True], "which are kept, counted in another order", os.listdir(store))
+# The mail names the newer one for both: the older one is no more.
+later = [line.split()[0] for line in open(store + "/mail-later").read().splitlines()]
+check(later[-2:] == [newer, newer], "which entry the mail names", (later, older, newer))
 # The clock was wrong when the last one died.
 late = one.entry(store, **{**hostile, "time_ns": str(time.time_ns() + 10**15)})
 after = one.entry(store, **hostile)
