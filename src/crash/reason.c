@@ -135,7 +135,7 @@ void reason_add(struct strbuf *out, const siginfo_t *si, const struct reason_of 
 		fault_add(out, si, of);
 	} else if (si->si_code <= 0 && si->si_code != SI_TIMER) {
 		if (si->si_pid == of->pid)
-			strbuf_adds(out, si->si_signo == SIGABRT
+			strbuf_adds(out, si->si_signo == SIGABRT && si->si_code == SI_TKILL
 						 ? "the process has called abort()"
 						 : "the process has sent it to itself");
 		else

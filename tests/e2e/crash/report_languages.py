@@ -170,6 +170,7 @@ for name, (parts, wanted, how) in PERL_CASES.items():
     if not report:
         break
     got = report.get("exception")
+    check(report["signal"]["reason"] == "the process has sent it to itself", f"{name}: kill() is no abort()", report["signal"])
     check(language(report)[0] == "main::over" or "over" in language(report)[0], f"{name}: Perl's frames", frames(report))
     if not wanted or not got:
         check(not wanted and not got, f"{name}: Perl's exception", (got, report["notes"]))
