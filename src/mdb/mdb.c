@@ -124,6 +124,15 @@ void mdb_close(struct mdb *m)
 	free(m);
 }
 
+bool mdb_copied(const struct mdb *m, uint64_t *ret_bytes, uint64_t *ret_stopped_ns)
+{
+	if (!m->opts.is_copy)
+		return false;
+	*ret_bytes = m->copied.bytes;
+	*ret_stopped_ns = m->copied.stopped_ns;
+	return true;
+}
+
 bool mdb_run(struct mdb *m, const char *text)
 {
 	m->has_failed = false;

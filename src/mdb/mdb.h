@@ -52,6 +52,8 @@ MUST_CHECK struct err *mdb_list(const struct mdb_opts *opts, const char *folder)
 MUST_CHECK struct err *mdb_core_find(const char *folder, pid_t pid, char **ret_path);
 MUST_CHECK struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret);
 void mdb_close(struct mdb *m); /* NULL is allowed */
+/* Bytes of a copy, and ns for which the process stood still; false: the target is no copy. */
+bool mdb_copied(const struct mdb *m, uint64_t *ret_bytes, uint64_t *ret_stopped_ns);
 /* Executes the commands of a text; false: one has failed, and those behind it were executed. */
 bool mdb_run(struct mdb *m, const char *text);
 /* Whether $q was executed. */

@@ -9,10 +9,11 @@
 
 /* clang-format off */
 static const struct way ways[] = {
-	/* name    options  what                                                               */
-	{ "",       "",   "what grows: new pages, by who has touched them", growth_run },
-	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run },
-	{ "objects", "C", "objects of Ruby that are alive, by file, line and class", objects_run },
+	/* name    options  what                                                    looks at what is there */
+	{ "",       "",   "what grows: new pages, by who has touched them", growth_run, false },
+	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run, false },
+	{ "objects", "C", "objects of Ruby that are alive, by file, line and class", objects_run, false },
+	{ "leaks",  "",   "blocks of malloc to which nothing points, by type", leaks_run, true },
 };
 /* clang-format on */
 #define NWAYS (sizeof(ways) / sizeof(ways[0]))
@@ -87,6 +88,7 @@ static __attribute__((noreturn, format(printf, 1, 2))) void usage_refuse(const c
 static void usage_print(void)
 {
 	fputs("usage: memprof [WAY] [options] {-p PID | -c COMMAND | COMMAND [ARGUMENT...]}\n"
+	      "       memprof leaks [options] {-p PID | CORE}\n"
 	      "  What the memory of a process is used for, by place in its program.\n"
 	      "ways:\n",
 	      stdout);
@@ -212,6 +214,32 @@ static void flags_check(const struct memprof *m)
 		usage_refuse("--flame is one picture, made at the end: there is no -i with it");
 }
 
+/* ---- ways that look at memory as it is ------------------------------------------------------- */
+
+/* Refuses options of ways that trace. */
+static void look_flag_check(const struct way *w, int f)
+{
+	static const char all[] = "pnJvhV?";
+
+	if (strchr(all, f) || strchr(w->options, f))
+		return;
+	if (f == 'F' || f == 'S')
+		usage_refuse("%s is no option of 'memprof %s', which traces nothing",
+			     f == 'F' ? "--flame" : "--show", w->name);
+	usage_refuse("-%c is no option of 'memprof %s', which looks at what is there", f, w->name);
+}
+
+/* Without -p, the first operand is a core file. */
+static void look_words_take(struct memprof *m, char **words)
+{
+	if (!m->pid && *words)
+		m->core = *words++;
+	if (!m->pid && !m->core)
+		usage_refuse("which process? -p PID, or a core file");
+	if (*words)
+		usage_refuse("there is one word too many: '%s'", *words);
+}
+
 static void flags_read(struct memprof *m, int argc, char **argv)
 {
 	static const struct option longs[] = {{"mixed", no_argument, NULL, 'm'},
@@ -232,8 +260,18 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 		argc--;
 	}
 	/* "+": what follows the first word of a command is the command's own */
-	while ((f = getopt_long(argc, argv, "+p:c:d:i:n:s:o:Cmvx:hV", longs, NULL)) != -1)
+	while ((f = getopt_long(argc, argv,
+				m->way->is_look ? "p:c:d:i:n:s:o:Cmvx:hV"
+						: "+p:c:d:i:n:s:o:Cmvx:hV",
+				longs, NULL)) != -1) {
+		if (m->way->is_look)
+			look_flag_check(m->way, f);
 		flag_take(m, f);
+	}
+	if (m->way->is_look) {
+		look_words_take(m, argv + optind);
+		return;
+	}
 	if (optind < argc) {
 		if (m->command)
 			usage_refuse("there are both -c and the command '%s'", argv[optind]);

@@ -6,12 +6,15 @@
  *     growth.c   page faults                            rows.c     what aggregations have counted
  *     malloc.c   blocks of malloc                       objects.c  objects by file, line, class
  *     d/NAME.d   the D programs of the ways             out.c      rows as tables, JSON, a picture
+ *     leaks.c    blocks to which nothing points         look.c     memory as it is, by the debugger
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
  * program in D. Adding one:
  *     1. src/cmd/memprof/NAME.c with the function NAME_run(), declared below; meson.build;
  *     2. its D in d/NAME.d, which is embedded as memprof_d_NAME, or text that NAME.c makes;
  *     3. a row in main.c; the man page doc/memprof.8, completion/, doc/memory.md.
+ * Ways that look at memory as it is trace nothing: they ask the debugger (mdb/survey.h) about a
+ * copy of the process, or about a core file.
  *
  * Owns     struct memprof is the state of one run of the command; main() has the only one.
  * Units    bytes; seconds as double.
@@ -37,13 +40,15 @@ struct way {
 	const char *options; /* letters of those that only some ways have */
 	const char *what;    /* a line of the usage */
 	int (*run)(struct memprof *m);
+	bool is_look; /* it looks at memory as it is: operands are no command, but a core file */
 };
 
 struct memprof {
 	const struct way *way;
 	/* what was asked for */
 	pid_t pid;		       /* of -p; of -c once session_open() was called */
-	char *command;		       /* -c, and operands as one text; NULL: there is -p */
+	char *command;		       /* -c, and operands as one text; NULL: there is none */
+	const char *core;	       /* a core file; NULL: there is -p or a command */
 	double duration_s, interval_s; /* 0: none */
 	uint32_t top;		       /* rows of a table; 0: all */
 	uint32_t depth;		       /* frames of a row; 0: all */
@@ -144,6 +149,25 @@ void report_print(const struct memprof *m, const struct report *r);
 /* "1.5 MB": decimal, as sizes of memory are printed in tables. */
 void size_text(char *buf, size_t size, int64_t bytes);
 
+void time_add(struct strbuf *b); /* the time of day, as a text of JSON */
+
+/* ---- look.c ---------------------------------------------------------------------------------- */
+
+struct err;
+struct mdb;
+struct survey;
+
+/* Opens a copy of the process of -p, which goes on at once, or the core file. */
+struct mdb *look_open(struct memprof *m);
+/* Ends the command with an error of the library, and its hint. */
+__attribute__((noreturn)) void look_fatal(struct memprof *m, struct err *e);
+/* Begins an object of JSON with the time and what is looked at. */
+void look_json_begin(const struct memprof *m, struct strbuf *b);
+/* Adds a foreign text for a terminal. */
+void look_text_add(struct strbuf *b, const char *text);
+/* Says what the numbers do not have. */
+void look_notes_say(const struct survey *s);
+
 /* ---- ways ------------------------------------------------------------------------------------ */
 
 /*
@@ -155,6 +179,7 @@ typedef bool variable_f(const char *name, uint64_t addr, void *arg);
 bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg);
 
 int growth_run(struct memprof *m);
+int leaks_run(struct memprof *m);
 int malloc_run(struct memprof *m);
 int objects_run(struct memprof *m);
 

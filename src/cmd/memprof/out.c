@@ -27,7 +27,7 @@ static bool is_shown(const struct report *r, const struct row *row)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void time_add(struct strbuf *b)
+void time_add(struct strbuf *b)
 {
 	struct timespec now;
 	struct tm tm;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Leaks: blocks of malloc to which nothing points, by type. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "mdb/mdb.h"
+#include "mdb/survey.h"
+#include "memprof.h"
+
+static void json_print(const struct memprof *m, const struct survey_type *t)
+{
+	struct strbuf b = {0};
+
+	look_json_begin(m, &b);
+	strbuf_addf(&b,
+		    ", \"bytes\": %" PRIu64 ", \"count\": %" PRIu64 ", \"held\": %" PRIu64
+		    ", \"kind\": \"%s\", \"type\": ",
+		    t->bytes, t->count, t->held, t->kind);
+	json_quote(&b, t->name, strlen(t->name));
+	strbuf_addf(&b, ", \"example\": \"0x%" PRIx64 "\"}\n", t->example);
+	(void)fwrite(b.data, 1, b.len, stdout);
+	strbuf_deinit(&b);
+}
+
+static void row_print(const struct survey_type *t)
+{
+	char bytes[32], held[32];
+	struct strbuf name = {0};
+
+	size_text(bytes, sizeof(bytes), (int64_t)t->bytes);
+	size_text(held, sizeof(held), (int64_t)t->held);
+	look_text_add(&name, t->name);
+	printf("%10s %9" PRIu64 " %10s %14" PRIx64 "  %s\n", bytes, t->count, held, t->example,
+	       strbuf_text(&name));
+	strbuf_deinit(&name);
+}
+
+static void sums_print(const struct survey *s)
+{
+	char lost[32], all[32];
+
+	size_text(lost, sizeof(lost), (int64_t)s->nlost_bytes);
+	size_text(all, sizeof(all), (int64_t)s->nbytes);
+	printf("%10s  in %" PRIu64 " block%s %s leaked, of %s in %" PRIu64 "\n", lost, s->nlost,
+	       PLURAL(s->nlost), s->nlost == 1 ? "has" : "have", all, s->nblocks);
+}
+
+static void table_print(const struct memprof *m, const struct survey *s)
+{
+	uint32_t nshown = m->top && m->top < s->types.len ? m->top : (uint32_t)s->types.len;
+	uint64_t rest = 0;
+	char text[32];
+
+	if (nshown)
+		printf("%10s %9s %10s %14s  %s\n", "BYTES", "BLOCKS", "WITH HELD", "EXAMPLE",
+		       "TYPE");
+	for (uint32_t i = 0; i < s->types.len; i++)
+		if (i < nshown)
+			row_print(&s->types.data[i]);
+		else
+			rest += s->types.data[i].held;
+	if (nshown < s->types.len) {
+		size_text(text, sizeof(text), (int64_t)rest);
+		printf("... %u more rows, %s\n", (uint32_t)s->types.len - nshown, text);
+	}
+	sums_print(s);
+}
+
+int leaks_run(struct memprof *m)
+{
+	struct mdb *debugger = look_open(m);
+	struct survey s;
+	struct err *e = survey_leaks(debugger, &s);
+
+	if (e)
+		look_fatal(m, e);
+	for (uint32_t i = 0; m->is_json && i < s.types.len && (!m->top || i < m->top); i++)
+		json_print(m, &s.types.data[i]);
+	if (!m->is_json)
+		table_print(m, &s);
+	look_notes_say(&s);
+	survey_deinit(&s);
+	mdb_close(debugger);
+	return E_SUCCESS;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory as it is: what ways that trace nothing have in common. */
+#include <string.h>
+
+#include "base/text.h"
+#include "mdb/mdb.h"
+#include "mdb/survey.h"
+#include "memprof.h"
+
+/* The debugger's commands are not used: what they would write is nothing. */
+static bool output_drop(void *ctx, const char *text, size_t len)
+{
+	(void)ctx;
+	(void)text;
+	(void)len;
+	return true;
+}
+
+static void notice_print(void *ctx, const char *text)
+{
+	struct strbuf b = {0};
+
+	(void)ctx;
+	look_text_add(&b, text);
+	say("%s", strbuf_text(&b));
+	strbuf_deinit(&b);
+}
+
+void look_text_add(struct strbuf *b, const char *text)
+{
+	text_escape(b, text, strlen(text));
+}
+
+void look_fatal(struct memprof *m, struct err *e)
+{
+	struct strbuf text = {0}, hint = {0};
+
+	look_text_add(&text, err_text(e));
+	look_text_add(&hint, err_get_hint(e) ? err_get_hint(e) : "");
+	say("%s", strbuf_text(&text));
+	if (hint.len)
+		fprintf(stderr, "hint: %s\n", hint.data);
+	err_destroy(e);
+	session_close(m);
+	exit(E_ERROR);
+}
+
+struct mdb *look_open(struct memprof *m)
+{
+	const struct mdb_opts opts = {.core = m->core,
+				      .pid = m->pid,
+				      .is_copy = !m->core,
+				      .write = output_drop,
+				      .error = notice_print};
+	uint64_t bytes, stopped_ns;
+	struct mdb *debugger;
+	struct err *e = mdb_open(&opts, &debugger);
+	char size[32];
+
+	if (e)
+		look_fatal(m, e);
+	if (m->is_verbose && mdb_copied(debugger, &bytes, &stopped_ns)) {
+		size_text(size, sizeof(size), (int64_t)bytes);
+		say("%s were copied, for which the process stood still for %.1f ms", size,
+		    (double)stopped_ns / 1e6);
+	}
+	return debugger;
+}
+
+void look_json_begin(const struct memprof *m, struct strbuf *b)
+{
+	strbuf_adds(b, "{\"time\": ");
+	time_add(b);
+	if (m->core) {
+		strbuf_adds(b, ", \"core\": ");
+		json_quote(b, m->core, strlen(m->core));
+	} else {
+		strbuf_addf(b, ", \"pid\": %d", (int)m->pid);
+	}
+}
+
+void look_notes_say(const struct survey *s)
+{
+	for (uint32_t i = 0; i < s->notes.len; i++)
+		notice_print(NULL, s->notes.data[i]);
+}
