@@ -62,7 +62,7 @@ struct err *leaks_make(struct mdb *m, struct leaks *l)
 	uint32_t n;
 
 	*l = (struct leaks){0};
-	e = reach_make(m, false, r);
+	e = reach_make(m, REACH_MARKS, r);
 	if (e)
 		return e;
 	n = r->h->chunks.len;

@@ -340,7 +340,7 @@ static void roots_search(struct reach *r)
 	(void)reach_rest(r, chunk_mark);
 }
 
-struct err *reach_make(struct mdb *m, bool wants_holds, struct reach *r)
+struct err *reach_make(struct mdb *m, enum reach_how how, struct reach *r)
 {
 	struct err *e;
 
@@ -348,11 +348,13 @@ struct err *reach_make(struct mdb *m, bool wants_holds, struct reach *r)
 	e = heap_get(m, &r->h);
 	if (e)
 		return e;
-	r->marks = xcalloc(r->h->chunks.len + 1, 1);
-	if (wants_holds)
-		r->holds = xcalloc(r->h->chunks.len + 1, sizeof(*r->holds));
 	r->piece = xmalloc(PIECE);
 	r->blocks = xcalloc(NBLOCKS, sizeof(struct reach_block *));
+	if (how == REACH_NOTHING)
+		return NULL;
+	r->marks = xcalloc(r->h->chunks.len + 1, 1);
+	if (how == REACH_HOLDS)
+		r->holds = xcalloc(r->h->chunks.len + 1, sizeof(*r->holds));
 	near_make(r);
 	skips_make(r);
 	roots_search(r);

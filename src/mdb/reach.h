@@ -58,11 +58,16 @@ struct reach {
 	uint8_t *near;
 };
 
+enum reach_how {
+	REACH_NOTHING, /* memory can be read; there are no marks */
+	REACH_MARKS,
+	REACH_HOLDS, /* r->holds, too; roots in the data of files are the first ones */
+};
 /*
- * Searches. wants_holds: r->holds are made, roots in the data of files being the first ones. An
- * interrupted search is told by m->is_interrupted. reach_deinit() is right also after an error.
+ * Finds the chunks, and searches. An interrupted search is told by m->is_interrupted.
+ * reach_deinit() is right also after an error.
  */
-MUST_CHECK struct err *reach_make(struct mdb *m, bool wants_holds, struct reach *r);
+MUST_CHECK struct err *reach_make(struct mdb *m, enum reach_how how, struct reach *r);
 void reach_deinit(struct reach *r);
 
 /* Says that a word at an address, in a chunk or (NO_CHUNK) a root, leads to the chunk `to`. */

@@ -143,6 +143,173 @@ struct err *survey_leaks(struct mdb *m, struct survey *s)
 	return NULL;
 }
 
+/* ---- what is alive --------------------------------------------------------------------------- */
+
+/* The class in the key of a group, "App::Worker: name, state", or "App::Worker:". */
+static void class_add(struct strbuf *out, const char *key)
+{
+	const char *end = strstr(key, ": ");
+	size_t n = end ? (size_t)(end - key) : strlen(key);
+
+	if (!end && n && key[n - 1] == ':')
+		n--;
+	if (n)
+		strbuf_add(out, key, n);
+	else
+		strbuf_adds(out, "(no name)");
+}
+
+/* Adds the classes of a census; objects of one class may have several shapes. */
+static void census_count(struct survey *s, const struct census *c)
+{
+	struct hashmap *known = hashmap_create(); /* index + 1, by name */
+	struct strbuf name = {0};
+
+	s->language = lang_name(&c->lang);
+	for (uint32_t i = 0; i < c->groups.len; i++) {
+		const struct group *g = &c->groups.data[i];
+		struct survey_type *to;
+		uintptr_t at;
+
+		if (!g->n)
+			continue;
+		strbuf_clear(&name);
+		class_add(&name, g->key);
+		at = (uintptr_t)hashmap_finds(known, name.data);
+		if (!at) {
+			vec_push(&s->types, (struct survey_type){.name = xstrdup(name.data),
+								 .kind = s->language,
+								 .example = g->first});
+			at = s->types.len;
+			hashmap_sets(known, name.data, (void *)at);
+		}
+		to = &s->types.data[at - 1];
+		to->count += g->n;
+		to->bytes += g->bytes;
+		s->nobjects += g->n;
+		s->nobject_bytes += g->bytes;
+	}
+	strbuf_deinit(&name);
+	hashmap_destroy(known);
+}
+
+/* Whether an object of a census begins in the memory of a chunk. */
+static bool chunk_has_objects(const struct census *c, const struct chunk *k)
+{
+	uint32_t low = 0, high = c ? (uint32_t)c->objects.len : 0;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (c->objects.data[mid].addr < chunk_memory(k))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return c && low < c->objects.len &&
+	       c->objects.data[low].addr - chunk_memory(k) < chunk_usable(k);
+}
+
+/* Counts the blocks of malloc; c: NULL, or the objects that some of them have. */
+static void blocks_count(struct survey *s, struct mdb *m, struct reach *r, const struct census *c)
+{
+	struct blocktypes *types = blocktypes_create(r);
+	uint64_t nothers = 0, nother_bytes = 0;
+
+	for (uint32_t i = 0; i < r->h->chunks.len && !m->is_interrupted; i++) {
+		const struct chunk *k = &r->h->chunks.data[i];
+
+		if (!chunk_is_busy(k))
+			continue;
+		if (chunk_has_objects(c, k)) {
+			nothers++;
+			nother_bytes += k->size;
+			continue;
+		}
+		block_count(s, types, k, 0);
+		s->nblocks++;
+		s->nbytes += k->size;
+	}
+	blocktypes_destroy(types);
+	if (nothers)
+		note_add(s,
+			 "%" PRIu64 " blocks of malloc, %" PRIu64 " bytes, have objects of %s in "
+			 "them, and are not among the blocks",
+			 nothers, nother_bytes, lang_name(&c->lang));
+}
+
+/* Makes one type of all blocks of which nothing but the size is known. */
+static void sizes_merge(struct survey *s)
+{
+	struct survey_type sum = {.name = xstrdup("blocks of malloc"), .kind = "block"};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->types.len; i++) {
+		struct survey_type *t = &s->types.data[i];
+
+		if (strcmp(t->kind, "block") != 0) {
+			s->types.data[n++] = *t;
+			continue;
+		}
+		sum.count += t->count;
+		sum.bytes += t->bytes;
+		sum.example = t->example;
+		free(t->name);
+	}
+	s->types.len = n;
+	if (sum.count)
+		vec_push(&s->types, sum);
+	else
+		free(sum.name);
+}
+
+/* The objects of a language; NULL: there are none, or they are not known, which is noted. */
+static struct census *census_try(struct survey *s, struct mdb *m)
+{
+	struct census *c = NULL;
+	struct err *e = census_get(m, &c);
+	bool is_there = m->declined;
+
+	for (uint32_t i = 0; i < m->replay.nhelpers; i++)
+		is_there |= replay_values(&m->replay, i) != NULL;
+	if (e && is_there)
+		note_add(s, "objects of the language are not known: %s", err_text(e));
+	err_destroy(e);
+	return c;
+}
+
+struct err *survey_alive(struct mdb *m, bool with_sizes, struct survey *s)
+{
+	struct census *c;
+	struct reach r;
+	struct err *e;
+
+	*s = (struct survey){0};
+	c = census_try(s, m);
+	e = reach_make(m, REACH_NOTHING, &r);
+	e = e ? err_wrap(e, "blocks of malloc are not known") : allocator_check(r.h);
+	if (!e) {
+		blocks_count(s, m, &r, c);
+		heap_notes_add(s, r.h);
+	}
+	if (e && c) {
+		note_add(s, "%s", err_text(e));
+		err_destroy(e);
+		e = NULL;
+	}
+	if (e && s->notes.len)
+		e = err_wrap(e, "%s", s->notes.data[0]);
+	if (c && !with_sizes)
+		sizes_merge(s);
+	if (c)
+		census_count(s, c);
+	reach_deinit(&r);
+	types_sort(s);
+	if (e)
+		survey_deinit(s);
+	return e;
+}
+
 void survey_deinit(struct survey *s)
 {
 	for (uint32_t i = 0; i < s->types.len; i++)

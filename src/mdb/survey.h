@@ -30,12 +30,19 @@ struct survey {
 	VEC(struct survey_type) types; /* the most bytes first */
 	VEC(char *) notes;	       /* sentences, without a full stop */
 	uint64_t nblocks, nbytes;      /* blocks of malloc that are in use */
+	/* alive: the language of objects, NULL: none is known; how many there are */
+	const char *language;
+	uint64_t nobjects, nobject_bytes;
 	/* leaks: blocks to which nothing leads, those that others of these hold included */
 	uint64_t nlost, nlost_bytes;
 };
 
 /* Blocks of malloc to which nothing leads, by the types of those that no other block holds. */
 MUST_CHECK struct err *survey_leaks(struct mdb *m, struct survey *s);
-/* Blocks of malloc, and objects of a language, that are there. */
-MUST_CHECK struct err *survey_alive(struct mdb *m, struct survey *s);
+/*
+ * Objects of a language, and blocks of malloc that have none of these. Objects that are garbage,
+ * but not freed yet, are there, too. with_sizes: blocks are types by their sizes also where there
+ * are objects of a language; else they are one type there.
+ */
+MUST_CHECK struct err *survey_alive(struct mdb *m, bool with_sizes, struct survey *s);
 void survey_deinit(struct survey *s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory as it is: what ways that trace nothing have in common. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -45,7 +46,24 @@ void look_fatal(struct memprof *m, struct err *e)
 	exit(E_ERROR);
 }
 
-struct mdb *look_open(struct memprof *m)
+/* Whether the process runs: one that nobody has waited for yet (a zombie) has ended. */
+static bool process_is_there(pid_t pid)
+{
+	char path[32], line[512];
+	const char *name_end = NULL;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fgets(line, sizeof(line), f))
+		name_end = strrchr(line, ')');
+	(void)fclose(f);
+	return name_end && !strchr("ZX", name_end[1] ? name_end[2] : 'X');
+}
+
+struct mdb *look_open_again(struct memprof *m)
 {
 	const struct mdb_opts opts = {.core = m->core,
 				      .pid = m->pid,
@@ -57,6 +75,10 @@ struct mdb *look_open(struct memprof *m)
 	struct err *e = mdb_open(&opts, &debugger);
 	char size[32];
 
+	if (e && !m->core && !process_is_there(m->pid)) {
+		err_destroy(e);
+		return NULL;
+	}
 	if (e)
 		look_fatal(m, e);
 	if (m->is_verbose && mdb_copied(debugger, &bytes, &stopped_ns)) {
@@ -64,6 +86,15 @@ struct mdb *look_open(struct memprof *m)
 		say("%s were copied, for which the process stood still for %.1f ms", size,
 		    (double)stopped_ns / 1e6);
 	}
+	return debugger;
+}
+
+struct mdb *look_open(struct memprof *m)
+{
+	struct mdb *debugger = look_open_again(m);
+
+	if (!debugger)
+		say_fatal(m, "there is no process %d, or it has ended", (int)m->pid);
 	return debugger;
 }
 

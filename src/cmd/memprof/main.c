@@ -13,6 +13,7 @@ static const struct way ways[] = {
 	{ "",       "",   "what grows: new pages, by who has touched them", growth_run, false },
 	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run, false },
 	{ "objects", "C", "objects of Ruby that are alive, by file, line and class", objects_run, false },
+	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
 	{ "leaks",  "",   "blocks of malloc to which nothing points, by type", leaks_run, true },
 };
 /* clang-format on */
@@ -88,7 +89,7 @@ static __attribute__((noreturn, format(printf, 1, 2))) void usage_refuse(const c
 static void usage_print(void)
 {
 	fputs("usage: memprof [WAY] [options] {-p PID | -c COMMAND | COMMAND [ARGUMENT...]}\n"
-	      "       memprof leaks [options] {-p PID | CORE}\n"
+	      "       memprof alive|leaks [options] {-p PID | CORE}\n"
 	      "  What the memory of a process is used for, by place in its program.\n"
 	      "ways:\n",
 	      stdout);
@@ -101,7 +102,7 @@ static void usage_print(void)
 	      "  -i SECONDS    prints every so many seconds what has grown since the time before\n"
 	      "  -n N          at most N rows (20); 0: all\n"
 	      "  -s N          at most N frames of a row (8); 0: all\n"
-	      "  -m, --mixed   native frames between those of the language, too\n"
+	      "  -m, --mixed   native frames between those of the language, too; alive: blocks by size\n"
 	      "  -o SECONDS    malloc: only what is at least so old\n"
 	      "  -C, --created objects: all that were created, alive or not\n"
 	      "      --json    a row is an object of JSON in a line\n"
@@ -238,6 +239,10 @@ static void look_words_take(struct memprof *m, char **words)
 		usage_refuse("which process? -p PID, or a core file");
 	if (*words)
 		usage_refuse("there is one word too many: '%s'", *words);
+	if (m->interval_s > 0 && m->core)
+		usage_refuse("-i: a core file does not change");
+	if (m->duration_s > 0 && !(m->interval_s > 0))
+		usage_refuse("-d: there is nothing to wait for without -i");
 }
 
 static void flags_read(struct memprof *m, int argc, char **argv)

@@ -7,6 +7,7 @@
  *     malloc.c   blocks of malloc                       objects.c  objects by file, line, class
  *     d/NAME.d   the D programs of the ways             out.c      rows as tables, JSON, a picture
  *     leaks.c    blocks to which nothing points         look.c     memory as it is, by the debugger
+ *     alive.c    objects and blocks by type
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
  * program in D. Adding one:
@@ -159,6 +160,8 @@ struct survey;
 
 /* Opens a copy of the process of -p, which goes on at once, or the core file. */
 struct mdb *look_open(struct memprof *m);
+/* The same; NULL: the process has ended. */
+struct mdb *look_open_again(struct memprof *m);
 /* Ends the command with an error of the library, and its hint. */
 __attribute__((noreturn)) void look_fatal(struct memprof *m, struct err *e);
 /* Begins an object of JSON with the time and what is looked at. */
@@ -178,6 +181,7 @@ void look_notes_say(const struct survey *s);
 typedef bool variable_f(const char *name, uint64_t addr, void *arg);
 bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg);
 
+int alive_run(struct memprof *m);
 int growth_run(struct memprof *m);
 int leaks_run(struct memprof *m);
 int malloc_run(struct memprof *m);

@@ -152,7 +152,7 @@ for flags in ((), ("-static",)):
         check(status == 1 and out == "" and "there is no heap of glibc's malloc" in err and "\nhint: " in err, f"musl {flags}", out + err)
 
 open("text", "w").write("no core file\n")
-for args, status, text in ((("-p", "999999999"), 1, "there is no process or thread 999999999"), (("missing",), 1, "cannot open the core file 'missing'"),
+for args, status, text in ((("-p", "999999999"), 1, "there is no process 999999999"), (("missing",), 1, "cannot open the core file 'missing'"),
                            (("text",), 1, "'text' is no core file"), ((), 2, "which process?"), (("-p", "1", "core"), 2, "one word too many: 'core'"),
                            (("-c", "true"), 2, "-c is no option of 'memprof leaks'"), (("-p", "1", "--flame", "x.svg"), 2, "--flame is no option of"),
                            (("-p", "1", "-o", "2"), 2, "-o is no option of"), (("-p", "x"), 2, "expected a number")):
