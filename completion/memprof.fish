@@ -3,7 +3,7 @@
 
 complete -c memprof -f
 complete -c memprof -n '__fish_is_first_token' -a "(memprof --help | sed -n '/^ways:/,/^options:/s/^  \([a-z]*\)  *\(.*\)/\1\t\2/p')"
-complete -c memprof -n '__fish_seen_subcommand_from alive leaks' -F
+complete -c memprof -n '__fish_seen_subcommand_from alive holds leaks' -F
 complete -c memprof -s p -x -a '(__fish_complete_pids)' -d 'a process that runs'
 complete -c memprof -s c -x -a '(__fish_complete_command)' -d 'runs a command'
 complete -c memprof -s d -x -d 'ends after so many seconds'

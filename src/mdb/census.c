@@ -641,6 +641,34 @@ static void class_key_add(const struct census *s, const struct class *c, struct 
 	vec_deinit(&words);
 }
 
+bool census_has_objects(const struct census *s, uint64_t start, uint64_t size)
+{
+	uint32_t low = 0, high = (uint32_t)s->objects.len;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (s->objects.data[mid].addr < start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->objects.len && s->objects.data[low].addr - start < size;
+}
+
+void census_class_add(const char *key, struct strbuf *out)
+{
+	const char *end = strstr(key, ": ");
+	size_t n = end ? (size_t)(end - key) : strlen(key);
+
+	if (!end && n && key[n - 1] == ':')
+		n--;
+	if (n)
+		strbuf_add(out, key, n);
+	else
+		strbuf_adds(out, "(no name)");
+}
+
 static void group_of_class(struct census *s, struct hashmap *keys, struct class *c)
 {
 	struct strbuf key = {0};

@@ -90,6 +90,10 @@ struct census {
 
 /* Makes the census at the first call. */
 MUST_CHECK struct err *census_get(struct mdb *m, struct census **ret);
+/* Whether an object begins in some memory. */
+bool census_has_objects(const struct census *s, uint64_t start, uint64_t size);
+/* Adds the class in the key of a group: "App::Worker" of "App::Worker: name, state". */
+void census_class_add(const char *key, struct strbuf *out);
 /* The object around an address: the nearest that begins before it; NULL: there is none. */
 const struct object_at *object_around(const struct census *s, uint64_t addr);
 /* Memory that was read ahead of one object for those that follow it; free() the bytes. */

@@ -540,6 +540,15 @@ struct err *heap_get(struct mdb *m, struct heap **ret)
 	return NULL;
 }
 
+struct err *heap_check(const struct heap *h)
+{
+	if (!h->other)
+		return NULL;
+	return err_hint(err_new("blocks of malloc are those of '%s', whose memory cannot be walked",
+				h->other),
+			"memprof malloc follows the blocks of every allocator from its start on");
+}
+
 void heap_free(struct heap *h)
 {
 	if (!h)

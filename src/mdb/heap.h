@@ -112,6 +112,8 @@ struct heap {
 
 /* Finds the heap at the first call. */
 MUST_CHECK struct err *heap_get(struct mdb *m, struct heap **ret);
+/* An error if another allocator has given the program its blocks, or some of them. */
+MUST_CHECK struct err *heap_check(const struct heap *h);
 void heap_free(struct heap *h); /* NULL is allowed */
 /* The chunk of which an address is a part, header included; NULL: it is in none. */
 struct chunk *heap_chunk_at(const struct heap *h, taddr addr);

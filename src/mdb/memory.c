@@ -78,7 +78,7 @@ pid_t stack_owner(struct mdb *m, const struct proc_map *map, taddr addr)
 		taddr sp = e ? 0 : regs.words[arch.sp / 8];
 
 		err_destroy(e); /* a thread without registers has no stack that could be known */
-		if (sp < map->start || sp > addr || sp < nearest)
+		if (sp < map->start || sp > addr + STACK_RED_ZONE || sp < nearest)
 			continue;
 		nearest = sp;
 		owner = m->tids.data[i];

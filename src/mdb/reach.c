@@ -5,12 +5,12 @@
 #include <elf.h>
 
 #include "mdb/impl.h"
+#include "mdb/whatis.h"
 
 #define PIECE	     65536u
 #define GRAIN_SHIFT  24
 #define BLOCK	     16384u /* bytes of memory that are read for a small chunk, and kept */
 #define NBLOCKS	     4096u
-#define RED_ZONE     128u   /* bytes below a stack pointer that are in use: SysV AMD64 ABI 3.2.2 */
 #define PTHREAD_SIZE 4096u  /* at most, of glibc's struct pthread, which the thread pointer names */
 #define ABOVE_MAX    65536u /* bytes of a stack above a thread pointer, at most */
 
@@ -232,7 +232,7 @@ static void thread_note(struct reach *r, pid_t tid, taddr random)
 	else if (map && regs.thread_pointer > sp)
 		begin = stack_begin(r, regs.thread_pointer, sp);
 	if (begin)
-		skip_dead(r, MAX(begin, map->start), sp - MIN(sp, (taddr)RED_ZONE));
+		skip_dead(r, MAX(begin, map->start), sp - MIN(sp, (taddr)STACK_RED_ZONE));
 }
 
 static int range_compare(const void *a, const void *b)

@@ -19,7 +19,6 @@
 
 #define PIECE	      65536u
 #define VARIABLES_MAX 1000000u
-#define RED_ZONE      128u /* bytes below a stack pointer that are in use: SysV AMD64 ABI 3.2.2 */
 
 /* A walk over roots. */
 struct root_walk {
@@ -55,7 +54,7 @@ static taddr stack_live(const struct root_walk *w, const struct proc_map *map)
 		if (w->sps[i] >= map->start && w->sps[i] < map->end &&
 		    (!least || w->sps[i] < least))
 			least = w->sps[i];
-	return least ? least - MIN(least - map->start, (taddr)RED_ZONE) : 0;
+	return least ? least - MIN(least - map->start, (taddr)STACK_RED_ZONE) : 0;
 }
 
 /* Visits the words of memory that is there. */
@@ -73,13 +72,14 @@ static void range_walk(const struct root_walk *w, taddr start, taddr end)
 	}
 }
 
-/* The chunks of malloc's heap that are busy. */
-static void chunks_walk(const struct root_walk *w)
+/* Busy chunks of malloc; without: NULL, or chunks that have its objects are left out. */
+static void chunks_walk(const struct root_walk *w, const struct census *without)
 {
 	for (uint32_t i = 0; w->h && i < w->h->chunks.len && !w->m->is_interrupted; i++) {
 		const struct chunk *c = &w->h->chunks.data[i];
 
-		if (chunk_is_busy(c))
+		if (chunk_is_busy(c) &&
+		    !(without && census_has_objects(without, chunk_memory(c), chunk_usable(c))))
 			range_walk(w, chunk_memory(c), chunk_memory(c) + chunk_usable(c) / 8 * 8);
 	}
 }
@@ -137,9 +137,19 @@ void roots_walk(struct mdb *m, const struct census *s, root_visit *visit, void *
 	w.sps = xcalloc(m->tids.len + 1, sizeof(*w.sps));
 	registers_walk(&w);
 	if (s->heap.is_scan)
-		chunks_walk(&w);
+		chunks_walk(&w, NULL);
 	maps_walk(&w);
 	free(w.sps);
+}
+
+void roots_walk_blocks(struct mdb *m, const struct census *s, root_visit *visit, void *ctx)
+{
+	struct root_walk w = {.m = m, .s = s, .visit = visit, .ctx = ctx};
+	struct err *e = heap_get(m, &w.h);
+
+	if (!e)
+		chunks_walk(&w, s);
+	err_destroy(e);
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 /* at: the address of the word; 0: it is in a register. */
 typedef void root_visit(void *ctx, taddr at, uint64_t word);
 void roots_walk(struct mdb *m, const struct census *s, root_visit *visit, void *ctx);
+/* Visits the words of blocks of malloc in which no objects are. */
+void roots_walk_blocks(struct mdb *m, const struct census *s, root_visit *visit, void *ctx);
 /*
  * Finds the variables of frames, once: s->variables. The census keeps them, and frees them by the
  * second function.

@@ -58,16 +58,6 @@ static void block_count(struct survey *s, struct blocktypes *types, const struct
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
-/* An error if blocks of malloc are those of an allocator that is not known. */
-static struct err *allocator_check(const struct heap *h)
-{
-	if (!h->other)
-		return NULL;
-	return err_hint(err_new("blocks of malloc are those of '%s', whose memory cannot be walked",
-				h->other),
-			"memprof malloc follows the blocks of every allocator from its start on");
-}
-
 static void heap_notes_add(struct survey *s, const struct heap *h)
 {
 	uint64_t nmapped = 0;
@@ -121,7 +111,7 @@ struct err *survey_leaks(struct mdb *m, struct survey *s)
 
 	*s = (struct survey){0};
 	e = leaks_make(m, &l);
-	e = e ? err_wrap(e, "blocks of malloc are not known") : allocator_check(l.reach.h);
+	e = e ? err_wrap(e, "blocks of malloc are not known") : heap_check(l.reach.h);
 	if (e) {
 		leaks_deinit(&l);
 		return e;
@@ -145,20 +135,6 @@ struct err *survey_leaks(struct mdb *m, struct survey *s)
 
 /* ---- what is alive --------------------------------------------------------------------------- */
 
-/* The class in the key of a group, "App::Worker: name, state", or "App::Worker:". */
-static void class_add(struct strbuf *out, const char *key)
-{
-	const char *end = strstr(key, ": ");
-	size_t n = end ? (size_t)(end - key) : strlen(key);
-
-	if (!end && n && key[n - 1] == ':')
-		n--;
-	if (n)
-		strbuf_add(out, key, n);
-	else
-		strbuf_adds(out, "(no name)");
-}
-
 /* Adds the classes of a census; objects of one class may have several shapes. */
 static void census_count(struct survey *s, const struct census *c)
 {
@@ -174,7 +150,7 @@ static void census_count(struct survey *s, const struct census *c)
 		if (!g->n)
 			continue;
 		strbuf_clear(&name);
-		class_add(&name, g->key);
+		census_class_add(g->key, &name);
 		at = (uintptr_t)hashmap_finds(known, name.data);
 		if (!at) {
 			vec_push(&s->types, (struct survey_type){.name = xstrdup(name.data),
@@ -193,23 +169,6 @@ static void census_count(struct survey *s, const struct census *c)
 	hashmap_destroy(known);
 }
 
-/* Whether an object of a census begins in the memory of a chunk. */
-static bool chunk_has_objects(const struct census *c, const struct chunk *k)
-{
-	uint32_t low = 0, high = c ? (uint32_t)c->objects.len : 0;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (c->objects.data[mid].addr < chunk_memory(k))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return c && low < c->objects.len &&
-	       c->objects.data[low].addr - chunk_memory(k) < chunk_usable(k);
-}
-
 /* Counts the blocks of malloc; c: NULL, or the objects that some of them have. */
 static void blocks_count(struct survey *s, struct mdb *m, struct reach *r, const struct census *c)
 {
@@ -221,7 +180,7 @@ static void blocks_count(struct survey *s, struct mdb *m, struct reach *r, const
 
 		if (!chunk_is_busy(k))
 			continue;
-		if (chunk_has_objects(c, k)) {
+		if (c && census_has_objects(c, chunk_memory(k), chunk_usable(k))) {
 			nothers++;
 			nother_bytes += k->size;
 			continue;
@@ -287,7 +246,7 @@ struct err *survey_alive(struct mdb *m, bool with_sizes, struct survey *s)
 	*s = (struct survey){0};
 	c = census_try(s, m);
 	e = reach_make(m, REACH_NOTHING, &r);
-	e = e ? err_wrap(e, "blocks of malloc are not known") : allocator_check(r.h);
+	e = e ? err_wrap(e, "blocks of malloc are not known") : heap_check(r.h);
 	if (!e) {
 		blocks_count(s, m, &r, c);
 		heap_notes_add(s, r.h);

@@ -14,6 +14,7 @@ static const struct way ways[] = {
 	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run, false },
 	{ "objects", "C", "objects of Ruby that are alive, by file, line and class", objects_run, false },
 	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
+	{ "holds",  "w",  "who holds objects of a type, or one object: chains from roots", holds_run, true },
 	{ "leaks",  "",   "blocks of malloc to which nothing points, by type", leaks_run, true },
 };
 /* clang-format on */
@@ -90,6 +91,7 @@ static void usage_print(void)
 {
 	fputs("usage: memprof [WAY] [options] {-p PID | -c COMMAND | COMMAND [ARGUMENT...]}\n"
 	      "       memprof alive|leaks [options] {-p PID | CORE}\n"
+	      "       memprof holds [options] {-p PID | CORE} TYPE|ADDRESS\n"
 	      "  What the memory of a process is used for, by place in its program.\n"
 	      "ways:\n",
 	      stdout);
@@ -237,6 +239,10 @@ static void look_words_take(struct memprof *m, char **words)
 		m->core = *words++;
 	if (!m->pid && !m->core)
 		usage_refuse("which process? -p PID, or a core file");
+	if (strchr(m->way->options, 'w') && !*words)
+		usage_refuse("who holds what? A type, as 'memprof alive' shows it, or an address");
+	if (strchr(m->way->options, 'w'))
+		m->what = *words++;
 	if (*words)
 		usage_refuse("there is one word too many: '%s'", *words);
 	if (m->interval_s > 0 && m->core)

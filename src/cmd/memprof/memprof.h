@@ -7,7 +7,7 @@
  *     malloc.c   blocks of malloc                       objects.c  objects by file, line, class
  *     d/NAME.d   the D programs of the ways             out.c      rows as tables, JSON, a picture
  *     leaks.c    blocks to which nothing points         look.c     memory as it is, by the debugger
- *     alive.c    objects and blocks by type
+ *     alive.c    objects and blocks by type             holds.c    chains from roots to objects
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
  * program in D. Adding one:
@@ -50,6 +50,7 @@ struct memprof {
 	pid_t pid;		       /* of -p; of -c once session_open() was called */
 	char *command;		       /* -c, and operands as one text; NULL: there is none */
 	const char *core;	       /* a core file; NULL: there is -p or a command */
+	const char *what;	       /* holds: a type or an address */
 	double duration_s, interval_s; /* 0: none */
 	uint32_t top;		       /* rows of a table; 0: all */
 	uint32_t depth;		       /* frames of a row; 0: all */
@@ -183,6 +184,7 @@ bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg);
 
 int alive_run(struct memprof *m);
 int growth_run(struct memprof *m);
+int holds_run(struct memprof *m);
 int leaks_run(struct memprof *m);
 int malloc_run(struct memprof *m);
 int objects_run(struct memprof *m);
