@@ -15,7 +15,8 @@
  * 4. the folder dlib/NAME: regs.d, the names of registers in uregs[], and syscall.d.
  * No other file knows the processor (the test "arch" looks). tests/unit/arch/dummy is an invented
  * one, for which this is shown. What is made for one processor on purpose stays: the patterns of
- * machine code in dlib/helpers, and lib/usdt, a library of its own whose stub.h has its code.
+ * machine code in dlib/helpers and of memprof (objects_python.c), which finds none elsewhere, and
+ * lib/usdt, a library of its own whose stub.h has its code.
  *
  * Units    byte offsets in struct pt_regs, unless another unit is named. The kernel's struct
  *          pt_regs begins with what PTRACE_GETREGSET gives for NT_PRSTATUS.

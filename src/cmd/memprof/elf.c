@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Variables that a library of the process exports: their names and addresses. */
+/* Files of the process: variables that they export, by name and address, and their code. */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "memprof.h"
 
 struct mapping {
@@ -87,6 +88,47 @@ static bool device_is_local(pid_t pid, const char *device)
 	return is_local;
 }
 
+/* Whether reading a mapping waits for nobody: memory of nobody's file, or of a local one. */
+static bool mapping_is_local(pid_t pid, const struct mapping *map, struct mapping *known)
+{
+	if (strcmp(map->device, "00:00") == 0)
+		return true;
+	if (strcmp(map->device, known->device) == 0)
+		return true;
+	if (!device_is_local(pid, map->device))
+		return false;
+	*known = *map;
+	return true;
+}
+
+void addresses_check(pid_t pid, const uint64_t *addrs, size_t n, bool *ret_are_local)
+{
+	struct mapping map, known = {0};
+	char path[64], line[4352];
+	FILE *fp;
+
+	memset(ret_are_local, 0, n * sizeof(*ret_are_local));
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fp = fopen(path, "re");
+	if (!fp)
+		return;
+	while (fgets(line, sizeof(line), fp)) {
+		int is_local = -1;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %31s", &map.start, &map.end,
+			   map.device) != 3)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			if (addrs[i] < map.start || addrs[i] >= map.end)
+				continue;
+			if (is_local < 0)
+				is_local = mapping_is_local(pid, &map, &known);
+			ret_are_local[i] = is_local;
+		}
+	}
+	(void)fclose(fp);
+}
+
 /* The mapped file itself, by no path: the process can replace what a path means. */
 static int mapping_open(pid_t pid, const struct mapping *map)
 {
@@ -126,18 +168,53 @@ static uint64_t first_address(const char *file, size_t size)
 	return 0;
 }
 
-/* The file belongs to the traced process, so whatever it says is checked. */
-static void symbols_walk(const char *file, size_t size, uint64_t start, variable_f *func, void *arg)
-{
-	const Elf64_Ehdr *eh = (const void *)file;
-	uint64_t nsections, bias;
+/* A copy of a module's file, which has a header of ELF, and where it is in the process. */
+struct module {
+	char *file;
+	size_t size;
+	uint64_t bias; /* an address in the process less that in the file */
+};
 
-	if (size < sizeof(*eh) || memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_shoff % 8 ||
-	    !is_within(eh->e_shoff, eh->e_shnum, sizeof(Elf64_Shdr), size))
+static bool module_read(pid_t pid, const char *name, struct module *ret)
+{
+	struct mapping map;
+	struct stat st;
+	char *file = NULL;
+	const Elf64_Ehdr *eh;
+	int fd = module_find(pid, name, &map) ? mapping_open(pid, &map) : -1;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= (1 << 28))
+		file = malloc((size_t)st.st_size);
+	/* a copy: a mapping of a file that is cut off faults */
+	if (!file || pread(fd, file, (size_t)st.st_size, 0) != st.st_size ||
+	    (size_t)st.st_size < sizeof(*eh)) {
+		free(file);
+		(void)close(fd);
+		return false;
+	}
+	(void)close(fd);
+	eh = (const void *)file;
+	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64) {
+		free(file);
+		return false;
+	}
+	*ret = (struct module){file, (size_t)st.st_size,
+			       map.start - first_address(file, (size_t)st.st_size)};
+	return true;
+}
+
+/* The file belongs to the traced process, so whatever it says is checked. */
+static void symbols_walk(const struct module *m, variable_f *func, void *arg)
+{
+	const char *file = m->file;
+	const Elf64_Ehdr *eh = (const void *)file;
+	size_t size = m->size;
+	uint64_t nsections = eh->e_shnum;
+
+	if (eh->e_shoff % 8 || !is_within(eh->e_shoff, nsections, sizeof(Elf64_Shdr), size))
 		return;
-	nsections = eh->e_shnum;
-	bias = start - first_address(file, size);
 	for (uint64_t i = 0; i < nsections; i++) {
 		const Elf64_Shdr *sections = (const void *)(file + eh->e_shoff), *s = &sections[i],
 				 *t;
@@ -154,7 +231,7 @@ static void symbols_walk(const char *file, size_t size, uint64_t start, variable
 		for (uint64_t k = 0; k < n; k++)
 			if (ELF64_ST_TYPE(syms[k].st_info) == STT_OBJECT && syms[k].st_shndx &&
 			    syms[k].st_name < t->sh_size &&
-			    !func(file + t->sh_offset + syms[k].st_name, bias + syms[k].st_value,
+			    !func(file + t->sh_offset + syms[k].st_name, m->bias + syms[k].st_value,
 				  arg))
 				return;
 	}
@@ -162,25 +239,32 @@ static void symbols_walk(const char *file, size_t size, uint64_t start, variable
 
 bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg)
 {
-	struct mapping map;
-	struct stat st;
-	char *file;
-	int fd;
+	struct module m;
 
-	if (!module_find(pid, module, &map))
+	if (!module_read(pid, module, &m))
 		return false;
-	fd = mapping_open(pid, &map);
-	if (fd < 0)
+	symbols_walk(&m, func, arg);
+	free(m.file);
+	return true;
+}
+
+bool code_find(pid_t pid, const char *module, code_f *func, void *arg)
+{
+	const Elf64_Ehdr *eh;
+	const Elf64_Phdr *ph;
+	struct module m;
+
+	if (!module_read(pid, module, &m))
 		return false;
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    st.st_size > (1 << 28) || !(file = malloc((size_t)st.st_size))) {
-		(void)close(fd);
-		return false;
-	}
-	/* a copy: a mapping of a file that is cut off faults */
-	if (pread(fd, file, (size_t)st.st_size, 0) == st.st_size)
-		symbols_walk(file, (size_t)st.st_size, map.start, func, arg);
-	free(file);
-	(void)close(fd);
+	eh = (const void *)m.file;
+	ph = (const void *)(m.file + eh->e_phoff);
+	if (eh->e_machine == arch.elf.machine && eh->e_phoff % 8 == 0 &&
+	    is_within(eh->e_phoff, eh->e_phnum, sizeof(*ph), m.size))
+		for (uint32_t i = 0; i < eh->e_phnum; i++)
+			if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X &&
+			    is_within(ph[i].p_offset, ph[i].p_filesz, 1, m.size))
+				func((const uint8_t *)m.file + ph[i].p_offset,
+				     (size_t)ph[i].p_filesz, m.bias + ph[i].p_vaddr, arg);
+	free(m.file);
 	return true;
 }

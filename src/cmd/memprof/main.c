@@ -12,7 +12,7 @@ static const struct way ways[] = {
 	/* name    options  what                                                    looks at what is there */
 	{ "",       "",   "what grows: new pages, by who has touched them", growth_run, false },
 	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run, false },
-	{ "objects", "C", "objects of Ruby that are alive, by file, line and class", objects_run, false },
+	{ "objects", "C", "objects of Ruby, Python, PHP, Perl that are alive, by file, line and class", objects_run, false },
 	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
 	{ "holds",  "w",  "who holds objects of a type, or one object: chains from roots", holds_run, true },
 	{ "leaks",  "",   "blocks of malloc to which nothing points, by type", leaks_run, true },

@@ -8,6 +8,7 @@
  *     d/NAME.d   the D programs of the ways             out.c      rows as tables, JSON, a picture
  *     leaks.c    blocks to which nothing points         look.c     memory as it is, by the debugger
  *     alive.c    objects and blocks by type             holds.c    chains from roots to objects
+ *     elf.c      files of the process                   memory.c   words of its memory
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
  * program in D. Adding one:
@@ -181,6 +182,30 @@ void look_notes_say(const struct survey *s);
  */
 typedef bool variable_f(const char *name, uint64_t addr, void *arg);
 bool variables_find(pid_t pid, const char *module, variable_f *func, void *arg);
+/*
+ * The same for code: func gets the bytes of each part of the module that is executed, and the
+ * address of the first one in the process. Nothing is found in code of another processor.
+ */
+typedef void code_f(const uint8_t *code, size_t size, uint64_t addr, void *arg);
+bool code_find(pid_t pid, const char *module, code_f *func, void *arg);
+
+/*
+ * Says of each address whether it is in memory that no other process or machine serves: reading
+ * such memory would hold a lock of the process until that one answers.
+ */
+void addresses_check(pid_t pid, const uint64_t *addrs, size_t n, bool *ret_are_local);
+
+/* memory.c: words of a process's memory; addrs are the caller's, in memory of malloc(). */
+struct memory_words {
+	uint64_t *addrs, *values;
+	size_t n;
+};
+/*
+ * Reads the values; those that cannot be read are 0. False: some are in memory that another process
+ * or machine serves, which is not asked. memory_words_deinit() frees addrs, too.
+ */
+bool memory_words_read(pid_t pid, struct memory_words *w);
+void memory_words_deinit(struct memory_words *w);
 
 int alive_run(struct memprof *m);
 int growth_run(struct memprof *m);
@@ -189,4 +214,5 @@ int leaks_run(struct memprof *m);
 int malloc_run(struct memprof *m);
 int objects_run(struct memprof *m);
 
-extern const char memprof_d_growth[], memprof_d_malloc[], memprof_d_objects_ruby[];
+extern const char memprof_d_growth[], memprof_d_malloc[], memprof_d_objects_perl[],
+	memprof_d_objects_php[], memprof_d_objects_python[], memprof_d_objects_ruby[];

@@ -39,6 +39,8 @@ $ruby --disable-gems test.rb "$TMP/go" >/dev/null 2>&1 & victim=$!
 trap 'kill $victim 2>/dev/null' EXIT
 sleep 1
 "$memprof" objects -p $victim >out 2>err & tracer=$!
+# until it catches SIGUSR1
+for i in $(seq 300); do grep -q "^SigCgt:.*[2367abef]..$" /proc/$tracer/status && break; sleep 0.1; done
 for i in $(seq 100); do sleep 0.1; kill -USR1 $tracer || fail "-p: it has ended"; [ -e go ] || ! grep -q 'no object was created' err || touch go; grep -qx '   1000 test.rb:10:String' out && break; done
 kill -TERM $tracer
 wait $tracer || fail "-p"
@@ -47,8 +49,16 @@ grep -qx '   1000 test.rb:10:String' out && grep -qx '    100 test.rb:6:String' 
 # the name of a file that would be more than a name in a program
 odd='l:malloc:entry,syscall:::entry,pid$target:l'
 echo 'void *rb_ec_wb_protected_newobj_of(void *a, void *b) { return b; }' | cc -shared -fPIC -xc -o "$odd" - || fail "cc"
-timeout 60 "$memprof" objects -c "/usr/bin/python3 -c 'import ctypes,time;ctypes.CDLL(\"$TMP/$odd\");time.sleep(30)'" >out 2>err; [ $? = 1 ] || fail "an odd name of -c"
-/usr/bin/python3 -c 'import ctypes, sys, time; ctypes.CDLL(sys.argv[1]); open("loaded", "w"); time.sleep(60)' "$TMP/$odd" & odd_pid=$!
+cat >opens.c <<'END2'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) { return argc > 1 && dlopen(argv[1], RTLD_NOW) && fopen("loaded", "w") ? sleep(60) : 1; }
+END2
+cc -o opens opens.c || fail "cc"
+timeout 60 "$memprof" objects -c "$TMP/opens '$TMP/$odd'" >out 2>err; [ $? = 1 ] || fail "an odd name of -c"
+rm -f loaded
+./opens "$TMP/$odd" & odd_pid=$!
 trap 'kill $victim $odd_pid 2>/dev/null' EXIT
 for i in $(seq 300); do [ -e loaded ] && break; sleep 0.1; done
 timeout 60 "$memprof" objects -p $odd_pid -d 1 >out 2>err; [ $? = 1 ] && grep -q "odd names are not followed" err && grep -q "has no Ruby" err || fail "an odd name"

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Objects of Ruby: functions that hand out slots, and which argument of these is the class.
+ *
+ * A class that is built in has its name from the library's variables, which are read at once from a
+ * process that runs, and told by one of -c when its program begins. Other classes are printed as an
+ * address.
+ *
+ * The slots of plain objects (T_OBJECT) are handed out by a static function. They are only counted,
+ * by the interpreter's probe object-create, which new() of every class fires.
+ */
+#include <string.h>
+
+#include "objects.h"
+
+enum {
+	SLOT_EC, /* with this one the others have the class first, as Ruby 2.7 to 3.2 have */
+	SLOT_OF,
+	SLOT_PROTECTED,
+	SLOT_UNPROTECTED,
+	NSLOTS,
+	STR_FREE = NSLOTS,
+	ARY_FREE,
+	RUN,
+};
+
+static const char *const functions[] = {
+	[SLOT_EC] = "rb_ec_wb_protected_newobj_of",
+	[SLOT_OF] = "rb_newobj_of",
+	[SLOT_PROTECTED] = "rb_wb_protected_newobj_of",
+	[SLOT_UNPROTECTED] = "rb_wb_unprotected_newobj_of",
+	[STR_FREE] = "rb_str_free",
+	[ARY_FREE] = "rb_ary_free",
+	[RUN] = "ruby_run_node",
+	[RUN + 1] = NULL,
+};
+
+/* Ruby has some sixty such classes; a file of the process may say anything. */
+#define NAMES_MAX    256
+#define NAME_MAX_LEN 64
+
+struct variables {
+	struct objects *o;
+	struct memory_words words;
+	char *names[NAMES_MAX];
+};
+
+/* rb_cString is String. */
+static bool variable_note(const char *name, uint64_t addr, void *arg)
+{
+	struct variables *v = arg;
+
+	if (strncmp(name, "rb_c", 4) != 0 || name[4] < 'A' || name[4] > 'Z' ||
+	    strnlen(name, NAME_MAX_LEN) == NAME_MAX_LEN ||
+	    name[strspn(name, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")])
+		return true;
+	v->names[v->words.n] = mem_check(strdup(name + 4));
+	v->words.addrs[v->words.n++] = addr;
+	return v->words.n < NAMES_MAX;
+}
+
+/* In a process of -c the variables are not set yet: the program reads them, for @names. */
+static void names_make(struct objects *o)
+{
+	struct variables v = {.o = o};
+
+	v.words.addrs = mem_check(calloc(NAMES_MAX, sizeof(*v.words.addrs)));
+	(void)variables_find(o->m->pid, o->module, variable_note, &v);
+	if (!o->m->command && !memory_words_read(o->m->pid, &v.words))
+		say("names of built-in classes could not be read: a file system or process that may "
+		    "not answer serves memory of process %d",
+		    (int)o->m->pid);
+	for (size_t i = 0; i < v.words.n; i++) {
+		if (o->m->command)
+			strbuf_addf(&o->d,
+				    "\t@names[*(uint64_t *)copyin(0x%llx, 8), \"%s\"] = count();\n",
+				    (unsigned long long)v.words.addrs[i], v.names[i]);
+		else if (v.words.values[i])
+			class_add(o, v.words.values[i], v.names[i]);
+		free(v.names[i]);
+	}
+	memory_words_deinit(&v.words);
+}
+
+static void create_note(const char *module, const char *function, void *arg)
+{
+	(void)module;
+	(void)function;
+	*(bool *)arg = true;
+}
+
+static bool ruby_program_make(struct objects *o)
+{
+	struct strbuf *d = &o->d;
+	const char *sep = "";
+	bool has_create = false;
+
+	functions_find(o->m, "ruby$target:::object-create", create_note, &has_create);
+	strbuf_adds(d, memprof_d_objects_ruby);
+	strbuf_adds(d, "provider memprof {\n");
+	for (size_t i = 0; i < NSLOTS; i++)
+		if (o->has[i])
+			strbuf_addf(
+				d,
+				"\tprobe slot%zu(uintptr_t object) = pid:%s:%s:returned (arg1);\n",
+				i, o->module, functions[i]);
+	strbuf_adds(d, "};\n");
+	for (size_t i = 0; i < NSLOTS; i++)
+		if (o->has[i])
+			strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->class = arg%d;\n}\n",
+				    o->module, functions[i], i == SLOT_EC ? 1 : 0);
+	if (has_create)
+		strbuf_adds(d, "\nruby$target:::object-create\n{\n"
+			       "\t@names[(uint64_t)0, \"new\"] = count();\n}\n");
+	strbuf_addc(d, '\n');
+	for (size_t i = 0; i < NSLOTS; i++)
+		if (o->has[i]) {
+			strbuf_addf(d, "%smemprof$target:::slot%zu", sep, i);
+			sep = ",\n";
+		}
+	strbuf_addf(d,
+		    "\n/self->class && arg0/\n{\n\t@objects[lfile, lline, self->class] = %s;\n"
+		    "\t@hits = count();\n}\n",
+		    o->m->is_created ? "sum(1)" : "live(arg0, 1)");
+	for (size_t i = STR_FREE; i <= ARY_FREE; i++)
+		if (!o->m->is_created && o->has[i])
+			strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tdead(arg0);\n}\n", o->module,
+				    functions[i]);
+	if (o->m->command && o->has[RUN])
+		strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n", o->module, functions[RUN]);
+	if (!o->m->command || o->has[RUN])
+		names_make(o);
+	if (o->m->command && o->has[RUN])
+		strbuf_adds(d, "}\n");
+	return true;
+}
+
+static void ruby_end(struct objects *o)
+{
+	if (o->nnew)
+		say("%llu objects were made by new(): those that are no strings, arrays or other "
+		    "classes of the interpreter are not in the rows",
+		    (unsigned long long)o->nnew);
+}
+
+const struct runtime runtime_ruby = {
+	.name = "Ruby",
+	.functions = functions,
+	.program_make = ruby_program_make,
+	.end = ruby_end,
+};
