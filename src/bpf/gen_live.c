@@ -87,10 +87,30 @@ void gen_live_replaced(struct gen *g)
 
 void gen_dead(struct gen *g, const struct prog_act *act)
 {
+	struct emitter *e = &g->e;
+	bool has_time = act->nargs > 1;
+	uint32_t done;
+
 	gen_difo(g, act->args[0], act->number);
+	if (has_time) {
+		em_store(e, 8, R10, FRAME_VAL, R0);
+		gen_difo(g, act->args[1], act->number + 1);
+		em_mov(e, R7, R0);
+		em_load(e, 8, R0, R10, FRAME_VAL);
+	}
 	if (!g->l->live_size) /* no clause of the session calls live() */
 		return;
-	em_mov(&g->e, R6, R0);
+	done = em_label(e);
+	em_mov(e, R6, R0);
 	live_key_put(g);
+	if (has_time) {
+		em_addr(e, R2, R9, g->mach->live_off);
+		em_map(e, R1, MAP_REF(MAP_LIVE, 0));
+		em_helper(e, BPF_FUNC_map_lookup_elem);
+		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+		em_load(e, 8, R1, R0, offsetof(struct rt_live, time));
+		em_jmp_reg(e, BPF_JGT, R1, R7, done);
+	}
 	live_entry_delete(g);
+	em_here(e, done);
 }

@@ -27,8 +27,7 @@ static const struct request {
 } requests[] = {
 	{ "malloc",         "arg0",        true,  "" },
 	{ "calloc",         "arg0 * arg1", true,  "" },
-	/* another thread may have the old block as soon as it is free, before realloc() returns */
-	{ "realloc",        "arg1",        true,  " dead(arg0);" },
+	{ "realloc",        "arg1",        true,  " self->old = arg0; self->at = timestamp;" },
 	{ "memalign",       "arg1",        false, "" },
 	{ "aligned_alloc",  "arg1",        false, "" },
 	{ "valloc",         "arg0",        false, "" },
@@ -88,6 +87,11 @@ static bool is_allocator(const struct allocator *a)
 	return a->has_free && a->has[0];
 }
 
+static bool is_result_seen(const struct allocator *a, const struct request *r)
+{
+	return is_glibc(a) && r->is_result_seen;
+}
+
 /* Probes that the functions of an allocator have come back, where no return instruction tells. */
 static void provider_add(struct strbuf *d, const struct allocators *a)
 {
@@ -95,7 +99,7 @@ static void provider_add(struct strbuf *d, const struct allocators *a)
 	for (uint32_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < NREQUESTS; k++)
 			if (is_allocator(&a->list[i]) && a->list[i].has[k] &&
-			    !(is_glibc(&a->list[i]) && requests[k].is_result_seen))
+			    !is_result_seen(&a->list[i], &requests[k]))
 				strbuf_addf(d,
 					    "\tprobe r%u_%s(uintptr_t result) ="
 					    " pid:%s:%s:returned (arg1);\n",
@@ -104,18 +108,38 @@ static void provider_add(struct strbuf *d, const struct allocators *a)
 	strbuf_adds(d, "};\n");
 }
 
-static void request_add(struct strbuf *d, const struct allocator *a, uint32_t number, size_t k)
+/* Adds the description of the probe that has the function's result. */
+static void result_add(struct strbuf *d, const struct allocator *a, uint32_t number, size_t k)
 {
 	const struct request *r = &requests[k];
-	bool is_seen = is_glibc(a) && r->is_result_seen;
-	const char *result = is_seen ? "arg1" : "arg0";
 
-	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
-		    r->name, r->bytes, r->more);
-	if (is_seen)
+	if (is_result_seen(a, r))
 		strbuf_addf(d, "pid$target:%s:%s:return\n", a->module, r->name);
 	else
 		strbuf_addf(d, "memprof$target:::r%u_%s\n", number, r->name);
+}
+
+static void request_add(struct strbuf *d, const struct allocator *a, uint32_t number, size_t k)
+{
+	const struct request *r = &requests[k];
+	const char *result = is_result_seen(a, r) ? "arg1" : "arg0";
+
+	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
+		    r->name, r->bytes, r->more);
+	result_add(d, a, number, k);
+	/*
+	 * Another thread may have the old block as soon as it is free, before realloc() returns:
+	 * then the block is younger than the call. A realloc() that fails leaves the block.
+	 */
+	if (strcmp(r->name, "realloc") == 0) {
+		strbuf_addf(d,
+			    "/self->old && (%s || !self->bytes)/\n{\n"
+			    "\tdead(self->old, self->at);\n}\n\n",
+			    result);
+		result_add(d, a, number, k);
+		strbuf_adds(d, "{\n\tself->old = 0;\n\tself->at = 0;\n}\n\n");
+		result_add(d, a, number, k);
+	}
 	if (strcmp(r->name, "posix_memalign") == 0)
 		strbuf_addf(d,
 			    "/self->bytes && self->to && !(int)%s/\n{\n"

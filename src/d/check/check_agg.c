@@ -453,10 +453,13 @@ bool act_check_dead(struct check *c, struct expr *call, struct prog_act *act)
 
 	if (!check_arg_count(c, subr, call))
 		return false;
-	e = agg_value(c, subr, call, 0);
-	if (e)
+	for (uint32_t i = 0; i < call->call.nargs; i++) {
+		e = agg_value(c, subr, call, i);
+		if (!e)
+			return false;
 		act_arg(c, act, e, DATUM_INT);
-	return e != NULL;
+	}
+	return true;
 }
 
 /* ---- references ------------------------------------------------------------------------- */

@@ -43,6 +43,11 @@ out, _ = run(CLAUSES + "END { printa(\"%d: %@count %@d\\n\", @); printa(\"%5@cou
 check("the number first, and what was taken before the exec", re.findall(r"^\d: .*$", out, re.M), ["2: 3 15"])
 check("widths", bool(re.search(r"^    3\|3    \|[\dms.]+ *\|$", out, re.M)), True)
 
+# With a time, what came later stays.
+out, err = run('BEGIN { @[1] = live(0x1000, 1); @[2] = live(0x2000, 2); @[3] = live(0x3000, 4); } '
+               'BEGIN { dead(0x1000, timestamp - 1000000000); dead(0x2000, timestamp + 1000000000); dead(0x4000, timestamp); exit(0); } ' + TABLE)
+check("what came later" + err, rows(out), {1: (1, 1), 3: (4, 1)})
+
 # Four threads give and take at the same addresses.
 out, err = run(CLAUSES + TABLE, command=PROGRAM + " race")
 check("a race" + err, rows(out), {9: (1280, 40)})

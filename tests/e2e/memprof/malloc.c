@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks in known numbers: kept, freed at once, by another thread, in a child; and grown. */
 #include <malloc.h>
+#include <stdint.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -41,6 +42,16 @@ KEPT void grow(void)
 	kept[701] = realloc(calloc(10, 100), 7);
 }
 
+/* The block stays where realloc() fails, and goes where it is asked for nothing. */
+KEPT void fail(void)
+{
+	kept[710] = malloc(300);
+	if (realloc(kept[710], (size_t)1 << 62) || realloc(kept[710], ~(size_t)0 / 4))
+		abort();
+	kept[711] = malloc(400);
+	kept[711] = realloc(kept[711], 0);
+}
+
 KEPT void give(int i)
 {
 	given[i] = malloc(64);
@@ -64,6 +75,7 @@ int main(void)
 	}
 	align();
 	grow();
+	fail();
 	for (int i = 0; i < 50; i++)
 		give(i);
 	pthread_create(&thread, NULL, giver, NULL);

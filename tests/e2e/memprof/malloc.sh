@@ -23,6 +23,7 @@ END
 }
 cat >wanted <<'END'
 align 10048 4
+fail 300 1
 grow 5007 2
 leak 50000 500
 END
@@ -51,7 +52,7 @@ __attribute__((noinline, visibility("hidden"))) void *own_get(size_t align, size
 }
 void *malloc(size_t n) { return own_get(16, n); }
 void *calloc(size_t a, size_t b) { return own_get(16, a * b); }
-void *realloc(void *old, size_t n) { void *p = own_get(16, n); size_t had = old ? ((size_t *)old)[-1] : 0; if (old) memcpy(p, old, had < n ? had : n); return p; }
+void *realloc(void *old, size_t n) { if (n > (size_t)1 << 40) return NULL; void *p = own_get(16, n); size_t had = old ? ((size_t *)old)[-1] : 0; if (old) memcpy(p, old, had < n ? had : n); return p; }
 void *memalign(size_t a, size_t n) { return own_get(a, n); }
 void *aligned_alloc(size_t a, size_t n) { return own_get(a, n); }
 void *valloc(size_t n) { return own_get(4096, n); }
