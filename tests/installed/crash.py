@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """fathom-crash: a process that dies is captured by what the package has, without a change of the machine."""
-import json, os, shutil, subprocess, tempfile
+import glob, json, os, re, shutil, subprocess, tempfile
 
 from suite import Failed, expect, folder, run, test
 
@@ -17,6 +17,17 @@ def watched():
         if row["signal-name"] != "SIGSEGV" or row["kept"] != "heap":
             raise Failed(str(row))
         expect(run([CRASH, "--store", store, "debug", "last", "-e", "::status"])[1], r"SIGSEGV")
+
+
+@test("crash/only the timer is enabled by the package")
+def enabled():
+    units = sorted(os.path.basename(p) for p in glob.glob("/etc/systemd/system/*.wants/fathom-crash-*"))
+    if units != ["fathom-crash-gc.timer"]:
+        raise Failed(f"enabled: {units}")
+    with open("/var/lib/dpkg/info/fathom.postinst", encoding="utf-8") as f:
+        begun = {unit for line in f if "deb-systemd-invoke $_dh_action" in line for unit in re.findall(r"'(\S+)'", line)}
+    if begun != {"fathom-crash-gc.timer"}:
+        raise Failed(f"started: {begun}")
 
 
 @test("crash/install refers to the capturer of the package")
