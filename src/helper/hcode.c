@@ -51,7 +51,7 @@ void hcode_jump(struct translator *t, uint32_t word, uint32_t target)
 
 void hcode_guard(struct translator *t, uint32_t reg, int64_t imm)
 {
-	if (t->h->is_foreign && reg != HREG_ZERO)
+	if (t->h->is_checked && reg != HREG_ZERO)
 		hcode_put(t, HOP_OWN, 0, reg, 0, imm);
 }
 

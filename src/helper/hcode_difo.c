@@ -368,7 +368,7 @@ static void put_call(struct translator *t, uint32_t subr, uint32_t rd)
 		put_const(t, REG_SPARE, (int64_t)row->omitted);
 		hcode_put(t, HOP_PUSH, 0, REG_SPARE, k, 0);
 	}
-	for (uint32_t k = 0; t->h->is_foreign && k < row->nmax; k++)
+	for (uint32_t k = 0; t->h->is_checked && k < row->nmax; k++)
 		if (row->addresses >> k & 1)
 			hcode_put(t, HOP_OWN | HOP_IMMEDIATE, 0, 0, k, 0);
 	reg_release(t, rd);

@@ -312,7 +312,7 @@ struct helper *helper_carried(const char *path, const struct dof_prog *p, struct
 	h->prog = &p->prog;
 	h->vars = &p->vars;
 	h->arena = a;
-	h->is_foreign = true;
+	h->is_foreign = h->is_checked = true;
 	clauses_note(h);
 	strbuf_deinit(&name);
 	return h;

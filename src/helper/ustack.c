@@ -9,7 +9,9 @@
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "d/compile.h"
 #include "rt/helper.h"
+#include "privilege/privilege.h"
 #include "unwind/tables.h"
 #include "files/gate.h"
 #include "target/ident.h"
@@ -96,6 +98,7 @@ PRINTF_LIKE(2, 3) static void tellf(struct ustacks *u, const char *fmt, ...)
 static void helper_number(struct ustacks *u, struct helper *h)
 {
 	h->number = u->helpers.len;
+	h->is_checked |= privileges_lack(u->opts.compile->privileges, LEVEL_KERNEL);
 	vec_push(&u->helpers, h);
 }
 
@@ -353,8 +356,9 @@ static uint64_t set_of_files(struct ustacks *u, const struct process *proc, stru
 		if (process_has_file(proc, u->helpers.data[i]) &&
 		    helper_ready(u, u->helpers.data[i]))
 			set |= 1ull << i;
-	carried_each(u->carried, t,
-		     &(struct carried_visitor){carried_found, carried_refused, &carried});
+	if (!u->opts.is_system_only)
+		carried_each(u->carried, t,
+			     &(struct carried_visitor){carried_found, carried_refused, &carried});
 	return set | carried.set;
 }
 

@@ -40,6 +40,7 @@ struct ustack_opts {
 	const char *const *dirs;     /* whose *.d files are helpers, if they exist */
 	uint32_t ndirs;
 	const char *system_dir; /* the same, behind dirs; what prevents reading it is a notice */
+	bool is_system_only;	/* no other helpers, also none that programs carry */
 	const struct compile_opts *compile; /* these two outlive the session's ustacks */
 	const struct file_opts *files;
 	void *ctx;

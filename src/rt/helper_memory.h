@@ -41,7 +41,9 @@ INLINE u64 word_load(struct rt_mach *m, struct rt_hwork *h, u64 addr, u32 size)
 	if (IS_USER(addr)) {
 		bad = bpf_probe_read_user(&v, size, addr);
 	} else {
-		rt_readable(m, addr, size);
+		/* texts of the helper itself are the session's, but none of D's memory */
+		if (!(cfg.reads & RT_READS_OWN) || addr - h->code >= 8 * RT_HCODE)
+			rt_readable(m, addr, size);
 		bad = m->fault.kind || bpf_probe_read_kernel(&v, size, addr);
 	}
 	if (bad)

@@ -8,7 +8,8 @@
  * probes a pattern means is checked when it is matched (session/match).
  *
  * Files of the library are compiled unchecked; their names are checked where the program uses them.
- * The guards and arguments of a library's probe that the session may use are trusted.
+ * The guards and arguments of a library's probe that the session may use are trusted, and so are
+ * ustack helpers, of which such a session has the system's only (session/live/stacks.c).
  */
 #include <fnmatch.h>
 
@@ -17,7 +18,8 @@
 
 static bool is_checked(const struct check *c)
 {
-	return c->opts->privileges && c->opts->layer == LAYER_PROGRAM && !c->ntrusted;
+	return c->opts->privileges && c->opts->layer == LAYER_PROGRAM && !c->ntrusted &&
+	       !c->opts->is_helper;
 }
 
 /* Reports that `what` needs a level; why: a hint, or NULL. Returns false. */

@@ -17,6 +17,7 @@
 
 #include "inproc/inproc.h"
 #include "kernel/kernel.h"
+#include "privilege/privilege.h"
 #include "provider/arrivals.h"
 #include "session/live/division.h"
 #include "session/match/together.h"
@@ -867,6 +868,17 @@ static void twins_make(struct match *m)
 			match_make_twin(m, m->units.data[i]);
 }
 
+/* Clauses in a process cannot stop when it becomes one of another user, or undumpable. */
+static bool inproc_is_wanted(const struct live *live)
+{
+	if (live->opts->val[OPT_inproc] == INPROC_OFF)
+		return false;
+	if (!privileges_lack(live->privileges, LEVEL_PROC_OWNER))
+		return true;
+	report_adjusted(live->report, "option inproc needs proc_owner: all probes are uprobes");
+	return false;
+}
+
 struct err *live_divide_units(struct live *live)
 {
 	struct division d = {.live = live, .nclauses = live->match->clauses.len};
@@ -879,7 +891,7 @@ struct err *live_divide_units(struct live *live)
 		live_note_code(live, d.processes.data[i].pid);
 		leftovers_remove(live, d.processes.data[i].pid);
 	}
-	if (live->opts->val[OPT_inproc] == INPROC_OFF || !d.processes.len) {
+	if (!inproc_is_wanted(live) || !d.processes.len) {
 		vec_deinit(&d.processes);
 		return NULL;
 	}

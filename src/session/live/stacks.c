@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "consume/wait.h"
+#include "privilege/privilege.h"
 #include "session/live/interpreters.h"
 #include "session/live/live.h"
 #include "target/control.h"
@@ -60,11 +61,15 @@ void live_helper_opts(struct live *live, struct ustack_opts *ret)
 {
 	const char *library = library_system_dir(live->opts->str[OPT_syslibdir]);
 
+	/* helpers calculate with addresses of their own memory, which is the kernel's */
+	bool is_system_only = privileges_lack(live->privileges, LEVEL_KERNEL);
+
 	*ret = (struct ustack_opts){
-		.file = live->opts->str[OPT_helper],
+		.file = is_system_only ? NULL : live->opts->str[OPT_helper],
 		.preludes = helper_preludes(live, library),
 		.dirs = helper_dirs(live),
-		.ndirs = live->opts->libdirs.len,
+		.ndirs = is_system_only ? 0 : live->opts->libdirs.len,
+		.is_system_only = is_system_only,
 		.system_dir = arena_printf(live->arena, "%s/helpers", library),
 		.compile = &live->compiler->compile_opts,
 		.files = &live->names->file_opts,
@@ -89,6 +94,9 @@ struct err *live_make_stacks(struct live *live)
 	};
 
 	live_helper_opts(live, &opts.helpers);
+	if (opts.helpers.is_system_only && live->opts->str[OPT_helper])
+		report_adjusted(live->report, "option helper needs dtrace_kernel: only the "
+					      "system's ustack helpers are used");
 	return stacks_create(&opts, &live->stacks);
 }
 

@@ -63,7 +63,7 @@ static struct err *helper_read(const char *dif, bool is_foreign, struct found *r
 	struct helper *h = helper_carried("toy", &p, NULL);
 	struct hcode code = {0};
 
-	h->is_foreign = is_foreign;
+	h->is_foreign = h->is_checked = is_foreign;
 	if (!e)
 		e = hcode_make(&h, 1, 0, &code);
 	if (!e)
