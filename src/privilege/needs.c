@@ -4,26 +4,26 @@
 #include "base/str.h"
 
 #define LEVEL_NOTHING 0
-enum { ABOUT_NONE, ABOUT_TASK };
+enum about { ABOUT_NONE, ABOUT_TASK, ABOUT_MEMORY };
 
 struct need_row {
 	const char *name;
 	uint32_t level;
-	bool is_about_task;
+	enum about about;
 };
 
 static const struct need_row providers[] = {
-#define NEED_PROVIDER(name, level) {#name, LEVEL_##level, false},
+#define NEED_PROVIDER(name, level) {#name, LEVEL_##level, ABOUT_NONE},
 #include "privilege/needs.def"
 };
 
 static const struct need_row variables[] = {
-#define NEED_VARIABLE(name, level, about) {#name, LEVEL_##level, ABOUT_##about == ABOUT_TASK},
+#define NEED_VARIABLE(name, level, about) {#name, LEVEL_##level, ABOUT_##about},
 #include "privilege/needs.def"
 };
 
 static const struct need_row calls[] = {
-#define NEED_CALL(name, level, about) {#name, LEVEL_##level, ABOUT_##about == ABOUT_TASK},
+#define NEED_CALL(name, level, about) {#name, LEVEL_##level, ABOUT_##about},
 #include "privilege/needs.def"
 };
 
@@ -35,7 +35,9 @@ static const struct {
 #include "privilege/needs.def"
 };
 
-static const struct need unknown = {.level = LEVEL_KERNEL, .is_about_task = true};
+static const struct need unknown = {.level = LEVEL_KERNEL,
+				    .is_about_task = true,
+				    .is_about_memory = true};
 
 static struct need row_find(const struct need_row *rows, size_t n, const char *name)
 {
@@ -43,7 +45,8 @@ static struct need row_find(const struct need_row *rows, size_t n, const char *n
 		if (strcmp(rows[i].name, name) == 0)
 			return (struct need){.level = rows[i].level,
 					     .is_known = true,
-					     .is_about_task = rows[i].is_about_task};
+					     .is_about_task = rows[i].about != ABOUT_NONE,
+					     .is_about_memory = rows[i].about == ABOUT_MEMORY};
 	return unknown;
 }
 

@@ -14,7 +14,8 @@ struct need {
 	bool is_known;	/* the table has a row for it */
 	/* It tells of the current task, or acts on it. */
 	bool is_about_task;
-	uint32_t args; /* of a probe: the arguments, bit by bit, that need no other level */
+	bool is_about_memory; /* the task's memory, too */
+	uint32_t args;	      /* of a probe: the arguments, bit by bit, that need no other level */
 };
 
 /* name: that of a provider of the session: "syscall", "pid", "usdt". */

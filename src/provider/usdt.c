@@ -13,6 +13,7 @@
 
 #include "d/text/diag.h"
 #include "d/types/import_dwarf.h"
+#include "privilege/privilege.h"
 #include "provider/usdt.h"
 
 #define SCAN_NS 1000000000 /* so long the processes that a scan has found are taken for all */
@@ -101,6 +102,15 @@ static bool pattern_is_for_all(const char *pattern, const char *prov)
 	return true;
 }
 
+/*
+ * Whether the session may have a probe that fires in all processes: it is a breakpoint in each of
+ * them, and counts in their memory that it is there.
+ */
+static bool may_be_for_all(const struct provider_env *env)
+{
+	return !privileges_lack(env->privileges, LEVEL_PROC_OWNER);
+}
+
 static bool field_matches(const char *pattern, const char *text)
 {
 	return !*pattern || glob_match(pattern, text);
@@ -152,7 +162,7 @@ static bool usdt_named(struct provider_env *env, const struct provider *pv,
 	struct usdt_state *st = usdt_state(env);
 
 	(void)pv;
-	if (glob_is_literal(desc->prov))
+	if (glob_is_literal(desc->prov) || !may_be_for_all(env))
 		return false;
 	vec_push(&st->patterns, desc_copy(env->arena, desc));
 	return st->has_literals;
@@ -281,7 +291,7 @@ static void object_ask(const struct request *r, struct usdt_object *o)
 	for (uint32_t i = 0; i < o->provs.len; i++)
 		if (!r->pid && !probes_is_listing(r->env->probes) &&
 		    pattern_is_for_all(pattern, o->provs.data[i]))
-			o->is_for_all = true;
+			o->is_for_all = may_be_for_all(r->env);
 		else
 			o->is_for_each = true;
 	if (!o->is_for_all)
@@ -372,7 +382,7 @@ bool usdt_wants_all(struct provider_env *env, const struct probe_desc *desc)
 	size_t len = strlen(desc->prov);
 
 	return !desc->id && usdt_concerns(&provider_usdt, desc) && len &&
-	       desc->prov[len - 1] == '*';
+	       desc->prov[len - 1] == '*' && may_be_for_all(env);
 }
 
 static const char *usdt_hint(struct provider_env *env, const struct provider *pv,
@@ -385,6 +395,9 @@ static const char *usdt_hint(struct provider_env *env, const struct provider *pv
 
 	if (!usdt_concerns(pv, desc))
 		return NULL;
+	if (!may_be_for_all(env) && *desc->prov && desc->prov[strlen(desc->prov) - 1] == '*')
+		return "a pattern places probes in the processes of all users, which needs "
+		       "proc_owner: name the process, as -p PID and python$target do";
 	for (uint32_t i = 0; i < st->uses.len && !env->is_harmful; i++) {
 		const struct usdt_object *o = st->uses.data[i].object;
 

@@ -57,6 +57,13 @@ static bool may_be_tick(const struct probe_desc *d)
 	return strncmp(d->name, "tick-", strlen("tick-")) == 0;
 }
 
+static bool may_be_begin_end(const struct probe_desc *d)
+{
+	return may_be_provider(d, "dtrace") &&
+	       (d->id || !*d->name || fnmatch(d->name, "BEGIN", 0) == 0 ||
+		fnmatch(d->name, "END", 0) == 0);
+}
+
 /* Whether it may be ERROR, which fires wherever a clause of the session has failed. */
 static bool may_be_error(const struct probe_desc *d)
 {
@@ -79,6 +86,16 @@ static bool check_task(struct check *c, struct span at, const char *what)
 			  LEVEL_PROC_OWNER,
 			  "such a clause runs in whatever task has the CPU, which may be another "
 			  "user's: use profile-N, or keep the value in a variable");
+}
+
+/* Refuses what reads or writes the memory of dtrace itself, which has rights that its user lacks. */
+static bool check_memory(struct check *c, struct span at, const char *what)
+{
+	if (!c->desc || !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER) ||
+	    !may_be_begin_end(c->desc))
+		return true;
+	return fail_level(c, at, arena_printf(c->arena, "%s in a clause of BEGIN or END", what),
+			  LEVEL_PROC_OWNER, "there the process is dtrace itself");
 }
 
 /* ---- variables and calls --------------------------------------------------------------------- */
@@ -115,6 +132,8 @@ bool privilege_check_variable(struct check *c, const char *name, struct span at)
 	if (need.is_about_task && !(arg_number(name) >= 0 && c->desc && !may_be_tick(c->desc)) &&
 	    !check_task(c, at, name))
 		return false;
+	if (need.is_about_memory && !check_memory(c, at, name))
+		return false;
 	return !privileges_lack(c->opts->privileges, LEVEL_KERNEL) ||
 	       check_profile_arg(c, at, name);
 }
@@ -128,7 +147,9 @@ bool privilege_check_call(struct check *c, const char *name, struct span at)
 		return true;
 	if (need.level && privileges_lack(c->opts->privileges, need.level))
 		return fail_level(c, at, what, need.level, NULL);
-	return !need.is_about_task || check_task(c, at, what);
+	if (need.is_about_task && !check_task(c, at, what))
+		return false;
+	return !need.is_about_memory || check_memory(c, at, what);
 }
 
 bool privilege_check_symbol(struct check *c, const char *name, struct span at)

@@ -49,6 +49,11 @@ for task in ("execname", "pid", "uid", "copyinstr(1)", "cwd", "vtimestamp", "arg
 refused(PROC, "in a clause of tick needs proc_owner", "-n", "tick-1s { ustack(); }")
 refused(PROC, "in a clause of tick needs proc_owner", "-w", "-n", "tick-1s { raise(9); }")
 refused(f"{ALICE}:dtrace_kernel", "in a clause of tick needs proc_owner", "-n", "tick-1s { trace(execname); }")
+for memory in ("copyinstr(1)", "copyin(1, 1)", "copyinint(1, 1)", "execargs", "uregs[0]", "ucaller"):
+    for probe in "BEGIN", "END", "dtrace:::", "dtrace:::[BE]*":
+        refused(PROC, "needs proc_owner", "-n", "%s { trace(%s); }" % (probe, memory))
+refused(PROC, "in a clause of BEGIN or END needs proc_owner", "-n", "END { ustack(); }")
+refused(PROC, "in a clause of BEGIN or END needs proc_owner", "-w", "-n", "BEGIN { copyout(alloca(8), 1, 8); }")
 works(USER, "-n", "BEGIN { trace(execname); trace(pid); } tick-10ms { trace(timestamp); trace(cpu); trace(probename); exit(0); }")
 works(USER, "-n", "proc:::exec { trace(args[0]); } proc:::exec-failure { trace(args[0]); } proc:::signal-handle { trace(args[0]); } profile-97 { @[arg1] = count(); } BEGIN { exit(0); }")
 # a name of the library with other sources of one's own
