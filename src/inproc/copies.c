@@ -239,6 +239,19 @@ static void copied_destroy(struct inproc *p, struct inproc_copied *cd)
 	free(cd);
 }
 
+/* Leaves windows out of whose group not all are in the copy. */
+static void groups_drop(struct inproc_copied *cd, const bool *is_cut)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < cd->windows.len; i++)
+		if (is_cut[cd->windows.data[i].group])
+			cd->nleft++;
+		else
+			cd->windows.data[n++] = cd->windows.data[i];
+	cd->windows.len = n;
+}
+
 /* Makes the stubs, for where they will be placed. */
 static void stubs_make(struct inproc *p, struct inproc_copied *cd, struct inproc_stubs *to)
 {
@@ -248,6 +261,8 @@ static void stubs_make(struct inproc *p, struct inproc_copied *cd, struct inproc
 				     .switch_addr = cd->gate,
 				     .is_copy = true};
 
+	CLEANUP(free) bool *is_cut = xcalloc(p->ngroups + 1, sizeof(*is_cut)); /* by group */
+
 	vec_clear(&cd->windows);
 	cd->nleft = 0;
 	for (uint32_t i = 0; i < f->plan.windows.len; i++) {
@@ -255,18 +270,21 @@ static void stubs_make(struct inproc *p, struct inproc_copied *cd, struct inproc
 		struct inproc_made made;
 		struct err *e;
 
-		if (w->addr + MAX(w->len, w->jump) <= cd->copy.lo || w->addr >= cd->copy.hi)
-			continue;
 		if (!inproc_copy_has(&cd->copy, w)) {
-			cd->nleft++;
+			cd->nleft += w->addr + MAX(w->len, w->jump) > cd->copy.lo &&
+				     w->addr < cd->copy.hi;
+			is_cut[f->groups.data[i]] = true;
 			continue;
 		}
 		e = inproc_window_make(p, f, w, cd->unit, &at, to, &made);
 		cd->nleft += made.nleft;
 		if (!e && made.is_made)
 			vec_push(&cd->windows, made.window);
+		is_cut[f->groups.data[i]] |= e || made.nleft;
 		err_destroy(e); /* counted: what it refers to is not where the copy is */
 	}
+	is_cut[0] = false; /* those that are alone */
+	groups_drop(cd, is_cut);
 }
 
 /*

@@ -359,6 +359,7 @@ struct err *inproc_window_make(struct inproc *p, const struct inproc_file *f,
 	}
 	strbuf_add(&to->code, (const char *)code, stub.size);
 	stub_window(&own, (int64_t)at->bias, &stub, word ? word : env.code, &ret->window);
+	ret->window.group = f->groups.data[w - f->plan.windows.data];
 	ret->is_made = true;
 	return slots_make(p, f, &own, &stub, env.code);
 }

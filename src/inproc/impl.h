@@ -67,6 +67,7 @@ struct inproc_file {
 	struct image_segments segs;
 	struct flow *flow;
 	struct flow_plan plan;
+	VEC(uint32_t) groups; /* of the plan's windows: those of one site; 0: it is alone */
 	VEC(struct inproc_site) sites;
 	VEC(struct flow_site) flow_sites; /* the same, for flow_plan() */
 	VEC(uint32_t) by_off;		  /* sites by ascending offset */
@@ -95,8 +96,9 @@ struct inproc {
 	long code_kib; /* size of all mappings of code, when they were looked at */
 	/* Code was mapped, and its jumps could not be written yet; and since when that is so. */
 	bool is_behind;
-	bool is_stuck;	 /* its threads did not stop at this try */
-	uint32_t nstuck; /* places for which they were to stop */
+	uint32_t ngroups; /* numbers of groups of windows */
+	bool is_stuck;	  /* its threads did not stop at this try */
+	uint32_t nstuck;  /* places for which they were to stop */
 	bool is_stuck_told;
 	uint64_t behind_since;
 	uint32_t nleft_out; /* places that were said to be left out */

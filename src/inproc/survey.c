@@ -27,6 +27,7 @@ void inproc_file_destroy(struct inproc_file *f)
 {
 	flow_plan_deinit(&f->plan);
 	flow_destroy(f->flow);
+	vec_deinit(&f->groups);
 	vec_deinit(&f->sites);
 	vec_deinit(&f->flow_sites);
 	vec_deinit(&f->by_off);
@@ -364,6 +365,42 @@ struct inproc_site *inproc_site_find(const struct inproc *p, const struct unit_p
 	return NULL;
 }
 
+static uint32_t root_of(const uint32_t *roots, uint32_t i)
+{
+	while (roots[i] != i)
+		i = roots[i];
+	return i;
+}
+
+/*
+ * A return that is probed at all ways to it has several windows. They are written all or none, and
+ * with them those of other sites that have a body in one of them.
+ */
+static void groups_find(struct inproc *p, struct inproc_file *f)
+{
+	uint32_t n = f->plan.windows.len;
+	CLEANUP(free) uint32_t *roots = xcalloc(MAX(n, 1u), sizeof(*roots));
+	CLEANUP(free) bool *is_shared = xcalloc(MAX(n, 1u), sizeof(*is_shared));
+	CLEANUP(free) uint32_t *firsts = xcalloc(MAX(f->sites.len, 1u), sizeof(*firsts));
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct flow_window *w = &f->plan.windows.data[i];
+
+		roots[i] = i;
+		for (uint32_t k = 0; k < w->nbodies; k++) {
+			uint32_t *first = &firsts[w->bodies[k].site];
+
+			if (*first)
+				roots[root_of(roots, *first - 1)] = root_of(roots, i);
+			is_shared[i] |= f->sites.data[w->bodies[k].site].nwindows > 1;
+			*first = i + 1;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++)
+		vec_push(&f->groups, is_shared[i] ? 1 + p->ngroups + root_of(roots, i) : 0);
+	p->ngroups += n;
+}
+
 static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char **lacks)
 {
 	const struct flow_opts opts = {.at_entry = p->opts.mode == INPROC_ALL,
@@ -393,6 +430,7 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 		}
 	}
 	code_check_deinit(&check);
+	groups_find(p, f);
 	inproc_counters_place(p, f, lacks);
 	sites_sort(f);
 	return NULL;

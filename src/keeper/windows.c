@@ -190,6 +190,41 @@ static void bytes_compare(struct work *w)
 	}
 }
 
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static bool is_of_group(const struct work *w, uint32_t i, uint32_t group)
+{
+	return group && w->job->groups[i] == group;
+}
+
+/* Those of a group have the result of one that is not written; what may be tried again, last. */
+static void group_refuse(struct work *w, uint32_t group, enum window_result r)
+{
+	for (uint32_t i = 0; i < w->job->n; i++)
+		if (is_of_group(w, i, group) &&
+		    (w->plans[i].changes || w->job->results[i] == WINDOW_HELD))
+			result_set(w, i, r);
+}
+
+/* Nothing is written of a group of which a window cannot be. */
+static void groups_settle(struct work *w)
+{
+	for (uint32_t i = 0; i < w->job->n && w->job->groups; i++)
+		if (w->job->groups[i] && !w->plans[i].changes)
+			group_refuse(w, w->job->groups[i], (enum window_result)w->job->results[i]);
+}
+
+/* Whether a window of the group was written before row i: then there is time for all of it. */
+static bool group_has_begun(const struct work *w, uint32_t i)
+{
+	uint32_t group = w->job->groups ? w->job->groups[i] : 0;
+
+	for (uint32_t k = 0; k < i && group; k++)
+		if (is_of_group(w, k, group) && w->plans[k].changes)
+			return true;
+	return false;
+}
+
 static bool bytes_put(const struct work *w, taddr addr, const uint8_t *from, size_t size)
 {
 	return remote_write(w->held.threads[0].tid, w->job->mem_fd, addr, from, size);
@@ -430,6 +465,22 @@ static void barrier_make(struct work *w)
 		j->has_barrier = false;
 }
 
+/* The kernel has refused row i: what was written of its group is taken back in the same stop. */
+static void group_undo(struct work *w, uint32_t i)
+{
+	uint32_t group = w->job->groups ? w->job->groups[i] : 0;
+
+	for (uint32_t k = 0; k < i; k++) {
+		const struct window_row *r = row_of(w, k);
+
+		if (!is_of_group(w, k, group) || !w->plans[k].changes)
+			continue;
+		(void)(bytes_put(w, r->addr, r->old, w->plans[k].size) &&
+		       (!r->pad || bytes_put(w, r->pad, r->old_pad, WINDOWS_JUMP)));
+	}
+	group_refuse(w, group, WINDOW_REFUSED);
+}
+
 /*
  * Writes what is to be changed; false: nothing is. The first write to a page gives the process a
  * copy of its own, which takes longest. It is made here and not before the stop: what is written to
@@ -445,13 +496,15 @@ static bool all_write(struct work *w)
 		if (!w->plans[i].changes)
 			continue;
 		/* the old bytes lie on pages that the process has to itself */
-		if (job->bounds && n && now_ns() > until) {
+		if (job->bounds && n && now_ns() > until && !group_has_begun(w, i)) {
 			result_set(w, i, WINDOW_LATE);
 			continue;
 		}
 		n++;
-		if (!bytes_write(w, i))
+		if (!bytes_write(w, i)) {
 			result_set(w, i, WINDOW_REFUSED);
+			group_undo(w, i);
+		}
 	}
 	return n > 0;
 }
@@ -474,7 +527,9 @@ static enum windows_result work_do(struct work *w)
 	bytes_compare(w);
 	ranges_make(w);
 	threads_check(w);
+	groups_settle(w);
 	threads_move(w);
+	groups_settle(w);
 	if (all_write(w))
 		barrier_make(w);
 	return WINDOWS_DONE;

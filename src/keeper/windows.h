@@ -79,7 +79,9 @@ struct windows_job {
 	const uint32_t *rows; /* n rows, at most WINDOWS_BATCH */
 	uint32_t n;
 	const struct window_bounds *bounds; /* of each, to write them; NULL: to take them back */
-	uint8_t *results;		    /* enum window_result */
+	/* of each that is written: those with one number, but for 0, are written all or none */
+	const uint32_t *groups;
+	uint8_t *results; /* enum window_result */
 	pid_t tid;
 	int sys;
 	uint64_t stop_ns;  /* from when its first thread was asked to stop until all run again */

@@ -49,6 +49,7 @@
 
 #define PATCH_BATCH	  1000	     /* windows that are written during one stop */
 #define PATCH_BOUNDS_MAX  8	     /* instructions of a window */
+#define PATCH_GROUP_MAX	  100	     /* windows that are written all or none */
 #define PATCH_REACH	  0x70000000 /* bytes between the code and the region */
 #define PATCH_BUSY_NS	  5000000000ull
 #define PATCH_MIRRORS_MAX 16 /* mappings of the region near other code */
@@ -183,6 +184,11 @@ struct patch_window {
 	uint8_t old[5]; /* what the file has at addr; 2 bytes if there is a pad */
 	uint8_t old_pad[5]; /* what it has at pad */
 	bool is_call;
+	/*
+	 * Windows of one patch_write() with the same number, at most PATCH_GROUP_MAX, are in place
+	 * all or none, whatever becomes of one of them; 0: it is alone.
+	 */
+	uint32_t group;
 	uint8_t nbounds;
 	struct patch_bound bounds[PATCH_BOUNDS_MAX]; /* those below the end of the jump */
 };

@@ -69,8 +69,10 @@ static bool retry_wait(uint32_t n)
 
 struct batch {
 	uint32_t n;
+	uint32_t at[PATCH_BATCH];    /* positions in the order in which they are written */
 	uint32_t which[PATCH_BATCH]; /* of the caller's windows */
 	uint32_t rows[PATCH_BATCH];
+	uint32_t groups[PATCH_BATCH];
 	struct window_bounds bounds[PATCH_BATCH];
 	uint8_t results[PATCH_BATCH];
 };
@@ -135,6 +137,7 @@ static void batch_add(struct patch *p, struct batch *b, const struct patch_windo
 	}
 	*state = PATCH_OUT;
 	b->which[b->n] = k;
+	b->groups[b->n] = w->group;
 	b->rows[b->n++] = row;
 }
 
@@ -151,7 +154,7 @@ static enum patch_state state_of(uint8_t result)
 	BUG("result %d of a window", result);
 }
 
-/* *k: the window behind the batch; it becomes the first one that there was no time for. */
+/* *k: the position behind the batch; it becomes that of the first one there was no time for. */
 static struct err *batch_write(struct patch *p, struct batch *b, const atomic_int *is_interrupted,
 			       enum patch_state *states, uint32_t *k, bool *ret_over)
 {
@@ -161,6 +164,7 @@ static struct err *batch_write(struct patch *p, struct batch *b, const atomic_in
 				   .rows = b->rows,
 				   .n = b->n,
 				   .bounds = b->bounds,
+				   .groups = b->groups,
 				   .results = b->results,
 				   .write_ns = p->write_ns}};
 	struct err *e = change_do(p, &c, is_interrupted, ret_over);
@@ -170,7 +174,7 @@ static struct err *batch_write(struct patch *p, struct batch *b, const atomic_in
 
 		*s = e || *ret_over ? PATCH_OUT : state_of(b->results[i]);
 		if (!e && !*ret_over && b->results[i] == WINDOW_LATE)
-			*k = b->which[i];
+			*k = b->at[i];
 		/* of one that the kernel has refused, a part may be there: the row stays */
 		if (*s != PATCH_IN && *s != PATCH_REFUSED)
 			row_free(p, b->rows[i]);
@@ -296,19 +300,109 @@ void patch_forget(struct patch *p, const struct patch_window *w, uint32_t n)
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
+/* A window where it comes in the order of writing: with its group, at the place of the first. */
+struct turn_of {
+	uint32_t first, k;
+};
+
+static int by_group(const void *pa, const void *pb, void *ctx)
+{
+	const struct patch_window *w = ctx, *a = &w[*(const uint32_t *)pa],
+				  *b = &w[*(const uint32_t *)pb];
+
+	if (a->group != b->group)
+		return (a->group > b->group) - (a->group < b->group);
+	return (a > b) - (a < b);
+}
+
+static int by_turn(const void *pa, const void *pb)
+{
+	const struct turn_of *a = pa, *b = pb;
+
+	if (a->first != b->first)
+		return (a->first > b->first) - (a->first < b->first);
+	return (a->k > b->k) - (a->k < b->k);
+}
+
+/* The order in which windows are written: those of a group behind one another; the caller's. */
+static uint32_t *windows_order(const struct patch_window *w, uint32_t n)
+{
+	uint32_t *order = xcalloc(MAX(n, 1u), sizeof(*order));
+	CLEANUP(free) struct turn_of *turns = xcalloc(MAX(n, 1u), sizeof(*turns));
+	bool has_groups = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		order[i] = i;
+		has_groups |= w[i].group != 0;
+	}
+	if (!has_groups)
+		return order;
+	qsort_r(order, n, sizeof(*order), by_group, (void *)(uintptr_t)w);
+	for (uint32_t i = 0; i < n; i++) {
+		bool is_first =
+			!i || !w[order[i]].group || w[order[i]].group != w[order[i - 1]].group;
+
+		turns[i] = (struct turn_of){is_first ? order[i] : turns[i - 1].first, order[i]};
+	}
+	qsort(turns, n, sizeof(*turns), by_turn);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = turns[i].k;
+	return order;
+}
+
+/* The position behind the group that begins at a position, or behind one that is alone. */
+static uint32_t group_end(const struct patch_window *w, uint32_t n, const uint32_t *order,
+			  uint32_t from)
+{
+	uint32_t to = from + 1, group = w[order[from]].group;
+
+	while (group && to < n && to - from < PATCH_GROUP_MAX && w[order[to]].group == group)
+		to++;
+	return to;
+}
+
+/* What is to be written of the windows at these positions, which are a group, or one alone. */
+static void group_add(struct patch *p, struct batch *b, const struct patch_window *w,
+		      const uint32_t *order, uint32_t from, uint32_t to, enum patch_state want,
+		      enum patch_state *states)
+{
+	uint32_t before = b->n;
+	bool is_refused = false;
+
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t k = order[i];
+
+		if (states[k] != want && states[k] != PATCH_OUT)
+			continue;
+		b->at[b->n] = i;
+		batch_add(p, b, &w[k], k, &states[k]);
+		is_refused |= states[k] != PATCH_OUT;
+	}
+	if (!is_refused)
+		return;
+	while (b->n > before) {
+		row_free(p, b->rows[--b->n]);
+		states[b->which[b->n]] = PATCH_BEYOND;
+	}
+}
+
 /* One pass over those that are in a state. */
 static struct err *pass_write(struct patch *p, const struct patch_window *w, uint32_t n,
-			      enum patch_state want, const atomic_int *is_interrupted,
-			      enum patch_state *states, bool *ret_over)
+			      const uint32_t *order, enum patch_state want,
+			      const atomic_int *is_interrupted, enum patch_state *states,
+			      bool *ret_over)
 {
 	struct batch *b = xmalloc(sizeof(*b));
 	struct err *e = NULL;
 
 	for (uint32_t k = 0; k < n && !e && !*ret_over;) {
 		b->n = 0;
-		for (; k < n && b->n < PATCH_BATCH; k++)
-			if (states[k] == want || states[k] == PATCH_OUT)
-				batch_add(p, b, &w[k], k, &states[k]);
+		for (uint32_t to; k < n; k = to) {
+			to = group_end(w, n, order, k);
+			if (b->n + (to - k) > PATCH_BATCH)
+				break;
+			group_add(p, b, w, order, k, to, want, states);
+		}
 		if (b->n)
 			e = batch_write(p, b, is_interrupted, states, &k, ret_over);
 		if (is_interrupted && *is_interrupted)
@@ -316,6 +410,31 @@ static struct err *pass_write(struct patch *p, const struct patch_window *w, uin
 	}
 	free(b);
 	return e;
+}
+
+/*
+ * A group of which a part stood before, and another part could not be written: all of it is taken
+ * back.
+ */
+static struct err *groups_finish(struct patch *p, const struct patch_window *w, uint32_t n,
+				 const uint32_t *order, enum patch_state *states)
+{
+	CLEANUP(free) taddr *addrs = xcalloc(MAX(n, 1u), sizeof(*addrs));
+	uint32_t naddrs = 0;
+
+	for (uint32_t k = 0, to; k < n; k = to) {
+		enum patch_state left = PATCH_IN;
+
+		to = group_end(w, n, order, k);
+		for (uint32_t i = k; i < to; i++)
+			left = states[order[i]] != PATCH_IN ? states[order[i]] : left;
+		for (uint32_t i = k; i < to && left != PATCH_IN; i++) {
+			if (states[order[i]] == PATCH_IN)
+				addrs[naddrs++] = w[order[i]].addr;
+			states[order[i]] = left;
+		}
+	}
+	return naddrs ? patch_take_back(p, addrs, naddrs) : NULL;
 }
 
 static bool some_are(const enum patch_state *states, uint32_t n, enum patch_state want)
@@ -329,6 +448,7 @@ static bool some_are(const enum patch_state *states, uint32_t n, enum patch_stat
 struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t n,
 			const atomic_int *is_interrupted, enum patch_state *states)
 {
+	CLEANUP(free) uint32_t *order = windows_order(w, n);
 	bool is_over = false;
 	struct err *e;
 
@@ -336,10 +456,12 @@ struct err *patch_write(struct patch *p, const struct patch_window *w, uint32_t 
 		states[i] = PATCH_OUT;
 	if (windows_is_there(p->journal, p->mem_fd))
 		standing_find(p, w, n, states);
-	e = pass_write(p, w, n, PATCH_OUT, is_interrupted, states, &is_over);
+	e = pass_write(p, w, n, order, PATCH_OUT, is_interrupted, states, &is_over);
 	for (uint32_t i = 0; !e && !is_over && some_are(states, n, PATCH_HELD) && retry_wait(i);
 	     i++)
-		e = pass_write(p, w, n, PATCH_HELD, is_interrupted, states, &is_over);
+		e = pass_write(p, w, n, order, PATCH_HELD, is_interrupted, states, &is_over);
+	if (!e && !is_over)
+		e = groups_finish(p, w, n, order, states);
 	return e;
 }
 

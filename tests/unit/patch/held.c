@@ -116,6 +116,41 @@ static void test_writes(void)
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
+/* Windows of a group are written all or none; the groups lie among each other. */
+static void test_groups(void)
+{
+	pid_t pid = victim_start(victim_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch_window *w = windows;
+	struct patch *p = NULL;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	o.write_ns = 1;
+	e = patch_open(pid, &o, &p);
+	if (!e)
+		e = victim_windows(p, w);
+	for (uint32_t i = 0; i < V_COUNT; i++)
+		w[i].group = i == V_ADD || i == V_LONG ? 1 : 2;
+	if (!e)
+		e = patch_write(p, w, V_COUNT, NULL, s);
+	ok(is_fine(e) && all_are(s, PATCH_IN), "groups are written, however little time there is");
+	ok(is_fine(patch_take_back_all(p)) && victim_is_clean(pid), "and taken back");
+	w[V_LONG].old[1] ^= 1;
+	e = patch_write(p, w, V_COUNT, NULL, s);
+	ok(is_fine(e) && s[V_LONG] == PATCH_DIFFERS && s[V_ADD] == PATCH_DIFFERS,
+	   "one with other bytes keeps its group out");
+	ok(s[V_LOAD] == PATCH_IN && s[V_SHORT] == PATCH_IN, "the other group is in place");
+	w[V_LOAD].stub = 0x1000;
+	e = patch_write(p, w, V_COUNT, NULL, s);
+	ok(is_fine(e) && s[V_LOAD] == PATCH_BEYOND && s[V_SHORT] == PATCH_BEYOND,
+	   "one that cannot be written any more takes its group back");
+	ok(is_fine(patch_take_back_all(p)) && victim_is_clean(pid), "all is as it was");
+	patch_close(p);
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
 /* ---- windows that come when probes fire ------------------------------------------------------ */
 
 static void calls_on_demand(void)
@@ -376,6 +411,7 @@ int main(void)
 	}
 	gate = gate_create();
 	test_writes();
+	test_groups();
 	test_later();
 	test_dispatch();
 	test_alternate();
