@@ -36,10 +36,38 @@ struct uprobe {
 	uint64_t off, cookie;
 	uint64_t counter_off; /* as in struct place_site */
 	pid_t pid, at;	      /* as in struct place_code */
+	uint8_t turn;	      /* enum turn */
 	bool is_exact;
 	bool is_returned; /* as in struct place_site */
 	bool is_placed;
 };
+
+/*
+ * Of several probes at one instruction the kernel runs the one first that came last (Linux
+ * kernel/events/uprobes.c, consumer_add()). A function that is nothing but a return is entered
+ * before it returns.
+ */
+enum turn { TURN_RETURN, TURN_OTHER, TURN_ENTRY };
+
+static enum turn turn_of(enum code_spot spot)
+{
+	switch (spot) {
+	case SPOT_ENTRY:
+	case SPOT_ENTRY32:
+	case SPOT_ENTRY_STACK:
+	case SPOT_ENTRY_GO:
+	case SPOT_ENTRY_NONE: return TURN_ENTRY;
+	case SPOT_RETURN:
+	case SPOT_RETURN_GO:
+	case SPOT_RETURN_NONE: return TURN_RETURN;
+	case SPOT_RETURNED:
+	case SPOT_INSN:
+	case SPOT_CALL:
+	case SPOT_USDT:
+	case SPOT_COUNT: break;
+	}
+	return TURN_OTHER;
+}
 
 static int by_file(const void *pa, const void *pb)
 {
@@ -53,6 +81,8 @@ static int by_file(const void *pa, const void *pb)
 		return a->is_returned - b->is_returned;
 	if (a->off != b->off)
 		return a->off < b->off ? -1 : 1;
+	if (a->turn != b->turn)
+		return a->turn - b->turn;
 	return (a->cookie > b->cookie) - (a->cookie < b->cookie);
 }
 
@@ -70,6 +100,7 @@ static void uprobes_collect(const struct unit *u, uprobe_vec *ret)
 						      .off = s->off,
 						      .counter_off = s->counter_off,
 						      .is_returned = s->is_returned,
+						      .turn = turn_of(u->probes[i].spot),
 						      .cookie = UPROBE_COOKIE(u->probes[i].key,
 									      s->rel, s->is_tail),
 						      .pid = c->pid,
