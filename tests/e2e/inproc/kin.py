@@ -165,6 +165,25 @@ pid$target:a.out:work:return /self->s == 2/ { @r[probefunc] = count(); self->s =
 pid$target:a.out:work:entry /arg0 % 50000 == 7/ { printf("<%d>\\n", arg0); }
 END { printa("count %@d\\n", @c); printa("key %d %@d\\n", @k); printa("return %s %@d\\n", @r); }"""
 
+# of each thousand calls one is handed to the kernel, through the slots of relays
+RELAYED = """pid$target:a.out:work:entry /arg0 % 1000 == 7/ { @[ustack(1)] = count(); } END { printa("relayed %@d\\n", @); }"""
+
+
+def relays():
+    t = Target(FILE)
+    try:
+        tracer = Tracer("all", RELAYED, t.pid)
+        t.call("work")
+        print("# relays:", *t.ask("code"))
+        check("relays: the code of the parent is as it was", t.answer(), ["1"])
+        check("relays: calls", t.call("work"), 200000)
+        out, _ = tracer.end()
+        check("relays: the place is one", tracer.places[0][1][2], 1)
+        check("relays: what dtrace has counted", re.findall(r"relayed \d+", out), ["relayed 200"])
+    except (ValueError, OSError) as e:
+        bad.append(f"relays: {e}: the process has ended with {t.p.poll()}")
+    check("relays: the end of the process", t.end(), 0)
+
 
 def run(how):
     t = Target(FILE)
@@ -195,4 +214,5 @@ with open(f"{FILE}.c", "w") as f:
 subprocess.run([CC, "-O1", f"{FILE}.c", "-o", FILE], check=True)
 for how in ("code", "data"):
     run(how)
+relays()
 sys.exit(report())
