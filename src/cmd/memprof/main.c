@@ -16,6 +16,7 @@ static const struct way ways[] = {
 	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
 	{ "holds",  "w",  "who holds objects of a type, or one object: chains from roots", holds_run, true },
 	{ "leaks",  "",   "blocks of malloc to which nothing points, by type", leaks_run, true },
+	{ "sample", "",   "who allocates in Java and Node.js, sampled: it costs nearly nothing", sample_run, false },
 };
 /* clang-format on */
 #define NWAYS (sizeof(ways) / sizeof(ways[0]))

@@ -9,6 +9,7 @@
  *     leaks.c    blocks to which nothing points         look.c     memory as it is, by the debugger
  *     alive.c    objects and blocks by type             holds.c    chains from roots to objects
  *     elf.c      files of the process                   memory.c   words of its memory
+ *     sample.c   buffers of Java and Node.js
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
  * program in D. Adding one:
@@ -85,6 +86,8 @@ struct tracing {
 	const char *d;	     /* the program */
 	const char *agg;     /* the aggregation that has the rows */
 	const char *count;   /* the title of the second column: "BLOCKS"; NULL: there is none */
+	const char *unit;    /* what the value is, in JSON: "samples"; NULL: bytes */
+	bool may_come;	     /* what the probes are in may be loaded later */
 	const char *hits;    /* the aggregation that counts events for -x maxrate; NULL: none */
 	const char *nothing; /* what is said when there is no row */
 	/* objects: keys are file, line and class, and the value is how many there are */
@@ -213,6 +216,8 @@ int holds_run(struct memprof *m);
 int leaks_run(struct memprof *m);
 int malloc_run(struct memprof *m);
 int objects_run(struct memprof *m);
+int sample_run(struct memprof *m);
 
 extern const char memprof_d_growth[], memprof_d_malloc[], memprof_d_objects_perl[],
-	memprof_d_objects_php[], memprof_d_objects_python[], memprof_d_objects_ruby[];
+	memprof_d_objects_php[], memprof_d_objects_python[], memprof_d_objects_ruby[],
+	memprof_d_sample_java[], memprof_d_sample_node[];

@@ -79,7 +79,8 @@ static void object_json_add(struct strbuf *b, const struct report *r, const stru
 
 static void place_json_add(struct strbuf *b, const struct report *r, const struct row *row)
 {
-	strbuf_addf(b, ", \"bytes\": %lld", (long long)row->bytes);
+	strbuf_addf(b, ", \"%s\": %lld", r->tracing->unit ? r->tracing->unit : "bytes",
+		    (long long)row->bytes);
 	if (r->tracing->count)
 		strbuf_addf(b, ", \"count\": %lld", (long long)row->count);
 	if (r->is_difference)
@@ -121,13 +122,21 @@ static void json_print(const struct memprof *m, const struct report *r)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+static void value_text(const struct report *r, char *buf, size_t size, int64_t value)
+{
+	if (r->tracing->unit)
+		(void)snprintf(buf, size, "%lld", (long long)value);
+	else
+		size_text(buf, size, value);
+}
+
 static void row_print(const struct report *r, const struct row *row)
 {
 	char bytes[32];
 	int indent = 12;
 	bool is_first = true;
 
-	size_text(bytes, sizeof(bytes), row->grown);
+	value_text(r, bytes, sizeof(bytes), row->grown);
 	printf("%10s", bytes);
 	if (r->tracing->count) {
 		printf(" %9lld", (long long)row->grown_count);
@@ -202,7 +211,7 @@ static void table_print(const struct memprof *m, const struct report *r)
 		say("%s", r->tracing->nothing);
 		return;
 	}
-	printf("%10s", r->is_difference ? "GROWN" : "BYTES");
+	printf("%10s", r->is_difference ? "GROWN" : r->tracing->unit ? "SAMPLES" : "BYTES");
 	if (r->tracing->count)
 		printf(" %9s", r->tracing->count);
 	printf("  PLACE\n");
@@ -219,10 +228,10 @@ static void table_print(const struct memprof *m, const struct report *r)
 		nshown++;
 	}
 	if (nall > nshown) {
-		size_text(text, sizeof(text), rest);
+		value_text(r, text, sizeof(text), rest);
 		printf("... %zu more rows, %s\n", nall - nshown, text);
 	}
-	size_text(text, sizeof(text), total);
+	value_text(r, text, sizeof(text), total);
 	printf("%10s  in %zu place%s, for %.1f s\n", text, nall, nall == 1 ? "" : "s", r->seconds);
 	if (r->is_difference)
 		putchar('\n');

@@ -2,20 +2,20 @@
 /*
  * A run of libdtrace: the process, the program, reports until the end.
  *
- * Reports are due at the end, after each interval of -i, and when SIGUSR1 comes. A timer interrupts
- * the library's waiting, so that none of them is late by more than TICK_US.
+ * Reports are due at the end, after each interval of -i, and when SIGUSR1 comes. The library waits
+ * for TICK at most, so that none of them is late by more than that. No timer interrupts it: it also
+ * loads programs for libraries that come, which the kernel gives up when a signal comes.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/time.h>
 #include <time.h>
 
 #include "memprof.h"
 
-#define TICK_US 100000
+#define TICK "100ms"
 
 static dtrace_hdl_t *volatile interrupted; /* NULL: the library is not to be called */
 static volatile sig_atomic_t is_ending, print_due;
@@ -32,12 +32,6 @@ static void print_note(int sig)
 {
 	(void)sig;
 	print_due = 1;
-}
-
-/* Its only effect is that a system call which waits returns. */
-static void tick_note(int sig)
-{
-	(void)sig;
 }
 
 static double clock_s(void)
@@ -59,24 +53,17 @@ static void signals_catch(struct memprof *m)
 			(void)sigaction(ends[i], &end, NULL);
 }
 
-/* The kernel gives up loading a program when a signal comes, so what can wait waits until then. */
-static void print_hold(int how)
+/*
+ * The kernel gives up loading a program when a signal comes, also for a library that the process
+ * loads later. So what can wait comes only while nothing is done.
+ */
+static void signals_hold(int how)
 {
 	sigset_t set;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGUSR1);
 	(void)pthread_sigmask(how, &set, NULL);
-}
-
-static void timer_start(void)
-{
-	/* what waits returns all the same (signal(7)); a write of a report goes on */
-	struct sigaction tick = {.sa_handler = tick_note, .sa_flags = SA_RESTART};
-	struct itimerval timer = {.it_interval.tv_usec = TICK_US, .it_value.tv_usec = TICK_US};
-
-	(void)sigaction(SIGALRM, &tick, NULL);
-	(void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 /* ---- messages of the library ----------------------------------------------------------------- */
@@ -127,6 +114,7 @@ static void options_set(struct memprof *m)
 	char value[32];
 
 	option_set(m, "quiet", NULL);
+	option_set(m, "switchrate", TICK);
 	option_set(m, "stackmerge", "function");
 	option_set(m, "jstackframes", "128");
 	option_set(m, "jstackstrsize", "16k");
@@ -211,8 +199,11 @@ void session_open(struct memprof *m)
 		if (dtrace_proc_create(m->dtp, m->command) != 0)
 			library_fatal(m, "cannot start '%s'", m->command);
 		m->pid = target_pid(m);
-	} else if (dtrace_proc_grab(m->dtp, m->pid) != 0) {
-		library_fatal(m, "cannot trace process %d", (int)m->pid);
+		signals_hold(SIG_BLOCK); /* the program has been started, and inherits nothing */
+	} else {
+		signals_hold(SIG_BLOCK);
+		if (dtrace_proc_grab(m->dtp, m->pid) != 0)
+			library_fatal(m, "cannot trace process %d", (int)m->pid);
 	}
 }
 
@@ -356,8 +347,11 @@ static void events_consume(struct run *r)
 	struct memprof *m = r->m;
 	bool ends;
 
-	if (!is_ending && !print_due)
+	if (!is_ending && !print_due) {
 		dtrace_sleep(m->dtp);
+		signals_hold(SIG_UNBLOCK); /* one that has come is caught now */
+		signals_hold(SIG_BLOCK);
+	}
 	if (m->duration_s > 0 && clock_s() >= r->started + m->duration_s)
 		is_ending = 1;
 	if (!is_ending && is_too_fast(r))
@@ -388,7 +382,8 @@ int session_run(struct memprof *m, const struct tracing *t)
 		fputs(t->d, stdout);
 		return E_SUCCESS;
 	}
-	prog = dtrace_program_strcompile(m->dtp, t->d, DTRACE_PROBESPEC_NAME, 0, 0, NULL);
+	prog = dtrace_program_strcompile(m->dtp, t->d, DTRACE_PROBESPEC_NAME,
+					 t->may_come ? DTRACE_C_ZDEFS : 0, 0, NULL);
 	if (!prog || dtrace_program_exec(m->dtp, prog, NULL) != 0)
 		library_fatal(m, "cannot compile the program of 'memprof%s%s'",
 			      m->way->name[0] ? " " : "", m->way->name);
@@ -396,13 +391,10 @@ int session_run(struct memprof *m, const struct tracing *t)
 	    dtrace_handle_err(m->dtp, fault_print, m) != 0)
 		library_fatal(m, "cannot handle messages");
 	signals_catch(m);
-	print_hold(SIG_BLOCK); /* a program of -c has been started before, and inherits nothing */
 	if (dtrace_go(m->dtp) != 0)
 		library_fatal(m, "cannot trace");
 	if (dtrace_proc_continue(m->dtp) != 0)
 		library_fatal(m, "cannot let the process run");
-	print_hold(SIG_UNBLOCK);
-	timer_start();
 	r.started = r.reported = r.hits_at = clock_s();
 	while (!r.is_done)
 		events_consume(&r);
