@@ -17,6 +17,8 @@
 #pragma D helper exec "libjvm.so|libjava.so"
 /* The tables can be written, and are not, once the initialisers of libjvm.so have run. */
 #pragma D helper fixed "structs"
+/* The interpreter is generated, too. */
+#pragma D helper generated
 
 uint64_t structs, types; /* the tables; 0: the virtual machine is not loaded yet */
 uint64_t is_ready;	 /* the code cache is known */

@@ -11,6 +11,7 @@
 #include "d/parse/parse.h"
 #include "d/text/source.h"
 #include "dtrace.h"
+#include "record/format.h"
 #include "usdt/dof_prog.h"
 #include "helper/hcode.h"
 
@@ -61,6 +62,12 @@ static struct err *file_read(const char *path, struct strbuf *out)
 static void fact_note(void *ctx, const char *fact, const char *value)
 {
 	struct helper *h = ctx;
+
+	if (strcmp(fact, "generated") == 0) {
+		h->is_generated = true;
+		return;
+	}
+
 	char **to = strcmp(fact, "exec") == 0	  ? &h->patterns
 		    : strcmp(fact, "symbol") == 0 ? &h->symbols
 		    : strcmp(fact, "fixed") == 0  ? &h->fixed_if
@@ -133,7 +140,25 @@ bool helper_matches(const struct helper *h, const char *name)
 	return false;
 }
 
-void helper_each_name(const struct helper *h, void (*f)(void *ctx, const char *name), void *ctx)
+/* Adds a name; with '*' as its last character all that begin so. */
+static void name_add(const struct helper *h, const char *name, struct rt_control *control)
+{
+	size_t len = strcspn(name, "*");
+	struct rt_name *n;
+
+	if (!len || control->nnames == RT_NAMES)
+		return;
+	n = &control->names[control->nnames];
+	len = MIN(len, sizeof(n->text) - 1);
+	memset(n, 0, sizeof(*n));
+	memcpy(n->text, name, len);
+	memset(n->mask, 0xff, name[len] == '*' ? len : len + 1);
+	if (h->is_generated)
+		control->generated |= 1ull << control->nnames;
+	control->nnames++;
+}
+
+void helper_add_names(const struct helper *h, struct rt_control *control)
 {
 	CLEANUP(free) char *copy = h->patterns ? xstrdup(h->patterns) : NULL;
 	char *save = NULL;
@@ -146,7 +171,7 @@ void helper_each_name(const struct helper *h, void (*f)(void *ctx, const char *n
 			p[n] = '*';
 			p[n + 1] = '\0';
 		}
-		f(ctx, p);
+		name_add(h, p, control);
 	}
 }
 

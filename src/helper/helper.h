@@ -10,6 +10,8 @@
  *     #pragma D helper fixed "x"        once global variable x is not 0, what attach clauses have
  *                                       read of the data of its files will stay, and is the same in
  *                                       all processes of these files (helper/constants.h)
+ *     #pragma D helper generated        frames of the language stand only where a native frame is
+ *                                       in code that no file has: other stacks have none
  *     dtrace:helper:attach:   { ... }   runs here, once when a process is met: its global variables
  *                                       have the values then that they have in the process's walks
  *     dtrace:helper:uthread:  { ... }   runs in the kernel when a walk begins
@@ -32,6 +34,7 @@
 struct compile_opts;
 struct dof_prog; /* usdt/dof_prog.h */
 struct dsession;
+struct rt_control;
 
 struct strbuf;
 
@@ -72,9 +75,10 @@ struct helper {
 	const struct prog_vars *vars; /* what the clauses use, and maybe more */
 	struct err *err;	      /* why it cannot be compiled */
 	bool has_attach;
-	bool saves;	/* the pragma "registers": walks restore callee-saved registers, */
-	char *saves_if; /* if this global variable is not 0 in a process; NULL: in all */
-	char *fixed_if; /* the pragma "fixed": the global variable; NULL: there is none */
+	bool saves;	   /* the pragma "registers": walks restore callee-saved registers, */
+	char *saves_if;	   /* if this global variable is not 0 in a process; NULL: in all */
+	char *fixed_if;	   /* the pragma "fixed": the global variable; NULL: there is none */
+	bool is_generated; /* the pragma "generated" */
 	/*
 	 * A program has carried it (helper/carried.h): nothing in it is trusted. Spans are lines.
 	 */
@@ -90,10 +94,10 @@ struct helper {
 MUST_CHECK struct err *helper_open(const char *path, struct helper **ret);
 void helper_close(struct helper *h); /* NULL is allowed */
 /*
- * Calls f for each name that matches; one that ends with '*' stands for all that begin so. What is
- * behind the first special character of a pattern is left out.
+ * Adds the names of files that the helper is for to those that walks look at, if there is room.
+ * What is behind the first special character of a pattern is left out: all names that begin so.
  */
-void helper_each_name(const struct helper *h, void (*f)(void *ctx, const char *name), void *ctx);
+void helper_add_names(const struct helper *h, struct rt_control *control);
 /*
  * Compiles it, unless that was done before; h->err says why not. preludes: files whose names the
  * helper may use; NULL is behind the last.

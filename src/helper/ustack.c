@@ -932,27 +932,11 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	return e;
 }
 
-/* Makes stacks of processes that map a file of that name say so before the helper is attached. */
-static void name_add(void *ctx, const char *name)
-{
-	struct rt_control *control = ctx;
-	size_t len = strcspn(name, "*");
-	struct rt_name *n;
-
-	if (!len || control->nnames == RT_NAMES)
-		return;
-	n = &control->names[control->nnames];
-	len = MIN(len, sizeof(n->text) - 1);
-	memset(n, 0, sizeof(*n));
-	memcpy(n->text, name, len);
-	memset(n->mask, 0xff, name[len] == '*' ? len : len + 1);
-	control->nnames++;
-}
-
+/* Makes stacks of processes that map a file of such a name say so before the helper is attached. */
 static void names_add(const struct ustacks *u)
 {
 	for (uint32_t i = 0; i < u->helpers.len && u->tables->control; i++)
-		helper_each_name(u->helpers.data[i], name_add, u->tables->control);
+		helper_add_names(u->helpers.data[i], u->tables->control);
 }
 
 struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables)

@@ -88,7 +88,8 @@ struct rt_control {
 	u32 epoch; /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
 	struct rt_helper_note notes[RT_NOTES];
 	u64 has_constants; /* 1: there are files of runtimes in MAP_HFILES (rt/helper.h) */
-	u64 nnames, pad2;
+	u64 nnames;
+	u64 generated; /* bits: names of files whose language has frames in generated code only */
 	struct rt_name names[RT_NAMES]; /* of the files for which there are helpers */
 	struct rt_cpu cpu[];
 };

@@ -34,8 +34,8 @@ INLINE void begun_key_write(struct unwind_work *w, u64 pid)
 #define FILE_BASE(h, number) ((h)->regs[HREG_LOCALS + ((number)&RT_HFILES_MAX)])
 _Static_assert(RT_HFILES_MAX < RT_HELPER_LOCALS, "registers for the files");
 
-/* Whether there are helpers for files of that name. */
-INLINE u64 name_matches(struct rt_hwork *h, u64 file)
+/* Returns 1 + the index of a name of val_control that a file has; 0: it has none. */
+INLINE u64 name_find(struct rt_hwork *h, u64 file)
 {
 	u64 name = read_word(read_word(file + K.file_dentry) + K.dentry_name);
 	u64 *text = (u64 *)h->text;
@@ -51,7 +51,7 @@ INLINE u64 name_matches(struct rt_hwork *h, u64 file)
 			break;
 		if (!((text[0] ^ n->text[0]) & n->mask[0]) &&
 		    !((text[1] ^ n->text[1]) & n->mask[1]))
-			return 1;
+			return i + 1;
 	}
 	return 0;
 }
@@ -67,7 +67,7 @@ INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
 	f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
 	h->has_strangers |= !f;
 	if (!h->has_name && (!f || f->is_runtime))
-		h->has_name = name_matches(h, file);
+		h->has_name = name_find(h, file) != 0;
 	if (!f || !f->number)
 		return;
 	number = f->number & RT_HFILES_MAX;
@@ -208,7 +208,8 @@ struct words {
 /*
  * Looks at the frames from the outermost one on, and ends the loop, with is_runtime set, at one in
  * a runtime's file, or in code without a file. In a program that the dynamic linker is preparing,
- * nothing of a runtime has begun.
+ * nothing of a runtime has begun; and a runtime all of whose language runs in generated code has no
+ * frame of the language behind its own files.
  */
 static long runtime_step(u64 i, void *ctx)
 {
@@ -227,7 +228,10 @@ static long runtime_step(u64 i, void *ctx)
 		if (i == 0 && (read_word(name) & 0xffffff) == LINKER_NAME)
 			return 1;
 		f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
-		if (f ? !f->is_runtime : !name_matches(HELPER(words->p), file))
+		if (f && !f->is_runtime)
+			return 0;
+		name = name_find(HELPER(words->p), file);
+		if (name ? val_control.generated >> ((name - 1) & 63) & 1 : !f)
 			return 0;
 	}
 	w->is_runtime = 1;

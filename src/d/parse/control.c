@@ -298,7 +298,7 @@ static void depends_on_run(struct lexer *lx, struct control *c)
 /*
  * '#pragma D helper exec "PATTERN|PATTERN"', '#pragma D helper symbol "NAME|NAME"',
  * '#pragma D helper registers', '#pragma D helper registers "VARIABLE"', '#pragma D helper fixed
- * "VARIABLE"'. Whoever loads the helper asks for them before it is compiled
+ * "VARIABLE"', '#pragma D helper generated'. Whoever loads the helper asks for them before it is compiled
  * (parse_helper_facts()).
  */
 static void helper_run(struct lexer *lx, struct control *c)
@@ -308,14 +308,15 @@ static void helper_run(struct lexer *lx, struct control *c)
 	const char *value = args_len(c) == 2 && arg(c, 1)->is_str ? arg(c, 1)->text : NULL;
 	bool takes_value = strcmp(fact, "exec") == 0 || strcmp(fact, "symbol") == 0 ||
 			   strcmp(fact, "registers") == 0 || strcmp(fact, "fixed") == 0;
+	bool stands_alone = strcmp(fact, "registers") == 0 || strcmp(fact, "generated") == 0;
 
 	if (!lx->in->is_helper)
 		control_error(lx, D_PRAGMA_INVAL, c->span,
 			      "#pragma D helper stands in files of ustack helpers only");
-	else if (!(value && takes_value) && !(args_len(c) == 1 && strcmp(fact, "registers") == 0))
+	else if (!(value && takes_value) && !(args_len(c) == 1 && stands_alone))
 		fail_malformed(lx, c,
 			       "exec \"PATTERN|PATTERN\", symbol \"NAME|NAME\", registers, "
-			       "registers \"VARIABLE\", or fixed \"VARIABLE\"");
+			       "registers \"VARIABLE\", fixed \"VARIABLE\", or generated");
 	else if (env && env->helper)
 		env->helper(env->ctx, fact, value);
 }

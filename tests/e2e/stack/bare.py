@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Stacks of a process that nobody has looked at yet have no frames of the language; each says so in its last line, and the report at the end how
-many. A program for whose file there is no helper has no such line."""
+many. A program for whose file there is no helper has no such line, nor has native code of a runtime whose language runs in generated code only."""
 import os, re, shutil, subprocess, sys
 
 DTRACE, TMP, PATIENCE = os.environ["DTRACE"], os.environ["TMP"], int(os.environ["PATIENCE"])
@@ -30,6 +30,43 @@ def session(lua):
     return [s for s in stacks if s.startswith("lua\n")], [s for s in stacks if s.startswith("rm\n")], told
 
 
+# What the helper reads may change, so that each process is looked at anew.
+TOY = """
+#include <unistd.h>
+volatile long changes;
+__attribute__((noinline)) int toy_run(void) { int n = 0; for (int i = 0; i < 20; i++) n += unlink("/nonexistent"); return n; }
+int main(void) { return toy_run() == 1; }
+"""
+HELPER = """#pragma D helper exec "toy"
+%suint64_t run;
+dtrace:helper:attach: { run = symaddr("toy_run") + *(uint64_t *)symaddr("changes"); }
+dtrace:helper:ustack: /arg0 == run/ { uframe("never"); }
+"""
+
+
+def toys(pragma):
+    """The stacks of twenty processes of a file, whose unwind table is there but for the first ones."""
+    with open("toy.d", "w") as f:
+        f.write(HELPER % pragma)
+    run = subprocess.run([DTRACE, "-x", "helper=toy.d", "-n", CLAUSE.split("\n")[0] + 'printf("stack toy\\n"); jstack(); }', "-c",
+                          "sh -c 'sleep 0.2; for i in 1 2 3 4; do ./toy; ./toy; ./toy; ./toy; ./toy; sleep 0.1; done'"],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120 * PATIENCE)
+    return [s for s in run.stdout.split("stack toy")[1:] if "toy_run" in s]
+
+
+def generated(bad):
+    if not shutil.which("cc"):
+        return
+    with open("toy.c", "w") as f:
+        f.write(TOY)
+    subprocess.run(["cc", "-O1", "-o", "toy", "toy.c"], check=True)
+    for pragma, has_marks in ("", True), ("#pragma D helper generated\n", False):
+        stacks = [s for s in toys(pragma) if "[no unwind table yet]" not in s]
+        marked = [s for s in stacks if MARK in s]
+        if len(stacks) < 200 or bool(marked) != has_marks:
+            bad.append(f"with '{pragma.strip()}': {len(marked)} of {len(stacks)} stacks have a mark\n{(marked or stacks)[:1]}")
+
+
 def main():
     os.chdir(TMP)
     with open("removes.lua", "w") as f:
@@ -54,6 +91,7 @@ def main():
     stacks, others, told = session("true ./lua; :")
     if stacks or told:
         bad.append(f"without any process of a language: {len(stacks)} stacks, said is {told}")
+    generated(bad)
     print("\n".join(bad))
     return 1 if bad else 0
 

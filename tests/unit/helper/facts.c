@@ -30,12 +30,14 @@ static void test_facts(void)
 				     "#pragma D helper symbol \"toy_run\"\n"
 				     "#pragma D helper registers \"in_r12\"\n"
 				     "#pragma D helper fixed \"tables\"\n"
+				     "#pragma D helper generated\n"
 				     "dtrace:helper:ustack: { \"#pragma D helper exec\" }\n");
 
 	is_str(h->patterns, "toy*|libtoy*", "files: the first that it says, however it is spaced");
 	is_str(h->symbols, "toy_run", "symbols");
 	ok(h->saves && strcmp(h->saves_if, "in_r12") == 0, "registers, if a variable is not 0");
 	ok(h->fixed_if && strcmp(h->fixed_if, "tables") == 0, "what it reads is fixed, likewise");
+	ok(h->is_generated, "its language runs in generated code");
 	ok(helper_matches(h, "libtoy.so") && !helper_matches(h, "second"), "matches");
 	helper_close(h);
 }
@@ -45,7 +47,7 @@ static void test_defaults(void)
 	struct helper *h = file_open("int x;\n");
 
 	ok(!h->patterns && !h->symbols && !h->saves && helper_matches(h, "any"), "all processes");
-	ok(!h->fixed_if, "nothing is fixed");
+	ok(!h->fixed_if && !h->is_generated, "nothing is fixed, nor generated only");
 	helper_close(h);
 	h = file_open("#pragma D helper symbol \"toy_run\"\n#pragma D helper registers");
 	ok(!helper_matches(h, "any"), "symbols alone: no file by its name");
@@ -58,9 +60,10 @@ static void test_bad(void)
 {
 	struct helper *h = file_open("#pragma D helper exec toy\n#pragma D helper exec \"open\n"
 				     "#pragma D helper nothing \"x\"\n#pragma D helper\n#\n"
-				     "#pragma D helper fixed\n");
+				     "#pragma D helper fixed\n"
+				     "#pragma D helper generated \"x\"\n");
 
-	ok(!h->patterns && !h->symbols && !h->saves && !h->fixed_if,
+	ok(!h->patterns && !h->symbols && !h->saves && !h->fixed_if && !h->is_generated,
 	   "what is malformed says nothing");
 	helper_close(h);
 }
