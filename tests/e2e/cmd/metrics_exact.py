@@ -66,6 +66,20 @@ def expire():
     check("status", (x.stop(), x.said()), (0, ""))
 
 
+def living():
+    """live() is a gauge of bytes, which falls; a key of which nothing is alive is no sample, or 0, until something is again. Addresses of the kernel are those of all processes."""
+    script("living.d", r'''BEGIN { @a["x"] = live(0xffff000000001000, 10); @a["x"] = live(0xffff000000002000, 20); @a["y"] = live(0xffff000000003000, 5); @a["z"] = live(0xffff000000004000, 5000000000); }
+        syscall::getppid:entry /execname == ME && n++ == 0/ { dead(0xffff000000001000); dead(0xffff000000003000); @a["z"] = live(0xffff000000004000, 7); }
+        syscall::getppid:entry /execname == ME && n == 3/ { @a["y"] = live(0xffff000000005000, 6); }''')
+    x = Exporter("living.d")
+    until("all", lambda: x.family("dtrace_living_a"), {("x",): "30", ("y",): "5", ("z",): "5000000000"})
+    calls(1)
+    until("less", lambda: {k: v for k, v in x.family("dtrace_living_a").items() if v != "0"}, {("x",): "20", ("z",): "7"})
+    calls(2)
+    until("more", lambda: x.family("dtrace_living_a"), {("x",): "20", ("y",): "6", ("z",): "7"})
+    check("status", (x.stop(), x.said()), (0, ""))
+
+
 def normalized():
     """A factor divides what was counted in all, not what was counted between two trunc()s."""
     script("norm.d", r'''syscall::getppid:entry /execname == ME/ { @n = sum(2); @h = quantize(5); @m = max(10); @a = avg(9); @u = count(); @z = count(); }
@@ -98,6 +112,6 @@ def large():
 
 
 begin()
-for test in (coincide, large, normalized, expire, processes):
+for test in (coincide, large, living, normalized, expire, processes):
     test()
 end()
