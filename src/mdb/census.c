@@ -656,16 +656,18 @@ bool census_has_objects(const struct census *s, uint64_t start, uint64_t size)
 	return low < s->objects.len && s->objects.data[low].addr - start < size;
 }
 
-void census_class_add(const char *key, struct strbuf *out)
+void census_class_add(const struct census *s, const struct group *g, uint64_t first,
+		      struct strbuf *out)
 {
-	const char *end = strstr(key, ": ");
-	size_t n = end ? (size_t)(end - key) : strlen(key);
+	const char *end = strstr(g->key, ": ");
+	size_t n = end ? (size_t)(end - g->key) : strlen(g->key), len = out->len;
 
-	if (!end && n && key[n - 1] == ':')
+	if (!end && n && g->key[n - 1] == ':')
 		n--;
-	if (n)
-		strbuf_add(out, key, n);
-	else
+	strbuf_add(out, g->key, n);
+	if (!n)
+		(void)value_type_add(s->lang.p, s->lang.h, first, out);
+	if (out->len == len)
 		strbuf_adds(out, "(no name)");
 }
 

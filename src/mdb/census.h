@@ -92,8 +92,12 @@ struct census {
 MUST_CHECK struct err *census_get(struct mdb *m, struct census **ret);
 /* Whether an object begins in some memory. */
 bool census_has_objects(const struct census *s, uint64_t start, uint64_t size);
-/* Adds the class in the key of a group: "App::Worker" of "App::Worker: name, state". */
-void census_class_add(const char *key, struct strbuf *out);
+/*
+ * Adds the class of the objects of a group, "App::Worker" of "App::Worker: name, state"; of one that
+ * has no name, what the runtime calls their kind. first: one of them.
+ */
+void census_class_add(const struct census *s, const struct group *g, uint64_t first,
+		      struct strbuf *out);
 /* The object around an address: the nearest that begins before it; NULL: there is none. */
 const struct object_at *object_around(const struct census *s, uint64_t addr);
 /* Memory that was read ahead of one object for those that follow it; free() the bytes. */

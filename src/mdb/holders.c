@@ -319,28 +319,34 @@ static void graph_describe(struct graph *g, struct holders *ret)
 
 /* ---- objects of a language ------------------------------------------------------------------- */
 
+/* Marks the groups whose objects are of a class. */
+static void groups_want(const struct census *s, const char *type, uint8_t *wanted)
+{
+	struct strbuf name = {0};
+
+	for (uint32_t i = 0; i < s->groups.len; i++) {
+		strbuf_clear(&name);
+		census_class_add(s, &s->groups.data[i], s->groups.data[i].first, &name);
+		wanted[i] = strcmp(name.data, type) == 0;
+	}
+	strbuf_deinit(&name);
+}
+
 /* Marks the objects of a class, or the one at an address; false: there is none. */
 static bool objects_want(const struct census *s, const char *type, uint64_t word, uint8_t *wanted)
 {
-	struct strbuf name = {0};
+	CLEANUP(free) uint8_t *groups = xcalloc(s->groups.len + 1, 1);
 	bool has_any = false;
 
+	if (type)
+		groups_want(s, type, groups);
 	for (uint32_t i = 0; i < s->objects.len; i++) {
 		const struct object_at *o = &s->objects.data[i];
 		uint32_t group = s->classes.data[o->class].group;
 
-		if (type) {
-			if (!group)
-				continue;
-			strbuf_clear(&name);
-			census_class_add(s->groups.data[group - 1].key, &name);
-			wanted[i] = strcmp(name.data, type) == 0;
-		} else {
-			wanted[i] = object_word(s, o) == word;
-		}
+		wanted[i] = type ? group && groups[group - 1] : object_word(s, o) == word;
 		has_any |= wanted[i];
 	}
-	strbuf_deinit(&name);
 	return has_any;
 }
 
@@ -351,7 +357,7 @@ static char *object_class(const struct census *s, const struct object_at *o)
 	struct strbuf name = {0};
 
 	if (group)
-		census_class_add(s->groups.data[group - 1].key, &name);
+		census_class_add(s, &s->groups.data[group - 1], object_word(s, o), &name);
 	else
 		(void)value_type_add(s->lang.p, s->lang.h, object_word(s, o), &name);
 	return name.data ? name.data : xstrdup("");

@@ -90,11 +90,11 @@ static void holder_emit(struct mdb *m, uint64_t holder, uint64_t at, uint64_t of
 }
 
 /* NULL: the class has no group. */
-static const char *group_key(const struct census *s, const struct object_at *o)
+static const struct group *object_group(const struct census *s, const struct object_at *o)
 {
 	uint32_t group = s->classes.data[o->class].group;
 
-	return group ? s->groups.data[group - 1].key : NULL;
+	return group ? &s->groups.data[group - 1] : NULL;
 }
 
 void ref_text_add(struct mdb *m, const struct census *s, const struct object_at *o, uint64_t word,
@@ -105,8 +105,8 @@ void ref_text_add(struct mdb *m, const struct census *s, const struct object_at 
 	if (!path)
 		word_name_add(s, object_word(s, o), word, &name);
 	strbuf_addf(out, "%s of ", path ? strbuf_text(path) : name.len ? name.data : "an item");
-	if (group_key(s, o) && *group_key(s, o) != ':')
-		census_class_add(group_key(s, o), out);
+	if (object_group(s, o))
+		census_class_add(s, object_group(s, o), object_word(s, o), out);
 	else
 		(void)value_type_add(s->lang.p, s->lang.h, object_word(s, o), out);
 	strbuf_deinit(&name);
@@ -118,8 +118,8 @@ void ref_emit(struct mdb *m, const struct census *s, const struct object_at *o, 
 	uint64_t holder = o->addr + s->heap.tag;
 	struct strbuf what = {0}, name = {0};
 
-	if (group_key(s, o))
-		strbuf_adds(&what, group_key(s, o));
+	if (object_group(s, o))
+		strbuf_adds(&what, object_group(s, o)->key);
 	else
 		(void)value_type_add(s->lang.p, s->lang.h, holder, &what);
 	if (!path && at)

@@ -150,7 +150,7 @@ static void census_count(struct survey *s, const struct census *c)
 		if (!g->n)
 			continue;
 		strbuf_clear(&name);
-		census_class_add(g->key, &name);
+		census_class_add(c, g, g->first, &name);
 		at = (uintptr_t)hashmap_finds(known, name.data);
 		if (!at) {
 			vec_push(&s->types, (struct survey_type){.name = xstrdup(name.data),
