@@ -321,8 +321,9 @@ static struct err *news_tell(struct analysis *a, const char *id, uint64_t count)
 		.where = pairs_text(&a->result, "where", ""),
 		.time_ns = pairs_int(&a->capture, CRASH_KEY_TIME, 0),
 		.count = count,
+		.is_alive = pairs_int(&a->capture, CRASH_KEY_SIGNAL, -1) == 0,
 	};
-	struct err *e;
+	struct err *e = NULL;
 
 	(void)uname(&host);
 	n.host = host.nodename;
@@ -334,7 +335,8 @@ static struct err *news_tell(struct analysis *a, const char *id, uint64_t count)
 	if (strspn(n.signal, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefghijklmnopqrstuvwxyz +-") !=
 	    strlen(n.signal))
 		n.signal = "a signal";
-	e = crash_tally(&a->store, &a->config, &n);
+	if (!n.is_alive)
+		e = crash_tally(&a->store, &a->config, &n);
 	e = first_of(e, crash_mail(&a->store, &a->config, &n));
 	e = first_of(e,
 		     crash_post(&a->store, &a->config, a->opts->id, strbuf_text(&json), json.len));

@@ -176,7 +176,11 @@ struct err *crash_mail(const struct crash_store *s, const struct pairs *config,
 	if (e)
 		return e;
 	later_read(s, &later);
-	strbuf_addf(&subject, "[%s] %s has died of %s", n->host, n->name, n->signal);
+	strbuf_addf(&subject, "[%s] %s ", n->host, n->name);
+	if (n->is_alive)
+		strbuf_adds(&subject, "was captured");
+	else
+		strbuf_addf(&subject, "has died of %s", n->signal);
 	if (*n->where)
 		strbuf_addf(&subject, ": %s", n->where);
 	e = mail_send(config, strbuf_text(&subject), &later, n->text, n->len);

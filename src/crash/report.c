@@ -106,6 +106,7 @@ static void signal_take(struct crash_report *r)
 	if (*addr)
 		r->si.si_addr = (void *)(uintptr_t)strtoull(addr, NULL, 16);
 	r->has_signal = r->si.si_signo != 0;
+	r->is_alive = crash_input_int(r->in, CRASH_KEY_SIGNAL, -1) == 0;
 }
 
 static void all_take(struct crash_report *r)
@@ -228,6 +229,10 @@ static void signal_say(struct crash_report *r)
 	struct strbuf name = {0}, reason = {0};
 	const char *code = signal_code_name(&r->si);
 
+	if (r->is_alive) {
+		doc_say(&r->doc, " lives, and was captured\n");
+		return;
+	}
 	signal_name_add(&name, r->si.si_signo);
 	reason_add(&reason, &r->si, &r->of);
 	doc_say(&r->doc, " has died of %s: ", strbuf_text(&name));
@@ -254,7 +259,10 @@ static void signal_add(struct crash_report *r)
 		doc_str(&r->doc, "code-name", code);
 	if (r->si.si_code > 0)
 		doc_addr(&r->doc, "address", (uint64_t)(uintptr_t)r->si.si_addr);
-	doc_bytes(&r->doc, "reason", strbuf_text(&reason), reason.len);
+	if (r->is_alive)
+		doc_str(&r->doc, "reason", "the process lives, and was captured");
+	else
+		doc_bytes(&r->doc, "reason", strbuf_text(&reason), reason.len);
 	doc_bool(&r->doc, "is-stack-overflow", reason_is_overflow(&r->si, &r->of));
 	doc_close(&r->doc, '}');
 	strbuf_deinit(&name);

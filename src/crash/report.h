@@ -37,6 +37,7 @@ struct crash_report {
 	struct stack first; /* of the crashed thread */
 	siginfo_t si;
 	bool has_signal;
+	bool is_alive; /* it was captured without a signal */
 	struct reason_of of;
 	struct proc_maps maps; /* those of /proc; of the core if there are none */
 	struct signature signature;

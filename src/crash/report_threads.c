@@ -209,10 +209,10 @@ static void thread_add(struct crash_report *r, pid_t tid, bool is_first, const s
 	doc_open(&r->doc, NULL, '{');
 	doc_int(&r->doc, "tid", tid);
 	doc_bytes(&r->doc, "name", strbuf_text(&name), name.len);
-	doc_bool(&r->doc, "has-crashed", is_first);
+	doc_bool(&r->doc, "has-crashed", is_first && !r->is_alive);
 	doc_say(&r->doc, "thread %d ", (int)tid);
 	doc_tell(&r->doc, strbuf_text(&name), name.len);
-	if (is_first)
+	if (is_first && !r->is_alive)
 		doc_say(&r->doc, "  (it crashed)");
 	if (is_known && !is_first)
 		call_add(r, &t);

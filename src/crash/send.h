@@ -19,6 +19,7 @@ struct crash_news {
 	const char *id, *host, *name, *signal, *where, *exe;
 	int64_t time_ns;
 	uint64_t count;	  /* how often it has died in this way */
+	bool is_alive;	  /* it was captured without a signal, and goes on */
 	const char *text; /* the report */
 	size_t len;
 };
