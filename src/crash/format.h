@@ -33,6 +33,8 @@
 #define CRASH_STORE_INSTALL "install" /* key=value: what was there before */
 #define CRASH_STORE_TALLY   "tally"   /* CRASH_TALLY_NAME, by executable and signal */
 #define CRASH_STORE_QUEUE   "queue"   /* posts that are tried again */
+#define CRASH_STORE_MAIL    "mail"    /* when the last mail was sent */
+#define CRASH_STORE_LATER   "mail-later" /* a line for each crash that had to wait for the next */
 
 #define CRASH_ID_SIZE	       64 /* of a buffer for an ID, with the dot and the NUL */
 #define CRASH_CAPTURES_AT_ONCE 4

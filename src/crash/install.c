@@ -560,6 +560,8 @@ static struct err *store_purge(const struct crash_store *s)
 static struct err *store_leave(const struct crash_paths *p, bool is_purge, const struct record *r,
 			       crash_notes *notes)
 {
+	static const char *const files[] = {CRASH_STORE_LOCK, CRASH_STORE_TALLY, CRASH_STORE_MAIL,
+					    CRASH_STORE_LATER};
 	struct crash_store s = {0};
 	crash_entries all = {0};
 	struct err *e = crash_store_open(p->store, &s);
@@ -576,10 +578,8 @@ static struct err *store_leave(const struct crash_paths *p, bool is_purge, const
 		crash_note(notes, "%u crashes stay in '%s'; --purge removes them", all.len,
 			   p->store);
 	(void)unlinkat(s.fd, CRASH_STORE_INSTALL, 0);
-	if (!all.len)
-		(void)unlinkat(s.fd, CRASH_STORE_LOCK, 0);
-	if (!all.len)
-		(void)unlinkat(s.fd, CRASH_STORE_TALLY, 0);
+	for (uint32_t i = 0; i < ARRAY_LEN(files) && !all.len; i++)
+		(void)unlinkat(s.fd, files[i], 0); /* it need not be there */
 	crash_entries_deinit(&all);
 	crash_store_close(&s);
 	for (uint32_t i = r->made.len; i--;)

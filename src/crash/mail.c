@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "crash/format.h"
 #include "crash/send.h"
 
 #define SENDMAIL    "/usr/sbin/sendmail"
@@ -14,8 +15,6 @@
 #define LATER_MAX   (32u << 10)
 #define SUBJECT_MAX 150u
 #define SECONDS	    30u
-#define FILE_LAST   "mail"
-#define FILE_LATER  "mail-later"
 
 static int64_t real_ns(void)
 {
@@ -106,7 +105,7 @@ static int64_t last_ns(const struct crash_store *s)
 {
 	struct strbuf text = {0};
 	struct pairs p = {0};
-	struct err *e = crash_file_read(s->fd, FILE_LAST, 4096, &text);
+	struct err *e = crash_file_read(s->fd, CRASH_STORE_MAIL, 4096, &text);
 	int64_t ns;
 
 	err_destroy(e); /* none was sent yet */
@@ -131,14 +130,14 @@ static struct err *last_note(const struct crash_store *s)
 	struct err *e;
 
 	pair_write_int(&text, "last_ns", real_ns());
-	e = crash_file_write(s->fd, FILE_LAST, strbuf_text(&text), text.len);
+	e = crash_file_write(s->fd, CRASH_STORE_MAIL, strbuf_text(&text), text.len);
 	strbuf_deinit(&text);
 	return e;
 }
 
 static void later_read(const struct crash_store *s, struct strbuf *ret)
 {
-	struct err *e = crash_file_read(s->fd, FILE_LATER, 2 * LATER_MAX, ret);
+	struct err *e = crash_file_read(s->fd, CRASH_STORE_LATER, 2 * LATER_MAX, ret);
 
 	err_destroy(e); /* nothing has waited */
 }
@@ -156,7 +155,7 @@ static struct err *later_add(const struct crash_store *s, const struct crash_new
 		strbuf_adds(&text, "  ");
 		text_escape(&text, n->where, strnlen(n->where, 500));
 		strbuf_addf(&text, "%s\n", n->count > 1 ? "  (again)" : "");
-		e = crash_file_write(s->fd, FILE_LATER, text.data, text.len);
+		e = crash_file_write(s->fd, CRASH_STORE_LATER, text.data, text.len);
 	}
 	strbuf_deinit(&text);
 	return e;
@@ -185,7 +184,7 @@ struct err *crash_mail(const struct crash_store *s, const struct pairs *config,
 		strbuf_addf(&subject, ": %s", n->where);
 	e = mail_send(config, strbuf_text(&subject), &later, n->text, n->len);
 	if (!e && later.len)
-		(void)unlinkat(s->fd, FILE_LATER, 0);
+		(void)unlinkat(s->fd, CRASH_STORE_LATER, 0);
 	strbuf_deinit(&later);
 	strbuf_deinit(&subject);
 	return e;
@@ -202,7 +201,7 @@ struct err *crash_mail_waiting(const struct crash_store *s, const struct pairs *
 		if (!e)
 			e = mail_send(config, "further crashes", &later, "", 0);
 		if (!e)
-			(void)unlinkat(s->fd, FILE_LATER, 0);
+			(void)unlinkat(s->fd, CRASH_STORE_LATER, 0);
 	}
 	strbuf_deinit(&later);
 	return e;
