@@ -235,7 +235,7 @@ static uint8_t difo_follow(struct program *p, const struct difo *d)
 
 	for (; f.at < d->code_len; f.at++) {
 		flow_arrive(&f);
-		/* a guard of the system's library reads what is the kernel's, and tells yes or no */
+		/* a guard of the system's library reads the kernel, and tells yes or no */
 		if (f.at >= d->trusted_len)
 			insn_step(p, &f, d->code[f.at]);
 	}

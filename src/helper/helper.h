@@ -83,8 +83,10 @@ struct helper {
 	 * A program has carried it (helper/carried.h): nothing in it is trusted. Spans are lines.
 	 */
 	bool is_foreign;
-	/* Addresses are checked before they are used: of a foreign one, or where the session may not
-	 * read the memory of the kernel, whose addresses a process may show it as its own. */
+	/*
+	 * Addresses are checked before they are used: of a foreign one, and where the session may
+	 * not read the memory of the kernel, whose addresses a process may show it as its own.
+	 */
 	bool is_checked;
 	struct arena *arena; /* what the program has carried; NULL: nothing */
 	uint32_t number;     /* in the session */

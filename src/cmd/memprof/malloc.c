@@ -70,11 +70,18 @@ static void function_note(const char *module, const char *function, void *arg)
 		return;
 	if (strcmp(function, "free") == 0)
 		a->has_free = true;
-	if (strcmp(function, "_Znwm") == 0)
-		a->has_new = true;
 	for (size_t i = 0; i < NREQUESTS; i++)
 		if (strcmp(function, requests[i].name) == 0)
 			a->has[i] = true;
+}
+
+/* The function is found by its name, and listed by this or another name that it has. */
+static void new_note(const char *module, const char *function, void *arg)
+{
+	struct allocator *a = allocator_get(arg, module);
+
+	if (a)
+		a->has_new = true;
 }
 
 static bool is_glibc(const struct allocator *a)
@@ -174,11 +181,12 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 	struct strbuf what = {0};
 	bool has_any = false;
 
-	strbuf_adds(&what, "pid$target::free:entry,pid$target::_Znwm:entry");
+	strbuf_adds(&what, "pid$target::free:entry");
 	for (size_t i = 0; i < NREQUESTS; i++)
 		strbuf_addf(&what, ",pid$target::%s:entry", requests[i].name);
 	functions_find(m, what.data, function_note, a);
 	strbuf_deinit(&what);
+	functions_find(m, "pid$target::_Znwm:entry", new_note, a);
 	for (uint32_t i = 0; i < a->n; i++) {
 		has_any |= is_allocator(&a->list[i]);
 		if (is_allocator(&a->list[i]) && a->list[i].has_new)

@@ -88,7 +88,7 @@ static bool check_task(struct check *c, struct span at, const char *what)
 			  "user's: use profile-N, or keep the value in a variable");
 }
 
-/* Refuses what reads or writes the memory of dtrace itself, which has rights that its user lacks. */
+/* Refuses what reads or writes the memory of dtrace, which has rights that its user lacks. */
 static bool check_memory(struct check *c, struct span at, const char *what)
 {
 	if (!c->desc || !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER) ||
