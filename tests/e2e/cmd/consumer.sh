@@ -11,7 +11,8 @@ grep -qE '^getppid +[0-9]+ +[0-9]+ +[0-9]+ (ns|us|ms) +[0-9]+ (ns|us|ms) +\|.{24
 
 # All processes, until ^C: a last table, and a proper end.
 "$topsys" -i 100 >"$TMP/out" 2>"$TMP/err" & p=$!
-catches_int() { [ $(($(sed -n 's/^SigCgt:[[:space:]]*/0x/p' /proc/$p/status) & 2)) != 0 ]; }
+# The shell's process catches SIGINT, too, until it ignores it and executes the program.
+catches_int() { [ "$(readlink /proc/$p/exe)" = "$(readlink -f "$topsys")" ] && [ $(($(sed -n 's/^SigCgt:[[:space:]]*/0x/p' /proc/$p/status) & 2)) != 0 ]; }
 until catches_int; do kill -0 $p 2>/dev/null || fail "topsys has ended"; sleep 0.05; done # it traces then
 "$TRIGGER/calls" getppid 10
 kill -INT $p
