@@ -132,6 +132,9 @@ def gdb(*commands):
 
 try:
     check(program.stdout.readline() == "ready\n", "the program begins")
+    end = time.monotonic() + 60
+    while not waits(program.pid) and time.monotonic() < end:  # it may be anywhere between its line and pause()
+        time.sleep(0.01)
     alive = ["-p", str(program.pid)]
     subprocess.run([MDB, "-S", str(program.pid), "-w", "kept", "-e", ""], stdin=subprocess.DEVNULL, check=True)
 
