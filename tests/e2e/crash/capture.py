@@ -241,6 +241,8 @@ def test_loop():
         time.sleep(0.01)
     count = [c for c in store.counts() if c["exe"] == program]
     check(len(count) == 1 and len(count[0]["times"]) == 2 and count[0]["counted_ever"] == 6 and count[0]["signal"] == 11, "crash loop", count)
+    while time.monotonic() < end and sum(len(store.ids(pid)) for pid in pids) < 2:  # they are written while others are counted already
+        time.sleep(0.01)
     check(sum(len(store.ids(pid)) for pid in pids) == 2, "captures of a loop", store.ids())
     store.configure(chain=CHAIN)
 
