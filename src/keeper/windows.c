@@ -437,7 +437,8 @@ bool windows_is_there(const struct windows_journal *j, int mem_fd)
 {
 	uint64_t magic[ARRAY_LEN(j->magic)];
 
-	return pread(mem_fd, magic, sizeof(magic), (off_t)j->region) == (ssize_t)sizeof(magic) &&
+	return pread(mem_fd, magic, sizeof(magic), (off_t)(j->call + WINDOWS_MAGIC_AT)) ==
+		       (ssize_t)sizeof(magic) &&
 	       memcmp(magic, j->magic, sizeof(magic)) == 0;
 }
 

@@ -22,6 +22,7 @@
 #define WINDOWS_BOUNDS	   8
 #define WINDOWS_JUMP	   5
 #define WINDOWS_MAGIC_SIZE 16
+#define WINDOWS_MAGIC_AT   32 /* bytes behind the code of remote calls */
 
 struct window_row {
 	taddr addr, pad, stub; /* as in struct patch_window */
@@ -31,7 +32,8 @@ struct window_row {
 
 struct windows_journal {
 	uint64_t id;
-	uint64_t magic[WINDOWS_MAGIC_SIZE / 8]; /* which the process has at region */
+	/* in memory that no other process shares: children can write to what is at region */
+	uint64_t magic[WINDOWS_MAGIC_SIZE / 8]; /* which the process has at WINDOWS_MAGIC_AT */
 	taddr region;
 	uint64_t region_size; /* up to the switch page */
 	uint64_t head_size;   /* of the mapping that begins at region, which the process shares */

@@ -300,7 +300,6 @@ static struct err *head_write(struct enter *t)
 				.data_size = p->data_size};
 
 	_Static_assert(sizeof(h) <= REGION_ROWS, "the head stands before the rows");
-	memcpy(h.magic, p->journal->magic, sizeof(h.magic));
 	if (sys_pwrite(p->region_fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
 		return err_sys(errno, "cannot write to the region of process %d", (int)p->pid);
 	p->journal->region = t->region;
@@ -308,7 +307,14 @@ static struct err *head_write(struct enter *t)
 	p->journal->head_size = p->head_size;
 	p->journal->call = t->region + p->head_size;
 	p->journal->frame = t->region + t->near_size + PATCH_PAGE;
-	if (!windows_is_there(p->journal, p->mem_fd))
+	_Static_assert(SLACK_SIZE <= WINDOWS_MAGIC_AT &&
+			       WINDOWS_MAGIC_AT + WINDOWS_MAGIC_SIZE <= CALL_ROOM,
+		       "the magic stands behind the code");
+	if (sys_pwrite(p->mem_fd, p->journal->magic, WINDOWS_MAGIC_SIZE,
+		       p->journal->call + WINDOWS_MAGIC_AT) != WINDOWS_MAGIC_SIZE)
+		return region_write_err(p, errno);
+	p->code_end = CALL_ROOM;
+	if (!region_is_at(p, t->region) || !windows_is_there(p->journal, p->mem_fd))
 		return err_code(err_new("process %d has not mapped the region", (int)p->pid),
 				EDT_NOTSUP);
 	return NULL;
@@ -478,8 +484,7 @@ struct err *region_enter(struct patch *p, const struct patch_opts *o)
 	return e ? e : t.e;
 }
 
-/* Whether the region is mapped there, or a mirror, and not what another program has there. */
-static bool region_is_there(const struct patch *p, taddr at)
+bool region_is_at(const struct patch *p, taddr at)
 {
 	char path[96];
 	struct stat ours, there;
@@ -496,10 +501,10 @@ static void leave_run(void *ctx)
 
 	t->e = calls_begin(t);
 	for (uint32_t i = 0; i < t->p->nmirrors && !t->e; i++)
-		if (region_is_there(t->p, t->p->mirrors[i]))
+		if (region_is_at(t->p, t->p->mirrors[i]))
 			(void)enter_call(t, SYS_munmap, t->p->mirrors[i], mirror_span(t->p), 0, 0,
 					 0);
-	if (!t->e && region_is_there(t->p, t->p->journal->region))
+	if (!t->e && region_is_at(t->p, t->p->journal->region))
 		region_unmap(t);
 	calls_end(t);
 }

@@ -7,6 +7,7 @@
 
 #include "arch/patch.h"
 #include "files/gate.h"
+#include "kernel/sys.h"
 #include "patch/patch_impl.h"
 #include "target/maps.h"
 
@@ -109,11 +110,17 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 	*j = (struct windows_journal){
 		.region = m->start,
 		.head_size = h->head_size,
+		.call = m->start + h->head_size,
 		.pid = l->pid,
 		.suspends = seccomp_is_on(l->pid),
 		.nrows = n > 0 ? (uint32_t)((size_t)n / sizeof(*j->rows)) : 0,
 	};
-	memcpy(j->magic, h->magic, sizeof(j->magic));
+	/* of this process: that it has the region is seen by its mappings */
+	if (sys_pread(l->mem_fd, j->magic, sizeof(j->magic), j->call + WINDOWS_MAGIC_AT) !=
+	    (ssize_t)sizeof(j->magic)) {
+		free(j);
+		return NULL;
+	}
 	for (uint32_t i = 0; i < j->nrows; i++) {
 		struct window_row *r = &j->rows[i];
 

@@ -215,7 +215,7 @@ static struct err *switch_map(struct mirroring *t, taddr at)
 static struct err *mirror_map(struct mirroring *t, taddr at)
 {
 	const struct patch *p = t->p;
-	uint64_t code = p->head_size + p->code_size, size = mirror_size(p), magic[2] = {0};
+	uint64_t code = p->head_size + p->code_size, size = mirror_size(p);
 	struct err *e = mirror_reserve(t, at, mirror_span(p));
 
 	if (!e)
@@ -226,9 +226,7 @@ static struct err *mirror_map(struct mirroring *t, taddr at)
 		e = part_map(t, p->data, p->data_size, at + code);
 	if (!e)
 		e = switch_map(t, at + size);
-	_Static_assert(sizeof(magic) == WINDOWS_MAGIC_SIZE, "the region begins with it");
-	if (!e && (sys_pread(p->mem_fd, magic, sizeof(magic), at) != (ssize_t)sizeof(magic) ||
-		   memcmp(magic, p->journal->magic, sizeof(magic)) != 0))
+	if (!e && !region_is_at(p, at))
 		e = err_code(err_new("process %d has not mapped the region once more", (int)p->pid),
 			     EDT_NOTSUP);
 	return e;

@@ -12,17 +12,19 @@
 
 #define PATCH_PAGE     4096u
 #define REGION_TEXT    "fathom: the windows of a tracer"
-#define REGION_VERSION 3
+#define REGION_VERSION 4
 #define REGION_ROWS    256 /* offset of the rows */
-#define CALL_ROOM      64  /* at the begin of the code part: the code of remote calls */
+#define CALL_ROOM      64  /* at the begin of the code part: the code of remote calls, the magic */
 #define REGION_PRIVATE (5 * PATCH_PAGE) /* the switch page, and a frame for remote calls */
 
 #define PATCH_GATES    1024u /* switches of their own in a switch page, behind this offset: */
 #define PATCH_GATES_AT 1024u
 
-/* At the begin of the region. Whoever finds it later trusts none of it. */
+/*
+ * At the begin of the region. Children share it and can write to it, so the tracer decides nothing
+ * by it; whoever finds it later trusts none of it.
+ */
 struct region_head {
-	uint64_t magic[WINDOWS_MAGIC_SIZE / 8];
 	char text[32];
 	uint32_t version, nrows;
 	uint64_t region; /* where the process has it: a mirror, elsewhere, has the same head */
@@ -94,6 +96,10 @@ MUST_CHECK struct err *region_enter(struct patch *p, const struct patch_opts *o)
 void region_leave(struct patch *p);
 /* threads.c: whether each thread of the process can run what the region will have. */
 MUST_CHECK struct err *threads_ask(struct patch *p, const struct patch_opts *o);
+/* Whether the region is mapped there, or a mirror, and not what another program has there. */
+bool region_is_at(const struct patch *p, taddr at);
+/* Code could not be written, with this errno. */
+MUST_CHECK struct err *region_write_err(const struct patch *p, int sys);
 /* Writes to the code part of the region, and of all mirrors. */
 MUST_CHECK struct err *region_code_write(struct patch *p, uint64_t off, const void *from,
 					 size_t size);

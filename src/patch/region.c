@@ -183,6 +183,13 @@ static bool memory_write(int fd, uint64_t at, const uint8_t *from, size_t size)
 	return !size;
 }
 
+struct err *region_write_err(const struct patch *p, int sys)
+{
+	return err_hint(err_code(err_sys(sys, "cannot write code to process %d", (int)p->pid),
+				 EDT_NOTSUP),
+			"-x inproc=off; perhaps the kernel forbids it (proc_mem.force_override)");
+}
+
 /* The memory of a process that has ended takes nothing: then it needs nothing either. */
 struct err *region_code_write(struct patch *p, uint64_t off, const void *from, size_t size)
 {
@@ -197,9 +204,7 @@ struct err *region_code_write(struct patch *p, uint64_t off, const void *from, s
 	p->code_end = MAX(p->code_end, off + size);
 	if (is_written || !windows_is_there(p->journal, p->mem_fd))
 		return NULL;
-	return err_hint(err_code(err_sys(sys, "cannot write code to process %d", (int)p->pid),
-				 EDT_NOTSUP),
-			"-x inproc=off; perhaps the kernel forbids it (proc_mem.force_override)");
+	return region_write_err(p, sys);
 }
 
 struct err *patch_code_write(struct patch *p, uint64_t off, const void *from, size_t size)

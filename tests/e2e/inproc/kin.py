@@ -4,7 +4,7 @@
 It makes memory writable, writes to it through its mem file, maps it once more, larger, and by the links of map_files, and asks its own child to hold it
 by ptrace(2). In one run it writes to what is not the data only: then the parent's counts are right. In the other one it writes to the data, too, which it
 shares with its parent: then they may be wrong. In both the parent's calls give what they must, the code of its probes stays as it is, and dtrace ends
-by itself.
+by itself, and takes all jumps back.
 """
 import os, re, subprocess, sys
 
@@ -188,7 +188,9 @@ def relays():
 def run(how):
     t = Target(FILE)
     try:
+        before = t.code()
         tracer = Tracer("all", SCRIPT, t.pid)
+        check(f"{how}: jumps are there", t.code() != before, True)
         t.call("work")
         harm = t.ask(how)
         print(f"# {how}: {' '.join(harm)}")
@@ -204,6 +206,7 @@ def run(how):
             check("code: what dtrace has counted", got, {"count": str(n), "key 2": str(n), "return work": str(n)})
             check("code: records", len(re.findall(r"<\d+>", out)), 4)
         check(f"{how}: the end of dtrace", tracer.p.returncode, 0)
+        check(f"{how}: jumps are taken back", t.code() == before, True)
     except (ValueError, OSError) as e:
         bad.append(f"{how}: {e}: the process has ended with {t.p.poll()}")
     check(f"{how}: the end of the process", t.end(), 0)

@@ -127,7 +127,6 @@ static void window_make(pid_t pid, taddr at)
 	CLEANUP(fd) int fd = process_memory_open(pid);
 
 	memcpy(jump + 1, &distance, sizeof(distance));
-	memcpy(h.magic, "of a dead tracer", sizeof(h.magic));
 	memcpy(region_near, &h, sizeof(h));
 	memcpy(region_near + REGION_ROWS, &r, sizeof(r));
 	if (pwrite(fd, jump, sizeof(jump), (off_t)addr) != (ssize_t)sizeof(jump))
