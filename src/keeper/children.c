@@ -13,6 +13,7 @@ struct children {
 	struct windows_journal *journal;
 	struct stat region;
 	bool is_looking; /* they are only counted */
+	uint64_t until;	 /* afterwards nothing is tried any more */
 	uint32_t n, left, done;
 };
 
@@ -76,6 +77,10 @@ static void child_visit(struct children *c, pid_t pid)
 	c->n++;
 	if (c->is_looking)
 		return;
+	if (now_ns() >= c->until) {
+		c->left++;
+		return;
+	}
 	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (mem_fd < 0)
@@ -114,9 +119,10 @@ static void children_visit(struct children *c, int region_fd)
 		(void)close(fd);
 }
 
-uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint32_t *ret_n)
+uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint64_t until,
+			       uint32_t *ret_n)
 {
-	struct children c = {.journal = j};
+	struct children c = {.journal = j, .until = until};
 
 	children_visit(&c, region_fd);
 	if (ret_n)

@@ -67,30 +67,33 @@ static struct windows_journal *journal_copy(const struct windows_journal *j, siz
 	return copy;
 }
 
-static uint32_t parent_undo(struct windows_journal *j, const struct patched_process *x)
+static uint32_t parent_undo(struct windows_journal *j, const struct patched_process *x,
+			    uint64_t until)
 {
 	return windows_undo(j, j->pid, x->mem_fd, true, NULL);
 }
 
-static uint32_t children_undo(struct windows_journal *j, const struct patched_process *x)
+static uint32_t children_undo(struct windows_journal *j, const struct patched_process *x,
+			      uint64_t until)
 {
-	return windows_undo_children(j, x->region_fd, NULL);
+	return windows_undo_children(j, x->region_fd, until, NULL);
 }
 
 /*
  * Tries once, in a clone: when that ends, the kernel lets threads go that have not stopped for it.
  * True: nothing is left.
  */
-static bool undo_try(uint32_t (*undo)(struct windows_journal *j, const struct patched_process *x),
-		     struct windows_journal *j, const struct patched_process *x)
+static bool undo_try(uint32_t (*undo)(struct windows_journal *j, const struct patched_process *x,
+				      uint64_t until),
+		     struct windows_journal *j, const struct patched_process *x, uint64_t until)
 {
 	pid_t clone = apart_clone();
 	int status = 0;
 
 	if (clone == 0)
-		_exit(undo(j, x) > 0);
+		_exit(undo(j, x, until) > 0);
 	if (clone < 0)
-		return undo(j, x) == 0;
+		return undo(j, x, until) == 0;
 	while (syscall(SYS_wait4, clone, &status, __WCLONE, NULL) < 0 && errno == EINTR)
 		;
 	return status == 0;
@@ -105,10 +108,10 @@ static void process_undo(const struct patched_process *x)
 	struct windows_journal *j = journal_map(x->journal_fd, &size);
 	struct windows_journal *copy = j ? journal_copy(j, size) : NULL;
 
-	while (j && !undo_try(parent_undo, j, x) && now_ns() < until)
+	while (j && !undo_try(parent_undo, j, x, until) && now_ns() < until)
 		(void)nanosleep(&pause, NULL);
 	until = now_ns() + WINDOWS_CHILDREN_NS;
-	while (copy && !undo_try(children_undo, copy, x) && now_ns() < until)
+	while (copy && !undo_try(children_undo, copy, x, until) && now_ns() < until)
 		(void)nanosleep(&pause, NULL);
 	if (copy)
 		(void)munmap(copy, size);

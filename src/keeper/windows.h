@@ -107,8 +107,12 @@ uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_
  * region where its process has it: children of fork(), and theirs, whoever has become their parent.
  * Processes without a window are not stopped. Returns how many windows are left; adds to *ret_n,
  * which may be NULL, how many were taken. Rows stay as they are. Who calls ends afterwards.
+ *
+ * until: of now_ns(), after which no other process is looked at, and each counts as one window that
+ * is left. One that does not stop takes half a second.
  */
-uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint32_t *ret_n);
+uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint64_t until,
+			       uint32_t *ret_n);
 /* Whether there are such processes, with windows or without. */
 bool windows_has_children(struct windows_journal *j, int region_fd);
 #define WINDOWS_CHILDREN_NS 1000000000ull /* so long callers go on trying */

@@ -13,6 +13,7 @@
 struct children {
 	struct windows_journal *journal;
 	int region_fd;
+	uint64_t until;
 	uint32_t left;
 };
 
@@ -20,17 +21,19 @@ static void children_run(void *ctx)
 {
 	struct children *c = ctx;
 
-	c->left = windows_undo_children(c->journal, c->region_fd, NULL);
+	c->left = windows_undo_children(c->journal, c->region_fd, c->until, NULL);
 }
 
 void windows_take_out_of_children(struct windows_journal *j, int region_fd)
 {
 	const struct timespec pause = {.tv_nsec = WINDOWS_UNDO_PAUSE_NS};
-	uint64_t until = now_ns() + WINDOWS_CHILDREN_NS;
-	struct children c = {.journal = j, .region_fd = region_fd, .left = 1};
+	struct children c = {.journal = j,
+			     .region_fd = region_fd,
+			     .until = now_ns() + WINDOWS_CHILDREN_NS,
+			     .left = 1};
 	struct err *e = NULL;
 
-	while (!e && c.left && now_ns() < until) {
+	while (!e && c.left && now_ns() < c.until) {
 		e = worker_run(children_run, &c);
 		if (!e && c.left)
 			(void)nanosleep(&pause, NULL);

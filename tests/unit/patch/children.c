@@ -162,6 +162,13 @@ static void test_child(enum change how, bool is_held, const char *what)
 	while (!is_waiting(child) && kill(child, 0) == 0)
 		(void)usleep(1000);
 	child_change(child, how);
+	if (how == CHANGE_NONE) {
+		uint32_t n = 0;
+
+		ok(windows_undo_children(p->journal, p->region_fd, now_ns(), &n) > 0 && n == 0 &&
+			   !victim_is_clean(child),
+		   "one for which there is no time is left");
+	}
 	ok(!patch_take_back_all(p), "%s", what);
 	is_clean = victim_is_clean(child);
 	ok(is_clean == (how <= CHANGE_PAD && how != CHANGE_OTHER), "and has %s code",
