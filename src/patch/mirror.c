@@ -173,7 +173,6 @@ static struct err *part_map(struct mirroring *t, taddr from, uint64_t size, tadd
 
 #define COPY_SIZE 65536u /* bytes that are copied at once */
 
-/* Code that is written from now on is written to both. */
 static struct err *code_map(struct mirroring *t, taddr at)
 {
 	const struct patch *p = t->p;
@@ -183,8 +182,15 @@ static struct err *code_map(struct mirroring *t, taddr at)
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 				  ~0ull,
 				  0};
-	struct err *e = mirror_call(t, "mmap", SYS_mmap, args, at);
+
+	return mirror_call(t, "mmap", SYS_mmap, args, at);
+}
+
+/* The process runs: no jump leads there yet. Code that is written later is written to both. */
+static struct err *code_copy(const struct patch *p, taddr at)
+{
 	CLEANUP(free) uint8_t *buf = xmalloc(COPY_SIZE);
+	struct err *e = NULL;
 
 	for (uint64_t off = 0; off < p->code_end && !e; off += COPY_SIZE) {
 		size_t n = (size_t)MIN(p->code_end - off, (uint64_t)COPY_SIZE);
@@ -282,6 +288,30 @@ static struct err *mirror_make(struct mirroring *t)
 	return e;
 }
 
+static void mirror_release(struct mirroring *t)
+{
+	uint64_t since = t->held.since_ns;
+
+	seize_release(&t->held);
+	if (since)
+		t->p->longest_stop_ns = MAX(t->p->longest_stop_ns, now_ns() - since);
+}
+
+/* Takes a mirror away again; one that stays has nothing that leads there. */
+static void leave_run(void *ctx)
+{
+	struct mirroring *t = ctx;
+	struct err *e = NULL;
+
+	if (seize_process(t->p->pid, t->p->journal->suspends, &t->held) == SEIZE_DONE) {
+		e = thread_choose(t);
+		if (!e && region_is_at(t->p, t->at))
+			mirror_unmap(t);
+	}
+	err_destroy(e);
+	mirror_release(t);
+}
+
 static void mirror_run(void *ctx)
 {
 	struct mirroring *t = ctx;
@@ -303,7 +333,7 @@ static void mirror_run(void *ctx)
 	case SEIZE_REFUSED:
 	case SEIZE_MANY: t->e = refuse_hold(pid, suspends, t->held.tid, t->held.sys); break;
 	}
-	seize_release(&t->held);
+	mirror_release(t);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -323,6 +353,11 @@ static struct err *mirror_add(struct patch *p, taddr lo, taddr hi, const atomic_
 		err_destroy(t.e);
 		t.e = NULL;
 		e = worker_run(mirror_run, &t);
+	}
+	if (!e && !t.e) {
+		t.e = code_copy(p, t.at + p->head_size);
+		if (t.e)
+			e = worker_run(leave_run, &t);
 	}
 	free(t.remote.buf);
 	if (e || t.e) {

@@ -6,6 +6,7 @@
 
 #include "files/gate.h"
 #include "kernel/sys.h"
+#include "patch/patch_impl.h"
 #include "patch/victim.h"
 
 /* Above what the address sanitizer has for itself on x86-64: up to 0x10007fff8000. */
@@ -141,6 +142,43 @@ static void test_mirror(struct gate *gate)
 	is_int(victim_end(pid), 0, "the process goes on");
 }
 
+static uint32_t heads_count(pid_t pid)
+{
+	CLEANUP(file) FILE *f = NULL;
+	char line[512], path[64];
+	uint32_t n = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, "/dev/zero") != NULL;
+	return n;
+}
+
+/* There is more code than the region has, which cannot be read. */
+static void test_failing(struct gate *gate)
+{
+	pid_t pid = victim_start(victim_run);
+	struct patch *p;
+	uint64_t m, end;
+	uint32_t n;
+
+	(void)await(&shared->is_ready, 1);
+	p = patch_make(pid, gate);
+	if (!p)
+		BUG("no region");
+	n = heads_count(pid);
+	end = p->code_end;
+	p->code_end = 1ull << 40;
+	ok(!mirror_find(p, FAR, &m), "a mirror that gets no copy of the code is an error");
+	ok(n && heads_count(pid) == n, "and is unmapped again");
+	p->code_end = end;
+	ok(mirror_find(p, FAR, &m) && heads_count(pid) > n, "the next one is made");
+	ok(patch_longest_stop(p) > 0, "for which the process stood still, as is counted");
+	patch_close(p);
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
 /* The process has as many as that, and no more. */
 static void test_many(struct gate *gate)
 {
@@ -170,6 +208,7 @@ int main(void)
 	gate = gate_create();
 	test_mirror(gate);
 	test_many(gate);
+	test_failing(gate);
 	gate_destroy(gate);
 	return tap_done();
 }
