@@ -28,6 +28,8 @@ static struct inproc *late_find_process(const struct live *live, const struct se
 {
 	pid_t pid = u->points.len ? u->points.data[0].code->pid : 0;
 
+	if (live->shares_turns)
+		return NULL; /* jumps need the turn alone, and it could not be had */
 	if (live->opts->val[OPT_follow] == FOLLOW_OPT_FORK)
 		return NULL; /* children have such code, too */
 	for (uint32_t i = 0; i < u->points.len; i++)

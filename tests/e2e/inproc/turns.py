@@ -63,6 +63,69 @@ def gives_up():
         check(f"{what}: it ends well", t.end(), 0)
 
 
+def is_entered(t):
+    """Waits until a dtrace has entered the process: its buffers are there."""
+    until = time.monotonic() + 60 * PATIENCE
+    while time.monotonic() < until:
+        if any("/dev/zero" in line for line in t.maps()):
+            return True
+    return False
+
+
+def turn_soon(pid, how):
+    """Takes the turn as soon as nobody else has it."""
+    while True:
+        try:
+            return turn(pid, how)
+        except OSError:
+            time.sleep(0)
+
+
+def loses_turn():
+    """Another one takes the turn between the entering of the process and the jumps: code that comes later gets none either."""
+    for attempt in range(10):
+        t = Target(f"{TMP}/same")
+        clean = t.code()
+        p = subprocess.Popen([DTRACE, "-q", "-Z", "-x", "inproc=auto", "-p", str(t.pid), "-n",
+                              "pid$target:libc.so.6:str*:entry,pid$target:libmore.so:from_library:entry { @[probefunc] = count(); }"
+                              " tick-20ms /!told/ { told = 1; printf(\"READY\\n\"); }"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        check("a turn is lost: the process is entered", is_entered(t), True)
+        fd = turn_soon(t.pid, fcntl.F_RDLCK)
+        check("a turn is lost: it begins", p.stdout.readline(), "READY\n")
+        until = time.monotonic() + 60 * PATIENCE
+        t.ask(f"{TMP}/libmore.so")
+        with open(f"{TMP}/libmore.so", "rb") as f:
+            file = f.read()
+        while not code_changes(t, file) and time.monotonic() < until:
+            time.sleep(0.02)
+        t.ask(f"{TMP}/libmore.so")
+        # A uprobe is a breakpoint of one byte; a jump has a distance behind its opcode.
+        differ = code_changes(t, file)
+        p.terminate()
+        out, err = p.communicate(timeout=60 * PATIENCE)
+        os.close(fd)
+        check("a turn is lost: its code is as before", t.code() == clean, True)
+        check("a turn is lost: it ends well", t.end(), 0)
+        if "; the probes are uprobes" in err:  # else the other one came too late
+            check("a turn is lost: bytes of later code that differ", differ, 1)
+            check("a turn is lost: later code is probed", "from_library" in out or out, True)
+            return
+    check("a turn is lost in ten attempts", False, True)
+
+
+def code_changes(t, file):
+    """How many bytes of libmore's code differ from its file."""
+    n = 0
+    with open(f"/proc/{t.pid}/mem", "rb") as mem:
+        for words in (line.split() for line in t.maps()):
+            if "x" in words[1] and words[-1].endswith("/libmore.so"):
+                start, end = (int(x, 16) for x in words[0].split("-"))
+                mem.seek(start)
+                off = int(words[2], 16)
+                n += sum(a != b for a, b in zip(mem.read(end - start), file[off:off + end - start]))
+    return n
+
+
 def is_not_delayed():
     """Who is not root locks what it can: that keeps nobody waiting."""
     t = Target(f"{TMP}/same")
@@ -125,6 +188,9 @@ def together(t, clean, modes):
 
 
 subprocess.run([CC, "-O2", "-pthread", "-o", f"{TMP}/same", f"{SRC}/tests/e2e/inproc/same.c", "-ldl"], check=True)
+with open(f"{TMP}/more.c", "w") as f:
+    f.write("__attribute__((noinline, noipa)) long from_library(long n) { return n * 3 + (n >> 2) + (n & 7); }\n")
+subprocess.run([CC, "-O2", "-shared", "-fPIC", "-o", f"{TMP}/libmore.so", f"{TMP}/more.c"], check=True)
 t = Target(f"{TMP}/same")
 clean = t.code()
 want = t.call(50)
@@ -135,6 +201,7 @@ waits(t, "off", fcntl.F_RDLCK, False)
 is_not_delayed()
 reads_only()
 gives_up()
+loses_turn()
 check("the directory", os.stat(os.path.dirname(TURNS)).st_mode & 0o7777, 0o700)
 for modes in (("auto", "auto"), ("auto", "off"), ("all", "auto")):
     together(t, clean, modes)
