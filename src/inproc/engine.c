@@ -598,7 +598,7 @@ static void windows_retry(const struct inproc_run *r)
 static void held_retry(const struct inproc_run *r)
 {
 	bool is_due = inproc_copies_are_held(r->p);
-	int turn;
+	struct turn turn;
 
 	for (const struct loaded *l = r->units; l; l = l->next)
 		is_due |= is_retried(l);
@@ -606,7 +606,7 @@ static void held_retry(const struct inproc_run *r)
 		return;
 	windows_retry(r);
 	inproc_copies_retry(r->p);
-	turn_end(turn);
+	turn_end(&turn);
 }
 
 /* Says once what breakpoints of other tools hide (hidden.c). */

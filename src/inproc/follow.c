@@ -264,7 +264,7 @@ struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *
 	struct inproc *p = r->p;
 	uint64_t begin = now_ns(), now;
 	struct err *e;
-	int turn;
+	struct turn turn;
 
 	r->has_no_turn = !turn_try(p->opts.pid, &turn);
 	if (r->has_no_turn)
@@ -276,7 +276,7 @@ struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *
 	e = files_follow(r, opts);
 	if (p->patch)
 		patch_set_busy(p->patch, 0);
-	turn_end(turn);
+	turn_end(&turn);
 	now = now_ns();
 	p->is_behind |= p->is_stuck;
 	if (p->is_behind && !p->behind_since)

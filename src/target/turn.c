@@ -9,12 +9,10 @@
 #include <time.h>
 
 #define WAIT_NS	   20000000000ull /* for all of a large program's probes */
+#define OWNER_NS   1000000000ull  /* for somebody who may keep us waiting, as a user may */
 #define PAUSE_NS   2000000
 #define PIDFS	   0x50494446 /* PID_FS_MAGIC: Linux include/uapi/linux/magic.h */
 #define NUMBER_MAX (INT64_MAX / 2)
-
-/* The process has ended, so there is nothing to take turns about. */
-#define TURN_GONE -2
 
 /* ---- what is locked -------------------------------------------------------------------------- */
 
@@ -63,37 +61,56 @@ static bool is_taken(int error)
 	return error == EAGAIN || error == EACCES || error == EINTR;
 }
 
-/*
- * Tries once. Returns the turn; TURN_GONE; or -1 and errno: EAGAIN, others have it; else it cannot
- * be had.
- */
-static int turn_take(pid_t pid, bool shares)
+static const struct turn no_turn = {-1, -1};
+
+/* What became of a try. */
+enum take {
+	TAKE_DONE,
+	TAKE_GONE,   /* the process has ended, so there is nothing to take turns about */
+	TAKE_BUSY,   /* others have it */
+	TAKE_OWNER,  /* only the memory file is locked by somebody else */
+	TAKE_FAILED, /* it cannot be had; errno */
+};
+
+/* The lock on the memory file. */
+static enum take memory_take(pid_t pid, short how, int *ret)
+{
+	CLEANUP(fd) int fd = -1;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT || errno == ESRCH ? TAKE_GONE : TAKE_FAILED;
+	if (!byte_lock(fd, 0, how))
+		return is_taken(errno) ? TAKE_BUSY : TAKE_FAILED;
+	*ret = fd_take(&fd);
+	return TAKE_DONE;
+}
+
+/* Tries once. */
+static enum take turn_take(pid_t pid, bool shares, struct turn *ret)
 {
 	short how = shares ? F_RDLCK : F_WRLCK;
 	CLEANUP(fd) int fd = -1;
 	int64_t number;
-	char path[64];
 
+	*ret = no_turn;
 	if (!number_find(pid, &number))
-		return TURN_GONE;
+		return TAKE_GONE;
 	fd = file_open();
-	if (fd >= 0 && byte_lock(fd, number, how))
-		return fd_take(&fd);
-	if (fd >= 0 && is_taken(errno)) {
-		errno = EAGAIN;
-		return -1;
-	}
-	if (fd >= 0)
+	if (fd >= 0 && !byte_lock(fd, number, how)) {
+		if (is_taken(errno))
+			return TAKE_BUSY;
 		(void)close(fd_take(&fd));
-	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	}
 	if (fd < 0)
-		return errno == ENOENT || errno == ESRCH ? TURN_GONE : -1;
-	if (byte_lock(fd, 0, how))
-		return fd_take(&fd);
-	if (is_taken(errno))
-		errno = EAGAIN;
-	return -1;
+		return memory_take(pid, how, &ret->memory);
+	/* who cannot be in the directory has locked this one alone */
+	if (memory_take(pid, how, &ret->memory) == TAKE_BUSY && !shares)
+		return TAKE_OWNER;
+	ret->file = fd_take(&fd);
+	return TAKE_DONE;
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -107,46 +124,48 @@ static struct err *lack_err(pid_t pid, int error)
 			"-x inproc=off, or make /run writable for root");
 }
 
-struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted, int *ret,
+struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted, struct turn *ret,
 		       uint64_t *ret_waited_ns)
 {
 	static const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	uint64_t begin = now_ns();
-	int turn;
+	enum take take;
 
-	*ret = -1;
 	*ret_waited_ns = 0;
-	while ((turn = turn_take(pid, shares)) == -1) {
+	while ((take = turn_take(pid, shares, ret)) != TAKE_DONE && take != TAKE_GONE) {
 		int error = errno;
 
-		if (error != EAGAIN)
+		if (take == TAKE_FAILED)
 			return shares ? NULL : lack_err(pid, error);
 		if (is_interrupted && *is_interrupted)
 			return NULL;
 		*ret_waited_ns = now_ns() - begin;
-		if (*ret_waited_ns > WAIT_NS)
+		if (*ret_waited_ns > (take == TAKE_OWNER ? OWNER_NS : WAIT_NS))
 			return err_hint(err_new("another dtrace is changing the code of process %d",
 						(int)pid),
 					"try again when it has placed its probes");
 		(void)nanosleep(&pause, NULL);
 	}
-	*ret = turn == TURN_GONE ? -1 : turn;
 	return NULL;
 }
 
-bool turn_try(pid_t pid, int *ret)
+bool turn_try(pid_t pid, struct turn *ret)
 {
-	int turn = turn_take(pid, false);
+	enum take take = turn_take(pid, false, ret);
 
-	*ret = turn == TURN_GONE ? -1 : turn;
-	return turn != -1;
+	return take == TAKE_DONE || take == TAKE_GONE;
 }
 
-void turn_end(int turn)
+static void file_unlock(int fd)
 {
-	if (turn < 0)
+	if (fd < 0)
 		return;
-	(void)byte_lock(turn, 0,
-			F_UNLCK); /* a process that was forked meanwhile may have it, too */
-	(void)close(turn);
+	(void)byte_lock(fd, 0, F_UNLCK); /* a process that was forked meanwhile may have it, too */
+	(void)close(fd);
+}
+
+void turn_end(const struct turn *turn)
+{
+	file_unlock(turn->memory);
+	file_unlock(turn->file);
 }

@@ -17,7 +17,13 @@
  * the memory file of the process is locked: who may not trace the process cannot open it. Another
  * mount of /run, as that of a container, has locks of its own.
  *
- * Owns     a turn is a descriptor, which is closed by turn_end().
+ * So that root and a user take turns, too, root locks the memory file after the byte. Who wants
+ * the turn alone does not get it while a user has that lock, and waits a second for it, not longer;
+ * those who place breakpoints do without it then. So a user who holds it can keep root's jumps out
+ * of the processes that he may trace, and nothing else; and root's breakpoints are kept apart from
+ * a user's jumps only if these begin later.
+ *
+ * Owns     a turn has descriptors, which are closed by turn_end().
  * Errors   struct err *: another tracer does not end its turn, or there is nothing to be locked.
  */
 #pragma once
@@ -30,16 +36,22 @@
 #define TURN_DIR  "/run/fathom" /* of mode 0700 */
 #define TURN_FILE "turns"
 
+/* The locked files; -1: there is none. */
+struct turn {
+	int file, memory;
+};
+
 /*
- * Waits for the turn. shares: with others that do. *ret: -1 if the process has ended, if
- * *is_interrupted is not 0 (NULL is allowed), or, if it is to be shared, where nobody can have a
- * turn: who changes code needs one. *ret_waited_ns: for how long others had it.
+ * Waits for the turn. shares: with others that do. *ret: nothing is locked if the process has
+ * ended, if *is_interrupted is not 0 (NULL is allowed), after an error, or, if it is to be shared,
+ * where nobody can have a turn: who changes code needs one. *ret_waited_ns: for how long others had
+ * it.
  */
 MUST_CHECK struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted,
-				  int *ret, uint64_t *ret_waited_ns);
+				  struct turn *ret, uint64_t *ret_waited_ns);
 /*
- * Takes the turn alone, without waiting; false: it is not to be had now. *ret: -1 if the process
- * has ended.
+ * Takes the turn alone, without waiting; false: it is not to be had now. *ret: nothing is locked if
+ * the process has ended.
  */
-bool turn_try(pid_t pid, int *ret);
-void turn_end(int turn); /* -1 is allowed */
+bool turn_try(pid_t pid, struct turn *ret);
+void turn_end(const struct turn *turn);

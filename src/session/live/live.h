@@ -35,6 +35,7 @@
 #include "session/report.h"
 #include "session/targets.h"
 #include "stacks/stacks.h"
+#include "target/turn.h"
 
 struct remains; /* remains/remains.h */
 struct waiter;	/* waits until there is something to consume (consume/wait.h) */
@@ -80,7 +81,7 @@ struct live {
 	/* These are set when programs are loaded. */
 	struct inproc_list inprocs; /* option inproc: processes that clauses may go to */
 	VEC(pid_t) coded;	    /* processes whose code is probed by name, ascending */
-	VEC(int) turns;		    /* which we have now (turns.c) */
+	VEC(struct turn) turns;	    /* which we have now (turns.c) */
 	bool shares_turns;	    /* with those that place uprobes only, as we do */
 	struct engines engines;
 	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */

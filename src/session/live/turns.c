@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The turns (target/turn.h) of the processes whose code is probed. */
 #include "session/live/live.h"
-#include "target/turn.h"
 
 #define TOLD_NS 100000000 /* who has waited for less has not noticed it */
 
@@ -23,7 +22,7 @@ struct err *live_begin_turn(struct live *live, pid_t pid)
 {
 	bool shares = !live->inprocs.of.len || live->shares_turns;
 	uint64_t waited;
-	int turn;
+	struct turn turn;
 	struct err *e = turn_begin(pid, shares, &live->is_interrupted, &turn, &waited);
 
 	if (e)
@@ -62,7 +61,7 @@ struct err *live_share_turns(struct live *live, struct err *e)
 void live_end_turns(struct live *live)
 {
 	for (uint32_t i = 0; i < live->turns.len; i++)
-		turn_end(live->turns.data[i]);
+		turn_end(&live->turns.data[i]);
 	vec_clear(&live->turns);
 }
 

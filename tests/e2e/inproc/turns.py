@@ -63,6 +63,30 @@ def gives_up():
         check(f"{what}: it ends well", t.end(), 0)
 
 
+def user_has_it():
+    """A user's dtrace can lock the memory file only: root writes no jumps meanwhile, and does not wait for long; breakpoints are placed."""
+    for mode in "auto", "all", "off":
+        t = Target(f"{TMP}/same")
+        clean, fd = t.code(), turn(t.pid, file=f"/proc/{t.pid}/mem")
+        p = subprocess.Popen([DTRACE, "-q", "-x", f"inproc={mode}", "-p", str(t.pid), "-n",
+                              "pid$target:a.out:add:entry { @ = count(); } tick-20ms /!told/ { told = 1; printf(\"READY\\n\"); }"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if mode != "all":
+            check(f"{mode}, a user changes code: it begins", p.stdout.readline(), "READY\n")
+            t.call(10)
+            p.terminate()
+        out, err = p.communicate(timeout=60 * PATIENCE)
+        check(f"{mode}, a user changes code: status", p.returncode, 1 if mode == "all" else 0)
+        check(f"{mode}, a user changes code: message", f"another dtrace is changing the code of process {t.pid}" in err or err, True if mode != "off" else err)
+        if mode == "auto":
+            check("a user changes code: uprobes", "; the probes are uprobes" in err or err, True)
+        if mode != "all":
+            check(f"{mode}, a user changes code: it counts", int(out.split()[-1]) > 0, True)
+        os.close(fd)
+        check(f"{mode}, a user changes code: as before", t.code() == clean, True)
+        check("it ends well", t.end(), 0)
+
+
 def is_entered(t):
     """Waits until a dtrace has entered the process: its buffers are there."""
     until = time.monotonic() + 60 * PATIENCE
@@ -201,6 +225,7 @@ waits(t, "off", fcntl.F_RDLCK, False)
 is_not_delayed()
 reads_only()
 gives_up()
+user_has_it()
 loses_turn()
 check("the directory", os.stat(os.path.dirname(TURNS)).st_mode & 0o7777, 0o700)
 for modes in (("auto", "auto"), ("auto", "off"), ("all", "auto")):
