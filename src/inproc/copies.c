@@ -424,12 +424,11 @@ static struct err *copied_write(struct inproc *p, struct inproc_copied *cd,
 }
 
 /* A copy that cannot be probed is said, once for each file. */
-static void unserved_tell(struct inproc *p, struct inproc_file *f, const struct inproc_copy *c,
+static void unserved_tell(const struct inproc *p, struct inproc_file *f,
 			  const struct attach_opts *opts)
 {
 	struct strbuf text = {0};
 
-	p->nleft_out += copy_count(f, c);
 	if (f->is_unserved_told || !opts->notice)
 		return;
 	f->is_unserved_told = true;
@@ -480,9 +479,11 @@ static struct err *copied_make(struct inproc *p, struct inproc_file *f, const st
 
 		err_destroy(e);
 		copied_destroy(p, cd);
+		f->unserved_unit = f->unserved_unit ? f->unserved_unit : u;
+		f->nunserved += f->unserved_unit == u ? copy_count(f, c) : 0; /* once */
 		p->is_behind |= is_tried;
 		if (!is_tried || inproc_is_late(p))
-			unserved_tell(p, f, c, opts);
+			unserved_tell(p, f, opts);
 		return NULL;
 	}
 	if (!cd->windows.len && !cd->nleft) {

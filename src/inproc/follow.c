@@ -206,6 +206,8 @@ static struct err *files_follow(struct inproc_run *r, const struct attach_opts *
 		why = inproc_file_place(p, f);
 		odd_tell(p, f, opts);
 		inproc_copies_reach(p, f);
+		f->nunserved = 0;
+		f->unserved_unit = NULL;
 		for (struct loaded *l = r->units; l && !p->is_stuck; l = l->next) {
 			const struct stretch s = stretch_find(l, f);
 			bool has_moved = f->bias != was, may = !has_moved || !file_has_slots(f);

@@ -78,9 +78,11 @@ struct inproc_file {
 	struct unwind_lazy *lazy;
 	struct unwind_rows frames; /* all of them, if lazy is NULL */
 	VEC(struct inproc_copy) copies;
-	bool is_late_told;     /* that copies have come */
-	bool is_unserved_told; /* that there is one without windows */
-	bool is_odd;	       /* some of its code is mapped writable or shared */
+	bool is_late_told;		  /* that copies have come */
+	bool is_unserved_told;		  /* that there is one without windows */
+	uint32_t nunserved;		  /* places in such copies, at the last look */
+	const struct unit *unserved_unit; /* with which they were counted */
+	bool is_odd;			  /* some of its code is mapped writable or shared */
 	bool is_odd_told;
 	bool is_far;	       /* no jump reaches from here to the region */
 	VEC(uint64_t) uprobes; /* addresses, ascending, while windows are checked */

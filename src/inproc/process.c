@@ -451,7 +451,13 @@ static struct err *thread_blocks_check(struct inproc *p)
 
 uint32_t inproc_nleft_out(const struct inproc *p)
 {
-	return p->nleft_out;
+	uint32_t n = p->nleft_out;
+
+	if (!p->is_stuck_told)
+		n += p->nstuck;
+	for (uint32_t i = 0; i < p->files.len; i++)
+		n += p->files.data[i]->nunserved;
+	return n;
 }
 
 /* How many windows sites may have beyond the first one of each. */

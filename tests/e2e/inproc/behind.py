@@ -189,6 +189,22 @@ def copies_wait():
     check("it ends well", t.end(), 0)
 
 
+def unserved_are_counted():
+    """Copies for which there are no mirrors left: their places are in the last message, once each, whenever the session ends."""
+    left = []
+    for seconds in 3, 22:
+        t = program()
+        d = Tracer("auto", "pid$target:a.out:leaf:entry { @[probefunc] = count(); }", t.pid)
+        r = Reader(d)
+        for i in range(18):
+            check("a far copy", t.call(f"m{0x100000000000 + i * 0x10000000000:x}"), 1)
+        time.sleep(seconds)
+        r.end()
+        left.append(re.findall(r"(\d+) places of process \d+ were not probed", "".join(r.lines)))
+        check("it ends well", t.end(), 0)
+    check("unserved copies, early and late", left[0] == left[1] and len(left[0]) == 1 or left, True)
+
+
 def held_wait():
     t = program()
     check("the handler", t.call("f"), 1)
@@ -310,6 +326,7 @@ copies_wait()
 bounds_change()
 writable_said()
 busy_waits()
+unserved_are_counted()
 held_wait()
 libraries_wait()
 sys.exit(report())
