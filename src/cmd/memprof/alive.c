@@ -3,11 +3,11 @@
  * What is alive: objects of a language and blocks of malloc, by type. With -i, the process is
  * copied again and again, and what is shown is how each type has grown since the copy before.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/select.h>
 #include <time.h>
 
 #include "base/hashmap.h"
@@ -16,7 +16,7 @@
 #include "mdb/survey.h"
 #include "memprof.h"
 
-static volatile sig_atomic_t is_ending;
+static volatile sig_atomic_t is_ending, print_due;
 
 static void end_note(int sig)
 {
@@ -24,10 +24,17 @@ static void end_note(int sig)
 	is_ending = 1;
 }
 
+static void print_note(int sig)
+{
+	(void)sig;
+	print_due = 1;
+}
+
 /* A row: a type, and how it has grown; without a survey before, by all that there is. */
 struct change {
-	const struct survey_type *type;
+	const struct survey_type *type; /* as it is; if it is gone, as it was */
 	int64_t bytes, count;
+	bool is_gone;
 };
 
 struct changes {
@@ -55,10 +62,10 @@ static void type_key(struct strbuf *b, const struct survey_type *t)
 	strbuf_addf(b, "%s %s", t->kind, t->name);
 }
 
-static void change_add(struct changes *c, const struct survey_type *t, int64_t bytes, int64_t count)
+static void change_add(struct changes *c, struct change row)
 {
-	c->rows[c->n++] = (struct change){t, bytes, count};
-	c->bytes += bytes;
+	c->rows[c->n++] = row;
+	c->bytes += row.bytes;
 }
 
 /* before: NULL, or the survey with which this one is compared. */
@@ -80,15 +87,22 @@ static void changes_make(const struct survey *s, const struct survey *before, st
 		was = hashmap_finds(old, key.data);
 		hashmap_sets(now, key.data, &s->types.data[i]);
 		if (!before || !was || was->bytes != t->bytes || was->count != t->count)
-			change_add(ret, t, (int64_t)(t->bytes - (was ? was->bytes : 0)),
-				   (int64_t)(t->count - (was ? was->count : 0)));
+			change_add(ret,
+				   (struct change){.type = t,
+						   .bytes = (int64_t)(t->bytes -
+								      (was ? was->bytes : 0)),
+						   .count = (int64_t)(t->count -
+								      (was ? was->count : 0))});
 	}
 	for (size_t i = 0; before && i < before->types.len; i++) {
 		const struct survey_type *t = &before->types.data[i];
 
 		type_key(&key, t);
 		if (!hashmap_finds(now, key.data))
-			change_add(ret, t, -(int64_t)t->bytes, -(int64_t)t->count);
+			change_add(ret, (struct change){.type = t,
+							.bytes = -(int64_t)t->bytes,
+							.count = -(int64_t)t->count,
+							.is_gone = true});
 	}
 	qsort(ret->rows, ret->n, sizeof(*ret->rows), change_compare);
 	strbuf_deinit(&key);
@@ -101,12 +115,11 @@ static void changes_make(const struct survey *s, const struct survey *before, st
 static void json_print(const struct memprof *m, const struct change *c, bool is_difference)
 {
 	const struct survey_type *t = c->type;
-	bool is_gone = is_difference && c->bytes == -(int64_t)t->bytes;
 	struct strbuf b = {0};
 
 	look_json_begin(m, &b);
-	strbuf_addf(&b, ", \"bytes\": %" PRIu64 ", \"count\": %" PRIu64, is_gone ? 0 : t->bytes,
-		    is_gone ? 0 : t->count);
+	strbuf_addf(&b, ", \"bytes\": %" PRIu64 ", \"count\": %" PRIu64, c->is_gone ? 0 : t->bytes,
+		    c->is_gone ? 0 : t->count);
 	if (is_difference)
 		strbuf_addf(&b, ", \"grown\": %" PRId64 ", \"grown_count\": %" PRId64, c->bytes,
 			    c->count);
@@ -196,31 +209,66 @@ static void survey_show(struct memprof *m, struct mdb *debugger, const struct su
 	mdb_close(debugger);
 }
 
-static void interval_wait(double seconds)
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* A signal that ends the command does so after a last difference; a second one at once. */
+static void signals_catch(void)
+{
+	struct sigaction end = {.sa_handler = end_note,
+				.sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
+	struct sigaction print = {.sa_handler = print_note, .sa_flags = SA_RESTART}, old;
+
+	(void)sigaction(SIGUSR1, &print, NULL);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			(void)sigaction(ends[i], &end, NULL);
+}
+
+static double clock_s(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/*
+ * Waits for so long, or until a signal comes. Signals that come between the question and the wait
+ * are held until the wait. Returns how long it has waited.
+ */
+static double interval_wait(double seconds)
 {
 	struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+	double began = clock_s();
+	sigset_t held, old;
 
-	while (!is_ending && nanosleep(&t, &t) != 0 && errno == EINTR)
-		;
+	(void)sigemptyset(&held);
+	(void)sigaddset(&held, SIGUSR1);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		(void)sigaddset(&held, ends[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &held, &old);
+	if (!is_ending && !print_due && pselect(0, NULL, NULL, NULL, &t, &old) == 0) {
+		(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+		return seconds;
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	print_due = 0;
+	return clock_s() - began;
 }
 
 static void differences_show(struct memprof *m, struct survey *before)
 {
-	struct sigaction end = {.sa_handler = end_note};
 	double left = m->duration_s;
 
-	(void)sigaction(SIGINT, &end, NULL);
-	(void)sigaction(SIGTERM, &end, NULL);
+	signals_catch();
 	while (!is_ending && (!(m->duration_s > 0) || left > 0)) {
 		struct mdb *debugger;
 		struct survey now;
 
-		interval_wait(m->interval_s);
-		left -= m->interval_s;
-		debugger = is_ending ? NULL : look_open_again(m);
+		left -= interval_wait(m->interval_s);
+		debugger = look_open_again(m);
 		if (!debugger) {
-			if (!is_ending)
-				say("the process has ended");
+			say("the process has ended");
 			break;
 		}
 		survey_show(m, debugger, before, &now);

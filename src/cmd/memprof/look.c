@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory as it is: what ways that trace nothing have in common. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,8 +92,10 @@ struct mdb *look_open_again(struct memprof *m)
 
 struct mdb *look_open(struct memprof *m)
 {
-	struct mdb *debugger = look_open_again(m);
+	struct mdb *debugger;
 
+	(void)signal(SIGUSR1, SIG_IGN); /* what it asks for is printed anyway */
+	debugger = look_open_again(m);
 	if (!debugger)
 		say_fatal(m, "there is no process %d, or it has ended", (int)m->pid);
 	return debugger;

@@ -163,7 +163,7 @@ struct err;
 struct mdb;
 struct survey;
 
-/* Opens a copy of the process of -p, which goes on at once, or the core file. */
+/* Opens a copy of the process of -p, which goes on at once, or the core file; ignores SIGUSR1. */
 struct mdb *look_open(struct memprof *m);
 /* The same; NULL: the process has ended. */
 struct mdb *look_open_again(struct memprof *m);

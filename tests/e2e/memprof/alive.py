@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs with known numbers of objects: memprof alive, compared with what the runtimes count themselves."""
-import json, os, re, shutil, subprocess, sys, time
+import json, os, re, shutil, signal, subprocess, sys, time
 
 MEMPROF, MDB, TMP = os.environ["BUILD"] + "/src/cmd/memprof/memprof", os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 # file, command, source; 1000 objects of a class Order. A line of numbers is the runtime's own census.
@@ -66,6 +66,17 @@ $keep = []
 puts "ready"
 STDOUT.flush
 loop { 100.times { |i| $keep << Session.new(i) }; sleep 0.05 }
+"""
+HALF = """
+import sys
+class Half: __slots__ = ("n",)
+class Gone: __slots__ = ("n",)
+keep, gone = [Half() for i in range(2000)], [Gone() for i in range(100)]
+print("full", flush=True); sys.stdin.readline()
+del keep[1000:], gone
+print("half", flush=True); sys.stdin.readline()
+del keep[500:]
+print("quarter", flush=True); sys.stdin.readline()
 """
 FOO = r"""
 #include <unistd.h>
@@ -155,6 +166,39 @@ if shutil.which("ruby"):
         check(status == 0 and "the process has ended" in err, "-i until the end", out + err)
 else:
     print("skip: there is no ruby")
+
+# the next copy is made when SIGUSR1 comes, and the last one when SIGHUP does, long before the interval is over
+open("half.py", "w").write(HALF)
+with Program("/usr/bin/python3", "half.py") as p:
+    m = subprocess.Popen([MEMPROF, "alive", "--json", "-n", "0", "-i", "1000", "-p", str(p.p.pid)], stdin=subprocess.DEVNULL, stdout=open("half", "w"), stderr=subprocess.PIPE, text=True)
+    for _ in range(600):  # until it catches SIGUSR1 and SIGHUP
+        if m.poll() is not None or int(re.search(r"SigCgt:\s*(\w+)", open(f"/proc/{m.pid}/status").read())[1], 16) & 0x201 == 0x201:
+            break
+        time.sleep(0.1)
+    for word, sig in (("half", signal.SIGUSR1), ("quarter", signal.SIGHUP)):
+        p.p.stdin.write("\n")
+        p.p.stdin.flush()
+        check(p.p.stdout.readline() == word + "\n", word)
+        m.send_signal(sig)
+        for _ in range(600):
+            if m.poll() is not None or sig == signal.SIGUSR1 and re.search(r'"grown".*"type": "Gone"', open("half").read()):
+                break
+            time.sleep(0.1)
+        check(m.poll() == (None if sig == signal.SIGUSR1 else 0), f"-i: {sig.name}", m.poll())
+    m.kill()
+    err = m.communicate()[1]
+    found = [r for r in map(json.loads, open("half").read().splitlines()) if r["type"] in ("Half", "Gone") and "grown" in r]
+    check(sorted((r["type"], r["count"], r["grown_count"], r["bytes"] > 0) for r in found) == [("Gone", 0, -100, False), ("Half", 500, -500, True), ("Half", 1000, -1000, True)],
+          "halves, and is gone", (found, err))
+    once = subprocess.Popen([MEMPROF, "holds", "-p", str(p.p.pid), "Half"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for _ in range(600):
+        status = open(f"/proc/{once.pid}/status").read()
+        if "State:\tZ" in status or int(re.search(r"SigIgn:\s*(\w+)", status)[1], 16) & 0x200:
+            break
+        time.sleep(0.001)
+    once.send_signal(signal.SIGUSR1)
+    out = once.communicate()[0]
+    check(once.returncode == 0 and " of Half" in out, "holds: SIGUSR1", (once.returncode, out))
 
 open("foo.cc", "w").write(FOO)
 if shutil.which("c++") and subprocess.run(["c++", "-O0", "-s", "-o", "foo", "foo.cc"]).returncode == 0:
