@@ -63,6 +63,27 @@ done
 # a string and the reference to it, less what garbage of before has left
 n=$(sed -n 's/^ *\([0-9]*\) test.pl:17:values.*/\1/p' out)
 [ "${n:-0}" -gt 36000 ] && [ "$n" -le 40169 ] && [ $((n % 169)) = 0 ] || fail "Perl: $n values at line 17"
+# what goes with the container that holds it, or only loses what it holds; arrays and scalars in containers count until their memory is used again
+cat >held.pl <<'END2'
+package Thing; sub new { my $c = shift; return bless {a => 1}, $c; }
+package main;
+my (@a, %h, @kept); my @s = sort { my $x = $a; $x <=> $b } 1 .. 9; "ab" =~ /a(?{ my $x = 1; })b/; { my $x = do { my $y = eval "my \$z = 1"; $y }; }
+push @a, Thing->new for 1 .. 1000;
+for (1 .. 500) { $h{$_} = bless {}, "InHash"; }
+for (1 .. 70) { my $o = bless {x => [1, {}]}, "Deep"; $o->{k} = bless {z => 1}, "Inner"; push @a, $o; }
+for my $n (1 .. 60) { push @a, bless sub { $n }, "Code"; }
+for (1 .. 50) { my $o = bless {a => 1}, "Emptied"; push @kept, $o; undef %$o; }
+for my $n (1 .. 40) { my $o = bless sub { $n }, "Undefined"; push @kept, $o; undef &$o; }
+for (1 .. 30) { my $o = bless [$_], "Array"; my $p = bless \(my $s = $_), "Scalar"; }
+for (1 .. 20) { push @a, bless([$_], "HeldArray"); }
+@a = (); %h = ();
+END2
+"$memprof" objects -n 0 -c "perl held.pl" >out 2>err || fail "Perl, containers"
+for row in "50 8:Emptied" "40 9:Undefined"; do
+	set -- $row
+	grep -qx " *$1 held.pl:$2" out || fail "Perl: $row is not there"
+done
+! grep -qE ':(Thing|InHash|Deep|Inner|Code|Array|Scalar)$' out || fail "Perl: what has gone with its container counts"
 "$memprof" objects -C --json -n 0 perl test.pl >out 2>err || fail "Perl, created"
 /usr/bin/python3 - <<'END2' || fail "Perl, created: other numbers"
 import json
