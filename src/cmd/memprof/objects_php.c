@@ -2,22 +2,36 @@
 /*
  * Objects and arrays of PHP 7.4 to 8.4.
  *
- * zend_objects_store_put() gets each object when it has its class, and zend_objects_store_del()
- * when its last reference goes; zend_array_destroy() gets arrays. At the end of a request what is
- * left goes by other ways, so nothing is followed from then on until the next request begins.
+ * zend_objects_store_put() gets each object when it has its class. zend_object_std_dtor() gets it
+ * when it is taken down: by its last reference, after its destructor, which may keep it, or by the
+ * collector of cycles. Arrays get zend_array_destroy(), and from that collector
+ * zend_hash_destroy(). At the end of a request what is left goes by other ways, so nothing is
+ * followed from then on until the next request begins.
  *
  * Facts    offsets of zend_object (class at 16), zend_class_entry (name at 8), zend_string (text at
  *          24): PHP 7.4 to 8.4 Zend/zend_types.h, Zend/zend.h.
  */
 #include "objects.h"
 
-enum { PUT, DELETE, DESTROY, SHUTDOWN, STARTUP, ARRAY, ARRAY_EMPTY, ARRAY_COPY, ARRAYS_END };
+enum {
+	PUT,
+	DELETE,
+	DESTROY,
+	COLLECT,
+	SHUTDOWN,
+	STARTUP,
+	ARRAY,
+	ARRAY_EMPTY,
+	ARRAY_COPY,
+	ARRAYS_END
+};
 
 /* clang-format off */
 static const char *const functions[] = {
 	[PUT]         = "zend_objects_store_put",
-	[DELETE]      = "zend_objects_store_del",
+	[DELETE]      = "zend_object_std_dtor",
 	[DESTROY]     = "zend_array_destroy",
+	[COLLECT]     = "zend_hash_destroy",
 	[SHUTDOWN]    = "php_request_shutdown",
 	[STARTUP]     = "php_request_startup",
 	[ARRAY]       = "_zend_new_array",
@@ -68,7 +82,7 @@ static bool php_program_make(struct objects *o)
 			    "\n/!ended && arg0/\n{\n\t@objects[lfile, lline, (uint64_t)%d] = %s;\n"
 			    "\t@hits = count();\n}\n",
 			    CLASS_ARRAY, count);
-	for (size_t i = DELETE; i <= DESTROY; i++)
+	for (size_t i = DELETE; i <= COLLECT; i++)
 		if (!o->m->is_created && o->has[i]) {
 			clause_begin(o, i);
 			strbuf_adds(&o->d, "/!ended/\n{\n\tdead(arg0);\n}\n");

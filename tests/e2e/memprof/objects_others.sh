@@ -34,6 +34,25 @@ rows = {(r["line"], r["class"]): r["count"] for r in map(json.loads, open("out")
 assert rows[15, "Thing"] == rows[15, "array"] == 5000 and rows[7, "Thing"] == 1000, rows
 END2
 
+# cycles, which the collector frees; a destructor that keeps its object
+cat >cycles.php <<'END2'
+<?php
+class Ring { public $next; }
+class Kept { function __destruct() { global $kept; $kept[] = $this; } }
+class Map extends ArrayObject { public $own; }
+$kept = [];
+for ($i = 0; $i < 400; $i++) { $a = new Ring; $b = new Ring; $a->next = $b; $b->next = $a; }
+for ($i = 0; $i < 300; $i++) { $c = []; $c[0] = &$c; unset($c); }
+for ($i = 0; $i < 200; $i++) { $f = new Ring; $f->next = function () use ($f) { return $f; }; }
+for ($i = 0; $i < 100; $i++) { $m = new Map([$i]); $m->own = [$m, $i]; }
+for ($i = 0; $i < 50; $i++) { $k = new Kept; $k = null; }
+$a = $b = $f = $m = null;
+gc_collect_cycles();
+END2
+"$memprof" objects -n 0 -c "php8.2 -n cycles.php" >out 2>err || fail "PHP, cycles"
+grep -qx " *50 [^ ]*cycles.php:10:Kept" out || fail "PHP: what its destructor has kept does not count"
+! grep -qE 'cycles.php:[6789]:' out || fail "PHP: collected cycles count"
+
 cat >test.pl <<'END2'
 package Thing; sub new { my $c = shift; return bless {a => 1}, $c; }
 package Long::Name; sub new { my $c = shift;
