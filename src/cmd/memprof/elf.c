@@ -205,12 +205,15 @@ static bool module_read(pid_t pid, const char *name, struct module *ret)
 	return true;
 }
 
-/* The file belongs to the traced process, so whatever it says is checked. */
+/*
+ * The file belongs to the traced process, so whatever it says is checked. Tables do not overlap in
+ * a file that a linker has made: in another one, no more is walked than the file is large.
+ */
 static void symbols_walk(const struct module *m, variable_f *func, void *arg)
 {
 	const char *file = m->file;
 	const Elf64_Ehdr *eh = (const void *)file;
-	size_t size = m->size;
+	size_t size = m->size, left = size;
 	uint64_t nsections = eh->e_shnum;
 
 	if (eh->e_shoff % 8 || !is_within(eh->e_shoff, nsections, sizeof(Elf64_Shdr), size))
@@ -222,8 +225,9 @@ static void symbols_walk(const struct module *m, variable_f *func, void *arg)
 		uint64_t n = s->sh_size / sizeof(*syms);
 
 		if (s->sh_type != SHT_DYNSYM || s->sh_link >= nsections || s->sh_offset % 8 ||
-		    !is_within(s->sh_offset, n, sizeof(*syms), size))
+		    !is_within(s->sh_offset, n, sizeof(*syms), size) || s->sh_size > left)
 			continue;
+		left -= (size_t)s->sh_size;
 		t = &sections[s->sh_link];
 		if (!t->sh_size || !is_within(t->sh_offset, t->sh_size, 1, size) ||
 		    file[t->sh_offset + t->sh_size - 1])
@@ -253,18 +257,24 @@ bool code_find(pid_t pid, const char *module, code_f *func, void *arg)
 	const Elf64_Ehdr *eh;
 	const Elf64_Phdr *ph;
 	struct module m;
+	uint64_t left;
 
 	if (!module_read(pid, module, &m))
 		return false;
+	left = m.size; /* as of tables */
 	eh = (const void *)m.file;
 	ph = (const void *)(m.file + eh->e_phoff);
 	if (eh->e_machine == arch.elf.machine && eh->e_phoff % 8 == 0 &&
 	    is_within(eh->e_phoff, eh->e_phnum, sizeof(*ph), m.size))
-		for (uint32_t i = 0; i < eh->e_phnum; i++)
-			if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X &&
-			    is_within(ph[i].p_offset, ph[i].p_filesz, 1, m.size))
-				func((const uint8_t *)m.file + ph[i].p_offset,
-				     (size_t)ph[i].p_filesz, m.bias + ph[i].p_vaddr, arg);
+		for (uint32_t i = 0; i < eh->e_phnum; i++) {
+			if (ph[i].p_type != PT_LOAD || !(ph[i].p_flags & PF_X) ||
+			    !is_within(ph[i].p_offset, ph[i].p_filesz, 1, m.size) ||
+			    ph[i].p_filesz > left)
+				continue;
+			left -= ph[i].p_filesz;
+			func((const uint8_t *)m.file + ph[i].p_offset, (size_t)ph[i].p_filesz,
+			     m.bias + ph[i].p_vaddr, arg);
+		}
 	free(m.file);
 	return true;
 }

@@ -67,11 +67,14 @@ static bool variable_note(const char *name, uint64_t addr, void *arg)
 /* Whether the instruction is "movq $1,(register)". */
 static bool is_store(const uint8_t *code, size_t len, uint8_t *ret_register)
 {
-	uint8_t base = code[2] & 7, extension = (code[0] & 1) << 3, mod = code[2] >> 6;
+	uint8_t base, extension, mod;
 	size_t at = 3;
 
 	if (len < STORE_SIZE || (code[0] & 0xfe) != 0x48 || code[1] != 0xc7 || code[2] & 0x38)
 		return false;
+	base = code[2] & 7;
+	extension = (code[0] & 1) << 3;
+	mod = code[2] >> 6;
 	if (base == MODRM_SIB) {
 		if ((code[at++] & 0x3f) != 0x24) /* an index */
 			return false;
