@@ -8,8 +8,9 @@
  *              large for one, whatever -XX options are given. libjvm.so may come later.
  *     Node.js  calls a function of V8 for each new buffer, whose size is not told: samples count.
  *
- * Facts    HotSpot 8 to 25 gc/shared/allocTracer.hpp: the size of the buffer, or of the object
- *          outside of one, is the third argument. V8: Runtime_AllocateInYoungGeneration().
+ * Facts    HotSpot 10 to 25 gc/shared/allocTracer.hpp: the size of the buffer, or of the object
+ *          outside of one, is the third argument. HotSpot 8 gc_implementation/shared/
+ *          allocTracer.hpp: the second one, of functions with names that end in "_event". V8: Runtime_AllocateInYoungGeneration().
  */
 #include "memprof.h"
 

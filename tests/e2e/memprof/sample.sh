@@ -6,6 +6,30 @@ cd "$TMP" || exit 1
 "$memprof" sample -d 1 -p $$ >out 2>err; [ $? = 1 ] && grep -q "send_allocation_in_new_tlab() in a libjvm.so" err && grep -q "^hint: " err || fail "a shell"
 tested=
 
+# functions of HotSpot 8 have the size as their second argument, later ones as their third
+cat >jvm.c <<'END'
+#define NEVER __attribute__((noinline))
+NEVER void _ZN11AllocTracer33send_allocation_in_new_tlab_eventE11KlassHandlemm(void *klass, unsigned long tlab, unsigned long object) { __asm__ volatile("" ::"r"(klass), "r"(tlab), "r"(object)); }
+NEVER void _ZN11AllocTracer34send_allocation_outside_tlab_eventE11KlassHandlem(void *klass, unsigned long object, unsigned long other) { __asm__ volatile("" ::"r"(klass), "r"(object), "r"(other)); }
+NEVER void _ZN11AllocTracer27send_allocation_in_new_tlabEP5KlassP8HeapWordmmP6Thread(void *klass, void *at, unsigned long tlab, unsigned long object) { __asm__ volatile("" ::"r"(klass), "r"(at), "r"(tlab), "r"(object)); }
+END
+cat >stand.c <<'END'
+void _ZN11AllocTracer33send_allocation_in_new_tlab_eventE11KlassHandlemm(void *, unsigned long, unsigned long);
+void _ZN11AllocTracer34send_allocation_outside_tlab_eventE11KlassHandlem(void *, unsigned long, unsigned long);
+void _ZN11AllocTracer27send_allocation_in_new_tlabEP5KlassP8HeapWordmmP6Thread(void *, void *, unsigned long, unsigned long);
+__attribute__((noinline)) void eight(void) { for (int i = 0; i < 100; i++) _ZN11AllocTracer33send_allocation_in_new_tlab_eventE11KlassHandlemm((void *)7, 4096, 24); }
+__attribute__((noinline)) void outside(void) { for (int i = 0; i < 10; i++) _ZN11AllocTracer34send_allocation_outside_tlab_eventE11KlassHandlem((void *)7, 500000, 99); }
+__attribute__((noinline)) void later(void) { for (int i = 0; i < 50; i++) _ZN11AllocTracer27send_allocation_in_new_tlabEP5KlassP8HeapWordmmP6Thread((void *)7, (void *)9, 8192, 24); }
+int main(void) { eight(); outside(); later(); return 0; }
+END
+cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -shared -fPIC -o libjvm.so jvm.c && cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o stand stand.c -L. -l:libjvm.so -Wl,-rpath,"$TMP" || fail "cc"
+"$memprof" sample --json -n 0 -c ./stand >out 2>err || fail "HotSpot 8"
+/usr/bin/python3 - <<'END' || fail "HotSpot 8: other sums"
+import json
+sums = {name: sum(r["bytes"] for r in map(json.loads, open("out")) if name in str(r["stack"])) for name in ("`eight", "`outside", "`later")}
+assert sums == {"`eight": 409600, "`outside": 5000000, "`later": 409600}, sums
+END
+
 # Of 500 MB three quarters are of one place, in an order that is not regular, because each buffer begins where the last one
 # was full. In buffers of 512 kB that is 960 samples: the standard deviation of its share is 1.4 %, the bounds are seven of them.
 java=/usr/lib/jvm/java-17-openjdk-amd64/bin/java
