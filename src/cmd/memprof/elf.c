@@ -7,9 +7,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "files/mounts.h"
 #include "memprof.h"
 
 struct mapping {
@@ -45,57 +47,33 @@ static bool module_find(pid_t pid, const char *module, struct mapping *ret)
 	return is_found;
 }
 
-/* Whether a process or another machine serves file systems of this type. */
-static bool type_is_served(const char *type)
-{
-	static const char *const served[] = {"fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs"};
-
-	for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++)
-		if (strncmp(type, served[i], strlen(served[i])) == 0)
-			return true;
-	return false;
-}
-
 /*
  * Whether a file on this device can be opened and read without waiting for somebody who may never
- * answer. The kernel's list says so without asking the file system; one that is not mounted where
- * the process looks is not trusted.
+ * answer. What the process's own list of mounts says of its type is no answer: a user may mount an
+ * overlay there, in a namespace of its own, above a file system that a process serves.
  */
-static bool device_is_local(pid_t pid, const char *device)
+static bool device_is_local(const char *device)
 {
-	char path[64], line[8192];
-	unsigned int major, minor, want_major, want_minor;
-	bool is_local = false;
-	FILE *fp;
+	unsigned int dev_major, dev_minor;
+	struct mounts mounts;
+	bool ret;
 
-	if (sscanf(device, "%x:%x", &want_major, &want_minor) != 2)
+	if (sscanf(device, "%x:%x", &dev_major, &dev_minor) != 2)
 		return false;
-	(void)snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
-	fp = fopen(path, "re");
-	if (!fp)
-		return false;
-	while (!is_local && fgets(line, sizeof(line), fp)) {
-		const char *type = strstr(line, " - ");
-
-		if (type && sscanf(line, "%*u %*u %u:%u ", &major, &minor) == 2 &&
-		    major == want_major && minor == want_minor) {
-			if (type_is_served(type + 3))
-				break;
-			is_local = true;
-		}
-	}
-	(void)fclose(fp);
-	return is_local;
+	mounts_init(&mounts);
+	ret = mounts_is_dev_harmless(&mounts, makedev(dev_major, dev_minor));
+	mounts_deinit(&mounts);
+	return ret;
 }
 
 /* Whether reading a mapping waits for nobody: memory of nobody's file, or of a local one. */
-static bool mapping_is_local(pid_t pid, const struct mapping *map, struct mapping *known)
+static bool mapping_is_local(const struct mapping *map, struct mapping *known)
 {
 	if (strcmp(map->device, "00:00") == 0)
 		return true;
 	if (strcmp(map->device, known->device) == 0)
 		return true;
-	if (!device_is_local(pid, map->device))
+	if (!device_is_local(map->device))
 		return false;
 	*known = *map;
 	return true;
@@ -122,7 +100,7 @@ void addresses_check(pid_t pid, const uint64_t *addrs, size_t n, bool *ret_are_l
 			if (addrs[i] < map.start || addrs[i] >= map.end)
 				continue;
 			if (is_local < 0)
-				is_local = mapping_is_local(pid, &map, &known);
+				is_local = mapping_is_local(&map, &known);
 			ret_are_local[i] = is_local;
 		}
 	}
@@ -136,7 +114,7 @@ static int mapping_open(pid_t pid, const struct mapping *map)
 	struct stat st;
 	int fd, ret;
 
-	if (!device_is_local(pid, map->device))
+	if (!device_is_local(map->device))
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
 		       map->start, map->end);

@@ -102,8 +102,12 @@ bool memory_words_read(pid_t pid, struct memory_words *w)
 	if (child > 0) {
 		got = bytes_receive(ends[0], (char *)w->values, size);
 		(void)kill(child, SIGKILL);
-		for (uint32_t i = 0; i < ENDS_MAX && waitpid(child, NULL, WNOHANG) == 0; i++)
-			(void)nanosleep(&pause, NULL);
+		w->is_stuck = got != size;
+		for (uint32_t i = 0; i < ENDS_MAX && w->is_stuck; i++) {
+			w->is_stuck = waitpid(child, NULL, WNOHANG) == 0;
+			if (w->is_stuck)
+				(void)nanosleep(&pause, NULL);
+		}
 	}
 	(void)close(ends[0]);
 	free(are_local);

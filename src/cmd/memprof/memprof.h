@@ -202,6 +202,11 @@ void addresses_check(pid_t pid, const uint64_t *addrs, size_t n, bool *ret_are_l
 struct memory_words {
 	uint64_t *addrs, *values;
 	size_t n;
+	/*
+	 * Whoever has read them waits for somebody, and has the lock of the mappings of the process
+	 * until that one answers: a probe would wait for it, too.
+	 */
+	bool is_stuck;
 };
 /*
  * Reads the values; those that cannot be read are 0. False: some are in memory that another process

@@ -59,14 +59,18 @@ static bool variable_note(const char *name, uint64_t addr, void *arg)
 	return v->words.n < NAMES_MAX;
 }
 
-/* In a process of -c the variables are not set yet: the program reads them, for @names. */
-static void names_make(struct objects *o)
+/*
+ * In a process of -c the variables are not set yet: the program reads them, for @names. False: no
+ * probe can be placed, which was said.
+ */
+static bool names_make(struct objects *o)
 {
 	struct variables v = {.o = o};
+	bool is_stuck;
 
 	v.words.addrs = mem_check(calloc(NAMES_MAX, sizeof(*v.words.addrs)));
 	(void)variables_find(o->m->pid, o->module, variable_note, &v);
-	if (!o->m->command && !memory_words_read(o->m->pid, &v.words))
+	if (!o->m->command && !memory_words_read(o->m->pid, &v.words) && !v.words.is_stuck)
 		say("names of built-in classes could not be read: a file system or process that may "
 		    "not answer serves memory of process %d",
 		    (int)o->m->pid);
@@ -79,7 +83,13 @@ static void names_make(struct objects *o)
 			class_add(o, v.words.values[i], v.names[i]);
 		free(v.names[i]);
 	}
+	is_stuck = v.words.is_stuck;
 	memory_words_deinit(&v.words);
+	if (is_stuck)
+		say("objects of process %d cannot be followed: its memory does not answer, which a "
+		    "file system or process serves, and a probe would wait for it without end",
+		    (int)o->m->pid);
+	return !is_stuck;
 }
 
 static void create_note(const char *module, const char *function, void *arg)
@@ -93,7 +103,7 @@ static bool ruby_program_make(struct objects *o)
 {
 	struct strbuf *d = &o->d;
 	const char *sep = "";
-	bool has_create = false;
+	bool has_create = false, ret = true;
 
 	functions_find(o->m, "ruby$target:::object-create", create_note, &has_create);
 	strbuf_adds(d, memprof_d_objects_ruby);
@@ -129,10 +139,10 @@ static bool ruby_program_make(struct objects *o)
 	if (o->m->command && o->has[RUN])
 		strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n", o->module, functions[RUN]);
 	if (!o->m->command || o->has[RUN])
-		names_make(o);
+		ret = names_make(o);
 	if (o->m->command && o->has[RUN])
 		strbuf_adds(d, "}\n");
-	return true;
+	return ret;
 }
 
 static void ruby_end(struct objects *o)
