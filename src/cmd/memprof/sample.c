@@ -7,6 +7,7 @@
  *     Java     AllocTracer is told of each new buffer (TLAB) with its size, and of what is too
  *              large for one, whatever -XX options are given. libjvm.so may come later.
  *     Node.js  calls a function of V8 for each new buffer, whose size is not told: samples count.
+ *              V8 is in the program, or in libnode.so, as in Debian's package libnode108.
  *
  * Facts    HotSpot 10 to 25 gc/shared/allocTracer.hpp: the size of the buffer, or of the object
  *          outside of one, is the third argument. HotSpot 8 gc_implementation/shared/
@@ -41,7 +42,8 @@ int sample_run(struct memprof *m)
 				       "AllocTracer::send_allocation_in_new_tlab()"};
 
 	session_open(m);
-	if (has_functions(m, "pid$target:a.out:" NODE_FUNCTIONS ":entry")) {
+	if (has_functions(m, "pid$target:a.out:" NODE_FUNCTIONS ":entry,"
+			     "pid$target:libnode.so*:" NODE_FUNCTIONS ":entry")) {
 		t.d = memprof_d_sample_node;
 		t.unit = "samples";
 		t.nothing = "no buffer was filled";
@@ -49,7 +51,8 @@ int sample_run(struct memprof *m)
 		   !has_functions(m, "pid$target:libjvm.so:" JAVA_FUNCTIONS ":entry")) {
 		say("process %d has no Java or Node.js whose allocations can be sampled: there is "
 		    "no function AllocTracer::send_allocation_in_new_tlab() in a libjvm.so, nor "
-		    "Runtime_AllocateInYoungGeneration() in the program, by their symbols",
+		    "Runtime_AllocateInYoungGeneration() in the program or a libnode.so, by "
+		    "their symbols",
 		    (int)m->pid);
 		fputs("hint: memprof without a word shows what grows, memprof malloc blocks\n",
 		      stderr);
