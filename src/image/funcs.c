@@ -328,7 +328,7 @@ struct err *funcs_read(struct gate_file *file, const struct debug_search *where,
 		find_go(f, &g);
 		if (f->is_too_large)
 			e = err_hint(err_new("a symbol table of it takes more than %" PRIu64
-					     " bytes",
+					     " bytes, or it has more than 16",
 					     g.limit),
 				     "raise the option elfsize");
 	}

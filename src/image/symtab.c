@@ -6,7 +6,8 @@
 
 #include "files/gate.h"
 
-#define AHEAD 16 /* memory is asked for so many symbols before it is needed */
+#define TABLES_MAX 16 /* of a file: the linker makes one of each kind, and each takes memory */
+#define AHEAD	   16 /* memory is asked for so many symbols before it is needed */
 
 struct symtab symtab_begin(struct gate_elf *g, enum symtab_which which)
 {
@@ -26,6 +27,10 @@ static bool table_next(struct symtab *t)
 		t->has_static |= !t->is_dynamic;
 		if (!(t->which & (t->is_dynamic ? SYMTAB_DYNAMIC : SYMTAB_STATIC)))
 			continue;
+		if (t->ntables++ == TABLES_MAX) {
+			t->g->is_cut = true;
+			break;
+		}
 		t->data = gate_data(t->g, t->scn);
 		t->texts = NULL;
 		t->len = t->data && sh.sh_entsize ? t->data->d_size / sh.sh_entsize : 0;

@@ -37,6 +37,7 @@ struct symtab {
 	Elf_Data *data, *texts; /* texts: NULL, or asked for by symtab_text() */
 	size_t len;		/* symbols of the table */
 	uint32_t strings;	/* the section that has the names */
+	uint32_t ntables;	/* so far */
 };
 
 struct symtab symtab_begin(struct gate_elf *g, enum symtab_which which);

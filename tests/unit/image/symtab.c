@@ -2,6 +2,7 @@
 /* The symbols of this program, and of what is left of it when it is damaged. */
 #include "image/symtab.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "files/gate.h"
@@ -92,6 +93,56 @@ static void test_damaged(struct gate_file *file)
 	is_int((int)nbad, 0, "damaged files");
 }
 
+/* A file of so many tables, all of them the same two symbols; returns how many are found. */
+static uint32_t tables_count(uint16_t ntables, bool *ret_is_cut)
+{
+	struct {
+		Elf64_Ehdr eh;
+		Elf64_Sym symbols[2];
+		char names[8];
+		Elf64_Shdr sections[64];
+	} f = {.names = "\0one"};
+	struct gate_elf g;
+	uint32_t ret;
+
+	memcpy(f.eh.e_ident, ELFMAG, SELFMAG);
+	f.eh.e_ident[EI_CLASS] = ELFCLASS64;
+	f.eh.e_ident[EI_DATA] = ELFDATA2LSB;
+	f.eh.e_ident[EI_VERSION] = EV_CURRENT;
+	f.eh.e_type = ET_DYN;
+	f.eh.e_machine = EM_X86_64;
+	f.eh.e_version = EV_CURRENT;
+	f.eh.e_ehsize = sizeof(f.eh);
+	f.eh.e_shoff = offsetof(__typeof__(f), sections);
+	f.eh.e_shentsize = sizeof(f.sections[0]);
+	f.eh.e_shnum = ntables + 2;
+	f.symbols[1].st_name = 1;
+	f.sections[1] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+				     .sh_offset = offsetof(__typeof__(f), names),
+				     .sh_size = sizeof(f.names),
+				     .sh_addralign = 1};
+	for (uint32_t i = 0; i < ntables; i++)
+		f.sections[i + 2] = (Elf64_Shdr){.sh_type = SHT_DYNSYM,
+						 .sh_offset = offsetof(__typeof__(f), symbols),
+						 .sh_size = sizeof(f.symbols),
+						 .sh_link = 1,
+						 .sh_addralign = 8,
+						 .sh_entsize = sizeof(f.symbols[0])};
+	gate_elf_memory((char *)&f, sizeof(f), GATE_LIMIT_DEFAULT, &g);
+	ret = symbols_count(&g, SYMTAB_ALL).nnames;
+	*ret_is_cut = g.is_cut;
+	gate_elf_close(&g);
+	return ret;
+}
+
+static void test_many(void)
+{
+	bool is_cut;
+
+	ok(tables_count(2, &is_cut) == 4 && !is_cut, "two tables are walked");
+	ok(tables_count(60, &is_cut) == 32 && is_cut, "of sixty, the first sixteen");
+}
+
 static void test_none(void)
 {
 	struct gate_elf g = {.elf = NULL};
@@ -109,6 +160,7 @@ int main(void)
 		test_own(file);
 		test_damaged(file);
 	}
+	test_many();
 	test_none();
 	gate_file_close(file);
 	gate_destroy(g);
