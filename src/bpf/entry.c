@@ -98,9 +98,31 @@ static bool is_tick(const struct unit_probe *p)
 	return p->timer && !p->timer->counter && p->timer->is_single;
 }
 
+static bool clause_ignores_task(const struct unit_clause *uc)
+{
+	return uc->layout->clause->ignores_task;
+}
+
 /*
- * Leaves if the task is none of the session's user. Clauses of tick see nothing of the task, which
- * the compiler has checked (d/check/privileges.c), and fire whatever it is.
+ * Whether the probe fires whatever the task is: it is a tick, and none of its clauses, or of those
+ * that run when one has failed, uses anything of the task.
+ */
+static bool fires_at_any(const struct unit *u, const struct unit_probe *p)
+{
+	if (!is_tick(p))
+		return false;
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		if (p->mask[i / 64] >> (i % 64) & 1 && !clause_ignores_task(&u->clauses[i]))
+			return false;
+	for (uint32_t i = 0; i < u->nerror_clauses; i++)
+		if (!clause_ignores_task(&u->error_clauses[i]))
+			return false;
+	return true;
+}
+
+/*
+ * Leaves if the task is none of the session's user. The compiler has refused clauses of tick that
+ * use something of the task (d/check/privileges.c); should there be one, it fires as others do.
  */
 static void owner_check(struct entry *en)
 {
@@ -110,10 +132,10 @@ static void owner_check(struct entry *en)
 
 	if (!en->g->env->fires_own || u->is_begin_end)
 		return;
-	if (en->has_one_probe && is_tick(&u->probes[0]))
+	if (en->has_one_probe && fires_at_any(u, &u->probes[0]))
 		return;
 	for (uint32_t i = 0; i < u->nprobes && !en->has_one_probe; i++) {
-		if (!is_tick(&u->probes[i]))
+		if (!fires_at_any(u, &u->probes[i]))
 			continue;
 		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, probe));
 		em_jmp_imm(e, BPF_JEQ, R1, (int32_t)u->probes[i].id.probe, any);

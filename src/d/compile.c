@@ -188,6 +188,7 @@ struct attempt attempt_begin(const struct check *c)
 		.ntrouble = c->ntrouble,
 		.attr = c->attr,
 		.destructive = c->destructive,
+		.uses_task = c->uses_task,
 		.target_missed = c->target_missed,
 	};
 }
@@ -200,6 +201,7 @@ void attempt_undo(struct check *c, const struct attempt *a)
 	c->ntrouble = a->ntrouble;
 	c->attr = a->attr;
 	c->destructive = a->destructive;
+	c->uses_task = a->uses_task;
 	c->target_missed = a->target_missed;
 }
 

@@ -284,6 +284,7 @@ struct prog_clause {
 	bool is_default;
 	bool records; /* is_default or at least one recording action */
 	bool destructive;
+	bool ignores_task; /* nothing in it tells of the current task, or acts on it */
 	/* least attributes of the statements (d/parse/attr.h) */
 	uint8_t attr[3];
 	uint32_t span;	/* source offset of the description */

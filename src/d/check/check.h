@@ -94,6 +94,7 @@ struct check {
 	bool has_firing;
 	bool blank_failed; /* the clause before has decl.clause.joined, and an error */
 	bool destructive;  /* the current clause calls a destructive action or subroutine */
+	bool uses_task;	   /* it uses something of the current task: privileges.c */
 	bool speculates;   /* speculate() stands before the current statement */
 	struct pending_pragma *pending;
 	uint32_t ntrouble; /* reports and poison nodes so far; unchanged: nothing went wrong */

@@ -614,6 +614,7 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 	c->source = to->source;
 	c->attr = (struct attr)ATTR_STABLE; /* of the language itself */
 	c->destructive = false;
+	c->uses_task = false;
 	t = check_parts(c, &b, d);
 	if (diags_count(c->diags) == nerrors && c->ntrouble == ntrouble) {
 		if (t.pred)
@@ -622,6 +623,7 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 		clause->is_default = d->clause.nbody == 0 || (b.speculates && !b.records);
 		clause->records |= clause->is_default;
 		clause->destructive = c->destructive;
+		clause->ignores_task = !c->uses_task;
 		clause->attr[0] = c->attr.name;
 		clause->attr[1] = c->attr.data;
 		clause->attr[2] = c->attr.class;

@@ -187,7 +187,7 @@ struct attempt {
 	struct session_mark session;
 	uint32_t nerrors, nundef, ntrouble;
 	struct attr attr;
-	bool destructive, target_missed;
+	bool destructive, uses_task, target_missed;
 };
 
 struct attempt attempt_begin(const struct check *c);

@@ -71,12 +71,22 @@ static bool may_be_error(const struct probe_desc *d)
 	       (d->id || !*d->name || fnmatch(d->name, "ERROR", 0) == 0);
 }
 
+/*
+ * The probes at which the clause runs: of a declared probe, the innermost source, whatever the
+ * clause calls it. NULL: no clause is checked.
+ */
+static const struct probe_desc *place_desc(const struct check *c)
+{
+	return c->source ? c->source : c->desc;
+}
+
 /* Refuses what tells of the current task where that may be anybody's. */
 static bool check_task(struct check *c, struct span at, const char *what)
 {
-	const struct probe_desc *d = c->desc;
+	const struct probe_desc *d = place_desc(c);
 
-	if (!d || !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER))
+	c->uses_task = true;
+	if (!is_checked(c) || !d || !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER))
 		return true;
 	if (!may_be_tick(d) && !may_be_error(d))
 		return true;
@@ -91,8 +101,9 @@ static bool check_task(struct check *c, struct span at, const char *what)
 /* Refuses what reads or writes the memory of dtrace, which has rights that its user lacks. */
 static bool check_memory(struct check *c, struct span at, const char *what)
 {
-	if (!c->desc || !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER) ||
-	    !may_be_begin_end(c->desc))
+	const struct probe_desc *d = place_desc(c);
+
+	if (!d || !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER) || !may_be_begin_end(d))
 		return true;
 	return fail_level(c, at, arena_printf(c->arena, "%s in a clause of BEGIN or END", what),
 			  LEVEL_PROC_OWNER, "there the process is dtrace itself");
@@ -108,13 +119,30 @@ static int arg_number(const char *name)
 		       : -1;
 }
 
+/* An argument of a declared probe: its expression is checked where it stands for the argument. */
+static bool is_declared_arg(const struct check *c, const char *name)
+{
+	return c->derived && (arg_number(name) >= 0 || strcmp(name, "args") == 0);
+}
+
+/* Whether the variable tells of the task there: arguments of ERROR are about the fault. */
+static bool is_about_task(const struct check *c, const struct need *need, const char *name)
+{
+	const struct probe_desc *d = place_desc(c);
+
+	return need->is_about_task && !is_declared_arg(c, name) &&
+	       !(arg_number(name) >= 0 && d && may_be_error(d) && !may_be_tick(d));
+}
+
 /* arg0 of profile is an address of the kernel. */
 static bool check_profile_arg(struct check *c, struct span at, const char *name)
 {
-	if (!c->desc || c->derived || arg_number(name) != 0)
+	const struct probe_desc *d = place_desc(c);
+
+	if (!d || is_declared_arg(c, name) || arg_number(name) != 0)
 		return true;
-	if (!may_be_provider(c->desc, "profile") ||
-	    (!c->desc->id && !is_pattern(c->desc->name) && strchr(c->desc->name, '-') == NULL))
+	if (!may_be_provider(d, "profile") ||
+	    (!d->id && !is_pattern(d->name) && strchr(d->name, '-') == NULL))
 		return true;
 	return fail_level(c, at, "arg0 of profile, an address of the kernel,", LEVEL_KERNEL,
 			  "arg1 is the address in the process");
@@ -124,14 +152,12 @@ bool privilege_check_variable(struct check *c, const char *name, struct span at)
 {
 	struct need need = need_of_variable(name);
 
+	if (is_checked(c) && privileges_lack(c->opts->privileges, need.level))
+		return fail_level(c, at, name, need.level, NULL);
+	if (is_about_task(c, &need, name) && !check_task(c, at, name))
+		return false;
 	if (!is_checked(c))
 		return true;
-	if (privileges_lack(c->opts->privileges, need.level))
-		return fail_level(c, at, name, need.level, NULL);
-	/* those of ERROR are about the fault */
-	if (need.is_about_task && !(arg_number(name) >= 0 && c->desc && !may_be_tick(c->desc)) &&
-	    !check_task(c, at, name))
-		return false;
 	if (need.is_about_memory && !check_memory(c, at, name))
 		return false;
 	return !privileges_lack(c->opts->privileges, LEVEL_KERNEL) ||
@@ -143,13 +169,11 @@ bool privilege_check_call(struct check *c, const char *name, struct span at)
 	struct need need = need_of_call(name);
 	const char *what = arena_printf(c->arena, "%s( )", name);
 
-	if (!is_checked(c))
-		return true;
-	if (need.level && privileges_lack(c->opts->privileges, need.level))
+	if (is_checked(c) && need.level && privileges_lack(c->opts->privileges, need.level))
 		return fail_level(c, at, what, need.level, NULL);
 	if (need.is_about_task && !check_task(c, at, what))
 		return false;
-	return !need.is_about_memory || check_memory(c, at, what);
+	return !is_checked(c) || !need.is_about_memory || check_memory(c, at, what);
 }
 
 bool privilege_check_symbol(struct check *c, const char *name, struct span at)

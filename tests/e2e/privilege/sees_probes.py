@@ -49,6 +49,33 @@ for task in ("execname", "pid", "uid", "copyinstr(1)", "cwd", "vtimestamp", "arg
 refused(PROC, "in a clause of tick needs proc_owner", "-n", "tick-1s { ustack(); }")
 refused(PROC, "in a clause of tick needs proc_owner", "-w", "-n", "tick-1s { raise(9); }")
 refused(f"{ALICE}:dtrace_kernel", "in a clause of tick needs proc_owner", "-n", "tick-1s { trace(execname); }")
+# the same through probes that the program, or a library of the user, makes of them
+NOT_TICK, NOT_ERROR, NOT_MEMORY = (f"in a clause of {what} needs proc_owner" for what in ("tick", "ERROR", "BEGIN or END"))
+LIB = f"{TMP}/lib"
+os.mkdir(LIB)
+with open(f"{LIB}/mine.d", "w") as f:
+    f.write("inline string who = execname; provider my { probe bar() = profile:::tick-97hz; probe named(string s) = profile:::tick-97hz (execname); };")
+FOO = "provider foo { probe bar() = %s; }; "
+for task in ("execname", "pid", "execargs", "cwd", "copyinstr(1)"):
+    trace = "{ trace(%s); }" % task
+    refused(USER, NOT_TICK, "-n", FOO % "profile:::tick-97hz" + "foo:::bar " + trace)
+    refused(USER, NOT_TICK, "-n", FOO % "profile:::tick-97hz" + ":::bar " + trace)
+    refused(USER, NOT_TICK, "-n", FOO % "profile:::tick-?" + "foo::: " + trace)
+    refused(USER, NOT_TICK, "-n", FOO % "profile:::tick-97hz" + "provider goo { probe baz() = foo:::bar; }; goo:::baz " + trace)
+    refused(USER, NOT_ERROR, "-n", FOO % "dtrace:::ERROR" + "foo:::bar " + trace)
+    refused(USER, NOT_TICK, "-L", LIB, "-n", "my:::bar " + trace)
+refused(USER, NOT_TICK, "-n", "provider foo { probe bar(string s) = profile:::tick-97hz (execname); }; foo:::bar { trace(args[0]); }")
+refused(USER, NOT_TICK, "-n", "provider foo { probe bar(int p) = profile:::tick-97hz (pid); }; foo:::bar { trace(arg0); }")
+refused(USER, NOT_TICK, "-n", FOO % "profile:::tick-97hz /pid != 1/" + "foo:::bar { n++; }")
+refused(USER, NOT_TICK, "-L", LIB, "-n", "my:::named { trace(args[0]); }")
+refused(USER, NOT_TICK, "-L", LIB, "-n", "tick-97hz { trace(who); }")
+refused(PROC, NOT_TICK, "-w", "-n", FOO % "profile:::tick-97hz" + "foo:::bar { raise(9); }")
+refused(PROC, NOT_MEMORY, "-n", FOO % "dtrace:::BEGIN" + "foo:::bar { tracemem(copyin(uregs[R_SP], 64), 64); }")
+refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", "provider foo { probe bar(uint64_t a) = profile:::profile-97 (arg0); }; foo:::bar { trace(args[0]); }")
+refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", FOO % "profile:::profile-97 /arg0 != 0/" + "foo:::bar { n++; }")
+if works(USER, "-qn", "provider foo { probe bar(int a) = profile:::tick-97hz (42); }; foo:::bar { trace(args[0]); trace(arg0); exit(0); }").split() != ["4242"]:
+    bad.append("an argument that is about no task")
+works(USER, "-n", "ERROR { trace(arg4); } tick-10ms { n++; exit(0); }")
 for memory in ("copyinstr(1)", "copyin(1, 1)", "copyinint(1, 1)", "execargs", "uregs[0]", "ucaller"):
     for probe in "BEGIN", "END", "dtrace:::", "dtrace:::[BE]*":
         refused(PROC, "needs proc_owner", "-n", "%s { trace(%s); }" % (probe, memory))

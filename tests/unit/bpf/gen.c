@@ -744,6 +744,47 @@ static void test_perf(void)
 	gx_destroy(x);
 }
 
+/*
+ * Whether the code asks whose the task is, when the clause, or that of ERROR, is marked as one that
+ * uses nothing of the task.
+ */
+static bool asks_owner(bool is_single, bool is_marked, bool is_error_marked)
+{
+	struct place_timer timer = {.is_single = is_single, .period_ns = 1000000};
+	struct gx *x = gx_create();
+	struct prog_clause *c = gx_clause(x, 1), *error = gx_clause(x, 1);
+	struct strbuf text = {0};
+	struct bpf_code code;
+	struct unit u;
+	bool asks;
+
+	c->ignores_task = is_marked;
+	error->ignores_task = is_error_marked;
+	gx_act(x, c, ACT_TRACE, builtin(x, DIF_VAR_ID, gx_s64), DATUM_INT);
+	gx_act(x, error, ACT_TRACE, builtin(x, DIF_VAR_ID, gx_s64), DATUM_INT);
+	gx_finish(x);
+	x->env.fires_own = true;
+	u = gx_unit(x, PLACE_TIMER, 0, 1);
+	u.error_clauses = (struct unit_clause[]){{&x->layout->clauses[1], NULL, 0, NULL, 0, NULL}};
+	u.nerror_clauses = 1;
+	gx_probe(x, &u, 6)->timer = &timer;
+	code = gx_code(x, &u);
+	bpf_code_print(&code, &text);
+	asks = strstr(text.data, "rt_task_own") != NULL;
+	strbuf_deinit(&text);
+	bpf_code_deinit(&code);
+	gx_destroy(x);
+	return asks;
+}
+
+static void test_owner(void)
+{
+	ok(!asks_owner(true, true, true), "a tick whose clauses use nothing of the task");
+	ok(asks_owner(true, false, true), "a tick with a clause that may use something of it");
+	ok(asks_owner(true, true, false), "a tick with such a clause of ERROR");
+	ok(asks_owner(false, true, true), "a timer of all CPUs");
+}
+
 /* ---- listing -------------------------------------------------------------------------------- */
 
 /* The lines from the one that begins with from to the one that begins with to, without numbers. */
@@ -877,6 +918,7 @@ int main(void)
 	test_sys_exit(true);
 	test_sys_exit(false);
 	test_perf();
+	test_owner();
 	test_listing();
 	return tap_done();
 }
