@@ -347,6 +347,8 @@ void wide_agg_keys(struct check *c, const char *name, struct expr **keys, uint32
 bool privilege_check_variable(struct check *c, const char *name, struct span at);
 bool privilege_check_call(struct check *c, const char *name, struct span at);
 bool privilege_check_symbol(struct check *c, const char *name, struct span at);
+/* A thread-local variable: it tells one thread from another. */
+bool privilege_check_thread(struct check *c, const char *name, struct span at);
 /* A probe that is declared in D, and its arguments by their numbers. */
 bool privilege_check_probe(struct check *c, const struct derivation *dv,
 			   const struct probe_desc *source, struct span at);

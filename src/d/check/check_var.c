@@ -381,6 +381,8 @@ static struct expr *var_ref(struct check *c, struct ident *id, struct span at, s
 {
 	struct expr *e = expr_new(c, EXPR_VAR, at, id->type);
 
+	if (id->scope == SCOPE_SELF && !privilege_check_thread(c, id->name, at))
+		return expr_bad(c, at);
 	e->var.ident = id;
 	e->var.keys = keys;
 	e->var.nkeys = nkeys;
@@ -406,7 +408,7 @@ static struct expr *var_value(struct check *c, struct ident *id, struct expr *re
 {
 	struct expr *x;
 
-	if (id->xlate_type == TYPE_NONE)
+	if (id->xlate_type == TYPE_NONE || expr_is_bad(ref))
 		return ref;
 	x = expr_new(c, EXPR_XLATE, ref->span, id->xlate_type);
 	x->xlate.e = ref;

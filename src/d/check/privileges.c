@@ -176,6 +176,11 @@ bool privilege_check_call(struct check *c, const char *name, struct span at)
 	return !is_checked(c) || !need.is_about_memory || check_memory(c, at, what);
 }
 
+bool privilege_check_thread(struct check *c, const char *name, struct span at)
+{
+	return check_task(c, at, arena_printf(c->arena, "self->%s", name));
+}
+
 bool privilege_check_symbol(struct check *c, const char *name, struct span at)
 {
 	if (!is_checked(c) || !privileges_lack(c->opts->privileges, LEVEL_KERNEL))

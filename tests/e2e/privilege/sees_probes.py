@@ -75,6 +75,13 @@ refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", 
 refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", FOO % "profile:::profile-97 /arg0 != 0/" + "foo:::bar { n++; }")
 if works(USER, "-qn", "provider foo { probe bar(int a) = profile:::tick-97hz (42); }; foo:::bar { trace(args[0]); trace(arg0); exit(0); }").split() != ["4242"]:
     bad.append("an argument that is about no task")
+# a thread has a number of its own by its variables
+for body in ("self->x = 1;", "trace(self->x);", "self->y[1]++;"):
+    refused(USER, NOT_TICK, "-n", "self int x; tick-97hz { %s }" % body)
+    refused(USER, NOT_ERROR, "-n", "self int x; ERROR { %s }" % body)
+    refused(USER, NOT_TICK, "-n", FOO % "profile:::tick-97hz" + "self int x; foo:::bar { %s }" % body)
+refused(USER, NOT_TICK, "-n", "self int x; tick-97hz /!self->x/ { n++; }")
+works(USER, "-n", "syscall:::entry { self->x = 1; } syscall:::return /self->x/ { self->x = 0; } tick-10ms { exit(0); }")
 works(USER, "-n", "ERROR { trace(arg4); } tick-10ms { n++; exit(0); }")
 for memory in ("copyinstr(1)", "copyin(1, 1)", "copyinint(1, 1)", "execargs", "uregs[0]", "ucaller"):
     for probe in "BEGIN", "END", "dtrace:::", "dtrace:::[BE]*":
