@@ -379,7 +379,10 @@ static void args_none(struct entry *en)
 	(void)en;
 }
 
-/* arg0 = PC in the kernel, arg1 = PC in user mode; one of them is 0 */
+/*
+ * arg0 = PC in the kernel, arg1 = PC in user mode; one of them is 0. A session that may not read
+ * the kernel gets 0 for the former.
+ */
 static void perf_args(struct entry *en)
 {
 	struct gen *g = en->g;
@@ -393,7 +396,7 @@ static void perf_args(struct entry *en)
 	em_alu_imm(e, BPF_AND, R2, (int32_t)arch.user_mode);
 	em_imm(e, R0, 0);
 	em_jmp_imm(e, BPF_JNE, R2, 0, user);
-	gen_mach_store(g, 8, ARG_OFF(0), R1);
+	gen_mach_store(g, 8, ARG_OFF(0), g->l->opts.reads_own ? R0 : R1);
 	gen_mach_store(g, 8, ARG_OFF(1), R0);
 	em_ja(e, done);
 	em_here(e, user);

@@ -9,6 +9,7 @@
 #include "gen_fixture.h"
 
 #include <bpf/bpf.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -744,6 +745,45 @@ static void test_perf(void)
 	gx_destroy(x);
 }
 
+/* arg0 of a timer is no address of the kernel where the session reads D's own memory only. */
+static void test_perf_own(void)
+{
+	struct gx *x = gx_create();
+	struct prog_clause *c = gx_clause(x, 2);
+	int prog, event = -1, link = -1, zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	bool is_shown = false, in_kernel = false;
+	time_t end = time(NULL) + 10;
+	static char buf[1 << 20];
+	struct unit u;
+	struct err *e;
+
+	x->opts.reads_own = true;
+	gx_act(x, c, ACT_TRACE, builtin(x, DIF_VAR_ARG0, gx_s64), DATUM_INT);
+	gx_act(x, c, ACT_TRACE, builtin(x, DIF_VAR_ARG0 + 1, gx_s64), DATUM_INT);
+	gx_finish(x);
+	u = gx_unit(x, PLACE_TIMER, 0, 1);
+	gx_probe(x, &u, 6);
+	prog = gx_load(x, &u);
+	e = attach_cpu_clock(prog, 0, 1000000, 6, &event, &link);
+	ok(!e && zeros >= 0, "attach a clock");
+	err_destroy(e);
+	while (!in_kernel && !is_shown && time(NULL) < end) {
+		const struct rt_rec *rec;
+
+		while (read(zeros, buf, sizeof(buf)) > 0 && (rec = gx_record(x, NULL))) {
+			is_shown |= field_int(x, rec, 0, 0) != 0;
+			in_kernel |= !field_int(x, rec, 0, 0) && !field_int(x, rec, 1, 0);
+		}
+	}
+	ok(in_kernel && !is_shown, "the address in the kernel is 0");
+	if (link >= 0)
+		close(link);
+	if (event >= 0)
+		close(event);
+	close(zeros);
+	gx_destroy(x);
+}
+
 /*
  * Whether the code asks whose the task is, when the clause, or that of ERROR, is marked as one that
  * uses nothing of the task.
@@ -918,6 +958,7 @@ int main(void)
 	test_sys_exit(true);
 	test_sys_exit(false);
 	test_perf();
+	test_perf_own();
 	test_owner();
 	test_listing();
 	return tap_done();
