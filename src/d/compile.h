@@ -163,8 +163,6 @@ struct derived_info {
 	 * name is followed by the id of a process, as in "perl123".
 	 */
 	bool is_in_processes;
-	/* The system's library declares it: what it may be used for is in privilege/needs.def. */
-	bool is_of_system;
 };
 
 enum code_kind { CODE_ENTRY, CODE_RETURN, CODE_RETURNED, CODE_NOTE };

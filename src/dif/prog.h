@@ -271,6 +271,11 @@ struct prog_clause {
 	uint32_t derived;
 	struct probe_desc source;
 	/*
+	 * The probe of the system's library that this one is, or is made of: its provider and its
+	 * name, by which it has a level of privilege; NULL: none.
+	 */
+	const char *system_prov, *system_name;
+	/*
 	 * A clause on declared probes in code of processes: the number of the source whose guard
 	 * and arguments it has (struct code_source of d/compile.h). It runs on those probes of desc
 	 * that have this number (probe.source), and a clause with 0 on all others.

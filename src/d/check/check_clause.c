@@ -595,6 +595,7 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 	struct prog_clause *clause = ARENA_NEW(c->arena, struct prog_clause);
 	uint32_t nerrors = diags_count(c->diags), ntrouble = c->ntrouble;
 	struct decl *d = to->d;
+	const struct derivation *part;
 	struct clause_trees t;
 	struct clause_build b;
 
@@ -607,6 +608,11 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 		clause->desc = derived_desc(&to->derived->probe->info);
 		clause->derived = to->derived->probe->info.order;
 		clause->source = *to->source;
+		part = privilege_system_part(to->derived);
+		if (part && !part->probe->info.is_in_processes) {
+			clause->system_prov = part->probe->info.prov;
+			clause->system_name = part->probe->info.name;
+		}
 	}
 	clause->is_again = to->is_again;
 	c->desc = &clause->desc;

@@ -356,7 +356,15 @@ bool privilege_check_probe(struct check *c, const struct derivation *dv,
 bool privilege_check_desc(struct check *c, const struct probe_desc *desc, struct span at);
 bool privilege_check_arg(struct check *c, const struct derivation *dv, uint32_t index,
 			 struct span at);
-/* Whether the guards and arguments of the probe are checked by the probe's own level. */
+/*
+ * The outermost probe of a derivation that is made of nothing but probes of the system's library;
+ * NULL: there is none, because the placed probe is described by somebody else.
+ */
+const struct derivation *privilege_system_part(const struct derivation *dv);
+/*
+ * Whether the guards and arguments of the probe are checked by the probe's own level: it is such a
+ * one. The system's probes may also describe probes that a program declares.
+ */
 bool privilege_trusts(const struct check *c, const struct derivation *dv);
 
 /* ---- check_absent.c: probes of other systems that are not to be had here ------------------- */

@@ -176,7 +176,7 @@ struct expr *expr_and(struct check *c, struct expr *l, struct expr *r)
 /* The checked guards along a derivation, those of the innermost source first; NULL: no guard. */
 static struct expr *derived_guard(struct check *c, const struct derivation *dv)
 {
-	struct expr *inner = dv->base ? derived_guard(c, dv->base) : NULL, *guard;
+	struct expr *inner = dv->base ? derived_guard(c, dv->base) : NULL, *guard, *both;
 
 	if (!dv->src->guard)
 		return inner;
@@ -185,25 +185,16 @@ static struct expr *derived_guard(struct check *c, const struct derivation *dv)
 		guard = expr_fail(c, D_PRED_SCALAR, dv->src->guard->span,
 				  "a guard must be of scalar type, not \"%s\"",
 				  type_text(c, guard->type));
-	return expr_is_bad(guard) ? guard : expr_and(c, inner, guard);
-}
-
-/* Whether all guards along a derivation were written by the system's library. */
-static bool guards_are_trusted(const struct derivation *dv)
-{
-	for (; dv; dv = dv->base)
-		if (dv->probe->layer != LAYER_SYSTEM)
-			return false;
-	return true;
+	if (expr_is_bad(guard))
+		return guard;
+	both = expr_and(c, inner, guard);
+	both->is_trusted = privilege_system_part(dv) == dv; /* they are the library's so far */
+	return both;
 }
 
 struct expr *derived_pred(struct check *c)
 {
-	struct expr *guard = c->derived ? derived_guard(c, c->derived) : NULL;
-
-	if (guard)
-		guard->is_trusted = guards_are_trusted(c->derived);
-	return guard;
+	return c->derived ? derived_guard(c, c->derived) : NULL;
 }
 
 /* ---- walking from a declared probe to placed probes ------------------------------------------ */
@@ -567,7 +558,6 @@ bool derived_declare(struct check *c, const struct declared_provider *pv,
 	for (uint32_t i = 0; i < p->nxargs; i++)
 		types[i] = arg_text(c, p, i);
 	p->info = (struct derived_info){
-		.is_of_system = p->layer == LAYER_SYSTEM,
 		.prov = pv->name,
 		.name = p->name,
 		.types = types,

@@ -196,9 +196,21 @@ static bool is_of_system(const struct derivation *dv)
 	return dv->probe->layer == LAYER_SYSTEM;
 }
 
+const struct derivation *privilege_system_part(const struct derivation *dv)
+{
+	const struct derivation *part = NULL;
+
+	for (; dv; dv = dv->base)
+		if (!is_of_system(dv))
+			part = NULL;
+		else if (!part)
+			part = dv;
+	return part;
+}
+
 bool privilege_trusts(const struct check *c, const struct derivation *dv)
 {
-	return c->opts->privileges && is_of_system(dv);
+	return c->opts->privileges && privilege_system_part(dv) == dv;
 }
 
 bool privilege_check_arg(struct check *c, const struct derivation *dv, uint32_t index,
@@ -235,13 +247,15 @@ bool privilege_check_desc(struct check *c, const struct probe_desc *desc, struct
 bool privilege_check_probe(struct check *c, const struct derivation *dv,
 			   const struct probe_desc *source, struct span at)
 {
-	const struct derived_info *info = &dv->probe->info;
+	const struct derivation *part = privilege_system_part(dv);
+	const struct derived_info *info;
 	struct need need;
 
-	if (!is_checked(c) || info->is_in_processes)
+	if (!is_checked(c) || dv->probe->info.is_in_processes)
 		return true; /* its probes are those of provider usdt */
-	if (!is_of_system(dv))
+	if (!part || part->probe->info.is_in_processes)
 		return privilege_check_desc(c, source, at);
+	info = &part->probe->info;
 	need = need_of_probe(info->prov, info->name);
 	if (privileges_lack(c->opts->privileges, need.level))
 		return fail_level(c, at, arena_printf(c->arena, "%s:::%s", info->prov, info->name),

@@ -140,19 +140,17 @@ uint32_t probe_lacks(const struct provider_env *env, const struct probe *pr)
 }
 
 /*
- * Whether the clause is on a probe of the system's library that the session may use; what that is
- * made of need not be allowed then.
+ * Whether the clause is on a probe of the system's library that the session may use, or on one that
+ * is made of it; what that is made of need not be allowed then.
  */
 static bool is_allowed_declared(const struct match *m, const struct session_clause *sc)
 {
 	const struct privileges *p = probes_env(m->probes)->privileges;
-	const struct derived_info *info;
+	const struct prog_clause *cl = sc->clause;
 
-	if (!sc->clause->derived || !sc->n || !sc->probes[0]->provider->is_derived)
+	if (!cl->derived || !cl->system_prov)
 		return false;
-	info = (const struct derived_info *)(uintptr_t)sc->probes[0]->data;
-	return info->is_of_system &&
-	       !privileges_lack(p, need_of_probe(info->prov, info->name).level);
+	return !privileges_lack(p, need_of_probe(cl->system_prov, cl->system_name).level);
 }
 
 static struct err *levels_check(const struct match *m, const struct session_clause *sc)

@@ -92,6 +92,21 @@ works(USER, "-n", "BEGIN { trace(execname); trace(pid); } tick-10ms { trace(time
 works(USER, "-n", "proc:::exec { trace(args[0]); } proc:::exec-failure { trace(args[0]); } proc:::signal-handle { trace(args[0]); } profile-97 { @[arg1] = count(); } BEGIN { exit(0); }")
 # a name of the library with other sources of one's own
 refused(USER, "needs dtrace_kernel", "-x", "nolibs", "-n", "provider sched { probe sleep() = rawtp:::sched_switch; }; sched:::sleep { n++; }")
+# probes that are made of the library's need what these need
+MADE = "provider zz { probe q(%s) = %s; }; "
+for made in (MADE % ("", "sched:::off-cpu ()"), "provider yy { probe p() = sched:::off-cpu (); }; " + MADE % ("", "yy:::p"), MADE % ("", "sched:::preempt"), MADE % ("", "proc:::exec-success")):
+    works(USER, "-n", made + "zz:::q { n++; } tick-10ms { exit(0); }")
+refused(USER, "sched:::wakeup needs dtrace_kernel", "-n", MADE % ("", "sched:::wakeup ()") + "zz:::q { n++; }")
+refused(USER, "argument 0 of sched:::off-cpu needs dtrace_kernel", "-n", MADE % ("int a", "sched:::off-cpu (args[0]->pr_pid)") + "zz:::q { trace(arg0); }")
+refused(USER, "curthread needs dtrace_kernel", "-n", MADE % ("", "sched:::preempt /curthread->pid/") + "zz:::q { n++; }")
+refused(USER, "curthread needs dtrace_kernel", "-n", MADE % ("int a", "sched:::preempt (curthread->pid)") + "zz:::q { trace(arg0); }")
+# the library's guard runs as the library's, and reads what it describes
+busy = subprocess.Popen(["setpriv", f"--reuid={ALICE}", f"--regid={ALICE}", "--clear-groups", "sh", "-c", "while :; do /bin/true; done"])
+try:
+    works(USER, "-qn", MADE % ("", "vminfo:::as_fault /cpu >= 0/") + "zz:::q { n++; } tick-10hz /n > 5/ { exit(0); }")
+finally:
+    busy.kill()
+    busy.wait()
 
 # the option only takes away, and says what it does not know
 refused("nobody at all:dtrace_user", "there is no user 'nobody at all'", "-n", "BEGIN { exit(0); }")
