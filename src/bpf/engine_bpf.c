@@ -211,6 +211,7 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 		.uid = geteuid(),
 		.fires_own = privileges_lack(b->opts.privileges, LEVEL_PROC_OWNER),
 		.own_uid = b->opts.privileges ? b->opts.privileges->uid : 0,
+		.own_gid = b->opts.privileges ? b->opts.privileges->gid : 0,
 		.own_userns = b->userns,
 		.ncpus = b->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),

@@ -102,7 +102,7 @@ void gen_task_own(struct gen *g, uint32_t otherwise)
 	em_imm(&g->e, R1, 0); /* no machine state has been claimed yet */
 	em_imm(&g->e, R2, task);
 	em_imm(&g->e, R3, memory);
-	em_imm(&g->e, R4, ns);
+	em_imm(&g->e, R4, (uint64_t)g->env->own_gid << 32 | ns);
 	em_imm(&g->e, R5, (uint64_t)g->env->own_userns << 32 | g->env->own_uid);
 	em_call_rt(&g->e, "rt_task_own");
 	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, otherwise);

@@ -41,9 +41,9 @@ struct gen_env {
 	struct rt_pidns pidns;
 	bool signals_own; /* stop() and raise() reach processes of the user uid only */
 	uint32_t uid;
-	/* Probes fire in processes of this user only: privileges.uid (rt_task_own()) */
+	/* Probes fire in processes of this user and group only (rt_task_own()) */
 	bool fires_own;
-	uint32_t own_uid, own_userns; /* and in the user namespace with this inode */
+	uint32_t own_uid, own_gid, own_userns; /* and in the user namespace with this inode */
 	uint32_t ncpus;
 	bool unwinds;	      /* user stacks are walked by rt_ustack() */
 	bool calls_helpers;   /* tail calls of compiled ustack helpers work here */

@@ -74,8 +74,21 @@ static struct err *levels_parse(const char *text, uint32_t *ret)
 	return NULL;
 }
 
+/* The primary group of a user; that of an unknown number is the same number. */
+static struct err *user_group(uint32_t uid, uint32_t *ret)
+{
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+	int sys = getpwuid_r(uid, &pw, buf, sizeof(buf), &found);
+
+	if (sys && sys != ENOENT && sys != ESRCH)
+		return err_sys(sys, "cannot look up the group of user %u", uid);
+	*ret = found ? found->pw_gid : uid;
+	return NULL;
+}
+
 /* name: of a user, or its number. */
-static struct err *user_find(const char *name, uint32_t *ret)
+static struct err *user_find(const char *name, uint32_t *ret, uint32_t *ret_gid)
 {
 	struct passwd pw, *found = NULL;
 	unsigned long long number;
@@ -87,12 +100,13 @@ static struct err *user_find(const char *name, uint32_t *ret)
 		if (errno || number >= UINT32_MAX)
 			return err_new("%s is no number of a user", name);
 		*ret = (uint32_t)number;
-		return NULL;
+		return user_group(*ret, ret_gid);
 	}
 	if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) || !found)
 		return err_hint(err_new("there is no user '%s'", name),
 				"give the number of a user that has no name here");
 	*ret = pw.pw_uid;
+	*ret_gid = pw.pw_gid;
 	return NULL;
 }
 
@@ -100,7 +114,8 @@ struct err *privileges_narrow(struct privileges *p, const char *text)
 {
 	const char *colon = strchr(text, ':');
 	bool is_anybody = p->levels & LEVEL_PROC_OWNER;
-	uint32_t uid = is_anybody ? getuid() : p->uid, levels;
+	uint32_t uid = is_anybody ? getuid() : p->uid;
+	uint32_t gid = is_anybody ? getgid() : p->gid, levels;
 	struct err *e = NULL;
 
 	if (colon) {
@@ -110,7 +125,7 @@ struct err *privileges_narrow(struct privileges *p, const char *text)
 			return err_new("the name of a user has at most %d characters",
 				       USER_NAME_MAX - 1);
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
-		e = user_find(name, &uid);
+		e = user_find(name, &uid, &gid);
 	}
 	if (!e)
 		e = levels_parse(colon ? colon + 1 : text, &levels);
@@ -122,7 +137,10 @@ struct err *privileges_narrow(struct privileges *p, const char *text)
 					p->uid, uid),
 				"option privileges only takes away");
 	p->levels &= levels;
-	p->uid = uid;
+	if (is_anybody) {
+		p->uid = uid;
+		p->gid = gid;
+	}
 	return NULL;
 }
 
@@ -130,8 +148,8 @@ struct err *privileges_narrow(struct privileges *p, const char *text)
 
 #define PROC_PATH_MAX 64
 
-/* Whether the four user ids are the user's, and the group ids are one. */
-static bool ids_are(pid_t pid, uint32_t uid)
+/* Whether real, effective and saved ids are the user's and the group's. */
+static bool ids_are(pid_t pid, uint32_t uid, uint32_t gid)
 {
 	char path[PROC_PATH_MAX], line[256];
 	unsigned int u[4], g[4];
@@ -148,8 +166,8 @@ static bool ids_are(pid_t pid, uint32_t uid)
 	}
 	if (f)
 		(void)fclose(f);
-	return has_uids && has_gids && u[0] == uid && u[1] == uid && u[2] == uid && g[0] == g[1] &&
-	       g[0] == g[2];
+	return has_uids && has_gids && u[0] == uid && u[1] == uid && u[2] == uid && g[0] == gid &&
+	       g[1] == gid && g[2] == gid;
 }
 
 /* The kernel gives the files of a process that may not be dumped to root. */
@@ -175,7 +193,7 @@ static bool is_in_our_userns(pid_t pid)
 bool privileges_own_process(const struct privileges *p, pid_t pid)
 {
 	return !privileges_lack(p, LEVEL_PROC_OWNER) ||
-	       (is_dumpable(pid, p->uid) && ids_are(pid, p->uid) && is_in_our_userns(pid));
+	       (is_dumpable(pid, p->uid) && ids_are(pid, p->uid, p->gid) && is_in_our_userns(pid));
 }
 
 struct err *privileges_check_process(const struct privileges *p, pid_t pid)

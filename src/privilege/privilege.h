@@ -11,7 +11,7 @@
  * A session has one struct privileges from its beginning to its end. Whoever places a probe,
  * compiles a clause or opens a process asks it here; nobody compares user ids anywhere else.
  *
- * Units    user ids as the initial user namespace has them.
+ * Units    user and group ids as the initial user namespace has them.
  * Errors   a word that is no level is refused by level_parse().
  * Threads  constant after the session is open.
  */
@@ -32,7 +32,9 @@ enum privilege_level {
 
 struct privileges {
 	uint32_t levels; /* LEVEL_...; LEVELS_ALL: nothing is checked */
-	uint32_t uid;	 /* whose processes; only read where LEVEL_PROC_OWNER is missing */
+	/* whose processes; only read where LEVEL_PROC_OWNER is missing */
+	uint32_t uid;
+	uint32_t gid; /* the group that all group ids of a process must be, as ptrace(2) asks */
 };
 
 /* The session of root: it may do all that the kernel lets it do. */
@@ -70,17 +72,19 @@ static inline bool privileges_lack(const struct privileges *p, uint32_t levels)
 
 /*
  * Takes away what the text does not name: "USER:LEVEL,LEVEL..." or "LEVEL,LEVEL...": USER is
- * a name or number; without it the user stays the one of p, or becomes the process's real one.
+ * a name or number; without it the user stays the one of p, or becomes the process's real one. The
+ * group is the primary one of USER, or has the same number where USER is a number without an entry
+ * in the database of users; without USER it is the process's real one.
  * dtrace_kernel includes dtrace_user and dtrace_proc. Nothing is ever added; an error leaves p as
  * it was.
  */
 MUST_CHECK struct err *privileges_narrow(struct privileges *p, const char *text);
 
 /*
- * Refuses a process that the session may not look at: one that is not the user's in all of its ids,
- * that may not be dumped, or that is in another user namespace than dtrace. A process that ends
- * meanwhile is refused as well. The answer is of this moment: what probes record is decided by the
- * guard of each program, when it fires (rt/privilege.c).
+ * Refuses a process that the session may not look at: one whose ids are not all the user's and
+ * the group's, that may not be dumped, or that is in another user namespace than dtrace. A
+ * process that ends meanwhile is refused as well. The answer is of this moment: what probes
+ * record is decided by the guard of each program, when it fires (rt/privilege.c).
  */
 MUST_CHECK struct err *privileges_check_process(const struct privileges *p, pid_t pid);
 /* The same as a question. */

@@ -215,7 +215,7 @@ static struct err *levels_find(struct rights *r)
 struct err *rights_find(struct rights *ret)
 {
 	struct capability_sets sets;
-	struct rights r = {.privileges.uid = getuid()};
+	struct rights r = {.privileges = {.uid = getuid(), .gid = getgid()}};
 	uid_t uid = getuid();
 	struct err *e;
 

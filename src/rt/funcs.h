@@ -26,7 +26,7 @@ RT_FUNC(rt_strflags, 4, 1)
 /* kernel objects */
 /* none: the result of bpf_get_current_pid_tgid(), with the numbers of dtrace's PID namespace */
 RT_FUNC(rt_pid_tgid, 0, 0)
-/* three words of offsets; user id, and above it the inode of a user namespace: 1 for its tasks */
+/* words of offsets, the third with a group above; user, above it inode of a namespace: 1 = own */
 RT_FUNC(rt_task_own, 4, 0)
 RT_FUNC(rt_ppid, 0, 0)	    /* the parent process, in dtrace's PID namespace */
 RT_FUNC(rt_provider, 1, 1)  /* names[0]: the name of the probe's provider, with the process id */

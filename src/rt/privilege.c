@@ -2,11 +2,12 @@
 /*
  * Run-time library: whether the current task is one that the session's user may look at.
  *
- * The rule is that of ptrace(2) for a tracer without capabilities: all user ids of the task are the
- * user's, no capability is in its permitted set that such a tracer lacks, its memory may be dumped,
- * and both belong to the session's user namespace. The kernel makes memory that of another
- * namespace when the file that is executed cannot be read by who executes it (would_dump() in Linux
- * fs/exec.c). Tasks of the kernel have no memory, and neither has a task that is about to end.
+ * The rule is that of ptrace(2) for a tracer without capabilities: all user ids of the task are
+ * the user's, all group ids are the group that such a tracer has, no capability is in its
+ * permitted set that such a tracer lacks, its memory may be dumped, and both belong to the
+ * session's user namespace. The kernel makes memory that of another namespace when the file
+ * that is executed cannot be read by who executes it (would_dump() in Linux fs/exec.c). Tasks
+ * of the kernel have no memory, and neither has a task that is about to end.
  */
 #include "rt/rt.h"
 
@@ -38,32 +39,34 @@ INLINE int userns_is(u64 ns, u64 inum_off, u32 inum)
 	return of_ns == inum;
 }
 
-INLINE int ids_are(u64 cred, u64 ids_off, u32 uid)
+INLINE int ids_are(u64 cred, u64 ids_off, u32 uid, u32 gid)
 {
 	struct cred_ids ids = {};
 
 	if (bpf_probe_read_kernel(&ids, sizeof(ids), cred + ids_off))
 		return 0;
-	return ids.uid == uid && ids.euid == uid && ids.suid == uid && ids.gid == ids.egid &&
-	       ids.gid == ids.sgid;
+	return ids.uid == uid && ids.euid == uid && ids.suid == uid && ids.gid == gid &&
+	       ids.egid == gid && ids.sgid == gid;
 }
 
 /*
  * task, memory: offsets, four a word: flags, mm, real_cred of task_struct, uid of cred;
  * cap_permitted, user_ns of cred, flags, user_ns of mm_struct. inum: that of ns.inum in
- * user_namespace. who: the user; in the upper half the inode of the session's namespace.
+ * user_namespace; in the upper half the user's group. who: the user; in the upper half the inode of
+ * the session's namespace.
  */
-u64 rt_task_own(struct rt_mach *unused, u64 task_offs, u64 memory_offs, u64 inum_off, u64 who)
+u64 rt_task_own(struct rt_mach *unused, u64 task_offs, u64 memory_offs, u64 inum, u64 who)
 {
 	u64 task = bpf_get_current_task(), mm, cred, flags = 0;
-	u32 uid = who, ns = who >> 32;
+	u32 uid = who, gid = inum >> 32, ns = who >> 32;
+	u64 inum_off = OFFSET_OF(inum, 0);
 
 	(void)unused;
 	if ((u32)word_at(task + OFFSET_OF(task_offs, 0)) & PF_KTHREAD)
 		return 0;
 	mm = word_at(task + OFFSET_OF(task_offs, 1));
 	cred = word_at(task + OFFSET_OF(task_offs, 2));
-	if (!mm || !cred || !ids_are(cred, OFFSET_OF(task_offs, 3), uid))
+	if (!mm || !cred || !ids_are(cred, OFFSET_OF(task_offs, 3), uid, gid))
 		return 0;
 	if (uid && word_at(cred + OFFSET_OF(memory_offs, 0)))
 		return 0;

@@ -123,14 +123,15 @@ refused(USER, "Option cannot be used from within a D program", "-n", '#pragma D 
 calls = f"{TMP}/calls"
 shutil.copy(f"{TRIGGER}/calls", calls)
 os.chmod(calls, 0o755)
-as_user = lambda uid, *cmd: ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "sh", "-c", 'exec "$@"', "sh", *cmd]
-own, other = (subprocess.Popen(as_user(uid, calls, "getppid", "2000000000")) for uid in (ALICE, BOB))
+as_user = lambda uid, *cmd, gid=None: ["setpriv", f"--reuid={uid}", f"--regid={gid or uid}", "--clear-groups", "sh", "-c", 'exec "$@"', "sh", *cmd]
+own, other, group = (subprocess.Popen(as_user(uid, calls, "getppid", "2000000000", gid=gid)) for uid, gid in ((ALICE, ALICE), (BOB, BOB), (ALICE, BOB)))
 try:
-    for p in (own, other):  # until the shell has executed it
+    for p in (own, other, group):  # until the shell has executed it
         while os.path.basename(os.readlink(f"/proc/{p.pid}/exe")) != "calls":
             pass
     said = f"process {other.pid} is not one of user {ALICE}: it needs proc_owner"
     refused(PROC, said, "-n", f"pid{other.pid}:a.out:main:entry")
+    refused(PROC, f"process {group.pid} is not one of user {ALICE}: it needs proc_owner", "-p", str(group.pid), "-n", "BEGIN { exit(0); }")
     refused(PROC, said, "-ln", f"pid{other.pid}:a.out:main:entry")
     refused(PROC, said, "-p", str(other.pid), "-n", "BEGIN { exit(0); }")
     refused(PROC, said, "-p", str(other.pid), "-n", "pid$target:a.out:main:entry")
@@ -143,7 +144,7 @@ try:
     if own.wait() != -15 or other.poll() is not None or str(other.pid) in r.stdout:
         bad.append(f"raise(): {r.stdout} {r.stderr}")
 finally:
-    for p in (own, other):
+    for p in (own, other, group):
         p.kill()
         p.wait()
 print("\n".join(bad))

@@ -41,9 +41,9 @@ loop()
 open(f"{TMP}/loop.py", "w").write(LOOP)
 
 
-def as_user(uid, *cmd):
+def as_user(uid, *cmd, gid=None):
     # a shell executes the program, with none of root's capabilities
-    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "sh", "-c", 'exec "$@"', "sh", *cmd]
+    return ["setpriv", f"--reuid={uid}", f"--regid={gid or uid}", "--clear-groups", "sh", "-c", 'exec "$@"', "sh", *cmd]
 
 
 def copied(name, uid, gid, mode):
@@ -61,6 +61,7 @@ VICTIMS = {
     "roots": copied("roots", 0, 0, 0o755),
     "setuid": as_user(ALICE, *copied("setuid", BOB, BOB, 0o4755)),
     "setgid": as_user(ALICE, *copied("setgid", BOB, BOB, 0o2755)),
+    "othergrp": as_user(ALICE, *copied("othergrp", 0, 0, 0o755), gid=BOB),
     "unread": as_user(ALICE, *copied("unread", 0, 0, 0o711)),
     "userns": as_user(ALICE, "unshare", "-U", *copied("userns", 0, 0, 0o755)),
     "nodump": [sys.executable, f"{TMP}/loop.py", "nodump"],
