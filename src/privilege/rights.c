@@ -271,7 +271,7 @@ static struct err *hold_err(int sys)
 {
 	return err_hint(err_sys(sys, "the capabilities of the file of this command are not "
 				     "cap_bpf and cap_perfmon"),
-			"setcap cap_bpf,cap_perfmon=p /usr/sbin/dtrace: fathom-privileges(5)");
+			"setcap cap_bpf,cap_perfmon=ip /usr/sbin/dtrace: fathom-privileges(5)");
 }
 
 static struct err *levels_take(struct rights *r)
