@@ -8,6 +8,11 @@
 enum {
 	IS_ADDRESS = 1 << 0,
 	IS_NUMBER = 1 << 1, /* other than 0 */
+	/*
+	 * A number that was calculated with an address, other than by adding to it. Whether memory
+	 * is found there, whether it is 0, or what is found by it as a key, tells of the address.
+	 */
+	IS_MIXED = 1 << 2,
 };
 
 struct var_key {
@@ -38,6 +43,7 @@ struct flow {
 	bool is_dead;	       /* no way leads here */
 	struct regs **arrived; /* by instruction: what branches have brought there, or NULL */
 	uint8_t tuple[DIF_MAX_TUPLE];
+	bool is_text[DIF_MAX_TUPLE]; /* of the tuple: the text at the address is what counts */
 	uint32_t depth;
 	uint8_t result; /* of all ret */
 };
@@ -143,10 +149,31 @@ static void var_store(struct program *p, const struct flow *f, struct var_key ke
 
 /* ---- one object ------------------------------------------------------------------------------ */
 
+/* What a calculation with two values may give. */
+static uint8_t calculate(enum dif_op op, uint8_t a, uint8_t b)
+{
+	uint8_t both = a | b, what = IS_NUMBER | (both & IS_MIXED);
+
+	if (!(both & IS_ADDRESS))
+		return what;
+	if (op != DIF_OP_ADD && op != DIF_OP_SUB)
+		return what | IS_MIXED;
+	if ((b & IS_ADDRESS) && (op == DIF_OP_SUB || (a & IS_ADDRESS)))
+		what |= IS_MIXED;
+	return what | IS_ADDRESS;
+}
+
+/* Notes a calculated value where memory is accessed, or where it decides. */
+static void mixed_check(struct program *p, const struct flow *f, uint8_t what, const char *how)
+{
+	if (what & IS_MIXED)
+		note_told(p, f, how);
+}
+
 /* An address that is compared with another one, or with a number, tells something of it. */
 static void compare_step(struct program *p, const struct flow *f, uint8_t a, uint8_t b)
 {
-	if (((a & IS_ADDRESS) && b) || ((b & IS_ADDRESS) && a))
+	if (((a & IS_ADDRESS) && b) || ((b & IS_ADDRESS) && a) || ((a | b) & IS_MIXED))
 		note_told(p, f, "compared");
 }
 
@@ -159,6 +186,28 @@ static void call_check(struct program *p, const struct flow *f, uint32_t subr)
 			note_told(p, f, "passed on as a number");
 }
 
+/* A string is a key by its text, which is pushed; other keys are numbers. */
+static void push(struct program *p, struct flow *f, dif_insn insn, uint8_t what)
+{
+	bool is_text = dif_op_form(DIF_INSN_OP(insn)) == DIF_FORM_PUSHTR &&
+		       DIF_INSN_TTYPE(insn) == DIF_TUPLE_STR;
+
+	mixed_check(p, f, what, "calculated with");
+	if (f->depth >= DIF_MAX_TUPLE)
+		return;
+	f->is_text[f->depth] = is_text;
+	f->tuple[f->depth++] = what;
+}
+
+/* The keys of an element of an array. */
+static void keys_check(struct program *p, struct flow *f)
+{
+	for (uint32_t i = 0; i < f->depth; i++)
+		if ((f->tuple[i] & IS_ADDRESS) && !f->is_text[i])
+			note_told(p, f, "a key");
+	f->depth = 0;
+}
+
 static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 {
 	enum dif_op op = DIF_INSN_OP(insn);
@@ -167,9 +216,9 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 	uint8_t r1 = r[DIF_INSN_R1(insn)], r2 = r[DIF_INSN_R2(insn)];
 
 	switch (dif_op_form(op)) {
-	case DIF_FORM_RRR: *rd = r1 | r2 | IS_NUMBER; break;
+	case DIF_FORM_RRR: *rd = calculate(op, r1, r2); break;
 	case DIF_FORM_RR:
-		*rd = op == DIF_OP_MOV ? r1 : op == DIF_OP_NOT ? r1 | IS_NUMBER : IS_ADDRESS;
+		*rd = op == DIF_OP_MOV ? r1 : op == DIF_OP_NOT ? calculate(op, r1, 0) : IS_ADDRESS;
 		break;
 	case DIF_FORM_LABEL:
 		flow_branch(f, DIF_INSN_LABEL(insn));
@@ -184,18 +233,17 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 	case DIF_FORM_LDV:
 		*rd = var_load(p, f, key);
 		if (op == DIF_OP_LDGAA || op == DIF_OP_LDTAA)
-			f->depth = 0;
+			keys_check(p, f);
 		break;
 	case DIF_FORM_STV:
+		if (var_is_memory(f, key))
+			mixed_check(p, f, *rd, "calculated with");
 		var_store(p, f, key, *rd);
 		if (op == DIF_OP_STGAA || op == DIF_OP_STTAA)
-			f->depth = 0;
+			keys_check(p, f);
 		break;
 	case DIF_FORM_PUSHTR:
-	case DIF_FORM_PUSHTV:
-		if (f->depth < DIF_MAX_TUPLE)
-			f->tuple[f->depth++] = *rd;
-		break;
+	case DIF_FORM_PUSHTV: push(p, f, insn, *rd); break;
 	case DIF_FORM_CALL:
 		call_check(p, f, DIF_INSN_INDEX(insn));
 		*rd = call_result(DIF_INSN_INDEX(insn));
@@ -207,6 +255,9 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 		f->is_dead = true;
 		break;
 	case DIF_FORM_LOAD: /* addresses are never stored where a load finds them */
+		mixed_check(p, f, r1, "calculated with");
+		*rd = IS_NUMBER;
+		break;
 	case DIF_FORM_LDA: *rd = IS_NUMBER; break;
 	case DIF_FORM_XLATE: *rd = IS_ADDRESS; break;
 	case DIF_FORM_NONE:
@@ -218,13 +269,15 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 	case DIF_FORM_CMP:
 		if (op != DIF_OP_SCMP)
 			compare_step(p, f, r1, r2);
+		mixed_check(p, f, r1 | r2, "compared");
 		break;
 	case DIF_FORM_STORE:
+		mixed_check(p, f, r1 | *rd, "calculated with");
 		if (r1 & IS_ADDRESS)
 			note_told(p, f, "stored in memory");
 		break;
-	case DIF_FORM_TST:
-	case DIF_FORM_COPYS: break;
+	case DIF_FORM_TST: mixed_check(p, f, r1, "compared"); break;
+	case DIF_FORM_COPYS: mixed_check(p, f, r1 | r2 | *rd, "calculated with"); break;
 	}
 	r[0] = 0; /* %r0 is always zero */
 }
@@ -247,6 +300,12 @@ static uint8_t difo_follow(struct program *p, const struct difo *d)
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
+static void result_told(struct program *p, const struct difo *d, const char *how)
+{
+	if (!p->told.is_told)
+		p->told = (struct told){true, d->spans ? d->spans[d->code_len - 1] : 0, how};
+}
+
 /* Whether the value of an argument of the action gets into a record or aggregation as it is. */
 static bool is_data(const struct prog_act *act, uint32_t arg)
 {
@@ -261,17 +320,18 @@ static bool is_data(const struct prog_act *act, uint32_t arg)
 
 static void clause_follow(struct program *p, const struct prog_clause *c)
 {
-	if (c->pred)
-		(void)difo_follow(p, c->pred);
+	if (c->pred && (difo_follow(p, c->pred) & IS_MIXED))
+		result_told(p, c->pred, "compared");
 	for (uint32_t i = 0; i < c->nacts; i++)
 		for (uint32_t k = 0; k < c->acts[i].nargs; k++) {
 			const struct difo *d = c->acts[i].args[k];
 
-			if (!(difo_follow(p, d) & IS_ADDRESS) || !is_data(&c->acts[i], k) ||
-			    p->told.is_told)
-				continue;
-			p->told = (struct told){true, d->spans ? d->spans[d->code_len - 1] : 0,
-						"recorded"};
+			uint8_t what = difo_follow(p, d);
+
+			if ((what & (IS_ADDRESS | IS_MIXED)) && is_data(&c->acts[i], k))
+				result_told(p, d, "recorded");
+			else if ((what & IS_MIXED) && c->acts[i].kind != ACT_EXPR)
+				result_told(p, d, "calculated with");
 		}
 }
 

@@ -586,7 +586,12 @@ static void vars_lay_out(struct arena *a, struct layout *l, const struct prog_va
 		l->tls_size = 2 * sizeof(uint64_t);
 	tls_trim(a, l);
 	for (uint32_t i = 0; i < vars->len; i++)
-		if (!l->vars[i].is_elem)
+		if (!l->vars[i].is_elem && !var_is_byref(&l->vars[i]))
+			scalar_lay_out(l, &l->vars[i]);
+	l->gvars_text = l->gvars_size = ROUND_UP(l->gvars_size, 8u);
+	l->this_text = l->this_size = ROUND_UP(l->this_size, 8u);
+	for (uint32_t i = 0; i < vars->len; i++)
+		if (!l->vars[i].is_elem && var_is_byref(&l->vars[i]))
 			scalar_lay_out(l, &l->vars[i]);
 	l->gvars_size = ROUND_UP(l->gvars_size, 8u);
 	l->tls_size = ROUND_UP(l->tls_size, 8u);

@@ -232,6 +232,8 @@ struct layout {
 	/* the size of an entry of the table of live(), behind its key; 0: no clause calls live() */
 	uint32_t live_size;
 	uint32_t gvars_size, tls_size, this_size; /* blocks of scalars; 0 = none */
+	/* where strings and structures begin in these: they lie behind numbers and pointers */
+	uint32_t gvars_text, this_text;
 	struct layout_facts facts;
 	bool counts_vtime; /* a thread's block begins with two words for gen_vtime.c */
 	uint32_t nspec;	   /* speculation ids */

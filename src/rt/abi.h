@@ -166,6 +166,8 @@ struct rt_cfg {
 	u32 strsize;	  /* bytes, including NUL */
 	u32 scratch_size; /* bytes of one slot's scratch, multiple of 8 */
 	u32 strtab_size, gvars_size;
+	/* where strings and structures begin, behind numbers and pointers, which nobody may read */
+	u32 gvars_text, this_text;
 	u64 hash_seed;
 	u32 this_off, this_size; /* this-> variables in an entry of MAP_MACH */
 	u32 ncpus;		 /* possible CPUs */

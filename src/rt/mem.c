@@ -139,9 +139,11 @@ INLINE int range_has(u64 base, u64 size, u64 addr, u64 n)
 }
 
 /*
- * Whether the memory is D's own: scratch memory of this firing, variables, string constants, the
- * name of the task. A string that begins there may be read as far as strings go: what follows
- * belongs to the session, too (kmaps_create()).
+ * Whether the memory is D's own: scratch memory of this firing, variables that are strings or
+ * structures, string constants, the name of the task. Variables that are numbers or pointers
+ * lie before these, and are not read by address: they may hold addresses of the kernel. A
+ * string that begins there may be read as far as strings go: what follows belongs to the
+ * session, too (kmaps_create()).
  */
 INLINE int is_own(struct rt_mach *m, u64 addr, u64 n)
 {
@@ -149,8 +151,9 @@ INLINE int is_own(struct rt_mach *m, u64 addr, u64 n)
 	       (cfg.tok_off && range_has(m->scratch + cfg.tok_off, cfg.scratch_size, addr, n)) ||
 	       (cfg.helper_off && range_has(m->scratch + cfg.helper_off, RT_HWORK_SIZE, addr, n)) ||
 	       range_has(m->strtab, cfg.strtab_size, addr, n) ||
-	       range_has(m->gvars, cfg.gvars_size, addr, n) ||
-	       range_has(m->self + cfg.this_off, cfg.this_size, addr, n) ||
+	       range_has(m->gvars + cfg.gvars_text, cfg.gvars_size - cfg.gvars_text, addr, n) ||
+	       range_has(m->self + cfg.this_off + cfg.this_text, cfg.this_size - cfg.this_text,
+			 addr, n) ||
 	       range_has(m->self + __builtin_offsetof(struct rt_mach, comm), sizeof(m->comm), addr,
 			 n);
 }

@@ -61,6 +61,14 @@ TOLD = {
     "this->q = (uint64_t *)alloca(8); *this->q = (uint64_t)this->q; trace(*this->q);": "stored in memory",
     "trace((uint64_t)alloca(8) > 0xffff888000000000 ? 1 : 2);": "compared", 'self->a = (uint64_t)(char *)"x"; trace(self->a);': "recorded",
     "z[1] = (uint64_t)alloca(8); trace(z[1]);": "recorded", "exit((int)(uint64_t)alloca(8));": "recorded", "trace((char *)alloca(8) - (char *)0);": "recorded",
+    "trace(((uint64_t)alloca(8) & (1UL << 40)) ? 1 : 0);": "compared", "this->p = (uint64_t)alloca(8); trace((this->p & (1UL << 40)) != 0 ? 1 : 2);": "compared",
+    "trace(!(~(uint64_t)alloca(8) & 4096) ? 1 : 2);": "compared", 'this->h = (char *)"0123456789abcdef"; this->p = (uint64_t)alloca(8); trace(this->h[(this->p >> 44) & 15]);': "calculated with",
+    'this->h = (char *)"0123456789abcdef"; this->p = (uint64_t)alloca(8); trace(stringof(this->h + (this->p & 15)));': "calculated with",
+    'this->p = alloca(16); trace(strlen((char *)"abcdefgh" + (((uint64_t)this->p >> 3) & 7)));': "calculated with",
+    'this->h = (char *)alloca(16); this->h[((uint64_t)this->h >> 44) & 15] = 1; tracemem(this->h, 16);': "calculated with",
+    'tracemem((char *)"0123456789abcdef" + (((uint64_t)alloca(8) >> 44) & 7), 1);': "calculated with",
+    "x[(uint64_t)alloca(8)] = 1; trace(x[5]);": "a key", "x[5UL] = 1; trace(x[(uint64_t)alloca(8)]);": "a key", "self->x[(uint64_t)alloca(8)] = 1;": "a key",
+    "self->x[5UL] = 1; trace(self->x[(uint64_t)alloca(8)]);": "a key", "x[((uint64_t)alloca(8) >> 40) & 15] = 1; trace(x[5]);": "calculated with",
     "tracemem((uint64_t)alloca(8), 8); trace((uint64_t)(char *)strchr(\"abc\", 'b'));": "recorded",
 }
 bad = []
@@ -94,6 +102,19 @@ for body, how in TOLD.items():
         bad.append(f"{body}\n  told: {r.stdout!r} {r.stderr!r}")
     if run(body, "64001:dtrace_kernel").returncode == 1 and "exit(" not in body:
         bad.append(f"{body}: dtrace_kernel may")
+# a predicate decides, too
+r = run('} BEGIN /(uint64_t)alloca(8) & (1UL << 40)/ { trace("yes");')
+if r.returncode != 1 or "is compared, which needs dtrace_kernel" not in r.stderr:
+    bad.append(f"a predicate tells: {r.stdout!r} {r.stderr!r}")
+# variables that hold addresses are not found beside strings, neither below nor above them
+for scope in "", "this->":
+    read = lambda at: f'printf("%x ", *(uint64_t *)((char *){scope}s {at}));'
+    sets = f'{scope}q = alloca(8); {scope}s = "abcd"; {scope}p = alloca(8); {scope}t = "efgh"; {scope}r = alloca(8);'
+    for reads in " ".join(read(f"+ {at}") for at in range(0, 512, 8)), *(read(f"- {at}") for at in (8, 16, 24, 32)):
+        r = run(f"{sets} {reads}")
+        words = r.stdout.split()
+        if any(len(w) > 8 for w in words) or ("+" in reads and words[0] != "64636261"):
+            bad.append(f"{scope}s: an address beside a string: {r.stdout!r} {r.stderr!r}")
 # nor do faults tell it
 r = run("this->p = (char *)alloca(8); trace(*(this->p + 100)); } ERROR { printf(\"fault %x\", arg5);")
 if "fault 0" not in r.stdout or "0xffff" in r.stderr:
