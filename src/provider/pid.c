@@ -9,6 +9,7 @@
 #include "image/insn.h"
 #include "image/demangle.h"
 #include "d/types/import_dwarf.h"
+#include "privilege/privilege.h"
 #include "provider/pid_request.h"
 #include "target/maps.h"
 #include "target/target.h"
@@ -570,9 +571,20 @@ static struct err *address_missing_err(const struct pid_request *r, const struct
 			DTAG_CODE(D_PROC_OFF));
 }
 
+/* The file has no symbol there, so whether an instruction begins at the address is not known. */
+static struct err *address_unknown_err(const struct pid_request *r, const struct code_file *o)
+{
+	return err_code(err_hint(err_new("address %" PRIx64 " is in no function of '%s' that has a "
+					 "symbol: it needs proc_owner",
+					 r->insn, o->file.name),
+				 "name a function, or an address within one"),
+			DTAG_CODE(D_PROC_OFF));
+}
+
 /*
  * Checks that an instruction begins at the file offset. Without the symbol of the function, the
- * boundaries are not known, and the user is trusted.
+ * boundaries are not known, and the user is trusted; one with levels is not, because a breakpoint
+ * stays where a program of others is executed that has the file mapped.
  */
 static struct err *check_address(struct pid_request *r, struct code_file *o, uint64_t off)
 {
@@ -582,6 +594,8 @@ static struct err *check_address(struct pid_request *r, struct code_file *o, uin
 	struct insns s;
 	struct err *e = NULL;
 
+	if (!code && privileges_lack(r->env->privileges, LEVEL_PROC_OWNER))
+		return address_unknown_err(r, o);
 	if (!code)
 		return text_at(&o->image->text, off, 1) ? NULL : address_missing_err(r, o);
 	within.insn = off - fn->off;

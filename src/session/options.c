@@ -452,11 +452,13 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 	if (in_pragma && (d->flags & OPTF_NOPRAGMA))
 		return err_code(err_new("Option cannot be used from within a D program"),
 				EDT_BADOPTCTX);
-	if (o->is_limited && (d->flags & OPTF_TRUSTED))
+	if ((o->is_limited || privileges_lack(o->privileges, LEVELS_ALL)) &&
+	    (d->flags & OPTF_TRUSTED))
 		return err_hint(err_code(err_new("Option names what is trusted, which is not for a "
 						 "user with levels to choose"),
 					 EDT_ACCESS),
-				"-L (option libdir) adds a folder of your own");
+				id == OPT_syslibdir ? "-L (option libdir) adds a folder of your own"
+						    : "doc/guide/levels.md says why");
 	if (o->is_active && d->class == OPTC_RUNTIME)
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
 	if (d->flags & OPTF_NOT_LINUX)

@@ -119,6 +119,14 @@ if r.returncode == 0 or "option privileges only takes away" not in r.stderr:
     bad.append(f"a second option gives another user: {r.stderr}")
 refused(USER, "Option cannot be used from within a D program", "-n", '#pragma D option privileges=proc_owner\nBEGIN { exit(0); }')
 
+# where a breakpoint may be is not the user's to say
+for option in f"debugdir={TMP}", "harmful", f"syslibdir={TMP}":
+    refused(PROC, "Option names what is trusted, which is not for a user with levels to choose", "-x", option, "-n", "BEGIN { exit(0); }")
+    refused(PROC, "Option names what is trusted", "-n", f"#pragma D option {option}\nBEGIN {{ exit(0); }}")
+r = subprocess.run([DTRACE, "-x", "harmful", "-x", f"debugdir={TMP}", "-n", "BEGIN { exit(0); }"], capture_output=True, text=True)
+if r.returncode:
+    bad.append(f"root may not choose: {r.stderr}")
+
 # processes of others
 calls = f"{TMP}/calls"
 shutil.copy(f"{TRIGGER}/calls", calls)
@@ -136,6 +144,24 @@ try:
     refused(PROC, said, "-p", str(other.pid), "-n", "BEGIN { exit(0); }")
     refused(PROC, said, "-p", str(other.pid), "-n", "pid$target:a.out:main:entry")
     refused(USER, "needs dtrace_proc; this session has dtrace_user", "-n", f"pid{own.pid}:a.out:main:entry")
+    if shutil.which("strip"):
+        bare = f"{TMP}/bare"
+        shutil.copy(calls, bare)
+        subprocess.run(["strip", bare], check=True)
+        with open(bare, "rb") as f:
+            entry = int.from_bytes(f.read(32)[24:], "little")
+        p = subprocess.Popen(as_user(ALICE, bare, "getppid", "2000000000"))
+        try:
+            while os.path.basename(os.readlink(f"/proc/{p.pid}/exe")) != "bare":
+                pass
+            ends = "BEGIN { exit(0); }"
+            refused(PROC, "that has a symbol: it needs proc_owner", "-n", f"pid{p.pid}::-:{entry:x} {{ }} {ends}")
+            r = subprocess.run([DTRACE, "-n", f"pid{p.pid}::-:{entry:x} {{ }} {ends}"], capture_output=True, text=True)
+            if r.returncode:
+                bad.append(f"root may not probe an address: {r.stderr}")
+        finally:
+            p.kill()
+            p.wait()
     if f"pid{own.pid}" not in works(PROC, "-ln", f"pid{own.pid}:a.out:main:entry"):
         bad.append("the own process has no probes")
     refused(PROC, f"this session is about processes of user {ALICE}", "-c", "/bin/true", "-n", "BEGIN { exit(0); }")
