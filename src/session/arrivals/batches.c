@@ -228,8 +228,11 @@ static void child_place(struct arrivals *a, const struct watch_proc *p)
 {
 	const struct proc_id *id = watch_id(p), *root = watch_root(p);
 	struct attach_opts opts = live_attach_opts(a->live);
-	struct err *e = live_begin_turn(a->live, id->pid);
+	struct err *e;
 
+	if (!privileges_own_process(a->env->privileges, id->pid))
+		return; /* it has other ids than the process that the session has named */
+	e = live_begin_turn(a->live, id->pid);
 	if (e) {
 		watch_failed(a->live->watch, p, "its functions are not probed", e);
 		return;
