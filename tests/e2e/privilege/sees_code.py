@@ -5,7 +5,7 @@ import os, shutil, subprocess, sys
 DTRACE, TMP = os.environ["DTRACE"], os.environ["TMP"]
 PATIENCE = int(os.environ.get("PATIENCE", "1"))
 PYTHON = "/usr/bin/python3"
-ALICE, BOB = 64001, 64002
+ALICE, BOB = 64011, 64012
 PROC = f"privileges={ALICE}:dtrace_user,dtrace_proc"
 if not shutil.which("setpriv") or not os.path.exists(PYTHON):
     print("needs setpriv and /usr/bin/python3")

@@ -74,7 +74,7 @@ TOLD = {
 bad = []
 
 
-def run(body, levels="64001:dtrace_user"):
+def run(body, levels="64031:dtrace_user"):
     args = [DTRACE, "-qw", *(["-x", f"privileges={levels}"] if levels else []), "-n", "BEGIN { %s } BEGIN { exit(0); } ERROR { exit(0); }" % body]
     return subprocess.run(args, capture_output=True, text=True, timeout=60 * PATIENCE)
 
@@ -100,7 +100,7 @@ for body, how in TOLD.items():
     r = run(body)
     if r.returncode != 1 or f"line 1: an address of the kernel, that of memory of D's own, is {how}, which needs dtrace_kernel" not in r.stderr or r.stdout.strip():
         bad.append(f"{body}\n  told: {r.stdout!r} {r.stderr!r}")
-    if run(body, "64001:dtrace_kernel").returncode == 1 and "exit(" not in body:
+    if run(body, "64031:dtrace_kernel").returncode == 1 and "exit(" not in body:
         bad.append(f"{body}: dtrace_kernel may")
 # a predicate decides, too
 r = run('} BEGIN /(uint64_t)alloca(8) & (1UL << 40)/ { trace("yes");')
@@ -123,7 +123,7 @@ if "fault 0" not in r.stdout or "0xffff" in r.stderr:
 r = run(f"trace(stringof({S}));", None)
 if MARK not in r.stdout:
     bad.append(f"root cannot read the name of the process: {r.stdout} {r.stderr}")
-r = run(f"trace(stringof({S})); trace(curthread->pid);", "64001:dtrace_kernel")
+r = run(f"trace(stringof({S})); trace(curthread->pid);", "64031:dtrace_kernel")
 if MARK not in r.stdout:
     bad.append(f"dtrace_kernel cannot read the name of the process: {r.stdout} {r.stderr}")
 print("\n".join(bad))

@@ -4,7 +4,7 @@ import os, shutil, subprocess, sys
 
 DTRACE, TMP, TRIGGER = os.environ["DTRACE"], os.environ["TMP"], os.environ["TRIGGER"]
 PATIENCE = int(os.environ.get("PATIENCE", "1"))
-ALICE, BOB = 64001, 64002
+ALICE, BOB = 64021, 64022
 USER, PROC = f"{ALICE}:dtrace_user", f"{ALICE}:dtrace_user,dtrace_proc"
 if not shutil.which("setpriv"):
     print("needs setpriv")
