@@ -43,7 +43,7 @@ struct uprobe {
 };
 
 /*
- * Of several probes at one instruction the kernel runs the one first that came last (Linux
+ * The kernel runs the probes of one instruction in the reverse order of their attachment (Linux
  * kernel/events/uprobes.c, consumer_add()). A function that is nothing but a return is entered
  * before it returns.
  */

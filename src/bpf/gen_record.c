@@ -280,7 +280,7 @@ static void memory_field(struct gen *g, const struct act_layout *al, const struc
 		sized_memory_field(g, f, &al->fields[len], act->args[k], action);
 	/*
 	 * A length that is recorded later decides what is shown: only the first byte must exist.
-	 * What is recorded must be D's own, though, where clauses may read nothing else.
+	 * Where clauses may read D's own memory only, the record must be made of that, too.
 	 */
 	else
 		record_field(g, f, act->args[k],

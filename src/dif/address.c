@@ -4,7 +4,7 @@
 
 #include "base/hashmap.h"
 
-/* What a value may be, a set of bits; one that was never written is 0. */
+/* Kinds of values, a set of bits: a value that was never written has none. */
 enum {
 	IS_ADDRESS = 1 << 0,
 	IS_NUMBER = 1 << 1, /* other than 0 */
@@ -53,7 +53,7 @@ static bool type_is_address(const char *type)
 	return strcmp(type, "string") == 0 || strchr(type, '*');
 }
 
-/* What a subroutine returns. */
+/* The kinds of the result of a subroutine. */
 static uint8_t call_result(uint32_t subr)
 {
 	switch (subr) {
@@ -149,8 +149,8 @@ static void var_store(struct program *p, const struct flow *f, struct var_key ke
 
 /* ---- one object ------------------------------------------------------------------------------ */
 
-/* What a calculation with two values may give. */
-static uint8_t calculate(enum dif_op op, uint8_t a, uint8_t b)
+/* The kinds of the result of a calculation with two values. */
+static uint8_t result_kinds(enum dif_op op, uint8_t a, uint8_t b)
 {
 	uint8_t both = a | b, what = IS_NUMBER | (both & IS_MIXED);
 
@@ -187,7 +187,7 @@ static void call_check(struct program *p, const struct flow *f, uint32_t subr)
 }
 
 /* A string is a key by its text, which is pushed; other keys are numbers. */
-static void push(struct program *p, struct flow *f, dif_insn insn, uint8_t what)
+static void tuple_push(struct program *p, struct flow *f, dif_insn insn, uint8_t what)
 {
 	bool is_text = dif_op_form(DIF_INSN_OP(insn)) == DIF_FORM_PUSHTR &&
 		       DIF_INSN_TTYPE(insn) == DIF_TUPLE_STR;
@@ -216,9 +216,11 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 	uint8_t r1 = r[DIF_INSN_R1(insn)], r2 = r[DIF_INSN_R2(insn)];
 
 	switch (dif_op_form(op)) {
-	case DIF_FORM_RRR: *rd = calculate(op, r1, r2); break;
+	case DIF_FORM_RRR: *rd = result_kinds(op, r1, r2); break;
 	case DIF_FORM_RR:
-		*rd = op == DIF_OP_MOV ? r1 : op == DIF_OP_NOT ? calculate(op, r1, 0) : IS_ADDRESS;
+		*rd = op == DIF_OP_MOV	 ? r1
+		      : op == DIF_OP_NOT ? result_kinds(op, r1, 0)
+					 : IS_ADDRESS;
 		break;
 	case DIF_FORM_LABEL:
 		flow_branch(f, DIF_INSN_LABEL(insn));
@@ -243,7 +245,7 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 			keys_check(p, f);
 		break;
 	case DIF_FORM_PUSHTR:
-	case DIF_FORM_PUSHTV: push(p, f, insn, *rd); break;
+	case DIF_FORM_PUSHTV: tuple_push(p, f, insn, *rd); break;
 	case DIF_FORM_CALL:
 		call_check(p, f, DIF_INSN_INDEX(insn));
 		*rd = call_result(DIF_INSN_INDEX(insn));

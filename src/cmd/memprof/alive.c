@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is alive: objects of a language and blocks of malloc, by type. With -i, the process is
+ * Counts objects of a language and blocks of malloc, by type. With -i, the process is
  * copied again and again, and what is shown is how each type has grown since the copy before.
  */
 #include <inttypes.h>
