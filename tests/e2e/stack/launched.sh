@@ -60,7 +60,7 @@ calls folder "sh -c 'exec ./early.py'"
 mkdir other && cp /usr/bin/python3.11 other || exit 1
 calls setenv "sh -c 'exec ./early.py'" "setenv=PATH=$PWD/other:$PATH"
 # Who is executed at all: the one that is held, and the same by the command; not the one that changes its user, which is a name here.
-timeout $((120 * PATIENCE)) "$DTRACE" -q -o executed.out -n 'proc:::exec-success /execname == "python3.11" || execname == "python3-suid"/ { @[execname] = count(); }' \
+timeout $((120 * PATIENCE)) "$DTRACE" -q -o executed.out -n 'proc:::exec-success /progenyof($target) && (execname == "python3.11" || execname == "python3-suid")/ { @[execname] = count(); }' \
 	-c "$DTRACE -q -o none.out -n 'syscall::newfstatat:entry /progenyof(\$target)/ { @[jstack()] = count(); }' -c \"sh -c './early.py; true' ./python3-suid\"" || echo failed
 awk 'NF { print "executed:", $1, $2 }' executed.out
 for owner in 65534 0; do
