@@ -329,6 +329,10 @@ static struct err *copied_place(struct inproc *p, struct inproc_copied *cd)
 	struct err *e;
 
 	stubs_make(p, cd, &stubs);
+	if (cd->windows.len > patch_room(p->patch)) {
+		strbuf_deinit(&stubs.code);
+		return NULL; /* the caller does not use it, so nothing is taken of the region */
+	}
 	if (idle && stubs.code.len <= idle->size) {
 		cd->at = idle->at;
 		cd->size = idle->size;
