@@ -151,15 +151,16 @@ for name, flags in (("shop", ()), ("shop-stripped", ("-s",))):
 
 with language("python", "python3", "chat.py", CHAT) as pid:
     if pid:
-        steps = ["handlers of Bus", "[0] of list", "__self__ of method"]
+        steps = ["handlers of Bus", "[N] of list", "__self__ of method"]
+        plain = lambda c: [re.sub(r"^\[\d+\]", "[N]", s) for s in c["steps"]]  # that of the object at the lowest address, which need not be the first
         got = chains("-p", pid, "Session")
-        check(len(got) == 1 and got[0]["count"] == 300 and got[0]["steps"] == steps and re.match(rf"bus in frame \d+ of thread {pid}: .*chat.py:\d+ \(work\)", got[0]["root"]), "Python", got)
+        check(len(got) == 1 and got[0]["count"] == 300 and plain(got[0]) == steps and re.match(rf"bus in frame \d+ of thread {pid}: .*chat.py:\d+ \(work\)", got[0]["root"]), "Python", got)
         got = chains("-p", pid, "Row")  # more than a helper shows of a list
         check(len(got) == 1 and got[0]["count"] == 70000 and got[0]["steps"][-1].endswith(" of list"), "Python: a long list", got)
         got = chains("-p", pid, "Cafe")  # a type, although it could be an address
         check(len(got) == 1 and (got[0]["type"], got[0]["count"]) == ("Cafe", 1) and any("owner" in s for s in got[0]["steps"]), "Python: an attribute of a class", got)
         subprocess.run([MDB, "-S", pid, "-w", "core", "-e", "::status"], stdin=subprocess.DEVNULL, capture_output=True)
-        check([(c["count"], c["steps"], c["core"]) for c in chains("core", "Session")] == [(300, steps, "core")], "a core file")
+        check([(c["count"], plain(c), c["core"]) for c in chains("core", "Session")] == [(300, steps, "core")], "a core file")
 
 with language("PHP", "php", "jobs.php", JOBS) as pid:
     got = pid and chains("-p", pid, "Job")
