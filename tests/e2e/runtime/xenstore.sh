@@ -21,6 +21,6 @@ failed=0
 # as with kernels before 6.3, which have no tracepoints of sockets
 cp -r "$DTRACE_OPT_SYSLIBDIR" older && sed -i 's/sock::sock_[a-z]*_length/sock::of_later_kernels/' older/xenstore.d || exit 1
 DTRACE_OPT_SYSLIBDIR=$TMP/older TMP=$TMP/calls DAEMON=$daemon ROOT=$root /usr/bin/python3 "$SRC/tests/e2e/runtime/xenstore.py" calls || failed=1
-"$DTRACE" -ln 'rawtp:sock::sock_recv_length' >/dev/null 2>&1 || exit $failed
+"$DTRACE" -ln 'rawtp:sock::sock_recv_length' 2>/dev/null | grep -q sock_recv_length || exit $failed
 DAEMON=$daemon ROOT=$root /usr/bin/python3 "$SRC/tests/e2e/runtime/xenstore.py" sockets || failed=1
 exit $failed
