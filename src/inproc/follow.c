@@ -173,7 +173,10 @@ static struct err *stretch_follow(struct inproc_run *r, const struct inproc_file
 	return NULL;
 }
 
-/* Such code has no uprobes either: the kernel places none there. */
+/*
+ * Says once that code of the file is mapped writable or shared. Uprobes are no way out: the kernel
+ * places none in such mappings.
+ */
 static void odd_tell(struct inproc *p, struct inproc_file *f, const struct attach_opts *opts)
 {
 	struct strbuf text = {0};

@@ -197,7 +197,9 @@ static bool is_of_group(const struct work *w, uint32_t i, uint32_t group)
 	return group && w->job->groups[i] == group;
 }
 
-/* Those of a group have the result of one that is not written; what may be tried again, last. */
+/*
+ * Gives all windows of a group the result of one of them that cannot be written: none of them is.
+ */
 static void group_refuse(struct work *w, uint32_t group, enum window_result r)
 {
 	for (uint32_t i = 0; i < w->job->n; i++)

@@ -20,7 +20,7 @@ struct blocktypes {
 	uint32_t n;
 };
 
-/* What a first word is known to be. */
+/* The type of blocks that begin with a certain word. */
 struct tag {
 	char *name; /* NULL: nothing */
 	bool is_class;
@@ -76,7 +76,7 @@ static char *class_name(struct blocktypes *b, taddr table)
 
 /* ---- first words ----------------------------------------------------------------------------- */
 
-/* What a symbol says: a table of C++, or a variable or function that begins there. */
+/* Finds the type by the symbol at the word: a table of C++, or a variable or function. */
 static void tag_by_symbol(struct blocktypes *b, taddr word, struct tag *ret)
 {
 	static const char table[] = "vtable for ";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a block of malloc is, by its first word.
+ * Finds the type of a block of malloc by its first word.
  *
  * An object of C++ with virtual functions begins with the address of its class's table of these.
  * Before the table stands the address of the class's std::type_info, whose second word leads to the
