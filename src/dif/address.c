@@ -3,6 +3,7 @@
 #include "dif/address.h"
 
 #include "base/hashmap.h"
+#include "dif/paths.h"
 
 /* Kinds of values, a set of bits: a value that was never written has none. */
 enum {
@@ -31,17 +32,10 @@ struct program {
 	struct told told;
 };
 
-struct regs {
-	uint8_t of[DIF_MAX_REGS + 1];
-};
-
 /* The state before an instruction. Branches lead forward only. */
 struct flow {
-	const struct difo *d;
+	struct paths paths;
 	uint32_t at;
-	struct regs regs;
-	bool is_dead;	       /* no way leads here */
-	struct regs **arrived; /* by instruction: what branches have brought there, or NULL */
 	uint8_t tuple[DIF_MAX_TUPLE];
 	bool is_text[DIF_MAX_TUPLE]; /* of the tuple: the text at the address is what counts */
 	uint32_t depth;
@@ -79,40 +73,9 @@ static uint8_t builtin_result(uint32_t id)
 
 static void note_told(struct program *p, const struct flow *f, const char *how)
 {
-	if (f->is_dead || p->told.is_told)
+	if (f->paths.is_dead || p->told.is_told)
 		return;
-	p->told = (struct told){true, f->d->spans ? f->d->spans[f->at] : 0, how};
-}
-
-/* ---- registers and branches ------------------------------------------------------------------ */
-
-static void regs_merge(struct regs *to, const struct regs *from)
-{
-	for (uint32_t i = 0; i < ARRAY_LEN(to->of); i++)
-		to->of[i] |= from->of[i];
-}
-
-static void flow_branch(struct flow *f, uint32_t target)
-{
-	if (f->is_dead || target >= f->d->code_len)
-		return;
-	if (!f->arrived)
-		f->arrived = xcalloc(f->d->code_len, sizeof(struct regs *));
-	if (!f->arrived[target])
-		f->arrived[target] = xcalloc(1, sizeof(struct regs));
-	regs_merge(f->arrived[target], &f->regs);
-}
-
-static void flow_arrive(struct flow *f)
-{
-	const struct regs *from = f->arrived ? f->arrived[f->at] : NULL;
-
-	if (!from)
-		return;
-	if (f->is_dead)
-		f->regs = (struct regs){0};
-	f->is_dead = false;
-	regs_merge(&f->regs, from);
+	p->told = (struct told){true, f->paths.d->spans ? f->paths.d->spans[f->at] : 0, how};
 }
 
 /* ---- variables ------------------------------------------------------------------------------- */
@@ -120,7 +83,7 @@ static void flow_arrive(struct flow *f)
 /* Whether the variable's value is in memory of D's own, of which a load gives the address. */
 static bool var_is_memory(const struct flow *f, struct var_key key)
 {
-	const struct dif_var *v = difo_find_var(f->d, (uint8_t)key.scope, key.id);
+	const struct dif_var *v = difo_find_var(f->paths.d, (uint8_t)key.scope, key.id);
 
 	return v && dif_type_is_byref(&v->type);
 }
@@ -138,7 +101,7 @@ static void var_store(struct program *p, const struct flow *f, struct var_key ke
 {
 	uint8_t old;
 
-	if (f->is_dead || var_is_memory(f, key)) /* what is at the address is copied */
+	if (f->paths.is_dead || var_is_memory(f, key)) /* what is at the address is copied */
 		return;
 	old = (uint8_t)(uintptr_t)hashmap_find(p->vars, &key, sizeof(key));
 	if (!(what & ~old))
@@ -212,7 +175,7 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 {
 	enum dif_op op = DIF_INSN_OP(insn);
 	const struct var_key key = {dif_op_scope(op), DIF_INSN_INDEX(insn)};
-	uint8_t *r = f->regs.of, *rd = &r[DIF_INSN_RD(insn)];
+	uint8_t *r = f->paths.regs.of, *rd = &r[DIF_INSN_RD(insn)];
 	uint8_t r1 = r[DIF_INSN_R1(insn)], r2 = r[DIF_INSN_R2(insn)];
 
 	switch (dif_op_form(op)) {
@@ -223,11 +186,12 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 					 : IS_ADDRESS;
 		break;
 	case DIF_FORM_LABEL:
-		flow_branch(f, DIF_INSN_LABEL(insn));
-		f->is_dead |= op == DIF_OP_BA;
+		paths_branch(&f->paths, DIF_INSN_LABEL(insn));
+		f->paths.is_dead |= op == DIF_OP_BA;
 		break;
 	case DIF_FORM_SETX:
-		*rd = DIF_INSN_INDEX(insn) < f->d->ints_len && !f->d->ints[DIF_INSN_INDEX(insn)]
+		*rd = DIF_INSN_INDEX(insn) < f->paths.d->ints_len &&
+				      !f->paths.d->ints[DIF_INSN_INDEX(insn)]
 			      ? 0
 			      : IS_NUMBER;
 		break;
@@ -252,9 +216,9 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 		f->depth = 0;
 		break;
 	case DIF_FORM_RET:
-		if (!f->is_dead)
+		if (!f->paths.is_dead)
 			f->result |= *rd;
-		f->is_dead = true;
+		f->paths.is_dead = true;
 		break;
 	case DIF_FORM_LOAD: /* addresses are never stored where a load finds them */
 		mixed_check(p, f, r1, "calculated with");
@@ -286,17 +250,15 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 
 static uint8_t difo_follow(struct program *p, const struct difo *d)
 {
-	struct flow f = {.d = d};
+	struct flow f = {.paths.d = d};
 
 	for (; f.at < d->code_len; f.at++) {
-		flow_arrive(&f);
+		paths_arrive(&f.paths, f.at);
 		/* a guard of the system's library reads the kernel, and tells yes or no */
 		if (f.at >= d->trusted_len)
 			insn_step(p, &f, d->code[f.at]);
 	}
-	for (uint32_t i = 0; f.arrived && i < d->code_len; i++)
-		free(f.arrived[i]);
-	free(f.arrived);
+	paths_deinit(&f.paths);
 	return f.result;
 }
 

@@ -3,6 +3,7 @@
 #include "dif/own.h"
 
 #include "base/hashmap.h"
+#include "dif/paths.h"
 
 /*
  * Where a value may come from, a set of bits. A register or variable that was never written is 0 or
@@ -40,51 +41,15 @@ static void var_store(struct own_texts *t, struct var_key key, uint8_t origins)
 
 /* ---- one object ------------------------------------------------------------------------------ */
 
-struct regs {
-	uint8_t of[DIF_MAX_REGS + 1];
-};
-
 /*
  * The state before an instruction. Branches lead forward only, so one pass over the code is enough.
  */
 struct flow {
-	const struct difo *d;
-	struct regs regs;
-	bool is_dead;	       /* no way leads here */
-	struct regs **arrived; /* by instruction: what branches have brought there, or NULL */
+	struct paths paths;
 	uint8_t tuple[DIF_MAX_TUPLE];
 	uint32_t depth;
 	uint8_t result; /* of all ret */
 };
-
-static void regs_merge(struct regs *to, const struct regs *from)
-{
-	for (uint32_t i = 0; i < ARRAY_LEN(to->of); i++)
-		to->of[i] |= from->of[i];
-}
-
-static void flow_branch(struct flow *f, uint32_t target)
-{
-	if (f->is_dead || target >= f->d->code_len)
-		return;
-	if (!f->arrived)
-		f->arrived = xcalloc(f->d->code_len, sizeof(struct regs *));
-	if (!f->arrived[target])
-		f->arrived[target] = xcalloc(1, sizeof(struct regs));
-	regs_merge(f->arrived[target], &f->regs);
-}
-
-static void flow_arrive(struct flow *f, uint32_t at)
-{
-	const struct regs *from = f->arrived ? f->arrived[at] : NULL;
-
-	if (!from)
-		return;
-	if (f->is_dead)
-		f->regs = (struct regs){0};
-	f->is_dead = false;
-	regs_merge(&f->regs, from);
-}
 
 /* A text is one only if all that it is made of is: NULL as a text is empty. */
 static uint8_t as_text(uint8_t origins)
@@ -145,7 +110,7 @@ static void insn_step(struct own_texts *t, struct flow *f, dif_insn insn)
 {
 	enum dif_op op = DIF_INSN_OP(insn);
 	const struct var_key key = {dif_op_scope(op), DIF_INSN_INDEX(insn)};
-	uint8_t *r = f->regs.of, *rd = &r[DIF_INSN_RD(insn)];
+	uint8_t *r = f->paths.regs.of, *rd = &r[DIF_INSN_RD(insn)];
 
 	switch (dif_op_form(op)) {
 	case DIF_FORM_RRR:
@@ -159,10 +124,10 @@ static void insn_step(struct own_texts *t, struct flow *f, dif_insn insn)
 					       : OF_OTHERS;
 		break;
 	case DIF_FORM_LABEL:
-		flow_branch(f, DIF_INSN_LABEL(insn));
-		f->is_dead |= op == DIF_OP_BA;
+		paths_branch(&f->paths, DIF_INSN_LABEL(insn));
+		f->paths.is_dead |= op == DIF_OP_BA;
 		break;
-	case DIF_FORM_SETX: *rd = setx_result(f->d, insn); break;
+	case DIF_FORM_SETX: *rd = setx_result(f->paths.d, insn); break;
 	case DIF_FORM_SETS: *rd = OF_TEXT; break;
 	case DIF_FORM_LDV:
 		*rd = load_result(t, key);
@@ -170,7 +135,7 @@ static void insn_step(struct own_texts *t, struct flow *f, dif_insn insn)
 			f->depth = 0;
 		break;
 	case DIF_FORM_STV:
-		if (!f->is_dead)
+		if (!f->paths.is_dead)
 			var_store(t, key, *rd);
 		if (op == DIF_OP_STGAA || op == DIF_OP_STTAA)
 			f->depth = 0;
@@ -185,9 +150,9 @@ static void insn_step(struct own_texts *t, struct flow *f, dif_insn insn)
 		f->depth = 0;
 		break;
 	case DIF_FORM_RET:
-		if (!f->is_dead)
+		if (!f->paths.is_dead)
 			f->result |= *rd;
-		f->is_dead = true;
+		f->paths.is_dead = true;
 		break;
 	case DIF_FORM_LOAD:
 	case DIF_FORM_LDA:
@@ -209,15 +174,13 @@ static void insn_step(struct own_texts *t, struct flow *f, dif_insn insn)
 /* Notes what the object stores in variables; returns the origins of its value. */
 static uint8_t difo_follow(struct own_texts *t, const struct difo *d)
 {
-	struct flow f = {.d = d};
+	struct flow f = {.paths.d = d};
 
 	for (uint32_t i = 0; i < d->code_len; i++) {
-		flow_arrive(&f, i);
+		paths_arrive(&f.paths, i);
 		insn_step(t, &f, d->code[i]);
 	}
-	for (uint32_t i = 0; f.arrived && i < d->code_len; i++)
-		free(f.arrived[i]);
-	free(f.arrived);
+	paths_deinit(&f.paths);
 	return f.result;
 }
 
