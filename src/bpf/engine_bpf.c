@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <sys/stat.h>
 
 #include "bpf/attach.h"
 #include "bpf/engine.h"
@@ -12,6 +11,7 @@
 #include "bpf/rings.h"
 #include "bpf/tables.h"
 #include "kernel/pidns.h"
+#include "kernel/task_own.h"
 #include "privilege/privilege.h"
 #include "sym/sym.h"
 #include "target/ident.h"
@@ -75,17 +75,6 @@ static bool sees_tracing(const struct engine_opts *opts)
 	return reads;
 }
 
-static struct err *userns_find(uint32_t *ret)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/user", &st) < 0)
-		return err_sys(errno, "cannot read /proc/self/ns/user, by which processes of the "
-				      "user are known");
-	*ret = (uint32_t)st.st_ino;
-	return NULL;
-}
-
 static struct err *maps_open(struct bpf_run *b, const struct engine_opts *opts)
 {
 	struct kmaps_opts map_opts = {.mach = b->mach,
@@ -96,7 +85,7 @@ static struct err *maps_open(struct bpf_run *b, const struct engine_opts *opts)
 	struct err *e = pidns_find(&b->pidns);
 
 	if (!e && privileges_lack(opts->privileges, LEVEL_PROC_OWNER))
-		e = userns_find(&b->userns);
+		e = task_own_userns(&b->userns);
 	map_opts.pidns = b->pidns;
 	if (!e && opts->tables_size) {
 		e = kfields_walk(&b->ukernel);

@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "bpf/gen.h"
 #include "bpf/engine.h"
+#include "kernel/task_own.h"
 
 /* Four members, whose offsets are passed to a run-time function in one word (rt/task.c). */
 struct offsets {
@@ -34,16 +35,6 @@ static const struct offsets of_root = {{{"task_struct", "fs"}, {"fs_struct", "ro
 static const struct offsets of_args = {
 	{{"task_struct", "mm"}, {"mm_struct", "arg_start"}, {"mm_struct", "arg_end"}}};
 
-static const struct offsets of_own_task = {{{"task_struct", "flags"},
-					    {"task_struct", "mm"},
-					    {"task_struct", "real_cred"},
-					    {"cred", "uid"}}};
-static const struct offsets of_own_memory = {{{"cred", "cap_permitted"},
-					      {"cred", "user_ns"},
-					      {"mm_struct", "flags"},
-					      {"mm_struct", "user_ns"}}};
-static const struct offsets of_own_ns = {{{"user_namespace", "ns.inum"}}};
-
 /* Packs the offsets into *ret; false after gen_fail() for a member that this kernel lacks. */
 static bool offsets_pack(struct gen *g, const char *what, const struct offsets *o, uint64_t *ret)
 {
@@ -66,44 +57,21 @@ static bool offsets_pack(struct gen *g, const char *what, const struct offsets *
 }
 /* clang-format on */
 
-/* Whether the user and group ids of a cred follow each other as struct cred_ids has them. */
-static bool ids_are_together(void)
-{
-	static const char *const names[] = {"uid", "gid", "suid", "sgid", "euid", "egid"};
-	uint32_t first = 0;
-
-	for (uint32_t i = 0; i < ARRAY_LEN(names); i++) {
-		uint32_t off = 0;
-		struct err *e = kfield_offset("cred", names[i], &off);
-		bool is_missing = e != NULL;
-
-		err_destroy(e);
-		if (!i)
-			first = off;
-		if (is_missing || off != first + 4 * i)
-			return false;
-	}
-	return true;
-}
-
 void gen_task_own(struct gen *g, uint32_t otherwise)
 {
-	uint64_t task, memory, ns;
+	struct task_own_args own;
+	struct err *e = task_own_find(g->env->own_uid, g->env->own_gid, g->env->own_userns, &own);
 
-	if (!ids_are_together()) {
-		gen_fail(g, "this kernel's struct cred is not known: processes of users cannot be "
-			    "told apart");
+	if (e) {
+		gen_fail(g, "privileges: %s", err_text(e));
+		err_destroy(e);
 		return;
 	}
-	if (!offsets_pack(g, "privileges", &of_own_task, &task) ||
-	    !offsets_pack(g, "privileges", &of_own_memory, &memory) ||
-	    !offsets_pack(g, "privileges", &of_own_ns, &ns))
-		return;
 	em_imm(&g->e, R1, 0); /* no machine state has been claimed yet */
-	em_imm(&g->e, R2, task);
-	em_imm(&g->e, R3, memory);
-	em_imm(&g->e, R4, (uint64_t)g->env->own_gid << 32 | ns);
-	em_imm(&g->e, R5, (uint64_t)g->env->own_userns << 32 | g->env->own_uid);
+	em_imm(&g->e, R2, own.task);
+	em_imm(&g->e, R3, own.memory);
+	em_imm(&g->e, R4, own.inum);
+	em_imm(&g->e, R5, own.who);
 	em_call_rt(&g->e, "rt_task_own");
 	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, otherwise);
 }

@@ -14,6 +14,9 @@
 #include "base/apart.h"
 #include "kernel/kernel.h"
 #include "base/realtime.h"
+#include "keeper/fence.h"
+#include "privilege/privilege.h"
+#include "target/ident.h"
 
 #define RESUME_MS 500
 #define ENDING_MS 100 /* so long the keeper is waited for after a signal that ends the session */
@@ -29,11 +32,13 @@ struct keeper {
 	int pidfd;
 	int sock;
 	uint32_t nlinks;
-	uint64_t nsites;		  /* instructions that they probe */
-	uint32_t group;			  /* the group of the links that are made now */
-	struct keeper_area *area;	  /* memory that is shared with the keeper */
-	const atomic_int *is_interrupted; /* may be NULL */
-	bool is_given_up;		  /* it serves a request whose answer nobody waits for */
+	uint64_t nsites;		     /* instructions that they probe */
+	uint32_t group;			     /* the group of the links that are made now */
+	struct keeper_area *area;	     /* memory that is shared with the keeper */
+	const atomic_int *is_interrupted;    /* may be NULL */
+	const struct privileges *privileges; /* NULL: of root */
+	struct fence *fence;		     /* NULL: no process has needed it */
+	bool is_given_up;		     /* it serves a request whose answer nobody waits for */
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -223,12 +228,76 @@ static struct err *request_make(struct keeper *k, enum keeper_op op, int prog_fd
 	return NULL;
 }
 
+/* ---- whose processes ------------------------------------------------------------------------- */
+
+void keeper_confine(struct keeper *k, const struct privileges *p)
+{
+	k->privileges = p;
+}
+
+uint64_t keeper_fence_ended(const struct keeper *k)
+{
+	return k ? fence_ended(k->fence) : 0;
+}
+
+bool keeper_has_fenced(const struct keeper *k, pid_t pid)
+{
+	return fence_has_ended(k->fence, pid);
+}
+
+static struct err *fence_make(struct keeper *k)
+{
+	CLEANUP(fd) int link = -1;
+	struct fence *f;
+	struct err *e = fence_create(k->privileges, &f, &link);
+
+	if (!e)
+		e = request_make(k, KEEPER_FENCE, link, link);
+	if (e)
+		return e;
+	k->fence = f;
+	return NULL;
+}
+
+/* Before uprobes come into the process; *ret_start: which one that is, 0: it does not matter. */
+static struct err *process_admit(struct keeper *k, pid_t pid, uint64_t *ret_start)
+{
+	struct err *e = NULL;
+
+	*ret_start = 0;
+	if (!privileges_lack(k->privileges, LEVEL_PROC_OWNER))
+		return NULL;
+	if (!pid)
+		return err_hint(err_new("this kernel places breakpoints in the processes of all "
+					"users only: that needs proc_owner"),
+				"it lacks %s", feat_what(FEAT_UPROBE_TGID));
+	if (!k->fence)
+		e = fence_make(k);
+	return e ? e : fence_add(k->fence, k->privileges, pid, ret_start);
+}
+
+/* Afterwards: another process may have got the id meanwhile. */
+static struct err *process_confirm(struct keeper *k, pid_t pid, uint64_t start, struct err *e)
+{
+	uint64_t now;
+
+	if (e || !start || (proc_started(pid, &now) && now == start))
+		return e;
+	e = keeper_drop(k, pid, true);
+	return e ? e : err_sys(ESRCH, "process %d has ended", (int)pid);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
 struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 				const struct uprobe_sites *sites)
 {
+	uint64_t start;
 	struct err *e = fail_on_purpose(UPROBE_MULTI, UPROBE_MULTI);
 
 	assert(sites->n <= KEEPER_SITES_MAX);
+	if (!e)
+		e = process_admit(k, pid, &start);
 	if (e)
 		return e;
 	k->area->pid = pid;
@@ -240,7 +309,7 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	k->area->has_counters = sites->counters;
 	if (sites->counters)
 		memcpy(k->area->counters, sites->counters, sites->n * sizeof(*sites->counters));
-	return request_make(k, KEEPER_MULTI, prog_fd, file_fd);
+	return process_confirm(k, pid, start, request_make(k, KEEPER_MULTI, prog_fd, file_fd));
 }
 
 uint64_t keeper_placed_at(const struct keeper *k)
@@ -349,10 +418,13 @@ struct err *keeper_drop_group(struct keeper *k, uint32_t group, bool waits)
 struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,
 			  uint64_t cookie, uint64_t counter, bool is_returned)
 {
+	uint64_t start;
 	struct err *e = uprobe_pmu(&k->area->pmu_type);
 
 	if (!e)
 		e = fail_on_purpose(UPROBE_EVENT, UPROBE_START);
+	if (!e)
+		e = process_admit(k, pid, &start);
 	if (e)
 		return e;
 	k->area->pid = pid;
@@ -362,7 +434,7 @@ struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 	k->area->offsets[0] = offset;
 	k->area->cookies[0] = cookie;
 	k->area->counters[0] = counter;
-	return request_make(k, KEEPER_SINGLE, prog_fd, file_fd);
+	return process_confirm(k, pid, start, request_make(k, KEEPER_SINGLE, prog_fd, file_fd));
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
@@ -409,5 +481,6 @@ void keeper_destroy(struct keeper *k)
 	if (k->pidfd >= 0)
 		(void)close(k->pidfd);
 	(void)munmap(k->area, sizeof(*k->area));
+	fence_destroy(k->fence);
 	free(k);
 }

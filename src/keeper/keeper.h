@@ -51,6 +51,7 @@ struct uprobe_sites {
 };
 
 struct keeper;
+struct privileges;
 
 /* is_early: requests will come in some milliseconds, and are to be served fast then (warm.h). */
 MUST_CHECK struct err *keeper_create(bool is_early, struct keeper **ret);
@@ -63,6 +64,16 @@ void keeper_destroy(struct keeper *k);
  * Returns an error if somebody has killed the keeper, which detached its uprobes; NULL is allowed.
  */
 MUST_CHECK struct err *keeper_check(const struct keeper *k);
+
+/*
+ * Uprobes come only into processes of the user of these privileges, if they lack proc_owner, and go
+ * into no program that is not his (fence.h); they are read at each request. NULL: into all.
+ */
+void keeper_confine(struct keeper *k, const struct privileges *p);
+/* How many processes were ended because they executed such a program; k: NULL is allowed. */
+uint64_t keeper_fence_ended(const struct keeper *k);
+/* Whether this process, which had uprobes, was. */
+bool keeper_has_fenced(const struct keeper *k, pid_t pid);
 
 /*
  * Attaches the program to all sites by one link, in the process pid only or, if pid is 0, in all

@@ -25,6 +25,7 @@ enum keeper_op {
 	KEEPER_STOPPED,	    /* the first descriptor is a pidfd */
 	KEEPER_STOPPED_MAP, /* the first descriptor is a map of processes */
 	KEEPER_HOLD,	    /* the keeper holds both descriptors until it ends */
+	KEEPER_FENCE,	    /* the first is the link of the fence: held until all uprobes are off */
 	KEEPER_PATCHED,	    /* descriptors of a process with windows, id in offsets[0] */
 	KEEPER_UNPATCHED,   /* passes no descriptors: that process has none any more */
 	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */

@@ -29,6 +29,8 @@
 #define RETPROBE	    1 /* retprobe */
 #define UPROBE_MULTI_RETURN 1 /* Linux include/uapi/linux/bpf.h: BPF_F_UPROBE_MULTI_RETURN */
 
+#define FENCE_FD_MAX (1 << 20) /* descriptors above this number take too much of a table */
+
 /* ---- doing ----------------------------------------------------------------------------------- */
 
 static int link_create(void *attr, unsigned int size)
@@ -191,6 +193,26 @@ static void do_drop(const struct keeper_area *a)
 		; /* reaps the clones that have ended */
 }
 
+/* ---- the fence ----------------------------------------------------------------------------- */
+
+/*
+ * The link of the fence (fence.h) must go after those of the uprobes. A process that ends closes
+ * its descriptors in ascending order, and the kernel may do the work in any: so one copy of the
+ * link is below all others, and one above.
+ */
+static void fence_hold(struct keeper_area *a, int *fd)
+{
+	struct rlimit rl = {0};
+
+	(void)getrlimit(RLIMIT_NOFILE, &rl);
+	a->step = UPROBE_PASS;
+	a->sys = 0;
+	if (fcntl(*fd, F_DUPFD_CLOEXEC, (int)MIN(rl.rlim_cur, (rlim_t)FENCE_FD_MAX) - 1) < 0)
+		a->sys = errno;
+	else
+		(void)fd_take(fd);
+}
+
 /* ---- stopped processes --------------------------------------------------------------------- */
 
 struct stopped {
@@ -345,6 +367,8 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 		(void)fd_take(&fds[0]);
 		(void)fd_take(&fds[1]);
 		area->sys = 0;
+	} else if (area->op == KEEPER_FENCE) {
+		fence_hold(area, &fds[0]);
 	} else if (area->op == KEEPER_SWEEP) {
 		n = area->n;
 		memcpy(area->swept, area->offsets, n * sizeof(*area->swept));

@@ -17,6 +17,7 @@ struct attachments {
 	struct keeper *keeper;	     /* NULL = there is none */
 	uint32_t nevents;	     /* events of tracefs */
 	const atomic_int *is_interrupted;
+	const struct privileges *privileges;
 	void *own;
 	void (*own_destroy)(void *own);
 };
@@ -27,6 +28,11 @@ struct attachments *attachments_create(const atomic_int *is_interrupted)
 
 	a->is_interrupted = is_interrupted;
 	return a;
+}
+
+void attachments_confine(struct attachments *a, const struct privileges *p)
+{
+	a->privileges = p;
 }
 
 void attachments_destroy(struct attachments *a)
@@ -87,8 +93,10 @@ void attachments_prepare(struct attachments *a)
 {
 	if (!a->keeper)
 		err_destroy(keeper_create(true, &a->keeper)); /* attachments_keeper() tells */
-	if (a->keeper)
-		keeper_set_interrupted(a->keeper, a->is_interrupted);
+	if (!a->keeper)
+		return;
+	keeper_set_interrupted(a->keeper, a->is_interrupted);
+	keeper_confine(a->keeper, a->privileges);
 }
 
 struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
@@ -98,6 +106,7 @@ struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
 	if (e)
 		return e;
 	keeper_set_interrupted(a->keeper, a->is_interrupted);
+	keeper_confine(a->keeper, a->privileges);
 	*ret = a->keeper;
 	return NULL;
 }

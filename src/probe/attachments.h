@@ -15,10 +15,13 @@
 #include "base/err.h"
 
 struct attachments;
+struct privileges;
 struct keeper; /* keeper/keeper.h: holds uprobes, and events if they are many */
 
 /* is_interrupted: as in struct attach_opts: the keeper is not waited for any more; NULL: it is. */
 struct attachments *attachments_create(const atomic_int *is_interrupted);
+/* Breakpoints come only into processes that these privileges allow (keeper_confine()). */
+void attachments_confine(struct attachments *a, const struct privileges *p);
 void attachments_destroy(struct attachments *a); /* NULL is allowed */
 
 /* Takes the descriptor. Group 0 is closed by attachments_close_from() and the end only. */

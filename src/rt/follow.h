@@ -44,3 +44,14 @@ struct rt_watch_cfg {
 	s64 boot_offset; /* ns to be added to start_boottime, and ns a tick: what /proc shows */
 	u64 tick;
 };
+
+/*
+ * What the program of the fence (keeper/fence.h) is told in MAP_WATCH: the arguments of
+ * rt_task_own(). MAP_WATCHED has the processes, whose flags it uses for RT_WATCHED_FENCED;
+ * MAP_WATCH_LOST counts those that it has ended.
+ */
+struct rt_fence_cfg {
+	struct rt_watch_cfg watch;
+	u64 task, memory, inum, who;
+};
+#define RT_WATCHED_FENCED 256u /* it was ended, because it has executed a program of others */

@@ -9,8 +9,16 @@
  * that is executed cannot be read by who executes it (would_dump() in Linux fs/exec.c). Tasks
  * of the kernel have no memory, and neither has a task that is about to end.
  */
+#include "rt/follow.h"
 #include "rt/rt.h"
 
+extern char map_watched;
+extern u64 val_watch_lost;
+extern const volatile struct rt_fence_cfg val_watch;
+#define NS (val_watch.watch.ns)
+#include "rt/numbers.h"
+
+#define SIGKILL		9
 #define PF_KTHREAD	0x200000 /* Linux include/linux/sched.h */
 #define DUMPABLE_MASK	3	 /* Linux MMF_DUMPABLE_MASK */
 #define DUMPABLE_USER	1	 /* Linux SUID_DUMP_USER */
@@ -55,13 +63,12 @@ INLINE int ids_are(u64 cred, u64 ids_off, u32 uid, u32 gid)
  * user_namespace; in the upper half the user's group. who: the user; in the upper half the inode of
  * the session's namespace.
  */
-u64 rt_task_own(struct rt_mach *unused, u64 task_offs, u64 memory_offs, u64 inum, u64 who)
+INLINE int task_is_own(u64 task_offs, u64 memory_offs, u64 inum, u64 who)
 {
 	u64 task = bpf_get_current_task(), mm, cred, flags = 0;
 	u32 uid = who, gid = inum >> 32, ns = who >> 32;
 	u64 inum_off = OFFSET_OF(inum, 0);
 
-	(void)unused;
 	if ((u32)word_at(task + OFFSET_OF(task_offs, 0)) & PF_KTHREAD)
 		return 0;
 	mm = word_at(task + OFFSET_OF(task_offs, 1));
@@ -75,4 +82,58 @@ u64 rt_task_own(struct rt_mach *unused, u64 task_offs, u64 memory_offs, u64 inum
 		return 0;
 	return userns_is(word_at(cred + OFFSET_OF(memory_offs, 1)), inum_off, ns) &&
 	       userns_is(word_at(mm + OFFSET_OF(memory_offs, 3)), inum_off, ns);
+}
+
+u64 rt_task_own(struct rt_mach *unused, u64 task_offs, u64 memory_offs, u64 inum, u64 who)
+{
+	(void)unused;
+	return task_is_own(task_offs, memory_offs, inum, who);
+}
+
+/* ---- the fence (keeper/fence.h) -------------------------------------------------------------- */
+
+/*
+ * The user owns the namespaces of the containers that he makes, and so may trace all that they
+ * hold: what is executed there is not fenced. The file of a program that he must not read brings
+ * its memory, though not its credentials, back to the namespace in which he is nobody special.
+ */
+INLINE int is_of_session(u64 task, u64 task_offs, u64 memory_offs, u64 inum, u64 who)
+{
+	u64 mm = word_at(task + OFFSET_OF(task_offs, 1));
+	u64 cred = word_at(task + OFFSET_OF(task_offs, 2));
+	u64 inum_off = OFFSET_OF(inum, 0);
+	u32 ns = who >> 32;
+
+	return userns_is(word_at(cred + OFFSET_OF(memory_offs, 1)), inum_off, ns) ||
+	       userns_is(word_at(mm + OFFSET_OF(memory_offs, 3)), inum_off, ns);
+}
+
+/*
+ * sched_process_exec, in the process, which has the ids and the memory of the new program and has
+ * executed none of its instructions. A process in which the session has breakpoints, and that is
+ * none of the user's any more, is ended before it does: the kernel has put these breakpoints into
+ * its memory, or will when it maps the file.
+ */
+int prog_fence(const void *ctx)
+{
+	u64 task = bpf_get_current_task(), leader = 0, start = 0;
+	u64 task_offs = val_watch.task, memory_offs = val_watch.memory;
+	u64 inum = val_watch.inum, who = val_watch.who;
+	u32 pid = NS.level ? process_number(task) : bpf_get_current_pid_tgid() >> 32;
+	struct rt_watched *p = bpf_map_lookup_elem(&map_watched, &pid);
+
+	(void)ctx;
+	if (!p)
+		return 0;
+	bpf_probe_read_kernel(&leader, sizeof(leader), task + val_watch.watch.task_leader);
+	bpf_probe_read_kernel(&start, sizeof(start), leader + val_watch.watch.task_start);
+	if ((start + val_watch.watch.boot_offset) / val_watch.watch.tick != p->start)
+		return 0;
+	if (task_is_own(task_offs, memory_offs, inum, who) ||
+	    !is_of_session(task, task_offs, memory_offs, inum, who))
+		return 0;
+	bpf_send_signal(SIGKILL);
+	p->flags |= RT_WATCHED_FENCED;
+	__sync_fetch_and_add(&val_watch_lost, 1);
+	return 0;
 }

@@ -128,6 +128,16 @@ static bool has_memory(const struct watch_proc *p)
 	return any && watch_proc_lives(p);
 }
 
+/* Whether the fence has ended the process, or does so (keeper/fence.h), which is told elsewhere. */
+static bool is_fenced(const struct procs *ps, const struct watch_proc *p)
+{
+	struct keeper *k = NULL;
+	struct err *e = ps->hooks->keeper(ps->hooks->ctx, &k);
+
+	err_destroy(e); /* without a keeper there are no breakpoints, and no fence */
+	return k && keeper_has_fenced(k, p->id.pid);
+}
+
 /*
  * There is no notice for a process that ends: its part of the run ends with it; nor after a signal
  * that ends the session.
@@ -139,7 +149,7 @@ void procs_failed(struct procs *ps, const struct watch_proc *p, const char *what
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)p->id.pid, what,
 		    err_text(e));
 	if (err_get_sys(e) != EINTR && (!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) &&
-	    has_memory(p)) {
+	    !is_fenced(ps, p) && has_memory(p)) {
 		ps->hooks->notice(ps->hooks->ctx, strbuf_text(&text));
 		free(ps->told);
 		ps->told = xstrdup(strbuf_text(&text));

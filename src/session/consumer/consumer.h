@@ -44,6 +44,7 @@ struct consumer {
 	uint32_t remedies_given;	 /* bits of messages.c */
 	uint64_t late_stacks;		 /* of which the user knows */
 	uint64_t spent_stacks;		 /* the same */
+	uint64_t fence_ended;		 /* the same: keeper_fence_ended() */
 	uint32_t faults, faults_held;	 /* reported and held back since the last status_at */
 };
 

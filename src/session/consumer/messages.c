@@ -6,6 +6,7 @@
 #include "arch/arch.h"
 #include "base/text.h"
 #include "consume/drops.h"
+#include "keeper/keeper.h"
 #include "session/consumer/consumer.h"
 
 _Static_assert(DTRACEFLT_BADADDR == DIF_FAULT_BADADDR && DTRACEFLT_BADINDEX == DIF_FAULT_BADINDEX,
@@ -232,10 +233,27 @@ static struct err *held_faults_report(struct consumer *c)
 	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
 
+static void fence_report(struct consumer *c)
+{
+	uint64_t n = keeper_fence_ended(attachments_made_keeper(c->live->attachments));
+
+	if (n > c->fence_ended)
+		report_adjusted(
+			c->live->report,
+			"%" PRIu64 " process%s with probes in its code was ended: it "
+			"executed a program that is not the user's (set-user-id, capabilities, "
+			"not readable), into which breakpoints would have come\n"
+			"trace it without probes of code, or start that program from a "
+			"process that has none",
+			n - c->fence_ended, n - c->fence_ended > 1 ? "es" : "");
+	c->fence_ended = n;
+}
+
 struct err *consumer_report_drops(struct consumer *c)
 {
 	struct err *e = held_faults_report(c);
 
+	fence_report(c);
 	return e ? e : drops_report(c->drops, drop_report, c);
 }
 

@@ -16,6 +16,7 @@ void live_init(struct live *live, const struct live *parts)
 	*live = *parts;
 	atomic_init(&live->is_interrupted, 0);
 	live->attachments = attachments_create(&live->is_interrupted);
+	attachments_confine(live->attachments, live->privileges);
 	live->cpu_watch.timers = attachments_create(NULL);
 	live->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fence around the processes in which a session of one user has breakpoints.
+ *
+ * The kernel keeps a uprobe in a process that executes another program, and puts its breakpoint
+ * into whatever the new program maps of the same file: the C library, above all. The guard of a
+ * session's programs (rt/privilege.c) fires no probe in a set-user-id program; but each hit of a
+ * breakpoint takes microseconds, which whoever started the program can measure: where it passes,
+ * and how often. So a process that executes a program that is not the user's, as ptrace(2) has it,
+ * is ended before its first instruction. Nothing has been done by then with rights that the user
+ * lacks, and the user may end such a process himself, whose real user id is still his. To stop it
+ * and take the breakpoints off would not do: the user can send it SIGCONT.
+ *
+ * Without breakpoints in it (system calls, timers, all other probes) a process goes on.
+ *
+ * Owns     its maps and its program. The link is the caller's, and has to outlive all uprobes.
+ * Errors   struct err *: what the kernel refuses, and processes that are not the user's.
+ * Threads  one.
+ * Facts    uprobe_multi_link_filter(), uprobe_perf_filter(): the task's memory at that time; Linux
+ *          kernel/trace/bpf_trace.c, kernel/trace/trace_uprobe.c. sched_process_exec comes after
+ *          commit_creds(), and before the return to the new program: fs/exec.c.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "privilege/privilege.h"
+
+struct fence;
+
+/* p: of a session that lacks proc_owner; read now only. *ret_link: the program's link. */
+MUST_CHECK struct err *fence_create(const struct privileges *p, struct fence **ret, int *ret_link);
+void fence_destroy(struct fence *f); /* NULL is allowed */
+/*
+ * Before a breakpoint comes into the process: from now on it is ended at an exec as above. The
+ * process is refused if it is not the user's. *ret_start: which process that is (proc_started()).
+ */
+MUST_CHECK struct err *fence_add(struct fence *f, const struct privileges *p, pid_t pid,
+				 uint64_t *ret_start);
+/* How many processes were ended. */
+uint64_t fence_ended(const struct fence *f);
+/* Whether this process was. */
+bool fence_has_ended(const struct fence *f, pid_t pid);

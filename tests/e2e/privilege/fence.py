@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""No breakpoint of alice comes into a program that is not hers: a process that has some and executes one is ended before."""
+from world import *
+
+enter()
+levels(f"user {ALICE}: dtrace_user, dtrace_proc\n")
+OPEN = f"{TMP}/open"
+os.makedirs(OPEN)
+os.chmod(OPEN, 0o777)
+SAYS = "it executed a program that is not the user's"
+MALLOC = "pid$target:libc.so.6:malloc:entry { @[execname] = count(); }"
+
+
+def program(name, mode=0o755, owner=(0, 0), caps=None):
+    """A copy of touch: whether it has run can be seen by the file that it makes."""
+    path = f"{HOME}/{name}"
+    shutil.copy(shutil.which("touch"), path)
+    os.chown(path, *owner)
+    os.chmod(path, mode)
+    if caps and subprocess.run(["setcap", caps, path], capture_output=True).returncode:
+        left_out.append(name)
+    return path
+
+
+OWN = program("own")
+OTHERS = {"setuid": program("setuid", 0o4755, (BOB, 0)), "setgid": program("setgid", 0o2755, (0, BOB)), "roots": program("roots", 0o4755),
+          "unread": program("unread", 0o711), "capable": program("capable", caps="cap_net_raw=ep")}
+
+
+def script(text):
+    """A command for -c, which has no quotes."""
+    path = f"{home(ALICE)}/run"
+    with open(path, "w") as f:
+        f.write(f"#!/bin/sh\n{text}\n")
+    os.chmod(path, 0o755)
+    return path
+
+
+def run_of(text, *args):
+    """Whether the program has run, which makes the file MADE; and what dtrace said."""
+    made = f"{OPEN}/made"
+    if os.path.exists(made):
+        os.unlink(made)
+    r = dtrace(ALICE, "-q", *args, "-c", script(text.replace("MADE", made)))
+    return os.path.exists(made), r
+
+
+def executed():
+    has_run, r = run_of(f"exec {OWN} MADE", "-n", MALLOC)
+    check(has_run and "own" in r.stdout and SAYS not in r.stderr, "alice's program goes on, with its probes", r)
+    for name, path in OTHERS.items():
+        has_run, r = run_of(f"exec {path} MADE", "-n", MALLOC)
+        check(not has_run and SAYS in r.stderr and name not in r.stdout, f"{name} is not run with breakpoints in it", r)
+        check(r.stderr.count("has other code now") == 0, f"{name}: one message", r)
+        has_run, r = run_of(f"exec {path} MADE", "-n", "syscall:::entry, profile-997 { @[execname] = count(); }")
+        check(has_run and SAYS not in r.stderr and name not in r.stdout, f"{name} is run where no breakpoint is", r)
+        has_run, r = run_of(f"{path} MADE", "-n", MALLOC)
+        check(has_run and SAYS not in r.stderr, f"{name} is run by a child, which has no breakpoints", r)
+
+
+def children():
+    path = OTHERS["setuid"]
+    has_run, r = run_of(f"{path} MADE; {OWN} MADE.2; echo went on", "-x", "follow=fork", "-n", MALLOC)
+    check(not has_run and SAYS in r.stderr and "went on" in r.stdout and "own" in r.stdout, "a child that has probes, too", r)
+
+
+def namespace():
+    """What alice's containers hold is hers to trace, whichever ids are in use there."""
+    if run(ALICE, ["unshare", "-U", "true"]).returncode:
+        left_out.append("user namespaces")
+        return
+    has_run, r = run_of(f"exec unshare -U {OWN} MADE", "-n", MALLOC)
+    check(has_run and SAYS not in r.stderr, "a program in a user namespace of alice", r)
+
+
+def already():
+    """A process that has executed such a program before the session places its probes gets none."""
+    shutil.copy(f"{HOME}/calls", f"{HOME}/loop")
+    os.chmod(f"{HOME}/loop", 0o4755)
+    p = subprocess.Popen([f"{HOME}/loop", "getppid", "2000000000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=ENV, **user(ALICE))
+    try:
+        r = dtrace(ALICE, "-qn", "pid$target:libc.so.6:getppid:entry { n++; }", "-p", str(p.pid))
+        check(r.returncode == 1 and "proc_owner" in r.stderr, "-p of a set-user-id program", r)
+        check(p.poll() is None, "it goes on")
+    finally:
+        p.kill()
+        p.wait()
+
+
+executed()
+children()
+namespace()
+already()
+done()
