@@ -187,7 +187,8 @@ struct code_source {
 	 * programs do what another probe needs only then.
 	 */
 	bool is_counter;
-	uint32_t number; /* from 1 */
+	bool is_of_system; /* declared by the system's library */
+	uint32_t number;   /* from 1 */
 };
 
 #define COMPILE_DEFINE_PROVIDER "provider "

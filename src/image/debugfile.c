@@ -35,6 +35,14 @@ static bool has_crc(struct gate_file *f, uint64_t max, uint32_t want)
 	return n == 0 && crc == want;
 }
 
+/* Whether others than the user, root, and the owner of the stripped file cannot have changed it. */
+static bool is_trusted(const struct debug_trust *t, const struct stat *st)
+{
+	if (st->st_uid != 0 && st->st_uid != t->owner)
+		return false;
+	return st->st_uid == t->user || !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 /*
  * Offers the file w->path, as a process with this root directory sees it, if that is not the
  * stripped file itself.
@@ -50,6 +58,10 @@ static bool try_path(const struct search *w, int root, bool by_name)
 	if (by_name && !w->mark->id.len &&
 	    !has_crc(f, GATE_DEBUG_FACTOR * w->where->limit, w->mark->debug_crc))
 		return false;
+	if (w->where->trust && !is_trusted(w->where->trust, st)) {
+		*w->where->trust->refused = true;
+		return false;
+	}
 	return w->use(w->ctx, f);
 }
 
@@ -107,6 +119,8 @@ bool debug_file_find(const struct build_mark *m, const struct debug_search *wher
 	bool found = each_dir(&w, try_build_id) || try_link(&w, "", 0, "") ||
 		     try_link(&w, "", 0, ".debug/") || each_dir(&w, try_link_below);
 
+	if (found && where->trust)
+		*where->trust->refused = false;
 	strbuf_deinit(&w.path);
 	return found;
 }

@@ -32,6 +32,17 @@ struct file_opts {
 	struct image_set *images; /* what is known of them (image/image.h) */
 };
 
+/*
+ * Whose debug files count for a user who is not trusted: the names in them say where breakpoints
+ * may be. A debug file counts that nobody can write but root, the owner of the stripped file, or
+ * the user as that owner.
+ */
+struct debug_trust {
+	uint32_t user;	/* id */
+	uint32_t owner; /* id, of the stripped file */
+	bool *refused;	/* becomes true if none is found because of that; the caller's */
+};
+
 /* For which file debug files are searched, and where. */
 struct debug_search {
 	const char *path;  /* name of the stripped file in the process that maps it */
@@ -40,6 +51,7 @@ struct debug_search {
 	uint64_t limit;	   /* largest size of a section (files/gate.h) */
 	struct gate *gate; /* through which the debug file is opened */
 	uint64_t dev, ino; /* of the stripped file, which is never its own debug file */
+	const struct debug_trust *trust; /* NULL: all debug files count */
 };
 
 /*

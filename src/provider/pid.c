@@ -697,6 +697,11 @@ static struct err *function_missing_err(const struct pid_request *r, struct code
 
 	if (r->is_new) /* no hint while processes are traced: they may map very many such files */
 		return e;
+	if (o->has_doubted)
+		return err_hint(e,
+				"its debug file is not used, for others than root and the owner of "
+				"'%s' can change it: that needs proc_owner",
+				o->file.name);
 	near = pid_inlined_hint(r->env, r->target, o, r->desc->func);
 	if (near)
 		return err_hint(e, "%s", near);

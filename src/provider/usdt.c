@@ -385,6 +385,14 @@ bool usdt_wants_all(struct provider_env *env, const struct probe_desc *desc)
 	       desc->prov[len - 1] == '*' && may_be_for_all(env);
 }
 
+/* Whether the text is the provider with the id of a process, as "perl123". */
+static bool is_of_provider(const char *text, const char *prov)
+{
+	size_t len = strlen(prov);
+
+	return strncmp(text, prov, len) == 0 && number_at(text) == text + len;
+}
+
 static const char *usdt_hint(struct provider_env *env, const struct provider *pv,
 			     const struct probe_desc *desc)
 {
@@ -413,6 +421,11 @@ static const char *usdt_hint(struct provider_env *env, const struct provider *pv
 			if (name_matches(desc->prov, o->groups.data[k]->prov, st->uses.data[i].pid))
 				names[n++] = o->groups.data[k]->name;
 	}
+	if (st->unproved && is_of_provider(desc->prov, st->unproved->probe->prov))
+		return arena_printf(env->arena,
+				    "the bytes of '%s' are not where the file says that a function "
+				    "begins: to probe them needs proc_owner",
+				    st->unproved->func);
 	if (declared->code_hint) {
 		const char *why = declared->code_hint(declared->ctx, desc);
 

@@ -146,6 +146,8 @@ struct usdt_state {
 	uint32_t nrequests;
 	uint32_t ncodes, ncodes_scanned; /* sources that are declared in D; at the last scan */
 	uint64_t scanned_at;		 /* ns; 0: processes were not scanned */
+	/* the last source by bytes that a user with levels may not probe; NULL: none */
+	const struct code_source *unproved;
 };
 
 static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)

@@ -16,6 +16,7 @@
  */
 #include "d/compile.h"
 #include "image/exits.h"
+#include "privilege/privilege.h"
 #include "provider/usdt.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -324,8 +325,28 @@ static bool function_search(struct code_file *file, const struct code_source *so
 	return ret->size >= strlen(source->bytes) / 2;
 }
 
+/*
+ * Whether a probe may be where bytes have been found that a user with levels has chosen. They may
+ * begin inside an instruction, and a breakpoint there stays in a file that programs of others map,
+ * which the user may execute. The declarations of the system's library are trusted.
+ */
+static bool place_is_allowed(struct provider_env *env, const struct usdt_object *o,
+			     const struct code_source *source, uint64_t addr)
+{
+	if (source->is_of_system || !privileges_lack(env->privileges, LEVEL_PROC_OWNER) ||
+	    code_file_begins_at(o->target, o->file, addr))
+		return true;
+	usdt_state(env)->unproved = source;
+	env_notice(env,
+		   "'%s' in '%s' is not probed: nothing in the file says that a function begins at "
+		   "its bytes; it needs proc_owner",
+		   source->func, o->file->file.name);
+	return false;
+}
+
 /* Adds the function FUNCTION-BYTES, whose name the file may have or not. */
-static void known_code_add(struct usdt_object *o, const struct code_source *source)
+static void known_code_add(struct provider_env *env, struct usdt_object *o,
+			   const struct code_source *source)
 {
 	const struct func *fn = funcs_find(o->file->funcs, source->func);
 	struct usdt_group *grp;
@@ -337,7 +358,10 @@ static void known_code_add(struct usdt_object *o, const struct code_source *sour
 		function_add(o, source, fn);
 		return;
 	}
-	grp = function_search(o->file, source, &found) ? group_make(o, source, source->func) : NULL;
+	if (!function_search(o->file, source, &found) ||
+	    !place_is_allowed(env, o, source, found.addr))
+		return;
+	grp = group_make(o, source, source->func);
 	if (grp)
 		function_sites_add(grp, source->kind, &found);
 }
@@ -355,7 +379,7 @@ static void code_add(struct provider_env *env, struct usdt_object *o,
 		return;
 	}
 	if (source->bytes) {
-		known_code_add(o, source);
+		known_code_add(env, o, source);
 		return;
 	}
 	if (glob_is_literal(source->func)) {

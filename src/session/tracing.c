@@ -117,10 +117,23 @@ static struct err *match_programs(struct arrivals *a)
 	return addresses_check(a);
 }
 
+/*
+ * Keeps breakpoints out of the processes of others. Where links to many instructions can only be
+ * filtered by a thread (before Linux 6.10), they are made for all processes, and their programs
+ * leave out the others; a user with levels gets single ones, which the kernel makes for a process.
+ */
+static void uprobes_narrow(const struct privileges *p)
+{
+	if (privileges_lack(p, LEVEL_PROC_OWNER) && feat_has(FEAT_UPROBE_MULTI) &&
+	    !feat_has(FEAT_UPROBE_TGID))
+		feat_force_absent(FEAT_UPROBE_MULTI, true);
+}
+
 struct err *tracing_match(struct arrivals *a)
 {
 	struct err *e;
 
+	uprobes_narrow(a->env->privileges);
 	clamp_rate(a, OPT_statusrate, "status rate", 1, 10000000000);
 	clamp_rate(a, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
 	e = match_programs(a);

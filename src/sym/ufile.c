@@ -257,8 +257,13 @@ void ufile_give(struct ufile *f, struct image *i)
 static struct debug_search debug_search_of(const struct ufiles *u, const struct ufile *f,
 					   const struct ufile_access *at)
 {
-	return (struct debug_search){f->path,	   at->root,	 u->opts.debug_dirs, u->opts.limit,
-				     u->opts.gate, f->node->dev, f->node->ino};
+	return (struct debug_search){.path = f->path,
+				     .root = at->root,
+				     .dirs = u->opts.debug_dirs,
+				     .limit = u->opts.limit,
+				     .gate = u->opts.gate,
+				     .dev = f->node->dev,
+				     .ino = f->node->ino};
 }
 
 /* Reads the symbols of a node, again if they were shed; false: another attempt may succeed. */

@@ -84,7 +84,7 @@ static void file_check(int fd, uint32_t kit, uint64_t limit)
 {
 	CLEANUP(free) char *path = NULL;
 	static struct gate *g;
-	struct debug_search where = {NULL, -1, "/nowhere", limit, NULL, 0, 0};
+	struct debug_search where = {.root = -1, .dirs = "/nowhere", .limit = limit};
 	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 	struct unwind_rows rows;
 

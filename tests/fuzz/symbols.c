@@ -34,8 +34,10 @@ static void read_symbols(const uint8_t *data, size_t size)
 static void read_debug(const uint8_t *data, size_t size)
 {
 	static struct gate *g;
-	struct debug_search where =
-		{"/nowhere/file", -1, "/nowhere", GATE_LIMIT_DEFAULT, NULL, 0, 0};
+	struct debug_search where = {.path = "/nowhere/file",
+				     .root = -1,
+				     .dirs = "/nowhere",
+				     .limit = GATE_LIMIT_DEFAULT};
 	CLEANUP(fd) int fd = file_of(data, size);
 	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 

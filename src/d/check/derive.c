@@ -513,6 +513,7 @@ static bool code_sources_declare(struct check *c, const struct probe_decl *pd,
 			.mod = src->desc.mod,
 			.func = src->desc.func,
 			.name = src->desc.name,
+			.is_of_system = p->layer == LAYER_SYSTEM,
 		};
 		(void)code_kind_of(&src->desc, &code->kind);
 		code->bytes = code_bytes_of(&src->desc);

@@ -39,6 +39,7 @@ struct code_file {
 	/* the image's, and how often they are held; NULL: they are not (code_file_hold()) */
 	const struct funcs *funcs;
 	uint32_t nholds;
+	bool has_doubted;    /* a debug file of it is not used (struct debug_trust) */
 	bool has_types;	     /* types were imported: the image's debug information is held */
 	struct err *refused; /* why it cannot be probed */
 	/* address in the file -> the function name that its probes have; NULL: no entry yet */
@@ -135,8 +136,14 @@ void code_file_rest(struct code_file *o);
 struct dwarf_file *code_file_dwarf(const struct code_process *p, const struct code_file *o);
 void code_file_keep_types(struct code_file *o);
 /*
+ * Whether the file says that a function, or a part of one, begins at the address: by a symbol or by
+ * an entry of .eh_frame. An address from elsewhere may be the middle of an instruction.
+ */
+bool code_file_begins_at(const struct code_process *p, const struct code_file *o, uint64_t addr);
+/*
  * Finds the implementation that the process has chosen for the indirect function fn: *ret is that
- * function, with fn's name. False if the process has not chosen one yet.
+ * function, with fn's name. False if the process has not chosen one yet, or if the address that it
+ * has in its memory is not where a function of the file begins: memory is not trusted.
  */
 bool code_file_chosen(struct code_process *p, struct code_file *o, const struct func *fn,
 		      struct func *ret);

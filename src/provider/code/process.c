@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "d/text/diag.h"
+#include "image/ehframe.h"
+#include "privilege/privilege.h"
 #include "target/code.h"
 #include "target/ifunc.h"
 #include "target/maps.h"
@@ -325,10 +327,20 @@ static struct err *refused_copy(const struct err *why)
 	return err_get_hint(why) ? err_hint(e, "%s", err_get_hint(why)) : e;
 }
 
+static void debug_refused_tell(const struct code_process *t, const struct code_file *o)
+{
+	env_notice(t->env,
+		   "debug information for '%s' is not used: it is not in a file that only root or "
+		   "the owner of '%s' can change; it needs proc_owner",
+		   o->file.name, o->file.name);
+}
+
 const struct err *code_file_hold(struct code_process *t, struct code_file *o)
 {
 	CLEANUP(fd) int root = -1;
+	bool is_refused = false;
 	struct debug_search where;
+	struct debug_trust trust;
 	const struct err *why;
 
 	if (file_open(t, o))
@@ -337,12 +349,22 @@ const struct err *code_file_hold(struct code_process *t, struct code_file *o)
 		if (!o->image->funcs)
 			root = process_root_open((uint64_t)t->at);
 		where = debug_search_of(t, o, root);
+		if (privileges_lack(t->env->privileges, LEVEL_PROC_OWNER)) {
+			trust = (struct debug_trust){.user = t->env->privileges->uid,
+						     .owner =
+							     gate_file_stat(o->file.opened)->st_uid,
+						     .refused = &is_refused};
+			where.trust = &trust;
+		}
 		if (!image_funcs_hold(o->image, &where, &why)) {
 			o->refused = why ? refused_copy(why) : open_failed(t, o, ETIMEDOUT);
 			return o->refused;
 		}
 		o->funcs = o->image->funcs;
 		o->file.is_32bit = o->funcs->is_32bit;
+		o->has_doubted |= is_refused;
+		if (is_refused)
+			debug_refused_tell(t, o);
 	}
 	o->nholds++;
 	return NULL;
@@ -374,6 +396,29 @@ void code_file_keep_types(struct code_file *o)
 	if (!o->has_types)
 		image_dwarf_hold(o->image);
 	o->has_types = true;
+}
+
+static bool frame_begins_at(const struct code_file *o, uint64_t limit, uint64_t addr)
+{
+	unwind_fdes fdes = {0};
+	bool is_there = false;
+	struct gate_elf g;
+
+	gate_elf_open(o->file.opened, limit, &g);
+	if (g.elf)
+		(void)unwind_fdes_read(&g, &fdes); /* if some are missing, less is found */
+	for (uint32_t i = 0; i < fdes.len && !is_there; i++)
+		is_there = fdes.data[i].addr == addr;
+	vec_deinit(&fdes);
+	gate_elf_close(&g);
+	return is_there;
+}
+
+bool code_file_begins_at(const struct code_process *t, const struct code_file *o, uint64_t addr)
+{
+	const struct func *fn = funcs_at(o->funcs, addr);
+
+	return (fn && fn->addr == addr) || frame_begins_at(o, t->env->files->limit, addr);
 }
 
 static struct ifunc_object ifunc_object(const struct code_file *o)
@@ -415,7 +460,7 @@ bool code_file_chosen(struct code_process *t, struct code_file *o, const struct 
 			     .name = funcs_preferred(o->funcs, fn)->name,
 			     .is_canonical = true};
 	known = funcs_at(o->funcs, ret->addr);
-	if (!funcs_off(o->funcs, ret->addr, &ret->off))
+	if (!funcs_off(o->funcs, ret->addr, &ret->off) || !code_file_begins_at(t, o, ret->addr))
 		return false;
 	if (known && known->addr == ret->addr) {
 		ret->size = known->size;

@@ -50,7 +50,11 @@ static struct mapping named(const char *name)
 
 static struct debug_search search_of(uint64_t limit)
 {
-	return (struct debug_search){"/nowhere", -1, dir, limit, gate, 0, 0};
+	return (struct debug_search){.path = "/nowhere",
+				     .root = -1,
+				     .dirs = dir,
+				     .limit = limit,
+				     .gate = gate};
 }
 
 static struct image *open_named(struct image_set *s, const char *name)
