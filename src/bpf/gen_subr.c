@@ -18,7 +18,7 @@ static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_ge
 	for (uint32_t k = 0; k < row->nmax; k++)
 		args[k] = k < at->depth ? at->reads[k]
 					: (struct ra_loc){.kind = RA_CONST, .value = row->omitted};
-	for (uint32_t k = 0; k < texts; k++)
+	for (uint32_t k = 0; k < texts && !difo_trusts(at->d, at->i); k++)
 		at_check_readable(g, at, &args[k], 1);
 	ra_loc_args(g, args, row->nmax);
 	gen_rt(g, s->rt);
@@ -28,7 +28,7 @@ static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_ge
 
 static void emit_getf(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	if (g->l->opts.reads_own)
+	if (g->l->opts.reads_own && !difo_trusts(at->d, at->i))
 		at_fault_always(g, at, DIF_FAULT_KPRIV, 0);
 	else
 		gen_getf(g, at);
@@ -36,7 +36,7 @@ static void emit_getf(struct gen *g, const struct dif_at *at, const struct subr_
 
 static void emit_d_path(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	if (g->l->opts.reads_own)
+	if (g->l->opts.reads_own && !difo_trusts(at->d, at->i))
 		at_fault_always(g, at, DIF_FAULT_KPRIV, 0);
 	else
 		gen_d_path(g, at);

@@ -11,7 +11,7 @@ bool difo_is_trusted_load(const struct difo *d, uint32_t i)
 {
 	enum dif_op op = DIF_INSN_OP(d->code[i]);
 
-	return i < d->trusted_len && is_load(op) && (op < DIF_OP_ULDSB || op > DIF_OP_ULDX);
+	return difo_trusts(d, i) && is_load(op) && (op < DIF_OP_ULDSB || op > DIF_OP_ULDX);
 }
 
 static bool is_branch_target(const struct difo *d, uint32_t i)

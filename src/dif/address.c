@@ -73,7 +73,7 @@ static uint8_t builtin_result(uint32_t id)
 
 static void note_told(struct program *p, const struct flow *f, const char *how)
 {
-	if (f->paths.is_dead || p->told.is_told)
+	if (f->paths.is_dead || p->told.is_told || difo_trusts(f->paths.d, f->at))
 		return;
 	p->told = (struct told){true, f->paths.d->spans ? f->paths.d->spans[f->at] : 0, how};
 }

@@ -209,7 +209,19 @@ struct difo {
 	 * need not be told from 0, which takes half of the code of a read.
 	 */
 	uint32_t trusted_len;
+	/*
+	 * By instruction: whether it is the system library's text about the current task, which
+	 * reads the kernel in a session that may not. NULL: no instruction is. Such an instruction
+	 * reads as one of a guard does, and what it reads of strings needs not be D's own.
+	 */
+	bool *trusts;
 };
+
+/* Whether the instruction is the library's, in one of the two ways. */
+static inline bool difo_trusts(const struct difo *d, uint32_t i)
+{
+	return i < d->trusted_len || (d->trusts && d->trusts[i]);
+}
 
 /* ---- building -------------------------------------------------------------------------------- */
 
@@ -223,6 +235,8 @@ uint32_t dif_int(struct dif_builder *b, uint64_t value); /* index in the integer
 uint32_t dif_str(struct dif_builder *b, const char *s);	 /* offset in the string table, shared */
 /* Makes all instructions so far trusted ones. */
 void dif_trust(struct dif_builder *b);
+/* Says whether the instructions that follow are trusted; returns what was said before. */
+bool dif_set_trust(struct dif_builder *b, bool is_trusted);
 /* Notes a use of a variable; uses of one variable are merged into one entry. */
 void dif_note_var(struct dif_builder *b, const struct dif_var *var);
 uint32_t dif_label_create(struct dif_builder *b);

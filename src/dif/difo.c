@@ -210,6 +210,7 @@ struct dif_builder {
 	struct arena *arena;
 	VEC(dif_insn) code;
 	VEC(uint32_t) spans;
+	VEC(bool) trusts;
 	VEC(uint64_t) ints;
 	VEC(struct dif_var) vars;
 	VEC(uint32_t) labels; /* instruction index; UINT32_MAX: not placed yet */
@@ -218,7 +219,7 @@ struct dif_builder {
 	struct strtab *strs;
 	uint32_t span;
 	uint32_t trusted_len;
-	bool has_spans;
+	bool has_spans, is_trusted, has_trusted;
 };
 
 struct dif_builder *dif_builder_create(struct arena *a)
@@ -235,6 +236,8 @@ uint32_t dif_emit(struct dif_builder *b, dif_insn insn)
 {
 	vec_push(&b->code, insn);
 	vec_push(&b->spans, b->span);
+	vec_push(&b->trusts, b->is_trusted);
+	b->has_trusted |= b->is_trusted;
 	return b->code.len - 1;
 }
 
@@ -247,6 +250,14 @@ void dif_set_span(struct dif_builder *b, uint32_t source_off)
 void dif_trust(struct dif_builder *b)
 {
 	b->trusted_len = b->code.len;
+}
+
+bool dif_set_trust(struct dif_builder *b, bool is_trusted)
+{
+	bool before = b->is_trusted;
+
+	b->is_trusted = is_trusted;
+	return before;
 }
 
 /*
@@ -324,6 +335,7 @@ static void builder_destroy(struct dif_builder *b)
 {
 	vec_deinit(&b->code);
 	vec_deinit(&b->spans);
+	vec_deinit(&b->trusts);
 	vec_deinit(&b->ints);
 	vec_deinit(&b->vars);
 	vec_deinit(&b->labels);
@@ -358,6 +370,8 @@ struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret)
 		d->spans = to_arena(a, b->spans.data, b->spans.len, sizeof(*b->spans.data));
 	d->ret = ret;
 	d->trusted_len = b->trusted_len;
+	if (b->has_trusted)
+		d->trusts = to_arena(a, b->trusts.data, b->trusts.len, sizeof(*b->trusts.data));
 	builder_destroy(b);
 	return d;
 }

@@ -28,6 +28,13 @@ static const struct need_row calls[] = {
 };
 
 static const struct {
+	const char *tag, *member;
+} members[] = {
+#define NEED_MEMBER(tag, member) {#tag, #member},
+#include "privilege/needs.def"
+};
+
+static const struct {
 	const char *provider, *probe;
 	uint32_t level, args;
 } probes[] = {
@@ -74,5 +81,13 @@ struct need need_of_probe(const char *provider, const char *probe)
 					     .is_known = true,
 					     .is_about_task = true,
 					     .args = probes[i].args};
+	return unknown;
+}
+
+struct need need_of_member(const char *tag, const char *member)
+{
+	for (size_t i = 0; tag && i < ARRAY_LEN(members); i++)
+		if (strcmp(members[i].tag, tag) == 0 && strcmp(members[i].member, member) == 0)
+			return (struct need){.level = LEVEL_USER, .is_known = true};
 	return unknown;
 }

@@ -23,5 +23,7 @@ struct need need_of_provider(const char *name);
 /* A probe that the D library declares, by its names with '-': "proc", "exec-success". */
 struct need need_of_probe(const char *provider, const char *probe);
 struct need need_of_variable(const char *name);
+/* A member of a struct that such a variable of the library is, by its tag: "psinfo", "pr_pid". */
+struct need need_of_member(const char *tag, const char *member);
 /* A function, action or aggregating function. */
 struct need need_of_call(const char *name);

@@ -72,6 +72,8 @@ struct check {
 	const struct derivation *derived;
 	const struct probe_desc *source;
 	uint32_t ntrusted; /* > 0: a text of the system's library that no level is needed for */
+	/* > 0: a text of the library about the current task, which only values may come out of */
+	uint32_t nown;
 	bool in_predicate;
 	/* the declaration that is checked stands in an included file: C allows more than D */
 	bool in_include;
@@ -141,3 +143,9 @@ bool type_is_poisoned(struct check *c, const char *name);
 bool check_define(struct check *c, const char *name, size_t len);
 
 struct dif_type dif_type_of(const struct types *t, type_id id);
+
+/*
+ * privileges.c: reports that a structure of the kernel, from which the library's texts about the
+ * current task start, is used by another text.
+ */
+void privilege_fail_input(struct check *c, struct span at);

@@ -349,6 +349,18 @@ bool privilege_check_call(struct check *c, const char *name, struct span at);
 bool privilege_check_symbol(struct check *c, const char *name, struct span at);
 /* A thread-local variable: it tells one thread from another. */
 bool privilege_check_thread(struct check *c, const char *name, struct span at);
+/* A variable whose name begins with __: it is the library's, and may hold what that has read. */
+bool privilege_check_hidden(struct check *c, const char *name, struct span at);
+/*
+ * Inlines and translators of the system's library that tell of the current task, in a session that
+ * must not read the kernel: curpsinfo, fds[]. Their texts are trusted to read it, and only values
+ * come out of them: numbers, and copies of strings.
+ */
+bool privilege_is_own(const struct check *c, const struct ident *id);
+bool privilege_check_member(struct check *c, const struct xlator *x, const char *member,
+			    struct span at);
+/* The checked value of such a text as a program at that place may have it. */
+struct expr *own_value(struct check *c, struct expr *e, struct span at);
 /* A probe that is declared in D, and its arguments by their numbers. */
 bool privilege_check_probe(struct check *c, const struct derivation *dv,
 			   const struct probe_desc *source, struct span at);

@@ -190,6 +190,7 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 			   uint32_t nargs)
 {
 	struct binding *outer = c->bindings, *b;
+	bool is_own = privilege_is_own(c, id);
 	enum d_layer layer;
 	struct expr *e;
 
@@ -206,14 +207,22 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	b = inline_bind(c, id, "[ ]", args);
 	if ((nargs && !b) || !check_expansion(c, at->span, id->inl.e, b))
 		return expr_bad(c, at->span);
+	if (is_own && !privilege_check_variable(c, id->name, at->span))
+		return expr_bad(c, at->span);
+	for (struct binding *given = b; is_own && given; given = given->next)
+		given->e->is_given = true;
 	c->bindings = b;
 	layer = session_set_layer(c->session, id->layer);
+	c->nown += is_own;
 	e = check_any(c, expr_clone(c->arena, id->inl.e));
+	c->nown -= is_own;
 	session_set_layer(c->session, layer);
 	c->bindings = outer;
 	if (expr_is_bad(e) || !convert_body(c, &e, id->type))
 		return expr_bad(c, at->span);
 	e->is_lvalue = false;
+	if (is_own)
+		e = own_value(c, e, at->span);
 	/* errors in the use of the value are reported where the inline is used */
 	e->span = at->span;
 	return e;

@@ -148,6 +148,7 @@ static struct expr *xlate_deref(struct check *c, const struct expr *o, struct sp
 	struct expr *x = expr_new(c, EXPR_XLATE, at, xlate_output(c, o));
 
 	x->xlate = o->xlate;
+	x->is_own = o->is_own;
 	return x;
 }
 

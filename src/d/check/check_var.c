@@ -383,6 +383,8 @@ static struct expr *var_ref(struct check *c, struct ident *id, struct span at, s
 
 	if (id->scope == SCOPE_SELF && !privilege_check_thread(c, id->name, at))
 		return expr_bad(c, at);
+	if (!privilege_check_hidden(c, id->name, at))
+		return expr_bad(c, at);
 	e->var.ident = id;
 	e->var.keys = keys;
 	e->var.nkeys = nkeys;

@@ -223,9 +223,15 @@ struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 				 type_text(c, x->in), type_text(c, x->out), e->member.name);
 	attr_use(c, e->span, e->member.name, x->attr);
 	param = (struct binding){.name = x->param, .e = base->xlate.e};
+	if (base->is_own && !privilege_check_member(c, x, m->name, e->span))
+		return expr_bad(c, e->span);
 	if (!check_expansion(c, e->span, m->e, &param))
 		return expr_bad(c, e->span);
+	c->nown += base->is_own;
 	e = member_value(c, x, base->xlate.e, m, tm->type);
+	c->nown -= base->is_own;
+	if (base->is_own)
+		e = own_value(c, e, at);
 	e->span = at;
 	return e;
 }

@@ -18,7 +18,7 @@
 
 static bool is_checked(const struct check *c)
 {
-	return c->opts->privileges && c->opts->layer == LAYER_PROGRAM && !c->ntrusted &&
+	return c->opts->privileges && c->opts->layer == LAYER_PROGRAM && !c->ntrusted && !c->nown &&
 	       !c->opts->is_helper;
 }
 
@@ -181,12 +181,87 @@ bool privilege_check_thread(struct check *c, const char *name, struct span at)
 	return check_task(c, at, arena_printf(c->arena, "self->%s", name));
 }
 
+bool privilege_check_hidden(struct check *c, const char *name, struct span at)
+{
+	if (!is_checked(c) || c->session->layer == LAYER_SYSTEM || strncmp(name, "__", 2) != 0 ||
+	    !privileges_lack(c->opts->privileges, LEVEL_KERNEL))
+		return true;
+	return fail_level(c, at, arena_printf(c->arena, "%s, a variable of the D library,", name),
+			  LEVEL_KERNEL, "choose a name that does not begin with __");
+}
+
 bool privilege_check_symbol(struct check *c, const char *name, struct span at)
 {
 	if (!is_checked(c) || !privileges_lack(c->opts->privileges, LEVEL_KERNEL))
 		return true;
 	return fail_level(c, at, arena_printf(c->arena, "%s, a symbol of the kernel,", name),
 			  LEVEL_KERNEL, NULL);
+}
+
+/* ---- the current task, as the library tells of it -------------------------------------------- */
+
+bool privilege_is_own(const struct check *c, const struct ident *id)
+{
+	return is_checked(c) && privileges_lack(c->opts->privileges, LEVEL_KERNEL) &&
+	       id->layer == LAYER_SYSTEM && need_of_variable(id->name).is_known;
+}
+
+bool privilege_check_member(struct check *c, const struct xlator *x, const char *member,
+			    struct span at)
+{
+	const struct type_info *out = type_get(c->types, type_resolve(c->types, x->out));
+
+	if (x->layer == LAYER_SYSTEM && need_of_member(out->name, member).is_known)
+		return true;
+	return fail_level(c, at, arena_printf(c->arena, "%s of %s", member, type_text(c, x->out)),
+			  LEVEL_KERNEL, NULL);
+}
+
+void privilege_fail_input(struct check *c, struct span at)
+{
+	(void)fail_level(c, at, "a structure of the kernel", LEVEL_KERNEL,
+			 "of curpsinfo, curlwpsinfo and fds[ ] a program has the members");
+}
+
+/* A copy of the string in memory of D's own. */
+static struct expr *text_copied(struct check *c, struct expr *e)
+{
+	struct expr *call = expr_new(c, EXPR_CALL, e->span, TYPE_STRING), *text = e;
+
+	if (!type_is_string(c->types, e->type)) {
+		text = expr_new(c, EXPR_STRINGOF, e->span, TYPE_STRING);
+		text->unary.e = e;
+	}
+	call->call.subr = subr_find("substr");
+	call->call.nargs = 2;
+	call->call.args = ARENA_NEW_N(c->arena, struct expr *, 2);
+	call->call.args[0] = text;
+	call->call.args[1] = expr_int(c, e->span, 0, TYPE_INT);
+	return call;
+}
+
+struct expr *own_value(struct check *c, struct expr *e, struct span at)
+{
+	if (expr_is_bad(e))
+		return e;
+	e->span = at;
+	if (e->kind == EXPR_XLATE) {
+		e->is_own = true;
+		e->xlate.e->is_input = true;
+		e->xlate.e->span = at;
+		return e;
+	}
+	if (type_is_strcompat(c->types, e->type) && type_kind(c->types, e->type) != TK_PTR)
+		e = text_copied(c, e);
+	else if (type_is_integer(c->types, e->type))
+		e = expr_cast(c, e, e->type);
+	else
+		return expr_fail(c, D_UNKNOWN, e->span,
+				 "a value of type \"%s\" is no number and no string",
+				 type_text(c, e->type));
+	e->is_own = true;
+	e->is_lvalue = false;
+	return e;
 }
 
 /* ---- declared probes ------------------------------------------------------------------------- */

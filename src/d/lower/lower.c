@@ -326,15 +326,34 @@ static uint32_t lower_node(struct lower *l, struct expr *e)
 	BUG("expression kind %d reached lowering", (int)e->kind);
 }
 
+/*
+ * Says whether the code of the node is trusted; returns what was so before. What only a trusted
+ * text may use is an error elsewhere, whatever way it has come there.
+ */
+static bool trust_enter(struct lower *l, const struct expr *e)
+{
+	bool before = dif_set_trust(l->b, false), now = !e->is_given && (before || e->is_own);
+
+	(void)dif_set_trust(l->b, now);
+	if (e->is_input && (!before || e->is_given) && !l->has_failed) {
+		privilege_fail_input(l->c, e->span);
+		l->has_failed = true;
+	}
+	return before;
+}
+
 uint32_t lower_value(struct lower *l, struct expr *e)
 {
 	struct span outer;
+	bool is_trusted;
 	uint32_t r;
 
 	if (l->has_failed)
 		return 0;
 	outer = span_enter(l, e->span);
+	is_trusted = trust_enter(l, e);
 	r = lower_node(l, e);
+	(void)dif_set_trust(l->b, is_trusted);
 	if (e->is_trusted)
 		dif_trust(l->b);
 	span_leave(l, outer);

@@ -53,35 +53,34 @@ static void branch_cond(struct lower *l, struct expr *e, uint32_t label, bool wh
 	dif_label_here(l->b, end);
 }
 
+/* Branches by the parts of the expression; false: it has none, and is a value. */
+static bool branch_parts(struct lower *l, struct expr *e, uint32_t label, bool when)
+{
+	if (e->kind == EXPR_CAST && cast_keeps_value(l, e))
+		lower_branch(l, e->cast.e, label, when);
+	else if (e->kind == EXPR_COMMA) {
+		lower_discard(l, e->binary.l);
+		lower_branch(l, e->binary.r, label, when);
+	} else if (e->kind == EXPR_COND)
+		branch_cond(l, e, label, when);
+	else if (e->kind == EXPR_UNARY && e->unary.op == OP_NOT)
+		lower_branch(l, e->unary.e, label, !when);
+	else if (e->kind == EXPR_BINARY && (e->binary.op == OP_LAND || e->binary.op == OP_LOR))
+		branch_logical(l, e, label, when);
+	else if (e->kind == EXPR_BINARY && op_is_compare(e->binary.op))
+		branch_compare(l, e, label, when);
+	else
+		return false;
+	return true;
+}
+
 static void branch_node(struct lower *l, struct expr *e, uint32_t label, bool when)
 {
 	uint32_t r;
 
-	if (e->kind == EXPR_CAST && cast_keeps_value(l, e)) {
-		lower_branch(l, e->cast.e, label, when);
+	/* lower_value() knows whether the code of a node is trusted */
+	if (!e->is_own && !e->is_given && !e->is_input && branch_parts(l, e, label, when))
 		return;
-	}
-	if (e->kind == EXPR_COMMA) {
-		lower_discard(l, e->binary.l);
-		lower_branch(l, e->binary.r, label, when);
-		return;
-	}
-	if (e->kind == EXPR_COND) {
-		branch_cond(l, e, label, when);
-		return;
-	}
-	if (e->kind == EXPR_UNARY && e->unary.op == OP_NOT) {
-		lower_branch(l, e->unary.e, label, !when);
-		return;
-	}
-	if (e->kind == EXPR_BINARY && (e->binary.op == OP_LAND || e->binary.op == OP_LOR)) {
-		branch_logical(l, e, label, when);
-		return;
-	}
-	if (e->kind == EXPR_BINARY && op_is_compare(e->binary.op)) {
-		branch_compare(l, e, label, when);
-		return;
-	}
 	r = lower_value(l, e);
 	emit(l, DIF_OP_TST, r, 0, 0);
 	reg_free(l, r);

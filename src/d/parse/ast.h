@@ -70,6 +70,12 @@ struct expr {
 	bool is_lvalue; /* check */
 	bool parens;	/* was written in parentheses */
 	bool is_trusted; /* check: a guard of the system's library (dif.h, trusted_len) */
+	/*
+	 * check, in a session that must not read the kernel: a value that the system's library
+	 * reads for it (of EXPR_XLATE: whose members are), what such a text starts from, which
+	 * nothing else may use, and what a program has given to such a text.
+	 */
+	bool is_own, is_input, is_given;
 	uint16_t height; /* of the subtree; the parser limits it, so that passes may recurse */
 	union {
 		/* EXPR_INT */

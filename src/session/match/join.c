@@ -54,13 +54,16 @@ static bool is_same_difo(const struct difo *a, const struct difo *b)
 		return a == b;
 	if (a->code_len != b->code_len || a->ints_len != b->ints_len ||
 	    a->strs_size != b->strs_size || a->vars_len != b->vars_len ||
-	    a->trusted_len != b->trusted_len || !is_same_type(&a->ret, &b->ret))
+	    a->trusted_len != b->trusted_len || !a->trusts != !b->trusts ||
+	    !is_same_type(&a->ret, &b->ret))
 		return false;
 	for (uint32_t i = 0; i < a->vars_len; i++)
 		if (a->vars[i].id != b->vars[i].id || a->vars[i].kind != b->vars[i].kind ||
 		    a->vars[i].scope != b->vars[i].scope ||
 		    !is_same_type(&a->vars[i].type, &b->vars[i].type))
 			return false;
+	if (a->trusts && !is_same_memory(a->trusts, b->trusts, a->code_len, sizeof(*a->trusts)))
+		return false;
 	return is_same_memory(a->code, b->code, a->code_len, sizeof(*a->code)) &&
 	       is_same_memory(a->ints, b->ints, a->ints_len, sizeof(*a->ints)) &&
 	       is_same_memory(a->strs, b->strs, a->strs_size, 1);

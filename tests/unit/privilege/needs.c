@@ -67,6 +67,13 @@ int main(void)
 	is_int(need_of_provider("none").level, LEVEL_KERNEL, "an unknown provider");
 	is_int(need_of_variable("none").level, LEVEL_KERNEL, "an unknown variable");
 	is_int(need_of_call("none").level, LEVEL_KERNEL, "an unknown function");
+	ok(need_of_member("psinfo", "pr_pid").is_known, "pr_pid is a value");
+	ok(!need_of_member("psinfo", "pr_addr").is_known, "pr_addr is an address of the kernel");
+	ok(!need_of_member("lwpsinfo", "pr_wchan").is_known, "pr_wchan is one");
+	ok(!need_of_member("psinfo_t", "pr_pid").is_known &&
+		   !need_of_member(NULL, "pr_pid").is_known,
+	   "members are those of a tag");
+	is_int(need_of_variable("curpsinfo").level, LEVEL_USER, "curpsinfo");
 	is_int(need_of_probe("proc", "exec-success").level, LEVEL_USER, "proc:::exec-success");
 	is_int(need_of_probe("proc", "signal-send").level, LEVEL_KERNEL, "proc:::signal-send");
 	is_int(need_of_probe("proc", "exec").args, 1, "args[0] of proc:::exec");
