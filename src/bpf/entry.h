@@ -52,6 +52,8 @@ struct entry {
 	uint32_t selected;  /* label: r8 is one of the keys of a unit with few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */
 	bool has_compat;
+	/* a probe of the unit fires whatever the task is, and what it takes is counted */
+	bool fires_at_any;
 	bool keeps_key; /* entry_key_load() is called until the arguments are filled */
 	uint32_t claimed, ready;
 	uint64_t *always;	  /* clauses that are enabled on every probe of the unit */

@@ -21,6 +21,7 @@
  *     -40  FRAME_MASK   enabled clauses of the group
  *     -48  FRAME_VAL    value of an aggregating function
  *     -56  FRAME_SPILL  values without a register, down to -128
+ *     -136 FRAME_BEGIN  when a timer's firing began, where that is counted (entry.c)
  *
  * Code that is rarely executed (faults, first use of a key) is emitted behind the clause by
  * gen_cold().
@@ -40,6 +41,7 @@
 #define FRAME_VAL    (-48)
 #define FRAME_SPILL  (-56)
 #define FRAME_NSPILL 10
+#define FRAME_BEGIN  (-136)
 
 /* Offset of an argument of the probe in the machine state. */
 #define ARG_OFF(n) ((uint32_t)offsetof(struct rt_mach, arg) + 8 * (n))

@@ -4,6 +4,7 @@
  */
 #include "bpf/engine.h"
 #include "kernel/budget.h"
+#include "kernel/quota.h"
 #include "bpf/kfunc_table.h"
 
 #include <errno.h>
@@ -92,7 +93,11 @@ static struct err *table_create(const struct unit *u, const char *name, uint32_t
 		.value_size = (uint32_t)size,
 		.max_entries = n,
 	};
+	struct err *e;
 
+	e = quota_take(QUOTA_MEMORY, (uint64_t)n * size);
+	if (e)
+		return e;
 	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", name);
 	*ret_fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 	if (*ret_fd < 0)

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "kernel/map.h"
+#include "kernel/quota.h"
 #include "rt/helper.h"
 #include "kernel/btf_blob.h"
 
@@ -66,6 +67,7 @@ static struct err *control_create(struct kmaps *m)
 	m->control = p;
 	m->control_size = size;
 	m->control->ncpus = m->ncpus;
+	quota_watch(&m->control->cpu[0].others_ns, sizeof(m->control->cpu[0]), m->ncpus);
 	return NULL;
 }
 
@@ -591,8 +593,10 @@ void kmaps_destroy(struct kmaps *m)
 {
 	if (!m)
 		return;
-	if (m->control)
+	if (m->control) {
+		quota_watch(NULL, 0, 0);
 		(void)munmap(m->control, m->control_size); /* fails for a wrong address only */
+	}
 	if (m->strtab)
 		(void)munmap(m->strtab, m->strtab_size);
 	if (m->spec)

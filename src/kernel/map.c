@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "kernel/kernel.h"
+#include "kernel/quota.h"
 #include "kernel/sys.h"
 
 static struct err *map_refused(const struct map_spec *s, int sys)
@@ -20,6 +22,37 @@ static struct err *map_refused(const struct map_spec *s, int sys)
 	return e;
 }
 
+#define ELEM_HEAD   64u /* struct htab_elem, and what the kernel's allocator adds */
+#define BUCKET_SIZE 16u /* struct bucket */
+#define MAP_HEAD    1024u
+
+static uint64_t round8(uint64_t n)
+{
+	return (n + 7) & ~7ull;
+}
+
+/*
+ * The kernel's bytes for the map when it is full. It says so itself in /proc/PID/fdinfo, after the
+ * map was made.
+ */
+uint64_t map_bytes(const struct map_spec *s)
+{
+	uint64_t n = s->max_entries, value = round8(s->value_size), key = round8(s->key_size);
+
+	bool is_percpu = s->type == BPF_MAP_TYPE_PERCPU_ARRAY ||
+			 s->type == BPF_MAP_TYPE_PERCPU_HASH ||
+			 s->type == BPF_MAP_TYPE_LRU_PERCPU_HASH;
+	uint64_t values = is_percpu ? 8 + value * cpus_possible() : value;
+
+	if (s->type == BPF_MAP_TYPE_RINGBUF)
+		return MAP_HEAD + n;
+	if (s->type == BPF_MAP_TYPE_ARRAY || s->type == BPF_MAP_TYPE_PERCPU_ARRAY)
+		return MAP_HEAD + n * values;
+	if (s->type == BPF_MAP_TYPE_ARRAY_OF_MAPS || s->type == BPF_MAP_TYPE_PROG_ARRAY)
+		return MAP_HEAD + n * 8;
+	return MAP_HEAD + n * (ELEM_HEAD + key + values + 2 * BUCKET_SIZE);
+}
+
 struct err *map_create(const struct map_spec *s, int *ret_fd)
 {
 	union bpf_attr attr = {
@@ -29,8 +62,11 @@ struct err *map_create(const struct map_spec *s, int *ret_fd)
 		.max_entries = s->max_entries,
 		.map_flags = s->flags,
 	};
-	int fd;
+	struct err *e = quota_take(QUOTA_MEMORY, map_bytes(s));
+	int fd, sys;
 
+	if (e)
+		return e;
 	if (s->type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
 		attr.inner_map_fd = (uint32_t)s->inner_fd;
 	if (s->btf_value) {
@@ -40,8 +76,11 @@ struct err *map_create(const struct map_spec *s, int *ret_fd)
 	}
 	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", s->name);
 	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
-	if (fd < 0)
-		return map_refused(s, errno);
+	if (fd < 0) {
+		sys = errno;
+		quota_give(QUOTA_MEMORY, map_bytes(s));
+		return map_refused(s, sys);
+	}
 	*ret_fd = fd;
 	return NULL;
 }

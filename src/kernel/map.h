@@ -21,6 +21,9 @@ struct map_spec {
 	const char *option; /* the option to lower when there is no memory; NULL = none */
 };
 
+/* The bytes of kernel memory that the map can take; an estimate, and rather too much. */
+uint64_t map_bytes(const struct map_spec *s);
+/* The map is charged to the quota of memory (kernel/quota.h), for as long as the process runs. */
 MUST_CHECK struct err *map_create(const struct map_spec *s, int *ret_fd);
 /* The value of an element, which is copied to value; false: there is no such element. */
 bool map_get(int fd, const void *key, void *value);

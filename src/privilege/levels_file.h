@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /etc/fathom/privileges: which users and groups have which levels (fathom-privileges(5)).
+ * /etc/fathom/privileges: which users and groups have which levels, and what their sessions may
+ * take (fathom-privileges(5)).
  *
  *     # levels of DTrace
  *     user  alice: dtrace_user, dtrace_proc
- *     group developers: dtrace_user
+ *     group developers: dtrace_user sessions=2 memory=128m
+ *     default: probes=2000 cpu=2.5%
  *
  * A line gives levels to a user or to the members of a group; whoever is meant by several lines has
- * the levels of all of them. A number stands for the id itself. A line that is not understood makes
+ * the levels of all of them. Of each quota a line about the user says more than one about a group,
+ * and that more than a line "default"; of several such lines the largest quota holds. A number stands for the id itself. A line that is not understood makes
  * the whole file void: nobody is given a part of what an administrator has written.
  *
  * Owns     nothing but errors.
@@ -17,6 +20,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "kernel/quota.h"
 
 #define LEVELS_FOLDER "/etc/fathom"
 #define LEVELS_FILE   "privileges" /* in that folder */
@@ -38,9 +42,11 @@ struct levels_found {
 	uint32_t levels;		  /* LEVEL_...; 0: no line is about them */
 	uint32_t lines[LEVELS_LINES_MAX]; /* which lines gave them, from 1; the first ones */
 	uint32_t nlines;		  /* may be larger than LEVELS_LINES_MAX */
+	struct quota quotas[QUOTA_NKINDS];
 };
 
-/* Reads the text of a file of `len` bytes, which may hold anything. On errors *ret is empty. */
+/* Reads the text of a file of `len` bytes, which may hold anything. On errors *ret is empty:
+ * no levels, and no quotas. */
 MUST_CHECK struct err *levels_parse(const char *text, size_t len, const struct levels_asker *asker,
 				    struct levels_found *ret);
 /*

@@ -288,7 +288,7 @@ static struct err *levels_take(struct rights *r)
 		e = err_hint(err_new("levels are not enforced by this build"),
 			     "%s may trace with one that enforces them; root may with any",
 			     r->user);
-	return e;
+	return e ? e : quota_begin(r->found.quotas, r->user, LEVELS_PATH);
 }
 
 /* The user has levels, and the file of the command gives this process nothing. */
@@ -346,6 +346,20 @@ static void lines_add(struct strbuf *b, const struct levels_found *f)
 		strbuf_adds(b, " and others");
 }
 
+/* All quotas, and where those that are no defaults come from. */
+static void quotas_add(struct strbuf *b, const struct quota quotas[QUOTA_NKINDS])
+{
+	char text[QUOTA_TEXT_MAX];
+
+	strbuf_adds(b, "\nyour sessions share: ");
+	for (uint32_t i = 0; i < QUOTA_NKINDS; i++) {
+		strbuf_addf(b, "%s%s", i ? ", " : "",
+			    quota_text((enum quota_kind)i, quotas[i].max, text));
+		if (quotas[i].line)
+			strbuf_addf(b, " (line %u)", quotas[i].line);
+	}
+}
+
 const char *rights_text(const struct rights *r, char *buf, size_t size)
 {
 	char words[LEVELS_TEXT_MAX];
@@ -375,6 +389,7 @@ const char *rights_text(const struct rights *r, char *buf, size_t size)
 		strbuf_addf(&b, "%s (by %s", levels_text(r->privileges.levels, words), LEVELS_PATH);
 		lines_add(&b, &r->found);
 		strbuf_adds(&b, PRIVILEGES_ENFORCED ? ")" : "; not enforced by this build)");
+		quotas_add(&b, r->found.quotas);
 		break;
 	}
 	(void)snprintf(buf, size, "%s", strbuf_text(&b));

@@ -48,8 +48,12 @@ MUST_CHECK struct err *rights_find(struct rights *ret);
 /*
  * The same at the beginning of a session. Capabilities of the file are given up if the session does
  * not trace or the user has no levels; then the session may do what this user can, or the error
- * says what is missing. Else they are held (kernel/capabilities.h).
+ * says what is missing. Else they are held (kernel/capabilities.h), and the quotas of the user hold
+ * for this process (kernel/quota.h).
  */
 MUST_CHECK struct err *rights_take(bool is_tracing, struct rights *ret);
-/* A line for people, without a line feed: "you are alice: dtrace_user (by FILE:3)". */
+/*
+ * For people, without a line feed at the end: "you are alice: dtrace_user (by FILE:3)". Whoever has
+ * levels gets a second line, with the quotas.
+ */
 const char *rights_text(const struct rights *r, char *buf, size_t size);

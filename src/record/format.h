@@ -46,7 +46,8 @@ struct rt_cpu {
 	u64 spent_stacks;	     /* whose helpers had no instructions left (RT_USTACK_SPENT) */
 	u64 live_drops;		     /* no room for an address that live() was to follow */
 	u64 stacks_made;	     /* stacks that became values and were new in their table */
-	u64 unused[7];		     /* no two CPUs write to one cache line */
+	u64 others_ns;		     /* what probes of a user have taken from tasks of others */
+	u64 unused[6];		     /* no two CPUs write to one cache line */
 };
 
 /*

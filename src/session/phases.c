@@ -9,6 +9,7 @@
 #include "consume/wait.h"
 #include "kernel/capabilities.h"
 #include "kernel/kernel.h"
+#include "kernel/quota.h"
 #include "privilege/rights.h"
 #include "session/session.h"
 #include "session/sized.h"
@@ -407,6 +408,8 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_prob
 		return DTRACE_WORKSTATUS_DONE;
 	e = session_check_idle(dtp, "dtrace_work()");
 	SESSION_CALL(dtp);
+	if (!e)
+		e = quota_check();
 	if (!e) {
 		consumer_set_callbacks(&dtp->consumer, pfunc, rfunc, arg);
 		e = work(dtp, fp, &is_over);

@@ -34,6 +34,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t i = 1; i < MIN(found.nlines, LEVELS_LINES_MAX); i++)
 		if (found.lines[i] <= found.lines[i - 1])
 			BUG("lines are not in order");
+	for (uint32_t i = 0; i < QUOTA_NKINDS; i++) {
+		static const uint64_t most[QUOTA_NKINDS] = {QUOTA_SESSIONS_MAX, QUOTA_MEMORY_MAX,
+							    QUOTA_PROBES_MAX, QUOTA_CPU_MAX};
+		const struct quota *q = &found.quotas[i];
+
+		if (e ? q->max != 0 || q->line : q->max == 0 || q->max > most[i])
+			BUG("quota %u is %llu by line %u", i, (unsigned long long)q->max, q->line);
+	}
 	err_destroy(e);
 	return 0;
 }

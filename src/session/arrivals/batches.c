@@ -3,6 +3,7 @@
  * Probes that are added while a session runs come and go in batches: those of one provider that one
  * event has brought. A batch has a unit of its own.
  */
+#include "kernel/quota.h"
 #include "session/arrivals/impl.h"
 #include "privilege/privilege.h"
 
@@ -319,9 +320,10 @@ static struct arrival_batch *batch_oldest(struct arrivals *a, uint32_t *ret_nunu
 
 static struct err *unit_detach(const struct arrivals *a, const struct session_unit *u)
 {
-	return u && u->loaded ? u->engine->engine->detach(u->engine, u->loaded,
-							  a->live->attachments, u->group)
-			      : NULL;
+	if (!u || !u->loaded)
+		return NULL;
+	quota_give(QUOTA_PROBES, u->points.len);
+	return u->engine->engine->detach(u->engine, u->loaded, a->live->attachments, u->group);
 }
 
 struct err *arrivals_batch_retire(struct arrivals *a, struct arrival_batch *b)

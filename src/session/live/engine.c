@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernel/quota.h"
 #include "session/live/live.h"
 
 #define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
@@ -112,7 +113,12 @@ static struct err *engines_try(struct live *live, const struct choice *c, uint64
 		.ctx = live->report,
 	};
 
-	return engines_open(&live->engines, live->engine_choice, c->engines, c->n, &opts);
+	uint64_t before = quota_taken(QUOTA_MEMORY);
+	struct err *e = engines_open(&live->engines, live->engine_choice, c->engines, c->n, &opts);
+
+	if (e) /* nothing of it is left */
+		quota_give(QUOTA_MEMORY, quota_taken(QUOTA_MEMORY) - before);
+	return e;
 }
 
 static struct err *bufsize_refused(uint64_t max)

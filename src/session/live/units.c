@@ -2,6 +2,7 @@
 /* Loads units into the engine, attaches and fires them, and counts what they have missed. */
 #include <errno.h>
 
+#include "kernel/quota.h"
 #include "session/live/live.h"
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -80,10 +81,17 @@ struct attach_opts live_attach_opts(struct live *live)
 struct err *live_attach_unit(struct live *live, struct session_unit *u)
 {
 	struct attach_opts opts = live_attach_opts(live);
+	struct err *e;
 
 	opts.group = u->group;
 	opts.only_children = u->is_for_children;
-	return u->engine->engine->attach(u->engine, u->loaded, &opts, live->attachments);
+	e = quota_take(QUOTA_PROBES, u->points.len);
+	if (e)
+		return e;
+	e = u->engine->engine->attach(u->engine, u->loaded, &opts, live->attachments);
+	if (e)
+		quota_give(QUOTA_PROBES, u->points.len);
+	return e;
 }
 
 /* Units of what processes have mapped since the clauses were matched are attached already. */

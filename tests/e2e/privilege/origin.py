@@ -71,7 +71,7 @@ def example():
         page = f.read()
     lines = re.findall(r"^(?:user|group) .*: .*$", page, re.M)
     levels("\n".join(lines).replace("user ci", f"user {ALICE}"))
-    check(len(lines) == 3, "lines of the manual page", lines)
+    check(len(lines) == 5, "lines of the manual page", lines)
     tells(ALICE, f"dtrace_user, dtrace_proc (by {LEVELS}:3")
 
 

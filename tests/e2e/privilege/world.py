@@ -11,7 +11,9 @@ BUILD, SRC, TMP = os.environ["BUILD"], os.environ["SRC"], os.environ["TMP"]
 HOME = "/usr/lib/fathom-test"  # root's folder, which everybody may read
 DTRACE = f"{HOME}/dtrace"
 LEVELS = "/etc/fathom/privileges"
-ALICE, BOB, CAROL, STAFF = 45201, 45202, 45203, 45299
+# Sessions of one user share quotas: no two tests that run at once have the same users.
+USERS = int(os.environ.setdefault("FATHOM_TEST_USERS", str(100000 + os.getpid() * 10)))
+ALICE, BOB, CAROL, STAFF = USERS + 1, USERS + 2, USERS + 3, USERS + 9
 SKIP = 67
 failed, left_out = [], []
 SECONDS = 60 * int(os.environ.get("PATIENCE", "1"))
@@ -100,14 +102,17 @@ def set_capabilities(text):
         skip(f"setcap {text}: {r.stderr.strip()}")
 
 
-def levels(text, mode=0o644):
-    """Writes the file of levels; None removes it."""
+def levels(text, mode=0o644, quotas="default: cpu=100%\n"):
+    """
+    Writes the file of levels; None removes it. Processes of others that do nothing but call the system do not end a session,
+    unless the test is about quotas.
+    """
     if os.path.lexists(LEVELS):
         os.unlink(LEVELS)
     if text is None:
         return
     with open(LEVELS, "w") as f:
-        f.write(text)
+        f.write(text + (quotas if text.endswith("\n") and "default:" not in text and len(text) < 60000 else ""))
     os.chmod(LEVELS, mode)
 
 

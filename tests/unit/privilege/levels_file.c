@@ -99,6 +99,86 @@ static void lines_check(void)
 	refuses(name, ":1: the name is longer than");
 }
 
+static void quota_is(const char *text, enum quota_kind kind, uint64_t max, uint32_t line)
+{
+	struct levels_found found;
+	struct err *e = levels_parse(text, strlen(text), &alice, &found);
+	char shown[QUOTA_TEXT_MAX];
+
+	ok(!e && found.quotas[kind].max == max && found.quotas[kind].line == line,
+	   "%s by line %u: %s", quota_text(kind, max, shown), line, e ? err_text(e) : "understood");
+	err_destroy(e);
+}
+
+static void quotas_check(void)
+{
+	uint64_t memory = quota_default(QUOTA_MEMORY).max;
+
+	gives("user alice: dtrace_user sessions=1", LEVEL_USER, 1, 1);
+	gives("user alice: sessions=1\ndefault: probes=7", 0, 0, 0);
+	quota_is("user alice: dtrace_user", QUOTA_SESSIONS, 4, 0);
+	quota_is("user alice: dtrace_user", QUOTA_MEMORY, memory, 0);
+	quota_is("user alice: dtrace_user sessions=1", QUOTA_SESSIONS, 1, 1);
+	quota_is("user bob: dtrace_user sessions=1", QUOTA_SESSIONS, 4, 0);
+	quota_is("default: sessions=9", QUOTA_SESSIONS, 9, 1);
+	/* a user's line says more than a group's, and that more than default */
+	quota_is("user alice: probes=5\ngroup developers: probes=9\ndefault: probes=99",
+		 QUOTA_PROBES, 5, 1);
+	quota_is("default: probes=5\ngroup developers: probes=9\nuser alice: probes=3",
+		 QUOTA_PROBES, 3, 3);
+	quota_is("default: probes=99\ngroup developers: probes=9", QUOTA_PROBES, 9, 2);
+	/* of lines of one kind the largest counts */
+	quota_is("group developers: probes=9\ngroup domain users: probes=8", QUOTA_PROBES, 9, 1);
+	quota_is("group developers: probes=8\ngroup domain users: probes=9", QUOTA_PROBES, 9, 2);
+	quota_is("user alice: dtrace_user, memory=64m, cpu=5%", QUOTA_MEMORY, 64 << 20, 1);
+	quota_is("user alice: memory=2g", QUOTA_MEMORY, 2ull << 30, 1);
+	quota_is("user alice: memory=999999M", QUOTA_MEMORY, QUOTA_MEMORY_MAX, 1);
+	quota_is("user alice: cpu=5%", QUOTA_CPU, 500, 1);
+	quota_is("user alice: cpu=2.5%", QUOTA_CPU, 250, 1);
+	quota_is("user alice: cpu=0.01%", QUOTA_CPU, 1, 1);
+	quota_is("user alice: cpu=100%", QUOTA_CPU, QUOTA_CPU_MAX, 1);
+
+	refuses("user alice: sessions=0", ":1: 'sessions=0' is no quota");
+	refuses("user alice: sessions=10000", ":1: 'sessions=10000' is no quota");
+	refuses("user alice: sessions=", ":1: 'sessions=' is no quota");
+	refuses("user alice: sessions=-1", ":1: 'sessions=-1' is no quota");
+	refuses("user alice: sessions=4x", ":1: 'sessions=4x' is no quota");
+	refuses("user alice: probes=1000000", ":1: 'probes=1000000' is no quota");
+	refuses("user alice: probes=99999999999999999999999", ":1: 'probes=9999");
+	refuses("user alice: memory=64", ":1: 'memory=64' is no quota");
+	refuses("user alice: memory=1000000m", ":1: 'memory=1000000m' is no quota");
+	refuses("user alice: memory=18446744073709551615g", ":1: 'memory=184467");
+	refuses("user alice: memory=0m", ":1: 'memory=0m' is no quota");
+	refuses("user alice: cpu=5", ":1: 'cpu=5' is no quota");
+	refuses("user alice: cpu=0%", ":1: 'cpu=0%' is no quota");
+	refuses("user alice: cpu=100.01%", ":1: 'cpu=100.01%' is no quota");
+	refuses("user alice: cpu=1.234%", ":1: 'cpu=1.234%' is no quota");
+	refuses("user alice: cpu=1.%", ":1: 'cpu=1.%' is no quota");
+	refuses("user alice: disk=1", ":1: 'disk' is no quota");
+	refuses("user alice: =1", ":1: '' is no quota");
+	refuses("user alice: probes=1 probes=2", ":1: 'probes' is there twice");
+	refuses("default: dtrace_user", ":1: 'dtrace_user' behind 'default'");
+	refuses("default alice: probes=1", ":1: 'alice' behind 'default'");
+	refuses("default:", ":1: no level behind ':'");
+	refuses("user alice: proc_owner sessions=1", ":1: 'proc_owner' allows nothing");
+}
+
+/* The names by which sessions tell each other what they have taken. */
+static void names_check(void)
+{
+	static const char *const bad[] = {"",	    "dtrace", "q",	     "q1m",
+					  "q1m2",   "q1m2px", "q01m2p",	     "q-1m2p",
+					  " q1m2p", "q1m 2p", "q1234567m1p", "q+1m2p"};
+	uint64_t memory = 0, probes = 0;
+
+	ok(quota_name_parse("q999999m999999p", &memory, &probes) && memory == QUOTA_MEMORY_MAX &&
+		   probes == QUOTA_PROBES_MAX,
+	   "the longest name of a session is understood");
+	for (uint32_t i = 0; i < ARRAY_LEN(bad); i++)
+		ok(!quota_name_parse(bad[i], &memory, &probes), "'%s' is no name of a session",
+		   bad[i]);
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/levels.XXXXXX";
@@ -178,6 +258,8 @@ static void files_check(void)
 int main(void)
 {
 	lines_check();
+	quotas_check();
+	names_check();
 	if (geteuid() == 0)
 		files_check();
 	else

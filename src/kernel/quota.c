@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts what the sessions of a user take together (quota.h). */
+#include "kernel/quota.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "kernel/capabilities.h"
+#include "kernel/kernel.h"
+
+#define MIB	    ((uint64_t)1 << 20)
+#define THREAD_ROOM (256u << 10) /* bytes of stack: sanitizers want more than we do */
+#define NAME_ROOM   16		 /* of a thread, with NUL */
+#define SECOND_NS   1000000000ull
+#define SCANS_NS    SECOND_NS	/* so long a session waits for others that are ending */
+#define SCANS_MIN   10000000ull /* at least so long between two looks */
+/* A session that has not ended by itself, because it waits for its output, is ended after that. */
+#define END_S 3
+/* Above so many times the quota, the session ends after one second. */
+#define EXCESS 4
+
+/* One for the process, as its capabilities are. */
+static struct {
+	bool is_on; /* constant after quota_begin() */
+	struct quota of[QUOTA_NKINDS];
+	char who[64], path[64];
+	uint64_t taken[QUOTA_NKINDS]; /* under lock, as all below */
+	char name[NAME_ROOM];	      /* what the thread is to be called */
+	bool is_named;		      /* it is */
+	const uint64_t *counters;     /* NULL: there are none */
+	size_t stride;
+	uint32_t ncounters;
+	timer_t timer;
+	atomic_bool is_over;
+	char over[400]; /* why; constant when is_over is set */
+	pthread_mutex_t lock;
+	pthread_cond_t changed, named;
+} q = {.lock = PTHREAD_MUTEX_INITIALIZER, .named = PTHREAD_COND_INITIALIZER};
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *word;
+	uint64_t preset; /* quota_default() adds to that of memory */
+} kinds[QUOTA_NKINDS] = {
+	[QUOTA_SESSIONS] = {"sessions", 4},
+	[QUOTA_MEMORY] = {"memory", 256 * MIB},
+	[QUOTA_PROBES] = {"probes", 10000},
+	[QUOTA_CPU] = {"cpu", 500},
+};
+
+const char *quota_word(enum quota_kind kind)
+{
+	return kinds[kind].word;
+}
+
+/* Each CPU has buffers of its own. */
+struct quota quota_default(enum quota_kind kind)
+{
+	uint64_t max = kinds[kind].preset;
+
+	if (kind == QUOTA_MEMORY)
+		max = MIN(max + 32 * MIB * cpus_possible(), QUOTA_MEMORY_MAX);
+	return (struct quota){.max = max};
+}
+
+const char *quota_text(enum quota_kind kind, uint64_t max, char buf[QUOTA_TEXT_MAX])
+{
+	if (kind == QUOTA_MEMORY)
+		(void)snprintf(buf, QUOTA_TEXT_MAX, "memory=%" PRIu64 "m", max / MIB);
+	else if (kind == QUOTA_CPU && max % 100)
+		(void)snprintf(buf, QUOTA_TEXT_MAX, "cpu=%" PRIu64 ".%02u%%", max / 100,
+			       (unsigned int)(max % 100));
+	else
+		(void)snprintf(buf, QUOTA_TEXT_MAX, "%s=%" PRIu64 "%s", kinds[kind].word,
+			       kind == QUOTA_CPU ? max / 100 : max, kind == QUOTA_CPU ? "%" : "");
+	return buf;
+}
+
+static uint64_t mibs(uint64_t bytes)
+{
+	return (bytes + MIB - 1) / MIB;
+}
+
+/* Memory is claimed in MiB, several at once: to look through /proc takes some milliseconds. */
+static uint64_t claimed_mibs(uint64_t bytes)
+{
+	uint64_t max = q.of[QUOTA_MEMORY].max / MIB, step = MAX(max / 16, 1u);
+
+	return MIN((mibs(bytes) + step - 1) / step * step, MAX(max, mibs(bytes)));
+}
+
+bool quota_name_parse(const char *name, uint64_t *ret_memory, uint64_t *ret_probes)
+{
+	unsigned int memory, probes;
+	char again[2 * NAME_ROOM];
+
+	if (sscanf(name, "q%6um%6up", &memory, &probes) != 2)
+		return false;
+	(void)snprintf(again, sizeof(again), "q%um%up", memory, probes);
+	*ret_memory = memory * MIB;
+	*ret_probes = probes;
+	return strcmp(again, name) == 0;
+}
+
+/* ---- the sessions of the user ---------------------------------------------------------------- */
+
+/* A process with the capabilities of the command's file. */
+struct member {
+	pid_t pid, ppid;
+	uint64_t begin;	 /* in ticks of the kernel */
+	bool is_session; /* it has a thread whose name says what it has taken */
+	uint64_t memory, probes;
+};
+
+struct members {
+	VEC(struct member) list;
+};
+
+/* What the other sessions of the user have taken. */
+struct others {
+	uint64_t sessions, older; /* those that have begun before this one */
+	uint64_t memory, probes;
+	pid_t pid; /* of one of them */
+};
+
+/* Reads a small file of /proc as a string; false: it is not there. */
+static bool proc_read(char *buf, size_t size, const char *fmt, pid_t pid, const char *rest)
+{
+	char path[64];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), fmt, (int)pid, rest);
+	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	n = fd < 0 ? -1 : read(fd, buf, size - 1);
+	if (n < 0)
+		return false;
+	buf[n] = '\0';
+	return true;
+}
+
+/* The number behind a name at the beginning of a line. */
+static bool line_number(const char *text, const char *name, int base, uint64_t *ret)
+{
+	const char *at = strstr(text, name);
+
+	if (!at)
+		return false;
+	*ret = strtoull(at + strlen(name), NULL, base);
+	return true;
+}
+
+/*
+ * Whether the process is the user's, and has its capabilities from the command's file. One that has
+ * ended, and whose parent does not ask for its status, has nothing any more.
+ */
+static bool member_read(pid_t pid, struct member *ret)
+{
+	const uint64_t needed = capability_bit(CAP_BPF) | capability_bit(CAP_PERFMON);
+	uint64_t uid, ppid, permitted, inheritable;
+	char text[4096], *end;
+
+	if (!proc_read(text, sizeof(text), "/proc/%d/%s", pid, "status") ||
+	    !line_number(text, "\nPPid:", 10, &ppid) || !line_number(text, "\nUid:", 10, &uid) ||
+	    !line_number(text, "\nCapInh:", 16, &inheritable) ||
+	    !line_number(text, "\nCapPrm:", 16, &permitted) || uid != getuid() ||
+	    (inheritable & needed) == needed || (permitted & needed) != needed ||
+	    strstr(text, "\nState:\tZ"))
+		return false;
+	*ret = (struct member){.pid = pid, .ppid = (pid_t)ppid};
+	if (!proc_read(text, sizeof(text), "/proc/%d/%s", pid, "stat"))
+		return false;
+	end = strrchr(text, ')'); /* the name may have anything */
+	for (uint32_t i = 0; end && i < 20; i++)
+		end = strchr(end + 1, ' ');
+	ret->begin = end ? strtoull(end, NULL, 10) : 0;
+	return true;
+}
+
+/* Looks for the thread that says what the session has taken. */
+static void member_ask(struct member *m)
+{
+	char path[64], name[64];
+	const struct dirent *d;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)m->pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		(void)snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
+		if (*d->d_name == '.' ||
+		    !proc_read(name, sizeof(name), "/proc/%d/%s", m->pid, path))
+			continue;
+		name[strcspn(name, "\n")] = '\0';
+		if (quota_name_parse(name, &m->memory, &m->probes)) {
+			m->is_session = true;
+			break;
+		}
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
+static struct err *members_find(struct members *ret)
+{
+	const struct dirent *d;
+	struct member m;
+	DIR *dir = opendir("/proc");
+
+	if (!dir || access("/proc/1/status", R_OK) != 0) {
+		int sys = errno;
+
+		if (dir)
+			(void)closedir(dir);
+		return err_hint(err_sys(sys,
+					"the other sessions of %s cannot be seen in /proc, "
+					"and so not be counted",
+					q.who),
+				"/proc must be mounted, and not with hidepid=; or root traces");
+	}
+	while ((d = readdir(dir))) {
+		long pid = strtol(d->d_name, NULL, 10);
+
+		if (pid <= 0 || !member_read((pid_t)pid, &m))
+			continue;
+		member_ask(&m);
+		vec_push(&ret->list, m);
+	}
+	(void)closedir(dir);
+	return NULL;
+}
+
+static const struct member *member_by_pid(const struct members *ms, pid_t pid)
+{
+	for (uint32_t i = 0; i < ms->list.len; i++)
+		if (ms->list.data[i].pid == pid)
+			return &ms->list.data[i];
+	return NULL;
+}
+
+/*
+ * The session to which a process belongs: the keeper to its parent; what begins, or has lost its
+ * parent, to itself.
+ */
+static const struct member *member_session(const struct members *ms, const struct member *m)
+{
+	for (uint32_t i = 0; i < 8 && !m->is_session; i++) {
+		const struct member *parent = member_by_pid(ms, m->ppid);
+
+		if (!parent)
+			break;
+		m = parent;
+	}
+	return m;
+}
+
+static bool is_older(const struct member *a, const struct member *b)
+{
+	return a->begin < b->begin || (a->begin == b->begin && a->pid < b->pid);
+}
+
+static struct err *others_count(struct others *ret)
+{
+	struct members ms = {0};
+	struct err *e = members_find(&ms);
+	const struct member *self = member_by_pid(&ms, getpid());
+
+	*ret = (struct others){0};
+	for (uint32_t i = 0; i < ms.list.len && !e; i++) {
+		const struct member *m = &ms.list.data[i];
+
+		if (m == self || member_session(&ms, m) != m)
+			continue;
+		ret->sessions++;
+		ret->older += !self || is_older(m, self);
+		ret->memory += m->memory;
+		ret->probes += m->probes;
+		ret->pid = m->pid;
+	}
+	vec_deinit(&ms.list);
+	return e;
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+static const char *origin_text(enum quota_kind kind, char *buf, size_t size)
+{
+	if (q.of[kind].line)
+		(void)snprintf(buf, size, "%s:%u", q.path, q.of[kind].line);
+	else
+		(void)snprintf(buf, size, "the default; %s can give more", q.path);
+	return buf;
+}
+
+/* Lets the thread take the name that says what is taken; under lock. */
+static void taken_publish(void)
+{
+	char name[NAME_ROOM];
+
+	(void)snprintf(name, sizeof(name), "q%um%up",
+		       (unsigned int)MIN(claimed_mibs(q.taken[QUOTA_MEMORY]),
+					 QUOTA_MEMORY_MAX / MIB),
+		       (unsigned int)MIN(q.taken[QUOTA_PROBES], QUOTA_PROBES_MAX));
+	if (strcmp(name, q.name) == 0)
+		return;
+	memcpy(q.name, name, sizeof(name));
+	q.is_named = false;
+	(void)pthread_cond_signal(&q.changed);
+	while (!q.is_named)
+		(void)pthread_cond_wait(&q.named, &q.lock);
+}
+
+static bool is_within(enum quota_kind kind, const struct others *o)
+{
+	if (kind == QUOTA_SESSIONS)
+		return o->older < q.of[kind].max;
+	if (kind == QUOTA_MEMORY)
+		return o->memory / MIB + claimed_mibs(q.taken[kind]) <= q.of[kind].max / MIB;
+	return o->probes + q.taken[kind] <= q.of[kind].max;
+}
+
+/* Sessions that are ending are waited for, for a moment. */
+static struct err *others_wait(enum quota_kind kind, struct others *o, bool *ret_is_within)
+{
+	uint64_t until = now_ns() + SCANS_NS;
+	struct err *e;
+
+	for (;;) {
+		/* two that have asked at once do not look at the same time again */
+		struct timespec ts = {
+			.tv_nsec = (long)(SCANS_MIN + (now_ns() ^ getpid()) % 16 * SCANS_MIN)};
+
+		e = others_count(o);
+		*ret_is_within = !e && is_within(kind, o);
+		if (e || *ret_is_within || now_ns() >= until ||
+		    (kind != QUOTA_SESSIONS && q.taken[kind] > q.of[kind].max))
+			return e;
+		(void)nanosleep(&ts, NULL);
+	}
+}
+
+static struct err *spent_err(enum quota_kind kind, const struct others *o, uint64_t n)
+{
+	char text[QUOTA_TEXT_MAX], others[160] = "", origin[128];
+	uint64_t wanted = q.taken[kind] + n;
+
+	(void)quota_text(kind, q.of[kind].max, text);
+	(void)origin_text(kind, origin, sizeof(origin));
+	if (kind == QUOTA_SESSIONS)
+		return err_hint(err_new("%s has %" PRIu64 " session%s already, and the quota is "
+					"%s (%s)",
+					q.who, o->sessions, o->sessions == 1 ? "" : "s", text,
+					origin),
+				"one of them is process %d: it, or the dtrace that it belonged to, "
+				"has not ended",
+				(int)o->pid);
+	if (o->sessions)
+		(void)snprintf(others, sizeof(others),
+			       ", and %" PRIu64 " other session%s of %s %s %" PRIu64 "%s",
+			       o->sessions, o->sessions == 1 ? "" : "s", q.who,
+			       o->sessions == 1 ? "has" : "have",
+			       kind == QUOTA_MEMORY ? o->memory / MIB : o->probes,
+			       kind == QUOTA_MEMORY ? " MiB" : "");
+	if (kind == QUOTA_MEMORY)
+		return err_hint(err_sys(ENOMEM,
+					"maps and buffers would take %" PRIu64 " MiB%s; the quota "
+					"is %s (%s)",
+					mibs(wanted), others, text, origin),
+				"smaller buffers (-b, -x aggsize, -x dynvarsize), or ask root for "
+				"more");
+	return err_hint(err_new("%" PRIu64 " probes%s; the quota is %s (%s)", wanted, others, text,
+				origin),
+			"name fewer probes, or ask root for more");
+}
+
+struct err *quota_take(enum quota_kind kind, uint64_t n)
+{
+	struct others o;
+	bool is_good = true;
+	struct err *e = NULL;
+
+	if (!q.is_on || !n)
+		return NULL;
+	(void)pthread_mutex_lock(&q.lock);
+	if (n > q.of[kind].max) { /* nor can the sum overflow */
+		(void)pthread_mutex_unlock(&q.lock);
+		return spent_err(kind, &(struct others){0}, n);
+	}
+	q.taken[kind] += n;
+	if (kind != QUOTA_MEMORY ||
+	    claimed_mibs(q.taken[kind]) != claimed_mibs(q.taken[kind] - n)) {
+		taken_publish();
+		e = others_wait(kind, &o, &is_good);
+	}
+	if (e || !is_good) {
+		q.taken[kind] -= n;
+		taken_publish();
+		if (!e)
+			e = spent_err(kind, &o, n);
+	}
+	(void)pthread_mutex_unlock(&q.lock);
+	return e;
+}
+
+void quota_give(enum quota_kind kind, uint64_t n)
+{
+	if (!q.is_on || !n)
+		return;
+	(void)pthread_mutex_lock(&q.lock);
+	q.taken[kind] -= MIN(n, q.taken[kind]);
+	taken_publish();
+	(void)pthread_mutex_unlock(&q.lock);
+}
+
+uint64_t quota_taken(enum quota_kind kind)
+{
+	uint64_t n;
+
+	if (!q.is_on)
+		return 0;
+	(void)pthread_mutex_lock(&q.lock);
+	n = q.taken[kind];
+	(void)pthread_mutex_unlock(&q.lock);
+	return n;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+void quota_watch(const uint64_t *counters, size_t stride, uint32_t n)
+{
+	(void)pthread_mutex_lock(&q.lock);
+	q.counters = counters;
+	q.stride = stride;
+	q.ncounters = n;
+	(void)pthread_mutex_unlock(&q.lock);
+}
+
+struct watch {
+	uint64_t at;		  /* the last look */
+	const uint64_t *counters; /* that it was of */
+	uint64_t *seen;		  /* by CPU: what they were */
+	uint32_t nabove;	  /* looks one after the other that found too much */
+	uint64_t over_at;
+};
+
+/* The largest share of a CPU since the last look, in 1/100 %. */
+static uint64_t watch_share(struct watch *w)
+{
+	uint64_t now = now_ns(), most = 0, past = MAX(now - w->at, 1u);
+
+	if (w->counters != q.counters) {
+		free(w->seen);
+		w->seen = xcalloc(MAX(q.ncounters, 1u), sizeof(*w->seen));
+		w->counters = q.counters;
+	}
+	for (uint32_t i = 0; q.counters && i < q.ncounters; i++) {
+		const char *at = (const char *)q.counters + i * q.stride;
+		uint64_t ns = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+
+		if (ns > w->seen[i])
+			most = MAX(most, ns - w->seen[i]);
+		w->seen[i] = ns;
+	}
+	w->at = now;
+	return (uint64_t)MIN((double)most * QUOTA_CPU_MAX / (double)past, (double)QUOTA_CPU_MAX);
+}
+
+static void session_end(struct watch *w, uint64_t share, const struct others *o)
+{
+	char text[QUOTA_TEXT_MAX], origin[128], mine[QUOTA_TEXT_MAX];
+
+	(void)snprintf(q.over, sizeof(q.over),
+		       "probes of this session take %s of a CPU from others; the quota of %s "
+		       "is %s (%s)%s",
+		       quota_text(QUOTA_CPU, share, mine) + strlen("cpu="), q.who,
+		       quota_text(QUOTA_CPU, q.of[QUOTA_CPU].max, text),
+		       origin_text(QUOTA_CPU, origin, sizeof(origin)),
+		       o->sessions ? ", for all sessions together" : "");
+	w->over_at = w->at;
+	atomic_store(&q.is_over, true);
+}
+
+/* Whatever the main thread does, this one sees to it that the session ends. */
+static void session_end_now(void)
+{
+	static const char before[] = "dtrace: ", after[] = "\n";
+
+	(void)!write(STDERR_FILENO, before, sizeof(before) - 1);
+	(void)!write(STDERR_FILENO, q.over, strlen(q.over));
+	(void)!write(STDERR_FILENO, after, sizeof(after) - 1);
+	_exit(1);
+}
+
+static void cpu_look(struct watch *w)
+{
+	struct others o = {0};
+	uint64_t share = watch_share(w), max = q.of[QUOTA_CPU].max;
+
+	if (w->over_at) {
+		if (w->at - w->over_at > END_S * SECOND_NS)
+			session_end_now();
+		return;
+	}
+	/* others are looked for when that can matter only */
+	if (share * q.of[QUOTA_SESSIONS].max > max) {
+		err_destroy(others_count(&o));
+		max /= o.sessions + 1;
+	}
+	w->nabove = share > max ? w->nabove + 1 : 0;
+	if (w->nabove >= 2 || share > max * EXCESS)
+		session_end(w, share, &o);
+}
+
+static void timer_wind(void)
+{
+	const struct itimerspec its = {.it_value = {.tv_sec = QUOTA_STOPPED_S}};
+
+	(void)timer_settime(q.timer, 0, &its, NULL); /* cannot fail */
+}
+
+/* Takes the name that is asked for, and looks at the CPU time once a second. */
+static void *quota_run(void *unused)
+{
+	struct watch w = {.at = now_ns()};
+	struct timespec until;
+
+	(void)unused;
+	(void)pthread_mutex_lock(&q.lock);
+	for (;;) {
+		if (!q.is_named) {
+			(void)prctl(PR_SET_NAME, q.name, 0, 0, 0);
+			q.is_named = true;
+			(void)pthread_cond_signal(&q.named);
+		}
+		if (now_ns() - w.at >= SECOND_NS) {
+			timer_wind();
+			cpu_look(&w);
+		}
+		(void)clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec += 1;
+		(void)pthread_cond_timedwait(&q.changed, &q.lock, &until);
+	}
+	return NULL;
+}
+
+/* All signals are other threads' to take. */
+static int thread_begin(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int sys;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	sys = pthread_attr_init(&attr);
+	if (!sys) {
+		(void)pthread_attr_setstacksize(&attr, THREAD_ROOM);
+		(void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+		sys = pthread_create(&thread, &attr, quota_run, NULL);
+		(void)pthread_attr_destroy(&attr);
+	}
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return sys;
+}
+
+struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who, const char *path)
+{
+	struct sigevent kill = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+	pthread_condattr_t attr;
+	struct others o;
+	bool is_good = false;
+	struct err *e;
+	int sys;
+
+	memcpy(q.of, quotas, sizeof(q.of));
+	(void)snprintf(q.who, sizeof(q.who), "%s", who);
+	(void)snprintf(q.path, sizeof(q.path), "%s", path);
+	if (timer_create(CLOCK_MONOTONIC, &kill, &q.timer) != 0)
+		return err_hint(err_sys(errno, "there is no timer for the quotas of a session"),
+				"a limit may be too low: ulimit -i");
+	timer_wind();
+	(void)pthread_mutex_lock(&q.lock);
+	q.is_on = true;
+	sys = pthread_condattr_init(&attr);
+	if (!sys) {
+		(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+		sys = pthread_cond_init(&q.changed, &attr);
+		(void)pthread_condattr_destroy(&attr);
+	}
+	if (!sys)
+		sys = thread_begin();
+	if (!sys)
+		taken_publish();
+	e = sys ? err_sys(sys, "there is no thread for the quotas of a session")
+		: others_wait(QUOTA_SESSIONS, &o, &is_good);
+	(void)pthread_mutex_unlock(&q.lock);
+	if (!e && !is_good)
+		e = spent_err(QUOTA_SESSIONS, &o, 0);
+	return e;
+}
+
+struct err *quota_check(void)
+{
+	if (!q.is_on || !atomic_load(&q.is_over))
+		return NULL;
+	return err_hint(err_new("%s", q.over),
+			"trace less that others do as well: fewer system calls, slower timers");
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quotas: what the sessions of one user may take of the kernel together.
+ *
+ *     sessions    processes that trace
+ *     memory      bytes of BPF maps and buffers, as map_create() estimates them
+ *     probes      probes that are attached
+ *     cpu         of the time of each CPU, in 1/100 %, what probes take from tasks of others: the
+ *                 guard that refuses them, and the clauses of timers that interrupt them
+ *
+ * There is no server that counts. Each session counts the others of its user in /proc, and believes
+ * only what the user cannot forge: that a process has CAP_BPF and CAP_PERFMON in its permitted set
+ * and not in its inheritable one, which execve() of the command's file gives and nothing else; and
+ * the name of a thread of such a process, which only the process itself can write. A session has a
+ * thread for that, whose name is what it has taken, "q64m2000p": 64 MiB and 2000 probes. A session
+ * writes what it wants to take first and counts then; so of two that ask at once at least one sees
+ * the other. Of sessions the older ones are counted, so that too many that begin at once do not
+ * refuse each other.
+ *
+ * The thread watches the CPU time as well: two seconds above the quota, divided by the number of
+ * the user's sessions, end the session. A timer of the kernel kills the process when the thread has
+ * not run for QUOTA_STOPPED_S seconds: whoever stops dtrace must not keep its probes.
+ *
+ * Without quota_begin() nothing is counted: that is root's session.
+ *
+ * Units    bytes; probes; 1/100 %.
+ * Errors   a quota that is used up: which, whose, and which line of which file says so. It has the
+ *          errno ENOMEM for memory, so that buffers are made smaller.
+ * Threads  all functions may be called by any; quota_begin() is called once, by the only thread.
+ * Facts    Linux fs/proc/base.c, comm_write(): the name of a thread is written by threads of its
+ *          own process. timer_create(2): SIGKILL ends a stopped process, too.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum quota_kind { QUOTA_SESSIONS, QUOTA_MEMORY, QUOTA_PROBES, QUOTA_CPU, QUOTA_NKINDS };
+
+/* What a quota can be at most: the numbers must fit into the name of a thread. */
+#define QUOTA_MEMORY_MAX   ((uint64_t)999999 << 20)
+#define QUOTA_PROBES_MAX   999999u
+#define QUOTA_SESSIONS_MAX 9999u
+#define QUOTA_CPU_MAX	   10000u /* 100 %, which bounds nothing */
+/* A session whose process is stopped for so long is ended. */
+#define QUOTA_STOPPED_S 15
+
+struct quota {
+	uint64_t max;
+	uint32_t line; /* of the file of levels; 0: the default */
+};
+
+/* "sessions", "memory", "probes", "cpu". */
+const char *quota_word(enum quota_kind kind);
+/* What holds where the file of levels says nothing. */
+struct quota quota_default(enum quota_kind kind);
+/* "sessions=4", "memory=256m", "cpu=2.5%". Returns buf. */
+#define QUOTA_TEXT_MAX 32
+const char *quota_text(enum quota_kind kind, uint64_t max, char buf[QUOTA_TEXT_MAX]);
+
+/* What one thread of a session says by its name; false: the name is none of these. */
+bool quota_name_parse(const char *name, uint64_t *ret_memory, uint64_t *ret_probes);
+
+/*
+ * Begins to count. who: for messages, as path is, the file of levels; both are copied. An error
+ * says that the user's sessions are too many already, or that they cannot be counted.
+ */
+MUST_CHECK struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who,
+				   const char *path);
+/* Takes n more of QUOTA_MEMORY or QUOTA_PROBES. */
+MUST_CHECK struct err *quota_take(enum quota_kind kind, uint64_t n);
+/* Gives back what was taken. */
+void quota_give(enum quota_kind kind, uint64_t n);
+/* What this session has taken; 0 where nothing is counted. */
+uint64_t quota_taken(enum quota_kind kind);
+
+/*
+ * Watches counters of ns, one for each of n CPUs, `stride` bytes from each other, until it is
+ * called with NULL.
+ */
+void quota_watch(const uint64_t *counters, size_t stride, uint32_t n);
+/* An error as soon as the CPU time was above its quota: then the session must end. */
+MUST_CHECK struct err *quota_check(void);

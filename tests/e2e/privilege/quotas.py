@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""What the sessions of a user may take together, and that a user cannot get more by several, by stopping or by ending them."""
+import os, re, signal, time
+from world import *
+
+enter()
+give = levels
+
+
+def levels(text):
+    give(text, quotas="")
+
+
+FOREVER = ["-qn", "tick-1s { n++; }"]
+running = []
+
+
+def session(uid, *args, ready=True, **kwargs):
+    """A session that is left alone; it has said that it traces, if it does."""
+    p = subprocess.Popen([DTRACE, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV, **user(uid), **kwargs)
+    running.append(p)
+    if ready:
+        seen = p.stdout.readline()
+        check("traced" in seen, f"a session {args} traces", seen or p.communicate(timeout=SECONDS))
+    return p
+
+
+def end(p):
+    p.kill()
+    p.communicate(timeout=SECONDS)
+
+
+STAYS = ["-x", "switchrate=10hz", "-qn", 'BEGIN { printf("traced\\n"); } tick-1s { n++; }']
+
+
+def refused(what, r, *said):
+    check(r.returncode == 1 and all(s in r.stderr for s in said), f"{what} is refused with {said}", r)
+    check(len(r.stderr.strip().split("\n")) <= 3, f"{what}: one message, and a hint", r.stderr)
+
+
+def told():
+    levels(f"default: sessions=3 cpu=2.5%\nuser {ALICE}: dtrace_user memory=64m\ngroup {STAFF}: dtrace_proc probes=77 memory=1g\n")
+    r = dtrace(ALICE, "-V", "-v", groups=[STAFF])
+    check("your sessions share: sessions=3 (line 1), memory=64m (line 2), probes=77 (line 3), cpu=2.50% (line 1)" in r.stdout, "-V -v tells the quotas", r)
+    levels(f"user {ALICE}: dtrace_user\n")
+    r = dtrace(ALICE, "-V", "-v")
+    check(re.search(r"your sessions share: sessions=4, memory=\d+m, probes=10000, cpu=5%\n", r.stdout), "-V -v tells the defaults", r)
+
+
+def sessions():
+    levels(f"default: sessions=2\nuser {ALICE}: dtrace_user\nuser {BOB}: dtrace_user\n")
+    two = [session(ALICE, *STAYS), session(ALICE, *STAYS)]
+    third = f"user {ALICE} has 2 sessions already, and the quota is sessions=2 ({LEVELS}:1)"
+    refused("a third session", dtrace(ALICE, *FOREVER), third)
+    end(session(BOB, *STAYS))  # another user's are others
+    # what does not trace is no session
+    check(dtrace(ALICE, "-ln", "BEGIN").returncode == 0, "a list beside two sessions")
+    two[0].send_signal(signal.SIGSTOP)
+    refused("a third session beside a stopped one", dtrace(ALICE, *FOREVER), third)
+    end(two[0])
+    end(session(ALICE, *STAYS))
+    end(two[1])
+    # a session inside of another one is one more
+    inner = f"exec {DTRACE} -qn \\047tick-1s {{ n++; }}\\047"
+    nested = session(ALICE, "-w", *STAYS[:3], f'BEGIN {{ printf("traced\\n"); }} tick-500ms /!n++/ {{ system("{inner}"); }}', start_new_session=True)
+    time.sleep(2)
+    refused("a third session beside one in another", dtrace(ALICE, *FOREVER), third)
+    os.killpg(nested.pid, signal.SIGKILL)
+    end(nested)
+
+
+def helper_processes():
+    """The keeper of uprobes belongs to its session; one that is kept from ending is one more."""
+    levels(f"user {ALICE}: dtrace_user dtrace_proc sessions=1\n")
+    keeps = ["-x", "switchrate=10hz", "-qn", 'BEGIN { printf("traced\\n"); } pid$target:libc:*nanosleep:entry { n++; }', "-c", "sleep 1000"]
+    one = session(ALICE, *keeps, start_new_session=True)
+    refused("a second session beside a keeper", dtrace(ALICE, *FOREVER), "has 1 session already", f"process {one.pid}")
+    end(one)
+    one = session(ALICE, *keeps)
+    children = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                text = f.read()
+            if text.rsplit(")", 1)[1].split()[1] == str(one.pid):
+                children[text.split("(", 1)[1].rsplit(")", 1)[0]] = int(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    check("uprobe-keeper" in children, "the session has a keeper", children)
+    os.kill(children["uprobe-keeper"], signal.SIGSTOP)
+    end(one)
+    refused("a session beside a keeper that is stopped", dtrace(ALICE, *FOREVER), "has 1 session already", f"process {children['uprobe-keeper']}")
+    for pid in children.values():
+        os.kill(pid, signal.SIGKILL)
+    end(session(ALICE, *STAYS))
+
+
+def names():
+    """What a session says of itself cannot be changed by its user, nor imitated."""
+    levels(f"user {ALICE}: dtrace_user probes=100\n")
+    few = ["-x", "switchrate=10hz", "-qn", 'BEGIN { printf("traced\\n"); } syscall::se*:entry { n++; }']
+    one = session(ALICE, *few)
+    code = f"""for f in /proc/{one.pid}/task/*/comm; do (printf q0m0p >$f) 2>/dev/null && echo changed $f; done
+        printf q0m99p >/proc/$$/comm; cat /proc/$$/comm; sleep 100 >/dev/null"""
+    p = subprocess.Popen(["sh", "-c", code], stdout=subprocess.PIPE, text=True, **user(ALICE))
+    running.append(p)
+    said = p.stdout.readline()
+    check(said == "q0m99p\n", "a user cannot rename the thread of a session", said)
+    refused("too many probes, with a false name", dtrace(ALICE, "-qn", "syscall::se*:entry { n++; }"), "1 other session of user")
+    end(one)
+    end(session(ALICE, *few))  # the imitation takes nothing
+    end(p)
+
+
+def at_once():
+    """Of many that begin at the same time, as many as may trace do."""
+    levels(f"user {ALICE}: dtrace_user sessions=3\n")
+    many = [session(ALICE, *STAYS, ready=False) for _ in range(8)]
+    time.sleep(6)
+    alive = [p for p in many if p.poll() is None]
+    check(len(alive) == 3, "3 of 8 sessions trace", [len(alive)] + [p.communicate()[1] for p in many if p not in alive])
+    for p in many:
+        end(p)
+
+
+def memory():
+    levels(f"user {ALICE}: dtrace_user memory=48m\n")
+    big = ["-x", "bufresize=manual", "-b", "16m", *STAYS]
+    refused("more memory than the quota", dtrace(ALICE, "-x", "bufresize=manual", "-b", "64m", *FOREVER), "the quota is memory=48m", LEVELS + ":1")
+    # by itself the session has smaller buffers, and says so
+    r = dtrace(ALICE, "-b", "64m", "-qn", "BEGIN { exit(0); }")
+    check(r.returncode == 0 and "buffer size" in r.stderr, "buffers are made to fit", r)
+    r = dtrace(ALICE, *big[:4], "-x", "aggsize=100m", "-qn", "syscall:::entry { @[probefunc, arg0] = count(); }")
+    check(r.returncode == 1, "aggregations beyond the quota", r)
+
+
+def memory_is_shared():
+    levels(f"user {ALICE}: dtrace_user memory=100m\n")
+    one = session(ALICE, "-x", "bufresize=manual", "-b", "24m", *STAYS)
+    refused("a second session with too much", dtrace(ALICE, "-x", "bufresize=manual", "-b", "24m", *FOREVER), "the quota is memory=100m", "1 other session of user")
+    end(one)
+    end(session(ALICE, "-x", "bufresize=manual", "-b", "24m", *STAYS))
+
+
+def probes():
+    levels(f"user {ALICE}: dtrace_user probes=100\n")
+    refused("too many probes", dtrace(ALICE, "-qn", "syscall:::entry { n++; }"), "the quota is probes=100", LEVELS + ":1")
+    few = ["-x", "switchrate=10hz", "-qn", 'BEGIN { printf("traced\\n"); } syscall::se*:entry { n++; }']
+    one = session(ALICE, *few)
+    refused("too many probes together", dtrace(ALICE, "-qn", "syscall::se*:entry { n++; }"), "the quota is probes=100", "1 other session of user")
+    end(one)
+    end(session(ALICE, *few))
+
+
+def cpu():
+    """Others who call the system all the time lose more by a session than the quota allows: it ends."""
+    levels(f"user {ALICE}: dtrace_user cpu=0.5%\n")
+    load = subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(BOB))
+    try:
+        r = dtrace(ALICE, "-qn", "syscall:::entry { @[probefunc] = count(); }")
+        refused("a session that slows others", r, "of a CPU from others", "cpu=0.50%", LEVELS + ":1")
+        # the same while its output is not read, which is when dtrace itself waits
+        p = session(ALICE, "-qn", 'BEGIN { printf("traced\\n"); } syscall:::entry { printf("%1000d\\n", arg0); }', "-x", "switchrate=10hz")
+        check(p.wait(timeout=SECONDS) != 0, "a session whose output is not read ends, too")
+        end(p)
+        # clauses of timers are in the time of others
+        levels(f"user {ALICE}: dtrace_user cpu=0.2%\n")
+        clause = "".join(f"@a{i} = quantize(timestamp); " for i in range(60))
+        r = dtrace(ALICE, "-qn", f"tick-5000 {{ {clause} }}")
+        refused("a timer that takes too much", r, "of a CPU from others", "cpu=0.20%")
+        levels(f"user {ALICE}: dtrace_user\n")
+        # and a session that takes little goes on beside them
+        p = session(ALICE, *STAYS)
+        time.sleep(4)
+        check(p.poll() is None, "a session that takes little goes on")
+        end(p)
+    finally:
+        load.kill()
+        load.wait()
+
+
+def stopped():
+    """Whoever stops dtrace does not keep its probes."""
+    levels(f"user {ALICE}: dtrace_user\n")
+    p = session(ALICE, *STAYS)
+    p.send_signal(signal.SIGSTOP)
+    r = p.wait(timeout=SECONDS)
+    check(r == -signal.SIGKILL, "a session that is stopped ends", r)
+
+
+def hidden():
+    levels(f"user {ALICE}: dtrace_user\n")
+    mount("-t", "proc", "-o", "hidepid=2", "proc", "/proc")
+    try:
+        refused("a session that cannot see the others", dtrace(ALICE, *FOREVER), "cannot be seen in /proc", "hidepid")
+    finally:
+        subprocess.run(["umount", "/proc"], check=True)
+
+
+try:
+    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "cpu", "stopped", "hidden"]:
+        globals()[test]()
+finally:
+    for p in running:
+        if p.poll() is None:
+            p.kill()
+done()
