@@ -194,6 +194,11 @@ static struct err *code_changed_err(const struct uprobe *p, enum code_state stat
 				"%" PRIx64 " of '%s'",
 				(int)p->at, p->off, p->file->name),
 			"take the breakpoint away or let the process go");
+	if (state == CODE_MOVED)
+		return err_hint(err_new("process %d does not execute offset %" PRIx64
+					" of '%s': a jump of another tracer leads around it",
+					(int)p->at, p->off, p->file->name),
+				"end that tracer first, or probe another place");
 	return err_hint(err_new("process %d has changed its code at offset %" PRIx64
 				" of '%s': a probe "
 				"there would bring back what the file has",
@@ -201,25 +206,44 @@ static struct err *code_changed_err(const struct uprobe *p, enum code_state stat
 			"probe another function");
 }
 
+/*
+ * The bytes of the file from up to CODE_BEFORE_MAX bytes before an instruction to its end; NULL:
+ * the file has none there.
+ */
+static const uint8_t *uprobe_bytes(struct text *text, const struct uprobe *p, uint32_t *ret_before,
+				   uint32_t *ret_len)
+{
+	const uint8_t *code = text_at(text, p->off, 1);
+	size_t room = code ? text->len - (size_t)(p->off - text->off) : 0;
+
+	if (!code)
+		return NULL;
+	*ret_len = MAX(insn_len(code, room, p->file->is_32bit), 1u);
+	*ret_before = (uint32_t)MIN(p->off, (uint64_t)CODE_BEFORE_MAX);
+	return text_at(text, p->off - *ret_before, *ret_before + *ret_len);
+}
+
 /* Compares the instruction with the file in all mappings of it. */
 static enum code_state uprobe_state(struct code_check *c, const struct proc_maps *maps,
 				    struct text *text, const struct uprobe *p)
 {
-	const uint8_t *code = text_at(text, p->off, 1);
+	uint32_t before, len;
+	const uint8_t *code = uprobe_bytes(text, p, &before, &len);
 	enum code_state state = CODE_SAME;
-	size_t room;
-	uint32_t len;
 
-	if (!code)
-		return CODE_SAME;
-	room = text->len - (size_t)(p->off - text->off);
-	len = insn_len(code, room, p->file->is_32bit);
-	for (uint32_t i = 0; i < maps->maps.len && state == CODE_SAME; i++) {
+	for (uint32_t i = 0; i < maps->maps.len && code && state == CODE_SAME; i++) {
 		const struct proc_map *m = &maps->maps.data[i];
+		taddr addr = m->start + (p->off - m->off);
+		uint32_t mapped;
 
-		if (m->is_exec && proc_map_is_of(m, &p->file->inode) && p->off >= m->off &&
-		    p->off - m->off < m->end - m->start)
-			state = code_check_at(c, m->start + (p->off - m->off), code, MAX(len, 1u));
+		if (!m->is_exec || !proc_map_is_of(m, &p->file->inode) || p->off < m->off ||
+		    p->off - m->off >= m->end - m->start)
+			continue;
+		mapped = (uint32_t)MIN(p->off - m->off, (uint64_t)before);
+		state = code_check_at(c, addr, code + before, len);
+		if (state == CODE_SAME && !p->file->is_32bit &&
+		    code_is_moved(c, addr, code + before - mapped, mapped, len))
+			state = CODE_MOVED;
 	}
 	return state;
 }
@@ -232,7 +256,7 @@ static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *
 	struct strbuf notice = {0};
 	struct code_check c;
 	struct err *e = NULL;
-	uint32_t kept = 0;
+	uint32_t kept = 0, nmoved = 0;
 
 	if (!maps)
 		return NULL;
@@ -240,6 +264,7 @@ static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *
 	for (uint32_t i = 0; i < *n && !e; i++) {
 		enum code_state state = uprobe_state(&c, maps, &text, &p[i]);
 
+		nmoved += state == CODE_MOVED;
 		if (state == CODE_SAME)
 			p[kept++] = p[i];
 		else if (p[i].is_exact)
@@ -251,8 +276,9 @@ static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *
 		strbuf_addf(&notice,
 			    "%" PRIu32
 			    " places in '%s' are left out: process %d has changed its code "
-			    "there, or is being debugged",
-			    *n - kept, p->file->name, (int)p->at);
+			    "there, or is being debugged%s",
+			    *n - kept, p->file->name, (int)p->at,
+			    nmoved ? ", or jumps of another tracer lead around them" : "");
 		notice_give(at, &notice);
 	}
 	*n = kept;

@@ -5,6 +5,7 @@
 #include "files/gate.h"
 #include "image/gocode.h"
 #include "image/segments.h"
+#include "image/text.h"
 #include "inproc/impl.h"
 #include "patch/stub.h"
 #include "target/code.h"
@@ -305,16 +306,38 @@ static bool is_window_same(struct code_check *c, const struct flow_window *w, ui
 		code_check_at(c, w->pad + bias, w->old_pad, sizeof(w->old_pad)) == CODE_SAME);
 }
 
-static const char *window_lack_at(const struct inproc *p, struct code_check *c,
+/* What the windows of one file are compared with. */
+struct compare {
+	struct code_check check;
+	struct text text;
+};
+
+/* Whether the begin of the window is executed elsewhere, because of a jump before it. */
+static bool is_window_moved(struct compare *c, const struct inproc_file *f,
+			    const struct flow_window *w, uint64_t bias)
+{
+	const struct image_segment *s = segments_at(&f->segs, w->addr, w->len);
+	uint32_t before = s ? (uint32_t)MIN(w->addr - s->addr, (uint64_t)CODE_BEFORE_MAX) : 0;
+	const uint8_t *file =
+		before ? text_at(&c->text, s->off + (w->addr - s->addr) - before, before + w->len)
+		       : NULL;
+
+	return file && code_is_moved(&c->check, w->addr + bias, file, before, w->len);
+}
+
+static const char *window_lack_at(const struct inproc *p, struct compare *c,
 				  const struct inproc_file *f, const struct flow_window *w,
 				  uint64_t bias)
 {
-	return is_window_same(c, w, bias) ? stub_lack(p, f, w, bias)
-					  : "where the process has changed its code";
+	if (!is_window_same(&c->check, w, bias))
+		return "where the process has changed its code";
+	if (is_window_moved(c, f, w, bias))
+		return "behind a jump of another tracer";
+	return stub_lack(p, f, w, bias);
 }
 
 /* Why the window cannot be written where the file is, or in a copy. */
-static const char *window_lack(const struct inproc *p, struct code_check *c,
+static const char *window_lack(const struct inproc *p, struct compare *c,
 			       const struct inproc_file *f, const struct flow_window *w)
 {
 	const char *why = window_lack_at(p, c, f, w, f->bias);
@@ -406,7 +429,7 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 	const struct flow_opts opts = {.at_entry = p->opts.mode == INPROC_ALL,
 				       .nops = f->nops.data,
 				       .nnops = f->nops.len};
-	struct code_check check;
+	struct compare c = {.text = {.file = f->opened}};
 	struct err *e = flow_plan(f->flow, f->flow_sites.data, f->flow_sites.len, &opts, &f->plan);
 
 	if (e)
@@ -415,10 +438,10 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 		if (f->plan.lacks[i] != FLOW_FITS)
 			lacks[f->sites.data[i].index] =
 				flow_lack_text((enum flow_lack)f->plan.lacks[i]);
-	code_check_init(&check, p->opts.pid);
+	code_check_init(&c.check, p->opts.pid);
 	for (uint32_t i = 0; i < f->plan.windows.len; i++) {
 		const struct flow_window *w = &f->plan.windows.data[i];
-		const char *why = window_lack(p, &check, f, w);
+		const char *why = window_lack(p, &c, f, w);
 
 		for (uint32_t k = 0; k < w->nbodies; k++) {
 			struct inproc_site *s = &f->sites.data[w->bodies[k].site];
@@ -429,7 +452,8 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 				lacks[s->index] = why ? why : body_lack(f, w, k);
 		}
 	}
-	code_check_deinit(&check);
+	code_check_deinit(&c.check);
+	text_deinit(&c.text);
 	groups_find(p, f);
 	inproc_counters_place(p, f, lacks);
 	sites_sort(f);

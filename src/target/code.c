@@ -5,11 +5,13 @@
 #include <fcntl.h>
 
 #include "arch/arch.h"
+#include "arch/insn.h"
+#include "arch/patch.h"
 
 #define PAGE_PRESENT ((uint64_t)1 << 63)
 #define PAGE_SWAPPED ((uint64_t)1 << 62)
 #define PAGE_OF_FILE ((uint64_t)1 << 61)
-#define INSN_MAX     16 /* bytes of the longest instruction of any architecture */
+#define STUB_MAX     1024 /* bytes of the code to which a jump leads that are read */
 
 /* Finds a field of /proc/PID/status: what is behind its name; NULL: there is none. */
 static const char *status_find(pid_t pid, const char *name, char *line, int size)
@@ -111,7 +113,7 @@ static bool is_own_page(struct code_check *c, uint64_t page)
 enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *code, size_t len)
 {
 	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint8_t mem[INSN_MAX];
+	uint8_t mem[CODE_BEFORE_MAX];
 
 	len = MIN(len, sizeof(mem));
 	if (!is_own_page(c, addr / page_size) && !is_own_page(c, (addr + len - 1) / page_size))
@@ -127,4 +129,79 @@ enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *c
 	case INSN_PATCH_OTHER: break;
 	}
 	return CODE_CHANGED;
+}
+
+/* ---- jumps of other tracers ------------------------------------------------------------------ */
+
+/*
+ * Reads where the code at an address goes on: at the target of its first jump that lies within
+ * lo..hi. False: it returns before, or has no such jump.
+ */
+static bool stub_end_find(const struct code_check *c, taddr stub, taddr lo, taddr hi, taddr *ret)
+{
+	uint8_t code[STUB_MAX];
+	ssize_t size = pread(c->mem_fd, code, sizeof(code), (off_t)stub);
+	struct insn_decoder d;
+	struct insn insn;
+
+	arch.insns->start(&d, false, false);
+	for (uint32_t off = 0; size > 0 && off < (uint32_t)size; off += insn.len) {
+		taddr to;
+
+		if (!arch.insns->decode(&d, code, (uint32_t)size, off, &insn) || !insn.len ||
+		    insn.kind == INSN_RET || insn.kind == INSN_STOP)
+			return false;
+		to = stub + (taddr)insn.target;
+		if (insn.kind == INSN_JMP && to >= lo && to <= hi) {
+			*ret = to;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether control that begins at code comes to code + size, and no instruction leads elsewhere. */
+static bool is_run(const uint8_t *code, uint32_t size, uint32_t room)
+{
+	struct insn_decoder d;
+	struct insn insn;
+	uint32_t off = 0;
+
+	arch.insns->start(&d, false, false);
+	while (off < size) {
+		if (!arch.insns->decode(&d, code, room, off, &insn) || !insn.len ||
+		    (insn.kind != INSN_PLAIN && insn.kind != INSN_NOP5 && insn.kind != INSN_JCC))
+			return false;
+		off += insn.len;
+	}
+	return off == size;
+}
+
+bool code_is_moved(struct code_check *c, taddr addr, const uint8_t *file, uint32_t before,
+		   uint32_t len)
+{
+	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint8_t mem[CODE_BEFORE_MAX];
+	uint32_t size;
+
+	if (!arch_patch || before > CODE_BEFORE_MAX || before < arch_patch->jump_size)
+		return false;
+	size = arch_patch->jump_size;
+	if (!is_own_page(c, (addr - before) / page_size) && !is_own_page(c, addr / page_size))
+		return false;
+	if (pread(c->mem_fd, mem, before, (off_t)(addr - before)) != (ssize_t)before)
+		return false;
+	for (uint32_t i = 0; i + size <= before; i++) {
+		taddr from = addr - before + i, end;
+
+		if (mem[i] != arch_patch->jump_byte || memcmp(mem + i, file + i, size) == 0)
+			continue;
+		if (stub_end_find(c, arch_patch->jump_target(from, mem + i), from + size,
+				  from + CODE_BEFORE_MAX, &end)
+			    ? addr < end
+			    : is_run(file + i, before - i, before - i + len))
+			return true;
+		i += size - 1u; /* its distance has no other jump */
+	}
+	return false;
 }
