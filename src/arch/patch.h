@@ -34,6 +34,13 @@ struct arch_patch {
 	/* False: it does not reach. */
 	bool (*jump_make)(taddr from, taddr to, uint8_t *ret_code);
 	bool (*short_make)(taddr from, taddr to, uint8_t *ret_code);
+	uint8_t jump_byte, short_byte; /* their first bytes */
+	/*
+	 * Where the jump at an address leads, by the distance in its bytes: of all jumps and calls
+	 * that end with such a distance, which is all but the first byte.
+	 */
+	taddr (*jump_target)(taddr from, const uint8_t *code);
+	taddr (*short_target)(taddr from, const uint8_t *code);
 
 	/* ---- registers of a thread that the caller has stopped; false with errno */
 	bool (*words_read)(pid_t tid, struct arch_words *ret);

@@ -1,88 +1,100 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows of tracers that were killed together with their keeper. */
+/*
+ * Windows of tracers that were killed together with their keeper.
+ *
+ * They are found by the jumps in the code (jumps.c), and by the table in the region's head, which
+ * knows of windows that were partly taken back. A row of that counts only if the file and the
+ * memory of the process agree with it: children share the head, and can write to it.
+ */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 #include "arch/patch.h"
 #include "files/gate.h"
 #include "kernel/sys.h"
-#include "patch/patch_impl.h"
-#include "target/maps.h"
+#include "patch/leftover.h"
 
 #define REGION_FILE "/dev/zero" /* what the kernel calls shared memory without a file */
 #define CODE_MAX    ((uint64_t)1 << 31)
 #define ROWS_MAX    (1u << 22) /* of all regions: a process can make as many as it likes */
 
-struct leftover {
-	pid_t pid;
-	struct gate *gate;
-	struct proc_maps maps;
-	int mem_fd;
-	uint32_t rows_left;
-	/* the file that was read last */
-	const struct proc_map *map;
-	struct gate_file *file;
-};
-
 /* ---- what the region says -------------------------------------------------------------------- */
 
-/* Opens a mapping that may be a region whose tracer has ended; -1: it is none. */
-static int region_open_dead(const struct leftover *l, const struct proc_map *m,
-			    struct region_head *ret)
+bool leftover_is_head(const struct proc_map *m)
 {
-	CLEANUP(fd) int fd = -1;
+	return !m->is_exec && !m->is_write && m->is_shared && !m->off &&
+	       strcmp(m->path, REGION_FILE) == 0;
+}
+
+/* The process and its children can write what they like there; 0 rows: it is not what we wrote. */
+static uint32_t head_count_rows(const struct leftover *l, const struct proc_map *m, int fd)
+{
+	struct region_head h;
+
+	if (sys_pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+	    memcmp(h.text, REGION_TEXT, sizeof(REGION_TEXT)) != 0 || h.version != REGION_VERSION ||
+	    h.region != m->start || h.head_size != m->end - m->start || h.code_size > CODE_MAX ||
+	    h.data_size > CODE_MAX ||
+	    REGION_ROWS + (uint64_t)h.nrows * sizeof(struct window_row) > h.head_size ||
+	    h.nrows > l->rows_left)
+		return 0;
+	return h.nrows;
+}
+
+/* Opens a mapping that may be a region; -1: it is none, or has gone. */
+static int region_open(const struct leftover *l, const struct proc_map *m)
+{
 	char path[96];
 
-	if (m->is_exec || m->is_write || !m->is_shared || m->off ||
-	    strcmp(m->path, REGION_FILE) != 0)
+	if (!leftover_is_head(m) || leftover_head_of(l, m->end) != m)
 		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)l->pid,
 		       (unsigned long long)m->start, (unsigned long long)m->end);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0 || pread(fd, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret) ||
-	    memcmp(ret->text, REGION_TEXT, sizeof(REGION_TEXT)) != 0 ||
-	    ret->version != REGION_VERSION || ret->region != m->start ||
-	    ret->head_size != m->end - m->start || ret->code_size > CODE_MAX ||
-	    ret->data_size > CODE_MAX ||
-	    REGION_ROWS + (uint64_t)ret->nrows * sizeof(struct window_row) > ret->head_size ||
-	    ret->nrows > l->rows_left)
-		return -1;
-	return flock(fd, LOCK_EX | LOCK_NB) ? -1 : fd_take(&fd);
+	return open(path, O_RDWR | O_CLOEXEC);
 }
 
 /* ---- what the files say ---------------------------------------------------------------------- */
 
-/* Reads bytes of the file that is mapped there as code of the process. */
-static bool file_read(struct leftover *l, taddr addr, uint8_t *to, size_t size)
+size_t leftover_file_read(struct leftover *l, taddr addr, uint8_t *to, size_t size)
 {
 	const struct proc_map *m = proc_maps_find(&l->maps, addr);
+	ssize_t n = -1;
 
 	if (!m || !proc_map_is_code(m) || !proc_map_has_file(m) || size > m->end - addr)
-		return false;
+		return 0;
 	if (m != l->map) {
 		gate_file_close(l->file);
 		l->file = proc_map_open(l->gate, l->pid, m);
 		l->map = m;
 	}
-	return l->file &&
-	       gate_file_read(l->file, to, size, m->off + (addr - m->start)) == (ssize_t)size;
+	if (l->file)
+		n = gate_file_read(l->file, to, size, m->off + (addr - m->start));
+	if (n < 0)
+		l->unread = m->path;
+	return (size_t)MAX(n, (ssize_t)0);
 }
 
-/*
- * Whether the address is in the code of the region, or of a mirror: in memory without a file that
- * stands right behind the head, or behind another mapping of it.
- */
-static bool region_has(const struct leftover *l, const struct proc_map *region, taddr addr)
+static bool file_read(struct leftover *l, taddr addr, uint8_t *to, size_t size)
+{
+	return leftover_file_read(l, addr, to, size) == size;
+}
+
+const struct proc_map *leftover_head_of(const struct leftover *l, taddr addr)
 {
 	const struct proc_map *m = proc_maps_find(&l->maps, addr), *head;
 
 	if (!m || !m->is_exec || m->is_write || m->is_shared || proc_map_has_file(m))
-		return false;
+		return NULL;
 	head = proc_maps_find(&l->maps, m->start - 1);
-	return head && head->is_shared && !head->off &&
-	       head->end - head->start == region->end - region->start &&
+	return head && leftover_is_head(head) ? head : NULL;
+}
+
+/* Whether the address is in the code of the region, or of a mirror. */
+static bool region_has(const struct leftover *l, const struct proc_map *region, taddr addr)
+{
+	const struct proc_map *head = leftover_head_of(l, addr);
+
+	return head && head->end - head->start == region->end - region->start &&
 	       proc_map_is_same_file(head, region);
 }
 
@@ -96,21 +108,49 @@ static bool row_verify(struct leftover *l, struct window_row *r, const struct pr
 	       (!r->pad || file_read(l, r->pad, r->old_pad, arch_patch->jump_size));
 }
 
+static int by_addr(const void *pa, const void *pb)
+{
+	const taddr *a = pa, *b = pb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Adds the jumps that the table of the region does not have. */
+static void jumps_add(const struct leftover *l, struct windows_journal *j,
+		      const struct proc_map *region)
+{
+	CLEANUP(free) taddr *addrs = xcalloc(MAX(j->nrows, 1u), sizeof(*addrs));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < j->nrows; i++)
+		if (j->rows[i].is_used)
+			addrs[n++] = j->rows[i].addr;
+	qsort(addrs, n, sizeof(*addrs), by_addr);
+	for (uint32_t i = 0; i < l->jumps.len; i++) {
+		const struct window_row *r = &l->jumps.data[i];
+
+		if (region_has(l, region, r->stub) &&
+		    !bsearch(&r->addr, addrs, n, sizeof(*addrs), by_addr))
+			j->rows[j->nrows++] = *r;
+	}
+}
+
 /* ---- one region ------------------------------------------------------------------------------ */
 
 static struct err *region_undo(struct leftover *l, const struct proc_map *m, int fd,
-			       const struct region_head *h, uint32_t *ret_n)
+			       uint32_t *ret_n)
 {
 	static const struct region_head none;
-	struct windows_journal *j = xcalloc(1, windows_journal_size(h->nrows));
-	size_t size = h->nrows * sizeof(*j->rows);
-	ssize_t n = pread(fd, j->rows, size, REGION_ROWS);
+	uint32_t nrows = head_count_rows(l, m, fd);
+	struct windows_journal *j = xcalloc(1, windows_journal_size(nrows + l->jumps.len));
+	ssize_t n = nrows ? sys_pread(fd, j->rows, nrows * sizeof(*j->rows), REGION_ROWS) : 0;
 	struct err *e = NULL;
 
+	l->rows_left -= nrows;
 	*j = (struct windows_journal){
 		.region = m->start,
-		.head_size = h->head_size,
-		.call = m->start + h->head_size,
+		.head_size = m->end - m->start,
+		.call = m->end,
 		.pid = l->pid,
 		.suspends = seccomp_is_on(l->pid),
 		.nrows = n > 0 ? (uint32_t)((size_t)n / sizeof(*j->rows)) : 0,
@@ -129,12 +169,50 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 		*(uint8_t *)&r->is_call &= 1;
 		r->is_used = row_verify(l, r, m);
 	}
+	jumps_add(l, j, m);
 	e = windows_take_out(j, l->pid, l->mem_fd, true, ret_n);
 	/* parent and children have one region, in which each of them is to find its own windows */
-	if (!e && !windows_has_children(j, fd))
+	if (!e && nrows && !windows_has_children(j, fd))
 		(void)!pwrite(fd, &none, sizeof(none), 0);
 	free(j);
 	return e;
+}
+
+static struct err *stuck_err(const struct leftover *l)
+{
+	return err_hint(err_new("the tracer that has changed the code of process %d has ended, and "
+				"another process still holds what it had open",
+				(int)l->pid),
+			"end that process: a keeper or a child of the tracer");
+}
+
+static struct err *region_visit(struct leftover *l, const struct proc_map *m, uint32_t *ret_n)
+{
+	CLEANUP(fd) int fd = region_open(l, m);
+	struct err *e = NULL;
+
+	if (fd < 0)
+		return NULL;
+	switch (region_lock(fd)) {
+	case REGION_FREE: break;
+	case REGION_USED: return NULL;
+	case REGION_STUCK: return stuck_err(l);
+	}
+	if (l->mem_fd < 0)
+		l->mem_fd = process_memory_open(l->pid);
+	if (l->mem_fd < 0)
+		return err_sys(errno, "cannot open the memory of process %d", (int)l->pid);
+	e = leftover_find_jumps(l);
+	return e ? e : region_undo(l, m, fd, ret_n);
+}
+
+void leftover_deinit(struct leftover *l)
+{
+	gate_file_close(l->file);
+	if (l->mem_fd >= 0)
+		(void)close(l->mem_fd);
+	vec_deinit(&l->jumps);
+	proc_maps_deinit(&l->maps);
 }
 
 struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
@@ -144,26 +222,13 @@ struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
 
 	*ret_n = 0;
 	for (uint32_t i = 0; !e && arch_patch && i < l.maps.maps.len; i++) {
-		const struct proc_map *m = &l.maps.maps.data[i];
-		struct region_head h;
-		CLEANUP(fd) int fd = region_open_dead(&l, m, &h);
 		uint32_t n = 0;
 
-		if (fd < 0)
-			continue;
-		if (l.mem_fd < 0)
-			l.mem_fd = process_memory_open(pid);
-		if (l.mem_fd < 0) {
-			e = err_sys(errno, "cannot open the memory of process %d", (int)pid);
-			break;
-		}
-		l.rows_left -= h.nrows;
-		e = region_undo(&l, m, fd, &h, &n);
+		e = region_visit(&l, &l.maps.maps.data[i], &n);
 		*ret_n += n;
 	}
-	gate_file_close(l.file);
-	if (l.mem_fd >= 0)
-		(void)close(l.mem_fd);
-	proc_maps_deinit(&l.maps);
+	if (!e && l.unread)
+		e = err_new("'%s' cannot be read now", l.unread);
+	leftover_deinit(&l);
 	return e;
 }

@@ -5,7 +5,7 @@
  * That memory is the region:
  *
  *     head         a header, and the table of windows: shared with us, and read by nobody but later
- *                  tracers.
+ *                  tracers, which do not depend on it.
  *     code part    what patch_code_write() puts there: private memory of the process, which may
  *                  read and execute it.
  *     data part    what stubs count and record: shared with us. The process may read and write it.
@@ -237,6 +237,7 @@ uint64_t patch_longest_stop(const struct patch *p); /* ns that the process stood
 MUST_CHECK struct err *patch_child(struct patch *p, pid_t child, bool is_on);
 /*
  * Looks for regions of tracers that have died, and takes their windows back: only those that are
- * jumps into that region now, and by the bytes that the file has. *ret_n: how many.
+ * jumps into that region now, and by the bytes that the file has. *ret_n: how many. Waits up to six
+ * seconds for tracers and keepers that are about to end.
  */
 MUST_CHECK struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n);

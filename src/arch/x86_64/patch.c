@@ -64,6 +64,19 @@ static bool short_make(taddr from, taddr to, uint8_t *ret_code)
 	return true;
 }
 
+static taddr jump_target(taddr from, const uint8_t *code)
+{
+	int32_t near;
+
+	memcpy(&near, code + 1, sizeof(near));
+	return from + 5 + (taddr)(int64_t)near;
+}
+
+static taddr short_target(taddr from, const uint8_t *code)
+{
+	return from + 2 + (taddr)(int64_t)(int8_t)code[1];
+}
+
 /* ---- registers ------------------------------------------------------------------------------- */
 
 static bool words_read(pid_t tid, struct arch_words *ret)
@@ -226,6 +239,10 @@ static const struct arch_patch patch = {
 	.short_size = 2,
 	.jump_make = jump_make,
 	.short_make = short_make,
+	.jump_byte = 0xe9,
+	.short_byte = 0xeb,
+	.jump_target = jump_target,
+	.short_target = short_target,
 	.words_read = words_read,
 	.words_write = words_write,
 	.pc = words_pc,

@@ -165,13 +165,9 @@ def keeper_of(tracer):
 
 
 def free(what, t):
-    """The next dtrace takes jumps back. The kernel lets the lock of the region go a moment after those who had it have ended."""
-    until = time.monotonic() + 30 * PATIENCE
-    said = ""
-    while "have been taken back" not in said and time.monotonic() < until:
-        p = subprocess.run([DTRACE, "-p", str(t.pid), "-n", "pid$target:a.out:work:entry { } BEGIN { exit(0); }"], capture_output=True, text=True, timeout=60 * PATIENCE)
-        said = p.stderr
-    check(f"{what}: the next dtrace says so", "have been taken back" in said or said, True)
+    """The next dtrace takes jumps back."""
+    p = subprocess.run([DTRACE, "-p", str(t.pid), "-n", "pid$target:a.out:work:entry { } BEGIN { exit(0); }"], capture_output=True, text=True, timeout=60 * PATIENCE)
+    check(f"{what}: the next dtrace says so", "have been taken back" in p.stderr or p.stderr, True)
 
 
 def run(what, ends):

@@ -113,7 +113,7 @@ static void region_forge(void)
 /* The region of a dead tracer, with one window, which is in place where nobody executes it. */
 static void window_make(pid_t pid, taddr at)
 {
-	taddr addr = (taddr)victim_pad, stub = (taddr)region_near + SIZE + 64;
+	taddr addr = (taddr)victim_load_window, stub = (taddr)region_near + SIZE + 64;
 	int32_t distance = (int32_t)(stub - addr - 5);
 	struct region_head h = {.text = REGION_TEXT,
 				.version = REGION_VERSION,
@@ -140,10 +140,14 @@ static void test_window(pid_t pid, struct gate *gate)
 
 	window_make(pid, (taddr)region_near - SIZE);
 	e = patch_leftovers(pid, gate, &n);
-	ok(!e && n == 0 && !victim_is_clean(pid), "a head that is another place's is a mirror's");
+	ok(!e && n == 1 && victim_is_clean(pid), "a window whose head says another place is found");
 	window_make(pid, (taddr)region_near);
 	e = patch_leftovers(pid, gate, &n);
-	ok(!e && n == 1 && victim_is_clean(pid), "that of the region has the window taken back");
+	ok(!e && n == 1 && victim_is_clean(pid), "as is one with a head that is right");
+	window_make(pid, (taddr)region_near);
+	memset(region_near, 0xff, SIZE);
+	e = patch_leftovers(pid, gate, &n);
+	ok(!e && n == 1 && victim_is_clean(pid), "and one whose head was overwritten");
 	memset(region_near, 0, SIZE);
 }
 
