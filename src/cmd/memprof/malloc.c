@@ -26,7 +26,8 @@ static const struct request {
 	const char *more;	  /* what else is done at its entry */
 } requests[] = {
 	{ "malloc",         "arg0",        true,  "" },
-	{ "calloc",         "arg0 * arg1", true,  "" },
+	/* it ends with a jump into memset() where the memory is not zero yet */
+	{ "calloc",         "arg0 * arg1", false, "" },
 	{ "realloc",        "arg1",        true,  " self->old = arg0; self->at = timestamp;" },
 	{ "memalign",       "arg1",        false, "" },
 	{ "aligned_alloc",  "arg1",        false, "" },

@@ -42,6 +42,12 @@ KEPT void grow(void)
 	kept[701] = realloc(calloc(10, 100), 7);
 }
 
+/* Too much for the lists of glibc's threads: calloc() clears it in another function, by a jump. */
+KEPT void zero(int i)
+{
+	kept[720 + i] = calloc(10, 200);
+}
+
 /* The block stays where realloc() fails, and goes where it is asked for nothing. */
 KEPT void fail(void)
 {
@@ -76,6 +82,8 @@ int main(void)
 	align();
 	grow();
 	fail();
+	for (int i = 0; i < 20; i++)
+		zero(i);
 	for (int i = 0; i < 50; i++)
 		give(i);
 	pthread_create(&thread, NULL, giver, NULL);

@@ -26,6 +26,7 @@ align 10048 4
 fail 300 1
 grow 5007 2
 leak 50000 500
+zero 40000 20
 END
 for how in auto off; do
 	"$memprof" malloc --json -n 0 -x inproc=$how ./blocks >out 2>err || fail "./blocks"
