@@ -47,6 +47,7 @@ struct library {
 	struct arena *arena; /* given by library_create()'s caller */
 	struct library_hooks hooks;
 	struct library_opts opts;
+	const char *refused; /* the path of a file that replaces one of the system; NULL: none */
 	VEC(struct lib_file *) list;
 	struct hashmap *by_name; /* file name -> struct lib_file */
 	struct hashmap *defines; /* name -> the first struct definer, in the arena */
@@ -162,13 +163,16 @@ static void name_note(void *ctx, const char *name, size_t len)
 
 /*
  * Whether the name of a file is taken. A file of an -L folder that replaces one of the system
- * folder must also be visible to the other files of the system folder.
+ * folder must also be visible to the other files of the system folder; whoever may not decide what
+ * these mean cannot replace any.
  */
 static bool name_is_taken(struct library *lib, const char *name, bool is_system)
 {
 	struct lib_file *l = hashmap_finds(lib->by_name, name);
 
-	if (l && is_system)
+	if (l && is_system && lib->opts.is_fixed && l->layer != LAYER_SYSTEM)
+		lib->refused = lib->refused ? lib->refused : l->path;
+	else if (l && is_system)
 		l->layer = LAYER_SYSTEM;
 	return l;
 }
@@ -429,6 +433,13 @@ static struct err *system_read(struct library *lib)
 			    true, false);
 	for (const struct libmachine *made = libmachine_files; made->name; made++)
 		made_add(lib, made);
+	if (!e && lib->refused)
+		e = err_hint(
+			err_code(err_new("'%s' has the name of a file of the system's D library, "
+					 "which a session with levels cannot replace",
+					 lib->refused),
+				 EDT_ACCESS),
+			"give the file another name");
 	for (uint32_t i = 0; !e && i < lib->list.len; i++)
 		if (!lib->list.data[i]->is_lazy)
 			e = lib_load(lib, lib->list.data[i]);

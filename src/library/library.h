@@ -36,6 +36,7 @@ struct library_opts {
 	uint32_t ndirs;
 	const char *system_dir; /* NULL or "": the folder of the installation */
 	bool is_off;		/* option nolibs */
+	bool is_fixed;		/* files of dirs replace none of the system folder */
 };
 
 struct library_hooks {

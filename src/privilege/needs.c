@@ -91,3 +91,11 @@ struct need need_of_member(const char *tag, const char *member)
 			return (struct need){.level = LEVEL_USER, .is_known = true};
 	return unknown;
 }
+
+bool need_has_provider(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
+		if (strcmp(probes[i].provider, name) == 0)
+			return true;
+	return need_of_provider(name).is_known;
+}

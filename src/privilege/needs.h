@@ -27,3 +27,8 @@ struct need need_of_variable(const char *name);
 struct need need_of_member(const char *tag, const char *member);
 /* A function, action or aggregating function. */
 struct need need_of_call(const char *name);
+/*
+ * Whether the provider is the system's: one that the table names, or one of whose probes some need
+ * less than dtrace_kernel.
+ */
+bool need_has_provider(const char *name);

@@ -2,6 +2,7 @@
 /* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 
+#include "privilege/privilege.h"
 #include "d/parse/attr.h"
 #include "provider/providers.h"
 #include "session/match/match.h"
@@ -90,7 +91,9 @@ void compiler_refresh(struct compiler *c)
 			 &(struct library_opts){.dirs = (const char *const *)c->opts->libdirs.data,
 						.ndirs = c->opts->libdirs.len,
 						.system_dir = c->opts->str[OPT_syslibdir],
-						.is_off = opt_flag(c->opts, OPT_nolibs)});
+						.is_off = opt_flag(c->opts, OPT_nolibs),
+						.is_fixed = privileges_lack(c->privileges,
+									    LEVELS_ALL)});
 }
 
 /* ---- calls of the compiler ------------------------------------------------------------------ */

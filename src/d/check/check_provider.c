@@ -166,7 +166,8 @@ void check_provider(struct check *c, struct decl *d)
 	struct dsession *s = c->session;
 	struct declared_provider *p = ARENA_NEW(s->arena, struct declared_provider), *old;
 
-	if (!check_provider_name(c, d))
+	if (!check_provider_name(c, d) ||
+	    !privilege_check_provider(c, d->provider.name, d->provider.name_span))
 		return;
 	p->name = arena_strdup(s->arena, d->provider.name);
 	p->probes = session_map(s);

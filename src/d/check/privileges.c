@@ -266,6 +266,22 @@ struct expr *own_value(struct check *c, struct expr *e, struct span at)
 
 /* ---- declared probes ------------------------------------------------------------------------- */
 
+/*
+ * Refuses a declaration, also one of an -L folder, of a provider whose probes the system's library
+ * is made of: its trusted guards and arguments would be compiled with the types, or be placed at
+ * the sources, that the user gives.
+ */
+bool privilege_check_provider(struct check *c, const char *name, struct span at)
+{
+	if (c->opts->layer == LAYER_SYSTEM || !privileges_lack(c->opts->privileges, LEVELS_ALL) ||
+	    !need_has_provider(name))
+		return true;
+	check_error(c, D_PROV_BADNAME, at,
+		    "provider %s is the system's: a session with levels cannot declare it", name);
+	diag_hint(c->diags, "choose another name");
+	return false;
+}
+
 static bool is_of_system(const struct derivation *dv)
 {
 	return dv->probe->layer == LAYER_SYSTEM;

@@ -90,8 +90,37 @@ refused(PROC, "in a clause of BEGIN or END needs proc_owner", "-n", "END { ustac
 refused(PROC, "in a clause of BEGIN or END needs proc_owner", "-w", "-n", "BEGIN { copyout(alloca(8), 1, 8); }")
 works(USER, "-n", "BEGIN { trace(execname); trace(pid); } tick-10ms { trace(timestamp); trace(cpu); trace(probename); exit(0); }")
 works(USER, "-n", "proc:::exec { trace(args[0]); } proc:::exec-failure { trace(args[0]); } proc:::signal-handle { trace(args[0]); } profile-97 { @[arg1] = count(); } BEGIN { exit(0); }")
-# a name of the library with other sources of one's own
-refused(USER, "needs dtrace_kernel", "-x", "nolibs", "-n", "provider sched { probe sleep() = rawtp:::sched_switch; }; sched:::sleep { n++; }")
+# what the system's names mean is not the user's to say: a declaration would change the types, or the places, of the library's trusted guards
+SYSTEM = "provider %s is the system's: a session with levels cannot declare it"
+AS_FAULT = "vminfo:::as_fault { n++; } BEGIN { exit(0); }"
+for prov, probe in (("rawtp", "page_fault_user(uint64_t a, uint64_t b, uint64_t c) = profile:::tick-97hz (1, 2, 0)"), ("rawtp", "page_fault_user(int a, int b, int c)"), ("sdt", "x()"),
+                    ("vminfo", "as_fault(uint64_t n, uint64_t *c) = profile:::tick-97hz (1, NULL)"), ("sched", "mine() = profile:::tick-97hz"), ("syscall", "entry(int a)"), ("cpc", "x()")):
+    text = f"provider {prov} {{ probe {probe}; }}; "
+    refused(PROC, SYSTEM % prov, "-n", text + AS_FAULT)
+    refused(f"{ALICE}:dtrace_kernel", SYSTEM % prov, "-n", text + AS_FAULT)
+    with open(f"{LIB}/mine.d", "w") as f:
+        f.write(text)
+    refused(PROC, SYSTEM % prov, "-L", LIB, "-n", AS_FAULT)
+refused(USER, SYSTEM % "sched", "-x", "nolibs", "-n", "provider sched { probe sleep() = rawtp:::sched_switch; }; sched:::sleep { n++; }")
+works(USER, "-x", "nolibs", "-n", "provider mine { probe sleep() = profile:::profile-97; }; mine:::sleep { n++; } BEGIN { exit(0); }")
+# a file of one's own with the name of one of the system's would be compiled as that one is: unchecked
+os.unlink(f"{LIB}/mine.d")
+for name, text in (("vminfo.d", "provider vminfo { probe as_fault(uint64_t n, uint64_t *c) = rawtp:::page_fault_user /(*(int *)0xffffffff81000000 & 1) == 0/ (1, NULL); };"),
+                   ("proc.d", ""), ("harmful.d", ""), ("signal.d", "inline int SIGINT = 9;")):
+    with open(f"{LIB}/{name}", "w") as f:
+        f.write(text)
+    refused(PROC, f"'{LIB}/{name}' has the name of a file of the system's D library", "-L", LIB, "-n", AS_FAULT)
+    r = subprocess.run([DTRACE, "-L", LIB, "-n", "BEGIN { exit(0); }"], capture_output=True, text=True)
+    if "has the name of" in r.stderr:
+        bad.append(f"root may not replace {name}: {r.stderr}")
+    os.unlink(f"{LIB}/{name}")
+# the library's own words are the library's in its trusted guards, whatever the program calls so
+works(USER, "-n", "inline int __pf_is_user[unsigned long A] = 0; " + AS_FAULT)
+refused(USER, "curthread needs dtrace_kernel", "-n", "inline int __pf_is_user[unsigned long A] = curthread->pid; " + AS_FAULT)
+with open(f"{LIB}/mine.d", "w") as f:
+    f.write("inline int leak = curthread->pid; struct mine { int y; }; translator struct mine <int X> { y = curthread->pid; }; provider my { probe task(int a) = profile:::profile-97 (curthread->pid); };")
+for text in ("BEGIN { trace(leak); }", "BEGIN { trace(xlate<struct mine>(3).y); }", "my:::task { trace(args[0]); }"):
+    refused(PROC, "curthread needs dtrace_kernel", "-L", LIB, "-n", text)
 # probes that are made of the library's need what these need
 MADE = "provider zz { probe q(%s) = %s; }; "
 for made in (MADE % ("", "sched:::off-cpu ()"), "provider yy { probe p() = sched:::off-cpu (); }; " + MADE % ("", "yy:::p"), MADE % ("", "sched:::preempt"), MADE % ("", "proc:::exec-success")):

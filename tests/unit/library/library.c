@@ -38,7 +38,7 @@ static struct library *create(struct arena *a, const char *own, const char *sys)
 	struct library *l = library_create(a, &(struct library_hooks){.compile = compile});
 
 	dirs[0] = own;
-	library_set_opts(l, &(struct library_opts){dirs, own != NULL, sys, false});
+	library_set_opts(l, &(struct library_opts){dirs, own != NULL, sys, false, false});
 	strbuf_clear(&order);
 	return l;
 }
