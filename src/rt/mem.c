@@ -341,6 +341,16 @@ u64 rt_sub_copyinstr(struct rt_mach *m, u64 src, u64 max)
 }
 
 /*
+ * Where the writable part of a window begins: that of is_own(), where memory of D's own is all that
+ * may be read. Whoever could write beside a string could change one byte of a variable that holds
+ * an address, and would know by the next read whether the byte was right.
+ */
+INLINE u64 window_begin(u64 text)
+{
+	return cfg.reads & RT_READS_OWN ? text : 0;
+}
+
+/*
  * The pointer through which a D program may write n bytes at dst; NULL and a fault if it may not.
  * The window decides which map value the verifier checks the pointer against, so each window has
  * its own return.
@@ -355,7 +365,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 	u32 slot = m->slot;
 	char *p;
 
-	if (off < limit && n <= limit && off <= limit - n)
+	if (off < limit && n <= limit && off <= limit - n && off >= window_begin(cfg.gvars_text))
 		return val_gvars + off;
 	off = dst - m->scratch;
 	limit = cfg.scratch_size;
@@ -371,7 +381,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 	}
 	off = dst - m->self - cfg.this_off;
 	limit = cfg.this_size;
-	if (off < limit && n <= limit && off <= limit - n) {
+	if (off < limit && n <= limit && off <= limit - n && off >= window_begin(cfg.this_text)) {
 		p = bpf_map_lookup_elem(&map_mach, &slot);
 		if (!p)
 			return NULL;

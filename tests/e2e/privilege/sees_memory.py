@@ -115,6 +115,28 @@ for scope in "", "this->":
         words = r.stdout.split()
         if any(len(w) > 8 for w in words) or ("+" in reads and words[0] != "64636261"):
             bad.append(f"{scope}s: an address beside a string: {r.stdout!r} {r.stderr!r}")
+# nor are they changed from there: whoever could change one byte of an address would know by the next read whether it was right
+for scope in "", "this->":
+    sets = f'{scope}s = "abcd"; {scope}x = 7; {scope}p = (char *)alloca(8); '
+    for kind in "char", "short", "int", "uint64_t":
+        for at in range(16, 56, 8):  # the word before says that the string is set
+            r = run(f'{sets} *({kind} *)((char *){scope}s - {at}) = 9; printf("[%d]", {scope}x);')
+            if r.stdout.strip() or "invalid address" not in r.stderr:
+                bad.append(f"{scope}s - {at}, {kind}: written beside a string: {r.stdout!r} {r.stderr!r}")
+    guesses = " } BEGIN { ".join(f'{sets} *((char *){scope}s - {at}) = {byte}; printf("[{byte}:%d]", *{scope}p);' for at in (11, 19) for byte in (0xc9, 0xff, 0x88, 0x80))
+    if run(guesses).stdout.strip():
+        bad.append(f"{scope}: a guess of an address: {run(guesses).stdout!r}")
+    r = run(f"{scope}s = \"abcd\"; this->c = (char *){scope}s; this->c[0] = 65; this->c[200] = 66; trace({scope}s);")
+    if "Abcd" not in r.stdout or r.stderr:
+        bad.append(f"{scope}s is not written to: {r.stdout!r} {r.stderr!r}")
+# within the bytes that were asked for, and in no other memory
+for body in ("this->c = (char *)alloca(5); this->c[5] = 1;", "this->c = (char *)alloca(5); this->c[-1] = 1;", "this->c = (char *)alloca(5); this->c[-8] = 1;", 'bcopy("abcdefgh", alloca(5), 6);',
+             "this->c = (char *)alloca(16); *(int *)(this->c + 14) = 1;", "this->c = (char *)alloca(8); this->c[100000] = 1;", "this->c = (char *)alloca(8); this->c[256] = 1;",
+             "this->c = (char *)copyin(0, 0); this->c[1] = 1;", "this->c = (char *)probename; this->c[0] = 1;", 'this->c = (char *)"abc"; this->c[0] = 1;', "this->c = (char *)execname; this->c[-8] = 1;",
+             f"*(int *){B} = 1;", f"*(uint64_t *){B} = 1;", f'bcopy("a", (void *){B}, 1);', f"*(struct list_head *){B} = *(struct list_head *)alloca(16);"):
+    r = run(f"{body} printf(\"written\");")
+    if "written" in r.stdout or "invalid" not in r.stderr:
+        bad.append(f"{body}\n  is written: {r.stdout!r} {r.stderr!r}")
 # nor do faults tell it
 r = run("this->p = (char *)alloca(8); trace(*(this->p + 100)); } ERROR { printf(\"fault %x\", arg5);")
 if "fault 0" not in r.stdout or "0xffff" in r.stderr:
