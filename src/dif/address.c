@@ -14,6 +14,10 @@ enum {
 	 * is found there, whether it is 0, or what is found by it as a key, tells of the address.
 	 */
 	IS_MIXED = 1 << 2,
+	/*
+	 * An address to which a number was added: only memory of D's own may be looked for there.
+	 */
+	IS_MOVED = 1 << 3,
 };
 
 struct var_key {
@@ -115,7 +119,7 @@ static void var_store(struct program *p, const struct flow *f, struct var_key ke
 /* The kinds of the result of a calculation with two values. */
 static uint8_t result_kinds(enum dif_op op, uint8_t a, uint8_t b)
 {
-	uint8_t both = a | b, what = IS_NUMBER | (both & IS_MIXED);
+	uint8_t both = a | b, what = IS_NUMBER | (both & (IS_MIXED | IS_MOVED));
 
 	if (!(both & IS_ADDRESS))
 		return what;
@@ -123,7 +127,7 @@ static uint8_t result_kinds(enum dif_op op, uint8_t a, uint8_t b)
 		return what | IS_MIXED;
 	if ((b & IS_ADDRESS) && (op == DIF_OP_SUB || (a & IS_ADDRESS)))
 		what |= IS_MIXED;
-	return what | IS_ADDRESS;
+	return what | IS_ADDRESS | (a && b ? IS_MOVED : 0);
 }
 
 /* Notes a calculated value where memory is accessed, or where it decides. */
@@ -133,11 +137,43 @@ static void mixed_check(struct program *p, const struct flow *f, uint8_t what, c
 		note_told(p, f, how);
 }
 
+/* Whether it tells of an address that the value is 0 or not: an address itself never is. */
+static bool zero_tells(uint8_t what)
+{
+	return what & (IS_MIXED | IS_MOVED);
+}
+
 /* An address that is compared with another one, or with a number, tells something of it. */
 static void compare_step(struct program *p, const struct flow *f, uint8_t a, uint8_t b)
 {
-	if (((a & IS_ADDRESS) && b) || ((b & IS_ADDRESS) && a) || ((a | b) & IS_MIXED))
+	if (((a & IS_ADDRESS) && b) || ((b & IS_ADDRESS) && a) || zero_tells(a | b))
 		note_told(p, f, "compared");
+}
+
+/* A divisor that is 0 is a fault. */
+static void divisor_check(struct program *p, const struct flow *f, enum dif_op op, uint8_t divisor)
+{
+	bool divides =
+		op == DIF_OP_SDIV || op == DIF_OP_UDIV || op == DIF_OP_SREM || op == DIF_OP_UREM;
+
+	if (divides && (divisor & (IS_ADDRESS | IS_MIXED)))
+		note_told(p, f, "divided by");
+}
+
+static bool is_user_load(enum dif_op op)
+{
+	return op >= DIF_OP_ULDSB && op <= DIF_OP_ULDX;
+}
+
+/*
+ * Where memory of the process is loaded, it tells of an address whether something is there, and
+ * the fault says where that was not.
+ */
+static void load_check(struct program *p, const struct flow *f, enum dif_op op, uint8_t at)
+{
+	if (is_user_load(op) && (at & IS_ADDRESS))
+		note_told(p, f, "passed on as a number");
+	mixed_check(p, f, at, "calculated with");
 }
 
 static void call_check(struct program *p, const struct flow *f, uint32_t subr)
@@ -179,7 +215,10 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 	uint8_t r1 = r[DIF_INSN_R1(insn)], r2 = r[DIF_INSN_R2(insn)];
 
 	switch (dif_op_form(op)) {
-	case DIF_FORM_RRR: *rd = result_kinds(op, r1, r2); break;
+	case DIF_FORM_RRR:
+		divisor_check(p, f, op, r2);
+		*rd = result_kinds(op, r1, r2);
+		break;
 	case DIF_FORM_RR:
 		*rd = op == DIF_OP_MOV	 ? r1
 		      : op == DIF_OP_NOT ? result_kinds(op, r1, 0)
@@ -221,10 +260,14 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 		f->paths.is_dead = true;
 		break;
 	case DIF_FORM_LOAD: /* addresses are never stored where a load finds them */
-		mixed_check(p, f, r1, "calculated with");
+		load_check(p, f, op, r1);
 		*rd = IS_NUMBER;
 		break;
-	case DIF_FORM_LDA: *rd = IS_NUMBER; break;
+	case DIF_FORM_LDA: /* r2: the index */
+		if (r2 & (IS_ADDRESS | IS_MIXED))
+			note_told(p, f, "calculated with");
+		*rd = IS_NUMBER;
+		break;
 	case DIF_FORM_XLATE: *rd = IS_ADDRESS; break;
 	case DIF_FORM_NONE:
 		if (op == DIF_OP_FLUSHTS)
@@ -242,7 +285,10 @@ static void insn_step(struct program *p, struct flow *f, dif_insn insn)
 		if (r1 & IS_ADDRESS)
 			note_told(p, f, "stored in memory");
 		break;
-	case DIF_FORM_TST: mixed_check(p, f, r1, "compared"); break;
+	case DIF_FORM_TST:
+		if (zero_tells(r1))
+			note_told(p, f, "compared");
+		break;
 	case DIF_FORM_COPYS: mixed_check(p, f, r1 | r2 | *rd, "calculated with"); break;
 	}
 	r[0] = 0; /* %r0 is always zero */
@@ -284,7 +330,7 @@ static bool is_data(const struct prog_act *act, uint32_t arg)
 
 static void clause_follow(struct program *p, const struct prog_clause *c)
 {
-	if (c->pred && (difo_follow(p, c->pred) & IS_MIXED))
+	if (c->pred && zero_tells(difo_follow(p, c->pred)))
 		result_told(p, c->pred, "compared");
 	for (uint32_t i = 0; i < c->nacts; i++)
 		for (uint32_t k = 0; k < c->acts[i].nargs; k++) {
@@ -296,6 +342,8 @@ static void clause_follow(struct program *p, const struct prog_clause *c)
 				result_told(p, d, "recorded");
 			else if ((what & IS_MIXED) && c->acts[i].kind != ACT_EXPR)
 				result_told(p, d, "calculated with");
+			else if (zero_tells(what) && c->acts[i].kind == ACT_BRZ)
+				result_told(p, d, "compared");
 		}
 }
 

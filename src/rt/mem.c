@@ -293,12 +293,21 @@ u64 rt_sub_copyin(struct rt_mach *m, u64 src, u64 n)
 	return m->fault.kind ? 0 : m->scratch + off;
 }
 
+/*
+ * The fault of a write outside of D's own memory. Who must not know where that is is not told the
+ * address: it may be a sum with one, in the lower half of all addresses.
+ */
+INLINE u64 write_fault(struct rt_mach *m, u64 dst)
+{
+	return fault(m, FAULT_BADADDR, cfg.reads & RT_READS_OWN ? 0 : dst);
+}
+
 u64 rt_sub_copyinto(struct rt_mach *m, u64 src, u64 n, u64 dst)
 {
 	if (!m || n == 0)
 		return 0;
 	if (!in_scratch(m, dst, n))
-		return fault(m, FAULT_BADADDR, dst);
+		return write_fault(m, dst);
 	return scratch_fill(m, dst - m->scratch, n, src, USER);
 }
 
@@ -315,7 +324,7 @@ u64 rt_sub_bcopy(struct rt_mach *m, u64 src, u64 dst, u64 n)
 	if (!m || n == 0)
 		return 0;
 	if (!in_scratch(m, dst, n))
-		return fault(m, FAULT_BADADDR, dst);
+		return write_fault(m, dst);
 	if (!may_read(m, src, n))
 		return 0;
 	return scratch_fill(m, dst - m->scratch, n, src, KERNEL);
@@ -388,7 +397,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 		OPAQUE(p);
 		return p + cfg.this_off + off;
 	}
-	fault(m, FAULT_BADADDR, dst);
+	write_fault(m, dst);
 	return NULL;
 }
 

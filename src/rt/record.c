@@ -23,9 +23,12 @@ u64 rt_fault_record(struct rt_mach *m)
 				: bpf_get_current_pid_tgid() >> 32;
 	r.in_scratch =
 		cfg.reads && m->fault.kind == FAULT_BADADDR && in_scratch_map(m, m->fault.value);
-	/* an address of the kernel is not told to who may not read there */
-	if ((cfg.reads & RT_READS_OWN) && (s64)m->fault.value < 0 &&
-	    m->fault.kind != FAULT_BADINDEX)
+	/*
+	 * An address of the kernel is not told to who may not read there, nor one that was to be
+	 * read as such: it may be a sum with one.
+	 */
+	if ((cfg.reads & RT_READS_OWN) && m->fault.kind != FAULT_BADINDEX &&
+	    ((s64)m->fault.value < 0 || m->fault.kind == FAULT_KPRIV))
 		r.fault.value = m->fault.value = 0;
 	/*
 	 * After exit() no later record wakes the consumer, so the record of a fault behind exit()

@@ -69,6 +69,13 @@ TOLD = {
     'tracemem((char *)"0123456789abcdef" + (((uint64_t)alloca(8) >> 44) & 7), 1);': "calculated with",
     "x[(uint64_t)alloca(8)] = 1; trace(x[5]);": "a key", "x[5UL] = 1; trace(x[(uint64_t)alloca(8)]);": "a key", "self->x[(uint64_t)alloca(8)] = 1;": "a key",
     "self->x[5UL] = 1; trace(self->x[(uint64_t)alloca(8)]);": "a key", "x[((uint64_t)alloca(8) >> 40) & 15] = 1; trace(x[5]);": "calculated with",
+    # whether a divisor, a sum or a difference is 0
+    "x = 1 / (((uint64_t)alloca(8) >> 45) & 1);": "divided by", "x = 1 / ((uint64_t)alloca(8) - 5);": "divided by", "x = 1 % ((int64_t)alloca(8) - 5);": "divided by",
+    "x = ((uint64_t)alloca(8) - 5) ? 1 : 2; trace(x);": "compared", "if ((uint64_t)alloca(8) - 5) { trace(1); }": "compared", "trace((uint64_t)alloca(8) - 5 == 0);": "compared",
+    "trace(!((uint64_t)alloca(8) - 5));": "compared", "this->d = 5; trace((char *)alloca(8) - this->d ? 1 : 2);": "compared", "trace(((uint64_t)alloca(8) - 5) && 1);": "compared",
+    # whether the process has memory there
+    "x = *(userland char *)((uint64_t)alloca(8) - 0xffff888000000000);": "passed on as a number", "trace(stringof((userland char *)((uint64_t)alloca(8) - 5)));": "passed on as a number",
+    "this->u = (userland char *)((uint64_t)alloca(8) - 5); trace(this->u[3]);": "passed on as a number",
     "tracemem((uint64_t)alloca(8), 8); trace((uint64_t)(char *)strchr(\"abc\", 'b'));": "recorded",
 }
 bad = []
@@ -106,6 +113,12 @@ for body, how in TOLD.items():
 r = run('} BEGIN /(uint64_t)alloca(8) & (1UL << 40)/ { trace("yes");')
 if r.returncode != 1 or "is compared, which needs dtrace_kernel" not in r.stderr:
     bad.append(f"a predicate tells: {r.stdout!r} {r.stderr!r}")
+r = run('} BEGIN /(uint64_t)alloca(8) - 5/ { trace("yes");')
+if r.returncode != 1 or "is compared, which needs dtrace_kernel" not in r.stderr:
+    bad.append(f"a predicate tells a sum: {r.stdout!r} {r.stderr!r}")
+r = run('} tick-1ms { exit(0); } syscall:::entry { trace(uregs[((uint64_t)alloca(8) >> 40) & 7]);', "64031:dtrace_user,dtrace_proc")
+if r.returncode != 1 or "is calculated with, which needs dtrace_kernel" not in r.stderr:
+    bad.append(f"an index tells: {r.stdout!r} {r.stderr!r}")
 # variables that hold addresses are not found beside strings, neither below nor above them
 for scope in "", "this->":
     read = lambda at: f'printf("%x ", *(uint64_t *)((char *){scope}s {at}));'
@@ -141,6 +154,15 @@ for body in ("this->c = (char *)alloca(5); this->c[5] = 1;", "this->c = (char *)
 r = run("this->p = (char *)alloca(8); trace(*(this->p + 100)); } ERROR { printf(\"fault %x\", arg5);")
 if "fault 0" not in r.stdout or "0xffff" in r.stderr:
     bad.append(f"a fault tells an address: {r.stdout!r} {r.stderr!r}")
+# nor that of a difference with an address, which is in the lower half
+for body in ("tracemem((char *)(A), 8)", "x = *(char *)(A)", "*(char *)(A) = 1", 'bcopy("abcdefgh", (void *)(A), 8)', "bcopy((void *)(A), alloca(8), 8)", "trace(stringof((char *)(A)))",
+             "print(*(struct in_addr *)(A))", "tracemem((userland char *)(A), 8)", "*(userland char *)(A) = 1", "@[stringof((char *)(A))] = count()"):
+    r = run(body.replace("A", "(uint64_t)alloca(8) - 0xffff888000000000") + '; } ERROR { printf("fault %x.", arg5);')
+    if "fault 0." not in r.stdout or "(0x4" in r.stderr:
+        bad.append(f"a fault tells a difference: {body} {r.stdout!r} {r.stderr!r}")
+r = run('trace(copyinstr(0x4242)); } ERROR { printf("fault %x.", arg5);', None)
+if "fault 4242." not in r.stdout:
+    bad.append(f"a fault in the process has its address: {r.stdout!r} {r.stderr!r}")
 # the same reads work where they may, so the list above is a test
 r = run(f"trace(stringof({S}));", None)
 if MARK not in r.stdout:
