@@ -215,6 +215,8 @@ static struct err *line_words(struct part p, struct line *line)
 	if (line->levels == LEVEL_PROC_OWNER)
 		return err_hint(err_new("'proc_owner' allows nothing by itself"),
 				"it goes with another level: dtrace_user, proc_owner");
+	if (line->levels & LEVEL_KERNEL) /* who may read the kernel sees what the others show */
+		line->levels |= LEVEL_USER | LEVEL_PROC;
 	return NULL;
 }
 

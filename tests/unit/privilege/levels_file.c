@@ -67,7 +67,7 @@ static void lines_check(void)
 	gives("user bob: dtrace_kernel\nuser alice: dtrace_user", LEVEL_USER, 1, 2);
 	gives("group developers: dtrace_proc proc_owner\nuser alice: dtrace_user\n",
 	      LEVEL_USER | LEVEL_PROC | LEVEL_PROC_OWNER, 2, 1);
-	gives("group domain users: dtrace_kernel\n", LEVEL_KERNEL, 1, 1);
+	gives("group domain users: dtrace_kernel\n", LEVEL_USER | LEVEL_PROC | LEVEL_KERNEL, 1, 1);
 	gives("group alice: dtrace_kernel\nuser developers: dtrace_kernel\n", 0, 0, 0);
 	gives("user alicex: dtrace_kernel\nuser alic: dtrace_kernel\n", 0, 0, 0);
 	for (uint32_t i = 0; i < 100; i++)
