@@ -23,6 +23,15 @@ def roff(text):
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
 
 
+def privileges(needs):
+    if needs == "none":
+        return ["It needs no level of privilege: a user may look at processes of the same user, and at files that can be read."]
+    levels = roff(needs.replace(", ", " and "))
+    whose = "processes of all users" if "proc_owner" in needs else "the user's own processes only, with proc_owner those of all"
+    return ["It is a script in D, which says how it works. It needs root or, of who is not root, the level" + "s" * (", " in needs) + f" of privilege {levels}", "(see",
+            f".BR fathom-privileges (5));", f"it then shows {whose}."]
+
+
 def page(name, text):
     comment = re.search(r"/\*\n(.*?)\n \*/", text, re.S).group(1)
     lines = [line[3:] for line in comment.split("\n")]
@@ -30,9 +39,10 @@ def page(name, text):
     usage = next(line for line in lines if line.startswith("usage: ")).removeprefix("usage: ")
     every = next((line.removeprefix("every: ") for line in lines if line.startswith("every: ")), None)
     top = next((line.removeprefix("top: ") for line in lines if line.startswith("top: ")), None)
+    needs = next(line.removeprefix("needs: ") for line in lines if line.startswith("needs: "))
     runs = any(line.startswith("runs: ") for line in lines)
     members = [line.removeprefix("members").split(": ", 1) for line in lines if line.startswith("members")]
-    body = "\n".join(line for line in lines[1:] if not line.startswith(("usage: ", "every: ", "top: ", "members", "runs: ", "sets -", "waits ", "where ")))
+    body = "\n".join(line for line in lines[1:] if not line.startswith(("usage: ", "needs: ", "every: ", "top: ", "members", "runs: ", "sets -", "waits ", "where ")))
     body, example = body.split("\nexample: ", 1)
     options = re.findall(r"^(-\w(?: [A-Z]+)?) {2,}(.*)$", body, re.M)
     ends = not runs and not any(option.startswith("-d ") for option, _ in options)
@@ -55,8 +65,7 @@ def page(name, text):
         out += [".TP", f".B {roff(option)}", roff(what[0].upper() + what[1:] + ("" if what.endswith(".") else "."))]
     command, *shown = example.split("\n")
     out += [".SH EXAMPLE", ".nf", f"# {roff(command)}", roff("\n".join(shown)), ".fi", ".SH NOTES",
-            "It is a script in D, which says how it works, and needs what", ".BR dtrace (8)",
-            "needs: root. Strings that are not in memory yet when they are read are errors, which are printed on standard error.", ".SH SEE ALSO",
+            *privileges(needs), "Strings that are not in memory yet when they are read are errors, which are printed on standard error.", ".SH SEE ALSO",
             ".BR dtrace (8)"]
     return "\n".join(out) + "\n"
 
