@@ -8,6 +8,7 @@
  * Facts    numbers of helpers and commands: Linux include/uapi/linux/bpf.h.
  *          CAP_BPF and CAP_PERFMON: Linux v5.8 ("bpf, capability: Introduce CAP_BPF").
  */
+#include "kernel/confine.h"
 #include "kernel/kernel.h"
 
 #include <errno.h>
@@ -470,16 +471,17 @@ static bool lockdown_is(const char *level)
 
 static struct err *bpf_refused(int sys)
 {
-	struct err *e;
+	struct err *e = confined_err("bpf(2)", sys);
 
+	if (e)
+		return e;
 	if (sys == ENOSYS)
 		return err_hint(err_new("this kernel has no bpf(2)"),
 				"it must be built with CONFIG_BPF_SYSCALL");
 	if (sys == EPERM || sys == EACCES) {
 		e = err_new("the kernel refuses BPF programs although the capabilities are there");
-		return err_hint(e,
-				"a container's seccomp filter or a security module forbids bpf(2): "
-				"run on the host, or allow it");
+		return err_hint(e, "a security module forbids bpf(2), or a container's manager: "
+				   "run on the host, or allow it");
 	}
 	if (sys == ENOTSUP)
 		return err_hint(err_new("this kernel lacks %s", feat_what(FEAT_BPF)),
@@ -498,8 +500,8 @@ static struct err *caps_check(void)
 		missing = "CAP_PERFMON";
 	if (!missing)
 		return NULL;
-	return err_hint(err_new("this process may not trace: it lacks %s", missing),
-			"run as root, try sudo");
+	return err_hint(err_new("this process may not trace: it lacks %s", missing), "%s",
+			confined_caps_hint());
 }
 
 struct err *kernel_check(void)
@@ -520,7 +522,8 @@ struct err *kernel_check(void)
 	if (!feat_has(FEAT_BTF))
 		return err_hint(
 			err_new("this kernel lacks %s", feat_what(FEAT_BTF)),
-			"it must be built with CONFIG_DEBUG_INFO_BTF; /sys must be mounted");
+			"it must be built with CONFIG_DEBUG_INFO_BTF, and /sys be mounted; a "
+			"container gets it by -v /sys/kernel/btf:/sys/kernel/btf:ro");
 	sys = feat_ask(FEAT_RINGBUF);
 	if (sys)
 		return err_hint(err_new("this kernel lacks %s", feat_what(FEAT_RINGBUF)),

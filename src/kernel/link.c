@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Links and perf events, one at a time, and test runs of programs. */
+#include "kernel/confine.h"
 #include "kernel/kernel.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <string.h>
@@ -39,13 +41,19 @@ const char *events_need(void)
 	return "tracing needs CAP_PERFMON; try sudo";
 }
 
-static struct err *event_refused(int sys, int cpu)
+/* e, with what explains the refusal; where the capabilities suffice it is something else. */
+static struct err *event_refused(int sys, struct err *e)
 {
-	struct err *e = err_sys(sys, "cannot open the event on CPU %d", cpu);
+	const char *need = events_need();
+	bool is_allowed = kernel_has_cap(CAP_SYS_ADMIN) ||
+			  (kernel_has_cap(CAP_PERFMON) && strncmp(need, "events", 6) != 0);
+	struct err *confined = is_allowed ? confined_err("perf_event_open(2)", sys) : NULL;
 
-	if (sys == EACCES || sys == EPERM)
-		return err_hint(e, "%s", events_need());
-	return e;
+	if (confined) {
+		err_destroy(e);
+		return confined;
+	}
+	return sys == EACCES || sys == EPERM ? err_hint(e, "%s", need) : e;
 }
 
 /* Opens the event that attr describes, and runs the program at its overflows. */
@@ -58,7 +66,7 @@ static struct err *event_attach(struct perf_event_attr *ev, int prog_fd, int cpu
 
 	event = sys_perf_event_open(ev, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
-		return event_refused(errno, cpu);
+		return event_refused(errno, err_sys(errno, "cannot open the event on CPU %d", cpu));
 	attr.link_create.prog_fd = (uint32_t)prog_fd;
 	attr.link_create.target_fd = (uint32_t)event;
 	attr.link_create.attach_type = BPF_PERF_EVENT;
@@ -135,8 +143,10 @@ struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name, int *
 
 	event = sys_perf_event_open(&ev, -1, cpu < 0 ? 0 : cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
-		return errno == ENOENT ? err_new("this kernel has no event '%s'", name)
-				       : err_sys(errno, "cannot open the event '%s'", name);
+		return errno == ENOENT
+			       ? err_new("this kernel has no event '%s'", name)
+			       : event_refused(errno,
+					       err_sys(errno, "cannot open the event '%s'", name));
 	attr.link_create.prog_fd = (uint32_t)prog_fd;
 	attr.link_create.target_fd = (uint32_t)event;
 	attr.link_create.attach_type = BPF_PERF_EVENT;

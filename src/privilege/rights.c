@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "kernel/capabilities.h"
+#include "kernel/confine.h"
 
 /* What tracing takes. */
 #define NEEDED (capability_bit(CAP_BPF) | capability_bit(CAP_PERFMON))
@@ -152,26 +153,18 @@ static enum rights_origin origin_find(const struct capability_sets *sets)
 	uint64_t inherited = sets->inheritable & sets->permitted;
 	bool is_secure = getauxval(AT_SECURE) != 0;
 
+	if (geteuid() != 0 && (inherited & NEEDED) != NEEDED && is_secure && sets->permitted)
+		return RIGHTS_FILE;
+	if (userns_is_inner()) /* to the kernel, capabilities of such a namespace are none */
+		return RIGHTS_NONE;
 	if (geteuid() == 0)
 		return RIGHTS_ROOT;
 	if ((inherited & NEEDED) == NEEDED)
 		return RIGHTS_PROCESS;
-	if (is_secure && sets->permitted)
-		return RIGHTS_FILE;
 	return (sets->effective & NEEDED) == NEEDED ||
 			       (sets->effective & capability_bit(CAP_SYS_ADMIN))
 		       ? RIGHTS_PROCESS
 		       : RIGHTS_NONE;
-}
-
-/* Whether user ids are what the initial user namespace calls them. */
-static bool is_initial_namespace(void)
-{
-	CLEANUP(file) FILE *f = fopen("/proc/self/uid_map", "re");
-	unsigned long first, outer, n;
-
-	return f && fscanf(f, "%lu %lu %lu", &first, &outer, &n) == 3 && first == 0 && outer == 0 &&
-	       n == UINT32_MAX;
 }
 
 /* The user must be the one who has called, and no other. */
@@ -186,7 +179,7 @@ static struct err *caller_check(void)
 					"given to one user",
 					real, effective),
 				"call it without the set-user-id program");
-	if (!is_initial_namespace())
+	if (!userns_is_initial())
 		return err_hint(err_new("levels do not hold in a user namespace"),
 				"call it outside of the namespace or container");
 	return NULL;
@@ -378,7 +371,10 @@ const char *rights_text(const struct rights *r, char *buf, size_t size)
 			strbuf_adds(&b, " gives one, and this process has not the capabilities of "
 					"the command's file)");
 		} else {
-			strbuf_adds(&b, "no level (neither root, nor CAP_BPF and CAP_PERFMON)");
+			strbuf_adds(&b, userns_is_inner() ? "no level (in a user namespace, whose "
+							    "capabilities hold there only)"
+							  : "no level (neither root, nor CAP_BPF "
+							    "and CAP_PERFMON)");
 		}
 		break;
 	case RIGHTS_FILE:

@@ -303,7 +303,9 @@ static const char *sdt_hint(struct provider_env *env, const struct provider *pv,
 	if (*desc->name && glob_is_literal(desc->name))
 		near = diag_nearest(desc->name, names.data, names.len);
 	if (!st->list.len)
-		hint = "tracefs cannot be read here; rawtp:::NAME needs none";
+		hint = "tracefs cannot be read here; rawtp:::NAME needs none. It is mounted at "
+		       "/sys/kernel/tracing, in a container by -v "
+		       "/sys/kernel/tracing:/sys/kernel/tracing:ro";
 	else if (*desc->func)
 		hint = "a tracepoint has no function: sdt:GROUP::NAME";
 	else if (near)

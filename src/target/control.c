@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "base/words.h"
+#include "kernel/confine.h"
 #include "target/code.h"
 #include "target/control.h"
 #include "target/tracees.h"
@@ -162,6 +163,7 @@ static struct err *traced_err(pid_t tracer)
 static struct err *wait_for_exec(pid_t pid, int report_fd)
 {
 	struct exec_report r;
+	struct err *e;
 	int status;
 
 	if (!exec_is_over(report_fd)) {
@@ -184,7 +186,8 @@ static struct err *wait_for_exec(pid_t pid, int report_fd)
 		return err_new("process %d ended before it ran", (int)pid);
 	if (r.is_traced && r.tracer > 0)
 		return traced_err(r.tracer);
-	return err_sys(r.sys, r.is_traced ? "ptrace" : "exec");
+	e = r.is_traced ? confined_err("ptrace(2)", r.sys) : NULL;
+	return e ? e : err_sys(r.sys, r.is_traced ? "ptrace" : "exec");
 }
 
 struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, struct proc **ret_proc)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Where a policy forbids events of the kernel (EACCES for perf_event_open), the message says what failed, and the hint which right or which
-# sysctl it takes: of timers, of counters, and of functions of the kernel on kernels without links to many of them.
+# sysctl it takes: of functions of the kernel on kernels without links to many of them. Of timers, where root has all rights, it is the filter.
 set -u
 bad=0
 call=$(python3 -c 'import platform; print({"x86_64": 298, "aarch64": 241}[platform.machine()])')
@@ -16,7 +16,10 @@ refused() { # NAME MESSAGE PROGRAM
 	cat "$TMP/err"
 	bad=1
 }
-refused timer 'cannot open the event on CPU 0' 'profile-97 { exit(0); }'
+functions=$hint
+hint='hint: a container gets another filter by --security-opt seccomp=unconfined or =FILE (Docker, Podman), or seccompProfile (Kubernetes): dtrace-containers(7)'
+refused timer 'a seccomp filter of this process refuses perf_event_open(2)' 'profile-97 { exit(0); }'
+hint=$functions
 export FATHOM_NO_FEATURE=KPROBE_MULTI,FENTRY
 if "$DTRACE" -qn 'fbt::schedule:entry { exit(0); }' >"$TMP/out" 2>&1; then
 	refused function "the kernel refuses a probe at the entry of 'schedule'" 'fbt::schedule:entry { exit(0); }'
