@@ -297,7 +297,8 @@ static struct err *lost_err(const struct rights *r)
 struct err *rights_take(bool is_tracing, struct rights *ret)
 {
 	struct capability_sets sets;
-	enum rights_origin origin = capabilities_read(&sets) ? origin_find(&sets) : RIGHTS_PROCESS;
+	bool is_known = capabilities_read(&sets);
+	enum rights_origin origin = is_known ? origin_find(&sets) : RIGHTS_PROCESS;
 	struct err *e = NULL;
 
 	*ret = (struct rights){.origin = origin, .privileges = PRIVILEGES_ALL};
@@ -313,7 +314,7 @@ struct err *rights_take(bool is_tracing, struct rights *ret)
 	case RIGHTS_ROOT: break;
 	case RIGHTS_PROCESS:
 		/* given, and not effective: the file has capabilities, too */
-		if (is_tracing && (sets.effective & NEEDED) != NEEDED &&
+		if (is_tracing && is_known && (sets.effective & NEEDED) != NEEDED &&
 		    !(sets.effective & capability_bit(CAP_SYS_ADMIN)) &&
 		    !capabilities_keep(sets.permitted & sets.inheritable))
 			e = err_sys(errno, "cannot use the capabilities that were given");

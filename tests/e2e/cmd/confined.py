@@ -93,6 +93,7 @@ for call, name in ("bpf", "bpf(2)"), ("perf_event_open", "perf_event_open(2)"):
         lacks(f"a filter of {call}, {errno}", denied(call, errno), f"a seccomp filter of this process refuses {name}", "--security-opt seccomp=")
 lacks("a filter of ptrace", denied("ptrace", 1), "a seccomp filter of this process refuses ptrace(2)", "--security-opt seccomp=", ["-qn", "BEGIN { exit(0); }", "-c", "true"])
 works("a filter of perf_event_open, without timers", denied("perf_event_open", 1), ["-qn", 'syscall:::entry { printf("traced"); exit(0); }'])
+works("a filter of capget", denied("capget", 1))
 
 # ---- files ----
 lacks("no /sys/kernel/btf", inside("mount -t tmpfs tmpfs /sys/kernel/btf"), "kernel type information", "-v /sys/kernel/btf:")
