@@ -19,6 +19,7 @@ struct rt_watched {
 #define RT_WATCHED_STOPS    1u	 /* it is stopped when an event about it is reported */
 #define RT_WATCHED_FORKS    2u	 /* its children are added, with all flags */
 #define RT_WATCHED_OUTLIVES 4u	 /* it does not end with the tracer: it must not be left stopped */
+#define RT_WATCHED_SKIPS    8u	 /* the next report of its dynamic linker is left out */
 #define RT_WATCHED_BORN	    128u /* a child that has not run yet */
 
 enum rt_watch_kind {

@@ -143,6 +143,10 @@ int prog_watch_linker(void *ctx)
 	}
 	if (state || !is_same(pid, p))
 		return 0;
+	if (p->flags & RT_WATCHED_SKIPS) {
+		p->flags &= ~RT_WATCHED_SKIPS;
+		return 0;
+	}
 	ev = event_begin(pid, p, RT_WATCH_MAPPED);
 	if (ev)
 		event_end(ev, p->flags);
@@ -164,7 +168,8 @@ int prog_watch_fork(const struct raw_args *ctx)
 
 	if (!p || !(p->flags & RT_WATCHED_FORKS) || child == pid || !is_same(pid, p))
 		return 0;
-	value.flags = p->flags | RT_WATCHED_STOPS | RT_WATCHED_OUTLIVES | RT_WATCHED_BORN;
+	value.flags = (p->flags & ~RT_WATCHED_SKIPS) | RT_WATCHED_STOPS | RT_WATCHED_OUTLIVES |
+		      RT_WATCHED_BORN;
 	value.root = p->root;
 	value.start = start_of(ctx->arg[1]);
 	if (!bpf_map_update_elem(&map_watched, &child, &value, BPF_ANY))

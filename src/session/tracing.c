@@ -231,7 +231,7 @@ static struct err *processes_watch(struct arrivals *a)
 	if (a->is_possible && report_is_debugging(a->report))
 		watch_subscribe(live_watch(live), &debug_subscriber, a->report);
 	arrivals_start(a);
-	if (a->is_possible && live->watch)
+	if (live->watch)
 		stacks_watch_followed(live->stacks, live->watch);
 	live_prepare_stacks(live);
 	return NULL;

@@ -133,6 +133,11 @@ bool stacks_has_helpers(const struct stacks *s)
 	return s && s->helpers;
 }
 
+bool stacks_has_tables(const struct stacks *s)
+{
+	return s && s->tables;
+}
+
 bool stacks_has_helper(const struct stacks *s, const char *path)
 {
 	return s && ustacks_has_name(s->helpers, path);

@@ -38,6 +38,7 @@ struct wanted {
 	char *path;	 /* of it */
 	uint32_t nprocs; /* number of processes that map the file */
 	bool is_running; /* one of these processes uses a CPU */
+	bool is_loaded;	 /* or it could not be */
 };
 
 /* A file that was mapped just now. */
@@ -190,10 +191,12 @@ static struct gate_file *mapped_open(struct unwinds *u, const struct mapping *at
 	return f;
 }
 
-static void wanted_load(struct unwinds *u, const struct wanted *m)
+/* Loads the file of a mapping, once. */
+static void wanted_load(struct unwinds *u, struct wanted *m)
 {
-	CLEANUP(gate_file) struct gate_file *f = mapped_open(u, &m->at);
+	CLEANUP(gate_file) struct gate_file *f = m->is_loaded ? NULL : mapped_open(u, &m->at);
 
+	m->is_loaded = true;
 	if (f)
 		(void)file_load(u, f, m->path, 0, false);
 }
@@ -204,28 +207,24 @@ static bool is_wanted(const struct proc_map *m)
 	return m->is_exec && proc_map_has_file(m) && m->path[0] == '/';
 }
 
-/* Queues the file of a mapping. */
-static void map_note(struct unwinds *u, pid_t pid, bool is_running, const struct proc_map *map)
+/* Queues the file of a mapping, unless it was queued before. */
+static struct wanted *map_note(struct unwinds *u, pid_t pid, bool is_running,
+			       const struct proc_map *map)
 {
 	struct mapping at = proc_map_mapping(pid, map);
 	struct wanted *m = hashmap_find(u->noted, &at.inode, sizeof(at.inode));
 
 	if (!m) {
 		m = xcalloc(1, sizeof(*m));
-		m->at = at;
-		m->at.path = m->path = xstrdup(at.path);
+		m->path = xstrdup(at.path);
 		hashmap_set(u->noted, &at.inode, sizeof(at.inode), m);
 		vec_push(&u->queue, m);
 	}
+	at.path = m->path;
+	m->at = at; /* the process that was noted before may have ended */
 	m->nprocs++;
 	m->is_running |= is_running;
-}
-
-static void maps_note(struct unwinds *u, pid_t pid, bool is_running, const struct proc_maps *maps)
-{
-	for (uint32_t i = 0; i < maps->maps.len; i++)
-		if (is_wanted(&maps->maps.data[i]))
-			map_note(u, pid, is_running, &maps->maps.data[i]);
+	return m;
 }
 
 static void process_note(struct unwinds *u, pid_t pid, bool is_running)
@@ -237,7 +236,9 @@ static void process_note(struct unwinds *u, pid_t pid, bool is_running)
 		err_destroy(e);
 		return;
 	}
-	maps_note(u, pid, is_running, &maps);
+	for (uint32_t i = 0; i < maps.maps.len; i++)
+		if (is_wanted(&maps.maps.data[i]))
+			(void)map_note(u, pid, is_running, &maps.maps.data[i]);
 	proc_maps_deinit(&maps);
 }
 
@@ -284,12 +285,13 @@ static void queue_forget(struct unwinds *u)
 }
 
 /*
- * Loads the next file of the queue. The list of known files is emptied now and then, because files
- * that are replaced get new inodes, and the list would grow for ever.
+ * Goes past the files that are loaded. The list of known files is emptied when it is full, because
+ * files that are replaced get new inodes, and the list would grow for ever.
  */
-static void queue_next(struct unwinds *u)
+static void queue_advance(struct unwinds *u)
 {
-	wanted_load(u, u->queue.data[u->next++]);
+	while (u->next < u->queue.len && u->queue.data[u->next]->is_loaded)
+		u->next++;
 	if (u->next < u->queue.len || u->queue.len < NOTED_MAX)
 		return;
 	queue_forget(u);
@@ -319,24 +321,28 @@ void unwinds_load_saved(struct unwinds *u, pid_t pid)
 	err_destroy(e);
 }
 
-static void queue_load(struct unwinds *u)
-{
-	u->is_target = true;
-	while (u->next < u->queue.len)
-		queue_next(u);
-	u->is_target = false;
-}
-
 void unwinds_load_process(struct unwinds *u, pid_t pid)
 {
-	process_note(u, pid, true);
-	queue_load(u);
+	struct proc_maps maps;
+	struct err *e = proc_maps_read(pid, &maps);
+
+	if (e) { /* it has ended */
+		err_destroy(e);
+		return;
+	}
+	unwinds_load_maps(u, pid, &maps);
+	proc_maps_deinit(&maps);
 }
 
+/* Of the queue, only the files of this process are loaded: it may be waiting. */
 void unwinds_load_maps(struct unwinds *u, pid_t pid, const struct proc_maps *maps)
 {
-	maps_note(u, pid, true, maps);
-	queue_load(u);
+	u->is_target = true;
+	for (uint32_t i = 0; i < maps->maps.len; i++)
+		if (is_wanted(&maps->maps.data[i]))
+			wanted_load(u, map_note(u, pid, true, &maps->maps.data[i]));
+	queue_advance(u);
+	u->is_target = false;
 }
 
 /* ---- files that are mapped while the session runs ----------------------------------------- */
@@ -469,7 +475,8 @@ bool unwinds_load_next(struct unwinds *u)
 	if (u->fresh.len)
 		fresh_next(u);
 	else
-		queue_next(u);
+		wanted_load(u, u->queue.data[u->next]);
+	queue_advance(u);
 	return true;
 }
 

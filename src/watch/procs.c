@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "arch/arch.h"
 #include "base/str.h"
 #include "keeper/stopped.h"
 #include "keeper/keeper.h"
@@ -148,8 +149,9 @@ void procs_failed(struct procs *ps, const struct watch_proc *p, const char *what
 
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)p->id.pid, what,
 		    err_text(e));
-	if (err_get_sys(e) != EINTR && (!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) &&
-	    !is_fenced(ps, p) && has_memory(p)) {
+	if (!ps->opts.is_silent && err_get_sys(e) != EINTR &&
+	    (!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) && !is_fenced(ps, p) &&
+	    has_memory(p)) {
 		ps->hooks->notice(ps->hooks->ctx, strbuf_text(&text));
 		free(ps->told);
 		ps->told = xstrdup(strbuf_text(&text));
@@ -670,6 +672,29 @@ void procs_work(struct procs *ps)
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
+/* Whether the next instruction of a held process is the one where its dynamic linker reports. */
+static bool is_at_hook(const struct procs *ps, const struct watch_proc *p)
+{
+	struct target *t = NULL;
+	struct arch_regs regs;
+	const struct proc_map *m;
+	struct rtld r;
+	bool is_there = false;
+	struct err *e = target_held_open(p->id.pid, ps->hooks->gate, &t);
+
+	if (!e)
+		e = target_regs(t, p->id.pid, &regs);
+	if (!e && rtld_find(t, &r)) {
+		m = proc_maps_find(target_maps(t), regs.words[arch.pc / 8]);
+		is_there = m && m->dev == r.dev && m->ino == r.ino &&
+			   regs.words[arch.pc / 8] - m->start + m->off == r.hook_off;
+		rtld_deinit(&r);
+	}
+	err_destroy(e); /* it has ended */
+	target_close(t);
+	return is_there;
+}
+
 static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
 {
 	bool outlives = p->flags & WATCH_OUTLIVES;
@@ -688,6 +713,8 @@ static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
 		flags = RT_WATCHED_STOPS | (outlives ? RT_WATCHED_OUTLIVES : 0);
 	if (ps->opts.has_children)
 		flags |= RT_WATCHED_FORKS;
+	if ((p->flags & WATCH_KNOWN) && is_at_hook(ps, p))
+		flags |= RT_WATCHED_SKIPS;
 	return follow_add(ps->follow, &p->id, flags);
 }
 

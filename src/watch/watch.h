@@ -155,6 +155,7 @@ struct watch_following {
 	struct rt_pidns ns;   /* the PID namespace of all process ids */
 	bool has_children;    /* children are followed as well: needs FEAT_UPROBE_TGID */
 	bool wants_libraries; /* libraries are reported when they come, not only after an exec */
+	bool is_silent;	      /* nothing is lost to the user where a library is not reported */
 };
 /* Loads the programs; *ret_fd becomes readable when there is something for watch_work(). */
 MUST_CHECK struct err *watch_following(struct watch *w, const struct watch_following *opts,
@@ -164,6 +165,11 @@ MUST_CHECK struct err *watch_following(struct watch *w, const struct watch_follo
 #define WATCH_STOPS    1u /* the process waits while subscribers are called */
 #define WATCH_OUTLIVES 2u /* it does not end with dtrace, so it must not be left stopped */
 #define WATCH_LOOKS    4u /* it runs already: what it has mapped is reported now */
+/*
+ * The caller holds it with ptrace(2), and knows what it has mapped: if it is held where its dynamic
+ * linker is about to report just that, the report is left out.
+ */
+#define WATCH_KNOWN 8u
 /* Copies the identity. A process that has ended already is not followed. */
 MUST_CHECK struct err *watch_follow(struct watch *w, const struct proc_id *id, uint32_t flags);
 /* Reports what followed processes have done to the subscribers. w: NULL is allowed. */

@@ -40,6 +40,8 @@ struct arrivals {
 
 	bool is_possible; /* some clause may get more probes; if not, nothing below counts */
 	VEC(const struct proc_id *) ids; /* processes that clauses name; the provider owns them */
+	/* Processes of -c, which wait for the unwind tables of what they map (created_follow()). */
+	VEC(struct proc_id) created;
 	bool wants_libraries, wants_patterns, wants_children;
 	bool wants_all;	       /* some clause means all processes */
 	int modules_fd;	       /* reports of modules that come and go; 0: no clause means them */

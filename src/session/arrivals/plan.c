@@ -236,8 +236,59 @@ static uint32_t flags_of(const struct arrivals *a, const struct proc_id *id)
 	return looks ? WATCH_LOOKS : 0;
 }
 
+static bool is_named(const struct arrivals *a, pid_t pid)
+{
+	for (uint32_t i = 0; i < a->ids.len; i++)
+		if (a->ids.data[i]->pid == pid)
+			return true;
+	return false;
+}
+
+static bool has_created(const struct arrivals *a)
+{
+	for (uint32_t i = 0; i < a->live->targets->procs.len; i++)
+		if (proc_is_created(a->live->targets->procs.data[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Finds the processes of -c that no clause names. While one of them maps a file, it waits for its
+ * unwind tables: else a virtual machine that its launcher opens would run for some hundredths of a
+ * second before stacks through it are whole.
+ */
+static void created_find(struct arrivals *a)
+{
+	const struct targets *t = a->live->targets;
+	struct proc_id id;
+
+	for (uint32_t i = 0; i < t->procs.len; i++) {
+		const struct proc *p = t->procs.data[i];
+		struct err *e;
+
+		if (!proc_is_created(p) || is_named(a, proc_pid(p)))
+			continue;
+		e = proc_id_open(proc_pid(p), &id);
+		if (!e)
+			vec_push(&a->created, id);
+		err_destroy(e); /* it has ended */
+	}
+}
+
+static struct err *processes_follow(struct arrivals *a, struct watch *w)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < a->ids.len && !e; i++)
+		e = watch_follow(w, a->ids.data[i], flags_of(a, a->ids.data[i]));
+	for (uint32_t i = 0; i < a->created.len && !e; i++)
+		e = watch_follow(w, &a->created.data[i], WATCH_STOPS | WATCH_KNOWN);
+	return e;
+}
+
 void arrivals_start(struct arrivals *a)
 {
+	bool waits = stacks_has_tables(a->live->stacks) && has_created(a);
 	struct watch *w;
 	struct err *e;
 	int fd;
@@ -246,21 +297,26 @@ void arrivals_start(struct arrivals *a)
 		arrivals_all_start(a);
 	if (a->modules_fd)
 		arrivals_modules_start(a);
-	if (!a->ids.len)
+	if (waits)
+		created_find(a);
+	if (!a->ids.len && !a->created.len)
 		return;
 	w = live_watch(a->live);
-	watch_subscribe(w, &probes_subscriber, a);
+	if (a->ids.len)
+		watch_subscribe(w, &probes_subscriber, a);
 	e = watch_following(w,
-			    &(struct watch_following){.max = a->ids.len,
+			    &(struct watch_following){.max = a->ids.len + a->created.len,
 						      .ns = a->live->pidns,
 						      .has_children = a->wants_children,
-						      .wants_libraries = a->wants_libraries},
+						      .wants_libraries =
+							      a->wants_libraries || waits,
+						      .is_silent = !a->ids.len},
 			    &fd);
 	if (!e)
 		e = waiter_listen(a->live->waiter, fd);
-	for (uint32_t i = 0; i < a->ids.len && !e; i++)
-		e = watch_follow(w, a->ids.data[i], flags_of(a, a->ids.data[i]));
-	if (e)
+	if (!e)
+		e = processes_follow(a, w);
+	if (e && a->ids.len)
 		report_adjusted(a->report, "what processes map from now on is not probed: %s",
 				err_text(e));
 	err_destroy(e);
@@ -277,6 +333,9 @@ void arrivals_undo(struct arrivals *a)
 {
 	prewatch_end(a);
 	vec_deinit(&a->ids);
+	for (uint32_t i = 0; i < a->created.len; i++)
+		proc_id_close(&a->created.data[i]);
+	vec_deinit(&a->created);
 	vec_deinit(&a->batches);
 	if (a->modules_fd > 0)
 		(void)close(a->modules_fd);
