@@ -27,6 +27,15 @@ static const struct need_row calls[] = {
 #include "privilege/needs.def"
 };
 
+#define LEVEL_NOBODY LEVELS_ALL
+static const struct {
+	const char *name;
+	uint32_t level;
+} options[] = {
+#define NEED_OPTION(name, level) {#name, LEVEL_##level},
+#include "privilege/needs.def"
+};
+
 static const struct {
 	const char *tag, *member;
 } members[] = {
@@ -98,4 +107,14 @@ bool need_has_provider(const char *name)
 		if (strcmp(probes[i].provider, name) == 0)
 			return true;
 	return need_of_provider(name).is_known;
+}
+
+uint32_t need_of_option(const char *name, bool *ret_is_known)
+{
+	*ret_is_known = true;
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (strcmp(options[i].name, name) == 0)
+			return options[i].level;
+	*ret_is_known = false;
+	return LEVELS_ALL;
 }

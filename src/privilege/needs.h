@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which level of privilege probes, variables and calls of D need: the table in needs.def.
+ * Which level of privilege probes, variables, calls and options of D need: the table in needs.def.
  *
  * Errors   none: what the table does not know needs LEVEL_KERNEL.
  * Threads  any; the table is constant.
@@ -32,3 +32,8 @@ struct need need_of_call(const char *name);
  * less than dtrace_kernel.
  */
 bool need_has_provider(const char *name);
+/*
+ * The level that an option of the session needs; 0: none, LEVELS_ALL: it is for nobody who lacks
+ * one, as is an option that the table does not know.
+ */
+uint32_t need_of_option(const char *name, bool *ret_is_known);

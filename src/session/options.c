@@ -7,7 +7,7 @@
 #include "d/text/diag.h"
 #include "dtrace.h"
 #include "kernel/capabilities.h"
-#include "privilege/privilege.h"
+#include "privilege/needs.h"
 #include "session/options.h"
 
 const struct opt_desc opt_descs[OPT_COUNT] = {
@@ -441,6 +441,29 @@ static struct err *set_value(struct options *o, enum opt_id id, const char *valu
 	return NULL;
 }
 
+/* Refuses an option for which the session lacks a level (privilege/needs.def). */
+static struct err *check_levels(const struct options *o, enum opt_id id)
+{
+	bool is_known;
+	uint32_t level = need_of_option(opt_descs[id].name, &is_known);
+	char have[LEVELS_TEXT_MAX];
+
+	if (!privileges_lack(o->privileges, level))
+		return NULL;
+	if (level == LEVELS_ALL)
+		return err_hint(err_code(err_new("Option names what is trusted, which is not for a "
+						 "user with levels to choose"),
+					 EDT_ACCESS),
+				id == OPT_syslibdir ? "-L (option libdir) adds a folder of your own"
+						    : "doc/guide/levels.md says why");
+	return err_hint(err_code(err_new("Option %s needs %s; this session has %s",
+					 opt_descs[id].name,
+					 level_word((enum privilege_level)level),
+					 levels_text(o->privileges->levels, have)),
+				 EDT_ACCESS),
+			"doc/guide/levels.md says why");
+}
+
 struct err *options_set(struct options *o, const char *name, const char *value, bool in_pragma)
 {
 	enum opt_id id;
@@ -452,13 +475,9 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 	if (in_pragma && (d->flags & OPTF_NOPRAGMA))
 		return err_code(err_new("Option cannot be used from within a D program"),
 				EDT_BADOPTCTX);
-	if ((o->is_limited || privileges_lack(o->privileges, LEVELS_ALL)) &&
-	    (d->flags & OPTF_TRUSTED))
-		return err_hint(err_code(err_new("Option names what is trusted, which is not for a "
-						 "user with levels to choose"),
-					 EDT_ACCESS),
-				id == OPT_syslibdir ? "-L (option libdir) adds a folder of your own"
-						    : "doc/guide/levels.md says why");
+	e = check_levels(o, id);
+	if (e)
+		return e;
 	if (o->is_active && d->class == OPTC_RUNTIME)
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
 	if (d->flags & OPTF_NOT_LINUX)

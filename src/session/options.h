@@ -28,7 +28,6 @@ enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 #define DISASM_BPF   (2 | 4 | 8)
 #define OPTF_IGNORED 0x4  /* it is accepted, and has no effect (documented) */
 #define OPTF_WORDS   0x10 /* its value is a list of words, separated by blanks */
-#define OPTF_TRUSTED 0x20 /* it decides what is trusted: not with levels */
 #define OPTF_LIST    0x8  /* its values accumulate in order: define, incdir, ... */
 
 /* Values of option follow. */
@@ -54,7 +53,6 @@ struct options {
 	VEC(char *) libdirs;
 	VEC(char *) envs; /* changes to the environment of -c: +VAR=value, -VAR */
 	bool is_active;
-	bool is_limited; /* the session has levels: its user does not choose what it trusts */
 	/* What option privileges takes levels from; NULL: its text is checked only. */
 	struct privileges *privileges;
 	void (*changed)(void *ctx); /* options_on_change() */

@@ -157,7 +157,6 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 	if (!e) {
 		h = handle_create();
 		h->privileges = privileges;
-		h->opts.is_limited = privileges_lack(&privileges, LEVELS_ALL);
 		e = options_from_env(&h->opts);
 		environment_tell(h);
 		options_changed(h);

@@ -44,9 +44,30 @@ static void rows_are_complete(void)
 			   "provider %s is decided", provider_list[i]->name);
 }
 
+static const char *const option_names[] = {
+#define OPT(id, name, ...) name,
+#include "session/options.def"
+};
+
+static void options_are_decided(void)
+{
+	bool is_known;
+
+	for (size_t i = 0; i < ARRAY_LEN(option_names); i++) {
+		(void)need_of_option(option_names[i], &is_known);
+		ok(is_known, "option %s is decided", option_names[i]);
+	}
+	is_int(need_of_option("none", &is_known), LEVELS_ALL, "an unknown option");
+	ok(!is_known, "an unknown option is not decided");
+	is_int(need_of_option("bpflog", &is_known), LEVEL_KERNEL, "bpflog");
+	is_int(need_of_option("syslibdir", &is_known), LEVELS_ALL, "syslibdir");
+	is_int(need_of_option("quiet", &is_known), 0, "quiet");
+}
+
 int main(void)
 {
 	rows_are_complete();
+	options_are_decided();
 	for (size_t i = 0; i < ARRAY_LEN(wanted_variables); i++) {
 		struct need n = need_of_variable(wanted_variables[i].name);
 
