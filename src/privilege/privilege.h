@@ -40,14 +40,6 @@ struct privileges {
 /* The session of root: it may do all that the kernel lets it do. */
 #define PRIVILEGES_ALL ((struct privileges){.levels = LEVELS_ALL})
 
-/*
- * Whether sessions heed their levels. Where it is false, a user who has levels from the file is
- * refused, because nothing would keep him to them.
- */
-#ifndef PRIVILEGES_ENFORCED
-#define PRIVILEGES_ENFORCED false
-#endif
-
 /* Room for the words of all levels, with commas between them. */
 #define LEVELS_TEXT_MAX 64
 

@@ -277,10 +277,6 @@ static struct err *levels_take(struct rights *r)
 		e = rights_find(r);
 	if (!e && !r->privileges.levels)
 		e = none_err(r);
-	if (!e && !PRIVILEGES_ENFORCED)
-		e = err_hint(err_new("levels are not enforced by this build"),
-			     "%s may trace with one that enforces them; root may with any",
-			     r->user);
 	return e ? e : quota_begin(r->found.quotas, r->user, LEVELS_PATH);
 }
 
@@ -385,7 +381,7 @@ const char *rights_text(const struct rights *r, char *buf, size_t size)
 		}
 		strbuf_addf(&b, "%s (by %s", levels_text(r->privileges.levels, words), LEVELS_PATH);
 		lines_add(&b, &r->found);
-		strbuf_adds(&b, PRIVILEGES_ENFORCED ? ")" : "; not enforced by this build)");
+		strbuf_addc(&b, ')');
 		quotas_add(&b, r->found.quotas);
 		break;
 	}

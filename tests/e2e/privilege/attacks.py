@@ -4,7 +4,6 @@ import ctypes, glob, re, resource, signal, time
 from world import *
 
 enter()
-ENFORCED = is_enforced()
 levels(f"user {ALICE}: dtrace_user, dtrace_proc\n")
 MARK = "the-secret-of-root"
 SECRET = f"{TMP}/secret"
@@ -58,11 +57,11 @@ def files_of_root():
         for args in (["-L", folder], ["-I", folder, "-C"], ["-x", f"debugdir={folder}"], ["-x", f"syslibdir={folder}"]):
             secret_check(args, dtrace(ALICE, *args, "-s", "t.d"))
     r = dtrace(ALICE, "-x", f"syslibdir={home(ALICE)}", *begin)
-    check(r.returncode == 1 and "not for a user with levels to choose" in r.stderr or not ENFORCED, "the system's library is not chosen", r)
+    check(r.returncode == 1 and "not for a user with levels to choose" in r.stderr, "the system's library is not chosen", r)
     with open(f"{home(ALICE)}/pragma.d", "w") as f:
         f.write(f'#pragma D option syslibdir={home(ALICE)}\nBEGIN {{ exit(0); }}\n')
     r = dtrace(ALICE, "-s", "pragma.d")
-    check(r.returncode == 1 and "not for a user with levels to choose" in r.stderr or not ENFORCED, "nor by a pragma", r)
+    check(r.returncode == 1 and "not for a user with levels to choose" in r.stderr, "nor by a pragma", r)
 
 
 def environment():
@@ -79,12 +78,12 @@ def environment():
                 {"TMPDIR": "/root", "HOME": "/root", "XDG_CACHE_HOME": "/root", "DEBUGINFOD_URLS": "http://127.0.0.1:9/", "DEBUGINFOD_CACHE_PATH": home(ALICE)},
                 {"PATH": home(ALICE)}, {"X": "y" * 100000}):
         r = dtrace(ALICE, *trace, env=env)
-        check((r.returncode == 0 and r.stdout.strip() == "traced" and not r.stderr) if ENFORCED else "not enforced" in r.stderr, f"{str(env)[:80]}", r)
+        check(r.returncode == 0 and r.stdout.strip() == "traced" and not r.stderr, f"{str(env)[:80]}", r)
         check(not os.path.exists(log), f"a file by {str(env)[:80]}")
     r = dtrace(ALICE, *trace, env={"DTRACE_OPT_SYSLIBDIR": home(ALICE), "DTRACE_OPT_DESTRUCTIVE": ""})
-    check(not ENFORCED or (r.returncode == 0 and "not heeded by a session with levels: 'DTRACE_OPT_SYSLIBDIR' and others" in r.stderr), "options of the environment", r)
+    check(r.returncode == 0 and "not heeded by a session with levels: 'DTRACE_OPT_SYSLIBDIR' and others" in r.stderr, "options of the environment", r)
     r = dtrace(ALICE, "-qn", 'BEGIN { system("true"); exit(0); }', env={"DTRACE_OPT_DESTRUCTIVE": ""})
-    check(not ENFORCED or (r.returncode == 1 and "estructive" in r.stderr), "-w by the environment", r)
+    check(r.returncode == 1 and "estructive" in r.stderr, "-w by the environment", r)
 
 
 def descriptors_and_limits():
@@ -114,22 +113,21 @@ def descriptors_and_limits():
                          ("no core", lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))):
         r = run(ALICE, [DTRACE, "-wqn", 'BEGIN { system("true"); printf("traced"); exit(0); }'], preexec_fn=change)
         check(r.returncode == 0 or (r.returncode == 1 and r.stderr), name, r)
-        if ENFORCED and name[0] in "Sau":
+        if name[0] in "Sau":
             check("traced" in r.stdout, name, r)
-    if ENFORCED:
-        # who has blocked signals before can still end a session
-        p = subprocess.Popen([DTRACE, "-qn", 'BEGIN { printf("on\\n"); } END { printf("off\\n"); }'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                             preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals()), env=ENV, **user(ALICE))
-        p.stdout.readline()
-        p.send_signal(signal.SIGTERM)
-        try:
-            said = p.communicate(timeout=SECONDS)[0]
-        except subprocess.TimeoutExpired:
-            p.kill()
-            said = "it does not end"
-        check("off" in said, "a session with blocked signals ends by one", said)
-        r = run(ALICE, [DTRACE, "-C", "-x", "cpppath=./fails", "-s", "t.d"], preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
-        check(r.returncode == 1 and "reprocessor failed" in r.stderr, "the status of a child with SIGCHLD ignored", r)
+    # who has blocked signals before can still end a session
+    p = subprocess.Popen([DTRACE, "-qn", 'BEGIN { printf("on\\n"); } END { printf("off\\n"); }'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                         preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals()), env=ENV, **user(ALICE))
+    p.stdout.readline()
+    p.send_signal(signal.SIGTERM)
+    try:
+        said = p.communicate(timeout=SECONDS)[0]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        said = "it does not end"
+    check("off" in said, "a session with blocked signals ends by one", said)
+    r = run(ALICE, [DTRACE, "-C", "-x", "cpppath=./fails", "-s", "t.d"], preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    check(r.returncode == 1 and "reprocessor failed" in r.stderr, "the status of a child with SIGCHLD ignored", r)
     many = [DTRACE, "-qn", trace, *["x" * 20] * 20000]
     r = run(ALICE, many)
     check(r.returncode in (0, 1), "many arguments", r.stderr)
@@ -259,10 +257,7 @@ def kept_to_levels():
 files_of_root()
 environment()
 descriptors_and_limits()
-if ENFORCED:
-    kept_to_levels()
-    children()
-    the_process_itself()
-else:
-    print("skip: sessions of users with levels, which this build refuses")
+kept_to_levels()
+children()
+the_process_itself()
 done()

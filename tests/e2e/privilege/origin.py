@@ -28,7 +28,7 @@ def given(caps, *args):
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, env=ENV)
 
 
-def levels_of_the_file(enforced):
+def levels_of_the_file():
     levels(f"# who\nuser {ALICE}: dtrace_user, dtrace_proc\ngroup {STAFF}: dtrace_user # all of them\nuser {ALICE}: dtrace_user\n")
     tells(ALICE, f"you are user {ALICE}: dtrace_user, dtrace_proc (by {LEVELS}:2, 4")
     tells(BOB, f"you are user {BOB}: no level (none in {LEVELS})")
@@ -36,7 +36,7 @@ def levels_of_the_file(enforced):
     refused("bob", dtrace(BOB, *TRACE), f"user {BOB} has no level")
     for uid, groups in (ALICE, []), (BOB, [STAFF]):
         r = dtrace(uid, *TRACE, groups=groups)
-        traces(uid, r) if enforced else refused(uid, r, "levels are not enforced by this build")
+        traces(uid, r)
     # the file is asked each time
     levels(f"user {BOB}: dtrace_user\n")
     refused("alice, whose level was taken away", dtrace(ALICE, *TRACE), f"user {ALICE} has no level")
@@ -228,8 +228,7 @@ def ways_of_before():
     set_capabilities("cap_bpf,cap_perfmon=p")
 
 
-enforced = is_enforced()
-levels_of_the_file(enforced)
+levels_of_the_file()
 hostile_files()
 work_for_all()
 no_detours()

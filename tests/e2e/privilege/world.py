@@ -135,11 +135,3 @@ def run(uid, argv, groups=(), env=None, stdin=subprocess.DEVNULL, **kwargs):
 
 def dtrace(uid, *args, **kwargs):
     return run(uid, [DTRACE, *args], **kwargs)
-
-
-def is_enforced():
-    """Whether this build lets a user with levels trace."""
-    levels(f"user {ALICE}: dtrace_user\n")
-    r = dtrace(ALICE, "-V", "-v")
-    check("dtrace_user" in r.stdout, "alice's level is shown", r)
-    return "not enforced" not in r.stdout
