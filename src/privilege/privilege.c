@@ -148,11 +148,15 @@ struct err *privileges_narrow(struct privileges *p, const char *text)
 
 #define PROC_PATH_MAX 64
 
-/* Whether real, effective and saved ids are the user's and the group's. */
+/*
+ * Whether real, effective and saved ids are the user's and the group's, and the process has no
+ * capabilities, by which it could do more than the user; root's processes have them all.
+ */
 static bool ids_are(pid_t pid, uint32_t uid, uint32_t gid)
 {
 	char path[PROC_PATH_MAX], line[256];
 	unsigned int u[4], g[4];
+	unsigned long long caps = 1;
 	bool has_uids = false, has_gids = false;
 	FILE *f;
 
@@ -163,11 +167,12 @@ static bool ids_are(pid_t pid, uint32_t uid, uint32_t gid)
 			has_uids = true;
 		if (sscanf(line, "Gid: %u %u %u %u", &g[0], &g[1], &g[2], &g[3]) == 4)
 			has_gids = true;
+		(void)sscanf(line, "CapPrm: %llx", &caps);
 	}
 	if (f)
 		(void)fclose(f);
-	return has_uids && has_gids && u[0] == uid && u[1] == uid && u[2] == uid && g[0] == gid &&
-	       g[1] == gid && g[2] == gid;
+	return has_uids && has_gids && (!uid || !caps) && u[0] == uid && u[1] == uid &&
+	       u[2] == uid && g[0] == gid && g[1] == gid && g[2] == gid;
 }
 
 /* The kernel gives the files of a process that may not be dumped to root. */

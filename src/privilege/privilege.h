@@ -74,9 +74,10 @@ MUST_CHECK struct err *privileges_narrow(struct privileges *p, const char *text)
 
 /*
  * Refuses a process that the session may not look at: one whose ids are not all the user's and
- * the group's, that may not be dumped, or that is in another user namespace than dtrace. A
- * process that ends meanwhile is refused as well. The answer is of this moment: what probes
- * record is decided by the guard of each program, when it fires (rt/privilege.c).
+ * the group's, that has capabilities, that may not be dumped, or that is in another user
+ * namespace than dtrace. A process that ends meanwhile is refused as well. The answer is of this
+ * moment: what probes record is decided by the guard of each program, when it fires
+ * (rt/privilege.c).
  */
 MUST_CHECK struct err *privileges_check_process(const struct privileges *p, pid_t pid);
 /* The same as a question. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """No breakpoint of alice comes into a program that is not hers: a process that has some and executes one is ended before."""
+import re
 from world import *
 
 enter()
@@ -87,8 +88,41 @@ def already():
         p.wait()
 
 
+def capable():
+    """A process of alice that was given a capability is none of hers to trace, for the kernel as for us; nor for root who tries what she could."""
+    p = subprocess.Popen(["setpriv", f"--reuid={ALICE}", f"--regid={ALICE}", "--clear-groups", "--inh-caps=+net_raw", "--ambient-caps=+net_raw", "--bounding-set=-all,+net_raw", f"{HOME}/calls", "getppid", "2000000000"],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=ENV)
+    try:
+        while os.path.basename(os.readlink(f"/proc/{p.pid}/exe")) != "calls":
+            pass
+        args = ["-qn", "pid$target:libc.so.6:getppid:entry { n++; }", "-p", str(p.pid)]
+        for r in dtrace(ALICE, *args), subprocess.run([DTRACE, "-x", f"privileges={ALICE}:dtrace_proc,dtrace_user", *args], capture_output=True, text=True, timeout=SECONDS):
+            check(r.returncode == 1 and "is not one of user" in r.stderr, "-p of a process with a capability", r)
+    finally:
+        p.kill()
+        p.wait()
+
+
+def opened():
+    """Each file is opened with alice's rights: no capability is effective then, in the session and in all of its helper processes."""
+    watch = subprocess.Popen([DTRACE, "-qn", f"""syscall::open:entry, syscall::openat:entry, syscall::execve:entry, syscall::connect:entry, syscall::ptrace:entry, syscall::kill:entry,
+        syscall::process_vm_readv:entry, syscall::stat*:entry, syscall::readlink*:entry, syscall::access*:entry, syscall::unlink*:entry
+        /uid == {ALICE} && (execname == "dtrace" || execname == "uprobe-keeper")/ {{ n[*(uint64_t *)&curthread->cred->cap_effective != 0]++; }}
+        syscall::bpf:entry /uid == {ALICE}/ {{ @effective = sum(*(uint64_t *)&curthread->cred->cap_effective != 0); raised++; }}
+        BEGIN {{ printf("on\\n"); }} END {{ printf("files %d %d raised %d\\n", n[0], n[1], raised > 0); }}"""], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    watch.stdout.readline()
+    has_run, r = run_of(f"exec {OWN} MADE", "-wn", MALLOC + ' pid$target:libc.so.6:free:entry { @s[ustack()] = count(); } BEGIN { system("true"); }')
+    check(has_run, "a session to look at", r)
+    watch.terminate()
+    said = watch.communicate(timeout=SECONDS)[0]
+    m = re.search(r"files (\d+) (\d+) raised 1", said)
+    check(m and int(m.group(1)) > 20 and m.group(2) == "0", "files are opened with no capability that is effective", said)
+
+
 executed()
 children()
+capable()
+opened()
 namespace()
 already()
 done()
