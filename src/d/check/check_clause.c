@@ -626,6 +626,8 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 		if (t.pred)
 			clause->pred = lower_expr(c, t.pred);
 		lower_acts(&b, clause);
+		if (diags_count(c->diags) == nerrors) /* else some of the code is missing */
+			(void)privilege_check_reads(c, clause, to->spec->span);
 		clause->is_default = d->clause.nbody == 0 || (b.speculates && !b.records);
 		clause->records |= clause->is_default;
 		clause->destructive = c->destructive;

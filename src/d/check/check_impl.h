@@ -363,6 +363,8 @@ bool privilege_check_member(struct check *c, const struct xlator *x, const char 
 struct expr *own_value(struct check *c, struct expr *e, struct span at);
 /* A provider that the program or an -L folder declares. */
 bool privilege_check_provider(struct check *c, const char *name, struct span at);
+/* A clause whose code is made: it is marked, and refused, if it reads memory of the process. */
+bool privilege_check_reads(struct check *c, const struct prog_clause *cl, struct span at);
 /* A probe that is declared in D, and its arguments by their numbers. */
 bool privilege_check_probe(struct check *c, const struct derivation *dv,
 			   const struct probe_desc *source, struct span at);

@@ -264,6 +264,53 @@ struct expr *own_value(struct check *c, struct expr *e, struct span at)
 	return e;
 }
 
+/* ---- memory of the process ------------------------------------------------------------------- */
+
+/*
+ * The first instruction from `from` on that reads memory of the process, by a pointer with the
+ * qualifier userland or by a function; code_len: there is none.
+ */
+static uint32_t user_read_find(const struct difo *d, uint32_t from)
+{
+	for (uint32_t i = from; i < d->code_len; i++) {
+		enum dif_op op = DIF_INSN_OP(d->code[i]);
+		const struct dif_subr_row *row =
+			op == DIF_OP_CALL ? dif_subr_row(DIF_INSN_INDEX(d->code[i])) : NULL;
+
+		if ((op >= DIF_OP_ULDSB && op <= DIF_OP_ULDX) || (row && row->fx & FX_READS_USER))
+			return i;
+	}
+	for (uint32_t i = 0; i < d->vars_len; i++)
+		if (d->vars[i].type.flags & DIF_TF_BYUREF)
+			return d->code_len - 1;
+	return d->ret.flags & DIF_TF_BYUREF ? d->code_len - 1 : d->code_len;
+}
+
+/*
+ * Many expressions read memory of the process, as a member of a struct there, and what is converted
+ * to a string; so it is looked for in the code that they have become.
+ */
+bool privilege_check_reads(struct check *c, const struct prog_clause *cl, struct span at)
+{
+	static const char what[] = "memory of the process";
+	struct clause_difo of = {0};
+
+	while (clause_each_difo(cl, &of)) {
+		const struct difo *d = of.difo;
+		uint32_t i = user_read_find(d, d->trusted_len);
+
+		if (i == d->code_len) {
+			c->uses_task |= user_read_find(d, 0) < d->code_len;
+			continue;
+		}
+		if (d->spans)
+			at = (struct span){d->spans[i], 1};
+		if (!check_task(c, at, what) || (is_checked(c) && !check_memory(c, at, what)))
+			return false;
+	}
+	return true;
+}
+
 /* ---- declared probes ------------------------------------------------------------------------- */
 
 /*

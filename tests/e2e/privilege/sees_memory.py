@@ -73,16 +73,18 @@ TOLD = {
     "x = 1 / (((uint64_t)alloca(8) >> 45) & 1);": "divided by", "x = 1 / ((uint64_t)alloca(8) - 5);": "divided by", "x = 1 % ((int64_t)alloca(8) - 5);": "divided by",
     "x = ((uint64_t)alloca(8) - 5) ? 1 : 2; trace(x);": "compared", "if ((uint64_t)alloca(8) - 5) { trace(1); }": "compared", "trace((uint64_t)alloca(8) - 5 == 0);": "compared",
     "trace(!((uint64_t)alloca(8) - 5));": "compared", "this->d = 5; trace((char *)alloca(8) - this->d ? 1 : 2);": "compared", "trace(((uint64_t)alloca(8) - 5) && 1);": "compared",
-    # whether the process has memory there
-    "x = *(userland char *)((uint64_t)alloca(8) - 0xffff888000000000);": "passed on as a number", "trace(stringof((userland char *)((uint64_t)alloca(8) - 5)));": "passed on as a number",
-    "this->u = (userland char *)((uint64_t)alloca(8) - 5); trace(this->u[3]);": "passed on as a number",
     "tracemem((uint64_t)alloca(8), 8); trace((uint64_t)(char *)strchr(\"abc\", 'b'));": "recorded",
 }
+# whether the process has memory there: where it may be read
+USER_READS = [
+    "x = *(userland char *)((uint64_t)alloca(8) - 0xffff888000000000);", "trace(stringof((userland char *)((uint64_t)alloca(8) - 5)));",
+    "this->u = (userland char *)((uint64_t)alloca(8) - 5); trace(this->u[3]);",
+]
 bad = []
 
 
-def run(body, levels="64031:dtrace_user"):
-    args = [DTRACE, "-qw", *(["-x", f"privileges={levels}"] if levels else []), "-n", "BEGIN { %s } BEGIN { exit(0); } ERROR { exit(0); }" % body]
+def run(body, levels="64031:dtrace_user", probe="BEGIN"):
+    args = [DTRACE, "-qw", *(["-x", f"privileges={levels}"] if levels else []), "-n", probe + " { %s } BEGIN { exit(0); } ERROR { exit(0); }" % body]
     return subprocess.run(args, capture_output=True, text=True, timeout=60 * PATIENCE)
 
 
@@ -103,11 +105,11 @@ for body, out in GOOD.items():
     r = run(body)
     if r.returncode or r.stderr or out not in r.stdout:
         bad.append(f"{body}\n  does not work: {r.stdout!r} {r.stderr!r}")
-for body, how in TOLD.items():
-    r = run(body)
+for body, how, probe in [(*told, "BEGIN") for told in TOLD.items()] + [(body, "passed on as a number", "syscall::getppid:entry") for body in USER_READS]:
+    r = run(body, probe=probe)
     if r.returncode != 1 or f"line 1: an address of the kernel, that of memory of D's own, is {how}, which needs dtrace_kernel" not in r.stderr or r.stdout.strip():
         bad.append(f"{body}\n  told: {r.stdout!r} {r.stderr!r}")
-    if run(body, "64031:dtrace_kernel").returncode == 1 and "exit(" not in body:
+    if run(body, "64031:dtrace_kernel", probe).returncode == 1 and "exit(" not in body:
         bad.append(f"{body}: dtrace_kernel may")
 # a predicate decides, too
 r = run('} BEGIN /(uint64_t)alloca(8) & (1UL << 40)/ { trace("yes");')
