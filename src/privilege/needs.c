@@ -45,9 +45,9 @@ static const struct {
 
 static const struct {
 	const char *provider, *probe;
-	uint32_t level, args;
+	uint32_t level, args, own;
 } probes[] = {
-#define NEED_PROBE(provider, probe, level, args) {#provider, #probe, LEVEL_##level, args},
+#define NEED_PROBE(provider, probe, level, args, own) {#provider, #probe, LEVEL_##level, args, own},
 #include "privilege/needs.def"
 };
 
@@ -89,7 +89,8 @@ struct need need_of_probe(const char *provider, const char *probe)
 			return (struct need){.level = probes[i].level,
 					     .is_known = true,
 					     .is_about_task = true,
-					     .args = probes[i].args};
+					     .args = probes[i].args,
+					     .own = probes[i].own};
 	return unknown;
 }
 

@@ -16,6 +16,7 @@ struct need {
 	bool is_about_task;
 	bool is_about_memory; /* the task's memory, too */
 	uint32_t args;	      /* of a probe: the arguments, bit by bit, that need no other level */
+	uint32_t own;	      /* the arguments that the library reads of the kernel's memory */
 };
 
 /* name: that of a provider of the session: "syscall", "pid", "usdt". */

@@ -396,7 +396,7 @@ struct expr *check_stringof(struct check *c, struct expr *e)
 		return expr_fail(c, D_STRINGOF_TYPE, e->span, "cannot convert \"%s\" to a string",
 				 type_text(c, o->type));
 	e->type = TYPE_STRING;
-	return e;
+	return c->nown ? own_text(c, e) : e;
 }
 
 /* ---- sizes ------------------------------------------------------------------------------ */

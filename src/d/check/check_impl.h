@@ -359,6 +359,8 @@ bool privilege_check_hidden(struct check *c, const char *name, struct span at);
 bool privilege_is_own(const struct check *c, const struct ident *id);
 bool privilege_check_member(struct check *c, const struct xlator *x, const char *member,
 			    struct span at);
+/* A copy of a string of such a text in memory of D's own: the library's variables hold no other. */
+struct expr *own_text(struct check *c, struct expr *e);
 /* The checked value of such a text as a program at that place may have it. */
 struct expr *own_value(struct check *c, struct expr *e, struct span at);
 /* A provider that the program or an -L folder declares. */
@@ -372,6 +374,8 @@ bool privilege_check_probe(struct check *c, const struct derivation *dv,
 bool privilege_check_desc(struct check *c, const struct probe_desc *desc, struct span at);
 bool privilege_check_arg(struct check *c, const struct derivation *dv, uint32_t index,
 			 struct span at);
+/* Whether args[index] of the probe is made as curpsinfo is: see above. */
+bool privilege_is_own_arg(const struct check *c, const struct derivation *dv, uint32_t index);
 /*
  * The outermost probe of a derivation that is made of nothing but probes of the system's library;
  * NULL: there is none, because the placed probe is described by somebody else.

@@ -107,18 +107,25 @@ struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index)
 {
 	const struct derivation *dv = c->derived;
 	const struct declared_probe *p = dv->probe;
+	bool is_own = privilege_is_own_arg(c, dv, (uint32_t)index);
 	struct expr *ref;
 
 	if (index >= p->nxargs)
 		return expr_fail(c, D_ARGS_IDX, e->span,
 				 "index %lld is out of range for args[ ] of %s:::%s, which has %u",
 				 (long long)index, p->info.prov, p->info.name, p->nxargs);
-	if (!privilege_check_arg(c, dv, (uint32_t)index, e->span))
+	if (!is_own && !privilege_check_arg(c, dv, (uint32_t)index, e->span))
 		return expr_bad(c, e->span);
+	c->nown += is_own;
 	ref = native_arg(c, dv, p->map[index], e->span);
-	if (!expr_is_bad(ref) && type_same(c->types, p->args[p->map[index]], p->xargs[index]))
-		return arg_is_open(c, p->xargs[index]) ? expr_cast(c, ref, p->xargs[index]) : ref;
-	return expr_is_bad(ref) ? ref : args_translated(c, e, index, ref, p->xargs[index]);
+	c->nown -= is_own;
+	if (expr_is_bad(ref))
+		return ref;
+	if (!type_same(c->types, p->args[p->map[index]], p->xargs[index]))
+		ref = args_translated(c, e, index, ref, p->xargs[index]);
+	else if (arg_is_open(c, p->xargs[index]))
+		ref = expr_cast(c, ref, p->xargs[index]);
+	return is_own ? own_value(c, ref, e->span) : ref;
 }
 
 struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e)

@@ -223,8 +223,7 @@ void privilege_fail_input(struct check *c, struct span at)
 			 "of curpsinfo, curlwpsinfo and fds[ ] a program has the members");
 }
 
-/* A copy of the string in memory of D's own. */
-static struct expr *text_copied(struct check *c, struct expr *e)
+struct expr *own_text(struct check *c, struct expr *e)
 {
 	struct expr *call = expr_new(c, EXPR_CALL, e->span, TYPE_STRING), *text = e;
 
@@ -252,7 +251,7 @@ struct expr *own_value(struct check *c, struct expr *e, struct span at)
 		return e;
 	}
 	if (type_is_strcompat(c->types, e->type) && type_kind(c->types, e->type) != TK_PTR)
-		e = text_copied(c, e);
+		e = own_text(c, e);
 	else if (type_is_integer(c->types, e->type))
 		e = expr_cast(c, e, e->type);
 	else
@@ -351,17 +350,30 @@ bool privilege_trusts(const struct check *c, const struct derivation *dv)
 	return c->opts->privileges && privilege_system_part(dv) == dv;
 }
 
+bool privilege_is_own_arg(const struct check *c, const struct derivation *dv, uint32_t index)
+{
+	const struct derived_info *info = &dv->probe->info;
+
+	return is_checked(c) && is_of_system(dv) && !info->is_in_processes &&
+	       privileges_lack(c->opts->privileges, LEVEL_KERNEL) && index < 32 &&
+	       need_of_probe(info->prov, info->name).own >> index & 1;
+}
+
 bool privilege_check_arg(struct check *c, const struct derivation *dv, uint32_t index,
 			 struct span at)
 {
 	const struct derived_info *info = &dv->probe->info;
+	struct need need = need_of_probe(info->prov, info->name);
+	uint32_t args = need.args;
 
 	if (!is_checked(c) || !is_of_system(dv) || info->is_in_processes)
 		return true;
 	if (!privileges_lack(c->opts->privileges, LEVEL_KERNEL) &&
 	    !privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER))
 		return true;
-	if (index < 32 && need_of_probe(info->prov, info->name).args >> index & 1)
+	if (!privileges_lack(c->opts->privileges, LEVEL_KERNEL))
+		args |= need.own;
+	if (index < 32 && args >> index & 1)
 		return true;
 	return fail_level(c, at,
 			  arena_printf(c->arena, "argument %u of %s:::%s", index, info->prov,

@@ -10,6 +10,7 @@ if not shutil.which("setpriv"):
     print("needs setpriv")
     sys.exit(67)
 os.chmod(TMP, 0o755)
+MADE = "provider zz { probe q(%s) = %s; }; "
 bad = []
 
 
@@ -30,15 +31,24 @@ def works(levels, *args):
     return r.stdout
 
 
-for probe in ("sched:::wakeup", "sched:::enqueue", "sched:::tick", "io:::start", "io:::done", "proc:::signal-send", "ip:::send", "tcp:::send",
+for probe in ("sched:::wakeup", "sched:::enqueue", "sched:::tick", "io:::done", "proc:::signal-send", "ip:::send", "tcp:::send",
               "rawtp:::sched_switch", "sdt:sched::sched_switch", "sysinfo:::", "vminfo:::pgin"):
     refused(PROC, "needs dtrace_kernel; this session has dtrace_user, dtrace_proc", "-n", probe + " { n++; }")
 refused(USER, "needs dtrace_kernel", "-n", "provider zz { probe q() = rawtp:::sched_switch; }; zz:::q { n++; }")
 refused(USER, "needs dtrace_kernel", "-n", "provider zz { probe q(int a) = rawtp:::signal_generate (arg0); }; zz:::q { trace(arg0); }")
 refused(USER, "argument 0 of sched:::off-cpu needs dtrace_kernel", "-n", "sched:::off-cpu { trace(args[0]->pr_pid); }")
 refused(USER, "argument 0 of sched:::off-cpu needs dtrace_kernel", "-n", "sched:::off-cpu { trace(arg0); }")
-refused(USER, "argument 0 of proc:::create needs dtrace_kernel", "-n", "proc:::create { trace(args[0]->pr_pid); }")
-refused(USER, "argument 1 of proc:::fault needs dtrace_kernel", "-n", "proc:::fault { trace(args[1]->si_addr); }")
+refused(USER, "argument 0 of proc:::create needs dtrace_kernel", "-n", "proc:::create { trace(arg0); }")
+refused(USER, "argument 0 of proc:::create needs dtrace_kernel", "-n", MADE % ("uint64_t a", "proc:::create (arg0)") + "zz:::q { trace(arg0); }")
+refused(USER, "argument 1 of proc:::fault needs dtrace_kernel", "-n", "proc:::fault { trace(arg1); }")
+refused(USER, "needs dtrace_kernel", "-n", "proc:::create { print(*args[0]); }")
+refused(USER, "argument 2 of io:::start needs dtrace_kernel", "-n", "io:::start { trace(args[2]->fi_pathname); }")
+refused(USER, "pr_addr of psinfo_t needs dtrace_kernel", "-n", "proc:::create { trace(args[0]->pr_addr); }")
+refused(USER, "b_blkno of bufinfo_t needs dtrace_kernel", "-n", "io:::start { trace(args[0]->b_blkno); }")
+refused(USER, "b_iodone of bufinfo_t needs dtrace_kernel", "-n", "io:::start { trace(args[0]->b_iodone); }")
+for keeps in "this->b = args[0]; trace(this->b->pr_pid);", "trace(xlate<psinfo_t *>(args[0])->pr_addr);":
+    refused(USER, "a structure of the kernel needs dtrace_kernel", "-n", "proc:::create { %s }" % keeps)
+refused(USER, "a structure of the kernel needs dtrace_kernel", "-n", "struct m { uint64_t a; }; translator struct m <struct task_struct *T> { a = (uint64_t)T; }; proc:::create { trace(xlate<struct m *>(args[0])->a); }")
 refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", "profile-97 { trace(arg0); }")
 refused(USER, "arg0 of profile, an address of the kernel, needs dtrace_kernel", "-n", "profile-* { @[arg0] = count(); }")
 for task in ("execname", "pid", "uid", "copyinstr(1)", "cwd", "vtimestamp", "arg1", "progenyof(1)"):
@@ -48,6 +58,7 @@ for task in ("execname", "pid", "uid", "copyinstr(1)", "cwd", "vtimestamp", "arg
     refused(USER, "needs proc_owner", "-n", "profile:::tick-? { trace(%s); }" % task)
 refused(PROC, "in a clause of tick needs proc_owner", "-n", "tick-1s { ustack(); }")
 refused(PROC, "in a clause of tick needs proc_owner", "-w", "-n", "tick-1s { raise(9); }")
+works(f"{ALICE}:dtrace_kernel", "-n", "proc:::exit { trace(args[0]); } proc:::create { trace(args[0]->pr_addr); } BEGIN { exit(0); }")
 refused(f"{ALICE}:dtrace_kernel", "in a clause of tick needs proc_owner", "-n", "tick-1s { trace(execname); }")
 # the same through probes that the program, or a library of the user, makes of them
 NOT_TICK, NOT_ERROR, NOT_MEMORY = (f"in a clause of {what} needs proc_owner" for what in ("tick", "ERROR", "BEGIN or END"))
@@ -122,7 +133,6 @@ with open(f"{LIB}/mine.d", "w") as f:
 for text in ("BEGIN { trace(leak); }", "BEGIN { trace(xlate<struct mine>(3).y); }", "my:::task { trace(args[0]); }"):
     refused(PROC, "curthread needs dtrace_kernel", "-L", LIB, "-n", text)
 # probes that are made of the library's need what these need
-MADE = "provider zz { probe q(%s) = %s; }; "
 for made in (MADE % ("", "sched:::off-cpu ()"), "provider yy { probe p() = sched:::off-cpu (); }; " + MADE % ("", "yy:::p"), MADE % ("", "sched:::preempt"), MADE % ("", "proc:::exec-success")):
     works(USER, "-n", made + "zz:::q { n++; } tick-10ms { exit(0); }")
 refused(USER, "sched:::wakeup needs dtrace_kernel", "-n", MADE % ("", "sched:::wakeup ()") + "zz:::q { n++; }")

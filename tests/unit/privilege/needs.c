@@ -98,5 +98,7 @@ int main(void)
 	is_int(need_of_probe("proc", "exec-success").level, LEVEL_USER, "proc:::exec-success");
 	is_int(need_of_probe("proc", "signal-send").level, LEVEL_KERNEL, "proc:::signal-send");
 	is_int(need_of_probe("proc", "exec").args, 1, "args[0] of proc:::exec");
+	is_int(need_of_probe("io", "start").own, 3, "args[0] and args[1] of io:::start");
+	is_int(need_of_probe("io", "done").level, LEVEL_KERNEL, "io:::done");
 	return tap_done();
 }
