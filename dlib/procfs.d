@@ -196,6 +196,19 @@ typedef struct psinfo {
 	lwpsinfo_t pr_lwp;      /* of the first thread */
 } psinfo_t;
 
+/*
+ * Whether a task is the user's where the current one is, in a session about the processes of one user: the rule of ptrace(2),
+ * as for the current task itself (src/rt/privilege.c). Its ids are those of the current task, and of its capabilities it has
+ * none, its memory may be dumped, and both belong to the same user namespace.
+ */
+inline int __task_is_own[struct task_struct *T] =
+	(T->flags & 0x200000) == 0 && T->mm != NULL && (*(uint64_t *)&T->mm->flags & 3) == 1 &&
+	T->mm->user_ns == curthread->mm->user_ns && T->real_cred->user_ns == curthread->real_cred->user_ns &&
+	T->real_cred->uid.val == curthread->real_cred->uid.val && T->real_cred->euid.val == curthread->real_cred->uid.val &&
+	T->real_cred->suid.val == curthread->real_cred->uid.val && T->real_cred->gid.val == curthread->real_cred->gid.val &&
+	T->real_cred->egid.val == curthread->real_cred->gid.val && T->real_cred->sgid.val == curthread->real_cred->gid.val &&
+	(curthread->real_cred->uid.val == 0 || *(uint64_t *)&T->real_cred->cap_permitted == 0);
+
 /* The words of exec lie on the stack: count, addresses, 0, addresses of the environment. */
 inline int __task_argc[struct task_struct *T] =
 	T->mm != NULL && T->mm == curthread->mm ? *(userland int *)T->mm->start_stack : 0;

@@ -37,6 +37,13 @@ static const struct {
 };
 
 static const struct {
+	const char *provider, *probe;
+} others[] = {
+#define NEED_OTHER(provider, probe) {#provider, #probe},
+#include "privilege/needs.def"
+};
+
+static const struct {
 	const char *tag, *member;
 } members[] = {
 #define NEED_MEMBER(tag, member) {#tag, #member},
@@ -81,6 +88,15 @@ struct need need_of_call(const char *name)
 	return row_find(calls, ARRAY_LEN(calls), name);
 }
 
+static bool has_other(const char *provider, const char *probe)
+{
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (strcmp(others[i].provider, provider) == 0 &&
+		    strcmp(others[i].probe, probe) == 0)
+			return true;
+	return false;
+}
+
 struct need need_of_probe(const char *provider, const char *probe)
 {
 	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
@@ -90,7 +106,8 @@ struct need need_of_probe(const char *provider, const char *probe)
 					     .is_known = true,
 					     .is_about_task = true,
 					     .args = probes[i].args,
-					     .own = probes[i].own};
+					     .own = probes[i].own,
+					     .has_other = has_other(provider, probe)};
 	return unknown;
 }
 

@@ -16,6 +16,7 @@ struct need {
 	bool is_about_task;
 	bool is_about_memory; /* the task's memory, too */
 	uint32_t args;	      /* of a probe: the arguments, bit by bit, that need no other level */
+	bool has_other;	      /* its first argument is a task that must be the user's, too */
 	uint32_t own;	      /* the arguments that the library reads of the kernel's memory */
 };
 

@@ -374,6 +374,8 @@ bool privilege_check_probe(struct check *c, const struct derivation *dv,
 bool privilege_check_desc(struct check *c, const struct probe_desc *desc, struct span at);
 bool privilege_check_arg(struct check *c, const struct derivation *dv, uint32_t index,
 			 struct span at);
+/* Whether the task that is the probe's first argument must be one of the user's as well. */
+bool privilege_has_other(const struct check *c, const struct derivation *dv);
 /* Whether args[index] of the probe is made as curpsinfo is: see above. */
 bool privilege_is_own_arg(const struct check *c, const struct derivation *dv, uint32_t index);
 /*

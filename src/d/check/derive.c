@@ -180,18 +180,36 @@ struct expr *expr_and(struct check *c, struct expr *l, struct expr *r)
 	return e;
 }
 
+/*
+ * The checked guard of a source as the session needs it; NULL: there is none. The D library says
+ * with __task_is_own[] whether a second task is the user's.
+ */
+static struct expr *source_guard(struct check *c, const struct derivation *dv)
+{
+	const struct declared_source *src = dv->src;
+	struct expr *guard = src->guard ? source_value(c, dv, src->guard) : NULL, *own;
+
+	if (guard && !expr_is_bad(guard) && !type_is_condition(c->types, guard->type))
+		guard = expr_fail(c, D_PRED_SCALAR, src->guard->span,
+				  "a guard must be of scalar type, not \"%s\"",
+				  type_text(c, guard->type));
+	if ((guard && expr_is_bad(guard)) || !privilege_has_other(c, dv))
+		return guard;
+	own = default_arg(c, src, 0);
+	own->index.base->ident.name = "__task_is_own";
+	own->index.subs[0] = src->has_args ? src->args[0] : default_arg(c, src, 0);
+	own = source_value(c, dv, own);
+	return expr_is_bad(own) ? own : expr_and(c, guard, own);
+}
+
 /* The checked guards along a derivation, those of the innermost source first; NULL: no guard. */
 static struct expr *derived_guard(struct check *c, const struct derivation *dv)
 {
-	struct expr *inner = dv->base ? derived_guard(c, dv->base) : NULL, *guard, *both;
+	struct expr *inner = dv->base ? derived_guard(c, dv->base) : NULL;
+	struct expr *guard = source_guard(c, dv), *both;
 
-	if (!dv->src->guard)
+	if (!guard)
 		return inner;
-	guard = source_value(c, dv, dv->src->guard);
-	if (!expr_is_bad(guard) && !type_is_condition(c->types, guard->type))
-		guard = expr_fail(c, D_PRED_SCALAR, dv->src->guard->span,
-				  "a guard must be of scalar type, not \"%s\"",
-				  type_text(c, guard->type));
 	if (expr_is_bad(guard))
 		return guard;
 	both = expr_and(c, inner, guard);

@@ -350,6 +350,15 @@ bool privilege_trusts(const struct check *c, const struct derivation *dv)
 	return c->opts->privileges && privilege_system_part(dv) == dv;
 }
 
+bool privilege_has_other(const struct check *c, const struct derivation *dv)
+{
+	const struct derived_info *info = &dv->probe->info;
+
+	return c->opts->privileges && c->opts->layer == LAYER_PROGRAM && is_of_system(dv) &&
+	       privileges_lack(c->opts->privileges, LEVEL_PROC_OWNER) &&
+	       need_of_probe(info->prov, info->name).has_other;
+}
+
 bool privilege_is_own_arg(const struct check *c, const struct derivation *dv, uint32_t index)
 {
 	const struct derived_info *info = &dv->probe->info;

@@ -31,7 +31,7 @@ def works(levels, *args):
     return r.stdout
 
 
-for probe in ("sched:::wakeup", "sched:::enqueue", "sched:::tick", "io:::done", "proc:::signal-send", "ip:::send", "tcp:::send",
+for probe in ("sched:::enqueue", "sched:::tick", "io:::done", "ip:::send", "tcp:::send",
               "rawtp:::sched_switch", "sdt:sched::sched_switch", "sysinfo:::", "vminfo:::pgin"):
     refused(PROC, "needs dtrace_kernel; this session has dtrace_user, dtrace_proc", "-n", probe + " { n++; }")
 refused(USER, "needs dtrace_kernel", "-n", "provider zz { probe q() = rawtp:::sched_switch; }; zz:::q { n++; }")
@@ -135,7 +135,7 @@ for text in ("BEGIN { trace(leak); }", "BEGIN { trace(xlate<struct mine>(3).y); 
 # probes that are made of the library's need what these need
 for made in (MADE % ("", "sched:::off-cpu ()"), "provider yy { probe p() = sched:::off-cpu (); }; " + MADE % ("", "yy:::p"), MADE % ("", "sched:::preempt"), MADE % ("", "proc:::exec-success")):
     works(USER, "-n", made + "zz:::q { n++; } tick-10ms { exit(0); }")
-refused(USER, "sched:::wakeup needs dtrace_kernel", "-n", MADE % ("", "sched:::wakeup ()") + "zz:::q { n++; }")
+refused(USER, "sched:::enqueue needs dtrace_kernel", "-n", MADE % ("", "sched:::enqueue ()") + "zz:::q { n++; }")
 refused(USER, "argument 0 of sched:::off-cpu needs dtrace_kernel", "-n", MADE % ("int a", "sched:::off-cpu (args[0]->pr_pid)") + "zz:::q { trace(arg0); }")
 refused(USER, "curthread needs dtrace_kernel", "-n", MADE % ("", "sched:::preempt /curthread->pid/") + "zz:::q { n++; }")
 refused(USER, "curthread needs dtrace_kernel", "-n", MADE % ("int a", "sched:::preempt (curthread->pid)") + "zz:::q { trace(arg0); }")

@@ -96,7 +96,8 @@ int main(void)
 	   "members are those of a tag");
 	is_int(need_of_variable("curpsinfo").level, LEVEL_USER, "curpsinfo");
 	is_int(need_of_probe("proc", "exec-success").level, LEVEL_USER, "proc:::exec-success");
-	is_int(need_of_probe("proc", "signal-send").level, LEVEL_KERNEL, "proc:::signal-send");
+	ok(need_of_probe("proc", "signal-send").has_other, "proc:::signal-send has a second task");
+	ok(!need_of_probe("proc", "create").has_other, "that of proc:::create is its own");
 	is_int(need_of_probe("proc", "exec").args, 1, "args[0] of proc:::exec");
 	is_int(need_of_probe("io", "start").own, 3, "args[0] and args[1] of io:::start");
 	is_int(need_of_probe("io", "done").level, LEVEL_KERNEL, "io:::done");
