@@ -602,7 +602,7 @@ static void held_retry(const struct inproc_run *r)
 
 	for (const struct loaded *l = r->units; l; l = l->next)
 		is_due |= is_retried(l);
-	if (!is_due || !turn_try(r->p->opts.pid, &turn))
+	if (!is_due || !turn_try(r->p->opts.pid, false, 0, &turn))
 		return;
 	windows_retry(r);
 	inproc_copies_retry(r->p);

@@ -271,7 +271,7 @@ struct err *inproc_follow_maps(struct engine_run *er, const struct attach_opts *
 	struct err *e;
 	struct turn turn;
 
-	r->has_no_turn = !turn_try(p->opts.pid, &turn);
+	r->has_no_turn = !turn_try(p->opts.pid, false, 0, &turn);
 	if (r->has_no_turn)
 		return NULL;
 	p->is_behind = p->is_stuck = false;

@@ -8,8 +8,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 
-#define WAIT_NS	   20000000000ull /* for all of a large program's probes */
-#define OWNER_NS   1000000000ull  /* for somebody who may keep us waiting, as a user may */
+#define OWNER_NS   1000000000ull /* for somebody who may keep us waiting, as a user may */
 #define PAUSE_NS   2000000
 #define PIDFS	   0x50494446 /* PID_FS_MAGIC: Linux include/uapi/linux/magic.h */
 #define NUMBER_MAX (INT64_MAX / 2)
@@ -88,8 +87,11 @@ static enum take memory_take(pid_t pid, short how, int *ret)
 	return TAKE_DONE;
 }
 
-/* Tries once. */
-static enum take turn_take(pid_t pid, bool shares, struct turn *ret)
+/*
+ * Tries once. passes_owner: who only shares it does without the lock of a user who has the memory
+ * file.
+ */
+static enum take turn_take(pid_t pid, bool shares, bool passes_owner, struct turn *ret)
 {
 	short how = shares ? F_RDLCK : F_WRLCK;
 	CLEANUP(fd) int fd = -1;
@@ -107,7 +109,7 @@ static enum take turn_take(pid_t pid, bool shares, struct turn *ret)
 	if (fd < 0)
 		return memory_take(pid, how, &ret->memory);
 	/* who cannot be in the directory has locked this one alone */
-	if (memory_take(pid, how, &ret->memory) == TAKE_BUSY && !shares)
+	if (memory_take(pid, how, &ret->memory) == TAKE_BUSY && !(shares && passes_owner))
 		return TAKE_OWNER;
 	ret->file = fd_take(&fd);
 	return TAKE_DONE;
@@ -132,7 +134,8 @@ struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted,
 	enum take take;
 
 	*ret_waited_ns = 0;
-	while ((take = turn_take(pid, shares, ret)) != TAKE_DONE && take != TAKE_GONE) {
+	while ((take = turn_take(pid, shares, *ret_waited_ns > OWNER_NS, ret)) != TAKE_DONE &&
+	       take != TAKE_GONE) {
 		int error = errno;
 
 		if (take == TAKE_FAILED)
@@ -140,7 +143,7 @@ struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted,
 		if (is_interrupted && *is_interrupted)
 			return NULL;
 		*ret_waited_ns = now_ns() - begin;
-		if (*ret_waited_ns > (take == TAKE_OWNER ? OWNER_NS : WAIT_NS))
+		if (*ret_waited_ns > (take == TAKE_OWNER && !shares ? OWNER_NS : TURN_WAIT_NS))
 			return err_hint(err_new("another dtrace is changing the code of process %d",
 						(int)pid),
 					"try again when it has placed its probes");
@@ -149,11 +152,11 @@ struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted,
 	return NULL;
 }
 
-bool turn_try(pid_t pid, struct turn *ret)
+bool turn_try(pid_t pid, bool shares, uint64_t waited_ns, struct turn *ret)
 {
-	enum take take = turn_take(pid, false, ret);
+	enum take take = turn_take(pid, shares, waited_ns > OWNER_NS, ret);
 
-	return take == TAKE_DONE || take == TAKE_GONE;
+	return take == TAKE_DONE || take == TAKE_GONE || (take == TAKE_FAILED && shares);
 }
 
 static void file_unlock(int fd)

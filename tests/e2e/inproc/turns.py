@@ -78,6 +78,7 @@ def user_has_it():
         out, err = p.communicate(timeout=60 * PATIENCE)
         check(f"{mode}, a user changes code: status", p.returncode, 1 if mode == "all" else 0)
         check(f"{mode}, a user changes code: message", f"another dtrace is changing the code of process {t.pid}" in err or err, True if mode != "off" else err)
+        check(f"{mode}, a user changes code: breakpoints wait for a second", mode == "all" or "for another dtrace that was changing the code" in err or err, True)
         if mode == "auto":
             check("a user changes code: uprobes", "; the probes are uprobes" in err or err, True)
         if mode != "all":
