@@ -343,9 +343,12 @@ void tracing_sleep(struct arrivals *a, uint64_t due)
 
 	for (uint64_t now = now_ns(); now < due; now = now_ns()) {
 		bool more = stacks_work(a->live->stacks, MIN(due, now + STACKS_SLICE_NS));
+		uint64_t until = due;
 
 		now = now_ns();
-		if (waiter_wait(a->live->waiter, more || now >= due ? 0 : due - now))
+		if (arrivals_are_waiting(a))
+			until = MIN(due, now + ARRIVALS_PAUSE_NS);
+		if (waiter_wait(a->live->waiter, more || now >= until ? 0 : until - now))
 			return;
 		watch_drain(a->live->watch);
 		watch_work(a->live->watch);

@@ -28,6 +28,15 @@
 
 struct arrival_batch; /* impl.h */
 struct missed;	      /* short_lived.h */
+struct watch_proc;    /* watch/watch.h */
+
+/* A process whose probes wait for the turn at its code (waiting.c). */
+struct arrival_waiting {
+	const struct watch_proc *proc;
+	uint64_t since; /* ns of CLOCK_MONOTONIC */
+	bool is_child;	/* it is to get the probes of the process from which it descends */
+	bool has_execed;
+};
 
 struct arrivals {
 	/* The parts of the session that it uses. */
@@ -58,6 +67,7 @@ struct arrivals {
 	bool has_gone;	       /* some file may be in no process any more */
 	struct late_numbers numbers; /* numbers for the next unit */
 	VEC(struct arrival_batch) batches;
+	VEC(struct arrival_waiting) waiting;
 	struct watch
 		*prewatch; /* from the match of a pattern until the watch begins (prewatch.h) */
 };
@@ -88,6 +98,9 @@ void arrivals_watch_all(struct arrivals *a);
 void arrivals_subscribe_all(struct arrivals *a, struct watch *w);
 /* While it runs, after the watch was drained: adds the probes of files that are new. */
 void arrivals_work(struct arrivals *a);
+/* Whether arrivals_work() has something to do soon that nothing announces. */
+bool arrivals_are_waiting(const struct arrivals *a);
+#define ARRIVALS_PAUSE_NS 10000000 /* between two tries then */
 /* When tracing stops: says which processes ended before they were traced. */
 void arrivals_stop(struct arrivals *a);
 /* After probes are attached: starts to follow the processes. */

@@ -224,8 +224,7 @@ void arrivals_drop_probes(struct arrivals *a, const struct watch_proc *p)
 	}
 }
 
-/* Gives a child the probes of the process from which it descends. */
-static void child_place(struct arrivals *a, const struct watch_proc *p)
+void arrivals_child_place(struct arrivals *a, const struct watch_proc *p)
 {
 	const struct proc_id *id = watch_id(p), *root = watch_root(p);
 	struct attach_opts opts = live_attach_opts(a->live);
@@ -233,13 +232,9 @@ static void child_place(struct arrivals *a, const struct watch_proc *p)
 
 	if (!privileges_own_process(a->env->privileges, id->pid))
 		return; /* it has other ids than the process that the session has named */
-	e = live_begin_turn(a->live, id->pid);
-	if (e) {
-		watch_failed(a->live->watch, p, "its functions are not probed", e);
+	if (!arrivals_try_turn(a, p, false))
 		return;
-	}
-	if (!a->live->is_interrupted)
-		e = live_prepare_child(a->live, root->pid, id->pid, &opts);
+	e = live_prepare_child(a->live, root->pid, id->pid, &opts);
 	if (e)
 		watch_failed(a->live->watch, p, "some of its functions are not probed", e);
 	e = a->live->is_interrupted ? NULL
@@ -247,7 +242,7 @@ static void child_place(struct arrivals *a, const struct watch_proc *p)
 							root->pid, id->pid, &opts);
 	if (e)
 		watch_failed(a->live->watch, p, "its functions are not probed", e);
-	live_end_turns(a->live);
+	arrivals_end_turn(a, p, false);
 }
 
 void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
@@ -271,7 +266,7 @@ void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p)
 	}
 	if (!a->wants_children)
 		return;
-	child_place(a, p);
+	arrivals_child_place(a, p);
 }
 
 void arrivals_follow_maps(struct arrivals *a, const struct watch_proc *p)
@@ -285,8 +280,13 @@ void arrivals_follow_maps(struct arrivals *a, const struct watch_proc *p)
 
 void arrivals_follow_exec(struct arrivals *a, const struct watch_proc *p, bool is_other)
 {
-	struct err *e = live_follow_exec(a->live, watch_id(p)->pid, !is_other);
+	pid_t pid = watch_id(p)->pid;
+	struct err *e;
 
+	if (!live_has_execed(a->live, pid) || (!is_other && !arrivals_try_turn(a, p, true)))
+		return;
+	e = live_follow_exec(a->live, pid, !is_other);
+	arrivals_end_turn(a, p, true);
 	if (e)
 		watch_failed(a->live->watch, p, "its functions are not probed", e);
 }

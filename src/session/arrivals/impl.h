@@ -6,6 +6,7 @@
  *     system.c    probes in all processes: files that the watch sees for the first time
  *     modules.c   modules of the kernel that come and go
  *     batches.c   a batch: its probes, its unit, and when that is detached again
+ *     waiting.c   processes that run on while another tracer changes their code
  *
  * Owns     struct arrivals owns its batches; their units belong to the match, their probes to the
  *          registry.
@@ -59,6 +60,23 @@ void arrivals_follow_maps(struct arrivals *a, const struct watch_proc *p);
 void arrivals_follow_exec(struct arrivals *a, const struct watch_proc *p, bool is_other);
 /* Adds the probes of code that is new in a process. */
 void arrivals_proc_look(struct arrivals *a, const struct watch_proc *p);
+
+/* Gives a child the probes of the process from which it descends. */
+void arrivals_child_place(struct arrivals *a, const struct watch_proc *p);
+
+/* ---- waiting.c ------------------------------------------------------------------------------ */
+
+/*
+ * Begins the turn at the code of a process, which may be held. False: another tracer has it; then
+ * what was to be done, of two things, is done later.
+ */
+bool arrivals_try_turn(struct arrivals *a, const struct watch_proc *p, bool has_execed);
+/* It is done: ends the turn, and says if that comes late. */
+void arrivals_end_turn(struct arrivals *a, const struct watch_proc *p, bool has_execed);
+/* Does what waits, as far as turns can be had. */
+void arrivals_waiting_work(struct arrivals *a);
+void arrivals_waiting_drop(struct arrivals *a, const struct watch_proc *p); /* it has ended */
+void arrivals_waiting_end(struct arrivals *a); /* when tracing stops: says what still waits */
 
 /* system.c: adds what processes have mapped since the clauses were matched. */
 void arrivals_all_start(struct arrivals *a);

@@ -174,6 +174,7 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 {
 	struct arrivals *a = ctx;
 
+	arrivals_waiting_drop(a, s->proc);
 	engines_forget_child(&a->live->engines, a->live->attachments, watch_id(s->proc)->pid);
 	live_forget_child(a->live, watch_id(s->proc)->pid);
 	for (uint32_t i = 0; provider_arrivals[i]; i++)
@@ -337,6 +338,7 @@ void arrivals_undo(struct arrivals *a)
 		proc_id_close(&a->created.data[i]);
 	vec_deinit(&a->created);
 	vec_deinit(&a->batches);
+	vec_deinit(&a->waiting);
 	if (a->modules_fd > 0)
 		(void)close(a->modules_fd);
 	a->modules_fd = 0;

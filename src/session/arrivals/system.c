@@ -133,6 +133,7 @@ void arrivals_work(struct arrivals *a)
 
 	if (a->modules_fd > 0 && !a->live->is_stopped && live_state(a->live) == RT_STATE_ON)
 		arrivals_modules_look(a);
+	arrivals_waiting_work(a);
 	if (!a->wants_all || a->live->is_stopped)
 		return;
 	missed_report(a, false);
@@ -170,6 +171,7 @@ static void files_read_last(struct arrivals *a)
 
 void arrivals_stop(struct arrivals *a)
 {
+	arrivals_waiting_end(a);
 	if (!a->wants_all)
 		return;
 	files_read_last(a);

@@ -193,15 +193,17 @@ void live_drop_late(struct live *live, const struct session_unit *u)
 
 /* ---- another program ------------------------------------------------------------------------- */
 
-struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
+bool live_has_execed(const struct live *live, pid_t pid)
 {
 	const struct inproc *p = inproc_list_find(&live->inprocs, pid);
+
+	return p && inproc_is_gone(p);
+}
+
+struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
+{
 	struct err *e = NULL;
 
-	if (!p || !inproc_is_gone(p))
-		return NULL;
-	if (attaches)
-		e = live_begin_turn(live, pid);
 	for (uint32_t i = 0; i < live->match->units.len && !live->is_interrupted && !e; i++) {
 		struct session_unit *u = live->match->units.data[i];
 
@@ -213,7 +215,6 @@ struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
 		live_unit_to_kernel(u);
 		e = unit_place(live, u);
 	}
-	live_end_turns(live);
 	return e;
 }
 

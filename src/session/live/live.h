@@ -154,6 +154,11 @@ void live_note_code(struct live *live, pid_t pid);
 MUST_CHECK struct err *live_begin_turns(struct live *live); /* of all that were noted */
 MUST_CHECK struct err *live_begin_turn(struct live *live, pid_t pid);
 /*
+ * Begins one without waiting; false: another tracer has it. waited_ns: for how long this was tried
+ * before.
+ */
+bool live_try_turn(struct live *live, pid_t pid, uint64_t waited_ns);
+/*
  * The turn alone was not to be had, which e says: with inproc=auto nothing goes to processes from
  * now on, and the turns that begin are shared. With inproc=all, the error is returned.
  */
@@ -171,9 +176,11 @@ MUST_CHECK struct err *live_place_late(struct live *live, struct session_unit *u
 				       struct session_unit **ret_part);
 /* The unit and its part are unloaded, and its files are closed. */
 void live_drop_late(struct live *live, const struct session_unit *u);
+/* The process had jumps, which are gone because it has executed another program. */
+bool live_has_execed(const struct live *live, pid_t pid);
 /*
- * The process has executed another program: its jumps are gone, and what they were for is uprobes
- * from now on. attaches: false: nothing is, since all of its probes come anew.
+ * What such jumps were for is uprobes from now on. attaches: false: nothing is, since all probes of
+ * the process come anew; else the caller has the turn.
  */
 MUST_CHECK struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches);
 

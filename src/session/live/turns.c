@@ -36,6 +36,16 @@ struct err *live_begin_turn(struct live *live, pid_t pid)
 	return NULL;
 }
 
+bool live_try_turn(struct live *live, pid_t pid, uint64_t waited_ns)
+{
+	struct turn turn;
+
+	if (!turn_try(pid, !live->inprocs.of.len || live->shares_turns, waited_ns, &turn))
+		return false;
+	vec_push(&live->turns, turn);
+	return true;
+}
+
 /* All take them in the same order, so none waits for one that waits for it. */
 struct err *live_begin_turns(struct live *live)
 {
