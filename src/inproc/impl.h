@@ -107,6 +107,7 @@ struct inproc {
 	/* These are set when the process is entered. */
 	const struct layout *layout;
 	struct patch *patch;
+	struct patch_left left; /* when it was left */
 	struct blob_plan *plan;
 	struct ndata *data;
 	struct keeper *keeper;

@@ -78,6 +78,9 @@ void inproc_list_deinit(struct inproc_list *l);	     /* destroys all */
  * inproc_enter() was given. NULL is allowed.
  */
 void inproc_leave(struct inproc *p);
+struct patch_left;
+/* What could not be taken back then (patch/patch.h). */
+const struct patch_left *inproc_left(const struct inproc *p);
 void inproc_destroy(struct inproc *p); /* NULL is allowed */
 /*
  * Takes jumps back that a tracer has left in a process, which was killed together with its keeper;

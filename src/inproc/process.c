@@ -46,10 +46,15 @@ struct inproc *inproc_list_find(const struct inproc_list *l, pid_t pid)
 
 void inproc_leave(struct inproc *p)
 {
-	if (!p)
+	if (!p || !p->patch)
 		return;
-	patch_close(p->patch);
+	patch_leave(p->patch, &p->left);
 	p->patch = NULL;
+}
+
+const struct patch_left *inproc_left(const struct inproc *p)
+{
+	return &p->left;
 }
 
 struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)

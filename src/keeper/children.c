@@ -15,7 +15,15 @@ struct children {
 	bool is_looking; /* they are only counted */
 	uint64_t until;	 /* afterwards nothing is tried any more */
 	uint32_t n, left, done;
+	struct windows_left who;
 };
+
+static void left_note(struct children *c, pid_t pid, uint32_t nwindows)
+{
+	c->left += nwindows;
+	if (nwindows && c->who.n++ < WINDOWS_LEFT_MAX)
+		c->who.pids[c->who.n - 1] = pid;
+}
 
 /* Whether a process has mapped the region where the journal's process has it. */
 static bool child_has_region(const struct children *c, pid_t pid)
@@ -78,7 +86,7 @@ static void child_visit(struct children *c, pid_t pid)
 	if (c->is_looking)
 		return;
 	if (now_ns() >= c->until) {
-		c->left++;
+		left_note(c, pid, 1);
 		return;
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
@@ -86,7 +94,7 @@ static void child_visit(struct children *c, pid_t pid)
 	if (mem_fd < 0)
 		return; /* it has ended */
 	if (windows_is_there(c->journal, mem_fd) && child_has_window(c->journal, mem_fd))
-		c->left += windows_undo(c->journal, pid, mem_fd, false, &c->done);
+		left_note(c, pid, windows_undo(c->journal, pid, mem_fd, false, &c->done));
 	(void)close(mem_fd);
 }
 
@@ -120,13 +128,15 @@ static void children_visit(struct children *c, int region_fd)
 }
 
 uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint64_t until,
-			       uint32_t *ret_n)
+			       uint32_t *ret_n, struct windows_left *ret_left)
 {
 	struct children c = {.journal = j, .until = until};
 
 	children_visit(&c, region_fd);
 	if (ret_n)
 		*ret_n += c.done;
+	if (ret_left)
+		*ret_left = c.who;
 	return c.left;
 }
 

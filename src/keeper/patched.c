@@ -76,7 +76,7 @@ static uint32_t parent_undo(struct windows_journal *j, const struct patched_proc
 static uint32_t children_undo(struct windows_journal *j, const struct patched_process *x,
 			      uint64_t until)
 {
-	return windows_undo_children(j, x->region_fd, until, NULL);
+	return windows_undo_children(j, x->region_fd, until, NULL, NULL);
 }
 
 /*

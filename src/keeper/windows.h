@@ -109,10 +109,15 @@ uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_
  * which may be NULL, how many were taken. Rows stay as they are. Who calls ends afterwards.
  *
  * until: of now_ns(), after which no other process is looked at, and each counts as one window that
- * is left. One that does not stop takes half a second.
+ * is left. One that does not stop takes half a second. ret_left: who has them; NULL is allowed.
  */
+#define WINDOWS_LEFT_MAX 8
+struct windows_left {
+	uint32_t n; /* processes, of which the first WINDOWS_LEFT_MAX are in pids[] */
+	pid_t pids[WINDOWS_LEFT_MAX];
+};
 uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint64_t until,
-			       uint32_t *ret_n);
+			       uint32_t *ret_n, struct windows_left *ret_left);
 /* Whether there are such processes, with windows or without. */
 bool windows_has_children(struct windows_journal *j, int region_fd);
 #define WINDOWS_CHILDREN_NS 1000000000ull /* so long callers go on trying */

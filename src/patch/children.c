@@ -15,16 +15,34 @@ struct children {
 	int region_fd;
 	uint64_t until;
 	uint32_t left;
+	struct windows_left who;
 };
 
 static void children_run(void *ctx)
 {
 	struct children *c = ctx;
 
-	c->left = windows_undo_children(c->journal, c->region_fd, c->until, NULL);
+	c->left = windows_undo_children(c->journal, c->region_fd, c->until, NULL, &c->who);
 }
 
-void windows_take_out_of_children(struct windows_journal *j, int region_fd)
+/* Adds those that are not among them yet. */
+static void left_add(struct windows_left *to, const struct windows_left *from)
+{
+	uint32_t had = MIN(to->n, (uint32_t)WINDOWS_LEFT_MAX);
+
+	for (uint32_t i = 0; i < MIN(from->n, (uint32_t)WINDOWS_LEFT_MAX); i++) {
+		bool is_new = true;
+
+		for (uint32_t k = 0; k < had; k++)
+			is_new &= to->pids[k] != from->pids[i];
+		if (is_new && to->n++ < WINDOWS_LEFT_MAX)
+			to->pids[to->n - 1] = from->pids[i];
+	}
+	to->n = MAX(to->n, from->n);
+}
+
+void windows_take_out_of_children(struct windows_journal *j, int region_fd,
+				  struct windows_left *left)
 {
 	const struct timespec pause = {.tv_nsec = WINDOWS_UNDO_PAUSE_NS};
 	struct children c = {.journal = j,
@@ -39,6 +57,7 @@ void windows_take_out_of_children(struct windows_journal *j, int region_fd)
 			(void)nanosleep(&pause, NULL);
 	}
 	err_destroy(e); /* what stays does nothing */
+	left_add(left, &c.who);
 }
 
 bool patch_has_children(struct patch *p)

@@ -95,6 +95,17 @@ MUST_CHECK struct err *patch_open(pid_t pid, const struct patch_opts *o, struct 
  * them, unless there was never a window. NULL is allowed.
  */
 void patch_close(struct patch *p);
+/*
+ * The same, and says what could not be taken back, and stays without effect until the keeper, which
+ * tries once more, or a later tracer takes it back.
+ */
+#define PATCH_LEFT_MAX 8
+struct patch_left {
+	uint32_t nwindows;  /* of the process */
+	uint32_t nchildren; /* that have windows; the first PATCH_LEFT_MAX of them: */
+	pid_t children[PATCH_LEFT_MAX];
+};
+void patch_leave(struct patch *p, struct patch_left *ret);
 pid_t patch_pid(const struct patch *p);
 /* The process has ended, or executes another program: its windows are gone with its memory. */
 bool patch_is_gone(const struct patch *p);

@@ -60,6 +60,7 @@ struct patch {
 	uint8_t gates[PATCH_MIRRORS_MAX + 1][PATCH_GATES];
 	bool is_on; /* patch_switch() */
 	uint32_t next_row;
+	struct windows_left left; /* children that keep windows which were taken back */
 	uint64_t busy_ns, write_ns;
 	uint64_t longest_stop_ns;
 };
@@ -136,9 +137,11 @@ MUST_CHECK struct err *windows_take_out(struct windows_journal *j, pid_t pid, in
 					bool is_freed, uint32_t *ret_n);
 /*
  * Takes the windows of a journal, which is a copy from before its rows were freed, out of children
- * of its process. What does not succeed within a second stays there, and does nothing.
+ * of its process. What does not succeed within a second stays there, and does nothing: who has it
+ * is added to *left.
  */
-void windows_take_out_of_children(struct windows_journal *j, int region_fd);
+void windows_take_out_of_children(struct windows_journal *j, int region_fd,
+				  struct windows_left *left);
 /* That copy, of the rows with these addresses, which ascend; NULL: of all. NULL: there are none. */
 struct windows_journal *windows_copy(const struct patch *p, const taddr *addrs, uint32_t n);
 int process_memory_open(pid_t pid);

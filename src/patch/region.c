@@ -97,9 +97,17 @@ struct err *patch_open(pid_t pid, const struct patch_opts *o, struct patch **ret
 
 void patch_close(struct patch *p)
 {
+	struct patch_left left;
+
+	patch_leave(p, &left);
+}
+
+void patch_leave(struct patch *p, struct patch_left *ret)
+{
 	static const struct region_head none;
 	struct err *e;
 
+	*ret = (struct patch_left){0};
 	if (!p)
 		return;
 	err_destroy(patch_switch(p, false)); /* fails if the process has ended */
@@ -115,6 +123,10 @@ void patch_close(struct patch *p)
 			region_leave(p);
 	}
 	err_destroy(e); /* the keeper tries once more when we end, and then patch_leftovers() */
+	_Static_assert(PATCH_LEFT_MAX == WINDOWS_LEFT_MAX, "the same");
+	ret->nwindows = patch_is_gone(p) ? 0 : patch_count(p);
+	ret->nchildren = p->left.n;
+	memcpy(ret->children, p->left.pids, sizeof(ret->children));
 	patch_free(p);
 }
 

@@ -539,7 +539,7 @@ struct err *patch_take_back(struct patch *p, const taddr *addrs, uint32_t n)
 			e = left_err(p->pid);
 	}
 	if (copy)
-		windows_take_out_of_children(copy, p->region_fd);
+		windows_take_out_of_children(copy, p->region_fd, &p->left);
 	free(copy);
 	free(sorted);
 	return e;
@@ -592,7 +592,7 @@ struct err *patch_take_back_all(struct patch *p)
 	struct err *e = windows_take_out(p->journal, p->pid, p->mem_fd, true, NULL);
 
 	if (copy)
-		windows_take_out_of_children(copy, p->region_fd);
+		windows_take_out_of_children(copy, p->region_fd, &p->left);
 	free(copy);
 	return e;
 }

@@ -17,6 +17,7 @@
 
 #include "inproc/inproc.h"
 #include "kernel/kernel.h"
+#include "patch/patch.h"
 #include "privilege/privilege.h"
 #include "provider/arrivals.h"
 #include "session/live/division.h"
@@ -929,6 +930,36 @@ static void left_out_tell(const struct live *live, const struct inproc *p)
 				"%" PRIu32 " places of process %d were not probed, or not all the "
 				"time: their jumps could not be written",
 				n, (int)inproc_pid(p));
+}
+
+/* Says which jumps could not be taken back, and who has them. */
+static void left_tell(const struct live *live, const struct inproc *p)
+{
+	const struct patch_left *left = inproc_left(p);
+	struct strbuf pids = {0};
+
+	if (left->nwindows)
+		report_adjusted(live->report,
+				"%" PRIu32 " jumps stay in process %d, without effect: its threads "
+				"do not stop, or another tracer holds them; the next dtrace of it "
+				"takes them back",
+				left->nwindows, (int)inproc_pid(p));
+	for (uint32_t i = 0; i < MIN(left->nchildren, (uint32_t)PATCH_LEFT_MAX); i++)
+		strbuf_addf(&pids, "%s%d", i ? ", " : "", (int)left->children[i]);
+	if (left->nchildren)
+		report_adjusted(live->report,
+				"%" PRIu32 " children of process %d keep its jumps, without "
+				"effect, because they could not be stopped: %s%s; the next dtrace "
+				"of each takes them back",
+				left->nchildren, (int)inproc_pid(p), strbuf_text(&pids),
+				left->nchildren > PATCH_LEFT_MAX ? " and others" : "");
+	strbuf_deinit(&pids);
+}
+
+void live_tell_inproc_left(const struct live *live)
+{
+	for (uint32_t i = 0; i < live->inprocs.of.len; i++)
+		left_tell(live, live->inprocs.of.data[i]);
 }
 
 void live_tell_inproc_drops(const struct live *live)

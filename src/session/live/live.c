@@ -115,6 +115,7 @@ void live_undo(struct live *live)
 		if (live->match->units.data[i]->unit.is_inproc)
 			live_unload_unit(live, live->match->units.data[i]);
 	inproc_list_leave(&live->inprocs);
+	live_tell_inproc_left(live);
 	attachments_close(live->attachments);
 	live_end_timers(live);
 	for (uint32_t i = 0; i < live->match->units.len; i++)

@@ -134,6 +134,8 @@ void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const stru
  * had drops of its own. After the last drain.
  */
 void live_tell_inproc_drops(const struct live *live);
+/* Says which jumps could not be taken back. After all processes were left. */
+void live_tell_inproc_left(const struct live *live);
 /* The process whose engine has a unit, of which unit.is_inproc is true. */
 struct inproc *live_inproc_of(const struct live *live, const struct session_unit *u);
 /*

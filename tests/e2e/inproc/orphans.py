@@ -218,6 +218,43 @@ def relatives():
     check("relatives: the parent ends well", t.end(), 0)
 
 
+class Debugger:
+    """gdb, which holds a process until it lets it go."""
+
+    def __init__(self, pid):
+        self.p = subprocess.Popen(["gdb", "-q", "-nx", "-p", str(pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.p.stdin.write("echo HELD\\n\n")
+        self.p.stdin.flush()
+        while "HELD" not in self.p.stdout.readline():
+            pass
+
+    def end(self):
+        self.p.communicate("detach\nquit\n", timeout=60 * PATIENCE)
+
+
+def stays():
+    """A debugger holds the child, or the parent, when dtrace ends: who keeps jumps is said, and the next dtrace takes them back."""
+    for who in "the child", "the parent":
+        t, pipes = parent_start()
+        clean = t.code()
+        tracer = Tracer("auto", SCRIPT, t.pid)
+        child = Child(t, pipes)
+        held = child if who == "the child" else t
+        gdb = Debugger(held.pid)
+        tracer.end()
+        want = f"without effect, because they could not be stopped: {child.pid};" if held is child else f"jumps stay in process {t.pid}, without effect"
+        check(f"held, {who}: it is said", want in tracer.err or tracer.err, True)
+        check(f"held, {who}: the other one's code", (t if held is child else child).code() == clean, True)
+        check(f"held, {who}: it has jumps", held.code() != clean, True)
+        gdb.end()
+        free(f"held, {who}", held)
+        await_code(f"held, {who}", held, clean)
+        exercise(f"held, {who}", child)
+        exercise(f"held, {who}", t)
+        child.end()
+        check(f"held, {who}: the parent ends well", t.end(), 0)
+
+
 with open(f"{TMP}/orphans.c", "w") as f:
     f.write(SOURCE)
 subprocess.run([CC, "-O1", "-pthread", "-o", f"{TMP}/orphans", f"{TMP}/orphans.c"], check=True)
@@ -225,4 +262,8 @@ run("dtrace ends", "dtrace")
 run("dtrace is killed", "killed")
 run("dtrace and keeper are killed", "both")
 relatives()
+if subprocess.run(["sh", "-c", "command -v gdb"], capture_output=True).returncode == 0:
+    stays()
+else:
+    print("skip: no gdb")
 sys.exit(report())

@@ -165,8 +165,8 @@ static void test_child(enum change how, bool is_held, const char *what)
 	if (how == CHANGE_NONE) {
 		uint32_t n = 0;
 
-		ok(windows_undo_children(p->journal, p->region_fd, now_ns(), &n) > 0 && n == 0 &&
-			   !victim_is_clean(child),
+		ok(windows_undo_children(p->journal, p->region_fd, now_ns(), &n, NULL) > 0 &&
+			   n == 0 && !victim_is_clean(child),
 		   "one for which there is no time is left");
 	}
 	ok(!patch_take_back_all(p), "%s", what);
