@@ -221,6 +221,7 @@ static void windows_take_back(const struct inproc_run *r, struct loaded *l)
 	vec_deinit(&l->firsts);
 	vec_deinit(&l->returns);
 	vec_deinit(&l->files);
+	vec_deinit(&l->biases);
 	free(l->states);
 	l->states = NULL;
 }
@@ -380,6 +381,7 @@ struct err *inproc_window_add(struct inproc *p, const struct inproc_file *f,
 	if (w->is_first_return)
 		vec_push(&l->returns, l->windows.len - 1);
 	vec_push(&l->files, f);
+	vec_push(&l->biases, f->bias);
 	return e;
 }
 

@@ -27,6 +27,15 @@ static struct stretch stretch_find(struct loaded *l, const struct inproc_file *f
 	return s;
 }
 
+/*
+ * Whether the file is elsewhere than its windows were made for. A stop that fails may have kept
+ * some units from being moved, and others not.
+ */
+static bool stretch_has_moved(const struct stretch *s, const struct inproc_file *f)
+{
+	return s->from < s->to && s->l->biases.data[s->from] != f->bias;
+}
+
 static bool stretch_stands(const struct inproc_run *r, const struct stretch *s)
 {
 	uint32_t step = MAX((s->to - s->from) / STANDING_TRIED, 1u);
@@ -102,12 +111,15 @@ static struct err *stretch_move(struct inproc_run *r, const struct inproc_file *
 		firsts_move(s, &moved);
 		memcpy(&s->l->windows.data[s->from], moved.windows.data,
 		       moved.windows.len * sizeof(*moved.windows.data));
+		memcpy(&s->l->biases.data[s->from], moved.biases.data,
+		       moved.biases.len * sizeof(*moved.biases.data));
 	}
 	strbuf_deinit(&stubs.code);
 	vec_deinit(&moved.firsts);
 	vec_deinit(&moved.returns); /* their indices in the unit are what they were */
 	vec_deinit(&moved.windows);
 	vec_deinit(&moved.files);
+	vec_deinit(&moved.biases);
 	return e;
 }
 
@@ -213,7 +225,8 @@ static struct err *files_follow(struct inproc_run *r, const struct attach_opts *
 		f->unserved_unit = NULL;
 		for (struct loaded *l = r->units; l && !p->is_stuck; l = l->next) {
 			const struct stretch s = stretch_find(l, f);
-			bool has_moved = f->bias != was, may = !has_moved || !file_has_slots(f);
+			bool has_moved = !why && stretch_has_moved(&s, f);
+			bool may = !has_moved || !file_has_slots(f);
 			struct err *lost = NULL;
 
 			if (may || why)

@@ -31,6 +31,7 @@ struct loaded {
 	/* The windows that were given to patch_write(), their files, and what became of them. */
 	VEC(struct patch_window) windows;
 	VEC(const struct inproc_file *) files;
+	VEC(uint64_t) biases; /* of the files, when the stubs of the windows were made */
 	enum patch_state *states;
 	uint32_t ntries;
 	/* Windows at first instructions: flow_window.is_first_jump. */

@@ -66,6 +66,28 @@ static void code_find(void)
 		}
 	fclose(f);
 }
+/* The library at another address; and its code once more. */
+static int library_move(void **lib, const char *path)
+{
+	char *old = dlsym(*lib, "from_library");
+	dlclose(*lib);
+	mmap((void *)((unsigned long)old & -4096ul), 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	*lib = dlopen(path, RTLD_NOW);
+	return (char *)dlsym(*lib, "from_library") != old;
+}
+static int library_copy(unsigned long at, const char *path)
+{
+	char line[512];
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long from, to, pos, len = 0, start = 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx r-xp %lx", &from, &to, &pos) == 3 && strstr(line, "libbehind")) {
+			len = to - from;
+			start = pos;
+		}
+	fclose(f);
+	return len && mmap((void *)at, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, open(path, O_RDONLY), (long)start) == (void *)at;
+}
 int main(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
@@ -96,6 +118,7 @@ int main(int argc, char **argv)
 		case 'd': answer(((long (*)(long))((unsigned long)own - start + at))(10)); break;
 		case 'c': answer(((long (*)(long))(at ? (unsigned long)leaf - start + at : (unsigned long)leaf))(10)); break;
 		case 'o': answer((lib = dlopen(argv[1], RTLD_NOW)) != NULL); break;
+		case 'q': answer(library_move(&lib, argv[1]) && library_copy(at, argv[1])); break;
 		case 'l': answer(((long (*)(long))dlsym(lib, "from_library"))(10)); break;
 		case 'f': answer(loads((int *)8)); break;
 		case 'g': answer(loads(&good)); break;
@@ -266,6 +289,41 @@ def busy_waits():
     check("it ends well", t.end(), 0)
 
 
+def moves_while_busy():
+    """A library comes back at another address, and its code once more far away, while a thread does not stop: its jumps go to where it is now."""
+    t = program()
+    d = Tracer("auto", "pid$target:libbehind*:from_library:entry { @[probefunc] = count(); }", t.pid, "-Z", "-x", "quiet=0")
+    check("the library", t.call("o"), 1)
+    until = time.monotonic() + 30 * PATIENCE
+    with open(SO, "rb") as f:
+        file = f.read()
+    while time.monotonic() < until and not library_differs(t, file):
+        time.sleep(0.02)
+    check("it has jumps", library_differs(t, file), True)
+    check("a thread that does not stop", t.call("v"), 1)
+    check("it comes elsewhere, and once more", t.call(f"q{A}"), 1)
+    check("it is said", said(d, "its threads cannot be stopped now; this is tried again"), True)
+    r = Reader(d)
+    check("the thread", t.call("w"), 1)
+    while time.monotonic() < until + 60 * PATIENCE and not library_differs(t, file):
+        time.sleep(0.02)
+    check("it has jumps where it is now", library_differs(t, file), True)
+    for _ in range(20):
+        check("what it computes", t.call("l"), 34)
+    check("counted", counts(r.end()).get("from_library"), "20")
+    check("it ends well", t.end(), 0)
+
+
+def library_differs(t, file):
+    """Whether the library's code differs from its file where the dynamic linker has mapped it: the first mapping but the far one."""
+    for words in (line.split() for line in t.maps()):
+        if "x" in words[1] and words[-1] == SO and int(words[0].split("-")[0], 16) != int(A, 16):
+            start, end = (int(x, 16) for x in words[0].split("-"))
+            off = int(words[2], 16)
+            return memory(t, start, end - start)[:len(file) - off] != file[off:off + end - start]
+    return False
+
+
 def memory(t, at, size):
     with open(f"/proc/{t.pid}/mem", "rb") as mem:
         mem.seek(at)
@@ -326,6 +384,7 @@ copies_wait()
 bounds_change()
 writable_said()
 busy_waits()
+moves_while_busy()
 unserved_are_counted()
 held_wait()
 libraries_wait()
