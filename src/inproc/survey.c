@@ -395,14 +395,26 @@ static uint32_t root_of(const uint32_t *roots, uint32_t i)
 	return i;
 }
 
+static void window_refuse(const struct inproc_file *f, const struct flow_window *w,
+			  const char **lacks)
+{
+	for (uint32_t k = 0; k < w->nbodies; k++) {
+		const char **lack = &lacks[f->sites.data[w->bodies[k].site].index];
+
+		if (!*lack)
+			*lack = "at more ways than are written in one stop";
+	}
+}
+
 /*
  * A return that is probed at all ways to it has several windows. They are written all or none, and
  * with them those of other sites that have a body in one of them.
  */
-static void groups_find(struct inproc *p, struct inproc_file *f)
+static void groups_find(struct inproc *p, struct inproc_file *f, const char **lacks)
 {
 	uint32_t n = f->plan.windows.len;
 	CLEANUP(free) uint32_t *roots = xcalloc(MAX(n, 1u), sizeof(*roots));
+	CLEANUP(free) uint32_t *sizes = xcalloc(MAX(n, 1u), sizeof(*sizes));
 	CLEANUP(free) bool *is_shared = xcalloc(MAX(n, 1u), sizeof(*is_shared));
 	CLEANUP(free) uint32_t *firsts = xcalloc(MAX(f->sites.len, 1u), sizeof(*firsts));
 
@@ -419,8 +431,13 @@ static void groups_find(struct inproc *p, struct inproc_file *f)
 			*first = i + 1;
 		}
 	}
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		vec_push(&f->groups, is_shared[i] ? 1 + p->ngroups + root_of(roots, i) : 0);
+		sizes[root_of(roots, i)]++;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (is_shared[i] && sizes[root_of(roots, i)] > PATCH_GROUP_MAX)
+			window_refuse(f, &f->plan.windows.data[i], lacks);
 	p->ngroups += n;
 }
 
@@ -454,7 +471,7 @@ static struct err *file_plan(struct inproc *p, struct inproc_file *f, const char
 	}
 	code_check_deinit(&c.check);
 	text_deinit(&c.text);
-	groups_find(p, f);
+	groups_find(p, f, lacks);
 	inproc_counters_place(p, f, lacks);
 	sites_sort(f);
 	return NULL;

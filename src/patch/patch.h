@@ -47,10 +47,10 @@
 
 #include "base/err.h"
 
-#define PATCH_BATCH	  1000	     /* windows that are written during one stop */
-#define PATCH_BOUNDS_MAX  8	     /* instructions of a window */
-#define PATCH_GROUP_MAX	  100	     /* windows that are written all or none */
-#define PATCH_REACH	  0x70000000 /* bytes between the code and the region */
+#define PATCH_BATCH	  1000	      /* windows that are written during one stop */
+#define PATCH_BOUNDS_MAX  8	      /* instructions of a window */
+#define PATCH_GROUP_MAX	  PATCH_BATCH /* windows that are written all or none */
+#define PATCH_REACH	  0x70000000  /* bytes between the code and the region */
 #define PATCH_BUSY_NS	  5000000000ull
 #define PATCH_MIRRORS_MAX 16 /* mappings of the region near other code */
 
@@ -196,8 +196,8 @@ struct patch_window {
 	uint8_t old_pad[5]; /* what it has at pad */
 	bool is_call;
 	/*
-	 * Windows of one patch_write() with the same number, at most PATCH_GROUP_MAX, are in place
-	 * all or none, whatever becomes of one of them; 0: it is alone.
+	 * Windows of one patch_write() with the same number are in place all or none, whatever
+	 * becomes of one of them; of more than PATCH_GROUP_MAX, none is. 0: it is alone.
 	 */
 	uint32_t group;
 	uint8_t nbounds;

@@ -356,7 +356,7 @@ static uint32_t group_end(const struct patch_window *w, uint32_t n, const uint32
 {
 	uint32_t to = from + 1, group = w[order[from]].group;
 
-	while (group && to < n && to - from < PATCH_GROUP_MAX && w[order[to]].group == group)
+	while (group && to < n && w[order[to]].group == group)
 		to++;
 	return to;
 }
@@ -386,6 +386,13 @@ static void group_add(struct patch *p, struct batch *b, const struct patch_windo
 	}
 }
 
+/* A group that cannot be written in one stop is not written at all. */
+static void group_leave(const uint32_t *order, uint32_t from, uint32_t to, enum patch_state *states)
+{
+	for (uint32_t i = from; i < to; i++)
+		states[order[i]] = PATCH_BEYOND;
+}
+
 /* One pass over those that are in a state. */
 static struct err *pass_write(struct patch *p, const struct patch_window *w, uint32_t n,
 			      const uint32_t *order, enum patch_state want,
@@ -399,6 +406,10 @@ static struct err *pass_write(struct patch *p, const struct patch_window *w, uin
 		b->n = 0;
 		for (uint32_t to; k < n; k = to) {
 			to = group_end(w, n, order, k);
+			if (to - k > PATCH_GROUP_MAX) {
+				group_leave(order, k, to, states);
+				continue;
+			}
 			if (b->n + (to - k) > PATCH_BATCH)
 				break;
 			group_add(p, b, w, order, k, to, want, states);

@@ -151,6 +151,49 @@ static void test_groups(void)
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
+/* Code that nobody executes, with a window every eight bytes. */
+#define MANY 1100
+__asm__(".text\n.balign 64\n.globl many_windows\nmany_windows:\n.rept 1100\nmov $1, %eax\n.balign 8\n.endr\n");
+extern const uint8_t many_windows[];
+
+/* A group is whole, however large it is; one that is too large for a stop is not written at all. */
+static void test_large_groups(void)
+{
+	static struct patch_window w[MANY];
+	static enum patch_state s[MANY];
+	pid_t pid = victim_start(victim_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	struct patch *p = NULL;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	o.windows = 2 * MANY;
+	e = patch_open(pid, &o, &p);
+	for (uint32_t i = 0; i < MANY && !e; i++) {
+		w[i] = (struct patch_window){.addr = (taddr)many_windows + 8ull * i,
+					     .stub = patch_code_addr(p),
+					     .group = 1};
+		memcpy(w[i].old, many_windows + 8ull * i, 5);
+	}
+	if (!e)
+		e = patch_write(p, w, 200, NULL, s);
+	ok(is_fine(e) && patch_count(p) == 200, "a group of 200 windows is written");
+	ok(is_fine(patch_take_back_all(p)) && !patch_count(p), "and taken back");
+	w[150].old[1] ^= 1;
+	e = patch_write(p, w, 200, NULL, s);
+	ok(is_fine(e) && !patch_count(p) && s[0] == PATCH_DIFFERS && s[199] == PATCH_DIFFERS,
+	   "one with other bytes keeps all of it out");
+	w[150].old[1] ^= 1;
+	for (uint32_t i = 1050; i < MANY; i++)
+		w[i].group = 0;
+	e = patch_write(p, w, MANY, NULL, s);
+	ok(is_fine(e) && s[0] == PATCH_BEYOND && s[1049] == PATCH_BEYOND && s[1050] == PATCH_IN &&
+		   patch_count(p) == MANY - 1050,
+	   "one that is too large is left out, and nothing else with it");
+	patch_close(p);
+	is_int(victim_end(pid), 0, "no result was wrong");
+}
+
 /* ---- windows that come when probes fire ------------------------------------------------------ */
 
 static void calls_on_demand(void)
@@ -412,6 +455,7 @@ int main(void)
 	gate = gate_create();
 	test_writes();
 	test_groups();
+	test_large_groups();
 	test_later();
 	test_dispatch();
 	test_alternate();
