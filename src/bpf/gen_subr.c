@@ -49,6 +49,31 @@ static void emit_rand(struct gen *g, const struct dif_at *at, const struct subr_
 	em_alu_imm(&g->e, BPF_RSH, R0, 1);
 }
 
+/* Whether the object is the predicate of a clause that the process has asked before the kernel. */
+static bool is_asked_before(const struct gen *g, const struct difo *d)
+{
+	for (uint32_t i = 0; i < g->u->nclauses && g->u->is_sampled; i++)
+		if (g->u->clauses[i].layout->clause->pred == d)
+			return true;
+	return false;
+}
+
+static void emit_sample(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	if (is_asked_before(g, at->d)) {
+		em_imm(&g->e, R0, 1);
+		return;
+	}
+	ra_loc_args(g, at->reads, 2);
+	gen_rt(g, "rt_sample");
+}
+
+/* Only code in the process can know that it is 0; it has asked before the kernel does. */
+static void emit_asked(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	em_imm(&g->e, R0, 1);
+}
+
 static void emit_byte_order(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
 	ra_loc_load(g, R0, &at->reads[0]);

@@ -158,6 +158,9 @@
  * ---- Numbers ------------------------------------------------------------------------------------
  *
  * rand()               0 .. 2^31-1, pseudo-random.
+ * sample(n, mean)      1 if a distance that is drawn (base/exponential.h) is at most n, else 0.
+ * sampled(a)           1
+ * followed(a)          1
  * htons ntohs (v)      the low 16, 32, 64 bits of v, from or to network order; zero-extended. On a
  * htonl ntohl (v)      big-endian machine only the truncation.
  * htonll ntohll (v)
@@ -220,6 +223,7 @@
  * copyinto(ua, n, dst) n = 0: nothing is checked. [dst, dst+n) not in scratch: BADADDR(dst). User
  *                      memory unreadable: BADADDR(ua). Result 0.
  */
+#include "base/exponential.h"
 #include "dif/interp_impl.h"
 
 #include <endian.h>
@@ -260,6 +264,23 @@ uint64_t subr_getminor(struct dif_machine *m, const uint64_t *v)
 {
 	(void)m;
 	return v[0] & 0xfffff;
+}
+
+uint64_t subr_sample(struct dif_machine *m, const uint64_t *v)
+{
+	return exponential_draw(m->env.rand(m->env.ctx), v[1]) <= v[0];
+}
+
+uint64_t subr_sampled(struct dif_machine *m, const uint64_t *v)
+{
+	(void)m, (void)v;
+	return 1;
+}
+
+uint64_t subr_followed(struct dif_machine *m, const uint64_t *v)
+{
+	(void)m, (void)v;
+	return 1;
 }
 
 uint64_t subr_progenyof(struct dif_machine *m, const uint64_t *v)

@@ -78,6 +78,7 @@ static struct native_target target_of(const struct inproc_run *r)
 		.checks_fs = p->checks_fs,
 		.stops_when_full = r->stops_when_full,
 		.only_cpu = r->only_cpu,
+		.is_sampled = p->is_sampled,
 	};
 }
 

@@ -119,6 +119,7 @@ struct inproc {
 	bool checks_fs;	     /* threads may have no thread block */
 	VEC(pid_t) children; /* whose memory has no jumps any more */
 	bool exits;	     /* clauses there may call exit(), after which nothing is counted */
+	bool is_sampled;     /* filters ask sample() and what belongs to it */
 	bool *clauses;	     /* by index: those for which there is room; NULL: it was not entered */
 	struct place_file relays; /* the file of the slots */
 	struct strbuf slots;	  /* their code, as it is written there */

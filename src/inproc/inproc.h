@@ -196,6 +196,11 @@ const char *inproc_relay_lack(const struct inproc *p, const struct unit *u, uint
  * has refused them; NULL: it was not asked.
  */
 bool inproc_has_relays(const struct inproc *p, const char **ret_why);
+/* Before units are loaded: its filters answer sample() and what belongs to it; is that so? */
+void inproc_set_sampled(struct inproc *p);
+bool inproc_is_sampled(const struct inproc *p);
+/* From now on followed() is true of every address in the process. */
+void inproc_end_samples(const struct inproc *p);
 /*
  * Gives the sites of a unit that relays their slots, in the order of its probes and their sites;
  * the file lives as long as p. ret_pcs has room for a word a site: ret->pcs.

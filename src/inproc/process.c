@@ -371,16 +371,18 @@ static struct err *data_plan(struct inproc *p, const struct layout *l, const boo
 	CLEANUP(free) bool *aggs = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*aggs));
 	CLEANUP(free) bool *arrs = xcalloc(MAX(l->narr_maps, 1u), sizeof(*arrs));
 	struct used used = {.aggs = aggs, .arrs = arrs};
-	const struct ndata_opts opts = {.layout = l,
-					.ncpus = l->opts.ncpus,
-					.bufsize = p->opts.bufsize,
-					.ncounters = nsites,
-					.agg_used = aggs,
-					.arr_used = arrs};
+	struct ndata_opts opts = {.layout = l,
+				  .ncpus = l->opts.ncpus,
+				  .bufsize = p->opts.bufsize,
+				  .ncounters = nsites,
+				  .agg_used = aggs,
+				  .arr_used = arrs};
 
-	for (uint32_t i = 0; i < l->nclauses; i++)
+	for (uint32_t i = 0; i < l->nclauses; i++) {
 		if (clauses[i])
 			clause_use(&used, l, l->clauses[i].clause);
+		opts.has_samples |= native_samples(l->clauses[i].clause);
+	}
 	*ret_nclauses = used.nclauses;
 	p->exits = used.exits;
 	return blob_plan_create(&opts, &p->plan);

@@ -67,6 +67,25 @@ bool inproc_has_relays(const struct inproc *p, const char **ret_why)
 	return !*ret_why && patch_relays_fd(p->patch) >= 0;
 }
 
+void inproc_set_sampled(struct inproc *p)
+{
+	p->is_sampled = p->plan && p->plan->samples_off;
+}
+
+bool inproc_is_sampled(const struct inproc *p)
+{
+	return p->is_sampled;
+}
+
+void inproc_end_samples(const struct inproc *p)
+{
+	struct err *e = p->is_sampled && p->data ? ndata_samples_end(p->data) : NULL;
+
+	if (e)
+		inproc_debug(p, "samples", e);
+	err_destroy(e); /* the process has cut off its data, and with it what was noted */
+}
+
 /* The inode as the mappings of the process show it. */
 static struct file_inode slots_inode(const struct gate_file *f)
 {

@@ -16,6 +16,7 @@
  *     rings                       one a CPU
  *     tables                      aggregations: one a map and CPU; arrays: one a map; threads: one
  *     counters                    of sites that do nothing but count under a key which they fix
+ *     struct blob_samples         threads in sampled calls, and addresses that are followed
  *     global variables            layout.gvars_size bytes
  *
  * Tables    A table has a power of two of slots: a word, the key, the value. Searching begins at
@@ -72,7 +73,12 @@ struct blob_table {
 
 struct blob_cpu {
 	u64 drops, agg_drops, dyn_drops; /* as those of struct rt_cpu */
-	u64 pad[5];
+	/*
+	 * sample(): the bytes that are left until the next one of the sample, of this mean
+	 * distance, and how many distances were drawn.
+	 */
+	u64 sample_left, sample_mean, sample_draws;
+	u64 pad[2];
 	u64 head; /* bytes that were ever reserved in the ring */
 	u8 tail;  /* how many BLOB_RING_PARTS-ths of the ring the tracer has read, modulo 256 */
 	u8 pad2[55];
@@ -86,14 +92,35 @@ struct blob_data {
 	struct blob_clock clocks[BLOB_CLOCKS];
 };
 
+/*
+ * What sample(), sampled() and followed() have noted. An address is in its set, which all addresses
+ * of the same hash share, and counted in pages, where most addresses that are not noted are told by
+ * one byte. Neither ever loses an address: a set without room raises is_full, and from then on
+ * every address counts as noted.
+ */
+#define BLOB_SAMPLE_THREADS 256u   /* powers of two */
+#define BLOB_SAMPLE_PAGES   65536u /* of 4 KB of addresses; every 256 MB have the same */
+#define BLOB_SAMPLE_SETS    65536u
+#define BLOB_SAMPLE_WAYS    8u
+#define BLOB_PAGE_MANY	    255u /* so many or more were noted: it stays */
+
+struct blob_samples {
+	u64 is_full;
+	u64 pad[7];
+	u64 threads[BLOB_SAMPLE_THREADS]; /* thread blocks of those in a sampled call */
+	u8 pages[BLOB_SAMPLE_PAGES];
+	u64 sets[BLOB_SAMPLE_SETS][BLOB_SAMPLE_WAYS]; /* addresses; 0: room */
+};
+
 /* What the functions know of the data part: it stands behind their code, which nobody changes. */
 struct blob_conf {
 	u64 cookie; /* a random number, by which words of records and places of keys differ */
 	u32 ncpus;
 	u32 threads; /* the number of the table of thread-local variables */
 	u64 cpus_off, rings_off;
-	u64 ring_size; /* of each CPU's, a power of two */
-	u64 pad[3];
+	u64 ring_size;	 /* of each CPU's, a power of two */
+	u64 samples_off; /* of struct blob_samples; 0: there is none */
+	u64 pad[2];
 	struct blob_table tables[];
 };
 
@@ -109,7 +136,8 @@ struct blob_plan {
 	 */
 	u64 counters_off;
 	u32 ncounters, counters_shift;
-	u32 max_record; /* the most bytes of a record */
+	u64 samples_off; /* of struct blob_samples; 0: no clause samples */
+	u32 max_record;	 /* the most bytes of a record */
 	/*
 	 * Table i is that of layout.agg_maps[i], nagg + i that of layout.arr_maps[i], and
 	 * nagg + narr that of thread-local scalars.
@@ -235,6 +263,13 @@ static inline void blob_rec_end(void *rec, u8 state)
  *     An element of an array, as u64; 0: not there. table, key: as those of VALUE.
  * void STORE(data, table, key, x, cpu)
  *     Stores an element; 0 removes it.
+ * u64 SAMPLE(data, bytes, mean, cpu, fs)
+ *     Whether a Poisson sample takes one of the bytes. Then the thread, whose thread block is at
+ *     fs, is in a sampled call; of two threads with the same hash, the second one alone is.
+ * u64 SAMPLED(data, addr, fs)
+ *     Whether the thread was in such a call, which has ended; then the address is noted.
+ * u64 FOLLOWED(data, addr)
+ *     Whether the address was noted, or may have been; it is not noted any more.
  */
 /* clang-format off */
 #define BLOB_FUNCS(F)               \
@@ -254,7 +289,10 @@ static inline void blob_rec_end(void *rec, u8 state)
 	F(RECORD_DROP, record_drop) \
 	F(THREAD, thread)           \
 	F(LOAD, load)               \
-	F(STORE, store)
+	F(STORE, store)             \
+	F(SAMPLE, sample)           \
+	F(SAMPLED, sampled)         \
+	F(FOLLOWED, followed)
 /* clang-format on */
 
 enum blob_func {

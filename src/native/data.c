@@ -50,6 +50,12 @@ struct err *ndata_write_byte(const struct ndata *d, uint64_t off, uint8_t byte)
 	return ndata_write(d, off, &byte, 1);
 }
 
+struct err *ndata_samples_end(const struct ndata *d)
+{
+	return ndata_write_byte(d, d->plan->samples_off + offsetof(struct blob_samples, is_full),
+				1);
+}
+
 uint64_t ndata_skip_holes(const struct ndata *d, uint64_t off, uint64_t end)
 {
 	off_t at = lseek(d->fd, (off_t)(d->off + off), SEEK_DATA);
@@ -109,6 +115,7 @@ struct blob_conf *ndata_conf(const struct ndata *d, size_t *ret_size)
 		.cpus_off = p->cpus_off,
 		.rings_off = p->rings_off,
 		.ring_size = p->ring_size,
+		.samples_off = p->samples_off,
 	};
 	memcpy(c->tables, p->tables, p->ntables * sizeof(*p->tables));
 	*ret_size = size;

@@ -44,6 +44,7 @@ struct ndata_opts {
 	uint32_t ncounters; /* of sites; may become 0 where there are too many for all CPUs */
 	/* By index of the map, whether clauses in the process use it; NULL: all of them. */
 	const bool *agg_used, *arr_used;
+	bool has_samples; /* some clause samples (native_samples()) */
 };
 
 /* Refused: sizes that cannot fit, with the remedy; E2BIG: a smaller bufsize may work. */
@@ -121,6 +122,9 @@ bool ndata_counter_add(struct ndata *d, uint32_t map, const void *key, uint32_t 
 
 /* ctx: a struct ndata. drops() counts what ndata_count() has not handed over. */
 extern const struct agg_io ndata_aggs;
+
+/* followed() is true of every address from now on; the data part has a struct blob_samples. */
+MUST_CHECK struct err *ndata_samples_end(const struct ndata *d);
 
 /* Frees the variables of threads that have ended (hooks.is_alive): some times a minute. */
 MUST_CHECK struct err *ndata_sweep(struct ndata *d);

@@ -118,12 +118,13 @@ static void counters_shape(struct blob_plan *p, uint32_t n)
 		p->ncounters = 0;
 }
 
-static void plan_place(struct blob_plan *p, const struct layout *l)
+static void plan_place(struct blob_plan *p, const struct ndata_opts *o)
 {
 	p->size = sizeof(struct blob_data);
 	p->cpus_off = space_take(p, (uint64_t)p->ncpus * sizeof(struct blob_cpu), PAGE);
-	p->gvars_off = space_take(p, ROUND_UP(l->gvars_size, 8u), BLOB_LINE);
+	p->gvars_off = space_take(p, ROUND_UP(o->layout->gvars_size, 8u), BLOB_LINE);
 	p->counters_off = space_take(p, counters_bytes(p), PAGE);
+	p->samples_off = o->has_samples ? space_take(p, sizeof(struct blob_samples), PAGE) : 0;
 	for (uint32_t i = 0; i < p->ntables; i++)
 		if (!p->tables[i].key_size)
 			p->tables[i].banks_off = space_take(p, p->tables[i].slots, 8);
@@ -185,9 +186,9 @@ struct err *blob_plan_create(const struct ndata_opts *opts, struct blob_plan **r
 	p->ring_size = MAX(p->ring_size, power_up(4 * blob_rec_size(p->max_record)));
 	tables_shape(p, opts);
 	counters_shape(p, opts->ncounters);
-	plan_place(p, l);
+	plan_place(p, opts);
 	while (p->size > most && tables_shrink(p))
-		plan_place(p, l);
+		plan_place(p, opts);
 	if (p->size > most) {
 		struct err *e = err_sys(E2BIG, "data of %llu bytes in the process",
 					(unsigned long long)p->size);

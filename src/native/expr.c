@@ -208,12 +208,36 @@ static void branch_emit(struct ngen *g, const struct dif_at *at, uint32_t label)
 	x86_jcc(&g->x, branch_cond(DIF_INSN_OP(at->insn)), label);
 }
 
-/* ---- byte order ------------------------------------------------------------------------------ */
+/* ---- subroutines ----------------------------------------------------------------------------- */
+
+/* Calls the function of the blob: arguments, and for sample() the CPU, and the thread block. */
+static void sample_emit(struct ngen *g, const struct dif_at *at)
+{
+	uint32_t subr = DIF_INSN_INDEX(at->insn);
+
+	loc_load(g, RSI, &at->reads[0]);
+	if (subr == DIF_SUBR_SAMPLE) {
+		loc_load(g, RDX, &at->reads[1]);
+		x86_load(&g->x, 8, false, RCX, on_stack(g->stack.cpu));
+		x86_load(&g->x, 8, false, R8, x86_at_fs(0));
+		ngen_call(g, BLOB_SAMPLE);
+	} else if (subr == DIF_SUBR_SAMPLED) {
+		x86_load(&g->x, 8, false, RDX, x86_at_fs(0));
+		ngen_call(g, BLOB_SAMPLED);
+	} else {
+		ngen_call(g, BLOB_FOLLOWED);
+	}
+	loc_put(g, &at->writes[0], RAX);
+}
 
 static void subr_emit(struct ngen *g, const struct dif_at *at)
 {
 	const struct ra_loc *d = &at->writes[0];
 
+	if (ngen_subr_samples(DIF_INSN_INDEX(at->insn))) {
+		sample_emit(g, at);
+		return;
+	}
 	if (d->kind == RA_UNUSED)
 		return;
 	loc_load(g, RAX, &at->reads[0]);
@@ -383,6 +407,8 @@ static bool insn_calls(struct expr *x, uint32_t i)
 
 	if (op == DIF_OP_LDGS && DIF_INSN_INDEX(insn) < DIF_VAR_USER)
 		return DIF_INSN_INDEX(insn) == DIF_VAR_TIMESTAMP;
+	if (op == DIF_OP_CALL)
+		return ngen_subr_samples(DIF_INSN_INDEX(insn));
 	return var_insn_calls(x->g->l, insn);
 }
 

@@ -93,7 +93,7 @@ static bool predicate_is_pure(const struct unit *u, uint32_t probe, uint32_t cla
 	one.nclauses = one.nwords = 1;
 	one.probes = &pr;
 	one.nprobes = 1;
-	if (!native_takes(&one, l, NULL))
+	if (!ngen_filter_takes(&one, l))
 		return false;
 	ngen_needs(&n, l, uc.layout);
 	return !n.faults;
@@ -117,7 +117,8 @@ static bool filter_is_true(const struct unit *u, uint32_t probe, const struct la
 		if (!is_enabled(u, probe, i) || (t && !clause_is_of(uc, t->pid)))
 			continue;
 		if (!uc->layout->clause->pred || !predicate_is_pure(u, probe, i, l) ||
-		    (t && native_target_lack(&bare_unit, 0, t)))
+		    (t && native_target_lack(&bare_unit, 0, t)) ||
+		    (t && !t->is_sampled && native_samples(uc->layout->clause)))
 			return true;
 	}
 	return false;
@@ -162,7 +163,11 @@ void ngen_filter_set(struct ngen *g, bool is_true)
 
 void ngen_filter_begin(struct ngen *g)
 {
-	ngen_filter_set(g, true);
+	bool samples = false;
+
+	for (uint32_t i = 0; i < g->grp->nclauses; i++)
+		samples |= native_samples(g->grp->clauses[i]->layout->clause);
+	ngen_filter_set(g, !samples);
 }
 
 void ngen_filter(struct ngen *g)
@@ -211,6 +216,15 @@ struct err *native_filter_compile(const struct unit *u, const struct native_targ
 	own.probes = probes;
 	own.nprobes = 0;
 	own.nerror_clauses = 0;
+	for (uint32_t i = 0; i < u->nclauses && t->is_sampled; i++) {
+		const struct unit bare_unit = {.clauses = &clauses[i], .nclauses = 1};
+		const char *why = native_samples(clauses[i].layout->clause)
+					  ? native_target_lack(&bare_unit, 0, &filter)
+					  : NULL;
+
+		if (why)
+			return err_new("its predicates %s", why);
+	}
 	for (uint32_t i = 0, last = 0; i < nsites; i++) {
 		uint32_t probe = sites[i].probe;
 

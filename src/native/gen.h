@@ -105,6 +105,11 @@ struct ngen_needs {
 void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct clause_layout *cl);
 /* Whether instruction i reads element *ret_index, a constant, of args[] or uregs[]. */
 bool ngen_const_index(const struct difo *d, uint32_t i, uint64_t *ret_index);
+/* Whether a subroutine is one of those that only filters call. */
+static inline bool ngen_subr_samples(uint32_t subr)
+{
+	return subr == DIF_SUBR_SAMPLE || subr == DIF_SUBR_SAMPLED || subr == DIF_SUBR_FOLLOWED;
+}
 /* Whether a clause of a unit runs in the process at all. */
 static inline bool clause_is_of(const struct unit_clause *uc, uint32_t pid)
 {
@@ -113,7 +118,12 @@ static inline bool clause_is_of(const struct unit_clause *uc, uint32_t pid)
 
 /* ---- filters (filter.c): the result is g->stack.val ------------------------------------------ */
 
-/* Nothing is known yet: true. */
+/* native_takes() for a unit of nothing but predicates that become a filter (takes.c). */
+bool ngen_filter_takes(const struct unit *u, const struct layout *l);
+/*
+ * Nothing is known yet: true. False if a clause samples, because what the process has not noted is
+ * not followed.
+ */
 void ngen_filter_begin(struct ngen *g);
 void ngen_filter_set(struct ngen *g, bool is_true);
 /* Tests the predicates of the group's clauses until one is true. */

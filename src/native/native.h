@@ -86,6 +86,12 @@ enum native_operand {
 };
 enum native_operand native_operand_of(const struct usdt_operand *o);
 
+/*
+ * Whether the predicate of a clause calls sample(), sampled() or followed(), which the process
+ * answers in filters, and only there.
+ */
+bool native_samples(const struct prog_clause *c);
+
 /* ---- filters (filter.c) ---------------------------------------------------------------------- */
 
 /*
@@ -94,6 +100,18 @@ enum native_operand native_operand_of(const struct usdt_operand *o);
  * the disjunction of those predicates that compute with registers, constants, the ids of process,
  * thread and CPU, and the names of the probe. With a clause that has no predicate, or one that
  * reads anything else or may fault, the filter is always true.
+ *
+ * Sampling is the exception: sample() is decided in the process alone, because a second draw would
+ * give another sample. The kernel takes each firing that comes for one of the sample
+ * (unit.is_sampled). A filter may be true because of another clause of the same probe, though; so
+ * what a sampled entry begins, the return ends only if sampled() is true there, which only the
+ * process knows:
+ *
+ *     malloc:entry   sample(arg0, mean)    counts the bytes of the CPU down; at 0 a new distance is
+ *                                          drawn, and the thread is noted: it is in a sampled call
+ *     malloc:return  sampled(arg1)         is the thread noted? Then it is not any more, and the
+ *                                          address is
+ *     free:entry     followed(arg0)        is the address noted? Then it is not any more
  */
 
 /* Whether the filter of a probe, an index in u->probes, is always true. */
@@ -156,6 +174,11 @@ struct native_target {
 	uint32_t shuffle;     /* not 0: registers are chosen at random (for tests) */
 	/* Functions return whether a predicate is true, and do nothing else (filter.c). */
 	bool is_filter;
+	/*
+	 * Filters ask sample(), sampled() and followed(): all sites of their clauses in the process
+	 * have filters. Else such a predicate counts as true.
+	 */
+	bool is_sampled;
 };
 
 /*

@@ -147,6 +147,20 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 	n->rec_size = MAX(n->rec_size, own.rec_size);
 }
 
+static bool difo_samples(const struct difo *d)
+{
+	for (uint32_t i = 0; i < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_CALL &&
+		    ngen_subr_samples(DIF_INSN_INDEX(d->code[i])))
+			return true;
+	return false;
+}
+
+bool native_samples(const struct prog_clause *c)
+{
+	return c->pred && difo_samples(c->pred);
+}
+
 /* ---- registers, for the engine --------------------------------------------------------------- */
 
 static bool is_enabled(const struct unit *u, uint32_t probe, uint32_t clause)

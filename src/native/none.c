@@ -18,6 +18,11 @@ enum native_operand native_operand_of(const struct usdt_operand *o)
 	return NATIVE_OPERAND_FAR;
 }
 
+bool native_samples(const struct prog_clause *c)
+{
+	return false;
+}
+
 bool native_filter_is_true(const struct unit *u, uint32_t probe, const struct layout *l)
 {
 	return true;

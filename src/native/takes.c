@@ -11,6 +11,7 @@
 struct takes {
 	const struct unit *u;
 	const struct layout *l; /* NULL: not known yet */
+	bool is_filter;		/* sample() and what belongs to it are taken */
 	const char *why;	/* the first reason; NULL: none */
 	bool may_fault;
 };
@@ -153,7 +154,9 @@ static void insn_check(struct takes *t, const struct difo *d, uint32_t i)
 		return;
 	case DIF_FORM_STV: var_check(t, d, insn); return;
 	case DIF_FORM_CALL:
-		if (!is_subr(DIF_INSN_INDEX(insn)))
+		if (ngen_subr_samples(DIF_INSN_INDEX(insn)) && !t->is_filter)
+			takes_refuse(t, "it calls a function that only a relay's predicate has");
+		else if (!is_subr(DIF_INSN_INDEX(insn)) && !ngen_subr_samples(DIF_INSN_INDEX(insn)))
 			takes_refuse(t, "it calls a function that the kernel's engine has");
 		return;
 	case DIF_FORM_XLATE: takes_refuse(t, "it uses a translator at run time"); return;
@@ -285,7 +288,7 @@ static void flow_step(struct takes *t, const struct difo *d, uint32_t i, struct 
 	/* what two strings have in common is that they are equal, or not */
 	if (dif_op_is_cond(op) && f->has_texts_compared && op != DIF_OP_BE && op != DIF_OP_BNE)
 		takes_refuse(t, "it compares the order of strings");
-	if (op == DIF_OP_CALL && f->depth != 1)
+	if (op == DIF_OP_CALL && f->depth != (DIF_INSN_INDEX(insn) == DIF_SUBR_SAMPLE ? 2 : 1))
 		takes_refuse(t, "a function has another number of arguments");
 	if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
 		f->depth = 0;
@@ -475,9 +478,10 @@ static void names_check(struct takes *t)
 			     "its records, keys and variables take too much of the thread's stack");
 }
 
-bool native_takes(const struct unit *u, const struct layout *l, const char **ret_why)
+static bool unit_takes(struct takes t, const char **ret_why)
 {
-	struct takes t = {.u = u, .l = l};
+	const struct unit *u = t.u;
+	const struct layout *l = t.l;
 
 	if (!place_traits(u->place.kind)->is_in_process)
 		takes_refuse(&t, "the probe is none of a process's code");
@@ -492,4 +496,14 @@ bool native_takes(const struct unit *u, const struct layout *l, const char **ret
 	if (t.why && ret_why)
 		*ret_why = t.why;
 	return !t.why;
+}
+
+bool native_takes(const struct unit *u, const struct layout *l, const char **ret_why)
+{
+	return unit_takes((struct takes){.u = u, .l = l}, ret_why);
+}
+
+bool ngen_filter_takes(const struct unit *u, const struct layout *l)
+{
+	return unit_takes((struct takes){.u = u, .l = l, .is_filter = true}, NULL);
 }

@@ -91,6 +91,11 @@ struct unit {
 	uint32_t inproc_pid; /* that process; 0: is_inproc is false */
 	/* It relays its sites to another unit, which has the same clauses and runs them. */
 	bool is_relay;
+	/*
+	 * It is the one that runs the clauses of such a unit, and the process has asked sample():
+	 * a firing whose predicate has it is one of the sample.
+	 */
+	bool is_sampled;
 	struct unit_clause *clauses;
 	uint32_t nclauses, nwords;
 	struct unit_probe *probes;

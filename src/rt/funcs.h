@@ -31,6 +31,7 @@ RT_FUNC(rt_task_own, 4, 0)
 RT_FUNC(rt_ppid, 0, 0)	    /* the parent process, in dtrace's PID namespace */
 RT_FUNC(rt_provider, 1, 1)  /* names[0]: the name of the probe's provider, with the process id */
 RT_FUNC(rt_progenyof, 3, 0) /* pid; offsets of real_parent and tgid in task_struct */
+RT_FUNC(rt_sample, 2, 0)    /* bytes, mean distance: whether a Poisson sample takes one */
 RT_FUNC(rt_lock_word, 2, 1) /* address of a lock, size 4 or 8: the word there */
 RT_FUNC(rt_chill, 1, 1)	    /* ns */
 RT_FUNC(rt_getf, 2, 0)	    /* descriptor; offsets (rt/task.c): struct file, or 0 */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Run-time library: signed division, bucket numbers of histograms.
+ * Run-time library: signed division, bucket numbers of histograms, samples.
  */
+#include "base/exponential.h"
 #include "rt/rt.h"
 
 u64 rt_sdiv(struct rt_mach *m, u64 a, u64 b)
@@ -126,4 +127,11 @@ u64 rt_llquantize(struct rt_mach *m, u64 v)
 	if (w->off == 0)
 		return 0;
 	return (s64)v < 0 ? 2 * w->off - 1 : 2 * w->off;
+}
+
+u64 rt_sample(struct rt_mach *m, u64 bytes, u64 mean)
+{
+	if (!m)
+		return 0;
+	return exponential_draw(bpf_get_prandom_u32(), mean) <= bytes;
 }

@@ -34,6 +34,7 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 					 u64 flags) = (void *)2;
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static u64 (*const bpf_get_current_task)(void) = (void *)35;
 static long (*const bpf_probe_write_user)(u64 dst, const void *src, u32 size) = (void *)36;

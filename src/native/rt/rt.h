@@ -31,6 +31,9 @@ FUNC void blob_record_drop(void *rec);
 FUNC u64 *blob_thread(struct blob_data *d, u64 thread, u64 cpu, u64 makes);
 FUNC u64 blob_load(struct blob_data *d, u64 table, const u64 *key);
 FUNC void blob_store(struct blob_data *d, u64 table, const u64 *key, u64 x, u64 cpu);
+FUNC u64 blob_sample(struct blob_data *d, u64 bytes, u64 mean, u64 cpu, u64 fs);
+FUNC u64 blob_sampled(struct blob_data *d, u64 addr, u64 fs);
+FUNC u64 blob_followed(struct blob_data *d, u64 addr);
 
 static inline u64 word_load(const u64 *p)
 {

@@ -69,6 +69,12 @@ void division_relay(const struct division *d, const struct candidate *c, uint32_
 		    uint32_t site, const char *why);
 /* The processes were entered: true if sites that were to be relayed cannot be. */
 bool division_check_relays(struct division *d);
+/*
+ * The sites are decided: finds the processes whose filters answer sample(), sampled() and
+ * followed() (native/native.h). That all sites of clauses with such a predicate have filters is
+ * necessary, because an address of which the process has not been told is not followed there.
+ */
+void division_find_samples(const struct division *d);
 /* Divides the unit as decided. */
 void candidate_divide(struct division *d, struct candidate *c);
 /*

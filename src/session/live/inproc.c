@@ -911,6 +911,8 @@ struct err *live_divide_units(struct live *live)
 		division_tell_sites(&d);
 	for (uint32_t i = 0; i < d.processes.len && !e && opt_flag(live->opts, OPT_inprocsum); i++)
 		division_tell(&d, i);
+	if (!e)
+		division_find_samples(&d);
 	for (uint32_t i = 0; i < d.candidates.len && !e; i++)
 		candidate_divide(&d, &d.candidates.data[i]);
 	if (!e)

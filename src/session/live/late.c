@@ -172,6 +172,7 @@ struct err *live_place_late(struct live *live, struct session_unit *u,
 	struct err *e = pid ? live_begin_turn(live, pid) : NULL;
 
 	*ret_part = NULL;
+	live_note_samples(live, &u->unit);
 	if (!e && pid && live->is_interrupted)
 		return NULL; /* there is no turn, and nobody waits for these probes any more */
 	if (!e)

@@ -174,6 +174,11 @@ void live_deinit_turns(struct live *live);
  * Loads and attaches a unit that has come. *ret_part: another unit, with those of its sites that
  * are in the process; NULL: there is none. It must be unloaded and dropped before u.
  */
+/*
+ * Clauses of the unit may call live() with addresses of which no process is told: where addresses
+ * are noted, all of them count as followed from now on (relay.c).
+ */
+void live_note_samples(const struct live *live, const struct unit *u);
 MUST_CHECK struct err *live_place_late(struct live *live, struct session_unit *u,
 				       struct session_unit **ret_part);
 /* The unit and its part are unloaded, and its files are closed. */

@@ -7,6 +7,7 @@
  * kernel. It is relayed where that costs less than a uprobe at the site.
  */
 #include "inproc/inproc.h"
+#include "native/native.h"
 #include "session/live/division.h"
 
 void division_begin_relays(struct division *d)
@@ -64,6 +65,87 @@ bool division_check_relays(struct division *d)
 	return is_lacking;
 }
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static bool unit_samples(const struct unit *u)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		if (native_samples(u->clauses[i].layout->clause))
+			return true;
+	return false;
+}
+
+static bool probe_samples(const struct unit *u, const struct unit_probe *p)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		if (p->mask[i / 64] >> (i % 64) & 1 && native_samples(u->clauses[i].layout->clause))
+			return true;
+	return false;
+}
+
+/* Whether a unit has clauses that sample, and all of their sites in the process have filters. */
+static bool candidate_is_sampled(const struct division *d, const struct candidate *c,
+				 uint32_t process, bool *ret_has_sites)
+{
+	const struct unit *u = &c->unit->unit;
+	uint32_t site = 0;
+
+	for (uint32_t i = 0; i < u->nprobes; i++) {
+		bool samples = probe_samples(u, &u->probes[i]);
+		bool has_filter = samples && !native_filter_is_true(u, i, d->live->match->layout);
+
+		for (uint32_t k = 0; k < u->probes[i].code->sites.len; k++, site++) {
+			if (!samples ||
+			    (c->owners[site] != process && c->owners[site] != OWNER_NONE))
+				continue;
+			if (c->takes[site] != SITE_RELAYED || !has_filter)
+				return false;
+			*ret_has_sites = true;
+		}
+	}
+	return true;
+}
+
+static bool division_has(const struct division *d, const struct session_unit *u)
+{
+	for (uint32_t i = 0; i < d->candidates.len; i++)
+		if (d->candidates.data[i].unit == u)
+			return true;
+	return false;
+}
+
+static bool process_is_sampled(const struct division *d, uint32_t process)
+{
+	const struct match *m = d->live->match;
+	bool has_sites = false;
+
+	for (uint32_t i = 0; i < m->units.len; i++) {
+		const struct session_unit *u = m->units.data[i];
+
+		if (!division_has(d, u) && unit_samples(&u->unit))
+			return false;
+	}
+	for (uint32_t i = 0; i < d->candidates.len; i++)
+		if (!candidate_is_sampled(d, &d->candidates.data[i], process, &has_sites))
+			return false;
+	return has_sites;
+}
+
+void division_find_samples(const struct division *d)
+{
+	for (uint32_t i = 0; i < d->processes.len; i++)
+		if (d->processes.data[i].inproc && process_is_sampled(d, i))
+			inproc_set_sampled(d->processes.data[i].inproc);
+}
+
+void live_note_samples(const struct live *live, const struct unit *u)
+{
+	for (uint32_t i = 0; i < live->inprocs.of.len && unit_samples(u); i++)
+		inproc_end_samples(live->inprocs.of.data[i]);
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
 /* Takes the sites of a process that are probed in one way out of what is left of the unit. */
 static struct session_unit *sites_divide(const struct division *d, struct candidate *c,
 					 uint32_t process, enum site_way way, bool *gone)
@@ -95,7 +177,7 @@ static void relays_make(const struct division *d, const struct session_unit *rel
 		n += relays->points.data[i].code->sites.len;
 	pcs = xcalloc(MAX(n, 1u), sizeof(*pcs));
 	inproc_relays_place(p, &relays->unit, &slots, pcs);
-	(void)match_relay_unit(d->live->match, relays, &slots);
+	match_relay_unit(d->live->match, relays, &slots)->unit.is_sampled = inproc_is_sampled(p);
 	free(pcs);
 }
 

@@ -11,6 +11,7 @@ BEGIN
 }
 
 /* ours */
+BEGIN { trace(sample(arg0, 512)); trace(sampled(arg1)); trace(followed(arg0)); }
 BEGIN { trace(strerrno(errno)); trace(strerror(2)); trace(strsignal(arg0)); trace(strflags("access", arg1)); trace(copyinint(arg0, 1)); }
 
 BEGIN

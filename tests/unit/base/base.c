@@ -2,6 +2,7 @@
 /* Unit tests of the base room: arena, vectors, strings, hash map, errors. */
 #include <errno.h>
 
+#include "base/exponential.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/hashmap.h"
@@ -238,6 +239,32 @@ static void test_clean_bytes(void)
 	is_str(text, "a\tb.c....!", "bytes with a NUL among them, and a tab that is kept");
 }
 
+/* ---- exponential.h --------------------------------------------------------------------------- */
+
+static void test_exponential(void)
+{
+	uint64_t sum = 0, nbeyond = 0, n = 1 << 20;
+	bool falls = true;
+
+	/* all of [0, 1) evenly: the mean is 1, and 1 of e is beyond it */
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t x = exponential_draw((uint32_t)(i << 12 | 0x800), 1 << 20);
+
+		falls &= !i || x <= exponential_draw((uint32_t)((i - 1) << 12 | 0x800), 1 << 20);
+		nbeyond += x > 1 << 20;
+		sum += x;
+	}
+	ok(sum / n > (1 << 20) - 1000 && sum / n < (1 << 20) + 1000, "mean %llu",
+	   (unsigned long long)(sum / n));
+	ok(nbeyond > 0.365 * (double)n && nbeyond < 0.371 * (double)n, "beyond the mean: %llu",
+	   (unsigned long long)nbeyond);
+	ok(falls, "the larger the number, the smaller the distance");
+	is_int(exponential_draw(UINT32_MAX, 1 << 20), 1, "the smallest one");
+	is_int(exponential_draw(0, 0), 1, "no mean");
+	is_int(exponential_draw(0, UINT64_MAX), exponential_draw(0, EXPONENTIAL_MEAN_MAX),
+	       "a mean that is too large");
+}
+
 int main(void)
 {
 	test_clean();
@@ -250,5 +277,6 @@ int main(void)
 	test_clean_bytes();
 	test_hashmap();
 	test_err();
+	test_exponential();
 	return tap_done();
 }

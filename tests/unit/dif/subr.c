@@ -423,6 +423,12 @@ static const struct row numbers[] = {
 	{"strtoll(0)", "BADADDR 0"},
 
 	{"rand()", "0x7edcba98"},
+	{"sample(4000, 1000000)", "0"}, /* the distance for this number is 4460 */
+	{"sample(5000, 1000000)", "1"},
+	{"sample(0, 0)", "0"},
+	{"sample(1, 0)", "1"},
+	{"sampled(1)", "1"},
+	{"followed(0)", "1"},
 	{"htons(0x11223344)", "0x4433"},
 	{"ntohs(-2)", "0xfeff"},
 	{"htonl(0x5511223344)", "0x44332211"},

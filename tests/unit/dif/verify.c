@@ -104,7 +104,7 @@ static const struct {
 	{"sets DT_STRING[0], %r1\nret %r1", "string at 0 of 0"},
 	{".str \"ab\"\nsets DT_STRING[3], %r1\nret %r1", "string at 3 of 3"},
 	{".str \"ab\"\nsets DT_STRING[2], %r1\nret %r1", NULL},
-	{"call DIF_SUBR(61), %r1\nret %r1", "unknown subroutine 61"},
+	{"call DIF_SUBR(64), %r1\nret %r1", "unknown subroutine 64"},
 	{"call DIF_SUBR(65535), %r1\nret %r1", "unknown subroutine 65535"},
 	{"pushtv 2, %r1\nret %r1", "unknown type 2"},
 	{"pushtr 255, %r1, %r1\nret %r1", "unknown type 255"},

@@ -116,6 +116,7 @@ static void test_stack(void)
 	(void)env_agg(&t, AGGFUNC_MIN, 0, 1);
 	env_array(&t, 16, 100);
 	t.layout.tls_size = 16;
+	t.has_samples = true;
 	env_open(&t, 1 << 16);
 	arr = t.plan->nagg;
 	head = (uint64_t)(uintptr_t)t.head;
@@ -145,6 +146,9 @@ static void test_stack(void)
 			{BLOB_LOAD, {head, arr, k}},
 			{BLOB_STORE, {head, arr, k, 1 - round, 1}},
 			{BLOB_STORE, {head, arr, k, 9, 1}},
+			{BLOB_SAMPLE, {head, UINT64_MAX, 1 << 20, 1, 0x7000}},
+			{BLOB_SAMPLED, {head, 0x1000, 0x7000}},
+			{BLOB_FOLLOWED, {head, 0x1000}},
 		};
 		uint32_t seen = 0;
 

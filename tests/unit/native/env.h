@@ -25,6 +25,7 @@ struct env {
 	struct clause_layout clauses[ENV_CLAUSES];
 	struct ndata_hooks hooks;
 	uint32_t ncounters;
+	bool has_samples;
 	struct blob_plan *plan;
 	struct ndata *d;
 	struct blob_data *head; /* as the process sees it */
@@ -47,6 +48,9 @@ typedef void blob_record_end_f(void *rec);
 typedef u64 *blob_thread_f(struct blob_data *d, u64 thread, u64 cpu, u64 makes);
 typedef u64 blob_load_f(struct blob_data *d, u64 table, const u64 *key);
 typedef void blob_store_f(struct blob_data *d, u64 table, const u64 *key, u64 x, u64 cpu);
+typedef u64 blob_sample_f(struct blob_data *d, u64 bytes, u64 mean, u64 cpu, u64 fs);
+typedef u64 blob_sampled_f(struct blob_data *d, u64 addr, u64 fs);
+typedef u64 blob_followed_f(struct blob_data *d, u64 addr);
 
 #define blob_min_f	   blob_update_f
 #define blob_max_f	   blob_update_f
@@ -101,7 +105,8 @@ static void env_open(struct env *t, uint32_t bufsize)
 	struct ndata_opts opts = {.layout = &t->layout,
 				  .ncpus = ENV_CPUS,
 				  .bufsize = bufsize,
-				  .ncounters = t->ncounters};
+				  .ncounters = t->ncounters,
+				  .has_samples = t->has_samples};
 	struct blob_conf *conf;
 	size_t size;
 	struct err *e;

@@ -45,6 +45,10 @@ static const struct {
 	{F "/(arg0 % arg1) == 2/ { ustack(); }", true},
 	{F "/arg7 == 2/ { ustack(); }", true},
 	{F "/ucaller == 2/ { ustack(); }", true},
+	{F "/sample(arg0, 100)/ { ustack(); }", false},
+	{F "/arg0 && sampled(arg1)/ { ustack(); } " F "/followed(arg0)/ { stop(); }", false},
+	{F "/sample(arg0, 100) && timestamp/ { ustack(); }", true},
+	{F "/sample(arg0, 100)/ { ustack(); } " F "{ stop(); }", true},
 	{"pid1:a.out:f:return { ustack(); } " F "/arg0 == 1/ { ustack(); }", false},
 };
 
@@ -68,7 +72,8 @@ struct filters {
 	uint64_t at;
 };
 
-static void filters_make(struct filters *f, const char *text, const struct nrun_opts *opts)
+static void filters_make_sampled(struct filters *f, const char *text, const struct nrun_opts *opts,
+				 bool is_sampled)
 {
 	struct native_target t;
 	struct err *e;
@@ -78,6 +83,7 @@ static void filters_make(struct filters *f, const char *text, const struct nrun_
 	nx_lay_out(f->host);
 	nx_make(f->host, opts);
 	t = f->host->run->target;
+	t.is_sampled = is_sampled;
 	t.layout = f->x->layout;
 	t.code += 1 << 20;
 	f->at = t.code;
@@ -88,6 +94,11 @@ static void filters_make(struct filters *f, const char *text, const struct nrun_
 	    pwrite(f->host->run->fd, f->code.bytes, f->code.size,
 		   (off_t)(t.code - (uint64_t)f->host->run->map)) != (ssize_t)f->code.size)
 		ok(false, "the code is written");
+}
+
+static void filters_make(struct filters *f, const char *text, const struct nrun_opts *opts)
+{
+	filters_make_sampled(f, text, opts, false);
 }
 
 static void filters_free(struct filters *f)
@@ -149,8 +160,95 @@ static void test_lack(void)
 	filters_free(&f);
 }
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+#define SAMPLING                                                                                   \
+	F "/sample(arg0, 100000)/ { ustack(); } "                                                  \
+	  "pid1:a.out:g:return /sampled(arg1)/ { ustack(); } "                                     \
+	  "pid1:a.out:g:entry /arg0 && followed(arg0)/ { ustack(); }"
+
+static void test_samples(void)
+{
+	struct filters f;
+	uint32_t n = 0, nreturned = 0;
+
+	filters_make_sampled(&f, SAMPLING, &(struct nrun_opts){.has_samples = true}, true);
+	is_int(filter_ask(&f, SITE_G_RETURN, 0, 0x1000), 0, "no call was sampled");
+	for (uint32_t i = 0; i < 200000; i++)
+		if (filter_ask(&f, SITE_F_ENTRY, 1000, 0)) {
+			n++;
+			nreturned += filter_ask(&f, SITE_G_RETURN, 0, 0x2000) == 1;
+		}
+	/* 2,000 are expected, with a deviation of 45 */
+	ok(n > 1700 && n < 2300, "%u samples of 200 MB, one of 100 kB", n);
+	is_int(nreturned, n, "each has one return,");
+	is_int(filter_ask(&f, SITE_G_RETURN, 0, 0x2000), 0, "and no more");
+	is_int(filter_ask(&f, SITE_F_ENTRY, 0, 0), 0, "no bytes are never in the sample");
+	is_int(filter_ask(&f, SITE_F_ENTRY, UINT64_MAX, 0), 1, "all of them always");
+	is_int(filter_ask(&f, SITE_G_RETURN, 0, 0), 1, "a call that has failed ends, too");
+	is_int(filter_ask(&f, SITE_G_ENTRY, 0x2010, 0), 0, "another address of the page");
+	is_int(filter_ask(&f, SITE_G_ENTRY, 0x2000, 0), 1, "the address is followed,");
+	is_int(filter_ask(&f, SITE_G_ENTRY, 0x2000, 0), 0, "until it is not");
+	is_int(filter_ask(&f, SITE_G_ENTRY, 0, 0), 0, "none");
+	filters_free(&f);
+}
+
+static bool address_note(const struct filters *f, uint64_t addr)
+{
+	return filter_ask(f, SITE_F_ENTRY, UINT64_MAX, 0) == 1 &&
+	       filter_ask(f, SITE_G_RETURN, 0, addr) == 1;
+}
+
+/* However many addresses there are, none that is followed is told from it. */
+static void test_many(uint64_t n, uint64_t apart)
+{
+	uint64_t nlost = 0, nnoted = 0, nothers = 0;
+	struct filters f;
+
+	filters_make_sampled(&f, SAMPLING, &(struct nrun_opts){.has_samples = true}, true);
+	for (uint64_t i = 1; i <= n; i++)
+		nnoted += address_note(&f, i * apart);
+	is_int(nnoted, n, "addresses are noted");
+	for (uint64_t i = 1; i <= n; i++)
+		nothers += filter_ask(&f, SITE_G_ENTRY, i * apart + 16, 0);
+	for (uint64_t i = 1; i <= n; i++)
+		nlost += !filter_ask(&f, SITE_G_ENTRY, i * apart, 0);
+	is_int(nlost, 0, "and each is found");
+	ok(n > 65536 * 8 ? nothers == n : nothers == 0, "of others %llu",
+	   (unsigned long long)nothers);
+	filters_free(&f);
+}
+
+static void test_without_samples(void)
+{
+	struct filters f;
+
+	filters_make_sampled(&f, SAMPLING, &(struct nrun_opts){.has_samples = true}, false);
+	ok(!filter_has(&f, SITE_F_ENTRY) && !filter_has(&f, SITE_G_RETURN) &&
+		   !filter_has(&f, SITE_G_ENTRY),
+	   "where the process is not asked, all are true");
+	filters_free(&f);
+}
+
+/* A process whose clauses run there samples nothing: what it counts would be counted down twice. */
+static void test_clauses(void)
+{
+	struct nx *x = nx_create(F "/sample(arg0, 100)/ { @ = count(); }");
+	const char *why = "";
+
+	nx_lay_out(x);
+	ok(!native_takes(&x->unit, x->layout, &why) && strstr(why, "relay"), "refused: %s", why);
+	nx_destroy(x);
+}
+
 int main(void)
 {
+	test_samples();
+	test_many(20000, 4096 * 3);
+	test_many(20000, 64);
+	test_many(600000, 4096 + 32);
+	test_without_samples();
+	test_clauses();
 	test_rows();
 	test_values();
 	test_lack();

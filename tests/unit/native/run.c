@@ -213,7 +213,8 @@ struct nrun *nrun_create(const struct layout *l, const struct unit *u,
 	const struct ndata_opts dopts = {.layout = l,
 					 .ncpus = l->opts.ncpus,
 					 .bufsize = opts->bufsize ? opts->bufsize : 1 << 16,
-					 .max_size = 16 << 20};
+					 .max_size = 16 << 20,
+					 .has_samples = opts->has_samples};
 	const struct ndata_hooks hooks = {0};
 	struct err *e;
 

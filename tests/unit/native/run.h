@@ -34,6 +34,7 @@ struct nrun_opts {
 	bool stops_when_full;
 	bool has_no_tid, has_no_rseq; /* as in a process that lacks them */
 	bool checks_fs;
+	bool has_samples; /* the data part has room for them */
 	int32_t only_cpu; /* 1 + the CPU; 0: all */
 };
 

@@ -28,9 +28,11 @@ static uint8_t *data_of(const struct area *a)
 	return a->all + GUARD;
 }
 
-static void area_open(struct area *a)
+static void area_open(struct area *a, bool has_samples)
 {
 	struct env *t = &a->env;
+
+	t->has_samples = has_samples;
 
 	(void)env_agg(t, AGGFUNC_COUNT, 8, 40);
 	(void)env_agg(t, AGGFUNC_MIN, 0, 1);
@@ -174,7 +176,7 @@ static void test_spoiled(void)
 {
 	struct area a = {.seed = 77};
 
-	area_open(&a);
+	area_open(&a, false);
 	for (uint32_t i = 0; i < ROUNDS && !a.nwrong; i++) {
 		data_spoil(&a);
 		functions_call(&a);
@@ -185,8 +187,43 @@ static void test_spoiled(void)
 	area_close(&a);
 }
 
+/* Samples change nothing but what they have noted, and the counters of a CPU. */
+static void samples_check(struct area *a)
+{
+	const struct env *t = &a->env;
+	uint64_t at = t->plan->samples_off, cpu = env_random(&a->seed) % 8;
+
+	memcpy(a->copy, data_of(a), size_of(a));
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint64_t x = env_random(&a->seed), addr = env_random(&a->seed);
+
+		(void)BLOB(t, SAMPLE, sample)(t->head, x >> x % 64, 1ull << x % 64, cpu, addr);
+		(void)BLOB(t, SAMPLED, sampled)(t->head, addr >> x % 64, addr);
+		(void)BLOB(t, FOLLOWED, followed)(t->head, addr >> x % 64);
+	}
+	memcpy(a->copy + at, data_of(a) + at, sizeof(struct blob_samples));
+	memcpy(a->copy + t->plan->cpus_off, data_of(a) + t->plan->cpus_off,
+	       ENV_CPUS * sizeof(struct blob_cpu));
+	check(a, memcmp(a->copy, data_of(a), size_of(a)) == 0, "a sample has changed other bytes");
+}
+
+static void test_spoiled_samples(void)
+{
+	struct area a = {.seed = 78};
+
+	area_open(&a, true);
+	for (uint32_t i = 0; i < 20 && !a.nwrong; i++) {
+		data_spoil(&a);
+		samples_check(&a);
+	}
+	is_int(a.nwrong, 0, "what is noted leads nowhere else");
+	ok(guards_are_whole(&a), "nothing around the data part was changed");
+	area_close(&a);
+}
+
 int main(void)
 {
 	test_spoiled();
+	test_spoiled_samples();
 	return tap_done();
 }
