@@ -97,6 +97,7 @@ with tempfile.TemporaryDirectory() as tmp:
         ("memprof", [MEMPROF, *many]),
         ("memprof malloc", [MEMPROF, "malloc", *fast, *few]),
         ("memprof malloc inproc=off", [MEMPROF, "malloc", *fast, "-x", "inproc=off", *few]),
+        ("memprof malloc -r 512k", [MEMPROF, "malloc", "-r", "512k", *fast, *many]),
         ("heaptrack", ["heaptrack", "-o", tmp + "/h", *many]),
     ])
     python = ["/usr/bin/python3.11", "-SEI", "alloc.py"]

@@ -11,7 +11,7 @@
 static const struct way ways[] = {
 	/* name    options  what                                                    looks at what is there */
 	{ "",       "",   "what grows: new pages, by who has touched them", growth_run, false },
-	{ "malloc", "o",  "blocks of malloc that were not given back, by who has asked", malloc_run, false },
+	{ "malloc", "or", "blocks of malloc that were not given back, by who has asked", malloc_run, false },
 	{ "objects", "C", "objects of Ruby, Python, PHP, Perl that are alive, by file, line and class", objects_run, false },
 	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
 	{ "holds",  "w",  "who holds objects of a type, or one object: chains from roots", holds_run, true },
@@ -19,7 +19,8 @@ static const struct way ways[] = {
 	{ "sample", "",   "who allocates in Java and Node.js, sampled: it costs nearly nothing", sample_run, false },
 };
 /* clang-format on */
-#define NWAYS (sizeof(ways) / sizeof(ways[0]))
+#define RATE_MAX (1ull << 40) /* base/exponential.h */
+#define NWAYS	 (sizeof(ways) / sizeof(ways[0]))
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
@@ -107,6 +108,7 @@ static void usage_print(void)
 	      "  -s N          at most N frames of a row (8); 0: all\n"
 	      "  -m, --mixed   native frames between those of the language, too; alive: blocks by size\n"
 	      "  -o SECONDS    malloc: only what is at least so old\n"
+	      "  -r BYTES      malloc: a sample, one of so many bytes, as 512k: it costs little\n"
 	      "  -C, --created objects: all that were created, alive or not\n"
 	      "      --json    a row is an object of JSON in a line\n"
 	      "      --flame FILE   a flame graph instead of rows, as SVG or HTML\n"
@@ -136,6 +138,20 @@ static uint32_t count_of(const char *flag, const char *text, uint32_t least, uin
 	if (v != (double)(uint32_t)v)
 		usage_refuse("%s: expected a whole number, not '%s'", flag, text);
 	return (uint32_t)v;
+}
+
+/* Bytes, with a letter for KiB, MiB, GiB. */
+static uint64_t bytes_of(const char *flag, const char *text)
+{
+	static const char letters[] = "kmg";
+	char *end;
+	uint64_t n = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+	const char *letter = n && *end ? strchr(letters, *end | 0x20) : NULL;
+	uint32_t shift = letter ? 10 * (uint32_t)(letter - letters + 1) : 0;
+
+	if (!n || (*end && (!letter || end[1])) || n > RATE_MAX >> shift)
+		usage_refuse("%s: expected bytes from 1 to 1024g, as 512k, not '%s'", flag, text);
+	return n << shift;
 }
 
 static const struct way *way_find(const char *name)
@@ -186,6 +202,7 @@ static void flag_take(struct memprof *m, int f)
 	case 'n': m->top = count_of("-n", optarg, 0, 1000000000); break;
 	case 's': m->depth = count_of("-s", optarg, 0, 16384); break;
 	case 'o': m->older_s = number_of("-o", optarg, 0.001, 1e9); break;
+	case 'r': m->rate = bytes_of("-r", optarg); break;
 	case 'C': m->is_created = true; break;
 	case 'm': m->is_mixed = true; break;
 	case 'v': m->is_verbose = true; break;
@@ -204,6 +221,8 @@ static void flags_check(const struct memprof *m)
 {
 	if (m->older_s > 0 && !strchr(m->way->options, 'o'))
 		usage_refuse("-o is an option of 'memprof malloc'");
+	if (m->rate && !strchr(m->way->options, 'r'))
+		usage_refuse("-r is an option of 'memprof malloc'");
 	if (m->is_created && !strchr(m->way->options, 'C'))
 		usage_refuse("-C is an option of 'memprof objects'");
 	if (m->pid && m->command)
@@ -273,8 +292,8 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 	}
 	/* "+": what follows the first word of a command is the command's own */
 	while ((f = getopt_long(argc, argv,
-				m->way->is_look ? "p:c:d:i:n:s:o:Cmvx:hV"
-						: "+p:c:d:i:n:s:o:Cmvx:hV",
+				m->way->is_look ? "p:c:d:i:n:s:o:r:Cmvx:hV"
+						: "+p:c:d:i:n:s:o:r:Cmvx:hV",
 				longs, NULL)) != -1) {
 		if (m->way->is_look)
 			look_flag_check(m->way, f);

@@ -11,7 +11,14 @@
  * any of other allocators. For these the kernel replaces the return address (a source "returned",
  * guide/own-provider.md). An exception must not pass such a return, so operators of C++ are not
  * probed: those that call malloc() are seen by that, those that do not are told.
+ *
+ * With -r, a Poisson sample of the bytes that are asked for is followed: a block is in it with the
+ * probability 1 - exp(-bytes / rate), and stands for bytes divided by that. Who is in the sample is
+ * decided in the process, where glibc's functions are relayed (native/native.h, sample()). Blocks
+ * whose address no return instruction of glibc has are left out there, because frees of them would
+ * have to be seen, too: one more kind of block, and all frees would be handed to the kernel.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,19 +102,29 @@ static bool is_allocator(const struct allocator *a)
 	return a->has_free && a->has[0];
 }
 
-static bool is_result_seen(const struct allocator *a, const struct request *r)
+/* Whether return probes have the result of a function, or, of calloc(), what it is made of. */
+static bool is_result_seen(const struct memprof *m, const struct allocator *a,
+			   const struct request *r)
 {
-	return is_glibc(a) && r->is_result_seen;
+	return is_glibc(a) && (r->is_result_seen || (m->rate && strcmp(r->name, "calloc") == 0));
+}
+
+/* Whether blocks of the function are followed: all, or with -r those that the process can note. */
+static bool is_followed(const struct memprof *m, const struct allocator *a, size_t k)
+{
+	return a->has[k] && (!m->rate || !is_glibc(a) ||
+			     (is_result_seen(m, a, &requests[k]) &&
+			      strcmp(requests[k].name, "posix_memalign") != 0));
 }
 
 /* Probes that the functions of an allocator have come back, where no return instruction tells. */
-static void provider_add(struct strbuf *d, const struct allocators *a)
+static void provider_add(const struct memprof *m, struct strbuf *d, const struct allocators *a)
 {
 	strbuf_adds(d, "provider memprof {\n");
 	for (uint32_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < NREQUESTS; k++)
-			if (is_allocator(&a->list[i]) && a->list[i].has[k] &&
-			    !is_result_seen(&a->list[i], &requests[k]))
+			if (is_allocator(&a->list[i]) && is_followed(m, &a->list[i], k) &&
+			    !is_result_seen(m, &a->list[i], &requests[k]))
 				strbuf_addf(d,
 					    "\tprobe r%u_%s(uintptr_t result) ="
 					    " pid:%s:%s:returned (arg1);\n",
@@ -117,24 +134,26 @@ static void provider_add(struct strbuf *d, const struct allocators *a)
 }
 
 /* Adds the description of the probe that has the function's result. */
-static void result_add(struct strbuf *d, const struct allocator *a, uint32_t number, size_t k)
+static void result_add(const struct memprof *m, struct strbuf *d, const struct allocator *a,
+		       uint32_t number, size_t k)
 {
 	const struct request *r = &requests[k];
 
-	if (is_result_seen(a, r))
+	if (is_result_seen(m, a, r))
 		strbuf_addf(d, "pid$target:%s:%s:return\n", a->module, r->name);
 	else
 		strbuf_addf(d, "memprof$target:::r%u_%s\n", number, r->name);
 }
 
-static void request_add(struct strbuf *d, const struct allocator *a, uint32_t number, size_t k)
+static void request_add(const struct memprof *m, struct strbuf *d, const struct allocator *a,
+			uint32_t number, size_t k)
 {
 	const struct request *r = &requests[k];
-	const char *result = is_result_seen(a, r) ? "arg1" : "arg0";
+	const char *result = is_result_seen(m, a, r) ? "arg1" : "arg0";
 
 	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
 		    r->name, r->bytes, r->more);
-	result_add(d, a, number, k);
+	result_add(m, d, a, number, k);
 	/*
 	 * Another thread may have the old block as soon as it is free, before realloc() returns:
 	 * then the block is younger than the call. A realloc() that fails leaves the block.
@@ -144,9 +163,9 @@ static void request_add(struct strbuf *d, const struct allocator *a, uint32_t nu
 			    "/self->old && (%s || !self->bytes)/\n{\n"
 			    "\tdead(self->old, self->at);\n}\n\n",
 			    result);
-		result_add(d, a, number, k);
+		result_add(m, d, a, number, k);
 		strbuf_adds(d, "{\n\tself->old = 0;\n\tself->at = 0;\n}\n\n");
-		result_add(d, a, number, k);
+		result_add(m, d, a, number, k);
 	}
 	if (strcmp(r->name, "posix_memalign") == 0)
 		strbuf_addf(d,
@@ -162,17 +181,74 @@ static void request_add(struct strbuf *d, const struct allocator *a, uint32_t nu
 			    result, result);
 }
 
-static void program_add(struct strbuf *d, const struct allocators *a)
+/*
+ * Bytes for which a sample stands, n / (1 - exp(-n / rate)), as a series that is exact to 1 % below
+ * 4 * rate; above that almost every block is in the sample.
+ */
+static void weight_add(struct strbuf *d, const char *bytes, uint64_t rate)
 {
-	provider_add(d, a);
+	strbuf_addf(d,
+		    "\tthis->n = (uint64_t)(%s);\n"
+		    "\tthis->x = this->n / %" PRIu64 " < 4 ? this->n * 1024 / %" PRIu64 " : 4096;\n"
+		    "\tself->bytes = this->x < 4096 ? %" PRIu64 " * (1024 + this->x / 2 + "
+		    "this->x * this->x / 12288 - this->x * this->x / 1024 * this->x / 1024 * "
+		    "this->x / 1024 / 720) / 1024 : this->n;\n",
+		    bytes, rate, rate, rate);
+}
+
+/*
+ * glibc's calloc() ends with a return, or with a jump into memset(address, 0, size), where the
+ * return probe has no result: a size that fits tells that from a calloc() that has failed.
+ */
+#define CALLOC_RESULT "(arg1 ? arg1 : uregs[R_RDI])"
+#define CALLOC_IS_THERE                                                                            \
+	"(arg1 || (!uregs[R_RSI] && uregs[R_RDX] && uregs[R_RDX] <= self->bytes + 64))"
+
+/*
+ * A block whose realloc() begins is followed no more, and what that returns is in the sample or
+ * not, as a new block: one that stays where it is because realloc() fails is lost to the sample.
+ */
+static void request_add_sampled(const struct memprof *m, struct strbuf *d,
+				const struct allocator *a, uint32_t number, size_t k)
+{
+	const struct request *r = &requests[k];
+	bool is_calloc = is_glibc(a) && strcmp(r->name, "calloc") == 0;
+	bool is_stored = strcmp(r->name, "posix_memalign") == 0;
+	const char *result = is_calloc ? CALLOC_RESULT : is_result_seen(m, a, r) ? "arg1" : "arg0";
+	const char *is_there = is_calloc ? CALLOC_IS_THERE : result;
+	const char *address = is_stored ? "*(uintptr_t *)copyin(self->to, 8)" : result;
+
+	strbuf_addf(d, "\npid$target:%s:%s:entry\n/sample(%s, %" PRIu64 ")/\n{\n", a->module,
+		    r->name, r->bytes, m->rate);
+	weight_add(d, r->bytes, m->rate);
+	strbuf_addf(d, "%s}\n\n", is_stored ? "\tself->to = arg0;\n" : "");
+	if (strcmp(r->name, "realloc") == 0)
+		strbuf_addf(d,
+			    "pid$target:%s:realloc:entry\n/arg0 && followed(arg0)/\n{\n"
+			    "\tdead(arg0);\n}\n\n",
+			    a->module);
+	result_add(m, d, a, number, k);
+	strbuf_addf(d, "/sampled(%s)/\n{\n\tif (self->bytes && %s%s) {\n", result,
+		    is_stored ? "self->to && !(int)" : "", is_there);
+	strbuf_addf(d,
+		    "\t\t@bytes[jstack()] = live(%s, self->bytes);\n\t\t@hits = count();\n\t}\n"
+		    "\tself->bytes = 0;\n}\n",
+		    address);
+}
+
+static void program_add(const struct memprof *m, struct strbuf *d, const struct allocators *a)
+{
+	provider_add(m, d, a);
 	for (uint32_t i = 0; i < a->n; i++) {
 		if (!is_allocator(&a->list[i]))
 			continue;
 		for (size_t k = 0; k < NREQUESTS; k++)
-			if (a->list[i].has[k])
-				request_add(d, &a->list[i], i, k);
-		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0/\n{\n\tdead(arg0);\n}\n",
-			    a->list[i].module);
+			if (m->rate && is_followed(m, &a->list[i], k))
+				request_add_sampled(m, d, &a->list[i], i, k);
+			else if (!m->rate && a->list[i].has[k])
+				request_add(m, d, &a->list[i], i, k);
+		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
+			    a->list[i].module, m->rate ? " && followed(arg0)" : "");
 	}
 	strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
 }
@@ -208,7 +284,7 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 int malloc_run(struct memprof *m)
 {
 	struct tracing t = {.agg = "bytes",
-			    .count = "BLOCKS",
+			    .count = m->rate ? "SAMPLES" : "BLOCKS",
 			    .hits = "hits",
 			    .nothing = "nothing was asked for that was not given back"};
 	struct allocators a = {0};
@@ -219,7 +295,7 @@ int malloc_run(struct memprof *m)
 	session_open(m);
 	allocators_find(m, &a);
 	strbuf_adds(&d, memprof_d_malloc);
-	program_add(&d, &a);
+	program_add(m, &d, &a);
 	t.d = d.data;
 	status = session_run(m, &t);
 	strbuf_deinit(&d);

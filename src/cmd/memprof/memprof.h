@@ -57,6 +57,7 @@ struct memprof {
 	uint32_t top;		       /* rows of a table; 0: all */
 	uint32_t depth;		       /* frames of a row; 0: all */
 	double older_s;		       /* -o: only what is at least so old */
+	uint64_t rate;		       /* -r: one sample of so many bytes; 0: all blocks */
 	bool is_inproc;		       /* probes jump, where they can: the way's choice */
 	bool is_created;	       /* objects: also what is not alive any more */
 	bool is_mixed, is_json, shows_d, is_verbose;
