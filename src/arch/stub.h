@@ -67,6 +67,11 @@ struct stub_body {
 	 * the body runs only if it jumps.
 	 */
 	bool is_exit;
+	/*
+	 * The jump leads to the tail of the window, and is the way out: it runs before the last
+	 * instruction of a copy of that, in which control goes on.
+	 */
+	bool has_tail;
 	/* STUB_COUNT: the target's address of the word of CPU 0 (stub_env.cpu_mask, .cpu_shift) */
 	taddr counter;
 	/* STUB_CALL, STUB_RELAY: the target's address of the function, the number it is passed */
@@ -107,6 +112,14 @@ struct stub_window {
 	const uint8_t *ins; /* offsets of the instructions, ascending, the first 0 */
 	uint8_t nbodies;
 	const struct stub_body *bodies; /* ascending offset */
+	/*
+	 * The instructions up to a return to which a jump of the window leads (stub_body.has_tail):
+	 * as those of the window, at their own address; tail_len 0: there are none.
+	 */
+	taddr tail;
+	const uint8_t *tail_code;
+	const uint8_t *tail_ins;
+	uint8_t tail_len, tail_nins;
 	/* what may be alive where a body runs: bytes below the stack pointer; flags */
 	bool has_red_zone, has_flags;
 };

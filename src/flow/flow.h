@@ -98,9 +98,25 @@ const char *flow_lack_text(enum flow_lack lack);
 #define FLOW_JUMP_SHORT 2 /* of jmp rel8 */
 #define FLOW_PAGE	4096
 
+#define FLOW_TAIL_MAX	8 /* bytes of a tail: more would have room for a jump */
+#define FLOW_TAIL_INSNS 4
+
 struct flow_body {
 	uint8_t off;   /* before the moved instruction at this offset the body runs */
+	bool has_tail; /* that one jumps to the window's tail, and the body runs at the end of it */
 	uint32_t site; /* index in sites[] */
+};
+
+/*
+ * The instructions to which a jump of a window leads, up to a return that has no room for a jump
+ * itself (ways.c): the stub has a copy of them in place of that jump. They stay as they are.
+ */
+struct flow_tail {
+	uint64_t addr;
+	uint8_t len; /* 0: there is none */
+	uint8_t nins;
+	uint8_t ins[FLOW_TAIL_INSNS]; /* offsets, ascending, the first 0; the last one returns */
+	uint8_t old[FLOW_TAIL_MAX];   /* what the file has there */
 };
 
 /*
@@ -128,6 +144,7 @@ struct flow_window {
 	uint8_t ins[FLOW_INSNS_MAX]; /* offsets of the moved instructions, ascending, the first 0 */
 	uint8_t nbodies;	     /* 1 or more; ascending offset */
 	struct flow_body bodies[FLOW_BODIES_MAX];
+	struct flow_tail tail;
 	/*
 	 * It stands at the first instruction of a function, where other tools put breakpoints,
 	 * which is a jump of the same form: while one is there, the stub is not reached.

@@ -249,14 +249,15 @@ enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds,
 bool window_extend(const struct flow *f, const struct flow_range *bounds, struct flow_window *w,
 		   uint64_t last);
 /*
- * The same two for a `last` to which control may also come from elsewhere: it is behind the jump,
- * stays as it is, and the stub has a copy of it.
+ * The same two where control may also come from elsewhere to the instruction at `entered`, and goes
+ * on from there to the one at `last`, which may be the same: these are behind the jump, stay as
+ * they are, and the stub has a copy of them.
  */
 enum flow_lack window_try_copy(const struct flow *f, const struct flow_range *bounds,
-			       uint64_t start, uint32_t jump, uint64_t last,
+			       uint64_t start, uint32_t jump, uint64_t entered, uint64_t last,
 			       struct flow_window *ret);
 bool window_extend_copy(const struct flow *f, const struct flow_range *bounds,
-			struct flow_window *w, uint64_t last);
+			struct flow_window *w, uint64_t entered, uint64_t last);
 /* Makes the window of a call or jump whose target is changed, also of a conditional jump. */
 enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_window *ret);
 /* Returns the first code without windows that ends behind an address, or NULL. */

@@ -119,11 +119,15 @@ bool body_add(struct flow_window *w, const struct spot *s, uint32_t site)
 {
 	uint32_t at = w->nbodies, off = (uint32_t)(s->at - w->addr);
 
-	if (w->nbodies == FLOW_BODIES_MAX)
+	if (w->nbodies == FLOW_BODIES_MAX ||
+	    (s->tail && w->tail.len && w->tail.addr != s->tail->addr))
 		return false;
+	if (s->tail)
+		w->tail = *s->tail;
 	for (; at && w->bodies[at - 1].off > off; at--)
 		w->bodies[at] = w->bodies[at - 1];
-	w->bodies[at] = (struct flow_body){(uint8_t)off, site};
+	w->bodies[at] =
+		(struct flow_body){.off = (uint8_t)off, .has_tail = s->tail != NULL, .site = site};
 	w->nbodies++;
 	if (s->is_entry) {
 		w->pushed = s->prologue.pushed;
@@ -140,7 +144,9 @@ bool window_join(const struct planning *p, struct flow_window *w, const struct s
 	struct flow_window longer;
 	bool is_extended;
 
-	if (!w || s->at < w->addr || w->nbodies == FLOW_BODIES_MAX || (w->target && !s->goes_back))
+	if (!w || s->at < w->addr || w->nbodies == FLOW_BODIES_MAX ||
+	    (w->target && !s->goes_back) ||
+	    (s->tail && w->tail.len && w->tail.addr != s->tail->addr))
 		return false;
 	if (s->at < w->addr + w->len) {
 		for (uint32_t i = 0; i < w->nins; i++)
@@ -149,8 +155,9 @@ bool window_join(const struct planning *p, struct flow_window *w, const struct s
 		return false;
 	}
 	longer = *w;
-	is_extended = s->is_copied ? window_extend_copy(p->f, &s->bounds, &longer, s->at)
-				   : window_extend(p->f, &s->bounds, &longer, s->at);
+	is_extended = s->is_copied
+			      ? window_extend_copy(p->f, &s->bounds, &longer, s->entered, s->at)
+			      : window_extend(p->f, &s->bounds, &longer, s->at);
 	if (!is_extended || has_nop(p, w->addr, window_size(&longer)) ||
 	    !range_is_free(p, w->addr + window_size(w), window_size(&longer) - window_size(w)))
 		return false;
@@ -231,7 +238,8 @@ enum flow_lack starts_try(const struct planning *p, const struct spot *s, uint32
 	for (uint64_t start = s->at; a;) {
 		struct flow_window w;
 		enum flow_lack lack =
-			s->is_copied ? window_try_copy(p->f, &s->bounds, start, jump, s->at, &w)
+			s->is_copied ? window_try_copy(p->f, &s->bounds, start, jump, s->entered,
+						       s->at, &w)
 				     : window_try(p->f, &s->bounds, start, jump, s->at, &w);
 
 		w.is_first_jump =
@@ -249,7 +257,7 @@ enum flow_lack starts_try(const struct planning *p, const struct spot *s, uint32
 		if (lack == FLOW_NO_PAD)
 			return lack;
 		if (lack == FLOW_NO_CODE || !s->goes_back ||
-		    (is_marked(a, start) && !(s->is_copied && start == s->at)))
+		    (is_marked(a, start) && !(s->is_copied && start == s->entered)))
 			break;
 		start = insn_before(p->f, &s->bounds, start);
 		if (!start || s->at - start >= FLOW_WINDOW_MAX)

@@ -28,8 +28,14 @@ struct spot {
 	struct flow_prologue prologue; /* of FLOW_ENTRY */
 	bool is_entry;
 	bool goes_back; /* the window may begin before it */
-	/* Control may come there from elsewhere, too: the instruction is copied, and stays. */
+	/*
+	 * Control may come from elsewhere to the instruction at `entered`, and from there to this
+	 * one: all from there on is copied, and stays.
+	 */
 	bool is_copied;
+	uint64_t entered;
+	/* The instruction jumps to these, which are copied, too; NULL: it is none of that kind. */
+	const struct flow_tail *tail;
 };
 
 /* Whether no window uses any of these bytes. */

@@ -20,6 +20,18 @@
  * return get the body, or none: half of its firings would be a lie. As the return stays, a way that
  * was not seen could at most cost a firing, and no program its life.
  *
+ * A return without room may have a few instructions before it to which the jumps lead:
+ *
+ *         cmp $5, %r15b
+ *         je 2f          <- window: if it jumps, its stub goes on with a copy of what is at 2,
+ *         ...               in which the body is before the return
+ *     2:  mov %r9, %rax  <- both stay as they are
+ *         ret
+ *     3:  ...
+ *
+ * They are the tail of the windows at these jumps (struct flow_tail), and the return is probed at
+ * all ways to the first of them.
+ *
  * An exit that is itself a jump with a distance of 4 bytes needs none of that: its own distance is
  * changed.
  */
@@ -28,7 +40,7 @@
 #define WAYS_MAX 64 /* jumps to one return */
 
 struct way {
-	uint64_t to, from; /* the return, and a jump to it */
+	uint64_t to, from; /* where control comes to a return, and a jump that leads there */
 };
 
 struct undo {
@@ -40,7 +52,7 @@ struct undo {
 struct finding {
 	struct planning *p;
 	uint32_t nsorted;    /* the first windows of the plan are sorted; these were there before */
-	VEC(uint64_t) exits; /* the returns without windows, ascending */
+	VEC(uint64_t) exits; /* where control comes to returns without windows, ascending */
 	VEC(struct way) ways;
 	VEC(struct undo) undo; /* what the present return has changed */
 };
@@ -63,14 +75,46 @@ static int way_compare(const void *pa, const void *pb)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
-/* Whether all ways to a return can be known. */
-static bool exit_is_closed(const struct flow *f, const struct flow_area *a, uint64_t addr)
+/*
+ * Finds the instructions up to a return from the place to which jumps lead: the return itself, or
+ * plain ones that are too short for a jump.
+ */
+static void tail_find(const struct flow *f, const struct flow_area *a, uint64_t addr,
+		      struct flow_tail *ret)
 {
-	const struct flow_func *fn = func_in(f->funcs.data, f->funcs.len, addr);
-	const struct flow_bar *bar = bar_from(f, addr);
+	struct flow_range bounds = flow_around(f, a, addr);
+	uint64_t end = addr + insn_size(a->map[addr - a->addr]), at = addr;
 
-	return fn && !(fn->flags & FUNC_LOST) && !is_odd(a, addr) && !(bar && bar->start <= addr) &&
-	       insn_kind(a->map[addr - a->addr]) == CODE_RET;
+	for (uint32_t n = 1; !is_marked(a, at) && n < FLOW_TAIL_INSNS; n++) {
+		uint64_t before = insn_before(f, &bounds, at);
+		enum flow_insn kind = before ? insn_kind(a->map[before - a->addr]) : CODE_BAD;
+
+		if ((kind != CODE_PLAIN && kind != CODE_NOP) || end - before > FLOW_TAIL_MAX)
+			break;
+		at = before;
+	}
+	at = is_marked(a, at) ? at : addr;
+	*ret = (struct flow_tail){.addr = at, .len = (uint8_t)(end - at)};
+	memcpy(ret->old, a->code + (at - a->addr), ret->len);
+	for (; at < end; at += insn_size(a->map[at - a->addr]))
+		ret->ins[ret->nins++] = (uint8_t)(at - ret->addr);
+}
+
+/* Whether all ways to a return can be known; *ret: what they lead to. */
+static bool exit_is_closed(const struct planning *p, const struct flow_area *a, uint64_t addr,
+			   struct flow_tail *ret)
+{
+	const struct flow *f = p->f;
+	const struct flow_func *fn = func_in(f->funcs.data, f->funcs.len, addr);
+	const struct flow_bar *bar;
+
+	if (!fn || (fn->flags & FUNC_LOST) || insn_kind(a->map[addr - a->addr]) != CODE_RET)
+		return false;
+	tail_find(f, a, addr, ret);
+	bar = bar_from(f, ret->addr);
+	return !is_odd(a, ret->addr) && !(bar && bar->start <= addr) &&
+	       (ret->nins == 1 ||
+		(range_is_free(p, ret->addr, ret->len) && !has_nop(p, ret->addr, ret->len)));
 }
 
 static bool site_is_left(const struct planning *p, uint32_t site)
@@ -85,9 +129,10 @@ static void exits_list(struct finding *fi, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t addr = p->sites[i].addr;
 		const struct flow_area *a = site_is_left(p, i) ? area_at(p->f, addr) : NULL;
+		struct flow_tail tail;
 
-		if (a && exit_is_closed(p->f, a, addr))
-			vec_push(&fi->exits, addr);
+		if (a && exit_is_closed(p, a, addr, &tail))
+			vec_push(&fi->exits, tail.addr);
 	}
 	if (fi->exits.len)
 		qsort(fi->exits.data, fi->exits.len, sizeof(uint64_t), address_compare);
@@ -240,12 +285,13 @@ static bool way_join(struct finding *fi, const struct spot *s, uint32_t site)
 	return false;
 }
 
-/* Gives the body to a jump that leads to the return. */
-static bool jump_place(struct finding *fi, uint64_t from, uint32_t site)
+/* Gives the body to a jump that leads to the return, or to the instructions before it. */
+static bool jump_place(struct finding *fi, uint64_t from, const struct flow_tail *tail,
+		       uint32_t site)
 {
 	const struct planning *p = fi->p;
 	const struct flow_area *a = area_at(p->f, from);
-	struct spot s = {.at = from, .goes_back = true};
+	struct spot s = {.at = from, .goes_back = true, .tail = tail->nins > 1 ? tail : NULL};
 	struct flow_window w;
 
 	if (!a || !func_in(p->f->funcs.data, p->f->funcs.len, from))
@@ -272,22 +318,25 @@ static bool exit_place(struct finding *fi, uint32_t site)
 	const struct planning *p = fi->p;
 	uint64_t addr = p->sites[site].addr;
 	const struct flow_area *a = area_at(p->f, addr);
-	uint32_t first = way_first(fi, addr), n = 0;
+	uint32_t first, n = 0;
 	struct spot s = {.at = addr, .goes_back = true, .is_copied = true};
+	struct flow_tail tail;
 	enum before before;
 
-	if (!a || !exit_is_closed(p->f, a, addr))
+	if (!a || !exit_is_closed(p, a, addr, &tail))
 		return false;
-	while (first + n < fi->ways.len && fi->ways.data[first + n].to == addr)
+	first = way_first(fi, tail.addr);
+	while (first + n < fi->ways.len && fi->ways.data[first + n].to == tail.addr)
 		n++;
+	s.entered = tail.addr;
 	s.bounds = flow_around(p->f, a, addr);
-	before = before_find(p->f, a, &s.bounds, addr);
+	before = before_find(p->f, a, &s.bounds, tail.addr);
 	if (n > WAYS_MAX || before == BEFORE_UNKNOWN || (!n && before == BEFORE_ENDS))
 		return false;
 	if (before == BEFORE_GOES_ON && !before_place(fi, &s, site))
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		if (!jump_place(fi, fi->ways.data[first + i].from, site))
+		if (!jump_place(fi, fi->ways.data[first + i].from, &tail, site))
 			return false;
 	return true;
 }

@@ -189,11 +189,11 @@ enum flow_lack window_try(const struct flow *f, const struct flow_range *bounds,
 }
 
 enum flow_lack window_try_copy(const struct flow *f, const struct flow_range *bounds,
-			       uint64_t start, uint32_t jump, uint64_t last,
+			       uint64_t start, uint32_t jump, uint64_t entered, uint64_t last,
 			       struct flow_window *ret)
 {
-	return start + jump > last ? FLOW_SHORT
-				   : window_make(f, bounds, start, jump, last, last, ret);
+	return start + jump > entered ? FLOW_SHORT
+				      : window_make(f, bounds, start, jump, last, entered, ret);
 }
 
 enum flow_lack target_try(const struct flow *f, uint64_t addr, struct flow_window *ret)
@@ -254,9 +254,9 @@ bool window_extend(const struct flow *f, const struct flow_range *bounds, struct
 }
 
 bool window_extend_copy(const struct flow *f, const struct flow_range *bounds,
-			struct flow_window *w, uint64_t last)
+			struct flow_window *w, uint64_t entered, uint64_t last)
 {
-	return window_lengthen(f, bounds, w, last, last);
+	return entered >= w->addr + w->len && window_lengthen(f, bounds, w, last, entered);
 }
 
 /* ---- what instructions do ------------------------------------------------------------------- */

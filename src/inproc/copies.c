@@ -109,7 +109,8 @@ bool inproc_is_copied(const struct inproc_file *f, uint64_t addr)
 bool inproc_copy_has(const struct inproc_copy *c, const struct flow_window *w)
 {
 	return w->addr >= c->lo && w->addr + MAX(w->len, w->jump) <= c->hi &&
-	       (!w->pad || (w->pad >= c->lo && w->pad + FLOW_JUMP <= c->hi));
+	       (!w->pad || (w->pad >= c->lo && w->pad + FLOW_JUMP <= c->hi)) &&
+	       (!w->tail.len || (w->tail.addr >= c->lo && w->tail.addr + w->tail.len <= c->hi));
 }
 
 static uint32_t copy_count(const struct inproc_file *f, const struct inproc_copy *c)

@@ -303,7 +303,9 @@ static bool is_window_same(struct code_check *c, const struct flow_window *w, ui
 {
 	return code_check_at(c, w->addr + bias, w->old, window_span(w)) == CODE_SAME &&
 	       (!w->pad ||
-		code_check_at(c, w->pad + bias, w->old_pad, sizeof(w->old_pad)) == CODE_SAME);
+		code_check_at(c, w->pad + bias, w->old_pad, sizeof(w->old_pad)) == CODE_SAME) &&
+	       (!w->tail.len ||
+		code_check_at(c, w->tail.addr + bias, w->tail.old, w->tail.len) == CODE_SAME);
 }
 
 /* What the windows of one file are compared with. */
@@ -592,7 +594,8 @@ bool inproc_keep_apart(struct inproc *p, const struct inproc_choice *list, uint3
 			const struct flow_window *w = &f->plan.windows.data[k];
 
 			if (!has_uprobe(f, w->addr, window_span(w)) &&
-			    (!w->pad || !has_uprobe(f, w->pad, FLOW_JUMP)))
+			    (!w->pad || !has_uprobe(f, w->pad, FLOW_JUMP)) &&
+			    !has_uprobe(f, w->tail.addr, w->tail.len))
 				continue;
 			for (uint32_t b = 0; b < w->nbodies; b++) {
 				const char **lack =

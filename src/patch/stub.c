@@ -37,6 +37,11 @@ const char *stub_make(const struct flow_window *w, int64_t bias, const struct st
 		.bodies = bodies,
 		.has_red_zone = w->has_red_zone,
 		.has_flags = w->has_flags,
+		.tail = w->tail.addr + (uint64_t)bias,
+		.tail_code = w->tail.old,
+		.tail_ins = w->tail.ins,
+		.tail_len = w->tail.len,
+		.tail_nins = w->tail.nins,
 	};
 
 	uint8_t jump[TARGET_WORD_SIZE];
@@ -45,8 +50,10 @@ const char *stub_make(const struct flow_window *w, int64_t bias, const struct st
 		target_jump_make(w, jump, &sw);
 	if (!arch.stubs)
 		return "there are no stubs for this processor";
-	for (uint32_t i = 0; i < w->nbodies; i++)
+	for (uint32_t i = 0; i < w->nbodies; i++) {
 		bodies[i].off = w->bodies[i].off;
+		bodies[i].has_tail = w->bodies[i].has_tail;
+	}
 	return arch.stubs->make(&sw, env, buf, size, ret);
 }
 

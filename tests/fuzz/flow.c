@@ -33,6 +33,14 @@ static void window_check(const struct flow *f, const struct flow_window *w, uint
 	for (uint32_t i = 0; i < w->nbodies; i++)
 		if (w->bodies[i].off >= w->len || w->bodies[i].site >= nsites)
 			BUG("body %u at %u", i, w->bodies[i].off);
+	for (uint32_t i = 0; i < w->nbodies; i++)
+		if (w->bodies[i].has_tail && !w->tail.len)
+			BUG("window at %#lx has no tail", (unsigned long)w->addr);
+	code = w->tail.len ? flow_code(f, w->tail.addr, w->tail.len) : w->tail.old;
+	if (!code || w->tail.len > FLOW_TAIL_MAX || memcmp(code, w->tail.old, w->tail.len) != 0)
+		BUG("tail at %#lx", (unsigned long)w->tail.addr);
+	if (w->tail.len && w->tail.addr < w->addr + w->jump && w->tail.addr + w->tail.len > w->addr)
+		BUG("the jump at %#lx is in its tail", (unsigned long)w->addr);
 	code = w->jump == FLOW_JUMP_SHORT ? flow_code(f, w->pad, FLOW_JUMP) : w->old;
 	if (!code)
 		BUG("padding at %#lx", (unsigned long)w->pad);

@@ -73,9 +73,11 @@ static struct {
 	 * into the window leaves it: in memory it is as it was there, and the stub leads there.
 	 */
 	const uint8_t *follow;
+	/* Of a window: where its tail is, into which the run goes on from this jump; 0: not. */
+	uint64_t tail, tail_end, tail_from;
 	uint64_t last; /* the instruction that was executed */
 	struct state in, out, saved, at_site;
-	bool was_at_site;
+	bool was_at_site, was_in_tail;
 	uint32_t steps;
 	int signal;
 	uint64_t fault;
@@ -94,6 +96,23 @@ static inline __attribute__((always_inline)) void bytes_copy(void *to, const voi
 	__asm__ volatile("cld; rep movsb" : "+D"(to), "+S"(from), "+c"(n)::"memory");
 }
 
+/* Whether a run goes on at an instruction that is not the first one of all. */
+__attribute__((no_sanitize("address", "undefined"), no_stack_protector)) static bool
+run_goes_on(uint64_t pc)
+{
+	uint64_t last = run.last;
+
+	if (pc == run.tail && last == run.tail_from)
+		run.was_in_tail = true;
+	if (pc >= run.tail && pc < run.tail_end &&
+	    ((pc == run.tail && last == run.tail_from) || (last >= run.tail && pc > last)))
+		return true;
+	if (pc < run.lo || pc >= run.hi || last < run.lo || last >= run.hi ||
+	    (pc == run.lo && !run.is_repeated))
+		return false;
+	return !run.follow || pc == last || pc == run.lo + run.follow[last - run.lo];
+}
+
 __attribute__((no_sanitize("address", "undefined"), no_stack_protector)) static void
 trap_handle(int sig, siginfo_t *info, void *ctx)
 {
@@ -101,7 +120,6 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 	greg_t *g = uc->uc_mcontext.gregs;
 	void *fp = uc->uc_mcontext.fpregs;
 	uint64_t pc = (uint64_t)g[REG_RIP];
-	bool leaps;
 
 	if (run.phase == RUN_STARTS) {
 		bytes_copy(run.saved.regs, g, sizeof(run.saved.regs));
@@ -112,7 +130,7 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 		bytes_copy((uint8_t *)fp + 160, run.in.fp + 160, FP_SIZE - 160);
 		run.phase = RUN_STEPS;
 		run.steps = 0;
-		run.was_at_site = false;
+		run.was_at_site = run.was_in_tail = false;
 		run.next = 0;
 		run.last = run.lo;
 		fs_call(ARCH_SET_FS, run.fs);
@@ -132,9 +150,7 @@ trap_handle(int sig, siginfo_t *info, void *ctx)
 		bytes_copy(run.at_site.regs, g, sizeof(run.at_site.regs));
 		run.was_at_site = true;
 	}
-	leaps = run.follow && pc != run.last && pc != run.lo + run.follow[run.last - run.lo];
-	if (sig == SIGTRAP && pc >= run.lo && pc < run.hi && (pc != run.lo || run.is_repeated) &&
-	    !leaps && ++run.steps < STEPS_MAX) {
+	if (sig == SIGTRAP && run_goes_on(pc) && ++run.steps < STEPS_MAX) {
 		run.last = pc;
 		return;
 	}
@@ -321,44 +337,71 @@ static bool insn_repeats(const ZydisDecodedInstruction *in)
 	}
 }
 
-/* Maps what the window refers to. False: it is skipped. */
-static bool window_map(struct steps *s, const struct stub_window *w)
-{
-	uint64_t at = w->addr + (uint64_t)s->bias;
-	ZydisDecoder d;
+/* Instructions that lie together. */
+struct piece {
+	uint64_t at;
+	const uint8_t *code, *ins;
+	uint32_t len, nins;
+};
 
-	run.is_repeated = false;
-	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	for (uint64_t a = at & ~(uint64_t)(PAGE - 1); a < at + w->len; a += PAGE) {
+/* Maps the pages of instructions, with nothing in them. */
+static bool piece_clear(struct steps *s, const struct piece *c)
+{
+	for (uint64_t a = c->at & ~(uint64_t)(PAGE - 1); a < c->at + c->len; a += PAGE) {
 		struct page *p = page_get(s, a);
 
 		if (!p)
 			return false;
 		memset(p->image, 0xcc, PAGE);
 	}
-	for (uint32_t i = 0; i < w->len; i++)
-		page_get(s, at + i)->image[(at + i) % PAGE] = w->code[i];
-	for (uint32_t i = 0; i < w->nins; i++) {
-		uint32_t off = w->ins[i];
+	return true;
+}
+
+/* Copies instructions, and maps what they refer to. False: they cannot be tried. */
+static bool piece_map(struct steps *s, const struct piece *c, bool *ret_repeated)
+{
+	ZydisDecoder d;
+
+	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (uint32_t i = 0; i < c->len; i++)
+		page_get(s, c->at + i)->image[(c->at + i) % PAGE] = c->code[i];
+	for (uint32_t i = 0; i < c->nins; i++) {
+		uint32_t off = c->ins[i];
 		ZydisDecodedInstruction in;
 		uint64_t to;
 
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, w->code + off,
-								w->len - off, &in)) ||
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, c->code + off,
+								c->len - off, &in)) ||
 		    !insn_repeats(&in))
 			return false;
 		if (!i)
-			run.is_repeated =
+			*ret_repeated =
 				in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
 						 ZYDIS_ATTRIB_HAS_REPNE);
 		if (!(in.attributes & ZYDIS_ATTRIB_HAS_MODRM) || in.raw.modrm.mod != 0 ||
 		    in.raw.modrm.rm != 5)
 			continue;
-		to = at + off + in.length + (uint64_t)in.raw.disp.value;
+		to = c->at + off + in.length + (uint64_t)in.raw.disp.value;
 		if (to >= (uint64_t)s->area - PAGE || !page_get(s, to) || !page_get(s, to + 64))
 			continue; /* not of the file: the access faults */
 	}
 	return true;
+}
+
+/* Maps a window, its tail, and what they refer to. False: it is skipped. */
+static bool window_map(struct steps *s, const struct stub_window *w)
+{
+	struct piece window = {w->addr + (uint64_t)s->bias, w->code, w->ins, w->len, w->nins},
+		     tail = {w->tail + (uint64_t)s->bias, w->tail_code, w->tail_ins, w->tail_len,
+			     w->tail_nins};
+	bool is_repeated;
+
+	run.is_repeated = false;
+	if (!piece_clear(s, &window) || (w->tail_len && !piece_clear(s, &tail)))
+		return false;
+	if (w->tail_len && !piece_map(s, &tail, &is_repeated))
+		return false;
+	return piece_map(s, &window, &run.is_repeated);
 }
 
 /* ---- runs and comparisons -------------------------------------------------------------------- */
@@ -522,6 +565,7 @@ static bool stub_try(struct steps *s, const struct stub_window *file, const stru
 
 	env.cpu = (enum stub_cpu)(random_next(s) % 3);
 	w.addr += (uint64_t)s->bias;
+	w.tail += (uint64_t)s->bias;
 	for (uint32_t i = 0, known = 0; b && i < file->nbodies; i++) {
 		known += file->bodies[i].off == b->off;
 		if (i + 1u == file->nbodies && !known)
@@ -580,7 +624,12 @@ static void body_make(struct steps *s, const struct stub_window *w, uint32_t exi
 		b->off = (uint8_t)exit_off;
 	else if (r & 4 && w->nbodies)
 		b->off = w->bodies[0].off;
-	b->is_exit = b->off == exit_off;
+	for (uint32_t i = 0; i < w->nbodies && w->tail_len && r & 64; i++)
+		if (w->bodies[i].has_tail) {
+			b->off = w->bodies[i].off;
+			b->has_tail = true;
+		}
+	b->is_exit = b->has_tail || b->off == exit_off;
 }
 
 static bool insn_read(const struct stub_window *w, uint32_t off, ZydisDecodedInstruction *ret)
@@ -634,17 +683,25 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 		struct stub_body b;
 		struct state at_site;
 		struct end a = {0};
-		bool was_at_site, is_reached, jumps;
+		uint64_t tail = w->tail + (uint64_t)s->bias, site;
+		bool was_at_site, went_to_tail, is_reached, jumps;
 
 		state_make(s, &run.in);
 		body_make(s, w, exit_off, &b);
 		run.follow = follow;
-		run_start(s, at, at + w->len, at + b.off);
+		run.tail = b.has_tail ? tail : 0;
+		run.tail_end = b.has_tail ? tail + w->tail_len : 0;
+		run.tail_from = at + b.off;
+		site = b.has_tail ? tail + w->tail_ins[w->tail_nins - 1] : at + b.off;
+		run_start(s, at, at + w->len, site);
 		run.follow = NULL;
+		run.tail = run.tail_end = 0;
 		if (run.steps == STEPS_MAX)
 			continue;
 		end_take(&a);
 		a.at = (uint32_t)((uint64_t)a.st.regs[REG_RIP] - at);
+		if (b.has_tail && (uint64_t)a.st.regs[REG_RIP] - tail < w->tail_len)
+			a.at = b.off; /* the copy is in the place of the jump */
 		/* The stub has pushed the return address when the processor refuses the target. */
 		if (a.signal == SIGSEGV && !a.fault && is_indirect_call(w, a.at))
 			continue;
@@ -652,13 +709,18 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 		for (uint32_t k = 0; k < s->npages; k++)
 			memcpy(s->pages[k].after, s->pages[k].at, PAGE);
 		was_at_site = run.was_at_site;
+		went_to_tail = run.was_in_tail;
 		at_site = was_at_site ? run.at_site : a.st;
 		jumps = run.next != at + follow[b.off];
-		is_reached = was_at_site && (jumps || !b.is_exit || !is_conditional(w, b.off));
+		is_reached = was_at_site &&
+			     (b.has_tail ? went_to_tail
+					 : jumps || !b.is_exit || !is_conditional(w, b.off));
 		ret->states++;
 		ret->faults += a.signal != 0;
-		if (!stub_try(s, w, NULL, &a, &a.st, true, false, ret))
+		/* without its body, the stub leads to the tail in memory */
+		if (!b.has_tail && !stub_try(s, w, NULL, &a, &a.st, true, false, ret))
 			break;
+		ret->tails += b.has_tail && is_reached;
 		/* Bodies need a stack: no program makes one of a random number. */
 		if (has_stack(s, &at_site) &&
 		    !stub_try(s, w, &b, &a, &at_site, (random_next(s) & 7) != 0, is_reached, ret))

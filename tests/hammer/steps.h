@@ -6,7 +6,7 @@
  * stub nearby. It runs both from the same registers, flags, vector registers and memory, until
  * control leaves them or an instruction faults, and compares what has become of all of it. Stubs
  * with bodies are run, too: each body must run as often as the site is reached, with its registers
- * in the frame, and must change nothing.
+ * in the frame, and must change nothing. A window whose jump leads to its tail goes on there.
  *
  * It is for a process of its own: signal handlers of it receive the traps, and a window may write
  * anywhere.
@@ -24,6 +24,7 @@ struct steps_result {
 	uint32_t states; /* compared */
 	uint32_t faults; /* of these, how many ended by a fault */
 	uint32_t bodies; /* bodies that ran */
+	uint32_t tails;	 /* how often control went through the window's tail */
 	char why[1024];	 /* not empty: what differed */
 	bool is_skipped; /* an instruction whose result is another each time */
 };

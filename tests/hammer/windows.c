@@ -2,11 +2,10 @@
 /*
  * All windows of a file, each executed beside its stub from random states (steps.h).
  *
- * windows FILE [STATES [PART]]: of PART windows one is tried, a fixed one; 0: all of those that are
- * of the file's own probes. Prints a line for each
- * that differs, and at the end how many were tried; exits with 1 if one differed. A window may
- * destroy the process that tries it, so that is a child; when it dies, the window is named and the
- * next one tried.
+ * windows FILE [STATES [PART]]: of PART windows one is tried, a fixed one, and all that have a
+ * tail; 0: those that are of the file's own probes. Prints a line for each that differs, and at the
+ * end how many were tried; exits with 1 if one differed. A window may destroy the process that
+ * tries it, so that is a child; when it dies, the window is named and the next one tried.
  */
 #include "steps.h"
 
@@ -28,7 +27,7 @@
 
 struct shared {
 	uint32_t next; /* the window that is being tried */
-	uint32_t tried, skipped, states, faults, bodies, failed;
+	uint32_t tried, skipped, states, faults, bodies, tails, failed;
 	char why[1024];
 };
 
@@ -81,12 +80,19 @@ static void windows_try(const struct work *k, struct shared *sh)
 					 .nbodies = w->nbodies,
 					 .bodies = bodies,
 					 .has_red_zone = w->has_red_zone,
-					 .has_flags = w->has_flags};
+					 .has_flags = w->has_flags,
+					 .tail = w->tail.addr,
+					 .tail_code = w->tail.old,
+					 .tail_ins = w->tail.ins,
+					 .tail_len = w->tail.len,
+					 .tail_nins = w->tail.nins};
 		struct steps_result r;
 
-		for (uint32_t i = 0; i < w->nbodies; i++)
+		for (uint32_t i = 0; i < w->nbodies; i++) {
 			bodies[i].off = w->bodies[i].off;
-		if (k->part ? (w->addr >> 1) % k->part != 0 : !window_is_own(k, w))
+			bodies[i].has_tail = w->bodies[i].has_tail;
+		}
+		if (k->part ? (w->addr >> 1) % k->part != 0 && !w->tail.len : !window_is_own(k, w))
 			continue;
 		steps_try(s, &sw, window_exit(k, w), k->states, w->addr, &r);
 		sh->tried++;
@@ -94,6 +100,7 @@ static void windows_try(const struct work *k, struct shared *sh)
 		sh->states += r.states;
 		sh->faults += r.faults;
 		sh->bodies += r.bodies;
+		sh->tails += r.tails;
 		if (r.why[0]) {
 			if (sh->failed++ < REPORTS)
 				window_print(w, r.why);
@@ -200,9 +207,9 @@ static struct err *file_run(const char *path, uint32_t states, uint32_t part, ui
 				  .hi = c.hi + SLACK};
 		work_run(&k, sh);
 		printf("%s: %u windows, %u tried (%u left out), %u states, %u faults, "
-		       "%u bodies, %u failed\n",
+		       "%u bodies, %u tails, %u failed\n",
 		       path, plan.windows.len, sh->tried, sh->skipped, sh->states, sh->faults,
-		       sh->bodies, sh->failed);
+		       sh->bodies, sh->tails, sh->failed);
 		*ret_failed = sh->failed + (sh->tried == 0);
 	}
 	flow_plan_deinit(&plan);

@@ -19,8 +19,9 @@ struct body_ctx {
 	const struct stub_window *w;
 	uint16_t *goes_on; /* of struct stub */
 	const struct stub_env *env;
-	uint32_t at; /* bodies at this offset, */
-	bool exits;  /* of this kind */
+	uint32_t at;	 /* bodies at this offset, */
+	bool exits;	 /* of this kind */
+	const char *why; /* why they cannot be written */
 };
 
 static void stack_add(struct emit *e, int32_t n)
@@ -188,14 +189,13 @@ static bool slot_make(taddr slot, taddr goes_on, uint8_t *buf)
 	return !e.is_far;
 }
 
-static void bodies_write(struct emit *e, void *ctx)
+/* Writes those of the bodies at the present instruction that run in its tail, or not. */
+static void bodies_write_of(struct emit *e, const struct body_ctx *c, bool in_tail)
 {
-	const struct body_ctx *c = ctx;
-
 	for (uint32_t i = 0; i < c->w->nbodies; i++) {
 		const struct stub_body *b = &c->w->bodies[i];
 
-		if (b->off != c->at || b->is_exit != c->exits)
+		if (b->off != c->at || b->is_exit != c->exits || b->has_tail != in_tail)
 			continue;
 		switch (b->kind) {
 		case STUB_COUNT: count_write(e, c->w, c->env, b); break;
@@ -203,6 +203,50 @@ static void bodies_write(struct emit *e, void *ctx)
 		case STUB_RELAY: c->goes_on[i] = relay_write(e, c->w, c->env, b); break;
 		}
 	}
+}
+
+static void nothing_write(struct emit *e, void *ctx)
+{
+	(void)e, (void)ctx;
+}
+
+static bool insn_has_tail(const struct body_ctx *c)
+{
+	for (uint32_t i = 0; i < c->w->nbodies && c->exits; i++)
+		if (c->w->bodies[i].off == c->at && c->w->bodies[i].has_tail)
+			return true;
+	return false;
+}
+
+/* Writes a copy of the tail, with the bodies before its last instruction, which returns. */
+static const char *tail_write(struct emit *e, const struct body_ctx *c)
+{
+	const struct stub_window *w = c->w;
+	const char *why = NULL;
+	bool ends = false;
+
+	for (uint32_t i = 0; i < w->tail_nins && !why; i++) {
+		uint32_t off = w->tail_ins[i];
+		bool is_last = i + 1u == w->tail_nins;
+		uint32_t end = is_last ? w->tail_len : w->tail_ins[i + 1];
+
+		if (off >= end || end > w->tail_len || ends)
+			return "the bytes of its tail are no instructions";
+		if (is_last)
+			bodies_write_of(e, c, true);
+		why = insn_move(e, w->tail_code + off, end - off, w->tail + off, is_last,
+				c->env->has_shadow_stack, nothing_write, NULL, &ends);
+	}
+	return why ? why : ends ? NULL : "its tail does not return";
+}
+
+static void bodies_write(struct emit *e, void *ctx)
+{
+	struct body_ctx *c = ctx;
+
+	bodies_write_of(e, c, false);
+	if (insn_has_tail(c) && !c->why)
+		c->why = tail_write(e, c);
 }
 
 static const char *stub_write(const struct stub_window *w, const struct stub_env *env, uint8_t *buf,
@@ -230,8 +274,8 @@ static const char *stub_write(const struct stub_window *w, const struct stub_env
 		c.exits = true;
 		why = insn_move(&e, w->code + off, end - off, w->addr + off, i + 1 == w->nins,
 				env->has_shadow_stack, bodies_write, &c, &ends);
-		if (why)
-			return why;
+		if (why || c.why)
+			return why ? why : c.why;
 	}
 	s.behind = (uint16_t)e.n;
 	if (!ends)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Returns that jumps lead to: whichever way the program takes to one, its probe fires once, in the process as by a uprobe.
 
-The program calls two functions with many arguments, in two threads with signals between, and checks their results. Before the lone return of each,
+The program calls three functions with many arguments, in two threads with signals between, and checks their results. Before the lone return of each,
 behind which other code begins, is a way that goes on to it; short and long jumps lead to it from elsewhere.
 """
 import os, re, subprocess, sys, threading
@@ -13,21 +13,28 @@ SOURCE = r"""
 #include <signal.h>
 #include <stdio.h>
 #include <sys/time.h>
-/* Each has one return in its middle; `near` is reached from before and by a short jump, `far` by a long and a short jump. */
+/*
+ * The first two have one return in the middle; that of `near` is reached from before and by a short jump, that of `far` by a long and a short jump. In `tail`, with no
+ * padding within reach, jumps lead to an instruction before a return: a short one to the first of these, and a long one, a short one, and what is before it to the second.
+ */
 __asm__(".text\n.p2align 4\n.globl near\n.type near, @function\nnear:\n"
 	"cmpq $0, %fs:0\n movl $1, %eax\n testq $1, %rdi\n je 2f\n 1: ret\n 2: leaq 5(%rdi), %rax\n testb $2, %dil\n jne 1b\n movl $7, %eax\n imulq $3, %rdi, %rcx\n addq %rcx, %rax\n ret\n"
 	".size near, . - near\n.p2align 4\n.globl far\n.type far, @function\nfar:\n"
 	"movq %rdi, %rax\n testq $1, %rdi\n .byte 0x0f, 0x85\n .long 4f - . - 4\n testq $2, %rdi\n jne 5f\n addq $9, %rax\n jmp 6f\n nop\n 4: ret\n 5: addq $100, %rax\n jmp 4b\n 6: incq %rax\n ret\n"
-	".size far, . - far\n.p2align 4\n");
-long near(long), far(long);
+	".size far, . - far\n.p2align 4\n.globl tail\n.type tail, @function\ntail:\n"
+	".rept 45\n incq %rsi\n .endr\n movq %rdi, %rax\n leaq 3(%rdi), %rcx\n testq $1, %rdi\n je 7f\n testq $2, %rdi\n jne 9f\n addq $10, %rax\n ret\n"
+	"7: movq %rcx, %rax\n ret\n 9: testq $4, %rdi\n .byte 0x0f, 0x85\n .long 8f - . - 4\n testq $8, %rdi\n jne 8f\n leaq 100(%rcx), %rcx\n"
+	"8: movq %rcx, %rax\n ret\n .rept 45\n incq %rsi\n .endr\n ret\n.size tail, . - tail\n.p2align 4\n");
+long near(long), far(long), tail(long);
 static volatile int bad, ticks;
-static void tick(int sig) { ticks++; bad |= near(1) != 1 || far(2) != 102; }
+static void tick(int sig) { ticks++; bad |= near(1) != 1 || far(2) != 102 || tail(4) != 7; }
 static void *work(void *p)
 {
 	long n = (long)p;
 	for (long i = 0; i < n; i++) {
 		bad |= near(i) != (i & 1 ? 1 : i & 2 ? i + 5 : 7 + 3 * i);
 		bad |= far(i) != (i & 1 ? i : i & 2 ? i + 100 : i + 10);
+		bad |= tail(i) != (!(i & 1) || (i & 2 && i & 12) ? i + 3 : i & 2 ? i + 103 : i + 10);
 	}
 	return p;
 }
@@ -50,6 +57,7 @@ int main(void)
 	}
 }
 """
+FUNCTIONS = ("near", "far", "tail")
 bad = []
 
 
@@ -59,8 +67,8 @@ def check(what, got, want):
 
 
 def trace(program, mode, clause, n):
-    """Calls both functions n times in each thread, traced; returns what dtrace has printed, its messages, and how many calls there were."""
-    script = "BEGIN { printf(\"READY\\n\"); } pid$target:a.out:near:entry,pid$target:a.out:far:entry,pid$target:a.out:near:return,pid$target:a.out:far:return " + clause
+    """Calls all functions n times in each thread, traced; returns what dtrace has printed, its messages, and how many calls there were."""
+    script = "BEGIN { printf(\"READY\\n\"); } " + ",".join(f"pid$target:a.out:{f}:{n}" for n in ("entry", "return") for f in FUNCTIONS) + " " + clause
     p = subprocess.Popen([DTRACE, "-q", "-x", f"inproc={mode}", "-x", "inprocsum", "-p", str(program.pid), "-n", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     errors = []
     reader = threading.Thread(target=lambda: errors.extend(p.stderr), daemon=True)
@@ -85,9 +93,9 @@ subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", f"{TMP}/ways", f"{TMP}/
 program = subprocess.Popen([f"{TMP}/ways"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 for clause in "{ @[probefunc, probename] = count(); }", "{ @[probefunc, probename] = sum(arg0 >= 0); }":
     out, errors, calls = trace(program, "auto", clause, 300000)
-    counts = {(f, n): int(c) for f, n, c in re.findall(r"(near|far)\s+(entry|return)\s+(\d+)", out)}
-    check("counts of " + clause, counts, {(f, n): calls for f in ("near", "far") for n in ("entry", "return")})
-    check("the places", re.findall(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", errors), [("6", "0")])
+    counts = {(f, n): int(c) for f, n, c in re.findall(r"(near|far|tail)\s+(entry|return)\s+(\d+)", out)}
+    check("counts of " + clause, counts, {(f, n): calls for f in FUNCTIONS for n in ("entry", "return")})
+    check("the places", re.findall(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", errors), [("11", "0")])
 
 # the same firings with the same values, whichever way they are had
 values = '/probename == "return"/ { @[probefunc, arg0, arg1] = count(); }'
@@ -95,9 +103,16 @@ want, _, _ = trace(program, "off", values, 40)
 got, errors, _ = trace(program, "auto", values, 40)
 check("offsets and values", sorted(got.split("\n")), sorted(want.split("\n")))
 
+# a uprobe in what jumps lead to before a return: it fires, and the return, too
+values += ' pid$target:a.out:tail:a5 { @at[probename] = count(); }'
+want, _, _ = trace(program, "off", values, 40)
+got, errors, _ = trace(program, "auto", values, 40)
+check("the instruction before a return", re.findall(r"^\s+a5\s+(\d+)", got, re.M), ["40"])
+check("offsets and values beside it", sorted(got.split("\n")), sorted(want.split("\n")))
+
 # a clause that needs the kernel has uprobes at such returns
 out, errors, calls = trace(program, "auto", "{ @[probefunc, probename, ustack(1)] = count(); }", 40)
-check("counts with stacks", sum(int(c) for c in re.findall(r"^\s+(\d+)$", out, re.M)), 4 * calls)
+check("counts with stacks", sum(int(c) for c in re.findall(r"^\s+(\d+)$", out, re.M)), 6 * calls)
 
 program.stdin.close()
 check("the program's end", program.wait(60 * PATIENCE), 0)

@@ -135,6 +135,54 @@ static void test_moved(void)
 	}
 }
 
+/*
+ * A jump to a few instructions up to a return: the stub has a copy of them, at the end of which the
+ * body runs, with the registers that it has there.
+ */
+static void test_tails(void)
+{
+	/* cmp %rsi, %rdi; jne tail; more. tail: mov 0x1000(%rip), %rax; pop %rbx; ret */
+	static const uint8_t code[] = {0x48, 0x39, 0xf7, 0x75, 0x30, 0x90};
+	static const uint8_t tail[] = {0x48, 0x8b, 0x05, 0x00, 0x10, 0x00, 0x00, 0x5b, 0xc3};
+	static const uint8_t jump[] = {0x90, 0x90, 0x90, 0xeb, 0x30};
+	static const uint8_t ins[] = {0, 3, 5}, tail_ins[] = {0, 7, 8}, jump_ins[] = {0, 1, 2, 3};
+	const struct stub_body body = {.off = 3, .is_exit = true, .has_tail = true};
+	struct stub_window w = {.addr = AT,
+				.code = code,
+				.len = sizeof(code),
+				.nins = 3,
+				.ins = ins,
+				.nbodies = 1,
+				.bodies = &body,
+				.has_red_zone = true,
+				.has_flags = true,
+				.tail = AT + 5 + 0x30,
+				.tail_code = tail,
+				.tail_ins = tail_ins,
+				.tail_len = sizeof(tail),
+				.tail_nins = 3};
+	struct steps *s = steps_create(LO, HI);
+	uint8_t buf[STUB_SIZE_MAX];
+	struct steps_result r;
+	struct stub ret;
+
+	steps_try(s, &w, 3, 2 * STATES, 1, &r);
+	ok(!r.why[0] && r.tails > STATES / 4 && r.bodies > STATES / 4, "a tail behind jcc: %u, %s",
+	   r.tails, r.why);
+	w.code = jump;
+	w.len = sizeof(jump);
+	w.ins = jump_ins;
+	w.nins = 4;
+	steps_try(s, &w, 3, 2 * STATES, 2, &r);
+	ok(!r.why[0] && r.tails > STATES / 4 && r.bodies > STATES / 4, "a tail behind jmp: %u, %s",
+	   r.tails, r.why);
+	w.tail_len = 8;
+	w.tail_nins = 2;
+	ok(arch.stubs->make(&w, &(struct stub_env){.code = AT + 0x1000, .switch_addr = AT}, buf,
+			    sizeof(buf), &ret) != NULL,
+	   "none that does not return");
+}
+
 static const struct stub_env env = {.code = 0x500000, .switch_addr = 0x600000};
 
 static void test_refused(void)
@@ -187,5 +235,6 @@ int main(void)
 	test_refused();
 	test_limits();
 	test_moved();
+	test_tails();
 	return tap_done();
 }

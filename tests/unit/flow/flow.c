@@ -340,6 +340,74 @@ static void test_ways(void)
 }
 
 /* A jump is not written on two pages. */
+/*
+ * lea; test; 6: js 24; 8: cmp; 12: je 20; 14: mov; 19: ret; 20: mov %rcx, %rax; ret; 24: add; 28:
+ * jne 34; 30: mov; 34: mov %rdx, %rax; ret. There is no padding within reach.
+ */
+#define TAILS                                                                                      \
+	"\x48\x8d\x4f\x01\x85\xf6\x78\x10\x40\x80\xfe\x05\x74\x06\xb8\x01\x00\x00\x00\xc3"         \
+	"\x48\x89\xc8\xc3\x48\x83\xc2\x01\x75\x04\x48\x8d\x14\x77\x48\x89\xd0\xc3"
+#define TAILS_SIZE 38
+
+static void tails_make(struct made *m)
+{
+	*m = (struct made){0};
+	(void)ADD(m, TAILS);
+	made_symbol(m, "tails", CODE, TAILS_SIZE);
+	made_symbol(m, "next", ADD(m, PLAIN), sizeof(PLAIN) - 1);
+}
+
+/* Jumps lead to a few instructions before a return, and there is no room for a jump either. */
+static void test_tails(void)
+{
+	static const uint64_t nops[] = {CODE + 20};
+	struct flow_site both[] = {{CODE + 23, FLOW_EXIT}, {CODE + 23, FLOW_EXIT}};
+	struct flow_opts opts = {.nops = nops, .nnops = 1};
+	struct flow_window w[3] = {0};
+	enum flow_lack lack;
+	struct flow_plan p;
+	struct made m;
+
+	tails_make(&m);
+	must_read(&m);
+	ok(plan_one(&m, CODE + 23, &lack, w, 3) == 1 && lack == FLOW_FITS,
+	   "a return behind an instruction to which a jump leads has a window");
+	ok(w[0].addr == CODE + 12 && w[0].len == 7 && w[0].nbodies == 1 && w[0].bodies[0].off == 0,
+	   "at that jump");
+	ok(w[0].bodies[0].has_tail && w[0].tail.addr == CODE + 20 && w[0].tail.len == 4 &&
+		   w[0].tail.nins == 2 && w[0].tail.ins[1] == 3 &&
+		   memcmp(w[0].tail.old, "\x48\x89\xc8\xc3", 4) == 0,
+	   "with both instructions as its tail");
+	ok(plan_one(&m, CODE + 37, &lack, w, 3) == 1 && lack == FLOW_FITS && w[0].nbodies == 2 &&
+		   w[0].addr == CODE + 28 && w[0].bodies[0].has_tail && w[0].bodies[0].off == 0 &&
+		   w[0].tail.addr == CODE + 34,
+	   "another one has two ways");
+	ok(w[0].len == 10 && w[0].jump == 5 && w[0].ends && w[0].bodies[1].off == 9 &&
+		   !w[0].bodies[1].has_tail,
+	   "what goes on to it has a copy of both instructions, too");
+	if (flow_plan(m.flow, both, 2, NULL, &p))
+		exit(1);
+	ok(p.windows.len == 1 && p.windows.data[0].nbodies == 2 &&
+		   p.windows.data[0].bodies[1].has_tail,
+	   "two probes of one return have one window");
+	flow_plan_deinit(&p);
+	both[1] = (struct flow_site){CODE + 20, FLOW_OFFSET};
+	if (flow_plan(m.flow, both, 2, &opts, &p))
+		exit(1);
+	ok(p.lacks[0] != FLOW_FITS && !p.windows.len,
+	   "no tail has the nop of a program's own probe");
+	flow_plan_deinit(&p);
+	made_end(&m);
+
+	tails_make(&m);
+	made_rela(&m, DATA, CODE + 20);
+	(void)made_data(&m, "\0\0\0\0\0\0\0\0", 8);
+	must_read(&m);
+	ok(plan_one(&m, CODE + 23, &lack, w, 3) == 0 && lack != FLOW_FITS,
+	   "none where a pointer leads to the tail, too");
+	made_end(&m);
+}
+
 static void test_pages(void)
 {
 	static const uint32_t before[] = {6, 3}; /* bytes of the function on the first page */
@@ -800,6 +868,7 @@ int main(void)
 	test_thunk();
 	test_exit_at_first();
 	test_ways();
+	test_tails();
 	test_pages();
 	test_table();
 	test_tables();
