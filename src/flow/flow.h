@@ -164,8 +164,9 @@ struct flow_window {
 	bool has_red_zone, has_flags;
 	/*
 	 * At an entry (FLOW_ENTRY), what the instructions between the function's begin and the body
-	 * do: how many bytes they push, and which of the argument registers rdi, rsi, rdx, rcx, r8,
-	 * r9 (bits 0 to 5) they write. The stub of a changed call has the return address pushed.
+	 * do: how many bytes they push (negative: they pop them), and which of the argument
+	 * registers rdi, rsi, rdx, rcx, r8, r9 (bits 0 to 5) they write. The stub of a changed call
+	 * has the return address pushed.
 	 */
 	int16_t pushed;
 	uint32_t changed_args;

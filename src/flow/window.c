@@ -298,7 +298,10 @@ static uint32_t arg_bit(ZydisRegister r)
 	return 0;
 }
 
-/* The bytes that an instruction pushes; false: it changes the stack pointer in another way. */
+/*
+ * The bytes that an instruction pushes; negative: a pop, as of V8's builtins that take their return
+ * address off the stack. False: it changes the stack pointer in another way.
+ */
 static bool pushed_get(const struct details *d, int32_t *ret)
 {
 	const ZydisDecodedOperand *ops = d->ops;
@@ -307,6 +310,12 @@ static bool pushed_get(const struct details *d, int32_t *ret)
 	*ret = 0;
 	switch ((int)d->in.mnemonic) {
 	case ZYDIS_MNEMONIC_PUSH: n = d->in.operand_width / 8; break;
+	case ZYDIS_MNEMONIC_POP:
+		if (ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    whole_register(ops[0].reg.value) == ZYDIS_REGISTER_RSP)
+			return false;
+		*ret = -(d->in.operand_width / 8);
+		return true;
 	case ZYDIS_MNEMONIC_SUB:
 	case ZYDIS_MNEMONIC_ADD:
 		if (ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
@@ -353,7 +362,7 @@ static enum flow_lack prologue_add(const struct details *d, struct flow_prologue
 	if (!pushed_get(d, &pushed))
 		return FLOW_STACK;
 	p->pushed = (int16_t)(p->pushed + pushed);
-	p->has_red_zone |= writes_red_zone(d);
+	p->has_red_zone |= writes_red_zone(d) || pushed < 0; /* what was popped is still there */
 	for (uint32_t i = 0; i < d->in.operand_count; i++)
 		if (d->ops[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_written(&d->ops[i]))
 			p->changed_args |= arg_bit(d->ops[i].reg.value);

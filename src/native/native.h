@@ -131,7 +131,7 @@ struct native_site {
 	bool is_tail;	/* place_site.is_tail: arg1 of the return probe is 0 */
 	/*
 	 * The bytes that the function has pushed before the body: the return address is at
-	 * frame->rsp + pushed. 0 at returns.
+	 * frame->rsp + pushed. Negative: it has popped them. 0 at returns.
 	 */
 	int16_t pushed;
 	/*

@@ -48,6 +48,22 @@ OWN void nothing(void)
 	__asm__ volatile("");
 }
 
+/* Takes its return address off the stack first. */
+long popped(long n);
+__asm__(".pushsection .text\n.globl popped\n.type popped, @function\npopped:\n"
+	"	.cfi_startproc\n"
+	"	pop %rax\n"
+	"	.cfi_def_cfa_offset 0\n"
+	"	.cfi_register rip, rax\n"
+	"	lea 100(%rdi), %rcx\n"
+	"	push %rax\n"
+	"	.cfi_def_cfa_offset 8\n"
+	"	.cfi_offset rip, -8\n"
+	"	mov %rcx, %rax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size popped, . - popped\n.popsection\n");
+
 static int by_value(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -60,7 +76,7 @@ OWN long rounds(long n)
 	for (long i = 0; i < n; i++) {
 		int list[8] = {5, 3, 8, 1, 9, 2, 7, 4};
 
-		sum += add(i, 1) + six(i, 1, 2, 3, 4, 5) + fib(5) + ways(i);
+		sum += add(i, 1) + six(i, 1, 2, 3, 4, 5) + fib(5) + ways(i) + popped(i);
 		nothing();
 		qsort(list, 8, sizeof(list[0]), by_value);
 		sum += list[0] + strtol("12", NULL, 10);

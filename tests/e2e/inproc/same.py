@@ -39,6 +39,8 @@ SCRIPTS = [
     ("functions of aggregations",
      f"{P}:fib:entry {{ @a = avg(arg0); @b = min(arg0); @c = max(arg0); @d = sum(arg0); @e = stddev(arg0); @q = quantize(arg0); @l = lquantize(arg0, 0, 6, 2); }}",
      None, False),
+    ("a function that pops its return address", f"{P}:popped:entry {{ @[arg0, ucaller] = count(); }} {P}:popped:return {{ @r[arg1] = count(); }}", None, True),
+    ("the same, relayed", f"{P}:add:entry {{ @n = count(); }} {P}:popped:entry /arg0 > 1/ {{ @[execname, ucaller] = count(); }}", None, False),
     ("variables of threads", f"{P}:ways:entry {{ self->n = arg0 + 1; }} {P}:ways:return /self->n/ {{ @[self->n, arg1] = count(); self->n = 0; }}", None, True),
     ("latencies", f"{P}:rounds:entry {{ self->at = timestamp; }} {P}:rounds:return /self->at/ {{ @[timestamp > self->at && timestamp - self->at < 60000000000] = count(); self->at = 0; }}",
      ["1 1"], True),

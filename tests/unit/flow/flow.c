@@ -127,7 +127,7 @@ static void test_first(void)
 {
 	struct made m = {0};
 	struct flow_window w = {0};
-	uint64_t at;
+	uint64_t at, pops, pops_sp;
 
 	/* xor; 2: inc; cmp; jne 2; ret */
 	FUNC(&m, "loop", "\x31\xc0\xff\xc0\x39\xf8\x75\xfa\xc3");
@@ -139,6 +139,12 @@ static void test_first(void)
 	(void)ADD(&m, "\xb8\x01\x00\x00\x00\xc3");
 	made_symbol(&m, "small", CODE + 144, 6);
 	FUNC(&m, "behind", PLAIN);
+	pops = ADD(&m, "\x58\x48\x8d\x4f\x64\x50\x48\x89\xc8\xc3"); /* pop; lea; push; mov; ret */
+	made_symbol(&m, "pops", pops, 10);
+	made_pad(&m, 32);
+	pops_sp = ADD(&m, "\x5c\x48\x8d\x4f\x64\x48\x89\xc8\xc3");
+	made_symbol(&m, "pops_sp", pops_sp, 9);
+	made_pad(&m, 32);
 	must_read(&m);
 	lack_is(&m, CODE, FLOW_ENTRY, FLOW_LOOP, "a loop that begins behind the first instruction");
 	ok(site_lack(&m, at, FLOW_ENTRY, false, &w) == FLOW_FITS && w.addr == at + 6,
@@ -154,6 +160,10 @@ static void test_first(void)
 	lack_is(&m, CODE + 64, FLOW_ENTRY, FLOW_JUMPS, "a jump as the first instruction");
 	ok(site_lack(&m, CODE + 96, FLOW_ENTRY, false, &w) == FLOW_FITS && w.has_red_zone,
 	   "the first instruction writes below the stack pointer");
+	ok(site_lack(&m, pops, FLOW_ENTRY, false, &w) == FLOW_FITS && w.addr == pops + 1 &&
+		   w.pushed == -8 && w.has_red_zone,
+	   "one that pops, which leaves the word below it");
+	lack_is(&m, pops_sp, FLOW_ENTRY, FLOW_STACK, "but not into the stack pointer");
 	made_end(&m);
 }
 
