@@ -15,11 +15,11 @@
 
 /*
  * CPU time at the start for processes that are not targets, and time of the clock on a busy
- * machine: for those of runtimes, whose first stacks would have no frames of the language; and for
- * the rest, which walks ask for.
+ * machine: for those of runtimes, whose first stacks would have no frames of the language, so that
+ * a sixteenth of a CPU is enough; and for the rest, which walks ask for.
  */
 #define RUNTIMES_NS	 500000000
-#define RUNTIMES_WAIT_NS 1000000000
+#define RUNTIMES_WAIT_NS 8000000000
 #define OTHERS_NS	 100000000
 #define OTHERS_WAIT_NS	 400000000
 #define UNWIND_SLICE_NS	 5000000
