@@ -110,6 +110,7 @@ this uint64_t rest;
 this uint64_t base; /* 5.1: the outermost call of the state that this one belongs to */
 
 /* registers that functions preserve, by the numbers that instructions have for them */
+inline uint64_t PRIME = 0x9e3779b97f4a7c15; /* it mixes what a text depends on */
 inline int RBX = 3;
 inline int RBP = 5;
 inline int R12 = 12;
@@ -187,6 +188,9 @@ inline string TEXT[uint64_t s] =
 inline string CONSTANT[uint64_t p, int n] =
     (BYTE[WORD[p + P_CONSTANTS] + VALUE_SIZE * n + VALUE_TAG] & 15) == 4 ?
     TEXT[WORD[WORD[p + P_CONSTANTS] + VALUE_SIZE * n]] : "?";
+/* tells texts apart: by their hash, which long ones do not have, but their length and end */
+inline uint64_t PRINT[uint64_t s] = HALF[s + 12] ^
+    (BYTE[s + 8] == 20 ? WORD[s + 16] << 32 ^ WORD[s + 16 + WORD[s + 16]] : 0);
 /* whether a position, which is that of the next instruction, belongs to a function's code */
 inline int IS_IN[uint64_t p, uint64_t at] = at > WORD[p + p_code] &&
     at <= WORD[p + p_code] + 4 * (uint64_t)HALF[p + p_ncode];
@@ -795,6 +799,47 @@ inline void show_call()
 	}
 }
 
+/*
+ * A function may come to lie where one was that is gone, of the same file: what the text depends on
+ * beside the addresses are the lines where both begin, the call and the instruction before it, and
+ * the names that the caller knows, at least the first ones.
+ */
+inline void print_call()
+{
+	this->print = this->proto ? WORD[this->proto + p_source] << 20 ^
+	    (uint64_t)HALF[this->proto + P_FIRST] * PRIME : 0;
+	if (this->from) {
+		this->print = (this->print ^ WORD[this->from_at - 8] ^
+		    (uint64_t)HALF[this->from + P_FIRST] << 32) * PRIME;
+		this->index = 0;
+		this->vars = WORD[this->from + P_CONSTANTS];
+		this->left = HALF[this->from + p_ncode - 4];
+		while (this->index < this->left && this->index < 8; 8) {
+			if ((BYTE[this->vars + VALUE_TAG] & 15) == 4)
+				this->print = (this->print ^ PRINT[WORD[this->vars]]) * PRIME;
+			this->vars += VALUE_SIZE;
+			this->index++;
+		}
+		this->index = 0;
+		this->vars = WORD[this->from + P_UPVALUES];
+		this->left = HALF[this->from + p_ncode - 8];
+		while (this->vars && this->index < this->left && this->index < 4; 4) {
+			this->var = WORD[this->vars];
+			this->print = (this->print ^ (this->var ? PRINT[this->var] : 1)) * PRIME;
+			this->vars += minor == 1 ? 8 : 16;
+			this->index++;
+		}
+		this->index = 0;
+		this->vars = WORD[this->from + P_VARS];
+		this->left = HALF[this->from + P_NVARS];
+		while (this->index < this->left && this->index < 4; 4) {
+			this->print = (this->print ^ PRINT[WORD[this->vars]]) * PRIME;
+			this->vars += 16;
+			this->index++;
+		}
+	}
+}
+
 /* Shows the call this->call, and goes on to the one that has made it. */
 inline void show_next_call()
 {
@@ -816,11 +861,10 @@ inline void show_next_call()
 			find_position();
 		this->is_first = 0;
 		find_caller();
+		print_call();
 		if (this->is_shown &&
 		    !ucached(this->proto ^ (uint64_t)this->kind << 56 ^ 1ull << 60,
-		    this->at ^ this->from << 20,
-		    this->from_at ^ (this->proto ? WORD[this->proto + p_source] << 20 :
-		    0))) {
+		    this->at ^ this->from << 20, this->from_at ^ this->print)) {
 			name_call();
 			show_call();
 		}
