@@ -51,6 +51,7 @@ struct known {
 		 */
 		uint64_t again, pause;
 		uint64_t dev, ino; /* of the program */
+		bool is_linked;	   /* ustacks_attach_linked() has met it */
 	} spaces[PROCS_PER_PID];
 	uint32_t nspaces;
 };
@@ -719,6 +720,16 @@ bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t, bool is_n
 	return false;
 }
 
+bool ustacks_attach_linked(struct ustacks *u, uint64_t key, struct target *t)
+{
+	bool is_attached = ustacks_attach(u, key, t, true);
+	struct space *s = is_attached ? space_find(u, key, (uint64_t)target_pid(t)) : NULL;
+
+	if (s)
+		s->is_linked = true;
+	return is_attached;
+}
+
 void ustacks_gone(struct ustacks *u, uint64_t pid, uint64_t time)
 {
 	if (u)
@@ -765,14 +776,18 @@ static void space_meet_again(struct ustacks *u, uint64_t pid, uint64_t time)
 }
 
 /*
- * Whether it is the program, of which a process maps pieces for itself when it runs: V8 does. It
- * was there before the process was met.
+ * Whether a mapping says nothing new: the process was met when all that it had mapped by then was
+ * relocated; or it is the program, which was there before the process was met, and of which a
+ * process maps pieces for itself when it runs: V8 does.
  */
-static bool is_program(const struct known *k, const struct sym_map *m)
+static bool is_old_news(const struct known *k, const struct sym_map *m, uint64_t time)
 {
-	for (uint32_t i = 0; i < k->nspaces; i++)
-		if (k->spaces[i].ino != m->ino || k->spaces[i].dev != m->dev)
+	for (uint32_t i = 0; i < k->nspaces; i++) {
+		const struct space *s = &k->spaces[i];
+
+		if (!(s->is_linked && s->met > time) && (s->ino != m->ino || s->dev != m->dev))
 			return false;
+	}
 	return true;
 }
 
@@ -780,7 +795,7 @@ void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m, ui
 {
 	const struct known *k = u ? hashmap_find(u->known, &pid, sizeof(pid)) : NULL;
 
-	if (k && !is_program(k, m) && file_matters(u, pid, m))
+	if (k && !is_old_news(k, m, time) && file_matters(u, pid, m))
 		space_meet_again(u, pid, time);
 }
 

@@ -104,6 +104,11 @@ uint64_t ustacks_begun_key(pid_t pid);
  */
 bool ustacks_attach(struct ustacks *u, uint64_t key, struct target *t, bool is_new);
 /*
+ * The same of one that is stopped before the initialisers of its libraries, all of which are
+ * relocated: news of what it has mapped until now may come later, and change nothing.
+ */
+bool ustacks_attach_linked(struct ustacks *u, uint64_t key, struct target *t);
+/*
  * The process has mapped a file at a time (ns of CLOCK_MONOTONIC): if a helper applies to that
  * file, the next walk asks again, unless the process was met long enough after that time.
  */

@@ -17,6 +17,12 @@
 #include "stacks/stacks.h"
 #include "unwind/unwind.h"
 
+/* A program that a followed process has executed. */
+struct starting {
+	uint64_t pid;
+	bool is_mapped; /* the kernel has mapped it; what comes next is what its linker maps */
+};
+
 struct stacks {
 	struct stacks_opts opts;
 	bool walks_here;	 /* user stacks are walked by our own means */
@@ -24,11 +30,12 @@ struct stacks {
 	/* These are set by stacks_begin(). NULL: the kernel walks. */
 	const struct stack_tables *engine; /* what walks read is there, and they ask there */
 	struct unwinds *tables;
-	bool is_serving;	      /* stacks_serve() runs: it must not begin again */
-	bool is_meeting;	      /* helpers of a process are attached */
-	bool is_naming;		      /* symbols are read: what is known of processes must stay */
-	VEC(struct rt_ureq) wanted;   /* requests for tables, in the order in which they came */
-	VEC(struct rt_ureq) meetings; /* the same for helpers */
+	bool is_serving;	       /* stacks_serve() runs: it must not begin again */
+	bool is_meeting;	       /* helpers of a process are attached */
+	bool is_naming;		       /* symbols are read: what is known of processes must stay */
+	VEC(struct rt_ureq) wanted;    /* requests for tables, in the order in which they came */
+	VEC(struct rt_ureq) meetings;  /* the same for helpers */
+	VEC(struct starting) starting; /* followed processes that have executed a program */
 };
 
 /* ---- requests.c ----------------------------------------------------------------------------- */

@@ -389,6 +389,7 @@ void stacks_destroy(struct stacks *s)
 	unwinds_destroy(s->tables);
 	vec_deinit(&s->wanted);
 	vec_deinit(&s->meetings);
+	vec_deinit(&s->starting);
 	free(s);
 }
 

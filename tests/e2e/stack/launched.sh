@@ -56,6 +56,8 @@ calls script ./early.py
 calls shell "sh -c 'cd . && python3.11 early.py; true'"
 calls options 'timeout 600 python3.11 early.py'
 calls folder "sh -c 'exec ./early.py'"
+# one that no word names: it is stopped when its libraries are there, and its helper is attached
+calls hidden "sh -c 'p=python3; exec \$p.11 early.py'"
 # another file of that name, which only the command's PATH has
 mkdir other && cp /usr/bin/python3.11 other || exit 1
 calls setenv "sh -c 'exec ./early.py'" "setenv=PATH=$PWD/other:$PATH"
