@@ -9,7 +9,7 @@ says that something is missing, and the interpreter's own function is not there 
 when the session began, and the same work was done once before what is counted, so that the session has met the files that it opens; else the file is new to the
 session. --verbose shows the commonest stack of each kind that is not whole.
 """
-import argparse, collections, contextlib, json, os, platform, re, shutil, signal, subprocess, sys, tempfile, time
+import argparse, collections, contextlib, http.client, json, os, platform, re, shutil, signal, socket, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -52,7 +52,15 @@ for i in range(50):
     "test_sample.t": "use Test::More;\nuse Data::Dumper;\nfor my $k (1 .. 300) { my %h = map { $_ => [$_] } 1 .. 500; like(Dumper(\\%h), qr/VAR/); }\ndone_testing();\n",
     "page.php": "<?php function row($i) { return htmlspecialchars(json_encode(['id' => $i, 'name' => str_repeat('x', $i % 50)])); }\n$s = '';\nfor ($i = 0; $i < 3000; $i++) $s .= row($i);\necho strlen($s);\n",
     "server.js": "const http = require('http');\nfunction page() { return JSON.stringify(Array.from({length: 500}, (_, i) => ({id: i, name: 'x'.repeat(i % 50)}))); }\n"
-                 "http.createServer((req, res) => res.end(page())).listen(0, '127.0.0.1', function () { console.log(this.address().port); });\n",
+                 "http.createServer((req, res) => res.end(page())).listen(process.argv[2], '127.0.0.1');\n",
+    "server.py": "import http.server, json, sys\ndef page():\n    return json.dumps([{'id': i, 'name': 'x' * (i % 50)} for i in range(500)]).encode()\n"
+                 "class Handler(http.server.BaseHTTPRequestHandler):\n    def do_GET(self):\n        body = page()\n        self.send_response(200)\n        self.end_headers()\n"
+                 "        self.wfile.write(body)\n    def log_message(self, *_):\n        pass\nhttp.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()\n",
+    "server.pl": "use IO::Socket::INET;\nsub page { join ',', map { sprintf '%d %s', $_, 'x' x ($_ % 50) } 1 .. 500 }\nsub answer { my $c = shift; while (<$c>) { last if /^\\r?\\n/ } my $p = page();\n"
+                 "    print $c \"HTTP/1.0 200 OK\\r\\nContent-Length: \" . length($p) . \"\\r\\n\\r\\n$p\"; close $c }\n"
+                 "my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $ARGV[0], Listen => 9, ReuseAddr => 1) or die;\nwhile (my $c = $s->accept) { answer($c) }\n",
+    "server.rb": "require 'socket'\nrequire 'json'\ndef page() = JSON.generate((1..500).map { |i| { id: i, name: 'x' * (i % 50) } })\ndef answer(c)\n  while (l = c.gets) && l != \"\\r\\n\"\n  end\n  p = page\n"
+                 "  c.write(\"HTTP/1.0 200 OK\\r\\nContent-Length: #{p.bytesize}\\r\\n\\r\\n#{p}\")\n  c.close\nend\ns = TCPServer.new('127.0.0.1', ARGV[0].to_i)\nloop { answer(s.accept) }\n",
     "work.lua": "local function row(i) return string.format('%d %s', i, ('x'):rep(i % 50)) end\nfor k = 1, 60 do local t = {} for i = 1, 20000 do t[i] = row(i) end table.sort(t) end\n",
     "Work.java": "import java.util.*;\npublic class Work {\n    static String row(int i) { return String.format(\"%d %s\", i, \"x\".repeat(i % 50)); }\n"
                  "    public static void main(String[] a) {\n        for (int k = 0; k < 30; k++) { List<String> t = new ArrayList<>(); for (int i = 0; i < 5000; i++) t.add(row(i)); Collections.sort(t); }\n    }\n}\n",
@@ -236,21 +244,54 @@ def programs(table):
                 s = Stacks(table.session(clauses(f"pid != {other.pid}"), meets=True,
                                          work=lambda: subprocess.run(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)))
             table.row(row, s.records, lambda r: s.fault(r[1]))
-    if shutil.which("node") and table.wants(row := "Node.js: a web server under load"):
-        server = subprocess.Popen(["node", "server.js"], stdout=subprocess.PIPE, text=True)
-        port = int(server.stdout.readline())
+    servers(table)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def request(port):
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        c.request("GET", "/page.php")
+        c.getresponse().read()
+    finally:
+        c.close()
+
+
+def servers(table):
+    """Web servers under load, which run when the session begins."""
+    commands = {
+        "Node.js": ["node", "server.js", "PORT"],
+        "Python": [PYTHON, "server.py", "PORT"],
+        "PHP": ["php", "-S", "127.0.0.1:PORT"],
+        "Perl": ["perl", "server.pl", "PORT"],
+        "Ruby": ["ruby", "server.rb", "PORT"],
+    }
+    for name, command in commands.items():
+        if not shutil.which(command[0]) or not table.wants(row := f"{name}: a web server under load"):
+            continue
+        port = free_port()
+        server = subprocess.Popen([word.replace("PORT", str(port)) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
         def load():
-            import http.client
             end = time.monotonic() + table.opts.seconds
             while time.monotonic() < end:
-                c = http.client.HTTPConnection("127.0.0.1", port)
-                c.request("GET", "/")
-                c.getresponse().read()
-                c.close()
-        s = Stacks(table.session(f'profile-997 /pid == {server.pid}/ {{ printf("\\nstack %d\\n", pid); jstack(); }}', work=load))
-        server.kill()
-        server.wait()
+                request(port)
+        try:
+            for _ in range(1000):
+                try:
+                    request(port)
+                    break
+                except OSError:  # it has not begun to listen
+                    time.sleep(0.05)
+            s = Stacks(table.session(f'profile-997 /pid == {server.pid}/ {{ printf("\\nstack %d\\n", pid); jstack(); }}', work=load))
+        finally:
+            server.kill()
+            server.wait()
         table.row(row, s.records, lambda r: s.fault(r[1]))
 
 
