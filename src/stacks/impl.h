@@ -17,10 +17,16 @@
 #include "stacks/stacks.h"
 #include "unwind/unwind.h"
 
-/* A program that a followed process has executed. */
+/* What a followed process has executed and opened. */
 struct starting {
 	uint64_t pid;
-	bool is_mapped; /* the kernel has mapped it; what comes next is what its linker maps */
+	enum {
+		STARTING_OPENS,	   /* libraries, while it runs */
+		STARTING_EXECUTES, /* a program; what the kernel has mapped is reported next ... */
+		STARTING_LINKS,	   /* ... and then what its dynamic linker has */
+	} state;
+	/* how many files of runtimes' names it has mapped: by the last report, and since then */
+	uint32_t nruntimes, nnew;
 };
 
 struct stacks {
@@ -35,7 +41,7 @@ struct stacks {
 	bool is_naming;		       /* symbols are read: what is known of processes must stay */
 	VEC(struct rt_ureq) wanted;    /* requests for tables, in the order in which they came */
 	VEC(struct rt_ureq) meetings;  /* the same for helpers */
-	VEC(struct starting) starting; /* followed processes that have executed a program */
+	VEC(struct starting) starting; /* of followed processes */
 };
 
 /* ---- requests.c ----------------------------------------------------------------------------- */

@@ -53,36 +53,51 @@ static const struct watch_subscriber tables_of_followed = {
 
 /* ---- programs that followed processes execute ----------------------------------------------- */
 
-static void starting_forget(struct stacks *s, uint64_t pid)
+static void starting_ended(void *ctx, const struct watch_subject *subject)
 {
+	struct stacks *s = ctx;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->starting.len; i++)
-		if (s->starting.data[i].pid != pid)
+		if (s->starting.data[i].pid != subject->pid)
 			s->starting.data[n++] = s->starting.data[i];
 	s->starting.len = n;
 }
 
-static void starting_ended(void *ctx, const struct watch_subject *subject)
+static struct starting *starting_get(struct stacks *s, uint64_t pid)
 {
-	starting_forget(ctx, subject->pid);
+	for (uint32_t i = 0; i < s->starting.len; i++)
+		if (s->starting.data[i].pid == pid)
+			return &s->starting.data[i];
+	vec_push(&s->starting, (struct starting){.pid = pid});
+	return &s->starting.data[s->starting.len - 1];
 }
 
 static void starting_execed(void *ctx, const struct watch_subject *subject)
 {
 	struct stacks *s = ctx;
 
-	starting_forget(s, subject->pid);
 	ustacks_gone(s->helpers, subject->pid, subject->time);
-	vec_push(&s->starting, (struct starting){.pid = subject->pid});
+	*starting_get(s, subject->pid) =
+		(struct starting){.pid = subject->pid, .state = STARTING_EXECUTES};
 }
 
-static void linked_attach(struct stacks *s, pid_t pid)
+static void starting_mapped(void *ctx, const struct watch_subject *subject, const struct sym_map *m)
 {
+	struct stacks *s = ctx;
+
+	if (m->path && ustacks_has_name(s->helpers, m->path))
+		starting_get(s, subject->pid)->nnew++;
+}
+
+static void linked_attach(struct stacks *s, const struct watch_subject *subject)
+{
+	pid_t pid = (pid_t)subject->pid;
 	uint64_t key = ustacks_begun_key(pid);
 	struct target *t = NULL;
 	struct err *e = target_live_open(pid, s->opts.helpers.files->gate, &t);
 
+	ustacks_gone(s->helpers, subject->pid, subject->time);
 	if (!e)
 		(void)ustacks_attach_linked(s->helpers, key, t);
 	err_destroy(e); /* it has ended */
@@ -91,31 +106,28 @@ static void linked_attach(struct stacks *s, pid_t pid)
 
 /*
  * The first report after that of the exec is the dynamic linker's, which has mapped and relocated
- * the program's libraries: nothing of a runtime has run, and its helper can be attached.
+ * the program's libraries: nothing of a runtime has run, and its helper can be attached. So it can
+ * when a runtime that was opened opens a library of its own, as Java's machine does (libjava.so).
  */
 static void starting_reported(void *ctx, const struct watch_subject *subject)
 {
 	struct stacks *s = ctx;
+	struct starting *st = starting_get(s, subject->pid);
 
-	for (uint32_t i = 0; i < s->starting.len; i++) {
-		struct starting *st = &s->starting.data[i];
-
-		if (st->pid != subject->pid)
-			continue;
-		if (st->is_mapped) {
-			starting_forget(s, subject->pid);
-			linked_attach(s, (pid_t)subject->pid);
-			return;
-		}
-		st->is_mapped = true;
-	}
+	if (st->state == STARTING_LINKS ||
+	    (st->state == STARTING_OPENS && st->nruntimes && st->nnew))
+		linked_attach(s, subject);
+	st->state = st->state == STARTING_EXECUTES ? STARTING_LINKS : STARTING_OPENS;
+	st->nruntimes += st->nnew;
+	st->nnew = 0;
 }
 
-/* Attaches the helpers of what a followed process executes before its first stack. */
+/* Attaches the helpers of what a followed process executes and opens before its first stack. */
 static const struct watch_subscriber helpers_of_followed = {
 	.name = "ustack helpers of followed processes",
 	.scope = WATCH_FOLLOWED,
 	.execed = starting_execed,
+	.mapped = starting_mapped,
 	.ended = starting_ended,
 	.reported = starting_reported,
 };
