@@ -101,6 +101,32 @@ void aggs_keep_percpu(struct aggs *a, bool keep);
 void aggs_set_quiet(struct aggs *a);
 /* live() counts only what is at least so old, from the next snapshot on. */
 void aggs_set_livemin(struct aggs *a, uint64_t ns);
+/*
+ * How live() finds out whether an object is still there that may go without a dead(): the word at
+ * `offset` of it, in its process, is the last key of its row, or the address of a class from which
+ * the words at `base` lead to that key. Rows whose last key is no integer of 8 bytes are not
+ * checked, nor are objects of the kernel.
+ */
+enum live_memory {
+	LIVE_MEMORY_READ,
+	LIVE_MEMORY_NONE,    /* the process has no memory there */
+	LIVE_MEMORY_UNKNOWN, /* the process has ended, or a file server does not answer */
+};
+struct live_check {
+	bool is_on, has_base;
+	uint32_t offset, base;
+	/* Reads at most LIVE_READ_MAX bytes of a process's memory. */
+	enum live_memory (*read)(void *arg, uint64_t pid, uint64_t addr, void *to, size_t size);
+	void *arg;
+};
+#define LIVE_READ_MAX 65536u
+/* From the next snapshot on, each checks the objects; what is gone leaves the table. */
+void aggs_set_livecheck(struct aggs *a, const struct live_check *check);
+struct live_checked {
+	uint64_t ngone;	   /* objects that were not there any more, until now */
+	uint64_t nunknown; /* of the last snapshot: those that could not be checked, and count */
+};
+struct live_checked aggs_live_checked(const struct aggs *a);
 /* A process executes another program: the objects at its addresses went at that time. */
 void aggs_note_exec(struct aggs *a, uint64_t pid, uint64_t time);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);

@@ -11,8 +11,9 @@
  *     LIVE_LOST, LIVE_LOST_BYTES           what found no room in the table: added by the kernel
  *
  * clear() and trunc() leave out what came before them: the base of an element has the time
- * (agg_base_since()). Such entries, and those of a process that has executed another program since,
- * are deleted from the table by the next snapshot. An entry without an element makes one: trunc()
+ * (agg_base_since()). Such entries, those of a process that has executed another program since, and
+ * those of objects that are gone (livecheck.c), are deleted from the table by the next snapshot. An
+ * entry without an element makes one: trunc()
  * may have deleted it in the moment in which a probe had found it.
  */
 #include "agg/impl.h"
@@ -40,6 +41,7 @@ void alive_deinit(struct alive *v)
 	while ((time = hashmap_next(v->execs, &pos, NULL, NULL)))
 		free(time);
 	hashmap_destroy(v->execs);
+	vec_deinit(&v->followed);
 }
 
 void aggs_set_livemin(struct aggs *a, uint64_t ns)
@@ -108,6 +110,11 @@ static void entry_count(void *arg, const struct rt_live_key *key, const struct r
 		vec_push(&s->stale, ((struct alive_key){*key, entry->time}));
 		return;
 	}
+	if (livecheck_is_gone(&s->a->alive, key, entry->time)) {
+		vec_push(&s->stale, ((struct alive_key){*key, entry->time}));
+		s->a->alive.checked.ngone++;
+		return;
+	}
 	elem_of(e)->has_live = true;
 	if (age < s->a->alive.least_age)
 		return;
@@ -123,6 +130,8 @@ struct err *alive_snap(struct aggs *a, alive_elem_f *get, void *arg)
 	struct err *e = NULL;
 
 	if (a->layout->live_size && a->io->alive)
+		e = livecheck_make(a, get, arg);
+	if (a->layout->live_size && a->io->alive && !e)
 		e = a->io->alive(a->ctx, entry_count, &s);
 	for (uint32_t i = 0; i < s.stale.len && !e && !a->is_quiet && a->io->bury; i++)
 		a->io->bury(a->ctx, &s.stale.data[i].key, s.stale.data[i].time);

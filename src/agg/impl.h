@@ -115,9 +115,18 @@ void frame_texts_evict(struct aggs *a);
 
 /* ---- alive.c --------------------------------------------------------------------------------- */
 
+struct followed { /* an entry of the table that is checked */
+	struct rt_live_key key;
+	uint64_t time, expected;
+	bool is_gone;
+};
+
 struct alive {
 	struct hashmap *execs; /* process id -> u64 time of its last exec */
 	uint64_t least_age;
+	struct live_check check;
+	struct live_checked checked;
+	VEC(struct followed) followed; /* while a snapshot is read: by process and address */
 };
 
 struct alive_key { /* an entry of the table */
@@ -132,6 +141,9 @@ void alive_init(struct alive *v);
 void alive_deinit(struct alive *v);
 /* Adds what is alive to the elements of the snapshot. */
 MUST_CHECK struct err *alive_snap(struct aggs *a, alive_elem_f *get, void *arg);
+/* livecheck.c: finds out which entries of the table are no objects any more. */
+MUST_CHECK struct err *livecheck_make(struct aggs *a, alive_elem_f *get, void *arg);
+bool livecheck_is_gone(const struct alive *v, const struct rt_live_key *key, uint64_t time);
 /* Whether the element is shown: one of live() only if something is alive, or was not followed. */
 bool alive_is_shown(const struct agg_slot *slot, const struct agg_elem *e);
 /* Whether an element with a key has nothing: not even what is too young to be shown. */

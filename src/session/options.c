@@ -67,6 +67,8 @@ static const struct {
 	{OPT_stackindent, 0, 1024},
 	{OPT_toprows, 0, UINT32_MAX},
 	{OPT_livesize, 1, 1 << 28},
+	{OPT_livecheck, 0, 4096},
+	{OPT_livebase, 0, 4096},
 };
 
 int64_t opt_max(enum opt_id id)

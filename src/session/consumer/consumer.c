@@ -117,8 +117,11 @@ struct err *consumer_snap(struct consumer *c)
 	struct err *e;
 
 	aggs_set_livemin(c->aggs, (uint64_t)MAX(c->live->opts->val[OPT_livemin], 0));
+	consumer_livecheck_set(c);
 	watch_drain(c->live->watch); /* who has executed another program */
 	e = aggs_snap(c->aggs);
+	if (c->is_ended)
+		consumer_livecheck_report(c);
 	c->is_snapped = true;
 	c->snap_at = now_ns() + (uint64_t)MAX(c->live->opts->val[OPT_aggrate], 0);
 	return e;

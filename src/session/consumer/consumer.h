@@ -45,6 +45,7 @@ struct consumer {
 	uint64_t late_stacks;		 /* of which the user knows */
 	uint64_t spent_stacks;		 /* the same */
 	uint64_t fence_ended;		 /* the same: keeper_fence_ended() */
+	struct live_checked live_told;	 /* the same, of objects of live() */
 	uint32_t faults, faults_held;	 /* reported and held back since the last status_at */
 };
 
@@ -75,6 +76,11 @@ MUST_CHECK struct err *consumer_print_aggs(struct consumer *c, FILE *fp,
 					   dtrace_aggregate_walk_f *walk);
 /* Prints what the form of output needs at its end. */
 MUST_CHECK struct err *consumer_end_output(struct consumer *c, FILE *fp);
+
+/* livecheck.c: the next snapshot checks objects of live() as the options say. */
+void consumer_livecheck_set(struct consumer *c);
+/* Says how many were gone, or could not be checked, since it was said last. */
+void consumer_livecheck_report(struct consumer *c);
 
 /* memory_use.c: with the option debug, lists now and then what is kept in memory. */
 void consumer_debug_memory(struct consumer *c);

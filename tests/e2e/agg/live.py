@@ -54,6 +54,39 @@ check("a race" + err, rows(out), {9: (1280, 40)})
 out, err = run(CLAUSES + TABLE, "-x", "inproc=all", command=PROGRAM + " race")
 check("a race, with the engine in the process" + err, rows(out), {9: (1280, 40)})
 
+# Memory says whether an object is there: the word behind its first one is its key, or leads to it.
+with open(TMP + "/kinds.c", "w") as f:
+    f.write("""#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+struct kind { uint64_t a, b; struct kind *base; };
+struct thing { uint64_t flags; struct kind *kind; };
+static struct kind one, own = {0, 0, &one}, *volatile kinds = &one;
+__attribute__((noinline)) struct thing *make(struct thing *t, struct kind *k) { t->flags = 1; t->kind = k; __asm__ volatile("" ::: "memory"); return t; }
+int main(void) {
+	static struct thing things[100000], *t;
+	for (int i = 0; i < 1000; i++) t = make(&things[i * 100], kinds);
+	for (int i = 0; i < 300; i++) things[i * 100].kind = (void *)&things[i]; /* freed */
+	for (int i = 300; i < 400; i++) things[i * 100].kind = &own;
+	write(1, "made\\n", 5);
+	char c;
+	return read(0, &c, 1) != 1 || !t;
+}
+""")
+subprocess.run(["cc", "-O1", "-g", "-o", TMP + "/kinds", TMP + "/kinds.c"], check=True)
+for argv, count, gone in ((["-x", "livecheck=8", "-x", "livebase=16"], 700, 300), (["-x", "livecheck=8"], 600, 400), ([], 1000, 0)):
+    d = subprocess.Popen([DTRACE, "-q", *argv, "-n", "pid$target:kinds:make:entry { @[arg1] = live(arg0, 16); } syscall::write:return /pid == $target/ { exit(0); } END { printa(\"%@count things\\n\", @); }",
+                          "-c", TMP + "/kinds"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    out = d.stdout.readline()
+    while out == "made\n":
+        out = d.stdout.readline()
+    d.stdin.write("x")
+    d.stdin.close()
+    err = d.stderr.read()
+    d.wait(timeout=60 * PATIENCE)
+    check("livecheck " + " ".join(argv) + err, out, f"{count} things\n")
+    check("told", [int(n) for n in re.findall(r"(\d+) objects? of live\(\) (?:was|were) gone", err)], [gone] if gone else [])
+
 # Without a format: bytes, number, age, and what found no room.
 out, err = run(CLAUSES, "-x", "livesize=64", command=PROGRAM + " both")
 m = re.search(r"^ +1 +1536 bytes in 64 objects, oldest [\dms.]+ \(not followed: 36, 864 bytes\)$", out, re.M)
@@ -76,6 +109,8 @@ for clause, message in (('@ = live(1)', "live( ) prototype mismatch"), ('@ = liv
                         ("dead()", "dead( ) prototype mismatch"), ('@ = count(); printa("%@age", @)', "conversion #1 (%@age) is only for live( )")):
     p = subprocess.run([DTRACE, "-en", "BEGIN { %s; }" % clause], capture_output=True, text=True)
     check(clause + ": " + p.stderr, message in p.stderr and p.returncode == 1, True)
+p = subprocess.run([DTRACE, "-x", "livecheck=5000", "-en", "BEGIN"], capture_output=True, text=True)
+check("livecheck=5000: " + p.stderr, "lies between 0 and 4096" in p.stderr and p.returncode != 0, True)
 
 # The example of the guide, over malloc() itself.
 out, _ = run("""pid$target:libc.so.6:malloc:entry { self->n = arg0; }
