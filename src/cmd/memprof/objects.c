@@ -112,21 +112,15 @@ static const char *class_name(uint64_t number, void *arg)
 	return c ? c->name : NULL;
 }
 
-/* Keys are a class and its name; class 0 counts calls of new(). */
+/* Keys are a class and its name. */
 static void name_note(const dtrace_aggdata_t *row, void *arg)
 {
 	const dtrace_datum_t *k = row->dtada_keys;
 	struct objects *o = arg;
-	dtrace_aggvalue_t value;
 	char *text;
 
 	if (row->dtada_nkeys != 2 || k[1].dtd_kind != DTRACE_DATUM_STRING)
 		return;
-	if (!k[0].dtd_value) {
-		if (dtrace_aggvalue(row, DTRACE_CPUALL, &value) == 0)
-			o->nnew = (uint64_t)value.dtav_value;
-		return;
-	}
 	text = mem_check(strndup(k[1].dtd_bytes, k[1].dtd_size));
 	class_add(o, k[0].dtd_value, text);
 	free(text);

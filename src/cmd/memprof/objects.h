@@ -25,7 +25,6 @@ struct objects {
 	struct strbuf d;		  /* the program */
 	struct class *classes;
 	size_t nclasses;
-	uint64_t nnew; /* @names[0, ...]: Ruby's calls of new() that make an object */
 };
 
 struct runtime {

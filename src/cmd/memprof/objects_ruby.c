@@ -3,12 +3,18 @@
  * Objects of Ruby: functions that hand out slots, and which argument of these is the class.
  *
  * A class that is built in has its name from the library's variables, which are read at once from a
- * process that runs, and told by one of -c when its program begins. Other classes are printed as an
- * address.
+ * process that runs, and told by one of -c when its program begins. Those of the program have it
+ * from the interpreter's probe object-create, which new() fires before it has the object. Classes
+ * of which no object was made by new() are printed as an address.
  *
- * The slots of plain objects (T_OBJECT) are handed out by a static function. They are only counted,
- * by the interpreter's probe object-create, which new() of every class fires.
+ * The slots of plain objects (T_OBJECT) are handed out by a static function. They are seen where
+ * new() is about to call initialize(), and where rb_obj_alloc() has made one for dup(), clone() or
+ * Marshal.load(). They are freed by no function that has a name: option livecheck.
+ *
+ * Facts    flags, of which the low 5 bits are the type (T_OBJECT is 1), then the class: struct
+ *          RBasic; super at 16: struct RClass; of Ruby 2.7 to 3.2.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "objects.h"
@@ -22,6 +28,8 @@ enum {
 	STR_FREE = NSLOTS,
 	ARY_FREE,
 	RUN,
+	INITIALIZE,
+	ALLOCATE,
 };
 
 static const char *const functions[] = {
@@ -32,7 +40,9 @@ static const char *const functions[] = {
 	[STR_FREE] = "rb_str_free",
 	[ARY_FREE] = "rb_ary_free",
 	[RUN] = "ruby_run_node",
-	[RUN + 1] = NULL,
+	[INITIALIZE] = "rb_obj_call_init_kw",
+	[ALLOCATE] = "rb_obj_alloc",
+	[ALLOCATE + 1] = NULL,
 };
 
 /* Ruby has some sixty such classes; a file of the process may say anything. */
@@ -99,30 +109,16 @@ static void create_note(const char *module, const char *function, void *arg)
 	*(bool *)arg = true;
 }
 
-static bool ruby_program_make(struct objects *o)
+/* Adds the slots of all but plain objects, whose class is known before they are handed out. */
+static void slots_add(struct objects *o)
 {
 	struct strbuf *d = &o->d;
-	const char *sep = "";
-	bool has_create = false, ret = true;
+	const char *sep = "\n";
 
-	functions_find(o->m, "ruby$target:::object-create", create_note, &has_create);
-	strbuf_adds(d, memprof_d_objects_ruby);
-	strbuf_adds(d, "provider memprof {\n");
-	for (size_t i = 0; i < NSLOTS; i++)
-		if (o->has[i])
-			strbuf_addf(
-				d,
-				"\tprobe slot%zu(uintptr_t object) = pid:%s:%s:returned (arg1);\n",
-				i, o->module, functions[i]);
-	strbuf_adds(d, "};\n");
 	for (size_t i = 0; i < NSLOTS; i++)
 		if (o->has[i])
 			strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->class = arg%d;\n}\n",
 				    o->module, functions[i], i == SLOT_EC ? 1 : 0);
-	if (has_create)
-		strbuf_adds(d, "\nruby$target:::object-create\n{\n"
-			       "\t@names[(uint64_t)0, \"new\"] = count();\n}\n");
-	strbuf_addc(d, '\n');
 	for (size_t i = 0; i < NSLOTS; i++)
 		if (o->has[i]) {
 			strbuf_addf(d, "%smemprof$target:::slot%zu", sep, i);
@@ -132,6 +128,64 @@ static bool ruby_program_make(struct objects *o)
 		    "\n/self->class && arg0/\n{\n\t@objects[lfile, lline, self->class] = %s;\n"
 		    "\t@hits = count();\n}\n",
 		    o->m->is_created ? "sum(1)" : "live(arg0, 1)");
+}
+
+/* Adds plain objects at a probe whose arg0 is a new object of any kind, and names its class. */
+static void new_object_add(struct objects *o, const char *probe)
+{
+	strbuf_addf(&o->d,
+		    "\n%s\n/arg0 > 4096 && !(arg0 & 7)/\n{\n"
+		    "\tthis->kind = *(uint64_t *)copyin(arg0, 8) & 0x1f;\n"
+		    "\tthis->class = *(uint64_t *)copyin(arg0 + 8, 8);\n}\n",
+		    probe);
+	strbuf_addf(&o->d,
+		    "\n%s\n/this->kind == 1 && this->class/\n{\n"
+		    "\t@objects[lfile, lline, this->class] = %s;\n\t@hits = count();\n}\n",
+		    probe, o->m->is_created ? "sum(1)" : "live(arg0, 1)");
+	strbuf_addf(&o->d,
+		    "\n%s\n/this->class && self->is_named && !known[this->class]/\n{\n"
+		    "\t@names[this->class, self->name] = count();\n\tknown[this->class] = 1;\n}\n",
+		    probe);
+	strbuf_addf(&o->d, "\n%s\n{\n\tself->is_named = 0;\n\tself->name = 0;\n}\n", probe);
+}
+
+static void plain_add(struct objects *o)
+{
+	bool has_create = false;
+	char probe[512];
+
+	functions_find(o->m, "ruby$target:::object-create", create_note, &has_create);
+	if (has_create)
+		strbuf_adds(&o->d, "\nruby$target:::object-create\n{\n"
+				   "\tself->name = copyinstr(arg0);\n\tself->is_named = 1;\n}\n");
+	if (o->has[INITIALIZE]) {
+		(void)snprintf(probe, sizeof(probe), "pid$target:%s:%s:entry", o->module,
+			       functions[INITIALIZE]);
+		new_object_add(o, probe);
+	}
+	if (o->has[ALLOCATE])
+		new_object_add(o, "memprof$target:::allocated");
+}
+
+static bool ruby_program_make(struct objects *o)
+{
+	struct strbuf *d = &o->d;
+	bool ret = true;
+
+	strbuf_adds(d, memprof_d_objects_ruby);
+	strbuf_adds(d, "\nprovider memprof {\n");
+	for (size_t i = 0; i < NSLOTS; i++)
+		if (o->has[i])
+			strbuf_addf(
+				d,
+				"\tprobe slot%zu(uintptr_t object) = pid:%s:%s:returned (arg1);\n",
+				i, o->module, functions[i]);
+	if (o->has[ALLOCATE])
+		strbuf_addf(d, "\tprobe allocated(uintptr_t object) = pid:%s:%s:returned (arg1);\n",
+			    o->module, functions[ALLOCATE]);
+	strbuf_adds(d, "};\n");
+	slots_add(o);
+	plain_add(o);
 	for (size_t i = STR_FREE; i <= ARY_FREE; i++)
 		if (!o->m->is_created && o->has[i])
 			strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tdead(arg0);\n}\n", o->module,
@@ -147,10 +201,10 @@ static bool ruby_program_make(struct objects *o)
 
 static void ruby_end(struct objects *o)
 {
-	if (o->nnew)
-		say("%llu objects were made by new(): those that are no strings, arrays or other "
-		    "classes of the interpreter are not in the rows",
-		    (unsigned long long)o->nnew);
+	if (!o->has[INITIALIZE])
+		say("plain objects of classes of the program are not in the rows: '%s' has no "
+		    "function rb_obj_call_init_kw()",
+		    o->module);
 }
 
 const struct runtime runtime_ruby = {
