@@ -153,6 +153,13 @@ ssize_t gate_file_read(struct gate_file *f, void *to, size_t size, uint64_t off)
  */
 bool gate_file_is_stuck(const struct gate_file *f);
 /*
+ * Whether a probe may be placed in the file: not if somebody else than root may be its server, and
+ * gate_set_distrust() was called. The kernel reads a page of the file while it places a uprobe, and
+ * until it has the page no process can fork.
+ */
+void gate_set_distrust(struct gate *g, bool is_on);
+bool gate_file_is_probed(const struct gate_file *f);
+/*
  * Returns a descriptor for calls that only identify the file, such as placing a probe. It may be
  * one of O_PATH. The file keeps it.
  */

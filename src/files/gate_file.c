@@ -67,6 +67,7 @@ struct gate {
 	uint64_t left_ns, left_at; /* how long waits could still take at time left_at */
 	bool is_patient;
 	bool is_closed;	 /* no reader is started any more */
+	bool distrusts;	 /* gate_set_distrust() */
 	enum late why;	 /* of the last request without an answer */
 	uint64_t nlates; /* requests without an answer */
 	uint32_t nreported;
@@ -172,6 +173,16 @@ void gate_on_notice(struct gate *g, void (*notice)(void *ctx, const char *msg), 
 {
 	g->notice = notice;
 	g->ctx = ctx;
+}
+
+void gate_set_distrust(struct gate *g, bool is_on)
+{
+	g->distrusts = is_on;
+}
+
+bool gate_file_is_probed(const struct gate_file *f)
+{
+	return !f->gate || !f->gate->distrusts || mounts_is_fd_network(&f->gate->mounts, f->fd);
 }
 
 /* ---- zones ----------------------------------------------------------------------------------- */

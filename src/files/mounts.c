@@ -27,6 +27,11 @@ static const char *const harmless[] = {
 	"ubifs",    "udf",    "vfat",	    "xfs",	 "zfs",
 };
 
+/* Types whose server is another machine. Who may mount them, and from where, is root's choice. */
+static const char *const network[] = {
+	"9p", "afs", "ceph", "cifs", "gfs2", "lustre", "nfs", "nfs4", "ocfs2", "smb3", "virtiofs",
+};
+
 void mounts_init(struct mounts *m)
 {
 	*m = (struct mounts){.fd = -1};
@@ -66,10 +71,10 @@ static void octal_decode(char *s)
 	*to = '\0';
 }
 
-static bool is_type_harmless(const char *type)
+static bool list_has(const char *const *list, size_t n, const char *type)
 {
-	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
-		if (strcmp(type, harmless[i]) == 0)
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(type, list[i]) == 0)
 			return true;
 	return false;
 }
@@ -104,7 +109,9 @@ static void line_parse(struct mounts *m, char *line)
 	point[strcspn(point, " ")] = '\0';
 	octal_decode(point);
 	e.point = xstrdup(point);
-	e.is_harmless = is_type_harmless(type) || (major(e.dev) && strcmp(type, "fuseblk") != 0);
+	e.is_harmless = list_has(harmless, ARRAY_LEN(harmless), type) ||
+			(major(e.dev) && strcmp(type, "fuseblk") != 0);
+	e.is_network = list_has(network, ARRAY_LEN(network), type);
 	vec_push(&m->list, e);
 }
 
@@ -255,6 +262,13 @@ bool mounts_is_fd_harmless(struct mounts *m, int fd, uint64_t pid)
 	if (e)
 		return e->is_harmless;
 	return pid && foreign_dev(pid, id, &dev) && mounts_is_dev_harmless(m, dev);
+}
+
+bool mounts_is_fd_network(struct mounts *m, int fd)
+{
+	const struct mount *e = mounts_of_fd(m, fd);
+
+	return e && e->is_network;
 }
 
 const struct mount *mounts_of_path(struct mounts *m, const char *path)

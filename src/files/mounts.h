@@ -21,6 +21,7 @@ struct mount {
 	uint64_t id, dev;
 	char *point; /* where it is mounted, as our own root directory shows it */
 	bool is_harmless;
+	bool is_network; /* its server is another machine, which root has named */
 };
 
 struct mounts {
@@ -47,5 +48,7 @@ const struct mount *mounts_of_fd(struct mounts *m, int fd);
  * process that uses the file; its mount may be in the namespace of that process only.
  */
 bool mounts_is_fd_harmless(struct mounts *m, int fd, uint64_t pid);
+/* True if the descriptor's file system is in a table of our own, and served over a network. */
+bool mounts_is_fd_network(struct mounts *m, int fd);
 /* Returns the mount that contains a path, if it has no symbolic links; NULL if none is known. */
 const struct mount *mounts_of_path(struct mounts *m, const char *path);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "target/control.h"
+#include "privilege/privilege.h"
 #include "session/options.h"
 #include "session/report.h"
 #include "session/targets.h"
@@ -68,6 +69,8 @@ void names_refresh(struct names *n)
 	n->file_opts.debug_dirs = dirs ? dirs : DEBUG_DIRS_DEFAULT;
 	n->file_opts.limit = (uint64_t)n->opts->val[OPT_elfsize];
 	gate_set_wait(n->file_opts.gate, (uint64_t)n->opts->val[OPT_filewait]);
+	gate_set_distrust(n->file_opts.gate,
+			  privileges_lack(n->opts->privileges, LEVEL_PROC_OWNER));
 	if (n->syms)
 		syms_set_opts(n->syms, &opts);
 }

@@ -309,8 +309,12 @@ static void ended_flush_pid(struct procs *ps, pid_t pid)
 static struct err *linker_link(struct procs *ps, const struct watch_proc *p, const struct rtld *r)
 {
 	struct keeper *k;
-	struct err *e = keeper_of(ps, &k);
+	struct err *e;
 
+	if (!gate_file_is_probed(r->file))
+		return err_new("a program may be the server of its dynamic linker's file system; "
+			       "to probe that needs proc_owner");
+	e = keeper_of(ps, &k);
 	return e ? e
 		 : follow_linker(ps->follow, k, &p->id, gate_file_fd(r->file), r->hook_off,
 				 r->state);

@@ -327,6 +327,16 @@ static struct err *refused_copy(const struct err *why)
 	return err_get_hint(why) ? err_hint(e, "%s", err_get_hint(why)) : e;
 }
 
+/*
+ * A user could stop the server of her own file system just then, and with it everybody's fork().
+ */
+static struct err *server_refused_err(void)
+{
+	return err_hint(err_new("a program may be the server of its file system, and every fork() "
+				"would wait for that while a probe is placed"),
+			"copy the file to a file system of the disk; else it needs proc_owner");
+}
+
 static void debug_refused_tell(const struct code_process *t, const struct code_file *o)
 {
 	env_notice(t->env,
@@ -345,6 +355,10 @@ const struct err *code_file_hold(struct code_process *t, struct code_file *o)
 
 	if (file_open(t, o))
 		return o->refused;
+	if (!gate_file_is_probed(o->file.opened)) {
+		o->refused = server_refused_err();
+		return o->refused;
+	}
 	if (!o->nholds) {
 		if (!o->image->funcs)
 			root = process_root_open((uint64_t)t->at);
