@@ -41,6 +41,11 @@ struct arch_patch {
 	 */
 	taddr (*jump_target)(taddr from, const uint8_t *code);
 	taddr (*short_target)(taddr from, const uint8_t *code);
+	/*
+	 * Whether the bytes may be what compilers and linkers fill with between functions: fillers,
+	 * and nops of any size, beginning anywhere in one.
+	 */
+	bool (*is_padding)(const uint8_t *code, uint32_t size);
 
 	/* ---- registers of a thread that the caller has stopped; false with errno */
 	bool (*words_read)(pid_t tid, struct arch_words *ret);

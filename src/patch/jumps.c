@@ -52,42 +52,6 @@ struct search {
 	struct page page;
 };
 
-/*
- * Whether the bytes are of nops, of any size and beginning anywhere in one, or of the fillers 00
- * and cc: "66 2e 0f 1f 84 00", but not "0f 84 90 00 00", which is a jump.
- */
-static bool is_padding(const uint8_t *code, uint32_t size)
-{
-	for (uint32_t i = 0; i < size; i++) {
-		uint8_t before = i ? code[i - 1] : 0;
-
-		switch (code[i]) {
-		case 0x00:
-		case 0x2e:
-		case 0x66:
-		case 0x90:
-		case 0xcc: break;
-		case 0x0f:
-			if (i + 1 < size && code[i + 1] != 0x1f)
-				return false;
-			break;
-		case 0x1f:
-			if (i && before != 0x0f)
-				return false;
-			break;
-		case 0x40:
-		case 0x44:
-		case 0x80:
-		case 0x84:
-			if (i && before != 0x1f)
-				return false;
-			break;
-		default: return false;
-		}
-	}
-	return true;
-}
-
 /* Whether a window begins there; *ret: its row. */
 static bool jump_read(const struct search *s, uint32_t at, struct window_row *ret)
 {
@@ -225,7 +189,7 @@ static void pads_join(struct search *s)
 			memset(r.old, 0, sizeof(r.old));
 			memcpy(r.old, hops[i]->old, sizeof(hops[i]->old));
 		}
-		if (r.pad || !is_padding(r.old, arch_patch->jump_size))
+		if (r.pad || !arch_patch->is_padding(r.old, arch_patch->jump_size))
 			l->jumps.data[n++] = r;
 	}
 	l->jumps.len = n;

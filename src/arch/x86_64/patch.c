@@ -77,6 +77,39 @@ static taddr short_target(taddr from, const uint8_t *code)
 	return from + 2 + (taddr)(int64_t)(int8_t)code[1];
 }
 
+/* "66 2e 0f 1f 84 00" is, but not "0f 84 90 00 00", which is a jump. */
+static bool is_padding(const uint8_t *code, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i++) {
+		uint8_t before = i ? code[i - 1] : 0;
+
+		switch (code[i]) {
+		case 0x00:
+		case 0x2e:
+		case 0x66:
+		case 0x90:
+		case 0xcc: break;
+		case 0x0f:
+			if (i + 1 < size && code[i + 1] != 0x1f)
+				return false;
+			break;
+		case 0x1f:
+			if (i && before != 0x0f)
+				return false;
+			break;
+		case 0x40:
+		case 0x44:
+		case 0x80:
+		case 0x84:
+			if (i && before != 0x1f)
+				return false;
+			break;
+		default: return false;
+		}
+	}
+	return true;
+}
+
 /* ---- registers ------------------------------------------------------------------------------- */
 
 static bool words_read(pid_t tid, struct arch_words *ret)
@@ -243,6 +276,7 @@ static const struct arch_patch patch = {
 	.short_byte = 0xeb,
 	.jump_target = jump_target,
 	.short_target = short_target,
+	.is_padding = is_padding,
 	.words_read = words_read,
 	.words_write = words_write,
 	.pc = words_pc,
