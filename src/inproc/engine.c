@@ -254,15 +254,33 @@ static void inproc_settle(struct engine_run *r, struct loaded *l)
 /* ---- attaching ------------------------------------------------------------------------------- */
 
 /*
- * The window with the bodies of sites that a unit has, and what they call. A window belongs to the
- * unit of the first of them, and has those of other units, too: a function's entry may have code in
- * the process, and its return be relayed. All units are loaded before the first one is attached.
+ * The unit that writes a window, which may have bodies of two: a function's entry may have code in
+ * the process, and its return be relayed. It is that of the former, for which windows may be in
+ * groups (groups_find()): a group is written in place all or none by one unit only.
+ */
+static const struct unit *window_unit(const struct inproc_file *f, const struct flow_window *w)
+{
+	const struct unit *u = NULL;
+
+	for (uint32_t i = 0; i < w->nbodies; i++) {
+		const struct inproc_site *s = &f->sites.data[w->bodies[i].site];
+
+		if (s->owner && (!u || u->is_relay))
+			u = s->owner;
+	}
+	return u;
+}
+
+/*
+ * The window of a unit with the bodies of all units, and what they call; none if it is another's.
+ * All units are loaded before the first one is attached.
  */
 static struct flow_window bodies_of(const struct inproc *p, const struct inproc_file *f,
 				    const struct unit *u, const struct flow_window *w,
 				    const struct inproc_at *at, struct stub_body *bodies,
 				    uint32_t *ret_nleft)
 {
+	const struct unit *owner = window_unit(f, w);
 	struct flow_window own = *w;
 
 	own.nbodies = 0;
@@ -271,10 +289,8 @@ static struct flow_window bodies_of(const struct inproc *p, const struct inproc_
 		const struct flow_site *fs = &f->flow_sites.data[w->bodies[i].site];
 
 		*ret_nleft += at->is_copy && s->slot && s->owner == u;
-		if (!s->owner || (at->is_copy && s->slot))
+		if (owner != u || !s->owner || (at->is_copy && s->slot))
 			continue;
-		if (!own.nbodies && s->owner != u)
-			break;
 		bodies[own.nbodies] =
 			(struct stub_body){.kind = s->counter ? STUB_COUNT : STUB_CALL,
 					   .is_exit = fs->kind == FLOW_EXIT,

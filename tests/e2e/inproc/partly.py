@@ -2,7 +2,8 @@
 """A return that is probed at all ways to it, while a signal handler has interrupted one of these ways in the middle of its window, and sleeps there.
 
 That window cannot be written, and the others are not either: a part of the returns would be counted. When the handler has returned all are, and each
-return is counted; where it does not return, the places are said to be left out.
+return is counted; where it does not return, the places are said to be left out. So it is, too, if another probe's clause, which the kernel runs, has its
+body in one of these windows.
 """
 import os, re, subprocess, sys, threading, time
 
@@ -19,8 +20,12 @@ PROGRAM = r"""
 /* One return in its middle; a way goes on to it, and a jump leads to it, behind which a byte is read: where that is no memory, a handler runs in the window. */
 __asm__(".text\n.p2align 6\n.globl near\n.type near, @function\nnear:\n"
 	"cmpq $0, %fs:0\n movl $1, %eax\n testq $1, %rdi\n je 2f\n 1: ret\n 2: leaq 5(%rdi), %rax\n testb $2, %dil\n jne 1b\n movb (%rsi), %cl\n movl $7, %eax\n imulq $3, %rdi, %rdx\n addq %rdx, %rax\n ret\n"
-	".size near, . - near\n.p2align 6\n");
-long near(long n, const char *at);
+	".size near, . - near\n.p2align 6\n"
+	/* The same, but that the first way to the return is the begin of the function. */
+	".globl begin\n.type begin, @function\nbegin:\n"
+	"testb $1, %dil\n je 4f\n 3: ret\n 4: leaq 5(%rdi), %rax\n testb $2, %dil\n jne 3b\n movb (%rsi), %cl\n movl $7, %eax\n imulq $3, %rdi, %rdx\n addq %rdx, %rax\n ret\n"
+	".size begin, . - begin\n.p2align 6\n");
+long near(long n, const char *at), begin(long n, const char *at);
 static const char good = 1;
 static void calls(long n)
 {
@@ -29,6 +34,8 @@ static void calls(long n)
 		bad |= near(3, &good) != 1;  /* it goes on to the return */
 		bad |= near(2, &good) != 7;  /* it jumps to it */
 		bad |= near(4, &good) != 19; /* the other return */
+		(void)begin(3, &good); /* the same of begin(), whose result is not set on the first way */
+		bad |= begin(2, &good) != 7 || begin(4, &good) != 19;
 	}
 	printf("%d\n", bad);
 	fflush(stdout);
@@ -42,6 +49,8 @@ static int lines_run(void)
 			return 1;
 		if (line[0] == 'f')
 			printf("%d\n", near(4, (const char *)8) != 19);
+		else if (line[0] == 'b')
+			printf("%d\n", begin(4, (const char *)8) != 19);
 		else
 			calls(atol(line + 1));
 		fflush(stdout);
@@ -120,9 +129,24 @@ def stays():
     check("it ends well", t.end(), 0)
 
 
+def relayed():
+    """The entry has its body in the window of the first way, and is relayed: that window is written with the others of the return all the same."""
+    t = Target(f"{TMP}/partly")
+    check("the handler in begin()", t.ask("b"), ["held"])
+    d = Tracer("auto", "pid$target:a.out:begin:return { @[arg0] = count(); } pid$target:a.out:begin:entry { @e[ustack(1)] = count(); }", t.pid)
+    check("an entry beside: calls while one way is held", t.call("n10"), 0)
+    out, _ = d.end()
+    check("an entry beside: places in the process, by uprobes, relayed", d.places[0][1] if d.places else d.err, (2, 0, 1))
+    check("an entry beside: nothing of that return is counted", counts(out), [10])
+    t.tell("r")
+    check("an entry beside: the handler returns", t.answer(), ["0"])
+    check("an entry beside: it ends well", t.end(), 0)
+
+
 with open(f"{TMP}/partly.c", "w") as f:
     f.write(PROGRAM)
 subprocess.run([CC, "-O1", "-o", f"{TMP}/partly", f"{TMP}/partly.c"], check=True)
 returns()
 stays()
+relayed()
 sys.exit(report())
