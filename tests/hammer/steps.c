@@ -700,8 +700,9 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 			continue;
 		end_take(&a);
 		a.at = (uint32_t)((uint64_t)a.st.regs[REG_RIP] - at);
-		if (b.has_tail && (uint64_t)a.st.regs[REG_RIP] - tail < w->tail_len)
-			a.at = b.off; /* the copy is in the place of the jump */
+		/* The copy is in the place of the jump; without the jump, the tail may be the window's. */
+		if (run.was_in_tail && (uint64_t)a.st.regs[REG_RIP] - tail < w->tail_len)
+			a.at = b.off;
 		/* The stub has pushed the return address when the processor refuses the target. */
 		if (a.signal == SIGSEGV && !a.fault && is_indirect_call(w, a.at))
 			continue;
