@@ -132,17 +132,22 @@ this uint64_t is_lazy;
 this uint64_t is_maglev;
 this uint64_t is_new;
 this uint64_t is_recorded; /* the function has its frame already, or gets none */
+this uint64_t is_tail;	   /* the part of a string is behind those that are read later */
+this uint64_t is_whole;
 this uint64_t j;
 this uint64_t len;
 this uint64_t more;
 this uint64_t n;
+this uint64_t named; /* the script whose name this->file is */
 this uint64_t next;
+this uint64_t npairs; /* parts of a string that were split in two */
 this uint64_t offset;
 this uint64_t pc;
 this uint64_t position;
 this uint64_t promise;
 this uint64_t reaction; /* of a promise, or a microtask */
 this uint64_t rep;
+this uint64_t rest; /* the part of a string that is to be read next, or 0 */
 this uint64_t s;
 this uint64_t script;
 this uint64_t sfi;
@@ -157,9 +162,11 @@ this int64_t id;
 this int64_t k;
 this int64_t line;
 this string file;
-this string head; /* the first pieces of a name */
+this string head; /* the first parts of a string, and the last ones */
 this string name;
 this string own;
+this string tail;
+this string text;
 
 /* the tier of a frame */
 inline int UNKNOWN = 0;
@@ -185,6 +192,8 @@ inline int CONS = 1; /* it was joined of two */
 inline int EXTERNAL = 2;
 inline int SLICED = 3;
 inline int THIN = 5; /* it stands for another one */
+inline int UNKNOWN_KIND = 7;
+inline int PAIRS_MOST = 12; /* in a string that is read in parts */
 inline int ONE_BYTE = 8;
 inline int STRING_LENGTH = 11;
 inline int STRING_CHARS = 15;
@@ -233,6 +242,9 @@ inline uint64_t CODE_START[uint64_t c] =
 /* not the first ones: a probe may have put a breakpoint there */
 inline uint64_t BLOB_BEGIN[uint64_t a] = WORD[a + 8];
 inline uint64_t LENGTH[uint64_t s] = HALF[s + STRING_LENGTH];
+/* it was joined of two, and is still in two parts */
+inline int IS_PAIR[uint64_t s] = TYPE[s] < t_string && (TYPE[s] & STRING_KIND) == CONS &&
+    LENGTH[WORD[s + STRING_SECOND]] != 0;
 inline int IS_ASYNC = WANTS_ASYNC && this->is_async;
 inline int IS_RECORDED = WANTS_ASYNC && this->is_recorded;
 
@@ -939,26 +951,6 @@ inline void find_name()
 	}
 }
 
-/* A name that V8 has made up may not be joined yet: "Readable" and what follows it. */
-inline void join_made_up()
-{
-	this->head = "";
-	this->j = 0;
-	while (this->anon && this->j < 12 && TYPE[this->s] < t_string &&
-	    (TYPE[this->s] & STRING_KIND) == CONS &&
-	    LENGTH[WORD[this->s + STRING_SECOND]] != 0; 12) {
-		this->chars = MOVED[WORD[this->s + STRING_FIRST]];
-		this->s = (TYPE[this->chars] & (STRING_KIND | ONE_BYTE)) == ONE_BYTE &&
-		    TYPE[this->chars] < t_string ?
-		    MOVED[WORD[this->s + STRING_SECOND]] : 0;
-		if (this->s)
-			this->head =
-			    strjoin(this->head,
-			    ulatin1(this->chars + STRING_CHARS, LENGTH[this->chars]));
-		this->j++;
-	}
-}
-
 /* The characters of a string; one that was joined and one that stands for another lead to it. */
 inline void find_characters()
 {
@@ -971,14 +963,20 @@ inline void find_characters()
 		this->j++;
 	}
 	this->chars = 0;
+	this->rep = UNKNOWN_KIND;
 	if (TYPE[this->s] < t_string) {
 		this->rep = TYPE[this->s] & STRING_KIND;
 		this->wide = !(TYPE[this->s] & ONE_BYTE);
 		this->len = LENGTH[this->s];
-		this->from = this->rep == SLICED ? SMI[this->s + STRING_SECOND] << this->wide : 0;
-		if (this->rep == SLICED)
+		this->from = 0;
+		if (this->rep == SLICED) {
+			this->from = SMI[this->s + STRING_SECOND] << this->wide;
 			this->s = MOVED[WORD[this->s + STRING_FIRST]];
-		this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & STRING_KIND : 7;
+			this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & STRING_KIND :
+			    UNKNOWN_KIND;
+			if (this->rep == CONS) /* no string of V8 is a slice of such a one */
+				this->rep = UNKNOWN_KIND;
+		}
 		if (this->rep == SEQUENTIAL)
 			this->chars = this->s + STRING_CHARS + this->from;
 		if (this->rep == EXTERNAL)
@@ -986,21 +984,65 @@ inline void find_characters()
 	}
 }
 
+/*
+ * this->text is the text of this->s, or "" if that is not known; this->is_whole: it is complete,
+ * otherwise this is to be done again. V8 joins strings when somebody reads them: until then, one
+ * of two parts is read, and the other one is left. One part of each pair must not be such a pair.
+ */
+inline void read_text()
+{
+	find_characters();
+	this->is_whole = 1;
+	if (this->rep == CONS && !this->rest && this->npairs < PAIRS_MOST) {
+		if (!this->npairs) {
+			this->head = "";
+			this->tail = "";
+		}
+		this->npairs++;
+		this->chars = MOVED[WORD[this->s + STRING_FIRST]];
+		this->is_tail = IS_PAIR[this->chars];
+		this->rest = WORD[this->s + STRING_SECOND];
+		this->s = this->is_tail ? this->rest : this->chars;
+		this->rest = this->is_tail ? this->chars : this->rest;
+		this->is_whole = 0;
+	} else {
+		this->text = !this->chars || !this->len ? "" :
+		    this->wide ? utf16(this->chars, this->len) : ulatin1(this->chars, this->len);
+		if (this->npairs && this->chars) {
+			if (this->is_tail)
+				this->tail = strjoin(this->text, this->tail);
+			else
+				this->head = strjoin(this->head, this->text);
+			this->s = this->rest;
+			this->is_whole = !this->rest;
+			if (this->is_whole)
+				this->text = strjoin(this->head, this->tail);
+		}
+		this->rest = 0;
+		this->is_tail = 0;
+	}
+}
+
+/* Functions that follow one another have the script's name from the first of them. */
 inline void read_name_and_file()
 {
-	this->name = "";
-	this->file = "";
 	this->k = 0;
-	while (this->k < 2; 2) {
-		find_characters();
-		if (this->chars && this->len && !this->k)
-			this->name = this->wide ? utf16(this->chars, this->len) :
-			    ulatin1(this->chars, this->len);
-		if (this->chars && this->len && this->k)
-			this->file = this->wide ? utf16(this->chars, this->len) :
-			    ulatin1(this->chars, this->len);
-		this->k++;
-		this->s = this->script ? WORD[this->script + SCRIPT_NAME] : 0;
+	this->rest = 0;
+	this->npairs = 0;
+	this->is_tail = 0;
+	while (this->k < 2; 2 * (2 * 12 + 1)) {
+		read_text();
+		if (this->is_whole && !this->k) {
+			this->name = this->text;
+			this->s = this->script ? WORD[this->script + SCRIPT_NAME] : 0;
+			this->npairs = 0;
+			if (this->script && this->script == this->named)
+				this->k++;
+		} else if (this->is_whole) {
+			this->file = this->text;
+			this->named = this->script;
+		}
+		this->k += this->is_whole;
 	}
 }
 
@@ -1088,8 +1130,6 @@ inline void find_line()
 inline void show_function()
 {
 	this->has_name = strlen(this->name) != 0;
-	if (this->has_name && strlen(this->head) != 0)
-		this->name = strjoin(this->head, this->name);
 	if (!this->has_name)
 		this->name = "(anon)";
 	if (strlen(this->file) == 0)
@@ -1133,7 +1173,6 @@ dtrace:helper:ustack:
 			next_function();
 		if (!IS_RECORDED) {
 			find_name();
-			join_made_up();
 			read_name_and_file();
 			this->line = 0;
 			if (this->offset)
