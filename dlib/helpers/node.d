@@ -128,6 +128,7 @@ this uint64_t generator;
 this uint64_t handler;
 this uint64_t in_blob;
 this uint64_t is_async; /* the functions are those that wait for the microtask */
+this uint64_t is_back;	/* the line is before the one that was counted last */
 this uint64_t is_lazy;
 this uint64_t is_maglev;
 this uint64_t is_new;
@@ -136,6 +137,9 @@ this uint64_t is_tail;	   /* the part of a string is behind those that are read 
 this uint64_t is_whole;
 this uint64_t j;
 this uint64_t len;
+this uint64_t lined; /* the script in which a line was counted last; where, and which */
+this uint64_t lined_as;
+this uint64_t lined_at;
 this uint64_t more;
 this uint64_t n;
 this uint64_t named; /* the script whose name this->file is */
@@ -1099,6 +1103,30 @@ inline void leave_loops_out()
 	}
 }
 
+/*
+ * The line of this->offset by counting, from the place in the same script whose line was counted
+ * last, or from the beginning, if that is nearer.
+ */
+inline void count_lines()
+{
+	this->from = 0;
+	this->j = 1;
+	if (this->script == this->lined && this->offset >= this->lined_at / 2) {
+		this->from = this->lined_at;
+		this->j = this->lined_as;
+	}
+	this->is_back = this->offset < this->from;
+	this->len = this->is_back ? this->from - this->offset : this->offset - this->from;
+	this->k = ucountnl(this->chars + (this->is_back ? this->offset : this->from), this->len);
+	this->counted += this->len;
+	if (this->k >= 0) {
+		this->line = this->is_back ? this->j - this->k : this->j + this->k;
+		this->lined = this->script;
+		this->lined_at = this->offset;
+		this->lined_as = this->line;
+	}
+}
+
 /* The line of this->offset: from V8's table if it has one, otherwise by counting. */
 inline void find_line()
 {
@@ -1115,8 +1143,7 @@ inline void find_line()
 	if (!this->line && this->chars && (this->rep & ONE_BYTE) &&
 	    this->counted + this->offset <= COUNTED_MOST &&
 	    this->offset <= COUNTED_ONE && this->offset <= this->len) {
-		this->line = 1 + ucountnl(this->chars, this->offset);
-		this->counted += this->offset;
+		count_lines();
 	}
 	if (this->line)
 		this->line += SMI[this->script + SCRIPT_LINE];
