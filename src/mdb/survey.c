@@ -103,9 +103,50 @@ static void language_note_add(struct survey *s, struct mdb *m)
 			 language);
 }
 
-struct err *survey_leaks(struct mdb *m, struct survey *s)
+struct typed { /* a type of blocks from one place: the key of a row */
+	uint64_t type, place;
+};
+
+/* Counts a block that has leaked, by its type and place; rows: struct typed -> index + 1. */
+static void leak_count(struct survey *s, struct hashmap *rows, const struct blocktype *t,
+		       const struct chunk *c, const char *place, uint64_t held)
 {
-	struct blocktypes *types;
+	const struct typed key = {t->number, (uint64_t)(uintptr_t)place};
+	uintptr_t at = (uintptr_t)hashmap_find(rows, &key, sizeof(key));
+	struct survey_type *to;
+
+	if (!at) {
+		vec_push(&s->types, (struct survey_type){.name = xstrdup(t->name),
+							 .kind = t->is_class ? "c++" : "block",
+							 .example = chunk_memory(c),
+							 .place = place});
+		at = s->types.len;
+		hashmap_set(rows, &key, sizeof(key), (void *)at);
+	}
+	to = &s->types.data[at - 1];
+	to->count++;
+	to->bytes += c->size;
+	to->held += held;
+	s->nplaced += place != NULL;
+}
+
+static void leaks_count(struct survey *s, struct leaks *l, survey_place_f *place, void *arg)
+{
+	struct blocktypes *types = blocktypes_create(&l->reach);
+	struct hashmap *rows = hashmap_create();
+
+	for (uint32_t i = 0; i < l->list.len; i++) {
+		const struct chunk *c = &l->reach.h->chunks.data[l->list.data[i].chunk];
+
+		leak_count(s, rows, blocktype_get(types, c), c,
+			   place ? place(arg, chunk_memory(c)) : NULL, l->list.data[i].held);
+	}
+	hashmap_destroy(rows);
+	blocktypes_destroy(types);
+}
+
+struct err *survey_leaks(struct mdb *m, survey_place_f *place, void *arg, struct survey *s)
+{
 	struct leaks l;
 	struct err *e;
 
@@ -116,11 +157,7 @@ struct err *survey_leaks(struct mdb *m, struct survey *s)
 		leaks_deinit(&l);
 		return e;
 	}
-	types = blocktypes_create(&l.reach);
-	for (uint32_t i = 0; i < l.list.len; i++)
-		block_count(s, types, &l.reach.h->chunks.data[l.list.data[i].chunk],
-			    l.list.data[i].held);
-	blocktypes_destroy(types);
+	leaks_count(s, &l, place, arg);
 	s->nblocks = l.nbusy;
 	s->nbytes = l.nbusy_bytes;
 	s->nlost = l.nchunks;

@@ -22,9 +22,16 @@ struct survey_type {
 	char *name;	  /* foreign text; the caller escapes it */
 	const char *kind; /* "c++", "block", or the language: "python", "js" */
 	uint64_t count, bytes;
-	uint64_t held;	  /* leaks: bytes of these, and of what only they hold */
-	uint64_t example; /* the address of one of them, as the language has it */
+	uint64_t held;	   /* leaks: bytes of these, and of what only they hold */
+	uint64_t example;  /* the address of one of them, as the language has it */
+	const char *place; /* leaks: what survey_place_f has returned; NULL: not known */
 };
+
+/*
+ * Returns the place where the block at an address was asked for, in memory of the caller that lives
+ * longer than the survey; the same pointer for the same place. NULL: it is not known.
+ */
+typedef const char *survey_place_f(void *arg, uint64_t addr);
 
 struct survey {
 	VEC(struct survey_type) types; /* the most bytes first */
@@ -35,10 +42,15 @@ struct survey {
 	uint64_t nobjects, nobject_bytes;
 	/* leaks: blocks to which nothing leads, those that others of these hold included */
 	uint64_t nlost, nlost_bytes;
+	uint64_t nplaced; /* of those that no other block holds: how many have a place */
 };
 
-/* Blocks of malloc to which nothing leads, by the types of those that no other block holds. */
-MUST_CHECK struct err *survey_leaks(struct mdb *m, struct survey *s);
+/*
+ * Blocks of malloc to which nothing leads, by the types of those that no other block holds, and by
+ * place; place NULL: no place is known.
+ */
+MUST_CHECK struct err *survey_leaks(struct mdb *m, survey_place_f *place, void *arg,
+				    struct survey *s);
 /*
  * Objects of a language, and blocks of malloc that have none of these. Objects that are garbage,
  * but not freed yet, are there, too. with_sizes: blocks are types by their sizes also where there

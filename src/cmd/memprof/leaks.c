@@ -19,10 +19,18 @@ static void json_print(const struct memprof *m, const struct survey_type *t)
 		    ", \"kind\": \"%s\", \"type\": ",
 		    t->bytes, t->count, t->held, t->kind);
 	json_quote(&b, t->name, strlen(t->name));
-	strbuf_addf(&b, ", \"example\": \"0x%" PRIx64 "\"}\n", t->example);
+	strbuf_addf(&b, ", \"example\": \"0x%" PRIx64 "\"", t->example);
+	if (t->place) {
+		strbuf_adds(&b, ", \"stack\": [");
+		lines_add(&b, t->place, false);
+		strbuf_addc(&b, ']');
+	}
+	strbuf_adds(&b, "}\n");
 	(void)fwrite(b.data, 1, b.len, stdout);
 	strbuf_deinit(&b);
 }
+
+#define PLACE_INDENT 50
 
 static void row_print(const struct survey_type *t)
 {
@@ -35,6 +43,8 @@ static void row_print(const struct survey_type *t)
 	printf("%10s %9" PRIu64 " %10s %14" PRIx64 "  %s\n", bytes, t->count, held, t->example,
 	       strbuf_text(&name));
 	strbuf_deinit(&name);
+	for (const char *line = t->place; line && *line; line = strchr(line, '\n') + 1)
+		printf("%*s%.*s\n", PLACE_INDENT, "", (int)strcspn(line, "\n") - 1, line + 1);
 }
 
 static void sums_print(const struct survey *s)
@@ -68,12 +78,33 @@ static void table_print(const struct memprof *m, const struct survey *s)
 	sums_print(s);
 }
 
+/* Blocks that were there before have no place, nor have those that were asked for by others. */
+static void places_say(const struct survey *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < s->types.len; i++)
+		n += s->types.data[i].count;
+	say("of %" PRIu64 " leaked block%s that no other one holds, %" PRIu64
+	    " %s asked for while malloc was traced",
+	    n, n == 1 ? "" : "s", s->nplaced, s->nplaced == 1 ? "was" : "were");
+}
+
 int leaks_run(struct memprof *m)
 {
-	struct mdb *debugger = look_open(m);
+	bool is_traced = m->duration_s > 0;
+	int status = E_SUCCESS;
+	struct places places = {0};
+	struct mdb *debugger;
 	struct survey s;
-	struct err *e = survey_leaks(debugger, &s);
+	struct err *e;
 
+	if (is_traced)
+		status = places_trace(&places, m);
+	debugger = is_traced ? places.copy : look_open(m);
+	if (!debugger)
+		say_fatal(m, "process %d has ended: its memory cannot be looked at", (int)m->pid);
+	e = survey_leaks(debugger, is_traced ? place_find : NULL, &places, &s);
 	if (e)
 		look_fatal(m, e);
 	for (uint32_t i = 0; m->is_json && i < s.types.len && (!m->top || i < m->top); i++)
@@ -81,7 +112,10 @@ int leaks_run(struct memprof *m)
 	if (!m->is_json)
 		table_print(m, &s);
 	look_notes_say(&s);
+	if (is_traced)
+		places_say(&s);
 	survey_deinit(&s);
 	mdb_close(debugger);
-	return E_SUCCESS;
+	places_deinit(&places);
+	return status;
 }

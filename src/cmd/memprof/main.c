@@ -15,11 +15,12 @@ static const struct way ways[] = {
 	{ "objects", "C", "objects of Ruby, Python, PHP, Perl that are alive, by file, line and class", objects_run, false },
 	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
 	{ "holds",  "w",  "who holds objects of a type, or one object: chains from roots", holds_run, true },
-	{ "leaks",  "",   "blocks of malloc to which nothing points, by type", leaks_run, true },
+	{ "leaks",  "dmsx", "blocks of malloc to which nothing points, by type, and with -d by place", leaks_run, true },
 	{ "sample", "",   "who allocates in Java and Node.js, sampled: it costs nearly nothing", sample_run, false },
 };
 /* clang-format on */
 #define RATE_MAX (1ull << 40) /* base/exponential.h */
+#define DEPTH	 8	      /* frames of a row, without -s */
 #define NWAYS	 (sizeof(ways) / sizeof(ways[0]))
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -267,8 +268,14 @@ static void look_words_take(struct memprof *m, char **words)
 		usage_refuse("there is one word too many: '%s'", *words);
 	if (m->interval_s > 0 && m->core)
 		usage_refuse("-i: a core file does not change");
-	if (m->duration_s > 0 && !(m->interval_s > 0))
-		usage_refuse("-d: there is nothing to wait for without -i");
+	if (strchr(m->way->options, 'i')) {
+		if (m->duration_s > 0 && !(m->interval_s > 0))
+			usage_refuse("-d: there is nothing to wait for without -i");
+	} else if (m->duration_s > 0 && m->core) {
+		usage_refuse("-d: nothing can be traced in a core file");
+	} else if (!(m->duration_s > 0) && (m->is_mixed || m->noptions || m->depth != DEPTH)) {
+		usage_refuse("-m, -s, -x are about places, which are traced with -d SECONDS");
+	}
 }
 
 static void flags_read(struct memprof *m, int argc, char **argv)
@@ -313,7 +320,7 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct memprof m = {.top = 20, .depth = 8, .maxrate = 100000};
+	struct memprof m = {.top = 20, .depth = DEPTH, .maxrate = 100000};
 	int status;
 
 	flags_read(&m, argc, argv);

@@ -145,9 +145,11 @@ static void result_add(const struct memprof *m, struct strbuf *d, const struct a
 		strbuf_addf(d, "memprof$target:::r%u_%s\n", number, r->name);
 }
 
+/* with_address: rows have the address of the block as their first key. */
 static void request_add(const struct memprof *m, struct strbuf *d, const struct allocator *a,
-			uint32_t number, size_t k)
+			uint32_t number, size_t k, bool with_address)
 {
+	const char *before = with_address ? "(uint64_t)" : "", *behind = with_address ? ", " : "";
 	const struct request *r = &requests[k];
 	const char *result = is_result_seen(m, a, r) ? "arg1" : "arg0";
 
@@ -170,15 +172,16 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 	if (strcmp(r->name, "posix_memalign") == 0)
 		strbuf_addf(d,
 			    "/self->bytes && self->to && !(int)%s/\n{\n"
-			    "\t@bytes[jstack()] = live(*(uintptr_t *)copyin(self->to, 8), "
-			    "self->bytes);\n\t@hits = count();\n\tself->bytes = 0;\n\tself->to = 0;"
-			    "\n}\n",
-			    result);
+			    "\tthis->block = *(uintptr_t *)copyin(self->to, 8);\n"
+			    "\t@bytes[%s%s%sjstack()] = live(this->block, self->bytes);\n"
+			    "\t@hits = count();\n\tself->bytes = 0;\n\tself->to = 0;\n}\n",
+			    result, before, with_address ? "this->block" : "", behind);
 	else
 		strbuf_addf(d,
-			    "/self->bytes && %s/\n{\n\t@bytes[jstack()] = live(%s, self->bytes);\n"
+			    "/self->bytes && %s/\n{\n"
+			    "\t@bytes[%s%s%sjstack()] = live(%s, self->bytes);\n"
 			    "\t@hits = count();\n\tself->bytes = 0;\n}\n",
-			    result, result);
+			    result, before, with_address ? result : "", behind, result);
 }
 
 /*
@@ -236,7 +239,8 @@ static void request_add_sampled(const struct memprof *m, struct strbuf *d,
 		    address);
 }
 
-static void program_add(const struct memprof *m, struct strbuf *d, const struct allocators *a)
+static void program_add(const struct memprof *m, struct strbuf *d, const struct allocators *a,
+			bool with_address)
 {
 	provider_add(m, d, a);
 	for (uint32_t i = 0; i < a->n; i++) {
@@ -246,7 +250,7 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 			if (m->rate && is_followed(m, &a->list[i], k))
 				request_add_sampled(m, d, &a->list[i], i, k);
 			else if (!m->rate && a->list[i].has[k])
-				request_add(m, d, &a->list[i], i, k);
+				request_add(m, d, &a->list[i], i, k, with_address);
 		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
 			    a->list[i].module, m->rate ? " && followed(arg0)" : "");
 	}
@@ -281,25 +285,31 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 	exit(E_ERROR);
 }
 
+void malloc_program_make(struct memprof *m, bool with_address, struct strbuf *ret_d)
+{
+	struct allocators a = {0};
+
+	allocators_find(m, &a);
+	strbuf_adds(ret_d, memprof_d_malloc);
+	program_add(m, ret_d, &a, with_address);
+	for (uint32_t i = 0; i < a.n; i++)
+		free(a.list[i].module);
+}
+
 int malloc_run(struct memprof *m)
 {
 	struct tracing t = {.agg = "bytes",
 			    .count = m->rate ? "SAMPLES" : "BLOCKS",
 			    .hits = "hits",
 			    .nothing = "nothing was asked for that was not given back"};
-	struct allocators a = {0};
 	struct strbuf d = {0};
 	int status;
 
 	m->is_inproc = true;
 	session_open(m);
-	allocators_find(m, &a);
-	strbuf_adds(&d, memprof_d_malloc);
-	program_add(m, &d, &a);
+	malloc_program_make(m, false, &d);
 	t.d = d.data;
 	status = session_run(m, &t);
 	strbuf_deinit(&d);
-	for (uint32_t i = 0; i < a.n; i++)
-		free(a.list[i].module);
 	return status;
 }

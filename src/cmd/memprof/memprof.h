@@ -9,7 +9,7 @@
  *     leaks.c    blocks to which nothing points         look.c     memory as it is, by the debugger
  *     alive.c    objects and blocks by type             holds.c    chains from roots to objects
  *     elf.c      files of the process                   memory.c   words of its memory
- *     sample.c   buffers of Java and Node.js
+ *     sample.c   buffers of Java and Node.js            places.c   who has asked for lost blocks
  *
  * A way is a subcommand: a row of the table in main.c, a file with one function, and usually a
  * program in D. Adding one:
@@ -59,6 +59,7 @@ struct memprof {
 	double older_s;		       /* -o: only what is at least so old */
 	uint64_t rate;		       /* -r: one sample of so many bytes; 0: all blocks */
 	bool is_inproc;		       /* probes jump, where they can: the way's choice */
+	bool is_by_block;	       /* a row is a block: there are many */
 	bool is_created;	       /* objects: also what is not alive any more */
 	bool is_mixed, is_json, shows_d, is_verbose;
 	const char *flame;    /* the file of the picture; NULL: none */
@@ -82,6 +83,8 @@ void *mem_check(void *p);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 
+struct rows;
+
 /* The program that a way runs, and how its rows are read. */
 struct tracing {
 	const char *d;	     /* the program */
@@ -96,6 +99,9 @@ struct tracing {
 	const char *names; /* the aggregation whose rows name_note() gets before a report */
 	void (*name_note)(const dtrace_aggdata_t *row, void *arg);
 	const char *(*class_name)(uint64_t class, void *arg); /* NULL: not known */
+	/* leaks: called while probes still fire; then the rows go to take(), and are not printed */
+	void (*end_begin)(void *arg);
+	void (*take)(struct rows *rows, void *arg); /* NULL: they are printed */
 	void *arg;
 };
 
@@ -156,6 +162,11 @@ void report_print(const struct memprof *m, const struct report *r);
 /* "1.5 MB": decimal, as sizes of memory are printed in tables. */
 void size_text(char *buf, size_t size, int64_t bytes);
 
+/*
+ * Adds the lines of a row's text as elements of an array of JSON: its keys, or its frames, of which
+ * one of a language is an object.
+ */
+void lines_add(struct strbuf *b, const char *text, bool wants_keys);
 void time_add(struct strbuf *b); /* the time of day, as a text of JSON */
 
 /* ---- look.c ---------------------------------------------------------------------------------- */
@@ -215,6 +226,27 @@ struct memory_words {
  */
 bool memory_words_read(pid_t pid, struct memory_words *w);
 void memory_words_deinit(struct memory_words *w);
+
+/* malloc.c: adds the program to ret_d; with_address: the first key of a row is the block. */
+void malloc_program_make(struct memprof *m, bool with_address, struct strbuf *ret_d);
+
+/* places.c: who has asked for blocks while they were traced, by the addresses of the blocks. */
+struct place {
+	uint64_t addr;
+	const char *text; /* lines as those of a row; equal texts are one pointer */
+};
+struct places {
+	struct memprof *m;
+	struct mdb *copy; /* of the process at the end of tracing; NULL: it has ended */
+	struct rows rows;
+	struct place *list; /* by address */
+	size_t n;
+};
+/* Traces for as long as m says; returns the exit status. */
+int places_trace(struct places *p, struct memprof *m);
+/* survey_place_f */
+const char *place_find(void *places, uint64_t addr);
+void places_deinit(struct places *p);
 
 int alive_run(struct memprof *m);
 int growth_run(struct memprof *m);

@@ -39,8 +39,7 @@ void time_add(struct strbuf *b)
 	strbuf_addf(b, "\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
 }
 
-/* Lines of the text: keys and frames are two arrays. A frame of a language is an object. */
-static void lines_add(struct strbuf *b, const char *text, bool wants_keys)
+void lines_add(struct strbuf *b, const char *text, bool wants_keys)
 {
 	const char *sep = "";
 

@@ -120,6 +120,8 @@ static void options_set(struct memprof *m)
 	option_set(m, "jstackstrsize", "16k");
 	if (m->is_inproc)
 		option_set(m, "inproc", "auto");
+	if (m->is_by_block)
+		option_set(m, "aggsize", "64m");
 	if (m->older_s > 0) {
 		(void)snprintf(value, sizeof(value), "%.0fms", m->older_s * 1000);
 		option_set(m, "livemin", value);
@@ -265,6 +267,10 @@ static void report_make(struct run *r)
 	rows_read(r->m, r->t->agg, &now);
 	if (r->t->names && dtrace_aggregate_walk(r->m->dtp, name_read, (void *)r->t) != 0)
 		library_fatal(r->m, "cannot read aggregations");
+	if (r->t->take) {
+		r->t->take(&now, r->t->arg);
+		return;
+	}
 	rows_compare(&now, &r->before);
 	rows_sort(&now);
 	report_print(r->m, &report);
@@ -336,6 +342,8 @@ static void reports_print(struct run *r)
 	if (!print_due)
 		return;
 	print_due = 0;
+	if (r->t->take)
+		return;
 	if (r->m->flame)
 		say("SIGUSR1 prints nothing: the picture is made at the end");
 	else
@@ -358,6 +366,8 @@ static void events_consume(struct run *r)
 		is_ending = r->is_over = true;
 	/* A signal may come behind this: the next time it is stopped, and END fires. */
 	ends = is_ending;
+	if (ends && r->t->end_begin)
+		r->t->end_begin(r->t->arg);
 	if (ends && dtrace_stop(m->dtp) != 0)
 		library_fatal(m, "cannot stop tracing");
 	switch (dtrace_work(m->dtp, stdout, NULL, NULL, NULL)) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs that lose known numbers of blocks: memprof leaks. Those of other allocators are refused, bad input too."""
-import glob, json, os, shutil, subprocess, sys
+import glob, json, os, shutil, signal, subprocess, sys
 
 MEMPROF, MDB, TMP = os.environ["BUILD"] + "/src/cmd/memprof/memprof", os.environ["BUILD"] + "/src/cmd/mdb/mdb", os.environ["TMP"]
 LOSE = r"""
@@ -134,6 +134,62 @@ for name, flags, stripped in (("foo", (), False), ("foo-stripped", ("-s",), True
         found, _ = rows("-p", pid)
         check([(r["type"], r["count"], r["bytes"], r["held"]) for r in found if r["kind"] == "c++"] == CLASSES and len(found) == 3, name, found)
 
+# With -d the places of blocks that were asked for meanwhile are known, and of the others it is said how many there are.
+PLACES = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *volatile kept[500];
+__attribute__((noinline)) static void lose_one(int n) { for (int i = 0; i < n; i++) memset(malloc(123), 'x', 123); __asm__ volatile(""); }
+__attribute__((noinline)) static void lose_other(int n) { for (int i = 0; i < n; i++) memset(calloc(1, 123), 'x', 123); __asm__ volatile(""); }
+__attribute__((noinline)) static void keep(void) { for (int i = 0; i < 500; i++) memset(kept[i] = malloc(123), 'x', 123); __asm__ volatile(""); }
+__attribute__((noinline)) static void scrub(void) { char room[20000]; memset(room, 0, sizeof(room)); __asm__ volatile("" : : "r"(room) : "memory", "rbx", "r12", "r13", "r14", "r15"); }
+int main(void)
+{
+	lose_one(50);
+	scrub();
+	write(1, "ready\n", 6);
+	while (access("go", F_OK) != 0) {
+		free((void *)(kept[0] = malloc(1000)));
+		usleep(10000);
+	}
+	lose_one(70);
+	lose_other(30);
+	keep();
+	for (int i = 0; i < 100; i++)
+		free(kept[i]), kept[i] = 0;
+	scrub();
+	write(2, "done\n", 5);
+	pause();
+}
+"""
+if compiled("cc", PLACES, "places"):
+    for form in ((), ("--json",)):
+        if os.path.exists("go"):
+            os.unlink("go")
+        victim = subprocess.Popen(["./places"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        victim.stdout.readline()
+        tracer = subprocess.Popen([MEMPROF, "leaks", "-v", "-s", "3", "-d", "3600", *form, "-p", str(victim.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = tracer.stderr.readline()
+        while said and "events a second are traced" not in said:  # of the blocks that it makes while it waits
+            said = tracer.stderr.readline()
+        open("go", "w").close()
+        victim.stderr.readline()
+        tracer.send_signal(signal.SIGINT)
+        out, err = tracer.communicate(timeout=120)
+        victim.kill()
+        victim.wait()
+        check(tracer.returncode == 0 and "of 150 leaked blocks that no other one holds, 100 were asked for while malloc was traced" in err, "places are told", out + err)
+        if form:
+            found = [json.loads(l) for l in out.splitlines()]
+            check(sorted((r["count"], any("lose_one" in f for f in r.get("stack", [])), any("lose_other" in f for f in r.get("stack", []))) for r in found) ==
+                  [(30, False, True), (50, False, False), (70, True, False)], "places", out)
+        else:
+            lines = [l.strip() for l in out.splitlines()]
+            at = [i for i, l in enumerate(lines) if l.endswith(" 136 bytes")]
+            check([lines[i].split()[2] for i in at] == ["70", "50", "30"] and "places`lose_one" in lines[at[0] + 1:at[1]] and at[2] == at[1] + 1 and
+                  "places`lose_other" in lines[at[2] + 1:], "places as rows", out)
+
 # Other allocators: nothing is known of their blocks, and nothing else is said.
 for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
     path = (glob.glob(f"/usr/lib/*-linux-gnu/{library}") or [None])[0]
@@ -155,7 +211,8 @@ open("text", "w").write("no core file\n")
 for args, status, text in ((("-p", "999999999"), 1, "there is no process 999999999"), (("missing",), 1, "cannot open the core file 'missing'"),
                            (("text",), 1, "'text' is no core file"), ((), 2, "which process?"), (("-p", "1", "core"), 2, "one word too many: 'core'"),
                            (("-c", "true"), 2, "-c is no option of 'memprof leaks'"), (("-p", "1", "--flame", "x.svg"), 2, "--flame is no option of"),
-                           (("-p", "1", "-o", "2"), 2, "-o is no option of"), (("-p", "x"), 2, "expected a number")):
+                           (("-p", "1", "-o", "2"), 2, "-o is no option of"), (("-d", "1", "core"), 2, "nothing can be traced in a core file"),
+                           (("-p", "1", "-s", "3"), 2, "with -d SECONDS"), (("-d", "3", "-p", "999999999"), 1, "cannot trace process 999999999"), (("-p", "x"), 2, "expected a number")):
     r = run(*args)
     check(r[0] == status and r[1] == "" and text in r[2], args, r)
 sys.exit(1 if failed else 0)
