@@ -121,6 +121,8 @@ void gate_elf_close(struct gate_elf *g)
 	(void)elf_end(g->elf);
 	if (g->file)
 		gate_file_unmap(g->file);
+	free(g->is_taken);
+	g->is_taken = NULL;
 	g->elf = NULL;
 	g->file = NULL;
 }
@@ -168,17 +170,47 @@ static uint64_t size_of(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t ma
 							: sh->sh_size;
 }
 
+static uint64_t limit_of_all(const struct gate_elf *g)
+{
+	return g->limit > UINT64_MAX / GATE_DEBUG_FACTOR ? UINT64_MAX
+							 : g->limit * GATE_DEBUG_FACTOR;
+}
+
+/* Counts a section that is asked for the first time; false: all of them would be too large. */
+static bool section_take(struct gate_elf *g, Elf_Scn *scn, uint64_t size)
+{
+	size_t i = elf_ndxscn(scn);
+
+	if (!g->is_taken) {
+		if (elf_getshdrnum(g->elf, &g->nsections) != 0)
+			return false;
+		g->is_taken = xcalloc(g->nsections / 8 + 1, 1);
+	}
+	if (i >= g->nsections)
+		return false;
+	if (g->is_taken[i / 8] >> i % 8 & 1)
+		return true;
+	if (size > limit_of_all(g) - g->taken)
+		return false;
+	g->is_taken[i / 8] |= (uint8_t)(1u << i % 8);
+	g->taken += size;
+	return true;
+}
+
 /*
- * Returns the header of a section; false if the section has no contents, or more than the limit
- * allows.
+ * Returns the header of a section; false if the section has no contents, or more than the limits
+ * allow.
  */
 static bool is_readable(struct gate_elf *g, Elf_Scn *scn, GElf_Shdr *ret)
 {
+	uint64_t size;
+
 	if (!scn || !gelf_getshdr(scn, ret) || ret->sh_type == SHT_NOBITS)
 		return false;
 	if (ret->sh_size <= g->limit && !section_fetch(g, ret))
 		return false;
-	if (size_of(g->elf, scn, ret, g->limit) <= g->limit)
+	size = size_of(g->elf, scn, ret, g->limit);
+	if (size <= g->limit && section_take(g, scn, size))
 		return true;
 	g->is_cut = true;
 	return false;
@@ -219,8 +251,7 @@ const char *gate_text(struct gate_elf *g, size_t table, size_t off)
 
 bool gate_is_debug_small(struct gate_elf *g)
 {
-	uint64_t left = g->limit > UINT64_MAX / GATE_DEBUG_FACTOR ? UINT64_MAX
-								  : g->limit * GATE_DEBUG_FACTOR;
+	uint64_t left = limit_of_all(g);
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 

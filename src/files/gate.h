@@ -13,7 +13,8 @@
  *     - it is read, never mapped: its owner could truncate it, and reading the mapping would then
  *       be a SIGBUS;
  *     - no table of headers, no section and no string exceeds the limit that the caller gives,
- *       although a sparse file of a few kilobytes may claim tables of terabytes;
+ *       although a sparse file of a few kilobytes may claim tables of terabytes, nor do all
+ *       sections together a multiple of it: thousands of them may be the same bytes;
  *     - what was left out because of the limit is remembered in is_cut, so that the caller can
  *       report it;
  *     - the tracer never hangs because the server of a file system has stopped, not even when it
@@ -173,6 +174,9 @@ struct gate_elf {
 	uint64_t limit;
 	bool is_cut;	     /* something was larger than limit and was left out */
 	size_t checked_text; /* the string table whose size was checked last; 0 = none */
+	uint64_t taken;	     /* bytes of sections that were asked for, each counted once */
+	uint8_t *is_taken;   /* a bit for each section; NULL: none was asked for */
+	size_t nsections;
 };
 
 /*
@@ -185,7 +189,9 @@ void gate_elf_memory(char *image, size_t size, uint64_t limit, struct gate_elf *
 void gate_elf_close(struct gate_elf *g);
 
 /*
- * Return the contents of a section, decompressed; NULL if it has none, or they are too large.
+ * Return the contents of a section, decompressed; NULL if it has none, or they are too large: more
+ * than the limit, or with all sections that were asked for before GATE_DEBUG_FACTOR times the
+ * limit, because libelf keeps each of them.
  * gate_data() converts them to the host's structures, gate_raw_data() leaves the bytes as they are.
  */
 Elf_Data *gate_data(struct gate_elf *g, Elf_Scn *scn);
