@@ -6,6 +6,7 @@
 
 /*
  * Finds size bytes from where a jump reaches all of lo..hi: not close to other mappings, nor where
- * the heap or the stack grow. 0: there are none.
+ * the heap grows. If all else is taken, they may be below the stack, but not within its next GB.
+ * 0: there are none.
  */
 taddr hole_find(const struct proc_maps *maps, uint64_t size, taddr lo, taddr hi);
