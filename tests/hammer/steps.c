@@ -700,7 +700,7 @@ void steps_try(struct steps *s, const struct stub_window *w, uint32_t exit_off, 
 			continue;
 		end_take(&a);
 		a.at = (uint32_t)((uint64_t)a.st.regs[REG_RIP] - at);
-		/* The copy is in the place of the jump; without the jump, the tail may be the window's. */
+		/* The copy is in the jump's place; else the tail may be the window's own. */
 		if (run.was_in_tail && (uint64_t)a.st.regs[REG_RIP] - tail < w->tail_len)
 			a.at = b.off;
 		/* The stub has pushed the return address when the processor refuses the target. */
