@@ -70,6 +70,32 @@ cc -O2 -fPIC -shared -fno-builtin -o libown.so own.c || exit 1
 "$memprof" malloc --json -n 0 -r 4k $fast -x setenv=LD_PRELOAD=$TMP/libown.so ./sampled >out 2>err || fail "libown.so"
 check 4096 leak zero grow align
 
+# bytes that a sample stands for: what the program computes for sizes up to eight times the rate, beside n / (1 - exp(-n / rate))
+weights() {
+	"$memprof" malloc --show -r $1 -p $$ >show.d 2>err || fail "--show -r $1"
+	/usr/bin/python3 - $1 <<'END' || fail "-r $1: another clause"
+import sys
+rate = int(sys.argv[1])
+clause = open("show.d").read().split("/sample(arg0, %d)/\n{\n" % rate, 1)[1].split("\n}\n", 1)[0]
+assert "self->bytes = " in clause and "arg0" in clause, clause
+with open("weights.d", "w") as f:
+    for n in [1 + rate * k // 50 for k in range(400)] + [rate * k + d for k in (4, 5) for d in (-1, 0, 1)]:
+        f.write('BEGIN\n{\n%s\n\tprintf("%d %%d\\n", self->bytes);\n}\n' % (clause.replace("arg0", str(n)), n))
+    f.write("BEGIN\n{\n\texit(0);\n}\n")
+END
+	"$DTRACE" -q -s weights.d >out 2>err || fail "-r $1: weights"
+	/usr/bin/python3 - $1 <<'END' || fail "-r $1: inexact"
+import math, sys
+rate = int(sys.argv[1])
+pairs = [tuple(map(int, line.split())) for line in open("out") if line.strip()]
+assert len(pairs) == 406, len(pairs)
+worst = max((abs(w * (1 - math.exp(-n / rate)) / n - 1), n / rate, w) for n, w in pairs)
+assert worst[0] < 0.01, worst
+END
+}
+weights 4096
+weights 524288
+
 for bad in 0 -1 5x 2000g 1kk 18446744073709551617; do
 	"$memprof" malloc -r "$bad" ./sampled >out 2>err; [ $? = 2 ] && grep -q "expected bytes" err || fail "-r $bad"
 done
