@@ -147,6 +147,7 @@ inline int S_CALL = 32;
 inline int KIND_THREAD = 8;
 inline int VALUE_SIZE = 16;
 inline int VALUE_TAG = 8;
+inline int LONG_TEXT = 20; /* the kind of a string that may have no hash */
 inline int MOVE = 0; /* in all versions */
 /* in 5.1 only: the end of a call, the beginning of a loop over numbers, what makes a function */
 inline int OLD_RETURN = 30;
@@ -188,9 +189,6 @@ inline string TEXT[uint64_t s] =
 inline string CONSTANT[uint64_t p, int n] =
     (BYTE[WORD[p + P_CONSTANTS] + VALUE_SIZE * n + VALUE_TAG] & 15) == 4 ?
     TEXT[WORD[WORD[p + P_CONSTANTS] + VALUE_SIZE * n]] : "?";
-/* tells texts apart: by their hash, which long ones do not have, but their length and end */
-inline uint64_t PRINT[uint64_t s] = HALF[s + 12] ^
-    (BYTE[s + 8] == 20 ? WORD[s + 16] << 32 ^ WORD[s + 16 + WORD[s + 16]] : 0);
 /* whether a position, which is that of the next instruction, belongs to a function's code */
 inline int IS_IN[uint64_t p, uint64_t at] = at > WORD[p + p_code] &&
     at <= WORD[p + p_code] + 4 * (uint64_t)HALF[p + p_ncode];
@@ -799,45 +797,126 @@ inline void show_call()
 	}
 }
 
+/* Adds the text of a string to what tells names apart: its hash; of a long one, length and end. */
+inline void print_text()
+{
+	this->word = WORD[this->text + 8];
+	this->names = (this->names ^ this->word >> 32) * PRIME;
+	if ((this->word & 255) == LONG_TEXT)
+		this->names = (this->names ^ WORD[this->text + 16] << 32 ^
+		    WORD[this->text + 16 + WORD[this->text + 16]]) * PRIME;
+}
+
+/* The constant this->index of the caller, if it is a text. */
+inline void print_constant()
+{
+	this->vars = WORD[this->from + P_CONSTANTS] + VALUE_SIZE * (uint64_t)this->index;
+	if ((BYTE[this->vars + VALUE_TAG] & 15) == 4) {
+		this->text = WORD[this->vars];
+		print_text();
+	}
+}
+
+/* The name of the variable this->index from outside. */
+inline void print_upvalue()
+{
+	this->text = WORD[WORD[this->from + P_UPVALUES] +
+	    (minor == 1 ? 8 : 16) * (uint64_t)this->index];
+	if (this->text)
+		print_text();
+}
+
+inline void print_locals()
+{
+	this->index = 0;
+	this->vars = WORD[this->from + P_VARS];
+	this->left = HALF[this->from + P_NVARS];
+	while (this->index < this->left && this->index < 4; 4) {
+		this->text = WORD[this->vars];
+		print_text();
+		this->vars += 16;
+		this->index++;
+	}
+}
+
+/* The first names that the caller knows, where it is not plain which one the call has. */
+inline void print_all_names()
+{
+	this->index = 0;
+	this->left = HALF[this->from + p_ncode - 4];
+	while (this->index < this->left && this->index < 8; 8) {
+		print_constant();
+		this->index++;
+	}
+	this->index = 0;
+	this->left = WORD[this->from + P_UPVALUES] ? HALF[this->from + p_ncode - 8] : 0;
+	while (this->index < this->left && this->index < 4; 4) {
+		print_upvalue();
+		this->index++;
+	}
+	print_locals();
+}
+
+/*
+ * What the name of a call depends on: the instruction that calls, the one before it, and the one
+ * that sets the register that is called, mostly one of the last, with the name that it has. Other
+ * instructions have the names of events.
+ */
+inline void print_names()
+{
+	this->word = WORD[this->from_at - 8];
+	this->names = (this->word ^ (uint64_t)HALF[this->from + P_FIRST] << 32) * PRIME;
+	this->insn = this->word >> 32;
+	this->op = OP[this->insn];
+	this->look = this->op == CALL || this->op == CALL + 1;
+	this->reg = A[this->insn];
+	this->insns = WORD[this->from + p_code];
+	this->vars = this->from_at - 4;
+	this->change = 0;
+	while (this->look && !this->change && this->vars > this->insns; 8) {
+		this->vars -= 4;
+		this->insn = HALF[this->vars];
+		this->op = OP[this->insn];
+		this->change = A[this->insn] == this->reg && SETS[this->op];
+	}
+	if (this->look) {
+		this->names = (this->names ^ (uint64_t)this->insn << 20) * PRIME;
+		this->index = C[this->insn];
+		this->word = this->op == SELF ? this->insn >> 15 & 1 :
+		    this->op == GETTABUP || this->op == GETTABUP + 3;
+		if (minor < 4)
+			this->word = this->index & 256;
+		if (minor == 1 && this->op == GETTABUP) {
+			this->index = BX[this->insn];
+			this->word = 1;
+		} else
+			this->index &= 255;
+		if (this->change && IS_GET[this->op] && this->word)
+			print_constant();
+		else if (this->change && this->op == GETUPVAL) {
+			this->index = B[this->insn];
+			print_upvalue();
+		} else if (this->change && this->op == MOVE)
+			print_locals();
+		else
+			print_all_names();
+	}
+}
+
 /*
  * A function may come to lie where one was that is gone, of the same file: what the text depends on
- * beside the addresses are the lines where both begin, the call and the instruction before it, and
- * the names that the caller knows, at least the first ones.
+ * beside the addresses are the lines where both begin and what the call's name depends on. Calls
+ * of one place follow one another where a function calls itself: they have that in common.
  */
 inline void print_call()
 {
-	this->print = this->proto ? WORD[this->proto + p_source] << 20 ^
-	    (uint64_t)HALF[this->proto + P_FIRST] * PRIME : 0;
-	if (this->from) {
-		this->print = (this->print ^ WORD[this->from_at - 8] ^
-		    (uint64_t)HALF[this->from + P_FIRST] << 32) * PRIME;
-		this->index = 0;
-		this->vars = WORD[this->from + P_CONSTANTS];
-		this->left = HALF[this->from + p_ncode - 4];
-		while (this->index < this->left && this->index < 8; 8) {
-			if ((BYTE[this->vars + VALUE_TAG] & 15) == 4)
-				this->print = (this->print ^ PRINT[WORD[this->vars]]) * PRIME;
-			this->vars += VALUE_SIZE;
-			this->index++;
-		}
-		this->index = 0;
-		this->vars = WORD[this->from + P_UPVALUES];
-		this->left = HALF[this->from + p_ncode - 8];
-		while (this->vars && this->index < this->left && this->index < 4; 4) {
-			this->var = WORD[this->vars];
-			this->print = (this->print ^ (this->var ? PRINT[this->var] : 1)) * PRIME;
-			this->vars += minor == 1 ? 8 : 16;
-			this->index++;
-		}
-		this->index = 0;
-		this->vars = WORD[this->from + P_VARS];
-		this->left = HALF[this->from + P_NVARS];
-		while (this->index < this->left && this->index < 4; 4) {
-			this->print = (this->print ^ PRINT[WORD[this->vars]]) * PRIME;
-			this->vars += 16;
-			this->index++;
-		}
+	if (this->from && (this->from != this->named || this->from_at != this->named_at)) {
+		print_names();
+		this->named = this->from;
+		this->named_at = this->from_at;
 	}
+	this->print = (this->proto ? WORD[this->proto + p_source] << 20 ^
+	    (uint64_t)HALF[this->proto + P_FIRST] * PRIME : 0) ^ (this->from ? this->names : 0);
 }
 
 /* Shows the call this->call, and goes on to the one that has made it. */
@@ -861,7 +940,8 @@ inline void show_next_call()
 			find_position();
 		this->is_first = 0;
 		find_caller();
-		print_call();
+		if (this->is_shown)
+			print_call();
 		if (this->is_shown &&
 		    !ucached(this->proto ^ (uint64_t)this->kind << 56 ^ 1ull << 60,
 		    this->at ^ this->from << 20, this->from_at ^ this->print)) {
@@ -878,6 +958,8 @@ dtrace:helper:ustack:
 	this->is_known = (uint64_t)0;
 	this->is_reached = (uint64_t)(minor == 1);
 	this->is_first = (uint64_t)0;
+	this->named = 0ull; /* memory that is there now may change until the next probe */
+	this->named_at = 0ull;
 	/* where a call begins, in its native frame or in that of its caller */
 	this->own = (uint64_t)(arg0 < begun ? KEPT[entry_in] : KEPT[call_in]);
 	this->mine = this->own;

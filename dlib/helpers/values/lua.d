@@ -441,6 +441,8 @@ dtrace:helper:backtrace:
 	this->is_known = 1;
 	this->is_first = 0;
 	this->is_reached = 0;
+	this->named = 0ull;
+	this->named_at = 0ull;
 	this->mine = 1; /* no call is that of a native frame */
 	while (!this->is_last; 65536)
 		show_next_call();
