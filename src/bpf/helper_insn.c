@@ -273,7 +273,7 @@ static void put_call(struct compiler *k, uint64_t in)
 		em_mov(e, R7, R2);
 		em_to_be(e, R7, row->bits);
 	} else {
-		call_rt(k, row->rt);
+		call_rt(k, subr == DIF_SUBR_STRJOIN ? "rt_helper_join" : row->rt);
 		em_mov(e, R7, R0);
 		fault_check(k);
 	}

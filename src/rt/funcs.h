@@ -98,6 +98,7 @@ RT_FUNC(rt_helper_text, 3, 1)  /* user address, characters, bytes of each: the s
 RT_FUNC(rt_helper_bytes, 3, 0) /* offset in scratch value, user address, bytes: 1: reads them */
 RT_FUNC(rt_helper_ascii, 2, 0) /* offset in scratch value, bytes: 1 if they are ASCII without NUL */
 RT_FUNC(rt_helper_copy, 2, 0)  /* offset in scratch value, string: 1 + its length; 0: not copied */
+RT_FUNC(rt_helper_join, 2, 1)  /* two strings: the string of both */
 RT_FUNC(rt_helper_scan, 1, 1)  /* subroutine that decodes a table: its value */
 RT_FUNC(rt_helper_search, 0, 1) /* ubsearch() */
 RT_FUNC(rt_helper_put, 2, 0)	/* number of a global variable, its value */

@@ -395,6 +395,29 @@ NOINLINE u64 rt_helper_copy(struct rt_mach *m, u64 to, u64 from)
 	return words_copy(p + to, (const char *)&val_hcode[word]);
 }
 
+/*
+ * strjoin() of compiled helpers: their strings lie in scratch memory or in the program, and are
+ * copied in words, where the kernel's function copies a byte at a time. Others are strjoin()'s.
+ */
+NOINLINE u64 rt_helper_join(struct rt_mach *m, u64 s, u64 t)
+{
+	char *p = m ? slot_of(m) : NULL;
+	u64 top, n;
+
+	if (!p || !scratch_top(m, &top))
+		return 0;
+	n = cfg.strsize == RT_HELPER_STRSIZE ? rt_helper_copy(m, top, s) : 0;
+	if (!n || !rt_helper_copy(m, top + n - 1, t))
+		return rt_sub_strjoin(m, s, t);
+	if (!string_take(m, top))
+		return 0;
+	OPAQUE(top);
+	if (top > cfg.scratch_size)
+		return 0;
+	p[top + RT_HELPER_STRSIZE - 1] = 0;
+	return m->scratch + top;
+}
+
 /* ---- uhash(), uhashstr() ------------------------------------------------------------------- */
 
 /* Words of rt_hwork.t: the next address, the bytes left, the sum, the state of the text. */

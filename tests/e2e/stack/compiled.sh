@@ -99,6 +99,11 @@ dtrace:helper:ustack:
 	uframe("texts ", this->s, "|", this->t, "|", ustr(data + 65, 1), "|", this->u, "|", greeting, "|", utf32(data + 256, 1) == "" ? "none" : "one");
 	uframe("strings ", strjoin(this->s, greeting), " ", strlen(this->s), " ", index(greeting, "l"), " ", rindex(greeting, "l"), " ", substr(greeting, 1, 3), " ", toupper(greeting), " ",
 	    basename(copyinstr(data + 70)), " ", dirname(copyinstr(data + 70)), " ", strstr(greeting, "ll"), " ", strtoll("123"), " ", lltostr(N[0]), " ", strchr(greeting, 'e'));
+	this->t = strjoin(strjoin(this->s, greeting), strjoin(this->s, this->u));
+	this->t = strjoin(strjoin(this->t, this->t), strjoin(this->t, strjoin(this->t, greeting)));
+	this->t = strjoin(strjoin(this->t, this->t), this->t);
+	uframe("long ", strlen(this->t), " ", strlen(strjoin(this->t, greeting)), " ", substr(this->t, 235), " ", strlen(strjoin(this->u, this->u)), " ",
+	    strlen(strjoin(substr(this->t, 1), greeting)), " ", substr(strjoin(substr(this->t, 1), greeting), 240), " ", strjoin(copyinstr(data + 70), greeting));
 	uframe("equal ", greeting == "hello", greeting != "hello", greeting < "help", this->s > greeting);
 	uframe("names ", execname, " ", pid == pid, " ", htonl(1), " ", ntohs(258), " ", htonll(1));
 	this->s = strjoin(strjoin("@", greeting), " frame");
