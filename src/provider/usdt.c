@@ -421,6 +421,12 @@ static const char *usdt_hint(struct provider_env *env, const struct provider *pv
 			if (name_matches(desc->prov, o->groups.data[k]->prov, st->uses.data[i].pid))
 				names[n++] = o->groups.data[k]->name;
 	}
+	if (st->unplaced && is_of_provider(desc->prov, st->unplaced->provider))
+		return arena_printf(env->arena,
+				    "the note of '%s' is left out: no instruction is known to "
+				    "begin where it says%s",
+				    st->unplaced->name,
+				    st->may_be_placed ? "; it needs proc_owner" : "");
 	if (st->unproved && is_of_provider(desc->prov, st->unproved->probe->prov))
 		return arena_printf(env->arena,
 				    "the bytes of '%s' are not where the file says that a function "

@@ -9,6 +9,7 @@
  *     usdt_args.c  finds where arguments are, and their types
  *     usdt_debug.c finds types of arguments in debug information
  *     usdt_code.c  adds the probes that are declared in D over functions of programs
+ *     usdt_place.c finds out whether instructions begin where notes say
  *     usdt_harm.c  finds the probes that are known to harm the program, which are left out
  *
  * Objects   a file with notes, found by its image (image/image.h). That a file has no notes is
@@ -28,6 +29,8 @@
 
 #include "base/hashmap.h"
 #include "d/compile.h"
+#include "image/ehframe.h"
+#include "image/insn.h"
 #include "provider/code/code.h"
 #include "provider/providers.h"
 #include "target/maps.h"
@@ -148,6 +151,9 @@ struct usdt_state {
 	uint64_t scanned_at;		 /* ns; 0: processes were not scanned */
 	/* the last source by bytes that a user with levels may not probe; NULL: none */
 	const struct code_source *unproved;
+	/* the last probe whose note is left out: no instruction is known to begin there */
+	const struct usdt_note *unplaced;
+	bool may_be_placed; /* with proc_owner it would not be left out */
 };
 
 static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)
@@ -187,6 +193,28 @@ struct usdt_group *usdt_group_add(struct usdt_object *o, const char *prov, const
 				  const char *name);
 /* Adds a provider to those of the object, once. */
 void usdt_prov_add(struct usdt_object *o, const char *prov);
+
+/* ---- usdt_place.c ---------------------------------------------------------------------------- */
+
+enum usdt_place {
+	USDT_PLACE_BEGIN,   /* an instruction begins there */
+	USDT_PLACE_INSIDE,  /* it is inside of an instruction */
+	USDT_PLACE_UNKNOWN, /* no function is known around it, or it has data in its code */
+};
+
+/* What was decoded of a file; zeroed before the first question. */
+struct usdt_places {
+	struct insns insns; /* of the function that was asked about last */
+	uint64_t addr, size;
+	uint64_t ndecoded; /* bytes so far */
+	bool has_function, has_entries;
+	unwind_fdes entries; /* by address */
+};
+
+/* Says what is at an address of the object, whose functions are held. */
+enum usdt_place usdt_place_check(struct usdt_places *p, struct usdt_object *o, struct gate_elf *g,
+				 uint64_t pc);
+void usdt_places_deinit(struct usdt_places *p);
 
 /* ---- usdt_code.c ----------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 #include "image/debugfile.h"
 #include "image/image.h"
+#include "privilege/privilege.h"
 
 #define SEEN_NS	 1000000000 /* so long a file is taken for unchanged without a look at it */
 #define SEEN_MAX 65536	    /* files without notes that are remembered */
@@ -346,13 +347,31 @@ static struct usdt_group *group_get(struct provider_env *env, struct usdt_object
 
 /* How many notes of an object are left out, and why. */
 struct omitted {
-	uint32_t nbad, nnops;
+	uint32_t nbad, nnops, ninside;
 };
+
+/*
+ * Whether a probe may be where a note says. Of users with levels it must be known that an
+ * instruction begins there; of others, it must not be known that none does.
+ */
+static bool place_is_good(struct provider_env *env, struct usdt_state *st, struct usdt_object *o,
+			  struct usdt_places *places, struct gate_elf *g,
+			  const struct usdt_note *note)
+{
+	enum usdt_place place = usdt_place_check(places, o, g, note->pc);
+
+	if (place == USDT_PLACE_BEGIN ||
+	    (place == USDT_PLACE_UNKNOWN && !privileges_lack(env->privileges, LEVEL_PROC_OWNER)))
+		return true;
+	st->unplaced = note;
+	st->may_be_placed = place == USDT_PLACE_UNKNOWN;
+	return false;
+}
 
 /* Adds the instruction of a note to its group. */
 static void site_add(struct provider_env *env, struct usdt_state *st, struct usdt_object *o,
 		     struct hashmap *by_name, const struct usdt_note *note, struct gate_elf *g,
-		     struct omitted *omitted)
+		     struct usdt_places *places, struct omitted *omitted)
 {
 	const struct func *fn = funcs_at(o->file->funcs, note->pc);
 	const struct usdt_operands *ops;
@@ -364,6 +383,10 @@ static void site_add(struct provider_env *env, struct usdt_state *st, struct usd
 
 	if (!funcs_off(o->file->funcs, note->pc, &off)) {
 		omitted->nbad++;
+		return;
+	}
+	if (!place_is_good(env, st, o, places, g, note)) {
+		omitted->ninside++;
 		return;
 	}
 	code = text_at(&o->file->image->text, off, SITE_BYTES);
@@ -396,6 +419,15 @@ static void omitted_report(struct provider_env *env, const struct usdt_object *o
 				   : "%" PRIu32 " notes in '%s' are left out: they are about "
 				     "addresses outside of its code",
 			   omitted->nbad, o->file->file.name);
+	if (omitted->ninside)
+		env_notice(env,
+			   omitted->ninside == 1
+				   ? "%" PRIu32
+				     " note in '%s' is left out: no instruction is known "
+				     "to begin where it says"
+				   : "%" PRIu32 " notes in '%s' are left out: no instructions are "
+				     "known to begin where they say",
+			   omitted->ninside, o->file->file.name);
 	if (omitted->nnops)
 		env_notice(env,
 			   "%" PRIu32 " notes in '%s' are left out: their probes stand on 5-byte "
@@ -409,6 +441,7 @@ void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct u
 	struct hashmap *by_name;
 	const struct err *why;
 	struct omitted omitted = {0};
+	struct usdt_places places = {0};
 	uint32_t nfixed = 0;
 	struct gate_elf g;
 
@@ -428,10 +461,11 @@ void usdt_object_group(struct provider_env *env, struct usdt_state *st, struct u
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
 		const struct usdt_note *note = &o->notes.list.data[i];
 
-		site_add(env, st, o, by_name, note, &g, &omitted);
+		site_add(env, st, o, by_name, note, &g, &places, &omitted);
 		nfixed += note->counter && !note->counter_off;
 	}
 	hashmap_destroy(by_name);
+	usdt_places_deinit(&places);
 	gate_elf_close(&g);
 	code_file_rest(o->file);
 	omitted_report(env, o, &omitted);
@@ -483,6 +517,7 @@ void usdt_object_destroy(struct usdt_state *st, struct usdt_object *o)
 {
 	uint32_t n = 0;
 
+	st->unplaced = NULL; /* it may be one of the object's */
 	for (uint32_t i = 0; i < st->objects.len; i++)
 		if (st->objects.data[i] != o)
 			st->objects.data[n++] = st->objects.data[i];

@@ -23,6 +23,12 @@ PROGRAM = r"""
 /* 10 bytes: the last 8 of the first instruction are instructions, too. */
 __asm__(".text\n.globl work\n.type work,@function\nwork:\n.cfi_startproc\n\tmovabs $0x1122334455667788,%rax\n\tlea 7(%rdi),%rax\n\tret\n.cfi_endproc\n.size work,.-work\n");
 int work(int a);
+/* No symbol and no entry of .eh_frame is about it. */
+__asm__(".text\n\t.skip 16, 0x90\nloose:\n\tlea 1(%rdi),%rax\n\tret\n");
+/* Notes of probes. */
+__asm__(".macro note name, pc\n.pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n.4byte 8, 2f-1f, 3\n.asciz \"stapsdt\"\n1:.8byte \\pc, 0, 0\n.asciz \"claims\"\n.asciz \"\\name\"\n.asciz \"\"\n2:.balign 4\n.popsection\n.endm\n"
+	"note begin, work\nnote inside, work+2\nnote unknown, loose\n");
+int loose(int a) __asm__("loose");
 
 /* Writes another address wherever the linker has written this one. */
 static void replace_words(uint64_t real, uint64_t other)
@@ -58,6 +64,7 @@ int main(int argc, char **argv)
 	}
 	for (;;) {
 		work(1);
+		loose(1);
 		if (argc == 1)
 			(*slot)("seven77");
 		usleep(1000);
@@ -171,6 +178,22 @@ def places_by_bytes():
                 is_refused(what, "are not where the file says that a function begins", r)
 
 
+def places_of_notes():
+    """What a file's notes say of where its probes are counts if an instruction begins there; for alice, if that is known."""
+    left_out = "no instruction is known to begin where it says"
+    for path in FULL, PLAIN:
+        works(f"a note of {path} where a function begins", attack(path, "claims$target:::begin"))
+        for who, more in ("alice", []), ("all levels", ["-x", "destructive"]):
+            levels(f"user {ALICE}: dtrace_user, dtrace_proc{', proc_owner' if more else ''}\n")
+            is_refused(f"a note of {path} inside an instruction for {who}", left_out, attack(path, "claims$target:::inside", *more))
+            r = attack(path, "claims$target:::unknown", *more)
+            if more:
+                works(f"a note of {path} that may be right for {who}", r)
+            else:
+                is_refused(f"a note of {path} that may be wrong for {who}", left_out, r)
+        levels(f"user {ALICE}: dtrace_user, dtrace_proc\n")
+
+
 def address_in_memory():
     """The implementation of an indirect function is an address in alice's memory, which may be any."""
     works("the implementation that the linker has chosen", attack(PLAIN, "pidPID:libc.so.6:strlen:entry"))
@@ -200,5 +223,6 @@ build()
 processes_of_others()
 names_in_debug_files()
 places_by_bytes()
+places_of_notes()
 address_in_memory()
 done()
