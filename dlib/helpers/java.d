@@ -169,6 +169,13 @@ inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] &&
     (SHORT[c + cm_flags] & HAS_LINE_TABLE) ?
     upackedlines(c + cm_code + SHORT[c + cm_size], 65535, at, less) : 0;
 inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[FILE_AT[pool]]]];
+/*
+ * Nobody reads a file's name before an exception's stack is printed. It may lie in the archive of
+ * classes, in a page that the process has not touched yet, and nothing here can wait for that.
+ */
+inline int IS_THERE[uint64_t s] = ucountnl(s + symbol_length, 2) >= 0;
+this uint64_t is_away; /* the name of the method's file is not there */
+inline string FILE_NAME[uint64_t pool] = this->is_away ? "Unknown Source" : FILE[pool];
 inline string CLASS[uint64_t pool] = SYMBOL[WORD[WORD[pool + pool_holder] + klass_name]];
 inline string NAME[uint64_t pool, uint64_t c] = SYMBOL[SLOT[pool, SHORT[c + cm_name]]];
 /* the whole text: of a method, its ConstMethod and its pool, at a line, and the mark */
@@ -176,8 +183,8 @@ inline string TEXT[uint64_t m, uint64_t c, uint64_t pool, uint64_t line, string 
     strjoin(strjoin(strjoin(CLASS[pool], "."), NAME[pool, c]), strjoin(
 	SHORT[m + m_access] & ACC_NATIVE ? "(Native Method)" :
 	!SHORT[FILE_AT[pool]] ? "(Unknown Source)" :
-	line ? strjoin("(", strjoin(FILE[pool], strjoin(":", strjoin(lltostr(line), ")")))) :
-	strjoin("(", strjoin(FILE[pool], ")")), mark));
+	line ? strjoin("(", strjoin(FILE_NAME[pool], strjoin(":", strjoin(lltostr(line), ")")))) :
+	strjoin("(", strjoin(FILE_NAME[pool], ")")), mark));
 
 dtrace:helper:attach:
 {
@@ -686,12 +693,19 @@ dtrace:helper:ustack:
 	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
 		this->bci = uregs[R_R13] - this->const - cm_code;
 	/* a method of another class may come to lie where one was unloaded */
-	if (!uknown(this->method, this->const, this->bci,
-	    MARK[WORD[WORD[this->pool + pool_holder] + klass_name]],
-	    MARK[SLOT[this->pool, SHORT[this->const + cm_name]]] ^ SHORT[this->const + cm_size])) {
-		this->text = TEXT[this->method, this->const, this->pool,
-		    LINE[this->const, this->bci], ""];
-		this->text;
+	this->mark = MARK[WORD[WORD[this->pool + pool_holder] + klass_name]];
+	this->own = MARK[SLOT[this->pool, SHORT[this->const + cm_name]]] ^
+	    SHORT[this->const + cm_size];
+	if (!uknown(this->method, this->const, this->bci, this->mark, this->own)) {
+		this->is_away = SHORT[FILE_AT[this->pool]] &&
+		    !IS_THERE[SLOT[this->pool, SHORT[FILE_AT[this->pool]]]];
+		/* the frame has its file as soon as that is there */
+		if (!this->is_away ||
+		    !uknown(this->method, this->const, ~this->bci, this->mark, this->own)) {
+			this->text = TEXT[this->method, this->const, this->pool,
+			    LINE[this->const, this->bci], ""];
+			this->text;
+		}
 	}
 }
 
@@ -794,6 +808,7 @@ dtrace:helper:ustack:
 		/* it goes on in the interpreter */
 		this->pc = WORD[arg2 + HALF[this->blob + nm_orig_pc]];
 	this->id = HALF[this->blob + nm_id]; /* no two compilations have one number */
+	this->is_away = 0;
 	if (!uknown(this->blob, this->pc, this->id, 0, 0)) {
 		find_scope();
 		this->inner = this->decode;
