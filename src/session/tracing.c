@@ -3,6 +3,7 @@
 #include "session/tracing.h"
 
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <time.h>
 
 #include "base/text.h"
@@ -11,6 +12,7 @@
 #include "privilege/privilege.h"
 #include "consume/wait.h"
 #include "files/gate.h"
+#include "kernel/kernel.h"
 #include "provider/providers.h"
 #include "sym/sym.h"
 #include "target/control.h"
@@ -45,8 +47,10 @@ static struct err *check_features(const struct arrivals *a)
 	return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel refuses %s",
 					 feat_what(FEAT_WRITE_USER)),
 				 EDT_NOTSUP),
-			"it is forbidden under kernel lockdown, and some kernels are built without "
-			"it");
+			kernel_has_cap(CAP_SYS_ADMIN)
+				? "it is forbidden under kernel lockdown, and some kernels are "
+				  "built without it"
+				: "the kernel wants CAP_SYS_ADMIN for it, which no level gives");
 }
 
 /*
