@@ -150,7 +150,8 @@ void printer_set_wall(struct printer *p, int64_t offset);
 MUST_CHECK struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec,
 				    uint32_t len, uint32_t cpu, const struct rt_rec *next);
 /* The text of a fault record for the error handler, with newline (7.1). */
-void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf *out);
+void print_fault(struct printer *p, const struct rt_rec_fault *f, bool is_hidden,
+		 struct strbuf *out);
 /* The provider of the probe that has fired the present record; buf is room for it. */
 const char *printer_provider(const struct printer *p, const struct probe *pr,
 			     char buf[PROBE_PROV_ROOM]);

@@ -2,7 +2,8 @@
 /* Reports of run-time faults (d-language.md 7.1). */
 #include "render/impl.h"
 
-void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf *out)
+void print_fault(struct printer *p, const struct rt_rec_fault *f, bool is_hidden,
+		 struct strbuf *out)
 {
 	const struct probe_text *pt = printer_probe(p, f->rec.probe);
 	char prov[PROBE_PROV_ROOM];
@@ -14,7 +15,10 @@ void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf 
 	else
 		strbuf_adds(out, "unknown probe");
 	strbuf_adds(out, "): ");
-	dif_fault_text(f->fault.kind, f->fault.value, out);
+	if (is_hidden)
+		strbuf_adds(out, "invalid address");
+	else
+		dif_fault_text(f->fault.kind, f->fault.value, out);
 	if (f->fault.action)
 		strbuf_addf(out, " in action #%u", f->fault.action);
 	else

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "consume/drops.h"
 #include "keeper/keeper.h"
+#include "privilege/privilege.h"
 #include "session/consumer/consumer.h"
 
 _Static_assert(DTRACEFLT_BADADDR == DIF_FAULT_BADADDR && DTRACEFLT_BADINDEX == DIF_FAULT_BADINDEX,
@@ -27,6 +28,7 @@ enum remedy {
 	REMEDY_HELPER,
 	REMEDY_LIVE,
 	REMEDY_NULL,
+	REMEDY_HIDDEN,
 	REMEDY_DIRFD,
 	REMEDY_USER,
 	REMEDY_SCRATCH,
@@ -66,6 +68,8 @@ static const struct {
 	[REMEDY_LIVE]        = { "LIVE",        "aggregations of live() do not count them", OPT_livesize,
 				 "-x livesize=", 4000000 },
 	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
+	[REMEDY_HIDDEN]      = { NULL, "the pointer is not set, or it has an address of the kernel, which is not shown without "
+				       "dtrace_kernel", OPT_COUNT, NULL, 0 },
 	[REMEDY_DIRFD]       = { NULL, "this is AT_FDCWD: openat() and other calls whose name ends in 'at' have a directory "
 				       "in arg0, and the path in arg1", OPT_COUNT, NULL, 0 },
 	[REMEDY_USER]        = { NULL, "addresses of a process are read by copyin() and copyinstr(); what it has "
@@ -313,12 +317,20 @@ static bool is_in_strtok(const struct consumer *c, const struct rt_rec_fault *f)
 	       DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_STRTOK;
 }
 
+/* Whether the address of the fault may be one that the session is not told (rt/record.c). */
+static bool is_hidden(const struct consumer *c, const struct rt_rec_fault *f)
+{
+	return f->fault.kind == DIF_FAULT_BADADDR && !f->fault.value &&
+	       privileges_lack(c->live->privileges, LEVEL_KERNEL);
+}
+
 static enum remedy fault_remedy(const struct consumer *c, const struct rt_rec_fault *f)
 {
 	switch ((enum dif_fault)f->fault.kind) {
 	case DIF_FAULT_BADADDR:
 		return f->in_scratch			       ? REMEDY_SCRATCH
 		       : is_in_strtok(c, f)		       ? REMEDY_STRTOK
+		       : is_hidden(c, f)		       ? REMEDY_HIDDEN
 		       : is_dirfd(f->fault.value)	       ? REMEDY_DIRFD
 		       : f->fault.value < 4096		       ? REMEDY_NULL
 		       : f->fault.value >> arch.user_bits == 0 ? REMEDY_USER
@@ -345,7 +357,7 @@ struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault 
 	struct strbuf text = {0};
 	struct err *e;
 
-	print_fault(c->printer, f, &text);
+	print_fault(c->printer, f, is_hidden(c, f), &text);
 	add_remedy(c, fault_remedy(c, f), &text);
 	e = report_error(c,
 			 &(dtrace_errdata_t){.dteda_cpu = (int)cpu,

@@ -138,6 +138,8 @@ for scope in "", "this->":
             r = run(f'{sets} *({kind} *)((char *){scope}s - {at}) = 9; printf("[%d]", {scope}x);')
             if r.stdout.strip() or "invalid address" not in r.stderr:
                 bad.append(f"{scope}s - {at}, {kind}: written beside a string: {r.stdout!r} {r.stderr!r}")
+            if "invalid address in action" not in r.stderr or "an address of the kernel, which is not shown without dtrace_kernel" not in r.stderr:
+                bad.append(f"{scope}s - {at}, {kind}: it is not said that the address is hidden: {r.stderr!r}")
     guesses = " } BEGIN { ".join(f'{sets} *((char *){scope}s - {at}) = {byte}; printf("[{byte}:%d]", *{scope}p);' for at in (11, 19) for byte in (0xc9, 0xff, 0x88, 0x80))
     if run(guesses).stdout.strip():
         bad.append(f"{scope}: a guess of an address: {run(guesses).stdout!r}")

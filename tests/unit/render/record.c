@@ -321,7 +321,7 @@ static void test_faults(void)
 		};
 		struct strbuf out = {0};
 
-		print_fault(f.printer, &rec, &out);
+		print_fault(f.printer, &rec, false, &out);
 		is_str(strbuf_text(&out), faults[i].want, "fault text");
 		strbuf_deinit(&out);
 	}
