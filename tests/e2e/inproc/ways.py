@@ -58,6 +58,25 @@ int main(void)
 }
 """
 FUNCTIONS = ("near", "far", "tail")
+LINKS = 4200
+# A chain of returns: each has two ways, of which the second is in the window of the next one's first. So thousands of windows are written all or none.
+CHAIN = r"""
+#include <stdio.h>
+__asm__(".text\n.p2align 4\n.globl chain\n.type chain, @function\nchain:\n testq %rdi, %rdi\n movl $0, %eax\n .set k, 0\n"
+	".altmacro\n.macro one k, next\n jne .Lr\\k\n jne .Lr\\next\n leaq 1(%rax), %rax\n jmp .Lb\\next\n .Lr\\k: ret\n .Lb\\next:\n.endm\n"
+	".rept LINKS\n one %k, %(k + 1)\n .set k, k + 1\n.endr\n jmp 9f\n .LrLINKS: ret\n 9: leaq 1(%rax), %rax\n leaq 1(%rax), %rax\n ret\n"
+	".size chain, . - chain\n.p2align 4\n");
+long chain(long);
+int main(void)
+{
+	long n, bad = 0;
+	for (setlinebuf(stdout); scanf("%ld", &n) == 1;) {
+		for (long i = 0; i < n; i++)
+			bad |= chain(0) != LINKS + 2 || chain(1) != 0;
+		printf("%s %ld\n", bad ? "wrong" : "right", 2 * n);
+	}
+}
+""".replace("LINKS", str(LINKS))
 bad = []
 
 
@@ -66,9 +85,9 @@ def check(what, got, want):
         bad.append(f"{what}: {got!r} instead of {want!r}")
 
 
-def trace(program, mode, clause, n):
+def trace(program, mode, clause, n, functions=FUNCTIONS):
     """Calls all functions n times in each thread, traced; returns what dtrace has printed, its messages, and how many calls there were."""
-    script = "BEGIN { printf(\"READY\\n\"); } " + ",".join(f"pid$target:a.out:{f}:{n}" for n in ("entry", "return") for f in FUNCTIONS) + " " + clause
+    script = "BEGIN { printf(\"READY\\n\"); } " + ",".join(f"pid$target:a.out:{f}:{n}" for n in ("entry", "return") for f in functions) + " " + clause
     p = subprocess.Popen([DTRACE, "-q", "-x", f"inproc={mode}", "-x", "inprocsum", "-p", str(program.pid), "-n", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     errors = []
     reader = threading.Thread(target=lambda: errors.extend(p.stderr), daemon=True)
@@ -87,10 +106,14 @@ def trace(program, mode, clause, n):
     return out, "".join(errors), int(calls)
 
 
-with open(f"{TMP}/ways.c", "w") as f:
-    f.write(SOURCE)
-subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", f"{TMP}/ways", f"{TMP}/ways.c", "-pthread"], check=True)
-program = subprocess.Popen([f"{TMP}/ways"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def start(name, source):
+    with open(f"{TMP}/{name}.c", "w") as f:
+        f.write(source)
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", f"{TMP}/{name}", f"{TMP}/{name}.c", "-pthread"], check=True)
+    return subprocess.Popen([f"{TMP}/{name}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+program = start("ways", SOURCE)
 for clause in "{ @[probefunc, probename] = count(); }", "{ @[probefunc, probename] = sum(arg0 >= 0); }":
     out, errors, calls = trace(program, "auto", clause, 300000)
     counts = {(f, n): int(c) for f, n, c in re.findall(r"(near|far|tail)\s+(entry|return)\s+(\d+)", out)}
@@ -116,6 +139,18 @@ check("counts with stacks", sum(int(c) for c in re.findall(r"^\s+(\d+)$", out, r
 
 program.stdin.close()
 check("the program's end", program.wait(60 * PATIENCE), 0)
+
+# more windows than are written in one stop: their returns are uprobes, others of the chain are in the process, and none is left out
+program = start("chain", CHAIN)
+out, errors, calls = trace(program, "auto", "{ @[probename] = count(); }", 10, ("chain",))
+check("counts of a chain", dict(re.findall(r"(entry|return)\s+(\d+)", out)), {"entry": str(calls), "return": str(calls)})
+inside, uprobes = (int(n) for n in re.findall(r"(\d+) places probed in process \d+ itself, (\d+) by uprobes", errors)[0])
+refused = re.findall(r"(\d+) at more ways than are written in one stop", errors)
+check("all of a chain are probed", (inside + uprobes, inside > 0), (LINKS + 3, True))
+check("windows of a chain that are too many", bool(refused) and int(refused[0]) > 1000 or errors, True)
+check("nothing is left out", "not probed" in errors or "left out" in errors, False)
+program.stdin.close()
+check("the end of the chain's program", program.wait(60 * PATIENCE), 0)
 for line in bad:
     print(line)
 sys.exit(1 if bad else 0)
