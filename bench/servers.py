@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """PostgreSQL and nginx from Debian under load, every function of them traced: what is lost, what is wrong, what it costs.
 
-    sudo bench/servers.py [--build DIR] [--seconds 60] [nginx] [pgbench-select] [pgbench-tpcb]
+    sudo bench/servers.py [--build DIR] [--seconds 60] [--inproc auto] [nginx] [pgbench-select] [pgbench-tpcb]
 
 Needs the packages nginx-light and postgresql-15, postgresql-contrib. Everything listens on 127.0.0.1 or a socket of its own
 and lives in a folder that is removed. For each server: load without dtrace, load while dtrace counts by function the entries
@@ -10,6 +10,7 @@ and returns of all its worker processes, load afterwards. Fails (status 1) when
   - a request is not answered, or the answer is not what it was before; a transaction fails; balances do not add up;
   - dtrace counts other than what the server did, drops anything, or says anything;
   - a process of the server has another pid afterwards, or the server's log has an error.
+--inproc auto: with jumps instead of uprobes, where there can be any; how many is printed.
 """
 import argparse, glob, http.client, multiprocessing, os, re, shutil, signal, subprocess, sys, tempfile, time
 
@@ -78,7 +79,8 @@ class Trace:
         program = f'{probes} {{ @[probename, probefunc] = count(); @all = count(); }} END {{ printa("%s %s %@d\\n", @); ' \
                   f'printa("all all %@d\\n", @all); }} tick-1s /!up++/ {{ printf("up\\n"); }}'
         begin = time.monotonic()
-        self.p = subprocess.Popen([f"{opts.build}/src/cmd/dtrace/dtrace", "-q", "-x", "aggsize=64m", "-n", program], stdout=subprocess.PIPE,
+        self.p = subprocess.Popen([f"{opts.build}/src/cmd/dtrace/dtrace", "-q", "-x", "aggsize=64m", "-x", f"inproc={opts.inproc}",
+                                   "-x", "inprocsum", "-n", program], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, env=dict(os.environ, DTRACE_OPT_SYSLIBDIR=f"{ROOT}/dlib"))
         if self.p.stdout.readline() != "up\n":
             sys.exit("dtrace: " + self.p.stderr.read())
@@ -91,6 +93,8 @@ class Trace:
         self.stop = time.monotonic() - begin
         self.counts = {(n, f): int(c) for n, f, c in re.findall(r"^(\w+) (\S+) (\d+)$", out, re.M)}
         self.total = self.counts.get(("all", "all"), 0)
+        self.places = re.findall(r"^dtrace: (\d+ places probed in .*)\n", err, re.M)
+        err = re.sub(r"^dtrace: \d+ places probed in .*\n", "", err, flags=re.M)
         return [f"dtrace: status {self.p.returncode}, {err!r}"] if self.p.returncode or err else []
 
     def of(self, name, func):
@@ -310,7 +314,8 @@ def report(title, unit, phases, n, t, more):
     print(f"{title}\n  {unit + '/s':<16}" + ", ".join(f"{p.rate:.0f} {w}" for p, w in zip(phases, ("before", "traced", "after"))) +
           f"\n  CPU             {us[0]:.0f} us a {one} before, {us[1]:.0f} traced: {(us[1] - us[0]) * n / max(t.total, 1):.2f} us a firing"
           f"\n  traced          {n:.0f} {unit}, {t.total} firings of {t.functions()} functions, {t.total / max(n, 1):.0f} a {one}"
-          f"\n  dtrace          start {t.start:.2f} s, stop {t.stop:.2f} s{'; ' if more else ''}{more}", flush=True)
+          f"\n  dtrace          start {t.start:.2f} s, stop {t.stop:.2f} s{'; ' if more else ''}{more}" +
+          "".join(f"\n                  {line}" for line in t.places[:1]), flush=True)
 
 
 RUNS = {
@@ -324,6 +329,7 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("--build", default=f"{ROOT}/build-dev")
     ap.add_argument("--seconds", type=float, default=60)
+    ap.add_argument("--inproc", choices=("off", "auto", "all"), default="off")
     ap.add_argument("runs", nargs="*", default=list(RUNS))
     opts = ap.parse_args()
     wrong = 0
