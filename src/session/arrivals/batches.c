@@ -230,8 +230,11 @@ void arrivals_child_place(struct arrivals *a, const struct watch_proc *p)
 	struct attach_opts opts = live_attach_opts(a->live);
 	struct err *e;
 
-	if (!privileges_own_process(a->env->privileges, id->pid))
-		return; /* it has other ids than the process that the session has named */
+	if (!privileges_own_process(a->env->privileges, id->pid)) {
+		/* it has other ids than the process that the session has named */
+		arrivals_waiting_drop(a, p);
+		return;
+	}
 	if (!arrivals_try_turn(a, p, false))
 		return;
 	e = live_prepare_child(a->live, root->pid, id->pid, &opts);
