@@ -6,6 +6,7 @@
 #include "session/arrivals/impl.h"
 
 #include "consume/wait.h"
+#include "privilege/privilege.h"
 #include "session/arrivals/prewatch.h"
 #include "target/control.h"
 
@@ -254,6 +255,17 @@ static bool has_created(const struct arrivals *a)
 }
 
 /*
+ * Whether processes of -c wait for their unwind tables. That takes a breakpoint in their dynamic
+ * linker, for which the fence (keeper/fence.h) ends a process that executes a program of others:
+ * not for a session that has no other breakpoints.
+ */
+static bool created_waits(const struct arrivals *a)
+{
+	return stacks_has_tables(a->live->stacks) && has_created(a) &&
+	       !privileges_lack(a->env->privileges, LEVEL_PROC_OWNER);
+}
+
+/*
  * Finds the processes of -c that no clause names. While one of them maps a file, it waits for its
  * unwind tables: else a virtual machine that its launcher opens would run for some hundredths of a
  * second before stacks through it are whole.
@@ -289,7 +301,7 @@ static struct err *processes_follow(struct arrivals *a, struct watch *w)
 
 void arrivals_start(struct arrivals *a)
 {
-	bool waits = stacks_has_tables(a->live->stacks) && has_created(a);
+	bool waits = created_waits(a);
 	struct watch *w;
 	struct err *e;
 	int fd;

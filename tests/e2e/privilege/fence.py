@@ -55,6 +55,8 @@ def executed():
         check(r.stderr.count("has other code now") == 0, f"{name}: one message", r)
         has_run, r = run_of(f"exec {path} MADE", "-n", "syscall:::entry, profile-997 { @[execname] = count(); }")
         check(has_run and SAYS not in r.stderr and name not in r.stdout, f"{name} is run where no breakpoint is", r)
+        has_run, r = run_of(f"exec {path} MADE", "-n", "syscall:::entry, profile-997 { @[execname, ustack()] = count(); }")
+        check(has_run and SAYS not in r.stderr and name not in r.stdout, f"{name} is run where only user stacks are asked for", r)
         has_run, r = run_of(f"{path} MADE", "-n", MALLOC)
         check(has_run and SAYS not in r.stderr, f"{name} is run by a child, which has no breakpoints", r)
 
