@@ -44,6 +44,12 @@ struct rt_watch_cfg {
 	u32 pc;		 /* byte offset of the instruction pointer in struct pt_regs */
 	s64 boot_offset; /* ns to be added to start_boottime, and ns a tick: what /proc shows */
 	u64 tick;
+	/*
+	 * stops_own: the tracer cannot send SIGCONT to processes of others, so that only processes
+	 * whose real user is uid, as the initial user namespace has it, are stopped. Byte offsets:
+	 * real_cred in struct task_struct, uid in struct cred.
+	 */
+	u32 stops_own, uid, task_cred, cred_uid;
 };
 
 /*

@@ -86,12 +86,29 @@ INLINE struct rt_watch_event *event_begin(u32 pid, const struct rt_watched *p, u
 }
 
 /*
- * Stops the process, if that is wanted, and submits the event. The process is stopped first,
+ * Whether the tracer can make the current process run on: kill(2) asks for the user of its first
+ * thread, whichever other threads have.
+ */
+INLINE int is_resumable(void)
+{
+	u64 leader = 0, cred = 0;
+	u32 uid = 0;
+
+	if (!W.stops_own)
+		return 1;
+	return !bpf_probe_read_kernel(&leader, sizeof(leader),
+				      bpf_get_current_task() + W.task_leader) &&
+	       !bpf_probe_read_kernel(&cred, sizeof(cred), leader + W.task_cred) &&
+	       !bpf_probe_read_kernel(&uid, sizeof(uid), cred + W.cred_uid) && uid == W.uid;
+}
+
+/*
+ * Stops the process, if that is wanted and can be undone, and submits the event. The process is stopped first,
  * because the reader of the event sends SIGCONT, which must come after the stop.
  */
 INLINE void event_end(struct rt_watch_event *ev, u32 flags)
 {
-	if (flags & RT_WATCHED_STOPS)
+	if ((flags & RT_WATCHED_STOPS) && is_resumable())
 		bpf_send_signal(SIGSTOP);
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 }

@@ -4,11 +4,14 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/vec.h"
 #include "kernel/map.h"
 #include "kernel/program.h"
+#include "kernel/capabilities.h"
 #include "keeper/stopped.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
@@ -28,18 +31,33 @@ struct follow {
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
+/* Whether this process, which resumes what it has stopped, may send signals to all processes. */
+static bool signals_all(void)
+{
+	struct capability_sets sets;
+
+	return capabilities_read(&sets) ? sets.effective & capability_bit(CAP_KILL)
+					: geteuid() == 0;
+}
+
 static struct err *cfg_create(struct follow *f, const struct rt_pidns *ns)
 {
 	struct rt_watch_cfg cfg = {.ns = *ns,
 				   .pc = arch.pc,
 				   .boot_offset = proc_boot_offset(),
-				   .tick = PROC_TICK_NS};
+				   .tick = PROC_TICK_NS,
+				   .stops_own = !signals_all(),
+				   .uid = geteuid()};
 	struct err *e = kfield_offset("task_struct", "group_leader", &cfg.task_leader);
 
 	if (!e)
 		e = kfield_offset("task_struct", "start_boottime", &cfg.task_start);
 	if (!e)
 		e = kfield_offset("task_struct", "tgid", &cfg.task_tgid);
+	if (!e)
+		e = kfield_offset("task_struct", "real_cred", &cfg.task_cred);
+	if (!e)
+		e = kfield_offset("cred", "uid", &cfg.cred_uid);
 	return e ? e : map_create_const("watch", &cfg, (uint32_t)sizeof(cfg), &f->fds[MAP_WATCH]);
 }
 

@@ -133,6 +133,22 @@ def opened():
     check(m and int(m.group(1)) > 20 and m.group(2) == "0", "files are opened with no capability that is effective", said)
 
 
+def resumable():
+    """
+    With proc_owner, a process of alice that becomes root's is traced further, but not stopped, because she cannot resume it when it has left
+    her terminal's session: not where it is to wait for its unwind tables, nor where it is to wait for its probes. Her own ones wait.
+    """
+    levels(f"user {ALICE}: dtrace_user, dtrace_proc, proc_owner\n")
+    python = f"{HOME}/python"
+    shutil.copy(os.path.realpath(sys.executable), python)
+    os.chmod(python, 0o4755)
+    for clause in "syscall:::entry { @[ustack()] = count(); }", MALLOC:
+        for becomes in "os.setuid(0)", "os.getppid()":
+            has_run, r = run_of(f"exec {python} -Ic 'import os; os.setsid(); {becomes}; os.execv(\"{OWN}\", [\"own\", \"MADE\"])'", "-n", clause)
+            check(has_run and r.returncode == 0, f"{becomes}: the process runs to its end", r)
+    levels(f"user {ALICE}: dtrace_user, dtrace_proc\n")
+
+
 executed()
 children()
 kernels()
@@ -140,4 +156,5 @@ capable()
 opened()
 namespace()
 already()
+resumable()
 done()
