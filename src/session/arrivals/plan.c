@@ -225,14 +225,17 @@ static const struct proc *proc_of(const struct arrivals *a, pid_t pid)
 	return NULL;
 }
 
-/* A process of -c ends with dtrace, and is stopped until tracing begins, so it maps nothing. */
+/*
+ * A process of -c ends with dtrace unless it has changed its user, and is stopped until tracing
+ * begins, so it maps nothing.
+ */
 static uint32_t flags_of(const struct arrivals *a, const struct proc_id *id)
 {
 	const struct proc *proc = proc_of(a, id->pid);
 	bool looks = a->wants_libraries;
 
 	if (proc && proc_is_created(proc))
-		return WATCH_STOPS;
+		return WATCH_STOPS | WATCH_OUTLIVES;
 	if (proc && opt_flag(a->live->opts, OPT_libstop))
 		return WATCH_STOPS | WATCH_OUTLIVES | (looks ? WATCH_LOOKS : 0);
 	return looks ? WATCH_LOOKS : 0;
@@ -294,9 +297,15 @@ static struct err *processes_follow(struct arrivals *a, struct watch *w)
 
 	for (uint32_t i = 0; i < a->ids.len && !e; i++)
 		e = watch_follow(w, a->ids.data[i], flags_of(a, a->ids.data[i]));
-	for (uint32_t i = 0; i < a->created.len && !e; i++)
-		e = watch_follow(w, &a->created.data[i], WATCH_STOPS | WATCH_KNOWN);
 	return e;
+}
+
+/* Where this fails, the tables of what they map are loaded while they run, as other processes'. */
+static void created_follow(struct arrivals *a, struct watch *w)
+{
+	for (uint32_t i = 0; i < a->created.len; i++)
+		err_destroy(watch_follow(w, &a->created.data[i],
+					 WATCH_STOPS | WATCH_OUTLIVES | WATCH_KNOWN));
 }
 
 void arrivals_start(struct arrivals *a)
@@ -329,6 +338,8 @@ void arrivals_start(struct arrivals *a)
 		e = waiter_listen(a->live->waiter, fd);
 	if (!e)
 		e = processes_follow(a, w);
+	if (!e)
+		created_follow(a, w);
 	if (e && a->ids.len)
 		report_adjusted(a->report, "what processes map from now on is not probed: %s",
 				err_text(e));
