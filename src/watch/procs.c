@@ -590,7 +590,7 @@ static void lost_attend(struct procs *ps)
 
 	if (!n)
 		return;
-	if (!ps->is_lost_told && !ps->is_over)
+	if (!ps->is_lost_told && !ps->is_over && !ps->opts.is_silent)
 		ps->hooks->notice(
 			ps->hooks->ctx,
 			"processes did more than could be attended to: code that came in the "
