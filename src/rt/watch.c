@@ -103,8 +103,8 @@ INLINE int is_resumable(void)
 }
 
 /*
- * Stops the process, if that is wanted and can be undone, and submits the event. The process is stopped first,
- * because the reader of the event sends SIGCONT, which must come after the stop.
+ * Stops the process, if that is wanted and can be undone, and submits the event. The process is
+ * stopped first, because the reader of the event sends SIGCONT, which must come after the stop.
  */
 INLINE void event_end(struct rt_watch_event *ev, u32 flags)
 {
