@@ -331,6 +331,12 @@ struct err *keeper_stopped(struct keeper *k, int pidfd)
 	return request_make(k, KEEPER_STOPPED, pidfd, pidfd);
 }
 
+struct err *keeper_spare(struct keeper *k, int events_fd, const struct proc_id *id)
+{
+	k->area->pid = id->pid;
+	return request_make(k, KEEPER_SPARED, events_fd, id->pidfd);
+}
+
 struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd)
 {
 	return request_make(k, KEEPER_HOLD, link_fd, event_fd);

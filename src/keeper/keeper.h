@@ -51,6 +51,7 @@ struct uprobe_sites {
 };
 
 struct keeper;
+struct proc_id; /* target/ident.h */
 struct privileges;
 
 /* is_early: requests will come in some milliseconds, and are to be served fast then (warm.h). */
@@ -92,6 +93,13 @@ MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd,
  * link and then sends SIGCONT to the process. The descriptor stays the caller's.
  */
 MUST_CHECK struct err *keeper_stopped(struct keeper *k, int pidfd);
+/*
+ * Names such a process that needs not wait for a tracer that does something else: while the tracer
+ * leaves events unread for a tenth of a second, as events_fd is readable, the keeper sends SIGCONT
+ * to the process if it is stopped. events_fd is the same for all processes. The descriptors stay
+ * the caller's.
+ */
+MUST_CHECK struct err *keeper_spare(struct keeper *k, int events_fd, const struct proc_id *id);
 /*
  * Passes a link and its event, which the keeper closes when it ends. The caller closes its own
  * descriptors, which is fast then: the kernel detaches with the last one.

@@ -23,6 +23,7 @@ enum keeper_op {
 	KEEPER_SINGLE,	    /* one uprobe as a perf event */
 	KEEPER_SWEEP,	    /* keeper_sweep(): the answer is sent before the work is done */
 	KEEPER_STOPPED,	    /* the first descriptor is a pidfd */
+	KEEPER_SPARED,	    /* descriptors of the events and of process pid: keeper_spare() */
 	KEEPER_STOPPED_MAP, /* the first descriptor is a map of processes */
 	KEEPER_HOLD,	    /* the keeper holds both descriptors until it ends */
 	KEEPER_FENCE,	    /* the first is the link of the fence: held until all uprobes are off */

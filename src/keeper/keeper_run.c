@@ -23,6 +23,7 @@
 #include "keeper/warm.h"
 #include "kernel/capabilities.h"
 #include "kernel/kernel.h"
+#include "target/ident.h"
 
 /* Linux kernel/trace/trace_event_perf.c: format of the PMU "uprobe", ref_ctr_offset */
 #define REF_CTR_SHIFT	    32
@@ -277,6 +278,61 @@ static void stopped_release(const struct stopped *s)
 	_exit(0);
 }
 
+/* ---- processes that need not wait (keeper_spare()) ------------------------------------------- */
+
+#define SPARED_NS 100000000
+
+struct spared {
+	struct {
+		pid_t pid;
+		int pidfd;
+	} procs[KEEPER_STOPPED_MAX];
+	uint32_t n;
+	int events;   /* -1: there is no process */
+	uint64_t due; /* when unread events are looked for again, ns of CLOCK_MONOTONIC; 0: never */
+};
+
+static void spared_take(struct spared *s, struct keeper_area *a, int fds[KEEPER_FDS])
+{
+	a->sys = s->n < KEEPER_STOPPED_MAX ? 0 : EUSERS;
+	a->step = UPROBE_STOPPED;
+	if (a->sys)
+		return;
+	if (s->events < 0)
+		s->events = fd_take(&fds[0]);
+	s->procs[s->n].pid = a->pid;
+	s->procs[s->n++].pidfd = fd_take(&fds[1]);
+}
+
+/* The time for poll(), in ms, which is -1 or at most `ms`. */
+static int spared_timeout(const struct spared *s, int ms)
+{
+	uint64_t now = now_ns();
+	int left = s->due > now ? (int)((s->due - now) / 1000000) + 1 : 0;
+
+	if (!s->due)
+		return ms;
+	return ms < 0 ? left : MIN(ms, left);
+}
+
+static void spared_look(struct spared *s, bool has_events)
+{
+	struct pollfd events = {.fd = s->events, .events = POLLIN};
+
+	if (!s->due && has_events) {
+		s->due = now_ns() + SPARED_NS;
+		return;
+	}
+	if (!s->due || now_ns() < s->due)
+		return;
+	s->due = 0;
+	if (poll(&events, 1, 0) != 1)
+		return;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (proc_is_stopped(s->procs[i].pid))
+			(void)syscall(SYS_pidfd_send_signal, s->procs[i].pidfd, SIGCONT, NULL, 0);
+}
+
 /* ---- receiving requests ---------------------------------------------------------------------- */
 
 /*
@@ -339,7 +395,8 @@ static void patched_take(struct patched *p, struct keeper_area *a, int fds[KEEPE
 		(void)fd_take(&fds[i]);
 }
 
-static bool request_serve(struct keeper_area *area, int sock, struct stopped *s, struct patched *p)
+static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
+			  struct spared *spared, struct patched *p)
 {
 	uint32_t n = 0; /* offsets to be swept after the answer */
 	bool is_there;
@@ -360,6 +417,8 @@ static bool request_serve(struct keeper_area *area, int sock, struct stopped *s,
 		area->step = UPROBE_PASS;
 	} else if (area->op == KEEPER_STOPPED) {
 		stopped_take(s, area, &fds[0]);
+	} else if (area->op == KEEPER_SPARED) {
+		spared_take(spared, area, fds);
 	} else if (area->op == KEEPER_STOPPED_MAP) {
 		s->map = fd_take(&fds[0]);
 		area->sys = 0;
@@ -399,8 +458,11 @@ static void raise_limit(void)
 
 void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
-	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
+	struct pollfd fds[] = {{.fd = sock, .events = POLLIN},
+			       {.fd = parent_fd, .events = POLLIN},
+			       {.fd = -1, .events = POLLIN}};
 	struct stopped stopped = {.map = -1};
+	struct spared spared = {.events = -1};
 	static struct patched patched;
 	struct warm warm;
 
@@ -408,10 +470,15 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 	raise_limit();
 	warm_begin(&warm, area->warm_type);
 	for (;;) {
-		int n = poll(fds, ARRAY_LEN(fds), warm.is_on ? WARM_MS : -1);
+		int n;
 
+		fds[2].fd = spared.due ? -1 : spared.events;
+		n = poll(fds, ARRAY_LEN(fds), spared_timeout(&spared, warm.is_on ? WARM_MS : -1));
 		if (n < 0 && errno != EINTR)
 			break;
+		spared_look(&spared, n > 0 && fds[2].revents);
+		if (n <= 0 && !warm.is_on)
+			continue;
 		if (n <= 0) {
 			warm_renew(&warm);
 			continue;
@@ -421,7 +488,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 		/* the tracer has ended; a process it forked may hold the socket */
 		if (fds[1].revents)
 			break;
-		if (fds[0].revents && !request_serve(area, sock, &stopped, &patched))
+		if (fds[0].revents && !request_serve(area, sock, &stopped, &spared, &patched))
 			break;
 	}
 	patched_undo(&patched); /* none, if the tracer has ended in order */

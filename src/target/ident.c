@@ -82,12 +82,23 @@ bool proc_began(pid_t pid, uint64_t *ret_start, uint64_t *ret_arg_start)
 	       stat_number(stat, STAT_ARG_START, ret_arg_start);
 }
 
-bool proc_is_running(pid_t pid)
+/* state: as in /proc/PID/stat, after a parenthesis and a blank. */
+static bool state_is(pid_t pid, const char *state)
 {
 	char stat[STAT_SIZE];
 	const char *end = stat_read(pid, stat, sizeof(stat)) ? strrchr(stat, ')') : NULL;
 
-	return end && strncmp(end, ") R", 3) == 0;
+	return end && strncmp(end, state, 3) == 0;
+}
+
+bool proc_is_running(pid_t pid)
+{
+	return state_is(pid, ") R");
+}
+
+bool proc_is_stopped(pid_t pid)
+{
+	return state_is(pid, ") T");
 }
 
 /*

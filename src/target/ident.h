@@ -44,6 +44,8 @@ bool proc_started(pid_t pid, uint64_t *ret_start);
 bool proc_began(pid_t pid, uint64_t *ret_start, uint64_t *ret_arg_start);
 /* Whether its first thread uses a CPU, or waits for one, at this moment. */
 bool proc_is_running(pid_t pid);
+/* Whether a signal has stopped its first thread. Async-signal-safe. */
+bool proc_is_stopped(pid_t pid);
 /* Whether two processes, or threads, have one memory, as after vfork(). */
 enum memory_relation {
 	MEMORY_OTHER, /* or one of them has ended */

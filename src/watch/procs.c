@@ -710,6 +710,8 @@ static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
 		e = keeper_of(ps, &k);
 		if (!e)
 			e = keeper_stopped(k, p->id.pidfd);
+		if (!e && p->flags & WATCH_SPARED)
+			e = keeper_spare(k, follow_fd(ps->follow), &p->id);
 	}
 	if (e)
 		return e;

@@ -304,8 +304,9 @@ static struct err *processes_follow(struct arrivals *a, struct watch *w)
 static void created_follow(struct arrivals *a, struct watch *w)
 {
 	for (uint32_t i = 0; i < a->created.len; i++)
-		err_destroy(watch_follow(w, &a->created.data[i],
-					 WATCH_STOPS | WATCH_OUTLIVES | WATCH_KNOWN));
+		err_destroy(
+			watch_follow(w, &a->created.data[i],
+				     WATCH_STOPS | WATCH_OUTLIVES | WATCH_SPARED | WATCH_KNOWN));
 }
 
 void arrivals_start(struct arrivals *a)

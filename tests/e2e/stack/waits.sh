@@ -30,4 +30,29 @@ seen '^State:.T' /proc/"$target"/status
 kill -KILL $dtrace
 seen 'has run' killed
 echo 'dtrace was killed: the process has run on'
+
+# no clause is about the process, so it waits for its unwind tables only as long as dtrace attends to it, which may wait for the process itself
+cat >makes <<'X'
+#!/bin/sh
+exec touch made
+X
+chmod +x makes
+timeout $((60 * PATIENCE)) "$DTRACE" -q -w -n 'syscall::reboot:entry { @[ustack()] = count(); } BEGIN { system("until [ -e made ]; do sleep 0.1; done; echo made"); }' -c ./makes 2>&1
+
+# the same while nobody reads what dtrace writes
+cat >writes <<'X'
+#!/bin/sh
+/usr/bin/env true; read -r go; exec echo has run >ran
+X
+chmod +x writes
+mkfifo full || exit 1
+: >ran
+exec 3<>full
+"$DTRACE" -q -n 'tick-1000hz { printf("%2000s %d\n", "x", n++); } syscall::reboot:entry { @[ustack()] = count(); }' -c ./writes <>go >full 2>err &
+dtrace=$!
+until grep -q pipe_write /proc/$dtrace/stack; do :; done
+echo go >go
+seen 'has run' ran
+echo 'dtrace writes to a full pipe: the process has run on'
+kill -KILL $dtrace
 exit 0
