@@ -135,8 +135,20 @@ int prog_watch_exec(const struct raw_args *ctx)
 		return 0;
 	}
 	ev->is_other = (u32)ctx->arg[1] != tgid;
+	p->stops = RT_WATCH_STOPS_MAX;
 	event_end(ev, p->flags);
 	return 0;
+}
+
+/* Returns the flags of a process whose dynamic linker reports, after which it may run on. */
+INLINE u32 linker_flags(struct rt_watched *p)
+{
+	if (!(p->flags & RT_WATCHED_SPARED))
+		return p->flags;
+	if (!p->stops)
+		return p->flags & ~RT_WATCHED_STOPS;
+	p->stops--;
+	return p->flags;
 }
 
 /*
@@ -146,7 +158,7 @@ int prog_watch_exec(const struct raw_args *ctx)
  */
 int prog_watch_linker(void *ctx)
 {
-	u32 pid = current_number(), state = 0;
+	u32 pid = current_number(), state = 0, flags;
 	struct rt_watched *p = bpf_map_lookup_elem(&map_watched, &pid);
 	struct rt_watch_event *ev;
 	u64 to_state, pc = 0;
@@ -165,10 +177,13 @@ int prog_watch_linker(void *ctx)
 		return 0;
 	}
 	ev = event_begin(pid, p, RT_WATCH_MAPPED);
-	if (ev)
-		event_end(ev, p->flags);
-	else
+	if (!ev) {
 		event_lost();
+		return 0;
+	}
+	flags = linker_flags(p);
+	ev->runs_on = !(flags & RT_WATCHED_STOPS);
+	event_end(ev, flags);
 	return 0;
 }
 
@@ -189,6 +204,8 @@ int prog_watch_fork(const struct raw_args *ctx)
 		      RT_WATCHED_BORN;
 	value.root = p->root;
 	value.start = start_of(ctx->arg[1]);
+	value.stops = RT_WATCH_STOPS_MAX;
+	value.pad = 0;
 	if (!bpf_map_update_elem(&map_watched, &child, &value, BPF_ANY))
 		return 0;
 	ev = event_begin(pid, p, RT_WATCH_FULL);

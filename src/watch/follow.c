@@ -83,7 +83,7 @@ static struct err *maps_create(struct follow *f, uint32_t max)
 struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags)
 {
 	uint32_t key = (uint32_t)id->pid;
-	struct rt_watched value = {flags, key, id->start};
+	struct rt_watched value = {flags, key, id->start, RT_WATCH_STOPS_MAX, .pad = 0};
 	int sys = map_put(f->fds[MAP_WATCHED], &key, &value);
 
 	return sys ? err_sys(sys, "cannot follow process %d", (int)id->pid) : NULL;

@@ -38,6 +38,7 @@ struct watch_proc {
 	struct proc_id id, root; /* root has no pidfd */
 	enum watch_state state;
 	uint32_t flags; /* WATCH_STOPS ... */
+	bool waits;	/* with WATCH_SPARED: one of its events has stopped it */
 	/* A uprobe in the dynamic linker, which is the file `linker`, reports libraries. */
 	bool has_linker;
 	struct file_key linker;
@@ -428,8 +429,9 @@ static void act_look(struct procs *ps, struct watch_proc *p)
 
 static void act_resume(struct procs *ps, struct watch_proc *p)
 {
-	if (p->flags & WATCH_STOPS)
+	if ((p->flags & WATCH_STOPS) && (p->waits || !(p->flags & WATCH_SPARED)))
 		proc_id_resume(&p->id);
+	p->waits = false;
 }
 
 /* The links of an ended process keep its remains in memory, and fire no more: takes them off. */
@@ -573,6 +575,7 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 		unknown.state = WATCH_STATE_ENDED;
 		p = &unknown;
 	}
+	p->waits |= !ev->runs_on;
 	proc_step(ps, p, event_kind(ev));
 	/*
 	 * If another of its events is there already, it is resumed after that one: each event that
@@ -717,6 +720,8 @@ static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
 		return e;
 	if (p->flags & WATCH_STOPS)
 		flags = RT_WATCHED_STOPS | (outlives ? RT_WATCHED_OUTLIVES : 0);
+	if (p->flags & WATCH_SPARED)
+		flags |= RT_WATCHED_SPARED;
 	if (ps->opts.has_children)
 		flags |= RT_WATCHED_FORKS;
 	if ((p->flags & WATCH_KNOWN) && is_at_hook(ps, p))

@@ -170,7 +170,10 @@ MUST_CHECK struct err *watch_following(struct watch *w, const struct watch_follo
  * linker is about to report just that, the report is left out.
  */
 #define WATCH_KNOWN 8u
-/* With WATCH_STOPS | WATCH_OUTLIVES: it waits only as long as dtrace attends to events. */
+/*
+ * With WATCH_STOPS | WATCH_OUTLIVES: it waits only as long as dtrace attends to events, and 16 times
+ * for libraries of one program, at most (RT_WATCH_STOPS_MAX).
+ */
 #define WATCH_SPARED 16u
 /* Copies the identity. A process that has ended already is not followed. */
 MUST_CHECK struct err *watch_follow(struct watch *w, const struct proc_id *id, uint32_t flags);

@@ -55,4 +55,33 @@ echo go >go
 seen 'has run' ran
 echo 'dtrace writes to a full pipe: the process has run on'
 kill -KILL $dtrace
+
+# of many libraries it waits for a few
+command -v cc >/dev/null || exit 67
+cat >opens.c <<'X'
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+static volatile int n;
+static void resumed(int sig)
+{
+	n++;
+}
+int main(void)
+{
+	signal(SIGCONT, resumed);
+	for (int i = 0; i < 200; i++) {
+		void *lib = dlopen("./empty.so", RTLD_NOW);
+		if (!lib)
+			return 1;
+		dlclose(lib);
+	}
+	puts(n == 0 ? "never" : n <= 16 ? "16 times at most" : "often");
+	return 0;
+}
+X
+echo 'int nothing;' | cc -shared -fPIC -x c -o empty.so - && cc -O1 -o opens opens.c -ldl || exit 1
+for option in quiet libstop=0; do
+	echo "$option:" "$("$DTRACE" -q -x $option -n 'syscall::reboot:entry { @[ustack()] = count(); }' -c ./opens 2>&1)"
+done
 exit 0
