@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes windows out of children of fork(), which nobody has followed. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "arch/patch.h"
 #include "kernel/sys.h"
 #include "keeper/windows.h"
+#include "target/ident.h"
 
 struct children {
 	struct windows_journal *journal;
@@ -66,13 +65,30 @@ static bool row_is_in(const struct window_row *r, int mem_fd)
 	       memory_has(mem_fd, r->addr + 1, jump + 1, size - 1);
 }
 
-/* One that shares its parent's memory has no window any more. */
 static bool child_has_window(const struct windows_journal *j, int mem_fd)
 {
 	for (uint32_t i = 0; i < j->nrows; i++)
 		if (row_is_in(&j->rows[i], mem_fd))
 			return true;
 	return false;
+}
+
+/*
+ * Only this process would be held. One that shares its memory with another, as with a parent that
+ * waits for it after vfork(), keeps its windows: threads of the other execute them. Those of the
+ * journal's process are counted by who has tried that one.
+ */
+static void child_undo(struct children *c, pid_t pid, int mem_fd)
+{
+	struct windows_journal *j = c->journal;
+
+	if (!windows_is_there(j, mem_fd) || proc_memory_compare(pid, j->pid) == MEMORY_SAME ||
+	    !child_has_window(j, mem_fd))
+		return;
+	if (proc_memory_partner(pid))
+		left_note(c, pid, 1);
+	else
+		left_note(c, pid, windows_undo(j, pid, mem_fd, false, &c->done));
 }
 
 static void child_visit(struct children *c, pid_t pid)
@@ -93,38 +109,23 @@ static void child_visit(struct children *c, pid_t pid)
 	mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (mem_fd < 0)
 		return; /* it has ended */
-	if (windows_is_there(c->journal, mem_fd) && child_has_window(c->journal, mem_fd))
-		left_note(c, pid, windows_undo(c->journal, pid, mem_fd, false, &c->done));
+	child_undo(c, pid, mem_fd);
 	(void)close(mem_fd);
 }
 
-static pid_t number_read(const char *text)
+static bool pid_visit(void *ctx, pid_t pid)
 {
-	pid_t n = 0;
+	struct children *c = ctx;
 
-	for (; *text >= '0' && *text <= '9' && n < 1 << 22; text++)
-		n = n * 10 + (*text - '0');
-	return *text ? 0 : n;
+	if (pid != c->journal->pid)
+		child_visit(c, pid);
+	return true;
 }
 
 static void children_visit(struct children *c, int region_fd)
 {
-	char buf[8192] __attribute__((aligned(8)));
-	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	long n;
-
-	if (fd >= 0 && fstat(region_fd, &c->region) == 0)
-		while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
-			for (long at = 0; at < n;) {
-				const struct dirent64 *d = (const struct dirent64 *)(buf + at);
-				pid_t pid = number_read(d->d_name);
-
-				at += d->d_reclen;
-				if (pid > 0 && pid != c->journal->pid)
-					child_visit(c, pid);
-			}
-	if (fd >= 0)
-		(void)close(fd);
+	if (fstat(region_fd, &c->region) == 0)
+		proc_visit_all(pid_visit, c);
 }
 
 uint32_t windows_undo_children(struct windows_journal *j, int region_fd, uint64_t until,

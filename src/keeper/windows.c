@@ -11,6 +11,7 @@
 #include "arch/patch.h"
 #include "kernel/sys.h"
 #include "target/code.h"
+#include "target/ident.h"
 #include "target/remote.h"
 #include "target/seize.h"
 
@@ -512,9 +513,14 @@ static bool all_write(struct work *w)
 	return n > 0;
 }
 
+/*
+ * The process is held, and nobody else: who has the same memory would execute code while it is
+ * written. That is looked for before the stop, because it takes long where processes are many.
+ */
 static enum windows_result work_do(struct work *w)
 {
 	struct windows_job *job = w->job;
+	pid_t partner = proc_memory_partner(job->pid);
 
 	switch (seize_process(job->pid, job->journal->suspends, &w->held)) {
 	case SEIZE_DONE: break;
@@ -525,6 +531,11 @@ static enum windows_result work_do(struct work *w)
 	}
 	if (!windows_is_there(job->journal, job->mem_fd))
 		return WINDOWS_GONE;
+	/* a child of vfork() has ended by now, or its parent has not stopped */
+	if (partner && proc_memory_compare(job->pid, partner) == MEMORY_SAME) {
+		w->held.tid = partner;
+		return WINDOWS_SHARED;
+	}
 	plans_make(w);
 	bytes_read(w);
 	bytes_compare(w);
@@ -600,7 +611,7 @@ uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_
 			done += r == WINDOWS_DONE && results[i] == WINDOW_DONE;
 		}
 		/* a thread that does not stop does so for no other row; nor can it be let go now */
-		is_held_off = r == WINDOWS_BUSY || r == WINDOWS_REFUSED;
+		is_held_off = r == WINDOWS_BUSY || r == WINDOWS_REFUSED || r == WINDOWS_SHARED;
 	}
 	while ((n = rows_next(j, &from, rows)))
 		left += n;

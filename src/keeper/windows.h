@@ -72,6 +72,7 @@ enum windows_result {
 	WINDOWS_GONE,	 /* the process has ended, or executed another program */
 	WINDOWS_REFUSED, /* it cannot be held: sys, tid */
 	WINDOWS_BUSY,	 /* a thread, tid, does not stop */
+	WINDOWS_SHARED,	 /* another process, tid, has the same memory, and is not held */
 };
 
 struct windows_job {

@@ -23,6 +23,7 @@
 #include "kernel/sys.h"
 #include "patch/hole.h"
 #include "patch/patch_impl.h"
+#include "target/ident.h"
 #include "target/remote.h"
 #include "target/seize.h"
 
@@ -360,7 +361,7 @@ static struct err *threads_hold(struct enter *t)
 {
 	struct windows_journal *j = t->p->journal;
 	enum seize_result r;
-	pid_t pid = t->p->pid;
+	pid_t pid = t->p->pid, partner = proc_memory_partner(pid);
 
 	j->suspends = true;
 	r = seize_process(pid, true, &t->held);
@@ -376,6 +377,8 @@ static struct err *threads_hold(struct enter *t)
 	case SEIZE_MANY: return refuse_hold(pid, j->suspends, pid, 0);
 	case SEIZE_BUSY: t->is_busy = true; return refuse_busy(pid, t->held.tid);
 	}
+	if (partner && proc_memory_compare(pid, partner) == MEMORY_SAME)
+		return refuse_shared(pid, partner);
 	return NULL;
 }
 

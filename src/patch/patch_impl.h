@@ -78,6 +78,8 @@ bool busy_wait(uint64_t until, const atomic_int *is_interrupted);
 MUST_CHECK struct err *refuse_early(pid_t pid, struct gate *g);
 MUST_CHECK struct err *refuse_hold(pid_t pid, bool suspended, pid_t tid, int sys);
 MUST_CHECK struct err *refuse_busy(pid_t pid, pid_t tid);
+/* Another process has the same memory, and would execute code that is written there. */
+MUST_CHECK struct err *refuse_shared(pid_t pid, pid_t other);
 MUST_CHECK struct err *refuse_gone(pid_t pid);
 /* Of a thread that is held; NULL: it may make calls. */
 MUST_CHECK struct err *refuse_thread(pid_t pid, pid_t tid);

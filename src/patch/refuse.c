@@ -157,6 +157,17 @@ struct err *refuse_busy(pid_t pid, pid_t tid)
 			   "try again later");
 }
 
+struct err *refuse_shared(pid_t pid, pid_t other)
+{
+	char name[17];
+
+	name_read(other, name);
+	return use_uprobes(err_new("process %d shares its memory with process %d (%s), which would "
+				   "execute code while it is written",
+				   (int)pid, (int)other, name),
+			   "try again when that one has ended");
+}
+
 struct err *refuse_thread(pid_t pid, pid_t tid)
 {
 	struct dispatch_config c = {0};

@@ -48,6 +48,7 @@ static struct err *change_do(struct patch *p, struct change *c, const atomic_int
 	case WINDOWS_REFUSED:
 		return refuse_hold(c->job.pid, p->journal->suspends, c->job.tid, c->job.sys);
 	case WINDOWS_BUSY: return refuse_busy(c->job.pid, c->job.tid);
+	case WINDOWS_SHARED: return refuse_shared(c->job.pid, c->job.tid);
 	}
 	return NULL;
 }
@@ -529,7 +530,8 @@ static struct err *pass_take_back(struct patch *p, const taddr *addrs, uint32_t 
 static struct err *left_err(pid_t pid)
 {
 	return err_hint(err_new("some windows of process %d cannot be taken back now: a thread of "
-				"it does not stop, or a signal handler will return into them",
+				"it does not stop, a signal handler will return into them, or "
+				"another process has the same memory",
 				(int)pid),
 			"what is left is taken back when dtrace ends, or by the next one");
 }

@@ -2,6 +2,7 @@
 /* Identifies processes by process id and start time, and by pidfds. */
 #include "target/ident.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -219,4 +220,53 @@ enum memory_relation proc_memory_compare(pid_t a, pid_t b)
 	if (order < 0)
 		return errno == ESRCH ? MEMORY_OTHER : MEMORY_UNKNOWN;
 	return order == 0 ? MEMORY_SAME : MEMORY_OTHER;
+}
+
+static pid_t name_read_pid(const char *text)
+{
+	pid_t n = 0;
+
+	for (; *text >= '0' && *text <= '9' && n < 1 << 22; text++)
+		n = n * 10 + (*text - '0');
+	return *text ? 0 : n;
+}
+
+void proc_visit_all(bool (*visit)(void *ctx, pid_t pid), void *ctx)
+{
+	char buf[8192] __attribute__((aligned(8)));
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool goes_on = fd >= 0;
+	long n;
+
+	while (goes_on && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n && goes_on;) {
+			const struct dirent64 *d = (const struct dirent64 *)(buf + at);
+			pid_t pid = name_read_pid(d->d_name);
+
+			at += d->d_reclen;
+			goes_on = pid <= 0 || visit(ctx, pid);
+		}
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+struct partner {
+	pid_t pid, found;
+};
+
+static bool partner_compare(void *ctx, pid_t pid)
+{
+	struct partner *p = ctx;
+
+	if (pid != p->pid && proc_memory_compare(p->pid, pid) == MEMORY_SAME)
+		p->found = pid;
+	return !p->found;
+}
+
+pid_t proc_memory_partner(pid_t pid)
+{
+	struct partner p = {.pid = pid};
+
+	proc_visit_all(partner_compare, &p);
+	return p.found;
 }

@@ -53,6 +53,17 @@ enum memory_relation {
 	MEMORY_UNKNOWN, /* the kernel does not say (CONFIG_KCMP), or not to us */
 };
 enum memory_relation proc_memory_compare(pid_t a, pid_t b);
+/*
+ * Calls visit(ctx, pid) for each process in /proc until that returns false. Async-signal-safe, if
+ * visit() is.
+ */
+void proc_visit_all(bool (*visit)(void *ctx, pid_t pid), void *ctx);
+/*
+ * Finds another process with the same memory: a parent that waits for a child of vfork(), that
+ * child, one that was made with CLONE_VM. 0: there is none that we may look at, or pid has ended.
+ * Takes a microsecond for each process of the system. Async-signal-safe.
+ */
+pid_t proc_memory_partner(pid_t pid);
 /* Sends SIGCONT to the process with this id if its start time is start; never to another one. */
 void proc_resume_exact(pid_t pid, uint64_t start);
 /*

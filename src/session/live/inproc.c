@@ -943,16 +943,16 @@ static void left_tell(const struct live *live, const struct inproc *p)
 	if (left->nwindows)
 		report_adjusted(live->report,
 				"%" PRIu32 " jumps stay in process %d, without effect: its threads "
-				"do not stop, or another tracer holds them; the next dtrace of it "
-				"takes them back",
+				"do not stop, another tracer holds them, or another process has "
+				"the same memory; the next dtrace of it takes them back",
 				left->nwindows, (int)inproc_pid(p));
 	for (uint32_t i = 0; i < MIN(left->nchildren, (uint32_t)PATCH_LEFT_MAX); i++)
 		strbuf_addf(&pids, "%s%d", i ? ", " : "", (int)left->children[i]);
 	if (left->nchildren)
 		report_adjusted(live->report,
 				"%" PRIu32 " children of process %d keep its jumps, without "
-				"effect, because they could not be stopped: %s%s; the next dtrace "
-				"of each takes them back",
+				"effect, because they could not be stopped, or share their memory: "
+				"%s%s; the next dtrace of each takes them back",
 				left->nchildren, (int)inproc_pid(p), strbuf_text(&pids),
 				left->nchildren > PATCH_LEFT_MAX ? " and others" : "");
 	strbuf_deinit(&pids);

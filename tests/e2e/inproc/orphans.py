@@ -242,7 +242,7 @@ def stays():
         held = child if who == "the child" else t
         gdb = Debugger(held.pid)
         tracer.end()
-        want = f"without effect, because they could not be stopped: {child.pid};" if held is child else f"jumps stay in process {t.pid}, without effect"
+        want = f"without effect, because they could not be stopped, or share their memory: {child.pid};" if held is child else f"jumps stay in process {t.pid}, without effect"
         check(f"held, {who}: it is said", want in tracer.err or tracer.err, True)
         check(f"held, {who}: the other one's code", (t if held is child else child).code() == clean, True)
         check(f"held, {who}: it has jumps", held.code() != clean, True)
