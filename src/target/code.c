@@ -134,30 +134,44 @@ enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *c
 /* ---- jumps of other tracers ------------------------------------------------------------------ */
 
 /*
- * Reads where the code at an address goes on: at the target of its first jump that lies within
- * lo..hi. False: it returns before, or has no such jump.
+ * Reads where the code of a stub goes on behind its window: of the targets within lo..hi of all
+ * jumps to which control comes, the lowest, because no other one leads into what was moved. False:
+ * it returns before, or has no such jump.
+ *
+ *     jne 1f          the moved je
+ *     mov %rcx, %rax  a copy of what it leads to (flow/ways.c); or jmp, to where it leads
+ *     ret
+ *     1: jmp BEHIND
  */
 static bool stub_end_find(const struct code_check *c, taddr stub, taddr lo, taddr hi, taddr *ret)
 {
+	bool is_target[STUB_MAX] = {false}, is_found = false;
 	uint8_t code[STUB_MAX];
-	ssize_t size = pread(c->mem_fd, code, sizeof(code), (off_t)stub);
+	ssize_t got = pread(c->mem_fd, code, sizeof(code), (off_t)stub);
+	uint32_t size = (uint32_t)MAX(got, (ssize_t)0), off = 0;
 	struct insn_decoder d;
 	struct insn insn;
 
 	arch.insns->start(&d, false, false);
-	for (uint32_t off = 0; size > 0 && off < (uint32_t)size; off += insn.len) {
-		taddr to;
+	while (off < size) {
+		bool is_insn = arch.insns->decode(&d, code, size, off, &insn) && insn.len;
+		bool is_inside = is_insn && insn.target > (int64_t)off && insn.target < size;
+		taddr to = is_insn ? stub + (taddr)insn.target : 0;
+		bool ends = !is_insn || insn.kind == INSN_RET || insn.kind == INSN_STOP;
 
-		if (!arch.insns->decode(&d, code, (uint32_t)size, off, &insn) || !insn.len ||
-		    insn.kind == INSN_RET || insn.kind == INSN_STOP)
-			return false;
-		to = stub + (taddr)insn.target;
-		if (insn.kind == INSN_JMP && to >= lo && to <= hi) {
-			*ret = to;
-			return true;
+		if (is_insn && (insn.kind == INSN_JCC || insn.kind == INSN_JMP) && is_inside)
+			is_target[insn.target] = true;
+		if (is_insn && insn.kind == INSN_JMP && to >= lo && to <= hi) {
+			*ret = is_found ? MIN(*ret, to) : to;
+			is_found = ends = true;
 		}
+		/* a jump to code that is no stub's may come back to what is behind it */
+		ends |= is_insn && insn.kind == INSN_JMP && is_inside;
+		off += is_insn ? insn.len : 1;
+		while (ends && off < size && !is_target[off])
+			off++;
 	}
-	return false;
+	return is_found;
 }
 
 /* Whether control that begins at code comes to code + size, and no instruction leads elsewhere. */
@@ -177,6 +191,65 @@ static bool is_run(const uint8_t *code, uint32_t size, uint32_t room)
 	return off == size;
 }
 
+bool code_is_padding(const uint8_t *code, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i++) {
+		uint8_t before = i ? code[i - 1] : 0;
+
+		switch (code[i]) {
+		case 0x00:
+		case 0x2e:
+		case 0x66:
+		case 0x90:
+		case 0xcc: break;
+		case 0x0f:
+			if (i + 1 < size && code[i + 1] != 0x1f)
+				return false;
+			break;
+		case 0x1f:
+			if (i && before != 0x0f)
+				return false;
+			break;
+		case 0x40:
+		case 0x44:
+		case 0x80:
+		case 0x84:
+			if (i && before != 0x1f)
+				return false;
+			break;
+		default: return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Reads the jump of another tracer at an address: its stub, to which a short one leads by way of a
+ * pad, and its size. A jump over nothing but padding is such a pad: no instruction that begins
+ * behind it was moved.
+ */
+static bool jump_read(const struct code_check *c, taddr from, const uint8_t *mem,
+		      const uint8_t *file, uint32_t room, taddr *ret_stub, uint32_t *ret_size)
+{
+	uint8_t pad[CODE_BEFORE_MAX];
+	taddr at;
+
+	if (room >= arch_patch->jump_size && *mem == arch_patch->jump_byte) {
+		*ret_size = arch_patch->jump_size;
+		*ret_stub = arch_patch->jump_target(from, mem);
+		return memcmp(mem, file, *ret_size) != 0 && !code_is_padding(file, *ret_size);
+	}
+	*ret_size = arch_patch->short_size;
+	if (room < *ret_size || *mem != arch_patch->short_byte || memcmp(mem, file, *ret_size) == 0)
+		return false;
+	at = arch_patch->short_target(from, mem);
+	if (pread(c->mem_fd, pad, arch_patch->jump_size, (off_t)at) != arch_patch->jump_size ||
+	    *pad != arch_patch->jump_byte)
+		return false;
+	*ret_stub = arch_patch->jump_target(at, pad);
+	return true;
+}
+
 bool code_is_moved(struct code_check *c, taddr addr, const uint8_t *file, uint32_t before,
 		   uint32_t len)
 {
@@ -184,20 +257,18 @@ bool code_is_moved(struct code_check *c, taddr addr, const uint8_t *file, uint32
 	uint8_t mem[CODE_BEFORE_MAX];
 	uint32_t size;
 
-	if (!arch_patch || before > CODE_BEFORE_MAX || before < arch_patch->jump_size)
+	if (!arch_patch || before > CODE_BEFORE_MAX || before < arch_patch->short_size)
 		return false;
-	size = arch_patch->jump_size;
 	if (!is_own_page(c, (addr - before) / page_size) && !is_own_page(c, addr / page_size))
 		return false;
 	if (pread(c->mem_fd, mem, before, (off_t)(addr - before)) != (ssize_t)before)
 		return false;
-	for (uint32_t i = 0; i + size <= before; i++) {
-		taddr from = addr - before + i, end;
+	for (uint32_t i = 0; i < before; i++) {
+		taddr from = addr - before + i, end, stub;
 
-		if (mem[i] != arch_patch->jump_byte || memcmp(mem + i, file + i, size) == 0)
+		if (!jump_read(c, from, mem + i, file + i, before - i, &stub, &size))
 			continue;
-		if (stub_end_find(c, arch_patch->jump_target(from, mem + i), from + size,
-				  from + CODE_BEFORE_MAX, &end)
+		if (stub_end_find(c, stub, from + size, from + CODE_BEFORE_MAX, &end)
 			    ? addr < end
 			    : is_run(file + i, before - i, before - i + len))
 			return true;
