@@ -138,6 +138,11 @@ bool stacks_has_tables(const struct stacks *s)
 	return s && s->tables;
 }
 
+bool stacks_has_frames(const struct stacks *s)
+{
+	return stacks_has_tables(s) && (s->opts.needs.uframes || s->opts.needs.has_names);
+}
+
 bool stacks_has_helper(const struct stacks *s, const char *path)
 {
 	return s && ustacks_has_name(s->helpers, path);

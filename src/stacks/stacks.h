@@ -74,6 +74,8 @@ uint64_t stacks_tables_size(const struct stacks *s);
 bool stacks_has_helpers(const struct stacks *s);
 /* Whether walks use unwind tables: after stacks_begin(). s may be NULL. */
 bool stacks_has_tables(const struct stacks *s);
+/* The same, and clauses record the frames of user stacks, not only their number. s may be NULL. */
+bool stacks_has_frames(const struct stacks *s);
 /* Whether a helper is for processes that map a file of this path. */
 bool stacks_has_helper(const struct stacks *s, const char *path);
 /* Returns the option maxframes, or the kernel's limit, with a notice, if that is lower. */

@@ -266,7 +266,7 @@ static bool created_waits(const struct arrivals *a)
 {
 	int64_t libstop = a->live->opts->val[OPT_libstop];
 
-	return stacks_has_tables(a->live->stacks) && has_created(a) &&
+	return stacks_has_frames(a->live->stacks) && has_created(a) &&
 	       (libstop == OPT_UNSET || libstop) &&
 	       !privileges_lack(a->env->privileges, LEVEL_PROC_OWNER);
 }

@@ -84,4 +84,5 @@ echo 'int nothing;' | cc -shared -fPIC -x c -o empty.so - && cc -O1 -o opens ope
 for option in quiet libstop=0; do
 	echo "$option:" "$("$DTRACE" -q -x $option -n 'syscall::reboot:entry { @[ustack()] = count(); }' -c ./opens 2>&1)"
 done
+echo "ustackdepth:" "$("$DTRACE" -q -n 'syscall::reboot:entry { @[ustackdepth] = count(); }' -c ./opens 2>&1)"
 exit 0
