@@ -85,9 +85,11 @@ void inproc_destroy(struct inproc *p); /* NULL is allowed */
 /*
  * Takes jumps back that a tracer has left in a process, which was killed together with its keeper;
  * *ret_n: how many. Before anything is placed there: a uprobe inside of one would be the death of
- * the process. Where there are none it reads the mappings of the process, and no more.
+ * the process. Where there are none it reads the mappings of the process, and no more. It stops
+ * early when *is_interrupted is not 0 (NULL is allowed).
  */
-MUST_CHECK struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n);
+MUST_CHECK struct err *inproc_remove_leftovers(pid_t pid, struct gate *g,
+					       const atomic_int *is_interrupted, uint32_t *ret_n);
 /* Whether no jump of ours is in the process: its places may get uprobes. */
 bool inproc_is_out(const struct inproc *p);
 /* Whether the process was entered, and has not ended or executed another program since. */

@@ -57,10 +57,11 @@ const struct patch_left *inproc_left(const struct inproc *p)
 	return &p->left;
 }
 
-struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
+struct err *inproc_remove_leftovers(pid_t pid, struct gate *g, const atomic_int *is_interrupted,
+				    uint32_t *ret_n)
 {
 	*ret_n = 0;
-	return patch_lack() ? NULL : patch_leftovers(pid, g, ret_n);
+	return patch_lack() ? NULL : patch_leftovers(pid, g, is_interrupted, ret_n);
 }
 
 bool inproc_is_entered(const struct inproc *p)

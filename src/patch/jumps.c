@@ -48,6 +48,7 @@ struct search {
 	struct leftover *l;
 	int pagemap_fd;
 	uint32_t npages;
+	bool is_full; /* rows_left is used up */
 	VEC(struct hop) hops;
 	struct page page;
 };
@@ -76,6 +77,14 @@ static bool jump_read(const struct search *s, uint32_t at, struct window_row *re
 	return true;
 }
 
+/* The process can fill its code with them. */
+static bool rows_take(struct search *s)
+{
+	s->is_full |= !s->l->rows_left;
+	s->l->rows_left -= !s->is_full;
+	return !s->is_full;
+}
+
 static void hop_note(struct search *s, uint32_t at)
 {
 	const struct page *p = &s->page;
@@ -85,7 +94,8 @@ static void hop_note(struct search *s, uint32_t at)
 		return;
 	h.to = arch_patch->short_target(h.addr, p->mem + at);
 	memcpy(h.old, p->file + at, sizeof(h.old));
-	vec_push(&s->hops, h);
+	if (rows_take(s))
+		vec_push(&s->hops, h);
 }
 
 /* The windows of a page; each lies on one. */
@@ -94,7 +104,7 @@ static void page_search(struct search *s)
 	const struct page *p = &s->page;
 	uint32_t behind = 0; /* the last window */
 
-	for (uint32_t i = 0; i < p->size; i++) {
+	for (uint32_t i = 0; i < p->size && !s->is_full; i++) {
 		struct window_row r;
 		uint32_t from = i, least;
 
@@ -105,7 +115,8 @@ static void page_search(struct search *s)
 		while (from > least && !jump_read(s, from, &r))
 			from--;
 		if (jump_read(s, from, &r)) {
-			vec_push(&s->l->jumps, r);
+			if (rows_take(s))
+				vec_push(&s->l->jumps, r);
 			behind = from + arch_patch->jump_size;
 			continue;
 		}
@@ -129,7 +140,8 @@ static struct err *mapping_search(struct search *s, const struct proc_map *m)
 {
 	uint64_t bits[PAGES_CHUNK];
 
-	for (taddr at = m->start; at < m->end; at += PAGES_CHUNK * PATCH_PAGE) {
+	for (taddr at = m->start; at < m->end && !leftover_is_interrupted(s->l);
+	     at += PAGES_CHUNK * PATCH_PAGE) {
 		uint64_t left = (m->end - at) / PATCH_PAGE;
 		uint32_t n = (uint32_t)MIN(left, (uint64_t)PAGES_CHUNK);
 		ssize_t got = pread(s->pagemap_fd, bits, n * sizeof(*bits),
@@ -142,11 +154,14 @@ static struct err *mapping_search(struct search *s, const struct proc_map *m)
 		if (s->npages > PAGES_MAX)
 			return err_new("process %d has more than %u pages of code", (int)s->l->pid,
 				       PAGES_MAX);
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n && !s->is_full && !leftover_is_interrupted(s->l); i++)
 			if ((bits[i] & PAGE_SWAPPED ||
 			     ((bits[i] & PAGE_PRESENT) && !(bits[i] & PAGE_OF_FILE))) &&
 			    page_read(s, at + i * PATCH_PAGE))
 				page_search(s);
+		if (s->is_full)
+			return err_new("process %d has more jumps in its code than dtraces leave",
+				       (int)s->l->pid);
 	}
 	return NULL;
 }

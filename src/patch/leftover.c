@@ -16,7 +16,9 @@
 
 #define REGION_FILE "/dev/zero" /* what the kernel calls shared memory without a file */
 #define CODE_MAX    ((uint64_t)1 << 31)
-#define ROWS_MAX    (1u << 22) /* of all regions: a process can make as many as it likes */
+/* of all regions: a process can make as many as it likes */
+#define ROWS_MAX    (1u << 22)
+#define REGIONS_MAX 1024u
 
 /* ---- what the region says -------------------------------------------------------------------- */
 
@@ -115,22 +117,72 @@ static int by_addr(const void *pa, const void *pb)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Adds the jumps that the table of the region does not have. */
-static void jumps_add(const struct leftover *l, struct windows_journal *j,
-		      const struct proc_map *region)
+static int by_region(const void *pa, const void *pb)
+{
+	const struct leftover_jump *a = pa, *b = pb;
+
+	if (a->ino != b->ino)
+		return a->ino < b->ino ? -1 : 1;
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	return (a->size > b->size) - (a->size < b->size);
+}
+
+static void jumps_sort(struct leftover *l)
+{
+	for (uint32_t i = 0; i < l->jumps.len; i++) {
+		const struct proc_map *head = leftover_head_of(l, l->jumps.data[i].stub);
+
+		if (head)
+			vec_push(&l->by_region,
+				 (struct leftover_jump){.dev = head->dev,
+							.ino = head->ino,
+							.size = head->end - head->start,
+							.jump = i});
+	}
+	if (l->by_region.len)
+		qsort(l->by_region.data, l->by_region.len, sizeof(*l->by_region.data), by_region);
+}
+
+/* Returns how many jumps lead into the region; *ret_first: the first one in by_region. */
+static uint32_t jumps_find(const struct leftover *l, const struct proc_map *region,
+			   uint32_t *ret_first)
+{
+	struct leftover_jump key = {.dev = region->dev,
+				    .ino = region->ino,
+				    .size = region->end - region->start};
+	uint32_t low = 0, high = l->by_region.len, end;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (by_region(&l->by_region.data[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (end = low; end < l->by_region.len; end++)
+		if (by_region(&l->by_region.data[end], &key))
+			break;
+	*ret_first = low;
+	return end - low;
+}
+
+/* Adds the n jumps from `first` in by_region that the table of the region does not have. */
+static void jumps_add(const struct leftover *l, struct windows_journal *j, uint32_t first,
+		      uint32_t n)
 {
 	CLEANUP(free) taddr *addrs = xcalloc(MAX(j->nrows, 1u), sizeof(*addrs));
-	uint32_t n = 0;
+	uint32_t naddrs = 0;
 
 	for (uint32_t i = 0; i < j->nrows; i++)
 		if (j->rows[i].is_used)
-			addrs[n++] = j->rows[i].addr;
-	qsort(addrs, n, sizeof(*addrs), by_addr);
-	for (uint32_t i = 0; i < l->jumps.len; i++) {
-		const struct window_row *r = &l->jumps.data[i];
+			addrs[naddrs++] = j->rows[i].addr;
+	qsort(addrs, naddrs, sizeof(*addrs), by_addr);
+	for (uint32_t i = first; i < first + n; i++) {
+		const struct window_row *r = &l->jumps.data[l->by_region.data[i].jump];
 
-		if (region_has(l, region, r->stub) &&
-		    !bsearch(&r->addr, addrs, n, sizeof(*addrs), by_addr))
+		if (!bsearch(&r->addr, addrs, naddrs, sizeof(*addrs), by_addr))
 			j->rows[j->nrows++] = *r;
 	}
 }
@@ -141,11 +193,15 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 			       uint32_t *ret_n)
 {
 	static const struct region_head none;
-	uint32_t nrows = head_count_rows(l, m, fd);
-	struct windows_journal *j = xcalloc(1, windows_journal_size(nrows + l->jumps.len));
-	ssize_t n = nrows ? sys_pread(fd, j->rows, nrows * sizeof(*j->rows), REGION_ROWS) : 0;
+	uint32_t nrows = head_count_rows(l, m, fd), first, njumps = jumps_find(l, m, &first);
+	struct windows_journal *j;
 	struct err *e = NULL;
+	ssize_t n;
 
+	if (!nrows && !njumps)
+		return NULL;
+	j = xcalloc(1, windows_journal_size(nrows + njumps));
+	n = nrows ? sys_pread(fd, j->rows, nrows * sizeof(*j->rows), REGION_ROWS) : 0;
 	l->rows_left -= nrows;
 	*j = (struct windows_journal){
 		.region = m->start,
@@ -169,7 +225,7 @@ static struct err *region_undo(struct leftover *l, const struct proc_map *m, int
 		*(uint8_t *)&r->is_call &= 1;
 		r->is_used = row_verify(l, r, m);
 	}
-	jumps_add(l, j, m);
+	jumps_add(l, j, first, njumps);
 	e = windows_take_out(j, l->pid, l->mem_fd, true, ret_n);
 	/* parent and children have one region, in which each of them is to find its own windows */
 	if (!e && nrows && !windows_has_children(j, fd))
@@ -193,6 +249,9 @@ static struct err *region_visit(struct leftover *l, const struct proc_map *m, ui
 
 	if (fd < 0)
 		return NULL;
+	if (!l->regions_left--)
+		return err_new("process %d has memory like that of more than %u dtraces",
+			       (int)l->pid, REGIONS_MAX);
 	switch (region_lock(fd)) {
 	case REGION_FREE: break;
 	case REGION_USED: return NULL;
@@ -202,8 +261,11 @@ static struct err *region_visit(struct leftover *l, const struct proc_map *m, ui
 		l->mem_fd = process_memory_open(l->pid);
 	if (l->mem_fd < 0)
 		return err_sys(errno, "cannot open the memory of process %d", (int)l->pid);
-	e = leftover_find_jumps(l);
-	return e ? e : region_undo(l, m, fd, ret_n);
+	if (!l->has_jumps) {
+		e = leftover_find_jumps(l);
+		jumps_sort(l);
+	}
+	return e || leftover_is_interrupted(l) ? e : region_undo(l, m, fd, ret_n);
 }
 
 void leftover_deinit(struct leftover *l)
@@ -212,16 +274,29 @@ void leftover_deinit(struct leftover *l)
 	if (l->mem_fd >= 0)
 		(void)close(l->mem_fd);
 	vec_deinit(&l->jumps);
+	vec_deinit(&l->by_region);
 	proc_maps_deinit(&l->maps);
 }
 
-struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n)
+bool leftover_is_interrupted(const struct leftover *l)
 {
-	struct leftover l = {.pid = pid, .gate = g, .mem_fd = -1, .rows_left = ROWS_MAX};
+	return l->is_interrupted && *l->is_interrupted;
+}
+
+struct err *patch_leftovers(pid_t pid, struct gate *g, const atomic_int *is_interrupted,
+			    uint32_t *ret_n)
+{
+	struct leftover l = {.pid = pid,
+			     .gate = g,
+			     .mem_fd = -1,
+			     .is_interrupted = is_interrupted,
+			     .rows_left = ROWS_MAX,
+			     .regions_left = REGIONS_MAX};
 	struct err *e = proc_maps_read(pid, &l.maps);
 
 	*ret_n = 0;
-	for (uint32_t i = 0; !e && arch_patch && i < l.maps.maps.len; i++) {
+	for (uint32_t i = 0;
+	     !e && arch_patch && i < l.maps.maps.len && !leftover_is_interrupted(&l); i++) {
 		uint32_t n = 0;
 
 		e = region_visit(&l, &l.maps.maps.data[i], &n);

@@ -16,12 +16,21 @@
 
 struct gate_file;
 
+/* A jump, and the memory of the region that it leads into, which mirrors share. */
+struct leftover_jump {
+	uint64_t dev, ino, size;
+	uint32_t jump; /* in leftover.jumps */
+};
+
 struct leftover {
 	pid_t pid;
 	struct gate *gate;
 	struct proc_maps maps;
 	int mem_fd; /* -1: it was not needed yet */
-	uint32_t rows_left;
+	/* Stops the search when it is not 0; NULL is allowed. */
+	const atomic_int *is_interrupted;
+	/* how many rows of tables, jumps and short jumps, and how many regions are looked at yet */
+	uint32_t rows_left, regions_left;
 	/* the file that was read last */
 	const struct proc_map *map;
 	struct gate_file *file;
@@ -29,6 +38,7 @@ struct leftover {
 	/* The jumps into regions (jumps.c), ascending; has_jumps: they were searched for. */
 	VEC(struct window_row) jumps;
 	bool has_jumps;
+	VEC(struct leftover_jump) by_region; /* the same, ascending by region */
 };
 
 void leftover_deinit(struct leftover *l);
@@ -43,9 +53,11 @@ bool leftover_is_head(const struct proc_map *m); /* whether it may be one */
 
 /*
  * Finds all jumps into regions: what differs from the files in the pages that the process has for
- * itself. An error if the code of the process is larger than any, or cannot be looked at.
+ * itself. An error if the code of the process is larger than any, or has more jumps than rows_left,
+ * or cannot be looked at. Finds a part of them if it is interrupted.
  */
 MUST_CHECK struct err *leftover_find_jumps(struct leftover *l);
+bool leftover_is_interrupted(const struct leftover *l);
 
 enum region_holder {
 	REGION_FREE,  /* nobody had locked it, and we have now */

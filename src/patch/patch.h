@@ -249,6 +249,8 @@ MUST_CHECK struct err *patch_child(struct patch *p, pid_t child, bool is_on);
 /*
  * Looks for regions of tracers that have died, and takes their windows back: only those that are
  * jumps into that region now, and by the bytes that the file has. *ret_n: how many. Waits up to six
- * seconds for tracers and keepers that are about to end.
+ * seconds for tracers and keepers that are about to end. Stops early, without an error, when
+ * *is_interrupted is not 0 (NULL is allowed).
  */
-MUST_CHECK struct err *patch_leftovers(pid_t pid, struct gate *g, uint32_t *ret_n);
+MUST_CHECK struct err *patch_leftovers(pid_t pid, struct gate *g, const atomic_int *is_interrupted,
+				       uint32_t *ret_n);

@@ -191,38 +191,6 @@ static bool is_run(const uint8_t *code, uint32_t size, uint32_t room)
 	return off == size;
 }
 
-bool code_is_padding(const uint8_t *code, uint32_t size)
-{
-	for (uint32_t i = 0; i < size; i++) {
-		uint8_t before = i ? code[i - 1] : 0;
-
-		switch (code[i]) {
-		case 0x00:
-		case 0x2e:
-		case 0x66:
-		case 0x90:
-		case 0xcc: break;
-		case 0x0f:
-			if (i + 1 < size && code[i + 1] != 0x1f)
-				return false;
-			break;
-		case 0x1f:
-			if (i && before != 0x0f)
-				return false;
-			break;
-		case 0x40:
-		case 0x44:
-		case 0x80:
-		case 0x84:
-			if (i && before != 0x1f)
-				return false;
-			break;
-		default: return false;
-		}
-	}
-	return true;
-}
-
 /*
  * Reads the jump of another tracer at an address: its stub, to which a short one leads by way of a
  * pad, and its size. A jump over nothing but padding is such a pad: no instruction that begins
@@ -237,7 +205,8 @@ static bool jump_read(const struct code_check *c, taddr from, const uint8_t *mem
 	if (room >= arch_patch->jump_size && *mem == arch_patch->jump_byte) {
 		*ret_size = arch_patch->jump_size;
 		*ret_stub = arch_patch->jump_target(from, mem);
-		return memcmp(mem, file, *ret_size) != 0 && !code_is_padding(file, *ret_size);
+		return memcmp(mem, file, *ret_size) != 0 &&
+		       !arch_patch->is_padding(file, *ret_size);
 	}
 	*ret_size = arch_patch->short_size;
 	if (room < *ret_size || *mem != arch_patch->short_byte || memcmp(mem, file, *ret_size) == 0)

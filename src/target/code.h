@@ -47,11 +47,6 @@ enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *c
  */
 bool code_is_moved(struct code_check *c, taddr addr, const uint8_t *file, uint32_t before,
 		   uint32_t len);
-/*
- * Whether the bytes are of nops, of any size and beginning anywhere in one, or of the fillers 00
- * and cc: "66 2e 0f 1f 84 00", but not "0f 84 90 00 00", which is a jump.
- */
-bool code_is_padding(const uint8_t *code, uint32_t size);
 /* Returns the number in a field of /proc/PID/status; -1 if there is none. */
 long proc_status_field(pid_t pid, const char *name);
 /* Whether a field of /proc/PID/status is there and has a word; "": whether it is there. */

@@ -735,7 +735,8 @@ static void leftovers_remove(const struct live *live, pid_t pid)
 	struct err *e = NULL;
 
 	if (!target || !proc_is_created(target))
-		e = inproc_remove_leftovers(pid, live->names->file_opts.gate, &n);
+		e = inproc_remove_leftovers(pid, live->names->file_opts.gate, &live->is_interrupted,
+					    &n);
 	if (n)
 		report_adjusted(live->report,
 				"a dtrace that was killed has left %" PRIu32

@@ -9,7 +9,7 @@
 #ifdef __x86_64__
 
 #include "files/gate.h"
-#include "patch/patch_impl.h"
+#include "patch/leftover.h"
 #include "patch/victim.h"
 
 #define SIZE   (1u << 20)
@@ -139,16 +139,85 @@ static void test_window(pid_t pid, struct gate *gate)
 	struct err *e;
 
 	window_make(pid, (taddr)region_near - SIZE);
-	e = patch_leftovers(pid, gate, &n);
+	e = patch_leftovers(pid, gate, NULL, &n);
 	ok(!e && n == 1 && victim_is_clean(pid), "a window whose head says another place is found");
 	window_make(pid, (taddr)region_near);
-	e = patch_leftovers(pid, gate, &n);
+	e = patch_leftovers(pid, gate, NULL, &n);
 	ok(!e && n == 1 && victim_is_clean(pid), "as is one with a head that is right");
 	window_make(pid, (taddr)region_near);
 	memset(region_near, 0xff, SIZE);
-	e = patch_leftovers(pid, gate, &n);
+	e = patch_leftovers(pid, gate, NULL, &n);
 	ok(!e && n == 1 && victim_is_clean(pid), "and one whose head was overwritten");
 	memset(region_near, 0, SIZE);
+}
+
+/* Short jumps in its code that the file does not have: more than there is room for. */
+static void test_full(pid_t pid, struct gate *gate)
+{
+	static const uint8_t hops[8] = {0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0};
+	struct leftover l = {.pid = pid, .gate = gate, .rows_left = 3};
+	uint8_t old[sizeof(hops)];
+	struct err *e;
+
+	l.mem_fd = process_memory_open(pid);
+	/* code that nobody executes */
+	if (pread(l.mem_fd, old, sizeof(old), (off_t)(taddr)victim_load) != sizeof(old) ||
+	    pwrite(l.mem_fd, hops, sizeof(hops), (off_t)(taddr)victim_load) != sizeof(hops))
+		BUG("pwrite");
+	e = proc_maps_read(pid, &l.maps);
+	if (!e)
+		e = leftover_find_jumps(&l);
+	ok(e && strstr(err_text(e), "more jumps"), "more jumps than there is room for");
+	err_destroy(e);
+	l.rows_left = 1000;
+	e = leftover_find_jumps(&l);
+	ok(!e && l.rows_left <= 996, "each takes room");
+	err_destroy(e);
+	if (pwrite(l.mem_fd, old, sizeof(old), (off_t)(taddr)victim_load) != sizeof(old))
+		BUG("pwrite");
+	leftover_deinit(&l);
+}
+
+static void test_interrupted(pid_t pid, struct gate *gate)
+{
+	static atomic_int is_interrupted = 1;
+	uint32_t n = 9;
+	struct err *e;
+
+	window_make(pid, (taddr)region_near);
+	e = patch_leftovers(pid, gate, &is_interrupted, &n);
+	ok(!e && n == 0 && !victim_is_clean(pid), "nothing is done when it is interrupted");
+	e = patch_leftovers(pid, gate, NULL, &n);
+	ok(!e && n == 1 && victim_is_clean(pid), "the next one does it");
+	memset(region_near, 0, SIZE);
+}
+
+static void crowd_run(void)
+{
+	for (uint32_t i = 0; i < 1100; i++) {
+		uint8_t *at =
+			mmap(NULL, 2 * PATCH_PAGE, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED ||
+		    mmap(at + PATCH_PAGE, PATCH_PAGE, PROT_READ | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			_exit(3);
+	}
+	shared->is_ready = 1;
+	(void)await(&shared->stop, 1);
+}
+
+static void test_crowd(struct gate *gate)
+{
+	pid_t pid = victim_start(crowd_run);
+	uint32_t n = 9;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	e = patch_leftovers(pid, gate, NULL, &n);
+	ok(e && n == 0 && strstr(err_text(e), "more than 1024"), "there are too many regions");
+	err_destroy(e);
+	is_int(victim_end(pid), 0, "which is all that it has done");
 }
 
 int main(void)
@@ -167,12 +236,14 @@ int main(void)
 	pid = victim_start(forged_run);
 	(void)await(&shared->is_ready, 1);
 	test_window(pid, gate);
+	test_full(pid, gate);
+	test_interrupted(pid, gate);
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		uint32_t n = 0;
 		struct err *e;
 
 		region_forge();
-		e = patch_leftovers(pid, gate, &n);
+		e = patch_leftovers(pid, gate, NULL, &n);
 		nerrors += e != NULL;
 		ntaken += n;
 		nchanged += !victim_is_clean(pid);
@@ -185,6 +256,7 @@ int main(void)
 	ok(calls_await(500), "it runs on");
 	printf("# %u errors in %u rounds\n", nerrors, ROUNDS);
 	is_int(victim_end(pid), 0, "no result was wrong");
+	test_crowd(gate);
 	gate_destroy(gate);
 	return tap_done();
 }

@@ -183,7 +183,7 @@ static void test_leftovers(bool has_head)
 	tracer = tracer_start(pid, 0);
 	keeper = keeper_of(tracer);
 	ok(keeper > 0, "the tracer has a keeper");
-	e = patch_leftovers(pid, gate, &n);
+	e = patch_leftovers(pid, gate, NULL, &n);
 	ok(!e && n == 0 && !victim_is_clean(pid),
 	   "windows of a tracer that lives are no leftovers");
 	(void)kill(keeper, SIGKILL);
@@ -192,11 +192,11 @@ static void test_leftovers(bool has_head)
 	ok(!victim_is_clean(pid) && calls_await(500), "without both, the windows stay and work");
 	if (!has_head)
 		heads_smash(pid);
-	e = patch_leftovers(pid, gate, &n);
+	e = patch_leftovers(pid, gate, NULL, &n);
 	ok(!e, "they are found");
 	is_int(n, V_COUNT, "all of them");
 	ok(victim_is_clean(pid), "and taken back");
-	e = patch_leftovers(pid, gate, &n);
+	e = patch_leftovers(pid, gate, NULL, &n);
 	ok(!e && n == 0, "there are no others");
 	err_destroy(e);
 	is_int(victim_end(pid), 0, "no result was wrong");
@@ -224,13 +224,13 @@ static void test_held_lock(void)
 		(void)waitpid(tracer, NULL, 0);
 		if (!stays)
 			shared->handling = 0; /* it ends in a moment */
-		e = patch_leftovers(pid, gate, &n);
+		e = patch_leftovers(pid, gate, NULL, &n);
 		if (stays) {
 			ok(e && strstr(err_text(e), "another process still holds"),
 			   "who holds a dead tracer's region is said");
 			err_destroy(e);
 			(void)kill(holder, SIGKILL);
-			e = patch_leftovers(pid, gate, &n);
+			e = patch_leftovers(pid, gate, NULL, &n);
 		}
 		ok(!e, "the lock of a tracer that has ended is waited for");
 		err_destroy(e);
@@ -257,8 +257,8 @@ static void test_keeper_killed(void)
 		(void)waitpid(tracer, NULL, 0);
 		keeper_await(tracer);
 		good = calls_await(20) && kill(pid, 0) == 0;
-		for (int k = 0;
-		     !(e = patch_leftovers(pid, gate, &n)) && !victim_is_clean(pid) && k < 10000;
+		for (int k = 0; !(e = patch_leftovers(pid, gate, NULL, &n)) &&
+				!victim_is_clean(pid) && k < 10000;
 		     k++)
 			(void)usleep(1000);
 		if (e)

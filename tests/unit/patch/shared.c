@@ -157,12 +157,12 @@ static void test_later(void)
 	ok(left.nwindows == 2 && left.nchildren == 0 && !victim_is_clean(pid),
 	   "nor is one taken back, of %u, in the process or %u others", left.nwindows,
 	   left.nchildren);
-	ok(has_failed(patch_leftovers(pid, gate, &n)) && n == 0 && !victim_is_clean(pid),
+	ok(has_failed(patch_leftovers(pid, gate, NULL, &n)) && n == 0 && !victim_is_clean(pid),
 	   "nor by the next tracer");
 	shared->go = 2;
 	while (kill((pid_t)shared->handling, 0) == 0)
 		(void)usleep(1000);
-	e = patch_leftovers(pid, gate, &n);
+	e = patch_leftovers(pid, gate, NULL, &n);
 	ok(!e && n >= 2 && victim_is_clean(pid),
 	   "which takes them back when the other one has ended");
 	(void)has_failed(e);
