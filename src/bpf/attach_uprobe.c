@@ -145,8 +145,10 @@ static struct err *attempt_begin(struct attempt *at, struct attachments *a)
 
 static void attempt_end(struct attempt *at)
 {
-	if (at->keeper)
+	if (at->keeper) {
 		keeper_set_group(at->keeper, 0);
+		keeper_set_process(at->keeper, 0, 0);
+	}
 	if (at->maps_of)
 		proc_maps_deinit(&at->maps);
 }
@@ -660,6 +662,8 @@ struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
 	struct err *e = attempt_begin(&at, a);
 	const struct proc_maps *maps = e ? NULL : attempt_maps(&at, child);
 
+	if (!e)
+		keeper_set_process(at.keeper, child, opts->child_start);
 	for (uint32_t i = 0; maps && i < l->files.len && !e && !is_interrupted(&at); i++) {
 		struct placed *p = &l->files.data[i];
 

@@ -119,31 +119,69 @@ static void ended_remove(const struct fence *f)
 	}
 }
 
-struct err *fence_add(struct fence *f, const struct privileges *p, pid_t pid, uint64_t *ret_start)
+static struct err *ended_err(pid_t pid)
 {
-	uint32_t key = (uint32_t)pid;
-	struct rt_watched value = {.root = key}, before;
-	uint64_t start;
-	int sys = 0;
+	return err_sys(ESRCH, "process %d has ended", (int)pid);
+}
 
-	if (!proc_started(pid, &value.start))
-		return err_sys(ESRCH, "process %d has ended", (int)pid);
-	*ret_start = value.start;
-	if (!map_get(f->fds[MAP_WATCHED], &key, &before) || before.start != value.start)
-		sys = map_put(f->fds[MAP_WATCHED], &key, &value);
+static bool is_started_at(pid_t pid, uint64_t start)
+{
+	uint64_t now;
+
+	return proc_started(pid, &now) && now == start;
+}
+
+/* Refuses a process that is not the user's, and one that is not that of the start time any more. */
+static struct err *owner_check(const struct privileges *p, pid_t pid, uint64_t start)
+{
+	if (privileges_own_process(p, pid))
+		return NULL;
+	return is_started_at(pid, start) ? privileges_check_process(p, pid) : ended_err(pid);
+}
+
+/* *ret_is_new: the process was not fenced before. */
+static int process_put(const struct fence *f, uint32_t pid, uint64_t start, bool *ret_is_new)
+{
+	const struct rt_watched value = {.root = pid, .start = start};
+	struct rt_watched before;
+	int sys;
+
+	*ret_is_new = !map_get(f->fds[MAP_WATCHED], &pid, &before) || before.start != start;
+	if (!*ret_is_new)
+		return 0;
+	sys = map_put(f->fds[MAP_WATCHED], &pid, &value);
 	if (sys == E2BIG || sys == ENOMEM) {
 		ended_remove(f);
-		sys = map_put(f->fds[MAP_WATCHED], &key, &value);
+		sys = map_put(f->fds[MAP_WATCHED], &pid, &value);
 	}
+	return sys;
+}
+
+struct err *fence_add(struct fence *f, const struct privileges *p, pid_t pid, uint64_t start,
+		      uint64_t *ret_start)
+{
+	uint32_t key = (uint32_t)pid;
+	bool is_new;
+	struct err *e;
+	int sys;
+
+	if (!proc_started(pid, ret_start) || (start && *ret_start != start))
+		return ended_err(pid);
+	/* before it is fenced: nobody else's process may be, not even for a moment */
+	e = owner_check(p, pid, *ret_start);
+	if (e)
+		return e;
+	sys = process_put(f, key, *ret_start, &is_new);
 	if (sys)
 		return err_sys(sys, "cannot watch what process %d executes", (int)pid);
 	/* whatever it executes from here on is fenced; what it has executed before is seen */
-	if (!privileges_own_process(p, pid)) {
-		if (!proc_started(pid, &start) || start != value.start || fence_has_ended(f, pid))
-			return err_sys(ESRCH, "process %d has ended", (int)pid);
-		return privileges_check_process(p, pid);
-	}
-	return NULL;
+	if (privileges_own_process(p, pid))
+		return NULL;
+	if (fence_has_ended(f, pid))
+		return ended_err(pid);
+	if (is_new)
+		map_remove(f->fds[MAP_WATCHED], &key);
+	return owner_check(p, pid, *ret_start);
 }
 
 uint64_t fence_ended(const struct fence *f)

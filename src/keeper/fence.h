@@ -34,10 +34,12 @@ MUST_CHECK struct err *fence_create(const struct privileges *p, struct fence **r
 void fence_destroy(struct fence *f); /* NULL is allowed */
 /*
  * Before a breakpoint comes into the process: from now on it is ended at an exec as above. The
- * process is refused if it is not the user's. *ret_start: which process that is (proc_started()).
+ * process is refused if it is not the user's, or if `start` is not 0 and it has another start time
+ * (struct proc_id); one that is refused is not ended. *ret_start: which process that is
+ * (proc_started()).
  */
 MUST_CHECK struct err *fence_add(struct fence *f, const struct privileges *p, pid_t pid,
-				 uint64_t *ret_start);
+				 uint64_t start, uint64_t *ret_start);
 /* How many processes were ended. */
 uint64_t fence_ended(const struct fence *f);
 /* Whether this process was. */

@@ -32,8 +32,10 @@ struct keeper {
 	int pidfd;
 	int sock;
 	uint32_t nlinks;
-	uint64_t nsites;		     /* instructions that they probe */
-	uint32_t group;			     /* the group of the links that are made now */
+	uint64_t nsites; /* instructions that they probe */
+	uint32_t group;	 /* the group of the links that are made now */
+	pid_t only_pid;	 /* keeper_set_process(); 0: none */
+	uint64_t only_start;
 	struct keeper_area *area;	     /* memory that is shared with the keeper */
 	const atomic_int *is_interrupted;    /* may be NULL */
 	const struct privileges *privileges; /* NULL: of root */
@@ -273,7 +275,9 @@ static struct err *process_admit(struct keeper *k, pid_t pid, uint64_t *ret_star
 				"it lacks %s", feat_what(FEAT_UPROBE_TGID));
 	if (!k->fence)
 		e = fence_make(k);
-	return e ? e : fence_add(k->fence, k->privileges, pid, ret_start);
+	return e ? e
+		 : fence_add(k->fence, k->privileges, pid, pid == k->only_pid ? k->only_start : 0,
+			     ret_start);
 }
 
 /* Afterwards: another process may have got the id meanwhile. */
@@ -409,6 +413,12 @@ struct err *keeper_drop_all(struct keeper *k, const pid_t *pids, uint32_t n)
 void keeper_set_interrupted(struct keeper *k, const atomic_int *is_interrupted)
 {
 	k->is_interrupted = is_interrupted;
+}
+
+void keeper_set_process(struct keeper *k, pid_t pid, uint64_t start)
+{
+	k->only_pid = pid;
+	k->only_start = start;
 }
 
 void keeper_set_group(struct keeper *k, uint32_t group)

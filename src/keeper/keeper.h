@@ -129,6 +129,12 @@ MUST_CHECK struct err *keeper_drop_all(struct keeper *k, const pid_t *pids, uint
  * allowed.
  */
 void keeper_set_interrupted(struct keeper *k, const atomic_int *is_interrupted);
+/*
+ * Says which process has the id, by its start time (struct proc_id): where the keeper is confined,
+ * uprobes for another process with the same id are refused with ESRCH from now on. pid 0: whichever
+ * has the id of a request.
+ */
+void keeper_set_process(struct keeper *k, pid_t pid, uint64_t start);
 /* Puts the links that are made from now on into this group; 0: into none. */
 void keeper_set_group(struct keeper *k, uint32_t group);
 /* Closes the links of the group. waits: as above. */

@@ -118,8 +118,9 @@ struct attach_opts {
 	 * by add_child() only. add_child(): units of that kind are left out.
 	 */
 	bool only_children;
-	uint32_t group;	 /* detach() detaches a group together; 0: attached until the end */
-	uint32_t timers; /* of a unit of timers: attaches this group only; 0: all of them */
+	uint64_t child_start; /* add_child(): as in struct proc_id; 0: whoever has the id */
+	uint32_t group;	      /* detach() detaches a group together; 0: attached until the end */
+	uint32_t timers;      /* of a unit of timers: attaches this group only; 0: all of them */
 	/* Set by a signal: attaching may stop, and leave the rest. */
 	const atomic_int *is_interrupted;
 	/* Receives messages for the user, without newline; may be NULL. */

@@ -134,11 +134,13 @@ struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_
 	if (e)
 		return e;
 	keeper_set_group(k, LINKER_GROUP(id->pid));
+	keeper_set_process(k, id->pid, id->start);
 	if (!feat_has(FEAT_UPROBE_MULTI))
 		e = keeper_uprobe(k, f->linker_fd, file_fd, id->pid, off, cookie, 0, false);
 	else
 		e = keeper_uprobe_multi(k, f->linker_fd, file_fd,
 					feat_has(FEAT_UPROBE_TGID) ? id->pid : 0, &site);
+	keeper_set_process(k, 0, 0);
 	keeper_set_group(k, 0);
 	return e;
 }

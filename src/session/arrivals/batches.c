@@ -230,6 +230,7 @@ void arrivals_child_place(struct arrivals *a, const struct watch_proc *p)
 	struct attach_opts opts = live_attach_opts(a->live);
 	struct err *e;
 
+	opts.child_start = id->start;
 	if (!privileges_own_process(a->env->privileges, id->pid)) {
 		/* it has other ids than the process that the session has named */
 		arrivals_waiting_drop(a, p);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fence takes processes of its user only: whoever is refused executes whatever it likes.
+ * (privilege/fence.py has what becomes of those that are taken.)
+ */
+#include "tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "keeper/fence.h"
+#include "kernel/kernel.h"
+#include "target/ident.h"
+
+#define USER  ((uid_t)4100001)
+#define OTHER ((uid_t)4100002)
+
+/* A shell of that user, which executes another program when the descriptor is written to. */
+struct shell {
+	pid_t pid;
+	int fd;
+};
+
+static bool is_shell(pid_t pid)
+{
+	char path[64], text[64] = "";
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	f = fopen(path, "re");
+	if (f) {
+		(void)!fread(text, 1, sizeof(text) - 1, f);
+		(void)fclose(f);
+	}
+	return strcmp(text, "a-shell") == 0;
+}
+
+static struct shell shell_begin(uid_t uid)
+{
+	struct shell s;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		abort();
+	s.pid = fork();
+	if (s.pid == 0) {
+		if (setgroups(0, NULL) != 0 || setresgid(uid, uid, uid) != 0 ||
+		    setresuid(uid, uid, uid) != 0 || dup2(fds[0], 0) != 0)
+			_exit(9);
+		(void)execl("/bin/sh", "a-shell", "-c", "read line; exec env true", NULL);
+		_exit(8);
+	}
+	(void)close(fds[0]);
+	s.fd = fds[1];
+	for (int i = 0; i < 20000 && !is_shell(s.pid); i++)
+		(void)usleep(1000);
+	return s;
+}
+
+/* Lets it execute the other program; returns its status. */
+static int shell_end(const struct shell *s)
+{
+	int status = -1;
+
+	(void)!write(s->fd, "\n", 1);
+	(void)close(s->fd);
+	(void)waitpid(s->pid, &status, 0);
+	return status;
+}
+
+static bool is_refused(struct err *e, const char *why)
+{
+	bool is_good = e && strstr(err_text(e), why);
+
+	if (!is_good)
+		printf("# %s\n", e ? err_text(e) : "no error");
+	err_destroy(e);
+	return is_good;
+}
+
+static void test_others(struct fence *f, const struct privileges *p)
+{
+	struct shell s = shell_begin(OTHER);
+	uint64_t start;
+
+	ok(is_refused(fence_add(f, p, s.pid, 0, &start), "is not one of"),
+	   "another user's process is refused");
+	is_int(shell_end(&s), 0, "it executes programs afterwards");
+}
+
+static void test_own(struct fence *f, const struct privileges *p)
+{
+	struct shell s = shell_begin(USER);
+	uint64_t began = 0, start = 0;
+	struct err *e;
+
+	ok(proc_started(s.pid, &began), "the user's process has begun");
+	ok(is_refused(fence_add(f, p, s.pid, began + 1, &start), "has ended"),
+	   "a process that began at another time is refused");
+	e = fence_add(f, p, s.pid, began, &start);
+	ok(!e && start == began, "the process is taken");
+	err_destroy(e);
+	e = fence_add(f, p, s.pid, 0, &start);
+	ok(!e && start == began, "and once more, whenever it began");
+	err_destroy(e);
+	is_int(shell_end(&s), 0, "it executes programs of its user");
+}
+
+int main(void)
+{
+	const struct privileges p = {.levels = LEVEL_USER | LEVEL_PROC, .uid = USER, .gid = USER};
+	struct fence *f = NULL;
+	struct err *e;
+	int link = -1;
+
+	if (geteuid() != 0) {
+		ok(true, "the fence # SKIP needs root");
+		return tap_done();
+	}
+	e = fence_create(&p, &f, &link);
+	ok(!e, "a fence is made");
+	if (e) {
+		printf("# %s\n", err_text(e));
+		err_destroy(e);
+		return tap_done();
+	}
+	test_others(f, &p);
+	test_own(f, &p);
+	is_int((int)fence_ended(f), 0, "nobody was ended");
+	(void)close(link);
+	fence_destroy(f);
+	return tap_done();
+}
