@@ -15,15 +15,15 @@ struct rt_watched {
 	u32 flags; /* RT_WATCHED_* */
 	u32 root;  /* the process that was added: this one, or whose descendant it is */
 	u64 start; /* in ticks: distinguishes it from later processes with its id */
-	/* With RT_WATCHED_SPARED: how often its dynamic linker may still stop its present program. */
+	/* With RT_WATCHED_SPARED: how often libraries may still stop its program. */
 	u32 stops, pad;
 };
 #define RT_WATCH_STOPS_MAX  16u
-#define RT_WATCHED_STOPS    1u /* it is stopped when an event about it is reported */
-#define RT_WATCHED_FORKS    2u /* its children are added, with all flags */
-#define RT_WATCHED_OUTLIVES 4u /* it does not end with the tracer: it must not be left stopped */
-#define RT_WATCHED_SKIPS    8u /* the next report of its dynamic linker is left out */
-#define RT_WATCHED_SPARED   16u /* it is stopped RT_WATCH_STOPS_MAX times for libraries, then never */
+#define RT_WATCHED_STOPS    1u	 /* it is stopped when an event about it is reported */
+#define RT_WATCHED_FORKS    2u	 /* its children are added, with all flags */
+#define RT_WATCHED_OUTLIVES 4u	 /* it does not end with the tracer: it must not be left stopped */
+#define RT_WATCHED_SKIPS    8u	 /* the next report of its dynamic linker is left out */
+#define RT_WATCHED_SPARED   16u	 /* libraries stop it RT_WATCH_STOPS_MAX times, at most */
 #define RT_WATCHED_BORN	    128u /* a child that has not run yet */
 
 enum rt_watch_kind {

@@ -171,8 +171,8 @@ MUST_CHECK struct err *watch_following(struct watch *w, const struct watch_follo
  */
 #define WATCH_KNOWN 8u
 /*
- * With WATCH_STOPS | WATCH_OUTLIVES: it waits only as long as dtrace attends to events, and 16 times
- * for libraries of one program, at most (RT_WATCH_STOPS_MAX).
+ * With WATCH_STOPS | WATCH_OUTLIVES: it waits only as long as dtrace attends to events, and at most
+ * RT_WATCH_STOPS_MAX times for libraries of one program.
  */
 #define WATCH_SPARED 16u
 /* Copies the identity. A process that has ended already is not followed. */
