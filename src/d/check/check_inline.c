@@ -186,6 +186,20 @@ struct binding *inline_bind(struct check *c, struct ident *id, const char *brack
 	return list;
 }
 
+/*
+ * Says that the arguments are the script's, whose code is not trusted in the system's expression.
+ * The flag is that of a node around each: the argument itself may be a value that is trusted, and a
+ * condition is evaluated by branches, which begin where no node has the flag.
+ */
+static void bindings_give(struct check *c, struct binding *b)
+{
+	for (; b; b = b->next) {
+		if (type_is_scalar(c->types, b->e->type))
+			b->e = expr_cast(c, b->e, b->e->type);
+		b->e->is_given = true;
+	}
+}
+
 struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, struct expr **args,
 			   uint32_t nargs)
 {
@@ -209,8 +223,8 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 		return expr_bad(c, at->span);
 	if (is_own && !privilege_check_variable(c, id->name, at->span))
 		return expr_bad(c, at->span);
-	for (struct binding *given = b; is_own && given; given = given->next)
-		given->e->is_given = true;
+	if (is_own)
+		bindings_give(c, b);
 	c->bindings = b;
 	layer = session_set_layer(c->session, id->layer);
 	c->nown += is_own;

@@ -57,6 +57,11 @@ def values():
     shows('printf("%s %s %s %d %d", fds[9].fi_name, fds[9].fi_pathname, fds[9].fi_dirname, fds[9].fi_offset, fds[9].fi_oflags & 3);', f"hostname /etc/hostname /etc {offset} 0")
     shows('printf("%s %s", fds[99].fi_name, fds[-1].fi_pathname);', "<none> <none>")
     shows("trace(fds[(this->n = 9, this->n)].fi_name);", "hostname")
+    for index in "8 + (arg0 == 9)", "8 + !(arg0 != 9)", "8 + (arg0 && 1)", "8 + (arg0 || 0)", "curpsinfo->pr_pid - pid + 9":
+        shows(f"trace(fds[{index}].fi_name);", "hostname", probe="syscall::lseek:entry")
+    for index in "arg0 == 1", "!arg0", "!curpsinfo->pr_pid", "arg0 && 0", "arg0 != 9 || 0":
+        shows(f"trace(fds[{index}].fi_name == fds[0].fi_name);", "1", probe="syscall::lseek:entry")
+    shows("trace(fds[curpsinfo->pr_pid].fi_name);", "<none>")
     shows('trace((*curpsinfo).pr_pid);', str(own.pid))
     shows("trace(pid);", str(own.pid), predicate=f"curpsinfo->pr_nlwp && curpsinfo->pr_pid == {own.pid} && fds[9].fi_name == \"hostname\"")
     shows("trace(fds[arg0].fi_name);", "hostname", probe="syscall::lseek:entry", predicate="fds[arg0].fi_oflags >= 0")
