@@ -189,10 +189,14 @@ static bool member_read(pid_t pid, struct member *ret)
 	return true;
 }
 
-/* Looks for the thread that says what the session has taken. */
+/*
+ * Looks for the thread that says what the session has taken. The first thread is none: execve()
+ * gives it the name of the file or symbolic link, which the user chooses.
+ */
 static void member_ask(struct member *m)
 {
 	char path[64], name[64];
+	uint64_t memory, probes;
 	const struct dirent *d;
 	DIR *dir;
 
@@ -200,14 +204,15 @@ static void member_ask(struct member *m)
 	dir = opendir(path);
 	while (dir && (d = readdir(dir))) {
 		(void)snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
-		if (*d->d_name == '.' ||
+		if (*d->d_name == '.' || strtol(d->d_name, NULL, 10) == m->pid ||
 		    !proc_read(name, sizeof(name), "/proc/%d/%s", m->pid, path))
 			continue;
 		name[strcspn(name, "\n")] = '\0';
-		if (quota_name_parse(name, &m->memory, &m->probes)) {
-			m->is_session = true;
-			break;
-		}
+		if (!quota_name_parse(name, &memory, &probes))
+			continue;
+		m->is_session = true;
+		m->memory = MAX(m->memory, memory);
+		m->probes = MAX(m->probes, probes);
 	}
 	if (dir)
 		(void)closedir(dir);
@@ -592,6 +597,8 @@ struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who
 		return err_hint(err_sys(errno, "there is no timer for the quotas of a session"),
 				"a limit may be too low: ulimit -i");
 	timer_wind();
+	/* threads and processes that begin later have its name: the user chose that of the file */
+	(void)prctl(PR_SET_NAME, "dtrace", 0, 0, 0);
 	(void)pthread_mutex_lock(&q.lock);
 	q.is_on = true;
 	sys = pthread_condattr_init(&attr);

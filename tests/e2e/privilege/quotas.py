@@ -110,6 +110,14 @@ def names():
     end(one)
     end(session(ALICE, *few))  # the imitation takes nothing
     end(p)
+    # execve() names a process as the symbolic link that it was told to execute
+    link = f"{home(ALICE)}/q0m0p"
+    os.symlink(DTRACE, link)
+    one = subprocess.Popen([link, *few], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV, **user(ALICE))
+    running.append(one)
+    check("traced" in one.stdout.readline(), "a session by a link traces")
+    refused("too many probes beside a session with the name of a quota", dtrace(ALICE, "-qn", "syscall::se*:entry { n++; }"), "the quota is probes=100", "1 other session of user")
+    end(one)
 
 
 def at_once():
