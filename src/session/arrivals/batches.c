@@ -3,7 +3,6 @@
  * Probes that are added while a session runs come and go in batches: those of one provider that one
  * event has brought. A batch has a unit of its own.
  */
-#include "kernel/quota.h"
 #include "session/arrivals/impl.h"
 #include "privilege/privilege.h"
 
@@ -322,11 +321,11 @@ static struct arrival_batch *batch_oldest(struct arrivals *a, uint32_t *ret_nunu
 	return oldest;
 }
 
-static struct err *unit_detach(const struct arrivals *a, const struct session_unit *u)
+static struct err *unit_detach(const struct arrivals *a, struct session_unit *u)
 {
 	if (!u || !u->loaded)
 		return NULL;
-	quota_give(QUOTA_PROBES, u->points.len);
+	live_give_probes(u);
 	return u->engine->engine->detach(u->engine, u->loaded, a->live->attachments, u->group);
 }
 

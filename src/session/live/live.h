@@ -241,6 +241,8 @@ MUST_CHECK struct err *live_load_units(struct live *live);
 struct attach_opts live_attach_opts(struct live *live);
 /* Attaches a loaded unit to its places. */
 MUST_CHECK struct err *live_attach_unit(struct live *live, struct session_unit *u);
+/* Gives back what the unit has of the quota of probes; before it is detached. */
+void live_give_probes(struct session_unit *u);
 /* Attaches all units but those that have come later, which are attached already. */
 MUST_CHECK struct err *live_attach_units(struct live *live);
 /* Fires BEGIN or END, if a clause is enabled on it: DTRACE_KEY_BEGIN, _END. */

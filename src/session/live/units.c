@@ -85,13 +85,19 @@ struct err *live_attach_unit(struct live *live, struct session_unit *u)
 
 	opts.group = u->group;
 	opts.only_children = u->is_for_children;
+	live_give_probes(u); /* if it was attached by another engine, or to another program */
 	e = quota_take(QUOTA_PROBES, u->points.len);
 	if (e)
 		return e;
-	e = u->engine->engine->attach(u->engine, u->loaded, &opts, live->attachments);
-	if (e)
-		quota_give(QUOTA_PROBES, u->points.len);
-	return e;
+	/* after an error some may be attached; they are given back when the unit is detached */
+	u->ntaken = u->points.len;
+	return u->engine->engine->attach(u->engine, u->loaded, &opts, live->attachments);
+}
+
+void live_give_probes(struct session_unit *u)
+{
+	quota_give(QUOTA_PROBES, u->ntaken);
+	u->ntaken = 0;
 }
 
 /* Units of what processes have mapped since the clauses were matched are attached already. */

@@ -52,7 +52,8 @@ struct session_unit {
 	/* Of a unit in a process: the kernel's unit with the same sites, for its children; NULL. */
 	struct session_unit *twin;
 	bool is_for_children; /* it is such a one */
-	bool is_void; /* its twin has its sites in all processes: it is not loaded any more */
+	uint32_t ntaken; /* probes of the quota (kernel/quota.h) that it has; 0: not attached */
+	bool is_void;	 /* its twin has its sites in all processes: it is not loaded any more */
 };
 
 /* A probe on which a clause was enabled while the session runs. */

@@ -160,6 +160,66 @@ def probes():
     end(session(ALICE, *few))
 
 
+LOADS = """
+import _ctypes, os, sys
+for name in sys.argv[2:]:
+    _ctypes.dlclose(_ctypes.dlopen(name, 1))
+    with open(sys.argv[1], "a") as f:
+        f.write("1")
+import time
+time.sleep(1000)
+"""
+
+
+def said_by(p):
+    """What the thread of a session says: MiB and probes."""
+    try:
+        for tid in os.listdir(f"/proc/{p.pid}/task"):
+            with open(f"/proc/{p.pid}/task/{tid}/comm") as f:
+                m = re.fullmatch(r"q(\d+)m(\d+)p\n", f.read())
+            if m:
+                return int(m.group(1)), int(m.group(2))
+    except FileNotFoundError:
+        pass
+    return None
+
+
+def loading(count, original, functions):
+    """A session whose process opens and closes so many libraries, which have probes for a while; what it has at the end."""
+    folder = f"{home(ALICE)}/libs"
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    for i in range(count):
+        shutil.copy(original, f"{folder}/late{i}.so")
+    with open(f"{folder}/loads.py", "w") as f:
+        f.write(LOADS)
+    done, names = f"{folder}/done", [f"{folder}/late{i}.so" for i in range(count)]
+    os.chown(folder, ALICE, ALICE)
+    script = f'BEGIN {{ printf("traced\\n"); }} pid$target:libc.so.6:mem*:entry, pid$target:late*:{functions}:entry {{ n++; }}'
+    p = session(ALICE, "-x", "switchrate=10hz", "-Zqn", script, "-c", " ".join(["/usr/bin/python3", f"{folder}/loads.py", done, *names]))
+    until, seen = time.time() + SECONDS, []
+    while p.poll() is None and (not seen or seen[-1][0] < count) and time.time() < until:
+        time.sleep(0.1)
+        seen.append((os.path.getsize(done) if os.path.exists(done) else 0, said_by(p)))
+    time.sleep(1)
+    last = said_by(p)
+    p.terminate()
+    return seen, last, p.communicate(timeout=SECONDS)[1]
+
+
+def late():
+    """What a session gives back is what it has taken: not the probes of libraries for which the quota had no room."""
+    original = [f"{folder}/libthread_db.so.1" for folder in ("/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu") if os.path.exists(f"{folder}/libthread_db.so.1")]
+    if not original:
+        return
+    levels(f"user {ALICE}: dtrace_user dtrace_proc probes=45\n")
+    seen, last, said = loading(100, original[0], "td_*")
+    check(seen[-1][0] == 100 and "the quota is probes=45" in said, "no library has probes", (seen[-3:], said))
+    # a library wants at most what the quota is, beside some probes of the C library; those stay
+    taken = {has[1] for n, has in seen if has and (n == 0 or n > 70)}
+    check(last and last[1] in range(1, 45) and min(taken) == last[1], "the session still has its probes of the C library", (last, seen))
+
+
 def cpu():
     """Others who call the system all the time lose more by a session than the quota allows: it ends."""
     levels(f"user {ALICE}: dtrace_user cpu=0.5%\n")
@@ -206,7 +266,7 @@ def hidden():
 
 
 try:
-    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "cpu", "stopped", "hidden"]:
+    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "cpu", "stopped", "hidden"]:
         globals()[test]()
 finally:
     for p in running:
