@@ -198,6 +198,11 @@ const char *inproc_relay_lack(const struct inproc *p, const struct unit *u, uint
  * has refused them; NULL: it was not asked.
  */
 bool inproc_has_relays(const struct inproc *p, const char **ret_why);
+/*
+ * After inproc_enter(): whether the filter of a probe, an index in u->probes, is always true if the
+ * filters of the process answer sample(): it may lack what a predicate reads.
+ */
+bool inproc_filter_is_true(const struct inproc *p, const struct unit *u, uint32_t probe);
 /* Before units are loaded: its filters answer sample() and what belongs to it; is that so? */
 void inproc_set_sampled(struct inproc *p);
 bool inproc_is_sampled(const struct inproc *p);

@@ -202,15 +202,28 @@ static bool tid_offset_find(struct inproc *p)
 	return is_known && n == 1;
 }
 
+struct native_target inproc_target(const struct inproc *p)
+{
+	int64_t off;
+
+	return (struct native_target){
+		.layout = p->layout,
+		.pid = (uint32_t)p->opts.pid,
+		.has_rseq = patch_rseq_offset(p->patch, &off),
+		.has_tid = p->has_tid,
+		.only_cpu = -1,
+	};
+}
+
 const char *inproc_clause_lack(const struct inproc *p, const struct unit *u, uint32_t i,
 			       int only_cpu)
 {
-	struct native_target t = {.layout = p->layout, .has_tid = p->has_tid, .only_cpu = only_cpu};
-	int64_t off;
+	struct native_target t;
 
 	if (!p->patch)
 		return NULL;
-	t.has_rseq = patch_rseq_offset(p->patch, &off);
+	t = inproc_target(p);
+	t.only_cpu = only_cpu;
 	return native_target_lack(u, i, &t);
 }
 

@@ -67,6 +67,17 @@ bool inproc_has_relays(const struct inproc *p, const char **ret_why)
 	return !*ret_why && patch_relays_fd(p->patch) >= 0;
 }
 
+bool inproc_filter_is_true(const struct inproc *p, const struct unit *u, uint32_t probe)
+{
+	struct native_target t;
+
+	if (!p->patch)
+		return true;
+	t = inproc_target(p);
+	t.is_sampled = true;
+	return native_filter_is_true_in(u, probe, &t);
+}
+
 void inproc_set_sampled(struct inproc *p)
 {
 	p->is_sampled = p->plan && p->plan->samples_off;

@@ -129,6 +129,31 @@ bool native_filter_is_true(const struct unit *u, uint32_t probe, const struct la
 	return filter_is_true(u, probe, l, NULL);
 }
 
+/* The target as filters see it: the kernel looks at the CPU of option cpu. */
+static struct native_target target_for_filters(const struct native_target *t)
+{
+	struct native_target filter = *t;
+
+	filter.is_filter = true;
+	filter.only_cpu = -1;
+	return filter;
+}
+
+bool native_filter_is_true_in(const struct unit *u, uint32_t probe, const struct native_target *t)
+{
+	struct native_target filter = target_for_filters(t);
+
+	return filter_is_true(u, probe, t->layout, &filter);
+}
+
+static bool probe_samples(const struct unit *u, uint32_t probe)
+{
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		if (is_enabled(u, probe, i) && native_samples(u->clauses[i].layout->clause))
+			return true;
+	return false;
+}
+
 static bool has_computed_index(const struct prog_clause *c)
 {
 	struct clause_difo at = {0};
@@ -201,35 +226,28 @@ struct err *native_filter_compile(const struct unit *u, const struct native_targ
 	CLEANUP(free) struct unit_probe *probes = xcalloc(u->nprobes + 1, sizeof(*probes));
 	CLEANUP(free) struct native_site *some = xcalloc(nsites + 1, sizeof(*some));
 	CLEANUP(free) uint32_t *of = xcalloc(nsites + 1, sizeof(*of));
-	struct native_target filter = *t;
+	struct native_target filter = target_for_filters(t);
 	struct unit own = *u;
 	struct native_code code = {0};
 	struct native_entry *entries;
 	struct err *e;
 	uint32_t n = 0;
 
-	filter.is_filter = true;
-	filter.only_cpu = -1; /* the kernel looks at that */
 	for (uint32_t i = 0; i < u->nclauses; i++)
 		clauses[i] = bare_make(&u->clauses[i], &bare[i]);
 	own.clauses = clauses;
 	own.probes = probes;
 	own.nprobes = 0;
 	own.nerror_clauses = 0;
-	for (uint32_t i = 0; i < u->nclauses && t->is_sampled; i++) {
-		const struct unit bare_unit = {.clauses = &clauses[i], .nclauses = 1};
-		const char *why = native_samples(clauses[i].layout->clause)
-					  ? native_target_lack(&bare_unit, 0, &filter)
-					  : NULL;
-
-		if (why)
-			return err_new("its predicates %s", why);
-	}
 	for (uint32_t i = 0, last = 0; i < nsites; i++) {
 		uint32_t probe = sites[i].probe;
 
-		if (filter_is_true(u, probe, t->layout, &filter))
+		if (filter_is_true(u, probe, t->layout, &filter)) {
+			if (t->is_sampled && probe_samples(u, probe))
+				return err_new("a clause of a probe that samples cannot be tested "
+					       "in the process");
 			continue;
+		}
 		if (!own.nprobes || last != probe)
 			probes[own.nprobes++] = u->probes[probe];
 		last = probe;

@@ -114,8 +114,15 @@ bool native_samples(const struct prog_clause *c);
  *     free:entry     followed(arg0)        is the address noted? Then it is not any more
  */
 
+struct native_target;
+
 /* Whether the filter of a probe, an index in u->probes, is always true. */
 bool native_filter_is_true(const struct unit *u, uint32_t probe, const struct layout *l);
+/*
+ * The same for a target, which may lack what a predicate reads. Of it only layout, pid, has_rseq,
+ * has_tid and is_sampled are looked at.
+ */
+bool native_filter_is_true_in(const struct unit *u, uint32_t probe, const struct native_target *t);
 /*
  * Which registers the clauses of a probe read in the kernel. Indices that are computed count as all
  * registers.

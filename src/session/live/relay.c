@@ -92,7 +92,8 @@ static bool candidate_is_sampled(const struct division *d, const struct candidat
 
 	for (uint32_t i = 0; i < u->nprobes; i++) {
 		bool samples = probe_samples(u, &u->probes[i]);
-		bool has_filter = samples && !native_filter_is_true(u, i, d->live->match->layout);
+		bool has_filter =
+			samples && !inproc_filter_is_true(d->processes.data[process].inproc, u, i);
 
 		for (uint32_t k = 0; k < u->probes[i].code->sites.len; k++, site++) {
 			if (!samples ||

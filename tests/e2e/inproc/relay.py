@@ -203,6 +203,19 @@ def refused():
     t.end()
 
 
+def samples():
+    """A process that cannot tell the CPU tests no clause with it, and leaves sample() of the same probe to the kernel."""
+    t = Target("env", "GLIBC_TUNABLES=glibc.pthread.rseq=0", FILE)
+    for mode in ("off", "auto"):
+        tracer = Tracer(mode, f'{P}:add:entry /sample(1000, 100000)/ {{ @["sample"] = count(); }} {P}:add:entry /cpu == 77777/ {{ @["never"] = count(); }}', t.pid)
+        t.call(20000)
+        out, places = tracer.end()
+        n = {line.split()[0]: int(line.split()[1]) for line in lines_of(out)}
+        # 265 of 26,666 are expected, with a deviation of 16
+        check_that(f"samples: {mode}: one byte of 100,000", 150 < n.get("sample", 0) < 400 and "never" not in n, n)
+    check("samples: the process ends well", t.end(), 0)
+
+
 PYTHON = """
 import locale, sys
 def inner(n):
@@ -244,7 +257,7 @@ for f in (filters, stops, detaches, killed, children):
     if only in f.__name__:
         f(t)
 check("the process ends well", t.end(), 0)
-for f in (executes, refused, languages):
+for f in (executes, refused, samples, languages):
     if only in f.__name__:
         f()
 sys.exit(report())

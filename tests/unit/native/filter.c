@@ -230,6 +230,42 @@ static void test_without_samples(void)
 	filters_free(&f);
 }
 
+/*
+ * What the target lacks, and another clause of the same probe reads, makes a filter true: then the
+ * process must not be the one that is asked.
+ */
+static void test_samples_lack(void)
+{
+	struct nx *x = nx_create(F "/sample(arg0, 100)/ { ustack(); } " F "/tid == 1/ { stop(); }");
+	struct nx *host = nx_create(F "{ trace(1); }");
+	struct native_code code = {0};
+	struct native_target t;
+	struct err *e;
+
+	nx_lay_out(x);
+	nx_lay_out(host);
+	nx_make(host, &(struct nrun_opts){.has_samples = true});
+	t = host->run->target;
+	t.layout = x->layout;
+	t.code += 1 << 20;
+	t.is_sampled = true;
+	ok(!native_filter_is_true(&x->unit, SITE_F_ENTRY, x->layout), "may be a filter,");
+	ok(!native_filter_is_true_in(&x->unit, SITE_F_ENTRY, &t), "and is one with all there is");
+	t.has_tid = false;
+	ok(native_filter_is_true_in(&x->unit, SITE_F_ENTRY, &t), "not without what is read");
+	e = native_filter_compile(&x->unit, &t, x->sites, NSITES, &code);
+	ok(e && strstr(err_text(e), "cannot be tested"), "refused: %s", e ? err_text(e) : "no");
+	err_destroy(e);
+	t.is_sampled = false;
+	ok(native_filter_is_true_in(&x->unit, SITE_F_ENTRY, &t), "sample() is not asked");
+	e = native_filter_compile(&x->unit, &t, x->sites, NSITES, &code);
+	ok(!e && code.entries[SITE_F_ENTRY].func == NATIVE_NO_FILTER, "the kernel is, always");
+	err_destroy(e);
+	native_code_deinit(&code);
+	nx_destroy(x);
+	nx_destroy(host);
+}
+
 /* A process whose clauses run there samples nothing: what it counts would be counted down twice. */
 static void test_clauses(void)
 {
@@ -248,6 +284,7 @@ int main(void)
 	test_many(20000, 64);
 	test_many(600000, 4096 + 32);
 	test_without_samples();
+	test_samples_lack();
 	test_clauses();
 	test_rows();
 	test_values();
