@@ -243,7 +243,7 @@ static void test_clean_bytes(void)
 
 static void test_exponential(void)
 {
-	uint64_t sum = 0, nbeyond = 0, n = 1 << 20;
+	uint64_t sum = 0, nbeyond = 0, nnear = 0, ntiny = 0, n = 1 << 20;
 	bool falls = true;
 
 	/* all of [0, 1) evenly: the mean is 1, and 1 of e is beyond it */
@@ -252,12 +252,19 @@ static void test_exponential(void)
 
 		falls &= !i || x <= exponential_draw((uint32_t)((i - 1) << 12 | 0x800), 1 << 20);
 		nbeyond += x > 1 << 20;
+		nnear += x <= (1 << 20) / 100;
+		ntiny += x <= (1 << 20) / 1000;
 		sum += x;
 	}
 	ok(sum / n > (1 << 20) - 1000 && sum / n < (1 << 20) + 1000, "mean %llu",
 	   (unsigned long long)(sum / n));
 	ok(nbeyond > 0.365 * (double)n && nbeyond < 0.371 * (double)n, "beyond the mean: %llu",
 	   (unsigned long long)nbeyond);
+	/* blocks much smaller than the mean are in the sample by their bytes: 1 - exp(-1/100) */
+	ok(nnear > 0.009950 * 0.99 * (double)n && nnear < 0.009950 * 1.01 * (double)n,
+	   "within a hundredth of the mean: %llu", (unsigned long long)nnear);
+	ok(ntiny > 0.0009995 * 0.99 * (double)n && ntiny < 0.0009995 * 1.01 * (double)n,
+	   "within a thousandth: %llu", (unsigned long long)ntiny);
 	ok(falls, "the larger the number, the smaller the distance");
 	is_int(exponential_draw(UINT32_MAX, 1 << 20), 1, "the smallest one");
 	is_int(exponential_draw(0, 0), 1, "no mean");
