@@ -8,12 +8,15 @@
 #include "keeper/windows.h"
 #include "target/ident.h"
 
+#define LATE_ROWS (1u << 20) /* half a second */
+
 struct children {
 	struct windows_journal *journal;
 	struct stat region;
 	bool is_looking; /* they are only counted */
 	uint64_t until;	 /* afterwards nothing is tried any more */
 	uint32_t n, left, done;
+	uint32_t late_rows; /* how many were compared when the time was over */
 	struct windows_left who;
 };
 
@@ -81,11 +84,16 @@ static bool child_has_window(const struct windows_journal *j, int mem_fd)
 static void child_undo(struct children *c, pid_t pid, int mem_fd)
 {
 	struct windows_journal *j = c->journal;
+	bool is_late = now_ns() >= c->until, has_room = true;
 
+	if (is_late) {
+		has_room = j->nrows <= LATE_ROWS - c->late_rows;
+		c->late_rows += has_room ? j->nrows : 0;
+	}
 	if (!windows_is_there(j, mem_fd) || proc_memory_compare(pid, j->pid) == MEMORY_SAME ||
-	    !child_has_window(j, mem_fd))
+	    (has_room && !child_has_window(j, mem_fd)))
 		return;
-	if (proc_memory_partner(pid))
+	if (is_late || proc_memory_partner(pid))
 		left_note(c, pid, 1);
 	else
 		left_note(c, pid, windows_undo(j, pid, mem_fd, false, &c->done));
@@ -101,10 +109,6 @@ static void child_visit(struct children *c, pid_t pid)
 	c->n++;
 	if (c->is_looking)
 		return;
-	if (now_ns() >= c->until) {
-		left_note(c, pid, 1);
-		return;
-	}
 	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	mem_fd = open(path, O_RDWR | O_CLOEXEC);
 	if (mem_fd < 0)

@@ -109,8 +109,9 @@ uint32_t windows_undo(struct windows_journal *j, pid_t pid, int mem_fd, bool is_
  * Processes without a window are not stopped. Returns how many windows are left; adds to *ret_n,
  * which may be NULL, how many were taken. Rows stay as they are. Who calls ends afterwards.
  *
- * until: of now_ns(), after which no other process is looked at, and each counts as one window that
- * is left. One that does not stop takes half a second. ret_left: who has them; NULL is allowed.
+ * until: of now_ns(), after which no other process is held, and each that has windows counts as one
+ * that is left; whether it has is no longer looked at after a million rows. One that does not stop
+ * takes half a second. ret_left: who has them; NULL is allowed.
  */
 #define WINDOWS_LEFT_MAX 8
 struct windows_left {

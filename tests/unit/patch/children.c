@@ -169,6 +169,9 @@ static void test_child(enum change how, bool is_held, const char *what)
 			   n == 0 && !victim_is_clean(child),
 		   "one for which there is no time is left");
 	}
+	if (how == CHANGE_OLD)
+		is_int(windows_undo_children(p->journal, p->region_fd, now_ns(), NULL, NULL), 0,
+		       "one without windows has none left when there is no time");
 	ok(!patch_take_back_all(p), "%s", what);
 	is_clean = victim_is_clean(child);
 	ok(is_clean == (how <= CHANGE_PAD && how != CHANGE_OTHER), "and has %s code",
