@@ -213,13 +213,22 @@ void proc_resume_exact(pid_t pid, uint64_t start)
 	(void)close(fd);
 }
 
+/* Whether its first thread has ended: it has no memory then, as kernel threads have none. */
+static bool first_thread_is_dead(pid_t pid)
+{
+	char buf[STAT_SIZE];
+	const char *at = stat_read(pid, buf, sizeof(buf)) ? strrchr(buf, ')') : NULL;
+
+	return at && at[1] == ' ' && (at[2] == 'Z' || at[2] == 'X');
+}
+
 enum memory_relation proc_memory_compare(pid_t a, pid_t b)
 {
 	long order = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 
 	if (order < 0)
 		return errno == ESRCH ? MEMORY_OTHER : MEMORY_UNKNOWN;
-	return order == 0 ? MEMORY_SAME : MEMORY_OTHER;
+	return order == 0 && (a == b || !first_thread_is_dead(a)) ? MEMORY_SAME : MEMORY_OTHER;
 }
 
 static pid_t name_read_pid(const char *text)

@@ -48,7 +48,7 @@ bool proc_is_running(pid_t pid);
 bool proc_is_stopped(pid_t pid);
 /* Whether two processes, or threads, have one memory, as after vfork(). */
 enum memory_relation {
-	MEMORY_OTHER, /* or one of them has ended */
+	MEMORY_OTHER, /* or one of them, or its first thread, has ended */
 	MEMORY_SAME,
 	MEMORY_UNKNOWN, /* the kernel does not say (CONFIG_KCMP), or not to us */
 };
