@@ -199,16 +199,19 @@ static void do_drop(const struct keeper_area *a)
 /*
  * The link of the fence (fence.h) must go after those of the uprobes. A process that ends closes
  * its descriptors in ascending order, and the kernel may do the work in any: so one copy of the
- * link is below all others, and one above.
+ * link is below all others, and one above. The hard limit stays at that: the user may have lowered
+ * the soft one, to raise it again when the copy is made.
  */
 static void fence_hold(struct keeper_area *a, int *fd)
 {
 	struct rlimit rl = {0};
 
 	(void)getrlimit(RLIMIT_NOFILE, &rl);
+	rl.rlim_cur = rl.rlim_max = MIN(rl.rlim_cur, (rlim_t)FENCE_FD_MAX);
 	a->step = UPROBE_PASS;
 	a->sys = 0;
-	if (fcntl(*fd, F_DUPFD_CLOEXEC, (int)MIN(rl.rlim_cur, (rlim_t)FENCE_FD_MAX) - 1) < 0)
+	if (setrlimit(RLIMIT_NOFILE, &rl) != 0 ||
+	    fcntl(*fd, F_DUPFD_CLOEXEC, (int)rl.rlim_cur - 1) < 0)
 		a->sys = errno;
 	else
 		(void)fd_take(fd);

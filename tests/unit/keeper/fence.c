@@ -9,10 +9,12 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "keeper/fence.h"
+#include "keeper/keeper.h"
 #include "kernel/kernel.h"
 #include "target/ident.h"
 
@@ -110,6 +112,60 @@ static void test_own(struct fence *f, const struct privileges *p)
 	is_int(shell_end(&s), 0, "it executes programs of its user");
 }
 
+/* The process of the keeper, which takes its name a moment after it was made; 0: there is none. */
+static pid_t keeper_find(void)
+{
+	char path[64];
+	int id = 0, pid = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	for (int i = 0; i < 20000 && !pid; i++) {
+		f = fopen(path, "re");
+		while (f && !pid && fscanf(f, "%d", &id) == 1) {
+			char name[64], text[32] = "";
+			FILE *comm;
+
+			(void)snprintf(name, sizeof(name), "/proc/%d/comm", id);
+			comm = fopen(name, "re");
+			if (comm && fgets(text, sizeof(text), comm) &&
+			    strcmp(text, "uprobe-keeper\n") == 0)
+				pid = id;
+			if (comm)
+				(void)fclose(comm);
+		}
+		if (f)
+			(void)fclose(f);
+		(void)usleep(pid ? 0 : 1000);
+	}
+	return pid;
+}
+
+/* The keeper's limit of descriptors, by which the last copy of the fence's link is the highest. */
+static void test_limit(const struct privileges *p)
+{
+	const uint64_t zero = 0;
+	const struct uprobe_sites sites = {.offsets = &zero, .cookies = &zero, .n = 1};
+	struct shell s = shell_begin(USER);
+	struct keeper *k = NULL;
+	struct rlimit rl;
+	struct err *e = keeper_create(false, &k);
+	pid_t pid = e ? -1 : keeper_find();
+
+	ok(!e && prlimit(pid, RLIMIT_NOFILE, NULL, &rl) == 0, "a keeper has a limit");
+	err_destroy(e);
+	rl.rlim_cur = 64;
+	ok(prlimit(pid, RLIMIT_NOFILE, &rl, NULL) == 0 && rl.rlim_max > 64, "it is lowered");
+	keeper_confine(k, p);
+	e = keeper_uprobe_multi(k, 0, 0, s.pid, &sites);
+	ok(e != NULL, "what is no program is refused, after the fence is there");
+	err_destroy(e);
+	ok(prlimit(pid, RLIMIT_NOFILE, NULL, &rl) == 0, "the limit is read");
+	is_int((int)rl.rlim_max, 64, "it cannot be raised any more");
+	keeper_destroy(k);
+	(void)shell_end(&s);
+}
+
 int main(void)
 {
 	const struct privileges p = {.levels = LEVEL_USER | LEVEL_PROC, .uid = USER, .gid = USER};
@@ -130,6 +186,7 @@ int main(void)
 	}
 	test_others(f, &p);
 	test_own(f, &p);
+	test_limit(&p);
 	is_int((int)fence_ended(f), 0, "nobody was ended");
 	(void)close(link);
 	fence_destroy(f);
