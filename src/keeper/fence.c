@@ -15,7 +15,7 @@
 #include "rt/follow.h"
 #include "target/ident.h"
 
-#define FENCED_MAX 65536u /* processes, with those that have ended and were not removed yet */
+#define FENCED_MAX 4096u /* processes; the ended among them are removed when it is full */
 
 struct fence {
 	int fds[MAP_NCLASSES];

@@ -140,6 +140,11 @@ def memory():
     check(r.returncode == 0 and "buffer size" in r.stderr, "buffers are made to fit", r)
     r = dtrace(ALICE, *big[:4], "-x", "aggsize=100m", "-qn", "syscall:::entry { @[probefunc, arg0] = count(); }")
     check(r.returncode == 1, "aggregations beyond the quota", r)
+    # breakpoints need the fence's map after the buffers were made
+    for most in 8, 12, 20:
+        levels(f"user {ALICE}: dtrace_user dtrace_proc memory={most}m\n")
+        r = dtrace(ALICE, "-b", "64m", "-qn", 'pid$target:libc.so.6:write:entry { n++; } END { printf("%s", n > 0 ? "some" : "none"); }', "-c", "/bin/cat /etc/hostname")
+        check(r.returncode == 0 and "some" in r.stdout and "buffer size lowered" in r.stderr, f"breakpoints with {most} MiB", r)
 
 
 def memory_is_shared():
