@@ -95,6 +95,7 @@ struct loaded {
 	int *progs; /* all programs, of which prog_fd is the first */
 	uint32_t nprogs;
 	struct call_budget budget;
+	uint64_t quota_bytes; /* of the quota of memory, for its tables */
 };
 
 /*
@@ -106,6 +107,9 @@ struct loaded {
 MUST_CHECK struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
 				 const struct layout *l, FILE *log, struct loaded *ret_loaded,
 				 uint32_t *ret_span);
+
+/* Closes the unit's tables and gives back their memory of the quota; there may be none. */
+void unit_close_tables(struct loaded *l);
 
 /* Makes the probes of a process fire no more, though their links stay. */
 MUST_CHECK struct err *unit_drop_process(const struct unit *u, const struct loaded *l,

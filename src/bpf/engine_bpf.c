@@ -261,8 +261,7 @@ static void bpf_unload(struct engine_run *r, struct loaded *l)
 	if (!l)
 		return;
 	progs_close(run_of(r), l);
-	if (l->dispatch_fd >= 0)
-		(void)close(l->dispatch_fd);
+	unit_close_tables(l);
 	free(l->progs);
 	free(l);
 }
@@ -312,8 +311,7 @@ static struct err *attach_plainly(struct bpf_run *b, struct loaded *l,
 	progs_close(b, l);
 	free(l->progs);
 	l->progs = NULL;
-	(void)close(l->dispatch_fd);
-	l->dispatch_fd = -1;
+	unit_close_tables(l);
 	e = unit_make_at(b, l->unit->place.kind, l, &span);
 	return e ? e : unit_attach(&l->as, l->progs, opts, ret);
 }

@@ -84,8 +84,17 @@ struct err *unit_silence(const struct unit *u, const struct loaded *l)
 	return dispatch_clear(u, l, 0, true);
 }
 
+void unit_close_tables(struct loaded *l)
+{
+	if (l->dispatch_fd >= 0)
+		(void)close(l->dispatch_fd);
+	l->dispatch_fd = -1;
+	quota_give(QUOTA_MEMORY, l->quota_bytes);
+	l->quota_bytes = 0;
+}
+
 static struct err *table_create(const struct unit *u, const char *name, uint32_t n, size_t size,
-				int *ret_fd)
+				struct loaded *l, int *ret_fd)
 {
 	union bpf_attr attr = {
 		.map_type = BPF_MAP_TYPE_ARRAY,
@@ -98,6 +107,7 @@ static struct err *table_create(const struct unit *u, const char *name, uint32_t
 	e = quota_take(QUOTA_MEMORY, (uint64_t)n * size);
 	if (e)
 		return e;
+	l->quota_bytes += (uint64_t)n * size;
 	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", name);
 	*ret_fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 	if (*ret_fd < 0)
@@ -107,7 +117,7 @@ static struct err *table_create(const struct unit *u, const char *name, uint32_t
 	return NULL;
 }
 
-static struct err *dispatch_create(const struct unit *u, int *ret_fd)
+static struct err *dispatch_create(const struct unit *u, struct loaded *l, int *ret_fd)
 {
 	CLEANUP(fd) int fd = -1;
 	uint32_t n = 1;
@@ -115,7 +125,7 @@ static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 
 	for (uint32_t i = 0; i < u->nprobes; i++)
 		n = MAX(n, u->probes[i].key + 1);
-	e = table_create(u, "dispatch", n, dispatch_size(u), &fd);
+	e = table_create(u, "dispatch", n, dispatch_size(u), l, &fd);
 	if (!e)
 		e = dispatch_fill(u, fd);
 	if (!e)
@@ -124,7 +134,7 @@ static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 }
 
 /* The table of kfunc_table.h, as the code of the unit expects it. */
-static struct err *kfuncs_create(const struct unit *u, int *ret_fd)
+static struct err *kfuncs_create(const struct unit *u, struct loaded *l, int *ret_fd)
 {
 	CLEANUP(free) uint32_t *keys = NULL;
 	CLEANUP(fd) int fd = -1;
@@ -133,7 +143,7 @@ static struct err *kfuncs_create(const struct unit *u, int *ret_fd)
 
 	if (!kfunc_table_make(u, &t))
 		BUG("the code of '%s' has a table that cannot be made", u->name);
-	e = table_create(u, "kfuncs", 1u << t.bits, sizeof(*t.buckets), &fd);
+	e = table_create(u, "kfuncs", 1u << t.bits, sizeof(*t.buckets), l, &fd);
 	keys = xcalloc((size_t)1 << t.bits, sizeof(*keys));
 	for (uint32_t i = 0; i < 1u << t.bits; i++)
 		keys[i] = i;
@@ -390,15 +400,15 @@ static bool code_uses(const struct bpf_code *code, enum map_class map)
 	return false;
 }
 
-struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
-		      const struct layout *layout, FILE *log, struct loaded *ret_loaded,
-		      uint32_t *ret_span)
+static struct err *unit_load_counted(const struct unit *u, const struct bpf_code *code,
+				     struct kmaps *m, FILE *log, struct loaded *ret_loaded,
+				     uint32_t *ret_span)
 {
 	CLEANUP(free) int *progs = xcalloc(place_nprogs(u), sizeof(*progs));
 	CLEANUP(fd) int dispatch = -1;
 	CLEANUP(fd) int kfuncs = -1;
 	struct linked l;
-	struct err *e = dispatch_create(u, &dispatch);
+	struct err *e = dispatch_create(u, ret_loaded, &dispatch);
 	uint32_t insn = 0;
 	int helpers = -1;
 
@@ -407,7 +417,7 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 		e = kmaps_helper_array(m, place_prog_type(u->place.kind),
 				       place_attach_type(u->place.kind), &helpers);
 	if (!e && code_uses(code, MAP_KFUNCS))
-		e = kfuncs_create(u, &kfuncs);
+		e = kfuncs_create(u, ret_loaded, &kfuncs);
 	if (!e)
 		e = kmaps_link_code(m, code, &(struct own_maps){dispatch, helpers, kfuncs}, &l);
 	if (e)
@@ -425,5 +435,16 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 		ret_loaded->dispatch_fd = fd_take(&dispatch);
 	}
 	linked_deinit(&l);
+	return e;
+}
+
+struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
+		      const struct layout *layout, FILE *log, struct loaded *ret_loaded,
+		      uint32_t *ret_span)
+{
+	struct err *e = unit_load_counted(u, code, m, log, ret_loaded, ret_span);
+
+	if (e)
+		unit_close_tables(ret_loaded);
 	return e;
 }

@@ -225,6 +225,19 @@ def late():
     check(last and last[1] in range(1, 45) and min(taken) == last[1], "the session still has its probes of the C library", (last, seen))
 
 
+def late_memory():
+    """The tables of libraries that are gone take no memory of the quota."""
+    original = [f"{folder}/libm.so.6" for folder in ("/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu") if os.path.exists(f"{folder}/libm.so.6")]
+    if not original:
+        return
+    levels(f"user {ALICE}: dtrace_user dtrace_proc probes=200000 memory=31m\n")
+    seen, last, said = loading(140, original[0], "*")
+    # so many libraries keep their probes at most; afterwards one goes for each that comes
+    before = max((has[0] for n, has in seen if has and n <= 70), default=0)
+    check(seen[-1][0] == 140 and last and last[1] > 1000, "140 libraries have probes", (last, seen, said))
+    check(last and last[0] <= before + 1, "memory of libraries that are gone", (before, last, seen, said))
+
+
 def cpu():
     """Others who call the system all the time lose more by a session than the quota allows: it ends."""
     levels(f"user {ALICE}: dtrace_user cpu=0.5%\n")
@@ -271,7 +284,7 @@ def hidden():
 
 
 try:
-    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "cpu", "stopped", "hidden"]:
+    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "cpu", "stopped", "hidden"]:
         globals()[test]()
 finally:
     for p in running:
