@@ -87,10 +87,7 @@ static enum take memory_take(pid_t pid, short how, int *ret)
 	return TAKE_DONE;
 }
 
-/*
- * Tries once. passes_owner: who only shares it does without the lock of a user who has the memory
- * file.
- */
+/* Tries once. passes_owner: without the lock of a user who has the memory file. */
 static enum take turn_take(pid_t pid, bool shares, bool passes_owner, struct turn *ret)
 {
 	short how = shares ? F_RDLCK : F_WRLCK;
@@ -109,7 +106,7 @@ static enum take turn_take(pid_t pid, bool shares, bool passes_owner, struct tur
 	if (fd < 0)
 		return memory_take(pid, how, &ret->memory);
 	/* who cannot be in the directory has locked this one alone */
-	if (memory_take(pid, how, &ret->memory) == TAKE_BUSY && !(shares && passes_owner))
+	if (memory_take(pid, how, &ret->memory) == TAKE_BUSY && !passes_owner)
 		return TAKE_OWNER;
 	ret->file = fd_take(&fd);
 	return TAKE_DONE;
@@ -134,7 +131,8 @@ struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_interrupted,
 	enum take take;
 
 	*ret_waited_ns = 0;
-	while ((take = turn_take(pid, shares, *ret_waited_ns > OWNER_NS, ret)) != TAKE_DONE &&
+	while ((take = turn_take(pid, shares, shares && *ret_waited_ns > OWNER_NS, ret)) !=
+		       TAKE_DONE &&
 	       take != TAKE_GONE) {
 		int error = errno;
 

@@ -18,10 +18,10 @@
  * mount of /run, as that of a container, has locks of its own.
  *
  * So that root and a user take turns, too, root locks the memory file after the byte. While a user
- * has that lock, root waits a second for it, not longer. Who wants the turn alone does not get it
- * then; those who place breakpoints do without it. So a user who holds it can keep root's jumps out
- * of the processes that he may trace, delay root's breakpoints there, and nothing else; who writes
- * jumps for longer than that risks his own processes.
+ * has that lock, root waits a second for it, not longer. Who wants to write jumps does not get the
+ * turn then; those who place breakpoints do without that lock. So a user who holds it can keep
+ * root's jumps out of the processes that he may trace, delay root's breakpoints there, and nothing
+ * else; who writes jumps for longer than that risks his own processes.
  *
  * Owns     a turn has descriptors, which are closed by turn_end().
  * Errors   struct err *: another tracer does not end its turn, or there is nothing to be locked.
@@ -51,7 +51,8 @@ MUST_CHECK struct err *turn_begin(pid_t pid, bool shares, const atomic_int *is_i
 				  struct turn *ret, uint64_t *ret_waited_ns);
 /*
  * Takes the turn without waiting; false: it is not to be had now. waited_ns: for how long this was
- * tried before. *ret: nothing is locked if the process has ended, as with turn_begin().
+ * tried before; after a second the turn is had without the lock of a user, also alone, so who
+ * writes jumps says 0. *ret: nothing is locked if the process has ended, as with turn_begin().
  */
 bool turn_try(pid_t pid, bool shares, uint64_t waited_ns, struct turn *ret);
 #define TURN_WAIT_NS 20000000000ull /* so long others are waited for: a large program's probes */

@@ -38,7 +38,8 @@ bool arrivals_try_turn(struct arrivals *a, const struct watch_proc *p, bool has_
 	struct arrival_waiting *w = waiting_find(a, p);
 	uint64_t now = now_ns();
 
-	if (live_try_turn(a->live, watch_id(p)->pid, w ? now - w->since : 0))
+	/* who has executed gets uprobes; out of a child, our jumps are taken first */
+	if (live_try_turn(a->live, watch_id(p)->pid, has_execed, w ? now - w->since : 0))
 		return true;
 	if (!w) {
 		vec_push(&a->waiting, (struct arrival_waiting){.proc = p, .since = now});

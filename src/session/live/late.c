@@ -164,18 +164,49 @@ static struct err *part_place(struct live *live, struct session_unit *part)
 	return unit_place(live, part);
 }
 
+/* Whether jumps may be written for the unit. */
+static bool late_may_jump(const struct live *live, const struct session_unit *u)
+{
+	const struct inproc *p = late_find_process(live, u);
+
+	return p && inproc_is_entered(p);
+}
+
+/*
+ * Begins the turn for a unit. *jumps: whether jumps may be written in it. Where the turn alone is
+ * not to be had, because a user keeps it from us, all sites are uprobes.
+ */
+static struct err *late_begin_turn(struct live *live, const struct session_unit *u, pid_t pid,
+				   bool *jumps)
+{
+	struct err *e = live_begin_turn(live, pid, !*jumps);
+
+	if (!e || !*jumps)
+		return e;
+	if (live->opts->val[OPT_inproc] == INPROC_ALL)
+		return err_wrap(e, "option inproc");
+	if (!live_try_turn(live, pid, true, TURN_WAIT_NS))
+		return e;
+	report_adjusted(live->report, "%s; what process %d has mapped is probed by uprobes",
+			err_text(e), (int)pid);
+	err_destroy(e);
+	*jumps = false;
+	return NULL;
+}
+
 struct err *live_place_late(struct live *live, struct session_unit *u,
 			    struct session_unit **ret_part)
 {
 	pid_t pid = u->points.len && u->points.data[0].code ? u->points.data[0].code->at : 0;
 	struct session_unit *part = NULL;
-	struct err *e = pid ? live_begin_turn(live, pid) : NULL;
+	bool may_jump = late_may_jump(live, u), jumps = may_jump;
+	struct err *e = pid ? late_begin_turn(live, u, pid, &jumps) : NULL;
 
 	*ret_part = NULL;
 	live_note_samples(live, &u->unit);
 	if (!e && pid && live->is_interrupted)
 		return NULL; /* there is no turn, and nobody waits for these probes any more */
-	if (!e)
+	if (!e && jumps == may_jump)
 		e = late_divide(live, u, &part);
 	*ret_part = part != u ? part : NULL;
 	if (!e && part)

@@ -154,12 +154,14 @@ MUST_CHECK struct err *live_leave_process(struct live *live, uint32_t i, bool at
  */
 void live_note_code(struct live *live, pid_t pid);
 MUST_CHECK struct err *live_begin_turns(struct live *live); /* of all that were noted */
-MUST_CHECK struct err *live_begin_turn(struct live *live, pid_t pid);
+/* shares: uprobes are placed in this turn, and no jumps. */
+MUST_CHECK struct err *live_begin_turn(struct live *live, pid_t pid, bool shares);
 /*
- * Begins one without waiting; false: another tracer has it. waited_ns: for how long this was tried
+ * Begins one without waiting, in which no jumps are written; false: another tracer has it. shares:
+ * uprobes are placed, and nothing else is written either. waited_ns: for how long this was tried
  * before.
  */
-bool live_try_turn(struct live *live, pid_t pid, uint64_t waited_ns);
+bool live_try_turn(struct live *live, pid_t pid, bool shares, uint64_t waited_ns);
 /*
  * The turn alone was not to be had, which e says: with inproc=auto nothing goes to processes from
  * now on, and the turns that begin are shared. With inproc=all, the error is returned.

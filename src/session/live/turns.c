@@ -18,9 +18,13 @@ void live_note_code(struct live *live, pid_t pid)
 	live->coded.data[i] = pid;
 }
 
-struct err *live_begin_turn(struct live *live, pid_t pid)
+static bool turns_are_shared(const struct live *live)
 {
-	bool shares = !live->inprocs.of.len || live->shares_turns;
+	return !live->inprocs.of.len || live->shares_turns;
+}
+
+struct err *live_begin_turn(struct live *live, pid_t pid, bool shares)
+{
 	uint64_t waited;
 	struct turn turn;
 	struct err *e = turn_begin(pid, shares, &live->is_interrupted, &turn, &waited);
@@ -36,11 +40,11 @@ struct err *live_begin_turn(struct live *live, pid_t pid)
 	return NULL;
 }
 
-bool live_try_turn(struct live *live, pid_t pid, uint64_t waited_ns)
+bool live_try_turn(struct live *live, pid_t pid, bool shares, uint64_t waited_ns)
 {
 	struct turn turn;
 
-	if (!turn_try(pid, !live->inprocs.of.len || live->shares_turns, waited_ns, &turn))
+	if (!turn_try(pid, shares || turns_are_shared(live), waited_ns, &turn))
 		return false;
 	vec_push(&live->turns, turn);
 	return true;
@@ -52,7 +56,7 @@ struct err *live_begin_turns(struct live *live)
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < live->coded.len && !e; i++)
-		e = live_begin_turn(live, live->coded.data[i]);
+		e = live_begin_turn(live, live->coded.data[i], turns_are_shared(live));
 	if (e)
 		live_end_turns(live);
 	return e;

@@ -6,7 +6,7 @@ by the lock that is the turn: this test takes it, too. Nobody but root can take 
 """
 import fcntl, os, subprocess, sys, threading, time
 
-from tracing import DTRACE, PATIENCE, TURNS, Target, Tracer, check, report, turn
+from tracing import DTRACE, PATIENCE, TURNS, Target, Tracer, check, lines_of, report, turn
 
 TMP, SRC, CC = os.environ["TMP"], os.environ["SRC"], os.environ.get("CC", "cc")
 ROUNDS = int(os.environ.get("ROUNDS", 6))
@@ -86,6 +86,46 @@ def user_has_it():
         os.close(fd)
         check(f"{mode}, a user changes code: as before", t.code() == clean, True)
         check("it ends well", t.end(), 0)
+
+
+def comes_late(what, is_there):
+    """A user keeps the turn, so uprobes come after a second."""
+    until = time.monotonic() + 10 * PATIENCE
+    while not is_there() and time.monotonic() < until:
+        time.sleep(0.02)
+    check(f"{what}: uprobes come", is_there(), True)
+
+
+def user_has_it_later():
+    """A user takes the lock while probes are there: what the process executes, or maps, then gets uprobes a second later."""
+    for mode in "auto", "all":
+        what = f"{mode}, a user has the lock, and the process executes"
+        t = Target(f"{TMP}/same")
+        clean = t.code()
+        tracer = Tracer(mode, "pid$target:a.out:add:entry { @[execname] = count(); }", t.pid)
+        fd = turn(t.pid, file=f"/proc/{t.pid}/mem")
+        t.call("e")
+        comes_late(what, lambda: t.code() != clean)
+        t.call(50)
+        out = tracer.end()[0]
+        check(f"{what}: it counts", "exe 66" in lines_of(out) or (out, tracer.err), True)
+        check(f"{what}: it says so", "ms late: another dtrace was changing its code" in tracer.err or tracer.err, True)
+        os.close(fd)
+        check(f"{what}: it ends well", t.end(), 0)
+    what = "a user has the lock, and the process maps a library"
+    t = Target(f"{TMP}/same")
+    tracer = Tracer("auto", "pid$target:a.out:add:entry,pid$target:libmore.so:from_library:entry { @[probefunc] = count(); }", t.pid, "-Z")
+    fd = turn(t.pid, file=f"/proc/{t.pid}/mem")
+    t.ask(f"{TMP}/libmore.so")
+    with open(f"{TMP}/libmore.so", "rb") as f:
+        file = f.read()
+    comes_late(what, lambda: code_changes(t, file) == 1)
+    t.ask(f"{TMP}/libmore.so")
+    out = tracer.end()[0]
+    check(f"{what}: it counts", [line for line in lines_of(out) if "from_library" in line] in (["from_library 1"], ["from_library 2"]) or (out, tracer.err), True)
+    check(f"{what}: it says so", f"what process {t.pid} has mapped is probed by uprobes" in tracer.err or tracer.err, True)
+    os.close(fd)
+    check(f"{what}: it ends well", t.end(), 0)
 
 
 def is_entered(t):
@@ -227,6 +267,7 @@ is_not_delayed()
 reads_only()
 gives_up()
 user_has_it()
+user_has_it_later()
 loses_turn()
 check("the directory", os.stat(os.path.dirname(TURNS)).st_mode & 0o7777, 0o700)
 for modes in (("auto", "auto"), ("auto", "off"), ("all", "auto")):
