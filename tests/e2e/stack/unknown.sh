@@ -27,10 +27,11 @@ with open(copy, "r+b") as f:
                 f.write(bytes([int(more[1])]))
 X
 
-# Ruby and V8 compare their version with that of their files when they start: theirs changes at the first getppid()
+# Ruby and V8 compare their version with that of their files when they start: theirs changes at the first getppid(), and is traced from then on
 cat >other.c <<'X'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -42,27 +43,24 @@ int getppid(void)
 
 	if (number && mprotect(page, 8192, PROT_READ | PROT_WRITE) == 0)
 		number[atoi(getenv("OTHER_AT"))] = 99;
+	close(open("changed", O_CREAT | O_WRONLY, 0600));
 	return (int)syscall(SYS_getppid);
 }
 X
 cc -shared -fPIC -o other.so other.c || exit 67
-# The command does not name the interpreter: one that is held beside the command has the version of its file.
-cat >launch.c <<'X'
-#include <stdlib.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	if (setenv("LD_PRELOAD", "./other.so", 1) == 0)
-		execv(getenv("PROGRAM"), argv);
-	return 1;
-}
-X
-cc -o launch launch.c || exit 67
 
 probe='syscall::getppid:entry /pid == $target/'
 traced() {
 	rm -f unmet met
 	timeout $((120 * PATIENCE)) "$DTRACE" -q -n "$probe"' { jstack(100); n++; } END { printf("%d calls\n", n); }' -c "$*" >got 2>said
+}
+traced_changed() {
+	rm -f unmet met changed
+	LD_PRELOAD=./other.so "$@" &
+	pid=$!
+	until [ -e changed ] || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+	timeout $((120 * PATIENCE)) "$DTRACE" -qw -n 'BEGIN { system("touch unmet"); }' -n "$probe"' { jstack(100); n++; } END { printf("%d calls\n", n); }' -p $pid >got 2>said
+	wait $pid
 }
 # known TITLE PATTERN PROGRAM ARGUMENTS...: with a known version, frames of the language have this pattern
 known() {
@@ -71,11 +69,12 @@ known() {
 	traced "$@"
 	grep -qE "$language" got || { echo "$title: a known version has no frames of the language"; cat got said; }
 }
-# check TITLE PATTERN PROGRAM ARGUMENTS...: with an unknown one, none has, and that is said
+# check TITLE PATTERN PROGRAM ARGUMENTS...: with an unknown one, none has, and that is said. $tracing: traced or traced_changed
+tracing=traced
 check() {
 	title=$1 language=$2
 	shift 2
-	traced "$@"
+	$tracing "$@"
 	echo "$title: $(grep calls got), $(grep -cE "$language" got) frames of the language"
 	# the first one may come before the unwind tables of all libraries are loaded
 	[ -z "$whole" ] || [ "$(grep -c '__libc_start_call_main' got)" -ge 2 ] || { echo "stacks are not whole"; cat got; }
@@ -140,9 +139,9 @@ public class W {
 	}
 }
 X
-# skipped TITLE SAID: what check() would say, where the runtime is not installed
+# skipped TITLE SAID [CALLS]: what check() would say, where the runtime is not installed
 skipped() {
-	echo "$1: 3 calls, 0 frames of the language"
+	echo "$1: ${3:-3} calls, 0 frames of the language"
 	echo "  $2"
 }
 {
@@ -159,10 +158,10 @@ skipped() {
 	check perl '\[ ' ./perl5.99 w.pl
 	if [ -x /usr/bin/ruby3.1 ]; then
 		known ruby '\[ .*w.rb' /usr/bin/ruby3.1 w.rb
-		export OTHER=ruby_api_version OTHER_AT=4 PROGRAM=/usr/bin/ruby3.1
-		check ruby '\[ ' ./launch w.rb
+		export OTHER=ruby_api_version OTHER_AT=4
+		tracing=traced_changed check ruby '\[ ' /usr/bin/ruby3.1 w.rb
 	else
-		skipped ruby 'ruby.d: this version of Ruby is not known (2.7 to 3.4 are)'
+		skipped ruby 'ruby.d: this version of Ruby is not known (2.7 to 3.4 are)' 2
 	fi
 	if [ -x /usr/bin/php8.2 ]; then
 		known php '\[ .*w.php' /usr/bin/php8.2 w.php
@@ -196,13 +195,13 @@ skipped() {
 	node=$(readlink -f /usr/bin/node)
 	if [ -x "$node" ] && readelf -W --dyn-syms "$node" | grep -q v8dbg_type_Code; then
 		known node ' at .*w\.js' "$node" w.js
-		export OTHER=_ZN2v88internal7Version6minor_E OTHER_AT=0 PROGRAM=$node
-		check node ' at .*w\.js| position [0-9]' ./launch w.js
+		export OTHER=_ZN2v88internal7Version6minor_E OTHER_AT=0
+		tracing=traced_changed check node ' at .*w\.js| position [0-9]' "$node" w.js
 		python3 patch.py "$node" nodes/node text v8dbg_type_Code__ v8xxx_type_Code__
 		check node ' at .*w\.js| position [0-9]' ./nodes/node w.js
 		rm -rf nodes
 	else
-		skipped node 'node.d: this version of V8 is not known'
+		skipped node 'node.d: this version of V8 is not known' 2
 		skipped node 'node.d: this Node.js does not describe its V8'
 	fi
 
