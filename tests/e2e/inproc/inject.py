@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Each of the system calls by which dtrace -x inproc=auto attaches fails once (FATHOM_FAIL=N).
 
-How many calls a run makes is searched first; those behind the middle are the ones that write stubs and windows, raise counters and attach. dtrace ends with
+How many calls a run makes is searched first; the last ones are those that write stubs and windows, raise counters, attach, and take all of it back. dtrace ends with
 0 or 1; afterwards the process lives, its code is as before, and its counters are 0.
 """
 import os, subprocess, sys, time
@@ -11,7 +11,7 @@ PATIENCE = int(os.environ.get("PATIENCE", 1))
 FILE, LOG = f"{TMP}/usdt", f"{TMP}/failed"
 SCRIPT = "app$target:::asked,app$target:::twice,pid$target:a.out:often:entry { @[probename] = count(); } tick-10ms { exit(0); }"
 MOST = 1024  # calls of a run
-TRIED = 20
+TRIED = 60
 bad = []
 
 subprocess.run([CC, "-O2", f"-I{SRC}/include", "-o", FILE, f"{SRC}/tests/e2e/inproc/usdt.c", "-ldl"], check=True)
@@ -51,7 +51,7 @@ while low < high:
     low, high = (middle + 1, high) if run(middle)[0] else (low, middle)
 total = low - 1
 tried = set()
-for n in range(total - 66, total - 66 + TRIED):
+for n in range(total, max(0, total - TRIED), -1):
     what, status, err = run(n)
     tried.add(what.split(" ")[0])
     call(1)
