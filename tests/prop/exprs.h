@@ -352,6 +352,9 @@ static const struct {
 	const char *why;
 } not_compared[] = {
 	{DIF_SUBR_RAND, "random: unit/bpf/gen.c"},
+	{DIF_SUBR_SAMPLE, "random: unit/native/filter.c, e2e/inproc/relay"},
+	{DIF_SUBR_SAMPLED, "of a sample: unit/native/filter.c, e2e/memprof/sampled"},
+	{DIF_SUBR_FOLLOWED, "of a sample: unit/native/filter.c, e2e/memprof/sampled"},
 	{DIF_SUBR_SPECULATION, "the session's: unit/bpf/rt.c, e2e/spec"},
 	{DIF_SUBR_COPYOUT, "writes to a process: unit/bpf/rt.c, e2e/syscall/copyout"},
 	{DIF_SUBR_COPYININT, "memory of a process: unit/dif/subr.c, e2e/declared/plockstat"},
