@@ -120,8 +120,9 @@ static struct stub_window window_make(const struct sample *t, uint8_t *ins, uint
 
 static void test_moved(void)
 {
-	struct steps *s = steps_create(LO, HI);
+	static struct steps *s; /* its maps are there until the program ends */
 
+	s = steps_create(LO, HI);
 	for (size_t i = 0; i < ARRAY_LEN(moved); i++) {
 		uint8_t ins[8];
 		uint32_t exit_off = 0;
@@ -161,11 +162,12 @@ static void test_tails(void)
 				.tail_ins = tail_ins,
 				.tail_len = sizeof(tail),
 				.tail_nins = 3};
-	struct steps *s = steps_create(LO, HI);
+	static struct steps *s; /* its maps are there until the program ends */
 	uint8_t buf[STUB_SIZE_MAX];
 	struct steps_result r;
 	struct stub ret;
 
+	s = steps_create(LO, HI);
 	steps_try(s, &w, 3, 2 * STATES, 1, &r);
 	ok(!r.why[0] && r.tails > STATES / 4 && r.bodies > STATES / 4, "a tail behind jcc: %u, %s",
 	   r.tails, r.why);
