@@ -64,6 +64,10 @@ extern const struct place_ops place_table[PLACE_NKINDS];
 
 /* entry.c: loads the key of the system call, if en->keeps_key; r8 is the dispatch element. */
 void entry_key_load(struct entry *en, int dst);
+/* Leaves if the task is none of the session's user, in units that fire in tasks of this user. */
+void entry_owner_check(struct entry *en);
+/* Adds the time that a timer, which fires at any task, has taken from this one since that check. */
+void entry_others_end(struct entry *en);
 
 /* places.c: the mask of arguments that a clause reads and the kind fills. */
 uint32_t sys_args_used(const struct entry *en);
