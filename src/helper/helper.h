@@ -97,7 +97,7 @@ MUST_CHECK struct err *helper_open(const char *path, struct helper **ret);
 void helper_close(struct helper *h); /* NULL is allowed */
 /*
  * Adds the names of files that the helper is for to those that walks look at, if there is room.
- * Of a pattern only the text before its first special character is added: walks then look at all
+ * The text of a pattern is added up to its first special character only: walks then look at all
  * files whose names begin with it.
  */
 void helper_add_names(const struct helper *h, struct rt_control *control);

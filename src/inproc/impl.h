@@ -232,7 +232,7 @@ MUST_CHECK struct err *inproc_slots_write(struct inproc *p);
 
 /* ---- process.c ------------------------------------------------------------------------------- */
 
-/* What native_target_lack() looks at; all CPUs are probed. The process was entered. */
+/* The facts for native_target_lack(); all CPUs are probed. The process was entered. */
 struct native_target inproc_target(const struct inproc *p);
 /* The address at which inproc_place() will place the next code. */
 uint64_t inproc_place_next(const struct inproc *p);

@@ -79,7 +79,7 @@ void inproc_list_deinit(struct inproc_list *l);	     /* destroys all */
  */
 void inproc_leave(struct inproc *p);
 struct patch_left;
-/* What could not be taken back then (patch/patch.h). */
+/* Jumps that could not be taken back then (patch/patch.h). */
 const struct patch_left *inproc_left(const struct inproc *p);
 void inproc_destroy(struct inproc *p); /* NULL is allowed */
 /*

@@ -308,7 +308,7 @@ static bool is_window_same(struct code_check *c, const struct flow_window *w, ui
 		code_check_at(c, w->tail.addr + bias, w->tail.old, w->tail.len) == CODE_SAME);
 }
 
-/* What the windows of one file are compared with. */
+/* The facts with which the windows of one file are compared. */
 struct compare {
 	struct code_check check;
 	struct text text;

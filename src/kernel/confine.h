@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What confines this process apart from its user and capabilities, as containers do: a user
+ * The confines of this process apart from its user and capabilities, as containers have: a user
  * namespace, a seccomp filter. Only messages depend on it, and whether levels hold: the kernel
  * decides what is allowed.
  *

@@ -88,7 +88,7 @@ const char *quota_text(enum quota_kind kind, uint64_t max, char buf[QUOTA_TEXT_M
 	return buf;
 }
 
-static uint64_t mibs(uint64_t bytes)
+static uint64_t bytes_to_mibs(uint64_t bytes)
 {
 	return (bytes + MIB - 1) / MIB;
 }
@@ -98,7 +98,7 @@ static uint64_t claimed_mibs(uint64_t bytes)
 {
 	uint64_t max = q.of[QUOTA_MEMORY].max / MIB, step = MAX(max / 16, 1u);
 
-	return MIN((mibs(bytes) + step - 1) / step * step, MAX(max, mibs(bytes)));
+	return MIN((bytes_to_mibs(bytes) + step - 1) / step * step, MAX(max, bytes_to_mibs(bytes)));
 }
 
 bool quota_name_parse(const char *name, uint64_t *ret_memory, uint64_t *ret_probes)
@@ -382,7 +382,7 @@ static struct err *spent_err(enum quota_kind kind, const struct others *o, uint6
 		return err_hint(err_sys(ENOMEM,
 					"maps and buffers would take %" PRIu64 " MiB%s; the quota "
 					"is %s (%s)",
-					mibs(wanted), others, text, origin),
+					bytes_to_mibs(wanted), others, text, origin),
 				"smaller buffers (-b, -x aggsize, -x dynvarsize), or ask root for "
 				"more");
 	return err_hint(err_new("%" PRIu64 " probes%s; the quota is %s (%s)", wanted, others, text,
