@@ -128,7 +128,7 @@ struct members {
 	VEC(struct member) list;
 };
 
-/* What the other sessions of the user have taken. */
+/* The sums that the user's other sessions have taken. */
 struct others {
 	uint64_t sessions, older; /* those that have begun before this one */
 	uint64_t memory, probes;

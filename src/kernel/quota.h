@@ -38,7 +38,7 @@
 
 enum quota_kind { QUOTA_SESSIONS, QUOTA_MEMORY, QUOTA_PROBES, QUOTA_CPU, QUOTA_NKINDS };
 
-/* What a quota can be at most: the numbers must fit into the name of a thread. */
+/* The largest quotas: the numbers must fit into the name of a thread. */
 #define QUOTA_MEMORY_MAX   ((uint64_t)999999 << 20)
 #define QUOTA_PROBES_MAX   999999u
 #define QUOTA_SESSIONS_MAX 9999u
@@ -53,13 +53,13 @@ struct quota {
 
 /* "sessions", "memory", "probes", "cpu". */
 const char *quota_word(enum quota_kind kind);
-/* What holds where the file of levels says nothing. */
+/* The quotas where the file of levels says nothing. */
 struct quota quota_default(enum quota_kind kind);
 /* "sessions=4", "memory=256m", "cpu=2.5%". Returns buf. */
 #define QUOTA_TEXT_MAX 32
 const char *quota_text(enum quota_kind kind, uint64_t max, char buf[QUOTA_TEXT_MAX]);
 
-/* What one thread of a session says by its name; false: the name is none of these. */
+/* The sums that a thread's name tells; false: the name is none of a session. */
 bool quota_name_parse(const char *name, uint64_t *ret_memory, uint64_t *ret_probes);
 
 /*
@@ -72,7 +72,7 @@ MUST_CHECK struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], cons
 MUST_CHECK struct err *quota_take(enum quota_kind kind, uint64_t n);
 /* Gives back what was taken. */
 void quota_give(enum quota_kind kind, uint64_t n);
-/* What this session has taken; 0 where nothing is counted. */
+/* The sum that this session has taken; 0 where nothing is counted. */
 uint64_t quota_taken(enum quota_kind kind);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What rt_task_own() (rt/privilege.c) is asked with: whether the current task is one that a user
+ * The question for rt_task_own() (rt/privilege.c): whether the current task is one that a user
  * may look at.
  *
  * Units    user and group ids as the initial user namespace has them; offsets in bytes.
