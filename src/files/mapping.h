@@ -46,6 +46,12 @@ struct mapping {
 
 struct gate_file *mapping_open(struct gate *g, const struct mapping *m);
 /*
+ * Returns the device that the mapping shows for its file, which mapping_open() has opened, if it is
+ * another one than that of fstat(): walks in the kernel know the file by it. 0: it is the same, or
+ * a path has led to the file, and whoever owns it may have put it there instead of the mapped one.
+ */
+uint64_t mapping_other_dev(const struct mapping *m, const struct gate_file *f);
+/*
  * Opens the root directory of a process (O_PATH); -1 with errno: the process has ended, or there is
  * no right to.
  */

@@ -173,8 +173,14 @@ bool constants_find(const struct constants *c, struct target *t, uint64_t *set, 
 static void file_publish(const struct constants *c, const struct image *image,
 			 const struct rt_hfile *file)
 {
-	const struct rt_ufile_key key = stack_file_key(&image->id);
+	struct file_id id = image->id;
+	struct rt_ufile_key key = stack_file_key(&id);
 
+	c->tables->ops->runtime_file_set(c->tables->ctx, &key, file);
+	if (!image->map_dev)
+		return;
+	id.dev = image->map_dev;
+	key = stack_file_key(&id);
 	c->tables->ops->runtime_file_set(c->tables->ctx, &key, file);
 }
 

@@ -195,6 +195,7 @@ struct image *image_open(struct image_set *s, struct gate *g, const struct mappi
 {
 	struct image *i = image_find(s, &m->inode);
 	struct gate_file *file;
+	uint64_t dev;
 
 	if (i)
 		return image_hold(i);
@@ -203,6 +204,9 @@ struct image *image_open(struct image_set *s, struct gate *g, const struct mappi
 		return NULL;
 	s->nopened++;
 	i = image_of(s, file);
+	dev = mapping_other_dev(m, file);
+	if (dev)
+		i->map_dev = dev;
 	gate_file_close(file);
 	return i;
 }

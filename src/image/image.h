@@ -66,6 +66,7 @@ enum image_note {
 struct image {
 	struct image_set *set; /* NULL: it has been destroyed */
 	struct file_id id;     /* all zero: the vDSO */
+	uint64_t map_dev; /* the device that its mappings show (mapping_other_dev()); 0: id.dev */
 	uint32_t refs, npins;
 	uint64_t used;		  /* clock of the set at the last use */
 	struct gate_file *opened; /* NULL: not open */

@@ -268,6 +268,8 @@ static const struct {
 	UFIELD(file_inode,   "task_struct",    "mm->exe_file->f_inode"),
 	UFIELD(file_dentry,  "task_struct",    "mm->exe_file->f_path.dentry"),
 	UFIELD(dentry_name,  "task_struct",    "mm->exe_file->f_path.dentry->d_name.name"),
+	UFIELD(file_mode,    "task_struct",    "mm->exe_file->f_mode"),
+	UFIELD(dentry_inode, "task_struct",    "mm->exe_file->f_path.dentry->d_inode"),
 	UFIELD(inode_sb,     "task_struct",    "mm->exe_file->f_inode->i_sb"),
 	UFIELD(inode_ino,    "task_struct",    "mm->exe_file->f_inode->i_ino"),
 	UFIELD(inode_size,   "task_struct",    "mm->exe_file->f_inode->i_size"),
@@ -289,6 +291,7 @@ static const struct {
 	UFIELD(range_meta,   "maple_node",     "mr64.meta"),
 	UFIELD(arange_slot,  "maple_node",     "ma64.slot"),
 	UFIELD(arange_meta,  "maple_node",     "ma64.meta"),
+	UFIELD(backing_dentry, "backing_file", "user_path.dentry"),
 	/* clang-format on */
 };
 
@@ -313,6 +316,13 @@ static struct err *walk_field_find(struct lookup *l, size_t i, uint32_t *ret)
 	return e;
 }
 
+/* Kernels without CONFIG_UPROBES lack the first, those before 6.7 the second. */
+static bool is_field_optional(const char *const *paths)
+{
+	return strncmp(paths[0], "utask", strlen("utask")) == 0 ||
+	       strncmp(paths[0], "user_path", strlen("user_path")) == 0;
+}
+
 struct err *kfields_walk(struct rt_ukernel *ret)
 {
 	struct rt_ukernel k = {0};
@@ -326,8 +336,8 @@ struct err *kfields_walk(struct rt_ukernel *ret)
 		if (i && strcmp(walk_fields[i].strct, walk_fields[i - 1].strct) != 0)
 			lookup_close(&l);
 		e = walk_field_find(&l, i, &off);
-		if (e && strncmp(walk_fields[i].paths[0], "utask", strlen("utask")) == 0) {
-			err_destroy(e); /* a kernel without CONFIG_UPROBES */
+		if (e && is_field_optional(&walk_fields[i].paths[0])) {
+			err_destroy(e);
 			e = NULL;
 			off = 0;
 		}

@@ -147,6 +147,11 @@ struct rt_ukernel {
 	u32 vma_start, vma_end, vma_pgoff, vma_file, vma_flags;
 	u32 file_inode, file_dentry; /* f_path.dentry */
 	u32 dentry_name;	     /* d_name.name */
+	/*
+	 * A backing file, which a file of a layered file system maps instead of itself (struct
+	 * backing_file, Linux def3ae83da02, v6.7): user_path.dentry; 0: there is none.
+	 */
+	u32 backing_dentry, file_mode, dentry_inode;
 	u32 inode_sb, inode_ino, inode_size, inode_mtime;
 	u32 sb_dev;
 	/* nodes of a maple tree; pivots follow a word */

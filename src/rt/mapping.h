@@ -151,7 +151,32 @@ INLINE u64 vma_find(struct unwind_work *w)
 
 /* ---- the mapping of an address ------------------------------------------------------------ */
 
-/* Fills w->req.key with what the inode of the mapped file says; false if no file is mapped. */
+/*
+ * The flag FMODE_BACKING: the first of these bits up to Linux 6.13, the second one since. Each has
+ * had another meaning in the other kernels.
+ */
+#define FILE_BACKING (1u << 25 | 1u << 24)
+
+/*
+ * Puts the inode whose device /proc/PID/maps shows for a mapped file into w->req.key.dev, where
+ * that of the file stands. A file of overlayfs maps another one, its backing file, which lies on
+ * the file system of a layer; its inode has the same size and time. The bits alone do not say that
+ * there is one.
+ */
+INLINE void inode_shown(struct unwind_work *w, u64 file)
+{
+	if (!K.backing_dentry || !(read_half(file + K.file_mode) & FILE_BACKING))
+		return;
+	file = read_word(read_word(file + K.backing_dentry) + K.dentry_inode);
+	if (file && read_word(file + K.inode_size) == w->req.key.size &&
+	    read_word(file + K.inode_mtime) == w->req.key.mtime)
+		w->req.key.dev = file;
+}
+
+/*
+ * Fills w->req.key with what the inode of the mapped file says, and the device that /proc shows;
+ * false if no file is mapped.
+ */
 INLINE u64 file_key(struct unwind_work *w, u64 vma)
 {
 	struct rt_ufile_key *key = &w->req.key;
@@ -164,11 +189,15 @@ INLINE u64 file_key(struct unwind_work *w, u64 vma)
 		return read_word(w->mm + K.mm_vdso) == w->map_start;
 	}
 	inode = read_word(file + K.file_inode);
+	if (!inode)
+		return 0;
 	key->ino = read_word(inode + K.inode_ino);
 	key->size = read_word(inode + K.inode_size);
 	key->mtime = read_word(inode + K.inode_mtime);
-	key->dev = read_half(read_word(inode + K.inode_sb) + K.sb_dev) | w->is_saved;
-	return inode != 0;
+	key->dev = inode;
+	inode_shown(w, read_word(vma + K.vma_file));
+	key->dev = read_half(read_word(key->dev + K.inode_sb) + K.sb_dev) | w->is_saved;
+	return 1;
 }
 
 /*

@@ -44,6 +44,7 @@ struct wanted {
 /* A file that was mapped just now. */
 struct fresh {
 	struct gate_file *file;
+	uint64_t map_dev; /* of its image */
 	char *path;
 };
 
@@ -100,6 +101,12 @@ static uint64_t user_dev(uint64_t dev)
 {
 	dev &= ~RT_UFILE_SAVED;
 	return makedev(dev >> 20, dev & 0xfffff);
+}
+
+/* Of a device, as rt/tables.h has it. */
+static uint64_t kernel_dev(uint64_t dev)
+{
+	return (uint64_t)major(dev) << 20 | minor(dev);
 }
 
 /* Returns the key by which the kernel's side knows the file, if fstat() shows the same device. */
@@ -181,24 +188,45 @@ static void vdso_saved_load(struct unwinds *u)
 
 /* ---- mappings ----------------------------------------------------------------------------- */
 
-/* Opens the file of a mapping, or shares it with who has it open; NULL with errno. */
-static struct gate_file *mapped_open(struct unwinds *u, const struct mapping *at)
+/*
+ * Opens the file of a mapping, or shares it with who has it open; NULL with errno. *ret_dev: see
+ * struct image; NULL is allowed.
+ */
+static struct gate_file *mapped_open(struct unwinds *u, const struct mapping *at, uint64_t *ret_dev)
 {
 	struct image *i = image_open(u->images, u->gate, at);
 	struct gate_file *f = i ? gate_file_share(i->opened) : NULL;
 
+	if (ret_dev)
+		*ret_dev = i ? i->map_dev : 0;
 	image_put(i);
 	return f;
+}
+
+/*
+ * Publishes a file under the device that its mappings show as well. One whose rows are being read
+ * is published by the request of a walk.
+ */
+static void other_dev_publish(struct unwinds *u, struct wfile *f, uint64_t map_dev)
+{
+	struct rt_ufile_key key;
+
+	if (!f || !map_dev || f->is_loading)
+		return;
+	key = f->key;
+	key.dev = kernel_dev(map_dev) | (key.dev & RT_UFILE_SAVED);
+	utrees_publish(&u->trees, f, &key);
 }
 
 /* Loads the file of a mapping, once. */
 static void wanted_load(struct unwinds *u, struct wanted *m)
 {
-	CLEANUP(gate_file) struct gate_file *f = m->is_loaded ? NULL : mapped_open(u, &m->at);
+	uint64_t dev = 0;
+	CLEANUP(gate_file) struct gate_file *f = m->is_loaded ? NULL : mapped_open(u, &m->at, &dev);
 
 	m->is_loaded = true;
 	if (f)
-		(void)file_load(u, f, m->path, 0, false);
+		other_dev_publish(u, file_load(u, f, m->path, 0, false), dev);
 }
 
 /* Whether it is code of a file. */
@@ -311,10 +339,12 @@ void unwinds_load_saved(struct unwinds *u, pid_t pid)
 	for (uint32_t i = 0; !e && i < maps.maps.len; i++) {
 		const struct proc_map *m = &maps.maps.data[i];
 		struct mapping at = proc_map_mapping(pid, m);
-		CLEANUP(gate_file) struct gate_file *f = is_wanted(m) ? mapped_open(u, &at) : NULL;
+		uint64_t dev = 0;
+		CLEANUP(gate_file)
+		struct gate_file *f = is_wanted(m) ? mapped_open(u, &at, &dev) : NULL;
 
 		if (f)
-			(void)file_load(u, f, m->path, RT_UFILE_SAVED, false);
+			other_dev_publish(u, file_load(u, f, m->path, RT_UFILE_SAVED, false), dev);
 	}
 	if (!e)
 		proc_maps_deinit(&maps);
@@ -347,11 +377,11 @@ void unwinds_load_maps(struct unwinds *u, pid_t pid, const struct proc_maps *map
 
 /* ---- files that are mapped while the session runs ----------------------------------------- */
 
-static bool is_known(const struct unwinds *u, const struct gate_file *f)
+static struct wfile *known_find(const struct unwinds *u, const struct gate_file *f)
 {
 	struct rt_ufile_key key = key_of(f);
 
-	return utrees_find(&u->trees, &key) != NULL;
+	return utrees_find(&u->trees, &key);
 }
 
 void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
@@ -362,13 +392,15 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 			     .inode = {m->dev, m->ino},
 			     .path = m->path};
 	CLEANUP(gate_file) struct gate_file *f = NULL;
+	struct wfile *known;
+	uint64_t dev;
 	char key[64];
 	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64, m->dev, m->ino,
 			   m->gen);
 
 	if (u->fresh.len == FRESH_MAX || hashmap_find(u->seen, key, (size_t)len))
 		return;
-	f = mapped_open(u, &at);
+	f = mapped_open(u, &at, &dev);
 	if (!f)
 		return; /* the process has ended, or the file system does not answer */
 	if (hashmap_count(u->seen) >= SEEN_MAX) {
@@ -376,9 +408,11 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 		u->seen = hashmap_create();
 	}
 	hashmap_set(u->seen, key, (size_t)len, u);
-	if (is_known(u, f))
-		return;
-	vec_push(&u->fresh, (struct fresh){gate_file_take(&f), xstrdup(m->path)});
+	known = known_find(u, f);
+	if (known)
+		other_dev_publish(u, known, dev);
+	else
+		vec_push(&u->fresh, (struct fresh){gate_file_take(&f), dev, xstrdup(m->path)});
 }
 
 /* Loads the file that was mapped first. */
@@ -388,12 +422,38 @@ static void fresh_next(struct unwinds *u)
 
 	u->fresh.len--;
 	memmove(u->fresh.data, u->fresh.data + 1, u->fresh.len * sizeof(f));
-	(void)file_load(u, f.file, f.path, 0, false);
+	other_dev_publish(u, file_load(u, f.file, f.path, 0, false), f.map_dev);
 	gate_file_close(f.file);
 	free(f.path);
 }
 
 /* ---- requests of the kernel's side -------------------------------------------------------- */
+
+/*
+ * Opens the file of a request by the path that the mapping shows: a user's session has no right to
+ * open it by its address. NULL with EACCES: that is not possible either.
+ */
+static struct gate_file *request_open_path(struct unwinds *u, const struct rt_ureq *req)
+{
+	struct gate_file *f = NULL;
+	const struct proc_map *m;
+	struct proc_maps maps;
+	struct err *e = proc_maps_read((pid_t)req->pid, &maps);
+
+	if (!e) {
+		m = proc_maps_find(&maps, req->start);
+		if (m && is_wanted(m)) {
+			struct mapping at = proc_map_mapping((pid_t)req->pid, m);
+
+			f = mapped_open(u, &at, NULL);
+		}
+		proc_maps_deinit(&maps);
+	}
+	err_destroy(e);
+	if (!f)
+		errno = EACCES;
+	return f;
+}
 
 /*
  * Opens the file of a request; NULL with errno. Its size and time are compared, because another
@@ -405,9 +465,11 @@ static struct gate_file *request_open(struct unwinds *u, const struct rt_ureq *r
 			    .start = req->start,
 			    .end = req->end,
 			    .inode.dev = user_dev(req->key.dev)};
-	CLEANUP(gate_file) struct gate_file *f = mapped_open(u, &m);
+	CLEANUP(gate_file) struct gate_file *f = mapped_open(u, &m, NULL);
 	struct rt_ufile_key is;
 
+	if (!f && (errno == EACCES || errno == EPERM))
+		f = request_open_path(u, req);
 	if (!f)
 		return NULL;
 	is = key_of(f);
