@@ -53,11 +53,57 @@ static void needs_of_values(const struct difo *d, struct stack_needs *ret)
 	}
 }
 
+/* Whether an object returns 0 when it goes on at an instruction: mov %r0, %rN; ret %rN. */
+static bool is_zero_from(const struct difo *d, uint32_t at)
+{
+	return at + 1 < d->code_len &&
+	       d->code[at] == dif_rrr(DIF_OP_MOV, 0, 0, DIF_INSN_RD(d->code[at])) &&
+	       d->code[at + 1] == dif_rrr(DIF_OP_RET, 0, 0, DIF_INSN_RD(d->code[at]));
+}
+
+/* Whether a predicate begins with pid == NUMBER, by which it is 0 in all other processes. */
+static bool pred_names_process(const struct difo *d)
+{
+	const dif_insn *code = d->code;
+
+	return d->code_len >= 4 && DIF_INSN_OP(code[0]) == DIF_OP_LDGS &&
+	       DIF_INSN_INDEX(code[0]) == DIF_VAR_PID && DIF_INSN_OP(code[1]) == DIF_OP_SETX &&
+	       code[2] == dif_rrr(DIF_OP_CMP, DIF_INSN_RD(code[0]), DIF_INSN_RD(code[1]), 0) &&
+	       DIF_INSN_OP(code[3]) == DIF_OP_BNE && is_zero_from(d, DIF_INSN_LABEL(code[3]));
+}
+
+/* Whether the probes are those of a process: pid123, plockstat123. */
+static bool desc_names_process(const struct probe_desc *desc)
+{
+	size_t len = strlen(desc->prov);
+
+	return len && desc->prov[len - 1] >= '0' && desc->prov[len - 1] <= '9';
+}
+
+/* Whether a clause may record stacks with names in a process that the session was not told of. */
+static bool clause_reaches_others(struct prog_clause *const *clause)
+{
+	const struct prog_clause *c = *clause;
+	struct prog_difo at = {0};
+	struct stack_needs needs = {0};
+
+	if (desc_names_process(&c->desc) || (c->pred && pred_names_process(c->pred)))
+		return false;
+	while (prog_each_difo(clause, 1, &at)) {
+		needs_of_stack(&at.in, &needs);
+		needs_of_values(at.in.difo, &needs);
+		(void)difo_walks(at.in.difo, &needs.has_names);
+	}
+	return needs.has_names;
+}
+
 void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct stack_needs *ret)
 {
 	struct prog_difo at = {0};
 
 	*ret = (struct stack_needs){0};
+	for (uint32_t i = 0; i < n && !ret->reaches_others; i++)
+		ret->reaches_others = clause_reaches_others(&clauses[i]);
 	while (prog_each_difo(clauses, n, &at)) {
 		needs_of_stack(&at.in, ret);
 		needs_of_values(at.in.difo, ret);

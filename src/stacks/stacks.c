@@ -301,7 +301,7 @@ static void runtimes_prepare(struct stacks *s, const atomic_int *is_interrupted)
 }
 
 /* Tables of all processes; then the runtimes that programs contain are known by symbols. */
-static void others_prepare(struct stacks *s, bool has_targets, const atomic_int *is_interrupted)
+static void others_prepare(struct stacks *s, const atomic_int *is_interrupted)
 {
 	struct allowance a = allowance_begin(is_interrupted, OTHERS_NS, OTHERS_WAIT_NS);
 	pid_list list = {0};
@@ -310,7 +310,7 @@ static void others_prepare(struct stacks *s, bool has_targets, const atomic_int 
 	while (!allowance_is_over(&a))
 		if (!stacks_work(s, now_ns() + UNWIND_SLICE_NS))
 			break;
-	if (has_targets || !s->helpers)
+	if (!s->opts.needs.reaches_others || !s->helpers)
 		return;
 	processes_prepare(s, &a, WANT_RUNNING, &list);
 	processes_prepare(s, &a, 0, &list);
@@ -346,9 +346,9 @@ void stacks_prepare(struct stacks *s, const struct stack_process *named, uint32_
 		return;
 	for (uint32_t i = 0; i < n && !*is_interrupted; i++)
 		named_prepare(s, &named[i]);
-	if (!n && s->helpers) /* else clauses are about these */
+	if (s->opts.needs.reaches_others && s->helpers)
 		runtimes_prepare(s, is_interrupted);
-	others_prepare(s, n, is_interrupted);
+	others_prepare(s, is_interrupted);
 }
 
 bool stacks_work(struct stacks *s, uint64_t deadline)

@@ -39,8 +39,10 @@ struct stack_needs {
 	bool has_walks;	    /* of user stacks: ustack(), ucaller, ustackdepth, lfunc */
 	bool has_addresses; /* clauses record addresses of processes */
 	bool has_names;	    /* with names of frames: user stacks that have room for them, lfunc */
-	uint32_t frames;    /* most frames of a stack of the kernel */
-	uint32_t uframes;   /* the same of a user stack */
+	/* some of the stacks with names may be of processes that the session was not told of */
+	bool reaches_others;
+	uint32_t frames;  /* most frames of a stack of the kernel */
+	uint32_t uframes; /* the same of a user stack */
 };
 
 void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct stack_needs *ret);
@@ -92,11 +94,11 @@ struct stack_process {
 };
 /*
  * Prepares the walks of processes that run, before any probe fires: loads the unwind tables of the
- * n processes, and attaches their helpers. n 0: the same for all processes whose files are named as
- * a runtime's, first those that use a CPU, for half a second of CPU time at most. Then, for a tenth
- * of a second, loads tables of other processes, and looks for runtimes in them (n 0). What
- * processes map from now on must be watched already. Ends early when *is_interrupted is set. s may
- * be NULL.
+ * n processes, and attaches their helpers. Where clauses reach others, the same for all processes
+ * whose files are named as a runtime's, first those that use a CPU, for half a second of CPU time
+ * at most. Then, for a tenth of a second, loads tables of other processes, and looks for runtimes
+ * in them where clauses reach them. What processes map from now on must be watched already. Ends
+ * early when *is_interrupted is set. s may be NULL.
  */
 void stacks_prepare(struct stacks *s, const struct stack_process *named, uint32_t n,
 		    const atomic_int *is_interrupted);

@@ -22,16 +22,64 @@ static struct difo *variable(struct arena *a, uint32_t id)
 	return dif_builder_finish(b, (struct dif_type){.ckind = TK_INT, .size = 8});
 }
 
-/* What a clause needs that traces d as this kind. */
-static struct stack_needs needs_of(struct difo *d, enum datum_kind kind, struct difo *pred)
+/* What a clause on probes of a provider needs that traces d as this kind. */
+static struct stack_needs needs_at(const char *prov, struct difo *d, enum datum_kind kind,
+				   struct difo *pred)
 {
 	struct prog_act act = {.kind = ACT_TRACE, .args = &d, .arg_kinds = &kind, .nargs = 1};
-	struct prog_clause empty = {0}, cl = {.pred = pred, .acts = &act, .nacts = 1};
+	const struct probe_desc desc = {prov, "", "", "", 0, false, 0};
+	struct prog_clause empty = {.desc = desc};
+	struct prog_clause cl = {.desc = desc, .pred = pred, .acts = &act, .nacts = 1};
 	struct prog_clause *list[] = {&empty, &cl};
 	struct stack_needs needs;
 
 	stack_needs_find(list, ARRAY_LEN(list), &needs);
 	return needs;
+}
+
+static struct stack_needs needs_of(struct difo *d, enum datum_kind kind, struct difo *pred)
+{
+	return needs_at("syscall", d, kind, pred);
+}
+
+/* A predicate of one comparison of a variable: it is 0 where the branch is taken. */
+static struct difo *compared(struct arena *a, uint32_t var, enum dif_op branch)
+{
+	struct dif_builder *b = dif_builder_create(a);
+	uint32_t end = dif_label_create(b);
+
+	dif_emit(b, dif_idx(DIF_OP_LDGS, var, 1));
+	dif_emit(b, dif_idx(DIF_OP_SETX, dif_int(b, 4711), 2));
+	dif_emit(b, dif_rrr(DIF_OP_CMP, 1, 2, 0));
+	dif_emit_branch(b, branch, end);
+	dif_emit(b, dif_idx(DIF_OP_SETX, dif_int(b, 1), 3));
+	dif_emit(b, dif_rrr(DIF_OP_MOV, 3, 0, 2));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 2));
+	dif_label_here(b, end);
+	dif_emit(b, dif_rrr(DIF_OP_MOV, 0, 0, 2));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 2));
+	return dif_builder_finish(b, (struct dif_type){.ckind = TK_INT, .size = 8});
+}
+
+static bool reaches(struct arena *a, const char *prov, struct difo *pred)
+{
+	struct difo *stack = constant(a, PROG_STACK(9, 100));
+
+	return needs_at(prov, stack, DATUM_USTACK, pred).reaches_others;
+}
+
+/* Whose stacks may be recorded decides whether processes are prepared that nobody has named. */
+static void test_reach(struct arena *a)
+{
+	struct difo *of_one = compared(a, DIF_VAR_PID, DIF_OP_BNE);
+
+	ok(reaches(a, "syscall", NULL), "a clause without a predicate reaches all processes");
+	ok(!reaches(a, "syscall", of_one), "pid == 4711: that one only");
+	ok(reaches(a, "syscall", compared(a, DIF_VAR_PID, DIF_OP_BE)), "pid != 4711: others");
+	ok(reaches(a, "syscall", compared(a, DIF_VAR_TID, DIF_OP_BNE)), "tid == 4711: any");
+	ok(!reaches(a, "pid4711", NULL), "probes of a process: that one only");
+	ok(!needs_of(constant(a, PROG_STACK(9, 0)), DATUM_USTACK, NULL).reaches_others,
+	   "without names, nothing is prepared");
 }
 
 static void test_stacks(struct arena *a)
@@ -68,6 +116,7 @@ int main(void)
 	struct arena *a = arena_create();
 
 	test_stacks(a);
+	test_reach(a);
 	test_others(a);
 	arena_destroy(a);
 	return tap_done();
