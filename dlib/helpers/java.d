@@ -58,6 +58,8 @@ inline uint64_t INTERPRETER = 0x65746e49;
 inline uint64_t NMETHOD = 0x74656d6e;
 inline uint64_t NATIVE = 0x6974616e;
 inline uint64_t STUBS = 0x62757453;
+inline uint64_t DEOPTIMIZATION = 0x706f6544; /* "DeoptimizationBlob" */
+inline uint64_t UNCOMMON_TRAP = 0x6f636e55;  /* "UncommonTrapBlob" */
 /* "native signature handlers" are stubs: the eighth letter tells them from "native nmethod" */
 inline uint64_t SIGNATURES = 0x6e676973;
 inline int IS_SIGNATURES[uint64_t name] = HALF[name] == NATIVE && BYTE[name + 7] == 's';
@@ -92,6 +94,9 @@ inline int STUB_FRAME_MAX = 0x1000;
 /* in a chunk of stack, smaller frame pointers are distances, in words */
 inline int RELATIVE_MAX = 0x100000;
 inline int RECORD_BELOW = 56; /* the continuation, below the return address of enterSpecial() */
+
+/* this->unpacked behind the blob that makes frames: the address of the first one is not known yet */
+inline uint64_t NOT_YET = 1;
 
 /* flags: of a method, of a ConstMethod; of an object that was copied (its two low bits) */
 inline int ACC_NATIVE = 0x100;
@@ -400,6 +405,7 @@ dtrace:helper:uthread:
 dtrace:helper:uthread:
 {
 	this->end = 0ull;
+	this->unpacked = 0ull;
 }
 
 /* The blob: a byte of the map says how many segments before it the blob begins; 255: it is free. */
@@ -436,6 +442,10 @@ dtrace:helper:ustack:
 			    WORD[this->blob + blob_code];
 		}
 	}
+	if (this->kind == DEOPTIMIZATION || this->kind == UNCOMMON_TRAP)
+		this->unpacked = NOT_YET;
+	else if (this->kind != INTERPRETER)
+		this->unpacked = 0;
 }
 
 /* A stub has the name of its blob; those in "StubRoutines" keep a frame pointer. */
@@ -487,10 +497,39 @@ dtrace:helper:ustack:
 }
 
 /*
+ * Where compiled code cannot go on, a blob makes frames of the interpreter in its place. They are
+ * linked, and all have one address, before the virtual machine fills them, outermost first: until
+ * then the place of the method has what was on the stack before, the frame of another one perhaps.
+ */
+dtrace:helper:ustack:
+/this->blob && this->kind == INTERPRETER && this->unpacked/
+{
+	if (this->unpacked == NOT_YET)
+		this->unpacked = (uint64_t)arg0;
+	if (arg0 != this->unpacked)
+		this->unpacked = 0;
+}
+
+dtrace:helper:ustack:
+/this->blob && this->kind == INTERPRETER && this->unpacked/
+{
+	if (arg1 > arg2 && arg1 - arg2 < FRAME_MAX && !(arg1 & 7) && IS_CODE[WORD[arg1 + I_RETURN]])
+		unwind(WORD[arg1 + I_RETURN], WORD[arg1 - I_SENDER_SP] - arg1 - I_CALLER < ARGS_MAX ?
+		    WORD[arg1 - I_SENDER_SP] : arg1 + I_CALLER,
+		    WORD[arg1]);
+	else
+		unwind(0, 0, 0);
+	if (!uknown(this->kind, NOT_YET, 0, 0, 0)) {
+		this->text = "\1(a frame that is being made)";
+		this->text;
+	}
+}
+
+/*
  * A frame of the interpreter ("Inte"): it is one if the cache in it is that of its method's pool.
  */
 dtrace:helper:ustack:
-/this->blob && this->kind == INTERPRETER/
+/this->blob && this->kind == INTERPRETER && !this->unpacked/
 {
 	this->good = 0;
 	if (arg1 > arg2 && arg1 - arg2 < FRAME_MAX && !(arg1 & 7) && (arg3 || arg1 - arg2 >= 64)) {
@@ -517,7 +556,7 @@ dtrace:helper:ustack:
 }
 
 dtrace:helper:ustack:
-/this->blob && this->kind == INTERPRETER && this->good/
+/this->blob && this->kind == INTERPRETER && !this->unpacked && this->good/
 {
 	/*
 	 * what the caller's stack pointer was before arguments were put there for the interpreter
@@ -687,7 +726,7 @@ dtrace:helper:ustack:
 }
 
 dtrace:helper:ustack:
-/this->blob && this->kind == INTERPRETER && this->good/
+/this->blob && this->kind == INTERPRETER && !this->unpacked && this->good/
 {
 	this->bci = WORD[arg1 - at_bytecode] - this->const - cm_code;
 	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
