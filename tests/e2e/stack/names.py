@@ -28,9 +28,13 @@ PROGRAMS = {
     "php": (["php"], "program.php", REMOVE),
     "lua": (["lua5.4"], "program.lua", REMOVE),
     "node": (["node"], "program.js", REMOVE),
+    "java": (["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+ShowHiddenFrames", "-ea", "-cp", "."], "Program.java", REMOVE),
 }
+COMPILED = {"java": (["javac", "-nowarn", "-d", "."], "names.Program")}  # by which command, and what is executed
 # Where frames of the language have no native frame: what a line of theirs is, and the innermost one that the program notes.
-OWN_LINES = {"node": (re.compile(r"^\s*([^`]+ at \S+(?: (?:line|file position) \d+)?)$"), "mark at ")}
+OWN_LINES = {"node": (re.compile(r"^\s*([^`]+ at \S+(?: (?:line|file position) \d+)?)$"), "mark at "),
+             "java": (re.compile(r"^\s*([^\s`]+\.[^\s`]+\([^()`]+\))\*?$"), "names/Program.mark(")}
+HIDDEN = re.compile(r"\+(0x[0-9a-f]+)\.")  # of a hidden class of Java: its own traces have a slash there
 ONLY = os.environ.get("NAMES_ONLY", "")
 
 
@@ -49,6 +53,8 @@ def own_frames(name, frames):
     """The frames from the innermost one that the program notes."""
     if name not in OWN_LINES:
         return frames
+    if name == "java":
+        frames = [HIDDEN.sub(r"/\1.", f) for f in frames]
     first = next((i for i, f in enumerate(frames) if f.startswith(OWN_LINES[name][1])), len(frames))
     return frames[first:]
 
@@ -106,14 +112,19 @@ for name, (command, file, (probe, number)) in PROGRAMS.items():
     os.makedirs(f"{TMP}/{name}", exist_ok=True)
     os.chdir(f"{TMP}/{name}")
     shutil.copy(f"{SRC}/tests/e2e/stack/names/{file}", file)
-    if subprocess.run(["sh", "-c", f"command -v {command[0]}"], stdout=subprocess.DEVNULL).returncode:
+    needed = [command[0], *(COMPILED[name][0][:1] if name in COMPILED else [])]
+    if not all(map(shutil.which, needed)):
         print(f"# {name} is not here")
         continue
+    if name in COMPILED:
+        compiler, file = COMPILED[name]
+        if subprocess.run([*compiler, PROGRAMS[name][1]]).returncode:
+            sys.exit(f"{name}: the program does not compile")
     # a stack is recorded when the helper is attached: then the program may go on
     script = (f'{probe} {{ printf("STACK %d", {number}); jstack(600); }}'
               "tick-1s /!met/ { met = 1; system(\"touch met\"); }")
     with open("out", "w") as out, open("err", "w") as err:
-        status = subprocess.run([DTRACE, "-wq", "-x", "bufsize=64m", "-x", "switchrate=50hz", "-x", "jstackstrsize=512", "-x", "strsize=512", "-n", script, "-c",
+        status = subprocess.run([DTRACE, "-wq", "-x", "bufsize=64m", "-x", "switchrate=50hz", "-x", "jstackstrsize=4k", "-x", "strsize=512", "-n", script, "-c",
                                  " ".join([*command, file, str(STACKS), SEED, str(BASE)])], stdout=out, stderr=err).returncode
     counts, wrong = compare(name)
     print(f"# {name}: {sum(counts.values()) - counts['silent']} stacks, {counts['equal']} equal, {len(wrong)} wrong, {counts['marked']} marked, "
