@@ -676,13 +676,15 @@ INLINE u64 name_word(char *scratch, u64 text, u64 n)
 	return name_add(word, ks);
 }
 
-/* Counts a name that found no room. */
-INLINE u64 name_drop(struct rt_mach *m)
+/* Counts a name that found no room, which is marked behind the present frame. */
+INLINE u64 name_drop(struct rt_mach *m, struct unwind_work *w)
 {
 	u32 cpu = m->cpu;
 
 	if (cpu < cfg.ncpus)
 		__sync_fetch_and_add(&val_control.cpu[cpu].helper_drops, 1);
+	if (!w->mark)
+		w->mark = RT_USTACK_FULL;
 	return 0;
 }
 
@@ -807,7 +809,7 @@ u64 rt_walk_name(struct rt_mach *m, u64 text)
 	if (name_put(&env, w, word, n, first))
 		return 1;
 	HELPER(env.scratch)->known = 0;
-	return is_dropped ? 0 : name_drop(m);
+	return is_dropped ? 0 : name_drop(m, w);
 }
 
 /*
@@ -900,7 +902,7 @@ u64 rt_walk_again(struct rt_mach *m)
 		if (ks && ks->len < w->text_left && name_again(&env, w, word, ks))
 			w->text_left -= ks->len + 1;
 		else
-			(void)name_drop(m);
+			(void)name_drop(m, w);
 	}
 	walk_end_early(w, h);
 	return 1;
@@ -943,14 +945,14 @@ u64 rt_walk_text(struct rt_mach *m)
 		if (len <= 0)
 			return 0;
 		word = name_word(env.scratch, text, len);
-		return word ? word : name_drop(m);
+		return word ? word : name_drop(m, WALK(env.scratch));
 	}
 	n = MIN(h->text_len, (u64)cfg.strsize - 1);
 	OPAQUE(n);
 	if (!n || n > RT_HELPER_STRSIZE - 1)
 		return 0;
 	word = name_word_made(h, n);
-	return word ? word : name_drop(m);
+	return word ? word : name_drop(m, WALK(env.scratch));
 }
 
 /*

@@ -116,6 +116,14 @@ X
 10 compute
 1 dtrace: 10 errors in ustack helpers, the first at jit.d:5 in process N 'jit': invalid address (0x1)
 1 dtrace: 10 jstack()/ustack() string table overflows"
+	run jit.d "$getppid { jstack(5, 9); }" "$TRIGGER/jit 1" | same 'which is marked' "libc.so.6\`getppid
+jit\`leaf
+compute
+0x10000050
+[names cut]
+0x10000090
+dtrace: 1 jstack()/ustack() string table overflow
+dtrace: 1 error in ustack helpers, the first at jit.d:5 in process N 'jit': invalid address (0x1)"
 
 	# with stacks and strings of other sizes, blocks of scratch memory, threads of their own
 	for x in strsize=16 strsize=65536 scratchsize=1m; do

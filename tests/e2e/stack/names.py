@@ -13,7 +13,7 @@ DTRACE, TMP, SRC = os.environ["DTRACE"], os.environ["TMP"], os.environ["SRC"]
 STACKS = int(os.environ.get("NAMES", "2000"))
 SEED = os.environ.get("NAMES_SEED", "1")
 BASE = 1000000  # descriptors that nobody has: close() of base + number fails
-MARK = re.compile(r"^\s*\[(no language frames yet|language frames cut|helper error|no unwind table yet|cut)")
+MARK = re.compile(r"^\s*\[(no language frames yet|language frames cut|helper error|names cut|no unwind table yet|cut)")
 FRAME = re.compile(r"^\s*\[ (.*) \]$")
 LEAST = 0.99  # share of the stacks behind the first one with frames that are whole and recorded
 

@@ -543,7 +543,7 @@ static void test_stacks(void)
 	static const uint64_t user[] = {4711, 0x401000, 0x402000};
 	static const uint64_t marked[] = {4711,		  0x401000,	   RT_USTACK_SPENT,
 					  0x402000,	  RT_USTACK_FAULT, 0x403000,
-					  RT_USTACK_LATE, RT_USTACK_EARLY};
+					  RT_USTACK_FULL, RT_USTACK_LATE,  RT_USTACK_EARLY};
 	static const uint64_t cut[] = {4711, 0x401000, RT_USTACK_CUT};
 	static const uint64_t small[] = {4711, RT_USTACK_MARKS, 3}, kernel[] = {RT_USTACK_CUT};
 	uint64_t addr[2] = {4711, 0x401000};
@@ -562,9 +562,9 @@ static void test_stacks(void)
 	fix_bytes(&f, DATUM_USTACK, small, sizeof(small));
 	fix_bytes(&f, DATUM_STACK, kernel, sizeof(kernel));
 	is_str(fix_fire(&f),
-	       "\n0x401000\n[language frames cut]\n0x402000\n[helper error]\n0x403000\n"
+	       "\n0x401000\n[language frames cut]\n0x402000\n[helper error]\n0x403000\n[names cut]\n"
 	       "[no unwind table yet]\n[no language frames yet]\n\n"
-	       "0x401000\n[cut]\n\n0x8\n0x3\n\n0x1\n",
+	       "0x401000\n[cut]\n\n0x9\n0x3\n\n0x1\n",
 	       "marks, and small addresses that are none");
 	fix_act(&f, ACT_PRINTF, "%k|%-3k");
 	fix_bytes(&f, DATUM_STACK, pcs, sizeof(pcs));
