@@ -13,8 +13,9 @@ import argparse, collections, contextlib, http.client, json, os, platform, re, s
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it ends the sessions: they would take no notice of it if it were ignored here, as a shell has it behind &
 
-MARK = re.compile(r"\[(no language frames yet|language frames cut|helper error|no unwind table yet|cut)[^\]]*\]")
+MARK = re.compile(r"\[(no language frames yet|language frames cut|helper error|names cut|no unwind table yet|cut)[^\]]*\]")
 # Functions that execute code of a language: a stack that has one, and no frame of a language, has lost them.
 INTERPRETERS = re.compile(r"`(_PyEval_EvalFrameDefault|Builtins_InterpreterEntryTrampoline|rb_vm_exec|Perl_runops_standard|execute_ex|luaV_execute|beam_jit_\w+)")
 
