@@ -353,7 +353,8 @@ void inproc_note_fires(struct inproc *p, const struct unit *u)
 struct used {
 	bool *aggs, *arrs; /* by map */
 	uint32_t nclauses;
-	bool exits; /* one calls exit() */
+	bool exits;    /* one calls exit() */
+	bool has_live; /* one calls live() */
 };
 
 static void clause_use(struct used *used, const struct layout *l, const struct prog_clause *c)
@@ -362,10 +363,12 @@ static void clause_use(struct used *used, const struct layout *l, const struct p
 
 	used->nclauses++;
 	for (uint32_t i = 0; i < c->nacts; i++)
-		if (c->acts[i].kind == ACT_AGG)
+		if (c->acts[i].kind == ACT_AGG) {
 			used->aggs[l->aggs[c->acts[i].agg->id - 1].map] = true;
-		else
+			used->has_live |= c->acts[i].agg->func == AGGFUNC_LIVE;
+		} else {
 			used->exits |= c->acts[i].kind == ACT_EXIT;
+		}
 	while (clause_each_difo(c, &at))
 		for (uint32_t i = 0; i < at.difo->vars_len; i++) {
 			const struct dif_var *v = &at.difo->vars[i];
@@ -399,6 +402,7 @@ static struct err *data_plan(struct inproc *p, const struct layout *l, const boo
 	}
 	*ret_nclauses = used.nclauses;
 	p->exits = used.exits;
+	opts.has_live = used.has_live;
 	return blob_plan_create(&opts, &p->plan);
 }
 
@@ -420,7 +424,8 @@ static struct err *data_fill(struct inproc *p, const struct layout *l)
 	const struct ndata_hooks hooks = {.allows = inproc_allows,
 					  .is_alive =
 						  has_our_ids(p->opts.pid) ? is_thread_alive : NULL,
-					  .ctx = p};
+					  .ctx = p,
+					  .pid = (uint32_t)p->opts.pid};
 	size_t size = p->plan->size;
 	uint64_t data_off;
 	int data_fd = patch_data_fd(p->patch, &data_off);

@@ -215,6 +215,42 @@ static void deviation_update(struct ngen *g)
 	x86_lock_add(&g->x, x86_at(RCX, 24), RDX);
 }
 
+/* Follows the address in the argument as one of the element whose value is at rax. */
+static void live_follow(struct ngen *g)
+{
+	x86_mov(&g->x, R8, RAX);
+	x86_load(&g->x, 8, false, RSI, on_stack(g->stack.val));
+	x86_load(&g->x, 8, false, RDX, on_stack(g->stack.incr));
+	x86_load(&g->x, 8, false, RCX, on_stack(g->stack.time));
+	x86_load(&g->x, 4, false, R9, on_stack(g->stack.cpu));
+	ngen_call(g, BLOB_LIVE);
+}
+
+/* There is no room for the element: what was at the address before is not there any more. */
+static void live_lost_emit(struct ngen *g, const struct ngen_cold *c)
+{
+	x86_load(&g->x, 8, false, RSI, on_stack(g->stack.val));
+	x86_imm(&g->x, RDX, UINT64_MAX);
+	ngen_call(g, BLOB_DEAD);
+	x86_jmp(&g->x, c->back);
+}
+
+void ngen_dead(struct ngen *g, const struct prog_act *act)
+{
+	ngen_difo(g, act->args[0], act->number);
+	if (act->nargs > 1) {
+		x86_store(&g->x, 8, on_stack(g->stack.val), RAX);
+		ngen_difo(g, act->args[1], act->number + 1);
+		x86_mov(&g->x, RDX, RAX);
+		x86_load(&g->x, 8, false, RSI, on_stack(g->stack.val));
+	} else {
+		x86_mov(&g->x, RSI, RAX);
+		x86_imm(&g->x, RDX, UINT64_MAX);
+	}
+	if (g->t->plan->live_off) /* else nothing in the process calls live() */
+		ngen_call(g, BLOB_DEAD);
+}
+
 static void value_update(struct ngen *g, const struct agg_layout *al, bool has_incr)
 {
 	struct x86_mem bucket = al->is_sparse ? x86_at(RAX, 0) : x86_at_index(RAX, RDX, 8, 0);
@@ -226,7 +262,7 @@ static void value_update(struct ngen *g, const struct agg_layout *al, bool has_i
 	case AGGFUNC_MAX: extreme_update(g, (uint64_t)INT64_MIN, X86_GE); return;
 	case AGGFUNC_AVG: average_update(g); return;
 	case AGGFUNC_STDDEV: deviation_update(g); return;
-	case AGGFUNC_LIVE: BUG("live() is refused");
+	case AGGFUNC_LIVE: live_follow(g); return;
 	case AGGFUNC_QUANTIZE:
 	case AGGFUNC_LQUANTIZE:
 	case AGGFUNC_LLQUANTIZE:
@@ -268,8 +304,8 @@ static void value_find(struct ngen *g, const struct agg_layout *al, uint32_t don
 	x86_jcc(&g->x, X86_E, done);
 }
 
-/* Stores the value, and the increment if there is one, on the stack. */
-static void args_evaluate(struct ngen *g, const struct prog_act *act, bool has_incr)
+/* Stores the value, and the increment or the bytes of live() if there are any, on the stack. */
+static void args_evaluate(struct ngen *g, const struct prog_act *act, bool has_second)
 {
 	uint32_t k = act->agg->nkeys;
 
@@ -277,7 +313,7 @@ static void args_evaluate(struct ngen *g, const struct prog_act *act, bool has_i
 		return; /* count() */
 	ngen_difo(g, act->args[k], act->number + k);
 	x86_store(&g->x, 8, on_stack(g->stack.val), RAX);
-	if (!has_incr)
+	if (!has_second)
 		return;
 	ngen_difo(g, act->args[k + 1], act->number + k + 1);
 	x86_store(&g->x, 8, on_stack(g->stack.incr), RAX);
@@ -286,13 +322,16 @@ static void args_evaluate(struct ngen *g, const struct prog_act *act, bool has_i
 void ngen_agg(struct ngen *g, const struct prog_act *act)
 {
 	const struct agg_layout *al = agg_layout_of(g, act);
-	bool is_histogram = !aggfunc_words(act->agg->func), has_incr;
+	bool is_histogram = !aggfunc_words(act->agg->func), has_second;
+	bool is_live = act->agg->func == AGGFUNC_LIVE;
 	uint32_t done = x86_label(&g->x);
 
-	has_incr = is_histogram && act->nargs > act->agg->nkeys + 1;
+	has_second = (is_histogram || is_live) && act->nargs > act->agg->nkeys + 1;
 	if (al->key_size)
 		key_build(g, al, act);
-	args_evaluate(g, act, has_incr);
+	args_evaluate(g, act, has_second);
+	if (is_live)
+		ngen_time(g);
 	if (is_histogram) {
 		x86_load(&g->x, 8, false, RAX, on_stack(g->stack.val));
 		bucket_find(g, act->agg);
@@ -300,13 +339,15 @@ void ngen_agg(struct ngen *g, const struct prog_act *act)
 	}
 	if (al->is_sparse)
 		x86_store(&g->x, 4, on_stack(g->stack.key + al->key_size - 4), RAX);
-	value_find(g, al, done);
+	value_find(g, al,
+		   is_live ? ngen_cold(g, (struct ngen_cold){.emit = live_lost_emit, .back = done})
+			   : done);
 	if (!al->key_size)
 		x86_store_imm(&g->x, 8, x86_at(RAX, al->touched_off), 1);
 	if (act->nargs > act->agg->nkeys)
 		x86_load(&g->x, 8, false, RDX, on_stack(g->stack.val));
-	if (has_incr)
+	if (has_second)
 		x86_load(&g->x, 8, false, RCX, on_stack(g->stack.incr));
-	value_update(g, al, has_incr);
+	value_update(g, al, has_second);
 	x86_here(&g->x, done);
 }

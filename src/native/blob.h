@@ -17,6 +17,7 @@
  *     tables                      aggregations: one a map and CPU; arrays: one a map; threads: one
  *     counters                    of sites that do nothing but count under a key which they fix
  *     struct blob_samples         threads in sampled calls, and addresses that are followed
+ *     struct blob_live[]          what live() follows
  *     global variables            layout.gvars_size bytes
  *
  * Tables    A table has a power of two of slots: a word, the key, the value. Searching begins at
@@ -78,7 +79,8 @@ struct blob_cpu {
 	 * distance, and how many distances were drawn.
 	 */
 	u64 sample_left, sample_mean, sample_draws;
-	u64 pad[2];
+	u64 live_drops; /* as that of struct rt_cpu */
+	u64 pad;
 	u64 head; /* bytes that were ever reserved in the ring */
 	u8 tail;  /* how many BLOB_RING_PARTS-ths of the ring the tracer has read, modulo 256 */
 	u8 pad2[55];
@@ -112,6 +114,24 @@ struct blob_samples {
 	u64 sets[BLOB_SAMPLE_SETS][BLOB_SAMPLE_WAYS]; /* addresses; 0: room */
 };
 
+/*
+ * What live() follows: a table with a slot for each address that is alive. An address is in one of
+ * the slots of its home, BLOB_LIVE_WAYS that follow one another, or in one of the BLOB_LIVE_REACH
+ * from there on. Word and time are changed together.
+ */
+struct blob_live {
+	u64 word; /* address ^ BLOB_LIVE_XOR; 0: room; BLOB_LIVE_BUSY: somebody is filling it */
+	u64 time; /* when live() was called */
+	u64 bytes;
+	u32 elem; /* the value of the element, in words from the beginning of the data part */
+	u8 pad[3];
+	u8 strays; /* of the first slot of a home: how many of its addresses are elsewhere */
+};
+#define BLOB_LIVE_WAYS	4u
+#define BLOB_LIVE_REACH 64u
+#define BLOB_LIVE_BUSY	1ull
+#define BLOB_LIVE_XOR	0x8000000000000000ull /* it is no address, and not followed */
+
 /* What the functions know of the data part: it stands behind their code, which nobody changes. */
 struct blob_conf {
 	u64 cookie; /* a random number, by which words of records and places of keys differ */
@@ -120,7 +140,8 @@ struct blob_conf {
 	u64 cpus_off, rings_off;
 	u64 ring_size;	 /* of each CPU's, a power of two */
 	u64 samples_off; /* of struct blob_samples; 0: there is none */
-	u64 pad[2];
+	u64 live_off;	 /* of the slots of live(), if a clause has such */
+	u64 live_mask;	 /* their number, a power of two, less 1 */
 	struct blob_table tables[];
 };
 
@@ -137,6 +158,8 @@ struct blob_plan {
 	u64 counters_off;
 	u32 ncounters, counters_shift;
 	u64 samples_off; /* of struct blob_samples; 0: no clause samples */
+	u64 live_off;	 /* of the slots of live(); 0: no clause calls it */
+	u32 live_slots;	 /* a power of two, a multiple of BLOB_LIVE_WAYS */
 	u32 max_record;	 /* the most bytes of a record */
 	/*
 	 * Table i is that of layout.agg_maps[i], nagg + i that of layout.arr_maps[i], and
@@ -270,6 +293,11 @@ static inline void blob_rec_end(void *rec, u8 state)
  *     Whether the thread was in such a call, which has ended; then the address is noted.
  * u64 FOLLOWED(data, addr)
  *     Whether the address was noted, or may have been; it is not noted any more.
+ * void LIVE(data, addr, bytes, time, value, cpu)
+ *     Follows an address, instead of what was there before, as one of the element whose value this
+ *     is. If there is no room, the element counts it.
+ * void DEAD(data, addr, until)
+ *     Follows the address no more, if its time is at most until.
  */
 /* clang-format off */
 #define BLOB_FUNCS(F)               \
@@ -292,7 +320,9 @@ static inline void blob_rec_end(void *rec, u8 state)
 	F(STORE, store)             \
 	F(SAMPLE, sample)           \
 	F(SAMPLED, sampled)         \
-	F(FOLLOWED, followed)
+	F(FOLLOWED, followed)       \
+	F(LIVE, live)               \
+	F(DEAD, dead)
 /* clang-format on */
 
 enum blob_func {

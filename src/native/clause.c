@@ -10,6 +10,7 @@ static void act_emit(struct ngen *g, uint32_t i, const uint32_t *labels)
 	switch (act->kind) {
 	case ACT_EXPR: ngen_difo(g, act->args[0], act->number); return;
 	case ACT_AGG: ngen_agg(g, act); return;
+	case ACT_DEAD: ngen_dead(g, act); return;
 	case ACT_BRZ: ngen_difo_test(g, act->args[0], act->number, labels[act->target]); return;
 	case ACT_JMP: x86_jmp(&g->x, labels[act->target]); return;
 #define ACT_RECORD(id, ...) case ACT_##id:
@@ -20,7 +21,12 @@ static void act_emit(struct ngen *g, uint32_t i, const uint32_t *labels)
 	case ACT_AGAIN:
 	case ACT_UFRAME:
 	case ACT_UNWIND:
-#define ACT_PROBE(id, ...) case ACT_##id:
+	case ACT_SPECULATE:
+	case ACT_COMMIT:
+	case ACT_DISCARD:
+	case ACT_STOP:
+	case ACT_RAISE:
+	case ACT_CHILL:
 #define ACT_VALUE(id, ...) case ACT_##id:
 #include "dif/acts.def"
 		break;

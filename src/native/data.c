@@ -94,6 +94,7 @@ struct err *ndata_create(const struct blob_plan *plan, const struct layout *layo
 	d->lost = xcalloc(plan->ncpus, sizeof(*d->lost));
 	rings_init(d);
 	maps_init(d);
+	lives_init(d);
 	counters_init(d);
 	head->state = RT_STATE_OFF;
 	clock_init(d);
@@ -116,6 +117,8 @@ struct blob_conf *ndata_conf(const struct ndata *d, size_t *ret_size)
 		.rings_off = p->rings_off,
 		.ring_size = p->ring_size,
 		.samples_off = p->samples_off,
+		.live_off = p->live_off,
+		.live_mask = p->live_slots ? p->live_slots - 1 : 0,
 	};
 	memcpy(c->tables, p->tables, p->ntables * sizeof(*p->tables));
 	*ret_size = size;
@@ -128,6 +131,7 @@ void ndata_destroy(struct ndata *d)
 		return;
 	rings_deinit(d);
 	maps_deinit(d);
+	lives_deinit(d);
 	counters_deinit(d);
 	free(d->cpus);
 	free(d->counted);
@@ -186,6 +190,8 @@ struct err *ndata_count(struct ndata *d, struct rt_control *control)
 			    &d->dropped.aggs);
 		counter_add(&to->dyn_drops, counter_growth(now->dyn_drops, &before->dyn_drops),
 			    &d->dropped.vars);
+		counter_add(&to->live_drops, counter_growth(now->live_drops, &before->live_drops),
+			    &d->dropped.lives);
 		d->lost[i] = 0;
 	}
 	return e;

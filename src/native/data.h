@@ -45,6 +45,7 @@ struct ndata_opts {
 	/* By index of the map, whether clauses in the process use it; NULL: all of them. */
 	const bool *agg_used, *arr_used;
 	bool has_samples; /* some clause samples (native_samples()) */
+	bool has_live;	  /* some clause in the process calls live() */
 };
 
 /* Refused: sizes that cannot fit, with the remedy; E2BIG: a smaller bufsize may work. */
@@ -57,6 +58,7 @@ struct ndata_hooks {
 	/* Whether a thread is alive; tid: the id that it has for itself. NULL: not known. */
 	bool (*is_alive)(void *ctx, uint32_t tid);
 	void *ctx;
+	uint32_t pid; /* of the process, as the session numbers it: whose addresses live() has */
 };
 
 /*
@@ -105,9 +107,9 @@ uint32_t ndata_fill(const struct ndata *d); /* as engine.fill() */
 
 /* Adds what was dropped since the last call to the counters of the session. */
 MUST_CHECK struct err *ndata_count(struct ndata *d, struct rt_control *control);
-/* All that it has handed over: how many records, updates of aggregations, variables. */
+/* All that it has handed over: records, updates of aggregations, variables, addresses of live(). */
 struct ndata_drops {
-	uint64_t records, aggs, vars;
+	uint64_t records, aggs, vars, lives;
 };
 struct ndata_drops ndata_dropped(const struct ndata *d);
 uint64_t ndata_nbad(const struct ndata *d); /* records that were no records */

@@ -23,6 +23,7 @@
 struct dead {
 	uint32_t cpu, slot;
 	uint64_t since;
+	bool is_unused; /* no entry of live() was met, in a reading after the time of grace */
 	uint8_t *key;
 	uint64_t *value; /* as it was handed out */
 };
@@ -38,6 +39,7 @@ struct cell {
 struct map_state {
 	const struct elem_map *spec;
 	const struct blob_table *table;
+	bool has_live; /* entries of live() refer to its slots */
 	VEC(struct dead) dead;
 	struct hashmap *by_slot; /* cpu, slot -> index in dead, plus 1 */
 	struct hashmap *carry;	 /* key -> uint64_t[] */
@@ -213,6 +215,7 @@ static void dead_add(struct map_state *m, struct slot_id id, const uint8_t *slot
 		hashmap_set(m->by_slot, &id, sizeof(id), (void *)(uintptr_t)m->dead.len);
 	}
 	old->since = now_ns();
+	old->is_unused = false;
 	memcpy(old->key, slot + 8, key_size);
 	memcpy(old->value, slot + m->table->val_off, value_size(m));
 }
@@ -257,7 +260,7 @@ static struct err *dead_free(struct ndata *d, struct map_state *m)
 		struct dead *x = &m->dead.data[i];
 		uint64_t at = slot_off(m, x->cpu, x->slot);
 
-		if (now - x->since < d->grace_ns) {
+		if (now - x->since < d->grace_ns || (m->has_live && !x->is_unused)) {
 			i++;
 			continue;
 		}
@@ -714,6 +717,69 @@ static struct err *cell_put(struct ndata *d, struct map_state *m, const void *ke
 	return e;
 }
 
+/* ---- elements that entries of live() refer to ------------------------------------------------ */
+
+void maps_begin_uses(struct ndata *d)
+{
+	uint64_t now = now_ns();
+
+	for (uint32_t i = 0; i < d->plan->nagg; i++)
+		for (uint32_t k = 0; k < d->maps[i].dead.len; k++) {
+			struct dead *x = &d->maps[i].dead.data[k];
+
+			x->is_unused = now - x->since >= d->grace_ns;
+		}
+}
+
+/* The key that a slot has, or had when it was marked dead; NULL: it is no element. */
+static const uint8_t *slot_key(const struct ndata *d, struct map_state *m, struct slot_id id)
+{
+	struct dead *x = dead_find(m, id);
+	uint8_t *slot = buf_room(m, m->table->slot_size);
+	struct err *e;
+
+	if (x) {
+		x->is_unused = false;
+		return x->key;
+	}
+	e = ndata_read(d, slot_off(m, id.cpu, id.slot), slot, m->table->val_off);
+	if (e || !slot_is_live(d, m, slot)) {
+		err_destroy(e); /* the reading of entries reports it */
+		return NULL;
+	}
+	return slot + 8;
+}
+
+void maps_find_elem(struct ndata *d, uint64_t off, struct rt_live *entry, size_t room)
+{
+	for (uint32_t i = 0; i < d->plan->nagg; i++) {
+		struct map_state *m = &d->maps[i];
+		const struct blob_table *t = m->table;
+		uint64_t rel = off - t->off, in;
+		const struct agg_layout *al;
+		const uint8_t *key = NULL;
+		struct slot_id id;
+
+		if (!m->has_live || !t->slots || off < t->off ||
+		    rel >= t->cpu_size * d->plan->ncpus)
+			continue;
+		in = rel % t->cpu_size;
+		id = (struct slot_id){(uint32_t)(rel / t->cpu_size), (uint32_t)(in / t->slot_size)};
+		if (in % t->slot_size != (t->key_size ? t->val_off : 0) || id.slot >= t->slots)
+			return;
+		if (t->key_size)
+			key = slot_key(d, m, id);
+		al = !t->key_size ? member_of(d, m, id.slot) : key ? owner_of(d, m, key) : NULL;
+		if (!al || al->agg->func != AGGFUNC_LIVE)
+			return;
+		entry->agg = al->agg->id;
+		entry->cpu = id.cpu;
+		if (key)
+			memcpy(entry->key, key, MIN(room, (size_t)m->spec->key_size));
+		return;
+	}
+}
+
 /* ---- as the session sees it ------------------------------------------------------------------ */
 
 static struct err *aggs_each(void *ctx, uint32_t map, agg_each_f *f, void *arg)
@@ -799,6 +865,8 @@ const struct agg_io ndata_aggs = {
 	.put = aggs_put,
 	.string = aggs_string,
 	.drops = aggs_drops,
+	.alive = lives_each,
+	.bury = lives_bury,
 };
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -811,6 +879,8 @@ void maps_init(struct ndata *d)
 
 		m->spec = &d->layout->agg_maps[i];
 		m->table = &d->plan->tables[i];
+		for (uint32_t k = 0; k < m->spec->nmembers && d->plan->live_off; k++)
+			m->has_live |= member_of(d, m, k)->agg->func == AGGFUNC_LIVE;
 		m->by_slot = hashmap_create();
 		m->carry = hashmap_create();
 		m->cells = xcalloc(m->spec->key_size ? 1 : MAX(m->spec->nmembers, 1u),

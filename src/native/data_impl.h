@@ -10,6 +10,7 @@
 struct counters;
 struct ring;
 struct map_state;
+struct live_state;
 
 struct ndata {
 	const struct blob_plan *plan;
@@ -33,6 +34,7 @@ struct ndata {
 	/* data_aggs.c: one a map of aggregations */
 	struct map_state *maps;
 	struct counters *counters; /* data_counters.c */
+	struct live_state *lives;  /* data_live.c; NULL: no clause in the process calls live() */
 	/* data_clock.c */
 	struct blob_clock clock; /* the newest in the process */
 	uint8_t clock_number;
@@ -65,6 +67,18 @@ void rings_init(struct ndata *d);
 void rings_deinit(struct ndata *d);
 void maps_init(struct ndata *d);
 void maps_deinit(struct ndata *d);
+/*
+ * The element of live() whose value is at off in the data part: fills in its aggregation, its CPU,
+ * and its key, which has room for so many bytes; agg stays 0 where there is none.
+ */
+void maps_find_elem(struct ndata *d, uint64_t off, struct rt_live *entry, size_t room);
+/* Begins a reading that finds out which dead slots of live() are still used by an entry. */
+void maps_begin_uses(struct ndata *d);
+void lives_init(struct ndata *d);
+void lives_deinit(struct ndata *d);
+/* As agg_io.alive(), agg_io.bury(). */
+MUST_CHECK struct err *lives_each(void *ctx, agg_alive_f *f, void *arg);
+void lives_bury(void *ctx, const struct rt_live_key *key, uint64_t time);
 void counters_init(struct ndata *d);
 void counters_deinit(struct ndata *d);
 /* Calls f for each counter of the map that has counted on a CPU since it was taken. */

@@ -36,6 +36,14 @@ static bool map_has_extremes(const struct layout *l, const struct elem_map *m)
 	return false;
 }
 
+/* Half of the slots stay empty, so that each address finds one near its home. */
+static uint32_t live_slots_of(uint64_t entries)
+{
+	uint64_t n = power_up(2 * entries);
+
+	return (uint32_t)MIN(MAX(n, (uint64_t)BLOB_LIVE_REACH), (uint64_t)SLOTS_MAX);
+}
+
 /* A third of the slots stay empty, so that chains are short. */
 static uint32_t slots_of(uint64_t entries)
 {
@@ -125,6 +133,10 @@ static void plan_place(struct blob_plan *p, const struct ndata_opts *o)
 	p->gvars_off = space_take(p, ROUND_UP(o->layout->gvars_size, 8u), BLOB_LINE);
 	p->counters_off = space_take(p, counters_bytes(p), PAGE);
 	p->samples_off = o->has_samples ? space_take(p, sizeof(struct blob_samples), PAGE) : 0;
+	p->live_off =
+		p->live_slots
+			? space_take(p, (uint64_t)p->live_slots * sizeof(struct blob_live), PAGE)
+			: 0;
 	for (uint32_t i = 0; i < p->ntables; i++)
 		if (!p->tables[i].key_size)
 			p->tables[i].banks_off = space_take(p, p->tables[i].slots, 8);
@@ -153,6 +165,10 @@ static bool tables_shrink(struct blob_plan *p)
 			largest = t;
 			most = size;
 		}
+	}
+	if (p->live_slots > BLOB_LIVE_REACH && p->live_slots * sizeof(struct blob_live) > most) {
+		p->live_slots /= 2;
+		return true;
 	}
 	if (largest)
 		largest->slots /= 2;
@@ -185,6 +201,7 @@ struct err *blob_plan_create(const struct ndata_opts *opts, struct blob_plan **r
 	p->ring_size = power_up(MIN(MAX(opts->bufsize, RING_MIN), RING_MAX));
 	p->ring_size = MAX(p->ring_size, power_up(4 * blob_rec_size(p->max_record)));
 	tables_shape(p, opts);
+	p->live_slots = opts->has_live ? live_slots_of(l->opts.livesize) : 0;
 	counters_shape(p, opts->ncounters);
 	plan_place(p, opts);
 	while (p->size > most && tables_shrink(p))

@@ -42,7 +42,7 @@ struct ngen_stack {
 	uint32_t cpu;	/* slot of the CPU */
 	uint32_t exits; /* u32: not 0: exit() was called */
 	uint32_t val;	/* value of an aggregating function, or the number of its bucket */
-	uint32_t incr;	/* its increment */
+	uint32_t incr;	/* its increment, or the bytes of live() */
 	uint32_t key, this, this_size, rec;
 	uint32_t spill; /* the last area: its size is known when the function is done */
 };
@@ -216,6 +216,7 @@ void ngen_tls_find(struct ngen *g);
 /* ---- actions (agg.c, record.c, clause.c) ----------------------------------------------------- */
 
 void ngen_agg(struct ngen *g, const struct prog_act *act);
+void ngen_dead(struct ngen *g, const struct prog_act *act);
 void ngen_record_begin(struct ngen *g);
 void ngen_record_act(struct ngen *g, uint32_t act);
 void ngen_record_mark(struct ngen *g, uint32_t act);

@@ -365,9 +365,6 @@ static void agg_check(struct takes *t, const struct prog_act *act)
 	const struct prog_agg *agg = act->agg;
 	const struct agg_layout *al = t->l ? &t->l->aggs[agg->id - 1] : NULL;
 
-	if (agg->func == AGGFUNC_LIVE)
-		takes_refuse(t, "what is alive is known to the kernel");
-
 	for (uint32_t k = 0; k < act->nargs; k++)
 		datum_check(t, k < agg->nkeys ? agg->key_kinds[k] : DATUM_INT, act->args[k]);
 	for (uint32_t k = 0; al && k < al->nkeys; k++)
@@ -382,12 +379,15 @@ static void act_check(struct takes *t, const struct clause_layout *cl, uint32_t 
 	switch (act->kind) {
 	case ACT_EXPR:
 	case ACT_BRZ: difo_check(t, act->args[0]); return;
+	case ACT_DEAD:
+		for (uint32_t k = 0; k < act->nargs; k++)
+			difo_check(t, act->args[k]);
+		return;
 	case ACT_JMP: return;
 	case ACT_AGG: agg_check(t, act); return;
 	case ACT_SPECULATE:
 	case ACT_COMMIT:
 	case ACT_DISCARD: takes_refuse(t, "speculations are kept in the kernel"); return;
-	case ACT_DEAD: takes_refuse(t, "what is alive is known to the kernel"); return;
 	case ACT_STOP:
 	case ACT_RAISE:
 	case ACT_CHILL: takes_refuse(t, "it acts on the process"); return;

@@ -34,6 +34,8 @@ FUNC void blob_store(struct blob_data *d, u64 table, const u64 *key, u64 x, u64 
 FUNC u64 blob_sample(struct blob_data *d, u64 bytes, u64 mean, u64 cpu, u64 fs);
 FUNC u64 blob_sampled(struct blob_data *d, u64 addr, u64 fs);
 FUNC u64 blob_followed(struct blob_data *d, u64 addr);
+FUNC void blob_live(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu);
+FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until);
 
 static inline u64 word_load(const u64 *p)
 {

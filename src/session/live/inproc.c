@@ -974,11 +974,11 @@ void live_tell_inproc_drops(const struct live *live)
 		struct ndata_drops n;
 
 		inproc_drops(p, &n);
-		if (n.records + n.aggs + n.vars)
+		if (n.records + n.aggs + n.vars + n.lives)
 			report_adjusted(live->report,
 					"of the drops, process %d itself has had %" PRIu64
 					" of records, %" PRIu64 " of aggregations, %" PRIu64
-					" of variables",
-					(int)inproc_pid(p), n.records, n.aggs, n.vars);
+					" of variables, %" PRIu64 " of objects of live()",
+					(int)inproc_pid(p), n.records, n.aggs, n.vars, n.lives);
 	}
 }

@@ -7,10 +7,12 @@
  * engines do not share is memory of clauses. Together stay
  *
  * - units whose clauses use the same global or thread-local variable, also an associative array;
- * - units with speculations: their ids are given out by one engine.
+ * - units with speculations: their ids are given out by one engine;
+ * - units with live() and dead(): what is alive is in the table of one engine.
  *
- * Thread-local variables of a unit of the engine in the process are not shared with other units: it
- * is made so that no other one fires in the same process and uses them (live/inproc.c).
+ * Thread-local variables of a unit of the engine in the process, and what is alive there, are not
+ * shared with other units: it is made so that no other one fires in the same process and uses them
+ * (live/inproc.c).
  *
  * Clause-local variables last for one firing, which belongs to one unit. The ERROR clauses run
  * inside every unit, so a variable of theirs binds all units. Units that relay run no clause
@@ -25,7 +27,7 @@
 
 /* Whether a clause uses memory that binds it to the engine of others, also of itself elsewhere. */
 bool clause_shares(const struct prog_clause *c, const struct layout *l);
-/* Whether some of that memory is not of one thread, and so is shared by processes. */
+/* Whether some of that memory is not of one process, with its threads and what is alive there. */
 bool clause_shares_globals(const struct prog_clause *c, const struct layout *l);
 /* ret[i]: the least number of a unit that must run in the engine of unit i, at most i itself. */
 void units_find_groups(const struct unit *const *units, uint32_t n, const struct layout *l,

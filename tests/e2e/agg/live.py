@@ -54,6 +54,22 @@ check("a race" + err, rows(out), {9: (1280, 40)})
 out, err = run(CLAUSES + TABLE, "-x", "inproc=all", command=PROGRAM + " race")
 check("a race, with the engine in the process" + err, rows(out), {9: (1280, 40)})
 
+# The engine in the process has a table of its own: the same numbers.
+for how in ("all", "off"):
+    out, err = run(CLAUSES + TABLE, "-x", f"inproc={how}", "-x", "inprocsum")
+    check(f"inproc={how}: numbers", rows(out), everything)
+    if how == "all":
+        check("all places are in the process", bool(re.search(r"places probed in process \d+ itself, 0 by uprobes$", err, re.M)), True)
+out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livemin=1h")
+check("inproc: nothing is so old" + err, rows(out), {})
+out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livesize=1")
+check("inproc: what finds no room is said", bool(re.search(r"not followed|live", err)), True)
+out, err = run(CLAUSES + "END { printa(\"%d: %@count %@d\\n\", @); }", "-x", "inproc=auto", command=PROGRAM + " exec")
+check("inproc: what was taken before the exec" + err, re.findall(r"^\d: .*$", out, re.M), ["2: 3 15"])
+# A dead() that needs the kernel takes the live() of the process there.
+out, err = run(CLAUSES.replace("{ dead(arg0); }", "/execname != \"other\"/ { dead(arg0); }") + TABLE, "-x", "inproc=auto", "-x", "inprocsum")
+check("dead() in the kernel", rows(out), everything)
+check("and live() with it", bool(re.search(r"share variables with uprobes", err)), True)
 # Memory says whether an object is there: the word behind its first one is its key, or leads to it.
 with open(TMP + "/kinds.c", "w") as f:
     f.write("""#include <stdint.h>

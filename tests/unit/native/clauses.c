@@ -219,6 +219,86 @@ static void test_extremes(void)
 	}
 }
 
+struct entries {
+	uint64_t n, bytes, keys[4], addrs;
+	uint32_t pid;
+	bool have_time; /* those of the clauses' firings */
+};
+
+static void entry_add(void *arg, const struct rt_live_key *key, const struct rt_live *entry)
+{
+	struct entries *s = arg;
+	uint64_t k;
+
+	memcpy(&k, entry->key, sizeof(k));
+	if (s->n < ARRAY_LEN(s->keys))
+		s->keys[s->n] = k;
+	s->n++;
+	s->bytes += entry->bytes;
+	s->addrs += key->addr;
+	s->pid = key->pid;
+	s->have_time |= now_ns() - entry->time < 3600000000000ull;
+}
+
+static struct entries entries_of(struct nx *x)
+{
+	struct entries s = {0};
+	struct err *e = ndata_aggs.alive(x->run->data, entry_add, &s);
+
+	ok(!e, "what is alive is read");
+	err_destroy(e);
+	return s;
+}
+
+static void test_live(void)
+{
+	struct nx *x = nx_create("pid1:a.out:f:entry { self->n = arg1; }"
+				 "pid1:a.out:f:return { @[arg1 + 1] = live(arg1, self->n * 2); }"
+				 "pid1:a.out:g:entry { dead(arg0); }"
+				 "pid1:a.out:g:return { dead(arg1, timestamp - 1000000000); }");
+	struct entries s;
+
+	x->opts.livesize = 100;
+	nx_lay_out(x);
+	nx_make(x, &(struct nrun_opts){0});
+	ok(x->run != NULL, "live() and dead() have code");
+	nx_fire(x, SITE_F_ENTRY, 0, 50);
+	nx_fire(x, SITE_F_RETURN, 0, 0x1000);
+	nx_fire(x, SITE_F_RETURN, 0, 0x2000);
+	nx_fire(x, SITE_G_ENTRY, 0x3000, 0);
+	nx_fire(x, SITE_G_RETURN, 0, 0x1000);
+	s = entries_of(x);
+	ok(s.n == 2 && s.bytes == 200 && s.addrs == 0x3000 && s.pid == (uint32_t)getpid() &&
+		   s.have_time,
+	   "addresses with bytes and time");
+	nx_fire(x, SITE_G_ENTRY, 0x2000, 0);
+	s = entries_of(x);
+	ok(s.n == 1 && s.keys[0] == 0x1001, "one was given back; the other has its key");
+	ok(x->run->has_saved_all && x->run->stack_used < NATIVE_STACK_MAX, "within the limits");
+	nx_destroy(x);
+}
+
+/* The element of an address finds no room: what was there before is given back. */
+static void test_live_elements(void)
+{
+	struct nx *x = nx_create("pid1:a.out:f:entry { @[arg1] = live(arg0, 1); }");
+	struct entries s;
+	struct rt_cpu drops;
+
+	x->opts.livesize = 10000;
+	x->opts.aggsize = 1; /* few elements */
+	nx_lay_out(x);
+	nx_make(x, &(struct nrun_opts){0});
+	for (uint64_t i = 0; i < 5000; i++)
+		nx_fire(x, SITE_F_ENTRY, 0x1000, i);
+	s = entries_of(x);
+	drops = nrun_drops(x->run);
+	ok(drops.agg_drops > 0 && !drops.live_drops, "%llu keys find no room",
+	   (unsigned long long)drops.agg_drops);
+	ok(!s.n, "and none of them is followed");
+	nx_destroy(x);
+}
+
 static void test_histograms(void)
 {
 	struct nx *x = nx_of("pid1:a.out:f:entry { @q = quantize(arg0); @k[arg1] = quantize(arg0, "
@@ -459,6 +539,8 @@ int main(void)
 	test_identity();
 	test_keyless();
 	test_extremes();
+	test_live();
+	test_live_elements();
 	test_histograms();
 	test_keys();
 	test_variables();

@@ -25,7 +25,7 @@ struct env {
 	struct clause_layout clauses[ENV_CLAUSES];
 	struct ndata_hooks hooks;
 	uint32_t ncounters;
-	bool has_samples;
+	bool has_samples, has_live;
 	struct blob_plan *plan;
 	struct ndata *d;
 	struct blob_data *head; /* as the process sees it */
@@ -51,6 +51,8 @@ typedef void blob_store_f(struct blob_data *d, u64 table, const u64 *key, u64 x,
 typedef u64 blob_sample_f(struct blob_data *d, u64 bytes, u64 mean, u64 cpu, u64 fs);
 typedef u64 blob_sampled_f(struct blob_data *d, u64 addr, u64 fs);
 typedef u64 blob_followed_f(struct blob_data *d, u64 addr);
+typedef void blob_live_f(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu);
+typedef void blob_dead_f(struct blob_data *d, u64 addr, u64 until);
 
 #define blob_min_f	   blob_update_f
 #define blob_max_f	   blob_update_f
@@ -106,7 +108,8 @@ static void env_open(struct env *t, uint32_t bufsize)
 				  .ncpus = ENV_CPUS,
 				  .bufsize = bufsize,
 				  .ncounters = t->ncounters,
-				  .has_samples = t->has_samples};
+				  .has_samples = t->has_samples,
+				  .has_live = t->has_live};
 	struct blob_conf *conf;
 	size_t size;
 	struct err *e;

@@ -214,8 +214,9 @@ struct nrun *nrun_create(const struct layout *l, const struct unit *u,
 					 .ncpus = l->opts.ncpus,
 					 .bufsize = opts->bufsize ? opts->bufsize : 1 << 16,
 					 .max_size = 16 << 20,
-					 .has_samples = opts->has_samples};
-	const struct ndata_hooks hooks = {0};
+					 .has_samples = opts->has_samples,
+					 .has_live = l->live_size != 0};
+	const struct ndata_hooks hooks = {.pid = (uint32_t)getpid()};
 	struct err *e;
 
 	r->layout = l;
@@ -329,6 +330,7 @@ struct rt_cpu nrun_drops(struct nrun *r)
 		sum.drops += c->cpu[i].drops;
 		sum.agg_drops += c->cpu[i].agg_drops;
 		sum.dyn_drops += c->cpu[i].dyn_drops;
+		sum.live_drops += c->cpu[i].live_drops;
 	}
 	free(c);
 	return sum;

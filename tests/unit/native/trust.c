@@ -207,6 +207,43 @@ static void samples_check(struct area *a)
 	check(a, memcmp(a->copy, data_of(a), size_of(a)) == 0, "a sample has changed other bytes");
 }
 
+/* live() and dead() change nothing but slots, the value that they are given, and the counters. */
+static void test_spoiled_lives(void)
+{
+	struct area a = {.seed = 79};
+	struct env *t = &a.env;
+	u64 key[2] = {1, 1}, *value;
+
+	t->has_live = true;
+	t->layout.opts.livesize = 200;
+	area_open(&a, false);
+	for (uint32_t i = 0; i < 50 && !a.nwrong; i++) {
+		uint64_t cpu = env_random(&a.seed) % 8, at = t->plan->live_off, own;
+
+		data_spoil(&a);
+		value = BLOB(t, VALUE, value)(t->head, 2, key, cpu);
+		memcpy(a.copy, data_of(&a), size_of(&a));
+		for (uint32_t k = 0; k < 1000 && value; k++) {
+			uint64_t x = env_random(&a.seed), addr = env_random(&a.seed);
+
+			BLOB(t, LIVE, live)(t->head, addr >> x % 64, x, x >> 8, value, cpu);
+			BLOB(t, DEAD, dead)(t->head, addr >> x % 60, x << x % 64);
+		}
+		memcpy(a.copy + at, data_of(&a) + at,
+		       t->plan->live_slots * sizeof(struct blob_live));
+		memcpy(a.copy + t->plan->cpus_off, data_of(&a) + t->plan->cpus_off,
+		       ENV_CPUS * sizeof(struct blob_cpu));
+		own = (uint64_t)((uint8_t *)value - data_of(&a));
+		if (value)
+			memcpy(a.copy + own, value, 40);
+		check(&a, memcmp(a.copy, data_of(&a), size_of(&a)) == 0,
+		      "what is followed has changed other bytes");
+	}
+	is_int(a.nwrong, 0, "what is followed leads nowhere else");
+	ok(guards_are_whole(&a), "nothing around the data part was changed");
+	area_close(&a);
+}
+
 static void test_spoiled_samples(void)
 {
 	struct area a = {.seed = 78};
@@ -225,5 +262,6 @@ int main(void)
 {
 	test_spoiled();
 	test_spoiled_samples();
+	test_spoiled_lives();
 	return tap_done();
 }

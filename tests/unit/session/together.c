@@ -131,6 +131,35 @@ static void test_speculations(void)
 	gx_destroy(f.x);
 }
 
+static void dead_add(struct fixture *f)
+{
+	struct dif_builder *b = dif_builder_create(f->x->arena);
+
+	dif_emit(b, dif_idx(DIF_OP_SETX, dif_int(b, 1), 1));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
+	gx_act(f->x, gx_clause(f->x, 1), ACT_DEAD, dif_builder_finish(b, gx_s64), DATUM_INT);
+}
+
+/* The table of live() is shared, as a variable that each process has for itself. */
+static void test_alive(void)
+{
+	struct fixture f = {.x = gx_create()};
+	const struct prog_clause *c;
+
+	dead_add(&f);
+	clause_add(&f, NULL);
+	dead_add(&f);
+	dead_add(&f);
+	units_make(&f);
+	c = f.units[0].clauses[0].layout->clause;
+	ok(clause_shares(c, f.x->layout) && !clause_shares_globals(c, f.x->layout),
+	   "dead() shares what is alive, in one process");
+	is_groups(&f, "0 1 0 0 ", "what is alive is in one engine");
+	f.units[2].is_inproc = true;
+	is_groups(&f, "0 1 2 0 ", "or in that of a process");
+	gx_destroy(f.x);
+}
+
 /* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool takes_tracepoints(const struct unit *u, const char **ret_why)
@@ -215,6 +244,7 @@ int main(void)
 	test_all();
 	test_processes();
 	test_speculations();
+	test_alive();
 	test_choice();
 	return tap_done();
 }

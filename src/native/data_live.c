@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads what live() follows in the process (struct blob_live).
+ *
+ * A slot may change while it is read. So each is read twice, and counts if both reads say the same;
+ * one that keeps changing is that of an address which comes and goes at this moment, and is left
+ * out. An address that goes and comes meanwhile may be met in two slots: the later one counts. The
+ * element of an entry is found by the place of its value, which lies in the table of an
+ * aggregation, or the entry is wrong, and is counted as bad.
+ *
+ * Entries of slots that the tracer has marked dead (data_aggs.c) have the key that was there: such
+ * a slot is not used again before a reading that has begun later than the mark's time of grace has
+ * met no entry of it.
+ */
+#include "native/data_impl.h"
+
+#define READ_SLOTS 4096u
+#define TRIES	   8u
+
+/* Entries that are not handed out any more, by address and time. */
+struct buried_key {
+	uint64_t addr, time;
+};
+
+struct live_state {
+	struct hashmap *buried; /* struct buried_key -> is there */
+	struct hashmap *met;	/* those of them that the reading has met */
+	struct blob_live *slots, *again;
+};
+
+struct live_reading {
+	struct ndata *d;
+	agg_alive_f *f;
+	void *arg;
+	struct arena *arena;
+	struct hashmap *elems; /* blob_live.elem -> struct rt_live, as large as the layout says */
+};
+
+void lives_init(struct ndata *d)
+{
+	struct live_state *v;
+
+	if (!d->plan->live_off)
+		return;
+	v = d->lives = xcalloc(1, sizeof(*d->lives));
+	v->buried = hashmap_create();
+	v->met = hashmap_create();
+	v->slots = xcalloc(READ_SLOTS, sizeof(*v->slots));
+	v->again = xcalloc(READ_SLOTS, sizeof(*v->again));
+}
+
+void lives_deinit(struct ndata *d)
+{
+	struct live_state *v = d->lives;
+
+	if (!v)
+		return;
+	hashmap_destroy(v->buried);
+	hashmap_destroy(v->met);
+	free(v->slots);
+	free(v->again);
+	free(v);
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* strays belongs to the home, not to the address. */
+static bool is_same(const struct blob_live *a, const struct blob_live *b)
+{
+	return a->word == b->word && a->time == b->time && a->bytes == b->bytes &&
+	       a->elem == b->elem;
+}
+
+/* Reads a slot until two reads say the same; *ret_done is false if it keeps changing. */
+static struct err *slot_settle(const struct ndata *d, uint64_t off, struct blob_live *s,
+			       bool *ret_done)
+{
+	struct err *e = NULL;
+
+	*ret_done = false;
+	for (uint32_t i = 0; i < TRIES && !e && !*ret_done; i++) {
+		struct blob_live before = *s;
+
+		e = ndata_read(d, off, s, sizeof(*s));
+		*ret_done = !e && is_same(s, &before);
+	}
+	return e;
+}
+
+static bool is_buried(struct live_state *v, uint64_t addr, uint64_t time)
+{
+	struct buried_key key = {addr, time};
+
+	if (!hashmap_find(v->buried, &key, sizeof(key)))
+		return false;
+	hashmap_set(v->met, &key, sizeof(key), v);
+	return true;
+}
+
+/* The entry of an element, without time and bytes; its agg is 0 where there is no such element. */
+static struct rt_live *entry_of(struct live_reading *r, uint32_t elem)
+{
+	size_t size = r->d->layout->live_size;
+	struct rt_live *entry = hashmap_find(r->elems, &elem, sizeof(elem));
+
+	if (entry)
+		return entry;
+	entry = memset(arena_alloc(r->arena, size), 0, size);
+	maps_find_elem(r->d, (uint64_t)elem * 8, entry, size - sizeof(*entry));
+	hashmap_set(r->elems, &elem, sizeof(elem), entry);
+	return entry;
+}
+
+static void slot_hand_out(struct live_reading *r, const struct blob_live *s)
+{
+	struct rt_live_key key = {.addr = s->word ^ BLOB_LIVE_XOR};
+	struct rt_live *entry;
+
+	if (is_buried(r->d->lives, key.addr, s->time))
+		return;
+	entry = entry_of(r, s->elem);
+	if (!entry->agg) {
+		r->d->nbad++;
+		return;
+	}
+	entry->time = s->time;
+	entry->bytes = s->bytes;
+	/* addresses of the kernel are the same in all processes */
+	key.pid = key.addr >> 63 ? 0 : r->d->hooks.pid;
+	r->f(r->arg, &key, entry);
+}
+
+/*
+ * A slot has got its address while the slots were read: a slot near it that had the same address
+ * was read before that.
+ */
+static void slot_leave_older(struct blob_live *slots, uint32_t n, uint32_t i)
+{
+	uint32_t from = i > BLOB_LIVE_REACH ? i - BLOB_LIVE_REACH : 0;
+
+	for (uint32_t k = from; k < MIN(n, i + BLOB_LIVE_REACH); k++)
+		if (k != i && slots[k].word == slots[i].word && slots[k].time <= slots[i].time)
+			slots[k].word = 0;
+}
+
+static struct err *slots_read(struct live_reading *r, uint32_t from, uint32_t n)
+{
+	struct live_state *v = r->d->lives;
+	uint64_t at = r->d->plan->live_off + (uint64_t)from * sizeof(*v->slots);
+	struct err *e = ndata_read(r->d, at, v->slots, n * sizeof(*v->slots));
+
+	if (!e)
+		e = ndata_read(r->d, at, v->again, n * sizeof(*v->slots));
+	for (uint32_t i = 0; i < n && !e; i++) {
+		struct blob_live *s = &v->again[i];
+		bool is_done;
+
+		if (is_same(s, &v->slots[i]))
+			continue;
+		e = slot_settle(r->d, at + i * sizeof(*s), s, &is_done);
+		if (!is_done)
+			s->word = 0;
+		if (s->word > BLOB_LIVE_BUSY)
+			slot_leave_older(v->again, n, i);
+	}
+	for (uint32_t i = 0; i < n && !e; i++)
+		if (v->again[i].word > BLOB_LIVE_BUSY)
+			slot_hand_out(r, &v->again[i]);
+	return e;
+}
+
+/* ---- as the session sees it ------------------------------------------------------------------ */
+
+/* What was not met has left the table. */
+static void buried_forget(struct live_state *v)
+{
+	hashmap_destroy(v->buried);
+	v->buried = v->met;
+	v->met = hashmap_create();
+}
+
+struct err *lives_each(void *ctx, agg_alive_f *f, void *arg)
+{
+	struct ndata *d = ctx;
+	struct live_reading r = {d, f, arg, NULL, NULL};
+	uint64_t begin = d->plan->live_off, size = sizeof(struct blob_live);
+	uint64_t end = begin + d->plan->live_slots * size;
+	struct err *e = NULL;
+
+	if (!d->lives)
+		return NULL;
+	r.arena = arena_create();
+	r.elems = hashmap_create();
+	maps_begin_uses(d);
+	for (uint32_t i = 0, n; i < d->plan->live_slots && !e; i += n) {
+		uint64_t at = ndata_skip_holes(d, begin + i * size, end);
+
+		i = (uint32_t)((at - begin) / size);
+		n = MIN(READ_SLOTS, d->plan->live_slots - i);
+		if (n)
+			e = slots_read(&r, i, n);
+	}
+	if (!e)
+		buried_forget(d->lives);
+	hashmap_destroy(r.elems);
+	arena_destroy(r.arena);
+	return e;
+}
+
+void lives_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
+{
+	struct ndata *d = ctx;
+	struct buried_key buried = {key->addr, time};
+
+	if (d->lives && (key->pid == d->hooks.pid || !key->pid))
+		hashmap_set(d->lives->buried, &buried, sizeof(buried), d->lives);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live() and dead(): the addresses that are followed (struct blob_live).
+ *
+ * A block is entered in one of the slots of its home, or in a later one when these are taken; the
+ * home counts those that are elsewhere, so that an address that is not there costs one look at the
+ * home. Nothing is moved, and no slot is a tombstone: freed slots have room at once.
+ *
+ * Who may change the same address at the same time
+ *     The program itself puts live() and dead() of one address in order: a block is its caller's
+ *     when malloc() returns, where live() is, before anybody can free it; and the next malloc() can
+ *     return the address only after the free(), at whose entry dead() is, has begun and given it
+ *     back. There are two exceptions. realloc() frees inside, and dead(old, since) comes when it
+ *     returns: another thread may have the address by then. That block has a later time, which
+ *     tells: word and time of a slot are compared and changed by one instruction, and a slot that
+ *     is being filled has no address until its time is there. And programs with an error may free
+ *     a block twice: all slots are given back by a comparison, so that at most that block is wrong.
+ *     A signal handler comes between two instructions of the same thread, which the above covers.
+ *     If it never returns there, the slot that was being filled is lost.
+ */
+#include "native/rt/rt.h"
+
+#define GOLDEN	  0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
+#define NO_LIMIT  (~0ull)
+#define TRIES	  8
+#define STRAY_MAX 255u /* so many or more are elsewhere: it stays */
+
+struct home {
+	struct blob_live *table;
+	u64 first, mask; /* numbers of slots */
+	u64 word;
+};
+
+static inline struct home home_of(struct blob_data *d, u64 addr)
+{
+	u64 mask = blob_conf.live_mask;
+
+	return (struct home){(struct blob_live *)((u8 *)d + blob_conf.live_off),
+			     (addr * GOLDEN >> 32) * BLOB_LIVE_WAYS & mask, mask,
+			     addr ^ BLOB_LIVE_XOR};
+}
+
+/* The first slot of the home, with which the others of it lie. */
+static inline struct blob_live *home_slots(const struct home *h)
+{
+	return &h->table[h->first];
+}
+
+static inline struct blob_live *slot_at(const struct home *h, u64 i)
+{
+	return &h->table[(h->first + i) & h->mask];
+}
+
+static inline u8 *strays_of(const struct home *h)
+{
+	return &home_slots(h)->strays;
+}
+
+/* Adds 1 or -1 to the number of addresses of the home that are elsewhere. */
+static void strays_count(u8 *strays, u8 n)
+{
+	u8 old = __atomic_load_n(strays, __ATOMIC_RELAXED);
+
+	for (u32 i = 0; i < TRIES; i++) {
+		if (old == STRAY_MAX || (n != 1 && !old))
+			return;
+		if (__atomic_compare_exchange_n(strays, &old, (u8)(old + n), 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return;
+	}
+	__atomic_store_n(strays, STRAY_MAX, __ATOMIC_RELEASE);
+}
+
+/* ---- giving back ----------------------------------------------------------------------------- */
+
+/* Changes word and time of a slot together, if both are still what they were. */
+static inline int pair_swap(struct blob_live *s, u64 word, u64 time, u64 new_word, u64 new_time)
+{
+	u8 done;
+
+	__asm__ volatile("lock cmpxchg16b %[pair]"
+			 : [pair] "+m"(*(unsigned __int128 *)s), "+a"(word), "+d"(time),
+			   "=@cce"(done)
+			 : "b"(new_word), "c"(new_time)
+			 : "memory");
+	return done;
+}
+
+/* Gives the slot back if it still has the address, of a time up to this one. */
+static int slot_leave(struct blob_live *s, u64 word, u64 until)
+{
+	if (until == NO_LIMIT)
+		return word_swap(&s->word, &word, 0);
+	for (u32 i = 0; i < TRIES; i++) {
+		u64 time = word_load(&s->time);
+
+		if (time > until || word_load(&s->word) != word)
+			return 0;
+		if (pair_swap(s, word, time, 0, time))
+			return 1;
+	}
+	return 0;
+}
+
+static __attribute__((noinline)) void stray_leave(const struct home *h, u64 until)
+{
+	for (u64 i = BLOB_LIVE_WAYS; i < BLOB_LIVE_REACH; i++) {
+		struct blob_live *s = slot_at(h, i);
+
+		if (word_load(&s->word) != h->word)
+			continue;
+		if (slot_leave(s, h->word, until))
+			strays_count(strays_of(h), (u8)-1);
+		return;
+	}
+}
+
+FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until)
+{
+	struct home h = home_of(d, addr);
+
+	if (h.word <= BLOB_LIVE_BUSY)
+		return;
+	for (u64 i = 0; i < BLOB_LIVE_WAYS; i++)
+		if (word_load(&home_slots(&h)[i].word) == h.word) {
+			(void)slot_leave(&home_slots(&h)[i], h.word, until);
+			return;
+		}
+	if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
+		stray_leave(&h, until);
+}
+
+/* ---- entering -------------------------------------------------------------------------------- */
+
+struct entry {
+	u64 time, bytes;
+	u32 elem;
+};
+
+/* Fills a slot that has this word, 0 or the address, unless somebody else was faster. */
+static inline int slot_fill(const struct home *h, struct blob_live *s, u64 had,
+			    const struct entry *e)
+{
+	if (!word_swap(&s->word, &had, BLOB_LIVE_BUSY))
+		return 0;
+	__atomic_store_n(&s->time, e->time, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->bytes, e->bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->elem, e->elem, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->word, h->word, __ATOMIC_RELEASE);
+	return 1;
+}
+
+/* Enters an address when a slot of its home was taken meanwhile, or all of them are. */
+static __attribute__((noinline)) int stray_enter(const struct home *h, const struct entry *e)
+{
+	for (u64 i = 0; i < BLOB_LIVE_WAYS; i++)
+		if (!word_load(&slot_at(h, i)->word) && slot_fill(h, slot_at(h, i), 0, e))
+			return 1;
+	strays_count(strays_of(h), 1);
+	for (u64 i = BLOB_LIVE_WAYS; i < BLOB_LIVE_REACH; i++)
+		if (!word_load(&slot_at(h, i)->word) && slot_fill(h, slot_at(h, i), 0, e))
+			return 1;
+	strays_count(strays_of(h), (u8)-1);
+	return 0;
+}
+
+/* value: of the element, in the data part. Its words behind the first three are what is lost. */
+static __attribute__((noinline)) void entry_lose(struct blob_data *d, u64 bytes, u64 *value,
+						 u64 cpu)
+{
+	word_add(&value[3], 1);
+	word_add(&value[4], bytes);
+	word_add(&cpu_of(d, cpu)->live_drops, 1);
+}
+
+FUNC void blob_live(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu)
+{
+	struct entry e = {time, bytes, (u32)((u64)((u8 *)value - (u8 *)d) / 8)};
+	struct home h = home_of(d, addr);
+	struct blob_live *room = 0;
+
+	if (h.word <= BLOB_LIVE_BUSY) {
+		entry_lose(d, bytes, value, cpu);
+		return;
+	}
+	for (u64 i = 0; i < BLOB_LIVE_WAYS; i++) {
+		struct blob_live *s = &home_slots(&h)[i];
+		u64 word = word_load(&s->word);
+
+		if (word == h.word && slot_fill(&h, s, word, &e))
+			return;
+		if (!word && !room)
+			room = s;
+	}
+	if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
+		stray_leave(&h, NO_LIMIT);
+	if (room && slot_fill(&h, room, 0, &e))
+		return;
+	if (!stray_enter(&h, &e))
+		entry_lose(d, bytes, value, cpu);
+}
