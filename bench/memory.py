@@ -19,13 +19,25 @@ JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
 C = r"""
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 int main(int argc, char **argv)
 {
 	long n = atol(argv[1]);
 	struct timespec a, b;
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
-	for (long i = 0; i < n; i++) { void *volatile p = malloc(100); free(p); }
+	if (argc > 2) { /* blocks of random sizes that are written, of which a thousand are there */
+		static char *kept[1024];
+		unsigned r = 1;
+		for (long i = 0; i < n; i++) {
+			r = r * 1103515245 + 12345;
+			unsigned size = 16 + (r >> 16 & 1023), k = r >> 8 & 1023;
+			free(kept[k]);
+			kept[k] = malloc(size);
+			memset(kept[k], 1, size);
+		}
+	}
+	for (long i = 0; i < n && argc == 2; i++) { void *volatile p = malloc(100); free(p); }
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	fprintf(stderr, "%f ns\n", ((b.tv_sec - a.tv_sec) * 1e9 + b.tv_nsec - a.tv_nsec) / n);
 }
@@ -97,6 +109,14 @@ with tempfile.TemporaryDirectory() as tmp:
         ("memprof", [MEMPROF, *many]),
         ("memprof malloc", [MEMPROF, "malloc", *fast, *few]),
         ("memprof malloc inproc=off", [MEMPROF, "malloc", *fast, "-x", "inproc=off", *few]),
+        ("memprof malloc --by caller", [MEMPROF, "malloc", "--by", "caller", *many]),
+        ("memprof malloc -r 512k", [MEMPROF, "malloc", "-r", "512k", *fast, *many]),
+        ("heaptrack", ["heaptrack", "-o", tmp + "/h", *many]),
+    ])
+    few, many = ["./alloc", "100000", "random"], ["./alloc", "5000000", "random"]
+    rows("blocks of random sizes", many, [
+        ("memprof malloc", [MEMPROF, "malloc", *fast, *few]),
+        ("memprof malloc --by caller", [MEMPROF, "malloc", "--by", "caller", *many]),
         ("memprof malloc -r 512k", [MEMPROF, "malloc", "-r", "512k", *fast, *many]),
         ("heaptrack", ["heaptrack", "-o", tmp + "/h", *many]),
     ])

@@ -11,7 +11,7 @@
 static const struct way ways[] = {
 	/* name    options  what                                                    looks at what is there */
 	{ "",       "",   "what grows: new pages, by who has touched them", growth_run, false },
-	{ "malloc", "or", "blocks of malloc that were not given back, by who has asked", malloc_run, false },
+	{ "malloc", "orB", "blocks of malloc that were not given back, by who has asked", malloc_run, false },
 	{ "objects", "C", "objects of Ruby, Python, PHP, Perl that are alive, by file, line and class", objects_run, false },
 	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
 	{ "holds",  "w",  "who holds objects of a type, or one object: chains from roots", holds_run, true },
@@ -110,6 +110,7 @@ static void usage_print(void)
 	      "  -m, --mixed   native frames between those of the language, too; alive: blocks by size\n"
 	      "  -o SECONDS    malloc: only what is at least so old\n"
 	      "  -r BYTES      malloc: a sample, one of so many bytes, as 512k: it costs little\n"
+	      "      --by WHAT  malloc: by caller or by function, without stacks: it costs less\n"
 	      "  -C, --created objects: all that were created, alive or not\n"
 	      "      --json    a row is an object of JSON in a line\n"
 	      "      --flame FILE   a flame graph instead of rows, as SVG or HTML\n"
@@ -155,6 +156,15 @@ static uint64_t bytes_of(const char *flag, const char *text)
 	return n << shift;
 }
 
+static enum by by_of(const char *text)
+{
+	if (strcmp(text, "caller") == 0)
+		return BY_CALLER;
+	if (strcmp(text, "function") != 0)
+		usage_refuse("--by: expected caller or function, not '%s'", text);
+	return BY_FUNCTION;
+}
+
 static const struct way *way_find(const char *name)
 {
 	for (size_t i = 0; i < NWAYS; i++)
@@ -185,6 +195,7 @@ static void option_take(struct memprof *m, const char *text)
 {
 	if (strncmp(text, "maxrate=", 8) == 0) {
 		m->maxrate = count_of("-x maxrate", text + 8, 1, 4000000000);
+		m->has_maxrate = true;
 		return;
 	}
 	if (strcmp(text, "maxrate") == 0)
@@ -203,6 +214,7 @@ static void flag_take(struct memprof *m, int f)
 	case 'n': m->top = count_of("-n", optarg, 0, 1000000000); break;
 	case 's': m->depth = count_of("-s", optarg, 0, 16384); break;
 	case 'o': m->older_s = number_of("-o", optarg, 0.001, 1e9); break;
+	case 'B': m->by = by_of(optarg); break;
 	case 'r': m->rate = bytes_of("-r", optarg); break;
 	case 'C': m->is_created = true; break;
 	case 'm': m->is_mixed = true; break;
@@ -224,6 +236,12 @@ static void flags_check(const struct memprof *m)
 		usage_refuse("-o is an option of 'memprof malloc'");
 	if (m->rate && !strchr(m->way->options, 'r'))
 		usage_refuse("-r is an option of 'memprof malloc'");
+	if (m->by && !strchr(m->way->options, 'B'))
+		usage_refuse("--by is an option of 'memprof malloc'");
+	if (m->by && m->rate)
+		usage_refuse("--by is exact, and -r a sample: give one of them");
+	if (m->by && (m->flame || m->is_mixed || m->depth != DEPTH))
+		usage_refuse("--flame, -m, -s are about stacks, of which there are none with --by");
 	if (m->is_created && !strchr(m->way->options, 'C'))
 		usage_refuse("-C is an option of 'memprof objects'");
 	if (m->pid && m->command)
@@ -250,6 +268,8 @@ static void look_flag_check(const struct way *w, int f)
 	if (f == 'F' || f == 'S')
 		usage_refuse("%s is no option of 'memprof %s', which traces nothing",
 			     f == 'F' ? "--flame" : "--show", w->name);
+	if (f == 'B')
+		usage_refuse("--by is an option of 'memprof malloc'");
 	usage_refuse("-%c is no option of 'memprof %s', which looks at what is there", f, w->name);
 }
 
@@ -282,6 +302,7 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 {
 	static const struct option longs[] = {{"mixed", no_argument, NULL, 'm'},
 					      {"created", no_argument, NULL, 'C'},
+					      {"by", required_argument, NULL, 'B'},
 					      {"json", no_argument, NULL, 'J'},
 					      {"flame", required_argument, NULL, 'F'},
 					      {"show", no_argument, NULL, 'S'},

@@ -17,6 +17,10 @@
  * decided in the process, where glibc's functions are relayed (native/native.h, sample()). Blocks
  * whose address no return instruction of glibc has are left out there, because frees of them would
  * have to be seen, too: one more kind of block, and all frees would be handed to the kernel.
+ *
+ * With --by, the key is who has called the function, which the process finds without the kernel; so
+ * it keeps what is alive by itself, if all probes have the results at return instructions. Blocks
+ * of glibc for which there is none are counted, and told.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,17 +106,28 @@ static bool is_allocator(const struct allocator *a)
 	return a->has_free && a->has[0];
 }
 
+static bool is_calloc(const struct request *r)
+{
+	return strcmp(r->name, "calloc") == 0;
+}
+
+/* Whether the process itself decides what is done with a block of glibc. */
+static bool is_decided_there(const struct memprof *m)
+{
+	return m->rate || m->by;
+}
+
 /* Whether return probes have the result of a function, or, of calloc(), what it is made of. */
 static bool is_result_seen(const struct memprof *m, const struct allocator *a,
 			   const struct request *r)
 {
-	return is_glibc(a) && (r->is_result_seen || (m->rate && strcmp(r->name, "calloc") == 0));
+	return is_glibc(a) && (r->is_result_seen || (is_decided_there(m) && is_calloc(r)));
 }
 
-/* Whether blocks of the function are followed: all, or with -r those that the process can note. */
+/* Whether blocks of the function are followed: all, or those that the process can note. */
 static bool is_followed(const struct memprof *m, const struct allocator *a, size_t k)
 {
-	return a->has[k] && (!m->rate || !is_glibc(a) ||
+	return a->has[k] && (!is_decided_there(m) || !is_glibc(a) ||
 			     (is_result_seen(m, a, &requests[k]) &&
 			      strcmp(requests[k].name, "posix_memalign") != 0));
 }
@@ -145,13 +160,35 @@ static void result_add(const struct memprof *m, struct strbuf *d, const struct a
 		strbuf_addf(d, "memprof$target:::r%u_%s\n", number, r->name);
 }
 
+/* is_back: the thread is in the caller again. */
+static const char *key_text(const struct memprof *m, bool is_back)
+{
+	switch (m->by) {
+	case BY_STACK: return "jstack()";
+	case BY_CALLER: return is_back ? "uaddr(uregs[R_RIP])" : "uaddr(ucaller)";
+	case BY_FUNCTION: return is_back ? "usym(uregs[R_RIP])" : "usym(ucaller)";
+	}
+	return "";
+}
+
+/*
+ * glibc's calloc() ends with a return, or with a jump into memset(address, 0, size), where the
+ * return probe has no result: a size that fits tells that from a calloc() that has failed.
+ */
+#define CALLOC_RESULT "(arg1 ? arg1 : uregs[R_RDI])"
+#define CALLOC_IS_THERE                                                                            \
+	"(arg1 || (!uregs[R_RSI] && uregs[R_RDX] && uregs[R_RDX] <= self->bytes + 64))"
+
 /* with_address: rows have the address of the block as their first key. */
 static void request_add(const struct memprof *m, struct strbuf *d, const struct allocator *a,
 			uint32_t number, size_t k, bool with_address)
 {
 	const char *before = with_address ? "(uint64_t)" : "", *behind = with_address ? ", " : "";
 	const struct request *r = &requests[k];
-	const char *result = is_result_seen(m, a, r) ? "arg1" : "arg0";
+	bool is_jump = m->by && is_glibc(a) && is_calloc(r);
+	const char *result = is_jump ? CALLOC_RESULT : is_result_seen(m, a, r) ? "arg1" : "arg0";
+	const char *hits = m->counts_hits ? "\t@hits = count();\n" : "";
+	bool is_back = !is_result_seen(m, a, r);
 
 	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
 		    r->name, r->bytes, r->more);
@@ -173,15 +210,17 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 		strbuf_addf(d,
 			    "/self->bytes && self->to && !(int)%s/\n{\n"
 			    "\tthis->block = *(uintptr_t *)copyin(self->to, 8);\n"
-			    "\t@bytes[%s%s%sjstack()] = live(this->block, self->bytes);\n"
-			    "\t@hits = count();\n\tself->bytes = 0;\n\tself->to = 0;\n}\n",
-			    result, before, with_address ? "this->block" : "", behind);
+			    "\t@bytes[%s%s%s%s] = live(this->block, self->bytes);\n"
+			    "%s\tself->bytes = 0;\n\tself->to = 0;\n}\n",
+			    result, before, with_address ? "this->block" : "", behind,
+			    key_text(m, is_back), hits);
 	else
 		strbuf_addf(d,
 			    "/self->bytes && %s/\n{\n"
-			    "\t@bytes[%s%s%sjstack()] = live(%s, self->bytes);\n"
-			    "\t@hits = count();\n\tself->bytes = 0;\n}\n",
-			    result, before, with_address ? result : "", behind, result);
+			    "\t@bytes[%s%s%s%s] = live(%s, self->bytes);\n"
+			    "%s\tself->bytes = 0;\n}\n",
+			    is_jump ? CALLOC_IS_THERE : result, before, with_address ? result : "",
+			    behind, key_text(m, is_back), result, hits);
 }
 
 /*
@@ -204,14 +243,6 @@ static void weight_add(struct strbuf *d, const char *bytes, uint64_t rate)
 }
 
 /*
- * glibc's calloc() ends with a return, or with a jump into memset(address, 0, size), where the
- * return probe has no result: a size that fits tells that from a calloc() that has failed.
- */
-#define CALLOC_RESULT "(arg1 ? arg1 : uregs[R_RDI])"
-#define CALLOC_IS_THERE                                                                            \
-	"(arg1 || (!uregs[R_RSI] && uregs[R_RDX] && uregs[R_RDX] <= self->bytes + 64))"
-
-/*
  * A block whose realloc() begins is followed no more, and what that returns is in the sample or
  * not, as a new block: one that stays where it is because realloc() fails is lost to the sample.
  */
@@ -219,10 +250,10 @@ static void request_add_sampled(const struct memprof *m, struct strbuf *d,
 				const struct allocator *a, uint32_t number, size_t k)
 {
 	const struct request *r = &requests[k];
-	bool is_calloc = is_glibc(a) && strcmp(r->name, "calloc") == 0;
+	bool is_jump = is_glibc(a) && is_calloc(r);
 	bool is_stored = strcmp(r->name, "posix_memalign") == 0;
-	const char *result = is_calloc ? CALLOC_RESULT : is_result_seen(m, a, r) ? "arg1" : "arg0";
-	const char *is_there = is_calloc ? CALLOC_IS_THERE : result;
+	const char *result = is_jump ? CALLOC_RESULT : is_result_seen(m, a, r) ? "arg1" : "arg0";
+	const char *is_there = is_jump ? CALLOC_IS_THERE : result;
 	const char *address = is_stored ? "*(uintptr_t *)copyin(self->to, 8)" : result;
 
 	strbuf_addf(d, "\npid$target:%s:%s:entry\n/sample(%s, %" PRIu64 ")/\n{\n", a->module,
@@ -243,6 +274,23 @@ static void request_add_sampled(const struct memprof *m, struct strbuf *d,
 		    address);
 }
 
+/*
+ * A block with an alignment of its own. glibc has malloc() make it, where it is followed, if the
+ * alignment is no more than malloc's.
+ */
+static void unfollowed_add(struct strbuf *d, const struct allocator *a, size_t k)
+{
+	const char *name = requests[k].name;
+	bool is_stored = strcmp(name, "posix_memalign") == 0;
+	bool is_page = strcmp(name, "valloc") == 0 || strcmp(name, "pvalloc") == 0;
+
+	strbuf_addf(d, "\npid$target:%s:%s:entry\n%s{\n\t@others = sum(%s);\n}\n", a->module, name,
+		    is_page	? ""
+		    : is_stored ? "/arg1 > 16/\n"
+				: "/arg0 > 16/\n",
+		    requests[k].bytes);
+}
+
 static void program_add(const struct memprof *m, struct strbuf *d, const struct allocators *a,
 			bool with_address)
 {
@@ -253,12 +301,23 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 		for (size_t k = 0; k < NREQUESTS; k++)
 			if (m->rate && is_followed(m, &a->list[i], k))
 				request_add_sampled(m, d, &a->list[i], i, k);
-			else if (!m->rate && a->list[i].has[k])
+			else if (!m->rate && is_followed(m, &a->list[i], k))
 				request_add(m, d, &a->list[i], i, k, with_address);
+			else if (m->by && a->list[i].has[k])
+				unfollowed_add(d, &a->list[i], k);
 		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
 			    a->list[i].module, m->rate ? " && followed(arg0)" : "");
 	}
-	strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
+	if (m->counts_hits)
+		strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
+}
+
+static bool are_all_glibc(const struct allocators *a)
+{
+	for (uint32_t i = 0; i < a->n; i++)
+		if (is_allocator(&a->list[i]) && !is_glibc(&a->list[i]))
+			return false;
+	return true;
 }
 
 static void allocators_find(struct memprof *m, struct allocators *a)
@@ -294,10 +353,22 @@ void malloc_program_make(struct memprof *m, bool with_address, struct strbuf *re
 	struct allocators a = {0};
 
 	allocators_find(m, &a);
+	/* a process that follows its blocks by itself has no rate that would slow it down */
+	m->counts_hits = !m->by || m->has_maxrate || !are_all_glibc(&a);
 	strbuf_adds(ret_d, memprof_d_malloc);
 	program_add(m, ret_d, &a, with_address);
 	for (uint32_t i = 0; i < a.n; i++)
 		free(a.list[i].module);
+}
+
+/* Bytes of blocks that are not followed, whether they were freed or not. */
+static void others_note(const dtrace_aggdata_t *row, void *arg)
+{
+	struct memprof *m = arg;
+	dtrace_aggvalue_t value;
+
+	if (dtrace_aggvalue(row, DTRACE_CPUALL, &value) == 0)
+		m->unfollowed = value.dtav_value;
 }
 
 int malloc_run(struct memprof *m)
@@ -307,13 +378,25 @@ int malloc_run(struct memprof *m)
 			    .hits = "hits",
 			    .nothing = "nothing was asked for that was not given back"};
 	struct strbuf d = {0};
+	char size[32];
 	int status;
 
 	m->is_inproc = true;
 	session_open(m);
 	malloc_program_make(m, false, &d);
 	t.d = d.data;
+	if (!m->counts_hits)
+		t.hits = NULL;
+	if (m->by) {
+		t.names = "others";
+		t.name_note = others_note;
+		t.arg = m;
+	}
 	status = session_run(m, &t);
+	if (m->unfollowed) {
+		size_text(size, sizeof(size), m->unfollowed);
+		say("%s that memalign() and its like were asked for are not followed", size);
+	}
 	strbuf_deinit(&d);
 	return status;
 }

@@ -46,6 +46,13 @@ struct way {
 	bool is_look; /* it looks at memory as it is: operands are no command, but a core file */
 };
 
+/* What blocks of malloc are counted by. */
+enum by {
+	BY_STACK,
+	BY_CALLER,   /* the place that has called malloc() */
+	BY_FUNCTION, /* the function that has */
+};
+
 struct memprof {
 	const struct way *way;
 	/* what was asked for */
@@ -57,6 +64,7 @@ struct memprof {
 	uint32_t top;		       /* rows of a table; 0: all */
 	uint32_t depth;		       /* frames of a row; 0: all */
 	double older_s;		       /* -o: only what is at least so old */
+	enum by by;		       /* --by */
 	uint64_t rate;		       /* -r: one sample of so many bytes; 0: all blocks */
 	bool is_inproc;		       /* probes jump, where they can: the way's choice */
 	bool is_by_block;	       /* a row is a block: there are many */
@@ -64,6 +72,9 @@ struct memprof {
 	bool is_mixed, is_json, shows_d, is_verbose;
 	const char *flame;    /* the file of the picture; NULL: none */
 	uint64_t maxrate;     /* events a second at which exact ways stop */
+	bool has_maxrate;     /* it was given */
+	bool counts_hits;     /* malloc: events are counted for maxrate */
+	int64_t unfollowed;   /* malloc: bytes of blocks that the process cannot follow */
 	const char **options; /* of -x, as given */
 	uint32_t noptions;
 

@@ -67,9 +67,21 @@ static void stack_add(const struct memprof *m, struct strbuf *text, const dtrace
 	}
 }
 
+/* The place of an address in the process; of usym(), the function. */
+static void address_name(const struct memprof *m, const dtrace_datum_t *key, char *name, int size)
+{
+	char *plus;
+
+	(void)dtrace_uaddr2str(m->dtp, (pid_t)key->dtd_pid, key->dtd_addr, name, size);
+	plus = key->dtd_kind == DTRACE_DATUM_USYM ? strrchr(name, '+') : NULL;
+	/* where no function is known, nothing but the distance is said */
+	if (plus && plus > name && plus[-1] != '`' && strncmp(plus, "+0x", 3) == 0)
+		*plus = '\0';
+}
+
 static void key_add(const struct memprof *m, struct strbuf *text, const dtrace_datum_t *key)
 {
-	char number[24];
+	char number[24], name[1024];
 
 	switch (key->dtd_kind) {
 	case DTRACE_DATUM_STACK:
@@ -77,13 +89,16 @@ static void key_add(const struct memprof *m, struct strbuf *text, const dtrace_d
 	case DTRACE_DATUM_STRING:
 		line_add(text, LINE_KEY, key->dtd_bytes, strnlen(key->dtd_bytes, key->dtd_size));
 		break;
+	case DTRACE_DATUM_USYM:
+	case DTRACE_DATUM_UADDR:
+		address_name(m, key, name, sizeof(name));
+		line_add(text, LINE_NATIVE, name, strnlen(name, sizeof(name)));
+		break;
 	case DTRACE_DATUM_INT:
 	case DTRACE_DATUM_BYTES:
 	case DTRACE_DATUM_SYM:
 	case DTRACE_DATUM_MOD:
-	case DTRACE_DATUM_USYM:
 	case DTRACE_DATUM_UMOD:
-	case DTRACE_DATUM_UADDR:
 		(void)snprintf(number, sizeof(number), "%lld", (long long)key->dtd_value);
 		line_add(text, LINE_KEY, number, strlen(number));
 		break;
