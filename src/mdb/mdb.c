@@ -43,6 +43,17 @@ static struct err *target_open(struct mdb *m)
 	return !e && m->opts.program ? target_core_set_program(m->t, m->opts.program) : e;
 }
 
+/* The library's message has its hint in a second line. */
+static struct err *open_error(void)
+{
+	static const char between[] = "\nhint: ";
+	const char *text = dtrace_open_errmsg(), *hint = strstr(text, between);
+
+	if (!hint)
+		return err_new("%s", text);
+	return err_hint(err_new("%.*s", (int)(hint - text), text), "%s", hint + strlen(between));
+}
+
 struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 {
 	struct mdb *m = xcalloc(1, sizeof(*m));
@@ -54,7 +65,7 @@ struct err *mdb_open(const struct mdb_opts *opts, struct mdb **ret)
 	m->h = opts->h ? opts->h : dtrace_open(DTRACE_VERSION, DTRACE_O_NODEV, &error);
 	if (!m->h) {
 		free(m);
-		return err_new("%s", dtrace_open_errmsg());
+		return open_error();
 	}
 	if (!opts->h)
 		(void)dtrace_handle_notice(m->h, notice_give, m);

@@ -40,7 +40,7 @@ struct mdb_opts {
 	void *ctx;
 	/* Takes output of commands. False: nobody reads it any more, and the command ends. */
 	bool (*write)(void *ctx, const char *text, size_t len);
-	/* Takes what went wrong, and notices: a sentence without a line feed. */
+	/* Takes an error or a notice, and its hint, if there is one, behind "\nhint: ". */
 	void (*error)(void *ctx, const char *text);
 };
 

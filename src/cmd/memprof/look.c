@@ -18,12 +18,19 @@ static bool output_drop(void *ctx, const char *text, size_t len)
 	return true;
 }
 
+/* The hint of a message is a line of its own; other line feeds are part of foreign names. */
 static void notice_print(void *ctx, const char *text)
 {
+	static const char between[] = "\nhint: ";
+	const char *hint = strstr(text, between);
 	struct strbuf b = {0};
 
 	(void)ctx;
-	look_text_add(&b, text);
+	text_escape(&b, text, hint ? (size_t)(hint - text) : strlen(text));
+	if (hint) {
+		strbuf_adds(&b, between);
+		look_text_add(&b, hint + strlen(between));
+	}
 	say("%s", strbuf_text(&b));
 	strbuf_deinit(&b);
 }

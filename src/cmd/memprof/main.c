@@ -128,8 +128,8 @@ static double number_of(const char *flag, const char *text, double least, double
 	double v = strtod(text, &end);
 
 	if (*end || end == text || !(v >= least) || v > most)
-		usage_refuse("%s: expected a number from %g to %g, not '%s'", flag, least, most,
-			     text);
+		usage_refuse("%s: expected a number from %.15g to %.15g, not '%s'", flag, least,
+			     most, text);
 	return v;
 }
 
@@ -309,8 +309,11 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 					      {"help", no_argument, NULL, 'h'},
 					      {"version", no_argument, NULL, 'V'},
 					      {0}};
+	static char name[] = "memprof";
 	int f;
 
+	if (argc > 0)
+		argv[0] = name; /* what getopt_long() calls the command in its messages */
 	m->way = way_find("");
 	if (argc > 1 && argv[1][0] != '-' && way_find(argv[1])) {
 		m->way = way_find(argv[1]);

@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/words.h"
 #include "memprof.h"
 
 #define TICK "100ms"
@@ -158,6 +159,19 @@ static int desc_note(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 	return 0;
 }
 
+/* Says why the command cannot be started, by the name of its program if it has one. */
+static __attribute__((noreturn)) void command_fail(struct memprof *m)
+{
+	struct words words;
+	struct err *e = words_split(m->command, &words);
+	struct strbuf name = {0};
+
+	if (e)
+		library_fatal(m, "-c");
+	look_text_add(&name, words.list.data[0]);
+	library_fatal(m, "cannot start '%s'", strbuf_text(&name));
+}
+
 /* The library tells the id of a process that it has started by what $target becomes. */
 static pid_t target_pid(struct memprof *m)
 {
@@ -167,8 +181,24 @@ static pid_t target_pid(struct memprof *m)
 					  DTRACE_C_ZDEFS, 0, NULL);
 
 	if (!prog || dtrace_desc_iter(m->dtp, prog, desc_note, &f) != 0)
-		library_fatal(m, "cannot start '%s'", m->command);
+		command_fail(m);
 	return f.pid;
+}
+
+/* A thread of the kernel and a process that has ended and is not waited for have no memory. */
+static void memory_check(struct memprof *m)
+{
+	unsigned long npages = 0;
+	char path[32];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)m->pid);
+	f = fopen(path, "re");
+	if (f && (fscanf(f, "%lu", &npages) != 1 || !npages))
+		say_fatal(m, "process %d has no memory: it has ended, or is a thread of the kernel",
+			  (int)m->pid);
+	if (f)
+		(void)fclose(f);
 }
 
 bool module_is_plain(const char *module)
@@ -199,13 +229,14 @@ void session_open(struct memprof *m)
 		library_fatal(m, "cannot handle messages");
 	if (m->command) {
 		if (dtrace_proc_create(m->dtp, m->command) != 0)
-			library_fatal(m, "cannot start '%s'", m->command);
+			command_fail(m);
 		m->pid = target_pid(m);
 		signals_hold(SIG_BLOCK); /* the program has been started, and inherits nothing */
 	} else {
 		signals_hold(SIG_BLOCK);
 		if (dtrace_proc_grab(m->dtp, m->pid) != 0)
 			library_fatal(m, "cannot trace process %d", (int)m->pid);
+		memory_check(m);
 	}
 }
 
@@ -337,6 +368,16 @@ static void picture_print(struct memprof *m)
 		say_fatal(m, "cannot write '%s': %s", m->flame, strerror(errno));
 }
 
+/* Whether the picture can be written is known before anything is traced; it stays as it is. */
+static void picture_check(struct memprof *m)
+{
+	FILE *fp = fopen(m->flame, "ae");
+
+	if (!fp)
+		say_fatal(m, "cannot write '%s': %s", m->flame, strerror(errno));
+	(void)fclose(fp);
+}
+
 static void reports_print(struct run *r)
 {
 	if (!print_due)
@@ -397,6 +438,8 @@ int session_run(struct memprof *m, const struct tracing *t)
 	if (!prog || dtrace_program_exec(m->dtp, prog, NULL) != 0)
 		library_fatal(m, "cannot compile the program of 'memprof%s%s'",
 			      m->way->name[0] ? " " : "", m->way->name);
+	if (m->flame)
+		picture_check(m);
 	if (dtrace_handle_drop(m->dtp, drop_print, m) != 0 ||
 	    dtrace_handle_err(m->dtp, fault_print, m) != 0)
 		library_fatal(m, "cannot handle messages");
