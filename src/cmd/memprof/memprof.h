@@ -67,7 +67,6 @@ struct memprof {
 	enum by by;		       /* --by */
 	uint64_t rate;		       /* -r: one sample of so many bytes; 0: all blocks */
 	bool is_inproc;		       /* probes jump, where they can: the way's choice */
-	bool is_by_block;	       /* a row is a block: there are many */
 	bool is_created;	       /* objects: also what is not alive any more */
 	bool is_mixed, is_json, shows_d, is_verbose;
 	const char *flame;    /* the file of the picture; NULL: none */

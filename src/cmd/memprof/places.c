@@ -67,7 +67,6 @@ int places_trace(struct places *p, struct memprof *m)
 	int status;
 
 	p->m = m;
-	m->is_by_block = true;
 	session_open(m);
 	malloc_program_make(m, true, &d);
 	t.d = d.data;

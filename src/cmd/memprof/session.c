@@ -121,8 +121,8 @@ static void options_set(struct memprof *m)
 	option_set(m, "jstackstrsize", "16k");
 	if (m->is_inproc)
 		option_set(m, "inproc", "auto");
-	if (m->is_by_block)
-		option_set(m, "aggsize", "64m");
+	/* Each stack that has ever asked for memory takes room, which is allocated when it comes. */
+	option_set(m, "aggsize", "64m");
 	if (m->older_s > 0) {
 		(void)snprintf(value, sizeof(value), "%.0fms", m->older_s * 1000);
 		option_set(m, "livemin", value);
