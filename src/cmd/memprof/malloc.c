@@ -320,14 +320,19 @@ static bool are_all_glibc(const struct allocators *a)
 	return true;
 }
 
+static void requests_describe(struct strbuf *ret, const char *provider)
+{
+	strbuf_addf(ret, "%s::free:entry", provider);
+	for (size_t i = 0; i < NREQUESTS; i++)
+		strbuf_addf(ret, ",%s::%s:entry", provider, requests[i].name);
+}
+
 static void allocators_find(struct memprof *m, struct allocators *a)
 {
 	struct strbuf what = {0};
 	bool has_any = false;
 
-	strbuf_adds(&what, "pid$target::free:entry");
-	for (size_t i = 0; i < NREQUESTS; i++)
-		strbuf_addf(&what, ",pid$target::%s:entry", requests[i].name);
+	requests_describe(&what, "pid$target");
 	functions_find(m, what.data, function_note, a);
 	strbuf_deinit(&what);
 	functions_find(m, "pid$target::_Znwm:entry", new_note, a);
@@ -348,34 +353,130 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 	exit(E_ERROR);
 }
 
+static void allocators_deinit(struct allocators *a)
+{
+	for (uint32_t i = 0; i < a->n; i++)
+		free(a->list[i].module);
+	*a = (struct allocators){0};
+}
+
+/* ---- allocators that come later -------------------------------------------------------------- */
+
+/* What is watched while malloc is traced: the process may open libraries, and execute programs. */
+struct watch {
+	struct memprof *m;
+	struct allocators known; /* those that are followed, and others that were told */
+	uint64_t files;		 /* which files with code the process had */
+};
+
+/* FNV-1a */
+static uint64_t text_hash(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (; *text; text++)
+		h = (h ^ (uint8_t)*text) * 0x100000001b3;
+	return h;
+}
+
+/* A number that differs when other files are mapped with their code; 0: the process has ended. */
+static uint64_t files_sum(pid_t pid)
+{
+	char path[32], *line = NULL;
+	uint64_t sum = 0;
+	size_t size = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && getline(&line, &size, f) > 0) {
+		const char *name = strchr(line, '/'), *rights = strchr(line, ' ');
+
+		if (name && rights && rights + 3 < name && rights[3] == 'x')
+			sum += text_hash(name);
+	}
+	free(line);
+	if (f)
+		(void)fclose(f);
+	return sum;
+}
+
+static bool is_known(const struct allocators *known, const char *module)
+{
+	for (uint32_t i = 0; i < known->n; i++)
+		if (strcmp(known->list[i].module, module) == 0 && is_allocator(&known->list[i]))
+			return true;
+	return false;
+}
+
+/* Says which allocators have come since: the program that runs has no probes for them. */
+static void allocators_watch(void *arg)
+{
+	struct watch *w = arg;
+	struct allocators now = {0};
+	struct strbuf what = {0};
+	uint64_t files = files_sum(w->m->pid);
+	char provider[32];
+
+	if (!files || files == w->files)
+		return;
+	(void)snprintf(provider, sizeof(provider), "pid%d", (int)w->m->pid);
+	requests_describe(&what, provider);
+	if (functions_find_later(what.data, function_note, &now))
+		w->files = files;
+	strbuf_deinit(&what);
+	for (uint32_t i = 0; i < now.n; i++) {
+		struct allocator *a =
+			is_allocator(&now.list[i]) && !is_known(&w->known, now.list[i].module)
+				? allocator_get(&w->known, now.list[i].module)
+				: NULL;
+
+		if (!a)
+			continue;
+		a->has_free = a->has[0] = true;
+		say("'%s', which has come later, has a malloc() whose blocks are not followed\n"
+		    "hint: memprof malloc -p %d, begun now, follows them",
+		    a->module, (int)w->m->pid);
+	}
+	allocators_deinit(&now);
+}
+
+static void program_make(struct memprof *m, bool with_address, struct allocators *ret_a,
+			 struct strbuf *ret_d)
+{
+	allocators_find(m, ret_a);
+	/* a process that follows its blocks by itself has no rate that would slow it down */
+	m->counts_hits = !m->by || m->has_maxrate || !are_all_glibc(ret_a);
+	strbuf_adds(ret_d, memprof_d_malloc);
+	program_add(m, ret_d, ret_a, with_address);
+}
+
 void malloc_program_make(struct memprof *m, bool with_address, struct strbuf *ret_d)
 {
 	struct allocators a = {0};
 
-	allocators_find(m, &a);
-	/* a process that follows its blocks by itself has no rate that would slow it down */
-	m->counts_hits = !m->by || m->has_maxrate || !are_all_glibc(&a);
-	strbuf_adds(ret_d, memprof_d_malloc);
-	program_add(m, ret_d, &a, with_address);
-	for (uint32_t i = 0; i < a.n; i++)
-		free(a.list[i].module);
+	program_make(m, with_address, &a, ret_d);
+	allocators_deinit(&a);
 }
 
 /* Bytes of blocks that are not followed, whether they were freed or not. */
 static void others_note(const dtrace_aggdata_t *row, void *arg)
 {
-	struct memprof *m = arg;
+	struct watch *w = arg;
 	dtrace_aggvalue_t value;
 
 	if (dtrace_aggvalue(row, DTRACE_CPUALL, &value) == 0)
-		m->unfollowed = value.dtav_value;
+		w->m->unfollowed = value.dtav_value;
 }
 
 int malloc_run(struct memprof *m)
 {
+	struct watch w = {.m = m};
 	struct tracing t = {.agg = "bytes",
 			    .count = m->rate ? "SAMPLES" : "BLOCKS",
 			    .hits = "hits",
+			    .watch = allocators_watch,
+			    .arg = &w,
 			    .nothing = "nothing was asked for that was not given back"};
 	struct strbuf d = {0};
 	char size[32];
@@ -383,14 +484,14 @@ int malloc_run(struct memprof *m)
 
 	m->is_inproc = true;
 	session_open(m);
-	malloc_program_make(m, false, &d);
+	w.files = files_sum(m->pid);
+	program_make(m, false, &w.known, &d);
 	t.d = d.data;
 	if (!m->counts_hits)
 		t.hits = NULL;
 	if (m->by) {
 		t.names = "others";
 		t.name_note = others_note;
-		t.arg = m;
 	}
 	status = session_run(m, &t);
 	if (m->unfollowed) {
@@ -398,5 +499,6 @@ int malloc_run(struct memprof *m)
 		say("%s that memalign() and its like were asked for are not followed", size);
 	}
 	strbuf_deinit(&d);
+	allocators_deinit(&w.known);
 	return status;
 }

@@ -109,6 +109,7 @@ struct tracing {
 	const char *names; /* the aggregation whose rows name_note() gets before a report */
 	void (*name_note)(const dtrace_aggdata_t *row, void *arg);
 	const char *(*class_name)(uint64_t class, void *arg); /* NULL: not known */
+	void (*watch)(void *arg); /* called once a second, and at the end; NULL: nothing to watch */
 	/* leaks: called while probes still fire; then the rows go to take(), and are not printed */
 	void (*end_begin)(void *arg);
 	void (*take)(struct rows *rows, void *arg); /* NULL: they are printed */
@@ -120,6 +121,11 @@ void session_open(struct memprof *m);
 /* Calls func for each function of a description with patterns ("pid$target::malloc:entry"). */
 typedef void function_f(const char *module, const char *function, void *arg);
 void functions_find(struct memprof *m, const char *description, function_f *func, void *arg);
+/*
+ * The same while m is traced, with the number of the process instead of $target; false: it cannot
+ * be looked at, for instance because it has ended.
+ */
+bool functions_find_later(const char *description, function_f *func, void *arg);
 /*
  * Whether the name of a file may stand in the text of a program: the process chooses it, and with
  * other characters it could be more than a name there.

@@ -121,7 +121,7 @@ static void options_set(struct memprof *m)
 	option_set(m, "jstackstrsize", "16k");
 	if (m->is_inproc)
 		option_set(m, "inproc", "auto");
-	/* Each stack that has ever asked for memory takes room, which is allocated when it comes. */
+	/* Each stack that has ever asked for memory takes room, which is allocated as it comes. */
 	option_set(m, "aggsize", "64m");
 	if (m->older_s > 0) {
 		(void)snprintf(value, sizeof(value), "%.0fms", m->older_s * 1000);
@@ -254,14 +254,31 @@ static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 	return dtrace_probe_iter(dtp, desc, probe_note, arg);
 }
 
+static bool functions_list(dtrace_hdl_t *dtp, const char *description, struct found *f)
+{
+	dtrace_prog_t *prog = dtrace_program_strcompile(dtp, description, DTRACE_PROBESPEC_NAME,
+							DTRACE_C_ZDEFS, 0, NULL);
+
+	return prog && dtrace_desc_iter(dtp, prog, desc_list, f) == 0;
+}
+
 void functions_find(struct memprof *m, const char *description, function_f *func, void *arg)
 {
 	struct found f = {.func = func, .arg = arg};
-	dtrace_prog_t *prog = dtrace_program_strcompile(m->dtp, description, DTRACE_PROBESPEC_NAME,
-							DTRACE_C_ZDEFS, 0, NULL);
 
-	if (!prog || dtrace_desc_iter(m->dtp, prog, desc_list, &f) != 0)
+	if (!functions_list(m->dtp, description, &f))
 		library_fatal(m, "cannot look for '%s'", description);
+}
+
+bool functions_find_later(const char *description, function_f *func, void *arg)
+{
+	struct found f = {.func = func, .arg = arg};
+	int error;
+	dtrace_hdl_t *dtp = dtrace_open(DTRACE_VERSION, DTRACE_O_NODEV, &error);
+	bool ret = dtp && functions_list(dtp, description, &f);
+
+	dtrace_close(dtp);
+	return ret;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -272,7 +289,7 @@ struct run {
 	struct rows before; /* with -i: what the report before has shown */
 	double started, reported;
 	uint64_t hits; /* of the last second */
-	double hits_at;
+	double hits_at, watched_at;
 	bool is_over; /* the process was too fast */
 	bool is_done;
 };
@@ -405,6 +422,10 @@ static void events_consume(struct run *r)
 		is_ending = 1;
 	if (!is_ending && is_too_fast(r))
 		is_ending = r->is_over = true;
+	if (r->t->watch && (is_ending || clock_s() >= r->watched_at + 1)) {
+		r->t->watch(r->t->arg);
+		r->watched_at = clock_s();
+	}
 	/* A signal may come behind this: the next time it is stopped, and END fires. */
 	ends = is_ending;
 	if (ends && r->t->end_begin)
@@ -448,7 +469,7 @@ int session_run(struct memprof *m, const struct tracing *t)
 		library_fatal(m, "cannot trace");
 	if (dtrace_proc_continue(m->dtp) != 0)
 		library_fatal(m, "cannot let the process run");
-	r.started = r.reported = r.hits_at = clock_s();
+	r.started = r.reported = r.hits_at = r.watched_at = clock_s();
 	while (!r.is_done)
 		events_consume(&r);
 	if (m->flame)
