@@ -260,11 +260,18 @@ static struct err *none_err(const struct rights *r)
 }
 
 /* Of a file with other capabilities than the two. */
+/* Which of the commands that may have capabilities this one is. */
+static const char *command_file(void)
+{
+	return strcmp(program_invocation_short_name, "memprof") == 0 ? "/usr/sbin/memprof"
+								     : "/usr/sbin/dtrace";
+}
+
 static struct err *hold_err(int sys)
 {
 	return err_hint(err_sys(sys, "the capabilities of the file of this command are not "
 				     "cap_bpf and cap_perfmon"),
-			"setcap cap_bpf,cap_perfmon=ip /usr/sbin/dtrace: fathom-privileges(5)");
+			"setcap cap_bpf,cap_perfmon=ip %s: fathom-privileges(5)", command_file());
 }
 
 static struct err *levels_take(struct rights *r)
@@ -286,8 +293,9 @@ static struct err *lost_err(const struct rights *r)
 	return err_hint(err_new("%s has a level by %s:%u, but this process has not the "
 				"capabilities of the command's file",
 				r->user, LEVELS_PATH, r->found.lines[0]),
-			"root sets them: setcap cap_bpf,cap_perfmon=ip /usr/sbin/dtrace; they do "
-			"not count under a tracer, with no_new_privs, or on a mount with nosuid");
+			"root sets them: setcap cap_bpf,cap_perfmon=ip %s; they do not count under "
+			"a tracer, with no_new_privs, or on a mount with nosuid",
+			command_file());
 }
 
 struct err *rights_take(bool is_tracing, struct rights *ret)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files of the process: variables that they export, by name and address, and their code. */
 #include <elf.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +10,22 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "files/gate.h"
+#include "files/mapping.h"
 #include "files/mounts.h"
 #include "memprof.h"
 
-struct mapping {
+#define FILE_MAX (1 << 28)
+
+struct range {
 	uint64_t start, end;
 	char device[32]; /* as in /proc/PID/maps: "fe:01" */
+	uint64_t inode;
+	char path[4352];
 };
 
 /* Where the first bytes of a module are mapped. */
-static bool module_find(pid_t pid, const char *module, struct mapping *ret)
+static bool module_find(pid_t pid, const char *module, struct range *ret)
 {
 	char maps[64], line[4352];
 	bool is_found = false;
@@ -36,12 +41,14 @@ static bool module_find(pid_t pid, const char *module, struct mapping *ret)
 		char *name;
 
 		line[strcspn(line, "\n")] = '\0';
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %31s %*s %n", &ret->start,
-			   &ret->end, &offset, ret->device, &at) < 4 ||
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %31s %" SCNu64 " %n",
+			   &ret->start, &ret->end, &offset, ret->device, &ret->inode, &at) < 5 ||
 		    !at || offset)
 			continue;
 		name = strrchr(line + at, '/');
 		is_found = name && strcmp(name + 1, module) == 0;
+		if (is_found)
+			(void)snprintf(ret->path, sizeof(ret->path), "%s", line + at);
 	}
 	(void)fclose(fp);
 	return is_found;
@@ -66,8 +73,8 @@ static bool device_is_local(const char *device)
 	return ret;
 }
 
-/* Whether reading a mapping waits for nobody: memory of nobody's file, or of a local one. */
-static bool mapping_is_local(const struct mapping *map, struct mapping *known)
+/* Whether reading a range waits for nobody: memory of nobody's file, or of a local one. */
+static bool range_is_local(const struct range *map, struct range *known)
 {
 	if (strcmp(map->device, "00:00") == 0)
 		return true;
@@ -81,7 +88,7 @@ static bool mapping_is_local(const struct mapping *map, struct mapping *known)
 
 void addresses_check(pid_t pid, const uint64_t *addrs, size_t n, bool *ret_are_local)
 {
-	struct mapping map, known = {0};
+	struct range map, known = {0};
 	char path[64], line[4352];
 	FILE *fp;
 
@@ -100,30 +107,40 @@ void addresses_check(pid_t pid, const uint64_t *addrs, size_t n, bool *ret_are_l
 			if (addrs[i] < map.start || addrs[i] >= map.end)
 				continue;
 			if (is_local < 0)
-				is_local = mapping_is_local(&map, &known);
+				is_local = range_is_local(&map, &known);
 			ret_are_local[i] = is_local;
 		}
 	}
 	(void)fclose(fp);
 }
 
-/* The mapped file itself, by no path: the process can replace what a path means. */
-static int mapping_open(pid_t pid, const struct mapping *map)
+/* A copy of the mapped file: a mapping of a file that is cut off faults. */
+static char *file_copy(pid_t pid, const struct range *map, size_t *ret_size)
 {
-	char path[96];
-	struct stat st;
-	int fd, ret;
+	struct mapping m = {.pid = (uint64_t)pid,
+			    .start = map->start,
+			    .end = map->end,
+			    .inode = {.ino = map->inode},
+			    .path = map->path,
+			    .has_root = true,
+			    .root = process_root_open((uint64_t)pid)};
+	struct gate *gate = gate_create();
+	struct gate_file *file = device_is_local(map->device) ? mapping_open(gate, &m) : NULL;
+	const struct stat *st = file ? gate_file_stat(file) : NULL;
+	char *ret = NULL;
 
-	if (!device_is_local(map->device))
-		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
-		       map->start, map->end);
-	fd = open(path, O_PATH | O_CLOEXEC); /* which opens no device */
-	if (fd < 0)
-		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ret = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	(void)close(fd);
+	if (st && S_ISREG(st->st_mode) && st->st_size > 0 && st->st_size <= FILE_MAX)
+		ret = malloc((size_t)st->st_size);
+	if (ret && gate_file_read(file, ret, (size_t)st->st_size, 0) == st->st_size) {
+		*ret_size = (size_t)st->st_size;
+	} else {
+		free(ret);
+		ret = NULL;
+	}
+	gate_file_close(file);
+	gate_destroy(gate);
+	if (m.root >= 0)
+		(void)close(m.root);
 	return ret;
 }
 
@@ -155,31 +172,19 @@ struct module {
 
 static bool module_read(pid_t pid, const char *name, struct module *ret)
 {
-	struct mapping map;
-	struct stat st;
-	char *file = NULL;
-	const Elf64_Ehdr *eh;
-	int fd = module_find(pid, name, &map) ? mapping_open(pid, &map) : -1;
+	struct range map;
+	size_t size = 0;
+	char *file = module_find(pid, name, &map) ? file_copy(pid, &map, &size) : NULL;
+	const Elf64_Ehdr *eh = (const void *)file;
 
-	if (fd < 0)
+	if (!file)
 		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= (1 << 28))
-		file = malloc((size_t)st.st_size);
-	/* a copy: a mapping of a file that is cut off faults */
-	if (!file || pread(fd, file, (size_t)st.st_size, 0) != st.st_size ||
-	    (size_t)st.st_size < sizeof(*eh)) {
-		free(file);
-		(void)close(fd);
-		return false;
-	}
-	(void)close(fd);
-	eh = (const void *)file;
-	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64) {
+	if (size < sizeof(*eh) || memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    eh->e_ident[EI_CLASS] != ELFCLASS64) {
 		free(file);
 		return false;
 	}
-	*ret = (struct module){file, (size_t)st.st_size,
-			       map.start - first_address(file, (size_t)st.st_size)};
+	*ret = (struct module){file, size, map.start - first_address(file, size)};
 	return true;
 }
 

@@ -342,12 +342,22 @@ static void flags_read(struct memprof *m, int argc, char **argv)
 	flags_check(m);
 }
 
+/* Ways that trace nothing read as the user: capabilities of the command's file are given up. */
+static void capabilities_drop(void)
+{
+	int error;
+
+	dtrace_close(dtrace_open(DTRACE_VERSION, DTRACE_O_LEVELS | DTRACE_O_NODEV, &error));
+}
+
 int main(int argc, char **argv)
 {
 	struct memprof m = {.top = 20, .depth = DEPTH, .maxrate = 100000};
 	int status;
 
 	flags_read(&m, argc, argv);
+	if (m.way->is_look && !(m.way->run == leaks_run && m.duration_s > 0))
+		capabilities_drop();
 	status = m.way->run(&m);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == E_SUCCESS) {
 		say("cannot write to the standard output: %s", strerror(errno));

@@ -116,6 +116,11 @@ struct tracing {
 	void *arg;
 };
 
+/*
+ * Ends the command if the user has levels, but not these (LEVEL_...); what: what needs them, for
+ * the message. Root and services with capabilities are not asked.
+ */
+void levels_need(struct memprof *m, uint32_t levels, const char *what);
 /* Opens the library, and holds the process of -p or -c, whose id is m->pid then. */
 void session_open(struct memprof *m);
 /* Calls func for each function of a description with patterns ("pid$target::malloc:entry"). */

@@ -26,6 +26,7 @@
 
 #include "arch/text.h"
 #include "objects.h"
+#include "privilege/privilege.h"
 
 enum { DEALLOC, FINALIZE };
 
@@ -225,6 +226,10 @@ static bool python_program_make(struct objects *o)
 	struct sites *s = mem_check(calloc(1, sizeof(*s)));
 	const char *why = sites_find(o, s);
 
+	/* the sites are addresses of code, in a program without symbols */
+	if (!why)
+		levels_need(o->m, LEVEL_USER | LEVEL_PROC | LEVEL_PROC_OWNER,
+			    "memprof objects of Python");
 	if (why) {
 		say("objects of '%s' cannot be followed: %s", o->module, why);
 		fputs("hint: memprof without a word shows what grows\n", stderr);

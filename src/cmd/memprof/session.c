@@ -12,9 +12,11 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/words.h"
 #include "memprof.h"
+#include "privilege/rights.h"
 
 #define TICK "100ms"
 
@@ -110,8 +112,19 @@ static bool has_ending(const char *path, const char *ending)
 	return len > n && strcasecmp(path + len - n, ending) == 0;
 }
 
+/* Whether the user has levels by which it may use the command, but not all of these. */
+static bool levels_lack(uint32_t levels, struct rights *ret)
+{
+	struct err *e = rights_find(ret);
+	bool lacks = !e && ret->origin == RIGHTS_FILE && privileges_lack(&ret->privileges, levels);
+
+	err_destroy(e);
+	return lacks;
+}
+
 static void options_set(struct memprof *m)
 {
+	struct rights rights;
 	char value[32];
 
 	option_set(m, "quiet", NULL);
@@ -119,10 +132,13 @@ static void options_set(struct memprof *m)
 	option_set(m, "stackmerge", "function");
 	option_set(m, "jstackframes", "128");
 	option_set(m, "jstackstrsize", "16k");
-	if (m->is_inproc)
+	if (m->is_inproc && !levels_lack(LEVEL_PROC_OWNER, &rights))
 		option_set(m, "inproc", "auto");
-	/* Each stack that has ever asked for memory takes room, which is allocated as it comes. */
-	option_set(m, "aggsize", "64m");
+	/*
+	 * Each stack that has ever asked for memory takes room, which is allocated as it comes. Of
+	 * a user's quota all of it is taken at once.
+	 */
+	option_set(m, "aggsize", geteuid() ? "4m" : "64m");
 	if (m->older_s > 0) {
 		(void)snprintf(value, sizeof(value), "%.0fms", m->older_s * 1000);
 		option_set(m, "livemin", value);
@@ -215,15 +231,41 @@ void session_close(struct memprof *m)
 	m->dtp = NULL;
 }
 
+void levels_need(struct memprof *m, uint32_t levels, const char *what)
+{
+	char needs[LEVELS_TEXT_MAX], text[1024];
+	struct rights rights;
+
+	if (!levels_lack(levels, &rights))
+		return;
+	(void)rights_text(&rights, text, sizeof(text));
+	say_fatal(m, "%s needs %s; %.*s", what, levels_text(levels, needs),
+		  (int)strcspn(text, "\n"), text);
+}
+
+/* The levels that the way needs whatever the process is (fathom-privileges(5)). */
+static void levels_check(struct memprof *m)
+{
+	char what[64];
+
+	(void)snprintf(what, sizeof(what), "memprof%s%s%s", m->way->name[0] ? " " : "",
+		       m->way->name,
+		       m->way->is_look ? " -d"
+		       : m->rate       ? " -r"
+				       : "");
+	levels_need(m, m->rate ? LEVEL_KERNEL : LEVEL_USER | LEVEL_PROC, what);
+}
+
 void session_open(struct memprof *m)
 {
 	struct sigaction print = {.sa_handler = print_note, .sa_flags = SA_RESTART};
 	int error;
 
 	(void)sigaction(SIGUSR1, &print, NULL); /* one that comes early must not end the command */
-	m->dtp = dtrace_open(DTRACE_VERSION, 0, &error);
+	m->dtp = dtrace_open(DTRACE_VERSION, DTRACE_O_LEVELS, &error);
 	if (!m->dtp)
 		say_fatal(m, "%s", dtrace_open_errmsg());
+	levels_check(m);
 	options_set(m);
 	if (dtrace_handle_notice(m->dtp, notice_print, m) != 0)
 		library_fatal(m, "cannot handle messages");

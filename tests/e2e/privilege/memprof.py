@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Each way of memprof works with the levels that its page names, on alice's processes and no others, and says which level is missing where one is."""
+import re, time
+from world import *
+
+enter()
+MEMPROF = f"{HOME}/memprof"
+shutil.copy(f"{BUILD}/src/cmd/memprof/memprof", MEMPROF)
+os.chmod(MEMPROF, 0o755)
+RUBY, NODE = "/usr/bin/ruby3.1", shutil.which("node")
+PY_TEXT = """
+import time
+class Session:
+    def __init__(self): self.data = bytearray(40000)
+keep = []
+while True:
+    keep.append(Session())
+    if len(keep) > 1000: keep.clear()
+    time.sleep(0.002)
+"""
+RB_TEXT = "$k = []; loop { 100.times { $k << \"a#{1}\" }; $k.clear if $k.size > 100000; sleep 0.002 }"
+JS_TEXT = "let k = []; function make() { for (let i = 0; i < 10000; i++) k.push({a: i}); if (k.length > 300000) k = []; } setInterval(make, 5);"
+
+
+def give_capabilities(text):
+    r = subprocess.run(["setcap", *(["-r"] if not text else [text]), MEMPROF], capture_output=True, text=True)
+    if r.returncode:
+        skip(f"setcap {text}: {r.stderr.strip()}")
+
+
+def start(*argv):
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV, **user(ALICE))
+
+
+def memprof(*args, who=ALICE, **kwargs):
+    return run(who, [MEMPROF, *args], **kwargs)
+
+
+def given(words):
+    levels(f"user {ALICE}: {words}\n" if words else "")
+
+
+def shows(pattern, what, *args):
+    """A server may be slow to make what is looked for: it is looked at again."""
+    for _ in range(4):
+        r = memprof(*args)
+        if r.returncode or re.search(pattern, r.stdout, re.M):
+            break
+    check(r.returncode == 0 and re.search(pattern, r.stdout, re.M) and " needs " not in r.stderr, what, r)
+
+
+give_capabilities("cap_bpf,cap_perfmon=ip")
+programs = {"py": start("/usr/bin/python3", "-c", PY_TEXT)}
+if os.path.exists(RUBY):
+    programs["rb"] = start(RUBY, "--disable-gems", "-e", RB_TEXT)
+if NODE:
+    programs["js"] = start(NODE, "-e", JS_TEXT)
+bobs = subprocess.Popen(["/bin/sleep", "600"], stdin=subprocess.DEVNULL, env=ENV, **user(BOB))
+try:
+    time.sleep(1)
+    pid = {name: str(p.pid) for name, p in programs.items()}
+    PROC = "dtrace_user, dtrace_proc"
+    given(PROC)
+    shows(r"<string>:4 \(__init__\)", "what grows", "-d", "2", "-p", pid["py"])
+    shows(r"<string>:4 \(__init__\)", "malloc", "malloc", "-d", "2", "-p", pid["py"])
+    shows(r"^ +[\d.]+ k?M?B +in \d+ blocks have leaked|0 B  in 0 blocks", "leaks -d", "leaks", "-d", "2", "-p", pid["py"])
+    shows(r"made by|-e:1:String", "objects of Ruby", "objects", "-d", "2", "-p", pid["rb"]) if "rb" in pid else print("skip: there is no ruby3.1")
+    shows(r"make at ", "sample", "sample", "-d", "3", "-p", pid["js"]) if NODE else print("skip: there is no node")
+    r = memprof("-d", "1", "-c", "/usr/bin/python3 -c 'x = [bytearray(5000) for i in range(2000)]'")
+    check(r.returncode == 0 and "<string>:1" in r.stdout, "a command", r)
+    # what needs more says so, and nothing else
+    for have, want, args in (("dtrace_user", PROC, []), ("dtrace_proc", PROC, []), ("dtrace_user", PROC, ["malloc"]), ("dtrace_proc", PROC, ["objects"]), ("dtrace_user", PROC, ["sample"]),
+                             ("dtrace_user", PROC, ["leaks", "-d"]), (PROC, "dtrace_kernel", ["malloc", "-r"]), (PROC, PROC + ", proc_owner", ["objects", "of Python"])):
+        given(have)
+        flags = {"leaks": ["-d", "1"]}.get(args[0], ["-d", "1", "-r", "4k"] if "-r" in args else ["-d", "1"]) if args else ["-d", "1"]
+        r = memprof(*args[:1], *flags, "-p", pid["py"])
+        line = f"memprof: {' '.join(['memprof', *args])} needs {want}; you are user {ALICE}: {have} (by {LEVELS}:1)\n"
+        check(r.returncode == 1 and r.stderr == line and not r.stdout, f"{args} with {have}", (r, line))
+    given("dtrace_kernel")
+    r = memprof("malloc", "-r", "4k", "-d", "2", "-p", pid["py"])
+    check(r.returncode == 0 and "<string>:4 (__init__)" in r.stdout, "malloc -r", r)
+    given(PROC + ", proc_owner")
+    r = memprof("objects", "-x", "maxrate=1000000", "-d", "2", "-p", pid["py"])
+    check(r.returncode == 0 and "<string>:7:Session" in r.stdout, "objects of Python", r)
+    # ways that look at what is there need none, and leave another user's process alone, with capabilities of the file or without
+    given("")
+    for caps in "cap_bpf,cap_perfmon=ip", "":
+        give_capabilities(caps)
+        shows(r"python  Session$", f"alive, {caps}", "alive", "-n", "0", "-p", pid["py"])
+        shows(r"keep in frame", f"holds, {caps}", "holds", "-p", pid["py"], "Session")
+        shows(r"in \d+ blocks have leaked", f"leaks, {caps}", "leaks", "-p", pid["py"])
+        for args in ["alive"], ["holds"], ["leaks"]:
+            r = memprof(*args, "-p", str(bobs.pid), *(["8 bytes"] if args == ["holds"] else []))
+            check(r.returncode == 1 and r.stderr.startswith(f"memprof: cannot copy process {bobs.pid}: ") and not r.stdout, f"{args} of bob's, {caps}", r)
+        for args in [], ["malloc"], ["objects"], ["sample"], ["leaks"]:
+            r = memprof(*args, "-d", "1", "-p", pid["py"])
+            check(r.returncode == 1 and not r.stdout and len(r.stderr.splitlines()) == 2 and re.match(rf"memprof: user {ALICE} has no level: " if caps else r"memprof: .*(CAP_BPF|root|privilege)", r.stderr)
+                  and "\nhint: " in r.stderr, f"{args} without a level, {caps}", r)
+    # the levels are there, and the file has lost its capabilities
+    given(PROC)
+    r = memprof("-d", "1", "-p", pid["py"])
+    check(r.returncode == 1 and f"user {ALICE} has a level" in r.stderr.replace("memprof: ", "") and "setcap cap_bpf,cap_perfmon=ip /usr/sbin/memprof" in r.stderr, "a file without capabilities", r)
+    give_capabilities("cap_bpf,cap_perfmon=ip")
+    for args in [], ["malloc"], ["leaks"]:
+        r = memprof(*args, "-d", "1", "-p", str(bobs.pid))
+        check(r.returncode == 1 and not r.stdout and str(bobs.pid) in r.stderr, f"{args} of bob's", r)
+    r = memprof("alive", "-n", "1", "-p", pid["py"], env={"DTRACE_OPT_BUFSIZE": "1m"})
+    check(r.returncode == 0 and "\\n" not in r.stderr, "an option of the environment", r)
+finally:
+    for p in [*programs.values(), bobs]:
+        p.kill()
+        p.wait()
+done()
