@@ -3,10 +3,11 @@
 How much a user with levels can slow others: bench/privileges.py BUILD (as root; a mount namespace keeps what it installs).
 
 For each kind of session that tries: what one operation of another user takes of CPU time without it and with it, the least of five
-runs, and how long the session could go on before the quota ended it. The loops are those of other users, so all that a session may do to them is refuse them: the
+runs, and how long the session could go on before the quota ended it. Then what others lose to sessions that are started one after the
+other, as soon as the quota has ended the one before, and to such that are stopped as soon as they trace: on the average of 20 s. The loops are those of other users, so all that a session may do to them is refuse them: the
 system call, a switch between two processes, and plain calculation, which timers interrupt.
 """
-import os, subprocess, sys, tempfile, time
+import os, signal, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SRC = os.path.dirname(HERE)
@@ -97,8 +98,35 @@ def tried(name, kind, program, sessions):
     print(f"{name:32} {kind:7} x{sessions} {before:8.0f} {during:8.0f} ns {100 * (during / before - 1):6.1f} %   {ended}", flush=True)
 
 
+def repeated(name, kind, program, stops):
+    """What an operation of others takes on the average, while sessions are started again and again."""
+    levels(f"user {ALICE}: dtrace_user\n", quotas="")
+    before, seconds, starts = cost(kind, 5), 20, 0
+    load = [subprocess.Popen([f"{TMP}/loop", kind, str(seconds)], stdout=subprocess.PIPE, text=True, **user(BOB)) for _ in range(os.cpu_count())]
+    end = time.time() + seconds
+    while time.time() < end:
+        p = subprocess.Popen([DTRACE, "-qn", 'BEGIN { printf("t\\n"); } ' + program, "-x", "switchrate=10hz"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, text=True, env=ENV, **user(ALICE))
+        if stops:
+            p.stdout.readline()
+            p.send_signal(signal.SIGSTOP)
+        try:
+            p.wait(timeout=max(end - time.time(), 0.1))
+        except subprocess.TimeoutExpired:
+            pass
+        p.kill()
+        p.communicate()
+        starts += 1
+    during = sum(float(q.communicate()[0]) for q in load) / len(load)
+    before = min(before, cost(kind, 5))
+    print(f"{name:32} {kind:7} {'stopped' if stops else 'again'} {before:8.0f} {during:8.0f} ns: others lose {100 * (1 - before / during):4.1f} % by {starts} starts", flush=True)
+
+
 print(f"{'session':32} {'loop':7}    {'without':>8} {'with':>8}    {'slower':>6}     with the default quotas, all CPUs busy with the loop")
 for name, (kind, program) in TRIES.items():
     tried(name, kind, program, 1)
 tried("all system calls", *TRIES["all system calls"], 4)
+for name in "all system calls", "profile-4999 to -4990":
+    for stops in False, True:
+        repeated(name, *TRIES[name], stops)
 done()

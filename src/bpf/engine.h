@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "bpf/alarm.h"
 #include "bpf/mach.h"
 #include "bpf/unit.h"
 #include "kernel/budget.h"
@@ -39,6 +40,7 @@ struct kmaps {
 	uint32_t ring_size, spare_size;
 	struct rt_control *control; /* shared with the kernel */
 	size_t control_size;
+	struct alarm alarm; /* nothing where MAP_ALARM is not needed */
 	char *strtab; /* MAP_STRTAB, shared with the kernel, if it has room to grow; else NULL */
 	size_t strtab_size, strtab_len; /* with the room; used so far */
 	uint64_t *hcode; /* MAP_HCODE, shared with the kernel; NULL: no helpers run */

@@ -202,6 +202,7 @@ static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_
 		.own_uid = b->opts.privileges ? b->opts.privileges->uid : 0,
 		.own_gid = b->opts.privileges ? b->opts.privileges->gid : 0,
 		.own_userns = b->userns,
+		.has_alarm = b->maps->fd[MAP_ALARM] >= 0,
 		.ncpus = b->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
 		.unwinds = b->opts.tables_size > 0,

@@ -42,6 +42,20 @@ static bool fires_at_any(const struct unit *u, const struct unit_probe *p)
 #define REFUSAL_NS	 150
 #define REFUSAL_TIMER_NS 3000
 
+/* The process of the session is ended: on this CPU its budget is overdrawn (bpf/alarm.h). */
+static void emit_alarm(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+
+	em_load(e, 8, R1, R10, FRAME_CTX);
+	em_map(e, R2, MAP_REF(MAP_ALARM, 0));
+	em_imm(e, R3, ALARM_THIS_CPU);
+	em_addr(e, R4, R10, (uint32_t)FRAME_TMP);
+	em_imm(e, R5, 8);
+	em_helper(e, BPF_FUNC_perf_event_output);
+	em_ja(e, c->back);
+}
+
 /* Adds r1, in ns, to what others have lost on this CPU; r6 to r9 stay. */
 static void others_add(struct entry *en)
 {
@@ -56,6 +70,12 @@ static void others_add(struct entry *en)
 	em_alu_reg(e, BPF_ADD, R2, R0);
 	em_load(e, 8, R1, R10, FRAME_TMP);
 	em_atomic(e, BPF_ADD, R2, (int16_t)offsetof(struct rt_cpu, others_ns), R1);
+	if (en->g->env->has_alarm) {
+		em_load(e, 8, R1, R2, offsetof(struct rt_cpu, others_ns));
+		em_load(e, 8, R2, R2, offsetof(struct rt_cpu, others_most));
+		em_jmp_reg(e, BPF_JGT, R1, R2,
+			   gen_cold(en->g, (struct cold){.emit = emit_alarm, .back = skip}));
+	}
 	em_here(e, skip);
 }
 
@@ -110,6 +130,8 @@ void entry_owner_check(struct entry *en)
 
 	if (!en->g->env->fires_own || u->is_begin_end)
 		return;
+	if (en->g->env->has_alarm)
+		em_store(e, 8, R10, FRAME_CTX, R6); /* clauses may use r6 */
 	for (uint32_t i = 0; i < u->nprobes; i++)
 		en->fires_at_any |= fires_at_any(u, &u->probes[i]);
 	if (en->has_one_probe && en->fires_at_any) {

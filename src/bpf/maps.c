@@ -67,8 +67,15 @@ static struct err *control_create(struct kmaps *m)
 	m->control = p;
 	m->control_size = size;
 	m->control->ncpus = m->ncpus;
-	quota_watch(&m->control->cpu[0].others_ns, sizeof(m->control->cpu[0]), m->ncpus);
-	return NULL;
+	for (uint32_t i = 0; i < m->ncpus; i++)
+		m->control->cpu[i].others_most = UINT64_MAX;
+	if (!quota_counts_cpu())
+		return NULL;
+	e = alarm_create(&m->alarm, m->ncpus, &m->fd[MAP_ALARM]);
+	if (!e)
+		quota_watch(&m->control->cpu[0].others_ns, &m->control->cpu[0].others_most,
+			    sizeof(m->control->cpu[0]), m->ncpus);
+	return e;
 }
 
 /* The number of elements of struct rt_spec_use. */
@@ -594,7 +601,7 @@ void kmaps_destroy(struct kmaps *m)
 	if (!m)
 		return;
 	if (m->control) {
-		quota_watch(NULL, 0, 0);
+		quota_watch(NULL, NULL, 0, 0);
 		(void)munmap(m->control, m->control_size); /* fails for a wrong address only */
 	}
 	if (m->strtab)
@@ -603,6 +610,7 @@ void kmaps_destroy(struct kmaps *m)
 		(void)munmap(m->spec, m->spec_size);
 	if (m->hcode)
 		(void)munmap(m->hcode, RT_HCODE * sizeof(uint64_t));
+	alarm_destroy(&m->alarm);
 	fds_close(m->fd, MAP_NCLASSES);
 	fds_close(m->agg_fds, m->naggs);
 	fds_close(m->arr_fds, m->narrs);

@@ -44,6 +44,7 @@ struct gen_env {
 	/* Probes fire in processes of this user and group only (rt_task_own()) */
 	bool fires_own;
 	uint32_t own_uid, own_gid, own_userns; /* and in the user namespace with this inode */
+	bool has_alarm; /* there is MAP_ALARM for what tasks of others lose */
 	uint32_t ncpus;
 	bool unwinds;	      /* user stacks are walked by rt_ustack() */
 	bool calls_helpers;   /* tail calls of compiled ustack helpers work here */

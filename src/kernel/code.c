@@ -41,7 +41,7 @@ static const char *const map_names[MAP_NCLASSES] = {
 	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata",	[MAP_SPEC] = "spec",
 	[MAP_RINGS] = "rings",	     [MAP_HPROCS] = "hprocs",	[MAP_HCODE] = "hcode",
 	[MAP_HFILES] = "hfiles",     [MAP_HCONSTS] = "hconsts", [MAP_HMEMO] = "hmemo",
-	[MAP_HPROGS] = "hprogs",     [MAP_KFUNCS] = "kfuncs",
+	[MAP_HPROGS] = "hprogs",     [MAP_KFUNCS] = "kfuncs",	[MAP_ALARM] = "alarm",
 };
 
 static const char *const alu_ops[16] = {

@@ -38,6 +38,7 @@ enum map_class {
 	MAP_LIVE,     /* struct rt_live_key -> struct rt_live */
 	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
 	MAP_RINGS,    /* ring buffers by CPU, when there are many CPUs */
+	MAP_ALARM,    /* perf events by CPU, in sessions with a quota of CPU time (bpf/alarm.h) */
 	/* the watch's own (watch/follow.h), not the session's */
 	MAP_WATCH,	  /* struct rt_watch_cfg, frozen */
 	MAP_WATCHED,	  /* process id -> struct rt_watched */

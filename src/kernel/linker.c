@@ -67,6 +67,7 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_LIVE:
 	case MAP_SPEC:
 	case MAP_RINGS:
+	case MAP_ALARM:
 	case MAP_RODATA:
 	case MAP_WATCH:
 	case MAP_WATCHED:

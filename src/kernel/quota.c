@@ -9,7 +9,7 @@
 #include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "kernel/capabilities.h"
+#include "kernel/cpu_budget.h"
 #include "kernel/kernel.h"
 
 #define MIB	    ((uint64_t)1 << 20)
@@ -26,9 +27,10 @@
 #define SCANS_NS    SECOND_NS	/* so long a session waits for others that are ending */
 #define SCANS_MIN   10000000ull /* at least so long between two looks */
 /* A session that has not ended by itself, because it waits for its output, is ended after that. */
-#define END_S 3
-/* Above so many times the quota, the session ends after one second. */
-#define EXCESS 4
+#define END_NS	    LOOK_MIN_NS
+#define END_TOLD_NS (3 * SECOND_NS) /* it has told why, and is about to end */
+#define LOOK_MIN_NS 10000000	    /* at least so long between two looks at the CPU time */
+#define WAIT_NS	    50000000u	    /* a signal is heeded after that */
 
 /* One for the process, as its capabilities are. */
 static struct {
@@ -38,11 +40,17 @@ static struct {
 	uint64_t taken[QUOTA_NKINDS]; /* under lock, as all below */
 	char name[NAME_ROOM];	      /* what the thread is to be called */
 	bool is_named;		      /* it is */
-	const uint64_t *counters;     /* NULL: there are none */
+	/* by CPU: what was taken, and how far the kernel lets it grow; NULL: there are none */
+	const uint64_t *taken_ns;
+	uint64_t *most_ns;
 	size_t stride;
 	uint32_t ncounters;
+	struct cpu_budget budget;
+	uint64_t nothers, scanned_at; /* the user's other sessions, and when they were counted */
 	timer_t timer;
-	atomic_bool is_over;
+	int over_fd; /* an eventfd: can be read when is_over is set; constant */
+	uint64_t over_at;
+	atomic_bool is_over, is_told;
 	char over[400]; /* why; constant when is_over is set */
 	pthread_mutex_t lock;
 	pthread_cond_t changed, named;
@@ -443,58 +451,71 @@ uint64_t quota_taken(enum quota_kind kind)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-void quota_watch(const uint64_t *counters, size_t stride, uint32_t n)
+bool quota_counts_cpu(void)
+{
+	return q.is_on && q.of[QUOTA_CPU].max < QUOTA_CPU_MAX;
+}
+
+static uint64_t *counter_at(const uint64_t *first, uint32_t cpu)
+{
+	return (uint64_t *)(void *)((uintptr_t)first + cpu * q.stride);
+}
+
+/*
+ * Brings the budget up to date, and tells the kernel how far it goes; under lock. Returns whether
+ * anything was taken.
+ */
+static bool budget_update(uint64_t now)
+{
+	uint32_t n = q.taken_ns ? MIN(q.ncounters, q.budget.ncpus) : 0;
+	uint64_t before, taken;
+	bool is_taken = false;
+
+	for (uint32_t i = 0; i < n; i++) {
+		before = q.budget.cpus[i].taken;
+		taken = __atomic_load_n(counter_at(q.taken_ns, i), __ATOMIC_RELAXED);
+		cpu_budget_take(&q.budget, i, taken);
+		is_taken |= taken != before;
+	}
+	cpu_budget_grow(&q.budget, now, q.of[QUOTA_CPU].max, q.nothers + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct cpu_left *c = &q.budget.cpus[i];
+
+		__atomic_store_n(counter_at(q.most_ns, i),
+				 c->taken + (uint64_t)MAX(c->left, 0) + CPU_BUDGET_KILL_NS,
+				 __ATOMIC_RELAXED);
+	}
+	return is_taken;
+}
+
+void quota_watch(const uint64_t *taken, uint64_t *most, size_t stride, uint32_t n)
 {
 	(void)pthread_mutex_lock(&q.lock);
-	q.counters = counters;
+	q.taken_ns = taken;
+	q.most_ns = most;
 	q.stride = stride;
 	q.ncounters = n;
+	if (quota_counts_cpu())
+		(void)budget_update(now_ns());
+	(void)pthread_cond_signal(&q.changed);
 	(void)pthread_mutex_unlock(&q.lock);
 }
 
-struct watch {
-	uint64_t at;		  /* the last look */
-	const uint64_t *counters; /* that it was of */
-	uint64_t *seen;		  /* by CPU: what they were */
-	uint32_t nabove;	  /* looks one after the other that found too much */
-	uint64_t over_at;
-};
-
-/* The largest share of a CPU since the last look, in 1/100 %. */
-static uint64_t watch_share(struct watch *w)
+static void session_end(uint64_t now)
 {
-	uint64_t now = now_ns(), most = 0, past = MAX(now - w->at, 1u);
-
-	if (w->counters != q.counters) {
-		free(w->seen);
-		w->seen = xcalloc(MAX(q.ncounters, 1u), sizeof(*w->seen));
-		w->counters = q.counters;
-	}
-	for (uint32_t i = 0; q.counters && i < q.ncounters; i++) {
-		const char *at = (const char *)q.counters + i * q.stride;
-		uint64_t ns = __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
-
-		if (ns > w->seen[i])
-			most = MAX(most, ns - w->seen[i]);
-		w->seen[i] = ns;
-	}
-	w->at = now;
-	return (uint64_t)MIN((double)most * QUOTA_CPU_MAX / (double)past, (double)QUOTA_CPU_MAX);
-}
-
-static void session_end(struct watch *w, uint64_t share, const struct others *o)
-{
+	static const uint64_t one = 1;
 	char text[QUOTA_TEXT_MAX], origin[128], mine[QUOTA_TEXT_MAX];
 
 	(void)snprintf(q.over, sizeof(q.over),
 		       "probes of this session take %s of a CPU from others; the quota of %s "
 		       "is %s (%s)%s",
-		       quota_text(QUOTA_CPU, share, mine) + strlen("cpu="), q.who,
-		       quota_text(QUOTA_CPU, q.of[QUOTA_CPU].max, text),
+		       quota_text(QUOTA_CPU, cpu_budget_share(&q.budget), mine) + strlen("cpu="),
+		       q.who, quota_text(QUOTA_CPU, q.of[QUOTA_CPU].max, text),
 		       origin_text(QUOTA_CPU, origin, sizeof(origin)),
-		       o->sessions ? ", for all sessions together" : "");
-	w->over_at = w->at;
+		       q.nothers ? ", for all sessions together" : "");
+	q.over_at = now;
 	atomic_store(&q.is_over, true);
+	(void)!write(q.over_fd, &one, sizeof(one));
 }
 
 /* Whatever the main thread does, this one sees to it that the session ends. */
@@ -502,30 +523,85 @@ static void session_end_now(void)
 {
 	static const char before[] = "dtrace: ", after[] = "\n";
 
-	(void)!write(STDERR_FILENO, before, sizeof(before) - 1);
-	(void)!write(STDERR_FILENO, q.over, strlen(q.over));
-	(void)!write(STDERR_FILENO, after, sizeof(after) - 1);
+	if (!atomic_exchange(&q.is_told, true)) {
+		(void)!write(STDERR_FILENO, before, sizeof(before) - 1);
+		(void)!write(STDERR_FILENO, q.over, strlen(q.over));
+		(void)!write(STDERR_FILENO, after, sizeof(after) - 1);
+	}
 	_exit(1);
 }
 
-static void cpu_look(struct watch *w)
+/* Looks for other sessions when that can matter only. */
+static void others_update(uint64_t now)
 {
-	struct others o = {0};
-	uint64_t share = watch_share(w), max = q.of[QUOTA_CPU].max;
+	struct others o;
 
-	if (w->over_at) {
-		if (w->at - w->over_at > END_S * SECOND_NS)
+	if (now - q.scanned_at < SECOND_NS ||
+	    cpu_budget_is_full(&q.budget, q.of[QUOTA_CPU].max, q.nothers + 1))
+		return;
+	err_destroy(others_count(&o));
+	q.nothers = o.sessions;
+	q.scanned_at = now;
+}
+
+static void cpu_look(void)
+{
+	if (q.over_at) {
+		if (now_ns() - q.over_at > (atomic_load(&q.is_told) ? END_TOLD_NS : END_NS))
 			session_end_now();
 		return;
 	}
-	/* others are looked for when that can matter only */
-	if (share * q.of[QUOTA_SESSIONS].max > max) {
-		err_destroy(others_count(&o));
-		max /= o.sessions + 1;
+	others_update(now_ns());
+	if (budget_update(now_ns()) && cpu_budget_least(&q.budget) < 0)
+		session_end(now_ns());
+}
+
+/*
+ * The time until the next look: a CPU cannot lose more than all of its time, so until then what is
+ * left lasts.
+ */
+static uint64_t look_ns(void)
+{
+	int64_t least = q.over_at ? 0 : cpu_budget_least(&q.budget);
+
+	if (!quota_counts_cpu() || !q.taken_ns)
+		return SECOND_NS;
+	return MIN((uint64_t)MAX(least, LOOK_MIN_NS), SECOND_NS);
+}
+
+int quota_over_fd(void)
+{
+	return q.is_on ? q.over_fd : -1;
+}
+
+void quota_wait(const atomic_int *is_interrupted, void (*notice)(void *ctx, const char *msg),
+		void *ctx)
+{
+	bool is_told = false;
+	struct timespec ts = {0};
+	uint64_t ns, max = q.of[QUOTA_CPU].max;
+	char text[160], quota[QUOTA_TEXT_MAX];
+
+	while (quota_counts_cpu() && !atomic_load(is_interrupted)) {
+		(void)pthread_mutex_lock(&q.lock);
+		others_update(now_ns());
+		(void)budget_update(now_ns());
+		ns = cpu_budget_wait_ns(&q.budget, CPU_BUDGET_BEGIN_NS, max, q.nothers + 1);
+		(void)pthread_mutex_unlock(&q.lock);
+		if (!ns)
+			return;
+		if (!is_told && ns > SECOND_NS) {
+			(void)snprintf(text, sizeof(text),
+				       "tracing begins in %" PRIu64 " s: sessions that begin one "
+				       "after the other share %s, too",
+				       (uint64_t)(ns / SECOND_NS),
+				       quota_text(QUOTA_CPU, max, quota));
+			notice(ctx, text);
+			is_told = true;
+		}
+		ts.tv_nsec = (long)MIN(ns, WAIT_NS);
+		(void)nanosleep(&ts, NULL);
 	}
-	w->nabove = share > max ? w->nabove + 1 : 0;
-	if (w->nabove >= 2 || share > max * EXCESS)
-		session_end(w, share, &o);
 }
 
 static void timer_wind(void)
@@ -535,10 +611,10 @@ static void timer_wind(void)
 	(void)timer_settime(q.timer, 0, &its, NULL); /* cannot fail */
 }
 
-/* Takes the name that is asked for, and looks at the CPU time once a second. */
+/* Takes the name that is asked for, and looks at the CPU time before the budget can be used up. */
 static void *quota_run(void *unused)
 {
-	struct watch w = {.at = now_ns()};
+	uint64_t now, next = 0;
 	struct timespec until;
 
 	(void)unused;
@@ -549,12 +625,15 @@ static void *quota_run(void *unused)
 			q.is_named = true;
 			(void)pthread_cond_signal(&q.named);
 		}
-		if (now_ns() - w.at >= SECOND_NS) {
+		now = now_ns();
+		if (now >= next || next - now > look_ns()) { /* or the budget is less now */
 			timer_wind();
-			cpu_look(&w);
+			if (quota_counts_cpu())
+				cpu_look();
+			next = now + look_ns();
 		}
-		(void)clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += 1;
+		until = (struct timespec){.tv_sec = (time_t)(next / SECOND_NS),
+					  .tv_nsec = (long)(next % SECOND_NS)};
 		(void)pthread_cond_timedwait(&q.changed, &q.lock, &until);
 	}
 	return NULL;
@@ -585,7 +664,7 @@ struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who
 {
 	struct sigevent kill = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
 	pthread_condattr_t attr;
-	struct others o;
+	struct others o = {0};
 	bool is_good = false;
 	struct err *e;
 	int sys;
@@ -596,9 +675,13 @@ struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who
 	if (timer_create(CLOCK_MONOTONIC, &kill, &q.timer) != 0)
 		return err_hint(err_sys(errno, "there is no timer for the quotas of a session"),
 				"a limit may be too low: ulimit -i");
+	q.over_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (q.over_fd < 0)
+		return err_sys(errno, "there is no descriptor for the quotas of a session");
 	timer_wind();
 	/* threads and processes that begin later have its name: the user chose that of the file */
 	(void)prctl(PR_SET_NAME, "dtrace", 0, 0, 0);
+	cpu_budget_begin(&q.budget, cpus_possible(), now_ns());
 	(void)pthread_mutex_lock(&q.lock);
 	q.is_on = true;
 	sys = pthread_condattr_init(&attr);
@@ -613,6 +696,10 @@ struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who
 		taken_publish();
 	e = sys ? err_sys(sys, "there is no thread for the quotas of a session")
 		: others_wait(QUOTA_SESSIONS, &o, &is_good);
+	q.nothers = o.sessions;
+	q.scanned_at = now_ns();
+	/* while the session waited to be one, others were */
+	cpu_budget_restart(&q.budget, q.scanned_at);
 	(void)pthread_mutex_unlock(&q.lock);
 	if (!e && !is_good)
 		e = spent_err(QUOTA_SESSIONS, &o, 0);
@@ -621,7 +708,7 @@ struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who
 
 struct err *quota_check(void)
 {
-	if (!q.is_on || !atomic_load(&q.is_over))
+	if (!q.is_on || !atomic_load(&q.is_over) || atomic_exchange(&q.is_told, true))
 		return NULL;
 	return err_hint(err_new("%s", q.over),
 			"trace less that others do as well: fewer system calls, slower timers");

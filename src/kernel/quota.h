@@ -17,9 +17,12 @@
  * the other. Of sessions the older ones are counted, so that too many that begin at once do not
  * refuse each other.
  *
- * The thread watches the CPU time as well: two seconds above the quota, divided by the number of
- * the user's sessions, end the session. A timer of the kernel kills the process when the thread has
- * not run for QUOTA_STOPPED_S seconds: whoever stops dtrace must not keep its probes.
+ * The thread watches the CPU time as well: the quota, divided by the number of the user's sessions,
+ * is what the session's budget grows by (cpu_budget.h). A session whose budget is used up ends. The
+ * programs of the session know how far the budget goes, too: where it is overdrawn by
+ * CPU_BUDGET_KILL_NS, because the thread does not run, the kernel kills the process (bpf/alarm.h).
+ * A timer of the kernel does that when the thread has not run for QUOTA_STOPPED_S seconds: whoever
+ * stops dtrace must not keep its probes.
  *
  * Without quota_begin() nothing is counted: that is root's session.
  *
@@ -32,6 +35,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -77,8 +81,21 @@ uint64_t quota_taken(enum quota_kind kind);
 
 /*
  * Watches counters of ns, one for each of n CPUs, `stride` bytes from each other, until it is
- * called with NULL.
+ * called with NULL. most: as many words at the same distance, which it sets: a counter above its
+ * word is an alarm.
  */
-void quota_watch(const uint64_t *counters, size_t stride, uint32_t n);
-/* An error as soon as the CPU time was above its quota: then the session must end. */
+void quota_watch(const uint64_t *taken, uint64_t *most, size_t stride, uint32_t n);
+/* Whether the CPU time is bounded. */
+bool quota_counts_cpu(void);
+/*
+ * Returns when the budget of CPU time is large enough to attach probes. It tells the user why that
+ * takes a while, if it does; a signal ends the waiting.
+ */
+void quota_wait(const atomic_int *is_interrupted, void (*notice)(void *ctx, const char *msg),
+		void *ctx);
+/* A descriptor that can be read when quota_check() has something to say; -1: it never has. */
+int quota_over_fd(void);
+/*
+ * An error when the budget of CPU time is used up, once: then the session must end within some ms.
+ */
 MUST_CHECK struct err *quota_check(void);

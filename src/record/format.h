@@ -28,7 +28,7 @@ enum rt_state { RT_STATE_OFF, RT_STATE_ON, RT_STATE_EXITING };
  * Counters of a CPU, which only grow. All engines of a session count in them, and so does an
  * interrupt's clause inside another one: everybody adds with one atomic instruction, and readers
  * load them relaxed. chill_from and chilled are no counters: only the engine that made the control
- * block uses them.
+ * block uses them. Nor is others_most, which user space sets.
  */
 struct rt_cpu {
 	u64 drops;		     /* principal buffer full */
@@ -47,7 +47,8 @@ struct rt_cpu {
 	u64 live_drops;		     /* no room for an address that live() was to follow */
 	u64 stacks_made;	     /* stacks that became values and were new in their table */
 	u64 others_ns;		     /* what probes of a user have taken from tasks of others */
-	u64 unused[6];		     /* no two CPUs write to one cache line */
+	u64 others_most;	     /* above that, others_ns is an alarm (bpf/alarm.h) */
+	u64 unused[5];		     /* no two CPUs write to one cache line */
 };
 
 /*

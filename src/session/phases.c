@@ -407,8 +407,11 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_prob
 		return DTRACE_WORKSTATUS_DONE;
 	e = session_check_idle(dtp, "dtrace_work()");
 	SESSION_CALL(dtp);
-	if (!e)
+	if (!e) {
 		e = quota_check();
+		if (e) /* at once, before anything else is done or written */
+			live_end(&dtp->live);
+	}
 	if (!e) {
 		consumer_set_callbacks(&dtp->consumer, pfunc, rfunc, arg);
 		e = work(dtp, fp, &is_over);

@@ -8,6 +8,7 @@
 
 #include "consume/wait.h"
 #include "inproc/inproc.h"
+#include "kernel/quota.h"
 #include "target/control.h"
 #include "watch/watch.h"
 
@@ -57,6 +58,8 @@ struct err *live_make_waiter(struct live *live)
 
 	for (uint32_t i = 0; i < live->targets->procs.len && !e; i++)
 		e = waiter_watch(live->waiter, proc_fd(live->targets->procs.data[i]));
+	if (!e && quota_over_fd() >= 0)
+		e = waiter_watch(live->waiter, quota_over_fd());
 	return e ? e : live_begin_stacks(live);
 }
 

@@ -104,9 +104,12 @@ void live_give_probes(struct session_unit *u)
 struct err *live_attach_units(struct live *live)
 {
 	uint64_t done = 0, total = 0;
-	struct err *e = live_begin_turns(live);
-	bool is_lost = e && live->inprocs.of.len && !live->shares_turns;
+	struct err *e;
+	bool is_lost;
 
+	quota_wait(&live->is_interrupted, notice_attach, live->report);
+	e = live_begin_turns(live);
+	is_lost = e && live->inprocs.of.len && !live->shares_turns;
 	if (is_lost)
 		e = live_share_turns(live, e);
 	if (is_lost && !e)

@@ -91,7 +91,10 @@ def helper_processes():
     end(one)
     refused("a session beside a keeper that is stopped", dtrace(ALICE, *FOREVER), "has 1 session already", f"process {children['uprobe-keeper']}")
     for pid in children.values():
-        os.kill(pid, signal.SIGKILL)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has ended with its parent
+            pass
     end(session(ALICE, *STAYS))
 
 
@@ -250,10 +253,10 @@ def cpu():
         check(p.wait(timeout=SECONDS) != 0, "a session whose output is not read ends, too")
         end(p)
         # clauses of timers are in the time of others
-        levels(f"user {ALICE}: dtrace_user cpu=0.2%\n")
+        levels(f"user {ALICE}: dtrace_user cpu=0.5%\n")
         clause = "".join(f"@a{i} = quantize(timestamp); " for i in range(60))
         r = dtrace(ALICE, "-qn", f"tick-5000 {{ {clause} }}")
-        refused("a timer that takes too much", r, "of a CPU from others", "cpu=0.20%")
+        refused("a timer that takes too much", r, "of a CPU from others", "cpu=0.50%")
         levels(f"user {ALICE}: dtrace_user\n")
         # and a session that takes little goes on beside them
         p = session(ALICE, *STAYS)
@@ -274,6 +277,37 @@ def stopped():
     check(r == -signal.SIGKILL, "a session that is stopped ends", r)
 
 
+def overdrawn():
+    """The kernel ends what takes from others while its process is stopped; another one is there for long."""
+    levels(f"user {ALICE}: dtrace_user cpu=1%\n")
+    load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(BOB)) for _ in range(os.cpu_count())]
+    try:
+        idle = session(ALICE, *STAYS)
+        idle.send_signal(signal.SIGSTOP)
+        # BEGIN's record has been read: the budget was large enough to attach the others
+        p = session(ALICE, "-x", "switchrate=100hz", "-qn", 'BEGIN { printf("traced\\n"); } syscall:::entry, syscall:::return { n++; }')
+        p.send_signal(signal.SIGSTOP)
+        r = p.wait(timeout=SECONDS)
+        check(r == -signal.SIGKILL or r == 1, "what takes from others while it is stopped ends", r)
+        check(idle.poll() is None, "and did not have to wait until stopped sessions end")
+        end(idle)
+    finally:
+        for q in load:
+            q.kill()
+            q.wait()
+
+
+def one_after_the_other():
+    """A session begins when it has been there for as long as the quota needs to grow: with 0.1 %, for half a minute."""
+    levels(f"user {ALICE}: dtrace_user cpu=0.1%\n")
+    p = session(ALICE, "-n", 'BEGIN { printf("traced\\n"); } tick-1s { n++; }', ready=False)
+    seen = p.stderr.readline() + p.stderr.readline()
+    check(re.search(r"tracing begins in 2\d s: .* share cpu=0\.10%", seen), "a session waits, and says so", seen)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=SECONDS)
+    check(p.returncode == 0, "a signal ends that", (p.returncode, out, err))
+
+
 def hidden():
     levels(f"user {ALICE}: dtrace_user\n")
     mount("-t", "proc", "-o", "hidepid=2", "proc", "/proc")
@@ -284,7 +318,7 @@ def hidden():
 
 
 try:
-    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "cpu", "stopped", "hidden"]:
+    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "cpu", "overdrawn", "one_after_the_other", "stopped", "hidden"]:
         globals()[test]()
 finally:
     for p in running:
