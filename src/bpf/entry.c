@@ -39,10 +39,10 @@ static void probe_find(struct entry *en)
 	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
 	em_map(e, R1, MAP_REF(MAP_DISPATCH, 0));
 	em_helper(e, BPF_FUNC_map_lookup_elem);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, en->missed);
 	em_mov(e, R8, R0);
 	em_load(e, 4, R0, R8, offsetof(struct rt_dispatch, probe));
-	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, en->missed);
 }
 
 /*
@@ -556,6 +556,7 @@ static void gen_entry(struct entry *en)
 
 	gen_func_begin(g, "entry", CLAUSE_NONE, 0);
 	em_mov(e, R6, R1);
+	en->missed = entry_missed_label(en);
 	en->ops->key(en);
 	probe_find(en);
 	state_check(en);

@@ -49,6 +49,7 @@ struct entry {
 	const struct place_ops *ops;
 	const struct place_traits *traits;
 	uint32_t quit;	    /* label: leaves before a machine state is claimed */
+	uint32_t missed;    /* label: leaves because no probe of the unit is meant */
 	uint32_t selected;  /* label: r8 is one of the keys of a unit with few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */
 	bool has_compat;
@@ -66,6 +67,8 @@ extern const struct place_ops place_table[PLACE_NKINDS];
 void entry_key_load(struct entry *en, int dst);
 /* Leaves if the task is none of the session's user, in units that fire in tasks of this user. */
 void entry_owner_check(struct entry *en);
+/* The label en->missed: counts what tasks of others lose there, in such units. */
+uint32_t entry_missed_label(struct entry *en);
 /* Adds the time that a timer, which fires at any task, has taken from this one since that check. */
 void entry_others_end(struct entry *en);
 

@@ -88,6 +88,39 @@ static void emit_refused(struct gen *g, const struct cold *c)
 	em_ja(&g->e, en->quit);
 }
 
+/*
+ * System calls that no probe of the unit means: the program runs at them all the same. One of
+ * MISSED_EACH, at random, is asked whose it is, and counts for all of them. The way into and out of
+ * the tracepoint is most of what they cost, and so as much as a refusal.
+ */
+#define MISSED_EACH 64
+
+static void emit_missed(struct gen *g, const struct cold *c)
+{
+	struct entry *en = (struct entry *)(uintptr_t)c->arg;
+	struct emitter *e = &g->e;
+	uint32_t others = em_label(e);
+
+	em_helper(e, BPF_FUNC_get_prandom_u32);
+	em_alu_imm(e, BPF_AND, R0, MISSED_EACH - 1);
+	em_jmp_imm(e, BPF_JNE, R0, 0, en->quit);
+	if (g->env->has_alarm)
+		em_store(e, 8, R10, FRAME_CTX, R6);
+	gen_task_own(g, others);
+	em_ja(e, en->quit);
+	em_here(e, others);
+	em_imm(e, R1, MISSED_EACH * REFUSAL_NS);
+	others_add(en);
+	em_ja(e, en->quit);
+}
+
+uint32_t entry_missed_label(struct entry *en)
+{
+	if (!en->g->env->fires_own || !en->traits->is_syscall)
+		return en->quit;
+	return gen_cold(en->g, (struct cold){.emit = emit_missed, .arg = en});
+}
+
 /* A timer that fires whatever the task is interrupts it, and takes all its time from it. */
 static void others_begin(struct entry *en, bool is_any)
 {

@@ -73,7 +73,7 @@ static void emit_abi_key(struct gen *g, const struct cold *c)
 	em_ja(e, c->back);
 }
 
-/* For few keys: jumps to quit unless r8 is one of them. */
+/* For few keys: leaves unless r8 is one of them. */
 static void keys_compare(struct entry *en)
 {
 	struct gen *g = en->g;
@@ -81,7 +81,7 @@ static void keys_compare(struct entry *en)
 
 	for (uint32_t i = 0; i + 1 < u->nprobes; i++)
 		em_jmp_imm(&g->e, BPF_JEQ, R8, (int32_t)u->probes[i].key, en->selected);
-	em_jmp_imm(&g->e, BPF_JNE, R8, (int32_t)u->probes[u->nprobes - 1].key, en->quit);
+	em_jmp_imm(&g->e, BPF_JNE, R8, (int32_t)u->probes[u->nprobes - 1].key, en->missed);
 	em_here(&g->e, en->selected);
 }
 

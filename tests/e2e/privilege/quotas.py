@@ -277,6 +277,30 @@ def stopped():
     check(r == -signal.SIGKILL, "a session that is stopped ends", r)
 
 
+def missed():
+    """System calls of others that no probe means are counted, one's own are not."""
+    for program in "syscall::swapon:entry { n++; }", "syscall::swapon:entry, syscall::swapoff:return { n++; }":
+        levels(f"user {ALICE}: dtrace_user cpu=35%\n")  # what else runs here may call the system, too
+        load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(ALICE)) for _ in range(os.cpu_count())]
+        try:
+            p = session(ALICE, "-x", "switchrate=10hz", "-qn", 'BEGIN { printf("traced\\n"); } ' + program)
+            time.sleep(3)
+            check(p.poll() is None, f"{program}: calls of the user's own are the user's", p.poll() is not None and p.communicate()[1])
+            end(p)
+        finally:
+            for q in load:
+                q.kill()
+                q.wait()
+        levels(f"user {ALICE}: dtrace_user cpu=1%\n")
+        load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(BOB)) for _ in range(os.cpu_count())]
+        try:
+            refused(f"{program}, which others' calls lead to", dtrace(ALICE, "-qn", program), "of a CPU from others", "cpu=1%")
+        finally:
+            for q in load:
+                q.kill()
+                q.wait()
+
+
 def overdrawn():
     """The kernel ends what takes from others while its process is stopped; another one is there for long."""
     levels(f"user {ALICE}: dtrace_user cpu=1%\n")
@@ -318,7 +342,7 @@ def hidden():
 
 
 try:
-    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "cpu", "overdrawn", "one_after_the_other", "stopped", "hidden"]:
+    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "cpu", "missed", "overdrawn", "one_after_the_other", "stopped", "hidden"]:
         globals()[test]()
 finally:
     for p in running:
