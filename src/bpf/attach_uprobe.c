@@ -10,6 +10,7 @@
 
 #include "bpf/attach.h"
 #include "keeper/keeper.h"
+#include "kernel/quota.h"
 #include "target/code.h"
 #include "image/insn.h"
 #include "target/maps.h"
@@ -463,6 +464,12 @@ static struct err *check_count(uint32_t n, uint32_t max)
 /* ---- what is attached ------------------------------------------------------------------------ */
 
 /* Probed instructions of one file in a process, or in one and its children. */
+/* A process that has links. */
+struct placed_in {
+	pid_t pid;
+	uint32_t ntaken; /* of the quota of probes; 0: the unit has taken them */
+};
+
 struct placed {
 	const struct place_file *file;
 	pid_t pid;	       /* as in struct place_code */
@@ -473,7 +480,7 @@ struct placed {
 	/* These are for children that get links of their own. */
 	int prog_fd; /* the session owns it */
 	uprobe_vec list;
-	VEC(pid_t) pids; /* the children that have links */
+	VEC(struct placed_in) in; /* the process, and the children that have links */
 };
 
 struct placed_list {
@@ -483,9 +490,11 @@ struct placed_list {
 
 static void placed_deinit(struct placed *p)
 {
+	for (uint32_t i = 0; i < p->in.len; i++)
+		quota_give(QUOTA_PROBES, p->in.data[i].ntaken);
 	vec_deinit(&p->offsets);
 	vec_deinit(&p->list);
-	vec_deinit(&p->pids);
+	vec_deinit(&p->in);
 }
 
 static void placed_list_destroy(void *list)
@@ -565,7 +574,7 @@ static void placed_add(struct placed_list *l, const struct attempt *at, const st
 		if (p[i].is_placed)
 			vec_push(&to->list, p[i]);
 	if (!at->opts->only_children)
-		vec_push(&to->pids, p->at);
+		vec_push(&to->in, (struct placed_in){.pid = p->at});
 }
 
 struct err *attach_uprobes(const struct unit *u, const int *progs, const struct attach_opts *opts,
@@ -625,8 +634,8 @@ struct err *attachments_drop(struct attachments *a, uint32_t group)
 
 static bool is_placed_in(const struct placed *p, pid_t pid)
 {
-	for (uint32_t i = 0; i < p->pids.len; i++)
-		if (p->pids.data[i] == pid)
+	for (uint32_t i = 0; i < p->in.len; i++)
+		if (p->in.data[i].pid == pid)
 			return true;
 	return false;
 }
@@ -650,13 +659,22 @@ static struct err *attach_again(struct attempt *at, struct placed *p, pid_t pid)
 	}
 	at->prog_fd = p->prog_fd;
 	keeper_set_group(at->keeper, p->group);
-	vec_push(&p->pids, pid);
+	vec_push(&p->in, ((struct placed_in){pid, good}));
 	return attach_unchanged(at, list, &good);
+}
+
+/* Whether what is attached to a process is to be attached to its child as well. */
+static bool is_wanted_in(const struct placed *p, pid_t pid, pid_t child,
+			 const struct proc_maps *maps, const struct attach_opts *opts)
+{
+	return !(p->only_children && opts->only_children) && p->pid == pid && p->list.len &&
+	       !is_placed_in(p, child) && is_mapped(maps, p->file);
 }
 
 struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
 				  const struct attach_opts *opts)
 {
+	uint64_t ntaken = 0;
 	struct attempt at = {.opts = opts, .piece = PIECE_MAX};
 	struct placed_list *l = placed_list(a);
 	struct err *e = attempt_begin(&at, a);
@@ -664,15 +682,22 @@ struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
 
 	if (!e)
 		keeper_set_process(at.keeper, child, opts->child_start);
+	for (uint32_t i = 0; maps && i < l->files.len; i++)
+		if (is_wanted_in(&l->files.data[i], pid, child, maps, opts))
+			ntaken += l->files.data[i].list.len;
+	if (!e)
+		e = quota_take(QUOTA_PROBES, ntaken);
+	if (e)
+		ntaken = 0;
 	for (uint32_t i = 0; maps && i < l->files.len && !e && !is_interrupted(&at); i++) {
 		struct placed *p = &l->files.data[i];
 
-		if (p->only_children && opts->only_children)
+		if (!is_wanted_in(p, pid, child, maps, opts))
 			continue;
-		if (p->pid == pid && p->list.len && !is_placed_in(p, child) &&
-		    is_mapped(maps, p->file))
-			e = attach_again(&at, p, child);
+		ntaken -= p->list.len;
+		e = attach_again(&at, p, child);
 	}
+	quota_give(QUOTA_PROBES, ntaken); /* of what was not tried any more */
 	attempt_end(&at);
 	return e;
 }
@@ -684,9 +709,12 @@ void attachments_forget_child(struct attachments *a, pid_t child)
 	for (uint32_t i = 0; l && i < l->files.len; i++) {
 		struct placed *p = &l->files.data[i];
 
-		for (uint32_t k = p->pids.len; k-- > 0;)
-			if (p->pids.data[k] == child)
-				p->pids.data[k] = p->pids.data[--p->pids.len];
+		for (uint32_t k = p->in.len; k-- > 0;) {
+			if (p->in.data[k].pid != child)
+				continue;
+			quota_give(QUOTA_PROBES, p->in.data[k].ntaken);
+			p->in.data[k] = p->in.data[--p->in.len];
+		}
 	}
 }
 

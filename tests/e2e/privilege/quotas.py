@@ -301,6 +301,31 @@ def missed():
                 q.wait()
 
 
+def children():
+    """Probes in children count as well."""
+    levels(f"user {ALICE}: dtrace_user dtrace_proc probes=12\n")
+    script = """import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(1000)
+open("forked", "w").close()
+time.sleep(1000)
+"""
+    with open(f"{home(ALICE)}/forks.py", "w") as f:
+        f.write(script)
+    functions = 'BEGIN { printf("traced\\n"); } pid$target:libc.so.6:getp*id:entry { n++; }'
+    p = session(ALICE, "-x", "follow=fork", "-x", "switchrate=10hz", "-qn", functions, "-c", f"/usr/bin/python3 {home(ALICE)}/forks.py", start_new_session=True)
+    until, seen = time.time() + SECONDS, []
+    while time.time() < until and "its functions are not probed" not in "".join(seen):
+        seen.append(p.stderr.readline())
+    check("the quota is probes=12" in seen[-1], "children for which there are no probes left", seen)
+    one = len(dtrace(ALICE, "-qln", "pid$target:libc.so.6:getp*id:entry", "-c", "/bin/true").stdout.strip().split("\n")) - 1
+    has = said_by(p)
+    check(has and has[1] in (2 * one, 2 * one + 1), "the process and one child have probes, which count", (has, one, seen))
+    os.killpg(p.pid, signal.SIGTERM)
+    end(p)
+
+
 def overdrawn():
     """The kernel ends what takes from others while its process is stopped; another one is there for long."""
     levels(f"user {ALICE}: dtrace_user cpu=1%\n")
@@ -342,7 +367,7 @@ def hidden():
 
 
 try:
-    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "cpu", "missed", "overdrawn", "one_after_the_other", "stopped", "hidden"]:
+    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "children", "cpu", "missed", "overdrawn", "one_after_the_other", "stopped", "hidden"]:
         globals()[test]()
 finally:
     for p in running:
