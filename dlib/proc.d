@@ -52,8 +52,6 @@ inline int __fault_code[int sig, int code] =
 	sig == SIGFPE ? (code == 1 ? FLTIZDIV : code == 2 ? FLTIOVF : FLTFPE) :
 	code == 2 ? FLTTRACE : FLTBPT;
 
-inline int __exit_status[struct task_struct *T] =
-	T->signal->group_exit_code != 0 ? T->signal->group_exit_code : T->exit_code;
 inline int __exit_code[int status] =
 	(status & 0x7f) == 0 ? CLD_EXITED : status & 0x80 ? CLD_DUMPED : CLD_KILLED;
 

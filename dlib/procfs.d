@@ -108,6 +108,8 @@ inline char __task_letter[struct task_struct *T] =
 	T->__state & 0x300 ? 'W' :
 	T->on_cpu ? 'O' : 'R';
 
+inline int __exit_status[struct task_struct *T] =
+	T->signal->group_exit_code != 0 ? T->signal->group_exit_code : T->exit_code;
 inline int __task_flag[struct task_struct *T] =
 	(__task_stopped[T] ? PR_STOPPED | PR_ISTOP : 0) |
 	(__task_asleep[T] ? PR_ASLEEP : 0) |
@@ -240,7 +242,7 @@ translator psinfo_t <struct task_struct *T> {
 	pr_ctime = xlate<timestruc_t>(T->signal->cutime + T->signal->cstime);
 	pr_fname = T->group_leader->comm;
 	pr_psargs = T->mm != NULL && T->mm == curthread->mm ? substr(execargs, 0, 79) : T->group_leader->comm;
-	pr_wstat = T->exit_state ? T->exit_code : 0;
+	pr_wstat = T->exit_state || T->flags & 4 ? __exit_status[T] : 0; /* PF_EXITING: it is about to end */
 	pr_argc = __task_argc[T];
 	pr_argv = T->mm == NULL ? 0 : T->mm->start_stack + 8;
 	pr_envp = T->mm == NULL ? 0 : T->mm->start_stack + 8 * (__task_argc[T] + 2);
