@@ -227,7 +227,8 @@ struct err *tables_create(struct kmaps *m, struct tables **ret)
 					  .ctx = t,
 					  .control = m->control,
 					  .helper_words = m->hcode,
-					  .request_fd = m->fd[MAP_UREQ]};
+					  .request_fd = m->fd[MAP_UREQ],
+					  .map_fds = m->fd};
 	t->ring = ring_buffer__new(m->fd[MAP_UREQ], on_request, t, NULL);
 	if (!t->ring) {
 		struct err *e = err_sys(errno, "cannot map the requests for unwind tables");

@@ -40,10 +40,12 @@ enum map_class {
 	MAP_RINGS,    /* ring buffers by CPU, when there are many CPUs */
 	MAP_ALARM,    /* perf events by CPU, in sessions with a quota of CPU time (bpf/alarm.h) */
 	/* the watch's own (watch/follow.h), not the session's */
-	MAP_WATCH,	  /* struct rt_watch_cfg, frozen */
-	MAP_WATCHED,	  /* process id -> struct rt_watched */
-	MAP_WATCH_EVENTS, /* ring buffer of struct rt_watch_event */
-	MAP_WATCH_LOST,	  /* one word: number of events that found no room in the buffer */
+	MAP_WATCH,	   /* struct rt_watch_cfg, frozen */
+	MAP_WATCHED,	   /* process id -> struct rt_watched */
+	MAP_WATCH_EVENTS,  /* ring buffer of struct rt_watch_event */
+	MAP_WATCH_LOST,	   /* one word: number of events that found no room in the buffer */
+	MAP_WATCH_LINKERS, /* process id -> struct rt_watch_linker */
+	MAP_WATCH_WORK,	   /* memory of rt/known.c, one element a CPU */
 	MAP_NCLASSES
 };
 

@@ -72,6 +72,8 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_WATCH:
 	case MAP_WATCHED:
 	case MAP_WATCH_EVENTS:
+	case MAP_WATCH_LINKERS:
+	case MAP_WATCH_WORK:
 	case MAP_WATCH_LOST: return ld->maps->fds[class];
 	case MAP_NCLASSES: break;
 	}

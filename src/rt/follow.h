@@ -5,7 +5,8 @@
  *
  * MAP_WATCHED maps process ids to struct rt_watched, MAP_WATCH_EVENTS is a ring buffer of struct
  * rt_watch_event, MAP_WATCH holds constants, MAP_WATCH_LOST counts events for which the ring
- * buffer had no room.
+ * buffer had no room. MAP_WATCH_LINKERS maps process ids to struct rt_watch_linker, and
+ * MAP_WATCH_WORK is the memory of rt/known.c.
  */
 #pragma once
 
@@ -16,7 +17,9 @@ struct rt_watched {
 	u32 root;  /* the process that was added: this one, or whose descendant it is */
 	u64 start; /* in ticks: distinguishes it from later processes with its id */
 	/* With RT_WATCHED_SPARED: how often libraries may still stop its program. */
-	u32 stops, pad;
+	u32 stops;
+	/* The same: how many mappings of runtimes it had that files alone do not explain. */
+	u32 nruntimes;
 };
 #define RT_WATCH_STOPS_MAX  16u
 #define RT_WATCHED_STOPS    1u	 /* it is stopped when an event about it is reported */
@@ -57,6 +60,21 @@ struct rt_watch_cfg {
 	 */
 	u32 stops_own, uid, task_cred, cred_uid;
 };
+
+/*
+ * MAP_WATCH_LINKERS: the dynamic linker in which a followed process has a breakpoint, by process
+ * id. dev as in struct rt_ufile_key.
+ */
+struct rt_watch_linker {
+	u64 start; /* as in struct rt_watched */
+	u64 ino, dev;
+};
+
+/* What rt_known_tables() and rt_known_helpers() say of the present process. */
+#define RT_KNOWN_TABLES 1u    /* all files of its code have unwind tables */
+#define RT_KNOWN_LINKER 2u    /* it maps the dynamic linker that was asked for */
+#define RT_KNOWN_SHIFT	2     /* above: mappings of runtimes whose helpers files do not fix */
+#define RT_KNOWN_SIZE	2112u /* bytes of an element of MAP_WATCH_WORK */
 
 /*
  * What the program of the fence (keeper/fence.h) is told in MAP_WATCH: the arguments of

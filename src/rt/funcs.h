@@ -28,7 +28,10 @@ RT_FUNC(rt_strflags, 4, 1)
 RT_FUNC(rt_pid_tgid, 0, 0)
 /* words of offsets, the third with a group above; user, above it inode of a namespace: 1 = own */
 RT_FUNC(rt_task_own, 4, 0)
-RT_FUNC(rt_ppid, 0, 0)	    /* the parent process, in dtrace's PID namespace */
+/* what a followed process maps (rt/known.c); for programs of the watch, which have no machine */
+RT_FUNC(rt_known_tables, 2, 0)	/* inode and device of the dynamic linker: RT_KNOWN_* */
+RT_FUNC(rt_known_helpers, 0, 0) /* the same, and mappings of runtimes without helpers above that */
+RT_FUNC(rt_ppid, 0, 0)		/* the parent process, in dtrace's PID namespace */
 RT_FUNC(rt_provider, 1, 1)  /* names[0]: the name of the probe's provider, with the process id */
 RT_FUNC(rt_progenyof, 3, 0) /* pid; offsets of real_parent and tgid in task_struct */
 RT_FUNC(rt_sample, 2, 0)    /* bytes, mean distance: whether a Poisson sample takes one */

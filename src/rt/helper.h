@@ -230,8 +230,16 @@ struct rt_hconst {
 	struct rt_hproc proc; /* the values with a file are offsets from where that is mapped */
 	u8 file_of[RT_HELPER_GLOBALS + 2]; /* the number of the file; 0: none */
 };
-/* Ranges of a process's memory that the first walk looks at. */
+/* Ranges of a process's memory that are looked at. */
 #define RT_HRANGES 1024u
+
+/* What the files that a process maps say of its runtimes (rt/runtimes.h). */
+struct rt_hfound {
+	u64 files, tls; /* bits: files of MAP_HFILES that it maps */
+	struct rt_hconst_key constants;
+	u64 has_strangers; /* it maps code of other files, too */
+	u64 nnames;	   /* mappings of files that have a name for which there are helpers */
+};
 
 /*
  * MAP_HMEMO remembers by what it depended on the word of a frame (ucached()), or all words that a
@@ -267,12 +275,9 @@ struct rt_hwork {
 	u64 again[RT_HMEMO_WORDS + 1]; /* what is recorded again; ends with 0 */
 	/* the task whose walk a compiled program is to take over; 0: none is */
 	u64 entering;
-	u64 is_spent;	/* the instructions of the walk are used up */
-	u64 found, tls; /* bits: files of MAP_HFILES that the process maps */
-	struct rt_hconst_key constants;
-	u64 has_strangers; /* it maps code of other files, too */
-	u64 has_name;	   /* a file has a name for which there are helpers */
-	u64 next[3];	   /* pc, sp, fp of the next frame; is_steered says whether */
+	u64 is_spent; /* the instructions of the walk are used up */
+	struct rt_hfound found;
+	u64 next[3]; /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
 	u64 is_unread; /* the state of a runtime is not there yet (rt_hproc.is_new) */
 	u64 nroots;    /* faults that were put off */

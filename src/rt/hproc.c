@@ -9,11 +9,9 @@
  */
 /* This file uses the struct of arch/frame.h, and none of its steps. */
 #pragma clang diagnostic ignored "-Wundefined-internal"
-#include "rt/mapping.h"
+#include "rt/runtimes.h"
 
-static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
-
-extern char map_hprocs, map_hfiles, map_hconsts;
+extern char map_hprocs;
 extern u64 val_hcode[];
 
 /*
@@ -34,52 +32,20 @@ INLINE void begun_key_write(struct unwind_work *w, u64 pid)
 #define FILE_BASE(h, number) ((h)->regs[HREG_LOCALS + ((number)&RT_HFILES_MAX)])
 _Static_assert(RT_HFILES_MAX < RT_HELPER_LOCALS, "registers for the files");
 
-/* Returns 1 + the index of a name of val_control that a file has; 0: it has none. */
-INLINE u64 name_find(struct rt_hwork *h, u64 file)
-{
-	u64 name = read_word(read_word(file + K.file_dentry) + K.dentry_name);
-	u64 *text = (u64 *)h->text;
-
-	text[0] = text[1] = 0;
-	if (bpf_probe_read_kernel_str(text, 8 * RT_NAME_WORDS, name) < 1)
-		return 0;
-#pragma clang loop unroll(disable)
-	for (u64 i = 0; i < RT_NAMES; i++) {
-		const struct rt_name *n = &val_control.names[i];
-
-		if (i >= val_control.nnames)
-			break;
-		if (!((text[0] ^ n->text[0]) & n->mask[0]) &&
-		    !((text[1] ^ n->text[1]) & n->mask[1]))
-			return i + 1;
-	}
-	return 0;
-}
-
 /* Notes the file whose code is mapped in a range. */
 INLINE void file_note(struct unwind_work *w, struct rt_hwork *h, u64 vma)
 {
-	u64 flags = read_word(vma + K.vma_flags), file = read_word(vma + K.vma_file), number;
+	u64 file = code_file_key(w, vma), number;
 	struct rt_hfile *f;
 
-	if (!(flags & VM_EXEC) || (flags & VM_SHARED) || !file || !file_key(w, vma))
+	if (!file)
 		return;
-	f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
-	h->has_strangers |= !f;
-	if (!h->has_name && (!f || f->is_runtime))
-		h->has_name = name_find(h, file) != 0;
-	if (!f || !f->number)
+	f = runtime_note(&h->found, (u64 *)h->text, w, file, !h->found.nnames);
+	if (!f)
 		return;
 	number = f->number & RT_HFILES_MAX;
 	OPAQUE(number);
 	number &= RT_HFILES_MAX;
-	if (h->found >> number & 1) /* its first code counts */
-		return;
-	h->found |= 1ull << number;
-	if (f->is_runtime)
-		h->constants.runtimes |= 1ull << number;
-	if (f->has_tls)
-		h->tls |= 1ull << number;
 	FILE_BASE(h, number) =
 		read_word(vma + K.vma_start) - (read_word(vma + K.vma_pgoff) << FRAME_PAGE_SHIFT);
 }
@@ -122,20 +88,15 @@ INLINE u64 hproc_make(char *p)
 	u64 insn = w->f.insn;
 	struct rt_hconst *c;
 
-	h->found = h->constants.runtimes = h->tls = h->has_strangers = h->has_name = 0;
+	runtimes_begin(&h->found);
 	if (!val_control.has_constants && !val_control.nnames)
 		return 0;
 	w->f.insn = 0;
 	loop_run(RT_HRANGES, file_step, p);
-	h->has_strangers |= w->f.insn; /* there are more ranges */
+	h->found.has_strangers |= w->f.insn; /* there are more ranges */
 	w->f.insn = insn;
-	h->constants.owner = RT_HCONST_ALL;
-	c = bpf_map_lookup_elem(&map_hconsts, &h->constants);
-	if (!c) {
-		h->constants.owner = RT_HCONST_OWNER(bpf_get_current_uid_gid() & 0xffffffff);
-		c = bpf_map_lookup_elem(&map_hconsts, &h->constants);
-	}
-	if (!c || (c->needs & ~h->found) || (c->tls && (h->has_strangers || c->tls != h->tls)) ||
+	c = runtimes_constants(&h->found);
+	if (!c ||
 	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)&c->proc))
 		return 0;
 	values_place(h, c);
@@ -165,7 +126,7 @@ INLINE void hproc_ask(const struct rt_mach *m, char *p)
 		w->req.start = 0;
 		if (!hproc_make(p)) {
 			h->regs[HREG_PROC] = 0;
-			((struct rt_hproc *)&h->regs[HREG_PROC])->names = h->has_name;
+			((struct rt_hproc *)&h->regs[HREG_PROC])->names = h->found.nnames != 0;
 		}
 		failed =
 			bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST);
@@ -230,7 +191,7 @@ static long runtime_step(u64 i, void *ctx)
 		f = bpf_map_lookup_elem(&map_hfiles, &w->req.key);
 		if (f && !f->is_runtime)
 			return 0;
-		name = name_find(HELPER(words->p), file);
+		name = name_find((u64 *)HELPER(words->p)->text, file);
 		if (name ? val_control.generated >> ((name - 1) & 63) & 1 : !f)
 			return 0;
 	}

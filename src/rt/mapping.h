@@ -200,6 +200,16 @@ INLINE u64 file_key(struct unwind_work *w, u64 vma)
 	return 1;
 }
 
+/* The same for a private mapping of a file's code. Returns the file; 0: it is another mapping. */
+INLINE u64 code_file_key(struct unwind_work *w, u64 vma)
+{
+	u64 flags = read_word(vma + K.vma_flags), file = read_word(vma + K.vma_file);
+
+	if (!(flags & VM_EXEC) || (flags & VM_SHARED) || !file || !file_key(w, vma))
+		return 0;
+	return file;
+}
+
 /*
  * Asks the consumer for the tree of a file that no walk has met before. False: the process has no
  * number in dtrace's PID namespace, so the consumer could not find the file.

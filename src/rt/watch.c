@@ -9,7 +9,7 @@
 #include "rt/follow.h"
 #include "rt/rt.h"
 
-extern char map_watched, map_watch_events;
+extern char map_watched, map_watch_events, map_watch_linkers;
 extern u64 val_watch_lost;
 extern const volatile struct rt_watch_cfg val_watch;
 #define W val_watch
@@ -120,8 +120,20 @@ INLINE void event_lost(void)
 
 /* ---- the programs ----------------------------------------------------------------------- */
 
-/* sched_process_exec(task, old pid, binary); the old pid is one of the first PID namespace. */
-int prog_watch_exec(const struct raw_args *ctx)
+/*
+ * Whether a process that has executed a program may run on: its files have their tables, and the
+ * breakpoint in its dynamic linker, which is the one that it had, will stop it for its libraries.
+ */
+INLINE int exec_is_known(u32 pid, const struct rt_watched *p)
+{
+	const struct rt_watch_linker *l = bpf_map_lookup_elem(&map_watch_linkers, &pid);
+	const u64 wanted = RT_KNOWN_TABLES | RT_KNOWN_LINKER;
+
+	return l && l->start == p->start &&
+	       (rt_known_tables(NULL, l->ino, l->dev) & wanted) == wanted;
+}
+
+INLINE int exec_report(const struct raw_args *ctx, int asks)
 {
 	u32 pid = current_number(), tgid = bpf_get_current_pid_tgid() >> 32;
 	struct rt_watched *p = bpf_map_lookup_elem(&map_watched, &pid);
@@ -136,16 +148,50 @@ int prog_watch_exec(const struct raw_args *ctx)
 	}
 	ev->is_other = (u32)ctx->arg[1] != tgid;
 	p->stops = RT_WATCH_STOPS_MAX;
-	event_end(ev, p->flags);
+	p->nruntimes = 0;
+	ev->runs_on =
+		asks && (p->flags & RT_WATCHED_SPARED) && !ev->is_other && exec_is_known(pid, p);
+	event_end(ev, ev->runs_on ? p->flags & ~RT_WATCHED_STOPS : p->flags);
 	return 0;
 }
 
+/* sched_process_exec(task, old pid, binary); the old pid is one of the first PID namespace. */
+int prog_watch_exec(const struct raw_args *ctx)
+{
+	return exec_report(ctx, 0);
+}
+
+/* The same in a session with unwind tables, for which processes wait. */
+int prog_known_exec(const struct raw_args *ctx)
+{
+	return exec_report(ctx, 1);
+}
+
+/* What is asked about a process whose dynamic linker reports. */
+enum linker_asks { LINKER_NOTHING, LINKER_TABLES, LINKER_HELPERS };
+
+/* Whether all that it has mapped is known, by files or because it has waited for that before. */
+INLINE int libraries_are_known(struct rt_watched *p, enum linker_asks asks)
+{
+	u64 state = 0, nruntimes;
+	int is_known;
+
+	if (asks == LINKER_TABLES)
+		state = rt_known_tables(NULL, 0, 0);
+	else if (asks == LINKER_HELPERS)
+		state = rt_known_helpers(NULL);
+	nruntimes = state >> RT_KNOWN_SHIFT;
+	is_known = (state & RT_KNOWN_TABLES) && nruntimes <= p->nruntimes;
+	p->nruntimes = nruntimes;
+	return is_known;
+}
+
 /* Returns the flags of a process whose dynamic linker reports, after which it may run on. */
-INLINE u32 linker_flags(struct rt_watched *p)
+INLINE u32 linker_flags(struct rt_watched *p, enum linker_asks asks)
 {
 	if (!(p->flags & RT_WATCHED_SPARED))
 		return p->flags;
-	if (!p->stops)
+	if (!p->stops || libraries_are_known(p, asks))
 		return p->flags & ~RT_WATCHED_STOPS;
 	p->stops--;
 	return p->flags;
@@ -156,7 +202,7 @@ INLINE u32 linker_flags(struct rt_watched *p)
  * from this function to the linker's state, 0 if that is unknown. While the state is not 0, the
  * linker has not finished, and nothing is reported.
  */
-int prog_watch_linker(void *ctx)
+INLINE int linker_report(void *ctx, enum linker_asks asks)
 {
 	u32 pid = current_number(), state = 0, flags;
 	struct rt_watched *p = bpf_map_lookup_elem(&map_watched, &pid);
@@ -174,6 +220,8 @@ int prog_watch_linker(void *ctx)
 		return 0;
 	if (p->flags & RT_WATCHED_SKIPS) {
 		p->flags &= ~RT_WATCHED_SKIPS;
+		if (p->flags & RT_WATCHED_SPARED)
+			(void)libraries_are_known(p, asks);
 		return 0;
 	}
 	ev = event_begin(pid, p, RT_WATCH_MAPPED);
@@ -181,10 +229,26 @@ int prog_watch_linker(void *ctx)
 		event_lost();
 		return 0;
 	}
-	flags = linker_flags(p);
+	flags = linker_flags(p, asks);
 	ev->runs_on = !(flags & RT_WATCHED_STOPS);
 	event_end(ev, flags);
 	return 0;
+}
+
+int prog_watch_linker(void *ctx)
+{
+	return linker_report(ctx, LINKER_NOTHING);
+}
+
+/* The same in a session with unwind tables, and in one with helpers, too. */
+int prog_known_linker(void *ctx)
+{
+	return linker_report(ctx, LINKER_TABLES);
+}
+
+int prog_lang_linker(void *ctx)
+{
+	return linker_report(ctx, LINKER_HELPERS);
 }
 
 /*
@@ -205,7 +269,7 @@ int prog_watch_fork(const struct raw_args *ctx)
 	value.root = p->root;
 	value.start = start_of(ctx->arg[1]);
 	value.stops = RT_WATCH_STOPS_MAX;
-	value.pad = 0;
+	value.nruntimes = 0;
 	if (!bpf_map_update_elem(&map_watched, &child, &value, BPF_ANY))
 		return 0;
 	ev = event_begin(pid, p, RT_WATCH_FULL);

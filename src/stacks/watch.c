@@ -108,12 +108,18 @@ static void linked_attach(struct stacks *s, const struct watch_subject *subject)
  * The first report after that of the exec is the dynamic linker's, which has mapped and relocated
  * the program's libraries: nothing of a runtime has run, and its helper can be attached. So it can
  * when a runtime that was opened opens a library of its own, as Java's machine does (libjava.so).
+ * A process that runs on maps nothing but what is known, its runtimes among it: a walk finds its
+ * helpers by that.
  */
 static void starting_reported(void *ctx, const struct watch_subject *subject)
 {
 	struct stacks *s = ctx;
 	struct starting *st = starting_get(s, subject->pid);
 
+	if (subject->runs_on && st->state != STARTING_OPENS) {
+		st->state = STARTING_LINKS;
+		return;
+	}
 	if (st->state == STARTING_LINKS ||
 	    (st->state == STARTING_OPENS && st->nruntimes && st->nnew))
 		linked_attach(s, subject);

@@ -90,4 +90,9 @@ struct stack_tables {
 	struct rt_control *control; /* epoch, and what helpers could not do */
 	uint64_t *helper_words;	    /* RT_HCODE of them; NULL: no helpers run */
 	int request_fd;		    /* becomes readable when a walk asks for something */
+	/*
+	 * The maps that walks read, by class (kernel/code.h), for programs of others that look
+	 * whether a file is known (watch/watch.h).
+	 */
+	const int *map_fds;
 };

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -22,6 +23,7 @@
 
 struct follow {
 	int fds[MAP_NCLASSES];			  /* the maps of the watch; -1 = not used here */
+	const int *known_fds;			  /* as in struct watch_following */
 	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
 	int exec_link, fork_link, born_link;
 	struct ring_buffer *ring;
@@ -71,6 +73,8 @@ static struct err *maps_create(struct follow *f, uint32_t max)
 		{MAP_WATCHED,	   {BPF_MAP_TYPE_HASH, "watched", 4, sizeof(struct rt_watched), max, .flags = 0}},
 		{MAP_WATCH_EVENTS, {BPF_MAP_TYPE_RINGBUF, "watch_events", 0, 0, RING_SIZE, .flags = 0}},
 		{MAP_WATCH_LOST,   {BPF_MAP_TYPE_ARRAY, "watch_lost", 4, 8, 1, .flags = 0}},
+		{MAP_WATCH_LINKERS, {BPF_MAP_TYPE_HASH, "watch_linkers", 4, sizeof(struct rt_watch_linker), max, .flags = 0}},
+		{MAP_WATCH_WORK,   {BPF_MAP_TYPE_PERCPU_ARRAY, "watch_work", 4, RT_KNOWN_SIZE, 1, .flags = 0}},
 	};
 	/* clang-format on */
 	struct err *e = NULL;
@@ -83,7 +87,7 @@ static struct err *maps_create(struct follow *f, uint32_t max)
 struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags)
 {
 	uint32_t key = (uint32_t)id->pid;
-	struct rt_watched value = {flags, key, id->start, RT_WATCH_STOPS_MAX, .pad = 0};
+	struct rt_watched value = {flags, key, id->start, RT_WATCH_STOPS_MAX, .nruntimes = 0};
 	int sys = map_put(f->fds[MAP_WATCHED], &key, &value);
 
 	return sys ? err_sys(sys, "cannot follow process %d", (int)id->pid) : NULL;
@@ -98,15 +102,40 @@ void follow_leave(const struct follow *f, const struct proc_id *id)
 	uint32_t key = (uint32_t)id->pid;
 	struct rt_watched value;
 
-	if (map_get(f->fds[MAP_WATCHED], &key, &value) && value.start == id->start)
+	if (map_get(f->fds[MAP_WATCHED], &key, &value) && value.start == id->start) {
 		map_remove(f->fds[MAP_WATCHED], &key);
+		map_remove(f->fds[MAP_WATCH_LINKERS], &key);
+	}
 }
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
+/*
+ * Loads a program of the watch that asks the engine's maps, or, without these, and where the kernel
+ * refuses it, the one that asks nobody: processes wait more often then.
+ */
+static struct err *asking_load(const struct follow *f, const char *asking, const char *plain,
+			       enum program_kind kind, int *ret_fd)
+{
+	struct err *e = err_new("no maps to ask");
+	int fds[MAP_NCLASSES];
+
+	for (uint32_t i = 0; f->known_fds && i < MAP_NCLASSES; i++)
+		fds[i] = f->fds[i] >= 0 ? f->fds[i] : f->known_fds[i];
+	if (f->known_fds) {
+		err_destroy(e);
+		e = program_load(asking, kind, fds, ret_fd);
+	}
+	if (!e)
+		return NULL;
+	err_destroy(e);
+	return program_load(plain, kind, f->fds, ret_fd);
+}
+
 static struct err *follow_execs(struct follow *f)
 {
-	struct err *e = program_load("prog_watch_exec", PROGRAM_TRACEPOINT, f->fds, &f->exec_fd);
+	struct err *e = asking_load(f, "prog_known_exec", "prog_watch_exec", PROGRAM_TRACEPOINT,
+				    &f->exec_fd);
 
 	return e ? e : attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &f->exec_link);
 }
@@ -122,6 +151,12 @@ struct err *follow_forks(struct follow *f)
 	return e ? e : attach_raw_tracepoint(f->fork_fd, "sched_process_fork", &f->fork_link);
 }
 
+/* Whether the engine runs ustack helpers. */
+static bool has_helpers(const struct follow *f)
+{
+	return f->known_fds && f->known_fds[MAP_HFILES] >= 0;
+}
+
 struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_id *id, int file_fd,
 			  uint64_t off, int64_t state)
 {
@@ -130,7 +165,8 @@ struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_
 	struct err *e = NULL;
 
 	if (f->linker_fd < 0)
-		e = program_load("prog_watch_linker", PROGRAM_CODE, f->fds, &f->linker_fd);
+		e = asking_load(f, has_helpers(f) ? "prog_lang_linker" : "prog_known_linker",
+				"prog_watch_linker", PROGRAM_CODE, &f->linker_fd);
 	if (e)
 		return e;
 	keeper_set_group(k, LINKER_GROUP(id->pid));
@@ -143,6 +179,20 @@ struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_
 	keeper_set_process(k, 0, 0);
 	keeper_set_group(k, 0);
 	return e;
+}
+
+void follow_linker_note(const struct follow *f, const struct proc_id *id, uint64_t dev,
+			uint64_t ino)
+{
+	uint32_t key = (uint32_t)id->pid;
+	const struct rt_watch_linker value = {
+		.start = id->start,
+		.ino = ino,
+		/* as Linux include/linux/kdev_t.h has it */
+		.dev = (uint64_t)major(dev) << 20 | minor(dev),
+	};
+
+	(void)map_put(f->fds[MAP_WATCH_LINKERS], &key, &value); /* else it waits when it executes */
 }
 
 struct err *follow_linker_drop(struct keeper *k, const struct proc_id *id)
@@ -219,7 +269,8 @@ static struct err *ring_open(struct follow *f)
 	return f->ring ? NULL : err_sys(errno, "cannot map the events of processes");
 }
 
-struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow **ret_follow)
+struct err *follow_create(uint32_t max, const struct rt_pidns *ns, const int *known_fds,
+			  struct follow **ret_follow)
 {
 	struct follow *f = xcalloc(1, sizeof(*f));
 	struct err *e;
@@ -227,6 +278,7 @@ struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow
 	memset(f->fds, 0xff, sizeof(f->fds));
 	f->exec_fd = f->linker_fd = f->fork_fd = f->born_fd = -1;
 	f->exec_link = f->fork_link = f->born_link = -1;
+	f->known_fds = known_fds;
 	e = cfg_create(f, ns);
 	if (!e)
 		e = maps_create(f, max);

@@ -31,10 +31,10 @@ struct keeper;
 #define FOLLOW_CHILDREN_MAX 16384u /* so many children are followed at one time */
 
 /*
- * max: how many processes can be added; ns: the PID namespace of their process ids. Execs are
- * reported from now on.
+ * max: how many processes can be added; ns: the PID namespace of their process ids; known_fds: as
+ * in struct watch_following. Execs are reported from now on.
  */
-MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns,
+MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns, const int *known_fds,
 				     struct follow **ret_follow);
 void follow_destroy(struct follow *f); /* NULL is allowed */
 /*
@@ -54,6 +54,12 @@ int follow_procs(const struct follow *f);
  */
 MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_id *id,
 				     int file_fd, uint64_t off, int64_t state);
+/*
+ * follow_linker() has succeeded for a dynamic linker of this device and inode: with known_fds, the
+ * process may execute another program that has it, and run on.
+ */
+void follow_linker_note(const struct follow *f, const struct proc_id *id, uint64_t dev,
+			uint64_t ino);
 /* Closes the links of follow_linker() for the process, and waits until they are closed. */
 MUST_CHECK struct err *follow_linker_drop(struct keeper *k, const struct proc_id *id);
 /* A descriptor that is readable when there are events. */

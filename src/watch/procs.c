@@ -110,7 +110,10 @@ const struct proc_id *watch_root(const struct watch_proc *p)
 
 static struct watch_subject subject_of(struct watch_proc *p)
 {
-	return (struct watch_subject){.pid = (uint64_t)p->id.pid, .time = now_ns(), .proc = p};
+	return (struct watch_subject){.pid = (uint64_t)p->id.pid,
+				      .time = now_ns(),
+				      .proc = p,
+				      .runs_on = (p->flags & WATCH_SPARED) && !p->waits};
 }
 
 /*
@@ -345,6 +348,7 @@ static void linker_watch(struct procs *ps, struct watch_proc *p, bool is_renewed
 	if (!e) {
 		p->has_linker = true;
 		p->linker = (struct file_key){r.dev, r.ino};
+		follow_linker_note(ps->follow, &p->id, r.dev, r.ino);
 	} else {
 		procs_failed(ps, p, "libraries that it opens are not probed", e);
 	}
@@ -778,7 +782,7 @@ struct err *procs_create(const struct watch_hooks *hooks, const struct subscribe
 {
 	struct procs *ps = xcalloc(1, sizeof(*ps));
 	uint32_t max = opts->max + (opts->has_children ? FOLLOW_CHILDREN_MAX : 0);
-	struct err *e = follow_create(max, &opts->ns, &ps->follow);
+	struct err *e = follow_create(max, &opts->ns, opts->known_fds, &ps->follow);
 
 	ps->hooks = hooks;
 	ps->subs = subs;

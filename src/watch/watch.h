@@ -71,6 +71,7 @@ struct watch_subject {
 	 * is another task for the kernel now, and links that were filtered by process are dead.
 	 */
 	bool is_other_task;
+	bool runs_on; /* WATCH_FOLLOWED: it does not wait for the subscribers */
 };
 
 /* A subscriber and the events that it wants: a function that is NULL stands for one it does not. */
@@ -156,6 +157,12 @@ struct watch_following {
 	bool has_children;    /* children are followed as well: needs FEAT_UPROBE_TGID */
 	bool wants_libraries; /* libraries are reported when they come, not only after an exec */
 	bool is_silent;	      /* nothing is lost to the user where a library is not reported */
+	/*
+	 * The maps of an engine with unwind tables, by class (kernel/code.h), valid until
+	 * watch_stop(); NULL: there are none. A process with WATCH_SPARED is not stopped where
+	 * these know all that it has mapped.
+	 */
+	const int *known_fds;
 };
 /* Loads the programs; *ret_fd becomes readable when there is something for watch_work(). */
 MUST_CHECK struct err *watch_following(struct watch *w, const struct watch_following *opts,
@@ -171,8 +178,9 @@ MUST_CHECK struct err *watch_following(struct watch *w, const struct watch_follo
  */
 #define WATCH_KNOWN 8u
 /*
- * With WATCH_STOPS | WATCH_OUTLIVES: it waits only as long as dtrace attends to events, and at most
- * RT_WATCH_STOPS_MAX times for libraries of one program.
+ * With WATCH_STOPS | WATCH_OUTLIVES: it waits only for files that are not known yet (known_fds), as
+ * long as dtrace attends to events, and at most RT_WATCH_STOPS_MAX times for libraries of one
+ * program.
  */
 #define WATCH_SPARED 16u
 /* Copies the identity. A process that has ended already is not followed. */

@@ -9,6 +9,7 @@
 #include "privilege/privilege.h"
 #include "session/arrivals/prewatch.h"
 #include "target/control.h"
+#include "unwind/tables.h"
 
 /* Room for the names of added probes: with patterns, and with named functions only. */
 #define NAMES_ROOM_MANY (2u << 20)
@@ -312,6 +313,15 @@ static void created_follow(struct arrivals *a, struct watch *w)
 				     WATCH_STOPS | WATCH_OUTLIVES | WATCH_SPARED | WATCH_KNOWN));
 }
 
+/* The maps that say for which files the session has unwind tables; NULL: it has none. */
+static const int *known_fds(const struct arrivals *a)
+{
+	const struct stack_tables *tables =
+		stacks_has_tables(a->live->stacks) ? engines_tables(&a->live->engines) : NULL;
+
+	return tables ? tables->map_fds : NULL;
+}
+
 void arrivals_start(struct arrivals *a)
 {
 	bool waits = created_waits(a);
@@ -336,7 +346,8 @@ void arrivals_start(struct arrivals *a)
 						      .has_children = a->wants_children,
 						      .wants_libraries =
 							      a->wants_libraries || waits,
-						      .is_silent = !a->ids.len},
+						      .is_silent = !a->ids.len,
+						      .known_fds = known_fds(a)},
 			    &fd);
 	if (!e)
 		e = waiter_listen(a->live->waiter, fd);

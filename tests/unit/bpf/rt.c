@@ -735,12 +735,13 @@ static void test_verification(uint32_t strsize)
 		 * A walk searches trees, node by node, and what is remembered of one is added to
 		 * another; a text of a frame is taken apart by several forms; faults of helpers
 		 * search the tree of mappings; the helper machine has all instructions of DIF, and
-		 * these faults. rt_walk_begin() has a whole walk, the search for what a process
+		 * these faults; whether a process's files are known is searched for in all that it
+		 * maps. rt_walk_begin() has a whole walk, the search for what a process
 		 * maps, and that for the files of a stack.
 		 */
 		bool walks = strstr(functions[i], "unwind") || strstr(functions[i], "ustack") ||
 			     strstr(functions[i], "walk") || strstr(functions[i], "memo") ||
-			     strstr(functions[i], "rt_fault") ||
+			     strstr(functions[i], "rt_fault") || strstr(functions[i], "rt_known") ||
 			     strcmp(functions[i], "rt_helper_fault") == 0 ||
 			     strcmp(functions[i], "rt_lang") == 0;
 		bool helps = strcmp(functions[i], "rt_helper_run") == 0;

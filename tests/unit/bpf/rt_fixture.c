@@ -6,6 +6,9 @@
 
 #include <errno.h>
 
+#include "kernel/map.h"
+#include "rt/follow.h"
+
 /* clang-format off */
 #define INSN(c, d, s, o, i)                                                                        \
 	((struct bpf_insn){                                                                        \
@@ -18,6 +21,9 @@
 #define MACH(member)   offsetof(struct rt_mach, member)
 
 #define SLOTS_CPUS 2
+
+static const struct map_spec watch_work =
+	{BPF_MAP_TYPE_PERCPU_ARRAY, "watch_work", 4, RT_KNOWN_SIZE, 1, .flags = 0};
 
 static void die(struct err *e, const char *what)
 {
@@ -216,6 +222,8 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 	e = kfields_walk(&walk);
 	if (!e)
 		e = kmaps_create(l, &opts, &fx->maps);
+	if (!e) /* the watch's, for the functions of rt/known.c */
+		e = map_create(&watch_work, &fx->maps->fd[MAP_WATCH_WORK]);
 	if (e)
 		die(e, "maps");
 	fx->mach_size = value_size_of(fx->maps->fd[MAP_MACH]);

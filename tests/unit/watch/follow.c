@@ -126,7 +126,7 @@ static void test_order(bool stops)
 	int a[2], b[2], status = 0;
 	char c = 0;
 	pid_t pid = start(a), other = start(b);
-	struct err *e = follow_create(1, &(struct rt_pidns){0}, &f);
+	struct err *e = follow_create(1, &(struct rt_pidns){0}, NULL, &f);
 
 	if (!e)
 		e = keeper_create(false, &k);
@@ -174,7 +174,7 @@ static void test_left(void)
 	struct keeper *k = NULL;
 	int fds[2], status = 0;
 	pid_t pid = start(fds);
-	struct err *e = follow_create(1, &(struct rt_pidns){0}, &f);
+	struct err *e = follow_create(1, &(struct rt_pidns){0}, NULL, &f);
 
 	if (!e)
 		e = keeper_create(false, &k);
@@ -198,7 +198,8 @@ static void test_lost(void)
 	struct keeper *k = NULL;
 	struct rt_watch_event ev;
 	int in[2], status = 0, n = 0;
-	struct err *e = pipe(in) ? err_new("no pipe") : follow_create(1, &(struct rt_pidns){0}, &f);
+	struct err *e =
+		pipe(in) ? err_new("no pipe") : follow_create(1, &(struct rt_pidns){0}, NULL, &f);
 	pid_t pid = e ? -1 : fork();
 	char c;
 
