@@ -258,6 +258,56 @@ static bool has_created(const struct arrivals *a)
 	return false;
 }
 
+/* Whether an object returns 0 when it goes on at an instruction: mov %r0, %rN; ret %rN. */
+static bool is_zero_from(const struct difo *d, uint32_t at)
+{
+	return at + 1 < d->code_len &&
+	       d->code[at] == dif_rrr(DIF_OP_MOV, 0, 0, DIF_INSN_RD(d->code[at])) &&
+	       d->code[at + 1] == dif_rrr(DIF_OP_RET, 0, 0, DIF_INSN_RD(d->code[at]));
+}
+
+/*
+ * Whether a predicate is seen to be 0 in a process: it begins with the comparison of pid with a
+ * number, as `pid != 7 && ...` does, by which it is 0 there whatever follows.
+ */
+static bool pred_declines_pid(const struct difo *d, pid_t pid)
+{
+	const dif_insn *code = d->code;
+	bool is_equal;
+
+	if (d->code_len < 4 || DIF_INSN_OP(code[0]) != DIF_OP_LDGS ||
+	    DIF_INSN_INDEX(code[0]) != DIF_VAR_PID || DIF_INSN_OP(code[1]) != DIF_OP_SETX ||
+	    DIF_INSN_INDEX(code[1]) >= d->ints_len ||
+	    code[2] != dif_rrr(DIF_OP_CMP, DIF_INSN_RD(code[0]), DIF_INSN_RD(code[1]), 0))
+		return false;
+	is_equal = d->ints[DIF_INSN_INDEX(code[1])] == (uint64_t)pid;
+	return DIF_INSN_OP(code[3]) == (is_equal ? DIF_OP_BE : DIF_OP_BNE) &&
+	       is_zero_from(d, DIF_INSN_LABEL(code[3]));
+}
+
+/*
+ * Whether a clause may record a user stack of the process: not if its predicate excludes it, as far
+ * as that is seen.
+ */
+static bool is_walked(const struct arrivals *a, pid_t pid)
+{
+	for (uint32_t i = 0; i < a->compiler->progs.len; i++) {
+		const struct prog *p = a->compiler->progs.data[i]->prog;
+
+		for (uint32_t k = 0; a->compiler->progs.data[i]->is_enabled && k < p->nclauses;
+		     k++) {
+			const struct difo *pred = p->clauses[k]->pred;
+			struct stack_needs needs;
+
+			stack_needs_find(&p->clauses[k], 1, &needs);
+			if ((needs.uframes || needs.has_names) &&
+			    !(pred && pred_declines_pid(pred, pid)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /*
  * Whether processes of -c wait for their unwind tables. That takes a breakpoint in their dynamic
  * linker, for which the fence (keeper/fence.h) ends a process that executes a program of others:
@@ -273,9 +323,9 @@ static bool created_waits(const struct arrivals *a)
 }
 
 /*
- * Finds the processes of -c that no clause names. While one of them maps a file, it waits for its
- * unwind tables: else a virtual machine that its launcher opens would run for some hundredths of a
- * second before stacks through it are whole.
+ * Finds the processes of -c that no clause names, and whose stacks may be recorded. While one of
+ * them maps a file, it waits for its unwind tables: else a virtual machine that its launcher opens
+ * would run for some hundredths of a second before stacks through it are whole.
  */
 static void created_find(struct arrivals *a)
 {
@@ -286,7 +336,7 @@ static void created_find(struct arrivals *a)
 		const struct proc *p = t->procs.data[i];
 		struct err *e;
 
-		if (!proc_is_created(p) || is_named(a, proc_pid(p)))
+		if (!proc_is_created(p) || is_named(a, proc_pid(p)) || !is_walked(a, proc_pid(p)))
 			continue;
 		e = proc_id_open(proc_pid(p), &id);
 		if (!e)

@@ -84,5 +84,10 @@ echo 'int nothing;' | cc -shared -fPIC -x c -o empty.so - && cc -O1 -o opens ope
 for option in quiet libstop=0; do
 	echo "$option:" "$("$DTRACE" -q -x $option -n 'syscall::reboot:entry { @[ustack()] = count(); }' -c ./opens 2>&1)"
 done
+# nor does it wait where a predicate excludes it
+# shellcheck disable=SC2016 # $target is dtrace's
+for pred in 'pid == $target' 'pid != $target' 'pid != $target && execname == "x"' 'pid == 1'; do
+	echo "$pred:" "$("$DTRACE" -q -n "syscall::reboot:entry /$pred/ { @[lfunc] = count(); }" -c ./opens 2>&1)"
+done
 echo "ustackdepth:" "$("$DTRACE" -q -n 'syscall::reboot:entry { @[ustackdepth] = count(); }' -c ./opens 2>&1)"
 exit 0
