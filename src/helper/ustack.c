@@ -273,8 +273,7 @@ static void decline_tell(struct ustacks *u, const struct process *proc, const st
 		      "ustack helper '%s': process %d has native frames only for now: its memory "
 		      "or files cannot be read: %s",
 		      h->path, (int)m->pid, gate_late_text(u->opts.files->gate));
-	/* a process that ends meanwhile lacks everything */
-	/* an empty text: another helper knows this version */
+	/* an empty text: another helper knows this version; a process that ends lacks everything */
 	else if (process_is_there(proc) && !(why && !*why))
 		tellf(u, "ustack helper '%s': process %d has native frames only: %s", h->path,
 		      (int)m->pid, why ? why : "its memory cannot be read");
@@ -558,7 +557,8 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	if (set != u->always && !is_known)
 		set = set_attach(u, proc, m, set);
 	if (m->is_early && !is_known && (!set || set != wanted))
-		return NULL;
+		/* If all decline a process that runs, no frames are missing: its walk asks. */
+		return wanted && !set && !m->is_late && !m->is_new ? entry_put(u, m, hp, 0) : NULL;
 	hp->frames = set || !m->is_late; /* else stacks are counted until it is looked at again */
 	if (!set || set == u->always)	 /* the program for all processes is there */
 		return entry_put(u, m, hp, set);
