@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions as compilers make them, for probes that jump: waits for a line, then calls one of them
- * N times, and prints nanoseconds a call. The first instruction of work() is a push, which the
- * kernel emulates at a uprobe, that of moves() a mov, which it does not, and probed() has a probe
- * of its own.
+ * N times, by its name, and prints nanoseconds a call. The first instruction of work() is a push,
+ * which the kernel emulates at a uprobe, that of moves() a mov, which it does not, and probed() has
+ * a probe of its own. clock: the time stamp counter is read instead.
  *
- *     inproc N [own | moves]
+ *     inproc N [own | moves | clock]
  */
 #include <dtrace/sdt.h>
 #include <stdbool.h>
@@ -55,15 +55,19 @@ static uint64_t now_ns(void)
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
-	bool is_moves = argc > 2 && strcmp(argv[2], "moves") == 0;
-	long (*func)(long, long, long) = argc > 2 ? probed : work;
+	const char *what = argc > 2 ? argv[2] : "";
+	bool is_moves = strcmp(what, "moves") == 0, is_own = strcmp(what, "own") == 0;
+	bool is_clock = strcmp(what, "clock") == 0;
 	char line[16];
 
 	while (n > 0 && fgets(line, sizeof(line), stdin)) {
 		uint64_t start = now_ns();
 
 		for (long i = 0; i < n; i++)
-			sink += is_moves ? moves(i) : func(i & 15, 2, 3);
+			sink += is_clock   ? (long)__builtin_ia32_rdtsc()
+				: is_moves ? moves(i)
+				: is_own   ? probed(i & 15, 2, 3)
+					   : work(i & 15, 2, 3);
 		printf("%.2f\n", (double)(now_ns() - start) / (double)n);
 		(void)fflush(stdout);
 	}
