@@ -4,9 +4,11 @@
  * system(), freopen() and others (d-language.md 5.2).
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -189,6 +191,21 @@ static void memory_read(int fd, struct strbuf *text)
 	}
 }
 
+#define TEND_MS 10 /* how long a process waits for us while a command runs */
+
+/* Waits for a command, and tends the session meanwhile: the command may wait for a process. */
+static void shell_wait(const struct printer *p, pid_t pid, int *ret_status)
+{
+	CLEANUP(fd) int fd = p->hooks.tend ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct pollfd end = {.fd = fd, .events = POLLIN}; /* without one, its end is looked for */
+	int flags = p->hooks.tend ? WNOHANG : 0;
+	pid_t got;
+
+	while ((got = waitpid(pid, ret_status, flags)) == 0 || (got < 0 && errno == EINTR))
+		if (flags && poll(&end, 1, TEND_MS) == 0)
+			p->hooks.tend(p->hooks.ctx);
+}
+
 static void shell_run(struct printer *p, const char *command, int to, int *ret_status)
 {
 	pid_t pid;
@@ -200,8 +217,7 @@ static void shell_run(struct printer *p, const char *command, int to, int *ret_s
 			      err_sys(sys, "couldn't run system() \"%s\"", text_shown(p, command)));
 		return;
 	}
-	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
-		;
+	shell_wait(p, pid, ret_status);
 }
 
 /* Runs a command and passes its output to the renderer. */

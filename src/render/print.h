@@ -117,6 +117,11 @@ struct print_hooks {
 	 * the one that the user knows.
 	 */
 	uint32_t (*epid)(void *ctx, uint32_t *clause, uint32_t probe);
+	/*
+	 * Is called again and again while a command of system() runs, which may wait for a process
+	 * that waits for the session. It may add probes. May be NULL.
+	 */
+	void (*tend)(void *ctx);
 	/* Counts the signals that asked to end (dtrace_interrupt()); may be NULL. */
 	const atomic_int *interrupts;
 };

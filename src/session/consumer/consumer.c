@@ -13,6 +13,7 @@
 #include "kernel/capabilities.h"
 #include "provider/providers.h"
 #include "session/arrivals/arrivals.h"
+#include "session/tracing.h"
 #include "watch/watch.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
@@ -160,6 +161,16 @@ static const struct watch_subscriber exec_subscriber = {
 	.execed = note_execed,
 };
 
+static void hook_tend(void *ctx)
+{
+	const struct consumer *c = ctx;
+
+	if (c->live->is_stopped)
+		return; /* nobody waits any more */
+	watch_drain(c->live->watch);
+	tracing_tend(c->arrivals);
+}
+
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
 struct err *consumer_start(struct consumer *c)
@@ -177,6 +188,7 @@ struct err *consumer_start(struct consumer *c)
 		.snap = hook_snap,
 		.notice = hook_notice,
 		.epid = hook_epid,
+		.tend = hook_tend,
 		.interrupts = &live->is_interrupted,
 	};
 	c->stream = stream_create(live->engines.runs, live->engines.n,
