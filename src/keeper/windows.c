@@ -515,12 +515,13 @@ static bool all_write(struct work *w)
 
 /*
  * The process is held, and nobody else: who has the same memory would execute code while it is
- * written. That is looked for before the stop, because it takes long where processes are many.
+ * written. That is looked for before the stop, because it takes long where processes are many; in
+ * the stop, those are looked at that the process can have made until it stopped.
  */
 static enum windows_result work_do(struct work *w)
 {
 	struct windows_job *job = w->job;
-	pid_t partner = proc_memory_partner(job->pid);
+	pid_t since = proc_last_made(), partner = proc_memory_partner(job->pid);
 
 	switch (seize_process(job->pid, job->journal->suspends, &w->held)) {
 	case SEIZE_DONE: break;
@@ -532,7 +533,9 @@ static enum windows_result work_do(struct work *w)
 	if (!windows_is_there(job->journal, job->mem_fd))
 		return WINDOWS_GONE;
 	/* a child of vfork() has ended by now, or its parent has not stopped */
-	if (partner && proc_memory_compare(job->pid, partner) == MEMORY_SAME) {
+	if (!partner || proc_memory_compare(job->pid, partner) != MEMORY_SAME)
+		partner = proc_memory_newcomer(job->pid, since);
+	if (partner) {
 		w->held.tid = partner;
 		return WINDOWS_SHARED;
 	}

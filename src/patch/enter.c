@@ -361,7 +361,7 @@ static struct err *threads_hold(struct enter *t)
 {
 	struct windows_journal *j = t->p->journal;
 	enum seize_result r;
-	pid_t pid = t->p->pid, partner = proc_memory_partner(pid);
+	pid_t pid = t->p->pid, since = proc_last_made(), partner = proc_memory_partner(pid);
 
 	j->suspends = true;
 	r = seize_process(pid, true, &t->held);
@@ -377,9 +377,9 @@ static struct err *threads_hold(struct enter *t)
 	case SEIZE_MANY: return refuse_hold(pid, j->suspends, pid, 0);
 	case SEIZE_BUSY: t->is_busy = true; return refuse_busy(pid, t->held.tid);
 	}
-	if (partner && proc_memory_compare(pid, partner) == MEMORY_SAME)
-		return refuse_shared(pid, partner);
-	return NULL;
+	if (!partner || proc_memory_compare(pid, partner) != MEMORY_SAME)
+		partner = proc_memory_newcomer(pid, since);
+	return partner ? refuse_shared(pid, partner) : NULL;
 }
 
 /* Finds room for all within reach, or for the code alone. */

@@ -279,3 +279,45 @@ pid_t proc_memory_partner(pid_t pid)
 	proc_visit_all(partner_compare, &p);
 	return p.found;
 }
+
+pid_t proc_last_made(void)
+{
+	CLEANUP(fd) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char buf[128];
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	const char *at;
+
+	if (n <= 0)
+		return 0;
+	while (n > 0 && buf[n - 1] == '\n')
+		n--;
+	buf[n] = '\0';
+	at = strrchr(buf, ' '); /* the last of five numbers: proc_loadavg(5) */
+	return at ? name_read_pid(at + 1) : 0;
+}
+
+/* False: it is the number of another thread of a process, or of nothing any more. */
+static bool number_is_process(pid_t pid)
+{
+	int fd = pidfd_of(pid); /* not of other threads: pidfd_open(2) */
+
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+	(void)close(fd);
+	return true;
+}
+
+#define NEWCOMERS_MAX 1024 /* numbers that are looked at one by one */
+
+pid_t proc_memory_newcomer(pid_t pid, pid_t since)
+{
+	struct partner p = {.pid = pid};
+	pid_t last = proc_last_made();
+
+	if (!since || !last || last < since || last - since > NEWCOMERS_MAX)
+		return proc_memory_partner(pid);
+	for (pid_t n = since + 1; n <= last && !p.found; n++)
+		if (!partner_compare(&p, n) && !number_is_process(n))
+			p.found = 0; /* a new thread of the process itself */
+	return p.found;
+}

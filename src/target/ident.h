@@ -64,6 +64,14 @@ void proc_visit_all(bool (*visit)(void *ctx, pid_t pid), void *ctx);
  * Takes a microsecond for each process of the system. Async-signal-safe.
  */
 pid_t proc_memory_partner(pid_t pid);
+/*
+ * The number that the last new process or thread has got; 0: the kernel does not say. Is taken
+ * before proc_memory_partner() and what stops the process, so that proc_memory_newcomer() can look
+ * afterwards at those only that were made meanwhile. Both are async-signal-safe.
+ */
+pid_t proc_last_made(void);
+/* As proc_memory_partner(), of the processes that were made since proc_last_made() was `since`. */
+pid_t proc_memory_newcomer(pid_t pid, pid_t since);
 /* Sends SIGCONT to the process with this id if its start time is start; never to another one. */
 void proc_resume_exact(pid_t pid, uint64_t start);
 /*

@@ -5,6 +5,8 @@
 #include "tap.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -80,6 +82,54 @@ static void test_memory(void)
 	is_int(status, 0, "that of the parent of vfork()");
 }
 
+static int relative_wait(void *arg)
+{
+	const int *go = arg;
+	char c;
+
+	return read(*go, &c, 1) == 0 ? 0 : 1;
+}
+
+static void *thread_wait(void *arg)
+{
+	(void)relative_wait(arg);
+	return NULL;
+}
+
+/* A process that was made with our memory since a moment, and who else was made since. */
+static void test_newcomer(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t before, pid, first = proc_last_made();
+	pthread_t thread;
+	int go[2];
+
+	if (proc_memory_compare(getpid(), getpid()) == MEMORY_UNKNOWN) {
+		ok(true, "processes with one memory # SKIP the kernel does not say");
+		return;
+	}
+	ok(first > 0 && pipe(go) == 0, "the last number that was given out");
+	ok(pthread_create(&thread, NULL, thread_wait, go) == 0, "a thread");
+	is_int(proc_memory_newcomer(getpid(), first), 0, "a new thread is no other process");
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	is_int(proc_memory_newcomer(getpid(), first), 0, "a child of fork() has its own memory");
+	(void)waitpid(pid, NULL, 0);
+	before = proc_last_made();
+	pid = clone(relative_wait, stack + sizeof(stack), CLONE_VM | SIGCHLD, go);
+	ok(pid > before, "a process with our memory");
+	is_int(proc_memory_newcomer(getpid(), before), pid, "is found");
+	is_int(proc_memory_newcomer(getpid(), 0), pid, "if it is not known since when");
+	is_int(proc_memory_newcomer(getpid(), 1 << 22), pid, "if numbers have begun anew");
+	is_int(proc_memory_newcomer(getpid(), proc_last_made()), 0, "it was made before");
+	(void)close(go[1]);
+	(void)waitpid(pid, NULL, 0);
+	(void)pthread_join(thread, NULL);
+	is_int(proc_memory_newcomer(getpid(), first), 0, "it has ended");
+	(void)close(go[0]);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -88,6 +138,7 @@ int main(int argc, char **argv)
 	test_child();
 	test_status();
 	test_memory();
+	test_newcomer();
 	ok(!proc_began(0, &(uint64_t){0}, &(uint64_t){0}), "there is no process 0");
 	return tap_done();
 }
