@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""PostgreSQL and nginx from Debian under load, every function of them traced: what is lost, what is wrong, what it costs.
+"""Servers from Debian under load, every function of them traced: what is lost, what is wrong, what it costs.
 
-    sudo bench/servers.py [--build DIR] [--seconds 60] [--inproc auto] [nginx] [pgbench-select] [pgbench-tpcb]
+    sudo bench/servers.py [--build DIR] [--seconds 60] [--inproc auto] [RUN]...
 
-Needs the packages nginx-light and postgresql-15, postgresql-contrib. Everything listens on 127.0.0.1 or a socket of its own
+The runs, all without an argument: nginx, pgbench-select, pgbench-tpcb; nginx-one and pgbench-select-one, with one client in place of four; java and node,
+web servers in these languages, of which all functions of libjvm.so, or of the program, are traced.
+Needs the packages nginx-light, postgresql-15 and postgresql-contrib, openjdk-17-jdk-headless, nodejs: what is not installed is left out. Everything listens on 127.0.0.1 or a socket of its own
 and lives in a folder that is removed. For each server: load without dtrace, load while dtrace counts by function the entries
 and returns of all its worker processes, load afterwards. Fails (status 1) when
   - a request is not answered, or the answer is not what it was before; a transaction fails; balances do not add up;
@@ -16,7 +18,7 @@ import argparse, glob, http.client, multiprocessing, os, re, shutil, signal, sub
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PG = "/usr/lib/postgresql/15/bin"
-NGINX_PORT, CLIENTS = 18080, 4
+NGINX_PORT = 18080
 SIZES = (0, 1, 100, 4000, 70000, 1000000)
 
 
@@ -76,8 +78,8 @@ class Trace:
 
     def __init__(self, opts, pids, module):
         probes = ",\n".join(f"pid{p}:{module}::{name}" for p in pids for name in ("entry", "return"))
-        program = f'{probes} {{ @[probename, probefunc] = count(); @all = count(); }} END {{ printa("%s %s %@d\\n", @); ' \
-                  f'printa("all all %@d\\n", @all); }} tick-1s /!up++/ {{ printf("up\\n"); }}'
+        program = f'{probes} {{ @[probename, probefunc] = count(); }} END {{ printa("%s %s %@d\\n", @); }} ' \
+                  'tick-1s /!up++/ { printf("up\\n"); }'
         begin = time.monotonic()
         self.p = subprocess.Popen([f"{opts.build}/src/cmd/dtrace/dtrace", "-q", "-x", "aggsize=64m", "-x", f"inproc={opts.inproc}",
                                    "-x", "inprocsum", "-n", program], stdout=subprocess.PIPE,
@@ -91,8 +93,8 @@ class Trace:
         self.p.send_signal(signal.SIGINT)
         out, err = self.p.communicate()
         self.stop = time.monotonic() - begin
-        self.counts = {(n, f): int(c) for n, f, c in re.findall(r"^(\w+) (\S+) (\d+)$", out, re.M)}
-        self.total = self.counts.get(("all", "all"), 0)
+        self.counts = {(n, f): int(c) for n, f, c in re.findall(r"^(\w+) (.+) (\d+)$", out, re.M)}  # C++ has blanks in names
+        self.total = sum(self.counts.values())
         self.places = re.findall(r"^dtrace: (\d+ places probed in .*)\n", err, re.M)
         err = re.sub(r"^dtrace: \d+ places probed in .*\n", "", err, flags=re.M)
         return [f"dtrace: status {self.p.returncode}, {err!r}"] if self.p.returncode or err else []
@@ -100,20 +102,20 @@ class Trace:
     def of(self, name, func):
         return self.counts.get((name, func), 0)
 
-    def unequal(self, exe):
+    def unequal(self, exe, clients):
         """Functions that were entered and left unequally often, beyond what was going on at the start and the end. A
         loop that goes back to a function's first instruction enters it again."""
         code = subprocess.check_output(["objdump", "-d", "--no-show-raw-insn", exe], text=True)
         loops = {m[1] for m in re.finditer(r"<(\w+)(?:@@Base)?>:\n(?:.+\n)*?.*\tj\w+ +\w+ <\1(?:@@Base)?>\n", code)}
-        funcs = {f for _, f in self.counts} - {"all"} - loops
+        funcs = {f for _, f in self.counts} - loops
         return [f"{f}: {self.of('entry', f)} entries, {self.of('return', f)} returns" for f in sorted(funcs)
-                if self.of("entry", f) and abs(self.of("entry", f) - self.of("return", f)) > 4 * CLIENTS]
+                if self.of("entry", f) and abs(self.of("entry", f) - self.of("return", f)) > 4 * clients]
 
     def functions(self):
-        return len({f for _, f in self.counts}) - 1
+        return len({f for _, f in self.counts})
 
 
-# ---- nginx ---------------------------------------------------------------------------------------
+# ---- web servers ---------------------------------------------------------------------------------------
 
 
 def body(size):
@@ -123,11 +125,11 @@ def body(size):
 BODIES = {s: body(s) for s in SIZES}
 
 
-def client(n, until, result):
+def client(port, n, until, result):
     """Requests until that time, on connections of 100 requests each; how many, and what was wrong."""
     done, bad, longest = 0, [], 0.0
     while time.monotonic() < until.value:
-        c = http.client.HTTPConnection("127.0.0.1", NGINX_PORT, timeout=30)
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         for i in range(100):
             size = SIZES[(i + n) % len(SIZES)] if i % 20 == 0 else SIZES[(i + n) % 4]
             begin = time.monotonic()
@@ -148,10 +150,10 @@ def client(n, until, result):
     result.put((done, bad, longest))
 
 
-def load_nginx(seconds):
+def load_web(opts, port, seconds):
     until = multiprocessing.Value("d", time.monotonic() + seconds)
     result = multiprocessing.Queue()
-    ps = [multiprocessing.Process(target=client, args=(i, until, result)) for i in range(CLIENTS)]
+    ps = [multiprocessing.Process(target=client, args=(port, i, until, result)) for i in range(opts.clients)]
     for p in ps:
         p.start()
     got = [result.get() for _ in ps]
@@ -178,21 +180,21 @@ server {{ listen 127.0.0.1:{NGINX_PORT}; root {tmp}/www; }} }}
     workers = wait_for("nginx", lambda: len(children(server.pid)) == 2 and children(server.pid))
     try:
         phases = [Phase(server.pid)]
-        before = load_nginx(opts.seconds / 6)
+        before = load_web(opts, NGINX_PORT, opts.seconds / 6)
         phases[0].end(before[0], before[0] / (opts.seconds / 6))
         with open(f"{tmp}/access.log", "w"):  # nginx appends
             pass
         t = Trace(opts, workers, "nginx")
         phases.append(Phase(server.pid))
-        during = load_nginx(opts.seconds)
+        during = load_web(opts, NGINX_PORT, opts.seconds)
         time.sleep(0.3)  # what follows an answer
         phases[1].end(during[0], during[0] / opts.seconds)
         bad = t.end()
         logged = settled(lambda: sum(1 for _ in open(f"{tmp}/access.log")))
         phases.append(Phase(server.pid))
-        after = load_nginx(opts.seconds / 6)
+        after = load_web(opts, NGINX_PORT, opts.seconds / 6)
         phases[2].end(after[0], after[0] / (opts.seconds / 6))
-        bad += before[1] + during[1] + after[1] + t.unequal("/usr/sbin/nginx")
+        bad += before[1] + during[1] + after[1] + t.unequal("/usr/sbin/nginx", opts.clients)
         for name in ("entry", "return"):
             if t.of(name, "ngx_http_process_request") != during[0]:
                 bad.append(f"{t.of(name, 'ngx_http_process_request')} of {during[0]} requests at {name}")
@@ -205,8 +207,51 @@ server {{ listen 127.0.0.1:{NGINX_PORT}; root {tmp}/www; }} }}
     finally:
         server.terminate()
         server.wait()
-    report("nginx, GET over kept connections", "requests", phases, during[0], t, f"longest answer {during[2] * 1000:.0f} ms")
+    report(f"nginx, GET over kept connections, clients: {opts.clients}", "requests", phases, during[0], t, f"longest answer {during[2] * 1000:.0f} ms")
     return bad
+
+
+def web(opts, tmp, title, argv, module):
+    """A web server of one process, in a language: the functions of one module of it."""
+    log = f"{tmp}/log"
+    with open(log, "w") as err:
+        server = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=err, text=True)
+    bad = []
+    try:
+        port = int(server.stdout.readline())
+        load_web(opts, port, opts.seconds / 4)  # its code is compiled
+        phases = [Phase(server.pid)]
+        before = load_web(opts, port, opts.seconds / 6)
+        phases[0].end(before[0], before[0] / (opts.seconds / 6))
+        t = Trace(opts, [server.pid], module)
+        phases.append(Phase(server.pid))
+        during = load_web(opts, port, opts.seconds)
+        phases[1].end(during[0], during[0] / opts.seconds)
+        bad += t.end()
+        phases.append(Phase(server.pid))
+        after = load_web(opts, port, opts.seconds / 6)
+        phases[2].end(after[0], after[0] / (opts.seconds / 6))
+        bad += before[1] + during[1] + after[1]
+        if server.poll() is not None:
+            bad.append(f"the server has ended with {server.returncode}")
+        if t.total < during[0]:
+            bad.append(f"{t.total} firings in {during[0]} requests")
+        with open(log) as f:
+            bad += [line.strip() for line in f]
+    finally:
+        server.kill()
+        server.wait()
+    report(title, "requests", phases, during[0], t, f"longest answer {during[2] * 1000:.0f} ms")
+    return bad
+
+
+def java(opts, tmp):
+    subprocess.run(["javac", "-d", tmp, f"{ROOT}/bench/Servers.java"], check=True)
+    return web(opts, tmp, f"Java, all functions of libjvm.so, clients: {opts.clients}", ["java", "-cp", tmp, "Servers"], "libjvm.so")
+
+
+def node(opts, tmp):
+    return web(opts, tmp, f"Node.js, all functions, clients: {opts.clients}", ["node", f"{ROOT}/bench/servers.js"], "node")
 
 
 # ---- PostgreSQL ----------------------------------------------------------------------------------
@@ -221,10 +266,10 @@ def sql(tmp, text):
     return as_postgres(f"{PG}/psql", "-h", tmp, "-At", "-c", text, "bench").strip()
 
 
-def pgbench(tmp, flags, seconds):
+def pgbench(opts, tmp, flags, seconds):
     """A run that is not waited for."""
     return subprocess.Popen(["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", f"{PG}/pgbench", "-h", tmp, "-n",
-                             "-c", str(CLIENTS), "-j", "2", "-T", str(max(int(seconds), 1)), "-P", "1", *flags, "bench"], cwd="/",
+                             "-c", str(opts.clients), "-j", str(min(opts.clients, 2)), "-T", str(max(int(seconds), 1)), "-P", "1", *flags, "bench"], cwd="/",
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -243,13 +288,13 @@ def result_of(p, since=0.0, until=ALL):
     return num(r"transactions actually processed: (\d+)"), rate, bad
 
 
-def backends(tmp, server):
+def backends(opts, server):
     found = []
     for pid in children(server):
         with open(f"/proc/{pid}/cmdline") as f:
             if "postgres bench" in f.read():
                 found.append(pid)
-    return found if len(found) == CLIENTS else None
+    return found if len(found) == opts.clients else None
 
 
 def consistent(tmp, transactions):
@@ -273,11 +318,11 @@ def postgres(opts, tmp, what, flags, is_tpcb):
         as_postgres(f"{PG}/createdb", "-h", tmp, "bench")
         as_postgres(f"{PG}/pgbench", "-h", tmp, "-i", "-s", "4", "-q", "bench")
         phases = [Phase(server.pid)]
-        before = result_of(pgbench(tmp, flags, opts.seconds / 6))
+        before = result_of(pgbench(opts, tmp, flags, opts.seconds / 6))
         phases[0].end(before[0], before[1])
         begin = time.monotonic()
-        run = pgbench(tmp, flags, opts.seconds + 20)
-        pids = wait_for("backends", lambda: backends(tmp, server.pid))
+        run = pgbench(opts, tmp, flags, opts.seconds + 20)
+        pids = wait_for("backends", lambda: backends(opts, server.pid))
         t = Trace(opts, pids, "postgres")
         up = time.monotonic() - begin
         phases.append(Phase(server.pid))
@@ -285,16 +330,16 @@ def postgres(opts, tmp, what, flags, is_tpcb):
         until = time.monotonic() - begin
         cpu = phases[1]
         cpu.end(1, 0)
-        still = backends(tmp, server.pid)
+        still = backends(opts, server.pid)
         bad += t.end()
         if still != pids:
             bad.append(f"backends {pids} are {still} now")
         during = result_of(run, up, until)
         cpu.us, cpu.rate = cpu.us / max(during[1] * opts.seconds, 1), during[1]
         phases.append(Phase(server.pid))
-        after = result_of(pgbench(tmp, flags, opts.seconds / 6))
+        after = result_of(pgbench(opts, tmp, flags, opts.seconds / 6))
         phases[2].end(after[0], after[1])
-        bad += before[2] + during[2] + after[2] + t.unequal(f"{PG}/postgres")
+        bad += before[2] + during[2] + after[2] + t.unequal(f"{PG}/postgres", opts.clients)
         if is_tpcb:
             bad += consistent(tmp, before[0] + during[0] + after[0])
         with open(f"{tmp}/log") as f:
@@ -302,11 +347,11 @@ def postgres(opts, tmp, what, flags, is_tpcb):
     finally:
         server.send_signal(signal.SIGINT)
         server.wait()
-    report(f"PostgreSQL, {what}", "transactions", phases, during[1] * opts.seconds, t, "")
+    report(f"PostgreSQL, {what}, clients: {opts.clients}", "transactions", phases, during[1] * opts.seconds, t, "")
     return bad
 
 
-# ---- both ----------------------------------------------------------------------------------------
+# ---- all -----------------------------------------------------------------------------------------
 
 
 def report(title, unit, phases, n, t, more):
@@ -318,10 +363,15 @@ def report(title, unit, phases, n, t, more):
           "".join(f"\n                  {line}" for line in t.places[:1]), flush=True)
 
 
+# what runs; the programs that it needs; how many clients
 RUNS = {
-    "nginx": nginx,
-    "pgbench-select": lambda o, tmp: postgres(o, tmp, "pgbench -S", ["-S"], False),
-    "pgbench-tpcb": lambda o, tmp: postgres(o, tmp, "TPC-B", [], True),
+    "nginx": (nginx, ["nginx"], 4),
+    "nginx-one": (nginx, ["nginx"], 1),
+    "pgbench-select": (lambda o, tmp: postgres(o, tmp, "pgbench -S", ["-S"], False), [f"{PG}/pgbench"], 4),
+    "pgbench-select-one": (lambda o, tmp: postgres(o, tmp, "pgbench -S", ["-S"], False), [f"{PG}/pgbench"], 1),
+    "pgbench-tpcb": (lambda o, tmp: postgres(o, tmp, "TPC-B", [], True), [f"{PG}/pgbench"], 4),
+    "java": (java, ["java", "javac"], 4),
+    "node": (node, ["node"], 4),
 }
 
 
@@ -330,12 +380,17 @@ def main():
     ap.add_argument("--build", default=f"{ROOT}/build-dev")
     ap.add_argument("--seconds", type=float, default=60)
     ap.add_argument("--inproc", choices=("off", "auto", "all"), default="off")
-    ap.add_argument("runs", nargs="*", default=list(RUNS))
+    ap.add_argument("runs", nargs="*", choices=[[], *RUNS], metavar="RUN", help=", ".join(RUNS))
     opts = ap.parse_args()
     wrong = 0
-    for name in opts.runs:
+    for name in opts.runs or RUNS:
+        run, programs, opts.clients = RUNS[name]
+        lacks = [p for p in programs if not shutil.which(p)]
+        if lacks:
+            print(f"{name}: left out, {lacks[0]} is not installed")
+            continue
         with tempfile.TemporaryDirectory() as tmp:
-            bad = RUNS[name](opts, tmp)
+            bad = run(opts, tmp)
         print("\n".join(f"  WRONG: {b}" for b in bad[:20]) or "  nothing lost, nothing wrong")
         wrong += len(bad)
     sys.exit(wrong > 0)
