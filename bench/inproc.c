@@ -6,14 +6,19 @@
  * a probe of its own. clock: the time stamp counter is read instead.
  *
  *     inproc N [own | moves | clock]
+ *     inproc N threads        N threads sleep; it ends with its input
  */
 #include <dtrace/sdt.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#define STACK_SIZE 65536
 
 static volatile long sink;
 
@@ -52,6 +57,31 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static void *sleep_for_ever(void *arg)
+{
+	for (;;)
+		(void)pause();
+	return arg;
+}
+
+/* Makes n threads that sleep, and prints how many there are. */
+static int threads_make(long n)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	(void)pthread_attr_init(&attr);
+	(void)pthread_attr_setstacksize(&attr, STACK_SIZE);
+	for (long i = 0; i < n; i++)
+		if (pthread_create(&t, &attr, sleep_for_ever, NULL))
+			return 1;
+	printf("%ld\n", n);
+	(void)fflush(stdout);
+	while (getchar() >= 0)
+		;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
@@ -60,6 +90,8 @@ int main(int argc, char **argv)
 	bool is_clock = strcmp(what, "clock") == 0;
 	char line[16];
 
+	if (strcmp(what, "threads") == 0)
+		return threads_make(n);
 	while (n > 0 && fgets(line, sizeof(line), stdin)) {
 		uint64_t start = now_ns();
 

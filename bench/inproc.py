@@ -6,11 +6,13 @@
 
 The functions are bench/inproc.c's work() and moves(), which begin as compilers make functions, and probed(), which has a probe of its own (USDT). Each figure is
 the loop traced less the same loop untraced just before. The first row is what reading the time stamp counter costs here: the goals of printf (one time)
-and of the latency (two) were set where it takes 7 ns; a hypervisor may make it twice as dear. A row is of a web server of Node.js: the share of its requests that it still answers. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
+and of the latency (two) were set where it takes 7 ns; a hypervisor may make it twice as dear. The rows "attach" are of a running process, all of whose functions of one module are to be counted: seconds from
+the start of dtrace until they are, how many of them it had a CPU, and the milliseconds for which the process stood still at most, until its threads had got a CPU to stop on included:
+on a machine that does other work, only the CPU time says something. A row is of a web server of Node.js: the share of its requests that it still answers. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
 """
-import os, re, shutil, subprocess, tempfile
+import os, re, shutil, subprocess, tempfile, time
 
-from pairs import ROOT, Bench, Loop, added_to_loop, build_c, median
+from pairs import ROOT, Bench, Loop, Tracer, added_to_loop, build_c, median
 
 W = "pid$target:a.out:work"
 # name, clauses, the same for bpftrace (None: not compared), the goal in ns
@@ -57,6 +59,72 @@ def uftrace(tmp, n):
     subprocess.run(["gcc", "-O2", "-pg", "-mfentry", "-mnop-mcount", f"-I{ROOT}/include", "-o", exe, os.path.join(os.path.dirname(__file__), "inproc.c")], check=True)
     once = lambda argv: float(subprocess.run(argv, input="\n", capture_output=True, text=True, check=True).stdout.split("\n")[0])
     return once(["uftrace", "record", "-P", "work", "-d", os.path.join(tmp, "data"), exe, str(n)]) - once([exe, str(n)])
+
+
+def pg_server(tmp):
+    """An idle server of PostgreSQL, and its number."""
+    shutil.chown(tmp, "postgres", "postgres")
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+    subprocess.run([*user, f"{PG}/initdb", "-D", f"{tmp}/data", "--no-sync", "-A", "trust"], cwd="/", check=True, stdout=subprocess.DEVNULL)
+    p = subprocess.Popen([*user, f"{PG}/postgres", "-D", f"{tmp}/data", "-k", tmp, "-c", "listen_addresses="], cwd="/",
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if not any("ready to accept" in line for line in p.stderr):
+        raise SystemExit("PostgreSQL does not start")
+    return p
+
+
+def node_server(tmp):
+    p = subprocess.Popen(["node", os.path.join(ROOT, "bench/inproc.js")], stdout=subprocess.PIPE, text=True)
+    p.stdout.readline()
+    return p
+
+
+def threads_server(n):
+    def start(tmp):
+        p = subprocess.Popen([build_c(tmp, "inproc", f"-I{ROOT}/include"), str(n), "threads"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        p.stdout.readline()
+        return p
+    return start
+
+
+PG = "/usr/lib/postgresql/15/bin"
+# name, what starts the process, a program that it needs, the module, goals of seconds and milliseconds
+ATTACH = [
+    ("attach, libc", threads_server(0), None, "libc.so.6", "<= 0.15 s", "<= 5 ms"),
+    ("attach, libc, 256 threads", threads_server(256), None, "libc.so.6", "", "<= 5 ms"),
+    ("attach, postgres", pg_server, f"{PG}/postgres", "postgres", "<= 0.5 s", "<= 5 ms"),
+    ("attach, node", node_server, "node", "node", "<= 3 s", "<= 5 ms"),
+]
+
+
+def attach(bench, start, module):
+    """Seconds until all functions of the module are probed, those of CPU time among them, and the longest stop in ms."""
+    with tempfile.TemporaryDirectory() as tmp:
+        p = start(tmp)
+        try:
+            begin = time.monotonic()
+            t = Tracer([bench.dtrace, "-q", "-x", "debug", "-x", "inproc=all", "-x", "aggsize=64m", "-p", str(p.pid), "-n",
+                        f'pid$target:{module}::entry, pid$target:{module}::return {{ @[probefunc, probename] = count(); }} '
+                        'tick-1ms /!told/ { told = 1; printf("READY\\n"); }'])
+            seconds = time.monotonic() - begin
+            with open(f"/proc/{t.proc.pid}/stat") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+            cpu = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            stops = re.search(r"stood still for ([\d.]+) ms", t.stop()[1])
+            return seconds, cpu, float(stops[1])
+        finally:
+            p.terminate()
+            p.wait()
+
+
+def attach_rows(bench):
+    """The three figures of a process are of the same runs."""
+    for name, start, program, module, goal, goal_stop in ATTACH:
+        if (program and not shutil.which(program)) or not bench.wants(name):
+            continue
+        got = [attach(bench, start, module) for _ in range(min(bench.opts.runs, 3))]
+        for k, what, unit, target in ((0, "", "s", goal), (1, ", CPU time", "s", ""), (2, ", a stop", "ms", goal_stop)):
+            bench.row(name + what, lambda v=iter([g[k] for g in got]): next(v), None, unit, target, runs=len(got))
 
 
 NODE = "a node server, all functions"
@@ -108,6 +176,7 @@ def main():
         for name, script, _, goal in ROWS:
             bench.row(name, lambda n=name, s=script: cost(n, s, "auto", 100_000 if "printf" in s or ("relayed" in n and "false" not in n) else 2_000_000),
                       lambda n=name, s=script: cost(n, s, "off", 50_000), "ns", goal)
+        attach_rows(bench)
         if shutil.which("node"):
             bench.row(NODE, lambda: node_share(bench, "auto"), lambda: node_share(bench, "off"), "%", ">= 60 %", runs=min(opts.runs, 3))
         if shutil.which("bpftrace"):

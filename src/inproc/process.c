@@ -44,10 +44,23 @@ struct inproc *inproc_list_find(const struct inproc_list *l, pid_t pid)
 	return NULL;
 }
 
+static void stops_tell(const struct inproc *p)
+{
+	struct strbuf text = {0};
+
+	if (!p->opts.debug)
+		return;
+	strbuf_addf(&text, "process %d stood still for %.3f ms at most", (int)p->opts.pid,
+		    (double)patch_longest_stop(p->patch) / 1e6);
+	inproc_debug(p, strbuf_text(&text), NULL);
+	strbuf_deinit(&text);
+}
+
 void inproc_leave(struct inproc *p)
 {
 	if (!p || !p->patch)
 		return;
+	stops_tell(p);
 	patch_leave(p->patch, &p->left);
 	p->patch = NULL;
 }

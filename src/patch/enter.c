@@ -417,8 +417,13 @@ static struct err *calls_begin(struct enter *t)
 
 static void calls_end(struct enter *t)
 {
+	struct patch *p = t->p;
+	uint64_t since = t->held.since_ns;
+
 	borrowed_give_back(t);
 	seize_release(&t->held);
+	if (since)
+		p->longest_stop_ns = MAX(p->longest_stop_ns, now_ns() - since);
 	proc_maps_deinit(&t->maps);
 }
 

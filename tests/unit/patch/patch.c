@@ -195,6 +195,7 @@ static void test_rseq(void)
 	e = patch_open(pid, &o, &p);
 	ok(!e && !patch_rseq_offset(p, &off), "a number that no instruction reaches is not read %s",
 	   text(e));
+	ok(!e && patch_longest_stop(p) > 0, "that it stood still for the way in is counted");
 	patch_close(p);
 	is_int(victim_end(pid), 0, "the process runs on");
 }
