@@ -232,8 +232,20 @@ bool live_has_execed(const struct live *live, pid_t pid)
 	return p && inproc_is_gone(p);
 }
 
+/* Whether clauses of the unit have kept variables, not of one thread only, in the process. */
+static bool unit_kept_globals(const struct live *live, const struct session_unit *u)
+{
+	bool has = false;
+
+	for (uint32_t i = 0; i < u->clauses.len && !u->unit.is_relay; i++)
+		has |= clause_shares_globals(u->clauses.data[i].layout->clause,
+					     live->match->layout);
+	return has;
+}
+
 struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
 {
+	bool has_globals = false;
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < live->match->units.len && !live->is_interrupted && !e; i++) {
@@ -241,12 +253,18 @@ struct err *live_follow_exec(struct live *live, pid_t pid, bool attaches)
 
 		if (u->unit.inproc_pid != (uint32_t)pid || !u->loaded)
 			continue;
+		has_globals |= unit_kept_globals(live, u);
 		live_unload_unit(live, u);
 		if (!attaches || u->twin) /* a twin is attached to all processes of the family */
 			continue;
 		live_unit_to_kernel(u);
 		e = unit_place(live, u);
 	}
+	if (has_globals)
+		report_adjusted(live->report,
+				"process %d has executed another program: global variables that "
+				"its clauses kept in it begin anew",
+				(int)pid);
 	return e;
 }
 

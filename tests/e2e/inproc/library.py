@@ -155,6 +155,17 @@ def moves_to_kernel():
             bad.append(f"exec: places {places}, {tracer.err}")
     check("exec: the output", got["all"], got["off"])
     check("exec: what was called", got["all"], ["cycle 3", "from_library 120"])
+    for variable, is_told in (("n", True), ("self->n", False)):  # one that was in the process begins anew, which is said
+        t = Target()
+        tracer = Tracer("all", f'pid$target:a.out:cycle:entry {{ printf("%d\\n", ++{variable}); }}', t.pid, "-x", "libstop")
+        check("exec, a variable: before", t.call("1 a"), 0)
+        check("exec, a variable: it has begun anew", t.call("x"), 0)
+        check("exec, a variable: after", t.call("2 a"), 0)
+        out, places = tracer.end()
+        check("exec, a variable: it ends well", t.end(), 0)
+        told = f"process {t.pid} has executed another program: global variables that its clauses kept in it begin anew" in tracer.err
+        if told != is_told or out.count("1") != 2 or places != [(1, 0)]:
+            bad.append(f"exec, {variable}: {out} {places} {tracer.err}")
 
 
 def killed():
