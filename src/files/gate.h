@@ -7,7 +7,8 @@
  * code that reads a foreign file opens it here, and trusts none of its contents. The gate
  * guarantees five things:
  *
- *     - the file is a regular one, below the root directory of the process that uses it. It is
+ *     - the file is a regular one, below the root directory of the process that uses it, and none
+ *       of /proc or another file system whose contents the kernel makes when they are read. It is
  *       found before it is opened (O_PATH), because opening a fifo or a device has effects, and
  *       because the owner may have put another file in its place meanwhile;
  *     - it is read, never mapped: its owner could truncate it, and reading the mapping would then
@@ -96,7 +97,8 @@ void gate_set_opener(struct gate *g, int (*open)(void *ctx, const char *path), v
 
 /*
  * Opens a path as a process with this root directory sees it (-1 = our own root). Symbolic links,
- * absolute ones too, cannot leave the root. NULL with errno; EINVAL: it is no regular file.
+ * absolute ones too, cannot leave the root. NULL with errno; EINVAL: it is no regular file, or
+ * one of /proc and its like.
  */
 struct gate_file *gate_open_path(struct gate *g, int root, const char *path);
 

@@ -493,19 +493,20 @@ static struct gate_file *file_create(int fd)
 /*
  * Takes over a descriptor of O_PATH, and opens its file to read it in this process. Only regular
  * files are opened, because opening has effects on others: a device does what its driver does then,
- * and whoever waits in a fifo goes on.
+ * and whoever waits in a fifo goes on. Files of /proc and its like are left alone as well.
  */
 static struct gate_file *file_here(int found)
 {
 	CLEANUP(fd) int path_fd = found;
 	struct gate_file *f;
 	struct stat st;
-	int fd;
+	int fd, sys;
 
-	if (path_fd < 0 || fstat(path_fd, &st) != 0)
+	if (path_fd < 0)
 		return NULL;
-	if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
+	sys = reader_found_check(path_fd, &st);
+	if (sys) {
+		errno = sys;
 		return NULL;
 	}
 	fd = reader_fd_open(path_fd);
@@ -628,11 +629,13 @@ static struct gate_file *file_asked(struct gate *g, const char *path)
 	CLEANUP(fd) int fd = g->opener(g->opener_ctx, path);
 	struct gate_file *f;
 	struct stat st;
+	int sys;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (fd < 0)
 		return NULL;
-	if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
+	sys = reader_found_check(fd, &st);
+	if (sys) {
+		errno = sys;
 		return NULL;
 	}
 	f = file_create(fd_take(&fd));

@@ -77,6 +77,14 @@ uint64_t reader_delay(struct reader *r);
 bool reader_is_closing(const struct reader *r);
 
 /*
+ * Whether the file of a descriptor, which may be one of O_PATH, is one to read, and its status.
+ * Returns 0, EINVAL or another errno. It is to be a regular file that somebody has written. Those
+ * of /proc, of tracefs and their like are regular ones, too; the kernel makes their contents when
+ * they are read, and with effects: /proc/kmsg and trace_pipe give each message to one reader only,
+ * a resource of a PCI device is its registers. Async-signal-safe; the file's server may be asked.
+ */
+int reader_found_check(int fd, struct stat *ret);
+/*
  * Opens the file of a descriptor of O_PATH to read it, without waiting for a fifo or a lease. The
  * caller makes sure that it is a regular file: opening a device or a fifo has effects. Returns -1
  * with errno. Async-signal-safe.

@@ -13,14 +13,18 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 
 #include "base/apart.h"
+
+#define CONFIGFS_MAGIC 0x62656570 /* Linux fs/configfs/mount.c */
 
 struct state {
 	struct reader_area *area;
@@ -40,6 +44,37 @@ static void file_close(struct state *s)
 	s->fd = -1;
 }
 
+int reader_found_check(int fd, struct stat *ret)
+{
+	struct statfs fs;
+
+	if (fd < 0 || fstat(fd, ret) != 0)
+		return errno;
+	if (!S_ISREG(ret->st_mode))
+		return EINVAL;
+	if (fstatfs(fd, &fs) != 0)
+		return errno;
+	switch ((unsigned int)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case SECURITYFS_MAGIC:
+	case SELINUX_MAGIC:
+	case SMACK_MAGIC:
+	case CONFIGFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+	case RDTGROUP_SUPER_MAGIC:
+	case BPF_FS_MAGIC:
+	case PSTOREFS_MAGIC:
+	case EFIVARFS_MAGIC:
+	case BINFMTFS_MAGIC:
+	case NSFS_MAGIC: return EINVAL;
+	}
+	return 0;
+}
+
 int reader_fd_open(int fd)
 {
 	char path[64];
@@ -48,13 +83,13 @@ int reader_fd_open(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Opens the file that a descriptor of O_PATH has found, if it is a regular one. Returns errno. */
+/* Opens the file that a descriptor of O_PATH has found, if it is one to read. Returns errno. */
 static int file_take(struct state *s, int found)
 {
-	if (found < 0 || fstat(found, &s->area->st) != 0)
-		return errno;
-	if (!S_ISREG(s->area->st.st_mode))
-		return EINVAL;
+	int sys = reader_found_check(found, &s->area->st);
+
+	if (sys)
+		return sys;
 	s->fd = reader_fd_open(found);
 	return s->fd < 0 ? errno : 0;
 }
@@ -197,6 +232,7 @@ static void calls_limit(void)
 		IF_CALL(SYS_close),
 		IF_CALL(SYS_fstat),
 		IF_CALL(SYS_newfstatat),
+		IF_CALL(SYS_fstatfs),
 		IF_CALL(SYS_restart_syscall),
 		IF_CALL(SYS_exit_group),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),

@@ -329,7 +329,32 @@ static void test_paths(struct gate *g)
 	   "a fifo is refused, and nobody waits");
 	ok(!gate_open_path(g, -1, "/nowhere/at/all") && errno == ENOENT, "no file");
 	(void)unlink(fifo);
+	(void)unlink(fifo);
 	(void)unlink(name);
+}
+
+/*
+ * Files whose contents the kernel makes are regular files, too. Paths that the kernel has in its
+ * cache are opened here, others by the reader.
+ */
+static void test_made_by_kernel(void)
+{
+	struct gate *g = gate_create();
+	char name[] = "/tmp/fathom-gate-XXXXXX", link[64];
+	CLEANUP(fd) int fd = mkstemp(name);
+	CLEANUP(fd) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)snprintf(link, sizeof(link), "%s.link", name);
+	ok(symlink("/proc/version", link) == 0 && !gate_open_path(g, -1, link) && errno == EINVAL,
+	   "a file of /proc is refused");
+	ok(!gate_open_path(g, root, link) && errno == EINVAL, "and below a root directory");
+	ok(!gate_open_path(g, -1, "/proc/self/../version") && errno == EINVAL, "by any name");
+	ok(!gate_open_path(g, -1, "/sys/kernel/profiling") && errno == EINVAL, "and one of /sys");
+	ok(reader_pid() != 0, "the reader has refused one at least");
+	(void)unlink(link);
+	(void)unlink(name);
+	gate_destroy(g);
+	ok(reader_ends(), "no reader is left");
 }
 
 /*
@@ -359,7 +384,7 @@ static void test_memory(void)
 	ok(mkfifo(other, 0600) == 0 && !gate_open_path(g, -1, other) && errno == EINVAL, "a fifo");
 	is_int(reader_pid(), 0, "a tmpfs needs no reader");
 	(void)unlink(other);
-	ok(symlink("/proc/version", other) == 0, "a symbolic link into another file system");
+	ok(symlink("/etc/passwd", other) == 0, "a symbolic link into another file system");
 	link = gate_open_path(g, -1, other);
 	ok(link != NULL, "leads to where it points");
 	(void)unlink(other);
@@ -401,6 +426,7 @@ int main(void)
 	gate_on_notice(g, on_notice, NULL);
 	test_mounts();
 	test_paths(g);
+	test_made_by_kernel();
 	test_memory();
 	here = self_open(g, true);
 	is_int(reader_pid(), 0, "harmless files need no reader");
