@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "d/text/diag.h"
 #include "dtrace.h"
+#include "kernel/withheld.h"
 #include "library/libdir.h"
 #include "library/libmachine.h"
 #include "library/libscan.h"
@@ -103,11 +104,15 @@ static struct err *text_read(const char *path, struct strbuf *out)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
+	struct err *e;
 	char buf[8192];
 	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return err_sys(errno, "cannot read the D library file '%s'", path);
+	e = withheld_check(fd, path);
+	if (e)
+		return e;
 	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)LIBRARY_MAX_SIZE)
 		return err_new(
 			"'%s' is not a D library file: not a regular file of at most %u bytes",

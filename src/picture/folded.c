@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/vec.h"
+#include "kernel/withheld.h"
 
 #define FRAMES_MAX 4096
 
@@ -73,6 +74,9 @@ struct err *folded_open(const char *path, struct folded **ret)
 
 	if (!fp)
 		return err_sys(errno, "cannot open '%s'", path);
+	e = withheld_check(fileno(fp), path);
+	if (e)
+		return e;
 	do {
 		got = fread(strbuf_room(&text, 1 << 16), 1, 1 << 16, fp);
 		strbuf_wrote(&text, got);

@@ -4,6 +4,7 @@
  * system(), freopen() and others (d-language.md 5.2).
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "kernel/withheld.h"
 #include "render/impl.h"
 
 extern char **environ;
@@ -281,6 +283,22 @@ struct err *act_system(struct printer *p, const struct prog_act *act, const stru
 	return NULL;
 }
 
+static struct err *file_append(struct printer *p, const char *name, FILE **ret)
+{
+	CLEANUP(fd) int fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	struct err *e = NULL;
+
+	if (fd >= 0)
+		e = withheld_check(fd, text_shown(p, name));
+	if (e)
+		return err_wrap(e, "couldn't freopen()");
+	*ret = fd < 0 ? NULL : fdopen(fd, "a");
+	if (!*ret)
+		return err_sys(errno, "couldn't freopen() \"%s\"", text_shown(p, name));
+	(void)fd_take(&fd);
+	return NULL;
+}
+
 struct err *act_freopen(struct printer *p, const struct prog_act *act, const struct act_layout *al,
 			const struct fmt *fmt)
 {
@@ -294,10 +312,9 @@ struct err *act_freopen(struct printer *p, const struct prog_act *act, const str
 	if (e)
 		return e;
 	if (*name) {
-		file = fopen(name, "ae");
-		if (!file) {
-			printer_fault(p, err_sys(errno, "couldn't freopen() \"%s\"",
-						 text_shown(p, name)));
+		e = file_append(p, name, &file);
+		if (e) {
+			printer_fault(p, e);
 			return NULL;
 		}
 	}

@@ -10,6 +10,7 @@
 #include "kernel/capabilities.h"
 #include "kernel/kernel.h"
 #include "kernel/quota.h"
+#include "kernel/withheld.h"
 #include "privilege/rights.h"
 #include "session/session.h"
 #include "session/sized.h"
@@ -267,11 +268,14 @@ dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
 						   .argv = argv});
 }
 
-static struct err *script_read(FILE *fp, struct strbuf *out)
+static struct err *script_read(FILE *fp, const char *name, struct strbuf *out)
 {
+	struct err *e = fileno(fp) >= 0 ? withheld_check(fileno(fp), name) : NULL;
 	char buf[16384];
 	size_t n;
 
+	if (e)
+		return err_code(e, EDT_FIO);
 	while ((n = fread(buf, 1, sizeof(buf), fp)) > 0) {
 		strbuf_add(out, buf, n);
 		if (out->len > SOURCE_MAX)
@@ -288,7 +292,7 @@ dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *
 				       unsigned int cflags, int argc, char *const argv[])
 {
 	struct strbuf text = {0};
-	struct err *e = script_read(fp, &text);
+	struct err *e = script_read(fp, name, &text);
 	dtrace_prog_t *p = NULL;
 
 	if (e)

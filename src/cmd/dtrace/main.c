@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -383,6 +385,7 @@ static bool has_ending(const char *path, const char *ending)
 static void output_open(struct cmd *c)
 {
 	bool is_picture = cmd_form_kind(c) == FORM_IS_PICTURE && c->mode == MODE_EXEC;
+	struct statfs fs;
 	int64_t set;
 
 	c->out = stdout;
@@ -396,6 +399,14 @@ static void output_open(struct cmd *c)
 	c->out = fopen(c->out_path, is_picture ? "we" : "ae");
 	if (!c->out)
 		cmd_fatal_sys(c, errno, "failed to open output file '%s'", c->out_path);
+	if (fstatfs(fileno(c->out), &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC) {
+		cmd_error(c,
+			  "output file '%s' is one of /proc: what is written there changes dtrace "
+			  "itself or the kernel\n",
+			  c->out_path);
+		fputs("hint: give -o a file, or a pipe to the program that writes there\n", stderr);
+		cmd_exit(c, E_ERROR);
+	}
 }
 
 int main(int argc, char **argv)
