@@ -103,10 +103,12 @@ static void site_count(const struct inproc_run *r, struct inproc_site *s,
 	uint32_t n;
 
 	s->counter = 0;
-	if (entry->key && !s->slot && !p->exits && !p->checks_fs && r->only_cpu < 0 &&
-	    !r->stops_when_full && is_data_near(p) &&
-	    ndata_counter_add(p->data, entry->map, entry->key, &n))
-		s->counter = patch_data_addr(p->patch) + p->plan->counters_off + n * 8ull;
+	if (!entry->ncounts || s->slot || p->exits || p->checks_fs || r->only_cpu >= 0 ||
+	    r->stops_when_full || !is_data_near(p) || !ndata_counter_make(p->data, &n))
+		return;
+	for (uint32_t i = 0; i < entry->ncounts; i++)
+		ndata_counter_add(p->data, n, entry->counts[i].map, entry->counts[i].key);
+	s->counter = patch_data_addr(p->patch) + p->plan->counters_off + n * 8ull;
 }
 
 static struct err *unit_compile(const struct inproc_run *r, const struct unit *u,

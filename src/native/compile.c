@@ -425,22 +425,6 @@ static void compile_emit(struct compile *c)
 	x86_align(&c->g.x, 16);
 }
 
-/* The element in which a site only counts. */
-static void entry_count(const struct compile *c, uint32_t site, struct native_code *code)
-{
-	const struct blob_plan *p = c->g.t->plan;
-	struct native_entry *to = &code->entries[site];
-	uint32_t size = 8;
-	uint8_t *key;
-
-	for (uint32_t i = 0; i < p->nagg; i++)
-		size = MAX(size, p->tables[i].key_size);
-	key = memset(arena_alloc(code->keys, size), 0, size);
-	if (counter_key(&c->g, &c->groups.data[c->group_of[site]], c->sites[site].probe, &to->map,
-			key))
-		to->key = key;
-}
-
 static void result_make(struct compile *c, uint32_t consts, struct native_code *ret)
 {
 	*ret = (struct native_code){.bytes = c->g.x.code.data,
@@ -454,7 +438,9 @@ static void result_make(struct compile *c, uint32_t consts, struct native_code *
 	for (uint32_t i = 0; i < c->nsites; i++) {
 		ret->entries[i].func = c->groups.data[c->group_of[i]].func;
 		ret->entries[i].site = c->row_of[i];
-		entry_count(c, i, ret);
+		ret->entries[i].counts =
+			counts_find(&c->g, &c->groups.data[c->group_of[i]], c->sites[i].probe,
+				    ret->keys, &ret->entries[i].ncounts);
 	}
 	memset(&c->g.x.code, 0, sizeof(c->g.x.code)); /* the bytes are the caller's now */
 }

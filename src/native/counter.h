@@ -5,9 +5,9 @@
 #include "native/gen.h"
 
 /*
- * Whether a site of the group, of this probe of the unit, only counts in an element that is always
- * the same: of the table *ret_map, with the key that is written to key, which is all zero and has
- * room for the table's key, or for the u32 number of an element without keys.
+ * The elements in which a site of the group, of this probe of the unit, counts at each firing, if
+ * it does nothing else and they are always the same: *ret_n of them, at most NATIVE_COUNTS_MAX,
+ * with their keys in the arena. NULL: it does more.
  */
-bool counter_key(const struct ngen *g, const struct group *grp, uint32_t probe, uint32_t *ret_map,
-		 uint8_t *key);
+const struct native_count *counts_find(const struct ngen *g, const struct group *grp,
+				       uint32_t probe, struct arena *keys, uint32_t *ret_n);

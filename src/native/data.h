@@ -115,12 +115,16 @@ struct ndata_drops ndata_dropped(const struct ndata *d);
 uint64_t ndata_nbad(const struct ndata *d); /* records that were no records */
 
 /*
- * Gives a counter (struct blob_plan) to a site that does nothing but count in one element: of the
- * map, with the key that is padded to the size in the plan, or without keys the u32 number of the
- * element, all of which is copied. Several sites may count in one element. False: there is none
- * left.
+ * Gives a counter (struct blob_plan) to a site that does nothing but count. It counts for nobody
+ * before ndata_counter_add(). False: there is none left.
  */
-bool ndata_counter_add(struct ndata *d, uint32_t map, const void *key, uint32_t *ret);
+bool ndata_counter_make(struct ndata *d, uint32_t *ret);
+/*
+ * From now on the counter counts for an element, too: of the map, with the key that is padded to
+ * the size in the plan, or without keys the u32 number of the element, all of which is copied. One
+ * counter may count for several elements, or twice for one; several may count for one element.
+ */
+void ndata_counter_add(struct ndata *d, uint32_t counter, uint32_t map, const void *key);
 
 /* ctx: a struct ndata. drops() counts what ndata_count() has not handed over. */
 extern const struct agg_io ndata_aggs;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters of sites: count() with a key that a site fixes (native/counter.c) adds to a word of its
- * own, which the stub finds without looking for the key.
+ * own, which the stub finds without looking for the key. A site that counts in several elements
+ * has one word for all of them.
  *
  * Each CPU has a block of words, as many as the plan has counters. Words only grow: what the
  * session has taken out of an element is remembered (base), and the difference is its value. An
@@ -11,14 +12,21 @@
 
 #include "base/vec.h"
 
+/* A word, and one of the elements for which it counts. */
 struct counter {
-	uint32_t map, next; /* next: 1 + the counter of the same element; 0: none */
-	uint8_t *key;	    /* of the element, padded; without keys the number of the element */
-	uint64_t *base;	    /* by block; NULL: zeros */
+	uint32_t word, map;
+	uint32_t next;	 /* 1 + the next one of the same element; 0: none */
+	uint32_t nchain; /* how many this one and those behind it are */
+	uint8_t *key;	 /* of the element, padded; without keys the number of the element */
+	uint64_t *base;	 /* by block; NULL: zeros */
 };
+
+/* An element of more counters is read with whole blocks, not word by word. */
+#define CHAIN_MAX 64
 
 struct counters {
 	VEC(struct counter) list;
+	uint32_t nwords;	 /* given away */
 	struct hashmap *by_elem; /* struct elem_id -> 1 + the first counter */
 	uint8_t *id;		 /* room for a struct elem_id */
 	size_t id_size;
@@ -65,23 +73,44 @@ static const uint8_t *elem_id(struct ndata *d, uint32_t map, const void *key, si
 	return c->id;
 }
 
-bool ndata_counter_add(struct ndata *d, uint32_t map, const void *key, uint32_t *ret)
+bool ndata_counter_make(struct ndata *d, uint32_t *ret)
 {
 	struct counters *c = d->counters;
-	struct counter one = {.map = map};
-	size_t size;
-	const uint8_t *id;
 
-	if (c->list.len == d->plan->ncounters)
+	if (c->nwords == d->plan->ncounters)
 		return false;
-	id = elem_id(d, map, key, &size);
+	*ret = c->nwords++;
+	return true;
+}
+
+void ndata_counter_add(struct ndata *d, uint32_t counter, uint32_t map, const void *key)
+{
+	struct counters *c = d->counters;
+	struct counter one = {.word = counter, .map = map, .nchain = 1};
+	size_t size;
+	const uint8_t *id = elem_id(d, map, key, &size);
+
+	assert(counter < c->nwords);
 	one.next = (uint32_t)(uintptr_t)hashmap_find(c->by_elem, id, size);
+	if (one.next)
+		one.nchain += c->list.data[one.next - 1].nchain;
 	one.key = xmalloc(key_size(d, map));
 	memcpy(one.key, key, key_size(d, map));
 	vec_push(&c->list, one);
 	hashmap_set(c->by_elem, id, size, (void *)(uintptr_t)c->list.len);
-	*ret = c->list.len - 1;
-	return true;
+}
+
+/* Reads all words of a block that were given away. */
+static struct err *block_read(const struct ndata *d, uint32_t block)
+{
+	return ndata_read(d, word_off(d, block, 0), d->counters->now,
+			  (size_t)d->counters->nwords * 8);
+}
+
+/* What a counter has, of a word that is now this, since it was taken. */
+static uint64_t counter_since(const struct counter *one, uint32_t block, uint64_t now)
+{
+	return now - (one->base ? one->base[block] : 0);
 }
 
 struct err *counters_each(struct ndata *d, uint32_t map, counter_each_f *f, void *ctx)
@@ -90,10 +119,10 @@ struct err *counters_each(struct ndata *d, uint32_t map, counter_each_f *f, void
 	struct err *e = NULL;
 
 	for (uint32_t b = 0; b < blocks_count(d) && c->list.len && !e; b++) {
-		e = ndata_read(d, word_off(d, b, 0), c->now, (size_t)c->list.len * 8);
+		e = block_read(d, b);
 		for (uint32_t i = 0; i < c->list.len && !e; i++) {
 			const struct counter *one = &c->list.data[i];
-			uint64_t n = c->now[i] - (one->base ? one->base[b] : 0);
+			uint64_t n = counter_since(one, b, c->now[one->word]);
 
 			if (one->map == map && n)
 				f(ctx, one->key, block_cpu(d, b), n);
@@ -102,23 +131,37 @@ struct err *counters_each(struct ndata *d, uint32_t map, counter_each_f *f, void
 	return e;
 }
 
-/* Adds what one counter has; takes: from now on it has nothing. */
-static struct err *counter_read(struct ndata *d, uint32_t i, bool takes, uint64_t *sums)
+/* Adds what one counter has of a block, whose word is now this; takes: it begins anew there. */
+static void counter_read(const struct ndata *d, struct counter *one, uint32_t block, uint64_t now,
+			 bool takes, uint64_t *sums)
 {
-	struct counter *one = &d->counters->list.data[i];
-	struct err *e = NULL;
-
-	if (takes && !one->base)
+	sums[block_cpu(d, block)] += counter_since(one, block, now);
+	if (!takes)
+		return;
+	if (!one->base)
 		one->base = xcalloc(blocks_count(d), sizeof(*one->base));
-	for (uint32_t b = 0; b < blocks_count(d) && !e; b++) {
+	one->base[block] = now;
+}
+
+/* The counters from this one on, of one element, in one block. */
+static struct err *chain_read(struct ndata *d, uint32_t first, uint32_t block, bool takes,
+			      uint64_t *sums)
+{
+	struct counters *c = d->counters;
+	bool is_long = c->list.data[first].nchain > CHAIN_MAX;
+	struct err *e = is_long ? block_read(d, block) : NULL;
+	struct counter *one;
+
+	for (uint32_t i = first + 1; i && !e; i = one->next) {
 		uint64_t now = 0;
 
-		e = ndata_read(d, word_off(d, b, i), &now, sizeof(now));
-		if (e)
-			break;
-		sums[block_cpu(d, b)] += now - (one->base ? one->base[b] : 0);
-		if (takes)
-			one->base[b] = now;
+		one = &c->list.data[i - 1];
+		if (is_long)
+			now = c->now[one->word];
+		else
+			e = ndata_read(d, word_off(d, block, one->word), &now, sizeof(now));
+		if (!e)
+			counter_read(d, one, block, now, takes, sums);
 	}
 	return e;
 }
@@ -136,8 +179,8 @@ struct err *counters_read(struct ndata *d, uint32_t map, const void *key, bool t
 		return NULL;
 	id = elem_id(d, map, key, &size);
 	i = (uint32_t)(uintptr_t)hashmap_find(c->by_elem, id, size);
-	for (; i && !e; i = c->list.data[i - 1].next)
-		e = counter_read(d, i - 1, takes, sums);
+	for (uint32_t b = 0; i && b < blocks_count(d) && !e; b++)
+		e = chain_read(d, i - 1, b, takes, sums);
 	return e;
 }
 

@@ -194,17 +194,24 @@ struct native_target {
  */
 const char *native_target_lack(const struct unit *u, uint32_t i, const struct native_target *t);
 
+/* An element of an aggregation: of the table, with the key, padded with zeros to its size there. */
+struct native_count {
+	uint32_t map;
+	const uint8_t *key; /* in native_code.keys; without keys the u32 number of the element */
+};
+#define NATIVE_COUNTS_MAX 16u
+
 /* For each site: the offset in the code of the function that the stub calls, and its argument. */
 struct native_entry {
 	uint32_t func;
 	uint32_t site;
 	/*
-	 * The clauses of the site do nothing but count in one element, always the same: instead of
-	 * calling the function, the stub may count by itself (ndata_counter_add()). key: in
-	 * native_code.keys; NULL: they do more.
+	 * The clauses of the site do nothing but count, always in these elements, which may be the
+	 * same: instead of calling the function, the stub may count by itself
+	 * (ndata_counter_make()). In native_code.keys; NULL: they do more.
 	 */
-	const uint8_t *key;
-	uint32_t map;
+	const struct native_count *counts;
+	uint32_t ncounts;
 };
 
 struct native_code {
@@ -212,7 +219,7 @@ struct native_code {
 	size_t size;
 	struct native_entry *entries; /* one per site, in their order */
 	uint32_t nentries;
-	struct arena *keys; /* memory of the entries' keys */
+	struct arena *keys; /* memory of the entries' counts */
 	uint32_t nfuncs;
 	uint32_t consts; /* offset of the constants: what lies before it are instructions */
 	uint32_t stack;	 /* the most bytes of stack that a function uses, the blob's included */

@@ -26,7 +26,8 @@ static uint32_t counter_add(struct env *t, uint32_t map, const void *key)
 {
 	uint32_t n = UINT32_MAX;
 
-	ok(ndata_counter_add(t->d, map, key, &n), "a counter is given");
+	ok(ndata_counter_make(t->d, &n), "a counter is given");
+	ndata_counter_add(t->d, n, map, key);
 	return n;
 }
 
@@ -89,7 +90,7 @@ static void test_keys(void)
 	a = counter_add(&t, 0, &key);
 	b = counter_add(&t, 0, &key);
 	c = counter_add(&t, 0, &other);
-	ok(!ndata_counter_add(t.d, 0, &key, &n), "there are no more of them than were asked for");
+	ok(!ndata_counter_make(t.d, &n), "there are no more of them than were asked for");
 	(void)elem_sum(&t, 0, key);
 	is_int(elem.seen, 0, "an element that was never counted is not there");
 	(void)elem_read(&t, 0, key, false, &is_found);
@@ -138,6 +139,59 @@ static void test_without_keys(void)
 	env_close(&t);
 }
 
+/* A site that counts in several elements has one word for all, of which each is taken alone. */
+static void test_shared(void)
+{
+	struct env t = {.ncounters = 2};
+	uint64_t key = 7, other = 9;
+	uint32_t a, b;
+	bool is_found;
+
+	(void)env_agg(&t, AGGFUNC_COUNT, 8, 100);
+	env_open(&t, 1 << 16);
+	a = counter_add(&t, 0, &key);
+	b = counter_add(&t, 0, &other);
+	ndata_counter_add(t.d, a, 0, &other);
+	ndata_counter_add(t.d, b, 0, &other);
+	*counter_word(&t, a, 1) += 10;
+	*counter_word(&t, b, 2) += 1;
+	is_int(elem_sum(&t, 0, key), 10, "the first element has one counter");
+	is_int(elem_sum(&t, 0, other), 12, "the other one has both, one of them twice");
+	is_int(elem_read(&t, 0, other, true, &is_found), 12, "it is taken");
+	is_int(elem_sum(&t, 0, key), 10, "and the first one stays");
+	*counter_word(&t, a, 1) += 5;
+	is_int(elem_sum(&t, 0, key), 15, "what comes then is counted there");
+	is_int(elem_sum(&t, 0, other), 5, "and anew in the one that was taken");
+	env_close(&t);
+}
+
+/* So many sites count in one element that their words are read at once. */
+static void test_many(void)
+{
+	enum { N = 500 };
+	struct env t = {.ncounters = N};
+	uint64_t key = 7, sum = 0;
+	uint32_t n = 0;
+	bool is_found;
+
+	(void)env_agg(&t, AGGFUNC_COUNT, 8, 100);
+	env_open(&t, 1 << 16);
+	for (uint32_t i = 0; i < N && ndata_counter_make(t.d, &n); i++) {
+		ndata_counter_add(t.d, n, 0, &key);
+		*counter_word(&t, n, i % 4) += i + 1;
+		sum += i + 1;
+	}
+	is_int(n, N - 1, "all counters are given");
+	is_int(elem_read(&t, 0, key, false, &is_found), sum, "all are added up");
+	is_int(elem_read(&t, 0, key, true, &is_found), sum, "and taken");
+	*counter_word(&t, N - 1, 3) += 2;
+	*counter_word(&t, 0, 0) += 1;
+	is_int(elem_read(&t, 0, key, true, &is_found), 3, "what comes later is not lost");
+	(void)elem_read(&t, 0, key, false, &is_found);
+	ok(!is_found, "then the element is not there");
+	env_close(&t);
+}
+
 static void test_bounds(void)
 {
 	struct env t = {.ncounters = 100};
@@ -157,22 +211,23 @@ static void test_bounds(void)
 
 /* ---- which clauses --------------------------------------------------------------------------- */
 
-static const uint8_t *key_of(const struct nx *x, uint32_t site)
-{
-	return x->run->code.entries[site].key;
-}
-
-/* The function that the stub would call counts in the same element. */
-static void same_element_check(const char *text, uint32_t site)
+/* The function that the stub would call counts in the same elements: of one aggregation each. */
+static void same_elements_check(const char *text, uint32_t site, uint32_t ncounts)
 {
 	struct nx *x = nx_of(text);
-	const uint8_t *key = key_of(x, site);
-	int64_t n = 0;
+	const struct native_entry *entry = &x->run->code.entries[site];
 
-	ok(key, "counts by itself: %s", text);
+	ok(entry->ncounts == ncounts, "counts by itself: %s", text);
 	nx_fire(x, site, 1, 2);
-	ok(key && nrun_agg(x->run, 1, x->layout->aggs[0].key_size ? key : NULL, 0, &n) && n == 1,
-	   "in the element in which the function counts");
+	for (uint32_t i = 0; i < entry->ncounts; i++) {
+		const struct agg_layout *al = &x->layout->aggs[i];
+		int64_t n = 0;
+
+		is_int(entry->counts[i].map, al->map, "in the table of the aggregation");
+		ok(nrun_agg(x->run, i + 1, al->key_size ? entry->counts[i].key : NULL, 0, &n) &&
+			   n == 1,
+		   "in the element in which the function counts");
+	}
 	nx_destroy(x);
 }
 
@@ -182,23 +237,36 @@ static void test_clauses(void)
 		"pid1:a.out:f:entry /arg0/ { @[probefunc] = count(); }",
 		"pid1:a.out:f:entry { @[probefunc, arg0] = count(); }",
 		"pid1:a.out:f:entry { @[probefunc] = sum(1); }",
-		"pid1:a.out:f:entry { @[probefunc] = count(); @b = count(); }",
+		"pid1:a.out:f:entry { @[probefunc] = count(); @b = sum(1); }",
+		"pid1:a.out:f:entry { @[probefunc] = count(); @b[arg0] = count(); }",
 		"pid1:a.out:f:entry { @[probefunc] = count(); trace(arg0); }",
-		"pid1:a.out:f:entry { @[probefunc] = count(); } pid1:a.out:f:entry { @b = count(); }",
+		"pid1:a.out:f:entry { @[probefunc] = count(); } "
+		"pid1:a.out:f:entry /arg0/ { @b = count(); }",
+		/* one more than NATIVE_COUNTS_MAX */
+		"pid1:a.out:f:entry { @ = count(); @ = count(); @ = count(); @ = count(); "
+		"@ = count(); @ = count(); @ = count(); @ = count(); @ = count(); @ = count(); "
+		"@ = count(); @ = count(); @ = count(); @ = count(); @ = count(); @ = count(); "
+		"@ = count(); }",
 	};
 
-	same_element_check("pid1:a.out:f:entry { @ = count(); }", SITE_F_ENTRY);
-	same_element_check("pid1:a.out:f:entry { @[probefunc, probename] = count(); }",
-			   SITE_F_ENTRY);
-	same_element_check("pid1:a.out::return { @[probemod, \"x\", pid, id] = count(); }",
-			   SITE_G_TAIL);
-	same_element_check("pid1:a.out:f:entry { @[probefunc] = count(); } "
-			   "pid1:a.out:f:return { @b[probename] = count(); }",
-			   SITE_F_ENTRY);
+	same_elements_check("pid1:a.out:f:entry { @ = count(); }", SITE_F_ENTRY, 1);
+	same_elements_check("pid1:a.out:f:entry { @[probefunc, probename] = count(); }",
+			    SITE_F_ENTRY, 1);
+	same_elements_check("pid1:a.out::return { @[probemod, \"x\", pid, id] = count(); }",
+			    SITE_G_TAIL, 1);
+	same_elements_check("pid1:a.out:f:entry { @[probefunc] = count(); } "
+			    "pid1:a.out:f:return { @b[probename] = count(); }",
+			    SITE_F_ENTRY, 1);
+	same_elements_check("pid1:a.out:f:entry { @[probefunc] = count(); @b = count(); }",
+			    SITE_F_ENTRY, 2);
+	same_elements_check("pid1:a.out:f:entry { @[probefunc] = count(); } "
+			    "pid1:a.out:f:entry { @b = count(); @c[probename, pid] = count(); }",
+			    SITE_F_ENTRY, 3);
 	for (uint32_t i = 0; i < ARRAY_LEN(not_by_itself); i++) {
 		struct nx *x = nx_of(not_by_itself[i]);
 
-		ok(!key_of(x, SITE_F_ENTRY), "needs its function: %s", not_by_itself[i]);
+		ok(!x->run->code.entries[SITE_F_ENTRY].counts, "needs its function: %s",
+		   not_by_itself[i]);
 		nx_destroy(x);
 	}
 }
@@ -207,6 +275,8 @@ int main(void)
 {
 	test_keys();
 	test_without_keys();
+	test_shared();
+	test_many();
 	test_bounds();
 	test_clauses();
 	return tap_done();
