@@ -8,7 +8,7 @@ The functions are bench/inproc.c's work() and moves(), which begin as compilers 
 the loop traced less the same loop untraced just before. The first row is what reading the time stamp counter costs here: the goals of printf (one time)
 and of the latency (two) were set where it takes 7 ns; a hypervisor may make it twice as dear. The rows "attach" are of a running process, all of whose functions of one module are to be counted: seconds from
 the start of dtrace until they are, how many of them it had a CPU, and the milliseconds for which the process stood still at most, until its threads had got a CPU to stop on included:
-on a machine that does other work, only the CPU time says something. A row is of a web server of Node.js: the share of its requests that it still answers. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
+on a machine that does other work, only the CPU time says something. Two rows are of web servers, of Node.js and of Java: the share of their requests that they still answer in the same CPU time. The last row is uftrace's, if it is installed: entry and return of a program that is started by it.
 """
 import os, re, shutil, subprocess, tempfile, time
 
@@ -21,6 +21,7 @@ ROWS = [
     ("entry and return: @ = count()", f"{W}:entry,{W}:return {{ @ = count(); }}", "uprobe:EXE:work,uretprobe:EXE:work { @ = count(); }", "<= 25 ns"),
     ("call: @ = count()", f"{W}:call {{ @ = count(); }}", None, "<= 10 ns"),
     ("entry: @[probefunc] = count()", f"{W}:entry {{ @[probefunc] = count(); }}", "uprobe:EXE:work { @[func] = count(); }", "<= 12 ns"),
+    ("entry: @[probefunc] and @all", f"{W}:entry {{ @[probefunc] = count(); @all = count(); }}", "uprobe:EXE:work { @[func] = count(); @all = count(); }", "<= 12 ns"),
     ("entry: @[arg0] = count()", f"{W}:entry {{ @[arg0] = count(); }}", "uprobe:EXE:work { @[arg0] = count(); }", ""),
     ("entry: @ = quantize(arg0)", f"{W}:entry {{ @ = quantize(arg0); }}", "uprobe:EXE:work { @ = hist(arg0); }", ""),
     ("predicate that is false", f"{W}:entry /arg0 == 77/ {{ @ = count(); }}", "uprobe:EXE:work /arg0 == 77/ { @ = count(); }", "<= 8 ns"),
@@ -127,23 +128,40 @@ def attach_rows(bench):
             bench.row(name + what, lambda v=iter([g[k] for g in got]): next(v), None, unit, target, runs=len(got))
 
 
-NODE = "a node server, all functions"
-EVERY = "pid$target:node::entry, pid$target:node::return { @[probefunc, probename] = count(); }"
+LOAD = ["node", os.path.join(ROOT, "bench/inproc.js")]
+JAVA = ["java", "-Dsun.net.httpserver.nodelay=true", os.path.join(ROOT, "bench/inproc.java")]
+# name, program, the module whose functions are traced
+SERVERS = [("a node server, all functions", LOAD, "node"), ("a JVM server, all of libjvm", JAVA, "libjvm.so")]
 
 
-def node_share(bench, mode, seconds=4):
-    """Requests a second that a Node.js server answers while every entry and return of its program is counted, in percent of those before. NaN: a wrong answer."""
-    script = os.path.join(ROOT, "bench/inproc.js")
-    server = subprocess.Popen(["node", script], stdout=subprocess.PIPE, text=True)
+def cpu_of(pid):
+    """Seconds on a CPU of all threads of a process."""
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def share(bench, command, module, mode, seconds=4):
+    """
+    Requests that a server answers in a second of its CPU time while every entry and return of a module is counted, in percent of those before: their rate
+    depends on what else the machine does. NaN: a wrong answer.
+    """
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     port = server.stdout.readline().strip()
+    every = f"pid$target:{module}::entry, pid$target:{module}::return {{ @[probefunc, probename] = count(); }}"
 
     def load(s):
-        return float(subprocess.run(["node", script, port, str(s), "8"], capture_output=True, text=True, check=True).stdout)
+        begin = cpu_of(server.pid)
+        rate = float(subprocess.run([*LOAD, port, str(s), "8"], capture_output=True, text=True, check=True).stdout)
+        return rate * s / (cpu_of(server.pid) - begin)
 
-    load(2)  # its code is compiled
-    before = load(seconds)
+    last, before = 0, load(seconds)
+    for _ in range(10):  # until its code is compiled
+        if abs(before - last) < before / 10:
+            break
+        last, before = before, load(seconds)
     tracer = subprocess.Popen([bench.dtrace, "-q", "-x", f"inproc={mode}", "-x", "aggsize=64m", "-p", str(server.pid), "-n",
-                               EVERY + ' tick-200ms /!told/ { told = 1; printf("READY\\n"); }'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                               every + ' tick-200ms /!told/ { told = 1; printf("READY\\n"); }'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         while "READY" not in (line := tracer.stdout.readline()):
             if not line:
@@ -177,8 +195,10 @@ def main():
             bench.row(name, lambda n=name, s=script: cost(n, s, "auto", 100_000 if "printf" in s or ("relayed" in n and "false" not in n) else 2_000_000),
                       lambda n=name, s=script: cost(n, s, "off", 50_000), "ns", goal)
         attach_rows(bench)
-        if shutil.which("node"):
-            bench.row(NODE, lambda: node_share(bench, "auto"), lambda: node_share(bench, "off"), "%", ">= 60 %", runs=min(opts.runs, 3))
+        for name, command, module in SERVERS:
+            if shutil.which("node") and shutil.which(command[0]):
+                bench.row(name, lambda c=command, m=module: share(bench, c, m, "auto"), lambda c=command, m=module: share(bench, c, m, "off"), "%",
+                          ">= 60 %", runs=min(opts.runs, 3))
         if shutil.which("bpftrace"):
             print("bpftrace:")
             for name, _, script, _ in ROWS:
