@@ -263,8 +263,9 @@ static const struct {
 	{"{ trace(rand()); }", "function"},
 	{"{ trace(uregs[18]); }", "register"},
 	{"{ stop(); }", "acts on"},
-	{"{ @[probefunc] = live(arg0, 1); }", "alive"},
-	{"{ dead(arg0); }", "alive"},
+	{"{ @[probefunc] = live(arg0, 1); }", NULL},
+	{"{ @[ustack()] = live(arg0, 1); }", "stack"},
+	{"{ dead(arg0); }", NULL},
 	{"{ printf(\"%s\", strjoin(probefunc, \"x\")); }", "string"},
 };
 

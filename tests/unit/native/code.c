@@ -86,10 +86,11 @@ static void test_instructions(void)
 static uint8_t stack[STACK_BYTES] __attribute__((aligned(16)));
 
 /* Calls a function on another stack, whose address is no multiple of 16; returns the bytes used. */
-static uint32_t stack_used(void *func, const uint64_t args[5])
+static uint32_t stack_used(void *func, const uint64_t args[6])
 {
 	uint8_t *top = stack + STACK_BYTES - 64;
 	register uint64_t r8 __asm__("r8") = args[4];
+	register uint64_t r9 __asm__("r9") = args[5];
 	uint64_t a = args[0], b = args[1], c = args[2], d = args[3];
 	uint32_t low = 0;
 
@@ -98,9 +99,9 @@ static uint32_t stack_used(void *func, const uint64_t args[5])
 			 "mov %[top], %%rsp\n\t"
 			 "call *%[func]\n\t"
 			 "mov %%r12, %%rsp"
-			 : "+D"(a), "+S"(b), "+d"(c), "+c"(d), "+r"(r8)
+			 : "+D"(a), "+S"(b), "+d"(c), "+c"(d), "+r"(r8), "+r"(r9)
 			 : [top] "r"(top), [func] "r"(func)
-			 : "rax", "r9", "r10", "r11", "r12", "memory", "cc");
+			 : "rax", "r10", "r11", "r12", "memory", "cc");
 	while (low < sizeof(stack) && stack[low] == PAINT)
 		low++;
 	return (uint32_t)(top - stack) - low;
@@ -114,8 +115,12 @@ static void test_stack(void)
 
 	(void)env_agg(&t, AGGFUNC_STDDEV, 16, 100);
 	(void)env_agg(&t, AGGFUNC_MIN, 0, 1);
+	(void)env_agg(&t, AGGFUNC_LIVE, 0, 1);
 	env_array(&t, 16, 100);
 	t.layout.tls_size = 16;
+	t.layout.live_size = sizeof(struct rt_live) + 8;
+	t.layout.opts.livesize = 1000;
+	t.has_live = true;
 	t.has_samples = true;
 	env_open(&t, 1 << 16);
 	arr = t.plan->nagg;
@@ -124,9 +129,10 @@ static void test_stack(void)
 	for (uint32_t round = 0; round < 2; round++) {
 		uint64_t k = (uint64_t)(uintptr_t)key;
 		uint64_t v = (uint64_t)(uintptr_t)BLOB(&t, VALUE, value)(t.head, 0, key, 3);
+		uint64_t alive = (uint64_t)(uintptr_t)BLOB(&t, CELL, cell)(t.head, 2, 0, 1);
 		const struct {
 			enum blob_func func;
-			uint64_t args[5];
+			uint64_t args[6];
 		} calls[] = {
 			{BLOB_TIME, {head}},
 			{BLOB_EXIT, {head}},
@@ -149,6 +155,8 @@ static void test_stack(void)
 			{BLOB_SAMPLE, {head, UINT64_MAX, 1 << 20, 1, 0x7000}},
 			{BLOB_SAMPLED, {head, 0x1000, 0x7000}},
 			{BLOB_FOLLOWED, {head, 0x1000}},
+			{BLOB_LIVE, {head, 0x1000, 64, 1, alive, 1}},
+			{BLOB_DEAD, {head, 0x1000, 2}},
 		};
 		uint32_t seen = 0;
 

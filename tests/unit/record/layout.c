@@ -339,7 +339,7 @@ int main(void)
 	test_aggs();
 	test_vars();
 	test_keyless();
-	test_shared(19, 10, false);
+	test_shared(16, 10, false);
 	test_shared(100, 0, true);
 	test_shared(0, 100, true);
 	test_shared(200, 150, true);
