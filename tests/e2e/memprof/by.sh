@@ -32,7 +32,8 @@ for by in caller function; do
 	"$memprof" malloc --by $by --json -n 0 -v ./blocks >out 2>err || fail "./blocks"
 	sums >got
 	diff wanted got || fail "--by $by: other numbers"
-	grep -q "itself, 0 by uprobes$" err || fail "--by $by: not all places are in the process"
+	# an emulated machine's time stamp counter is none that a process may read
+	grep -q "itself, 0 by uprobes$\|time cannot be read in process" err || fail "--by $by: not all places are in the process"
 	grep -q "10.0 kB that memalign() and its like were asked for are not followed" err || fail "--by $by: memalign()"
 done
 "$memprof" malloc --by caller --json -n 0 ./blocks >out 2>err || fail "./blocks"

@@ -87,7 +87,7 @@ static int relative_wait(void *arg)
 	const int *go = arg;
 	char c;
 
-	return read(*go, &c, 1) == 0 ? 0 : 1;
+	return read(*go, &c, 1) == 1 ? 0 : 1;
 }
 
 static void *thread_wait(void *arg)
@@ -123,11 +123,13 @@ static void test_newcomer(void)
 	is_int(proc_memory_newcomer(getpid(), 0), pid, "if it is not known since when");
 	is_int(proc_memory_newcomer(getpid(), 1 << 22), pid, "if numbers have begun anew");
 	is_int(proc_memory_newcomer(getpid(), proc_last_made()), 0, "it was made before");
-	(void)close(go[1]);
+	ok(write(go[1], "ab", 2) == 2,
+	   "a byte for each of both"); /* the process has the pipe, too */
 	(void)waitpid(pid, NULL, 0);
 	(void)pthread_join(thread, NULL);
 	is_int(proc_memory_newcomer(getpid(), first), 0, "it has ended");
 	(void)close(go[0]);
+	(void)close(go[1]);
 }
 
 int main(int argc, char **argv)
