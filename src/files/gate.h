@@ -114,8 +114,6 @@ struct gate_mapping {
  * (/proc/PID/map_files).
  */
 struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m);
-/* Whether gate_open_mapping() has opened it: it cannot be another file than the mapped one. */
-bool gate_file_is_mapped(const struct gate_file *f);
 /*
  * Reads memory of a process; false if some of it cannot be read. A page may belong to a file whose
  * server does not answer, so the reader reads it: at most READER_CHUNK bytes (files/reader.h).

@@ -81,7 +81,6 @@ struct gate_file {
 	uint32_t refs;
 	int fd; /* -1: the caller's descriptor was closed */
 	bool is_borrowed;
-	bool is_mapped; /* it was opened by the address of a mapping */
 	struct stat st;
 	/* The following members are used only if the reader reads the file. */
 	struct gate *gate; /* NULL: this process reads the file */
@@ -675,18 +674,6 @@ struct gate_file *gate_open_path(struct gate *g, int root, const char *path)
  * it. A file system that is asked even then (NFS, 9p) has a device that is not harmless, and the
  * reader finds its files.
  */
-static struct gate_file *file_mapped(struct gate_file *f)
-{
-	if (f)
-		f->is_mapped = true;
-	return f;
-}
-
-bool gate_file_is_mapped(const struct gate_file *f)
-{
-	return f->is_mapped;
-}
-
 struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m)
 {
 	struct request q = {.send = mapping_ask, .path = m->path, .mapping = m, .fd = -1};
@@ -696,7 +683,7 @@ struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m
 
 	if (!mounts_is_dev_harmless(&g->mounts, m->dev)) {
 		q.zone = zone_of_dev(g, m->dev);
-		return file_mapped(file_there(g, &q));
+		return file_there(g, &q);
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64,
 		       m->pid, m->start, m->end);
@@ -704,14 +691,14 @@ struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m
 	if (fd < 0)
 		return NULL;
 	if (mounts_is_fd_harmless(&g->mounts, fd, m->pid))
-		return file_mapped(file_here(fd_take(&fd)));
+		return file_here(fd_take(&fd));
 	q.send = found_ask;
 	q.fd = fd;
 	q.zone = zone_of_fd(g, fd);
 	f = file_there(g, &q);
 	if (f)
 		(void)fd_take(&fd); /* it is the file's now */
-	return file_mapped(f);
+	return f;
 }
 
 bool gate_memory_read(struct gate *g, uint64_t pid, taddr addr, void *to, size_t size)

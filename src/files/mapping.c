@@ -77,7 +77,7 @@ static struct gate_file *by_others(struct gate *g, const struct mapping *m, int 
 uint64_t mapping_other_dev(const struct mapping *m, const struct gate_file *f)
 {
 	const struct stat *st = gate_file_stat(f);
-	bool is_trusted = gate_file_is_mapped(f) || st->st_uid == 0 || st->st_uid == geteuid();
+	bool is_trusted = st->st_uid == 0 || st->st_uid == geteuid();
 
 	return m->inode.ino && m->inode.dev != st->st_dev && is_trusted ? m->inode.dev : 0;
 }

@@ -48,7 +48,8 @@ struct gate_file *mapping_open(struct gate *g, const struct mapping *m);
 /*
  * Returns the device that the mapping shows for its file, which mapping_open() has opened, if it is
  * another one than that of fstat(): walks in the kernel know the file by it. 0: it is the same, or
- * a path has led to the file, and whoever owns it may have put it there instead of the mapped one.
+ * the file is neither root's nor our own: whoever owns it may have put it in the place of the one
+ * that the mapping shows, at the path, or at the address after the mapping was read.
  */
 uint64_t mapping_other_dev(const struct mapping *m, const struct gate_file *f);
 /*

@@ -2,6 +2,8 @@
 /* Finds out which stacks clauses ask for. */
 #include "stacks/stacks.h"
 
+#include <stdlib.h>
+
 #include "record/layout.h"
 
 static bool difo_walks(const struct difo *d, bool *ret_has_names)
@@ -61,40 +63,66 @@ static bool is_zero_from(const struct difo *d, uint32_t at)
 	       d->code[at + 1] == dif_rrr(DIF_OP_RET, 0, 0, DIF_INSN_RD(d->code[at]));
 }
 
-/* Whether a predicate begins with pid == NUMBER, by which it is 0 in all other processes. */
-static bool pred_names_process(const struct difo *d)
+bool stack_pred_pid(const struct difo *pred, uint64_t *ret_pid, bool *ret_is_one)
 {
-	const dif_insn *code = d->code;
+	const dif_insn *code = pred->code;
+	uint32_t op;
 
-	return d->code_len >= 4 && DIF_INSN_OP(code[0]) == DIF_OP_LDGS &&
-	       DIF_INSN_INDEX(code[0]) == DIF_VAR_PID && DIF_INSN_OP(code[1]) == DIF_OP_SETX &&
-	       code[2] == dif_rrr(DIF_OP_CMP, DIF_INSN_RD(code[0]), DIF_INSN_RD(code[1]), 0) &&
-	       DIF_INSN_OP(code[3]) == DIF_OP_BNE && is_zero_from(d, DIF_INSN_LABEL(code[3]));
+	if (pred->code_len < 4 || DIF_INSN_OP(code[0]) != DIF_OP_LDGS ||
+	    DIF_INSN_INDEX(code[0]) != DIF_VAR_PID || DIF_INSN_OP(code[1]) != DIF_OP_SETX ||
+	    DIF_INSN_INDEX(code[1]) >= pred->ints_len ||
+	    code[2] != dif_rrr(DIF_OP_CMP, DIF_INSN_RD(code[0]), DIF_INSN_RD(code[1]), 0))
+		return false;
+	op = DIF_INSN_OP(code[3]);
+	*ret_is_one = op == DIF_OP_BNE;
+	*ret_pid = pred->ints[DIF_INSN_INDEX(code[1])];
+	return (op == DIF_OP_BE || op == DIF_OP_BNE) && is_zero_from(pred, DIF_INSN_LABEL(code[3]));
 }
 
 /* Whether the probes are those of a process: pid123, plockstat123. */
-static bool desc_names_process(const struct probe_desc *desc)
+static bool desc_names_process(const struct probe_desc *desc, uint64_t *ret_pid)
 {
-	size_t len = strlen(desc->prov);
+	size_t len = strlen(desc->prov), digits = 0;
 
-	return len && desc->prov[len - 1] >= '0' && desc->prov[len - 1] <= '9';
+	while (digits < len && desc->prov[len - digits - 1] >= '0' &&
+	       desc->prov[len - digits - 1] <= '9')
+		digits++;
+	*ret_pid = strtoull(desc->prov + len - digits, NULL, 10);
+	return digits != 0;
 }
 
-/* Whether a clause may record stacks with names in a process that the session was not told of. */
-static bool clause_reaches_others(struct prog_clause *const *clause)
+static void pid_add(struct stack_needs *needs, uint64_t pid)
+{
+	for (uint32_t i = 0; i < needs->npids; i++)
+		if (needs->pids[i] == pid)
+			return;
+	if (needs->npids < STACK_PIDS_MAX)
+		needs->pids[needs->npids++] = pid;
+	else
+		needs->reaches_others = true;
+}
+
+/* Notes whose stacks with names a clause may record. */
+static void reach_add(struct prog_clause *const *clause, struct stack_needs *ret)
 {
 	const struct prog_clause *c = *clause;
 	struct prog_difo at = {0};
 	struct stack_needs needs = {0};
+	bool is_one = true;
+	uint64_t pid;
 
-	if (desc_names_process(&c->desc) || (c->pred && pred_names_process(c->pred)))
-		return false;
 	while (prog_each_difo(clause, 1, &at)) {
 		needs_of_stack(&at.in, &needs);
 		needs_of_values(at.in.difo, &needs);
 		(void)difo_walks(at.in.difo, &needs.has_names);
 	}
-	return needs.has_names;
+	if (!needs.has_names)
+		return;
+	if (desc_names_process(&c->desc, &pid) ||
+	    (c->pred && stack_pred_pid(c->pred, &pid, &is_one) && is_one))
+		pid_add(ret, pid);
+	else
+		ret->reaches_others = true;
 }
 
 void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct stack_needs *ret)
@@ -102,8 +130,8 @@ void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct sta
 	struct prog_difo at = {0};
 
 	*ret = (struct stack_needs){0};
-	for (uint32_t i = 0; i < n && !ret->reaches_others; i++)
-		ret->reaches_others = clause_reaches_others(&clauses[i]);
+	for (uint32_t i = 0; i < n; i++)
+		reach_add(&clauses[i], ret);
 	while (prog_each_difo(clauses, n, &at)) {
 		needs_of_stack(&at.in, ret);
 		needs_of_values(at.in.difo, ret);

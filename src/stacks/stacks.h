@@ -35,17 +35,29 @@ struct watch;
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
+#define STACK_PIDS_MAX 8 /* with more, it may be any */
+
 struct stack_needs {
 	bool has_walks;	    /* of user stacks: ustack(), ucaller, ustackdepth, lfunc */
 	bool has_addresses; /* clauses record addresses of processes */
 	bool has_names;	    /* with names of frames: user stacks that have room for them, lfunc */
-	/* some of the stacks with names may be of processes that the session was not told of */
+	/*
+	 * Whose stacks with names are recorded: processes that predicates or probes give by number,
+	 * and whether it may be any other one as well.
+	 */
+	uint64_t pids[STACK_PIDS_MAX];
+	uint32_t npids;
 	bool reaches_others;
 	uint32_t frames;  /* most frames of a stack of the kernel */
 	uint32_t uframes; /* the same of a user stack */
 };
 
 void stack_needs_find(struct prog_clause *const *clauses, uint32_t n, struct stack_needs *ret);
+/*
+ * Whether a predicate is seen to be 0 by its first comparison, of pid with a number: in all other
+ * processes (*ret_is_one: pid == 7 && ...), or in that one (pid != 7 && ...).
+ */
+bool stack_pred_pid(const struct difo *pred, uint64_t *ret_pid, bool *ret_is_one);
 
 /* ---- their walks ---------------------------------------------------------------------------- */
 

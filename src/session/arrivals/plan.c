@@ -258,31 +258,12 @@ static bool has_created(const struct arrivals *a)
 	return false;
 }
 
-/* Whether an object returns 0 when it goes on at an instruction: mov %r0, %rN; ret %rN. */
-static bool is_zero_from(const struct difo *d, uint32_t at)
+static bool pred_declines_pid(const struct difo *pred, pid_t pid)
 {
-	return at + 1 < d->code_len &&
-	       d->code[at] == dif_rrr(DIF_OP_MOV, 0, 0, DIF_INSN_RD(d->code[at])) &&
-	       d->code[at + 1] == dif_rrr(DIF_OP_RET, 0, 0, DIF_INSN_RD(d->code[at]));
-}
+	uint64_t number;
+	bool is_one;
 
-/*
- * Whether a predicate is seen to be 0 in a process: it begins with the comparison of pid with a
- * number, as `pid != 7 && ...` does, by which it is 0 there whatever follows.
- */
-static bool pred_declines_pid(const struct difo *d, pid_t pid)
-{
-	const dif_insn *code = d->code;
-	bool is_equal;
-
-	if (d->code_len < 4 || DIF_INSN_OP(code[0]) != DIF_OP_LDGS ||
-	    DIF_INSN_INDEX(code[0]) != DIF_VAR_PID || DIF_INSN_OP(code[1]) != DIF_OP_SETX ||
-	    DIF_INSN_INDEX(code[1]) >= d->ints_len ||
-	    code[2] != dif_rrr(DIF_OP_CMP, DIF_INSN_RD(code[0]), DIF_INSN_RD(code[1]), 0))
-		return false;
-	is_equal = d->ints[DIF_INSN_INDEX(code[1])] == (uint64_t)pid;
-	return DIF_INSN_OP(code[3]) == (is_equal ? DIF_OP_BE : DIF_OP_BNE) &&
-	       is_zero_from(d, DIF_INSN_LABEL(code[3]));
+	return stack_pred_pid(pred, &number, &is_one) && is_one == (number != (uint64_t)pid);
 }
 
 /*

@@ -111,6 +111,14 @@ struct err *live_begin_stacks(struct live *live)
 	return e ? e : stacks_begin(live->stacks, engine);
 }
 
+static bool is_target(const struct targets *t, pid_t pid)
+{
+	for (uint32_t i = 0; i < t->procs.len; i++)
+		if (proc_pid(t->procs.data[i]) == pid)
+			return true;
+	return false;
+}
+
 void live_prepare_stacks(struct live *live)
 {
 	uint32_t n = live->targets->procs.len;
@@ -123,6 +131,12 @@ void live_prepare_stacks(struct live *live)
 		vec_push(&named, ((struct stack_process){proc_pid(p), proc_is_created(p)}));
 		if (proc_is_created(p) && stacks_has_helpers(live->stacks))
 			interpreters_hold(&held, live, proc_pid(p));
+	}
+	for (uint32_t i = 0; i < live->stack_needs.npids; i++) {
+		pid_t pid = (pid_t)live->stack_needs.pids[i];
+
+		if (live->stack_needs.pids[i] <= INT32_MAX && !is_target(live->targets, pid))
+			vec_push(&named, ((struct stack_process){pid, false}));
 	}
 	for (uint32_t i = 0; i < held.procs.len; i++)
 		vec_push(&named, ((struct stack_process){proc_pid(held.procs.data[i]), true}));

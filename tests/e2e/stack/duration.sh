@@ -15,8 +15,10 @@ X
 sleep 600 & other=$!
 trap 'kill $victim $other 2>/dev/null' EXIT
 until [ "$(cut -d ' ' -f 1 /proc/$victim/syscall)" = 230 ]; do sleep 0.1; done # clock_nanosleep: it has begun
-for how in "-c 'sleep 60'" "-p $other"; do
-	# $1 is no target, so that its number is not known to be one of a process; execname is read first, as in scripts that mean many
-	eval "$DTRACE" -qn "'syscall::getppid:entry /execname != \"\" && pid == \$1/ { jstack(); exit(0); }'" "$how" $victim >out 2>err
-	grep -q 'rare.py:5 (outer)' out && ! grep -q 'no language frames yet' out || { echo "$how:"; cat out err; exit 1; }
+# $1 is no target. What reads execname first may mean any process; the others name one.
+for clause in 'syscall::getppid:entry /execname != "" && pid == $1/' 'syscall::getppid:entry /pid == $1/' 'pid$1:libc.so.6:getppid:entry'; do
+	for how in "-c 'sleep 60'" "-p $other" ""; do
+		eval "$DTRACE" -qn "'$clause { jstack(); exit(0); }'" "$how" $victim >out 2>err
+		grep -q 'rare.py:5 (outer)' out && ! grep -q 'no language frames yet' out || { echo "$clause $how:"; cat out err; exit 1; }
+	done
 done

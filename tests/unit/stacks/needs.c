@@ -72,12 +72,17 @@ static bool reaches(struct arena *a, const char *prov, struct difo *pred)
 static void test_reach(struct arena *a)
 {
 	struct difo *of_one = compared(a, DIF_VAR_PID, DIF_OP_BNE);
+	struct difo *stack = constant(a, PROG_STACK(9, 100));
+	struct stack_needs n = needs_at("syscall", stack, DATUM_USTACK, of_one);
 
 	ok(reaches(a, "syscall", NULL), "a clause without a predicate reaches all processes");
 	ok(!reaches(a, "syscall", of_one), "pid == 4711: that one only");
 	ok(reaches(a, "syscall", compared(a, DIF_VAR_PID, DIF_OP_BE)), "pid != 4711: others");
 	ok(reaches(a, "syscall", compared(a, DIF_VAR_TID, DIF_OP_BNE)), "tid == 4711: any");
+	ok(n.npids == 1 && n.pids[0] == 4711, "it is known which one");
 	ok(!reaches(a, "pid4711", NULL), "probes of a process: that one only");
+	n = needs_at("plockstat4712", stack, DATUM_USTACK, NULL);
+	ok(n.npids == 1 && n.pids[0] == 4712, "it is known which one");
 	ok(!needs_of(constant(a, PROG_STACK(9, 0)), DATUM_USTACK, NULL).reaches_others,
 	   "without names, nothing is prepared");
 }
