@@ -108,7 +108,7 @@ def main():
     names = {deb.split("_")[0]: f"{PACKAGES}/{deb}" for deb in sorted(os.listdir(PACKAGES))}
     result = install(names)
     declare_installation(result)
-    import files, stacks, probes, outputs, programs, metrics, ready, debugger, crash  # noqa: E401,F401  they declare their tests
+    import files, stacks, probes, outputs, programs, metrics, ready, debugger, crash, privileges, memory  # noqa: E401,F401  they declare their tests
     tests = [t for t in suite.TESTS if not opts.only or any(o in t[0] for o in opts.only)]
     total, number, failed = [0, 0, 0], 0, []
 

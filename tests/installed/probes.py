@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Each family of providers fires for what a known program does."""
-import functools, shutil
+import functools, re, shutil
 
 from suite import DATA, DTRACE, Failed, Skip, dtrace, expect, folder, need, run, test
 from workloads import examples, shell
@@ -91,6 +91,22 @@ def runtime(program, package, text, source):
 
 for name, row in RUNTIMES.items():
     test(f"probes/{name}$target")(functools.partial(runtime, *row))
+
+
+@test("probes/without traps")
+def jumps():
+    """With -x inproc, functions jump to their probes where they can; the numbers are those of uprobes, and stacks are whole."""
+    text = "pid$target:libc.so.6:getppid:entry, pid$target:libc.so.6:getppid:return { @[probename] = count(); } pid$target:libc.so.6:malloc:entry { @malloc = count(); } END { printa(@); printa(\"malloc %@d\\n\", @malloc); }"
+    told, counts = {}, {}
+    for how in ("auto", "off"):
+        _, out, err = run([DTRACE, "-q", "-x", f"inproc={how}", "-x", "inprocsum", "-n", text, "-c", f"/usr/bin/python3 -c '{PPID}'"], env={"PYTHONHASHSEED": "0"})
+        expect(out, r"^ +entry +7$", r"^ +return +7$")
+        counts[how], told[how] = re.search(r"^malloc (\d+)$", out, re.M)[1], err
+    if counts["auto"] != counts["off"]:
+        raise Failed(f"calls of malloc: {counts}")
+    if not re.search(r"^dtrace: [1-9]\d* places? probed in process \d+ itself", told["auto"], re.M):
+        raise Failed(f"nothing jumps: {told['auto']}")
+    expect(dtrace("-q", "-x", "inproc=auto", "-n", "pid$target:libc.so.6:getppid:entry { @[ustack()] = count(); }", "-c", f"/usr/bin/python3 -c '{PPID}'"), r"libc\.so\.6`getppid\n(.*\n)+ +python\S*`_start")
 
 
 @test("probes/all of them are listed")

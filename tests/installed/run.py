@@ -23,6 +23,8 @@ inside.py    installs the packages there and runs the tests; suite.py has what t
     ready.py     the commands
     debugger.py  mdb and dtrace --core: a process and its core file, of each language and of C
     crash.py     fathom-crash
+    memory.py    memprof
+    privileges.py  a user with levels
 data/        programs that are traced
 """
 import argparse, os, signal, subprocess, sys, tempfile
