@@ -14,7 +14,8 @@ def known_outer():
 for i in range(5): known_outer()
 X
 cat >more.sh <<'X'
-for i in 1 2 3; do /usr/bin/python3 "$TMP/known.py"; done
+i=$((3 * PATIENCE))
+while [ $i -gt 0 ]; do /usr/bin/python3 "$TMP/known.py"; i=$((i - 1)); done
 X
 cat >run.sh <<'X'
 mount -t tmpfs none base && cd base && mkdir upper work root && mount -t overlay o -o lowerdir=/,upperdir=upper,workdir=work root || exit 67
