@@ -7,12 +7,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/apart.h"
 #include "kernel/kernel.h"
+#include "kernel/quota.h"
 #include "base/realtime.h"
 #include "keeper/fence.h"
 #include "privilege/privilege.h"
@@ -49,12 +51,17 @@ static pid_t keeper_spawn(struct keeper_area *area, int sock, int parent_fd)
 {
 	pid_t pid, parent = getpid();
 	sigset_t all, old;
+	char name[16] = "";
 
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	/* by its name it is counted (kernel/quota.c), also if somebody stops it at once */
+	(void)prctl(PR_GET_NAME, name, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, KEEPER_NAME, 0, 0, 0);
 	pid = apart_clone();
 	if (pid == 0)
 		keeper_run(area, sock, parent_fd, parent);
+	(void)prctl(PR_SET_NAME, name, 0, 0, 0);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return pid;
 }

@@ -23,6 +23,7 @@
 #include "keeper/warm.h"
 #include "kernel/capabilities.h"
 #include "kernel/kernel.h"
+#include "kernel/quota.h"
 #include "target/ident.h"
 
 /* Linux kernel/trace/trace_event_perf.c: format of the PMU "uprobe", ref_ctr_offset */
@@ -469,7 +470,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 	static struct patched patched;
 	struct warm warm;
 
-	apart_begin("uprobe-keeper", parent, (int[]){sock, parent_fd}, 2);
+	apart_begin(KEEPER_NAME, parent, (int[]){sock, parent_fd}, 2);
 	raise_limit();
 	warm_begin(&warm, area->warm_type);
 	for (;;) {

@@ -31,6 +31,7 @@
 #define END_TOLD_NS (3 * SECOND_NS) /* it has told why, and is about to end */
 #define LOOK_MIN_NS 10000000	    /* at least so long between two looks at the CPU time */
 #define WAIT_NS	    50000000u	    /* a signal is heeded after that */
+#define ASKS_NAME   "q?"	    /* of the thread while the session asks whether it may be one */
 
 /* One for the process, as its capabilities are. */
 static struct {
@@ -128,7 +129,9 @@ bool quota_name_parse(const char *name, uint64_t *ret_memory, uint64_t *ret_prob
 struct member {
 	pid_t pid, ppid;
 	uint64_t begin;	 /* in ticks of the kernel */
-	bool is_session; /* it has a thread whose name says what it has taken */
+	bool is_session; /* it has a thread whose name says what it has taken, or that it asks */
+	bool asks;	 /* it is not admitted yet */
+	bool is_keeper;	 /* or the user has named a command so, which is counted then */
 	uint64_t memory, probes;
 };
 
@@ -138,9 +141,11 @@ struct members {
 
 /* The sums that the user's other sessions have taken. */
 struct others {
-	uint64_t sessions, older; /* those that have begun before this one */
+	uint64_t sessions;
+	uint64_t admitted; /* of these: they trace, or are keepers that have lost their session */
+	uint64_t older;	   /* and not admitted yet, but have begun before this one */
 	uint64_t memory, probes;
-	pid_t pid; /* of one of them */
+	pid_t pid; /* of one of them, an admitted one if there is any */
 };
 
 /* Reads a small file of /proc as a string; false: it is not there. */
@@ -191,6 +196,7 @@ static bool member_read(pid_t pid, struct member *ret)
 	if (!proc_read(text, sizeof(text), "/proc/%d/%s", pid, "stat"))
 		return false;
 	end = strrchr(text, ')'); /* the name may have anything */
+	ret->is_keeper = end && strstr(text, "(" KEEPER_NAME ")") == end - strlen("(" KEEPER_NAME);
 	for (uint32_t i = 0; end && i < 20; i++)
 		end = strchr(end + 1, ' ');
 	ret->begin = end ? strtoull(end, NULL, 10) : 0;
@@ -216,6 +222,8 @@ static void member_ask(struct member *m)
 		    !proc_read(name, sizeof(name), "/proc/%d/%s", m->pid, path))
 			continue;
 		name[strcspn(name, "\n")] = '\0';
+		if (strcmp(name, ASKS_NAME) == 0)
+			m->is_session = m->asks = true;
 		if (!quota_name_parse(name, &memory, &probes))
 			continue;
 		m->is_session = true;
@@ -293,14 +301,18 @@ static struct err *others_count(struct others *ret)
 	*ret = (struct others){0};
 	for (uint32_t i = 0; i < ms.list.len && !e; i++) {
 		const struct member *m = &ms.list.data[i];
+		bool is_admitted;
 
 		if (m == self || member_session(&ms, m) != m)
 			continue;
+		is_admitted = m->is_session ? !m->asks : m->is_keeper;
+		if (is_admitted || !ret->admitted)
+			ret->pid = m->pid;
 		ret->sessions++;
-		ret->older += !self || is_older(m, self);
+		ret->admitted += is_admitted;
+		ret->older += !is_admitted && (!self || is_older(m, self));
 		ret->memory += m->memory;
 		ret->probes += m->probes;
-		ret->pid = m->pid;
 	}
 	vec_deinit(&ms.list);
 	return e;
@@ -317,6 +329,18 @@ static const char *origin_text(enum quota_kind kind, char *buf, size_t size)
 	return buf;
 }
 
+/* Lets the thread take a name; under lock. */
+static void name_publish(const char *name)
+{
+	if (strcmp(name, q.name) == 0)
+		return;
+	(void)snprintf(q.name, sizeof(q.name), "%s", name);
+	q.is_named = false;
+	(void)pthread_cond_signal(&q.changed);
+	while (!q.is_named)
+		(void)pthread_cond_wait(&q.named, &q.lock);
+}
+
 /* Lets the thread take the name that says what is taken; under lock. */
 static void taken_publish(void)
 {
@@ -326,22 +350,25 @@ static void taken_publish(void)
 		       (unsigned int)MIN(claimed_mibs(q.taken[QUOTA_MEMORY]),
 					 QUOTA_MEMORY_MAX / MIB),
 		       (unsigned int)MIN(q.taken[QUOTA_PROBES], QUOTA_PROBES_MAX));
-	if (strcmp(name, q.name) == 0)
-		return;
-	memcpy(q.name, name, sizeof(name));
-	q.is_named = false;
-	(void)pthread_cond_signal(&q.changed);
-	while (!q.is_named)
-		(void)pthread_cond_wait(&q.named, &q.lock);
+	name_publish(name);
 }
 
 static bool is_within(enum quota_kind kind, const struct others *o)
 {
 	if (kind == QUOTA_SESSIONS)
-		return o->older < q.of[kind].max;
+		return o->admitted + o->older < q.of[kind].max;
 	if (kind == QUOTA_MEMORY)
 		return o->memory / MIB + claimed_mibs(q.taken[kind]) <= q.of[kind].max / MIB;
 	return o->probes + q.taken[kind] <= q.of[kind].max;
+}
+
+/* Before this session looks again: two that have asked at once do not look at the same time. */
+static void look_later(void)
+{
+	struct timespec ts = {.tv_nsec =
+				      (long)(SCANS_MIN + (now_ns() ^ getpid()) % 16 * SCANS_MIN)};
+
+	(void)nanosleep(&ts, NULL);
 }
 
 /* Sessions that are ending are waited for, for a moment. */
@@ -351,16 +378,41 @@ static struct err *others_wait(enum quota_kind kind, struct others *o, bool *ret
 	struct err *e;
 
 	for (;;) {
-		/* two that have asked at once do not look at the same time again */
-		struct timespec ts = {
-			.tv_nsec = (long)(SCANS_MIN + (now_ns() ^ getpid()) % 16 * SCANS_MIN)};
-
 		e = others_count(o);
 		*ret_is_within = !e && is_within(kind, o);
 		if (e || *ret_is_within || now_ns() >= until ||
 		    (kind != QUOTA_SESSIONS && q.taken[kind] > q.of[kind].max))
 			return e;
-		(void)nanosleep(&ts, NULL);
+		look_later();
+	}
+}
+
+/*
+ * Asks whether the user may have one more session; under lock. Among those that ask, the older one
+ * goes first. When a process has begun proves nothing, because the user can have begun it long
+ * before it executes the command; so who is admitted says that, counts those who are admitted once
+ * more, and draws back if they are too many: of two that are admitted at once, the one that has
+ * said it later sees the other.
+ */
+static struct err *session_admit(struct others *o, bool *ret_is_good)
+{
+	const uint64_t until = now_ns() + SCANS_NS;
+	struct err *e;
+
+	for (;;) {
+		name_publish(ASKS_NAME);
+		e = others_wait(QUOTA_SESSIONS, o, ret_is_good);
+		if (e || !*ret_is_good)
+			return e;
+		taken_publish();
+		e = others_count(o);
+		*ret_is_good = !e && o->admitted < q.of[QUOTA_SESSIONS].max;
+		if (e || *ret_is_good)
+			return e;
+		name_publish(ASKS_NAME);
+		if (now_ns() >= until)
+			return NULL;
+		look_later();
 	}
 }
 
@@ -371,11 +423,10 @@ static struct err *spent_err(enum quota_kind kind, const struct others *o, uint6
 
 	(void)quota_text(kind, q.of[kind].max, text);
 	(void)origin_text(kind, origin, sizeof(origin));
-	if (kind == QUOTA_SESSIONS)
+	if (kind == QUOTA_SESSIONS) /* n: the others */
 		return err_hint(err_new("%s has %" PRIu64 " session%s already, and the quota is "
 					"%s (%s)",
-					q.who, o->sessions, o->sessions == 1 ? "" : "s", text,
-					origin),
+					q.who, n, n == 1 ? "" : "s", text, origin),
 				"one of them is process %d: it, or the dtrace that it belonged to, "
 				"has not ended",
 				(int)o->pid);
@@ -692,17 +743,15 @@ struct err *quota_begin(const struct quota quotas[QUOTA_NKINDS], const char *who
 	}
 	if (!sys)
 		sys = thread_begin();
-	if (!sys)
-		taken_publish();
 	e = sys ? err_sys(sys, "there is no thread for the quotas of a session")
-		: others_wait(QUOTA_SESSIONS, &o, &is_good);
+		: session_admit(&o, &is_good);
 	q.nothers = o.sessions;
 	q.scanned_at = now_ns();
 	/* while the session waited to be one, others were */
 	cpu_budget_restart(&q.budget, q.scanned_at);
 	(void)pthread_mutex_unlock(&q.lock);
 	if (!e && !is_good)
-		e = spent_err(QUOTA_SESSIONS, &o, 0);
+		e = spent_err(QUOTA_SESSIONS, &o, o.admitted + o.older);
 	return e;
 }
 

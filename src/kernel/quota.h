@@ -14,8 +14,9 @@
  * the name of a thread of such a process, which only the process itself can write. A session has a
  * thread for that, whose name is what it has taken, "q64m2000p": 64 MiB and 2000 probes. A session
  * writes what it wants to take first and counts then; so of two that ask at once at least one sees
- * the other. Of sessions the older ones are counted, so that too many that begin at once do not
- * refuse each other.
+ * the other. Too many sessions that begin at once do not refuse each other: the name of the thread
+ * is "q?" while a session asks whether it may be one, and of those that ask only the older ones are
+ * counted. Those that are admitted are counted whenever their processes have begun.
  *
  * The thread watches the CPU time as well: the quota, divided by the number of the user's sessions,
  * is what the session's budget grows by (cpu_budget.h). A session whose budget is used up ends. The
@@ -49,6 +50,8 @@ enum quota_kind { QUOTA_SESSIONS, QUOTA_MEMORY, QUOTA_PROBES, QUOTA_CPU, QUOTA_N
 #define QUOTA_CPU_MAX	   10000u /* 100 %, which bounds nothing */
 /* A session whose process is stopped for so long is ended. */
 #define QUOTA_STOPPED_S 15
+/* The name of a process that holds probes: one that has lost its session counts as one. */
+#define KEEPER_NAME "uprobe-keeper"
 
 struct quota {
 	uint64_t max;

@@ -238,7 +238,9 @@ struct err *rights_find(struct rights *ret)
  * What the caller can set for a process, and the kernel keeps in execve(). Limits of resources, the
  * umask, timers and ignored signals can only end the process or make calls fail, as the user may do
  * by kill(2) as well. SIGCHLD must not be ignored, though, because then the ends of children are
- * not reported; and blocked signals would keep the user from ending a session.
+ * not reported; and blocked signals would keep the user from ending a session. A session that
+ * adopts orphans would have keepers of other sessions among its children, which count as its own
+ * (kernel/quota.c).
  */
 static struct err *process_harden(void)
 {
@@ -246,6 +248,7 @@ static struct err *process_harden(void)
 
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		return err_sys(errno, "cannot keep others from reading this process");
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 	(void)signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
