@@ -23,6 +23,8 @@
 #define MIB	    ((uint64_t)1 << 20)
 #define THREAD_ROOM (256u << 10) /* bytes of stack: sanitizers want more than we do */
 #define NAME_ROOM   16		 /* of a thread, with NUL */
+#define READ_ROOM   8192u	 /* bytes; more than most processes' status */
+#define READ_MAX    (4u << 20)	 /* bytes; the status of a process in 65536 groups is less */
 #define SECOND_NS   1000000000ull
 #define SCANS_NS    SECOND_NS	/* so long a session waits for others that are ending */
 #define SCANS_MIN   10000000ull /* at least so long between two looks */
@@ -148,8 +150,30 @@ struct others {
 	pid_t pid; /* of one of them, an admitted one if there is any */
 };
 
-/* Reads a small file of /proc as a string; false: it is not there. */
-static bool proc_read(char *buf, size_t size, const char *fmt, pid_t pid, const char *rest)
+/* Whether an errno says that a process, or a thread, is not there any more. */
+static bool is_gone(int sys)
+{
+	return sys == ENOENT || sys == ESRCH;
+}
+
+/*
+ * An error of counting. A session that could not be read might be there: a user can lower the limit
+ * of open files of his own processes at any time.
+ */
+static struct err *count_err(int sys)
+{
+	return err_hint(err_sys(sys,
+				"the other sessions of %s cannot be seen in /proc, and so not be "
+				"counted",
+				q.who),
+			sys == EMFILE || sys == ENFILE
+				? "the limit of open files is too low: ulimit -n"
+				: "/proc must be mounted, that of this PID namespace, and not "
+				  "with hidepid=; or root traces");
+}
+
+/* Reads a file of /proc, all of it, as a string. Returns 0 or an errno. */
+static int proc_read(struct strbuf *text, const char *fmt, pid_t pid, const char *rest)
 {
 	char path[64];
 	ssize_t n;
@@ -157,11 +181,16 @@ static bool proc_read(char *buf, size_t size, const char *fmt, pid_t pid, const 
 	(void)snprintf(path, sizeof(path), fmt, (int)pid, rest);
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	n = fd < 0 ? -1 : read(fd, buf, size - 1);
-	if (n < 0)
-		return false;
-	buf[n] = '\0';
-	return true;
+	if (fd < 0)
+		return errno;
+	strbuf_clear(text);
+	do {
+		n = read(fd, strbuf_room(text, READ_ROOM), READ_ROOM);
+		if (n < 0)
+			return errno;
+		strbuf_wrote(text, (size_t)n);
+	} while (n && text->len < READ_MAX);
+	return n ? EFBIG : 0;
 }
 
 /* The number behind a name at the beginning of a line. */
@@ -177,90 +206,134 @@ static bool line_number(const char *text, const char *name, int base, uint64_t *
 
 /*
  * Whether the process is the user's, and has its capabilities from the command's file. One that has
- * ended, and whose parent does not ask for its status, has nothing any more.
+ * ended, and whose parent does not ask for its status, has nothing any more. Returns 0, or an
+ * errno: is_gone() if the process is not there, EPROTO if its status lacks something.
  */
-static bool member_read(pid_t pid, struct member *ret)
+static int member_read(struct strbuf *text, pid_t pid, struct member *ret, bool *ret_is_member)
 {
 	const uint64_t needed = capability_bit(CAP_BPF) | capability_bit(CAP_PERFMON);
 	uint64_t uid, ppid, permitted, inheritable;
-	char text[4096], *end;
+	const char *status, *end;
+	int sys = proc_read(text, "/proc/%d/%s", pid, "status");
 
-	if (!proc_read(text, sizeof(text), "/proc/%d/%s", pid, "status") ||
-	    !line_number(text, "\nPPid:", 10, &ppid) || !line_number(text, "\nUid:", 10, &uid) ||
-	    !line_number(text, "\nCapInh:", 16, &inheritable) ||
-	    !line_number(text, "\nCapPrm:", 16, &permitted) || uid != getuid() ||
-	    (inheritable & needed) == needed || (permitted & needed) != needed ||
-	    strstr(text, "\nState:\tZ"))
-		return false;
+	*ret_is_member = false;
+	if (sys)
+		return sys;
+	status = strbuf_text(text);
+	if (!line_number(status, "\nPPid:", 10, &ppid) ||
+	    !line_number(status, "\nUid:", 10, &uid) ||
+	    !line_number(status, "\nCapInh:", 16, &inheritable) ||
+	    !line_number(status, "\nCapPrm:", 16, &permitted))
+		return EPROTO;
+	if (uid != getuid() || (inheritable & needed) == needed || (permitted & needed) != needed ||
+	    strstr(status, "\nState:\tZ"))
+		return 0;
 	*ret = (struct member){.pid = pid, .ppid = (pid_t)ppid};
-	if (!proc_read(text, sizeof(text), "/proc/%d/%s", pid, "stat"))
-		return false;
-	end = strrchr(text, ')'); /* the name may have anything */
-	ret->is_keeper = end && strstr(text, "(" KEEPER_NAME ")") == end - strlen("(" KEEPER_NAME);
+	sys = proc_read(text, "/proc/%d/%s", pid, "stat");
+	if (sys)
+		return sys;
+	end = strrchr(strbuf_text(text), ')'); /* the name may have anything */
+	ret->is_keeper = end && strstr(strbuf_text(text), "(" KEEPER_NAME ")") ==
+					end - strlen("(" KEEPER_NAME);
 	for (uint32_t i = 0; end && i < 20; i++)
 		end = strchr(end + 1, ' ');
-	ret->begin = end ? strtoull(end, NULL, 10) : 0;
-	return true;
+	if (!end)
+		return EPROTO;
+	ret->begin = strtoull(end, NULL, 10);
+	*ret_is_member = true;
+	return 0;
+}
+
+/* Reads the name of a thread, which may say what the session has taken. Returns 0 or an errno. */
+static int thread_ask(struct strbuf *text, struct member *m, const char *tid)
+{
+	uint64_t memory, probes;
+	char rest[64], name[64];
+	int sys;
+
+	(void)snprintf(rest, sizeof(rest), "task/%.20s/comm", tid);
+	sys = proc_read(text, "/proc/%d/%s", m->pid, rest);
+	if (sys)
+		return is_gone(sys) ? 0 : sys;
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(strbuf_text(text), "\n"),
+		       strbuf_text(text));
+	if (strcmp(name, ASKS_NAME) == 0)
+		m->is_session = m->asks = true;
+	if (!quota_name_parse(name, &memory, &probes))
+		return 0;
+	m->is_session = true;
+	m->memory = MAX(m->memory, memory);
+	m->probes = MAX(m->probes, probes);
+	return 0;
 }
 
 /*
  * Looks for the thread that says what the session has taken. The first thread is none: execve()
- * gives it the name of the file or symbolic link, which the user chooses.
+ * gives it the name of the file or symbolic link, which the user chooses. Returns 0 or an errno.
  */
-static void member_ask(struct member *m)
+static int member_ask(struct strbuf *text, struct member *m)
 {
-	char path[64], name[64];
-	uint64_t memory, probes;
+	char path[64];
 	const struct dirent *d;
 	DIR *dir;
+	int sys = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)m->pid);
 	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
-		(void)snprintf(path, sizeof(path), "task/%.20s/comm", d->d_name);
-		if (*d->d_name == '.' || strtol(d->d_name, NULL, 10) == m->pid ||
-		    !proc_read(name, sizeof(name), "/proc/%d/%s", m->pid, path))
-			continue;
-		name[strcspn(name, "\n")] = '\0';
-		if (strcmp(name, ASKS_NAME) == 0)
-			m->is_session = m->asks = true;
-		if (!quota_name_parse(name, &memory, &probes))
-			continue;
-		m->is_session = true;
-		m->memory = MAX(m->memory, memory);
-		m->probes = MAX(m->probes, probes);
+	if (!dir)
+		return errno;
+	while (!sys) {
+		errno = 0;
+		d = readdir(dir);
+		if (!d) {
+			sys = errno;
+			break;
+		}
+		if (*d->d_name != '.' && strtol(d->d_name, NULL, 10) != m->pid)
+			sys = thread_ask(text, m, d->d_name);
+	}
+	(void)closedir(dir);
+	return sys;
+}
+
+/* Adds the process, if it is a member. Returns 0 or an errno. */
+static int member_add(struct strbuf *text, struct members *ms, pid_t pid)
+{
+	bool is_member;
+	struct member m;
+	int sys = member_read(text, pid, &m, &is_member);
+
+	if (!sys && is_member)
+		sys = member_ask(text, &m);
+	if (sys)
+		return is_gone(sys) ? 0 : sys;
+	if (is_member)
+		vec_push(&ms->list, m);
+	return 0;
+}
+
+/* The caller frees the list, also after an error. */
+static struct err *members_find(struct members *ret)
+{
+	struct strbuf text = {0};
+	const struct dirent *d;
+	DIR *dir = opendir("/proc");
+	int sys = dir && access("/proc/1/status", R_OK) == 0 ? 0 : errno;
+
+	while (!sys) {
+		errno = 0;
+		d = readdir(dir);
+		if (!d) {
+			sys = errno;
+			break;
+		}
+		if (strtol(d->d_name, NULL, 10) > 0)
+			sys = member_add(&text, ret, (pid_t)strtol(d->d_name, NULL, 10));
 	}
 	if (dir)
 		(void)closedir(dir);
-}
-
-static struct err *members_find(struct members *ret)
-{
-	const struct dirent *d;
-	struct member m;
-	DIR *dir = opendir("/proc");
-
-	if (!dir || access("/proc/1/status", R_OK) != 0) {
-		int sys = errno;
-
-		if (dir)
-			(void)closedir(dir);
-		return err_hint(err_sys(sys,
-					"the other sessions of %s cannot be seen in /proc, "
-					"and so not be counted",
-					q.who),
-				"/proc must be mounted, and not with hidepid=; or root traces");
-	}
-	while ((d = readdir(dir))) {
-		long pid = strtol(d->d_name, NULL, 10);
-
-		if (pid <= 0 || !member_read((pid_t)pid, &m))
-			continue;
-		member_ask(&m);
-		vec_push(&ret->list, m);
-	}
-	(void)closedir(dir);
-	return NULL;
+	strbuf_deinit(&text);
+	return sys ? count_err(sys) : NULL;
 }
 
 static const struct member *member_by_pid(const struct members *ms, pid_t pid)
@@ -299,6 +372,8 @@ static struct err *others_count(struct others *ret)
 	const struct member *self = member_by_pid(&ms, getpid());
 
 	*ret = (struct others){0};
+	if (!e && !self)
+		e = count_err(ESRCH);
 	for (uint32_t i = 0; i < ms.list.len && !e; i++) {
 		const struct member *m = &ms.list.data[i];
 		bool is_admitted;
@@ -310,7 +385,7 @@ static struct err *others_count(struct others *ret)
 			ret->pid = m->pid;
 		ret->sessions++;
 		ret->admitted += is_admitted;
-		ret->older += !is_admitted && (!self || is_older(m, self));
+		ret->older += !is_admitted && is_older(m, self);
 		ret->memory += m->memory;
 		ret->probes += m->probes;
 	}
@@ -362,13 +437,32 @@ static bool is_within(enum quota_kind kind, const struct others *o)
 	return o->probes + q.taken[kind] <= q.of[kind].max;
 }
 
-/* Before this session looks again: two that have asked at once do not look at the same time. */
+/*
+ * Counts the others; under lock, which is not held meanwhile: the thread must tell the kernel how
+ * far the budget has grown.
+ */
+static struct err *others_look(struct others *o)
+{
+	struct err *e;
+
+	(void)pthread_mutex_unlock(&q.lock);
+	e = others_count(o);
+	(void)pthread_mutex_lock(&q.lock);
+	return e;
+}
+
+/*
+ * Before this session looks again: two that have asked at once do not look at the same time. Under
+ * lock, as others_look().
+ */
 static void look_later(void)
 {
 	struct timespec ts = {.tv_nsec =
 				      (long)(SCANS_MIN + (now_ns() ^ getpid()) % 16 * SCANS_MIN)};
 
+	(void)pthread_mutex_unlock(&q.lock);
 	(void)nanosleep(&ts, NULL);
+	(void)pthread_mutex_lock(&q.lock);
 }
 
 /* Sessions that are ending are waited for, for a moment. */
@@ -378,7 +472,7 @@ static struct err *others_wait(enum quota_kind kind, struct others *o, bool *ret
 	struct err *e;
 
 	for (;;) {
-		e = others_count(o);
+		e = others_look(o);
 		*ret_is_within = !e && is_within(kind, o);
 		if (e || *ret_is_within || now_ns() >= until ||
 		    (kind != QUOTA_SESSIONS && q.taken[kind] > q.of[kind].max))
@@ -405,7 +499,7 @@ static struct err *session_admit(struct others *o, bool *ret_is_good)
 		if (e || !*ret_is_good)
 			return e;
 		taken_publish();
-		e = others_count(o);
+		e = others_look(o);
 		*ret_is_good = !e && o->admitted < q.of[QUOTA_SESSIONS].max;
 		if (e || *ret_is_good)
 			return e;
@@ -582,28 +676,36 @@ static void session_end_now(void)
 	_exit(1);
 }
 
-/* Looks for other sessions when that can matter only. */
+/*
+ * Looks for other sessions when that can matter only. Where they cannot be counted, there are as
+ * many as there may be.
+ */
 static void others_update(uint64_t now)
 {
 	struct others o;
+	struct err *e;
 
 	if (now - q.scanned_at < SECOND_NS ||
 	    cpu_budget_is_full(&q.budget, q.of[QUOTA_CPU].max, q.nothers + 1))
 		return;
-	err_destroy(others_count(&o));
-	q.nothers = o.sessions;
+	e = others_count(&o);
+	q.nothers = e ? MAX(q.nothers, q.of[QUOTA_SESSIONS].max - 1) : o.sessions;
+	err_destroy(e);
 	q.scanned_at = now;
 }
 
 static void cpu_look(void)
 {
+	bool is_taken;
+
 	if (q.over_at) {
 		if (now_ns() - q.over_at > (atomic_load(&q.is_told) ? END_TOLD_NS : END_NS))
 			session_end_now();
 		return;
 	}
+	is_taken = budget_update(now_ns()); /* to look for others may take a while */
 	others_update(now_ns());
-	if (budget_update(now_ns()) && cpu_budget_least(&q.budget) < 0)
+	if ((budget_update(now_ns()) || is_taken) && cpu_budget_least(&q.budget) < 0)
 		session_end(now_ns());
 }
 
@@ -685,7 +787,8 @@ static void *quota_run(void *unused)
 		}
 		until = (struct timespec){.tv_sec = (time_t)(next / SECOND_NS),
 					  .tv_nsec = (long)(next % SECOND_NS)};
-		(void)pthread_cond_timedwait(&q.changed, &q.lock, &until);
+		if (q.is_named)
+			(void)pthread_cond_timedwait(&q.changed, &q.lock, &until);
 	}
 	return NULL;
 }
