@@ -101,14 +101,14 @@ static void sys_key(struct entry *en, bool has_task)
 		compat_load(en);
 		em_jmp_imm(e, BPF_JNE, R0, 0,
 			   en->has_compat ? gen_cold(g, (struct cold){.emit = emit_compat_key,
-								      .action = en->quit,
+								      .action = en->missed,
 								      .back = known})
-					  : en->quit);
+					  : en->missed);
 	}
 	if (!early)
 		em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX,
 			   gen_cold(g, (struct cold){.emit = emit_abi_key,
-						     .action = en->quit,
+						     .action = en->missed,
 						     .back = known}));
 	em_here(e, known);
 	sys_add_variant(en);

@@ -280,7 +280,7 @@ def stopped():
 
 def missed():
     """System calls of others that no probe means are counted, one's own are not."""
-    for program in "syscall::swapon:entry { n++; }", "syscall::swapon:entry, syscall::swapoff:return { n++; }":
+    for program in "syscall::swapon:entry { n++; }", "syscall::swapon:entry, syscall::swapoff:return { n++; }", "syscall::swapon:entry, syscall::swapoff:entry { n++; }":
         levels(f"user {ALICE}: dtrace_user cpu=35%\n")  # what else runs here may call the system, too
         load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(ALICE)) for _ in range(os.cpu_count())]
         try:
@@ -292,14 +292,15 @@ def missed():
             for q in load:
                 q.kill()
                 q.wait()
-        levels(f"user {ALICE}: dtrace_user cpu=1%\n")
-        load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(BOB)) for _ in range(os.cpu_count())]
-        try:
-            refused(f"{program}, which others' calls lead to", dtrace(ALICE, "-qn", program), "of a CPU from others", "cpu=1%")
-        finally:
-            for q in load:
-                q.kill()
-                q.wait()
+        for call in "getppid", "none":  # the latter has a number that there is not
+            levels(f"user {ALICE}: dtrace_user cpu=3%\n")
+            load = [subprocess.Popen([f"{HOME}/calls", call, "2000000000"], **user(BOB)) for _ in range(os.cpu_count())]
+            try:
+                refused(f"{program}, which others' calls of {call} lead to", dtrace(ALICE, "-qn", program), "of a CPU from others", "cpu=3%")
+            finally:
+                for q in load:
+                    q.kill()
+                    q.wait()
 
 
 def children():

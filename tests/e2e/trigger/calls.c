@@ -6,7 +6,7 @@
  * to /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
  * threads: N threads that call getppid() once each. nap: a sleep of N microseconds. hop: N times
  * getppid() on the first, then on the last CPU. pgid: getpgid(i), i = 1..N. cold: N times openat()
- * of a missing file whose name is not in memory yet.
+ * of a missing file whose name is not in memory yet. none: N times a system call that there is not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,6 +105,12 @@ static void do_pgid(long n)
 		syscall(SYS_getpgid, (int)i);
 }
 
+static void do_none(long n)
+{
+	while (n--)
+		syscall(2000);
+}
+
 static void do_cold(long n)
 {
 	static const char name[] = "/no/such/cold";
@@ -125,7 +131,7 @@ static const struct {
 } modes[] = {
 	{"getppid", do_getppid},   {"open", do_open},	    {"write", do_write}, {"read", do_read},
 	{"badclose", do_badclose}, {"threads", do_threads}, {"nap", do_nap},	 {"hop", do_hop},
-	{"cold", do_cold},	   {"pgid", do_pgid},
+	{"cold", do_cold},	   {"pgid", do_pgid},	    {"none", do_none},
 };
 
 int main(int argc, char **argv)
@@ -136,6 +142,6 @@ int main(int argc, char **argv)
 			return 0;
 		}
 	fprintf(stderr,
-		"usage: calls getppid|open|write|read|badclose|threads|nap|hop|cold|pgid N\n");
+		"usage: calls getppid|open|write|read|badclose|threads|nap|hop|cold|pgid|none N\n");
 	return 2;
 }
