@@ -5,6 +5,7 @@
  */
 #include "bpf/entry.h"
 #include "bpf/engine.h"
+#include "rt/others.h"
 
 /* A timer that fires on whichever CPU, at whatever task: tick, as opposed to profile. */
 static bool is_tick(const struct unit_probe *p)
@@ -33,14 +34,6 @@ static bool fires_at_any(const struct unit *u, const struct unit_probe *p)
 			return false;
 	return true;
 }
-
-/*
- * The time that a task loses when a program runs at it only to find out that it is not the user's,
- * in ns: the way into and out of the tracepoint or interrupt, and the guard. bench/privileges.py
- * measures it; these numbers are rather too large, for machines differ.
- */
-#define REFUSAL_NS	 150
-#define REFUSAL_TIMER_NS 3000
 
 /* The process of the session is ended: on this CPU its budget is overdrawn (bpf/alarm.h). */
 static void emit_alarm(struct gen *g, const struct cold *c)
@@ -83,18 +76,12 @@ static void emit_refused(struct gen *g, const struct cold *c)
 {
 	struct entry *en = (struct entry *)(uintptr_t)c->arg;
 
-	em_imm(&g->e, R1, en->traits->is_timer ? REFUSAL_TIMER_NS : REFUSAL_NS);
+	em_imm(&g->e, R1, en->traits->is_timer ? RT_REFUSAL_TIMER_NS : RT_REFUSAL_NS);
 	others_add(en);
 	em_ja(&g->e, en->quit);
 }
 
-/*
- * System calls that no probe of the unit means: the program runs at them all the same. One of
- * MISSED_EACH, at random, is asked whose it is, and counts for all of them. The way into and out of
- * the tracepoint is most of what they cost, and so as much as a refusal.
- */
-#define MISSED_EACH 64
-
+/* System calls that no probe of the unit means: the program runs at them all the same. */
 static void emit_missed(struct gen *g, const struct cold *c)
 {
 	struct entry *en = (struct entry *)(uintptr_t)c->arg;
@@ -102,14 +89,14 @@ static void emit_missed(struct gen *g, const struct cold *c)
 	uint32_t others = em_label(e);
 
 	em_helper(e, BPF_FUNC_get_prandom_u32);
-	em_alu_imm(e, BPF_AND, R0, MISSED_EACH - 1);
+	em_alu_imm(e, BPF_AND, R0, RT_MISSED_EACH - 1);
 	em_jmp_imm(e, BPF_JNE, R0, 0, en->quit);
 	if (g->env->has_alarm)
 		em_store(e, 8, R10, FRAME_CTX, R6);
 	gen_task_own(g, others);
 	em_ja(e, en->quit);
 	em_here(e, others);
-	em_imm(e, R1, MISSED_EACH * REFUSAL_NS);
+	em_imm(e, R1, RT_MISSED_EACH * RT_REFUSAL_NS);
 	others_add(en);
 	em_ja(e, en->quit);
 }
@@ -146,7 +133,7 @@ void entry_others_end(struct entry *en)
 	em_load(e, 8, R1, R10, FRAME_BEGIN);
 	em_alu_reg(e, BPF_SUB, R0, R1);
 	em_mov(e, R1, R0);
-	em_alu_imm(e, BPF_ADD, R1, REFUSAL_TIMER_NS);
+	em_alu_imm(e, BPF_ADD, R1, RT_REFUSAL_TIMER_NS);
 	others_add(en);
 	em_here(e, own);
 }

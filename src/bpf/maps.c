@@ -72,10 +72,12 @@ static struct err *control_create(struct kmaps *m)
 	if (!quota_counts_cpu())
 		return NULL;
 	e = alarm_create(&m->alarm, m->ncpus, &m->fd[MAP_ALARM]);
-	if (!e)
-		quota_watch(&m->control->cpu[0].others_ns, &m->control->cpu[0].others_most,
-			    sizeof(m->control->cpu[0]), m->ncpus);
-	return e;
+	if (e)
+		return e;
+	quota_watch(&m->control->cpu[0].others_ns, &m->control->cpu[0].others_most,
+		    sizeof(m->control->cpu[0]), m->ncpus);
+	quota_set_maps(m->fd[MAP_CONTROL], m->fd[MAP_ALARM]);
+	return NULL;
 }
 
 /* The number of elements of struct rt_spec_use. */

@@ -48,6 +48,7 @@ static struct {
 	uint64_t *most_ns;
 	size_t stride;
 	uint32_t ncounters;
+	int control_fd, alarm_fd; /* the maps of these counters; valid where taken_ns is not NULL */
 	struct cpu_budget budget;
 	uint64_t nothers, scanned_at; /* the user's other sessions, and when they were counted */
 	timer_t timer;
@@ -646,6 +647,26 @@ void quota_watch(const uint64_t *taken, uint64_t *most, size_t stride, uint32_t 
 	(void)pthread_mutex_unlock(&q.lock);
 }
 
+void quota_set_maps(int control_fd, int alarm_fd)
+{
+	(void)pthread_mutex_lock(&q.lock);
+	q.control_fd = control_fd;
+	q.alarm_fd = alarm_fd;
+	(void)pthread_mutex_unlock(&q.lock);
+}
+
+bool quota_maps(int *ret_control_fd, int *ret_alarm_fd)
+{
+	bool is_watching;
+
+	(void)pthread_mutex_lock(&q.lock);
+	is_watching = q.taken_ns != NULL;
+	*ret_control_fd = q.control_fd;
+	*ret_alarm_fd = q.alarm_fd;
+	(void)pthread_mutex_unlock(&q.lock);
+	return is_watching;
+}
+
 static void session_end(uint64_t now)
 {
 	static const uint64_t one = 1;
@@ -863,5 +884,6 @@ struct err *quota_check(void)
 	if (!q.is_on || !atomic_load(&q.is_over) || atomic_exchange(&q.is_told, true))
 		return NULL;
 	return err_hint(err_new("%s", q.over),
-			"trace less that others do as well: fewer system calls, slower timers");
+			"trace less that others do as well: fewer system calls, slower timers, "
+			"no children (-x follow)");
 }

@@ -88,6 +88,14 @@ uint64_t quota_taken(enum quota_kind kind);
  * word is an alarm.
  */
 void quota_watch(const uint64_t *taken, uint64_t *most, size_t stride, uint32_t n);
+/*
+ * The maps by which programs count in these counters: that which has them in its element, as struct
+ * rt_control, and the one of the alarm. The descriptors are the caller's, and open until
+ * quota_watch() is called with NULL.
+ */
+void quota_set_maps(int control_fd, int alarm_fd);
+/* The same descriptors; false: nothing is watched. */
+bool quota_maps(int *ret_control_fd, int *ret_alarm_fd);
 /* Whether the CPU time is bounded. */
 bool quota_counts_cpu(void);
 /*

@@ -59,6 +59,8 @@ struct rt_watch_cfg {
 	 * real_cred in struct task_struct, uid in struct cred.
 	 */
 	u32 stops_own, uid, task_cred, cred_uid;
+	u32 ncpus; /* of struct rt_control; where a program counts what others lose */
+	u32 pad;
 };
 
 /*

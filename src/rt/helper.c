@@ -18,7 +18,6 @@
 #pragma clang diagnostic ignored "-Wundefined-internal"
 #include "rt/helper_memory.h"
 
-static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
 static long (*const bpf_get_current_comm)(void *buf, u32 size) = (void *)16;
 
 /* The context of the loop: addresses that are map values to the verifier, or rt_mach. */

@@ -26,6 +26,7 @@ typedef signed short s16;
 #define NOINLINE __attribute__((noinline))
 
 enum { BPF_ANY, BPF_NOEXIST };
+#define BPF_F_CURRENT_CPU 0xffffffffull
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 
 /* Linux include/uapi/linux/bpf.h, enum bpf_func_id */
@@ -35,7 +36,11 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u32 (*const bpf_get_prandom_u32)(void) = (void *)7;
+static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
+static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
+static long (*const bpf_perf_event_output)(const void *ctx, void *map, u64 flags, const void *data,
+					   u64 size) = (void *)25;
 static u64 (*const bpf_get_current_task)(void) = (void *)35;
 static long (*const bpf_probe_write_user)(u64 dst, const void *src, u32 size) = (void *)36;
 static long (*const bpf_send_signal)(u32 signal) = (void *)109;

@@ -10,8 +10,6 @@
 
 #include "rt/mapping.h"
 
-static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
-
 extern char map_hfiles, map_hconsts;
 
 INLINE void runtimes_begin(struct rt_hfound *r)

@@ -7,9 +7,10 @@
  * shares nothing with the units of a session.
  */
 #include "rt/follow.h"
+#include "rt/others.h"
 #include "rt/rt.h"
 
-extern char map_watched, map_watch_events, map_watch_linkers;
+extern char map_watched, map_watch_events, map_watch_linkers, map_alarm;
 extern u64 val_watch_lost;
 extern const volatile struct rt_watch_cfg val_watch;
 #define W val_watch
@@ -116,6 +117,30 @@ INLINE void event_end(struct rt_watch_event *ev, u32 flags)
 INLINE void event_lost(void)
 {
 	__sync_fetch_and_add(&val_watch_lost, 1);
+}
+
+/* ---- what others lose ------------------------------------------------------------------- */
+
+/*
+ * A program that runs at each system call of everybody, as emit_missed() of bpf/entry_owner.c:
+ * where the budget of the CPU is overdrawn, the alarm ends the session.
+ */
+INLINE void others_count(const struct raw_args *ctx)
+{
+	struct rt_cpu *c;
+	u64 taken;
+	u32 cpu;
+
+	if (bpf_get_prandom_u32() % RT_MISSED_EACH || (u32)bpf_get_current_uid_gid() == W.uid)
+		return;
+	cpu = bpf_get_smp_processor_id();
+	if (cpu >= W.ncpus)
+		return;
+	c = &val_control.cpu[cpu];
+	__sync_fetch_and_add(&c->others_ns, RT_MISSED_EACH * RT_REFUSAL_NS);
+	taken = *(volatile u64 *)&c->others_ns;
+	if (taken > c->others_most)
+		bpf_perf_event_output(ctx, &map_alarm, BPF_F_CURRENT_CPU, &taken, sizeof(taken));
 }
 
 /* ---- the programs ----------------------------------------------------------------------- */
@@ -285,7 +310,7 @@ int prog_watch_fork(const struct raw_args *ctx)
  * fork() gives it. If the ring buffer has no room, the child is reported when it next returns from
  * the kernel with 0.
  */
-int prog_watch_born(const struct raw_args *ctx)
+INLINE int born_report(const struct raw_args *ctx)
 {
 	struct rt_watch_event *ev;
 	struct rt_watched *p;
@@ -303,4 +328,16 @@ int prog_watch_born(const struct raw_args *ctx)
 	p->flags &= ~RT_WATCHED_BORN;
 	event_end(ev, p->flags);
 	return 0;
+}
+
+int prog_watch_born(const struct raw_args *ctx)
+{
+	return born_report(ctx);
+}
+
+/* The same in a session with a quota of CPU time. */
+int prog_others_born(const struct raw_args *ctx)
+{
+	others_count(ctx);
+	return born_report(ctx);
 }

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "kernel/map.h"
 #include "kernel/program.h"
+#include "kernel/quota.h"
 #include "kernel/capabilities.h"
 #include "keeper/stopped.h"
 #include "keeper/keeper.h"
@@ -49,7 +50,8 @@ static struct err *cfg_create(struct follow *f, const struct rt_pidns *ns)
 				   .boot_offset = proc_boot_offset(),
 				   .tick = PROC_TICK_NS,
 				   .stops_own = !signals_all(),
-				   .uid = geteuid()};
+				   .uid = geteuid(),
+				   .ncpus = cpus_possible()};
 	struct err *e = kfield_offset("task_struct", "group_leader", &cfg.task_leader);
 
 	if (!e)
@@ -140,12 +142,28 @@ static struct err *follow_execs(struct follow *f)
 	return e ? e : attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &f->exec_link);
 }
 
+/*
+ * Loads the program that runs at each return of everybody from a system call. In a session with a
+ * quota of CPU time it counts what others lose by that.
+ */
+static struct err *born_load(struct follow *f)
+{
+	int fds[MAP_NCLASSES];
+
+	memcpy(fds, f->fds, sizeof(fds));
+	if (!quota_counts_cpu())
+		return program_load("prog_watch_born", PROGRAM_TRACEPOINT, fds, &f->born_fd);
+	if (!quota_maps(&fds[MAP_CONTROL], &fds[MAP_ALARM]))
+		return err_new("there are no counters of what others lose");
+	return program_load("prog_others_born", PROGRAM_TRACEPOINT, fds, &f->born_fd);
+}
+
 struct err *follow_forks(struct follow *f)
 {
 	struct err *e = program_load("prog_watch_fork", PROGRAM_TRACEPOINT, f->fds, &f->fork_fd);
 
 	if (!e)
-		e = program_load("prog_watch_born", PROGRAM_TRACEPOINT, f->fds, &f->born_fd);
+		e = born_load(f);
 	if (!e)
 		e = attach_raw_tracepoint(f->born_fd, "sys_exit", &f->born_link);
 	return e ? e : attach_raw_tracepoint(f->fork_fd, "sched_process_fork", &f->fork_link);

@@ -303,6 +303,30 @@ def missed():
                     q.wait()
 
 
+def followed():
+    """A session that follows children has a program run at each system call of everybody, which counts."""
+    watch = ["-x", "follow=fork", "-x", "switchrate=10hz", "-qn", 'BEGIN { printf("traced\\n"); } pid$target:libc.so.6:getppid:entry { n++; }', "-c", "/bin/sleep 1000"]
+    levels(f"user {ALICE}: dtrace_user dtrace_proc cpu=35%\n")  # what else runs here calls the system, too
+    load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(ALICE)) for _ in range(os.cpu_count())]
+    try:
+        p = session(ALICE, *watch)
+        time.sleep(3)
+        check(p.poll() is None, "a session that follows children, beside calls of the user's own", p.poll() is not None and p.communicate()[1])
+        end(p)
+    finally:
+        for q in load:
+            q.kill()
+            q.wait()
+    levels(f"user {ALICE}: dtrace_user dtrace_proc cpu=1%\n")
+    load = [subprocess.Popen([f"{HOME}/calls", "getppid", "2000000000"], **user(BOB)) for _ in range(os.cpu_count())]
+    try:
+        refused("a session that follows children, and slows others", dtrace(ALICE, *watch), "of a CPU from others", "cpu=1%")
+    finally:
+        for q in load:
+            q.kill()
+            q.wait()
+
+
 def children():
     """Probes in children count as well."""
     levels(f"user {ALICE}: dtrace_user dtrace_proc probes=12\n")
@@ -369,7 +393,7 @@ def hidden():
 
 
 try:
-    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "children", "cpu", "missed", "overdrawn", "one_after_the_other", "stopped", "hidden"]:
+    for test in sys.argv[1:] or ["told", "sessions", "helper_processes", "names", "at_once", "memory", "memory_is_shared", "probes", "late", "late_memory", "children", "cpu", "missed", "followed", "overdrawn", "one_after_the_other", "stopped", "hidden"]:
         globals()[test]()
 finally:
     for p in running:
