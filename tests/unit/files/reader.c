@@ -4,9 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "files/mounts.h"
@@ -52,6 +58,53 @@ static void test_path(struct reader *r)
 	is_int(reader_open_path(r, -1, path, deadline(), &fd, &st), ENOENT,
 	       "an error is the file system's");
 	(void)rmdir(dir);
+}
+
+/*
+ * The answer to reader_found_check() in a process in which fstatfs() fails with this errno; -1: it
+ * could not be made to. A server of files (FUSE) that has no such answer makes it fail with ENOSYS.
+ */
+static int unanswered_check(int fd, int sys)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)sys),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {ARRAY_LEN(filter), filter};
+	struct statfs fs;
+	struct stat st;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) != 0 ||
+		    fstatfs(fd, &fs) == 0 || errno != sys)
+			_exit(255);
+		_exit(reader_found_check(fd, &st));
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status) == 255 ? -1 : WEXITSTATUS(status);
+}
+
+static void test_unanswered(void)
+{
+	static const int refused[] = {ENOSYS, EPERM, EACCES};
+	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	is_int(reader_found_check(fd, &st), 0, "a file on the disk is one to read");
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+		is_int(unanswered_check(fd, refused[i]), 0,
+		       "and so is one of which nobody says where it is");
+	is_int(unanswered_check(fd, EIO), EIO, "other errors stay errors");
+	(void)close(fd);
+	fd = open("/proc/self/maps", O_PATH | O_CLOEXEC);
+	is_int(reader_found_check(fd, &st), EINVAL, "a file of /proc is none");
+	(void)close(fd);
 }
 
 /* Nothing leads out of the root that was asked for. */
@@ -140,6 +193,7 @@ static void test_mounts(void)
 int main(void)
 {
 	test_reader();
+	test_unanswered();
 	test_mounts();
 	return tap_done();
 }
