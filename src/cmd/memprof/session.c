@@ -7,14 +7,17 @@
  * loads programs for libraries that come, which the kernel gives up when a signal comes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/words.h"
+#include "kernel/withheld.h"
 #include "memprof.h"
 #include "privilege/rights.h"
 
@@ -415,12 +418,38 @@ static bool is_too_fast(struct run *r)
 	return true;
 }
 
-static void picture_print(struct memprof *m)
+/*
+ * Opens the file of the picture, which stays as it is. For users with levels it is none of /proc:
+ * there the command could be made to change itself, for instance what its quotas are counted by.
+ */
+static FILE *picture_open(struct memprof *m)
 {
-	FILE *fp = fopen(m->flame, "we");
+	int fd = open(m->flame, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	FILE *fp = fd < 0 ? NULL : fdopen(fd, "w");
+	struct err *e;
 
 	if (!fp)
 		say_fatal(m, "cannot write '%s': %s", m->flame, strerror(errno));
+	e = withheld_check(fd, m->flame);
+	if (e)
+		look_fatal(m, e);
+	return fp;
+}
+
+/* Removes what the file has from before; a pipe or a device has nothing that could be removed. */
+static void picture_empty(struct memprof *m, FILE *fp)
+{
+	struct stat st;
+
+	if (fstat(fileno(fp), &st) != 0 || (S_ISREG(st.st_mode) && ftruncate(fileno(fp), 0) != 0))
+		say_fatal(m, "cannot write '%s': %s", m->flame, strerror(errno));
+}
+
+static void picture_print(struct memprof *m)
+{
+	FILE *fp = picture_open(m);
+
+	picture_empty(m, fp);
 	if (dtrace_aggregate_print(m->dtp, fp, NULL) != 0 || dtrace_output_end(m->dtp, fp) != 0)
 		library_fatal(m, "cannot write '%s'", m->flame);
 	if (fclose(fp) != 0)
@@ -430,11 +459,7 @@ static void picture_print(struct memprof *m)
 /* Whether the picture can be written is known before anything is traced; it stays as it is. */
 static void picture_check(struct memprof *m)
 {
-	FILE *fp = fopen(m->flame, "ae");
-
-	if (!fp)
-		say_fatal(m, "cannot write '%s': %s", m->flame, strerror(errno));
-	(void)fclose(fp);
+	(void)fclose(picture_open(m));
 }
 
 static void reports_print(struct run *r)

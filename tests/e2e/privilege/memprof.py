@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Each way of memprof works with the levels that its page names, on alice's processes and no others, and says which level is missing where one is."""
-import re, time
+"""
+Each way of memprof works with the levels that its page names, on alice's processes and no others, and says which level is missing where one
+is. A picture is no file of /proc.
+"""
+import re, signal, time
 from world import *
 
 enter()
@@ -47,6 +50,52 @@ def shows(pattern, what, *args):
         if r.returncode or re.search(pattern, r.stdout, re.M):
             break
     check(r.returncode == 0 and re.search(pattern, r.stdout, re.M) and " needs " not in r.stderr, what, r)
+
+
+def begin(*argv, **kwargs):
+    """A session that traces until it gets SIGINT."""
+    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV, **kwargs)
+
+
+def end(p):
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=SECONDS)
+    return p.returncode, out, err
+
+
+def caught(pid):
+    """Whether a process has a handler for SIGUSR1, which would end it otherwise."""
+    with open(f"/proc/{pid}/status") as f:
+        return int(re.search(r"^SigCgt:\s*(\w+)$", f.read(), re.M)[1], 16) >> (signal.SIGUSR1 - 1) & 1
+
+
+def pictures(pid):
+    """A picture is written to what the name means at the beginning and at the end, unless that is a file of /proc."""
+    path = f"{home(ALICE)}/out.svg"
+    r = memprof("malloc", "-d", "1", "--flame", "/proc/thread-self/comm", "-p", pid)
+    check(r.returncode == 1 and re.match(r"memprof: '/proc/thread-self/comm' is a file of /proc, .*\nhint: ", r.stderr) and not r.stdout, "a picture in /proc", r)
+    with open(path, "w") as f:
+        f.write("x" * 4000000)
+    os.chown(path, ALICE, ALICE)
+    r = memprof("malloc", "-d", "1", "--flame", path, "-p", pid)
+    text = open(path).read()
+    check(r.returncode == 0 and text.startswith("<?xml") and text.rstrip().endswith("</svg>"), "a picture in place of another file", (r, text[-200:]))
+    r = memprof("malloc", "-d", "1", "--flame", "/dev/null", "-p", pid)
+    check(r.returncode == 0, "a picture in a device", r)
+    p = begin(MEMPROF, "malloc", "--flame", path, "-p", pid, **user(ALICE))
+    while p.poll() is None and not caught(p.pid):
+        time.sleep(0.01)
+    p.send_signal(signal.SIGUSR1)
+    for line in p.stderr:  # once it traces; the file has been looked at before
+        if "the picture is made at the end" in line:
+            break
+    names = [n for n in os.listdir(f"/proc/{p.pid}/task") if re.fullmatch(r"q\d+m\d+p\n", open(f"/proc/{p.pid}/task/{n}/comm").read())]
+    check(len(names) == 1, "the thread whose name is what the session has taken", names)
+    os.unlink(path)
+    os.symlink(f"/proc/self/task/{names[0]}/comm", path)
+    r = end(p)
+    check(r[0] == 1 and "is a file of /proc" in r[2], "a picture whose name has become a link to /proc", r)
+    os.unlink(path)
 
 
 give_capabilities("cap_bpf,cap_perfmon=ip")
@@ -106,6 +155,7 @@ try:
         check(r.returncode == 1 and not r.stdout and str(bobs.pid) in r.stderr, f"{args} of bob's", r)
     r = memprof("alive", "-n", "1", "-p", pid["py"], env={"DTRACE_OPT_BUFSIZE": "1m"})
     check(r.returncode == 0 and "\\n" not in r.stderr, "an option of the environment", r)
+    pictures(pid["py"])
 finally:
     for p in [*programs.values(), bobs]:
         p.kill()
