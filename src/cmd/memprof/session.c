@@ -125,6 +125,15 @@ static bool levels_lack(uint32_t levels, struct rights *ret)
 	return lacks;
 }
 
+/* Whether the command has its rights from its file, so that the quotas of its user hold for it. */
+static bool has_quotas(void)
+{
+	struct rights rights;
+
+	err_destroy(rights_find(&rights)); /* the origin is known on errors, too */
+	return rights.origin == RIGHTS_FILE;
+}
+
 static void options_set(struct memprof *m)
 {
 	struct rights rights;
@@ -141,7 +150,7 @@ static void options_set(struct memprof *m)
 	 * Each stack that has ever asked for memory takes room, which is allocated as it comes. Of
 	 * a user's quota all of it is taken at once.
 	 */
-	option_set(m, "aggsize", geteuid() ? "4m" : "64m");
+	option_set(m, "aggsize", has_quotas() ? "4m" : "64m");
 	if (m->older_s > 0) {
 		(void)snprintf(value, sizeof(value), "%.0fms", m->older_s * 1000);
 		option_set(m, "livemin", value);
