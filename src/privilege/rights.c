@@ -148,11 +148,20 @@ static gid_t *groups_read(uint32_t *ret_n)
 
 /* ---- where the rights come from -------------------------------------------------------------- */
 
+/*
+ * Process state on purpose: capabilities are the process's. Once those that were given are kept,
+ * the inheritable set, which told where they came from, is empty. It is written once, before there
+ * are other threads.
+ */
+static bool are_given_kept;
+
 static enum rights_origin origin_find(const struct capability_sets *sets)
 {
 	uint64_t inherited = sets->inheritable & sets->permitted;
 	bool is_secure = getauxval(AT_SECURE) != 0;
 
+	if (are_given_kept)
+		return RIGHTS_PROCESS;
 	if (geteuid() != 0 && (inherited & NEEDED) != NEEDED && is_secure && sets->permitted)
 		return RIGHTS_FILE;
 	if (userns_is_inner()) /* to the kernel, capabilities of such a namespace are none */
@@ -301,6 +310,21 @@ static struct err *lost_err(const struct rights *r)
 			command_file());
 }
 
+/*
+ * Makes those effective that were given and are not, because the file has capabilities, too: its
+ * execve() has emptied the ambient set.
+ */
+static struct err *given_keep(const struct capability_sets *sets)
+{
+	if ((sets->effective & NEEDED) == NEEDED ||
+	    (sets->effective & capability_bit(CAP_SYS_ADMIN)))
+		return NULL;
+	if (!capabilities_keep(sets->permitted & sets->inheritable))
+		return err_sys(errno, "cannot use the capabilities that were given");
+	are_given_kept = true;
+	return NULL;
+}
+
 struct err *rights_take(bool is_tracing, struct rights *ret)
 {
 	struct capability_sets sets;
@@ -319,13 +343,7 @@ struct err *rights_take(bool is_tracing, struct rights *ret)
 		ret->privileges = PRIVILEGES_ALL; /* the kernel refuses */
 		break;
 	case RIGHTS_ROOT: break;
-	case RIGHTS_PROCESS:
-		/* given, and not effective: the file has capabilities, too */
-		if (is_tracing && is_known && (sets.effective & NEEDED) != NEEDED &&
-		    !(sets.effective & capability_bit(CAP_SYS_ADMIN)) &&
-		    !capabilities_keep(sets.permitted & sets.inheritable))
-			e = err_sys(errno, "cannot use the capabilities that were given");
-		break;
+	case RIGHTS_PROCESS: e = is_known ? given_keep(&sets) : NULL; break;
 	case RIGHTS_FILE:
 		if (is_tracing)
 			e = levels_take(ret);

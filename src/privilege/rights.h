@@ -49,7 +49,8 @@ MUST_CHECK struct err *rights_find(struct rights *ret);
  * The same at the beginning of a session. Capabilities of the file are given up if the session does
  * not trace or the user has no levels; then the session may do what this user can, or the error
  * says what is missing. Else they are held (kernel/capabilities.h), and the quotas of the user hold
- * for this process (kernel/quota.h).
+ * for this process (kernel/quota.h). Those that the process was given are effective from then on,
+ * whether the session traces or not, and rights_find() says later on as well that they were given.
  */
 MUST_CHECK struct err *rights_take(bool is_tracing, struct rights *ret);
 /*

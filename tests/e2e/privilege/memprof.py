@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
 Each way of memprof works with the levels that its page names, on alice's processes and no others, and says which level is missing where one
-is. A picture is no file of /proc.
+is. A service that was given capabilities has all of them and no quotas, also where the file has capabilities. A picture is no file of /proc.
 """
 import re, signal, time
 from world import *
@@ -52,6 +52,20 @@ def shows(pattern, what, *args):
     check(r.returncode == 0 and re.search(pattern, r.stdout, re.M) and " needs " not in r.stderr, what, r)
 
 
+def sizes(pid):
+    """Room of the largest hash table that a process holds, that of its aggregation."""
+    most = 0
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}") as f:
+                text = f.read()
+        except OSError:
+            continue
+        if re.search(r"^map_type:\s*1$", text, re.M):
+            most = max(most, int(re.search(r"^max_entries:\s*(\d+)$", text, re.M)[1]))
+    return most
+
+
 def begin(*argv, **kwargs):
     """A session that traces until it gets SIGINT."""
     return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV, **kwargs)
@@ -61,6 +75,34 @@ def end(p):
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=SECONDS)
     return p.returncode, out, err
+
+
+def room(*argv, **kwargs):
+    """The size of the aggregations of a session, once it traces: its first report is there."""
+    p = begin(*argv, "-i", "1", **kwargs)
+    p.stdout.readline()
+    most = sizes(p.pid)
+    r = end(p)
+    check(r[0] == 0 and most, f"{argv} is traced", (r, most))
+    return most
+
+
+def services(bob, alices):
+    """With the capabilities that the package gives the file, and without any, a service has what it was given, and is no user with quotas."""
+    most = room(MEMPROF, "-p", bob)
+    with open(f"{SRC}/debian/fathom.postinst") as f:
+        package = re.search(r"^\s*capabilities='([^']+)'$", f.read(), re.M)[1]
+    caps = ",".join("+" + c for c in ("bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore"))
+    service = ["setpriv", f"--reuid={CAROL}", f"--regid={CAROL}", "--clear-groups", f"--inh-caps={caps}", f"--ambient-caps={caps}", MEMPROF]
+    for file in "", package:
+        give_capabilities(file)
+        for args in ["alive", "-n", "1"], ["leaks"], ["malloc", "-d", "1", "-n", "1"], ["-d", "1", "-n", "1"], ["objects", "-x", "maxrate=1000000", "-d", "1"]:
+            r = subprocess.run([*service, *args, "-p", bob], stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENV, timeout=SECONDS)
+            check(r.returncode == 0 and r.stdout and " needs " not in r.stderr, f"{args} of a service, {file}", r)
+        mine = room(*service, "-p", bob)
+        check(mine == most, f"a service's aggregations have the room of root's, {file}", (mine, most))
+    mine = room(MEMPROF, "-p", alices, **user(ALICE))
+    check(mine < most, "alice's have less, because her sessions share a quota", (mine, most))
 
 
 def caught(pid):
@@ -156,6 +198,9 @@ try:
     r = memprof("alive", "-n", "1", "-p", pid["py"], env={"DTRACE_OPT_BUFSIZE": "1m"})
     check(r.returncode == 0 and "\\n" not in r.stderr, "an option of the environment", r)
     pictures(pid["py"])
+    programs["bob's"] = subprocess.Popen(["/usr/bin/python3", "-c", PY_TEXT], stdin=subprocess.DEVNULL, env=ENV, **user(BOB))
+    time.sleep(1)
+    services(str(programs["bob's"].pid), pid["py"])
 finally:
     for p in [*programs.values(), bobs]:
         p.kill()
