@@ -213,6 +213,13 @@ void follow_linker_note(const struct follow *f, const struct proc_id *id, uint64
 	(void)map_put(f->fds[MAP_WATCH_LINKERS], &key, &value); /* else it waits when it executes */
 }
 
+void follow_linker_forget(const struct follow *f, const struct proc_id *id)
+{
+	uint32_t key = (uint32_t)id->pid;
+
+	map_remove(f->fds[MAP_WATCH_LINKERS], &key);
+}
+
 struct err *follow_linker_drop(struct keeper *k, const struct proc_id *id)
 {
 	return keeper_drop_group(k, LINKER_GROUP(id->pid), true);

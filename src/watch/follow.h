@@ -60,6 +60,8 @@ MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, const s
  */
 void follow_linker_note(const struct follow *f, const struct proc_id *id, uint64_t dev,
 			uint64_t ino);
+/* The links of follow_linker() are no use any more: it waits when it executes another program. */
+void follow_linker_forget(const struct follow *f, const struct proc_id *id);
 /* Closes the links of follow_linker() for the process, and waits until they are closed. */
 MUST_CHECK struct err *follow_linker_drop(struct keeper *k, const struct proc_id *id);
 /* A descriptor that is readable when there are events. */

@@ -326,10 +326,9 @@ static struct err *linker_link(struct procs *ps, const struct watch_proc *p, con
 
 /*
  * Attaches to the dynamic linker of the process. If it is the same file as before, the old link
- * serves on, unless is_renewed says that the links are dead. A static program has no dynamic
- * linker.
+ * serves on. A static program has no dynamic linker, and leaves the link to the program after it.
  */
-static void linker_watch(struct procs *ps, struct watch_proc *p, bool is_renewed)
+static void linker_watch(struct procs *ps, struct watch_proc *p)
 {
 	struct target *t = NULL;
 	struct rtld r;
@@ -341,8 +340,7 @@ static void linker_watch(struct procs *ps, struct watch_proc *p, bool is_renewed
 	if (!is_found)
 		return;
 	e = NULL;
-	is_known = p->has_linker &&
-		   key_compare(&p->linker, &(struct file_key){r.dev, r.ino}) == 0 && !is_renewed;
+	is_known = p->has_linker && key_compare(&p->linker, &(struct file_key){r.dev, r.ino}) == 0;
 	if (!is_known && watch_proc_lives(p))
 		e = linker_link(ps, p, &r);
 	if (!e) {
@@ -364,7 +362,7 @@ static void act_none(struct procs *ps, struct watch_proc *p)
 static void act_follow(struct procs *ps, struct watch_proc *p)
 {
 	if (ps->opts.wants_libraries)
-		linker_watch(ps, p, false);
+		linker_watch(ps, p);
 	if (p->flags & WATCH_LOOKS)
 		files_tell(ps, p);
 }
@@ -375,7 +373,7 @@ static void act_adopt(struct procs *ps, struct watch_proc *p)
 
 	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, forked, &s, (uint64_t)p->root.pid);
 	if (ps->opts.wants_libraries)
-		linker_watch(ps, p, false);
+		linker_watch(ps, p);
 	files_tell(ps, p);
 }
 
@@ -386,7 +384,7 @@ static void exec_tell(struct procs *ps, struct watch_proc *p, bool is_other_task
 	s.is_other_task = is_other_task;
 	vec_clear(&p->files);
 	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, execed, &s);
-	linker_watch(ps, p, is_other_task);
+	linker_watch(ps, p);
 	files_tell(ps, p);
 }
 
@@ -415,7 +413,9 @@ static void linker_drop(struct procs *ps, const struct watch_proc *p)
  * When the process has become another task, the kernel makes no breakpoints for its old links, but
  * the old links still fire at breakpoints that new links make (Linux 6.18
  * kernel/trace/bpf_trace.c, uprobe_multi_link_filter()). If children have links of their own, all
- * old links of the process are taken off here; otherwise the subscribers take care of theirs.
+ * old links of the process are taken off here; otherwise the subscribers take care of theirs. The
+ * link in the dynamic linker is dead even if the program has no dynamic linker, but executes one
+ * later that has the same.
  */
 static void act_renew(struct procs *ps, struct watch_proc *p)
 {
@@ -423,6 +423,8 @@ static void act_renew(struct procs *ps, struct watch_proc *p)
 		links_drop(ps, p, true);
 	else if (p->has_linker)
 		linker_drop(ps, p);
+	p->has_linker = false;
+	follow_linker_forget(ps->follow, &p->id);
 	exec_tell(ps, p, true);
 }
 
