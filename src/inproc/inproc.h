@@ -101,6 +101,8 @@ uint32_t inproc_count(const struct inproc *p); /* jumps in the process */
 uint32_t inproc_nleft_out(const struct inproc *p);
 /* Drops in the process, as far as they were handed over to the session's counters. */
 void inproc_drops(const struct inproc *p, struct ndata_drops *ret);
+/* As ndata_nbad_lives(). */
+uint64_t inproc_nbad_lives(const struct inproc *p);
 
 /*
  * Finds out at which sites of a unit a jump can be written. ret_lacks[i], a site each, in the order

@@ -102,6 +102,11 @@ void inproc_drops(const struct inproc *p, struct ndata_drops *ret)
 	*ret = p->data ? ndata_dropped(p->data) : (struct ndata_drops){0};
 }
 
+uint64_t inproc_nbad_lives(const struct inproc *p)
+{
+	return p->data ? ndata_nbad_lives(p->data) : 0;
+}
+
 void inproc_destroy(struct inproc *p)
 {
 	if (!p)

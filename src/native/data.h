@@ -113,6 +113,11 @@ struct ndata_drops {
 };
 struct ndata_drops ndata_dropped(const struct ndata *d);
 uint64_t ndata_nbad(const struct ndata *d); /* records that were no records */
+/*
+ * What was left out of the last reading that was whole of what is alive (ndata_aggs.alive()): slots
+ * that lead to no element of live(), because the process has changed them.
+ */
+uint64_t ndata_nbad_lives(const struct ndata *d);
 
 /*
  * Gives a counter (struct blob_plan) to a site that does nothing but count. It counts for nobody

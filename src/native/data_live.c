@@ -5,8 +5,10 @@
  * A slot may change while it is read. So each is read twice, and counts if both reads say the same;
  * one that keeps changing is that of an address which comes and goes at this moment, and is left
  * out. An address that goes and comes meanwhile may be met in two slots: the later one counts. The
- * element of an entry is found by the place of its value, which lies in the table of an
- * aggregation, or the entry is wrong, and is counted as bad.
+ * slots are read in parts, and such an address may be in two of them: what is found at the end of a
+ * part is handed out when the next one was read, and what is found at the begin of the table, where
+ * homes at its end go on, when all of it was. The element of an entry is found by the place of its
+ * value, which lies in the table of an aggregation, or the entry is wrong, and is counted as bad.
  *
  * Entries of slots that the tracer has marked dead (data_aggs.c) have the key that was there: such
  * a slot is not used again before a reading that has begun later than the mark's time of grace has
@@ -26,6 +28,13 @@ struct live_state {
 	struct hashmap *buried; /* struct buried_key -> is there */
 	struct hashmap *met;	/* those of them that the reading has met */
 	struct blob_live *slots, *again;
+	uint64_t nbad; /* entries without an element in the last reading that was whole */
+};
+
+/* Slots from which an address may have gone to others that are read later. */
+struct held_slots {
+	struct blob_live slots[BLOB_LIVE_REACH];
+	uint32_t n;
 };
 
 struct live_reading {
@@ -33,7 +42,10 @@ struct live_reading {
 	agg_alive_f *f;
 	void *arg;
 	struct arena *arena;
-	struct hashmap *elems; /* blob_live.elem -> struct rt_live, as large as the layout says */
+	struct hashmap *elems;	/* blob_live.elem -> struct rt_live, as large as the layout says */
+	struct rt_live *sought; /* room for one that may not exist */
+	struct held_slots first, held; /* at the begin of the table, and at the end of a part */
+	uint64_t nbad;
 };
 
 void lives_init(struct ndata *d)
@@ -97,16 +109,22 @@ static bool is_buried(struct live_state *v, uint64_t addr, uint64_t time)
 	return true;
 }
 
-/* The entry of an element, without time and bytes; its agg is 0 where there is no such element. */
-static struct rt_live *entry_of(struct live_reading *r, uint32_t elem)
+/*
+ * The entry of an element, without time and bytes; NULL: there is no such element. Only elements
+ * are remembered: there are no more of them than an aggregation has room for, whatever slots say.
+ */
+static struct rt_live *entry_find(struct live_reading *r, uint32_t elem)
 {
 	size_t size = r->d->layout->live_size;
 	struct rt_live *entry = hashmap_find(r->elems, &elem, sizeof(elem));
 
 	if (entry)
 		return entry;
-	entry = memset(arena_alloc(r->arena, size), 0, size);
-	maps_find_elem(r->d, (uint64_t)elem * 8, entry, size - sizeof(*entry));
+	memset(r->sought, 0, size);
+	maps_find_elem(r->d, (uint64_t)elem * 8, r->sought, size - sizeof(*entry));
+	if (!r->sought->agg)
+		return NULL;
+	entry = memcpy(arena_alloc(r->arena, size), r->sought, size);
 	hashmap_set(r->elems, &elem, sizeof(elem), entry);
 	return entry;
 }
@@ -118,9 +136,9 @@ static void slot_hand_out(struct live_reading *r, const struct blob_live *s)
 
 	if (is_buried(r->d->lives, key.addr, s->time))
 		return;
-	entry = entry_of(r, s->elem);
-	if (!entry->agg) {
-		r->d->nbad++;
+	entry = entry_find(r, s->elem);
+	if (!entry) {
+		r->nbad++;
 		return;
 	}
 	entry->time = s->time;
@@ -128,6 +146,13 @@ static void slot_hand_out(struct live_reading *r, const struct blob_live *s)
 	/* addresses of the kernel are the same in all processes */
 	key.pid = key.addr >> 63 ? 0 : r->d->hooks.pid;
 	r->f(r->arg, &key, entry);
+}
+
+static void slots_hand_out(struct live_reading *r, const struct blob_live *slots, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (slots[i].word > BLOB_LIVE_BUSY)
+			slot_hand_out(r, &slots[i]);
 }
 
 /*
@@ -141,6 +166,48 @@ static void slot_leave_older(struct blob_live *slots, uint32_t n, uint32_t i)
 	for (uint32_t k = from; k < MIN(n, i + BLOB_LIVE_REACH); k++)
 		if (k != i && slots[k].word == slots[i].word && slots[k].time <= slots[i].time)
 			slots[k].word = 0;
+}
+
+/* Leaves out the older one of two entries of an address. */
+static void held_leave_older(struct held_slots *h, struct blob_live *slots, uint32_t n)
+{
+	for (uint32_t i = 0; i < h->n; i++)
+		for (uint32_t k = 0; k < n && h->slots[i].word > BLOB_LIVE_BUSY; k++) {
+			if (slots[k].word != h->slots[i].word)
+				continue;
+			if (slots[k].time < h->slots[i].time)
+				slots[k].word = 0;
+			else
+				h->slots[i].word = 0;
+		}
+}
+
+static void held_keep(struct held_slots *h, const struct blob_live *slots, uint32_t n)
+{
+	memcpy(h->slots, slots, n * sizeof(*slots));
+	h->n = n;
+}
+
+/* Hands out what a part of the table has, but for what waits for slots that are read later. */
+static void part_hand_out(struct live_reading *r, uint32_t from, struct blob_live *slots,
+			  uint32_t n)
+{
+	uint32_t nfirst = from ? 0 : MIN(n, BLOB_LIVE_REACH);
+	uint32_t nlast = MIN(n - nfirst, BLOB_LIVE_REACH);
+
+	held_leave_older(&r->held, slots, MIN(n, BLOB_LIVE_REACH));
+	slots_hand_out(r, r->held.slots, r->held.n);
+	if (nfirst)
+		held_keep(&r->first, slots, nfirst);
+	slots_hand_out(r, slots + nfirst, n - nfirst - nlast);
+	held_keep(&r->held, slots + n - nlast, nlast);
+}
+
+static void rest_hand_out(struct live_reading *r)
+{
+	held_leave_older(&r->held, r->first.slots, r->first.n);
+	slots_hand_out(r, r->held.slots, r->held.n);
+	slots_hand_out(r, r->first.slots, r->first.n);
 }
 
 static struct err *slots_read(struct live_reading *r, uint32_t from, uint32_t n)
@@ -163,9 +230,8 @@ static struct err *slots_read(struct live_reading *r, uint32_t from, uint32_t n)
 		if (s->word > BLOB_LIVE_BUSY)
 			slot_leave_older(v->again, n, i);
 	}
-	for (uint32_t i = 0; i < n && !e; i++)
-		if (v->again[i].word > BLOB_LIVE_BUSY)
-			slot_hand_out(r, &v->again[i]);
+	if (!e)
+		part_hand_out(r, from, v->again, n);
 	return e;
 }
 
@@ -182,7 +248,7 @@ static void buried_forget(struct live_state *v)
 struct err *lives_each(void *ctx, agg_alive_f *f, void *arg)
 {
 	struct ndata *d = ctx;
-	struct live_reading r = {d, f, arg, NULL, NULL};
+	struct live_reading r = {.d = d, .f = f, .arg = arg};
 	uint64_t begin = d->plan->live_off, size = sizeof(struct blob_live);
 	uint64_t end = begin + d->plan->live_slots * size;
 	struct err *e = NULL;
@@ -191,6 +257,7 @@ struct err *lives_each(void *ctx, agg_alive_f *f, void *arg)
 		return NULL;
 	r.arena = arena_create();
 	r.elems = hashmap_create();
+	r.sought = arena_alloc(r.arena, d->layout->live_size);
 	maps_begin_uses(d);
 	for (uint32_t i = 0, n; i < d->plan->live_slots && !e; i += n) {
 		uint64_t at = ndata_skip_holes(d, begin + i * size, end);
@@ -200,8 +267,11 @@ struct err *lives_each(void *ctx, agg_alive_f *f, void *arg)
 		if (n)
 			e = slots_read(&r, i, n);
 	}
-	if (!e)
+	if (!e) {
+		rest_hand_out(&r);
 		buried_forget(d->lives);
+		d->lives->nbad = r.nbad;
+	}
 	hashmap_destroy(r.elems);
 	arena_destroy(r.arena);
 	return e;
@@ -214,4 +284,9 @@ void lives_bury(void *ctx, const struct rt_live_key *key, uint64_t time)
 
 	if (d->lives && (key->pid == d->hooks.pid || !key->pid))
 		hashmap_set(d->lives->buried, &buried, sizeof(buried), d->lives);
+}
+
+uint64_t ndata_nbad_lives(const struct ndata *d)
+{
+	return d->lives ? d->lives->nbad : 0;
 }

@@ -935,6 +935,17 @@ static void left_out_tell(const struct live *live, const struct inproc *p)
 				n, (int)inproc_pid(p));
 }
 
+static void alive_left_out_tell(const struct live *live, const struct inproc *p)
+{
+	uint64_t n = inproc_nbad_lives(p);
+
+	if (n)
+		report_adjusted(live->report,
+				"%" PRIu64 " entries of live() in process %d are of no row, and do "
+				"not count: it has changed its table itself",
+				n, (int)inproc_pid(p));
+}
+
 /* Says which jumps could not be taken back, and who has them. */
 static void left_tell(const struct live *live, const struct inproc *p)
 {
@@ -967,8 +978,10 @@ void live_tell_inproc_left(const struct live *live)
 
 void live_tell_inproc_drops(const struct live *live)
 {
-	for (uint32_t i = 0; i < live->inprocs.of.len; i++)
+	for (uint32_t i = 0; i < live->inprocs.of.len; i++) {
 		left_out_tell(live, live->inprocs.of.data[i]);
+		alive_left_out_tell(live, live->inprocs.of.data[i]);
+	}
 	for (uint32_t i = 0; i < live->inprocs.of.len && live->inprocs.of.len > 1; i++) {
 		const struct inproc *p = live->inprocs.of.data[i];
 		struct ndata_drops n;

@@ -130,8 +130,8 @@ struct live_whys {
 void live_tell_places(const struct live *live, pid_t pid, uint32_t n, const struct live_whys *lacks,
 		      const struct live_whys *relayed);
 /*
- * Says how many places of processes were left out; and, with several processes, which of them has
- * had drops of its own. After the last drain.
+ * Says how many places of processes were left out, and how many entries of what is alive; and, with
+ * several processes, which of them has had drops of its own. After the last drain.
  */
 void live_tell_inproc_drops(const struct live *live);
 /* Says which jumps could not be taken back. After all processes were left. */

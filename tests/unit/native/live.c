@@ -4,6 +4,8 @@
  * threads and signal handlers take and give back, and move blocks, at the same time; what finds no
  * room is counted; elements that were taken out keep their entries; falsified slots lead nowhere.
  */
+#include <sys/resource.h>
+
 #include "native/hammer.h"
 
 #include "base/hashmap.h"
@@ -21,7 +23,7 @@ static uint64_t bytes_of(uint64_t addr, uint64_t time)
 
 struct view {
 	struct hashmap *times; /* address -> time + 1 */
-	uint64_t n, bytes, nwrong, ntwice;
+	uint64_t n, bytes, nwrong, ntwice, nkernel;
 	struct rt_live_key last;
 	uint64_t last_key, last_agg, last_time;
 	bool is_checked; /* bytes and keys are those of bytes_of() and the address */
@@ -34,6 +36,7 @@ static void entry_see(void *arg, const struct rt_live_key *key, const struct rt_
 
 	memcpy(&of, entry->key, sizeof(of));
 	v->n++;
+	v->nkernel += !key->pid;
 	v->bytes += entry->bytes;
 	v->last = *key;
 	v->last_key = of;
@@ -117,7 +120,8 @@ static void test_entries(void)
 	live_call(&t, UINT64_MAX, 1, 1, 1, 0);
 	live_call(&t, 0xffff888000000000, 1, 1, 1, 0);
 	view_read(&t, &v, false);
-	ok(v.n == 3 && !v.last.pid, "any number is followed, and one of the kernel has no process");
+	ok(v.n == 3 && v.nkernel == 2,
+	   "any number is followed, and those of the kernel have no process");
 	hashmap_destroy(v.times);
 	dead_call(&t, UINT64_MAX, UINT64_MAX);
 	dead_call(&t, 0, UINT64_MAX);
@@ -462,7 +466,7 @@ static void test_falsified(void)
 {
 	struct env t = {0};
 	struct view v;
-	uint64_t seed = 7, before, n;
+	uint64_t seed = 7, n;
 	struct blob_live *slots;
 
 	live_env_open(&t, 1000, 8);
@@ -477,17 +481,109 @@ static void test_falsified(void)
 						      (uint32_t)env_random(&seed),
 						      {0},
 						      200};
-	before = ndata_nbad(t.d);
-	view_read(&t, &v, false);
-	hashmap_destroy(v.times);
-	is_int(v.n, 1, "an entry of no element is not handed out");
-	is_int(ndata_nbad(t.d) - before, n - 1, "and counted as bad");
+	for (uint32_t i = 0; i < 2; i++) {
+		view_read(&t, &v, false);
+		hashmap_destroy(v.times);
+		is_int(v.n, 1, "an entry of no element is not handed out");
+		is_int(ndata_nbad_lives(t.d), n - 1, "and counted as bad, by the last reading");
+	}
 	for (uint64_t i = 0; i < 2000; i++) {
 		live_call(&t, env_random(&seed), 1, i, 1, 0);
 		dead_call(&t, env_random(&seed), env_random(&seed));
 	}
 	ok(t.head->magic == BLOB_MAGIC, "the functions go on");
 	env_close(&t);
+}
+
+static uint64_t peak_bytes(void)
+{
+	struct rusage use;
+
+	if (getrusage(RUSAGE_SELF, &use) != 0)
+		BUG("getrusage");
+	return (uint64_t)use.ru_maxrss * 1024;
+}
+
+/* Slots that lead to as many places without an element take no memory of the tracer. */
+static void test_memory(void)
+{
+	struct env t = {0};
+	struct blob_live *slots;
+	struct view v;
+	uint64_t before;
+
+	live_env_open(&t, 500000, 8);
+	slots = (void *)((uint8_t *)t.head + t.plan->live_off);
+	for (uint64_t i = 0; i < t.plan->live_slots; i++)
+		slots[i] = (struct blob_live){.word = i + 2, .elem = (uint32_t)(UINT32_MAX - i)};
+	before = peak_bytes();
+	view_read(&t, &v, false);
+	hashmap_destroy(v.times);
+	is_int(v.n, 0, "none of a million falsified slots is handed out");
+	ok(peak_bytes() - before < 16ull << 20, "and they take %llu bytes to read",
+	   (unsigned long long)(peak_bytes() - before));
+	env_close(&t);
+}
+
+/* ---- an address that goes and comes while the table is read ---------------------------------- */
+
+#define PART_SLOTS 4096u /* that are read at one time */
+#define MOVER	   0x77000ull
+#define MARK	   0x88000ull
+
+struct mover {
+	struct view view;
+	struct blob_live *from, *to;
+	uint64_t bytes; /* of the address that moves */
+};
+
+/* When the mark is seen, the address goes, and comes again in another slot. */
+static void mover_see(void *arg, const struct rt_live_key *key, const struct rt_live *entry)
+{
+	struct mover *m = arg;
+
+	entry_see(&m->view, key, entry);
+	if (key->addr == MOVER)
+		m->bytes = entry->bytes;
+	if (key->addr != MARK || !m->from->word)
+		return;
+	*m->to = *m->from;
+	m->to->time++;
+	m->to->bytes = 222;
+	m->from->word = 0;
+}
+
+static void move_check(uint32_t mark, uint32_t from, uint32_t to, const char *what)
+{
+	struct env t = {0};
+	struct mover m = {0};
+	struct blob_live *slots, entry;
+
+	live_env_open(&t, PART_SLOTS, 8);
+	live_call(&t, MOVER, 111, 5, 3, 2);
+	slots = (void *)((uint8_t *)t.head + t.plan->live_off);
+	for (uint32_t i = 0; i < t.plan->live_slots; i++)
+		if (slots[i].word) {
+			entry = slots[i];
+			slots[i].word = 0;
+		}
+	is_int(t.plan->live_slots, 2 * PART_SLOTS, "the table is read in two parts");
+	m.view.times = hashmap_create();
+	m.from = &slots[from];
+	m.to = &slots[to];
+	slots[from] = slots[mark] = entry;
+	slots[mark].word = MARK ^ BLOB_LIVE_XOR;
+	(void)env_ok(ndata_aggs.alive(t.d, mover_see, &m), "alive");
+	hashmap_destroy(m.view.times);
+	ok(m.view.n == 2 && !m.view.ntwice, "%s: it counts once", what);
+	is_int(m.bytes, 222, "and the later one does");
+	env_close(&t);
+}
+
+static void test_moves(void)
+{
+	move_check(1000, PART_SLOTS - 2, PART_SLOTS + 2, "an address that goes to the next part");
+	move_check(1000, 2, 2 * PART_SLOTS - 2, "an address that goes from the begin to the end");
 }
 
 int main(void)
@@ -500,5 +596,7 @@ int main(void)
 	test_hammer();
 	test_duel();
 	test_falsified();
+	test_memory();
+	test_moves();
 	return tap_done();
 }
