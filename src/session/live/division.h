@@ -51,11 +51,22 @@ struct division {
 	bool *is_bound;	   /* by root, and process: its clauses must run in the kernel */
 	bool *is_later;	   /* by process, and clause: it may get code that is mapped later */
 	bool has_changed;
+	const char *alive_lack;		     /* division_alive_lack() */
 	VEC(struct session_unit *) relaying; /* units of sites that are relayed */
 };
 
 /* How many sites of a process are probed in one way (inproc.c). */
 uint32_t division_count(const struct division *d, uint32_t process, enum site_way way);
+
+/* ---- live() and dead() (division_alive.c) ---------------------------------------------------- */
+
+/* Why no clause that calls live() or dead() runs in a process; NULL: it may. A static text. */
+const char *division_alive_lack(const struct division *d);
+/*
+ * Whether mappings that come later may be of the clause: modules of a pattern, or one that is not
+ * there; for clauses that call live() or dead(), also one that may go and come again.
+ */
+bool division_may_get_more(const struct division *d, uint32_t clause);
 
 /* ---- relays (relay.c) ------------------------------------------------------------------------ */
 

@@ -100,15 +100,6 @@ static uint32_t sites_count(const struct unit *u)
 	return n;
 }
 
-/* Whether later mappings may be of the clause: modules of a pattern, or one that is not there. */
-static bool may_get_more(const struct division *d, uint32_t clause)
-{
-	const struct session_clause *sc = &d->live->match->clauses.data[clause];
-
-	return sc->is_open &&
-	       (!sc->n || !*sc->clause->desc.mod || !glob_is_literal(sc->clause->desc.mod));
-}
-
 /* Asks each process about the clauses of a unit. */
 static void candidate_find_refusals(const struct division *d, struct candidate *c, uint32_t process)
 {
@@ -122,8 +113,11 @@ static void candidate_find_refusals(const struct division *d, struct candidate *
 		if (dp->lack)
 			refusals[i] = dp->lack;
 		/* of what a pattern finds later, some places may have to be uprobes */
-		else if (d->shares[clause_index(u, i)] && may_get_more(d, clause_index(u, i)))
+		else if (d->shares[clause_index(u, i)] &&
+			 division_may_get_more(d, clause_index(u, i)))
 			refusals[i] = "share variables with probes that may come";
+		else if (d->alive_lack && clause_is_about_alive(u->clauses[i].layout->clause))
+			refusals[i] = d->alive_lack;
 		else if (!inproc_takes_clause(dp->inproc, u, i, d->live->match->layout, &why))
 			refusals[i] = why;
 	}
@@ -276,6 +270,7 @@ static void division_begin(struct division *d)
 	d->spans = xcalloc(n, sizeof(*d->spans));
 	d->is_bound = xcalloc((size_t)n * MAX(d->processes.len, 1u), sizeof(*d->is_bound));
 	division_group(d);
+	d->alive_lack = division_alive_lack(d);
 }
 
 static void division_end(struct division *d)
@@ -607,7 +602,7 @@ static struct err *division_decide(struct division *d)
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < d->nclauses; i++)
-		if (may_get_more(d, i))
+		if (division_may_get_more(d, i))
 			clause_bind(d, i, OWNER_NONE);
 	for (uint32_t i = 0; i < m->units.len && !e; i++)
 		if (is_candidate(m->units.data[i]))

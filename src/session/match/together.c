@@ -64,6 +64,15 @@ static bool act_is_about_alive(const struct prog_act *act)
 	return act->kind == ACT_DEAD || (act->kind == ACT_AGG && act->agg->func == AGGFUNC_LIVE);
 }
 
+bool clause_is_about_alive(const struct prog_clause *c)
+{
+	bool is_about = false;
+
+	for (uint32_t i = 0; i < c->nacts; i++)
+		is_about |= act_is_about_alive(&c->acts[i]);
+	return is_about;
+}
+
 static void clause_note(struct sets *s, uint32_t unit, const struct prog_clause *c)
 {
 	difo_note(s, unit, c->pred);

@@ -27,6 +27,8 @@
 
 /* Whether a clause uses memory that binds it to the engine of others, also of itself elsewhere. */
 bool clause_shares(const struct prog_clause *c, const struct layout *l);
+/* Whether the clause calls live() or dead(). */
+bool clause_is_about_alive(const struct prog_clause *c);
 /* Whether some of that memory is not of one process, with its threads and what is alive there. */
 bool clause_shares_globals(const struct prog_clause *c, const struct layout *l);
 /* ret[i]: the least number of a unit that must run in the engine of unit i, at most i itself. */

@@ -70,6 +70,28 @@ check("inproc: what was taken before the exec" + err, re.findall(r"^\d: .*$", ou
 out, err = run(CLAUSES.replace("{ dead(arg0); }", "/execname != \"other\"/ { dead(arg0); }") + TABLE, "-x", "inproc=auto", "-x", "inprocsum")
 check("dead() in the kernel", rows(out), everything)
 check("and live() with it", bool(re.search(r"share variables with uprobes", err)), True)
+# What goes without a dead() would fill the table of a process, where nobody else gives it back; behind the last row it may.
+for argv, more, is_there in (([], "tick-1s { trunc(@); }", False), ([], "tick-1s { clear(@); }", False), (["-x", "livecheck=8"], "", False), ([], "tick-1s { @n = count(); trunc(@n); }", True),
+                             ([], "END { trunc(@, 1); }", True)):
+    out, err = run(CLAUSES + more, "-x", "inproc=auto", "-x", "inprocsum", *argv)
+    check(f"inproc, {argv} {more}: {err}", bool(re.search(r"\d+ the kernel gives back what goes without dead\(\)", err)), not is_there)
+    check(f"inproc, {argv} {more}: places", bool(re.search(r"[1-9]\d* places probed in process \d+ itself", err)), is_there)
+# A library may be closed, and opened again, when its places are the kernel's.
+with open(TMP + "/thing.c", "w") as f:
+    f.write("""static volatile unsigned long sum;
+__attribute__((noinline)) void thing_make(unsigned long addr) { sum += addr * 3; sum ^= addr; if (sum == 77) sum = addr; }
+""")
+with open(TMP + "/user.c", "w") as f:
+    f.write("""void thing_make(unsigned long addr);
+int main(void) { for (int i = 1; i <= 100; i++) thing_make(i * 16); return 0; }
+""")
+subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", TMP + "/libthing.so", TMP + "/thing.c"], check=True)
+subprocess.run(["cc", "-O1", "-o", TMP + "/user", TMP + "/user.c", TMP + "/libthing.so"], check=True)
+subprocess.run(["cc", "-O1", "-o", TMP + "/whole", TMP + "/user.c", TMP + "/thing.c"], check=True)
+for program, module, is_there in (("user", "libthing.so", False), ("whole", "whole", True), ("whole", "a.out", True)):
+    out, err = run("pid$target:%s:thing_make:entry { @[1] = live(arg0, 2); }" % module + TABLE, "-x", "inproc=auto", "-x", "inprocsum", command=TMP + "/" + program)
+    check(f"{module}: {err}", rows(out), {1: (200, 100)})
+    check(f"{module}: places: {err}", bool(re.search(r"1 share variables with probes that may come", err)), not is_there)
 # Memory says whether an object is there: the word behind its first one is its key, or leads to it.
 with open(TMP + "/kinds.c", "w") as f:
     f.write("""#include <stdint.h>
