@@ -3,6 +3,7 @@
  * The public calls that a program makes while it consumes: values of records, walks over
  * aggregations, names of addresses. render/ does the work.
  */
+#include "session/in_process.h"
 #include "session/session.h"
 #include "session/sized.h"
 #include "sym/sym.h"
@@ -181,4 +182,11 @@ int dtrace_addr2str(dtrace_hdl_t *dtp, uint64_t addr, char *buf, int len)
 int dtrace_uaddr2str(dtrace_hdl_t *dtp, pid_t pid, uint64_t addr, char *buf, int len)
 {
 	return dtrace_frame2str(dtp, &(dtrace_frame_t){.dtf_addr = addr, .dtf_pid = pid}, buf, len);
+}
+
+/* ---- for commands of ours -------------------------------------------------------------------- */
+
+bool session_is_all_inproc(const dtrace_hdl_t *dtp)
+{
+	return live_is_all_inproc(&dtp->live);
 }

@@ -187,7 +187,6 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 	const struct request *r = &requests[k];
 	bool is_jump = m->by && is_glibc(a) && is_calloc(r);
 	const char *result = is_jump ? CALLOC_RESULT : is_result_seen(m, a, r) ? "arg1" : "arg0";
-	const char *hits = m->counts_hits ? "\t@hits = count();\n" : "";
 	bool is_back = !is_result_seen(m, a, r);
 
 	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
@@ -211,16 +210,16 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 			    "/self->bytes && self->to && !(int)%s/\n{\n"
 			    "\tthis->block = *(uintptr_t *)copyin(self->to, 8);\n"
 			    "\t@bytes[%s%s%s%s] = live(this->block, self->bytes);\n"
-			    "%s\tself->bytes = 0;\n\tself->to = 0;\n}\n",
+			    "\t@hits = count();\n\tself->bytes = 0;\n\tself->to = 0;\n}\n",
 			    result, before, with_address ? "this->block" : "", behind,
-			    key_text(m, is_back), hits);
+			    key_text(m, is_back));
 	else
 		strbuf_addf(d,
 			    "/self->bytes && %s/\n{\n"
 			    "\t@bytes[%s%s%s%s] = live(%s, self->bytes);\n"
-			    "%s\tself->bytes = 0;\n}\n",
+			    "\t@hits = count();\n\tself->bytes = 0;\n}\n",
 			    is_jump ? CALLOC_IS_THERE : result, before, with_address ? result : "",
-			    behind, key_text(m, is_back), result, hits);
+			    behind, key_text(m, is_back), result);
 }
 
 /*
@@ -308,16 +307,7 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
 			    a->list[i].module, m->rate ? " && followed(arg0)" : "");
 	}
-	if (m->counts_hits)
-		strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
-}
-
-static bool are_all_glibc(const struct allocators *a)
-{
-	for (uint32_t i = 0; i < a->n; i++)
-		if (is_allocator(&a->list[i]) && !is_glibc(&a->list[i]))
-			return false;
-	return true;
+	strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
 }
 
 static void requests_describe(struct strbuf *ret, const char *provider)
@@ -445,8 +435,6 @@ static void program_make(struct memprof *m, bool with_address, struct allocators
 			 struct strbuf *ret_d)
 {
 	allocators_find(m, ret_a);
-	/* a process that follows its blocks by itself has no rate that would slow it down */
-	m->counts_hits = !m->by || m->has_maxrate || !are_all_glibc(ret_a);
 	strbuf_adds(ret_d, memprof_d_malloc);
 	program_add(m, ret_d, ret_a, with_address);
 }
@@ -487,8 +475,6 @@ int malloc_run(struct memprof *m)
 	w.files = files_sum(m->pid);
 	program_make(m, false, &w.known, &d);
 	t.d = d.data;
-	if (!m->counts_hits)
-		t.hits = NULL;
 	if (m->by) {
 		t.names = "others";
 		t.name_note = others_note;

@@ -72,7 +72,6 @@ struct memprof {
 	const char *flame;    /* the file of the picture; NULL: none */
 	uint64_t maxrate;     /* events a second at which exact ways stop */
 	bool has_maxrate;     /* it was given */
-	bool counts_hits;     /* malloc: events are counted for maxrate */
 	int64_t unfollowed;   /* malloc: bytes of blocks that the process cannot follow */
 	const char **options; /* of -x, as given */
 	uint32_t noptions;

@@ -20,6 +20,7 @@
 #include "kernel/withheld.h"
 #include "memprof.h"
 #include "privilege/rights.h"
+#include "session/in_process.h"
 
 #define TICK "100ms"
 
@@ -344,6 +345,8 @@ struct run {
 	double started, reported;
 	uint64_t hits; /* of the last second */
 	double hits_at, watched_at;
+	bool was_free; /* a second ago no event cost a way into the kernel */
+	bool is_rate_told;
 	bool is_over; /* the process was too fast */
 	bool is_done;
 };
@@ -402,6 +405,12 @@ static int hits_read(const dtrace_aggdata_t *agg, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
+/* Whether the process follows its blocks by itself: no rate would slow it down. */
+static bool is_free(const struct memprof *m)
+{
+	return m->by && !m->has_maxrate && session_is_all_inproc(m->dtp);
+}
+
 /* Whether more events come than -x maxrate allows; looked at once a second. */
 static bool is_too_fast(struct run *r)
 {
@@ -410,14 +419,23 @@ static bool is_too_fast(struct run *r)
 
 	if (!r->t->hits || now < r->hits_at + 1)
 		return false;
+	if (is_free(r->m)) {
+		r->was_free = true;
+		r->hits_at = now;
+		return false;
+	}
 	if (dtrace_aggregate_snap(r->m->dtp) != 0 ||
 	    dtrace_aggregate_walk(r->m->dtp, hits_read, &want) != 0)
 		library_fatal(r->m, "cannot read aggregations");
 	rate = (double)(want.n - r->hits) / (now - r->hits_at);
-	if (r->hits == 0 && want.n)
+	if (r->was_free) /* how many of them have come since is not known yet */
+		rate = 0;
+	else if (!r->is_rate_told && want.n > r->hits)
 		say("%.0f events a second are traced", rate);
 	r->hits = want.n;
 	r->hits_at = now;
+	r->is_rate_told |= rate > 0;
+	r->was_free = false;
 	if (rate <= (double)r->m->maxrate)
 		return false;
 	say("stopped: %.0f events a second are more than maxrate=%llu, and slow the program down",

@@ -35,6 +35,22 @@ void live_interrupt(struct live *live)
 	errno = saved;
 }
 
+bool live_is_all_inproc(const struct live *live)
+{
+	bool is_all = false;
+
+	for (uint32_t i = 0; i < live->match->units.len; i++) {
+		const struct session_unit *u = live->match->units.data[i];
+
+		if (!u->traits->is_in_process || !u->points.len)
+			continue;
+		if (!u->unit.is_inproc || u->unit.is_relay)
+			return false;
+		is_all = true;
+	}
+	return is_all;
+}
+
 void live_deinit(struct live *live)
 {
 	struct live_remains remains = live->remains;

@@ -96,6 +96,33 @@ echo "keep 8499999 500000" >wanted
 diff wanted got || fail "a million blocks: other numbers"
 grep -q "not followed" err && fail "a million blocks: some are not followed"
 
+# where a block costs a way into the kernel, events are counted for maxrate: with inproc=off, and behind an exec, but not in the process
+cat >busy.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "exec") == 0) {
+		usleep(1500000);
+		execl(argv[0], argv[0], NULL);
+	}
+	for (;;) {
+		void *volatile p = malloc(16);
+		free(p);
+	}
+}
+END
+cc -O1 -o busy busy.c || exit 1
+"$memprof" malloc --by function -d 4 -x inproc=off ./busy >out 2>err || [ $? = 1 ] || fail "./busy"
+grep -q "events a second are traced" err || fail "inproc=off: no limit by maxrate"
+"$memprof" malloc --by function -d 8 ./busy exec >out 2>err || [ $? = 1 ] || fail "./busy exec"
+grep -q "events a second are traced" err || fail "exec: no limit by maxrate"
+"$memprof" malloc --by function -d 3 -v ./busy >out 2>err || [ $? = 1 ] || fail "./busy"
+grep -q "itself, 0 by uprobes$" err && grep -q "events a second" err && fail "a limit by maxrate, though all is in the process"
+"$memprof" malloc --by function -d 8 -x inproc=off -x maxrate=100 ./busy >out 2>err && fail "maxrate: not stopped"
+grep -q "^memprof: stopped: .* more than maxrate=100" err || fail "maxrate"
+
 # what finds no room is told
 "$memprof" malloc --by function -x livesize=1000 ./many 100000 >out 2>err || fail "livesize"
 grep -q "objects not followed by live()" err || fail "livesize"
