@@ -175,14 +175,20 @@ inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] &&
     upackedlines(c + cm_code + SHORT[c + cm_size], 65535, at, less) : 0;
 inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[FILE_AT[pool]]]];
 /*
- * Nobody reads a file's name before an exception's stack is printed. It may lie in the archive of
- * classes, in a page that the process has not touched yet, and nothing here can wait for that.
+ * Nobody reads a file's name before an exception's stack is printed, and few those of methods and
+ * classes. They may lie in the archive of classes, in a page that the process has not touched yet,
+ * and nothing here can wait for that.
  */
 inline int IS_THERE[uint64_t s] = ucountnl(s + symbol_length, 2) >= 0;
 this uint64_t is_away; /* the name of the method's file is not there */
+this uint64_t is_unnamed, is_unclassed; /* nor that of the method, or of its class */
+inline string NOT_READ = "(not read yet)";
 inline string FILE_NAME[uint64_t pool] = this->is_away ? "Unknown Source" : FILE[pool];
-inline string CLASS[uint64_t pool] = SYMBOL[WORD[WORD[pool + pool_holder] + klass_name]];
-inline string NAME[uint64_t pool, uint64_t c] = SYMBOL[SLOT[pool, SHORT[c + cm_name]]];
+inline uint64_t CLASS_AT[uint64_t pool] = WORD[WORD[pool + pool_holder] + klass_name];
+inline uint64_t NAME_AT[uint64_t pool, uint64_t c] = SLOT[pool, SHORT[c + cm_name]];
+inline string CLASS[uint64_t pool] = this->is_unclassed ? NOT_READ : SYMBOL[CLASS_AT[pool]];
+inline string NAME[uint64_t pool, uint64_t c] =
+    this->is_unnamed ? NOT_READ : SYMBOL[NAME_AT[pool, c]];
 /* the whole text: of a method, its ConstMethod and its pool, at a line, and the mark */
 inline string TEXT[uint64_t m, uint64_t c, uint64_t pool, uint64_t line, string mark] =
     strjoin(strjoin(strjoin(CLASS[pool], "."), NAME[pool, c]), strjoin(
@@ -732,8 +738,10 @@ dtrace:helper:ustack:
 	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
 		this->bci = uregs[R_R13] - this->const - cm_code;
 	/* a method of another class may come to lie where one was unloaded */
-	this->mark = MARK[WORD[WORD[this->pool + pool_holder] + klass_name]];
-	this->own = MARK[SLOT[this->pool, SHORT[this->const + cm_name]]] ^
+	this->is_unclassed = !IS_THERE[CLASS_AT[this->pool]];
+	this->is_unnamed = !IS_THERE[NAME_AT[this->pool, this->const]];
+	this->mark = this->is_unclassed ? 0 : MARK[CLASS_AT[this->pool]];
+	this->own = (this->is_unnamed ? 0 : MARK[NAME_AT[this->pool, this->const]]) ^
 	    SHORT[this->const + cm_size];
 	if (!uknown(this->method, this->const, this->bci, this->mark, this->own)) {
 		this->is_away = SHORT[FILE_AT[this->pool]] &&
@@ -847,7 +855,7 @@ dtrace:helper:ustack:
 		/* it goes on in the interpreter */
 		this->pc = WORD[arg2 + HALF[this->blob + nm_orig_pc]];
 	this->id = HALF[this->blob + nm_id]; /* no two compilations have one number */
-	this->is_away = 0;
+	this->is_away = this->is_unnamed = this->is_unclassed = 0;
 	if (!uknown(this->blob, this->pc, this->id, 0, 0)) {
 		find_scope();
 		this->inner = this->decode;

@@ -924,6 +924,7 @@ inline int IS_IN_FRAME = this->blob && HALF[WORD[this->blob + blob_name]] == INT
 dtrace:helper:locals:
 /!arg7 && IS_IN_FRAME/
 {
+	this->is_unnamed = this->is_unclassed = 0;
 	this->l_const = WORD[this->method + m_const];
 	this->l_pool = WORD[this->l_const + cm_pool];
 	this->l_base = WORD[arg1 - at_cache - 8];
