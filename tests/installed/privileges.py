@@ -26,7 +26,8 @@ def users(home):
     try:
         os.makedirs("/etc/fathom", exist_ok=True)
         with open(FILE, "w", encoding="utf-8") as f:
-            f.write("user fathom-ana: dtrace_user, dtrace_proc\n")
+            # the quota is no topic here: what the other tests do meanwhile counts as what others lose
+            f.write("user fathom-ana: dtrace_user, dtrace_proc cpu=100%\n")
         os.chmod(FILE, 0o644)
         probe = f"{home}/probe"
         open(probe, "w", encoding="utf-8").close()
