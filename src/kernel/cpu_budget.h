@@ -54,7 +54,7 @@ void cpu_budget_grow(struct cpu_budget *b, uint64_t now, uint64_t share, uint64_
  * called before cpu_budget_grow() of the same look.
  */
 void cpu_budget_take(struct cpu_budget *b, uint32_t cpu, uint64_t taken);
-/* What is left on the CPU that has least. */
+/* Returns the rest of the budget on the CPU that has least. */
 int64_t cpu_budget_least(const struct cpu_budget *b);
 /* Whether the budget of no CPU can grow. */
 bool cpu_budget_is_full(const struct cpu_budget *b, uint64_t share, uint64_t n);

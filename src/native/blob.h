@@ -115,7 +115,7 @@ struct blob_samples {
 };
 
 /*
- * What live() follows: a table with a slot for each address that is alive. An address is in one of
+ * The table of live(), with a slot for each address that is alive. An address is in one of
  * the slots of its home, BLOB_LIVE_WAYS that follow one another, or in one of the BLOB_LIVE_REACH
  * from there on. Word and time are changed together.
  */

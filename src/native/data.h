@@ -114,7 +114,7 @@ struct ndata_drops {
 struct ndata_drops ndata_dropped(const struct ndata *d);
 uint64_t ndata_nbad(const struct ndata *d); /* records that were no records */
 /*
- * What was left out of the last reading that was whole of what is alive (ndata_aggs.alive()): slots
+ * The number left out of the last whole reading of what is alive (ndata_aggs.alive()): slots
  * that lead to no element of live(), because the process has changed them.
  */
 uint64_t ndata_nbad_lives(const struct ndata *d);

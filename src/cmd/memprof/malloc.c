@@ -352,7 +352,7 @@ static void allocators_deinit(struct allocators *a)
 
 /* ---- allocators that come later -------------------------------------------------------------- */
 
-/* What is watched while malloc is traced: the process may open libraries, and execute programs. */
+/* The watch while malloc is traced: the process may open libraries, and execute programs. */
 struct watch {
 	struct memprof *m;
 	struct allocators known; /* those that are followed, and others that were told */

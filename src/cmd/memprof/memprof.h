@@ -46,7 +46,7 @@ struct way {
 	bool is_look; /* it looks at memory as it is: operands are no command, but a core file */
 };
 
-/* What blocks of malloc are counted by. */
+/* The keys by which blocks of malloc are counted. */
 enum by {
 	BY_STACK,
 	BY_CALLER,   /* the place that has called malloc() */
