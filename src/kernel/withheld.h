@@ -2,7 +2,7 @@
 /*
  * Files that a process with the capabilities of its file must not open for its user.
  *
- * Such a process opens what its user names with the rights of the user. In /proc, though, the
+ * That process opens what its user names with the rights of the user. In /proc, though, the
  * kernel also asks who opens: it shows a process its own /proc/self/maps, which the user must not
  * read, because the process may not be dumped; and it lets it write the names of its own threads
  * (task/TID/comm), by which the sessions of a user tell each other what they have taken (quota.h).

@@ -107,7 +107,7 @@ static struct err *block_read(const struct ndata *d, uint32_t block)
 			  (size_t)d->counters->nwords * 8);
 }
 
-/* What a counter has, of a word that is now this, since it was taken. */
+/* Returns by how much a counter has grown since it was taken; now: the word that it shares. */
 static uint64_t counter_since(const struct counter *one, uint32_t block, uint64_t now)
 {
 	return now - (one->base ? one->base[block] : 0);

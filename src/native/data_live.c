@@ -237,7 +237,7 @@ static struct err *slots_read(struct live_reading *r, uint32_t from, uint32_t n)
 
 /* ---- as the session sees it ------------------------------------------------------------------ */
 
-/* What was not met has left the table. */
+/* Forgets buried entries that the last reading has not met: they have left the table. */
 static void buried_forget(struct live_state *v)
 {
 	hashmap_destroy(v->buried);

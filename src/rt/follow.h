@@ -72,7 +72,7 @@ struct rt_watch_linker {
 	u64 ino, dev;
 };
 
-/* What rt_known_tables() and rt_known_helpers() say of the present process. */
+/* Bits that rt_known_tables() and rt_known_helpers() return about the present process. */
 #define RT_KNOWN_TABLES 1u    /* all files of its code have unwind tables */
 #define RT_KNOWN_LINKER 2u    /* it maps the dynamic linker that was asked for */
 #define RT_KNOWN_SHIFT	2     /* above: mappings of runtimes whose helpers files do not fix */

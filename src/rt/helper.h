@@ -233,7 +233,7 @@ struct rt_hconst {
 /* Ranges of a process's memory that are looked at. */
 #define RT_HRANGES 1024u
 
-/* What the files that a process maps say of its runtimes (rt/runtimes.h). */
+/* The runtimes of a process, as found by the files that it maps (rt/runtimes.h). */
 struct rt_hfound {
 	u64 files, tls; /* bits: files of MAP_HFILES that it maps */
 	struct rt_hconst_key constants;

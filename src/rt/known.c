@@ -14,7 +14,7 @@
 
 extern char map_watch_work;
 
-/* What a look at a process needs: an element of MAP_WATCH_WORK, one for each CPU. */
+/* Memory for looking at a process: an element of MAP_WATCH_WORK, one for each CPU. */
 struct known_work {
 	u64 is_busy;
 	struct unwind_work walk; /* its mm, f.insn, range_end, node and req are used */
