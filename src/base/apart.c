@@ -12,7 +12,15 @@
 
 pid_t apart_clone(void)
 {
-	return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
+	uint64_t all = ~0ull, old;
+	pid_t pid;
+
+	/* pthread_sigmask() leaves two signals of the C library out: they would end the clone */
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, sizeof(all));
+	pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
+	if (pid != 0)
+		(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, sizeof(old));
+	return pid;
 }
 
 bool apart_closing_begin(struct apart_closing *c)
@@ -146,11 +154,7 @@ static void heap_drop(const char *name, pid_t parent)
 
 void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n)
 {
-	uint64_t all = ~0ull;
-
 	assert(n <= KEPT_MAX);
-	/* The C library keeps two signals for itself, and its own functions do not block them. */
-	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	(void)setsid();
 	(void)!chdir("/");
 	descriptors_close(kept, n, NULL, 0);

@@ -13,13 +13,14 @@
 
 /*
  * Clones the calling process without going through the C library's handlers. Returns as fork()
- * does; the clone is reported to no wait() without __WCLONE, and sends no signal when it ends.
+ * does; the clone is reported to no wait() without __WCLONE, sends no signal when it ends, and
+ * blocks all signals but SIGKILL and SIGSTOP from its first instruction on.
  */
 pid_t apart_clone(void);
 /*
- * The clone of process parent calls this first. It then blocks all signals but SIGKILL and SIGSTOP,
- * is in a session of its own, has closed all descriptors but the n kept ones (at most 8), maps no
- * BPF map, has freed its copy of the heap, and shows name as its name.
+ * The clone of process parent calls this first. It then is in a session of its own, has closed all
+ * descriptors but the n kept ones (at most 8), maps no BPF map, has freed its copy of the heap, and
+ * shows name as its name.
  */
 void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n);
 

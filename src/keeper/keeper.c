@@ -50,11 +50,8 @@ struct keeper {
 static pid_t keeper_spawn(struct keeper_area *area, int sock, int parent_fd)
 {
 	pid_t pid, parent = getpid();
-	sigset_t all, old;
 	char name[16] = "";
 
-	sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	/* by its name it is counted (kernel/quota.c), also if somebody stops it at once */
 	(void)prctl(PR_GET_NAME, name, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, KEEPER_NAME, 0, 0, 0);
@@ -62,7 +59,6 @@ static pid_t keeper_spawn(struct keeper_area *area, int sock, int parent_fd)
 	if (pid == 0)
 		keeper_run(area, sock, parent_fd, parent);
 	(void)prctl(PR_SET_NAME, name, 0, 0, 0);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return pid;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors that are closed, or not; hashes that are the same everywhere. */
+/* Descriptors that are closed, or not; signals of clones; hashes that are the same everywhere. */
 #include "base/apart.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,10 +75,27 @@ static void test_hash(void)
 	ok(fnv_64(fnv_64(FNV_64, "foo", 3), "bar", 3) == 0x85944171f73967e8ull, "in pieces");
 }
 
+/* Signals of all numbers reach a clone that has done nothing yet, also the C library's own two. */
+static void test_deaf(void)
+{
+	pid_t pid = apart_clone();
+	int status = 0;
+
+	if (pid == 0) {
+		for (int sig = 1; sig < NSIG; sig++)
+			if (sig != SIGKILL && sig != SIGSTOP)
+				(void)kill((pid_t)syscall(SYS_getpid), sig);
+		_exit(7);
+	}
+	is_int(waitpid(pid, &status, __WCLONE), pid, "a clone ends");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 7, "not by a signal");
+}
+
 int main(void)
 {
 	test_close();
 	test_closing();
+	test_deaf();
 	test_hash();
 	return tap_done();
 }

@@ -44,7 +44,7 @@ static pid_t keeper_of(pid_t pid)
 	return found;
 }
 
-/* It takes its name a moment after it was made. */
+/* It has its name from its first instruction on, and lives before its session begins. */
 static pid_t keeper_wait(pid_t pid)
 {
 	pid_t id = 0;
@@ -82,6 +82,17 @@ static int nfiles_await(pid_t pid, int want)
 	return n;
 }
 
+/* The session of a process, as soon as that is its own. */
+static pid_t session_await(pid_t pid)
+{
+	uint64_t until = now_ns() + 20000000000;
+	pid_t sid;
+
+	while ((sid = getsid(pid)) != pid && now_ns() < until)
+		(void)usleep(1000);
+	return sid;
+}
+
 static bool ends(int pidfd)
 {
 	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
@@ -96,11 +107,11 @@ static void test_life(void)
 	pid_t pid = keeper_wait(getpid());
 
 	ok(!e && pid > 0, "it lives");
-	is_int(getsid(pid), pid, "in a session of its own");
 	is_int(waitpid(-1, NULL, WNOHANG), -1, "wait() knows of no child");
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sig != SIGKILL && sig != SIGSTOP)
 			(void)kill(pid, sig);
+	is_int(session_await(pid), pid, "in a session of its own");
 	ok(!keeper_check(k), "signals do not end it");
 	is_int(nfiles_await(pid, 2), 2, "open are its socket and its tracer");
 	keeper_destroy(k);
