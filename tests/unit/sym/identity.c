@@ -114,13 +114,14 @@ static void test_two(const char *libc, enum how how)
 	if (how == TOLD_ALL)
 		uprocs_ended(&u.procs, (uint64_t)pid, now_ns());
 	ticks_pass();
-	if (how == TOLD_ALL)
-		uprocs_forked(&u.procs, (uint64_t)pid, (uint64_t)getpid(), now_ns());
 	if (start(pid, "/proc/self/exe") != pid) {
 		ok(true, "two processes with one id, %s # SKIP not allowed", text);
 		usyms_deinit(&u);
 		return;
 	}
+	if (how == TOLD_ALL) /* an event has the time at which the process began, to the tick */
+		uprocs_forked(&u.procs, (uint64_t)pid, (uint64_t)getpid(),
+			      upid_born(&u.procs, (uint64_t)pid));
 	second = now_ns();
 	uprocs_tick(&u.procs);
 	if (how == TOLD_LOST)
