@@ -48,22 +48,31 @@ out, err = run('BEGIN { @[1] = live(0x1000, 1); @[2] = live(0x2000, 2); @[3] = l
                'BEGIN { dead(0x1000, timestamp - 1000000000); dead(0x2000, timestamp + 1000000000); dead(0x4000, timestamp); exit(0); } ' + TABLE)
 check("what came later" + err, rows(out), {1: (1, 1), 3: (4, 1)})
 
+# Where a process cannot read the time, as on an emulated processor, no place is in it.
+tried = subprocess.run([DTRACE, "-q", "-x", "inproc=all", "-c", PROGRAM, "-n", "pid$target:live:give:entry { @ = count(); }"], capture_output=True, text=True)
+why = re.search(r"time cannot be read in process \d+: (.*)", tried.stderr)
+has_inproc = not why
+if why:
+    print("skip: live() in the process: " + why[1])
+
 # Four threads give and take at the same addresses.
 out, err = run(CLAUSES + TABLE, command=PROGRAM + " race")
 check("a race" + err, rows(out), {9: (1280, 40)})
-out, err = run(CLAUSES + TABLE, "-x", "inproc=all", command=PROGRAM + " race")
-check("a race, with the engine in the process" + err, rows(out), {9: (1280, 40)})
+if has_inproc:
+    out, err = run(CLAUSES + TABLE, "-x", "inproc=all", command=PROGRAM + " race")
+    check("a race, with the engine in the process" + err, rows(out), {9: (1280, 40)})
 
 # The engine in the process has a table of its own: the same numbers.
-for how in ("all", "off"):
+for how in ("all", "off") if has_inproc else ("off",):
     out, err = run(CLAUSES + TABLE, "-x", f"inproc={how}", "-x", "inprocsum")
     check(f"inproc={how}: numbers", rows(out), everything)
     if how == "all":
         check("all places are in the process", bool(re.search(r"places probed in process \d+ itself, 0 by uprobes$", err, re.M)), True)
-out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livemin=1h")
-check("inproc: nothing is so old" + err, rows(out), {})
-out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livesize=1")
-check("inproc: what finds no room is said", bool(re.search(r"not followed|live", err)), True)
+if has_inproc:
+    out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livemin=1h")
+    check("inproc: nothing is so old" + err, rows(out), {})
+    out, err = run(CLAUSES + TABLE, "-x", "inproc=all", "-x", "livesize=1")
+    check("inproc: what finds no room is said", bool(re.search(r"not followed|live", err)), True)
 out, err = run(CLAUSES + "END { printa(\"%d: %@count %@d\\n\", @); }", "-x", "inproc=auto", command=PROGRAM + " exec")
 check("inproc: what was taken before the exec" + err, re.findall(r"^\d: .*$", out, re.M), ["2: 3 15"])
 # A dead() that needs the kernel takes the live() of the process there.
@@ -75,7 +84,7 @@ for argv, more, is_there in (([], "tick-1s { trunc(@); }", False), ([], "tick-1s
                              ([], "END { trunc(@, 1); }", True)):
     out, err = run(CLAUSES + more, "-x", "inproc=auto", "-x", "inprocsum", *argv)
     check(f"inproc, {argv} {more}: {err}", bool(re.search(r"\d+ the kernel gives back what goes without dead\(\)", err)), not is_there)
-    check(f"inproc, {argv} {more}: places", bool(re.search(r"[1-9]\d* places probed in process \d+ itself", err)), is_there)
+    check(f"inproc, {argv} {more}: places", bool(re.search(r"[1-9]\d* places probed in process \d+ itself", err)), is_there and has_inproc)
 # A library may be closed, and opened again, when its places are the kernel's.
 with open(TMP + "/thing.c", "w") as f:
     f.write("""static volatile unsigned long sum;
@@ -118,10 +127,7 @@ for argv, count, gone in ((["-x", "livecheck=8", "-x", "livebase=16"], 700, 300)
     out = d.stdout.readline()
     while out == "made\n":
         out = d.stdout.readline()
-    d.stdin.write("x")
-    d.stdin.close()
-    err = d.stderr.read()
-    d.wait(timeout=60 * PATIENCE)
+    err = d.communicate("x")[1]  # exit() may have ended it, and the program with it
     check("livecheck " + " ".join(argv) + err, out, f"{count} things\n")
     check("told", [int(n) for n in re.findall(r"(\d+) objects? of live\(\) (?:was|were) gone", err)], [gone] if gone else [])
 
