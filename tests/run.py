@@ -27,7 +27,8 @@ An e2e script states its needs in comments of its first lines:
   /* @@foreign */                   it reads what others have made (programs, debug information, cores, maps): --foreign,
                                     the run of a build with sanitizers, has these beside units, properties, golden and fuzz tests
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
-  /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times
+  /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times. On a machine
+                                    that is busy a second is longer: that of a program which has a CPU for itself
   /* @@full */                      it takes long for what it finds: only --full, the run of 'tools/test full', has it
   /* @@exclusive */                 runs alone, after the others
   /* @@bare */                      does not see the debug files of the system's packages (/usr/lib/debug), where namespaces of mounts
@@ -62,6 +63,7 @@ class Result:
 
 PATIENCE = 1  # an emulated machine needs more
 RUNNING = set()  # process groups of tests
+LOOK_S = 1.0  # so often what else runs is looked at
 SPENT = threading.local()  # .cpu: seconds on CPUs of what the test of this thread has run
 
 
@@ -78,18 +80,32 @@ class Program(subprocess.Popen):
         return pid, status
 
 
+def cpu_share():
+    """The part of a CPU that a program gets beside all that want to run now; a tenth at least, so that what hangs ends."""
+    running = int(re.search(r"^procs_running (\d+)", read("/proc/stat"), re.M)[1])
+    return max(0.1, min(1.0, (os.cpu_count() or 1) / max(running, 1)))
+
+
 def run(argv, timeout, **kw):
-    """Runs argv in its own process group, so that a timeout ends its children too."""
+    """
+    Runs argv in its own process group, so that a timeout ends its children too. The time counts as that of a machine which has nothing else
+    to do: what gets a tenth of a CPU may take ten times as long.
+    """
     timeout *= PATIENCE
     proc = Program(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                    start_new_session=True, **kw)
     RUNNING.add(proc.pid)
     try:
-        out, err = proc.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(proc.pid, signal.SIGKILL)
-        out, err = proc.communicate()
-        return -999, out.decode(errors="replace"), err.decode(errors="replace") + "\ntimed out"
+        while True:
+            try:
+                out, err = proc.communicate(timeout=min(timeout, LOOK_S))
+                break
+            except subprocess.TimeoutExpired:
+                timeout -= min(timeout, LOOK_S) * cpu_share()
+            if timeout < 0.01:
+                os.killpg(proc.pid, signal.SIGKILL)
+                out, err = proc.communicate()
+                return -999, out.decode(errors="replace"), err.decode(errors="replace") + "\ntimed out"
     finally:
         RUNNING.discard(proc.pid)
     return proc.returncode, out.decode(errors="replace"), err.decode(errors="replace")

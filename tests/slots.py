@@ -23,6 +23,7 @@ class Slots:
     def __init__(self, jobs, most, times=cpu_times, cpus=os.cpu_count() or 1):
         self.jobs, self.most, self.times, self.cpus = jobs, most, times, cpus
         self.running, self.changed = 0, threading.Condition()
+        self.came, self.entered = 0, 0  # first come, first served: the log names tests in their order
         self.looked_s, self.seen = time.monotonic(), times()
 
     def has_spare(self):
@@ -35,12 +36,13 @@ class Slots:
 
     def __enter__(self):
         with self.changed:
-            while self.running >= self.jobs and not (self.running < self.most and self.has_spare()):
+            number, self.came = self.came, self.came + 1
+            while number != self.entered or (self.running >= self.jobs and not (self.running < self.most and self.has_spare())):
                 self.changed.wait(LOOK_S)
-            self.running += 1
+            self.running, self.entered = self.running + 1, self.entered + 1
             self.looked_s, self.seen = time.monotonic(), self.times()
 
     def __exit__(self, *_):
         with self.changed:
             self.running -= 1
-            self.changed.notify()
+            self.changed.notify_all()

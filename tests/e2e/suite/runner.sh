@@ -80,6 +80,20 @@ assert not matches("\n".join(["~*", "~line .*"] * 20 + ["end"]), lines)
 assert not matches("line 0\nline 2", "line 0\nline 1\nline 2") and not matches("a\n~*\na", "a")
 X
 
+# What gets a small part of a CPU may take longer before it is ended; what hangs ends on any machine.
+python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "times on a busy machine"
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import run
+run.LOOK_S = 0.1
+assert 0.1 <= run.cpu_share() <= 1
+run.cpu_share = lambda: 0.001
+assert run.run(["sleep", "1"], 0.2) == (0, "", "")
+run.cpu_share = lambda: 0.5
+assert run.run(["sh", "-c", "echo begun; exec sleep 100"], 0.5) == (-999, "begun\n", "\ntimed out")
+X
+
 # While CPUs have nothing to do there are more tests at once, one at a time; where they are busy, as many as there are CPUs.
 python3 - "$SRC/tests" <<'X' >got 2>&1 || fail "slots"
 import sys, threading, time
@@ -113,6 +127,21 @@ def most_at_once(spare):
     for t in threads: t.join()
     return most
 assert most_at_once(1) == 4 and most_at_once(0.2) == 2
+def order(tests=8):
+    """Of tests that come while the only slot is taken: in which order they get it."""
+    one, order = slots.Slots(1, 1, lambda: (0, 1), cpus=1), []
+    def work(number):
+        with one:
+            order.append(number)
+    with one:
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(tests)]
+        for n, t in enumerate(threads):
+            t.start()
+            while one.came < n + 2: time.sleep(0.001)
+        time.sleep(0.2) # their looks at the CPUs end in any order
+    for t in threads: t.join()
+    return order
+assert order() == list(range(8)), order()
 idle, total = slots.cpu_times()
 assert 0 < idle < total
 X
