@@ -121,7 +121,7 @@ trap 'kill $pid 2>/dev/null' EXIT
 # record NAME SAID: 100 stacks from when dtrace has said that, knows the process, and has the tables of all frames
 record() {
 	rm -f go met
-	timeout $((60 * ${PATIENCE:-1})) "$TRIGGER/met" "$DTRACE" -x helper=all.d -x debug -x jstackstrsize=16k -q -n 'syscall::write:entry /pid == $1 && arg2 == 779/ { @before[jstack(60)] = count(); }
+	"$TRIGGER/met" "$DTRACE" -x helper=all.d -x debug -x jstackstrsize=16k -q -n 'syscall::write:entry /pid == $1 && arg2 == 779/ { @before[jstack(60)] = count(); }
 		syscall::write:entry /pid == $1 && arg2 == 778/ { @[jstack(60)] = count(); n++; } syscall::write:entry /n == 100/ { exit(0); } END { trunc(@before); }' \
 		$pid >"$1.out" 2>"$1.err" &
 	tracer=$!

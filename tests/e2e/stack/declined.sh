@@ -20,11 +20,8 @@ cp "$lua" known/lua5.4 && sed 's/Lua 5\.4/Lua 5.9/g' "$lua" >unknown/lua5.4 && c
 for kind in known unknown; do
 	$kind/lua5.4 asks.lua ready.$kind &
 	pid=$!
-	for _ in $(seq $((600 * PATIENCE))); do
-		[ -e ready.$kind ] && break
-		sleep 0.1
-	done
-	timeout $((60 * PATIENCE)) "$DTRACE" -q -n 'syscall::unlink:entry /pid == $target/ { jstack(); if (++n == 3) exit(0); }' -p $pid >stacks 2>said
+	until [ -e ready.$kind ] || ! kill -0 $pid; do sleep 0.1; done
+	"$DTRACE" -q -n 'syscall::unlink:entry /pid == $target/ { jstack(); if (++n == 3) exit(0); }' -p $pid >stacks 2>said
 	kill $pid
 	echo "$kind: $(grep -c '`unlink+' stacks) stacks, $(grep -c '(ask)' stacks) named, $(grep -c 'no language frames yet' stacks) that say not yet"
 	sed "s/process $pid/process PID/; s/^dtrace: ustack helper '.*'/helper/" said

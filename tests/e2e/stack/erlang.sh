@@ -180,7 +180,7 @@ for block in open("got.txt").read().split("\n\n"):
 X
 
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -x aggsize=64m -n 'profile-997 /pid == $target/ { @[jstack(400)] = count(); }' -c 'erl -noinput -noshell -run busy main' >got.txt 2>errors
+	"$TRIGGER/met" "$DTRACE" -q -x aggsize=64m -n 'profile-997 /pid == $target/ { @[jstack(400)] = count(); }' -c 'erl -noinput -noshell -run busy main' >got.txt 2>errors
 	said errors
 	python3 - <<'X'
 import os, re

@@ -2,7 +2,7 @@
 # are those of the former program. And stacks of the dynamic linker of a program that is not known yet have no mark for missing frames of a language.
 cd "$TMP" || exit 1
 echo 'pass' >nothing.py
-timeout $((120 * PATIENCE)) "$DTRACE" -q -o calls.out -n '
+"$DTRACE" -q -o calls.out -n '
 	syscall::execve:entry /progenyof($target)/ { self->executes = 1; printf("\nbefore %s\n", probefunc); ustack(); }
 	rawtp:::vm_unmapped_area /self->executes/ { printf("\nmiddle\n"); ustack(); printf("\nmiddle\n"); jstack(); }
 	syscall::execve:return { self->executes = 0; }

@@ -38,7 +38,7 @@ twice() {
 	name=$1
 	command -v "$2" >/dev/null || return
 	printf '%s %s\n%s %s\n' "$2" "$3" "$2" "$3" >"$name.sh"
-	timeout $((120 * PATIENCE)) "$TRIGGER/met" "$DTRACE" -q -x bufsize=16m -x switchrate=20ms -x jstackstrsize=4k -o "$name.out" -n '
+	"$TRIGGER/met" "$DTRACE" -q -x bufsize=16m -x switchrate=20ms -x jstackstrsize=4k -o "$name.out" -n '
 		profile-997 /pid == $pid/ { worked++; }
 		syscall::getppid:entry /progenyof($target) && execname != "sh"/ { printf("\nat %d %d", pid, worked); jstack(30); }' \
 		-c "sh $name.sh" >"$name.calls" 2>"$name.err"

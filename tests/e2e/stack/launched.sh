@@ -39,7 +39,7 @@ echo 'int main(void) { return 0; }' | cc -x c -Wl,--dynamic-linker="$PWD/linker"
 chown 65534 python3-others
 calls() { # title, command, options
 	rm -f calls.out
-	timeout $((120 * PATIENCE)) "$DTRACE" -q -x bufsize=16m -o calls.out -n '
+	"$DTRACE" -q -x bufsize=16m -o calls.out -n '
 		syscall::newfstatat:entry /copyinstr(arg1) == "/nonexistent/early"/ { printf("\ncall of %s\n", execname); jstack(); }
 		proc:::exec-success /progenyof($pid)/ { executed[execname]++; }
 		proc:::exit /progenyof($pid) && execname == "python3.11"/ { ended++; }
@@ -62,12 +62,12 @@ calls hidden "sh -c 'p=python3; exec \$p.11 early.py'"
 mkdir other && cp /usr/bin/python3.11 other || exit 1
 calls setenv "sh -c 'exec ./early.py'" "setenv=PATH=$PWD/other:$PATH"
 # Who is executed at all: the one that is held, and the same by the command; not the one that changes its user, which is a name here.
-timeout $((120 * PATIENCE)) "$DTRACE" -q -o executed.out -n 'proc:::exec-success /progenyof($target) && (execname == "python3.11" || execname == "python3-suid")/ { @[execname] = count(); }' \
+"$DTRACE" -q -o executed.out -n 'proc:::exec-success /progenyof($target) && (execname == "python3.11" || execname == "python3-suid")/ { @[execname] = count(); }' \
 	-c "$DTRACE -q -o none.out -n 'syscall::newfstatat:entry /progenyof(\$target)/ { @[jstack()] = count(); }' -c \"sh -c './early.py; true' ./python3-suid\"" || echo failed
 awk 'NF { print "executed:", $1, $2 }' executed.out
 for owner in 65534 0; do
 	chown $owner python3-others
-	timeout $((120 * PATIENCE)) "$DTRACE" -q -n 'syscall::newfstatat:entry /progenyof($target)/ { jstack(); }' -c 'sh -c true ./python3-others' >none.out 2>&1
+	"$DTRACE" -q -n 'syscall::newfstatat:entry /progenyof($target)/ { jstack(); }' -c 'sh -c true ./python3-others' >none.out 2>&1
 	[ -e executed ] && echo "the linker of a program of user $owner was executed"
 	rm -f executed
 done

@@ -80,7 +80,7 @@ os.execute("true")
 for i = 1, 3 do all() end
 X
 		rm -f met
-		timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'pid$target:a.out:luaD_precall:,pid$target:a.out:luaD_pretailcall:,pid$target:a.out:luaD_poscall:,
+		"$TRIGGER/met" "$DTRACE" -q -n 'pid$target:a.out:luaD_precall:,pid$target:a.out:luaD_pretailcall:,pid$target:a.out:luaD_poscall:,
 		    syscall::unlink:entry /pid == $target/ { @[jstack(20)] = count(); } syscall::unlink:entry /pid == $target/ { begun = 1; }
 		    pid$target:a.out:luaV_execute:2?,pid$target:a.out:luaV_execute:3[5-9] /begun/ { @[jstack(20)] = count(); }' -c './lua5own calls.lua' >got.txt
 		python3 - <<'X'

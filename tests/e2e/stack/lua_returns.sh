@@ -22,6 +22,6 @@ for i in range(n if at >= 0 else 0):
 P
 )
 [ -n "$address" ] || { echo "skip: this lua5.4 moves results otherwise"; exit 67; }
-timeout $((60 * PATIENCE)) "$DTRACE" -q -n 'pid$target:a.out:-:'"$address"' { @[jstack(30)] = count(); }' -c "$lua returns.lua" 2>&1 |
+"$DTRACE" -q -n 'pid$target:a.out:-:'"$address"' { @[jstack(30)] = count(); }' -c "$lua returns.lua" 2>&1 |
 	awk '/helper error|error.* in ustack helpers/ { print } /returns.lua:2 \(outer\)/ { outer++ } /returns.lua:3 \(main chunk\)/ { main++ }
 		END { print outer + 0 " stacks with the caller, " main + 0 " with its caller" }'

@@ -35,9 +35,9 @@ run() {
 		return
 	fi
 	rm -f met
-	LC_ALL=C.UTF-8 timeout $((120 * ${PATIENCE:-1})) "$DTRACE" -q -x jstackstrsize=64k -n "syscall::$call:entry /pid == \$target/ { jstack(1024); }" -c "$command" \
+	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=64k -n "syscall::$call:entry /pid == \$target/ { jstack(1024); }" -c "$command" \
 		2>said | python3 check.py "$name" "$levels" "$@"
-	cat said
+	grep -v 'does not answer\|answer too slowly' said # of another test, which runs at the same time
 }
 
 cat >w.py <<'X'
@@ -122,7 +122,7 @@ X
 	if [ -e /usr/include/python3.11/Python.h ] && perl -MExtUtils::Embed -e 1 2>/dev/null && gcc -w -o own own.c -I/usr/include/python3.11 \
 		$(perl -MExtUtils::Embed -e ccopts) $(perl -MExtUtils::Embed -e ldopts) -lpython3.11 2>/dev/null; then
 		rm -f met
-		timeout $((120 * ${PATIENCE:-1})) "$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c ./own 2>&1 | python3 -c '
+		"$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c ./own 2>&1 | python3 -c '
 import sys
 blocks = [b for b in sys.stdin.read().split("\n\n") if "(main::inner) ]" in b]
 at = [blocks[0].find(t) if blocks else -1 for t in ("libperl", "(main::inner) ]", "(main::outer) ]", "own`to_perl", "(caller) ]", "(<module>) ]", "own`main")]

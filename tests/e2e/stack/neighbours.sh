@@ -30,7 +30,7 @@ sums() {
 	folders=
 	for f in "$@"; do folders="$folders -L $f"; done
 	# shellcheck disable=SC2086 # options
-	timeout $((60 * PATIENCE)) "$DTRACE" -q $folders -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c ./neighbours 2>&1 |
+	"$DTRACE" -q $folders -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c ./neighbours 2>&1 |
 		grep -E '^ *(one|two|three) |^dtrace:' | sed 's/^ *//'
 }
 

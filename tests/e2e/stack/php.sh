@@ -276,7 +276,7 @@ X
 		: >got.txt
 		for try in 1 2 3 4 5 6; do
 			rm -f met
-			timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getrusage:entry /pid == $target/ { begun = 1; } syscall::unlink:entry /pid == $target && begun/ { over = 1; }
+			"$TRIGGER/met" "$DTRACE" -q -n 'syscall::getrusage:entry /pid == $target/ { begun = 1; } syscall::unlink:entry /pid == $target && begun/ { over = 1; }
 	    profile-'$rate' /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
 	    profile-'$rate' /pid == $target && begun && !over/ { @[jstack(100)] = count(); }' -c "$php $options busy.php" >>got.txt 2>errors
 			said=$($php -r '

@@ -6,7 +6,7 @@ readelf -lW "$php" | grep -q INTERP || exit 67
 cd "$TMP" || exit 1
 name=$(basename "$php")
 for i in 1 2 3 4; do echo "'$php' -n /dev/null"; done >runs.sh
-timeout $((60 * PATIENCE)) "$DTRACE" -q -x bufsize=16m -n 'syscall::execve:return, syscall::openat:entry, syscall::mmap:entry
+"$DTRACE" -q -x bufsize=16m -n 'syscall::execve:return, syscall::openat:entry, syscall::mmap:entry
 	/execname == "'"$name"'" && progenyof($target)/ { printf("\nstack\n"); jstack(); }' -c 'sh runs.sh' >out 2>err || { cat err; exit 1; }
 # stacks of the linker alone: its code is the outermost, and the file of PHP is not in them
 awk -v name="$name" '

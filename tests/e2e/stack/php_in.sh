@@ -108,7 +108,7 @@ if page != b"done":
     print("the page says", page)
 END
 	rm -f met began
-	timeout $((100 * patience)) "$TRIGGER/met" "$DTRACE" -qw -n 'BEGIN { system("touch began"); }' -n "$script" -p $server >got.txt &
+	"$TRIGGER/met" "$DTRACE" -qw -n 'BEGIN { system("touch began"); }' -n "$script" -p $server >got.txt &
 	tracer=$!
 	python3 ask.py $port || cat error.log
 	kill $server

@@ -16,7 +16,7 @@ frames() { grep -v '`' | sed 's/^ *//' | grep -E '^(global|clause|value|yes|no|l
 # all frames
 recorded() {
 	rm -f go met
-	timeout $((60 * PATIENCE)) "$TRIGGER/met" "$DTRACE" -x helper=random.d -x debug -q -n 'syscall::write:entry /pid == $1 && arg2 == 8/ { @before[jstack(1)] = count(); } END { trunc(@before); }
+	"$TRIGGER/met" "$DTRACE" -x helper=random.d -x debug -q -n 'syscall::write:entry /pid == $1 && arg2 == 8/ { @before[jstack(1)] = count(); } END { trunc(@before); }
 		syscall::write:entry /pid == $1 && arg2 == 7/ { @[jstack(1000)] = count(); n++; }
 		syscall::write:entry /n == 100/ { exit(0); }' $pid >out 2>err &
 	tracer=$!
@@ -42,7 +42,7 @@ round() {
 	pid=$!
 	exec 9>gate
 	until [ -s waits.out ] && grep -q ' S ' /proc/$pid/stat; do sleep 0.02; done
-	timeout $((60 * PATIENCE)) "$DTRACE" -x helper=random.d -x jstackframes=1000 --helpertrace=$pid >out 2>err || fail "helpertrace: status"
+	"$DTRACE" -x helper=random.d -x jstackframes=1000 --helpertrace=$pid >out 2>err || fail "helpertrace: status"
 	kill $pid
 	exec 9>&-
 	rm gate

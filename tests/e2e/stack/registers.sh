@@ -103,11 +103,10 @@ cc -O2 -g -fno-optimize-sibling-calls kept.c -o kept || exit 1
 		echo "{ uframe(\"$r: \", copyinstr(*(uint64_t *)uregs[R_$R]), uregs[R_RSP] == arg2 && uregs[R_RIP] == arg0 && uregs[R_RBP] == arg1 ? \"\" : \" wrong\"); }"
 	done
 } >kept.d
-patience=$((${PATIENCE:-1} * (${SANITIZED:+2} + 1)))
 frames() { grep -oE '(rbx|r12|r13|r14|r15): [a-z0-9 ]*' | tr '\n' ' '; echo; }
 
 rm -f met
-timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -x helper=kept.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
+"$TRIGGER/met" "$DTRACE" -q -x helper=kept.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
 cat err
 python3 - <<'X'
 import re
@@ -121,8 +120,7 @@ X
 # the interpreter, over the stopped process and its core file: the same frames
 # SIGCONT makes a process runnable before kill returns, so a process that stops twice is not seen in its first stop again.
 stopped() {
-	tries=0
-	until grep -q '^State:.*T' /proc/$pid/status || [ $tries = $((400 * patience)) ]; do tries=$((tries + 1)); sleep 0.02; done
+	until grep -q '^State:.*[TZ]' /proc/$pid/status; do sleep 0.02; done
 }
 replayed() {
 	"$DTRACE" -x helper=kept.d -x jstackframes=200 --helpertrace="$1" 2>&1 | sed -n '/^the stack/,$p' | grep -oE '(rbx|r12|r13|r14|r15): [a-z0-9 ]*' | tr '\n' ' '
@@ -147,7 +145,7 @@ wait $pid
 # without the pragma only the interrupted frame has registers
 grep -v 'helper registers' kept.d >without.d
 rm -f met
-timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -x helper=without.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
+"$TRIGGER/met" "$DTRACE" -x helper=without.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
 grep -cE '(rbx|r15): ' out
 grep -h -c 'errors* in ustack helpers' err
 # with a variable: as without the pragma where it is 0, as with it where it is not
@@ -157,7 +155,7 @@ for value in 0 1; do
 		echo "dtrace:helper:attach: { wanted = $value; }"
 	} >wanted.d
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -x helper=wanted.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
+	"$TRIGGER/met" "$DTRACE" -x helper=wanted.d -n 'syscall::getppid:entry /pid == $target/ { jstack(100); }' -c './kept go wait' >out 2>err
 	echo "$value: $(grep -cE '(rbx|r15): ' out) $(grep -h -c 'errors* in ustack helpers' err)"
 	./kept s >/dev/null &
 	pid=$!

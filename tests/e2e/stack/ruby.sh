@@ -189,7 +189,7 @@ def all; one(5); two; three; four; five; six end
 until File.exist?("met"); end; Process.getpgid(0); stop = Process.clock_gettime(2) + 3; while Process.clock_gettime(2) < stop; all end; Process.getsid
 X
 	rm -f met
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; } syscall::getsid:entry /pid == $target/ { over = 1; }
+	"$TRIGGER/met" "$DTRACE" -q -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; } syscall::getsid:entry /pid == $target/ { over = 1; }
 	    profile-'$rate' /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
 	    profile-'$rate' /pid == $target && begun && !over/ { @[jstack(100)] = count(); }' -c "$ruby $1 busy.rb" >got.txt 2>errors
 	$ruby - <<'X'

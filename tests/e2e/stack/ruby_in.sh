@@ -191,7 +191,7 @@ stacks='/usr/bin/ruby3.1 stacks.rb'
 
 	rm -f met
 	command='./host noted noted met busy'
-	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -x aggsize=64m -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; } syscall::getsid:entry /pid == $target/ { over = 1; }
+	"$TRIGGER/met" "$DTRACE" -q -x aggsize=64m -n 'syscall::getpgid:entry /pid == $target/ { begun = 1; } syscall::getsid:entry /pid == $target/ { over = 1; }
 	    syscall::getppid:entry /pid == $target && !begun/ { @before[jstack(1)] = count(); } END { trunc(@before); }
 	    profile-'$rate' /pid == $target && begun && !over/ { @[jstack(100)] = count(); }' -c "$command" >got.txt
 	/usr/bin/ruby3.1 - <<'Y'

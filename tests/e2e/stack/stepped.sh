@@ -6,7 +6,7 @@ int main(void) { volatile long s = 0; for (;;) s += outer(1000); }
 END
 ${CC:-cc} -O1 -g -o "$TMP/spin" "$TMP/spin.c" || exit 1
 # the multiplication is stepped over, not emulated
-timeout $((120 * ${PATIENCE:-1})) "$DTRACE" -qn 'pid$target:a.out:spin:3 { @n = count(); } profile-997 /pid == $target/ { @[ustack(2)] = count(); }
+"$DTRACE" -qn 'pid$target:a.out:spin:3 { @n = count(); } profile-997 /pid == $target/ { @[ustack(2)] = count(); }
 	profile-997 /pid == $target && ++n == 200/ { exit(0); } END { printa(@); }' -c "$TMP/spin" >"$TMP/out" 2>"$TMP/err" || { cat "$TMP/err"; exit 1; }
 grep -q 'spin`spin+' "$TMP/out" || { echo "no stack of the probed function"; cat "$TMP/out"; exit 1; }
 if grep -v '`' "$TMP/out" | grep -v '^ *[0-9]*$'; then

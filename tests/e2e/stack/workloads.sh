@@ -10,7 +10,7 @@ workload() {
 	title=$1 language=$2
 	shift 2
 	rm -f noted met
-	timeout $((120 * PATIENCE)) "$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=128k -x bufsize=32m -x switchrate=50hz -n '
+	"$TRIGGER/met" "$DTRACE" -q -x jstackstrsize=128k -x bufsize=32m -x switchrate=50hz -n '
 		syscall::write:entry, syscall::writev:entry /pid == $target || progenyof($target)/ {
 			this->text = probefunc == "write" ? arg1 : *(uintptr_t *)copyin(arg1, 8); }
 		syscall::write:entry, syscall::writev:entry /this->text && copyinstr(this->text, 6) == "POINT:"/ {

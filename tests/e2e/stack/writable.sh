@@ -95,11 +95,8 @@ plain() {
 	MET_NEVER=1 ./writable forever &
 	pid=$!
 	for k in 1 3; do
-		timeout $((40 * PATIENCE)) "$DTRACE" -w -q -n 'syscall::getpgid:entry /pid == $1 && arg0 == $2/ { stop(); exit(0); }' $pid $k
-		for i in $(seq 500); do
-			grep -q '^State:.T' "/proc/$pid/status" && break
-			sleep 0.02
-		done
+		"$DTRACE" -w -q -n 'syscall::getpgid:entry /pid == $1 && arg0 == $2/ { stop(); exit(0); }' $pid $k
+		until grep -q '^State:.[TZ]' "/proc/$pid/status"; do sleep 0.02; done
 		"$DTRACE" -x helper=writable.d --helpertrace=$pid >trace
 		echo "case $k, stopped:"
 		grep -o 'not executable now.*' trace
