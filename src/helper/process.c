@@ -361,6 +361,7 @@ static bool is_changing(const struct process *p, uint64_t addr, const char *byte
 /* Tells those who want to know what clauses have read. */
 static void read_note(struct process *p, uint64_t addr, const void *bytes, uint32_t size, bool good)
 {
+	p->has_read = true;
 	if (p->origin && good && !p->is_fixed)
 		p->has_read_changing |= is_changing(p, addr, bytes, size);
 	if (p->hooks && p->hooks->read)
@@ -530,6 +531,11 @@ void process_set_fixed(struct process *p, bool is_fixed)
 	/* the same addresses have something else now */
 	pages_forget(p);
 	p->searched.size = 0;
+}
+
+bool process_has_read(const struct process *p)
+{
+	return p->has_read;
 }
 
 bool process_has_counted_modules(const struct process *p)

@@ -104,6 +104,8 @@ bool process_has_counted_modules(const struct process *p);
  * pragma "fixed" may, if its variable is not 0 afterwards.
  */
 bool process_has_read_changing(const struct process *p);
+/* Whether clauses have read memory: if not, they know of the process only which files it maps. */
+bool process_has_read(const struct process *p);
 /* Whether clauses of a helper with that pragma have run since then. */
 bool process_is_believed(const struct process *p);
 

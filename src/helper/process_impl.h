@@ -42,7 +42,7 @@ struct process {
 	uint64_t deadline;   /* of worked_ns(), for the clauses that run: no memory is read later */
 	const struct process_hooks *hooks; /* NULL: nobody wants to know */
 	struct process *origin; /* whose files the target has moved; NULL: it has moved none */
-	bool has_counted_modules, has_read_changing;
+	bool has_counted_modules, has_read_changing, has_read;
 	bool is_fixed;			   /* process_set_fixed() */
 	bool is_believed;		   /* it was fixed once */
 	bool is_explored;		   /* its values are looked at, which may be of any size */

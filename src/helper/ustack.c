@@ -247,6 +247,7 @@ struct meeting {
 	bool is_lasting;    /* what was published depends on files alone */
 	bool is_late;	    /* a helper was not attached because the gate got no answer */
 	bool is_told_later; /* the first walk has to come back for what is to be said */
+	bool has_read;	    /* a helper has declined the process, perhaps by its memory */
 };
 
 static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
@@ -297,6 +298,7 @@ static uint64_t set_attach(struct ustacks *u, struct process *proc, struct meeti
 			continue;
 		set &= ~(1ull << i);
 		m->is_late |= gate_late_count(gate) != nlates;
+		m->has_read |= process_has_read(proc) || process_has_counted_modules(proc);
 		decline_tell(u, proc, m, h, why);
 		free(why);
 	}
@@ -557,8 +559,13 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	if (set != u->always && !is_known)
 		set = set_attach(u, proc, m, set);
 	if (m->is_early && !is_known && (!set || set != wanted))
-		/* If all decline a process that runs, no frames are missing: its walk asks. */
-		return wanted && !set && !m->is_late && !m->is_new ? entry_put(u, m, hp, 0) : NULL;
+		/*
+		 * If all decline a process that runs, or that maps files for which they are not, no
+		 * frames are missing: its walk asks.
+		 */
+		return wanted && !set && !m->is_late && !(m->is_new && m->has_read)
+			       ? entry_put(u, m, hp, 0)
+			       : NULL;
 	hp->frames = set || !m->is_late; /* else stacks are counted until it is looked at again */
 	if (!set || set == u->always)	 /* the program for all processes is there */
 		return entry_put(u, m, hp, set);

@@ -30,7 +30,7 @@ sums = {name: sum(r["bytes"] for r in map(json.loads, open("out")) if name in st
 assert sums == {"`eight": 409600, "`outside": 5000000, "`later": 409600}, sums
 END
 
-# V8 in a library
+# V8 in a library that does not describe it: its helper knows before the first call that there will be no frames of the language
 cat >v8.c <<'END'
 __attribute__((noinline)) void _ZN2v88internal33Runtime_AllocateInYoungGenerationEiPmPNS0_7IsolateE(int n) { __asm__ volatile("" ::"r"(n)); }
 END
@@ -39,7 +39,7 @@ void _ZN2v88internal33Runtime_AllocateInYoungGenerationEiPmPNS0_7IsolateE(int n)
 int main(void) { for (int i = 0; i < 70; i++) _ZN2v88internal33Runtime_AllocateInYoungGenerationEiPmPNS0_7IsolateE(i); return 0; }
 END
 cc -O1 -shared -fPIC -Wl,-soname,libnode.so.108 -o libnode.so.108 v8.c && cc -O1 -fno-optimize-sibling-calls -o inlib node.c -L. -l:libnode.so.108 -Wl,-rpath,"$TMP" || fail "cc"
-"$memprof" sample --json -n 0 -c ./inlib >out 2>err && [ "$(grep -c '"samples": 70, ' out)" = 1 ] || fail "Node.js in a library"
+"$memprof" sample --json -n 0 -c ./inlib >out 2>err && [ "$(grep -c '"samples": 70, ' out)" = 1 ] && ! grep -q 'language frames' out || fail "Node.js in a library"
 
 # Of 500 MB three quarters are of one place, in an order that is not regular, because each buffer begins where the last one
 # was full. In buffers of 512 kB that is 960 samples: the standard deviation of its share is 1.4 %, the bounds are seven of them.

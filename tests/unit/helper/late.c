@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process whose memory was not read in time has no frames of its language for now, not for ever:
- * it is looked at again.
+ * it is looked at again. One that its helper declines before it runs is asked about again if the
+ * reason may be that it does not run yet, but not if its files are the reason.
  */
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "image/debugfile.h"
 #include "image/image.h"
 #include "rt/helper.h"
+#include "target/target.h"
 #include "tap.h"
 
 #define KEY 4096
@@ -30,6 +32,21 @@ static const char helper_text[] = "#pragma D helper exec \"unit_helper_late\"\n"
 				  "{\n"
 				  "	uframe(\"here\");\n"
 				  "}\n";
+
+/* It declines for want of a symbol, which no memory of the process changes. */
+static const char helper_of_files[] = "#pragma D helper exec \"unit_helper_late\"\n"
+				      "uint64_t number;\n"
+				      "dtrace:helper:attach:\n"
+				      "{\n"
+				      "	if (!symaddr(\"late_nothing\"))\n"
+				      "		udecline(\"it is without symbols\");\n"
+				      "	number = symaddr(\"late_version\");\n"
+				      "}\n"
+				      "dtrace:helper:ustack:\n"
+				      "/arg0 == number/\n"
+				      "{\n"
+				      "	uframe(\"here\");\n"
+				      "}\n";
 
 /* What the helper looks at: it is in memory, not in the file. */
 volatile uint32_t late_version;
@@ -74,13 +91,13 @@ static void on_saves(void *ctx, pid_t pid)
 
 static char helper_path[64];
 
-static void helper_write(const char *folder)
+static void helper_write(const char *folder, const char *text)
 {
 	CLEANUP(file) FILE *f = NULL;
 
 	(void)snprintf(helper_path, sizeof(helper_path), "%s/late.d", folder);
 	f = fopen(helper_path, "w");
-	(void)(f && fputs(helper_text, f));
+	(void)(f && fputs(text, f));
 }
 
 static void test_late(struct ustacks *u, struct gate *g)
@@ -121,6 +138,44 @@ static void test_declined(struct ustacks *u)
 	ok(strstr(told[1], "this version is not known") != NULL, "%s", told[1]);
 }
 
+/* Whether the helpers' answer about this process, before it is said to run, is kept. */
+static bool attach_early(struct ustacks *u, struct gate *g)
+{
+	const uint64_t pid = (uint64_t)getpid();
+	struct target *t = NULL;
+	struct err *e = target_live_open((pid_t)pid, g, &t);
+	bool is_kept = false;
+
+	ustacks_gone(u, pid, UINT64_MAX);
+	nputs = 0;
+	published = (struct rt_hproc){.entry = UINT16_MAX};
+	if (ok(!e, "this process"))
+		is_kept = ustacks_attach(u, KEY, t, true);
+	err_destroy(e);
+	target_close(t);
+	return is_kept;
+}
+
+static void test_new(struct ustacks *u, struct gate *g)
+{
+	late_version = 43;
+	ok(!attach_early(u, g) && !nputs, "what it has not written yet is asked for again");
+	late_version = 42;
+	ok(attach_early(u, g) && nputs && published.entry, "what it has written is taken");
+	is_int(ntold, 2, "nothing is said before its first stack");
+}
+
+static void test_new_files(struct ustacks *u, struct gate *g)
+{
+	const struct rt_ureq req = {.key = {.ino = KEY}, .pid = (uint64_t)getpid(), .start = KEY};
+
+	ok(attach_early(u, g) && nputs && !published.entry, "no frames are to come");
+	is_int(ntold, 2, "nothing is said of it before there is a stack");
+	ustacks_add_process(u, &req);
+	is_int(ntold, 3, "which is said when there is a stack");
+	ok(strstr(told[2], "it is without symbols") != NULL, "%s", told[2]);
+}
+
 int main(void)
 {
 	static const char *const no_preludes[] = {NULL};
@@ -151,10 +206,17 @@ int main(void)
 					    .helper_words = xcalloc(RT_HCODE, sizeof(uint64_t))};
 	if (!ok(mkdtemp(folder) != NULL, "a folder of helpers"))
 		return tap_done();
-	helper_write(folder);
+	helper_write(folder, helper_text);
 	if (ok(!ustacks_create(&opts, &u) && !ustacks_begin(u, &fake.public), "a helper")) {
 		test_late(u, g);
 		test_declined(u);
+		test_new(u, g);
+		ustacks_destroy(u);
+	}
+	u = NULL;
+	helper_write(folder, helper_of_files);
+	if (ok(!ustacks_create(&opts, &u) && !ustacks_begin(u, &fake.public), "another helper")) {
+		test_new_files(u, g);
 		ustacks_destroy(u);
 	}
 	(void)unlink(helper_path);
