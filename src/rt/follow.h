@@ -42,6 +42,7 @@ struct rt_watch_event {
 	u32 root;     /* as in struct rt_watched */
 	u32 is_other; /* of an exec: a thread did it that was not the first of its process */
 	u64 start;    /* as in struct rt_watched */
+	u64 time;     /* ns of CLOCK_MONOTONIC */
 	u32 runs_on;  /* it was not stopped, though it has RT_WATCHED_STOPS: linker_flags() */
 	u32 pad;
 };

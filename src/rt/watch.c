@@ -82,7 +82,8 @@ INLINE struct rt_watch_event *event_begin(u32 pid, const struct rt_watched *p, u
 		*ev = (struct rt_watch_event){.pid = pid,
 					      .kind = kind,
 					      .root = p->root,
-					      .start = p->start};
+					      .start = p->start,
+					      .time = bpf_ktime_get_ns()};
 	return ev;
 }
 

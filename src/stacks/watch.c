@@ -77,6 +77,7 @@ static void starting_execed(void *ctx, const struct watch_subject *subject)
 {
 	struct stacks *s = ctx;
 
+	/* if it runs on, a walk may have met its new program by now */
 	ustacks_gone(s->helpers, subject->pid, subject->time);
 	*starting_get(s, subject->pid) =
 		(struct starting){.pid = subject->pid, .state = STARTING_EXECUTES};
@@ -97,7 +98,8 @@ static void linked_attach(struct stacks *s, const struct watch_subject *subject)
 	struct target *t = NULL;
 	struct err *e = target_live_open(pid, s->opts.helpers.files->gate, &t);
 
-	ustacks_gone(s->helpers, subject->pid, subject->time);
+	/* it waits: a walk has met it before its libraries were relocated */
+	ustacks_gone(s->helpers, subject->pid, now_ns());
 	if (!e)
 		(void)ustacks_attach_linked(s->helpers, key, t);
 	err_destroy(e); /* it has ended */
@@ -109,19 +111,15 @@ static void linked_attach(struct stacks *s, const struct watch_subject *subject)
  * the program's libraries: nothing of a runtime has run, and its helper can be attached. So it can
  * when a runtime that was opened opens a library of its own, as Java's machine does (libjava.so).
  * A process that runs on maps nothing but what is known, its runtimes among it: a walk finds its
- * helpers by that.
+ * helpers by that. When it waits later, for a library that it opens, its runtime has run.
  */
 static void starting_reported(void *ctx, const struct watch_subject *subject)
 {
 	struct stacks *s = ctx;
 	struct starting *st = starting_get(s, subject->pid);
 
-	if (subject->runs_on && st->state != STARTING_OPENS) {
-		st->state = STARTING_LINKS;
-		return;
-	}
-	if (st->state == STARTING_LINKS ||
-	    (st->state == STARTING_OPENS && st->nruntimes && st->nnew))
+	if (!subject->runs_on && (st->state == STARTING_LINKS ||
+				  (st->state == STARTING_OPENS && st->nruntimes && st->nnew)))
 		linked_attach(s, subject);
 	st->state = st->state == STARTING_EXECUTES ? STARTING_LINKS : STARTING_OPENS;
 	st->nruntimes += st->nnew;

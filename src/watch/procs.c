@@ -39,6 +39,7 @@ struct watch_proc {
 	enum watch_state state;
 	uint32_t flags; /* WATCH_STOPS ... */
 	bool waits;	/* with WATCH_SPARED: one of its events has stopped it */
+	uint64_t time;	/* of the event that is attended to; 0: there is none */
 	/* A uprobe in the dynamic linker, which is the file `linker`, reports libraries. */
 	bool has_linker;
 	struct file_key linker;
@@ -111,7 +112,7 @@ const struct proc_id *watch_root(const struct watch_proc *p)
 static struct watch_subject subject_of(struct watch_proc *p)
 {
 	return (struct watch_subject){.pid = (uint64_t)p->id.pid,
-				      .time = now_ns(),
+				      .time = p->time ? p->time : now_ns(),
 				      .proc = p,
 				      .runs_on = (p->flags & WATCH_SPARED) && !p->waits};
 }
@@ -582,7 +583,9 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 		p = &unknown;
 	}
 	p->waits |= !ev->runs_on;
+	p->time = ev->time;
 	proc_step(ps, p, event_kind(ev));
+	p->time = 0;
 	/*
 	 * If another of its events is there already, it is resumed after that one: each event that
 	 * is attended to resumes it, whatever it has begun to wait for meanwhile.

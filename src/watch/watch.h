@@ -64,7 +64,7 @@ enum watch_scope {
 /* The process that an event is about: the one that had the process id at that time. */
 struct watch_subject {
 	uint64_t pid;		 /* in the PID namespace of dtrace */
-	uint64_t time;		 /* ns of CLOCK_MONOTONIC */
+	uint64_t time;		 /* when it happened: ns of CLOCK_MONOTONIC */
 	struct watch_proc *proc; /* WATCH_FOLLOWED; else NULL */
 	/*
 	 * WATCH_FOLLOWED, in execed(): a thread that was not the first has called exec. The process

@@ -95,8 +95,11 @@ static void on_unmapped(void *ctx, const struct watch_subject *s, uint64_t dev, 
 		strbuf_adds(&told, "unmapped; ");
 }
 
+static uint64_t execed_at;
+
 static void on_execed(void *ctx, const struct watch_subject *s)
 {
+	execed_at = s->time;
 	strbuf_adds(&told, s->is_other_task ? "executes by another thread; " : "executes; ");
 }
 
@@ -314,6 +317,28 @@ static void test_other_thread(void)
 	watch_destroy(w);
 }
 
+/* An exec of a process that does not wait has the time when it happened, not when it is told. */
+static void test_time(void)
+{
+	const uint64_t before = now_ns();
+	uint64_t answered;
+	struct target t;
+	struct watch *w;
+	int fd = -1;
+	char c = 0;
+
+	target_start(&t);
+	w = watch_begin(&t, 0, false, &fd);
+	(void)!write(t.in, "t", 1);
+	ok(read(t.out, &c, 1) == 1 && c == 't', "the program that it has executed runs");
+	answered = now_ns();
+	execed_at = 0;
+	watch_work(w);
+	ok(execed_at > before && execed_at < answered, "and had not begun before it was executed");
+	target_end(&t);
+	watch_destroy(w);
+}
+
 static void test_children(void)
 {
 	struct target t;
@@ -411,6 +436,7 @@ int main(int argc, char **argv)
 	test_events(0);
 	test_events(WATCH_STOPS);
 	test_other_thread();
+	test_time();
 	test_children();
 	test_over();
 	test_identity();
