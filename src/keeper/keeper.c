@@ -341,6 +341,7 @@ struct err *keeper_stopped(struct keeper *k, int pidfd)
 struct err *keeper_spare(struct keeper *k, int events_fd, const struct proc_id *id)
 {
 	k->area->pid = id->pid;
+	k->area->thread = gettid();
 	return request_make(k, KEEPER_SPARED, events_fd, id->pidfd);
 }
 

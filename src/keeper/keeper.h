@@ -94,10 +94,11 @@ MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd,
  */
 MUST_CHECK struct err *keeper_stopped(struct keeper *k, int pidfd);
 /*
- * Names such a process that needs not wait for a tracer that does something else: while the tracer
- * leaves events unread for a tenth of a second, as events_fd is readable, the keeper sends SIGCONT
- * to the process if it is stopped. events_fd is the same for all processes. The descriptors stay
- * the caller's.
+ * Names such a process that needs not wait for a tracer that does something else: when the calling
+ * thread has read no event for a tenth of a second, though there are some (events_fd, a ring
+ * buffer, is readable), the keeper sends SIGCONT to the process if it is stopped; as long as that
+ * thread only waits for a CPU, after a second. events_fd is the same for all processes. The
+ * descriptors stay the caller's.
  */
 MUST_CHECK struct err *keeper_spare(struct keeper *k, int events_fd, const struct proc_id *id);
 /*

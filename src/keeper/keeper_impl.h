@@ -53,6 +53,7 @@ enum uprobe_step {
 struct keeper_area {
 	enum keeper_op op;
 	pid_t pid;
+	pid_t thread; /* KEEPER_SPARED: the tracer's, which reads the events */
 	uint32_t group;
 	uint32_t pmu_type;  /* KEEPER_SINGLE */
 	uint32_t warm_type; /* the type of uprobes if the keeper is to be warm; else 0 */

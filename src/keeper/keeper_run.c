@@ -19,6 +19,7 @@
 
 #include "base/apart.h"
 #include "keeper/patched.h"
+#include "keeper/spared.h"
 #include "keeper/stopped.h"
 #include "keeper/warm.h"
 #include "kernel/capabilities.h"
@@ -280,61 +281,6 @@ static void stopped_release(const struct stopped *s)
 			;
 	stopped_resume(s);
 	_exit(0);
-}
-
-/* ---- processes that need not wait (keeper_spare()) ------------------------------------------- */
-
-#define SPARED_NS 100000000
-
-struct spared {
-	struct {
-		pid_t pid;
-		int pidfd;
-	} procs[KEEPER_STOPPED_MAX];
-	uint32_t n;
-	int events;   /* -1: there is no process */
-	uint64_t due; /* when unread events are looked for again, ns of CLOCK_MONOTONIC; 0: never */
-};
-
-static void spared_take(struct spared *s, struct keeper_area *a, int fds[KEEPER_FDS])
-{
-	a->sys = s->n < KEEPER_STOPPED_MAX ? 0 : EUSERS;
-	a->step = UPROBE_STOPPED;
-	if (a->sys)
-		return;
-	if (s->events < 0)
-		s->events = fd_take(&fds[0]);
-	s->procs[s->n].pid = a->pid;
-	s->procs[s->n++].pidfd = fd_take(&fds[1]);
-}
-
-/* The time for poll(), in ms, which is -1 or at most `ms`. */
-static int spared_timeout(const struct spared *s, int ms)
-{
-	uint64_t now = now_ns();
-	int left = s->due > now ? (int)((s->due - now) / 1000000) + 1 : 0;
-
-	if (!s->due)
-		return ms;
-	return ms < 0 ? left : MIN(ms, left);
-}
-
-static void spared_look(struct spared *s, bool has_events)
-{
-	struct pollfd events = {.fd = s->events, .events = POLLIN};
-
-	if (!s->due && has_events) {
-		s->due = now_ns() + SPARED_NS;
-		return;
-	}
-	if (!s->due || now_ns() < s->due)
-		return;
-	s->due = 0;
-	if (poll(&events, 1, 0) != 1)
-		return;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (proc_is_stopped(s->procs[i].pid))
-			(void)syscall(SYS_pidfd_send_signal, s->procs[i].pidfd, SIGCONT, NULL, 0);
 }
 
 /* ---- receiving requests ---------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ bool proc_started(pid_t pid, uint64_t *ret_start);
  * that it executes has another one, unless addresses are not random.
  */
 bool proc_began(pid_t pid, uint64_t *ret_start, uint64_t *ret_arg_start);
-/* Whether its first thread uses a CPU, or waits for one, at this moment. */
+/* Whether this thread uses a CPU, or waits for one, at this moment. Async-signal-safe. */
 bool proc_is_running(pid_t pid);
 /* Whether a signal has stopped its first thread. Async-signal-safe. */
 bool proc_is_stopped(pid_t pid);

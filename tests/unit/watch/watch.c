@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -95,7 +97,7 @@ static void on_unmapped(void *ctx, const struct watch_subject *s, uint64_t dev, 
 		strbuf_adds(&told, "unmapped; ");
 }
 
-static uint64_t execed_at;
+static uint64_t execed_at, reported_at;
 
 static void on_execed(void *ctx, const struct watch_subject *s)
 {
@@ -119,6 +121,7 @@ static void on_ended(void *ctx, const struct watch_subject *s)
 /* Whoever is stopped when it is told has not gone on before the last subscriber returns. */
 static void on_settled(void *ctx, const struct watch_subject *s)
 {
+	reported_at = s->time;
 	went_on = is_readable_within(report_fd, may_go_on ? 20000 : 20);
 	strbuf_adds(&told, "reported; ");
 }
@@ -339,6 +342,181 @@ static void test_time(void)
 	watch_destroy(w);
 }
 
+/* ---- processes that need not wait ------------------------------------------------------------ */
+
+/* Opens or closes a library; fewer than RT_WATCH_STOPS_MAX of these stop it. */
+static char library_next(void)
+{
+	static bool is_open;
+
+	is_open = !is_open;
+	return is_open ? 'o' : 'c';
+}
+
+/*
+ * It runs on when nobody has read its event for a tenth of a second: not when an event before it
+ * was unread for the rest of that time.
+ */
+static void test_nearly(struct watch *w, const struct target *t, int fd)
+{
+	int nearly = 0;
+	uint64_t seen;
+	bool has_gone;
+	char c;
+
+	for (int i = 0; i < 6; i++) {
+		c = library_next();
+		(void)!write(t->in, &c, 1);
+		if (!is_readable_within(fd, 60000 * tap_patience()))
+			break;
+		(void)usleep(60000);
+		has_gone = is_readable(t->out);
+		seen = now_ns();
+		reported_at = 0;
+		watch_work(w);
+		nearly += has_gone && reported_at && seen - reported_at < 100000000;
+		ok(read(t->out, &c, 1) == 1, "it runs on with library %d", i);
+	}
+	is_int(nearly, 0, "and never sooner than a tenth of a second after its event");
+}
+
+static void test_unread(struct watch *w, const struct target *t)
+{
+	char c = library_next();
+
+	(void)!write(t->in, &c, 1);
+	ok(read(t->out, &c, 1) == 1, "it runs on, though nobody has read its event");
+	watch_work(w);
+}
+
+/* Takes a CPU from all that may run only there, as a machine does that has much to do. */
+static void cpu_take(int cpu, int start_fd, uint64_t ns)
+{
+	const struct sched_param param = {.sched_priority = 1};
+	cpu_set_t set;
+	uint64_t until;
+	char c = 'r';
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) || sched_setscheduler(0, SCHED_FIFO, &param))
+		c = 'n';
+	if (write(start_fd, &c, 1) != 1 || c == 'n' || read(start_fd, &c, 1) != 1)
+		_exit(0);
+	for (until = now_ns() + ns; now_ns() < until;)
+		;
+	_exit(0);
+}
+
+struct taker {
+	pid_t pid;
+	int fd; /* a byte begins it */
+};
+
+static void taker_end(const struct taker *r)
+{
+	(void)close(r->fd);
+	(void)waitpid(r->pid, NULL, 0);
+}
+
+/* Returns false if that cannot be done here. */
+static bool taker_start(struct taker *r, int cpu, uint64_t ns)
+{
+	int fds[2];
+	char c = 'n';
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
+		return false;
+	r->pid = fork();
+	if (r->pid == 0) {
+		(void)close(fds[0]);
+		cpu_take(cpu, fds[1], ns);
+	}
+	(void)close(fds[1]);
+	r->fd = fds[0];
+	if (read(r->fd, &c, 1) == 1 && c == 'r')
+		return true;
+	taker_end(r);
+	return false;
+}
+
+#define TAKEN_NS  400000000ull
+#define JUDGED_NS 900000000ull /* less than the keeper waits for a tracer without a CPU */
+
+/* The event is there, and this thread has no CPU to read it. Returns false if it took too long. */
+static bool is_starved(struct watch *w, const struct target *t, int fd, int cpu,
+		       const cpu_set_t *all)
+{
+	struct taker taker;
+	bool has_gone, is_judged;
+	char c = library_next();
+	cpu_set_t one;
+	uint64_t seen;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (!taker_start(&taker, cpu, TAKEN_NS))
+		return false;
+	(void)!write(t->in, &c, 1);
+	ok(is_readable_within(fd, 60000 * tap_patience()), "it has an event");
+	(void)sched_setaffinity(0, sizeof(one), &one);
+	(void)!write(taker.fd, &c, 1); /* from here on it has the CPU */
+	has_gone = is_readable(t->out);
+	seen = now_ns();
+	(void)sched_setaffinity(0, sizeof(*all), all);
+	reported_at = 0;
+	watch_work(w);
+	is_judged =
+		reported_at && seen - reported_at > TAKEN_NS / 2 && seen - reported_at < JUDGED_NS;
+	if (is_judged)
+		ok(!has_gone, "its tracer had no CPU for %d ms: it waits",
+		   (int)((seen - reported_at) / 1000000));
+	ok(read(t->out, &c, 1) == 1, "it runs on when its event is attended to");
+	taker_end(&taker);
+	return is_judged;
+}
+
+/* It waits longer for a tracer that only waits for a CPU. */
+static void test_starved(struct watch *w, const struct target *t, int fd)
+{
+	struct taker taker;
+	cpu_set_t all;
+	int cpu = 0;
+	bool is_judged = false;
+
+	(void)sched_getaffinity(0, sizeof(all), &all);
+	while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &all))
+		cpu++;
+	if (CPU_COUNT(&all) < 2 || !taker_start(&taker, cpu, 0)) {
+		printf("# no second CPU, or no real-time priority: this is not tried\n");
+		return;
+	}
+	taker_end(&taker);
+	for (int i = 0; i < 8 && !is_judged; i++)
+		is_judged = is_starved(w, t, fd, cpu, &all);
+	if (!is_judged)
+		printf("# this machine is too busy to say whether it has waited\n");
+}
+
+/* One watch: the keeper knows the events of one. */
+static void test_spared(void)
+{
+	struct target t;
+	struct watch *w;
+	int fd = -1;
+
+	target_start(&t);
+	w = watch_begin(&t, WATCH_STOPS | WATCH_OUTLIVES | WATCH_SPARED, false, &fd);
+	report_fd = -1;
+	test_nearly(w, &t, fd);
+	test_unread(w, &t);
+	test_starved(w, &t, fd);
+	target_end(&t);
+	watch_destroy(w);
+}
+
+/* ---- relatives and ends ---------------------------------------------------------------------- */
+
 static void test_children(void)
 {
 	struct target t;
@@ -437,6 +615,7 @@ int main(int argc, char **argv)
 	test_events(WATCH_STOPS);
 	test_other_thread();
 	test_time();
+	test_spared();
 	test_children();
 	test_over();
 	test_identity();

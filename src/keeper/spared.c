@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes that need not wait for a tracer that does something else (spared.h). */
+#include "keeper/spared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "target/ident.h"
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+/* Linux Documentation/scheduler/sched-stats.rst: the first number is the time on a CPU, in ns. */
+static uint64_t run_read(pid_t thread)
+{
+	char text[128], path[64];
+	uint64_t ns = 0;
+	ssize_t len;
+	CLEANUP(fd) int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	for (ssize_t i = 0; i < len && text[i] >= '0' && text[i] <= '9'; i++)
+		ns = ns * 10 + (uint64_t)(text[i] - '0');
+	return ns;
+}
+
+/* The progress is read first: an event that is unread after it was unread then. */
+static struct spared_sight sight_read(const struct spared *s)
+{
+	struct pollfd events = {.fd = s->events, .events = POLLIN};
+	struct spared_sight now = {.time = now_ns()};
+
+	if (s->progress)
+		now.progress = __atomic_load_n(s->progress, __ATOMIC_ACQUIRE);
+	now.has_events = poll(&events, 1, 0) == 1;
+	now.is_runnable = proc_is_running(s->thread);
+	now.run = run_read(s->thread);
+	return now;
+}
+
+enum spared_verdict spared_judge(const struct spared_sight *since, const struct spared_sight *now)
+{
+	if (!now->has_events)
+		return SPARED_IDLE;
+	if (now->progress != since->progress)
+		return SPARED_READS;
+	if (now->is_runnable && now->run && now->run - since->run < SPARED_RUN_NS &&
+	    now->time - since->time < SPARED_MOST_NS)
+		return SPARED_WAITS;
+	return SPARED_RESUME;
+}
+
+static void spared_resume(const struct spared *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (proc_is_stopped(s->procs[i].pid))
+			(void)syscall(SYS_pidfd_send_signal, s->procs[i].pidfd, SIGCONT, NULL, 0);
+}
+
+void spared_look(struct spared *s, bool has_events)
+{
+	struct spared_sight now;
+	enum spared_verdict verdict;
+
+	if (s->due ? now_ns() < s->due : !has_events)
+		return;
+	now = sight_read(s);
+	if (s->due)
+		verdict = spared_judge(&s->since, &now);
+	else
+		verdict = now.has_events ? SPARED_READS : SPARED_IDLE;
+	s->due = now.time + SPARED_NS;
+	if (verdict == SPARED_READS)
+		s->since = now;
+	else if (verdict != SPARED_WAITS)
+		s->due = 0;
+	if (verdict == SPARED_RESUME)
+		spared_resume(s);
+}
+
+int spared_timeout(const struct spared *s, int ms)
+{
+	uint64_t now = now_ns();
+	int left = s->due > now ? (int)((s->due - now) / 1000000) + 1 : 0;
+
+	if (!s->due)
+		return ms;
+	return ms < 0 ? left : MIN(ms, left);
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+/* Linux kernel/bpf/ringbuf.c: the first page of a ring buffer begins with the reader's position. */
+static void events_take(struct spared *s, int events)
+{
+	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, events, 0);
+
+	s->events = events;
+	s->progress = page == MAP_FAILED ? NULL : page;
+}
+
+void spared_take(struct spared *s, struct keeper_area *a, int fds[KEEPER_FDS])
+{
+	a->sys = s->n < KEEPER_STOPPED_MAX ? 0 : EUSERS;
+	a->step = UPROBE_STOPPED;
+	if (a->sys)
+		return;
+	if (s->events < 0)
+		events_take(s, fd_take(&fds[0]));
+	s->thread = a->thread;
+	s->procs[s->n].pid = a->pid;
+	s->procs[s->n++].pidfd = fd_take(&fds[1]);
+}
