@@ -155,7 +155,6 @@ inline uint64_t SIZE[string type] =
  */
 inline int IS_CODE[uint64_t a] = a >= low && a < high;
 inline string SYMBOL[uint64_t s] = ustr(s + symbol_body, SHORT[s + symbol_length]);
-inline uint64_t MARK[uint64_t s] = WORD[s + symbol_length] ^ s << 13;
 inline uint64_t SLOT[uint64_t pool, uint64_t i] = WORD[pool + pool_slots + 8 * i] & ~1ull;
 
 /* the object that a field refers to, 0 where the collector may have moved it */
@@ -179,7 +178,7 @@ inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[FILE_AT[pool]]]];
  * classes. They may lie in the archive of classes, in a page that the process has not touched yet,
  * and nothing here can wait for that.
  */
-inline int IS_THERE[uint64_t s] = ucountnl(s + symbol_length, 2) >= 0;
+inline uint64_t HEAD[uint64_t s] = uword(s + symbol_length); /* 0: it is not there */
 this uint64_t is_away; /* the name of the method's file is not there */
 this uint64_t is_unnamed, is_unclassed; /* nor that of the method, or of its class */
 inline string NOT_READ = "(not read yet)";
@@ -738,14 +737,17 @@ dtrace:helper:ustack:
 	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
 		this->bci = uregs[R_R13] - this->const - cm_code;
 	/* a method of another class may come to lie where one was unloaded */
-	this->is_unclassed = !IS_THERE[CLASS_AT[this->pool]];
-	this->is_unnamed = !IS_THERE[NAME_AT[this->pool, this->const]];
-	this->mark = this->is_unclassed ? 0 : MARK[CLASS_AT[this->pool]];
-	this->own = (this->is_unnamed ? 0 : MARK[NAME_AT[this->pool, this->const]]) ^
-	    SHORT[this->const + cm_size];
+	this->symbol = CLASS_AT[this->pool];
+	this->mark = HEAD[this->symbol];
+	this->is_unclassed = !this->mark;
+	this->mark ^= this->symbol << 13;
+	this->symbol = NAME_AT[this->pool, this->const];
+	this->own = HEAD[this->symbol];
+	this->is_unnamed = !this->own;
+	this->own ^= this->symbol << 13 ^ SHORT[this->const + cm_size];
 	if (!uknown(this->method, this->const, this->bci, this->mark, this->own)) {
 		this->is_away = SHORT[FILE_AT[this->pool]] &&
-		    !IS_THERE[SLOT[this->pool, SHORT[FILE_AT[this->pool]]]];
+		    !HEAD[SLOT[this->pool, SHORT[FILE_AT[this->pool]]]];
 		/* the frame has its file as soon as that is there */
 		if (!this->is_away ||
 		    !uknown(this->method, this->const, ~this->bci, this->mark, this->own)) {

@@ -446,8 +446,7 @@ dtrace:helper:uthread:
 /o_dispatch/ /* there is none before V8 is initialised, and in V8's other threads */
 {
 	/* a page of the program's variables that it has not touched yet is not there */
-	this->s = !(group ? ucountnl(group, 8) >= 0 : arg4) ? 0 :
-	    WORD[group ? group : arg4 + isolate];
+	this->s = group ? uword(group) : arg4 ? WORD[arg4 + isolate] : 0;
 	this->dispatch = this->s ? WORD[this->s + o_dispatch] : 0;
 }
 
@@ -530,7 +529,7 @@ inline void leave_bailed()
 dtrace:helper:ustack:
 /arg0 - bailout < bailout_size ||
     (blob_begin && (arg0 & 0x3ffff) - (bailout - blob) < bailout_size &&
-    ucountnl((arg0 & ~0x3ffff) + 8, 8) >= 0 && BLOB_BEGIN[(arg0 & ~0x3ffff)] == blob_begin)/
+    uword((arg0 & ~0x3ffff) + 8) == blob_begin)/
 {
 	this->bailed = 1;
 	this->offset = arg0 - bailout < bailout_size ? arg0 - bailout :
@@ -610,8 +609,7 @@ dtrace:helper:ustack:
 		    this->bytecode + 1 > 4096 &&
 		    TYPE[this->bytecode + 1] == t_bytecode) {
 			this->s = this->pc & ~0x3ffff;
-			if (!this->in_blob && ucountnl(this->s + 8, 8) >= 0 &&
-			    BLOB_BEGIN[this->s] == blob_begin) {
+			if (!this->in_blob && blob_begin && uword(this->s + 8) == blob_begin) {
 				blob_copy = this->s;
 				this->in_blob = 1;
 			}

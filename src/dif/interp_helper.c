@@ -160,6 +160,13 @@ uint64_t subr_ucached(struct dif_machine *m, const uint64_t *v)
 	return 0;
 }
 
+uint64_t subr_uword(struct dif_machine *m, const uint64_t *v)
+{
+	uint64_t word = 0;
+
+	return mem_load(m, SPACE_USER, v[0], &word, sizeof(word)) ? word : 0;
+}
+
 uint64_t subr_upopcount(struct dif_machine *m, const uint64_t *v)
 {
 	(void)m;

@@ -94,6 +94,7 @@ RT_FUNC(rt_fault_spent, 0, 0) /* counts a walk whose instructions are used up */
 RT_FUNC(rt_helper_load, 2, 1) /* address, operand c of HOP_LOAD: the word */
 RT_FUNC(rt_helper_rare, 2, 1) /* instruction, its operand b: the result */
 RT_FUNC(rt_helper_cost, 1, 0) /* subroutine of D: counts the instructions that it takes */
+RT_FUNC(rt_helper_word, 1, 0) /* uword() */
 RT_FUNC(rt_helper_popcount, 1, 0)
 RT_FUNC(rt_helper_fault, 0, 0) /* ends the clauses of the frame */
 RT_FUNC(rt_helper_spent, 0, 0) /* the same: the walk has used up its instructions */

@@ -826,6 +826,20 @@ NOINLINE u64 rt_helper_put(struct rt_mach *m, u64 k, u64 v)
 	return 0;
 }
 
+/* ---- uword() ------------------------------------------------------------------------------ */
+
+NOINLINE u64 rt_helper_word(struct rt_mach *m, u64 addr)
+{
+	struct rt_hwork *h = helper_of(m);
+	u64 v = 0;
+
+	if (!h || !IS_USER(addr))
+		return 0;
+	if (!line_load(h, addr, sizeof(v), &v) && !READ_USER(&v, sizeof(v), addr))
+		v = 0;
+	return v;
+}
+
 /* ---- upopcount() --------------------------------------------------------------------------- */
 
 NOINLINE u64 rt_helper_popcount(struct rt_mach *m, u64 x)

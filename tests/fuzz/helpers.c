@@ -34,7 +34,7 @@ static const char text[] =
 	"	this->at = arg3 & 1 ? WORD[this->at] : base + WORD[this->at] % 65000; } }\n"
 	"dtrace:helper:ustack: /arg3 & 1/ {\n"
 	"    this->x = uvlqpairs(arg0, WORD[base + 24], arg3) + ulocations(base, WORD[base], 9)\n"
-	"	+ upackedlines(base + 64, WORD[base + 16], 77, 1) + ucountnl(WORD[base], WORD[base + 8])\n"
+	"	+ upackedlines(base + 64, WORD[base + 16], 77, 1) + uword(WORD[base + 24]) + ucountnl(WORD[base], WORD[base + 8])\n"
 	"	+ ubsearch(base, WORD[base + 8], 8, 8, this->x);\n"
 	"    this->x / WORD[base + 40]; }\n"
 	"dtrace:helper:ustack: /arg3 % 3 == 0/ { strjoin(utf16(arg2, WORD[arg2]), word); }\n";

@@ -88,7 +88,8 @@ dtrace:helper:ustack:
 	uframe("loops ", this->i, " ", this->j, " ", this->sum);
 	uframe("tables ", ubsearch(data + 256, 8, 4, 4, 41), " ", ubsearch(data + 256, 8, 4, 4, 0), " ", uvlqpairs(data + 288, 8, 3), " ", uvlqindex(data + 288, 8, 20), " ",
 	    ulnotab(data + 288, 8, 7), " ", ulinetab(data + 288, 8, 7), " ", ulocations(data + 288, 8, 1), " ", upackedlines(data + 288, 8, 3, 0), " ", ucountnl(data + 296, 64),
-	    " ", upopcount(N[3]), " ", uhash(data + 64, 40) == uhash(data + 64, 40), uhash(data + 64, 40) == uhash(data + 65, 40), uhashstr(data + 64) == uhashstr(data + 64), uhashstr(data + 64) == uhashstr(data + 65));
+	    " ", upopcount(N[3]), " ", uhash(data + 64, 40) == uhash(data + 64, 40), uhash(data + 64, 40) == uhash(data + 65, 40), uhashstr(data + 64) == uhashstr(data + 64), uhashstr(data + 64) == uhashstr(data + 65),
+	    " ", uword(data + 251) == *(uint64_t *)(data + 251), uword(data + 3) == *(uint64_t *)(data + 3), uword(16), uword(-4096));
 }
 dtrace:helper:ustack:
 /IN[three]/

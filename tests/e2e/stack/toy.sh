@@ -251,10 +251,10 @@ uint64_t want, nsteps;
 inline uint64_t MIX[uint64_t h, uint64_t v] = ((h ^ v) + 77) * 0x9e3779b97f4a7c15;
 inline uint64_t AT[uint64_t k] = 0x20000000 + k % 97 * 211;
 inline uint64_t LEN[uint64_t k] = k * 7 % 150;
-inline uint64_t ALL[uint64_t h, uint64_t k] = MIX[MIX[MIX[MIX[MIX[MIX[MIX[MIX[h, uvlqpairs(AT[k], LEN[k], k * 13, k % 3)],
+inline uint64_t ALL[uint64_t h, uint64_t k] = MIX[MIX[MIX[MIX[MIX[MIX[MIX[MIX[MIX[h, uvlqpairs(AT[k], LEN[k], k * 13, k % 3)],
     uvlqindex(AT[k], LEN[k], k * 50)], ulocations(AT[k], LEN[k], k)], ulnotab(AT[k], LEN[k], k * 100)],
     ulinetab(AT[k], LEN[k], k * 100)], upackedlines(AT[k], LEN[k], k * 20, k % 2)], ucountnl(k % 5 ? AT[k] : 16, LEN[k])],
-    ubsearch(0x20008000, 512, 4, 4, k * 70)] + upopcount(*(uint64_t *)AT[k]);
+    ubsearch(0x20008000, 512, 4, 4, k * 70)] + upopcount(*(uint64_t *)AT[k]), uword(k % 3 ? AT[k] : 16)];
 dtrace:helper:attach:
 {
 	this->k = 0;
