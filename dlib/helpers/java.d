@@ -414,37 +414,55 @@ dtrace:helper:uthread:
 }
 
 /* The blob: a byte of the map says how many segments before it the blob begins; 255: it is free. */
+inline void find_blob()
+{
+	if (arg0 >= low0 && arg0 < high0) {
+		this->base = low0;
+		this->map = map0;
+	} else if (arg0 >= low1 && arg0 < high1) {
+		this->base = low1;
+		this->map = map1;
+	} else {
+		this->base = low2;
+		this->map = map2;
+	}
+	this->segment = (arg0 - this->base) >> shift;
+	this->hop = BYTE[this->map + this->segment];
+	while (this->hop && this->hop != SEGMENT_FREE; 64) {
+		this->segment -= this->hop;
+		this->hop = BYTE[this->map + this->segment];
+	}
+	if (!this->hop) {
+		this->blob = this->base + (this->segment << shift) + header;
+		this->kind = HALF[WORD[this->blob + blob_name]];
+		if (IS_SIGNATURES[WORD[this->blob + blob_name]])
+			this->kind = SIGNATURES;
+		this->size = 8 * (uint64_t)HALF[this->blob + blob_frame];
+		this->code = is_relative ? this->blob + HALF[this->blob + blob_code] :
+		    WORD[this->blob + blob_code];
+	}
+}
+
+/*
+ * The interpreter is one large blob, in which most frames of a deep stack run: what of it a walk
+ * has found, up to this->found, is not searched again. Nothing below asks for the size of the blob
+ * and where its code begins if it is the interpreter.
+ */
+this uint64_t interpreter, found;
 dtrace:helper:ustack:
 {
 	this->blob = 0ull;
 	this->next = 0ull;
 	this->stepped = 0;
 	this->kind = 0;
-	if (is_ready && IS_CODE[arg0]) {
-		if (arg0 >= low0 && arg0 < high0) {
-			this->base = low0;
-			this->map = map0;
-		} else if (arg0 >= low1 && arg0 < high1) {
-			this->base = low1;
-			this->map = map1;
-		} else {
-			this->base = low2;
-			this->map = map2;
-		}
-		this->segment = (arg0 - this->base) >> shift;
-		this->hop = BYTE[this->map + this->segment];
-		while (this->hop && this->hop != SEGMENT_FREE; 64) {
-			this->segment -= this->hop;
-			this->hop = BYTE[this->map + this->segment];
-		}
-		if (!this->hop) {
-			this->blob = this->base + (this->segment << shift) + header;
-			this->kind = HALF[WORD[this->blob + blob_name]];
-			if (IS_SIGNATURES[WORD[this->blob + blob_name]])
-				this->kind = SIGNATURES;
-			this->size = 8 * (uint64_t)HALF[this->blob + blob_frame];
-			this->code = is_relative ? this->blob + HALF[this->blob + blob_code] :
-			    WORD[this->blob + blob_code];
+	if (is_ready && arg0 >= this->interpreter && arg0 <= this->found) {
+		this->blob = this->interpreter;
+		this->kind = INTERPRETER;
+	} else if (is_ready && IS_CODE[arg0]) {
+		find_blob();
+		if (this->kind == INTERPRETER) {
+			this->interpreter = this->blob;
+			this->found = (uint64_t)arg0;
 		}
 	}
 	if (this->kind == DEOPTIMIZATION || this->kind == UNCOMMON_TRAP)
