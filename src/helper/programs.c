@@ -162,9 +162,17 @@ bool program_saves(const struct program *p, const struct rt_hproc *hp)
 	return false;
 }
 
+void programs_walked(struct programs *ps, uint64_t number)
+{
+	if (number && number <= ps->list.len)
+		ps->list.data[number - 1]->is_walked = true;
+}
+
 bool programs_work(struct programs *ps, struct err **ret)
 {
 	for (uint32_t i = 0; i < ps->list.len && i < RT_HELPER_PROGRAMS; i++) {
+		if (!ps->list.data[i]->is_walked)
+			continue;
 		switch (ps->tables->ops->code_work(ps->tables->ctx, &ps->list.data[i]->compiled,
 						   ret)) {
 		case HELPER_CODE_IDLE: break;

@@ -25,6 +25,7 @@ struct program {
 	uint32_t base;	   /* word of MAP_HCODE where it lies */
 	struct hcode code; /* without its words */
 	struct helper_code compiled;
+	bool is_walked; /* it is to be compiled */
 };
 
 struct programs *programs_create(void);
@@ -40,8 +41,14 @@ MUST_CHECK struct err *programs_get(struct programs *ps, struct helper *const *h
 MUST_CHECK struct err *programs_text(struct programs *ps, const char *text, bool is_foreign,
 				     uint64_t *ret);
 /*
- * Compiles programs in a thread, one after the other. True: one was compiled, or (*ret) the kernel
- * has refused it. To be called now and then.
+ * A walk has met a process that has the program, whose number is rt_hproc.program; 0 is none.
+ * Programs are compiled from then on: to verify one takes the kernel as long as some thousand walks
+ * by the machine, and most processes that are attached are never walked.
+ */
+void programs_walked(struct programs *ps, uint64_t number);
+/*
+ * Compiles such programs in a thread, one after the other. True: one was compiled, or (*ret) the
+ * kernel has refused it. To be called now and then.
  */
 bool programs_work(struct programs *ps, struct err **ret);
 /* The statement from which a word of MAP_HCODE was made; NULL: none was. */

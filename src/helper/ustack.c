@@ -573,6 +573,7 @@ static struct err *process_publish(struct ustacks *u, struct meeting *m, struct 
 	if (e)
 		return e;
 	program_fill(p, hp);
+	programs_walked(u->programs, m->is_early ? 0 : hp->program);
 	if (!is_known)
 		e = values_fill(u, proc, p, hp);
 	hp->saves = !e && program_saves(p, hp);
@@ -646,8 +647,7 @@ static bool target_meet(struct ustacks *u, struct space *s, struct target *t, bo
 	if (all != set || (!e && set == u->always))
 		e = process_publish(u, &m, proc, all);
 	if (e)
-		tell_once(u, err_text(e));
-	err_destroy(e);
+		error_tell(u, e);
 	s = space_find(u, m.key, (uint64_t)pid); /* it may have been forgotten */
 	if (s && m.is_late && !is_early)
 		space_put_off(u, s);
@@ -675,6 +675,7 @@ void ustacks_add_process(struct ustacks *u, const struct rt_ureq *req)
 
 	if (!u || !u->tables)
 		return;
+	programs_walked(u->programs, req->key.size);
 	if (req->start) { /* the walk has copied what was published when the session began */
 		s = space_find(u, req->start, req->pid);
 		process_remove(u, req->start);
@@ -964,7 +965,7 @@ static void names_add(const struct ustacks *u)
 struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables)
 {
 	const struct program *p;
-	struct rt_hproc *hp;
+	CLEANUP(free) struct rt_hproc *hp = NULL;
 	struct err *e;
 
 	if (!u)
@@ -980,10 +981,9 @@ struct err *ustacks_begin(struct ustacks *u, const struct stack_tables *tables)
 		return e;
 	hp = xcalloc(1, sizeof(*hp));
 	program_fill(p, hp);
+	programs_walked(u->programs, hp->program);
 	hp->saves = program_saves(p, hp);
-	e = process_put(u, RT_HELPER_ALWAYS, hp);
-	free(hp);
-	return e;
+	return process_put(u, RT_HELPER_ALWAYS, hp);
 }
 
 void ustacks_destroy(struct ustacks *u)

@@ -12,12 +12,13 @@
  * A process is known by a key made of its address space. MAP_HPROCS maps the key to a struct
  * rt_hproc: where the process's program begins, and the values of the helper's global variables in
  * that process. A walk that finds no entry adds an empty one and asks the consumer with a struct
- * rt_ureq without a mapping, which helper/ustack.c answers.
+ * rt_ureq without a mapping, which helper/ustack.c answers: key.ino is the key of the process.
  *
  * Processes that run when a session begins are attached before any probe fires. User space does not
  * know their address spaces, so their entries have a key of what /proc shows of a process:
  * rt_helper_begun_key(). The first walk copies such an entry to the key of the address space, and
- * tells the consumer of both keys: rt_ureq.start is the former one.
+ * tells the consumer of both keys: rt_ureq.start is the former one. Where a process had a program
+ * before its first walk, rt_ureq.key.size is rt_hproc.program.
  *
  * A program consists of the clauses that run when a walk begins (dtrace:helper:uthread:), of
  * HOP_FRAMES and HOP_STEP, of the clauses that run at each frame (dtrace:helper:ustack:), and of a

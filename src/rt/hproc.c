@@ -114,6 +114,7 @@ INLINE void hproc_ask(const struct rt_mach *m, char *p)
 	struct rt_hwork *h = HELPER(p);
 	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
 	struct rt_hproc *begun;
+	u64 program = 0;
 	long failed;
 
 	if (cfg.pidns.level && !pid)
@@ -121,10 +122,13 @@ INLINE void hproc_ask(const struct rt_mach *m, char *p)
 	begun_key_write(w, pid);
 	begun = bpf_map_lookup_elem(&map_hprocs, &w->req.start);
 	if (begun) {
+		program = begun->program;
 		failed = bpf_map_update_elem(&map_hprocs, &h->key, begun, BPF_NOEXIST);
 	} else {
 		w->req.start = 0;
-		if (!hproc_make(p)) {
+		if (hproc_make(p)) {
+			program = ((struct rt_hproc *)&h->regs[HREG_PROC])->program;
+		} else {
 			h->regs[HREG_PROC] = 0;
 			((struct rt_hproc *)&h->regs[HREG_PROC])->names = h->found.nnames != 0;
 		}
@@ -134,6 +138,7 @@ INLINE void hproc_ask(const struct rt_mach *m, char *p)
 	if (failed)
 		return;
 	w->req.key.ino = h->key;
+	w->req.key.size = program;
 	w->req.end = 0;
 	w->req.pid = pid;
 	w->map_start = w->map_end = 0;

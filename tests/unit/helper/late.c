@@ -2,7 +2,8 @@
 /*
  * A process whose memory was not read in time has no frames of its language for now, not for ever:
  * it is looked at again. One that its helper declines before it runs is asked about again if the
- * reason may be that it does not run yet, but not if its files are the reason.
+ * reason may be that it does not run yet, but not if its files are the reason. A program is
+ * compiled when a walk has met a process that has it.
  */
 #include <unistd.h>
 
@@ -65,6 +66,15 @@ static struct err *process_set(void *ctx, uint64_t key, const struct rt_hproc *h
 	return NULL;
 }
 
+static uint32_t ncompiled; /* how often a program was to be compiled */
+
+static enum helper_code_state code_work(void *ctx, struct helper_code *c, struct err **ret_err)
+{
+	(void)ctx, (void)c, (void)ret_err;
+	ncompiled++;
+	return HELPER_CODE_IDLE;
+}
+
 static uint64_t process_bare(void *ctx, uint64_t key)
 {
 	(void)ctx, (void)key;
@@ -98,6 +108,26 @@ static void helper_write(const char *folder, const char *text)
 	(void)snprintf(helper_path, sizeof(helper_path), "%s/late.d", folder);
 	f = fopen(helper_path, "w");
 	(void)(f && fputs(text, f));
+}
+
+static void test_compiled(struct ustacks *u, struct gate *g)
+{
+	const uint64_t begun = ustacks_begun_key(getpid());
+	struct rt_ureq req = {.key = {.ino = KEY}, .start = begun, .pid = (uint64_t)getpid()};
+	struct target *t = NULL;
+
+	err_destroy(target_live_open(getpid(), g, &t));
+	ok(t && ustacks_attach(u, begun, t, false) && published.program,
+	   "a process is attached before any walk has met it");
+	target_close(t);
+	ustacks_work(u);
+	is_int(ncompiled, 0, "its program is not compiled");
+	req.key.size = published.program;
+	ustacks_add_process(u, &req);
+	ustacks_work(u);
+	is_int(ncompiled, 1, "the first walk has it compiled");
+	(void)ustacks_bare(u);
+	ustacks_gone(u, req.pid, UINT64_MAX);
 }
 
 static void test_late(struct ustacks *u, struct gate *g)
@@ -200,6 +230,7 @@ int main(void)
 	late_version = 42;
 	ops.process_set = process_set;
 	ops.process_bare = process_bare;
+	ops.code_work = code_work;
 	fake.public = (struct stack_tables){.ops = &ops,
 					    .ctx = &fake,
 					    .control = &fake.control,
@@ -208,6 +239,9 @@ int main(void)
 		return tap_done();
 	helper_write(folder, helper_text);
 	if (ok(!ustacks_create(&opts, &u) && !ustacks_begin(u, &fake.public), "a helper")) {
+		test_compiled(u, g);
+		nputs = 0;
+		published = (struct rt_hproc){0};
 		test_late(u, g);
 		test_declined(u);
 		test_new(u, g);
