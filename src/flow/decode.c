@@ -3,8 +3,10 @@
  * Decodes the code of a file, each function from its first byte to its last, and what is between
  * functions.
  */
+#include "arch/x86_64/form.h"
 #include "flow/jumps.h"
 
+#define OP_LEA	 0x8d
 #define INSN_MAX 15 /* bytes: Intel SDM vol. 2, 2.3.11 */
 
 /*
@@ -77,6 +79,27 @@ static enum flow_insn kind_of(const ZydisDecodedInstruction *in, const uint8_t *
 	return CODE_PLAIN;
 }
 
+/* The same of a common instruction. */
+static enum flow_insn form_kind(const struct form *f)
+{
+	if (f->is_0f)
+		return f->is_distance	   ? CODE_JCC
+		       : f->opcode == 0x0b ? CODE_STOP
+		       : f->opcode == 0x1f ? CODE_NOP
+					   : CODE_PLAIN;
+	switch (f->opcode) {
+	case 0x70 ... 0x7f: return CODE_JCC;
+	case 0x90: return CODE_NOP;
+	case 0xc3: return CODE_RET;
+	case 0xcc: return CODE_INT3;
+	case 0xe8: return CODE_CALL;
+	case 0xe9:
+	case 0xeb: return CODE_JMP;
+	case 0xff: return (f->modrm >> 3 & 7) == 2 ? CODE_CALL : CODE_PLAIN;
+	default: return CODE_PLAIN;
+	}
+}
+
 /* ---- addresses that instructions have ------------------------------------------------------- */
 
 static bool is_rip_relative(const ZydisDecodedInstruction *in)
@@ -109,23 +132,32 @@ static bool is_plain_jump(const ZydisDecodedInstruction *in, enum flow_insn kind
 	       !(in->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE);
 }
 
+static void distance_mark(const struct decoding *d, uint64_t to, bool is_plain)
+{
+	if (is_plain)
+		flow_mark_jump(d->f, to);
+	else
+		flow_mark(d->f, to);
+}
+
+/* A function takes an address into a register. */
+static void address_note(struct decoding *d, uint64_t addr, uint32_t reg)
+{
+	if (flow_mark(d->f, addr))
+		func_note_called(d->f, addr);
+	vec_push(&d->leas, (struct flow_table){addr, d->func, (uint8_t)(reg + 1)});
+}
+
 static void addresses_mark(struct decoding *d, const ZydisDecodedInstruction *in, uint64_t next,
 			   enum flow_insn kind)
 {
-	if (in->raw.imm[0].is_relative && is_plain_jump(in, kind))
-		flow_mark_jump(d->f, next + (uint64_t)in->raw.imm[0].value.s);
-	else if (in->raw.imm[0].is_relative)
-		flow_mark(d->f, next + (uint64_t)in->raw.imm[0].value.s);
+	if (in->raw.imm[0].is_relative)
+		distance_mark(d, next + (uint64_t)in->raw.imm[0].value.s, is_plain_jump(in, kind));
 	else if (d->m->is_fixed)
 		number_mark(d, in);
-	if (in->mnemonic == ZYDIS_MNEMONIC_LEA && is_rip_relative(in)) {
-		uint64_t addr = next + (uint64_t)in->raw.disp.value;
-		uint32_t reg = in->raw.modrm.reg | (uint32_t)in->raw.rex.R << 3;
-
-		if (flow_mark(d->f, addr))
-			func_note_called(d->f, addr);
-		vec_push(&d->leas, (struct flow_table){addr, d->func, (uint8_t)(reg + 1)});
-	}
+	if (in->mnemonic == ZYDIS_MNEMONIC_LEA && is_rip_relative(in))
+		address_note(d, next + (uint64_t)in->raw.disp.value,
+			     in->raw.modrm.reg | (uint32_t)in->raw.rex.R << 3);
 }
 
 /* ---- jumps and calls ------------------------------------------------------------------------- */
@@ -209,10 +241,56 @@ static void insn_note(struct decoding *d, const ZydisDecodedInstruction *in, uin
 	d->trail.recent[d->trail.n++ % BACK_MAX] = at;
 }
 
+/* The same of a common instruction. */
+static void form_note(struct decoding *d, const struct form *f, const uint8_t *code, uint64_t at)
+{
+	uint64_t next = at + f->len;
+	enum flow_insn kind = form_kind(f);
+	int64_t distance;
+
+	d->area->map[at - d->area->addr] = (uint8_t)(f->len | (unsigned int)kind << 4);
+	if (f->is_distance) {
+		uint64_t to = next + (uint64_t)form_distance(f, code);
+
+		distance_mark(d, to, kind != CODE_CALL);
+		branch_note(d, kind, to);
+	}
+	if (!f->is_0f && f->opcode == OP_LEA && form_has_rip(f, code, &distance))
+		address_note(d, next + (uint64_t)distance,
+			     (f->modrm >> 3 & 7) | (f->rex & 4u) << 1);
+	if (kind == CODE_CALL)
+		flow_mark(d->f, next);
+	d->trail.recent[d->trail.n++ % BACK_MAX] = at;
+}
+
+/* Numbers of a program that is loaded where its addresses say are looked at by the library. */
+static bool form_is_enough(const struct decoding *d, const struct form *f)
+{
+	return !d->m->is_fixed || f->is_distance || f->imm < 4;
+}
+
+/* Decodes the instruction at an address, up to an end; returns its size. */
+static uint32_t insn_decode(struct decoding *d, uint64_t at, uint64_t end)
+{
+	uint64_t i = at - d->area->addr, size = MIN(end - at, (uint64_t)INSN_MAX);
+	const uint8_t *code = d->area->code + i;
+	ZydisDecodedInstruction in;
+	struct form f;
+
+	if (form_read(code, size, &f) && form_is_enough(d, &f)) {
+		form_note(d, &f, code, at);
+		return f.len;
+	}
+	if (ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->trail.decoder, NULL, code, size, &in))) {
+		insn_note(d, &in, at);
+		return in.length;
+	}
+	d->area->map[i] = 1 | CODE_BAD << 4;
+	return 1;
+}
+
 static void range_decode(struct decoding *d, uint64_t start, uint64_t end, uint32_t func)
 {
-	ZydisDecodedInstruction in;
-
 	d->start = start;
 	d->end = end;
 	d->func = func;
@@ -222,20 +300,8 @@ static void range_decode(struct decoding *d, uint64_t start, uint64_t end, uint3
 	d->trail.end = end;
 	d->trail.n = 0;
 	vec_clear(&d->leas);
-	for (uint64_t at = start; at < end;) {
-		uint64_t i = at - d->area->addr;
-
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->trail.decoder, NULL,
-								d->area->code + i,
-								MIN(end - at, (uint64_t)INSN_MAX),
-								&in))) {
-			d->area->map[i] = 1 | CODE_BAD << 4;
-			at++;
-			continue;
-		}
-		insn_note(d, &in, at);
-		at += in.length;
-	}
+	for (uint64_t at = start; at < end;)
+		at += insn_decode(d, at, end);
 	if (d->xbegin)
 		flow_bar_add(d->f, d->xbegin, end, FLOW_TRANSACTION);
 	/* where no list is taken the address of, the list is not in the file */

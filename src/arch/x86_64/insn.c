@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Instructions of x86-64: their lengths, which leave a function, which can be probed. */
-#include "arch/x86_64/x86_64.h"
-
 #include <Zydis/Zydis.h>
+
+#include "arch/x86_64/form.h"
+#include "arch/x86_64/x86_64.h"
 
 #define INSN_MAX     15 /* bytes: Intel SDM vol. 2, 2.3.11 */
 #define OP_INT3	     0xcc
@@ -74,19 +75,23 @@ static bool is_relative(const uint8_t *code)
  */
 static bool is_refused(const uint8_t *code, size_t size)
 {
-	static const uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0xf0}; /* es cs ss ds lock */
-	static const uint8_t skipped[] = {0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3};
-	static const uint8_t opcodes[] = {0x6c, 0x6d, 0x6e, 0x6f, 0xcc, 0xcd, 0xcf,
-					  0xd4, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xec,
-					  0xed, 0xee, 0xef, 0xf1, 0xf4, 0xfa, 0xfb};
+	/* es cs ss ds lock */
+	static const bool prefixes[256] =
+		{[0x26] = true, [0x2e] = true, [0x36] = true, [0x3e] = true, [0xf0] = true};
+	static const bool skipped[256] = {[0x64 ... 0x67] = true, [0xf2 ... 0xf3] = true};
+	static const bool opcodes[256] =
+		{[0x6c ... 0x6f] = true, [0xcc ... 0xcd] = true, [0xcf] = true,
+		 [0xd4] = true,		 [0xd6] = true,		 [0xe4 ... 0xe7] = true,
+		 [0xec] = true,		 [0xed ... 0xef] = true, [0xf1] = true,
+		 [0xf4] = true,		 [0xfa ... 0xfb] = true};
 	bool is_16bit = false;
 
-	while (size && memchr(skipped, code[0], sizeof(skipped))) {
+	while (size && skipped[code[0]]) {
 		is_16bit |= code[0] == 0x66;
 		code++;
 		size--;
 	}
-	if (!size || is_vector(code, size) || memchr(prefixes, code[0], sizeof(prefixes)))
+	if (!size || is_vector(code, size) || prefixes[code[0]])
 		return true;
 	if (size > 1 && (code[0] & 0xf0) == 0x40)
 		code++; /* REX */
@@ -94,13 +99,14 @@ static bool is_refused(const uint8_t *code, size_t size)
 		return true;
 	if (size > 1 && code[0] == 0x0f && code[1] == 0xa2)
 		return true; /* cpuid */
-	return memchr(opcodes, code[0], sizeof(opcodes));
+	return opcodes[code[0]];
 }
 
 /* ---- one instruction ------------------------------------------------------------------------- */
 
 struct decoder {
 	ZydisDecoder zydis;
+	bool is_32bit;
 	/* These members tell a switch from a tail call. */
 	uint32_t age;	 /* number of instructions since the last add to a register */
 	uint8_t add_reg; /* that register */
@@ -111,28 +117,26 @@ struct decoder {
 	bool has_frame;
 };
 
-static void note_frame(struct decoder *d, const ZydisDecodedInstruction *z)
+static void note_frame(struct decoder *d, const struct form *f)
 {
-	bool is_push = (z->opcode & 0xf8) == 0x50;
-	bool is_sub = (z->opcode == 0x81 || z->opcode == 0x83) && z->raw.modrm.mod == 3 &&
-		      z->raw.modrm.reg == 5 && z->raw.modrm.rm == 4 &&
-		      !z->raw.rex.B; /* from the stack pointer */
+	bool is_push = (f->opcode & 0xf8) == 0x50;
+	/* from the stack pointer */
+	bool is_sub = (f->opcode == 0x81 || f->opcode == 0x83) && f->modrm == 0xec && !(f->rex & 1);
 
-	d->has_frame |= z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (is_push || is_sub);
+	d->has_frame |= !f->is_0f && (is_push || is_sub);
 }
 
 /* Notes the number of the register that an add writes. */
-static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
+static void note_add(struct decoder *d, const struct form *f)
 {
-	bool to_rm = z->opcode == 0x01, to_reg = z->opcode == 0x03;
+	bool to_rm = f->opcode == 0x01, to_reg = f->opcode == 0x03;
 
 	d->age++;
-	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (!to_rm && !to_reg) ||
-	    z->raw.modrm.mod != 3)
+	if (f->is_0f || (!to_rm && !to_reg) || f->modrm < 0xc0)
 		return;
 	d->age = 0;
-	d->add_reg = (uint8_t)(to_rm ? z->raw.modrm.rm | z->raw.rex.B << 3
-				     : z->raw.modrm.reg | z->raw.rex.R << 3);
+	d->add_reg = (uint8_t)(to_rm ? (f->modrm & 7) | (f->rex & 1) << 3
+				     : (f->modrm >> 3 & 7) | (f->rex & 4) << 1);
 }
 
 /*
@@ -171,9 +175,11 @@ static enum insn_kind indirect_kind(const struct decoder *d, const ZydisDecodedI
 	return INSN_JMP_TAIL;
 }
 
-static enum insn_kind kind_one_byte(const struct decoder *d, const ZydisDecodedInstruction *z)
+/* z: the same instruction, if it is a jump through memory or a register, which no form is. */
+static enum insn_kind kind_one_byte(const struct decoder *d, const struct form *f,
+				    const ZydisDecodedInstruction *z)
 {
-	switch (z->opcode) {
+	switch (f->opcode) {
 	case 0x70 ... 0x7f: /* jcc */
 	case 0xe0 ... 0xe3: /* loop, jrcxz */ return INSN_JCC;
 	case 0xe9:
@@ -185,24 +191,38 @@ static enum insn_kind kind_one_byte(const struct decoder *d, const ZydisDecodedI
 	case 0xcf:
 	case 0xf4: /* hlt */ return INSN_STOP;
 	case 0xff:
-		return z->raw.modrm.reg == 4   ? indirect_kind(d, z)
-		       : z->raw.modrm.reg == 5 ? INSN_STOP
-					       : INSN_PLAIN;
+		return (f->modrm >> 3 & 7) == 4	  ? indirect_kind(d, z)
+		       : (f->modrm >> 3 & 7) == 5 ? INSN_STOP
+						  : INSN_PLAIN;
 	default: return INSN_PLAIN;
 	}
 }
 
-static enum insn_kind kind_of(const struct decoder *d, const ZydisDecodedInstruction *z)
+static enum insn_kind kind_of(const struct decoder *d, const struct form *f,
+			      const ZydisDecodedInstruction *z)
 {
-	if (z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
-		return INSN_PLAIN;
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
-		return kind_one_byte(d, z);
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F && (z->opcode & 0xf0) == 0x80)
+	if (!f->is_0f)
+		return kind_one_byte(d, f, z);
+	if ((f->opcode & 0xf0) == 0x80)
 		return INSN_JCC;
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F && (z->opcode == 0x0b || z->opcode == 0xb9))
-		return INSN_STOP; /* ud2, ud1 */
-	return INSN_PLAIN;
+	return f->opcode == 0x0b || f->opcode == 0xb9 ? INSN_STOP /* ud2, ud1 */ : INSN_PLAIN;
+}
+
+/* What the library has found; of the maps behind 0f, and of vectors, no opcode is looked at. */
+static struct form form_of(const ZydisDecodedInstruction *z)
+{
+	struct form f = {.len = z->length};
+
+	if (z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
+	    (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT && z->opcode_map != ZYDIS_OPCODE_MAP_0F)) {
+		f.is_0f = true;
+		return f;
+	}
+	f.is_0f = z->opcode_map == ZYDIS_OPCODE_MAP_0F;
+	f.opcode = z->opcode;
+	f.rex = (uint8_t)(z->raw.rex.R << 2 | z->raw.rex.B);
+	f.modrm = (uint8_t)(z->raw.modrm.mod << 6 | z->raw.modrm.reg << 3 | z->raw.modrm.rm);
+	return f;
 }
 
 _Static_assert(sizeof(struct decoder) <= sizeof(struct insn_decoder), "struct decoder");
@@ -211,19 +231,33 @@ static bool insn_decode(struct insn_decoder *state, const uint8_t *code, uint32_
 			uint32_t off, struct insn *ret)
 {
 	struct decoder *d = (struct decoder *)state->state;
-	ZydisDecodedInstruction z;
+	enum insn_kind kind;
+	int64_t distance;
+	struct form f;
 
-	if (off >= size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, NULL, code + off,
-								       size - off, &z)))
+	if (off >= size)
 		return false;
-	*ret = (struct insn){.off = off, .len = z.length, .kind = kind_of(d, &z)};
-	ret->is_refused = is_refused(code + off, z.length);
-	if (is_nop5(code + off, z.length))
+	if (!d->is_32bit && form_read(code + off, size - off, &f)) {
+		kind = kind_of(d, &f, NULL);
+		distance = f.is_distance ? form_distance(&f, code + off) : 0;
+	} else {
+		ZydisDecodedInstruction z;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, NULL, code + off,
+								size - off, &z)))
+			return false;
+		f = form_of(&z);
+		kind = kind_of(d, &f, &z);
+		distance = z.raw.imm[0].value.s;
+	}
+	*ret = (struct insn){.off = off, .len = f.len, .kind = kind};
+	ret->is_refused = is_refused(code + off, f.len);
+	if (is_nop5(code + off, f.len))
 		ret->kind = INSN_NOP5;
 	if (ret->kind == INSN_JMP || ret->kind == INSN_JCC)
-		ret->target = (int64_t)off + z.length + z.raw.imm[0].value.s;
-	note_add(d, &z);
-	note_frame(d, &z);
+		ret->target = (int64_t)off + f.len + distance;
+	note_add(d, &f);
+	note_frame(d, &f);
 	return true;
 }
 
@@ -231,7 +265,7 @@ static void decoder_start(struct insn_decoder *state, bool is_32bit, bool is_beg
 {
 	struct decoder *d = (struct decoder *)state->state;
 
-	*d = (struct decoder){.age = TABLE_BACK, .has_frame = !is_begin};
+	*d = (struct decoder){.is_32bit = is_32bit, .age = TABLE_BACK, .has_frame = !is_begin};
 	/* These calls fail only for modes that do not exist. */
 	(void)ZydisDecoderInit(&d->zydis,
 			       is_32bit ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32
