@@ -3,7 +3,9 @@
 #include "keeper/windows.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/membarrier.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -18,9 +20,19 @@
 #define PAGE	    4096
 #define STACK_WORDS 8192      /* that are read at once */
 #define STACK_MAX   (8 << 20) /* bytes of one stack that are looked at */
+#define PARTS_MAX   64	      /* mappings of one stack */
 #define STACKS_MAX  16	      /* of one thread: its own, and those that signals have interrupted */
 #define MOVES_MAX   1024      /* threads that are moved out of windows during one stop */
 #define SYNC_CORE   32	      /* MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE */
+
+/* Linux include/uapi/linux/fs.h, v6.11: struct procmap_query, PROCMAP_QUERY */
+struct map_query {
+	uint64_t size, flags, addr, start, end, found, page_size, off, inode;
+	uint32_t dev[2], name_size, build_id_size;
+	uint64_t name, build_id;
+};
+#define MAP_QUERY    _IOWR('f', 17, struct map_query)
+#define MAP_WRITABLE 2u
 
 /* Addresses at which no thread may be, or return to, while a window is changed. */
 struct range {
@@ -50,6 +62,7 @@ struct move {
 struct work {
 	struct windows_job *job;
 	struct seized held;
+	int maps_fd; /* of its mappings; -1: there is none */
 	struct plan plans[WINDOWS_BATCH];
 	struct range ranges[WINDOWS_BATCH];
 	uint32_t nranges;
@@ -381,9 +394,34 @@ static ssize_t stack_read(struct work *w, taddr at)
 	return got < 0 ? pread(w->job->mem_fd, ours.iov_base, ours.iov_len, (off_t)at) : got;
 }
 
+/*
+ * Where a stack ends: before the first mapping that nobody can write to. Kernels that do not say it
+ * have all read that follows, which may be megabytes of libraries above the stack of a thread.
+ */
+static taddr stack_end(const struct work *w, taddr at)
+{
+	taddr end = at;
+
+	for (uint32_t i = 0; i < PARTS_MAX && end - at < STACK_MAX; i++) {
+		struct map_query q = {.size = sizeof(q), .addr = end};
+
+		if (w->maps_fd < 0 || ioctl(w->maps_fd, MAP_QUERY, &q)) {
+			if (w->maps_fd >= 0 && errno == ENOENT)
+				return end;
+			break;
+		}
+		if (!(q.found & MAP_WRITABLE))
+			return end;
+		end = q.end;
+	}
+	return at + STACK_MAX;
+}
+
+/* Most stacks are read at once: only of others it is asked where they end. */
 static void stack_check(struct work *w, uint32_t k)
 {
-	taddr at = w->stacks[k].from, end = at + STACK_MAX;
+	taddr at = w->stacks[k].from, end = at + STACK_WORDS * 8;
+	bool is_end_known = false;
 	ssize_t got;
 
 	memset(w->words, 0, 4 * sizeof(*w->words));
@@ -396,6 +434,9 @@ static void stack_check(struct work *w, uint32_t k)
 		words_check(w, (uint32_t)got / 8);
 		if (got < STACK_WORDS * 8)
 			break;
+		if (!is_end_known)
+			end = stack_end(w, w->stacks[k].from);
+		is_end_known = true;
 		memcpy(w->words, w->words + STACK_WORDS, 4 * sizeof(*w->words));
 	}
 }
@@ -463,7 +504,7 @@ static void barrier_make(struct work *w)
 	int64_t value;
 
 	if (!j->has_barrier || j->tracer != getpid() || w->job->pid != j->pid ||
-	    (!j->suspends && proc_status_field(r.tid, "Seccomp") != 0))
+	    !(j->suspends ? seize_suspend(r.tid) : proc_status_field(r.tid, "Seccomp") == 0))
 		return;
 	if (!remote_call(&r, SYS_membarrier, args, &value) && r.is_left)
 		j->has_barrier = false;
@@ -486,6 +527,20 @@ static void group_undo(struct work *w, uint32_t i)
 }
 
 /*
+ * Until when it is written: so that all run again after WINDOWS_STOP_NS, less what it takes to let
+ * them go, which is some third of what it has taken to hold them. Where that alone has taken long,
+ * because there are many threads, or they wait for a CPU, half of it is added, so that no process
+ * is stopped for ever more often.
+ */
+static uint64_t write_end(const struct work *w)
+{
+	uint64_t now = now_ns(), taken = now - MIN(w->held.since_ns, now), left = WINDOWS_STOP_NS;
+
+	left -= MIN(left, taken + taken / 3);
+	return now + MAX(left, MIN(taken / 2, (uint64_t)WINDOWS_STOP_NS));
+}
+
+/*
  * Writes what is to be changed; false: nothing is. The first write to a page gives the process a
  * copy of its own, which takes longest. It is made here and not before the stop: what is written to
  * a process that runs can meet a breakpoint, or a window, that another tracer writes there.
@@ -493,7 +548,7 @@ static void group_undo(struct work *w, uint32_t i)
 static bool all_write(struct work *w)
 {
 	struct windows_job *job = w->job;
-	uint64_t until = now_ns() + (job->write_ns ? job->write_ns : WINDOWS_WRITE_NS);
+	uint64_t until = job->write_ns ? now_ns() + job->write_ns : write_end(w);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < job->n; i++) {
@@ -523,7 +578,8 @@ static enum windows_result work_do(struct work *w)
 	struct windows_job *job = w->job;
 	pid_t since = proc_last_made(), partner = proc_memory_partner(job->pid);
 
-	switch (seize_process(job->pid, job->journal->suspends, &w->held)) {
+	/* filters are suspended of the one thread that makes a call, when it does (barrier_make()) */
+	switch (seize_process(job->pid, false, &w->held)) {
 	case SEIZE_DONE: break;
 	case SEIZE_GONE: return WINDOWS_GONE;
 	case SEIZE_BUSY: return WINDOWS_BUSY;
@@ -552,6 +608,15 @@ static enum windows_result work_do(struct work *w)
 	return WINDOWS_DONE;
 }
 
+/* Formatting numbers needs no memory. */
+static int maps_open(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 enum windows_result windows_change(struct windows_job *job)
 {
 	enum windows_result r = WINDOWS_REFUSED;
@@ -567,12 +632,15 @@ enum windows_result windows_change(struct windows_job *job)
 		return WINDOWS_REFUSED;
 	}
 	w->job = job;
+	w->maps_fd = maps_open(job->pid);
 	r = work_do(w);
 	job->tid = w->held.tid;
 	job->sys = w->held.sys;
 	since = w->held.since_ns;
 	seize_release(&w->held);
 	job->stop_ns = since ? now_ns() - since : 0;
+	if (w->maps_fd >= 0)
+		(void)close(w->maps_fd);
 	(void)munmap(w, sizeof(*w));
 	return r;
 }

@@ -65,7 +65,7 @@ enum window_result {
 	WINDOW_BEYOND,	/* the jump does not reach, or lies on two pages */
 	WINDOW_LATE,	/* the process has stood still for too long: it was not written */
 };
-#define WINDOWS_WRITE_NS 5000000 /* of writing, after which others are late */
+#define WINDOWS_STOP_NS 4000000 /* of a stop, after which others are late */
 
 enum windows_result {
 	WINDOWS_DONE,	 /* results[] say of each what has become of it */
@@ -88,7 +88,7 @@ struct windows_job {
 	pid_t tid;
 	int sys;
 	uint64_t stop_ns;  /* from when its first thread was asked to stop until all run again */
-	uint64_t write_ns; /* how long it may be written to; 0: WINDOWS_WRITE_NS */
+	uint64_t write_ns; /* how long it may be written to; 0: as WINDOWS_STOP_NS lets it */
 };
 
 /* Makes the bytes at the address of a row: a jump, or a call that leads to the stub. */

@@ -78,7 +78,7 @@ struct patch_opts {
 	 * beside the frame of a signal on its alternate stack (sigaltstack(2)) is refused.
 	 */
 	uint32_t stack_size;
-	uint64_t write_ns; /* how long is written during one stop; 0: 5 ms */
+	uint64_t write_ns; /* how long is written during one stop; 0: so that it takes 4 ms */
 };
 
 /* NULL: this machine's processor is one for which windows can be made; else a reason. */

@@ -45,8 +45,7 @@ static struct err *change_do(struct patch *p, struct change *c, const atomic_int
 	switch (c->result) {
 	case WINDOWS_DONE:
 	case WINDOWS_GONE: break;
-	case WINDOWS_REFUSED:
-		return refuse_hold(c->job.pid, p->journal->suspends, c->job.tid, c->job.sys);
+	case WINDOWS_REFUSED: return refuse_hold(c->job.pid, false, c->job.tid, c->job.sys);
 	case WINDOWS_BUSY: return refuse_busy(c->job.pid, c->job.tid);
 	case WINDOWS_SHARED: return refuse_shared(c->job.pid, c->job.tid);
 	}

@@ -282,6 +282,13 @@ enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seize
 	return ret->n ? SEIZE_DONE : SEIZE_GONE;
 }
 
+bool seize_suspend(pid_t tid)
+{
+	uintptr_t options = PTRACE_O_TRACESYSGOOD | PTRACE_O_SUSPEND_SECCOMP;
+
+	return sys_ptrace(PTRACE_SETOPTIONS, tid, NULL, (void *)options) == 0;
+}
+
 void seize_release(struct seized *s)
 {
 	if (s->threads) {

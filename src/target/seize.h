@@ -55,6 +55,11 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret);
 enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seized *ret);
 void seize_release(struct seized *s);
 /*
+ * Suspends seccomp for the calls that a held thread makes until it is released, and for no other
+ * thread. False: the kernel refuses it, with errno.
+ */
+bool seize_suspend(pid_t tid);
+/*
  * Waits for the next stop of a thread that runs; *ret_status as waitpid(2) has it. False: it has
  * ended, or has not stopped for five seconds.
  */

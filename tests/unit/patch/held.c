@@ -8,6 +8,7 @@
 #ifdef __x86_64__
 
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 
 #include "files/gate.h"
 #include "keeper/keeper.h"
@@ -238,6 +239,76 @@ static void test_later(void)
 	is_int(victim_end(pid), 0, "no result was wrong");
 }
 
+/* ---- where stacks end ------------------------------------------------------------------------ */
+
+#define PART (128u << 10)
+
+static void *sleeper_run(void *arg)
+{
+	shared->is_ready = 1;
+	while (!shared->stop)
+		(void)usleep(1000);
+	return arg;
+}
+
+/*
+ * Behind the stack of a thread is another mapping that can be written to, as if it were a part of
+ * it, and then one that cannot. Both have an address inside of a window as their last word.
+ */
+static void stack_run(void)
+{
+	uint8_t *at =
+		mmap(NULL, 3ul * PART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	taddr load = (taddr)victim_load_window + 2, add = (taddr)victim_add_window + 3;
+	pthread_attr_t attr;
+	pthread_t t;
+
+	if (at == MAP_FAILED || mmap(at + PART, PART, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at + PART)
+		_exit(3);
+	memcpy(at + 2ul * PART - sizeof(load), &load, sizeof(load));
+	memcpy(at + 3ul * PART - sizeof(add), &add, sizeof(add));
+	(void)pthread_attr_init(&attr);
+	if (mprotect(at + 2ul * PART, PART, PROT_READ) || pthread_attr_setstack(&attr, at, PART) ||
+	    pthread_create(&t, &attr, sleeper_run, NULL))
+		_exit(4);
+	(void)pthread_join(t, NULL);
+}
+
+/* Whether the kernel says which mapping has an address: Linux 6.11, PROCMAP_QUERY. */
+static bool mappings_can_be_asked(void)
+{
+	uint64_t query[13] = {sizeof(query), 0, (uint64_t)(uintptr_t)&query};
+	CLEANUP(fd) int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && ioctl(fd, _IOWR('f', 17, uint64_t[13]), query) == 0;
+}
+
+static void test_stack_ends(void)
+{
+	pid_t pid = victim_start(stack_run);
+	struct patch_opts o = victim_opts(gate, NULL);
+	enum patch_state s[V_COUNT];
+	struct patch *p = NULL;
+	struct err *e;
+
+	(void)await(&shared->is_ready, 1);
+	e = patch_open(pid, &o, &p);
+	if (!e)
+		e = victim_windows(p, windows);
+	if (!e)
+		e = patch_write(p, windows, V_COUNT, NULL, s);
+	ok(is_fine(e), "a thread has a stack of several mappings");
+	is_int(s[V_LOAD], PATCH_HELD, "what its last one says holds a window back");
+	if (mappings_can_be_asked())
+		is_int(s[V_ADD], PATCH_IN, "what is behind the stack does not");
+	else
+		ok(true, "# SKIP the kernel does not say where the stack ends");
+	is_int(s[V_LONG], PATCH_IN, "others are written");
+	patch_close(p);
+	is_int(victim_end(pid), 0, "the process ends well");
+}
+
 /* ---- user dispatch --------------------------------------------------------------------------- */
 
 static void on_sigsys(int sig)
@@ -457,6 +528,7 @@ int main(void)
 	test_groups();
 	test_large_groups();
 	test_later();
+	test_stack_ends();
 	test_dispatch();
 	test_alternate();
 	test_keeper();

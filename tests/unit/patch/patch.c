@@ -876,6 +876,7 @@ static void filter_run(void)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -981,7 +982,7 @@ static void test_places(void)
 {
 	pid_t pid = victim_start(filter_run);
 
-	test_place(pid, "into a process whose filter kills it at mmap");
+	test_place(pid, "into a process whose filter kills it at mmap and membarrier");
 	is_int(victim_end(pid), 1000 + SIGSYS, "the filter is in force again");
 	pid = victim_start(namespace_run);
 	if (!await(&shared->handling, 1)) {
