@@ -578,8 +578,7 @@ static enum windows_result work_do(struct work *w)
 	struct windows_job *job = w->job;
 	pid_t since = proc_last_made(), partner = proc_memory_partner(job->pid);
 
-	/* filters are suspended of the one thread that makes a call, when it does (barrier_make()) */
-	switch (seize_process(job->pid, false, &w->held)) {
+	switch (seize_process(job->pid, &w->held)) {
 	case SEIZE_DONE: break;
 	case SEIZE_GONE: return WINDOWS_GONE;
 	case SEIZE_BUSY: return WINDOWS_BUSY;

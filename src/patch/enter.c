@@ -359,22 +359,13 @@ static void rseq_find(struct enter *t)
 
 static struct err *threads_hold(struct enter *t)
 {
-	struct windows_journal *j = t->p->journal;
-	enum seize_result r;
 	pid_t pid = t->p->pid, since = proc_last_made(), partner = proc_memory_partner(pid);
 
-	j->suspends = true;
-	r = seize_process(pid, true, &t->held);
-	if (r == SEIZE_REFUSED && !seccomp_is_on(pid)) { /* there is nothing to be suspended */
-		seize_release(&t->held);
-		j->suspends = false;
-		r = seize_process(pid, false, &t->held);
-	}
-	switch (r) {
+	switch (seize_process(pid, &t->held)) {
 	case SEIZE_DONE: break;
 	case SEIZE_GONE: return refuse_gone(pid);
-	case SEIZE_REFUSED: return refuse_hold(pid, j->suspends, t->held.tid, t->held.sys);
-	case SEIZE_MANY: return refuse_hold(pid, j->suspends, pid, 0);
+	case SEIZE_REFUSED: return refuse_hold(pid, false, t->held.tid, t->held.sys);
+	case SEIZE_MANY: return refuse_hold(pid, false, pid, 0);
 	case SEIZE_BUSY: t->is_busy = true; return refuse_busy(pid, t->held.tid);
 	}
 	if (!partner || proc_memory_compare(pid, partner) != MEMORY_SAME)
@@ -399,6 +390,19 @@ static struct err *region_place(struct enter *t)
 				    EDT_NOTSUP);
 }
 
+/* Suspends seccomp for the calls of the thread that makes them, if it has any. */
+static struct err *filters_suspend(struct enter *t)
+{
+	pid_t tid = t->remote.tid;
+	int sys;
+
+	t->p->journal->suspends = seize_suspend(tid);
+	sys = errno;
+	return t->p->journal->suspends || !seccomp_is_on(tid)
+		       ? NULL
+		       : refuse_hold(t->p->pid, true, tid, sys);
+}
+
 /* Holds the process; a thread of it can make calls then. */
 static struct err *calls_begin(struct enter *t)
 {
@@ -412,6 +416,8 @@ static struct err *calls_begin(struct enter *t)
 		e = slack_borrow(t);
 	if (!e)
 		e = frame_borrow(t);
+	if (!e)
+		e = filters_suspend(t);
 	return e;
 }
 

@@ -261,6 +261,8 @@ static struct err *thread_choose(struct mirroring *t)
 	}
 	if (!e && !windows_is_there(j, t->p->mem_fd))
 		e = refuse_gone(t->p->pid);
+	if (!e && j->suspends && !seize_suspend(t->remote.tid))
+		e = refuse_hold(t->p->pid, true, t->remote.tid, errno);
 	/* a filter that it has got since it was entered might end it for a call of ours */
 	if (!e && !j->suspends && proc_status_field(t->remote.tid, "Seccomp") != 0)
 		e = refuse_hold(t->p->pid, false, t->remote.tid, EPERM);
@@ -303,7 +305,7 @@ static void leave_run(void *ctx)
 	struct mirroring *t = ctx;
 	struct err *e = NULL;
 
-	if (seize_process(t->p->pid, t->p->journal->suspends, &t->held) == SEIZE_DONE) {
+	if (seize_process(t->p->pid, &t->held) == SEIZE_DONE) {
 		e = thread_choose(t);
 		if (!e && region_is_at(t->p, t->at))
 			mirror_unmap(t);
@@ -315,11 +317,10 @@ static void leave_run(void *ctx)
 static void mirror_run(void *ctx)
 {
 	struct mirroring *t = ctx;
-	bool suspends = t->p->journal->suspends;
 	pid_t pid = t->p->pid;
 
 	t->is_busy = false;
-	switch (seize_process(pid, suspends, &t->held)) {
+	switch (seize_process(pid, &t->held)) {
 	case SEIZE_DONE:
 		t->e = thread_choose(t);
 		if (!t->e)
@@ -331,7 +332,7 @@ static void mirror_run(void *ctx)
 		t->e = refuse_busy(pid, t->held.tid);
 		break;
 	case SEIZE_REFUSED:
-	case SEIZE_MANY: t->e = refuse_hold(pid, suspends, t->held.tid, t->held.sys); break;
+	case SEIZE_MANY: t->e = refuse_hold(pid, false, t->held.tid, t->held.sys); break;
 	}
 	mirror_release(t);
 }

@@ -133,13 +133,13 @@ struct err *refuse_hold(pid_t pid, bool suspended, pid_t tid, int sys)
 {
 	long tracer = proc_status_field(tid, "TracerPid");
 
-	if (tracer > 0 && tracer != getpid())
+	if (tracer > 0 && tracer != getpid() && tracer != gettid()) /* it may be held now */
 		return refuse_traced(pid, tracer);
 	if (!sys)
 		return use_uprobes(err_new("process %d makes threads faster than they are stopped",
 					   (int)pid),
 				   "try again");
-	if (suspended && seccomp_is_on(pid))
+	if (suspended && seccomp_is_on(tid))
 		return use_uprobes(
 			err_sys(sys, "the seccomp filter of process %d cannot be suspended",
 				(int)pid),

@@ -93,14 +93,17 @@ static void asking_run(void *ctx)
 	for (; a->i < a->tids.len && !a->e && !a->is_busy; a->i += !a->is_busy) {
 		pid_t tid = a->tids.data[a->i];
 
-		switch (seize_thread(a->p->pid, tid, suspends, &a->held)) {
-		case SEIZE_DONE: thread_ask(a, tid); break;
+		switch (seize_thread(a->p->pid, tid, &a->held)) {
+		case SEIZE_DONE:
+			if (suspends && !seize_suspend(tid) && errno != ESRCH)
+				a->e = refuse_hold(a->p->pid, true, tid, errno);
+			else
+				thread_ask(a, tid);
+			break;
 		case SEIZE_GONE: break;
 		case SEIZE_BUSY: a->is_busy = true; break;
 		case SEIZE_MANY:
-		case SEIZE_REFUSED:
-			a->e = refuse_hold(a->p->pid, suspends, tid, a->held.sys);
-			break;
+		case SEIZE_REFUSED: a->e = refuse_hold(a->p->pid, false, tid, a->held.sys); break;
 		}
 		seize_release(&a->held);
 	}

@@ -146,9 +146,9 @@ static bool threads_await(struct seized *s, uint64_t begin)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static enum seize_result thread_ask(struct seized *s, pid_t tid, bool suspends)
+static enum seize_result thread_ask(struct seized *s, pid_t tid)
 {
-	uintptr_t options = PTRACE_O_TRACESYSGOOD | (suspends ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	uintptr_t options = PTRACE_O_TRACESYSGOOD;
 
 	if (s->n == THREADS_MAX)
 		return SEIZE_MANY;
@@ -157,23 +157,17 @@ static enum seize_result thread_ask(struct seized *s, pid_t tid, bool suspends)
 		s->tid = tid;
 		return s->sys == ESRCH || thread_is_dead(tid) ? SEIZE_DONE : SEIZE_REFUSED;
 	}
-	/* its filters are off from here on: it must not go on with what they would forbid */
-	if (suspends)
-		(void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	s->known[tid / 64] |= 1ull << (tid % 64);
 	s->threads[s->n++] = (struct seized_thread){.tid = tid};
 	return SEIZE_DONE;
 }
 
-/*
- * Asks threads to stop, from the i-th on, unless they were asked one by one, because their filters
- * are suspended. Else they run while all of them are attached to first.
- */
-static void threads_interrupt(struct seized *s, uint32_t i, bool suspends)
+/* Asks threads to stop, from the i-th on: they run while all of them are attached to first. */
+static void threads_interrupt(struct seized *s, uint32_t i)
 {
 	if (!s->since_ns)
 		s->since_ns = now_ns();
-	for (; i < s->n && !suspends; i++)
+	for (; i < s->n; i++)
 		(void)ptrace(PTRACE_INTERRUPT, s->threads[i].tid, NULL, NULL); /* or it has ended */
 }
 
@@ -187,7 +181,7 @@ static pid_t number_read(const char *text)
 }
 
 /* Attaches to the threads that are not known yet; their number is what s->n has grown by. */
-static enum seize_result threads_ask(struct seized *s, bool suspends)
+static enum seize_result threads_ask(struct seized *s)
 {
 	enum seize_result r = SEIZE_DONE;
 	char path[64], buf[8192] __attribute__((aligned(8)));
@@ -211,7 +205,7 @@ static enum seize_result threads_ask(struct seized *s, bool suspends)
 			at += d->d_reclen;
 			if (tid > 0 && tid < (pid_t)IDS_MAX &&
 			    !(s->known[tid / 64] & 1ull << (tid % 64)))
-				r = thread_ask(s, tid, suspends);
+				r = thread_ask(s, tid);
 		}
 	(void)close(fd);
 	return r;
@@ -224,7 +218,7 @@ static void *memory_get(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
+enum seize_result seize_process(pid_t pid, struct seized *ret)
 {
 	uint64_t begin = now_ns();
 	enum seize_result r = SEIZE_DONE;
@@ -235,20 +229,19 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
 			       .known = memory_get(KNOWN_SIZE)};
 	if (!ret->threads || !ret->known)
 		return SEIZE_MANY;
-	ret->since_ns = suspends ? begin : 0;
 	/* those that begin meanwhile are found below, when their makers stand still */
-	r = threads_ask(ret, suspends);
-	threads_interrupt(ret, 0, suspends);
+	r = threads_ask(ret);
+	threads_interrupt(ret, 0);
 	if (!threads_await(ret, begin) && r == SEIZE_DONE)
 		r = SEIZE_BUSY;
 	for (int i = 0; r == SEIZE_DONE; i++) {
 		if (i == ROUNDS_MAX)
 			return SEIZE_MANY;
 		before = ret->n;
-		r = threads_ask(ret, suspends);
+		r = threads_ask(ret);
 		if (r == SEIZE_DONE && ret->n == before)
 			break;
-		threads_interrupt(ret, before, suspends);
+		threads_interrupt(ret, before);
 		if (!threads_await(ret, begin) && r == SEIZE_DONE)
 			r = SEIZE_BUSY;
 	}
@@ -261,7 +254,7 @@ enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret)
 	return r;
 }
 
-enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seized *ret)
+enum seize_result seize_thread(pid_t pid, pid_t tid, struct seized *ret)
 {
 	uint64_t begin = now_ns();
 	enum seize_result r;
@@ -271,10 +264,10 @@ enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seize
 			       .known = memory_get(KNOWN_SIZE)};
 	if (!ret->threads || !ret->known)
 		return SEIZE_MANY;
-	r = thread_ask(ret, tid, suspends);
+	r = thread_ask(ret, tid);
 	if (r != SEIZE_DONE)
 		return r;
-	threads_interrupt(ret, 0, suspends);
+	threads_interrupt(ret, 0);
 	if (!threads_await(ret, begin)) {
 		ret->tid = tid;
 		return SEIZE_BUSY;

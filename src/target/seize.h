@@ -3,8 +3,8 @@
  * Holds all threads of a process, to change it.
  *
  * Unlike halt.h, this is async-signal-safe, so that also the keeper can do it; it keeps no signal
- * back, but lets a thread take it; and system calls that the tracer has a thread make are not seen
- * by the process's seccomp filters (PTRACE_O_SUSPEND_SECCOMP), if the kernel allows that.
+ * back, but lets a thread take it; and system calls that the tracer has a thread make need not be
+ * seen by the process's seccomp filters (seize_suspend()).
  *
  * A thread that waits in the kernel where nothing can interrupt it does not stop. It cannot be let
  * go either, until it stops: so a process is held by a thread, or a process, that ends afterwards
@@ -47,16 +47,16 @@ struct seized {
 };
 
 /*
- * suspends: seccomp; the kernel refuses that (EPERM) to those without CAP_SYS_ADMIN. On failure
- * nothing is held, but for threads that do not stop; seize_release() is called in any case.
+ * On failure nothing is held, but for threads that do not stop; seize_release() is called in any
+ * case.
  */
-enum seize_result seize_process(pid_t pid, bool suspends, struct seized *ret);
+enum seize_result seize_process(pid_t pid, struct seized *ret);
 /* The same of one thread, while the others run. */
-enum seize_result seize_thread(pid_t pid, pid_t tid, bool suspends, struct seized *ret);
+enum seize_result seize_thread(pid_t pid, pid_t tid, struct seized *ret);
 void seize_release(struct seized *s);
 /*
  * Suspends seccomp for the calls that a held thread makes until it is released, and for no other
- * thread. False: the kernel refuses it, with errno.
+ * thread. False: the kernel refuses it, with errno: EPERM to those without CAP_SYS_ADMIN.
  */
 bool seize_suspend(pid_t tid);
 /*

@@ -39,7 +39,7 @@ static void test_stopped(pid_t pid, int mem_fd, taddr code, taddr frame)
 	int64_t value = 0;
 	char state = 0;
 
-	ok(seize_process(pid, false, &held) == SEIZE_DONE, "the process is held");
+	ok(seize_process(pid, &held) == SEIZE_DONE, "the process is held");
 	ok(kill(pid, SIGSTOP) == 0, "a stop is pending");
 	ok(remote_call(&r, SYS_getpid, args, &value) && !r.is_left && value == pid,
 	   "the call is made");
