@@ -544,10 +544,10 @@ void region_leave(struct patch *p)
 	enter_deinit(&t);
 }
 
-bool region_row_write(const struct patch *p, uint32_t row)
+bool region_rows_write(const struct patch *p, uint32_t row, uint32_t n)
 {
 	const struct window_row *r = &p->journal->rows[row];
+	size_t size = n * sizeof(*r);
 
-	return sys_pwrite(p->region_fd, r, sizeof(*r), REGION_ROWS + row * sizeof(*r)) ==
-	       (ssize_t)sizeof(*r);
+	return sys_pwrite(p->region_fd, r, size, REGION_ROWS + row * sizeof(*r)) == (ssize_t)size;
 }

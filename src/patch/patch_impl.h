@@ -106,8 +106,8 @@ MUST_CHECK struct err *region_write_err(const struct patch *p, int sys);
 /* Writes to the code part of the region, and of all mirrors. */
 MUST_CHECK struct err *region_code_write(struct patch *p, uint64_t off, const void *from,
 					 size_t size);
-/* The row of the table in the region is as that of the journal. False with errno. */
-bool region_row_write(const struct patch *p, uint32_t row);
+/* Writes n rows of the table in the region, as the journal has them. False with errno. */
+bool region_rows_write(const struct patch *p, uint32_t row, uint32_t n);
 
 /* ---- relays (relay.c) */
 

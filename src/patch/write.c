@@ -94,7 +94,7 @@ static bool row_take(struct patch *p, uint32_t *ret)
 static void row_free(struct patch *p, uint32_t row)
 {
 	p->journal->rows[row].is_used = false;
-	(void)region_row_write(p, row); /* who reads it compares with memory */
+	(void)region_rows_write(p, row, 1); /* who reads it compares with memory */
 }
 
 static bool window_is_sound(const struct patch *p, const struct patch_window *w)
@@ -130,11 +130,6 @@ static void batch_add(struct patch *p, struct batch *b, const struct patch_windo
 				 .is_call = w->is_call};
 	memcpy(r->old, w->old, sizeof(r->old));
 	memcpy(r->old_pad, w->old_pad, sizeof(r->old_pad));
-	if (!region_row_write(p, row)) {
-		r->is_used = false;
-		*state = PATCH_REFUSED;
-		return;
-	}
 	*state = PATCH_OUT;
 	b->which[b->n] = k;
 	b->groups[b->n] = w->group;
@@ -154,6 +149,30 @@ static enum patch_state state_of(uint8_t result)
 	BUG("result %d of a window", result);
 }
 
+/* Writes the rows of a batch into the head, those that follow one another at once. */
+static bool rows_write(const struct patch *p, const struct batch *b)
+{
+	for (uint32_t i = 0, n; i < b->n; i += n) {
+		for (n = 1; i + n < b->n && b->rows[i + n] == b->rows[i] + n;)
+			n++;
+		if (!region_rows_write(p, b->rows[i], n))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The head cannot be written, for want of memory, and a later tracer would not find the windows:
+ * none of the batch is written.
+ */
+static void batch_refuse(struct patch *p, const struct batch *b, enum patch_state *states)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		states[b->which[i]] = PATCH_REFUSED;
+		row_free(p, b->rows[i]);
+	}
+}
+
 /* *k: the position behind the batch; it becomes that of the first one there was no time for. */
 static struct err *batch_write(struct patch *p, struct batch *b, const atomic_int *is_interrupted,
 			       enum patch_state *states, uint32_t *k, bool *ret_over)
@@ -167,8 +186,13 @@ static struct err *batch_write(struct patch *p, struct batch *b, const atomic_in
 				   .groups = b->groups,
 				   .results = b->results,
 				   .write_ns = p->write_ns}};
-	struct err *e = change_do(p, &c, is_interrupted, ret_over);
+	struct err *e;
 
+	if (!rows_write(p, b)) {
+		batch_refuse(p, b, states);
+		return NULL;
+	}
+	e = change_do(p, &c, is_interrupted, ret_over);
 	for (uint32_t i = b->n; i-- > 0;) {
 		enum patch_state *s = &states[b->which[i]];
 
