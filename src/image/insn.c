@@ -4,6 +4,9 @@
 
 #include "arch/arch.h"
 
+#define INSN_MEAN   4	   /* bytes of an instruction of a compiler's code */
+#define RESERVE_MAX 65536u /* instructions: what follows may be no code */
+
 uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit)
 {
 	struct insn_decoder d;
@@ -93,6 +96,7 @@ static void code_follow(const uint8_t *code, uint32_t size, bool is_32bit, struc
 void insns_decode(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *ret)
 {
 	*ret = (struct insns){0};
+	vec_reserve(&ret->list, MIN(size / INSN_MEAN, RESERVE_MAX) + 1);
 	if (!size || (code_sweep(code, size, is_32bit, ret) && jumps_agree(ret, size)))
 		return;
 	vec_clear(&ret->list);
