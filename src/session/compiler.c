@@ -271,8 +271,9 @@ static uint32_t env_lacks(void *ctx, const struct probe_desc *desc, const char *
 	}
 	for (uint32_t i = 0; i < n && !level; i++) {
 		level = probe_lacks(probes_env(c->probes), probes[i]);
-		*ret_name = arena_printf(c->arena, "%s:%s:%s:%s", probes[i]->prov, probes[i]->mod,
-					 probes[i]->func, probes[i]->name);
+		if (level)
+			*ret_name = arena_printf(c->arena, "%s:%s:%s:%s", probes[i]->prov,
+						 probes[i]->mod, probes[i]->func, probes[i]->name);
 	}
 	return level;
 }
