@@ -22,6 +22,11 @@ struct search {
 	u64 *free, free_word; /* the first slot on the way that may be used again */
 };
 
+static inline u64 *slot_at(const struct search *s, u32 i)
+{
+	return (u64 *)(s->base + ((s->hash + i) & (s->t->slots - 1)) * s->t->slot_size);
+}
+
 /*
  * Makes the slot the key's, unless somebody else was faster. The value of a slot that is empty or
  * free is zero.
@@ -42,9 +47,7 @@ static inline u64 *slot_get(struct search *s)
 
 	s->free = 0;
 	for (u32 i = 0; i < BLOB_PROBES; i++) {
-		u64 *slot =
-			(u64 *)(s->base + ((s->hash + i) & (s->t->slots - 1)) * s->t->slot_size);
-		u64 word = word_load(slot);
+		u64 *slot = slot_at(s, i), word = word_load(slot);
 
 		if (word == BLOB_SLOT_EMPTY && s->free)
 			break;
@@ -63,14 +66,23 @@ static inline u64 *slot_get(struct search *s)
 
 #define TRIES 4 /* others may be faster; then there is another free slot, or none */
 
-FUNC u64 *blob_value(struct blob_data *d, u64 table, const u64 *key, u64 cpu)
+static inline struct search search_of(struct blob_data *d, const struct blob_table *t,
+				      const u64 *key, u64 hash, u64 cpu)
 {
-	const struct blob_table *t = &blob_conf.tables[table];
-	struct search s = {.t = t, .key = key, .nwords = t->key_size / 8};
+	return (struct search){.t = t,
+			       .base = (u8 *)d + t->off + cpu_bounded(cpu) * t->cpu_size,
+			       .key = key,
+			       .nwords = t->key_size / 8,
+			       .hash = hash};
+}
+
+/* Returns the value of a key that is not in the first slot of its hash. */
+static __attribute__((noinline)) u64 *value_find(struct blob_data *d, const struct blob_table *t,
+						 const u64 *key, u64 hash, u64 cpu)
+{
+	struct search s = search_of(d, t, key, hash, cpu);
 	u64 *slot = 0;
 
-	s.base = (u8 *)d + t->off + cpu_bounded(cpu) * t->cpu_size;
-	s.hash = blob_key_hash(blob_conf.cookie, key, s.nwords);
 	for (u32 i = 0; t->slots && !slot && i < TRIES; i++) {
 		slot = slot_get(&s);
 		if (!slot && !s.free)
@@ -80,6 +92,19 @@ FUNC u64 *blob_value(struct blob_data *d, u64 table, const u64 *key, u64 cpu)
 		return (u64 *)((u8 *)slot + t->val_off);
 	word_add(&cpu_of(d, cpu)->agg_drops, 1);
 	return 0;
+}
+
+FUNC u64 *blob_value(struct blob_data *d, u64 table, const u64 *key, u64 cpu)
+{
+	const struct blob_table *t = &blob_conf.tables[table];
+	u64 hash = blob_key_hash(blob_conf.cookie, key, t->key_size / 8);
+	struct search s = search_of(d, t, key, hash, cpu);
+	u64 *slot = slot_at(&s, 0);
+
+	if (t->slots && word_load(slot) == BLOB_SLOT_WORD(BLOB_SLOT_LIVE, hash) &&
+	    key_is(slot + 1, key, s.nwords))
+		return (u64 *)((u8 *)slot + t->val_off);
+	return value_find(d, t, key, hash, cpu);
 }
 
 /* ---- values: record/layout.h ----------------------------------------------------------------- */

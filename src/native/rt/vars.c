@@ -14,16 +14,19 @@
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static u64 *thread_search(const struct blob_data *d, const struct blob_table *t, u64 thread,
-			  u64 makes, int *again)
+static inline u64 *thread_slot(const struct blob_data *d, const struct blob_table *t, u64 i)
 {
-	u64 hash = blob_key_hash(blob_conf.cookie, &thread, 1), *free = 0, free_word = 0;
+	return (u64 *)((u8 *)d + t->off + (i & (t->slots - 1)) * t->slot_size);
+}
+
+static u64 *thread_search(const struct blob_data *d, const struct blob_table *t, u64 thread,
+			  u64 hash, u64 makes, int *again)
+{
+	u64 *free = 0, free_word = 0;
 
 	*again = 0;
 	for (u32 i = 0; i < BLOB_PROBES; i++) {
-		u64 *slot =
-			(u64 *)((u8 *)d + t->off + ((hash + i) & (t->slots - 1)) * t->slot_size);
-		u64 word = word_load(slot);
+		u64 *slot = thread_slot(d, t, hash + i), word = word_load(slot);
 
 		if (word == BLOB_SLOT_EMPTY && (!makes || free))
 			break;
@@ -46,13 +49,15 @@ static u64 *thread_search(const struct blob_data *d, const struct blob_table *t,
 
 #define TRIES 4
 
-FUNC u64 *blob_thread(struct blob_data *d, u64 thread, u64 cpu, u64 makes)
+/* Returns the block of a thread that is not in the first slot of its hash. */
+static __attribute__((noinline)) u64 *thread_find(struct blob_data *d, u64 thread, u64 hash,
+						  u64 cpu, u64 makes)
 {
 	const struct blob_table *t = &blob_conf.tables[blob_conf.threads];
 	int again = 1;
 
 	for (u32 i = 0; thread >> 32 && t->slots && again && i < TRIES; i++) {
-		u64 *slot = thread_search(d, t, thread, makes, &again);
+		u64 *slot = thread_search(d, t, thread, hash, makes, &again);
 
 		if (slot)
 			return (u64 *)((u8 *)slot + t->val_off);
@@ -60,6 +65,16 @@ FUNC u64 *blob_thread(struct blob_data *d, u64 thread, u64 cpu, u64 makes)
 	if (makes)
 		word_add(&cpu_of(d, cpu)->dyn_drops, 1);
 	return 0;
+}
+
+FUNC u64 *blob_thread(struct blob_data *d, u64 thread, u64 cpu, u64 makes)
+{
+	const struct blob_table *t = &blob_conf.tables[blob_conf.threads];
+	u64 hash = blob_key_hash(blob_conf.cookie, &thread, 1), *slot = thread_slot(d, t, hash);
+
+	if (thread >> 32 && t->slots && word_load(slot) == thread)
+		return (u64 *)((u8 *)slot + t->val_off);
+	return thread_find(d, thread, hash, cpu, makes);
 }
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
