@@ -15,6 +15,9 @@
  *     tells: word and time of a slot are compared and changed by one instruction, and a slot that
  *     is being filled has no address until its time is there. And programs with an error may free
  *     a block twice: all slots are given back by a comparison, so that at most that block is wrong.
+ *     That of a block's owner is one instruction, which a signal or another thread on its CPU does
+ *     not divide, but not a locked one, which takes 20 cycles at each free(): another block can be
+ *     wrong if two CPUs free one in the same cycles, and a third one uses the slot in between.
  *     A signal handler comes between two instructions of the same thread, which the above covers.
  *     If it never returns there, the slot that was being filled is lost.
  */
@@ -102,6 +105,15 @@ static int slot_leave(struct blob_live *s, u64 word, u64 until)
 	return 0;
 }
 
+/* The same for the owner of the address: no signal interrupts it, and other CPUs need not wait. */
+static inline void own_leave(struct blob_live *s, u64 word)
+{
+	__asm__ volatile("cmpxchg %[none], %[word]"
+			 : [word] "+m"(s->word), "+a"(word)
+			 : [none] "r"(0ull)
+			 : "memory", "cc");
+}
+
 static __attribute__((noinline)) void stray_leave(const struct home *h, u64 until)
 {
 	for (u64 i = BLOB_LIVE_WAYS; i < BLOB_LIVE_REACH; i++) {
@@ -123,7 +135,10 @@ FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until)
 		return;
 	for (u64 i = 0; i < BLOB_LIVE_WAYS; i++)
 		if (word_load(&home_slots(&h)[i].word) == h.word) {
-			(void)slot_leave(&home_slots(&h)[i], h.word, until);
+			if (until == NO_LIMIT)
+				own_leave(&home_slots(&h)[i], h.word);
+			else
+				(void)slot_leave(&home_slots(&h)[i], h.word, until);
 			return;
 		}
 	if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
