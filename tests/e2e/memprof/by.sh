@@ -122,6 +122,9 @@ grep -q "events a second are traced" err || fail "exec: no limit by maxrate"
 grep -q "itself, 0 by uprobes$" err && grep -q "events a second" err && fail "a limit by maxrate, though all is in the process"
 "$memprof" malloc --by function -d 8 -x inproc=off -x maxrate=100 ./busy >out 2>err && fail "maxrate: not stopped"
 grep -q "^memprof: stopped: .* more than maxrate=100" err || fail "maxrate"
+# one by one if a rate was asked for, else 64 at once
+"$memprof" malloc --by caller --show ./busy >out 2>err && grep -q "@hits = sum(64)" out && ! grep -q "@hits = count" out || fail "how events are counted"
+"$memprof" malloc --by caller --show -x maxrate=100 ./busy >out 2>err && grep -q "@hits = sum(1)" out && ! grep -q "@hits = sum(64)" out || fail "how events are counted for maxrate"
 
 # what finds no room is told
 "$memprof" malloc --by function -x livesize=1000 ./many 100000 >out 2>err || fail "livesize"
