@@ -95,7 +95,8 @@ static void entry_count(void *arg, const struct rt_live_key *key, const struct r
 	struct scan *s = arg;
 	struct agg_slot *slot;
 	struct agg_elem *e;
-	uint64_t age = s->now > entry->time ? s->now - entry->time : 0;
+	bool has_age = s->now > entry->time && !s->a->layout->opts.liveorder;
+	uint64_t age = has_age ? s->now - entry->time : 0;
 
 	if (!entry->agg || entry->agg > s->a->nslots)
 		return;

@@ -221,7 +221,13 @@ static void live_follow(struct ngen *g)
 	x86_mov(&g->x, R8, RAX);
 	x86_load(&g->x, 8, false, RSI, on_stack(g->stack.val));
 	x86_load(&g->x, 8, false, RDX, on_stack(g->stack.incr));
-	x86_load(&g->x, 8, false, RCX, on_stack(g->stack.time));
+	if (g->l->opts.liveorder) {
+		/* behind all times that clauses have read, and before all that they will */
+		x86_load(&g->x, 8, false, RCX, in_data(offsetof(struct blob_data, order)));
+		x86_alu_imm(&g->x, X86_ADD, RCX, 1);
+	} else {
+		x86_load(&g->x, 8, false, RCX, on_stack(g->stack.time));
+	}
 	x86_load(&g->x, 4, false, R9, on_stack(g->stack.cpu));
 	ngen_call(g, BLOB_LIVE);
 }
@@ -330,7 +336,7 @@ void ngen_agg(struct ngen *g, const struct prog_act *act)
 	if (al->key_size)
 		key_build(g, al, act);
 	args_evaluate(g, act, has_second);
-	if (is_live)
+	if (is_live && !g->l->opts.liveorder)
 		ngen_time(g);
 	if (is_histogram) {
 		x86_load(&g->x, 8, false, RAX, on_stack(g->stack.val));

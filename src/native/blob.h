@@ -92,7 +92,14 @@ struct blob_data {
 	u8 clock; /* clocks[clock % BLOB_CLOCKS] is the newest */
 	u8 pad[6];
 	struct blob_clock clocks[BLOB_CLOCKS];
+	/*
+	 * The latest time that ORDER has returned: one more is the time of live() where only the
+	 * order counts. It is read often, on a line that is seldom changed.
+	 */
+	u64 order;
+	u64 pad2[5];
 };
+_Static_assert(sizeof(struct blob_data) % BLOB_LINE == 0, "its last line is its own");
 
 /*
  * What sample(), sampled() and followed() have noted. An address is in its set, which all addresses
@@ -259,6 +266,8 @@ static inline void blob_rec_end(void *rec, u8 state)
  *
  * u64 TIME(data)
  *     CLOCK_MONOTONIC in ns.
+ * u64 ORDER(data)
+ *     The same, but later than what it has returned before, to whichever thread.
  * void EXIT(data)
  *     exit(): changes the state ON to EXITING.
  * u64 *CELL(data, table, elem, cpu)
@@ -322,7 +331,8 @@ static inline void blob_rec_end(void *rec, u8 state)
 	F(SAMPLED, sampled)         \
 	F(FOLLOWED, followed)       \
 	F(LIVE, live)               \
-	F(DEAD, dead)
+	F(DEAD, dead)               \
+	F(ORDER, order)
 /* clang-format on */
 
 enum blob_func {

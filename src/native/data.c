@@ -97,6 +97,7 @@ struct err *ndata_create(const struct blob_plan *plan, const struct layout *layo
 	lives_init(d);
 	counters_init(d);
 	head->state = RT_STATE_OFF;
+	head->order = now_ns();
 	clock_init(d);
 	head->magic = BLOB_MAGIC;
 	*ret = d;

@@ -210,6 +210,15 @@ static void rest_hand_out(struct live_reading *r)
 	slots_hand_out(r, r->first.slots, r->first.n);
 }
 
+/*
+ * Whether a slot can have an address that other slots have: one that has changed, and each of those
+ * whose times only say an order: an address may go, come, and go back at the same time.
+ */
+static bool may_be_again(const struct live_reading *r, const struct blob_live *s, bool has_changed)
+{
+	return s->word > BLOB_LIVE_BUSY && (has_changed || r->d->layout->opts.liveorder);
+}
+
 static struct err *slots_read(struct live_reading *r, uint32_t from, uint32_t n)
 {
 	struct live_state *v = r->d->lives;
@@ -220,14 +229,13 @@ static struct err *slots_read(struct live_reading *r, uint32_t from, uint32_t n)
 		e = ndata_read(r->d, at, v->again, n * sizeof(*v->slots));
 	for (uint32_t i = 0; i < n && !e; i++) {
 		struct blob_live *s = &v->again[i];
-		bool is_done;
+		bool has_changed = !is_same(s, &v->slots[i]), is_done = true;
 
-		if (is_same(s, &v->slots[i]))
-			continue;
-		e = slot_settle(r->d, at + i * sizeof(*s), s, &is_done);
+		if (has_changed)
+			e = slot_settle(r->d, at + i * sizeof(*s), s, &is_done);
 		if (!is_done)
 			s->word = 0;
-		if (s->word > BLOB_LIVE_BUSY)
+		if (may_be_again(r, s, has_changed))
 			slot_leave_older(v->again, n, i);
 	}
 	if (!e)

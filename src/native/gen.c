@@ -48,7 +48,7 @@ void ngen_time(struct ngen *g)
 	x86_load(&g->x, 8, false, RAX, on_stack(g->stack.time));
 	x86_test(&g->x, RAX, RAX);
 	x86_jcc(&g->x, X86_NE, have);
-	ngen_call(g, BLOB_TIME);
+	ngen_call(g, g->l->opts.liveorder ? BLOB_ORDER : BLOB_TIME);
 	x86_store(&g->x, 8, on_stack(g->stack.time), RAX);
 	x86_here(&g->x, have);
 }

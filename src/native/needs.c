@@ -115,7 +115,7 @@ void ngen_needs(struct ngen_needs *n, const struct layout *l, const struct claus
 			uint32_t map = l->aggs[c->acts[i].agg->id - 1].map;
 
 			own.key_size = MAX(own.key_size, l->agg_maps[map].key_size);
-			own.time |= c->acts[i].agg->func == AGGFUNC_LIVE;
+			own.time |= c->acts[i].agg->func == AGGFUNC_LIVE && !l->opts.liveorder;
 		}
 	}
 	own.records = c->records;

@@ -199,6 +199,7 @@ struct layout_opts {
 	bool reads_own;	   /* clauses read memory of D's own only, nothing else of the kernel's */
 	bool has_helpers;  /* ustack helpers may run for stacks with strsize (rt/helper.h) */
 	uint32_t livesize; /* addresses that live() follows, at most */
+	bool liveorder;	   /* live() need not know when it was called, only before or behind what */
 	uint32_t
 		max_maps; /* into which elements may be divided (engine.max_maps); 0 = any number */
 };

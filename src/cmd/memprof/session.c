@@ -156,6 +156,8 @@ static void options_set(struct memprof *m)
 		(void)snprintf(value, sizeof(value), "%.0fms", m->older_s * 1000);
 		option_set(m, "livemin", value);
 	}
+	if (m->by) /* with livemin it has no effect */
+		option_set(m, "liveorder", NULL);
 	if (m->flame) {
 		option_set(m, "oformat", "flame");
 		if (has_ending(m->flame, ".html") || has_ending(m->flame, ".htm"))

@@ -93,6 +93,16 @@ FUNC u64 blob_time(struct blob_data *d)
 	return ns;
 }
 
+FUNC u64 blob_order(struct blob_data *d)
+{
+	u64 time = blob_time(d), last = word_load(&d->order), next;
+
+	do
+		next = time > last ? time : last + 1;
+	while (!word_swap(&d->order, &last, next)); /* else another thread has got a later one */
+	return next;
+}
+
 FUNC void blob_exit(struct blob_data *d)
 {
 	u8 on = RT_STATE_ON;

@@ -15,6 +15,7 @@
 extern FUNC const struct blob_conf blob_conf;
 
 FUNC u64 blob_time(struct blob_data *d);
+FUNC u64 blob_order(struct blob_data *d);
 FUNC void blob_exit(struct blob_data *d);
 FUNC u64 *blob_cell(struct blob_data *d, u64 table, u64 elem, u64 cpu);
 FUNC u64 *blob_value(struct blob_data *d, u64 table, const u64 *key, u64 cpu);

@@ -132,6 +132,7 @@ static void layout_make(struct live *live, uint32_t ncpus, bool has_pids)
 		.reads_own = privileges_lack(live->privileges, LEVEL_KERNEL),
 		.has_helpers = live->remains.of || stacks_has_helpers(live->stacks),
 		.livesize = (uint32_t)live->opts->val[OPT_livesize],
+		.liveorder = opt_flag(live->opts, OPT_liveorder) && !live->opts->val[OPT_livemin],
 	};
 
 	match_make_layout(live->match, vars, aggs, &opts);

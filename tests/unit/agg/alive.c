@@ -101,6 +101,20 @@ static void test_counts(void)
 	fake_deinit(&f);
 }
 
+static void test_order(void)
+{
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id = live_open(&f, true);
+
+	f.layout.opts.liveorder = true;
+	live_add(&f, id, 0x10, 5, 100, 2000000000, 0);
+	v = fake_snap(&f, id);
+	is_int(row_word(v, 5, LIVE_BYTES), 100, "where only the order is known,");
+	is_int(row_word(v, 5, LIVE_AGE), 0, "there are no ages");
+	fake_deinit(&f);
+}
+
 static void test_clear(bool is_trunc)
 {
 	struct agg_view *v;
@@ -194,6 +208,7 @@ static void test_exec(void)
 int main(void)
 {
 	test_counts();
+	test_order();
 	test_gone();
 	test_clear(false);
 	test_clear(true);

@@ -223,6 +223,7 @@ struct entries {
 	uint64_t n, bytes, keys[4], addrs;
 	uint32_t pid;
 	bool have_time; /* those of the clauses' firings */
+	uint64_t time;	/* of the last one */
 };
 
 static void entry_add(void *arg, const struct rt_live_key *key, const struct rt_live *entry)
@@ -237,6 +238,7 @@ static void entry_add(void *arg, const struct rt_live_key *key, const struct rt_
 	s->bytes += entry->bytes;
 	s->addrs += key->addr;
 	s->pid = key->pid;
+	s->time = entry->time;
 	s->have_time |= now_ns() - entry->time < 3600000000000ull;
 }
 
@@ -275,6 +277,34 @@ static void test_live(void)
 	s = entries_of(x);
 	ok(s.n == 1 && s.keys[0] == 0x1001, "one was given back; the other has its key");
 	ok(x->run->has_saved_all && x->run->stack_used < NATIVE_STACK_MAX, "within the limits");
+	nx_destroy(x);
+}
+
+/* Where only the order counts, no clock is read, and a block is before or behind a time. */
+static void test_live_order(void)
+{
+	struct nx *x = nx_create("pid1:a.out:f:entry { self->at = timestamp; }"
+				 "pid1:a.out:f:return { @[arg1] = live(arg1, 1); }"
+				 "pid1:a.out:g:entry { dead(arg0, self->at); }");
+	uint64_t time;
+
+	x->opts.livesize = 100;
+	x->opts.liveorder = true;
+	nx_lay_out(x);
+	nx_make(x, &(struct nrun_opts){0});
+	nx_fire(x, SITE_F_RETURN, 0, 0x1000);
+	time = entries_of(x).time;
+	nx_fire(x, SITE_F_RETURN, 0, 0x1000);
+	is_int(entries_of(x).time, time, "the clock is not read");
+	for (uint32_t i = 0; i < 1000; i++) {
+		nx_fire(x, SITE_F_RETURN, 0, 0x1000);
+		nx_fire(x, SITE_F_ENTRY, 0, 0);
+		nx_fire(x, SITE_F_RETURN, 0, 0x2000);
+		nx_fire(x, SITE_G_ENTRY, 0x1000, 0);
+		nx_fire(x, SITE_G_ENTRY, 0x2000, 0);
+	}
+	is_int(entries_of(x).addrs, 0x2000, "what came behind the time is there");
+	ok(entries_of(x).time > time && entries_of(x).have_time, "with one behind that");
 	nx_destroy(x);
 }
 
@@ -540,6 +570,7 @@ int main(void)
 	test_keyless();
 	test_extremes();
 	test_live();
+	test_live_order();
 	test_live_elements();
 	test_histograms();
 	test_keys();

@@ -135,6 +135,7 @@ static void test_stack(void)
 			uint64_t args[6];
 		} calls[] = {
 			{BLOB_TIME, {head}},
+			{BLOB_ORDER, {head}},
 			{BLOB_EXIT, {head}},
 			{BLOB_CELL, {head, 1, 0, 1}},
 			{BLOB_VALUE, {head, 0, k, round}},

@@ -36,6 +36,7 @@ struct env {
 };
 
 typedef u64 blob_time_f(struct blob_data *d);
+typedef u64 blob_order_f(struct blob_data *d);
 typedef void blob_exit_f(struct blob_data *d);
 typedef u64 *blob_cell_f(struct blob_data *d, u64 table, u64 elem, u64 cpu);
 typedef u64 *blob_value_f(struct blob_data *d, u64 table, const u64 *key, u64 cpu);

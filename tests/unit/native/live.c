@@ -311,6 +311,20 @@ static uint64_t time_next(void)
 	return __atomic_add_fetch(&program.time, 1, __ATOMIC_SEQ_CST);
 }
 
+/* The time of an entry of live(): of a clock, or of the order that ends have, as in the code. */
+static uint64_t time_of_entry(const struct env *t)
+{
+	if (!t->layout.opts.liveorder)
+		return time_next();
+	return __atomic_load_n(&t->head->order, __ATOMIC_ACQUIRE) + 1;
+}
+
+/* The time up to which entries of a block end. */
+static uint64_t time_of_end(const struct env *t)
+{
+	return t->layout.opts.liveorder ? BLOB(t, ORDER, order)(t->head) : time_next();
+}
+
 static uint64_t block_swap(uint64_t *at, uint64_t block)
 {
 	return __atomic_exchange_n(at, block, __ATOMIC_SEQ_CST);
@@ -323,7 +337,7 @@ static void op_blocks(struct hammer *h, uint64_t *seed, uint32_t writer)
 	(void)writer;
 	if (!block)
 		block = __atomic_add_fetch(&program.next, 16, __ATOMIC_SEQ_CST);
-	time = time_next();
+	time = time_of_entry(h->env);
 	live_call(h->env, block, bytes_of(block, time), time, block / 16 % NKEYS,
 		  (r >> 20) % ENV_CPUS);
 	old = block_swap(&program.places[(r >> 32) % NBLOCKS], block);
@@ -336,20 +350,21 @@ static void op_blocks(struct hammer *h, uint64_t *seed, uint32_t writer)
 		return;
 	}
 	/* realloc() that moves: others may have the block before dead() */
-	time = time_next();
+	time = time_of_end(h->env);
 	(void)block_swap(&program.free[(r >> 40) % NBLOCKS], old);
 	dead_call(h->env, old, time);
 	(void)__atomic_add_fetch(&program.nmoved, 1, __ATOMIC_RELAXED);
 }
 
-static void test_hammer(void)
+static void test_hammer(bool is_ordered)
 {
-	struct env t = {0};
+	struct env t = {.layout.opts.liveorder = is_ordered};
 	struct hammer h = {.env = &t, .op = op_blocks, .n = NOPS};
 	struct view v;
 	uint64_t nsnaps = 0, nwrong = 0, nmissing = 0, n = 0;
 
 	live_env_open(&t, 4096, 8);
+	memset(&program, 0, sizeof(program));
 	program.next = 0x10000;
 	for (uint64_t i = 0; i < KEPT; i++)
 		live_call(&t, KEPT_FIRST + i * 16, bytes_of(KEPT_FIRST + i * 16, 0), 0,
@@ -383,6 +398,20 @@ static void test_hammer(void)
 	is_int(v.n, n + KEPT, "and no others");
 	hashmap_destroy(v.times);
 	is_int(ndata_dropped(t.d).lives, 0, "none was lost");
+	env_close(&t);
+}
+
+static void test_order(void)
+{
+	struct env t = {.layout.opts.liveorder = true};
+	uint64_t first, second;
+
+	live_env_open(&t, 1000, 8);
+	first = BLOB(&t, ORDER, order)(t.head);
+	t.head->order = UINT64_MAX / 2; /* as if another thread's clock were ahead */
+	second = BLOB(&t, ORDER, order)(t.head);
+	ok(first < second && second == UINT64_MAX / 2 + 1,
+	   "a time of the order is behind all before it, whatever the clock says");
 	env_close(&t);
 }
 
@@ -593,7 +622,9 @@ int main(void)
 	test_random();
 	test_full();
 	test_taken();
-	test_hammer();
+	test_hammer(false);
+	test_hammer(true);
+	test_order();
 	test_duel();
 	test_falsified();
 	test_memory();
