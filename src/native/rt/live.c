@@ -49,6 +49,21 @@ static inline struct blob_live *home_slots(const struct home *h)
 	return &h->table[h->first];
 }
 
+/* The first slot of the home that has this word, an address or 0; NULL: none has. */
+static inline struct blob_live *home_find(const struct home *h, u64 word)
+{
+	struct blob_live *s = home_slots(h);
+
+	_Static_assert(BLOB_LIVE_WAYS == 4, "all of them are looked at");
+	if (word_load(&s[0].word) == word)
+		return &s[0];
+	if (word_load(&s[1].word) == word)
+		return &s[1];
+	if (word_load(&s[2].word) == word)
+		return &s[2];
+	return word_load(&s[3].word) == word ? &s[3] : 0;
+}
+
 static inline struct blob_live *slot_at(const struct home *h, u64 i)
 {
 	return &h->table[(h->first + i) & h->mask];
@@ -127,22 +142,29 @@ static __attribute__((noinline)) void stray_leave(const struct home *h, u64 unti
 	}
 }
 
-FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until)
+/* Gives an address back that has a time, or is elsewhere; begins anew. */
+static __attribute__((noinline)) void addr_leave(struct blob_data *d, u64 addr, u64 until)
 {
 	struct home h = home_of(d, addr);
+	struct blob_live *s = home_find(&h, h.word);
 
 	if (h.word <= BLOB_LIVE_BUSY)
 		return;
-	for (u64 i = 0; i < BLOB_LIVE_WAYS; i++)
-		if (word_load(&home_slots(&h)[i].word) == h.word) {
-			if (until == NO_LIMIT)
-				own_leave(&home_slots(&h)[i], h.word);
-			else
-				(void)slot_leave(&home_slots(&h)[i], h.word, until);
-			return;
-		}
-	if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
+	if (s)
+		(void)slot_leave(s, h.word, until);
+	else if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
 		stray_leave(&h, until);
+}
+
+FUNC void blob_dead(struct blob_data *d, u64 addr, u64 until)
+{
+	struct home h = home_of(d, addr);
+	struct blob_live *s = home_find(&h, h.word);
+
+	if (s && until == NO_LIMIT && h.word > BLOB_LIVE_BUSY)
+		own_leave(s, h.word);
+	else
+		addr_leave(d, addr, until);
 }
 
 /* ---- entering -------------------------------------------------------------------------------- */
@@ -151,6 +173,12 @@ struct entry {
 	u64 time, bytes;
 	u32 elem;
 };
+
+static inline struct entry entry_of(const struct blob_data *d, u64 bytes, u64 time,
+				    const u64 *value)
+{
+	return (struct entry){time, bytes, (u32)((u64)((const u8 *)value - (const u8 *)d) / 8)};
+}
 
 /* Fills a slot that has this word, 0 or the address, unless somebody else was faster. */
 static inline int slot_fill(const struct home *h, struct blob_live *s, u64 had,
@@ -165,7 +193,7 @@ static inline int slot_fill(const struct home *h, struct blob_live *s, u64 had,
 	return 1;
 }
 
-/* Enters an address when a slot of its home was taken meanwhile, or all of them are. */
+/* Enters an address in its home, or, when all slots of that are taken, in a later one. */
 static __attribute__((noinline)) int stray_enter(const struct home *h, const struct entry *e)
 {
 	for (u64 i = 0; i < BLOB_LIVE_WAYS; i++)
@@ -188,29 +216,34 @@ static __attribute__((noinline)) void entry_lose(struct blob_data *d, u64 bytes,
 	word_add(&cpu_of(d, cpu)->live_drops, 1);
 }
 
-FUNC void blob_live(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu)
+/* Enters an address where more is to be looked at than its home; begins anew. */
+static __attribute__((noinline)) void addr_enter(struct blob_data *d, u64 addr, u64 bytes, u64 time,
+						 u64 *value, u64 cpu)
 {
-	struct entry e = {time, bytes, (u32)((u64)((u8 *)value - (u8 *)d) / 8)};
+	struct entry e = entry_of(d, bytes, time, value);
 	struct home h = home_of(d, addr);
-	struct blob_live *room = 0;
+	struct blob_live *s;
 
 	if (h.word <= BLOB_LIVE_BUSY) {
 		entry_lose(d, bytes, value, cpu);
 		return;
 	}
-	for (u64 i = 0; i < BLOB_LIVE_WAYS; i++) {
-		struct blob_live *s = &home_slots(&h)[i];
-		u64 word = word_load(&s->word);
-
-		if (word == h.word && slot_fill(&h, s, word, &e))
-			return;
-		if (!word && !room)
-			room = s;
-	}
+	s = home_find(&h, h.word);
+	if (s && slot_fill(&h, s, h.word, &e))
+		return;
 	if (__atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE))
 		stray_leave(&h, NO_LIMIT);
-	if (room && slot_fill(&h, room, 0, &e))
-		return;
 	if (!stray_enter(&h, &e))
 		entry_lose(d, bytes, value, cpu);
+}
+
+FUNC void blob_live(struct blob_data *d, u64 addr, u64 bytes, u64 time, u64 *value, u64 cpu)
+{
+	struct entry e = entry_of(d, bytes, time, value);
+	struct home h = home_of(d, addr);
+	struct blob_live *room = home_find(&h, 0);
+
+	if (h.word <= BLOB_LIVE_BUSY || home_find(&h, h.word) || !room ||
+	    __atomic_load_n(strays_of(&h), __ATOMIC_ACQUIRE) || !slot_fill(&h, room, 0, &e))
+		addr_enter(d, addr, bytes, time, value, cpu);
 }
