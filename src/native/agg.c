@@ -283,6 +283,56 @@ static void value_update(struct ngen *g, const struct agg_layout *al, bool has_i
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+#define KEY_WORDS_MAX 4u /* longer keys are left to the function */
+
+/* c->kind: the map; c->action, c->back: labels without and with a value, which is rax then. */
+static void value_find_emit(struct ngen *g, const struct ngen_cold *c)
+{
+	x86_imm(&g->x, RSI, c->kind);
+	x86_lea(&g->x, RDX, on_stack(g->stack.key));
+	x86_load(&g->x, 4, false, RCX, on_stack(g->stack.cpu));
+	ngen_call(g, BLOB_VALUE);
+	x86_test(&g->x, RAX, RAX);
+	x86_jcc(&g->x, X86_E, c->action);
+	x86_jmp(&g->x, c->back);
+}
+
+/* rax = the value of the key; leads to done if there is no room for it. */
+static void keyed_find(struct ngen *g, uint32_t map, uint32_t done)
+{
+	const struct blob_table *t = &g->t->plan->tables[map];
+	struct ngen_cold call = {.emit = value_find_emit,
+				 .kind = map,
+				 .action = done,
+				 .back = x86_label(&g->x)};
+	uint32_t elsewhere = ngen_cold(g, call), nwords = t->key_size / 8;
+
+	if (nwords > KEY_WORDS_MAX) {
+		x86_jmp(&g->x, elsewhere);
+		x86_here(&g->x, call.back);
+		return;
+	}
+	ngen_hash(g, g->stack.key, nwords);
+	ngen_slot_find(g, t);
+	x86_load(&g->x, 8, false, RDX, on_stack(g->stack.cpu));
+	x86_mul_imm(&g->x, RDX, RDX, (int32_t)t->cpu_size);
+	x86_alu(&g->x, X86_ADD, RCX, RDX);
+	/* the word of a slot that is live: BLOB_SLOT_WORD() */
+	x86_shift(&g->x, X86_SHL, RAX, 64 - BLOB_SLOT_SHIFT);
+	x86_shift(&g->x, X86_SHR, RAX, 64 - BLOB_SLOT_SHIFT);
+	x86_imm(&g->x, RDX, BLOB_SLOT_LIVE << BLOB_SLOT_SHIFT);
+	x86_alu(&g->x, X86_OR, RAX, RDX);
+	x86_alu_load(&g->x, X86_CMP, RAX, x86_at(RCX, 0));
+	x86_jcc(&g->x, X86_NE, elsewhere);
+	for (uint32_t i = 0; i < nwords; i++) {
+		x86_load(&g->x, 8, false, RAX, on_stack(g->stack.key + 8 * i));
+		x86_alu_load(&g->x, X86_CMP, RAX, x86_at(RCX, 8 + 8 * i));
+		x86_jcc(&g->x, X86_NE, elsewhere);
+	}
+	x86_lea(&g->x, RAX, x86_at(RCX, t->val_off));
+	x86_here(&g->x, call.back);
+}
+
 /* rax = the value to which this CPU adds; leads to done if there is no room for a new key. */
 static void value_find(struct ngen *g, const struct agg_layout *al, uint32_t done)
 {
@@ -297,17 +347,14 @@ static void value_find(struct ngen *g, const struct agg_layout *al, uint32_t don
 				     (int64_t)(t->off + (uint64_t)al->elem * t->slot_size)));
 		return;
 	}
-	x86_imm(&g->x, RSI, al->map);
-	if (al->key_size)
-		x86_lea(&g->x, RDX, on_stack(g->stack.key));
-	else
-		x86_imm(&g->x, RDX, al->elem);
-	x86_load(&g->x, 4, false, RCX, on_stack(g->stack.cpu));
-	ngen_call(g, al->key_size ? BLOB_VALUE : BLOB_CELL);
-	if (!al->key_size)
+	if (al->key_size) {
+		keyed_find(g, al->map, done);
 		return;
-	x86_test(&g->x, RAX, RAX);
-	x86_jcc(&g->x, X86_E, done);
+	}
+	x86_imm(&g->x, RSI, al->map);
+	x86_imm(&g->x, RDX, al->elem);
+	x86_load(&g->x, 4, false, RCX, on_stack(g->stack.cpu));
+	ngen_call(g, BLOB_CELL);
 }
 
 /* Stores the value, and the increment or the bytes of live() if there are any, on the stack. */

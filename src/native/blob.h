@@ -207,12 +207,15 @@ static inline u32 plan_ncounter_blocks(u32 ncpus)
  */
 #define BLOB_THREAD_FREE 0xffull
 
+#define BLOB_HASH_FACTOR 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio */
+
+/* Generated code computes it, too (gen.c). */
 static inline u64 blob_key_hash(u64 cookie, const u64 *key, u32 nwords)
 {
 	u64 h = cookie;
 
 	for (u32 i = 0; i < nwords; i++) {
-		h = (h ^ key[i]) * 0x9e3779b97f4a7c15ull; /* 2^64 / golden ratio */
+		h = (h ^ key[i]) * BLOB_HASH_FACTOR;
 		h ^= h >> 32;
 	}
 	return h;

@@ -41,6 +41,48 @@ void ngen_call(struct ngen *g, enum blob_func func)
 	x86_call(&g->x, g->t->blob + blob_entries[func]);
 }
 
+/* rax = the hash of no words; rdx = the factor. */
+static void hash_begin(struct ngen *g)
+{
+	uint64_t cookie = g->t->blob + blob_code_size + offsetof(struct blob_conf, cookie);
+
+	x86_load(&g->x, 8, false, RAX, x86_at_addr(cookie));
+	x86_imm(&g->x, RDX, BLOB_HASH_FACTOR);
+}
+
+/* rax = the hash of one word more, with which it is combined already. */
+static void hash_mix(struct ngen *g)
+{
+	x86_mul(&g->x, RAX, RDX);
+	x86_mov(&g->x, RCX, RAX);
+	x86_shift(&g->x, X86_SHR, RCX, 32);
+	x86_alu(&g->x, X86_XOR, RAX, RCX);
+}
+
+void ngen_hash(struct ngen *g, uint32_t at, uint32_t nwords)
+{
+	hash_begin(g);
+	for (uint32_t i = 0; i < nwords; i++) {
+		x86_alu_load(&g->x, X86_XOR, RAX, on_stack(at + 8 * i));
+		hash_mix(g);
+	}
+}
+
+void ngen_hash_word(struct ngen *g, enum x86_reg word)
+{
+	hash_begin(g);
+	x86_alu(&g->x, X86_XOR, RAX, word);
+	hash_mix(g);
+}
+
+void ngen_slot_find(struct ngen *g, const struct blob_table *t)
+{
+	x86_mov(&g->x, RCX, RAX);
+	x86_alu_imm(&g->x, X86_AND, RCX, (int32_t)(t->slots - 1));
+	x86_mul_imm(&g->x, RCX, RCX, (int32_t)t->slot_size);
+	x86_lea(&g->x, RCX, x86_at_index(R14, RCX, 1, (int64_t)t->off));
+}
+
 void ngen_time(struct ngen *g)
 {
 	uint32_t have = x86_label(&g->x);

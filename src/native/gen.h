@@ -145,6 +145,12 @@ static inline struct x86_mem in_data(uint64_t off)
 }
 /* Calls a function of the blob; destroys all but the registers that calls keep. */
 void ngen_call(struct ngen *g, enum blob_func func);
+/* rax = blob_key_hash() of the words of a key on the stack; destroys rcx and rdx. */
+void ngen_hash(struct ngen *g, uint32_t at, uint32_t nwords);
+/* The same of a key of one word, in another register than these. */
+void ngen_hash_word(struct ngen *g, enum x86_reg word);
+/* rcx = the slot in the table, of CPU 0, at which searching for the hash in rax begins. */
+void ngen_slot_find(struct ngen *g, const struct blob_table *t);
 /* rax = the time of the firing; may call the blob */
 void ngen_time(struct ngen *g);
 /* dst = the word of the row, zero-extended */

@@ -43,12 +43,35 @@ static void block_call(struct ngen *g, bool makes)
 	x86_store(&g->x, 8, on_stack(g->stack.tls), RAX);
 }
 
+static void block_find_emit(struct ngen *g, const struct ngen_cold *c)
+{
+	block_call(g, false);
+	x86_jmp(&g->x, c->back);
+}
+
+/* The thread is in the first slot of its hash nearly always, which the code looks at itself. */
 void ngen_tls_find(struct ngen *g)
 {
+	const struct blob_plan *p = g->t->plan;
+	const struct blob_table *t = &p->tables[p->nagg + p->narr];
+	struct ngen_cold call = {.emit = block_find_emit};
+
 	if (g->has_tls)
 		return;
-	block_call(g, false);
 	g->has_tls = true;
+	if (!t->slots) {
+		block_call(g, false);
+		return;
+	}
+	call.back = x86_label(&g->x);
+	ngen_thread_load(g, RSI, RDX);
+	ngen_hash_word(g, RSI);
+	ngen_slot_find(g, t);
+	x86_alu_load(&g->x, X86_CMP, RSI, x86_at(RCX, 0));
+	x86_jcc(&g->x, X86_NE, ngen_cold(g, call));
+	x86_lea(&g->x, RAX, x86_at(RCX, t->val_off));
+	x86_store(&g->x, 8, on_stack(g->stack.tls), RAX);
+	x86_here(&g->x, call.back);
 }
 
 static void thread_load(struct ngen *g, const struct dif_at *at, const struct var_layout *vl)

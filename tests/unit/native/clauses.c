@@ -219,6 +219,36 @@ static void test_extremes(void)
 	}
 }
 
+/* Makes a function of the blob one that returns 0. */
+static void blob_func_replace(struct nx *x, enum blob_func func)
+{
+	static const uint8_t code[] = {0x31, 0xc0, 0xc3}; /* xor %eax, %eax; ret */
+
+	ok(pwrite(x->run->fd, code, sizeof(code), blob_entries[func]) == sizeof(code),
+	   "a function is replaced");
+}
+
+/* Threads and keys that are in the first slots of their hashes are found without a function. */
+static void test_first_slots(void)
+{
+	struct nx *x = nx_of("pid1:a.out:f:entry { self->n = arg0; }"
+			     "pid1:a.out:f:return { @[arg1, tid] = sum(self->n); }");
+	uint64_t key[2] = {7, (uint64_t)gettid()};
+
+	nx_fire(x, SITE_F_ENTRY, 5, 0);
+	nx_fire(x, SITE_F_RETURN, 0, 7);
+	is_int(agg_get(x, 1, key, 0), 5, "a thread and a key are entered");
+	blob_func_replace(x, BLOB_THREAD);
+	nx_fire(x, SITE_F_ENTRY, 6, 0);
+	nx_fire(x, SITE_F_RETURN, 0, 7);
+	is_int(agg_get(x, 1, key, 0), 11, "the thread is found in its slot");
+	blob_func_replace(x, BLOB_VALUE);
+	nx_fire(x, SITE_F_ENTRY, 7, 0);
+	nx_fire(x, SITE_F_RETURN, 0, 7);
+	is_int(agg_get(x, 1, key, 0), 18, "and the key");
+	nx_destroy(x);
+}
+
 struct entries {
 	uint64_t n, bytes, keys[4], addrs;
 	uint32_t pid;
@@ -569,6 +599,7 @@ int main(void)
 	test_identity();
 	test_keyless();
 	test_extremes();
+	test_first_slots();
 	test_live();
 	test_live_order();
 	test_live_elements();
