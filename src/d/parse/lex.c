@@ -226,7 +226,8 @@ const char *lex_word_end(const char *p, const char *end)
 	/* A digit may begin the name of a module (8021q) and the number of a probe. */
 	if (p < end && !is_word_start(*p) && !is_digit(*p) && *p != '`')
 		return p;
-	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`' ||
+	/* A plus sign is part of names of files, as libstdc++.so.6. */
+	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`' || *p == '+' ||
 			   is_operator_blank(word, p, end))) {
 		if (*p == '\\') {
 			if (p + 1 == end || (unsigned char)p[1] <= ' ')
