@@ -21,6 +21,10 @@
  * With --by, the key is who has called the function, which the process finds without the kernel; so
  * it keeps what is alive by itself, if all probes have the results at return instructions. Blocks
  * of glibc for which there is none are counted, and told.
+ *
+ * Who has called operator new is noted at its entry (self->site), and taken by the function that is
+ * called there, which clears it when it has made the block. An operator of a library of C++ always
+ * calls one; others may have a block elsewhere, and clear it when they return.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,6 +33,7 @@
 #include "memprof.h"
 
 #define NMODULES_MAX 32
+#define SITE_STACK   128 /* bytes of stack that operators new take until they call malloc() */
 
 /* clang-format off */
 static const struct request {
@@ -50,15 +55,30 @@ static const struct request {
 /* clang-format on */
 #define NREQUESTS (sizeof(requests) / sizeof(requests[0]))
 
+/* Operators new of C++: of an object and an array, nothrow, aligned. */
+static const char *const operators[] = {
+	"_Znwm",
+	"_Znam",
+	"_ZnwmRKSt9nothrow_t",
+	"_ZnamRKSt9nothrow_t",
+	"_ZnwmSt11align_val_t",
+	"_ZnamSt11align_val_t",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t",
+	"_ZnamSt11align_val_tRKSt9nothrow_t",
+};
+#define NOPERATORS (sizeof(operators) / sizeof(operators[0]))
+
+/* A file of the process: with functions that it defines. */
 struct allocator {
 	char *module;
-	bool has[NREQUESTS], has_free, has_new;
+	bool has[NREQUESTS], has_free, has_new, has_operator[NOPERATORS];
 };
 
 struct allocators {
 	struct allocator list[NMODULES_MAX];
 	uint32_t n;
-	uint32_t nodd; /* with names that no probe description can have, or too many */
+	uint32_t nodd;	    /* with names that no probe description can have, or too many */
+	bool has_operators; /* there are probes of operators new */
 };
 
 static struct allocator *allocator_get(struct allocators *a, const char *module)
@@ -104,6 +124,24 @@ static bool is_glibc(const struct allocator *a)
 static bool is_allocator(const struct allocator *a)
 {
 	return a->has_free && a->has[0];
+}
+
+/* A library of C++, whose operators new call malloc() or aligned_alloc(). */
+static bool is_cxx_library(const struct allocator *a)
+{
+	return strncmp(a->module, "libstdc++.so", strlen("libstdc++.so")) == 0;
+}
+
+/*
+ * Whether callers of the operators new of a file are noted. Those of a library that brings an
+ * allocator do not call its malloc(). Those of the program are too far from the C library for
+ * probes of both to be in the process: there, each block would cost a way into the kernel.
+ */
+static bool has_sites(const struct allocator *a)
+{
+	bool is_library = strstr(a->module, ".so");
+
+	return is_library ? !is_allocator(a) : is_allocator(a);
 }
 
 static bool is_calloc(const struct request *r)
@@ -160,15 +198,23 @@ static void result_add(const struct memprof *m, struct strbuf *d, const struct a
 		strbuf_addf(d, "memprof$target:::r%u_%s\n", number, r->name);
 }
 
-/* is_back: the thread is in the caller again. */
-static const char *key_text(const struct memprof *m, bool is_back)
+/*
+ * The key of a row, in *b; is_back: the thread is in the caller again. Callers of operators new are
+ * noted.
+ */
+static const char *key_text(const struct memprof *m, const struct allocators *all, bool is_back,
+			    struct strbuf *b)
 {
-	switch (m->by) {
-	case BY_STACK: return "jstack()";
-	case BY_CALLER: return is_back ? "uaddr(uregs[R_RIP])" : "uaddr(ucaller)";
-	case BY_FUNCTION: return is_back ? "usym(uregs[R_RIP])" : "usym(ucaller)";
-	}
-	return "";
+	const char *caller = is_back ? "uregs[R_RIP]" : "ucaller";
+
+	if (m->by == BY_STACK)
+		return "jstack()";
+	strbuf_adds(b, m->by == BY_CALLER ? "uaddr(" : "usym(");
+	if (all->has_operators)
+		strbuf_addf(b, "self->site ? self->site : %s)", caller);
+	else
+		strbuf_addf(b, "%s)", caller);
+	return strbuf_text(b);
 }
 
 /*
@@ -193,15 +239,26 @@ static const char *hit_text(const struct memprof *m, const struct allocator *a)
 	return "if (!(++self->hits & 63)) { @hits = sum(64); }";
 }
 
+/* The function was called by an operator new whose entry is noted. */
+#define SITE_IS_CALLER "self->site && self->sp - uregs[R_SP] <= %u"
+
+/* The block of the call has been made. */
+static const char *site_end(const struct allocators *all)
+{
+	return all->has_operators ? " self->site = 0;" : "";
+}
+
 /* with_address: rows have the address of the block as their first key. */
-static void request_add(const struct memprof *m, struct strbuf *d, const struct allocator *a,
+static void request_add(const struct memprof *m, struct strbuf *d, const struct allocators *all,
 			uint32_t number, size_t k, bool with_address)
 {
+	const struct allocator *a = &all->list[number];
+	struct strbuf key = {0};
 	const char *before = with_address ? "(uint64_t)" : "", *behind = with_address ? ", " : "";
 	const struct request *r = &requests[k];
 	bool is_jump = m->by && is_glibc(a) && is_calloc(r);
 	const char *result = is_jump ? CALLOC_RESULT : is_result_seen(m, a, r) ? "arg1" : "arg0";
-	bool is_back = !is_result_seen(m, a, r);
+	const char *text = key_text(m, all, !is_result_seen(m, a, r), &key);
 
 	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
 		    r->name, r->bytes, r->more);
@@ -224,16 +281,17 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 			    "/self->bytes && self->to && !(int)%s/\n{\n"
 			    "\tthis->block = *(uintptr_t *)copyin(self->to, 8);\n"
 			    "\t@bytes[%s%s%s%s] = live(this->block, self->bytes);\n"
-			    "\t%s\n\tself->bytes = 0;\n\tself->to = 0;\n}\n",
-			    result, before, with_address ? "this->block" : "", behind,
-			    key_text(m, is_back), hit_text(m, a));
+			    "\t%s\n\tself->bytes = 0;%s\n\tself->to = 0;\n}\n",
+			    result, before, with_address ? "this->block" : "", behind, text,
+			    hit_text(m, a), site_end(all));
 	else
 		strbuf_addf(d,
 			    "/self->bytes && %s/\n{\n"
 			    "\t@bytes[%s%s%s%s] = live(%s, self->bytes);\n"
-			    "\t%s\n\tself->bytes = 0;\n}\n",
+			    "\t%s\n\tself->bytes = 0;%s\n}\n",
 			    is_jump ? CALLOC_IS_THERE : result, before, with_address ? result : "",
-			    behind, key_text(m, is_back), result, hit_text(m, a));
+			    behind, text, result, hit_text(m, a), site_end(all));
+	strbuf_deinit(&key);
 }
 
 /*
@@ -291,23 +349,48 @@ static void request_add_sampled(const struct memprof *m, struct strbuf *d,
  * A block with an alignment of its own. glibc has malloc() make it, where it is followed, if the
  * alignment is no more than malloc's.
  */
-static void unfollowed_add(struct strbuf *d, const struct allocator *a, size_t k)
+static void unfollowed_add(struct strbuf *d, const struct allocators *all,
+			   const struct allocator *a, size_t k)
 {
 	const char *name = requests[k].name;
 	bool is_stored = strcmp(name, "posix_memalign") == 0;
 	bool is_page = strcmp(name, "valloc") == 0 || strcmp(name, "pvalloc") == 0;
 
-	strbuf_addf(d, "\npid$target:%s:%s:entry\n%s{\n\t@others = sum(%s);\n}\n", a->module, name,
-		    is_page	? ""
-		    : is_stored ? "/arg1 > 16/\n"
-				: "/arg0 > 16/\n",
-		    requests[k].bytes);
+	strbuf_addf(d, "\npid$target:%s:%s:entry\n/%s", a->module, name,
+		    is_page	? "1"
+		    : is_stored ? "arg1 > 16"
+				: "arg0 > 16");
+	strbuf_addf(d, "/\n{\n\t@others = sum(%s);%s\n}\n", requests[k].bytes, site_end(all));
+}
+
+/* Who has called an operator new, which may call another one. */
+static void operator_add(struct strbuf *d, const struct allocator *a, const char *name)
+{
+	strbuf_addf(d,
+		    "\npid$target:%s:%s:entry\n{\n"
+		    "\tself->site = " SITE_IS_CALLER " ? self->site : ucaller;\n"
+		    "\tself->sp = uregs[R_SP];\n}\n",
+		    a->module, name, SITE_STACK);
+	if (!is_cxx_library(a))
+		strbuf_addf(d, "\npid$target:%s:%s:return\n/arg1/\n{\n\tself->site = 0;\n}\n",
+			    a->module, name);
+}
+
+static void operators_add(struct strbuf *d, const struct allocators *all)
+{
+	for (uint32_t i = 0; i < all->n && all->has_operators; i++)
+		for (size_t k = 0; k < NOPERATORS; k++)
+			if (has_sites(&all->list[i]) && all->list[i].has_operator[k])
+				operator_add(d, &all->list[i], operators[k]);
 }
 
 static void program_add(const struct memprof *m, struct strbuf *d, const struct allocators *a,
 			bool with_address)
 {
 	provider_add(m, d, a);
+	if (a->has_operators)
+		strbuf_adds(d, "\nself uint64_t site, sp;\n");
+	operators_add(d, a);
 	for (uint32_t i = 0; i < a->n; i++) {
 		if (!is_allocator(&a->list[i]))
 			continue;
@@ -315,13 +398,43 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 			if (m->rate && is_followed(m, &a->list[i], k))
 				request_add_sampled(m, d, &a->list[i], i, k);
 			else if (!m->rate && is_followed(m, &a->list[i], k))
-				request_add(m, d, &a->list[i], i, k, with_address);
+				request_add(m, d, a, i, k, with_address);
 			else if (m->by && a->list[i].has[k])
-				unfollowed_add(d, &a->list[i], k);
+				unfollowed_add(d, a, &a->list[i], k);
 		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
 			    a->list[i].module, m->rate ? " && followed(arg0)" : "");
 	}
 	strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
+}
+
+/* The module of an operator is noted in arg. */
+struct operator_note {
+	struct allocators *a;
+	size_t number;
+};
+
+static void operator_note(const char *module, const char *function, void *arg)
+{
+	const struct operator_note *n = arg;
+	struct allocator *a = allocator_get(n->a, module);
+
+	(void)function;
+	if (!a)
+		return;
+	a->has_operator[n->number] = true;
+	n->a->has_operators |= has_sites(a);
+}
+
+static void operators_find(struct memprof *m, struct allocators *a)
+{
+	char what[64];
+
+	for (size_t k = 0; k < NOPERATORS; k++) {
+		struct operator_note n = {a, k};
+
+		(void)snprintf(what, sizeof(what), "pid$target::%s:entry", operators[k]);
+		functions_find(m, what, operator_note, &n);
+	}
 }
 
 static void requests_describe(struct strbuf *ret, const char *provider)
@@ -340,6 +453,8 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 	functions_find(m, what.data, function_note, a);
 	strbuf_deinit(&what);
 	functions_find(m, "pid$target::_Znwm:entry", new_note, a);
+	if (m->by)
+		operators_find(m, a);
 	for (uint32_t i = 0; i < a->n; i++) {
 		has_any |= is_allocator(&a->list[i]);
 		if (is_allocator(&a->list[i]) && a->list[i].has_new)
