@@ -4,16 +4,21 @@
  * (native/data.h). The memory has records and elements of aggregations; the input is a list of
  * changes, and of what the tracer does between them:
  *
- *     u8 what     changes: where (CHANGE_*); other bits: what the tracer does
+ *     u8 what     changes: where (CHANGE_*), by the remainder; the quotient: what the tracer does
  *     u16 where, u8 len, bytes
  *
- * The tracer touches no other memory, ends, and hands out whole records of clauses that exist.
+ * The tracer touches no other memory, ends, and hands out whole records of clauses that exist, and
+ * what is alive of aggregations that exist, no more than the table has slots.
  */
 #include "../unit/native/env.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define STEPS_MAX 12 /* else long inputs are slow, which says nothing about the code */
+#define KEY_SIZE  12
+#define PID	  4711u
+#define LIVESIZE  100
+#define NALIVE	  40 /* addresses that are alive before anything is changed */
 
 static struct env env;
 static uint8_t *pristine;
@@ -58,6 +63,46 @@ static void elem_see(void *arg, const uint8_t *key, const uint8_t *values, uint3
 	bytes_see(values, (size_t)ncpus * elem_map_stride(m));
 }
 
+/* What a reading of the table of live() has handed out. */
+struct alive {
+	uint32_t n;
+	struct rt_live_key last;
+	uint64_t last_time;
+};
+
+static void alive_see(void *arg, const struct rt_live_key *key, const struct rt_live *entry)
+{
+	struct alive *a = arg;
+
+	if (++a->n > env.plan->live_slots)
+		BUG("%u entries of %u slots", a->n, env.plan->live_slots);
+	if (!entry->agg || entry->agg > env.layout.naggs ||
+	    env.aggs[entry->agg - 1].agg->func != AGGFUNC_LIVE || entry->cpu >= ENV_CPUS)
+		BUG("an entry of aggregation %u, CPU %u", entry->agg, entry->cpu);
+	if (key->pid != (key->addr >> 63 ? 0 : PID))
+		BUG("an entry of process %u", key->pid);
+	bytes_see((const uint8_t *)entry, env.layout.live_size);
+	a->last = *key;
+	a->last_time = entry->time;
+}
+
+/* Reads what is alive, takes out the last one if that is asked for, and reads again. */
+static void alive_read(bool buries)
+{
+	struct alive a = {0}, again = {0};
+	struct err *e = ndata_aggs.alive(env.d, alive_see, &a);
+
+	if (!e && ndata_nbad_lives(env.d) + a.n > env.plan->live_slots)
+		BUG("more bad entries than slots");
+	if (!e && a.n && buries) {
+		ndata_aggs.bury(env.d, &a.last, a.last_time);
+		e = ndata_aggs.alive(env.d, alive_see, &again);
+		if (!e && again.n >= a.n)
+			BUG("%u entries of %u when one was taken out", again.n, a.n);
+	}
+	err_destroy(e);
+}
+
 static bool thread_is_alive(void *ctx, uint32_t tid)
 {
 	return tid % 2;
@@ -86,19 +131,32 @@ static void memory_fill(void)
 		if (i % 7)
 			BLOB(&env, RECORD_END, record_end)(r);
 	}
+	for (u64 i = 0; i < NALIVE; i++) {
+		u64 key[2] = {i % 3 + 1, i}, cpu = i % ENV_CPUS, map = env.plan->nagg - 1 - i % 2;
+		u64 *v = env.agg_maps[map].key_size
+				 ? BLOB(&env, VALUE, value)(env.head, map, key, cpu)
+				 : BLOB(&env, CELL, cell)(env.head, map, 0, cpu);
+
+		if (v)
+			BLOB(&env, LIVE, live)(env.head, (i + 1) * 4096, i, i, v, cpu);
+	}
 }
 
 static void env_make(void)
 {
 	static const enum aggfunc funcs[] = {AGGFUNC_COUNT, AGGFUNC_MIN, AGGFUNC_STDDEV,
-					     AGGFUNC_QUANTIZE};
+					     AGGFUNC_QUANTIZE, AGGFUNC_LIVE};
 
 	for (uint32_t i = 0; i < ARRAY_LEN(funcs); i++) {
-		(void)env_agg(&env, funcs[i], 12, 30);
+		(void)env_agg(&env, funcs[i], KEY_SIZE, 30);
 		(void)env_agg(&env, funcs[i], 0, 1);
 	}
 	env_array(&env, 8, 30);
 	env.layout.tls_size = 24;
+	env.layout.live_size = sizeof(struct rt_live) + ROUND_UP(KEY_SIZE, 8);
+	env.layout.opts.livesize = LIVESIZE;
+	env.has_live = true;
+	env.hooks.pid = PID;
 	env.hooks.is_alive = thread_is_alive;
 	env.cookie = 0x1234567; /* inputs mean the same in each run */
 	env_open(&env, 4096);
@@ -131,11 +189,14 @@ static void act(uint32_t what, uint64_t key)
 	case 4: err_destroy(ndata_sweep(env.d)); break;
 	case 5: env.d->grace_ns = key % 2 ? NDATA_GRACE_NS : 0; break;
 	case 6: seen += ndata_aggs.drops(env.d); break;
+	case 7: alive_read(key % 2); break;
 	default: err_destroy(ndata_clock_correct(env.d)); break;
 	}
 }
 
-enum change { CHANGE_ANY, CHANGE_CPUS, CHANGE_RINGS, CHANGE_TABLES };
+#define NACTS 9u
+
+enum change { CHANGE_ANY, CHANGE_CPUS, CHANGE_RINGS, CHANGE_TABLES, CHANGE_LIVES, NCHANGES };
 
 static uint64_t place_of(uint32_t change, uint32_t where)
 {
@@ -146,6 +207,9 @@ static uint64_t place_of(uint32_t change, uint32_t where)
 	case CHANGE_CPUS: return p->cpus_off + where % (ENV_CPUS * sizeof(struct blob_cpu));
 	case CHANGE_RINGS: return p->rings_off + where * 8ull % (ENV_CPUS * p->ring_size);
 	case CHANGE_TABLES: return p->tables[where % p->ntables].off + where / 16;
+	case CHANGE_LIVES:
+		return p->live_off + where * 4ull % (p->live_slots * sizeof(struct blob_live));
+	case NCHANGES: break;
 	}
 	BUG("change %u", change);
 }
@@ -175,10 +239,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t n = MIN((size_t)data[3] % 32, size - 4);
 
 		if (n)
-			memory_change(what % 4, where, data + 4, n);
+			memory_change(what % NCHANGES, where, data + 4, n);
 		else if (what == 255 && ftruncate(env.fd, where * 16) != 0)
 			BUG("ftruncate");
-		act(what / 4 % 8, where);
+		act(what / NCHANGES % NACTS, where);
 		data += 4 + n;
 		size -= 4 + n;
 		if (what == 255 && !n)
@@ -186,6 +250,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (uint32_t i = 0; i < 2 * env.plan->nagg; i++)
 		act(i % 2, i / 2);
+	alive_read(true);
 	if (ftruncate(env.fd, (off_t)env.plan->size) != 0)
 		BUG("ftruncate");
 	return 0;
