@@ -13,7 +13,7 @@ _memprof() {
 	-d | -i | -n | -s | -o | -r | -x) return ;;
 	esac
 	case $cword:$cur in
-	*:-*) mapfile -t COMPREPLY < <(compgen -W '-p -c -d -i -n -s -o -r --by -C --created -m --mixed --json --flame --show -x -v --help --version' -- "$cur") ;;
+	*:-*) mapfile -t COMPREPLY < <(compgen -W '-p -c -d -i -n -s -o -r --by --module -C --created -m --mixed --json --flame --show -x -v --help --version' -- "$cur") ;;
 	1:*) mapfile -t COMPREPLY < <(compgen -W "$(memprof --help | sed -n '/^ways:/,/^options:/s/^  \([a-z]*\) .*/\1/p')" -- "$cur"; compgen -c -- "$cur") ;;
 	*) compopt -o default ;;
 	esac

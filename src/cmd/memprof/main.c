@@ -11,7 +11,7 @@
 static const struct way ways[] = {
 	/* name    options  what                                                    looks at what is there */
 	{ "",       "",   "what grows: new pages, by who has touched them", growth_run, false },
-	{ "malloc", "orB", "blocks of malloc that were not given back, by who has asked", malloc_run, false },
+	{ "malloc", "orBM", "blocks of malloc that were not given back, by who has asked", malloc_run, false },
 	{ "objects", "C", "objects of Ruby, Python, PHP, Perl that are alive, by file, line and class", objects_run, false },
 	{ "alive",  "dim", "objects and blocks that are alive, by type", alive_run, true },
 	{ "holds",  "w",  "who holds objects of a type, or one object: chains from roots", holds_run, true },
@@ -111,6 +111,7 @@ static void usage_print(void)
 	      "  -o SECONDS    malloc: only what is at least so old\n"
 	      "  -r BYTES      malloc: a sample, one of so many bytes, as 512k: it costs little\n"
 	      "      --by WHAT  malloc: by caller or by function, without stacks: it costs less\n"
+	      "      --module NAME  malloc: only what calls in this file of the process ask for\n"
 	      "  -C, --created objects: all that were created, alive or not\n"
 	      "      --json    a row is an object of JSON in a line\n"
 	      "      --flame FILE   a flame graph instead of rows, as SVG or HTML\n"
@@ -165,6 +166,16 @@ static enum by by_of(const char *text)
 	return BY_FUNCTION;
 }
 
+/* The name stands in descriptions of probes, where other characters would be more than a name. */
+static const char *module_of(const char *text)
+{
+	if (!module_is_plain(text))
+		usage_refuse("--module: expected the name of a file of the process, as libssl.so.3 "
+			     "or a.out, not '%s'",
+			     text);
+	return text;
+}
+
 static const struct way *way_find(const char *name)
 {
 	for (size_t i = 0; i < NWAYS; i++)
@@ -216,6 +227,7 @@ static void flag_take(struct memprof *m, int f)
 	case 'o': m->older_s = number_of("-o", optarg, 0.001, 1e9); break;
 	case 'B': m->by = by_of(optarg); break;
 	case 'r': m->rate = bytes_of("-r", optarg); break;
+	case 'M': m->module = module_of(optarg); break;
 	case 'C': m->is_created = true; break;
 	case 'm': m->is_mixed = true; break;
 	case 'v': m->is_verbose = true; break;
@@ -238,6 +250,10 @@ static void flags_check(const struct memprof *m)
 		usage_refuse("-r is an option of 'memprof malloc'");
 	if (m->by && !strchr(m->way->options, 'B'))
 		usage_refuse("--by is an option of 'memprof malloc'");
+	if (m->module && !strchr(m->way->options, 'M'))
+		usage_refuse("--module is an option of 'memprof malloc'");
+	if (m->module && m->rate)
+		usage_refuse("--module is exact, and -r a sample: give one of them");
 	if (m->by && m->rate)
 		usage_refuse("--by is exact, and -r a sample: give one of them");
 	if (m->by && (m->flame || m->is_mixed || m->depth != DEPTH))
@@ -268,8 +284,8 @@ static void look_flag_check(const struct way *w, int f)
 	if (f == 'F' || f == 'S')
 		usage_refuse("%s is no option of 'memprof %s', which traces nothing",
 			     f == 'F' ? "--flame" : "--show", w->name);
-	if (f == 'B')
-		usage_refuse("--by is an option of 'memprof malloc'");
+	if (f == 'B' || f == 'M')
+		usage_refuse("--%s is an option of 'memprof malloc'", f == 'B' ? "by" : "module");
 	usage_refuse("-%c is no option of 'memprof %s', which looks at what is there", f, w->name);
 }
 
@@ -300,15 +316,12 @@ static void look_words_take(struct memprof *m, char **words)
 
 static void flags_read(struct memprof *m, int argc, char **argv)
 {
-	static const struct option longs[] = {{"mixed", no_argument, NULL, 'm'},
-					      {"created", no_argument, NULL, 'C'},
-					      {"by", required_argument, NULL, 'B'},
-					      {"json", no_argument, NULL, 'J'},
-					      {"flame", required_argument, NULL, 'F'},
-					      {"show", no_argument, NULL, 'S'},
-					      {"help", no_argument, NULL, 'h'},
-					      {"version", no_argument, NULL, 'V'},
-					      {0}};
+	static const struct option longs[] =
+		{{"mixed", no_argument, NULL, 'm'},    {"created", no_argument, NULL, 'C'},
+		 {"by", required_argument, NULL, 'B'}, {"module", required_argument, NULL, 'M'},
+		 {"json", no_argument, NULL, 'J'},     {"flame", required_argument, NULL, 'F'},
+		 {"show", no_argument, NULL, 'S'},     {"help", no_argument, NULL, 'h'},
+		 {"version", no_argument, NULL, 'V'},  {0}};
 	static char name[] = "memprof";
 	int f;
 

@@ -24,7 +24,9 @@
  *
  * Who has called operator new is noted at its entry (self->site), and taken by the function that is
  * called there, which clears it when it has made the block. An operator of a library of C++ always
- * calls one; others may have a block elsewhere, and clear it when they return.
+ * calls one; others may have a block elsewhere, and clear it when they return. With --module, the
+ * calls in the module note their own addresses, and only a block whose function is entered within
+ * SITE_STACK bytes of stack from there is followed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,7 +70,7 @@ static const char *const operators[] = {
 };
 #define NOPERATORS (sizeof(operators) / sizeof(operators[0]))
 
-/* A file of the process: with functions that it defines. */
+/* A file of the process: with functions that it defines, or, for --module, that it calls. */
 struct allocator {
 	char *module;
 	bool has[NREQUESTS], has_free, has_new, has_operator[NOPERATORS];
@@ -77,8 +79,10 @@ struct allocator {
 struct allocators {
 	struct allocator list[NMODULES_MAX];
 	uint32_t n;
-	uint32_t nodd;	    /* with names that no probe description can have, or too many */
-	bool has_operators; /* there are probes of operators new */
+	uint32_t nodd;		    /* with names that no probe description can have, or too many */
+	bool has_operators;	    /* there are probes of operators new */
+	bool lacks_operators;	    /* there are others without probes */
+	struct allocators *callers; /* of --module; NULL: calls of all modules are meant */
 };
 
 static struct allocator *allocator_get(struct allocators *a, const char *module)
@@ -200,7 +204,7 @@ static void result_add(const struct memprof *m, struct strbuf *d, const struct a
 
 /*
  * The key of a row, in *b; is_back: the thread is in the caller again. Callers of operators new are
- * noted.
+ * noted, and with --module all callers.
  */
 static const char *key_text(const struct memprof *m, const struct allocators *all, bool is_back,
 			    struct strbuf *b)
@@ -210,7 +214,9 @@ static const char *key_text(const struct memprof *m, const struct allocators *al
 	if (m->by == BY_STACK)
 		return "jstack()";
 	strbuf_adds(b, m->by == BY_CALLER ? "uaddr(" : "usym(");
-	if (all->has_operators)
+	if (all->callers)
+		strbuf_adds(b, "self->site)");
+	else if (all->has_operators)
 		strbuf_addf(b, "self->site ? self->site : %s)", caller);
 	else
 		strbuf_addf(b, "%s)", caller);
@@ -239,13 +245,44 @@ static const char *hit_text(const struct memprof *m, const struct allocator *a)
 	return "if (!(++self->hits & 63)) { @hits = sum(64); }";
 }
 
-/* The function was called by an operator new whose entry is noted. */
+/* The function was called by the module of --module, itself or by an operator new. */
 #define SITE_IS_CALLER "self->site && self->sp - uregs[R_SP] <= %u"
 
 /* The block of the call has been made. */
 static const char *site_end(const struct allocators *all)
 {
-	return all->has_operators ? " self->site = 0;" : "";
+	return all->has_operators || all->callers ? " self->site = 0;" : "";
+}
+
+/* The entry of a function of which blocks are followed: how many bytes are asked for. */
+static void entry_add(struct strbuf *d, const struct allocators *all, const struct allocator *a,
+		      const struct request *r)
+{
+	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n", a->module, r->name);
+	if (all->callers)
+		strbuf_addf(d,
+			    "\tself->site = " SITE_IS_CALLER " ? self->site : 0;\n"
+			    "\tself->bytes = self->site ? %s : 0;%s%s\n}\n\n",
+			    SITE_STACK, r->bytes, r->more,
+			    strcmp(r->name, "realloc") == 0 ? " self->asked = arg1;" : "");
+	else
+		strbuf_addf(d, "\tself->bytes = %s;%s\n}\n\n", r->bytes, r->more);
+}
+
+/*
+ * With --module, a call that has failed is over, too. A realloc() of nothing may jump into
+ * malloc(), which is no end of it.
+ */
+static void failure_add(const struct memprof *m, struct strbuf *d, const struct allocator *a,
+			uint32_t number, size_t k, const char *is_there)
+{
+	const struct request *r = &requests[k];
+
+	if (strcmp(r->name, "posix_memalign") == 0)
+		return; /* its next clause ends it */
+	result_add(m, d, a, number, k);
+	strbuf_addf(d, "/!%s%s/\n{\n\tself->site = 0;\n}\n\n", is_there,
+		    strcmp(r->name, "realloc") == 0 ? " && self->old" : "");
 }
 
 /* with_address: rows have the address of the block as their first key. */
@@ -260,8 +297,9 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 	const char *result = is_jump ? CALLOC_RESULT : is_result_seen(m, a, r) ? "arg1" : "arg0";
 	const char *text = key_text(m, all, !is_result_seen(m, a, r), &key);
 
-	strbuf_addf(d, "\npid$target:%s:%s:entry\n{\n\tself->bytes = %s;%s\n}\n\n", a->module,
-		    r->name, r->bytes, r->more);
+	entry_add(d, all, a, r);
+	if (all->callers)
+		failure_add(m, d, a, number, k, is_jump ? CALLOC_IS_THERE : result);
 	result_add(m, d, a, number, k);
 	/*
 	 * Another thread may have the old block as soon as it is free, before realloc() returns:
@@ -269,9 +307,9 @@ static void request_add(const struct memprof *m, struct strbuf *d, const struct 
 	 */
 	if (strcmp(r->name, "realloc") == 0) {
 		strbuf_addf(d,
-			    "/self->old && (%s || !self->bytes)/\n{\n"
+			    "/self->old && (%s || !self->%s)/\n{\n"
 			    "\tdead(self->old, self->at);\n}\n\n",
-			    result);
+			    result, all->callers ? "asked" : "bytes");
 		result_add(m, d, a, number, k);
 		strbuf_adds(d, "{\n\tself->old = 0;\n\tself->at = 0;\n}\n\n");
 		result_add(m, d, a, number, k);
@@ -360,17 +398,21 @@ static void unfollowed_add(struct strbuf *d, const struct allocators *all,
 		    is_page	? "1"
 		    : is_stored ? "arg1 > 16"
 				: "arg0 > 16");
+	if (all->callers)
+		strbuf_addf(d, " && " SITE_IS_CALLER, SITE_STACK);
 	strbuf_addf(d, "/\n{\n\t@others = sum(%s);%s\n}\n", requests[k].bytes, site_end(all));
 }
 
 /* Who has called an operator new, which may call another one. */
-static void operator_add(struct strbuf *d, const struct allocator *a, const char *name)
+static void operator_add(struct strbuf *d, const struct allocators *all, const struct allocator *a,
+			 const char *name)
 {
 	strbuf_addf(d,
-		    "\npid$target:%s:%s:entry\n{\n"
-		    "\tself->site = " SITE_IS_CALLER " ? self->site : ucaller;\n"
+		    "\npid$target:%s:%s:entry\n%s{\n"
+		    "\tself->site = " SITE_IS_CALLER " ? self->site : %s;\n"
 		    "\tself->sp = uregs[R_SP];\n}\n",
-		    a->module, name, SITE_STACK);
+		    a->module, name, all->callers ? "/self->site/\n" : "", SITE_STACK,
+		    all->callers ? "0" : "ucaller");
 	if (!is_cxx_library(a))
 		strbuf_addf(d, "\npid$target:%s:%s:return\n/arg1/\n{\n\tself->site = 0;\n}\n",
 			    a->module, name);
@@ -381,15 +423,43 @@ static void operators_add(struct strbuf *d, const struct allocators *all)
 	for (uint32_t i = 0; i < all->n && all->has_operators; i++)
 		for (size_t k = 0; k < NOPERATORS; k++)
 			if (has_sites(&all->list[i]) && all->list[i].has_operator[k])
-				operator_add(d, &all->list[i], operators[k]);
+				operator_add(d, all, &all->list[i], operators[k]);
+}
+
+static void call_add(struct strbuf *d, const struct allocator *caller, const char *name)
+{
+	strbuf_addf(d,
+		    "\npid$target:%s:%s:call\n{\n\tself->site = ucaller;\n"
+		    "\tself->sp = uregs[R_SP];\n}\n",
+		    caller->module, name);
+}
+
+/*
+ * The calls of the modules of --module. An operator that is not probed, and has its memory
+ * elsewhere, would leave the note of its call to somebody else: then no calls of operators are
+ * noted.
+ */
+static void calls_add(struct strbuf *d, const struct allocators *all)
+{
+	const struct allocators *callers = all->callers;
+
+	for (uint32_t i = 0; callers && i < callers->n; i++) {
+		for (size_t k = 0; k < NREQUESTS; k++)
+			if (callers->list[i].has[k])
+				call_add(d, &callers->list[i], requests[k].name);
+		for (size_t k = 0; k < NOPERATORS; k++)
+			if (callers->list[i].has_operator[k] && !all->lacks_operators)
+				call_add(d, &callers->list[i], operators[k]);
+	}
 }
 
 static void program_add(const struct memprof *m, struct strbuf *d, const struct allocators *a,
 			bool with_address)
 {
 	provider_add(m, d, a);
-	if (a->has_operators)
+	if (a->has_operators || a->callers)
 		strbuf_adds(d, "\nself uint64_t site, sp;\n");
+	calls_add(d, a);
 	operators_add(d, a);
 	for (uint32_t i = 0; i < a->n; i++) {
 		if (!is_allocator(&a->list[i]))
@@ -407,7 +477,7 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 	strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
 }
 
-/* The module of an operator is noted in arg. */
+/* The module of an operator, or of calls of it, is noted in arg. */
 struct operator_note {
 	struct allocators *a;
 	size_t number;
@@ -423,6 +493,7 @@ static void operator_note(const char *module, const char *function, void *arg)
 		return;
 	a->has_operator[n->number] = true;
 	n->a->has_operators |= has_sites(a);
+	n->a->lacks_operators |= !has_sites(a);
 }
 
 static void operators_find(struct memprof *m, struct allocators *a)
@@ -435,6 +506,41 @@ static void operators_find(struct memprof *m, struct allocators *a)
 		(void)snprintf(what, sizeof(what), "pid$target::%s:entry", operators[k]);
 		functions_find(m, what, operator_note, &n);
 	}
+}
+
+/* A pattern, that stands for one name: a function that is not called is no error then. */
+static void call_describe(struct strbuf *ret, const struct memprof *m, const char *function)
+{
+	strbuf_addf(ret, "%spid$target:%s:[%c]%s:call", ret->len ? "," : "", m->module, *function,
+		    function + 1);
+}
+
+/* Finds the calls in the modules of --module. */
+static void callers_find(struct memprof *m, struct allocators *callers)
+{
+	struct strbuf what = {0};
+
+	for (size_t k = 0; k < NREQUESTS; k++)
+		call_describe(&what, m, requests[k].name);
+	functions_find(m, what.data, function_note, callers);
+	strbuf_deinit(&what);
+	for (size_t k = 0; k < NOPERATORS; k++) {
+		struct operator_note n = {callers, k};
+
+		call_describe(&what, m, operators[k]);
+		functions_find(m, what.data, operator_note, &n);
+		strbuf_deinit(&what);
+	}
+	if (callers->n)
+		return;
+	say("no call of malloc(), of its like, or of operator new is seen in a file '%s' of the "
+	    "process",
+	    m->module);
+	fputs("hint: the file must be loaded when tracing begins; calls through pointers are not "
+	      "seen\n",
+	      stderr);
+	session_close(m);
+	exit(E_ERROR);
 }
 
 static void requests_describe(struct strbuf *ret, const char *provider)
@@ -453,12 +559,19 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 	functions_find(m, what.data, function_note, a);
 	strbuf_deinit(&what);
 	functions_find(m, "pid$target::_Znwm:entry", new_note, a);
-	if (m->by)
+	if (m->by || m->module)
 		operators_find(m, a);
+	if (m->module) {
+		a->callers = mem_check(calloc(1, sizeof(*a->callers)));
+		callers_find(m, a->callers);
+	}
 	for (uint32_t i = 0; i < a->n; i++) {
 		has_any |= is_allocator(&a->list[i]);
 		if (is_allocator(&a->list[i]) && a->list[i].has_new)
 			say("operators new of '%s' that do not call its malloc() are not followed",
+			    a->list[i].module);
+		else if (m->module && a->list[i].has_new && !has_sites(&a->list[i]))
+			say("what '%s' asks operators new of '%s' for is not followed", m->module,
 			    a->list[i].module);
 	}
 	if (a->nodd)
@@ -476,6 +589,9 @@ static void allocators_deinit(struct allocators *a)
 {
 	for (uint32_t i = 0; i < a->n; i++)
 		free(a->list[i].module);
+	if (a->callers)
+		allocators_deinit(a->callers);
+	free(a->callers);
 	*a = (struct allocators){0};
 }
 

@@ -66,6 +66,7 @@ struct memprof {
 	double older_s;		       /* -o: only what is at least so old */
 	enum by by;		       /* --by */
 	uint64_t rate;		       /* -r: one sample of so many bytes; 0: all blocks */
+	const char *module;	       /* --module: malloc's callers are in it; NULL: anywhere */
 	bool is_inproc;		       /* probes jump, where they can: the way's choice */
 	bool is_created;	       /* objects: also what is not alive any more */
 	bool is_mixed, is_json, shows_d, is_verbose;
