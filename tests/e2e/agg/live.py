@@ -154,6 +154,8 @@ for clause, message in (('@ = live(1)', "live( ) prototype mismatch"), ('@ = liv
     p = subprocess.run([DTRACE, "-en", "BEGIN { %s; }" % clause], capture_output=True, text=True)
     check(clause + ": " + p.stderr, message in p.stderr and p.returncode == 1, True)
 p = subprocess.run([DTRACE, "-x", "livecheck=5000", "-en", "BEGIN"], capture_output=True, text=True)
+q = subprocess.run([DTRACE, "-qn", 'BEGIN { setopt("livecheck", "8"); exit(0); }'], capture_output=True, text=True)
+check("setopt() of livecheck: " + q.stderr, "couldn't set option \"livecheck\" to \"8\": Operation illegal when tracing is active" in q.stderr, True)
 check("livecheck=5000: " + p.stderr, "lies between 0 and 4096" in p.stderr and p.returncode != 0, True)
 
 # The example of the guide, over malloc() itself.
