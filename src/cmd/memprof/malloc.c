@@ -74,6 +74,7 @@ static const char *const operators[] = {
 struct allocator {
 	char *module;
 	bool has[NREQUESTS], has_free, has_new, has_operator[NOPERATORS];
+	bool lacks_free; /* nobody in the process gives blocks back */
 };
 
 struct allocators {
@@ -127,7 +128,7 @@ static bool is_glibc(const struct allocator *a)
 
 static bool is_allocator(const struct allocator *a)
 {
-	return a->has_free && a->has[0];
+	return a->has[0] && (a->has_free || a->lacks_free);
 }
 
 /* A library of C++, whose operators new call malloc() or aligned_alloc(). */
@@ -471,8 +472,10 @@ static void program_add(const struct memprof *m, struct strbuf *d, const struct 
 				request_add(m, d, a, i, k, with_address);
 			else if (m->by && a->list[i].has[k])
 				unfollowed_add(d, a, &a->list[i], k);
-		strbuf_addf(d, "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
-			    a->list[i].module, m->rate ? " && followed(arg0)" : "");
+		if (a->list[i].has_free)
+			strbuf_addf(d,
+				    "\npid$target:%s:free:entry\n/arg0%s/\n{\n\tdead(arg0);\n}\n",
+				    a->list[i].module, m->rate ? " && followed(arg0)" : "");
 	}
 	strbuf_adds(d, "\nEND\n{\n\ttrunc(@hits);\n}\n");
 }
@@ -550,15 +553,33 @@ static void requests_describe(struct strbuf *ret, const char *provider)
 		strbuf_addf(ret, ",%s::%s:entry", provider, requests[i].name);
 }
 
+/*
+ * Whether there is an allocator. A static program that never calls free() has none: if no file has
+ * both functions, those with malloc() are meant.
+ */
+static bool allocators_check(struct allocators *a)
+{
+	bool has_any = false;
+
+	for (uint32_t i = 0; i < a->n; i++)
+		has_any |= is_allocator(&a->list[i]);
+	for (uint32_t i = 0; i < a->n && !has_any; i++)
+		a->list[i].lacks_free = a->list[i].has[0];
+	for (uint32_t i = 0; i < a->n; i++)
+		has_any |= is_allocator(&a->list[i]);
+	return has_any;
+}
+
 static void allocators_find(struct memprof *m, struct allocators *a)
 {
 	struct strbuf what = {0};
-	bool has_any = false;
+	bool has_any;
 
 	requests_describe(&what, "pid$target");
 	functions_find(m, what.data, function_note, a);
 	strbuf_deinit(&what);
 	functions_find(m, "pid$target::_Znwm:entry", new_note, a);
+	has_any = allocators_check(a);
 	if (m->by || m->module)
 		operators_find(m, a);
 	if (m->module) {
@@ -566,7 +587,6 @@ static void allocators_find(struct memprof *m, struct allocators *a)
 		callers_find(m, a->callers);
 	}
 	for (uint32_t i = 0; i < a->n; i++) {
-		has_any |= is_allocator(&a->list[i]);
 		if (is_allocator(&a->list[i]) && a->list[i].has_new)
 			say("operators new of '%s' that do not call its malloc() are not followed",
 			    a->list[i].module);
@@ -710,7 +730,9 @@ int malloc_run(struct memprof *m)
 			    .hits = "hits",
 			    .watch = allocators_watch,
 			    .arg = &w,
-			    .nothing = "nothing was asked for that was not given back"};
+			    .nothing = "nothing was asked for that was not given back",
+			    .hint = "only malloc() and its like are followed: memprof without a "
+				    "word shows what grows, whatever the allocator"};
 	struct strbuf d = {0};
 	char size[32];
 	int status;

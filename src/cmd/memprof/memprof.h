@@ -104,6 +104,7 @@ struct tracing {
 	bool may_come;	     /* what the probes are in may be loaded later */
 	const char *hits;    /* the aggregation that counts events for -x maxrate; NULL: none */
 	const char *nothing; /* what is said when there is no row */
+	const char *hint;    /* and what may be done then; NULL: nothing */
 	/* objects: keys are file, line and class, and the value is how many there are */
 	bool is_objects;
 	const char *names; /* the aggregation whose rows name_note() gets before a report */

@@ -169,6 +169,14 @@ static void object_print(const struct report *r, const struct row *row)
 	strbuf_deinit(&b);
 }
 
+/* There is no row. */
+static void nothing_print(const struct tracing *t)
+{
+	say("%s", t->nothing);
+	if (t->hint)
+		fprintf(stderr, "hint: %s\n", t->hint);
+}
+
 static void objects_print(const struct memprof *m, const struct report *r)
 {
 	size_t nshown = 0, nmore = 0;
@@ -190,7 +198,7 @@ static void objects_print(const struct memprof *m, const struct report *r)
 	if (nmore)
 		printf("... %zu more rows, %lld objects\n", nmore, (long long)rest);
 	if (!nshown && !r->is_difference)
-		say("%s", r->tracing->nothing);
+		nothing_print(r->tracing);
 	if (r->is_difference)
 		putchar('\n');
 }
@@ -207,7 +215,7 @@ static void table_print(const struct memprof *m, const struct report *r)
 			total += r->rows->rows[i].grown;
 		}
 	if (!nall && !r->is_difference) {
-		say("%s", r->tracing->nothing);
+		nothing_print(r->tracing);
 		return;
 	}
 	printf("%10s", r->is_difference ? "GROWN" : r->tracing->unit ? "SAMPLES" : "BYTES");

@@ -39,7 +39,9 @@ int sample_run(struct memprof *m)
 			    .agg = "bytes",
 			    .may_come = true,
 			    .nothing = "no buffer was filled, or no file has the function "
-				       "AllocTracer::send_allocation_in_new_tlab()"};
+				       "AllocTracer::send_allocation_in_new_tlab()",
+			    .hint = "memprof without a word shows what grows, memprof malloc "
+				    "blocks"};
 
 	session_open(m);
 	if (has_functions(m, "pid$target:a.out:" NODE_FUNCTIONS ":entry,"
