@@ -246,13 +246,13 @@ static int member_read(struct strbuf *text, pid_t pid, struct member *ret, bool 
 }
 
 /* Reads the name of a thread, which may say what the session has taken. Returns 0 or an errno. */
-static int thread_ask(struct strbuf *text, struct member *m, const char *tid)
+static int thread_ask(struct strbuf *text, struct member *m, pid_t tid)
 {
 	uint64_t memory, probes;
 	char rest[64], name[64];
 	int sys;
 
-	(void)snprintf(rest, sizeof(rest), "task/%.20s/comm", tid);
+	(void)snprintf(rest, sizeof(rest), "task/%d/comm", (int)tid);
 	sys = proc_read(text, "/proc/%d/%s", m->pid, rest);
 	if (sys)
 		return is_gone(sys) ? 0 : sys;
@@ -269,13 +269,34 @@ static int thread_ask(struct strbuf *text, struct member *m, const char *tid)
 }
 
 /*
+ * Returns the next id of a process or thread that a folder of /proc has; 0: there is none, or
+ * *ret_sys is the errno that says why the folder cannot be read further.
+ */
+static pid_t number_next(DIR *dir, int *ret_sys)
+{
+	const struct dirent *d;
+	long number;
+
+	do {
+		errno = 0;
+		d = readdir(dir);
+		if (!d) {
+			*ret_sys = errno;
+			return 0;
+		}
+		number = strtol(d->d_name, NULL, 10);
+	} while (number <= 0);
+	return (pid_t)number;
+}
+
+/*
  * Looks for the thread that says what the session has taken. The first thread is none: execve()
  * gives it the name of the file or symbolic link, which the user chooses. Returns 0 or an errno.
  */
 static int member_ask(struct strbuf *text, struct member *m)
 {
 	char path[64];
-	const struct dirent *d;
+	pid_t tid;
 	DIR *dir;
 	int sys = 0;
 
@@ -283,16 +304,9 @@ static int member_ask(struct strbuf *text, struct member *m)
 	dir = opendir(path);
 	if (!dir)
 		return errno;
-	while (!sys) {
-		errno = 0;
-		d = readdir(dir);
-		if (!d) {
-			sys = errno;
-			break;
-		}
-		if (*d->d_name != '.' && strtol(d->d_name, NULL, 10) != m->pid)
-			sys = thread_ask(text, m, d->d_name);
-	}
+	while (!sys && (tid = number_next(dir, &sys)))
+		if (tid != m->pid)
+			sys = thread_ask(text, m, tid);
 	(void)closedir(dir);
 	return sys;
 }
@@ -317,20 +331,12 @@ static int member_add(struct strbuf *text, struct members *ms, pid_t pid)
 static struct err *members_find(struct members *ret)
 {
 	struct strbuf text = {0};
-	const struct dirent *d;
 	DIR *dir = opendir("/proc");
+	pid_t pid;
 	int sys = dir && access("/proc/1/status", R_OK) == 0 ? 0 : errno;
 
-	while (!sys) {
-		errno = 0;
-		d = readdir(dir);
-		if (!d) {
-			sys = errno;
-			break;
-		}
-		if (strtol(d->d_name, NULL, 10) > 0)
-			sys = member_add(&text, ret, (pid_t)strtol(d->d_name, NULL, 10));
-	}
+	while (!sys && (pid = number_next(dir, &sys)))
+		sys = member_add(&text, ret, pid);
 	if (dir)
 		(void)closedir(dir);
 	strbuf_deinit(&text);
